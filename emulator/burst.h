@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a burst: a run of packets of one message, the unit on the wire.
+ *
+ * First PSN, packet count, headers once, payload by reference: what GSO is to TCP. A link that has
+ * a reason splits it with burst_split(); all others carry it whole.
+ */
+#ifndef EMULATOR_BURST_H
+#define EMULATOR_BURST_H
+
+#include "emulator/hca.h"
+
+enum burst_op {
+	BOP_SEND, /* with or without immediate or invalidate, by flags */
+	BOP_WRITE,
+	BOP_READ_REQ,
+	BOP_READ_RESP,
+	BOP_ATOMIC_REQ, /* CmpSwap or FetchAdd, by @atomic_op */
+	BOP_ATOMIC_ACK,
+	BOP_ACK, /* ACK, NAK, RNR NAK: by @aeth */
+};
+
+enum burst_flags {
+	BF_FIRST = 1 << 0, /* starts its message */
+	BF_LAST = 1 << 1, /* ends it */
+	BF_IMM = 1 << 2,
+	BF_INV = 1 << 3,
+	BF_SOLICITED = 1 << 4,
+	BF_ACK_REQ = 1 << 5,
+};
+
+/**
+ * struct burst - see above.
+ * @npkts: packets; a READ request is one packet, its @npkts is the count of response packets that
+ *         its PSN range takes
+ * @len: payload bytes of this burst; READ request: bytes wanted
+ * @off: offset of this burst's payload in @mem
+ * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
+ */
+struct burst {
+	u8 op;
+	u8 flags;
+	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK */
+	u8 atomic_op; /* WR_ATOMIC_* */
+	u32 src_dev;
+	u32 dst_dev;
+	u32 src_qpn;
+	u32 dst_qpn;
+	u32 psn;
+	u32 npkts;
+	u32 msn;
+	u32 mtu; /* bytes */
+	u32 imm;
+	u32 inv_rkey;
+	u32 rkey;
+	u64 va;
+	u64 dma_len;
+	u64 compare_add;
+	u64 swap;
+	u64 orig; /* ATOMIC_ACK: value before */
+	u64 len;
+	u64 off;
+	const struct hca_mem *mem; /* payload; NULL when len is 0 */
+};
+
+/** packets_of() - packets of a message of @len bytes: at least one. */
+static inline u32 packets_of(u64 len, u32 mtu)
+{
+	return len ? (u32)((len + mtu - 1) / mtu) : 1;
+}
+
+/**
+ * burst_split() - packets @first .. @first + @n - 1 of @b as a burst of their own.
+ * Flags that belong to the ends (FIRST, LAST, IMM, INV, SOLICITED, ACK_REQ) stay with the ends.
+ */
+void burst_split(const struct burst *b, u32 first, u32 n, struct burst *out);
+
+#endif

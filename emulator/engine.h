@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine: how a holder of the token works on HCA memory.
+ *
+ * A process (program or fabric) makes one struct engine over its mapping of HCA memory. Everything
+ * the model needs from outside (clock, other clients' segments and memory, the wire, wake-ups) comes
+ * through struct hca_host.
+ */
+#ifndef EMULATOR_ENGINE_H
+#define EMULATOR_ENGINE_H
+
+#include "emulator/burst.h"
+#include "emulator/hca.h"
+
+/**
+ * struct hca_host - what the model is handed from outside. Called with the token held.
+ * @now: fabric clock in ns; never 0
+ * @seg: base address of a live client's segment in this process, or NULL when it cannot be had
+ *       (now): the work is then left to the fabric process
+ * @copy: copy @len bytes from @src at byte @soff to @dst at byte @doff, the last bytes landing
+ *        last. 0; -EFAULT_SRC / -EFAULT_DST when memory is not there; -EAGAIN when this holder
+ *        cannot reach it (the fabric process then tries) or a helper is at work on it (the owner of
+ *        the QP is rung again when it is done). @key identifies the copy across such tries.
+ * @atomic: 8-byte compare-and-swap (@op WR_ATOMIC_CMP_AND_SWP) or fetch-and-add at @addr in
+ *          client's memory; @orig gets the value before. Returns as @copy.
+ * @notify: an event was queued on the client's channel: make its fd readable
+ * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
+ * @wire: carry bursts; NULL is a wire without loss or delay, straight into hca_input()
+ * @ring: a client's commands or doorbells need attention elsewhere; may be NULL
+ */
+struct hca_host {
+	u64 (*now)(void *ctx);
+	void *(*seg)(void *ctx, u32 client);
+	int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		    u64 soff, u64 len, u64 key);
+	int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap, u64 *orig,
+		      u64 key);
+	void (*notify)(void *ctx, u32 client, u32 chan);
+	void (*kick)(void *ctx);
+	void (*wire)(void *ctx, const struct burst *b);
+};
+
+#define EFAULT_SRC 1001 /* internal: the source of a copy is not mapped */
+#define EFAULT_DST 1002
+
+/* One holding of the token does at most this much; the rest stays pending. */
+#define BUDGET_BYTES (2u << 20)
+#define BUDGET_WRS   256
+
+/**
+ * struct engine - one process's way into the HCA.
+ * @self: client index, or ENGINE_FABRIC
+ * @token: the value this process puts into hca->token
+ */
+struct engine {
+	struct hca *hca;
+	const struct hca_host *host;
+	void *ctx;
+	u32 self;
+	u64 token;
+	s64 budget_bytes;
+	s32 budget_wrs;
+	bool kick; /* tell the fabric process before leaving */
+};
+
+#define ENGINE_FABRIC (~0u)
+
+/* --- token.c ------------------------------------------------------------------------------- */
+
+/** engine_try() - take the token if it is free. */
+bool engine_try(struct engine *e);
+/**
+ * engine_enter() - take the token, waiting for it (spin, then sleep in small steps).
+ * Return: 0, or -EIO when the fabric process has gone.
+ */
+int engine_enter(struct engine *e);
+/** engine_leave() - serve pending doorbells within the budget, give the token back. */
+void engine_leave(struct engine *e);
+/**
+ * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending.
+ * @seg: the caller's own segment.
+ */
+void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot);
+/**
+ * engine_poke() - work off pending doorbells if there are any and the token is free. For pollers
+ * that found nothing. Return: true when it did something.
+ */
+bool engine_poke(struct engine *e);
+/** seg_ring() - set the doorbell of QP @slot in a segment. */
+void seg_ring(struct seg_hdr *seg, u32 slot);
+/** engine_ring() - set the doorbell of QP @slot of client @client, from inside or outside. */
+void engine_ring(struct engine *e, u32 client, u32 slot);
+
+/* --- run.c --------------------------------------------------------------------------------- */
+
+/** engine_run_qp() - run the QP's send side as far as it goes now. Token held. */
+void engine_run_qp(struct engine *e, u32 slot);
+/** hca_input() - a burst arrives at the device it is addressed to. Token held. */
+void hca_input(struct engine *e, const struct burst *b);
+/**
+ * engine_timers() - run what is due. Token held.
+ * Return: the next deadline, ~0 when there is none.
+ */
+u64 engine_timers(struct engine *e);
+
+/* --- init.c, recover.c ---------------------------------------------------------------------- */
+
+/** hca_format() - lay out fresh HCA memory (zeroed, sizeof(struct hca) bytes). */
+void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name);
+/** hca_check() - 0 when @hca is a mapping that this build understands, else -EPROTO. */
+int hca_check(const struct hca *hca, u64 size);
+/** hca_add_client() - a free client slot, marked live; index or -EUSERS. Fabric process only. */
+int hca_add_client(struct hca *hca);
+/** seg_format() - lay out a fresh client segment. */
+void seg_format(struct seg_hdr *seg, u32 client, u32 gen);
+/** seg_check() - 0 when @seg is the segment of @client/@gen, else -EPROTO. */
+int seg_check(const struct seg_hdr *seg, u32 client, u32 gen);
+/**
+ * engine_steal() - take the token from a holder known to be dead and repair what it left.
+ * @dead: the token's value that it held. Return: true when the token is now ours.
+ */
+bool engine_steal(struct engine *e, u64 dead);
+/** engine_reap() - destroy all objects of a dead client and free its slot. Token held. */
+void engine_reap(struct engine *e, u32 client);
+/** engine_fatal() - move every QP of @client to ERR and flush it. Token held. */
+void engine_fatal(struct engine *e, u32 client);
+
+/* --- cmd.c --------------------------------------------------------------------------------- */
+
+struct hca_cmd;
+/**
+ * hca_cmd_exec() - execute one command for @client. Token held.
+ * Return: 0 or -errno, also in cmd->ret.
+ */
+int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+/* --- lookups ------------------------------------------------------------------------------- */
+
+/** hca_find_dev() - the device that owns a GID, or -1. */
+int hca_find_dev(const struct hca *hca, const u8 gid[16]);
+/** hca_qp_by_num() - the live QP with that number, or NULL. */
+struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn);
+/** hca_mr_by_key() - the live MR with that key, or NULL. */
+struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
+
+/* --- journal.c ----------------------------------------------------------------------------- */
+
+void journal_add(struct engine *e, const struct journal_entry *j);
+/** journal_text() - one entry as a line without newline; returns snprintf's value. */
+int journal_text(const struct journal_entry *j, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the HCA's memory: every object of the model, in one memfd shared by all who run the engine.
+ *
+ * Theory of operation
+ * -------------------
+ * References are indices or offsets, never pointers. All fields behind the token are touched by its
+ * holder only, so there are no locks. The holder can be killed between any two instructions; three
+ * rules keep the memory usable:
+ *
+ *  1. What a step of requester or responder changes is gathered in a struct hca_commit and
+ *     published by one store of @valid; then it is applied. Whoever takes the token from the dead
+ *     applies a valid commit again (it holds absolute values, so that is harmless).
+ *  2. Everything else is either owned by the client whose command it was (and is torn down with
+ *     it) or can be found again by a scan: doorbells, timers, unflushed queues.
+ *  3. A step that was not committed looks like a lost packet, and the protocol repairs that.
+ */
+#ifndef EMULATOR_HCA_H
+#define EMULATOR_HCA_H
+
+#include "emulator/seg.h"
+
+#define HCA_MAGIC	0x41434852u /* "RHCA" */
+#define HCA_VERSION	1u
+
+#define HCA_MAX_CLIENTS 4096u
+#define HCA_MAX_DEVS	1024u
+#define HCA_GIDS	16u
+#define HCA_MAX_PD	65536u
+#define HCA_MAX_MR	(1u << 20)
+#define HCA_MAX_CQ	65536u
+#define HCA_MAX_QP	SEG_MAX_QPS
+
+/* Limits that devices report and commands enforce. */
+#define LIM_QP		65000
+#define LIM_QP_WR	32768
+#define LIM_SGE		32
+#define LIM_INLINE	1024
+#define LIM_CQ		65000
+#define LIM_CQE		1048575
+#define LIM_MR		1000000
+#define LIM_PD		65000
+#define LIM_RD_ATOM	16 /* per QP, both directions */
+#define LIM_MSG		(1u << 30)
+#define LIM_ACK_DELAY	15
+#define LIM_PKEYS	1
+#define LIM_COMP_VECTORS 8
+
+/** An iovec in a client's memory, or an offset in a client's segment. */
+struct hca_iov {
+	u64 addr;
+	u64 len;
+};
+
+enum hca_mem_kind {
+	MEM_NONE,
+	MEM_VM, /* virtual addresses of the client's process */
+	MEM_SEG, /* offsets in the client's segment */
+};
+
+/** struct hca_mem - a scattered piece of memory, by reference. */
+struct hca_mem {
+	u32 client;
+	u16 kind; /* enum hca_mem_kind */
+	u16 n;
+	struct hca_iov iov[LIM_SGE];
+};
+
+enum hca_client_state {
+	CLIENT_FREE,
+	CLIENT_LIVE,
+	CLIENT_DYING, /* its process has gone, teardown under way */
+};
+
+/** struct hca_client - a process. Filled by the fabric process. */
+struct hca_client {
+	u32 state;
+	u32 gen; /* counts the slot's users; never 0 for a live one */
+	u32 node;
+	s32 pid; /* as the client itself sees it */
+	s32 fabric_pid; /* as the fabric process sees it; 0: not visible */
+	u32 fabric_reach; /* the fabric process can read and write its memory */
+	u64 pidns; /* inode of its PID namespace */
+	u64 cookie_addr; /* a word in its memory ... */
+	u64 cookie; /* ... and its content, to prove that a pid is the right one */
+	u64 seg_size;
+	u32 n_qp, n_cq, n_mr, n_pd;
+	char name[32]; /* program name for status */
+};
+
+/** struct hca_gid - one GID table entry. */
+struct hca_gid {
+	u8 raw[16];
+	u8 type; /* 2: RoCE v2 */
+	u8 valid;
+	u8 pad[2];
+	u32 ifindex;
+	char ndev[16];
+};
+
+/** struct hca_dev - a device and its only port. */
+struct hca_dev {
+	u32 valid;
+	u32 node;
+	u32 index; /* ibv_get_device_index() */
+	u32 port_state; /* enum ibv_port_state: 4 active */
+	u32 active_mtu; /* enum ibv_mtu */
+	u32 max_mtu;
+	u64 guid; /* host order */
+	char name[32];
+	struct hca_gid gid[HCA_GIDS];
+	u64 counters[32]; /* enum hca_counter */
+};
+
+enum hca_counter {
+	CNT_XMIT_PKTS,
+	CNT_XMIT_BYTES,
+	CNT_RCV_PKTS,
+	CNT_RCV_BYTES,
+	CNT_DUP_REQUEST,
+	CNT_SEQ_ERR, /* rcvd_seq_err */
+	CNT_RNR_SENT, /* send_rnr_err */
+	CNT_RNR_RCVD, /* rcvd_rnr_err */
+	CNT_RETRY_EXC,
+	CNT_RNR_RETRY_EXC,
+	CNT_TIMEOUT, /* completer_retry_err */
+	CNT_DROPPED,
+	CNT_NAK_SENT,
+	CNT_COUNT,
+};
+
+struct hca_pd {
+	u32 client; /* index + 1; 0: free */
+	u32 refs; /* MRs, QPs, SRQs, AHs */
+	u32 dev;
+};
+
+/** struct hca_mr - a memory region. Its key is index << 8 | low byte of its generation. */
+struct hca_mr {
+	u32 client; /* index + 1; 0: free */
+	u32 pd;
+	u32 access; /* enum ib_access */
+	u32 key; /* lkey and rkey; 0: no longer valid */
+	u64 addr; /* in the process */
+	u64 iova; /* as requests name it */
+	u64 len;
+	u32 gen;
+};
+
+struct hca_cq {
+	u32 client; /* index + 1; 0: free */
+	u32 refs; /* QPs */
+	u32 dev;
+	u32 depth; /* power of two */
+	u64 ring; /* segment offset of struct cq_ctl */
+	u32 prod;
+	u32 cons; /* last seen */
+	u32 chan; /* channel + 1; 0: none */
+	u32 async_chan;
+	u32 overrun;
+	u32 pad;
+	u64 cookie;
+} cacheline_aligned;
+
+/** struct hca_av - where a connected QP's packets go. */
+struct hca_av {
+	u8 dgid[16];
+	u32 dst_dev; /* device that owns dgid; ~0: unknown */
+	u32 flow_label;
+	u8 is_global;
+	u8 sgid_index;
+	u8 hop_limit;
+	u8 traffic_class;
+	u16 dlid;
+	u8 sl;
+	u8 src_path_bits;
+	u8 static_rate;
+	u8 port_num;
+	u8 pad[6];
+};
+
+/** struct hca_qp_attr - ibv_qp_attr(3) in the model's terms. */
+struct hca_qp_attr {
+	u32 state;
+	u32 cur_state;
+	u32 path_mtu;
+	u32 path_mig_state;
+	u32 qkey;
+	u32 rq_psn;
+	u32 sq_psn;
+	u32 dest_qpn;
+	u32 access;
+	u32 pkey_index;
+	u32 max_rd_atomic;
+	u32 max_dest_rd_atomic;
+	u32 min_rnr_timer;
+	u32 port_num;
+	u32 timeout;
+	u32 retry_cnt;
+	u32 rnr_retry;
+	u32 sq_draining;
+	u32 rate_limit;
+	u32 en_sqd_async_notify;
+	struct hca_av av;
+};
+
+enum req_flags {
+	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
+	REQ_RD_OPEN = 1 << 1, /* a READ or atomic is outstanding */
+};
+
+/**
+ * struct req_state - the requester's and completer's moving part, replaced as a whole by a commit.
+ *
+ * WQEs [una, next) were sent, wholly or in part (@next_off bytes of WQE @next). @una is the oldest
+ * that is not complete; its first packet has @una_first.
+ */
+struct req_state {
+	u32 next; /* WQE to send next, free running */
+	u32 una; /* oldest incomplete WQE */
+	u32 next_psn;
+	u32 una_psn; /* oldest unacknowledged packet */
+	u32 una_first; /* PSN of the first packet of WQE @una */
+	u32 next_first; /* PSN of the first packet of WQE @next */
+	u64 next_off; /* bytes of WQE @next already sent */
+	u64 rd_off; /* bytes of WQE @una (a READ) that have arrived */
+	u32 flags; /* enum req_flags */
+	u8 retry; /* retransmissions left */
+	u8 rnr_retry;
+	u8 pad[2];
+	u32 rd_out; /* READs and atomics outstanding */
+	u32 pad2;
+} cacheline_aligned;
+_Static_assert(sizeof(struct req_state) == 64, "one line");
+
+enum resp_flags {
+	RESP_NAK_SENT = 1 << 0, /* a PSN sequence NAK is out: silent until recovered */
+	RESP_IN_MSG = 1 << 1,
+	RESP_COMM_EST = 1 << 2,
+	RESP_RNR_SENT = 1 << 3,
+};
+
+/** struct resp_state - the responder's moving part. */
+struct resp_state {
+	u32 epsn;
+	u32 msn;
+	u32 rq_cons; /* receive WQEs taken, free running */
+	u32 flags; /* enum resp_flags */
+	u32 op; /* enum burst_op of the message in progress */
+	u32 rkey;
+	u64 off; /* bytes of the message already placed */
+	u64 va; /* RDMA WRITE: address of the message's first byte */
+	u64 len; /* RDMA WRITE: its length */
+	u32 at_head; /* atomic results kept, free running */
+	u32 pad[3];
+} cacheline_aligned;
+_Static_assert(sizeof(struct resp_state) == 64, "one line");
+
+/** struct atomic_res - an atomic's result, kept for duplicates (IBTA 9.4.5). */
+struct atomic_res {
+	u32 psn;
+	u32 valid;
+	u64 orig;
+};
+
+struct hca_qp {
+	/* identity: set at creation */
+	u32 client; /* index + 1; 0: free */
+	u32 qpn; /* slot | generation << 16 */
+	u32 type; /* enum ib_qp_type */
+	u32 dev;
+	u32 pd;
+	u32 scq;
+	u32 rcq;
+	u32 srq; /* index + 1; 0: none */
+	u64 sq_ring; /* segment offset of struct wq_ctl; slots at +64 */
+	u64 rq_ring;
+	u32 sq_depth; /* powers of two; 0: none */
+	u32 rq_depth;
+	u32 sq_stride;
+	u32 rq_stride;
+	u32 max_sge;
+	u32 max_rsge;
+	u32 max_inline;
+	u32 sig_all;
+	u32 cap_send_wr; /* as granted, for query */
+	u32 cap_recv_wr;
+	u32 async_chan;
+	u32 gen;
+
+	/* attributes: modify */
+	u32 state; /* enum ib_qp_state */
+	u32 mtu; /* bytes */
+	struct hca_qp_attr attr;
+
+	/* transport: replaced by commits */
+	struct req_state req;
+	struct resp_state resp;
+
+	/* found again by a scan when a holder dies */
+	u64 deadline cacheline_aligned; /* fabric clock, ns; 0: no timer armed */
+	u32 stalled; /* waits for the fabric process or a helper */
+	u32 sq_flushed; /* flush progress is in req.una / resp.rq_cons; this: drained event sent */
+	u64 n_sent; /* messages */
+	u64 n_rcvd;
+	u64 n_retry;
+	u64 n_rnr;
+
+	struct atomic_res at[LIM_RD_ATOM];
+} cacheline_aligned;
+
+#define COMMIT_REQ  1u
+#define COMMIT_RESP 2u
+
+/** struct hca_commit - what the current step publishes. See the theory of operation. */
+struct hca_commit {
+	u32 valid; /* COMMIT_*; 0: nothing pending */
+	u32 qp; /* slot */
+	u32 qp_state; /* new state of the QP */
+	u32 cq; /* CQ that gains an entry + 1; 0: none. Kept after the commit. */
+	u32 cq_prod; /* its producer index after it */
+	u32 pad[11];
+	union {
+		struct req_state req;
+		struct resp_state resp;
+	};
+} cacheline_aligned;
+
+#define TOKEN_FREE   0ULL
+#define TOKEN_FABRIC 0xffffffffULL
+
+/** token_of() - the token's value while client @client of generation @gen has it. */
+static inline u64 token_of(u32 client, u32 gen)
+{
+	return (u64)gen << 32 | (client + 1);
+}
+
+#define JOURNAL_DEPTH 4096u
+
+/** struct journal_entry - why an error completion or async event came. */
+struct journal_entry {
+	u64 ts; /* fabric clock, ns */
+	u64 seq; /* ordinal + 1, stored last */
+	u32 qpn;
+	u32 peer_qpn;
+	u32 psn;
+	u32 client;
+	u16 kind; /* enum journal_kind */
+	u8 status; /* WC status or event */
+	u8 cause; /* enum journal_cause */
+	u32 info; /* retries made, syndrome, key ... by cause */
+};
+
+enum journal_kind {
+	JRN_COMPLETION,
+	JRN_EVENT,
+	JRN_CLIENT, /* client died or was reaped */
+};
+
+enum journal_cause {
+	CAUSE_NONE,
+	CAUSE_LKEY, /* info: the key */
+	CAUSE_LOCAL_LEN,
+	CAUSE_NAK, /* info: syndrome */
+	CAUSE_RETRY, /* info: retry_cnt */
+	CAUSE_RNR_RETRY, /* info: rnr_retry */
+	CAUSE_REQUEST_LEN, /* receive too small; info: its size */
+	CAUSE_RKEY, /* info: the key */
+	CAUSE_ACCESS_FLAGS, /* QP's access flags; info: them */
+	CAUSE_RD_ATOMIC, /* info: the limit */
+	CAUSE_MISALIGNED,
+	CAUSE_MEM_FAULT,
+	CAUSE_CQ_OVERRUN, /* info: the CQ */
+	CAUSE_PEER_FATAL,
+	CAUSE_BAD_WQE,
+	CAUSE_COUNT,
+};
+
+struct hca {
+	u32 magic;
+	u32 version;
+	u64 size;
+	u64 seed;
+	u32 isolated;
+	u32 fabric_pid;
+	u32 fatal; /* the fabric process has gone */
+	char name[64];
+
+	/* The token's line: what every holder touches. */
+	u64 token cacheline_aligned;
+	u64 pending; /* bit g: pending_clients[g] is not empty */
+	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
+	u32 timers_armed; /* some bit of timer_bits may be set */
+	u64 since; /* when the token was taken, ns; written by slow paths only */
+
+	struct hca_commit commit;
+
+	u64 pending_clients[HCA_MAX_CLIENTS / 64] cacheline_aligned;
+
+	u64 next_deadline cacheline_aligned; /* earliest armed deadline or ~0 */
+	u64 steals; /* tokens taken back from the dead */
+	u64 timer_bits[HCA_MAX_QP / 64];
+	u64 timer_sum[HCA_MAX_QP / 64 / 64];
+
+	u32 n_clients;
+	u32 n_devs;
+	u32 qp_cursor; /* allocation goes round, so that numbers come late again */
+	u32 cq_cursor;
+	u32 pd_cursor;
+	u32 mr_cursor;
+	u32 n_qp, n_cq, n_pd, n_mr;
+
+	u64 journal_seq;
+	struct journal_entry journal[JOURNAL_DEPTH];
+
+	struct hca_client client[HCA_MAX_CLIENTS];
+	struct hca_dev dev[HCA_MAX_DEVS];
+	struct hca_pd pd[HCA_MAX_PD];
+	struct hca_cq cq[HCA_MAX_CQ];
+	struct hca_mr mr[HCA_MAX_MR];
+	struct hca_qp qp[HCA_MAX_QP];
+};
+
+#endif

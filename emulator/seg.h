@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the client segment, the border between a program and the engine.
+ *
+ * Theory of operation
+ * -------------------
+ * Each client process owns one segment: a sparse memfd that the fabric process makes and hands to
+ * it. It starts with struct seg_hdr; the rest is carved up by the client into rings. The client
+ * tells the engine where a ring lies when it creates the object (offset and depth); the engine
+ * checks the range once and keeps its own copy. From then on:
+ *
+ *  - SQ and RQ: the client writes slots and publishes them with a release store of @prod in struct
+ *    wq_ctl. The engine keeps its consumer index in HCA memory. The indices run freely (u32) and
+ *    are reduced modulo the depth, a power of two.
+ *  - CQ: the engine writes entries. An entry is valid when its @seq equals the low 32 bits of its
+ *    ordinal + 1, so the poller touches one cache line and no shared producer index. The client
+ *    publishes its consumer index in struct cq_ctl, which the engine reads only when the ring looks
+ *    full.
+ *  - Channels (completion and async events): a small ring in the segment and an eventfd
+ *    (EFD_SEMAPHORE) outside; one count per event.
+ *  - Doorbells: a bit per QP. A doorbell is only needed when the engine token could not be had.
+ *  - Commands: used by isolated clients, which may not enter the engine.
+ *
+ * Nothing in here is trusted by the engine: each index, length and key is checked at use.
+ */
+#ifndef EMULATOR_SEG_H
+#define EMULATOR_SEG_H
+
+#include "emulator/ib.h"
+
+#define SEG_MAGIC	0x47455355u /* "USEG" */
+#define SEG_VERSION	1u
+#define SEG_SIZE	(4ULL << 30) /* virtual: a sparse file, only what is touched exists */
+#define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
+#define SEG_MAX_CHANS	1024u /* channels per client: async and completion */
+#define SEG_CHAN_DEPTH	4096u /* events a channel holds */
+#define SEG_CMD_SLOTS	16u
+#define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */
+
+/** struct wq_sge - one scatter/gather entry, as struct ibv_sge. */
+struct wq_sge {
+	u64 addr;
+	u32 len;
+	u32 lkey;
+};
+
+/** struct wq_ctl - what a client publishes of a send or receive queue. On a line of its own. */
+struct wq_ctl {
+	u32 prod; /* slots posted so far; release store */
+	u32 pad[15];
+};
+
+/**
+ * struct sq_wqe - one send work request; the scatter list or inline payload follows at SQ_HDR.
+ * @num_sge: entries in sge[]; 0 when @hw has SQ_HW_INLINE
+ * @total_len: bytes of the message, the sum over the list
+ * @send_flags: enum ib_send_flags; SEND_SIGNALED is set by the poster also for sq_sig_all
+ * @hw: SQ_HW_*
+ */
+struct sq_wqe {
+	u64 wr_id;
+	u64 remote_addr;
+	u64 compare_add;
+	u64 swap;
+	u32 rkey; /* also the key to invalidate */
+	u32 imm; /* network order, as given */
+	u32 total_len;
+	u32 remote_qpn; /* UD */
+	u32 remote_qkey; /* UD */
+	u32 ah; /* UD */
+	u8 opcode; /* enum ib_wr_opcode */
+	u8 send_flags;
+	u16 num_sge;
+	u16 hw;
+	u16 pad;
+	struct wq_sge sge[];
+};
+
+#define SQ_HW_INLINE 1u /* payload lies in the WQE, lkeys were checked or do not matter */
+#define SQ_HDR	     64u
+#define SQ_MIN_DATA  128u /* a SQ slot always has room for that much payload or list */
+_Static_assert(sizeof(struct sq_wqe) == SQ_HDR, "sq_wqe is one cache line");
+
+/** sq_stride() - bytes of one SQ slot for these capabilities. */
+static inline u32 sq_stride(u32 max_sge, u32 max_inline)
+{
+	u32 data = max_u32(max_u32(max_sge * (u32)sizeof(struct wq_sge), max_inline), SQ_MIN_DATA);
+
+	return ALIGN_UP(SQ_HDR + data, 64u);
+}
+
+/** struct rq_wqe - one receive work request. */
+struct rq_wqe {
+	u64 wr_id;
+	u32 total_len; /* saturated at UINT32_MAX */
+	u16 num_sge;
+	u16 pad0;
+	u64 pad1[2];
+	struct wq_sge sge[];
+};
+
+#define RQ_HDR 32u
+_Static_assert(sizeof(struct rq_wqe) == RQ_HDR, "rq_wqe header");
+
+/** rq_stride() - bytes of one RQ slot: a cache line for up to two entries. */
+static inline u32 rq_stride(u32 max_sge)
+{
+	return ALIGN_UP(RQ_HDR + max_sge * (u32)sizeof(struct wq_sge), 64u);
+}
+
+#define CQE_INLINE 72u
+
+enum cqe_flags {
+	CQE_RECV = 1 << 0, /* completes a receive: @slot is an RQ index, else an SQ index */
+	CQE_HAS_DATA = 1 << 1, /* @data holds byte_len bytes for the receive's buffers */
+	CQE_SOLICITED = 1 << 2,
+	CQE_SKIP = 1 << 3, /* set by the client when the QP was destroyed: not reported */
+};
+
+/**
+ * struct cqe - one completion, two cache lines; the second only when it carries data.
+ * @slot: free-running index of the work request in its queue. On a send CQ all earlier slots of
+ *        that queue are free too.
+ * @ts: fabric clock, ns
+ * @seq: ordinal + 1, low 32 bits: stored last, with release
+ */
+struct cqe {
+	u64 wr_id;
+	u64 ts;
+	u32 byte_len;
+	u32 imm; /* immediate (network order) or invalidated rkey */
+	u32 qpn;
+	u32 src_qp;
+	u32 slot;
+	u32 vendor_err;
+	u8 status;
+	u8 opcode;
+	u8 wc_flags;
+	u8 flags;
+	u32 seq;
+	u8 pad[8];
+	u8 data[CQE_INLINE];
+} cacheline_aligned;
+_Static_assert(sizeof(struct cqe) == 128, "cqe size");
+
+enum cq_arm {
+	CQ_ARM_NONE,
+	CQ_ARM_SOLICITED,
+	CQ_ARM_ANY,
+};
+
+/** struct cq_ctl - heads a CQ ring; entries follow at CQ_HDR. Written by the client only, but for
+ * @armed, which the engine takes back with an exchange when it sends the event.
+ */
+struct cq_ctl {
+	u32 cons; /* entries consumed so far */
+	u32 armed; /* enum cq_arm */
+	u32 pad[14];
+} cacheline_aligned;
+
+#define CQ_HDR 64u
+
+/** struct chan_event - an event as queued on a channel. */
+struct chan_event {
+	u32 type; /* enum ib_event, or CHAN_EV_COMP */
+	u32 kind; /* enum chan_elem */
+	u32 handle; /* HCA index of the CQ, QP or SRQ; port number */
+	u32 gen; /* low bits of the object's generation (QP: its QPN) */
+};
+
+#define CHAN_EV_COMP 0xffffu
+
+enum chan_elem {
+	ELEM_DEVICE,
+	ELEM_PORT,
+	ELEM_CQ,
+	ELEM_QP,
+	ELEM_SRQ,
+};
+
+/** struct chan_ring - one event channel. @prod by the engine, @cons by the client. */
+struct chan_ring {
+	u32 prod;
+	u32 pad0[15];
+	u32 cons;
+	u32 pad1[15];
+	struct chan_event ev[SEG_CHAN_DEPTH];
+};
+
+enum cmd_state {
+	CMD_FREE,
+	CMD_POSTED, /* by the client */
+	CMD_DONE, /* by the fabric process; futex on the word */
+};
+
+#define CMD_SIZE 512u
+
+/** struct cmd_slot - a command of an isolated client. */
+struct cmd_slot {
+	u32 state;
+	u32 pad[15];
+	u8 cmd[CMD_SIZE]; /* struct hca_cmd */
+};
+
+enum helper_state {
+	HELPER_IDLE,
+	HELPER_BUSY, /* request posted: the client's helper thread works on it */
+	HELPER_DONE,
+};
+
+/**
+ * struct helper_job - a copy that the client's own helper thread makes, where the kernel forbids
+ * others to reach its memory. Data passes through the bounce buffer at @hdr.bounce_off.
+ * @key: identifies the request to the engine step that waits for it
+ */
+struct helper_job {
+	u32 state; /* enum helper_state */
+	u32 write; /* 1: bounce buffer to memory, 0: memory to bounce buffer */
+	s32 result; /* 0 or -errno */
+	u32 n; /* entries of iov */
+	u64 key;
+	struct {
+		u64 addr;
+		u64 len;
+	} iov[32];
+} cacheline_aligned;
+
+/** struct seg_hdr - start of a client segment. */
+struct seg_hdr {
+	u32 magic;
+	u32 version;
+	u64 size;
+	u32 client; /* index in the HCA's client table */
+	u32 gen;
+	u32 fatal; /* set when the fabric has gone: device fatal */
+	u32 heap_off; /* first byte the client may carve rings from */
+
+	/* Doorbells, three levels: summary of summaries, summary, bit per QP slot. */
+	u64 db_any cacheline_aligned;
+	u64 db_sum[SEG_MAX_QPS / 64 / 64] cacheline_aligned;
+	u64 db_bits[SEG_MAX_QPS / 64];
+	u64 cmd_bits; /* command slots posted (isolated) */
+
+	struct helper_job job;
+	struct cmd_slot cmd[SEG_CMD_SLOTS];
+	struct chan_ring chan[SEG_MAX_CHANS];
+	u8 bounce[SEG_BOUNCE_SIZE] cacheline_aligned;
+};
+
+#define SEG_HEAP_OFF ALIGN_UP((u32)sizeof(struct seg_hdr), 4096u)
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: short integer names and the few macros that every part of the emulator uses.
+ */
+#ifndef EMULATOR_TYPES_H
+#define EMULATOR_TYPES_H
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ALIGN_UP(x, a)	(((x) + (a)-1) / (a) * (a))
+#define DIV_ROUND_UP(x, y) (((x) + (y)-1) / (y))
+#define BIT64(n)	(1ULL << (n))
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define cacheline_aligned __attribute__((aligned(64)))
+
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+/* Shared memory is read while another process writes it: one load, one store, nothing torn. */
+#define load_relaxed(p)	    __atomic_load_n((p), __ATOMIC_RELAXED)
+#define load_acquire(p)	    __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define fetch_or(p, v)	    __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
+#define exchange(p, v)	    __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+
+/** for_each_bit64() - walk the set bits of a 64-bit word; @bit is the index, @word is consumed. */
+#define for_each_bit64(bit, word)                                                                  \
+	for (; (word) && ((bit) = (u32)__builtin_ctzll(word), 1); (word) &= (word)-1)
+
+static inline u32 min_u32(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u32 max_u32(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric's client protocol: what goes over its unix socket (SOCK_SEQPACKET).
+ *
+ * A request and a reply are each one message: struct proto_msg, file descriptors by SCM_RIGHTS.
+ * The fabric process answers every request without needing the engine token, so a holder of the
+ * token may ask. It admits peers of its own uid only (SO_PEERCRED).
+ *
+ * Where the socket is: <dir>/<fabric>.sock, see fabric/statedir.h for <dir>. `rdmaemu run` puts the
+ * whole path into RDMAEMU_SOCKET for the shim.
+ */
+#ifndef FABRIC_PROTO_H
+#define FABRIC_PROTO_H
+
+#include "emulator/types.h"
+
+#define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
+#define PROTO_VERSION 1u
+#define PROTO_ENV     "RDMAEMU_SOCKET"
+
+enum proto_op {
+	/*
+	 * HELLO: in: hello. out: welcome; fds: own segment, kick eventfd (write 8 bytes to wake
+	 * the fabric process), HCA memory (only when !isolated).
+	 */
+	PROTO_HELLO = 1,
+	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT when it has gone. */
+	PROTO_SEG,
+	/* CHAN_ADD: in: chan; fd: the channel's eventfd, kept until CHAN_DEL or death. */
+	PROTO_CHAN_ADD,
+	PROTO_CHAN_DEL,
+	/* CHAN: in: peer + chan. out: fd of that channel. */
+	PROTO_CHAN,
+	/* LEASE: the caller's pid keeps the fabric alive until it exits. out: nothing. */
+	PROTO_LEASE,
+	/* STATUS, LOG: out: text in memfd (fd), JSON when flags & 1. */
+	PROTO_STATUS,
+	PROTO_LOG,
+	/* STOP: the fabric ends; answered before it does. */
+	PROTO_STOP,
+	/* REACH: fabric process, after HELLO: tell whether it reached the cookie. out: u.welcome. */
+	PROTO_REACH,
+	/* HELPER_FD: fd: eventfd that wakes the client's helper thread. */
+	PROTO_HELPER_FD,
+	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
+	PROTO_HELPER,
+};
+
+struct proto_hello {
+	u32 version;
+	s32 pid; /* own view */
+	u64 pidns; /* st_ino of /proc/self/ns/pid */
+	u64 cookie_addr;
+	u64 cookie;
+	char node[32]; /* empty: the default node */
+	char name[32]; /* program name */
+};
+
+/* A device as the shim shows it; isolated clients have no HCA memory to look it up in. */
+struct proto_dev {
+	u32 index; /* in hca->dev[] */
+	u32 port_state;
+	u32 active_mtu;
+	u32 max_mtu;
+	u64 guid;
+	char name[32];
+	struct {
+		u8 raw[16];
+		u8 type;
+		u8 valid;
+		u8 pad[2];
+		u32 ifindex;
+		char ndev[16];
+	} gid[16];
+};
+
+#define PROTO_MAX_DEVS 8
+
+struct proto_welcome {
+	u32 client;
+	u32 gen;
+	u32 isolated;
+	u32 fabric_reach; /* 0: start the memory helper */
+	u64 seg_size;
+	u64 hca_size;
+	u32 n_devs;
+	u32 pad;
+	struct proto_dev dev[PROTO_MAX_DEVS];
+};
+
+struct proto_peer {
+	u32 client;
+	u32 gen;
+	u32 chan;
+	u32 pad;
+};
+
+struct proto_msg {
+	u32 magic;
+	u32 op; /* enum proto_op */
+	s32 ret; /* reply: 0 or -errno */
+	u32 flags;
+	union {
+		struct proto_hello hello;
+		struct proto_welcome welcome;
+		struct proto_peer peer;
+	};
+};
+
+#endif

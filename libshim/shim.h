@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the shim's inner contract: one client of one fabric per process.
+ *
+ * client.c connects to the fabric at first use and owns struct shim_client; host.c is the engine's
+ * view of this process (struct hca_host); watch.c is the one thread that a process has once it has
+ * opened a device: it sees the fabric die and serves the memory helper. The verbs files build on
+ * the functions below and never touch sockets.
+ */
+#ifndef LIBSHIM_SHIM_H
+#define LIBSHIM_SHIM_H
+
+#include "emulator/cmd.h"
+#include "emulator/engine.h"
+#include "fabric/proto.h"
+
+#define SHIM_EXPORT __attribute__((visibility("default")))
+
+/**
+ * struct shim_client - this process as a client of its fabric.
+ * @live: connected (in this very process: a forked child starts anew)
+ * @fatal: the fabric has gone; every verb that needs it answers EIO, destroys succeed
+ */
+struct shim_client {
+	bool live;
+	bool fatal;
+	bool isolated;
+	u32 id;
+	u32 gen;
+	struct hca *hca; /* NULL when isolated */
+	struct seg_hdr *seg;
+	struct engine engine; /* direct mode only */
+	struct proto_welcome welcome; /* devices, GIDs */
+	int sock;
+	int kick_fd;
+};
+
+extern struct shim_client shim;
+
+/* --- client.c ------------------------------------------------------------------------------ */
+
+/** shim_connect() - be a client; idempotent, thread-safe. Return: 0 or -errno (-ENOSYS: no fabric). */
+int shim_connect(void);
+/** shim_open() - called once per ibv_open_device(): makes sure that the watcher thread runs. */
+int shim_open(void);
+/** shim_cmd() - execute a command, direct or through the command ring. Return: 0 or -errno. */
+int shim_cmd(struct hca_cmd *cmd);
+/** shim_doorbell() - work was posted on the QP in slot @slot. */
+void shim_doorbell(u32 slot);
+/** shim_poke() - a poller found nothing: work off what is pending. Return: whether it did. */
+bool shim_poke(void);
+/** shim_drain() - about to sleep: work off everything this process still has pending. */
+void shim_drain(void);
+
+/** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, or 0 (ENOMEM). */
+u64 seg_alloc(u64 size);
+/** seg_free() - give it back; whole pages return to the system. */
+void seg_free(u64 off, u64 size);
+/** seg_at() - the address of an offset in the own segment. */
+static inline void *seg_at(u64 off)
+{
+	return (char *)shim.seg + off;
+}
+
+/**
+ * shim_chan_new() - a channel: ring in the segment, eventfd (EFD_SEMAPHORE|EFD_CLOEXEC) known to
+ * the fabric. Return: channel index or -errno; *fd is the application's descriptor.
+ */
+int shim_chan_new(int *fd);
+void shim_chan_free(u32 chan, int fd);
+/**
+ * shim_chan_get() - wait for and take the next event (blocking as the fd's flags say).
+ * Return: 0, or -1 with errno (EAGAIN, EINTR as read(2)).
+ */
+int shim_chan_get(u32 chan, int fd, struct chan_event *ev);
+
+/* --- mem.c: memory regions as this process knows them --------------------------------------- */
+
+/**
+ * shim_lkey_ok() - whether [addr, addr+len) may be read by the posting thread under @lkey and @pd.
+ * A poster gathers small payloads itself and must not fault on what the HCA would refuse.
+ */
+bool shim_lkey_ok(u32 lkey, u32 pd, u64 addr, u64 len);
+
+/* --- host.c -------------------------------------------------------------------------------- */
+
+extern const struct hca_host shim_host;
+/** shim_host_forget() - drop cached mappings and fds of a peer that has gone. */
+void shim_host_forget(u32 client);
+
+/* --- watch.c ------------------------------------------------------------------------------- */
+
+int watch_start(void);
+/** Called by the watcher when the fabric has gone: implemented by events.c. */
+void shim_raise_fatal(void);
+
+#endif
