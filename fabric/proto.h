@@ -17,6 +17,8 @@
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
 #define PROTO_VERSION 1u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
+/* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
+#define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
 
 enum proto_op {
 	/*
