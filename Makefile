@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+#
+# make                build/bin/rdmaemu and build/lib/librdmaemu.so
+# make demo           install what is missing, build, run perftest's ib_send_bw through the emulator
+# make test           install what is missing, build, run every test
+# make bench          measure the emulator beside the machine's own limits
+# make torture N=     N random kills of clients with other traffic going on
+# make install        PREFIX= DESTDIR=
+# make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
+# make lint           clang-tidy and cppcheck; make format-check: clang-format
+#
+# BUILD= names the build directory; NO_DEPS=1 keeps demo and test from installing packages.
+
+BUILD	?= build
+PREFIX	?= /usr/local
+CC	?= cc
+OPT	?= -O2 -g
+WARN	:= -Wall -Wextra -Werror
+SAN	?=
+
+# The shim is loaded into programs of any kind and must not export anything by accident; position-
+# independent objects serve the command as well, so that each source is compiled once.
+ALL_CFLAGS  = -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden $(SAN) $(CFLAGS)
+ALL_LDFLAGS = $(OPT) $(SAN) $(LDFLAGS)
+
+VERSION_SCRIPT := libshim/exports.map
+BIN	:= $(BUILD)/bin/rdmaemu
+LIB	:= $(BUILD)/lib/librdmaemu.so
+
+EMULATOR_SRC := $(wildcard emulator/*.c)
+FABRIC_SRC   := $(wildcard fabric/*.c)
+SHIM_SRC     := $(wildcard libshim/*.c)
+# Copying between processes is the same for both sides.
+SHARED_SRC   := $(wildcard fabric/vmcopy.c)
+
+objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
+FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
+SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
+
+.PHONY: all
+all: $(BIN) $(LIB)
+
+$(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c
+
+$(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
+		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+include mk/tests.mk
+include mk/lint.mk
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+.PHONY: deps demo
+deps:
+	@$(if $(NO_DEPS),:,tests/deps.sh)
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/demo.sh
+
+.PHONY: install
+install: all
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
+	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
+	install -D -m 644 man/rdmaemu.1 $(DESTDIR)$(PREFIX)/share/man/man1/rdmaemu.1
+
+.PHONY: clean
+clean:
+	rm -rf $(BUILD) build-asan build-tsan

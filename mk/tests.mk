@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+#
+# tests/unit_*.c	CUnit programs over the emulator's own objects
+# tests/app_*.c		verbs programs, started by tests/*.t under `rdmaemu run`
+# tests/sys_*.c		small helpers without libibverbs
+# tests/bench/*.c	measurements
+
+T := $(BUILD)/tests
+
+UNIT_SRC  := $(wildcard tests/unit_*.c)
+APP_SRC	  := $(wildcard tests/app_*.c)
+SYS_SRC	  := $(wildcard tests/sys_*.c)
+BENCH_SRC := $(wildcard tests/bench/*.c)
+
+UNIT_BIN  := $(patsubst tests/%.c,$(T)/%,$(UNIT_SRC))
+APP_BIN	  := $(patsubst tests/%.c,$(T)/%,$(APP_SRC))
+SYS_BIN	  := $(patsubst tests/%.c,$(T)/%,$(SYS_SRC))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
+
+# What several programs of a kind share.
+UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
+APP_COMMON  := $(call objs,$(wildcard tests/rc*.c))
+
+.PHONY: tests
+tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN)
+
+$(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread
+
+$(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
+
+$(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
+
+$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -lm
+
+.SECONDARY:
+
+# TESTS= picks tests by name: make test TESTS='bb_pingpong unit_psn'
+.PHONY: test
+test: deps
+	@$(MAKE) --no-print-directory all tests
+	@BUILD=$(BUILD) tests/run $(TESTS)
+
+N ?= 10000
+.PHONY: torture
+torture: all tests
+	@BUILD=$(BUILD) TORTURE_N=$(N) TEST_TIMEOUT=7200 tests/run torture
+
+.PHONY: bench
+bench: all $(BENCH_BIN)
+	@BUILD=$(BUILD) tests/bench/run
+
+# Sanitizers: libasan must come first in the preload list of programs that are not instrumented
+# themselves, and what those programs leak at exit is theirs.
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+TSAN := -fsanitize=thread -fno-omit-frame-pointer
+
+.PHONY: check-san check-asan check-tsan check-valgrind
+check-san: check-asan check-tsan check-valgrind
+
+check-asan:
+	@$(MAKE) --no-print-directory BUILD=build-asan OPT='-O1 -g' SAN='$(ASAN)' all tests
+	@BUILD=build-asan tests/san.sh asan $(TESTS)
+
+check-tsan:
+	@$(MAKE) --no-print-directory BUILD=build-tsan OPT='-O1 -g' SAN='$(TSAN)' \
+		$(patsubst $(BUILD)/%,build-tsan/%,$(UNIT_BIN))
+	@BUILD=build-tsan tests/san.sh tsan
+
+check-valgrind: $(UNIT_BIN)
+	@BUILD=$(BUILD) tests/san.sh valgrind

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Install with apt what building and testing need and what is missing, and say what that is.
+# Packages are asked for by name, so that a machine which has them all is left alone.
+set -eu
+
+PACKAGES="gcc libc6-dev make
+	libjson-c-dev libibverbs-dev librdmacm-dev libpcap-dev libcunit1-dev
+	perftest ibverbs-utils rdmacm-utils ibverbs-providers
+	python3 python3-pyverbs procps util-linux iproute2"
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+	echo "deps: not a Debian-like system; install what corresponds to: $PACKAGES" >&2
+	exit 0
+fi
+
+missing=
+for p in $PACKAGES; do
+	case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
+	installed) ;;
+	*) missing="$missing $p" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "deps: missing, and neither root nor sudo to install them:$missing" >&2
+		exit 1
+	fi
+	sudo=sudo
+fi
+echo "deps: installing with apt:$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+	--no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
+	cat "$log" >&2
+	echo "deps: apt failed; install them by hand, or build with NO_DEPS=1" >&2
+	exit 1
+fi

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Helpers of the black-box tests: sourced by tests/*.t, which tests/run starts with a private
+# RDMAEMU_DIR. A test prints `ok NAME`, `not ok NAME` or `ok NAME # SKIP why` per check.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${BUILD:-build}
+case $BUILD in
+/*) ;;
+*) BUILD=$TOP/$BUILD ;;
+esac
+RDMAEMU=$BUILD/bin/rdmaemu
+SHIM=$BUILD/lib/librdmaemu.so
+T=$BUILD/tests
+TEST_DIR=${TEST_DIR:-$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-t.XXXXXX")}
+export RDMAEMU_DIR=${RDMAEMU_DIR:-$TEST_DIR/state}
+
+# Checks made under this are slower; time limits and counts follow it. A sanitizer build sets it.
+SLOW=${TEST_SLOW:-1}
+LIMIT=$((60 * SLOW))
+FAILED=0
+
+ok() {
+	echo "ok $1"
+}
+
+not_ok() {
+	echo "not ok $1"
+	shift
+	[ $# = 0 ] || printf '# %s\n' "$@"
+	FAILED=$((FAILED + 1))
+}
+
+skip() {
+	echo "ok $1 # SKIP $2"
+}
+
+# skip_all WHY - the whole test cannot be run here
+skip_all() {
+	echo "# SKIP $1"
+	exit 77
+}
+
+# done_testing - last line of a test
+done_testing() {
+	[ "$FAILED" = 0 ]
+	exit
+}
+
+# check NAME COMMAND... - COMMAND must succeed; its output is shown if it does not
+check() {
+	local name=$1 out status=0
+	shift
+	out=$("$@" 2>&1 </dev/null) || status=$?
+	if [ $status = 0 ]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $*"
+		[ -z "$out" ] || printf '%s\n' "$out" | tail -n 40 | sed 's/^/#   /'
+	fi
+	return $status
+}
+
+# is NAME GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got:    $2" "wanted: $3"
+	fi
+}
+
+# limit COMMAND... - with the general time limit; the command stays in this process group
+limit() {
+	timeout --foreground -k 5 "$LIMIT" "$@"
+}
+
+emu() {
+	limit "$RDMAEMU" run -- "$@"
+}
+
+# free_port - a TCP port that no other test was given and nobody listens on
+free_port() {
+	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port hex
+	(
+		flock 9
+		read -r port <"$file" 2>/dev/null || :
+		[ -n "$port" ] || port=$((20000 + RANDOM % 8000))
+		while :; do
+			port=$((port + 1))
+			[ $port -lt 32000 ] || port=20000
+			hex=$(printf '%04X' $port)
+			grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6 || break
+		done
+		echo "$port" >"$file"
+		echo "$port"
+	) 9>>"$file.lock"
+}
+
+# wait_listen PORT PID - until somebody listens on PORT; fails when PID has gone
+wait_listen() {
+	local hex i
+	hex=$(printf '%04X' "$1")
+	for ((i = 0; i < 1000 * SLOW; i++)); do
+		if grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6; then
+			return 0
+		fi
+		kill -0 "$2" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+
+# wait_for SECONDS COMMAND... - until COMMAND succeeds
+wait_for() {
+	local i n=$(($1 * 50 * SLOW))
+	shift
+	for ((i = 0; i < n; i++)); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# pair_run PROGRAM ARGS... - server and client of one program, as perftest and ibv_*_pingpong
+# take them: -p PORT, and the client the address. Leaves both outputs in $TEST_DIR; fails if
+# either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run each side by.
+pair_run() {
+	local port server s=0 c=0
+	port=$(free_port)
+	# shellcheck disable=SC2086
+	limit ${PAIR_SERVER-} "$RDMAEMU" run -- "$@" -p "$port" \
+		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	if wait_listen "$port" $server; then
+		# shellcheck disable=SC2086
+		limit ${PAIR_CLIENT-} "$RDMAEMU" run -- "$@" -p "$port" 127.0.0.1 \
+			>"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	else
+		echo "server did not listen" >"$TEST_DIR/client.out"
+		c=1
+	fi
+	[ $c = 0 ] || kill $server 2>/dev/null || :
+	wait $server || s=$?
+	[ $s = 0 ] && [ $c = 0 ] && return 0
+	echo "server: status $s"
+	tail -n 20 "$TEST_DIR/server.out"
+	echo "client: status $c"
+	tail -n 20 "$TEST_DIR/client.out"
+	return 1
+}
+
+# pair PROGRAM ARGS... - the same as a check of its own
+pair() {
+	check "${PAIR_NAME-$*}" pair_run "$@"
+}
+
+# is_root - whether this test may change user and namespaces
+is_root() {
+	[ "$(id -u)" = 0 ]
+}
+
+# need PROGRAM... - skip the test when one is not installed
+need() {
+	local p
+	for p; do
+		command -v "$p" >/dev/null || skip_all "$p is not installed"
+	done
+}
+
+# status_json [FABRIC ARGS...] - what `rdmaemu status --json` prints
+status_json() {
+	limit "$RDMAEMU" status --json "$@"
+}
+
+# json EXPRESSION - evaluate a Python expression over the JSON document `d` on stdin
+json() {
+	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
+}
