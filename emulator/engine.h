@@ -25,8 +25,8 @@
  *          client's memory; @orig gets the value before. Returns as @copy.
  * @notify: an event was queued on the client's channel: make its fd readable
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
- * @wire: carry bursts; NULL is a wire without loss or delay, straight into hca_input()
- * @ring: a client's commands or doorbells need attention elsewhere; may be NULL
+ * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
+ *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
  */
 struct hca_host {
 	u64 (*now)(void *ctx);
@@ -37,7 +37,7 @@ struct hca_host {
 		      u64 key);
 	void (*notify)(void *ctx, u32 client, u32 chan);
 	void (*kick)(void *ctx);
-	void (*wire)(void *ctx, const struct burst *b);
+	int (*wire)(void *ctx, const struct burst *b);
 };
 
 #define EFAULT_SRC 1001 /* internal: the source of a copy is not mapped */
@@ -95,8 +95,12 @@ void engine_ring(struct engine *e, u32 client, u32 slot);
 
 /** engine_run_qp() - run the QP's send side as far as it goes now. Token held. */
 void engine_run_qp(struct engine *e, u32 slot);
-/** hca_input() - a burst arrives at the device it is addressed to. Token held. */
-void hca_input(struct engine *e, const struct burst *b);
+/**
+ * hca_input() - a burst arrives at the device it is addressed to. Token held.
+ * Return: 0 when it is done with (also when it was dropped), -EAGAIN when memory cannot be reached
+ * by this holder now: nothing has changed, and it may be offered again.
+ */
+int hca_input(struct engine *e, const struct burst *b);
 /**
  * engine_timers() - run what is due. Token held.
  * Return: the next deadline, ~0 when there is none.

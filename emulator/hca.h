@@ -206,14 +206,14 @@ struct hca_qp_attr {
 
 enum req_flags {
 	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
-	REQ_RD_OPEN = 1 << 1, /* a READ or atomic is outstanding */
+	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 };
 
 /**
  * struct req_state - the requester's and completer's moving part, replaced as a whole by a commit.
  *
- * WQEs [una, next) were sent, wholly or in part (@next_off bytes of WQE @next). @una is the oldest
- * that is not complete; its first packet has @una_first.
+ * WQEs [una, next) were sent, and @next_off bytes of WQE @next. @una is the oldest that is not
+ * complete; its first packet has @una_first.
  */
 struct req_state {
 	u32 next; /* WQE to send next, free running */
@@ -221,15 +221,15 @@ struct req_state {
 	u32 next_psn;
 	u32 una_psn; /* oldest unacknowledged packet */
 	u32 una_first; /* PSN of the first packet of WQE @una */
-	u32 next_first; /* PSN of the first packet of WQE @next */
-	u64 next_off; /* bytes of WQE @next already sent */
-	u64 rd_off; /* bytes of WQE @una (a READ) that have arrived */
 	u32 flags; /* enum req_flags */
+	u64 next_off; /* bytes of WQE @next already sent */
+	u32 rd_out; /* READ and atomic requests outstanding */
 	u8 retry; /* retransmissions left */
 	u8 rnr_retry;
 	u8 pad[2];
-	u32 rd_out; /* READs and atomics outstanding */
-	u32 pad2;
+	u64 tx_pkts; /* counters, retransmissions included */
+	u64 tx_bytes;
+	u64 pad2;
 } cacheline_aligned;
 _Static_assert(sizeof(struct req_state) == 64, "one line");
 
@@ -248,11 +248,13 @@ struct resp_state {
 	u32 flags; /* enum resp_flags */
 	u32 op; /* enum burst_op of the message in progress */
 	u32 rkey;
-	u64 off; /* bytes of the message already placed */
+	u32 off; /* bytes of the message already placed */
+	u32 len; /* RDMA WRITE: its length */
 	u64 va; /* RDMA WRITE: address of the message's first byte */
-	u64 len; /* RDMA WRITE: its length */
 	u32 at_head; /* atomic results kept, free running */
-	u32 pad[3];
+	u32 pad;
+	u64 rx_pkts;
+	u64 rx_bytes;
 } cacheline_aligned;
 _Static_assert(sizeof(struct resp_state) == 64, "one line");
 
@@ -300,11 +302,9 @@ struct hca_qp {
 	/* found again by a scan when a holder dies */
 	u64 deadline cacheline_aligned; /* fabric clock, ns; 0: no timer armed */
 	u32 stalled; /* waits for the fabric process or a helper */
-	u32 sq_flushed; /* flush progress is in req.una / resp.rq_cons; this: drained event sent */
-	u64 n_sent; /* messages */
-	u64 n_rcvd;
-	u64 n_retry;
-	u64 n_rnr;
+	u32 n_retry; /* retransmissions after time-outs and sequence NAKs */
+	u32 n_rnr; /* RNR NAKs received */
+	u32 pad;
 
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: fresh HCA memory, fresh client segments, and the checks of those who map them.
+ */
+#include "emulator/engine.h"
+
+/* Queue pair numbers 0 and 1 are special (IBTA 3.5.10), a few more are kept back as real HCAs do. */
+#define FIRST_QP 17u
+
+void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name)
+{
+	hca->version = HCA_VERSION;
+	hca->size = sizeof(*hca);
+	hca->seed = seed;
+	hca->isolated = isolated;
+	strncpy(hca->name, name, sizeof(hca->name) - 1);
+	hca->next_deadline = ~0ULL;
+	hca->qp_cursor = FIRST_QP;
+	hca->cq_cursor = 1;
+	hca->pd_cursor = 1;
+	hca->mr_cursor = 1;
+	store_release(&hca->magic, HCA_MAGIC);
+}
+
+int hca_check(const struct hca *hca, u64 size)
+{
+	if (size < sizeof(*hca) || load_acquire(&hca->magic) != HCA_MAGIC)
+		return -EPROTO;
+	if (hca->version != HCA_VERSION || hca->size != sizeof(*hca))
+		return -EPROTO;
+	return 0;
+}
+
+int hca_add_client(struct hca *hca)
+{
+	struct hca_client *c;
+	u32 i, gen;
+
+	for (i = 0; i < HCA_MAX_CLIENTS; i++) {
+		c = &hca->client[i];
+		if (c->state != CLIENT_FREE)
+			continue;
+		gen = c->gen + 1 ? c->gen + 1 : 1;
+		memset(c, 0, sizeof(*c));
+		c->gen = gen;
+		c->seg_size = SEG_SIZE;
+		store_release(&c->state, CLIENT_LIVE);
+		hca->n_clients++;
+		return (int)i;
+	}
+	return -EUSERS;
+}
+
+void seg_format(struct seg_hdr *seg, u32 client, u32 gen)
+{
+	seg->version = SEG_VERSION;
+	seg->size = SEG_SIZE;
+	seg->client = client;
+	seg->gen = gen;
+	seg->heap_off = SEG_HEAP_OFF;
+	store_release(&seg->magic, SEG_MAGIC);
+}
+
+int seg_check(const struct seg_hdr *seg, u32 client, u32 gen)
+{
+	if (load_acquire(&seg->magic) != SEG_MAGIC || seg->version != SEG_VERSION)
+		return -EPROTO;
+	if (seg->size != SEG_SIZE || seg->client != client || seg->gen != gen)
+		return -EPROTO;
+	return 0;
+}
+
+int hca_find_dev(const struct hca *hca, const u8 gid[16])
+{
+	u32 d, g;
+
+	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
+		for (g = 0; g < HCA_GIDS; g++)
+			if (hca->dev[d].gid[g].valid && !memcmp(hca->dev[d].gid[g].raw, gid, 16))
+				return (int)d;
+	return -1;
+}

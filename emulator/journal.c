@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the journal: a bounded ring that says why each error completion and async event came.
+ */
+#include "emulator/engine.h"
+
+#include <stdio.h>
+
+void journal_add(struct engine *e, const struct journal_entry *j)
+{
+	struct hca *hca = e->hca;
+	u64 n = hca->journal_seq;
+	struct journal_entry *slot = &hca->journal[n % JOURNAL_DEPTH];
+
+	store_relaxed(&slot->seq, 0);
+	*slot = *j;
+	slot->ts = e->host->now(e->ctx);
+	hca->journal_seq = n + 1;
+	store_release(&slot->seq, n + 1);
+}
+
+static const char *cause_text(u32 cause)
+{
+	static const char *const text[CAUSE_COUNT] = {
+		[CAUSE_NONE] = "modified to error by its owner",
+		[CAUSE_LKEY] = "local key, range or right refused; lkey",
+		[CAUSE_LOCAL_LEN] = "scatter list too short; bytes",
+		[CAUSE_NAK] = "NAK from the peer; syndrome",
+		[CAUSE_RETRY] = "no acknowledge after retransmissions; retry_cnt",
+		[CAUSE_RNR_RETRY] = "receiver not ready too often; rnr_retry",
+		[CAUSE_REQUEST_LEN] = "message longer than the receive; bytes",
+		[CAUSE_RKEY] = "remote key, range or right refused; rkey",
+		[CAUSE_ACCESS_FLAGS] = "operation not enabled on the QP; qp_access_flags",
+		[CAUSE_RD_ATOMIC] = "READ or atomic beyond the limit; limit",
+		[CAUSE_MISALIGNED] = "atomic at an address that is not a multiple of 8; low bits",
+		[CAUSE_MEM_FAULT] = "registered memory is not mapped; key",
+		[CAUSE_CQ_OVERRUN] = "completion queue full; CQ",
+		[CAUSE_PEER_FATAL] = "the fabric process has gone; peer",
+		[CAUSE_BAD_WQE] = "malformed work request or packet; opcode",
+	};
+
+	return cause < CAUSE_COUNT ? text[cause] : "?";
+}
+
+int journal_text(const struct journal_entry *j, char *buf, size_t size)
+{
+	const char *what = j->kind == JRN_EVENT	     ? ib_event_name(j->status) :
+			   j->kind == JRN_COMPLETION ? ib_wc_status_name(j->status) :
+						       "client gone";
+
+	return snprintf(buf, size,
+			"%llu.%09llu client %u qp 0x%06x peer 0x%06x psn 0x%06x: %s: %s 0x%x",
+			(unsigned long long)(j->ts / 1000000000), (unsigned long long)(j->ts % 1000000000),
+			j->client, j->qpn, j->peer_qpn, j->psn, what, cause_text(j->cause), j->info);
+}
