@@ -44,6 +44,8 @@ struct cmd_cq {
 	u32 chan; /* completion channel + 1, 0: none */
 	u32 async_chan;
 	u32 dev;
+	u32 gen; /* out: events of this CQ carry it */
+	u32 pad;
 };
 
 struct cmd_qp {

@@ -158,8 +158,7 @@ struct hca_cq {
 	u32 chan; /* channel + 1; 0: none */
 	u32 async_chan;
 	u32 overrun;
-	u32 pad;
-	u64 cookie;
+	u32 gen; /* counts the slot's users; events carry it */
 } cacheline_aligned;
 
 /** struct hca_av - where a connected QP's packets go. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: commits: how a step becomes visible as a whole, though its author may be killed half way.
+ *
+ * The record is filled in, then published by the store of @valid; what follows only repeats its
+ * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
+ * compiler to it (and other machines).
+ */
+#include "emulator/model.h"
+
+static void publish_cqe(struct hca_cq *cq, struct cqe *cqe, u32 prod)
+{
+	cq->prod = prod;
+	store_release(&cqe->seq, prod);
+}
+
+static void fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp, u32 qp_state,
+		 struct hca_cq *cq)
+{
+	c->qp = qp_slot(e->hca, qp);
+	c->qp_state = qp_state;
+	c->cq = cq ? (u32)(cq - e->hca->cq) + 1 : 0;
+	c->cq_prod = cq ? cq->prod + 1 : 0;
+}
+
+void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
+		struct hca_cq *cq, struct cqe *cqe)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	fill(c, e, qp, qp_state, cqe ? cq : NULL);
+	c->req = *s;
+	store_release(&c->valid, COMMIT_REQ);
+	qp->req = *s;
+	qp->state = qp_state;
+	if (cqe)
+		publish_cqe(cq, cqe, c->cq_prod);
+	store_release(&c->valid, 0);
+}
+
+void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
+		 struct hca_cq *cq, struct cqe *cqe)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	fill(c, e, qp, qp_state, cqe ? cq : NULL);
+	c->resp = *s;
+	store_release(&c->valid, COMMIT_RESP);
+	qp->resp = *s;
+	qp->state = qp_state;
+	if (cqe)
+		publish_cqe(cq, cqe, c->cq_prod);
+	store_release(&c->valid, 0);
+}
+
+void commit_redo(struct engine *e)
+{
+	struct hca_commit *c = &e->hca->commit;
+	struct hca_cq *cq = c->cq && c->cq <= HCA_MAX_CQ ? &e->hca->cq[c->cq - 1] : NULL;
+	u32 valid = load_acquire(&c->valid);
+	struct seg_hdr *seg;
+	struct hca_qp *qp;
+
+	if (cq && !cq->client)
+		cq = NULL;
+	seg = cq ? seg_of(e, cq->client) : NULL;
+	if (valid && c->qp < HCA_MAX_QP) {
+		qp = &e->hca->qp[c->qp];
+		if (valid == COMMIT_REQ)
+			qp->req = c->req;
+		else
+			qp->resp = c->resp;
+		qp->state = c->qp_state;
+		if (seg) {
+			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
+
+			publish_cqe(cq, &ring[(c->cq_prod - 1) & (cq->depth - 1)], c->cq_prod);
+		}
+		store_release(&c->valid, 0);
+	}
+	/* Killed between entry and event: the event may be sent twice, never not at all. */
+	if (seg && cq->chan)
+		cq_notify(e, seg, cq, true);
+}

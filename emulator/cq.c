@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: completion queues and event channels.
+ *
+ * An entry is written in two steps: cq_reserve() gives the slot, the commit stores its sequence
+ * number. The ring is the client's: its consumer index is believed only as far as it makes sense.
+ */
+#include "emulator/model.h"
+
+struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
+{
+	struct hca_cq *cq = handle && handle < HCA_MAX_CQ ? &hca->cq[handle] : NULL;
+
+	return cq && cq->client == client + 1 ? cq : NULL;
+}
+
+void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev)
+{
+	struct seg_hdr *seg = seg_of(e, owner);
+	struct chan_ring *r;
+	u32 prod;
+
+	if (!seg || chan >= SEG_MAX_CHANS)
+		return;
+	r = &seg->chan[chan];
+	prod = load_relaxed(&r->prod);
+	/* Full: its reader has thousands of wake-ups to come and will look at every CQ. */
+	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
+		return;
+	r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+	store_release(&r->prod, prod + 1);
+	e->host->notify(e->ctx, owner - 1, chan);
+}
+
+void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
+{
+	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+	struct chan_event ev = {
+		.type = CHAN_EV_COMP,
+		.kind = ELEM_CQ,
+		.handle = (u32)(cq - e->hca->cq),
+		.gen = cq->gen,
+	};
+	u32 armed;
+
+	/* The entry before, the arming after: pairs with the client's arm, then poll. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	armed = load_relaxed(&ctl->armed);
+	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
+		return;
+	if (exchange(&ctl->armed, CQ_ARM_NONE) == CQ_ARM_NONE)
+		return;
+	chan_push(e, cq->client, cq->chan - 1, &ev);
+}
+
+void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
+{
+	struct chan_event ev = {
+		.type = event,
+		.kind = ELEM_QP,
+		.handle = qp_slot(e->hca, qp),
+		.gen = qp->qpn,
+	};
+	struct journal_entry j = {
+		.kind = JRN_EVENT,
+		.status = (u8)event,
+		.cause = (u8)cause,
+		.info = info,
+		.qpn = qp->qpn,
+		.peer_qpn = qp->attr.dest_qpn,
+		.psn = qp->resp.epsn,
+		.client = qp->client - 1,
+	};
+
+	if (event != EV_COMM_EST && event != EV_SQ_DRAINED)
+		journal_add(e, &j);
+	chan_push(e, qp->client, qp->async_chan, &ev);
+}
+
+static void cq_overrun(struct engine *e, struct hca_cq *cq)
+{
+	u32 index = (u32)(cq - e->hca->cq);
+	struct chan_event ev = {
+		.type = EV_CQ_ERR,
+		.kind = ELEM_CQ,
+		.handle = index,
+		.gen = cq->gen,
+	};
+	struct journal_entry j = {
+		.kind = JRN_EVENT,
+		.status = EV_CQ_ERR,
+		.cause = CAUSE_CQ_OVERRUN,
+		.info = index,
+		.client = cq->client - 1,
+	};
+
+	if (cq->overrun)
+		return;
+	cq->overrun = 1;
+	journal_add(e, &j);
+	chan_push(e, cq->client, cq->async_chan, &ev);
+}
+
+struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+{
+	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+	struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
+
+	if (cq->overrun)
+		return NULL;
+	if (cq->prod - cq->cons >= cq->depth) {
+		u32 cons = load_acquire(&ctl->cons);
+
+		if (cq->prod - cons <= cq->depth)
+			cq->cons = cons;
+		if (cq->prod - cq->cons >= cq->depth) {
+			cq_overrun(e, cq);
+			return NULL;
+		}
+	}
+	return &ring[cq->prod & (cq->depth - 1)];
+}
+
+static int cq_ring_check(const struct cmd_cq *c)
+{
+	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth > LIM_CQE + 1)
+		return -EINVAL;
+	if (!seg_range_ok(c->ring, CQ_HDR + (u64)c->depth * sizeof(struct cqe)))
+		return -EINVAL;
+	return 0;
+}
+
+int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	const struct cmd_cq *c = &cmd->cq;
+	struct hca_cq *cq;
+	u32 i, n, gen;
+	int ret = cq_ring_check(c);
+
+	if (ret)
+		return ret;
+	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS || c->dev >= hca->n_devs)
+		return -EINVAL;
+	if (hca->n_cq >= LIM_CQ)
+		return -ENOMEM;
+	for (i = hca->cq_cursor, n = 0; n < HCA_MAX_CQ && (!i || hca->cq[i].client); n++)
+		i = (i + 1) % HCA_MAX_CQ;
+	if (n == HCA_MAX_CQ)
+		return -ENOMEM;
+	cq = &hca->cq[i];
+	gen = cq->gen + 1;
+	memset(cq, 0, sizeof(*cq));
+	cq->gen = gen;
+	cq->dev = c->dev;
+	cq->depth = c->depth;
+	cq->ring = c->ring;
+	cq->chan = c->chan;
+	cq->async_chan = c->async_chan;
+	store_release(&cq->client, client + 1);
+	hca->cq_cursor = (i + 1) % HCA_MAX_CQ;
+	hca->n_cq++;
+	hca->client[client].n_cq++;
+	cmd->handle = i;
+	cmd->cq.gen = gen;
+	return 0;
+}
+
+/* What waits in the old ring moves to the new one and is numbered from the start. */
+int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
+	struct seg_hdr *seg = e->host->seg(e->ctx, client);
+	const struct cmd_cq *c = &cmd->cq;
+	struct cqe *from, *to;
+	struct cq_ctl *ctl, *new_ctl;
+	u32 cons, n, i;
+	int ret = cq_ring_check(c);
+
+	if (ret)
+		return ret;
+	if (!cq || !seg)
+		return -EINVAL;
+	ctl = seg_ptr(seg, cq->ring);
+	cons = load_acquire(&ctl->cons);
+	n = cq->prod - cons;
+	if (n > cq->depth || n > c->depth)
+		return -EINVAL;
+	from = seg_ptr(seg, cq->ring + CQ_HDR);
+	to = seg_ptr(seg, c->ring + CQ_HDR);
+	for (i = 0; i < n; i++) {
+		to[i] = from[(cons + i) & (cq->depth - 1)];
+		to[i].seq = i + 1;
+	}
+	new_ctl = seg_ptr(seg, c->ring);
+	new_ctl->cons = 0;
+	new_ctl->armed = exchange(&ctl->armed, CQ_ARM_NONE);
+	cq->ring = c->ring;
+	cq->depth = c->depth;
+	cq->prod = n;
+	cq->cons = 0;
+	return 0;
+}
+
+int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
+
+	if (!cq)
+		return -EINVAL;
+	if (cq->refs)
+		return -EBUSY;
+	cq->client = 0;
+	e->hca->n_cq--;
+	e->hca->client[client].n_cq--;
+	return 0;
+}

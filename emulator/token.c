@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine token and doorbells.
+ *
+ * Theory of operation
+ * -------------------
+ * hca->token is 0 or names its holder. A poster first tries to take it; with it, its QP is run at
+ * once and no doorbell is written. Without it, the doorbell is set (bit in the own segment, then in
+ * hca->pending_clients, then in hca->pending) and the token is tried once more. The holder gives
+ * the token back and only then looks at hca->pending again. Both sides use sequentially consistent
+ * read-modify-writes, so one of the two always sees the other: no doorbell is lost, nobody waits.
+ *
+ * What does not fit into the budget stays pending; the fabric process is kicked and leaves the
+ * programs some time to go on with it from their next post or poll.
+ */
+#include "emulator/model.h"
+
+#include <time.h>
+
+static void budget_reset(struct engine *e)
+{
+	e->budget_bytes = BUDGET_BYTES;
+	e->budget_wrs = BUDGET_WRS;
+	e->kick = false;
+}
+
+static bool token_cas(struct hca *hca, u64 from, u64 to)
+{
+	return __atomic_compare_exchange_n(&hca->token, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static bool try_again(struct engine *e)
+{
+	/* Look first: a failed compare-and-swap takes the line from its holder all the same. */
+	return load_relaxed(&e->hca->token) == TOKEN_FREE &&
+	       token_cas(e->hca, TOKEN_FREE, e->token);
+}
+
+bool engine_try(struct engine *e)
+{
+	if (!token_cas(e->hca, TOKEN_FREE, e->token))
+		return false;
+	budget_reset(e);
+	return true;
+}
+
+int engine_enter(struct engine *e)
+{
+	struct timespec nap = { .tv_nsec = 20000 };
+	u32 spins = 0;
+
+	while (!try_again(e)) {
+		if (load_relaxed(&e->hca->fatal))
+			return -EIO;
+		if (++spins < 2000)
+			__builtin_ia32_pause();
+		else
+			nanosleep(&nap, NULL);
+	}
+	budget_reset(e);
+	return 0;
+}
+
+void seg_ring(struct seg_hdr *seg, u32 slot)
+{
+	u32 word = slot / 64;
+
+	fetch_or(&seg->db_bits[word], BIT64(slot % 64));
+	fetch_or(&seg->db_sum[word / 64], BIT64(word % 64));
+	fetch_or(&seg->db_any, BIT64(word / 64));
+}
+
+static void client_pending(struct hca *hca, u32 client)
+{
+	fetch_or(&hca->pending_clients[client / 64], BIT64(client % 64));
+	fetch_or(&hca->pending, BIT64(client / 64));
+}
+
+void engine_ring(struct engine *e, u32 client, u32 slot)
+{
+	struct seg_hdr *seg = e->host->seg(e->ctx, client);
+
+	if (seg)
+		seg_ring(seg, slot);
+	client_pending(e->hca, client);
+}
+
+/* Serve one word of doorbell bits. What the budget does not allow is rung again. */
+static void serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word)
+{
+	u64 bits = exchange(&seg->db_bits[word], 0);
+	u32 bit;
+
+	for_each_bit64(bit, bits)
+	{
+		u32 slot = word * 64 + bit;
+
+		if (e->hca->qp[slot].client != client + 1)
+			continue;
+		if (!budget_left(e)) {
+			engine_ring(e, client, slot);
+			continue;
+		}
+		engine_run_qp(e, slot);
+	}
+}
+
+/* Return: false when the client's segment cannot be had here. */
+static bool serve_client(struct engine *e, u32 client)
+{
+	struct seg_hdr *seg;
+	u64 any, sum;
+	u32 i, j;
+
+	if (e->hca->client[client].state != CLIENT_LIVE)
+		return true;
+	seg = e->host->seg(e->ctx, client);
+	if (!seg)
+		return e->self == ENGINE_FABRIC;
+	any = exchange(&seg->db_any, 0);
+	for_each_bit64(i, any)
+	{
+		if (i >= ARRAY_SIZE(seg->db_sum))
+			break;
+		sum = exchange(&seg->db_sum[i], 0);
+		for_each_bit64(j, sum)
+			serve_word(e, client, seg, i * 64 + j);
+	}
+	return true;
+}
+
+/* Serve every client that rang. Return: false when some must be left to the fabric process. */
+static bool serve_pending(struct engine *e)
+{
+	u64 groups = exchange(&e->hca->pending, 0);
+	bool all = true;
+	u64 clients;
+	u32 g, c;
+
+	for_each_bit64(g, groups)
+	{
+		clients = exchange(&e->hca->pending_clients[g], 0);
+		for_each_bit64(c, clients)
+		{
+			if (serve_client(e, g * 64 + c))
+				continue;
+			client_pending(e->hca, g * 64 + c);
+			all = false;
+		}
+	}
+	return all;
+}
+
+void engine_leave(struct engine *e)
+{
+	const struct hca_host *host = e->host;
+	struct hca *hca = e->hca;
+	void *ctx = e->ctx;
+	bool kick = false;
+	bool more;
+
+	for (;;) {
+		more = true;
+		while (more && load_relaxed(&hca->pending))
+			more = serve_pending(e) && budget_left(e);
+		kick |= e->kick || (!more && load_relaxed(&hca->pending));
+		/* Once it is given back, another thread of this process may own @e. */
+		exchange(&hca->token, TOKEN_FREE);
+		if (!more || !load_relaxed(&hca->pending) || !try_again(e))
+			break;
+		e->kick = false;
+	}
+	if (kick)
+		host->kick(ctx);
+}
+
+void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
+{
+	if (!engine_try(e)) {
+		seg_ring(seg, slot);
+		client_pending(e->hca, e->self);
+		if (!engine_try(e))
+			return;
+	} else {
+		engine_run_qp(e, slot);
+	}
+	engine_leave(e);
+}
+
+bool engine_poke(struct engine *e)
+{
+	if (!load_relaxed(&e->hca->pending) || load_relaxed(&e->hca->token) != TOKEN_FREE)
+		return false;
+	if (!engine_try(e))
+		return false;
+	engine_leave(e);
+	return true;
+}
