@@ -178,12 +178,16 @@ enum chan_elem {
 	ELEM_SRQ,
 };
 
-/** struct chan_ring - one event channel. @prod by the engine, @cons by the client. */
+/**
+ * struct chan_ring - one event channel. @prod by the engine, the rest by the client.
+ * @fd_gen: counts the descriptors that this channel number has had: who keeps one compares it
+ */
 struct chan_ring {
 	u32 prod;
 	u32 pad0[15];
 	u32 cons;
-	u32 pad1[15];
+	u32 fd_gen;
+	u32 pad1[14];
 	struct chan_event ev[SEG_CHAN_DEPTH];
 };
 

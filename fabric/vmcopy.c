@@ -6,7 +6,6 @@
  * move; a scatter list has at most LIM_SGE entries, so one system call takes all of them. A copy
  * that fell short is then examined: the source is read page by page to learn whose fault it was.
  */
-#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -20,11 +20,14 @@
  * struct shim_client - this process as a client of its fabric.
  * @live: connected (in this very process: a forked child starts anew)
  * @fatal: the fabric has gone; every verb that needs it answers EIO, destroys succeed
+ * @epoch: counts the forks that led to this process: objects made in another epoch are inherited.
+ *	Their rings are zeroed private memory, their handles are not ours: forget them silently.
  */
 struct shim_client {
 	bool live;
 	bool fatal;
 	bool isolated;
+	u32 epoch;
 	u32 id;
 	u32 gen;
 	struct hca *hca; /* NULL when isolated */
@@ -52,6 +55,9 @@ bool shim_poke(void);
 /** shim_drain() - about to sleep: work off everything this process still has pending. */
 void shim_drain(void);
 
+/** shim_kick() - wake the fabric process. */
+void shim_kick(void);
+
 /** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, or 0 (ENOMEM). */
 u64 seg_alloc(u64 size);
 /** seg_free() - give it back; whole pages return to the system. */
@@ -73,6 +79,11 @@ void shim_chan_free(u32 chan, int fd);
  * Return: 0, or -1 with errno (EAGAIN, EINTR as read(2)).
  */
 int shim_chan_get(u32 chan, int fd, struct chan_event *ev);
+/**
+ * shim_chan_push() - queue an event that this process raises itself (device fatal) and make the
+ * fd readable. Taken before those of the engine. Return: 0, -EBADF or -ENOSPC.
+ */
+int shim_chan_push(u32 chan, const struct chan_event *ev);
 
 /* --- mem.c: memory regions as this process knows them --------------------------------------- */
 
@@ -91,7 +102,16 @@ void shim_host_forget(u32 client);
 /* --- watch.c ------------------------------------------------------------------------------- */
 
 int watch_start(void);
-/** Called by the watcher when the fabric has gone: implemented by events.c. */
+/**
+ * shim_raise_fatal() - raise IBV_EVENT_DEVICE_FATAL on every open context. Called once, by the
+ * watcher, when the fabric has gone and this process's queues were flushed: in events.c.
+ */
 void shim_raise_fatal(void);
+/**
+ * shim_flush_local() - flush the QPs of this process without an engine. Called by the watcher before
+ * shim_raise_fatal() in isolated mode only, where nobody else can. Optional: may be left undefined
+ * when polling does it.
+ */
+void shim_flush_local(void) __attribute__((weak));
 
 #endif
