@@ -45,7 +45,7 @@ struct cmd_cq {
 	u32 async_chan;
 	u32 dev;
 	u32 gen; /* out: events of this CQ carry it */
-	u32 pad;
+	u32 want_ts; /* entries carry time stamps */
 };
 
 struct cmd_qp {

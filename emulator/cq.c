@@ -144,8 +144,8 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (hca->n_cq >= LIM_CQ)
 		return -ENOMEM;
-	for (i = hca->cq_cursor, n = 0; n < HCA_MAX_CQ && (!i || hca->cq[i].client); n++)
-		i = (i + 1) % HCA_MAX_CQ;
+	for (i = hca->cq_cursor, n = 0; n < HCA_MAX_CQ && hca->cq[i].client; n++)
+		i = next_slot(i, hca->n_cq, 1, HCA_MAX_CQ);
 	if (n == HCA_MAX_CQ)
 		return -ENOMEM;
 	cq = &hca->cq[i];
@@ -157,8 +157,10 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	cq->ring = c->ring;
 	cq->chan = c->chan;
 	cq->async_chan = c->async_chan;
+	cq->want_ts = c->want_ts;
 	store_release(&cq->client, client + 1);
-	hca->cq_cursor = (i + 1) % HCA_MAX_CQ;
+	hca->cq_cursor = next_slot(i, hca->n_cq, 1, HCA_MAX_CQ);
+	hca->cq_high = max_u32(hca->cq_high, i + 1);
 	hca->n_cq++;
 	hca->client[client].n_cq++;
 	cmd->handle = i;

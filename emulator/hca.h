@@ -159,6 +159,7 @@ struct hca_cq {
 	u32 async_chan;
 	u32 overrun;
 	u32 gen; /* counts the slot's users; events carry it */
+	u32 want_ts; /* entries carry the fabric clock */
 } cacheline_aligned;
 
 /** struct hca_av - where a connected QP's packets go. */
@@ -228,7 +229,8 @@ struct req_state {
 	u8 pad[2];
 	u64 tx_pkts; /* counters, retransmissions included */
 	u64 tx_bytes;
-	u64 pad2;
+	u32 sent; /* WQEs before this one were begun: they go on in SQD */
+	u32 pad2;
 } cacheline_aligned;
 _Static_assert(sizeof(struct req_state) == 64, "one line");
 
@@ -403,10 +405,9 @@ struct hca {
 
 	u32 n_clients;
 	u32 n_devs;
-	u32 qp_cursor; /* allocation goes round, so that numbers come late again */
-	u32 cq_cursor;
-	u32 pd_cursor;
-	u32 mr_cursor;
+	/* Allocation goes round, so that numbers come late again, and stays below the high marks. */
+	u32 qp_cursor, cq_cursor, pd_cursor, mr_cursor;
+	u32 qp_high, cq_high, pd_high, mr_high; /* slots from here on were never used */
 	u32 n_qp, n_cq, n_pd, n_mr;
 
 	u64 journal_seq;

@@ -2,10 +2,7 @@
 /**
  * DOC: fresh HCA memory, fresh client segments, and the checks of those who map them.
  */
-#include "emulator/engine.h"
-
-/* Queue pair numbers 0 and 1 are special (IBTA 3.5.10), a few more are kept back as real HCAs do. */
-#define FIRST_QP 17u
+#include "emulator/model.h"
 
 void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name)
 {

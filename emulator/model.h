@@ -30,6 +30,19 @@ static inline bool seg_range_ok(u64 off, u64 size)
 	return !(off & 63) && off >= SEG_HEAP_OFF && off < SEG_SIZE && size <= SEG_SIZE - off;
 }
 
+/**
+ * next_slot() - where to look for a free slot after @i: round a window of twice what is in use, so
+ * that big tables stay sparse and scans short.
+ */
+static inline u32 next_slot(u32 i, u32 in_use, u32 first, u32 max)
+{
+	u32 window = min_u32(max, max_u32(1024, 2 * in_use));
+
+	return i + 1 >= window ? first : i + 1;
+}
+
+#define FIRST_QP 17u /* 0 and 1 are special (IBTA 3.5.10), a few more are kept back as HCAs do */
+
 /* --- ring access --- */
 
 static inline struct sq_wqe *sq_slot(struct seg_hdr *seg, const struct hca_qp *qp, u32 i)
@@ -147,9 +160,9 @@ static inline bool wqe_is_rd(u32 opcode)
 /* --- completer.c --- */
 
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** comp_one() - complete WQE @una successfully, advancing @s past it; commits. */
-void comp_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
-	      const struct sq_wqe *w);
+/** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */
+void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
+		   u32 status, struct cqe *cqe);
 
 /* --- responder.c, resp_read.c --- */
 
@@ -162,6 +175,8 @@ int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
  */
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, u32 psn, u8 nak, u32 recv_status, u32 event,
 		  u32 cause, u32 info);
+/** resp_flush_one() - the oldest receive of a QP in ERR is flushed. */
+void resp_flush_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 

@@ -97,14 +97,15 @@ int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (hca->n_pd >= LIM_PD)
 		return -ENOMEM;
-	for (i = hca->pd_cursor, n = 0; n < HCA_MAX_PD && (!i || hca->pd[i].client); n++)
-		i = (i + 1) % HCA_MAX_PD;
+	for (i = hca->pd_cursor, n = 0; n < HCA_MAX_PD && hca->pd[i].client; n++)
+		i = next_slot(i, hca->n_pd, 1, HCA_MAX_PD);
 	if (n == HCA_MAX_PD)
 		return -ENOMEM;
 	hca->pd[i].refs = 0;
 	hca->pd[i].dev = cmd->dev;
 	store_release(&hca->pd[i].client, client + 1);
-	hca->pd_cursor = (i + 1) % HCA_MAX_PD;
+	hca->pd_cursor = next_slot(i, hca->n_pd, 1, HCA_MAX_PD);
+	hca->pd_high = max_u32(hca->pd_high, i + 1);
 	hca->n_pd++;
 	hca->client[client].n_pd++;
 	cmd->handle = i;
@@ -163,8 +164,8 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (hca->n_mr >= LIM_MR)
 		return -ENOMEM;
-	for (i = hca->mr_cursor, n = 0; n < HCA_MAX_MR && (!i || hca->mr[i].client); n++)
-		i = (i + 1) % HCA_MAX_MR;
+	for (i = hca->mr_cursor, n = 0; n < HCA_MAX_MR && hca->mr[i].client; n++)
+		i = next_slot(i, hca->n_mr, 1, HCA_MAX_MR);
 	if (n == HCA_MAX_MR)
 		return -ENOMEM;
 	mr = &hca->mr[i];
@@ -176,7 +177,8 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mr->key = fresh_key(hca, mr);
 	store_release(&mr->client, client + 1);
 	pd->refs++;
-	hca->mr_cursor = (i + 1) % HCA_MAX_MR;
+	hca->mr_cursor = next_slot(i, hca->n_mr, 1, HCA_MAX_MR);
+	hca->mr_high = max_u32(hca->mr_high, i + 1);
 	hca->n_mr++;
 	hca->client[client].n_mr++;
 	cmd->handle = i;

@@ -56,8 +56,8 @@ static struct hca_qp *qp_alloc(struct hca *hca)
 
 	if (hca->n_qp >= LIM_QP)
 		return NULL;
-	for (i = hca->qp_cursor, n = 0; n < HCA_MAX_QP && (i < 2 || hca->qp[i].client); n++)
-		i = (i + 1) % HCA_MAX_QP;
+	for (i = hca->qp_cursor, n = 0; n < HCA_MAX_QP && hca->qp[i].client; n++)
+		i = next_slot(i, hca->n_qp, FIRST_QP, HCA_MAX_QP);
 	if (n == HCA_MAX_QP)
 		return NULL;
 	qp = &hca->qp[i];
@@ -65,7 +65,8 @@ static struct hca_qp *qp_alloc(struct hca *hca)
 	memset(qp, 0, sizeof(*qp));
 	qp->gen = gen + 1;
 	qp->qpn = i | (gen & 0xff) << 16;
-	hca->qp_cursor = (i + 1) % HCA_MAX_QP;
+	hca->qp_cursor = next_slot(i, hca->n_qp, FIRST_QP, HCA_MAX_QP);
+	hca->qp_high = max_u32(hca->qp_high, i + 1);
 	return qp;
 }
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the responder's side of READ and atomics, first time and again.
+ *
+ * A READ is executed anew when its request comes again; an atomic never is: its result is kept
+ * (IBTA 9.4.5, 9.7.5.1.4). State is committed before the response leaves, so a response that gets
+ * lost, or whose carrier dies, is asked for again as a duplicate.
+ */
+#include "emulator/model.h"
+
+static void respond(const struct hca_qp *qp, const struct burst *req, u8 op, struct burst *b)
+{
+	*b = (struct burst){
+		.op = op,
+		.flags = BF_FIRST | BF_LAST,
+		.aeth = AETH_ACK,
+		.src_dev = qp->dev,
+		.dst_dev = qp->attr.av.dst_dev,
+		.src_qpn = qp->qpn,
+		.dst_qpn = qp->attr.dest_qpn,
+		.psn = req->psn,
+		.npkts = 1,
+		.mtu = qp->mtu,
+		.msn = qp->resp.msn,
+	};
+}
+
+static void accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 npkts)
+{
+	struct resp_state s = qp->resp;
+
+	s.epsn = psn_add(b->psn, npkts);
+	s.msn = (s.msn + 1) & IB_PSN_MASK;
+	s.flags &= ~(u32)RESP_NAK_SENT;
+	s.rx_pkts++;
+	commit_resp(e, qp, &s, qp->state, NULL, NULL);
+}
+
+static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 cause,
+		  u32 info)
+{
+	u32 event = nak == AETH_NAK_INV_REQ ? EV_QP_REQ_ERR : EV_QP_ACCESS_ERR;
+
+	return resp_nak_fail(e, qp, b->psn, nak, 0, event, cause, info);
+}
+
+int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
+{
+	u32 npkts = packets_of(b->dma_len, qp->mtu);
+	struct hca_mem src;
+	struct burst rsp;
+
+	if (!(qp->attr.access & ACC_REMOTE_READ))
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+	if (!qp->attr.max_dest_rd_atomic)
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+	if (b->dma_len > LIM_MSG ||
+	    mem_remote(e->hca, qp, b->rkey, b->va, b->dma_len, ACC_REMOTE_READ, &src))
+		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	if (!dup)
+		accept_request(e, qp, b, npkts);
+	respond(qp, b, BOP_READ_RESP, &rsp);
+	rsp.npkts = npkts;
+	rsp.len = b->dma_len;
+	rsp.mem = rsp.len ? &src : NULL;
+	return xmit(e, &rsp);
+}
+
+static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct burst rsp;
+	u32 i;
+
+	for (i = 0; i < LIM_RD_ATOM; i++) {
+		if (!qp->at[i].valid || qp->at[i].psn != b->psn)
+			continue;
+		respond(qp, b, BOP_ATOMIC_ACK, &rsp);
+		rsp.orig = qp->at[i].orig;
+		return xmit(e, &rsp);
+	}
+	return 0; /* too old: the requester cannot be waiting for it */
+}
+
+int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
+{
+	struct resp_state s = qp->resp;
+	struct atomic_res *res = &qp->at[s.at_head % LIM_RD_ATOM];
+	struct hca_mem dst;
+	struct burst rsp;
+	int ret;
+
+	if (dup)
+		return replay(e, qp, b);
+	if (!(qp->attr.access & ACC_REMOTE_ATOMIC))
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+	if (!qp->attr.max_dest_rd_atomic)
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+	if (b->va & 7)
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
+	if (mem_remote(e->hca, qp, b->rkey, b->va, 8, ACC_REMOTE_ATOMIC, &dst))
+		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	res->valid = 0;
+	ret = e->host->atomic(e->ctx, dst.client, dst.iov[0].addr, b->atomic_op, b->compare_add,
+			      b->swap, &res->orig, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return ret == -EAGAIN ? ret : 0;
+	if (ret)
+		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
+				     b->rkey);
+	res->psn = b->psn;
+	store_release(&res->valid, 1);
+	s.at_head++;
+	s.epsn = psn_add(b->psn, 1);
+	s.msn = (s.msn + 1) & IB_PSN_MASK;
+	s.flags &= ~(u32)RESP_NAK_SENT;
+	s.rx_pkts++;
+	commit_resp(e, qp, &s, qp->state, NULL, NULL);
+	respond(qp, b, BOP_ATOMIC_ACK, &rsp);
+	rsp.orig = res->orig;
+	return xmit(e, &rsp);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the wire's two ends, and timers.
+ *
+ * Each QP has one timer (ack time-out or RNR wait). Armed ones have a bit in timer_bits; the fabric
+ * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan.
+ */
+#include "emulator/model.h"
+
+int xmit(struct engine *e, const struct burst *b)
+{
+	return e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
+}
+
+int hca_input(struct engine *e, const struct burst *b)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
+	u32 slot;
+	int ret;
+
+	/* A connected QP listens to its peer only (IBTA 9.6.1.1.1). */
+	if (!qp || qp->dev != b->dst_dev || qp->attr.dest_qpn != b->src_qpn ||
+	    qp->attr.av.dst_dev != b->src_dev)
+		return 0;
+	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
+		return resp_input(e, qp, b);
+	slot = qp_slot(hca, qp);
+	ret = comp_input(e, qp, b);
+	/* It may go on sending, or flush. The one that runs just now does so anyway. */
+	if (hca->cur_qp != slot + 1)
+		engine_ring(e, qp->client - 1, slot);
+	return ret;
+}
+
+void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
+{
+	struct hca *hca = e->hca;
+	u32 slot = qp_slot(hca, qp);
+
+	qp->deadline = deadline;
+	if (!deadline)
+		return;
+	hca->timer_bits[slot / 64] |= BIT64(slot % 64);
+	hca->timer_sum[slot / 64 / 64] |= BIT64(slot / 64 % 64);
+	if (deadline < hca->next_deadline) {
+		store_release(&hca->next_deadline, deadline);
+		e->kick = true;
+	}
+}
+
+void qp_stall(struct engine *e, struct hca_qp *qp)
+{
+	qp->stalled = 1;
+	/* The fabric process is rung by its own host when the copy is done. */
+	if (e->self != ENGINE_FABRIC)
+		timer_arm(e, qp, 1);
+}
+
+static void fire(struct engine *e, u32 slot)
+{
+	struct hca_qp *qp = &e->hca->qp[slot];
+
+	qp->deadline = 0;
+	if (!qp->stalled)
+		req_timeout(e, qp);
+	engine_run_qp(e, slot);
+}
+
+/* Scan one word of timer bits. Return: its earliest deadline that is still to come. */
+static u64 scan_word(struct engine *e, u32 word, u64 now)
+{
+	struct hca *hca = e->hca;
+	u64 bits = hca->timer_bits[word];
+	u64 next = ~0ULL;
+	u32 bit;
+
+	for_each_bit64(bit, bits)
+	{
+		struct hca_qp *qp = &hca->qp[word * 64 + bit];
+
+		if (qp->client && qp->deadline && qp->deadline <= now)
+			fire(e, word * 64 + bit);
+		if (qp->client && qp->deadline)
+			next = min_u64(next, qp->deadline);
+		else
+			hca->timer_bits[word] &= ~BIT64(bit);
+	}
+	return next;
+}
+
+u64 engine_timers(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	u64 now = e->host->now(e->ctx);
+	u64 next = ~0ULL;
+	u32 i, j;
+
+	if (load_relaxed(&hca->next_deadline) > now)
+		return hca->next_deadline;
+	hca->next_deadline = ~0ULL;
+	for (i = 0; i < ARRAY_SIZE(hca->timer_sum); i++) {
+		u64 sum = hca->timer_sum[i];
+
+		for_each_bit64(j, sum)
+		{
+			next = min_u64(next, scan_word(e, i * 64 + j, now));
+			if (!hca->timer_bits[i * 64 + j])
+				hca->timer_sum[i] &= ~BIT64(j);
+		}
+	}
+	hca->next_deadline = min_u64(hca->next_deadline, next);
+	return hca->next_deadline;
+}
