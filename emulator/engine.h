@@ -18,7 +18,8 @@
  * @seg: base address of a live client's segment in this process, or NULL when it cannot be had
  *       (now): the work is then left to the fabric process
  * @copy: copy @len bytes from @src at byte @soff to @dst at byte @doff, the last bytes landing
- *        last. 0; -EFAULT_SRC / -EFAULT_DST when memory is not there; -EAGAIN when this holder
+ *        last. 0; -EFAULT_SRC / -EFAULT_DST when memory is not there; -ESRCH when its process has
+ *        died (the burst is dropped: dead hosts are silent); -EAGAIN when this holder
  *        cannot reach it (the fabric process then tries) or a helper is at work on it (the owner of
  *        the QP is rung again when it is done). @key identifies the copy across such tries.
  * @atomic: 8-byte compare-and-swap (@op WR_ATOMIC_CMP_AND_SWP) or fetch-and-add at @addr in

@@ -78,7 +78,7 @@ void vm_local(void *dst, const void *src, u64 len)
 	store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
 }
 
-/** span_base() - find out how a side is reached. Return: 0, -EAGAIN or @fault. */
+/** span_base() - find out how a side is reached. Return: 0, -EAGAIN, -ESRCH or @fault. */
 static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u8 **base,
 		     int fault)
 {
@@ -93,12 +93,12 @@ static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_m
 	s->pid = vm->pid(vm->ctx, mem->client);
 	if (s->pid >= VM_OWN)
 		return 0;
-	return s->pid == VM_GONE ? fault : -EAGAIN;
+	return s->pid == VM_GONE ? -ESRCH : -EAGAIN;
 }
 
 /**
  * span_make() - lay out bytes [off, off + len) of @mem. @len is not 0.
- * Return: 0, -EAGAIN, or @fault when a segment offset or the list's length is wrong.
+ * Return: 0, -EAGAIN, -ESRCH, or @fault when a segment offset or the list's length is wrong.
  */
 static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u64 off,
 		     u64 len, int fault)
@@ -194,12 +194,12 @@ static bool span_readable(const struct span *s)
 
 /**
  * vm_failure() - what a call that did not move all its bytes means.
- * @got: its result; @fault: to blame the process at the far end with when it is dead
+ * @got: its result
  */
-static int vm_failure(ssize_t got, const struct span *src, int fault)
+static int vm_failure(ssize_t got, const struct span *src)
 {
 	if (got < 0 && errno == ESRCH)
-		return fault;
+		return -ESRCH;
 	if (got < 0 && errno != EFAULT && errno != EINVAL)
 		return -EAGAIN; /* refused: EPERM, ENOSYS or what else a filter may answer */
 	return span_readable(src) ? -EFAULT_DST : -EFAULT_SRC;
@@ -248,7 +248,7 @@ static int copy_out(struct span *dst, const struct span *src, u64 len)
 	if (!span_one_line(dst))
 		span_cut_tail(dst);
 	got = vm_write(dst->pid, src->v, src->n, dst->v, dst->n);
-	return got == (ssize_t)len ? 0 : vm_failure(got, src, -EFAULT_DST);
+	return got == (ssize_t)len ? 0 : vm_failure(got, src);
 }
 
 static int copy_in(struct span *dst, const struct span *src, u64 len)
@@ -262,7 +262,7 @@ static int copy_in(struct span *dst, const struct span *src, u64 len)
 	last->iov_base = word;
 	got = vm_read(src->pid, dst->v, dst->n, src->v, src->n);
 	if (got != (ssize_t)len)
-		return vm_failure(got, src, -EFAULT_SRC);
+		return vm_failure(got, src);
 	store_tail(end, word, tail);
 	return 0;
 }
@@ -340,7 +340,7 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 		return 0;
 	}
 	if (pid < 0)
-		return pid == VM_GONE ? -EFAULT_DST : -EAGAIN;
+		return pid == VM_GONE ? -ESRCH : -EAGAIN;
 	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old))
 		goto fail;
 	new = op == WR_ATOMIC_FETCH_AND_ADD ? old + compare_add : swap;
@@ -350,7 +350,7 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 	*orig = old;
 	return 0;
 fail:
-	return errno == EFAULT || errno == ESRCH ? -EFAULT_DST : -EAGAIN;
+	return errno == EFAULT ? -EFAULT_DST : errno == ESRCH ? -ESRCH : -EAGAIN;
 }
 
 int vm_probe(s32 pid, u64 cookie_addr, u64 cookie)

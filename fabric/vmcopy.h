@@ -50,8 +50,8 @@ struct vm_ctx {
 /**
  * vm_copy() - copy @len bytes from @src at byte @soff to @dst at byte @doff, the last ones last.
  * Token held: the buffer for remote-to-remote copies is one per process.
- * Return: 0; -EFAULT_SRC or -EFAULT_DST when that side is not there (unmapped, out of its segment
- * or its process dead); -EAGAIN when this process cannot reach one of them. A failed copy may have
+ * Return: 0; -EFAULT_SRC or -EFAULT_DST when that side is not there (unmapped, out of its segment);
+ * -ESRCH when its process is dead; -EAGAIN when this process cannot reach it. A failed copy may have
  * written a part of the destination.
  */
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -63,7 +63,7 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
  * @orig: receives the value before
  * In the own process it is a CPU atomic. In another it is a read and a write under the token:
  * atomic among the operations of this HCA (IBV_ATOMIC_HCA), which is what devices report.
- * Return: 0, -EFAULT_DST or -EAGAIN, as vm_copy().
+ * Return: 0, -EFAULT_DST, -ESRCH or -EAGAIN, as vm_copy().
  */
 int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 	      u64 *orig);
