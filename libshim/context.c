@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: open devices: the context and its tables of operations.
+ */
+#include "libshim/objects.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/** shim_priv_guard() - block for verbs_context.priv, see the interposition's own description. */
+extern void *shim_priv_guard(void);
+
+static struct ibv_mw *no_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	(void)pd;
+	(void)type;
+	return fail_null(-EOPNOTSUPP);
+}
+
+static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EOPNOTSUPP;
+}
+
+static int no_dealloc_mw(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EOPNOTSUPP;
+}
+
+static int no_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	if (bad)
+		*bad = wr;
+	return EOPNOTSUPP;
+}
+
+static const struct ibv_context_ops live_ops = {
+	.alloc_mw = no_alloc_mw,
+	.bind_mw = no_bind_mw,
+	.dealloc_mw = no_dealloc_mw,
+	.poll_cq = shim_poll_cq,
+	.req_notify_cq = shim_req_notify_cq,
+	.post_srq_recv = no_post_srq_recv,
+	.post_send = shim_post_send,
+	.post_recv = shim_post_recv,
+};
+
+static int dead_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)n;
+	(void)wc;
+	return -EIO;
+}
+
+static int dead_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	return EIO;
+}
+
+static int dead_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp;
+	if (bad)
+		*bad = wr;
+	return EIO;
+}
+
+static int dead_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp;
+	if (bad)
+		*bad = wr;
+	return EIO;
+}
+
+void context_set_dead(struct shim_context *ctx)
+{
+	struct ibv_context_ops *ops = &ctx->verbs.context.ops;
+
+	ctx->dead = true;
+	ops->poll_cq = dead_poll_cq;
+	ops->req_notify_cq = dead_req_notify_cq;
+	ops->post_send = dead_post_send;
+	ops->post_recv = dead_post_recv;
+}
+
+static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 chan, int fd)
+{
+	struct verbs_context *v = &ctx->verbs;
+
+	ctx->magic = MAGIC_CONTEXT;
+	ctx->refs = 1;
+	ctx->dev = dev;
+	ctx->async_chan = chan;
+	v->sz = sizeof(*v);
+	v->priv = shim_priv_guard();
+	v->query_port = shim_query_port;
+	v->query_device_ex = shim_query_device_ex;
+	v->query_rt_values = shim_query_rt_values;
+	v->create_cq_ex = shim_create_cq_ex;
+	v->create_qp_ex = shim_create_qp_ex;
+	v->context.device = &dev->dev;
+	v->context.ops = live_ops;
+	v->context.cmd_fd = -1;
+	v->context.async_fd = fd;
+	v->context.num_comp_vectors = LIM_COMP_VECTORS;
+	v->context.abi_compat = (void *)-1;
+	pthread_mutex_init(&v->context.mutex, NULL);
+}
+
+/** ibv_open_device() - ibv_open_device(3). Return: context, or NULL with errno. */
+SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct shim_device *dev = (struct shim_device *)device;
+	struct shim_context *ctx;
+	int fd = -1, chan, ret;
+
+	if (!dev || dev->magic != MAGIC_DEVICE)
+		return fail_null(-EINVAL);
+	ret = shim_connect();
+	if (!ret)
+		ret = objs_init();
+	if (!ret)
+		ret = shim_open();
+	if (ret)
+		return fail_null(ret);
+	ctx = obj_alloc(sizeof(*ctx));
+	if (!ctx)
+		return NULL;
+	chan = shim_chan_new(&fd);
+	if (chan < 0) {
+		free(ctx);
+		return fail_null(chan);
+	}
+	context_init(ctx, dev, (u32)chan, fd);
+	pthread_mutex_lock(&objs_lock);
+	ctx->next = open_contexts;
+	open_contexts = ctx;
+	pthread_mutex_unlock(&objs_lock);
+	return &ctx->verbs.context;
+}
+
+/**
+ * ibv_close_device() - ibv_close_device(3). What the program did not destroy before stays until it
+ * exits, and may still be destroyed.
+ * Return: 0, or -1 with errno.
+ */
+SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
+{
+	struct shim_context *ctx = context_of(ibctx), **p;
+
+	if (!ctx)
+		return -1;
+	pthread_mutex_lock(&objs_lock);
+	for (p = &open_contexts; *p && *p != ctx; p = &(*p)->next)
+		;
+	if (*p)
+		*p = ctx->next;
+	pthread_mutex_unlock(&objs_lock);
+	if (ctx->dead)
+		syscall(SYS_close, ctx->verbs.context.async_fd);
+	else
+		shim_chan_free(ctx->async_chan, ctx->verbs.context.async_fd);
+	context_put(ctx);
+	return 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: asynchronous events.
+ *
+ * Destroying an object waits until its events were acknowledged. What counts as delivered is
+ * counted under objs_lock, together with the lookup: an event is either delivered before the object
+ * leaves its table, and then waited for, or dropped.
+ */
+#include "libshim/objects.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered)
+{
+	pthread_mutex_lock(mutex);
+	while (*acked != delivered)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+static bool event_of_cq(const struct chan_event *ev, struct ibv_async_event *out)
+{
+	struct shim_cq *cq = ev->handle < HCA_MAX_CQ ? objs->cq[ev->handle] : NULL;
+
+	if (!cq || cq->gen != ev->gen)
+		return false;
+	cq->async_events++;
+	out->element.cq = &cq->cq;
+	return true;
+}
+
+static bool event_of_qp(const struct chan_event *ev, struct ibv_async_event *out)
+{
+	struct shim_qp *qp = qp_find(ev->gen);
+
+	if (!qp)
+		return false;
+	qp->async_events++;
+	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED)
+		store_relaxed(&qp->maybe_err, true);
+	out->element.qp = &qp->qp;
+	return true;
+}
+
+/* Return: whether the event still means something. */
+static bool event_translate(const struct chan_event *ev, struct ibv_async_event *out)
+{
+	bool ok = false;
+
+	memset(out, 0, sizeof(*out));
+	out->event_type = ev->type;
+	pthread_mutex_lock(&objs_lock);
+	switch (ev->kind) {
+	case ELEM_CQ:
+		ok = event_of_cq(ev, out);
+		break;
+	case ELEM_QP:
+		ok = event_of_qp(ev, out);
+		break;
+	case ELEM_PORT:
+		out->element.port_num = (int)ev->handle;
+		ok = true;
+		break;
+	case ELEM_DEVICE:
+		ok = true;
+		break;
+	default:
+		break;
+	}
+	pthread_mutex_unlock(&objs_lock);
+	return ok;
+}
+
+/** ibv_get_async_event() - ibv_get_async_event(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_event *event)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct chan_event ev;
+
+	if (!ctx)
+		return -1;
+	if (ctx->dead)
+		return fail_minus(-EIO);
+	do {
+		if (shim_chan_get(ctx->async_chan, ibctx->async_fd, &ev))
+			return -1;
+	} while (!event_translate(&ev, event));
+	return 0;
+}
+
+/** ibv_ack_async_event() - ibv_ack_async_event(3). */
+SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct ibv_cq *cq = NULL;
+	struct ibv_qp *qp = NULL;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		cq = event->element.cq;
+		pthread_mutex_lock(&cq->mutex);
+		cq->async_events_completed++;
+		pthread_cond_broadcast(&cq->cond);
+		pthread_mutex_unlock(&cq->mutex);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		qp = event->element.qp;
+		pthread_mutex_lock(&qp->mutex);
+		qp->events_completed++;
+		pthread_cond_broadcast(&qp->cond);
+		pthread_mutex_unlock(&qp->mutex);
+		break;
+	default: /* of a port or the device: nothing waits for them */
+		break;
+	}
+}
+
+/* The engine does not run any more, so this process queues the event itself. */
+static void push_fatal(const struct shim_context *ctx)
+{
+	struct chan_ring *r = &shim.seg->chan[ctx->async_chan];
+	u32 prod = load_relaxed(&r->prod);
+	u64 one = 1;
+
+	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
+		return;
+	r->ev[prod % SEG_CHAN_DEPTH] = (struct chan_event){
+		.type = EV_DEVICE_FATAL,
+		.kind = ELEM_DEVICE,
+	};
+	store_release(&r->prod, prod + 1);
+	syscall(SYS_write, ctx->verbs.context.async_fd, &one, sizeof(one));
+}
+
+void shim_raise_fatal(void)
+{
+	struct shim_context *ctx;
+
+	pthread_mutex_lock(&objs_lock);
+	for (ctx = open_contexts; ctx; ctx = ctx->next)
+		push_fatal(ctx);
+	pthread_mutex_unlock(&objs_lock);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: registration of memory.
+ *
+ * Memory stays the program's own; what is registered is the right to reach it. On-demand regions
+ * differ from others only in not being faulted in. Relaxed ordering changes nothing.
+ */
+#include "libshim/objects.h"
+
+#include <stdlib.h>
+
+#define PAGE 4096u
+
+#define ACCESS_KNOWN                                                                               \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |                   \
+	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
+
+/*
+ * ibv_reg_mr(3): remote write and atomic rights need the local one. Rights out of the optional
+ * range are dropped where they mean nothing.
+ */
+static int check_access(u32 access)
+{
+	u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (access & ~(u32)(ACCESS_KNOWN | IBV_ACCESS_OPTIONAL_RANGE))
+		return -EINVAL;
+	if ((access & remote) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if ((access & IBV_ACCESS_HUGETLB) && !(access & IBV_ACCESS_ON_DEMAND))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_range(const void *addr, size_t len, u32 access)
+{
+	if (!len || (uintptr_t)addr + len < (uintptr_t)addr)
+		return -EINVAL;
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return addr ? 0 : -EINVAL; /* implicit regions are not among our ODP capabilities */
+	return mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
+{
+	struct cmd_reg_mr *c = &cmd->mr;
+	int ret = obj_cmd(ctx, cmd);
+
+	if (ret)
+		return ret;
+	ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	if (ret) {
+		obj_destroy_cmd(ctx, CMD_DEREG_MR, cmd->handle);
+		return ret;
+	}
+	mr->mr.handle = cmd->handle;
+	mr->mr.lkey = c->key;
+	mr->mr.rkey = c->key;
+	mr->access = c->access;
+	mr->iova = c->iova;
+	mr->magic = MAGIC_MR;
+	return 0;
+}
+
+static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
+{
+	struct shim_context *ctx = pd ? context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	struct shim_mr *mr;
+	int ret;
+
+	if (!ctx || ((struct shim_pd *)pd)->magic != MAGIC_PD)
+		return fail_null(-EINVAL);
+	ret = ctx->dead ? -EIO : check_access(access);
+	if (!ret)
+		ret = check_range(addr, len, access);
+	/* Virtual and real address have the same offset in their page; 0 is the zero-based region. */
+	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
+		ret = -EINVAL;
+	if (!ret && iova + len < iova)
+		ret = -EINVAL;
+	if (ret)
+		return fail_null(ret);
+	mr = obj_alloc(sizeof(*mr));
+	if (!mr)
+		return NULL;
+	mr->mr.context = pd->context;
+	mr->mr.pd = pd;
+	mr->mr.addr = addr;
+	mr->mr.length = len;
+	cmd.mr.addr = (uintptr_t)addr;
+	cmd.mr.len = len;
+	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	cmd.mr.pd = pd->handle;
+	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
+	ret = mr_create(ctx, mr, &cmd);
+	if (ret) {
+		free(mr);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	return &mr->mr;
+}
+
+/** ibv_reg_mr() - ibv_reg_mr(3). Return: MR, or NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return mr_reg(pd, addr, length, (uintptr_t)addr, (u32)access);
+}
+
+/** ibv_reg_mr_iova() - ibv_reg_mr_iova(3). Return: MR, or NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
+					   uint64_t iova, int access)
+{
+	return mr_reg(pd, addr, length, iova, (u32)access);
+}
+
+/** ibv_reg_mr_iova2() - what verbs.h calls when access is not a constant. NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					    uint64_t iova, unsigned int access)
+{
+	return mr_reg(pd, addr, length, iova, access);
+}
+
+/* The arguments of a re-registration as a command. Return: 0 or -errno. */
+static int rereg_prepare(struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+			 size_t length, u32 access, struct hca_cmd *cmd)
+{
+	bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+	int ret;
+
+	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || !flags)
+		return -EINVAL;
+	if (move && (!length || !addr))
+		return -EINVAL;
+	if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		return -EINVAL;
+	if (!(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		access = mr->access;
+	if (!(flags & IBV_REREG_MR_CHANGE_PD))
+		pd = mr->mr.pd;
+	else if (!pd || ((struct shim_pd *)pd)->magic != MAGIC_PD ||
+		 pd->context != mr->mr.context)
+		return -EINVAL;
+	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
+	cmd->mr.len = move ? length : mr->mr.length;
+	cmd->mr.iova = mr->iova;
+	if (move && !(access & IBV_ACCESS_ZERO_BASED))
+		cmd->mr.iova = (uintptr_t)addr;
+	ret = check_access(access);
+	if (!ret)
+		ret = check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
+	cmd->mr.pd = pd->handle;
+	cmd->mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
+	cmd->mr.flags = (u32)flags;
+	return ret;
+}
+
+/**
+ * ibv_rereg_mr() - ibv_rereg_mr(3).
+ * Return: 0 or enum ibv_rereg_mr_err_code, with errno.
+ */
+SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *addr,
+			     size_t length, int access)
+{
+	struct shim_mr *mr = (struct shim_mr *)ibmr;
+	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_REREG_MR };
+	int ret = -EINVAL;
+
+	if (ctx)
+		ret = rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
+	if (ret) {
+		errno = -ret;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	cmd.handle = ibmr->handle;
+	ret = obj_cmd(ctx, &cmd);
+	if (!ret && cmd.mr.key != ibmr->lkey)
+		mr_shadow_clear(ibmr->lkey);
+	if (!ret)
+		ret = mr_shadow_set(cmd.mr.key, cmd.mr.pd, cmd.mr.access, cmd.mr.addr, cmd.mr.iova,
+				    cmd.mr.len);
+	if (ret) {
+		errno = -ret;
+		return IBV_REREG_MR_ERR_CMD;
+	}
+	ibmr->addr = (void *)(uintptr_t)cmd.mr.addr;
+	ibmr->length = cmd.mr.len;
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		ibmr->pd = pd;
+	ibmr->lkey = cmd.mr.key;
+	ibmr->rkey = cmd.mr.key;
+	mr->access = cmd.mr.access;
+	mr->iova = cmd.mr.iova;
+	return 0;
+}
+
+/** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */
+SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
+{
+	struct shim_mr *mr = (struct shim_mr *)ibmr;
+	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	int ret;
+
+	if (!ctx)
+		return EINVAL;
+	ret = obj_destroy_cmd(ctx, CMD_DEREG_MR, ibmr->handle);
+	if (ret)
+		return -ret;
+	if (!ctx->dead) {
+		/* Data of unpolled receives belongs into memory that is still registered. */
+		objs_each_cq(cq_lay_all);
+		mr_shadow_clear(ibmr->lkey);
+	}
+	mr->magic = 0;
+	free(mr);
+	context_put(ctx);
+	return 0;
+}

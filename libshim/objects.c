@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what all verbs objects share: tables, references, commands.
+ */
+#include "libshim/objects.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct shim_objs *objs;
+pthread_mutex_t objs_lock = PTHREAD_MUTEX_INITIALIZER;
+struct shim_context *open_contexts;
+
+int objs_init(void)
+{
+	int ret = 0;
+	void *p;
+
+	pthread_mutex_lock(&objs_lock);
+	if (!objs) {
+		ret = fork_watch();
+		p = ret ? MAP_FAILED :
+			  mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p != MAP_FAILED)
+			objs = p;
+		else if (!ret)
+			ret = -ENOMEM;
+	}
+	pthread_mutex_unlock(&objs_lock);
+	return ret;
+}
+
+void *obj_alloc(size_t size)
+{
+	void *p = aligned_alloc(64, ALIGN_UP(size, 64));
+
+	if (!p) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return memset(p, 0, size);
+}
+
+struct shim_context *context_of(struct ibv_context *ibctx)
+{
+	struct shim_context *ctx;
+
+	if (!ibctx || ibctx->abi_compat != (void *)-1)
+		return fail_null(-EINVAL);
+	ctx = container_of(ibctx, struct shim_context, verbs.context);
+	return ctx->magic == MAGIC_CONTEXT ? ctx : fail_null(-EINVAL);
+}
+
+void context_get(struct shim_context *ctx)
+{
+	__atomic_fetch_add(&ctx->refs, 1, __ATOMIC_RELAXED);
+}
+
+void context_put(struct shim_context *ctx)
+{
+	if (__atomic_sub_fetch(&ctx->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	pthread_mutex_destroy(&ctx->verbs.context.mutex);
+	ctx->magic = 0;
+	free(ctx);
+}
+
+int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
+{
+	return ctx->dead ? -EIO : shim_cmd(cmd);
+}
+
+int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
+{
+	struct hca_cmd cmd = { .op = op, .handle = handle };
+	int ret;
+
+	if (ctx->dead)
+		return 0;
+	ret = shim_cmd(&cmd);
+	return ret == -EIO && load_relaxed(&shim.fatal) ? 0 : ret;
+}
+
+void objs_add_cq(struct shim_cq *cq)
+{
+	u32 i = cq->cq.handle;
+
+	pthread_mutex_lock(&objs_lock);
+	objs->cq[i] = cq;
+	objs->cq_used[i / 64] |= BIT64(i % 64);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_del_cq(struct shim_cq *cq)
+{
+	u32 i = cq->cq.handle;
+
+	pthread_mutex_lock(&objs_lock);
+	if (objs->cq[i] == cq) {
+		objs->cq[i] = NULL;
+		objs->cq_used[i / 64] &= ~BIT64(i % 64);
+	}
+	while (cq->pins) {
+		pthread_mutex_unlock(&objs_lock);
+		sched_yield();
+		pthread_mutex_lock(&objs_lock);
+	}
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_each_cq(void (*fn)(struct shim_cq *cq))
+{
+	struct shim_cq *cq;
+	u32 word, bit;
+	u64 bits;
+
+	pthread_mutex_lock(&objs_lock);
+	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+		bits = objs->cq_used[word];
+		for_each_bit64(bit, bits)
+		{
+			cq = objs->cq[word * 64 + bit];
+			if (!cq)
+				continue;
+			/* Whoever holds the CQ's lock may be waiting for objs_lock. */
+			cq->pins++;
+			pthread_mutex_unlock(&objs_lock);
+			fn(cq);
+			pthread_mutex_lock(&objs_lock);
+			cq->pins--;
+		}
+	}
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_add_qp(struct shim_qp *qp)
+{
+	pthread_mutex_lock(&objs_lock);
+	store_release(&objs->qp[qp->slot], qp);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_del_qp(struct shim_qp *qp)
+{
+	pthread_mutex_lock(&objs_lock);
+	if (objs->qp[qp->slot] == qp)
+		store_release(&objs->qp[qp->slot], NULL);
+	pthread_mutex_unlock(&objs_lock);
+}

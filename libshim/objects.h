@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the verbs objects as this process holds them.
+ *
+ * Theory of operation
+ * -------------------
+ * Each object starts with the public structure that the application sees and embeds what the shim
+ * needs behind it. It names its counterpart in the HCA by index. Structures that newer rdma-core
+ * releases have enlarged get room for that, so that one binary serves programs built against any.
+ *
+ * Who may touch what:
+ *
+ *  - A queue (struct shim_wq) is filled under its own lock; its @tail is moved by whoever polls
+ *    the CQ that the queue completes to, under that CQ's lock.
+ *  - The tables from HCA index to object are written under objs_lock. Pollers read the QP table
+ *    without it: a QP leaves the table before ibv_destroy_qp() passes through the locks of its two
+ *    CQs, and only then it is freed.
+ *  - Reference counts are atomic; event counts are under objs_lock (delivered) and under the
+ *    object's own mutex (acknowledged).
+ *
+ * A forked child inherits the objects but not the rings' meaning: they stay the parent's. In the
+ * child every context is marked @dead and its operations are replaced, see fork.c.
+ */
+#ifndef LIBSHIM_OBJECTS_H
+#define LIBSHIM_OBJECTS_H
+
+#include <infiniband/verbs.h>
+#include <sched.h>
+
+#include "libshim/shim.h"
+
+/* verbs.h gives these names to macros; the shim defines the functions behind them. */
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+#undef ibv_query_port
+
+#define SHIM_PORT 1 /* each device has one port */
+
+enum shim_magic {
+	MAGIC_DEVICE = 0x76656453, /* "Sdev" */
+	MAGIC_CONTEXT = 0x78746353, /* "Sctx" */
+	MAGIC_PD = 0x20647053,
+	MAGIC_MR = 0x20726d53,
+	MAGIC_CHANNEL = 0x6e686353,
+	MAGIC_CQ = 0x20716353,
+	MAGIC_QP = 0x20707153,
+};
+
+/** struct shim_lock - a spin lock that gives the CPU away when it is held for long. */
+struct shim_lock {
+	u32 held;
+};
+
+static inline void shim_lock(struct shim_lock *l)
+{
+	u32 spins = 0;
+
+	while (unlikely(__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE))) {
+		while (load_relaxed(&l->held)) {
+			if (++spins % 64 == 0)
+				sched_yield();
+		}
+	}
+}
+
+static inline void shim_unlock(struct shim_lock *l)
+{
+	store_release(&l->held, 0);
+}
+
+/** struct shim_device - libmlx5 and others look at a word at offset 664, behind struct ibv_device. */
+struct shim_device {
+	union {
+		struct ibv_device dev;
+		u8 room[1024];
+	};
+	u32 magic;
+	struct proto_dev info; /* as the fabric described it when the list was made */
+};
+
+/**
+ * struct shim_context - @verbs grows at its front, so that is where the room is.
+ * @refs: 1 for the open device, 1 per object
+ */
+struct shim_context {
+	u8 room[512];
+	struct verbs_context verbs;
+	u32 magic;
+	bool dead; /* inherited by a forked child */
+	u32 async_chan;
+	u32 refs;
+	struct shim_device *dev;
+	struct shim_context *next; /* list of open contexts, under objs_lock */
+};
+
+struct shim_pd {
+	struct ibv_pd pd;
+	u32 magic;
+};
+
+struct shim_mr {
+	struct ibv_mr mr;
+	u32 magic;
+	u32 access;
+	u64 iova;
+};
+
+struct shim_channel {
+	struct ibv_comp_channel channel; /* refcnt: CQs on it */
+	u32 magic;
+	u32 index;
+};
+
+/**
+ * struct shim_cq - a completion queue.
+ * @cons: entries consumed; published in ctl->cons at the end of each poll
+ * @idle: empty polls, to work for others now and then
+ * @cur: cq_ex: the entry that start_poll or next_poll came to; @in_batch: between start_poll and
+ *       end_poll, @lock is held by thread @owner
+ * @arm_lock: orders arming and the change of rings by a resize
+ */
+struct shim_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+		u8 room[512];
+	};
+	u32 magic;
+	u32 gen;
+	u64 ring;
+	u64 ring_size;
+	u32 comp_events; /* delivered */
+	u32 async_events;
+	u32 pins; /* threads that found it in the table and work on it; under objs_lock */
+	struct shim_lock arm_lock;
+
+	struct shim_lock lock cacheline_aligned;
+	u32 cons;
+	u32 mask;
+	u32 idle;
+	struct cqe *entries;
+	struct cq_ctl *ctl;
+	const struct cqe *cur;
+	bool in_batch;
+	pthread_t owner; /* of the batch */
+};
+
+/**
+ * struct shim_wq - a send or receive queue.
+ * @head: slots filled so far, free running
+ * @tail: slots that are free again, free running; advanced by pollers
+ */
+struct shim_wq {
+	struct shim_lock lock;
+	u32 head;
+	u32 depth; /* power of two, 0: no such queue */
+	u32 stride;
+	u8 *slots;
+	struct wq_ctl *ctl;
+	u32 max_sge;
+	u32 max_inline;
+	u64 ring;
+	u64 ring_size;
+	u32 tail cacheline_aligned;
+} cacheline_aligned;
+
+/**
+ * struct shim_qp - a queue pair.
+ * @state: as far as this process knows, enum ib_qp_state
+ * @maybe_err: an error was seen, so the QP may be in ERR though nobody here put it there
+ */
+struct shim_qp {
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex ex;
+		u8 room[512];
+	};
+	u32 magic;
+	u32 slot;
+	u32 qpn;
+	u32 pd;
+	u32 state;
+	bool maybe_err;
+	bool sig_all;
+	bool extended; /* created for the ibv_wr_* calls */
+	struct ibv_qp_cap cap;
+	u32 async_events; /* delivered */
+
+	/* ibv_wr_*: between wr_start and wr_complete, under sq.lock */
+	struct sq_wqe *cur;
+	u32 batch_head;
+	int batch_err;
+
+	struct shim_wq sq;
+	struct shim_wq rq;
+};
+
+/**
+ * struct shim_objs - from HCA index to this process's object. Sparse, mapped at first use.
+ * @cq_used: a bit per CQ index in use
+ */
+struct shim_objs {
+	struct shim_qp *qp[HCA_MAX_QP];
+	struct shim_cq *cq[HCA_MAX_CQ];
+	u64 cq_used[HCA_MAX_CQ / 64];
+};
+
+extern struct shim_objs *objs;
+extern pthread_mutex_t objs_lock;
+extern struct shim_context *open_contexts;
+
+/* --- objects.c ------------------------------------------------------------------------------ */
+
+/** objs_init() - make the tables. Idempotent, thread-safe. Return: 0 or -errno. */
+int objs_init(void);
+/** obj_alloc() - zeroed, cache-line aligned memory for an object, or NULL with errno ENOMEM. */
+void *obj_alloc(size_t size);
+/** context_of() - the shim's view of a context, or NULL with errno EINVAL when it is not ours. */
+struct shim_context *context_of(struct ibv_context *ibctx);
+void context_get(struct shim_context *ctx);
+/** context_put() - drop a reference; frees the context with the last one. */
+void context_put(struct shim_context *ctx);
+/** obj_cmd() - execute a command that creates, modifies or queries. Return: 0 or -errno. */
+int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
+/**
+ * obj_destroy_cmd() - destroy the HCA's side of an object. Succeeds when the HCA has gone or the
+ * object was inherited by a forked child: there is nothing left to destroy then.
+ * Return: 0 or -errno.
+ */
+int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle);
+void objs_add_cq(struct shim_cq *cq);
+/** objs_del_cq() - take a CQ out of the table and wait until nobody works on it. */
+void objs_del_cq(struct shim_cq *cq);
+/** objs_each_cq() - call @fn for each CQ, without a lock held. */
+void objs_each_cq(void (*fn)(struct shim_cq *cq));
+void objs_add_qp(struct shim_qp *qp);
+void objs_del_qp(struct shim_qp *qp);
+
+/* --- fork.c --------------------------------------------------------------------------------- */
+
+/** fork_watch() - have contexts marked dead in forked children. Idempotent; objs_lock held. */
+int fork_watch(void);
+
+/* --- device.c ------------------------------------------------------------------------------- */
+
+/** devices_forget() - in a forked child: list them anew at next use. */
+void devices_forget(void);
+
+/* --- context.c ------------------------------------------------------------------------------ */
+
+/** context_set_dead() - replace the operations by ones that fail without touching anything. */
+void context_set_dead(struct shim_context *ctx);
+
+/* --- query.c -------------------------------------------------------------------------------- */
+
+int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr,
+		    size_t len);
+int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t size);
+int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values);
+
+/* --- mem.c ---------------------------------------------------------------------------------- */
+
+/** mr_shadow_set() - record a region for small copies by this process. Return: 0 or -ENOMEM. */
+int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len);
+void mr_shadow_clear(u32 key);
+/**
+ * mr_shadow_find() - where [addr, addr+len) as a request names it lies in this process.
+ * @pd: HCA index of the protection domain that must match, or ~0 for any
+ * @access: rights that are needed (0: local read)
+ * Return: address, or NULL when the HCA would refuse it. Takes no lock.
+ */
+void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len);
+/** mr_shadow_forget() - in a forked child. */
+void mr_shadow_forget(void);
+
+/* --- prefault.c ----------------------------------------------------------------------------- */
+
+/**
+ * mem_prefault() - check that memory is there, as pinning would, and fault it in.
+ * Return: 0, -EFAULT (unmapped, or @write and read-only) or -ENOMEM.
+ */
+int mem_prefault(const void *addr, size_t len, bool write);
+
+/* --- poll.c --------------------------------------------------------------------------------- */
+
+int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+/** cq_peek() - the next entry, or NULL. CQ lock held. */
+const struct cqe *cq_peek(const struct shim_cq *cq);
+/** cq_consume() - take an entry's effects: data laid into the receive, slots freed. Lock held. */
+void cq_consume(struct shim_cq *cq, const struct cqe *e);
+/** cq_idle() - nothing was found: see to pending work. Return: whether to look again. */
+bool cq_idle(struct shim_cq *cq);
+/** cq_forget_qp() - entries of a QP that is destroyed or reset are not reported any more. */
+void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp);
+/** cq_lay_all() - lay data that waits in unpolled entries, before a region ceases to be valid. */
+void cq_lay_all(struct shim_cq *cq);
+
+/* --- cq.c, cqex.c --------------------------------------------------------------------------- */
+
+/** cq_new() - create a CQ; @vector was not checked. NULL with errno on error. */
+struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
+		       struct ibv_comp_channel *channel, u32 vector);
+struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
+
+/* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */
+
+struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr);
+int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+/** sq_claim() - the next free slot. SQ lock held. Return: 0 or an errno value as post gives it. */
+int sq_claim(struct shim_qp *qp, struct sq_wqe **out);
+/** sq_set_sges() - give a claimed slot its scatter list; small payloads are gathered at once. */
+int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n);
+/** wr_init() - set the ibv_wr_* functions of a QP that was created for them. */
+void wr_init(struct shim_qp *qp);
+
+/* --- events.c ------------------------------------------------------------------------------- */
+
+/** events_drained() - wait until all @delivered events of an object were acknowledged. */
+void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered);
+
+static inline struct shim_cq *to_cq(struct ibv_cq *cq)
+{
+	return (struct shim_cq *)cq;
+}
+
+static inline struct shim_qp *to_qp(struct ibv_qp *qp)
+{
+	return (struct shim_qp *)qp;
+}
+
+/** qp_find() - the live QP with that number, or NULL. */
+static inline struct shim_qp *qp_find(u32 qpn)
+{
+	struct shim_qp *qp = load_acquire(&objs->qp[qpn & (HCA_MAX_QP - 1)]);
+
+	return qp && qp->qpn == qpn ? qp : NULL;
+}
+
+static inline struct sq_wqe *sq_slot(const struct shim_wq *q, u32 index)
+{
+	return (struct sq_wqe *)(q->slots + (size_t)(index & (q->depth - 1)) * q->stride);
+}
+
+static inline struct rq_wqe *rq_slot(const struct shim_wq *q, u32 index)
+{
+	return (struct rq_wqe *)(q->slots + (size_t)(index & (q->depth - 1)) * q->stride);
+}
+
+/** shim_pow2() - the smallest power of two that is at least @n; @n is at least 1 and below 2^31. */
+static inline u32 shim_pow2(u32 n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
+
+/** fail_null() - set errno from a negative errno value, for verbs that return a pointer. */
+static inline void *fail_null(int ret)
+{
+	errno = -ret;
+	return NULL;
+}
+
+/** fail_minus() - the same for verbs that return -1. */
+static inline int fail_minus(int ret)
+{
+	errno = -ret;
+	return -1;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: protection domains.
+ */
+#include "libshim/objects.h"
+
+#include <stdlib.h>
+
+/** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
+SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
+	struct shim_pd *pd;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	pd = obj_alloc(sizeof(*pd));
+	if (!pd)
+		return NULL;
+	cmd.dev = ctx->dev->info.index;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret) {
+		free(pd);
+		return fail_null(ret);
+	}
+	pd->pd.context = ibctx;
+	pd->pd.handle = cmd.handle;
+	pd->magic = MAGIC_PD;
+	context_get(ctx);
+	return &pd->pd;
+}
+
+/** ibv_dealloc_pd() - ibv_dealloc_pd(3). Return: 0 or errno value; EBUSY while it is used. */
+SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct shim_pd *pd = (struct shim_pd *)ibpd;
+	struct shim_context *ctx;
+	int ret;
+
+	if (!pd || pd->magic != MAGIC_PD)
+		return EINVAL;
+	ctx = context_of(ibpd->context);
+	if (!ctx)
+		return EINVAL;
+	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_PD, ibpd->handle);
+	if (ret)
+		return -ret;
+	pd->magic = 0;
+	free(pd);
+	context_put(ctx);
+	return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: polling and arming completion queues.
+ *
+ * Theory of operation
+ * -------------------
+ * An entry is valid when its sequence number is that of its place in the stream, so polling reads
+ * one cache line that the engine writes, and nothing else that is shared. Consuming an entry
+ *
+ *  - lays the data of a small receive, which travels in the entry, into the receive's buffers,
+ *    where it must be when the entry is reported (the last byte last, for those who look there);
+ *  - frees the work request's slot and, on a send queue, all slots before it: work requests
+ *    complete in order, and unsignalled ones have no entry of their own.
+ *
+ * A poller that finds nothing works for others: the token may be free while work is pending.
+ */
+#include "libshim/objects.h"
+
+#define IDLE_POLLS 32 /* empty polls between looks at the token's line */
+
+const struct cqe *cq_peek(const struct shim_cq *cq)
+{
+	const struct cqe *e = &cq->entries[cq->cons & cq->mask];
+
+	return load_acquire(&e->seq) == cq->cons + 1 ? e : NULL;
+}
+
+/* Lay an entry's data into the buffers of its receive. */
+static void lay_data(const struct shim_qp *qp, const struct cqe *e)
+{
+	u32 left = min_u32(e->byte_len, CQE_INLINE);
+	const u8 *from = e->data;
+	const struct wq_sge *sge;
+	const struct rq_wqe *w;
+	u32 i, n;
+	u8 *to;
+
+	if (!qp->rq.depth)
+		return;
+	w = rq_slot(&qp->rq, e->slot);
+	for (i = 0; left && i < w->num_sge && i < qp->rq.max_sge; i++) {
+		sge = &w->sge[i];
+		n = min_u32(sge->len, left);
+		if (!n)
+			continue;
+		to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr, n);
+		left -= n;
+		if (likely(to)) {
+			memcpy(to, from, n - 1);
+			store_release(&to[n - 1], from[n - 1]);
+		}
+		from += n;
+	}
+}
+
+void cq_consume(struct shim_cq *cq, const struct cqe *e)
+{
+	struct shim_qp *qp;
+
+	(void)cq;
+	if (unlikely(e->flags & CQE_SKIP))
+		return;
+	qp = qp_find(e->qpn);
+	if (unlikely(!qp))
+		return;
+	if (e->flags & CQE_HAS_DATA)
+		lay_data(qp, e);
+	if (e->flags & CQE_RECV)
+		store_release(&qp->rq.tail, e->slot + 1);
+	else
+		store_release(&qp->sq.tail, e->slot + 1);
+	if (unlikely(e->status != WCS_SUCCESS))
+		store_relaxed(&qp->maybe_err, true);
+}
+
+bool cq_idle(struct shim_cq *cq)
+{
+	if (shim.isolated)
+		return false;
+	if (likely(++cq->idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
+		return false;
+	return shim_poke();
+}
+
+static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)
+{
+	wc->wr_id = e->wr_id;
+	wc->status = e->status;
+	wc->vendor_err = e->vendor_err;
+	wc->qp_num = e->qpn & IB_QPN_MASK;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+	if (unlikely(e->status != WCS_SUCCESS)) {
+		wc->opcode = 0;
+		wc->byte_len = 0;
+		wc->imm_data = 0;
+		wc->src_qp = 0;
+		wc->wc_flags = 0;
+		return;
+	}
+	wc->opcode = e->opcode;
+	wc->byte_len = e->byte_len;
+	wc->imm_data = e->imm;
+	wc->src_qp = e->src_qp;
+	wc->wc_flags = e->wc_flags;
+}
+
+static int poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
+{
+	u32 start = cq->cons;
+	const struct cqe *e;
+	int found = 0;
+
+	while (found < n && (e = cq_peek(cq))) {
+		cq_consume(cq, e);
+		if (likely(!(e->flags & CQE_SKIP)))
+			fill_wc(&wc[found++], e);
+		cq->cons++;
+	}
+	if (cq->cons != start)
+		store_release(&cq->ctl->cons, cq->cons);
+	return found;
+}
+
+int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+	int found;
+
+	if (unlikely(cq->magic != MAGIC_CQ || n < 0))
+		return -EINVAL;
+	shim_lock(&cq->lock);
+	found = poll_ready(cq, n, wc);
+	shim_unlock(&cq->lock);
+	if (found || !n || !cq_idle(cq))
+		return found;
+	shim_lock(&cq->lock);
+	found = poll_ready(cq, n, wc);
+	shim_unlock(&cq->lock);
+	return found;
+}
+
+/*
+ * Arming orders itself before the polls that follow, and the engine orders the entry before its
+ * look at the arming: one of the two sees the other.
+ */
+static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
+{
+	u32 none = CQ_ARM_NONE;
+
+	if (!solicited_only)
+		exchange(&ctl->armed, CQ_ARM_ANY);
+	else /* a request for any entry stays until it has fired */
+		__atomic_compare_exchange_n(&ctl->armed, &none, CQ_ARM_SOLICITED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+
+	if (unlikely(cq->magic != MAGIC_CQ))
+		return EINVAL;
+	shim_lock(&cq->arm_lock);
+	cq_arm(cq->ctl, solicited_only);
+	shim_unlock(&cq->arm_lock);
+	/* The caller may sleep in poll(2) next, where nobody works for it. */
+	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
+		shim_drain();
+	return 0;
+}
+
+/*
+ * Lock a CQ, unless this thread has it from start_poll: programs destroy things in the middle of a
+ * batch. @first: the first entry that was not consumed yet. Return: whether it was locked.
+ */
+static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
+{
+	bool mine = load_acquire(&cq->in_batch) && pthread_equal(cq->owner, pthread_self());
+
+	if (!mine)
+		shim_lock(&cq->lock);
+	*first = cq->cons + (cq->cur ? 1 : 0);
+	return !mine;
+}
+
+/* The entry with that ordinal if the engine has written it, else NULL. */
+static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
+{
+	struct cqe *e = &cq->entries[i & cq->mask];
+
+	return load_acquire(&e->seq) == i + 1 ? e : NULL;
+}
+
+void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp)
+{
+	struct cqe *e;
+	bool locked;
+	u32 i;
+
+	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
+		if (e->qpn != qp->qpn || (e->flags & CQE_SKIP))
+			continue;
+		if (e->flags & CQE_HAS_DATA)
+			lay_data(qp, e);
+		e->flags |= CQE_SKIP;
+	}
+	if (locked)
+		shim_unlock(&cq->lock);
+}
+
+void cq_lay_all(struct shim_cq *cq)
+{
+	struct shim_qp *qp;
+	struct cqe *e;
+	bool locked;
+	u32 i;
+
+	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
+		if (!(e->flags & CQE_HAS_DATA) || (e->flags & CQE_SKIP))
+			continue;
+		qp = qp_find(e->qpn);
+		if (!qp)
+			continue;
+		lay_data(qp, e);
+		e->flags &= (u8)~CQE_HAS_DATA;
+	}
+	if (locked)
+		shim_unlock(&cq->lock);
+}

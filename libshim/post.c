@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: posting work requests.
+ *
+ * Theory of operation
+ * -------------------
+ * Work requests are written into ring slots, published with one release store of the producer
+ * index, and then the doorbell is rung, which usually runs them at once in this very thread. What
+ * cannot be right whatever the HCA's state (too many entries, too much inline data, wrong QP state)
+ * fails here; keys, bounds and remote errors are the engine's and become completions.
+ *
+ * Small payloads are gathered into the slot when their keys are good: the engine then needs no
+ * second look at this process's memory. A slot is free again when a completion for it, or for a
+ * later one, was polled.
+ */
+#include "libshim/objects.h"
+
+#define FLAGS_KNOWN (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+_Static_assert((u32)FLAGS_KNOWN == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED | SEND_INLINE),
+	       "flags are posted as they are");
+
+#define OP(x) (1u << (x))
+#define OPS_SEND (OP(WR_SEND) | OP(WR_SEND_WITH_IMM) | OP(WR_SEND_WITH_INV))
+#define OPS_WRITE (OP(WR_RDMA_WRITE) | OP(WR_RDMA_WRITE_WITH_IMM))
+#define OPS_ATOMIC (OP(WR_ATOMIC_CMP_AND_SWP) | OP(WR_ATOMIC_FETCH_AND_ADD))
+#define OPS_RC (OPS_SEND | OPS_WRITE | OPS_ATOMIC | OP(WR_RDMA_READ))
+
+static bool op_in(u32 opcode, u32 set)
+{
+	return opcode < 32 && (set >> opcode & 1);
+}
+
+int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+{
+	struct shim_wq *q = &qp->sq;
+	u32 state = load_relaxed(&qp->state);
+
+	if (unlikely(state < QPS_RTS))
+		return EINVAL;
+	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+		return ENOMEM;
+	*out = sq_slot(q, q->head);
+	return 0;
+}
+
+/* Copy inline data, keys not looked at. Return: 0 or EINVAL. */
+static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+{
+	u8 *to = (u8 *)w->sge;
+	u64 total = 0;
+	u32 i;
+
+	if (unlikely(!op_in(w->opcode, OPS_SEND | OPS_WRITE)))
+		return EINVAL;
+	for (i = 0; i < n; i++) {
+		total += sg[i].length;
+		if (unlikely(total > qp->sq.max_inline))
+			return EINVAL;
+		memcpy(to, (void *)(uintptr_t)sg[i].addr, sg[i].length);
+		to += sg[i].length;
+	}
+	w->num_sge = 0;
+	w->total_len = (u32)total;
+	w->hw = SQ_HW_INLINE;
+	return 0;
+}
+
+/* Gather a small payload into the slot. Return: false when the HCA might refuse it. */
+static bool gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+{
+	u8 *to = (u8 *)w->sge;
+	void *from;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (!sg[i].length)
+			continue;
+		from = mr_shadow_find(sg[i].lkey, qp->pd, 0, sg[i].addr, sg[i].length);
+		if (unlikely(!from))
+			return false;
+		memcpy(to, from, sg[i].length);
+		to += sg[i].length;
+	}
+	return true;
+}
+
+/* Whether a payload of that size travels in the slot. */
+static bool is_small(u32 opcode, u64 total)
+{
+	if (op_in(opcode, OPS_SEND))
+		return total <= CQE_INLINE;
+	return op_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
+}
+
+int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
+{
+	u64 total = 0;
+	u32 i;
+
+	if (unlikely(n > qp->sq.max_sge))
+		return EINVAL;
+	if (w->send_flags & SEND_INLINE)
+		return set_inline(qp, w, sg, (u32)n);
+	for (i = 0; i < n; i++)
+		total += sg[i].length;
+	if (unlikely(total > LIM_MSG))
+		return EINVAL;
+	w->total_len = (u32)total;
+	if (is_small(w->opcode, total) && gather(qp, w, sg, (u32)n)) {
+		w->num_sge = 0;
+		w->hw = SQ_HW_INLINE;
+		return 0;
+	}
+	memcpy(w->sge, sg, n * sizeof(*sg));
+	w->num_sge = (u16)n;
+	w->hw = 0;
+	return 0;
+}
+
+/* Operations that the HCA does not have are told from those that no RC QP has. */
+static int op_error(u32 opcode)
+{
+	return opcode == WR_LOCAL_INV || opcode == WR_BIND_MW ? EOPNOTSUPP : EINVAL;
+}
+
+static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct sq_wqe *w;
+	int ret = sq_claim(qp, &w);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!op_in(wr->opcode, OPS_RC)))
+		return op_error(wr->opcode);
+	if (unlikely(wr->num_sge < 0 || (wr->send_flags & ~(u32)FLAGS_KNOWN)))
+		return EINVAL;
+	w->wr_id = wr->wr_id;
+	w->opcode = (u8)wr->opcode;
+	w->send_flags = (u8)wr->send_flags;
+	if (qp->sig_all)
+		w->send_flags |= SEND_SIGNALED;
+	w->rkey = 0;
+	w->imm = 0;
+	if (op_in(wr->opcode, OPS_ATOMIC)) {
+		w->remote_addr = wr->wr.atomic.remote_addr;
+		w->rkey = wr->wr.atomic.rkey;
+		w->compare_add = wr->wr.atomic.compare_add;
+		w->swap = wr->wr.atomic.swap;
+	} else if (!op_in(wr->opcode, OPS_SEND)) {
+		w->remote_addr = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	}
+	if (wr->opcode == IBV_WR_SEND_WITH_INV)
+		w->rkey = wr->invalidate_rkey;
+	else
+		w->imm = wr->imm_data;
+	ret = sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
+	if (likely(!ret))
+		qp->sq.head++;
+	return ret;
+}
+
+/** shim_post_send() - ibv_post_send(3). Return: 0 or errno value. */
+int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	u32 head, slot;
+	bool posted;
+	int ret = 0;
+
+	if (unlikely(qp->magic != MAGIC_QP || load_relaxed(&shim.fatal))) {
+		*bad_wr = wr;
+		return qp->magic == MAGIC_QP ? EIO : EINVAL;
+	}
+	shim_lock(&qp->sq.lock);
+	head = qp->sq.head;
+	for (; wr; wr = wr->next) {
+		ret = sq_put(qp, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	posted = qp->sq.head != head;
+	if (likely(posted))
+		store_release(&qp->sq.ctl->prod, qp->sq.head);
+	slot = qp->slot;
+	shim_unlock(&qp->sq.lock);
+	if (likely(posted))
+		shim_doorbell(slot);
+	return ret;
+}
+
+static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct shim_wq *q = &qp->rq;
+	u32 i, n = (u32)wr->num_sge;
+	struct rq_wqe *w;
+	u64 total = 0;
+
+	if (unlikely(load_relaxed(&qp->state) == QPS_RESET || n > q->max_sge))
+		return EINVAL;
+	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+		return ENOMEM;
+	w = rq_slot(q, q->head);
+	w->wr_id = wr->wr_id;
+	for (i = 0; i < n; i++) {
+		w->sge[i].addr = wr->sg_list[i].addr;
+		w->sge[i].len = wr->sg_list[i].length;
+		w->sge[i].lkey = wr->sg_list[i].lkey;
+		total += wr->sg_list[i].length;
+	}
+	w->num_sge = (u16)n;
+	w->total_len = (u32)min_u64(total, UINT32_MAX);
+	q->head++;
+	return 0;
+}
+
+/*
+ * Receives wait for a peer and need no doorbell, except in ERR, where they are flushed. The engine
+ * publishes the state before it flushes, and looks at the producer index after that.
+ */
+static bool recv_needs_doorbell(struct shim_qp *qp)
+{
+	if (shim.isolated)
+		return load_relaxed(&qp->maybe_err) || load_relaxed(&qp->state) == QPS_ERR;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return load_relaxed(&shim.hca->qp[qp->slot].state) == QPS_ERR;
+}
+
+/** shim_post_recv() - ibv_post_recv(3). Return: 0 or errno value. */
+int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	bool posted, ring;
+	int ret = 0;
+	u32 head;
+
+	if (unlikely(qp->magic != MAGIC_QP || load_relaxed(&shim.fatal))) {
+		*bad_wr = wr;
+		return qp->magic == MAGIC_QP ? EIO : EINVAL;
+	}
+	shim_lock(&qp->rq.lock);
+	head = qp->rq.head;
+	for (; wr; wr = wr->next) {
+		ret = rq_put(qp, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	posted = qp->rq.head != head;
+	if (likely(posted))
+		store_release(&qp->rq.ctl->prod, qp->rq.head);
+	shim_unlock(&qp->rq.lock);
+	ring = posted && recv_needs_doorbell(qp);
+	if (unlikely(ring))
+		shim_doorbell(qp->slot);
+	return ret;
+}

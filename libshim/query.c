@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what devices and ports say about themselves.
+ *
+ * Limits are those that the commands enforce. The vendor is a neutral one: programs choose special
+ * ways for identities they know, and some take vendor 0 for Soft-RoCE.
+ */
+#include "libshim/objects.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <stdio.h>
+
+#ifndef RDMAEMU_VERSION
+#define RDMAEMU_VERSION "0.1.0"
+#endif
+
+#define VENDOR_ID      0x525645 /* "RVE" */
+#define VENDOR_PART_ID 1
+#define HW_VERSION     1
+#define PAGE_SIZE_CAP  0xfffff000u
+#define CORE_CLOCK_KHZ 1000000 /* completion timestamps count nanoseconds */
+#define COMPAT_PORT_ATTR 48 /* bytes of struct ibv_port_attr that ibv_query_port() may write */
+
+#define WIDTH_4X     2
+#define SPEED_EDR    32 /* 25 Gb/s a lane */
+#define PHYS_LINK_UP 5
+#define PHYS_DISABLED 3
+
+#define CAP_FLAGS                                                                                  \
+	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | \
+	 IBV_DEVICE_RC_RNR_NAK_GEN)
+
+static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_attr *a)
+{
+	memset(a, 0, sizeof(*a));
+	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", RDMAEMU_VERSION);
+	a->node_guid = htobe64(ctx->dev->info.guid);
+	a->sys_image_guid = a->node_guid;
+	a->max_mr_size = UINT64_MAX;
+	a->page_size_cap = PAGE_SIZE_CAP;
+	a->vendor_id = VENDOR_ID;
+	a->vendor_part_id = VENDOR_PART_ID;
+	a->hw_ver = HW_VERSION;
+	a->max_qp = LIM_QP;
+	a->max_qp_wr = LIM_QP_WR;
+	a->device_cap_flags = CAP_FLAGS;
+	a->max_sge = LIM_SGE;
+	a->max_sge_rd = LIM_SGE;
+	a->max_cq = LIM_CQ;
+	a->max_cqe = LIM_CQE;
+	a->max_mr = LIM_MR;
+	a->max_pd = LIM_PD;
+	a->max_qp_rd_atom = LIM_RD_ATOM;
+	a->max_res_rd_atom = LIM_RD_ATOM * LIM_QP;
+	a->max_qp_init_rd_atom = LIM_RD_ATOM;
+	a->atomic_cap = IBV_ATOMIC_HCA;
+	a->max_pkeys = LIM_PKEYS;
+	a->local_ca_ack_delay = LIM_ACK_DELAY;
+	a->phys_port_cnt = 1;
+}
+
+/** ibv_query_device() - ibv_query_device(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+
+	if (!ctx)
+		return EINVAL;
+	fill_device_attr(ctx, attr);
+	return 0;
+}
+
+int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t size)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct ibv_device_attr_ex a;
+
+	if (!ctx || (input && input->comp_mask))
+		return EINVAL;
+	memset(&a, 0, sizeof(a));
+	fill_device_attr(ctx, &a.orig_attr);
+	a.odp_caps.general_caps = IBV_ODP_SUPPORT;
+	a.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+						    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+						    IBV_ODP_SUPPORT_ATOMIC;
+	a.completion_timestamp_mask = UINT64_MAX;
+	a.hca_core_clock = CORE_CLOCK_KHZ;
+	a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
+	a.phys_port_cnt_ex = 1;
+	memset(attr, 0, size);
+	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
+	return 0;
+}
+
+int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values)
+{
+	struct shim_context *ctx = context_of(ibctx);
+
+	if (!ctx || (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK))
+		return EINVAL;
+	/* As other providers do, the clock's ticks are in tv_nsec alone; here they are ns. */
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = (long)shim_host.now(shim.engine.ctx);
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	return 0;
+}
+
+/* The port's state can change; only those who see the HCA's memory learn of it at once. */
+static u32 port_state(const struct shim_context *ctx)
+{
+	u32 i = ctx->dev->info.index;
+
+	if (!ctx->dead && shim.hca && i < HCA_MAX_DEVS)
+		return load_relaxed(&shim.hca->dev[i].port_state);
+	return ctx->dev->info.port_state;
+}
+
+int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct ibv_port_attr a;
+
+	if (!ctx || port != SHIM_PORT)
+		return EINVAL;
+	memset(&a, 0, sizeof(a));
+	a.state = port_state(ctx);
+	a.max_mtu = ctx->dev->info.max_mtu;
+	a.active_mtu = ctx->dev->info.active_mtu;
+	a.gid_tbl_len = HCA_GIDS;
+	a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+	a.max_msg_sz = LIM_MSG;
+	a.pkey_tbl_len = LIM_PKEYS;
+	a.max_vl_num = 1;
+	a.active_width = WIDTH_4X;
+	a.active_speed = SPEED_EDR;
+	a.phys_state = a.state == IBV_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_DISABLED;
+	a.link_layer = IBV_LINK_LAYER_ETHERNET;
+	a.flags = IBV_QPF_GRH_REQUIRED;
+	memset(attr, 0, len);
+	memcpy(attr, &a, len < sizeof(a) ? len : sizeof(a));
+	return 0;
+}
+
+/** ibv_query_port() - the function behind the macro: the compat structure is shorter. */
+SHIM_EXPORT int ibv_query_port(struct ibv_context *ibctx, uint8_t port,
+			       struct _compat_ibv_port_attr *attr)
+{
+	return shim_query_port(ibctx, port, (struct ibv_port_attr *)attr, COMPAT_PORT_ATTR);
+}
+
+/** ibv_query_pkey() - ibv_query_pkey(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int index, __be16 *pkey)
+{
+	if (!context_of(ibctx) || port != SHIM_PORT || index < 0 || index >= LIM_PKEYS)
+		return fail_minus(-EINVAL);
+	*pkey = htons(IB_DEFAULT_PKEY);
+	return 0;
+}
+
+/** ibv_get_pkey_index() - ibv_get_pkey_index(3). Return: index or -1. */
+SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be16 pkey)
+{
+	if (!context_of(ibctx) || port != SHIM_PORT || pkey != htons(IB_DEFAULT_PKEY))
+		return fail_minus(-EINVAL);
+	return 0;
+}
