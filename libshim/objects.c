@@ -18,7 +18,7 @@ int objs_init(void)
 
 	pthread_mutex_lock(&objs_lock);
 	if (!objs) {
-		ret = fork_watch();
+		ret = objs_fork_watch();
 		p = ret ? MAP_FAILED :
 			  mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -19,7 +19,7 @@
  *    object's own mutex (acknowledged).
  *
  * A forked child inherits the objects but not the rings' meaning: they stay the parent's. In the
- * child every context is marked @dead and its operations are replaced, see fork.c.
+ * child every context is marked @dead and its operations are replaced, see forkverbs.c.
  */
 #ifndef LIBSHIM_OBJECTS_H
 #define LIBSHIM_OBJECTS_H
@@ -236,10 +236,10 @@ void objs_each_cq(void (*fn)(struct shim_cq *cq));
 void objs_add_qp(struct shim_qp *qp);
 void objs_del_qp(struct shim_qp *qp);
 
-/* --- fork.c --------------------------------------------------------------------------------- */
+/* --- forkverbs.c ---------------------------------------------------------------------------- */
 
-/** fork_watch() - have contexts marked dead in forked children. Idempotent; objs_lock held. */
-int fork_watch(void);
+/** objs_fork_watch() - have contexts marked dead in forked children. Idempotent; objs_lock held. */
+int objs_fork_watch(void);
 
 /* --- device.c ------------------------------------------------------------------------------- */
 

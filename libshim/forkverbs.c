@@ -43,7 +43,7 @@ static void child(void)
 	client_forked();
 }
 
-int fork_watch(void)
+int objs_fork_watch(void)
 {
 	static bool done;
 	int ret;
