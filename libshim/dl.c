@@ -9,7 +9,8 @@
  * dropped.
  *
  * libc finds the caller of dlopen() by its return address: the caller's RUNPATH and $ORIGIN and its
- * namespace apply. So the wrappers must end in a jump, leaving the caller's return address in place.
+ * namespace apply. So the wrappers must end in a jump, leaving the caller's return address in
+ * place.
  */
 #include "libshim/interpose.h"
 

@@ -20,7 +20,7 @@
 	void name(struct dst_type *dst, struct src_type *src)                                      \
 	{                                                                                          \
 		static void *slot;                                                                 \
-		__typeof__(&name) fn = (__typeof__(&name))real_symbol(&slot, REAL_VERBS, #name);    \
+		__typeof__(&name) fn = (__typeof__(&name))real_symbol(&slot, REAL_VERBS, #name);   \
                                                                                                    \
 		if (fn)                                                                            \
 			fn(dst, src);                                                              \

@@ -42,8 +42,8 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 		return fn;
 	lib_handle = load_acquire(&handle[lib]);
 	if (!lib_handle) {
-		open_lib = (void *(*)(const char *, int))next_symbol((void **)&real_dlopen,
-								     "dlopen");
+		open_lib =
+			(void *(*)(const char *, int))next_symbol((void **)&real_dlopen, "dlopen");
 		/* LOCAL: its ibv_* and rdma_* must not come before ours in any lookup. */
 		lib_handle = open_lib ? open_lib(soname[lib], RTLD_LAZY | RTLD_LOCAL) : NULL;
 		if (!lib_handle)

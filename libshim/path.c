@@ -110,7 +110,8 @@ static const char *match_prefix(const char *path, u32 *which)
 	return NULL;
 }
 
-/* Whether @dirfd is the root directory. With libc's fstat() this would recurse into the wrappers. */
+/* Whether @dirfd is the root directory. With libc's fstat() this would recurse into the wrappers.
+ */
 static bool is_root_dir(int dirfd)
 {
 	struct statx dir, root;

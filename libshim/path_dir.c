@@ -17,8 +17,7 @@ PATH_HOOK(int, scandir, -1, AT_FDCWD, path,
 	  (const char *path, struct dirent ***list, dirent_filter filter, dirent_order order),
 	  (path, list, filter, order), (to, list, filter, order))
 PATH_HOOK(int, scandir64, -1, AT_FDCWD, path,
-	  (const char *path, struct dirent64 ***list, dirent64_filter filter,
-	   dirent64_order order),
+	  (const char *path, struct dirent64 ***list, dirent64_filter filter, dirent64_order order),
 	  (path, list, filter, order), (to, list, filter, order))
 PATH_HOOK(int, scandirat, -1, dirfd, path,
 	  (int dirfd, const char *path, struct dirent ***list, dirent_filter filter,

@@ -11,8 +11,7 @@
 HOOK(ssize_t, readlink, const char *path, char *buf, size_t size);
 HOOK(ssize_t, readlinkat, int dirfd, const char *path, char *buf, size_t size);
 HOOK(ssize_t, __readlink_chk, const char *path, char *buf, size_t size, size_t buflen);
-HOOK(ssize_t, __readlinkat_chk, int dirfd, const char *path, char *buf, size_t size,
-     size_t buflen);
+HOOK(ssize_t, __readlinkat_chk, int dirfd, const char *path, char *buf, size_t size, size_t buflen);
 HOOK(char *, realpath, const char *path, char *resolved);
 HOOK(char *, __realpath_chk, const char *path, char *resolved, size_t resolvedlen);
 HOOK(char *, canonicalize_file_name, const char *path);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <sys/sysmacros.h>
+#include <sys/types.h>
 
 /* The kernel's fixed numbers: uverbsN is 231:(192 + N). */
 #define UVERBS_MAJOR 231u
@@ -79,8 +80,7 @@ STAT_HOOK(__lxstat64, AT_FDCWD, (int ver, const char *path, struct stat64 *st), 
 	  (ver, to, st))
 STAT_HOOK(__fxstatat, dirfd, (int ver, int dirfd, const char *path, struct stat *st, int flags),
 	  (ver, dirfd, path, st, flags), (ver, dirfd, to, st, flags))
-STAT_HOOK(__fxstatat64, dirfd,
-	  (int ver, int dirfd, const char *path, struct stat64 *st, int flags),
+STAT_HOOK(__fxstatat64, dirfd, (int ver, int dirfd, const char *path, struct stat64 *st, int flags),
 	  (ver, dirfd, path, st, flags), (ver, dirfd, to, st, flags))
 
 HOOK(int, statx, int dirfd, const char *path, int flags, unsigned int mask, struct statx *st);
@@ -123,3 +123,15 @@ PATH_HOOK(int, euidaccess, -1, AT_FDCWD, path, (const char *path, int mode), (pa
 	  (to, mode))
 PATH_HOOK(int, faccessat, -1, dirfd, path, (int dirfd, const char *path, int mode, int flags),
 	  (dirfd, path, mode, flags), (dirfd, to, mode, flags))
+
+/* ls -l asks for ACLs and complains when the file it has just seen is not there. */
+PATH_HOOK(ssize_t, getxattr, -1, AT_FDCWD, path,
+	  (const char *path, const char *name, void *value, size_t size), (path, name, value, size),
+	  (to, name, value, size))
+PATH_HOOK(ssize_t, lgetxattr, -1, AT_FDCWD, path,
+	  (const char *path, const char *name, void *value, size_t size), (path, name, value, size),
+	  (to, name, value, size))
+PATH_HOOK(ssize_t, listxattr, -1, AT_FDCWD, path, (const char *path, char *list, size_t size),
+	  (path, list, size), (to, list, size))
+PATH_HOOK(ssize_t, llistxattr, -1, AT_FDCWD, path, (const char *path, char *list, size_t size),
+	  (path, list, size), (to, list, size))
