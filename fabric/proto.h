@@ -33,9 +33,12 @@ enum proto_op {
 	PROTO_CHAN_DEL,
 	/* CHAN: in: peer + chan. out: fd of that channel. */
 	PROTO_CHAN,
-	/* LEASE: the caller's pid keeps the fabric alive until it exits. out: nothing. */
+	/*
+	 * LEASE: the caller's process keeps the fabric alive until it exits, also through exec.
+	 * PROTO_F_STAY: and the fabric stays until it is stopped. out: flags, PROTO_F_*.
+	 */
 	PROTO_LEASE,
-	/* STATUS, LOG: out: text in memfd (fd), JSON when flags & 1. */
+	/* STATUS, LOG: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
 	PROTO_STATUS,
 	PROTO_LOG,
 	/* STOP: the fabric ends; answered before it does. */
@@ -46,6 +49,13 @@ enum proto_op {
 	PROTO_HELPER_FD,
 	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
 	PROTO_HELPER,
+};
+
+enum proto_flags {
+	PROTO_F_JSON = 1 << 0, /* STATUS, LOG: JSON is wanted */
+	PROTO_F_STAY = 1 << 1, /* LEASE: do not leave when the last client has gone */
+	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */
+	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
 };
 
 struct proto_hello {

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the `rdmaemu` command: its verbs as a table.
+ */
+#include "fabric/cli.h"
+#include "fabric/daemon.h"
+
+#include <stdio.h>
+
+#define PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
+#define MAKE  (OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED))
+
+static const struct verb verbs[] = {
+	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
+	  "Run a program on a fabric, which is started if it is not running.\n"
+	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
+	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
+	  "executed, 127 there is no such program.",
+	  PLACE | MAKE, true, verb_run },
+	{ "fabric start", "fabric start [OPTION]...",
+	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
+	  "last program has gone that long. One that is running already stays from now on.",
+	  PLACE | MAKE, false, verb_fabric_start },
+	{ "fabric stop", "fabric stop [OPTION]...",
+	  "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop },
+	{ "fabric status", "fabric status [OPTION]...",
+	  "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE, false,
+	  verb_fabric_status },
+	{ "status", "status [OPTION]...",
+	  "Show nodes, devices, programs and queue pairs of a fabric.", PLACE | OPT_BIT(OPT_JSON), false,
+	  verb_status },
+	{ "log", "log [OPTION]...",
+	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
+};
+
+static int usage(void)
+{
+	size_t i;
+
+	puts("rdmaemu: RDMA without RDMA hardware.\n");
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		printf("%s rdmaemu %s\n", i ? "      " : "usage:", verbs[i].usage);
+	puts("       rdmaemu --version\n       rdmaemu [VERB] --help");
+	return 0;
+}
+
+static int verb_usage(const struct verb *v)
+{
+	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
+	opts_usage(v->flags);
+	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
+	     "('key = value' lines; keys fabric, isolated, linger, seed).");
+	return 0;
+}
+
+/* All settings, in the order in which one may depend on the one before. */
+static int settle(struct opts *o, struct fabric_paths *p)
+{
+	char dir[PATH_MAX], file[PATH_MAX + 8];
+
+	if (opts_env(o) || statedir_open(o->dir, dir))
+		return -1;
+	snprintf(file, sizeof(file), "%s/config", dir);
+	if (opts_file(o, o->config[0] ? o->config : file, o->config[0]))
+		return -1;
+	return paths_of(p, dir, o->fabric);
+}
+
+static int verb_main(const struct verb *v, int argc, char **argv)
+{
+	static struct fabric_paths paths;
+	static struct opts o;
+	int n;
+
+	opts_init(&o);
+	n = opts_parse(&o, v->name, v->flags, argc, argv);
+	if (n < 0)
+		return EXIT_USAGE;
+	if (o.help)
+		return verb_usage(v);
+	if (!v->takes_args && n < argc) {
+		trouble("%s: unexpected argument '%s'; see 'rdmaemu %s --help'", v->name, argv[n], v->name);
+		return EXIT_USAGE;
+	}
+	if (v->takes_args && n >= argc) {
+		trouble("%s: no program given; see 'rdmaemu %s --help'", v->name, v->name);
+		return EXIT_USAGE;
+	}
+	if (settle(&o, &paths))
+		return v->run == verb_run ? EXIT_TROUBLE : EXIT_USAGE;
+	return v->run(&o, &paths, argc - n, argv + n);
+}
+
+static int fabric_process(int argc, char **argv)
+{
+	static struct opts o;
+
+	opts_init(&o);
+	if (opts_parse(&o, DAEMON_VERB, PLACE | MAKE, argc, argv) != argc || !o.dir[0])
+		return EXIT_USAGE;
+	return daemon_main(&o);
+}
+
+/* Whether @v is called by @argv, "fabric start" being two words. Returns the words taken, or 0. */
+static int verb_words(const struct verb *v, int argc, char **argv)
+{
+	const char *space = strchr(v->name, ' ');
+	size_t n;
+
+	if (!space)
+		return !strcmp(argv[0], v->name) ? 1 : 0;
+	n = (size_t)(space - v->name);
+	if (argc < 2 || strlen(argv[0]) != n || strncmp(argv[0], v->name, n))
+		return 0;
+	return !strcmp(argv[1], space + 1) ? 2 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+	int n;
+
+	argc--;
+	argv++;
+	if (!argc) {
+		trouble("no verb given; see 'rdmaemu --help'");
+		return EXIT_USAGE;
+	}
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		n = verb_words(&verbs[i], argc, argv);
+		if (n)
+			return verb_main(&verbs[i], argc - n, argv + n);
+	}
+	if (!strcmp(argv[0], DAEMON_VERB))
+		return fabric_process(argc - 1, argv + 1);
+	if (!strcmp(argv[0], "--version")) {
+		puts("rdmaemu " RDMAEMU_VERSION);
+		return 0;
+	}
+	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
+		return usage();
+	if (!strcmp(argv[0], "fabric")) {
+		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+			return usage();
+		trouble("fabric: expected start, stop or status; see 'rdmaemu --help'");
+		return EXIT_USAGE;
+	}
+	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb", argv[0]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the verbs of the `rdmaemu` command.
+ */
+#ifndef FABRIC_CLI_H
+#define FABRIC_CLI_H
+
+#include "fabric/ctl.h"
+
+#define RDMAEMU_VERSION "0.1.0"
+
+/**
+ * struct verb - one word of the command line.
+ * @run: gets what follows its flags; returns the exit status
+ * @flags: OPT_BIT()s it knows
+ * @takes_args: something may follow the flags
+ */
+struct verb {
+	const char *name;
+	const char *usage;
+	const char *help;
+	u32 flags;
+	bool takes_args;
+	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+};
+
+int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the command's side of the fabric's socket.
+ *
+ * Theory of operation
+ * -------------------
+ * Many commands may want the same fabric at once, while it may just be leaving or have been killed.
+ * A command first simply connects and asks for a lease; an answer means that the fabric will not
+ * leave before this process ends. If there is nobody, or the connection ends without an answer, it
+ * takes the fabric's lock and tries again: under the lock nobody starts or leaves, so that who is
+ * not there now is dead, what he left is removed, and a new fabric process is started. A leaving
+ * fabric takes the same lock before it removes its socket.
+ */
+#include "fabric/ctl.h"
+#include "fabric/sysfs.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int ctl_connect(const char *path)
+{
+	struct timeval tv = { .tv_sec = CTL_TIMEOUT_S };
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int sock, err;
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(sa.sun_path, path);
+	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return -errno;
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) ||
+	    setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) ||
+	    connect(sock, (struct sockaddr *)&sa, sizeof(sa))) {
+		err = errno;
+		close(sock);
+		return err == EAGAIN ? -ETIMEDOUT : -err;
+	}
+	return sock;
+}
+
+static void take_fd(struct msghdr *mh, int *fd)
+{
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+}
+
+int ctl_call(int sock, struct proto_msg *m, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} ctl;
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl,
+			     .msg_controllen = sizeof(ctl) };
+	int got = -1;
+	ssize_t n;
+
+	m->magic = PROTO_MAGIC;
+	do
+		n = send(sock, m, sizeof(*m), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		do
+			n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
+		while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
+	if (!n)
+		return -EPIPE;
+	take_fd(&mh, &got);
+	if (fd)
+		*fd = got;
+	else if (got >= 0)
+		close(got);
+	if ((size_t)n != sizeof(*m) || m->magic != PROTO_MAGIC)
+		return -EPROTO;
+	return m->ret;
+}
+
+/* Connects and takes the lease. Returns the socket or -errno. */
+static int join(const struct fabric_paths *p, bool stay, struct proto_msg *m)
+{
+	int sock = ctl_connect(p->sock), ret;
+
+	if (sock < 0)
+		return sock;
+	memset(m, 0, sizeof(*m));
+	m->op = PROTO_LEASE;
+	m->flags = stay ? PROTO_F_STAY : 0;
+	ret = ctl_call(sock, m, NULL);
+	if (!ret)
+		return sock;
+	close(sock);
+	return ret;
+}
+
+static bool nobody_there(int err)
+{
+	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE;
+}
+
+/* Joins the fabric, or starts it and joins. Lock held. */
+static int start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
+			struct proto_msg *m)
+{
+	char why[PATH_MAX + 256];
+	int sock = join(p, stay, m);
+
+	if (sock >= 0 || !nobody_there(sock))
+		return sock;
+	unlink(p->sock);
+	if (spawn_fabric(o, p, stay, lock, why, sizeof(why))) {
+		trouble("fabric %s: %s", o->fabric, why);
+		return -ECANCELED;
+	}
+	return join(p, stay, m);
+}
+
+int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
+{
+	int sock, lock, tries;
+
+	sock = join(p, stay, m);
+	/* A fabric that was killed right after it had started is worth a few more. */
+	for (tries = 0; nobody_there(sock) && tries < 5; tries++) {
+		lock = lock_take(p->lock, true);
+		if (lock < 0)
+			return trouble("%s: %s", p->lock, strerror(-lock));
+		sock = start_locked(o, p, stay, lock, m);
+		close(lock);
+	}
+	if (sock == -ECANCELED)
+		return -1;
+	if (sock == -ETIMEDOUT)
+		return trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+	if (sock < 0)
+		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
+	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED)) {
+		close(sock);
+		return trouble("fabric %s is running and is not isolated; choose another --fabric",
+			       o->fabric);
+	}
+	return sock;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
+ */
+#include "fabric/daemon.h"
+#include "fabric/fabric.h"
+#include "fabric/sysfs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+_Static_assert(SYSFS_GIDS == HCA_GIDS, "one GID table");
+
+static int make_hca(struct fabric *f, const struct opts *o)
+{
+	void *p;
+
+	f->hca_fd = memfd_create("rdmaemu-hca", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (f->hca_fd < 0 || ftruncate(f->hca_fd, (off_t)sizeof(struct hca)) ||
+	    fcntl(f->hca_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	p = mmap(NULL, sizeof(struct hca), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		 f->hca_fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	f->hca = p;
+	hca_format(f->hca, o->seed, o->isolated, o->fabric);
+	f->hca->fabric_pid = (u32)getpid();
+	devices_make(f->hca, o->fabric);
+	f->engine.hca = f->hca;
+	f->engine.host = &fabric_host;
+	f->engine.ctx = f;
+	f->engine.self = ENGINE_FABRIC;
+	f->engine.token = TOKEN_FABRIC;
+	return 0;
+}
+
+static int make_sysfs(const struct fabric *f)
+{
+	struct sysfs_dev devs[PROTO_MAX_DEVS] = { 0 };
+	u32 n = min_u32(f->hca->n_devs, PROTO_MAX_DEVS), i, g;
+
+	for (i = 0; i < n; i++) {
+		const struct hca_dev *d = &f->hca->dev[i];
+
+		memcpy(devs[i].name, d->name, sizeof(devs[i].name));
+		devs[i].index = d->index;
+		devs[i].guid = d->guid;
+		devs[i].port_state = d->port_state;
+		devs[i].max_mtu = d->max_mtu;
+		devs[i].active_mtu = d->active_mtu;
+		devs[i].numa_node = -1;
+		for (g = 0; g < HCA_GIDS; g++) {
+			memcpy(devs[i].gid[g].raw, d->gid[g].raw, 16);
+			devs[i].gid[g].type = d->gid[g].type;
+			devs[i].gid[g].valid = d->gid[g].valid;
+			memcpy(devs[i].gid[g].ndev, d->gid[g].ndev, sizeof(devs[i].gid[g].ndev));
+		}
+	}
+	/* A fabric that was killed has left its own. */
+	sysfs_remove(f->paths.sysfs);
+	return sysfs_build(f->paths.sysfs, devs, (int)n);
+}
+
+static struct fabric *fabric_new(const struct opts *o)
+{
+	struct fabric *f = calloc(1, sizeof(*f));
+
+	if (!f || paths_of(&f->paths, o->dir, o->fabric)) {
+		free(f);
+		return NULL;
+	}
+	strcpy(f->name, o->fabric);
+	f->isolated = o->isolated;
+	f->started = clock_ns();
+	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
+	f->pending_at = NEVER;
+	f->leave_at = NEVER;
+	f->lock = -1;
+	f->epoll = epoll_create1(EPOLL_CLOEXEC);
+	f->kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return f;
+}
+
+/* Files go first, so that those who wait for the hang-up find nothing left. */
+static void fabric_end(struct fabric *f)
+{
+	struct conn *c;
+
+	unlink(f->paths.sock);
+	clients_fatal(f);
+	sysfs_remove(f->paths.sysfs);
+	unlink(f->paths.log);
+	if (f->lock >= 0)
+		lock_drop_file(f->paths.lock, f->lock);
+	for (c = f->conns; c; c = c->next)
+		if (!c->dead)
+			watch_close(&c->w);
+	watch_close(&f->listen);
+}
+
+static int fabric_start(struct fabric *f, const struct opts *o, const char **what)
+{
+	int ret;
+
+	*what = "descriptors";
+	if (f->epoll < 0 || f->kick.fd < 0)
+		return -errno;
+	*what = "HCA memory";
+	ret = make_hca(f, o);
+	if (ret)
+		return ret;
+	*what = f->paths.sysfs;
+	ret = make_sysfs(f);
+	if (ret)
+		return ret;
+	*what = f->paths.sock;
+	return server_listen(f);
+}
+
+int daemon_main(const struct opts *o)
+{
+	const char *what = "memory";
+	struct fabric *f = fabric_new(o);
+	int ret = f ? fabric_start(f, o, &what) : -ENOMEM;
+
+	prctl(PR_SET_NAME, "rdmaemu");
+	if (ret) {
+		dprintf(DAEMON_FD_READY, "cannot start: %s: %s", what, strerror(-ret));
+		return 1;
+	}
+	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)
+		note(f, "the starter has gone");
+	close(DAEMON_FD_READY);
+	close(DAEMON_FD_LOCK);
+	server_loop(f);
+	fabric_end(f);
+	/* The kernel takes the rest back faster. */
+	_exit(0);
+}

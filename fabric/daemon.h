@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the entry of the fabric process; spawn.c prepares what it finds.
+ */
+#ifndef FABRIC_DAEMON_H
+#define FABRIC_DAEMON_H
+
+#include "fabric/opts.h"
+
+/* Not for users: what `rdmaemu` is called with to be the fabric process. */
+#define DAEMON_VERB "fabric-process"
+
+/** Descriptors that the fabric process starts with, beside 0, 1 (/dev/null) and 2 (its log). */
+enum daemon_fd {
+	DAEMON_FD_READY = 3, /* pipe to the starter: DAEMON_READY, or why not */
+	DAEMON_FD_LOCK = 4, /* shared hold of the lock, closed when ready */
+	DAEMON_FD_END,
+};
+
+#define DAEMON_READY '\n'
+
+/** daemon_main() - be the fabric process. @o: its settings; stays when no linger was given. */
+int daemon_main(const struct opts *o);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric process, inside.
+ *
+ * Theory of operation
+ * -------------------
+ * One thread, one epoll loop (server.c). Its events are connections, messages (clients.c), exits
+ * of processes (pidfds), the kick eventfd that clients write to when there is engine work for this
+ * process, a timer and signals. Messages are answered at once; none needs the engine token, since
+ * its holder may be the one who asks.
+ *
+ * Engine work (work.c) needs the token and never waits for it: who cannot have it tries again a
+ * little later, so that the loop goes on serving. Work is: deadlines that have passed, doorbells
+ * that nobody else serves, the remains of dead clients, and in an isolated fabric everything.
+ */
+#ifndef FABRIC_FABRIC_H
+#define FABRIC_FABRIC_H
+
+#include "emulator/cmd.h"
+#include "emulator/engine.h"
+#include "fabric/proto.h"
+#include "fabric/statedir.h"
+#include "fabric/vmcopy.h"
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#define MAX_CONNS  (2 * HCA_MAX_CLIENTS)
+#define MAX_LEASES 65536u
+#define MAX_XFERS  256u
+#define NOTES	   256u
+#define NEVER	   (~0ULL)
+
+#define NSEC_PER_SEC  1000000000ULL
+#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_USEC 1000ULL
+
+#define NODE_NAME "node0"
+
+struct fabric;
+
+/**
+ * struct watch - a descriptor in the epoll set and who handles it.
+ * @fd: -1 when it is not in use
+ */
+struct watch {
+	int fd;
+	void (*fn)(struct fabric *f, struct watch *w, u32 events);
+};
+
+/**
+ * struct conn - a connection.
+ * @client: the client that it is, or NULL
+ * @hold: it is a lease as long as it is open
+ * @dead: closed; freed when the current batch of events is done
+ */
+struct conn {
+	struct watch w;
+	struct ucred cred;
+	struct client *client;
+	bool hold;
+	bool dead;
+	struct conn *next;
+};
+
+/** struct lease - a process that keeps the fabric alive. */
+struct lease {
+	struct watch w; /* pidfd */
+	bool dead;
+	struct lease *next;
+};
+
+/**
+ * struct client - a client as the fabric process has it; struct hca_client is its public part.
+ * @id, @gen: in the HCA's table
+ * @exit: pidfd; -1 where there is none, then only the connection tells
+ * @exited: its process has ended
+ * @dead: it has exited or hung up; it waits to be reaped
+ * @chan_fd: [SEG_MAX_CHANS], -1 where there is none
+ * @xfer: the helper transfer that its helper works for, or NULL
+ */
+struct client {
+	u32 id;
+	u32 gen;
+	struct watch exit;
+	bool exited;
+	bool dead;
+	bool freed;
+	struct conn *conn;
+	int seg_fd;
+	int helper_fd;
+	int *chan_fd;
+	struct seg_hdr *seg;
+	struct xfer *xfer;
+	struct client *next;
+};
+
+enum xfer_phase {
+	XFER_START,
+	XFER_READ, /* the source's helper fills its bounce buffer */
+	XFER_WRITE, /* the destination's helper empties its own */
+};
+
+/** struct xfer - a copy through helper threads, over several holdings of the token. */
+struct xfer {
+	bool used;
+	u8 phase; /* enum xfer_phase */
+	u32 slot; /* QP it is for */
+	u32 qpn;
+	u64 key;
+	u64 off; /* bytes done */
+	u64 doff, soff, len;
+	u64 orig; /* atomic: the value before */
+	struct client *src; /* whose helpers it has taken, or NULL */
+	struct client *dst;
+};
+
+/** struct note - something the fabric process has to say, for `rdmaemu log`. */
+struct note {
+	u64 ts;
+	char text[160];
+};
+
+/**
+ * struct fabric - all of it.
+ * @linger_ns: how long it stays unused; NEVER: until stopped
+ * @leave_at: when it leaves if it stays unused, or NEVER
+ * @leaving: it was told to stop
+ * @lock: held while it leaves, else -1
+ * @spare_fd: given up for a moment when no other descriptor is to be had
+ * @kicked: look for engine work now
+ * @rung: QPs that waited for a helper can go on: do not leave them to others
+ * @retry_at: the token was busy: try again then; 0: it was not
+ * @backoff_ns: the next wait for it
+ * @busy_token, @busy_since: who had it and since when
+ * @busy_noted: it was said that this holder is stopped
+ * @pending_at: when doorbells that others should serve become ours, or NEVER
+ * @active_at: when there was last something to do for isolated clients
+ * @waiting: QP slots to ring when a helper has finished; @n_waiting of them
+ */
+struct fabric {
+	char name[64];
+	struct fabric_paths paths;
+	bool isolated;
+	u64 started;
+	u64 linger_ns;
+	u64 leave_at;
+	bool used;
+	bool leaving;
+	bool left;
+	int lock;
+	int spare_fd;
+
+	int epoll;
+	struct watch listen;
+	struct watch kick;
+	struct watch timer;
+	struct watch signals;
+	u64 timer_set;
+
+	struct hca *hca;
+	int hca_fd;
+	struct engine engine;
+
+	struct conn *conns;
+	struct lease *leases;
+	struct client *clients;
+	struct client *by_id[HCA_MAX_CLIENTS];
+	u32 n_conns, n_leases, n_clients, n_dead;
+	bool graves;
+
+	bool kicked;
+	bool rung;
+	u64 retry_at;
+	u64 backoff_ns;
+	u64 busy_token;
+	u64 busy_since;
+	bool busy_noted;
+	u64 pending_at;
+	u64 active_at;
+
+	struct xfer xfer[MAX_XFERS];
+	u64 waiting[HCA_MAX_QP / 64];
+	u32 n_waiting;
+
+	struct note notes[NOTES];
+	u64 n_notes;
+	u64 log_bytes;
+};
+
+/* --- server.c ------------------------------------------------------------------------------ */
+
+/** clock_ns() - the fabric clock: CLOCK_MONOTONIC. */
+u64 clock_ns(void);
+/** watch_add() - put a descriptor into the epoll set. Return: 0 or -errno. */
+int watch_add(struct fabric *f, struct watch *w, int fd,
+	      void (*fn)(struct fabric *f, struct watch *w, u32 events));
+/** watch_close() - take it out and close it. */
+void watch_close(struct watch *w);
+/** use_changed() - a client, lease or connection came or went: think about leaving. */
+void use_changed(struct fabric *f);
+/** server_listen() - bind the socket and watch it. Return: 0 or -errno. */
+int server_listen(struct fabric *f);
+/** server_loop() - serve until it is time to leave. The lock is held then. */
+void server_loop(struct fabric *f);
+
+/* --- conns.c: connections, messages, leases -------------------------------------------------- */
+
+/** conn_accept() - take the connections that wait. Also the listening socket's event handler. */
+void conn_accept(struct fabric *f, struct watch *w, u32 events);
+/** conn_close() - hang up; a client that it was is dead. */
+void conn_close(struct fabric *f, struct conn *c);
+/** conns_bury() - free what was closed. */
+void conns_bury(struct fabric *f);
+/** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone. */
+int peer_pidfd(const struct conn *c);
+
+/* --- clients.c ----------------------------------------------------------------------------- */
+
+/** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them. */
+int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
+/** client_probe() - find out whether this process can reach the client's memory. */
+void client_probe(struct fabric *f, struct client *cl);
+/** client_die() - its process has ended or it hung up: to be reaped. */
+void client_die(struct fabric *f, struct client *cl);
+/** client_image_gone() - whether none of its threads can still be at work in the engine. */
+bool client_image_gone(struct fabric *f, struct client *cl);
+/** client_free() - forget a client that was reaped. */
+void client_free(struct fabric *f, struct client *cl);
+/** client_of() - the live client @id of generation @gen, or NULL. */
+struct client *client_of(struct fabric *f, u32 id, u32 gen);
+/** welcome_devices() - fill in the devices of an answer. */
+void welcome_devices(const struct fabric *f, struct proto_welcome *w);
+/** clients_fatal() - tell all clients through shared memory that the fabric has gone. */
+void clients_fatal(struct fabric *f);
+
+/* --- work.c, isolated.c -------------------------------------------------------------------- */
+
+/** engine_work() - do what needs the token and is due. Return: when to come back (ns, or NEVER). */
+u64 engine_work(struct fabric *f);
+/** isolated_look() - collect doorbells of isolated clients. Return: whether there is work. */
+bool isolated_look(struct fabric *f);
+/** isolated_commands() - execute commands that were posted. Token held. */
+void isolated_commands(struct fabric *f);
+
+/* --- fhost.c, helper.c --------------------------------------------------------------------- */
+
+extern const struct hca_host fabric_host;
+/** needs_helper() - whether only the client's own helper thread can reach that memory. */
+bool needs_helper(struct fabric *f, u32 client, u32 kind);
+/** helper_copy() - as hca_host.copy, where a side needs its helper. */
+int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len, u64 key);
+/** helper_atomic() - as hca_host.atomic, through the client's helper. */
+int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		  u64 *orig, u64 key);
+/** helpers_look() - ring the QPs that wait for helpers if one has finished. */
+void helpers_look(struct fabric *f);
+/** helper_ready() - a client named its helper's eventfd. */
+void helper_ready(struct fabric *f, struct client *cl);
+/** helper_forget() - a client is freed: drop the transfers that touch it. */
+void helper_forget(struct fabric *f, struct client *cl);
+
+/** fabric_vm_copy() - as hca_host.copy, where no helper is needed. */
+int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		   u64 soff, u64 len);
+
+/* --- gids.c -------------------------------------------------------------------------------- */
+
+/** devices_make() - the devices of this fabric, from the host's interfaces. */
+void devices_make(struct hca *hca, const char *fabric);
+
+/* --- status.c, log.c ----------------------------------------------------------------------- */
+
+/** status_make() - the fabric's state as text or JSON. Return: a memfd or -errno. */
+int status_make(struct fabric *f, bool json);
+/** log_make() - journal and notes as text or JSON. Return: a memfd or -errno. */
+int log_make(struct fabric *f, bool json);
+/** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
+void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** text_memfd() - a memfd with that text. Return: descriptor or -errno. */
+int text_memfd(const char *text, size_t len);
+/** process_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
+bool process_stopped(s32 pid);
+
+#endif

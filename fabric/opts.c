@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: settings: one table names each as flag, as variable and as key of a file.
+ */
+#include "fabric/opts.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/**
+ * struct opt_def - one setting.
+ * @name: the flag without its dashes, and the key in a file
+ * @arg: name of its argument, or NULL for a switch
+ * @env: variable, or NULL
+ * @in_file: may stand in a file
+ */
+static const struct opt_def {
+	const char *name;
+	const char *arg;
+	const char *env;
+	bool in_file;
+	const char *help;
+} opt_defs[OPT_COUNT] = {
+	[OPT_FABRIC] = { "fabric", "NAME", "RDMAEMU_FABRIC", true, "the fabric's name (default: default)" },
+	[OPT_DIR] = { "dir", "DIR", "RDMAEMU_DIR", false, "directory of sockets and state, private to its user" },
+	[OPT_CONFIG] = { "config", "FILE", "RDMAEMU_CONFIG", false, "file of settings (default: DIR/config)" },
+	[OPT_ISOLATED] = { "isolated", NULL, "RDMAEMU_ISOLATED", true,
+			   "programs may not reach each other's state; slower" },
+	[OPT_LINGER] = { "linger", "MS", "RDMAEMU_LINGER", true,
+			 "milliseconds a fabric stays after its last program" },
+	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true, "seed of all random decisions (default: 1)" },
+	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
+	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
+};
+
+int trouble(const char *fmt, ...)
+{
+	char line[2 * PATH_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "rdmaemu: %s\n", line);
+	return -1;
+}
+
+void opts_init(struct opts *o)
+{
+	memset(o, 0, sizeof(*o));
+	strcpy(o->fabric, "default");
+	o->linger_ms = LINGER_MS_RUN;
+	o->seed = SEED_DEFAULT;
+}
+
+bool fabric_name_ok(const char *name)
+{
+	size_t n = strlen(name), i;
+
+	if (!n || n > FABRIC_NAME_MAX || name[0] == '.' || name[0] == '-')
+		return false;
+	for (i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
+			return false;
+	return true;
+}
+
+static bool parse_u64(const char *s, u64 max, u64 *out)
+{
+	char *end;
+	unsigned long long v;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || *end || v > max)
+		return false;
+	*out = v;
+	return true;
+}
+
+static bool parse_bool(const char *s, bool *out)
+{
+	static const char *const yes[] = { "1", "yes", "true", "on" };
+	static const char *const no[] = { "", "0", "no", "false", "off" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(yes); i++)
+		if (!strcmp(s, yes[i]))
+			return *out = true;
+	for (i = 0; i < ARRAY_SIZE(no); i++)
+		if (!strcmp(s, no[i])) {
+			*out = false;
+			return true;
+		}
+	return false;
+}
+
+static bool parse_path(const char *s, char out[PATH_MAX])
+{
+	size_t n = strlen(s);
+
+	if (!n || n >= PATH_MAX)
+		return false;
+	memcpy(out, s, n + 1);
+	return true;
+}
+
+/* Returns NULL, or what was expected of @value. */
+static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
+{
+	u64 n;
+
+	switch (id) {
+	case OPT_FABRIC:
+		if (!fabric_name_ok(value))
+			return "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _";
+		strcpy(o->fabric, value);
+		return NULL;
+	case OPT_DIR:
+		return parse_path(value, o->dir) ? NULL : "a directory";
+	case OPT_CONFIG:
+		return parse_path(value, o->config) ? NULL : "a file";
+	case OPT_ISOLATED:
+		return parse_bool(value, &o->isolated) ? NULL : "yes or no";
+	case OPT_LINGER:
+		if (!parse_u64(value, LINGER_MS_MAX, &n))
+			return "milliseconds, 0 to 86400000";
+		o->linger_ms = (u32)n;
+		return NULL;
+	case OPT_SEED:
+		return parse_u64(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
+	case OPT_JSON:
+		o->json = true;
+		return NULL;
+	case OPT_HELP:
+		o->help = true;
+		return NULL;
+	default:
+		return "nothing";
+	}
+}
+
+/* Stores @value unless a higher level has spoken. Returns what was expected of it, or NULL. */
+static const char *opt_set(struct opts *o, enum opt_id id, const char *value, enum opt_level level)
+{
+	const char *expected;
+
+	if (o->level[id] > level)
+		return NULL;
+	expected = opt_store(o, id, value);
+	if (!expected)
+		o->level[id] = (u8)level;
+	return expected;
+}
+
+static int find_flag(const char *name, size_t n, u32 allowed)
+{
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++)
+		if ((allowed & OPT_BIT(id)) && strlen(opt_defs[id].name) == n &&
+		    !strncmp(opt_defs[id].name, name, n))
+			return id;
+	return -1;
+}
+
+int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **argv)
+{
+	const char *arg, *value, *eq, *expected;
+	int i, id;
+
+	for (i = 0; i < argc; i++) {
+		arg = argv[i];
+		if (arg[0] != '-' || !arg[1])
+			return i;
+		if (!strcmp(arg, "--"))
+			return i + 1;
+		if (!strcmp(arg, "-h"))
+			arg = "--help";
+		eq = strchrnul(arg, '=');
+		id = arg[1] == '-' ? find_flag(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
+		if (id < 0)
+			return trouble("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb, arg, verb);
+		if (!opt_defs[id].arg) {
+			if (*eq)
+				return trouble("%s: option '--%s' takes no value", verb, opt_defs[id].name);
+			value = "yes";
+		} else if (*eq) {
+			value = eq + 1;
+		} else if (i + 1 < argc) {
+			value = argv[++i];
+		} else {
+			return trouble("%s: option '%s' needs a value: %s", verb, arg, opt_defs[id].arg);
+		}
+		expected = opt_set(o, (enum opt_id)id, value, LEVEL_FLAG);
+		if (expected)
+			return trouble("%s: --%s '%s': expected %s", verb, opt_defs[id].name, value, expected);
+	}
+	return i;
+}
+
+int opts_env(struct opts *o)
+{
+	const char *value, *expected;
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++) {
+		value = opt_defs[id].env ? getenv(opt_defs[id].env) : NULL;
+		if (!value || !*value)
+			continue;
+		expected = opt_set(o, (enum opt_id)id, value, LEVEL_ENV);
+		if (expected)
+			return trouble("%s='%s': expected %s", opt_defs[id].env, value, expected);
+	}
+	return 0;
+}
+
+static char *trim(char *s)
+{
+	char *end;
+
+	s += strspn(s, " \t\r\n");
+	end = s + strlen(s);
+	while (end > s && strchr(" \t\r\n", end[-1]))
+		*--end = '\0';
+	return s;
+}
+
+static int file_line(struct opts *o, const char *path, int lineno, char *line)
+{
+	char *key = trim(line), *value, *eq;
+	const char *expected;
+	int id;
+
+	if (!*key || *key == '#')
+		return 0;
+	eq = strchr(key, '=');
+	if (!eq)
+		return trouble("%s:%d: '%s': expected 'key = value'", path, lineno, key);
+	*eq = '\0';
+	value = trim(eq + 1);
+	key = trim(key);
+	id = find_flag(key, strlen(key), ~0u);
+	if (id < 0 || !opt_defs[id].in_file)
+		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger or seed", path,
+			       lineno, key);
+	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
+	if (expected)
+		return trouble("%s:%d: %s = '%s': expected %s", path, lineno, key, value, expected);
+	return 0;
+}
+
+int opts_file(struct opts *o, const char *path, bool must)
+{
+	char line[PATH_MAX];
+	int lineno = 0, ret = 0;
+	FILE *file = fopen(path, "re");
+
+	if (!file) {
+		if (!must && errno == ENOENT)
+			return 0;
+		return trouble("%s: %s", path, strerror(errno));
+	}
+	while (!ret && fgets(line, sizeof(line), file)) {
+		lineno++;
+		if (!strchr(line, '\n') && !feof(file))
+			ret = trouble("%s:%d: line too long", path, lineno);
+		else
+			ret = file_line(o, path, lineno, line);
+	}
+	if (!ret && ferror(file))
+		ret = trouble("%s: %s", path, strerror(errno));
+	fclose(file);
+	return ret;
+}
+
+void opts_usage(u32 allowed)
+{
+	char flag[32];
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++) {
+		if (!(allowed & OPT_BIT(id)))
+			continue;
+		snprintf(flag, sizeof(flag), "--%s%s%s", opt_defs[id].name, opt_defs[id].arg ? " " : "",
+			 opt_defs[id].arg ? opt_defs[id].arg : "");
+		printf("  %-16s  %s", flag, opt_defs[id].help);
+		if (opt_defs[id].env)
+			printf(" [%s]", opt_defs[id].env);
+		putchar('\n');
+	}
+}

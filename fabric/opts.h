@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: settings of the `rdmaemu` command: flags, RDMAEMU_* variables, a file of `key = value` lines.
+ *
+ * A flag wins over a variable, a variable over the file, the file over the default.
+ */
+#ifndef FABRIC_OPTS_H
+#define FABRIC_OPTS_H
+
+#include "emulator/types.h"
+
+#include <limits.h>
+
+#define FABRIC_NAME_MAX 40
+#define LINGER_MS_MAX	86400000u
+#define LINGER_MS_RUN	1000u
+#define SEED_DEFAULT	1u
+
+/** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
+enum exit_status {
+	EXIT_USAGE = 2,
+	EXIT_TROUBLE = 125, /* `run`: the program was not started */
+	EXIT_CANNOT_EXEC = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+enum opt_id {
+	OPT_FABRIC,
+	OPT_DIR,
+	OPT_CONFIG,
+	OPT_ISOLATED,
+	OPT_LINGER,
+	OPT_SEED,
+	OPT_JSON,
+	OPT_HELP,
+	OPT_COUNT,
+};
+
+#define OPT_BIT(id) (1u << (id))
+
+/** Where a setting came from; a higher one wins. */
+enum opt_level {
+	LEVEL_DEFAULT,
+	LEVEL_FILE,
+	LEVEL_ENV,
+	LEVEL_FLAG,
+};
+
+/**
+ * struct opts - all settings.
+ * @level: where each came from (enum opt_level)
+ * @dir, @config: as given; "" when not
+ * @linger_ms: valid when its level is not LEVEL_DEFAULT
+ */
+struct opts {
+	u8 level[OPT_COUNT];
+	char fabric[FABRIC_NAME_MAX + 1];
+	char dir[PATH_MAX];
+	char config[PATH_MAX];
+	bool isolated;
+	bool json;
+	bool help;
+	u32 linger_ms;
+	u64 seed;
+};
+
+/** opts_init() - defaults. */
+void opts_init(struct opts *o);
+/**
+ * opts_parse() - read flags from @argv until the first that is none, or after "--".
+ * @verb: for messages, e.g. "run"
+ * @allowed: OPT_BIT()s of the flags that this verb knows
+ * Return: index of the first argument that is no flag, or -1 after one line on stderr.
+ */
+int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **argv);
+/** opts_env() - take the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
+int opts_env(struct opts *o);
+/**
+ * opts_file() - take the `key = value` lines of a file.
+ * @must: complain when there is no such file
+ * Return: 0, or -1 after one line on stderr that names file and line.
+ */
+int opts_file(struct opts *o, const char *path, bool must);
+/** opts_usage() - print the help lines of the flags in @allowed to stdout. */
+void opts_usage(u32 allowed);
+/** fabric_name_ok() - whether @name may name a fabric: [A-Za-z0-9._-]{1,40}, no leading dot or dash. */
+bool fabric_name_ok(const char *name);
+
+/** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */
+int trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

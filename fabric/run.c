@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program.
+ */
+#include "fabric/cli.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LIB_ENV "RDMAEMU_LIB"
+#define LIB_REL "../lib/librdmaemu.so"
+
+/* The shim beside this very command, whether built or installed. */
+static int find_lib(char lib[PATH_MAX])
+{
+	const char *given = getenv(LIB_ENV);
+	char exe[PATH_MAX], path[PATH_MAX + sizeof(LIB_REL)];
+	ssize_t n;
+
+	if (given && *given) {
+		snprintf(path, sizeof(path), "%s", given);
+	} else {
+		n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+		if (n < 0)
+			return trouble("/proc/self/exe: %s", strerror(errno));
+		exe[n] = '\0';
+		*strrchr(exe, '/') = '\0';
+		snprintf(path, sizeof(path), "%s/" LIB_REL, exe);
+	}
+	if (!realpath(path, lib) || access(lib, R_OK))
+		return trouble("%s: %s", path, strerror(errno));
+	/* ld.so(8) takes either for a separator and has no way to quote it. */
+	if (strpbrk(lib, ": \t\n"))
+		return trouble("%s: a preloaded library's path may not have a space or colon", lib);
+	return 0;
+}
+
+static int set_preload(const char *lib)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t n = strlen(lib);
+	char *both;
+	int ret;
+
+	if (!old || !*old)
+		return setenv("LD_PRELOAD", lib, 1);
+	/* Once is enough when rdmaemu runs under rdmaemu. */
+	if (!strncmp(old, lib, n) && (!old[n] || old[n] == ':' || old[n] == ' '))
+		return 0;
+	if (asprintf(&both, "%s:%s", lib, old) < 0)
+		return -1;
+	ret = setenv("LD_PRELOAD", both, 1);
+	free(both);
+	return ret;
+}
+
+static int set_env(const struct opts *o, const struct fabric_paths *p)
+{
+	char lib[PATH_MAX];
+
+	if (find_lib(lib))
+		return -1;
+	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, p->sysfs, 1) ||
+	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
+		return trouble("environment: %s", strerror(errno));
+	return 0;
+}
+
+/*
+ * The lease is bound to this process and outlives exec. Where the fabric cannot watch it (it is in
+ * another PID namespace and the kernel is old) the connection itself is handed on to the program,
+ * at a number that programs do not expect to get.
+ */
+static int keep_lease(int sock, u32 flags)
+{
+	struct rlimit r;
+	int fd, high = 1000;
+
+	if (!(flags & PROTO_F_HOLD)) {
+		close(sock);
+		return 0;
+	}
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur > 16 && r.rlim_cur <= 1010)
+		high = (int)r.rlim_cur - 10;
+	fd = fcntl(sock, F_DUPFD, high);
+	close(sock);
+	return fd < 0 ? trouble("lease: %s", strerror(errno)) : 0;
+}
+
+int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_msg m;
+	int sock, err;
+
+	(void)argc;
+	sock = ctl_start(o, p, false, &m);
+	if (sock < 0 || keep_lease(sock, m.flags) || set_env(o, p))
+		return EXIT_TROUBLE;
+	execvp(argv[0], argv);
+	err = errno;
+	trouble("%s: %s", argv[0], strerror(err));
+	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric's state as a JSON object, gathered without the token.
+ *
+ * What others change meanwhile may be seen half way: a status is a glance, not a snapshot. Text is
+ * printed from the same object (status_text.c).
+ */
+#include "fabric/fabric.h"
+#include "fabric/status.h"
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void add_int(struct json_object *o, const char *key, u64 v)
+{
+	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
+}
+
+static void add_str(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, json_object_new_string(v));
+}
+
+static void add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
+bool process_stopped(s32 pid)
+{
+	char path[48], line[512], *p;
+	FILE *file;
+	bool stopped = false;
+
+	if (pid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* "pid (name) state": the name may have parentheses of its own. */
+	if (fgets(line, sizeof(line), file) && (p = strrchr(line, ')')) && p[1] == ' ')
+		stopped = p[2] == 'T' || p[2] == 't';
+	fclose(file);
+	return stopped;
+}
+
+static const struct client *client_at(const struct fabric *f, u32 owner)
+{
+	return owner && owner <= HCA_MAX_CLIENTS ? f->by_id[owner - 1] : NULL;
+}
+
+static struct json_object *json_engine(const struct fabric *f)
+{
+	struct json_object *o = json_object_new_object();
+	u64 token = load_relaxed(&f->hca->token);
+	const struct client *cl = client_at(f, (u32)token);
+	const struct hca_client *h;
+
+	add_int(o, "steals", f->hca->steals);
+	if (token == TOKEN_FREE) {
+		add_str(o, "holder", "none");
+	} else if (token == TOKEN_FABRIC || !cl || cl->gen != (u32)(token >> 32)) {
+		add_str(o, "holder", token == TOKEN_FABRIC ? "fabric" : "unknown");
+	} else {
+		h = &f->hca->client[cl->id];
+		add_str(o, "holder", "client");
+		add_int(o, "client", cl->id);
+		add_int(o, "pid", (u64)h->fabric_pid);
+		add_str(o, "name", h->name);
+		add_bool(o, "stopped", process_stopped(h->fabric_pid));
+	}
+	return o;
+}
+
+static const char *const counter_names[CNT_COUNT] = {
+	[CNT_XMIT_PKTS] = "xmit_packets",
+	[CNT_XMIT_BYTES] = "xmit_bytes",
+	[CNT_RCV_PKTS] = "rcv_packets",
+	[CNT_RCV_BYTES] = "rcv_bytes",
+	[CNT_DUP_REQUEST] = "duplicate_request",
+	[CNT_SEQ_ERR] = "rcvd_seq_err",
+	[CNT_RNR_SENT] = "send_rnr_err",
+	[CNT_RNR_RCVD] = "rcvd_rnr_err",
+	[CNT_RETRY_EXC] = "retry_exceeded_err",
+	[CNT_RNR_RETRY_EXC] = "retry_rnr_exceeded_err",
+	[CNT_TIMEOUT] = "completer_retry_err",
+	[CNT_DROPPED] = "dropped",
+	[CNT_NAK_SENT] = "nak_sent",
+};
+
+/* A device counts what its destroyed QPs moved, QPs what they move. */
+static struct json_object *json_counters(const struct fabric *f, u32 dev)
+{
+	struct json_object *o = json_object_new_object();
+	u64 sum[CNT_COUNT];
+	const struct hca_qp *qp;
+	u32 i, n = min_u32(load_relaxed(&f->hca->qp_high), HCA_MAX_QP);
+
+	memcpy(sum, f->hca->dev[dev].counters, sizeof(sum));
+	for (i = 0; i < n; i++) {
+		qp = &f->hca->qp[i];
+		if (!qp->client || qp->dev != dev)
+			continue;
+		sum[CNT_XMIT_PKTS] += qp->req.tx_pkts;
+		sum[CNT_XMIT_BYTES] += qp->req.tx_bytes;
+		sum[CNT_RCV_PKTS] += qp->resp.rx_pkts;
+		sum[CNT_RCV_BYTES] += qp->resp.rx_bytes;
+	}
+	for (i = 0; i < CNT_COUNT; i++)
+		add_int(o, counter_names[i], sum[i]);
+	return o;
+}
+
+static struct json_object *json_gids(const struct hca_dev *d)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	char text[INET6_ADDRSTRLEN];
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++) {
+		if (!d->gid[i].valid)
+			continue;
+		o = json_object_new_object();
+		add_int(o, "index", i);
+		add_str(o, "gid", inet_ntop(AF_INET6, d->gid[i].raw, text, sizeof(text)));
+		add_str(o, "type", "RoCE v2");
+		add_str(o, "netdev", d->gid[i].ndev);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static struct json_object *json_devices(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	const struct hca_dev *d;
+	char guid[32];
+	u32 i;
+
+	for (i = 0; i < min_u32(f->hca->n_devs, HCA_MAX_DEVS); i++) {
+		d = &f->hca->dev[i];
+		o = json_object_new_object();
+		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),
+			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,
+			 (unsigned)d->guid & 0xffff);
+		add_str(o, "name", d->name);
+		add_str(o, "node", NODE_NAME);
+		add_str(o, "guid", guid);
+		add_str(o, "port_state", d->port_state == 4 ? "ACTIVE" : "DOWN");
+		add_int(o, "active_mtu", ib_mtu_bytes(d->active_mtu));
+		add_int(o, "max_mtu", ib_mtu_bytes(d->max_mtu));
+		json_object_object_add(o, "gids", json_gids(d));
+		json_object_object_add(o, "counters", json_counters(f, i));
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static struct json_object *json_clients(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	const struct hca_client *h;
+	const struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (cl->freed)
+			continue;
+		h = &f->hca->client[cl->id];
+		o = json_object_new_object();
+		add_int(o, "client", cl->id);
+		add_int(o, "pid", (u64)h->pid);
+		add_str(o, "name", h->name);
+		add_str(o, "node", NODE_NAME);
+		add_str(o, "state", cl->dead ? "dying" : "live");
+		add_str(o, "memory", h->fabric_reach ? "direct" : cl->helper_fd >= 0 ? "helper" : "none");
+		add_int(o, "qps", h->n_qp);
+		add_int(o, "cqs", h->n_cq);
+		add_int(o, "mrs", h->n_mr);
+		add_int(o, "pds", h->n_pd);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static const char *qp_type_name(u32 type)
+{
+	switch (type) {
+	case QPT_RC:
+		return "RC";
+	case QPT_UC:
+		return "UC";
+	case QPT_UD:
+		return "UD";
+	case QPT_RAW_PACKET:
+		return "RAW_PACKET";
+	case QPT_XRC_SEND:
+		return "XRC_SEND";
+	case QPT_XRC_RECV:
+		return "XRC_RECV";
+	}
+	return "?";
+}
+
+/* The program at the other end of a connected QP, if it is one of this fabric. */
+static void add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
+{
+	struct hca_qp *peer = qp->attr.dest_qpn ? hca_qp_by_num(f->hca, qp->attr.dest_qpn) : NULL;
+	const struct client *cl = peer ? client_at(f, peer->client) : NULL;
+
+	if (qp->state < QPS_RTR || !qp->attr.dest_qpn)
+		return;
+	add_int(o, "peer_qpn", qp->attr.dest_qpn);
+	if (!cl)
+		return;
+	add_int(o, "peer_client", cl->id);
+	add_int(o, "peer_pid", (u64)f->hca->client[cl->id].pid);
+	add_str(o, "peer_name", f->hca->client[cl->id].name);
+}
+
+static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *qp)
+{
+	struct json_object *o = json_object_new_object(), *c = json_object_new_object();
+	const struct client *cl = client_at(f, qp->client);
+
+	add_int(o, "qpn", qp->qpn);
+	add_str(o, "type", qp_type_name(qp->type));
+	add_str(o, "state", ib_qp_state_name(qp->state));
+	add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
+	add_int(o, "client", qp->client - 1);
+	if (cl) {
+		add_int(o, "pid", (u64)f->hca->client[cl->id].pid);
+		add_str(o, "name", f->hca->client[cl->id].name);
+	}
+	add_peer(o, f, qp);
+	add_int(o, "mtu", qp->mtu);
+	add_bool(o, "waits_for_helper", qp->stalled);
+	add_int(c, "xmit_packets", qp->req.tx_pkts);
+	add_int(c, "xmit_bytes", qp->req.tx_bytes);
+	add_int(c, "rcv_packets", qp->resp.rx_pkts);
+	add_int(c, "rcv_bytes", qp->resp.rx_bytes);
+	add_int(c, "retransmissions", qp->n_retry);
+	add_int(c, "rcvd_rnr_err", qp->n_rnr);
+	json_object_object_add(o, "counters", c);
+	return o;
+}
+
+static struct json_object *json_qps(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i, n = min_u32(load_relaxed(&f->hca->qp_high), HCA_MAX_QP);
+
+	for (i = 0; i < n; i++)
+		if (load_acquire(&f->hca->qp[i].client))
+			json_object_array_add(all, json_qp(f, &f->hca->qp[i]));
+	return all;
+}
+
+static struct json_object *gather(const struct fabric *f)
+{
+	struct json_object *o = json_object_new_object(), *nodes = json_object_new_array();
+	struct json_object *node = json_object_new_object();
+
+	add_str(o, "fabric", f->name);
+	add_int(o, "pid", f->hca->fabric_pid);
+	add_bool(o, "isolated", f->isolated);
+	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
+	add_int(o, "uptime_ms", (clock_ns() - f->started) / NSEC_PER_MSEC);
+	if (f->linger_ns != NEVER)
+		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
+	add_int(o, "leases", f->n_leases);
+	json_object_object_add(o, "engine", json_engine(f));
+	add_str(node, "name", NODE_NAME);
+	json_object_array_add(nodes, node);
+	json_object_object_add(o, "nodes", nodes);
+	json_object_object_add(o, "devices", json_devices(f));
+	json_object_object_add(o, "clients", json_clients(f));
+	json_object_object_add(o, "qps", json_qps(f));
+	return o;
+}
+
+int status_make(struct fabric *f, bool json)
+{
+	struct json_object *o = gather(f);
+	char *buf = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&buf, &len);
+	int fd;
+
+	if (!out) {
+		json_object_put(o);
+		return -ENOMEM;
+	}
+	if (json)
+		fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	else
+		status_print(out, o);
+	json_object_put(o);
+	fclose(out);
+	fd = text_memfd(buf, len);
+	free(buf);
+	return fd;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: engine work of the fabric process.
+ *
+ * Theory of operation
+ * -------------------
+ * What needs the token is collected by looking, not by queueing: dead clients, deadlines, doorbells
+ * in shared memory. If something is due, the token is tried once; if another has it, again after
+ * 50 us, 100 us, up to a millisecond. The loop meanwhile serves its sockets.
+ *
+ * Doorbells in a direct fabric are left to the programs for a while: they move data with one copy,
+ * this process needs two. Deadlines (a QP stuck in a program that cannot reach some memory has one
+ * that has passed), dead clients and QPs that a helper has worked for are seen to at once.
+ *
+ * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
+ * is waited for, and reported.
+ */
+#include "fabric/fabric.h"
+
+#define BACKOFF_MIN_NS	(50 * NSEC_PER_USEC)
+#define BACKOFF_MAX_NS	NSEC_PER_MSEC
+#define PENDING_WAIT_NS (500 * NSEC_PER_USEC)
+#define STOPPED_NS	(100 * NSEC_PER_MSEC)
+
+static struct client *holder_of(struct fabric *f, u64 token)
+{
+	u32 id = (u32)token - 1;
+	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
+
+	return cl && token == token_of(cl->id, cl->gen) ? cl : NULL;
+}
+
+/* The token is with @token, again or for the first time. */
+static void watch_holder(struct fabric *f, u64 token, u64 now)
+{
+	struct client *cl = holder_of(f, token);
+	const struct hca_client *h;
+
+	if (f->busy_token != token) {
+		f->busy_token = token;
+		f->busy_since = now;
+		f->busy_noted = false;
+	}
+	if (f->busy_noted || !cl || now - f->busy_since < STOPPED_NS)
+		return;
+	h = &f->hca->client[cl->id];
+	if (process_stopped(h->fabric_pid)) {
+		f->busy_noted = true;
+		note(f, "process %d (%s) is stopped inside the engine: all others wait for it",
+		     h->fabric_pid, h->name);
+	}
+}
+
+static bool take_token(struct fabric *f, u64 now)
+{
+	struct engine *e = &f->engine;
+	struct client *cl;
+	u64 token;
+
+	if (engine_try(e))
+		goto taken;
+	token = load_relaxed(&f->hca->token);
+	if (token != TOKEN_FREE) {
+		watch_holder(f, token, now);
+		cl = holder_of(f, token);
+		if (cl && cl->dead && client_image_gone(f, cl) && engine_steal(e, token)) {
+			note(f, "engine taken back from process %d (%s), which died in it",
+			     f->hca->client[cl->id].fabric_pid, f->hca->client[cl->id].name);
+			goto taken;
+		}
+	}
+	f->backoff_ns = f->backoff_ns ? min_u64(2 * f->backoff_ns, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
+	f->retry_at = now + f->backoff_ns;
+	return false;
+taken:
+	if (f->busy_noted)
+		note(f, "the engine is free again");
+	f->busy_noted = false;
+	f->busy_token = TOKEN_FREE;
+	f->backoff_ns = 0;
+	f->retry_at = 0;
+	return true;
+}
+
+static void reap_dead(struct fabric *f)
+{
+	struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (!cl->dead || cl->freed)
+			continue;
+		engine_reap(&f->engine, cl->id);
+		client_free(f, cl);
+	}
+}
+
+/* Whether doorbells that others may serve are ours by now. */
+static bool pending_due(struct fabric *f, u64 now)
+{
+	if (!load_relaxed(&f->hca->pending)) {
+		f->pending_at = NEVER;
+		return false;
+	}
+	if (f->isolated || f->rung)
+		return true;
+	if (f->pending_at == NEVER)
+		f->pending_at = now + PENDING_WAIT_NS;
+	return now >= f->pending_at;
+}
+
+static bool work_due(struct fabric *f, u64 now)
+{
+	bool commands = f->isolated && isolated_look(f);
+
+	if (f->kicked) {
+		f->kicked = false;
+		helpers_look(f);
+	}
+	return pending_due(f, now) || commands || f->n_dead ||
+	       now >= load_relaxed(&f->hca->next_deadline);
+}
+
+u64 engine_work(struct fabric *f)
+{
+	u64 now = clock_ns();
+
+	if (!work_due(f, now)) {
+		f->rung = false;
+		return min_u64(load_relaxed(&f->hca->next_deadline), f->pending_at);
+	}
+	if (now < f->retry_at || !take_token(f, now))
+		return f->retry_at;
+	f->rung = false;
+	f->pending_at = NEVER;
+	if (f->n_dead)
+		reap_dead(f);
+	if (f->isolated)
+		isolated_commands(f);
+	engine_timers(&f->engine);
+	engine_leave(&f->engine);
+	/* What the budget left over, or was rung for us meanwhile. */
+	if (f->kicked || load_relaxed(&f->hca->pending))
+		return f->isolated || f->kicked ? 0 : now + PENDING_WAIT_NS;
+	return load_relaxed(&f->hca->next_deadline);
+}
