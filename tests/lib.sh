@@ -178,3 +178,18 @@ status_json() {
 json() {
 	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
+
+# app NAME ARGS... - a verbs program of ours that prints TAP itself, under `rdmaemu run`.
+# RUN_BY may hold a command to run it by, RUN_FLAGS flags of `rdmaemu run`.
+app() {
+	local status=0 out name=$1
+	shift
+	# shellcheck disable=SC2086
+	out=$(limit ${RUN_BY-} "$RDMAEMU" run ${RUN_FLAGS-} -- "$T/$name" "$@" 2>&1 </dev/null) ||
+		status=$?
+	sed -E "s|^((not )?ok) |\\1 $name${*:+ $*}${RUN_BY:+ (${RUN_BY##*/})}${RUN_FLAGS:+ (${RUN_FLAGS})}: |" <<<"$out"
+	grep -q '^not ok ' <<<"$out" && FAILED=$((FAILED + 1))
+	if [ $status != 0 ] && ! grep -q '^not ok ' <<<"$out"; then
+		not_ok "$name $*: status $status"
+	fi
+}

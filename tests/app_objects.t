@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# QP states, memory regions, completion queues, posting, fork.
+. "$(dirname "$0")/lib.sh"
+app app_states
+app app_mr
+app app_cq
+app app_post
+app app_fork
+app app_fork init
+done_testing

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The shim's names and rates are those of the installed rdma-core.
+. "$(dirname "$0")/lib.sh"
+
+unset RDMAEMU_SYSFS
+"$T/sys_shim_names" >"$TEST_DIR/real.out" || skip_all "libibverbs and librdmacm are not installed"
+check "the functions are there" env LD_PRELOAD="$SAN_PRELOAD$SHIM" \
+	"$T/sys_shim_names" >/dev/null
+env LD_PRELOAD="$SAN_PRELOAD$SHIM" "$T/sys_shim_names" >"$TEST_DIR/shim.out"
+check "names and rates are the same" diff "$TEST_DIR/real.out" "$TEST_DIR/shim.out"
+done_testing

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# Random kills of clients, and nothing leaked afterwards.
+. "$(dirname "$0")/lib.sh"
+n=${TORTURE_N:-$((300 / SLOW))}
+LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
+"$RDMAEMU" fabric start >/dev/null
+app app_torture "$n" ${TORTURE_SEED-}
+clean() {
+	[ "$(status_json | json 'len(d["clients"])')" = 0 ]
+}
+check "the fabric has no client left" wait_for 10 clean
+for what in qps cqs mrs pds; do
+	is "no $what left" "$(status_json | json "d['objects']['$what']")" 0
+done
+check "and works as before" emu "$T/app_ops" remote
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+done_testing
