@@ -1,56 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what becomes of the shim in a child of fork().
+ * DOC: fork safety of the verbs objects.
  *
- * The child is another process: it must never touch its parent's client (segment, commands, engine
- * token, event counts), whatever it does to objects that it inherited, and it may become a client
- * of its own. So in the child the parent's mappings are replaced in place by private zero pages
- * (pointers into them stay harmless), its descriptors are closed, its caches are dropped, and the
- * state says "not connected". The epoch tells inherited objects from new ones.
- *
- * The locks are taken around the fork, so that what they protect is whole in the child. What the
- * token protects may not be; the child drops it without looking. vfork() and posix_spawn() run no
- * handlers and need none: their child does nothing but exec, and all descriptors close on exec.
+ * Registered memory needs no protection from copy-on-write: the HCA reaches it by its address in
+ * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
+ * that a child works on rings that it shares with its parent: its inherited contexts are dead.
  */
-#include "libshim/plumbing.h"
+#include "libshim/objects.h"
 
-#include <pthread.h>
-
-static void prepare(void)
+static void fork_prepare(void)
 {
-	client_lock();
-	segheap_lock();
-	rpc_lock();
+	pthread_mutex_lock(&objs_lock);
 }
 
-static void parent(void)
+static void fork_parent(void)
 {
-	rpc_unlock();
-	segheap_unlock();
-	client_unlock();
+	pthread_mutex_unlock(&objs_lock);
 }
 
-static void child(void)
+static void fork_child(void)
 {
-	shim.epoch++;
-	watch_forked();
-	helper_forked();
-	host_forked();
-	rpc_forked();
-	chan_forked();
-	command_forked();
-	segheap_forked();
-	client_forked();
+	struct shim_context *ctx;
+
+	for (ctx = open_contexts; ctx; ctx = ctx->next)
+		context_set_dead(ctx);
+	open_contexts = NULL;
+	objs = NULL;
+	mr_shadow_forget();
+	devices_forget();
+	pthread_mutex_unlock(&objs_lock);
 }
 
 int objs_fork_watch(void)
 {
 	static bool done;
-	int ret;
+	int ret = done ? 0 : pthread_atfork(fork_prepare, fork_parent, fork_child);
 
-	if (done)
-		return 0;
-	ret = pthread_atfork(prepare, parent, child);
 	done = !ret;
 	return -ret;
+}
+
+/** ibv_fork_init() - ibv_fork_init(3): nothing to prepare. Return: 0. */
+SHIM_EXPORT int ibv_fork_init(void)
+{
+	return 0;
+}
+
+/** ibv_is_fork_initialized() - ibv_is_fork_initialized(3): forking is always safe here. */
+SHIM_EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
 }
