@@ -11,27 +11,27 @@
 #define MAKE  (OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED))
 
 static const struct verb verbs[] = {
-	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
-	  "Run a program on a fabric, which is started if it is not running.\n"
-	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
-	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
-	  "executed, 127 there is no such program.",
-	  PLACE | MAKE, true, verb_run },
-	{ "fabric start", "fabric start [OPTION]...",
-	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
-	  "last program has gone that long. One that is running already stays from now on.",
-	  PLACE | MAKE, false, verb_fabric_start },
-	{ "fabric stop", "fabric stop [OPTION]...",
-	  "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop },
-	{ "fabric status", "fabric status [OPTION]...",
-	  "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE, false,
-	  verb_fabric_status },
-	{ "status", "status [OPTION]...",
-	  "Show nodes, devices, programs and queue pairs of a fabric.", PLACE | OPT_BIT(OPT_JSON), false,
-	  verb_status },
-	{ "log", "log [OPTION]...",
-	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
+	{"run", "run [OPTION]... [--] PROGRAM [ARG]...",
+	 "Run a program on a fabric, which is started if it is not running.\n"
+	 "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
+	 "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
+	 "executed, 127 there is no such program.",
+	 PLACE | MAKE, true, verb_run},
+	{"fabric start", "fabric start [OPTION]...",
+	 "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
+	 "last program has gone that long. One that is running already stays from now on.",
+	 PLACE | MAKE, false, verb_fabric_start},
+	{"fabric stop", "fabric stop [OPTION]...",
+	 "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop},
+	{"fabric status", "fabric status [OPTION]...",
+	 "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE,
+	 false, verb_fabric_status},
+	{"status", "status [OPTION]...",
+	 "Show nodes, devices, programs and queue pairs of a fabric.", PLACE | OPT_BIT(OPT_JSON),
+	 false, verb_status},
+	{"log", "log [OPTION]...",
+	 "Show the journal of a fabric: why each error completion and asynchronous event came.",
+	 PLACE | OPT_BIT(OPT_JSON), false, verb_log},
 };
 
 static int usage(void)
@@ -80,7 +80,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	if (o.help)
 		return verb_usage(v);
 	if (!v->takes_args && n < argc) {
-		trouble("%s: unexpected argument '%s'; see 'rdmaemu %s --help'", v->name, argv[n], v->name);
+		trouble("%s: unexpected argument '%s'; see 'rdmaemu %s --help'", v->name, argv[n],
+			v->name);
 		return EXIT_USAGE;
 	}
 	if (v->takes_args && n >= argc) {
@@ -146,6 +147,7 @@ int main(int argc, char **argv)
 		trouble("fabric: expected start, stop or status; see 'rdmaemu --help'");
 		return EXIT_USAGE;
 	}
-	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb", argv[0]);
+	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",
+		argv[0]);
 	return EXIT_USAGE;
 }

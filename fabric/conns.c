@@ -251,8 +251,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return op_lease(f, c, m);
 	case PROTO_STATUS:
 	case PROTO_LOG:
-		out = m->op == PROTO_STATUS ? status_make(f, m->flags & PROTO_F_JSON) :
-					      log_make(f, m->flags & PROTO_F_JSON);
+		out = m->op == PROTO_STATUS ? status_make(f, m->flags & PROTO_F_JSON)
+					    : log_make(f, m->flags & PROTO_F_JSON);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
@@ -274,9 +274,9 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 
 static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
 {
-	union fd_space ctl = { 0 };
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union fd_space ctl = {0};
+	struct iovec iov = {m, sizeof(*m)};
+	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct cmsghdr *cm;
 
 	if (n_fds) {
@@ -295,9 +295,11 @@ static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds
 static ssize_t receive(struct conn *c, struct proto_msg *m, int *fd)
 {
 	union fd_space ctl;
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl,
-			     .msg_controllen = sizeof(ctl) };
+	struct iovec iov = {m, sizeof(*m)};
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &ctl,
+			    .msg_controllen = sizeof(ctl)};
 	struct cmsghdr *cm;
 	int got[MAX_FDS];
 	ssize_t n;
@@ -340,7 +342,8 @@ static bool serve_one(struct fabric *f, struct conn *c)
 		n = -EPROTO;
 	if (n <= 0) {
 		if (n < 0 && n != -ECONNRESET)
-			note(f, "process %d sent what is no request: %s", c->cred.pid, strerror((int)-n));
+			note(f, "process %d sent what is no request: %s", c->cred.pid,
+			     strerror((int)-n));
 		if (fd >= 0)
 			close(fd);
 		conn_close(f, c);

@@ -97,7 +97,7 @@ struct client {
 
 enum xfer_phase {
 	XFER_START,
-	XFER_READ, /* the source's helper fills its bounce buffer */
+	XFER_READ,  /* the source's helper fills its bounce buffer */
 	XFER_WRITE, /* the destination's helper empties its own */
 };
 
@@ -110,7 +110,7 @@ struct xfer {
 	u64 key;
 	u64 off; /* bytes done */
 	u64 doff, soff, len;
-	u64 orig; /* atomic: the value before */
+	u64 orig;	    /* atomic: the value before */
 	struct client *src; /* whose helpers it has taken, or NULL */
 	struct client *dst;
 };
@@ -212,12 +212,14 @@ void conn_accept(struct fabric *f, struct watch *w, u32 events);
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_bury() - free what was closed. */
 void conns_bury(struct fabric *f);
-/** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone. */
+/** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone.
+ */
 int peer_pidfd(const struct conn *c);
 
 /* --- clients.c ----------------------------------------------------------------------------- */
 
-/** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them. */
+/** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them.
+ */
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
 /** client_probe() - find out whether this process can reach the client's memory. */
 void client_probe(struct fabric *f, struct client *cl);

@@ -26,7 +26,7 @@ static int not_running(const struct opts *o, int err)
 /* One question to a running fabric. Returns 0 with its text's memfd in @fd, or -errno. */
 static int ask(const struct fabric_paths *p, u32 op, u32 flags, int *fd)
 {
-	struct proto_msg m = { .op = op, .flags = flags };
+	struct proto_msg m = {.op = op, .flags = flags};
 	int sock = ctl_connect(p->sock), ret;
 
 	if (sock < 0)
@@ -100,7 +100,7 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
-	struct proto_msg m = { .op = PROTO_STOP };
+	struct proto_msg m = {.op = PROTO_STOP};
 	int sock, ret;
 	ssize_t n;
 
@@ -125,8 +125,8 @@ static long number(struct json_object *root, const char *key)
 
 	if (!json_object_object_get_ex(root, key, &v))
 		return 0;
-	return json_object_is_type(v, json_type_array) ? (long)json_object_array_length(v) :
-							 (long)json_object_get_int64(v);
+	return json_object_is_type(v, json_type_array) ? (long)json_object_array_length(v)
+						       : (long)json_object_get_int64(v);
 }
 
 int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -154,9 +154,11 @@ int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, c
 		trouble("fabric %s: its answer is no JSON", o->fabric);
 		ret = 1;
 	} else {
-		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue pairs%s\n",
-		       o->fabric, number(root, "pid"), number(root, "devices"), number(root, "clients"),
-		       number(root, "qps"), number(root, "isolated") ? ", isolated" : "");
+		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue "
+		       "pairs%s\n",
+		       o->fabric, number(root, "pid"), number(root, "devices"),
+		       number(root, "clients"), number(root, "qps"),
+		       number(root, "isolated") ? ", isolated" : "");
 	}
 	json_object_put(root);
 	json_tokener_free(tok);

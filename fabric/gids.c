@@ -54,7 +54,7 @@ static u32 mtu_code(u32 netdev_mtu)
 static u32 netdev_mtu(const char *name)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq r = { 0 };
+	struct ifreq r = {0};
 	u32 mtu = 1500;
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
@@ -104,7 +104,8 @@ static void add_gid(struct hca_dev *d, u32 *n, const u8 raw[16], const char *nde
 }
 
 /* Adds the addresses of one family; loopback interfaces only, or all others. */
-static void add_family(struct hca_dev *d, u32 *n, const struct ifaddrs *list, int family, bool loopback)
+static void add_family(struct hca_dev *d, u32 *n, const struct ifaddrs *list, int family,
+		       bool loopback)
 {
 	const struct ifaddrs *a;
 	u8 raw[16];

@@ -40,8 +40,7 @@ static void ring_waiting(struct fabric *f)
 		u64 bits = f->waiting[i];
 
 		f->waiting[i] = 0;
-		for_each_bit64(bit, bits)
-		{
+		for_each_bit64 (bit, bits) {
 			f->n_waiting--;
 			slot = i * 64 + bit;
 			owner = f->hca->qp[slot].client;
@@ -82,8 +81,9 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 	struct xfer *x, *place = NULL;
 
 	for (x = f->xfer; x < f->xfer + MAX_XFERS; x++) {
-		if (x->used && x->key == want->key && x->slot == want->slot && x->qpn == want->qpn &&
-		    x->len == want->len && x->doff == want->doff && x->soff == want->soff)
+		if (x->used && x->key == want->key && x->slot == want->slot &&
+		    x->qpn == want->qpn && x->len == want->len && x->doff == want->doff &&
+		    x->soff == want->soff)
 			return x;
 		if (!place && (!x->used || xfer_stale(f, x)))
 			place = x;
@@ -152,10 +152,10 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 /* The bounce buffer of @cl as memory. */
 static struct hca_mem bounce_of(const struct client *cl)
 {
-	return (struct hca_mem){ .client = cl->id,
-				 .kind = MEM_SEG,
-				 .n = 1,
-				 .iov = { { offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE } } };
+	return (struct hca_mem){.client = cl->id,
+				.kind = MEM_SEG,
+				.n = 1,
+				.iov = {{offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE}}};
 }
 
 /* Has the helper finished? Return: its result, or -EAGAIN. */
@@ -206,7 +206,8 @@ static int deliver(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
 }
 
 /* One step of a round. Return: 0 to go on, -EAGAIN to wait, or the copy's error. */
-static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst, const struct hca_mem *src)
+static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
+		const struct hca_mem *src)
 {
 	u64 n = min_u64(x->len - x->off, SEG_BOUNCE_SIZE);
 	bool far_src = needs_helper(f, src->client, src->kind);
@@ -242,8 +243,12 @@ static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst, con
 static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
 {
 	u32 slot = f->hca->cur_qp ? f->hca->cur_qp - 1 : 0;
-	struct xfer want = { .slot = slot, .qpn = f->hca->qp[slot].qpn, .key = key, .doff = doff,
-			     .soff = soff, .len = len };
+	struct xfer want = {.slot = slot,
+			    .qpn = f->hca->qp[slot].qpn,
+			    .key = key,
+			    .doff = doff,
+			    .soff = soff,
+			    .len = len};
 
 	return xfer_get(f, &want);
 }
@@ -270,7 +275,7 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		  u64 *orig, u64 key)
 {
-	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
+	struct hca_mem word = {.client = client, .kind = MEM_VM, .n = 1, .iov = {{addr, 8}}};
 	struct xfer *x = xfer_here(f, addr, 0, 8, key);
 	u64 value;
 	int ret = -EAGAIN;
@@ -281,9 +286,9 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 	}
 	if (x && x->phase == XFER_READ && !(ret = job_result(x->dst))) {
 		memcpy(&x->orig, x->dst->seg->bounce, 8);
-		value = op == WR_ATOMIC_FETCH_AND_ADD ? x->orig + compare_add :
-			x->orig == compare_add	      ? swap :
-							x->orig;
+		value = op == WR_ATOMIC_FETCH_AND_ADD ? x->orig + compare_add
+			: x->orig == compare_add      ? swap
+						      : x->orig;
 		memcpy(x->dst->seg->bounce, &value, 8);
 		post(f, x->dst, true, &word, 0, 8, key);
 		x->phase = XFER_WRITE;

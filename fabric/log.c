@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOG_MAX	 (256u << 10) /* bytes of the log file, which then starts anew */
+#define LOG_MAX	     (256u << 10) /* bytes of the log file, which then starts anew */
 #define LINE_MAX_LEN 512
 
 int text_memfd(const char *text, size_t len)
@@ -112,18 +112,19 @@ static struct json_object *json_entry(const struct journal_entry *j, const char 
 
 	json_object_object_add(o, "ts", json_object_new_int64((int64_t)j->ts));
 	json_object_object_add(o, "kind",
-			       json_object_new_string(j->kind == JRN_COMPLETION ? "completion" :
-						      j->kind == JRN_EVENT	? "event" :
-										  "client"));
+			       json_object_new_string(j->kind == JRN_COMPLETION ? "completion"
+						      : j->kind == JRN_EVENT	? "event"
+										: "client"));
 	json_object_object_add(o, "client", json_object_new_int64(j->client));
 	json_object_object_add(o, "qpn", json_object_new_int64(j->qpn));
 	json_object_object_add(o, "peer_qpn", json_object_new_int64(j->peer_qpn));
 	json_object_object_add(o, "psn", json_object_new_int64(j->psn));
 	if (j->kind != JRN_CLIENT)
-		json_object_object_add(o, "status",
-				       json_object_new_string(j->kind == JRN_EVENT ?
-								      ib_event_name(j->status) :
-								      ib_wc_status_name(j->status)));
+		json_object_object_add(
+			o, "status",
+			json_object_new_string(j->kind == JRN_EVENT
+						       ? ib_event_name(j->status)
+						       : ib_wc_status_name(j->status)));
 	json_object_object_add(o, "info", json_object_new_int64(j->info));
 	json_object_object_add(o, "text", json_object_new_string(line));
 	return o;

@@ -23,16 +23,20 @@ static const struct opt_def {
 	bool in_file;
 	const char *help;
 } opt_defs[OPT_COUNT] = {
-	[OPT_FABRIC] = { "fabric", "NAME", "RDMAEMU_FABRIC", true, "the fabric's name (default: default)" },
-	[OPT_DIR] = { "dir", "DIR", "RDMAEMU_DIR", false, "directory of sockets and state, private to its user" },
-	[OPT_CONFIG] = { "config", "FILE", "RDMAEMU_CONFIG", false, "file of settings (default: DIR/config)" },
-	[OPT_ISOLATED] = { "isolated", NULL, "RDMAEMU_ISOLATED", true,
-			   "programs may not reach each other's state; slower" },
-	[OPT_LINGER] = { "linger", "MS", "RDMAEMU_LINGER", true,
-			 "milliseconds a fabric stays after its last program" },
-	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true, "seed of all random decisions (default: 1)" },
-	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
-	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
+	[OPT_FABRIC] = {"fabric", "NAME", "RDMAEMU_FABRIC", true,
+			"the fabric's name (default: default)"},
+	[OPT_DIR] = {"dir", "DIR", "RDMAEMU_DIR", false,
+		     "directory of sockets and state, private to its user"},
+	[OPT_CONFIG] = {"config", "FILE", "RDMAEMU_CONFIG", false,
+			"file of settings (default: DIR/config)"},
+	[OPT_ISOLATED] = {"isolated", NULL, "RDMAEMU_ISOLATED", true,
+			  "programs may not reach each other's state; slower"},
+	[OPT_LINGER] = {"linger", "MS", "RDMAEMU_LINGER", true,
+			"milliseconds a fabric stays after its last program"},
+	[OPT_SEED] = {"seed", "N", "RDMAEMU_SEED", true,
+		      "seed of all random decisions (default: 1)"},
+	[OPT_JSON] = {"json", NULL, NULL, false, "print JSON"},
+	[OPT_HELP] = {"help", NULL, NULL, false, "print this help"},
 };
 
 int trouble(const char *fmt, ...)
@@ -84,8 +88,8 @@ static bool parse_u64(const char *s, u64 max, u64 *out)
 
 static bool parse_bool(const char *s, bool *out)
 {
-	static const char *const yes[] = { "1", "yes", "true", "on" };
-	static const char *const no[] = { "", "0", "no", "false", "off" };
+	static const char *const yes[] = {"1", "yes", "true", "on"};
+	static const char *const no[] = {"", "0", "no", "false", "off"};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(yes); i++)
@@ -184,21 +188,25 @@ int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **a
 		eq = strchrnul(arg, '=');
 		id = arg[1] == '-' ? find_flag(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
 		if (id < 0)
-			return trouble("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb, arg, verb);
+			return trouble("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb,
+				       arg, verb);
 		if (!opt_defs[id].arg) {
 			if (*eq)
-				return trouble("%s: option '--%s' takes no value", verb, opt_defs[id].name);
+				return trouble("%s: option '--%s' takes no value", verb,
+					       opt_defs[id].name);
 			value = "yes";
 		} else if (*eq) {
 			value = eq + 1;
 		} else if (i + 1 < argc) {
 			value = argv[++i];
 		} else {
-			return trouble("%s: option '%s' needs a value: %s", verb, arg, opt_defs[id].arg);
+			return trouble("%s: option '%s' needs a value: %s", verb, arg,
+				       opt_defs[id].arg);
 		}
 		expected = opt_set(o, (enum opt_id)id, value, LEVEL_FLAG);
 		if (expected)
-			return trouble("%s: --%s '%s': expected %s", verb, opt_defs[id].name, value, expected);
+			return trouble("%s: --%s '%s': expected %s", verb, opt_defs[id].name, value,
+				       expected);
 	}
 	return i;
 }
@@ -246,8 +254,8 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	key = trim(key);
 	id = find_flag(key, strlen(key), ~0u);
 	if (id < 0 || !opt_defs[id].in_file)
-		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger or seed", path,
-			       lineno, key);
+		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger or seed",
+			       path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)
 		return trouble("%s:%d: %s = '%s': expected %s", path, lineno, key, value, expected);
@@ -286,8 +294,8 @@ void opts_usage(u32 allowed)
 	for (id = 0; id < OPT_COUNT; id++) {
 		if (!(allowed & OPT_BIT(id)))
 			continue;
-		snprintf(flag, sizeof(flag), "--%s%s%s", opt_defs[id].name, opt_defs[id].arg ? " " : "",
-			 opt_defs[id].arg ? opt_defs[id].arg : "");
+		snprintf(flag, sizeof(flag), "--%s%s%s", opt_defs[id].name,
+			 opt_defs[id].arg ? " " : "", opt_defs[id].arg ? opt_defs[id].arg : "");
 		printf("  %-16s  %s", flag, opt_defs[id].help);
 		if (opt_defs[id].env)
 			printf(" [%s]", opt_defs[id].env);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: settings of the `rdmaemu` command: flags, RDMAEMU_* variables, a file of `key = value` lines.
+ * DOC: settings of the `rdmaemu` command: flags, RDMAEMU_* variables, a file of `key = value`
+ * lines.
  *
  * A flag wins over a variable, a variable over the file, the file over the default.
  */
@@ -83,7 +84,8 @@ int opts_env(struct opts *o);
 int opts_file(struct opts *o, const char *path, bool must);
 /** opts_usage() - print the help lines of the flags in @allowed to stdout. */
 void opts_usage(u32 allowed);
-/** fabric_name_ok() - whether @name may name a fabric: [A-Za-z0-9._-]{1,40}, no leading dot or dash. */
+/** fabric_name_ok() - whether @name may name a fabric: [A-Za-z0-9._-]{1,40}, no leading dot or
+ * dash. */
 bool fabric_name_ok(const char *name);
 
 /** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */

@@ -63,8 +63,9 @@ static int set_env(const struct opts *o, const struct fabric_paths *p)
 
 	if (find_lib(lib))
 		return -1;
-	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, p->sysfs, 1) ||
-	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
+	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) ||
+	    setenv(PROTO_SYSFS_ENV, p->sysfs, 1) || setenv("RDMAEMU_FABRIC", o->fabric, 1) ||
+	    setenv("RDMAEMU_DIR", p->dir, 1))
 		return trouble("environment: %s", strerror(errno));
 	return 0;
 }

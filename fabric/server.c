@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVENTS		64
-#define RETRY_LEAVE_NS	(10 * NSEC_PER_MSEC)
-#define SPIN_NS		(20 * NSEC_PER_USEC)
+#define EVENTS	       64
+#define RETRY_LEAVE_NS (10 * NSEC_PER_MSEC)
+#define SPIN_NS	       (20 * NSEC_PER_USEC)
 /* The first user of a fresh fabric may be slow to come, whatever the linger. */
-#define FIRST_USE_NS	(5 * NSEC_PER_SEC)
+#define FIRST_USE_NS (5 * NSEC_PER_SEC)
 
 u64 clock_ns(void)
 {
@@ -32,7 +32,7 @@ u64 clock_ns(void)
 int watch_add(struct fabric *f, struct watch *w, int fd,
 	      void (*fn)(struct fabric *f, struct watch *w, u32 events))
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = w };
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = w};
 
 	w->fd = fd;
 	w->fn = fn;
@@ -110,7 +110,7 @@ static int watch_signals(struct fabric *f)
 
 int server_listen(struct fabric *f)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int fd, ret;
 
 	strcpy(sa.sun_path, f->paths.sock);
@@ -138,7 +138,7 @@ int server_listen(struct fabric *f)
 /* Sets the timer to @at. Return: the timeout for epoll_wait(). */
 static int arm(struct fabric *f, u64 at)
 {
-	struct itimerspec it = { 0 };
+	struct itimerspec it = {0};
 
 	if (at <= clock_ns())
 		return 0;

@@ -83,8 +83,9 @@ int paths_of(struct fabric_paths *p, const char *dir, const char *name)
 	    path_of(p->log, dir, name, ".log") || path_of(p->sysfs, dir, name, ".sysfs"))
 		return -1;
 	if (strlen(p->sock) > limit)
-		return trouble("%s has %zu bytes, a socket's path may have %zu; choose a shorter --dir",
-			       p->sock, strlen(p->sock), limit);
+		return trouble(
+			"%s has %zu bytes, a socket's path may have %zu; choose a shorter --dir",
+			p->sock, strlen(p->sock), limit);
 	return 0;
 }
 

@@ -175,7 +175,10 @@ static struct json_object *json_clients(const struct fabric *f)
 		add_str(o, "name", h->name);
 		add_str(o, "node", NODE_NAME);
 		add_str(o, "state", cl->dead ? "dying" : "live");
-		add_str(o, "memory", h->fabric_reach ? "direct" : cl->helper_fd >= 0 ? "helper" : "none");
+		add_str(o, "memory",
+			h->fabric_reach	     ? "direct"
+			: cl->helper_fd >= 0 ? "helper"
+					     : "none");
 		add_int(o, "qps", h->n_qp);
 		add_int(o, "cqs", h->n_cq);
 		add_int(o, "mrs", h->n_mr);

@@ -31,9 +31,9 @@ static void print_engine(FILE *out, struct json_object *o)
 
 	if (!strcmp(holder, "client"))
 		fprintf(out, "engine: in process %lld (%s)%s\n", num(o, "pid"), str(o, "name"),
-			json_object_get_boolean(get(o, "stopped")) ?
-				", which is stopped: all others wait for it" :
-				"");
+			json_object_get_boolean(get(o, "stopped"))
+				? ", which is stopped: all others wait for it"
+				: "");
 	else
 		fprintf(out, "engine: %s\n", !strcmp(holder, "none") ? "free" : holder);
 	if (num(o, "steals"))
@@ -45,17 +45,17 @@ static void print_device(FILE *out, struct json_object *d)
 	struct json_object *gids = get(d, "gids"), *g;
 	size_t i;
 
-	fprintf(out, "device %s: node %s, port 1 %s, MTU %lld (max %lld), GUID %s\n", str(d, "name"),
-		str(d, "node"), str(d, "port_state"), num(d, "active_mtu"), num(d, "max_mtu"),
-		str(d, "guid"));
+	fprintf(out, "device %s: node %s, port 1 %s, MTU %lld (max %lld), GUID %s\n",
+		str(d, "name"), str(d, "node"), str(d, "port_state"), num(d, "active_mtu"),
+		num(d, "max_mtu"), str(d, "guid"));
 	for (i = 0; i < json_object_array_length(gids); i++) {
 		g = json_object_array_get_idx(gids, i);
-		fprintf(out, "  gid %lld: %s %s %s\n", num(g, "index"), str(g, "gid"), str(g, "type"),
-			str(g, "netdev"));
+		fprintf(out, "  gid %lld: %s %s %s\n", num(g, "index"), str(g, "gid"),
+			str(g, "type"), str(g, "netdev"));
 	}
-	json_object_object_foreach(get(d, "counters"), name, value)
-		if (json_object_get_int64(value))
-			fprintf(out, "  %s: %lld\n", name, (long long)json_object_get_int64(value));
+	json_object_object_foreach(get(d, "counters"), name,
+				   value) if (json_object_get_int64(value))
+		fprintf(out, "  %s: %lld\n", name, (long long)json_object_get_int64(value));
 }
 
 static void print_client(FILE *out, struct json_object *c)
@@ -65,8 +65,9 @@ static void print_client(FILE *out, struct json_object *c)
 	fprintf(out, "client %lld: process %lld (%s), node %s, %lld QPs, %lld CQs, %lld MRs%s%s\n",
 		num(c, "client"), num(c, "pid"), str(c, "name"), str(c, "node"), num(c, "qps"),
 		num(c, "cqs"), num(c, "mrs"),
-		direct ? "" : strcmp(str(c, "memory"), "helper") ? ", memory out of reach" :
-								   ", memory through its helper",
+		direct				     ? ""
+		: strcmp(str(c, "memory"), "helper") ? ", memory out of reach"
+						     : ", memory through its helper",
 		strcmp(str(c, "state"), "live") ? ", dying" : "");
 }
 
@@ -82,9 +83,11 @@ static void print_qp(FILE *out, struct json_object *q)
 		fprintf(out, " of process %lld (%s)", num(q, "peer_pid"), str(q, "peer_name"));
 	if (json_object_get_boolean(get(q, "waits_for_helper")))
 		fprintf(out, ", waits for a helper");
-	fprintf(out, "\n  sent %lld packets, %lld bytes; received %lld, %lld; retransmissions %lld, RNR %lld\n",
-		num(c, "xmit_packets"), num(c, "xmit_bytes"), num(c, "rcv_packets"), num(c, "rcv_bytes"),
-		num(c, "retransmissions"), num(c, "rcvd_rnr_err"));
+	fprintf(out,
+		"\n  sent %lld packets, %lld bytes; received %lld, %lld; retransmissions %lld, RNR "
+		"%lld\n",
+		num(c, "xmit_packets"), num(c, "xmit_bytes"), num(c, "rcv_packets"),
+		num(c, "rcv_bytes"), num(c, "retransmissions"), num(c, "rcvd_rnr_err"));
 }
 
 static void each(FILE *out, struct json_object *list, void (*print)(FILE *, struct json_object *))
@@ -98,8 +101,8 @@ static void each(FILE *out, struct json_object *list, void (*print)(FILE *, stru
 void status_print(FILE *out, struct json_object *o)
 {
 	fprintf(out, "fabric %s: process %lld, up %lld.%03lld s, seed %s%s", str(o, "fabric"),
-		num(o, "pid"), num(o, "uptime_ms") / 1000, num(o, "uptime_ms") % 1000, str(o, "seed"),
-		json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
+		num(o, "pid"), num(o, "uptime_ms") / 1000, num(o, "uptime_ms") % 1000,
+		str(o, "seed"), json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
 	if (get(o, "linger_ms"))
 		fprintf(out, ", leaves %lld ms after its last program\n", num(o, "linger_ms"));
 	else
