@@ -5,6 +5,9 @@
  * Programs that load libibverbs at run time (NCCL, UCX plugins, ctypes) look symbols up in the
  * handle they get, past the global scope in which the shim comes first. They do it with dlsym() or,
  * by version, dlvsym(); both search the handle's library, so it suffices to hand out our own.
+ * The handle of some other library that links libibverbs would still find the real functions by way
+ * of that library's dependencies; nobody is known to ask there.
+ *
  * RTLD_DEEPBIND would bind a plugin to its own dependencies first, the real libraries, and is
  * dropped.
  *
@@ -53,6 +56,8 @@ SIBLING_CALLS void *hook_dlopen(const char *file, int mode)
 {
 	__typeof__(&hook_dlopen) open_next = next(dlopen);
 
+	if (unlikely(!open_next))
+		return NULL; /* before glibc 2.34, in a program without libdl */
 	file = redirect(file);
 	mode &= ~RTLD_DEEPBIND;
 	TAIL_CALL open_next(file, mode);
@@ -63,6 +68,8 @@ SIBLING_CALLS void *hook_dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	__typeof__(&hook_dlmopen) open_next = next(dlmopen);
 
+	if (unlikely(!open_next))
+		return NULL;
 	if (ns == LM_ID_BASE) {
 		file = redirect(file);
 		mode &= ~RTLD_DEEPBIND;

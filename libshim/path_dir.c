@@ -57,13 +57,21 @@ static int map_pattern(const char *pattern, int flags, char *to)
 	return 0;
 }
 
-/* Paths found, from the first one of this call on, as the program expects them. */
-static void strip_found(char **pathv, size_t from, size_t to)
+/*
+ * Paths found, from the first one of this call on, as the program expects them. With GLOB_NOCHECK
+ * one of them can be the pattern itself, quotes and all.
+ */
+static void strip_found(char **pathv, size_t from, size_t to, const char *pattern,
+			const char *mapped)
 {
 	size_t i;
 
-	for (i = from; i < to; i++)
-		path_strip(pathv[i]);
+	for (i = from; i < to; i++) {
+		if (!strcmp(pathv[i], mapped) && strlen(pattern) <= strlen(mapped))
+			strcpy(pathv[i], pattern);
+		else
+			path_strip(pathv[i]);
+	}
 }
 
 static __attribute__((noinline)) int glob_mapped(const char *pattern, int flags,
@@ -77,7 +85,7 @@ static __attribute__((noinline)) int glob_mapped(const char *pattern, int flags,
 	if (!ret)
 		ret = next(glob)(to, flags, errfunc, g);
 	if (!ret)
-		strip_found(g->gl_pathv, first, offs + g->gl_pathc);
+		strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
 	return ret;
 }
 
@@ -99,7 +107,7 @@ static __attribute__((noinline)) int glob64_mapped(const char *pattern, int flag
 	if (!ret)
 		ret = next(glob64)(to, flags, errfunc, g);
 	if (!ret)
-		strip_found(g->gl_pathv, first, offs + g->gl_pathc);
+		strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
 	return ret;
 }
 

@@ -52,14 +52,12 @@ FORWARD(ssize_t, rread, (int socket, void *buf, size_t count), (socket, buf, cou
 FORWARD(ssize_t, rreadv, (int socket, const struct iovec *iov, int n), (socket, iov, n))
 FORWARD(ssize_t, rwrite, (int socket, const void *buf, size_t count), (socket, buf, count))
 FORWARD(ssize_t, rwritev, (int socket, const struct iovec *iov, int n), (socket, iov, n))
-FORWARD(int, rpoll, (struct pollfd *fds, nfds_t nfds, int timeout), (fds, nfds, timeout))
+FORWARD(int, rpoll, (struct pollfd * fds, nfds_t nfds, int timeout), (fds, nfds, timeout))
 FORWARD(int, rselect,
 	(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, struct timeval *timeout),
 	(nfds, readfds, writefds, exceptfds, timeout))
-FORWARD(int, rgetpeername, (int socket, struct sockaddr *addr, socklen_t *len),
-	(socket, addr, len))
-FORWARD(int, rgetsockname, (int socket, struct sockaddr *addr, socklen_t *len),
-	(socket, addr, len))
+FORWARD(int, rgetpeername, (int socket, struct sockaddr *addr, socklen_t *len), (socket, addr, len))
+FORWARD(int, rgetsockname, (int socket, struct sockaddr *addr, socklen_t *len), (socket, addr, len))
 FORWARD(int, rsetsockopt,
 	(int socket, int level, int optname, const void *optval, socklen_t optlen),
 	(socket, level, optname, optval, optlen))
@@ -93,8 +91,7 @@ SHIM_EXPORT int rfcntl(int socket, int cmd, ...)
 	int fwd_##name params                                                                      \
 	{                                                                                          \
 		static void *slot;                                                                 \
-		__typeof__(&fwd_##name) fn =                                                       \
-			(__typeof__(fn))real_symbol(&slot, REAL_CM, #name);                        \
+		__typeof__(&fwd_##name) fn = (__typeof__(fn))real_symbol(&slot, REAL_CM, #name);   \
                                                                                                    \
 		if (fn)                                                                            \
 			return fn args;                                                            \

@@ -53,8 +53,7 @@ STUB_MINUS1(rdma_establish, struct rdma_cm_id *id)
 STUB_MINUS1(rdma_listen, struct rdma_cm_id *id, int backlog)
 STUB_MINUS1(rdma_get_request, struct rdma_cm_id *listen, struct rdma_cm_id **id)
 STUB_MINUS1(rdma_accept, struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
-STUB_MINUS1(rdma_reject, struct rdma_cm_id *id, const void *private_data,
-	    uint8_t private_data_len)
+STUB_MINUS1(rdma_reject, struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len)
 STUB_MINUS1(rdma_reject_ece, struct rdma_cm_id *id, const void *private_data,
 	    uint8_t private_data_len)
 STUB_MINUS1(rdma_notify, struct rdma_cm_id *id, enum ibv_event_type event)

@@ -4,7 +4,8 @@
 
 #include <infiniband/verbs.h>
 
-/* Address handles and multicast: ibv_create_ah(3), ibv_create_ah_from_wc(3), ibv_attach_mcast(3). */
+/* Address handles and multicast: ibv_create_ah(3), ibv_create_ah_from_wc(3), ibv_attach_mcast(3).
+ */
 STUB_NULL(struct ibv_ah *, ibv_create_ah, struct ibv_pd *pd, struct ibv_ah_attr *attr)
 STUB_NULL(struct ibv_ah *, ibv_create_ah_from_wc, struct ibv_pd *pd, struct ibv_wc *wc,
 	  struct ibv_grh *grh, uint8_t port_num)
@@ -38,8 +39,7 @@ STUB_ERRNO(ibv_query_ece, struct ibv_qp *qp, struct ibv_ece *ece)
 STUB_ERRNO(ibv_set_ece, struct ibv_qp *qp, struct ibv_ece *ece)
 
 /* ibv_query_qp_data_in_order(3): it has no error; 0 promises nothing. */
-SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op,
-					   uint32_t flags)
+SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	return 0;
 }

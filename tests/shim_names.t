@@ -5,8 +5,7 @@
 
 unset RDMAEMU_SYSFS
 "$T/sys_shim_names" >"$TEST_DIR/real.out" || skip_all "libibverbs and librdmacm are not installed"
-check "the functions are there" env LD_PRELOAD="$SAN_PRELOAD$SHIM" \
-	"$T/sys_shim_names" >/dev/null
-env LD_PRELOAD="$SAN_PRELOAD$SHIM" "$T/sys_shim_names" >"$TEST_DIR/shim.out"
+LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$SHIM" "$T/sys_shim_names" >"$TEST_DIR/shim.out"
+is "the functions are there" $? 0
 check "names and rates are the same" diff "$TEST_DIR/real.out" "$TEST_DIR/shim.out"
 done_testing
