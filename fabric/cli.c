@@ -89,7 +89,7 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (settle(&o, &paths))
-		return v->run == verb_run ? EXIT_TROUBLE : EXIT_USAGE;
+		return v->run == verb_run ? EXIT_TROUBLE : 1;
 	return v->run(&o, &paths, argc - n, argv + n);
 }
 

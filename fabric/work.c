@@ -17,10 +17,11 @@
  */
 #include "fabric/fabric.h"
 
-#define BACKOFF_MIN_NS	(50 * NSEC_PER_USEC)
-#define BACKOFF_MAX_NS	NSEC_PER_MSEC
-#define PENDING_WAIT_NS (500 * NSEC_PER_USEC)
-#define STOPPED_NS	(100 * NSEC_PER_MSEC)
+#define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
+#define BACKOFF_MAX_NS	   NSEC_PER_MSEC
+#define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
+#define PENDING_WAIT_NS	   (500 * NSEC_PER_USEC)
+#define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 
 static struct client *holder_of(struct fabric *f, u64 token)
 {
@@ -69,7 +70,9 @@ static bool take_token(struct fabric *f, u64 now)
 			goto taken;
 		}
 	}
-	f->backoff_ns = f->backoff_ns ? min_u64(2 * f->backoff_ns, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
+	f->backoff_ns = f->busy_noted	? BACKOFF_STOPPED_NS
+			: f->backoff_ns ? min_u64(2 * f->backoff_ns, BACKOFF_MAX_NS)
+					: BACKOFF_MIN_NS;
 	f->retry_at = now + f->backoff_ns;
 	return false;
 taken:
