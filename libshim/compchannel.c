@@ -42,7 +42,8 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 	return &ch->channel;
 }
 
-/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, or EBUSY while CQs use it. */
+/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, or EBUSY while CQs use it.
+ */
 SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 {
 	struct shim_channel *ch = channel_of(ibch);

@@ -35,10 +35,11 @@ static void cq_set_ring(struct shim_cq *cq, u64 ring, u32 depth)
 	cq->cq.cqe = (int)min_u32(depth, LIM_CQE);
 }
 
-static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
+static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth,
+			 bool want_ts)
 {
 	struct shim_channel *ch = (struct shim_channel *)cq->cq.channel;
-	struct hca_cmd cmd = { .op = CMD_CREATE_CQ };
+	struct hca_cmd cmd = {.op = CMD_CREATE_CQ};
 	int ret;
 
 	cmd.cq.ring = ring;
@@ -46,6 +47,7 @@ static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring,
 	cmd.cq.chan = ch ? ch->index + 1 : 0;
 	cmd.cq.async_chan = ctx->async_chan;
 	cmd.cq.dev = ctx->dev->info.index;
+	cmd.cq.want_ts = want_ts;
 	ret = obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
@@ -66,7 +68,7 @@ static int cq_check_args(struct ibv_context *ibctx, struct ibv_comp_channel *cha
 }
 
 struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
-		       struct ibv_comp_channel *channel, u32 vector)
+		       struct ibv_comp_channel *channel, u32 vector, bool want_ts)
 {
 	struct shim_context *ctx = context_of(ibctx);
 	struct shim_cq *cq;
@@ -90,7 +92,7 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
 	cq_set_ring(cq, ring, depth);
-	ret = cq_create_cmd(ctx, cq, ring, depth);
+	ret = cq_create_cmd(ctx, cq, ring, depth, want_ts);
 	if (ret) {
 		seg_free(cq->ring, cq->ring_size);
 		free(cq);
@@ -114,14 +116,14 @@ SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, voi
 
 	if (cqe < 1 || comp_vector < 0)
 		return fail_null(-EINVAL);
-	cq = cq_new(ibctx, (u32)cqe, cq_context, channel, (u32)comp_vector);
+	cq = cq_new(ibctx, (u32)cqe, cq_context, channel, (u32)comp_vector, false);
 	return cq ? &cq->cq : NULL;
 }
 
 /* Both locks held: neither poller nor poster sees the ring change. */
 static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
-	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
+	struct hca_cmd cmd = {.op = CMD_RESIZE_CQ, .handle = cq->cq.handle};
 	int ret;
 
 	store_release(&cq->ctl->cons, cq->cons);

@@ -9,9 +9,9 @@
 
 #include <time.h>
 
-#define WC_SUPPORTED                                                                               \
-	((u64)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                        \
-	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define WC_TS                                                                                      \
+	((u64)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define WC_SUPPORTED ((u64)IBV_WC_STANDARD_FLAGS | WC_TS)
 
 static struct shim_cq *cqx(struct ibv_cq_ex *ex)
 {
@@ -186,7 +186,8 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 		return fail_null(-EOPNOTSUPP);
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) && attr->parent_domain)
 		return fail_null(-EOPNOTSUPP);
-	cq = cq_new(ibctx, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
+	cq = cq_new(ibctx, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector,
+		    attr->wc_flags & WC_TS);
 	if (!cq)
 		return NULL;
 	cqx_init(&cq->ex);

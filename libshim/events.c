@@ -8,9 +8,6 @@
  */
 #include "libshim/objects.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered)
 {
 	pthread_mutex_lock(mutex);
@@ -122,29 +119,14 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	}
 }
 
-/* The engine does not run any more, so this process queues the event itself. */
-static void push_fatal(const struct shim_context *ctx)
-{
-	struct chan_ring *r = &shim.seg->chan[ctx->async_chan];
-	u32 prod = load_relaxed(&r->prod);
-	u64 one = 1;
-
-	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
-		return;
-	r->ev[prod % SEG_CHAN_DEPTH] = (struct chan_event){
-		.type = EV_DEVICE_FATAL,
-		.kind = ELEM_DEVICE,
-	};
-	store_release(&r->prod, prod + 1);
-	syscall(SYS_write, ctx->verbs.context.async_fd, &one, sizeof(one));
-}
-
 void shim_raise_fatal(void)
 {
+	struct chan_event ev = {.type = EV_DEVICE_FATAL, .kind = ELEM_DEVICE};
 	struct shim_context *ctx;
 
 	pthread_mutex_lock(&objs_lock);
+	/* It can fail for a channel that is being closed; nobody waits for that one. */
 	for (ctx = open_contexts; ctx; ctx = ctx->next)
-		push_fatal(ctx);
+		shim_chan_push(ctx->async_chan, &ev);
 	pthread_mutex_unlock(&objs_lock);
 }

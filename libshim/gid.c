@@ -106,7 +106,7 @@ SHIM_EXPORT int ibv_query_gid_type(struct ibv_context *ibctx, uint8_t port, unsi
 
 	if (ret && ret != -ENODATA)
 		return fail_minus(ret);
-	*type = e.gid_type == IBV_GID_TYPE_ROCE_V2 ? GID_TYPE_SYSFS_ROCE_V2 :
-						     GID_TYPE_SYSFS_IB_ROCE_V1;
+	*type = e.gid_type == IBV_GID_TYPE_ROCE_V2 ? GID_TYPE_SYSFS_ROCE_V2
+						   : GID_TYPE_SYSFS_IB_ROCE_V1;
 	return 0;
 }

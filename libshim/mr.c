@@ -66,7 +66,7 @@ static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cm
 static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
 {
 	struct shim_context *ctx = pd ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	struct hca_cmd cmd = {.op = CMD_REG_MR};
 	struct shim_mr *mr;
 	int ret;
 
@@ -75,7 +75,8 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	ret = ctx->dead ? -EIO : check_access(access);
 	if (!ret)
 		ret = check_range(addr, len, access);
-	/* Virtual and real address have the same offset in their page; 0 is the zero-based region. */
+	/* Virtual and real address have the same offset in their page; 0 is the zero-based region.
+	 */
 	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
 		ret = -EINVAL;
 	if (!ret && iova + len < iova)
@@ -140,8 +141,7 @@ static int rereg_prepare(struct shim_mr *mr, int flags, struct ibv_pd *pd, void 
 		access = mr->access;
 	if (!(flags & IBV_REREG_MR_CHANGE_PD))
 		pd = mr->mr.pd;
-	else if (!pd || ((struct shim_pd *)pd)->magic != MAGIC_PD ||
-		 pd->context != mr->mr.context)
+	else if (!pd || ((struct shim_pd *)pd)->magic != MAGIC_PD || pd->context != mr->mr.context)
 		return -EINVAL;
 	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
 	cmd->mr.len = move ? length : mr->mr.length;
@@ -166,7 +166,7 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_REREG_MR };
+	struct hca_cmd cmd = {.op = CMD_REREG_MR};
 	int ret = -EINVAL;
 
 	if (ctx)

@@ -19,8 +19,8 @@ int objs_init(void)
 	pthread_mutex_lock(&objs_lock);
 	if (!objs) {
 		ret = objs_fork_watch();
-		p = ret ? MAP_FAILED :
-			  mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
+		p = ret ? MAP_FAILED
+			: mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p != MAP_FAILED)
 			objs = p;
@@ -73,7 +73,7 @@ int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 
 int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
 {
-	struct hca_cmd cmd = { .op = op, .handle = handle };
+	struct hca_cmd cmd = {.op = op, .handle = handle};
 	int ret;
 
 	if (ctx->dead)
@@ -92,6 +92,16 @@ void objs_add_cq(struct shim_cq *cq)
 	pthread_mutex_unlock(&objs_lock);
 }
 
+/* objs_lock held, and given away in between. Pins are short. */
+static void wait_unpinned(const u32 *pins)
+{
+	while (*pins) {
+		pthread_mutex_unlock(&objs_lock);
+		sched_yield();
+		pthread_mutex_lock(&objs_lock);
+	}
+}
+
 void objs_del_cq(struct shim_cq *cq)
 {
 	u32 i = cq->cq.handle;
@@ -101,11 +111,7 @@ void objs_del_cq(struct shim_cq *cq)
 		objs->cq[i] = NULL;
 		objs->cq_used[i / 64] &= ~BIT64(i % 64);
 	}
-	while (cq->pins) {
-		pthread_mutex_unlock(&objs_lock);
-		sched_yield();
-		pthread_mutex_lock(&objs_lock);
-	}
+	wait_unpinned(&cq->pins);
 	pthread_mutex_unlock(&objs_lock);
 }
 
@@ -118,8 +124,7 @@ void objs_each_cq(void (*fn)(struct shim_cq *cq))
 	pthread_mutex_lock(&objs_lock);
 	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
 		bits = objs->cq_used[word];
-		for_each_bit64(bit, bits)
-		{
+		for_each_bit64 (bit, bits) {
 			cq = objs->cq[word * 64 + bit];
 			if (!cq)
 				continue;
@@ -146,5 +151,27 @@ void objs_del_qp(struct shim_qp *qp)
 	pthread_mutex_lock(&objs_lock);
 	if (objs->qp[qp->slot] == qp)
 		store_release(&objs->qp[qp->slot], NULL);
+	wait_unpinned(&qp->pins);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+struct shim_qp *qp_pin(u32 slot)
+{
+	struct shim_qp *qp;
+
+	if (!load_relaxed(&objs->qp[slot]))
+		return NULL;
+	pthread_mutex_lock(&objs_lock);
+	qp = objs->qp[slot];
+	if (qp)
+		qp->pins++;
+	pthread_mutex_unlock(&objs_lock);
+	return qp;
+}
+
+void qp_unpin(struct shim_qp *qp)
+{
+	pthread_mutex_lock(&objs_lock);
+	qp->pins--;
 	pthread_mutex_unlock(&objs_lock);
 }

@@ -37,7 +37,7 @@
 #define SHIM_PORT 1 /* each device has one port */
 
 enum shim_magic {
-	MAGIC_DEVICE = 0x76656453, /* "Sdev" */
+	MAGIC_DEVICE = 0x76656453,  /* "Sdev" */
 	MAGIC_CONTEXT = 0x78746353, /* "Sctx" */
 	MAGIC_PD = 0x20647053,
 	MAGIC_MR = 0x20726d53,
@@ -68,7 +68,8 @@ static inline void shim_unlock(struct shim_lock *l)
 	store_release(&l->held, 0);
 }
 
-/** struct shim_device - libmlx5 and others look at a word at offset 664, behind struct ibv_device. */
+/** struct shim_device - libmlx5 and others look at a word at offset 664, behind struct ibv_device.
+ */
 struct shim_device {
 	union {
 		struct ibv_device dev;
@@ -185,6 +186,7 @@ struct shim_qp {
 	bool extended; /* created for the ibv_wr_* calls */
 	struct ibv_qp_cap cap;
 	u32 async_events; /* delivered */
+	u32 pins;	  /* as in struct shim_cq */
 
 	/* ibv_wr_*: between wr_start and wr_complete, under sq.lock */
 	struct sq_wqe *cur;
@@ -235,6 +237,9 @@ void objs_del_cq(struct shim_cq *cq);
 void objs_each_cq(void (*fn)(struct shim_cq *cq));
 void objs_add_qp(struct shim_qp *qp);
 void objs_del_qp(struct shim_qp *qp);
+/** qp_pin() - the QP of an HCA slot, kept from being freed until qp_unpin(); or NULL. */
+struct shim_qp *qp_pin(u32 slot);
+void qp_unpin(struct shim_qp *qp);
 
 /* --- forkverbs.c ---------------------------------------------------------------------------- */
 
@@ -299,9 +304,9 @@ void cq_lay_all(struct shim_cq *cq);
 
 /* --- cq.c, cqex.c --------------------------------------------------------------------------- */
 
-/** cq_new() - create a CQ; @vector was not checked. NULL with errno on error. */
+/** cq_new() - create a CQ, with timestamps if @want_ts. NULL with errno on error. */
 struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
-		       struct ibv_comp_channel *channel, u32 vector);
+		       struct ibv_comp_channel *channel, u32 vector, bool want_ts);
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
 
 /* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */

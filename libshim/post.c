@@ -20,11 +20,11 @@
 _Static_assert((u32)FLAGS_KNOWN == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED | SEND_INLINE),
 	       "flags are posted as they are");
 
-#define OP(x) (1u << (x))
-#define OPS_SEND (OP(WR_SEND) | OP(WR_SEND_WITH_IMM) | OP(WR_SEND_WITH_INV))
-#define OPS_WRITE (OP(WR_RDMA_WRITE) | OP(WR_RDMA_WRITE_WITH_IMM))
+#define OP(x)	   (1u << (x))
+#define OPS_SEND   (OP(WR_SEND) | OP(WR_SEND_WITH_IMM) | OP(WR_SEND_WITH_INV))
+#define OPS_WRITE  (OP(WR_RDMA_WRITE) | OP(WR_RDMA_WRITE_WITH_IMM))
 #define OPS_ATOMIC (OP(WR_ATOMIC_CMP_AND_SWP) | OP(WR_ATOMIC_FETCH_AND_ADD))
-#define OPS_RC (OPS_SEND | OPS_WRITE | OPS_ATOMIC | OP(WR_RDMA_READ))
+#define OPS_RC	   (OPS_SEND | OPS_WRITE | OPS_ATOMIC | OP(WR_RDMA_READ))
 
 static bool op_in(u32 opcode, u32 set)
 {
@@ -34,10 +34,10 @@ static bool op_in(u32 opcode, u32 set)
 int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 {
 	struct shim_wq *q = &qp->sq;
-	u32 state = load_relaxed(&qp->state);
-
-	if (unlikely(state < QPS_RTS))
+	if (unlikely(load_relaxed(&qp->state) < QPS_RTS))
 		return EINVAL;
+	if (unlikely(load_relaxed(&shim.fatal)))
+		return EIO;
 	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
 		return ENOMEM;
 	*out = sq_slot(q, q->head);
@@ -169,9 +169,9 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	bool posted;
 	int ret = 0;
 
-	if (unlikely(qp->magic != MAGIC_QP || load_relaxed(&shim.fatal))) {
+	if (unlikely(qp->magic != MAGIC_QP)) {
 		*bad_wr = wr;
-		return qp->magic == MAGIC_QP ? EIO : EINVAL;
+		return EINVAL;
 	}
 	shim_lock(&qp->sq.lock);
 	head = qp->sq.head;
@@ -201,6 +201,8 @@ static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
 
 	if (unlikely(load_relaxed(&qp->state) == QPS_RESET || n > q->max_sge))
 		return EINVAL;
+	if (unlikely(load_relaxed(&shim.fatal)))
+		return EIO;
 	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
 		return ENOMEM;
 	w = rq_slot(q, q->head);
@@ -237,9 +239,9 @@ int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 	int ret = 0;
 	u32 head;
 
-	if (unlikely(qp->magic != MAGIC_QP || load_relaxed(&shim.fatal))) {
+	if (unlikely(qp->magic != MAGIC_QP)) {
 		*bad_wr = wr;
-		return qp->magic == MAGIC_QP ? EIO : EINVAL;
+		return EINVAL;
 	}
 	shim_lock(&qp->rq.lock);
 	head = qp->rq.head;

@@ -95,38 +95,29 @@ static struct shim_context *qp_context(struct ibv_qp *ibqp)
 	return context_of(ibqp->context);
 }
 
-/* The QP was reset: both queues are empty, its completions are not reported any more. */
+static void wq_reset(struct shim_wq *q)
+{
+	shim_lock(&q->lock);
+	q->head = 0;
+	store_release(&q->tail, 0);
+	if (q->ctl)
+		store_release(&q->ctl->prod, 0);
+	shim_unlock(&q->lock);
+}
+
+/*
+ * The QP was reset. In RESET the engine looks at neither queue and no work request is accepted, so
+ * they can be emptied now. Completions go first: polling one would move a queue's tail.
+ */
 static void queues_reset(struct shim_qp *qp)
 {
+	store_relaxed(&qp->state, QPS_RESET);
 	cq_forget_qp(to_cq(qp->qp.send_cq), qp);
 	if (qp->qp.recv_cq != qp->qp.send_cq)
 		cq_forget_qp(to_cq(qp->qp.recv_cq), qp);
-	qp->sq.head = 0;
-	qp->rq.head = 0;
-	store_release(&qp->sq.tail, 0);
-	store_release(&qp->rq.tail, 0);
-	if (qp->sq.ctl)
-		store_release(&qp->sq.ctl->prod, 0);
-	if (qp->rq.ctl)
-		store_release(&qp->rq.ctl->prod, 0);
+	wq_reset(&qp->sq);
+	wq_reset(&qp->rq);
 	store_relaxed(&qp->maybe_err, false);
-}
-
-/* In RESET the engine looks at neither queue, so they are emptied after it got there. */
-static int modify_to_reset(struct shim_context *ctx, struct shim_qp *qp, struct hca_cmd *cmd)
-{
-	int ret;
-
-	shim_lock(&qp->sq.lock);
-	shim_lock(&qp->rq.lock);
-	ret = obj_cmd(ctx, cmd);
-	if (!ret) {
-		store_relaxed(&qp->state, QPS_RESET);
-		queues_reset(qp);
-	}
-	shim_unlock(&qp->rq.lock);
-	shim_unlock(&qp->sq.lock);
-	return ret;
 }
 
 /** ibv_modify_qp() - ibv_modify_qp(3). Return: 0, or errno value and nothing was modified. */
@@ -134,7 +125,7 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 {
 	struct shim_context *ctx = qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
-	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
+	struct hca_cmd cmd = {.op = CMD_MODIFY_QP};
 	int ret;
 
 	if (!ctx)
@@ -142,16 +133,15 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 	cmd.handle = ibqp->handle;
 	cmd.mod.mask = (u32)attr_mask;
 	attr_from_ib(&cmd.mod.attr, attr, (u32)attr_mask);
-	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
-		ret = modify_to_reset(ctx, qp, &cmd);
-	} else {
-		ret = obj_cmd(ctx, &cmd);
-		if (!ret && (attr_mask & IBV_QP_STATE))
-			store_relaxed(&qp->state, (u32)attr->qp_state);
-	}
-	if (!ret && (attr_mask & IBV_QP_STATE))
-		ibqp->state = attr->qp_state;
-	return -ret;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret || !(attr_mask & IBV_QP_STATE))
+		return -ret;
+	if (attr->qp_state == IBV_QPS_RESET)
+		queues_reset(qp);
+	else
+		store_relaxed(&qp->state, (u32)attr->qp_state);
+	ibqp->state = attr->qp_state;
+	return 0;
 }
 
 /** ibv_query_qp() - ibv_query_qp(3). All attributes are given. Return: 0 or errno value. */
@@ -160,7 +150,7 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 {
 	struct shim_context *ctx = qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
-	struct hca_cmd cmd = { .op = CMD_QUERY_QP };
+	struct hca_cmd cmd = {.op = CMD_QUERY_QP};
 	int ret;
 
 	(void)attr_mask; /* a hint: the least that is wanted */
