@@ -75,9 +75,14 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e)
 
 bool cq_idle(struct shim_cq *cq)
 {
+	u32 idle;
+
 	if (shim.isolated)
 		return false;
-	if (likely(++cq->idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
+	/* Not under the lock: a count that gets lost between two threads does no harm. */
+	idle = load_relaxed(&cq->idle) + 1;
+	store_relaxed(&cq->idle, idle);
+	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
 	return shim_poke();
 }
