@@ -106,6 +106,7 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	v->query_port = shim_query_port;
 	v->query_device_ex = shim_query_device_ex;
 	v->query_rt_values = shim_query_rt_values;
+	v->advise_mr = shim_advise_mr;
 	v->create_cq_ex = shim_create_cq_ex;
 	v->create_qp_ex = shim_create_qp_ex;
 	v->context.device = &dev->dev;

@@ -287,6 +287,11 @@ void mr_shadow_forget(void);
  */
 int mem_prefault(const void *addr, size_t len, bool write);
 
+/* --- advise.c ------------------------------------------------------------------------------- */
+
+int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		   struct ibv_sge *sg, uint32_t n);
+
 /* --- poll.c --------------------------------------------------------------------------------- */
 
 int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
