@@ -148,6 +148,13 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 	      u32 info);
 /** req_timeout() - the QP's deadline has passed. */
 void req_timeout(struct engine *e, struct hca_qp *qp);
+/**
+ * wqe_check() - what is wrong with a WQE before anything of it is sent, or where its memory is.
+ * @slot: in the ring; @w: the copy of its header to go by
+ * Return: a WC status with *cause and *info for the journal, or WCS_SUCCESS with *mem and *len.
+ */
+u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info);
 /** wqe_len() - the message length of a WQE: its list's or inline payload's. */
 u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
 /** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
@@ -156,6 +163,14 @@ static inline bool wqe_is_rd(u32 opcode)
 	return opcode == WR_RDMA_READ || opcode == WR_ATOMIC_CMP_AND_SWP ||
 	       opcode == WR_ATOMIC_FETCH_AND_ADD;
 }
+
+/* --- train.c --- */
+
+/**
+ * train_send() - send the small WRITEs that wait, up to WQE @posted, as one.
+ * Return: false when there is nothing of the kind: the ordinary way is to be taken.
+ */
+bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted);
 
 /* --- completer.c --- */
 

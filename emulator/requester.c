@@ -45,10 +45,8 @@ u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w)
 	return len;
 }
 
-/* What is wrong with a WQE before anything of it is sent, or where its memory is. */
-static u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		     const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem, u64 *len,
-		     u32 *cause, u32 *info)
+u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info)
 {
 	bool rd = wqe_is_rd(w->opcode);
 
@@ -156,9 +154,14 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	struct burst b;
 	u32 status, cause, info;
 	u64 total, chunk;
+	u32 posted = sq_posted(seg, qp);
 
-	if (s.next == sq_posted(seg, qp) || (s.flags & REQ_RNR_WAIT))
+	if (s.next == posted || (s.flags & REQ_RNR_WAIT))
 		return false;
+	/* Several wait, nothing is under way, and the wire neither delays nor loses. */
+	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
+	    train_send(e, qp, seg, posted))
+		return true;
 	slot = sq_slot(seg, qp, s.next);
 	memcpy(&w, slot, sizeof(w));
 	status = wqe_check(e, qp, seg, slot, &w, &mem, &total, &cause, &info);
