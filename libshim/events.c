@@ -35,7 +35,7 @@ static bool event_of_qp(const struct chan_event *ev, struct ibv_async_event *out
 		return false;
 	qp->async_events++;
 	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED)
-		store_relaxed(&qp->maybe_err, true);
+		qp_saw_error(qp);
 	out->element.qp = &qp->qp;
 	return true;
 }

@@ -349,6 +349,19 @@ static inline struct shim_qp *qp_find(u32 qpn)
 	return qp && qp->qpn == qpn ? qp : NULL;
 }
 
+/**
+ * qp_saw_error() - an error of the QP became known. An isolated client cannot see whether it is in
+ * ERR; receives that it posted in the meantime are flushed on a doorbell.
+ */
+static inline void qp_saw_error(struct shim_qp *qp)
+{
+	if (load_relaxed(&qp->maybe_err))
+		return;
+	store_relaxed(&qp->maybe_err, true);
+	if (shim.isolated)
+		shim_doorbell(qp->slot);
+}
+
 static inline struct sq_wqe *sq_slot(const struct shim_wq *q, u32 index)
 {
 	return (struct sq_wqe *)(q->slots + (size_t)(index & (q->depth - 1)) * q->stride);

@@ -70,7 +70,7 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e)
 	else
 		store_release(&qp->sq.tail, e->slot + 1);
 	if (unlikely(e->status != WCS_SUCCESS))
-		store_relaxed(&qp->maybe_err, true);
+		qp_saw_error(qp);
 }
 
 bool cq_idle(struct shim_cq *cq)

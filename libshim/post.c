@@ -225,8 +225,16 @@ static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
  */
 static bool recv_needs_doorbell(struct shim_qp *qp)
 {
-	if (shim.isolated)
-		return load_relaxed(&qp->maybe_err) || load_relaxed(&qp->state) == QPS_ERR;
+	const struct shim_context *ctx;
+	const struct chan_ring *ev;
+
+	if (shim.isolated) {
+		/* Not visible here: ring when it may be, unread events included. */
+		ctx = container_of(qp->qp.context, struct shim_context, verbs.context);
+		ev = &shim.seg->chan[ctx->async_chan];
+		return load_relaxed(&qp->maybe_err) || load_relaxed(&qp->state) == QPS_ERR ||
+		       load_acquire(&ev->prod) != load_relaxed(&ev->cons);
+	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return load_relaxed(&shim.hca->qp[qp->slot].state) == QPS_ERR;
 }
