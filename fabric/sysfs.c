@@ -362,7 +362,7 @@ static void put_ibdev(struct tree *t, const struct sysfs_dev *dev, const struct 
 	tree_attr(t, "board_id", "%s", dev->board_id[0] ? dev->board_id : "rdmaemu");
 	tree_attr(t, "hca_type", "rdmaemu");
 	tree_attr(t, "hw_rev", "0x0");
-	strcat(path, "/ports/1");
+	snprintf(path, sizeof(path), "sys/%s/infiniband/%s/ports/1", n->pci, dev->name);
 	put_port(t, dev, path);
 
 	tree_cd(t, "sys/class/infiniband");

@@ -15,6 +15,7 @@
  * FORWARD_COPY() - a conversion between a kernel structure and its verbs counterpart. Whoever has
  * such a kernel structure has the library, too; without it nothing is converted.
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 #define FORWARD_COPY(name, dst_type, src_type)                                                     \
 	SHIM_EXPORT void name(struct dst_type *dst, struct src_type *src);                         \
 	void name(struct dst_type *dst, struct src_type *src)                                      \
@@ -25,6 +26,8 @@
 		if (fn)                                                                            \
 			fn(dst, src);                                                              \
 	}
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 FORWARD_COPY(ibv_copy_ah_attr_from_kern, ibv_ah_attr, ib_uverbs_ah_attr)
 FORWARD_COPY(ibv_copy_qp_attr_from_kern, ibv_qp_attr, ib_uverbs_qp_attr)

@@ -42,6 +42,7 @@ const char *path_root(size_t *len)
 	static int root_len = UNREAD;
 	int n = load_acquire(&root_len);
 
+	*len = 0;
 	if (unlikely(n == UNREAD)) {
 		extern char **environ;
 		const char *env;
@@ -69,12 +70,9 @@ const char *path_root(size_t *len)
 static const char *skip_slashes(const char *p)
 {
 	for (;;) {
-		if (*p == '/')
-			p++;
-		else if (p[0] == '.' && (p[1] == '/' || p[1] == '\0'))
-			p++;
-		else
+		if (*p != '/' && !(p[0] == '.' && (p[1] == '/' || p[1] == '\0')))
 			return p;
+		p++;
 	}
 }
 
@@ -169,7 +167,7 @@ size_t path_strip_head(char *path, size_t n, const char *root)
 {
 	size_t len = strlen(root);
 
-	if (n <= len || memcmp(path, root, len) || path[len] != '/')
+	if (n <= len || memcmp(path, root, len) != 0 || path[len] != '/')
 		return n;
 	memmove(path, path + len, n - len);
 	return n - len;
@@ -190,7 +188,7 @@ bool path_is_chardev(const char *mapped)
 	const char *root = path_root(&root_len);
 	const char *p = mapped + root_len;
 
-	if (!root || strncmp(p, dir, sizeof(dir) - 1))
+	if (!root || strncmp(p, dir, sizeof(dir) - 1) != 0)
 		return false;
 	p = skip_slashes(p + sizeof(dir) - 1);
 	return !strncmp(p, "uverbs", 6);

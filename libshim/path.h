@@ -66,6 +66,7 @@ const char *path_root(size_t *len);
  * The buffer lives in a function of its own: the wrappers run on small signal stacks, and only
  * the rare rewritten path may need more of it than libc itself.
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 #define PATH_HOOK(type, name, fail, dirfd, path, params, args, margs)                              \
 	HOOK(type, name, PATH_UNPAREN params);                                                     \
 	static __attribute__((noinline)) type mapped_##name params                                 \
@@ -88,6 +89,7 @@ const char *path_root(size_t *len);
 			return mapped_##name args;                                                 \
 		return fn args;                                                                    \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define PATH_UNPAREN(...) __VA_ARGS__
 
 #endif

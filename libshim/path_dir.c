@@ -64,11 +64,11 @@ static int map_pattern(const char *pattern, int flags, char *to)
 static void strip_found(char **pathv, size_t from, size_t to, const char *pattern,
 			const char *mapped)
 {
-	size_t i;
+	size_t i, len = strlen(pattern);
 
 	for (i = from; i < to; i++) {
-		if (!strcmp(pathv[i], mapped) && strlen(pattern) <= strlen(mapped))
-			strcpy(pathv[i], pattern);
+		if (!strcmp(pathv[i], mapped) && len <= strlen(mapped))
+			memcpy(pathv[i], pattern, len + 1);
 		else
 			path_strip(pathv[i]);
 	}

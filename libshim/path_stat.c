@@ -36,6 +36,7 @@ static int show_chardev(int ret, const char *mapped, struct stat *st)
 	return 0;
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 /* STAT_HOOK() - PATH_HOOK() for those that fill @st. */
 #define STAT_HOOK(name, dirfd, params, args, margs)                                                \
 	HOOK(int, name, PATH_UNPAREN params);                                                      \
@@ -59,6 +60,8 @@ static int show_chardev(int ret, const char *mapped, struct stat *st)
 			return mapped_##name args;                                                 \
 		return fn args;                                                                    \
 	}
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 STAT_HOOK(stat, AT_FDCWD, (const char *path, struct stat *st), (path, st), (to, st))
 STAT_HOOK(stat64, AT_FDCWD, (const char *path, struct stat64 *st), (path, st), (to, st))

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <sys/epoll.h>
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 #define REAL(name)                                                                                 \
 	({                                                                                         \
 		static void *slot_;                                                                \
@@ -27,6 +28,8 @@
                                                                                                    \
 		return fn ? fn args : (type)-1;                                                    \
 	}
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 FORWARD(int, rsocket, (int domain, int type, int protocol), (domain, type, protocol))
 FORWARD(int, rbind, (int socket, const struct sockaddr *addr, socklen_t len), (socket, addr, len))

@@ -6,6 +6,7 @@
  *	sys_shim_tree remove ROOT
  *	sys_shim_tree errors ROOT	what must be refused; ROOT's parent must exist
  */
+/* One file of the fabric, without the rest of it. NOLINTNEXTLINE(bugprone-suspicious-include) */
 #include "fabric/sysfs.c"
 
 static void describe(struct sysfs_dev *dev, u32 i)
