@@ -6,11 +6,13 @@
 #include "fabric/opts.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* A runtime directory is used when it is really ours: not after su(1) or sudo(8). */
@@ -46,25 +48,49 @@ static int statedir_path(const char *given, char path[PATH_MAX])
 	return 0;
 }
 
-int statedir_open(const char *given, char path[PATH_MAX])
+/* Makes a directory if it is missing. Return: NULL, or what is wrong with the one that is there. */
+static const char *private_dir(const char *path)
 {
 	struct stat st;
 
+	if ((mkdir(path, 0700) && errno != EEXIST) || lstat(path, &st))
+		return strerror(errno);
+	if (!S_ISDIR(st.st_mode))
+		return "not a directory";
+	if (st.st_uid != geteuid())
+		return "belongs to another user";
+	if (st.st_mode & 077)
+		return "not private: its mode should be 0700";
+	return NULL;
+}
+
+int statedir_open(const char *given, char path[PATH_MAX])
+{
+	const char *wrong;
+
 	if (statedir_path(given, path))
 		return -1;
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return trouble("cannot make directory %s: %s", path, strerror(errno));
-	if (lstat(path, &st))
-		return trouble("%s: %s", path, strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return trouble("%s is not a directory; choose another with --dir", path);
-	if (st.st_uid != geteuid())
-		return trouble("%s belongs to user %u, not to you; choose another with --dir", path,
-			       (unsigned)st.st_uid);
-	if (st.st_mode & 077)
-		return trouble("%s must be private (mode 0700) but has mode %04o", path,
-			       (unsigned)st.st_mode & 07777);
+	wrong = private_dir(path);
+	if (wrong)
+		return trouble("directory %s: %s; choose another with --dir", path, wrong);
 	return 0;
+}
+
+static bool in_memory(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
+}
+
+/* FNV-1a */
+static u64 hash(const char *s)
+{
+	u64 h = 0xcbf29ce484222325ULL;
+
+	while (*s)
+		h = (h ^ (u8)*s++) * 0x100000001b3ULL;
+	return h;
 }
 
 static int path_of(char out[PATH_MAX], const char *dir, const char *name, const char *suffix)
@@ -74,13 +100,27 @@ static int path_of(char out[PATH_MAX], const char *dir, const char *name, const 
 	return n < PATH_MAX ? 0 : trouble("path %s/... is too long", dir);
 }
 
+/* The tree has some hundred files: on a disk they would take longer than all the rest. */
+static int sysfs_path(struct fabric_paths *p, const char *name)
+{
+	char shm[64];
+	int n;
+
+	snprintf(shm, sizeof(shm), "/dev/shm/rdmaemu-%u", (unsigned)geteuid());
+	if (in_memory(p->dir) || !in_memory("/dev/shm") || private_dir(shm))
+		return path_of(p->sysfs, p->dir, name, ".sysfs");
+	n = snprintf(p->sysfs, PATH_MAX, "%s/%016llx.%s.sysfs", shm,
+		     (unsigned long long)hash(p->dir), name);
+	return n < PATH_MAX ? 0 : -1;
+}
+
 int paths_of(struct fabric_paths *p, const char *dir, const char *name)
 {
 	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
 	strcpy(p->dir, dir);
 	if (path_of(p->lock, dir, name, ".lock") || path_of(p->sock, dir, name, ".sock") ||
-	    path_of(p->log, dir, name, ".log") || path_of(p->sysfs, dir, name, ".sysfs"))
+	    path_of(p->log, dir, name, ".log") || sysfs_path(p, name))
 		return -1;
 	if (strlen(p->sock) > limit)
 		return trouble(

@@ -6,7 +6,7 @@
  *	<dir>/<name>.lock	flock(2)ed by who starts or ends the fabric; see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
  *	<dir>/<name>.log	what the fabric process has to say
- *	<dir>/<name>.sysfs	tree of sysfs.h
+ *	<dir>/<name>.sysfs	tree of sysfs.h; where <dir> is on a disk, in /dev/shm/rdmaemu-<uid>
  */
 #ifndef FABRIC_STATEDIR_H
 #define FABRIC_STATEDIR_H
