@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: event channels: a ring in the segment and an eventfd that counts its events.
+ *
+ * The descriptor is the program's: it may poll it, set O_NONBLOCK on it, or leave it blocking. The
+ * shim keeps its own duplicate for events that this process itself causes, so that a program which
+ * closed its number is not written into whatever has that number now. A read that finds no event
+ * in the ring was woken for nothing (a holder died between ring and eventfd, and the event was sent
+ * again) and reads on.
+ */
+#include "libshim/plumbing.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+#define LOCAL_EVENTS 2u /* events a process raises itself: device fatal, once */
+
+struct shim_chan {
+	pthread_mutex_t lock; /* readers among themselves */
+	int fd; /* own duplicate, or -1 */
+	bool used;
+	u32 n_local;
+	struct chan_event local[LOCAL_EVENTS];
+};
+
+static struct shim_chan chans[SEG_MAX_CHANS] = {
+	[0 ... SEG_MAX_CHANS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 },
+};
+static pthread_mutex_t alloc_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int chan_claim(void)
+{
+	u32 i;
+
+	pthread_mutex_lock(&alloc_lock);
+	for (i = 0; i < SEG_MAX_CHANS && chans[i].used; i++)
+		;
+	if (i < SEG_MAX_CHANS)
+		chans[i].used = true;
+	pthread_mutex_unlock(&alloc_lock);
+	return i < SEG_MAX_CHANS ? (int)i : -EMFILE;
+}
+
+static void chan_release(u32 chan)
+{
+	struct shim_chan *c = &chans[chan];
+
+	pthread_mutex_lock(&c->lock);
+	if (c->fd >= 0)
+		sys_close(c->fd);
+	c->fd = -1;
+	c->n_local = 0;
+	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&alloc_lock);
+	c->used = false;
+	pthread_mutex_unlock(&alloc_lock);
+}
+
+/* A user of the slot before may have left events. The engine knows no channel of this number now. */
+static void ring_reset(u32 chan)
+{
+	struct chan_ring *r = &shim.seg->chan[chan];
+
+	store_release(&r->cons, load_acquire(&r->prod));
+}
+
+int shim_chan_new(int *fd)
+{
+	struct proto_msg m = { .op = PROTO_CHAN_ADD };
+	int chan = chan_claim();
+	int ret, dup_fd;
+
+	if (chan < 0)
+		return chan;
+	*fd = sys_eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (*fd < 0) {
+		chan_release((u32)chan);
+		return *fd;
+	}
+	ring_reset((u32)chan);
+	dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	ret = dup_fd;
+	if (dup_fd >= 0) {
+		chans[chan].fd = fd_high(dup_fd);
+		m.peer.chan = (u32)chan;
+		ret = rpc_call(&m, *fd, NULL, 0);
+	}
+	if (ret >= 0)
+		return chan;
+	sys_close(*fd);
+	chan_release((u32)chan);
+	return ret;
+}
+
+void shim_chan_free(u32 chan, int fd)
+{
+	struct proto_msg m = { .op = PROTO_CHAN_DEL, .peer.chan = chan };
+
+	if (chan >= SEG_MAX_CHANS)
+		return;
+	/* Should the fabric have gone, there is nothing left to tell it. */
+	if (!load_relaxed(&shim.fatal))
+		rpc_call(&m, -1, NULL, 0);
+	sys_close(fd);
+	chan_release(chan);
+}
+
+static bool chan_take(u32 chan, struct chan_event *ev)
+{
+	struct chan_ring *r = &shim.seg->chan[chan];
+	struct shim_chan *c = &chans[chan];
+	bool found = false;
+	u32 cons, i;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->n_local) {
+		*ev = c->local[0];
+		c->n_local--;
+		for (i = 0; i < c->n_local; i++)
+			c->local[i] = c->local[i + 1];
+		found = true;
+	} else {
+		cons = r->cons;
+		if (load_acquire(&r->prod) != cons) {
+			*ev = r->ev[cons % SEG_CHAN_DEPTH];
+			store_release(&r->cons, cons + 1);
+			found = true;
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+{
+	ssize_t got;
+	u64 one;
+
+	if (chan >= SEG_MAX_CHANS) {
+		errno = EINVAL;
+		return -1;
+	}
+	do {
+		shim_drain();
+		got = sys_read(fd, &one, sizeof(one));
+		if (got < 0) {
+			errno = (int)-got;
+			return -1;
+		}
+	} while (!chan_take(chan, ev));
+	return 0;
+}
+
+static void count_one(const struct shim_chan *c)
+{
+	const u64 one = 1;
+
+	/* Cannot fail: the count would have to reach 2^64. */
+	if (c->fd >= 0)
+		sys_write(c->fd, &one, sizeof(one));
+}
+
+int shim_chan_push(u32 chan, const struct chan_event *ev)
+{
+	struct shim_chan *c = &chans[chan];
+	int ret = 0;
+
+	if (chan >= SEG_MAX_CHANS || !c->used)
+		return -EBADF;
+	pthread_mutex_lock(&c->lock);
+	if (c->n_local < LOCAL_EVENTS)
+		c->local[c->n_local++] = *ev;
+	else
+		ret = -ENOSPC;
+	pthread_mutex_unlock(&c->lock);
+	if (!ret)
+		count_one(c);
+	return ret;
+}
+
+void chan_notify(u32 chan)
+{
+	if (chan < SEG_MAX_CHANS)
+		count_one(&chans[chan]);
+}
+
+void chan_forked(void)
+{
+	u32 i;
+
+	pthread_mutex_init(&alloc_lock, NULL);
+	for (i = 0; i < SEG_MAX_CHANS; i++) {
+		pthread_mutex_init(&chans[i].lock, NULL);
+		if (chans[i].fd >= 0)
+			sys_close(chans[i].fd);
+		chans[i].fd = -1;
+		chans[i].used = false;
+		chans[i].n_local = 0;
+	}
+}

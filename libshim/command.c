@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: commands, doorbells, and the work that a program does for the engine in passing.
+ *
+ * A direct client executes its commands itself, with the token. An isolated one fills a command
+ * slot of its segment, wakes the fabric process and sleeps on the slot's state.
+ */
+#include "libshim/plumbing.h"
+#include "libshim/sys.h"
+
+#include <limits.h>
+
+#define WAIT_NS	   100000000ULL /* how often a sleeper looks whether the fabric still lives */
+#define ALL_SLOTS  ((1u << SEG_CMD_SLOTS) - 1)
+#define MAX_DRAINS 64u /* each within the engine's budget; the fabric process goes on */
+
+/* Bit per command slot that a thread of this process uses. */
+static u32 slots_used;
+
+void command_forked(void)
+{
+	slots_used = 0;
+}
+
+void command_wake(void)
+{
+	u32 i;
+
+	for (i = 0; i < SEG_CMD_SLOTS; i++)
+		sys_futex_wake(&shim.seg->cmd[i].state, INT_MAX, 0);
+	sys_futex_wake(&slots_used, INT_MAX, FUTEX_PRIVATE_FLAG);
+}
+
+void shim_kick(void)
+{
+	u64 one = 1;
+
+	/* EAGAIN: the count is at its limit, so the fabric process is awake or about to be. */
+	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+/* Return: a slot, or -EIO when the fabric went while all were in use. */
+static int slot_claim(void)
+{
+	u32 used = load_relaxed(&slots_used);
+	u32 slot;
+
+	for (;;) {
+		if (load_relaxed(&shim.fatal))
+			return -EIO;
+		if (used == ALL_SLOTS) {
+			sys_futex_wait(&slots_used, used, WAIT_NS, FUTEX_PRIVATE_FLAG);
+			used = load_relaxed(&slots_used);
+			continue;
+		}
+		slot = (u32)__builtin_ctz(~used);
+		if (__atomic_compare_exchange_n(&slots_used, &used, used | 1u << slot, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return (int)slot;
+	}
+}
+
+static void slot_release(u32 slot)
+{
+	u32 before = __atomic_fetch_and(&slots_used, ~(1u << slot), __ATOMIC_RELEASE);
+
+	if (before == ALL_SLOTS)
+		sys_futex_wake(&slots_used, 1, FUTEX_PRIVATE_FLAG);
+}
+
+static int cmd_isolated(struct hca_cmd *cmd)
+{
+	int slot = slot_claim();
+	struct cmd_slot *s;
+
+	if (slot < 0)
+		return slot;
+	s = &shim.seg->cmd[slot];
+	memcpy(s->cmd, cmd, sizeof(*cmd));
+	store_release(&s->state, CMD_POSTED);
+	fetch_or(&shim.seg->cmd_bits, BIT64(slot));
+	shim_kick();
+	while (load_acquire(&s->state) == CMD_POSTED) {
+		/* The slot stays claimed: nobody can say whether it will still be answered. */
+		if (load_relaxed(&shim.fatal))
+			return -EIO;
+		sys_futex_wait(&s->state, CMD_POSTED, WAIT_NS, 0);
+	}
+	memcpy(cmd, s->cmd, sizeof(*cmd));
+	store_release(&s->state, CMD_FREE);
+	slot_release((u32)slot);
+	return cmd->ret;
+}
+
+int shim_cmd(struct hca_cmd *cmd)
+{
+	struct engine *e = &shim.engine;
+	int ret;
+
+	if (!shim.live || load_relaxed(&shim.fatal)) {
+		ret = -EIO;
+	} else if (shim.isolated) {
+		ret = cmd_isolated(cmd);
+	} else {
+		ret = engine_enter(e);
+		if (!ret) {
+			ret = hca_cmd_exec(e, shim.id, cmd);
+			engine_leave(e);
+		}
+	}
+	cmd->ret = ret;
+	return ret;
+}
+
+void shim_doorbell(u32 slot)
+{
+	if (likely(shim.engine.hca)) {
+		engine_doorbell(&shim.engine, shim.seg, slot);
+	} else if (shim.live) {
+		seg_ring(shim.seg, slot);
+		shim_kick();
+	}
+}
+
+bool shim_poke(void)
+{
+	return shim.engine.hca && engine_poke(&shim.engine);
+}
+
+void shim_drain(void)
+{
+	u32 i;
+
+	if (!shim.engine.hca)
+		return;
+	/* While somebody else has the token, the doorbells are his to serve. */
+	for (i = 0; i < MAX_DRAINS && load_relaxed(&shim.seg->db_any); i++)
+		if (!engine_poke(&shim.engine))
+			break;
+	if (load_relaxed(&shim.seg->db_any))
+		shim_kick();
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine's view of this process: clock, peers' segments and memory, wake-ups.
+ *
+ * All of it runs with the token held, so the caches of peers need no lock. A peer is known by its
+ * slot and generation; what belongs to an earlier user of the slot is dropped when it is met. The
+ * fabric process answers the requests made here without the token.
+ */
+#include "libshim/plumbing.h"
+
+#include "fabric/vmcopy.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum reach {
+	REACH_UNKNOWN,
+	REACH_YES,
+	REACH_NO,
+};
+
+struct peer_chan {
+	u32 chan;
+	int fd;
+};
+
+/**
+ * struct peer - what is cached of another client.
+ * @gen: generation it belongs to; 0: nothing
+ * @chans: descriptors of its channels, @n_chans of them
+ */
+struct peer {
+	u32 gen;
+	u32 reach; /* enum reach */
+	void *seg;
+	struct peer_chan *chans;
+	u32 n_chans;
+};
+
+static struct peer peers[HCA_MAX_CLIENTS];
+static u64 own_pidns;
+
+static u64 host_now(void *ctx)
+{
+	struct timespec ts;
+
+	(void)ctx;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
+static void peer_drop(struct peer *p)
+{
+	u32 i;
+
+	if (p->seg)
+		munmap(p->seg, SEG_SIZE);
+	for (i = 0; i < p->n_chans; i++)
+		sys_close(p->chans[i].fd);
+	free(p->chans);
+	memset(p, 0, sizeof(*p));
+}
+
+void shim_host_forget(u32 client)
+{
+	if (client < HCA_MAX_CLIENTS)
+		peer_drop(&peers[client]);
+}
+
+/* The cache entry of a live client, cleared of its predecessor; NULL when there is no such client. */
+static struct peer *peer_get(u32 client)
+{
+	const struct hca_client *c = &shim.hca->client[client];
+	struct peer *p = &peers[client];
+
+	if (client >= HCA_MAX_CLIENTS || load_acquire(&c->state) != CLIENT_LIVE)
+		return NULL;
+	if (unlikely(p->gen != c->gen)) {
+		peer_drop(p);
+		p->gen = c->gen;
+	}
+	return p;
+}
+
+static void *map_peer(struct peer *p, u32 client)
+{
+	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = p->gen } };
+	void *seg;
+	int fd;
+
+	if (rpc_call(&m, -1, &fd, 1) != 1)
+		return NULL;
+	seg = map_shared(fd, SEG_SIZE);
+	sys_close(fd);
+	if (seg && seg_check(seg, client, p->gen)) {
+		munmap(seg, SEG_SIZE);
+		seg = NULL;
+	}
+	p->seg = seg;
+	return seg;
+}
+
+void *peer_seg(void *ctx, u32 client)
+{
+	struct peer *p;
+
+	(void)ctx;
+	if (client == shim.id)
+		return shim.seg;
+	p = peer_get(client);
+	if (!p)
+		return NULL;
+	return likely(p->seg) ? p->seg : map_peer(p, client);
+}
+
+/* Numbers of processes mean the same in one PID namespace only; the cookie proves it. */
+static u32 find_reach(const struct hca_client *c)
+{
+	struct stat st;
+
+	if (!own_pidns && !sys_stat("/proc/self/ns/pid", &st))
+		own_pidns = st.st_ino;
+	if (!own_pidns || c->pidns != own_pidns)
+		return REACH_NO;
+	return vm_probe(c->pid, c->cookie_addr, c->cookie) ? REACH_NO : REACH_YES;
+}
+
+s32 peer_pid(void *ctx, u32 client)
+{
+	struct peer *p;
+
+	(void)ctx;
+	if (client == shim.id)
+		return VM_OWN;
+	p = peer_get(client);
+	if (!p)
+		return VM_GONE;
+	if (unlikely(p->reach == REACH_UNKNOWN))
+		p->reach = find_reach(&shim.hca->client[client]);
+	return p->reach == REACH_YES ? shim.hca->client[client].pid : VM_NOWAY;
+}
+
+static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
+
+static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		     u64 soff, u64 len, u64 key)
+{
+	(void)ctx;
+	(void)key;
+	return vm_copy(&vm, dst, doff, src, soff, len);
+}
+
+static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		       u64 *orig, u64 key)
+{
+	(void)ctx;
+	(void)key;
+	return vm_atomic(&vm, client, addr, op, compare_add, swap, orig);
+}
+
+static int chan_fd(struct peer *p, u32 client, u32 chan)
+{
+	struct proto_msg m = { .op = PROTO_CHAN,
+			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
+	struct peer_chan *grown;
+	int fd;
+	u32 i;
+
+	for (i = 0; i < p->n_chans; i++)
+		if (p->chans[i].chan == chan)
+			return p->chans[i].fd;
+	if (rpc_call(&m, -1, &fd, 1) != 1)
+		return -1;
+	/* Once per channel of a peer, not per message. */
+	grown = realloc(p->chans, (p->n_chans + 1) * sizeof(*grown));
+	if (!grown) {
+		sys_close(fd);
+		return -1;
+	}
+	p->chans = grown;
+	p->chans[p->n_chans].chan = chan;
+	p->chans[p->n_chans++].fd = fd;
+	return fd;
+}
+
+static void host_notify(void *ctx, u32 client, u32 chan)
+{
+	const u64 one = 1;
+	struct peer *p;
+	int fd;
+
+	(void)ctx;
+	if (client == shim.id) {
+		chan_notify(chan);
+		return;
+	}
+	p = peer_get(client);
+	fd = p ? chan_fd(p, client, chan) : -1;
+	if (fd >= 0)
+		sys_write(fd, &one, sizeof(one));
+}
+
+static void host_kick(void *ctx)
+{
+	const u64 one = 1;
+
+	(void)ctx;
+	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+void host_forked(void)
+{
+	u32 i;
+
+	for (i = 0; i < HCA_MAX_CLIENTS; i++)
+		if (peers[i].gen)
+			peer_drop(&peers[i]);
+	own_pidns = 0;
+}
+
+const struct hca_host shim_host = {
+	.now = host_now,
+	.seg = peer_seg,
+	.copy = host_copy,
+	.atomic = host_atomic,
+	.notify = host_notify,
+	.kick = host_kick,
+};
