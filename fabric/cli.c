@@ -112,7 +112,7 @@ static int verb_words(const struct verb *v, int argc, char **argv)
 	if (!space)
 		return !strcmp(argv[0], v->name) ? 1 : 0;
 	n = (size_t)(space - v->name);
-	if (argc < 2 || strlen(argv[0]) != n || strncmp(argv[0], v->name, n))
+	if (argc < 2 || strlen(argv[0]) != n || strncmp(argv[0], v->name, n) != 0)
 		return 0;
 	return !strcmp(argv[1], space + 1) ? 2 : 0;
 }

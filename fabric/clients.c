@@ -166,7 +166,7 @@ static int hello_ok(const struct conn *c, const struct proto_hello *h)
 		return -EALREADY;
 	if (h->version != PROTO_VERSION)
 		return -EPROTONOSUPPORT;
-	if (h->node[0] && strncmp(h->node, NODE_NAME, sizeof(h->node)))
+	if (h->node[0] && strncmp(h->node, NODE_NAME, sizeof(h->node)) != 0)
 		return -ENODEV;
 	return 0;
 }

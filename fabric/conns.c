@@ -379,7 +379,7 @@ static void admit(struct fabric *f, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
-		note(f, "connection dropped: %s", strerror(errno));
+		note(f, "connection dropped: whose it is: %s", strerror(errno));
 	} else if (c->cred.uid != geteuid()) {
 		note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
 	} else if (f->n_conns >= MAX_CONNS) {

@@ -26,9 +26,8 @@ int ctl_connect(const char *path)
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int sock, err;
 
-	if (strlen(path) >= sizeof(sa.sun_path))
+	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >= (int)sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(sa.sun_path, path);
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return -errno;

@@ -76,7 +76,7 @@ static struct fabric *fabric_new(const struct opts *o)
 		free(f);
 		return NULL;
 	}
-	strcpy(f->name, o->fabric);
+	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
 	f->isolated = o->isolated;
 	f->started = clock_ns();
 	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;

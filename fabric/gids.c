@@ -140,7 +140,7 @@ static void set_gids(struct hca_dev *d)
 	if (list)
 		freeifaddrs(list);
 	/* The device sits on the interface of its first address. */
-	strcpy(self->ndev, n > 1 ? d->gid[1].ndev : "lo");
+	snprintf(self->ndev, sizeof(self->ndev), "%s", n > 1 ? d->gid[1].ndev : "lo");
 	self->ifindex = if_nametoindex(self->ndev);
 }
 
@@ -148,7 +148,7 @@ void devices_make(struct hca *hca, const char *fabric)
 {
 	struct hca_dev *d = &hca->dev[0];
 
-	strcpy(d->name, DEV_NAME);
+	snprintf(d->name, sizeof(d->name), DEV_NAME);
 	d->guid = make_guid(fabric);
 	d->index = 1;
 	d->port_state = PORT_ACTIVE;

@@ -54,7 +54,7 @@ int trouble(const char *fmt, ...)
 void opts_init(struct opts *o)
 {
 	memset(o, 0, sizeof(*o));
-	strcpy(o->fabric, "default");
+	snprintf(o->fabric, sizeof(o->fabric), "default");
 	o->linger_ms = LINGER_MS_RUN;
 	o->seed = SEED_DEFAULT;
 }
@@ -122,7 +122,7 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 	case OPT_FABRIC:
 		if (!fabric_name_ok(value))
 			return "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _";
-		strcpy(o->fabric, value);
+		snprintf(o->fabric, sizeof(o->fabric), "%s", value);
 		return NULL;
 	case OPT_DIR:
 		return parse_path(value, o->dir) ? NULL : "a directory";

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -113,7 +114,9 @@ int server_listen(struct fabric *f)
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int fd, ret;
 
-	strcpy(sa.sun_path, f->paths.sock);
+	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", f->paths.sock) >=
+	    (int)sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

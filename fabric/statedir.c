@@ -118,7 +118,7 @@ int paths_of(struct fabric_paths *p, const char *dir, const char *name)
 {
 	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
-	strcpy(p->dir, dir);
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	if (path_of(p->lock, dir, name, ".lock") || path_of(p->sock, dir, name, ".sock") ||
 	    path_of(p->log, dir, name, ".log") || sysfs_path(p, name))
 		return -1;
