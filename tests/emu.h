@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine alone: an HCA in anonymous memory, its clients in this process, a clock that is
+ * driven by hand, and a wire that loses, duplicates and reorders as its seed says.
+ *
+ * Theory of operation
+ * -------------------
+ * All memory (HCA, segments, data) is shared and mapped before any fork, at the same address
+ * everywhere: "reaching another process" is a memcpy, and a test may fork a holder of the token
+ * and kill it.
+ *
+ * Without faults the wire is the engine's own (none at all). With emu_wire() bursts are cut into
+ * pieces, queued with a delivery time, and delivered by emu_run(), which moves the clock from one
+ * event to the next: a test of seconds takes microseconds.
+ */
+#ifndef TESTS_EMU_H
+#define TESTS_EMU_H
+
+#include "emulator/cmd.h"
+#include "emulator/engine.h"
+
+#define EMU_CLIENTS 6
+#define EMU_AREA    (16u << 20) /* data memory of a client, all of it registered */
+#define EMU_SEG	    (SEG_HEAP_OFF + (16ULL << 20)) /* what of a segment is really mapped */
+
+struct emu_client {
+	u32 id;
+	u32 gen;
+	struct seg_hdr *seg;
+	u64 heap; /* next free offset in the segment */
+	u8 *mem;
+	u32 key; /* of all of mem, all rights */
+	u32 pd;
+	u32 notified;
+	struct engine e;
+};
+
+struct emu_cq {
+	u32 client;
+	u32 index;
+	u64 ring;
+	u32 depth;
+	u32 cons;
+};
+
+struct emu_qp {
+	u32 client;
+	u32 slot;
+	u32 qpn;
+	u64 sq, rq;
+	u32 sq_depth, rq_depth;
+	u32 sq_stride, rq_stride;
+	u32 sq_prod, rq_prod;
+	struct emu_cq scq, rcq;
+};
+
+/**
+ * struct emu_faults - chances in 1/1000 of a piece of a burst, times in ns
+ * @split: of a burst to be cut into pieces of a few packets
+ * @late: to be held back by up to @jitter on top of @delay, so that others overtake it
+ */
+struct emu_faults {
+	u32 loss;
+	u32 dup;
+	u32 split;
+	u32 late;
+	u64 delay;
+	u64 jitter;
+};
+
+struct emu_piece;
+
+struct emu {
+	struct hca *hca;
+	struct emu_client c[EMU_CLIENTS];
+	struct engine fabric;
+	u64 clock;
+	u64 seed;
+	bool queued; /* the wire has faults */
+	struct emu_faults faults;
+	struct emu_piece *wire; /* sorted by time */
+	u64 lost, dups, carried;
+	u32 kicks;
+	int copy_error; /* the next copy answers with it, once */
+};
+
+/** struct emu_conn - attributes of a connection; emu_conn_defaults has the usual ones. */
+struct emu_conn {
+	u32 psn_a, psn_b;
+	u32 mtu; /* enum ibv_mtu */
+	u32 timeout, retry_cnt, rnr_retry, min_rnr;
+	u32 rd_atomic;
+	u32 depth; /* of the queues; a power of two */
+	u32 access;
+};
+
+extern const struct emu_conn emu_conn_defaults;
+
+/** emu_new() - an HCA with one device and EMU_CLIENTS clients. */
+struct emu *emu_new(u64 seed);
+void emu_free(struct emu *m);
+/** emu_wire() - from now on the wire is like that. */
+void emu_wire(struct emu *m, const struct emu_faults *f);
+
+int emu_cmd(struct emu *m, u32 client, struct hca_cmd *cmd);
+struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
+struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge);
+int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
+/** emu_connect() - a pair of QPs in RTS. */
+void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
+		 struct emu_qp *qb);
+void emu_destroy(struct emu *m, struct emu_qp *q);
+
+/** emu_post() - put a request into the ring without ringing: the caller fills the WQE. */
+struct sq_wqe *emu_post(struct emu *m, struct emu_qp *q, u32 opcode, u64 wr_id, void *addr,
+			u32 len);
+/** emu_remote() - where the request goes: in client @to's memory. */
+void emu_remote(struct emu *m, struct sq_wqe *w, u32 to, void *addr);
+/** emu_ring() - publish what was posted and ring, as the shim does. */
+void emu_ring(struct emu *m, struct emu_qp *q);
+/** emu_publish() - publish only, and leave a doorbell pending. */
+void emu_publish(struct emu *m, struct emu_qp *q);
+void emu_recv(struct emu *m, struct emu_qp *q, u64 wr_id, void *addr, u32 len);
+/** emu_poll() - the next entry, a receive's data laid out. Return: whether there was one. */
+bool emu_poll(struct emu *m, struct emu_cq *cq, struct cqe *out, void *data);
+
+/**
+ * emu_run() - carry on until nothing is left to do, or until @until on the clock.
+ * Return: whether nothing is left.
+ */
+bool emu_run(struct emu *m, u64 until);
+/** emu_state() - state of a QP. */
+u32 emu_state(struct emu *m, const struct emu_qp *q);
+/** emu_event() - the next async event of a client, or -1. */
+int emu_event(struct emu *m, u32 client);
+
+u64 emu_rnd(u64 *state);
+void emu_fill(void *buf, size_t len, u64 seed);
+bool emu_filled(const void *buf, size_t len, u64 seed);
+
+#endif
