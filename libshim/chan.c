@@ -9,6 +9,7 @@
  * again) and reads on.
  */
 #include "libshim/plumbing.h"
+#include "libshim/sys.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>

@@ -7,6 +7,7 @@
  * that is not mapped is an error and not a crash. The last word is stored on its own.
  */
 #include "libshim/plumbing.h"
+#include "libshim/sys.h"
 
 #include <stddef.h>
 #include <sys/eventfd.h>

@@ -7,6 +7,7 @@
  * fabric process answers the requests made here without the token.
  */
 #include "libshim/plumbing.h"
+#include "libshim/sys.h"
 
 #include "fabric/vmcopy.h"
 

@@ -8,6 +8,7 @@
  * neither pollers nor sleepers hang.
  */
 #include "libshim/plumbing.h"
+#include "libshim/sys.h"
 
 #include <limits.h>
 #include <pthread.h>
