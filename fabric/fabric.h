@@ -150,6 +150,7 @@ struct fabric {
 	bool left;
 	int lock;
 	int spare_fd;
+	u32 n_cpus;
 
 	int epoll;
 	struct watch listen;

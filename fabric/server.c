@@ -179,11 +179,16 @@ static u64 try_leave(struct fabric *f, u64 now)
 	return now;
 }
 
-/* A fabric that serves isolated clients looks at their rings a little longer before it sleeps. */
+/*
+ * A fabric that serves isolated clients looks at their rings a little longer before it sleeps,
+ * unless that takes the CPU from a client that polls, which is the one to go on.
+ */
 static bool spin(struct fabric *f)
 {
 	u64 now = clock_ns();
 
+	if (f->n_clients >= f->n_cpus)
+		return false;
 	while (now - f->active_at < SPIN_NS) {
 		if (isolated_look(f))
 			return true;
@@ -200,6 +205,7 @@ void server_loop(struct fabric *f)
 	u64 next;
 	int i, n;
 
+	f->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	use_changed(f);
 	for (;;) {
 		next = engine_work(f);
