@@ -110,6 +110,7 @@ static void test_arm(void)
 	ok(!end_arm(b, 1, false) && send_one(0, 2) && end_comp(b, WAIT) == 1, "armed: an event");
 	ok(send_one(0, 3) && end_comp(b, 20) == -1, "one only");
 	ok(!end_arm(b, 1, false) && end_comp(b, 20) == -1, "armed with completions waiting: none");
+	ok(send_one(0, 8) && end_comp(b, WAIT) == 1, "the next one brings it");
 	while (end_poll(b, 1, 5, &wc))
 		;
 	ok(!end_arm(b, 1, true) && send_one(0, 4) && end_comp(b, 20) == -1,

@@ -25,6 +25,7 @@
 #define PAIRS	 3 /* the first one: witnesses */
 #define DEPTH	 8
 #define AREA	 (1u << 18)
+#define SPACE	 ((2 + DEPTH) * AREA) /* what is sent, what the peer writes, receives */
 #define HANG_NS	 30000000000ULL
 #define EXIT_BAD 3
 
@@ -59,6 +60,7 @@ struct worker {
 	struct side *mine, *theirs;
 	uint64_t seed;
 	int sends, recvs;
+	unsigned int posted;
 	bool witness;
 };
 
@@ -70,8 +72,9 @@ static void bad(const char *what, int x)
 
 static void post_recv(struct worker *w)
 {
-	struct ibv_sge sge = { (uintptr_t)w->mem + AREA, AREA, w->mr->lkey };
-	struct ibv_recv_wr *bad_wr, wr = { .sg_list = &sge, .num_sge = 1 };
+	uint8_t *buf = w->mem + AREA * (2 + w->posted++ % DEPTH);
+	struct ibv_sge sge = { (uintptr_t)buf, AREA, w->mr->lkey };
+	struct ibv_recv_wr *bad_wr, wr = { .wr_id = (uintptr_t)buf, .sg_list = &sge, .num_sge = 1 };
 
 	if (ibv_post_recv(w->qp, &wr, &bad_wr))
 		bad("ibv_post_recv", 0);
@@ -87,10 +90,10 @@ static void connect_pair(struct worker *w, int gen)
 	union ibv_gid gid;
 	int gid_index = rc_gid(ctx, &gid);
 
-	w->mem = mmap(NULL, 3 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w->mem = mmap(NULL, SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	w->pd = ibv_alloc_pd(ctx);
 	w->cq = ibv_create_cq(ctx, 4 * DEPTH, NULL, NULL, 0);
-	w->mr = w->pd ? ibv_reg_mr(w->pd, w->mem, 3 * AREA, o.access) : NULL;
+	w->mr = w->pd ? ibv_reg_mr(w->pd, w->mem, SPACE, o.access) : NULL;
 	if (gid_index < 0 || !w->cq || !w->mr)
 		bad("set-up", gid_index);
 	init.send_cq = init.recv_cq = w->cq;
@@ -131,11 +134,11 @@ static void post_send(struct worker *w)
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		sge.length = 8;
-		wr.wr.atomic.remote_addr = w->theirs->base + 2 * AREA;
+		wr.wr.atomic.remote_addr = w->theirs->base + AREA;
 		wr.wr.atomic.rkey = w->theirs->rkey;
 		wr.wr.atomic.compare_add = 1;
 	} else {
-		wr.wr.rdma.remote_addr = w->theirs->base + 2 * AREA;
+		wr.wr.rdma.remote_addr = w->theirs->base + AREA;
 		wr.wr.rdma.rkey = w->theirs->rkey;
 	}
 	if (w->witness)
@@ -188,7 +191,7 @@ static int work(struct worker *w)
 		if (!(wc.opcode & IBV_WC_RECV)) {
 			w->sends--;
 		} else {
-			if (w->witness && !filled(w->mem + AREA, wc.byte_len, wc.byte_len))
+			if (w->witness && !filled((void *)(uintptr_t)wc.wr_id, wc.byte_len, wc.byte_len))
 				bad("wrong data", (int)wc.byte_len);
 			w->recvs--;
 			post_recv(w);
@@ -203,14 +206,16 @@ static void start(int p, int s, uint64_t seed)
 	struct pair *pair = &sh->pair[p];
 	struct worker w = { .mine = &pair->side[s], .theirs = &pair->side[!s], .seed = seed | 1,
 			    .witness = p == 0 };
-	pid_t parent = getpid();
+	pid_t parent = getpid(), pid;
 
 	fflush(stdout);
-	pair->pid[s] = fork();
-	if (pair->pid[s] < 0)
+	pid = fork();
+	if (pid < 0)
 		die("fork: %s", strerror(errno));
-	if (pair->pid[s])
+	if (pid) {
+		pair->pid[s] = pid;
 		return;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

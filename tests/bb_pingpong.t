@@ -18,7 +18,7 @@ pp -o
 pp -o -e -g 0
 pp -N
 pp -m 256 -c
-pp -m 4096 -c
+pp -m 1024 -c
 pp -r 1
 pp -r 1 -e
 for size in 1 2 63 64 65 72 73 127 1023 1024 1025 4095 4096 4097 65536; do

@@ -85,7 +85,7 @@ free_port() {
 	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port hex
 	(
 		flock 9
-		read -r port <"$file" 2>/dev/null || :
+		[ ! -s "$file" ] || read -r port <"$file"
 		[ -n "$port" ] || port=$((20000 + RANDOM % 8000))
 		while :; do
 			port=$((port + 1))

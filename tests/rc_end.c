@@ -147,6 +147,22 @@ static void serve_loop(int fd, uint8_t *buf)
 	}
 }
 
+/* The namespace is for children only: go on in one, and wait for it here. */
+static void enter_pidns(void)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		die("unshare: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid == 0)
+		return;
+	waitpid(pid, NULL, 0);
+	_exit(0);
+}
+
 struct end *end_fork(bool new_pidns)
 {
 	struct end *e = end_new();
@@ -154,8 +170,6 @@ struct end *end_fork(bool new_pidns)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
 		die("socketpair: %s", strerror(errno));
-	if (new_pidns && unshare(CLONE_NEWPID))
-		die("unshare: %s", strerror(errno));
 	fflush(stdout);
 	e->pid = fork();
 	if (e->pid < 0)
@@ -163,6 +177,8 @@ struct end *end_fork(bool new_pidns)
 	if (e->pid == 0) {
 		close(sv[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (new_pidns)
+			enter_pidns();
 		serve_loop(sv[1], e->buf);
 	}
 	close(sv[1]);
