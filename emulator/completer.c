@@ -67,6 +67,7 @@ static void progress(struct hca_qp *qp, struct req_state *s)
 {
 	s->retry = (u8)qp->attr.retry_cnt;
 	s->rnr_retry = (u8)qp->attr.rnr_retry;
+	s->flags &= ~(u32)REQ_RESENT;
 	qp->deadline = 0;
 }
 
@@ -101,9 +102,17 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
 	return ok;
 }
 
-/* Send again from the oldest unacknowledged packet, if a retry is left. */
+/*
+ * Send again from the oldest unacknowledged packet, if a retry is left. Once: what else says that
+ * this packet is missing was on its way before it went out again. Should it be lost again, the ack
+ * timer sees to it.
+ */
 static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s)
 {
+	if (s->flags & REQ_RESENT) {
+		commit_req(e, qp, s, qp->state, NULL, NULL);
+		return;
+	}
 	if (!s->retry) {
 		commit_req(e, qp, s, qp->state, NULL, NULL);
 		dev_count(e->hca, qp, CNT_RETRY_EXC);
@@ -111,6 +120,7 @@ static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, str
 		return;
 	}
 	s->retry--;
+	s->flags |= REQ_RESENT;
 	qp->n_retry++;
 	qp->deadline = 0;
 	req_rewind(s, qp->mtu);
@@ -179,8 +189,8 @@ static int place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const
 	const struct hca_mem *src = b->mem;
 	u64 len = b->len, off = b->off, total;
 
-	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE, &dst,
-		      &total, bad))
+	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE,
+		      ~0ULL, &dst, &total, bad))
 		return -EFAULT_DST;
 	if (b->op == BOP_ATOMIC_ACK) {
 		scratch.iov[0].addr = qp->sq_ring + SCRATCH_OFF;

@@ -207,6 +207,7 @@ struct hca_qp_attr {
 enum req_flags {
 	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
+	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
 };
 
 /**

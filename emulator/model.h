@@ -110,10 +110,11 @@ void commit_redo(struct engine *e);
 /**
  * mem_local() - check a scatter/gather list against the protection domain and turn it into memory.
  * @need: ACC_LOCAL_WRITE when it is written to, else 0
+ * @used: bytes that the message takes of it; entries beyond are counted but not looked at
  * Return: 0, or -EACCES with the refused key in *bad. *total gets the sum of lengths.
  */
 int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge, u32 n, u32 need,
-	      struct hca_mem *mem, u64 *total, u32 *bad);
+	      u64 used, struct hca_mem *mem, u64 *total, u32 *bad);
 /** mem_remote() - check a remote key for [va, va + len) and @need; the memory goes to *mem. */
 int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 rkey, u64 va, u64 len, u32 need,
 	       struct hca_mem *mem);
@@ -132,6 +133,8 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
+/** qp_retire() - free a QP's slot; what it counted stays with the device. */
+void qp_retire(struct hca *hca, struct hca_qp *qp);
 /** qp_release() - drop a QP's references and free its slot. */
 void qp_release(struct engine *e, struct hca_qp *qp);
 /** own_qp() - the client's QP in slot @handle, or NULL. */

@@ -32,7 +32,7 @@ static bool mr_range(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *i
 }
 
 int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge, u32 n, u32 need,
-	      struct hca_mem *mem, u64 *total, u32 *bad)
+	      u64 used, struct hca_mem *mem, u64 *total, u32 *bad)
 {
 	u32 i;
 
@@ -47,6 +47,10 @@ int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge
 
 		if (!s.len)
 			continue;
+		if (*total >= used) {
+			*total += s.len;
+			continue;
+		}
 		mr = hca_mr_by_key(hca, s.lkey);
 		if (!mr || mr->client != qp->client || mr->pd != qp->pd ||
 		    (mr->access & need) != need || !mr_range(mr, s.addr, s.len, &mem->iov[mem->n])) {

@@ -112,6 +112,20 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
+void qp_retire(struct hca *hca, struct hca_qp *qp)
+{
+	u64 *c = hca->dev[qp->dev].counters;
+
+	c[CNT_XMIT_PKTS] += qp->req.tx_pkts;
+	c[CNT_XMIT_BYTES] += qp->req.tx_bytes;
+	c[CNT_RCV_PKTS] += qp->resp.rx_pkts;
+	c[CNT_RCV_BYTES] += qp->resp.rx_bytes;
+	qp->deadline = 0;
+	qp->stalled = 0;
+	qp->state = QPS_RESET;
+	store_release(&qp->client, 0);
+}
+
 void qp_release(struct engine *e, struct hca_qp *qp)
 {
 	struct hca *hca = e->hca;
@@ -120,9 +134,7 @@ void qp_release(struct engine *e, struct hca_qp *qp)
 	hca->pd[qp->pd].refs--;
 	hca->cq[qp->scq].refs--;
 	hca->cq[qp->rcq].refs--;
-	qp->deadline = 0;
-	qp->state = QPS_RESET;
-	store_release(&qp->client, 0);
+	qp_retire(hca, qp);
 	hca->n_qp--;
 }
 

@@ -86,6 +86,7 @@ static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 
 static int av_check(struct hca *hca, const struct hca_qp *qp, struct hca_av *av)
 {
 	const struct hca_dev *dev = &hca->dev[qp->dev];
+	static const u8 zero[16];
 	int dst;
 
 	if (av->port_num != 1)
@@ -95,7 +96,7 @@ static int av_check(struct hca *hca, const struct hca_qp *qp, struct hca_av *av)
 		av->dst_dev = qp->dev;
 		return 0;
 	}
-	if (av->sgid_index >= HCA_GIDS)
+	if (av->sgid_index >= HCA_GIDS || !memcmp(av->dgid, zero, sizeof(zero)))
 		return -EINVAL;
 	if (!dev->gid[av->sgid_index].valid)
 		return -ENODATA;

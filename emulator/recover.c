@@ -70,13 +70,9 @@ void engine_reap(struct engine *e, u32 client)
 	u32 i;
 
 	c->state = CLIENT_DYING;
-	for (i = 0; i < hca->qp_high; i++) {
-		if (hca->qp[i].client != owner)
-			continue;
-		hca->qp[i].deadline = 0;
-		hca->qp[i].stalled = 0;
-		store_release(&hca->qp[i].client, 0);
-	}
+	for (i = 0; i < hca->qp_high; i++)
+		if (hca->qp[i].client == owner)
+			qp_retire(hca, &hca->qp[i]);
 	for (i = 0; i < hca->mr_high; i++) {
 		if (hca->mr[i].client != owner)
 			continue;

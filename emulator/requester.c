@@ -71,7 +71,8 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 	}
 	if (w->num_sge > qp->max_sge)
 		return WCS_LOC_QP_OP_ERR;
-	if (mem_local(e->hca, qp, slot->sge, w->num_sge, rd ? ACC_LOCAL_WRITE : 0, mem, len, info)) {
+	if (mem_local(e->hca, qp, slot->sge, w->num_sge, rd ? ACC_LOCAL_WRITE : 0, ~0ULL, mem, len,
+		      info)) {
 		*cause = CAUSE_LKEY;
 		return WCS_LOC_PROT_ERR;
 	}
@@ -253,6 +254,7 @@ static void ack_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg
 		return;
 	}
 	s.retry--;
+	s.flags &= ~(u32)REQ_RESENT;
 	qp->n_retry++;
 	req_rewind(&s, qp->mtu);
 	commit_req(e, qp, &s, qp->state, NULL, NULL);

@@ -104,9 +104,12 @@ int watch_start(void)
 
 	pthread_mutex_lock(&start_lock);
 	if (!running) {
-		if (!shim.welcome.fabric_reach)
+		if (!shim.welcome.fabric_reach) {
 			helper_fd = helper_open();
-		ret = helper_fd < -1 ? helper_fd : spawn(helper_fd);
+			ret = helper_fd < 0 ? helper_fd : 0;
+		}
+		if (!ret)
+			ret = spawn(helper_fd);
 		running = !ret;
 	}
 	pthread_mutex_unlock(&start_lock);
