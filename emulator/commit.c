@@ -32,7 +32,7 @@ void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, 
 	c->req = *s;
 	store_release(&c->valid, COMMIT_REQ);
 	qp->req = *s;
-	qp->state = qp_state;
+	store_relaxed(&qp->state, qp_state);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -47,7 +47,7 @@ void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 	c->resp = *s;
 	store_release(&c->valid, COMMIT_RESP);
 	qp->resp = *s;
-	qp->state = qp_state;
+	store_relaxed(&qp->state, qp_state);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -70,7 +70,7 @@ void commit_redo(struct engine *e)
 			qp->req = c->req;
 		else
 			qp->resp = c->resp;
-		qp->state = c->qp_state;
+		store_relaxed(&qp->state, c->qp_state);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
 

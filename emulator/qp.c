@@ -100,7 +100,7 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	qp->cap_send_wr = c->cap_send_wr;
 	qp->cap_recv_wr = c->cap_recv_wr;
 	qp->async_chan = c->async_chan;
-	qp->state = QPS_RESET;
+	store_relaxed(&qp->state, QPS_RESET);
 	hca->pd[qp->pd].refs++;
 	hca->cq[qp->scq].refs++;
 	hca->cq[qp->rcq].refs++;
@@ -122,7 +122,7 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	c[CNT_RCV_BYTES] += qp->resp.rx_bytes;
 	qp->deadline = 0;
 	qp->stalled = 0;
-	qp->state = QPS_RESET;
+	store_relaxed(&qp->state, QPS_RESET);
 	store_release(&qp->client, 0);
 }
 

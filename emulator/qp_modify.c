@@ -209,7 +209,7 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 		s->flags &= ~(u32)REQ_DRAINED;
 	if (to == QPS_ERR)
 		timer_arm(e, qp, 0);
-	qp->state = to;
+	store_relaxed(&qp->state, to);
 }
 
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)

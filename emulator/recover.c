@@ -106,7 +106,7 @@ void engine_fatal(struct engine *e, u32 client)
 		seg = seg_of(e, qp->client);
 		if (!seg)
 			continue;
-		qp->state = QPS_ERR;
+		store_relaxed(&qp->state, QPS_ERR);
 		timer_arm(e, qp, 0);
 		do {
 			e->budget_bytes = BUDGET_BYTES;
