@@ -21,7 +21,11 @@ static struct hca_qp *ready_peer(struct hca *hca, const struct hca_qp *qp)
 	if (!peer || peer->dev != qp->attr.av.dst_dev || peer->attr.dest_qpn != qp->qpn ||
 	    peer->attr.av.dst_dev != qp->dev)
 		return NULL;
-	if (peer->state != QPS_RTS || !(peer->attr.access & ACC_REMOTE_WRITE))
+	/* In RTR the first packet ever raises COMM_EST: not here. */
+	if (peer->state != QPS_RTS &&
+	    !(peer->state == QPS_RTR && (peer->resp.flags & RESP_COMM_EST)))
+		return NULL;
+	if (!(peer->attr.access & ACC_REMOTE_WRITE))
 		return NULL;
 	if (peer->resp.epsn != qp->req.next_psn || (peer->resp.flags & RESP_IN_MSG))
 		return NULL;
