@@ -8,6 +8,13 @@
  */
 #include "emulator/model.h"
 
+/* Posters of receives read the state: its line is not written without need. */
+static void set_state(struct hca_qp *qp, u32 state)
+{
+	if (qp->state != state)
+		store_relaxed(&qp->state, state);
+}
+
 static void publish_cqe(struct hca_cq *cq, struct cqe *cqe, u32 prod)
 {
 	cq->prod = prod;
@@ -32,7 +39,7 @@ void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, 
 	c->req = *s;
 	store_release(&c->valid, COMMIT_REQ);
 	qp->req = *s;
-	store_relaxed(&qp->state, qp_state);
+	set_state(qp, qp_state);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -47,7 +54,7 @@ void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 	c->resp = *s;
 	store_release(&c->valid, COMMIT_RESP);
 	qp->resp = *s;
-	store_relaxed(&qp->state, qp_state);
+	set_state(qp, qp_state);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -70,7 +77,7 @@ void commit_redo(struct engine *e)
 			qp->req = c->req;
 		else
 			qp->resp = c->resp;
-		store_relaxed(&qp->state, c->qp_state);
+		set_state(qp, c->qp_state);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
 

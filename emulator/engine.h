@@ -66,6 +66,9 @@ struct engine {
 
 #define ENGINE_FABRIC (~0u)
 
+/* Small WRITEs up to this size, a cache line, are carried together (train.c). */
+#define TRAIN_PIECE 64u
+
 /* --- token.c ------------------------------------------------------------------------------- */
 
 /** engine_try() - take the token if it is free. */
@@ -82,6 +85,11 @@ void engine_leave(struct engine *e);
  * @seg: the caller's own segment.
  */
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot);
+/**
+ * engine_defer() - leave QP @slot's doorbell pending though the token may be free: more is to come.
+ * The caller goes on with it from its next post or poll; the fabric process sees to it otherwise.
+ */
+void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot);
 /**
  * engine_poke() - work off pending doorbells if there are any and the token is free. For pollers
  * that found nothing. Return: true when it did something.

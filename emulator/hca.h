@@ -306,7 +306,7 @@ struct hca_qp {
 	u32 stalled; /* waits for the fabric process or a helper */
 	u32 n_retry; /* retransmissions after time-outs and sequence NAKs */
 	u32 n_rnr; /* RNR NAKs received */
-	u32 pad;
+	u32 n_fabric; /* times the fabric process ran it */
 
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;
@@ -394,12 +394,15 @@ struct hca {
 	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
 	u32 timers_armed; /* some bit of timer_bits may be set */
 	u64 since; /* when the token was taken, ns; written by slow paths only */
+	u64 served; /* rounds in which holders served pending doorbells */
 
 	struct hca_commit commit;
 
 	u64 pending_clients[HCA_MAX_CLIENTS / 64] cacheline_aligned;
 
 	u64 next_deadline cacheline_aligned; /* earliest armed deadline or ~0 */
+	u32 watching; /* the fabric process will look at pending doorbells soon, unasked */
+	u32 pad;
 	u64 steals; /* tokens taken back from the dead */
 	u64 timer_bits[HCA_MAX_QP / 64];
 	u64 timer_sum[HCA_MAX_QP / 64 / 64];

@@ -314,6 +314,8 @@ void engine_run_qp(struct engine *e, u32 slot)
 		return;
 	}
 	qp->stalled = 0;
+	if (e->self == ENGINE_FABRIC)
+		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
 	e->hca->cur_qp = slot + 1;
 	while (more && budget_left(e)) {
 		if (qp->state == QPS_ERR)

@@ -138,6 +138,7 @@ static bool serve_pending(struct engine *e)
 	u64 clients;
 	u32 g, c;
 
+	store_relaxed(&e->hca->served, e->hca->served + 1);
 	for_each_bit64(g, groups)
 	{
 		clients = exchange(&e->hca->pending_clients[g], 0);
@@ -186,6 +187,20 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 		engine_run_qp(e, slot);
 	}
 	engine_leave(e);
+}
+
+void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)
+{
+	struct hca *hca = e->hca;
+	u64 bit = BIT64(slot % 64);
+
+	/* Still set: whoever is to take the bit finds the work that was published before this. */
+	if (fetch_or(&seg->db_bits[slot / 64], bit) & bit)
+		return;
+	seg_ring(seg, slot);
+	client_pending(hca, e->self);
+	if (!load_relaxed(&hca->watching))
+		e->host->kick(e->ctx);
 }
 
 bool engine_poke(struct engine *e)

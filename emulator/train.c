@@ -10,8 +10,7 @@
  */
 #include "emulator/model.h"
 
-#define TRAIN_MAX   LIM_SGE /* pieces of one copy */
-#define TRAIN_PIECE 64u
+#define TRAIN_MAX LIM_SGE /* pieces of one copy */
 
 /* The peer, if it would take these WRITEs without a word. */
 static struct hca_qp *ready_peer(struct hca *hca, const struct hca_qp *qp)

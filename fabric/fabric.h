@@ -178,6 +178,7 @@ struct fabric {
 	u64 busy_since;
 	bool busy_noted;
 	u64 pending_at;
+	u64 served; /* hca->served when that was set */
 	u64 active_at;
 
 	struct xfer xfer[MAX_XFERS];

@@ -20,7 +20,7 @@
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
 #define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
-#define PENDING_WAIT_NS	   (500 * NSEC_PER_USEC)
+#define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 
 static struct client *holder_of(struct fabric *f, u64 token)
@@ -100,14 +100,22 @@ static void reap_dead(struct fabric *f)
 /* Whether doorbells that others may serve are ours by now. */
 static bool pending_due(struct fabric *f, u64 now)
 {
-	if (!load_relaxed(&f->hca->pending)) {
+	struct hca *hca = f->hca;
+
+	if (!load_relaxed(&hca->pending)) {
 		f->pending_at = NEVER;
-		return false;
+		/* Who rings now kicks; who rang before it saw this is found here. */
+		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
+			return false;
 	}
 	if (f->isolated || f->rung)
 		return true;
-	if (f->pending_at == NEVER)
+	/* As long as programs serve doorbells, those that are pending now are new ones. */
+	if (f->pending_at == NEVER || f->served != load_relaxed(&hca->served)) {
+		f->served = load_relaxed(&hca->served);
 		f->pending_at = now + PENDING_WAIT_NS;
+		exchange(&hca->watching, 1);
+	}
 	return now >= f->pending_at;
 }
 
@@ -135,6 +143,7 @@ u64 engine_work(struct fabric *f)
 		return f->retry_at;
 	f->rung = false;
 	f->pending_at = NEVER;
+	store_relaxed(&f->hca->watching, 0);
 	if (f->n_dead)
 		reap_dead(f);
 	if (f->isolated)

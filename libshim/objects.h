@@ -166,6 +166,22 @@ struct shim_wq {
 } cacheline_aligned;
 
 /**
+ * struct shim_combine - what combine.c knows of a QP; hints, read under the send queue's lock.
+ * @rung: send queue index up to which the doorbell was rung
+ * @fabric_runs: the fabric process's runs of this QP that were seen
+ * @rest: posts to come that are not to wait
+ * @penalty: how many that will be the next time
+ * @last: cycle count when the last post ended
+ */
+struct shim_combine {
+	u32 rung;
+	u32 fabric_runs;
+	u32 rest;
+	u32 penalty;
+	u64 last;
+};
+
+/**
  * struct shim_qp - a queue pair.
  * @state: as far as this process knows, enum ib_qp_state
  * @maybe_err: an error was seen, so the QP may be in ERR though nobody here put it there
@@ -193,9 +209,19 @@ struct shim_qp {
 	u32 batch_head;
 	int batch_err;
 
+	struct shim_combine combine;
 	struct shim_wq sq;
 	struct shim_wq rq;
 };
+
+/* --- combine.c ----------------------------------------------------------------------------- */
+
+/**
+ * combine_wait() - whether the small WRITEs just posted may wait for more. Under sq.lock.
+ * When not, the caller rings, without the lock, and then calls combine_rung() with the index posted.
+ */
+bool combine_wait(struct shim_qp *qp);
+void combine_rung(struct shim_qp *qp, u32 head);
 
 /**
  * struct shim_objs - from HCA index to this process's object. Sparse, mapped at first use.

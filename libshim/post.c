@@ -161,12 +161,18 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
+/* What the engine carries together with others of its kind. */
+static bool is_piece(const struct sq_wqe *w)
+{
+	return w->hw == SQ_HW_INLINE && w->total_len <= TRAIN_PIECE;
+}
+
 /** shim_post_send() - ibv_post_send(3). Return: 0 or errno value. */
 int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct shim_qp *qp = to_qp(ibqp);
+	bool posted, small = true, wait = false;
 	u32 head, slot;
-	bool posted;
 	int ret = 0;
 
 	if (unlikely(qp->magic != MAGIC_QP)) {
@@ -181,14 +187,26 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 			*bad_wr = wr;
 			break;
 		}
+		small = small && wr->opcode == IBV_WR_RDMA_WRITE;
 	}
 	posted = qp->sq.head != head;
-	if (likely(posted))
+	if (likely(posted)) {
+		small = small && is_piece(sq_slot(&qp->sq, qp->sq.head - 1));
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
+		wait = small && combine_wait(qp);
+	}
 	slot = qp->slot;
+	head = qp->sq.head;
 	shim_unlock(&qp->sq.lock);
-	if (likely(posted))
-		shim_doorbell(slot);
+	if (unlikely(!posted))
+		return ret;
+	if (wait) {
+		engine_defer(&shim.engine, shim.seg, slot);
+		return ret;
+	}
+	shim_doorbell(slot);
+	if (small)
+		combine_rung(qp, head);
 	return ret;
 }
 
