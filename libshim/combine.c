@@ -18,7 +18,7 @@
 #include "libshim/objects.h"
 
 #define FROM_IN_FLIGHT 16u
-#define BATCH	       16u
+#define BATCH	       32u
 #define GAP_CYCLES     8192u /* a few microseconds without a post end a stream */
 #define PENALTY_MIN    256u
 #define PENALTY_MAX    (1u << 20)
