@@ -23,6 +23,13 @@ SAN	?=
 ALL_CFLAGS  = -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden $(SAN) $(CFLAGS)
 ALL_LDFLAGS = $(OPT) $(SAN) $(LDFLAGS)
 
+# V=1 shows the commands.
+V ?= 0
+ifeq ($(V),0)
+Q := @
+say = @echo '  $(1)	$(2)'
+endif
+
 VERSION_SCRIPT := libshim/exports.map
 BIN	:= $(BUILD)/bin/rdmaemu
 LIB	:= $(BUILD)/lib/librdmaemu.so
@@ -44,16 +51,19 @@ all: $(BIN) $(LIB)
 
 $(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 include mk/tests.mk
 include mk/lint.mk

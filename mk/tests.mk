@@ -26,19 +26,23 @@ tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN)
 
 $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread
 
 $(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
 
 $(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
 
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -lm
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -lm
 
 .SECONDARY:
 

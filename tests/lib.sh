@@ -82,7 +82,7 @@ emu() {
 
 # free_port - a TCP port that no other test was given and nobody listens on
 free_port() {
-	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port hex
+	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port='' hex
 	(
 		flock 9
 		[ ! -s "$file" ] || read -r port <"$file"
