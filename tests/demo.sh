@@ -17,7 +17,7 @@ trap cleanup EXIT
 
 port=$(free_port)
 echo "\$ rdmaemu run ib_send_bw -p $port &"
-"$RDMAEMU" run ib_send_bw -p "$port" &
+"$RDMAEMU" run ib_send_bw -p "$port" >"$dir/server.out" 2>&1 &
 server=$!
 wait_listen "$port" "$server"
 echo "\$ rdmaemu run ib_send_bw -p $port 127.0.0.1"
@@ -25,4 +25,7 @@ echo "\$ rdmaemu run ib_send_bw -p $port 127.0.0.1"
 status=0
 wait "$server" || status=$?
 server=
+echo
+echo "The server printed:"
+cat "$dir/server.out"
 exit $status
