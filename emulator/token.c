@@ -17,6 +17,8 @@
 
 #include <time.h>
 
+#define POST_ROUNDS 64u /* holdings, each of a budget's worth, that one post may use */
+
 static void budget_reset(struct engine *e)
 {
 	e->budget_bytes = BUDGET_BYTES;
@@ -178,6 +180,8 @@ void engine_leave(struct engine *e)
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 {
+	u32 rounds = POST_ROUNDS;
+
 	if (!engine_try(e)) {
 		seg_ring(seg, slot);
 		client_pending(e->hca, e->self);
@@ -187,6 +191,13 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 		engine_run_qp(e, slot);
 	}
 	engine_leave(e);
+	/*
+	 * What one holding could not do, the poster goes on with as long as nobody else wants the
+	 * token: it may be about to watch memory, and would poll nothing.
+	 */
+	while (unlikely(load_relaxed(&seg->db_any)) && rounds--)
+		if (!engine_poke(e))
+			break;
 }
 
 void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)

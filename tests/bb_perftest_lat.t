@@ -9,7 +9,7 @@ n=1000
 for t in send write read; do
 	pair ib_${t}_lat -n $n
 	pair ib_${t}_lat -n $n -s 65536
-	pair ib_${t}_lat -n 100 -a
+	pair ib_${t}_lat -n 10 -a
 	pair ib_${t}_lat -n $n -c RC -m 256 -s 3000
 done
 pair ib_send_lat -n $n -I 0

@@ -18,7 +18,7 @@ export RDMAEMU_DIR=${RDMAEMU_DIR:-$TEST_DIR/state}
 
 # Checks made under this are slower; time limits and counts follow it. A sanitizer build sets it.
 SLOW=${TEST_SLOW:-1}
-LIMIT=$((60 * SLOW))
+LIMIT=$((180 * SLOW))
 FAILED=0
 
 ok() {
