@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Which folder includes which: the table in docs/design.md.
+. "$(dirname "$0")/lib.sh"
+cd "$TOP" || exit 1
+
+# includes FOLDER ALLOWED - project headers that its files include beyond the allowed (an ERE)
+includes() {
+	grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$1"/*.[ch] |
+		grep -vE "#[[:space:]]*include[[:space:]]*\"($2)\""
+}
+
+# system FOLDER FORBIDDEN - system headers that its files include and must not (an ERE)
+system() {
+	grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<($2)" "$1"/*.[ch]
+}
+
+# nothing NAME COMMAND... - the command must print nothing
+nothing() {
+	local name=$1 out
+	shift
+	out=$("$@")
+	if [ -z "$out" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "$out"
+	fi
+}
+
+nothing "emulator includes itself only" includes emulator 'emulator/[a-z_]*\.h'
+nothing "emulator has no I/O, threads, environment or other libraries" \
+	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
+nothing "emulator does not touch files, threads or the environment" \
+	grep -nwE '(fopen|open|socket|getenv|pthread_create|malloc|calloc|free)[[:space:]]*\(' emulator/*.c
+nothing "fabric includes emulator and itself" includes fabric '(emulator|fabric|traces)/[a-z_]*\.h'
+nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
+nothing "libshim includes emulator, itself and the fabric's client protocol" \
+	includes libshim '(emulator|libshim|traces)/[a-z_]*\.h|fabric/(proto|vmcopy|version)\.h'
+nothing "no file includes by relative path" \
+	grep -nE '#[[:space:]]*include[[:space:]]*"\.' emulator/*.[ch] fabric/*.[ch] libshim/*.[ch]
+done_testing
