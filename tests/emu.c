@@ -77,10 +77,10 @@ static void must(struct emu *m, u32 client, struct hca_cmd *cmd, const char *wha
 static u64 seg_take(struct emu *m, u32 client, u64 size)
 {
 	struct emu_client *c = &m->c[client];
-	u64 off = c->heap;
+	u64 room = ALIGN_UP(size, 64u);
+	u64 off = __atomic_fetch_add(&c->heap, room, __ATOMIC_RELAXED);
 
-	c->heap += ALIGN_UP(size, 64u);
-	if (c->heap > EMU_SEG)
+	if (off + room > EMU_SEG)
 		fatal("segment is used up", (int)client);
 	memset((u8 *)c->seg + off, 0, size);
 	return off;

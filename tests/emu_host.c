@@ -102,7 +102,8 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 
 static void host_kick(void *ctx)
 {
-	((struct emu *)ctx)->kicks++;
+	/* Called without the token. */
+	__atomic_fetch_add(&((struct emu *)ctx)->kicks, 1, __ATOMIC_RELAXED);
 }
 
 static bool chance(struct emu *m, u32 permille)
