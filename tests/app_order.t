@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# alone
 # Who sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/lib.sh"
 count=${ORDER_COUNT:-1000000}

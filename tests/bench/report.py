@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Medians of the samples of tests/bench, beside limits and targets: report.py SAMPLES JSON.
+
+Each line of SAMPLES is a name and a value; names of the machine's own limits begin with `limit.`.
+"""
+import collections
+import json
+import statistics
+import sys
+
+PERFTEST_MB = 2**20  # perftest's MB/sec, in bytes
+
+LIMITS = [
+    # figure of tests/bench/limits.c, text, unit, divisor
+    ("pingpong_ns", "cache-line ping-pong, one way", "us", 1e3),
+    *((f"process_vm_{n}_ns", f"process_vm_writev, {n} B", "us", 1e3) for n in (2, 64)),
+    ("process_vm_65536_gbs", "process_vm_writev, 64 KiB", "GB/s", 1),
+    ("process_vm_1048576_gbs", "process_vm_writev, 1 MiB", "GB/s", 1),
+    ("process_vm_tail_65536_gbs", "the same in two pieces, 64 KiB", "GB/s", 1),
+    ("process_vm_tail_1048576_gbs", "the same in two pieces, 1 MiB", "GB/s", 1),
+    ("process_vm_pieces_per_s", "the same, 64 B x 32 in a call", "M/s", 1e6),
+    *((f"memcpy_{n}_ns", f"memcpy, {n} B", "us", 1e3) for n in (2, 64)),
+    ("memcpy_65536_gbs", "memcpy, 64 KiB", "GB/s", 1),
+    ("memcpy_1048576_gbs", "memcpy, 1 MiB", "GB/s", 1),
+    ("eventfd_wake_ns", "eventfd wake", "us", 1e3),
+    ("futex_wake_ns", "futex wake", "us", 1e3),
+    ("tcp_round_trip_ns", "TCP loopback, round trip", "us", 1e3),
+    ("tcp_65536_gbs", "TCP loopback, 64 KiB", "GB/s", 1),
+]
+
+
+class Figure:
+    """Median and extremes of one figure's samples."""
+
+    def __init__(self, values, scale=1.0):
+        self.values = [v * scale for v in values]
+        self.median = statistics.median(self.values)
+        self.min = min(self.values)
+        self.max = max(self.values)
+
+    def json(self):
+        return {"median": self.median, "min": self.min, "max": self.max, "samples": self.values}
+
+
+def read_samples(path):
+    samples = collections.defaultdict(list)
+    with open(path, encoding="ascii") as f:
+        for line in f:
+            name, value = line.split()
+            samples[name].append(float(value))
+    return samples
+
+
+def measures(limit, true_ms):
+    """What is measured: name, text, unit, factor to the unit, limit and its text, target, at most."""
+    ping = limit["pingpong_ns"] / 1e3
+    vm = limit["process_vm_2_ns"] / 1e3
+    wakes = 2 * limit["eventfd_wake_ns"] / 1e3
+    yield "send_lat", "ib_send_lat -s 2", "us", 1, ping, "ping-pong", 3 * ping + 0.2, True
+    yield ("write_lat", "ib_write_lat -s 2", "us", 1, ping + vm, "ping-pong + process_vm",
+           2 * (ping + vm), True)
+    yield ("send_lat_event", "ib_send_lat -e -s 2", "us", 1, wakes, "two eventfd wakes",
+           1.5 * wakes, True)
+    for kind in "write", "send", "read":
+        for size in 65536, 1048576:
+            gbs = limit[f"process_vm_{size}_gbs"]
+            yield (f"{kind}_bw_{size}", f"ib_{kind}_bw -s {size}", "GB/s", PERFTEST_MB / 1e9, gbs,
+                   "process_vm", 0.8 * gbs, False)
+    yield "send_rate_64", "ib_send_bw -s 64", "M/s", 1, None, "", 5, False
+    yield "write_rate_64", "ib_write_bw -s 64", "M/s", 1, None, "", 2, False
+    yield "run_true", "rdmaemu run -- true", "ms", 1, true_ms, "true", true_ms + 5, True
+    yield ("run_true_cold", "the same, fabric to start", "ms", 1, true_ms, "true", true_ms + 30,
+           True)
+    yield "cpu_idle", "fabric process, idle", "%CPU", 1, None, "", 0, True
+    # The issue asks for "next to none" here, which is no number to judge by.
+    yield "cpu_send_bw", "fabric process, ib_send_bw", "%CPU", 1, None, "", None, True
+
+
+def print_limits(figures):
+    print(f"{'limit of this machine':32}{'median':>10}{'min':>10}{'max':>10}")
+    for name, text, unit, divisor in LIMITS:
+        f = Figure(figures[name].values, 1 / divisor)
+        print(f"{text:32}{f.median:10.3f}{f.min:10.3f}{f.max:10.3f} {unit}")
+
+
+def print_row(row):
+    if row["value"] is None:
+        print(f"{row['text']:28}    failed")
+        return
+    v = row["value"]
+    line = f"{row['text']:28}{v['median']:9.3f}{v['min']:9.3f}{v['max']:9.3f} {row['unit']:5}"
+    if row["limit"] is None:
+        line += f"{'':33}{'':9}"
+    else:
+        line += f"{row['limit']:9.3f} {row['limit_name']:23}{row['ratio']:8.2f}x"
+    if row["target"] is not None:
+        line += f" {'<=' if row['at_most'] else '>='}{row['target']:8.3f}"
+        line += "  met" if row["met"] else "  NOT MET"
+    print(line)
+
+
+def main():
+    samples = read_samples(sys.argv[1])
+    figures = {k.removeprefix("limit."): Figure(v) for k, v in samples.items()
+               if k.startswith("limit.")}
+    if "true" not in samples:
+        sys.exit("bench: no time of `true`, nothing to compare with")
+    limit = {k: f.median for k, f in figures.items()}
+    print_limits(figures)
+    print(f"\n{'measure':28}{'median':>9}{'min':>9}{'max':>9} {'':5}"
+          f"{'limit':>9} {'':23}{'ratio':>9} {'target':>10}")
+    rows = []
+    for name, text, unit, factor, lim, lim_name, target, at_most in measures(
+            limit, statistics.median(samples["true"])):
+        value = Figure(samples[name], factor) if name in samples else None
+        met = None
+        if value and target is not None:
+            met = value.median <= target if at_most else value.median >= target
+        rows.append({"name": name, "text": text, "unit": unit,
+                     "value": value.json() if value else None,
+                     "limit": lim, "limit_name": lim_name,
+                     "ratio": value.median / lim if value and lim else None,
+                     "target": target, "at_most": at_most, "met": met})
+        print_row(rows[-1])
+    with open(sys.argv[2], "w", encoding="ascii") as f:
+        json.dump({"limits": {k: v.json() for k, v in figures.items()}, "measures": rows}, f,
+                  indent=2)
+        f.write("\n")
+
+
+main()

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Death of a holder of the token, at every instruction.
+ *
+ * Theory of operation
+ * -------------------
+ * A child process (client 0) enters the engine: it posts work of its own and serves the doorbells
+ * that others left. It runs under the processor's trap flag and is gone after the n-th instruction,
+ * as if killed there. Then the test does what the fabric process does: takes the token back, clears
+ * the dead client away, runs timers. Whatever n was, the others' work must end as if nothing had
+ * happened: exactly once, with the right data; and the dead client's peer sees retries exhausted or
+ * a message that arrived whole.
+ */
+#include "tests/cu.h"
+#include "tests/emu.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SEC   1000000000ULL
+#define DIED  9
+#define LEN   1200 /* single steps count every word of a copy */
+#define SMALL 40
+
+static struct emu *m;
+/* 0 dies; 1 is its peer; 2 and 3 have work pending that 0 serves. */
+static struct emu_qp q0, q1, q2, q3, q4, q5;
+
+enum kind { SENDS, WRITES, READS, ATOMICS, KINDS };
+
+static const u32 opcodes[KINDS] = { WR_SEND, WR_RDMA_WRITE_WITH_IMM, WR_RDMA_READ,
+				    WR_ATOMIC_FETCH_AND_ADD };
+
+static u64 *counter(u32 client)
+{
+	return (u64 *)(void *)(m->c[client].mem + (1 << 20));
+}
+
+static void post(struct emu_qp *from, struct emu_qp *to, enum kind kind, u32 i, u32 len)
+{
+	u8 *src = m->c[from->client].mem + i * 8192, *dst = m->c[to->client].mem + i * 8192;
+	struct sq_wqe *w;
+
+	if (kind == ATOMICS)
+		len = 8;
+	w = emu_post(m, from, opcodes[kind], i, src, len);
+	w->imm = i;
+	w->compare_add = 1;
+	if (kind != SENDS)
+		emu_remote(m, w, to->client, kind == ATOMICS ? (u8 *)counter(to->client) : dst);
+	emu_fill(kind == READS ? dst : src, len, i + 1);
+	if (kind == SENDS || kind == WRITES)
+		emu_recv(m, to, i, dst, len);
+}
+
+static void prepare(enum kind kind)
+{
+	struct emu_conn o = emu_conn_defaults;
+
+	o.timeout = 10;
+	o.depth = 8;
+	m = emu_new(7);
+	emu_connect(m, 0, 1, &o, &q0, &q1);
+	emu_connect(m, 2, 3, &o, &q2, &q3);
+	emu_connect(m, 3, 4, &o, &q4, &q5);
+	for (u32 i = 0; i < 2; i++)
+		post(&q0, &q1, kind, i, i ? LEN : SMALL);
+	for (u32 i = 0; i < 3; i++)
+		post(&q2, &q3, kind, i, i ? LEN : SMALL);
+	emu_publish(m, &q2);
+}
+
+/* Instructions that the victim has left. */
+static volatile long left;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	if (--left <= 0)
+		syscall(SYS_exit_group, DIED);
+}
+
+/* From here on every instruction raises SIGTRAP. */
+static inline void trap_on(void)
+{
+	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+
+static inline void trap_off(void)
+{
+	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+
+/*
+ * Client 0 rings its doorbell and dies after @n instructions: nothing of it runs any more.
+ * Return: whether it died; false when it came to its end before.
+ */
+static bool die_after(long n)
+{
+	struct sigaction sa = { .sa_handler = on_trap };
+	int status;
+	pid_t pid;
+
+	left = n;
+	pid = fork();
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		sigaction(SIGTRAP, &sa, NULL);
+		trap_on();
+		emu_ring(m, &q0);
+		trap_off();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_TRUE_FATAL(WIFEXITED(status));
+	return WEXITSTATUS(status) == DIED;
+}
+
+/* As the fabric process does it. */
+static void recover(void)
+{
+	u64 token = m->hca->token;
+
+	if (token == m->c[0].e.token) {
+		CU_ASSERT_TRUE_FATAL(engine_steal(&m->fabric, token));
+	} else {
+		CU_ASSERT_EQUAL_FATAL(token, TOKEN_FREE);
+		CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
+	}
+	engine_reap(&m->fabric, 0);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(m->hca->commit.valid, 0);
+	emu_run(m, m->clock + 10 * SEC);
+}
+
+static bool check_bystanders(enum kind kind)
+{
+	struct cqe c;
+	bool good = true;
+
+	for (u32 i = 0; i < 3; i++) {
+		u32 len = i ? LEN : SMALL;
+		u8 *src = m->c[2].mem + i * 8192, *dst = m->c[3].mem + i * 8192;
+
+		good = good && emu_poll(m, &q2.scq, &c, NULL) && c.status == WCS_SUCCESS &&
+		       c.wr_id == i;
+		if (kind == SENDS || kind == WRITES)
+			good = good && emu_poll(m, &q3.rcq, &c, dst) && c.status == WCS_SUCCESS &&
+			       c.wr_id == i;
+		if (kind == ATOMICS)
+			good = good && *(u64 *)(void *)src == i;
+		else
+			good = good && emu_filled(kind == READS ? src : dst, len, i + 1);
+	}
+	if (kind == ATOMICS)
+		good = good && *counter(3) == 3;
+	return good && !emu_poll(m, &q2.scq, &c, NULL) && !emu_poll(m, &q3.rcq, &c, NULL);
+}
+
+/* What the dead client's peer has is whole messages, in order. */
+static bool check_peer(enum kind kind)
+{
+	struct cqe c;
+	u32 n = 0;
+
+	if (emu_state(m, &q1) != QPS_RTS)
+		return false;
+	while (emu_poll(m, &q1.rcq, &c, m->c[1].mem + n * 8192)) {
+		if (c.status != WCS_SUCCESS || c.wr_id != n || n > 1 ||
+		    !emu_filled(m->c[1].mem + n * 8192, n ? LEN : SMALL, n + 1))
+			return false;
+		n++;
+	}
+	return kind != ATOMICS || *counter(1) <= 2;
+}
+
+/* Who talks to the dead hears nothing; and who does not, goes on. */
+static bool check_after(void)
+{
+	struct cqe c;
+	bool good;
+
+	post(&q1, &q0, SENDS, 0, LEN);
+	emu_ring(m, &q1);
+	emu_run(m, m->clock + 100 * SEC);
+	good = emu_poll(m, &q1.scq, &c, NULL) && c.status == WCS_RETRY_EXC_ERR;
+	post(&q4, &q5, SENDS, 0, LEN);
+	emu_ring(m, &q4);
+	emu_run(m, m->clock + SEC);
+	return good && emu_poll(m, &q4.scq, &c, NULL) && !c.status &&
+	       emu_poll(m, &q5.rcq, &c, NULL) && !c.status;
+}
+
+static bool check_leaks(void)
+{
+	const struct hca *h = m->hca;
+	u32 n = EMU_CLIENTS - 1;
+
+	return h->n_qp == 5 && h->n_mr == n && h->n_pd == n && h->n_clients == n &&
+	       h->client[0].state == CLIENT_FREE && h->token == TOKEN_FREE;
+}
+
+/* Return: false when the victim came to its end, so that a later @n makes no difference. */
+static bool one_death(enum kind kind, long n, long *bad)
+{
+	bool bystanders, peer, after, leaks, died;
+
+	prepare(kind);
+	died = die_after(n);
+	recover();
+	bystanders = check_bystanders(kind);
+	peer = check_peer(kind);
+	after = check_after();
+	leaks = check_leaks();
+	if (!bystanders || !peer || !after || !leaks) {
+		if (++*bad <= 5)
+			printf("# death after %ld instructions: bystanders %d peer %d after %d "
+			       "leaks %d\n", n, bystanders, peer, after, leaks);
+	}
+	emu_free(m);
+	return died;
+}
+
+static void deaths(enum kind kind)
+{
+	/* A prime step, and a start that differs, so that runs add up to all instructions. */
+	long step = getenv("DEATH_STEP") ? atol(getenv("DEATH_STEP")) : 211;
+	long n = 1 + getpid() % step, tried = 0, bad = 0;
+
+	for (; one_death(kind, n, &bad); n += step)
+		tried++;
+	printf("# %ld deaths within %ld instructions\n", tried, n);
+	CU_ASSERT_EQUAL(bad, 0);
+}
+
+static void test_sends(void)
+{
+	deaths(SENDS);
+}
+
+static void test_writes(void)
+{
+	deaths(WRITES);
+}
+
+static void test_reads(void)
+{
+	deaths(READS);
+}
+
+static void test_atomics(void)
+{
+	deaths(ATOMICS);
+}
+
+/* A whole client, with QPs on both sides of connections, goes; nothing of it stays. */
+static void test_reap(void)
+{
+	struct cqe c;
+
+	prepare(SENDS);
+	engine_enter(&m->fabric);
+	for (u32 i = 0; i < EMU_CLIENTS; i++)
+		if (i != 3)
+			engine_reap(&m->fabric, i);
+	engine_leave(&m->fabric);
+	emu_run(m, m->clock + SEC);
+	CU_ASSERT_EQUAL(m->hca->n_qp, 2);
+	CU_ASSERT_EQUAL(m->hca->n_mr, 1);
+	CU_ASSERT_EQUAL(m->hca->n_pd, 1);
+	CU_ASSERT_EQUAL(m->hca->n_clients, 1);
+	CU_ASSERT_FALSE(emu_poll(m, &q3.rcq, &c, NULL));
+	emu_free(m);
+}
+
+static void test_fatal(void)
+{
+	struct cqe c;
+	u32 n = 0;
+
+	prepare(SENDS);
+	engine_enter(&m->fabric);
+	engine_fatal(&m->fabric, 2);
+	engine_fatal(&m->fabric, 3);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(emu_state(m, &q2), QPS_ERR);
+	for (; emu_poll(m, &q2.scq, &c, NULL); n++) {
+		CU_ASSERT_EQUAL(c.status, WCS_WR_FLUSH_ERR);
+		CU_ASSERT_EQUAL(c.wr_id, n);
+	}
+	CU_ASSERT_EQUAL(n, 3);
+	for (n = 0; emu_poll(m, &q3.rcq, &c, NULL); n++)
+		CU_ASSERT_EQUAL(c.status, WCS_WR_FLUSH_ERR);
+	CU_ASSERT_EQUAL(n, 3);
+	emu_free(m);
+}
+
+static const struct cu_test tests[] = {
+	{ "death while SENDs are carried", test_sends },
+	{ "death while WRITEs with immediate are carried", test_writes },
+	{ "death while READs are carried", test_reads },
+	{ "death while atomics are carried", test_atomics },
+	{ "a dead client is cleared away", test_reap },
+	{ "device fatal flushes in order", test_fatal },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("recovery", tests);
+}
