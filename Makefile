@@ -86,4 +86,4 @@ install: all
 
 .PHONY: clean
 clean:
-	rm -rf $(BUILD) build-asan build-tsan
+	rm -rf $(BUILD) $(BUILD_ASAN) $(BUILD_TSAN)
