@@ -48,12 +48,12 @@
 /**
  * struct shared - what both processes see.
  * @ping: written by the parent; @pong: by the peer; each has a cache line of its own
- * @target: address of the peer's buffer, 0 until it is there
+ * @target: address of the peer's buffer, NULL until it is there
  */
 struct shared {
 	_Alignas(64) _Atomic(uint32_t) ping;
 	_Alignas(64) _Atomic(uint32_t) pong;
-	_Alignas(64) _Atomic(uintptr_t) target;
+	_Alignas(64) _Atomic(uint8_t *) target;
 };
 
 static struct shared *sh;
@@ -184,7 +184,7 @@ static uint8_t *buffer(void)
 
 static void copy_peer(void)
 {
-	sh->target = (uintptr_t)buffer();
+	sh->target = buffer();
 	spin_until(&sh->ping, 1);
 }
 
@@ -216,7 +216,7 @@ static double vm_ns(pid_t pid, uint8_t *src, size_t len, unsigned int pieces)
 	unsigned int i, times = rounds(len);
 	double start;
 
-	cut(to, (uint8_t *)sh->target, len, pieces);
+	cut(to, sh->target, len, pieces);
 	start = now_ns();
 	for (i = 0; i < times; i++)
 		if (process_vm_writev(pid, from, (unsigned long)n, to, (unsigned long)n, 0) !=
@@ -253,7 +253,7 @@ static void copies(void)
 	uint8_t *src = buffer(), *dst = buffer();
 	pid_t pid;
 
-	sh->target = 0;
+	sh->target = NULL;
 	sh->ping = 0;
 	pid = peer_start(copy_peer);
 	while (!sh->target)
