@@ -7,6 +7,9 @@
  * closed its number is not written into whatever has that number now. A read that finds no event
  * in the ring was woken for nothing (a holder died between ring and eventfd, and the event was sent
  * again) and reads on.
+ *
+ * A channel number is used again, with another descriptor. Peers keep descriptors that they once
+ * asked for, so the ring tells how often that happened (@fd_gen).
  */
 #include "libshim/plumbing.h"
 #include "libshim/sys.h"
@@ -17,7 +20,7 @@
 #define LOCAL_EVENTS 2u /* events a process raises itself: device fatal, once */
 
 struct shim_chan {
-	pthread_mutex_t lock; /* readers among themselves */
+	pthread_mutex_t lock; /* readers among themselves; the descriptor against its closing */
 	int fd; /* own duplicate, or -1 */
 	bool used;
 	u32 n_local;
@@ -62,6 +65,7 @@ static void ring_reset(u32 chan)
 {
 	struct chan_ring *r = &shim.seg->chan[chan];
 
+	store_release(&r->fd_gen, r->fd_gen + 1);
 	store_release(&r->cons, load_acquire(&r->prod));
 }
 
@@ -132,10 +136,25 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 	return found;
 }
 
-int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+/*
+ * Programs end their event threads with pthread_cancel(), because the read(2) in libibverbs is a
+ * cancellation point. The raw call is none, so it is made one. Nothing is held meanwhile.
+ */
+static ssize_t read_count(int fd)
 {
 	ssize_t got;
 	u64 one;
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	got = sys_read(fd, &one, sizeof(one));
+	pthread_setcanceltype(type, NULL);
+	return got;
+}
+
+int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+{
+	ssize_t got;
 
 	if (chan >= SEG_MAX_CHANS) {
 		errno = EINVAL;
@@ -143,7 +162,7 @@ int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
 	}
 	do {
 		shim_drain();
-		got = sys_read(fd, &one, sizeof(one));
+		got = read_count(fd);
 		if (got < 0) {
 			errno = (int)-got;
 			return -1;
@@ -152,6 +171,7 @@ int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
 	return 0;
 }
 
+/* The channel's lock is held. */
 static void count_one(const struct shim_chan *c)
 {
 	const u64 one = 1;
@@ -173,16 +193,19 @@ int shim_chan_push(u32 chan, const struct chan_event *ev)
 		c->local[c->n_local++] = *ev;
 	else
 		ret = -ENOSPC;
-	pthread_mutex_unlock(&c->lock);
 	if (!ret)
 		count_one(c);
+	pthread_mutex_unlock(&c->lock);
 	return ret;
 }
 
 void chan_notify(u32 chan)
 {
-	if (chan < SEG_MAX_CHANS)
-		count_one(&chans[chan]);
+	if (chan >= SEG_MAX_CHANS)
+		return;
+	pthread_mutex_lock(&chans[chan].lock);
+	count_one(&chans[chan]);
+	pthread_mutex_unlock(&chans[chan].lock);
 }
 
 void chan_forked(void)

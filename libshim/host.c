@@ -20,9 +20,11 @@ enum reach {
 	REACH_NO,
 };
 
+/** struct peer_chan - a kept descriptor; @fd_gen tells whether it still is the channel's. */
 struct peer_chan {
 	u32 chan;
-	int fd;
+	u32 fd_gen;
+	int fd; /* -1: none */
 };
 
 /**
@@ -57,7 +59,8 @@ static void peer_drop(struct peer *p)
 	if (p->seg)
 		munmap(p->seg, SEG_SIZE);
 	for (i = 0; i < p->n_chans; i++)
-		sys_close(p->chans[i].fd);
+		if (p->chans[i].fd >= 0)
+			sys_close(p->chans[i].fd);
 	free(p->chans);
 	memset(p, 0, sizeof(*p));
 }
@@ -159,29 +162,46 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, orig);
 }
 
-static int chan_fd(struct peer *p, u32 client, u32 chan)
+/* The entry of a peer's channel, a new one when there is none yet; NULL without memory for it. */
+static struct peer_chan *chan_entry(struct peer *p, u32 chan)
 {
-	struct proto_msg m = { .op = PROTO_CHAN,
-			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
 	struct peer_chan *grown;
-	int fd;
 	u32 i;
 
 	for (i = 0; i < p->n_chans; i++)
 		if (p->chans[i].chan == chan)
-			return p->chans[i].fd;
-	if (rpc_call(&m, -1, &fd, 1) != 1)
-		return -1;
+			return &p->chans[i];
 	/* Once per channel of a peer, not per message. */
 	grown = realloc(p->chans, (p->n_chans + 1) * sizeof(*grown));
-	if (!grown) {
-		sys_close(fd);
-		return -1;
-	}
+	if (!grown)
+		return NULL;
 	p->chans = grown;
-	p->chans[p->n_chans].chan = chan;
-	p->chans[p->n_chans++].fd = fd;
-	return fd;
+	grown[p->n_chans] = (struct peer_chan){ .chan = chan, .fd = -1 };
+	return &grown[p->n_chans++];
+}
+
+/* The eventfd of a peer's channel, or -1. */
+static int chan_fd(struct peer *p, u32 client, u32 chan)
+{
+	struct proto_msg m = { .op = PROTO_CHAN,
+			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
+	struct seg_hdr *seg = peer_seg(NULL, client);
+	struct peer_chan *c = NULL;
+	u32 fd_gen;
+
+	if (seg && chan < SEG_MAX_CHANS)
+		c = chan_entry(p, chan);
+	if (!c)
+		return -1;
+	fd_gen = load_acquire(&seg->chan[chan].fd_gen);
+	if (likely(c->fd >= 0 && c->fd_gen == fd_gen))
+		return c->fd;
+	if (c->fd >= 0)
+		sys_close(c->fd);
+	c->fd_gen = fd_gen;
+	if (rpc_call(&m, -1, &c->fd, 1) != 1)
+		c->fd = -1;
+	return c->fd;
 }
 
 static void host_notify(void *ctx, u32 client, u32 chan)

@@ -15,29 +15,44 @@
 
 #define STACK_SIZE   (256u << 10)
 #define STEAL_TRIES  400u
+#define STEAL_SPINS  200u /* tries between two naps: a busy holder is not a dead one */
 #define STEAL_NAP_NS 5000000u /* 2 s in all for a living holder to let go */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool running;
 
-/* The token, in a fabric without its process. A holder that never lets go is taken for dead. */
+static bool try_often(struct engine *e)
+{
+	u32 i;
+
+	for (i = 0; i < STEAL_SPINS; i++)
+		if (engine_try(e))
+			return true;
+	return false;
+}
+
+/*
+ * The token, in a fabric without its process. A holder that never lets go is taken for dead, unless
+ * it is a thread of this process: that one lives.
+ */
 static void seize(struct engine *e)
 {
 	u64 holder = 0;
 	u32 i;
 
 	for (i = 0; i < STEAL_TRIES; i++) {
-		if (engine_try(e))
+		if (try_often(e))
 			return;
 		holder = load_relaxed(&e->hca->token);
 		if (holder == TOKEN_FABRIC && engine_steal(e, holder))
 			return;
 		sys_nap(STEAL_NAP_NS);
 	}
-	while (!engine_try(e)) {
+	while (!try_often(e)) {
 		holder = load_relaxed(&e->hca->token);
-		if (holder != TOKEN_FREE && engine_steal(e, holder))
+		if (holder != TOKEN_FREE && holder != e->token && engine_steal(e, holder))
 			return;
+		sys_nap(STEAL_NAP_NS);
 	}
 }
 
@@ -67,6 +82,8 @@ static void *watch(void *arg)
 			continue;
 		if (fds[1].revents & POLLIN)
 			helper_serve(fds[1].fd);
+		else if (fds[1].revents)
+			fds[1].fd = -1; /* the program closed it */
 		if (fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))
 			break;
 	}
