@@ -60,6 +60,18 @@ void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 	store_release(&c->valid, 0);
 }
 
+static void event_redo(struct engine *e)
+{
+	struct hca_commit *c = &e->hca->commit;
+	struct hca_cq *cq = c->event_cq && c->event_cq <= HCA_MAX_CQ ? &e->hca->cq[c->event_cq - 1]
+								      : NULL;
+	struct seg_hdr *seg = cq && cq->client ? seg_of(e, cq->client) : NULL;
+
+	if (seg && cq->chan)
+		cq_event_redo(e, seg, cq);
+	store_release(&c->event_cq, 0);
+}
+
 void commit_redo(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
@@ -68,6 +80,7 @@ void commit_redo(struct engine *e)
 	struct seg_hdr *seg;
 	struct hca_qp *qp;
 
+	event_redo(e);
 	if (cq && !cq->client)
 		cq = NULL;
 	seg = cq ? seg_of(e, cq->client) : NULL;

@@ -150,9 +150,9 @@ static void rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, st
 
 static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u8 syndrome)
 {
-	u32 status = syndrome == AETH_NAK_INV_REQ    ? WCS_REM_INV_REQ_ERR :
-		     syndrome == AETH_NAK_REM_ACCESS ? WCS_REM_ACCESS_ERR :
-						       WCS_REM_OP_ERR;
+	u32 status = syndrome == AETH_NAK_INV_REQ      ? WCS_REM_INV_REQ_ERR
+		     : syndrome == AETH_NAK_REM_ACCESS ? WCS_REM_ACCESS_ERR
+						       : WCS_REM_OP_ERR;
 
 	req_fail(e, qp, seg, status, CAUSE_NAK, syndrome);
 }
@@ -189,8 +189,8 @@ static int place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const
 	const struct hca_mem *src = b->mem;
 	u64 len = b->len, off = b->off, total;
 
-	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE,
-		      ~0ULL, &dst, &total, bad))
+	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE, ~0ULL,
+		      &dst, &total, bad))
 		return -EFAULT_DST;
 	if (b->op == BOP_ATOMIC_ACK) {
 		scratch.iov[0].addr = qp->sq_ring + SCRATCH_OFF;
@@ -239,8 +239,8 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	}
 	progress(qp, &s);
 	end = psn_add(b->psn, b->npkts);
-	wqe_end = psn_add(s.una_first, b->op == BOP_READ_RESP ?
-					       packets_of(wqe_len(qp, w), qp->mtu) : 1);
+	wqe_end = psn_add(s.una_first,
+			  b->op == BOP_READ_RESP ? packets_of(wqe_len(qp, w), qp->mtu) : 1);
 	if ((b->flags & BF_LAST) && s.rd_out)
 		s.rd_out--;
 	s.una_psn = end;

@@ -32,15 +32,22 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	e->host->notify(e->ctx, owner - 1, chan);
 }
 
-void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
+static void cq_event(struct engine *e, const struct hca_cq *cq)
 {
-	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	struct chan_event ev = {
 		.type = CHAN_EV_COMP,
 		.kind = ELEM_CQ,
 		.handle = (u32)(cq - e->hca->cq),
 		.gen = cq->gen,
 	};
+
+	chan_push(e, cq->client, cq->chan - 1, &ev);
+}
+
+void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
+{
+	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+	struct hca_commit *c = &e->hca->commit;
 	u32 armed;
 
 	/* The entry before, the arming after: pairs with the client's arm, then poll. */
@@ -48,9 +55,21 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 	armed = load_relaxed(&ctl->armed);
 	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
 		return;
-	if (exchange(&ctl->armed, CQ_ARM_NONE) == CQ_ARM_NONE)
-		return;
-	chan_push(e, cq->client, cq->chan - 1, &ev);
+	/* From here to the end it is on record that somebody waits (commit.c). */
+	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
+	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
+	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE)
+		cq_event(e, cq);
+	store_release(&c->event_cq, 0);
+}
+
+void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+{
+	/* The arming is left alone: it may be the next one already. */
+	if (load_relaxed(&seg->chan[cq->chan - 1].prod) == e->hca->commit.event_prod)
+		cq_event(e, cq);
+	else /* queued, but perhaps not counted; who reads counts one too many passes over it */
+		e->host->notify(e->ctx, cq->client - 1, cq->chan - 1);
 }
 
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)

@@ -20,8 +20,8 @@
 
 #include "emulator/seg.h"
 
-#define HCA_MAGIC	0x41434852u /* "RHCA" */
-#define HCA_VERSION	1u
+#define HCA_MAGIC   0x41434852u /* "RHCA" */
+#define HCA_VERSION 1u
 
 #define HCA_MAX_CLIENTS 4096u
 #define HCA_MAX_DEVS	1024u
@@ -32,18 +32,18 @@
 #define HCA_MAX_QP	SEG_MAX_QPS
 
 /* Limits that devices report and commands enforce. */
-#define LIM_QP		65000
-#define LIM_QP_WR	32768
-#define LIM_SGE		32
-#define LIM_INLINE	1024
-#define LIM_CQ		65000
-#define LIM_CQE		1048575
-#define LIM_MR		1000000
-#define LIM_PD		65000
-#define LIM_RD_ATOM	16 /* per QP, both directions */
-#define LIM_MSG		(1u << 30)
-#define LIM_ACK_DELAY	15
-#define LIM_PKEYS	1
+#define LIM_QP		 65000
+#define LIM_QP_WR	 32768
+#define LIM_SGE		 32
+#define LIM_INLINE	 1024
+#define LIM_CQ		 65000
+#define LIM_CQE		 1048575
+#define LIM_MR		 1000000
+#define LIM_PD		 65000
+#define LIM_RD_ATOM	 16 /* per QP, both directions */
+#define LIM_MSG		 (1u << 30)
+#define LIM_ACK_DELAY	 15
+#define LIM_PKEYS	 1
 #define LIM_COMP_VECTORS 8
 
 /** An iovec in a client's memory, or an offset in a client's segment. */

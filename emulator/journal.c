@@ -44,12 +44,12 @@ static const char *cause_text(u32 cause)
 
 int journal_text(const struct journal_entry *j, char *buf, size_t size)
 {
-	const char *what = j->kind == JRN_EVENT	     ? ib_event_name(j->status) :
-			   j->kind == JRN_COMPLETION ? ib_wc_status_name(j->status) :
-						       "client gone";
+	const char *what = j->kind == JRN_EVENT	       ? ib_event_name(j->status)
+			   : j->kind == JRN_COMPLETION ? ib_wc_status_name(j->status)
+						       : "client gone";
 
-	return snprintf(buf, size,
-			"%llu.%09llu client %u qp 0x%06x peer 0x%06x psn 0x%06x: %s: %s 0x%x",
-			(unsigned long long)(j->ts / 1000000000), (unsigned long long)(j->ts % 1000000000),
-			j->client, j->qpn, j->peer_qpn, j->psn, what, cause_text(j->cause), j->info);
+	return snprintf(
+		buf, size, "%llu.%09llu client %u qp 0x%06x peer 0x%06x psn 0x%06x: %s: %s 0x%x",
+		(unsigned long long)(j->ts / 1000000000), (unsigned long long)(j->ts % 1000000000),
+		j->client, j->qpn, j->peer_qpn, j->psn, what, cause_text(j->cause), j->info);
 }

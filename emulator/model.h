@@ -86,6 +86,8 @@ static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_notify() - after an entry was published: send the event the client armed for, if it did. */
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited);
+/** cq_event_redo() - finish the sending of an event in which a holder died. */
+void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** chan_push() - queue an event on a client's channel and wake its reader. */
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev);
 /** qp_event() - an async event of a QP, with its journal entry. */

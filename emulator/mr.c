@@ -53,7 +53,8 @@ int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge
 		}
 		mr = hca_mr_by_key(hca, s.lkey);
 		if (!mr || mr->client != qp->client || mr->pd != qp->pd ||
-		    (mr->access & need) != need || !mr_range(mr, s.addr, s.len, &mem->iov[mem->n])) {
+		    (mr->access & need) != need ||
+		    !mr_range(mr, s.addr, s.len, &mem->iov[mem->n])) {
 			*bad = s.lkey;
 			return -EACCES;
 		}

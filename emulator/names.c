@@ -6,8 +6,9 @@
 
 /* IBTA table 45, in units of 10 us. Code 0 is the longest. */
 static const u32 rnr_timer_10us[32] = {
-	65536, 1,   2,   3,    4,    6,	   8,	 12,   16,   24,   32,	  48,	 64,	96,    128,   192,
-	256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	65536, 1,    2,	   3,	 4,    6,     8,     12,    16,	   24,	  32,
+	48,    64,   96,   128,	 192,  256,   384,   512,   768,   1024,  1536,
+	2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
 u64 ib_rnr_timer_ns(u32 code)
@@ -23,14 +24,17 @@ static const char *name_of(const char *const *names, u32 n, u32 i)
 const char *ib_wc_status_name(u32 status)
 {
 	static const char *const names[] = {
-		"IBV_WC_SUCCESS",	   "IBV_WC_LOC_LEN_ERR",      "IBV_WC_LOC_QP_OP_ERR",
-		"IBV_WC_LOC_EEC_OP_ERR",   "IBV_WC_LOC_PROT_ERR",     "IBV_WC_WR_FLUSH_ERR",
-		"IBV_WC_MW_BIND_ERR",	   "IBV_WC_BAD_RESP_ERR",     "IBV_WC_LOC_ACCESS_ERR",
-		"IBV_WC_REM_INV_REQ_ERR",  "IBV_WC_REM_ACCESS_ERR",   "IBV_WC_REM_OP_ERR",
-		"IBV_WC_RETRY_EXC_ERR",	   "IBV_WC_RNR_RETRY_EXC_ERR", "IBV_WC_LOC_RDD_VIOL_ERR",
-		"IBV_WC_REM_INV_RD_REQ_ERR", "IBV_WC_REM_ABORT_ERR",   "IBV_WC_INV_EECN_ERR",
-		"IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR",	      "IBV_WC_RESP_TIMEOUT_ERR",
-		"IBV_WC_GENERAL_ERR",
+		"IBV_WC_SUCCESS",	    "IBV_WC_LOC_LEN_ERR",
+		"IBV_WC_LOC_QP_OP_ERR",	    "IBV_WC_LOC_EEC_OP_ERR",
+		"IBV_WC_LOC_PROT_ERR",	    "IBV_WC_WR_FLUSH_ERR",
+		"IBV_WC_MW_BIND_ERR",	    "IBV_WC_BAD_RESP_ERR",
+		"IBV_WC_LOC_ACCESS_ERR",    "IBV_WC_REM_INV_REQ_ERR",
+		"IBV_WC_REM_ACCESS_ERR",    "IBV_WC_REM_OP_ERR",
+		"IBV_WC_RETRY_EXC_ERR",	    "IBV_WC_RNR_RETRY_EXC_ERR",
+		"IBV_WC_LOC_RDD_VIOL_ERR",  "IBV_WC_REM_INV_RD_REQ_ERR",
+		"IBV_WC_REM_ABORT_ERR",	    "IBV_WC_INV_EECN_ERR",
+		"IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR",
+		"IBV_WC_RESP_TIMEOUT_ERR",  "IBV_WC_GENERAL_ERR",
 	};
 
 	return name_of(names, ARRAY_SIZE(names), status);
@@ -46,15 +50,24 @@ const char *ib_qp_state_name(u32 state)
 const char *ib_event_name(u32 event)
 {
 	static const char *const names[] = {
-		"IBV_EVENT_CQ_ERR",	       "IBV_EVENT_QP_FATAL",
-		"IBV_EVENT_QP_REQ_ERR",	       "IBV_EVENT_QP_ACCESS_ERR",
-		"IBV_EVENT_COMM_EST",	       "IBV_EVENT_SQ_DRAINED",
-		"IBV_EVENT_PATH_MIG",	       "IBV_EVENT_PATH_MIG_ERR",
-		"IBV_EVENT_DEVICE_FATAL",      "IBV_EVENT_PORT_ACTIVE",
-		"IBV_EVENT_PORT_ERR",	       "IBV_EVENT_LID_CHANGE",
-		"IBV_EVENT_PKEY_CHANGE",       "IBV_EVENT_SM_CHANGE",
-		"IBV_EVENT_SRQ_ERR",	       "IBV_EVENT_SRQ_LIMIT_REACHED",
-		"IBV_EVENT_QP_LAST_WQE_REACHED", "IBV_EVENT_CLIENT_REREGISTER",
+		"IBV_EVENT_CQ_ERR",
+		"IBV_EVENT_QP_FATAL",
+		"IBV_EVENT_QP_REQ_ERR",
+		"IBV_EVENT_QP_ACCESS_ERR",
+		"IBV_EVENT_COMM_EST",
+		"IBV_EVENT_SQ_DRAINED",
+		"IBV_EVENT_PATH_MIG",
+		"IBV_EVENT_PATH_MIG_ERR",
+		"IBV_EVENT_DEVICE_FATAL",
+		"IBV_EVENT_PORT_ACTIVE",
+		"IBV_EVENT_PORT_ERR",
+		"IBV_EVENT_LID_CHANGE",
+		"IBV_EVENT_PKEY_CHANGE",
+		"IBV_EVENT_SM_CHANGE",
+		"IBV_EVENT_SRQ_ERR",
+		"IBV_EVENT_SRQ_LIMIT_REACHED",
+		"IBV_EVENT_QP_LAST_WQE_REACHED",
+		"IBV_EVENT_CLIENT_REREGISTER",
 		"IBV_EVENT_GID_CHANGE",
 	};
 
@@ -64,11 +77,16 @@ const char *ib_event_name(u32 event)
 const char *ib_wr_opcode_name(u32 opcode)
 {
 	static const char *const names[] = {
-		"IBV_WR_RDMA_WRITE",	       "IBV_WR_RDMA_WRITE_WITH_IMM",
-		"IBV_WR_SEND",		       "IBV_WR_SEND_WITH_IMM",
-		"IBV_WR_RDMA_READ",	       "IBV_WR_ATOMIC_CMP_AND_SWP",
-		"IBV_WR_ATOMIC_FETCH_AND_ADD", "IBV_WR_LOCAL_INV",
-		"IBV_WR_BIND_MW",	       "IBV_WR_SEND_WITH_INV",
+		"IBV_WR_RDMA_WRITE",
+		"IBV_WR_RDMA_WRITE_WITH_IMM",
+		"IBV_WR_SEND",
+		"IBV_WR_SEND_WITH_IMM",
+		"IBV_WR_RDMA_READ",
+		"IBV_WR_ATOMIC_CMP_AND_SWP",
+		"IBV_WR_ATOMIC_FETCH_AND_ADD",
+		"IBV_WR_LOCAL_INV",
+		"IBV_WR_BIND_MW",
+		"IBV_WR_SEND_WITH_INV",
 		"IBV_WR_TSO",
 	};
 

@@ -40,11 +40,11 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 	if (!depth_ok(c->sq_depth) || !depth_ok(c->rq_depth) || c->max_sge > LIM_SGE ||
 	    c->max_rsge > LIM_SGE || c->max_inline > LIM_INLINE)
 		return -EINVAL;
-	if (c->sq_depth &&
-	    !seg_range_ok(c->sq_ring, sizeof(struct wq_ctl) + (u64)c->sq_depth * sq))
+	if (c->sq_depth && !seg_range_ok(c->sq_ring, sizeof(struct wq_ctl) + (u64)c->sq_depth * sq))
 		return -EINVAL;
-	if (c->rq_depth && !seg_range_ok(c->rq_ring, sizeof(struct wq_ctl) +
-							     (u64)c->rq_depth * rq_stride(c->max_rsge)))
+	if (c->rq_depth &&
+	    !seg_range_ok(c->rq_ring,
+			  sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge)))
 		return -EINVAL;
 	return 0;
 }

@@ -105,8 +105,8 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret)
-		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
-				     b->rkey);
+		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, 0, EV_QP_FATAL,
+				     CAUSE_MEM_FAULT, b->rkey);
 	res->psn = b->psn;
 	store_release(&res->valid, 1);
 	s.at_head++;

@@ -201,8 +201,8 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 	w = rq_slot(seg, qp, s.rq_cons);
 	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_rsge), ACC_LOCAL_WRITE,
 		      at + b->len, &dst, &room, &bad))
-		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_LKEY,
-				     bad);
+		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0,
+				     CAUSE_LKEY, bad);
 	if (at + b->len > room)
 		return resp_nak_fail(e, qp, b->psn, AETH_NAK_INV_REQ, WCS_LOC_LEN_ERR, 0,
 				     CAUSE_REQUEST_LEN, (u32)room);

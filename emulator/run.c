@@ -75,8 +75,7 @@ static u64 scan_word(struct engine *e, u32 word, u64 now)
 	u64 next = ~0ULL;
 	u32 bit;
 
-	for_each_bit64(bit, bits)
-	{
+	for_each_bit64(bit, bits) {
 		struct hca_qp *qp = &hca->qp[word * 64 + bit];
 
 		if (qp->client && qp->deadline && qp->deadline <= now)
@@ -102,8 +101,7 @@ u64 engine_timers(struct engine *e)
 	for (i = 0; i < ARRAY_SIZE(hca->timer_sum); i++) {
 		u64 sum = hca->timer_sum[i];
 
-		for_each_bit64(j, sum)
-		{
+		for_each_bit64(j, sum) {
 			next = min_u64(next, scan_word(e, i * 64 + j, now));
 			if (!hca->timer_bits[i * 64 + j])
 				hca->timer_sum[i] &= ~BIT64(j);

@@ -88,70 +88,109 @@ void engine_ring(struct engine *e, u32 client, u32 slot)
 	client_pending(e->hca, client);
 }
 
-/* Serve one word of doorbell bits. What the budget does not allow is rung again. */
-static void serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word)
+/*
+ * Serve one word of doorbell bits from slot @from on. The others, and what the budget does not
+ * allow, are rung again.
+ */
+static void serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word, u32 from)
 {
 	u64 bits = exchange(&seg->db_bits[word], 0);
 	u32 bit;
 
-	for_each_bit64(bit, bits)
-	{
+	for_each_bit64(bit, bits) {
 		u32 slot = word * 64 + bit;
 
 		if (e->hca->qp[slot].client != client + 1)
 			continue;
 		if (!budget_left(e)) {
 			engine_ring(e, client, slot);
-			continue;
+		} else if (slot < from) {
+			seg_ring(seg, slot);
+		} else {
+			engine_run_qp(e, slot);
+			if (!budget_left(e))
+				e->hca->client[client].serve_from = slot + 1;
 		}
-		engine_run_qp(e, slot);
+	}
+}
+
+static void serve_slots(struct engine *e, u32 client, struct seg_hdr *seg, u32 from)
+{
+	u64 any = exchange(&seg->db_any, 0);
+	u64 sum;
+	u32 i, j;
+
+	for_each_bit64(i, any) {
+		if (i >= ARRAY_SIZE(seg->db_sum))
+			break;
+		sum = exchange(&seg->db_sum[i], 0);
+		for_each_bit64(j, sum)
+			serve_word(e, client, seg, i * 64 + j, from);
 	}
 }
 
 /* Return: false when the client's segment cannot be had here. */
 static bool serve_client(struct engine *e, u32 client)
 {
+	struct hca_client *c = &e->hca->client[client];
 	struct seg_hdr *seg;
-	u64 any, sum;
-	u32 i, j;
+	u32 from;
 
-	if (e->hca->client[client].state != CLIENT_LIVE)
+	if (c->state != CLIENT_LIVE)
 		return true;
-	seg = e->host->seg(e->ctx, client);
-	if (!seg)
-		return e->self == ENGINE_FABRIC;
-	any = exchange(&seg->db_any, 0);
-	for_each_bit64(i, any)
-	{
-		if (i >= ARRAY_SIZE(seg->db_sum))
-			break;
-		sum = exchange(&seg->db_sum[i], 0);
-		for_each_bit64(j, sum)
-			serve_word(e, client, seg, i * 64 + j);
+	if (!budget_left(e)) {
+		client_pending(e->hca, client);
+		return true;
 	}
+	seg = e->host->seg(e->ctx, client);
+	if (!seg) {
+		if (e->self == ENGINE_FABRIC)
+			return true;
+		client_pending(e->hca, client);
+		return false;
+	}
+	from = c->serve_from;
+	c->serve_from = 0;
+	if (from)
+		serve_slots(e, client, seg, from);
+	serve_slots(e, client, seg, 0);
+	if (!budget_left(e))
+		e->hca->serve_from = (client + 1) % HCA_MAX_CLIENTS;
 	return true;
 }
 
-/* Serve every client that rang. Return: false when some must be left to the fabric process. */
+static bool serve_group(struct engine *e, u32 group, u64 mask)
+{
+	u64 clients = fetch_and(&e->hca->pending_clients[group], ~mask) & mask;
+	bool all = true;
+	u32 c;
+
+	for_each_bit64(c, clients)
+		all &= serve_client(e, group * 64 + c);
+	return all;
+}
+
+/*
+ * Serve every client that rang. Who used up a budget has its next turn last: neither a client nor
+ * a QP with work without end keeps the others waiting.
+ * Return: false when some must be left to the fabric process.
+ */
 static bool serve_pending(struct engine *e)
 {
-	u64 groups = exchange(&e->hca->pending, 0);
+	struct hca *hca = e->hca;
+	u64 groups = exchange(&hca->pending, 0);
+	u32 start = hca->serve_from / 64 % 64;
+	u64 first = ~0ULL << hca->serve_from % 64;
+	u64 turn = start ? groups >> start | groups << (64 - start) : groups;
 	bool all = true;
-	u64 clients;
-	u32 g, c;
+	u32 i;
 
-	store_relaxed(&e->hca->served, e->hca->served + 1);
-	for_each_bit64(g, groups)
-	{
-		clients = exchange(&e->hca->pending_clients[g], 0);
-		for_each_bit64(c, clients)
-		{
-			if (serve_client(e, g * 64 + c))
-				continue;
-			client_pending(e->hca, g * 64 + c);
-			all = false;
-		}
-	}
+	for_each_bit64(i, turn)
+		all &= serve_group(e, (start + i) % 64, i ? ~0ULL : first);
+	if (~first && (groups & BIT64(start)))
+		all &= serve_group(e, start, ~first);
+	if (all && budget_left(e))
+		store_relaxed(&hca->served, hca->served + 1);
 	return all;
 }
 
@@ -164,7 +203,7 @@ void engine_leave(struct engine *e)
 	bool more;
 
 	for (;;) {
-		more = true;
+		more = budget_left(e);
 		while (more && load_relaxed(&hca->pending))
 			more = serve_pending(e) && budget_left(e);
 		kick |= e->kick || (!more && load_relaxed(&hca->pending));

@@ -13,8 +13,9 @@
 #define TRAIN_MAX LIM_SGE /* pieces of one copy */
 
 /* The peer, if it would take these WRITEs without a word. */
-static struct hca_qp *ready_peer(struct hca *hca, const struct hca_qp *qp)
+static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 {
+	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
 	if (!peer || peer->dev != qp->attr.av.dst_dev || peer->attr.dest_qpn != qp->qpn ||
@@ -25,6 +26,10 @@ static struct hca_qp *ready_peer(struct hca *hca, const struct hca_qp *qp)
 	    !(peer->state == QPS_RTR && (peer->resp.flags & RESP_COMM_EST)))
 		return NULL;
 	if (!(peer->attr.access & ACC_REMOTE_WRITE))
+		return NULL;
+	/* A copy through a helper takes several tries, and each must ask for the same. */
+	if (e->self == ENGINE_FABRIC && !(hca->client[qp->client - 1].fabric_reach &&
+					  hca->client[peer->client - 1].fabric_reach))
 		return NULL;
 	if (peer->resp.epsn != qp->req.next_psn || (peer->resp.flags & RESP_IN_MSG))
 		return NULL;
@@ -63,7 +68,7 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
 {
 	struct req_state old = qp->req, s = old;
-	struct hca_qp *peer = ready_peer(e->hca, qp);
+	struct hca_qp *peer = ready_peer(e, qp);
 	struct hca_mem src, dst;
 	struct resp_state r;
 	u64 total = 0;
@@ -87,7 +92,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	s.tx_bytes += total;
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	/* An error is found again, and dealt with, by the ordinary way. */
-	if (e->host->copy(e->ctx, &dst, 0, &src, 0, total, (u64)qp->qpn << 32 | old.next_psn << 1)) {
+	if (e->host->copy(e->ctx, &dst, 0, &src, 0, total,
+			  (u64)qp->qpn << 32 | old.next_psn << 1)) {
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}

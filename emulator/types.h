@@ -20,13 +20,13 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define ALIGN_UP(x, a)	(((x) + (a)-1) / (a) * (a))
+#define ARRAY_SIZE(a)	   (sizeof(a) / sizeof((a)[0]))
+#define ALIGN_UP(x, a)	   (((x) + (a)-1) / (a) * (a))
 #define DIV_ROUND_UP(x, y) (((x) + (y)-1) / (y))
-#define BIT64(n)	(1ULL << (n))
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x)	__builtin_expect(!!(x), 0)
-#define cacheline_aligned __attribute__((aligned(64)))
+#define BIT64(n)	   (1ULL << (n))
+#define likely(x)	   __builtin_expect(!!(x), 1)
+#define unlikely(x)	   __builtin_expect(!!(x), 0)
+#define cacheline_aligned  __attribute__((aligned(64)))
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 

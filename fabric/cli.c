@@ -11,27 +11,27 @@
 #define MAKE  (OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED))
 
 static const struct verb verbs[] = {
-	{"run", "run [OPTION]... [--] PROGRAM [ARG]...",
-	 "Run a program on a fabric, which is started if it is not running.\n"
-	 "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
-	 "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
-	 "executed, 127 there is no such program.",
-	 PLACE | MAKE, true, verb_run},
-	{"fabric start", "fabric start [OPTION]...",
-	 "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
-	 "last program has gone that long. One that is running already stays from now on.",
-	 PLACE | MAKE, false, verb_fabric_start},
-	{"fabric stop", "fabric stop [OPTION]...",
-	 "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop},
-	{"fabric status", "fabric status [OPTION]...",
-	 "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE,
-	 false, verb_fabric_status},
-	{"status", "status [OPTION]...",
-	 "Show nodes, devices, programs and queue pairs of a fabric.", PLACE | OPT_BIT(OPT_JSON),
-	 false, verb_status},
-	{"log", "log [OPTION]...",
-	 "Show the journal of a fabric: why each error completion and asynchronous event came.",
-	 PLACE | OPT_BIT(OPT_JSON), false, verb_log},
+	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
+	  "Run a program on a fabric, which is started if it is not running.\n"
+	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
+	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
+	  "executed, 127 there is no such program.",
+	  PLACE | MAKE, true, verb_run },
+	{ "fabric start", "fabric start [OPTION]...",
+	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
+	  "last program has gone that long. One that is running already stays from now on.",
+	  PLACE | MAKE, false, verb_fabric_start },
+	{ "fabric stop", "fabric stop [OPTION]...",
+	  "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop },
+	{ "fabric status", "fabric status [OPTION]...",
+	  "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE,
+	  false, verb_fabric_status },
+	{ "status", "status [OPTION]...",
+	  "Show nodes, devices, programs and queue pairs of a fabric.", PLACE | OPT_BIT(OPT_JSON),
+	  false, verb_status },
+	{ "log", "log [OPTION]...",
+	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
 };
 
 static int usage(void)

@@ -254,7 +254,7 @@ void client_die(struct fabric *f, struct client *cl)
 
 bool client_image_gone(struct fabric *f, struct client *cl)
 {
-	struct pollfd p = {.fd = cl->exit.fd, .events = POLLIN};
+	struct pollfd p = { .fd = cl->exit.fd, .events = POLLIN };
 	const struct hca_client *h = &f->hca->client[cl->id];
 
 	if (cl->exited)

@@ -274,9 +274,9 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 
 static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
 {
-	union fd_space ctl = {0};
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1};
+	union fd_space ctl = { 0 };
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *cm;
 
 	if (n_fds) {
@@ -295,11 +295,10 @@ static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds
 static ssize_t receive(struct conn *c, struct proto_msg *m, int *fd)
 {
 	union fd_space ctl;
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = &ctl,
-			    .msg_controllen = sizeof(ctl)};
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
+	};
 	struct cmsghdr *cm;
 	int got[MAX_FDS];
 	ssize_t n;

@@ -22,8 +22,8 @@
 
 int ctl_connect(const char *path)
 {
-	struct timeval tv = {.tv_sec = CTL_TIMEOUT_S};
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct timeval tv = { .tv_sec = CTL_TIMEOUT_S };
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int sock, err;
 
 	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >= (int)sizeof(sa.sun_path))
@@ -56,11 +56,10 @@ int ctl_call(int sock, struct proto_msg *m, int *fd)
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(sizeof(int))];
 	} ctl;
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = &ctl,
-			    .msg_controllen = sizeof(ctl)};
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
+	};
 	int got = -1;
 	ssize_t n;
 

@@ -43,7 +43,7 @@ static int make_hca(struct fabric *f, const struct opts *o)
 
 static int make_sysfs(const struct fabric *f)
 {
-	struct sysfs_dev devs[PROTO_MAX_DEVS] = {0};
+	struct sysfs_dev devs[PROTO_MAX_DEVS] = { 0 };
 	u32 n = min_u32(f->hca->n_devs, PROTO_MAX_DEVS), i, g;
 
 	for (i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ int daemon_main(const struct opts *o)
 		dprintf(DAEMON_FD_READY, "cannot start: %s: %s", what, strerror(-ret));
 		return 1;
 	}
-	if (write(DAEMON_FD_READY, &(char){DAEMON_READY}, 1) != 1)
+	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)
 		note(f, "the starter has gone");
 	close(DAEMON_FD_READY);
 	close(DAEMON_FD_LOCK);

@@ -13,7 +13,7 @@
 /** Descriptors that the fabric process starts with, beside 0, 1 (/dev/null) and 2 (its log). */
 enum daemon_fd {
 	DAEMON_FD_READY = 3, /* pipe to the starter: DAEMON_READY, or why not */
-	DAEMON_FD_LOCK = 4,  /* shared hold of the lock, closed when ready */
+	DAEMON_FD_LOCK = 4, /* shared hold of the lock, closed when ready */
 	DAEMON_FD_END,
 };
 

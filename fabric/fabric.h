@@ -97,7 +97,7 @@ struct client {
 
 enum xfer_phase {
 	XFER_START,
-	XFER_READ,  /* the source's helper fills its bounce buffer */
+	XFER_READ, /* the source's helper fills its bounce buffer */
 	XFER_WRITE, /* the destination's helper empties its own */
 };
 
@@ -110,7 +110,7 @@ struct xfer {
 	u64 key;
 	u64 off; /* bytes done */
 	u64 doff, soff, len;
-	u64 orig;	    /* atomic: the value before */
+	u64 orig; /* atomic: the value before */
 	struct client *src; /* whose helpers it has taken, or NULL */
 	struct client *dst;
 };

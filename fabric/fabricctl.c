@@ -26,7 +26,7 @@ static int not_running(const struct opts *o, int err)
 /* One question to a running fabric. Returns 0 with its text's memfd in @fd, or -errno. */
 static int ask(const struct fabric_paths *p, u32 op, u32 flags, int *fd)
 {
-	struct proto_msg m = {.op = op, .flags = flags};
+	struct proto_msg m = { .op = op, .flags = flags };
 	int sock = ctl_connect(p->sock), ret;
 
 	if (sock < 0)
@@ -100,7 +100,7 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
-	struct proto_msg m = {.op = PROTO_STOP};
+	struct proto_msg m = { .op = PROTO_STOP };
 	int sock, ret;
 	ssize_t n;
 

@@ -32,7 +32,7 @@ static s32 vm_pid(void *ctx, u32 client)
 
 static struct vm_ctx vm_of(struct fabric *f)
 {
-	return (struct vm_ctx){.ctx = f, .seg = host_seg, .pid = vm_pid};
+	return (struct vm_ctx){ .ctx = f, .seg = host_seg, .pid = vm_pid };
 }
 
 int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -73,7 +73,7 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 {
 	struct fabric *f = ctx;
 	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
-	struct pollfd p = {.events = POLLOUT};
+	struct pollfd p = { .events = POLLOUT };
 	const u64 one = 1;
 
 	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)

@@ -54,7 +54,7 @@ static u32 mtu_code(u32 netdev_mtu)
 static u32 netdev_mtu(const char *name)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq r = {0};
+	struct ifreq r = { 0 };
 	u32 mtu = 1500;
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);

@@ -40,7 +40,7 @@ static void ring_waiting(struct fabric *f)
 		u64 bits = f->waiting[i];
 
 		f->waiting[i] = 0;
-		for_each_bit64 (bit, bits) {
+		for_each_bit64(bit, bits) {
 			f->n_waiting--;
 			slot = i * 64 + bit;
 			owner = f->hca->qp[slot].client;
@@ -67,15 +67,25 @@ static void xfer_end(struct fabric *f, struct xfer *x)
 		ring_waiting(f);
 }
 
-/* Whether nobody will come back for it: its QP has gone or has failed. */
+/*
+ * Whether nobody will come back for it: its QP has gone, has failed, or drains and does not begin
+ * what this was for.
+ */
 static bool xfer_stale(const struct fabric *f, const struct xfer *x)
 {
 	const struct hca_qp *qp = &f->hca->qp[x->slot];
 
-	return !qp->client || qp->qpn != x->qpn || (qp->state != QPS_RTS && qp->state != QPS_SQD);
+	if (!qp->client || qp->qpn != x->qpn)
+		return true;
+	if (qp->state == QPS_SQD)
+		return (s32)(qp->req.sent - qp->req.next) <= 0;
+	return qp->state != QPS_RTS;
 }
 
-/* The transfer @key, or a new one. NULL when there are too many. */
+/*
+ * The transfer @key, or a new one. NULL when there are too many. A QP makes one at a time: another
+ * that it had begun was given up (the program changed the request), and must not keep its helpers.
+ */
 static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 {
 	struct xfer *x, *place = NULL;
@@ -85,6 +95,8 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 		    x->qpn == want->qpn && x->len == want->len && x->doff == want->doff &&
 		    x->soff == want->soff)
 			return x;
+		if (x->used && x->slot == want->slot)
+			xfer_end(f, x);
 		if (!place && (!x->used || xfer_stale(f, x)))
 			place = x;
 	}
@@ -152,10 +164,10 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 /* The bounce buffer of @cl as memory. */
 static struct hca_mem bounce_of(const struct client *cl)
 {
-	return (struct hca_mem){.client = cl->id,
-				.kind = MEM_SEG,
-				.n = 1,
-				.iov = {{offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE}}};
+	return (struct hca_mem){ .client = cl->id,
+				 .kind = MEM_SEG,
+				 .n = 1,
+				 .iov = { { offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE } } };
 }
 
 /* Has the helper finished? Return: its result, or -EAGAIN. */
@@ -243,12 +255,12 @@ static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
 static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
 {
 	u32 slot = f->hca->cur_qp ? f->hca->cur_qp - 1 : 0;
-	struct xfer want = {.slot = slot,
-			    .qpn = f->hca->qp[slot].qpn,
-			    .key = key,
-			    .doff = doff,
-			    .soff = soff,
-			    .len = len};
+	struct xfer want = { .slot = slot,
+			     .qpn = f->hca->qp[slot].qpn,
+			     .key = key,
+			     .doff = doff,
+			     .soff = soff,
+			     .len = len };
 
 	return xfer_get(f, &want);
 }
@@ -275,7 +287,7 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		  u64 *orig, u64 key)
 {
-	struct hca_mem word = {.client = client, .kind = MEM_VM, .n = 1, .iov = {{addr, 8}}};
+	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
 	struct xfer *x = xfer_here(f, addr, 0, 8, key);
 	u64 value;
 	int ret = -EAGAIN;

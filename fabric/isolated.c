@@ -56,7 +56,7 @@ void isolated_commands(struct fabric *f)
 		if (cl->dead || !load_relaxed(&cl->seg->cmd_bits))
 			continue;
 		bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
-		for_each_bit64 (i, bits)
+		for_each_bit64(i, bits)
 			run_command(f, cl, &cl->seg->cmd[i]);
 	}
 	f->active_at = clock_ns();

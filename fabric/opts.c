@@ -23,20 +23,20 @@ static const struct opt_def {
 	bool in_file;
 	const char *help;
 } opt_defs[OPT_COUNT] = {
-	[OPT_FABRIC] = {"fabric", "NAME", "RDMAEMU_FABRIC", true,
-			"the fabric's name (default: default)"},
-	[OPT_DIR] = {"dir", "DIR", "RDMAEMU_DIR", false,
-		     "directory of sockets and state, private to its user"},
-	[OPT_CONFIG] = {"config", "FILE", "RDMAEMU_CONFIG", false,
-			"file of settings (default: DIR/config)"},
-	[OPT_ISOLATED] = {"isolated", NULL, "RDMAEMU_ISOLATED", true,
-			  "programs may not reach each other's state; slower"},
-	[OPT_LINGER] = {"linger", "MS", "RDMAEMU_LINGER", true,
-			"milliseconds a fabric stays after its last program"},
-	[OPT_SEED] = {"seed", "N", "RDMAEMU_SEED", true,
-		      "seed of all random decisions (default: 1)"},
-	[OPT_JSON] = {"json", NULL, NULL, false, "print JSON"},
-	[OPT_HELP] = {"help", NULL, NULL, false, "print this help"},
+	[OPT_FABRIC] = { "fabric", "NAME", "RDMAEMU_FABRIC", true,
+			 "the fabric's name (default: default)" },
+	[OPT_DIR] = { "dir", "DIR", "RDMAEMU_DIR", false,
+		      "directory of sockets and state, private to its user" },
+	[OPT_CONFIG] = { "config", "FILE", "RDMAEMU_CONFIG", false,
+			 "file of settings (default: DIR/config)" },
+	[OPT_ISOLATED] = { "isolated", NULL, "RDMAEMU_ISOLATED", true,
+			   "programs may not reach each other's state; slower" },
+	[OPT_LINGER] = { "linger", "MS", "RDMAEMU_LINGER", true,
+			 "milliseconds a fabric stays after its last program" },
+	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true,
+		       "seed of all random decisions (default: 1)" },
+	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
+	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
 int trouble(const char *fmt, ...)
@@ -88,8 +88,8 @@ static bool parse_u64(const char *s, u64 max, u64 *out)
 
 static bool parse_bool(const char *s, bool *out)
 {
-	static const char *const yes[] = {"1", "yes", "true", "on"};
-	static const char *const no[] = {"", "0", "no", "false", "off"};
+	static const char *const yes[] = { "1", "yes", "true", "on" };
+	static const char *const no[] = { "", "0", "no", "false", "off" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(yes); i++)

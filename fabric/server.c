@@ -33,7 +33,7 @@ u64 clock_ns(void)
 int watch_add(struct fabric *f, struct watch *w, int fd,
 	      void (*fn)(struct fabric *f, struct watch *w, u32 events))
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = w};
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = w };
 
 	w->fd = fd;
 	w->fn = fn;
@@ -111,7 +111,7 @@ static int watch_signals(struct fabric *f)
 
 int server_listen(struct fabric *f)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int fd, ret;
 
 	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", f->paths.sock) >=
@@ -141,7 +141,7 @@ int server_listen(struct fabric *f)
 /* Sets the timer to @at. Return: the timeout for epoll_wait(). */
 static int arm(struct fabric *f, u64 at)
 {
-	struct itimerspec it = {0};
+	struct itimerspec it = { 0 };
 
 	if (at <= clock_ns())
 		return 0;

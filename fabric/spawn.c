@@ -29,7 +29,7 @@ static void __attribute__((noreturn)) fail(int ready, const char *what)
 
 static void reset_signals(void)
 {
-	struct sigaction sa = {.sa_handler = SIG_DFL};
+	struct sigaction sa = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int sig;
 
@@ -42,8 +42,8 @@ static void reset_signals(void)
 /* Limits and placement that were meant for the program. Best effort: none is needed to run. */
 static void reset_limits(void)
 {
-	static const int limits[] = {RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE,
-				     RLIMIT_DATA};
+	static const int limits[] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE,
+				      RLIMIT_DATA };
 	struct rlimit r;
 	cpu_set_t all;
 	size_t i;
@@ -123,9 +123,9 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p, bool
 static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = {"LD_PRELOAD",       "RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
-					   "RDMAEMU_FABRIC",   "RDMAEMU_DIR",	 "RDMAEMU_CONFIG",
-					   "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED"};
+	static const char *const vars[] = { "LD_PRELOAD",	"RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
+					    "RDMAEMU_FABRIC",	"RDMAEMU_DIR",	  "RDMAEMU_CONFIG",
+					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED" };
 	size_t i;
 
 	set_descriptors(p->log, ready, lock);

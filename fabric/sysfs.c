@@ -323,8 +323,8 @@ static void put_counters(struct tree *t, const char *port)
 static void put_port(struct tree *t, const struct sysfs_dev *dev, const char *port)
 {
 	/* enum ibv_port_state */
-	static const char *const states[] = {"NOP",   "DOWN",	"INIT",
-					     "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+	static const char *const states[] = { "NOP",   "DOWN",	 "INIT",
+					      "ARMED", "ACTIVE", "ACTIVE_DEFER" };
 	u32 state = dev->port_state < ARRAY_SIZE(states) ? dev->port_state : 0;
 	u32 rate = dev->rate_gbps ? dev->rate_gbps : 100;
 	const char *speed = rate == 100 ? " (4X EDR)" : "";
@@ -399,7 +399,7 @@ static bool dev_is_sane(const struct sysfs_dev *dev)
 
 int sysfs_build(const char *root, const struct sysfs_dev *devs, int n)
 {
-	struct tree t = {.root = -1, .dir = -1};
+	struct tree t = { .root = -1, .dir = -1 };
 	struct sysfs_names names;
 	int i;
 

@@ -14,7 +14,7 @@
 
 #define TAIL_MAX    8u /* the tail lies in one naturally aligned word */
 #define CACHE_LINE  64u
-#define PAGE	    4096u	/* the smallest page there is: good enough to step by */
+#define PAGE	    4096u /* the smallest page there is: good enough to step by */
 #define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
 
 typedef u64 __attribute__((may_alias)) any64;
@@ -181,7 +181,7 @@ static bool span_readable(const struct span *s)
 
 		for (;; at = min_u64((at | (PAGE - 1)) + 1, last)) {
 			u8 byte;
-			struct iovec local = {&byte, 1}, remote = {(void *)at, 1};
+			struct iovec local = { &byte, 1 }, remote = { (void *)at, 1 };
 
 			if (vm_read(pid, &local, 1, &remote, 1) != 1)
 				return false;
@@ -332,8 +332,8 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 {
 	s32 pid = vm->pid(vm->ctx, client);
 	u64 old, new;
-	struct iovec remote = {(void *)(uintptr_t)addr, sizeof(u64)};
-	struct iovec from = {&old, sizeof(old)}, to = {&new, sizeof(new)};
+	struct iovec remote = { (void *)(uintptr_t)addr, sizeof(u64) };
+	struct iovec from = { &old, sizeof(old) }, to = { &new, sizeof(new) };
 
 	if (pid == VM_OWN) {
 		*orig = atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap);
@@ -356,8 +356,8 @@ fail:
 int vm_probe(s32 pid, u64 cookie_addr, u64 cookie)
 {
 	u64 word = 0;
-	struct iovec local = {&word, sizeof(word)};
-	struct iovec remote = {(void *)(uintptr_t)cookie_addr, sizeof(word)};
+	struct iovec local = { &word, sizeof(word) };
+	struct iovec remote = { (void *)(uintptr_t)cookie_addr, sizeof(word) };
 	ssize_t got = vm_read(pid, &local, 1, &remote, 1);
 
 	if (got == sizeof(word))

@@ -31,9 +31,9 @@
 #include "emulator/engine.h"
 
 /** Answers of vm_ctx.pid() other than a pid. */
-#define VM_OWN	  0 /* it is this process: plain pointers */
-#define VM_NOWAY  (-1) /* alive, but this process may not touch its memory */
-#define VM_GONE	  (-2) /* its process has exited */
+#define VM_OWN	 0 /* it is this process: plain pointers */
+#define VM_NOWAY (-1) /* alive, but this process may not touch its memory */
+#define VM_GONE	 (-2) /* its process has exited */
 
 /**
  * struct vm_ctx - how this process sees clients.

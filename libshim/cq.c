@@ -39,7 +39,7 @@ static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring,
 			 bool want_ts)
 {
 	struct shim_channel *ch = (struct shim_channel *)cq->cq.channel;
-	struct hca_cmd cmd = {.op = CMD_CREATE_CQ};
+	struct hca_cmd cmd = { .op = CMD_CREATE_CQ };
 	int ret;
 
 	cmd.cq.ring = ring;
@@ -123,7 +123,7 @@ SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, voi
 /* Both locks held: neither poller nor poster sees the ring change. */
 static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
-	struct hca_cmd cmd = {.op = CMD_RESIZE_CQ, .handle = cq->cq.handle};
+	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
 	int ret;
 
 	store_release(&cq->ctl->cons, cq->cons);

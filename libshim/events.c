@@ -121,7 +121,7 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 
 void shim_raise_fatal(void)
 {
-	struct chan_event ev = {.type = EV_DEVICE_FATAL, .kind = ELEM_DEVICE};
+	struct chan_event ev = { .type = EV_DEVICE_FATAL, .kind = ELEM_DEVICE };
 	struct shim_context *ctx;
 
 	pthread_mutex_lock(&objs_lock);

@@ -46,8 +46,8 @@ static int move(bool write_it, u64 addr, u64 len, u64 off)
 	ssize_t got;
 
 	while (len) {
-		got = write_it ? sys_pread(seg_fd, p, len, (off_t)off) :
-				 sys_pwrite(seg_fd, p, len, (off_t)off);
+		got = write_it ? sys_pread(seg_fd, p, len, (off_t)off)
+			       : sys_pwrite(seg_fd, p, len, (off_t)off);
 		if (got <= 0)
 			return got ? (int)got : -EIO;
 		p = (char *)p + got;

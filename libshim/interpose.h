@@ -40,7 +40,7 @@ static inline void *next_symbol(void **slot, const char *name)
 
 enum real_lib {
 	REAL_VERBS, /* libibverbs.so.1 */
-	REAL_CM,    /* librdmacm.so.1 */
+	REAL_CM, /* librdmacm.so.1 */
 };
 
 /**

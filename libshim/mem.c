@@ -57,7 +57,8 @@ static void shadow_write(struct mr_shadow *s, const struct mr_shadow *v)
 int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
 {
 	struct mr_shadow v = {
-		.key = key, .pd = pd, .access = access, .addr = addr, .iova = iova, .len = len};
+		.key = key, .pd = pd, .access = access, .addr = addr, .iova = iova, .len = len
+	};
 	u32 index = key >> 8;
 	struct mr_shadow *chunk;
 	int ret = 0;

@@ -66,7 +66,7 @@ static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cm
 static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
 {
 	struct shim_context *ctx = pd ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = {.op = CMD_REG_MR};
+	struct hca_cmd cmd = { .op = CMD_REG_MR };
 	struct shim_mr *mr;
 	int ret;
 
@@ -166,7 +166,7 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
-	struct hca_cmd cmd = {.op = CMD_REREG_MR};
+	struct hca_cmd cmd = { .op = CMD_REREG_MR };
 	int ret = -EINVAL;
 
 	if (ctx)

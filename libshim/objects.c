@@ -73,7 +73,7 @@ int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 
 int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
 {
-	struct hca_cmd cmd = {.op = op, .handle = handle};
+	struct hca_cmd cmd = { .op = op, .handle = handle };
 	int ret;
 
 	if (ctx->dead)
@@ -125,7 +125,7 @@ void objs_each_cq(void (*fn)(struct shim_cq *cq))
 	pthread_mutex_lock(&objs_lock);
 	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
 		bits = objs->cq_used[word];
-		for_each_bit64 (bit, bits) {
+		for_each_bit64(bit, bits) {
 			cq = objs->cq[word * 64 + bit];
 			if (!cq)
 				continue;

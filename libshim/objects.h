@@ -37,7 +37,7 @@
 #define SHIM_PORT 1 /* each device has one port */
 
 enum shim_magic {
-	MAGIC_DEVICE = 0x76656453,  /* "Sdev" */
+	MAGIC_DEVICE = 0x76656453, /* "Sdev" */
 	MAGIC_CONTEXT = 0x78746353, /* "Sctx" */
 	MAGIC_PD = 0x20647053,
 	MAGIC_MR = 0x20726d53,
@@ -202,7 +202,7 @@ struct shim_qp {
 	bool extended; /* created for the ibv_wr_* calls */
 	struct ibv_qp_cap cap;
 	u32 async_events; /* delivered */
-	u32 pins;	  /* as in struct shim_cq */
+	u32 pins; /* as in struct shim_cq */
 
 	/* ibv_wr_*: between wr_start and wr_complete, under sq.lock */
 	struct sq_wqe *cur;

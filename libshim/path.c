@@ -30,9 +30,9 @@
 
 /* Components of the prefixes; one that ends in '*' matches by its beginning. */
 static const char *const prefix[][3] = {
-	{"sys", "class", "infiniband*"},
-	{"sys", "devices", "pci0fab:*"},
-	{"dev", "infiniband*", NULL},
+	{ "sys", "class", "infiniband*" },
+	{ "sys", "devices", "pci0fab:*" },
+	{ "dev", "infiniband*", NULL },
 };
 
 const char *path_root(size_t *len)

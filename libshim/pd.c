@@ -10,7 +10,7 @@
 SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 {
 	struct shim_context *ctx = context_of(ibctx);
-	struct hca_cmd cmd = {.op = CMD_ALLOC_PD};
+	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
 	struct shim_pd *pd;
 	int ret;
 

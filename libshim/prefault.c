@@ -83,7 +83,7 @@ static int maps_cover(struct maps *m, u64 addr, u64 end, bool write)
 
 static int check_maps(u64 addr, u64 end, bool write)
 {
-	struct maps m = {.pos = 0};
+	struct maps m = { .pos = 0 };
 	int ret;
 
 	m.fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);

@@ -88,7 +88,7 @@ static int qp_alloc_queues(struct shim_qp *qp)
 
 static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp)
 {
-	struct hca_cmd cmd = {.op = CMD_CREATE_QP};
+	struct hca_cmd cmd = { .op = CMD_CREATE_QP };
 	struct cmd_qp *c = &cmd.qp;
 	int ret;
 

@@ -125,7 +125,7 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 {
 	struct shim_context *ctx = qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
-	struct hca_cmd cmd = {.op = CMD_MODIFY_QP};
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
 	int ret;
 
 	if (!ctx)
@@ -150,7 +150,7 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 {
 	struct shim_context *ctx = qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
-	struct hca_cmd cmd = {.op = CMD_QUERY_QP};
+	struct hca_cmd cmd = { .op = CMD_QUERY_QP };
 	int ret;
 
 	(void)attr_mask; /* a hint: the least that is wanted */

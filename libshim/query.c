@@ -20,7 +20,7 @@
 #define HW_VERSION	 1
 #define PAGE_SIZE_CAP	 0xfffff000u
 #define CORE_CLOCK_KHZ	 1000000 /* completion timestamps count nanoseconds */
-#define COMPAT_PORT_ATTR 48	 /* bytes of struct ibv_port_attr that ibv_query_port() may write */
+#define COMPAT_PORT_ATTR 48 /* bytes of struct ibv_port_attr that ibv_query_port() may write */
 
 #define WIDTH_4X      2
 #define SPEED_EDR     32 /* 25 Gb/s a lane */

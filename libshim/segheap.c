@@ -264,7 +264,8 @@ void seg_free(u64 off, u64 size)
 	if (b) {
 		prev = b->prev && !b->prev->used ? b->prev : NULL;
 		next = b->next && !b->next->used ? b->next : NULL;
-		wipe(b, prev ? prev->off : b->off, next ? next->off + next->size : b->off + b->size);
+		wipe(b, prev ? prev->off : b->off,
+		     next ? next->off + next->size : b->off + b->size);
 		if (next) {
 			free_remove(next);
 			merge(b, next);

@@ -178,7 +178,7 @@ static void wrx_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct 
 
 static void wrx_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	struct ibv_sge sge = {.addr = addr, .length = length, .lkey = lkey};
+	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
 
 	wrx_set_sge_list(ex, 1, &sge);
 }
@@ -214,7 +214,7 @@ static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 
 static void wrx_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
-	struct ibv_data_buf buf = {.addr = addr, .length = length};
+	struct ibv_data_buf buf = { .addr = addr, .length = length };
 
 	wrx_set_inline_data_list(ex, 1, &buf);
 }

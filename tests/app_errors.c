@@ -83,12 +83,14 @@ struct row {
 #define CSWAP	  IBV_WR_ATOMIC_CMP_AND_SWP
 
 /* clang-format off: a table */
-#define REM_ACCESS .wc = IBV_WC_REM_ACCESS_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, \
-	.ev = IBV_EVENT_QP_ACCESS_ERR, .sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
-#define REM_INV .wc = IBV_WC_REM_INV_REQ_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, \
-	.ev = IBV_EVENT_QP_REQ_ERR, .sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
-#define LOC_PROT .wc = IBV_WC_LOC_PROT_ERR, .rwc = NONE, \
-	.ev = NONE, .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS
+#define REM_ACCESS                                                                                 \
+	.wc = IBV_WC_REM_ACCESS_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, .ev = IBV_EVENT_QP_ACCESS_ERR,    \
+	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
+#define REM_INV                                                                                    \
+	.wc = IBV_WC_REM_INV_REQ_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, .ev = IBV_EVENT_QP_REQ_ERR,      \
+	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
+#define LOC_PROT                                                                                   \
+	.wc = IBV_WC_LOC_PROT_ERR, .rwc = NONE, .ev = NONE, .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS
 #define GOOD .wc = IBV_WC_SUCCESS, .rwc = NONE, .ev = NONE, .sa = IBV_QPS_RTS, .sb = IBV_QPS_RTS
 
 static const struct row rows[] = {
@@ -105,8 +107,8 @@ static const struct row rows[] = {
 	{ "WRITE of nothing, unknown rkey", WRITE, 0, .region = R_BOGUS, GOOD },
 	{ "WRITE_WITH_IMM, unknown rkey", WRITE_IMM, 8, .region = R_BOGUS, REM_ACCESS },
 	{ "WRITE_WITH_IMM of nothing, unknown rkey", WRITE_IMM, 0, .region = R_BOGUS,
-	  .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS, .ev = NONE,
-	  .sa = IBV_QPS_RTS, .sb = IBV_QPS_RTS },
+	  .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS, .ev = NONE, .sa = IBV_QPS_RTS,
+	  .sb = IBV_QPS_RTS },
 	{ "READ, unknown rkey", READ, 8, .region = R_BOGUS, REM_ACCESS },
 	{ "READ past the end", READ, 8, PAGE - 7, R_PAGE, ALL, REM_ACCESS },
 	{ "READ of two MTUs past the end", READ, 2048, PAGE - 2047, R_PAGE, ALL, REM_ACCESS },
@@ -116,8 +118,10 @@ static const struct row rows[] = {
 	{ "READ of nothing, unknown rkey", READ, 0, .region = R_BOGUS, GOOD },
 	{ "FETCH_AND_ADD, unknown rkey", FADD, 8, .region = R_BOGUS, REM_ACCESS },
 	{ "FETCH_AND_ADD past the end", FADD, 8, PAGE, R_PAGE, ALL, REM_ACCESS },
-	{ "FETCH_AND_ADD, region without REMOTE_ATOMIC", FADD, 8, 0, R_PAGE, LW | RW | RR, REM_ACCESS },
-	{ "CMP_AND_SWP, region without REMOTE_ATOMIC", CSWAP, 8, 0, R_PAGE, LW | RW | RR, REM_ACCESS },
+	{ "FETCH_AND_ADD, region without REMOTE_ATOMIC", FADD, 8, 0, R_PAGE, LW | RW | RR,
+	  REM_ACCESS },
+	{ "CMP_AND_SWP, region without REMOTE_ATOMIC", CSWAP, 8, 0, R_PAGE, LW | RW | RR,
+	  REM_ACCESS },
 	{ "FETCH_AND_ADD, not aligned", FADD, 8, 4, REM_INV },
 	{ "CMP_AND_SWP, not aligned", CSWAP, 8, 1, REM_INV },
 	{ "WRITE, QP without REMOTE_WRITE", WRITE, 8, .qp_access = RW, REM_INV },
@@ -133,8 +137,8 @@ static const struct row rows[] = {
 	{ "READ into a region without LOCAL_WRITE", READ, 8, .local = L_READ_ONLY, LOC_PROT },
 	{ "FETCH_AND_ADD, unknown lkey", FADD, 8, .local = L_BAD_LKEY, LOC_PROT },
 	{ "SEND from a region without LOCAL_WRITE", SEND, 8, .local = L_READ_ONLY,
-	  .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS, .ev = NONE,
-	  .sa = IBV_QPS_RTS, .sb = IBV_QPS_RTS },
+	  .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS, .ev = NONE, .sa = IBV_QPS_RTS,
+	  .sb = IBV_QPS_RTS },
 	{ "SEND a byte longer than the receive", SEND, 65, .wc = IBV_WC_REM_INV_REQ_ERR,
 	  .rwc = IBV_WC_LOC_LEN_ERR, .ev = ANY, .sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR },
 	{ "SEND an MTU longer than the receive", SEND, 1024, .wc = IBV_WC_REM_INV_REQ_ERR,
@@ -144,17 +148,16 @@ static const struct row rows[] = {
 	{ "SEND as long as the receive", SEND, 64, .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS,
 	  .ev = NONE, .sa = IBV_QPS_RTS, .sb = IBV_QPS_RTS },
 	{ "SEND, receive with an unknown lkey", SEND, 40, .recv = Q_BAD_LKEY,
-	  .wc = IBV_WC_REM_OP_ERR, .rwc = IBV_WC_LOC_PROT_ERR, .ev = ANY,
-	  .sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR },
+	  .wc = IBV_WC_REM_OP_ERR, .rwc = IBV_WC_LOC_PROT_ERR, .ev = ANY, .sa = IBV_QPS_ERR,
+	  .sb = IBV_QPS_ERR },
 	{ "SEND, receive into a region without LOCAL_WRITE", SEND, 40, .recv = Q_READ_ONLY,
-	  .wc = IBV_WC_REM_OP_ERR, .rwc = IBV_WC_LOC_PROT_ERR, .ev = ANY,
-	  .sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR },
-	{ "SEND, no receive, rnr_retry 0", SEND, 8, .recv = Q_NONE,
-	  .wc = IBV_WC_RNR_RETRY_EXC_ERR, .rwc = NONE, .ev = NONE,
-	  .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS },
+	  .wc = IBV_WC_REM_OP_ERR, .rwc = IBV_WC_LOC_PROT_ERR, .ev = ANY, .sa = IBV_QPS_ERR,
+	  .sb = IBV_QPS_ERR },
+	{ "SEND, no receive, rnr_retry 0", SEND, 8, .recv = Q_NONE, .wc = IBV_WC_RNR_RETRY_EXC_ERR,
+	  .rwc = NONE, .ev = NONE, .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS },
 	{ "WRITE_WITH_IMM, no receive, rnr_retry 0", WRITE_IMM, 8, .recv = Q_NONE,
-	  .wc = IBV_WC_RNR_RETRY_EXC_ERR, .rwc = NONE, .ev = NONE,
-	  .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS },
+	  .wc = IBV_WC_RNR_RETRY_EXC_ERR, .rwc = NONE, .ev = NONE, .sa = IBV_QPS_ERR,
+	  .sb = IBV_QPS_RTS },
 	{ "WRITE, no receive", WRITE, 8, .recv = Q_NONE, GOOD },
 };
 /* clang-format on */

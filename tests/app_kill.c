@@ -76,14 +76,17 @@ static void kill_once(int round, enum ibv_wr_opcode op)
 		note("%s after %.1f ms", ibv_wc_status_str(last), took);
 	ok(last == IBV_WC_RETRY_EXC_ERR && took < most,
 	   "peer killed while %s of %u bytes go on: RETRY_EXC_ERR",
-	   op == IBV_WR_SEND ? "SENDs" : op == IBV_WR_RDMA_READ ? "READs" : "WRITEs",
+	   op == IBV_WR_SEND	    ? "SENDs"
+	   : op == IBV_WR_RDMA_READ ? "READs"
+				    : "WRITEs",
 	   wr.sge[0].length);
 	ok(end_state(a) == IBV_QPS_ERR, "and the QP is in ERR");
 }
 
 static void test_peer(void)
 {
-	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND };
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+						  IBV_WR_SEND };
 	struct end *victims[6];
 
 	for (int i = 0; i < 6; i++)

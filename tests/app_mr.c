@@ -175,8 +175,8 @@ static void test_dereg_race(void)
 	memset(a->buf, 0xff, 65536);
 	pthread_create(&thread, NULL, write_all_the_time, &r);
 	for (int i = 0; i < 300; i++) {
-		uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
+		uint8_t *p =
+			mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		struct ibv_mr *mr = ibv_reg_mr(b->side->pd, p, len, ALL);
 
 		if (!mr)

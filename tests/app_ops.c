@@ -34,7 +34,7 @@ static bool nothing(struct end *e, int which)
 	return !end_poll(e, which, 20, &wc);
 }
 
-static const uint32_t sizes[] = { 0,	1,    8,    64,	  72,	73,   127,     128,	1023,	 1024,
+static const uint32_t sizes[] = { 0,	1,    8,    64,	  72,	73,   127,   128,     1023,    1024,
 				  1025, 2048, 4095, 4096, 4097, 9000, 65536, 1000000, 4u << 20 };
 
 static void test_send(void)
@@ -67,7 +67,8 @@ static void test_send_kinds(void)
 	bool good;
 
 	for (int i = 0; i < 3; i++)
-		recv[i] = wr_make(IBV_WR_SEND, 20 + (uint64_t)i, b, b->buf + i * 1000, 1000, NULL, NULL);
+		recv[i] = wr_make(IBV_WR_SEND, 20 + (uint64_t)i, b, b->buf + i * 1000, 1000, NULL,
+				  NULL);
 	ok(!end_recvs(b, recv, 3, NULL), "three receives in one post");
 
 	fill(a->buf, 500, 3);
@@ -112,8 +113,7 @@ static void test_write(void)
 
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uint32_t n = sizes[i];
-		struct rc_wr wr =
-			wr_make(IBV_WR_RDMA_WRITE, 5, a, a->buf + 3, n, b, b->buf + 77);
+		struct rc_wr wr = wr_make(IBV_WR_RDMA_WRITE, 5, a, a->buf + 3, n, b, b->buf + 77);
 		bool good;
 
 		fill(a->buf + 3, n, 100 + i);
@@ -295,8 +295,8 @@ static void test_signals(void)
 	o.sig_all = true;
 	pair_up(a, b, &o, &o);
 	ok(!end_sends(a, wr, 4, NULL) && done(a, 0, 30, IBV_WC_RDMA_WRITE, &wc) &&
-		   done(a, 0, 31, IBV_WC_RDMA_WRITE, &wc) && done(a, 0, 32, IBV_WC_RDMA_WRITE, &wc) &&
-		   done(a, 0, 33, IBV_WC_RDMA_WRITE, &wc),
+		   done(a, 0, 31, IBV_WC_RDMA_WRITE, &wc) &&
+		   done(a, 0, 32, IBV_WC_RDMA_WRITE, &wc) && done(a, 0, 33, IBV_WC_RDMA_WRITE, &wc),
 	   "sq_sig_all: all four, in order");
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 
@@ -364,8 +364,10 @@ static void test_many(void)
 		good = good && !end_recv(a, &ra) && !end_recv(b, &rb);
 	}
 	for (int i = 0; i < 32; i++) {
-		struct rc_wr sa = wr_make(IBV_WR_SEND, (uint64_t)i, a, a->buf + 4096, 90, NULL, NULL);
-		struct rc_wr sb = wr_make(IBV_WR_SEND, (uint64_t)i, b, b->buf + 4096, 80, NULL, NULL);
+		struct rc_wr sa =
+			wr_make(IBV_WR_SEND, (uint64_t)i, a, a->buf + 4096, 90, NULL, NULL);
+		struct rc_wr sb =
+			wr_make(IBV_WR_SEND, (uint64_t)i, b, b->buf + 4096, 80, NULL, NULL);
 
 		good = good && !end_send(a, &sa) && !end_send(b, &sb);
 	}

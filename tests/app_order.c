@@ -141,8 +141,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 3; i++) {
 		bool good = run(ops[i].op, count / ops[i].share, seed);
 
-		ok(good && !stale, "%s: %ld messages, none with older bytes before its last one (%s)",
-		   ops[i].name, count / ops[i].share, where);
+		ok(good && !stale,
+		   "%s: %ld messages, none with older bytes before its last one (%s)", ops[i].name,
+		   count / ops[i].share, where);
 		if (!good || stale)
 			note("seed %#lx: %ld with older bytes", (unsigned long)seed, (long)stale);
 	}

@@ -35,8 +35,8 @@ static bool expect(struct end *e, int which, uint64_t id, enum ibv_wc_status sta
 	}
 	if (wc.wr_id == id && wc.status == status)
 		return true;
-	note("wr_id %lu: %s, wanted %lu: %s", (unsigned long)wc.wr_id,
-	     ibv_wc_status_str(wc.status), (unsigned long)id, ibv_wc_status_str(status));
+	note("wr_id %lu: %s, wanted %lu: %s", (unsigned long)wc.wr_id, ibv_wc_status_str(wc.status),
+	     (unsigned long)id, ibv_wc_status_str(status));
 	return false;
 }
 
@@ -92,7 +92,8 @@ static void test_retry(void)
 			good = !end_send(a, &wr) && expect(a, 0, 1, IBV_WC_RETRY_EXC_ERR);
 			took = (double)(now_ns() - start) / 1e6;
 			if (took < least * 0.95 || took > least * 4 + 1000)
-				note("after %.1f ms, (retry_cnt + 1) timeouts are %.1f", took, least);
+				note("after %.1f ms, (retry_cnt + 1) timeouts are %.1f", took,
+				     least);
 			good = good && took >= least * 0.95 && took <= least * 4 + 1000;
 			ok(good && end_state(a) == IBV_QPS_ERR,
 			   "RETRY_EXC_ERR, timeout %u retry_cnt %u, peer %s", o.timeout,
@@ -133,7 +134,7 @@ static void test_rnr(void)
 	static const struct {
 		uint8_t retry, timer;
 		double least;
-	} cases[] = { { 0, 12, 0 },	{ 1, 12, 0.64 },      { 3, 1, 0.03 },
+	} cases[] = { { 0, 12, 0 },	   { 1, 12, 0.64 },	 { 3, 1, 0.03 },
 		      { 3, 18, 3 * 5.12 }, { 3, 22, 3 * 20.48 }, { 6, 14, 6 * 1.28 } };
 	struct rc_opts oa = rc_defaults, ob = rc_defaults;
 	struct rc_wr wr, recv = recv64(b, 5), three[3];
@@ -231,14 +232,16 @@ static void test_sqd(void)
 	ok(!end_modify(a, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
 		   end_event(a, WAIT, &own) == IBV_EVENT_SQ_DRAINED && own,
 	   "SQD: SQ_DRAINED");
-	ok(!end_recv(b, &recv) && !end_send(a, &wr) && silent(a, 0, 50), "a SEND posted in SQD waits");
+	ok(!end_recv(b, &recv) && !end_send(a, &wr) && silent(a, 0, 50),
+	   "a SEND posted in SQD waits");
 	ok(!end_to_state(a, IBV_QPS_RTS) && expect(a, 0, 1, IBV_WC_SUCCESS) &&
 		   expect(b, 1, 2, IBV_WC_SUCCESS),
 	   "and goes in RTS, without another post");
 
 	/* What was begun is finished first. */
 	pair_up(a, b, &o, &o);
-	ok(!end_send(a, &wr) && silent(a, 0, 50) && !end_modify(a, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
+	ok(!end_send(a, &wr) && silent(a, 0, 50) &&
+		   !end_modify(a, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
 		   end_event(a, 20, NULL) < 0,
 	   "SQD with work outstanding: not drained yet");
 	ok(!end_recv(b, &recv) && expect(a, 0, 1, IBV_WC_SUCCESS) &&

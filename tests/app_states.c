@@ -20,12 +20,18 @@ static const char *const names[N_STATES] = { "RESET", "INIT", "RTR", "RTS", "SQD
 /* allowed[from][to] */
 static const bool allowed[N_STATES][N_STATES] = {
 	[IBV_QPS_RESET] = { [IBV_QPS_RESET] = 1, [IBV_QPS_INIT] = 1 },
-	[IBV_QPS_INIT] = { [IBV_QPS_RESET] = 1, [IBV_QPS_INIT] = 1, [IBV_QPS_RTR] = 1,
+	[IBV_QPS_INIT] = { [IBV_QPS_RESET] = 1,
+			   [IBV_QPS_INIT] = 1,
+			   [IBV_QPS_RTR] = 1,
 			   [IBV_QPS_ERR] = 1 },
 	[IBV_QPS_RTR] = { [IBV_QPS_RESET] = 1, [IBV_QPS_RTS] = 1, [IBV_QPS_ERR] = 1 },
-	[IBV_QPS_RTS] = { [IBV_QPS_RESET] = 1, [IBV_QPS_RTS] = 1, [IBV_QPS_SQD] = 1,
+	[IBV_QPS_RTS] = { [IBV_QPS_RESET] = 1,
+			  [IBV_QPS_RTS] = 1,
+			  [IBV_QPS_SQD] = 1,
 			  [IBV_QPS_ERR] = 1 },
-	[IBV_QPS_SQD] = { [IBV_QPS_RESET] = 1, [IBV_QPS_RTS] = 1, [IBV_QPS_SQD] = 1,
+	[IBV_QPS_SQD] = { [IBV_QPS_RESET] = 1,
+			  [IBV_QPS_RTS] = 1,
+			  [IBV_QPS_SQD] = 1,
 			  [IBV_QPS_ERR] = 1 },
 	[IBV_QPS_ERR] = { [IBV_QPS_RESET] = 1, [IBV_QPS_ERR] = 1 },
 };
@@ -211,20 +217,35 @@ static const struct bad bads[] = {
 	{ "port 0", IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PORT, { .port_num = 0 } },
 	{ "port 2", IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PORT, { .port_num = 2 } },
 	{ "pkey_index 5", IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX, { .pkey_index = 5 } },
-	{ "unknown access flags", IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_ACCESS_FLAGS,
+	{ "unknown access flags",
+	  IBV_QPS_RESET,
+	  IBV_QPS_INIT,
+	  IBV_QP_ACCESS_FLAGS,
 	  { .qp_access_flags = 0xffffff } },
 	{ "path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_PATH_MTU, { .path_mtu = 0 } },
 	{ "path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_PATH_MTU, { .path_mtu = 6 } },
-	{ "min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_MIN_RNR_TIMER,
+	{ "min_rnr_timer 32",
+	  IBV_QPS_INIT,
+	  IBV_QPS_RTR,
+	  IBV_QP_MIN_RNR_TIMER,
 	  { .min_rnr_timer = 32 } },
-	{ "max_dest_rd_atomic 255", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_MAX_DEST_RD_ATOMIC,
+	{ "max_dest_rd_atomic 255",
+	  IBV_QPS_INIT,
+	  IBV_QPS_RTR,
+	  IBV_QP_MAX_DEST_RD_ATOMIC,
 	  { .max_dest_rd_atomic = 255 } },
 	{ "timeout 32", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_TIMEOUT, { .timeout = 32 } },
 	{ "retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_RETRY_CNT, { .retry_cnt = 8 } },
 	{ "rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_RNR_RETRY, { .rnr_retry = 8 } },
-	{ "max_rd_atomic 255", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_MAX_QP_RD_ATOMIC,
+	{ "max_rd_atomic 255",
+	  IBV_QPS_RTR,
+	  IBV_QPS_RTS,
+	  IBV_QP_MAX_QP_RD_ATOMIC,
 	  { .max_rd_atomic = 255 } },
-	{ "wrong cur_state", IBV_QPS_RTS, IBV_QPS_RTS, IBV_QP_CUR_STATE,
+	{ "wrong cur_state",
+	  IBV_QPS_RTS,
+	  IBV_QPS_RTS,
+	  IBV_QP_CUR_STATE,
 	  { .cur_qp_state = IBV_QPS_INIT } },
 };
 /* clang-format on */
@@ -239,19 +260,39 @@ static void test_values(void)
 
 		attr = good_attr(b->from, b->to);
 		switch (b->mask) {
-		case IBV_QP_PORT: attr.port_num = b->attr.port_num; break;
-		case IBV_QP_PKEY_INDEX: attr.pkey_index = b->attr.pkey_index; break;
-		case IBV_QP_ACCESS_FLAGS: attr.qp_access_flags = b->attr.qp_access_flags; break;
-		case IBV_QP_PATH_MTU: attr.path_mtu = b->attr.path_mtu; break;
-		case IBV_QP_MIN_RNR_TIMER: attr.min_rnr_timer = b->attr.min_rnr_timer; break;
+		case IBV_QP_PORT:
+			attr.port_num = b->attr.port_num;
+			break;
+		case IBV_QP_PKEY_INDEX:
+			attr.pkey_index = b->attr.pkey_index;
+			break;
+		case IBV_QP_ACCESS_FLAGS:
+			attr.qp_access_flags = b->attr.qp_access_flags;
+			break;
+		case IBV_QP_PATH_MTU:
+			attr.path_mtu = b->attr.path_mtu;
+			break;
+		case IBV_QP_MIN_RNR_TIMER:
+			attr.min_rnr_timer = b->attr.min_rnr_timer;
+			break;
 		case IBV_QP_MAX_DEST_RD_ATOMIC:
 			attr.max_dest_rd_atomic = b->attr.max_dest_rd_atomic;
 			break;
-		case IBV_QP_TIMEOUT: attr.timeout = b->attr.timeout; break;
-		case IBV_QP_RETRY_CNT: attr.retry_cnt = b->attr.retry_cnt; break;
-		case IBV_QP_RNR_RETRY: attr.rnr_retry = b->attr.rnr_retry; break;
-		case IBV_QP_MAX_QP_RD_ATOMIC: attr.max_rd_atomic = b->attr.max_rd_atomic; break;
-		case IBV_QP_CUR_STATE: attr.cur_qp_state = b->attr.cur_qp_state; break;
+		case IBV_QP_TIMEOUT:
+			attr.timeout = b->attr.timeout;
+			break;
+		case IBV_QP_RETRY_CNT:
+			attr.retry_cnt = b->attr.retry_cnt;
+			break;
+		case IBV_QP_RNR_RETRY:
+			attr.rnr_retry = b->attr.rnr_retry;
+			break;
+		case IBV_QP_MAX_QP_RD_ATOMIC:
+			attr.max_rd_atomic = b->attr.max_rd_atomic;
+			break;
+		case IBV_QP_CUR_STATE:
+			attr.cur_qp_state = b->attr.cur_qp_state;
+			break;
 		}
 		fresh(b->from);
 		ret = end_modify(e, &attr, IBV_QP_STATE | required(b->from, b->to) | b->mask);
@@ -296,9 +337,16 @@ static void test_query(void)
 		   rep.init.qp_type == IBV_QPT_RC && rep.init.qp_context == NULL,
 	   "query: capabilities, type and context");
 
-	o = (struct rc_opts){ .access = IBV_ACCESS_REMOTE_READ, .timeout = 17, .retry_cnt = 5,
-			      .rnr_retry = 3, .min_rnr = 21, .rd_atomic = 3, .dest_rd_atomic = 7,
-			      .mtu = IBV_MTU_512, .psn = 0xff123456, .until = IBV_QPS_RTS };
+	o = (struct rc_opts){ .access = IBV_ACCESS_REMOTE_READ,
+			      .timeout = 17,
+			      .retry_cnt = 5,
+			      .rnr_retry = 3,
+			      .min_rnr = 21,
+			      .rd_atomic = 3,
+			      .dest_rd_atomic = 7,
+			      .mtu = IBV_MTU_512,
+			      .psn = 0xff123456,
+			      .until = IBV_QPS_RTS };
 	o.send_wr = o.recv_wr = o.send_sge = o.recv_sge = 1;
 	o.scqe = o.rcqe = 4;
 	if (end_create(e, &o) || end_connect(e, e, &o))

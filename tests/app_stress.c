@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_N	 32
-#define SLOT	 (64u << 10)
-#define N_RECV	 4
+#define MAX_N  32
+#define SLOT   (64u << 10)
+#define N_RECV 4
 
 /* Per QP: space that the peer writes, what is read back, what is sent, receives, the counter. */
 #define OFF_TARGET 0u
@@ -114,8 +114,8 @@ static void setup(void)
 		links[i].qp = ibv_create_qp(pd, &init);
 		if (!links[i].qp)
 			fail("ibv_create_qp", errno);
-		sh->addr[me][i] = (struct rc_addr){ links[i].qp->qp_num, (uint32_t)(me * 100 + i),
-						    gid };
+		sh->addr[me][i] =
+			(struct rc_addr){ links[i].qp->qp_num, (uint32_t)(me * 100 + i), gid };
 	}
 	barrier(0);
 	for (int i = 0; i < n; i++) {
@@ -138,8 +138,11 @@ static void post(struct link *l, enum ibv_wr_opcode op, uint32_t off, uint32_t l
 	int peer = (int)(l - links);
 	uint64_t remote = sh->base[peer] + (uint64_t)me * PER_QP + roff;
 	struct ibv_sge sge = { (uintptr_t)l->mem + off, len, mr->lkey };
-	struct ibv_send_wr *bad, wr = { .wr_id = (uint64_t)peer, .sg_list = &sge, .num_sge = 1,
-					.opcode = op, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad, wr = { .wr_id = (uint64_t)peer,
+					.sg_list = &sge,
+					.num_sge = 1,
+					.opcode = op,
+					.send_flags = IBV_SEND_SIGNALED };
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = remote;
@@ -285,7 +288,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		if (wait(&status) > 0 && status)
 			bad++;
-	ok(!bad, "%d processes, %d QPs each, %ld operations on each, seed %#lx (%.1f s)", n, n, rounds,
-	   (unsigned long)first, (double)(now_ns() - start_ns) / 1e9);
+	ok(!bad, "%d processes, %d QPs each, %ld operations on each, seed %#lx (%.1f s)", n, n,
+	   rounds, (unsigned long)first, (double)(now_ns() - start_ns) / 1e9);
 	return bad != 0;
 }

@@ -129,8 +129,9 @@ static void post_send(struct worker *w)
 	enum ibv_wr_opcode op = ops[rnd(&w->seed) % (w->witness ? 1 : 5)];
 	uint32_t len = 1 + (uint32_t)(rnd(&w->seed) % (rnd(&w->seed) % 4 ? 500 : AREA - 64));
 	struct ibv_sge sge = { (uintptr_t)w->mem, len, w->mr->lkey };
-	struct ibv_send_wr *bad_wr, wr = { .sg_list = &sge, .num_sge = 1, .opcode = op,
-					   .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad_wr, wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = op, .send_flags = IBV_SEND_SIGNALED
+	};
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		sge.length = 8;
@@ -151,8 +152,9 @@ static void post_send(struct worker *w)
 /* Objects that come and go, so that the kill hits commands as well. */
 static void churn(struct worker *w)
 {
-	struct ibv_qp_init_attr init = { .send_cq = w->cq, .recv_cq = w->cq, .qp_type = IBV_QPT_RC,
-					 .cap = { 4, 4, 1, 1, 0 } };
+	struct ibv_qp_init_attr init = {
+		.send_cq = w->cq, .recv_cq = w->cq, .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 }
+	};
 	struct ibv_mr *mr = ibv_reg_mr(w->pd, w->mem, 4096, IBV_ACCESS_LOCAL_WRITE);
 	struct ibv_qp *qp = ibv_create_qp(w->pd, &init);
 
@@ -191,7 +193,8 @@ static int work(struct worker *w)
 		if (!(wc.opcode & IBV_WC_RECV)) {
 			w->sends--;
 		} else {
-			if (w->witness && !filled((void *)(uintptr_t)wc.wr_id, wc.byte_len, wc.byte_len))
+			if (w->witness &&
+			    !filled((void *)(uintptr_t)wc.wr_id, wc.byte_len, wc.byte_len))
 				bad("wrong data", (int)wc.byte_len);
 			w->recvs--;
 			post_recv(w);
@@ -204,7 +207,9 @@ static int work(struct worker *w)
 static void start(int p, int s, uint64_t seed)
 {
 	struct pair *pair = &sh->pair[p];
-	struct worker w = { .mine = &pair->side[s], .theirs = &pair->side[!s], .seed = seed | 1,
+	struct worker w = { .mine = &pair->side[s],
+			    .theirs = &pair->side[!s],
+			    .seed = seed | 1,
 			    .witness = p == 0 };
 	pid_t parent = getpid(), pid;
 

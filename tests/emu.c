@@ -199,8 +199,7 @@ void emu_destroy(struct emu *m, struct emu_qp *q)
 	must(m, q->client, &cmd, "destroy CQ");
 }
 
-struct sq_wqe *emu_post(struct emu *m, struct emu_qp *q, u32 opcode, u64 wr_id, void *addr,
-			u32 len)
+struct sq_wqe *emu_post(struct emu *m, struct emu_qp *q, u32 opcode, u64 wr_id, void *addr, u32 len)
 {
 	u8 *ring = (u8 *)m->c[q->client].seg + q->sq + sizeof(struct wq_ctl);
 	struct sq_wqe *w = (void *)(ring + (q->sq_prod++ % q->sq_depth) * q->sq_stride);

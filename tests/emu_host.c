@@ -218,18 +218,25 @@ static void add_client(struct emu *m, int i)
 
 	c->id = (u32)hca_add_client(m->hca);
 	c->gen = m->hca->client[c->id].gen;
+	m->hca->client[c->id].fabric_reach = 1;
 	c->seg = map(EMU_SEG);
 	c->mem = map(EMU_AREA);
 	seg_format(c->seg, c->id, c->gen);
 	c->heap = SEG_HEAP_OFF;
-	c->e = (struct engine){ .hca = m->hca, .host = &direct_host, .ctx = m, .self = c->id,
+	c->e = (struct engine){ .hca = m->hca,
+				.host = &direct_host,
+				.ctx = m,
+				.self = c->id,
 				.token = token_of(c->id, c->gen) };
 	if (c->id != (u32)i || emu_cmd(m, c->id, &cmd))
 		abort();
 	c->pd = cmd.handle;
 	cmd = (struct hca_cmd){ .op = CMD_REG_MR };
-	cmd.mr = (struct cmd_reg_mr){ .addr = (uintptr_t)c->mem, .iova = (uintptr_t)c->mem,
-				      .len = EMU_AREA, .pd = c->pd, .access = emu_conn_defaults.access };
+	cmd.mr = (struct cmd_reg_mr){ .addr = (uintptr_t)c->mem,
+				      .iova = (uintptr_t)c->mem,
+				      .len = EMU_AREA,
+				      .pd = c->pd,
+				      .access = emu_conn_defaults.access };
 	if (emu_cmd(m, c->id, &cmd))
 		abort();
 	c->key = cmd.mr.key;
@@ -254,8 +261,11 @@ struct emu *emu_new(u64 seed)
 	d->gid[0].type = 2;
 	d->gid[0].valid = 1;
 	m->hca->n_devs = 1;
-	m->fabric = (struct engine){ .hca = m->hca, .host = &direct_host, .ctx = m,
-				     .self = ENGINE_FABRIC, .token = TOKEN_FABRIC };
+	m->fabric = (struct engine){ .hca = m->hca,
+				     .host = &direct_host,
+				     .ctx = m,
+				     .self = ENGINE_FABRIC,
+				     .token = TOKEN_FABRIC };
 	for (int i = 0; i < EMU_CLIENTS; i++)
 		add_client(m, i);
 	return m;

@@ -119,8 +119,8 @@ struct end *end_local(void)
 static void transfer(int fd, void *buf, size_t len, bool out)
 {
 	for (size_t done = 0; done < len;) {
-		ssize_t n = out ? write(fd, (char *)buf + done, len - done) :
-				  read(fd, (char *)buf + done, len - done);
+		ssize_t n = out ? write(fd, (char *)buf + done, len - done)
+				: read(fd, (char *)buf + done, len - done);
 
 		if (n <= 0 && errno != EINTR)
 			die("the other end has gone");

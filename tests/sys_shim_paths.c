@@ -218,7 +218,7 @@ static int not_hidden(const struct dirent *e)
 static void test_lists(void)
 {
 	struct dirent **list;
-	glob_t g = {0};
+	glob_t g = { 0 };
 	DIR *dir;
 	int n;
 

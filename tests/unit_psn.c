@@ -17,9 +17,9 @@ static void test_psn(void)
 static void test_timers(void)
 {
 	/* IBTA table 45, in units of 10 us. */
-	static const u32 rnr[32] = { 65536, 1,	 2,    3,    4,	   6,	 8,    12,
-				     16,    24,	 32,   48,   64,   96,	 128,  192,
-				     256,   384, 512,  768,  1024, 1536, 2048, 3072,
+	static const u32 rnr[32] = { 65536, 1,	  2,	3,     4,     6,     8,	    12,
+				     16,    24,	  32,	48,    64,    96,    128,   192,
+				     256,   384,  512,	768,   1024,  1536,  2048,  3072,
 				     4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152 };
 
 	for (u32 i = 0; i < 32; i++)
@@ -43,8 +43,14 @@ static void test_split(void)
 {
 	const struct hca_mem mem = { .n = 1 };
 	const u8 tail = BF_LAST | BF_IMM | BF_SOLICITED | BF_ACK_REQ;
-	const struct burst b = { .op = BOP_SEND, .flags = BF_FIRST | tail, .psn = 0xfffffe,
-				 .npkts = 5, .mtu = 1024, .len = 4500, .off = 100, .mem = &mem };
+	const struct burst b = { .op = BOP_SEND,
+				 .flags = BF_FIRST | tail,
+				 .psn = 0xfffffe,
+				 .npkts = 5,
+				 .mtu = 1024,
+				 .len = 4500,
+				 .off = 100,
+				 .mem = &mem };
 	struct burst p;
 	u64 total = 0;
 

@@ -218,7 +218,8 @@ static bool one_death(enum kind kind, long n, long *bad)
 	if (!bystanders || !peer || !after || !leaks) {
 		if (++*bad <= 5)
 			printf("# death after %ld instructions: bystanders %d peer %d after %d "
-			       "leaks %d\n", n, bystanders, peer, after, leaks);
+			       "leaks %d\n",
+			       n, bystanders, peer, after, leaks);
 	}
 	emu_free(m);
 	return died;

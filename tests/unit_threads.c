@@ -39,7 +39,7 @@ struct worker {
 	u32 client;
 	struct area *area;
 	struct worker *next; /* to whom it sends */
-	struct emu_qp tx;    /* connected with next->rx */
+	struct emu_qp tx; /* connected with next->rx */
 	struct emu_qp rx;
 	u64 seed;
 	u32 ops;
@@ -183,8 +183,8 @@ static bool do_churn(struct worker *w)
 	r = emu_post(m, &a, WR_RDMA_WRITE, 0, w->area->own[0], MSG);
 	emu_remote(m, r, w->client, w->area->own[1]);
 	emu_ring(m, &a);
-	fine = wait_done(w, &a) && (emu_filled(w->area->own[1], MSG, w->seed) ||
-				    fail(w, "a WRITE brought wrong data"));
+	fine = wait_done(w, &a) &&
+	       (emu_filled(w->area->own[1], MSG, w->seed) || fail(w, "a WRITE brought wrong data"));
 	emu_destroy(m, &a);
 	emu_destroy(m, &b);
 	return fine;

@@ -38,7 +38,7 @@ static struct cqe polled(struct emu_cq *cq, void *data)
 
 static void test_segments(void)
 {
-	static const u32 sizes[] = { 0,	   1,	 255,  256,  257,  1023,  1024,
+	static const u32 sizes[] = { 0,	   1,	 255,  256,  257,   1023,   1024,
 				     1025, 4095, 4097, 9999, 65537, 3000001 };
 	struct emu_conn o = emu_conn_defaults;
 
@@ -373,8 +373,9 @@ static void bad_wire(const struct emu_faults *f, u64 seed)
 			break;
 	}
 	if (checked != N_OPS)
-		printf("# seed %lu: stopped at %u, A is %s, B is %s\n", (unsigned long)seed, checked,
-		       ib_qp_state_name(emu_state(m, &a)), ib_qp_state_name(emu_state(m, &b)));
+		printf("# seed %lu: stopped at %u, A is %s, B is %s\n", (unsigned long)seed,
+		       checked, ib_qp_state_name(emu_state(m, &a)),
+		       ib_qp_state_name(emu_state(m, &b)));
 	CU_ASSERT_EQUAL(checked, N_OPS);
 	CU_ASSERT_EQUAL(*(u64 *)(void *)mem_b(EMU_AREA - 8), adds);
 	CU_ASSERT_FALSE(emu_poll(m, &a.scq, &c, NULL));
@@ -409,16 +410,21 @@ static void test_dup_wire(void)
 static void test_reorder(void)
 {
 	for (u64 s = 0; s < 20; s++)
-		bad_wire(&(struct emu_faults){ .late = 20, .delay = 2000, .jitter = 10000,
-					       .split = 50 },
-			 base_seed + s);
+		bad_wire(
+			&(struct emu_faults){
+				.late = 20, .delay = 2000, .jitter = 10000, .split = 50 },
+			base_seed + s);
 }
 
 static void test_everything(void)
 {
 	for (u64 s = 0; s < 50; s++)
-		bad_wire(&(struct emu_faults){ .loss = 5, .dup = 50, .late = 5, .delay = 2000,
-					       .jitter = 10000, .split = 50 },
+		bad_wire(&(struct emu_faults){ .loss = 5,
+					       .dup = 50,
+					       .late = 5,
+					       .delay = 2000,
+					       .jitter = 10000,
+					       .split = 50 },
 			 base_seed + s);
 }
 

@@ -192,13 +192,13 @@ static void copy_peer(void)
 static int cut(struct iovec *v, uint8_t *base, size_t len, unsigned int n)
 {
 	if (n == 1) {
-		v[0] = (struct iovec){base, len};
+		v[0] = (struct iovec){ base, len };
 	} else if (n == 2) {
-		v[0] = (struct iovec){base, len - TAIL_LEN};
-		v[1] = (struct iovec){base + len - TAIL_LEN, TAIL_LEN};
+		v[0] = (struct iovec){ base, len - TAIL_LEN };
+		v[1] = (struct iovec){ base + len - TAIL_LEN, TAIL_LEN };
 	} else {
 		for (unsigned int i = 0; i < n; i++)
-			v[i] = (struct iovec){base + (size_t)i * PIECE_STEP, PIECE_LEN};
+			v[i] = (struct iovec){ base + (size_t)i * PIECE_STEP, PIECE_LEN };
 	}
 	return (int)n;
 }
@@ -249,7 +249,7 @@ static void report_copy(const char *what, size_t len, double ns)
 
 static void copies(void)
 {
-	static const size_t sizes[] = {2, 64, 64u << 10, BUF_LEN};
+	static const size_t sizes[] = { 2, 64, 64u << 10, BUF_LEN };
 	uint8_t *src = buffer(), *dst = buffer();
 	pid_t pid;
 
@@ -392,7 +392,7 @@ static void tcp_peer(void)
 
 static int tcp_connect(pid_t *pid)
 {
-	struct sockaddr_in sa = {.sin_family = AF_INET};
+	struct sockaddr_in sa = { .sin_family = AF_INET };
 	socklen_t len = sizeof(sa);
 	int fd;
 
