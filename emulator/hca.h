@@ -85,6 +85,8 @@ struct hca_client {
 	u64 cookie; /* ... and its content, to prove that a pid is the right one */
 	u64 seg_size;
 	u32 n_qp, n_cq, n_mr, n_pd;
+	u32 serve_from; /* its QP slot that has the next turn; 0: any */
+	u32 pad;
 	char name[32]; /* program name for status */
 };
 
@@ -263,7 +265,7 @@ _Static_assert(sizeof(struct resp_state) == 64, "one line");
 /** struct atomic_res - an atomic's result, kept for duplicates (IBTA 9.4.5). */
 struct atomic_res {
 	u32 psn;
-	u32 valid;
+	u32 nth; /* ordinal + 1 among the QP's atomics, stored last; 0: nothing kept */
 	u64 orig;
 };
 
@@ -321,7 +323,9 @@ struct hca_commit {
 	u32 qp_state; /* new state of the QP */
 	u32 cq; /* CQ that gains an entry + 1; 0: none. Kept after the commit. */
 	u32 cq_prod; /* its producer index after it */
-	u32 pad[11];
+	u32 event_cq; /* CQ whose completion event is being sent + 1; 0: none */
+	u32 event_prod; /* producer index of its channel before that */
+	u32 pad[9];
 	union {
 		struct req_state req;
 		struct resp_state resp;
@@ -394,7 +398,9 @@ struct hca {
 	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
 	u32 timers_armed; /* some bit of timer_bits may be set */
 	u64 since; /* when the token was taken, ns; written by slow paths only */
-	u64 served; /* rounds in which holders served pending doorbells */
+	u64 served; /* rounds in which holders served all pending doorbells */
+	u32 serve_from; /* client that has the next turn, where a budget was used up */
+	u32 pad0;
 
 	struct hca_commit commit;
 

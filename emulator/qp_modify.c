@@ -205,7 +205,7 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 		s->retry = (u8)qp->attr.retry_cnt;
 		s->rnr_retry = (u8)qp->attr.rnr_retry;
 	}
-	if (from == QPS_SQD)
+	if (from == QPS_SQD && to != QPS_SQD)
 		s->flags &= ~(u32)REQ_DRAINED;
 	if (to == QPS_ERR)
 		timer_arm(e, qp, 0);

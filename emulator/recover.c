@@ -86,7 +86,8 @@ void engine_reap(struct engine *e, u32 client)
 		if (hca->pd[i].client == owner)
 			store_release(&hca->pd[i].client, 0);
 	recount(hca);
-	hca->pending_clients[client / 64] &= ~BIT64(client % 64);
+	/* Its neighbours in the word ring without the token. */
+	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	c->n_qp = c->n_cq = c->n_mr = c->n_pd = 0;
 	store_release(&c->state, CLIENT_FREE);
 	hca->n_clients--;

@@ -179,7 +179,8 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		total = 0;
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
-	chunk = min_u64(total - s.next_off, CHUNK);
+	/* A READ that is asked for again is asked for in the same portions as before. */
+	chunk = min_u64(total - s.next_off, CHUNK - s.next_off % CHUNK);
 	make_burst(qp, &s, &w, &mem, total, chunk, &b);
 	s.next_psn = psn_add(s.next_psn, b.npkts);
 	s.next_off += chunk;

@@ -71,14 +71,35 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	struct burst rsp;
 	u32 i;
 
-	for (i = 0; i < LIM_RD_ATOM; i++) {
-		if (!qp->at[i].valid || qp->at[i].psn != b->psn)
+	/* The latest first: sequence numbers come round again. */
+	for (i = 1; i <= LIM_RD_ATOM; i++) {
+		const struct atomic_res *res = &qp->at[(qp->resp.at_head - i) % LIM_RD_ATOM];
+
+		if (!res->nth || res->psn != b->psn)
 			continue;
 		respond(qp, b, BOP_ATOMIC_ACK, &rsp);
-		rsp.orig = qp->at[i].orig;
+		rsp.orig = res->orig;
 		return xmit(e, &rsp);
 	}
 	return 0; /* too old: the requester cannot be waiting for it */
+}
+
+/* Execute, unless a holder did just that and died before it could commit. */
+static int execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+		   const struct hca_mem *dst, struct atomic_res *res, u32 nth)
+{
+	int ret;
+
+	if (res->nth == nth)
+		return 0;
+	res->nth = 0;
+	ret = e->host->atomic(e->ctx, dst->client, dst->iov[0].addr, b->atomic_op, b->compare_add,
+			      b->swap, &res->orig, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	if (ret)
+		return ret;
+	res->psn = b->psn;
+	store_release(&res->nth, nth);
+	return 0;
 }
 
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
@@ -99,16 +120,12 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
 	if (mem_remote(e->hca, qp, b->rkey, b->va, 8, ACC_REMOTE_ATOMIC, &dst))
 		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
-	res->valid = 0;
-	ret = e->host->atomic(e->ctx, dst.client, dst.iov[0].addr, b->atomic_op, b->compare_add,
-			      b->swap, &res->orig, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	ret = execute(e, qp, b, &dst, res, s.at_head + 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret)
 		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, 0, EV_QP_FATAL,
 				     CAUSE_MEM_FAULT, b->rkey);
-	res->psn = b->psn;
-	store_release(&res->valid, 1);
 	s.at_head++;
 	s.epsn = psn_add(b->psn, 1);
 	s.msn = (s.msn + 1) & IB_PSN_MASK;

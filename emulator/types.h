@@ -36,6 +36,7 @@ typedef int64_t s64;
 #define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define fetch_or(p, v)	    __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
+#define fetch_and(p, v)	    __atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
 #define exchange(p, v)	    __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 
 /** for_each_bit64() - walk the set bits of a 64-bit word; @bit is the index, @word is consumed. */

@@ -22,6 +22,7 @@
 #define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
 #define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
+#define STRANGER_NS	   (2 * NSEC_PER_SEC)
 
 static struct client *holder_of(struct fabric *f, u64 token)
 {
@@ -52,6 +53,15 @@ static void watch_holder(struct fabric *f, u64 token, u64 now)
 	}
 }
 
+/*
+ * Whether the holder will never let go. One that is no client any more had closed its connection,
+ * was cleared away, and came into the engine once more.
+ */
+static bool holder_gone(struct fabric *f, struct client *cl)
+{
+	return cl ? cl->dead && client_image_gone(f, cl) : clock_ns() - f->busy_since > STRANGER_NS;
+}
+
 static bool take_token(struct fabric *f, u64 now)
 {
 	struct engine *e = &f->engine;
@@ -64,9 +74,10 @@ static bool take_token(struct fabric *f, u64 now)
 	if (token != TOKEN_FREE) {
 		watch_holder(f, token, now);
 		cl = holder_of(f, token);
-		if (cl && cl->dead && client_image_gone(f, cl) && engine_steal(e, token)) {
+		if (holder_gone(f, cl) && engine_steal(e, token)) {
 			note(f, "engine taken back from process %d (%s), which died in it",
-			     f->hca->client[cl->id].fabric_pid, f->hca->client[cl->id].name);
+			     cl ? f->hca->client[cl->id].fabric_pid : 0,
+			     cl ? f->hca->client[cl->id].name : "a former client");
 			goto taken;
 		}
 	}
