@@ -228,7 +228,8 @@ static bool one_death(enum kind kind, long n, long *bad)
 static void deaths(enum kind kind)
 {
 	/* DEATH_STEP=1 tries every single one, which takes long. */
-	long step = getenv("DEATH_STEP") ? atol(getenv("DEATH_STEP")) : 211;
+	const char *given = getenv("DEATH_STEP");
+	long step = given ? atol(given) : 211;
 	long n = 1, tried = 0, bad = 0;
 
 	for (; one_death(kind, n, &bad); n += step)
