@@ -3,8 +3,8 @@
  * DOC: the engine: how a holder of the token works on HCA memory.
  *
  * A process (program or fabric) makes one struct engine over its mapping of HCA memory. Everything
- * the model needs from outside (clock, other clients' segments and memory, the wire, wake-ups) comes
- * through struct hca_host.
+ * the model needs from outside (clock, other clients' segments and memory, the wire, wake-ups)
+ * comes through struct hca_host.
  */
 #ifndef EMULATOR_ENGINE_H
 #define EMULATOR_ENGINE_H

@@ -27,8 +27,8 @@ static void flush_send_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	/*
-	 * ERR was published, the queues are looked at now; a poster of receives publishes the entry,
-	 * then looks at the state. One of the two sees the other.
+	 * ERR was published, the queues are looked at now; a poster of receives publishes the
+	 * entry, then looks at the state. One of the two sees the other.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (qp->req.una != sq_posted(seg, qp)) {

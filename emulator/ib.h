@@ -184,7 +184,7 @@ static inline u32 ib_mtu_bytes(u32 mtu)
 /** ib_rnr_timer_ns() - nanoseconds of an RNR timer code, 0..31 (IBTA table 45). */
 u64 ib_rnr_timer_ns(u32 code);
 
-/** ib_ack_timeout_ns() - 4.096 us x 2^timeout; 0 means no timer (IBTA 9.9.2.1.1, ibv_modify_qp(3)). */
+/** ib_ack_timeout_ns() - 4.096 us x 2^timeout; 0: no timer (IBTA 9.9.2.1.1, ibv_modify_qp(3)). */
 static inline u64 ib_ack_timeout_ns(u32 timeout)
 {
 	return timeout ? 4096ULL << timeout : 0;

@@ -251,6 +251,6 @@ struct seg_hdr {
 	u8 bounce[SEG_BOUNCE_SIZE] cacheline_aligned;
 };
 
-#define SEG_HEAP_OFF ALIGN_UP((u32)sizeof(struct seg_hdr), 4096u)
+#define SEG_HEAP_OFF ALIGN_UP((u64)sizeof(struct seg_hdr), 4096u)
 
 #endif

@@ -26,7 +26,7 @@ enum proto_op {
 	 * the fabric process), HCA memory (only when !isolated).
 	 */
 	PROTO_HELLO = 1,
-	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT when it has gone. */
+	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: it has gone. */
 	PROTO_SEG,
 	/* CHAN_ADD: in: chan; fd: the channel's eventfd, kept until CHAN_DEL or death. */
 	PROTO_CHAN_ADD,
@@ -43,7 +43,7 @@ enum proto_op {
 	PROTO_LOG,
 	/* STOP: the fabric ends; answered before it does. */
 	PROTO_STOP,
-	/* REACH: fabric process, after HELLO: tell whether it reached the cookie. out: u.welcome. */
+	/* REACH: fabric process, after HELLO: tell whether it reached the cookie. out: welcome. */
 	PROTO_REACH,
 	/* HELPER_FD: fd: eventfd that wakes the client's helper thread. */
 	PROTO_HELPER_FD,

@@ -205,10 +205,10 @@ static int vm_failure(ssize_t got, const struct span *src)
 	return span_readable(src) ? -EFAULT_DST : -EFAULT_SRC;
 }
 
-/** gather() - take @len bytes off a cursor (@i, @at) in a list of local memory. */
+/** gather() - take @len bytes off a cursor (@i, @at) in a list of local memory, which has them. */
 static void gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
 {
-	while (len) {
+	while (len && *i < src->n) {
 		u64 n = min_u64(len, src->v[*i].iov_len - *at);
 
 		memmove(dst, (u8 *)src->v[*i].iov_base + *at, n);

@@ -60,7 +60,7 @@ static void chan_release(u32 chan)
 	pthread_mutex_unlock(&alloc_lock);
 }
 
-/* A user of the slot before may have left events. The engine knows no channel of this number now. */
+/* A user of the slot before may have left events. The engine knows no such channel now. */
 static void ring_reset(u32 chan)
 {
 	struct chan_ring *r = &shim.seg->chan[chan];

@@ -39,7 +39,7 @@ static void replace_mapping(void *map, u64 size)
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 
 	if (mmap(map, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-		mmap(map, size, PROT_NONE, flags, -1, 0);
+		(void)mmap(map, size, PROT_NONE, flags, -1, 0);
 }
 
 void client_forked(void)
@@ -70,7 +70,7 @@ static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 
 	if (sys_getrandom(&cookie, sizeof(cookie)) != sizeof(cookie))
 		return -EIO;
-	/* With yama's ptrace_scope 1 only this lets peers reach registered memory. EINVAL: no yama. */
+	/* With yama's ptrace_scope 1 only this lets peers reach our memory. EINVAL: no yama. */
 	sys_prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	sys_stat("/proc/self/ns/pid", &ns);
 	memset(m, 0, sizeof(*m));

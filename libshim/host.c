@@ -71,7 +71,7 @@ void shim_host_forget(u32 client)
 		peer_drop(&peers[client]);
 }
 
-/* The cache entry of a live client, cleared of its predecessor; NULL when there is no such client. */
+/* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
 static struct peer *peer_get(u32 client)
 {
 	const struct hca_client *c = &shim.hca->client[client];

@@ -218,7 +218,7 @@ struct shim_qp {
 
 /**
  * combine_wait() - whether the small WRITEs just posted may wait for more. Under sq.lock.
- * When not, the caller rings, without the lock, and then calls combine_rung() with the index posted.
+ * When not, the caller rings, without the lock, then calls combine_rung() with the index posted.
  */
 bool combine_wait(struct shim_qp *qp);
 void combine_rung(struct shim_qp *qp, u32 head);

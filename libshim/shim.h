@@ -42,7 +42,7 @@ extern struct shim_client shim;
 
 /* --- client.c ------------------------------------------------------------------------------ */
 
-/** shim_connect() - be a client; idempotent, thread-safe. Return: 0 or -errno (-ENOSYS: no fabric). */
+/** shim_connect() - be a client; idempotent, thread-safe. Return: 0, -errno (-ENOSYS: none). */
 int shim_connect(void);
 /** shim_open() - called once per ibv_open_device(): makes sure that the watcher thread runs. */
 int shim_open(void);
@@ -58,7 +58,7 @@ void shim_drain(void);
 /** shim_kick() - wake the fabric process. */
 void shim_kick(void);
 
-/** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, or 0 (ENOMEM). */
+/** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, 0: ENOMEM. */
 u64 seg_alloc(u64 size);
 /** seg_free() - give it back; whole pages return to the system. */
 void seg_free(u64 off, u64 size);

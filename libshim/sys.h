@@ -113,7 +113,7 @@ static inline s32 sys_getpid(void)
 	return (s32)syscall(SYS_getpid);
 }
 
-/** sys_futex_wait() - sleep while *@word is @val, for @ns at most. @flags: 0 or FUTEX_PRIVATE_FLAG */
+/** sys_futex_wait() - sleep while *@word is @val, @ns at most. @flags: 0 or FUTEX_PRIVATE_FLAG */
 static inline int sys_futex_wait(u32 *word, u32 val, u64 ns, int flags)
 {
 	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };

@@ -198,7 +198,7 @@ static void test_wr_api(void)
 	struct ibv_wc wc;
 	int mask;
 
-	if (!ok(q != NULL, "ibv_create_qp_ex with send operations"))
+	if (!ok(q != NULL, "ibv_create_qp_ex with send operations") || !q)
 		return;
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	/* B's partner is the extended QP instead of A's own. */

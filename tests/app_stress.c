@@ -197,7 +197,7 @@ static void complete(const struct ibv_wc *wc)
 		post(l, IBV_WR_RDMA_READ, OFF_BACK, l->len, OFF_TARGET);
 		return;
 	case IBV_WC_RDMA_READ:
-		if (memcmp(l->mem + OFF_BACK, l->mem + OFF_SRC, l->len))
+		if (memcmp(l->mem + OFF_BACK, l->mem + OFF_SRC, l->len) != 0)
 			fail("a READ brought wrong data", l->len);
 		l->reading = false;
 		break;

@@ -515,11 +515,11 @@ int main(int argc, char **argv)
 		finite[n++] = start(maker, &mem->maker[i]);
 	finite[n++] = start(event_sender, NULL);
 	finite[n++] = start(event_receiver, NULL);
-	while (n)
-		pthread_join(finite[--n], NULL);
+	for (int i = 0; i < n; i++)
+		pthread_join(finite[i], NULL);
 	stop = true;
-	while (k)
-		pthread_join(endless[--k], NULL);
+	for (int i = 0; i < k; i++)
+		pthread_join(endless[i], NULL);
 	ok(!failed, "%ld rounds, %ld broken QPs, %ld asynchronous events", rounds, broken, told);
 	if (!failed)
 		teardown();
