@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -159,9 +160,20 @@ static struct client *named_peer(struct fabric *f, const struct proto_msg *m, in
 	return *err ? NULL : cl;
 }
 
+/* What the fabric process writes to must not block it, whatever file the client may send. */
+static bool is_eventfd(int fd)
+{
+	char path[32], target[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, target, sizeof(target) - 1) < 0)
+		return errno == ENOENT; /* no /proc: nothing is known */
+	return !strcmp(target, "anon_inode:[eventfd]");
+}
+
 static int op_chan_add(struct client *cl, u32 chan, int *fd)
 {
-	if (chan >= SEG_MAX_CHANS || *fd < 0)
+	if (chan >= SEG_MAX_CHANS || *fd < 0 || !is_eventfd(*fd))
 		return -EINVAL;
 	if (cl->chan_fd[chan] >= 0)
 		close(cl->chan_fd[chan]);
@@ -181,7 +193,7 @@ static int op_chan_del(struct client *cl, u32 chan)
 
 static int op_helper_fd(struct fabric *f, struct client *cl, int *fd)
 {
-	if (*fd < 0)
+	if (*fd < 0 || !is_eventfd(*fd))
 		return -EINVAL;
 	if (cl->helper_fd >= 0)
 		close(cl->helper_fd);

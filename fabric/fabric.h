@@ -250,6 +250,8 @@ void isolated_commands(struct fabric *f);
 /* --- fhost.c, helper.c --------------------------------------------------------------------- */
 
 extern const struct hca_host fabric_host;
+/** count_event() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
+int count_event(int fd);
 /** needs_helper() - whether only the client's own helper thread can reach that memory. */
 bool needs_helper(struct fabric *f, u32 client, u32 kind);
 /** helper_copy() - as hca_host.copy, where a side needs its helper. */

@@ -69,21 +69,28 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, orig);
 }
 
+int count_event(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	const u64 one = 1;
+
+	/* It is the client's, who may have filled it up: never block on it. */
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+		return -EAGAIN;
+	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}
+
 static void host_notify(void *ctx, u32 client, u32 chan)
 {
 	struct fabric *f = ctx;
 	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
-	struct pollfd p = { .events = POLLOUT };
-	const u64 one = 1;
+	int ret;
 
 	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
 		return;
-	/* It is the client's: never block on it, whatever it is. */
-	p.fd = cl->chan_fd[chan];
-	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
-		return;
-	if (write(p.fd, &one, sizeof(one)) != sizeof(one))
-		note(f, "event channel %u of client %u: %s", chan, client, strerror(errno));
+	ret = count_event(cl->chan_fd[chan]);
+	if (ret && ret != -EAGAIN)
+		note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
 }
 
 static void host_kick(void *ctx)

@@ -19,8 +19,6 @@
  */
 #include "fabric/fabric.h"
 
-#include <unistd.h>
-
 static void wait_here(struct fabric *f)
 {
 	u32 slot = f->hca->cur_qp - 1;
@@ -137,9 +135,9 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 		 u64 off, u64 len, u64 key)
 {
 	struct helper_job *job = &cl->seg->job;
-	const u64 one = 1;
 	u32 i, n = 0;
 	u64 take;
+	int ret;
 
 	for (i = 0; i < mem->n && n < ARRAY_SIZE(job->iov) && len; i++) {
 		if (off >= mem->iov[i].len) {
@@ -157,8 +155,9 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 	job->key = key;
 	job->result = 0;
 	store_release(&job->state, HELPER_BUSY);
-	if (write(cl->helper_fd, &one, sizeof(one)) != sizeof(one))
-		note(f, "helper of client %u: %s", cl->id, strerror(errno));
+	ret = count_event(cl->helper_fd);
+	if (ret)
+		note(f, "helper of client %u: %s", cl->id, strerror(-ret));
 }
 
 /* The bounce buffer of @cl as memory. */

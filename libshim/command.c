@@ -108,6 +108,9 @@ int shim_cmd(struct hca_cmd *cmd)
 			engine_leave(e);
 		}
 	}
+	/* The helper was given addresses before the region went. */
+	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
+		helper_settle();
 	cmd->ret = ret;
 	return ret;
 }

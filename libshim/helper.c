@@ -14,8 +14,11 @@
 
 #define BOUNCE_OFF offsetof(struct seg_hdr, bounce)
 
+#define SETTLE_NAP_NS 10000u
+
 static int seg_fd = -1;
 static int wake_fd = -1;
+static u32 jobs_done;
 
 void helper_keep(int fd)
 {
@@ -97,8 +100,20 @@ void helper_serve(int fd)
 	if (load_acquire(&job->state) != HELPER_BUSY)
 		return;
 	job->result = do_job(job);
+	__atomic_fetch_add(&jobs_done, 1, __ATOMIC_RELEASE);
 	store_release(&job->state, HELPER_DONE);
 	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+void helper_settle(void)
+{
+	const struct helper_job *job = &shim.seg->job;
+	u32 done = load_acquire(&jobs_done);
+
+	/* One that begins from here on was asked for after what the caller did. */
+	while (wake_fd >= 0 && load_acquire(&job->state) == HELPER_BUSY &&
+	       load_acquire(&jobs_done) == done && !load_relaxed(&shim.fatal))
+		sys_nap(SETTLE_NAP_NS);
 }
 
 void helper_forked(void)

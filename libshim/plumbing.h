@@ -76,5 +76,7 @@ void helper_keep(int seg_fd);
 int helper_open(void);
 /** helper_serve() - the eventfd is readable: do the copy that was asked for. */
 void helper_serve(int fd);
+/** helper_settle() - wait for the copy that the helper may be making right now. */
+void helper_settle(void);
 
 #endif
