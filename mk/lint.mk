@@ -18,7 +18,7 @@ tidy:
 # unusedStructMember: structs of shared memory have padding and reserved words.
 # variableScope: declarations stand at the head of a block here, as in the kernel.
 cppcheck:
-	cppcheck --quiet --std=c11 --language=c -I. -D_GNU_SOURCE --inline-suppr --error-exitcode=1 \
+	@cppcheck --quiet --std=c11 --language=c -I. -D_GNU_SOURCE --inline-suppr --error-exitcode=1 \
 		-j 2 --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 		--suppress=unusedStructMember --suppress=variableScope $(LINT_SRC)
@@ -27,4 +27,4 @@ format:
 	clang-format -i $(LINT_ALL)
 
 format-check:
-	clang-format --dry-run -Werror $(LINT_ALL)
+	@clang-format --dry-run -Werror $(LINT_ALL)

@@ -52,8 +52,8 @@ asan() {
 	fi
 	# Programs that are not instrumented load the shim, which `rdmaemu run` puts in front of
 	# what is preloaded already: libasan comes before libc, which is what counts, but not first.
-	# What programs leak at exit is theirs.
-	LD_PRELOAD=$(runtime asan) ASAN_OPTIONS=$common:detect_leaks=0:verify_asan_link_order=0 \
+	# What programs leak at exit is theirs, and so are their signals.
+	LD_PRELOAD=$(runtime asan) ASAN_OPTIONS=$common:detect_leaks=0:verify_asan_link_order=0:handle_segv=0 \
 		tests/run "$@" || status=1
 }
 
