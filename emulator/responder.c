@@ -313,9 +313,21 @@ static bool opcode_sequence_ok(const struct resp_state *s, const struct burst *b
 	return in_msg && s->op == b->op;
 }
 
+/*
+ * All packets of a message but the last are as long as the path MTU, which both sides set: where
+ * they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
+ */
+static bool length_ok(const struct hca_qp *qp, const struct burst *b)
+{
+	const u8 whole = BF_FIRST | BF_LAST;
+
+	return likely(b->mtu == qp->mtu) ||
+	       ((b->flags & whole) == whole && b->len <= min_u32(b->mtu, qp->mtu));
+}
+
 static int in_order(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct burst *b)
 {
-	if (!opcode_sequence_ok(&qp->resp, b))
+	if (!opcode_sequence_ok(&qp->resp, b) || !length_ok(qp, b))
 		return resp_nak_fail(e, qp, b->psn, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR,
 				     CAUSE_BAD_WQE, b->op);
 	switch (b->op) {

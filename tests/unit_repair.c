@@ -171,12 +171,38 @@ static void test_drained_once(void)
 	emu_free(m);
 }
 
+/* Path MTUs that differ: nothing is lost silently. */
+static void test_mtus(void)
+{
+	static const u32 ops[] = { WR_RDMA_READ, WR_RDMA_WRITE };
+
+	for (u32 i = 0; i < ARRAY_SIZE(ops); i++) {
+		struct sq_wqe *w;
+		struct cqe c;
+
+		m = emu_new(1);
+		emu_connect(m, 0, 1, &emu_conn_defaults, &a, &b);
+		m->hca->qp[b.slot].mtu = 256;
+		for (u32 len = 256; len < 258; len++) {
+			w = emu_post(m, &a, ops[i], len, m->c[0].mem, len);
+			emu_remote(m, w, 1, m->c[1].mem);
+			emu_ring(m, &a);
+			CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
+			CU_ASSERT_EQUAL(c.status, len > 256 ? WCS_REM_INV_REQ_ERR : WCS_SUCCESS);
+		}
+		CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
+		CU_ASSERT_EQUAL(emu_event(m, 1), EV_QP_REQ_ERR);
+		emu_free(m);
+	}
+}
+
 static const struct cu_test tests[] = {
 	{ "an event that a dead holder was sending arrives", test_event },
 	{ "an atomic that a dead holder executed is not executed again", test_atomic },
 	{ "a doorbell rung while a neighbour is cleared away is not lost", test_reap_and_ring },
 	{ "a READ is asked for again in the same portions", test_read_portions },
 	{ "a queue that stays in SQD drains once", test_drained_once },
+	{ "path MTUs that differ are refused", test_mtus },
 	{ NULL, NULL },
 };
 
