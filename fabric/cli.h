@@ -6,8 +6,7 @@
 #define FABRIC_CLI_H
 
 #include "fabric/ctl.h"
-
-#define RDMAEMU_VERSION "0.1.0"
+#include "fabric/version.h"
 
 /**
  * struct verb - one word of the command line.

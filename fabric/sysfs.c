@@ -21,6 +21,8 @@
  */
 #include "fabric/sysfs.h"
 
+#include "fabric/version.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -206,12 +208,12 @@ static void put_pci(struct tree *t, const struct sysfs_dev *dev, const struct sy
 	u32 i;
 
 	tree_cd(t, "sys/%s", n->pci);
-	tree_attr(t, "vendor", "0x%04x", dev->vendor_id & 0xffff);
-	tree_attr(t, "device", "0x%04x", dev->part_id & 0xffff);
-	tree_attr(t, "subsystem_vendor", "0x%04x", dev->vendor_id & 0xffff);
-	tree_attr(t, "subsystem_device", "0x%04x", dev->part_id & 0xffff);
+	tree_attr(t, "vendor", "0x%04x", IDENT_PCI_VENDOR);
+	tree_attr(t, "device", "0x%04x", IDENT_PART);
+	tree_attr(t, "subsystem_vendor", "0x%04x", IDENT_PCI_VENDOR);
+	tree_attr(t, "subsystem_device", "0x%04x", IDENT_PART);
 	tree_attr(t, "class", "0x020700"); /* network controller, InfiniBand */
-	tree_attr(t, "revision", "0x00");
+	tree_attr(t, "revision", "0x%02x", IDENT_HW_REV);
 	tree_attr(t, "numa_node", "%d", dev->numa_node);
 	tree_attr(t, "current_link_speed", "16.0 GT/s PCIe");
 	tree_attr(t, "max_link_speed", "16.0 GT/s PCIe");
@@ -358,10 +360,10 @@ static void put_ibdev(struct tree *t, const struct sysfs_dev *dev, const struct 
 	tree_attr(t, "node_guid", "%s", n->guid);
 	tree_attr(t, "sys_image_guid", "%s", n->guid);
 	tree_attr(t, "node_desc", "%s", dev->name);
-	tree_attr(t, "fw_ver", "%s", dev->fw_ver[0] ? dev->fw_ver : "1.0.0");
-	tree_attr(t, "board_id", "%s", dev->board_id[0] ? dev->board_id : "rdmaemu");
+	tree_attr(t, "fw_ver", RDMAEMU_VERSION);
+	tree_attr(t, "board_id", IDENT_BOARD);
 	tree_attr(t, "hca_type", "rdmaemu");
-	tree_attr(t, "hw_rev", "0x0");
+	tree_attr(t, "hw_rev", "0x%x", IDENT_HW_REV);
 	snprintf(path, sizeof(path), "sys/%s/infiniband/%s/ports/1", n->pci, dev->name);
 	put_port(t, dev, path);
 

@@ -28,7 +28,7 @@ struct sysfs_gid {
 	char ndev[16]; /* network interface, "" if none */
 };
 
-/** struct sysfs_dev - a device with one port. Strings that are "" get a neutral default. */
+/** struct sysfs_dev - a device with one port. */
 struct sysfs_dev {
 	char name[32]; /* "rdmaemu0"; must not contain '/' */
 	u32 index; /* ibv_get_device_index(); selects the PCI address; up to SYSFS_MAX_INDEX */
@@ -37,11 +37,7 @@ struct sysfs_dev {
 	u32 max_mtu; /* enum ibv_mtu */
 	u32 active_mtu; /* enum ibv_mtu */
 	u32 rate_gbps; /* 0: 100 */
-	u32 vendor_id; /* PCI; 0: neutral */
-	u32 part_id;
 	s32 numa_node; /* -1: none */
-	char fw_ver[32];
-	char board_id[32];
 	struct sysfs_gid gid[SYSFS_GIDS];
 };
 

@@ -2,22 +2,15 @@
 /**
  * DOC: what devices and ports say about themselves.
  *
- * Limits are those that the commands enforce. The vendor is a neutral one: programs choose special
- * ways for identities they know, and some take vendor 0 for Soft-RoCE.
+ * Limits are those that the commands enforce.
  */
+#include "fabric/version.h"
 #include "libshim/objects.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
 #include <stdio.h>
 
-#ifndef RDMAEMU_VERSION
-#define RDMAEMU_VERSION "0.1.0"
-#endif
-
-#define VENDOR_ID	 0x525645 /* "RVE" */
-#define VENDOR_PART_ID	 1
-#define HW_VERSION	 1
 #define PAGE_SIZE_CAP	 0xfffff000u
 #define CORE_CLOCK_KHZ	 1000000 /* completion timestamps count nanoseconds */
 #define COMPAT_PORT_ATTR 48 /* bytes of struct ibv_port_attr that ibv_query_port() may write */
@@ -39,9 +32,9 @@ static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_a
 	a->sys_image_guid = a->node_guid;
 	a->max_mr_size = UINT64_MAX;
 	a->page_size_cap = PAGE_SIZE_CAP;
-	a->vendor_id = VENDOR_ID;
-	a->vendor_part_id = VENDOR_PART_ID;
-	a->hw_ver = HW_VERSION;
+	a->vendor_id = IDENT_VENDOR;
+	a->vendor_part_id = IDENT_PART;
+	a->hw_ver = IDENT_HW_REV;
 	a->max_qp = LIM_QP;
 	a->max_qp_wr = LIM_QP_WR;
 	a->device_cap_flags = CAP_FLAGS;

@@ -51,6 +51,15 @@ case $name in
 mlx*) not_ok "the device's name claims no vendor" "$name" ;;
 *) ok "the device's name claims no vendor" ;;
 esac
+# attr FILE - an attribute of the device in sysfs
+attr() {
+	emu cat "/sys/class/infiniband/$name/$1"
+}
+has "sysfs and the verbs agree on the firmware" "^[[:space:]]*fw_ver:[[:space:]]+$(attr fw_ver)\$"
+has "on the revision" "^[[:space:]]*hw_ver:[[:space:]]+$(attr hw_rev)\$"
+has "on the vendor" "^[[:space:]]*vendor_id:[[:space:]]+0x[0-9a-f]*$(attr device/vendor | cut -c3-)\$"
+has "on the part" "^[[:space:]]*vendor_part_id:[[:space:]]+$(($(attr device/device)))\$"
+
 is "ibv_devinfo -d finds it by name" \
 	"$(emu ibv_devinfo -d "$name" 2>/dev/null | sed -n 's/^hca_id:[[:space:]]*//p')" "$name"
 is "ibv_devinfo -l lists it" "$(emu ibv_devinfo -l 2>/dev/null | sed -n 2p | tr -d '[:space:]')" "$name"
