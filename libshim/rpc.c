@@ -71,6 +71,8 @@ void *map_shared(int fd, u64 size)
 		munmap(map, size);
 		return NULL;
 	}
+	/* Nor by a core dump, which would have every page of it. */
+	madvise(map, size, MADV_DONTDUMP);
 	return map;
 }
 
