@@ -169,6 +169,7 @@ struct chan_event {
 };
 
 #define CHAN_EV_COMP 0xffffu
+#define CHAN_EV_VOID 0xfffeu /* by the client: its object was destroyed before it was read */
 
 enum chan_elem {
 	ELEM_DEVICE,

@@ -110,12 +110,25 @@ void shim_chan_free(u32 chan, int fd)
 	chan_release(chan);
 }
 
+/* The next event of the ring. The channel's lock is held. */
+static bool ring_take(struct chan_ring *r, struct chan_event *ev)
+{
+	u32 cons = r->cons;
+
+	while (load_acquire(&r->prod) != cons) {
+		*ev = r->ev[cons % SEG_CHAN_DEPTH];
+		store_release(&r->cons, ++cons);
+		if (ev->type != CHAN_EV_VOID)
+			return true;
+	}
+	return false;
+}
+
 static bool chan_take(u32 chan, struct chan_event *ev)
 {
-	struct chan_ring *r = &shim.seg->chan[chan];
 	struct shim_chan *c = &chans[chan];
-	bool found = false;
-	u32 cons, i;
+	bool found;
+	u32 i;
 
 	pthread_mutex_lock(&c->lock);
 	if (c->n_local) {
@@ -125,12 +138,7 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 			c->local[i] = c->local[i + 1];
 		found = true;
 	} else {
-		cons = r->cons;
-		if (load_acquire(&r->prod) != cons) {
-			*ev = r->ev[cons % SEG_CHAN_DEPTH];
-			store_release(&r->cons, cons + 1);
-			found = true;
-		}
+		found = ring_take(&shim.seg->chan[chan], ev);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return found;
@@ -181,18 +189,63 @@ static void count_one(const struct shim_chan *c)
 		sys_write(c->fd, &one, sizeof(one));
 }
 
+/*
+ * Void the events of an object in the ring. Each took one of the counts with it; where a reader has
+ * it already, that one finds nothing and reads on.
+ */
+static void ring_void(const struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
+{
+	u32 i, prod = load_acquire(&r->prod);
+	struct chan_event *ev;
+	u64 one;
+
+	for (i = r->cons; i != prod; i++) {
+		ev = &r->ev[i % SEG_CHAN_DEPTH];
+		if (ev->kind != kind || ev->handle != handle || ev->gen != gen ||
+		    ev->type == CHAN_EV_VOID)
+			continue;
+		ev->type = CHAN_EV_VOID;
+		sys_read_nowait(c->fd, &one, sizeof(one));
+	}
+}
+
+void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen)
+{
+	if (chan >= SEG_MAX_CHANS)
+		return;
+	pthread_mutex_lock(&chans[chan].lock);
+	ring_void(&chans[chan], &shim.seg->chan[chan], kind, handle, gen);
+	pthread_mutex_unlock(&chans[chan].lock);
+}
+
+/* Return: 0 or -ENOSPC. The channel's lock is held. */
+static int put_local(struct shim_chan *c, struct chan_ring *r, const struct chan_event *ev)
+{
+	u32 prod = load_relaxed(&r->prod);
+
+	/* Of an isolated client without its fabric nobody else writes the ring. */
+	if (shim.isolated && load_relaxed(&shim.fatal)) {
+		if (prod - r->cons >= SEG_CHAN_DEPTH)
+			return -ENOSPC;
+		r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+		store_release(&r->prod, prod + 1);
+		return 0;
+	}
+	if (c->n_local >= LOCAL_EVENTS)
+		return -ENOSPC;
+	c->local[c->n_local++] = *ev;
+	return 0;
+}
+
 int shim_chan_push(u32 chan, const struct chan_event *ev)
 {
 	struct shim_chan *c = &chans[chan];
-	int ret = 0;
+	int ret;
 
 	if (chan >= SEG_MAX_CHANS || !c->used)
 		return -EBADF;
 	pthread_mutex_lock(&c->lock);
-	if (c->n_local < LOCAL_EVENTS)
-		c->local[c->n_local++] = *ev;
-	else
-		ret = -ENOSPC;
+	ret = put_local(c, &shim.seg->chan[chan], ev);
 	if (!ret)
 		count_one(c);
 	pthread_mutex_unlock(&c->lock);

@@ -4,6 +4,9 @@
  *
  * A direct client executes its commands itself, with the token. An isolated one fills a command
  * slot of its segment, wakes the fabric process and sleeps on the slot's state.
+ *
+ * Programs end in signal handlers, with exit() and all that tidies up then. A handler that
+ * interrupted its own thread in the engine would wait for ever for the token; it gets EDEADLK.
  */
 #include "libshim/plumbing.h"
 #include "libshim/sys.h"
@@ -16,6 +19,9 @@
 
 /* Bit per command slot that a thread of this process uses. */
 static u32 slots_used;
+
+/* This thread is in the engine. Read by signal handlers of the same thread. */
+static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
 
 void command_forked(void)
 {
@@ -101,12 +107,16 @@ int shim_cmd(struct hca_cmd *cmd)
 		ret = -EIO;
 	} else if (shim.isolated) {
 		ret = cmd_isolated(cmd);
+	} else if (inside) {
+		ret = -EDEADLK;
 	} else {
+		inside = true;
 		ret = engine_enter(e);
 		if (!ret) {
 			ret = hca_cmd_exec(e, shim.id, cmd);
 			engine_leave(e);
 		}
+		inside = false;
 	}
 	/* The helper was given addresses before the region went. */
 	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
@@ -117,8 +127,12 @@ int shim_cmd(struct hca_cmd *cmd)
 
 void shim_doorbell(u32 slot)
 {
+	bool outer = inside;
+
 	if (likely(shim.engine.hca)) {
+		inside = true;
 		engine_doorbell(&shim.engine, shim.seg, slot);
+		inside = outer;
 	} else if (shim.live) {
 		seg_ring(shim.seg, slot);
 		shim_kick();
@@ -127,7 +141,14 @@ void shim_doorbell(u32 slot)
 
 bool shim_poke(void)
 {
-	return shim.engine.hca && engine_poke(&shim.engine);
+	bool outer = inside, did;
+
+	if (!shim.engine.hca)
+		return false;
+	inside = true;
+	did = engine_poke(&shim.engine);
+	inside = outer;
+	return did;
 }
 
 void shim_drain(void)
@@ -138,7 +159,7 @@ void shim_drain(void)
 		return;
 	/* While somebody else has the token, the doorbells are his to serve. */
 	for (i = 0; i < MAX_DRAINS && load_relaxed(&shim.seg->db_any); i++)
-		if (!engine_poke(&shim.engine))
+		if (!shim_poke())
 			break;
 	if (load_relaxed(&shim.seg->db_any))
 		shim_kick();

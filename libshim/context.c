@@ -144,8 +144,8 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	}
 	context_init(ctx, dev, (u32)chan, fd);
 	pthread_mutex_lock(&objs_lock);
-	ctx->next = open_contexts;
-	open_contexts = ctx;
+	ctx->next = contexts;
+	contexts = ctx;
 	pthread_mutex_unlock(&objs_lock);
 	return &ctx->verbs.context;
 }
@@ -157,15 +157,12 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
  */
 SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 {
-	struct shim_context *ctx = context_of(ibctx), **p;
+	struct shim_context *ctx = context_of(ibctx);
 
 	if (!ctx)
 		return -1;
 	pthread_mutex_lock(&objs_lock);
-	for (p = &open_contexts; *p && *p != ctx; p = &(*p)->next)
-		;
-	if (*p)
-		*p = ctx->next;
+	ctx->closed = true;
 	pthread_mutex_unlock(&objs_lock);
 	if (ctx->dead)
 		syscall(SYS_close, ctx->verbs.context.async_fd);

@@ -165,6 +165,19 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return -ret;
 }
 
+/* Events that nobody has read go with the CQ; those that were read must be acknowledged. */
+static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
+{
+	const struct shim_channel *ch = (const struct shim_channel *)cq->cq.channel;
+	struct ibv_cq *ibcq = &cq->cq;
+
+	if (ch)
+		shim_chan_drop(ch->index, ELEM_CQ, ibcq->handle, cq->gen);
+	shim_chan_drop(ctx->async_chan, ELEM_CQ, ibcq->handle, cq->gen);
+	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed, cq->comp_events);
+	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed, cq->async_events);
+}
+
 /** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs). */
 SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 {
@@ -174,15 +187,14 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 
 	if (!ctx)
 		return EINVAL;
+	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
 	ret = obj_destroy_cmd(ctx, CMD_DESTROY_CQ, ibcq->handle);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
 		objs_del_cq(cq);
-		events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed,
-			       cq->comp_events);
-		events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed,
-			       cq->async_events);
+		cq_end_events(ctx, cq);
 		seg_free(cq->ring, cq->ring_size);
 	}
 	if (ibcq->channel)

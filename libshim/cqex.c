@@ -171,6 +171,18 @@ static void cqx_init(struct ibv_cq_ex *ex)
 	ex->read_completion_wallclock_ns = cqx_read_wallclock_ns;
 }
 
+static int dead_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	(void)ex;
+	(void)attr;
+	return EIO;
+}
+
+void cqx_set_dead(struct shim_cq *cq)
+{
+	cq->ex.start_poll = dead_start_poll;
+}
+
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr)
 {
 	u32 mask = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;

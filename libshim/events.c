@@ -16,22 +16,25 @@ void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *ack
 	pthread_mutex_unlock(mutex);
 }
 
-static bool event_of_cq(const struct chan_event *ev, struct ibv_async_event *out)
+/* An object of a context that was closed before may report to a channel that has a new owner. */
+static bool event_of_cq(struct ibv_context *ibctx, const struct chan_event *ev,
+			struct ibv_async_event *out)
 {
 	struct shim_cq *cq = ev->handle < HCA_MAX_CQ ? objs->cq[ev->handle] : NULL;
 
-	if (!cq || cq->gen != ev->gen)
+	if (!cq || cq->gen != ev->gen || cq->cq.context != ibctx)
 		return false;
 	cq->async_events++;
 	out->element.cq = &cq->cq;
 	return true;
 }
 
-static bool event_of_qp(const struct chan_event *ev, struct ibv_async_event *out)
+static bool event_of_qp(struct ibv_context *ibctx, const struct chan_event *ev,
+			struct ibv_async_event *out)
 {
 	struct shim_qp *qp = qp_find(ev->gen);
 
-	if (!qp)
+	if (!qp || qp->qp.context != ibctx)
 		return false;
 	qp->async_events++;
 	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED)
@@ -41,7 +44,8 @@ static bool event_of_qp(const struct chan_event *ev, struct ibv_async_event *out
 }
 
 /* Return: whether the event still means something. */
-static bool event_translate(const struct chan_event *ev, struct ibv_async_event *out)
+static bool event_translate(struct ibv_context *ibctx, const struct chan_event *ev,
+			    struct ibv_async_event *out)
 {
 	bool ok = false;
 
@@ -50,10 +54,10 @@ static bool event_translate(const struct chan_event *ev, struct ibv_async_event 
 	pthread_mutex_lock(&objs_lock);
 	switch (ev->kind) {
 	case ELEM_CQ:
-		ok = event_of_cq(ev, out);
+		ok = event_of_cq(ibctx, ev, out);
 		break;
 	case ELEM_QP:
-		ok = event_of_qp(ev, out);
+		ok = event_of_qp(ibctx, ev, out);
 		break;
 	case ELEM_PORT:
 		out->element.port_num = (int)ev->handle;
@@ -82,7 +86,7 @@ SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_
 	do {
 		if (shim_chan_get(ctx->async_chan, ibctx->async_fd, &ev))
 			return -1;
-	} while (!event_translate(&ev, event));
+	} while (!event_translate(ibctx, &ev, event));
 	return 0;
 }
 
@@ -126,7 +130,8 @@ void shim_raise_fatal(void)
 
 	pthread_mutex_lock(&objs_lock);
 	/* It can fail for a channel that is being closed; nobody waits for that one. */
-	for (ctx = open_contexts; ctx; ctx = ctx->next)
-		shim_chan_push(ctx->async_chan, &ev);
+	for (ctx = contexts; ctx; ctx = ctx->next)
+		if (!ctx->closed)
+			shim_chan_push(ctx->async_chan, &ev);
 	pthread_mutex_unlock(&objs_lock);
 }

@@ -18,13 +18,31 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&objs_lock);
 }
 
+/* The calls that do not go through a context. */
+static void extended_set_dead(void)
+{
+	u32 i, word, bit;
+	u64 bits;
+
+	for (i = 0; i < HCA_MAX_QP; i++)
+		if (objs->qp[i] && objs->qp[i]->extended)
+			wr_set_dead(objs->qp[i]);
+	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+		bits = objs->cq_used[word];
+		for_each_bit64(bit, bits)
+			cqx_set_dead(objs->cq[word * 64 + bit]);
+	}
+}
+
 static void fork_child(void)
 {
 	struct shim_context *ctx;
 
-	for (ctx = open_contexts; ctx; ctx = ctx->next)
+	for (ctx = contexts; ctx; ctx = ctx->next)
 		context_set_dead(ctx);
-	open_contexts = NULL;
+	contexts = NULL;
+	if (objs)
+		extended_set_dead();
 	objs = NULL;
 	mr_shadow_forget();
 	devices_forget();

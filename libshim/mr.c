@@ -177,6 +177,9 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	}
 	cmd.handle = ibmr->handle;
 	ret = obj_cmd(ctx, &cmd);
+	/* Data of unpolled receives belongs where the region was when they were filled. */
+	if (!ret)
+		objs_each_cq(cq_lay_all);
 	if (!ret && cmd.mr.key != ibmr->lkey)
 		mr_shadow_clear(ibmr->lkey);
 	if (!ret)

@@ -9,7 +9,7 @@
 
 struct shim_objs *objs;
 pthread_mutex_t objs_lock = PTHREAD_MUTEX_INITIALIZER;
-struct shim_context *open_contexts;
+struct shim_context *contexts;
 
 int objs_init(void)
 {
@@ -59,8 +59,16 @@ void context_get(struct shim_context *ctx)
 
 void context_put(struct shim_context *ctx)
 {
+	struct shim_context **p;
+
 	if (__atomic_sub_fetch(&ctx->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	pthread_mutex_lock(&objs_lock);
+	for (p = &contexts; *p && *p != ctx; p = &(*p)->next)
+		;
+	if (*p)
+		*p = ctx->next;
+	pthread_mutex_unlock(&objs_lock);
 	pthread_mutex_destroy(&ctx->verbs.context.mutex);
 	ctx->magic = 0;
 	free(ctx);
@@ -79,8 +87,11 @@ int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
 	if (ctx->dead)
 		return 0;
 	ret = shim_cmd(&cmd);
-	/* No HCA any more. What the object was in it went with it. */
-	return ret == -EIO ? 0 : ret;
+	/*
+	 * No HCA any more: what the object was in it went with it. Or it cannot be entered in this
+	 * signal handler, which is about to end the process: then it goes with that.
+	 */
+	return ret == -EIO || ret == -EDEADLK ? 0 : ret;
 }
 
 void objs_add_cq(struct shim_cq *cq)

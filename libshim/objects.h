@@ -88,10 +88,11 @@ struct shim_context {
 	struct verbs_context verbs;
 	u32 magic;
 	bool dead; /* inherited by a forked child */
+	bool closed;
 	u32 async_chan;
 	u32 refs;
 	struct shim_device *dev;
-	struct shim_context *next; /* list of open contexts, under objs_lock */
+	struct shim_context *next; /* list of contexts, under objs_lock */
 };
 
 struct shim_pd {
@@ -133,6 +134,7 @@ struct shim_cq {
 	u32 comp_events; /* delivered */
 	u32 async_events;
 	u32 pins; /* threads that found it in the table and work on it; under objs_lock */
+	u32 users; /* queues that complete to it; the HCA's own count goes with the HCA */
 	struct shim_lock arm_lock;
 
 	struct shim_lock lock cacheline_aligned;
@@ -235,7 +237,7 @@ struct shim_objs {
 
 extern struct shim_objs *objs;
 extern pthread_mutex_t objs_lock;
-extern struct shim_context *open_contexts;
+extern struct shim_context *contexts; /* open, or closed with objects left */
 
 /* --- objects.c ------------------------------------------------------------------------------ */
 
@@ -339,6 +341,8 @@ void cq_lay_all(struct shim_cq *cq);
 struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 		       struct ibv_comp_channel *channel, u32 vector, bool want_ts);
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
+/** cqx_set_dead() - in a forked child: polling fails, and no lock is waited for. */
+void cqx_set_dead(struct shim_cq *cq);
 
 /* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */
 
@@ -351,6 +355,8 @@ int sq_claim(struct shim_qp *qp, struct sq_wqe **out);
 int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n);
 /** wr_init() - set the ibv_wr_* functions of a QP that was created for them. */
 void wr_init(struct shim_qp *qp);
+/** wr_set_dead() - in a forked child: every batch fails, and no lock is waited for. */
+void wr_set_dead(struct shim_qp *qp);
 
 /* --- events.c ------------------------------------------------------------------------------- */
 

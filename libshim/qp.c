@@ -157,6 +157,8 @@ static struct ibv_qp *qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
 	qp->magic = MAGIC_QP;
 	if (extended)
 		wr_init(qp);
+	__atomic_fetch_add(&to_cq(attr->send_cq)->users, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to_cq(attr->recv_cq)->users, 1, __ATOMIC_RELAXED);
 	context_get(ctx);
 	objs_add_qp(qp);
 	attr->cap = qp->cap;
@@ -207,11 +209,14 @@ SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 		cq_forget_qp(to_cq(ibqp->send_cq), qp);
 		if (ibqp->recv_cq != ibqp->send_cq)
 			cq_forget_qp(to_cq(ibqp->recv_cq), qp);
+		shim_chan_drop(ctx->async_chan, ELEM_QP, qp->slot, qp->qpn);
 		events_drained(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed,
 			       qp->async_events);
 		wq_free(&qp->sq);
 		wq_free(&qp->rq);
 	}
+	__atomic_fetch_sub(&to_cq(ibqp->send_cq)->users, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&to_cq(ibqp->recv_cq)->users, 1, __ATOMIC_RELEASE);
 	qp->magic = 0;
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);

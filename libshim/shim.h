@@ -84,6 +84,11 @@ int shim_chan_get(u32 chan, int fd, struct chan_event *ev);
  * fd readable. Taken before those of the engine. Return: 0, -EBADF or -ENOSPC.
  */
 int shim_chan_push(u32 chan, const struct chan_event *ev);
+/**
+ * shim_chan_drop() - forget the unread events of an object that was destroyed, so that poll(2) does
+ * not promise what reading would then wait for. They are named as in struct chan_event.
+ */
+void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen);
 
 /* --- mem.c: memory regions as this process knows them --------------------------------------- */
 

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +51,15 @@ static inline ssize_t sys_recvmsg(int fd, struct msghdr *msg, int flags)
 static inline ssize_t sys_read(int fd, void *buf, size_t len)
 {
 	return SYS_RET(syscall(SYS_read, fd, buf, len));
+}
+
+/** sys_read_nowait() - -EAGAIN instead of waiting, whatever the descriptor's own flag says. */
+static inline ssize_t sys_read_nowait(int fd, void *buf, size_t len)
+{
+	struct iovec iov = { buf, len };
+
+	/* From the current position: -1, as two halves. */
+	return SYS_RET(syscall(SYS_preadv2, fd, &iov, 1UL, -1L, -1L, RWF_NOWAIT));
 }
 
 static inline ssize_t sys_write(int fd, const void *buf, size_t len)

@@ -294,6 +294,21 @@ void wr_init(struct shim_qp *qp)
 	ex->wr_set_xrc_srqn = wrx_set_xrc_srqn;
 }
 
+/* The thread that had the lock when the process forked does not exist in the child. */
+static void dead_start(struct ibv_qp_ex *ex)
+{
+	struct shim_qp *qp = qpx(ex);
+
+	qp->batch_head = qp->sq.head;
+	qp->batch_err = EIO;
+	qp->cur = NULL;
+}
+
+void wr_set_dead(struct shim_qp *qp)
+{
+	qp->ex.wr_start = dead_start;
+}
+
 /** ibv_qp_to_qp_ex() - NULL unless the QP was created with send_ops_flags. */
 SHIM_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibqp)
 {

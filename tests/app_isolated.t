@@ -9,6 +9,7 @@ app app_retry remote
 app app_states
 app app_cq
 app app_mr
+app app_lifetime
 app app_kill stopped
 app app_order remote 3000
 done_testing

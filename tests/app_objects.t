@@ -8,4 +8,5 @@ app app_cq
 app app_post
 app app_fork
 app app_fork init
+app app_lifetime
 done_testing
