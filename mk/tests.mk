@@ -73,13 +73,18 @@ BUILD_TSAN ?= $(BUILD)-tsan
 .PHONY: check-san check-asan check-tsan check-valgrind
 check-san: check-asan check-tsan check-valgrind
 
-check-asan:
+.PHONY: san-deps
+san-deps:
+	@$(if $(NO_DEPS),:,tests/deps.sh valgrind)
+
+check-asan: san-deps
 	@$(MAKE) --no-print-directory BUILD=$(BUILD_ASAN) OPT='-O1 -g' SAN='$(ASAN)' all tests
 	@BUILD=$(BUILD_ASAN) tests/san.sh asan $(TESTS)
 
-check-tsan:
+check-tsan: san-deps
 	@$(MAKE) --no-print-directory BUILD=$(BUILD_TSAN) OPT='-O1 -g' SAN='$(TSAN)' all tests
 	@BUILD=$(BUILD_TSAN) tests/san.sh tsan
 
-check-valgrind: $(UNIT_BIN)
+check-valgrind: san-deps
+	@$(MAKE) --no-print-directory tests
 	@BUILD=$(BUILD) tests/san.sh valgrind

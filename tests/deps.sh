@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Install with apt what building and testing need and what is missing, and say what that is.
-# Packages are asked for by name, so that a machine which has them all is left alone.
+# Packages are asked for by name, so that a machine which has them all is left alone. Arguments name
+# more of them, or ONLY=1 nothing but them.
 set -eu
 
 PACKAGES="gcc libc6-dev make
 	libjson-c-dev libibverbs-dev librdmacm-dev libpcap-dev libcunit1-dev
 	perftest ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs procps util-linux iproute2"
+[ -z "${ONLY-}" ] || PACKAGES=
+PACKAGES="$PACKAGES $*"
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 	echo "deps: not a Debian-like system; install what corresponds to: $PACKAGES" >&2
