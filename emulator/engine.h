@@ -23,7 +23,7 @@
  *        cannot reach it (the fabric process then tries) or a helper is at work on it (the owner of
  *        the QP is rung again when it is done). @key identifies the copy across such tries.
  * @atomic: 8-byte compare-and-swap (@op WR_ATOMIC_CMP_AND_SWP) or fetch-and-add at @addr in
- *          client's memory; @orig gets the value before. Returns as @copy.
+ *          client's memory. Before it changes memory it calls atomic_begin(@res). Returns as @copy.
  * @notify: an event was queued on the client's channel: make its fd readable
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
@@ -34,8 +34,8 @@ struct hca_host {
 	void *(*seg)(void *ctx, u32 client);
 	int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		    u64 soff, u64 len, u64 key);
-	int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap, u64 *orig,
-		      u64 key);
+	int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		      struct atomic_res *res, u64 key);
 	void (*notify)(void *ctx, u32 client, u32 chan);
 	void (*kick)(void *ctx);
 	int (*wire)(void *ctx, const struct burst *b);

@@ -262,12 +262,37 @@ struct resp_state {
 } cacheline_aligned;
 _Static_assert(sizeof(struct resp_state) == 64, "one line");
 
-/** struct atomic_res - an atomic's result, kept for duplicates (IBTA 9.4.5). */
+/**
+ * struct atomic_res - an atomic's result, kept for duplicates (IBTA 9.4.5).
+ * @nth: ordinal + 1 among the QP's atomics, stored when it was executed; 0: nothing kept
+ * @begun: ordinal + 1, stored when @orig and @want are known, before memory is changed
+ * @addr: the word, in the process that owns the QP
+ */
 struct atomic_res {
 	u32 psn;
-	u32 nth; /* ordinal + 1 among the QP's atomics, stored last; 0: nothing kept */
+	u32 nth;
+	u32 begun;
+	u32 turn; /* what @begun becomes */
 	u64 orig;
+	u64 want;
+	u64 addr;
 };
+
+/** atomic_begin() - note what is about to be written: who holds the token may die in between. */
+static inline void atomic_begin(struct atomic_res *res, u64 orig, u64 want)
+{
+	res->orig = orig;
+	res->want = want;
+	store_release(&res->begun, res->turn);
+}
+
+/** atomic_result() - what the word becomes that holds @old. */
+static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
+{
+	if (op == WR_ATOMIC_FETCH_AND_ADD)
+		return old + compare_add;
+	return old == compare_add ? swap : old;
+}
 
 struct hca_qp {
 	/* identity: set at creation */

@@ -199,6 +199,8 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, u32 psn, u8 nak, u32 recv
 void resp_flush_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
+/** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
+void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
 
 /* --- flush.c --- */
 

@@ -14,6 +14,7 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	struct req_state s = qp->req;
 	u32 slot = qp_slot(e->hca, qp);
 
+	resp_atomic_recover(e, qp);
 	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_ERR)
 		return;
 	if (qp->state != QPS_ERR && s.next_psn != s.una_psn) {

@@ -84,20 +84,54 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	return 0; /* too old: the requester cannot be waiting for it */
 }
 
+/*
+ * A holder died between noting what it would write and noting that it had: memory tells. When the
+ * word does not change (a compare that fails, an addition of 0) once more does no harm.
+ */
+static int find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res, u32 nth)
+{
+	struct atomic_res now = { 0 };
+	int ret = e->host->atomic(e->ctx, qp->client - 1, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
+				  &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
+
+	if (ret)
+		return ret;
+	if (now.orig == res->want && res->want != res->orig)
+		store_release(&res->nth, nth);
+	else
+		res->begun = 0;
+	return 0;
+}
+
+void resp_atomic_recover(struct engine *e, struct hca_qp *qp)
+{
+	u32 nth = qp->resp.at_head + 1;
+	struct atomic_res *res = &qp->at[qp->resp.at_head % LIM_RD_ATOM];
+
+	/* Where memory cannot be reached from here now, the request that comes again asks again. */
+	if (res->begun == nth && res->nth != nth)
+		find_out(e, qp, res, nth);
+}
+
 /* Execute, unless a holder did just that and died before it could commit. */
 static int execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 		   const struct hca_mem *dst, struct atomic_res *res, u32 nth)
 {
-	int ret;
+	int ret = 0;
 
-	if (res->nth == nth)
-		return 0;
+	if (res->begun == nth && res->nth != nth)
+		ret = find_out(e, qp, res, nth);
+	if (ret || res->nth == nth)
+		return ret;
 	res->nth = 0;
-	ret = e->host->atomic(e->ctx, dst->client, dst->iov[0].addr, b->atomic_op, b->compare_add,
-			      b->swap, &res->orig, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	res->begun = 0;
+	res->psn = b->psn;
+	res->addr = dst->iov[0].addr;
+	res->turn = nth;
+	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
+			      res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
 	if (ret)
 		return ret;
-	res->psn = b->psn;
 	store_release(&res->nth, nth);
 	return 0;
 }

@@ -259,7 +259,7 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 		u64 soff, u64 len, u64 key);
 /** helper_atomic() - as hca_host.atomic, through the client's helper. */
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		  u64 *orig, u64 key);
+		  struct atomic_res *res, u64 key);
 /** helpers_look() - ring the QPs that wait for helpers if one has finished. */
 void helpers_look(struct fabric *f);
 /** helper_ready() - a client named its helper's eventfd. */

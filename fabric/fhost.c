@@ -59,14 +59,14 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 }
 
 static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       u64 *orig, u64 key)
+		       struct atomic_res *res, u64 key)
 {
 	struct fabric *f = ctx;
 	struct vm_ctx vm = vm_of(f);
 
 	if (needs_helper(f, client, MEM_VM))
-		return helper_atomic(f, client, addr, op, compare_add, swap, orig, key);
-	return vm_atomic(&vm, client, addr, op, compare_add, swap, orig);
+		return helper_atomic(f, client, addr, op, compare_add, swap, res, key);
+	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
 int count_event(int fd)

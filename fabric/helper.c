@@ -284,7 +284,7 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
  * other processes do to that memory without it (they live where the client does) may interleave.
  */
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		  u64 *orig, u64 key)
+		  struct atomic_res *res, u64 key)
 {
 	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
 	struct xfer *x = xfer_here(f, addr, 0, 8, key);
@@ -297,9 +297,7 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 	}
 	if (x && x->phase == XFER_READ && !(ret = job_result(x->dst))) {
 		memcpy(&x->orig, x->dst->seg->bounce, 8);
-		value = op == WR_ATOMIC_FETCH_AND_ADD ? x->orig + compare_add
-			: x->orig == compare_add      ? swap
-						      : x->orig;
+		value = atomic_result(op, x->orig, compare_add, swap);
 		memcpy(x->dst->seg->bounce, &value, 8);
 		post(f, x->dst, true, &word, 0, 8, key);
 		x->phase = XFER_WRITE;
@@ -311,7 +309,7 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 		wait_here(f);
 		return ret;
 	}
-	*orig = x->orig;
+	res->orig = x->orig;
 	store_release(&x->dst->seg->job.state, HELPER_IDLE);
 	xfer_end(f, x);
 	return ret ? -EFAULT_DST : 0;

@@ -318,36 +318,38 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 }
 
 /** atomic_own() - in this process: the program's own CPU atomics see it as one, too. */
-static u64 atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap)
+static void atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct atomic_res *res)
 {
-	if (op == WR_ATOMIC_FETCH_AND_ADD)
-		return __atomic_fetch_add(word, compare_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &compare_add, swap, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return compare_add;
+	u64 old = load_relaxed(word);
+	u64 want;
+
+	do {
+		want = atomic_result(op, old, compare_add, swap);
+		atomic_begin(res, old, want);
+	} while (!__atomic_compare_exchange_n(word, &old, want, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 }
 
 int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-	      u64 *orig)
+	      struct atomic_res *res)
 {
 	s32 pid = vm->pid(vm->ctx, client);
-	u64 old, new;
+	u64 old, want;
 	struct iovec remote = { (void *)(uintptr_t)addr, sizeof(u64) };
-	struct iovec from = { &old, sizeof(old) }, to = { &new, sizeof(new) };
+	struct iovec from = { &old, sizeof(old) }, to = { &want, sizeof(want) };
 
 	if (pid == VM_OWN) {
-		*orig = atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap);
+		atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap, res);
 		return 0;
 	}
 	if (pid < 0)
 		return pid == VM_GONE ? -ESRCH : -EAGAIN;
 	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old))
 		goto fail;
-	new = op == WR_ATOMIC_FETCH_AND_ADD ? old + compare_add : swap;
-	if (op == WR_ATOMIC_FETCH_AND_ADD || old == compare_add)
-		if (vm_write(pid, &to, 1, &remote, 1) != sizeof(new))
-			goto fail;
-	*orig = old;
+	want = atomic_result(op, old, compare_add, swap);
+	atomic_begin(res, old, want);
+	if (want != old && vm_write(pid, &to, 1, &remote, 1) != sizeof(want))
+		goto fail;
 	return 0;
 fail:
 	return errno == EFAULT ? -EFAULT_DST : errno == ESRCH ? -ESRCH : -EAGAIN;

@@ -60,13 +60,13 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 /**
  * vm_atomic() - compare-and-swap or fetch-and-add of the 8-byte aligned word @addr of a client.
  * @op: WR_ATOMIC_CMP_AND_SWP or WR_ATOMIC_FETCH_AND_ADD
- * @orig: receives the value before
+ * @res: receives the value before and the one to come, before memory is changed
  * In the own process it is a CPU atomic. In another it is a read and a write under the token:
  * atomic among the operations of this HCA (IBV_ATOMIC_HCA), which is what devices report.
  * Return: 0, -EFAULT_DST, -ESRCH or -EAGAIN, as vm_copy().
  */
 int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-	      u64 *orig);
+	      struct atomic_res *res);
 
 /**
  * vm_probe() - whether process @pid holds the word @cookie at @cookie_addr.

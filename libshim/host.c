@@ -155,11 +155,11 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 }
 
 static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       u64 *orig, u64 key)
+		       struct atomic_res *res, u64 key)
 {
 	(void)ctx;
 	(void)key;
-	return vm_atomic(&vm, client, addr, op, compare_add, swap, orig);
+	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
 /* The entry of a peer's channel, a new one when there is none yet; NULL without memory for it. */

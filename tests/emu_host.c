@@ -77,20 +77,16 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 }
 
 static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       u64 *orig, u64 key)
+		       struct atomic_res *res, u64 key)
 {
 	u64 *p = (u64 *)(uintptr_t)addr;
+	u64 want = atomic_result(op, *p, compare_add, swap);
 
 	(void)ctx;
 	(void)client;
 	(void)key;
-	if (op == WR_ATOMIC_FETCH_AND_ADD) {
-		*orig = __atomic_fetch_add(p, compare_add, __ATOMIC_SEQ_CST);
-	} else {
-		*orig = compare_add;
-		__atomic_compare_exchange_n(p, orig, swap, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
-	}
+	atomic_begin(res, *p, want);
+	__atomic_store_n(p, want, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
