@@ -63,8 +63,8 @@ void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 static void event_redo(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
-	struct hca_cq *cq = c->event_cq && c->event_cq <= HCA_MAX_CQ ? &e->hca->cq[c->event_cq - 1]
-								      : NULL;
+	struct hca_cq *cq =
+		c->event_cq && c->event_cq <= HCA_MAX_CQ ? &e->hca->cq[c->event_cq - 1] : NULL;
 	struct seg_hdr *seg = cq && cq->client ? seg_of(e, cq->client) : NULL;
 
 	if (seg && cq->chan)
