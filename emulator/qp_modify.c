@@ -119,7 +119,7 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 		u32 max;
 	} range[] = {
 		{ QPA_PKEY_INDEX, a->pkey_index, LIM_PKEYS - 1 },
-		{ QPA_PATH_MTU, a->path_mtu, hca->dev[qp->dev].active_mtu },
+		{ QPA_PATH_MTU, a->path_mtu, hca->dev[qp->dev].max_mtu },
 		{ QPA_TIMEOUT, a->timeout, 31 },
 		{ QPA_RETRY_CNT, a->retry_cnt, 7 },
 		{ QPA_RNR_RETRY, a->rnr_retry, 7 },

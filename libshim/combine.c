@@ -33,6 +33,9 @@ static u64 cycles(void)
 #endif
 }
 
+/* When this thread's last post of small WRITEs ended. Not in the QP, which may be gone by then. */
+static __thread u64 last_end;
+
 bool combine_wait(struct shim_qp *qp)
 {
 	struct shim_combine *c = &qp->combine;
@@ -44,8 +47,7 @@ bool combine_wait(struct shim_qp *qp)
 		c->rest--;
 		return false;
 	}
-	if (cycles() - load_relaxed(&c->last) > GAP_CYCLES ||
-	    qp->sq.head - load_relaxed(&c->rung) >= BATCH)
+	if (cycles() - last_end > GAP_CYCLES || qp->sq.head - c->rung >= BATCH)
 		return false;
 	runs = load_relaxed(&shim.hca->qp[qp->slot].n_fabric);
 	if (unlikely(runs != c->fabric_runs)) {
@@ -54,12 +56,16 @@ bool combine_wait(struct shim_qp *qp)
 		c->rest = c->penalty;
 		return false;
 	}
-	store_relaxed(&c->last, cycles());
+	last_end = cycles();
 	return true;
 }
 
-void combine_rung(struct shim_qp *qp, u32 head)
+void combine_ring(struct shim_qp *qp)
 {
-	store_relaxed(&qp->combine.rung, head);
-	store_relaxed(&qp->combine.last, cycles());
+	qp->combine.rung = qp->sq.head;
+}
+
+void combine_end(void)
+{
+	last_end = cycles();
 }

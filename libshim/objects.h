@@ -168,19 +168,17 @@ struct shim_wq {
 } cacheline_aligned;
 
 /**
- * struct shim_combine - what combine.c knows of a QP; hints, read under the send queue's lock.
+ * struct shim_combine - what combine.c knows of a QP; under the send queue's lock.
  * @rung: send queue index up to which the doorbell was rung
  * @fabric_runs: the fabric process's runs of this QP that were seen
  * @rest: posts to come that are not to wait
  * @penalty: how many that will be the next time
- * @last: cycle count when the last post ended
  */
 struct shim_combine {
 	u32 rung;
 	u32 fabric_runs;
 	u32 rest;
 	u32 penalty;
-	u64 last;
 };
 
 /**
@@ -220,10 +218,12 @@ struct shim_qp {
 
 /**
  * combine_wait() - whether the small WRITEs just posted may wait for more. Under sq.lock.
- * When not, the caller rings, without the lock, then calls combine_rung() with the index posted.
+ * When not, the caller notes that with combine_ring(), under the same lock, rings without it, and
+ * calls combine_end().
  */
 bool combine_wait(struct shim_qp *qp);
-void combine_rung(struct shim_qp *qp, u32 head);
+void combine_ring(struct shim_qp *qp);
+void combine_end(void);
 
 /**
  * struct shim_objs - from HCA index to this process's object. Sparse, mapped at first use.

@@ -194,9 +194,10 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		small = small && is_piece(sq_slot(&qp->sq, qp->sq.head - 1));
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
 		wait = small && combine_wait(qp);
+		if (!wait)
+			combine_ring(qp);
 	}
 	slot = qp->slot;
-	head = qp->sq.head;
 	shim_unlock(&qp->sq.lock);
 	if (unlikely(!posted))
 		return ret;
@@ -206,7 +207,7 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	}
 	shim_doorbell(slot);
 	if (small)
-		combine_rung(qp, head);
+		combine_end();
 	return ret;
 }
 
