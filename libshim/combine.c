@@ -33,8 +33,11 @@ static u64 cycles(void)
 #endif
 }
 
-/* When this thread's last post of small WRITEs ended. Not in the QP, which may be gone by then. */
-static __thread u64 last_end;
+/*
+ * When this thread's last post of small WRITEs ended. Not in the QP, which may be gone by then. The
+ * shim is there when the program starts, so that static thread storage is to be had.
+ */
+static __thread u64 last_end __attribute__((tls_model("initial-exec")));
 
 bool combine_wait(struct shim_qp *qp)
 {
