@@ -187,6 +187,8 @@ void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wq
 /* --- responder.c, resp_read.c --- */
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** resp_start() - a burst back to the requester: one packet, no payload yet. */
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
 /** resp_ack() - send an ACK or NAK for @psn. */
 int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
 /**

@@ -8,23 +8,6 @@
  */
 #include "emulator/model.h"
 
-static void respond(const struct hca_qp *qp, const struct burst *req, u8 op, struct burst *b)
-{
-	*b = (struct burst){
-		.op = op,
-		.flags = BF_FIRST | BF_LAST,
-		.aeth = AETH_ACK,
-		.src_dev = qp->dev,
-		.dst_dev = qp->attr.av.dst_dev,
-		.src_qpn = qp->qpn,
-		.dst_qpn = qp->attr.dest_qpn,
-		.psn = req->psn,
-		.npkts = 1,
-		.mtu = qp->mtu,
-		.msn = qp->resp.msn,
-	};
-}
-
 static void accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 npkts)
 {
 	struct resp_state s = qp->resp;
@@ -59,7 +42,7 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
 		accept_request(e, qp, b, npkts);
-	respond(qp, b, BOP_READ_RESP, &rsp);
+	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
 	rsp.npkts = npkts;
 	rsp.len = b->dma_len;
 	rsp.mem = rsp.len ? &src : NULL;
@@ -77,7 +60,7 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 		if (!res->nth || res->psn != b->psn)
 			continue;
-		respond(qp, b, BOP_ATOMIC_ACK, &rsp);
+		resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 		rsp.orig = res->orig;
 		return xmit(e, &rsp);
 	}
@@ -166,7 +149,7 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	s.flags &= ~(u32)RESP_NAK_SENT;
 	s.rx_pkts++;
 	commit_resp(e, qp, &s, qp->state, NULL, NULL);
-	respond(qp, b, BOP_ATOMIC_ACK, &rsp);
+	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 	rsp.orig = res->orig;
 	return xmit(e, &rsp);
 }

@@ -11,10 +11,10 @@
  */
 #include "emulator/model.h"
 
-int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome)
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
 {
-	struct burst ack = {
-		.op = BOP_ACK,
+	*b = (struct burst){
+		.op = op,
 		.flags = BF_FIRST | BF_LAST,
 		.aeth = syndrome,
 		.src_dev = qp->dev,
@@ -26,7 +26,13 @@ int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome)
 		.mtu = qp->mtu,
 		.msn = qp->resp.msn,
 	};
+}
 
+int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome)
+{
+	struct burst ack;
+
+	resp_start(qp, psn, BOP_ACK, syndrome, &ack);
 	return xmit(e, &ack);
 }
 
