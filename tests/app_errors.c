@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define WAIT   20000
 #define NONE   (-1) /* no completion, no event */
@@ -294,6 +295,32 @@ static void run_row(const struct row *r, unsigned int flags)
 	end_dereg(b, 2);
 }
 
+/*
+ * Memory that was registered and is there no more. In the other process only: in its own, a program
+ * that takes away what it has registered is stopped by its memcpy.
+ */
+static void test_unmapped(const char *where)
+{
+	const size_t page = 4096;
+	uint8_t *hole = (uint8_t *)(((uintptr_t)b->buf + page) & ~(page - 1));
+	struct rc_wr wr, recv;
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS }, flushed = wc;
+
+	pair_up(a, b, &rc_defaults, &rc_defaults);
+	recv = wr_make(IBV_WR_SEND, 1, b, b->buf, 64, NULL, NULL);
+	wr = wr_make(IBV_WR_RDMA_WRITE, 2, a, a->buf, 200, b, hole);
+	end_recv(b, &recv);
+	end_protect(b, hole, page, PROT_NONE);
+	end_send(a, &wr);
+	end_poll(a, 0, 20000, &wc);
+	end_poll(b, 1, 20000, &flushed);
+	end_protect(b, hole, page, PROT_READ | PROT_WRITE);
+	ok(wc.status == IBV_WC_REM_OP_ERR && flushed.status == IBV_WC_WR_FLUSH_ERR &&
+		   end_event(b, 20000, NULL) == IBV_EVENT_QP_FATAL,
+	   "%s: WRITE to memory that is gone: REM_OP_ERR, QP_FATAL", where);
+	ok(end_state(a) == IBV_QPS_ERR && end_state(b) == IBV_QPS_ERR, "%s: both in ERR", where);
+}
+
 int main(int argc, char **argv)
 {
 	const char *where = argc > 1 ? argv[1] : "local";
@@ -306,6 +333,8 @@ int main(int argc, char **argv)
 		run_row(&rows[i], IBV_SEND_SIGNALED);
 		run_row(&rows[i], 0);
 	}
+	if (strcmp(where, "local"))
+		test_unmapped(where);
 	end_close(b);
 	return tap_failed != 0;
 }

@@ -79,6 +79,7 @@ enum rc_op {
 	RC_ARM,
 	RC_COMP,
 	RC_RESIZE,
+	RC_PROTECT,
 	RC_EXIT,
 };
 
@@ -167,6 +168,8 @@ int end_to_state(struct end *e, enum ibv_qp_state state);
 int end_reg(struct end *e, int index, void *addr, size_t len, int access, bool new_pd,
 	    uint32_t *lkey, uint32_t *rkey);
 int end_dereg(struct end *e, int index);
+/** end_protect() - mprotect(2) in the end's process. */
+int end_protect(struct end *e, void *addr, size_t len, int prot);
 int end_send(struct end *e, const struct rc_wr *wr);
 int end_sends(struct end *e, const struct rc_wr *wr, int n, int *bad);
 int end_recv(struct end *e, const struct rc_wr *wr);

@@ -317,6 +317,13 @@ int end_dereg(struct end *e, int index)
 	return call(e, &req);
 }
 
+int end_protect(struct end *e, void *addr, size_t len, int prot)
+{
+	struct rc_req req = { .op = RC_PROTECT, .addr = (uintptr_t)addr, .len = len, .n = prot };
+
+	return call(e, &req);
+}
+
 static int post(struct end *e, enum rc_op op, const struct rc_wr *wr, int n, int *bad)
 {
 	struct rc_req req = { .op = op, .n = n };

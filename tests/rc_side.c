@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 const struct rc_opts rc_defaults = {
 	.send_wr = 64,
@@ -337,6 +338,9 @@ void rc_serve(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)
 		break;
 	case RC_DEREG:
 		rep->ret = serve_dereg(s, req->which);
+		break;
+	case RC_PROTECT:
+		rep->ret = mprotect((void *)(uintptr_t)req->addr, req->len, req->n);
 		break;
 	case RC_SEND:
 		rep->ret = serve_send(s, req, rep);
