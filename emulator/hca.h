@@ -241,7 +241,6 @@ enum resp_flags {
 	RESP_NAK_SENT = 1 << 0, /* a PSN sequence NAK is out: silent until recovered */
 	RESP_IN_MSG = 1 << 1,
 	RESP_COMM_EST = 1 << 2,
-	RESP_RNR_SENT = 1 << 3,
 };
 
 /** struct resp_state - the responder's moving part. */
@@ -421,11 +420,8 @@ struct hca {
 	u64 token cacheline_aligned;
 	u64 pending; /* bit g: pending_clients[g] is not empty */
 	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
-	u32 timers_armed; /* some bit of timer_bits may be set */
-	u64 since; /* when the token was taken, ns; written by slow paths only */
-	u64 served; /* rounds in which holders served all pending doorbells */
 	u32 serve_from; /* client that has the next turn, where a budget was used up */
-	u32 pad0;
+	u64 served; /* rounds in which holders served all pending doorbells */
 
 	struct hca_commit commit;
 

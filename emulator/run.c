@@ -21,8 +21,11 @@ int hca_input(struct engine *e, const struct burst *b)
 
 	/* A connected QP listens to its peer only (IBTA 9.6.1.1.1). */
 	if (!qp || qp->dev != b->dst_dev || qp->attr.dest_qpn != b->src_qpn ||
-	    qp->attr.av.dst_dev != b->src_dev)
+	    qp->attr.av.dst_dev != b->src_dev) {
+		if (b->dst_dev < hca->n_devs)
+			hca->dev[b->dst_dev].counters[CNT_DROPPED]++;
 		return 0;
+	}
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
 	slot = qp_slot(hca, qp);

@@ -65,12 +65,6 @@ static void peer_drop(struct peer *p)
 	memset(p, 0, sizeof(*p));
 }
 
-void shim_host_forget(u32 client)
-{
-	if (client < HCA_MAX_CLIENTS)
-		peer_drop(&peers[client]);
-}
-
 /* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
 static struct peer *peer_get(u32 client)
 {

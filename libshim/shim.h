@@ -101,8 +101,6 @@ bool shim_lkey_ok(u32 lkey, u32 pd, u64 addr, u64 len);
 /* --- host.c -------------------------------------------------------------------------------- */
 
 extern const struct hca_host shim_host;
-/** shim_host_forget() - drop cached mappings and fds of a peer that has gone. */
-void shim_host_forget(u32 client);
 
 /* --- watch.c ------------------------------------------------------------------------------- */
 
