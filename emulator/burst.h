@@ -16,8 +16,10 @@ enum burst_op {
 	BOP_READ_REQ,
 	BOP_READ_RESP,
 	BOP_ATOMIC_REQ, /* CmpSwap or FetchAdd, by @atomic_op */
+	BOP_ATOMIC_WRITE, /* 8 bytes, written as one */
 	BOP_ATOMIC_ACK,
 	BOP_ACK, /* ACK, NAK, RNR NAK: by @aeth */
+	BOP_NONE, /* nothing that goes on the wire as a burst */
 };
 
 enum burst_flags {
@@ -35,6 +37,7 @@ enum burst_flags {
  *         its PSN range takes
  * @len: payload bytes of this burst; READ request: bytes wanted
  * @off: offset of this burst's payload in @mem
+ * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
  */
 struct burst {
@@ -53,6 +56,9 @@ struct burst {
 	u32 imm;
 	u32 inv_rkey;
 	u32 rkey;
+	u32 srqn;
+	u32 qkey;
+	u16 pkey;
 	u64 va;
 	u64 dma_len;
 	u64 compare_add;
@@ -60,6 +66,7 @@ struct burst {
 	u64 orig; /* ATOMIC_ACK: value before */
 	u64 len;
 	u64 off;
+	const struct hca_av *av;
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };
 

@@ -12,20 +12,49 @@
 #include "emulator/hca.h"
 
 enum hca_cmd_op {
-	CMD_NOP,
 	CMD_ALLOC_PD,
 	CMD_DEALLOC_PD, /* EBUSY while used */
 	CMD_REG_MR,
 	CMD_REREG_MR,
-	CMD_DEREG_MR,
+	CMD_DEREG_MR, /* EBUSY while windows are bound to it */
+	CMD_ALLOC_MW,
+	CMD_DEALLOC_MW,
 	CMD_CREATE_CQ,
 	CMD_RESIZE_CQ, /* EINVAL when more entries wait than fit; moves them to the new ring */
+	CMD_MODIFY_CQ,
 	CMD_DESTROY_CQ, /* EBUSY while used */
+	CMD_CREATE_SRQ,
+	CMD_MODIFY_SRQ,
+	CMD_QUERY_SRQ,
+	CMD_DESTROY_SRQ, /* EBUSY while used */
+	CMD_SRQ_OPS, /* tag matching */
 	CMD_CREATE_QP,
+	CMD_OPEN_QP,
 	CMD_MODIFY_QP,
 	CMD_QUERY_QP,
-	CMD_DESTROY_QP,
-	CMD_CLOSE_DEVICE, /* nothing in the model; for symmetry of traces */
+	CMD_DESTROY_QP, /* EBUSY while flows or multicast groups have it */
+	CMD_CREATE_AH,
+	CMD_DESTROY_AH,
+	CMD_ATTACH_MCAST,
+	CMD_DETACH_MCAST,
+	CMD_OPEN_XRCD,
+	CMD_CLOSE_XRCD, /* EBUSY while used */
+	CMD_CREATE_WQ,
+	CMD_MODIFY_WQ,
+	CMD_DESTROY_WQ,
+	CMD_CREATE_IND,
+	CMD_DESTROY_IND,
+	CMD_CREATE_FLOW,
+	CMD_DESTROY_FLOW,
+	CMD_CREATE_COUNTERS,
+	CMD_DESTROY_COUNTERS,
+	CMD_ATTACH_COUNTERS,
+	CMD_READ_COUNTERS,
+	CMD_ALLOC_DM, /* accounts for the bytes; they lie in the client's segment */
+	CMD_FREE_DM,
+	CMD_IMPORT, /* PD or MR of another context */
+	CMD_UNIMPORT,
+	CMD_COUNT,
 };
 
 struct cmd_reg_mr {
@@ -36,6 +65,7 @@ struct cmd_reg_mr {
 	u32 access;
 	u32 flags; /* rereg: enum ibv_rereg_mr_flags: 1 translation, 2 pd, 4 access */
 	u32 key; /* out */
+	u32 kind; /* enum hca_mr_kind; ALLOC_MW: MW_1 or MW_2 */
 };
 
 struct cmd_cq {
@@ -46,15 +76,50 @@ struct cmd_cq {
 	u32 dev;
 	u32 gen; /* out: events of this CQ carry it */
 	u32 want_ts; /* entries carry time stamps */
+	u32 ignore_overrun;
+	u32 mod_count, mod_period; /* MODIFY_CQ */
+};
+
+struct cmd_srq {
+	u64 ring; /* segment offset of struct wq_ctl, order array and slots */
+	u32 dev;
+	u32 pd;
+	u32 type; /* enum hca_srq_type */
+	u32 depth; /* power of two */
+	u32 max_sge;
+	u32 max_wr;
+	u32 limit;
+	u32 mask; /* MODIFY: enum ibv_srq_attr_mask: 1 max_wr (new ring), 2 limit */
+	u32 xrcd; /* handle of REF_XRCD + 1 */
+	u32 cq; /* handle + 1 */
+	u32 async_chan;
+	u32 max_tags;
+	u32 srqn; /* out */
+	u32 gen; /* out */
+};
+
+/** struct cmd_srq_op - ibv_post_srq_ops(3), one operation; handle: the SRQ's. */
+struct cmd_srq_op {
+	u64 wr_id;
+	u64 tag, mask;
+	u64 recv_wr_id;
+	struct wq_sge sge;
+	u32 num_sge;
+	u32 opcode; /* enum ibv_ops_wr_opcode */
+	u32 flags; /* enum ibv_ops_flags */
+	u32 unexpected_cnt;
+	u32 tag_handle; /* ADD: out; DEL: in */
 };
 
 struct cmd_qp {
 	u32 type;
 	u32 dev;
-	u32 pd;
-	u32 scq;
+	u32 pd; /* 0: none */
+	u32 scq; /* 0: none */
 	u32 rcq;
-	u32 srq; /* index + 1 */
+	u32 srq; /* handle + 1; 0: none */
+	u32 xrcd; /* handle of REF_XRCD + 1 */
+	u32 ind; /* handle + 1 */
 	u64 sq_ring;
 	u64 rq_ring;
 	u32 sq_depth;
@@ -62,16 +127,84 @@ struct cmd_qp {
 	u32 max_sge;
 	u32 max_rsge;
 	u32 max_inline;
+	u32 max_tso_hdr;
 	u32 sig_all;
 	u32 cap_send_wr;
 	u32 cap_recv_wr;
 	u32 async_chan;
-	u32 qpn; /* out */
+	u32 create_flags;
+	u32 source_qpn;
+	u32 rss_fields;
+	u8 rss_key[40];
+	u32 qpn; /* out; OPEN_QP: in */
+};
+
+struct cmd_ah {
+	u32 pd;
+	struct hca_av av;
+};
+
+struct cmd_mcast {
+	u8 gid[16];
+	u32 lid;
+};
+
+struct cmd_xrcd {
+	u64 st_dev, st_ino; /* both 0: private */
+	u32 dev;
+	u32 oflags; /* O_CREAT, O_EXCL */
+};
+
+struct cmd_wq {
+	u64 ring;
+	u32 dev;
+	u32 pd;
+	u32 cq;
+	u32 depth;
+	u32 max_sge;
+	u32 flags;
+	u32 async_chan;
+	u32 mask; /* MODIFY: enum ibv_wq_attr_mask: 1 state, 2 cur_state, 4 flags */
+	u32 state, cur_state;
+	u32 flags_mask;
+	u32 wqn; /* out */
+	u32 gen; /* out */
+};
+
+struct cmd_ind {
+	u32 dev;
+	u32 log_size;
+	u32 wq[LIM_IND]; /* handles */
+};
+
+struct cmd_flow {
+	u32 qp; /* handle */
+	u32 type, priority, flags;
+	u32 counters; /* handle + 1 */
+	u32 tag, has_tag, drop;
+	struct flow_match value, mask, inner_value, inner_mask;
+};
+
+struct cmd_ctr {
+	u32 dev;
+	u32 what, index; /* ATTACH_COUNTERS */
+	u32 n; /* READ: entries wanted */
+	u64 value[16]; /* READ: out */
+};
+
+struct cmd_import {
+	u32 kind; /* REF_PD, REF_MR; REF_XRCD and REF_QP are not imported */
+	u32 index; /* handle in the exporting context */
+	u32 client, gen; /* who exports */
+	u64 addr, len; /* out: of an MR */
+	u32 pd; /* out: of an MR */
+	u32 key; /* out: of an MR */
 };
 
 struct cmd_modify_qp {
 	struct hca_qp_attr attr; /* query: out */
 	u32 mask;
+	u32 opened; /* the handle is that of a CMD_OPEN_QP */
 };
 
 /** struct hca_cmd - one command: @handle names the object, or receives the new one's index. */
@@ -85,6 +218,20 @@ struct hca_cmd {
 		struct cmd_cq cq;
 		struct cmd_qp qp;
 		struct cmd_modify_qp mod;
+		struct cmd_srq srq;
+		struct cmd_srq_op tm;
+		struct cmd_ah ah;
+		struct cmd_mcast mcast;
+		struct cmd_xrcd xrcd;
+		struct cmd_wq wq;
+		struct cmd_ind ind;
+		struct cmd_flow flow;
+		struct cmd_ctr ctr;
+		struct cmd_import import;
+		struct {
+			u64 dm_len; /* ALLOC_DM, FREE_DM */
+			u32 dm_dev;
+		};
 		u32 dev; /* ALLOC_PD */
 	};
 };

@@ -28,6 +28,7 @@ static void fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp, u32 
 	c->qp_state = qp_state;
 	c->cq = cq ? (u32)(cq - e->hca->cq) + 1 : 0;
 	c->cq_prod = cq ? cq->prod + 1 : 0;
+	c->srq = 0;
 }
 
 void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
@@ -45,15 +46,21 @@ void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, 
 	store_release(&c->valid, 0);
 }
 
-void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
-		 struct hca_cq *cq, struct cqe *cqe)
+void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
+		 struct hca_cq *cq, struct cqe *cqe, struct hca_srq *srq)
 {
 	struct hca_commit *c = &e->hca->commit;
 
 	fill(c, e, qp, qp_state, cqe ? cq : NULL);
 	c->resp = *s;
+	if (unlikely(srq)) {
+		c->srq = (u32)(srq - e->hca->srq) + 1;
+		c->srq_cons = srq->cons + 1;
+	}
 	store_release(&c->valid, COMMIT_RESP);
 	qp->resp = *s;
+	if (unlikely(srq))
+		srq->cons = c->srq_cons;
 	set_state(qp, qp_state);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
@@ -90,6 +97,8 @@ void commit_redo(struct engine *e)
 			qp->req = c->req;
 		else
 			qp->resp = c->resp;
+		if (valid == COMMIT_RESP && c->srq && c->srq <= HCA_MAX_SRQ)
+			e->hca->srq[c->srq - 1].cons = c->srq_cons;
 		set_state(qp, c->qp_state);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);

@@ -19,6 +19,7 @@ static const u8 wc_opcode[WR_COUNT] = {
 	[WR_BIND_MW] = WCO_BIND_MW,
 	[WR_SEND_WITH_INV] = WCO_SEND,
 	[WR_TSO] = WCO_TSO,
+	[WR_ATOMIC_WRITE] = WCO_ATOMIC_WRITE,
 };
 
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
@@ -61,6 +62,14 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	commit_req(e, qp, s, cqe ? qp->state : QPS_ERR, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, false);
+}
+
+void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 end_psn)
+{
+	struct req_state s = qp->req;
+
+	complete_one(e, qp, seg, &s, sq_slot(seg, qp, s.una), end_psn);
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }
 
 static void progress(struct hca_qp *qp, struct req_state *s)
@@ -189,8 +198,8 @@ static int place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const
 	const struct hca_mem *src = b->mem;
 	u64 len = b->len, off = b->off, total;
 
-	if (mem_local(e->hca, qp, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE, ~0ULL,
-		      &dst, &total, bad))
+	if (mem_local(e->hca, qp->pd, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE,
+		      ~0ULL, &dst, &total, bad))
 		return -EFAULT_DST;
 	if (b->op == BOP_ATOMIC_ACK) {
 		scratch.iov[0].addr = qp->sq_ring + SCRATCH_OFF;

@@ -9,9 +9,7 @@
 
 struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
 {
-	struct hca_cq *cq = handle && handle < HCA_MAX_CQ ? &hca->cq[handle] : NULL;
-
-	return cq && cq->client == client + 1 ? cq : NULL;
+	return tab_owned(hca, TAB_CQ, client, handle);
 }
 
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev)
@@ -91,7 +89,7 @@ void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 inf
 		.client = qp->client - 1,
 	};
 
-	if (event != EV_COMM_EST && event != EV_SQ_DRAINED)
+	if (event != EV_COMM_EST && event != EV_SQ_DRAINED && event != EV_QP_LAST_WQE_REACHED)
 		journal_add(e, &j);
 	chan_push(e, qp->client, qp->async_chan, &ev);
 }
@@ -140,9 +138,9 @@ struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	return &ring[cq->prod & (cq->depth - 1)];
 }
 
-static int cq_ring_check(const struct cmd_cq *c)
+static int cq_ring_check(const struct cmd_cq *c, u32 max_cqe)
 {
-	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth > LIM_CQE + 1)
+	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth / 2 >= max_cqe)
 		return -EINVAL;
 	if (!seg_range_ok(c->ring, CQ_HDR + (u64)c->depth * sizeof(struct cqe)))
 		return -EINVAL;
@@ -154,35 +152,28 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	const struct cmd_cq *c = &cmd->cq;
 	struct hca_cq *cq;
-	u32 i, n, gen;
-	int ret = cq_ring_check(c);
+	u32 gen;
+	int i;
 
-	if (ret)
-		return ret;
 	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS || c->dev >= hca->n_devs)
 		return -EINVAL;
-	if (hca->n_cq >= LIM_CQ)
-		return -ENOMEM;
-	for (i = hca->cq_cursor, n = 0; n < HCA_MAX_CQ && hca->cq[i].client; n++)
-		i = next_slot(i, hca->n_cq, 1, HCA_MAX_CQ);
-	if (n == HCA_MAX_CQ)
-		return -ENOMEM;
+	if (cq_ring_check(c, lim_of(hca, c->dev)->max_cqe))
+		return -EINVAL;
+	i = tab_find(hca, TAB_CQ, c->dev, lim_of(hca, c->dev)->max_cq);
+	if (i < 0)
+		return i;
 	cq = &hca->cq[i];
 	gen = cq->gen + 1;
 	memset(cq, 0, sizeof(*cq));
 	cq->gen = gen;
-	cq->dev = c->dev;
 	cq->depth = c->depth;
 	cq->ring = c->ring;
 	cq->chan = c->chan;
 	cq->async_chan = c->async_chan;
 	cq->want_ts = c->want_ts;
-	store_release(&cq->client, client + 1);
-	hca->cq_cursor = next_slot(i, hca->n_cq, 1, HCA_MAX_CQ);
-	hca->cq_high = max_u32(hca->cq_high, i + 1);
-	hca->n_cq++;
-	hca->client[client].n_cq++;
-	cmd->handle = i;
+	cq->ignore_overrun = c->ignore_overrun;
+	tab_own(hca, TAB_CQ, (u32)i, client, c->dev);
+	cmd->handle = (u32)i;
 	cmd->cq.gen = gen;
 	return 0;
 }
@@ -196,11 +187,8 @@ int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct cqe *from, *to;
 	struct cq_ctl *ctl, *new_ctl;
 	u32 cons, n, i;
-	int ret = cq_ring_check(c);
 
-	if (ret)
-		return ret;
-	if (!cq || !seg)
+	if (!cq || !seg || cq_ring_check(c, lim_of(e->hca, cq->dev)->max_cqe))
 		return -EINVAL;
 	ctl = seg_ptr(seg, cq->ring);
 	cons = load_acquire(&ctl->cons);
@@ -231,8 +219,17 @@ int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (cq->refs)
 		return -EBUSY;
-	cq->client = 0;
-	e->hca->n_cq--;
-	e->hca->client[client].n_cq--;
+	tab_free(e->hca, TAB_CQ, cmd->handle);
+	return 0;
+}
+
+int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
+
+	if (!cq)
+		return -EINVAL;
+	cq->mod_count = cmd->cq.mod_count;
+	cq->mod_period = cmd->cq.mod_period;
 	return 0;
 }

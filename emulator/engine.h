@@ -120,6 +120,8 @@ u64 engine_timers(struct engine *e);
 
 /** hca_format() - lay out fresh HCA memory (zeroed, sizeof(struct hca) bytes). */
 void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name);
+/** hca_default_limits() - what a device without a profile has. */
+void hca_default_limits(struct hca_limits *l);
 /** hca_check() - 0 when @hca is a mapping that this build understands, else -EPROTO. */
 int hca_check(const struct hca *hca, u64 size);
 /** hca_add_client() - a free client slot, marked live; index or -EUSERS. Fabric process only. */
@@ -151,6 +153,8 @@ int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /** hca_find_dev() - the device that owns a GID, or -1. */
 int hca_find_dev(const struct hca *hca, const u8 gid[16]);
+/** hca_find_lid() - the device whose port has a LID, or -1. */
+int hca_find_lid(const struct hca *hca, u32 lid);
 /** hca_qp_by_num() - the live QP with that number, or NULL. */
 struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn);
 /** hca_mr_by_key() - the live MR with that key, or NULL. */

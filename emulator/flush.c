@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a QP in ERR completes what is left on its queues with WR_FLUSH_ERR, in order, signaled or
+ * DOC: a QP in ERR, or SQE, completes what is left on its queues with WR_FLUSH_ERR, in order, signaled or
  * not (IBTA 10.7.3.1 lets errors complete always).
  */
 #include "emulator/model.h"
@@ -19,7 +19,7 @@ static void flush_send_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 	s.rd_out = 0;
 	s.flags = 0;
 	s.next_psn = s.una_first = s.una_psn;
-	commit_req(e, qp, &s, QPS_ERR, cq, cqe);
+	commit_req(e, qp, &s, qp->state, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, true);
 }
@@ -37,11 +37,5 @@ bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		flush_send_one(e, qp, seg);
 		e->budget_wrs--;
 	}
-	while (qp->resp.rq_cons != rq_posted(seg, qp)) {
-		if (!budget_left(e))
-			return false;
-		resp_flush_one(e, qp, seg);
-		e->budget_wrs--;
-	}
-	return true;
+	return qp->state == QPS_SQE || rx_flush(e, qp);
 }

@@ -18,33 +18,10 @@
 #ifndef EMULATOR_HCA_H
 #define EMULATOR_HCA_H
 
-#include "emulator/seg.h"
+#include "emulator/obj.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 1u
-
-#define HCA_MAX_CLIENTS 4096u
-#define HCA_MAX_DEVS	1024u
-#define HCA_GIDS	16u
-#define HCA_MAX_PD	65536u
-#define HCA_MAX_MR	(1u << 20)
-#define HCA_MAX_CQ	65536u
-#define HCA_MAX_QP	SEG_MAX_QPS
-
-/* Limits that devices report and commands enforce. */
-#define LIM_QP		 65000
-#define LIM_QP_WR	 32768
-#define LIM_SGE		 32
-#define LIM_INLINE	 1024
-#define LIM_CQ		 65000
-#define LIM_CQE		 1048575
-#define LIM_MR		 1000000
-#define LIM_PD		 65000
-#define LIM_RD_ATOM	 16 /* per QP, both directions */
-#define LIM_MSG		 (1u << 30)
-#define LIM_ACK_DELAY	 15
-#define LIM_PKEYS	 1
-#define LIM_COMP_VECTORS 8
+#define HCA_VERSION 2u
 
 /** An iovec in a client's memory, or an offset in a client's segment. */
 struct hca_iov {
@@ -84,9 +61,10 @@ struct hca_client {
 	u64 cookie_addr; /* a word in its memory ... */
 	u64 cookie; /* ... and its content, to prove that a pid is the right one */
 	u64 seg_size;
-	u32 n_qp, n_cq, n_mr, n_pd;
+	u32 n[TAB_COUNT]; /* objects it has */
 	u32 serve_from; /* its QP slot that has the next turn; 0: any */
 	u32 pad;
+	u64 dm; /* bytes of device memory it has */
 	char name[32]; /* program name for status */
 };
 
@@ -110,6 +88,12 @@ struct hca_dev {
 	u32 max_mtu;
 	u64 guid; /* host order */
 	char name[32];
+	u32 n[TAB_COUNT]; /* objects that exist on it */
+	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
+	u32 link_layer; /* IBV_LINK_LAYER_*: 1 InfiniBand, 2 Ethernet */
+	u64 dm; /* bytes of device memory in use */
+	struct hca_limits lim;
+	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
 	struct hca_gid gid[HCA_GIDS];
 	u64 counters[32]; /* enum hca_counter */
 };
@@ -128,57 +112,8 @@ enum hca_counter {
 	CNT_TIMEOUT, /* completer_retry_err */
 	CNT_DROPPED,
 	CNT_NAK_SENT,
+	CNT_BAD_QKEY,
 	CNT_COUNT,
-};
-
-struct hca_pd {
-	u32 client; /* index + 1; 0: free */
-	u32 refs; /* MRs, QPs, SRQs, AHs */
-	u32 dev;
-};
-
-/** struct hca_mr - a memory region. Its key is index << 8 | low byte of its generation. */
-struct hca_mr {
-	u32 client; /* index + 1; 0: free */
-	u32 pd;
-	u32 access; /* enum ib_access */
-	u32 key; /* lkey and rkey; 0: no longer valid */
-	u64 addr; /* in the process */
-	u64 iova; /* as requests name it */
-	u64 len;
-	u32 gen;
-};
-
-struct hca_cq {
-	u32 client; /* index + 1; 0: free */
-	u32 refs; /* QPs */
-	u32 dev;
-	u32 depth; /* power of two */
-	u64 ring; /* segment offset of struct cq_ctl */
-	u32 prod;
-	u32 cons; /* last seen */
-	u32 chan; /* channel + 1; 0: none */
-	u32 async_chan;
-	u32 overrun;
-	u32 gen; /* counts the slot's users; events carry it */
-	u32 want_ts; /* entries carry the fabric clock */
-} cacheline_aligned;
-
-/** struct hca_av - where a connected QP's packets go. */
-struct hca_av {
-	u8 dgid[16];
-	u32 dst_dev; /* device that owns dgid; ~0: unknown */
-	u32 flow_label;
-	u8 is_global;
-	u8 sgid_index;
-	u8 hop_limit;
-	u8 traffic_class;
-	u16 dlid;
-	u8 sl;
-	u8 src_path_bits;
-	u8 static_rate;
-	u8 port_num;
-	u8 pad[6];
 };
 
 /** struct hca_qp_attr - ibv_qp_attr(3) in the model's terms. */
@@ -203,6 +138,7 @@ struct hca_qp_attr {
 	u32 sq_draining;
 	u32 rate_limit;
 	u32 en_sqd_async_notify;
+	u32 ece_vendor, ece_options;
 	struct hca_av av;
 };
 
@@ -241,6 +177,8 @@ enum resp_flags {
 	RESP_NAK_SENT = 1 << 0, /* a PSN sequence NAK is out: silent until recovered */
 	RESP_IN_MSG = 1 << 1,
 	RESP_COMM_EST = 1 << 2,
+	RESP_LAST_WQE = 1 << 3, /* on an SRQ: the event that no more is taken was raised */
+	RESP_SKIP = 1 << 4, /* UC: the rest of this message is dropped */
 };
 
 /** struct resp_state - the responder's moving part. */
@@ -255,7 +193,7 @@ struct resp_state {
 	u32 len; /* RDMA WRITE: its length */
 	u64 va; /* RDMA WRITE: address of the message's first byte */
 	u32 at_head; /* atomic results kept, free running */
-	u32 pad;
+	u32 held; /* slot + 1 of the SRQ's receive that the message in progress has */
 	u64 rx_pkts;
 	u64 rx_bytes;
 } cacheline_aligned;
@@ -265,7 +203,7 @@ _Static_assert(sizeof(struct resp_state) == 64, "one line");
  * struct atomic_res - an atomic's result, kept for duplicates (IBTA 9.4.5).
  * @nth: ordinal + 1 among the QP's atomics, stored when it was executed; 0: nothing kept
  * @begun: ordinal + 1, stored when @orig and @want are known, before memory is changed
- * @addr: the word, in the process that owns the QP
+ * @addr: the word, in the process of @client
  */
 struct atomic_res {
 	u32 psn;
@@ -275,6 +213,8 @@ struct atomic_res {
 	u64 orig;
 	u64 want;
 	u64 addr;
+	u32 client;
+	u32 pad;
 };
 
 /** atomic_begin() - note what is about to be written: who holds the token may die in between. */
@@ -295,14 +235,18 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
 
 struct hca_qp {
 	/* identity: set at creation */
-	u32 client; /* index + 1; 0: free */
+	u32 client;
+	u32 dev;
 	u32 qpn; /* slot | generation << 16 */
 	u32 type; /* enum ib_qp_type */
-	u32 dev;
-	u32 pd;
-	u32 scq;
-	u32 rcq;
+	u32 pd; /* 0: none (XRC target) */
+	u32 scq; /* 0: none */
+	u32 rcq; /* 0: none */
 	u32 srq; /* index + 1; 0: none */
+	u32 xrcd; /* XRC target: index + 1 */
+	u32 ind; /* indirection table + 1 */
+	u32 create_flags; /* enum ibv_qp_create_flags */
+	u32 source_qpn; /* IBV_QP_CREATE_SOURCE_QPN: named in its packets */
 	u64 sq_ring; /* segment offset of struct wq_ctl; slots at +64 */
 	u64 rq_ring;
 	u32 sq_depth; /* powers of two; 0: none */
@@ -317,6 +261,10 @@ struct hca_qp {
 	u32 cap_recv_wr;
 	u32 async_chan;
 	u32 gen;
+	u32 n_mw; /* type 2 windows bound through it */
+	u32 max_tso_hdr;
+	u32 rss_fields; /* enum ibv_rx_hash_fields */
+	u8 rss_key[40]; /* Toeplitz */
 
 	/* attributes: modify */
 	u32 state; /* enum ib_qp_state */
@@ -333,6 +281,8 @@ struct hca_qp {
 	u32 n_retry; /* retransmissions after time-outs and sequence NAKs */
 	u32 n_rnr; /* RNR NAKs received */
 	u32 n_fabric; /* times the fabric process ran it */
+	u32 mcast_next; /* member that its datagram goes to next, when one was out of reach */
+	u32 held_srq; /* SRQ + 1 that @resp.held is of */
 
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;
@@ -349,7 +299,9 @@ struct hca_commit {
 	u32 cq_prod; /* its producer index after it */
 	u32 event_cq; /* CQ whose completion event is being sent + 1; 0: none */
 	u32 event_prod; /* producer index of its channel before that */
-	u32 pad[9];
+	u32 srq; /* SRQ that this step takes from + 1; 0: none */
+	u32 srq_cons; /* its consumer index after it */
+	u32 pad[7];
 	union {
 		struct req_state req;
 		struct resp_state resp;
@@ -403,6 +355,9 @@ enum journal_cause {
 	CAUSE_CQ_OVERRUN, /* info: the CQ */
 	CAUSE_PEER_FATAL,
 	CAUSE_BAD_WQE,
+	CAUSE_SRQN, /* info: the SRQ's number */
+	CAUSE_AH, /* info: the address handle */
+	CAUSE_WINDOW, /* info: the key */
 	CAUSE_COUNT,
 };
 
@@ -436,10 +391,9 @@ struct hca {
 
 	u32 n_clients;
 	u32 n_devs;
-	/* Allocation goes round, so that numbers come late again, and stays below the high marks. */
-	u32 qp_cursor, cq_cursor, pd_cursor, mr_cursor;
-	u32 qp_high, cq_high, pd_high, mr_high; /* slots from here on were never used */
-	u32 n_qp, n_cq, n_pd, n_mr;
+	struct hca_tab tab[TAB_COUNT];
+	u32 n_mod; /* moderated CQs whose event is due */
+	u32 flow_seq;
 
 	u64 journal_seq;
 	struct journal_entry journal[JOURNAL_DEPTH];
@@ -450,6 +404,16 @@ struct hca {
 	struct hca_cq cq[HCA_MAX_CQ];
 	struct hca_mr mr[HCA_MAX_MR];
 	struct hca_qp qp[HCA_MAX_QP];
+	struct hca_srq srq[HCA_MAX_SRQ];
+	struct hca_ah ah[HCA_MAX_AH];
+	struct hca_xrcd xrcd[HCA_MAX_XRCD];
+	struct hca_ref ref[HCA_MAX_REF];
+	struct hca_mcast mcast[HCA_MAX_MCAST];
+	struct hca_wq wq[HCA_MAX_WQ];
+	struct hca_ind ind[HCA_MAX_IND];
+	struct hca_flow flow[HCA_MAX_FLOW];
+	struct hca_ctr ctr[HCA_MAX_CTR];
+	struct hca_tag tag[HCA_MAX_TAG];
 };
 
 #endif

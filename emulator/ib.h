@@ -13,6 +13,14 @@
 #define IB_PSN_MASK	0xffffffu
 #define IB_QPN_MASK	0xffffffu
 #define IB_DEFAULT_PKEY 0xffffu
+#define IB_MCAST_QPN	0xffffffu
+#define IB_GRH_LEN	40u
+
+/** pkeys_match() - same partition, and one of the two a full member (IBTA 10.9.3). */
+static inline bool pkeys_match(u16 a, u16 b)
+{
+	return (a & 0x7fff) && (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
+}
 
 /** PSN arithmetic is modulo 2^24 with a half window of 2^23 (IBTA 9.7.2). */
 static inline u32 psn_add(u32 psn, u32 n)
@@ -58,6 +66,7 @@ enum ib_wr_opcode {
 	WR_BIND_MW,
 	WR_SEND_WITH_INV,
 	WR_TSO,
+	WR_ATOMIC_WRITE = 15,
 	WR_COUNT,
 };
 
@@ -66,6 +75,7 @@ enum ib_send_flags {
 	SEND_SIGNALED = 1 << 1,
 	SEND_SOLICITED = 1 << 2,
 	SEND_INLINE = 1 << 3,
+	SEND_IP_CSUM = 1 << 4,
 };
 
 enum ib_wc_status {
@@ -84,6 +94,8 @@ enum ib_wc_status {
 	WCS_RETRY_EXC_ERR,
 	WCS_RNR_RETRY_EXC_ERR,
 	WCS_GENERAL_ERR = 21,
+	WCS_TM_ERR,
+	WCS_TM_RNDV_INCOMPLETE,
 };
 
 enum ib_wc_opcode {
@@ -95,14 +107,24 @@ enum ib_wc_opcode {
 	WCO_BIND_MW,
 	WCO_LOCAL_INV,
 	WCO_TSO,
+	WCO_ATOMIC_WRITE = 9,
 	WCO_RECV = 1 << 7,
 	WCO_RECV_RDMA_WITH_IMM,
+	WCO_TM_ADD,
+	WCO_TM_DEL,
+	WCO_TM_SYNC,
+	WCO_TM_RECV,
+	WCO_TM_NO_TAG,
 };
 
 enum ib_wc_flags {
 	WCF_GRH = 1 << 0,
 	WCF_WITH_IMM = 1 << 1,
+	WCF_IP_CSUM_OK = 1 << 2,
 	WCF_WITH_INV = 1 << 3,
+	WCF_TM_SYNC_REQ = 1 << 4,
+	WCF_TM_MATCH = 1 << 5,
+	WCF_TM_DATA_VALID = 1 << 6,
 };
 
 enum ib_access {
@@ -163,6 +185,20 @@ enum ib_event {
 	EV_QP_LAST_WQE_REACHED,
 	EV_CLIENT_REREGISTER,
 	EV_GID_CHANGE,
+	EV_WQ_FATAL,
+};
+
+enum ib_wq_state {
+	WQS_RESET,
+	WQS_RDY,
+	WQS_ERR,
+};
+
+/** enum ib_roce_pkt - what mlx5 tells in a RoCE datagram's service level, and UCX looks at. */
+enum ib_roce_pkt {
+	ROCE_PKT_V1,
+	ROCE_PKT_V6,
+	ROCE_PKT_V4,
 };
 
 /** AETH syndromes (IBTA 9.7.5.2.1). */

@@ -12,11 +12,44 @@ void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name)
 	hca->isolated = isolated;
 	strncpy(hca->name, name, sizeof(hca->name) - 1);
 	hca->next_deadline = ~0ULL;
-	hca->qp_cursor = FIRST_QP;
-	hca->cq_cursor = 1;
-	hca->pd_cursor = 1;
-	hca->mr_cursor = 1;
+	tab_init(hca);
 	store_release(&hca->magic, HCA_MAGIC);
+}
+
+void hca_default_limits(struct hca_limits *l)
+{
+	*l = (struct hca_limits){
+		.caps = HCA_CAPS,
+		.max_mr_size = ~0ULL,
+		.max_dm = 4u << 20,
+		.max_qp = 65000,
+		.max_qp_wr = LIM_QP_WR,
+		.max_sge = LIM_SGE,
+		.max_inline = LIM_INLINE,
+		.max_cq = 65000,
+		.max_cqe = 1048575,
+		.max_mr = 1000000,
+		.max_pd = 65000,
+		.max_mw = 1000000,
+		.max_ah = 250000,
+		.max_srq = 65000,
+		.max_srq_wr = LIM_QP_WR,
+		.max_srq_sge = LIM_SGE,
+		.max_rd_atom = LIM_RD_ATOM,
+		.max_msg = LIM_MSG,
+		.max_mcast_grp = 8192,
+		.max_mcast_attach = 1024,
+		.max_xrcd = 4000,
+		.max_wq = 16000,
+		.max_ind = 4000,
+		.max_ind_size = LIM_IND,
+		.max_flow = 16000,
+		.max_ctr = 4000,
+		.max_tags = 1024,
+		.max_tso = LIM_TSO,
+		.comp_vectors = LIM_COMP_VECTORS,
+		.pkeys = 1,
+	};
 }
 
 int hca_check(const struct hca *hca, u64 size)
@@ -75,5 +108,15 @@ int hca_find_dev(const struct hca *hca, const u8 gid[16])
 		for (g = 0; g < HCA_GIDS; g++)
 			if (hca->dev[d].gid[g].valid && !memcmp(hca->dev[d].gid[g].raw, gid, 16))
 				return (int)d;
+	return -1;
+}
+
+int hca_find_lid(const struct hca *hca, u32 lid)
+{
+	u32 d;
+
+	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
+		if (hca->dev[d].link_layer == LINK_INFINIBAND && hca->dev[d].lid == lid)
+			return (int)d;
 	return -1;
 }

@@ -30,18 +30,28 @@ static inline bool seg_range_ok(u64 off, u64 size)
 	return !(off & 63) && off >= SEG_HEAP_OFF && off < SEG_SIZE && size <= SEG_SIZE - off;
 }
 
-/**
- * next_slot() - where to look for a free slot after @i: round a window of twice what is in use, so
- * that big tables stay sparse and scans short.
- */
-static inline u32 next_slot(u32 i, u32 in_use, u32 first, u32 max)
-{
-	u32 window = min_u32(max, max_u32(1024, 2 * in_use));
-
-	return i + 1 >= window ? first : i + 1;
-}
-
 #define FIRST_QP 17u /* 0 and 1 are special (IBTA 3.5.10), a few more are kept back as HCAs do */
+
+/* --- tab.c --- */
+
+/** tab_init() - fresh tables. */
+void tab_init(struct hca *hca);
+/** tab_at() - entry @i, which must be below tab_max(). */
+struct hca_obj *tab_at(struct hca *hca, enum hca_table t, u32 i);
+u32 tab_max(enum hca_table t);
+/**
+ * tab_find() - a free slot for an object of @dev, of which there may be @limit.
+ * Return: index, -EINVAL (no such device) or -ENOMEM. The slot is free until tab_own().
+ */
+int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit);
+/** tab_own() - the slot is filled in and belongs to the client from now on. */
+void tab_own(struct hca *hca, enum hca_table t, u32 i, u32 client, u32 dev);
+/** tab_free() - give a slot back. */
+void tab_free(struct hca *hca, enum hca_table t, u32 i);
+/** tab_owned() - entry @i (any number) if the client owns it, else NULL. */
+void *tab_owned(struct hca *hca, enum hca_table t, u32 client, u32 i);
+/** tab_recount() - set all counts from what is there. */
+void tab_recount(struct hca *hca, enum hca_table t);
 
 /* --- ring access --- */
 
@@ -94,6 +104,7 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
 
 int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 
@@ -102,8 +113,14 @@ int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 /** commit_req() - publish a requester step: new state, new QP state, at most one entry of @cq. */
 void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
 		struct hca_cq *cq, struct cqe *cqe);
-void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
-		 struct hca_cq *cq, struct cqe *cqe);
+/** commit_recv() - the same for a responder step, which may take a receive from @srq. */
+void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
+		 struct hca_cq *cq, struct cqe *cqe, struct hca_srq *srq);
+static inline void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s,
+			       u32 qp_state)
+{
+	commit_recv(e, qp, s, qp_state, NULL, NULL, NULL);
+}
 /** commit_redo() - apply what a dead holder had committed. */
 void commit_redo(struct engine *e);
 
@@ -115,13 +132,32 @@ void commit_redo(struct engine *e);
  * @used: bytes that the message takes of it; entries beyond are counted but not looked at
  * Return: 0, or -EACCES with the refused key in *bad. *total gets the sum of lengths.
  */
-int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge, u32 n, u32 need,
-	      u64 used, struct hca_mem *mem, u64 *total, u32 *bad);
-/** mem_remote() - check a remote key for [va, va + len) and @need; the memory goes to *mem. */
-int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 rkey, u64 va, u64 len, u32 need,
-	       struct hca_mem *mem);
-/** mr_invalidate() - SEND_WITH_INV: the key is refused from now on. Return: 0 or -EACCES. */
-int mr_invalidate(struct hca *hca, const struct hca_qp *qp, u32 rkey);
+int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
+	      struct hca_mem *mem, u64 *total, u32 *bad);
+/**
+ * mem_remote() - check a remote key for [va, va + len) and @need; the memory goes to *mem.
+ * @pd: the QP's, or for XRC that of the SRQ which the request names
+ */
+int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+	       u32 need, struct hca_mem *mem);
+
+/* --- mw.c --- */
+
+/**
+ * mw_invalidate() - SEND_WITH_INV and LOCAL_INV: the window's key is refused from now on.
+ * @go: do it; false: only say whether it can be done
+ * Return: 0 or -EACCES.
+ */
+int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, bool go);
+/**
+ * mw_bind() - execute a BIND_MW work request.
+ * Return: WC status with the key in *info, or WCS_SUCCESS.
+ */
+u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info);
+/** mw_orphan() - whether it is a window over a region of @owner, who has died. */
+bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
+int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_dealloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -135,16 +171,32 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
+/** qp_refs() - count what a QP refers to, @d 1, or uncount it, @d -1. */
+void qp_refs(struct hca *hca, const struct hca_qp *qp, int d);
 /** qp_retire() - free a QP's slot; what it counted stays with the device. */
 void qp_retire(struct hca *hca, struct hca_qp *qp);
 /** qp_release() - drop a QP's references and free its slot. */
 void qp_release(struct engine *e, struct hca_qp *qp);
+/** qp_sq_stride() - bytes of a send queue's slot. */
+static inline u32 qp_sq_stride(const struct cmd_qp *c)
+{
+	return sq_stride(c->max_sge, c->max_inline) + ALIGN_UP(c->max_tso_hdr, 64u);
+}
+/** shared_qp() - own_qp(), or the target QP behind a reference when it was @opened. */
+struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened);
+/** qp_adopt() - a target QP becomes that of the client who has opened it. */
+void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r);
 /** own_qp() - the client's QP in slot @handle, or NULL. */
 struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle);
 struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle);
+/** own_pd() - a PD that the client made or imported, or NULL. */
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle);
+static inline struct hca_limits *lim_of(struct hca *hca, u32 dev)
+{
+	return &hca->dev[dev].lim;
+}
 
-/* --- requester.c --- */
+/* --- requester.c, wqe.c --- */
 
 /** req_rewind() - go back to the oldest unacknowledged packet. */
 void req_rewind(struct req_state *s, u32 mtu);
@@ -160,6 +212,12 @@ void req_timeout(struct engine *e, struct hca_qp *qp);
  */
 u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
 	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info);
+/** wqe_allowed() - whether QPs of the type have the opcode. */
+bool wqe_allowed(u32 qp_type, u32 opcode);
+/** wqe_burst() - the next @chunk bytes, of @total, of the WQE that *s has come to. */
+void wqe_burst(struct hca *hca, const struct hca_qp *qp, const struct req_state *s,
+	       const struct sq_wqe *w, const struct hca_mem *mem, u64 total, u64 chunk,
+	       struct burst *b);
 /** wqe_len() - the message length of a WQE: its list's or inline payload's. */
 u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
 /** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
@@ -167,6 +225,12 @@ static inline bool wqe_is_rd(u32 opcode)
 {
 	return opcode == WR_RDMA_READ || opcode == WR_ATOMIC_CMP_AND_SWP ||
 	       opcode == WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/** qp_reliable() - its requests are acknowledged. */
+static inline bool qp_reliable(const struct hca_qp *qp)
+{
+	return qp->type == QPT_RC || qp->type == QPT_XRC_SEND || qp->type == QPT_XRC_RECV;
 }
 
 /* --- train.c --- */
@@ -180,25 +244,170 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 /* --- completer.c --- */
 
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** req_complete() - the oldest WQE is done; what comes next begins at @end_psn. */
+void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 end_psn);
 /** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
 		   u32 status, struct cqe *cqe);
+
+/* --- rxq.c --- */
+
+/** struct rx - the receive queue that a message goes to, as seen by this holder. */
+struct rx {
+	struct seg_hdr *seg; /* its owner's */
+	struct hca_cq *cq;
+	struct hca_srq *srq; /* NULL: the QP's own */
+	u32 index; /* of the SRQ */
+	u32 owner; /* client index + 1 */
+	u32 pd; /* its keys are checked against */
+	u32 max_sge;
+};
+
+/**
+ * struct rx_wc - what is to be said of a receive.
+ * @flags: enum cqe_flags; @wc_flags: enum ib_wc_flags, immediate and invalidation apart
+ * @bad, @room: when it was refused: the key, the bytes it had room for
+ */
+struct rx_wc {
+	const struct rq_wqe *wqe;
+	u32 slot;
+	u32 len;
+	u8 opcode;
+	u8 flags;
+	u8 wc_flags;
+	u32 bad;
+	u32 room;
+};
+
+/** rx_open() - the queue @srq, or the QP's own. Return: false when it is out of reach now. */
+bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
+/** rx_next() - the receive that the QP's message in progress, or its next, takes; NULL: none. */
+const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
+			     const struct resp_state *s, u32 *slot);
+/**
+ * rx_take() - the message goes on after this packet: *s holds the receive.
+ * Return: the SRQ to be named in the commit, or NULL.
+ */
+struct hca_srq *rx_take(const struct rx *rx, struct hca_qp *qp, struct resp_state *s, u32 slot);
+/** rx_end() - the message's receive has ended. Return: as rx_take(). */
+struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s);
+/** rx_taken() - after a commit that took from an SRQ: its limit. */
+void rx_taken(struct engine *e, const struct rx *rx);
+/**
+ * rx_place() - lay a packet's payload at byte @at of the receive wc->wqe; small ones into @cqe.
+ * Return: 0, -EACCES, -EMSGSIZE, or as resp_fetch().
+ */
+int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, const struct burst *b,
+	     u64 at, struct rx_wc *wc, struct cqe *cqe);
+/** rx_done() - publish the end of a message; a completion that finds no room fails the QP. */
+void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe);
+/** rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state. */
+void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
+	     u32 qp_state);
+/** rx_flush() - flush a QP's receives. Return: true when none is left. */
+bool rx_flush(struct engine *e, struct hca_qp *qp);
+void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
+		   const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe);
+u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq);
+void srq_event(struct engine *e, struct hca_srq *srq, u32 event);
+
+/* --- uc.c, ud.c, mcast.c --- */
+
+int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** ud_address() - give a datagram its address. Return: WC status. */
+u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, struct burst *b);
+/** mcast_input() - deliver a datagram to the group's members. Return: as hca_input(). */
+int mcast_input(struct engine *e, const struct burst *b);
+int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+/* --- av.c --- */
+
+/**
+ * av_check() - check an address and find its device.
+ * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
+ */
+int av_check(struct hca *hca, u32 dev, struct hca_av *av);
+/** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
+bool av_is_mcast(const struct hca_av *av);
+int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+/* --- srq.c, tag.c, xrcd.c --- */
+
+/** xrc_srq() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
+u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn);
+struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle);
+/** ref_target() - what a client's reference of @kind names, index + 1; 0: it has no such one. */
+u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind);
+/** ref_next() - another client's reference to the same object, or NULL. */
+struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner);
+int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_modify_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_query_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_srq_ops(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+/* --- wq.c, flow.c, counters.c, raw.c --- */
+
+int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_modify_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_create_ind(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_ind(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_create_flow(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_flow(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_create_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_destroy_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_attach_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_read_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
+/**
+ * raw_send() - put the frames of a RAW_PACKET work request on the wire, from frame *at on.
+ * Return: 0 when all are, -EAGAIN with *at moved on: the rest is to be tried again; another
+ * negative value: a WC status, negated, which the work request fails with.
+ */
+int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+	     const struct sq_wqe *w, u64 *at);
+
+/* --- dm.c, import.c --- */
+
+/** dm_reap() - a dead client's device memory is free again. */
+void dm_reap(struct hca *hca, u32 client);
+int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_import(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_unimport(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- responder.c, resp_read.c --- */
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_start() - a burst back to the requester: one packet, no payload yet. */
-void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
+void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome,
+		struct burst *b);
 /** resp_ack() - send an ACK or NAK for @psn. */
 int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
 /**
  * resp_nak_fail() - refuse the request: NAK, QP to ERR, event.
  * @recv_status: completes the current receive with it when not WCS_SUCCESS
  */
-int resp_nak_fail(struct engine *e, struct hca_qp *qp, u32 psn, u8 nak, u32 recv_status, u32 event,
-		  u32 cause, u32 info);
-/** resp_flush_one() - the oldest receive of a QP in ERR is flushed. */
-void resp_flush_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
+int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+		  u32 recv_status, u32 event, u32 cause, u32 info);
+/** resp_srq() - the SRQ that a request's message goes to, or NULL: the QP's own queue. */
+struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+/** resp_pd() - the protection domain that a request's remote key is checked against. */
+u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+/** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */
+int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+	       const struct hca_mem *dst, u64 at);
+/** resp_advance() - *s moves past a burst that was placed. */
+void resp_advance(struct resp_state *s, const struct burst *b, u64 len);
+/** comm_est() - the first packet reached a QP in RTR. */
+void comm_est(struct engine *e, struct hca_qp *qp);
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 /** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
@@ -206,7 +415,7 @@ void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
 
 /* --- flush.c --- */
 
-/** qp_flush() - complete what is left on a QP in ERR. Return: true when nothing is left. */
+/** qp_flush() - complete what is left on a QP in ERR, or SQE. Return: true when nothing is left. */
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 /* --- run.c --- */

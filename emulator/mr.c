@@ -9,9 +9,7 @@
 
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle)
 {
-	struct hca_pd *pd = handle && handle < HCA_MAX_PD ? &hca->pd[handle] : NULL;
-
-	return pd && pd->client == client + 1 ? pd : NULL;
+	return tab_owned(hca, TAB_PD, client, handle);
 }
 
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
@@ -31,12 +29,12 @@ static bool mr_range(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *i
 	return true;
 }
 
-int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge, u32 n, u32 need,
-	      u64 used, struct hca_mem *mem, u64 *total, u32 *bad)
+int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
+	      struct hca_mem *mem, u64 *total, u32 *bad)
 {
 	u32 i;
 
-	mem->client = qp->client - 1;
+	mem->client = hca->pd[pd].client - 1;
 	mem->kind = MEM_VM;
 	mem->n = 0;
 	*total = 0;
@@ -52,20 +50,21 @@ int mem_local(struct hca *hca, const struct hca_qp *qp, const struct wq_sge *sge
 			continue;
 		}
 		mr = hca_mr_by_key(hca, s.lkey);
-		if (!mr || mr->client != qp->client || mr->pd != qp->pd ||
-		    (mr->access & need) != need ||
-		    !mr_range(mr, s.addr, s.len, &mem->iov[mem->n])) {
+		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
+		    !mr_range(mr, s.addr, s.len, &mem->iov[mem->n]) ||
+		    (mem->n && mem->client != mr->client - 1)) {
 			*bad = s.lkey;
 			return -EACCES;
 		}
+		mem->client = mr->client - 1;
 		*total += s.len;
 		mem->n++;
 	}
 	return 0;
 }
 
-int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 rkey, u64 va, u64 len, u32 need,
-	       struct hca_mem *mem)
+int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+	       u32 need, struct hca_mem *mem)
 {
 	const struct hca_mr *mr;
 
@@ -75,45 +74,31 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 rkey, u64 va, u64 l
 	if (!len)
 		return 0;
 	mr = hca_mr_by_key(hca, rkey);
-	if (!mr || mr->client != qp->client || mr->pd != qp->pd || (mr->access & need) != need)
+	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
+		return -EACCES;
+	if (unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn)
 		return -EACCES;
 	if (!mr_range(mr, va, len, &mem->iov[0]))
 		return -EACCES;
+	mem->client = mr->client - 1;
 	mem->n = 1;
-	return 0;
-}
-
-int mr_invalidate(struct hca *hca, const struct hca_qp *qp, u32 rkey)
-{
-	struct hca_mr *mr = hca_mr_by_key(hca, rkey);
-
-	if (!mr || mr->client != qp->client || mr->pd != qp->pd)
-		return -EACCES;
-	mr->key = 0;
 	return 0;
 }
 
 int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	u32 i, n;
+	u32 dev = cmd->dev;
+	int i;
 
-	if (cmd->dev >= hca->n_devs)
+	if (dev >= hca->n_devs)
 		return -EINVAL;
-	if (hca->n_pd >= LIM_PD)
-		return -ENOMEM;
-	for (i = hca->pd_cursor, n = 0; n < HCA_MAX_PD && hca->pd[i].client; n++)
-		i = next_slot(i, hca->n_pd, 1, HCA_MAX_PD);
-	if (n == HCA_MAX_PD)
-		return -ENOMEM;
+	i = tab_find(hca, TAB_PD, dev, lim_of(hca, dev)->max_pd);
+	if (i < 0)
+		return i;
 	hca->pd[i].refs = 0;
-	hca->pd[i].dev = cmd->dev;
-	store_release(&hca->pd[i].client, client + 1);
-	hca->pd_cursor = next_slot(i, hca->n_pd, 1, HCA_MAX_PD);
-	hca->pd_high = max_u32(hca->pd_high, i + 1);
-	hca->n_pd++;
-	hca->client[client].n_pd++;
-	cmd->handle = i;
+	tab_own(hca, TAB_PD, (u32)i, client, dev);
+	cmd->handle = (u32)i;
 	return 0;
 }
 
@@ -125,9 +110,7 @@ int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (pd->refs)
 		return -EBUSY;
-	pd->client = 0;
-	e->hca->n_pd--;
-	e->hca->client[client].n_pd--;
+	tab_free(e->hca, TAB_PD, cmd->handle);
 	return 0;
 }
 
@@ -163,39 +146,32 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct cmd_reg_mr *c = &cmd->mr;
 	struct hca_pd *pd = own_pd(hca, client, c->pd);
 	struct hca_mr *mr;
-	u32 i, n;
+	int i;
 
 	if (!pd || access_check(c->access) || range_check(c))
 		return -EINVAL;
-	if (hca->n_mr >= LIM_MR)
-		return -ENOMEM;
-	for (i = hca->mr_cursor, n = 0; n < HCA_MAX_MR && hca->mr[i].client; n++)
-		i = next_slot(i, hca->n_mr, 1, HCA_MAX_MR);
-	if (n == HCA_MAX_MR)
-		return -ENOMEM;
+	i = tab_find(hca, TAB_MR, pd->dev, lim_of(hca, pd->dev)->max_mr);
+	if (i < 0)
+		return i;
 	mr = &hca->mr[i];
+	mr->kind = MR_USER;
+	mr->windows = 0;
 	mr->pd = c->pd;
 	mr->access = c->access;
 	mr->addr = c->addr;
 	mr->iova = c->iova;
 	mr->len = c->len;
 	mr->key = fresh_key(hca, mr);
-	store_release(&mr->client, client + 1);
 	pd->refs++;
-	hca->mr_cursor = next_slot(i, hca->n_mr, 1, HCA_MAX_MR);
-	hca->mr_high = max_u32(hca->mr_high, i + 1);
-	hca->n_mr++;
-	hca->client[client].n_mr++;
-	cmd->handle = i;
+	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);
+	cmd->handle = (u32)i;
 	c->key = mr->key;
 	return 0;
 }
 
 static struct hca_mr *own_mr(struct hca *hca, u32 client, u32 handle)
 {
-	struct hca_mr *mr = handle && handle < HCA_MAX_MR ? &hca->mr[handle] : NULL;
-
-	return mr && mr->client == client + 1 ? mr : NULL;
+	return tab_owned(hca, TAB_MR, client, handle);
 }
 
 int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -239,8 +215,6 @@ int cmd_dereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	mr->key = 0;
 	e->hca->pd[mr->pd].refs--;
-	store_release(&mr->client, 0);
-	e->hca->n_mr--;
-	e->hca->client[client].n_mr--;
+	tab_free(e->hca, TAB_MR, cmd->handle);
 	return 0;
 }

@@ -16,58 +16,148 @@ struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn)
 
 struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle)
 {
-	struct hca_qp *qp = handle < HCA_MAX_QP ? &hca->qp[handle] : NULL;
-
-	return qp && qp->client == client + 1 ? qp : NULL;
+	return tab_owned(hca, TAB_QP, client, handle);
 }
 
-static bool depth_ok(u32 depth)
+struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened)
 {
-	return !(depth & (depth - 1)) && depth <= LIM_QP_WR;
+	u32 i;
+
+	if (!opened)
+		return own_qp(hca, client, handle);
+	i = ref_target(hca, client, handle, REF_QP);
+	return i && hca->qp[i - 1].client ? &hca->qp[i - 1] : NULL;
+}
+
+static bool depth_ok(u32 depth, u32 max)
+{
+	return !(depth & (depth - 1)) && depth / 2 < max;
+}
+
+/** qp_has - what QPs of a type are made of. */
+static const struct {
+	bool known, pd, sq, rq, srq, xrcd;
+} qp_has[] = {
+	[QPT_RC] = { true, true, true, true, true, false },
+	[QPT_UC] = { true, true, true, true, true, false },
+	[QPT_UD] = { true, true, true, true, true, false },
+	[QPT_RAW_PACKET] = { true, true, true, true, false, false },
+	[QPT_XRC_SEND] = { true, true, true, false, false, false },
+	[QPT_XRC_RECV] = { true, false, false, false, false, true },
+};
+
+static int rings_check(const struct hca_limits *lim, const struct cmd_qp *c)
+{
+	u64 sq = sizeof(struct wq_ctl) + (u64)c->sq_depth * qp_sq_stride(c);
+	u64 rq = sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge);
+
+	if (!depth_ok(c->sq_depth, lim->max_qp_wr) || !depth_ok(c->rq_depth, lim->max_qp_wr) ||
+	    c->max_sge > lim->max_sge || c->max_rsge > lim->max_sge || c->max_inline > LIM_INLINE ||
+	    c->max_tso_hdr > LIM_INLINE)
+		return -EINVAL;
+	if (c->type == QPT_RAW_PACKET)
+		sq += LIM_FRAME;
+	if (c->sq_depth && !seg_range_ok(c->sq_ring, sq))
+		return -EINVAL;
+	return c->rq_depth && !seg_range_ok(c->rq_ring, rq) ? -EINVAL : 0;
 }
 
 static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 {
-	u32 sq = sq_stride(c->max_sge, c->max_inline);
+	bool rss = c->ind;
 
-	if (c->type != QPT_RC)
+	if (c->type >= ARRAY_SIZE(qp_has) || !qp_has[c->type].known)
 		return -EOPNOTSUPP;
-	if (c->dev >= hca->n_devs || c->srq || c->async_chan >= SEG_MAX_CHANS)
+	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS)
 		return -EINVAL;
-	if (!own_pd(hca, client, c->pd) || !own_cq(hca, client, c->scq) ||
-	    !own_cq(hca, client, c->rcq))
+	if (qp_has[c->type].pd != !!own_pd(hca, client, c->pd))
 		return -EINVAL;
-	if (!depth_ok(c->sq_depth) || !depth_ok(c->rq_depth) || c->max_sge > LIM_SGE ||
-	    c->max_rsge > LIM_SGE || c->max_inline > LIM_INLINE)
+	if (rss && (c->type != QPT_RAW_PACKET || c->srq || c->rq_depth ||
+		    !tab_owned(hca, TAB_IND, client, c->ind - 1)))
 		return -EINVAL;
-	if (c->sq_depth && !seg_range_ok(c->sq_ring, sizeof(struct wq_ctl) + (u64)c->sq_depth * sq))
+	if (c->sq_depth && !qp_has[c->type].sq)
 		return -EINVAL;
-	if (c->rq_depth &&
-	    !seg_range_ok(c->rq_ring,
-			  sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge)))
+	if (c->rq_depth && (!qp_has[c->type].rq || c->srq))
 		return -EINVAL;
-	return 0;
+	if (qp_has[c->type].sq && !rss && !own_cq(hca, client, c->scq))
+		return -EINVAL;
+	if (qp_has[c->type].rq && !rss && !own_cq(hca, client, c->rcq))
+		return -EINVAL;
+	if (c->srq && (!qp_has[c->type].srq || !own_srq(hca, client, c->srq - 1) ||
+		       hca->srq[c->srq - 1].type == SRQ_XRC))
+		return -EINVAL;
+	if (qp_has[c->type].xrcd && !ref_target(hca, client, c->xrcd - 1, REF_XRCD))
+		return -EINVAL;
+	if ((c->create_flags & QPC_SOURCE_QPN) && c->type != QPT_UD)
+		return -EINVAL;
+	return rings_check(lim_of(hca, c->dev), c);
 }
 
-static struct hca_qp *qp_alloc(struct hca *hca)
+static struct hca_qp *qp_alloc(struct hca *hca, u32 dev, int *ret)
 {
-	u32 i, n, gen;
+	int i = tab_find(hca, TAB_QP, dev, lim_of(hca, dev)->max_qp);
 	struct hca_qp *qp;
+	u32 gen;
 
-	if (hca->n_qp >= LIM_QP)
-		return NULL;
-	for (i = hca->qp_cursor, n = 0; n < HCA_MAX_QP && hca->qp[i].client; n++)
-		i = next_slot(i, hca->n_qp, FIRST_QP, HCA_MAX_QP);
-	if (n == HCA_MAX_QP)
+	*ret = i < 0 ? i : 0;
+	if (i < 0)
 		return NULL;
 	qp = &hca->qp[i];
 	gen = qp->gen;
 	memset(qp, 0, sizeof(*qp));
 	qp->gen = gen + 1;
-	qp->qpn = i | (gen & 0xff) << 16;
-	hca->qp_cursor = next_slot(i, hca->n_qp, FIRST_QP, HCA_MAX_QP);
-	hca->qp_high = max_u32(hca->qp_high, i + 1);
+	qp->qpn = (u32)i | (gen & 0xff) << 16;
 	return qp;
+}
+
+void qp_refs(struct hca *hca, const struct hca_qp *qp, int d)
+{
+	if (qp->pd)
+		hca->pd[qp->pd].refs += (u32)d;
+	if (qp->scq)
+		hca->cq[qp->scq].refs += (u32)d;
+	if (qp->rcq)
+		hca->cq[qp->rcq].refs += (u32)d;
+	if (qp->srq)
+		hca->srq[qp->srq - 1].refs += (u32)d;
+	if (qp->xrcd)
+		hca->xrcd[qp->xrcd - 1].refs += (u32)d;
+	if (qp->ind)
+		hca->ind[qp->ind - 1].refs += (u32)d;
+}
+
+static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, u32 client)
+{
+	qp->type = c->type;
+	qp->pd = qp_has[c->type].pd ? c->pd : 0;
+	if (qp_has[c->type].sq && !c->ind)
+		qp->scq = c->scq;
+	if (qp_has[c->type].rq && !c->ind)
+		qp->rcq = c->rcq;
+	qp->srq = c->srq;
+	qp->xrcd = c->xrcd ? ref_target(hca, client, c->xrcd - 1, REF_XRCD) : 0;
+	qp->ind = c->ind;
+	qp->create_flags = c->create_flags;
+	qp->source_qpn = c->source_qpn & IB_QPN_MASK;
+	qp->sq_ring = c->sq_ring;
+	qp->rq_ring = c->rq_ring;
+	qp->sq_depth = c->sq_depth;
+	qp->rq_depth = c->rq_depth;
+	qp->sq_stride = qp_sq_stride(c);
+	qp->rq_stride = rq_stride(c->max_rsge);
+	qp->max_sge = c->max_sge;
+	qp->max_rsge = c->max_rsge;
+	qp->max_inline = c->max_inline;
+	qp->max_tso_hdr = c->max_tso_hdr;
+	qp->sig_all = c->sig_all;
+	qp->cap_send_wr = c->cap_send_wr;
+	qp->cap_recv_wr = c->cap_recv_wr;
+	qp->async_chan = c->async_chan;
+	qp->rss_fields = c->rss_fields;
+	memcpy(qp->rss_key, c->rss_key, sizeof(qp->rss_key));
+	/* Datagrams know no path: they are as long as the port allows. */
+	qp->mtu = ib_mtu_bytes(hca->dev[c->dev].active_mtu);
+	store_relaxed(&qp->state, QPS_RESET);
 }
 
 int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -79,34 +169,12 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (ret)
 		return ret;
-	qp = qp_alloc(hca);
+	qp = qp_alloc(hca, c->dev, &ret);
 	if (!qp)
-		return -ENOMEM;
-	qp->type = c->type;
-	qp->dev = c->dev;
-	qp->pd = c->pd;
-	qp->scq = c->scq;
-	qp->rcq = c->rcq;
-	qp->sq_ring = c->sq_ring;
-	qp->rq_ring = c->rq_ring;
-	qp->sq_depth = c->sq_depth;
-	qp->rq_depth = c->rq_depth;
-	qp->sq_stride = sq_stride(c->max_sge, c->max_inline);
-	qp->rq_stride = rq_stride(c->max_rsge);
-	qp->max_sge = c->max_sge;
-	qp->max_rsge = c->max_rsge;
-	qp->max_inline = c->max_inline;
-	qp->sig_all = c->sig_all;
-	qp->cap_send_wr = c->cap_send_wr;
-	qp->cap_recv_wr = c->cap_recv_wr;
-	qp->async_chan = c->async_chan;
-	store_relaxed(&qp->state, QPS_RESET);
-	hca->pd[qp->pd].refs++;
-	hca->cq[qp->scq].refs++;
-	hca->cq[qp->rcq].refs++;
-	store_release(&qp->client, client + 1);
-	hca->n_qp++;
-	hca->client[client].n_qp++;
+		return ret;
+	qp_fill(hca, qp, c, client);
+	qp_refs(hca, qp, 1);
+	tab_own(hca, TAB_QP, qp_slot(hca, qp), client, c->dev);
 	cmd->handle = qp_slot(hca, qp);
 	c->qpn = qp->qpn;
 	return 0;
@@ -123,34 +191,85 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	qp->deadline = 0;
 	qp->stalled = 0;
 	store_relaxed(&qp->state, QPS_RESET);
-	store_release(&qp->client, 0);
+	tab_free(hca, TAB_QP, qp_slot(hca, qp));
 }
 
 void qp_release(struct engine *e, struct hca_qp *qp)
 {
-	struct hca *hca = e->hca;
+	qp_refs(e->hca, qp, -1);
+	qp_retire(e->hca, qp);
+}
 
-	hca->client[qp->client - 1].n_qp--;
-	hca->pd[qp->pd].refs--;
-	hca->cq[qp->scq].refs--;
-	hca->cq[qp->rcq].refs--;
-	qp_retire(hca, qp);
-	hca->n_qp--;
+/* Flow rules and multicast groups hold on to a QP (ibv_destroy_qp(3)). */
+static bool qp_in_use(const struct hca *hca, const struct hca_qp *qp)
+{
+	u32 i;
+
+	for (i = 0; hca->client[qp->client - 1].n[TAB_MCAST] && i < hca->tab[TAB_MCAST].high; i++)
+		if (hca->mcast[i].client && hca->mcast[i].qpn == qp->qpn)
+			return true;
+	for (i = 1; hca->client[qp->client - 1].n[TAB_FLOW] && i < hca->tab[TAB_FLOW].high; i++)
+		if (hca->flow[i].client && hca->flow[i].qpn == qp->qpn)
+			return true;
+	return false;
+}
+
+void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r)
+{
+	u32 slot = qp_slot(hca, qp), owner = r->client - 1;
+
+	qp->async_chan = r->async_chan;
+	r->kind = REF_OWNED;
+	tab_free(hca, TAB_QP, slot);
+	tab_own(hca, TAB_QP, slot, owner, qp->dev);
+}
+
+/* Another process has the target QP open: it is its from now on. */
+static bool hand_over(struct hca *hca, struct hca_qp *qp)
+{
+	struct hca_ref *r;
+
+	if (qp->type != QPT_XRC_RECV)
+		return false;
+	r = ref_next(hca, REF_QP, qp_slot(hca, qp), 0);
+	if (r)
+		qp_adopt(hca, qp, r);
+	return r;
+}
+
+static int close_qp(struct hca *hca, struct engine *e, u32 client, u32 handle)
+{
+	struct hca_ref *r = tab_owned(hca, TAB_REF, client, handle);
+	struct hca_qp *qp;
+
+	if (!r || (r->kind != REF_QP && r->kind != REF_OWNED))
+		return -EINVAL;
+	qp = &hca->qp[r->index];
+	/* It became this client's own when its maker went. */
+	if (r->kind == REF_OWNED && !hand_over(hca, qp))
+		qp_release(e, qp);
+	tab_free(hca, TAB_REF, handle);
+	return 0;
 }
 
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_qp *qp = own_qp(e->hca, client, cmd->handle);
 
+	if (cmd->qp.xrcd) /* opened, not created */
+		return close_qp(e->hca, e, client, cmd->handle);
 	if (!qp)
 		return -EINVAL;
-	qp_release(e, qp);
+	if (qp_in_use(e->hca, qp))
+		return -EBUSY;
+	if (!hand_over(e->hca, qp))
+		qp_release(e, qp);
 	return 0;
 }
 
 int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	const struct hca_qp *qp = own_qp(e->hca, client, cmd->handle);
+	const struct hca_qp *qp = shared_qp(e->hca, client, cmd->handle, cmd->mod.opened);
 	struct hca_qp_attr *a = &cmd->mod.attr;
 
 	if (!qp)

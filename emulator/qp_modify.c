@@ -7,66 +7,89 @@
  */
 #include "emulator/model.h"
 
-#define OPT_INIT (QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS)
-#define OPT_RTS	 (QPA_CUR_STATE | QPA_ACCESS_FLAGS | QPA_ALT_PATH | QPA_PATH_MIG_STATE)
-#define REQ_RTR	 (QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN)
-#define OPT_SQD                                                                                    \
-	(QPA_PORT | QPA_AV | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC |  \
-	 QPA_MAX_DEST_RD_ATOMIC | QPA_ALT_PATH | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX |               \
-	 QPA_MIN_RNR_TIMER | QPA_PATH_MIG_STATE)
+#define CONN_INIT (QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS)
+#define UD_INIT	  (QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY)
+#define CONN_RTR  (QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN)
+#define RESP_RTR  (CONN_RTR | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
+#define OPT_RTR	  (QPA_ALT_PATH | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX)
+#define REQ_RTS	  (QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN | QPA_MAX_QP_RD_ATOMIC)
+#define OPT_RTS	  (QPA_CUR_STATE | QPA_ACCESS_FLAGS | QPA_ALT_PATH | QPA_PATH_MIG_STATE)
+#define RESP_RTS  (OPT_RTS | QPA_MIN_RNR_TIMER)
+#define UD_RTS	  (QPA_CUR_STATE | QPA_QKEY)
+#define OPT_SQD	  (QPA_AV | QPA_ALT_PATH | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX | QPA_PATH_MIG_STATE)
+#define REQ_SQD                                                                                    \
+	(OPT_SQD | QPA_PORT | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC)
+#define RESP_SQD (OPT_SQD | QPA_PORT | QPA_TIMEOUT | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
 
-struct qp_move {
-	bool ok;
-	u32 required;
-	u32 optional;
+/** struct qp_rules - the attributes of each move, for one type of QP. */
+struct qp_rules {
+	u32 init; /* RESET to INIT: required; INIT to INIT: optional */
+	u32 rtr_req, rtr_opt;
+	u32 rts_req, rts_opt; /* RTR to RTS; @rts_opt also RTS to RTS and SQD to RTS */
+	u32 sqd_opt; /* SQD to SQD */
+	u32 sqe_opt; /* SQE to RTS */
+	bool sqe; /* a send error leads to SQE */
 };
 
-static const struct qp_move rc_moves[QPS_COUNT][QPS_COUNT] = {
-	[QPS_RESET] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_INIT] = { true, OPT_INIT, 0 },
-	},
-	[QPS_INIT] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-		[QPS_INIT] = { true, 0, OPT_INIT },
-		[QPS_RTR] = { true, REQ_RTR | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER,
-			      QPA_ALT_PATH | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX },
-	},
-	[QPS_RTR] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-		[QPS_RTS] = { true,
-			      QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN |
-				      QPA_MAX_QP_RD_ATOMIC,
-			      OPT_RTS | QPA_MIN_RNR_TIMER },
-	},
-	[QPS_RTS] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-		[QPS_RTS] = { true, 0, OPT_RTS | QPA_MIN_RNR_TIMER },
-		[QPS_SQD] = { true, 0, QPA_EN_SQD_ASYNC_NOTIFY },
-	},
-	[QPS_SQD] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-		[QPS_RTS] = { true, 0, OPT_RTS | QPA_MIN_RNR_TIMER },
-		[QPS_SQD] = { true, 0, OPT_SQD },
-	},
-	[QPS_SQE] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-	},
-	[QPS_ERR] = {
-		[QPS_RESET] = { true, 0, 0 },
-		[QPS_ERR] = { true, 0, 0 },
-	},
+static const struct qp_rules qp_rules[] = {
+	[QPT_RC] = { CONN_INIT, RESP_RTR, OPT_RTR, REQ_RTS, RESP_RTS, REQ_SQD | RESP_SQD, 0,
+		     false },
+	[QPT_UC] = { CONN_INIT, CONN_RTR, OPT_RTR, QPA_SQ_PSN, OPT_RTS, OPT_SQD,
+		     QPA_CUR_STATE | QPA_ACCESS_FLAGS, true },
+	[QPT_UD] = { UD_INIT, 0, QPA_PKEY_INDEX | QPA_QKEY, QPA_SQ_PSN, UD_RTS,
+		     QPA_PKEY_INDEX | QPA_QKEY, UD_RTS, true },
+	[QPT_RAW_PACKET] = { QPA_PORT, 0, 0, 0, QPA_RATE_LIMIT, 0, 0, true },
+	[QPT_XRC_SEND] = { CONN_INIT, CONN_RTR, OPT_RTR, REQ_RTS, OPT_RTS, REQ_SQD, 0, false },
+	[QPT_XRC_RECV] = { CONN_INIT, RESP_RTR, OPT_RTR, QPA_TIMEOUT | QPA_SQ_PSN, RESP_RTS,
+			   RESP_SQD, 0, false },
 };
+
+/* Which attributes a move needs and takes. Return: whether there is such a move. */
+static bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
+{
+	const struct qp_rules *r = &qp_rules[type];
+
+	*required = 0;
+	*optional = 0;
+	if (to == QPS_RESET || (to == QPS_ERR && from != QPS_RESET))
+		return true;
+	switch (from * QPS_COUNT + to) {
+	case QPS_RESET *QPS_COUNT + QPS_INIT:
+		*required = r->init;
+		return true;
+	case QPS_INIT *QPS_COUNT + QPS_INIT:
+		*optional = r->init;
+		return true;
+	case QPS_INIT *QPS_COUNT + QPS_RTR:
+		*required = r->rtr_req;
+		*optional = r->rtr_opt;
+		return true;
+	case QPS_RTR *QPS_COUNT + QPS_RTS:
+		*required = r->rts_req;
+		*optional = r->rts_opt;
+		return true;
+	case QPS_RTS *QPS_COUNT + QPS_RTS:
+	case QPS_SQD *QPS_COUNT + QPS_RTS:
+		*optional = r->rts_opt;
+		return true;
+	case QPS_RTS *QPS_COUNT + QPS_SQD:
+		*optional = QPA_EN_SQD_ASYNC_NOTIFY;
+		return true;
+	case QPS_SQD *QPS_COUNT + QPS_SQD:
+		*optional = r->sqd_opt;
+		return true;
+	case QPS_SQE *QPS_COUNT + QPS_RTS:
+		*optional = r->sqe_opt;
+		return r->sqe;
+	default:
+		return false;
+	}
+}
 
 static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask, u32 from,
 		      u32 to)
 {
-	const struct qp_move *m;
+	u32 required, optional;
 
 	if (from >= QPS_COUNT || to >= QPS_COUNT)
 		return -EINVAL;
@@ -75,36 +98,10 @@ static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 
 		return -EINVAL;
 	if ((mask & QPA_CUR_STATE) && a->cur_state != qp->state)
 		return -EINVAL;
-	m = &rc_moves[from][to];
-	if (!m->ok || (mask & m->required) != m->required)
+	if (!qp_move(qp->type, from, to, &required, &optional))
 		return -EINVAL;
-	if (mask & ~(m->required | m->optional | QPA_STATE))
+	if ((mask & required) != required || (mask & ~(required | optional | QPA_STATE)))
 		return -EINVAL;
-	return 0;
-}
-
-static int av_check(struct hca *hca, const struct hca_qp *qp, struct hca_av *av)
-{
-	const struct hca_dev *dev = &hca->dev[qp->dev];
-	static const u8 zero[16];
-	int dst;
-
-	if (av->port_num != 1)
-		return -EINVAL;
-	if (!av->is_global) {
-		/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
-		av->dst_dev = qp->dev;
-		return 0;
-	}
-	if (av->sgid_index >= HCA_GIDS || !memcmp(av->dgid, zero, sizeof(zero)))
-		return -EINVAL;
-	if (!dev->gid[av->sgid_index].valid)
-		return -ENODATA;
-	dst = hca_find_dev(hca, av->dgid);
-	/* What the kernel answers when no neighbour has the address. */
-	if (dst < 0)
-		return -ETIMEDOUT;
-	av->dst_dev = (u32)dst;
 	return 0;
 }
 
@@ -118,14 +115,15 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 		u32 value;
 		u32 max;
 	} range[] = {
-		{ QPA_PKEY_INDEX, a->pkey_index, LIM_PKEYS - 1 },
+		{ QPA_PKEY_INDEX, a->pkey_index, lim_of(hca, qp->dev)->pkeys - 1 },
 		{ QPA_PATH_MTU, a->path_mtu, hca->dev[qp->dev].max_mtu },
 		{ QPA_TIMEOUT, a->timeout, 31 },
 		{ QPA_RETRY_CNT, a->retry_cnt, 7 },
 		{ QPA_RNR_RETRY, a->rnr_retry, 7 },
 		{ QPA_MIN_RNR_TIMER, a->min_rnr_timer, 31 },
-		{ QPA_MAX_QP_RD_ATOMIC, a->max_rd_atomic, LIM_RD_ATOM },
-		{ QPA_MAX_DEST_RD_ATOMIC, a->max_dest_rd_atomic, LIM_RD_ATOM },
+		{ QPA_MAX_QP_RD_ATOMIC, a->max_rd_atomic, lim_of(hca, qp->dev)->max_rd_atom },
+		{ QPA_MAX_DEST_RD_ATOMIC, a->max_dest_rd_atomic,
+		  lim_of(hca, qp->dev)->max_rd_atom },
 		{ QPA_DEST_QPN, a->dest_qpn, IB_QPN_MASK },
 		{ QPA_PATH_MIG_STATE, a->path_mig_state, 2 },
 	};
@@ -143,7 +141,7 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 	/* No alternate paths on RoCE ports. */
 	if (mask & QPA_ALT_PATH)
 		return -EINVAL;
-	return mask & QPA_AV ? av_check(hca, qp, &a->av) : 0;
+	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
 }
 
 /* Take the values over. Everything was checked. */
@@ -159,6 +157,8 @@ static void apply(struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
 		{ QPA_ACCESS_FLAGS, &d->access, a->access },
 		{ QPA_PKEY_INDEX, &d->pkey_index, a->pkey_index },
 		{ QPA_PORT, &d->port_num, a->port_num },
+		{ QPA_QKEY, &d->qkey, a->qkey },
+		{ QPA_RATE_LIMIT, &d->rate_limit, a->rate_limit },
 		{ QPA_PATH_MTU, &d->path_mtu, a->path_mtu },
 		{ QPA_TIMEOUT, &d->timeout, a->timeout },
 		{ QPA_RETRY_CNT, &d->retry_cnt, a->retry_cnt },
@@ -189,6 +189,7 @@ static void enter_reset(struct engine *e, struct hca_qp *qp)
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
+	qp->mcast_next = 0;
 	qp->stalled = 0;
 }
 
@@ -214,7 +215,7 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_qp *qp = own_qp(e->hca, client, cmd->handle);
+	struct hca_qp *qp = shared_qp(e->hca, client, cmd->handle, cmd->mod.opened);
 	struct hca_qp_attr *a = &cmd->mod.attr;
 	u32 mask = cmd->mod.mask;
 	u32 from, to;
@@ -232,7 +233,7 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	apply(qp, a, mask);
 	enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
-	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR)
+	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)
 		engine_run_qp(e, qp_slot(e->hca, qp));
 	return 0;
 }

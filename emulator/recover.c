@@ -15,9 +15,10 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	u32 slot = qp_slot(e->hca, qp);
 
 	resp_atomic_recover(e, qp);
-	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_ERR)
+	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_ERR &&
+	    qp->state != QPS_SQE)
 		return;
-	if (qp->state != QPS_ERR && s.next_psn != s.una_psn) {
+	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn) {
 		req_rewind(&s, qp->mtu);
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 	}
@@ -26,20 +27,97 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	engine_ring(e, qp->client - 1, slot);
 }
 
-/* The counts are the one thing a killed command can leave wrong. */
-static void recount(struct hca *hca)
+/* References of one QP, SRQ, ... to others, counted anew. */
+static void recount_queues(struct hca *hca)
+{
+	u32 i, j;
+
+	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
+		const struct hca_qp *qp = &hca->qp[i];
+
+		if (qp->client)
+			qp_refs(hca, qp, 1);
+	}
+	for (i = 0; i < hca->tab[TAB_SRQ].high; i++) {
+		const struct hca_srq *srq = &hca->srq[i];
+
+		if (!srq->client)
+			continue;
+		hca->pd[srq->pd].refs++;
+		if (srq->cq)
+			hca->cq[srq->cq - 1].refs++;
+		if (srq->xrcd)
+			hca->xrcd[srq->xrcd - 1].refs++;
+	}
+	for (i = 0; i < hca->tab[TAB_WQ].high; i++) {
+		if (!hca->wq[i].client)
+			continue;
+		hca->pd[hca->wq[i].pd].refs++;
+		hca->cq[hca->wq[i].cq].refs++;
+	}
+	for (i = 0; i < hca->tab[TAB_IND].high; i++)
+		for (j = 0; hca->ind[i].client && j < hca->ind[i].n; j++)
+			hca->wq[hca->ind[i].wq[j]].refs++;
+}
+
+static void recount_memory(struct hca *hca)
 {
 	u32 i;
 
-	hca->n_qp = hca->n_cq = hca->n_pd = hca->n_mr = 0;
-	for (i = 0; i < hca->qp_high; i++)
-		hca->n_qp += !!hca->qp[i].client;
-	for (i = 0; i < hca->cq_high; i++)
-		hca->n_cq += !!hca->cq[i].client;
-	for (i = 0; i < hca->pd_high; i++)
-		hca->n_pd += !!hca->pd[i].client;
-	for (i = 0; i < hca->mr_high; i++)
-		hca->n_mr += !!hca->mr[i].client;
+	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
+		const struct hca_mr *mr = &hca->mr[i];
+
+		if (!mr->client)
+			continue;
+		hca->pd[mr->pd].refs++;
+		if (mr->kind >= MW_1 && mr->mr)
+			hca->mr[mr->mr - 1].windows++;
+		if (mr->kind == MW_2 && mr->key && hca_qp_by_num(hca, mr->qpn))
+			hca_qp_by_num(hca, mr->qpn)->n_mw++;
+	}
+	for (i = 0; i < hca->tab[TAB_AH].high; i++)
+		if (hca->ah[i].client)
+			hca->pd[hca->ah[i].pd].refs++;
+	for (i = 0; i < hca->tab[TAB_FLOW].high; i++)
+		if (hca->flow[i].client && hca->flow[i].counters)
+			hca->ctr[hca->flow[i].counters - 1].refs++;
+	for (i = 0; i < hca->tab[TAB_REF].high; i++) {
+		const struct hca_ref *r = &hca->ref[i];
+
+		if (r->client && r->kind == REF_XRCD)
+			hca->xrcd[r->index].opens++;
+		if (r->client && r->kind == REF_PD)
+			hca->pd[r->index].refs++;
+	}
+}
+
+/* Counts are the one thing that a killed command can leave wrong. */
+static void recount(struct hca *hca)
+{
+	u32 t, i;
+
+	for (t = 0; t < TAB_COUNT; t++)
+		tab_recount(hca, t);
+	for (i = 0; i < hca->tab[TAB_PD].high; i++)
+		hca->pd[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_MR].high; i++)
+		hca->mr[i].windows = 0;
+	for (i = 0; i < hca->tab[TAB_CQ].high; i++)
+		hca->cq[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_SRQ].high; i++)
+		hca->srq[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_XRCD].high; i++)
+		hca->xrcd[i].opens = hca->xrcd[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_WQ].high; i++)
+		hca->wq[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_IND].high; i++)
+		hca->ind[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_CTR].high; i++)
+		hca->ctr[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_QP].high; i++)
+		hca->qp[i].n_mw = 0;
+	recount_queues(hca);
+	recount_memory(hca);
 }
 
 bool engine_steal(struct engine *e, u64 dead)
@@ -57,10 +135,42 @@ bool engine_steal(struct engine *e, u64 dead)
 	hca->steals++;
 	commit_redo(e);
 	recount(hca);
-	for (i = 0; i < hca->qp_high; i++)
+	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client)
 			rescan_qp(e, &hca->qp[i]);
 	return true;
+}
+
+/* What others have open stays, as theirs. */
+static void bequeath(struct hca *hca, u32 owner)
+{
+	struct hca_ref *r;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_REF].high; i++)
+		if (hca->ref[i].client == owner)
+			tab_free(hca, TAB_REF, i);
+	for (i = 0; i < hca->tab[TAB_XRCD].high; i++) {
+		if (hca->xrcd[i].client != owner)
+			continue;
+		r = ref_next(hca, REF_XRCD, i, owner);
+		if (r)
+			store_release(&hca->xrcd[i].client, r->client);
+	}
+	for (i = 0; i < hca->tab[TAB_PD].high; i++) {
+		if (hca->pd[i].client != owner)
+			continue;
+		r = ref_next(hca, REF_PD, i, owner);
+		if (r)
+			store_release(&hca->pd[i].client, r->client);
+	}
+	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
+		if (hca->qp[i].client != owner || hca->qp[i].type != QPT_XRC_RECV)
+			continue;
+		r = ref_next(hca, REF_QP, i, owner);
+		if (r)
+			qp_adopt(hca, &hca->qp[i], r);
+	}
 }
 
 void engine_reap(struct engine *e, u32 client)
@@ -68,28 +178,24 @@ void engine_reap(struct engine *e, u32 client)
 	struct hca *hca = e->hca;
 	struct hca_client *c = &hca->client[client];
 	u32 owner = client + 1;
-	u32 i;
+	u32 i, t;
 
 	c->state = CLIENT_DYING;
-	for (i = 0; i < hca->qp_high; i++)
+	bequeath(hca, owner);
+	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client == owner)
 			qp_retire(hca, &hca->qp[i]);
-	for (i = 0; i < hca->mr_high; i++) {
-		if (hca->mr[i].client != owner)
-			continue;
-		hca->mr[i].key = 0;
-		store_release(&hca->mr[i].client, 0);
-	}
-	for (i = 0; i < hca->cq_high; i++)
-		if (hca->cq[i].client == owner)
-			store_release(&hca->cq[i].client, 0);
-	for (i = 0; i < hca->pd_high; i++)
-		if (hca->pd[i].client == owner)
-			store_release(&hca->pd[i].client, 0);
+	for (i = 0; i < hca->tab[TAB_MR].high; i++)
+		if (hca->mr[i].client == owner || mw_orphan(hca, &hca->mr[i], owner))
+			store_release(&hca->mr[i].key, 0);
+	for (t = 0; t < TAB_COUNT; t++)
+		for (i = 0; i < hca->tab[t].high; i++)
+			if (tab_at(hca, t, i)->client == owner)
+				store_release(&tab_at(hca, t, i)->client, 0);
 	recount(hca);
+	dm_reap(hca, client);
 	/* Its neighbours in the word ring without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
-	c->n_qp = c->n_cq = c->n_mr = c->n_pd = 0;
 	store_release(&c->state, CLIENT_FREE);
 	hca->n_clients--;
 }
@@ -99,7 +205,7 @@ void engine_fatal(struct engine *e, u32 client)
 	struct hca *hca = e->hca;
 	u32 i;
 
-	for (i = 0; i < hca->qp_high; i++) {
+	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
 		struct hca_qp *qp = &hca->qp[i];
 		struct seg_hdr *seg;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the RC requester: from posted WQEs to bursts.
+ * DOC: the requester: from posted WQEs to bursts.
  *
  * Theory of operation
  * -------------------
@@ -18,121 +18,6 @@
 #define CHUNK	   (1u << 20)
 #define PSN_WINDOW (1 << 22)
 
-static const struct {
-	u8 op;
-	u8 flags;
-	bool ok;
-} rc_ops[WR_COUNT] = {
-	[WR_RDMA_WRITE] = { BOP_WRITE, 0, true },
-	[WR_RDMA_WRITE_WITH_IMM] = { BOP_WRITE, BF_IMM, true },
-	[WR_SEND] = { BOP_SEND, 0, true },
-	[WR_SEND_WITH_IMM] = { BOP_SEND, BF_IMM, true },
-	[WR_RDMA_READ] = { BOP_READ_REQ, 0, true },
-	[WR_ATOMIC_CMP_AND_SWP] = { BOP_ATOMIC_REQ, 0, true },
-	[WR_ATOMIC_FETCH_AND_ADD] = { BOP_ATOMIC_REQ, 0, true },
-	[WR_SEND_WITH_INV] = { BOP_SEND, BF_INV, true },
-};
-
-u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w)
-{
-	u32 i, n = min_u32(w->num_sge, qp->max_sge);
-	u64 len = 0;
-
-	if (w->hw & SQ_HW_INLINE)
-		return w->total_len;
-	for (i = 0; i < n; i++)
-		len += w->sge[i].len;
-	return len;
-}
-
-u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info)
-{
-	bool rd = wqe_is_rd(w->opcode);
-
-	*cause = CAUSE_BAD_WQE;
-	*info = w->opcode;
-	if (w->opcode >= WR_COUNT || !rc_ops[w->opcode].ok)
-		return WCS_LOC_QP_OP_ERR;
-	if (rd && !qp->attr.max_rd_atomic) {
-		*cause = CAUSE_RD_ATOMIC;
-		*info = 0;
-		return WCS_LOC_QP_OP_ERR;
-	}
-	if (w->hw & SQ_HW_INLINE) {
-		if (w->total_len > qp->sq_stride - SQ_HDR || rd)
-			return WCS_LOC_QP_OP_ERR;
-		mem->client = qp->client - 1;
-		mem->kind = MEM_SEG;
-		mem->n = 1;
-		mem->iov[0].addr = (u64)((const char *)slot->sge - (const char *)seg);
-		mem->iov[0].len = *len = w->total_len;
-		return WCS_SUCCESS;
-	}
-	if (w->num_sge > qp->max_sge)
-		return WCS_LOC_QP_OP_ERR;
-	if (mem_local(e->hca, qp, slot->sge, w->num_sge, rd ? ACC_LOCAL_WRITE : 0, ~0ULL, mem, len,
-		      info)) {
-		*cause = CAUSE_LKEY;
-		return WCS_LOC_PROT_ERR;
-	}
-	if (*len > LIM_MSG || (rd && w->opcode != WR_RDMA_READ && *len < 8)) {
-		*cause = CAUSE_LOCAL_LEN;
-		*info = (u32)*len;
-		return WCS_LOC_LEN_ERR;
-	}
-	return WCS_SUCCESS;
-}
-
-static void make_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
-		       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b)
-{
-	bool last = s->next_off + chunk == total;
-
-	*b = (struct burst){
-		.op = rc_ops[w->opcode].op,
-		.src_dev = qp->dev,
-		.dst_dev = qp->attr.av.dst_dev,
-		.src_qpn = qp->qpn,
-		.dst_qpn = qp->attr.dest_qpn,
-		.psn = s->next_psn,
-		.npkts = packets_of(chunk, qp->mtu),
-		.mtu = qp->mtu,
-		.rkey = w->rkey,
-		.va = w->remote_addr,
-		.dma_len = total,
-		.len = chunk,
-		.off = s->next_off,
-		.mem = chunk ? mem : NULL,
-	};
-	if (b->op == BOP_READ_REQ) {
-		b->flags = BF_FIRST | BF_LAST;
-		b->va += s->next_off;
-		b->dma_len = chunk;
-		b->mem = NULL;
-		return;
-	}
-	if (b->op == BOP_ATOMIC_REQ) {
-		b->flags = BF_FIRST | BF_LAST;
-		b->atomic_op = w->opcode;
-		b->compare_add = w->compare_add;
-		b->swap = w->swap;
-		b->len = 0;
-		b->mem = NULL;
-		return;
-	}
-	b->flags = BF_ACK_REQ;
-	if (!s->next_off)
-		b->flags |= BF_FIRST;
-	if (!last)
-		return;
-	b->flags |= BF_LAST | rc_ops[w->opcode].flags;
-	if (w->send_flags & SEND_SOLICITED)
-		b->flags |= BF_SOLICITED;
-	b->imm = w->imm;
-	b->inv_rkey = w->rkey;
-}
-
 /* Whether WQE @next may begin, or go on, now. */
 static bool may_send(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
 {
@@ -143,6 +28,75 @@ static bool may_send(const struct hca_qp *qp, const struct req_state *s, const s
 	if ((w->send_flags & SEND_FENCE) && s->rd_out)
 		return false;
 	return !wqe_is_rd(w->opcode) || s->rd_out < qp->attr.max_rd_atomic;
+}
+
+/* Begin a work request that is done within the HCA, or as frames: the oldest, all else is complete. */
+static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct sq_wqe *w)
+{
+	struct req_state s = qp->req;
+
+	if (s.una != s.next || (qp->state == QPS_SQD && (s32)(s.sent - s.next) <= 0))
+		return false;
+	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
+	if (wqe_allowed(qp->type, w->opcode))
+		return true;
+	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
+	return false;
+}
+
+/* The oldest work request has been done without packets that count. */
+static void req_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	struct req_state s = qp->req;
+
+	s.next++;
+	s.next_off = 0;
+	s.sent = s.next;
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
+	e->budget_wrs--;
+	req_complete(e, qp, seg, s.next_psn);
+}
+
+/* LOCAL_INV and BIND_MW. Return: as req_step(). */
+static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 info = 0, status = WCS_SUCCESS;
+	struct sq_wqe w;
+
+	if (!req_begin(e, qp, seg, &w))
+		return qp->state == QPS_ERR || qp->state == QPS_SQE;
+	if (w.opcode == WR_BIND_MW)
+		status = mw_bind(e->hca, qp, &w, &info);
+	else if (mw_invalidate(e->hca, qp, qp->pd, w.rkey, true))
+		status = WCS_LOC_QP_OP_ERR;
+	if (status)
+		req_fail(e, qp, seg, status, CAUSE_WINDOW, info ? info : w.rkey);
+	else
+		req_done(e, qp, seg);
+	return true;
+}
+
+static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	struct req_state s = qp->req;
+	struct sq_wqe w;
+	u64 at = s.next_off;
+	int ret;
+
+	if (!req_begin(e, qp, seg, &w))
+		return qp->state == QPS_ERR || qp->state == QPS_SQE;
+	ret = raw_send(e, qp, seg, sq_slot(seg, qp, s.next), &w, &at);
+	if (ret == -EAGAIN) {
+		s.next_off = at;
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+		qp_stall(e, qp);
+		return false;
+	}
+	if (ret)
+		req_fail(e, qp, seg, (u32)-ret, CAUSE_BAD_WQE, w.opcode);
+	else
+		req_done(e, qp, seg);
+	return true;
 }
 
 /* Send the next burst. Return: whether it is worth while to call again. */
@@ -159,6 +113,11 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 
 	if (s.next == posted || (s.flags & REQ_RNR_WAIT))
 		return false;
+	if (unlikely(sq_slot(seg, qp, s.next)->opcode == WR_LOCAL_INV ||
+		     sq_slot(seg, qp, s.next)->opcode == WR_BIND_MW))
+		return req_local(e, qp, seg);
+	if (unlikely(qp->type == QPT_RAW_PACKET))
+		return req_raw(e, qp, seg);
 	/* Several wait, nothing is under way, and the wire neither delays nor loses. */
 	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
 	    train_send(e, qp, seg, posted))
@@ -181,7 +140,11 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A READ that is asked for again is asked for in the same portions as before. */
 	chunk = min_u64(total - s.next_off, CHUNK - s.next_off % CHUNK);
-	make_burst(qp, &s, &w, &mem, total, chunk, &b);
+	wqe_burst(e->hca, qp, &s, &w, &mem, total, chunk, &b);
+	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
+		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
+		return true;
+	}
 	s.next_psn = psn_add(s.next_psn, b.npkts);
 	s.next_off += chunk;
 	s.tx_pkts += b.npkts;
@@ -197,11 +160,15 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	e->budget_bytes -= (s64)chunk;
 	e->budget_wrs--;
-	if (xmit(e, &b) != -EAGAIN)
-		return true;
-	commit_req(e, qp, &old, qp->state, NULL, NULL);
-	qp_stall(e, qp);
-	return false;
+	if (xmit(e, &b) == -EAGAIN) {
+		commit_req(e, qp, &old, qp->state, NULL, NULL);
+		qp_stall(e, qp);
+		return false;
+	}
+	/* Nobody acknowledges: what has left is done. */
+	if (unlikely(!qp_reliable(qp)) && s.next != old.next)
+		req_complete(e, qp, seg, s.next_psn);
+	return true;
 }
 
 void req_rewind(struct req_state *s, u32 mtu)
@@ -238,7 +205,8 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 	s.next_off = 0;
 	s.next_psn = s.una_psn = s.una_first;
 	timer_arm(e, qp, 0);
-	commit_req(e, qp, &s, QPS_ERR, cq, cqe);
+	/* A send error of an unreliable QP leaves its receive side alone (IBTA 10.3.1.6). */
+	commit_req(e, qp, &s, qp_reliable(qp) ? QPS_ERR : QPS_SQE, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, true);
 }
@@ -295,7 +263,7 @@ static void ack_timer(struct engine *e, struct hca_qp *qp)
 
 	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
 		return;
-	if (s->next_psn == s->una_psn || !qp->attr.timeout)
+	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
 		timer_arm(e, qp, 0);
 	else if (!qp->deadline)
 		timer_arm(e, qp, e->host->now(e->ctx) + ib_ack_timeout_ns(qp->attr.timeout));
@@ -319,7 +287,7 @@ void engine_run_qp(struct engine *e, u32 slot)
 		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
 	e->hca->cur_qp = slot + 1;
 	while (more && budget_left(e)) {
-		if (qp->state == QPS_ERR)
+		if (qp->state == QPS_ERR || qp->state == QPS_SQE)
 			more = !qp_flush(e, qp, seg);
 		else if (qp->state == QPS_RTS || qp->state == QPS_SQD)
 			more = req_step(e, qp, seg);

@@ -16,7 +16,7 @@ static void accept_request(struct engine *e, struct hca_qp *qp, const struct bur
 	s.msn = (s.msn + 1) & IB_PSN_MASK;
 	s.flags &= ~(u32)RESP_NAK_SENT;
 	s.rx_pkts++;
-	commit_resp(e, qp, &s, qp->state, NULL, NULL);
+	commit_resp(e, qp, &s, qp->state);
 }
 
 static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 cause,
@@ -24,7 +24,7 @@ static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 {
 	u32 event = nak == AETH_NAK_INV_REQ ? EV_QP_REQ_ERR : EV_QP_ACCESS_ERR;
 
-	return resp_nak_fail(e, qp, b->psn, nak, 0, event, cause, info);
+	return resp_nak_fail(e, qp, b, nak, 0, event, cause, info);
 }
 
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
@@ -37,12 +37,12 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
 	if (!qp->attr.max_dest_rd_atomic)
 		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
-	if (b->dma_len > LIM_MSG ||
-	    mem_remote(e->hca, qp, b->rkey, b->va, b->dma_len, ACC_REMOTE_READ, &src))
+	if (b->dma_len > LIM_MSG || mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va,
+					       b->dma_len, ACC_REMOTE_READ, &src))
 		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
 		accept_request(e, qp, b, npkts);
-	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
+	resp_start(e->hca, qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
 	rsp.npkts = npkts;
 	rsp.len = b->dma_len;
 	rsp.mem = rsp.len ? &src : NULL;
@@ -60,7 +60,7 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 		if (!res->nth || res->psn != b->psn)
 			continue;
-		resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+		resp_start(e->hca, qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 		rsp.orig = res->orig;
 		return xmit(e, &rsp);
 	}
@@ -74,7 +74,7 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 static int find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res, u32 nth)
 {
 	struct atomic_res now = { 0 };
-	int ret = e->host->atomic(e->ctx, qp->client - 1, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
+	int ret = e->host->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
 				  &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
 
 	if (ret)
@@ -110,6 +110,7 @@ static int execute(struct engine *e, const struct hca_qp *qp, const struct burst
 	res->begun = 0;
 	res->psn = b->psn;
 	res->addr = dst->iov[0].addr;
+	res->client = dst->client;
 	res->turn = nth;
 	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
 			      res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
@@ -135,21 +136,22 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
 	if (b->va & 7)
 		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
-	if (mem_remote(e->hca, qp, b->rkey, b->va, 8, ACC_REMOTE_ATOMIC, &dst))
+	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, 8, ACC_REMOTE_ATOMIC,
+		       &dst))
 		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	ret = execute(e, qp, b, &dst, res, s.at_head + 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret)
-		return resp_nak_fail(e, qp, b->psn, AETH_NAK_REM_OP, 0, EV_QP_FATAL,
-				     CAUSE_MEM_FAULT, b->rkey);
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
+				     b->rkey);
 	s.at_head++;
 	s.epsn = psn_add(b->psn, 1);
 	s.msn = (s.msn + 1) & IB_PSN_MASK;
 	s.flags &= ~(u32)RESP_NAK_SENT;
 	s.rx_pkts++;
-	commit_resp(e, qp, &s, qp->state, NULL, NULL);
-	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+	commit_resp(e, qp, &s, qp->state);
+	resp_start(e->hca, qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 	rsp.orig = res->orig;
 	return xmit(e, &rsp);
 }

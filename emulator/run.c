@@ -12,6 +12,17 @@ int xmit(struct engine *e, const struct burst *b)
 	return e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
 }
 
+/* A connected QP listens to its peer only (IBTA 9.6.1.1.1); P_Keys must go together. */
+static bool addressed_to(const struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	u16 own = hca->dev[qp->dev].pkey[qp->attr.pkey_index];
+
+	if (qp->type != QPT_UD &&
+	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev))
+		return false;
+	return likely(own == b->pkey) || pkeys_match(own, b->pkey);
+}
+
 int hca_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
@@ -19,13 +30,17 @@ int hca_input(struct engine *e, const struct burst *b)
 	u32 slot;
 	int ret;
 
-	/* A connected QP listens to its peer only (IBTA 9.6.1.1.1). */
-	if (!qp || qp->dev != b->dst_dev || qp->attr.dest_qpn != b->src_qpn ||
-	    qp->attr.av.dst_dev != b->src_dev) {
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		return mcast_input(e, b);
+	if (unlikely(!qp || qp->dev != b->dst_dev || !addressed_to(hca, qp, b))) {
 		if (b->dst_dev < hca->n_devs)
 			hca->dev[b->dst_dev].counters[CNT_DROPPED]++;
 		return 0;
 	}
+	if (unlikely(qp->type == QPT_UD))
+		return ud_input(e, qp, b);
+	if (unlikely(qp->type == QPT_UC))
+		return uc_input(e, qp, b);
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
 	slot = qp_slot(hca, qp);

@@ -29,7 +29,7 @@
 #include "emulator/ib.h"
 
 #define SEG_MAGIC	0x47455355u /* "USEG" */
-#define SEG_VERSION	1u
+#define SEG_VERSION	2u
 #define SEG_SIZE	(4ULL << 30) /* virtual: a sparse file, only what is touched exists */
 #define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
 #define SEG_MAX_CHANS	1024u /* channels per client: async and completion */
@@ -54,6 +54,8 @@ struct wq_ctl {
  * struct sq_wqe - one send work request; the scatter list or inline payload follows at SQ_HDR.
  * @num_sge: entries in sge[]; 0 when @hw has SQ_HW_INLINE
  * @total_len: bytes of the message, the sum over the list
+ * @remote_addr, @swap: BIND_MW: start and length of the window; @rkey: its new key
+ * @compare_add: also the value of an ATOMIC_WRITE
  * @send_flags: enum ib_send_flags; SEND_SIGNALED is set by the poster also for sq_sig_all
  * @hw: SQ_HW_*
  */
@@ -65,9 +67,9 @@ struct sq_wqe {
 	u32 rkey; /* also the key to invalidate */
 	u32 imm; /* network order, as given */
 	u32 total_len;
-	u32 remote_qpn; /* UD */
-	u32 remote_qkey; /* UD */
-	u32 ah; /* UD */
+	u32 remote_qpn; /* UD; XRC: number of the remote SRQ; BIND_MW: lkey of the region */
+	u32 remote_qkey; /* UD; BIND_MW: access flags; TSO: bytes of a segment's payload */
+	u32 ah; /* UD; BIND_MW: the window's index; TSO: bytes of header, inline before the list */
 	u8 opcode; /* enum ib_wr_opcode */
 	u8 send_flags;
 	u16 num_sge;
@@ -108,6 +110,15 @@ static inline u32 rq_stride(u32 max_sge)
 	return ALIGN_UP(RQ_HDR + max_sge * (u32)sizeof(struct wq_sge), 64u);
 }
 
+/**
+ * srq_slots_off() - where in an SRQ's ring the slots (struct rq_wqe) begin: behind struct wq_ctl and
+ * the order array, a u32 slot number for each receive posted.
+ */
+static inline u64 srq_slots_off(u32 depth)
+{
+	return sizeof(struct wq_ctl) + ALIGN_UP((u64)depth * sizeof(u32), 64u);
+}
+
 #define CQE_INLINE 72u
 
 enum cqe_flags {
@@ -115,13 +126,20 @@ enum cqe_flags {
 	CQE_HAS_DATA = 1 << 1, /* @data holds byte_len bytes for the receive's buffers */
 	CQE_SOLICITED = 1 << 2,
 	CQE_SKIP = 1 << 3, /* set by the client when the QP was destroyed: not reported */
+	CQE_SRQ = 1 << 4, /* @slot is a slot of the SRQ @owner */
+	CQE_GRH = 1 << 5, /* @grh belongs at the head of the receive, before the payload */
+	CQE_EXT = 1 << 6, /* the third line has more than @grh */
+	CQE_WQ = 1 << 7, /* completes a receive of the WQ @owner */
 };
 
 /**
- * struct cqe - one completion, two cache lines; the second only when it carries data.
+ * struct cqe - one completion, three cache lines; the second only when it carries data, the third
+ * only with CQE_GRH or CQE_EXT.
  * @slot: free-running index of the work request in its queue. On a send CQ all earlier slots of
  *        that queue are free too.
  * @ts: fabric clock, ns
+ * @owner: HCA index of the SRQ or WQ that the receive was posted to
+ * @byte_len: bytes of the message, GRH included
  * @seq: ordinal + 1, low 32 bits: stored last, with release
  */
 struct cqe {
@@ -138,10 +156,20 @@ struct cqe {
 	u8 wc_flags;
 	u8 flags;
 	u32 seq;
-	u8 pad[8];
+	u32 owner;
+	u32 flow_tag;
 	u8 data[CQE_INLINE];
+	u8 grh[IB_GRH_LEN];
+	u16 slid;
+	u8 sl;
+	u8 dlid_path_bits;
+	u16 pkey_index;
+	u16 cvlan; /* TCI of the stripped tag */
+	u64 tm_tag;
+	u32 tm_priv;
 } cacheline_aligned;
-_Static_assert(sizeof(struct cqe) == 128, "cqe size");
+_Static_assert(sizeof(struct cqe) == 192, "cqe size");
+_Static_assert(offsetof(struct cqe, grh) == 128, "third line");
 
 enum cq_arm {
 	CQ_ARM_NONE,
@@ -177,6 +205,7 @@ enum chan_elem {
 	ELEM_CQ,
 	ELEM_QP,
 	ELEM_SRQ,
+	ELEM_WQ,
 };
 
 /**
@@ -198,7 +227,7 @@ enum cmd_state {
 	CMD_DONE, /* by the fabric process; futex on the word */
 };
 
-#define CMD_SIZE 512u
+#define CMD_SIZE 1024u
 
 /** struct cmd_slot - a command of an isolated client. */
 struct cmd_slot {

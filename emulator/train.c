@@ -55,7 +55,7 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 		return false;
 	if (src->n && from.kind != src->kind)
 		return false;
-	if (mem_remote(e->hca, peer, w.rkey, w.remote_addr, len, ACC_REMOTE_WRITE, &to))
+	if (mem_remote(e->hca, peer, peer->pd, w.rkey, w.remote_addr, len, ACC_REMOTE_WRITE, &to))
 		return false;
 	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
 		return false;
@@ -73,7 +73,7 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	struct resp_state r;
 	u64 total = 0;
 
-	if (!peer || qp->state != QPS_RTS)
+	if (!peer || qp->state != QPS_RTS || qp->type != QPT_RC)
 		return false;
 	src.client = qp->client - 1;
 	src.n = 0;
@@ -103,7 +103,7 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	r.flags &= ~(u32)RESP_NAK_SENT;
 	r.rx_pkts += dst.n;
 	r.rx_bytes += total;
-	commit_resp(e, peer, &r, peer->state, NULL, NULL);
+	commit_resp(e, peer, &r, peer->state);
 	e->budget_wrs -= dst.n;
 	e->budget_bytes -= (s64)total;
 	resp_ack(e, peer, r.epsn - 1, AETH_ACK);

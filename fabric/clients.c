@@ -38,6 +38,10 @@ void welcome_devices(const struct fabric *f, struct proto_welcome *w)
 		p->port_state = d->port_state;
 		p->active_mtu = d->active_mtu;
 		p->max_mtu = d->max_mtu;
+		p->lid = d->lid;
+		p->link_layer = d->link_layer;
+		p->lim = d->lim;
+		memcpy(p->pkey, d->pkey, sizeof(p->pkey));
 		p->guid = d->guid;
 		memcpy(p->name, d->name, sizeof(p->name));
 		for (g = 0; g < HCA_GIDS; g++) {

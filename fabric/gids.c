@@ -8,6 +8,7 @@
  * are taken when there is nothing else (a network namespace of its own).
  */
 #include "fabric/fabric.h"
+#include "fabric/version.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -153,6 +154,12 @@ void devices_make(struct hca *hca, const char *fabric)
 	d->index = 1;
 	d->port_state = PORT_ACTIVE;
 	d->max_mtu = MTU_MAX;
+	d->link_layer = LINK_ETHERNET;
+	d->pkey[0] = IB_DEFAULT_PKEY;
+	hca_default_limits(&d->lim);
+	d->lim.vendor_id = IDENT_VENDOR;
+	d->lim.part_id = IDENT_PART;
+	d->lim.hw_ver = IDENT_HW_REV;
 	set_gids(d);
 	d->active_mtu = mtu_code(netdev_mtu(d->gid[0].ndev));
 	d->valid = 1;

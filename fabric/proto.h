@@ -12,10 +12,10 @@
 #ifndef FABRIC_PROTO_H
 #define FABRIC_PROTO_H
 
-#include "emulator/types.h"
+#include "emulator/obj.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 1u
+#define PROTO_VERSION 2u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
@@ -76,6 +76,10 @@ struct proto_dev {
 	u32 max_mtu;
 	u64 guid;
 	char name[32];
+	u32 lid;
+	u32 link_layer; /* enum hca_link */
+	struct hca_limits lim;
+	u16 pkey[LIM_PKEYS];
 	struct {
 		u8 raw[16];
 		u8 type;

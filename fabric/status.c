@@ -97,7 +97,7 @@ static struct json_object *json_counters(const struct fabric *f, u32 dev)
 	struct json_object *o = json_object_new_object();
 	u64 sum[CNT_COUNT];
 	const struct hca_qp *qp;
-	u32 i, n = min_u32(load_relaxed(&f->hca->qp_high), HCA_MAX_QP);
+	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
 
 	memcpy(sum, f->hca->dev[dev].counters, sizeof(sum));
 	for (i = 0; i < n; i++) {
@@ -179,10 +179,10 @@ static struct json_object *json_clients(const struct fabric *f)
 			h->fabric_reach	     ? "direct"
 			: cl->helper_fd >= 0 ? "helper"
 					     : "none");
-		add_int(o, "qps", h->n_qp);
-		add_int(o, "cqs", h->n_cq);
-		add_int(o, "mrs", h->n_mr);
-		add_int(o, "pds", h->n_pd);
+		add_int(o, "qps", h->n[TAB_QP]);
+		add_int(o, "cqs", h->n[TAB_CQ]);
+		add_int(o, "mrs", h->n[TAB_MR]);
+		add_int(o, "pds", h->n[TAB_PD]);
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -253,7 +253,7 @@ static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *
 static struct json_object *json_qps(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array();
-	u32 i, n = min_u32(load_relaxed(&f->hca->qp_high), HCA_MAX_QP);
+	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
 
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->qp[i].client))

@@ -11,42 +11,13 @@
 /** shim_priv_guard() - block for verbs_context.priv, see the interposition's own description. */
 extern void *shim_priv_guard(void);
 
-static struct ibv_mw *no_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	(void)pd;
-	(void)type;
-	return fail_null(-EOPNOTSUPP);
-}
-
-static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp;
-	(void)mw;
-	(void)bind;
-	return EOPNOTSUPP;
-}
-
-static int no_dealloc_mw(struct ibv_mw *mw)
-{
-	(void)mw;
-	return EOPNOTSUPP;
-}
-
-static int no_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	(void)srq;
-	if (bad)
-		*bad = wr;
-	return EOPNOTSUPP;
-}
-
 static const struct ibv_context_ops live_ops = {
-	.alloc_mw = no_alloc_mw,
-	.bind_mw = no_bind_mw,
-	.dealloc_mw = no_dealloc_mw,
+	.alloc_mw = shim_alloc_mw,
+	.bind_mw = shim_bind_mw,
+	.dealloc_mw = shim_dealloc_mw,
 	.poll_cq = shim_poll_cq,
 	.req_notify_cq = shim_req_notify_cq,
-	.post_srq_recv = no_post_srq_recv,
+	.post_srq_recv = shim_post_srq_recv,
 	.post_send = shim_post_send,
 	.post_recv = shim_post_recv,
 };
@@ -82,6 +53,22 @@ static int dead_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_
 	return EIO;
 }
 
+static int dead_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	if (bad)
+		*bad = wr;
+	return EIO;
+}
+
+static int dead_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EIO;
+}
+
 void context_set_dead(struct shim_context *ctx)
 {
 	struct ibv_context_ops *ops = &ctx->verbs.context.ops;
@@ -91,6 +78,8 @@ void context_set_dead(struct shim_context *ctx)
 	ops->req_notify_cq = dead_req_notify_cq;
 	ops->post_send = dead_post_send;
 	ops->post_recv = dead_post_recv;
+	ops->post_srq_recv = dead_post_srq_recv;
+	ops->bind_mw = dead_bind_mw;
 }
 
 static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 chan, int fd)
@@ -109,11 +98,37 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	v->advise_mr = shim_advise_mr;
 	v->create_cq_ex = shim_create_cq_ex;
 	v->create_qp_ex = shim_create_qp_ex;
+	v->open_qp = shim_open_qp;
+	v->create_srq_ex = shim_create_srq_ex;
+	v->get_srq_num = shim_get_srq_num;
+	v->post_srq_ops = shim_post_srq_ops;
+	v->open_xrcd = shim_open_xrcd;
+	v->close_xrcd = shim_close_xrcd;
+	v->alloc_null_mr = shim_alloc_null_mr;
+	v->alloc_dm = shim_alloc_dm;
+	v->free_dm = shim_free_dm;
+	v->reg_dm_mr = shim_reg_dm_mr;
+	v->create_wq = shim_create_wq;
+	v->modify_wq = shim_modify_wq;
+	v->destroy_wq = shim_destroy_wq;
+	v->create_rwq_ind_table = shim_create_rwq_ind_table;
+	v->destroy_rwq_ind_table = shim_destroy_rwq_ind_table;
+	v->ibv_create_flow = shim_create_flow;
+	v->ibv_destroy_flow = shim_destroy_flow;
+	v->create_counters = shim_create_counters;
+	v->destroy_counters = shim_destroy_counters;
+	v->attach_counters_point_flow = shim_attach_counters_point_flow;
+	v->read_counters = shim_read_counters;
+	v->alloc_td = shim_alloc_td;
+	v->dealloc_td = shim_dealloc_td;
+	v->alloc_parent_domain = shim_alloc_parent_domain;
+	v->modify_cq = shim_modify_cq;
+	v->modify_qp_rate_limit = shim_modify_qp_rate_limit;
 	v->context.device = &dev->dev;
 	v->context.ops = live_ops;
 	v->context.cmd_fd = -1;
 	v->context.async_fd = fd;
-	v->context.num_comp_vectors = LIM_COMP_VECTORS;
+	v->context.num_comp_vectors = (int)dev->info.lim.comp_vectors;
 	v->context.abi_compat = (void *)-1;
 	pthread_mutex_init(&v->context.mutex, NULL);
 }

@@ -14,9 +14,9 @@ static struct shim_cq *cq_of(struct ibv_cq *ibcq)
 }
 
 /* A ring for at least @cqe entries. Return: 0 or -errno. */
-static int ring_new(u32 cqe, u64 *ring, u32 *depth)
+static int ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *depth)
 {
-	if (cqe < 1 || cqe > LIM_CQE)
+	if (cqe < 1 || cqe > ctx->dev->info.lim.max_cqe)
 		return -EINVAL;
 	*depth = shim_pow2(cqe);
 	*ring = seg_alloc(CQ_HDR + (u64)*depth * sizeof(struct cqe));
@@ -24,7 +24,7 @@ static int ring_new(u32 cqe, u64 *ring, u32 *depth)
 }
 
 /* What really fits is told, up to the limit that the device states. */
-static void cq_set_ring(struct shim_cq *cq, u64 ring, u32 depth)
+static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
 	cq->ring = ring;
 	cq->ring_size = CQ_HDR + (u64)depth * sizeof(struct cqe);
@@ -32,7 +32,7 @@ static void cq_set_ring(struct shim_cq *cq, u64 ring, u32 depth)
 	cq->entries = seg_at(ring + CQ_HDR);
 	cq->mask = depth - 1;
 	cq->cons = 0;
-	cq->cq.cqe = (int)min_u32(depth, LIM_CQE);
+	cq->cq.cqe = (int)min_u32(depth, ctx->dev->info.lim.max_cqe);
 }
 
 static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth,
@@ -80,7 +80,7 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 		return NULL;
 	ret = ctx->dead ? -EIO : cq_check_args(ibctx, channel, vector);
 	if (!ret)
-		ret = ring_new(cqe, &ring, &depth);
+		ret = ring_new(ctx, cqe, &ring, &depth);
 	if (ret)
 		return fail_null(ret);
 	cq = obj_alloc(sizeof(*cq));
@@ -91,7 +91,7 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 	cq->cq.context = ibctx;
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
-	cq_set_ring(cq, ring, depth);
+	cq_set_ring(ctx, cq, ring, depth);
 	ret = cq_create_cmd(ctx, cq, ring, depth, want_ts);
 	if (ret) {
 		seg_free(cq->ring, cq->ring_size);
@@ -133,7 +133,7 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 	if (ret)
 		return ret;
 	seg_free(cq->ring, cq->ring_size);
-	cq_set_ring(cq, ring, depth);
+	cq_set_ring(ctx, cq, ring, depth);
 	return 0;
 }
 
@@ -152,7 +152,7 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 		return EIO;
 	if (cqe < 1)
 		return EINVAL;
-	ret = ring_new((u32)cqe, &ring, &depth);
+	ret = ring_new(ctx, (u32)cqe, &ring, &depth);
 	if (ret)
 		return -ret;
 	shim_lock(&cq->lock);

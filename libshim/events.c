@@ -37,9 +37,22 @@ static bool event_of_qp(struct ibv_context *ibctx, const struct chan_event *ev,
 	if (!qp || qp->qp.context != ibctx)
 		return false;
 	qp->async_events++;
-	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED)
+	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED &&
+	    ev->type != EV_QP_LAST_WQE_REACHED)
 		qp_saw_error(qp);
 	out->element.qp = &qp->qp;
+	return true;
+}
+
+static bool event_of_srq(struct ibv_context *ibctx, const struct chan_event *ev,
+			 struct ibv_async_event *out)
+{
+	struct shim_srq *srq = ev->handle < HCA_MAX_SRQ ? objs->srq[ev->handle] : NULL;
+
+	if (!srq || srq->gen != ev->gen || srq->srq.context != ibctx)
+		return false;
+	srq->async_events++;
+	out->element.srq = &srq->srq;
 	return true;
 }
 
@@ -58,6 +71,9 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 		break;
 	case ELEM_QP:
 		ok = event_of_qp(ibctx, ev, out);
+		break;
+	case ELEM_SRQ:
+		ok = event_of_srq(ibctx, ev, out);
 		break;
 	case ELEM_PORT:
 		out->element.port_num = (int)ev->handle;
@@ -95,6 +111,7 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 {
 	struct ibv_cq *cq = NULL;
 	struct ibv_qp *qp = NULL;
+	struct ibv_srq *srq = NULL;
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
@@ -117,6 +134,14 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 		qp->events_completed++;
 		pthread_cond_broadcast(&qp->cond);
 		pthread_mutex_unlock(&qp->mutex);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		srq = event->element.srq;
+		pthread_mutex_lock(&srq->mutex);
+		srq->events_completed++;
+		pthread_cond_broadcast(&srq->cond);
+		pthread_mutex_unlock(&srq->mutex);
 		break;
 	default: /* of a port or the device: nothing waits for them */
 		break;

@@ -79,19 +79,25 @@ int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 	return ctx->dead ? -EIO : shim_cmd(cmd);
 }
 
-int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
+int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 {
-	struct hca_cmd cmd = { .op = op, .handle = handle };
 	int ret;
 
 	if (ctx->dead)
 		return 0;
-	ret = shim_cmd(&cmd);
+	ret = shim_cmd(cmd);
 	/*
 	 * No HCA any more: what the object was in it went with it. Or it cannot be entered in this
 	 * signal handler, which is about to end the process: then it goes with that.
 	 */
 	return ret == -EIO || ret == -EDEADLK ? 0 : ret;
+}
+
+int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
+{
+	struct hca_cmd cmd = { .op = op, .handle = handle };
+
+	return obj_end_cmd(ctx, &cmd);
 }
 
 void objs_add_cq(struct shim_cq *cq)
@@ -164,6 +170,22 @@ void objs_del_qp(struct shim_qp *qp)
 	if (objs->qp[qp->slot] == qp)
 		store_release(&objs->qp[qp->slot], NULL);
 	wait_unpinned(&qp->pins);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_add_srq(struct shim_srq *srq)
+{
+	pthread_mutex_lock(&objs_lock);
+	store_release(&objs->srq[srq->index], srq);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_del_srq(struct shim_srq *srq)
+{
+	pthread_mutex_lock(&objs_lock);
+	if (objs->srq[srq->index] == srq)
+		store_release(&objs->srq[srq->index], NULL);
+	wait_unpinned(&srq->pins);
 	pthread_mutex_unlock(&objs_lock);
 }
 

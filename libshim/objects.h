@@ -44,6 +44,16 @@ enum shim_magic {
 	MAGIC_CHANNEL = 0x6e686353,
 	MAGIC_CQ = 0x20716353,
 	MAGIC_QP = 0x20707153,
+	MAGIC_SRQ = 0x71727353,
+	MAGIC_AH = 0x20686153,
+	MAGIC_XRCD = 0x64637853,
+	MAGIC_MW = 0x20776d53,
+	MAGIC_DM = 0x206d6453,
+	MAGIC_WQ = 0x20717753,
+	MAGIC_IND = 0x646e6953,
+	MAGIC_FLOW = 0x776f6c53,
+	MAGIC_CTR = 0x72746353,
+	MAGIC_TD = 0x20647453,
 };
 
 /** struct shim_lock - a spin lock that gives the CPU away when it is held for long. */
@@ -95,9 +105,31 @@ struct shim_context {
 	struct shim_context *next; /* list of contexts, under objs_lock */
 };
 
+/**
+ * struct shim_pd - a protection domain, or a parent domain over one: it has that one's handle.
+ * @real: the domain that a parent domain is over; NULL: it is none
+ * @ref: imported: handle of the reference in the HCA
+ */
 struct shim_pd {
 	struct ibv_pd pd;
 	u32 magic;
+	bool imported;
+	u32 ref;
+	u32 users; /* parent domains over it */
+	struct shim_pd *real;
+	struct shim_td *td;
+};
+
+struct shim_ah {
+	struct ibv_ah ah;
+	u32 magic;
+};
+
+struct shim_xrcd {
+	struct ibv_xrcd xrcd;
+	u32 magic;
+	u32 handle;
+	u32 users; /* SRQs and QPs made in it by this process */
 };
 
 struct shim_mr {
@@ -153,6 +185,8 @@ struct shim_cq {
  * @head: slots filled so far, free running
  * @tail: slots that are free again, free running; advanced by pollers
  */
+struct shim_srq;
+
 struct shim_wq {
 	struct shim_lock lock;
 	u32 head;
@@ -200,6 +234,12 @@ struct shim_qp {
 	bool maybe_err;
 	bool sig_all;
 	bool extended; /* created for the ibv_wr_* calls */
+	bool opened; /* by ibv_open_qp(): the handle is a reference */
+	u32 ops; /* a bit per opcode that its type has */
+	u32 flags_ok; /* send flags likewise */
+	struct shim_srq *srq;
+	struct shim_xrcd *xrcd;
+	u32 max_tso_hdr;
 	struct ibv_qp_cap cap;
 	u32 async_events; /* delivered */
 	u32 pins; /* as in struct shim_cq */
@@ -212,6 +252,41 @@ struct shim_qp {
 	struct shim_combine combine;
 	struct shim_wq sq;
 	struct shim_wq rq;
+};
+
+/**
+ * struct shim_srq - a shared receive queue; see struct hca_srq for how its slots are named.
+ * @free: stack of the slots that are free, @n_free of them
+ */
+struct shim_srq {
+	union {
+		struct ibv_srq srq;
+		u8 room[256];
+	};
+	u32 magic;
+	u32 index;
+	u32 gen;
+	u32 srqn;
+	u32 type; /* enum hca_srq_type */
+	u32 max_wr;
+	u32 max_sge;
+	u32 async_events; /* delivered */
+	u32 pins; /* as in struct shim_cq */
+	u32 users; /* QPs */
+	struct ibv_cq *cq; /* XRC, TM */
+	struct shim_xrcd *xrcd;
+	u64 ring;
+	u64 ring_size;
+
+	struct shim_lock lock cacheline_aligned;
+	u32 head; /* receives posted, free running */
+	u32 depth;
+	u32 stride;
+	u32 n_free;
+	u32 *free;
+	u32 *order;
+	u8 *slots;
+	struct wq_ctl *ctl;
 };
 
 /* --- combine.c ----------------------------------------------------------------------------- */
@@ -232,6 +307,8 @@ void combine_end(void);
 struct shim_objs {
 	struct shim_qp *qp[HCA_MAX_QP];
 	struct shim_cq *cq[HCA_MAX_CQ];
+	struct shim_srq *srq[HCA_MAX_SRQ];
+	struct shim_rwq *wq[HCA_MAX_WQ];
 	u64 cq_used[HCA_MAX_CQ / 64];
 };
 
@@ -258,6 +335,8 @@ int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
  * Return: 0 or -errno.
  */
 int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle);
+/** obj_end_cmd() - the same with a command that says more than a handle. */
+int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
 void objs_add_cq(struct shim_cq *cq);
 /** objs_del_cq() - take a CQ out of the table and wait until nobody works on it. */
 void objs_del_cq(struct shim_cq *cq);
@@ -265,6 +344,9 @@ void objs_del_cq(struct shim_cq *cq);
 void objs_each_cq(void (*fn)(struct shim_cq *cq));
 void objs_add_qp(struct shim_qp *qp);
 void objs_del_qp(struct shim_qp *qp);
+void objs_add_srq(struct shim_srq *srq);
+/** objs_del_srq() - take an SRQ out of the table and wait until nobody works on it. */
+void objs_del_srq(struct shim_srq *srq);
 /** qp_pin() - the QP of an HCA slot, kept from being freed until qp_unpin(); or NULL. */
 struct shim_qp *qp_pin(u32 slot);
 void qp_unpin(struct shim_qp *qp);
@@ -283,6 +365,10 @@ void devices_forget(void);
 
 /** context_set_dead() - replace the operations by ones that fail without touching anything. */
 void context_set_dead(struct shim_context *ctx);
+
+/* --- qpattr.c, ah.c -------------------------------------------------------------------------- */
+
+void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah);
 
 /* --- query.c -------------------------------------------------------------------------------- */
 
@@ -344,13 +430,98 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 /** cqx_set_dead() - in a forked child: polling fails, and no lock is waited for. */
 void cqx_set_dead(struct shim_cq *cq);
 
+/* --- pd.c ----------------------------------------------------------------------------------- */
+
+/** pd_of() - the shim's view of a PD, or NULL when it is not one of this context. */
+struct shim_pd *pd_of(struct ibv_pd *pd, const struct ibv_context *ibctx);
+
+/* --- srq.c, srqpost.c ----------------------------------------------------------------------- */
+
+struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr);
+int shim_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+int shim_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int shim_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op);
+/** srq_slot_free() - a completion named the slot: it may be posted again. */
+void srq_slot_free(struct shim_srq *srq, u32 slot);
+
+/* --- xrcd.c --------------------------------------------------------------------------------- */
+
+struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr);
+int shim_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr);
+
+/* --- mw.c, dm.c, dmabuf.c, import.c --------------------------------------------------------- */
+
+struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int shim_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int shim_dealloc_mw(struct ibv_mw *mw);
+/** mw_fill_bind() - the work request that binds @mw. Return: 0 or an errno value. */
+int mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
+		 const struct ibv_mw_bind_info *info);
+struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd);
+struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
+int shim_free_dm(struct ibv_dm *dm);
+struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
+			      unsigned int access);
+
+/* --- wq.c, flow.c, counters.c, tso.c -------------------------------------------------------- */
+
+struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr *attr);
+int shim_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
+int shim_destroy_wq(struct ibv_wq *wq);
+struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
+						    struct ibv_rwq_ind_table_init_attr *attr);
+int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+/** wq_consume() - a completion of a WQ's receive was polled. CQ lock held. */
+void wq_consume(const struct cqe *e);
+/** rss_fill() - the indirection table and hash of a QP into its create command. 0 or -errno. */
+int rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c);
+struct ibv_flow *shim_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int shim_destroy_flow(struct ibv_flow *flow);
+struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
+					  struct ibv_counters_init_attr *attr);
+int shim_destroy_counters(struct ibv_counters *counters);
+int shim_attach_counters_point_flow(struct ibv_counters *counters,
+				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
+int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags);
+/** tso_fill() - header and list of a TSO work request. Return: 0 or an errno value. */
+int tso_fill(struct shim_qp *qp, struct sq_wqe *w, const void *hdr, u32 hdr_sz, u32 mss,
+	     const struct ibv_sge *sg, u32 n);
+
+/* --- domain.c, cqmod.c ---------------------------------------------------------------------- */
+
+struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr);
+int shim_dealloc_td(struct ibv_td *td);
+struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
+					struct ibv_parent_domain_init_attr *attr);
+int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
+
 /* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */
 
+/** qp_init() - a QP that is known to the HCA becomes known here. */
+void qp_init(struct shim_context *ctx, struct shim_qp *qp);
 struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr);
 int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+/** rq_fill() - write a receive into a slot that has room for its list. */
+void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr);
 /** sq_claim() - the next free slot. SQ lock held. Return: 0 or an errno value as post gives it. */
 int sq_claim(struct shim_qp *qp, struct sq_wqe **out);
+#define OP(x)	   (1u << (x))
+#define OPS_SEND   (OP(WR_SEND) | OP(WR_SEND_WITH_IMM) | OP(WR_SEND_WITH_INV))
+#define OPS_WRITE  (OP(WR_RDMA_WRITE) | OP(WR_RDMA_WRITE_WITH_IMM))
+#define OPS_ATOMIC (OP(WR_ATOMIC_CMP_AND_SWP) | OP(WR_ATOMIC_FETCH_AND_ADD))
+#define OPS_RD	   (OPS_ATOMIC | OP(WR_RDMA_READ))
+#define OPS_LOCAL  (OP(WR_LOCAL_INV) | OP(WR_BIND_MW))
+
+static inline bool op_in(u32 opcode, u32 set)
+{
+	return opcode < 32 && (set >> opcode & 1);
+}
+
+/** qp_type_ops() - a bit per opcode that QPs of the type have: ibv_post_send(3). */
+u32 qp_type_ops(u32 type);
 /** sq_set_sges() - give a claimed slot its scatter list; small payloads are gathered at once. */
 int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n);
 /** wr_init() - set the ibv_wr_* functions of a QP that was created for them. */
@@ -366,6 +537,11 @@ void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *ack
 static inline struct shim_cq *to_cq(struct ibv_cq *cq)
 {
 	return (struct shim_cq *)cq;
+}
+
+static inline struct shim_srq *to_srq(struct ibv_srq *srq)
+{
+	return (struct shim_srq *)srq;
 }
 
 static inline struct shim_qp *to_qp(struct ibv_qp *qp)
@@ -397,6 +573,11 @@ static inline void qp_saw_error(struct shim_qp *qp)
 static inline struct sq_wqe *sq_slot(const struct shim_wq *q, u32 index)
 {
 	return (struct sq_wqe *)(q->slots + (size_t)(index & (q->depth - 1)) * q->stride);
+}
+
+static inline struct rq_wqe *srq_wqe(const struct shim_srq *srq, u32 slot)
+{
+	return (struct rq_wqe *)(srq->slots + (size_t)(slot & (srq->depth - 1)) * srq->stride);
 }
 
 static inline struct rq_wqe *rq_slot(const struct shim_wq *q, u32 index)

@@ -6,6 +6,13 @@
 
 #include <stdlib.h>
 
+struct shim_pd *pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
+{
+	struct shim_pd *pd = (struct shim_pd *)ibpd;
+
+	return pd && pd->magic == MAGIC_PD && (!ibctx || ibpd->context == ibctx) ? pd : NULL;
+}
+
 /** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
 SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 {

@@ -25,31 +25,92 @@ const struct cqe *cq_peek(const struct shim_cq *cq)
 	return load_acquire(&e->seq) == cq->cons + 1 ? e : NULL;
 }
 
-/* Lay an entry's data into the buffers of its receive. */
-static void lay_data(const struct shim_qp *qp, const struct cqe *e)
-{
-	u32 left = min_u32(e->byte_len, CQE_INLINE);
-	const u8 *from = e->data;
-	const struct wq_sge *sge;
+/** struct spot - where in a receive's scatter list the next byte goes. */
+struct spot {
 	const struct rq_wqe *w;
-	u32 i, n;
+	u32 max_sge;
+	u32 i;
+	u32 at;
+};
+
+static void lay(struct spot *p, const u8 *from, u32 left)
+{
+	const struct wq_sge *sge;
+	u32 n;
 	u8 *to;
 
-	if (!qp->rq.depth)
-		return;
-	w = rq_slot(&qp->rq, e->slot);
-	for (i = 0; left && i < w->num_sge && i < qp->rq.max_sge; i++) {
-		sge = &w->sge[i];
-		n = min_u32(sge->len, left);
+	for (; left && p->i < p->w->num_sge && p->i < p->max_sge; p->i++, p->at = 0) {
+		sge = &p->w->sge[p->i];
+		n = min_u32(sge->len - p->at, left);
 		if (!n)
 			continue;
-		to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr, n);
+		to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + p->at, n);
 		left -= n;
 		if (likely(to)) {
 			memcpy(to, from, n - 1);
 			store_release(&to[n - 1], from[n - 1]);
 		}
 		from += n;
+		p->at += n;
+		if (p->at < sge->len)
+			return;
+	}
+}
+
+/* Lay an entry's data into the buffers of its receive: the route header of a datagram, payload. */
+static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+{
+	struct spot p = { .w = w, .max_sge = max_sge };
+	u32 len = e->byte_len;
+
+	if (unlikely(e->flags & CQE_GRH)) {
+		lay(&p, e->grh, IB_GRH_LEN);
+		len = len > IB_GRH_LEN ? len - IB_GRH_LEN : 0;
+	}
+	if (e->flags & CQE_HAS_DATA)
+		lay(&p, e->data, min_u32(len, CQE_INLINE));
+}
+
+/* The receive that an entry completes, if it is there. */
+static const struct rq_wqe *recv_of(const struct cqe *e, u32 *max_sge)
+{
+	struct shim_srq *srq;
+	struct shim_qp *qp;
+
+	if (unlikely(e->flags & CQE_SRQ)) {
+		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
+		*max_sge = srq ? srq->max_sge : 0;
+		return srq ? srq_wqe(srq, e->slot) : NULL;
+	}
+	qp = qp_find(e->qpn);
+	if (unlikely(!qp || !qp->rq.depth))
+		return NULL;
+	*max_sge = qp->rq.max_sge;
+	return rq_slot(&qp->rq, e->slot);
+}
+
+static void lay_entry(const struct cqe *e)
+{
+	const struct rq_wqe *w;
+	u32 max_sge;
+
+	w = recv_of(e, &max_sge);
+	if (likely(w))
+		lay_data(w, max_sge, e);
+}
+
+static void recv_consume(struct shim_qp *qp, const struct cqe *e)
+{
+	struct shim_srq *srq;
+
+	if (e->flags & (CQE_HAS_DATA | CQE_GRH))
+		lay_entry(e);
+	if (unlikely(e->flags & CQE_SRQ)) {
+		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
+		if (srq)
+			srq_slot_free(srq, e->slot);
+	} else if (likely(qp)) {
+		store_release(&qp->rq.tail, e->slot + 1);
 	}
 }
 
@@ -58,18 +119,22 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e)
 	struct shim_qp *qp;
 
 	(void)cq;
-	if (unlikely(e->flags & CQE_SKIP))
+	if (unlikely(e->flags & CQE_WQ)) {
+		wq_consume(e);
 		return;
+	}
+	if (unlikely(e->flags & CQE_SKIP)) {
+		/* Its QP has gone, the shared queue has not. */
+		if (e->flags & CQE_SRQ)
+			recv_consume(NULL, e);
+		return;
+	}
 	qp = qp_find(e->qpn);
-	if (unlikely(!qp))
-		return;
-	if (e->flags & CQE_HAS_DATA)
-		lay_data(qp, e);
 	if (e->flags & CQE_RECV)
-		store_release(&qp->rq.tail, e->slot + 1);
-	else
+		recv_consume(qp, e);
+	else if (likely(qp))
 		store_release(&qp->sq.tail, e->slot + 1);
-	if (unlikely(e->status != WCS_SUCCESS))
+	if (unlikely(e->status != WCS_SUCCESS) && qp)
 		qp_saw_error(qp);
 }
 
@@ -110,6 +175,12 @@ static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)
 	wc->imm_data = e->imm;
 	wc->src_qp = e->src_qp;
 	wc->wc_flags = e->wc_flags;
+	if (unlikely(e->flags & CQE_EXT)) {
+		wc->pkey_index = e->pkey_index;
+		wc->slid = e->slid;
+		wc->sl = e->sl;
+		wc->dlid_path_bits = e->dlid_path_bits;
+	}
 }
 
 static int poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
@@ -208,8 +279,9 @@ void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp)
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
 		if (e->qpn != qp->qpn || (e->flags & CQE_SKIP))
 			continue;
-		if (e->flags & CQE_HAS_DATA)
-			lay_data(qp, e);
+		if (e->flags & (CQE_HAS_DATA | CQE_GRH))
+			lay_entry(e);
+		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 		e->flags |= CQE_SKIP;
 	}
 	if (locked)
@@ -218,19 +290,15 @@ void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp)
 
 void cq_lay_all(struct shim_cq *cq)
 {
-	struct shim_qp *qp;
 	struct cqe *e;
 	bool locked;
 	u32 i;
 
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
-		if (!(e->flags & CQE_HAS_DATA) || (e->flags & CQE_SKIP))
+		if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)) || (e->flags & (CQE_SKIP | CQE_WQ)))
 			continue;
-		qp = qp_find(e->qpn);
-		if (!qp)
-			continue;
-		lay_data(qp, e);
-		e->flags &= (u8)~CQE_HAS_DATA;
+		lay_entry(e);
+		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 	}
 	if (locked)
 		shim_unlock(&cq->lock);

@@ -15,20 +15,24 @@
  */
 #include "libshim/objects.h"
 
-#define FLAGS_KNOWN (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
-
-_Static_assert((u32)FLAGS_KNOWN == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED | SEND_INLINE),
+_Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE |
+		     IBV_SEND_IP_CSUM) == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED |
+						SEND_INLINE | SEND_IP_CSUM),
 	       "flags are posted as they are");
 
-#define OP(x)	   (1u << (x))
-#define OPS_SEND   (OP(WR_SEND) | OP(WR_SEND_WITH_IMM) | OP(WR_SEND_WITH_INV))
-#define OPS_WRITE  (OP(WR_RDMA_WRITE) | OP(WR_RDMA_WRITE_WITH_IMM))
-#define OPS_ATOMIC (OP(WR_ATOMIC_CMP_AND_SWP) | OP(WR_ATOMIC_FETCH_AND_ADD))
-#define OPS_RC	   (OPS_SEND | OPS_WRITE | OPS_ATOMIC | OP(WR_RDMA_READ))
-
-static bool op_in(u32 opcode, u32 set)
+u32 qp_type_ops(u32 type)
 {
-	return opcode < 32 && (set >> opcode & 1);
+	static const u32 ops[] = {
+		[IBV_QPT_RC] = OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
+		[IBV_QPT_UC] = OPS_SEND | OPS_WRITE | OPS_LOCAL,
+		[IBV_QPT_UD] = OP(WR_SEND) | OP(WR_SEND_WITH_IMM),
+		[IBV_QPT_RAW_PACKET] = OP(WR_SEND) | OP(WR_TSO),
+		[IBV_QPT_XRC_SEND] =
+			OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
+		[IBV_QPT_XRC_RECV] = 0,
+	};
+
+	return type < ARRAY_SIZE(ops) ? ops[type] : 0;
 }
 
 int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
@@ -51,7 +55,7 @@ static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 	u64 total = 0;
 	u32 i;
 
-	if (unlikely(!op_in(w->opcode, OPS_SEND | OPS_WRITE)))
+	if (unlikely(!op_in(w->opcode, OPS_SEND | OPS_WRITE | OP(WR_ATOMIC_WRITE))))
 		return EINVAL;
 	for (i = 0; i < n; i++) {
 		total += sg[i].length;
@@ -118,10 +122,47 @@ int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, 
 	return 0;
 }
 
-/* Operations that the HCA does not have are told from those that no RC QP has. */
-static int op_error(u32 opcode)
+/* The part of a work request that its opcode, or the QP's type, brings along. */
+static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
 {
-	return opcode == WR_LOCAL_INV || opcode == WR_BIND_MW ? EOPNOTSUPP : EINVAL;
+	u32 opcode = wr->opcode;
+
+	if (op_in(opcode, OPS_ATOMIC)) {
+		w->remote_addr = wr->wr.atomic.remote_addr;
+		w->rkey = wr->wr.atomic.rkey;
+		w->compare_add = wr->wr.atomic.compare_add;
+		w->swap = wr->wr.atomic.swap;
+	} else if (!op_in(opcode, OPS_SEND)) {
+		w->remote_addr = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	} else if (qp->qp.qp_type == IBV_QPT_UD) {
+		const struct shim_ah *ah = (const struct shim_ah *)wr->wr.ud.ah;
+
+		if (!ah || ah->magic != MAGIC_AH)
+			return EINVAL;
+		w->ah = ah->ah.handle;
+		w->remote_qpn = wr->wr.ud.remote_qpn;
+		w->remote_qkey = wr->wr.ud.remote_qkey;
+	}
+	if (qp->qp.qp_type == IBV_QPT_XRC_SEND)
+		w->remote_qpn = wr->qp_type.xrc.remote_srqn;
+	return 0;
+}
+
+/* Work requests without a payload of the usual kind. Return: 0 or errno value. */
+static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
+{
+	w->num_sge = 0;
+	w->total_len = 0;
+	w->hw = 0;
+	if (wr->opcode == IBV_WR_BIND_MW)
+		return mw_fill_bind(qp, w, wr->bind_mw.mw, wr->bind_mw.rkey,
+				    &wr->bind_mw.bind_info);
+	if (wr->opcode == IBV_WR_TSO)
+		return tso_fill(qp, w, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss, wr->sg_list,
+				(u32)wr->num_sge);
+	w->rkey = wr->invalidate_rkey;
+	return 0;
 }
 
 static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
@@ -131,9 +172,8 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(!op_in(wr->opcode, OPS_RC)))
-		return op_error(wr->opcode);
-	if (unlikely(wr->num_sge < 0 || (wr->send_flags & ~(u32)FLAGS_KNOWN)))
+	if (unlikely(!op_in(wr->opcode, qp->ops) || wr->num_sge < 0 ||
+		     (wr->send_flags & ~qp->flags_ok)))
 		return EINVAL;
 	w->wr_id = wr->wr_id;
 	w->opcode = (u8)wr->opcode;
@@ -142,20 +182,17 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 		w->send_flags |= SEND_SIGNALED;
 	w->rkey = 0;
 	w->imm = 0;
-	if (op_in(wr->opcode, OPS_ATOMIC)) {
-		w->remote_addr = wr->wr.atomic.remote_addr;
-		w->rkey = wr->wr.atomic.rkey;
-		w->compare_add = wr->wr.atomic.compare_add;
-		w->swap = wr->wr.atomic.swap;
-	} else if (!op_in(wr->opcode, OPS_SEND)) {
-		w->remote_addr = wr->wr.rdma.remote_addr;
-		w->rkey = wr->wr.rdma.rkey;
+	if (unlikely(op_in(wr->opcode, OPS_LOCAL | OP(WR_TSO)))) {
+		ret = sq_put_other(qp, w, wr);
+	} else {
+		ret = sq_put_op(qp, w, wr);
+		if (wr->opcode == IBV_WR_SEND_WITH_INV)
+			w->rkey = wr->invalidate_rkey;
+		else
+			w->imm = wr->imm_data;
+		if (likely(!ret))
+			ret = sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
 	}
-	if (wr->opcode == IBV_WR_SEND_WITH_INV)
-		w->rkey = wr->invalidate_rkey;
-	else
-		w->imm = wr->imm_data;
-	ret = sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
 	if (likely(!ret))
 		qp->sq.head++;
 	return ret;
@@ -211,20 +248,11 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	return ret;
 }
 
-static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
+void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
 {
-	struct shim_wq *q = &qp->rq;
 	u32 i, n = (u32)wr->num_sge;
-	struct rq_wqe *w;
 	u64 total = 0;
 
-	if (unlikely(load_relaxed(&qp->state) == QPS_RESET || n > q->max_sge))
-		return EINVAL;
-	if (unlikely(load_relaxed(&shim.fatal)))
-		return EIO;
-	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
-		return ENOMEM;
-	w = rq_slot(q, q->head);
 	w->wr_id = wr->wr_id;
 	for (i = 0; i < n; i++) {
 		w->sge[i].addr = wr->sg_list[i].addr;
@@ -234,6 +262,20 @@ static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
 	}
 	w->num_sge = (u16)n;
 	w->total_len = (u32)min_u64(total, UINT32_MAX);
+}
+
+static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct shim_wq *q = &qp->rq;
+	u32 n = (u32)wr->num_sge;
+
+	if (unlikely(load_relaxed(&qp->state) == QPS_RESET || n > q->max_sge))
+		return EINVAL;
+	if (unlikely(load_relaxed(&shim.fatal)))
+		return EIO;
+	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+		return ENOMEM;
+	rq_fill(rq_slot(q, q->head), wr);
 	q->head++;
 	return 0;
 }
@@ -266,7 +308,7 @@ int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 	int ret = 0;
 	u32 head;
 
-	if (unlikely(qp->magic != MAGIC_QP)) {
+	if (unlikely(qp->magic != MAGIC_QP || qp->srq)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}

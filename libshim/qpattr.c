@@ -4,7 +4,7 @@
  */
 #include "libshim/objects.h"
 
-static void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
+void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 {
 	memcpy(av->dgid, ah->grh.dgid.raw, sizeof(av->dgid));
 	av->dst_dev = ~0u; /* the engine looks it up */
@@ -112,8 +112,9 @@ static void wq_reset(struct shim_wq *q)
 static void queues_reset(struct shim_qp *qp)
 {
 	store_relaxed(&qp->state, QPS_RESET);
-	cq_forget_qp(to_cq(qp->qp.send_cq), qp);
-	if (qp->qp.recv_cq != qp->qp.send_cq)
+	if (qp->qp.send_cq)
+		cq_forget_qp(to_cq(qp->qp.send_cq), qp);
+	if (qp->qp.recv_cq && qp->qp.recv_cq != qp->qp.send_cq)
 		cq_forget_qp(to_cq(qp->qp.recv_cq), qp);
 	wq_reset(&qp->sq);
 	wq_reset(&qp->rq);
@@ -132,6 +133,7 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 		return EINVAL;
 	cmd.handle = ibqp->handle;
 	cmd.mod.mask = (u32)attr_mask;
+	cmd.mod.opened = qp->opened;
 	attr_from_ib(&cmd.mod.attr, attr, (u32)attr_mask);
 	ret = obj_cmd(ctx, &cmd);
 	if (ret || !(attr_mask & IBV_QP_STATE))
@@ -157,6 +159,7 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = ibqp->handle;
+	cmd.mod.opened = qp->opened;
 	ret = obj_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;

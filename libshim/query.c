@@ -20,35 +20,41 @@
 #define PHYS_LINK_UP  5
 #define PHYS_DISABLED 3
 
-#define CAP_FLAGS                                                                                  \
-	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | \
-	 IBV_DEVICE_RC_RNR_NAK_GEN)
-
 static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_attr *a)
 {
+	const struct hca_limits *lim = &ctx->dev->info.lim;
+
 	memset(a, 0, sizeof(*a));
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", RDMAEMU_VERSION);
 	a->node_guid = htobe64(ctx->dev->info.guid);
 	a->sys_image_guid = a->node_guid;
-	a->max_mr_size = UINT64_MAX;
+	a->max_mr_size = lim->max_mr_size;
 	a->page_size_cap = PAGE_SIZE_CAP;
-	a->vendor_id = IDENT_VENDOR;
-	a->vendor_part_id = IDENT_PART;
-	a->hw_ver = IDENT_HW_REV;
-	a->max_qp = LIM_QP;
-	a->max_qp_wr = LIM_QP_WR;
-	a->device_cap_flags = CAP_FLAGS;
-	a->max_sge = LIM_SGE;
-	a->max_sge_rd = LIM_SGE;
-	a->max_cq = LIM_CQ;
-	a->max_cqe = LIM_CQE;
-	a->max_mr = LIM_MR;
-	a->max_pd = LIM_PD;
-	a->max_qp_rd_atom = LIM_RD_ATOM;
-	a->max_res_rd_atom = LIM_RD_ATOM * LIM_QP;
-	a->max_qp_init_rd_atom = LIM_RD_ATOM;
+	a->vendor_id = lim->vendor_id;
+	a->vendor_part_id = lim->part_id;
+	a->hw_ver = lim->hw_ver;
+	a->max_qp = (int)lim->max_qp;
+	a->max_qp_wr = (int)lim->max_qp_wr;
+	a->device_cap_flags = (u32)lim->caps;
+	a->max_sge = (int)lim->max_sge;
+	a->max_sge_rd = (int)lim->max_sge;
+	a->max_cq = (int)lim->max_cq;
+	a->max_cqe = (int)lim->max_cqe;
+	a->max_mr = (int)lim->max_mr;
+	a->max_mw = (int)lim->max_mw;
+	a->max_pd = (int)lim->max_pd;
+	a->max_ah = (int)lim->max_ah;
+	a->max_srq = (int)lim->max_srq;
+	a->max_srq_wr = (int)lim->max_srq_wr;
+	a->max_srq_sge = (int)lim->max_srq_sge;
+	a->max_qp_rd_atom = (int)lim->max_rd_atom;
+	a->max_res_rd_atom = (int)(lim->max_rd_atom * lim->max_qp);
+	a->max_qp_init_rd_atom = (int)lim->max_rd_atom;
+	a->max_mcast_grp = (int)lim->max_mcast_grp;
+	a->max_mcast_qp_attach = (int)lim->max_mcast_attach;
+	a->max_total_mcast_qp_attach = (int)(lim->max_mcast_grp * lim->max_mcast_attach);
 	a->atomic_cap = IBV_ATOMIC_HCA;
-	a->max_pkeys = LIM_PKEYS;
+	a->max_pkeys = (u16)lim->pkeys;
 	a->local_ca_ack_delay = LIM_ACK_DELAY;
 	a->phys_port_cnt = 1;
 }
@@ -78,9 +84,14 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	a.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 						    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
 						    IBV_ODP_SUPPORT_ATOMIC;
+	a.odp_caps.per_transport_caps.rc_odp_caps |= IBV_ODP_SUPPORT_SRQ_RECV;
+	a.odp_caps.per_transport_caps.uc_odp_caps =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
+	a.odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	a.xrc_odp_caps = a.odp_caps.per_transport_caps.rc_odp_caps;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
-	a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
+	a.device_cap_flags_ex = ctx->dev->info.lim.caps;
 	a.phys_port_cnt_ex = 1;
 	memset(attr, 0, size);
 	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
@@ -123,8 +134,8 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 	a.active_mtu = ctx->dev->info.active_mtu;
 	a.gid_tbl_len = HCA_GIDS;
 	a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
-	a.max_msg_sz = LIM_MSG;
-	a.pkey_tbl_len = LIM_PKEYS;
+	a.max_msg_sz = ctx->dev->info.lim.max_msg;
+	a.pkey_tbl_len = (u16)ctx->dev->info.lim.pkeys;
 	a.max_vl_num = 1;
 	a.active_width = WIDTH_4X;
 	a.active_speed = SPEED_EDR;
@@ -146,16 +157,24 @@ SHIM_EXPORT int ibv_query_port(struct ibv_context *ibctx, uint8_t port,
 /** ibv_query_pkey() - ibv_query_pkey(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int index, __be16 *pkey)
 {
-	if (!context_of(ibctx) || port != SHIM_PORT || index < 0 || index >= LIM_PKEYS)
+	struct shim_context *ctx = context_of(ibctx);
+
+	if (!ctx || port != SHIM_PORT || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
 		return fail_minus(-EINVAL);
-	*pkey = htons(IB_DEFAULT_PKEY);
+	*pkey = htons(ctx->dev->info.pkey[index]);
 	return 0;
 }
 
 /** ibv_get_pkey_index() - ibv_get_pkey_index(3). Return: index or -1. */
 SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be16 pkey)
 {
-	if (!context_of(ibctx) || port != SHIM_PORT || pkey != htons(IB_DEFAULT_PKEY))
+	struct shim_context *ctx = context_of(ibctx);
+	u32 i;
+
+	if (!ctx || port != SHIM_PORT)
 		return fail_minus(-EINVAL);
-	return 0;
+	for (i = 0; i < ctx->dev->info.lim.pkeys; i++)
+		if (ctx->dev->info.pkey[i] == ntohs(pkey))
+			return (int)i;
+	return fail_minus(-EINVAL);
 }

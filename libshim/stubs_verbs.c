@@ -4,23 +4,6 @@
 
 #include <infiniband/verbs.h>
 
-/* Address handles and multicast: ibv_create_ah(3), ibv_create_ah_from_wc(3), ibv_attach_mcast(3).
- */
-STUB_NULL(struct ibv_ah *, ibv_create_ah, struct ibv_pd *pd, struct ibv_ah_attr *attr)
-STUB_NULL(struct ibv_ah *, ibv_create_ah_from_wc, struct ibv_pd *pd, struct ibv_wc *wc,
-	  struct ibv_grh *grh, uint8_t port_num)
-STUB_MINUS1(ibv_init_ah_from_wc, struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
-	    struct ibv_grh *grh, struct ibv_ah_attr *ah_attr)
-STUB_ERRNO(ibv_destroy_ah, struct ibv_ah *ah)
-STUB_ERRNO(ibv_attach_mcast, struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
-STUB_ERRNO(ibv_detach_mcast, struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
-
-/* Shared receive queues: ibv_create_srq(3), ibv_modify_srq(3), ibv_query_srq(3). */
-STUB_NULL(struct ibv_srq *, ibv_create_srq, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
-STUB_ERRNO(ibv_modify_srq, struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
-STUB_ERRNO(ibv_query_srq, struct ibv_srq *srq, struct ibv_srq_attr *attr)
-STUB_ERRNO(ibv_destroy_srq, struct ibv_srq *srq)
-
 /* Sharing objects between processes: ibv_import_device(3), ibv_import_pd(3), _mr(3), _dm(3). */
 STUB_NULL(struct ibv_context *, ibv_import_device, int cmd_fd)
 STUB_NULL(struct ibv_pd *, ibv_import_pd, struct ibv_context *context, uint32_t pd_handle)

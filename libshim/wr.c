@@ -22,7 +22,6 @@ static void wr_fail(struct shim_qp *qp, int err)
 /* Begin a work request. Return: its slot, or NULL when the batch has failed. */
 static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 {
-	u32 flags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
 	struct shim_qp *qp = qpx(ex);
 	struct sq_wqe *w = NULL;
 	int ret;
@@ -30,8 +29,7 @@ static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 	if (unlikely(qp->batch_err))
 		return NULL;
 	ret = sq_claim(qp, &w);
-	/* Inline data is what a setter says here; the flag is allowed and means nothing. */
-	if (!ret && (ex->wr_flags & ~(flags | IBV_SEND_INLINE)))
+	if (!ret && ((ex->wr_flags & ~qp->flags_ok) || !op_in(opcode, qp->ops)))
 		ret = EINVAL;
 	if (unlikely(ret)) {
 		wr_fail(qp, ret);
@@ -39,7 +37,8 @@ static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 	}
 	w->wr_id = ex->wr_id;
 	w->opcode = (u8)opcode;
-	w->send_flags = (u8)(ex->wr_flags & flags);
+	/* Inline data is what a setter says here; the flag is allowed and means nothing. */
+	w->send_flags = (u8)(ex->wr_flags & ~(u32)IBV_SEND_INLINE);
 	if (qp->sig_all)
 		w->send_flags |= SEND_SIGNALED;
 	w->rkey = 0;
@@ -171,7 +170,10 @@ static void wrx_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct 
 
 	if (unlikely(!qp->cur))
 		return;
-	ret = sq_set_sges(qp, qp->cur, sg_list, num_sge);
+	if (unlikely(qp->cur->opcode == WR_TSO))
+		ret = tso_fill(qp, qp->cur, NULL, 0, 0, sg_list, (u32)num_sge);
+	else
+		ret = sq_set_sges(qp, qp->cur, sg_list, num_sge);
 	if (unlikely(ret))
 		wr_fail(qp, ret);
 }
@@ -219,52 +221,73 @@ static void wrx_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wrx_set_inline_data_list(ex, 1, &buf);
 }
 
-/* Builders of operations that ibv_create_qp_ex() refused: the batch fails. */
 static void wrx_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 			const struct ibv_mw_bind_info *info)
 {
-	(void)mw;
-	(void)rkey;
-	(void)info;
-	wr_fail(qpx(ex), EOPNOTSUPP);
+	struct sq_wqe *w = wr_new(ex, WR_BIND_MW);
+	int ret = w ? mw_fill_bind(qpx(ex), w, mw, rkey, info) : 0;
+
+	if (unlikely(ret))
+		wr_fail(qpx(ex), ret);
 }
 
 static void wrx_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
-	(void)invalidate_rkey;
-	wr_fail(qpx(ex), EOPNOTSUPP);
+	struct sq_wqe *w = wr_new(ex, WR_LOCAL_INV);
+
+	if (w)
+		w->rkey = invalidate_rkey;
 }
 
+/* The header now, the payload's list with the setter that follows. */
 static void wrx_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
-	(void)hdr;
-	(void)hdr_sz;
-	(void)mss;
-	wr_fail(qpx(ex), EOPNOTSUPP);
+	struct sq_wqe *w = wr_new(ex, WR_TSO);
+	int ret = w ? tso_fill(qpx(ex), w, hdr, hdr_sz, mss, NULL, 0) : 0;
+
+	if (unlikely(ret))
+		wr_fail(qpx(ex), ret);
 }
 
 static void wrx_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 			     const void *data)
 {
-	(void)rkey;
-	(void)remote_addr;
-	(void)data;
-	wr_fail(qpx(ex), EOPNOTSUPP);
+	struct sq_wqe *w = wr_rdma(ex, WR_ATOMIC_WRITE, rkey, remote_addr);
+
+	if (!w)
+		return;
+	memcpy(w->sge, data, sizeof(u64));
+	w->total_len = sizeof(u64);
+	w->hw = SQ_HW_INLINE;
 }
 
-static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibah, uint32_t remote_qpn,
 			    uint32_t remote_qkey)
 {
-	(void)ah;
-	(void)remote_qpn;
-	(void)remote_qkey;
-	wr_fail(qpx(ex), EINVAL);
+	const struct shim_ah *ah = (const struct shim_ah *)ibah;
+	struct shim_qp *qp = qpx(ex);
+
+	if (unlikely(!qp->cur))
+		return;
+	if (unlikely(qp->qp.qp_type != IBV_QPT_UD || !ah || ah->magic != MAGIC_AH)) {
+		wr_fail(qp, EINVAL);
+		return;
+	}
+	qp->cur->ah = ah->ah.handle;
+	qp->cur->remote_qpn = remote_qpn;
+	qp->cur->remote_qkey = remote_qkey;
 }
 
 static void wrx_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 {
-	(void)remote_srqn;
-	wr_fail(qpx(ex), EINVAL);
+	struct shim_qp *qp = qpx(ex);
+
+	if (unlikely(!qp->cur))
+		return;
+	if (unlikely(qp->qp.qp_type != IBV_QPT_XRC_SEND))
+		wr_fail(qp, EINVAL);
+	else
+		qp->cur->remote_qpn = remote_srqn;
 }
 
 void wr_init(struct shim_qp *qp)

@@ -253,6 +253,9 @@ struct emu *emu_new(u64 seed)
 	d->port_state = 4;
 	d->active_mtu = 5;
 	d->max_mtu = 5;
+	d->link_layer = LINK_ETHERNET;
+	d->pkey[0] = IB_DEFAULT_PKEY;
+	hca_default_limits(&d->lim);
 	memcpy(d->gid[0].raw, gid, 16);
 	d->gid[0].type = 2;
 	d->gid[0].valid = 1;

@@ -199,7 +199,7 @@ static bool check_leaks(void)
 	const struct hca *h = m->hca;
 	u32 n = EMU_CLIENTS - 1;
 
-	return h->n_qp == 5 && h->n_mr == n && h->n_pd == n && h->n_clients == n &&
+	return h->tab[TAB_QP].n == 5 && h->tab[TAB_MR].n == n && h->tab[TAB_PD].n == n && h->n_clients == n &&
 	       h->client[0].state == CLIENT_FREE && h->token == TOKEN_FREE;
 }
 
@@ -270,9 +270,9 @@ static void test_reap(void)
 			engine_reap(&m->fabric, i);
 	engine_leave(&m->fabric);
 	emu_run(m, m->clock + SEC);
-	CU_ASSERT_EQUAL(m->hca->n_qp, 2);
-	CU_ASSERT_EQUAL(m->hca->n_mr, 1);
-	CU_ASSERT_EQUAL(m->hca->n_pd, 1);
+	CU_ASSERT_EQUAL(m->hca->tab[TAB_QP].n, 2);
+	CU_ASSERT_EQUAL(m->hca->tab[TAB_MR].n, 1);
+	CU_ASSERT_EQUAL(m->hca->tab[TAB_PD].n, 1);
 	CU_ASSERT_EQUAL(m->hca->n_clients, 1);
 	CU_ASSERT_FALSE(emu_poll(m, &q3.rcq, &c, NULL));
 	emu_free(m);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: addresses: which device a GID or LID names, and address handles.
+ */
+#include "emulator/model.h"
+
+#define MCAST_LID 0xc000u
+
+bool av_is_mcast(const struct hca_av *av)
+{
+	return av->is_global ? av->dgid[0] == 0xff : av->dlid >= MCAST_LID;
+}
+
+int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
+{
+	const struct hca_dev *dev = &hca->dev[dev_index];
+	static const u8 zero[16];
+	int dst;
+
+	if (av->port_num != 1)
+		return -EINVAL;
+	if (!av->is_global) {
+		/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
+		dst = dev->link_layer == LINK_ETHERNET ? (int)dev_index
+						       : hca_find_lid(hca, av->dlid);
+		av->dst_dev = (u32)dst;
+		return dst < 0 && !av_is_mcast(av) ? -EINVAL : 0;
+	}
+	if (av->sgid_index >= HCA_GIDS || !memcmp(av->dgid, zero, sizeof(zero)))
+		return -EINVAL;
+	if (!dev->gid[av->sgid_index].valid)
+		return -ENODATA;
+	av->dst_dev = ~0u;
+	if (av_is_mcast(av))
+		return 0;
+	dst = hca_find_dev(hca, av->dgid);
+	/* What the kernel answers when no neighbour has the address. */
+	if (dst < 0)
+		return -ETIMEDOUT;
+	av->dst_dev = (u32)dst;
+	return 0;
+}
+
+int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	struct hca_pd *pd = own_pd(hca, client, cmd->ah.pd);
+	struct hca_ah *ah;
+	int i, ret;
+
+	if (!pd)
+		return -EINVAL;
+	/* RoCE has no other addresses than GIDs (IBTA A16.4.3). */
+	if (hca->dev[pd->dev].link_layer == LINK_ETHERNET && !cmd->ah.av.is_global)
+		return -EINVAL;
+	ret = av_check(hca, pd->dev, &cmd->ah.av);
+	if (ret)
+		return ret;
+	i = tab_find(hca, TAB_AH, pd->dev, lim_of(hca, pd->dev)->max_ah);
+	if (i < 0)
+		return i;
+	ah = &hca->ah[i];
+	ah->pd = cmd->ah.pd;
+	ah->av = cmd->ah.av;
+	pd->refs++;
+	tab_own(hca, TAB_AH, (u32)i, client, pd->dev);
+	cmd->handle = (u32)i;
+	return 0;
+}
+
+int cmd_destroy_ah(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_ah *ah = tab_owned(e->hca, TAB_AH, client, cmd->handle);
+
+	if (!ah)
+		return -EINVAL;
+	e->hca->pd[ah->pd].refs--;
+	tab_free(e->hca, TAB_AH, cmd->handle);
+	return 0;
+}

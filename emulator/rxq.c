@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: where messages find their receives: a QP's own queue, or a shared one.
+ *
+ * Theory of operation
+ * -------------------
+ * An own queue is taken from in order and its index moves when the message has ended. From a shared
+ * one, a message takes its receive with its first packet, since other QPs go on taking in between;
+ * the QP's state keeps which one it holds until the message ends. Taking and the QP's new state are
+ * one commit.
+ *
+ * The receive's memory, completion queue and key checks are those of the queue's owner, who for XRC
+ * is another process than the QP's.
+ */
+#include "emulator/model.h"
+
+bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)
+{
+	struct hca *hca = e->hca;
+
+	rx->srq = srq;
+	rx->index = srq ? (u32)(srq - hca->srq) : 0;
+	if (likely(!srq)) {
+		rx->owner = qp->client;
+		rx->pd = qp->pd;
+		rx->max_sge = qp->max_rsge;
+		rx->cq = &hca->cq[qp->rcq];
+	} else {
+		rx->owner = srq->client;
+		rx->pd = srq->pd;
+		rx->max_sge = srq->max_sge;
+		rx->cq = srq->type == SRQ_BASIC ? &hca->cq[qp->rcq] : &hca->cq[srq->cq - 1];
+	}
+	rx->seg = seg_of(e, rx->owner);
+	/* A basic SRQ's completions go to the QP's CQ, which is its owner's too. */
+	return rx->seg && rx->cq->client == rx->owner;
+}
+
+u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, srq->ring);
+	u32 prod = load_acquire(&ctl->prod);
+
+	return prod - srq->cons <= srq->depth ? prod : srq->cons;
+}
+
+static struct rq_wqe *srq_slot(struct seg_hdr *seg, const struct hca_srq *srq, u32 slot)
+{
+	return seg_ptr(seg, srq->ring + srq_slots_off(srq->depth) +
+				    (u64)(slot & (srq->depth - 1)) * srq->stride);
+}
+
+const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
+			     const struct resp_state *s, u32 *slot)
+{
+	const struct hca_srq *srq = rx->srq;
+	const u32 *order;
+
+	if (likely(!srq)) {
+		*slot = s->rq_cons;
+		return s->rq_cons == rq_posted(rx->seg, qp) ? NULL
+							    : rq_slot(rx->seg, qp, s->rq_cons);
+	}
+	if (s->held) {
+		*slot = s->held - 1;
+		return srq_slot(rx->seg, srq, *slot);
+	}
+	if (srq->cons == srq_posted(rx->seg, srq))
+		return NULL;
+	order = seg_ptr(rx->seg, srq->ring + sizeof(struct wq_ctl));
+	*slot = load_relaxed(&order[srq->cons & (srq->depth - 1)]) & (srq->depth - 1);
+	return srq_slot(rx->seg, srq, *slot);
+}
+
+struct hca_srq *rx_take(const struct rx *rx, struct hca_qp *qp, struct resp_state *s, u32 slot)
+{
+	if (likely(!rx->srq) || s->held)
+		return NULL;
+	s->held = slot + 1;
+	qp->held_srq = rx->index + 1;
+	return rx->srq;
+}
+
+struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s)
+{
+	bool held = s->held;
+
+	s->held = 0;
+	if (likely(!rx->srq)) {
+		s->rq_cons++;
+		return NULL;
+	}
+	return held ? NULL : rx->srq;
+}
+
+void srq_event(struct engine *e, struct hca_srq *srq, u32 event)
+{
+	struct chan_event ev = {
+		.type = event,
+		.kind = ELEM_SRQ,
+		.handle = (u32)(srq - e->hca->srq),
+		.gen = srq->gen,
+	};
+
+	chan_push(e, srq->client, srq->async_chan, &ev);
+}
+
+void rx_taken(struct engine *e, const struct rx *rx)
+{
+	struct hca_srq *srq = rx->srq;
+
+	if (!srq->limit || srq_posted(rx->seg, srq) - srq->cons >= srq->limit)
+		return;
+	srq->limit = 0;
+	srq_event(e, srq, EV_SRQ_LIMIT_REACHED);
+}
+
+void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
+		   const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe)
+{
+	cqe->wr_id = w->wr_id;
+	cqe->ts = rx->cq->want_ts ? e->host->now(e->ctx) : 0;
+	cqe->byte_len = 0;
+	cqe->imm = 0;
+	cqe->qpn = qp->qpn;
+	cqe->src_qp = qp->attr.dest_qpn;
+	cqe->slot = slot;
+	cqe->vendor_err = 0;
+	cqe->status = (u8)status;
+	cqe->opcode = WCO_RECV;
+	cqe->wc_flags = 0;
+	cqe->flags = CQE_RECV;
+	if (unlikely(rx->srq)) {
+		cqe->flags |= CQE_SRQ;
+		cqe->owner = rx->index;
+	}
+}
+
+static bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct burst *b,
+		      const struct hca_mem *dst, struct cqe *cqe)
+{
+	const u8 whole = BF_FIRST | BF_LAST;
+	struct seg_hdr *src;
+
+	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG)
+		return false;
+	/* The poller lays it out, and knows its own regions only. */
+	if (dst->client != rx->owner - 1)
+		return false;
+	src = e->host->seg(e->ctx, b->mem->client);
+	if (!src)
+		return false;
+	memcpy(cqe->data, seg_ptr(src, b->mem->iov[0].addr + b->off), b->len);
+	return true;
+}
+
+int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, const struct burst *b,
+	     u64 at, struct rx_wc *wc, struct cqe *cqe)
+{
+	const struct rq_wqe *w = wc->wqe;
+	struct hca_mem dst;
+	u64 room;
+
+	if (mem_local(e->hca, rx->pd, w->sge, min_u32(w->num_sge, rx->max_sge), ACC_LOCAL_WRITE,
+		      at + b->len, &dst, &room, &wc->bad))
+		return -EACCES;
+	wc->room = (u32)min_u64(room, UINT32_MAX);
+	if (at + b->len > room)
+		return -EMSGSIZE;
+	if (b->len && cqe && rx_in_cqe(e, rx, b, &dst, cqe)) {
+		wc->flags |= CQE_HAS_DATA;
+		return 0;
+	}
+	return resp_fetch(e, qp, b, &dst, at);
+}
+
+void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
+{
+	u32 err = qp->type == QPT_UD ? qp->state : QPS_ERR;
+	struct hca_srq *take;
+
+	if (cqe) {
+		cqe_fill_recv(e, qp, rx, wc->wqe, wc->slot, WCS_SUCCESS, cqe);
+		cqe->opcode = wc->opcode;
+		cqe->byte_len = wc->len;
+		cqe->flags |= wc->flags;
+		cqe->wc_flags = wc->wc_flags;
+		if (b->flags & BF_IMM) {
+			cqe->wc_flags |= WCF_WITH_IMM;
+			cqe->imm = b->imm;
+		} else if (b->flags & BF_INV) {
+			cqe->wc_flags |= WCF_WITH_INV;
+			cqe->imm = b->inv_rkey;
+		}
+		if (qp->type == QPT_UD)
+			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
+	}
+	take = rx_end(rx, s);
+	commit_recv(e, qp, s, cqe ? qp->state : err, rx->cq, cqe, take);
+	if (cqe && rx->cq->chan)
+		cq_notify(e, rx->seg, rx->cq, b->flags & BF_SOLICITED);
+	if (unlikely(take))
+		rx_taken(e, rx);
+	if (!cqe && qp->client)
+		engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+}
+
+void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
+	     u32 qp_state)
+{
+	struct hca_srq *take = NULL;
+	struct cqe *cqe = NULL;
+	const struct rq_wqe *w;
+	u32 slot;
+
+	w = status ? rx_next(rx, qp, s, &slot) : NULL;
+	if (w) {
+		cqe = cq_reserve(e, rx->seg, rx->cq);
+		if (cqe)
+			cqe_fill_recv(e, qp, rx, w, slot, status, cqe);
+		take = rx_end(rx, s);
+	}
+	commit_recv(e, qp, s, qp_state, rx->cq, cqe, take);
+	if (cqe && rx->cq->chan)
+		cq_notify(e, rx->seg, rx->cq, true);
+	if (take)
+		rx_taken(e, rx);
+}
+
+/* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */
+static struct hca_srq *flush_srq(struct hca *hca, const struct hca_qp *qp)
+{
+	u32 i = qp->resp.held ? qp->held_srq : qp->srq;
+
+	return i && i <= HCA_MAX_SRQ && hca->srq[i - 1].client ? &hca->srq[i - 1] : NULL;
+}
+
+/* Nothing more of the SRQ is taken for this QP: said once. */
+static void last_wqe(struct engine *e, struct hca_qp *qp)
+{
+	struct resp_state s = qp->resp;
+
+	if (!qp->srq || (s.flags & RESP_LAST_WQE))
+		return;
+	s.flags |= RESP_LAST_WQE;
+	commit_resp(e, qp, &s, qp->state);
+	qp_event(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
+}
+
+bool rx_flush(struct engine *e, struct hca_qp *qp)
+{
+	struct hca_srq *srq = flush_srq(e->hca, qp);
+	struct resp_state s;
+	struct rx rx;
+
+	if (!srq && !qp->rq_depth)
+		return true;
+	if (!rx_open(e, qp, srq, &rx))
+		return true; /* its owner has gone, or is about to be looked at by the fabric process */
+	while (srq ? qp->resp.held != 0 : qp->resp.rq_cons != rq_posted(rx.seg, qp)) {
+		if (!budget_left(e))
+			return false;
+		s = qp->resp;
+		rx_fail(e, qp, &rx, &s, WCS_WR_FLUSH_ERR, QPS_ERR);
+		e->budget_wrs--;
+	}
+	last_wqe(e, qp);
+	return true;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what several processes share: XRC domains and XRC target QPs.
+ *
+ * Who opens one gets a reference of its own. The object goes with the last of them; when its maker
+ * goes first, another holder becomes its owner (recover.c).
+ */
+#include "emulator/model.h"
+
+#include <fcntl.h>
+
+u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind)
+{
+	const struct hca_ref *r = tab_owned(hca, TAB_REF, client, handle);
+
+	return r && r->kind == kind ? r->index + 1 : 0;
+}
+
+struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner)
+{
+	u32 i;
+
+	for (i = 1; i < hca->tab[TAB_REF].high; i++) {
+		struct hca_ref *r = &hca->ref[i];
+
+		if (r->client && r->client != not_owner && r->kind == kind && r->index == index)
+			return r;
+	}
+	return NULL;
+}
+
+static int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index,
+		   u32 async_chan)
+{
+	int i = tab_find(hca, TAB_REF, dev, HCA_MAX_REF);
+
+	if (i < 0)
+		return i;
+	hca->ref[i].kind = kind;
+	hca->ref[i].index = index;
+	hca->ref[i].async_chan = async_chan;
+	tab_own(hca, TAB_REF, (u32)i, client, dev);
+	return i;
+}
+
+/* The domain that a file names on a device, or -1. */
+static int find_xrcd(const struct hca *hca, const struct cmd_xrcd *c)
+{
+	u32 i;
+
+	for (i = 1; i < hca->tab[TAB_XRCD].high; i++) {
+		const struct hca_xrcd *x = &hca->xrcd[i];
+
+		if (x->client && x->dev == c->dev && x->st_ino == c->st_ino &&
+		    x->st_dev == c->st_dev && (x->st_ino || x->st_dev))
+			return (int)i;
+	}
+	return -1;
+}
+
+static int new_xrcd(struct hca *hca, u32 client, const struct cmd_xrcd *c)
+{
+	int i = tab_find(hca, TAB_XRCD, c->dev, lim_of(hca, c->dev)->max_xrcd);
+	struct hca_xrcd *x;
+
+	if (i < 0)
+		return i;
+	x = &hca->xrcd[i];
+	x->opens = 0;
+	x->refs = 0;
+	x->st_dev = c->st_dev;
+	x->st_ino = c->st_ino;
+	tab_own(hca, TAB_XRCD, (u32)i, client, c->dev);
+	return i;
+}
+
+/* ibv_open_xrcd(3): O_CREAT and O_EXCL mean what they mean to open(2). */
+int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	const struct cmd_xrcd *c = &cmd->xrcd;
+	bool named = c->st_dev || c->st_ino;
+	int i, ref;
+
+	if (c->dev >= hca->n_devs || (c->oflags & ~(u32)(O_CREAT | O_EXCL)))
+		return -EINVAL;
+	i = named ? find_xrcd(hca, c) : -1;
+	if (i < 0 && !(c->oflags & O_CREAT))
+		return named ? -EAGAIN : -EINVAL;
+	if (i >= 0 && (c->oflags & O_EXCL))
+		return -EINVAL;
+	if (i < 0)
+		i = new_xrcd(hca, client, c);
+	if (i < 0)
+		return i;
+	ref = ref_new(hca, client, c->dev, REF_XRCD, (u32)i, 0);
+	if (ref < 0) {
+		if (!hca->xrcd[i].opens)
+			tab_free(hca, TAB_XRCD, (u32)i);
+		return ref;
+	}
+	hca->xrcd[i].opens++;
+	cmd->handle = (u32)ref;
+	return 0;
+}
+
+int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	u32 i = ref_target(hca, client, cmd->handle, REF_XRCD);
+	struct hca_xrcd *x;
+
+	if (!i)
+		return -EINVAL;
+	x = &hca->xrcd[i - 1];
+	/* The domain stays as long as somebody has it open: only the last one is in the way. */
+	if (x->opens == 1 && x->refs)
+		return -EBUSY;
+	tab_free(hca, TAB_REF, cmd->handle);
+	if (!--x->opens)
+		tab_free(hca, TAB_XRCD, i - 1);
+	return 0;
+}
+
+/* ibv_open_qp(3): a target QP that another process has made in a domain that this one has open. */
+int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	u32 xrcd = ref_target(hca, client, cmd->qp.xrcd - 1, REF_XRCD);
+	struct hca_qp *qp = hca_qp_by_num(hca, cmd->qp.qpn);
+	int ref;
+
+	if (!xrcd || cmd->qp.async_chan >= SEG_MAX_CHANS)
+		return -EINVAL;
+	if (!qp || qp->type != QPT_XRC_RECV || qp->xrcd != xrcd || cmd->qp.type != QPT_XRC_RECV)
+		return -EINVAL;
+	ref = ref_new(hca, client, qp->dev, REF_QP, qp_slot(hca, qp), cmd->qp.async_chan);
+	if (ref < 0)
+		return ref;
+	cmd->handle = (u32)ref;
+	return 0;
+}
+
+u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn)
+{
+	u32 i = srqn & (HCA_MAX_SRQ - 1);
+	const struct hca_srq *srq = &hca->srq[i];
+
+	return srq->client && srq->srqn == srqn && srq->type == SRQ_XRC && srq->xrcd == qp->xrcd
+		       ? i + 1
+		       : 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: XRC domains, and target QPs that other processes have made in them.
+ */
+#include "libshim/objects.h"
+#include "libshim/sys.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+/** shim_open_xrcd() - ibv_open_xrcd(3): named by a file's inode, or private with fd -1. */
+struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr)
+{
+	u32 need = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_OPEN_XRCD };
+	struct shim_xrcd *xrcd;
+	struct stat st;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	if (attr->comp_mask & ~(need))
+		return fail_null(-EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_XRCD_INIT_ATTR_FD) ||
+	    !(attr->comp_mask & IBV_XRCD_INIT_ATTR_OFLAGS))
+		return fail_null(-EINVAL);
+	if (attr->fd != -1) {
+		if (fstat(attr->fd, &st))
+			return NULL;
+		cmd.xrcd.st_dev = st.st_dev;
+		cmd.xrcd.st_ino = st.st_ino;
+	}
+	xrcd = obj_alloc(sizeof(*xrcd));
+	if (!xrcd)
+		return NULL;
+	cmd.xrcd.dev = ctx->dev->info.index;
+	cmd.xrcd.oflags = (u32)attr->oflags;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret) {
+		free(xrcd);
+		return fail_null(ret);
+	}
+	xrcd->xrcd.context = ibctx;
+	xrcd->handle = cmd.handle;
+	xrcd->magic = MAGIC_XRCD;
+	context_get(ctx);
+	return &xrcd->xrcd;
+}
+
+/** shim_close_xrcd() - ibv_open_xrcd(3). Return: 0 or errno value; EBUSY while it is used. */
+int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
+{
+	struct shim_xrcd *xrcd = (struct shim_xrcd *)ibxrcd;
+	struct shim_context *ctx;
+	int ret;
+
+	if (!xrcd || xrcd->magic != MAGIC_XRCD)
+		return EINVAL;
+	ctx = context_of(ibxrcd->context);
+	if (!ctx)
+		return EINVAL;
+	if (__atomic_load_n(&xrcd->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	ret = obj_destroy_cmd(ctx, CMD_CLOSE_XRCD, xrcd->handle);
+	if (ret)
+		return -ret;
+	xrcd->magic = 0;
+	free(xrcd);
+	context_put(ctx);
+	return 0;
+}
+
+/** shim_open_qp() - ibv_open_qp(3). Return: QP, or NULL with errno. */
+struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr)
+{
+	u32 known = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_CONTEXT |
+		    IBV_QP_OPEN_ATTR_TYPE;
+	u32 need = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	struct shim_context *ctx = context_of(ibctx);
+	struct shim_xrcd *xrcd = (struct shim_xrcd *)attr->xrcd;
+	struct hca_cmd cmd = { .op = CMD_OPEN_QP };
+	struct shim_qp *qp;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	if ((attr->comp_mask & ~known) || (attr->comp_mask & need) != need ||
+	    attr->qp_type != IBV_QPT_XRC_RECV || !xrcd || xrcd->magic != MAGIC_XRCD)
+		return fail_null(-EINVAL);
+	qp = obj_alloc(sizeof(*qp));
+	if (!qp)
+		return NULL;
+	cmd.qp.type = QPT_XRC_RECV;
+	cmd.qp.xrcd = xrcd->handle + 1;
+	cmd.qp.qpn = attr->qp_num;
+	cmd.qp.async_chan = ctx->async_chan;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret) {
+		free(qp);
+		return fail_null(ret);
+	}
+	qp->qp.context = ibctx;
+	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
+		qp->qp.qp_context = attr->qp_context;
+	qp->qp.qp_num = attr->qp_num;
+	qp->qp.qp_type = IBV_QPT_XRC_RECV;
+	qp->qp.handle = cmd.handle;
+	qp->qpn = attr->qp_num;
+	qp->slot = attr->qp_num & (HCA_MAX_QP - 1);
+	qp->opened = true;
+	qp->xrcd = xrcd;
+	qp_init(ctx, qp);
+	return &qp->qp;
+}
