@@ -149,10 +149,16 @@ struct cmd_mcast {
 	u32 lid;
 };
 
+/** enum xrcd_oflags - what O_CREAT and O_EXCL ask for. */
+enum xrcd_oflags {
+	XRCD_CREAT = 1 << 0,
+	XRCD_EXCL = 1 << 1,
+};
+
 struct cmd_xrcd {
 	u64 st_dev, st_ino; /* both 0: private */
 	u32 dev;
-	u32 oflags; /* O_CREAT, O_EXCL */
+	u32 oflags; /* enum xrcd_oflags */
 };
 
 struct cmd_wq {

@@ -7,8 +7,6 @@
  */
 #include "emulator/model.h"
 
-#include <fcntl.h>
-
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind)
 {
 	const struct hca_ref *r = tab_owned(hca, TAB_REF, client, handle);
@@ -82,12 +80,12 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	bool named = c->st_dev || c->st_ino;
 	int i, ref;
 
-	if (c->dev >= hca->n_devs || (c->oflags & ~(u32)(O_CREAT | O_EXCL)))
+	if (c->dev >= hca->n_devs || (c->oflags & ~(u32)(XRCD_CREAT | XRCD_EXCL)))
 		return -EINVAL;
 	i = named ? find_xrcd(hca, c) : -1;
-	if (i < 0 && !(c->oflags & O_CREAT))
+	if (i < 0 && !(c->oflags & XRCD_CREAT))
 		return named ? -EAGAIN : -EINVAL;
-	if (i >= 0 && (c->oflags & O_EXCL))
+	if (i >= 0 && (c->oflags & XRCD_EXCL))
 		return -EINVAL;
 	if (i < 0)
 		i = new_xrcd(hca, client, c);

@@ -89,6 +89,7 @@ static const char *const counter_names[CNT_COUNT] = {
 	[CNT_TIMEOUT] = "completer_retry_err",
 	[CNT_DROPPED] = "dropped",
 	[CNT_NAK_SENT] = "nak_sent",
+	[CNT_BAD_QKEY] = "bad_qkey",
 };
 
 /* A device counts what its destroyed QPs moved, QPs what they move. */

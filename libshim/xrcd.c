@@ -25,6 +25,8 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	if (!(attr->comp_mask & IBV_XRCD_INIT_ATTR_FD) ||
 	    !(attr->comp_mask & IBV_XRCD_INIT_ATTR_OFLAGS))
 		return fail_null(-EINVAL);
+	if (attr->oflags & ~(O_CREAT | O_EXCL))
+		return fail_null(-EINVAL);
 	if (attr->fd != -1) {
 		if (fstat(attr->fd, &st))
 			return NULL;
@@ -35,7 +37,8 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	if (!xrcd)
 		return NULL;
 	cmd.xrcd.dev = ctx->dev->info.index;
-	cmd.xrcd.oflags = (u32)attr->oflags;
+	cmd.xrcd.oflags = (attr->oflags & O_CREAT ? XRCD_CREAT : 0) |
+			  (attr->oflags & O_EXCL ? XRCD_EXCL : 0);
 	ret = obj_cmd(ctx, &cmd);
 	if (ret) {
 		free(xrcd);
