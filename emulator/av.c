@@ -6,9 +6,15 @@
 
 #define MCAST_LID 0xc000u
 
+/* RoCE v2 groups with IPv4 addresses have mapped GIDs. */
+bool gid_is_mcast(const u8 gid[16])
+{
+	return gid[0] == 0xff || (gid_is_v4(gid) && (gid[12] & 0xf0) == 0xe0);
+}
+
 bool av_is_mcast(const struct hca_av *av)
 {
-	return av->is_global ? av->dgid[0] == 0xff : av->dlid >= MCAST_LID;
+	return av->is_global ? gid_is_mcast(av->dgid) : av->dlid >= MCAST_LID;
 }
 
 int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)

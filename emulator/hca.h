@@ -244,6 +244,7 @@ struct hca_qp {
 	u32 rcq; /* 0: none */
 	u32 srq; /* index + 1; 0: none */
 	u32 xrcd; /* XRC target: index + 1 */
+	u32 xref; /* XRC target: the REF_XRCD that its owner made or opened it through + 1 */
 	u32 ind; /* indirection table + 1 */
 	u32 create_flags; /* enum ibv_qp_create_flags */
 	u32 source_qpn; /* IBV_QP_CREATE_SOURCE_QPN: named in its packets */

@@ -40,7 +40,7 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	u32 members;
 	int i;
 
-	if (!qp || qp->type != QPT_UD || c->gid[0] != 0xff)
+	if (!qp || qp->type != QPT_UD || !gid_is_mcast(c->gid))
 		return -EINVAL;
 	lim = lim_of(hca, qp->dev);
 	count_members(hca, qp, c->gid, &members, &i);

@@ -330,6 +330,15 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
  * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
  */
 int av_check(struct hca *hca, u32 dev, struct hca_av *av);
+/** gid_is_v4() - an IPv4 address as RoCE v2 maps it. */
+static inline bool gid_is_v4(const u8 gid[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+/** gid_is_mcast() - a multicast group's. */
+bool gid_is_mcast(const u8 gid[16]);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
 bool av_is_mcast(const struct hca_av *av);
 int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -342,6 +351,8 @@ u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn);
 struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle);
 /** ref_target() - what a client's reference of @kind names, index + 1; 0: it has no such one. */
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind);
+/** ref_use() - something is made through the reference @xref (index + 1), @d 1, or ends, @d -1. */
+void ref_use(struct hca *hca, u32 xref, int d);
 /** ref_next() - another client's reference to the same object, or NULL. */
 struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner);
 int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd);

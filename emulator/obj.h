@@ -199,6 +199,7 @@ struct hca_srq {
 	u32 cons; /* receives taken, free running */
 	u32 limit; /* 0: not armed */
 	u32 xrcd; /* XRC: index + 1 */
+	u32 xref; /* XRC: the REF_XRCD that it was made through + 1 */
 	u32 cq; /* XRC, TM: index + 1 */
 	u32 async_chan;
 	u32 gen;
@@ -300,6 +301,8 @@ struct hca_ref {
 	u32 kind; /* enum hca_ref_kind */
 	u32 index; /* of the object */
 	u32 async_chan;
+	u32 uses; /* REF_XRCD: SRQs and QPs made through it */
+	u32 xref; /* REF_QP, REF_OWNED: the REF_XRCD that it was opened through + 1 */
 	u32 pad;
 };
 

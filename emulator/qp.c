@@ -39,7 +39,7 @@ static const struct {
 	bool known, pd, sq, rq, srq, xrcd;
 } qp_has[] = {
 	[QPT_RC] = { true, true, true, true, true, false },
-	[QPT_UC] = { true, true, true, true, true, false },
+	[QPT_UC] = { true, true, true, true, false, false },
 	[QPT_UD] = { true, true, true, true, true, false },
 	[QPT_RAW_PACKET] = { true, true, true, true, false, false },
 	[QPT_XRC_SEND] = { true, true, true, false, false, false },
@@ -124,6 +124,7 @@ void qp_refs(struct hca *hca, const struct hca_qp *qp, int d)
 		hca->xrcd[qp->xrcd - 1].refs += (u32)d;
 	if (qp->ind)
 		hca->ind[qp->ind - 1].refs += (u32)d;
+	ref_use(hca, qp->xref, d);
 }
 
 static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, u32 client)
@@ -136,6 +137,7 @@ static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, 
 		qp->rcq = c->rcq;
 	qp->srq = c->srq;
 	qp->xrcd = c->xrcd ? ref_target(hca, client, c->xrcd - 1, REF_XRCD) : 0;
+	qp->xref = qp->xrcd ? c->xrcd : 0;
 	qp->ind = c->ind;
 	qp->create_flags = c->create_flags;
 	qp->source_qpn = c->source_qpn & IB_QPN_MASK;
@@ -218,6 +220,8 @@ void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r)
 {
 	u32 slot = qp_slot(hca, qp), owner = r->client - 1;
 
+	ref_use(hca, qp->xref, -1);
+	qp->xref = 0; /* the reference, which stays, counts for it */
 	qp->async_chan = r->async_chan;
 	r->kind = REF_OWNED;
 	tab_free(hca, TAB_QP, slot);
@@ -245,11 +249,19 @@ static int close_qp(struct hca *hca, struct engine *e, u32 client, u32 handle)
 	if (!r || (r->kind != REF_QP && r->kind != REF_OWNED))
 		return -EINVAL;
 	qp = &hca->qp[r->index];
-	/* It became this client's own when its maker went. */
-	if (r->kind == REF_OWNED && !hand_over(hca, qp))
-		qp_release(e, qp);
+	ref_use(hca, r->xref, -1);
 	tab_free(hca, TAB_REF, handle);
+	/* It became this client's own when its maker went. */
+	if (r->kind == REF_OWNED && qp->client == client + 1 && !hand_over(hca, qp))
+		qp_release(e, qp);
 	return 0;
+}
+
+/* It is its owner's through a reference, and goes with that. */
+static bool is_adopted(struct hca *hca, const struct hca_qp *qp)
+{
+	return qp->type == QPT_XRC_RECV && !qp->xref &&
+	       ref_next(hca, REF_OWNED, qp_slot(hca, qp), 0);
 }
 
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -258,7 +270,7 @@ int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (cmd->qp.xrcd) /* opened, not created */
 		return close_qp(e->hca, e, client, cmd->handle);
-	if (!qp)
+	if (!qp || is_adopted(e->hca, qp))
 		return -EINVAL;
 	if (qp_in_use(e->hca, qp))
 		return -EBUSY;

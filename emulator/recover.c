@@ -48,6 +48,7 @@ static void recount_queues(struct hca *hca)
 			hca->cq[srq->cq - 1].refs++;
 		if (srq->xrcd)
 			hca->xrcd[srq->xrcd - 1].refs++;
+		ref_use(hca, srq->xref, 1);
 	}
 	for (i = 0; i < hca->tab[TAB_WQ].high; i++) {
 		if (!hca->wq[i].client)
@@ -84,6 +85,8 @@ static void recount_memory(struct hca *hca)
 	for (i = 0; i < hca->tab[TAB_REF].high; i++) {
 		const struct hca_ref *r = &hca->ref[i];
 
+		if (r->client)
+			ref_use(hca, r->xref, 1);
 		if (r->client && r->kind == REF_XRCD)
 			hca->xrcd[r->index].opens++;
 		if (r->client && r->kind == REF_PD)
@@ -116,6 +119,8 @@ static void recount(struct hca *hca)
 		hca->ctr[i].refs = 0;
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		hca->qp[i].n_mw = 0;
+	for (i = 0; i < hca->tab[TAB_REF].high; i++)
+		hca->ref[i].uses = 0;
 	recount_queues(hca);
 	recount_memory(hca);
 }

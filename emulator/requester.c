@@ -68,7 +68,7 @@ static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	if (w.opcode == WR_BIND_MW)
 		status = mw_bind(e->hca, qp, &w, &info);
 	else if (mw_invalidate(e->hca, qp, qp->pd, w.rkey, true))
-		status = WCS_LOC_QP_OP_ERR;
+		status = WCS_MW_BIND_ERR; /* "memory management operation error" (IBTA 11.6.2) */
 	if (status)
 		req_fail(e, qp, seg, status, CAUSE_WINDOW, info ? info : w.rkey);
 	else

@@ -78,7 +78,9 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	}
 	if (c->type == SRQ_XRC) {
 		srq->xrcd = ref_target(hca, client, c->xrcd - 1, REF_XRCD);
+		srq->xref = c->xrcd;
 		hca->xrcd[srq->xrcd - 1].refs++;
+		ref_use(hca, srq->xref, 1);
 	}
 	tab_own(hca, TAB_SRQ, (u32)i, client, c->dev);
 	cmd->handle = (u32)i;
@@ -167,6 +169,7 @@ int cmd_destroy_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 		hca->cq[srq->cq - 1].refs--;
 	if (srq->xrcd)
 		hca->xrcd[srq->xrcd - 1].refs--;
+	ref_use(hca, srq->xref, -1);
 	tab_free(hca, TAB_SRQ, cmd->handle);
 	return 0;
 }

@@ -12,13 +12,6 @@
 
 #define QKEY_CONTROLLED 0x80000000u
 
-static bool is_v4(const u8 gid[16])
-{
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 static void put16(u8 *p, u32 v)
 {
 	p[0] = (u8)(v >> 8);
@@ -53,7 +46,7 @@ static void grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH
 	u32 word;
 
 	memset(grh, 0, IB_GRH_LEN);
-	if (dev->link_layer == LINK_ETHERNET && is_v4(sgid) && is_v4(dgid)) {
+	if (dev->link_layer == LINK_ETHERNET && gid_is_v4(sgid) && gid_is_v4(dgid)) {
 		ip[0] = 0x45;
 		ip[1] = av->traffic_class;
 		put16(ip + 2, 20 + ip_payload(b));

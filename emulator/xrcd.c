@@ -14,6 +14,12 @@ u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind)
 	return r && r->kind == kind ? r->index + 1 : 0;
 }
 
+void ref_use(struct hca *hca, u32 xref, int d)
+{
+	if (xref && xref <= HCA_MAX_REF)
+		hca->ref[xref - 1].uses += (u32)d;
+}
+
 struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner)
 {
 	u32 i;
@@ -37,6 +43,8 @@ static int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind,
 	hca->ref[i].kind = kind;
 	hca->ref[i].index = index;
 	hca->ref[i].async_chan = async_chan;
+	hca->ref[i].uses = 0;
+	hca->ref[i].xref = 0;
 	tab_own(hca, TAB_REF, (u32)i, client, dev);
 	return i;
 }
@@ -111,8 +119,7 @@ int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!i)
 		return -EINVAL;
 	x = &hca->xrcd[i - 1];
-	/* The domain stays as long as somebody has it open: only the last one is in the way. */
-	if (x->opens == 1 && x->refs)
+	if (hca->ref[cmd->handle].uses)
 		return -EBUSY;
 	tab_free(hca, TAB_REF, cmd->handle);
 	if (!--x->opens)
@@ -135,6 +142,8 @@ int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	ref = ref_new(hca, client, qp->dev, REF_QP, qp_slot(hca, qp), cmd->qp.async_chan);
 	if (ref < 0)
 		return ref;
+	hca->ref[ref].xref = cmd->qp.xrcd;
+	ref_use(hca, cmd->qp.xrcd, 1);
 	cmd->handle = (u32)ref;
 	return 0;
 }

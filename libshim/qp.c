@@ -110,8 +110,9 @@ static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_a
 			return attr->srq ? -EINVAL : 0;
 		if (!cq_fits(attr->send_cq, ibctx) || !cq_fits(attr->recv_cq, ibctx))
 			return -EINVAL;
-		if (attr->srq &&
-		    (!srq_fits(attr->srq, ibctx) || attr->qp_type == IBV_QPT_RAW_PACKET))
+		/* ibv_create_qp(3): RC and UD only. */
+		if (attr->srq && (!srq_fits(attr->srq, ibctx) ||
+				  (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UD)))
 			return -EINVAL;
 		break;
 	case IBV_QPT_XRC_SEND:
