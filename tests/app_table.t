@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Each opcode and each send flag on each type of QP, in one process and between two.
+. "$(dirname "$0")/lib.sh"
+app app_table local
+app app_table remote
+done_testing
