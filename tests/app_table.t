@@ -4,4 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 app app_table local
 app app_table remote
+app app_table_flags local
+app app_table_flags remote
 done_testing
