@@ -192,6 +192,8 @@ void vb_pair_down(struct vb_pair *p);
 /** vb_pair_wr() - a request of @len bytes at @off of a's buffer to the same place in b's. */
 struct vb_wr vb_pair_wr(const struct vb_pair *p, enum ibv_wr_opcode op, uint64_t wr_id,
 			uint32_t off, uint32_t len);
+/** vb_pair_send() - a SEND from the start of a's buffer, which is filled with seed @wr_id. */
+struct vb_wr vb_pair_send(const struct vb_pair *p, uint64_t wr_id, uint32_t len);
 /** vb_pair_alive() - whether a plain SEND still comes through. */
 bool vb_pair_alive(struct vb_pair *p);
 const char *vb_type_str(enum ibv_qp_type type);

@@ -138,6 +138,12 @@ struct vb_wr vb_pair_wr(const struct vb_pair *p, enum ibv_wr_opcode op, uint64_t
 	return wr;
 }
 
+struct vb_wr vb_pair_send(const struct vb_pair *p, uint64_t wr_id, uint32_t len)
+{
+	fill(p->a->buf, len, wr_id);
+	return vb_pair_wr(p, IBV_WR_SEND, wr_id, 0, len);
+}
+
 bool vb_pair_alive(struct vb_pair *p)
 {
 	uint32_t at = VB_BUF - 4096, len = 256;
