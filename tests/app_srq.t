@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Shared receive queues.
+. "$(dirname "$0")/lib.sh"
+app app_srq local
+app app_srq remote
+done_testing
