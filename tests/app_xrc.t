@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# XRC: domains, targets and SRQs shared by processes.
+. "$(dirname "$0")/lib.sh"
+app app_xrc local
+app app_xrc remote
+done_testing
