@@ -118,7 +118,8 @@ static int do_open(struct vb_side *s, void *arg)
 		return errno;
 	s->mr = ibv_reg_mr(s->pd, s->buf, VB_BUF,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+				   IBV_ACCESS_MW_BIND);
 	if (!s->mr)
 		return errno;
 	info->lkey = s->mr->lkey;
