@@ -394,7 +394,7 @@ static void test_interleaved(void)
 	bool good = true;
 
 	for (uint64_t i = 0; i < 8; i++) {
-		int qp = i & 1;
+		unsigned int qp = i & 1;
 
 		fill(a->buf + i * len, len, 1000 + i);
 		good = good && !vb_recv1(b, -1, i, b->buf + i * len, len);

@@ -431,6 +431,7 @@ static void refuses(const struct row *row, enum ibv_qp_type type)
 
 static void unknown_opcodes(enum ibv_qp_type type)
 {
+	static const uint64_t flags[] = { 1 << 11, 1 << 13, 1ull << 31, 1ull << 32, 1ull << 63 };
 	static const int ops[] = { 11, 12, 13, 14, 16, 31, 32, 255, 256, -1 };
 	struct vb_spec spec = vb_spec_of(type);
 	struct vb_pair p;
@@ -442,6 +443,13 @@ static void unknown_opcodes(enum ibv_qp_type type)
 	ok(good, "opcodes that there are not are refused on %s", vb_type_str(type));
 	if (!ret)
 		vb_pair_down(&p);
+	good = true;
+	for (int i = 0; good && i < 5; i++) {
+		spec.ops = IBV_QP_EX_WITH_SEND | flags[i];
+		good = vb_create(a, 0, &spec) == EOPNOTSUPP;
+		vb_destroy(a, 0);
+	}
+	ok(good, "send_ops_flags that there are not are refused on %s", vb_type_str(type));
 }
 
 int main(int argc, char **argv)

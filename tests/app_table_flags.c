@@ -174,7 +174,7 @@ static bool inline_send(void)
 	memset(a->buf, 0, 60);
 	if (ret || !vb_done(a, 0, VB_SCQ, 9, IBV_WC_SEND, &wc) ||
 	    !vb_done(b, p.rq, p.rcq, 1009, IBV_WC_RECV, &wc) || wc.byte_len != 60 + p.off ||
-	    memcmp(b->buf + p.off, a->buf + 4096, 60))
+	    memcmp(b->buf + p.off, a->buf + 4096, 60) != 0)
 		return false;
 	/* One byte more than was granted. */
 	wr.num_sge = 1;

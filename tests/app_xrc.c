@@ -57,7 +57,7 @@ static int domain(struct vb_side *s, const char *file, int fd, int oflags, uint3
 {
 	struct domain d = { .fd = fd, .oflags = oflags, .mask = mask, .keep = keep };
 
-	strcpy(d.path, file);
+	snprintf(d.path, sizeof(d.path), "%s", file);
 	return vb_call(s, do_open_xrcd, &d, sizeof(d));
 }
 

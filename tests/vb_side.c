@@ -136,7 +136,7 @@ static int do_create(struct vb_side *s, void *arg)
 		q->qp = make_qp(s, q, &c->spec, &c->addr.cap);
 		ret = q->qp ? 0 : error();
 	}
-	if (ret) {
+	if (ret || !q->qp) {
 		free_cqs(q);
 		return ret;
 	}
