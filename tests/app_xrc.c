@@ -373,8 +373,9 @@ static int do_post_tgt(struct vb_side *s, void *arg)
 	(void)arg;
 	if (!ibv_post_send(s->qp[TGT].qp, &wr, &bad) || bad != &wr)
 		return 1;
-	return ibv_post_recv(s->qp[TGT].qp, &recv, &bad_recv) != EINVAL || bad_recv != &recv ? 2
-											     : 0;
+	if (!ibv_post_recv(s->qp[TGT].qp, &recv, &bad_recv) || bad_recv != &recv)
+		return 2;
+	return 0;
 }
 
 static void test_rules(void)
