@@ -169,7 +169,7 @@ class Report:
             print(f'ok {test}')
 
     def end(self):
-        for test in self.skips.keys() - self.seen:
+        for test in sorted(self.skips.keys() - self.seen):
             self.not_ok(test, 'listed, and the suite has no such test')
 
 

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# The RDMA tests of qperf. Its server forks for each test and opens the device in the child; both
+# sides tell how much they sent and received.
+. "$(dirname "$0")/lib.sh"
+need qperf
+
+server='' port=''
+
+start_server() {
+	port=$(free_port)
+	limit "$RDMAEMU" run -- qperf -lp "$port" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	wait_listen "$port" $server
+}
+
+stop_server() {
+	# Stuck in a test it does not listen to `quit`.
+	timeout 5 qperf -lp "$port" 127.0.0.1 quit >/dev/null 2>&1 || kill $server 2>/dev/null
+	wait $server
+}
+
+# numbers FILE - every number of messages and bytes in there is above 0 and, as a message cannot
+# arrive that was not sent, the receiver of a one-way test has no more of them than the sender
+numbers() {
+	/usr/bin/python3 - "$1" <<'PY'
+import re, sys
+unit = {'': 1, 'K': 1e3, 'M': 1e6, 'G': 1e9}
+seen = {}
+for line in open(sys.argv[1]):
+    m = re.match(r' +(\w+) +=\s+([\d,.]+) ([KMG]?)i?\S* ?(?:\(([\d,]+)\))?', line)
+    if m:
+        exact = m[4] or m[2]
+        seen[m[1]] = float(exact.replace(',', '')) * (1 if m[4] else unit[m[3]])
+counts = [k for k in seen if k.endswith(('_msgs', '_bytes'))]
+assert counts, 'no numbers'
+assert all(seen[k] > 0 for k in seen), 'a number is 0'
+if 'send_msgs' in seen:
+    # Printed with three digits.
+    assert seen['recv_msgs'] <= seen['send_msgs'] * 1.005, 'more received than sent'
+PY
+}
+
+run() {
+	limit "$RDMAEMU" run -- qperf -lp "$port" 127.0.0.1 "$@" >"$TEST_DIR/out" 2>&1 </dev/null &&
+		numbers "$TEST_DIR/out" && return
+	cat "$TEST_DIR/out" "$TEST_DIR/server.out"
+	return 1
+}
+
+qp() {
+	kill -0 "$server" 2>/dev/null || start_server
+	if ! check "qperf $*" run -vvs "$@"; then
+		stop_server
+		start_server
+	fi
+}
+
+# exactly N TEST ARGS... - a number of messages instead of a time: all of them arrive
+exactly() {
+	local n=$1
+	shift
+	run -vvs -n "$n" "$@" &&
+		[ "$(grep -cE "^ +(send|recv)_msgs +=  +$n *$" <(tr -d , <"$TEST_DIR/out"))" = 2 ]
+}
+
+start_server
+check "qperf -n 1000 rc_bw" exactly 1000 rc_bw
+check "qperf -n 500 -m 1M rc_bw" exactly 500 -m 1M rc_bw
+for t in rc_bw rc_bi_bw rc_lat uc_bw uc_bi_bw uc_lat; do
+	qp -t 1 $t
+	qp -t 1 -cp1 -m 5000 $t
+done
+# A datagram fits a packet of the smallest MTU that a port may have here.
+for t in ud_bw ud_bi_bw ud_lat; do
+	qp -t 1 -m 256 $t
+	qp -t 1 -m 256 -cp1 $t
+done
+for t in rc_rdma_read_bw rc_rdma_read_lat rc_rdma_write_bw rc_rdma_write_lat \
+	rc_rdma_write_poll_lat uc_rdma_write_bw uc_rdma_write_lat uc_rdma_write_poll_lat \
+	rc_compare_swap_mr rc_fetch_add_mr ver_rc_compare_swap ver_rc_fetch_add; do
+	qp -t 1 $t
+done
+# Debian builds it without XRC.
+if qperf --help tests | grep -q xrc_ && ! qperf 127.0.0.1 xrc_bw 2>&1 | grep -q 'bad test'; then
+	for t in xrc_bw xrc_bi_bw xrc_lat; do
+		qp -t 1 $t
+	done
+else
+	skip "qperf xrc_*" "not in this build of qperf"
+fi
+stop_server
+done_testing
