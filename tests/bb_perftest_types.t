@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# perftest over every type of queue pair that its programs offer besides RC, which bb_perftest_bw.t
+# and bb_perftest_lat.t have: UC, UD, XRC, and raw packets.
+. "$(dirname "$0")/lib.sh"
+need ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw \
+	ib_atomic_lat raw_ethernet_bw raw_ethernet_lat raw_ethernet_burst_lat raw_ethernet_fs_rate
+
+mtu=$(emu ibv_devinfo | sed -n 's/.*active_mtu:[^(]*(\([0-9]*\)).*/\1/p;' | head -n 1)
+mtu=$((1 << (mtu + 7)))
+
+# results FILE SIZE ITERS LINES - that many lines of results, of that size and that many messages
+# each ('*': of any), and the mean (bandwidth, latency or rate) of each is above 0
+results() {
+	awk -v size="$2" -v iters="$3" -v wanted="$4" '
+		/^ *#bytes/ { table = 1; next }
+		!table || NF < 4 || $1 !~ /^[0-9]+$/ { next }
+		(size == "*" || $1 == size) && (iters == "*" || $2 == iters) && $2 > 0 && $4 > 0 { n++; next }
+		{ bad = 1 }
+		END { exit bad || n != wanted }' "$1" && return
+	echo "not $4 line(s) of results with size $2 and $3 iterations:"
+	cat "$1"
+	return 1
+}
+
+# perf LINES SIZE ITERS PROGRAM ARGS... - the client, at least, reports what it was asked for
+perf() {
+	local lines=$1 size=$2 iters=$3
+	shift 3
+	pair_run "$@" && results "$TEST_DIR/client.out" "$size" "$iters" "$lines"
+}
+
+# one SIZE ITERS PROGRAM ARGS... - with one size of messages
+one() {
+	local size=$1 iters=$2
+	shift 2
+	check "$* -s $size -n $iters" perf 1 "$size" "$iters" "$@" -s "$size" -n "$iters"
+}
+
+# all LINES PROGRAM ARGS... - with all sizes
+all() {
+	local lines=$1
+	shift
+	check "$* -a -n 20" perf "$lines" '*' 20 "$@" -a -n 20
+}
+
+# many QPS SIZE ITERS PROGRAM ARGS... - with several queue pairs; it counts all their messages
+many() {
+	local qps=$1 size=$2 iters=$3
+	shift 3
+	check "$* -q $qps -s $size -n $iters" \
+		perf 1 "$size" $((qps * iters)) "$@" -q "$qps" -s "$size" -n "$iters"
+}
+
+n=1000
+for t in send write; do
+	one 65536 $n ib_${t}_bw -c UC
+	one 1 $n ib_${t}_bw -c UC
+	one 5000 $n ib_${t}_bw -c UC -b
+	one 3000 $n ib_${t}_bw -c UC -m 256
+	many 8 4096 $n ib_${t}_bw -c UC
+	all 23 ib_${t}_bw -c UC
+	one 64 $n ib_${t}_bw -c UC -I 64
+	one 4096 $n ib_${t}_bw -c UC --use_old_post_send
+	one 2 $n ib_${t}_lat -c UC
+	one 65536 $n ib_${t}_lat -c UC
+	one 16 $n ib_${t}_lat -c UC -I 64 --use_old_post_send
+done
+one 4096 $n ib_send_bw -c UC -e
+one 4096 $n ib_send_lat -c UC -e
+check "ib_send_bw -c UC -D 1" perf 1 4096 '*' ib_send_bw -c UC -D 1 -s 4096
+
+one "$mtu" $n ib_send_bw -c UD
+one 1 $n ib_send_bw -c UD
+one 256 $n ib_send_bw -c UD -b
+one 256 $n ib_send_bw -c UD -e
+many 4 256 $n ib_send_bw -c UD
+one 64 $n ib_send_bw -c UD -I 64
+one 256 $n ib_send_bw -c UD --use_old_post_send
+one 256 $n ib_send_bw -c UD -x 1
+one 2 $n ib_send_lat -c UD
+one "$mtu" $n ib_send_lat -c UD
+one 64 $n ib_send_lat -c UD -e
+one 64 $n ib_send_lat -c UD -I 64
+one 64 $n ib_send_lat -c UD --use_old_post_send
+one 64 $n ib_send_lat -c UD -g
+one 64 $n ib_send_bw -c UD -g
+check "ib_send_bw -c UD -D 1" perf 1 256 '*' ib_send_bw -c UD -D 1 -s 256
+
+for t in send write read; do
+	one 65536 $n ib_${t}_bw -c XRC
+	one 5000 $n ib_${t}_bw -c XRC -b
+	many 4 4096 $n ib_${t}_bw -c XRC
+	all 23 ib_${t}_bw -c XRC
+	one 4096 $n ib_${t}_bw -c XRC --use_old_post_send
+	one 2 $n ib_${t}_lat -c XRC
+	one 65536 $n ib_${t}_lat -c XRC
+done
+one 4096 $n ib_send_bw -c XRC -e
+one 8 $n ib_atomic_bw -c XRC
+one 8 $n ib_atomic_bw -c XRC -A CMP_AND_SWAP
+one 8 $n ib_atomic_lat -c XRC
+one 8 $n ib_atomic_lat -c XRC -A FETCH_AND_ADD
+
+# Shared receive queues of the types that are not XRC.
+for t in RC UD; do
+	one 256 $n ib_send_bw -c $t --use-srq
+	many 4 256 $n ib_send_bw -c $t --use-srq -r 1000
+	one 256 $n ib_send_lat -c $t --use-srq
+done
+
+# Raw packets. The two sides do not talk to each other but by the packets they measure: the receiver
+# must be ready before the sender starts, and have room for all if it counts them.
+mac_server=02:00:00:00:00:01
+mac_client=02:00:00:00:00:02
+raw_args_server=() raw_args_client=()
+
+raw_ready() {
+	[ "$(status_json | json 'any(q["name"].startswith("raw_ether") and q["state"] in ("RTR", "RTS")
+		for q in d["qps"])')" = True ]
+}
+
+# raw_pair PROGRAM ARGS... - both sides, which have their own arguments in raw_args_*
+raw_pair() {
+	local server s=0 c=0 program=$1
+	shift
+	limit "$RDMAEMU" run -- "$program" --server -B $mac_server -E $mac_client \
+		"${raw_args_server[@]}" "$@" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	if wait_for 30 raw_ready; then
+		# It is about to post its receives.
+		sleep 0.5
+		limit "$RDMAEMU" run -- "$program" --client -B $mac_client -E $mac_server \
+			"${raw_args_client[@]}" "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	else
+		echo "the server does not receive" >"$TEST_DIR/client.out"
+		c=1
+	fi
+	[ $c = 0 ] || kill $server 2>/dev/null || :
+	wait $server || s=$?
+	[ $s = 0 ] && [ $c = 0 ] && return
+	echo "server: status $s"
+	tail -n 20 "$TEST_DIR/server.out"
+	echo "client: status $c"
+	tail -n 20 "$TEST_DIR/client.out"
+	return 1
+}
+
+# raw_results SIZE ITERS PROGRAM ARGS... - both sides saw that many packets
+raw_results() {
+	local size=$1 iters=$2 side
+	shift 2
+	raw_pair "$@" || return
+	for side in client server; do
+		# The server of burst_lat reports nothing.
+		[ "$1 $side" = "raw_ethernet_burst_lat server" ] ||
+			results "$TEST_DIR/$side.out" "$size" "$iters" 1 || return
+	done
+}
+
+raw() {
+	local size=$1 iters=$2
+	shift 2
+	check "$* -s $size -n $iters" raw_results "$size" "$iters" "$@" -s "$size" -n "$iters"
+}
+
+raw 1024 $n raw_ethernet_bw -r 2000
+raw 64 $n raw_ethernet_bw -r 2000
+raw 512 $n raw_ethernet_bw -r 2000 -b
+raw 512 $n raw_ethernet_bw -r 2000 -l 4
+raw 512 $n raw_ethernet_bw -r 2000 --promiscuous
+raw 512 $n raw_ethernet_bw -r 2000 --sniffer
+raw 64 $n raw_ethernet_lat
+raw 1024 $n raw_ethernet_lat
+raw 64 $n raw_ethernet_lat -I 64
+raw 64 $n raw_ethernet_burst_lat
+check "raw_ethernet_bw -D 1" raw_results 512 '*' raw_ethernet_bw -s 512 -D 1
+
+raw_args_server=(-j 192.0.2.1 -J 192.0.2.2 -k 4000 -K 5000)
+raw_args_client=(-j 192.0.2.2 -J 192.0.2.1 -k 5000 -K 4000)
+raw 512 $n raw_ethernet_bw -r 2000
+raw 512 $n raw_ethernet_bw -r 2000 --tcp
+raw 512 $n raw_ethernet_lat
+raw_args_server=(-j 2001:db8::1 -J 2001:db8::2 -k 4000 -K 5000)
+raw_args_client=(-j 2001:db8::2 -J 2001:db8::1 -k 5000 -K 4000)
+raw 512 $n raw_ethernet_bw -r 2000 --raw_ipv6
+
+# Flows made and ended, as fast as it goes.
+fs_rate() {
+	limit "$RDMAEMU" run -- raw_ethernet_fs_rate --server -B $mac_server "$@" \
+		>"$TEST_DIR/out" 2>&1 </dev/null && grep -qE '^ *[0-9]+' "$TEST_DIR/out" && return
+	cat "$TEST_DIR/out"
+	return 1
+}
+check "raw_ethernet_fs_rate" fs_rate -n 500
+done_testing
