@@ -26,6 +26,8 @@ struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened)
 	if (!opened)
 		return own_qp(hca, client, handle);
 	i = ref_target(hca, client, handle, REF_QP);
+	if (!i)
+		i = ref_target(hca, client, handle, REF_OWNED);
 	return i && hca->qp[i - 1].client ? &hca->qp[i - 1] : NULL;
 }
 

@@ -80,14 +80,15 @@ static int check_ex(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap)
+/* @recv: it has a receive queue; what is asked for one that it has not is ignored. */
+static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
 {
 	const struct hca_limits *lim = &ctx->dev->info.lim;
 
-	return cap->max_send_wr > lim->max_qp_wr || cap->max_recv_wr > lim->max_qp_wr ||
-			       cap->max_send_sge > lim->max_sge ||
-			       cap->max_recv_sge > lim->max_sge ||
-			       cap->max_inline_data > lim->max_inline
+	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > lim->max_sge ||
+	    cap->max_inline_data > lim->max_inline)
+		return -EINVAL;
+	return recv && (cap->max_recv_wr > lim->max_qp_wr || cap->max_recv_sge > lim->max_sge)
 		       ? -EINVAL
 		       : 0;
 }
@@ -127,7 +128,7 @@ static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_a
 	default:
 		return -EOPNOTSUPP;
 	}
-	return check_caps(ctx, &attr->cap);
+	return check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
 }
 
 /*
