@@ -99,9 +99,22 @@ struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth)
 	return cq;
 }
 
-struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge)
+static void srq_new(struct emu *m, struct emu_qp *q, u32 sge)
 {
-	struct emu_qp q = { .client = client, .sq_depth = depth, .rq_depth = depth };
+	struct hca_cmd cmd = { .op = CMD_CREATE_SRQ };
+
+	q->rq = seg_take(m, q->client, srq_slots_off(q->rq_depth) + q->rq_depth * q->rq_stride);
+	cmd.srq.ring = q->rq;
+	cmd.srq.pd = m->c[q->client].pd;
+	cmd.srq.depth = cmd.srq.max_wr = q->rq_depth;
+	cmd.srq.max_sge = sge;
+	must(m, q->client, &cmd, "create SRQ");
+	q->srq_index = cmd.handle;
+}
+
+struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge, bool srq)
+{
+	struct emu_qp q = { .client = client, .sq_depth = depth, .rq_depth = depth, .srq = srq };
 	struct hca_cmd cmd = { .op = CMD_CREATE_QP };
 
 	q.sq_stride = sq_stride(sge, 0);
@@ -109,16 +122,20 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge)
 	q.scq = emu_cq_new(m, client, 2 * depth);
 	q.rcq = emu_cq_new(m, client, 2 * depth);
 	q.sq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.sq_stride);
-	q.rq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.rq_stride);
+	if (srq)
+		srq_new(m, &q, sge);
+	else
+		q.rq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.rq_stride);
 	cmd.qp = (struct cmd_qp){
 		.type = QPT_RC,
 		.pd = m->c[client].pd,
 		.scq = q.scq.index,
 		.rcq = q.rcq.index,
 		.sq_ring = q.sq,
-		.rq_ring = q.rq,
+		.srq = srq ? q.srq_index + 1 : 0,
+		.rq_ring = srq ? 0 : q.rq,
 		.sq_depth = depth,
-		.rq_depth = depth,
+		.rq_depth = srq ? 0 : depth,
 		.max_sge = sge,
 		.max_rsge = sge,
 		.cap_send_wr = depth,
@@ -182,8 +199,8 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
 		 struct emu_qp *qb)
 {
-	*qa = emu_qp_new(m, a, o->depth, 4);
-	*qb = emu_qp_new(m, b, o->depth, 4);
+	*qa = emu_qp_new(m, a, o->depth, 4, o->srq);
+	*qb = emu_qp_new(m, b, o->depth, 4, o->srq);
 	to_rts(m, qa, qb, o->psn_a, o->psn_b, o);
 	to_rts(m, qb, qa, o->psn_b, o->psn_a, o);
 }
@@ -193,6 +210,10 @@ void emu_destroy(struct emu *m, struct emu_qp *q)
 	struct hca_cmd cmd = { .op = CMD_DESTROY_QP, .handle = q->slot };
 
 	must(m, q->client, &cmd, "destroy QP");
+	if (q->srq) {
+		cmd = (struct hca_cmd){ .op = CMD_DESTROY_SRQ, .handle = q->srq_index };
+		must(m, q->client, &cmd, "destroy SRQ");
+	}
 	cmd = (struct hca_cmd){ .op = CMD_DESTROY_CQ, .handle = q->scq.index };
 	must(m, q->client, &cmd, "destroy CQ");
 	cmd.handle = q->rcq.index;
@@ -243,9 +264,15 @@ void emu_publish(struct emu *m, struct emu_qp *q)
 
 void emu_recv(struct emu *m, struct emu_qp *q, u64 wr_id, void *addr, u32 len)
 {
-	u8 *ring = (u8 *)m->c[q->client].seg + q->rq + sizeof(struct wq_ctl);
-	struct rq_wqe *w = (void *)(ring + (q->rq_prod++ % q->rq_depth) * q->rq_stride);
+	u8 *ring = (u8 *)m->c[q->client].seg + q->rq;
+	u64 off = q->srq ? srq_slots_off(q->rq_depth) : sizeof(struct wq_ctl);
+	u32 slot = q->rq_prod % q->rq_depth;
+	struct rq_wqe *w = (void *)(ring + off + slot * q->rq_stride);
 
+	/* Receives of an SRQ with one QP end in order, so that slots come round by themselves. */
+	if (q->srq)
+		((u32 *)(void *)(ring + sizeof(struct wq_ctl)))[slot] = slot;
+	q->rq_prod++;
 	w->wr_id = wr_id;
 	w->total_len = len;
 	w->num_sge = addr ? 1 : 0;

@@ -51,6 +51,8 @@ struct emu_qp {
 	u32 sq_depth, rq_depth;
 	u32 sq_stride, rq_stride;
 	u32 sq_prod, rq_prod;
+	bool srq; /* its receives are those of an SRQ of its own, whose ring @rq is */
+	u32 srq_index;
 	struct emu_cq scq, rcq;
 };
 
@@ -91,6 +93,7 @@ struct emu_conn {
 	u32 timeout, retry_cnt, rnr_retry, min_rnr;
 	u32 rd_atomic;
 	u32 depth; /* of the queues; a power of two */
+	bool srq; /* each QP receives from an SRQ */
 	u32 access;
 };
 
@@ -104,7 +107,7 @@ void emu_wire(struct emu *m, const struct emu_faults *f);
 
 int emu_cmd(struct emu *m, u32 client, struct hca_cmd *cmd);
 struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
-struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge);
+struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge, bool srq);
 int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
 /** emu_connect() - a pair of QPs in RTS. */
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,

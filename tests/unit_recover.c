@@ -56,12 +56,15 @@ static void post(struct emu_qp *from, struct emu_qp *to, enum kind kind, u32 i, 
 		emu_recv(m, to, i, dst, len);
 }
 
-static void prepare(enum kind kind)
+static void prepare(enum kind kind, bool srq)
 {
 	struct emu_conn o = emu_conn_defaults;
 
 	o.timeout = 10;
 	o.depth = 8;
+	o.srq = srq;
+	/* Messages of several packets: an SRQ's receive is held in between. */
+	o.mtu = srq ? 1 : 3;
 	m = emu_new(7);
 	emu_connect(m, 0, 1, &o, &q0, &q1);
 	emu_connect(m, 2, 3, &o, &q2, &q3);
@@ -199,16 +202,17 @@ static bool check_leaks(void)
 	const struct hca *h = m->hca;
 	u32 n = EMU_CLIENTS - 1;
 
-	return h->tab[TAB_QP].n == 5 && h->tab[TAB_MR].n == n && h->tab[TAB_PD].n == n && h->n_clients == n &&
-	       h->client[0].state == CLIENT_FREE && h->token == TOKEN_FREE;
+	return h->tab[TAB_QP].n == 5 && h->tab[TAB_SRQ].n % 5 == 0 && h->tab[TAB_MR].n == n &&
+	       h->tab[TAB_PD].n == n && h->n_clients == n && h->client[0].state == CLIENT_FREE &&
+	       h->token == TOKEN_FREE;
 }
 
 /* Return: false when the victim came to its end, so that a later @n makes no difference. */
-static bool one_death(enum kind kind, long n, long *bad)
+static bool one_death(enum kind kind, bool srq, long n, long *bad)
 {
 	bool bystanders, peer, after, leaks, died;
 
-	prepare(kind);
+	prepare(kind, srq);
 	died = die_after(n);
 	recover();
 	bystanders = check_bystanders(kind);
@@ -225,14 +229,14 @@ static bool one_death(enum kind kind, long n, long *bad)
 	return died;
 }
 
-static void deaths(enum kind kind)
+static void deaths(enum kind kind, bool srq)
 {
 	/* DEATH_STEP=1 tries every single one, which takes long. */
 	const char *given = getenv("DEATH_STEP");
 	long step = given ? atol(given) : 211;
 	long n = 1, tried = 0, bad = 0;
 
-	for (; one_death(kind, n, &bad); n += step)
+	for (; one_death(kind, srq, n, &bad); n += step)
 		tried++;
 	printf("# %ld deaths within %ld instructions\n", tried, n);
 	CU_ASSERT_EQUAL(bad, 0);
@@ -240,22 +244,32 @@ static void deaths(enum kind kind)
 
 static void test_sends(void)
 {
-	deaths(SENDS);
+	deaths(SENDS, false);
+}
+
+static void test_srq(void)
+{
+	deaths(SENDS, true);
 }
 
 static void test_writes(void)
 {
-	deaths(WRITES);
+	deaths(WRITES, false);
+}
+
+static void test_srq_writes(void)
+{
+	deaths(WRITES, true);
 }
 
 static void test_reads(void)
 {
-	deaths(READS);
+	deaths(READS, false);
 }
 
 static void test_atomics(void)
 {
-	deaths(ATOMICS);
+	deaths(ATOMICS, false);
 }
 
 /* A whole client, with QPs on both sides of connections, goes; nothing of it stays. */
@@ -263,7 +277,7 @@ static void test_reap(void)
 {
 	struct cqe c;
 
-	prepare(SENDS);
+	prepare(SENDS, false);
 	engine_enter(&m->fabric);
 	for (u32 i = 0; i < EMU_CLIENTS; i++)
 		if (i != 3)
@@ -283,7 +297,7 @@ static void test_fatal(void)
 	struct cqe c;
 	u32 n = 0;
 
-	prepare(SENDS);
+	prepare(SENDS, false);
 	engine_enter(&m->fabric);
 	engine_fatal(&m->fabric, 2);
 	engine_fatal(&m->fabric, 3);
@@ -303,6 +317,8 @@ static void test_fatal(void)
 static const struct cu_test tests[] = {
 	{ "death while SENDs are carried", test_sends },
 	{ "death while WRITEs with immediate are carried", test_writes },
+	{ "death while SENDs into an SRQ are carried", test_srq },
+	{ "death while WRITEs with immediate into an SRQ are carried", test_srq_writes },
 	{ "death while READs are carried", test_reads },
 	{ "death while atomics are carried", test_atomics },
 	{ "a dead client is cleared away", test_reap },
