@@ -16,6 +16,7 @@ const struct emu_conn emu_conn_defaults = {
 	.min_rnr = 12,
 	.rd_atomic = 4,
 	.depth = 64,
+	.type = QPT_RC,
 	.access = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
 };
 
@@ -112,8 +113,10 @@ static void srq_new(struct emu *m, struct emu_qp *q, u32 sge)
 	q->srq_index = cmd.handle;
 }
 
-struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge, bool srq)
+struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge)
 {
+	u32 depth = o->depth;
+	bool srq = o->srq;
 	struct emu_qp q = { .client = client, .sq_depth = depth, .rq_depth = depth, .srq = srq };
 	struct hca_cmd cmd = { .op = CMD_CREATE_QP };
 
@@ -127,7 +130,7 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge, bool srq
 	else
 		q.rq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.rq_stride);
 	cmd.qp = (struct cmd_qp){
-		.type = QPT_RC,
+		.type = o->type,
 		.pd = m->c[client].pd,
 		.scq = q.scq.index,
 		.rcq = q.rcq.index,
@@ -174,6 +177,7 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 		.retry_cnt = o->retry_cnt,
 		.rnr_retry = o->rnr_retry,
 	};
+	bool rc = o->type == QPT_RC;
 	int ret;
 
 	attr.av.is_global = 1;
@@ -185,13 +189,15 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 	attr.state = QPS_RTR;
 	ret = emu_modify(m, q, &attr,
 			 QPA_STATE | QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN |
-				 QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER);
+				 (rc ? QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER : 0));
 	if (ret)
 		fatal("to RTR", ret);
 	attr.state = QPS_RTS;
-	ret = emu_modify(m, q, &attr,
-			 QPA_STATE | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN |
-				 QPA_MAX_QP_RD_ATOMIC);
+	ret = emu_modify(
+		m, q, &attr,
+		QPA_STATE | QPA_SQ_PSN |
+			(rc ? QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC
+			    : 0));
 	if (ret)
 		fatal("to RTS", ret);
 }
@@ -199,8 +205,8 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
 		 struct emu_qp *qb)
 {
-	*qa = emu_qp_new(m, a, o->depth, 4, o->srq);
-	*qb = emu_qp_new(m, b, o->depth, 4, o->srq);
+	*qa = emu_qp_new(m, a, o, 4);
+	*qb = emu_qp_new(m, b, o, 4);
 	to_rts(m, qa, qb, o->psn_a, o->psn_b, o);
 	to_rts(m, qb, qa, o->psn_b, o->psn_a, o);
 }

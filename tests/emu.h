@@ -94,6 +94,7 @@ struct emu_conn {
 	u32 rd_atomic;
 	u32 depth; /* of the queues; a power of two */
 	bool srq; /* each QP receives from an SRQ */
+	u32 type; /* enum ib_qp_type: QPT_RC or QPT_UC */
 	u32 access;
 };
 
@@ -107,7 +108,8 @@ void emu_wire(struct emu *m, const struct emu_faults *f);
 
 int emu_cmd(struct emu *m, u32 client, struct hca_cmd *cmd);
 struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
-struct emu_qp emu_qp_new(struct emu *m, u32 client, u32 depth, u32 sge, bool srq);
+/** emu_qp_new() - a QP as @o has it, with lists of up to @sge entries. */
+struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge);
 int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
 /** emu_connect() - a pair of QPs in RTS. */
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,

@@ -358,6 +358,7 @@ static void bad_wire(const struct emu_faults *f, u64 seed)
 	o.psn_a = 0xffff00;
 	o.psn_b = 0xfffff0;
 	o.timeout = 12;
+	o.srq = seed & 1;
 	up(&o, seed);
 	emu_wire(m, f);
 	while (checked < N_OPS) {
