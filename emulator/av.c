@@ -17,29 +17,40 @@ bool av_is_mcast(const struct hca_av *av)
 	return av->is_global ? gid_is_mcast(av->dgid) : av->dlid >= MCAST_LID;
 }
 
+/* Within an InfiniBand subnet the LID is the address, and one that nobody has is just not answered. */
+static int lid_route(struct hca *hca, u32 dev, struct hca_av *av)
+{
+	int dst = hca_find_lid(hca, av->dlid, &av->dst_port);
+
+	/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
+	if (hca->dev[dev].link_layer == LINK_ETHERNET) {
+		av->dst_port = av->port_num;
+		dst = (int)dev;
+	}
+	av->dst_dev = dst < 0 ? ~0u : (u32)dst;
+	return 0;
+}
+
 int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 {
-	const struct hca_dev *dev = &hca->dev[dev_index];
+	const struct hca_port *port = port_of(hca, dev_index, av->port_num);
 	static const u8 zero[16];
 	int dst;
 
-	if (av->port_num != 1)
+	if (!port)
 		return -EINVAL;
-	if (!av->is_global) {
-		/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
-		dst = dev->link_layer == LINK_ETHERNET ? (int)dev_index
-						       : hca_find_lid(hca, av->dlid);
-		av->dst_dev = (u32)dst;
-		return dst < 0 && !av_is_mcast(av) ? -EINVAL : 0;
-	}
-	if (av->sgid_index >= HCA_GIDS || !memcmp(av->dgid, zero, sizeof(zero)))
+	if (av->is_global && av->sgid_index >= HCA_GIDS)
 		return -EINVAL;
-	if (!dev->gid[av->sgid_index].valid)
+	if (av->is_global && !port->gid[av->sgid_index].valid)
 		return -ENODATA;
+	if (!av->is_global || hca->dev[dev_index].link_layer == LINK_INFINIBAND)
+		return lid_route(hca, dev_index, av);
+	if (!memcmp(av->dgid, zero, sizeof(zero)))
+		return -EINVAL;
 	av->dst_dev = ~0u;
 	if (av_is_mcast(av))
 		return 0;
-	dst = hca_find_dev(hca, av->dgid);
+	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
 	/* What the kernel answers when no neighbour has the address. */
 	if (dst < 0)
 		return -ETIMEDOUT;

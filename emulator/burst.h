@@ -47,6 +47,9 @@ struct burst {
 	u8 atomic_op; /* WR_ATOMIC_* */
 	u32 src_dev;
 	u32 dst_dev;
+	u8 src_port;
+	u8 dst_port;
+	u16 pkey;
 	u32 src_qpn;
 	u32 dst_qpn;
 	u32 psn;
@@ -58,7 +61,6 @@ struct burst {
 	u32 rkey;
 	u32 srqn;
 	u32 qkey;
-	u16 pkey;
 	u64 va;
 	u64 dma_len;
 	u64 compare_add;

@@ -151,10 +151,10 @@ int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- lookups ------------------------------------------------------------------------------- */
 
-/** hca_find_dev() - the device that owns a GID, or -1. */
-int hca_find_dev(const struct hca *hca, const u8 gid[16]);
-/** hca_find_lid() - the device whose port has a LID, or -1. */
-int hca_find_lid(const struct hca *hca, u32 lid);
+/** hca_find_gid() - the device with a port that has a GID, and the port; or -1. */
+int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port);
+/** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */
+int hca_find_lid(const struct hca *hca, u32 lid, u8 *port);
 /** hca_qp_by_num() - the live QP with that number, or NULL. */
 struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn);
 /** hca_mr_by_key() - the live MR with that key, or NULL. */

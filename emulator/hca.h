@@ -78,29 +78,10 @@ struct hca_gid {
 	char ndev[16];
 };
 
-/** struct hca_dev - a device and its only port. */
-struct hca_dev {
-	u32 valid;
-	u32 node;
-	u32 index; /* ibv_get_device_index() */
-	u32 port_state; /* enum ibv_port_state: 4 active */
-	u32 active_mtu; /* enum ibv_mtu */
-	u32 max_mtu;
-	u64 guid; /* host order */
-	char name[32];
-	u32 n[TAB_COUNT]; /* objects that exist on it */
-	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
-	u32 link_layer; /* IBV_LINK_LAYER_*: 1 InfiniBand, 2 Ethernet */
-	u64 dm; /* bytes of device memory in use */
-	struct hca_limits lim;
-	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
-	struct hca_gid gid[HCA_GIDS];
-	u64 counters[32]; /* enum hca_counter */
-};
-
+/** enum hca_counter - what a port counts. The first ones count with each packet. */
 enum hca_counter {
 	CNT_XMIT_PKTS,
-	CNT_XMIT_BYTES,
+	CNT_XMIT_BYTES, /* payload */
 	CNT_RCV_PKTS,
 	CNT_RCV_BYTES,
 	CNT_DUP_REQUEST,
@@ -114,6 +95,41 @@ enum hca_counter {
 	CNT_NAK_SENT,
 	CNT_BAD_QKEY,
 	CNT_COUNT,
+};
+
+/** enum hca_port_state - IBV_PORT_*. */
+enum hca_port_state {
+	PORT_DOWN = 1,
+	PORT_ACTIVE = 4,
+};
+
+/** struct hca_port - a port. What each packet needs is on its first line. */
+struct hca_port {
+	u32 state; /* enum hca_port_state */
+	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
+	u64 counters[CNT_COUNT]; /* enum hca_counter */
+	u32 active_mtu; /* enum ibv_mtu */
+	u32 max_mtu;
+	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
+	struct hca_gid gid[HCA_GIDS];
+} cacheline_aligned;
+
+/**
+ * struct hca_dev - a device.
+ * @port: by number, 1 to @n_ports. Number 0 is that of a QP without a port: it has no P_Keys.
+ */
+struct hca_dev {
+	u32 valid;
+	u32 node;
+	u32 index; /* in hca->dev[]; ibv_get_device_index() */
+	u32 n_ports;
+	u64 guid; /* host order */
+	char name[32];
+	u32 n[TAB_COUNT]; /* objects that exist on it */
+	u32 link_layer; /* enum hca_link */
+	u64 dm; /* bytes of device memory in use */
+	struct hca_limits lim;
+	struct hca_port port[HCA_MAX_PORTS + 1];
 };
 
 /** struct hca_qp_attr - ibv_qp_attr(3) in the model's terms. */

@@ -88,11 +88,12 @@ int mcast_input(struct engine *e, const struct burst *b)
 		if (!m->client || memcmp(m->gid, b->av->dgid, 16))
 			continue;
 		qp = hca_qp_by_num(hca, m->qpn);
-		if (!qp || !pkeys_match(hca->dev[qp->dev].pkey[qp->attr.pkey_index], b->pkey))
+		if (!qp || !pkeys_match(qp_pkey(hca, qp), b->pkey))
 			continue;
 		if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))
 			continue;
 		one.dst_dev = qp->dev;
+		one.dst_port = (u8)qp->attr.port_num;
 		one.dst_qpn = qp->qpn;
 		if (ud_input(e, qp, &one) == -EAGAIN && src) {
 			/* The others are not to get it twice when it is sent again. */

@@ -196,6 +196,26 @@ static inline struct hca_limits *lim_of(struct hca *hca, u32 dev)
 	return &hca->dev[dev].lim;
 }
 
+/** qp_port() - the port that a QP was given; number 0 before it is in INIT. */
+static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
+{
+	return &hca->dev[qp->dev].port[qp->attr.port_num];
+}
+
+/** qp_pkey() - the partition key that a QP sends and checks. */
+static inline u16 qp_pkey(struct hca *hca, const struct hca_qp *qp)
+{
+	return qp_port(hca, qp)->pkey[qp->attr.pkey_index];
+}
+
+/** port_of() - a port that exists, or NULL. */
+static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
+{
+	if (dev >= hca->n_devs || !port || port > hca->dev[dev].n_ports)
+		return NULL;
+	return &hca->dev[dev].port[port];
+}
+
 /* --- requester.c, wqe.c --- */
 
 /** req_rewind() - go back to the oldest unacknowledged packet. */
@@ -443,9 +463,10 @@ static inline bool budget_left(const struct engine *e)
 	return e->budget_bytes > 0 && e->budget_wrs > 0;
 }
 
+/** dev_count() - something happened that the QP's port counts. */
 static inline void dev_count(struct hca *hca, const struct hca_qp *qp, enum hca_counter c)
 {
-	hca->dev[qp->dev].counters[c]++;
+	qp_port(hca, qp)->counters[c]++;
 }
 
 #endif

@@ -13,6 +13,7 @@
 
 #define HCA_MAX_CLIENTS 4096u
 #define HCA_MAX_DEVS	1024u
+#define HCA_MAX_PORTS	2u /* of a device */
 #define HCA_GIDS	16u
 #define HCA_MAX_PD	65536u
 #define HCA_MAX_MR	(1u << 20) /* memory windows included */
@@ -249,7 +250,8 @@ struct hca_av {
 	u8 src_path_bits;
 	u8 static_rate;
 	u8 port_num;
-	u8 pad[6];
+	u8 dst_port; /* of @dst_dev */
+	u8 pad[5];
 };
 
 /** struct hca_ah - an address handle, ibv_create_ah(3). */

@@ -159,8 +159,6 @@ static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, 
 	qp->async_chan = c->async_chan;
 	qp->rss_fields = c->rss_fields;
 	memcpy(qp->rss_key, c->rss_key, sizeof(qp->rss_key));
-	/* Datagrams know no path: they are as long as the port allows. */
-	qp->mtu = ib_mtu_bytes(hca->dev[c->dev].active_mtu);
 	store_relaxed(&qp->state, QPS_RESET);
 }
 
@@ -186,7 +184,7 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 void qp_retire(struct hca *hca, struct hca_qp *qp)
 {
-	u64 *c = hca->dev[qp->dev].counters;
+	u64 *c = qp_port(hca, qp)->counters;
 
 	c[CNT_XMIT_PKTS] += qp->req.tx_pkts;
 	c[CNT_XMIT_BYTES] += qp->req.tx_bytes;

@@ -105,18 +105,33 @@ static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 
 	return 0;
 }
 
+/* The port that the QP will have; NULL: none, or not one of the device, or two at once. */
+static const struct hca_port *port_wanted(struct hca *hca, const struct hca_qp *qp,
+					  const struct hca_qp_attr *a, u32 mask)
+{
+	u32 port = mask & QPA_PORT ? a->port_num : qp->attr.port_num;
+
+	/* A path in SQD brings its port along (as the kernel has it since 4.11). */
+	if ((mask & QPA_AV) && !(mask & (QPA_PORT | QPA_STATE)))
+		port = a->av.port_num;
+	if ((mask & QPA_AV) && a->av.port_num != port)
+		return NULL;
+	return port_of(hca, qp->dev, port);
+}
+
 static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_attr *a, u32 mask)
 {
 	static const u32 acc = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
 			       ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
 			       ACC_HUGETLB | 0x3ff00000u;
+	const struct hca_port *port = port_wanted(hca, qp, a, mask);
 	const struct {
 		u32 bit;
 		u32 value;
 		u32 max;
 	} range[] = {
 		{ QPA_PKEY_INDEX, a->pkey_index, lim_of(hca, qp->dev)->pkeys - 1 },
-		{ QPA_PATH_MTU, a->path_mtu, hca->dev[qp->dev].max_mtu },
+		{ QPA_PATH_MTU, a->path_mtu, port ? port->max_mtu : 0 },
 		{ QPA_TIMEOUT, a->timeout, 31 },
 		{ QPA_RETRY_CNT, a->retry_cnt, 7 },
 		{ QPA_RNR_RETRY, a->rnr_retry, 7 },
@@ -132,7 +147,7 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 	for (i = 0; i < ARRAY_SIZE(range); i++)
 		if ((mask & range[i].bit) && range[i].value > range[i].max)
 			return -EINVAL;
-	if ((mask & QPA_PORT) && a->port_num != 1)
+	if (!port && (mask & (QPA_PORT | QPA_AV | QPA_PATH_MTU)))
 		return -EINVAL;
 	if ((mask & QPA_PATH_MTU) && !a->path_mtu)
 		return -EINVAL;
@@ -145,7 +160,7 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 }
 
 /* Take the values over. Everything was checked. */
-static void apply(struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
+static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
 {
 	struct hca_qp_attr *d = &qp->attr;
 	const struct {
@@ -176,8 +191,13 @@ static void apply(struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
 	for (i = 0; i < ARRAY_SIZE(set); i++)
 		if (mask & set[i].bit)
 			*set[i].dst = set[i].value;
-	if (mask & QPA_AV)
+	/* Datagrams know no path: they are as long as the port allows. */
+	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
+		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
+	if (mask & QPA_AV) {
 		d->av = a->av;
+		d->port_num = a->av.port_num;
+	}
 	if (mask & QPA_PATH_MTU)
 		qp->mtu = ib_mtu_bytes(a->path_mtu);
 }
@@ -230,7 +250,7 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 		ret = value_check(e->hca, qp, a, mask);
 	if (ret)
 		return ret;
-	apply(qp, a, mask);
+	apply(e->hca, qp, a, mask);
 	enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)

@@ -20,13 +20,15 @@ void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syn
 		.aeth = syndrome,
 		.src_dev = qp->dev,
 		.dst_dev = qp->attr.av.dst_dev,
+		.src_port = (u8)qp->attr.port_num,
+		.dst_port = qp->attr.av.dst_port,
 		.src_qpn = qp->qpn,
 		.dst_qpn = qp->attr.dest_qpn,
 		.psn = psn & IB_PSN_MASK,
 		.npkts = 1,
 		.mtu = qp->mtu,
 		.msn = qp->resp.msn,
-		.pkey = hca->dev[qp->dev].pkey[qp->attr.pkey_index],
+		.pkey = qp_pkey(hca, qp),
 	};
 }
 

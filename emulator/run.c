@@ -13,12 +13,15 @@ int xmit(struct engine *e, const struct burst *b)
 }
 
 /* A connected QP listens to its peer only (IBTA 9.6.1.1.1); P_Keys must go together. */
-static bool addressed_to(const struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+static bool addressed_to(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
-	u16 own = hca->dev[qp->dev].pkey[qp->attr.pkey_index];
+	u16 own = qp_pkey(hca, qp);
 
+	if (qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
+		return false;
 	if (qp->type != QPT_UD &&
-	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev))
+	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||
+	     qp->attr.av.dst_port != b->src_port))
 		return false;
 	return likely(own == b->pkey) || pkeys_match(own, b->pkey);
 }
@@ -27,14 +30,16 @@ int hca_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
+	struct hca_port *port;
 	u32 slot;
 	int ret;
 
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
-	if (unlikely(!qp || qp->dev != b->dst_dev || !addressed_to(hca, qp, b))) {
-		if (b->dst_dev < hca->n_devs)
-			hca->dev[b->dst_dev].counters[CNT_DROPPED]++;
+	if (unlikely(!qp || !addressed_to(hca, qp, b))) {
+		port = port_of(hca, b->dst_dev, b->dst_port);
+		if (port)
+			port->counters[CNT_DROPPED]++;
 		return 0;
 	}
 	if (unlikely(qp->type == QPT_UD))

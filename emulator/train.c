@@ -12,14 +12,19 @@
 
 #define TRAIN_MAX LIM_SGE /* pieces of one copy */
 
+static bool av_names(const struct hca_av *av, const struct hca_qp *qp)
+{
+	return av->dst_dev == qp->dev && av->dst_port == qp->attr.port_num;
+}
+
 /* The peer, if it would take these WRITEs without a word. */
 static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
-	if (!peer || peer->dev != qp->attr.av.dst_dev || peer->attr.dest_qpn != qp->qpn ||
-	    peer->attr.av.dst_dev != qp->dev)
+	if (!peer || peer->attr.dest_qpn != qp->qpn || !av_names(&qp->attr.av, peer) ||
+	    !av_names(&peer->attr.av, qp))
 		return NULL;
 	/* In RTR the first packet ever raises COMM_EST: not here. */
 	if (peer->state != QPS_RTS &&

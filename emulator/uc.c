@@ -13,7 +13,7 @@ static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
 
-	e->hca->dev[qp->dev].counters[CNT_DROPPED]++;
+	dev_count(e->hca, qp, CNT_DROPPED);
 	s.epsn = psn_add(b->psn, b->npkts);
 	s.flags &= ~(u32)(RESP_IN_MSG | RESP_SKIP);
 	if (!(b->flags & BF_LAST))

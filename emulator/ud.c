@@ -40,8 +40,9 @@ static void grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH
 {
 	const struct hca_dev *dev = &hca->dev[b->src_dev];
 	const struct hca_av *av = b->av;
-	const u8 *sgid = dev->gid[av->sgid_index % HCA_GIDS].raw;
-	const u8 *dgid = av->is_global ? av->dgid : hca->dev[b->dst_dev % HCA_MAX_DEVS].gid[0].raw;
+	const u8 *sgid = dev->port[b->src_port].gid[av->sgid_index % HCA_GIDS].raw;
+	const u8 *dgid =
+		av->is_global ? av->dgid : hca->dev[b->dst_dev].port[b->dst_port].gid[0].raw;
 	u8 *ip = grh + 20;
 	u32 word;
 
@@ -77,10 +78,12 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 	struct hca *hca = e->hca;
 	struct hca_ah *ah = tab_owned(hca, TAB_AH, qp->client - 1, w->ah);
 
-	if (!ah || ah->pd != qp->pd)
+	/* IBTA 10.2.2.2: an address belongs to the QP's port. */
+	if (!ah || ah->pd != qp->pd || ah->av.port_num != qp->attr.port_num)
 		return WCS_LOC_QP_OP_ERR;
 	b->av = &ah->av;
 	b->dst_dev = ah->av.dst_dev;
+	b->dst_port = ah->av.dst_port;
 	b->dst_qpn = w->remote_qpn;
 	if (qp->create_flags & QPC_SOURCE_QPN)
 		b->src_qpn = qp->source_qpn;
@@ -99,7 +102,7 @@ static void wc_origin(const struct hca *hca, const struct hca_qp *qp, const stru
 	wc->flags |= CQE_GRH | CQE_EXT;
 	if (dev->link_layer == LINK_ETHERNET || b->av->is_global)
 		wc->wc_flags |= WCF_GRH;
-	cqe->slid = (u16)dev->lid;
+	cqe->slid = (u16)dev->port[b->src_port].lid;
 	cqe->dlid_path_bits = 0;
 	cqe->pkey_index = (u16)qp->attr.pkey_index;
 	/* On RoCE what the service level tells is the packet's kind, as mlx5 has it. */

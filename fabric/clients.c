@@ -24,36 +24,6 @@ struct client *client_of(struct fabric *f, u32 id, u32 gen)
 	return cl && cl->gen == gen && !cl->dead ? cl : NULL;
 }
 
-void welcome_devices(const struct fabric *f, struct proto_welcome *w)
-{
-	const struct hca_dev *d;
-	struct proto_dev *p;
-	u32 i, g;
-
-	w->n_devs = min_u32(f->hca->n_devs, PROTO_MAX_DEVS);
-	for (i = 0; i < w->n_devs; i++) {
-		d = &f->hca->dev[i];
-		p = &w->dev[i];
-		p->index = i;
-		p->port_state = d->port_state;
-		p->active_mtu = d->active_mtu;
-		p->max_mtu = d->max_mtu;
-		p->lid = d->lid;
-		p->link_layer = d->link_layer;
-		p->lim = d->lim;
-		memcpy(p->pkey, d->pkey, sizeof(p->pkey));
-		p->guid = d->guid;
-		memcpy(p->name, d->name, sizeof(p->name));
-		for (g = 0; g < HCA_GIDS; g++) {
-			memcpy(p->gid[g].raw, d->gid[g].raw, sizeof(p->gid[g].raw));
-			p->gid[g].type = d->gid[g].type;
-			p->gid[g].valid = d->gid[g].valid;
-			p->gid[g].ifindex = d->gid[g].ifindex;
-			memcpy(p->gid[g].ndev, d->gid[g].ndev, sizeof(p->gid[g].ndev));
-		}
-	}
-}
-
 void client_probe(struct fabric *f, struct client *cl)
 {
 	struct hca_client *h = &f->hca->client[cl->id];
@@ -230,7 +200,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	w->fabric_reach = f->hca->client[id].fabric_reach;
 	w->seg_size = SEG_SIZE;
 	w->hca_size = f->isolated ? 0 : sizeof(struct hca);
-	welcome_devices(f, w);
+	w->n_devs = min_u32(f->hca->n_devs, PROTO_MAX_DEVS);
 	fds[(*n_fds)++] = cl->seg_fd;
 	fds[(*n_fds)++] = f->kick.fd;
 	if (!f->isolated)

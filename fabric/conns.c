@@ -225,7 +225,7 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 		m->welcome.fabric_reach = f->hca->client[cl->id].fabric_reach;
 		m->welcome.seg_size = SEG_SIZE;
 		m->welcome.hca_size = f->isolated ? 0 : sizeof(struct hca);
-		welcome_devices(f, &m->welcome);
+		m->welcome.n_devs = min_u32(f->hca->n_devs, PROTO_MAX_DEVS);
 		return 0;
 	}
 	peer = named_peer(f, m, &err);
@@ -243,6 +243,16 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 		return *out < 0 ? -ENOENT : 0;
 	}
 	return -EPROTO;
+}
+
+static int op_dev(const struct fabric *f, struct proto_msg *m)
+{
+	u32 i = m->index;
+
+	if (i >= f->hca->n_devs || i >= PROTO_MAX_DEVS)
+		return -ENODEV;
+	m->dev = f->hca->dev[i];
+	return 0;
 }
 
 /**
@@ -269,6 +279,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 			return out;
 		*temp = fds[(*n_fds)++] = out;
 		return 0;
+	case PROTO_DEV:
+		return op_dev(f, m);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

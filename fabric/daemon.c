@@ -48,19 +48,20 @@ static int make_sysfs(const struct fabric *f)
 
 	for (i = 0; i < n; i++) {
 		const struct hca_dev *d = &f->hca->dev[i];
+		const struct hca_port *p = &d->port[1];
 
 		memcpy(devs[i].name, d->name, sizeof(devs[i].name));
-		devs[i].index = d->index;
+		devs[i].index = d->index + 1;
 		devs[i].guid = d->guid;
-		devs[i].port_state = d->port_state;
-		devs[i].max_mtu = d->max_mtu;
-		devs[i].active_mtu = d->active_mtu;
+		devs[i].port_state = p->state;
+		devs[i].max_mtu = p->max_mtu;
+		devs[i].active_mtu = p->active_mtu;
 		devs[i].numa_node = -1;
 		for (g = 0; g < HCA_GIDS; g++) {
-			memcpy(devs[i].gid[g].raw, d->gid[g].raw, 16);
-			devs[i].gid[g].type = d->gid[g].type;
-			devs[i].gid[g].valid = d->gid[g].valid;
-			memcpy(devs[i].gid[g].ndev, d->gid[g].ndev, sizeof(devs[i].gid[g].ndev));
+			memcpy(devs[i].gid[g].raw, p->gid[g].raw, 16);
+			devs[i].gid[g].type = p->gid[g].type;
+			devs[i].gid[g].valid = p->gid[g].valid;
+			memcpy(devs[i].gid[g].ndev, p->gid[g].ndev, sizeof(devs[i].gid[g].ndev));
 		}
 	}
 	/* A fabric that was killed has left its own. */

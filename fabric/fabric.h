@@ -233,8 +233,6 @@ bool client_image_gone(struct fabric *f, struct client *cl);
 void client_free(struct fabric *f, struct client *cl);
 /** client_of() - the live client @id of generation @gen, or NULL. */
 struct client *client_of(struct fabric *f, u32 id, u32 gen);
-/** welcome_devices() - fill in the devices of an answer. */
-void welcome_devices(const struct fabric *f, struct proto_welcome *w);
 /** clients_fatal() - tell all clients through shared memory that the fabric has gone. */
 void clients_fatal(struct fabric *f);
 

@@ -17,10 +17,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define DEV_NAME    "rdmaemu0"
-#define PORT_ACTIVE 4
-#define ROCE_V2	    2
-#define MTU_MAX	    5 /* IBV_MTU_4096 */
+#define DEV_NAME "rdmaemu0"
+#define ROCE_V2	 2
+#define MTU_MAX	 5 /* IBV_MTU_4096 */
 /* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
 
@@ -86,17 +85,17 @@ static bool gid_of(const struct ifaddrs *a, u8 raw[16])
 	return true;
 }
 
-static void add_gid(struct hca_dev *d, u32 *n, const u8 raw[16], const char *ndev)
+static void add_gid(struct hca_port *p, u32 *n, const u8 raw[16], const char *ndev)
 {
 	struct hca_gid *g;
 	u32 i;
 
 	for (i = 1; i < *n; i++)
-		if (!memcmp(d->gid[i].raw, raw, 16))
+		if (!memcmp(p->gid[i].raw, raw, 16))
 			return;
 	if (*n >= HCA_GIDS)
 		return;
-	g = &d->gid[(*n)++];
+	g = &p->gid[(*n)++];
 	memcpy(g->raw, raw, 16);
 	g->type = ROCE_V2;
 	g->valid = 1;
@@ -105,7 +104,7 @@ static void add_gid(struct hca_dev *d, u32 *n, const u8 raw[16], const char *nde
 }
 
 /* Adds the addresses of one family; loopback interfaces only, or all others. */
-static void add_family(struct hca_dev *d, u32 *n, const struct ifaddrs *list, int family,
+static void add_family(struct hca_port *p, u32 *n, const struct ifaddrs *list, int family,
 		       bool loopback)
 {
 	const struct ifaddrs *a;
@@ -114,12 +113,12 @@ static void add_family(struct hca_dev *d, u32 *n, const struct ifaddrs *list, in
 	for (a = list; a; a = a->ifa_next)
 		if (gid_of(a, raw) && a->ifa_addr->sa_family == family &&
 		    !!(a->ifa_flags & IFF_LOOPBACK) == loopback)
-			add_gid(d, n, raw, a->ifa_name);
+			add_gid(p, n, raw, a->ifa_name);
 }
 
-static void set_gids(struct hca_dev *d)
+static void set_gids(struct hca_port *p, u64 guid)
 {
-	struct hca_gid *self = &d->gid[0];
+	struct hca_gid *self = &p->gid[0];
 	struct ifaddrs *list = NULL;
 	u32 n = 1;
 	int i;
@@ -127,41 +126,43 @@ static void set_gids(struct hca_dev *d)
 	self->raw[0] = 0xfe;
 	self->raw[1] = 0x80;
 	for (i = 0; i < 8; i++)
-		self->raw[8 + i] = (u8)(d->guid >> (56 - 8 * i));
+		self->raw[8 + i] = (u8)(guid >> (56 - 8 * i));
 	self->type = ROCE_V2;
 	self->valid = 1;
 	if (getifaddrs(&list))
 		list = NULL;
-	add_family(d, &n, list, AF_INET, false);
-	add_family(d, &n, list, AF_INET6, false);
+	add_family(p, &n, list, AF_INET, false);
+	add_family(p, &n, list, AF_INET6, false);
 	if (n == 1) {
-		add_family(d, &n, list, AF_INET, true);
-		add_family(d, &n, list, AF_INET6, true);
+		add_family(p, &n, list, AF_INET, true);
+		add_family(p, &n, list, AF_INET6, true);
 	}
 	if (list)
 		freeifaddrs(list);
 	/* The device sits on the interface of its first address. */
-	snprintf(self->ndev, sizeof(self->ndev), "%s", n > 1 ? d->gid[1].ndev : "lo");
+	snprintf(self->ndev, sizeof(self->ndev), "%s", n > 1 ? p->gid[1].ndev : "lo");
 	self->ifindex = if_nametoindex(self->ndev);
 }
 
 void devices_make(struct hca *hca, const char *fabric)
 {
 	struct hca_dev *d = &hca->dev[0];
+	struct hca_port *p = &d->port[1];
 
 	snprintf(d->name, sizeof(d->name), DEV_NAME);
 	d->guid = make_guid(fabric);
-	d->index = 1;
-	d->port_state = PORT_ACTIVE;
-	d->max_mtu = MTU_MAX;
+	d->index = 0;
+	d->n_ports = 1;
 	d->link_layer = LINK_ETHERNET;
-	d->pkey[0] = IB_DEFAULT_PKEY;
 	hca_default_limits(&d->lim);
 	d->lim.vendor_id = IDENT_VENDOR;
 	d->lim.part_id = IDENT_PART;
 	d->lim.hw_ver = IDENT_HW_REV;
-	set_gids(d);
-	d->active_mtu = mtu_code(netdev_mtu(d->gid[0].ndev));
+	p->state = PORT_ACTIVE;
+	p->max_mtu = MTU_MAX;
+	p->pkey[0] = IB_DEFAULT_PKEY;
+	set_gids(p, d->guid);
+	p->active_mtu = mtu_code(netdev_mtu(p->gid[0].ndev));
 	d->valid = 1;
 	hca->n_devs = 1;
 }

@@ -12,7 +12,7 @@
 #ifndef FABRIC_PROTO_H
 #define FABRIC_PROTO_H
 
-#include "emulator/obj.h"
+#include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
 #define PROTO_VERSION 2u
@@ -49,6 +49,8 @@ enum proto_op {
 	PROTO_HELPER_FD,
 	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
 	PROTO_HELPER,
+	/* DEV: in: index. out: dev, as it is now. Anybody may ask. */
+	PROTO_DEV,
 };
 
 enum proto_flags {
@@ -68,28 +70,6 @@ struct proto_hello {
 	char name[32]; /* program name */
 };
 
-/* A device as the shim shows it; isolated clients have no HCA memory to look it up in. */
-struct proto_dev {
-	u32 index; /* in hca->dev[] */
-	u32 port_state;
-	u32 active_mtu;
-	u32 max_mtu;
-	u64 guid;
-	char name[32];
-	u32 lid;
-	u32 link_layer; /* enum hca_link */
-	struct hca_limits lim;
-	u16 pkey[LIM_PKEYS];
-	struct {
-		u8 raw[16];
-		u8 type;
-		u8 valid;
-		u8 pad[2];
-		u32 ifindex;
-		char ndev[16];
-	} gid[16];
-};
-
 #define PROTO_MAX_DEVS 8
 
 struct proto_welcome {
@@ -101,7 +81,6 @@ struct proto_welcome {
 	u64 hca_size;
 	u32 n_devs;
 	u32 pad;
-	struct proto_dev dev[PROTO_MAX_DEVS];
 };
 
 struct proto_peer {
@@ -120,6 +99,8 @@ struct proto_msg {
 		struct proto_hello hello;
 		struct proto_welcome welcome;
 		struct proto_peer peer;
+		u32 index; /* DEV */
+		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };
 

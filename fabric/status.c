@@ -92,18 +92,18 @@ static const char *const counter_names[CNT_COUNT] = {
 	[CNT_BAD_QKEY] = "bad_qkey",
 };
 
-/* A device counts what its destroyed QPs moved, QPs what they move. */
-static struct json_object *json_counters(const struct fabric *f, u32 dev)
+/* A port counts what its destroyed QPs moved, QPs what they move. */
+static struct json_object *json_counters(const struct fabric *f, u32 dev, u32 port)
 {
 	struct json_object *o = json_object_new_object();
 	u64 sum[CNT_COUNT];
 	const struct hca_qp *qp;
 	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
 
-	memcpy(sum, f->hca->dev[dev].counters, sizeof(sum));
+	memcpy(sum, f->hca->dev[dev].port[port].counters, sizeof(sum));
 	for (i = 0; i < n; i++) {
 		qp = &f->hca->qp[i];
-		if (!qp->client || qp->dev != dev)
+		if (!qp->client || qp->dev != dev || qp->attr.port_num != port)
 			continue;
 		sum[CNT_XMIT_PKTS] += qp->req.tx_pkts;
 		sum[CNT_XMIT_BYTES] += qp->req.tx_bytes;
@@ -115,20 +115,47 @@ static struct json_object *json_counters(const struct fabric *f, u32 dev)
 	return o;
 }
 
-static struct json_object *json_gids(const struct hca_dev *d)
+static struct json_object *json_gids(const struct hca_port *p)
 {
+	static const char *const types[] = { "IB", "RoCE v1", "RoCE v2" };
 	struct json_object *all = json_object_new_array(), *o;
 	char text[INET6_ADDRSTRLEN];
 	u32 i;
 
 	for (i = 0; i < HCA_GIDS; i++) {
-		if (!d->gid[i].valid)
+		const struct hca_gid *g = &p->gid[i];
+
+		if (!g->valid)
 			continue;
 		o = json_object_new_object();
 		add_int(o, "index", i);
-		add_str(o, "gid", inet_ntop(AF_INET6, d->gid[i].raw, text, sizeof(text)));
-		add_str(o, "type", "RoCE v2");
-		add_str(o, "netdev", d->gid[i].ndev);
+		add_str(o, "gid", inet_ntop(AF_INET6, g->raw, text, sizeof(text)));
+		add_str(o, "type", g->type < ARRAY_SIZE(types) ? types[g->type] : "?");
+		add_str(o, "netdev", g->ndev);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static struct json_object *json_ports(const struct fabric *f, u32 dev)
+{
+	const struct hca_dev *d = &f->hca->dev[dev];
+	struct json_object *all = json_object_new_array(), *o;
+	u32 i;
+
+	for (i = 1; i <= d->n_ports; i++) {
+		const struct hca_port *p = &d->port[i];
+
+		o = json_object_new_object();
+		add_int(o, "port", i);
+		add_str(o, "state", p->state == PORT_ACTIVE ? "ACTIVE" : "DOWN");
+		add_str(o, "link_layer",
+			d->link_layer == LINK_ETHERNET ? "Ethernet" : "InfiniBand");
+		add_int(o, "lid", p->lid);
+		add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
+		add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
+		json_object_object_add(o, "gids", json_gids(p));
+		json_object_object_add(o, "counters", json_counters(f, dev, i));
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -150,11 +177,7 @@ static struct json_object *json_devices(const struct fabric *f)
 		add_str(o, "name", d->name);
 		add_str(o, "node", NODE_NAME);
 		add_str(o, "guid", guid);
-		add_str(o, "port_state", d->port_state == 4 ? "ACTIVE" : "DOWN");
-		add_int(o, "active_mtu", ib_mtu_bytes(d->active_mtu));
-		add_int(o, "max_mtu", ib_mtu_bytes(d->max_mtu));
-		json_object_object_add(o, "gids", json_gids(d));
-		json_object_object_add(o, "counters", json_counters(f, i));
+		json_object_object_add(o, "ports", json_ports(f, i));
 		json_object_array_add(all, o);
 	}
 	return all;

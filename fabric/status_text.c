@@ -40,22 +40,35 @@ static void print_engine(FILE *out, struct json_object *o)
 		fprintf(out, "engine: taken back from the dead %lld times\n", num(o, "steals"));
 }
 
-static void print_device(FILE *out, struct json_object *d)
+static void print_port(FILE *out, struct json_object *p)
 {
-	struct json_object *gids = get(d, "gids"), *g;
+	struct json_object *gids = get(p, "gids"), *g;
 	size_t i;
 
-	fprintf(out, "device %s: node %s, port 1 %s, MTU %lld (max %lld), GUID %s\n",
-		str(d, "name"), str(d, "node"), str(d, "port_state"), num(d, "active_mtu"),
-		num(d, "max_mtu"), str(d, "guid"));
+	fprintf(out, " port %lld: %s, %s, MTU %lld (max %lld)", num(p, "port"), str(p, "state"),
+		str(p, "link_layer"), num(p, "active_mtu"), num(p, "max_mtu"));
+	if (num(p, "lid"))
+		fprintf(out, ", LID %lld", num(p, "lid"));
+	fputc('\n', out);
 	for (i = 0; i < json_object_array_length(gids); i++) {
 		g = json_object_array_get_idx(gids, i);
 		fprintf(out, "  gid %lld: %s %s %s\n", num(g, "index"), str(g, "gid"),
 			str(g, "type"), str(g, "netdev"));
 	}
-	json_object_object_foreach(get(d, "counters"), name,
+	json_object_object_foreach(get(p, "counters"), name,
 				   value) if (json_object_get_int64(value))
 		fprintf(out, "  %s: %lld\n", name, (long long)json_object_get_int64(value));
+}
+
+static void print_device(FILE *out, struct json_object *d)
+{
+	struct json_object *ports = get(d, "ports");
+	size_t i;
+
+	fprintf(out, "device %s: node %s, GUID %s\n", str(d, "name"), str(d, "node"),
+		str(d, "guid"));
+	for (i = 0; i < json_object_array_length(ports); i++)
+		print_port(out, json_object_array_get_idx(ports, i));
 }
 
 static void print_client(FILE *out, struct json_object *c)

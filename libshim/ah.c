@@ -55,12 +55,12 @@ SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
 }
 
 /* The index of a GID in the port's table, or -1. */
-static int gid_index(const struct shim_context *ctx, const u8 gid[16])
+static int gid_index(const struct hca_port *p, const u8 gid[16])
 {
 	u32 i;
 
 	for (i = 0; i < HCA_GIDS; i++)
-		if (ctx->dev->info.gid[i].valid && !memcmp(ctx->dev->info.gid[i].raw, gid, 16))
+		if (p->gid[i].valid && !memcmp(p->gid[i].raw, gid, 16))
 			return (int)i;
 	return -1;
 }
@@ -92,11 +92,14 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 				    struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_port *p;
+	struct hca_dev buf;
 	u8 sgid[16], dgid[16];
 	int index;
 	u32 flow;
 
-	if (!ctx || port != SHIM_PORT)
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p)
 		return fail_minus(-EINVAL);
 	memset(attr, 0, sizeof(*attr));
 	attr->dlid = wc->slid;
@@ -106,7 +109,7 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 	if (!(wc->wc_flags & IBV_WC_GRH))
 		return 0;
 	grh_gids(grh, sgid, dgid, &flow);
-	index = gid_index(ctx, dgid);
+	index = gid_index(p, dgid);
 	if (index < 0 && dgid[0] != 0xff && !(dgid[10] == 0xff && dgid[12] >= 224))
 		return fail_minus(-EINVAL);
 	attr->is_global = 1;

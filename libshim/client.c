@@ -85,23 +85,14 @@ static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 	return rpc_call(m, -1, fds, RPC_MAX_FDS);
 }
 
-static int check_welcome(struct proto_welcome *w, int n_fds)
+static int check_welcome(const struct proto_welcome *w, int n_fds)
 {
-	u32 i, g;
-
 	if (n_fds != (w->isolated ? 2 : 3) || w->client >= HCA_MAX_CLIENTS || !w->gen)
 		return -EPROTO;
 	if (w->seg_size != SEG_SIZE || (!w->isolated && w->hca_size != sizeof(struct hca)))
 		return -EPROTO;
 	if (w->n_devs > PROTO_MAX_DEVS)
 		return -EPROTO;
-	for (i = 0; i < w->n_devs; i++) {
-		struct proto_dev *d = &w->dev[i];
-
-		d->name[sizeof(d->name) - 1] = '\0';
-		for (g = 0; g < ARRAY_SIZE(d->gid); g++)
-			d->gid[g].ndev[sizeof(d->gid[g].ndev) - 1] = '\0';
-	}
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * after ibv_free_device_list(3).
  */
 #include "libshim/objects.h"
+#include "libshim/plumbing.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -21,15 +22,48 @@ void devices_forget(void)
 	n_devices = 0;
 }
 
-static struct shim_device *device_new(const struct proto_dev *info, u32 number)
+/* Ask the fabric. Return: 0 or -errno. */
+static int device_ask(u32 number, struct hca_dev *info)
+{
+	struct proto_msg m = { .op = PROTO_DEV, .index = number };
+	int ret = rpc_call(&m, -1, NULL, 0);
+	u32 p, g;
+
+	if (ret < 0)
+		return ret;
+	*info = m.dev;
+	info->index = number;
+	info->n_ports = min_u32(info->n_ports, HCA_MAX_PORTS);
+	info->lim.pkeys = min_u32(info->lim.pkeys, LIM_PKEYS);
+	info->name[sizeof(info->name) - 1] = 0;
+	for (p = 0; p <= HCA_MAX_PORTS; p++)
+		for (g = 0; g < HCA_GIDS; g++)
+			info->port[p].gid[g].ndev[sizeof(info->port[p].gid[g].ndev) - 1] = 0;
+	return 0;
+}
+
+const struct hca_dev *device_now(const struct shim_context *ctx, struct hca_dev *buf)
+{
+	u32 i = ctx->dev->info.index;
+
+	if (ctx->dead || load_relaxed(&shim.fatal))
+		return &ctx->dev->info;
+	if (shim.hca)
+		return &shim.hca->dev[i];
+	return device_ask(i, buf) ? &ctx->dev->info : buf;
+}
+
+/* Return: 0 or -errno. */
+static int device_new(u32 number, struct shim_device **dev)
 {
 	struct shim_device *d = obj_alloc(sizeof(*d));
+	int ret = d ? device_ask(number, &d->info) : -ENOMEM;
 
-	if (!d)
-		return NULL;
+	if (ret) {
+		free(d);
+		return ret;
+	}
 	d->magic = MAGIC_DEVICE;
-	d->info = *info;
-	d->info.name[sizeof(d->info.name) - 1] = 0;
 	d->dev.node_type = IBV_NODE_CA;
 	d->dev.transport_type = IBV_TRANSPORT_IB;
 	snprintf(d->dev.name, sizeof(d->dev.name), "%s", d->info.name);
@@ -38,7 +72,8 @@ static struct shim_device *device_new(const struct proto_dev *info, u32 number)
 		 number);
 	snprintf(d->dev.ibdev_path, sizeof(d->dev.ibdev_path), "/sys/class/infiniband/%s",
 		 d->info.name);
-	return d;
+	*dev = d;
+	return 0;
 }
 
 /* Make the devices that the fabric named. Return: 0 or -errno. */
@@ -49,11 +84,9 @@ static int devices_make(void)
 
 	pthread_mutex_lock(&devices_lock);
 	while (!ret && n_devices < n) {
-		devices[n_devices] = device_new(&shim.welcome.dev[n_devices], n_devices);
-		if (devices[n_devices])
+		ret = device_new(n_devices, &devices[n_devices]);
+		if (!ret)
 			n_devices++;
-		else
-			ret = -ENOMEM;
 	}
 	pthread_mutex_unlock(&devices_lock);
 	return ret;

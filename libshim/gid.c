@@ -14,19 +14,20 @@ enum gid_type_sysfs {
 static int gid_get(struct ibv_context *ibctx, u32 port, u32 index, struct ibv_gid_entry *e)
 {
 	struct shim_context *ctx = context_of(ibctx);
-	const struct proto_dev *info;
+	const struct hca_port *p;
+	struct hca_dev buf;
 
-	if (!ctx || port != SHIM_PORT || index >= HCA_GIDS)
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p || index >= HCA_GIDS)
 		return -EINVAL;
-	info = &ctx->dev->info;
 	memset(e, 0, sizeof(*e));
 	e->gid_index = index;
 	e->port_num = port;
-	if (!info->gid[index].valid)
+	if (!p->gid[index].valid)
 		return -ENODATA;
-	memcpy(e->gid.raw, info->gid[index].raw, sizeof(e->gid.raw));
-	e->gid_type = info->gid[index].type;
-	e->ndev_ifindex = info->gid[index].ifindex;
+	memcpy(e->gid.raw, p->gid[index].raw, sizeof(e->gid.raw));
+	e->gid_type = p->gid[index].type;
+	e->ndev_ifindex = p->gid[index].ifindex;
 	return 0;
 }
 
@@ -70,6 +71,7 @@ SHIM_EXPORT int _ibv_query_gid_ex(struct ibv_context *ibctx, uint32_t port, uint
 SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_gid_entry *entries,
 					 size_t max_entries, uint32_t flags, size_t entry_size)
 {
+	struct shim_context *ctx = context_of(ibctx);
 	struct ibv_gid_entry e;
 	size_t n = 0;
 	u32 i;
@@ -77,10 +79,10 @@ SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_g
 
 	if (flags)
 		return -EOPNOTSUPP;
-	if (!max_entries)
+	if (!ctx || !max_entries)
 		return -EINVAL;
-	for (i = 0; i < HCA_GIDS; i++) {
-		ret = gid_get(ibctx, SHIM_PORT, i, &e);
+	for (i = 0; i < ctx->dev->info.n_ports * HCA_GIDS; i++) {
+		ret = gid_get(ibctx, i / HCA_GIDS + 1, i % HCA_GIDS, &e);
 		if (ret == -ENODATA)
 			continue;
 		if (ret || n == max_entries)

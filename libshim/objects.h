@@ -34,8 +34,6 @@
 #undef ibv_reg_mr_iova
 #undef ibv_query_port
 
-#define SHIM_PORT 1 /* each device has one port */
-
 enum shim_magic {
 	MAGIC_DEVICE = 0x76656453, /* "Sdev" */
 	MAGIC_CONTEXT = 0x78746353, /* "Sctx" */
@@ -86,7 +84,7 @@ struct shim_device {
 		u8 room[1024];
 	};
 	u32 magic;
-	struct proto_dev info; /* as the fabric described it when the list was made */
+	struct hca_dev info; /* as the fabric described it when the list was made */
 };
 
 /**
@@ -357,6 +355,18 @@ void qp_unpin(struct shim_qp *qp);
 int objs_fork_watch(void);
 
 /* --- device.c ------------------------------------------------------------------------------- */
+
+/**
+ * device_now() - a device as it is now; as it was when it was listed, where nobody can tell.
+ * @buf: may be used for it
+ * Return: the HCA's own memory, which goes on changing, or @buf.
+ */
+const struct hca_dev *device_now(const struct shim_context *ctx, struct hca_dev *buf);
+/** device_port() - port @port of a device that device_now() gave, or NULL. */
+static inline const struct hca_port *device_port(const struct hca_dev *d, u32 port)
+{
+	return port && port <= d->n_ports && port <= HCA_MAX_PORTS ? &d->port[port] : NULL;
+}
 
 /** devices_forget() - in a forked child: list them anew at next use. */
 void devices_forget(void);

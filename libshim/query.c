@@ -56,7 +56,7 @@ static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_a
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	a->max_pkeys = (u16)lim->pkeys;
 	a->local_ca_ack_delay = LIM_ACK_DELAY;
-	a->phys_port_cnt = 1;
+	a->phys_port_cnt = (u8)ctx->dev->info.n_ports;
 }
 
 /** ibv_query_device() - ibv_query_device(3). Return: 0 or errno value. */
@@ -92,7 +92,7 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;
-	a.phys_port_cnt_ex = 1;
+	a.phys_port_cnt_ex = ctx->dev->info.n_ports;
 	memset(attr, 0, size);
 	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
 	return 0;
@@ -111,27 +111,21 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 	return 0;
 }
 
-/* The port's state can change; only those who see the HCA's memory learn of it at once. */
-static u32 port_state(const struct shim_context *ctx)
-{
-	u32 i = ctx->dev->info.index;
-
-	if (!ctx->dead && shim.hca && i < HCA_MAX_DEVS)
-		return load_relaxed(&shim.hca->dev[i].port_state);
-	return ctx->dev->info.port_state;
-}
-
 int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_port *p;
 	struct ibv_port_attr a;
+	struct hca_dev buf;
 
-	if (!ctx || port != SHIM_PORT)
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p)
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
-	a.state = port_state(ctx);
-	a.max_mtu = ctx->dev->info.max_mtu;
-	a.active_mtu = ctx->dev->info.active_mtu;
+	a.state = load_relaxed(&p->state);
+	a.max_mtu = p->max_mtu;
+	a.active_mtu = p->active_mtu;
+	a.lid = (u16)p->lid;
 	a.gid_tbl_len = HCA_GIDS;
 	a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
 	a.max_msg_sz = ctx->dev->info.lim.max_msg;
@@ -158,10 +152,13 @@ SHIM_EXPORT int ibv_query_port(struct ibv_context *ibctx, uint8_t port,
 SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int index, __be16 *pkey)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_port *p;
+	struct hca_dev buf;
 
-	if (!ctx || port != SHIM_PORT || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
 		return fail_minus(-EINVAL);
-	*pkey = htons(ctx->dev->info.pkey[index]);
+	*pkey = htons(p->pkey[index]);
 	return 0;
 }
 
@@ -169,12 +166,15 @@ SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int inde
 SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be16 pkey)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_port *p;
+	struct hca_dev buf;
 	u32 i;
 
-	if (!ctx || port != SHIM_PORT)
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p)
 		return fail_minus(-EINVAL);
 	for (i = 0; i < ctx->dev->info.lim.pkeys; i++)
-		if (ctx->dev->info.pkey[i] == ntohs(pkey))
+		if (p->pkey[i] == ntohs(pkey))
 			return (int)i;
 	return fail_minus(-EINVAL);
 }

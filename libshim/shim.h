@@ -33,7 +33,7 @@ struct shim_client {
 	struct hca *hca; /* NULL when isolated */
 	struct seg_hdr *seg;
 	struct engine engine; /* direct mode only */
-	struct proto_welcome welcome; /* devices, GIDs */
+	struct proto_welcome welcome;
 	int sock;
 	int kick_fd;
 };

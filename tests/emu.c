@@ -182,7 +182,7 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 
 	attr.av.is_global = 1;
 	attr.av.port_num = 1;
-	memcpy(attr.av.dgid, m->hca->dev[0].gid[0].raw, 16);
+	memcpy(attr.av.dgid, m->hca->dev[0].port[1].gid[0].raw, 16);
 	ret = emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS);
 	if (ret)
 		fatal("to INIT", ret);

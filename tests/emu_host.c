@@ -242,6 +242,7 @@ struct emu *emu_new(u64 seed)
 {
 	static const u8 gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1 };
 	struct emu *m = map(sizeof(*m));
+	struct hca_port *p;
 	struct hca_dev *d;
 
 	m->hca = map(sizeof(*m->hca));
@@ -250,15 +251,17 @@ struct emu *emu_new(u64 seed)
 	hca_format(m->hca, seed, false, "test");
 	d = &m->hca->dev[0];
 	d->valid = 1;
-	d->port_state = 4;
-	d->active_mtu = 5;
-	d->max_mtu = 5;
+	d->n_ports = 1;
 	d->link_layer = LINK_ETHERNET;
-	d->pkey[0] = IB_DEFAULT_PKEY;
 	hca_default_limits(&d->lim);
-	memcpy(d->gid[0].raw, gid, 16);
-	d->gid[0].type = 2;
-	d->gid[0].valid = 1;
+	p = &d->port[1];
+	p->state = PORT_ACTIVE;
+	p->active_mtu = 5;
+	p->max_mtu = 5;
+	p->pkey[0] = IB_DEFAULT_PKEY;
+	memcpy(p->gid[0].raw, gid, 16);
+	p->gid[0].type = 2;
+	p->gid[0].valid = 1;
 	m->hca->n_devs = 1;
 	m->fabric = (struct engine){ .hca = m->hca,
 				     .host = &direct_host,
