@@ -7,4 +7,8 @@ for where in local remote; do
 	app app_ud_data $where
 	app app_ud_mcast $where
 done
+export RUN_FLAGS=--isolated
+for what in app_ud app_ud_data app_ud_mcast; do
+	app $what remote
+done
 done_testing
