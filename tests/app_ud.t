@@ -3,12 +3,12 @@
 # UD: address handles, headers, drops, errors and multicast.
 . "$(dirname "$0")/lib.sh"
 for where in local remote; do
-	app app_ud $where
-	app app_ud_data $where
-	app app_ud_mcast $where
+	app app_ud "$where"
+	app app_ud_data "$where"
+	app app_ud_mcast "$where"
 done
 export RUN_FLAGS=--isolated
 for what in app_ud app_ud_data app_ud_mcast; do
-	app $what remote
+	app "$what" remote
 done
 done_testing
