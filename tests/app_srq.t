@@ -4,6 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 app app_srq local
 app app_srq remote
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_srq remote
 done_testing

@@ -6,6 +6,6 @@ app app_table local
 app app_table remote
 app app_table_flags local
 app app_table_flags remote
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_table remote
 done_testing

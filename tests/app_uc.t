@@ -4,6 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 app app_uc local
 app app_uc remote
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_uc remote
 done_testing

@@ -7,7 +7,7 @@ for where in local remote; do
 	app app_ud_data "$where"
 	app app_ud_mcast "$where"
 done
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 for what in app_ud app_ud_data app_ud_mcast; do
 	app "$what" remote
 done

@@ -4,6 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 app app_xrc local
 app app_xrc remote
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_xrc remote
 done_testing
