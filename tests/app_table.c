@@ -263,21 +263,40 @@ static bool run_local_inv(struct cell *c)
 	return !vb_mw_dealloc(a, 0) && good;
 }
 
+/* A region is not what a peer may invalidate; which RC and XRC peers are told. */
+static bool region_stays(struct cell *c)
+{
+	struct vb_wr wr = vb_pair_wr(&c->p, IBV_WR_SEND_WITH_INV, 74, 0, 100);
+	bool told = c->p.type != IBV_QPT_UC, good;
+	uint32_t lkey, rkey;
+	struct ibv_sge sge;
+
+	good = !vb_reg(b, 0, b->buf + WINDOW, 100, IBV_ACCESS_LOCAL_WRITE, &lkey, &rkey);
+	sge = (struct ibv_sge){ (uintptr_t)b->buf + WINDOW, 100, lkey };
+	wr.imm = rkey;
+	good = good && !vb_recv(b, c->p.recv, 22, &sge, 1) && !vb_send(a, 0, c->ex, &wr) &&
+	       vb_status(a, 0, VB_SCQ, 74, told ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
+	if (good && c->p.type == IBV_QPT_UC) {
+		struct ibv_wc wc;
+
+		/* The receive, and the key of it, serve the next one. */
+		wr.op = IBV_WR_SEND;
+		good = go(c, &wr, IBV_WC_SEND) &&
+		       vb_done(b, c->p.rq, c->p.rcq, 22, IBV_WC_RECV, &wc);
+	}
+	return !vb_dereg(b, 0) && good;
+}
+
+/* No window can be bound to an XRC target QP: nothing to invalidate there. */
 static bool run_send_inv(struct cell *c)
 {
 	enum ibv_wc_status status;
 	struct ibv_wc wc;
 	uint32_t key;
-	bool good;
+	bool good = true;
 
-	if (c->p.type == IBV_QPT_XRC_SEND) {
-		/* No window can be bound to a target QP: its peer may ask, and is refused. */
-		struct vb_wr wr = vb_pair_wr(&c->p, IBV_WR_SEND_WITH_INV, 74, 0, 100);
-
-		wr.imm = b->info.rkey;
-		return !vb_recv1(b, c->p.recv, 22, b->buf, 100) && !vb_send(a, 0, c->ex, &wr) &&
-		       vb_status(a, 0, VB_SCQ, 74, IBV_WC_REM_ACCESS_ERR);
-	}
+	if (c->p.type == IBV_QPT_XRC_SEND)
+		return region_stays(c);
 	good = bind_window(b, 1, false, &key) && through(a, 0, b, key, &status) &&
 	       status == IBV_WC_SUCCESS;
 	good = good && message(c, 300, key, &wc) && wc.invalidated_rkey == key &&
@@ -354,10 +373,6 @@ static const struct row rows[] = {
 	  run_atomic_write },
 };
 
-static const enum ibv_qp_type types[] = {
-	IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_XRC_SEND, IBV_QPT_RAW_PACKET,
-};
-
 static struct vb_spec spec_for(const struct row *row, enum ibv_qp_type type, bool ex)
 {
 	struct vb_spec spec = vb_spec_of(type);
@@ -381,6 +396,13 @@ static void works(const struct row *row, enum ibv_qp_type type, bool ex)
 	good = good && row->run(&c);
 	ok(good, "%s on %s, %s", row->name, vb_type_str(type), ex ? "ibv_wr_*" : "ibv_post_send");
 	if (!ret)
+		vb_pair_down(&c.p);
+	if (row->op != IBV_WR_SEND_WITH_INV || type == IBV_QPT_XRC_SEND || ret)
+		return;
+	good = !vb_pair_up(&c.p, a, b, &spec);
+	ok(good && region_stays(&c), "SEND_WITH_INV of a region's key on %s, %s", vb_type_str(type),
+	   ex ? "ibv_wr_*" : "ibv_post_send");
+	if (good)
 		vb_pair_down(&c.p);
 }
 
@@ -458,16 +480,16 @@ int main(int argc, char **argv)
 	a = vb_local();
 	vb_open(a);
 	vb_open(b);
-	for (unsigned int t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+	for (int t = 0; t < VB_TYPES; t++) {
 		for (unsigned int r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-			if (rows[r].types >> types[t] & 1) {
-				works(&rows[r], types[t], false);
-				works(&rows[r], types[t], true);
+			if (rows[r].types >> vb_types[t] & 1) {
+				works(&rows[r], vb_types[t], false);
+				works(&rows[r], vb_types[t], true);
 			} else {
-				refuses(&rows[r], types[t]);
+				refuses(&rows[r], vb_types[t]);
 			}
 		}
-		unknown_opcodes(types[t]);
+		unknown_opcodes(vb_types[t]);
 	}
 	vb_close(b);
 	vb_close(a);

@@ -13,10 +13,6 @@ static struct vb_side *a, *b;
 static struct vb_pair p;
 static bool ex;
 
-static const enum ibv_qp_type types[] = {
-	IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_XRC_SEND, IBV_QPT_RAW_PACKET,
-};
-
 static bool is(enum ibv_qp_type type)
 {
 	return p.type == type;
@@ -332,11 +328,11 @@ int main(int argc, char **argv)
 	a = vb_local();
 	vb_open(a);
 	vb_open(b);
-	for (unsigned int t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+	for (int t = 0; t < VB_TYPES; t++) {
 		ex = false;
-		of_type(types[t]);
+		of_type(vb_types[t]);
 		ex = true;
-		of_type(types[t]);
+		of_type(vb_types[t]);
 	}
 	vb_close(b);
 	vb_close(a);

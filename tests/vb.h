@@ -24,6 +24,7 @@
 #define VB_SRQS	 4
 #define VB_AHS	 8
 #define VB_MWS	 4
+#define VB_MRS	 4
 #define VB_SGE	 8
 #define VB_CHAIN 16
 #define VB_ARG	 8192
@@ -110,6 +111,7 @@ struct vb_side {
 	struct ibv_cq *srq_cq[VB_SRQS];
 	struct ibv_ah *ah[VB_AHS];
 	struct ibv_mw *mw[VB_MWS];
+	struct ibv_mr *mrs[VB_MRS]; /* beside the one over the buffer */
 };
 
 typedef int (*vb_fn)(struct vb_side *s, void *arg);
@@ -135,14 +137,20 @@ int vb_srq(struct vb_side *s, int i, uint32_t max_wr, uint32_t max_sge, bool xrc
 int vb_srq_destroy(struct vb_side *s, int i);
 int vb_ah(struct vb_side *s, int i, const union ibv_gid *dgid);
 int vb_ah_destroy(struct vb_side *s, int i);
-int vb_mw(struct vb_side *s, int i, enum ibv_mw_type type, uint32_t *rkey);
-int vb_mw_dealloc(struct vb_side *s, int i);
 /** vb_connect() - INIT, RTR and RTS towards QP @to of @peer (NULL for types without peers). */
 int vb_connect(struct vb_side *s, int i, const struct vb_side *peer, int to,
 	       const struct vb_spec *spec);
 int vb_modify(struct vb_side *s, int i, const struct ibv_qp_attr *attr, int mask);
 int vb_to_state(struct vb_side *s, int i, enum ibv_qp_state state);
 int vb_state(struct vb_side *s, int i);
+
+/* --- vb_mem.c: the same for memory */
+
+int vb_reg(struct vb_side *s, int i, void *addr, size_t len, unsigned int access, uint32_t *lkey,
+	   uint32_t *rkey);
+int vb_dereg(struct vb_side *s, int i);
+int vb_mw(struct vb_side *s, int i, enum ibv_mw_type type, uint32_t *rkey);
+int vb_mw_dealloc(struct vb_side *s, int i);
 
 /* --- vb_post.c: work and completions */
 
@@ -185,6 +193,9 @@ struct vb_pair {
 };
 
 extern const uint8_t vb_mac[6];
+/** vb_types - those that send. */
+#define VB_TYPES 5
+extern const enum ibv_qp_type vb_types[VB_TYPES];
 
 /** vb_pair_up() - fresh connected QPs; returns 0 or the errno value of the first failure. */
 int vb_pair_up(struct vb_pair *p, struct vb_side *a, struct vb_side *b, const struct vb_spec *spec);

@@ -7,6 +7,10 @@
 
 const uint8_t vb_mac[6] = { 0x02, 0, 0, 0, 0, 0x42 };
 
+const enum ibv_qp_type vb_types[VB_TYPES] = {
+	IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_XRC_SEND, IBV_QPT_RAW_PACKET,
+};
+
 #define FRAME_HDR 14
 
 const char *vb_type_str(enum ibv_qp_type type)

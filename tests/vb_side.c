@@ -283,48 +283,6 @@ int vb_ah_destroy(struct vb_side *s, int i)
 	return vb_call(s, do_ah_destroy, &i, sizeof(i));
 }
 
-struct mw {
-	int i;
-	enum ibv_mw_type type;
-	uint32_t rkey;
-};
-
-static int do_mw(struct vb_side *s, void *arg)
-{
-	struct mw *m = arg;
-
-	errno = 0;
-	s->mw[m->i] = ibv_alloc_mw(s->pd, m->type);
-	if (!s->mw[m->i])
-		return error();
-	m->rkey = s->mw[m->i]->rkey;
-	return 0;
-}
-
-int vb_mw(struct vb_side *s, int i, enum ibv_mw_type type, uint32_t *rkey)
-{
-	struct mw m = { .i = i, .type = type };
-	int ret = vb_call(s, do_mw, &m, sizeof(m));
-
-	*rkey = m.rkey;
-	return ret;
-}
-
-static int do_mw_dealloc(struct vb_side *s, void *arg)
-{
-	int i = *(int *)arg;
-	int ret = s->mw[i] ? ibv_dealloc_mw(s->mw[i]) : 0;
-
-	if (!ret)
-		s->mw[i] = NULL;
-	return ret;
-}
-
-int vb_mw_dealloc(struct vb_side *s, int i)
-{
-	return vb_call(s, do_mw_dealloc, &i, sizeof(i));
-}
-
 struct modify {
 	int i, mask;
 	struct ibv_qp_attr attr;
