@@ -35,15 +35,23 @@ for size in 1 64 1024 4097 65536; do
 done
 pp 1048576 20 ibv_uc_pingpong -c -e -g 0
 
-pp "$mtu" 1000 ibv_ud_pingpong
-pp "$mtu" 1000 ibv_ud_pingpong -c -g 0
-pp "$mtu" 1000 ibv_ud_pingpong -c -e
+pp "$mtu" 1000 ibv_ud_pingpong -g 0
+pp "$mtu" 1000 ibv_ud_pingpong -g 0 -c
+pp "$mtu" 1000 ibv_ud_pingpong -g 0 -c -e
+pp 256 1000 ibv_ud_pingpong -g 1 -c
 for size in 1 64 255 $((mtu - 1)); do
-	pp $size 500 ibv_ud_pingpong -c
+	pp $size 500 ibv_ud_pingpong -g 0 -c
 done
 check "ibv_ud_pingpong refuses more than the MTU" sh -c "
 	! '$RDMAEMU' run -- ibv_ud_pingpong -s $((mtu + 1)) >'$TEST_DIR/out' 2>&1 &&
 	grep -q 'larger than port MTU' '$TEST_DIR/out'"
+
+# Ethernet knows no addresses but GIDs: RoCE makes no address handle without one.
+without_gid() {
+	! pair_run ibv_ud_pingpong -s 64 >/dev/null &&
+		grep -q 'Failed to create AH' "$TEST_DIR/server.out"
+}
+check "ibv_ud_pingpong without a GID has no address" without_gid
 
 pp 4096 1000 ibv_srq_pingpong
 pp 4096 1000 ibv_srq_pingpong -g 0 -c
