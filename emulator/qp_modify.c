@@ -233,16 +233,26 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 	store_relaxed(&qp->state, to);
 }
 
+/* The half that an XRC QP has not: the kernel's verbs layer passes over its attributes. */
+static u32 mask_for(u32 type, u32 mask)
+{
+	if (type == QPT_XRC_SEND)
+		return mask & ~(u32)(QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER);
+	if (type == QPT_XRC_RECV)
+		return mask & ~(u32)(QPA_MAX_QP_RD_ATOMIC | QPA_RETRY_CNT | QPA_RNR_RETRY);
+	return mask;
+}
+
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_qp *qp = shared_qp(e->hca, client, cmd->handle, cmd->mod.opened);
 	struct hca_qp_attr *a = &cmd->mod.attr;
-	u32 mask = cmd->mod.mask;
-	u32 from, to;
+	u32 mask, from, to;
 	int ret;
 
 	if (!qp)
 		return -EINVAL;
+	mask = mask_for(qp->type, cmd->mod.mask);
 	from = mask & QPA_CUR_STATE ? a->cur_state : qp->state;
 	to = mask & QPA_STATE ? a->state : from;
 	ret = mask_check(qp, a, mask, from, to);
