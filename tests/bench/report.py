@@ -52,12 +52,15 @@ def read_samples(path):
     return samples
 
 
-def measures(limit, true_ms):
+def measures(limit, true_ms, rc_lat):
     """What is measured: name, text, unit, factor to the unit, limit and its text, target, at most."""
     ping = limit["pingpong_ns"] / 1e3
     vm = limit["process_vm_2_ns"] / 1e3
     wakes = 2 * limit["eventfd_wake_ns"] / 1e3
     yield "send_lat", "ib_send_lat -s 2", "us", 1, ping, "ping-pong", 3 * ping + 0.2, True
+    for name, args in ("ud", "-c UD"), ("uc", "-c UC"), ("xrc", "-c XRC"), ("srq", "--use-srq"):
+        yield (f"send_lat_{name}", f"ib_send_lat {args} -s 2", "us", 1, rc_lat, "ib_send_lat -s 2",
+               1.3 * rc_lat, True)
     yield ("write_lat", "ib_write_lat -s 2", "us", 1, ping + vm, "ping-pong + process_vm",
            2 * (ping + vm), True)
     yield ("send_lat_event", "ib_send_lat -e -s 2", "us", 1, wakes, "two eventfd wakes",
@@ -112,7 +115,8 @@ def main():
           f"{'limit':>9} {'':23}{'ratio':>9} {'target':>10}")
     rows = []
     for name, text, unit, factor, lim, lim_name, target, at_most in measures(
-            limit, statistics.median(samples["true"])):
+            limit, statistics.median(samples["true"]),
+            statistics.median(samples["send_lat"]) if "send_lat" in samples else 0):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
