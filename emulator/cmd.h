@@ -50,22 +50,29 @@ enum hca_cmd_op {
 	CMD_DESTROY_COUNTERS,
 	CMD_ATTACH_COUNTERS,
 	CMD_READ_COUNTERS,
-	CMD_ALLOC_DM, /* accounts for the bytes; they lie in the client's segment */
-	CMD_FREE_DM,
-	CMD_IMPORT, /* PD or MR of another context */
-	CMD_UNIMPORT,
+	CMD_ALLOC_DM,
+	CMD_FREE_DM, /* EBUSY while MRs are on it */
+	CMD_IMPORT, /* an object of another context */
+	CMD_UNIMPORT, /* a PD */
 	CMD_COUNT,
 };
 
+/**
+ * struct cmd_reg_mr - memory regions and windows.
+ * @ctx: of @dm
+ * @key: out; DEREG_MR: in, of an imported region
+ */
 struct cmd_reg_mr {
+	u64 ctx;
 	u64 addr;
 	u64 len;
 	u64 iova;
 	u32 pd;
 	u32 access;
 	u32 flags; /* rereg: enum ibv_rereg_mr_flags: 1 translation, 2 pd, 4 access */
-	u32 key; /* out */
+	u32 key;
 	u32 kind; /* enum hca_mr_kind; ALLOC_MW: MW_1 or MW_2 */
+	u32 dm; /* device memory that it is of + 1 */
 };
 
 struct cmd_cq {
@@ -198,13 +205,28 @@ struct cmd_ctr {
 	u64 value[16]; /* READ: out */
 };
 
+enum import_kind {
+	IMPORT_FABRIC, /* nothing: to know the fabric again */
+	IMPORT_PD,
+	IMPORT_MR, /* of a PD that the client made or imported */
+	IMPORT_DM,
+};
+
+/** struct cmd_import - cmd.handle: UNIMPORT and, of a PD, the answer: the reference. */
 struct cmd_import {
-	u32 kind; /* REF_PD, REF_MR; REF_XRCD and REF_QP are not imported */
+	u64 ctx; /* the exporting context; see struct hca_pd */
+	u32 kind; /* enum import_kind */
 	u32 index; /* handle in the exporting context */
-	u32 client, gen; /* who exports */
-	u64 addr, len; /* out: of an MR */
-	u32 pd; /* out: of an MR */
+	u64 len; /* out: of an MR or DM */
+	u64 fabric; /* out: IMPORT_FABRIC: differs between fabrics */
 	u32 key; /* out: of an MR */
+	u32 null; /* out: it is a null MR */
+};
+
+struct cmd_dm {
+	u64 ctx;
+	u64 len;
+	u32 dev;
 };
 
 struct cmd_modify_qp {
@@ -234,11 +256,11 @@ struct hca_cmd {
 		struct cmd_flow flow;
 		struct cmd_ctr ctr;
 		struct cmd_import import;
-		struct {
-			u64 dm_len; /* ALLOC_DM, FREE_DM */
-			u32 dm_dev;
+		struct cmd_dm dm;
+		struct { /* ALLOC_PD */
+			u32 dev;
+			u64 ctx;
 		};
-		u32 dev; /* ALLOC_PD */
 	};
 };
 _Static_assert(sizeof(struct hca_cmd) <= CMD_SIZE, "fits a slot");

@@ -23,11 +23,20 @@
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
 #define HCA_VERSION 2u
 
-/** An iovec in a client's memory, or an offset in a client's segment. */
+/** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
 	u64 addr;
 	u64 len;
 };
+
+/* Of a null MR: reads as zeros, swallows what is written. No program has this address. */
+#define IOV_NULL BIT64(63)
+
+/** iov_at() - the address of byte @off of an entry. */
+static inline u64 iov_at(const struct hca_iov *v, u64 off)
+{
+	return v->addr == IOV_NULL ? IOV_NULL : v->addr + off;
+}
 
 enum hca_mem_kind {
 	MEM_NONE,
@@ -64,7 +73,6 @@ struct hca_client {
 	u32 n[TAB_COUNT]; /* objects it has */
 	u32 serve_from; /* its QP slot that has the next turn; 0: any */
 	u32 pad;
-	u64 dm; /* bytes of device memory it has */
 	char name[32]; /* program name for status */
 };
 
@@ -127,7 +135,7 @@ struct hca_dev {
 	char name[32];
 	u32 n[TAB_COUNT]; /* objects that exist on it */
 	u32 link_layer; /* enum hca_link */
-	u64 dm; /* bytes of device memory in use */
+	u32 n_mw; /* of the objects in TAB_MR, those that are windows */
 	struct hca_limits lim;
 	struct hca_port port[HCA_MAX_PORTS + 1];
 };
@@ -431,6 +439,7 @@ struct hca {
 	struct hca_flow flow[HCA_MAX_FLOW];
 	struct hca_ctr ctr[HCA_MAX_CTR];
 	struct hca_tag tag[HCA_MAX_TAG];
+	struct hca_dm dm[HCA_MAX_DM];
 };
 
 #endif

@@ -143,12 +143,25 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 
 /* --- mw.c --- */
 
+/** mr_new_key() - the next key of a region's or window's slot: its low byte changes, it is never 0. */
+u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr);
 /**
- * mw_invalidate() - SEND_WITH_INV and LOCAL_INV: the window's key is refused from now on.
+ * mw_invalidate() - SEND_WITH_INV and LOCAL_INV: the type 2 window's key is refused from now on.
+ * @turn: which request of @qp asks: mw_turn_sq() or mw_turn_rq()
  * @go: do it; false: only say whether it can be done
  * Return: 0 or -EACCES.
  */
-int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, bool go);
+int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u32 turn, bool go);
+/** mw_turn_sq() - of the work request that the requester is at, which changes a window. */
+static inline u32 mw_turn_sq(const struct hca_qp *qp)
+{
+	return qp->req.next & ~(1u << 31);
+}
+/** mw_turn_rq() - of the SEND_WITH_INV that the responder is at. */
+static inline u32 mw_turn_rq(const struct hca_qp *qp)
+{
+	return qp->resp.epsn | 1u << 31;
+}
 /**
  * mw_bind() - execute a BIND_MW work request.
  * Return: WC status with the key in *info, or WCS_SUCCESS.
@@ -156,6 +169,10 @@ int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, bo
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info);
 /** mw_orphan() - whether it is a window over a region of @owner, who has died. */
 bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
+/** mw_unbind() - a window's key is no longer valid. */
+void mw_unbind(struct hca *hca, struct hca_mr *mw);
+/** mw_drop_qp() - unbind the type 2 windows of a QP that goes. */
+void mw_drop_qp(struct hca *hca, const struct hca_qp *qp);
 int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_dealloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
 
@@ -373,6 +390,9 @@ struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle);
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind);
 /** ref_use() - something is made through the reference @xref (index + 1), @d 1, or ends, @d -1. */
 void ref_use(struct hca *hca, u32 xref, int d);
+/** ref_new() - a reference for a client. Return: its handle or -ENOMEM. */
+int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index,
+	    u32 async_chan);
 /** ref_next() - another client's reference to the same object, or NULL. */
 struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner);
 int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -407,8 +427,14 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 
 /* --- dm.c, import.c --- */
 
-/** dm_reap() - a dead client's device memory is free again. */
-void dm_reap(struct hca *hca, u32 client);
+/** dm_imported() - the device memory @handle, when @ctx is the context that it was made on. */
+struct hca_dm *dm_imported(struct hca *hca, u32 handle, u64 ctx);
+/** dm_bequeath() - device memory of a dead owner stays while others have regions on it. */
+void dm_bequeath(struct hca *hca, u32 owner);
+/** pd_imported() - whether the client has imported the PD, and not given it back. */
+bool pd_imported(const struct hca *hca, u32 client, u32 pd);
+/** pd_forget() - a PD is no more: nobody has it imported. */
+void pd_forget(struct hca *hca, u32 pd);
 int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_import(struct engine *e, u32 client, struct hca_cmd *cmd);

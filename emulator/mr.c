@@ -2,14 +2,19 @@
 /**
  * DOC: protection domains and memory regions, and the checks of keys.
  *
- * A region's key is its index << 8 with the low byte of the slot's generation, so a stale key is
- * refused until 256 regions later. lkey and rkey are the same number, as on most HCAs.
+ * A key is the slot's index << 8 with a low byte that moves on, so a stale key is refused until 256
+ * keys later. lkey and rkey are the same number, as on most HCAs, and stay when a region is
+ * re-registered.
  */
 #include "emulator/model.h"
 
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle)
 {
-	return tab_owned(hca, TAB_PD, client, handle);
+	struct hca_pd *pd = tab_owned(hca, TAB_PD, client, handle);
+
+	if (likely(pd) || !hca->client[client].n[TAB_REF])
+		return pd;
+	return pd_imported(hca, client, handle) ? &hca->pd[handle] : NULL;
 }
 
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
@@ -24,15 +29,21 @@ static bool mr_range(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *i
 {
 	if (va < mr->iova || len > mr->len || va - mr->iova > mr->len - len)
 		return false;
-	iov->addr = mr->addr + (va - mr->iova);
+	iov->addr = mr->kind == MR_NULL ? IOV_NULL : mr->addr + (va - mr->iova);
 	iov->len = len;
 	return true;
+}
+
+/* Whose memory it is that a region or window is over. */
+static u32 mr_owner(const struct hca *hca, const struct hca_mr *mr)
+{
+	return (mr->kind < MW_1 ? mr : &hca->mr[mr->mr - 1])->client - 1;
 }
 
 int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
 	      struct hca_mem *mem, u64 *total, u32 *bad)
 {
-	u32 i;
+	u32 owner = 0, i;
 
 	mem->client = hca->pd[pd].client - 1;
 	mem->kind = MEM_VM;
@@ -52,14 +63,17 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		mr = hca_mr_by_key(hca, s.lkey);
 		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
 		    !mr_range(mr, s.addr, s.len, &mem->iov[mem->n]) ||
-		    (mem->n && mem->client != mr->client - 1)) {
+		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
 			return -EACCES;
 		}
-		mem->client = mr->client - 1;
+		if (likely(mr->kind != MR_NULL))
+			owner = mr->client;
 		*total += s.len;
 		mem->n++;
 	}
+	if (likely(owner))
+		mem->client = owner - 1;
 	return 0;
 }
 
@@ -80,7 +94,7 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 		return -EACCES;
 	if (!mr_range(mr, va, len, &mem->iov[0]))
 		return -EACCES;
-	mem->client = mr->client - 1;
+	mem->client = mr_owner(hca, mr);
 	mem->n = 1;
 	return 0;
 }
@@ -97,6 +111,7 @@ int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (i < 0)
 		return i;
 	hca->pd[i].refs = 0;
+	hca->pd[i].ctx = cmd->ctx;
 	tab_own(hca, TAB_PD, (u32)i, client, dev);
 	cmd->handle = (u32)i;
 	return 0;
@@ -110,6 +125,7 @@ int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (pd->refs)
 		return -EBUSY;
+	pd_forget(e->hca, cmd->handle);
 	tab_free(e->hca, TAB_PD, cmd->handle);
 	return 0;
 }
@@ -133,11 +149,24 @@ static int range_check(const struct cmd_reg_mr *c)
 	return c->addr + c->len < c->addr || c->iova + c->len < c->iova ? -EINVAL : 0;
 }
 
-/* A fresh key for the slot: the generation moves on, a key is never 0. */
-static u32 fresh_key(struct hca *hca, struct hca_mr *mr)
+u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr)
 {
-	mr->gen++;
-	return (u32)(mr - hca->mr) << 8 | (mr->gen & 0xff);
+	return (u32)(mr - hca->mr) << 8 | ((mr->last_key + 1) & 0xff);
+}
+
+/* What a region is made of: memory of the client, nothing, or device memory. */
+static int kind_check(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
+{
+	const struct hca_dm *dm;
+
+	if (c->kind != MR_USER && c->kind != MR_NULL)
+		return -EINVAL;
+	if (!c->dm)
+		return 0;
+	dm = tab_owned(hca, TAB_DM, client, c->dm - 1);
+	if (!dm)
+		dm = dm_imported(hca, c->dm - 1, c->ctx);
+	return dm && c->len <= dm->len ? 0 : -EINVAL;
 }
 
 int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -148,30 +177,44 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_mr *mr;
 	int i;
 
-	if (!pd || access_check(c->access) || range_check(c))
+	if (!pd || access_check(c->access) || range_check(c) || kind_check(hca, client, c))
 		return -EINVAL;
-	i = tab_find(hca, TAB_MR, pd->dev, lim_of(hca, pd->dev)->max_mr);
+	i = tab_find(hca, TAB_MR, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
 	if (i < 0)
 		return i;
 	mr = &hca->mr[i];
-	mr->kind = MR_USER;
+	mr->kind = c->kind;
 	mr->windows = 0;
 	mr->pd = c->pd;
 	mr->access = c->access;
 	mr->addr = c->addr;
 	mr->iova = c->iova;
 	mr->len = c->len;
-	mr->key = fresh_key(hca, mr);
+	mr->dm = c->dm;
+	mr->key = mr->last_key = mr_new_key(hca, mr);
 	pd->refs++;
+	if (mr->dm)
+		hca->dm[mr->dm - 1].refs++;
 	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);
 	cmd->handle = (u32)i;
 	c->key = mr->key;
 	return 0;
 }
 
-static struct hca_mr *own_mr(struct hca *hca, u32 client, u32 handle)
+/*
+ * The region that is to go: of the client's own, or an imported one, which its key names for sure, as
+ * its owner may have been faster.
+ */
+static struct hca_mr *own_mr(struct hca *hca, u32 client, u32 handle, u32 key)
 {
-	return tab_owned(hca, TAB_MR, client, handle);
+	struct hca_mr *mr = tab_owned(hca, TAB_MR, client, handle);
+
+	if (!mr && key >> 8 == handle)
+		mr = hca_mr_by_key(hca, key);
+	return mr && mr->kind <= MR_NULL &&
+			       (mr->client == client + 1 || own_pd(hca, client, mr->pd))
+		       ? mr
+		       : NULL;
 }
 
 int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -179,10 +222,11 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	enum { TRANSLATION = 1, PD = 2, ACCESS = 4 };
 	struct hca *hca = e->hca;
 	struct cmd_reg_mr *c = &cmd->mr;
-	struct hca_mr *mr = own_mr(hca, client, cmd->handle);
+	struct hca_mr *mr = own_mr(hca, client, cmd->handle, 0);
 	struct hca_pd *pd = own_pd(hca, client, c->pd);
 
-	if (!mr || !c->flags || (c->flags & ~(u32)(TRANSLATION | PD | ACCESS)))
+	if (!mr || mr->kind != MR_USER || mr->dm || !c->flags ||
+	    (c->flags & ~(u32)(TRANSLATION | PD | ACCESS)))
 		return -EINVAL;
 	if ((c->flags & PD) && !pd)
 		return -EINVAL;
@@ -190,6 +234,8 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if ((c->flags & TRANSLATION) && range_check(c))
 		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
 	if (c->flags & PD) {
 		hca->pd[mr->pd].refs--;
 		pd->refs++;
@@ -202,19 +248,23 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		mr->iova = c->iova;
 		mr->len = c->len;
 	}
-	mr->key = fresh_key(hca, mr);
 	c->key = mr->key;
 	return 0;
 }
 
 int cmd_dereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_mr *mr = own_mr(e->hca, client, cmd->handle);
+	struct hca *hca = e->hca;
+	struct hca_mr *mr = own_mr(hca, client, cmd->handle, cmd->mr.key);
 
 	if (!mr)
 		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
 	mr->key = 0;
-	e->hca->pd[mr->pd].refs--;
-	tab_free(e->hca, TAB_MR, cmd->handle);
+	hca->pd[mr->pd].refs--;
+	if (mr->dm)
+		hca->dm[mr->dm - 1].refs--;
+	tab_free(hca, TAB_MR, cmd->handle);
 	return 0;
 }

@@ -1,46 +1,176 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory windows, ibv_bind_mw(3).
+ * DOC: memory windows (IBTA 10.6.7).
+ *
+ * Theory of operation
+ * -------------------
+ * A window is an entry of the table of regions, bound while it has a key. What it lets through is
+ * decided when it is bound: afterwards a request is checked against the window alone, and a region
+ * with windows can neither be changed nor go.
+ *
+ * Type 1 windows are bound again and again by ibv_bind_mw(3), and unbound by a length of 0. Type 2
+ * ones are bound by posted work requests when they are free, and become free by an invalidation;
+ * ours are 2B, tied to the QP that binds.
+ *
+ * A holder may die after it has changed a window and before the request for that is committed. The
+ * request is then executed again, on a window that is in its final state: @turn tells that it was
+ * this very request which put it there.
  */
 #include "emulator/model.h"
 
+static struct hca_mr *find_window(struct hca *hca, u32 index)
+{
+	struct hca_mr *mw = index && index < HCA_MAX_MR ? &hca->mr[index] : NULL;
+
+	return mw && mw->client && mw->kind >= MW_1 ? mw : NULL;
+}
+
 int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	(void)e;
-	(void)client;
-	(void)cmd;
-	return -EOPNOTSUPP;
+	struct hca *hca = e->hca;
+	struct cmd_reg_mr *c = &cmd->mr;
+	struct hca_pd *pd = own_pd(hca, client, c->pd);
+	struct hca_mr *mw;
+	struct hca_dev *dev;
+	int i;
+
+	if (!pd || (c->kind != MW_1 && c->kind != MW_2))
+		return -EINVAL;
+	dev = &hca->dev[pd->dev];
+	i = tab_find(hca, TAB_MR, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
+	if (i < 0)
+		return i;
+	mw = &hca->mr[i];
+	mw->kind = c->kind;
+	mw->pd = c->pd;
+	mw->access = 0;
+	mw->key = 0;
+	mw->mr = 0;
+	mw->qpn = 0;
+	mw->turn = 0;
+	mw->dm = 0;
+	mw->last_key = mr_new_key(hca, mw);
+	pd->refs++;
+	dev->n_mw++;
+	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);
+	cmd->handle = (u32)i;
+	c->key = mw->last_key;
+	return 0;
+}
+
+void mw_unbind(struct hca *hca, struct hca_mr *mw)
+{
+	struct hca_qp *qp;
+
+	if (!mw->key)
+		return;
+	store_release(&mw->key, 0);
+	hca->mr[mw->mr - 1].windows--;
+	qp = mw->kind == MW_2 ? hca_qp_by_num(hca, mw->qpn) : NULL;
+	if (qp)
+		qp->n_mw--;
+}
+
+void mw_drop_qp(struct hca *hca, const struct hca_qp *qp)
+{
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
+		struct hca_mr *mw = find_window(hca, i);
+
+		if (mw && mw->kind == MW_2 && mw->qpn == qp->qpn)
+			mw_unbind(hca, mw);
+	}
 }
 
 int cmd_dealloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	(void)e;
-	(void)client;
-	(void)cmd;
-	return -EOPNOTSUPP;
+	struct hca *hca = e->hca;
+	struct hca_mr *mw = tab_owned(hca, TAB_MR, client, cmd->handle);
+
+	if (!mw || mw->kind < MW_1)
+		return -EINVAL;
+	mw_unbind(hca, mw);
+	hca->pd[mw->pd].refs--;
+	hca->dev[mw->dev].n_mw--;
+	tab_free(hca, TAB_MR, cmd->handle);
+	return 0;
 }
 
-int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, bool go)
+int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u32 turn, bool go)
 {
-	struct hca_mr *mr = hca_mr_by_key(hca, rkey);
+	struct hca_mr *mw = find_window(hca, rkey >> 8);
 
-	(void)qp;
-	if (!mr || mr->pd != pd)
+	if (!mw || mw->kind != MW_2 || mw->pd != pd || mw->qpn != qp->qpn || mw->last_key != rkey)
 		return -EACCES;
-	if (go)
-		mr->key = 0;
+	if (!mw->key)
+		return mw->turn == turn ? 0 : -EACCES;
+	if (go) {
+		mw->turn = turn;
+		mw_unbind(hca, mw);
+	}
 	return 0;
+}
+
+/* The region that a bind names, when it lets itself be bound to like that. */
+static struct hca_mr *bind_region(struct hca *hca, const struct hca_mr *mw, const struct sq_wqe *w)
+{
+	const u32 known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC |
+			  ACC_ZERO_BASED;
+	struct hca_mr *mr = hca_mr_by_key(hca, w->remote_qpn);
+	u32 access = w->remote_qkey;
+
+	if (!mr || mr->kind != MR_USER || mr->pd != mw->pd || !(mr->access & ACC_MW_BIND))
+		return NULL;
+	if ((access & ~known) ||
+	    ((access & (ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC)) && !(mr->access & ACC_LOCAL_WRITE)))
+		return NULL;
+	if (w->remote_addr < mr->iova || w->swap > mr->len ||
+	    w->remote_addr - mr->iova > mr->len - w->swap)
+		return NULL;
+	return mr;
+}
+
+static void bind(struct hca *hca, struct hca_qp *qp, struct hca_mr *mw, struct hca_mr *mr,
+		 const struct sq_wqe *w)
+{
+	mw->mr = (u32)(mr - hca->mr) + 1;
+	mw->access = w->remote_qkey & ~(u32)ACC_LOCAL_WRITE;
+	mw->addr = mr->addr + (w->remote_addr - mr->iova);
+	mw->iova = w->remote_qkey & ACC_ZERO_BASED ? 0 : w->remote_addr;
+	mw->len = w->swap;
+	store_release(&mw->key, w->rkey);
+	mr->windows++;
+	if (mw->kind == MW_2)
+		qp->n_mw++;
 }
 
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info)
 {
-	(void)hca;
-	(void)qp;
+	struct hca_mr *mw = find_window(hca, w->ah), *mr = NULL;
+	u32 turn = mw_turn_sq(qp);
+
 	*info = w->rkey;
-	return WCS_MW_BIND_ERR;
+	if (!mw || mw->pd != qp->pd || w->rkey >> 8 != w->ah)
+		return WCS_MW_BIND_ERR;
+	if (mw->last_key == w->rkey && mw->qpn == qp->qpn && mw->turn == turn &&
+	    !mw->key == !w->swap)
+		return WCS_SUCCESS;
+	if (w->swap)
+		mr = bind_region(hca, mw, w);
+	/* Only type 1 is unbound by a bind, or bound while it is bound. */
+	if ((w->swap && !mr) || (mw->kind == MW_2 && (mw->key || !mr)))
+		return WCS_MW_BIND_ERR;
+	mw_unbind(hca, mw);
+	mw->last_key = w->rkey;
+	mw->qpn = qp->qpn;
+	mw->turn = turn;
+	if (mr)
+		bind(hca, qp, mw, mr, w);
+	return WCS_SUCCESS;
 }
 
 bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner)
 {
-	return mw->client && mw->kind >= MW_1 && mw->mr && hca->mr[mw->mr - 1].client == owner;
+	return mw->client && mw->kind >= MW_1 && mw->key && hca->mr[mw->mr - 1].client == owner;
 }

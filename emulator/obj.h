@@ -29,6 +29,7 @@
 #define HCA_MAX_FLOW	16384u
 #define HCA_MAX_CTR	4096u
 #define HCA_MAX_TAG	65536u
+#define HCA_MAX_DM	4096u
 
 /*
  * The most that any device may state: what arrays and checks are made for. What a device really
@@ -88,6 +89,7 @@ enum hca_table {
 	TAB_FLOW,
 	TAB_CTR,
 	TAB_TAG,
+	TAB_DM,
 	TAB_COUNT,
 };
 
@@ -105,11 +107,27 @@ struct hca_tab {
 	u32 pad;
 };
 
+/**
+ * struct hca_pd - a protection domain.
+ * @ctx: the context that it was made on: a random number, which its descriptor holds; who knows it
+ *	may import the PD
+ */
 struct hca_pd {
 	u32 client;
 	u32 dev;
-	u32 refs; /* MRs, MWs, QPs, SRQs, AHs, WQs, imports */
+	u32 refs; /* MRs, MWs, QPs, SRQs, AHs, WQs */
 	u32 pad;
+	u64 ctx;
+};
+
+/** struct hca_dm - a piece of device memory. Its bytes lie in the file of context @ctx. */
+struct hca_dm {
+	u32 client;
+	u32 dev;
+	u32 refs; /* MRs */
+	u32 pad;
+	u64 len;
+	u64 ctx; /* as in struct hca_pd */
 };
 
 enum hca_mr_kind {
@@ -120,12 +138,14 @@ enum hca_mr_kind {
 };
 
 /**
- * struct hca_mr - a memory region or window. Its key is index << 8 | low byte of its generation.
- * @key: lkey and rkey; 0: no longer valid. Windows have no lkey.
+ * struct hca_mr - a memory region or window. Its key is index << 8 | a byte that changes.
+ * @key: lkey and rkey; 0: no longer valid. Windows have no lkey; they are bound while it is not 0.
  * @windows: regions: windows bound to it
- * @mr: windows: the region's index + 1; 0: bound to none
+ * @mr: windows: index + 1 of the region, while it is bound
  * @qpn: type 2 windows: the QP that bound it, which alone may use it
- * @last_key: windows: the latest key, from which the next one is made
+ * @last_key: the slot's latest key, from which the next one is made
+ * @turn: windows: which request of QP @qpn bound or invalidated it; see mw.c
+ * @dm: regions: device memory that it is of + 1
  */
 struct hca_mr {
 	u32 client;
@@ -137,12 +157,12 @@ struct hca_mr {
 	u64 addr; /* in the process */
 	u64 iova; /* as requests name it */
 	u64 len;
-	u32 gen;
 	u32 windows;
 	u32 mr;
 	u32 qpn;
 	u32 last_key;
-	u32 pad;
+	u32 turn;
+	u32 dm;
 };
 
 /**
@@ -292,11 +312,13 @@ enum hca_ref_kind {
 	REF_XRCD, /* an open XRC domain */
 	REF_QP, /* an XRC target QP opened by ibv_open_qp(3) */
 	REF_PD, /* a PD imported, ibv_import_pd(3) */
-	REF_MR, /* an MR imported */
 	REF_OWNED, /* a REF_QP whose QP has become its holder's own */
 };
 
-/** struct hca_ref - a client's hold on an object that several clients share. */
+/**
+ * struct hca_ref - a client's hold on an object that several clients share.
+ * @n: REF_PD: how often it was imported; 0: not any more, but objects may still be in it
+ */
 struct hca_ref {
 	u32 client;
 	u32 dev;
@@ -305,7 +327,7 @@ struct hca_ref {
 	u32 async_chan;
 	u32 uses; /* REF_XRCD: SRQs and QPs made through it */
 	u32 xref; /* REF_QP, REF_OWNED: the REF_XRCD that it was opened through + 1 */
-	u32 pad;
+	u32 n;
 };
 
 /** struct hca_mcast - a QP's membership in a multicast group. */

@@ -192,6 +192,8 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	c[CNT_RCV_BYTES] += qp->resp.rx_bytes;
 	qp->deadline = 0;
 	qp->stalled = 0;
+	if (qp->n_mw)
+		mw_drop_qp(hca, qp);
 	store_relaxed(&qp->state, QPS_RESET);
 	tab_free(hca, TAB_QP, qp_slot(hca, qp));
 }

@@ -71,9 +71,15 @@ static void recount_memory(struct hca *hca)
 		if (!mr->client)
 			continue;
 		hca->pd[mr->pd].refs++;
-		if (mr->kind >= MW_1 && mr->mr)
-			hca->mr[mr->mr - 1].windows++;
-		if (mr->kind == MW_2 && mr->key && hca_qp_by_num(hca, mr->qpn))
+		if (mr->dm)
+			hca->dm[mr->dm - 1].refs++;
+		if (mr->kind < MW_1)
+			continue;
+		hca->dev[mr->dev].n_mw++;
+		if (!mr->key)
+			continue;
+		hca->mr[mr->mr - 1].windows++;
+		if (mr->kind == MW_2 && hca_qp_by_num(hca, mr->qpn))
 			hca_qp_by_num(hca, mr->qpn)->n_mw++;
 	}
 	for (i = 0; i < hca->tab[TAB_AH].high; i++)
@@ -89,8 +95,6 @@ static void recount_memory(struct hca *hca)
 			ref_use(hca, r->xref, 1);
 		if (r->client && r->kind == REF_XRCD)
 			hca->xrcd[r->index].opens++;
-		if (r->client && r->kind == REF_PD)
-			hca->pd[r->index].refs++;
 	}
 }
 
@@ -105,6 +109,10 @@ static void recount(struct hca *hca)
 		hca->pd[i].refs = 0;
 	for (i = 0; i < hca->tab[TAB_MR].high; i++)
 		hca->mr[i].windows = 0;
+	for (i = 0; i < hca->tab[TAB_DM].high; i++)
+		hca->dm[i].refs = 0;
+	for (i = 0; i < hca->n_devs; i++)
+		hca->dev[i].n_mw = 0;
 	for (i = 0; i < hca->tab[TAB_CQ].high; i++)
 		hca->cq[i].refs = 0;
 	for (i = 0; i < hca->tab[TAB_SRQ].high; i++)
@@ -169,6 +177,7 @@ static void bequeath(struct hca *hca, u32 owner)
 		if (r)
 			store_release(&hca->pd[i].client, r->client);
 	}
+	dm_bequeath(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
 		if (hca->qp[i].client != owner || hca->qp[i].type != QPT_XRC_RECV)
 			continue;
@@ -198,7 +207,6 @@ void engine_reap(struct engine *e, u32 client)
 			if (tab_at(hca, t, i)->client == owner)
 				store_release(&tab_at(hca, t, i)->client, 0);
 	recount(hca);
-	dm_reap(hca, client);
 	/* Its neighbours in the word ring without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	store_release(&c->state, CLIENT_FREE);

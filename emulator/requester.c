@@ -67,7 +67,7 @@ static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		return qp->state == QPS_ERR || qp->state == QPS_SQE;
 	if (w.opcode == WR_BIND_MW)
 		status = mw_bind(e->hca, qp, &w, &info);
-	else if (mw_invalidate(e->hca, qp, qp->pd, w.rkey, true))
+	else if (mw_invalidate(e->hca, qp, qp->pd, w.rkey, mw_turn_sq(qp), true))
 		status = WCS_MW_BIND_ERR; /* "memory management operation error" (IBTA 11.6.2) */
 	if (status)
 		req_fail(e, qp, seg, status, CAUSE_WINDOW, info ? info : w.rkey);

@@ -148,6 +148,20 @@ static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst 
 			     0, CAUSE_MEM_FAULT, lkey);
 }
 
+static int rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
+{
+	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
+}
+
+/*
+ * SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It goes before the
+ * message is committed, so that a holder's death in between does not leave it valid.
+ */
+static int invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
+{
+	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
+}
+
 static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
@@ -159,6 +173,8 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return rnr(e, qp, b->psn);
+	if (unlikely(b->flags & BF_INV) && invalidate(e->hca, qp, b, false))
+		return rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
 		cqe = cq_reserve(e, rx->seg, rx->cq);
 	ret = rx_place(e, qp, rx, b, s.off, &wc, cqe);
@@ -169,6 +185,8 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	wc.len = s.off + (u32)b->len;
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
+	if (unlikely(b->flags & BF_INV))
+		invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST) {
 		rx_done(e, qp, rx, &s, b, &wc, cqe);
 	} else {
@@ -178,31 +196,6 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 			rx_taken(e, rx);
 	}
 	return ack_if_asked(e, qp, b);
-}
-
-/* SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. */
-static int resp_send_inv(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
-{
-	u32 slot, before = qp->resp.msn;
-	int ret;
-
-	if (likely(!(b->flags & BF_INV)))
-		return resp_send(e, qp, rx, b);
-	if (!rx_next(rx, qp, &qp->resp, &slot))
-		return rnr(e, qp, b->psn);
-	ret = mw_invalidate(e->hca, qp, resp_pd(e->hca, qp, b), b->inv_rkey, false);
-	if (ret)
-		return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY,
-				     b->inv_rkey);
-	ret = resp_send(e, qp, rx, b);
-	if (qp->resp.msn != before)
-		mw_invalidate(e->hca, qp, resp_pd(e->hca, qp, b), b->inv_rkey, true);
-	return ret;
-}
-
-static int write_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
-{
-	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
 }
 
 static int write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s, u32 *cause,
@@ -242,7 +235,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	/* The whole range each time: the region may go while a message is under way. */
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), s.rkey, s.va, s.len, ACC_REMOTE_WRITE,
 		       &dst))
-		return write_refused(e, qp, b, s.rkey);
+		return rkey_refused(e, qp, b, s.rkey);
 	if (b->flags & BF_IMM) {
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;
@@ -303,7 +296,7 @@ static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	case BOP_SEND:
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;
-		return resp_send_inv(e, qp, &rx, b);
+		return resp_send(e, qp, &rx, b);
 	case BOP_WRITE:
 	case BOP_ATOMIC_WRITE:
 		return resp_write(e, qp, b);

@@ -58,9 +58,11 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 	if (wqe_check(e, qp, seg, slot, &w, &from, &len, &cause, &info) || !len ||
 	    len > TRAIN_PIECE || from.n != 1)
 		return false;
-	if (src->n && from.kind != src->kind)
+	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
 	if (mem_remote(e->hca, peer, peer->pd, w.rkey, w.remote_addr, len, ACC_REMOTE_WRITE, &to))
+		return false;
+	if (to.client != dst->client)
 		return false;
 	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
 		return false;

@@ -59,7 +59,8 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return uc_drop(e, qp, b);
-	if ((b->flags & BF_INV) && mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, false))
+	if ((b->flags & BF_INV) &&
+	    mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, mw_turn_rq(qp), false))
 		return uc_drop(e, qp, b);
 	if (b->flags & BF_LAST)
 		cqe = cq_reserve(e, rx.seg, rx.cq);
@@ -83,7 +84,7 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return 0;
 	}
 	if (b->flags & BF_INV)
-		mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, true);
+		mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, mw_turn_rq(qp), true);
 	rx_done(e, qp, &rx, &s, b, &wc, cqe);
 	return 0;
 }

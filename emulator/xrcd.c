@@ -33,8 +33,8 @@ struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32
 	return NULL;
 }
 
-static int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index,
-		   u32 async_chan)
+int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index,
+	    u32 async_chan)
 {
 	int i = tab_find(hca, TAB_REF, dev, HCA_MAX_REF);
 
@@ -45,6 +45,7 @@ static int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind,
 	hca->ref[i].async_chan = async_chan;
 	hca->ref[i].uses = 0;
 	hca->ref[i].xref = 0;
+	hca->ref[i].n = 0;
 	tab_own(hca, TAB_REF, (u32)i, client, dev);
 	return i;
 }

@@ -145,7 +145,7 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 			continue;
 		}
 		take = min_u64(len, mem->iov[i].len - off);
-		job->iov[n].addr = mem->iov[i].addr + off;
+		job->iov[n].addr = iov_at(&mem->iov[i], off);
 		job->iov[n++].len = take;
 		len -= take;
 		off = 0;

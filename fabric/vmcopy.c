@@ -16,6 +16,7 @@
 #define CACHE_LINE  64u
 #define PAGE	    4096u /* the smallest page there is: good enough to step by */
 #define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
+#define NULL_IOV    ENODATA /* internal: a list has entries of a null MR */
 
 typedef u64 __attribute__((may_alias)) any64;
 typedef u32 __attribute__((may_alias)) any32;
@@ -98,7 +99,8 @@ static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_m
 
 /**
  * span_make() - lay out bytes [off, off + len) of @mem. @len is not 0.
- * Return: 0, -EAGAIN, -ESRCH, or @fault when a segment offset or the list's length is wrong.
+ * Return: 0, -EAGAIN, -ESRCH, -NULL_IOV, or @fault when a segment offset or the list's length is
+ * wrong.
  */
 static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u64 off,
 		     u64 len, int fault)
@@ -117,6 +119,8 @@ static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_m
 			off -= have;
 			continue;
 		}
+		if (unlikely(addr == IOV_NULL))
+			return -NULL_IOV;
 		addr += off;
 		have = min_u64(have - off, len);
 		off = 0;
@@ -297,6 +301,61 @@ static int copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 d
 	return ret;
 }
 
+/* The entry that byte *off is in; *off becomes the offset in it. NULL: the list ends before. */
+static const struct hca_iov *entry_at(const struct hca_mem *mem, u64 *off)
+{
+	u32 i;
+
+	for (i = 0; i < mem->n && i < LIM_SGE; i++) {
+		if (*off < mem->iov[i].len)
+			return &mem->iov[i];
+		*off -= mem->iov[i].len;
+	}
+	return NULL;
+}
+
+static int copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, u64 len)
+{
+	static const u8 zeros[PAGE];
+	struct span d, s = { .pid = VM_OWN, .n = 1 };
+	u64 pos, n;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		n = min_u64(len - pos, sizeof(zeros));
+		s.v[0].iov_base = (void *)(uintptr_t)zeros;
+		s.v[0].iov_len = n;
+		ret = span_make(vm, &d, dst, doff + pos, n, -EFAULT_DST);
+		if (!ret)
+			ret = d.pid == VM_OWN ? copy_local(&d, &s) : copy_out(&d, &s, n);
+	}
+	return ret;
+}
+
+/** copy_null() - a copy from or to null MRs, piece by piece: each within one entry of both lists. */
+static int copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+		     const struct hca_mem *src, u64 soff, u64 len)
+{
+	const struct hca_iov *d, *s;
+	u64 pos, n, din, sin;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		din = doff + pos;
+		sin = soff + pos;
+		d = entry_at(dst, &din);
+		s = entry_at(src, &sin);
+		if (!d || !s)
+			return d ? -EFAULT_SRC : -EFAULT_DST;
+		n = min_u64(len - pos, min_u64(d->len - din, s->len - sin));
+		if (d->addr == IOV_NULL)
+			continue;
+		ret = s->addr == IOV_NULL ? copy_zeros(vm, dst, doff + pos, n)
+					  : vm_copy(vm, dst, doff + pos, src, soff + pos, n);
+	}
+	return ret;
+}
+
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 	    u64 soff, u64 len)
 {
@@ -308,6 +367,8 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 	ret = span_make(vm, &s, src, soff, len, -EFAULT_SRC);
 	if (!ret)
 		ret = span_make(vm, &d, dst, doff, len, -EFAULT_DST);
+	if (unlikely(ret == -NULL_IOV))
+		return copy_null(vm, dst, doff, src, soff, len);
 	if (ret)
 		return ret;
 	if (s.pid == VM_OWN)

@@ -21,6 +21,8 @@
  * kept apart: locally it is stored on its own with release semantics, remotely it is an iovec entry
  * of its own, and the kernel works entry by entry. What lies in one cache line needs no such care.
  *
+ * Entries of null MRs read as zeros and swallow what is written to them.
+ *
  * Addresses come from work requests and are not trusted: the kernel checks remote ones, segment
  * offsets are checked here. Only the own program's registered memory is accessed directly, so
  * it must stay mapped while registered, as with an HCA that does not pin.

@@ -4,35 +4,47 @@
  */
 #include "libshim/objects.h"
 
-static int prefetch(struct ibv_pd *pd, const struct ibv_sge *sg, bool write)
+/* Find the range that an entry names, as the man page lists what can be wrong. 0 or errno value. */
+static int find_range(const struct ibv_pd *pd, const struct ibv_sge *sg, bool write, void **addr)
 {
-	void *addr =
-		mr_shadow_find(sg->lkey, pd->handle, IBV_ACCESS_ON_DEMAND, sg->addr, sg->length);
+	struct mr_known mr;
 
-	if (!addr)
+	if (!mr_shadow_get(sg->lkey, &mr))
 		return EFAULT;
-	if (write &&
-	    !mr_shadow_find(sg->lkey, pd->handle, IBV_ACCESS_LOCAL_WRITE, sg->addr, sg->length))
+	if (mr.access & SHADOW_WINDOW)
+		return EINVAL;
+	if (mr.key != sg->lkey)
+		return EFAULT;
+	if (mr.pd != pd->handle)
 		return EPERM;
-	return sg->length ? -mem_prefault(addr, sg->length, write) : 0;
+	if (!(mr.access & IBV_ACCESS_ON_DEMAND))
+		return ENOENT;
+	if (write && !(mr.access & IBV_ACCESS_LOCAL_WRITE))
+		return EPERM;
+	if (sg->addr - mr.iova > mr.len || sg->length > mr.len - (sg->addr - mr.iova))
+		return EFAULT;
+	*addr = (void *)(uintptr_t)(mr.addr + (sg->addr - mr.iova));
+	return 0;
 }
 
 int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 		   struct ibv_sge *sg, uint32_t n)
 {
+	bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	void *addr;
 	int ret = 0;
 	u32 i;
 
-	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH &&
-	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
+	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !write &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return ENOTSUP;
-	if (((struct shim_pd *)pd)->magic != MAGIC_PD || (flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !n)
+	if (!pd_of(pd, NULL) || (flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !sg || !n)
 		return EINVAL;
-	/* What is present needs no preparation, so there is nothing to do without faulting. */
-	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return 0;
-	for (i = 0; i < n && !ret; i++)
-		ret = prefetch(pd, &sg[i], advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	for (i = 0; i < n && !ret; i++) {
+		ret = find_range(pd, &sg[i], write, &addr);
+		/* What is present needs no preparation: without faulting, there is nothing to do. */
+		if (!ret && sg[i].length && advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+			ret = -mem_prefault(addr, sg[i].length, write);
+	}
 	return ret;
 }

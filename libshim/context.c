@@ -82,7 +82,8 @@ void context_set_dead(struct shim_context *ctx)
 	ops->bind_mw = dead_bind_mw;
 }
 
-static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 chan, int fd)
+static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 chan, int fd,
+			 int cmd_fd)
 {
 	struct verbs_context *v = &ctx->verbs;
 
@@ -126,43 +127,57 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	v->modify_qp_rate_limit = shim_modify_qp_rate_limit;
 	v->context.device = &dev->dev;
 	v->context.ops = live_ops;
-	v->context.cmd_fd = -1;
+	v->context.cmd_fd = cmd_fd;
 	v->context.async_fd = fd;
 	v->context.num_comp_vectors = (int)dev->info.lim.comp_vectors;
 	v->context.abi_compat = (void *)-1;
 	pthread_mutex_init(&v->context.mutex, NULL);
 }
 
-/** ibv_open_device() - ibv_open_device(3). Return: context, or NULL with errno. */
-SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
 {
-	struct shim_device *dev = (struct shim_device *)device;
-	struct shim_context *ctx;
-	int fd = -1, chan, ret;
+	struct shim_context *ctx = NULL;
+	int fd = -1, chan = 0, ret;
 
-	if (!dev || dev->magic != MAGIC_DEVICE)
-		return fail_null(-EINVAL);
-	ret = shim_connect();
-	if (!ret)
-		ret = objs_init();
+	ret = objs_init();
 	if (!ret)
 		ret = shim_open();
-	if (ret)
-		return fail_null(ret);
-	ctx = obj_alloc(sizeof(*ctx));
-	if (!ctx)
-		return NULL;
-	chan = shim_chan_new(&fd);
-	if (chan < 0) {
-		free(ctx);
-		return fail_null(chan);
+	if (!ret)
+		ctx = obj_alloc(sizeof(*ctx));
+	if (!ret && !ctx)
+		ret = -ENOMEM;
+	if (!ret) {
+		chan = shim_chan_new(&fd);
+		ret = chan < 0 ? chan : 0;
 	}
-	context_init(ctx, dev, (u32)chan, fd);
+	if (ret) {
+		syscall(SYS_close, cmd_fd);
+		free(ctx);
+		return fail_null(ret);
+	}
+	context_init(ctx, dev, (u32)chan, fd, cmd_fd);
+	ctx->id = id;
 	pthread_mutex_lock(&objs_lock);
 	ctx->next = contexts;
 	contexts = ctx;
 	pthread_mutex_unlock(&objs_lock);
 	return &ctx->verbs.context;
+}
+
+/** ibv_open_device() - ibv_open_device(3). Return: context, or NULL with errno. */
+SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct shim_device *dev = (struct shim_device *)device;
+	int ret, fd;
+	u64 id;
+
+	if (!dev || dev->magic != MAGIC_DEVICE)
+		return fail_null(-EINVAL);
+	ret = shim_connect();
+	if (ret)
+		return fail_null(ret);
+	fd = cmd_fd_make(dev->info.index, &id);
+	return fd < 0 ? fail_null(fd) : context_new(dev, fd, id);
 }
 
 /**
@@ -179,6 +194,7 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	pthread_mutex_lock(&objs_lock);
 	ctx->closed = true;
 	pthread_mutex_unlock(&objs_lock);
+	syscall(SYS_close, ctx->verbs.context.cmd_fd);
 	if (ctx->dead)
 		syscall(SYS_close, ctx->verbs.context.async_fd);
 	else

@@ -92,6 +92,21 @@ static int devices_make(void)
 	return ret;
 }
 
+struct shim_device *device_by_index(u32 index)
+{
+	int ret = shim_connect();
+	u32 i;
+
+	if (!ret)
+		ret = devices_make();
+	if (ret)
+		return fail_null(ret);
+	for (i = 0; i < n_devices; i++)
+		if (devices[i]->info.index == index)
+			return devices[i];
+	return fail_null(-ENODEV);
+}
+
 /**
  * ibv_get_device_list() - ibv_get_device_list(3).
  * Return: NULL-terminated array, or NULL with errno ENOSYS (no fabric), EPERM or ENOMEM.

@@ -83,7 +83,10 @@ static int do_job(const struct helper_job *job)
 
 		if (len > SEG_BOUNCE_SIZE - done)
 			return -EINVAL;
-		ret = move_last(job->write, addr, len, BOUNCE_OFF + done);
+		if (addr != IOV_NULL)
+			ret = move_last(job->write, addr, len, BOUNCE_OFF + done);
+		else if (!job->write)
+			memset(shim.seg->bounce + done, 0, len);
 		done += len;
 	}
 	return ret;

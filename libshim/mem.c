@@ -39,6 +39,18 @@ void mr_shadow_forget(void)
 	memset(chunks, 0, sizeof(chunks));
 }
 
+/* The entry of a key's index, or NULL. */
+static struct mr_shadow *shadow_at(u32 key)
+{
+	u32 index = key >> 8;
+	struct mr_shadow *chunk;
+
+	if (unlikely(index >= HCA_MAX_MR || !key))
+		return NULL;
+	chunk = load_acquire(&chunks[index >> CHUNK_BITS]);
+	return chunk ? chunk + (index & (CHUNK - 1)) : NULL;
+}
+
 static void shadow_write(struct mr_shadow *s, const struct mr_shadow *v)
 {
 	u32 seq = s->seq;
@@ -98,17 +110,13 @@ void mr_shadow_clear(u32 key)
 
 void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
 {
-	u32 index = lkey >> 8, seq;
-	struct mr_shadow *s;
+	const struct mr_shadow *s = shadow_at(lkey);
 	u64 off, base, size;
 	bool ok;
+	u32 seq;
 
-	if (unlikely(index >= HCA_MAX_MR || !lkey))
-		return NULL;
-	s = load_acquire(&chunks[index >> CHUNK_BITS]);
 	if (unlikely(!s))
 		return NULL;
-	s += index & (CHUNK - 1);
 	seq = load_acquire(&s->seq);
 	ok = load_relaxed(&s->key) == lkey && (pd == ~0u || load_relaxed(&s->pd) == pd) &&
 	     !(access & ~load_relaxed(&s->access));
@@ -121,6 +129,24 @@ void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
 	if (unlikely(off > size || len > size - off))
 		return NULL;
 	return (void *)(uintptr_t)(base + off);
+}
+
+bool mr_shadow_get(u32 key, struct mr_known *known)
+{
+	const struct mr_shadow *s = shadow_at(key);
+	u32 seq;
+
+	if (!s)
+		return false;
+	seq = load_acquire(&s->seq);
+	known->key = load_relaxed(&s->key);
+	known->pd = load_relaxed(&s->pd);
+	known->access = load_relaxed(&s->access);
+	known->addr = load_relaxed(&s->addr);
+	known->iova = load_relaxed(&s->iova);
+	known->len = load_relaxed(&s->len);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return known->key && !(seq & 1) && load_relaxed(&s->seq) == seq;
 }
 
 bool shim_lkey_ok(u32 lkey, u32 pd, u64 addr, u64 len)

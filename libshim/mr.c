@@ -8,6 +8,7 @@
 #include "libshim/objects.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define PAGE 4096u
 
@@ -20,7 +21,7 @@
  * ibv_reg_mr(3): remote write and atomic rights need the local one. Rights out of the optional
  * range are dropped where they mean nothing.
  */
-static int check_access(u32 access)
+int mr_check_access(u32 access)
 {
 	u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -35,10 +36,13 @@ static int check_access(u32 access)
 
 static int check_range(const void *addr, size_t len, u32 access)
 {
+	/* Implicit: all of the address space, whatever comes to be there. */
+	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
+		return access & IBV_ACCESS_HUGETLB ? -EINVAL : 0;
 	if (!len || (uintptr_t)addr + len < (uintptr_t)addr)
 		return -EINVAL;
 	if (access & IBV_ACCESS_ON_DEMAND)
-		return addr ? 0 : -EINVAL; /* implicit regions are not among our ODP capabilities */
+		return addr ? 0 : -EINVAL;
 	return mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
@@ -49,30 +53,55 @@ static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cm
 
 	if (ret)
 		return ret;
-	ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	/* Null MRs are left out: there is no memory to copy from or to. */
+	if (mr->type != MRT_NULL)
+		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
 	if (ret) {
 		obj_destroy_cmd(ctx, CMD_DEREG_MR, cmd->handle);
 		return ret;
 	}
 	mr->mr.handle = cmd->handle;
 	mr->mr.lkey = c->key;
-	mr->mr.rkey = c->key;
+	mr->mr.rkey = mr->type == MRT_NULL ? 0 : c->key;
 	mr->access = c->access;
 	mr->iova = c->iova;
 	mr->magic = MAGIC_MR;
 	return 0;
 }
 
+struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd, void *addr,
+		       size_t len)
+{
+	struct shim_context *ctx = context_of(pd->context);
+	struct shim_mr *mr = ctx ? obj_alloc(sizeof(*mr)) : NULL;
+	int ret;
+
+	if (!mr)
+		return NULL;
+	mr->type = type;
+	mr->mr.context = pd->context;
+	mr->mr.pd = pd;
+	mr->mr.addr = addr;
+	mr->mr.length = len;
+	ret = mr_create(ctx, mr, cmd);
+	if (ret) {
+		free(mr);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	return mr;
+}
+
 static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
 {
-	struct shim_context *ctx = pd ? context_of(pd->context) : NULL;
+	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REG_MR };
 	struct shim_mr *mr;
 	int ret;
 
-	if (!ctx || ((struct shim_pd *)pd)->magic != MAGIC_PD)
+	if (!ctx)
 		return fail_null(-EINVAL);
-	ret = ctx->dead ? -EIO : check_access(access);
+	ret = ctx->dead ? -EIO : mr_check_access(access);
 	if (!ret)
 		ret = check_range(addr, len, access);
 	/* Virtual and real address have the same offset in their page; 0 is the zero-based region.
@@ -83,25 +112,13 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 		ret = -EINVAL;
 	if (ret)
 		return fail_null(ret);
-	mr = obj_alloc(sizeof(*mr));
-	if (!mr)
-		return NULL;
-	mr->mr.context = pd->context;
-	mr->mr.pd = pd;
-	mr->mr.addr = addr;
-	mr->mr.length = len;
 	cmd.mr.addr = (uintptr_t)addr;
 	cmd.mr.len = len;
 	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
-	ret = mr_create(ctx, mr, &cmd);
-	if (ret) {
-		free(mr);
-		return fail_null(ret);
-	}
-	context_get(ctx);
-	return &mr->mr;
+	mr = mr_new(pd, MRT_USER, &cmd, addr, len);
+	return mr ? &mr->mr : NULL;
 }
 
 /** ibv_reg_mr() - ibv_reg_mr(3). Return: MR, or NULL with errno. */
@@ -124,31 +141,51 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 	return mr_reg(pd, addr, length, iova, access);
 }
 
+struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	struct shim_mr *mr;
+
+	if (!pd_of(pd, NULL))
+		return fail_null(-EINVAL);
+	cmd.mr.kind = MR_NULL;
+	cmd.mr.len = SIZE_MAX;
+	cmd.mr.pd = pd->handle;
+	cmd.mr.access = IBV_ACCESS_LOCAL_WRITE;
+	mr = mr_new(pd, MRT_NULL, &cmd, NULL, SIZE_MAX);
+	return mr ? &mr->mr : NULL;
+}
+
+/* What libibverbs itself refuses of a re-registration. */
+static bool rereg_input_ok(const struct shim_mr *mr, int flags, const void *addr, size_t length,
+			   u32 access)
+{
+	if (mr->type != MRT_USER || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED))
+		return false;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!length || !addr))
+		return false;
+	return !access || (flags & IBV_REREG_MR_CHANGE_ACCESS);
+}
+
 /* The arguments of a re-registration as a command. Return: 0 or -errno. */
-static int rereg_prepare(struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+static int rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
 			 size_t length, u32 access, struct hca_cmd *cmd)
 {
 	bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
 	int ret;
 
-	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || !flags)
-		return -EINVAL;
-	if (move && (!length || !addr))
-		return -EINVAL;
-	if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
-		return -EINVAL;
 	if (!(flags & IBV_REREG_MR_CHANGE_ACCESS))
 		access = mr->access;
 	if (!(flags & IBV_REREG_MR_CHANGE_PD))
 		pd = mr->mr.pd;
-	else if (!pd || ((struct shim_pd *)pd)->magic != MAGIC_PD || pd->context != mr->mr.context)
+	else if (!pd_of(pd, mr->mr.context))
 		return -EINVAL;
 	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
 	cmd->mr.len = move ? length : mr->mr.length;
 	cmd->mr.iova = mr->iova;
 	if (move && !(access & IBV_ACCESS_ZERO_BASED))
 		cmd->mr.iova = (uintptr_t)addr;
-	ret = check_access(access);
+	ret = mr_check_access(access);
 	if (!ret)
 		ret = check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
 	cmd->mr.pd = pd->handle;
@@ -158,7 +195,7 @@ static int rereg_prepare(struct shim_mr *mr, int flags, struct ibv_pd *pd, void 
 }
 
 /**
- * ibv_rereg_mr() - ibv_rereg_mr(3).
+ * ibv_rereg_mr() - ibv_rereg_mr(3). The keys stay.
  * Return: 0 or enum ibv_rereg_mr_err_code, with errno.
  */
 SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *addr,
@@ -167,37 +204,42 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REREG_MR };
-	int ret = -EINVAL;
+	struct cmd_reg_mr *c = &cmd.mr;
+	int ret;
 
-	if (ctx)
-		ret = rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
-	if (ret) {
-		errno = -ret;
+	if (!ctx || !rereg_input_ok(mr, flags, addr, length, (u32)access)) {
+		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
+	ret = rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
 	cmd.handle = ibmr->handle;
-	ret = obj_cmd(ctx, &cmd);
+	if (!ret)
+		ret = obj_cmd(ctx, &cmd);
 	/* Data of unpolled receives belongs where the region was when they were filled. */
-	if (!ret)
+	if (!ret) {
 		objs_each_cq(cq_lay_all);
-	if (!ret && cmd.mr.key != ibmr->lkey)
-		mr_shadow_clear(ibmr->lkey);
-	if (!ret)
-		ret = mr_shadow_set(cmd.mr.key, cmd.mr.pd, cmd.mr.access, cmd.mr.addr, cmd.mr.iova,
-				    cmd.mr.len);
+		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	}
 	if (ret) {
 		errno = -ret;
 		return IBV_REREG_MR_ERR_CMD;
 	}
-	ibmr->addr = (void *)(uintptr_t)cmd.mr.addr;
-	ibmr->length = cmd.mr.len;
+	ibmr->addr = (void *)(uintptr_t)c->addr;
+	ibmr->length = c->len;
 	if (flags & IBV_REREG_MR_CHANGE_PD)
 		ibmr->pd = pd;
-	ibmr->lkey = cmd.mr.key;
-	ibmr->rkey = cmd.mr.key;
-	mr->access = cmd.mr.access;
-	mr->iova = cmd.mr.iova;
+	mr->access = c->access;
+	mr->iova = c->iova;
 	return 0;
+}
+
+void mr_unimport(struct shim_mr *mr)
+{
+	struct shim_context *ctx = context_of(mr->mr.context);
+
+	mr->magic = 0;
+	free(mr);
+	context_put(ctx);
 }
 
 /** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */
@@ -205,11 +247,14 @@ SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_DEREG_MR };
 	int ret;
 
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DEREG_MR, ibmr->handle);
+	cmd.handle = ibmr->handle;
+	cmd.mr.key = ibmr->lkey;
+	ret = obj_end_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
@@ -217,8 +262,10 @@ SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 		objs_each_cq(cq_lay_all);
 		mr_shadow_clear(ibmr->lkey);
 	}
-	mr->magic = 0;
-	free(mr);
-	context_put(ctx);
+	if (mr->map)
+		munmap(mr->map, mr->map_len);
+	if (mr->dm)
+		__atomic_fetch_sub(&mr->dm->users, 1, __ATOMIC_ACQ_REL);
+	mr_unimport(mr);
 	return 0;
 }

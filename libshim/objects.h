@@ -90,6 +90,7 @@ struct shim_device {
 /**
  * struct shim_context - @verbs grows at its front, so that is where the room is.
  * @refs: 1 for the open device, 1 per object
+ * @id: by which those who share the context's descriptor know it; see struct hca_pd
  */
 struct shim_context {
 	u8 room[512];
@@ -99,6 +100,7 @@ struct shim_context {
 	bool closed;
 	u32 async_chan;
 	u32 refs;
+	u64 id;
 	struct shim_device *dev;
 	struct shim_context *next; /* list of contexts, under objs_lock */
 };
@@ -130,11 +132,46 @@ struct shim_xrcd {
 	u32 users; /* SRQs and QPs made in it by this process */
 };
 
+enum shim_mr_type {
+	MRT_USER,
+	MRT_NULL,
+	MRT_DM,
+	MRT_DMABUF,
+	MRT_IMPORTED,
+};
+
+/**
+ * struct shim_mr - a memory region.
+ * @map: DMABUF: where it is mapped, @map_len bytes
+ */
 struct shim_mr {
 	struct ibv_mr mr;
 	u32 magic;
+	u32 type; /* enum shim_mr_type */
 	u32 access;
 	u64 iova;
+	struct shim_dm *dm; /* DM */
+	void *map;
+	size_t map_len;
+};
+
+struct shim_mw {
+	struct ibv_mw mw;
+	u32 magic;
+};
+
+/**
+ * struct shim_dm - device memory.
+ * @epoch: of the process that allocated or imported it
+ * @users: regions of this process on it
+ */
+struct shim_dm {
+	struct ibv_dm dm;
+	u32 magic;
+	u32 epoch;
+	u32 users;
+	u64 len;
+	u8 *map;
 };
 
 struct shim_channel {
@@ -367,12 +404,19 @@ static inline const struct hca_port *device_port(const struct hca_dev *d, u32 po
 {
 	return port && port <= d->n_ports && port <= HCA_MAX_PORTS ? &d->port[port] : NULL;
 }
+/** device_by_index() - the device with that index in the HCA, or NULL with errno. */
+struct shim_device *device_by_index(u32 index);
 
 /** devices_forget() - in a forked child: list them anew at next use. */
 void devices_forget(void);
 
 /* --- context.c ------------------------------------------------------------------------------ */
 
+/**
+ * context_new() - a context of @dev; takes over the descriptor @cmd_fd of context number @id.
+ * Return: NULL with errno, the descriptor then closed.
+ */
+struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id);
 /** context_set_dead() - replace the operations by ones that fail without touching anything. */
 void context_set_dead(struct shim_context *ctx);
 
@@ -393,6 +437,22 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 /** mr_shadow_set() - record a region for small copies by this process. Return: 0 or -ENOMEM. */
 int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len);
 void mr_shadow_clear(u32 key);
+
+/* In place of access rights: the index is a window's. */
+#define SHADOW_WINDOW (1u << 31)
+
+/** struct mr_known - what is known of a key's index. */
+struct mr_known {
+	u32 key;
+	u32 pd;
+	u32 access;
+	u64 addr;
+	u64 iova;
+	u64 len;
+};
+
+/** mr_shadow_get() - what this process knows of the index of @key. Return: false for nothing. */
+bool mr_shadow_get(u32 key, struct mr_known *known);
 /**
  * mr_shadow_find() - where [addr, addr+len) as a request names it lies in this process.
  * @pd: HCA index of the protection domain that must match, or ~0 for any
@@ -445,6 +505,19 @@ void cqx_set_dead(struct shim_cq *cq);
 /** pd_of() - the shim's view of a PD, or NULL when it is not one of this context. */
 struct shim_pd *pd_of(struct ibv_pd *pd, const struct ibv_context *ibctx);
 
+/* --- mr.c ----------------------------------------------------------------------------------- */
+
+/**
+ * mr_new() - register what *cmd says, and name it @addr and @len.
+ * Return: NULL with errno.
+ */
+struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd, void *addr,
+		       size_t len);
+/** mr_check_access() - ibv_reg_mr(3), what it says of access flags. Return: 0 or -EINVAL. */
+int mr_check_access(u32 access);
+/** mr_unimport() - forget a region without touching what there is in the HCA. */
+void mr_unimport(struct shim_mr *mr);
+
 /* --- srq.c, srqpost.c ----------------------------------------------------------------------- */
 
 struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr);
@@ -469,6 +542,8 @@ int shim_dealloc_mw(struct ibv_mw *mw);
 int mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
 		 const struct ibv_mw_bind_info *info);
 struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd);
+/** cmd_fd_make() - the descriptor of a new context of device @dev, whose number goes to *id. */
+int cmd_fd_make(u32 dev, u64 *id);
 struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
 int shim_free_dm(struct ibv_dm *dm);
 struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,

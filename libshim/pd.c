@@ -27,6 +27,7 @@ SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 	if (!pd)
 		return NULL;
 	cmd.dev = ctx->dev->info.index;
+	cmd.ctx = ctx->id;
 	ret = obj_cmd(ctx, &cmd);
 	if (ret) {
 		free(pd);

@@ -80,7 +80,7 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
 	fill_device_attr(ctx, &a.orig_attr);
-	a.odp_caps.general_caps = IBV_ODP_SUPPORT;
+	a.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 	a.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 						    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
 						    IBV_ODP_SUPPORT_ATOMIC;
@@ -89,6 +89,7 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
 	a.odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 	a.xrc_odp_caps = a.odp_caps.per_transport_caps.rc_odp_caps;
+	a.max_dm_size = ctx->dev->info.lim.max_dm;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;

@@ -64,7 +64,10 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 		if (s >= src->n)
 			return -EFAULT_SRC;
 		n = min_u64(n, min_u64(dst->iov[d].len - doff, src->iov[s].len - soff));
-		memcpy(at_iov(m, dst, d, doff), at_iov(m, src, s, soff), n);
+		if (src->iov[s].addr == IOV_NULL && dst->iov[d].addr != IOV_NULL)
+			memset(at_iov(m, dst, d, doff), 0, n);
+		else if (dst->iov[d].addr != IOV_NULL)
+			memcpy(at_iov(m, dst, d, doff), at_iov(m, src, s, soff), n);
 		len -= n;
 		doff += n;
 		soff += n;
