@@ -48,6 +48,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	struct hca_cq *cq = &e->hca->cq[qp->scq];
 	struct cqe *cqe = NULL;
 	bool signaled = w->send_flags & SEND_SIGNALED;
+	u32 was = qp->state;
 
 	if (signaled) {
 		cqe = cq_reserve(e, seg, cq);
@@ -59,8 +60,10 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	if (!signaled)
 		return;
 	/* A completion that finds no room takes the QP down with the CQ. */
-	commit_req(e, qp, s, cqe ? qp->state : QPS_ERR, cq, cqe);
-	if (cqe && cq->chan)
+	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
+	if (unlikely(!cqe))
+		cq_lost(e, qp, cq, was);
+	else if (cq->chan)
 		cq_notify(e, seg, cq, false);
 }
 

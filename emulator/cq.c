@@ -42,10 +42,24 @@ static void cq_event(struct engine *e, const struct hca_cq *cq)
 	chan_push(e, cq->client, cq->chan - 1, &ev);
 }
 
-void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
+void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 {
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	struct hca_commit *c = &e->hca->commit;
+
+	/* From here to the end it is on record that somebody waits (commit.c). */
+	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
+	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
+	cq->mod_seen = 0;
+	cq->mod_deadline = 0;
+	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE)
+		cq_event(e, cq);
+	store_release(&c->event_cq, 0);
+}
+
+void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
+{
+	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	u32 armed;
 
 	/* The entry before, the arming after: pairs with the client's arm, then poll. */
@@ -53,12 +67,8 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 	armed = load_relaxed(&ctl->armed);
 	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
 		return;
-	/* From here to the end it is on record that somebody waits (commit.c). */
-	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
-	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
-	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE)
-		cq_event(e, cq);
-	store_release(&c->event_cq, 0);
+	if (likely(!(cq->mod_count | cq->mod_period)) || cq_mod_due(e, cq))
+		cq_fire(e, seg, cq);
 }
 
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
@@ -70,14 +80,37 @@ void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 		e->host->notify(e->ctx, cq->client - 1, cq->chan - 1);
 }
 
-void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
+/* Everyone who has a target QP has its events: by his own handle, whoever made it. */
+static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
 {
+	struct hca *hca = e->hca;
 	struct chan_event ev = {
 		.type = event,
 		.kind = ELEM_QP,
-		.handle = qp_slot(e->hca, qp),
+		.handle = qp_slot(hca, qp),
 		.gen = qp->qpn,
 	};
+	u32 slot = ev.handle, i;
+	bool adopted = false;
+
+	ev.kind = ELEM_OPENED_QP;
+	for (i = 1; qp->type == QPT_XRC_RECV && i < hca->tab[TAB_REF].high; i++) {
+		const struct hca_ref *r = &hca->ref[i];
+
+		if (!r->client || (r->kind != REF_QP && r->kind != REF_OWNED) || r->index != slot)
+			continue;
+		ev.handle = i;
+		chan_push(e, r->client, r->async_chan, &ev);
+		adopted |= r->kind == REF_OWNED;
+	}
+	ev.kind = ELEM_QP;
+	ev.handle = slot;
+	if (!adopted)
+		chan_push(e, qp->client, qp->async_chan, &ev);
+}
+
+void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
+{
 	struct journal_entry j = {
 		.kind = JRN_EVENT,
 		.status = (u8)event,
@@ -91,7 +124,7 @@ void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 inf
 
 	if (event != EV_COMM_EST && event != EV_SQ_DRAINED && event != EV_QP_LAST_WQE_REACHED)
 		journal_add(e, &j);
-	chan_push(e, qp->client, qp->async_chan, &ev);
+	qp_tell(e, qp, event);
 }
 
 static void cq_overrun(struct engine *e, struct hca_cq *cq)
@@ -111,11 +144,18 @@ static void cq_overrun(struct engine *e, struct hca_cq *cq)
 		.client = cq->client - 1,
 	};
 
-	if (cq->overrun)
+	/* Who wants no such error is to keep room himself: what does not fit is lost. */
+	if (cq->overrun || cq->ignore_overrun)
 		return;
 	cq->overrun = 1;
 	journal_add(e, &j);
 	chan_push(e, cq->client, cq->async_chan, &ev);
+}
+
+void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq, u32 was)
+{
+	if (qp->state == QPS_ERR && was != QPS_ERR)
+		qp_event(e, qp, EV_QP_FATAL, CAUSE_CQ_OVERRUN, (u32)(cq - e->hca->cq));
 }
 
 struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
@@ -220,16 +260,5 @@ int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (cq->refs)
 		return -EBUSY;
 	tab_free(e->hca, TAB_CQ, cmd->handle);
-	return 0;
-}
-
-int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
-{
-	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
-
-	if (!cq)
-		return -EINVAL;
-	cq->mod_count = cmd->cq.mod_count;
-	cq->mod_period = cmd->cq.mod_period;
 	return 0;
 }

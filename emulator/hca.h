@@ -417,8 +417,10 @@ struct hca {
 	u32 n_clients;
 	u32 n_devs;
 	struct hca_tab tab[TAB_COUNT];
-	u32 n_mod; /* moderated CQs whose event is due */
 	u32 flow_seq;
+	u32 pad2;
+	u64 mod_bits[HCA_MAX_CQ / 64]; /* CQs whose moderated event has a deadline */
+	u64 mod_sum[HCA_MAX_CQ / 64 / 64];
 
 	u64 journal_seq;
 	struct journal_entry journal[JOURNAL_DEPTH];

@@ -98,15 +98,29 @@ struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited);
 /** cq_event_redo() - finish the sending of an event in which a holder died. */
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+/** cq_fire() - send the event that the client has armed for, if it still waits for one. */
+void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+/**
+ * cq_lost() - a completion of the QP found no room in @cq: after the commit of what follows from it.
+ * @was: the QP's state before
+ */
+void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq, u32 was);
 /** chan_push() - queue an event on a client's channel and wake its reader. */
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev);
 /** qp_event() - an async event of a QP, with its journal entry. */
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
 
 int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+/* --- cqmod.c --- */
+
+/** cq_mod_due() - one more entry that is waited for. Return: whether its event is to come now. */
+bool cq_mod_due(struct engine *e, struct hca_cq *cq);
+/** cq_mod_timers() - send the events whose period has passed. Return: the next deadline, or ~0. */
+u64 cq_mod_timers(struct engine *e, u64 now);
+int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- commit.c --- */
 

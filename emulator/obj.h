@@ -39,6 +39,8 @@
 #define LIM_SGE		 32
 #define LIM_INLINE	 1024
 #define LIM_CQE		 4194303
+#define LIM_CQ_COUNT	 0xffff /* moderation: entries, microseconds */
+#define LIM_CQ_PERIOD	 0xfff
 #define LIM_RD_ATOM	 16 /* per QP, both directions */
 #define LIM_MSG		 (1u << 30)
 #define LIM_ACK_DELAY	 15
@@ -169,7 +171,8 @@ struct hca_mr {
  * struct hca_cq - a completion queue.
  * @mod_count, @mod_period: moderation, ibv_modify_cq(3): an event after so many entries or so many
  *	microseconds; 0: none
- * @mod_seen: entries since the last event; @mod_deadline: when the event comes at the latest
+ * @mod_seen: entries that somebody waits for and was not told of
+ * @mod_deadline: when the event comes at the latest; 0: no limit
  */
 struct hca_cq {
 	u32 client;

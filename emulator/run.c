@@ -3,7 +3,8 @@
  * DOC: the wire's two ends, and timers.
  *
  * Each QP has one timer (ack time-out or RNR wait). Armed ones have a bit in timer_bits; the fabric
- * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan.
+ * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan. The
+ * events of moderated CQs (cqmod.c) have theirs.
  */
 #include "emulator/model.h"
 
@@ -130,6 +131,7 @@ u64 engine_timers(struct engine *e)
 				hca->timer_sum[i] &= ~BIT64(j);
 		}
 	}
+	next = min_u64(next, cq_mod_timers(e, now));
 	hca->next_deadline = min_u64(hca->next_deadline, next);
 	return hca->next_deadline;
 }

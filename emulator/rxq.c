@@ -177,8 +177,8 @@ int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, con
 void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
 	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
 {
-	u32 err = qp->type == QPT_UD ? qp->state : QPS_ERR;
 	struct hca_srq *take;
+	u32 was = qp->state;
 
 	if (cqe) {
 		cqe_fill_recv(e, qp, rx, wc->wqe, wc->slot, WCS_SUCCESS, cqe);
@@ -197,13 +197,15 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
 	}
 	take = rx_end(rx, s);
-	commit_recv(e, qp, s, cqe ? qp->state : err, rx->cq, cqe, take);
+	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
 	if (cqe && rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, b->flags & BF_SOLICITED);
 	if (unlikely(take))
 		rx_taken(e, rx);
-	if (!cqe && qp->client)
-		engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+	if (likely(cqe))
+		return;
+	cq_lost(e, qp, rx->cq, was);
+	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,

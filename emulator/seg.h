@@ -139,6 +139,7 @@ enum cqe_flags {
  *        that queue are free too.
  * @ts: fabric clock, ns
  * @owner: HCA index of the SRQ or WQ that the receive was posted to
+ * @flow_tag, and from @slid on: with CQE_EXT only
  * @byte_len: bytes of the message, GRH included
  * @seq: ordinal + 1, low 32 bits: stored last, with release
  */
@@ -206,6 +207,7 @@ enum chan_elem {
 	ELEM_QP,
 	ELEM_SRQ,
 	ELEM_WQ,
+	ELEM_OPENED_QP, /* @handle: of the reference that ibv_open_qp(3) made */
 };
 
 /**

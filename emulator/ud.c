@@ -159,10 +159,12 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return ret;
 	if (cqe && (ret == -EACCES || ret == -EFAULT_DST))
 		return recv_error(e, qp, &rx, b, wc.bad);
-	if (ret) {
+	if (ret)
 		dev_count(e->hca, qp, CNT_DROPPED);
+	if (unlikely(wc.wqe && !cqe && !rx.cq->ignore_overrun))
+		rx_done(e, qp, &rx, &s, b, &wc, NULL);
+	if (ret)
 		return 0;
-	}
 	wc_origin(e->hca, qp, b, &wc, cqe);
 	wc.len = IB_GRH_LEN + (u32)b->len;
 	s.rx_pkts++;

@@ -35,19 +35,24 @@ static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 
 	cq->cq.cqe = (int)min_u32(depth, ctx->dev->info.lim.max_cqe);
 }
 
-static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth,
-			 bool want_ts)
+#define WC_TS                                                                                      \
+	((u64)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq,
+			 const struct ibv_cq_init_attr_ex *attr)
 {
 	struct shim_channel *ch = (struct shim_channel *)cq->cq.channel;
 	struct hca_cmd cmd = { .op = CMD_CREATE_CQ };
 	int ret;
 
-	cmd.cq.ring = ring;
-	cmd.cq.depth = depth;
+	cmd.cq.ring = cq->ring;
+	cmd.cq.depth = cq->mask + 1;
 	cmd.cq.chan = ch ? ch->index + 1 : 0;
 	cmd.cq.async_chan = ctx->async_chan;
 	cmd.cq.dev = ctx->dev->info.index;
-	cmd.cq.want_ts = want_ts;
+	cmd.cq.want_ts = !!(attr->wc_flags & WC_TS);
+	cmd.cq.ignore_overrun = (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+				(attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
 	ret = obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
@@ -56,19 +61,30 @@ static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq, u64 ring,
 	return 0;
 }
 
-static int cq_check_args(struct ibv_context *ibctx, struct ibv_comp_channel *channel, u32 vector)
+static int cq_check_args(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
 {
-	const struct shim_channel *ch = (const struct shim_channel *)channel;
+	const struct shim_channel *ch = (const struct shim_channel *)attr->channel;
 
-	if (vector >= (u32)ibctx->num_comp_vectors)
+	if (attr->comp_vector >= (u32)ibctx->num_comp_vectors)
 		return -EINVAL;
-	if (ch && (ch->magic != MAGIC_CHANNEL || channel->context != ibctx))
+	if (ch && (ch->magic != MAGIC_CHANNEL || attr->channel->context != ibctx))
 		return -EINVAL;
 	return 0;
 }
 
-struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
-		       struct ibv_comp_channel *channel, u32 vector, bool want_ts)
+/* The CQ is known to the HCA: it becomes known here. */
+static void cq_init(struct shim_context *ctx, struct shim_cq *cq)
+{
+	pthread_mutex_init(&cq->cq.mutex, NULL);
+	pthread_cond_init(&cq->cq.cond, NULL);
+	cq->magic = MAGIC_CQ;
+	if (cq->cq.channel)
+		__atomic_fetch_add(&cq->cq.channel->refcnt, 1, __ATOMIC_RELAXED);
+	context_get(ctx);
+	objs_add_cq(cq);
+}
+
+struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
 {
 	struct shim_context *ctx = context_of(ibctx);
 	struct shim_cq *cq;
@@ -78,9 +94,9 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : cq_check_args(ibctx, channel, vector);
+	ret = ctx->dead ? -EIO : cq_check_args(ibctx, attr);
 	if (!ret)
-		ret = ring_new(ctx, cqe, &ring, &depth);
+		ret = ring_new(ctx, attr->cqe, &ring, &depth);
 	if (ret)
 		return fail_null(ret);
 	cq = obj_alloc(sizeof(*cq));
@@ -89,22 +105,16 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 		return NULL;
 	}
 	cq->cq.context = ibctx;
-	cq->cq.channel = channel;
-	cq->cq.cq_context = cq_context;
+	cq->cq.channel = attr->channel;
+	cq->cq.cq_context = attr->cq_context;
 	cq_set_ring(ctx, cq, ring, depth);
-	ret = cq_create_cmd(ctx, cq, ring, depth, want_ts);
+	ret = cq_create_cmd(ctx, cq, attr);
 	if (ret) {
 		seg_free(cq->ring, cq->ring_size);
 		free(cq);
 		return fail_null(ret);
 	}
-	pthread_mutex_init(&cq->cq.mutex, NULL);
-	pthread_cond_init(&cq->cq.cond, NULL);
-	cq->magic = MAGIC_CQ;
-	if (channel)
-		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
-	context_get(ctx);
-	objs_add_cq(cq);
+	cq_init(ctx, cq);
 	return cq;
 }
 
@@ -112,11 +122,15 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
 SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, void *cq_context,
 					 struct ibv_comp_channel *channel, int comp_vector)
 {
+	struct ibv_cq_init_attr_ex attr = { .cqe = (u32)cqe,
+					    .cq_context = cq_context,
+					    .channel = channel,
+					    .comp_vector = (u32)comp_vector };
 	struct shim_cq *cq;
 
 	if (cqe < 1 || comp_vector < 0)
 		return fail_null(-EINVAL);
-	cq = cq_new(ibctx, (u32)cqe, cq_context, channel, (u32)comp_vector, false);
+	cq = cq_new(ibctx, &attr);
 	return cq ? &cq->cq : NULL;
 }
 
@@ -199,6 +213,7 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 	}
 	if (ibcq->channel)
 		__atomic_fetch_sub(&ibcq->channel->refcnt, 1, __ATOMIC_RELEASE);
+	parent_put(cq->parent);
 	cq->magic = 0;
 	pthread_cond_destroy(&ibcq->cond);
 	pthread_mutex_destroy(&ibcq->mutex);

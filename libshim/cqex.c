@@ -9,10 +9,6 @@
 
 #include <time.h>
 
-#define WC_TS                                                                                      \
-	((u64)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
-#define WC_SUPPORTED ((u64)IBV_WC_STANDARD_FLAGS | WC_TS)
-
 static struct shim_cq *cqx(struct ibv_cq_ex *ex)
 {
 	return (struct shim_cq *)ex;
@@ -46,6 +42,14 @@ static void retire(struct shim_cq *cq)
 	store_release(&cq->ctl->cons, cq->cons);
 }
 
+static u64 wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
 static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct shim_cq *cq = cqx(ex);
@@ -68,6 +72,8 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 			return ret;
 		}
 	}
+	if (cq->wall)
+		cq->wall_off = wall_clock() - shim_host.now(shim.engine.ctx);
 	cq->owner = pthread_self();
 	store_release(&cq->in_batch, true);
 	return 0;
@@ -125,16 +131,46 @@ static unsigned int cqx_read_wc_flags(struct ibv_cq_ex *ex)
 	return cqx(ex)->cur->wc_flags;
 }
 
-static uint32_t cqx_read_zero32(struct ibv_cq_ex *ex)
+/* What lies in the third line is there for some entries only. */
+static const struct cqe *ext(struct ibv_cq_ex *ex)
 {
-	(void)ex;
-	return 0;
+	static const struct cqe none;
+	const struct cqe *e = cqx(ex)->cur;
+
+	return e->flags & CQE_EXT ? e : &none;
 }
 
-static uint8_t cqx_read_zero8(struct ibv_cq_ex *ex)
+static uint32_t cqx_read_slid(struct ibv_cq_ex *ex)
 {
-	(void)ex;
-	return 0;
+	return ext(ex)->slid;
+}
+
+static uint8_t cqx_read_sl(struct ibv_cq_ex *ex)
+{
+	return ext(ex)->sl;
+}
+
+static uint8_t cqx_read_dlid_path_bits(struct ibv_cq_ex *ex)
+{
+	return ext(ex)->dlid_path_bits;
+}
+
+static uint16_t cqx_read_cvlan(struct ibv_cq_ex *ex)
+{
+	return ext(ex)->cvlan;
+}
+
+static uint32_t cqx_read_flow_tag(struct ibv_cq_ex *ex)
+{
+	return ext(ex)->flow_tag;
+}
+
+static void cqx_read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
+{
+	const struct cqe *e = ext(ex);
+
+	info->tag = e->tm_tag;
+	info->priv = e->tm_priv;
 }
 
 static uint64_t cqx_read_completion_ts(struct ibv_cq_ex *ex)
@@ -142,33 +178,40 @@ static uint64_t cqx_read_completion_ts(struct ibv_cq_ex *ex)
 	return cqx(ex)->cur->ts;
 }
 
-/* The age of the entry by the fabric's clock, counted back from now. */
+/* By one offset for the whole batch, so that entries keep their distances. */
 static uint64_t cqx_read_wallclock_ns(struct ibv_cq_ex *ex)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec -
-	       (shim_host.now(shim.engine.ctx) - cqx(ex)->cur->ts);
+	return cqx(ex)->cur->ts + cqx(ex)->wall_off;
 }
 
-static void cqx_init(struct ibv_cq_ex *ex)
+/* Functions for fields that were not asked for are not there (ibv_create_cq_ex(3)). */
+static void cqx_init(struct ibv_cq_ex *ex, u64 wc)
 {
 	ex->start_poll = cqx_start_poll;
 	ex->next_poll = cqx_next_poll;
 	ex->end_poll = cqx_end_poll;
 	ex->read_opcode = cqx_read_opcode;
 	ex->read_vendor_err = cqx_read_vendor_err;
-	ex->read_byte_len = cqx_read_byte_len;
-	ex->read_imm_data = cqx_read_imm_data;
-	ex->read_qp_num = cqx_read_qp_num;
-	ex->read_src_qp = cqx_read_src_qp;
 	ex->read_wc_flags = cqx_read_wc_flags;
-	ex->read_slid = cqx_read_zero32;
-	ex->read_sl = cqx_read_zero8;
-	ex->read_dlid_path_bits = cqx_read_zero8;
-	ex->read_completion_ts = cqx_read_completion_ts;
-	ex->read_completion_wallclock_ns = cqx_read_wallclock_ns;
+#define FIELD(flag, name)                                                                          \
+	do {                                                                                       \
+		if (wc & (flag))                                                                   \
+			ex->read_##name = cqx_read_##name;                                         \
+	} while (0)
+	FIELD(IBV_WC_EX_WITH_BYTE_LEN, byte_len);
+	FIELD(IBV_WC_EX_WITH_IMM, imm_data); /* ibv_wc_read_invalidated_rkey() as well */
+	FIELD(IBV_WC_EX_WITH_QP_NUM, qp_num);
+	FIELD(IBV_WC_EX_WITH_SRC_QP, src_qp);
+	FIELD(IBV_WC_EX_WITH_SLID, slid);
+	FIELD(IBV_WC_EX_WITH_SL, sl);
+	FIELD(IBV_WC_EX_WITH_DLID_PATH_BITS, dlid_path_bits);
+	FIELD(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, completion_ts);
+	FIELD(IBV_WC_EX_WITH_CVLAN, cvlan);
+	FIELD(IBV_WC_EX_WITH_FLOW_TAG, flow_tag);
+	FIELD(IBV_WC_EX_WITH_TM_INFO, tm_info);
+	if (wc & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = cqx_read_wallclock_ns;
+#undef FIELD
 }
 
 static int dead_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
@@ -183,25 +226,40 @@ void cqx_set_dead(struct shim_cq *cq)
 	cq->ex.start_poll = dead_start_poll;
 }
 
-struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr)
+static int check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
 {
 	u32 mask = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+	u32 flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	const struct shim_pd *pd;
+
+	if (attr->comp_mask & ~mask)
+		return -EINVAL;
+	/* A single-threaded CQ just finds its lock free. */
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
+		return -EINVAL;
+	if (attr->wc_flags & ~(u64)IBV_CREATE_CQ_SUP_WC_FLAGS)
+		return -EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
+		pd = pd_of(attr->parent_domain, ibctx);
+		if (!pd || !pd->real)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr)
+{
+	int ret = check_attr(ibctx, attr);
 	struct shim_cq *cq;
 
-	if (attr->wc_flags & ~WC_SUPPORTED)
-		return fail_null(-EOPNOTSUPP);
-	if (attr->comp_mask & ~mask)
-		return fail_null(-EOPNOTSUPP);
-	/* Overrun is an error here, always; a single-threaded CQ just finds its lock free. */
-	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
-	    (attr->flags & ~(u32)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
-		return fail_null(-EOPNOTSUPP);
-	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) && attr->parent_domain)
-		return fail_null(-EOPNOTSUPP);
-	cq = cq_new(ibctx, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector,
-		    attr->wc_flags & WC_TS);
+	if (ret)
+		return fail_null(ret);
+	cq = cq_new(ibctx, attr);
 	if (!cq)
 		return NULL;
-	cqx_init(&cq->ex);
+	cq->wall = attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		cq->parent = parent_get(attr->parent_domain);
+	cqx_init(&cq->ex, attr->wc_flags);
 	return &cq->ex;
 }

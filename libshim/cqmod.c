@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: CQ moderation, rate limits.
+ * DOC: what can be modified of a CQ: its moderation. The counting is the engine's.
  */
 #include "libshim/objects.h"
 
-int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+/** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
+int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
-	(void)cq;
-	(void)attr;
-	return EOPNOTSUPP;
-}
+	struct shim_cq *cq = to_cq(ibcq);
+	struct shim_context *ctx = cq && cq->magic == MAGIC_CQ ? context_of(ibcq->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ };
 
-int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
-{
-	(void)qp;
-	(void)attr;
-	return EOPNOTSUPP;
+	if (!ctx || attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	cmd.handle = ibcq->handle;
+	cmd.cq.mod_count = attr->moderate.cq_count;
+	cmd.cq.mod_period = attr->moderate.cq_period;
+	return -obj_cmd(ctx, &cmd);
 }

@@ -16,6 +16,15 @@ void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *ack
 	pthread_mutex_unlock(mutex);
 }
 
+void qp_end_events(struct shim_context *ctx, struct shim_qp *qp)
+{
+	struct ibv_qp *ibqp = &qp->qp;
+
+	shim_chan_drop(ctx->async_chan, qp->opened ? ELEM_OPENED_QP : ELEM_QP, ibqp->handle,
+		       qp->qpn);
+	events_drained(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, qp->async_events);
+}
+
 /* An object of a context that was closed before may report to a channel that has a new owner. */
 static bool event_of_cq(struct ibv_context *ibctx, const struct chan_event *ev,
 			struct ibv_async_event *out)
@@ -40,6 +49,20 @@ static bool event_of_qp(struct ibv_context *ibctx, const struct chan_event *ev,
 	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED &&
 	    ev->type != EV_QP_LAST_WQE_REACHED)
 		qp_saw_error(qp);
+	out->element.qp = &qp->qp;
+	return true;
+}
+
+static bool event_of_opened(struct ibv_context *ibctx, const struct chan_event *ev,
+			    struct ibv_async_event *out)
+{
+	struct shim_qp *qp = objs->opened;
+
+	while (qp && (qp->qp.handle != ev->handle || qp->qpn != ev->gen))
+		qp = qp->next_opened;
+	if (!qp || qp->qp.context != ibctx)
+		return false;
+	qp->async_events++;
 	out->element.qp = &qp->qp;
 	return true;
 }
@@ -71,6 +94,9 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 		break;
 	case ELEM_QP:
 		ok = event_of_qp(ibctx, ev, out);
+		break;
+	case ELEM_OPENED_QP:
+		ok = event_of_opened(ibctx, ev, out);
 		break;
 	case ELEM_SRQ:
 		ok = event_of_srq(ibctx, ev, out);
@@ -106,20 +132,25 @@ SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_
 	return 0;
 }
 
+static void count_ack(pthread_mutex_t *mutex, pthread_cond_t *cond, u32 *acked)
+{
+	pthread_mutex_lock(mutex);
+	++*acked;
+	pthread_cond_broadcast(cond);
+	pthread_mutex_unlock(mutex);
+}
+
 /** ibv_ack_async_event() - ibv_ack_async_event(3). */
 SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	struct ibv_cq *cq = NULL;
-	struct ibv_qp *qp = NULL;
-	struct ibv_srq *srq = NULL;
+	struct ibv_cq *cq = event->element.cq;
+	struct ibv_qp *qp = event->element.qp;
+	struct ibv_srq *srq = event->element.srq;
+	struct ibv_wq *wq = event->element.wq;
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		cq = event->element.cq;
-		pthread_mutex_lock(&cq->mutex);
-		cq->async_events_completed++;
-		pthread_cond_broadcast(&cq->cond);
-		pthread_mutex_unlock(&cq->mutex);
+		count_ack(&cq->mutex, &cq->cond, &cq->async_events_completed);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -129,19 +160,14 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		qp = event->element.qp;
-		pthread_mutex_lock(&qp->mutex);
-		qp->events_completed++;
-		pthread_cond_broadcast(&qp->cond);
-		pthread_mutex_unlock(&qp->mutex);
+		count_ack(&qp->mutex, &qp->cond, &qp->events_completed);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		srq = event->element.srq;
-		pthread_mutex_lock(&srq->mutex);
-		srq->events_completed++;
-		pthread_cond_broadcast(&srq->cond);
-		pthread_mutex_unlock(&srq->mutex);
+		count_ack(&srq->mutex, &srq->cond, &srq->events_completed);
+		break;
+	case IBV_EVENT_WQ_FATAL:
+		count_ack(&wq->mutex, &wq->cond, &wq->events_completed);
 		break;
 	default: /* of a port or the device: nothing waits for them */
 		break;

@@ -160,13 +160,24 @@ void objs_each_cq(void (*fn)(struct shim_cq *cq))
 void objs_add_qp(struct shim_qp *qp)
 {
 	pthread_mutex_lock(&objs_lock);
-	store_release(&objs->qp[qp->slot], qp);
+	if (qp->opened) {
+		qp->next_opened = objs->opened;
+		objs->opened = qp;
+	} else {
+		store_release(&objs->qp[qp->slot], qp);
+	}
 	pthread_mutex_unlock(&objs_lock);
 }
 
 void objs_del_qp(struct shim_qp *qp)
 {
+	struct shim_qp **p;
+
 	pthread_mutex_lock(&objs_lock);
+	for (p = &objs->opened; *p && *p != qp; p = &(*p)->next_opened)
+		;
+	if (*p)
+		*p = qp->next_opened;
 	if (objs->qp[qp->slot] == qp)
 		store_release(&objs->qp[qp->slot], NULL);
 	wait_unpinned(&qp->pins);

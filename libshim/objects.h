@@ -109,13 +109,14 @@ struct shim_context {
  * struct shim_pd - a protection domain, or a parent domain over one: it has that one's handle.
  * @real: the domain that a parent domain is over; NULL: it is none
  * @ref: imported: handle of the reference in the HCA
+ * @users: parent domains over it; of a parent domain also what was made in it
  */
 struct shim_pd {
 	struct ibv_pd pd;
 	u32 magic;
 	bool imported;
 	u32 ref;
-	u32 users; /* parent domains over it */
+	u32 users;
 	struct shim_pd *real;
 	struct shim_td *td;
 };
@@ -184,6 +185,7 @@ struct shim_channel {
  * struct shim_cq - a completion queue.
  * @cons: entries consumed; published in ctl->cons at the end of each poll
  * @idle: empty polls, to work for others now and then
+ * @wall: cq_ex: entries are to tell wall clock time; @wall_off: what it is ahead of the fabric's clock
  * @cur: cq_ex: the entry that start_poll or next_poll came to; @in_batch: between start_poll and
  *       end_poll, @lock is held by thread @owner
  * @arm_lock: orders arming and the change of rings by a resize
@@ -202,6 +204,7 @@ struct shim_cq {
 	u32 async_events;
 	u32 pins; /* threads that found it in the table and work on it; under objs_lock */
 	u32 users; /* queues that complete to it; the HCA's own count goes with the HCA */
+	struct shim_pd *parent; /* parent domain it was made in, or NULL */
 	struct shim_lock arm_lock;
 
 	struct shim_lock lock cacheline_aligned;
@@ -212,6 +215,8 @@ struct shim_cq {
 	struct cq_ctl *ctl;
 	const struct cqe *cur;
 	bool in_batch;
+	bool wall;
+	u64 wall_off;
 	pthread_t owner; /* of the batch */
 };
 
@@ -274,6 +279,8 @@ struct shim_qp {
 	u32 flags_ok; /* send flags likewise */
 	struct shim_srq *srq;
 	struct shim_xrcd *xrcd;
+	struct shim_pd *parent; /* parent domain it was made in, or NULL */
+	struct shim_qp *next_opened; /* list of those opened, under objs_lock */
 	u32 max_tso_hdr;
 	struct ibv_qp_cap cap;
 	u32 async_events; /* delivered */
@@ -291,7 +298,7 @@ struct shim_qp {
 
 /**
  * struct shim_srq - a shared receive queue; see struct hca_srq for how its slots are named.
- * @free: stack of the slots that are free, @n_free of them
+ * @free: stack of the slots that are free, @n_free of them; @free_custom: from @parent's allocator
  */
 struct shim_srq {
 	union {
@@ -310,6 +317,8 @@ struct shim_srq {
 	u32 users; /* QPs */
 	struct ibv_cq *cq; /* XRC, TM */
 	struct shim_xrcd *xrcd;
+	struct shim_pd *parent; /* parent domain it was made in, or NULL */
+	bool free_custom;
 	u64 ring;
 	u64 ring_size;
 
@@ -338,6 +347,7 @@ void combine_end(void);
 /**
  * struct shim_objs - from HCA index to this process's object. Sparse, mapped at first use.
  * @cq_used: a bit per CQ index in use
+ * @opened: QPs of ibv_open_qp(): the number may be in @qp too, when it was made here
  */
 struct shim_objs {
 	struct shim_qp *qp[HCA_MAX_QP];
@@ -345,6 +355,7 @@ struct shim_objs {
 	struct shim_srq *srq[HCA_MAX_SRQ];
 	struct shim_rwq *wq[HCA_MAX_WQ];
 	u64 cq_used[HCA_MAX_CQ / 64];
+	struct shim_qp *opened;
 };
 
 extern struct shim_objs *objs;
@@ -493,9 +504,8 @@ void cq_lay_all(struct shim_cq *cq);
 
 /* --- cq.c, cqex.c --------------------------------------------------------------------------- */
 
-/** cq_new() - create a CQ, with timestamps if @want_ts. NULL with errno on error. */
-struct shim_cq *cq_new(struct ibv_context *ibctx, u32 cqe, void *cq_context,
-		       struct ibv_comp_channel *channel, u32 vector, bool want_ts);
+/** cq_new() - create a CQ. NULL with errno on error. */
+struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr);
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
 /** cqx_set_dead() - in a forked child: polling fails, and no lock is waited for. */
 void cqx_set_dead(struct shim_cq *cq);
@@ -579,7 +589,25 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 int shim_dealloc_td(struct ibv_td *td);
 struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 					struct ibv_parent_domain_init_attr *attr);
+/** parent_dealloc() - ibv_dealloc_pd(3) of a parent domain. Return: 0 or EBUSY. */
+int parent_dealloc(struct shim_pd *pd);
+/** parent_get() - an object is made in @pd. Return: the parent domain that it is, now held, or NULL. */
+struct shim_pd *parent_get(struct ibv_pd *pd);
+/** parent_put() - the object is gone. @parent: as parent_get() returned it */
+void parent_put(struct shim_pd *parent);
+
+/** enum domain_resource - what custom allocators are asked for, with RDMA_DRIVER_UNKNOWN above. */
+enum domain_resource {
+	DOMAIN_SRQ_SLOTS = 1,
+};
+
+/** domain_alloc() - memory from @parent's allocator (*custom), or malloc()'s. NULL: none left. */
+void *domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what, bool *custom);
+void domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom);
 int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+
+/* --- ece.c ---------------------------------------------------------------------------------- */
+
 int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 
 /* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */
@@ -616,6 +644,8 @@ void wr_set_dead(struct shim_qp *qp);
 
 /* --- events.c ------------------------------------------------------------------------------- */
 
+/** qp_end_events() - drop the unread events of a QP that is gone; wait until the others were acked. */
+void qp_end_events(struct shim_context *ctx, struct shim_qp *qp);
 /** events_drained() - wait until all @delivered events of an object were acknowledged. */
 void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered);
 

@@ -52,6 +52,10 @@ SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
 	ctx = context_of(ibpd->context);
 	if (!ctx)
 		return EINVAL;
+	if (pd->real)
+		return parent_dealloc(pd);
+	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
 	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_PD, ibpd->handle);
 	if (ret)
 		return -ret;

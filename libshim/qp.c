@@ -290,9 +290,9 @@ void qp_init(struct shim_context *ctx, struct shim_qp *qp)
 	if (qp->extended)
 		wr_init(qp);
 	qp_hold(qp, 1);
+	qp->parent = parent_get(qp->qp.pd);
 	context_get(ctx);
-	if (!qp->opened)
-		objs_add_qp(qp);
+	objs_add_qp(qp);
 }
 
 struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
@@ -364,19 +364,17 @@ SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		if (!qp->opened)
-			objs_del_qp(qp);
+		objs_del_qp(qp);
 		if (ibqp->send_cq)
 			cq_forget_qp(to_cq(ibqp->send_cq), qp);
 		if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq)
 			cq_forget_qp(to_cq(ibqp->recv_cq), qp);
-		shim_chan_drop(ctx->async_chan, ELEM_QP, qp->slot, qp->qpn);
-		events_drained(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed,
-			       qp->async_events);
+		qp_end_events(ctx, qp);
 		wq_free(&qp->sq);
 		wq_free(&qp->rq);
 	}
 	qp_hold(qp, (u32)-1);
+	parent_put(qp->parent);
 	qp->magic = 0;
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);

@@ -90,6 +90,8 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	a.odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 	a.xrc_odp_caps = a.odp_caps.per_transport_caps.rc_odp_caps;
 	a.max_dm_size = ctx->dev->info.lim.max_dm;
+	a.cq_mod_caps.max_cq_count = LIM_CQ_COUNT;
+	a.cq_mod_caps.max_cq_period = LIM_CQ_PERIOD;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;

@@ -16,15 +16,18 @@ static struct shim_srq *srq_of(struct ibv_srq *ibsrq)
 	return srq && srq->magic == MAGIC_SRQ ? srq : NULL;
 }
 
-/* A ring for at least @max_wr receives. Return: 0 or -ENOMEM; *srq is not touched then. */
+/* A ring for @depth receives. Return: 0 or -ENOMEM; *srq has no ring then. */
 static int ring_new(struct shim_srq *srq, u32 depth, u32 stride)
 {
 	u64 size = srq_slots_off(depth) + (u64)depth * stride;
-	u32 *stack = malloc(depth * sizeof(*stack));
-	u64 ring = stack ? seg_alloc(size) : 0;
+	u64 ring = seg_alloc(size);
+	u32 *stack = NULL;
 
-	if (!ring) {
-		free(stack);
+	if (ring)
+		stack = domain_alloc(srq->parent, depth * sizeof(*stack), DOMAIN_SRQ_SLOTS,
+				     &srq->free_custom);
+	if (!stack) {
+		seg_free(ring, size);
 		return -ENOMEM;
 	}
 	srq->free = stack;
@@ -45,9 +48,10 @@ static int ring_new(struct shim_srq *srq, u32 depth, u32 stride)
 
 static void ring_free(struct shim_srq *srq)
 {
-	if (srq->ring)
-		seg_free(srq->ring, srq->ring_size);
-	free(srq->free);
+	if (!srq->ring)
+		return;
+	seg_free(srq->ring, srq->ring_size);
+	domain_free(srq->parent, srq->free, DOMAIN_SRQ_SLOTS, srq->free_custom);
 }
 
 static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_ex *attr)
@@ -149,12 +153,14 @@ struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_ini
 	if (!srq)
 		return NULL;
 	srq_fill(srq, attr);
+	srq->parent = parent_get(attr->pd);
 	ret = ring_new(srq, shim_pow2(attr->attr.max_wr), rq_stride(srq->max_sge));
 	srq->max_wr = min_u32(srq->depth, ctx->dev->info.lim.max_srq_wr);
 	if (!ret)
 		ret = create_cmd(ctx, srq, attr);
 	if (ret) {
 		ring_free(srq);
+		parent_put(srq->parent);
 		free(srq);
 		return fail_null(ret);
 	}
@@ -188,7 +194,7 @@ SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 /* Slots keep their numbers: what waits is at the same place in the new ring. SRQ lock held. */
 static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca_cmd *cmd)
 {
-	struct shim_srq new = { .max_sge = srq->max_sge };
+	struct shim_srq new = { .max_sge = srq->max_sge, .parent = srq->parent };
 	u32 depth = shim_pow2(cmd->srq.max_wr ? cmd->srq.max_wr : 1), i;
 	int ret;
 
@@ -217,6 +223,7 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 		new.free[new.n_free++] = i;
 	ring_free(srq);
 	srq->free = new.free;
+	srq->free_custom = new.free_custom;
 	srq->n_free = new.n_free;
 	srq->ring = new.ring;
 	srq->ring_size = new.ring_size;
@@ -294,6 +301,7 @@ SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 		ring_free(srq);
 	}
 	srq_hold(srq, (u32)-1);
+	parent_put(srq->parent);
 	srq->magic = 0;
 	pthread_cond_destroy(&ibsrq->cond);
 	pthread_mutex_destroy(&ibsrq->mutex);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: CQ moderation, ibv_modify_cq(3): one event for several completions.
+ *
+ * Counted are the entries that a client which has armed the CQ would be woken for. Its event comes
+ * with the mod_count-th of them, or mod_period after the first, whichever is sooner; either may be
+ * missing. Solicited entries and errors are moderated as all others, as ConnectX does.
+ *
+ * A CQ whose event has a deadline has a bit in mod_bits, which goes at the first scan that finds
+ * none. Who counts an entry sets deadline and bit before the count: the fabric process counts once
+ * more when he is killed in between (commit.c), and the event may come early but does come.
+ */
+#include "emulator/model.h"
+
+static void deadline_arm(struct engine *e, struct hca_cq *cq)
+{
+	struct hca *hca = e->hca;
+	u32 i = (u32)(cq - hca->cq);
+
+	if (!cq->mod_deadline)
+		cq->mod_deadline = e->host->now(e->ctx) + cq->mod_period * 1000ULL;
+	hca->mod_bits[i / 64] |= BIT64(i % 64);
+	hca->mod_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
+	if (cq->mod_deadline < hca->next_deadline) {
+		store_release(&hca->next_deadline, cq->mod_deadline);
+		e->kick = true;
+	}
+}
+
+bool cq_mod_due(struct engine *e, struct hca_cq *cq)
+{
+	if (cq->mod_period)
+		deadline_arm(e, cq);
+	cq->mod_seen++;
+	return cq->mod_count && cq->mod_seen >= cq->mod_count;
+}
+
+/* Scan one word of bits. Return: its earliest deadline that is still to come. */
+static u64 scan_word(struct engine *e, u32 word, u64 now)
+{
+	struct hca *hca = e->hca;
+	u64 bits = hca->mod_bits[word];
+	u64 next = ~0ULL;
+	struct seg_hdr *seg;
+	u32 bit;
+
+	for_each_bit64(bit, bits) {
+		struct hca_cq *cq = &hca->cq[word * 64 + bit];
+
+		seg = cq->client && cq->chan && cq->mod_deadline ? seg_of(e, cq->client) : NULL;
+		if (seg && cq->mod_deadline > now) {
+			next = min_u64(next, cq->mod_deadline);
+			continue;
+		}
+		if (seg)
+			cq_fire(e, seg, cq);
+		hca->mod_bits[word] &= ~BIT64(bit);
+	}
+	return next;
+}
+
+u64 cq_mod_timers(struct engine *e, u64 now)
+{
+	struct hca *hca = e->hca;
+	u64 next = ~0ULL;
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(hca->mod_sum); i++) {
+		u64 sum = hca->mod_sum[i];
+
+		for_each_bit64(j, sum) {
+			next = min_u64(next, scan_word(e, i * 64 + j, now));
+			if (!hca->mod_bits[i * 64 + j])
+				hca->mod_sum[i] &= ~BIT64(j);
+		}
+	}
+	return next;
+}
+
+int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
+	const struct cmd_cq *c = &cmd->cq;
+	struct seg_hdr *seg = seg_of(e, client + 1);
+
+	if (!cq || !seg || c->mod_count > LIM_CQ_COUNT || c->mod_period > LIM_CQ_PERIOD)
+		return -EINVAL;
+	cq->mod_count = c->mod_count;
+	cq->mod_period = c->mod_period;
+	cq->mod_deadline = 0;
+	if (!cq->mod_seen)
+		return 0;
+	/* Somebody waits already: by the new rule from now on. */
+	if (cq->mod_count ? cq->mod_seen >= cq->mod_count : !cq->mod_period)
+		cq_fire(e, seg, cq);
+	else if (cq->mod_period)
+		deadline_arm(e, cq);
+	return 0;
+}

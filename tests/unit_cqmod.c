@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* CQ moderation by a clock driven by hand; the death of the holder that owes an event. */
+#include "tests/cu.h"
+#include "tests/emu.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define US   1000ULL
+#define SEC  1000000000ULL
+#define CHAN 1u /* completion channel of client 1 */
+#define DIED 9
+
+static struct emu *m;
+static struct emu_qp q0, q1; /* 0 sends to 1, whose receive CQ is moderated */
+
+static int moderate(u32 count, u32 period)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ, .handle = q1.rcq.index };
+
+	cmd.cq.mod_count = count;
+	cmd.cq.mod_period = period;
+	return emu_cmd(m, 1, &cmd);
+}
+
+static void prepare(u32 count, u32 period)
+{
+	m = emu_new(11);
+	emu_connect(m, 0, 1, &emu_conn_defaults, &q0, &q1);
+	m->hca->cq[q1.rcq.index].chan = CHAN + 1;
+	CU_ASSERT_EQUAL(moderate(count, period), 0);
+}
+
+static void arm(u32 how)
+{
+	struct cq_ctl *ctl = (void *)((u8 *)m->c[1].seg + q1.rcq.ring);
+
+	ctl->armed = how;
+}
+
+static u32 events(void)
+{
+	struct chan_ring *r = &m->c[1].seg->chan[CHAN];
+	u32 n = r->prod - r->cons;
+
+	r->cons = r->prod;
+	return n;
+}
+
+static void message(u32 flags)
+{
+	struct sq_wqe *w;
+
+	emu_recv(m, &q1, 0, m->c[1].mem, 64);
+	w = emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
+	w->send_flags |= (u8)flags;
+	emu_ring(m, &q0);
+}
+
+/* Until @ns from now. Return: events by then. */
+static u32 wait_for(u64 ns)
+{
+	u64 until = m->clock + ns;
+
+	emu_run(m, until);
+	m->clock = until;
+	emu_run(m, until);
+	return events();
+}
+
+static void test_count(void)
+{
+	prepare(3, 0);
+	arm(CQ_ARM_ANY);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0);
+	message(0);
+	CU_ASSERT_EQUAL(events(), 1);
+	message(0);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0); /* nobody has armed */
+	arm(CQ_ARM_ANY);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(events(), 0);
+	message(0);
+	CU_ASSERT_EQUAL(events(), 1);
+	emu_free(m);
+}
+
+static void test_period(void)
+{
+	prepare(0, 50);
+	arm(CQ_ARM_ANY);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0);
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(30 * US), 0);
+	message(0); /* does not put it off */
+	CU_ASSERT_EQUAL(wait_for(19 * US), 0);
+	CU_ASSERT_EQUAL(wait_for(US), 1);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0);
+	CU_ASSERT_EQUAL(m->hca->next_deadline, ~0ULL);
+	CU_ASSERT_EQUAL(m->hca->mod_sum[q1.rcq.index / 64 / 64], 0);
+	arm(CQ_ARM_ANY);
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(49 * US), 0);
+	CU_ASSERT_EQUAL(wait_for(US), 1);
+	emu_free(m);
+}
+
+static void test_both(void)
+{
+	prepare(2, 50);
+	arm(CQ_ARM_ANY);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(events(), 1);
+	arm(CQ_ARM_ANY);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0); /* the deadline went with the event */
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(50 * US), 1);
+	emu_free(m);
+}
+
+static void test_solicited(void)
+{
+	prepare(2, 50);
+	arm(CQ_ARM_SOLICITED);
+	message(0);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0);
+	message(SEND_SOLICITED);
+	CU_ASSERT_EQUAL(events(), 0);
+	message(SEND_SOLICITED);
+	CU_ASSERT_EQUAL(events(), 1);
+	emu_free(m);
+}
+
+/* A new rule holds for what waits already; none means at once. */
+static void test_modify(void)
+{
+	prepare(10, 0);
+	arm(CQ_ARM_ANY);
+	message(0);
+	message(0);
+	CU_ASSERT_EQUAL(moderate(3, 0), 0);
+	CU_ASSERT_EQUAL(events(), 0);
+	CU_ASSERT_EQUAL(moderate(2, 0), 0);
+	CU_ASSERT_EQUAL(events(), 1);
+	arm(CQ_ARM_ANY);
+	message(0);
+	CU_ASSERT_EQUAL(moderate(9, 20), 0);
+	CU_ASSERT_EQUAL(wait_for(19 * US), 0);
+	CU_ASSERT_EQUAL(wait_for(US), 1);
+	arm(CQ_ARM_ANY);
+	message(0);
+	CU_ASSERT_EQUAL(moderate(0, 0), 0);
+	CU_ASSERT_EQUAL(events(), 1);
+	arm(CQ_ARM_ANY);
+	message(0);
+	CU_ASSERT_EQUAL(events(), 1);
+	CU_ASSERT_EQUAL(moderate(LIM_CQ_COUNT + 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(moderate(0, LIM_CQ_PERIOD + 1), -EINVAL);
+	CU_ASSERT_EQUAL(moderate(LIM_CQ_COUNT, LIM_CQ_PERIOD), 0);
+	emu_free(m);
+}
+
+/* A CQ that is destroyed while its event is due leaves nothing behind. */
+static void test_destroy(void)
+{
+	struct hca_cmd cmd = { .op = CMD_DESTROY_CQ };
+	u32 index;
+
+	prepare(0, 50);
+	arm(CQ_ARM_ANY);
+	message(0);
+	index = cmd.handle = q1.rcq.index;
+	emu_destroy(m, &q1);
+	if (m->hca->cq[index].client)
+		CU_ASSERT_EQUAL(emu_cmd(m, 1, &cmd), 0);
+	CU_ASSERT_EQUAL(m->hca->cq[index].client, 0);
+	CU_ASSERT_EQUAL(wait_for(SEC), 0);
+	CU_ASSERT_EQUAL(m->hca->mod_sum[index / 64 / 64], 0);
+	emu_free(m);
+}
+
+static volatile long left;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	if (--left <= 0)
+		syscall(SYS_exit_group, DIED);
+}
+
+/* Client 0 enters the engine and is gone after @n instructions. Return: whether it died. */
+static bool die_after(long n)
+{
+	struct sigaction sa = { .sa_handler = on_trap };
+	int status;
+	pid_t pid;
+
+	left = n;
+	pid = fork();
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (pid == 0) {
+		sigaction(SIGTRAP, &sa, NULL);
+		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+		emu_ring(m, &q0);
+		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_TRUE_FATAL(WIFEXITED(status));
+	return WEXITSTATUS(status) == DIED;
+}
+
+static void recover(void)
+{
+	u64 token = m->hca->token;
+
+	if (token == m->c[0].e.token) {
+		CU_ASSERT_TRUE_FATAL(engine_steal(&m->fabric, token));
+	} else {
+		CU_ASSERT_EQUAL_FATAL(token, TOKEN_FREE);
+		CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
+	}
+	engine_reap(&m->fabric, 0);
+	engine_leave(&m->fabric);
+}
+
+/* One death after @n instructions. Return: whether it was one; *seen: the entry was there. */
+static bool one_death(u32 count, u32 period, long n, bool *seen)
+{
+	struct cqe c;
+	bool died;
+
+	prepare(count, period);
+	arm(CQ_ARM_ANY);
+	emu_recv(m, &q1, 0, m->c[1].mem, 64);
+	emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
+	died = die_after(n);
+	recover();
+	emu_run(m, m->clock + SEC);
+	*seen = emu_poll(m, &q1.rcq, &c, NULL);
+	if (*seen && !events()) {
+		CU_FAIL("a completion without its event");
+		printf("# died after %ld instructions\n", n);
+		died = false;
+	}
+	emu_free(m);
+	return died;
+}
+
+/*
+ * Whoever finds an entry, and had armed, has its event no later than the period says. What comes
+ * before the entry is passed over in larger steps.
+ */
+static void die_everywhere(u32 count, u32 period)
+{
+	enum { STEP = 32 };
+	bool died, seen = false;
+	long n = STEP;
+
+	while (one_death(count, period, n, &seen) && !seen)
+		n += STEP;
+	CU_ASSERT_TRUE_FATAL(seen && n > 4 * STEP);
+	n -= STEP;
+	do {
+		died = one_death(count, period, n++, &seen);
+	} while (died);
+	CU_ASSERT_TRUE(seen);
+}
+
+static void test_death_count(void)
+{
+	die_everywhere(1, 0);
+}
+
+static void test_death_period(void)
+{
+	die_everywhere(0, 50);
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "count", test_count },
+		{ "period", test_period },
+		{ "count and period", test_both },
+		{ "solicited", test_solicited },
+		{ "modified while it waits", test_modify },
+		{ "destroyed while it waits", test_destroy },
+		{ "death of a holder, count", test_death_count },
+		{ "death of a holder, period", test_death_period },
+		{ NULL, NULL },
+	};
+
+	return cu_run("cqmod", tests);
+}
