@@ -42,12 +42,20 @@ static void retire(struct shim_cq *cq)
 	store_release(&cq->ctl->cons, cq->cons);
 }
 
-static u64 wall_clock(void)
+/* What wall clock time is ahead of the fabric's clock, to a microsecond unless we are interrupted. */
+static u64 wall_offset(void)
 {
+	u64 before, after, wall;
 	struct timespec now;
+	u32 tries = 4;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+	do {
+		before = shim_host.now(shim.engine.ctx);
+		clock_gettime(CLOCK_REALTIME, &now);
+		after = shim_host.now(shim.engine.ctx);
+	} while (after - before > 1000 && --tries);
+	wall = (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+	return wall - before - (after - before) / 2;
 }
 
 static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
@@ -73,7 +81,7 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		}
 	}
 	if (cq->wall)
-		cq->wall_off = wall_clock() - shim_host.now(shim.engine.ctx);
+		cq->wall_off = wall_offset();
 	cq->owner = pthread_self();
 	store_release(&cq->in_batch, true);
 	return 0;

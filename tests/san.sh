@@ -38,9 +38,9 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit_recover: its victims run on the trap flag, which the sanitizer's own code
+		# unit_recover, unit_cqdeath: their victims run on the trap flag, which the sanitizer's own code
 		# would be stepped through, too; check-valgrind leaves it out for a similar reason.
-		left_out="unit_recover"
+		left_out="unit_recover unit_cqdeath"
 		# shellcheck disable=SC2046
 		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit_*) ||
 			status=1
@@ -58,8 +58,8 @@ asan() {
 }
 
 tsan() {
-	# unit_recover: TSan holds signals back, which are how its victims die.
-	local left_out="unit_recover"
+	# unit_recover, unit_cqdeath: TSan holds signals back, which are how their victims die.
+	local left_out="unit_recover unit_cqdeath"
 
 	export TEST_SLOW=4 TEST_TIMEOUT=1200
 	# die_after_fork: the fabric process is a child of `rdmaemu`, and makes a thread.
@@ -76,10 +76,11 @@ valgrind() {
 		return
 	fi
 	for t in "$BUILD"/tests/unit_*; do
-		# unit_recover: dies by the trap flag, which valgrind's processor does not have.
-		if [ ! -x "$t" ] || [ "$(basename "$t")" = unit_recover ]; then
-			continue
-		fi
+		# unit_recover, unit_cqdeath: die by the trap flag, which valgrind's processor does not have.
+		case $t in
+		*/unit_recover | */unit_cqdeath) continue ;;
+		esac
+		[ -x "$t" ] || continue
 		command valgrind -q --error-exitcode=99 --leak-check=full --fair-sched=yes \
 			--log-file="$reports/valgrind.%p" "$t" || status=1
 	done

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* CQ moderation by a clock driven by hand; the death of the holder that owes an event. */
+/* CQ moderation, by a clock driven by hand. */
 #include "tests/cu.h"
 #include "tests/emu.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define US   1000ULL
 #define SEC  1000000000ULL
 #define CHAN 1u /* completion channel of client 1 */
-#define DIED 9
 
 static struct emu *m;
 static struct emu_qp q0, q1; /* 0 sends to 1, whose receive CQ is moderated */
@@ -190,120 +183,6 @@ static void test_destroy(void)
 	emu_free(m);
 }
 
-static volatile long left;
-
-static void on_trap(int sig)
-{
-	(void)sig;
-	if (--left <= 0)
-		syscall(SYS_exit_group, DIED);
-}
-
-/* Client 0 enters the engine and is gone after @n instructions. Return: whether it died. */
-static bool die_after(long n)
-{
-	struct sigaction sa = { .sa_handler = on_trap };
-	int status;
-	pid_t pid;
-
-	left = n;
-	pid = fork();
-	CU_ASSERT_TRUE_FATAL(pid >= 0);
-	if (pid == 0) {
-		sigaction(SIGTRAP, &sa, NULL);
-		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-		emu_ring(m, &q0);
-		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
-		_exit(0);
-	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_TRUE_FATAL(WIFEXITED(status));
-	return WEXITSTATUS(status) == DIED;
-}
-
-static void recover(void)
-{
-	u64 token = m->hca->token;
-
-	if (token == m->c[0].e.token) {
-		CU_ASSERT_TRUE_FATAL(engine_steal(&m->fabric, token));
-	} else {
-		CU_ASSERT_EQUAL_FATAL(token, TOKEN_FREE);
-		CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
-	}
-	engine_reap(&m->fabric, 0);
-	engine_leave(&m->fabric);
-}
-
-/* The event was sent, or all is done that leads to it. */
-static bool settled(void)
-{
-	const struct chan_ring *r = &m->c[1].seg->chan[CHAN];
-	const struct hca_cq *cq = &m->hca->cq[q1.rcq.index];
-
-	return !m->hca->commit.event_cq &&
-	       (r->prod != r->cons || (cq->mod_seen && m->hca->next_deadline != ~0ULL));
-}
-
-enum stage { BEFORE, SEEN, SETTLED, LOST };
-
-/* One death after @n instructions. Return: what had come of the entry by then. */
-static enum stage one_death(u32 count, u32 period, long n)
-{
-	enum stage stage = BEFORE;
-	struct cqe c;
-
-	prepare(count, period);
-	arm(CQ_ARM_ANY);
-	emu_recv(m, &q1, 0, m->c[1].mem, 64);
-	emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
-	CU_ASSERT_TRUE_FATAL(die_after(n));
-	if (settled())
-		stage = SETTLED;
-	recover();
-	emu_run(m, m->clock + SEC);
-	if (emu_poll(m, &q1.rcq, &c, NULL)) {
-		if (stage == BEFORE)
-			stage = SEEN;
-		if (!events())
-			stage = LOST;
-	}
-	emu_free(m);
-	return stage;
-}
-
-/*
- * Whoever finds an entry, and had armed, has its event no later than the period says. What comes
- * before the entry is passed over in larger steps.
- */
-static void die_everywhere(u32 count, u32 period)
-{
-	enum { STEP = 32 };
-	enum stage stage = BEFORE;
-	long n, between = 0;
-
-	for (n = STEP; stage == BEFORE; n += STEP)
-		stage = one_death(count, period, n);
-	for (n -= 2 * STEP, stage = BEFORE; stage < SETTLED; n++) {
-		stage = one_death(count, period, n);
-		between += stage == SEEN;
-	}
-	CU_ASSERT_EQUAL(stage, SETTLED);
-	if (stage == LOST)
-		printf("# a completion without its event: died after %ld instructions\n", n - 1);
-	CU_ASSERT_TRUE(between > 10);
-}
-
-static void test_death_count(void)
-{
-	die_everywhere(1, 0);
-}
-
-static void test_death_period(void)
-{
-	die_everywhere(0, 50);
-}
-
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -313,8 +192,6 @@ int main(void)
 		{ "solicited", test_solicited },
 		{ "modified while it waits", test_modify },
 		{ "destroyed while it waits", test_destroy },
-		{ "death of a holder, count", test_death_count },
-		{ "death of a holder, period", test_death_period },
 		{ NULL, NULL },
 	};
 

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Extended CQs and CQ moderation; direct, with the receiver elsewhere, on an isolated fabric.
+. "$(dirname "$0")/lib.sh"
+app app_cqex
+app app_cqmod
+app app_cqmod remote
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+export RUN_FLAGS=--isolated
+app app_cqex
+app app_cqmod remote
+done_testing

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Domains, asynchronous events, ECE and small queries, the environment that libibverbs honours.
+. "$(dirname "$0")/lib.sh"
+app app_domain
+app app_async
+app app_ece
+export RDMAV_FORK_SAFE=1 IBV_FORK_SAFE=1 RDMAV_HUGEPAGES_SAFE=1 RDMAV_ALLOW_DISASSOC_DESTROY=1
+export RDMAV_DRIVERS=none IBV_DRIVERS=none IBV_SHOW_WARNINGS=1 VERBS_LOG_LEVEL=4
+app app_ece environment
+is "libibverbs' variables have the program print nothing" "$("$RDMAEMU" run -- ibv_devices 2>&1 >/dev/null)" ""
+unset RDMAV_DRIVERS IBV_DRIVERS
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+export RUN_FLAGS=--isolated
+app app_domain
+app app_async
+done_testing
