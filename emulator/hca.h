@@ -44,6 +44,9 @@ enum hca_mem_kind {
 	MEM_SEG, /* offsets in the client's segment */
 };
 
+/* As the client of a MEM_SEG: offsets in the HCA's own memory. */
+#define HCA_SELF 0xfffffffeu
+
 /** struct hca_mem - a scattered piece of memory, by reference. */
 struct hca_mem {
 	u32 client;

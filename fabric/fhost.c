@@ -17,6 +17,8 @@ static void *host_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
 
+	if (client == HCA_SELF)
+		return f->hca;
 	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
 }
 

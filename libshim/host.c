@@ -105,6 +105,8 @@ void *peer_seg(void *ctx, u32 client)
 	(void)ctx;
 	if (client == shim.id)
 		return shim.seg;
+	if (unlikely(client == HCA_SELF))
+		return shim.hca;
 	p = peer_get(client);
 	if (!p)
 		return NULL;

@@ -23,13 +23,15 @@ static void *host_seg(void *ctx, u32 client)
 {
 	struct emu *m = ctx;
 
+	if (client == HCA_SELF)
+		return m->hca;
 	return client < EMU_CLIENTS ? m->c[client].seg : NULL;
 }
 
 static u8 *at_iov(struct emu *m, const struct hca_mem *mem, u32 i, u64 off)
 {
 	if (mem->kind == MEM_SEG)
-		return (u8 *)m->c[mem->client].seg + mem->iov[i].addr + off;
+		return (u8 *)host_seg(m, mem->client) + mem->iov[i].addr + off;
 	return (u8 *)(uintptr_t)mem->iov[i].addr + off;
 }
 
