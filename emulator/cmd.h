@@ -116,6 +116,7 @@ struct cmd_srq_op {
 	u32 flags; /* enum ibv_ops_flags */
 	u32 unexpected_cnt;
 	u32 tag_handle; /* ADD: out; DEL: in */
+	u32 slot; /* ordinal of the operation, for its completion */
 };
 
 struct cmd_qp {

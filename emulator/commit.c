@@ -6,7 +6,7 @@
  * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
  * compiler to it (and other machines).
  */
-#include "emulator/model.h"
+#include "emulator/tm.h"
 
 /* Posters of receives read the state: its line is not written without need. */
 static void set_state(struct hca_qp *qp, u32 state)
@@ -31,6 +31,32 @@ static void fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp, u32 
 	c->srq = 0;
 }
 
+/* What goes with the step: see commit_tag(). */
+static void apply_tag(struct engine *e)
+{
+	struct hca_commit *c = &e->hca->commit;
+	struct hca_tag *tag = &e->hca->tag[(c->tag - 1) & (HCA_MAX_TAG - 1)];
+
+	if (c->tag_state == TAG_DONE)
+		tag_drop(e->hca, tag);
+	else
+		tag->state = c->tag_state;
+	store_release(&c->tag, 0);
+}
+
+void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	c->tag_state = state;
+	c->tag = (u32)(tag - e->hca->tag) + 1;
+}
+
+void commit_cqe(struct hca_cq *cq, struct cqe *cqe)
+{
+	publish_cqe(cq, cqe, cq->prod + 1);
+}
+
 void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
 		struct hca_cq *cq, struct cqe *cqe)
 {
@@ -41,6 +67,8 @@ void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, 
 	store_release(&c->valid, COMMIT_REQ);
 	qp->req = *s;
 	set_state(qp, qp_state);
+	if (unlikely(c->tag))
+		apply_tag(e);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -56,12 +84,17 @@ void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 	if (unlikely(srq)) {
 		c->srq = (u32)(srq - e->hca->srq) + 1;
 		c->srq_cons = srq->cons + 1;
+		c->srq_unexpected = srq->unexpected + !!(s->flags & RESP_UNEXPECTED);
 	}
 	store_release(&c->valid, COMMIT_RESP);
 	qp->resp = *s;
-	if (unlikely(srq))
+	if (unlikely(srq)) {
+		srq->unexpected = c->srq_unexpected;
 		srq->cons = c->srq_cons;
+	}
 	set_state(qp, qp_state);
+	if (unlikely(c->tag))
+		apply_tag(e);
 	if (cqe)
 		publish_cqe(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
@@ -97,9 +130,13 @@ void commit_redo(struct engine *e)
 			qp->req = c->req;
 		else
 			qp->resp = c->resp;
-		if (valid == COMMIT_RESP && c->srq && c->srq <= HCA_MAX_SRQ)
+		if (valid == COMMIT_RESP && c->srq && c->srq <= HCA_MAX_SRQ) {
+			e->hca->srq[c->srq - 1].unexpected = c->srq_unexpected;
 			e->hca->srq[c->srq - 1].cons = c->srq_cons;
+		}
 		set_state(qp, c->qp_state);
+		if (c->tag)
+			apply_tag(e);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
 
@@ -107,6 +144,7 @@ void commit_redo(struct engine *e)
 		}
 		store_release(&c->valid, 0);
 	}
+	c->tag = 0; /* of a step that was not committed */
 	/* Killed between entry and event: the event may be sent twice, never not at all. */
 	if (seg && cq->chan)
 		cq_notify(e, seg, cq, true);

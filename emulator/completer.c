@@ -5,7 +5,7 @@
  * Completions come in the order of the send queue. An ACK beyond an outstanding READ or atomic
  * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
  */
-#include "emulator/model.h"
+#include "emulator/tm.h"
 
 static const u8 wc_opcode[WR_COUNT] = {
 	[WR_RDMA_WRITE] = WCO_RDMA_WRITE,
@@ -75,7 +75,7 @@ void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }
 
-static void progress(struct hca_qp *qp, struct req_state *s)
+void req_progress(struct hca_qp *qp, struct req_state *s)
 {
 	s->retry = (u8)qp->attr.retry_cnt;
 	s->rnr_retry = (u8)qp->attr.rnr_retry;
@@ -93,6 +93,8 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
 	bool moved = false;
 	bool ok = true;
 
+	if (unlikely(req_own(s)))
+		return rndv_ack(qp, s, end);
 	while (psn_diff(end, s->una_psn) > 0 && (s->una != s->next || s->next_off)) {
 		const struct sq_wqe *w = sq_slot(seg, qp, s->una);
 		u32 wqe_end;
@@ -110,7 +112,7 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
 		complete_one(e, qp, seg, s, w, wqe_end);
 	}
 	if (moved)
-		progress(qp, s);
+		req_progress(qp, s);
 	return ok;
 }
 
@@ -233,6 +235,8 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	}
 	if (qp->state == QPS_ERR)
 		return 0;
+	if (unlikely(req_own(&s)))
+		return rndv_response(e, qp, seg, &s, b);
 	w = sq_slot(seg, qp, s.una);
 	if (!wqe_is_rd(w->opcode) || (w->opcode == WR_RDMA_READ) != (b->op == BOP_READ_RESP)) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
@@ -249,7 +253,7 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 			 bad ? CAUSE_LKEY : CAUSE_MEM_FAULT, bad);
 		return 0;
 	}
-	progress(qp, &s);
+	req_progress(qp, &s);
 	end = psn_add(b->psn, b->npkts);
 	wqe_end = psn_add(s.una_first,
 			  b->op == BOP_READ_RESP ? packets_of(wqe_len(qp, w), qp->mtu) : 1);

@@ -173,6 +173,7 @@ enum req_flags {
 	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
+	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: rndv.c */
 };
 
 /**
@@ -196,7 +197,7 @@ struct req_state {
 	u64 tx_pkts; /* counters, retransmissions included */
 	u64 tx_bytes;
 	u32 sent; /* WQEs before this one were begun: they go on in SQD */
-	u32 pad2;
+	u32 own; /* tag + 1 whose rendezvous is being read, and no WQE: rndv.c */
 } cacheline_aligned;
 _Static_assert(sizeof(struct req_state) == 64, "one line");
 
@@ -206,7 +207,10 @@ enum resp_flags {
 	RESP_COMM_EST = 1 << 2,
 	RESP_LAST_WQE = 1 << 3, /* on an SRQ: the event that no more is taken was raised */
 	RESP_SKIP = 1 << 4, /* UC: the rest of this message is dropped */
+	RESP_UNEXPECTED = 1 << 5, /* tag matching: the message has no match */
 };
+
+#define HELD_TAG 0x80000000u
 
 /** struct resp_state - the responder's moving part. */
 struct resp_state {
@@ -220,7 +224,7 @@ struct resp_state {
 	u32 len; /* RDMA WRITE: its length */
 	u64 va; /* RDMA WRITE: address of the message's first byte */
 	u32 at_head; /* atomic results kept, free running */
-	u32 held; /* slot + 1 of the SRQ's receive that the message in progress has */
+	u32 held; /* slot + 1 of the SRQ's receive that the message has, or HELD_TAG | tag */
 	u64 rx_pkts;
 	u64 rx_bytes;
 } cacheline_aligned;
@@ -311,6 +315,8 @@ struct hca_qp {
 	u32 n_fabric; /* times the fabric process ran it */
 	u32 mcast_next; /* member that its datagram goes to next, when one was out of reach */
 	u32 held_srq; /* SRQ + 1 that @resp.held is of */
+	u32 rndv; /* tags of its rendezvous that are to be read */
+	u8 fin[16]; /* the message that ends the one that was read */
 
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;
@@ -329,7 +335,10 @@ struct hca_commit {
 	u32 event_prod; /* producer index of its channel before that */
 	u32 srq; /* SRQ that this step takes from + 1; 0: none */
 	u32 srq_cons; /* its consumer index after it */
-	u32 pad[7];
+	u32 srq_unexpected; /* and what was unexpected so far */
+	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. */
+	u32 tag_state; /* enum hca_tag_state after it */
+	u32 pad[4];
 	union {
 		struct req_state req;
 		struct resp_state resp;
@@ -386,6 +395,7 @@ enum journal_cause {
 	CAUSE_SRQN, /* info: the SRQ's number */
 	CAUSE_AH, /* info: the address handle */
 	CAUSE_WINDOW, /* info: the key */
+	CAUSE_TAG, /* info: the tag's handle */
 	CAUSE_COUNT,
 };
 
@@ -420,6 +430,7 @@ struct hca {
 	u32 n_clients;
 	u32 n_devs;
 	struct hca_tab tab[TAB_COUNT];
+	u8 tm_hdr[32]; /* header of the tag-matching message that is looked at */
 	u32 flow_seq;
 	u32 pad2;
 	u64 mod_bits[HCA_MAX_CQ / 64]; /* CQs whose moderated event has a deadline */
@@ -446,5 +457,7 @@ struct hca {
 	struct hca_tag tag[HCA_MAX_TAG];
 	struct hca_dm dm[HCA_MAX_DM];
 };
+
+_Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");
 
 #endif

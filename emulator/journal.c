@@ -39,6 +39,7 @@ static const char *cause_text(u32 cause)
 		[CAUSE_SRQN] = "no such SRQ in the target's XRC domain; SRQ number",
 		[CAUSE_AH] = "no such address handle; handle",
 		[CAUSE_WINDOW] = "memory window refused; key",
+		[CAUSE_TAG] = "no such tag, or it has its message already; handle",
 		[CAUSE_BAD_WQE] = "malformed work request or packet; opcode",
 	};
 

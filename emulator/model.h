@@ -249,6 +249,9 @@ static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 
 /* --- requester.c, wqe.c --- */
 
+/* A burst, and what one READ request asks for, is at most this long. */
+#define REQ_CHUNK (1u << 20)
+
 /** req_rewind() - go back to the oldest unacknowledged packet. */
 void req_rewind(struct req_state *s, u32 mtu);
 /** req_fail() - the oldest incomplete WQE ends with @status, the QP goes to ERR. */
@@ -295,6 +298,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 /* --- completer.c --- */
 
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** req_progress() - something was acknowledged: retries are counted anew. */
+void req_progress(struct hca_qp *qp, struct req_state *s);
 /** req_complete() - the oldest WQE is done; what comes next begins at @end_psn. */
 void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 end_psn);
 /** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */
@@ -414,6 +419,10 @@ int cmd_modify_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_query_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_srq_ops(struct engine *e, u32 client, struct hca_cmd *cmd);
+/** tm_forget() - a QP is reset or destroyed: the tags that have a message of it go with it. */
+void tm_forget(struct hca *hca, struct hca_qp *qp);
+/** tm_recount() - set what is counted of tags from what is there. */
+void tm_recount(struct hca *hca);
 int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -457,11 +466,15 @@ int cmd_unimport(struct engine *e, u32 client, struct hca_cmd *cmd);
 /* --- responder.c, resp_read.c --- */
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** resp_start() - a burst back to the requester: one packet, no payload yet. */
+/** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
 void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome,
 		struct burst *b);
 /** resp_ack() - send an ACK or NAK for @psn. */
 int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
+/** resp_rnr() - no receive is posted: the requester shall wait. */
+int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
+/** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */
+int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**
  * resp_nak_fail() - refuse the request: NAK, QP to ERR, event.
  * @recv_status: completes the current receive with it when not WCS_SUCCESS

@@ -49,6 +49,8 @@
 #define LIM_IND		 128 /* entries of an indirection table */
 #define LIM_FRAME	 10240 /* bytes of an Ethernet frame */
 #define LIM_TSO		 (256u << 10)
+#define LIM_TM_OPS	 256 /* operations of a tag list under way */
+#define LIM_RNDV_HDR	 64 /* bytes of a rendezvous request */
 
 /**
  * struct hca_limits - what a device has and can do: reported by queries, enforced by commands.
@@ -230,12 +232,27 @@ struct hca_srq {
 	u32 max_tags; /* TM */
 	u32 n_tags;
 	u32 tags; /* TM: first of its list in hca->tag + 1, oldest first */
+	u32 last_tag; /* TM: last of it + 1 */
 	u32 unexpected; /* TM: messages without a match so far */
 	u32 synced; /* TM: of those, the ones that the client has counted */
 	u32 dead; /* an error took it down: SRQ_ERR was raised */
 } cacheline_aligned;
 
-/** struct hca_tag - a posted tag of a tag-matching SRQ. */
+enum hca_tag_state {
+	TAG_POSTED, /* matches nothing before the client has counted all that was unexpected */
+	TAG_READY,
+	TAG_HELD, /* has its message, which is under way */
+	TAG_RNDV, /* has its message, whose data are to be read */
+	TAG_DONE, /* in commits: it goes */
+};
+
+/**
+ * struct hca_tag - a posted tag of a tag-matching SRQ.
+ * @gen: counts the slot's users; part of the handle
+ * @qpn: from here on of the message that it was matched with: the QP it came to
+ * @msn: orders the messages of a QP
+ * @rndv: it is a rendezvous: @len bytes at @va under @rkey
+ */
 struct hca_tag {
 	u32 client;
 	u32 dev;
@@ -243,10 +260,18 @@ struct hca_tag {
 	u32 next; /* index + 1 */
 	u64 tag;
 	u64 mask;
-	u64 wr_id;
+	u64 wr_id; /* of the receive */
 	struct wq_sge sge;
-	u32 busy; /* a message is being written to it */
+	u32 state; /* enum hca_tag_state */
 	u32 gen;
+	u32 qpn;
+	u32 msn;
+	u64 got; /* tag of the message */
+	u64 va;
+	u32 rkey;
+	u32 len;
+	u32 app_ctx; /* as it came */
+	u32 rndv;
 };
 
 /* What every device of ours can do, in the bits of enum ibv_device_cap_flags. */

@@ -86,7 +86,8 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 	if (qp_has[c->type].rq && !rss && !own_cq(hca, client, c->rcq))
 		return -EINVAL;
 	if (c->srq && (!qp_has[c->type].srq || !own_srq(hca, client, c->srq - 1) ||
-		       hca->srq[c->srq - 1].type == SRQ_XRC))
+		       hca->srq[c->srq - 1].type == SRQ_XRC ||
+		       (hca->srq[c->srq - 1].type == SRQ_TM && c->type != QPT_RC)))
 		return -EINVAL;
 	if (qp_has[c->type].xrcd && !ref_target(hca, client, c->xrcd - 1, REF_XRCD))
 		return -EINVAL;
@@ -200,6 +201,7 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 
 void qp_release(struct engine *e, struct hca_qp *qp)
 {
+	tm_forget(e->hca, qp);
 	qp_refs(e->hca, qp, -1);
 	qp_retire(e->hca, qp);
 }

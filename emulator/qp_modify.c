@@ -205,6 +205,7 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 static void enter_reset(struct engine *e, struct hca_qp *qp)
 {
 	timer_arm(e, qp, 0);
+	tm_forget(e->hca, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));

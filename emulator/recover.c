@@ -129,6 +129,7 @@ static void recount(struct hca *hca)
 		hca->qp[i].n_mw = 0;
 	for (i = 0; i < hca->tab[TAB_REF].high; i++)
 		hca->ref[i].uses = 0;
+	tm_recount(hca);
 	recount_queues(hca);
 	recount_memory(hca);
 }

@@ -4,18 +4,17 @@
  *
  * Theory of operation
  * -------------------
- * req_step() sends the next burst of the WQE at @next: up to CHUNK bytes, a whole number of packets
+ * req_step() sends the next burst of the WQE at @next: up to REQ_CHUNK bytes, a whole number of packets
  * unless it ends the message. The new state is committed before the burst is put on the wire, since
  * a wire without delay delivers it, and its acknowledge, within the call. The ring stays writable to
  * the client, so a WQE is copied before it is looked at, and read again when it is completed or sent
  * once more: a client that changes it in between confuses only itself.
  *
- * A READ of more than CHUNK bytes is asked for in several requests, as the model does one bounded
+ * A READ of more than REQ_CHUNK bytes is asked for in several requests, as the model does one bounded
  * thing at a time.
  */
-#include "emulator/model.h"
+#include "emulator/tm.h"
 
-#define CHUNK	   (1u << 20)
 #define PSN_WINDOW (1 << 22)
 
 /* Whether WQE @next may begin, or go on, now. */
@@ -139,7 +138,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A READ that is asked for again is asked for in the same portions as before. */
-	chunk = min_u64(total - s.next_off, CHUNK - s.next_off % CHUNK);
+	chunk = min_u64(total - s.next_off, REQ_CHUNK - s.next_off % REQ_CHUNK);
 	wqe_burst(e->hca, qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
@@ -184,8 +183,8 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 {
 	struct hca_cq *cq = &e->hca->cq[qp->scq];
 	struct req_state s = qp->req;
-	const struct sq_wqe *w = sq_slot(seg, qp, s.una);
-	struct cqe *cqe = cq_reserve(e, seg, cq);
+	const struct sq_wqe *w;
+	struct cqe *cqe;
 	struct journal_entry j = {
 		.kind = JRN_COMPLETION,
 		.status = (u8)status,
@@ -197,7 +196,13 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 		.client = qp->client - 1,
 	};
 
+	if (unlikely(req_own(&s))) {
+		rndv_fail(e, qp, seg, status, cause, info);
+		return;
+	}
 	journal_add(e, &j);
+	w = sq_slot(seg, qp, s.una);
+	cqe = cq_reserve(e, seg, cq);
 	if (cqe)
 		cqe_fill_send(e, qp, w, s.una, status, cqe);
 	s.una++;
@@ -248,7 +253,8 @@ static void drained(struct engine *e, struct hca_qp *qp)
 {
 	struct req_state s = qp->req;
 
-	if (s.next_psn != s.una_psn || (s.flags & REQ_DRAINED) || (s32)(s.sent - s.next) > 0)
+	if (s.next_psn != s.una_psn || (s.flags & REQ_DRAINED) || (s32)(s.sent - s.next) > 0 ||
+	    req_own(&s))
 		return;
 	s.flags |= REQ_DRAINED;
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
@@ -290,7 +296,7 @@ void engine_run_qp(struct engine *e, u32 slot)
 		if (qp->state == QPS_ERR || qp->state == QPS_SQE)
 			more = !qp_flush(e, qp, seg);
 		else if (qp->state == QPS_RTS || qp->state == QPS_SQD)
-			more = req_step(e, qp, seg);
+			more = unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg);
 		else
 			more = false;
 	}

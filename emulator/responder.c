@@ -9,7 +9,7 @@
  * payload is copied first; then the new state and the receive's completion are committed together;
  * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
  */
-#include "emulator/model.h"
+#include "emulator/tm.h"
 
 void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome,
 		struct burst *b)
@@ -93,8 +93,7 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 	return i ? hca->srq[i - 1].pd : 0;
 }
 
-/* No receive is posted: the requester shall wait. */
-static int rnr(struct engine *e, struct hca_qp *qp, u32 psn)
+int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 {
 	dev_count(e->hca, qp, CNT_RNR_SENT);
 	return resp_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
@@ -117,7 +116,7 @@ void resp_advance(struct resp_state *s, const struct burst *b, u64 len)
 	s->rx_bytes += len;
 	if (b->flags & BF_LAST) {
 		s->msn = (s->msn + 1) & IB_PSN_MASK;
-		s->flags &= ~(u32)RESP_IN_MSG;
+		s->flags &= ~(u32)(RESP_IN_MSG | RESP_UNEXPECTED);
 		s->off = 0;
 	} else {
 		s->flags |= RESP_IN_MSG;
@@ -125,7 +124,7 @@ void resp_advance(struct resp_state *s, const struct burst *b, u64 len)
 	}
 }
 
-static int ack_if_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
+int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	if (b->flags & BF_ACK_REQ)
 		resp_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
@@ -162,17 +161,25 @@ static int invalidate(struct hca *hca, const struct hca_qp *qp, const struct bur
 	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
 }
 
+static bool on_tags(const struct rx *rx)
+{
+	return rx->srq && rx->srq->type == SRQ_TM;
+}
+
 static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
 {
-	struct resp_state s = qp->resp;
 	struct rx_wc wc = { .opcode = WCO_RECV };
 	struct cqe *cqe = NULL;
 	struct hca_srq *take;
+	struct resp_state s;
 	int ret;
 
+	if (unlikely(on_tags(rx)) && !tm_accept(e, qp, rx, b, &wc, &ret))
+		return ret;
+	s = qp->resp;
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
-		return rnr(e, qp, b->psn);
+		return resp_rnr(e, qp, b->psn);
 	if (unlikely(b->flags & BF_INV) && invalidate(e->hca, qp, b, false))
 		return rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
@@ -195,7 +202,7 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 		if (take)
 			rx_taken(e, rx);
 	}
-	return ack_if_asked(e, qp, b);
+	return resp_ack_asked(e, qp, b);
 }
 
 static int write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s, u32 *cause,
@@ -241,7 +248,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 			return -EAGAIN;
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
-			return rnr(e, qp, b->psn);
+			return resp_rnr(e, qp, b->psn);
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
@@ -256,7 +263,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		rx_done(e, qp, &rx, &s, b, &wc, cq_reserve(e, rx.seg, rx.cq));
 	else
 		commit_resp(e, qp, &s, qp->state);
-	return ack_if_asked(e, qp, b);
+	return resp_ack_asked(e, qp, b);
 }
 
 /* FIRST, MIDDLE, LAST in order and of one kind (IBTA 9.7.4.1.2). */

@@ -12,7 +12,7 @@
  * The receive's memory, completion queue and key checks are those of the queue's owner, who for XRC
  * is another process than the QP's.
  */
-#include "emulator/model.h"
+#include "emulator/tm.h"
 
 bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)
 {
@@ -61,6 +61,8 @@ const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
 		return s->rq_cons == rq_posted(rx->seg, qp) ? NULL
 							    : rq_slot(rx->seg, qp, s->rq_cons);
 	}
+	if (unlikely(s->held & HELD_TAG))
+		return NULL;
 	if (s->held) {
 		*slot = s->held - 1;
 		return srq_slot(rx->seg, srq, *slot);
@@ -216,6 +218,10 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 	const struct rq_wqe *w;
 	u32 slot;
 
+	if (unlikely(status && (s->held & HELD_TAG))) {
+		tm_fail(e, qp, rx, s, status, qp_state);
+		return;
+	}
 	w = status ? rx_next(rx, qp, s, &slot) : NULL;
 	if (w) {
 		cqe = cq_reserve(e, rx->seg, rx->cq);
@@ -267,6 +273,8 @@ bool rx_flush(struct engine *e, struct hca_qp *qp)
 		rx_fail(e, qp, &rx, &s, WCS_WR_FLUSH_ERR, QPS_ERR);
 		e->budget_wrs--;
 	}
+	if (unlikely(qp->rndv) && !rndv_flush(e, qp, &rx))
+		return false;
 	last_wqe(e, qp);
 	return true;
 }

@@ -126,7 +126,7 @@ enum cqe_flags {
 	CQE_HAS_DATA = 1 << 1, /* @data holds byte_len bytes for the receive's buffers */
 	CQE_SOLICITED = 1 << 2,
 	CQE_SKIP = 1 << 3, /* set by the client when the QP was destroyed: not reported */
-	CQE_SRQ = 1 << 4, /* @slot is a slot of the SRQ @owner */
+	CQE_SRQ = 1 << 4, /* @slot is a slot of the SRQ @owner; of its tags, without CQE_RECV */
 	CQE_GRH = 1 << 5, /* @grh belongs at the head of the receive, before the payload */
 	CQE_EXT = 1 << 6, /* the third line has more than @grh */
 	CQE_WQ = 1 << 7, /* completes a receive of the WQ @owner */
