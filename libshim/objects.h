@@ -319,6 +319,9 @@ struct shim_srq {
 	struct shim_xrcd *xrcd;
 	struct shim_pd *parent; /* parent domain it was made in, or NULL */
 	bool free_custom;
+	u32 max_ops; /* TM: operations under way at most; under @lock */
+	u32 ops; /* of them, begun so far, free running */
+	u32 ops_done; /* and those whose completions, or later ones', were polled */
 	u64 ring;
 	u64 ring_size;
 
@@ -529,11 +532,14 @@ int mr_check_access(u32 access);
 void mr_unimport(struct shim_mr *mr);
 
 /* --- srq.c, srqpost.c ----------------------------------------------------------------------- */
+/* --- srq.c, tmops.c ----------------------------------------------------------------------- */
 
 struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr);
 int shim_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 int shim_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int shim_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op);
+/** tm_consume() - an entry about a tag list, or a tag's message, was polled. */
+void tm_consume(const struct cqe *e);
 /** srq_slot_free() - a completion named the slot: it may be posted again. */
 void srq_slot_free(struct shim_srq *srq, u32 slot);
 

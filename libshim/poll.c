@@ -125,13 +125,15 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e)
 	}
 	if (unlikely(e->flags & CQE_SKIP)) {
 		/* Its QP has gone, the shared queue has not. */
-		if (e->flags & CQE_SRQ)
+		if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV))
 			recv_consume(NULL, e);
 		return;
 	}
 	qp = qp_find(e->qpn);
 	if (e->flags & CQE_RECV)
 		recv_consume(qp, e);
+	else if (unlikely(e->flags & CQE_SRQ))
+		tm_consume(e);
 	else if (likely(qp))
 		store_release(&qp->sq.tail, e->slot + 1);
 	if (unlikely(e->status != WCS_SUCCESS) && qp)

@@ -92,6 +92,11 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	a.max_dm_size = ctx->dev->info.lim.max_dm;
 	a.cq_mod_caps.max_cq_count = LIM_CQ_COUNT;
 	a.cq_mod_caps.max_cq_period = LIM_CQ_PERIOD;
+	a.tm_caps.max_rndv_hdr_size = LIM_RNDV_HDR;
+	a.tm_caps.max_num_tags = ctx->dev->info.lim.max_tags;
+	a.tm_caps.flags = ctx->dev->info.lim.max_tags ? IBV_TM_CAP_RC : 0;
+	a.tm_caps.max_ops = LIM_TM_OPS;
+	a.tm_caps.max_sge = 1;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;

@@ -81,7 +81,8 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_
 	if (attr->srq_type != IBV_SRQT_TM)
 		return -EINVAL;
 	return (attr->comp_mask & IBV_SRQ_INIT_ATTR_TM) && attr->tm_cap.max_num_tags &&
-			       attr->tm_cap.max_num_tags <= lim->max_tags
+			       attr->tm_cap.max_num_tags <= lim->max_tags && attr->tm_cap.max_ops &&
+			       attr->tm_cap.max_ops <= LIM_TM_OPS
 		       ? 0
 		       : -EINVAL;
 }
@@ -124,6 +125,8 @@ static void srq_fill(struct shim_srq *srq, const struct ibv_srq_init_attr_ex *at
 		srq->cq = attr->cq;
 	if (srq->type == SRQ_XRC)
 		srq->xrcd = (struct shim_xrcd *)attr->xrcd;
+	if (srq->type == SRQ_TM)
+		srq->max_ops = attr->tm_cap.max_ops;
 	srq->max_sge = attr->attr.max_sge ? attr->attr.max_sge : 1;
 	srq->srq.context = attr->pd->context;
 	srq->srq.srq_context = attr->srq_context;
