@@ -100,7 +100,7 @@ struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth)
 	return cq;
 }
 
-static void srq_new(struct emu *m, struct emu_qp *q, u32 sge)
+static void srq_new(struct emu *m, struct emu_qp *q, u32 sge, u32 tags)
 {
 	struct hca_cmd cmd = { .op = CMD_CREATE_SRQ };
 
@@ -109,6 +109,11 @@ static void srq_new(struct emu *m, struct emu_qp *q, u32 sge)
 	cmd.srq.pd = m->c[q->client].pd;
 	cmd.srq.depth = cmd.srq.max_wr = q->rq_depth;
 	cmd.srq.max_sge = sge;
+	if (tags) {
+		cmd.srq.type = SRQ_TM;
+		cmd.srq.max_tags = tags;
+		cmd.srq.cq = q->rcq.index + 1;
+	}
 	must(m, q->client, &cmd, "create SRQ");
 	q->srq_index = cmd.handle;
 }
@@ -116,7 +121,7 @@ static void srq_new(struct emu *m, struct emu_qp *q, u32 sge)
 struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge)
 {
 	u32 depth = o->depth;
-	bool srq = o->srq;
+	bool srq = o->srq || o->tags || o->share;
 	struct emu_qp q = { .client = client, .sq_depth = depth, .rq_depth = depth, .srq = srq };
 	struct hca_cmd cmd = { .op = CMD_CREATE_QP };
 
@@ -125,8 +130,11 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u3
 	q.scq = emu_cq_new(m, client, 2 * depth);
 	q.rcq = emu_cq_new(m, client, 2 * depth);
 	q.sq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.sq_stride);
-	if (srq)
-		srq_new(m, &q, sge);
+	if (o->share) {
+		q.rq = o->share->rq;
+		q.srq_index = o->share->srq_index;
+	} else if (srq)
+		srq_new(m, &q, sge, o->tags);
 	else
 		q.rq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.rq_stride);
 	cmd.qp = (struct cmd_qp){
@@ -207,6 +215,12 @@ void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct e
 {
 	*qa = emu_qp_new(m, a, o, 4);
 	*qb = emu_qp_new(m, b, o, 4);
+	emu_pair(m, qa, qb, o);
+}
+
+void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
+	      const struct emu_conn *o)
+{
 	to_rts(m, qa, qb, o->psn_a, o->psn_b, o);
 	to_rts(m, qb, qa, o->psn_b, o->psn_a, o);
 }

@@ -51,7 +51,7 @@ struct emu_qp {
 	u32 sq_depth, rq_depth;
 	u32 sq_stride, rq_stride;
 	u32 sq_prod, rq_prod;
-	bool srq; /* its receives are those of an SRQ of its own, whose ring @rq is */
+	bool srq; /* its receives are those of an SRQ, whose ring @rq is */
 	u32 srq_index;
 	struct emu_cq scq, rcq;
 };
@@ -84,6 +84,7 @@ struct emu {
 	u64 lost, dups, carried;
 	u32 kicks;
 	int copy_error; /* the next copy answers with it, once */
+	u32 copy_skip; /* or one that comes so many later */
 };
 
 /** struct emu_conn - attributes of a connection; emu_conn_defaults has the usual ones. */
@@ -94,6 +95,8 @@ struct emu_conn {
 	u32 rd_atomic;
 	u32 depth; /* of the queues; a power of two */
 	bool srq; /* each QP receives from an SRQ */
+	u32 tags; /* and that is one with so many tags */
+	const struct emu_qp *share; /* whose SRQ it is; NULL: an own one */
 	u32 type; /* enum ib_qp_type: QPT_RC or QPT_UC */
 	u32 access;
 };
@@ -111,6 +114,9 @@ struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
 /** emu_qp_new() - a QP as @o has it, with lists of up to @sge entries. */
 struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge);
 int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
+/** emu_pair() - bring two QPs to RTS, connected with each other. */
+void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
+	      const struct emu_conn *o);
 /** emu_connect() - a pair of QPs in RTS. */
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
 		 struct emu_qp *qb);

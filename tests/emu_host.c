@@ -52,10 +52,11 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 	u32 d = seek(dst, &doff), s = seek(src, &soff);
 
 	(void)key;
-	if (m->copy_error) {
+	if (m->copy_error && !m->copy_skip--) {
 		int ret = m->copy_error;
 
 		m->copy_error = 0;
+		m->copy_skip = 0;
 		return ret;
 	}
 	while (len) {
@@ -326,6 +327,8 @@ bool emu_run(struct emu *m, u64 until)
 				return false;
 			continue;
 		}
+		/* Serving doorbells may have armed a timer. */
+		next = min_u64(next, m->hca->next_deadline);
 		if (m->wire)
 			next = min_u64(next, m->wire->at);
 		if (next == ~0ULL)
