@@ -531,7 +531,6 @@ int mr_check_access(u32 access);
 /** mr_unimport() - forget a region without touching what there is in the HCA. */
 void mr_unimport(struct shim_mr *mr);
 
-/* --- srq.c, srqpost.c ----------------------------------------------------------------------- */
 /* --- srq.c, tmops.c ----------------------------------------------------------------------- */
 
 struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr);
