@@ -69,14 +69,16 @@ static inline struct rq_wqe *rq_slot(struct seg_hdr *seg, const struct hca_qp *q
 
 /**
  * sq_posted() - work requests posted, as an absolute index. A producer index that is more than the
- * ring ahead of what is complete is a broken client: only the ring's depth is believed.
+ * ring ahead of what is complete, or behind what was sent, is a broken client: nothing is posted.
  */
 static inline u32 sq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 {
 	const struct wq_ctl *ctl = seg_ptr(seg, qp->sq_ring);
+	const struct req_state *s = &qp->req;
 	u32 prod = qp->sq_depth ? load_acquire(&ctl->prod) : 0;
+	u32 ahead = prod - s->una;
 
-	return qp->sq_depth && prod - qp->req.una <= qp->sq_depth ? prod : qp->req.una;
+	return qp->sq_depth && ahead <= qp->sq_depth && ahead >= s->next - s->una ? prod : s->next;
 }
 
 static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
