@@ -106,8 +106,11 @@ extern const struct emu_conn emu_conn_defaults;
 /** emu_new() - an HCA with one device and EMU_CLIENTS clients. */
 struct emu *emu_new(u64 seed);
 void emu_free(struct emu *m);
-/** emu_wire() - from now on the wire is like that. */
+/** emu_wire() - from now on the wire is like that; NULL: as if there were none. */
 void emu_wire(struct emu *m, const struct emu_faults *f);
+
+/** emu_client_new() - a process for a free client slot, with a fresh (zeroed) segment. */
+void emu_client_new(struct emu *m, u32 client);
 
 int emu_cmd(struct emu *m, u32 client, struct hca_cmd *cmd);
 struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);

@@ -196,9 +196,10 @@ static void set_host(struct emu *m, const struct hca_host *h)
 
 void emu_wire(struct emu *m, const struct emu_faults *f)
 {
-	m->faults = *f;
-	m->queued = true;
-	set_host(m, &wire_host);
+	m->queued = f != NULL;
+	if (f)
+		m->faults = *f;
+	set_host(m, f ? &wire_host : &direct_host);
 }
 
 static void *map(size_t size)
@@ -213,7 +214,7 @@ static void *map(size_t size)
 	return p;
 }
 
-static void add_client(struct emu *m, int i)
+void emu_client_new(struct emu *m, u32 i)
 {
 	struct emu_client *c = &m->c[i];
 	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
@@ -221,16 +222,14 @@ static void add_client(struct emu *m, int i)
 	c->id = (u32)hca_add_client(m->hca);
 	c->gen = m->hca->client[c->id].gen;
 	m->hca->client[c->id].fabric_reach = 1;
-	c->seg = map(EMU_SEG);
-	c->mem = map(EMU_AREA);
 	seg_format(c->seg, c->id, c->gen);
 	c->heap = SEG_HEAP_OFF;
 	c->e = (struct engine){ .hca = m->hca,
-				.host = &direct_host,
+				.host = m->queued ? &wire_host : &direct_host,
 				.ctx = m,
 				.self = c->id,
 				.token = token_of(c->id, c->gen) };
-	if (c->id != (u32)i || emu_cmd(m, c->id, &cmd))
+	if (c->id != i || emu_cmd(m, c->id, &cmd))
 		abort();
 	c->pd = cmd.handle;
 	cmd = (struct hca_cmd){ .op = CMD_REG_MR };
@@ -274,8 +273,11 @@ struct emu *emu_new(u64 seed)
 				     .ctx = m,
 				     .self = ENGINE_FABRIC,
 				     .token = TOKEN_FABRIC };
-	for (int i = 0; i < EMU_CLIENTS; i++)
-		add_client(m, i);
+	for (u32 i = 0; i < EMU_CLIENTS; i++) {
+		m->c[i].seg = map(EMU_SEG);
+		m->c[i].mem = map(EMU_AREA);
+		emu_client_new(m, i);
+	}
 	return m;
 }
 

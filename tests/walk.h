@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a random walk through the engine's commands and queues, with a model beside it.
+ *
+ * Theory of operation
+ * -------------------
+ * WALKERS clients of one HCA (tests/emu.h) create, use, misuse and destroy objects at random. The
+ * model keeps what each must be: which objects exist, who refers to whom, what state a QP is in, and
+ * which work was posted under which identity. It says beforehand what a command will answer; after
+ * each step the HCA is audited (emulator/audit.h) and the objects' reference counts are compared
+ * with the model's. Completions must belong to what was posted, each once and in order.
+ *
+ * One client, HOSTILE, does in addition what no shim would: it scribbles over its rings and indices,
+ * rings the doorbells of others and sends random commands. What becomes of its own work is not
+ * predicted; the others must not notice.
+ *
+ * All of it follows from one seed. A kind of object is an entry of the table @kinds.
+ */
+#ifndef TESTS_WALK_H
+#define TESTS_WALK_H
+
+#include "tests/emu.h"
+
+#define WALKERS	  4
+#define HOSTILE	  3
+#define KIND_MAX  10 /* objects of a kind and client */
+#define USES_MAX  4
+#define RING_MAX  64 /* deepest work queue */
+#define CQ_MAX	  256
+#define AREA_USED (1u << 20)
+#define WANT_ANY  1 /* command(): no answer is predicted */
+
+enum kind {
+	K_PD,
+	K_CQ,
+	K_MR,
+	K_QP,
+	K_COUNT,
+};
+
+/** struct post - a work request as it was posted, by its index in the ring. */
+struct post {
+	u64 wr_id;
+	bool signaled;
+};
+
+struct walk_qp {
+	u32 qpn;
+	u32 type;
+	u32 state; /* as far as commands go; traffic may have taken it to ERR */
+	u64 sq, rq;
+	u32 sq_depth, rq_depth;
+	u32 max_sge, max_rsge, max_inline;
+	u32 sq_stride, rq_stride;
+	u32 sq_prod, rq_prod; /* posted */
+	u32 sq_seen, rq_seen; /* completed */
+	bool failed; /* an error completion of the send queue was seen */
+	bool rq_failed;
+	bool dirty; /* scribbled over: its work is not predicted */
+	struct post sent[RING_MAX], recv[RING_MAX];
+};
+
+/** struct obj - what the model knows of an object. */
+struct obj {
+	enum kind kind;
+	u32 client;
+	u32 slot; /* in the model's table: rings have their places by it */
+	bool live;
+	u32 handle;
+	u32 refs;
+	struct obj *uses[USES_MAX];
+	union {
+		struct {
+			u64 addr, iova, len;
+			u32 access, key;
+		} mr;
+		struct {
+			u64 ring;
+			u32 depth, cons;
+			u32 half; /* which of its two places the ring has */
+			bool dirty;
+		} cq;
+		struct walk_qp qp;
+	};
+};
+
+struct walk {
+	struct emu *m;
+	u64 seed; /* as given */
+	u64 rnd;
+	u64 step;
+	u64 next_id;
+	u64 commands, refused, posted, polled, errors, deaths;
+	struct obj obj[WALKERS][K_COUNT][KIND_MAX];
+};
+
+/**
+ * struct kind_ops - a kind of object.
+ * @max: how many a client may have
+ * @fill: make a valid command for @o and note what it refers to. False: there is nothing that it
+ *          could refer to.
+ * @spoil: make a valid command one that must be refused. Return: how (-errno)
+ * @created: the command was executed: take over what it gave
+ * @destroyed: before a destruction that must succeed
+ * @use: do something with a live one
+ * @refs: the HCA's count of references to it; NULL where it keeps none
+ */
+struct kind_ops {
+	const char *name;
+	u32 create, destroy;
+	u32 weight; /* of creation, in relation to the others */
+	u32 max;
+	bool (*fill)(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+	int (*spoil)(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+	void (*created)(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+	void (*destroyed)(struct walk *w, struct obj *o);
+	void (*use)(struct walk *w, struct obj *o);
+	u32 (*refs)(const struct hca *hca, u32 handle);
+};
+
+extern const struct kind_ops kinds[K_COUNT];
+
+/* --- walk_engine.c */
+
+void fail(const struct walk *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+/** pick() - a number below @n. */
+u32 pick(struct walk *w, u32 n);
+/** chance() - true once in @n times. */
+bool chance(struct walk *w, u32 n);
+/** any() - a live object of a client, or NULL. */
+struct obj *any(struct walk *w, u32 client, enum kind kind);
+/** bad_handle() - a handle that is not one of @client's objects of @kind. */
+u32 bad_handle(struct walk *w, u32 client, enum kind kind);
+/** command() - execute; its answer must be @want. Return: it. */
+int command(struct walk *w, u32 client, struct hca_cmd *cmd, int want, const char *what);
+/** use() - @o refers to @other from now on. */
+void use(struct obj *o, u32 i, struct obj *other);
+/** forget() - @o is no more. */
+void forget(struct obj *o);
+void *seg_at(struct walk *w, u32 client, u64 off);
+
+/* --- walk_engine_qp.c */
+
+bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void qp_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+void qp_destroyed(struct walk *w, struct obj *o);
+void qp_use(struct walk *w, struct obj *o);
+/** qp_check() - a QP's state is the model's, or ERR where traffic may have taken it there. */
+void qp_check(struct walk *w, struct obj *o);
+/** qp_move() - attributes of a move: which must be there and which may. False: no such move. */
+bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional);
+
+/* --- walk_engine_post.c */
+
+void post_send(struct walk *w, struct obj *o);
+void post_recv(struct walk *w, struct obj *o);
+/** cq_poll() - take what is in a CQ, at most @max, and compare it with what was posted. */
+void cq_poll(struct walk *w, struct obj *o, u32 max);
+/** scribble() - what a hostile client does to its own segment. */
+void scribble(struct walk *w, u32 client);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of kinds, and those without a state of their own. See tests/walk.h. */
+#include "tests/walk.h"
+
+/* Where a client's rings lie: two places for each CQ, since it may be resized, two for each QP. */
+#define CQ_PLACE ALIGN_UP(CQ_HDR + CQ_MAX * sizeof(struct cqe), 4096u)
+
+static u64 cq_place(const struct obj *o, u32 half)
+{
+	return SEG_HEAP_OFF + (2 * o->slot + half) * CQ_PLACE;
+}
+
+/* --- PD */
+
+static bool pd_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	(void)w;
+	(void)o;
+	cmd->dev = 0;
+	return true;
+}
+
+static int pd_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	(void)o;
+	cmd->dev = 1 + pick(w, 5000);
+	return -EINVAL;
+}
+
+static u32 pd_refs(const struct hca *hca, u32 handle)
+{
+	return hca->pd[handle].refs;
+}
+
+/* --- MR */
+
+static u32 some_access(struct walk *w)
+{
+	static const u32 sets[] = {
+		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
+		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
+		ACC_LOCAL_WRITE,
+		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE,
+		ACC_REMOTE_READ,
+		0,
+	};
+
+	return sets[pick(w, ARRAY_SIZE(sets))];
+}
+
+static void some_range(struct walk *w, u32 client, struct cmd_reg_mr *c)
+{
+	u64 off = pick(w, AREA_USED - 8192);
+
+	if (chance(w, 2))
+		off &= ~4095ULL;
+	c->addr = (uintptr_t)w->m->c[client].mem + off;
+	c->len = 1 + (chance(w, 10) ? pick(w, 100) : 8000 + pick(w, AREA_USED));
+	c->len = min_u64(c->len, AREA_USED - off);
+	c->iova = chance(w, 4) ? (u64)pick(w, 1 << 30) << 12 : c->addr;
+}
+
+static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	struct obj *pd = any(w, o->client, K_PD);
+
+	if (!pd)
+		return false;
+	use(o, 0, pd);
+	cmd->mr = (struct cmd_reg_mr){ .pd = pd->handle, .access = some_access(w) };
+	some_range(w, o->client, &cmd->mr);
+	return true;
+}
+
+/* What makes a range or its rights unacceptable, as ibv_reg_mr(3) has it. */
+static void mr_spoil_values(struct walk *w, struct cmd_reg_mr *c, u32 how)
+{
+	if (how == 0) {
+		c->access = chance(w, 2) ? ACC_REMOTE_WRITE : ACC_REMOTE_ATOMIC;
+	} else if (how == 1) {
+		c->addr = ~0ULL - pick(w, 100);
+		c->len = 200;
+	} else {
+		c->iova = ~0ULL - pick(w, 100);
+		c->len = 200;
+	}
+}
+
+static int mr_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	u32 how = pick(w, 4);
+
+	if (how == 3)
+		cmd->mr.pd = bad_handle(w, o->client, K_PD);
+	else
+		mr_spoil_values(w, &cmd->mr, how);
+	return -EINVAL;
+}
+
+static void mr_take(struct obj *o, const struct cmd_reg_mr *c, u32 flags)
+{
+	o->mr.key = c->key;
+	if (flags & 1) {
+		o->mr.addr = c->addr;
+		o->mr.iova = c->iova;
+		o->mr.len = c->len;
+	}
+	if (flags & 4)
+		o->mr.access = c->access;
+}
+
+static void mr_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
+{
+	if (!cmd->mr.key || cmd->mr.key >> 8 != cmd->handle)
+		fail(w, "MR %u got the key %#x", cmd->handle, cmd->mr.key);
+	mr_take(o, &cmd->mr, 7);
+}
+
+/* Rereg: any part, or what must be refused and leaves all as it was. */
+static void mr_use(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_REREG_MR, .handle = o->handle };
+	struct obj *pd = any(w, o->client, K_PD);
+	u32 flags = 1 + pick(w, 7), old = o->mr.key;
+	int want = 0;
+
+	if (!chance(w, 4) || !mr_fill(w, &(struct obj){ .client = o->client }, &cmd))
+		return;
+	cmd.mr.pd = pd->handle;
+	cmd.mr.flags = flags;
+	if (chance(w, 4)) {
+		u32 how = pick(w, 5);
+
+		if (how < 3) {
+			cmd.mr.flags |= how ? 1 : 4;
+			mr_spoil_values(w, &cmd.mr, how);
+		} else if (how == 3) {
+			cmd.mr.flags |= 2;
+			cmd.mr.pd = bad_handle(w, o->client, K_PD);
+		} else {
+			cmd.mr.flags = chance(w, 2) ? 0 : 8u << pick(w, 8);
+		}
+		want = -EINVAL;
+	}
+	if (command(w, o->client, &cmd, want, "rereg MR"))
+		return;
+	if (cmd.mr.key == old)
+		fail(w, "rereg of MR %u leaves its key %#x", o->handle, old);
+	mr_take(o, &cmd.mr, flags);
+	if (flags & 2)
+		use(o, 0, pd);
+}
+
+/* --- CQ */
+
+static bool cq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	o->cq.half = 0;
+	cmd->cq = (struct cmd_cq){
+		.ring = cq_place(o, 0),
+		.depth = chance(w, 10) ? 1u << pick(w, 9) : CQ_MAX,
+		.chan = chance(w, 3) ? 1 + pick(w, 8) : 0,
+		.async_chan = 0,
+		.want_ts = chance(w, 2),
+	};
+	return true;
+}
+
+static int cq_spoil_ring(struct walk *w, struct cmd_cq *c)
+{
+	switch (pick(w, 5)) {
+	case 0:
+		c->depth = 0;
+		break;
+	case 1:
+		c->depth = 3 + 2 * pick(w, 1000);
+		break;
+	case 2:
+		c->depth = 1u << 21;
+		break;
+	case 3:
+		c->ring = chance(w, 2) ? c->ring + 8 : pick(w, (u32)SEG_HEAP_OFF) & ~63u;
+		break;
+	default:
+		c->ring = SEG_SIZE - (u64)pick(w, 2) * 64;
+	}
+	return -EINVAL;
+}
+
+static int cq_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	(void)o;
+	switch (pick(w, 4)) {
+	case 0:
+		cmd->cq.chan = SEG_MAX_CHANS + 1 + pick(w, 1000);
+		return -EINVAL;
+	case 1:
+		cmd->cq.async_chan = SEG_MAX_CHANS + pick(w, 1000);
+		return -EINVAL;
+	case 2:
+		cmd->cq.dev = 1 + pick(w, 5000);
+		return -EINVAL;
+	default:
+		return cq_spoil_ring(w, &cmd->cq);
+	}
+}
+
+static void cq_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
+{
+	o->cq.ring = cmd->cq.ring;
+	o->cq.depth = cmd->cq.depth;
+	o->cq.cons = 0;
+	o->cq.dirty = false;
+	memset(seg_at(w, o->client, o->cq.ring), 0, CQ_HDR + o->cq.depth * sizeof(struct cqe));
+}
+
+static void cq_resize(struct walk *w, struct obj *o)
+{
+	const struct hca_cq *cq = &w->m->hca->cq[o->handle];
+	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = o->handle };
+	struct cq_ctl *ctl = seg_at(w, o->client, o->cq.ring);
+	u32 waiting = cq->prod - ctl->cons;
+	int want;
+
+	cmd.cq.ring = cq_place(o, !o->cq.half);
+	cmd.cq.depth = chance(w, 4) ? 1u << pick(w, 9) : CQ_MAX;
+	memset(seg_at(w, o->client, cmd.cq.ring), 0, CQ_PLACE);
+	want = waiting > cmd.cq.depth || waiting > o->cq.depth ? -EINVAL : 0;
+	if (chance(w, 5)) {
+		want = cq_spoil_ring(w, &cmd.cq);
+	} else if (chance(w, 8)) {
+		cmd.handle = bad_handle(w, o->client, K_CQ);
+		want = -EINVAL;
+	}
+	if (command(w, o->client, &cmd, want, "resize CQ"))
+		return;
+	o->cq.half = !o->cq.half;
+	o->cq.ring = cmd.cq.ring;
+	o->cq.depth = cmd.cq.depth;
+	o->cq.cons = 0;
+}
+
+static void cq_use(struct walk *w, struct obj *o)
+{
+	struct cq_ctl *ctl = seg_at(w, o->client, o->cq.ring);
+
+	if (chance(w, 12)) {
+		cq_resize(w, o);
+		return;
+	}
+	if (chance(w, 3))
+		store_relaxed(&ctl->armed, w->m->hca->cq[o->handle].chan ? pick(w, 3) : 0);
+	cq_poll(w, o, 1 + pick(w, 64));
+}
+
+static u32 cq_refs(const struct hca *hca, u32 handle)
+{
+	return hca->cq[handle].refs;
+}
+
+const struct kind_ops kinds[K_COUNT] = {
+	[K_PD] = { "PD", CMD_ALLOC_PD, CMD_DEALLOC_PD, 2, 3, pd_fill, pd_spoil, NULL, NULL, NULL,
+		   pd_refs },
+	[K_CQ] = { "CQ", CMD_CREATE_CQ, CMD_DESTROY_CQ, 3, KIND_MAX, cq_fill, cq_spoil, cq_created,
+		   NULL, cq_use, cq_refs },
+	[K_MR] = { "MR", CMD_REG_MR, CMD_DEREG_MR, 5, KIND_MAX, mr_fill, mr_spoil, mr_created, NULL,
+		   mr_use, NULL },
+	[K_QP] = { "QP", CMD_CREATE_QP, CMD_DESTROY_QP, 4, KIND_MAX, qp_fill, qp_spoil, qp_created,
+		   qp_destroyed, qp_use, NULL },
+};

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/* Queue pairs of the walk: creation, the state machine, connections. See tests/walk.h. */
+#include "tests/walk.h"
+
+/* Rings of QPs lie behind those of CQs. */
+#define QP_ROOM (64u << 10)
+
+static u64 qp_place(const struct obj *o, u32 which)
+{
+	return SEG_HEAP_OFF + (4u << 20) + (2 * o->slot + which) * QP_ROOM;
+}
+
+/* --- the state machine as ibv_modify_qp(3) and IBTA 10.3.1 have it */
+
+#define M_INIT (QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS)
+#define M_RTR                                                                                      \
+	(QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN | QPA_MAX_DEST_RD_ATOMIC |              \
+	 QPA_MIN_RNR_TIMER)
+#define M_RTS  (QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN | QPA_MAX_QP_RD_ATOMIC)
+#define M_LIVE (QPA_CUR_STATE | QPA_ACCESS_FLAGS | QPA_MIN_RNR_TIMER | QPA_PATH_MIG_STATE)
+#define M_SQD                                                                                      \
+	(QPA_PORT | QPA_AV | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC |  \
+	 QPA_MAX_DEST_RD_ATOMIC | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX | QPA_MIN_RNR_TIMER |          \
+	 QPA_PATH_MIG_STATE)
+
+bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
+{
+	(void)type;
+	*required = *optional = 0;
+	if (to == QPS_RESET)
+		return true;
+	if (to == QPS_ERR)
+		return from != QPS_RESET;
+	switch (from << 4 | to) {
+	case QPS_RESET << 4 | QPS_INIT:
+		*required = M_INIT;
+		return true;
+	case QPS_INIT << 4 | QPS_INIT:
+		*optional = M_INIT;
+		return true;
+	case QPS_INIT << 4 | QPS_RTR:
+		*required = M_RTR;
+		*optional = QPA_ACCESS_FLAGS | QPA_PKEY_INDEX;
+		return true;
+	case QPS_RTR << 4 | QPS_RTS:
+		*required = M_RTS;
+		*optional = M_LIVE;
+		return true;
+	case QPS_RTS << 4 | QPS_RTS:
+	case QPS_SQD << 4 | QPS_RTS:
+		*optional = M_LIVE;
+		return true;
+	case QPS_RTS << 4 | QPS_SQD:
+		*optional = QPA_EN_SQD_ASYNC_NOTIFY;
+		return true;
+	case QPS_SQD << 4 | QPS_SQD:
+		*optional = M_SQD;
+		return true;
+	}
+	return false;
+}
+
+static const struct {
+	u32 bit;
+	size_t field;
+	u32 min, bad; /* values below @bad are good */
+} values[] = {
+	{ QPA_PKEY_INDEX, offsetof(struct hca_qp_attr, pkey_index), 0, LIM_PKEYS },
+	{ QPA_PORT, offsetof(struct hca_qp_attr, port_num), 1, 2 },
+	{ QPA_PATH_MTU, offsetof(struct hca_qp_attr, path_mtu), 1, 6 },
+	{ QPA_TIMEOUT, offsetof(struct hca_qp_attr, timeout), 0, 32 },
+	{ QPA_RETRY_CNT, offsetof(struct hca_qp_attr, retry_cnt), 0, 8 },
+	{ QPA_RNR_RETRY, offsetof(struct hca_qp_attr, rnr_retry), 0, 8 },
+	{ QPA_MIN_RNR_TIMER, offsetof(struct hca_qp_attr, min_rnr_timer), 0, 32 },
+	{ QPA_MAX_QP_RD_ATOMIC, offsetof(struct hca_qp_attr, max_rd_atomic), 0, LIM_RD_ATOM + 1 },
+	{ QPA_MAX_DEST_RD_ATOMIC, offsetof(struct hca_qp_attr, max_dest_rd_atomic), 0,
+	  LIM_RD_ATOM + 1 },
+	{ QPA_PATH_MIG_STATE, offsetof(struct hca_qp_attr, path_mig_state), 0, 3 },
+	{ QPA_DEST_QPN, offsetof(struct hca_qp_attr, dest_qpn), 0, 1 << 24 },
+};
+
+static u32 *value(struct hca_qp_attr *a, u32 i)
+{
+	return (u32 *)(void *)((u8 *)a + values[i].field);
+}
+
+static void good_values(struct walk *w, struct hca_qp_attr *a)
+{
+	memset(a, 0, sizeof(*a));
+	for (u32 i = 0; i < ARRAY_SIZE(values); i++)
+		*value(a, i) = values[i].min + pick(w, values[i].bad - values[i].min);
+	a->rq_psn = pick(w, 1 << 24);
+	a->sq_psn = pick(w, 1 << 24);
+	a->access = pick(w, 4) ? 0xf : pick(w, 16);
+	a->en_sqd_async_notify = pick(w, 2);
+	a->av.is_global = 1;
+	a->av.port_num = 1;
+	memcpy(a->av.dgid, w->m->hca->dev[0].gid[0].raw, 16);
+}
+
+/* A value out of its range, or an address that leads nowhere. Return: -errno; 0: none was found. */
+static int bad_value(struct walk *w, struct hca_qp_attr *a, u32 mask)
+{
+	u32 i = pick(w, ARRAY_SIZE(values));
+
+	if ((mask & QPA_AV) && chance(w, 3)) {
+		switch (pick(w, 4)) {
+		case 0:
+			a->av.port_num = (u8)(pick(w, 255) + 2);
+			return -EINVAL;
+		case 1:
+			a->av.sgid_index = HCA_GIDS + (u8)pick(w, 100);
+			return -EINVAL;
+		case 2:
+			a->av.sgid_index = 1 + (u8)pick(w, HCA_GIDS - 1);
+			return -ENODATA;
+		default:
+			a->av.dgid[0] ^= 0x55;
+			return -ETIMEDOUT;
+		}
+	}
+	if ((mask & QPA_ACCESS_FLAGS) && chance(w, 4)) {
+		a->access |= 1u << 12;
+		return -EINVAL;
+	}
+	if (!(mask & values[i].bit))
+		return 0;
+	*value(a, i) = values[i].bad + pick(w, 1000);
+	return -EINVAL;
+}
+
+/* --- commands */
+
+static u32 some_depth(struct walk *w)
+{
+	return chance(w, 30) ? 0 : 1u << (chance(w, 8) ? pick(w, 7) : 2 + pick(w, 5));
+}
+
+bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	struct obj *pd = any(w, o->client, K_PD), *scq = any(w, o->client, K_CQ),
+		   *rcq = any(w, o->client, K_CQ);
+
+	if (!pd || !scq || !rcq)
+		return false;
+	use(o, 0, pd);
+	use(o, 1, scq);
+	use(o, 2, rcq);
+	cmd->qp = (struct cmd_qp){
+		.type = QPT_RC,
+		.pd = pd->handle,
+		.scq = scq->handle,
+		.rcq = rcq->handle,
+		.sq_ring = qp_place(o, 0),
+		.rq_ring = qp_place(o, 1),
+		.sq_depth = some_depth(w),
+		.rq_depth = some_depth(w),
+		.max_sge = chance(w, 10) ? 0 : 1 + pick(w, 4),
+		.max_rsge = chance(w, 50) ? 0 : 1 + pick(w, 4),
+		.max_inline = pick(w, 200),
+		.sig_all = pick(w, 2),
+	};
+	return true;
+}
+
+int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	struct cmd_qp *c = &cmd->qp;
+
+	switch (pick(w, 12)) {
+	case 0:
+		c->type = chance(w, 2) ? 0 : 11 + pick(w, 300);
+		return -EOPNOTSUPP;
+	case 1:
+		c->dev = 1 + pick(w, 5000);
+		break;
+	case 2:
+		c->async_chan = SEG_MAX_CHANS + pick(w, 100);
+		break;
+	case 3:
+		c->pd = bad_handle(w, o->client, K_PD);
+		break;
+	case 4:
+		c->scq = bad_handle(w, o->client, K_CQ);
+		break;
+	case 5:
+		c->rcq = bad_handle(w, o->client, K_CQ);
+		break;
+	case 6:
+		c->sq_depth = chance(w, 2) ? 3 + 2 * pick(w, 100) : 2 * LIM_QP_WR;
+		break;
+	case 7:
+		c->rq_depth = chance(w, 2) ? 3 + 2 * pick(w, 100) : 2 * LIM_QP_WR;
+		break;
+	case 8:
+		*(chance(w, 2) ? &c->max_sge : &c->max_rsge) = LIM_SGE + 1 + pick(w, 1 << 30);
+		break;
+	case 9:
+		c->max_inline = LIM_INLINE + 1 + pick(w, 1 << 30);
+		break;
+	case 10:
+		c->sq_depth = 4;
+		c->sq_ring = chance(w, 2) ? c->sq_ring + 4 : SEG_SIZE - 64;
+		break;
+	default:
+		c->rq_depth = 4;
+		c->rq_ring = chance(w, 2) ? pick(w, (u32)SEG_HEAP_OFF) & ~63u : ~0ULL << 6;
+	}
+	return -EINVAL;
+}
+
+static void queues_reset(struct walk *w, struct obj *o)
+{
+	struct walk_qp *q = &o->qp;
+
+	memset(seg_at(w, o->client, q->sq), 0, sizeof(struct wq_ctl));
+	memset(seg_at(w, o->client, q->rq), 0, sizeof(struct wq_ctl));
+	q->sq_prod = q->rq_prod = q->sq_seen = q->rq_seen = 0;
+	q->failed = q->rq_failed = q->dirty = false;
+}
+
+void qp_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
+{
+	const struct cmd_qp *c = &cmd->qp;
+
+	o->qp = (struct walk_qp){
+		.qpn = c->qpn,
+		.type = c->type,
+		.state = QPS_RESET,
+		.sq = c->sq_ring,
+		.rq = c->rq_ring,
+		.sq_depth = c->sq_depth,
+		.rq_depth = c->rq_depth,
+		.max_sge = c->max_sge,
+		.max_rsge = c->max_rsge,
+		.max_inline = c->max_inline,
+		.sq_stride = sq_stride(c->max_sge, c->max_inline),
+		.rq_stride = rq_stride(c->max_rsge),
+	};
+	if ((c->qpn & 0xffff) != cmd->handle || c->qpn > IB_QPN_MASK)
+		fail(w, "QP %u got the number %#x", cmd->handle, c->qpn);
+	queues_reset(w, o);
+}
+
+static void drain(struct walk *w, struct obj *o)
+{
+	cq_poll(w, o->uses[1], CQ_MAX);
+	if (o->uses[2] != o->uses[1])
+		cq_poll(w, o->uses[2], CQ_MAX);
+}
+
+/* What is still in its CQs is compared while it can be told whose it is. */
+void qp_destroyed(struct walk *w, struct obj *o)
+{
+	drain(w, o);
+}
+
+void qp_check(struct walk *w, struct obj *o)
+{
+	const struct hca_qp *qp = &w->m->hca->qp[o->handle];
+	struct walk_qp *q = &o->qp;
+
+	if (qp->qpn != q->qpn || qp->pd != o->uses[0]->handle || qp->scq != o->uses[1]->handle ||
+	    qp->rcq != o->uses[2]->handle)
+		fail(w, "QP %#x is not what was created", o->handle);
+	if (qp->state == q->state)
+		return;
+	/* An error of the work under way takes it there. */
+	if (qp->state != QPS_ERR || q->state < QPS_RTR)
+		fail(w, "QP %#x is in %s instead of %s", o->handle, ib_qp_state_name(qp->state),
+		     ib_qp_state_name(q->state));
+	q->state = QPS_ERR;
+}
+
+static int modify(struct walk *w, struct obj *o, struct hca_cmd *cmd, int want)
+{
+	u32 to = cmd->mod.mask & QPA_STATE ? cmd->mod.attr.state : o->qp.state;
+	int ret;
+
+	if (!want && to == QPS_RESET)
+		drain(w, o);
+	ret = command(w, o->client, cmd, want, "modify QP");
+	if (ret)
+		return ret;
+	o->qp.state = to;
+	if (to == QPS_RESET)
+		queues_reset(w, o);
+	return 0;
+}
+
+/* A move that the table allows, with all that it needs and some of what it may have. */
+static void modify_good(struct walk *w, struct obj *o, u32 to, const struct obj *peer)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP, .handle = o->handle };
+	struct hca_qp_attr *a = &cmd.mod.attr;
+	u32 required, optional;
+
+	if (!qp_move(o->qp.type, o->qp.state, to, &required, &optional))
+		return;
+	good_values(w, a);
+	a->state = to;
+	a->cur_state = o->qp.state;
+	cmd.mod.mask = QPA_STATE | required | (optional & (u32)emu_rnd(&w->rnd));
+	if (peer)
+		a->dest_qpn = peer->qp.qpn;
+	modify(w, o, &cmd, 0);
+}
+
+/* A move that must be refused and change nothing. */
+static void modify_bad(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP, .handle = o->handle };
+	struct hca_qp_attr *a = &cmd.mod.attr;
+	u32 required, optional, to = pick(w, QPS_COUNT + 2), bit;
+	bool possible =
+		to < QPS_COUNT && qp_move(o->qp.type, o->qp.state, to, &required, &optional);
+	int want = -EINVAL;
+
+	good_values(w, a);
+	a->state = to;
+	a->cur_state = o->qp.state;
+	cmd.mod.mask = QPA_STATE;
+	if (possible) {
+		cmd.mod.mask |= required | (optional & (u32)emu_rnd(&w->rnd));
+		bit = 1u << pick(w, 26);
+		switch (pick(w, 4)) {
+		case 0:
+			cmd.handle = bad_handle(w, o->client, K_QP);
+			break;
+		case 1:
+			want = bad_value(w, a, cmd.mod.mask);
+			break;
+		case 2:
+			if (cmd.mod.mask & QPA_CUR_STATE)
+				a->cur_state = (a->cur_state + 1 + pick(w, 100)) & 0xff;
+			else
+				want = 0;
+			break;
+		default:
+			if (bit == QPA_STATE)
+				want = 0;
+			else if (required & bit)
+				cmd.mod.mask &= ~bit;
+			else if (optional & bit)
+				want = 0;
+			else
+				cmd.mod.mask |= bit;
+		}
+	}
+	if (want)
+		modify(w, o, &cmd, want);
+}
+
+/* Both ends to RTS, as an application does it. */
+static void connect(struct walk *w, struct obj *a, struct obj *b)
+{
+	static const u32 way[] = { QPS_RESET, QPS_INIT, QPS_RTR, QPS_RTS };
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
+	struct hca_qp_attr common;
+	u32 required, optional;
+
+	good_values(w, &common);
+	common.access = 0xf;
+	common.max_rd_atomic = 1 + pick(w, LIM_RD_ATOM);
+	common.max_dest_rd_atomic = 1 + pick(w, LIM_RD_ATOM);
+	common.retry_cnt |= 4;
+	if (!chance(w, 8)) {
+		common.rnr_retry = 7;
+		common.timeout = 4 + pick(w, 8);
+		common.min_rnr_timer = 1 + pick(w, 6);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(way); i++) {
+		for (u32 k = 0; k < (a == b ? 1 : 2); k++) {
+			struct obj *o = k ? b : a;
+
+			if (!qp_move(o->qp.type, o->qp.state, way[i], &required, &optional))
+				return; /* an error of other work came in between */
+			cmd.handle = o->handle;
+			cmd.mod.attr = common;
+			cmd.mod.attr.state = way[i];
+			cmd.mod.attr.dest_qpn = k ? a->qp.qpn : b->qp.qpn;
+			if (k && a != b) {
+				cmd.mod.attr.rq_psn = common.sq_psn;
+				cmd.mod.attr.sq_psn = common.rq_psn;
+			} else if (a == b) {
+				cmd.mod.attr.rq_psn = common.sq_psn;
+			}
+			cmd.mod.mask = QPA_STATE | required;
+			modify(w, o, &cmd, 0);
+			qp_check(w, o);
+		}
+	}
+}
+
+static void query(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_QUERY_QP, .handle = o->handle };
+
+	if (chance(w, 8)) {
+		cmd.handle = bad_handle(w, o->client, K_QP);
+		command(w, o->client, &cmd, -EINVAL, "query of a QP that it has not");
+		return;
+	}
+	command(w, o->client, &cmd, 0, "query QP");
+	if (cmd.mod.attr.state != o->qp.state)
+		fail(w, "query of QP %#x says %s instead of %s", o->handle,
+		     ib_qp_state_name(cmd.mod.attr.state), ib_qp_state_name(o->qp.state));
+}
+
+/* What no shim would send: any bits. Whatever comes of it, the QP stays one that can be audited. */
+static void modify_garbage(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP, .handle = o->handle };
+	u64 *p = (u64 *)(void *)&cmd.mod.attr;
+
+	good_values(w, &cmd.mod.attr);
+	for (u32 n = pick(w, 4); n; n--)
+		p[pick(w, sizeof(cmd.mod.attr) / 8)] = emu_rnd(&w->rnd);
+	cmd.mod.attr.state = pick(w, QPS_COUNT);
+	cmd.mod.mask = (u32)emu_rnd(&w->rnd) | QPA_STATE;
+	if (chance(w, 2))
+		cmd.mod.mask &= M_INIT | M_RTR | M_RTS | M_SQD | QPA_STATE;
+	drain(w, o);
+	if (command(w, o->client, &cmd, WANT_ANY, "garbage modify QP"))
+		return;
+	o->qp.state = w->m->hca->qp[o->handle].state;
+	if (cmd.mod.attr.state == QPS_RESET)
+		queues_reset(w, o);
+}
+
+void qp_use(struct walk *w, struct obj *o)
+{
+	u32 what = pick(w, 100);
+	struct obj *peer;
+
+	if (what < 40) {
+		post_send(w, o);
+	} else if (what < 72) {
+		post_recv(w, o);
+	} else if (what < 76) {
+		query(w, o);
+	} else if (what < 82) {
+		modify_bad(w, o);
+	} else if (what < 83) {
+		if (o->client == HOSTILE && chance(w, 2))
+			modify_garbage(w, o);
+		else
+			modify_good(w, o, pick(w, QPS_COUNT), any(w, pick(w, WALKERS), K_QP));
+	} else if (o->qp.state != QPS_RTS || chance(w, 50)) {
+		peer = any(w, pick(w, WALKERS), K_QP);
+		if (peer && (peer->qp.state != QPS_RTS || chance(w, 50)))
+			connect(w, o, peer);
+	}
+}
