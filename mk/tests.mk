@@ -11,6 +11,7 @@ UNIT_SRC  := $(wildcard tests/unit_*.c)
 APP_SRC	  := $(wildcard tests/app_*.c)
 SYS_SRC	  := $(wildcard tests/sys_*.c)
 WALK_SRC  := $(wildcard tests/walk_engine*.c)
+WALKV_SRC := $(wildcard tests/walk_verbs*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 
 UNIT_BIN  := $(patsubst tests/%.c,$(T)/%,$(UNIT_SRC))
@@ -23,7 +24,7 @@ UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
 APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c))
 
 .PHONY: tests
-tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine
+tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs
 
 $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -34,6 +35,11 @@ $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
+
+$(T)/walk_verbs: $(call objs,$(WALKV_SRC)) $(APP_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
 
 $(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
 	@mkdir -p $(@D)
