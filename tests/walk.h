@@ -107,6 +107,7 @@ struct walk {
  */
 struct kind_ops {
 	const char *name;
+	enum hca_table table;
 	u32 create, destroy;
 	u32 weight; /* of creation, in relation to the others */
 	u32 max;

@@ -298,12 +298,10 @@ static void check(struct walk *w)
 					n[k]++;
 					check_obj(w, &w->obj[c][k][i]);
 				}
-	if (hca->n_pd != n[K_PD] || hca->n_cq != n[K_CQ] || hca->n_mr != n[K_MR] ||
-	    hca->n_qp != n[K_QP])
-		fail(w,
-		     "the HCA has %u PDs, %u CQs, %u MRs, %u QPs; there should be %u, %u, %u, %u",
-		     hca->n_pd, hca->n_cq, hca->n_mr, hca->n_qp, n[K_PD], n[K_CQ], n[K_MR],
-		     n[K_QP]);
+	for (u32 k = 0; k < K_COUNT; k++)
+		if (hca->tab[kinds[k].table].n != n[k])
+			fail(w, "the HCA has %u %ss, there should be %u",
+			     hca->tab[kinds[k].table].n, kinds[k].name, n[k]);
 	if (hca->token != TOKEN_FREE)
 		fail(w, "the token was left with %#llx", (unsigned long long)hca->token);
 }

@@ -176,7 +176,7 @@ static int cq_spoil_ring(struct walk *w, struct cmd_cq *c)
 		c->depth = 3 + 2 * pick(w, 1000);
 		break;
 	case 2:
-		c->depth = 1u << 21;
+		c->depth = 1u << 23;
 		break;
 	case 3:
 		c->ring = chance(w, 2) ? c->ring + 8 : pick(w, (u32)SEG_HEAP_OFF) & ~63u;
@@ -259,12 +259,12 @@ static u32 cq_refs(const struct hca *hca, u32 handle)
 }
 
 const struct kind_ops kinds[K_COUNT] = {
-	[K_PD] = { "PD", CMD_ALLOC_PD, CMD_DEALLOC_PD, 2, 3, pd_fill, pd_spoil, NULL, NULL, NULL,
-		   pd_refs },
-	[K_CQ] = { "CQ", CMD_CREATE_CQ, CMD_DESTROY_CQ, 3, KIND_MAX, cq_fill, cq_spoil, cq_created,
-		   NULL, cq_use, cq_refs },
-	[K_MR] = { "MR", CMD_REG_MR, CMD_DEREG_MR, 5, KIND_MAX, mr_fill, mr_spoil, mr_created, NULL,
-		   mr_use, NULL },
-	[K_QP] = { "QP", CMD_CREATE_QP, CMD_DESTROY_QP, 4, KIND_MAX, qp_fill, qp_spoil, qp_created,
-		   qp_destroyed, qp_use, NULL },
+	[K_PD] = { "PD", TAB_PD, CMD_ALLOC_PD, CMD_DEALLOC_PD, 2, 3, pd_fill, pd_spoil, NULL, NULL,
+		   NULL, pd_refs },
+	[K_CQ] = { "CQ", TAB_CQ, CMD_CREATE_CQ, CMD_DESTROY_CQ, 3, KIND_MAX, cq_fill, cq_spoil,
+		   cq_created, NULL, cq_use, cq_refs },
+	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, 5, KIND_MAX, mr_fill, mr_spoil,
+		   mr_created, NULL, mr_use, NULL },
+	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, 4, KIND_MAX, qp_fill, qp_spoil,
+		   qp_created, qp_destroyed, qp_use, NULL },
 };

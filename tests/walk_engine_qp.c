@@ -65,7 +65,7 @@ static const struct {
 	size_t field;
 	u32 min, bad; /* values below @bad are good */
 } values[] = {
-	{ QPA_PKEY_INDEX, offsetof(struct hca_qp_attr, pkey_index), 0, LIM_PKEYS },
+	{ QPA_PKEY_INDEX, offsetof(struct hca_qp_attr, pkey_index), 0, 1 },
 	{ QPA_PORT, offsetof(struct hca_qp_attr, port_num), 1, 2 },
 	{ QPA_PATH_MTU, offsetof(struct hca_qp_attr, path_mtu), 1, 6 },
 	{ QPA_TIMEOUT, offsetof(struct hca_qp_attr, timeout), 0, 32 },
