@@ -123,6 +123,8 @@ struct vcheck {
 	uint32_t len;
 	bool is_word;
 	uint64_t word;
+	uint64_t id; /* of the request */
+	int op;
 };
 
 /** struct vcall - what the owner of the turn is asked to do for another. */

@@ -136,12 +136,14 @@ static void both_fail(struct vobj *a, int a_status, struct vobj *b, int recv_sta
 	vmodel_error(b);
 }
 
-static struct vcheck *new_check(uint32_t len)
+static struct vcheck *new_check(const struct vwr *w, uint32_t len)
 {
 	struct vcheck *c = &wd->check[wd->n_check++ % 8];
 
 	memset(c, 0, sizeof(*c));
 	c->len = len;
+	c->id = w->id;
+	c->op = w->op;
 	return c;
 }
 
@@ -167,7 +169,7 @@ static int real_list(int actor, const struct ibv_sge *sge, int n, struct ibv_sge
 static void data_moves(const struct vobj *a, const struct vwr *w, int dst_actor,
 		       const struct ibv_sge *dst, int n_dst)
 {
-	struct vcheck *c = new_check(w->len);
+	struct vcheck *c = new_check(w, w->len);
 	struct ibv_sge src[VSGE];
 
 	if (w->flags & IBV_SEND_INLINE)
@@ -259,7 +261,7 @@ static void do_atomic(struct vobj *a, const struct vwr *w, struct vobj *b)
 	const struct vobj *mr = mr_by_key(b->actor, w->rkey);
 	uint64_t at = w->addr - mr->mr.iova + mr->mr.addr;
 	uint64_t *word = &wd->words[b->actor][(at - (uintptr_t)wd->area[b->actor] - AREA_WORD) / 8];
-	struct vcheck *c = new_check(8);
+	struct vcheck *c = new_check(w, 8);
 
 	c->is_word = true;
 	c->word = *word;
@@ -295,7 +297,7 @@ static bool run_rdma(struct vobj *a, const struct vwr *w, struct vobj *b)
 	if (is_atomic(w->op)) {
 		do_atomic(a, w, b);
 	} else if (w->op == IBV_WR_RDMA_READ) {
-		struct vcheck *c = new_check(w->len);
+		struct vcheck *c = new_check(w, w->len);
 
 		add_src(c, real, real_list(b->actor, &there, 1, real));
 		c->n_dst = real_list(a->actor, w->sge, w->n, c->dst);

@@ -109,13 +109,13 @@ static struct rc_opts opts;
 static void some_opts(void)
 {
 	opts = rc_defaults;
-	opts.access = vchance(8) ? (int)vpick(16) : ALL_ACCESS;
+	opts.access = vchance(30) ? (int)vpick(16) : ALL_ACCESS;
 	opts.timeout = 8;
 	opts.retry_cnt = (uint8_t)vpick(2);
-	opts.rnr_retry = vchance(5) ? (uint8_t)vpick(7) : 7;
+	opts.rnr_retry = vchance(40) ? (uint8_t)vpick(7) : 7;
 	opts.min_rnr = 1;
-	opts.rd_atomic = vchance(12) ? 0 : (uint8_t)(1 + vpick(4));
-	opts.dest_rd_atomic = vchance(12) ? 0 : 4;
+	opts.rd_atomic = vchance(50) ? 0 : (uint8_t)(1 + vpick(4));
+	opts.dest_rd_atomic = vchance(50) ? 0 : 4;
 	opts.mtu = (enum ibv_mtu)(1 + wd->step % 5); /* the same at both ends */
 }
 
@@ -155,7 +155,7 @@ static void connect_pair(struct vobj *o)
 {
 	struct vobj *peer = vany(wd->first + (int)vpick((uint32_t)wd->actors), V_QP);
 
-	if (!peer || (peer->qp.state == IBV_QPS_RTS && !vchance(10)))
+	if (!peer || (peer->qp.state == IBV_QPS_RTS && !vchance(20)))
 		return;
 	connect_to(o, peer);
 	if (peer != o)
@@ -233,7 +233,7 @@ void vqp_use(struct vobj *o)
 		modify_bad(o);
 	} else if (what < 76) {
 		modify(o, &attr, IBV_QP_STATE, o->qp.state == IBV_QPS_RESET ? EINVAL : 0);
-	} else if (o->qp.state != IBV_QPS_RTS || vchance(20)) {
+	} else if (o->qp.state != IBV_QPS_RTS || vchance(50)) {
 		connect_pair(o);
 	}
 }

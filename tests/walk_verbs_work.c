@@ -38,7 +38,7 @@ static struct ibv_sge some_sge(const struct vobj *qp, unsigned int need, bool ds
 	s.lkey = mr->mr.key;
 	s.addr = (uintptr_t)wd->area[qp->actor] + off - mr->mr.addr + mr->mr.iova;
 	s.length = len;
-	if (!vchance(60))
+	if (!vchance(250))
 		return s;
 	switch (vpick(3)) {
 	case 0:
@@ -91,7 +91,7 @@ static void some_target(const struct vobj *o, struct vwr *w)
 		return;
 	w->rkey = mr->mr.key;
 	w->addr = (uintptr_t)wd->area[peer->actor] + at - mr->mr.addr + mr->mr.iova;
-	if (vchance(50))
+	if (vchance(150))
 		w->addr += 1 + vpick(7);
 }
 
@@ -129,7 +129,7 @@ static void make_send(struct vobj *o, struct vwr *w)
 	w->swap = vpick(3);
 	if (is_atomic(w->op)) {
 		w->n = 1;
-		w->sge[0] = some_sge(o, IBV_ACCESS_LOCAL_WRITE, true, vchance(40) ? 7 : 8);
+		w->sge[0] = some_sge(o, IBV_ACCESS_LOCAL_WRITE, true, vchance(150) ? 7 : 8);
 	} else {
 		w->n = (int)vpick(o->qp.sq.max_sge + 1);
 		for (int i = 0; i < w->n; i++)
@@ -258,10 +258,10 @@ void vpost_recv(struct vobj *o)
 	for (uint32_t i = 0; i < n; i++) {
 		memset(&w[i], 0, sizeof(w[i]));
 		w[i].id = ++wd->next_id;
-		w[i].n = vchance(20) ? 0 : (int)q->max_sge;
+		w[i].n = vchance(60) ? 0 : (int)q->max_sge;
 		for (int k = 0; k < w[i].n; k++)
 			w[i].sge[k] = some_sge(o, IBV_ACCESS_LOCAL_WRITE, true,
-					       vchance(20) ? some_length() : 20000);
+					       vchance(60) ? some_length() : 20000);
 		wr[i] = (struct ibv_recv_wr){ .wr_id = w[i].id,
 					      .sg_list = w[i].sge,
 					      .num_sge = w[i].n,
