@@ -5,6 +5,7 @@
 # make test           install what is missing, build, run every test
 # make bench          measure the emulator beside the machine's own limits
 # make torture N=     N random kills of clients with other traffic going on
+# make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
 # make install        PREFIX= DESTDIR=
 # make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
 # make lint           clang-tidy and cppcheck; make format-check: clang-format

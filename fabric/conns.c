@@ -273,7 +273,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return op_lease(f, c, m);
 	case PROTO_STATUS:
 	case PROTO_LOG:
-		out = m->op == PROTO_STATUS ? status_make(f, m->flags & PROTO_F_JSON)
+		out = m->op == PROTO_STATUS ? status_make(f, m->flags)
 					    : log_make(f, m->flags & PROTO_F_JSON);
 		if (out < 0)
 			return out;

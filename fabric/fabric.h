@@ -276,8 +276,8 @@ void devices_make(struct hca *hca, const char *fabric);
 
 /* --- status.c, log.c ----------------------------------------------------------------------- */
 
-/** status_make() - the fabric's state as text or JSON. Return: a memfd or -errno. */
-int status_make(struct fabric *f, bool json);
+/** status_make() - the fabric's state; @flags: enum proto_flags. Return: a memfd or -errno. */
+int status_make(struct fabric *f, u32 flags);
 /** log_make() - journal and notes as text or JSON. Return: a memfd or -errno. */
 int log_make(struct fabric *f, bool json);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */

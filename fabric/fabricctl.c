@@ -56,7 +56,7 @@ static int print_text(const struct opts *o, const struct fabric_paths *p, u32 op
 	char *text;
 	int fd = -1, ret;
 
-	ret = ask(p, op, o->json ? PROTO_F_JSON : 0, &fd);
+	ret = ask(p, op, (o->json ? PROTO_F_JSON : 0) | (o->audit ? PROTO_F_AUDIT : 0), &fd);
 	if (ret)
 		return not_running(o, ret);
 	text = map_text(fd, &len);

@@ -36,6 +36,7 @@ static const struct opt_def {
 	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true,
 		       "seed of all random decisions (default: 1)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
+	[OPT_AUDIT] = { "audit", NULL, NULL, false, "also check the HCA's memory for consistency" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -139,6 +140,9 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return parse_u64(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
 	case OPT_JSON:
 		o->json = true;
+		return NULL;
+	case OPT_AUDIT:
+		o->audit = true;
 		return NULL;
 	case OPT_HELP:
 		o->help = true;

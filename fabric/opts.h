@@ -33,6 +33,7 @@ enum opt_id {
 	OPT_LINGER,
 	OPT_SEED,
 	OPT_JSON,
+	OPT_AUDIT,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -60,6 +61,7 @@ struct opts {
 	char config[PATH_MAX];
 	bool isolated;
 	bool json;
+	bool audit;
 	bool help;
 	u32 linger_ms;
 	u64 seed;

@@ -58,6 +58,7 @@ enum proto_flags {
 	PROTO_F_STAY = 1 << 1, /* LEASE: do not leave when the last client has gone */
 	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */
 	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
+	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
 };
 
 struct proto_hello {

@@ -5,6 +5,7 @@
  * What others change meanwhile may be seen half way: a status is a glance, not a snapshot. Text is
  * printed from the same object (status_text.c).
  */
+#include "emulator/audit.h"
 #include "fabric/fabric.h"
 #include "fabric/status.h"
 
@@ -12,6 +13,9 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+#define AUDIT_TRIES 500 /* milliseconds */
 
 static void add_int(struct json_object *o, const char *key, u64 v)
 {
@@ -183,6 +187,17 @@ static struct json_object *json_devices(const struct fabric *f)
 	return all;
 }
 
+/* Of all kinds. */
+static u64 objects(const struct hca_client *h)
+{
+	u64 sum = 0;
+	u32 t;
+
+	for (t = 0; t < TAB_COUNT; t++)
+		sum += h->n[t];
+	return sum;
+}
+
 static struct json_object *json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
@@ -207,6 +222,7 @@ static struct json_object *json_clients(const struct fabric *f)
 		add_int(o, "cqs", h->n[TAB_CQ]);
 		add_int(o, "mrs", h->n[TAB_MR]);
 		add_int(o, "pds", h->n[TAB_PD]);
+		add_int(o, "objects", objects(h));
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -308,7 +324,25 @@ static struct json_object *gather(const struct fabric *f)
 	return o;
 }
 
-int status_make(struct fabric *f, bool json)
+/* Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. */
+static void add_audit(struct json_object *o, struct fabric *f)
+{
+	struct timespec nap = { .tv_nsec = 1000000 };
+	char why[256];
+	int tries;
+
+	for (tries = 0; !engine_try(&f->engine); tries++) {
+		if (tries == AUDIT_TRIES) {
+			add_str(o, "audit", "the engine is busy");
+			return;
+		}
+		nanosleep(&nap, NULL);
+	}
+	add_str(o, "audit", hca_audit(f->hca, why, sizeof(why)) ? why : "clean");
+	engine_leave(&f->engine);
+}
+
+int status_make(struct fabric *f, u32 flags)
 {
 	struct json_object *o = gather(f);
 	char *buf = NULL;
@@ -320,7 +354,9 @@ int status_make(struct fabric *f, bool json)
 		json_object_put(o);
 		return -ENOMEM;
 	}
-	if (json)
+	if (flags & PROTO_F_AUDIT)
+		add_audit(o, f);
+	if (flags & PROTO_F_JSON)
 		fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
 	else
 		status_print(out, o);

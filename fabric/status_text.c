@@ -121,6 +121,8 @@ void status_print(FILE *out, struct json_object *o)
 	else
 		fprintf(out, ", stays until it is stopped\n");
 	print_engine(out, get(o, "engine"));
+	if (get(o, "audit"))
+		fprintf(out, "audit: %s\n", str(o, "audit"));
 	each(out, get(o, "devices"), print_device);
 	each(out, get(o, "clients"), print_client);
 	each(out, get(o, "qps"), print_qp);

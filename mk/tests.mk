@@ -69,6 +69,14 @@ N ?= 10000
 torture: all tests
 	@BUILD=$(BUILD) TORTURE_N=$(N) TEST_TIMEOUT=7200 tests/run torture
 
+# A longer random walk, from a seed that is printed: make walk STEPS=20000000 SEED=7
+STEPS ?= 5000000
+SEED  ?= $(shell date +%s)
+.PHONY: walk
+walk: all tests
+	@echo "SEED=$(SEED)"
+	@BUILD=$(BUILD) WALK_STEPS=$(STEPS) WALK_SEED=$(SEED) TEST_TIMEOUT=7200 tests/run walk
+
 .PHONY: bench
 bench: all $(BENCH_BIN)
 	@BUILD=$(BUILD) tests/bench/run
