@@ -59,6 +59,12 @@ bool audit_use(struct audit *a, enum hca_table t, u32 i, u32 owner)
 	return true;
 }
 
+void audit_through(struct audit *a, u32 xref)
+{
+	if (xref && xref <= a->hca->tab[TAB_REF].high)
+		a->refs[TAB_REF][xref - 1]++;
+}
+
 bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index)
 {
 	u32 i;
@@ -148,6 +154,7 @@ static int audit_refs(const struct audit *a)
 	REFS(TAB_WQ, wq, refs);
 	REFS(TAB_IND, ind, refs);
 	REFS(TAB_CTR, ctr, refs);
+	REFS(TAB_REF, ref, uses);
 	REFS(TAB_MR, mr, windows);
 	REFS(TAB_QP, qp, n_mw);
 #undef REFS

@@ -81,6 +81,7 @@ int audit_srq(struct audit *a, u32 i)
 	     srq->xrcd - 1);
 	if (srq->xrcd)
 		a->refs[TAB_XRCD][srq->xrcd - 1]++;
+	audit_through(a, srq->xref);
 	MUST(power_of_two(srq->depth) && srq->depth <= 2 * LIM_QP_WR, "SRQ %u: depth %u", i,
 	     srq->depth);
 	MUST(srq->max_sge <= LIM_SGE && srq->stride == rq_stride(srq->max_sge),
@@ -98,8 +99,8 @@ int audit_ah(struct audit *a, u32 i)
 	MUST(audit_use_pd(a, ah->pd, ah->client), "AH %u: PD %u is not its owner's", i, ah->pd);
 	MUST(ah->av.dst_dev == ~0u || ah->av.dst_dev < a->hca->n_devs, "AH %u: leads to device %u",
 	     i, ah->av.dst_dev);
-	MUST(ah->av.sgid_index < HCA_GIDS && ah->av.port_num == 1, "AH %u: GID %u of port %u", i,
-	     ah->av.sgid_index, ah->av.port_num);
+	MUST(ah->av.sgid_index < HCA_GIDS && ah->av.port_num && ah->av.port_num <= HCA_MAX_PORTS,
+	     "AH %u: GID %u of port %u", i, ah->av.sgid_index, ah->av.port_num);
 	return 0;
 }
 
@@ -116,6 +117,7 @@ int audit_ref(struct audit *a, u32 i)
 	const struct hca_ref *r = &a->hca->ref[i];
 	u32 owner;
 
+	audit_through(a, r->xref);
 	switch (r->kind) {
 	case REF_XRCD:
 		MUST(audit_live(a, TAB_XRCD, r->index), "reference %u: no XRCD %u", i, r->index);

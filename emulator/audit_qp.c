@@ -60,6 +60,7 @@ static int audit_uses(struct audit *a, u32 i)
 	     qp->xrcd - 1);
 	if (qp->xrcd)
 		a->refs[TAB_XRCD][qp->xrcd - 1]++;
+	audit_through(a, qp->xref);
 	MUST(!qp->ind || audit_use(a, TAB_IND, qp->ind - 1, qp->client),
 	     "QP %#x: table %u of WQs is not its owner's", i, qp->ind - 1);
 	return 0;

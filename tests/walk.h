@@ -24,7 +24,9 @@
 #define WALKERS	  4
 #define HOSTILE	  3
 #define KIND_MAX  10 /* objects of a kind and client */
-#define USES_MAX  4
+#define USES_MAX  5
+#define SRQ_MAX	  64 /* slots of a shared receive queue */
+#define N_FILES	  3 /* that XRC domains may be named by */
 #define RING_MAX  64 /* deepest work queue */
 #define CQ_MAX	  256
 #define AREA_USED (1u << 20)
@@ -34,6 +36,9 @@ enum kind {
 	K_PD,
 	K_CQ,
 	K_MR,
+	K_XRCD, /* an open one */
+	K_SRQ,
+	K_AH,
 	K_QP,
 	K_COUNT,
 };
@@ -43,6 +48,9 @@ struct post {
 	u64 wr_id;
 	bool signaled;
 };
+
+/* What QPs refer to, in struct obj's @uses. */
+enum qp_use { Q_PD, Q_SCQ, Q_RCQ, Q_SRQ, Q_XRCD };
 
 struct walk_qp {
 	u32 qpn;
@@ -57,6 +65,8 @@ struct walk_qp {
 	bool failed; /* an error completion of the send queue was seen */
 	bool rq_failed;
 	bool dirty; /* scribbled over: its work is not predicted */
+	u32 qkey;
+	u32 groups; /* multicast groups that it is a member of: bits */
 	struct post sent[RING_MAX], recv[RING_MAX];
 };
 
@@ -80,6 +90,14 @@ struct obj {
 			u32 half; /* which of its two places the ring has */
 			bool dirty;
 		} cq;
+		struct {
+			u64 ring;
+			u32 depth, half, srqn, max_wr, prod, type;
+			u64 posted[SRQ_MAX]; /* wr_id by slot; 0: free */
+		} srq;
+		struct {
+			u32 file;
+		} xrcd;
 		struct walk_qp qp;
 	};
 };
@@ -153,12 +171,34 @@ void qp_check(struct walk *w, struct obj *o);
 /** qp_move() - attributes of a move: which must be there and which may. False: no such move. */
 bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional);
 
+/* --- walk_engine_shared.c: SRQs, XRC domains, address handles */
+
+bool srq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int srq_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void srq_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+void srq_destroyed(struct walk *w, struct obj *o);
+void srq_use(struct walk *w, struct obj *o);
+u32 srq_refs(const struct hca *hca, u32 handle);
+bool xrcd_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int xrcd_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void xrcd_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+u32 xrcd_refs(const struct hca *hca, u32 handle);
+bool ah_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int ah_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+/** good_av() - an address on the only port. */
+void good_av(struct walk *w, struct hca_av *av);
+/** spoil_av() - make it one that must be refused. Return: how (-errno). */
+int spoil_av(struct walk *w, struct hca_av *av);
+
 /* --- walk_engine_post.c */
 
 void post_send(struct walk *w, struct obj *o);
 void post_recv(struct walk *w, struct obj *o);
 /** cq_poll() - take what is in a CQ, at most @max, and compare it with what was posted. */
 void cq_poll(struct walk *w, struct obj *o, u32 max);
+/** some_sge() - a piece of memory under a key of the PD; sometimes what must be refused. */
+struct wq_sge some_sge(struct walk *w, u32 client, const struct obj *pd, u32 max, u32 need);
+u32 some_length(struct walk *w);
 /** scribble() - what a hostile client does to its own segment. */
 void scribble(struct walk *w, u32 client);
 

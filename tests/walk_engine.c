@@ -164,11 +164,28 @@ static void step_create(struct walk *w, u32 client, bool spoil)
 		k->created(w, o, &cmd);
 }
 
+static void leave_groups(struct walk *w, struct obj *o)
+{
+	for (u32 n = 0; n < 32; n++) {
+		struct hca_cmd cmd = { .op = CMD_DETACH_MCAST, .handle = o->handle };
+
+		if (!(o->qp.groups & 1u << n))
+			continue;
+		cmd.mcast.gid[0] = 0xff;
+		cmd.mcast.gid[15] = (u8)n;
+		command(w, o->client, &cmd, 0, "leave a group");
+		o->qp.groups &= ~(1u << n);
+		o->refs--;
+	}
+}
+
 static void destroy(struct walk *w, struct obj *o)
 {
 	const struct kind_ops *k = &kinds[o->kind];
 	struct hca_cmd cmd = { .op = k->destroy, .handle = o->handle };
 
+	if (o->kind == K_QP && o->qp.groups && chance(w, 2))
+		leave_groups(w, o);
 	if (!o->refs && k->destroyed)
 		k->destroyed(w, o);
 	if (!command(w, o->client, &cmd, o->refs ? -EBUSY : 0, k->name))
@@ -198,7 +215,7 @@ static void step_destroy_bad(struct walk *w, u32 client)
 
 static void step_use(struct walk *w, u32 client)
 {
-	static const enum kind busy[] = { K_QP, K_QP, K_QP, K_QP, K_QP, K_CQ };
+	static const enum kind busy[] = { K_QP, K_QP, K_QP, K_QP, K_SRQ, K_CQ };
 	enum kind kind = chance(w, 20) ? some_kind(w) : busy[pick(w, ARRAY_SIZE(busy))];
 	struct obj *o = any(w, client, kind);
 
@@ -286,7 +303,7 @@ static void check_obj(struct walk *w, struct obj *o)
 static void check(struct walk *w)
 {
 	const struct hca *hca = w->m->hca;
-	u32 n[K_COUNT] = { [K_PD] = EMU_CLIENTS, [K_MR] = EMU_CLIENTS };
+	u32 n[TAB_COUNT] = { [TAB_PD] = EMU_CLIENTS, [TAB_MR] = EMU_CLIENTS };
 	char why[200];
 
 	if (hca_audit(hca, why, sizeof(why)))
@@ -295,13 +312,16 @@ static void check(struct walk *w)
 		for (u32 k = 0; k < K_COUNT; k++)
 			for (u32 i = 0; i < KIND_MAX; i++)
 				if (w->obj[c][k][i].live) {
-					n[k]++;
+					n[kinds[k].table]++;
+					if (k == K_QP)
+						n[TAB_MCAST] += (u32)__builtin_popcount(
+							w->obj[c][k][i].qp.groups);
 					check_obj(w, &w->obj[c][k][i]);
 				}
-	for (u32 k = 0; k < K_COUNT; k++)
-		if (hca->tab[kinds[k].table].n != n[k])
-			fail(w, "the HCA has %u %ss, there should be %u",
-			     hca->tab[kinds[k].table].n, kinds[k].name, n[k]);
+	for (u32 t = 0; t < TAB_COUNT; t++)
+		if (t != TAB_XRCD && hca->tab[t].n != n[t])
+			fail(w, "table %u has %u objects, there should be %u", t, hca->tab[t].n,
+			     n[t]);
 	if (hca->token != TOKEN_FREE)
 		fail(w, "the token was left with %#llx", (unsigned long long)hca->token);
 }

@@ -265,6 +265,12 @@ const struct kind_ops kinds[K_COUNT] = {
 		   cq_created, NULL, cq_use, cq_refs },
 	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, 5, KIND_MAX, mr_fill, mr_spoil,
 		   mr_created, NULL, mr_use, NULL },
-	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, 4, KIND_MAX, qp_fill, qp_spoil,
+	[K_XRCD] = { "XRCD", TAB_REF, CMD_OPEN_XRCD, CMD_CLOSE_XRCD, 1, 3, xrcd_fill, xrcd_spoil,
+		     xrcd_created, NULL, NULL, xrcd_refs },
+	[K_SRQ] = { "SRQ", TAB_SRQ, CMD_CREATE_SRQ, CMD_DESTROY_SRQ, 2, 5, srq_fill, srq_spoil,
+		    srq_created, srq_destroyed, srq_use, srq_refs },
+	[K_AH] = { "AH", TAB_AH, CMD_CREATE_AH, CMD_DESTROY_AH, 2, 6, ah_fill, ah_spoil, NULL, NULL,
+		   NULL, NULL },
+	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, 6, KIND_MAX, qp_fill, qp_spoil,
 		   qp_created, qp_destroyed, qp_use, NULL },
 };

@@ -30,26 +30,25 @@ static void publish(struct walk *w, struct obj *o, u64 ring, u32 prod)
 }
 
 /* A region of the client's that serves the purpose. */
-static struct obj *some_mr(struct walk *w, const struct obj *qp, u32 need)
+static struct obj *some_mr(struct walk *w, u32 client, const struct obj *pd, u32 need)
 {
-	struct obj *all = w->obj[qp->client][K_MR];
+	struct obj *all = w->obj[client][K_MR];
 	u32 from = pick(w, KIND_MAX);
 
 	if (chance(w, 200))
-		return any(w, qp->client, K_MR);
+		return any(w, client, K_MR);
 	for (u32 i = 0; i < KIND_MAX; i++) {
 		struct obj *mr = &all[(from + i) % KIND_MAX];
 
-		if (mr->live && mr->uses[0] == qp->uses[0] && !(need & ~mr->mr.access))
+		if (mr->live && mr->uses[0] == pd && !(need & ~mr->mr.access))
 			return mr;
 	}
 	return NULL;
 }
 
-/* A piece of memory that the QP may use; sometimes it may not. */
-static struct wq_sge some_sge(struct walk *w, const struct obj *qp, u32 max, u32 need)
+struct wq_sge some_sge(struct walk *w, u32 client, const struct obj *pd, u32 max, u32 need)
 {
-	struct obj *mr = some_mr(w, qp, need);
+	struct obj *mr = some_mr(w, client, pd, need);
 	struct wq_sge s = { 0 };
 
 	if (chance(w, 200)) {
@@ -68,7 +67,7 @@ static struct wq_sge some_sge(struct walk *w, const struct obj *qp, u32 max, u32
 	return s;
 }
 
-static u32 some_length(struct walk *w)
+u32 some_length(struct walk *w)
 {
 	u32 r = pick(w, 100);
 
@@ -103,7 +102,8 @@ static u32 some_remote(struct walk *w, const struct obj *o, struct sq_wqe *q)
 	struct wq_sge s = { 0 };
 
 	if (peer && q->opcode < WR_COUNT)
-		s = some_sge(w, peer, 16 + some_length(w), remote_need[q->opcode]);
+		s = some_sge(w, peer->client, peer->uses[Q_PD], 16 + some_length(w),
+			     remote_need[q->opcode]);
 	if (s.len < 16 && atomic && !chance(w, 100))
 		q->opcode = WR_SEND;
 	q->remote_addr = s.addr;
@@ -114,6 +114,29 @@ static u32 some_remote(struct walk *w, const struct obj *o, struct sq_wqe *q)
 	q->compare_add = pick(w, 3);
 	q->swap = pick(w, 3);
 	return s.len;
+}
+
+static u32 xrc_number(struct walk *w)
+{
+	struct obj *srq = any(w, pick(w, WALKERS), K_SRQ);
+
+	return srq && !chance(w, 100) ? srq->srq.srqn : (u32)emu_rnd(&w->rnd);
+}
+
+/* Whom a datagram goes to, and by which shared queue an XRC message is received. */
+static void address(struct walk *w, struct obj *o, struct sq_wqe *q)
+{
+	struct obj *ah = any(w, o->client, K_AH), *to = any(w, pick(w, WALKERS), K_QP);
+
+	if (o->qp.type == QPT_XRC_SEND)
+		q->remote_qpn = xrc_number(w);
+	if (o->qp.type != QPT_UD)
+		return;
+	q->ah = ah && !chance(w, 100) ? ah->handle : (u32)emu_rnd(&w->rnd);
+	q->remote_qpn = to && !chance(w, 20) ? to->qp.qpn : 0xffffff;
+	q->remote_qkey = chance(w, 20) ? (u32)emu_rnd(&w->rnd) : 0x11111111;
+	if (!chance(w, 50))
+		q->opcode = chance(w, 2) ? WR_SEND : WR_SEND_WITH_IMM;
 }
 
 static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
@@ -127,10 +150,11 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 	q->send_flags = (u8)(pick(w, 16) & ~(u32)SEND_INLINE);
 	if (chance(w, 2))
 		q->send_flags |= SEND_SIGNALED;
+	address(w, o, q);
 	max = some_remote(w, o, q);
 	rd = q->opcode >= WR_RDMA_READ && q->opcode <= WR_ATOMIC_FETCH_AND_ADD;
 	if (rd && q->opcode != WR_RDMA_READ && !chance(w, 100) &&
-	    (!n || !some_mr(w, o, ACC_LOCAL_WRITE)))
+	    (!n || !some_mr(w, o->client, o->uses[Q_PD], ACC_LOCAL_WRITE)))
 		q->opcode = WR_SEND, rd = false;
 	if (q->opcode == WR_SEND || q->opcode == WR_SEND_WITH_IMM)
 		max = pick(w, chance(w, 300) ? 6000 : 200);
@@ -144,7 +168,8 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 		n = 1, max = 8;
 	q->num_sge = (u16)n;
 	for (u32 i = 0; i < n; i++) {
-		q->sge[i] = some_sge(w, o, max / n, rd ? ACC_LOCAL_WRITE : 0);
+		q->sge[i] =
+			some_sge(w, o->client, o->uses[Q_PD], max / n, rd ? ACC_LOCAL_WRITE : 0);
 		q->total_len += q->sge[i].len;
 	}
 }
@@ -190,7 +215,7 @@ void post_recv(struct walk *w, struct obj *o)
 		wqe->num_sge = (u16)(chance(w, 100) ? pick(w, q->max_rsge + 1) : q->max_rsge);
 		wqe->total_len = 0;
 		for (u32 k = 0; k < wqe->num_sge; k++) {
-			wqe->sge[k] = some_sge(w, o, max, ACC_LOCAL_WRITE);
+			wqe->sge[k] = some_sge(w, o->client, o->uses[Q_PD], max, ACC_LOCAL_WRITE);
 			wqe->total_len += wqe->sge[k].len;
 		}
 		q->recv[i] = (struct post){ wqe->wr_id, true };
@@ -254,6 +279,24 @@ static void check_recv(struct walk *w, struct obj *o, const struct cqe *c)
 	q->rq_seen++;
 }
 
+/* Receives of a shared queue end in any order, each once. */
+static void check_shared(struct walk *w, u32 client, const struct cqe *c)
+{
+	for (u32 i = 0; i < KIND_MAX; i++) {
+		struct obj *o = &w->obj[client][K_SRQ][i];
+
+		if (!o->live || o->handle != c->owner)
+			continue;
+		if (c->slot >= SRQ_MAX || !c->wr_id || o->srq.posted[c->slot] != c->wr_id)
+			fail(w, "SRQ %u: slot %u completes as %llu, posted was %llu", o->handle,
+			     c->slot, (unsigned long long)c->wr_id,
+			     c->slot < SRQ_MAX ? (unsigned long long)o->srq.posted[c->slot] : 0);
+		o->srq.posted[c->slot] = 0;
+		return;
+	}
+	fail(w, "completion of SRQ %u, which client %u has not", c->owner, client);
+}
+
 void cq_poll(struct walk *w, struct obj *o, u32 max)
 {
 	struct emu_cq cq = {
@@ -266,6 +309,10 @@ void cq_poll(struct walk *w, struct obj *o, u32 max)
 	while (max-- && emu_poll(w->m, &cq, &c, NULL)) {
 		w->polled++;
 		w->errors += c.status != WCS_SUCCESS;
+		if (!lost && (c.flags & CQE_SRQ)) {
+			check_shared(w, o->client, &c);
+			continue;
+		}
 		qp = qp_by_number(w, o->client, c.qpn);
 		if (lost || !qp || qp->qp.dirty)
 			continue;

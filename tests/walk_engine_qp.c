@@ -13,19 +13,38 @@ static u64 qp_place(const struct obj *o, u32 which)
 /* --- the state machine as ibv_modify_qp(3) and IBTA 10.3.1 have it */
 
 #define M_INIT (QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS)
-#define M_RTR                                                                                      \
-	(QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN | QPA_MAX_DEST_RD_ATOMIC |              \
-	 QPA_MIN_RNR_TIMER)
-#define M_RTS  (QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN | QPA_MAX_QP_RD_ATOMIC)
-#define M_LIVE (QPA_CUR_STATE | QPA_ACCESS_FLAGS | QPA_MIN_RNR_TIMER | QPA_PATH_MIG_STATE)
-#define M_SQD                                                                                      \
-	(QPA_PORT | QPA_AV | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC |  \
-	 QPA_MAX_DEST_RD_ATOMIC | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX | QPA_MIN_RNR_TIMER |          \
-	 QPA_PATH_MIG_STATE)
+#define M_CONN (QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN)
+#define M_RESP (QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
+#define M_REQ  (QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_SQ_PSN | QPA_MAX_QP_RD_ATOMIC)
+#define M_LIVE (QPA_CUR_STATE | QPA_ACCESS_FLAGS | QPA_PATH_MIG_STATE)
+#define M_SQD  (QPA_AV | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX | QPA_PATH_MIG_STATE)
+#define M_SQDR (M_SQD | QPA_PORT | QPA_TIMEOUT)
+#define M_REQR (QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC)
+#define M_UD   (QPA_PKEY_INDEX | QPA_QKEY)
+
+/** struct moves - what a type's moves need (RESET-INIT-RTR-RTS), and what they may have. */
+static const struct moves {
+	u32 init, rtr, rtr_may, rts, rts_may, sqd_may, sqe_may;
+	bool sqe;
+} moves[] = {
+	[QPT_RC] = { M_INIT, M_CONN | M_RESP, QPA_ACCESS_FLAGS | QPA_PKEY_INDEX, M_REQ,
+		     M_LIVE | QPA_MIN_RNR_TIMER, M_SQDR | M_REQR | M_RESP, 0, false },
+	[QPT_UC] = { M_INIT, M_CONN, QPA_ACCESS_FLAGS | QPA_PKEY_INDEX, QPA_SQ_PSN, M_LIVE, M_SQD,
+		     QPA_CUR_STATE | QPA_ACCESS_FLAGS, true },
+	[QPT_UD] = { M_UD | QPA_PORT, 0, M_UD, QPA_SQ_PSN, QPA_CUR_STATE | QPA_QKEY, M_UD,
+		     QPA_CUR_STATE | QPA_QKEY, true },
+	[QPT_RAW_PACKET] = { QPA_PORT, 0, 0, 0, QPA_RATE_LIMIT, 0, 0, true },
+	[QPT_XRC_SEND] = { M_INIT, M_CONN, QPA_ACCESS_FLAGS | QPA_PKEY_INDEX, M_REQ, M_LIVE,
+			   M_SQDR | M_REQR, 0, false },
+	[QPT_XRC_RECV] = { M_INIT, M_CONN | M_RESP, QPA_ACCESS_FLAGS | QPA_PKEY_INDEX,
+			   QPA_TIMEOUT | QPA_SQ_PSN, M_LIVE | QPA_MIN_RNR_TIMER, M_SQDR | M_RESP, 0,
+			   false },
+};
 
 bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 {
-	(void)type;
+	const struct moves *m = &moves[type];
+
 	*required = *optional = 0;
 	if (to == QPS_RESET)
 		return true;
@@ -33,29 +52,32 @@ bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 		return from != QPS_RESET;
 	switch (from << 4 | to) {
 	case QPS_RESET << 4 | QPS_INIT:
-		*required = M_INIT;
+		*required = m->init;
 		return true;
 	case QPS_INIT << 4 | QPS_INIT:
-		*optional = M_INIT;
+		*optional = m->init;
 		return true;
 	case QPS_INIT << 4 | QPS_RTR:
-		*required = M_RTR;
-		*optional = QPA_ACCESS_FLAGS | QPA_PKEY_INDEX;
+		*required = m->rtr;
+		*optional = m->rtr_may;
 		return true;
 	case QPS_RTR << 4 | QPS_RTS:
-		*required = M_RTS;
-		*optional = M_LIVE;
+		*required = m->rts;
+		*optional = m->rts_may;
 		return true;
 	case QPS_RTS << 4 | QPS_RTS:
 	case QPS_SQD << 4 | QPS_RTS:
-		*optional = M_LIVE;
+		*optional = m->rts_may;
 		return true;
 	case QPS_RTS << 4 | QPS_SQD:
 		*optional = QPA_EN_SQD_ASYNC_NOTIFY;
 		return true;
 	case QPS_SQD << 4 | QPS_SQD:
-		*optional = M_SQD;
+		*optional = m->sqd_may;
 		return true;
+	case QPS_SQE << 4 | QPS_RTS:
+		*optional = m->sqe_may;
+		return m->sqe;
 	}
 	return false;
 }
@@ -93,9 +115,8 @@ static void good_values(struct walk *w, struct hca_qp_attr *a)
 	a->sq_psn = pick(w, 1 << 24);
 	a->access = pick(w, 4) ? 0xf : pick(w, 16);
 	a->en_sqd_async_notify = pick(w, 2);
-	a->av.is_global = 1;
-	a->av.port_num = 1;
-	memcpy(a->av.dgid, w->m->hca->dev[0].gid[0].raw, 16);
+	a->qkey = 0x11111111;
+	good_av(w, &a->av);
 }
 
 /* A value out of its range, or an address that leads nowhere. Return: -errno; 0: none was found. */
@@ -103,22 +124,8 @@ static int bad_value(struct walk *w, struct hca_qp_attr *a, u32 mask)
 {
 	u32 i = pick(w, ARRAY_SIZE(values));
 
-	if ((mask & QPA_AV) && chance(w, 3)) {
-		switch (pick(w, 4)) {
-		case 0:
-			a->av.port_num = (u8)(pick(w, 255) + 2);
-			return -EINVAL;
-		case 1:
-			a->av.sgid_index = HCA_GIDS + (u8)pick(w, 100);
-			return -EINVAL;
-		case 2:
-			a->av.sgid_index = 1 + (u8)pick(w, HCA_GIDS - 1);
-			return -ENODATA;
-		default:
-			a->av.dgid[0] ^= 0x55;
-			return -ETIMEDOUT;
-		}
-	}
+	if ((mask & QPA_AV) && chance(w, 3))
+		return spoil_av(w, &a->av);
 	if ((mask & QPA_ACCESS_FLAGS) && chance(w, 4)) {
 		a->access |= 1u << 12;
 		return -EINVAL;
@@ -136,21 +143,40 @@ static u32 some_depth(struct walk *w)
 	return chance(w, 30) ? 0 : 1u << (chance(w, 8) ? pick(w, 7) : 2 + pick(w, 5));
 }
 
+static u32 some_type(struct walk *w)
+{
+	static const u32 types[] = { QPT_RC, QPT_RC,	   QPT_RC,	 QPT_UC,	QPT_UD,
+				     QPT_UD, QPT_XRC_SEND, QPT_XRC_RECV, QPT_RAW_PACKET };
+
+	return types[pick(w, ARRAY_SIZE(types))];
+}
+
+/* An XRC target: it has nothing but a domain. */
+static bool fill_target(struct obj *o, struct obj *xrcd, struct hca_cmd *cmd)
+{
+	if (!xrcd)
+		return false;
+	use(o, Q_XRCD, xrcd);
+	cmd->qp = (struct cmd_qp){ .type = QPT_XRC_RECV, .xrcd = xrcd->handle + 1 };
+	return true;
+}
+
 bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	struct obj *pd = any(w, o->client, K_PD), *scq = any(w, o->client, K_CQ),
-		   *rcq = any(w, o->client, K_CQ);
+		   *rcq = any(w, o->client, K_CQ), *srq = any(w, o->client, K_SRQ);
+	u32 type = some_type(w);
 
+	if (type == QPT_XRC_RECV)
+		return fill_target(o, any(w, o->client, K_XRCD), cmd);
 	if (!pd || !scq || !rcq)
 		return false;
-	use(o, 0, pd);
-	use(o, 1, scq);
-	use(o, 2, rcq);
+	use(o, Q_PD, pd);
+	use(o, Q_SCQ, scq);
 	cmd->qp = (struct cmd_qp){
-		.type = QPT_RC,
+		.type = type,
 		.pd = pd->handle,
 		.scq = scq->handle,
-		.rcq = rcq->handle,
 		.sq_ring = qp_place(o, 0),
 		.rq_ring = qp_place(o, 1),
 		.sq_depth = some_depth(w),
@@ -160,14 +186,47 @@ bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		.max_inline = pick(w, 200),
 		.sig_all = pick(w, 2),
 	};
+	if (type == QPT_XRC_SEND) {
+		cmd->qp.rq_depth = 0;
+		return true;
+	}
+	use(o, Q_RCQ, rcq);
+	cmd->qp.rcq = rcq->handle;
+	if (srq && srq->srq.type == SRQ_BASIC && (type == QPT_RC || type == QPT_UD) &&
+	    chance(w, 2)) {
+		use(o, Q_SRQ, srq);
+		cmd->qp.srq = srq->handle + 1;
+		cmd->qp.rq_depth = 0;
+	}
 	return true;
+}
+
+static int spoil_target(struct walk *w, struct obj *o, struct cmd_qp *c)
+{
+	switch (pick(w, 4)) {
+	case 0:
+		c->xrcd = bad_handle(w, o->client, K_XRCD) + 1;
+		break;
+	case 1:
+		c->sq_depth = 4;
+		c->sq_ring = qp_place(o, 0);
+		break;
+	case 2:
+		c->srq = 1;
+		break;
+	default:
+		c->dev = 1 + pick(w, 5000);
+	}
+	return -EINVAL;
 }
 
 int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	struct cmd_qp *c = &cmd->qp;
 
-	switch (pick(w, 12)) {
+	if (c->type == QPT_XRC_RECV)
+		return spoil_target(w, o, c);
+	switch (pick(w, 13)) {
 	case 0:
 		c->type = chance(w, 2) ? 0 : 11 + pick(w, 300);
 		return -EOPNOTSUPP;
@@ -184,7 +243,10 @@ int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		c->scq = bad_handle(w, o->client, K_CQ);
 		break;
 	case 5:
-		c->rcq = bad_handle(w, o->client, K_CQ);
+		if (c->type == QPT_XRC_SEND)
+			c->rq_depth = 8;
+		else
+			c->rcq = bad_handle(w, o->client, K_CQ);
 		break;
 	case 6:
 		c->sq_depth = chance(w, 2) ? 3 + 2 * pick(w, 100) : 2 * LIM_QP_WR;
@@ -199,6 +261,9 @@ int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		c->max_inline = LIM_INLINE + 1 + pick(w, 1 << 30);
 		break;
 	case 10:
+		c->srq = bad_handle(w, o->client, K_SRQ) + 1;
+		break;
+	case 11:
 		c->sq_depth = 4;
 		c->sq_ring = chance(w, 2) ? c->sq_ring + 4 : SEG_SIZE - 64;
 		break;
@@ -244,9 +309,10 @@ void qp_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
 
 static void drain(struct walk *w, struct obj *o)
 {
-	cq_poll(w, o->uses[1], CQ_MAX);
-	if (o->uses[2] != o->uses[1])
-		cq_poll(w, o->uses[2], CQ_MAX);
+	if (o->uses[Q_SCQ])
+		cq_poll(w, o->uses[Q_SCQ], CQ_MAX);
+	if (o->uses[Q_RCQ] && o->uses[Q_RCQ] != o->uses[Q_SCQ])
+		cq_poll(w, o->uses[Q_RCQ], CQ_MAX);
 }
 
 /* What is still in its CQs is compared while it can be told whose it is. */
@@ -255,17 +321,28 @@ void qp_destroyed(struct walk *w, struct obj *o)
 	drain(w, o);
 }
 
+static u32 handle_of(const struct obj *o)
+{
+	return o ? o->handle : 0;
+}
+
 void qp_check(struct walk *w, struct obj *o)
 {
 	const struct hca_qp *qp = &w->m->hca->qp[o->handle];
 	struct walk_qp *q = &o->qp;
 
-	if (qp->qpn != q->qpn || qp->pd != o->uses[0]->handle || qp->scq != o->uses[1]->handle ||
-	    qp->rcq != o->uses[2]->handle)
+	if (qp->qpn != q->qpn || qp->type != q->type || qp->pd != handle_of(o->uses[Q_PD]) ||
+	    qp->scq != handle_of(o->uses[Q_SCQ]) || qp->rcq != handle_of(o->uses[Q_RCQ]) ||
+	    (o->uses[Q_SRQ] && qp->srq != o->uses[Q_SRQ]->handle + 1))
 		fail(w, "QP %#x is not what was created", o->handle);
 	if (qp->state == q->state)
 		return;
 	/* An error of the work under way takes it there. */
+	if (qp->state == QPS_SQE && moves[q->type].sqe &&
+	    (q->state == QPS_RTS || q->state == QPS_SQD)) {
+		q->state = QPS_SQE;
+		return;
+	}
 	if (qp->state != QPS_ERR || q->state < QPS_RTR)
 		fail(w, "QP %#x is in %s instead of %s", o->handle, ib_qp_state_name(qp->state),
 		     ib_qp_state_name(q->state));
@@ -277,11 +354,13 @@ static int modify(struct walk *w, struct obj *o, struct hca_cmd *cmd, int want)
 	u32 to = cmd->mod.mask & QPA_STATE ? cmd->mod.attr.state : o->qp.state;
 	int ret;
 
-	if (!want && to == QPS_RESET)
+	if (!want && (to == QPS_RESET || o->qp.state == QPS_SQE))
 		drain(w, o);
 	ret = command(w, o->client, cmd, want, "modify QP");
 	if (ret)
 		return ret;
+	if (o->qp.state == QPS_SQE && to == QPS_RTS)
+		o->qp.failed = false;
 	o->qp.state = to;
 	if (to == QPS_RESET)
 		queues_reset(w, o);
@@ -351,6 +430,13 @@ static void modify_bad(struct walk *w, struct obj *o)
 		modify(w, o, &cmd, want);
 }
 
+static bool talk(u32 a, u32 b)
+{
+	if (a == QPT_XRC_SEND || a == QPT_XRC_RECV)
+		return a + b == QPT_XRC_SEND + QPT_XRC_RECV;
+	return a == b;
+}
+
 /* Both ends to RTS, as an application does it. */
 static void connect(struct walk *w, struct obj *a, struct obj *b)
 {
@@ -359,6 +445,8 @@ static void connect(struct walk *w, struct obj *a, struct obj *b)
 	struct hca_qp_attr common;
 	u32 required, optional;
 
+	if (!talk(a->qp.type, b->qp.type))
+		b = a;
 	good_values(w, &common);
 	common.access = 0xf;
 	common.max_rd_atomic = 1 + pick(w, LIM_RD_ATOM);
@@ -419,13 +507,36 @@ static void modify_garbage(struct walk *w, struct obj *o)
 	cmd.mod.attr.state = pick(w, QPS_COUNT);
 	cmd.mod.mask = (u32)emu_rnd(&w->rnd) | QPA_STATE;
 	if (chance(w, 2))
-		cmd.mod.mask &= M_INIT | M_RTR | M_RTS | M_SQD | QPA_STATE;
+		cmd.mod.mask &= M_INIT | M_CONN | M_RESP | M_REQ | M_SQDR | QPA_STATE;
 	drain(w, o);
 	if (command(w, o->client, &cmd, WANT_ANY, "garbage modify QP"))
 		return;
 	o->qp.state = w->m->hca->qp[o->handle].state;
 	if (cmd.mod.attr.state == QPS_RESET)
 		queues_reset(w, o);
+}
+
+/* Multicast: members hold on to the QP, joining twice is joining once. */
+static void group(struct walk *w, struct obj *o)
+{
+	u32 n = pick(w, 4), bit = 1u << n;
+	bool leave = chance(w, 2), member = o->qp.groups & bit;
+	struct hca_cmd cmd = { .op = leave ? CMD_DETACH_MCAST : CMD_ATTACH_MCAST,
+			       .handle = o->handle };
+	int want = leave && !member ? -EINVAL : 0;
+
+	cmd.mcast.gid[0] = 0xff;
+	cmd.mcast.gid[15] = (u8)n;
+	if (o->qp.type != QPT_UD)
+		want = -EINVAL;
+	if (!leave && chance(w, 6)) {
+		cmd.mcast.gid[0] = 0xfe;
+		want = -EINVAL;
+	}
+	if (command(w, o->client, &cmd, want, "multicast") || member == !leave)
+		return;
+	o->qp.groups ^= bit;
+	o->refs += leave ? -1u : 1;
 }
 
 void qp_use(struct walk *w, struct obj *o)
@@ -442,6 +553,8 @@ void qp_use(struct walk *w, struct obj *o)
 	} else if (what < 82) {
 		modify_bad(w, o);
 	} else if (what < 83) {
+		group(w, o);
+	} else if (what < 84) {
 		if (o->client == HOSTILE && chance(w, 2))
 			modify_garbage(w, o);
 		else
