@@ -111,6 +111,19 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
+/* Its owner is always one who has it open: who closes it leaves it to another. */
+static void pass_on(struct hca *hca, u32 index)
+{
+	const struct hca_ref *r = ref_next(hca, REF_XRCD, index, 0);
+	struct hca_xrcd *x = &hca->xrcd[index];
+
+	if (!r)
+		return;
+	hca->client[x->client - 1].n[TAB_XRCD]--;
+	hca->client[r->client - 1].n[TAB_XRCD]++;
+	store_release(&x->client, r->client);
+}
+
 int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
@@ -125,6 +138,8 @@ int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	tab_free(hca, TAB_REF, cmd->handle);
 	if (!--x->opens)
 		tab_free(hca, TAB_XRCD, i - 1);
+	else
+		pass_on(hca, i - 1);
 	return 0;
 }
 
