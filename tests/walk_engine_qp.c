@@ -82,6 +82,14 @@ bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 	return false;
 }
 
+/* XRC QPs have one half each: attributes of the other are passed over. */
+static u32 passed_over(u32 type)
+{
+	if (type == QPT_XRC_SEND)
+		return M_RESP;
+	return type == QPT_XRC_RECV ? M_REQR : 0;
+}
+
 static const struct {
 	u32 bit;
 	size_t field;
@@ -407,7 +415,7 @@ static void modify_bad(struct walk *w, struct obj *o)
 			cmd.handle = bad_handle(w, o->client, K_QP);
 			break;
 		case 1:
-			want = bad_value(w, a, cmd.mod.mask);
+			want = bad_value(w, a, cmd.mod.mask & ~passed_over(o->qp.type));
 			break;
 		case 2:
 			if (cmd.mod.mask & QPA_CUR_STATE)
@@ -420,7 +428,7 @@ static void modify_bad(struct walk *w, struct obj *o)
 				want = 0;
 			else if (required & bit)
 				cmd.mod.mask &= ~bit;
-			else if (optional & bit)
+			else if ((optional | passed_over(o->qp.type)) & bit)
 				want = 0;
 			else
 				cmd.mod.mask |= bit;
