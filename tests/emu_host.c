@@ -70,7 +70,7 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 		if (src->iov[s].addr == IOV_NULL && dst->iov[d].addr != IOV_NULL)
 			memset(at_iov(m, dst, d, doff), 0, n);
 		else if (dst->iov[d].addr != IOV_NULL)
-			memcpy(at_iov(m, dst, d, doff), at_iov(m, src, s, soff), n);
+			memmove(at_iov(m, dst, d, doff), at_iov(m, src, s, soff), n);
 		len -= n;
 		doff += n;
 		soff += n;

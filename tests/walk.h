@@ -40,6 +40,7 @@ enum kind {
 	K_SRQ,
 	K_AH,
 	K_QP,
+	K_OPEN, /* an XRC target that was opened */
 	K_COUNT,
 };
 
@@ -98,6 +99,10 @@ struct obj {
 		struct {
 			u32 file;
 		} xrcd;
+		struct {
+			u32 qpn;
+			bool owned; /* its QP goes with it: the maker has gone */
+		} open;
 		struct walk_qp qp;
 	};
 };
@@ -185,6 +190,12 @@ void xrcd_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
 u32 xrcd_refs(const struct hca *hca, u32 handle);
 bool ah_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 int ah_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+bool open_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int open_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void open_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+void open_use(struct walk *w, struct obj *o);
+/** inherit() - the target's owner goes: one of those who have it open is its owner from now on. */
+void inherit(struct walk *w, u32 qpn);
 /** good_av() - an address on the only port. */
 void good_av(struct walk *w, struct hca_av *av);
 /** spoil_av() - make it one that must be refused. Return: how (-errno). */

@@ -183,13 +183,19 @@ static void destroy(struct walk *w, struct obj *o)
 {
 	const struct kind_ops *k = &kinds[o->kind];
 	struct hca_cmd cmd = { .op = k->destroy, .handle = o->handle };
+	u32 qpn = o->kind == K_QP ? o->qp.qpn : o->open.qpn;
+	bool leaves = o->kind == K_QP || (o->kind == K_OPEN && o->open.owned);
 
+	cmd.qp.xrcd = o->kind == K_OPEN;
 	if (o->kind == K_QP && o->qp.groups && chance(w, 2))
 		leave_groups(w, o);
 	if (!o->refs && k->destroyed)
 		k->destroyed(w, o);
-	if (!command(w, o->client, &cmd, o->refs ? -EBUSY : 0, k->name))
-		forget(o);
+	if (command(w, o->client, &cmd, o->refs ? -EBUSY : 0, k->name))
+		return;
+	forget(o);
+	if (leaves)
+		inherit(w, qpn);
 }
 
 static void step_destroy(struct walk *w, u32 client)
@@ -206,6 +212,7 @@ static void step_destroy_bad(struct walk *w, u32 client)
 	struct hca_cmd cmd = { .op = kinds[kind].destroy };
 
 	cmd.handle = bad_handle(w, client, kind);
+	cmd.qp.xrcd = kind == K_OPEN;
 	command(w, client, &cmd, -EINVAL, "destruction of what it has not");
 	if (chance(w, 10)) {
 		cmd.op = 1000 + pick(w, 1 << 30);
@@ -227,7 +234,14 @@ static void step_use(struct walk *w, u32 client)
 static void step_die(struct walk *w, u32 client)
 {
 	struct emu_client *c = &w->m->c[client];
+	u32 gone[2 * KIND_MAX], n_gone = 0;
 
+	for (u32 i = 0; i < KIND_MAX; i++) {
+		if (w->obj[client][K_QP][i].live)
+			gone[n_gone++] = w->obj[client][K_QP][i].qp.qpn;
+		if (w->obj[client][K_OPEN][i].live && w->obj[client][K_OPEN][i].open.owned)
+			gone[n_gone++] = w->obj[client][K_OPEN][i].open.qpn;
+	}
 	w->deaths++;
 	if (engine_enter(&w->m->fabric))
 		fail(w, "the fabric process cannot have the token");
@@ -241,6 +255,8 @@ static void step_die(struct walk *w, u32 client)
 			w->obj[client][k][i].live = false;
 			memset(w->obj[client][k][i].uses, 0, sizeof(w->obj[client][k][i].uses));
 		}
+	for (u32 i = 0; i < n_gone; i++)
+		inherit(w, gone[i]);
 }
 
 static void step_time(struct walk *w)
@@ -313,6 +329,7 @@ static void check(struct walk *w)
 			for (u32 i = 0; i < KIND_MAX; i++)
 				if (w->obj[c][k][i].live) {
 					n[kinds[k].table]++;
+					n[TAB_QP] += k == K_OPEN && w->obj[c][k][i].open.owned;
 					if (k == K_QP)
 						n[TAB_MCAST] += (u32)__builtin_popcount(
 							w->obj[c][k][i].qp.groups);

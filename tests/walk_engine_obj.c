@@ -57,7 +57,7 @@ static void some_range(struct walk *w, u32 client, struct cmd_reg_mr *c)
 	c->addr = (uintptr_t)w->m->c[client].mem + off;
 	c->len = 1 + (chance(w, 10) ? pick(w, 100) : 8000 + pick(w, AREA_USED));
 	c->len = min_u64(c->len, AREA_USED - off);
-	c->iova = chance(w, 4) ? (u64)pick(w, 1 << 30) << 12 : c->addr;
+	c->iova = chance(w, 4) ? (u64)pick(w, 1 << 30) << 12 | (c->addr & 4095) : c->addr;
 }
 
 static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
@@ -273,4 +273,6 @@ const struct kind_ops kinds[K_COUNT] = {
 		   NULL, NULL },
 	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, 6, KIND_MAX, qp_fill, qp_spoil,
 		   qp_created, qp_destroyed, qp_use, NULL },
+	[K_OPEN] = { "open target", TAB_REF, CMD_OPEN_QP, CMD_DESTROY_QP, 3, 4, open_fill,
+		     open_spoil, open_created, NULL, open_use, NULL },
 };

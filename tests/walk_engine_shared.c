@@ -275,6 +275,85 @@ u32 xrcd_refs(const struct hca *hca, u32 handle)
 	return hca->ref[handle].uses;
 }
 
+/* --- targets of others, opened */
+
+/* A target QP of anybody's in the domain that @xrcd is an opening of. */
+static struct obj *target_in(struct walk *w, const struct obj *xrcd)
+{
+	for (u32 n = 0; n < 8; n++) {
+		struct obj *qp = any(w, pick(w, WALKERS), K_QP);
+		const struct obj *x = qp ? qp->uses[Q_XRCD] : NULL;
+
+		if (x && (x == xrcd || (x->xrcd.file && x->xrcd.file == xrcd->xrcd.file)))
+			return qp;
+	}
+	return NULL;
+}
+
+bool open_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	struct obj *xrcd = any(w, o->client, K_XRCD), *qp = xrcd ? target_in(w, xrcd) : NULL;
+
+	if (!qp)
+		return false;
+	use(o, 0, xrcd);
+	cmd->qp.type = QPT_XRC_RECV;
+	cmd->qp.xrcd = xrcd->handle + 1;
+	cmd->qp.qpn = qp->qp.qpn;
+	return true;
+}
+
+int open_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	switch (pick(w, 4)) {
+	case 0:
+		cmd->qp.type = QPT_RC;
+		break;
+	case 1:
+		cmd->qp.xrcd = bad_handle(w, o->client, K_XRCD) + 1;
+		break;
+	case 2:
+		cmd->qp.qpn ^= 1u << (16 + pick(w, 8));
+		break;
+	default:
+		cmd->qp.async_chan = SEG_MAX_CHANS + pick(w, 100);
+	}
+	return -EINVAL;
+}
+
+void open_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
+{
+	(void)w;
+	o->open.qpn = cmd->qp.qpn;
+	o->open.owned = false;
+}
+
+void open_use(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_QUERY_QP, .handle = o->handle };
+
+	cmd.mod.opened = 1;
+	command(w, o->client, &cmd, 0, "query of an open target");
+	if (w->m->hca->qp[o->open.qpn & (HCA_MAX_QP - 1)].state != cmd.mod.attr.state)
+		fail(w, "query of target %#x says state %u", o->open.qpn, cmd.mod.attr.state);
+}
+
+void inherit(struct walk *w, u32 qpn)
+{
+	struct obj *heir = NULL;
+
+	for (u32 c = 0; c < WALKERS; c++)
+		for (u32 i = 0; i < KIND_MAX; i++) {
+			struct obj *o = &w->obj[c][K_OPEN][i];
+
+			if (o->live && o->open.qpn == qpn && !o->open.owned &&
+			    (!heir || o->handle < heir->handle))
+				heir = o;
+		}
+	if (heir)
+		heir->open.owned = true;
+}
+
 /* --- address handles */
 
 void good_av(struct walk *w, struct hca_av *av)
