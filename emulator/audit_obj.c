@@ -135,8 +135,6 @@ int audit_ref(struct audit *a, u32 i)
 		MUST(audit_live(a, TAB_PD, r->index), "reference %u: no PD %u", i, r->index);
 		a->refs[TAB_PD][r->index]++;
 		return 0;
-	case REF_MR:
-		return 0;
 	}
 	return flaw(a, "reference %u: kind %u", i, r->kind);
 }
