@@ -203,7 +203,7 @@ struct cmd_ctr {
 	u32 dev;
 	u32 what, index; /* ATTACH_COUNTERS */
 	u32 n; /* READ: entries wanted */
-	u64 value[16]; /* READ: out */
+	u64 value[CTR_POINTS]; /* READ: out */
 };
 
 enum import_kind {

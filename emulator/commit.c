@@ -100,6 +100,45 @@ void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s
 	store_release(&c->valid, 0);
 }
 
+void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
+	       struct cqe *cqe)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	c->cq = cqe ? (u32)(cq - e->hca->cq) + 1 : 0;
+	c->cq_prod = cq->prod + 1;
+	c->wq = (u32)(wq - e->hca->wq);
+	c->wq_cons = cons;
+	c->wq_state = state;
+	store_release(&c->valid, COMMIT_WQ);
+	wq->cons = cons;
+	wq->state = state;
+	if (cqe)
+		publish_cqe(cq, cqe, c->cq_prod);
+	store_release(&c->valid, 0);
+}
+
+/* What the step has changed of a QP, or a WQ. */
+static void state_redo(struct hca *hca, const struct hca_commit *c, u32 valid)
+{
+	struct hca_qp *qp = &hca->qp[c->qp];
+
+	if (valid == COMMIT_WQ) {
+		hca->wq[c->wq].cons = c->wq_cons;
+		hca->wq[c->wq].state = c->wq_state;
+		return;
+	}
+	if (valid == COMMIT_REQ)
+		qp->req = c->req;
+	else
+		qp->resp = c->resp;
+	if (valid == COMMIT_RESP && c->srq && c->srq <= HCA_MAX_SRQ) {
+		hca->srq[c->srq - 1].unexpected = c->srq_unexpected;
+		hca->srq[c->srq - 1].cons = c->srq_cons;
+	}
+	set_state(qp, c->qp_state);
+}
+
 static void event_redo(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
@@ -118,24 +157,14 @@ void commit_redo(struct engine *e)
 	struct hca_cq *cq = c->cq && c->cq <= HCA_MAX_CQ ? &e->hca->cq[c->cq - 1] : NULL;
 	u32 valid = load_acquire(&c->valid);
 	struct seg_hdr *seg;
-	struct hca_qp *qp;
 
 	event_redo(e);
 	if (cq && !cq->client)
 		cq = NULL;
 	seg = cq ? seg_of(e, cq->client) : NULL;
-	if (valid && c->qp < HCA_MAX_QP) {
-		qp = &e->hca->qp[c->qp];
-		if (valid == COMMIT_REQ)
-			qp->req = c->req;
-		else
-			qp->resp = c->resp;
-		if (valid == COMMIT_RESP && c->srq && c->srq <= HCA_MAX_SRQ) {
-			e->hca->srq[c->srq - 1].unexpected = c->srq_unexpected;
-			e->hca->srq[c->srq - 1].cons = c->srq_cons;
-		}
-		set_state(qp, c->qp_state);
-		if (c->tag)
+	if (valid && (valid == COMMIT_WQ ? c->wq < HCA_MAX_WQ : c->qp < HCA_MAX_QP)) {
+		state_redo(e->hca, c, valid);
+		if (valid != COMMIT_WQ && c->tag)
 			apply_tag(e);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);

@@ -323,6 +323,7 @@ struct hca_qp {
 
 #define COMMIT_REQ  1u
 #define COMMIT_RESP 2u
+#define COMMIT_WQ   3u
 
 /** struct hca_commit - what the current step publishes. See the theory of operation. */
 struct hca_commit {
@@ -338,7 +339,9 @@ struct hca_commit {
 	u32 srq_unexpected; /* and what was unexpected so far */
 	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. */
 	u32 tag_state; /* enum hca_tag_state after it */
-	u32 pad[4];
+	u32 wq; /* COMMIT_WQ: the WQ, its consumer index and state after it; no QP then */
+	u32 wq_cons;
+	u32 wq_state;
 	union {
 		struct req_state req;
 		struct resp_state resp;

@@ -7,6 +7,7 @@
 
 #include "emulator/cmd.h"
 #include "emulator/engine.h"
+#include "emulator/frame.h"
 
 static inline u32 qp_slot(const struct hca *hca, const struct hca_qp *qp)
 {
@@ -137,6 +138,9 @@ static inline void commit_resp(struct engine *e, struct hca_qp *qp, const struct
 {
 	commit_recv(e, qp, s, qp_state, NULL, NULL, NULL);
 }
+/** commit_wq() - publish a step of a WQ: a receive taken, a new state, at most one entry of @cq. */
+void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
+	       struct cqe *cqe);
 /** commit_redo() - apply what a dead holder had committed. */
 void commit_redo(struct engine *e);
 
@@ -315,7 +319,8 @@ struct rx {
 	struct seg_hdr *seg; /* its owner's */
 	struct hca_cq *cq;
 	struct hca_srq *srq; /* NULL: the QP's own */
-	u32 index; /* of the SRQ */
+	struct hca_wq *wq; /* or a WQ; NULL: none */
+	u32 index; /* of the SRQ or WQ */
 	u32 owner; /* client index + 1 */
 	u32 pd; /* its keys are checked against */
 	u32 max_sge;
@@ -339,6 +344,8 @@ struct rx_wc {
 
 /** rx_open() - the queue @srq, or the QP's own. Return: false when it is out of reach now. */
 bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
+/** rx_open_wq() - a work queue. Return: as rx_open(). */
+bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx);
 /** rx_next() - the receive that the QP's message in progress, or its next, takes; NULL: none. */
 const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
 			     const struct resp_state *s, u32 *slot);
@@ -363,6 +370,11 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 /** rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state. */
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state);
+/** rx_refused() - a datagram or frame met a receive that is wrong: complete that with LOC_PROT_ERR. */
+void rx_refused(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
+		u32 lkey);
+/** wq_flush() - complete the receives of a WQ in ERR with WR_FLUSH_ERR. */
+void wq_flush(struct engine *e, struct hca_wq *wq);
 /** rx_flush() - flush a QP's receives. Return: true when none is left. */
 bool rx_flush(struct engine *e, struct hca_qp *qp);
 void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
@@ -443,12 +455,48 @@ int cmd_destroy_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_attach_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_read_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
 /**
- * raw_send() - put the frames of a RAW_PACKET work request on the wire, from frame *at on.
- * Return: 0 when all are, -EAGAIN with *at moved on: the rest is to be tried again; another
- * negative value: a WC status, negated, which the work request fails with.
+ * raw_send() - put the next frame of a RAW_PACKET work request on the wire.
+ * @at: where it has got: 0 at first; kept by the caller between calls
+ * Return: 0 when that was the last; 1 with *at moved on: another is to come; -EAGAIN with *at moved
+ * on: the rest of this one is to be tried again; another negative value: a WC status, negated, which
+ * the work request fails with, with *cause and *info for the journal.
  */
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	     const struct sq_wqe *w, u64 *at);
+	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info);
+
+/**
+ * struct eth_frame - a finished frame at the switch.
+ * @mem: its bytes, in the sender's segment; FRAME_FCS more behind them are free
+ * @p: the same, mapped here
+ * @src_qpn, @nth: who sends it, and which of that one's frames it is
+ * @csum: 0: not known yet whether its checksums are right; 1: they are; 2: they are not
+ * @fcs: the check sequence has been put behind it
+ */
+struct eth_frame {
+	struct frame f;
+	struct hca_mem mem;
+	u8 *p;
+	u32 src_qpn;
+	u32 nth;
+	u8 csum;
+	bool fcs;
+};
+
+/**
+ * eth_switch() - offer a frame to all ports, from flow rule *at on.
+ * Return: 0, or -EAGAIN with *at the rule whose queue pair is out of reach now.
+ */
+int eth_switch(struct engine *e, struct eth_frame *f, u32 *at);
+
+/** struct flow_route - which rule of each device decides about a frame, index; 0: none. */
+struct flow_route {
+	u32 best[HCA_MAX_DEVS];
+};
+
+/** flow_route() - find them. Return: whether anybody may want the frame. */
+bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route *r);
+/** flow_takes() - whether rule @i gets the frame, to steer or drop it. */
+bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_route *r, u32 i);
 
 /* --- dm.c, import.c --- */
 

@@ -152,6 +152,9 @@ bool engine_steal(struct engine *e, u64 dead)
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client)
 			rescan_qp(e, &hca->qp[i]);
+	for (i = 0; i < hca->tab[TAB_WQ].high; i++)
+		if (hca->wq[i].client && hca->wq[i].state == WQS_ERR)
+			wq_flush(e, &hca->wq[i]);
 	return true;
 }
 
@@ -234,5 +237,11 @@ void engine_fatal(struct engine *e, u32 client)
 			e->budget_bytes = BUDGET_BYTES;
 			e->budget_wrs = BUDGET_WRS;
 		} while (!qp_flush(e, qp, seg));
+	}
+	for (i = 0; i < hca->tab[TAB_WQ].high; i++) {
+		if (hca->wq[i].client != client + 1 || hca->wq[i].state == WQS_RESET)
+			continue;
+		hca->wq[i].state = WQS_ERR;
+		wq_flush(e, &hca->wq[i]);
 	}
 }

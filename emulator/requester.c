@@ -75,24 +75,29 @@ static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	return true;
 }
 
+/* One frame. Return: as req_step(). */
 static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
-	struct req_state s = qp->req;
+	u32 cause = CAUSE_BAD_WQE, info = 0;
+	struct req_state s;
 	struct sq_wqe w;
-	u64 at = s.next_off;
+	u64 at = qp->req.next_off;
 	int ret;
 
 	if (!req_begin(e, qp, seg, &w))
 		return qp->state == QPS_ERR || qp->state == QPS_SQE;
-	ret = raw_send(e, qp, seg, sq_slot(seg, qp, s.next), &w, &at);
-	if (ret == -EAGAIN) {
+	ret = raw_send(e, qp, seg, sq_slot(seg, qp, qp->req.next), &w, &at, &cause, &info);
+	if (ret == 1 || ret == -EAGAIN) {
+		s = qp->req;
 		s.next_off = at;
+		s.sent = s.next + 1; /* begun: it goes on in SQD */
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
-		qp_stall(e, qp);
-		return false;
+		if (ret == -EAGAIN)
+			qp_stall(e, qp);
+		return ret == 1;
 	}
 	if (ret)
-		req_fail(e, qp, seg, (u32)-ret, CAUSE_BAD_WQE, w.opcode);
+		req_fail(e, qp, seg, (u32)-ret, cause, info);
 	else
 		req_done(e, qp, seg);
 	return true;

@@ -19,6 +19,7 @@ bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx
 	struct hca *hca = e->hca;
 
 	rx->srq = srq;
+	rx->wq = NULL;
 	rx->index = srq ? (u32)(srq - hca->srq) : 0;
 	if (likely(!srq)) {
 		rx->owner = qp->client;
@@ -34,6 +35,30 @@ bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx
 	rx->seg = seg_of(e, rx->owner);
 	/* A basic SRQ's completions go to the QP's CQ, which is its owner's too. */
 	return rx->seg && rx->cq->client == rx->owner;
+}
+
+bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx)
+{
+	rx->srq = NULL;
+	rx->wq = wq;
+	rx->index = (u32)(wq - e->hca->wq);
+	rx->owner = wq->client;
+	rx->pd = wq->pd;
+	rx->max_sge = wq->max_sge;
+	rx->cq = &e->hca->cq[wq->cq];
+	rx->seg = seg_of(e, rx->owner);
+	return rx->seg;
+}
+
+static const struct rq_wqe *wq_next(struct seg_hdr *seg, const struct hca_wq *wq)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, wq->ring);
+	u32 posted = load_acquire(&ctl->prod);
+
+	if (posted == wq->cons || posted - wq->cons > wq->depth)
+		return NULL;
+	return seg_ptr(seg, wq->ring + sizeof(struct wq_ctl) +
+				    (u64)(wq->cons & (wq->depth - 1)) * wq->stride);
 }
 
 u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
@@ -56,6 +81,10 @@ const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
 	const struct hca_srq *srq = rx->srq;
 	const u32 *order;
 
+	if (unlikely(rx->wq)) {
+		*slot = rx->wq->cons;
+		return wq_next(rx->seg, rx->wq);
+	}
 	if (likely(!srq)) {
 		*slot = s->rq_cons;
 		return s->rq_cons == rq_posted(rx->seg, qp) ? NULL
@@ -124,16 +153,16 @@ void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *r
 	cqe->ts = rx->cq->want_ts ? e->host->now(e->ctx) : 0;
 	cqe->byte_len = 0;
 	cqe->imm = 0;
-	cqe->qpn = qp->qpn;
-	cqe->src_qp = qp->attr.dest_qpn;
+	cqe->qpn = likely(!rx->wq) ? qp->qpn : rx->wq->wqn;
+	cqe->src_qp = likely(!rx->wq) ? qp->attr.dest_qpn : 0;
 	cqe->slot = slot;
 	cqe->vendor_err = 0;
 	cqe->status = (u8)status;
 	cqe->opcode = WCO_RECV;
 	cqe->wc_flags = 0;
 	cqe->flags = CQE_RECV;
-	if (unlikely(rx->srq)) {
-		cqe->flags |= CQE_SRQ;
+	if (unlikely(rx->srq || rx->wq)) {
+		cqe->flags |= rx->srq ? CQE_SRQ : CQE_WQ;
 		cqe->owner = rx->index;
 	}
 }
@@ -144,7 +173,8 @@ static bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct burst 
 	const u8 whole = BF_FIRST | BF_LAST;
 	struct seg_hdr *src;
 
-	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG)
+	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG ||
+	    b->mem->n != 1)
 		return false;
 	/* The poller lays it out, and knows its own regions only. */
 	if (dst->client != rx->owner - 1)
@@ -176,6 +206,14 @@ int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, con
 	return resp_fetch(e, qp, b, &dst, at);
 }
 
+/* A WQ's receive has ended. */
+static void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe)
+{
+	commit_wq(e, rx->wq, rx->wq->cons + 1, state, rx->cq, cqe);
+	if (cqe && rx->cq->chan)
+		cq_notify(e, rx->seg, rx->cq, state != WQS_RDY);
+}
+
 void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
 	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
 {
@@ -197,6 +235,10 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		}
 		if (qp->type == QPT_UD)
 			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
+	}
+	if (unlikely(rx->wq)) {
+		wq_commit(e, rx, cqe ? WQS_RDY : WQS_ERR, cqe);
+		return;
 	}
 	take = rx_end(rx, s);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
@@ -234,6 +276,58 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		cq_notify(e, rx->seg, rx->cq, true);
 	if (take)
 		rx_taken(e, rx);
+}
+
+void wq_flush(struct engine *e, struct hca_wq *wq)
+{
+	const struct rq_wqe *w;
+	struct cqe *cqe;
+	struct rx rx;
+	u32 left = wq->depth;
+
+	if (!rx_open_wq(e, wq, &rx))
+		return; /* its owner has gone */
+	while (left-- && (w = wq_next(rx.seg, wq))) {
+		cqe = cq_reserve(e, rx.seg, rx.cq);
+		if (cqe)
+			cqe_fill_recv(e, NULL, &rx, w, wq->cons, WCS_WR_FLUSH_ERR, cqe);
+		wq_commit(e, &rx, WQS_ERR, cqe);
+	}
+}
+
+static void wq_refused(struct engine *e, struct rx *rx)
+{
+	const struct rq_wqe *w = wq_next(rx->seg, rx->wq);
+	struct cqe *cqe = w ? cq_reserve(e, rx->seg, rx->cq) : NULL;
+
+	if (cqe)
+		cqe_fill_recv(e, NULL, rx, w, rx->wq->cons, WCS_LOC_PROT_ERR, cqe);
+	if (w)
+		wq_commit(e, rx, WQS_ERR, cqe);
+	wq_flush(e, rx->wq);
+}
+
+void rx_refused(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 lkey)
+{
+	struct resp_state s = qp->resp;
+	struct journal_entry j = {
+		.kind = JRN_COMPLETION,
+		.status = WCS_LOC_PROT_ERR,
+		.cause = CAUSE_LKEY,
+		.info = lkey,
+		.qpn = qp->qpn,
+		.peer_qpn = b->src_qpn,
+		.psn = b->psn,
+		.client = qp->client - 1,
+	};
+
+	journal_add(e, &j);
+	if (rx->wq) {
+		wq_refused(e, rx);
+		return;
+	}
+	rx_fail(e, qp, rx, &s, WCS_LOC_PROT_ERR, QPS_ERR);
+	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 
 /* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */

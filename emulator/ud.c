@@ -113,28 +113,6 @@ static void wc_origin(const struct hca *hca, const struct hca_qp *qp, const stru
 	cqe->flow_tag = 0;
 }
 
-/* The receive itself is wrong: that is the receiver's error (IBTA 9.9.3, class C). */
-static int recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
-		      u32 lkey)
-{
-	struct resp_state s = qp->resp;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = WCS_LOC_PROT_ERR,
-		.cause = CAUSE_LKEY,
-		.info = lkey,
-		.qpn = qp->qpn,
-		.peer_qpn = b->src_qpn,
-		.psn = b->psn,
-		.client = qp->client - 1,
-	};
-
-	journal_add(e, &j);
-	rx_fail(e, qp, rx, &s, WCS_LOC_PROT_ERR, QPS_ERR);
-	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
-	return 0;
-}
-
 int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
@@ -157,8 +135,11 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		ret = rx_place(e, qp, &rx, b, IB_GRH_LEN, &wc, cqe);
 	if (ret == -EAGAIN)
 		return ret;
-	if (cqe && (ret == -EACCES || ret == -EFAULT_DST))
-		return recv_error(e, qp, &rx, b, wc.bad);
+	/* The receive itself is wrong: that is the receiver's error (IBTA 9.9.3, class C). */
+	if (cqe && (ret == -EACCES || ret == -EFAULT_DST)) {
+		rx_refused(e, qp, &rx, b, wc.bad);
+		return 0;
+	}
 	if (ret)
 		dev_count(e->hca, qp, CNT_DROPPED);
 	if (unlikely(wc.wqe && !cqe && !rx.cq->ignore_overrun))

@@ -1,37 +1,106 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: flow counters.
+ * DOC: flow counters: ibv_create_counters(3), ibv_attach_counters_point_flow(3), ibv_read_counters(3).
+ *
+ * Points are attached statically, before the first flow counts, as with other providers.
  */
-#include "libshim/objects.h"
+#include "libshim/counters.h"
 
+#include <stdlib.h>
+
+_Static_assert((u32)IBV_COUNTER_PACKETS == (u32)CTR_PACKETS &&
+		       (u32)IBV_COUNTER_BYTES == (u32)CTR_BYTES,
+	       "descriptions are passed as they are");
+
+struct shim_ctr *ctr_of(struct ibv_counters *counters)
+{
+	struct shim_ctr *c = (struct shim_ctr *)counters;
+
+	return c && c->magic == MAGIC_CTR ? c : NULL;
+}
+
+/** shim_create_counters() - Return: counters, or NULL with errno. */
 struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 					  struct ibv_counters_init_attr *attr)
 {
-	(void)ibctx;
-	(void)attr;
-	return fail_null(-EOPNOTSUPP);
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_CREATE_COUNTERS };
+	struct shim_ctr *c;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	if (attr->comp_mask)
+		return fail_null(-EOPNOTSUPP);
+	c = obj_alloc(sizeof(*c));
+	if (!c)
+		return NULL;
+	cmd.ctr.dev = ctx->dev->info.index;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret) {
+		free(c);
+		return fail_null(ret);
+	}
+	c->counters.context = ibctx;
+	c->handle = cmd.handle;
+	c->magic = MAGIC_CTR;
+	context_get(ctx);
+	return &c->counters;
 }
 
+/** shim_destroy_counters() - Return: 0 or errno value; EBUSY while a flow counts. */
 int shim_destroy_counters(struct ibv_counters *counters)
 {
-	(void)counters;
-	return EOPNOTSUPP;
+	struct shim_ctr *c = ctr_of(counters);
+	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	int ret;
+
+	if (!ctx)
+		return EINVAL;
+	ret = obj_destroy_cmd(ctx, CMD_DESTROY_COUNTERS, c->handle);
+	if (ret)
+		return -ret;
+	c->magic = 0;
+	free(c);
+	context_put(ctx);
+	return 0;
 }
 
+/** shim_attach_counters_point_flow() - Return: 0 or errno value; ENOTSUP for a flow that exists. */
 int shim_attach_counters_point_flow(struct ibv_counters *counters,
 				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
 {
-	(void)counters;
-	(void)attr;
-	(void)flow;
-	return EOPNOTSUPP;
+	struct shim_ctr *c = ctr_of(counters);
+	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_ATTACH_COUNTERS };
+
+	if (!ctx)
+		return EINVAL;
+	if (flow || attr->comp_mask)
+		return ENOTSUP;
+	cmd.handle = c->handle;
+	cmd.ctr.what = attr->counter_desc;
+	cmd.ctr.index = attr->index;
+	return -obj_cmd(ctx, &cmd);
 }
 
+/** shim_read_counters() - Return: 0 or errno value; EINVAL while no flow counts. */
 int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
-	(void)counters;
-	(void)values;
-	(void)n;
-	(void)flags;
-	return EOPNOTSUPP;
+	struct shim_ctr *c = ctr_of(counters);
+	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_READ_COUNTERS };
+	u32 i;
+	int ret;
+
+	if (!ctx || (flags & ~(u32)IBV_READ_COUNTERS_ATTR_PREFER_CACHED))
+		return EINVAL;
+	cmd.handle = c->handle;
+	cmd.ctr.n = n;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret)
+		return -ret;
+	for (i = 0; i < n; i++)
+		values[i] = i < CTR_POINTS ? cmd.ctr.value[i] : 0;
+	return 0;
 }

@@ -500,8 +500,15 @@ const struct cqe *cq_peek(const struct shim_cq *cq);
 void cq_consume(struct shim_cq *cq, const struct cqe *e);
 /** cq_idle() - nothing was found: see to pending work. Return: whether to look again. */
 bool cq_idle(struct shim_cq *cq);
-/** cq_forget_qp() - entries of a QP that is destroyed or reset are not reported any more. */
-void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp);
+/**
+ * cq_forget() - entries of a QP or WQ, by number, that is destroyed or reset are not reported any
+ * more.
+ */
+void cq_forget(struct shim_cq *cq, u32 qpn);
+static inline void cq_forget_qp(struct shim_cq *cq, const struct shim_qp *qp)
+{
+	cq_forget(cq, qp->qpn);
+}
 /** cq_lay_all() - lay data that waits in unpolled entries, before a region ceases to be valid. */
 void cq_lay_all(struct shim_cq *cq);
 
@@ -572,7 +579,9 @@ int shim_destroy_wq(struct ibv_wq *wq);
 struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 						    struct ibv_rwq_ind_table_init_attr *attr);
 int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
-/** wq_consume() - a completion of a WQ's receive was polled. CQ lock held. */
+/** wq_recv() - the receive of a WQ that an entry completes, or NULL. CQ lock held. */
+const struct rq_wqe *wq_recv(const struct cqe *e, u32 *max_sge);
+/** wq_consume() - a completion of a WQ's receive was polled: its slot is free. CQ lock held. */
 void wq_consume(const struct cqe *e);
 /** rss_fill() - the indirection table and hash of a QP into its create command. 0 or -errno. */
 int rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c);
@@ -587,6 +596,8 @@ int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t
 /** tso_fill() - header and list of a TSO work request. Return: 0 or an errno value. */
 int tso_fill(struct shim_qp *qp, struct sq_wqe *w, const void *hdr, u32 hdr_sz, u32 mss,
 	     const struct ibv_sge *sg, u32 n);
+/** tso_set_sges() - its list, behind the header. Return: 0 or an errno value. */
+int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n);
 
 /* --- domain.c, cqmod.c ---------------------------------------------------------------------- */
 

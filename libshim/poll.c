@@ -77,6 +77,8 @@ static const struct rq_wqe *recv_of(const struct cqe *e, u32 *max_sge)
 	struct shim_srq *srq;
 	struct shim_qp *qp;
 
+	if (unlikely(e->flags & CQE_WQ))
+		return wq_recv(e, max_sge);
 	if (unlikely(e->flags & CQE_SRQ)) {
 		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 		*max_sge = srq ? srq->max_sge : 0;
@@ -120,6 +122,10 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e)
 
 	(void)cq;
 	if (unlikely(e->flags & CQE_WQ)) {
+		if (e->flags & CQE_SKIP)
+			return;
+		if (e->flags & CQE_HAS_DATA)
+			lay_entry(e);
 		wq_consume(e);
 		return;
 	}
@@ -272,14 +278,14 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
-void cq_forget_qp(struct shim_cq *cq, struct shim_qp *qp)
+void cq_forget(struct shim_cq *cq, u32 qpn)
 {
 	struct cqe *e;
 	bool locked;
 	u32 i;
 
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
-		if (e->qpn != qp->qpn || (e->flags & CQE_SKIP))
+		if (e->qpn != qpn || (e->flags & CQE_SKIP))
 			continue;
 		if (e->flags & (CQE_HAS_DATA | CQE_GRH))
 			lay_entry(e);
@@ -297,7 +303,7 @@ void cq_lay_all(struct shim_cq *cq)
 	u32 i;
 
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
-		if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)) || (e->flags & (CQE_SKIP | CQE_WQ)))
+		if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)) || (e->flags & CQE_SKIP))
 			continue;
 		lay_entry(e);
 		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);

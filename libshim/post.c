@@ -104,6 +104,8 @@ int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, 
 
 	if (unlikely(n > qp->sq.max_sge))
 		return EINVAL;
+	if (unlikely(w->opcode == WR_TSO))
+		return tso_set_sges(qp, w, sg, n);
 	if (w->send_flags & SEND_INLINE)
 		return set_inline(qp, w, sg, (u32)n);
 	for (i = 0; i < n; i++)

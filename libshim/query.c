@@ -70,6 +70,25 @@ SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_at
 	return 0;
 }
 
+/* What raw packet queue pairs can do. */
+static void fill_raw(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
+{
+	a->tso_caps.max_tso = lim->max_tso;
+	a->tso_caps.supported_qpts = lim->max_tso ? 1u << IBV_QPT_RAW_PACKET : 0;
+	a->rss_caps.supported_qpts = 1u << IBV_QPT_RAW_PACKET;
+	a->rss_caps.max_rwq_indirection_tables = lim->max_ind;
+	a->rss_caps.max_rwq_indirection_table_size = lim->max_ind_size;
+	a->rss_caps.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
+					  IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6 |
+					  IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
+					  IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |
+					  IBV_RX_HASH_IPSEC_SPI | IBV_RX_HASH_INNER;
+	a->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+	a->max_wq_type_rq = lim->max_wq;
+	a->raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING | IBV_RAW_PACKET_CAP_SCATTER_FCS |
+			     IBV_RAW_PACKET_CAP_IP_CSUM;
+}
+
 int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t size)
 {
@@ -101,6 +120,7 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;
 	a.phys_port_cnt_ex = ctx->dev->info.n_ports;
+	fill_raw(&ctx->dev->info.lim, &a);
 	memset(attr, 0, size);
 	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
 	return 0;

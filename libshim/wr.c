@@ -196,7 +196,7 @@ static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 	if (unlikely(!w))
 		return;
 	if (unlikely(w->opcode == WR_RDMA_READ || w->opcode == WR_ATOMIC_CMP_AND_SWP ||
-		     w->opcode == WR_ATOMIC_FETCH_AND_ADD)) {
+		     w->opcode == WR_ATOMIC_FETCH_AND_ADD || w->opcode == WR_TSO)) {
 		wr_fail(qp, EINVAL);
 		return;
 	}
