@@ -193,6 +193,7 @@ struct cmd_ind {
 
 struct cmd_flow {
 	u32 qp; /* handle */
+	u32 port;
 	u32 type, priority, flags;
 	u32 counters; /* handle + 1 */
 	u32 tag, has_tag, drop;

@@ -7,7 +7,7 @@
  * A rule is a value and a mask for the fields of frame.h; what a rule asks of the kind of a header
  * ("there is an IPv4 header") is a field as well, so that matching is comparing words.
  *
- * Each device decides for itself. Its NORMAL rules are asked in the order of @order: priority, then
+ * Each port decides for itself. Its NORMAL rules are asked in the order of @order: priority, then
  * age; rules for nothing but a multicast address come after all others, the default rules last. The
  * first that matches takes the frame. Rules that are equal to that one share it, each of their queue
  * pairs gets a copy, as ConnectX does it: that is how several receive one multicast address. Rules
@@ -63,14 +63,14 @@ bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route 
 
 	if (!hca->tab[TAB_FLOW].n)
 		return false;
-	memset(r->best, 0, hca->n_devs * sizeof(r->best[0]));
+	memset(r->best, 0, min_u32(hca->n_devs, HCA_MAX_DEVS) * sizeof(r->best[0]));
 	for (i = 0; i < hca->tab[TAB_FLOW].high; i++) {
 		u32 *best;
 
 		rule = &hca->flow[i];
 		if (!steers(rule))
 			continue;
-		best = &r->best[rule->dev];
+		best = &r->best[rule->dev][rule->port - 1];
 		if ((!*best || rule->order < hca->flow[*best].order) && rule_matches(rule, f))
 			*best = i;
 	}
@@ -94,7 +94,7 @@ static bool repeated(const struct hca *hca, const struct hca_flow *r, u32 i)
 	u32 j;
 
 	for (j = 0; j < i; j++)
-		if (hca->flow[j].qpn == r->qpn && hca->flow[j].dev == r->dev &&
+		if (hca->flow[j].qpn == r->qpn && hca->flow[j].port == r->port &&
 		    steers(&hca->flow[j]) && same_rule(r, &hca->flow[j]))
 			return true;
 	return false;
@@ -107,7 +107,7 @@ bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_
 
 	if (!rule->client)
 		return false;
-	b = r->best[rule->dev];
+	b = r->best[rule->dev][rule->port - 1];
 	best = &hca->flow[b];
 	if (i == b)
 		return true;
@@ -155,8 +155,9 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_flow *c)
 	const struct hca_qp *qp = own_qp(hca, client, c->qp);
 	const struct hca_ctr *ctr;
 
-	if (!qp || qp->type != QPT_RAW_PACKET || c->type > FLOW_SNIFFER ||
-	    c->priority > MAX_PRIORITY || (c->flags & ~(u32)FLOW_DONT_TRAP))
+	if (!qp || qp->type != QPT_RAW_PACKET || !port_of(hca, qp->dev, c->port) ||
+	    c->type > FLOW_SNIFFER || c->priority > MAX_PRIORITY ||
+	    (c->flags & ~(u32)FLOW_DONT_TRAP))
 		return -EINVAL;
 	if ((c->flags & FLOW_DONT_TRAP) && c->type != FLOW_NORMAL)
 		return -EINVAL;
@@ -177,6 +178,7 @@ static void fill(struct hca *hca, struct hca_flow *r, const struct cmd_flow *c)
 
 	memset(r, 0, sizeof(*r));
 	r->qpn = hca->qp[c->qp].qpn;
+	r->port = c->port;
 	r->type = c->type;
 	r->priority = c->priority;
 	r->flags = c->flags;

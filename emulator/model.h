@@ -488,9 +488,9 @@ struct eth_frame {
  */
 int eth_switch(struct engine *e, struct eth_frame *f, u32 *at);
 
-/** struct flow_route - which rule of each device decides about a frame, index; 0: none. */
+/** struct flow_route - which rule of each port decides about a frame, index; 0: none. */
 struct flow_route {
-	u32 best[HCA_MAX_DEVS];
+	u32 best[HCA_MAX_DEVS][HCA_MAX_PORTS];
 };
 
 /** flow_route() - find them. Return: whether anybody may want the frame. */

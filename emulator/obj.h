@@ -442,7 +442,7 @@ _Static_assert(sizeof(struct flow_match) == 104, "whole words, no holes");
 
 /**
  * struct hca_flow - a steering rule, ibv_create_flow(3).
- * @order: what decides between rules of a device, the smallest first: kind, priority, age
+ * @order: what decides between rules of a port, the smallest first: kind, priority, age
  * @inner: the masks for what a tunnel carries are not empty
  */
 struct hca_flow {
@@ -457,7 +457,7 @@ struct hca_flow {
 	u32 has_tag;
 	u32 drop;
 	u32 inner;
-	u32 pad;
+	u32 port; /* of @dev */
 	u64 order;
 	struct flow_match value, mask;
 	struct flow_match inner_value, inner_mask;

@@ -280,7 +280,7 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	}
 	if (ret) {
 		if (ret != -EAGAIN)
-			dev_count(e->hca, qp, CNT_DROPPED);
+			port_of(e->hca, rule->dev, rule->port)->counters[CNT_DROPPED]++;
 		return ret == -EAGAIN ? ret : 0;
 	}
 	describe(f, rule, strip, &wc, cqe);

@@ -243,7 +243,7 @@ static int check_attr(const struct shim_qp *qp, const struct ibv_flow_attr *attr
 	u32 known = IBV_FLOW_ATTR_FLAGS_DONT_TRAP | IBV_FLOW_ATTR_FLAGS_EGRESS;
 
 	if (attr->comp_mask || (attr->flags & ~known) || attr->type > IBV_FLOW_ATTR_SNIFFER ||
-	    attr->port > SHIM_PORT || attr->num_of_specs > MAX_SPECS)
+	    attr->num_of_specs > MAX_SPECS)
 		return -EINVAL;
 	if ((attr->flags & IBV_FLOW_ATTR_FLAGS_DONT_TRAP) && attr->type != IBV_FLOW_ATTR_NORMAL)
 		return -EINVAL;
@@ -275,6 +275,8 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 	if (!f)
 		return NULL;
 	cmd.flow.qp = ibqp->handle;
+	/* 0 is taken for the first, as some providers do. */
+	cmd.flow.port = attr->port ? attr->port : 1;
 	cmd.flow.type = attr->type;
 	cmd.flow.priority = attr->priority;
 	cmd.flow.flags = attr->flags;
