@@ -124,8 +124,9 @@ mac_server=02:00:00:00:00:01
 mac_client=02:00:00:00:00:02
 raw_args_server=() raw_args_client=()
 
+# raw_ready PID - whether a raw QP receives, or the process has gone
 raw_ready() {
-	[ "$(status_json | json 'any(q["name"].startswith("raw_ether") and q["state"] in ("RTR", "RTS")
+	! kill -0 "$1" 2>/dev/null || [ "$(status_json | json 'any(q["name"].startswith("raw_ether") and q["state"] in ("RTR", "RTS")
 		for q in d["qps"])')" = True ]
 }
 
@@ -136,7 +137,7 @@ raw_pair() {
 	limit "$RDMAEMU" run -- "$program" --server -B $mac_server -E $mac_client \
 		"${raw_args_server[@]}" "$@" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
-	if wait_for 30 raw_ready; then
+	if wait_for 30 raw_ready $server && kill -0 $server 2>/dev/null; then
 		# It is about to post its receives.
 		sleep 0.5
 		limit "$RDMAEMU" run -- "$program" --client -B $mac_client -E $mac_server \
