@@ -16,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INI 0 /* of A */
-#define TGT 1 /* of B; C's handle on it, too */
+#define INI    0 /* of A */
+#define TGT    1 /* of B */
+#define OPENED 4 /* the other one's handle on a target */
 
 static struct vb_side *a, *b, *c;
 static char path[64];
@@ -111,7 +112,7 @@ static int do_open_qp(struct vb_side *s, void *arg)
 	qp = ibv_open_qp(s->ctx, attr);
 	if (!qp)
 		return errno ? errno : -1;
-	s->qp[TGT].qp = qp;
+	s->qp[OPENED].qp = qp;
 	return qp->qp_num == attr->qp_num && qp->qp_type == IBV_QPT_XRC_RECV ? 0 : -2;
 }
 
@@ -276,20 +277,14 @@ static void test_length(void)
 
 /* --- SRQs: empty ones, limits */
 
-struct limit {
-	struct ibv_srq_attr attr;
-};
-
 static int do_limit(struct vb_side *s, void *arg)
 {
-	struct limit *l = arg;
-
-	return ibv_modify_srq(s->srq[0], &l->attr, IBV_SRQ_LIMIT);
+	return ibv_modify_srq(s->srq[0], arg, IBV_SRQ_LIMIT);
 }
 
 static void test_srq(void)
 {
-	struct limit l = { .attr = { .srq_limit = 1 } };
+	struct ibv_srq_attr attr = { .srq_limit = 1 };
 	struct vb_wr wr = xrc_wr(IBV_WR_SEND, 1, 100, c);
 	struct ibv_wc wc;
 	bool good;
@@ -299,7 +294,7 @@ static void test_srq(void)
 	       !vb_recv1(c, -1, 2, c->buf, 100) && vb_done(a, INI, VB_SCQ, 1, IBV_WC_SEND, &wc) &&
 	       vb_done(c, 0, VB_SRQ_CQ, 2, IBV_WC_RECV, &wc) && filled(c->buf, 100, 44);
 	ok(good, "an empty SRQ: waits until there is a receive");
-	good = !vb_recv1(c, -1, 3, c->buf, 100) && !vb_call(c, do_limit, &l, sizeof(l)) &&
+	good = !vb_recv1(c, -1, 3, c->buf, 100) && !vb_call(c, do_limit, &attr, sizeof(attr)) &&
 	       !vb_send(a, INI, false, &wr) && vb_done(a, INI, VB_SCQ, 1, IBV_WC_SEND, &wc) &&
 	       vb_event(c, VB_WAIT) == IBV_EVENT_SRQ_LIMIT_REACHED;
 	ok(good && vb_event(c, VB_SHORT) == -1 && vb_done(c, 0, VB_SRQ_CQ, 3, IBV_WC_RECV, &wc),
@@ -326,7 +321,7 @@ static void test_open_qp(void)
 	if (!answers(open_qp(c, b->addr[TGT].qpn, IBV_QPT_XRC_RECV), 0,
 		     "ibv_open_qp in another process"))
 		return;
-	ok(vb_state(c, TGT) == IBV_QPS_RTS, "it is queried there");
+	ok(vb_state(c, OPENED) == IBV_QPS_RTS, "it is queried there");
 	wr.rkey ^= 0x5a5a00;
 	ok(!vb_send(a, INI, false, &wr) && vb_status(a, INI, VB_SCQ, 1, IBV_WC_REM_ACCESS_ERR),
 	   "an access error");
@@ -334,12 +329,12 @@ static void test_open_qp(void)
 	two = vb_event(c, VB_WAIT);
 	ok(one == IBV_EVENT_QP_ACCESS_ERR && two == IBV_EVENT_QP_ACCESS_ERR,
 	   "its event goes to both (%d, %d)", one, two);
-	ok(!vb_to_state(c, TGT, IBV_QPS_RESET) && vb_state(b, TGT) == IBV_QPS_RESET,
+	ok(!vb_to_state(c, OPENED, IBV_QPS_RESET) && vb_state(b, TGT) == IBV_QPS_RESET,
 	   "it is modified there");
 	ok(close_xrcd(c) == EBUSY, "a domain with a QP is not closed: EBUSY");
 	/* Whoever has it open keeps it. */
 	ok(!vb_destroy(a, INI) && !vb_destroy(b, TGT), "the creator lets go");
-	ok(vb_state(c, TGT) == IBV_QPS_RESET, "it is still there");
+	ok(vb_state(c, OPENED) == IBV_QPS_RESET, "it is still there");
 }
 
 /* C has the only handle on the target now. */
@@ -351,12 +346,12 @@ static void test_only_opened(void)
 
 	ini.timeout = 10;
 	ini.retry_cnt = 2;
-	c->addr[TGT] = b->addr[TGT];
-	good = !vb_create(a, INI, &ini) && !vb_connect(c, TGT, a, INI, &tgt) &&
-	       !vb_connect(a, INI, c, TGT, &ini);
+	c->addr[OPENED] = b->addr[TGT];
+	good = !vb_create(a, INI, &ini) && !vb_connect(c, OPENED, a, INI, &tgt) &&
+	       !vb_connect(a, INI, c, OPENED, &ini);
 	ok(good && message(c, 7, 2000) && message(b, 8, 100), "and works for both processes");
 	wr = xrc_wr(IBV_WR_RDMA_WRITE, 9, 100, c);
-	ok(!vb_destroy(c, TGT) && !vb_send(a, INI, false, &wr) &&
+	ok(!vb_destroy(c, OPENED) && !vb_send(a, INI, false, &wr) &&
 		   vb_status(a, INI, VB_SCQ, 9, IBV_WC_RETRY_EXC_ERR),
 	   "the last one lets go, and it is gone: RETRY_EXC_ERR");
 	vb_destroy(a, INI);
@@ -428,18 +423,30 @@ static void test_both_ways(void)
 	   "and all is destroyed");
 }
 
-/* C leaves without a word: its SRQ is gone, B's is not. */
+/* C leaves without a word: its SRQ is gone, B's is not, nor is a target that B has open. */
 static void test_death(void)
 {
-	struct vb_wr wr = xrc_wr(IBV_WR_SEND, 1, 100, c);
+	struct vb_spec ini = vb_spec_of(IBV_QPT_XRC_SEND), tgt = vb_spec_of(IBV_QPT_XRC_RECV);
+	struct vb_wr wr = xrc_wr(IBV_WR_SEND, 1, 100, c), to_b = xrc_wr(IBV_WR_SEND, 2, 300, b);
 	struct ibv_wc wc = { 0 };
+	bool good;
 
+	good = !vb_create(c, 2, &tgt) && !vb_create(a, 2, &ini) && !vb_connect(c, 2, a, 2, &tgt) &&
+	       !vb_connect(a, 2, c, 2, &ini) && !open_qp(b, c->addr[2].qpn, IBV_QPT_XRC_RECV);
+	ok(good, "a target of C that B has open");
 	vb_close(c);
-	ok(!vb_send(a, INI, false, &wr) && vb_poll(a, INI, VB_SCQ, VB_WAIT, &wc) &&
-		   (wc.status == IBV_WC_REM_INV_REQ_ERR || wc.status == IBV_WC_REM_OP_ERR),
+	if (vb_send(a, INI, false, &wr) || !vb_poll(a, INI, VB_SCQ, VB_WAIT, &wc))
+		note("no completion");
+	ok(wc.status == IBV_WC_REM_INV_REQ_ERR || wc.status == IBV_WC_REM_OP_ERR,
 	   "SEND to an SRQ of a process that has gone: %s", ibv_wc_status_str(wc.status));
-	vb_destroy(a, INI);
-	vb_destroy(b, TGT);
+	fill(a->buf, 300, 55);
+	good = good && !vb_recv1(b, -1, 3, b->buf, 300) && !vb_send(a, 2, false, &to_b) &&
+	       vb_done(a, 2, VB_SCQ, 2, IBV_WC_SEND, &wc) &&
+	       vb_done(b, 0, VB_SRQ_CQ, 3, IBV_WC_RECV, &wc) && filled(b->buf, 300, 55);
+	ok(good && vb_state(b, OPENED) == IBV_QPS_RTS, "its target goes on for B");
+	ok(!vb_destroy(b, OPENED) && !vb_destroy(a, 2) && !vb_destroy(a, INI) &&
+		   !vb_destroy(b, TGT),
+	   "until that lets go");
 	connect_up(7);
 	ok(message(b, 3, 100), "the domain is still good for the other");
 	vb_destroy(a, INI);
