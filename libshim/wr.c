@@ -170,10 +170,7 @@ static void wrx_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct 
 
 	if (unlikely(!qp->cur))
 		return;
-	if (unlikely(qp->cur->opcode == WR_TSO))
-		ret = tso_fill(qp, qp->cur, NULL, 0, 0, sg_list, (u32)num_sge);
-	else
-		ret = sq_set_sges(qp, qp->cur, sg_list, num_sge);
+	ret = sq_set_sges(qp, qp->cur, sg_list, num_sge);
 	if (unlikely(ret))
 		wr_fail(qp, ret);
 }
