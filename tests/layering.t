@@ -12,7 +12,18 @@ includes() {
 
 # system FOLDER FORBIDDEN - system headers that its files include and must not (an ERE)
 system() {
-	grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<($2)" "$1"/*.[ch]
+	grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<($2)" "$1"/*.[ch] | not_audit
+}
+
+# The audit of HCA memory is not part of the model: it counts in memory of its own.
+not_audit() {
+	grep -v '^emulator/audit.c:.*\(<stdlib.h>\|alloc(\|free(\)'
+}
+
+# touches - functions that the model must not call
+touches() {
+	grep -nwE '(fopen|open|socket|getenv|pthread_create|malloc|calloc|free)[[:space:]]*\(' \
+		emulator/*.c | not_audit
 }
 
 # nothing NAME COMMAND... - the command must print nothing
@@ -30,8 +41,7 @@ nothing() {
 nothing "emulator includes itself only" includes emulator 'emulator/[a-z_]*\.h'
 nothing "emulator has no I/O, threads, environment or other libraries" \
 	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
-nothing "emulator does not touch files, threads or the environment" \
-	grep -nwE '(fopen|open|socket|getenv|pthread_create|malloc|calloc|free)[[:space:]]*\(' emulator/*.c
+nothing "emulator does not touch files, threads or the environment" touches
 nothing "fabric includes emulator and itself" includes fabric '(emulator|fabric|traces)/[a-z_]*\.h'
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
 nothing "libshim includes emulator, itself and the fabric's client protocol" \
