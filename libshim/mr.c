@@ -39,7 +39,9 @@ static int check_range(const void *addr, size_t len, u32 access)
 	/* Implicit: all of the address space, whatever comes to be there. */
 	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
 		return access & IBV_ACCESS_HUGETLB ? -EINVAL : 0;
-	if (!len || (uintptr_t)addr + len < (uintptr_t)addr)
+	/* Also when rounded up to pages, the end must be an address. */
+	if (!len || (uintptr_t)addr > UINTPTR_MAX - PAGE ||
+	    len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
 		return -EINVAL;
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return addr ? 0 : -EINVAL;

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Device memory.
+. "$(dirname "$0")/lib.sh"
+app app_dm local
+app app_dm remote
+RUN_BY="$T/sys_noptrace" app app_dm remote
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+RUN_FLAGS=--isolated app app_dm remote
+done_testing

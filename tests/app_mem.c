@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of memory: null MRs, on-demand and implicit regions and their prefetching, mappings of all
+ * kinds, re-registration, dma-bufs.
+ *	app_mem [local|remote]: where the target lives
+ */
+#include "tests/vb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define HUGE (2u << 20)
+#define LW   IBV_ACCESS_LOCAL_WRITE
+#define RW   IBV_ACCESS_REMOTE_WRITE
+#define RR   IBV_ACCESS_REMOTE_READ
+#define OD   IBV_ACCESS_ON_DEMAND
+#define ALL  (LW | RW | RR | IBV_ACCESS_REMOTE_ATOMIC)
+
+static struct vb_side *a, *b;
+static struct vb_pair p;
+
+static void fresh(void)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+	int ret;
+
+	if (p.a)
+		vb_pair_down(&p);
+	while (vb_event(b, 0) >= 0)
+		;
+	ret = vb_pair_up(&p, a, b, &spec);
+	if (ret)
+		die("queue pairs: %s", strerror(ret));
+}
+
+/* Post to the requester and wait. Return: the completion's status, -1: none. */
+static int run(struct vb_wr *wr)
+{
+	struct ibv_wc wc;
+
+	if (vb_send(a, 0, false, wr))
+		return -1;
+	return vb_poll(a, 0, VB_SCQ, VB_WAIT, &wc) ? (int)wc.status : -1;
+}
+
+/* --- Null MRs: one on each side */
+
+static struct ibv_mr *null_mr[2];
+
+struct null {
+	int i;
+	uint32_t lkey;
+};
+
+static int do_null(struct vb_side *s, void *arg)
+{
+	struct null *v = arg;
+	struct ibv_mr *mr = ibv_alloc_null_mr(s->pd);
+
+	if (!mr)
+		return errno;
+	null_mr[v->i] = mr;
+	v->lkey = mr->lkey;
+	return mr->rkey || mr->length != SIZE_MAX || mr->addr ? EPROTO : 0;
+}
+
+static int do_null_free(struct vb_side *s, void *arg)
+{
+	(void)s;
+	return ibv_dereg_mr(null_mr[((struct null *)arg)->i]);
+}
+
+static bool zero(const uint8_t *at, size_t len)
+{
+	while (len && !*at)
+		at++, len--;
+	return !len;
+}
+
+/* SEND of [a's data][@hole zeros][a's data], received as [data][swallowed][data]. */
+static bool null_send(uint32_t alkey, uint32_t blkey, uint32_t part, uint32_t hole)
+{
+	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_SEND, 1, 0, part);
+	struct ibv_sge rsge[3] = {
+		{ (uintptr_t)b->buf, part / 2, b->info.lkey },
+		{ 0x123456789abcULL, part / 2 + 5, blkey },
+		{ (uintptr_t)b->buf + part, part + hole, b->info.lkey },
+	};
+	struct ibv_wc wc;
+
+	fill(a->buf, 2 * part, part);
+	memset(b->buf, 0xee, 4 * part + hole);
+	wr.num_sge = 3;
+	wr.sge[1] = (struct ibv_sge){ ~0ULL - (1u << 20), hole, alkey };
+	wr.sge[2] = (struct ibv_sge){ (uintptr_t)a->buf + part, part, a->info.lkey };
+	if (vb_recv(b, 1, 2, rsge, 3) || run(&wr) || !vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) ||
+	    wc.status || wc.byte_len != 2 * part + hole)
+		return false;
+	/* The first half, then from the sixth byte of the hole on. */
+	return filled(b->buf, part / 2, part) && b->buf[part / 2] == 0xee &&
+	       zero(b->buf + part, hole - 5) && filled(b->buf + part + hole - 5, part, 2 * part) &&
+	       b->buf[2 * part + hole - 5] == 0xee;
+}
+
+static void test_null(void)
+{
+	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 0);
+	struct ibv_mw *mw;
+	struct ibv_mw_bind bind = { .bind_info = { .length = 8 } };
+	struct null na = { .i = 0 }, nb = { .i = 1 };
+	uint32_t alkey, blkey;
+	struct ibv_wc wc;
+
+	ok(!vb_call(a, do_null, &na, sizeof(na)) && !vb_call(b, do_null, &nb, sizeof(nb)),
+	   "ibv_alloc_null_mr on both sides");
+	alkey = na.lkey;
+	blkey = nb.lkey;
+	ok(null_send(alkey, blkey, 20, 10), "a small SEND, with holes on both sides");
+	ok(null_send(alkey, blkey, 20000, 70000), "a SEND, with holes on both sides");
+	ok(null_send(alkey, blkey, 300000, 300001), "a long one");
+
+	memset(b->buf, 0xee, 1 << 20);
+	wr.num_sge = 1;
+	wr.sge[0] = (struct ibv_sge){ 0, 1 << 20, alkey };
+	ok(!run(&wr) && zero(b->buf, 1 << 20), "WRITE of zeros from nowhere");
+	wr.op = IBV_WR_RDMA_READ;
+	ok(!run(&wr), "READ to nowhere");
+	wr.op = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.compare = 5;
+	wr.sge[0].length = 8;
+	ok(!run(&wr) && b->buf[0] == 5, "an atomic whose result nobody wants");
+	ok(!vb_recv(b, 1, 3, &(struct ibv_sge){ 1, 60, blkey }, 1), "a receive into nothing");
+	wr = vb_pair_send(&p, 4, 60);
+	ok(!run(&wr) && vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && !wc.status && wc.byte_len == 60,
+	   "takes a small SEND");
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 8);
+	wr.rkey = blkey;
+	ok(run(&wr) == IBV_WC_REM_ACCESS_ERR, "its key is no rkey");
+	fresh();
+	mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_1);
+	bind.bind_info.mr = null_mr[0];
+	bind.bind_info.addr = 8;
+	ok(mw && ibv_bind_mw(a->qp[0].qp, mw, &bind) == EINVAL && !ibv_dealloc_mw(mw),
+	   "ibv_bind_mw to it: EINVAL");
+	ok(ibv_rereg_mr(null_mr[0], IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LW) ==
+			   IBV_REREG_MR_ERR_INPUT &&
+		   errno == EINVAL,
+	   "ibv_rereg_mr of it: IBV_REREG_MR_ERR_INPUT");
+	ok(!vb_call(a, do_null_free, &na, sizeof(na)) && !vb_call(b, do_null_free, &nb, sizeof(nb)),
+	   "ibv_dereg_mr");
+}
+
+/* --- On demand */
+
+static bool prefetch_is(int want, enum ibv_advise_mr_advice advice, uint32_t flags, uint32_t lkey,
+			void *addr, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)addr, len, lkey };
+	int got = ibv_advise_mr(a->pd, advice, flags, &sge, 1);
+
+	if (got != want)
+		note("advice %d: %d, wanted %d", (int)advice, got, want);
+	return got == want;
+}
+
+static bool present(void *addr)
+{
+	unsigned char v = 0;
+
+	return !mincore(addr, PAGE, &v) && (v & 1);
+}
+
+static void test_advise(void)
+{
+	const enum ibv_advise_mr_advice rd = IBV_ADVISE_MR_ADVICE_PREFETCH,
+					wr = IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+					no = IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+	uint8_t *mem =
+		mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(a->pd, mem, 8 * PAGE, LW | OD);
+	struct ibv_mr *ro = ibv_reg_mr(a->pd, mem, 8 * PAGE, OD);
+	struct ibv_mr *all = ibv_reg_mr(a->pd, NULL, SIZE_MAX, LW | OD);
+	struct ibv_pd *pd2 = ibv_alloc_pd(a->ctx);
+	struct ibv_mr *other = ibv_reg_mr(pd2, mem, PAGE, LW | OD);
+	struct ibv_mw *mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_1);
+	struct ibv_sge sge = { (uintptr_t)mem, PAGE, mr->lkey };
+	uint32_t gone;
+
+	if (!ok(mr && ro && all && other && mw, "on-demand regions, one implicit"))
+		return;
+	ok(!present(mem), "an on-demand region is not faulted in");
+	ok(prefetch_is(0, no, IBV_ADVISE_MR_FLAG_FLUSH, mr->lkey, mem, PAGE) && !present(mem),
+	   "NO_FAULT faults nothing in");
+	ok(prefetch_is(0, rd, IBV_ADVISE_MR_FLAG_FLUSH, mr->lkey, mem, PAGE) && present(mem),
+	   "PREFETCH");
+	ok(prefetch_is(0, wr, 0, mr->lkey, mem + PAGE, 2 * PAGE) && present(mem + 2 * PAGE),
+	   "PREFETCH_WRITE, without FLUSH");
+	ok(prefetch_is(0, wr, 1, all->lkey, mem + 3 * PAGE, PAGE) && present(mem + 3 * PAGE),
+	   "of the implicit region");
+	ok(prefetch_is(0, rd, 1, mr->lkey, mem + 7 * PAGE, PAGE), "up to the end");
+	ok(prefetch_is(EFAULT, rd, 1, mr->lkey, mem + 7 * PAGE, PAGE + 1) &&
+		   prefetch_is(EFAULT, no, 1, mr->lkey, mem - 1, 8),
+	   "out of the region's bounds: EFAULT");
+	ok(prefetch_is(EPERM, wr, 1, ro->lkey, mem, 8) && prefetch_is(0, rd, 1, ro->lkey, mem, 8),
+	   "PREFETCH_WRITE of a region to read: EPERM");
+	ok(prefetch_is(EPERM, rd, 1, other->lkey, mem, 8), "a region of another PD: EPERM");
+	ok(prefetch_is(ENOENT, rd, 1, a->info.lkey, a->buf, 8),
+	   "one that is not on demand: ENOENT");
+	ok(prefetch_is(EINVAL, rd, 1, mw->rkey, mem, 8), "a window's key: EINVAL");
+	gone = ro->lkey;
+	ibv_dereg_mr(ro);
+	ok(prefetch_is(EFAULT, rd, 1, gone, mem, 8) && prefetch_is(EFAULT, rd, 1, 0, mem, 8),
+	   "an invalid lkey: EFAULT");
+	ok(prefetch_is(EINVAL, rd, 2, mr->lkey, mem, 8), "unknown flags: EINVAL");
+	ok(prefetch_is(ENOTSUP, 77, 0, mr->lkey, mem, 8), "unknown advice: ENOTSUP");
+	ok(ibv_advise_mr(a->pd, rd, 0, &sge, 0) == EINVAL, "nothing to prefetch: EINVAL");
+	munmap(mem + 4 * PAGE, PAGE);
+	ok(prefetch_is(EFAULT, rd, 1, mr->lkey, mem + 3 * PAGE, 2 * PAGE) &&
+		   prefetch_is(EFAULT, rd, 1, all->lkey, mem + 4 * PAGE, 8),
+	   "memory that is not there: EFAULT");
+	ibv_dealloc_mw(mw);
+	ibv_dereg_mr(mr);
+	ibv_dereg_mr(all);
+	ibv_dereg_mr(other);
+	ibv_dealloc_pd(pd2);
+	munmap(mem, 8 * PAGE);
+}
+
+/* All of the address space in one region, memory mapped after it was made included. */
+static void test_implicit(void)
+{
+	struct ibv_mr *all = ibv_reg_mr(a->pd, NULL, SIZE_MAX, LW | RW | RR | OD);
+	uint8_t *mem =
+		mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 16 * PAGE);
+
+	if (!ok(all && !all->addr && all->length == SIZE_MAX, "an implicit on-demand region"))
+		return;
+	fill(mem, 16 * PAGE, 7);
+	memset(b->buf, 0, 16 * PAGE);
+	wr.sge[0].addr = (uintptr_t)mem;
+	wr.sge[0].lkey = all->lkey;
+	ok(!run(&wr) && filled(b->buf, 16 * PAGE, 7), "WRITE from memory mapped later");
+	memset(mem, 0, 16 * PAGE);
+	wr.op = IBV_WR_RDMA_READ;
+	ok(!run(&wr) && filled(mem, 16 * PAGE, 7), "READ to it");
+	munmap(mem, 16 * PAGE);
+	ibv_dereg_mr(all);
+	ok(!ibv_reg_mr(a->pd, NULL, SIZE_MAX, LW) && errno == EINVAL, "not on demand: EINVAL");
+	ok(!ibv_reg_mr(a->pd, NULL, SIZE_MAX, LW | OD | IBV_ACCESS_HUGETLB) && errno == EINVAL,
+	   "implicit with HUGETLB: EINVAL");
+	ok(!ibv_reg_mr(a->pd, a->buf, PAGE, LW | IBV_ACCESS_HUGETLB) && errno == EINVAL,
+	   "HUGETLB without ON_DEMAND: EINVAL");
+}
+
+/* --- Mappings of all kinds */
+
+struct area {
+	uint64_t addr, len;
+	int access;
+	uint32_t rkey;
+};
+
+static struct ibv_mr *area_mr;
+
+static int do_area(struct vb_side *s, void *arg)
+{
+	struct area *v = arg;
+
+	area_mr = ibv_reg_mr(s->pd, (void *)(uintptr_t)v->addr, v->len, v->access);
+	if (!area_mr)
+		return errno;
+	v->rkey = area_mr->rkey;
+	return 0;
+}
+
+/* WRITE to and READ from memory of this process, registered as a target. */
+static void traffic(const char *what, uint8_t *mem, size_t len, int access)
+{
+	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 3 * PAGE);
+	struct area v = { (uintptr_t)mem, len, access, 0 };
+	bool good = true;
+
+	if (!ok(!do_area(a, &v), "%s: ibv_reg_mr", what))
+		return;
+	if (access & RW) {
+		fill(a->buf, 3 * PAGE, len);
+		wr.rkey = v.rkey;
+		wr.raddr = (uintptr_t)mem + 5;
+		/* Back to ourselves: from the peer's QP. */
+		memcpy(b->buf, a->buf, 3 * PAGE);
+		wr.sge[0].addr = (uintptr_t)b->buf;
+		wr.sge[0].lkey = b->info.lkey;
+		good = !vb_send(b, 1, false, &wr) &&
+		       vb_done(b, 1, VB_SCQ, 1, IBV_WC_RDMA_WRITE, &(struct ibv_wc){ 0 }) &&
+		       filled(mem + 5, 3 * PAGE, len);
+	}
+	memset(b->buf, 0, 3 * PAGE);
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 2, 0, 3 * PAGE);
+	wr.sge[0].addr = (uintptr_t)mem + 5;
+	wr.sge[0].lkey = area_mr->lkey;
+	good = good && !run(&wr) && !memcmp(b->buf, mem + 5, 3 * PAGE);
+	ok(good && !ibv_dereg_mr(area_mr), "%s: in and out", what);
+}
+
+static void test_mappings(void)
+{
+	char path[] = "/tmp/rdmaemu-app-mem.XXXXXX";
+	int fd = mkstemp(path);
+	uint8_t *shared, *priv, *ro, *huge;
+
+	if (fd < 0 || ftruncate(fd, 8 * PAGE) || unlink(path))
+		die("a file: %s", strerror(errno));
+	shared = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	priv = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ro = mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	traffic("a file, MAP_SHARED", shared, 8 * PAGE, ALL);
+	ok(ro[5] == shared[5], "what was written is in the file");
+	traffic("a file, MAP_PRIVATE", priv, 8 * PAGE, ALL);
+	traffic("a read-only mapping", ro, 8 * PAGE, RR);
+	ok(!ibv_reg_mr(a->pd, ro, PAGE, LW) && errno == EFAULT,
+	   "a read-only mapping with LOCAL_WRITE: EFAULT");
+	munmap(shared, 8 * PAGE);
+	shared = mmap(NULL, 12 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ok(!ibv_reg_mr(a->pd, shared, 12 * PAGE, LW) && errno == EFAULT,
+	   "a mapping beyond the file's end: EFAULT");
+	munmap(shared, 12 * PAGE);
+	munmap(priv, 8 * PAGE);
+	munmap(ro, 8 * PAGE);
+	close(fd);
+	traffic("relaxed ordering", a->buf + (1 << 20), 8 * PAGE,
+		ALL | IBV_ACCESS_RELAXED_ORDERING);
+	huge = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
+		    -1, 0);
+	if (huge == MAP_FAILED) {
+		puts("ok huge pages # SKIP the machine has none to give");
+		return;
+	}
+	traffic("huge pages", huge, HUGE, ALL);
+	traffic("huge pages on demand", huge, HUGE, ALL | OD | IBV_ACCESS_HUGETLB);
+	munmap(huge, HUGE);
+}
+
+/* --- Re-registration */
+
+static bool reaches(struct vb_side *from, int qp, uint32_t rkey, uint8_t *at)
+{
+	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, from, from->buf, 100);
+	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
+
+	wr.rkey = rkey;
+	wr.raddr = (uintptr_t)at;
+	fill(from->buf, 100, (uintptr_t)at);
+	memset(at, 0, 100);
+	return !vb_send(from, qp, false, &wr) && vb_poll(from, qp, VB_SCQ, VB_WAIT, &wc) &&
+	       !wc.status && filled(at, 100, (uintptr_t)at);
+}
+
+/* Each combination of flags, from a region that the peer reaches to one as the flags say. */
+static void test_rereg(void)
+{
+	uint8_t *old = a->buf + 65536, *new = a->buf + 131072;
+	struct ibv_pd *pd2 = ibv_alloc_pd(a->ctx);
+	int flags;
+
+	for (flags = 1; flags < 8; flags++) {
+		bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+		bool away = flags & IBV_REREG_MR_CHANGE_PD;
+		bool less = flags & IBV_REREG_MR_CHANGE_ACCESS;
+		struct ibv_mr *mr = ibv_reg_mr(a->pd, old, 2 * PAGE, ALL);
+		uint32_t lkey = mr->lkey, rkey = mr->rkey;
+		int ret;
+		bool good = reaches(b, 1, rkey, old);
+
+		ret = ibv_rereg_mr(mr, flags, away ? pd2 : NULL, move ? new : NULL, move ? PAGE : 0,
+				   less ? LW | RR : 0);
+		good = good && !ret && mr->lkey == lkey && mr->rkey == rkey &&
+		       mr->addr == (move ? new : old) && mr->length == (move ? PAGE : 2 * PAGE) &&
+		       mr->pd == (away ? pd2 : a->pd);
+		good = good && reaches(b, 1, rkey, move ? new : old) == (!away && !less);
+		fresh();
+		/* And back again. */
+		ret = ibv_rereg_mr(mr, flags, a->pd, move ? old : NULL, move ? 2 * PAGE : 0,
+				   less ? ALL : 0);
+		good = good && !ret && mr->pd == a->pd && reaches(b, 1, rkey, old);
+		ok(good && !ibv_dereg_mr(mr), "rereg, flags %d: same keys, and as asked for",
+		   flags);
+	}
+	ok(!ibv_dealloc_pd(pd2), "no region is left in the other PD");
+}
+
+/* A small SEND is gathered, and a small receive laid out, by the program: it must follow as well. */
+static void test_rereg_small(void)
+{
+	uint8_t *old = a->buf + 65536, *new = a->buf + 131072;
+	struct ibv_mr *mr = ibv_reg_mr(a->pd, old, PAGE, ALL);
+	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_SEND, 1, 0, 16);
+	struct ibv_wc wc;
+	bool good;
+
+	wr.sge[0] = (struct ibv_sge){ (uintptr_t) new, 16, mr->lkey };
+	good = !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, new, PAGE, 0);
+	fill(new, 16, 3);
+	good = good && !vb_recv1(b, 1, 2, b->buf, 16) && !run(&wr) &&
+	       vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && filled(b->buf, 16, 3);
+	ok(good, "a small SEND from where the region is now");
+	wr.sge[0].addr = (uintptr_t)old;
+	ok(run(&wr) == IBV_WC_LOC_PROT_ERR, "and from where it was: LOC_PROT_ERR");
+	fresh();
+	ibv_dereg_mr(mr);
+}
+
+static void test_rereg_errors(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(a->pd, a->buf, PAGE, ALL);
+	const int tr = IBV_REREG_MR_CHANGE_TRANSLATION, ac = IBV_REREG_MR_CHANGE_ACCESS;
+	const int input = IBV_REREG_MR_ERR_INPUT, cmd = IBV_REREG_MR_ERR_CMD;
+	void *none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ok(ibv_rereg_mr(mr, 8, NULL, NULL, 0, 0) == input && errno == EINVAL,
+	   "rereg with unknown flags: ERR_INPUT");
+	ok(ibv_rereg_mr(mr, tr, NULL, NULL, PAGE, 0) == input &&
+		   ibv_rereg_mr(mr, tr, NULL, a->buf, 0, 0) == input,
+	   "translation without address or length: ERR_INPUT");
+	ok(ibv_rereg_mr(mr, tr, NULL, a->buf, PAGE, LW) == input,
+	   "access without its flag: ERR_INPUT");
+	ok(ibv_rereg_mr(mr, 0, NULL, NULL, 0, 0) == cmd && errno == EINVAL,
+	   "no flags: ERR_CMD, EINVAL");
+	ok(ibv_rereg_mr(mr, ac, NULL, NULL, 0, RW) == cmd && errno == EINVAL,
+	   "REMOTE_WRITE without LOCAL_WRITE: ERR_CMD, EINVAL");
+	ok(ibv_rereg_mr(mr, tr, NULL, none, PAGE, 0) == cmd && errno == EFAULT,
+	   "memory out of reach: ERR_CMD, EFAULT");
+	ok(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0) == cmd && errno == EINVAL,
+	   "no PD: ERR_CMD, EINVAL");
+	ok(reaches(b, 1, mr->rkey, a->buf) && !ibv_dereg_mr(mr), "the region is as it was");
+	munmap(none, PAGE);
+}
+
+/* --- dma-bufs */
+
+/* A dma-buf of @len bytes over a memory file, or -1 where the machine makes none. */
+static int dmabuf_new(size_t len)
+{
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd = -1, mem;
+
+	if (dev < 0)
+		return -1;
+	mem = memfd_create("dmabuf", MFD_ALLOW_SEALING);
+	if (mem >= 0 && !ftruncate(mem, (off_t)len) && !fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK)) {
+		struct udmabuf_create create = { .memfd = (uint32_t)mem, .size = len };
+
+		fd = ioctl(dev, UDMABUF_CREATE, &create);
+	}
+	if (mem >= 0)
+		close(mem);
+	close(dev);
+	return fd;
+}
+
+static bool dmabuf_fails(int want, uint64_t off, size_t len, uint64_t iova, int fd, int access)
+{
+	struct ibv_mr *mr;
+
+	errno = 0;
+	mr = ibv_reg_dmabuf_mr(a->pd, off, len, iova, fd, access);
+	if (!mr && errno == want)
+		return true;
+	note("%s, wanted %s", mr ? "a region" : strerror(errno), strerror(want));
+	return false;
+}
+
+static void test_dmabuf(void)
+{
+	int zero_fd = open("/dev/zero", O_RDWR | O_CLOEXEC), fd = dmabuf_new(8 * PAGE);
+	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, b, b->buf, 100);
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	uint8_t *map;
+
+	ok(dmabuf_fails(EBADF, 0, PAGE, 0, -1, LW) && dmabuf_fails(EBADF, 0, 0, 0, -1, 0),
+	   "dma-buf: no descriptor: EBADF");
+	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, zero_fd, LW), "one that is no dma-buf: EINVAL");
+	ok(dmabuf_fails(EINVAL, 1, PAGE, 0, -1, LW), "iova of another page offset: EINVAL");
+	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, -1, RW), "REMOTE_WRITE without LOCAL_WRITE: EINVAL");
+	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | OD) &&
+		   dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | IBV_ACCESS_ZERO_BASED) &&
+		   dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | IBV_ACCESS_MW_BIND),
+	   "flags that dma-bufs do not have: EINVAL");
+	close(zero_fd);
+	if (fd < 0) {
+		puts("ok a dma-buf's content # SKIP no /dev/udmabuf to make one with");
+		return;
+	}
+	ok(dmabuf_fails(EINVAL, PAGE, 8 * PAGE, PAGE, fd, LW), "past its end: EINVAL");
+	mr = ibv_reg_dmabuf_mr(a->pd, PAGE + 16, 2 * PAGE, 0x7000000010ULL, fd, ALL);
+	if (!ok(!!mr, "ibv_reg_dmabuf_mr"))
+		return;
+	map = mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	fill(b->buf, 100, 9);
+	wr.rkey = mr->rkey;
+	wr.raddr = 0x7000000010ULL + 50;
+	ok(!vb_send(b, 1, false, &wr) && vb_done(b, 1, VB_SCQ, 5, IBV_WC_RDMA_WRITE, &wc) &&
+		   filled(map + PAGE + 16 + 50, 100, 9),
+	   "WRITE to it");
+	ok(!ibv_dereg_mr(mr), "ibv_dereg_mr");
+	munmap(map, 8 * PAGE);
+	close(fd);
+}
+
+static void test_caps(void)
+{
+	struct ibv_odp_caps *odp = &a->info.dev.odp_caps;
+
+	ok(odp->general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT),
+	   "on-demand paging is stated, implicit too");
+	ok(odp->per_transport_caps.rc_odp_caps ==
+		   (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
+		    IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV),
+	   "for all that RC does");
+}
+
+int main(int argc, char **argv)
+{
+	bool remote = argc > 1 && !strcmp(argv[1], "remote");
+
+	b = remote ? vb_fork() : vb_local();
+	a = vb_local();
+	vb_open(a);
+	vb_open(b);
+	fresh();
+	test_caps();
+	test_null();
+	test_advise();
+	test_implicit();
+	test_mappings();
+	test_rereg();
+	test_rereg_small();
+	test_rereg_errors();
+	test_dmabuf();
+	vb_pair_down(&p);
+	vb_close(b);
+	vb_close(a);
+	return tap_failed != 0;
+}
