@@ -67,12 +67,10 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		cq_notify(e, seg, cq, false);
 }
 
-void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 end_psn)
+void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s)
 {
-	struct req_state s = qp->req;
-
-	complete_one(e, qp, seg, &s, sq_slot(seg, qp, s.una), end_psn);
-	commit_req(e, qp, &s, qp->state, NULL, NULL);
+	complete_one(e, qp, seg, s, sq_slot(seg, qp, s->una), s->next_psn);
+	commit_req(e, qp, s, qp->state, NULL, NULL);
 }
 
 void req_progress(struct hca_qp *qp, struct req_state *s)

@@ -306,8 +306,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** req_progress() - something was acknowledged: retries are counted anew. */
 void req_progress(struct hca_qp *qp, struct req_state *s);
-/** req_complete() - the oldest WQE is done; what comes next begins at @end_psn. */
-void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 end_psn);
+/** req_complete() - the only WQE under way in *s, which is to be the QP's state, is done. */
+void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s);
 /** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
 		   u32 status, struct cqe *cqe);

@@ -51,9 +51,9 @@ static void req_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	s.next++;
 	s.next_off = 0;
 	s.sent = s.next;
-	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	e->budget_wrs--;
-	req_complete(e, qp, seg, s.next_psn);
+	/* One step: that it was begun leaves no other trace. */
+	req_complete(e, qp, seg, &s);
 }
 
 /* LOCAL_INV and BIND_MW. Return: as req_step(). */
@@ -171,7 +171,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	}
 	/* Nobody acknowledges: what has left is done. */
 	if (unlikely(!qp_reliable(qp)) && s.next != old.next)
-		req_complete(e, qp, seg, s.next_psn);
+		req_complete(e, qp, seg, &s);
 	return true;
 }
 

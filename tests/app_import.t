@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Contexts and what was made on them, shared by their descriptor.
+. "$(dirname "$0")/lib.sh"
+app app_import local
+app app_import remote
+app app_import death
+app app_import foreign "$RDMAEMU"
+RUN_BY="$T/sys_noptrace" app app_import remote
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+export RUN_FLAGS=--isolated
+app app_import remote
+app app_import death
+done_testing
