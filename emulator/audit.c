@@ -115,6 +115,7 @@ static int (*const checks[TAB_COUNT])(struct audit *a, u32 i) = {
 	[TAB_SRQ] = audit_srq, [TAB_AH] = audit_ah,	  [TAB_XRCD] = audit_xrcd,
 	[TAB_REF] = audit_ref, [TAB_MCAST] = audit_mcast, [TAB_WQ] = audit_wq,
 	[TAB_IND] = audit_ind, [TAB_FLOW] = audit_flow,	  [TAB_TAG] = audit_tag,
+	[TAB_DM] = audit_dm,
 };
 
 static int audit_entry(struct audit *a, enum hca_table t, u32 i)
@@ -158,6 +159,7 @@ static int audit_refs(const struct audit *a)
 	REFS(TAB_REF, ref, uses);
 	REFS(TAB_MR, mr, windows);
 	REFS(TAB_QP, qp, n_mw);
+	REFS(TAB_DM, dm, refs);
 #undef REFS
 	for (i = 0; !ret && i < hca->tab[TAB_XRCD].high; i++)
 		if (hca->xrcd[i].client)
@@ -175,6 +177,10 @@ static int audit_counts(const struct audit *a)
 		MUST(hca->tab[t].n == a->n[t], "%u %ss counted, there are %u", hca->tab[t].n,
 		     tab_names[t], a->n[t]);
 	for (i = 0; i < hca->n_devs; i++) {
+		MUST(hca->dev[i].n_mw == a->mws[i], "device %u: %u windows counted, there are %u",
+		     i, hca->dev[i].n_mw, a->mws[i]);
+		MUST(a->dm[i] <= hca->dev[i].lim.max_dm, "device %u: %llu bytes of device memory",
+		     i, (unsigned long long)a->dm[i]);
 		for (t = 0; t < TAB_COUNT; t++)
 			MUST(hca->dev[i].n[t] == a->dev_n[i][t],
 			     "device %u: %u %ss counted, there are %u", i, hca->dev[i].n[t],
@@ -223,7 +229,9 @@ static bool scratch(struct audit *a)
 	a->client_n = calloc(a->clients + 1, sizeof(*a->client_n));
 	a->dev_n = calloc(a->hca->n_devs + 1, sizeof(*a->dev_n));
 	a->opens = calloc(a->hca->tab[TAB_XRCD].high + 1, sizeof(*a->opens));
-	ok = a->client_n && a->dev_n && a->opens;
+	a->mws = calloc(a->hca->n_devs + 1, sizeof(*a->mws));
+	a->dm = calloc(a->hca->n_devs + 1, sizeof(*a->dm));
+	ok = a->client_n && a->dev_n && a->opens && a->mws && a->dm;
 	for (t = 0; t < TAB_COUNT; t++) {
 		a->refs[t] = calloc(a->hca->tab[t].high + 1, sizeof(*a->refs[t]));
 		ok = ok && a->refs[t];
@@ -248,5 +256,7 @@ int hca_audit(const struct hca *hca, char *why, size_t size)
 	free(a.client_n);
 	free(a.dev_n);
 	free(a.opens);
+	free(a.mws);
+	free(a.dm);
 	return ret;
 }

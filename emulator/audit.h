@@ -34,6 +34,7 @@ int hca_audit(const struct hca *hca, char *why, size_t size);
  * @opens: XRC domains: who has them open
  * @clients: client slots up to the last one in use
  * @client_n, @dev_n: objects found, by owner and by device
+ * @mws, @dm: windows, and bytes of device memory, by device
  */
 struct audit {
 	const struct hca *hca;
@@ -45,6 +46,8 @@ struct audit {
 	u32 (*client_n)[TAB_COUNT];
 	u32 (*dev_n)[TAB_COUNT];
 	u32 n[TAB_COUNT];
+	u32 *mws;
+	u64 *dm;
 };
 
 /** flaw() - say what is wrong. Return: -EINVAL. */
@@ -89,6 +92,7 @@ int audit_wq(struct audit *a, u32 i);
 int audit_ind(struct audit *a, u32 i);
 int audit_flow(struct audit *a, u32 i);
 int audit_tag(struct audit *a, u32 i);
+int audit_dm(struct audit *a, u32 i);
 int audit_qp(struct audit *a, u32 i);
 
 #endif

@@ -15,14 +15,21 @@ int audit_mr(struct audit *a, u32 i)
 		MUST(mr->addr + mr->len >= mr->addr && mr->iova + mr->len >= mr->iova,
 		     "MR %u: range %#llx+%#llx wraps", i, (unsigned long long)mr->addr,
 		     (unsigned long long)mr->len);
+		MUST(!mr->dm || audit_live(a, TAB_DM, mr->dm - 1), "MR %u: no device memory %u", i,
+		     mr->dm - 1);
+		if (mr->dm)
+			a->refs[TAB_DM][mr->dm - 1]++;
 		return 0;
 	}
-	if (!mr->mr)
+	a->mws[mr->dev]++;
+	if (!mr->key)
 		return 0;
-	MUST(audit_live(a, TAB_MR, mr->mr - 1) && a->hca->mr[mr->mr - 1].kind < MW_1,
+	MUST(mr->mr && audit_live(a, TAB_MR, mr->mr - 1) && a->hca->mr[mr->mr - 1].kind < MW_1,
 	     "MW %u: is bound to MR %u, which there is not", i, mr->mr - 1);
+	MUST(a->hca->mr[mr->mr - 1].pd == mr->pd, "MW %u: is bound to MR %u of another PD", i,
+	     mr->mr - 1);
 	a->refs[TAB_MR][mr->mr - 1]++;
-	if (mr->kind == MW_2 && mr->key) {
+	if (mr->kind == MW_2) {
 		u32 slot = mr->qpn & (HCA_MAX_QP - 1);
 
 		if (audit_live(a, TAB_QP, slot) && a->hca->qp[slot].qpn == mr->qpn)
@@ -133,10 +140,19 @@ int audit_ref(struct audit *a, u32 i)
 		return 0;
 	case REF_PD:
 		MUST(audit_live(a, TAB_PD, r->index), "reference %u: no PD %u", i, r->index);
-		a->refs[TAB_PD][r->index]++;
 		return 0;
 	}
 	return flaw(a, "reference %u: kind %u", i, r->kind);
+}
+
+int audit_dm(struct audit *a, u32 i)
+{
+	const struct hca_dm *dm = &a->hca->dm[i];
+
+	MUST(dm->len && dm->len <= a->hca->dev[dm->dev].lim.max_dm, "device memory %u: %llu bytes",
+	     i, (unsigned long long)dm->len);
+	a->dm[dm->dev] += dm->len;
+	return 0;
 }
 
 int audit_mcast(struct audit *a, u32 i)
