@@ -5,6 +5,6 @@
 app app_dm local
 app app_dm remote
 RUN_BY="$T/sys_noptrace" app app_dm remote
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-RUN_FLAGS=--isolated app app_dm remote
+export RUN_FLAGS='--isolated --fabric isolated'
+app app_dm remote
 done_testing

@@ -7,8 +7,7 @@ app app_import remote
 app app_import death
 app app_import foreign "$RDMAEMU"
 RUN_BY="$T/sys_noptrace" app app_import remote
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-export RUN_FLAGS=--isolated
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_import remote
 app app_import death
 done_testing

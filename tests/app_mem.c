@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds of memory: null MRs, on-demand and implicit regions and their prefetching, mappings of all
- * kinds, re-registration, dma-bufs.
+ * kinds.
  *	app_mem [local|remote]: where the target lives
  */
 #include "tests/vb.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/udmabuf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -349,172 +347,6 @@ static void test_mappings(void)
 	munmap(huge, HUGE);
 }
 
-/* --- Re-registration */
-
-static bool reaches(struct vb_side *from, int qp, uint32_t rkey, uint8_t *at)
-{
-	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, from, from->buf, 100);
-	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-
-	wr.rkey = rkey;
-	wr.raddr = (uintptr_t)at;
-	fill(from->buf, 100, (uintptr_t)at);
-	memset(at, 0, 100);
-	return !vb_send(from, qp, false, &wr) && vb_poll(from, qp, VB_SCQ, VB_WAIT, &wc) &&
-	       !wc.status && filled(at, 100, (uintptr_t)at);
-}
-
-/* Each combination of flags, from a region that the peer reaches to one as the flags say. */
-static void test_rereg(void)
-{
-	uint8_t *old = a->buf + 65536, *new = a->buf + 131072;
-	struct ibv_pd *pd2 = ibv_alloc_pd(a->ctx);
-	int flags;
-
-	for (flags = 1; flags < 8; flags++) {
-		bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
-		bool away = flags & IBV_REREG_MR_CHANGE_PD;
-		bool less = flags & IBV_REREG_MR_CHANGE_ACCESS;
-		struct ibv_mr *mr = ibv_reg_mr(a->pd, old, 2 * PAGE, ALL);
-		uint32_t lkey = mr->lkey, rkey = mr->rkey;
-		int ret;
-		bool good = reaches(b, 1, rkey, old);
-
-		ret = ibv_rereg_mr(mr, flags, away ? pd2 : NULL, move ? new : NULL, move ? PAGE : 0,
-				   less ? LW | RR : 0);
-		good = good && !ret && mr->lkey == lkey && mr->rkey == rkey &&
-		       mr->addr == (move ? new : old) && mr->length == (move ? PAGE : 2 * PAGE) &&
-		       mr->pd == (away ? pd2 : a->pd);
-		good = good && reaches(b, 1, rkey, move ? new : old) == (!away && !less);
-		fresh();
-		/* And back again. */
-		ret = ibv_rereg_mr(mr, flags, a->pd, move ? old : NULL, move ? 2 * PAGE : 0,
-				   less ? ALL : 0);
-		good = good && !ret && mr->pd == a->pd && reaches(b, 1, rkey, old);
-		ok(good && !ibv_dereg_mr(mr), "rereg, flags %d: same keys, and as asked for",
-		   flags);
-	}
-	ok(!ibv_dealloc_pd(pd2), "no region is left in the other PD");
-}
-
-/* A small SEND is gathered, and a small receive laid out, by the program: it must follow as well. */
-static void test_rereg_small(void)
-{
-	uint8_t *old = a->buf + 65536, *new = a->buf + 131072;
-	struct ibv_mr *mr = ibv_reg_mr(a->pd, old, PAGE, ALL);
-	struct vb_wr wr = vb_pair_wr(&p, IBV_WR_SEND, 1, 0, 16);
-	struct ibv_wc wc;
-	bool good;
-
-	wr.sge[0] = (struct ibv_sge){ (uintptr_t) new, 16, mr->lkey };
-	good = !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, new, PAGE, 0);
-	fill(new, 16, 3);
-	good = good && !vb_recv1(b, 1, 2, b->buf, 16) && !run(&wr) &&
-	       vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && filled(b->buf, 16, 3);
-	ok(good, "a small SEND from where the region is now");
-	wr.sge[0].addr = (uintptr_t)old;
-	ok(run(&wr) == IBV_WC_LOC_PROT_ERR, "and from where it was: LOC_PROT_ERR");
-	fresh();
-	ibv_dereg_mr(mr);
-}
-
-static void test_rereg_errors(void)
-{
-	struct ibv_mr *mr = ibv_reg_mr(a->pd, a->buf, PAGE, ALL);
-	const int tr = IBV_REREG_MR_CHANGE_TRANSLATION, ac = IBV_REREG_MR_CHANGE_ACCESS;
-	const int input = IBV_REREG_MR_ERR_INPUT, cmd = IBV_REREG_MR_ERR_CMD;
-	void *none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	ok(ibv_rereg_mr(mr, 8, NULL, NULL, 0, 0) == input && errno == EINVAL,
-	   "rereg with unknown flags: ERR_INPUT");
-	ok(ibv_rereg_mr(mr, tr, NULL, NULL, PAGE, 0) == input &&
-		   ibv_rereg_mr(mr, tr, NULL, a->buf, 0, 0) == input,
-	   "translation without address or length: ERR_INPUT");
-	ok(ibv_rereg_mr(mr, tr, NULL, a->buf, PAGE, LW) == input,
-	   "access without its flag: ERR_INPUT");
-	ok(ibv_rereg_mr(mr, 0, NULL, NULL, 0, 0) == cmd && errno == EINVAL,
-	   "no flags: ERR_CMD, EINVAL");
-	ok(ibv_rereg_mr(mr, ac, NULL, NULL, 0, RW) == cmd && errno == EINVAL,
-	   "REMOTE_WRITE without LOCAL_WRITE: ERR_CMD, EINVAL");
-	ok(ibv_rereg_mr(mr, tr, NULL, none, PAGE, 0) == cmd && errno == EFAULT,
-	   "memory out of reach: ERR_CMD, EFAULT");
-	ok(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0) == cmd && errno == EINVAL,
-	   "no PD: ERR_CMD, EINVAL");
-	ok(reaches(b, 1, mr->rkey, a->buf) && !ibv_dereg_mr(mr), "the region is as it was");
-	munmap(none, PAGE);
-}
-
-/* --- dma-bufs */
-
-/* A dma-buf of @len bytes over a memory file, or -1 where the machine makes none. */
-static int dmabuf_new(size_t len)
-{
-	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd = -1, mem;
-
-	if (dev < 0)
-		return -1;
-	mem = memfd_create("dmabuf", MFD_ALLOW_SEALING);
-	if (mem >= 0 && !ftruncate(mem, (off_t)len) && !fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK)) {
-		struct udmabuf_create create = { .memfd = (uint32_t)mem, .size = len };
-
-		fd = ioctl(dev, UDMABUF_CREATE, &create);
-	}
-	if (mem >= 0)
-		close(mem);
-	close(dev);
-	return fd;
-}
-
-static bool dmabuf_fails(int want, uint64_t off, size_t len, uint64_t iova, int fd, int access)
-{
-	struct ibv_mr *mr;
-
-	errno = 0;
-	mr = ibv_reg_dmabuf_mr(a->pd, off, len, iova, fd, access);
-	if (!mr && errno == want)
-		return true;
-	note("%s, wanted %s", mr ? "a region" : strerror(errno), strerror(want));
-	return false;
-}
-
-static void test_dmabuf(void)
-{
-	int zero_fd = open("/dev/zero", O_RDWR | O_CLOEXEC), fd = dmabuf_new(8 * PAGE);
-	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, b, b->buf, 100);
-	struct ibv_mr *mr;
-	struct ibv_wc wc;
-	uint8_t *map;
-
-	ok(dmabuf_fails(EBADF, 0, PAGE, 0, -1, LW) && dmabuf_fails(EBADF, 0, 0, 0, -1, 0),
-	   "dma-buf: no descriptor: EBADF");
-	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, zero_fd, LW), "one that is no dma-buf: EINVAL");
-	ok(dmabuf_fails(EINVAL, 1, PAGE, 0, -1, LW), "iova of another page offset: EINVAL");
-	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, -1, RW), "REMOTE_WRITE without LOCAL_WRITE: EINVAL");
-	ok(dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | OD) &&
-		   dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | IBV_ACCESS_ZERO_BASED) &&
-		   dmabuf_fails(EINVAL, 0, PAGE, 0, -1, LW | IBV_ACCESS_MW_BIND),
-	   "flags that dma-bufs do not have: EINVAL");
-	close(zero_fd);
-	if (fd < 0) {
-		puts("ok a dma-buf's content # SKIP no /dev/udmabuf to make one with");
-		return;
-	}
-	ok(dmabuf_fails(EINVAL, PAGE, 8 * PAGE, PAGE, fd, LW), "past its end: EINVAL");
-	mr = ibv_reg_dmabuf_mr(a->pd, PAGE + 16, 2 * PAGE, 0x7000000010ULL, fd, ALL);
-	if (!ok(!!mr, "ibv_reg_dmabuf_mr"))
-		return;
-	map = mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	fill(b->buf, 100, 9);
-	wr.rkey = mr->rkey;
-	wr.raddr = 0x7000000010ULL + 50;
-	ok(!vb_send(b, 1, false, &wr) && vb_done(b, 1, VB_SCQ, 5, IBV_WC_RDMA_WRITE, &wc) &&
-		   filled(map + PAGE + 16 + 50, 100, 9),
-	   "WRITE to it");
-	ok(!ibv_dereg_mr(mr), "ibv_dereg_mr");
-	munmap(map, 8 * PAGE);
-	close(fd);
-}
-
 static void test_caps(void)
 {
 	struct ibv_odp_caps *odp = &a->info.dev.odp_caps;
@@ -541,10 +373,6 @@ int main(int argc, char **argv)
 	test_advise();
 	test_implicit();
 	test_mappings();
-	test_rereg();
-	test_rereg_small();
-	test_rereg_errors();
-	test_dmabuf();
 	vb_pair_down(&p);
 	vb_close(b);
 	vb_close(a);

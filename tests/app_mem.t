@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Kinds of memory: null, on demand, mapped from files, huge, re-registered, dma-bufs.
 . "$(dirname "$0")/lib.sh"
-app app_mem local
-app app_mem remote
+for side in local remote; do
+	app app_mem $side
+	app app_rereg $side
+	app app_dmabuf $side
+done
 RUN_BY="$T/sys_noptrace" app app_mem remote
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-RUN_FLAGS=--isolated app app_mem remote
+export RUN_FLAGS='--isolated --fabric isolated'
+app app_mem remote
+app app_rereg remote
+app app_dmabuf remote
 done_testing

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Memory windows of both types.
 . "$(dirname "$0")/lib.sh"
-app app_mw local
+for side in local remote; do
+	app app_mw $side
+	app app_mw_inv $side
+done
+export RUN_FLAGS='--isolated --fabric isolated'
 app app_mw remote
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-RUN_FLAGS=--isolated app app_mw remote
+app app_mw_inv remote
 done_testing
