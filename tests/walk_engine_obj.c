@@ -144,8 +144,8 @@ static void mr_use(struct walk *w, struct obj *o)
 	}
 	if (command(w, o->client, &cmd, want, "rereg MR"))
 		return;
-	if (cmd.mr.key == old)
-		fail(w, "rereg of MR %u leaves its key %#x", o->handle, old);
+	if (cmd.mr.key != old)
+		fail(w, "rereg of MR %u changes its key %#x", o->handle, old);
 	mr_take(o, &cmd.mr, flags);
 	if (flags & 2)
 		use(o, 0, pd);

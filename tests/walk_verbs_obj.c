@@ -161,9 +161,11 @@ static void mr_use(struct vobj *o)
 		return;
 	some_range(me, &addr, &len);
 	if (vchance(4)) {
-		ret = ibv_rereg_mr(mr, vchance(2) ? 0 : 64, pd->ptr, (void *)(uintptr_t)addr, len,
-				   (int)access);
-		expect_ret("ibv_rereg_mr", ret, IBV_REREG_MR_ERR_INPUT);
+		flags = vchance(2) ? 0 : 64;
+		ret = ibv_rereg_mr(mr, flags, pd->ptr, (void *)(uintptr_t)addr, len,
+				   flags ? (int)access : 0);
+		expect_ret("ibv_rereg_mr", ret,
+			   flags ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD);
 		return;
 	}
 	ret = ibv_rereg_mr(mr, flags, flags & IBV_REREG_MR_CHANGE_PD ? pd->ptr : NULL,
@@ -171,7 +173,8 @@ static void mr_use(struct vobj *o)
 			   flags & IBV_REREG_MR_CHANGE_TRANSLATION ? len : 0,
 			   flags & IBV_REREG_MR_CHANGE_ACCESS ? (int)access : 0);
 	expect_ret("ibv_rereg_mr", ret, 0);
-	o->mr.key = mr->lkey;
+	if (mr->lkey != o->mr.key || mr->rkey != o->mr.key)
+		vfail("ibv_rereg_mr changes the keys to %#x, %#x", mr->lkey, mr->rkey);
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		o->mr.addr = o->mr.iova = addr;
 		o->mr.len = len;
