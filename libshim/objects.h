@@ -502,12 +502,12 @@ void cq_consume(struct shim_cq *cq, const struct cqe *e);
 bool cq_idle(struct shim_cq *cq);
 /**
  * cq_forget() - entries of a QP or WQ, by number, that is destroyed or reset are not reported any
- * more.
+ * more; the data of the receives among them is laid out. @qp: NULL for a WQ
  */
-void cq_forget(struct shim_cq *cq, u32 qpn);
+void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp);
 static inline void cq_forget_qp(struct shim_cq *cq, const struct shim_qp *qp)
 {
-	cq_forget(cq, qp->qpn);
+	cq_forget(cq, qp->qpn, qp);
 }
 /** cq_lay_all() - lay data that waits in unpolled entries, before a region ceases to be valid. */
 void cq_lay_all(struct shim_cq *cq);

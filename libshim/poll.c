@@ -33,23 +33,29 @@ struct spot {
 	u32 at;
 };
 
+/* Bytes land at @at of a list's entry, the last of them last. */
+static inline void put(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
+{
+	u8 *to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
+
+	if (likely(to)) {
+		memcpy(to, from, n - 1);
+		store_release(&to[n - 1], from[n - 1]);
+	}
+}
+
 static void lay(struct spot *p, const u8 *from, u32 left)
 {
 	const struct wq_sge *sge;
 	u32 n;
-	u8 *to;
 
 	for (; left && p->i < p->w->num_sge && p->i < p->max_sge; p->i++, p->at = 0) {
 		sge = &p->w->sge[p->i];
 		n = min_u32(sge->len - p->at, left);
 		if (!n)
 			continue;
-		to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + p->at, n);
+		put(sge, p->at, from, n);
 		left -= n;
-		if (likely(to)) {
-			memcpy(to, from, n - 1);
-			store_release(&to[n - 1], from[n - 1]);
-		}
 		from += n;
 		p->at += n;
 		if (p->at < sge->len)
@@ -60,22 +66,28 @@ static void lay(struct spot *p, const u8 *from, u32 left)
 /* Lay an entry's data into the buffers of its receive: the route header of a datagram, payload. */
 static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
-	struct spot p = { .w = w, .max_sge = max_sge };
-	u32 len = e->byte_len;
+	u32 len = min_u32(e->byte_len, CQE_INLINE);
+	struct spot p;
 
-	if (unlikely(e->flags & CQE_GRH)) {
+	/* As it is nearly always: payload alone, which fits into the first entry. */
+	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len)) {
+		put(w->sge, 0, e->data, len);
+		return;
+	}
+	p = (struct spot){ .w = w, .max_sge = max_sge };
+	if (e->flags & CQE_GRH) {
 		lay(&p, e->grh, IB_GRH_LEN);
-		len = len > IB_GRH_LEN ? len - IB_GRH_LEN : 0;
+		len = e->byte_len > IB_GRH_LEN ? e->byte_len - IB_GRH_LEN : 0;
 	}
 	if (e->flags & CQE_HAS_DATA)
 		lay(&p, e->data, min_u32(len, CQE_INLINE));
 }
 
-/* The receive that an entry completes, if it is there. */
-static const struct rq_wqe *recv_of(const struct cqe *e, u32 *max_sge)
+/* The receive that an entry of the QP completes, if it is there. */
+static inline const struct rq_wqe *recv_of(const struct shim_qp *qp, const struct cqe *e,
+					   u32 *max_sge)
 {
 	struct shim_srq *srq;
-	struct shim_qp *qp;
 
 	if (unlikely(e->flags & CQE_WQ))
 		return wq_recv(e, max_sge);
@@ -84,19 +96,18 @@ static const struct rq_wqe *recv_of(const struct cqe *e, u32 *max_sge)
 		*max_sge = srq ? srq->max_sge : 0;
 		return srq ? srq_wqe(srq, e->slot) : NULL;
 	}
-	qp = qp_find(e->qpn);
 	if (unlikely(!qp || !qp->rq.depth))
 		return NULL;
 	*max_sge = qp->rq.max_sge;
 	return rq_slot(&qp->rq, e->slot);
 }
 
-static void lay_entry(const struct cqe *e)
+static void lay_entry(const struct shim_qp *qp, const struct cqe *e)
 {
 	const struct rq_wqe *w;
 	u32 max_sge;
 
-	w = recv_of(e, &max_sge);
+	w = recv_of(qp, e, &max_sge);
 	if (likely(w))
 		lay_data(w, max_sge, e);
 }
@@ -106,7 +117,7 @@ static void recv_consume(struct shim_qp *qp, const struct cqe *e)
 	struct shim_srq *srq;
 
 	if (e->flags & (CQE_HAS_DATA | CQE_GRH))
-		lay_entry(e);
+		lay_entry(qp, e);
 	if (unlikely(e->flags & CQE_SRQ)) {
 		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 		if (srq)
@@ -116,23 +127,27 @@ static void recv_consume(struct shim_qp *qp, const struct cqe *e)
 	}
 }
 
+/* An entry whose QP has gone, or one of a queue that is no QP's. */
+static void consume_other(const struct cqe *e)
+{
+	if (e->flags & CQE_WQ) {
+		if (e->flags & CQE_SKIP)
+			return;
+		if (e->flags & CQE_HAS_DATA)
+			lay_entry(NULL, e);
+		wq_consume(e);
+	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) { /* which is still there */
+		recv_consume(NULL, e);
+	}
+}
+
 void cq_consume(struct shim_cq *cq, const struct cqe *e)
 {
 	struct shim_qp *qp;
 
 	(void)cq;
-	if (unlikely(e->flags & CQE_WQ)) {
-		if (e->flags & CQE_SKIP)
-			return;
-		if (e->flags & CQE_HAS_DATA)
-			lay_entry(e);
-		wq_consume(e);
-		return;
-	}
-	if (unlikely(e->flags & CQE_SKIP)) {
-		/* Its QP has gone, the shared queue has not. */
-		if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV))
-			recv_consume(NULL, e);
+	if (unlikely(e->flags & (CQE_WQ | CQE_SKIP))) {
+		consume_other(e);
 		return;
 	}
 	qp = qp_find(e->qpn);
@@ -278,7 +293,7 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
-void cq_forget(struct shim_cq *cq, u32 qpn)
+void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
 {
 	struct cqe *e;
 	bool locked;
@@ -288,7 +303,7 @@ void cq_forget(struct shim_cq *cq, u32 qpn)
 		if (e->qpn != qpn || (e->flags & CQE_SKIP))
 			continue;
 		if (e->flags & (CQE_HAS_DATA | CQE_GRH))
-			lay_entry(e);
+			lay_entry(qp, e);
 		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 		e->flags |= CQE_SKIP;
 	}
@@ -305,7 +320,7 @@ void cq_lay_all(struct shim_cq *cq)
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
 		if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)) || (e->flags & CQE_SKIP))
 			continue;
-		lay_entry(e);
+		lay_entry(qp_find(e->qpn), e);
 		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 	}
 	if (locked)

@@ -238,7 +238,7 @@ struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr
 /* In RESET the engine does not look at the ring. Completions go first: they move the tail. */
 static void ring_reset(struct shim_rwq *wq)
 {
-	cq_forget(to_cq(wq->wq.cq), wq->wqn);
+	cq_forget(to_cq(wq->wq.cq), wq->wqn, NULL);
 	wq->rq.head = 0;
 	store_release(&wq->rq.tail, 0);
 	store_release(&wq->rq.ctl->prod, 0);
@@ -288,7 +288,7 @@ int shim_destroy_wq(struct ibv_wq *ibwq)
 		return -ret;
 	if (!ctx->dead) {
 		/* Data of unpolled receives belongs into their buffers. Then no entry names it. */
-		cq_forget(to_cq(ibwq->cq), wq->wqn);
+		cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
 		set_entry(ibwq->handle, NULL);
 		seg_free(wq->rq.ring, wq->rq.ring_size);
 	}
