@@ -5,8 +5,7 @@
 app app_cqex
 app app_cqmod
 app app_cqmod remote
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-export RUN_FLAGS=--isolated
+export RUN_FLAGS="--isolated --fabric isolated"
 app app_cqex
 app app_cqmod remote
 done_testing

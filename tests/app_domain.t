@@ -10,8 +10,7 @@ export RDMAV_DRIVERS=none IBV_DRIVERS=none IBV_SHOW_WARNINGS=1 VERBS_LOG_LEVEL=4
 app app_ece environment
 is "libibverbs' variables have the program print nothing" "$("$RDMAEMU" run -- ibv_devices 2>&1 >/dev/null)" ""
 unset RDMAV_DRIVERS IBV_DRIVERS
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-export RUN_FLAGS=--isolated
+export RUN_FLAGS="--isolated --fabric isolated"
 app app_domain
 app app_async
 done_testing
