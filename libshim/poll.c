@@ -83,81 +83,70 @@ static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 		lay(&p, e->data, min_u32(len, CQE_INLINE));
 }
 
-/* The receive that an entry of the QP completes, if it is there. */
-static inline const struct rq_wqe *recv_of(const struct shim_qp *qp, const struct cqe *e,
-					   u32 *max_sge)
+static struct shim_srq *srq_of(const struct cqe *e)
 {
-	struct shim_srq *srq;
-
-	if (unlikely(e->flags & CQE_WQ))
-		return wq_recv(e, max_sge);
-	if (unlikely(e->flags & CQE_SRQ)) {
-		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
-		*max_sge = srq ? srq->max_sge : 0;
-		return srq ? srq_wqe(srq, e->slot) : NULL;
-	}
-	if (unlikely(!qp || !qp->rq.depth))
-		return NULL;
-	*max_sge = qp->rq.max_sge;
-	return rq_slot(&qp->rq, e->slot);
+	return load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 }
 
-static void lay_entry(const struct shim_qp *qp, const struct cqe *e)
+/* @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ */
+static inline void lay_entry(const struct shim_qp *qp, const struct shim_srq *srq,
+			     const struct cqe *e)
+{
+	if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)))
+		return;
+	if (unlikely(srq))
+		lay_data(srq_wqe(srq, e->slot), srq->max_sge, e);
+	else if (likely(qp && qp->rq.depth && !(e->flags & CQE_SRQ)))
+		lay_data(rq_slot(&qp->rq, e->slot), qp->rq.max_sge, e);
+}
+
+static void lay_wq(const struct cqe *e)
 {
 	const struct rq_wqe *w;
 	u32 max_sge;
 
-	w = recv_of(qp, e, &max_sge);
-	if (likely(w))
+	if (!(e->flags & CQE_HAS_DATA))
+		return;
+	w = wq_recv(e, &max_sge);
+	if (w)
 		lay_data(w, max_sge, e);
 }
 
-static void recv_consume(struct shim_qp *qp, const struct cqe *e)
+/* An entry of a queue that is no QP's own, or whose QP has gone. */
+static __attribute__((noinline)) void consume_other(const struct cqe *e)
 {
 	struct shim_srq *srq;
 
-	if (e->flags & (CQE_HAS_DATA | CQE_GRH))
-		lay_entry(qp, e);
-	if (unlikely(e->flags & CQE_SRQ)) {
-		srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
-		if (srq)
-			srq_slot_free(srq, e->slot);
-	} else if (likely(qp)) {
-		store_release(&qp->rq.tail, e->slot + 1);
-	}
-}
-
-/* An entry whose QP has gone, or one of a queue that is no QP's. */
-static void consume_other(const struct cqe *e)
-{
 	if (e->flags & CQE_WQ) {
 		if (e->flags & CQE_SKIP)
 			return;
-		if (e->flags & CQE_HAS_DATA)
-			lay_entry(NULL, e);
+		lay_wq(e);
 		wq_consume(e);
-	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) { /* which is still there */
-		recv_consume(NULL, e);
+	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) {
+		srq = srq_of(e);
+		lay_entry(NULL, srq, e);
+		if (srq)
+			srq_slot_free(srq, e->slot);
+	} else if ((e->flags & CQE_SRQ) && !(e->flags & CQE_SKIP)) {
+		tm_consume(e);
 	}
 }
 
 void cq_consume(struct shim_cq *cq, const struct cqe *e)
 {
-	struct shim_qp *qp;
+	struct shim_qp *qp = qp_find(e->qpn);
 
 	(void)cq;
-	if (unlikely(e->flags & (CQE_WQ | CQE_SKIP))) {
+	if (unlikely(e->flags & (CQE_WQ | CQE_SRQ | CQE_SKIP))) {
 		consume_other(e);
-		return;
-	}
-	qp = qp_find(e->qpn);
-	if (e->flags & CQE_RECV)
-		recv_consume(qp, e);
-	else if (unlikely(e->flags & CQE_SRQ))
-		tm_consume(e);
-	else if (likely(qp))
+	} else if (e->flags & CQE_RECV) {
+		lay_entry(qp, NULL, e);
+		if (likely(qp))
+			store_release(&qp->rq.tail, e->slot + 1);
+	} else if (likely(qp)) {
 		store_release(&qp->sq.tail, e->slot + 1);
-	if (unlikely(e->status != WCS_SUCCESS) && qp)
+	}
+	if (unlikely(e->status != WCS_SUCCESS) && qp && !(e->flags & (CQE_WQ | CQE_SKIP)))
 		qp_saw_error(qp);
 }
 
@@ -293,6 +282,16 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
+/* Lay the data of an entry that was not polled. */
+static void lay_early(const struct shim_qp *qp, struct cqe *e)
+{
+	if (e->flags & CQE_WQ)
+		lay_wq(e);
+	else
+		lay_entry(qp, e->flags & CQE_SRQ ? srq_of(e) : NULL, e);
+	e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
+}
+
 void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
 {
 	struct cqe *e;
@@ -302,9 +301,7 @@ void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
 		if (e->qpn != qpn || (e->flags & CQE_SKIP))
 			continue;
-		if (e->flags & (CQE_HAS_DATA | CQE_GRH))
-			lay_entry(qp, e);
-		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
+		lay_early(qp, e);
 		e->flags |= CQE_SKIP;
 	}
 	if (locked)
@@ -318,10 +315,8 @@ void cq_lay_all(struct shim_cq *cq)
 	u32 i;
 
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
-		if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)) || (e->flags & CQE_SKIP))
-			continue;
-		lay_entry(qp_find(e->qpn), e);
-		e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
+		if (!(e->flags & CQE_SKIP))
+			lay_early(qp_find(e->qpn), e);
 	}
 	if (locked)
 		shim_unlock(&cq->lock);
