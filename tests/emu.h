@@ -148,6 +148,14 @@ u32 emu_state(struct emu *m, const struct emu_qp *q);
 /** emu_event() - the next async event of a client, or -1. */
 int emu_event(struct emu *m, u32 client);
 
+/**
+ * emu_die_after() - client 0 rings @q's doorbell in a child process, and dies after @n instructions.
+ * Return: whether it died; false when it came to its end before.
+ */
+bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
+/** emu_reap() - client 0 has died: take the token back, clear away, carry on for ten seconds. */
+void emu_reap(struct emu *m);
+
 u64 emu_rnd(u64 *state);
 void emu_fill(void *buf, size_t len, u64 seed);
 bool emu_filled(const void *buf, size_t len, u64 seed);

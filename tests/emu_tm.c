@@ -63,13 +63,13 @@ int add(u64 tag, u32 number, u32 len)
 /* A message of @len bytes behind the header, which is that of a rendezvous for as many bytes. */
 void say(struct emu_qp *from, u32 kind, u64 tag, u32 number, u32 len)
 {
-	u8 *src = buf_at(0, number);
+	u8 *src = buf_at(from->client, number);
 	struct header h = { .op = (u8)kind, .app_ctx = htobe32(number), .tag = htobe64(tag) };
 	u32 size = kind == RNDV ? sizeof(h) : 16 + len;
 
 	if (kind == RNDV) {
 		h.va = htobe64((uintptr_t)src + 64);
-		h.rkey = htobe32(m->c[0].key);
+		h.rkey = htobe32(m->c[from->client].key);
 		h.len = htobe32(len);
 		emu_fill(src + 64, len, number);
 	} else {

@@ -38,9 +38,9 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit_recover, unit_cqdeath: their victims run on the trap flag, which the sanitizer's own code
+		# unit_recover*, unit_cqdeath: their victims run on the trap flag, which the sanitizer's own code
 		# would be stepped through, too; check-valgrind leaves it out for a similar reason.
-		left_out="unit_recover unit_cqdeath"
+		left_out="unit_recover unit_recover_tm unit_cqdeath"
 		# shellcheck disable=SC2046
 		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit_*) ||
 			status=1
@@ -58,8 +58,8 @@ asan() {
 }
 
 tsan() {
-	# unit_recover, unit_cqdeath: TSan holds signals back, which are how their victims die.
-	local left_out="unit_recover unit_cqdeath"
+	# unit_recover*, unit_cqdeath: TSan holds signals back, which are how their victims die.
+	local left_out="unit_recover unit_recover_tm unit_cqdeath"
 
 	export TEST_SLOW=4 TEST_TIMEOUT=1200
 	# die_after_fork: the fabric process is a child of `rdmaemu`, and makes a thread.
@@ -76,9 +76,9 @@ valgrind() {
 		return
 	fi
 	for t in "$BUILD"/tests/unit_*; do
-		# unit_recover, unit_cqdeath: die by the trap flag, which valgrind's processor does not have.
+		# unit_recover*, unit_cqdeath: die by the trap flag, which valgrind's processor does not have.
 		case $t in
-		*/unit_recover | */unit_cqdeath) continue ;;
+		*/unit_recover* | */unit_cqdeath) continue ;;
 		esac
 		[ -x "$t" ] || continue
 		command valgrind -q --error-exitcode=99 --leak-check=full --fair-sched=yes \

@@ -14,14 +14,9 @@
 #include "tests/cu.h"
 #include "tests/emu.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SEC   1000000000ULL
-#define DIED  9
 #define LEN   1200 /* single steps count every word of a copy */
 #define SMALL 40
 
@@ -164,69 +159,6 @@ static void prepare(enum kind kind, bool srq)
 	emu_publish(m, &q2);
 }
 
-/* Instructions that the victim has left. */
-static volatile long left;
-
-static void on_trap(int sig)
-{
-	(void)sig;
-	if (--left <= 0)
-		syscall(SYS_exit_group, DIED);
-}
-
-/* From here on every instruction raises SIGTRAP. */
-static inline void trap_on(void)
-{
-	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-}
-
-static inline void trap_off(void)
-{
-	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
-}
-
-/*
- * Client 0 rings its doorbell and dies after @n instructions: nothing of it runs any more.
- * Return: whether it died; false when it came to its end before.
- */
-static bool die_after(long n)
-{
-	struct sigaction sa = { .sa_handler = on_trap };
-	int status;
-	pid_t pid;
-
-	left = n;
-	pid = fork();
-	CU_ASSERT_TRUE_FATAL(pid >= 0);
-	if (pid == 0) {
-		sigaction(SIGTRAP, &sa, NULL);
-		trap_on();
-		emu_ring(m, &q0);
-		trap_off();
-		_exit(0);
-	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_TRUE_FATAL(WIFEXITED(status));
-	return WEXITSTATUS(status) == DIED;
-}
-
-/* As the fabric process does it. */
-static void recover(void)
-{
-	u64 token = m->hca->token;
-
-	if (token == m->c[0].e.token) {
-		CU_ASSERT_TRUE_FATAL(engine_steal(&m->fabric, token));
-	} else {
-		CU_ASSERT_EQUAL_FATAL(token, TOKEN_FREE);
-		CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
-	}
-	engine_reap(&m->fabric, 0);
-	engine_leave(&m->fabric);
-	CU_ASSERT_EQUAL(m->hca->commit.valid, 0);
-	emu_run(m, m->clock + 10 * SEC);
-}
-
 static bool check_bystanders(enum kind kind)
 {
 	struct cqe c;
@@ -303,8 +235,8 @@ static bool one_death(enum kind kind, bool srq, long n, long *bad)
 	bool bystanders, peer, after, leaks, died;
 
 	prepare(kind, srq);
-	died = die_after(n);
-	recover();
+	died = emu_die_after(m, &q0, n);
+	emu_reap(m);
 	bystanders = check_bystanders(kind);
 	peer = check_peer(kind);
 	after = check_after();
