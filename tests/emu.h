@@ -153,7 +153,7 @@ int emu_event(struct emu *m, u32 client);
  * Return: whether it died; false when it came to its end before.
  */
 bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
-/** emu_reap() - client 0 has died: take the token back, clear away, carry on for ten seconds. */
+/** emu_reap() - client 0 has died: take the token back and clear away, as the fabric process does. */
 void emu_reap(struct emu *m);
 
 u64 emu_rnd(u64 *state);

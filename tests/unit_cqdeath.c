@@ -6,15 +6,10 @@
 #include "tests/cu.h"
 #include "tests/emu.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SEC  1000000000ULL
 #define CHAN 1u /* completion channel of client 1 */
-#define DIED 9
 
 static struct emu *m;
 static struct emu_qp q0, q1; /* 0 sends to 1, whose receive CQ is moderated */
@@ -52,51 +47,6 @@ static u32 events(void)
 	return n;
 }
 
-static volatile long left;
-
-static void on_trap(int sig)
-{
-	(void)sig;
-	if (--left <= 0)
-		syscall(SYS_exit_group, DIED);
-}
-
-/* Client 0 enters the engine and is gone after @n instructions. Return: whether it died. */
-static bool die_after(long n)
-{
-	struct sigaction sa = { .sa_handler = on_trap };
-	int status;
-	pid_t pid;
-
-	left = n;
-	pid = fork();
-	CU_ASSERT_TRUE_FATAL(pid >= 0);
-	if (pid == 0) {
-		sigaction(SIGTRAP, &sa, NULL);
-		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-		emu_ring(m, &q0);
-		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
-		_exit(0);
-	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_TRUE_FATAL(WIFEXITED(status));
-	return WEXITSTATUS(status) == DIED;
-}
-
-static void recover(void)
-{
-	u64 token = m->hca->token;
-
-	if (token == m->c[0].e.token) {
-		CU_ASSERT_TRUE_FATAL(engine_steal(&m->fabric, token));
-	} else {
-		CU_ASSERT_EQUAL_FATAL(token, TOKEN_FREE);
-		CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
-	}
-	engine_reap(&m->fabric, 0);
-	engine_leave(&m->fabric);
-}
-
 /* The event was sent, or all is done that leads to it. */
 static bool settled(void)
 {
@@ -119,10 +69,10 @@ static enum stage one_death(u32 count, u32 period, long n)
 	arm(CQ_ARM_ANY);
 	emu_recv(m, &q1, 0, m->c[1].mem, 64);
 	emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
-	CU_ASSERT_TRUE_FATAL(die_after(n));
+	CU_ASSERT_TRUE_FATAL(emu_die_after(m, &q0, n));
 	if (settled())
 		stage = SETTLED;
-	recover();
+	emu_reap(m);
 	emu_run(m, m->clock + SEC);
 	if (emu_poll(m, &q1.rcq, &c, NULL)) {
 		if (stage == BEFORE)

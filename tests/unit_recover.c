@@ -237,6 +237,7 @@ static bool one_death(enum kind kind, bool srq, long n, long *bad)
 	prepare(kind, srq);
 	died = emu_die_after(m, &q0, n);
 	emu_reap(m);
+	emu_run(m, m->clock + 10 * SEC);
 	bystanders = check_bystanders(kind);
 	peer = check_peer(kind);
 	after = check_after();

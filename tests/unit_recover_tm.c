@@ -143,6 +143,7 @@ static bool one_death(u32 kind, long n, long *bad)
 	prepare(kind);
 	died = emu_die_after(m, &q0, n);
 	emu_reap(m);
+	emu_run(m, m->clock + 10 * SEC);
 	bystanders = check_bystanders(kind);
 	list = check_list(&q3, 0, 1);
 	peer = check_peer();
