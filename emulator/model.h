@@ -521,6 +521,15 @@ void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syn
 		struct burst *b);
 /** resp_ack() - send an ACK or NAK for @psn. */
 int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
+/** resp_rkey_refused() - resp_nak_fail() for a remote key. */
+int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
+/**
+ * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It
+ * goes before the message is committed, so that a holder's death in between does not leave it valid.
+ * @go: do it; false: only say whether it can be done
+ * Return: 0 or -EACCES.
+ */
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
 /** resp_rnr() - no receive is posted: the requester shall wait. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
 /** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */

@@ -147,16 +147,12 @@ static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst 
 			     0, CAUSE_MEM_FAULT, lkey);
 }
 
-static int rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
+int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
 {
 	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
 }
 
-/*
- * SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It goes before the
- * message is committed, so that a holder's death in between does not leave it valid.
- */
-static int invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
 {
 	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
 }
@@ -180,8 +176,8 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return resp_rnr(e, qp, b->psn);
-	if (unlikely(b->flags & BF_INV) && invalidate(e->hca, qp, b, false))
-		return rkey_refused(e, qp, b, b->inv_rkey);
+	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
+		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
 		cqe = cq_reserve(e, rx->seg, rx->cq);
 	ret = rx_place(e, qp, rx, b, s.off, &wc, cqe);
@@ -193,7 +189,7 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
 	if (unlikely(b->flags & BF_INV))
-		invalidate(e->hca, qp, b, true);
+		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST) {
 		rx_done(e, qp, rx, &s, b, &wc, cqe);
 	} else {
@@ -242,7 +238,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	/* The whole range each time: the region may go while a message is under way. */
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), s.rkey, s.va, s.len, ACC_REMOTE_WRITE,
 		       &dst))
-		return rkey_refused(e, qp, b, s.rkey);
+		return resp_rkey_refused(e, qp, b, s.rkey);
 	if (b->flags & BF_IMM) {
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;

@@ -143,7 +143,7 @@ static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 {
 	struct hca_cq *cq = &e->hca->cq[e->hca->srq[tag->srq].cq - 1];
 	struct cqe *cqe = cq_reserve(e, seg, cq);
-	u32 app_ctx = htobe32(tag->app_ctx);
+	u32 app_ctx = htobe32(tag->app_ctx), was = qp->state;
 	u64 got = htobe64(tag->got);
 
 	memset(qp->fin, 0, sizeof(qp->fin));
@@ -160,8 +160,10 @@ static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	s->next_off = 0;
 	qp->rndv--;
 	commit_tag(e, tag, TAG_DONE);
-	commit_req(e, qp, s, cqe ? qp->state : QPS_ERR, cq, cqe);
-	if (cqe && cq->chan)
+	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
+	if (!cqe)
+		cq_lost(e, qp, cq, was);
+	else if (cq->chan)
 		cq_notify(e, seg, cq, false);
 }
 

@@ -191,6 +191,7 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 {
 	struct cqe *cqe = cq_reserve(e, rx->seg, rx->cq);
 	bool rndv = tag->rndv;
+	u32 was = qp->state;
 
 	if (cqe) {
 		tag_cqe(e, qp, tag, WCS_SUCCESS, WCF_TM_MATCH | (rndv ? 0 : WCF_TM_DATA_VALID),
@@ -206,8 +207,10 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 	}
 	s->held = 0;
 	commit_tag(e, tag, rndv ? TAG_RNDV : TAG_DONE);
-	commit_recv(e, qp, s, cqe ? qp->state : QPS_ERR, rx->cq, cqe, NULL);
-	if (cqe && rx->cq->chan)
+	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, NULL);
+	if (!cqe)
+		cq_lost(e, qp, rx->cq, was);
+	else if (rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, b->flags & BF_SOLICITED);
 	if (rndv)
 		qp->rndv++;
@@ -227,6 +230,8 @@ static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const stru
 	if (((b->flags & BF_FIRST) && b->len < TMH_LEN) || (tag->rndv && !(b->flags & BF_LAST)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
+	if ((b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
+		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	ret = place(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
@@ -234,6 +239,8 @@ static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const stru
 		return refused(e, qp, b, ret, info);
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
+	if (b->flags & BF_INV)
+		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST)
 		tag_done(e, qp, rx, &s, tag, b, len);
 	else
