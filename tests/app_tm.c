@@ -529,6 +529,16 @@ static void test_short(void)
 	   "a message shorter than its header: REM_INV_REQ_ERR, QP_REQ_ERR");
 }
 
+/* Nobody here has windows: the key goes nowhere, and with it the message. */
+static void test_inv(void)
+{
+	ok(tag(1, b->buf, 4000, NULL) && say(IBV_TMH_EAGER, 1, 100, IBV_WR_SEND_WITH_INV) &&
+		   vb_status(a, 1, VB_SCQ, 1, IBV_WC_REM_ACCESS_ERR) &&
+		   bad_wc(1, IBV_WC_WR_FLUSH_ERR) &&
+		   vb_event(b, VB_WAIT) == IBV_EVENT_QP_ACCESS_ERR,
+	   "SEND_WITH_INV of a bad key: REM_ACCESS_ERR, the tag is flushed");
+}
+
 static void with(void (*test)(void))
 {
 	up();
@@ -552,6 +562,7 @@ int main(int argc, char **argv)
 	with(test_rndv_fails);
 	with(test_no_fin);
 	with(test_short);
+	with(test_inv);
 	vb_close(b);
 	vb_close(a);
 	return tap_failed != 0;

@@ -122,6 +122,47 @@ static void test_failures(void)
 	}
 }
 
+/* Completions that find no room take the QP down, and the tag goes all the same. */
+static void test_overrun(void)
+{
+	static const struct {
+		u32 kind, before, ends;
+		bool ignore;
+	} row[] = {
+		{ EAGER, 0, QPS_ERR, false }, { EAGER, 0, QPS_RTS, true },
+		{ RNDV, 0, QPS_ERR, false },  { RNDV, 0, QPS_RTS, true },
+		{ RNDV, 1, QPS_ERR, false },  { RNDV, 1, QPS_RTS, true },
+	};
+	struct hca_cq *cq;
+	struct cqe c;
+
+	for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
+		up();
+		fin_recvs(1);
+		cq = &m->hca->cq[b.rcq.index];
+		cq->ignore_overrun = row[i].ignore;
+		CU_ASSERT_EQUAL(add(1, 0, SLOT), 0);
+		say(&a, row[i].kind, 1, 0, 4000);
+		if (row[i].before) {
+			m->hca->qp[b.slot].state = QPS_RTR; /* it may not send yet */
+			emu_ring(m, &a);
+			m->hca->qp[b.slot].state = QPS_RTS;
+			CU_ASSERT_TRUE(is(0, WCO_TM_RECV, WCF_TM_MATCH, 1, &c));
+		}
+		cq->overrun = 1;
+		emu_ring(m, &a);
+		engine_ring(&m->c[1].e, 1, b.slot);
+		emu_run(m, m->clock + SEC);
+		CU_ASSERT_TRUE(sent(&a, 0, WCS_SUCCESS));
+		CU_ASSERT_TRUE(nothing());
+		CU_ASSERT_EQUAL(emu_state(m, &b), row[i].ends);
+		CU_ASSERT_EQUAL(m->hca->tab[TAB_TAG].n, 0);
+		CU_ASSERT_TRUE(!row[i].before || emu_event(m, 1) == EV_COMM_EST);
+		CU_ASSERT_TRUE(row[i].ignore || emu_event(m, 1) == EV_QP_FATAL);
+		emu_free(m);
+	}
+}
+
 /* Messages that are none: too short for their header, or of an unknown kind. */
 static void test_malformed(void)
 {
@@ -270,6 +311,7 @@ static const struct cu_test tests[] = {
 	{ "read without a send queue", test_rndv },
 	{ "among other work", test_rndv_mixed },
 	{ "what goes wrong", test_failures },
+	{ "a full completion queue", test_overrun },
 	{ "malformed messages", test_malformed },
 	{ "the sender has gone", test_peer_gone },
 	{ "memory out of reach for a while", test_again },
