@@ -145,6 +145,8 @@ static bool parse_ipv4(struct cursor *c, struct frame_layer *l)
 	if (!p || p[0] >> 4 != 4 || (p[0] & 15) < 5)
 		return false;
 	hdr = (p[0] & 15u) * 4;
+	if (!take(c, hdr - 20))
+		return false;
 	total = be16(p + 2);
 	l->l3_off = off;
 	l->l3_len = hdr;
@@ -158,7 +160,7 @@ static bool parse_ipv4(struct cursor *c, struct frame_layer *l)
 	l->frag = be16(p + 6) & 0x3fff;
 	if (total >= hdr && total <= c->len - off)
 		l->l4_len = total - hdr;
-	return take(c, hdr - 20);
+	return true;
 }
 
 /* Move over the extension headers. Return: whether they are all there. */
