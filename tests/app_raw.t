@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Raw Ethernet: frames and offloads, flow steering, receive work queues and RSS.
+. "$(dirname "$0")/lib.sh"
+app app_raw
+app app_raw remote
+app app_flow
+app app_rss
+# Where the kernel refuses process_vm_*, a helper thread lays the frames.
+RUN_BY="$T/sys_noptrace" RUN_FLAGS="--fabric helped" app app_raw remote
+export RUN_FLAGS="--isolated --fabric isolated"
+app app_raw
+app app_raw remote
+app app_flow
+app app_rss
+done_testing
