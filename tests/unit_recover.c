@@ -11,6 +11,7 @@
  * happened: exactly once, with the right data; and the dead client's peer sees retries exhausted or
  * a message that arrived whole.
  */
+#include "emulator/audit.h"
 #include "tests/cu.h"
 #include "tests/emu.h"
 
@@ -223,7 +224,12 @@ static bool check_leaks(enum kind kind)
 {
 	const struct hca *h = m->hca;
 	u32 n = EMU_CLIENTS - 1, mws = kind == WINDOWS ? 3 : 0;
+	char why[200];
 
+	if (hca_audit(h, why, sizeof(why))) {
+		printf("# audit: %s\n", why);
+		return false;
+	}
 	return h->tab[TAB_QP].n == 5 && h->tab[TAB_SRQ].n % 5 == 0 &&
 	       h->tab[TAB_MR].n == n + 2 * mws && h->dev[0].n_mw == mws && h->tab[TAB_PD].n == n &&
 	       h->n_clients == n && h->client[0].state == CLIENT_FREE && h->token == TOKEN_FREE;
