@@ -7,6 +7,8 @@
 typedef int (*cmd_fn)(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 static const cmd_fn commands[CMD_COUNT] = {
+	[CMD_OPEN_DEV] = cmd_open_dev,
+	[CMD_CLOSE_DEV] = cmd_close_dev,
 	[CMD_ALLOC_PD] = cmd_alloc_pd,
 	[CMD_DEALLOC_PD] = cmd_dealloc_pd,
 	[CMD_REG_MR] = cmd_reg_mr,

@@ -12,6 +12,8 @@
 #include "emulator/hca.h"
 
 enum hca_cmd_op {
+	CMD_OPEN_DEV, /* a context, which gets the events of ports */
+	CMD_CLOSE_DEV,
 	CMD_ALLOC_PD,
 	CMD_DEALLOC_PD, /* EBUSY while used */
 	CMD_REG_MR,
@@ -55,6 +57,11 @@ enum hca_cmd_op {
 	CMD_IMPORT, /* an object of another context */
 	CMD_UNIMPORT, /* a PD */
 	CMD_COUNT,
+};
+
+struct cmd_dev {
+	u32 dev;
+	u32 async_chan;
 };
 
 /**
@@ -244,6 +251,7 @@ struct hca_cmd {
 	u32 handle;
 	u32 pad;
 	union {
+		struct cmd_dev open;
 		struct cmd_reg_mr mr;
 		struct cmd_cq cq;
 		struct cmd_qp qp;

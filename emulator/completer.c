@@ -55,6 +55,8 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		if (cqe)
 			cqe_fill_send(e, qp, w, s->una, WCS_SUCCESS, cqe);
 	}
+	if (w->opcode == WR_SEND || w->opcode == WR_SEND_WITH_IMM || w->opcode == WR_SEND_WITH_INV)
+		dev_count(e->hca, qp, CNT_RDMA_SENDS);
 	s->una++;
 	s->una_psn = s->una_first = end_psn;
 	if (!signaled)
@@ -134,6 +136,7 @@ static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, str
 	s->retry--;
 	s->flags |= REQ_RESENT;
 	qp->n_retry++;
+	dev_count(e->hca, qp, CNT_RETRY);
 	qp->deadline = 0;
 	req_rewind(s, qp->mtu);
 	commit_req(e, qp, s, qp->state, NULL, NULL);
@@ -178,6 +181,8 @@ static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 
 	if (qp->state == QPS_ERR)
 		return; /* the CQ has overrun */
+	if (b->aeth == AETH_NAK_PSN_SEQ)
+		dev_count(e->hca, qp, CNT_SEQ_ERR);
 	if (!clear || b->aeth == AETH_NAK_PSN_SEQ)
 		resend(e, qp, seg, &s);
 	else if (positive)

@@ -140,6 +140,17 @@ void engine_reap(struct engine *e, u32 client);
 /** engine_fatal() - move every QP of @client to ERR and flush it. Token held. */
 void engine_fatal(struct engine *e, u32 client);
 
+/* --- port.c: for the fabric process, token held ---------------------------------------------- */
+
+/** port_event() - raise an event of a port on every open context of its device. */
+void port_event(struct engine *e, u32 dev, u32 port, u32 event);
+/** port_set_state() - enum hca_port_state. While it is not active, its packets are dropped. */
+void port_set_state(struct engine *e, u32 dev, u32 port, u32 state);
+void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey);
+void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid);
+/** port_set_gid() - change an entry of the GID table. Return: whether it was another one. */
+bool port_set_gid(struct hca_port *p, u32 index, const struct hca_gid *gid);
+
 /* --- cmd.c --------------------------------------------------------------------------------- */
 
 struct hca_cmd;

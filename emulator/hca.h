@@ -95,16 +95,25 @@ enum hca_counter {
 	CNT_XMIT_BYTES, /* payload */
 	CNT_RCV_PKTS,
 	CNT_RCV_BYTES,
+	CNT_RDMA_SENDS, /* SENDs completed */
+	CNT_RDMA_RECVS,
+	CNT_MCAST_XMIT, /* packets, also counted above */
+	CNT_MCAST_RCV,
 	CNT_DUP_REQUEST,
-	CNT_SEQ_ERR, /* rcvd_seq_err */
+	CNT_OUT_OF_SEQ, /* requests ahead of what was expected */
+	CNT_SEQ_ERR, /* sequence NAKs received */
 	CNT_RNR_SENT, /* send_rnr_err */
 	CNT_RNR_RCVD, /* rcvd_rnr_err */
 	CNT_RETRY_EXC,
 	CNT_RNR_RETRY_EXC,
-	CNT_TIMEOUT, /* completer_retry_err */
+	CNT_TIMEOUT,
+	CNT_RETRY, /* retransmissions, after time-outs and sequence NAKs */
 	CNT_DROPPED,
 	CNT_NAK_SENT,
 	CNT_BAD_QKEY,
+	CNT_SEND_ERR, /* packets that could not leave: the port is down */
+	CNT_DEFERRED, /* QPs left to the fabric process */
+	CNT_LINK_DOWNED,
 	CNT_COUNT,
 };
 

@@ -99,39 +99,3 @@ int seg_check(const struct seg_hdr *seg, u32 client, u32 gen)
 		return -EPROTO;
 	return 0;
 }
-
-static bool port_has_gid(const struct hca_port *p, const u8 gid[16])
-{
-	u32 g;
-
-	for (g = 0; g < HCA_GIDS; g++)
-		if (p->gid[g].valid && !memcmp(p->gid[g].raw, gid, 16))
-			return true;
-	return false;
-}
-
-int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
-{
-	u32 d, p;
-
-	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
-		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (port_has_gid(&hca->dev[d].port[p], gid)) {
-				*port = (u8)p;
-				return (int)d;
-			}
-	return -1;
-}
-
-int hca_find_lid(const struct hca *hca, u32 lid, u8 *port)
-{
-	u32 d, p;
-
-	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
-		for (p = 1; lid && p <= hca->dev[d].n_ports; p++)
-			if (hca->dev[d].port[p].lid == lid) {
-				*port = (u8)p;
-				return (int)d;
-			}
-	return -1;
-}

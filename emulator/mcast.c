@@ -74,6 +74,12 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
+/* Without a GRH the group is the one with that LID. */
+static bool group_is(const struct hca_mcast *m, const struct hca_av *av)
+{
+	return av->is_global ? !memcmp(m->gid, av->dgid, 16) : m->lid == av->dlid;
+}
+
 int mcast_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
@@ -85,10 +91,11 @@ int mcast_input(struct engine *e, const struct burst *b)
 
 	for (i = src ? src->mcast_next : 0; i < hca->tab[TAB_MCAST].high; i++) {
 		m = &hca->mcast[i];
-		if (!m->client || memcmp(m->gid, b->av->dgid, 16))
+		if (!m->client || !group_is(m, b->av))
 			continue;
 		qp = hca_qp_by_num(hca, m->qpn);
-		if (!qp || !pkeys_match(qp_pkey(hca, qp), b->pkey))
+		if (!qp || !pkeys_match(qp_pkey(hca, qp), b->pkey) ||
+		    qp_port(hca, qp)->state != PORT_ACTIVE)
 			continue;
 		if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))
 			continue;
@@ -100,6 +107,8 @@ int mcast_input(struct engine *e, const struct burst *b)
 			src->mcast_next = i;
 			return -EAGAIN;
 		}
+		port_received(qp_port(hca, qp), b->npkts, b->len);
+		dev_count(hca, qp, CNT_MCAST_RCV);
 	}
 	if (src)
 		src->mcast_next = 0;

@@ -414,6 +414,11 @@ bool av_is_mcast(const struct hca_av *av);
 int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
 
+/* --- port.c --- */
+
+int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd);
+int cmd_close_dev(struct engine *e, u32 client, struct hca_cmd *cmd);
+
 /* --- srq.c, tag.c, xrcd.c --- */
 
 /** xrc_srq() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
@@ -579,6 +584,19 @@ static inline bool budget_left(const struct engine *e)
 static inline void dev_count(struct hca *hca, const struct hca_qp *qp, enum hca_counter c)
 {
 	qp_port(hca, qp)->counters[c]++;
+}
+
+/** port_sent(), port_received() - a port has moved packets. */
+static inline void port_sent(struct hca_port *p, u32 npkts, u64 bytes)
+{
+	p->counters[CNT_XMIT_PKTS] += npkts;
+	p->counters[CNT_XMIT_BYTES] += bytes;
+}
+
+static inline void port_received(struct hca_port *p, u32 npkts, u64 bytes)
+{
+	p->counters[CNT_RCV_PKTS] += npkts;
+	p->counters[CNT_RCV_BYTES] += bytes;
 }
 
 #endif

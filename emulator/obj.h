@@ -340,6 +340,7 @@ enum hca_ref_kind {
 	REF_XRCD, /* an open XRC domain */
 	REF_QP, /* an XRC target QP opened by ibv_open_qp(3) */
 	REF_PD, /* a PD imported, ibv_import_pd(3) */
+	REF_CONTEXT, /* an open device; @index is its */
 	REF_OWNED, /* a REF_QP whose QP has become its holder's own */
 };
 

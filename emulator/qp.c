@@ -185,12 +185,6 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 void qp_retire(struct hca *hca, struct hca_qp *qp)
 {
-	u64 *c = qp_port(hca, qp)->counters;
-
-	c[CNT_XMIT_PKTS] += qp->req.tx_pkts;
-	c[CNT_XMIT_BYTES] += qp->req.tx_bytes;
-	c[CNT_RCV_PKTS] += qp->resp.rx_pkts;
-	c[CNT_RCV_BYTES] += qp->resp.rx_bytes;
 	qp->deadline = 0;
 	qp->stalled = 0;
 	if (qp->n_mw)

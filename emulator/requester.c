@@ -235,6 +235,7 @@ static void ack_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg
 	s.retry--;
 	s.flags &= ~(u32)REQ_RESENT;
 	qp->n_retry++;
+	dev_count(e->hca, qp, CNT_RETRY);
 	req_rewind(&s, qp->mtu);
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }

@@ -317,7 +317,7 @@ static int out_of_sequence(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
 
-	dev_count(e->hca, qp, CNT_SEQ_ERR);
+	dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
 	if (s.flags & RESP_NAK_SENT)
 		return 0;
 	s.flags |= RESP_NAK_SENT;

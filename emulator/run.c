@@ -8,9 +8,33 @@
  */
 #include "emulator/model.h"
 
+/* What goes over the wire: a READ request's data comes the other way. */
+static u32 wire_packets(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 1 : b->npkts;
+}
+
+static u64 wire_bytes(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 0 : b->len;
+}
+
 int xmit(struct engine *e, const struct burst *b)
 {
-	return e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
+	struct hca_port *p = &e->hca->dev[b->src_dev].port[b->src_port];
+	int ret;
+
+	if (unlikely(p->state != PORT_ACTIVE)) {
+		p->counters[CNT_SEND_ERR]++;
+		return 0;
+	}
+	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
+	if (unlikely(ret == -EAGAIN))
+		return ret;
+	port_sent(p, wire_packets(b), wire_bytes(b));
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		p->counters[CNT_MCAST_XMIT]++;
+	return ret;
 }
 
 /* A connected QP listens to its peer only (IBTA 9.6.1.1.1); P_Keys must go together. */
@@ -27,20 +51,16 @@ static bool addressed_to(struct hca *hca, const struct hca_qp *qp, const struct 
 	return likely(own == b->pkey) || pkeys_match(own, b->pkey);
 }
 
-int hca_input(struct engine *e, const struct burst *b)
+/* A burst that has reached its port. Return: as hca_input(). */
+static int port_input(struct engine *e, struct hca_port *port, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
-	struct hca_port *port;
 	u32 slot;
 	int ret;
 
-	if (unlikely(b->av && av_is_mcast(b->av)))
-		return mcast_input(e, b);
 	if (unlikely(!qp || !addressed_to(hca, qp, b))) {
-		port = port_of(hca, b->dst_dev, b->dst_port);
-		if (port)
-			port->counters[CNT_DROPPED]++;
+		port->counters[CNT_DROPPED]++;
 		return 0;
 	}
 	if (unlikely(qp->type == QPT_UD))
@@ -54,6 +74,22 @@ int hca_input(struct engine *e, const struct burst *b)
 	/* It may go on sending, or flush. The one that runs just now does so anyway. */
 	if (hca->cur_qp != slot + 1)
 		engine_ring(e, qp->client - 1, slot);
+	return ret;
+}
+
+int hca_input(struct engine *e, const struct burst *b)
+{
+	struct hca_port *port;
+	int ret;
+
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		return mcast_input(e, b);
+	port = port_of(e->hca, b->dst_dev, b->dst_port);
+	if (unlikely(!port || port->state != PORT_ACTIVE))
+		return 0;
+	ret = port_input(e, port, b);
+	if (likely(ret != -EAGAIN))
+		port_received(port, wire_packets(b), wire_bytes(b));
 	return ret;
 }
 
@@ -76,6 +112,7 @@ void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
 void qp_stall(struct engine *e, struct hca_qp *qp)
 {
 	qp->stalled = 1;
+	dev_count(e->hca, qp, CNT_DEFERRED);
 	/* The fabric process is rung by its own host when the copy is done. */
 	if (e->self != ENGINE_FABRIC)
 		timer_arm(e, qp, 1);

@@ -240,6 +240,8 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		wq_commit(e, rx, cqe ? WQS_RDY : WQS_ERR, cqe);
 		return;
 	}
+	if (wc->opcode == WCO_RECV)
+		dev_count(e->hca, qp, CNT_RDMA_RECVS);
 	take = rx_end(rx, s);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
 	if (cqe && rx->cq->chan)

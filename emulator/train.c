@@ -23,6 +23,8 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
+	if (qp_port(hca, qp)->state != PORT_ACTIVE)
+		return NULL;
 	if (!peer || peer->attr.dest_qpn != qp->qpn || !av_names(&qp->attr.av, peer) ||
 	    !av_names(&peer->attr.av, qp))
 		return NULL;
@@ -35,6 +37,8 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	/* A copy through a helper takes several tries, and each must ask for the same. */
 	if (e->self == ENGINE_FABRIC && !(hca->client[qp->client - 1].fabric_reach &&
 					  hca->client[peer->client - 1].fabric_reach))
+		return NULL;
+	if (qp_port(hca, peer)->state != PORT_ACTIVE)
 		return NULL;
 	if (peer->resp.epsn != qp->req.next_psn || (peer->resp.flags & RESP_IN_MSG))
 		return NULL;
@@ -111,6 +115,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	r.rx_pkts += dst.n;
 	r.rx_bytes += total;
 	commit_resp(e, peer, &r, peer->state);
+	port_sent(qp_port(e->hca, qp), dst.n, total);
+	port_received(qp_port(e->hca, peer), dst.n, total);
 	e->budget_wrs -= dst.n;
 	e->budget_bytes -= (s64)total;
 	resp_ack(e, peer, r.epsn - 1, AETH_ACK);

@@ -139,7 +139,7 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		comm_est(e, qp);
 	fits = b->psn == qp->resp.epsn;
 	if (!fits)
-		dev_count(e->hca, qp, CNT_SEQ_ERR);
+		dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
 	if (!(b->flags & BF_FIRST) &&
 	    (!fits || !(qp->resp.flags & RESP_IN_MSG) || qp->resp.op != b->op))
 		return uc_drop(e, qp, b);

@@ -84,38 +84,34 @@ static const char *const counter_names[CNT_COUNT] = {
 	[CNT_XMIT_BYTES] = "xmit_bytes",
 	[CNT_RCV_PKTS] = "rcv_packets",
 	[CNT_RCV_BYTES] = "rcv_bytes",
+	[CNT_RDMA_SENDS] = "rdma_sends",
+	[CNT_RDMA_RECVS] = "rdma_recvs",
+	[CNT_MCAST_XMIT] = "multicast_xmit_packets",
+	[CNT_MCAST_RCV] = "multicast_rcv_packets",
 	[CNT_DUP_REQUEST] = "duplicate_request",
+	[CNT_OUT_OF_SEQ] = "out_of_seq_request",
 	[CNT_SEQ_ERR] = "rcvd_seq_err",
 	[CNT_RNR_SENT] = "send_rnr_err",
 	[CNT_RNR_RCVD] = "rcvd_rnr_err",
 	[CNT_RETRY_EXC] = "retry_exceeded_err",
 	[CNT_RNR_RETRY_EXC] = "retry_rnr_exceeded_err",
-	[CNT_TIMEOUT] = "completer_retry_err",
+	[CNT_TIMEOUT] = "timeouts",
+	[CNT_RETRY] = "completer_retry_err",
 	[CNT_DROPPED] = "dropped",
 	[CNT_NAK_SENT] = "nak_sent",
 	[CNT_BAD_QKEY] = "bad_qkey",
+	[CNT_SEND_ERR] = "send_err",
+	[CNT_DEFERRED] = "ack_deferred",
+	[CNT_LINK_DOWNED] = "link_downed",
 };
 
-/* A port counts what its destroyed QPs moved, QPs what they move. */
-static struct json_object *json_counters(const struct fabric *f, u32 dev, u32 port)
+static struct json_object *json_counters(const struct hca_port *p)
 {
 	struct json_object *o = json_object_new_object();
-	u64 sum[CNT_COUNT];
-	const struct hca_qp *qp;
-	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
+	u32 i;
 
-	memcpy(sum, f->hca->dev[dev].port[port].counters, sizeof(sum));
-	for (i = 0; i < n; i++) {
-		qp = &f->hca->qp[i];
-		if (!qp->client || qp->dev != dev || qp->attr.port_num != port)
-			continue;
-		sum[CNT_XMIT_PKTS] += qp->req.tx_pkts;
-		sum[CNT_XMIT_BYTES] += qp->req.tx_bytes;
-		sum[CNT_RCV_PKTS] += qp->resp.rx_pkts;
-		sum[CNT_RCV_BYTES] += qp->resp.rx_bytes;
-	}
 	for (i = 0; i < CNT_COUNT; i++)
-		add_int(o, counter_names[i], sum[i]);
+		add_int(o, counter_names[i], load_relaxed(&p->counters[i]));
 	return o;
 }
 
@@ -141,9 +137,8 @@ static struct json_object *json_gids(const struct hca_port *p)
 	return all;
 }
 
-static struct json_object *json_ports(const struct fabric *f, u32 dev)
+static struct json_object *json_ports(const struct hca_dev *d)
 {
-	const struct hca_dev *d = &f->hca->dev[dev];
 	struct json_object *all = json_object_new_array(), *o;
 	u32 i;
 
@@ -159,7 +154,7 @@ static struct json_object *json_ports(const struct fabric *f, u32 dev)
 		add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
 		add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
 		json_object_object_add(o, "gids", json_gids(p));
-		json_object_object_add(o, "counters", json_counters(f, dev, i));
+		json_object_object_add(o, "counters", json_counters(p));
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -181,7 +176,7 @@ static struct json_object *json_devices(const struct fabric *f)
 		add_str(o, "name", d->name);
 		add_str(o, "node", NODE_NAME);
 		add_str(o, "guid", guid);
-		json_object_object_add(o, "ports", json_ports(f, i));
+		json_object_object_add(o, "ports", json_ports(d));
 		json_object_array_add(all, o);
 	}
 	return all;

@@ -136,6 +136,7 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 
 struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
 {
+	struct hca_cmd cmd = { .op = CMD_OPEN_DEV };
 	struct shim_context *ctx = NULL;
 	int fd = -1, chan = 0, ret;
 
@@ -150,6 +151,13 @@ struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
 		chan = shim_chan_new(&fd);
 		ret = chan < 0 ? chan : 0;
 	}
+	if (!ret) {
+		cmd.open.dev = dev->info.index;
+		cmd.open.async_chan = (u32)chan;
+		ret = shim_cmd(&cmd);
+		if (ret)
+			shim_chan_free((u32)chan, fd);
+	}
 	if (ret) {
 		syscall(SYS_close, cmd_fd);
 		free(ctx);
@@ -157,6 +165,7 @@ struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
 	}
 	context_init(ctx, dev, (u32)chan, fd, cmd_fd);
 	ctx->id = id;
+	ctx->handle = cmd.handle;
 	pthread_mutex_lock(&objs_lock);
 	ctx->next = contexts;
 	contexts = ctx;
@@ -195,6 +204,8 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	ctx->closed = true;
 	pthread_mutex_unlock(&objs_lock);
 	syscall(SYS_close, ctx->verbs.context.cmd_fd);
+	/* It fails where there is nobody any more who could raise an event. */
+	obj_destroy_cmd(ctx, CMD_CLOSE_DEV, ctx->handle);
 	if (ctx->dead)
 		syscall(SYS_close, ctx->verbs.context.async_fd);
 	else

@@ -99,6 +99,7 @@ struct shim_context {
 	bool dead; /* inherited by a forked child */
 	bool closed;
 	u32 async_chan;
+	u32 handle; /* in the HCA, to be told of the ports' events */
 	u32 refs;
 	u64 id;
 	struct shim_device *dev;

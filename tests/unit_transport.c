@@ -198,7 +198,7 @@ static void test_nak_sequence(void)
 	CU_ASSERT_EQUAL(polled(&a.scq, NULL).status, WCS_SUCCESS);
 	CU_ASSERT_EQUAL(polled(&b.rcq, mem_b(0)).wr_id, 1);
 	CU_ASSERT_EQUAL(polled(&b.rcq, mem_b(4096)).wr_id, 2);
-	CU_ASSERT_EQUAL(m->hca->dev[0].port[1].counters[CNT_SEQ_ERR], 1);
+	CU_ASSERT_EQUAL(m->hca->dev[0].port[1].counters[CNT_OUT_OF_SEQ], 1);
 	CU_ASSERT_EQUAL(m->hca->dev[0].port[1].counters[CNT_TIMEOUT], 0);
 	emu_free(m);
 }
