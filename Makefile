@@ -66,6 +66,9 @@ $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Built-in profiles are the files themselves.
+$(BUILD)/obj/fabric/profile_builtin.o: $(wildcard profiles/*.conf)
+
 include mk/tests.mk
 include mk/lint.mk
 
@@ -84,6 +87,10 @@ install: all
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
 	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
 	install -D -m 644 man/rdmaemu.1 $(DESTDIR)$(PREFIX)/share/man/man1/rdmaemu.1
+	install -D -m 644 man/rdmaemu-profile.5 \
+		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-profile.5
+	install -d $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
+	install -m 644 profiles/*.conf $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
 
 .PHONY: clean
 clean:

@@ -141,6 +141,10 @@ int audit_ref(struct audit *a, u32 i)
 	case REF_PD:
 		MUST(audit_live(a, TAB_PD, r->index), "reference %u: no PD %u", i, r->index);
 		return 0;
+	case REF_CONTEXT:
+		MUST(r->index < a->hca->n_devs && r->dev == r->index, "context %u: device %u", i,
+		     r->index);
+		return 0;
 	}
 	return flaw(a, "reference %u: kind %u", i, r->kind);
 }

@@ -123,6 +123,15 @@ enum hca_port_state {
 	PORT_ACTIVE = 4,
 };
 
+/** enum hca_width - ibv_port_attr.active_width. */
+enum hca_width {
+	WIDTH_1X = 1,
+	WIDTH_4X = 2,
+	WIDTH_8X = 4,
+	WIDTH_12X = 8,
+	WIDTH_2X = 16,
+};
+
 /** struct hca_port - a port. What each packet needs is on its first line. */
 struct hca_port {
 	u32 state; /* enum hca_port_state */
@@ -130,6 +139,8 @@ struct hca_port {
 	u64 counters[CNT_COUNT]; /* enum hca_counter */
 	u32 active_mtu; /* enum ibv_mtu */
 	u32 max_mtu;
+	u32 sm_lid; /* of the subnet manager */
+	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
 	struct hca_gid gid[HCA_GIDS];
 } cacheline_aligned;
@@ -145,6 +156,11 @@ struct hca_dev {
 	u32 n_ports;
 	u64 guid; /* host order */
 	char name[32];
+	char fw[32]; /* firmware version */
+	char board[32];
+	u32 pci_vendor;
+	u32 speed; /* bit of a lane's speed: ibv_port_attr.active_speed */
+	u32 width; /* enum hca_width */
 	u32 n[TAB_COUNT]; /* objects that exist on it */
 	u32 link_layer; /* enum hca_link */
 	u32 n_mw; /* of the objects in TAB_MR, those that are windows */

@@ -36,6 +36,12 @@ void hca_default_limits(struct hca_limits *l)
 		.max_srq_wr = LIM_QP_WR,
 		.max_srq_sge = LIM_SGE,
 		.max_rd_atom = LIM_RD_ATOM,
+		.max_res_rd_atom = LIM_RD_ATOM * 65000,
+		.max_sge_rd = LIM_SGE,
+		.atomic_cap = ATOMIC_HCA,
+		.qp_types = HCA_QP_TYPES,
+		.odp = 1,
+		.ack_delay = 15,
 		.max_msg = LIM_MSG,
 		.max_mcast_grp = 8192,
 		.max_mcast_attach = 1024,
@@ -47,7 +53,7 @@ void hca_default_limits(struct hca_limits *l)
 		.max_ctr = 4000,
 		.max_tags = 1024,
 		.max_tso = LIM_TSO,
-		.comp_vectors = LIM_COMP_VECTORS,
+		.comp_vectors = 8,
 		.pkeys = 1,
 	};
 }

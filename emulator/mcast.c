@@ -30,6 +30,26 @@ static void count_members(const struct hca *hca, const struct hca_qp *qp, const 
 	}
 }
 
+/* Whether the device may have one more group. */
+static bool group_fits(const struct hca *hca, u32 dev, u32 limit)
+{
+	const struct hca_mcast *m = hca->mcast;
+	u32 i, j, n = 0;
+
+	if (hca->dev[dev].n[TAB_MCAST] < limit)
+		return true;
+	for (i = 0; i < hca->tab[TAB_MCAST].high && n < limit; i++) {
+		if (!m[i].client || m[i].dev != dev)
+			continue;
+		for (j = 0;
+		     j < i && !(m[j].client && m[j].dev == dev && !memcmp(m[j].gid, m[i].gid, 16));
+		     j++)
+			;
+		n += j == i;
+	}
+	return n < limit;
+}
+
 int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
@@ -46,9 +66,10 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	count_members(hca, qp, c->gid, &members, &i);
 	if (i >= 0)
 		return 0;
-	if (members >= lim->max_mcast_attach)
+	if (members >= lim->max_mcast_attach ||
+	    (!members && !group_fits(hca, qp->dev, lim->max_mcast_grp)))
 		return -ENOMEM;
-	i = tab_find(hca, TAB_MCAST, qp->dev, lim->max_mcast_grp * 8);
+	i = tab_find(hca, TAB_MCAST, qp->dev, HCA_MAX_MCAST);
 	if (i < 0)
 		return i;
 	m = &hca->mcast[i];

@@ -144,8 +144,10 @@ static int access_check(u32 access)
 	return 0;
 }
 
-static int range_check(const struct cmd_reg_mr *c)
+static int range_check(const struct hca_limits *lim, const struct cmd_reg_mr *c)
 {
+	if (c->len > lim->max_mr_size)
+		return -EINVAL;
 	return c->addr + c->len < c->addr || c->iova + c->len < c->iova ? -EINVAL : 0;
 }
 
@@ -177,8 +179,11 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_mr *mr;
 	int i;
 
-	if (!pd || access_check(c->access) || range_check(c) || kind_check(hca, client, c))
+	if (!pd || access_check(c->access) || range_check(lim_of(hca, pd->dev), c) ||
+	    kind_check(hca, client, c))
 		return -EINVAL;
+	if ((c->access & ACC_ON_DEMAND) && !lim_of(hca, pd->dev)->odp)
+		return -EOPNOTSUPP;
 	i = tab_find(hca, TAB_MR, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
 	if (i < 0)
 		return i;
@@ -232,7 +237,7 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if ((c->flags & ACCESS) && access_check(c->access))
 		return -EINVAL;
-	if ((c->flags & TRANSLATION) && range_check(c))
+	if ((c->flags & TRANSLATION) && range_check(lim_of(hca, mr->dev), c))
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;

@@ -43,9 +43,9 @@
 #define LIM_CQ_PERIOD	 0xfff
 #define LIM_RD_ATOM	 16 /* per QP, both directions */
 #define LIM_MSG		 (1u << 30)
-#define LIM_ACK_DELAY	 15
+#define LIM_ACK_DELAY	 31
 #define LIM_PKEYS	 8
-#define LIM_COMP_VECTORS 8
+#define LIM_COMP_VECTORS 64
 #define LIM_IND		 128 /* entries of an indirection table */
 #define LIM_FRAME	 10240 /* bytes of an Ethernet frame */
 #define LIM_TSO		 (256u << 10)
@@ -64,7 +64,13 @@ struct hca_limits {
 	u32 max_qp, max_qp_wr, max_sge, max_inline;
 	u32 max_cq, max_cqe, max_mr, max_pd, max_mw, max_ah;
 	u32 max_srq, max_srq_wr, max_srq_sge;
-	u32 max_rd_atom;
+	u32 max_rd_atom; /* READs and atomics of a QP, in either direction */
+	u32 max_res_rd_atom; /* of all QPs as responders */
+	u32 max_sge_rd;
+	u32 atomic_cap; /* enum hca_atomic_cap */
+	u32 qp_types; /* a bit per enum ib_qp_type */
+	u32 odp; /* on-demand paging */
+	u32 ack_delay; /* enum as the QP's timeout */
 	u32 max_msg;
 	u32 max_mcast_grp, max_mcast_attach; /* groups; QPs on one */
 	u32 max_xrcd;
@@ -76,6 +82,25 @@ struct hca_limits {
 	u32 pkeys;
 	u32 vendor_id, part_id, hw_ver;
 };
+
+/** enum hca_atomic_cap - IBV_ATOMIC_*. */
+enum hca_atomic_cap {
+	ATOMIC_NONE,
+	ATOMIC_HCA, /* among the device's own operations */
+	ATOMIC_GLOB,
+};
+
+/** enum hca_caps - IBV_DEVICE_*, those that decide what commands do. */
+enum hca_caps {
+	CAP_SRQ_RESIZE = 1 << 13,
+	CAP_MEM_WINDOW = 1 << 17,
+	CAP_XRC = 1 << 20,
+	CAP_MEM_MGT_EXTENSIONS = 1 << 21,
+	CAP_MW_TYPE_2B = 1 << 24,
+	CAP_FLOW_STEERING = 1 << 29,
+};
+#define CAP_SCATTER_FCS	 BIT64(34)
+#define CAP_ATOMIC_WRITE BIT64(40)
 
 /** enum hca_table - the tables of objects that clients own. */
 enum hca_table {
@@ -283,6 +308,11 @@ struct hca_tag {
 	 BIT64(21) /* MEM_MGT_EXTENSIONS */ | BIT64(24) /* MW_TYPE_2B */ |                         \
 	 BIT64(26) /* RAW_IP_CSUM */ | BIT64(29) /* MANAGED_FLOW_STEERING */ |                     \
 	 BIT64(34) /* RAW_SCATTER_FCS */ | BIT64(40) /* ATOMIC_WRITE */)
+
+/* What QPs there are, a bit per type. */
+#define HCA_QP_TYPES                                                                               \
+	(1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_RAW_PACKET | 1u << QPT_XRC_SEND |  \
+	 1u << QPT_XRC_RECV)
 
 /** struct hca_av - where a connected QP's packets go. */
 struct hca_av {

@@ -54,8 +54,8 @@ static int rings_check(const struct hca_limits *lim, const struct cmd_qp *c)
 	u64 rq = sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge);
 
 	if (!depth_ok(c->sq_depth, lim->max_qp_wr) || !depth_ok(c->rq_depth, lim->max_qp_wr) ||
-	    c->max_sge > lim->max_sge || c->max_rsge > lim->max_sge || c->max_inline > LIM_INLINE ||
-	    c->max_tso_hdr > LIM_INLINE)
+	    c->max_sge > lim->max_sge || c->max_rsge > lim->max_sge ||
+	    c->max_inline > lim->max_inline || c->max_tso_hdr > LIM_INLINE)
 		return -EINVAL;
 	if (c->type == QPT_RAW_PACKET)
 		sq += LIM_FRAME;
@@ -69,6 +69,8 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 	bool rss = c->ind;
 
 	if (c->type >= ARRAY_SIZE(qp_has) || !qp_has[c->type].known)
+		return -EOPNOTSUPP;
+	if (c->dev < hca->n_devs && !(lim_of(hca, c->dev)->qp_types >> c->type & 1))
 		return -EOPNOTSUPP;
 	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS)
 		return -EINVAL;
@@ -93,6 +95,8 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 		return -EINVAL;
 	if ((c->create_flags & QPC_SOURCE_QPN) && c->type != QPT_UD)
 		return -EINVAL;
+	if ((c->create_flags & QPC_SCATTER_FCS) && !(lim_of(hca, c->dev)->caps & CAP_SCATTER_FCS))
+		return -EOPNOTSUPP;
 	return rings_check(lim_of(hca, c->dev), c);
 }
 

@@ -119,6 +119,21 @@ static const struct hca_port *port_wanted(struct hca *hca, const struct hca_qp *
 	return port_of(hca, qp->dev, port);
 }
 
+/* Room among what all responders of the device keep for READs and atomics. */
+static bool rd_atom_fits(struct hca *hca, const struct hca_qp *qp, u32 wanted)
+{
+	const struct hca_limits *lim = lim_of(hca, qp->dev);
+	u64 sum = wanted;
+	u32 i;
+
+	if ((u64)lim->max_qp * lim->max_rd_atom <= lim->max_res_rd_atom)
+		return true;
+	for (i = 0; i < hca->tab[TAB_QP].high; i++)
+		if (hca->qp[i].client && hca->qp[i].dev == qp->dev && &hca->qp[i] != qp)
+			sum += hca->qp[i].attr.max_dest_rd_atomic;
+	return sum <= lim->max_res_rd_atom;
+}
+
 static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_attr *a, u32 mask)
 {
 	static const u32 acc = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
@@ -153,6 +168,8 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 		return -EINVAL;
 	if ((mask & QPA_ACCESS_FLAGS) && (a->access & ~acc))
 		return -EINVAL;
+	if ((mask & QPA_MAX_DEST_RD_ATOMIC) && !rd_atom_fits(hca, qp, a->max_dest_rd_atomic))
+		return -ENOMEM;
 	/* No alternate paths on RoCE ports. */
 	if (mask & QPA_ALT_PATH)
 		return -EINVAL;

@@ -33,6 +33,9 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
 	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS || c->type > SRQ_TM)
 		return -EINVAL;
 	lim = lim_of(hca, c->dev);
+	if (!lim->max_srq || (c->type == SRQ_XRC && !(lim->caps & CAP_XRC)) ||
+	    (c->type == SRQ_TM && !lim->max_tags))
+		return -EOPNOTSUPP;
 	if (!own_pd(hca, client, c->pd) || c->max_sge > lim->max_srq_sge || !c->max_wr ||
 	    c->max_wr > lim->max_srq_wr || c->limit > c->max_wr || c->max_tags > lim->max_tags)
 		return -EINVAL;

@@ -29,6 +29,24 @@ static const struct {
 	[WR_ATOMIC_WRITE] = { BOP_ATOMIC_WRITE, 0, T_RD },
 };
 
+/* What the device's capabilities leave out. */
+static bool wqe_capable(const struct hca_limits *lim, const struct sq_wqe *w)
+{
+	switch (w->opcode) {
+	case WR_ATOMIC_CMP_AND_SWP:
+	case WR_ATOMIC_FETCH_AND_ADD:
+		return lim->atomic_cap != ATOMIC_NONE;
+	case WR_ATOMIC_WRITE:
+		return lim->caps & CAP_ATOMIC_WRITE;
+	case WR_SEND_WITH_INV:
+		return lim->caps & CAP_MEM_MGT_EXTENSIONS;
+	case WR_RDMA_READ:
+		return w->num_sge <= lim->max_sge_rd;
+	default:
+		return true;
+	}
+}
+
 bool wqe_allowed(u32 qp_type, u32 opcode)
 {
 	return opcode < WR_COUNT && (ops[opcode].types >> qp_type & 1);
@@ -80,7 +98,7 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 
 	*cause = CAUSE_BAD_WQE;
 	*info = w->opcode;
-	if (!wqe_allowed(qp->type, w->opcode))
+	if (!wqe_allowed(qp->type, w->opcode) || !wqe_capable(lim_of(e->hca, qp->dev), w))
 		return WCS_LOC_QP_OP_ERR;
 	if (rd && !qp->attr.max_rd_atomic) {
 		*cause = CAUSE_RD_ATOMIC;

@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #define PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
-#define MAKE  (OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED))
+#define MAKE                                                                                       \
+	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE))
 
 static const struct verb verbs[] = {
 	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
@@ -50,7 +51,7 @@ static int verb_usage(const struct verb *v)
 	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
 	opts_usage(v->flags);
 	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
-	     "('key = value' lines; keys fabric, isolated, linger, seed).");
+	     "('key = value' lines; keys fabric, isolated, linger, profile, seed).");
 	return 0;
 }
 

@@ -127,6 +127,7 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	if (m->flags & PROTO_F_STAY)
 		f->linger_ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
+	m->profile = profile_hash(&f->profile);
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);

@@ -12,6 +12,7 @@
  * fabric takes the same lock before it removes its socket.
  */
 #include "fabric/ctl.h"
+#include "fabric/profile.h"
 #include "fabric/sysfs.h"
 
 #include <poll.h>
@@ -124,10 +125,26 @@ static int start_locked(const struct opts *o, const struct fabric_paths *p, bool
 	return join(p, stay, m);
 }
 
+/* A fabric that runs already may not be what was asked for. */
+static int check_fabric(const struct opts *o, const struct profile *profile,
+			const struct proto_msg *m)
+{
+	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
+		return trouble("fabric %s is running and is not isolated; choose another --fabric",
+			       o->fabric);
+	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->profile)
+		return trouble("fabric %s is running with another profile; choose another --fabric",
+			       o->fabric);
+	return 0;
+}
+
 int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
 {
+	struct profile profile;
 	int sock, lock, tries;
 
+	if (profile_load(&profile, o->profile))
+		return -1;
 	sock = join(p, stay, m);
 	/* A fabric that was killed right after it had started is worth a few more. */
 	for (tries = 0; nobody_there(sock) && tries < 5; tries++) {
@@ -143,10 +160,9 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 		return trouble("fabric %s does not answer: is its process stopped?", o->fabric);
 	if (sock < 0)
 		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
-	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED)) {
+	if (check_fabric(o, &profile, m)) {
 		close(sock);
-		return trouble("fabric %s is running and is not isolated; choose another --fabric",
-			       o->fabric);
+		return -1;
 	}
 	return sock;
 }

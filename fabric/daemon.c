@@ -32,7 +32,7 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca = p;
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
-	devices_make(f->hca, o->fabric);
+	devices_make(f);
 	f->engine.hca = f->hca;
 	f->engine.host = &fabric_host;
 	f->engine.ctx = f;
@@ -73,7 +73,7 @@ static struct fabric *fabric_new(const struct opts *o)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
-	if (!f || paths_of(&f->paths, o->dir, o->fabric)) {
+	if (!f || paths_of(&f->paths, o->dir, o->fabric) || profile_load(&f->profile, o->profile)) {
 		free(f);
 		return NULL;
 	}

@@ -18,6 +18,7 @@
 
 #include "emulator/cmd.h"
 #include "emulator/engine.h"
+#include "fabric/profile.h"
 #include "fabric/proto.h"
 #include "fabric/statedir.h"
 #include "fabric/vmcopy.h"
@@ -142,6 +143,7 @@ struct fabric {
 	char name[64];
 	struct fabric_paths paths;
 	bool isolated;
+	struct profile profile;
 	u64 started;
 	u64 linger_ns;
 	u64 leave_at;
@@ -271,8 +273,8 @@ int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const 
 
 /* --- gids.c -------------------------------------------------------------------------------- */
 
-/** devices_make() - the devices of this fabric, from the host's interfaces. */
-void devices_make(struct hca *hca, const char *fabric);
+/** devices_make() - the devices of this fabric, from its profile and the host's interfaces. */
+void devices_make(struct fabric *f);
 
 /* --- status.c, log.c ----------------------------------------------------------------------- */
 

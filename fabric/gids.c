@@ -8,7 +8,6 @@
  * are taken when there is nothing else (a network namespace of its own).
  */
 #include "fabric/fabric.h"
-#include "fabric/version.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -17,9 +16,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define DEV_NAME "rdmaemu0"
-#define ROCE_V2	 2
-#define MTU_MAX	 5 /* IBV_MTU_4096 */
+#define ROCE_V2	      2
+#define LINK_LOCAL    0xfe80000000000000ULL
+#define GUIDS_PER_DEV 16
+#define MAX_NDEVS     64
 /* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
 
@@ -42,9 +42,9 @@ static u64 make_guid(const char *fabric)
 	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
 }
 
-static u32 mtu_code(u32 netdev_mtu)
+static u32 mtu_code(u32 netdev_mtu, u32 max)
 {
-	u32 code = MTU_MAX;
+	u32 code = max;
 
 	while (code > 1 && ib_mtu_bytes(code) + HEADERS > netdev_mtu)
 		code--;
@@ -85,17 +85,38 @@ static bool gid_of(const struct ifaddrs *a, u8 raw[16])
 	return true;
 }
 
-static void add_gid(struct hca_port *p, u32 *n, const u8 raw[16], const char *ndev)
+/** struct deal - the addresses of interfaces, dealt out to @n ports in turn; this is the @nth. */
+struct deal {
+	struct hca_gid *gid;
+	u32 used;
+	u32 nth, n;
+	char seen[MAX_NDEVS][IFNAMSIZ];
+	u32 n_seen;
+};
+
+/* An interface belongs to one port. Interfaces take their turns in the order of their addresses. */
+static bool is_ours(struct deal *d, const char *ndev)
+{
+	u32 i;
+
+	for (i = 0; i < d->n_seen && strcmp(d->seen[i], ndev) != 0; i++)
+		;
+	if (i == d->n_seen && i < MAX_NDEVS)
+		snprintf(d->seen[d->n_seen++], IFNAMSIZ, "%s", ndev);
+	return i % d->n == d->nth;
+}
+
+static void add_gid(struct deal *d, const u8 raw[16], const char *ndev)
 {
 	struct hca_gid *g;
 	u32 i;
 
-	for (i = 1; i < *n; i++)
-		if (!memcmp(p->gid[i].raw, raw, 16))
+	for (i = 1; i < d->used; i++)
+		if (!memcmp(d->gid[i].raw, raw, 16))
 			return;
-	if (*n >= HCA_GIDS)
+	if (d->used >= HCA_GIDS)
 		return;
-	g = &p->gid[(*n)++];
+	g = &d->gid[d->used++];
 	memcpy(g->raw, raw, 16);
 	g->type = ROCE_V2;
 	g->valid = 1;
@@ -104,65 +125,114 @@ static void add_gid(struct hca_port *p, u32 *n, const u8 raw[16], const char *nd
 }
 
 /* Adds the addresses of one family; loopback interfaces only, or all others. */
-static void add_family(struct hca_port *p, u32 *n, const struct ifaddrs *list, int family,
-		       bool loopback)
+static void add_family(struct deal *d, const struct ifaddrs *list, int family, bool loopback)
 {
 	const struct ifaddrs *a;
 	u8 raw[16];
 
 	for (a = list; a; a = a->ifa_next)
 		if (gid_of(a, raw) && a->ifa_addr->sa_family == family &&
-		    !!(a->ifa_flags & IFF_LOOPBACK) == loopback)
-			add_gid(p, n, raw, a->ifa_name);
+		    !!(a->ifa_flags & IFF_LOOPBACK) == loopback && is_ours(d, a->ifa_name))
+			add_gid(d, raw, a->ifa_name);
 }
 
-static void set_gids(struct hca_port *p, u64 guid)
+static void put_u64(u8 *to, u64 v)
 {
-	struct hca_gid *self = &p->gid[0];
-	struct ifaddrs *list = NULL;
-	u32 n = 1;
 	int i;
 
-	self->raw[0] = 0xfe;
-	self->raw[1] = 0x80;
 	for (i = 0; i < 8; i++)
-		self->raw[8 + i] = (u8)(guid >> (56 - 8 * i));
-	self->type = ROCE_V2;
-	self->valid = 1;
+		to[i] = (u8)(v >> (56 - 8 * i));
+}
+
+/* The GID table as the host's interfaces are now. */
+static void deal_gids(struct hca_gid gid[HCA_GIDS], u64 guid, u32 nth, u32 n)
+{
+	struct deal d = { .gid = gid, .used = 1, .nth = nth, .n = n };
+	struct ifaddrs *list = NULL;
+
+	memset(gid, 0, HCA_GIDS * sizeof(*gid));
+	put_u64(gid[0].raw, LINK_LOCAL);
+	put_u64(gid[0].raw + 8, guid);
+	gid[0].type = ROCE_V2;
+	gid[0].valid = 1;
 	if (getifaddrs(&list))
 		list = NULL;
-	add_family(p, &n, list, AF_INET, false);
-	add_family(p, &n, list, AF_INET6, false);
-	if (n == 1) {
-		add_family(p, &n, list, AF_INET, true);
-		add_family(p, &n, list, AF_INET6, true);
+	add_family(&d, list, AF_INET, false);
+	add_family(&d, list, AF_INET6, false);
+	if (!d.n_seen) {
+		add_family(&d, list, AF_INET, true);
+		add_family(&d, list, AF_INET6, true);
 	}
 	if (list)
 		freeifaddrs(list);
-	/* The device sits on the interface of its first address. */
-	snprintf(self->ndev, sizeof(self->ndev), "%s", n > 1 ? p->gid[1].ndev : "lo");
-	self->ifindex = if_nametoindex(self->ndev);
+	/* The port sits on the interface of its first address. */
+	snprintf(gid[0].ndev, sizeof(gid[0].ndev), "%s", d.used > 1 ? gid[1].ndev : "lo");
+	gid[0].ifindex = if_nametoindex(gid[0].ndev);
 }
 
-void devices_make(struct hca *hca, const char *fabric)
+static void set_gids(struct hca_port *p, u32 nth, u32 n)
 {
-	struct hca_dev *d = &hca->dev[0];
-	struct hca_port *p = &d->port[1];
+	deal_gids(p->gid, p->guid, nth, n);
+}
 
-	snprintf(d->name, sizeof(d->name), DEV_NAME);
-	d->guid = make_guid(fabric);
-	d->index = 0;
-	d->n_ports = 1;
-	d->link_layer = LINK_ETHERNET;
-	hca_default_limits(&d->lim);
-	d->lim.vendor_id = IDENT_VENDOR;
-	d->lim.part_id = IDENT_PART;
-	d->lim.hw_ver = IDENT_HW_REV;
+/* Subnet managers number ports from 1; here the manager itself has that. */
+#define SM_LID	  1
+#define FIRST_LID 2
+
+static void set_ib_port(struct hca_port *p, u64 prefix, u32 ordinal)
+{
+	struct hca_gid *g = &p->gid[0];
+
+	put_u64(g->raw, prefix);
+	put_u64(g->raw + 8, p->guid);
+	g->valid = 1;
+	p->lid = FIRST_LID + ordinal;
+	p->sm_lid = SM_LID;
+}
+
+static void make_port(struct fabric *f, struct hca_dev *d, u32 number, u32 ordinal)
+{
+	const struct profile *pr = &f->profile;
+	struct hca_port *p = &d->port[number];
+
 	p->state = PORT_ACTIVE;
-	p->max_mtu = MTU_MAX;
-	p->pkey[0] = IB_DEFAULT_PKEY;
-	set_gids(p, d->guid);
-	p->active_mtu = mtu_code(netdev_mtu(p->gid[0].ndev));
-	d->valid = 1;
-	hca->n_devs = 1;
+	p->guid = d->guid + number - 1;
+	p->max_mtu = pr->max_mtu;
+	p->active_mtu = pr->active_mtu;
+	memcpy(p->pkey, pr->pkey, sizeof(p->pkey));
+	if (d->link_layer == LINK_INFINIBAND)
+		set_ib_port(p, pr->prefix, ordinal);
+	else
+		set_gids(p, ordinal, pr->n_devs * pr->n_ports);
+	if (!p->active_mtu)
+		p->active_mtu = d->link_layer == LINK_INFINIBAND
+					? p->max_mtu
+					: mtu_code(netdev_mtu(p->gid[0].ndev), p->max_mtu);
+}
+
+void devices_make(struct fabric *f)
+{
+	const struct profile *pr = &f->profile;
+	u64 guid = make_guid(f->name);
+	struct hca_dev *d;
+	u32 i, n;
+
+	for (i = 0; i < pr->n_devs; i++) {
+		d = &f->hca->dev[i];
+		snprintf(d->name, sizeof(d->name), "%s%u", pr->dev_name, i);
+		memcpy(d->fw, pr->fw, sizeof(d->fw));
+		memcpy(d->board, pr->board, sizeof(d->board));
+		d->pci_vendor = pr->pci_vendor ? pr->pci_vendor : pr->lim.vendor_id & 0xffff;
+		d->guid = guid + (u64)i * GUIDS_PER_DEV;
+		d->index = i;
+		d->n_ports = pr->n_ports;
+		d->link_layer = pr->link_layer;
+		d->speed = pr->speed;
+		d->width = pr->width;
+		d->lim = pr->lim;
+		for (n = 1; n <= d->n_ports; n++)
+			make_port(f, d, n, i * pr->n_ports + n - 1);
+		d->valid = 1;
+	}
+	f->hca->n_devs = pr->n_devs;
 }

@@ -35,6 +35,8 @@ static const struct opt_def {
 			 "milliseconds a fabric stays after its last program" },
 	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true,
 		       "seed of all random decisions (default: 1)" },
+	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
+			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
 	[OPT_AUDIT] = { "audit", NULL, NULL, false, "also check the HCA's memory for consistency" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
@@ -58,6 +60,7 @@ void opts_init(struct opts *o)
 	snprintf(o->fabric, sizeof(o->fabric), "default");
 	o->linger_ms = LINGER_MS_RUN;
 	o->seed = SEED_DEFAULT;
+	snprintf(o->profile, sizeof(o->profile), "generic");
 }
 
 bool fabric_name_ok(const char *name)
@@ -72,7 +75,7 @@ bool fabric_name_ok(const char *name)
 	return true;
 }
 
-static bool parse_u64(const char *s, u64 max, u64 *out)
+bool parse_number(const char *s, u64 max, u64 *out)
 {
 	char *end;
 	unsigned long long v;
@@ -132,12 +135,14 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 	case OPT_ISOLATED:
 		return parse_bool(value, &o->isolated) ? NULL : "yes or no";
 	case OPT_LINGER:
-		if (!parse_u64(value, LINGER_MS_MAX, &n))
+		if (!parse_number(value, LINGER_MS_MAX, &n))
 			return "milliseconds, 0 to 86400000";
 		o->linger_ms = (u32)n;
 		return NULL;
 	case OPT_SEED:
-		return parse_u64(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
+		return parse_number(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
+	case OPT_PROFILE:
+		return parse_path(value, o->profile) ? NULL : "a profile's name or file";
 	case OPT_JSON:
 		o->json = true;
 		return NULL;
@@ -258,7 +263,9 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	key = trim(key);
 	id = find_flag(key, strlen(key), ~0u);
 	if (id < 0 || !opt_defs[id].in_file)
-		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger or seed",
+		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger, "
+			       "profile or seed"
+			       "",
 			       path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)

@@ -32,6 +32,7 @@ enum opt_id {
 	OPT_ISOLATED,
 	OPT_LINGER,
 	OPT_SEED,
+	OPT_PROFILE,
 	OPT_JSON,
 	OPT_AUDIT,
 	OPT_HELP,
@@ -52,6 +53,7 @@ enum opt_level {
  * struct opts - all settings.
  * @level: where each came from (enum opt_level)
  * @dir, @config: as given; "" when not
+ * @profile: name or file
  * @linger_ms: valid when its level is not LEVEL_DEFAULT
  */
 struct opts {
@@ -65,6 +67,7 @@ struct opts {
 	bool help;
 	u32 linger_ms;
 	u64 seed;
+	char profile[PATH_MAX];
 };
 
 /** opts_init() - defaults. */
@@ -89,6 +92,9 @@ void opts_usage(u32 allowed);
 /** fabric_name_ok() - whether @name may name a fabric: [A-Za-z0-9._-]{1,40}, no leading dot or
  * dash. */
 bool fabric_name_ok(const char *name);
+
+/** parse_number() - a decimal, 0x or 0 octal number up to @max. */
+bool parse_number(const char *s, u64 max, u64 *out);
 
 /** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */
 int trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

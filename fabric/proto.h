@@ -35,7 +35,7 @@ enum proto_op {
 	PROTO_CHAN,
 	/*
 	 * LEASE: the caller's process keeps the fabric alive until it exits, also through exec.
-	 * PROTO_F_STAY: and the fabric stays until it is stopped. out: flags, PROTO_F_*.
+	 * PROTO_F_STAY: and the fabric stays until it is stopped. out: flags, PROTO_F_*; profile.
 	 */
 	PROTO_LEASE,
 	/* STATUS, LOG: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
@@ -101,6 +101,7 @@ struct proto_msg {
 		struct proto_welcome welcome;
 		struct proto_peer peer;
 		u32 index; /* DEV */
+		u64 profile; /* LEASE: profile_hash() */
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

@@ -8,6 +8,7 @@
  */
 #include "fabric/ctl.h"
 #include "fabric/daemon.h"
+#include "fabric/profile.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -97,21 +98,25 @@ static void set_descriptors(const char *log, int ready, int lock)
 	close_from(DAEMON_FD_END);
 }
 
-static void exec_daemon(const struct opts *o, const struct fabric_paths *p, bool stay)
+static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
+			const char *profile_path, bool stay)
 {
 	char fabric[64], dir[PATH_MAX + 16], linger[32], seed[48];
-	char *argv[9];
+	char profile[PATH_MAX + 16];
+	char *argv[10];
 	int n = 0;
 
 	snprintf(fabric, sizeof(fabric), "--fabric=%s", o->fabric);
 	snprintf(dir, sizeof(dir), "--dir=%s", p->dir);
 	snprintf(linger, sizeof(linger), "--linger=%u", o->linger_ms);
 	snprintf(seed, sizeof(seed), "--seed=%llu", (unsigned long long)o->seed);
+	snprintf(profile, sizeof(profile), "--profile=%s", profile_path);
 	argv[n++] = "rdmaemu";
 	argv[n++] = DAEMON_VERB;
 	argv[n++] = fabric;
 	argv[n++] = dir;
 	argv[n++] = seed;
+	argv[n++] = profile;
 	if (o->isolated)
 		argv[n++] = "--isolated";
 	if (!stay)
@@ -125,9 +130,14 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 {
 	static const char *const vars[] = { "LD_PRELOAD",	"RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
 					    "RDMAEMU_FABRIC",	"RDMAEMU_DIR",	  "RDMAEMU_CONFIG",
-					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED" };
+					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED",
+					    "RDMAEMU_PROFILE" };
+	char profile[PATH_MAX];
 	size_t i;
 
+	/* It may be a file's name, which is looked for from here. */
+	if (profile_builtin(o->profile, &i) || !realpath(o->profile, profile))
+		snprintf(profile, sizeof(profile), "%s", o->profile);
 	set_descriptors(p->log, ready, lock);
 	reset_signals();
 	reset_limits();
@@ -136,7 +146,7 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 	umask(077);
 	if (chdir("/"))
 		fail(DAEMON_FD_READY, "/");
-	exec_daemon(o, p, stay);
+	exec_daemon(o, p, profile, stay);
 	fail(DAEMON_FD_READY, "/proc/self/exe");
 }
 

@@ -113,9 +113,10 @@ static void each(FILE *out, struct json_object *list, void (*print)(FILE *, stru
 
 void status_print(FILE *out, struct json_object *o)
 {
-	fprintf(out, "fabric %s: process %lld, up %lld.%03lld s, seed %s%s", str(o, "fabric"),
-		num(o, "pid"), num(o, "uptime_ms") / 1000, num(o, "uptime_ms") % 1000,
-		str(o, "seed"), json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
+	fprintf(out, "fabric %s: process %lld, up %lld.%03lld s, profile %s, seed %s%s",
+		str(o, "fabric"), num(o, "pid"), num(o, "uptime_ms") / 1000,
+		num(o, "uptime_ms") % 1000, str(o, "profile"), str(o, "seed"),
+		json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
 	if (get(o, "linger_ms"))
 		fprintf(out, ", leaves %lld ms after its last program\n", num(o, "linger_ms"));
 	else

@@ -4,7 +4,6 @@
  *
  * Limits are those that the commands enforce.
  */
-#include "fabric/version.h"
 #include "libshim/objects.h"
 
 #include <arpa/inet.h>
@@ -15,17 +14,16 @@
 #define CORE_CLOCK_KHZ	 1000000 /* completion timestamps count nanoseconds */
 #define COMPAT_PORT_ATTR 48 /* bytes of struct ibv_port_attr that ibv_query_port() may write */
 
-#define WIDTH_4X      2
-#define SPEED_EDR     32 /* 25 Gb/s a lane */
-#define PHYS_LINK_UP  5
-#define PHYS_DISABLED 3
+#define PHYS_LINK_UP   5
+#define PHYS_DISABLED  3
+#define SUBNET_TIMEOUT 18 /* as OpenSM sets it */
 
 static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_attr *a)
 {
 	const struct hca_limits *lim = &ctx->dev->info.lim;
 
 	memset(a, 0, sizeof(*a));
-	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", RDMAEMU_VERSION);
+	snprintf(a->fw_ver, sizeof(a->fw_ver), "%.31s", ctx->dev->info.fw);
 	a->node_guid = htobe64(ctx->dev->info.guid);
 	a->sys_image_guid = a->node_guid;
 	a->max_mr_size = lim->max_mr_size;
@@ -37,7 +35,7 @@ static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_a
 	a->max_qp_wr = (int)lim->max_qp_wr;
 	a->device_cap_flags = (u32)lim->caps;
 	a->max_sge = (int)lim->max_sge;
-	a->max_sge_rd = (int)lim->max_sge;
+	a->max_sge_rd = (int)lim->max_sge_rd;
 	a->max_cq = (int)lim->max_cq;
 	a->max_cqe = (int)lim->max_cqe;
 	a->max_mr = (int)lim->max_mr;
@@ -48,14 +46,14 @@ static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_a
 	a->max_srq_wr = (int)lim->max_srq_wr;
 	a->max_srq_sge = (int)lim->max_srq_sge;
 	a->max_qp_rd_atom = (int)lim->max_rd_atom;
-	a->max_res_rd_atom = (int)(lim->max_rd_atom * lim->max_qp);
+	a->max_res_rd_atom = (int)lim->max_res_rd_atom;
 	a->max_qp_init_rd_atom = (int)lim->max_rd_atom;
 	a->max_mcast_grp = (int)lim->max_mcast_grp;
 	a->max_mcast_qp_attach = (int)lim->max_mcast_attach;
 	a->max_total_mcast_qp_attach = (int)(lim->max_mcast_grp * lim->max_mcast_attach);
-	a->atomic_cap = IBV_ATOMIC_HCA;
+	a->atomic_cap = (enum ibv_atomic_cap)lim->atomic_cap;
 	a->max_pkeys = (u16)lim->pkeys;
-	a->local_ca_ack_delay = LIM_ACK_DELAY;
+	a->local_ca_ack_delay = (u8)lim->ack_delay;
 	a->phys_port_cnt = (u8)ctx->dev->info.n_ports;
 }
 
@@ -70,23 +68,58 @@ SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_at
 	return 0;
 }
 
-/* What raw packet queue pairs can do. */
-static void fill_raw(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
+static void fill_odp(struct ibv_device_attr_ex *a)
 {
-	a->tso_caps.max_tso = lim->max_tso;
-	a->tso_caps.supported_qpts = lim->max_tso ? 1u << IBV_QPT_RAW_PACKET : 0;
-	a->rss_caps.supported_qpts = 1u << IBV_QPT_RAW_PACKET;
-	a->rss_caps.max_rwq_indirection_tables = lim->max_ind;
-	a->rss_caps.max_rwq_indirection_table_size = lim->max_ind_size;
-	a->rss_caps.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
-					  IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6 |
-					  IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
-					  IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |
-					  IBV_RX_HASH_IPSEC_SPI | IBV_RX_HASH_INNER;
-	a->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+	struct ibv_odp_caps *odp = &a->odp_caps;
+
+	odp->general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	odp->per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+					      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+					      IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	odp->per_transport_caps.uc_odp_caps =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
+	odp->per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	a->xrc_odp_caps = odp->per_transport_caps.rc_odp_caps;
+}
+
+/* What a device does for Ethernet frames, tags and completion queues beside the transport. */
+static void fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
+{
+	const u32 raw = lim->qp_types & 1u << IBV_QPT_RAW_PACKET;
+
+	a->max_dm_size = lim->max_dm;
 	a->max_wq_type_rq = lim->max_wq;
-	a->raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING | IBV_RAW_PACKET_CAP_SCATTER_FCS |
-			     IBV_RAW_PACKET_CAP_IP_CSUM;
+	if (raw && lim->max_tso) {
+		a->tso_caps.max_tso = lim->max_tso;
+		a->tso_caps.supported_qpts = raw;
+	}
+	if (raw && lim->max_ind) {
+		a->rss_caps.supported_qpts = raw;
+		a->rss_caps.max_rwq_indirection_tables = lim->max_ind;
+		a->rss_caps.max_rwq_indirection_table_size = lim->max_ind_size;
+		a->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+		a->rss_caps.rx_hash_fields_mask =
+			IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 | IBV_RX_HASH_SRC_IPV6 |
+			IBV_RX_HASH_DST_IPV6 | IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
+			IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP | IBV_RX_HASH_IPSEC_SPI |
+			IBV_RX_HASH_INNER;
+	}
+	if (raw) {
+		a->raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
+		if (lim->caps & CAP_SCATTER_FCS)
+			a->raw_packet_caps |= IBV_RAW_PACKET_CAP_SCATTER_FCS;
+		if (lim->caps & IBV_DEVICE_RAW_IP_CSUM)
+			a->raw_packet_caps |= IBV_RAW_PACKET_CAP_IP_CSUM;
+	}
+	if (lim->max_tags) {
+		a->tm_caps.max_rndv_hdr_size = LIM_RNDV_HDR;
+		a->tm_caps.max_num_tags = lim->max_tags;
+		a->tm_caps.flags = IBV_TM_CAP_RC;
+		a->tm_caps.max_ops = LIM_TM_OPS;
+		a->tm_caps.max_sge = 1;
+	}
+	a->cq_mod_caps.max_cq_count = LIM_CQ_COUNT;
+	a->cq_mod_caps.max_cq_period = LIM_CQ_PERIOD;
 }
 
 int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
@@ -99,28 +132,13 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
 	fill_device_attr(ctx, &a.orig_attr);
-	a.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
-	a.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
-						    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-						    IBV_ODP_SUPPORT_ATOMIC;
-	a.odp_caps.per_transport_caps.rc_odp_caps |= IBV_ODP_SUPPORT_SRQ_RECV;
-	a.odp_caps.per_transport_caps.uc_odp_caps =
-		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
-	a.odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
-	a.xrc_odp_caps = a.odp_caps.per_transport_caps.rc_odp_caps;
-	a.max_dm_size = ctx->dev->info.lim.max_dm;
-	a.cq_mod_caps.max_cq_count = LIM_CQ_COUNT;
-	a.cq_mod_caps.max_cq_period = LIM_CQ_PERIOD;
-	a.tm_caps.max_rndv_hdr_size = LIM_RNDV_HDR;
-	a.tm_caps.max_num_tags = ctx->dev->info.lim.max_tags;
-	a.tm_caps.flags = ctx->dev->info.lim.max_tags ? IBV_TM_CAP_RC : 0;
-	a.tm_caps.max_ops = LIM_TM_OPS;
-	a.tm_caps.max_sge = 1;
+	fill_offloads(&ctx->dev->info.lim, &a);
+	if (ctx->dev->info.lim.odp)
+		fill_odp(&a);
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;
 	a.phys_port_cnt_ex = ctx->dev->info.n_ports;
-	fill_raw(&ctx->dev->info.lim, &a);
 	memset(attr, 0, size);
 	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
 	return 0;
@@ -142,11 +160,13 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_dev *d;
 	const struct hca_port *p;
 	struct ibv_port_attr a;
 	struct hca_dev buf;
 
-	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	d = ctx ? device_now(ctx, &buf) : NULL;
+	p = d ? device_port(d, port) : NULL;
 	if (!p)
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
@@ -155,15 +175,21 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 	a.active_mtu = p->active_mtu;
 	a.lid = (u16)p->lid;
 	a.gid_tbl_len = HCA_GIDS;
-	a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+	a.port_cap_flags = IBV_PORT_CM_SUP;
 	a.max_msg_sz = ctx->dev->info.lim.max_msg;
 	a.pkey_tbl_len = (u16)ctx->dev->info.lim.pkeys;
 	a.max_vl_num = 1;
-	a.active_width = WIDTH_4X;
-	a.active_speed = SPEED_EDR;
+	a.active_width = (u8)d->width;
+	a.active_speed = (u8)d->speed;
 	a.phys_state = a.state == IBV_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_DISABLED;
-	a.link_layer = IBV_LINK_LAYER_ETHERNET;
-	a.flags = IBV_QPF_GRH_REQUIRED;
+	a.link_layer = (u8)d->link_layer;
+	if (d->link_layer == LINK_ETHERNET) {
+		a.port_cap_flags |= IBV_PORT_IP_BASED_GIDS;
+		a.flags = IBV_QPF_GRH_REQUIRED;
+	} else {
+		a.sm_lid = (u16)p->sm_lid;
+		a.subnet_timeout = SUBNET_TIMEOUT;
+	}
 	memset(attr, 0, len);
 	memcpy(attr, &a, len < sizeof(a) ? len : sizeof(a));
 	return 0;
