@@ -11,6 +11,8 @@
 #define MAKE                                                                                       \
 	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE))
 
+#define PORTS (OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
+
 static const struct verb verbs[] = {
 	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
 	  "Run a program on a fabric, which is started if it is not running.\n"
@@ -30,6 +32,18 @@ static const struct verb verbs[] = {
 	{ "status", "status [OPTION]...",
 	  "Show nodes, devices, programs and queue pairs of a fabric.",
 	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT), false, verb_status },
+	{ "port up", "port up [OPTION]...",
+	  "Bring ports up again: IBV_EVENT_PORT_ACTIVE, and their packets pass.", PLACE | PORTS,
+	  false, verb_port_up },
+	{ "port down", "port down [OPTION]...",
+	  "Take ports down: IBV_EVENT_PORT_ERR, and their packets are lost, both ways.",
+	  PLACE | PORTS, false, verb_port_down },
+	{ "port lid", "port lid [OPTION]... LID",
+	  "Give an InfiniBand port another LID: IBV_EVENT_LID_CHANGE.", PLACE | PORTS, true,
+	  verb_port_lid },
+	{ "port pkey", "port pkey [OPTION]... INDEX PKEY",
+	  "Change an entry of the ports' P_Key table: IBV_EVENT_PKEY_CHANGE. 0 empties it.",
+	  PLACE | PORTS, true, verb_port_pkey },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
 	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
@@ -86,7 +100,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (v->takes_args && n >= argc) {
-		trouble("%s: no program given; see 'rdmaemu %s --help'", v->name, v->name);
+		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
+			v->run == verb_run ? "program" : "value", v->name);
 		return EXIT_USAGE;
 	}
 	if (settle(&o, &paths))
@@ -142,10 +157,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
 		return usage();
-	if (!strcmp(argv[0], "fabric")) {
+	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port")) {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 			return usage();
-		trouble("fabric: expected start, stop or status; see 'rdmaemu --help'");
+		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0],
+			argv[0][0] == 'f' ? "start, stop or status" : "up, down, lid or pkey");
 		return EXIT_USAGE;
 	}
 	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",

@@ -28,6 +28,12 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_up(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_down(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_lid(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+/** not_running() - say why there was no answer. Return: 1, the exit status. */
+int not_running(const struct opts *o, int err);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

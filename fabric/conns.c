@@ -54,6 +54,7 @@ void conn_close(struct fabric *f, struct conn *c)
 		return;
 	c->dead = true;
 	c->client = NULL;
+	port_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
 	f->n_leases -= c->hold;
@@ -124,6 +125,7 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	struct lease *l;
 	int fd, ret;
 
+	ports_show(f);
 	if (m->flags & PROTO_F_STAY)
 		f->linger_ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
@@ -282,6 +284,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return 0;
 	case PROTO_DEV:
 		return op_dev(f, m);
+	case PROTO_PORT:
+		return port_request(f, c, m);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;
@@ -314,6 +318,12 @@ static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds
 		memcpy(CMSG_DATA(cm), fds, n_fds * sizeof(int));
 	}
 	return sendmsg(c->w.fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m)
+{
+	if (!c->dead && answer(c, m, NULL, 0))
+		conn_close(f, c);
 }
 
 /* Receives one message. Return: its length, 0 at the end, -errno. One descriptor goes to @fd. */
@@ -374,6 +384,11 @@ static bool serve_one(struct fabric *f, struct conn *c)
 		return false;
 	}
 	m.ret = handle(f, c, &m, &fd, fds, &n_fds, &temp);
+	if (m.ret == -EINPROGRESS) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
 	ret = m.ret == -EPROTO ? -EPROTO : answer(c, &m, fds, n_fds);
 	if (fd >= 0)
 		close(fd);

@@ -15,8 +15,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-_Static_assert(SYSFS_GIDS == HCA_GIDS, "one GID table");
-
 static int make_hca(struct fabric *f, const struct opts *o)
 {
 	void *p;
@@ -43,30 +41,9 @@ static int make_hca(struct fabric *f, const struct opts *o)
 
 static int make_sysfs(const struct fabric *f)
 {
-	struct sysfs_dev devs[PROTO_MAX_DEVS] = { 0 };
-	u32 n = min_u32(f->hca->n_devs, PROTO_MAX_DEVS), i, g;
-
-	for (i = 0; i < n; i++) {
-		const struct hca_dev *d = &f->hca->dev[i];
-		const struct hca_port *p = &d->port[1];
-
-		memcpy(devs[i].name, d->name, sizeof(devs[i].name));
-		devs[i].index = d->index + 1;
-		devs[i].guid = d->guid;
-		devs[i].port_state = p->state;
-		devs[i].max_mtu = p->max_mtu;
-		devs[i].active_mtu = p->active_mtu;
-		devs[i].numa_node = -1;
-		for (g = 0; g < HCA_GIDS; g++) {
-			memcpy(devs[i].gid[g].raw, p->gid[g].raw, 16);
-			devs[i].gid[g].type = p->gid[g].type;
-			devs[i].gid[g].valid = p->gid[g].valid;
-			memcpy(devs[i].gid[g].ndev, p->gid[g].ndev, sizeof(devs[i].gid[g].ndev));
-		}
-	}
 	/* A fabric that was killed has left its own. */
 	sysfs_remove(f->paths.sysfs);
-	return sysfs_build(f->paths.sysfs, devs, (int)n);
+	return sysfs_build(f->paths.sysfs, f->hca->dev, f->hca->n_devs);
 }
 
 static struct fabric *fabric_new(const struct opts *o)
@@ -84,6 +61,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	f->pending_at = NEVER;
 	f->leave_at = NEVER;
 	f->lock = -1;
+	f->netlink.fd = -1;
 	f->epoll = epoll_create1(EPOLL_CLOEXEC);
 	f->kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -123,7 +101,10 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	if (ret)
 		return ret;
 	*what = f->paths.sock;
-	return server_listen(f);
+	ret = server_listen(f);
+	if (!ret)
+		ports_watch(f);
+	return ret;
 }
 
 int daemon_main(const struct opts *o)

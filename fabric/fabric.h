@@ -26,11 +26,13 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#define MAX_CONNS  (2 * HCA_MAX_CLIENTS)
-#define MAX_LEASES 65536u
-#define MAX_XFERS  256u
-#define NOTES	   256u
-#define NEVER	   (~0ULL)
+#define MAX_CONNS     (2 * HCA_MAX_CLIENTS)
+#define MAX_LEASES    65536u
+#define MAX_XFERS     256u
+#define NOTES	      256u
+#define MAX_PORT_JOBS 8u
+#define MAX_NDEVS     64u
+#define NEVER	      (~0ULL)
 
 #define NSEC_PER_SEC  1000000000ULL
 #define NSEC_PER_MSEC 1000000ULL
@@ -116,6 +118,18 @@ struct xfer {
 	struct client *dst;
 };
 
+/** struct port_job - a request about ports that waits for the token. @conn: NULL: none */
+struct port_job {
+	struct conn *conn;
+	struct proto_msg msg;
+};
+
+/** struct ndev_order - the network interfaces in the order in which they were dealt out to ports. */
+struct ndev_order {
+	char name[MAX_NDEVS][16];
+	u32 n;
+};
+
 /** struct note - something the fabric process has to say, for `rdmaemu log`. */
 struct note {
 	u64 ts;
@@ -137,6 +151,7 @@ struct note {
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
+ * @gids_stale: addresses of the host have changed
  * @waiting: QP slots to ring when a helper has finished; @n_waiting of them
  */
 struct fabric {
@@ -183,6 +198,13 @@ struct fabric {
 	u64 served; /* hca->served when that was set */
 	u64 active_at;
 
+	struct port_job port_job[MAX_PORT_JOBS];
+	u32 n_port_jobs;
+	struct ndev_order ndevs;
+	bool gids_stale;
+	struct watch netlink;
+	u64 counted; /* sum of all counters when they were last shown */
+
 	struct xfer xfer[MAX_XFERS];
 	u64 waiting[HCA_MAX_QP / 64];
 	u32 n_waiting;
@@ -214,6 +236,8 @@ void server_loop(struct fabric *f);
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
 /** conn_close() - hang up; a client that it was is dead. */
 void conn_close(struct fabric *f, struct conn *c);
+/** conn_answer() - the answer to a request that had to wait. @c may have closed meanwhile. */
+void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m);
 /** conns_bury() - free what was closed. */
 void conns_bury(struct fabric *f);
 /** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone.
@@ -275,6 +299,23 @@ int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const 
 
 /** devices_make() - the devices of this fabric, from its profile and the host's interfaces. */
 void devices_make(struct fabric *f);
+/** gids_now() - the GID table of an Ethernet port as the host's interfaces are now. */
+void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS]);
+
+/* --- ports.c ------------------------------------------------------------------------------- */
+
+/** ports_watch() - from now on notice when the host's addresses change. */
+void ports_watch(struct fabric *f);
+/** port_request() - PROTO_PORT. Return: -EINPROGRESS: answered later; -EBUSY. */
+int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m);
+/** port_forget() - a connection is closed. */
+void port_forget(struct fabric *f, const struct conn *c);
+/** ports_show() - write the counters into the sysfs tree, if something was counted. */
+void ports_show(struct fabric *f);
+/** ports_due() - whether there is something to do with the token. */
+bool ports_due(const struct fabric *f);
+/** ports_work() - do it. Token held. */
+void ports_work(struct fabric *f);
 
 /* --- status.c, log.c ----------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int not_running(const struct opts *o, int err)
+int not_running(const struct opts *o, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
 		trouble("fabric %s is not running", o->fabric);

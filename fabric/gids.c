@@ -19,7 +19,6 @@
 #define ROCE_V2	      2
 #define LINK_LOCAL    0xfe80000000000000ULL
 #define GUIDS_PER_DEV 16
-#define MAX_NDEVS     64
 /* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
 
@@ -85,24 +84,29 @@ static bool gid_of(const struct ifaddrs *a, u8 raw[16])
 	return true;
 }
 
-/** struct deal - the addresses of interfaces, dealt out to @n ports in turn; this is the @nth. */
+/**
+ * struct deal - the addresses of interfaces, dealt out to @n ports in turn; this is the @nth.
+ * @any: some interface has an address
+ */
 struct deal {
+	struct ndev_order *order;
 	struct hca_gid *gid;
 	u32 used;
 	u32 nth, n;
-	char seen[MAX_NDEVS][IFNAMSIZ];
-	u32 n_seen;
+	bool any;
 };
 
-/* An interface belongs to one port. Interfaces take their turns in the order of their addresses. */
+/* An interface belongs to one port, for good. They take their turns as they come. */
 static bool is_ours(struct deal *d, const char *ndev)
 {
+	struct ndev_order *o = d->order;
 	u32 i;
 
-	for (i = 0; i < d->n_seen && strcmp(d->seen[i], ndev) != 0; i++)
+	d->any = true;
+	for (i = 0; i < o->n && strcmp(o->name[i], ndev) != 0; i++)
 		;
-	if (i == d->n_seen && i < MAX_NDEVS)
-		snprintf(d->seen[d->n_seen++], IFNAMSIZ, "%s", ndev);
+	if (i == o->n && i < MAX_NDEVS)
+		snprintf(o->name[o->n++], sizeof(o->name[0]), "%s", ndev);
 	return i % d->n == d->nth;
 }
 
@@ -144,22 +148,24 @@ static void put_u64(u8 *to, u64 v)
 		to[i] = (u8)(v >> (56 - 8 * i));
 }
 
-/* The GID table as the host's interfaces are now. */
-static void deal_gids(struct hca_gid gid[HCA_GIDS], u64 guid, u32 nth, u32 n)
+void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 {
-	struct deal d = { .gid = gid, .used = 1, .nth = nth, .n = n };
+	const struct hca_dev *hd = &f->hca->dev[dev];
+	struct deal d = { .order = &f->ndevs, .gid = gid, .used = 1 };
 	struct ifaddrs *list = NULL;
 
+	d.n = f->profile.n_devs * f->profile.n_ports;
+	d.nth = dev * f->profile.n_ports + port - 1;
 	memset(gid, 0, HCA_GIDS * sizeof(*gid));
 	put_u64(gid[0].raw, LINK_LOCAL);
-	put_u64(gid[0].raw + 8, guid);
+	put_u64(gid[0].raw + 8, hd->port[port].guid);
 	gid[0].type = ROCE_V2;
 	gid[0].valid = 1;
 	if (getifaddrs(&list))
 		list = NULL;
 	add_family(&d, list, AF_INET, false);
 	add_family(&d, list, AF_INET6, false);
-	if (!d.n_seen) {
+	if (!d.any) {
 		add_family(&d, list, AF_INET, true);
 		add_family(&d, list, AF_INET6, true);
 	}
@@ -168,11 +174,6 @@ static void deal_gids(struct hca_gid gid[HCA_GIDS], u64 guid, u32 nth, u32 n)
 	/* The port sits on the interface of its first address. */
 	snprintf(gid[0].ndev, sizeof(gid[0].ndev), "%s", d.used > 1 ? gid[1].ndev : "lo");
 	gid[0].ifindex = if_nametoindex(gid[0].ndev);
-}
-
-static void set_gids(struct hca_port *p, u32 nth, u32 n)
-{
-	deal_gids(p->gid, p->guid, nth, n);
 }
 
 /* Subnet managers number ports from 1; here the manager itself has that. */
@@ -203,7 +204,7 @@ static void make_port(struct fabric *f, struct hca_dev *d, u32 number, u32 ordin
 	if (d->link_layer == LINK_INFINIBAND)
 		set_ib_port(p, pr->prefix, ordinal);
 	else
-		set_gids(p, ordinal, pr->n_devs * pr->n_ports);
+		gids_now(f, d->index, number, p->gid);
 	if (!p->active_mtu)
 		p->active_mtu = d->link_layer == LINK_INFINIBAND
 					? p->max_mtu

@@ -37,6 +37,8 @@ static const struct opt_def {
 		       "seed of all random decisions (default: 1)" },
 	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
 			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
+	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
+	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
 	[OPT_AUDIT] = { "audit", NULL, NULL, false, "also check the HCA's memory for consistency" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
@@ -143,6 +145,16 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return parse_number(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
 	case OPT_PROFILE:
 		return parse_path(value, o->profile) ? NULL : "a profile's name or file";
+	case OPT_DEVICE:
+		if (!*value || strlen(value) >= sizeof(o->device))
+			return "a device's name";
+		snprintf(o->device, sizeof(o->device), "%s", value);
+		return NULL;
+	case OPT_PORT:
+		if (!parse_number(value, 255, &n) || !n)
+			return "a port's number, 1 or more";
+		o->port = (u32)n;
+		return NULL;
 	case OPT_JSON:
 		o->json = true;
 		return NULL;

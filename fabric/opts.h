@@ -33,6 +33,8 @@ enum opt_id {
 	OPT_LINGER,
 	OPT_SEED,
 	OPT_PROFILE,
+	OPT_DEVICE,
+	OPT_PORT,
 	OPT_JSON,
 	OPT_AUDIT,
 	OPT_HELP,
@@ -68,6 +70,8 @@ struct opts {
 	u32 linger_ms;
 	u64 seed;
 	char profile[PATH_MAX];
+	char device[32];
+	u32 port; /* 0: not given */
 };
 
 /** opts_init() - defaults. */

@@ -51,6 +51,8 @@ enum proto_op {
 	PROTO_HELPER,
 	/* DEV: in: index. out: dev, as it is now. Anybody may ask. */
 	PROTO_DEV,
+	/* PORT: in: port. Answered when it has been done. */
+	PROTO_PORT,
 };
 
 enum proto_flags {
@@ -91,6 +93,20 @@ struct proto_peer {
 	u32 pad;
 };
 
+enum proto_port_what {
+	PORT_CHANGE_STATE, /* value: enum hca_port_state */
+	PORT_CHANGE_LID,
+	PORT_CHANGE_PKEY,
+};
+
+struct proto_port {
+	char dev[32]; /* empty: all */
+	u32 port; /* 0: all */
+	u32 what; /* enum proto_port_what */
+	u32 index;
+	u32 value;
+};
+
 struct proto_msg {
 	u32 magic;
 	u32 op; /* enum proto_op */
@@ -102,6 +118,7 @@ struct proto_msg {
 		struct proto_peer peer;
 		u32 index; /* DEV */
 		u64 profile; /* LEASE: profile_hash() */
+		struct proto_port port;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

@@ -13,6 +13,10 @@
  *	sys/class/infiniband_verbs/uverbsN ->		within the tree
  *	dev/infiniband/uverbsN				a plain file, shown as a device by the shim
  *
+ * Counters are read by the shim from the HCA itself (path_counters.c). Where it does not notice, as
+ * with a path relative to a directory of the tree, their files show what had been counted when a
+ * program was last started.
+ *
  * All of it is made relative to a descriptor of the root and without following symlinks, so that
  * nothing outside can be touched whatever was left in the directory.
  *
@@ -21,142 +25,15 @@
  */
 #include "fabric/sysfs.h"
 
-#include "fabric/version.h"
+#include "emulator/portfiles.h"
+#include "fabric/tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
-/*
- * struct tree - where the next files go. An error sticks in @err (-errno) and turns the functions
- * below into no-ops, so that a long list of files needs no check after each.
- */
-struct tree {
-	int root;
-	int dir;
-	int err;
-};
-
-static void tree_fail(struct tree *t)
-{
-	if (!t->err)
-		t->err = -errno;
-}
-
-/* Opens a directory that exists; also fails where the kernel lacks the call. */
-static int open_below(int root, const char *path)
-{
-	struct open_how how = {
-		.flags = DIR_FLAGS,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-}
-
-/* Opens a directory, making what is missing on the way to it. */
-static int make_below(int root, char *path)
-{
-	int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	char *name;
-
-	while (fd >= 0 && (name = strsep(&path, "/"))) {
-		int saved, parent = fd;
-
-		fd = -1;
-		if (!mkdirat(parent, name, 0755) || errno == EEXIST)
-			fd = openat(parent, name, DIR_FLAGS);
-		saved = errno;
-		close(parent);
-		errno = saved;
-	}
-	return fd;
-}
-
-/* Go to a directory below the root. */
-__attribute__((format(printf, 2, 3))) static void tree_cd(struct tree *t, const char *fmt, ...)
-{
-	char path[PATH_MAX];
-	va_list ap;
-	int fd, n;
-
-	if (t->err)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(path, sizeof(path), fmt, ap);
-	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(path)) {
-		t->err = -ENAMETOOLONG;
-		return;
-	}
-	fd = open_below(t->root, path);
-	if (fd < 0)
-		fd = make_below(t->root, path);
-	if (fd < 0) {
-		tree_fail(t);
-		return;
-	}
-	if (t->dir >= 0)
-		close(t->dir);
-	t->dir = fd;
-}
-
-/* A file in the current directory, replacing what it held. */
-static void tree_write(struct tree *t, const char *name, mode_t mode, const char *text, size_t len)
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd;
-
-	if (t->err)
-		return;
-	/* An older file is read-only even for its owner: replace it. */
-	fd = openat(t->dir, name, flags, mode);
-	if (fd < 0 && errno == EEXIST && !unlinkat(t->dir, name, 0))
-		fd = openat(t->dir, name, flags, mode);
-	if (fd < 0) {
-		tree_fail(t);
-		return;
-	}
-	/* fchmod(): the umask must not take away what programs look for. */
-	if (fchmod(fd, mode) || (len && write(fd, text, len) != (ssize_t)len))
-		tree_fail(t);
-	if (close(fd))
-		tree_fail(t);
-}
-
-__attribute__((format(printf, 3, 4))) static void tree_attr(struct tree *t, const char *name,
-							    const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text) - 1, fmt, ap);
-	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(text) - 1) {
-		t->err = t->err ? t->err : -ENAMETOOLONG;
-		return;
-	}
-	text[n] = '\n';
-	tree_write(t, name, 0444, text, (size_t)n + 1);
-}
-
-static void tree_link(struct tree *t, const char *name, const char *target)
-{
-	if (t->err)
-		return;
-	if ((unlinkat(t->dir, name, 0) && errno != ENOENT) || symlinkat(target, t->dir, name))
-		tree_fail(t);
-}
+#define PORT_DIR "sys/%s/infiniband/%s/ports/%u"
 
 /* Names and paths of one device within the tree. */
 struct sysfs_names {
@@ -166,13 +43,13 @@ struct sysfs_names {
 	char guid[24];
 };
 
-static void names_init(struct sysfs_names *n, const struct sysfs_dev *dev, int uverbs)
+static void names_init(struct sysfs_names *n, const struct hca_dev *dev, u32 uverbs)
 {
-	u32 bus = dev->index >> 5, slot = dev->index & 31;
+	u32 at = dev->index + 1, bus = at >> 5, slot = at & 31;
 
 	snprintf(n->bdf, sizeof(n->bdf), "0fab:%02x:%02x.0", bus, slot);
 	snprintf(n->pci, sizeof(n->pci), "devices/pci0fab:%02x/%s", bus, n->bdf);
-	snprintf(n->uverbs, sizeof(n->uverbs), "uverbs%d", uverbs);
+	snprintf(n->uverbs, sizeof(n->uverbs), "uverbs%u", uverbs);
 	snprintf(n->guid, sizeof(n->guid), "%04x:%04x:%04x:%04x", (u32)(dev->guid >> 48) & 0xffff,
 		 (u32)(dev->guid >> 32) & 0xffff, (u32)(dev->guid >> 16) & 0xffff,
 		 (u32)dev->guid & 0xffff);
@@ -201,27 +78,14 @@ static void put_cpus(struct tree *t)
 		tree_attr(t, "local_cpulist", "0-%ld", n - 1);
 }
 
-/* The PCI function: what says where the device sits in the machine. */
-static void put_pci(struct tree *t, const struct sysfs_dev *dev, const struct sysfs_names *n)
+/* The network interfaces that the port sits on. */
+static void put_net(struct tree *t, const struct hca_port *p, const struct sysfs_names *n)
 {
 	char target[64];
 	u32 i;
 
-	tree_cd(t, "sys/%s", n->pci);
-	tree_attr(t, "vendor", "0x%04x", IDENT_PCI_VENDOR);
-	tree_attr(t, "device", "0x%04x", IDENT_PART);
-	tree_attr(t, "subsystem_vendor", "0x%04x", IDENT_PCI_VENDOR);
-	tree_attr(t, "subsystem_device", "0x%04x", IDENT_PART);
-	tree_attr(t, "class", "0x020700"); /* network controller, InfiniBand */
-	tree_attr(t, "revision", "0x%02x", IDENT_HW_REV);
-	tree_attr(t, "numa_node", "%d", dev->numa_node);
-	tree_attr(t, "current_link_speed", "16.0 GT/s PCIe");
-	tree_attr(t, "max_link_speed", "16.0 GT/s PCIe");
-	tree_attr(t, "current_link_width", "16");
-	tree_attr(t, "max_link_width", "16");
-	put_cpus(t);
-	for (i = 0; i < SYSFS_GIDS; i++) {
-		const struct sysfs_gid *gid = &dev->gid[i];
+	for (i = 0; i < HCA_GIDS; i++) {
+		const struct hca_gid *gid = &p->gid[i];
 
 		if (!gid->valid || !gid->ndev[0] || strchr(gid->ndev, '/'))
 			continue;
@@ -231,15 +95,38 @@ static void put_pci(struct tree *t, const struct sysfs_dev *dev, const struct sy
 	}
 }
 
-/* A file per GID entry. The kernel shows an unused GID as zeros, of its attributes nothing. */
-static void put_gids(struct tree *t, const struct sysfs_dev *dev, const char *port)
+/* The PCI function: what says where the device sits in the machine. */
+static void put_pci(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
 {
+	u32 i;
+
+	tree_cd(t, "sys/%s", n->pci);
+	tree_attr(t, "vendor", "0x%04x", dev->pci_vendor);
+	tree_attr(t, "device", "0x%04x", dev->lim.part_id & 0xffff);
+	tree_attr(t, "subsystem_vendor", "0x%04x", dev->pci_vendor);
+	tree_attr(t, "subsystem_device", "0x%04x", dev->lim.part_id & 0xffff);
+	tree_attr(t, "class", "0x020700"); /* network controller, InfiniBand */
+	tree_attr(t, "revision", "0x%02x", dev->lim.hw_ver & 0xff);
+	tree_attr(t, "numa_node", "-1");
+	tree_attr(t, "current_link_speed", "16.0 GT/s PCIe");
+	tree_attr(t, "max_link_speed", "16.0 GT/s PCIe");
+	tree_attr(t, "current_link_width", "16");
+	tree_attr(t, "max_link_width", "16");
+	put_cpus(t);
+	for (i = 1; i <= dev->n_ports; i++)
+		put_net(t, &dev->port[i], n);
+}
+
+/* A file per GID entry. The kernel shows an unused GID as zeros, of its attributes nothing. */
+static void put_gids(struct tree *t, const struct hca_port *p, const char *port)
+{
+	static const char *const types[] = { "IB/RoCE v1", "IB/RoCE v1", "RoCE v2" };
 	char name[8];
 	u32 i, b;
 
 	tree_cd(t, "%s/gids", port);
-	for (i = 0; i < SYSFS_GIDS; i++) {
-		const struct sysfs_gid *gid = &dev->gid[i];
+	for (i = 0; i < HCA_GIDS; i++) {
+		const struct hca_gid *gid = &p->gid[i];
 		char text[48];
 		size_t len = 0;
 
@@ -251,106 +138,100 @@ static void put_gids(struct tree *t, const struct sysfs_dev *dev, const char *po
 		tree_attr(t, name, "%s", text);
 	}
 	tree_cd(t, "%s/gid_attrs/types", port);
-	for (i = 0; i < SYSFS_GIDS; i++) {
+	for (i = 0; i < HCA_GIDS; i++) {
 		snprintf(name, sizeof(name), "%u", i);
-		if (dev->gid[i].valid)
-			tree_attr(t, name, dev->gid[i].type == 2 ? "RoCE v2" : "IB/RoCE v1");
+		if (p->gid[i].valid && p->gid[i].type < ARRAY_SIZE(types))
+			tree_attr(t, name, "%s", types[p->gid[i].type]);
 		else
 			tree_write(t, name, 0444, "", 0);
 	}
 	tree_cd(t, "%s/gid_attrs/ndevs", port);
-	for (i = 0; i < SYSFS_GIDS; i++) {
+	for (i = 0; i < HCA_GIDS; i++) {
 		snprintf(name, sizeof(name), "%u", i);
-		if (dev->gid[i].valid && dev->gid[i].ndev[0])
-			tree_attr(t, name, "%.15s", dev->gid[i].ndev);
+		if (p->gid[i].valid && p->gid[i].ndev[0])
+			tree_attr(t, name, "%.15s", p->gid[i].ndev);
 		else
 			tree_write(t, name, 0444, "", 0);
 	}
 }
 
-static void put_counters(struct tree *t, const char *port)
+static void put_counter_dir(struct tree *t, enum port_dir dir, const struct hca_dev *dev, u32 port)
 {
-	/* The kernel's names (drivers/infiniband/core/sysfs.c); rxe's for hw_counters. */
-	static const char *const counters[] = {
-		"VL15_dropped",
-		"excessive_buffer_overrun_errors",
-		"link_downed",
-		"link_error_recovery",
-		"local_link_integrity_errors",
-		"multicast_rcv_packets",
-		"multicast_xmit_packets",
-		"port_rcv_constraint_errors",
-		"port_rcv_data",
-		"port_rcv_errors",
-		"port_rcv_packets",
-		"port_rcv_remote_physical_errors",
-		"port_rcv_switch_relay_errors",
-		"port_xmit_constraint_errors",
-		"port_xmit_data",
-		"port_xmit_discards",
-		"port_xmit_packets",
-		"port_xmit_wait",
-		"symbol_error",
-		"unicast_rcv_packets",
-		"unicast_xmit_packets",
-	};
-	static const char *const hw_counters[] = {
-		"ack_deferred",
-		"completer_retry_err",
-		"duplicate_request",
-		"lifespan",
-		"link_downed",
-		"out_of_seq_request",
-		"rcvd_pkts",
-		"rcvd_rnr_err",
-		"rcvd_seq_err",
-		"rdma_recvs",
-		"rdma_sends",
-		"retry_exceeded_err",
-		"retry_rnr_exceeded_err",
-		"send_err",
-		"send_rnr_err",
-		"sent_pkts",
-	};
+	const char *name;
+	u64 value;
 	u32 i;
 
-	tree_cd(t, "%s/counters", port);
-	for (i = 0; i < ARRAY_SIZE(counters); i++)
-		tree_attr(t, counters[i], "0");
-	tree_cd(t, "%s/hw_counters", port);
-	for (i = 0; i < ARRAY_SIZE(hw_counters); i++)
-		tree_attr(t, hw_counters[i], "0");
+	for (i = 0; (name = port_file_name(dir, i)); i++)
+		if (port_file_value(dev, port, dir, name, &value))
+			tree_attr(t, name, "%llu", (unsigned long long)value);
 }
 
-static void put_port(struct tree *t, const struct sysfs_dev *dev, const char *port)
+static void put_counters(struct tree *t, const struct hca_dev *dev, u32 port, const char *dir)
+{
+	tree_cd(t, "%s/counters", dir);
+	put_counter_dir(t, DIR_COUNTERS, dev, port);
+	tree_cd(t, "%s/hw_counters", dir);
+	put_counter_dir(t, DIR_HW_COUNTERS, dev, port);
+}
+
+/* As the kernel words it, from active_speed and active_width. */
+static void put_rate(struct tree *t, const struct hca_dev *dev)
+{
+	static const struct {
+		const char *name;
+		u32 tenths; /* of a Gb/s, a lane */
+	} speeds[] = { { "SDR", 25 },  { "DDR", 50 },  { "QDR", 100 }, { "FDR10", 100 },
+		       { "FDR", 140 }, { "EDR", 250 }, { "HDR", 500 }, { "NDR", 1000 } };
+	u32 i = dev->speed ? (u32)__builtin_ctz(dev->speed) : 0;
+	u32 lanes = dev->width == WIDTH_12X  ? 12
+		    : dev->width == WIDTH_8X ? 8
+		    : dev->width == WIDTH_4X ? 4
+		    : dev->width == WIDTH_2X ? 2
+					     : 1;
+	u32 tenths;
+
+	i = i < ARRAY_SIZE(speeds) ? i : 0;
+	tenths = speeds[i].tenths * lanes;
+	tree_attr(t, "rate", "%u%s Gb/sec (%uX %s)", tenths / 10, tenths % 10 ? ".5" : "", lanes,
+		  speeds[i].name);
+}
+
+static void put_port(struct tree *t, const struct hca_dev *dev, u32 number, const char *dir)
 {
 	/* enum ibv_port_state */
 	static const char *const states[] = { "NOP",   "DOWN",	 "INIT",
 					      "ARMED", "ACTIVE", "ACTIVE_DEFER" };
-	u32 state = dev->port_state < ARRAY_SIZE(states) ? dev->port_state : 0;
-	u32 rate = dev->rate_gbps ? dev->rate_gbps : 100;
-	const char *speed = rate == 100 ? " (4X EDR)" : "";
+	const struct hca_port *p = &dev->port[number];
+	u32 state = p->state < ARRAY_SIZE(states) ? p->state : 0;
+	bool ib = dev->link_layer == LINK_INFINIBAND;
+	char name[8];
+	u32 i;
 
-	tree_cd(t, "%s", port);
+	tree_cd(t, "%s", dir);
 	tree_attr(t, "state", "%u: %s", state, states[state]);
 	tree_attr(t, "phys_state", state > 1 ? "5: LinkUp" : "3: Disabled");
-	tree_attr(t, "rate", "%u Gb/sec%s", rate, speed);
-	tree_attr(t, "lid", "0x0");
+	put_rate(t, dev);
+	tree_attr(t, "lid", "0x%x", p->lid);
 	tree_attr(t, "lid_mask_count", "0");
-	tree_attr(t, "sm_lid", "0x0");
+	tree_attr(t, "sm_lid", "0x%x", p->sm_lid);
 	tree_attr(t, "sm_sl", "0");
-	tree_attr(t, "cap_mask", "0x00010000"); /* IsCommunicationManagementSupported */
-	tree_attr(t, "link_layer", "Ethernet");
+	/* ibv_port_attr.port_cap_flags: CM, and on Ethernet IP based GIDs */
+	tree_attr(t, "cap_mask", ib ? "0x00010000" : "0x04010000");
+	tree_attr(t, "link_layer", ib ? "InfiniBand" : "Ethernet");
 	tree_attr(t, "has_smi", "0");
-	tree_cd(t, "%s/pkeys", port);
-	tree_attr(t, "0", "0xffff");
-	put_gids(t, dev, port);
-	put_counters(t, port);
+	tree_cd(t, "%s/pkeys", dir);
+	for (i = 0; i < dev->lim.pkeys && i < LIM_PKEYS; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		tree_attr(t, name, "0x%04x", p->pkey[i]);
+	}
+	put_gids(t, p, dir);
+	put_counters(t, dev, number, dir);
 }
 
-static void put_ibdev(struct tree *t, const struct sysfs_dev *dev, const struct sysfs_names *n)
+static void put_ibdev(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
 {
 	char path[256], target[128];
+	u32 i;
 
 	snprintf(path, sizeof(path), "sys/%s/infiniband/%s", n->pci, dev->name);
 	tree_cd(t, "%s", path);
@@ -360,20 +241,22 @@ static void put_ibdev(struct tree *t, const struct sysfs_dev *dev, const struct 
 	tree_attr(t, "node_guid", "%s", n->guid);
 	tree_attr(t, "sys_image_guid", "%s", n->guid);
 	tree_attr(t, "node_desc", "%s", dev->name);
-	tree_attr(t, "fw_ver", RDMAEMU_VERSION);
-	tree_attr(t, "board_id", IDENT_BOARD);
+	tree_attr(t, "fw_ver", "%.31s", dev->fw);
+	tree_attr(t, "board_id", "%.31s", dev->board);
 	tree_attr(t, "hca_type", "rdmaemu");
-	tree_attr(t, "hw_rev", "0x%x", IDENT_HW_REV);
-	snprintf(path, sizeof(path), "sys/%s/infiniband/%s/ports/1", n->pci, dev->name);
-	put_port(t, dev, path);
+	tree_attr(t, "hw_rev", "0x%x", dev->lim.hw_ver);
+	for (i = 1; i <= dev->n_ports; i++) {
+		snprintf(path, sizeof(path), PORT_DIR, n->pci, dev->name, i);
+		put_port(t, dev, i, path);
+	}
 
 	tree_cd(t, "sys/class/infiniband");
 	snprintf(target, sizeof(target), "../../%s/infiniband/%s", n->pci, dev->name);
 	tree_link(t, dev->name, target);
 }
 
-static void put_uverbs(struct tree *t, const struct sysfs_dev *dev, const struct sysfs_names *n,
-		       int uverbs)
+static void put_uverbs(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n,
+		       u32 uverbs)
 {
 	char target[128];
 
@@ -382,7 +265,7 @@ static void put_uverbs(struct tree *t, const struct sysfs_dev *dev, const struct
 	tree_link(t, "device", target);
 	tree_attr(t, "ibdev", "%s", dev->name);
 	tree_attr(t, "abi_version", "1");
-	tree_attr(t, "dev", "231:%d", 192 + uverbs); /* the kernel's fixed numbers */
+	tree_attr(t, "dev", "231:%u", 192 + uverbs); /* the kernel's fixed numbers */
 
 	tree_cd(t, "sys/class/infiniband_verbs");
 	snprintf(target, sizeof(target), "../../%s/infiniband_verbs/%s", n->pci, n->uverbs);
@@ -391,86 +274,64 @@ static void put_uverbs(struct tree *t, const struct sysfs_dev *dev, const struct
 	tree_write(t, n->uverbs, 0666, "", 0);
 }
 
-static bool dev_is_sane(const struct sysfs_dev *dev)
+static bool dev_is_sane(const struct hca_dev *dev)
 {
 	size_t len = strnlen(dev->name, sizeof(dev->name));
 
 	return len && len < sizeof(dev->name) && !strchr(dev->name, '/') && dev->name[0] != '.' &&
-	       dev->index <= SYSFS_MAX_INDEX;
+	       dev->index <= SYSFS_MAX_INDEX && dev->n_ports <= HCA_MAX_PORTS;
 }
 
-int sysfs_build(const char *root, const struct sysfs_dev *devs, int n)
+int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 {
-	struct tree t = { .root = -1, .dir = -1 };
+	struct tree t;
 	struct sysfs_names names;
-	int i;
+	u32 i;
 
 	for (i = 0; i < n; i++)
 		if (!dev_is_sane(&devs[i]))
 			return -EINVAL;
 	if (mkdir(root, 0700) && errno != EEXIST)
 		return -errno;
-	t.root = open(root, DIR_FLAGS);
-	if (t.root < 0)
-		return -errno;
+	if (tree_open(&t, root))
+		return t.err;
 
 	tree_cd(&t, "sys/class/infiniband");
 	tree_cd(&t, "dev/infiniband");
 	tree_cd(&t, "sys/class/infiniband_verbs");
 	tree_attr(&t, "abi_version", "6");
+	/* libibumad looks here first; ibstat then reads the rest from the devices. */
+	tree_cd(&t, "sys/class/infiniband_mad");
+	tree_attr(&t, "abi_version", "5");
 	for (i = 0; i < n && !t.err; i++) {
 		names_init(&names, &devs[i], i);
 		put_pci(&t, &devs[i], &names);
 		put_ibdev(&t, &devs[i], &names);
 		put_uverbs(&t, &devs[i], &names, i);
 	}
-	if (t.dir >= 0)
-		close(t.dir);
-	close(t.root);
-	return t.err;
+	return tree_close(&t);
 }
 
-/* Empties the directory behind @fd, which it closes. As deep as the tree, which is bounded. */
-static int remove_below(int fd)
+int sysfs_counters(const char *root, const struct hca_dev *devs, u32 n)
 {
-	struct dirent *e;
-	int err = 0;
-	DIR *dir = fdopendir(fd);
+	struct tree t;
+	struct sysfs_names names;
+	char dir[256];
+	u32 i, p;
 
-	if (!dir) {
-		err = -errno;
-		close(fd);
-		return err;
+	if (tree_open(&t, root))
+		return t.err;
+	for (i = 0; i < n; i++) {
+		names_init(&names, &devs[i], i);
+		for (p = 1; p <= devs[i].n_ports; p++) {
+			snprintf(dir, sizeof(dir), PORT_DIR, names.pci, devs[i].name, p);
+			put_counters(&t, &devs[i], p, dir);
+		}
 	}
-	while ((e = readdir(dir))) {
-		int sub, ret = 0;
-
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (!unlinkat(dirfd(dir), e->d_name, 0))
-			continue;
-		sub = openat(dirfd(dir), e->d_name, DIR_FLAGS);
-		if (sub < 0)
-			ret = -errno;
-		else
-			ret = remove_below(sub);
-		if (unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR) && !ret)
-			ret = -errno;
-		if (!err)
-			err = ret;
-	}
-	closedir(dir);
-	return err;
+	return tree_close(&t);
 }
 
 int sysfs_remove(const char *root)
 {
-	int err, fd = open(root, DIR_FLAGS);
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = remove_below(fd);
-	if (rmdir(root) && !err)
-		err = -errno;
-	return err;
+	return tree_remove(root);
 }

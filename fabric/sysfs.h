@@ -14,43 +14,28 @@
 #ifndef FABRIC_SYSFS_H
 #define FABRIC_SYSFS_H
 
-#include "emulator/types.h"
+#include "emulator/hca.h"
 
-#define SYSFS_GIDS 16
 /* The largest device index that fits into the made-up PCI domain (256 buses of 32 devices). */
-#define SYSFS_MAX_INDEX 8191u
-
-/** struct sysfs_gid - one entry of the port's GID table. */
-struct sysfs_gid {
-	u8 raw[16];
-	u8 type; /* 0: IB/RoCE v1, 2: RoCE v2 (struct hca_gid) */
-	bool valid;
-	char ndev[16]; /* network interface, "" if none */
-};
-
-/** struct sysfs_dev - a device with one port. */
-struct sysfs_dev {
-	char name[32]; /* "rdmaemu0"; must not contain '/' */
-	u32 index; /* ibv_get_device_index(); selects the PCI address; up to SYSFS_MAX_INDEX */
-	u64 guid; /* node and system image GUID, host order */
-	u32 port_state; /* enum ibv_port_state: 4 active */
-	u32 max_mtu; /* enum ibv_mtu */
-	u32 active_mtu; /* enum ibv_mtu */
-	u32 rate_gbps; /* 0: 100 */
-	s32 numa_node; /* -1: none */
-	struct sysfs_gid gid[SYSFS_GIDS];
-};
+#define SYSFS_MAX_INDEX 8190u
 
 /**
  * sysfs_build() - write the tree for @n devices.
  * @root: directory to put it in; created (mode 0700) if missing, its parent must exist
  * @devs: uverbsN belongs to devs[N]
  *
- * Called again for the same root and devices it brings the files up to date. Nothing in the tree
+ * Called again for the same root and devices it brings the files up to date, each at once for those
+ * who read it. Counters are only there by name: the shim reads them from the HCA. Nothing in the tree
  * is opened or followed outside @root.
  * Return: 0 or -errno; on error the tree may be incomplete, sysfs_remove() cleans it up.
  */
-int sysfs_build(const char *root, const struct sysfs_dev *devs, int n);
+int sysfs_build(const char *root, const struct hca_dev *devs, u32 n);
+
+/**
+ * sysfs_counters() - bring the files of the counters up to date, in a tree that was built.
+ * Return: 0 or -errno.
+ */
+int sysfs_counters(const char *root, const struct hca_dev *devs, u32 n);
 
 /**
  * sysfs_remove() - delete the tree, root included. Symlinks are removed, not followed.

@@ -138,7 +138,7 @@ static bool work_due(struct fabric *f, u64 now)
 		f->kicked = false;
 		helpers_look(f);
 	}
-	return pending_due(f, now) || commands || f->n_dead ||
+	return pending_due(f, now) || commands || f->n_dead || ports_due(f) ||
 	       now >= load_relaxed(&f->hca->next_deadline);
 }
 
@@ -157,6 +157,8 @@ u64 engine_work(struct fabric *f)
 	store_relaxed(&f->hca->watching, 0);
 	if (f->n_dead)
 		reap_dead(f);
+	if (ports_due(f))
+		ports_work(f);
 	if (f->isolated)
 		isolated_commands(f);
 	engine_timers(&f->engine);

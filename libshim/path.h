@@ -54,6 +54,13 @@ size_t path_strip_head(char *path, size_t n, const char *root);
 /** path_is_chardev() - whether a mapped path is one of the device nodes in /dev/infiniband. */
 bool path_is_chardev(const char *mapped);
 
+/**
+ * counter_open() - open a port's counter with its value of this moment (path_counters.c).
+ * @mapped: as path_map() gives it
+ * Return: descriptor, or -1 when it is no such file, or nobody can tell. Leaves errno alone.
+ */
+int counter_open(const char *mapped, int flags);
+
 /** path_root() - the root of the private tree and, in *@len, its length; NULL if there is none. */
 const char *path_root(size_t *len);
 

@@ -2,7 +2,8 @@
 /*
  * Wrappers of what opens files and directories by path. See path.c.
  *
- * Two kinds of files in the private tree are not what they stand for and are completed here:
+ * Some files in the private tree are not what they stand for and are completed here:
+ *  - counters: see path_counters.c
  *  - /dev/infiniband/uverbsN: the kernel's interface behind it is not emulated, so open() fails
  *    with ENXIO, as for a device node without a driver. stat() and access() show a device.
  *  - attributes of an empty GID entry: the kernel lets a program open them and answers its read()
@@ -58,6 +59,9 @@ static __attribute__((noinline)) int open_mapped(const char *path, int flags)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
+	fd = counter_open(to, flags);
+	if (fd >= 0)
+		return fd;
 	fd = next(openat)(AT_FDCWD, to, flags & ~(O_CREAT | O_EXCL | O_TRUNC));
 	if (fd < 0 || (flags & O_PATH))
 		return fd;

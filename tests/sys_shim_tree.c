@@ -6,23 +6,30 @@
  *	sys_shim_tree remove ROOT
  *	sys_shim_tree errors ROOT	what must be refused; ROOT's parent must exist
  */
-/* One file of the fabric, without the rest of it. NOLINTNEXTLINE(bugprone-suspicious-include) */
+/* One file of the fabric, without the rest of it, and what it needs. */
+/* NOLINTBEGIN(bugprone-suspicious-include) */
+#include "emulator/portfiles.c"
 #include "fabric/sysfs.c"
+#include "fabric/tree.c"
+/* NOLINTEND(bugprone-suspicious-include) */
 
-static void describe(struct sysfs_dev *dev, u32 i)
+static void describe(struct hca_dev *dev, u32 i)
 {
+	struct hca_port *p = &dev->port[1];
+
 	memset(dev, 0, sizeof(*dev));
 	snprintf(dev->name, sizeof(dev->name), "emu%u", i);
-	dev->index = 40 + i; /* the second bus */
+	dev->index = 39 + i; /* the second bus */
 	dev->guid = 0x0211223344556600ull + i;
-	dev->port_state = i ? 1 : 4;
-	dev->max_mtu = 5;
-	dev->active_mtu = 3;
-	dev->numa_node = -1;
-	dev->gid[1].valid = true;
-	dev->gid[1].type = 2;
-	memcpy(dev->gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\7", 16);
-	snprintf(dev->gid[1].ndev, sizeof(dev->gid[1].ndev), "lo");
+	dev->n_ports = 1;
+	dev->link_layer = LINK_ETHERNET;
+	p->state = i ? PORT_DOWN : PORT_ACTIVE;
+	p->max_mtu = 5;
+	p->active_mtu = 3;
+	p->gid[1].valid = 1;
+	p->gid[1].type = 2;
+	memcpy(p->gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\7", 16);
+	snprintf(p->gid[1].ndev, sizeof(p->gid[1].ndev), "lo");
 }
 
 static int expect(const char *what, int got, int wanted)
@@ -35,7 +42,7 @@ static int expect(const char *what, int got, int wanted)
 
 static int errors(const char *root)
 {
-	struct sysfs_dev dev;
+	struct hca_dev dev;
 	char path[PATH_MAX];
 	int bad = 0;
 
@@ -68,7 +75,7 @@ static int errors(const char *root)
 
 int main(int argc, char **argv)
 {
-	struct sysfs_dev devs[2];
+	struct hca_dev devs[2];
 	int ret;
 
 	if (argc != 3)
