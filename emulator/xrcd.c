@@ -33,8 +33,7 @@ struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32
 	return NULL;
 }
 
-int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index,
-	    u32 async_chan)
+int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 index, u32 async_chan)
 {
 	int i = tab_find(hca, TAB_REF, dev, HCA_MAX_REF);
 
