@@ -136,8 +136,8 @@ enum hca_width {
 struct hca_port {
 	u32 state; /* enum hca_port_state */
 	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
-	u64 counters[CNT_COUNT]; /* enum hca_counter */
-	u32 active_mtu; /* enum ibv_mtu */
+	u64 counters[CNT_COUNT] cacheline_aligned; /* enum hca_counter; see struct hca_fresh */
+	u32 active_mtu cacheline_aligned; /* enum ibv_mtu */
 	u32 max_mtu;
 	u32 sm_lid; /* of the subnet manager */
 	u64 guid; /* interface id of GID 0 */
@@ -382,6 +382,27 @@ static inline u64 token_of(u32 client, u32 gen)
 	return (u64)gen << 32 | (client + 1);
 }
 
+/**
+ * struct hca_fresh - what the port counted last, not yet in its counters: they would be one more
+ * cache line that every message takes from one CPU to another, while this is the token's.
+ * @key: device << 8 | port
+ * @n: entries; what is here goes to the port when they are FRESH_MAX, or another port counts
+ */
+struct hca_fresh {
+	u32 key;
+	u16 n;
+	u16 sends;
+	u16 recvs;
+	u16 rcv_pkts;
+	u16 xmit_pkts;
+	u16 pad;
+	u32 xmit_bytes;
+	u32 rcv_bytes;
+};
+
+#define FRESH_MAX   64u
+#define FRESH_BYTES (1u << 20) /* of one entry; what is more goes to the port at once */
+
 #define JOURNAL_DEPTH 4096u
 
 /** struct journal_entry - why an error completion or async event came. */
@@ -443,6 +464,7 @@ struct hca {
 	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
 	u32 serve_from; /* client that has the next turn, where a budget was used up */
 	u64 served; /* rounds in which holders served all pending doorbells */
+	struct hca_fresh fresh;
 
 	struct hca_commit commit;
 

@@ -128,7 +128,7 @@ int mcast_input(struct engine *e, const struct burst *b)
 			src->mcast_next = i;
 			return -EAGAIN;
 		}
-		port_received(qp_port(hca, qp), b->npkts, b->len);
+		port_received(hca, qp->dev, qp->attr.port_num, b->npkts, b->len);
 		dev_count(hca, qp, CNT_MCAST_RCV);
 	}
 	if (src)

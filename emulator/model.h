@@ -586,17 +586,50 @@ static inline void dev_count(struct hca *hca, const struct hca_qp *qp, enum hca_
 	qp_port(hca, qp)->counters[c]++;
 }
 
-/** port_sent(), port_received() - a port has moved packets. */
-static inline void port_sent(struct hca_port *p, u32 npkts, u64 bytes)
+/* --- count.c --- */
+
+/** fresh_flush() - what was counted last goes to its port. */
+void fresh_flush(struct hca *hca);
+
+/** fresh_of() - the fresh counts of a port, with room for one more. */
+static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port)
 {
-	p->counters[CNT_XMIT_PKTS] += npkts;
-	p->counters[CNT_XMIT_BYTES] += bytes;
+	struct hca_fresh *f = &hca->fresh;
+	u32 key = dev << 8 | port;
+
+	if (unlikely(f->key != key || f->n >= FRESH_MAX)) {
+		fresh_flush(hca);
+		f->key = key;
+	}
+	f->n++;
+	return f;
 }
 
-static inline void port_received(struct hca_port *p, u32 npkts, u64 bytes)
+/** port_sent(), port_received() - a port has moved packets. */
+static inline void port_sent(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
 {
-	p->counters[CNT_RCV_PKTS] += npkts;
-	p->counters[CNT_RCV_BYTES] += bytes;
+	struct hca_fresh *f = fresh_of(hca, dev, port);
+
+	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX)) {
+		hca->dev[dev].port[port].counters[CNT_XMIT_PKTS] += npkts;
+		hca->dev[dev].port[port].counters[CNT_XMIT_BYTES] += bytes;
+		return;
+	}
+	f->xmit_pkts = (u16)(f->xmit_pkts + npkts);
+	f->xmit_bytes += (u32)bytes;
+}
+
+static inline void port_received(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
+{
+	struct hca_fresh *f = fresh_of(hca, dev, port);
+
+	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX)) {
+		hca->dev[dev].port[port].counters[CNT_RCV_PKTS] += npkts;
+		hca->dev[dev].port[port].counters[CNT_RCV_BYTES] += bytes;
+		return;
+	}
+	f->rcv_pkts = (u16)(f->rcv_pkts + npkts);
+	f->rcv_bytes += (u32)bytes;
 }
 
 #endif

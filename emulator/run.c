@@ -31,7 +31,7 @@ int xmit(struct engine *e, const struct burst *b)
 	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
-	port_sent(p, wire_packets(b), wire_bytes(b));
+	port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		p->counters[CNT_MCAST_XMIT]++;
 	return ret;
@@ -89,7 +89,7 @@ int hca_input(struct engine *e, const struct burst *b)
 		return 0;
 	ret = port_input(e, port, b);
 	if (likely(ret != -EAGAIN))
-		port_received(port, wire_packets(b), wire_bytes(b));
+		port_received(e->hca, b->dst_dev, b->dst_port, wire_packets(b), wire_bytes(b));
 	return ret;
 }
 

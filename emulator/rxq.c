@@ -241,7 +241,7 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		return;
 	}
 	if (wc->opcode == WCO_RECV)
-		dev_count(e->hca, qp, CNT_RDMA_RECVS);
+		fresh_of(e->hca, qp->dev, qp->attr.port_num)->recvs++;
 	take = rx_end(rx, s);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
 	if (cqe && rx->cq->chan)

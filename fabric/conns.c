@@ -254,7 +254,7 @@ static int op_dev(const struct fabric *f, struct proto_msg *m)
 
 	if (i >= f->hca->n_devs || i >= PROTO_MAX_DEVS)
 		return -ENODEV;
-	m->dev = f->hca->dev[i];
+	hca_dev_now(f->hca, i, &m->dev);
 	return 0;
 }
 

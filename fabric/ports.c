@@ -196,18 +196,21 @@ static bool update_all(struct fabric *f)
 
 void ports_show(struct fabric *f)
 {
+	static struct hca_dev devs[HCA_MAX_DEVS];
 	u64 sum = 0;
 	u32 d, p, i;
 	int ret;
 
-	for (d = 0; d < f->hca->n_devs; d++)
-		for (p = 1; p <= f->hca->dev[d].n_ports; p++)
+	for (d = 0; d < f->hca->n_devs; d++) {
+		hca_dev_now(f->hca, d, &devs[d]);
+		for (p = 1; p <= devs[d].n_ports; p++)
 			for (i = 0; i < CNT_COUNT; i++)
-				sum += load_relaxed(&f->hca->dev[d].port[p].counters[i]);
+				sum += devs[d].port[p].counters[i];
+	}
 	if (sum == f->counted)
 		return;
 	f->counted = sum;
-	ret = sysfs_counters(f->paths.sysfs, f->hca->dev, f->hca->n_devs);
+	ret = sysfs_counters(f->paths.sysfs, devs, f->hca->n_devs);
 	if (ret)
 		note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
 }

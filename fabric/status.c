@@ -163,12 +163,13 @@ static struct json_object *json_ports(const struct hca_dev *d)
 static struct json_object *json_devices(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
-	const struct hca_dev *d;
+	struct hca_dev now;
+	const struct hca_dev *d = &now;
 	char guid[32];
 	u32 i;
 
 	for (i = 0; i < min_u32(f->hca->n_devs, HCA_MAX_DEVS); i++) {
-		d = &f->hca->dev[i];
+		hca_dev_now(f->hca, i, &now);
 		o = json_object_new_object();
 		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),
 			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,

@@ -132,13 +132,16 @@ static bool value_asked(const struct counter_path *c, u64 *value)
 static bool value_now(const struct counter_path *c, u64 *value)
 {
 	const struct hca *hca = load_acquire(&shim.live) ? shim.hca : NULL;
+	struct hca_dev now;
 	u32 i;
 
 	if (!hca)
 		return value_asked(c, value);
 	for (i = 0; i < hca->n_devs && i < PROTO_MAX_DEVS; i++)
-		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev)))
-			return port_file_value(&hca->dev[i], c->port, c->dir, c->file, value);
+		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
+			hca_dev_now(hca, i, &now);
+			return port_file_value(&now, c->port, c->dir, c->file, value);
+		}
 	return false;
 }
 
