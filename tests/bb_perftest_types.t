@@ -17,8 +17,10 @@ results() {
 	awk -v size="$2" -v iters="$3" -v wanted="$4" '
 		/^ *#bytes/ { table = 1; next }
 		!table || NF < 4 || $1 !~ /^[0-9]+$/ { next }
-		(size == "*" || $1 == size) && (iters == "*" || $2 == iters) && $2 > 0 && $4 + $5 > 0 { n++; next }
-		{ bad = 1 }
+		size != "*" && $1 != size { bad = 1 }
+		iters != "*" && $2 != iters { bad = 1 }
+		$2 <= 0 || $4 + $5 <= 0 { bad = 1 }
+		{ n++ }
 		END { exit bad || n != wanted }' "$1" && return
 	echo "not $4 line(s) of results with size $2 and $3 iterations:"
 	cat "$1"
@@ -125,8 +127,8 @@ mac_client=02:00:00:00:00:02
 
 # raw_ready PID - whether a raw QP receives, or the process has gone
 raw_ready() {
-	! kill -0 "$1" 2>/dev/null || [ "$(status_json | json 'any(q["name"].startswith("raw_ether") and q["state"] in ("RTR", "RTS")
-		for q in d["qps"])')" = True ]
+	! kill -0 "$1" 2>/dev/null || [ "$(status_json | json 'any(q["type"] == "RAW_PACKET" and
+		q["state"] in ("RTR", "RTS") for q in d["qps"])')" = True ]
 }
 
 # raw_pair PROGRAM ARGS... - both sides

@@ -100,6 +100,13 @@ xsrq_check 1 -m 1024 -o -n 100
 limit "$RDMAEMU" run --fabric watch -- stdbuf -oL ibv_asyncwatch >"$TEST_DIR/watch" 2>&1 </dev/null &
 watch=$!
 check "ibv_asyncwatch waits for events" wait_for 30 grep -q 'async event FD' "$TEST_DIR/watch"
+for way in down up; do
+	"$RDMAEMU" port $way --fabric watch >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+done
+check "ibv_asyncwatch sees the port go" \
+	wait_for 30 grep -q 'event_type IBV_EVENT_PORT_ERR (10), port 1' "$TEST_DIR/watch"
+check "ibv_asyncwatch sees the port come" \
+	wait_for 30 grep -q 'event_type IBV_EVENT_PORT_ACTIVE (9), port 1' "$TEST_DIR/watch"
 "$RDMAEMU" fabric stop --fabric watch >/dev/null 2>&1
 check "ibv_asyncwatch sees the device go" \
 	wait_for 30 grep -q 'event_type IBV_EVENT_DEVICE_FATAL (8)' "$TEST_DIR/watch"
