@@ -288,6 +288,8 @@ int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!qp)
 		return -EINVAL;
+	if (qp->ind) /* see cmd_modify_qp() */
+		return -EOPNOTSUPP;
 	*a = qp->attr;
 	a->state = qp->state;
 	a->cur_state = qp->state;

@@ -270,6 +270,9 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!qp)
 		return -EINVAL;
+	/* One that spreads over WQs has no states of its own: it is there, or not. */
+	if (qp->ind)
+		return -EOPNOTSUPP;
 	mask = mask_for(qp->type, cmd->mod.mask);
 	from = mask & QPA_CUR_STATE ? a->cur_state : qp->state;
 	to = mask & QPA_STATE ? a->state : from;

@@ -274,6 +274,9 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	cqe = wc.wqe ? cq_reserve(e, rx.seg, rx.cq) : NULL;
 	if (cqe)
 		ret = rx_place(e, qp, &rx, &b, 0, &wc, cqe);
+	/* It has taken the receive, and cannot say so. */
+	if (unlikely(wc.wqe && !cqe && !rx.cq->ignore_overrun))
+		rx_done(e, qp, &rx, &s, &b, &wc, NULL);
 	if (cqe && (ret == -EACCES || ret == -EFAULT_DST)) {
 		rx_refused(e, qp, &rx, &b, wc.bad);
 		return 0;

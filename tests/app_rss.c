@@ -188,6 +188,8 @@ static void test_spread(uint64_t fields, bool ports, bool v6)
 static void test_errors(void)
 {
 	uint64_t v4 = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	struct ibv_qp_init_attr init;
 	struct ibv_wq *wqs[256];
 	struct ibv_device_attr_ex dev;
 	struct ibv_rwq_ind_table *t;
@@ -216,7 +218,9 @@ static void test_errors(void)
 	ok(!rss_new(t, 1, 40, 0) && errno == EINVAL, "nothing to spread by: EINVAL");
 	ok(!rss_new(NULL, 1, 40, v4) && errno == EINVAL, "no table: EINVAL");
 	qp = rss_new(t, 1, 40, v4);
-	ok(qp, "a good one");
+	ok(qp && ibv_modify_qp(qp, &attr, IBV_QP_STATE) == EOPNOTSUPP &&
+		   ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == EOPNOTSUPP,
+	   "a good one has no states: EOPNOTSUPP");
 	ok(!ibv_destroy_qp(qp) && !ibv_destroy_rwq_ind_table(t) && !ibv_destroy_wq(wqs[0]), "goes");
 }
 
