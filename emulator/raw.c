@@ -60,7 +60,7 @@ static u32 check_tso(struct engine *e, const struct hca_qp *qp, const struct sq_
 		     const struct sq_wqe *w, struct raw_wr *r, u32 *cause, u32 *info)
 {
 	u32 max = lim_of(e->hca, qp->dev)->max_tso;
-	const u8 *list = (const u8 *)slot->sge + ALIGN_UP(w->ah, (u32)sizeof(struct wq_sge));
+	const u8 *list = (const u8 *)slot->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
 
 	r->hdr = w->ah;
 	r->share = w->remote_qkey;

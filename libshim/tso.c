@@ -10,7 +10,7 @@
 
 int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
 {
-	u8 *list = (u8 *)w->sge + ALIGN_UP(w->ah, (u32)sizeof(struct wq_sge));
+	u8 *list = (u8 *)w->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
 	u64 total = 0;
 	size_t i;
 

@@ -161,7 +161,7 @@ static bool tells(const void *spec, size_t size, const struct raw_pkt *yes,
 	return good;
 }
 
-#define SPEC(name, kind) struct ibv_flow_spec_##name s = { .type = kind, .size = sizeof(s) }
+#define SPEC(name, kind) struct ibv_flow_spec_##name s = { .type = (kind), .size = sizeof(s) }
 
 static void test_eth(void)
 {

@@ -73,7 +73,7 @@ static void test_lengths(struct raw_end *a, struct raw_end *b)
 {
 	static const uint32_t lengths[] = { 14, 15, 60, 72, 73, 100, 1000, 1514, 1518, 1522 };
 	struct raw_pkt k = { .ip = 0 };
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	bool good = true;
 	unsigned int i;
 

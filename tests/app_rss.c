@@ -171,7 +171,7 @@ static void test_spread(uint64_t fields, bool ports, bool v6)
 		j = hash_of(in, 2 * al + (ports ? 4 : 0)) % QUEUES;
 		got[j]++;
 		if (wc.status || wc.byte_len != len || wc.qp_num != wqs[j]->wq_num ||
-		    memcmp(raw_slot(&m, wc.wr_id), a.out, len))
+		    memcmp(raw_slot(&m, wc.wr_id), a.out, len) != 0)
 			wrong++;
 	}
 	ok(!wrong && got[0] && got[1] && got[2] && got[3], "%s%s: %u %u %u %u, %u wrong",

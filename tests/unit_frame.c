@@ -342,7 +342,7 @@ static void test_garbage(void)
 		u64 r = emu_rnd(&seed);
 
 		for (i = 0; i < sizeof(p); i += 8) {
-			u64 x = emu_rnd(&seed) & emu_rnd(&seed);
+			u64 dense = emu_rnd(&seed), x = dense & emu_rnd(&seed);
 
 			memcpy(p + i, &x, 8);
 		}
