@@ -605,18 +605,24 @@ static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port)
 	return f;
 }
 
-/** port_sent(), port_received() - a port has moved packets. */
-static inline void port_sent(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
+/** port_sent(), port_received() - a port has moved packets; @back: it has received them, too. */
+static inline void port_sent(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes, bool back)
 {
 	struct hca_fresh *f = fresh_of(hca, dev, port);
 
 	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX)) {
 		hca->dev[dev].port[port].counters[CNT_XMIT_PKTS] += npkts;
 		hca->dev[dev].port[port].counters[CNT_XMIT_BYTES] += bytes;
+		hca->dev[dev].port[port].counters[CNT_RCV_PKTS] += back ? npkts : 0;
+		hca->dev[dev].port[port].counters[CNT_RCV_BYTES] += back ? bytes : 0;
 		return;
 	}
 	f->xmit_pkts = (u16)(f->xmit_pkts + npkts);
 	f->xmit_bytes += (u32)bytes;
+	if (back) {
+		f->rcv_pkts = (u16)(f->rcv_pkts + npkts);
+		f->rcv_bytes += (u32)bytes;
+	}
 }
 
 static inline void port_received(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)

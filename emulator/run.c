@@ -19,24 +19,6 @@ static u64 wire_bytes(const struct burst *b)
 	return b->op == BOP_READ_REQ ? 0 : b->len;
 }
 
-int xmit(struct engine *e, const struct burst *b)
-{
-	struct hca_port *p = &e->hca->dev[b->src_dev].port[b->src_port];
-	int ret;
-
-	if (unlikely(p->state != PORT_ACTIVE)) {
-		p->counters[CNT_SEND_ERR]++;
-		return 0;
-	}
-	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
-	if (unlikely(ret == -EAGAIN))
-		return ret;
-	port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
-	if (unlikely(b->av && av_is_mcast(b->av)))
-		p->counters[CNT_MCAST_XMIT]++;
-	return ret;
-}
-
 /* A connected QP listens to its peer only (IBTA 9.6.1.1.1); P_Keys must go together. */
 static bool addressed_to(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
@@ -77,19 +59,65 @@ static int port_input(struct engine *e, struct hca_port *port, const struct burs
 	return ret;
 }
 
-int hca_input(struct engine *e, const struct burst *b)
+/* Return: as hca_input(), -ENETDOWN when no port took it. */
+static int arrive(struct engine *e, const struct burst *b)
 {
 	struct hca_port *port;
-	int ret;
 
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
 	port = port_of(e->hca, b->dst_dev, b->dst_port);
 	if (unlikely(!port || port->state != PORT_ACTIVE))
-		return 0;
-	ret = port_input(e, port, b);
-	if (likely(ret != -EAGAIN))
+		return -ENETDOWN;
+	return port_input(e, port, b);
+}
+
+int hca_input(struct engine *e, const struct burst *b)
+{
+	int ret = arrive(e, b);
+
+	if (unlikely(ret == -EAGAIN))
+		return ret;
+	if (likely(ret != -ENETDOWN) && !(b->av && av_is_mcast(b->av)))
 		port_received(e->hca, b->dst_dev, b->dst_port, wire_packets(b), wire_bytes(b));
+	return 0;
+}
+
+/* Over a wire without delay: both ports in one go, where they are one. */
+static int xmit_direct(struct engine *e, const struct burst *b)
+{
+	bool same = b->src_dev == b->dst_dev && b->src_port == b->dst_port;
+	int ret;
+
+	if (unlikely(!same || b->av))
+		ret = hca_input(e, b);
+	else
+		ret = arrive(e, b);
+	if (unlikely(ret == -EAGAIN))
+		return ret;
+	port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b), same && !b->av);
+	return 0;
+}
+
+int xmit(struct engine *e, const struct burst *b)
+{
+	struct hca_port *p = &e->hca->dev[b->src_dev].port[b->src_port];
+	int ret;
+
+	if (unlikely(p->state != PORT_ACTIVE)) {
+		p->counters[CNT_SEND_ERR]++;
+		return 0;
+	}
+	if (likely(!e->host->wire)) {
+		ret = xmit_direct(e, b);
+	} else {
+		ret = e->host->wire(e->ctx, b);
+		if (ret != -EAGAIN)
+			port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b),
+				  false);
+	}
+	if (unlikely(ret != -EAGAIN && b->av && av_is_mcast(b->av)))
+		p->counters[CNT_MCAST_XMIT]++;
 	return ret;
 }
 
