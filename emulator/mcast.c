@@ -66,6 +66,8 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	count_members(hca, qp, c->gid, &members, &i);
 	if (i >= 0)
 		return 0;
+	if (!lim->max_mcast_grp)
+		return -EOPNOTSUPP;
 	if (members >= lim->max_mcast_attach ||
 	    (!members && !group_fits(hca, qp->dev, lim->max_mcast_grp)))
 		return -ENOMEM;

@@ -42,7 +42,8 @@ struct hca_obj *tab_at(struct hca *hca, enum hca_table t, u32 i);
 u32 tab_max(enum hca_table t);
 /**
  * tab_find() - a free slot for an object of @dev, of which there may be @limit.
- * Return: index, -EINVAL (no such device) or -ENOMEM. The slot is free until tab_own().
+ * Return: index, -EINVAL (no such device), -EOPNOTSUPP (a limit of 0) or -ENOMEM. The slot is free
+ * until tab_own().
  */
 int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit);
 /** tab_own() - the slot is filled in and belongs to the client from now on. */

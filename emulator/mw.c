@@ -37,6 +37,9 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!pd || (c->kind != MW_1 && c->kind != MW_2))
 		return -EINVAL;
 	dev = &hca->dev[pd->dev];
+	if (!dev->lim.max_mw ||
+	    !(dev->lim.caps & (c->kind == MW_1 ? CAP_MEM_WINDOW : CAP_MW_TYPE_2B)))
+		return -EOPNOTSUPP;
 	i = tab_find(hca, TAB_MR, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
 	if (i < 0)
 		return i;

@@ -67,6 +67,8 @@ int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit)
 
 	if (dev >= hca->n_devs)
 		return -EINVAL;
+	if (!limit)
+		return -EOPNOTSUPP;
 	if (hca->dev[dev].n[t] >= limit)
 		return -ENOMEM;
 	for (i = tab->cursor, n = 0; n < d->max && tab_at(hca, t, i)->client; n++)

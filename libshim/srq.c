@@ -65,6 +65,8 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_
 		return -EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !pd_of(attr->pd, ibctx))
 		return -EINVAL;
+	if (!lim->max_srq)
+		return -EOPNOTSUPP;
 	if (!attr->attr.max_wr || attr->attr.max_wr > lim->max_srq_wr ||
 	    attr->attr.max_sge > lim->max_srq_sge)
 		return -EINVAL;

@@ -102,7 +102,7 @@ static void test_open(void)
 	OK(reads(open(CLASS "_verbs/uverbs1/dev", O_RDONLY), "231:193\n"));
 	OK(reads(open(CLASS "/emu1/ports/1/state", O_RDONLY), "1: DOWN\n"));
 	OK(fails(open(CLASS "/emu2", O_RDONLY), ENOENT));
-	OK(fails(open(CLASS "_mad/abi_version", O_RDONLY), ENOENT));
+	OK(fails(open(CLASS "_mad/umad0/port", O_RDONLY), ENOENT));
 	OK(fails(open(EMU0 "/new", O_RDWR | O_CREAT, 0600), ENOENT));
 	OK(fails(open(EMU0, O_RDWR | O_TMPFILE, 0600), EOPNOTSUPP));
 
