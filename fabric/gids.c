@@ -231,6 +231,9 @@ void devices_make(struct fabric *f)
 		d->speed = pr->speed;
 		d->width = pr->width;
 		d->lim = pr->lim;
+		/* Raw packets are Ethernet frames. */
+		if (d->link_layer == LINK_INFINIBAND)
+			d->lim.qp_types &= ~(1u << QPT_RAW_PACKET);
 		for (n = 1; n <= d->n_ports; n++)
 			make_port(f, d, n, i * pr->n_ports + n - 1);
 		d->valid = 1;

@@ -197,16 +197,18 @@ static int put_number(const struct reader *r, const struct key *k, const char *v
 	void *to = (char *)r->p + k->off;
 	char expected[96];
 	u64 n;
+	u32 v;
 
 	if (!parse_number(value, k->max, &n) || n < k->min) {
 		snprintf(expected, sizeof(expected), "a number from %llu to %llu",
 			 (unsigned long long)k->min, (unsigned long long)k->max);
 		return refuse(r, value, expected);
 	}
+	v = (u32)n;
 	if (k->kind == KEY_U64)
 		memcpy(to, &n, sizeof(n));
 	else
-		memcpy(to, &(u32){ (u32)n }, sizeof(u32));
+		memcpy(to, &v, sizeof(v));
 	return 0;
 }
 
@@ -225,7 +227,7 @@ static int put_text(const struct reader *r, const struct key *k, const char *val
 	if (!len || len > k->max || value[0] == '.')
 		return refuse(r, value, expected);
 	memset(to, 0, k->max + 1);
-	memcpy(to, value, len);
+	snprintf(to, k->max + 1, "%s", value);
 	return 0;
 }
 
@@ -233,13 +235,15 @@ static int put_word(const struct reader *r, const struct key *k, const char *val
 {
 	const struct word *w = find_word(k->words, value);
 	char list[512], expected[560];
+	u32 v;
 
 	if (!w) {
 		snprintf(expected, sizeof(expected), "one of %s",
 			 word_list(k->words, list, sizeof(list)));
 		return refuse(r, value, expected);
 	}
-	memcpy((char *)r->p + k->off, &(u32){ (u32)w->value }, sizeof(u32));
+	v = (u32)w->value;
+	memcpy((char *)r->p + k->off, &v, sizeof(v));
 	return 0;
 }
 
