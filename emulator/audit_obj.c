@@ -4,6 +4,12 @@
 
 #include "emulator/model.h"
 
+static bool within(const struct hca_mr *mr, const struct hca_mr *mw)
+{
+	return mw->addr >= mr->addr && mw->len <= mr->len &&
+	       mw->addr - mr->addr <= mr->len - mw->len;
+}
+
 int audit_mr(struct audit *a, u32 i)
 {
 	const struct hca_mr *mr = &a->hca->mr[i];
@@ -28,6 +34,7 @@ int audit_mr(struct audit *a, u32 i)
 	     "MW %u: is bound to MR %u, which there is not", i, mr->mr - 1);
 	MUST(a->hca->mr[mr->mr - 1].pd == mr->pd, "MW %u: is bound to MR %u of another PD", i,
 	     mr->mr - 1);
+	MUST(within(&a->hca->mr[mr->mr - 1], mr), "MW %u: reaches beyond MR %u", i, mr->mr - 1);
 	a->refs[TAB_MR][mr->mr - 1]++;
 	if (mr->kind == MW_2) {
 		u32 slot = mr->qpn & (HCA_MAX_QP - 1);

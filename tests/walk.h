@@ -35,7 +35,9 @@
 enum kind {
 	K_PD,
 	K_CQ,
+	K_DM,
 	K_MR,
+	K_MW,
 	K_XRCD, /* an open one */
 	K_SRQ,
 	K_AH,
@@ -84,6 +86,7 @@ struct obj {
 		struct {
 			u64 addr, iova, len;
 			u32 access, key;
+			bool fixed; /* no rereg: null, or of device memory */
 		} mr;
 		struct {
 			u64 ring;
@@ -132,6 +135,7 @@ struct kind_ops {
 	const char *name;
 	enum hca_table table;
 	u32 create, destroy;
+	int unknown; /* what the destruction of one that is not the client's answers */
 	u32 weight; /* of creation, in relation to the others */
 	u32 max;
 	bool (*fill)(struct walk *w, struct obj *o, struct hca_cmd *cmd);

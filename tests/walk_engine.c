@@ -58,9 +58,16 @@ static bool owns(const struct walk *w, u32 client, enum kind kind, u32 handle)
 	/* What tests/emu.c made for the client. */
 	if ((kind == K_PD && handle == c->pd) || (kind == K_MR && handle == c->key >> 8))
 		return true;
-	for (u32 i = 0; i < KIND_MAX; i++)
+	for (u32 i = 0; i < KIND_MAX; i++) {
+		const struct obj *o = &w->obj[client][K_OPEN][i];
+
 		if (w->obj[client][kind][i].live && w->obj[client][kind][i].handle == handle)
 			return true;
+		/* A target that it has inherited. */
+		if (kind == K_QP && o->live && o->open.owned &&
+		    (o->open.qpn & (HCA_MAX_QP - 1)) == handle)
+			return true;
+	}
 	return false;
 }
 
@@ -69,7 +76,7 @@ u32 bad_handle(struct walk *w, u32 client, enum kind kind)
 	struct obj *other = any(w, (client + 1 + pick(w, WALKERS - 1)) % WALKERS, kind);
 	u32 handle;
 
-	if (other && chance(w, 2))
+	if (other && !owns(w, client, kind, other->handle) && chance(w, 2))
 		return other->handle;
 	do
 		handle = chance(w, 2) ? pick(w, 2048) : (u32)emu_rnd(&w->rnd);
@@ -164,6 +171,15 @@ static void step_create(struct walk *w, u32 client, bool spoil)
 		k->created(w, o, &cmd);
 }
 
+/*
+ * Windows come and go with posted work, so that only the HCA knows; the audit has found as many
+ * bound ones as it says.
+ */
+static bool in_use(const struct walk *w, const struct obj *o)
+{
+	return o->refs || (o->kind == K_MR && w->m->hca->mr[o->handle].windows);
+}
+
 static void leave_groups(struct walk *w, struct obj *o)
 {
 	for (u32 n = 0; n < 32; n++) {
@@ -189,9 +205,9 @@ static void destroy(struct walk *w, struct obj *o)
 	cmd.qp.xrcd = o->kind == K_OPEN;
 	if (o->kind == K_QP && o->qp.groups && chance(w, 2))
 		leave_groups(w, o);
-	if (!o->refs && k->destroyed)
+	if (!in_use(w, o) && k->destroyed)
 		k->destroyed(w, o);
-	if (command(w, o->client, &cmd, o->refs ? -EBUSY : 0, k->name))
+	if (command(w, o->client, &cmd, in_use(w, o) ? -EBUSY : 0, k->name))
 		return;
 	forget(o);
 	if (leaves)
@@ -213,7 +229,7 @@ static void step_destroy_bad(struct walk *w, u32 client)
 
 	cmd.handle = bad_handle(w, client, kind);
 	cmd.qp.xrcd = kind == K_OPEN;
-	command(w, client, &cmd, -EINVAL, "destruction of what it has not");
+	command(w, client, &cmd, kinds[kind].unknown, "destruction of what it has not");
 	if (chance(w, 10)) {
 		cmd.op = 1000 + pick(w, 1 << 30);
 		command(w, client, &cmd, -EOPNOTSUPP, "no command");
@@ -417,7 +433,7 @@ int main(void)
 	       (unsigned long long)w.posted, (unsigned long long)w.polled,
 	       (unsigned long long)w.errors, (unsigned long long)w.deaths);
 	/* A walk that goes nowhere finds nothing. */
-	if (w.refused < w.commands / 20 || w.polled - w.errors < w.step / 30)
+	if (w.refused < w.commands / 20 || w.polled - w.errors < w.step / 45)
 		fail(&w, "too little was done");
 	printf("ok random walk of the engine\n");
 	emu_free(w.m);

@@ -38,7 +38,8 @@ static u32 some_access(struct walk *w)
 {
 	static const u32 sets[] = {
 		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
-		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
+		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC |
+			ACC_MW_BIND,
 		ACC_LOCAL_WRITE,
 		ACC_LOCAL_WRITE | ACC_REMOTE_WRITE,
 		ACC_REMOTE_READ,
@@ -69,6 +70,16 @@ static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 	use(o, 0, pd);
 	cmd->mr = (struct cmd_reg_mr){ .pd = pd->handle, .access = some_access(w) };
 	some_range(w, o->client, &cmd->mr);
+	if (chance(w, 10) && any(w, o->client, K_DM)) {
+		struct obj *dm = any(w, o->client, K_DM);
+
+		use(o, 1, dm);
+		cmd->mr.dm = dm->handle + 1;
+		cmd->mr.len = min_u64(cmd->mr.len, w->m->hca->dm[dm->handle].len);
+	} else if (chance(w, 15)) {
+		cmd->mr.kind = MR_NULL;
+		cmd->mr.access = ACC_LOCAL_WRITE;
+	}
 	return true;
 }
 
@@ -88,9 +99,13 @@ static void mr_spoil_values(struct walk *w, struct cmd_reg_mr *c, u32 how)
 
 static int mr_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
-	u32 how = pick(w, 4);
+	u32 how = pick(w, 6);
 
-	if (how == 3)
+	if (how == 5)
+		cmd->mr.dm = bad_handle(w, o->client, K_DM) + 1;
+	else if (how == 4)
+		cmd->mr.kind = MW_1 + pick(w, 100);
+	else if (how == 3)
 		cmd->mr.pd = bad_handle(w, o->client, K_PD);
 	else
 		mr_spoil_values(w, &cmd->mr, how);
@@ -114,6 +129,7 @@ static void mr_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
 	if (!cmd->mr.key || cmd->mr.key >> 8 != cmd->handle)
 		fail(w, "MR %u got the key %#x", cmd->handle, cmd->mr.key);
 	mr_take(o, &cmd->mr, 7);
+	o->mr.fixed = cmd->mr.dm || cmd->mr.kind != MR_USER;
 }
 
 /* Rereg: any part, or what must be refused and leaves all as it was. */
@@ -142,6 +158,10 @@ static void mr_use(struct walk *w, struct obj *o)
 		}
 		want = -EINVAL;
 	}
+	if (o->mr.fixed)
+		want = -EINVAL;
+	else if (!want && w->m->hca->mr[o->handle].windows)
+		want = -EBUSY;
 	if (command(w, o->client, &cmd, want, "rereg MR"))
 		return;
 	if (cmd.mr.key != old)
@@ -149,6 +169,61 @@ static void mr_use(struct walk *w, struct obj *o)
 	mr_take(o, &cmd.mr, flags);
 	if (flags & 2)
 		use(o, 0, pd);
+}
+
+/* --- DM */
+
+static bool dm_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	(void)o;
+	cmd->dm.len = 1 + pick(w, 20000);
+	cmd->dm.ctx = 1;
+	return true;
+}
+
+static int dm_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	(void)o;
+	if (chance(w, 2))
+		cmd->dm.dev = 1 + pick(w, 5000);
+	else
+		cmd->dm.len = chance(w, 2) ? 0 : (4u << 20) + 1 + pick(w, 1000);
+	return -EINVAL;
+}
+
+static u32 dm_refs(const struct hca *hca, u32 handle)
+{
+	return hca->dm[handle].refs;
+}
+
+/* --- MW */
+
+static bool mw_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	struct obj *pd = any(w, o->client, K_PD);
+
+	if (!pd)
+		return false;
+	use(o, 0, pd);
+	cmd->mr.pd = pd->handle;
+	cmd->mr.kind = chance(w, 2) ? MW_1 : MW_2;
+	return true;
+}
+
+static int mw_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
+{
+	if (chance(w, 2))
+		cmd->mr.pd = bad_handle(w, o->client, K_PD);
+	else
+		cmd->mr.kind = chance(w, 2) ? MR_USER : MW_2 + 1 + pick(w, 100);
+	return -EINVAL;
+}
+
+static void mw_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
+{
+	if (cmd->mr.key >> 8 != cmd->handle)
+		fail(w, "MW %u got the key %#x", cmd->handle, cmd->mr.key);
+	o->mr.key = cmd->mr.key;
 }
 
 /* --- CQ */
@@ -259,20 +334,24 @@ static u32 cq_refs(const struct hca *hca, u32 handle)
 }
 
 const struct kind_ops kinds[K_COUNT] = {
-	[K_PD] = { "PD", TAB_PD, CMD_ALLOC_PD, CMD_DEALLOC_PD, 2, 3, pd_fill, pd_spoil, NULL, NULL,
-		   NULL, pd_refs },
-	[K_CQ] = { "CQ", TAB_CQ, CMD_CREATE_CQ, CMD_DESTROY_CQ, 3, KIND_MAX, cq_fill, cq_spoil,
-		   cq_created, NULL, cq_use, cq_refs },
-	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, 5, KIND_MAX, mr_fill, mr_spoil,
+	[K_PD] = { "PD", TAB_PD, CMD_ALLOC_PD, CMD_DEALLOC_PD, -EINVAL, 2, 3, pd_fill, pd_spoil,
+		   NULL, NULL, NULL, pd_refs },
+	[K_CQ] = { "CQ", TAB_CQ, CMD_CREATE_CQ, CMD_DESTROY_CQ, -EINVAL, 3, KIND_MAX, cq_fill,
+		   cq_spoil, cq_created, NULL, cq_use, cq_refs },
+	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, -EINVAL, 5, KIND_MAX, mr_fill, mr_spoil,
 		   mr_created, NULL, mr_use, NULL },
-	[K_XRCD] = { "XRCD", TAB_REF, CMD_OPEN_XRCD, CMD_CLOSE_XRCD, 1, 3, xrcd_fill, xrcd_spoil,
-		     xrcd_created, NULL, NULL, xrcd_refs },
-	[K_SRQ] = { "SRQ", TAB_SRQ, CMD_CREATE_SRQ, CMD_DESTROY_SRQ, 2, 5, srq_fill, srq_spoil,
-		    srq_created, srq_destroyed, srq_use, srq_refs },
-	[K_AH] = { "AH", TAB_AH, CMD_CREATE_AH, CMD_DESTROY_AH, 2, 6, ah_fill, ah_spoil, NULL, NULL,
-		   NULL, NULL },
-	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, 6, KIND_MAX, qp_fill, qp_spoil,
-		   qp_created, qp_destroyed, qp_use, NULL },
-	[K_OPEN] = { "open target", TAB_REF, CMD_OPEN_QP, CMD_DESTROY_QP, 3, 4, open_fill,
+	[K_DM] = { "DM", TAB_DM, CMD_ALLOC_DM, CMD_FREE_DM, -ENOENT, 1, 3, dm_fill, dm_spoil, NULL,
+		   NULL, NULL, dm_refs },
+	[K_MW] = { "MW", TAB_MR, CMD_ALLOC_MW, CMD_DEALLOC_MW, -EINVAL, 3, 5, mw_fill, mw_spoil,
+		   mw_created, NULL, NULL, NULL },
+	[K_XRCD] = { "XRCD", TAB_REF, CMD_OPEN_XRCD, CMD_CLOSE_XRCD, -EINVAL, 1, 3, xrcd_fill,
+		     xrcd_spoil, xrcd_created, NULL, NULL, xrcd_refs },
+	[K_SRQ] = { "SRQ", TAB_SRQ, CMD_CREATE_SRQ, CMD_DESTROY_SRQ, -EINVAL, 2, 5, srq_fill,
+		    srq_spoil, srq_created, srq_destroyed, srq_use, srq_refs },
+	[K_AH] = { "AH", TAB_AH, CMD_CREATE_AH, CMD_DESTROY_AH, -EINVAL, 2, 6, ah_fill, ah_spoil,
+		   NULL, NULL, NULL, NULL },
+	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, -EINVAL, 6, KIND_MAX, qp_fill,
+		   qp_spoil, qp_created, qp_destroyed, qp_use, NULL },
+	[K_OPEN] = { "open target", TAB_REF, CMD_OPEN_QP, CMD_DESTROY_QP, -EINVAL, 3, 4, open_fill,
 		     open_spoil, open_created, NULL, open_use, NULL },
 };

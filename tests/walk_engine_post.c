@@ -116,6 +116,35 @@ static u32 some_remote(struct walk *w, const struct obj *o, struct sq_wqe *q)
 	return s.len;
 }
 
+/* A window is bound, unbound or invalidated; the engine decides whether it may be. */
+static bool bind_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
+{
+	struct obj *mw = any(w, o->client, K_MW), *mr;
+	struct hca_mr *hw;
+
+	if (!mw || o->qp.type == QPT_UD || o->qp.type == QPT_RAW_PACKET)
+		return false;
+	hw = &w->m->hca->mr[mw->handle];
+	q->send_flags &= (u8)~SEND_SOLICITED;
+	if (chance(w, 3)) {
+		q->opcode = WR_LOCAL_INV;
+		q->rkey = hw->key;
+		return true;
+	}
+	mr = some_mr(w, o->client, o->uses[Q_PD], ACC_MW_BIND);
+	if (!mr)
+		return false;
+	q->opcode = WR_BIND_MW;
+	q->ah = mw->handle;
+	q->rkey = chance(w, 20) ? (u32)emu_rnd(&w->rnd)
+				: mw->handle << 8 | ((hw->last_key + 1) & 0xff);
+	q->remote_qpn = mr->mr.key;
+	q->remote_qkey = chance(w, 20) ? (u32)emu_rnd(&w->rnd) : ACC_REMOTE_WRITE | ACC_REMOTE_READ;
+	q->swap = chance(w, 6) ? 0 : 1 + pick(w, (u32)mr->mr.len);
+	q->remote_addr = mr->mr.iova + pick(w, (u32)(mr->mr.len - q->swap) + 1);
+	return true;
+}
+
 static u32 xrc_number(struct walk *w)
 {
 	struct obj *srq = any(w, pick(w, WALKERS), K_SRQ);
@@ -152,6 +181,8 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 		q->send_flags |= SEND_SIGNALED;
 	address(w, o, q);
 	max = some_remote(w, o, q);
+	if (chance(w, 12) && bind_wqe(w, o, q))
+		return;
 	rd = q->opcode >= WR_RDMA_READ && q->opcode <= WR_ATOMIC_FETCH_AND_ADD;
 	if (rd && q->opcode != WR_RDMA_READ && !chance(w, 100) &&
 	    (!n || !some_mr(w, o->client, o->uses[Q_PD], ACC_LOCAL_WRITE)))
