@@ -76,7 +76,7 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 		return -EINVAL;
 	if (qp_has[c->type].pd != !!own_pd(hca, client, c->pd))
 		return -EINVAL;
-	if (rss && (c->type != QPT_RAW_PACKET || c->srq || c->rq_depth ||
+	if (rss && (c->type != QPT_RAW_PACKET || c->srq || c->sq_depth || c->rq_depth ||
 		    !tab_owned(hca, TAB_IND, client, c->ind - 1)))
 		return -EINVAL;
 	if (c->sq_depth && !qp_has[c->type].sq)
