@@ -24,7 +24,7 @@
 #define WALKERS	  4
 #define HOSTILE	  3
 #define KIND_MAX  10 /* objects of a kind and client */
-#define USES_MAX  5
+#define USES_MAX  6
 #define SRQ_MAX	  64 /* slots of a shared receive queue */
 #define N_FILES	  3 /* that XRC domains may be named by */
 #define RING_MAX  64 /* deepest work queue */
@@ -41,7 +41,11 @@ enum kind {
 	K_XRCD, /* an open one */
 	K_SRQ,
 	K_AH,
+	K_WQ,
+	K_IND,
+	K_CTR,
 	K_QP,
+	K_FLOW,
 	K_OPEN, /* an XRC target that was opened */
 	K_COUNT,
 };
@@ -53,7 +57,7 @@ struct post {
 };
 
 /* What QPs refer to, in struct obj's @uses. */
-enum qp_use { Q_PD, Q_SCQ, Q_RCQ, Q_SRQ, Q_XRCD };
+enum qp_use { Q_PD, Q_SCQ, Q_RCQ, Q_SRQ, Q_XRCD, Q_IND };
 
 struct walk_qp {
 	u32 qpn;
@@ -102,6 +106,13 @@ struct obj {
 		struct {
 			u32 file;
 		} xrcd;
+		struct {
+			u64 ring;
+			u32 depth, state;
+		} wq;
+		struct {
+			u32 points;
+		} ctr;
 		struct {
 			u32 qpn;
 			bool owned; /* its QP goes with it: the maker has gone */
@@ -204,6 +215,26 @@ void inherit(struct walk *w, u32 qpn);
 void good_av(struct walk *w, struct hca_av *av);
 /** spoil_av() - make it one that must be refused. Return: how (-errno). */
 int spoil_av(struct walk *w, struct hca_av *av);
+
+/* --- walk_engine_raw.c: WQs, tables of them, counters, flow rules */
+
+bool wq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int wq_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void wq_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+void wq_use(struct walk *w, struct obj *o);
+/** wq_check() - a WQ's state is the model's, or ERR where a frame may have taken it there. */
+void wq_check(struct walk *w, struct obj *o);
+u32 wq_refs(const struct hca *hca, u32 handle);
+bool ind_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int ind_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+u32 ind_refs(const struct hca *hca, u32 handle);
+bool ctr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int ctr_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void ctr_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
+void ctr_use(struct walk *w, struct obj *o);
+u32 ctr_refs(const struct hca *hca, u32 handle);
+bool flow_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int flow_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 
 /* --- walk_engine_post.c */
 

@@ -330,6 +330,8 @@ static void check_obj(struct walk *w, struct obj *o)
 		     k->refs(w->m->hca, o->handle), o->refs);
 	if (o->kind == K_QP)
 		qp_check(w, o);
+	if (o->kind == K_WQ)
+		wq_check(w, o);
 }
 
 static void check(struct walk *w)

@@ -344,6 +344,8 @@ void cq_poll(struct walk *w, struct obj *o, u32 max)
 			check_shared(w, o->client, &c);
 			continue;
 		}
+		if (c.flags & CQE_WQ)
+			continue;
 		qp = qp_by_number(w, o->client, c.qpn);
 		if (lost || !qp || qp->qp.dirty)
 			continue;

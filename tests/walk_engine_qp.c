@@ -169,6 +169,37 @@ static bool fill_target(struct obj *o, struct obj *xrcd, struct hca_cmd *cmd)
 	return true;
 }
 
+/* A QP that only spreads what comes over a table of WQs. */
+static bool fill_rss(struct obj *o, struct obj *ind, struct hca_cmd *cmd)
+{
+	use(o, Q_IND, ind);
+	cmd->qp = (struct cmd_qp){
+		.type = QPT_RAW_PACKET,
+		.pd = o->uses[Q_PD]->handle,
+		.ind = ind->handle + 1,
+	};
+	return true;
+}
+
+static int spoil_rss(struct walk *w, struct obj *o, struct cmd_qp *c)
+{
+	switch (pick(w, 4)) {
+	case 0:
+		c->ind = bad_handle(w, o->client, K_IND) + 1;
+		break;
+	case 1:
+		c->rq_depth = 4;
+		break;
+	case 2:
+		c->sq_depth = 4;
+		c->sq_ring = qp_place(o, 0);
+		break;
+	default:
+		c->type = QPT_RC;
+	}
+	return -EINVAL;
+}
+
 bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	struct obj *pd = any(w, o->client, K_PD), *scq = any(w, o->client, K_CQ),
@@ -180,6 +211,8 @@ bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 	if (!pd || !scq || !rcq)
 		return false;
 	use(o, Q_PD, pd);
+	if (type == QPT_RAW_PACKET && chance(w, 3) && any(w, o->client, K_IND))
+		return fill_rss(o, any(w, o->client, K_IND), cmd);
 	use(o, Q_SCQ, scq);
 	cmd->qp = (struct cmd_qp){
 		.type = type,
@@ -234,6 +267,8 @@ int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 
 	if (c->type == QPT_XRC_RECV)
 		return spoil_target(w, o, c);
+	if (c->ind)
+		return spoil_rss(w, o, c);
 	switch (pick(w, 13)) {
 	case 0:
 		c->type = chance(w, 2) ? 0 : 11 + pick(w, 300);
