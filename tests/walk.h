@@ -188,8 +188,20 @@ void qp_destroyed(struct walk *w, struct obj *o);
 void qp_use(struct walk *w, struct obj *o);
 /** qp_check() - a QP's state is the model's, or ERR where traffic may have taken it there. */
 void qp_check(struct walk *w, struct obj *o);
+
+/* --- walk_engine_states.c */
+
 /** qp_move() - attributes of a move: which must be there and which may. False: no such move. */
 bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional);
+/** qp_any_move() - all attributes that any move of the type knows. */
+u32 qp_any_move(u32 type);
+/** qp_has_sqe() - whether a send error leads to SQE. */
+bool qp_has_sqe(u32 type);
+/** qp_passed_over() - attributes that are neither needed nor minded. */
+u32 qp_passed_over(u32 type);
+void good_values(struct walk *w, struct hca_qp_attr *a);
+/** bad_value() - spoil one of those in @mask. Return: how (-errno); 0: none was found. */
+int bad_value(struct walk *w, struct hca_qp_attr *a, u32 mask);
 
 /* --- walk_engine_shared.c: SRQs, XRC domains, address handles */
 

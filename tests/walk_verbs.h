@@ -186,6 +186,9 @@ void vborn(struct vobj *o, void *ptr);
 /** run_on() - @fn in the actor's process, which has the turn for as long. */
 void run_on(int actor, void (*fn)(struct vobj *, struct vobj *), struct vobj *o,
 	    struct vobj *other);
+
+/* --- walk_verbs_settle.c */
+
 /** settle() - everything that the model expects has come, and nothing else. */
 void settle(void);
 
