@@ -183,14 +183,18 @@ static struct json_object *json_devices(const struct fabric *f)
 	return all;
 }
 
-/* Of all kinds. */
-static u64 objects(const struct hca_client *h)
+/* Of all kinds, but for the contexts themselves. */
+static u64 objects(const struct hca *hca, u32 client)
 {
 	u64 sum = 0;
-	u32 t;
+	u32 t, i;
 
 	for (t = 0; t < TAB_COUNT; t++)
-		sum += h->n[t];
+		sum += hca->client[client].n[t];
+	for (i = 0; i < min_u32(load_relaxed(&hca->tab[TAB_REF].high), HCA_MAX_REF); i++)
+		if (load_acquire(&hca->ref[i].client) == client + 1 &&
+		    hca->ref[i].kind == REF_CONTEXT)
+			sum--;
 	return sum;
 }
 
@@ -218,7 +222,7 @@ static struct json_object *json_clients(const struct fabric *f)
 		add_int(o, "cqs", h->n[TAB_CQ]);
 		add_int(o, "mrs", h->n[TAB_MR]);
 		add_int(o, "pds", h->n[TAB_PD]);
-		add_int(o, "objects", objects(h));
+		add_int(o, "objects", objects(f->hca, cl->id));
 		json_object_array_add(all, o);
 	}
 	return all;

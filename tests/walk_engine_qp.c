@@ -325,12 +325,10 @@ static void modify_bad(struct walk *w, struct obj *o)
 				want = 0;
 			break;
 		default:
-			if (bit == QPA_STATE)
+			if ((QPA_STATE | optional | qp_passed_over(o->qp.type)) & bit)
 				want = 0;
 			else if (required & bit)
 				cmd.mod.mask &= ~bit;
-			else if ((optional | qp_passed_over(o->qp.type)) & bit)
-				want = 0;
 			else
 				cmd.mod.mask |= bit;
 		}

@@ -170,7 +170,7 @@ static void data_moves(const struct vobj *a, const struct vwr *w, int dst_actor,
 		       const struct ibv_sge *dst, int n_dst)
 {
 	struct vcheck *c = new_check(w, w->len);
-	struct ibv_sge src[VSGE];
+	struct ibv_sge src[VSGE] = { 0 };
 
 	if (w->flags & IBV_SEND_INLINE)
 		add_src(c, w->sge, w->n);

@@ -257,7 +257,7 @@ static bool data_there(const struct vcheck *c)
 static bool words_right(void)
 {
 	for (int a = wd->first; a < wd->first + wd->actors; a++)
-		if (memcmp(wd->area[a] + AREA_WORD, wd->words[a], sizeof(wd->words[0])))
+		if (memcmp(wd->area[a] + AREA_WORD, wd->words[a], sizeof(wd->words[0])) != 0)
 			return false;
 	return true;
 }
