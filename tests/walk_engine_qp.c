@@ -352,7 +352,7 @@ static void connect(struct walk *w, struct obj *a, struct obj *b)
 	struct hca_qp_attr common;
 	u32 required, optional;
 
-	if (!talk(a->qp.type, b->qp.type))
+	if (!talk(a->qp.type, b->qp.type) || b->uses[Q_IND])
 		b = a;
 	good_values(w, &common);
 	common.access = 0xf;
@@ -446,11 +446,27 @@ static void group(struct walk *w, struct obj *o)
 	o->refs += leave ? -1u : 1;
 }
 
+/* One that spreads over WQs has no states. */
+static void use_rss(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = chance(w, 2) ? CMD_QUERY_QP : CMD_MODIFY_QP,
+			       .handle = o->handle };
+
+	cmd.mod.mask = QPA_STATE | QPA_PORT;
+	cmd.mod.attr.state = pick(w, QPS_COUNT);
+	cmd.mod.attr.port_num = 1;
+	command(w, o->client, &cmd, -EOPNOTSUPP, "state of a spreading QP");
+}
+
 void qp_use(struct walk *w, struct obj *o)
 {
 	u32 what = pick(w, 100);
 	struct obj *peer;
 
+	if (o->uses[Q_IND]) {
+		use_rss(w, o);
+		return;
+	}
 	if (what < 40) {
 		post_send(w, o);
 	} else if (what < 72) {
