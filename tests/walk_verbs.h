@@ -28,7 +28,7 @@
 
 #define ACTORS	  4
 #define VMAX	  6 /* objects of a kind that an actor may have */
-#define VUSES	  3
+#define VUSES	  4 /* PD first; QP: PD, send CQ, receive CQ, SRQ */
 #define VDEPTH	  16 /* deepest work queue */
 #define VSGE	  2
 #define VEXPECT	  64
@@ -43,6 +43,11 @@ enum vkind {
 	V_PD,
 	V_CQ,
 	V_MR,
+	V_AH,
+	V_MW,
+	V_XRCD,
+	V_DM,
+	V_SRQ,
 	V_QP,
 	V_KINDS,
 };
@@ -91,7 +96,8 @@ struct vqp {
 	bool sig_all;
 	struct vqueue sq, rq;
 	struct vlist send, recv;
-	int ev_req, ev_access; /* events to come */
+	int ev_req, ev_access, ev_last; /* events to come */
+	bool last; /* on an SRQ: LAST_WQE_REACHED was raised */
 };
 
 /** struct vobj - what the model knows of an object. */
@@ -112,6 +118,7 @@ struct vobj {
 		struct {
 			int cqe;
 		} cq;
+		struct vqueue srq;
 		struct vqp qp;
 	};
 };
@@ -201,7 +208,23 @@ void vqp_use(struct vobj *o);
 /* --- walk_verbs_work.c */
 
 void vpost_send(struct vobj *o);
+/** vpost_recv() - to a QP or an SRQ. */
 void vpost_recv(struct vobj *o);
+
+/* --- walk_verbs_more.c */
+
+void vsrq_create(struct vobj *o);
+int vsrq_destroy(struct vobj *o);
+void vsrq_use(struct vobj *o);
+void vah_create(struct vobj *o);
+int vah_destroy(struct vobj *o);
+void vmw_create(struct vobj *o);
+int vmw_destroy(struct vobj *o);
+void vxrcd_create(struct vobj *o);
+int vxrcd_destroy(struct vobj *o);
+void vdm_create(struct vobj *o);
+int vdm_destroy(struct vobj *o);
+void vdm_use(struct vobj *o);
 
 /* --- walk_verbs_model.c */
 
@@ -211,6 +234,10 @@ void vmodel_run(void);
 void vmodel_error(struct vobj *o);
 /** vmodel_reset() - the QP is empty again. */
 void vmodel_reset(struct vobj *o);
+/** vmodel_drop() - what waits in a queue is forgotten. */
+void vmodel_drop(struct vobj *o, struct vqueue *q);
+/** vrq() - where the QP's messages find their receives. */
+struct vqueue *vrq(struct vobj *qp);
 struct vobj *mr_by_key(int actor, uint32_t key);
 /** vmodel_local() - check a list as the HCA does. Return: a completion status. */
 int vmodel_local(const struct vobj *qp, const struct ibv_sge *sge, int n, unsigned int need,

@@ -62,6 +62,18 @@ static void release(const struct vobj *qp, const struct vwr *w)
 	}
 }
 
+struct vqueue *vrq(struct vobj *qp)
+{
+	return qp->uses[3] ? &qp->uses[3]->srq : &qp->qp.rq;
+}
+
+void vmodel_drop(struct vobj *o, struct vqueue *q)
+{
+	while (q->done != q->posted)
+		release(o, &q->wr[q->done++ % VDEPTH]);
+	q->posted = q->done = q->freed = 0;
+}
+
 /* The oldest request of a queue is done. */
 static void complete(struct vobj *o, struct vqueue *q, struct vlist *l, const struct vwc *how,
 		     bool shown)
@@ -102,6 +114,11 @@ void vmodel_error(struct vobj *o)
 		send_done(o, IBV_WC_WR_FLUSH_ERR);
 	while (o->qp.rq.done != o->qp.rq.posted)
 		complete(o, &o->qp.rq, &o->qp.recv, &flush, true);
+	/* A shared queue keeps what it has; that no more is taken is said once. */
+	if (o->uses[3] && !o->qp.last) {
+		o->qp.last = true;
+		o->qp.ev_last++;
+	}
 }
 
 void vmodel_reset(struct vobj *o)
@@ -109,13 +126,10 @@ void vmodel_reset(struct vobj *o)
 	struct vqueue *queues[] = { &o->qp.sq, &o->qp.rq };
 
 	for (int k = 0; k < 2; k++) {
-		struct vqueue *q = queues[k];
-
-		while (q->done != q->posted)
-			release(o, &q->wr[q->done++ % VDEPTH]);
-		q->posted = q->done = q->freed = 0;
+		vmodel_drop(o, queues[k]);
 	}
 	o->qp.state = IBV_QPS_RESET;
+	o->qp.last = false;
 	o->qp.peer = NULL;
 	o->qp.send.head = o->qp.send.tail = o->qp.recv.head = o->qp.recv.tail = 0;
 }
@@ -131,7 +145,7 @@ static void both_fail(struct vobj *a, int a_status, struct vobj *b, int recv_sta
 	if (a != b)
 		send_done(a, a_status);
 	if (recv_status)
-		complete(b, &b->qp.rq, &b->qp.recv, &wc, true);
+		complete(b, vrq(b), &b->qp.recv, &wc, true);
 	vmodel_error(a);
 	vmodel_error(b);
 }
@@ -182,13 +196,14 @@ static void data_moves(const struct vobj *a, const struct vwr *w, int dst_actor,
 /* The receive that a message takes is there and fits. False: the request has been dealt with. */
 static bool take_recv(struct vobj *a, const struct vwr *w, struct vobj *b)
 {
-	struct vqueue *q = &b->qp.rq;
+	struct vqueue *q = vrq(b);
 	const struct vwr *r = &q->wr[q->done % VDEPTH];
 	uint64_t room = 0;
 
 	for (int i = 0; i < r->n; i++)
 		room += r->sge[i].length;
-	if (vmodel_local(b, r->sge, r->n, IBV_ACCESS_LOCAL_WRITE, w->len)) {
+	if (vmodel_local(b->uses[3] ? b->uses[3] : b, r->sge, r->n, IBV_ACCESS_LOCAL_WRITE,
+			 w->len)) {
 		both_fail(a, IBV_WC_REM_OP_ERR, b, IBV_WC_LOC_PROT_ERR);
 		return false;
 	}
@@ -202,7 +217,7 @@ static bool take_recv(struct vobj *a, const struct vwr *w, struct vobj *b)
 /* Return: false when the requester must wait for a receive. */
 static bool recv_ready(struct vobj *a, struct vobj *b, bool *failed)
 {
-	if (b->qp.rq.done != b->qp.rq.posted)
+	if (vrq(b)->done != vrq(b)->posted)
 		return true;
 	if (a->qp.rnr_retry != RNR_FOR_EVER) {
 		send_done(a, IBV_WC_RNR_RETRY_EXC_ERR);
@@ -222,12 +237,12 @@ static void recv_done(struct vobj *b, const struct vwr *w, bool imm)
 		wc.flags = IBV_WC_WITH_IMM;
 		wc.imm = w->imm;
 	}
-	complete(b, &b->qp.rq, &b->qp.recv, &wc, true);
+	complete(b, vrq(b), &b->qp.recv, &wc, true);
 }
 
 static bool run_send(struct vobj *a, const struct vwr *w, struct vobj *b)
 {
-	const struct vwr *r = &b->qp.rq.wr[b->qp.rq.done % VDEPTH];
+	const struct vwr *r = &vrq(b)->wr[vrq(b)->done % VDEPTH];
 	bool failed = false;
 
 	if (!recv_ready(a, b, &failed))

@@ -192,5 +192,10 @@ const struct vkind_ops vkinds[V_KINDS] = {
 	[V_PD] = { "ibv_dealloc_pd", 1, pd_create, pd_destroy, NULL },
 	[V_CQ] = { "ibv_destroy_cq", 2, cq_create, cq_destroy, cq_use },
 	[V_MR] = { "ibv_dereg_mr", 4, mr_create, mr_destroy, mr_use },
+	[V_AH] = { "ibv_destroy_ah", 1, vah_create, vah_destroy, NULL },
+	[V_MW] = { "ibv_dealloc_mw", 1, vmw_create, vmw_destroy, NULL },
+	[V_XRCD] = { "ibv_close_xrcd", 1, vxrcd_create, vxrcd_destroy, NULL },
+	[V_DM] = { "ibv_free_dm", 1, vdm_create, vdm_destroy, vdm_use },
+	[V_SRQ] = { "ibv_destroy_srq", 2, vsrq_create, vsrq_destroy, vsrq_use },
 	[V_QP] = { "ibv_destroy_qp", 4, vqp_create, vqp_destroy, vqp_use },
 };

@@ -16,7 +16,8 @@ static int spoil_init(struct ibv_qp_init_attr *init)
 
 	if (ibv_query_device(ctx, &dev))
 		vfail("ibv_query_device");
-	switch (vpick(5)) {
+	/* With an SRQ, what is said of receives is ignored. */
+	switch (init->srq ? 2 * vpick(3) : vpick(5)) {
 	case 0:
 		init->cap.max_send_wr = (uint32_t)dev.max_qp_wr + 1 + vpick(1000);
 		break;
@@ -53,6 +54,12 @@ void vqp_create(struct vobj *o)
 	o->uses[0] = pd;
 	o->uses[1] = scq;
 	o->uses[2] = rcq;
+	if (vchance(3) && vany(me, V_SRQ)) {
+		o->uses[3] = vany(me, V_SRQ);
+		init.srq = o->uses[3]->ptr;
+		init.cap.max_recv_wr = init.cap.max_recv_sge = asked.max_recv_wr =
+			asked.max_recv_sge = 0;
+	}
 	init.send_cq = scq->ptr;
 	init.recv_cq = rcq->ptr;
 	if (vchance(8))
@@ -146,6 +153,9 @@ static void connect_to(struct vobj *o, struct vobj *peer)
 	struct rc_addr addr = { peer->qp.qpn, psn_of(peer, o), wd->gid };
 
 	some_opts();
+	/* Who of several that wait gets the next receive of a shared queue is not predicted. */
+	if (peer->uses[3])
+		opts.rnr_retry = 0;
 	raise_qp(o, &addr, psn_of(o, peer));
 	o->qp.peer = peer;
 	o->qp.peer_qpn = peer->qp.qpn;
@@ -226,7 +236,7 @@ void vqp_use(struct vobj *o)
 	if (what < 36) {
 		vpost_send(o);
 	} else if (what < 66) {
-		vpost_recv(o);
+		vpost_recv(o->uses[3] ? o->uses[3] : o);
 	} else if (what < 70) {
 		query(o);
 	} else if (what < 75) {

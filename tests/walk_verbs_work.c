@@ -250,7 +250,8 @@ void vpost_send(struct vobj *o)
 void vpost_recv(struct vobj *o)
 {
 	struct ibv_recv_wr wr[CHAIN], *bad = NULL;
-	struct vqueue *q = &o->qp.rq;
+	bool shared = o->kind == V_SRQ;
+	struct vqueue *q = shared ? &o->srq : &o->qp.rq;
 	uint32_t n = vchance(2) ? 1 + vpick(CHAIN) : 1, good = 0;
 	struct vwr w[CHAIN];
 	int want = 0, ret;
@@ -268,7 +269,7 @@ void vpost_recv(struct vobj *o)
 					      .next = i + 1 < n ? &wr[i + 1] : NULL };
 		if (want)
 			continue;
-		if (o->qp.state == IBV_QPS_RESET) {
+		if (!shared && o->qp.state == IBV_QPS_RESET) {
 			want = EINVAL;
 		} else if (q->posted - q->freed >= q->depth) {
 			want = ENOMEM;
@@ -280,7 +281,7 @@ void vpost_recv(struct vobj *o)
 			good++;
 		}
 	}
-	ret = ibv_post_recv(o->ptr, wr, &bad);
+	ret = shared ? ibv_post_srq_recv(o->ptr, wr, &bad) : ibv_post_recv(o->ptr, wr, &bad);
 	expect_ret("ibv_post_recv", ret, want);
 	if (want && bad != &wr[good])
 		vfail("ibv_post_recv: bad_wr is number %d, not %u", (int)(bad - wr), good);
