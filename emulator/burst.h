@@ -37,6 +37,8 @@ enum burst_flags {
  *         its PSN range takes
  * @len: payload bytes of this burst; READ request: bytes wanted
  * @off: offset of this burst's payload in @mem
+ * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
+ *            with the direction in XRC
  * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
  */
@@ -61,6 +63,7 @@ struct burst {
 	u32 rkey;
 	u32 srqn;
 	u32 qkey;
+	u8 dst_type;
 	u64 va;
 	u64 dma_len;
 	u64 compare_add;
@@ -71,6 +74,13 @@ struct burst {
 	const struct hca_av *av;
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };
+
+/** peer_type() - which type of QP one of @type talks to: its own, but for XRC. */
+static inline u8 peer_type(u32 type)
+{
+	_Static_assert((QPT_XRC_SEND ^ 3) == QPT_XRC_RECV, "each other's");
+	return (u8)(likely(type < QPT_XRC_SEND) ? type : type ^ 3);
+}
 
 /** packets_of() - packets of a message of @len bytes: at least one. */
 static inline u32 packets_of(u64 len, u32 mtu)

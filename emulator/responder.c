@@ -27,6 +27,7 @@ void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syn
 		.psn = psn & IB_PSN_MASK,
 		.npkts = 1,
 		.mtu = qp->mtu,
+		.dst_type = peer_type(qp->type),
 		.msn = qp->resp.msn,
 		.pkey = qp_pkey(hca, qp),
 	};

@@ -19,12 +19,15 @@ static u64 wire_bytes(const struct burst *b)
 	return b->op == BOP_READ_REQ ? 0 : b->len;
 }
 
-/* A connected QP listens to its peer only (IBTA 9.6.1.1.1); P_Keys must go together. */
+/*
+ * A QP takes packets of its own transport, a connected one from its peer only (IBTA 9.6.1.1);
+ * P_Keys must go together.
+ */
 static bool addressed_to(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
 	u16 own = qp_pkey(hca, qp);
 
-	if (qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
+	if (qp->type != b->dst_type || qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
 		return false;
 	if (qp->type != QPT_UD &&
 	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||

@@ -173,6 +173,7 @@ void wqe_burst(struct hca *hca, const struct hca_qp *qp, const struct req_state 
 		.va = w->remote_addr,
 		.dma_len = total,
 		.srqn = w->remote_qpn,
+		.dst_type = peer_type(qp->type),
 		.pkey = qp_pkey(hca, qp),
 		.len = chunk,
 		.off = s->next_off,

@@ -100,7 +100,7 @@ struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth)
 	return cq;
 }
 
-static void srq_new(struct emu *m, struct emu_qp *q, u32 sge, u32 tags)
+static void srq_new(struct emu *m, struct emu_qp *q, u32 sge, u32 tags, u32 xrcd)
 {
 	struct hca_cmd cmd = { .op = CMD_CREATE_SRQ };
 
@@ -113,9 +113,41 @@ static void srq_new(struct emu *m, struct emu_qp *q, u32 sge, u32 tags)
 		cmd.srq.type = SRQ_TM;
 		cmd.srq.max_tags = tags;
 		cmd.srq.cq = q->rcq.index + 1;
+	} else if (xrcd) {
+		cmd.srq.type = SRQ_XRC;
+		cmd.srq.xrcd = xrcd;
+		cmd.srq.cq = q->rcq.index + 1;
 	}
 	must(m, q->client, &cmd, "create SRQ");
 	q->srq_index = cmd.handle;
+	q->srqn = cmd.srq.srqn;
+}
+
+void emu_srq_free(struct emu *m, struct emu_qp *q)
+{
+	struct hca_cmd cmd = { .op = CMD_DESTROY_SRQ, .handle = q->srq_index };
+
+	must(m, q->client, &cmd, "destroy SRQ");
+}
+
+u32 emu_xrcd_open(struct emu *m, u32 client, u64 ino)
+{
+	struct hca_cmd cmd = { .op = CMD_OPEN_XRCD };
+
+	cmd.xrcd.st_ino = ino;
+	cmd.xrcd.oflags = XRCD_CREAT;
+	must(m, client, &cmd, "open XRC domain");
+	return cmd.handle;
+}
+
+struct emu_qp emu_xrc_srq(struct emu *m, u32 client, const struct emu_conn *o)
+{
+	struct emu_qp q = { .client = client, .rq_depth = o->depth, .srq = true };
+
+	q.rq_stride = rq_stride(1);
+	q.rcq = emu_cq_new(m, client, 2 * o->depth);
+	srq_new(m, &q, 1, 0, o->xrcd);
+	return q;
 }
 
 struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge)
@@ -134,7 +166,7 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u3
 		q.rq = o->share->rq;
 		q.srq_index = o->share->srq_index;
 	} else if (srq)
-		srq_new(m, &q, sge, o->tags);
+		srq_new(m, &q, sge, o->tags, 0);
 	else
 		q.rq = seg_take(m, client, sizeof(struct wq_ctl) + depth * q.rq_stride);
 	cmd.qp = (struct cmd_qp){
@@ -152,6 +184,12 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u3
 		.cap_send_wr = depth,
 		.cap_recv_wr = depth,
 	};
+	if (o->type == QPT_XRC_SEND || o->type == QPT_XRC_RECV)
+		cmd.qp.rq_depth = 0;
+	if (o->type == QPT_XRC_RECV) {
+		cmd.qp.xrcd = o->xrcd;
+		cmd.qp.pd = cmd.qp.sq_depth = 0;
+	}
 	must(m, client, &cmd, "create QP");
 	q.slot = cmd.handle;
 	q.qpn = cmd.qp.qpn;
@@ -185,7 +223,9 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 		.retry_cnt = o->retry_cnt,
 		.rnr_retry = o->rnr_retry,
 	};
-	bool rc = o->type == QPT_RC;
+	u32 type = m->hca->qp[q->slot].type;
+	bool responds = type == QPT_RC || type == QPT_XRC_RECV;
+	bool requests = type == QPT_RC || type == QPT_XRC_SEND;
 	int ret;
 
 	attr.av.is_global = 1;
@@ -197,15 +237,15 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 	attr.state = QPS_RTR;
 	ret = emu_modify(m, q, &attr,
 			 QPA_STATE | QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN |
-				 (rc ? QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER : 0));
+				 (responds ? QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER : 0));
 	if (ret)
 		fatal("to RTR", ret);
 	attr.state = QPS_RTS;
-	ret = emu_modify(
-		m, q, &attr,
-		QPA_STATE | QPA_SQ_PSN |
-			(rc ? QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC
-			    : 0));
+	ret = emu_modify(m, q, &attr,
+			 QPA_STATE | QPA_SQ_PSN | (type == QPT_XRC_RECV ? QPA_TIMEOUT : 0) |
+				 (requests ? QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY |
+						     QPA_MAX_QP_RD_ATOMIC
+					   : 0));
 	if (ret)
 		fatal("to RTS", ret);
 }

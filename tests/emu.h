@@ -53,6 +53,7 @@ struct emu_qp {
 	u32 sq_prod, rq_prod;
 	bool srq; /* its receives are those of an SRQ, whose ring @rq is */
 	u32 srq_index;
+	u32 srqn;
 	struct emu_cq scq, rcq;
 };
 
@@ -97,7 +98,8 @@ struct emu_conn {
 	bool srq; /* each QP receives from an SRQ */
 	u32 tags; /* and that is one with so many tags */
 	const struct emu_qp *share; /* whose SRQ it is; NULL: an own one */
-	u32 type; /* enum ib_qp_type: QPT_RC or QPT_UC */
+	u32 type; /* enum ib_qp_type, but UD */
+	u32 xrcd; /* XRC: handle + 1 of the client's opening of the domain */
 	u32 access;
 };
 
@@ -116,6 +118,11 @@ int emu_cmd(struct emu *m, u32 client, struct hca_cmd *cmd);
 struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
 /** emu_qp_new() - a QP as @o has it, with lists of up to @sge entries. */
 struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge);
+/** emu_xrcd_open() - open the XRC domain of a file, or make it. Return: the handle. */
+u32 emu_xrcd_open(struct emu *m, u32 client, u64 ino);
+/** emu_xrc_srq() - an SRQ in the domain @o->xrcd: for emu_recv(), emu_poll() of @rcq, emu_srq_free(). */
+struct emu_qp emu_xrc_srq(struct emu *m, u32 client, const struct emu_conn *o);
+void emu_srq_free(struct emu *m, struct emu_qp *q);
 int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
 /** emu_pair() - bring two QPs to RTS, connected with each other. */
 void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
