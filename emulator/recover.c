@@ -9,6 +9,24 @@
  */
 #include "emulator/model.h"
 
+/*
+ * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has
+ * arrived, and such a message may be lost, not come twice.
+ */
+static void on_its_way(struct engine *e, struct hca_qp *qp)
+{
+	struct seg_hdr *seg = seg_of(e, qp->client);
+	struct req_state s = qp->req;
+
+	if (qp_reliable(qp)) {
+		req_rewind(&s, qp->mtu);
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+	} else if (seg && s.next != s.una) {
+		qp->mcast_next = 0;
+		req_complete(e, qp, seg, &s);
+	}
+}
+
 static void rescan_qp(struct engine *e, struct hca_qp *qp)
 {
 	struct req_state s = qp->req;
@@ -18,10 +36,8 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_ERR &&
 	    qp->state != QPS_SQE)
 		return;
-	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn) {
-		req_rewind(&s, qp->mtu);
-		commit_req(e, qp, &s, qp->state, NULL, NULL);
-	}
+	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn)
+		on_its_way(e, qp);
 	if (qp->deadline || (s.flags & REQ_RNR_WAIT))
 		timer_arm(e, qp, qp->deadline ? qp->deadline : e->host->now(e->ctx));
 	engine_ring(e, qp->client - 1, slot);
