@@ -142,6 +142,8 @@ int audit_ref(struct audit *a, u32 i)
 		owner = audit_owner(a, TAB_QP, r->index);
 		MUST(owner && a->hca->qp[r->index].type == QPT_XRC_RECV,
 		     "reference %u: no target QP %#x", i, r->index);
+		MUST(a->hca->qp[r->index].qpn == r->qpn, "reference %u: no QP %#x, but %#x", i,
+		     r->qpn, a->hca->qp[r->index].qpn);
 		MUST(r->kind == REF_QP || owner == r->client,
 		     "reference %u: target QP %#x has become another's", i, r->index);
 		return 0;

@@ -340,6 +340,7 @@ struct hca_qp {
 	u32 n_fabric; /* times the fabric process ran it */
 	u32 mcast_next; /* member that its datagram goes to next, when one was out of reach */
 	u32 held_srq; /* SRQ + 1 that @resp.held is of */
+	u32 held_gen; /* and that SRQ's generation: it may go before the QP does */
 	u32 rndv; /* tags of its rendezvous that are to be read */
 	u8 fin[16]; /* the message that ends the one that was read */
 

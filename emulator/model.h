@@ -209,6 +209,8 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
+/** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
+void qp_clear(struct engine *e, struct hca_qp *qp);
 /** qp_refs() - count what a QP refers to, @d 1, or uncount it, @d -1. */
 void qp_refs(struct hca *hca, const struct hca_qp *qp, int d);
 /** qp_retire() - free a QP's slot; what it counted stays with the device. */
@@ -224,6 +226,8 @@ static inline u32 qp_sq_stride(const struct cmd_qp *c)
 struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened);
 /** qp_adopt() - a target QP becomes that of the client who has opened it. */
 void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r);
+/** qp_adopt_redo() - finish an adoption in which a holder died. */
+void qp_adopt_redo(struct hca *hca, struct hca_qp *qp);
 /** own_qp() - the client's QP in slot @handle, or NULL. */
 struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle);
 struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle);
@@ -343,6 +347,8 @@ struct rx_wc {
 	u32 room;
 };
 
+/** rx_holds() - the SRQ whose receive the QP's message has; NULL: none, or that SRQ has gone. */
+struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp);
 /** rx_open() - the queue @srq, or the QP's own. Return: false when it is out of reach now. */
 bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
 /** rx_open_wq() - a work queue. Return: as rx_open(). */

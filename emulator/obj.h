@@ -387,6 +387,7 @@ struct hca_ref {
 	u32 uses; /* REF_XRCD: SRQs and QPs made through it */
 	u32 xref; /* REF_QP, REF_OWNED: the REF_XRCD that it was opened through + 1 */
 	u32 n;
+	u32 qpn; /* REF_QP, REF_OWNED: the QP's number */
 };
 
 /** struct hca_mcast - a QP's membership in a multicast group. */

@@ -21,14 +21,16 @@ struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle)
 
 struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened)
 {
-	u32 i;
+	const struct hca_ref *r;
+	struct hca_qp *qp;
 
 	if (!opened)
 		return own_qp(hca, client, handle);
-	i = ref_target(hca, client, handle, REF_QP);
-	if (!i)
-		i = ref_target(hca, client, handle, REF_OWNED);
-	return i && hca->qp[i - 1].client ? &hca->qp[i - 1] : NULL;
+	r = tab_owned(hca, TAB_REF, client, handle);
+	if (!r || (r->kind != REF_QP && r->kind != REF_OWNED))
+		return NULL;
+	qp = hca_qp_by_num(hca, r->qpn);
+	return qp && qp->type == QPT_XRC_RECV ? qp : NULL;
 }
 
 static bool depth_ok(u32 depth, u32 max)
@@ -220,14 +222,35 @@ static bool qp_in_use(const struct hca *hca, const struct hca_qp *qp)
 
 void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r)
 {
-	u32 slot = qp_slot(hca, qp), owner = r->client - 1;
-
 	ref_use(hca, qp->xref, -1);
 	qp->xref = 0; /* the reference, which stays, counts for it */
 	qp->async_chan = r->async_chan;
-	r->kind = REF_OWNED;
-	tab_free(hca, TAB_QP, slot);
-	tab_own(hca, TAB_QP, slot, owner, qp->dev);
+	hca->client[qp->client - 1].n[TAB_QP]--;
+	hca->client[r->client - 1].n[TAB_QP]++;
+	/* It is somebody's at any time; of a death before the next store, see qp_adopt_redo(). */
+	store_release(&qp->client, r->client);
+	store_release(&r->kind, REF_OWNED);
+}
+
+void qp_adopt_redo(struct hca *hca, struct hca_qp *qp)
+{
+	u32 slot = qp_slot(hca, qp), i;
+	struct hca_ref *r = NULL;
+
+	if (qp->type != QPT_XRC_RECV || qp->xref)
+		return;
+	for (i = 1; i < hca->tab[TAB_REF].high; i++) {
+		struct hca_ref *own = &hca->ref[i];
+
+		if (own->client != qp->client || own->index != slot)
+			continue;
+		if (own->kind == REF_OWNED)
+			return;
+		if (own->kind == REF_QP)
+			r = own;
+	}
+	if (r)
+		r->kind = REF_OWNED;
 }
 
 /* Another process has the target QP open: it is its from now on. */
@@ -250,11 +273,11 @@ static int close_qp(struct hca *hca, struct engine *e, u32 client, u32 handle)
 
 	if (!r || (r->kind != REF_QP && r->kind != REF_OWNED))
 		return -EINVAL;
-	qp = &hca->qp[r->index];
+	qp = shared_qp(hca, client, handle, true);
 	ref_use(hca, r->xref, -1);
 	tab_free(hca, TAB_REF, handle);
 	/* It became this client's own when its maker went. */
-	if (r->kind == REF_OWNED && qp->client == client + 1 && !hand_over(hca, qp))
+	if (qp && r->kind == REF_OWNED && qp->client == client + 1 && !hand_over(hca, qp))
 		qp_release(e, qp);
 	return 0;
 }

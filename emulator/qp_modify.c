@@ -219,7 +219,7 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 		qp->mtu = ib_mtu_bytes(a->path_mtu);
 }
 
-static void enter_reset(struct engine *e, struct hca_qp *qp)
+void qp_clear(struct engine *e, struct hca_qp *qp)
 {
 	timer_arm(e, qp, 0);
 	tm_forget(e->hca, qp);
@@ -229,6 +229,14 @@ static void enter_reset(struct engine *e, struct hca_qp *qp)
 	memset(qp->at, 0, sizeof(qp->at));
 	qp->mcast_next = 0;
 	qp->stalled = 0;
+}
+
+/* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */
+static void enter_reset(struct engine *e, struct hca_qp *qp)
+{
+	store_relaxed(&qp->state, QPS_RESET);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	qp_clear(e, qp);
 }
 
 static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)

@@ -33,6 +33,9 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	u32 slot = qp_slot(e->hca, qp);
 
 	resp_atomic_recover(e, qp);
+	qp_adopt_redo(e->hca, qp);
+	if (qp->state == QPS_RESET)
+		qp_clear(e, qp);
 	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_ERR &&
 	    qp->state != QPS_SQE)
 		return;

@@ -285,6 +285,14 @@ static bool length_ok(const struct hca_qp *qp, const struct burst *b)
 	       ((b->flags & whole) == whole && b->len <= min_u32(b->mtu, qp->mtu));
 }
 
+/* XRC: a request names an SRQ of the target's domain (IBTA A14), all its packets the same. */
+static bool srq_named(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	const struct hca_srq *srq = resp_srq(hca, qp, b);
+
+	return srq && (!qp->resp.held || srq == rx_holds(hca, qp));
+}
+
 static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct rx rx;
@@ -292,8 +300,7 @@ static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	if (!opcode_sequence_ok(&qp->resp, b) || !length_ok(qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
-	/* XRC: a request names an SRQ of the target's domain (IBTA A14). */
-	if (unlikely(qp->type == QPT_XRC_RECV) && !xrc_srq(e->hca, qp, b->srqn))
+	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);
 	switch (b->op) {

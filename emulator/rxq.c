@@ -109,6 +109,7 @@ struct hca_srq *rx_take(const struct rx *rx, struct hca_qp *qp, struct resp_stat
 		return NULL;
 	s->held = slot + 1;
 	qp->held_srq = rx->index + 1;
+	qp->held_gen = rx->srq->gen;
 	return rx->srq;
 }
 
@@ -332,12 +333,20 @@ void rx_refused(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct
 	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 
+struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp)
+{
+	u32 i = qp->held_srq;
+	struct hca_srq *srq = i && i <= HCA_MAX_SRQ ? &hca->srq[i - 1] : NULL;
+
+	return qp->resp.held && srq && srq->client && srq->gen == qp->held_gen ? srq : NULL;
+}
+
 /* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */
 static struct hca_srq *flush_srq(struct hca *hca, const struct hca_qp *qp)
 {
-	u32 i = qp->resp.held ? qp->held_srq : qp->srq;
-
-	return i && i <= HCA_MAX_SRQ && hca->srq[i - 1].client ? &hca->srq[i - 1] : NULL;
+	if (qp->resp.held)
+		return rx_holds(hca, qp);
+	return qp->srq ? &hca->srq[qp->srq - 1] : NULL;
 }
 
 /* Nothing more of the SRQ is taken for this QP: said once. */
@@ -360,8 +369,12 @@ bool rx_flush(struct engine *e, struct hca_qp *qp)
 
 	if (!srq && !qp->rq_depth)
 		return true;
-	if (!rx_open(e, qp, srq, &rx))
-		return true; /* its owner has gone, or is about to be looked at by the fabric process */
+	if (!rx_open(e, qp, srq, &rx)) {
+		/* Its owner has gone, or is out of reach from here. */
+		if (e->self != ENGINE_FABRIC)
+			qp_stall(e, qp);
+		return true;
+	}
 	while (srq ? qp->resp.held != 0 : qp->resp.rq_cons != rq_posted(rx.seg, qp)) {
 		if (!budget_left(e))
 			return false;

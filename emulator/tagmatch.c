@@ -98,6 +98,7 @@ static void hold_tag(struct engine *e, struct hca_qp *qp, const struct rx *rx, s
 	tag->len = h->len;
 	s.held = HELD_TAG | (u32)(tag - e->hca->tag);
 	qp->held_srq = rx->index + 1;
+	qp->held_gen = rx->srq->gen;
 	commit_tag(e, tag, TAG_HELD);
 	commit_resp(e, qp, &s, qp->state);
 }

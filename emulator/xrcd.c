@@ -160,6 +160,7 @@ int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (ref < 0)
 		return ref;
 	hca->ref[ref].xref = cmd->qp.xrcd;
+	hca->ref[ref].qpn = qp->qpn;
 	ref_use(hca, cmd->qp.xrcd, 1);
 	cmd->handle = (u32)ref;
 	return 0;

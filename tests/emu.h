@@ -86,6 +86,7 @@ struct emu {
 	u32 kicks;
 	int copy_error; /* the next copy answers with it, once */
 	u32 copy_skip; /* or one that comes so many later */
+	u32 hidden; /* client + 1 whose segment cannot be had */
 };
 
 /** struct emu_conn - attributes of a connection; emu_conn_defaults has the usual ones. */
@@ -160,6 +161,8 @@ int emu_event(struct emu *m, u32 client);
  * Return: whether it died; false when it came to its end before.
  */
 bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
+/** emu_die_in() - the same in @fn, which works as client 0. */
+bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n);
 /** emu_reap() - client 0 has died: take the token back and clear away, as the fabric process does. */
 void emu_reap(struct emu *m);
 

@@ -31,7 +31,17 @@ static inline void trap_off(void)
 	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
 }
 
+static void ring(struct emu *m, void *q)
+{
+	emu_ring(m, q);
+}
+
 bool emu_die_after(struct emu *m, struct emu_qp *q, long n)
+{
+	return emu_die_in(m, ring, q, n);
+}
+
+bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n)
 {
 	struct sigaction sa = { .sa_handler = on_trap };
 	int status;
@@ -44,7 +54,7 @@ bool emu_die_after(struct emu *m, struct emu_qp *q, long n)
 	if (pid == 0) {
 		sigaction(SIGTRAP, &sa, NULL);
 		trap_on();
-		emu_ring(m, q);
+		fn(m, arg);
 		trap_off();
 		_exit(0);
 	}

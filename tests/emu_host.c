@@ -25,7 +25,7 @@ static void *host_seg(void *ctx, u32 client)
 
 	if (client == HCA_SELF)
 		return m->hca;
-	return client < EMU_CLIENTS ? m->c[client].seg : NULL;
+	return client < EMU_CLIENTS && client + 1 != m->hidden ? m->c[client].seg : NULL;
 }
 
 static u8 *at_iov(struct emu *m, const struct hca_mem *mem, u32 i, u64 off)
