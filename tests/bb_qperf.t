@@ -66,7 +66,7 @@ exactly() {
 }
 
 start_server
-check "qperf -n 1000 rc_bw" exactly 1000 rc_bw
+check "qperf -n 300000 -m 64 rc_bw" exactly 300000 -m 64 rc_bw
 check "qperf -n 500 -m 1M rc_bw" exactly 500 -m 1M rc_bw
 for t in rc_bw rc_bi_bw rc_lat uc_bw uc_bi_bw uc_lat; do
 	qp -t 1 $t
