@@ -20,6 +20,7 @@
 #define REQ_SQD                                                                                    \
 	(OPT_SQD | QPA_PORT | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC)
 #define RESP_SQD (OPT_SQD | QPA_PORT | QPA_TIMEOUT | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
+#define RC_SQD	 (REQ_SQD | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
 
 /** struct qp_rules - the attributes of each move, for one type of QP. */
 struct qp_rules {
@@ -32,8 +33,7 @@ struct qp_rules {
 };
 
 static const struct qp_rules qp_rules[] = {
-	[QPT_RC] = { CONN_INIT, RESP_RTR, OPT_RTR, REQ_RTS, RESP_RTS, REQ_SQD | RESP_SQD, 0,
-		     false },
+	[QPT_RC] = { CONN_INIT, RESP_RTR, OPT_RTR, REQ_RTS, RESP_RTS, RC_SQD, 0, false },
 	[QPT_UC] = { CONN_INIT, CONN_RTR, OPT_RTR, QPA_SQ_PSN, OPT_RTS, OPT_SQD,
 		     QPA_CUR_STATE | QPA_ACCESS_FLAGS, true },
 	[QPT_UD] = { UD_INIT, 0, QPA_PKEY_INDEX | QPA_QKEY, QPA_SQ_PSN, UD_RTS,

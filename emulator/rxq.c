@@ -30,7 +30,7 @@ bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx
 		rx->owner = srq->client;
 		rx->pd = srq->pd;
 		rx->max_sge = srq->max_sge;
-		rx->cq = srq->type == SRQ_BASIC ? &hca->cq[qp->rcq] : &hca->cq[srq->cq - 1];
+		rx->cq = &hca->cq[srq->type == SRQ_BASIC ? qp->rcq : srq->cq - 1];
 	}
 	rx->seg = seg_of(e, rx->owner);
 	/* A basic SRQ's completions go to the QP's CQ, which is its owner's too. */

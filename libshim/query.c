@@ -101,8 +101,8 @@ static void fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_e
 		a->rss_caps.rx_hash_fields_mask =
 			IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 | IBV_RX_HASH_SRC_IPV6 |
 			IBV_RX_HASH_DST_IPV6 | IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
-			IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP | IBV_RX_HASH_IPSEC_SPI |
-			IBV_RX_HASH_INNER;
+			IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |
+			IBV_RX_HASH_IPSEC_SPI | IBV_RX_HASH_INNER;
 	}
 	if (raw) {
 		a->raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;

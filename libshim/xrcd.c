@@ -37,8 +37,8 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	if (!xrcd)
 		return NULL;
 	cmd.xrcd.dev = ctx->dev->info.index;
-	cmd.xrcd.oflags = (attr->oflags & O_CREAT ? XRCD_CREAT : 0) |
-			  (attr->oflags & O_EXCL ? XRCD_EXCL : 0);
+	cmd.xrcd.oflags =
+		(attr->oflags & O_CREAT ? XRCD_CREAT : 0) | (attr->oflags & O_EXCL ? XRCD_EXCL : 0);
 	ret = obj_cmd(ctx, &cmd);
 	if (ret) {
 		free(xrcd);

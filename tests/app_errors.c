@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 		run_row(&rows[i], IBV_SEND_SIGNALED);
 		run_row(&rows[i], 0);
 	}
-	if (strcmp(where, "local"))
+	if (strcmp(where, "local") != 0)
 		test_unmapped(where);
 	end_close(b);
 	return tap_failed != 0;

@@ -57,7 +57,8 @@ static u32 send_all(u32 opcode)
 			u8 *at = m->c[1].mem +
 				 (opcode == WR_RDMA_WRITE_WITH_IMM ? 8 : c.wr_id) * ROOM;
 
-			if (c.status || c.imm + 1 < last || c.imm > i || c.byte_len != len_of(c.imm) ||
+			if (c.status || c.imm + 1 < last || c.imm > i ||
+			    c.byte_len != len_of(c.imm) ||
 			    (c.imm == i && !emu_filled(at, c.byte_len, i)))
 				return ~0u;
 			last = c.imm + 1;
