@@ -198,6 +198,8 @@ static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
 	struct hca_qp *qp;
 	bool died;
 
+	/* The same slots each time, and so the same instructions. */
+	m->hca->tab[TAB_REF].cursor = 1;
 	open_domain(0, &o);
 	o.type = QPT_XRC_RECV;
 	t = emu_qp_new(m, 0, &o, 1);
