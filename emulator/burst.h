@@ -85,7 +85,7 @@ static inline u8 peer_type(u32 type)
 /** packets_of() - packets of a message of @len bytes: at least one. */
 static inline u32 packets_of(u64 len, u32 mtu)
 {
-	return len ? (u32)((len + mtu - 1) / mtu) : 1;
+	return likely(len <= mtu) ? 1 : (u32)((len + mtu - 1) / mtu);
 }
 
 /**

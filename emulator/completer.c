@@ -185,9 +185,11 @@ static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 		dev_count(e->hca, qp, CNT_SEQ_ERR);
 	if (!clear || b->aeth == AETH_NAK_PSN_SEQ)
 		resend(e, qp, seg, &s);
-	else if (positive)
-		commit_req(e, qp, &s, qp->state, NULL, NULL);
-	else if (b->aeth < AETH_NAK_PSN_SEQ)
+	else if (positive) {
+		/* Completing a work request has published all of it already, as a rule. */
+		if (memcmp(&s, &qp->req, sizeof(s)) != 0)
+			commit_req(e, qp, &s, qp->state, NULL, NULL);
+	} else if (b->aeth < AETH_NAK_PSN_SEQ)
 		rnr_nak(e, qp, seg, &s, b->aeth & 0x1f);
 	else {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);

@@ -169,6 +169,8 @@ int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port);
  * count may be seen before or after it went to its port, once in a while by both or neither.
  */
 void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out);
+/** hca_count_down() - devices were added, or a port has changed its state. */
+void hca_count_down(struct hca *hca);
 /** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */
 int hca_find_lid(const struct hca *hca, u32 lid, u8 *port);
 /** hca_qp_by_num() - the live QP with that number, or NULL. */

@@ -326,6 +326,7 @@ struct hca_qp {
 	/* attributes: modify */
 	u32 state; /* enum ib_qp_state */
 	u32 mtu; /* bytes */
+	u16 pkey; /* that it sends and checks: the port's at attr.pkey_index */
 	struct hca_qp_attr attr;
 
 	/* transport: replaced by commits */
@@ -457,6 +458,7 @@ struct hca {
 	u32 isolated;
 	u32 fabric_pid;
 	u32 fatal; /* the fabric process has gone */
+	u32 ports_down; /* of all devices */
 	char name[64];
 
 	/* The token's line: what every holder touches. */

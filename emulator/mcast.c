@@ -117,7 +117,7 @@ int mcast_input(struct engine *e, const struct burst *b)
 		if (!m->client || !group_is(m, b->av))
 			continue;
 		qp = hca_qp_by_num(hca, m->qpn);
-		if (!qp || !pkeys_match(qp_pkey(hca, qp), b->pkey) ||
+		if (!qp || !pkeys_match(qp->pkey, b->pkey) ||
 		    qp_port(hca, qp)->state != PORT_ACTIVE)
 			continue;
 		if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))

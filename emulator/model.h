@@ -244,12 +244,11 @@ static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
 	return &hca->dev[qp->dev].port[qp->attr.port_num];
 }
 
-/** qp_pkey() - the partition key that a QP sends and checks. */
-static inline u16 qp_pkey(struct hca *hca, const struct hca_qp *qp)
+/** qp_take_pkey() - the QP's P_Key is looked up again: its index, its port or the table changed. */
+static inline void qp_take_pkey(struct hca *hca, struct hca_qp *qp)
 {
-	return qp_port(hca, qp)->pkey[qp->attr.pkey_index];
+	qp->pkey = qp_port(hca, qp)->pkey[qp->attr.pkey_index];
 }
-
 /** port_of() - a port that exists, or NULL. */
 static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 {
@@ -280,9 +279,8 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 /** wqe_allowed() - whether QPs of the type have the opcode. */
 bool wqe_allowed(u32 qp_type, u32 opcode);
 /** wqe_burst() - the next @chunk bytes, of @total, of the WQE that *s has come to. */
-void wqe_burst(struct hca *hca, const struct hca_qp *qp, const struct req_state *s,
-	       const struct sq_wqe *w, const struct hca_mem *mem, u64 total, u64 chunk,
-	       struct burst *b);
+void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
+	       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b);
 /** wqe_len() - the message length of a WQE: its list's or inline payload's. */
 u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
 /** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
@@ -529,8 +527,7 @@ int cmd_unimport(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
-void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome,
-		struct burst *b);
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
 /** resp_ack() - send an ACK or NAK for @psn. */
 int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
 /** resp_rkey_refused() - resp_nak_fail() for a remote key. */

@@ -80,6 +80,16 @@ void port_event(struct engine *e, u32 dev, u32 port, u32 event)
 	}
 }
 
+void hca_count_down(struct hca *hca)
+{
+	u32 d, p, n = 0;
+
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports; p++)
+			n += hca->dev[d].port[p].state != PORT_ACTIVE;
+	store_relaxed(&hca->ports_down, n);
+}
+
 void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)
 {
 	struct hca_port *p = port_of(e->hca, dev, port);
@@ -87,6 +97,7 @@ void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)
 	if (!p || p->state == state)
 		return;
 	store_relaxed(&p->state, state);
+	hca_count_down(e->hca);
 	if (state != PORT_ACTIVE)
 		p->counters[CNT_LINK_DOWNED]++;
 	port_event(e, dev, port, state == PORT_ACTIVE ? EV_PORT_ACTIVE : EV_PORT_ERR);
@@ -95,10 +106,14 @@ void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)
 void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey)
 {
 	struct hca_port *p = port_of(e->hca, dev, port);
+	u32 i;
 
 	if (!p || index >= LIM_PKEYS || p->pkey[index] == pkey)
 		return;
 	store_relaxed(&p->pkey[index], pkey);
+	for (i = 0; i < e->hca->tab[TAB_QP].high; i++)
+		if (e->hca->qp[i].client && e->hca->qp[i].dev == dev)
+			qp_take_pkey(e->hca, &e->hca->qp[i]);
 	port_event(e, dev, port, EV_PKEY_CHANGE);
 }
 

@@ -208,12 +208,14 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 	for (i = 0; i < ARRAY_SIZE(set); i++)
 		if (mask & set[i].bit)
 			*set[i].dst = set[i].value;
+	qp_take_pkey(hca, qp);
 	/* Datagrams know no path: they are as long as the port allows. */
 	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
 		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
 	if (mask & QPA_AV) {
 		d->av = a->av;
 		d->port_num = a->av.port_num;
+		qp_take_pkey(hca, qp);
 	}
 	if (mask & QPA_PATH_MTU)
 		qp->mtu = ib_mtu_bytes(a->path_mtu);

@@ -144,7 +144,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A READ that is asked for again is asked for in the same portions as before. */
 	chunk = min_u64(total - s.next_off, REQ_CHUNK - s.next_off % REQ_CHUNK);
-	wqe_burst(e->hca, qp, &s, &w, &mem, total, chunk, &b);
+	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
 		return true;

@@ -42,7 +42,7 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
 		accept_request(e, qp, b, npkts);
-	resp_start(e->hca, qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
+	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
 	rsp.npkts = npkts;
 	rsp.len = b->dma_len;
 	rsp.mem = rsp.len ? &src : NULL;
@@ -60,7 +60,7 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 		if (!res->nth || res->psn != b->psn)
 			continue;
-		resp_start(e->hca, qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+		resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 		rsp.orig = res->orig;
 		return xmit(e, &rsp);
 	}
@@ -151,7 +151,7 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	s.flags &= ~(u32)RESP_NAK_SENT;
 	s.rx_pkts++;
 	commit_resp(e, qp, &s, qp->state);
-	resp_start(e->hca, qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 	rsp.orig = res->orig;
 	return xmit(e, &rsp);
 }

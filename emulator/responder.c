@@ -11,8 +11,7 @@
  */
 #include "emulator/tm.h"
 
-void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome,
-		struct burst *b)
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
 {
 	*b = (struct burst){
 		.op = op,
@@ -29,7 +28,7 @@ void resp_start(struct hca *hca, const struct hca_qp *qp, u32 psn, u8 op, u8 syn
 		.mtu = qp->mtu,
 		.dst_type = peer_type(qp->type),
 		.msn = qp->resp.msn,
-		.pkey = qp_pkey(hca, qp),
+		.pkey = qp->pkey,
 	};
 }
 
@@ -37,7 +36,7 @@ int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome)
 {
 	struct burst ack;
 
-	resp_start(e->hca, qp, psn, BOP_ACK, syndrome, &ack);
+	resp_start(qp, psn, BOP_ACK, syndrome, &ack);
 	return xmit(e, &ack);
 }
 

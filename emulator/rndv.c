@@ -59,9 +59,9 @@ static bool send(struct engine *e, struct hca_qp *qp, struct req_state *s, const
 	return false;
 }
 
-static void own_burst(struct hca *hca, const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
+static void own_burst(const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
 {
-	resp_start(hca, qp, qp->req.next_psn, op, 0, b);
+	resp_start(qp, qp->req.next_psn, op, 0, b);
 	b->npkts = packets_of(len, qp->mtu);
 	b->len = len;
 }
@@ -72,7 +72,7 @@ static bool send_read(struct engine *e, struct hca_qp *qp, struct req_state *s)
 	u64 chunk = min_u64(tag->len - s->next_off, REQ_CHUNK - s->next_off % REQ_CHUNK);
 	struct burst b;
 
-	own_burst(e->hca, qp, BOP_READ_REQ, chunk, &b);
+	own_burst(qp, BOP_READ_REQ, chunk, &b);
 	b.va = tag->va + s->next_off;
 	b.rkey = tag->rkey;
 	b.dma_len = chunk;
@@ -84,7 +84,7 @@ static bool send_fin(struct engine *e, struct hca_qp *qp, struct req_state *s)
 	struct hca_mem mem = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
 	struct burst b;
 
-	own_burst(e->hca, qp, BOP_SEND, sizeof(qp->fin), &b);
+	own_burst(qp, BOP_SEND, sizeof(qp->fin), &b);
 	mem.iov[0].addr = (u64)((const char *)qp->fin - (const char *)e->hca);
 	mem.iov[0].len = sizeof(qp->fin);
 	b.flags |= BF_ACK_REQ;

@@ -23,30 +23,31 @@ static u64 wire_bytes(const struct burst *b)
  * A QP takes packets of its own transport, a connected one from its peer only (IBTA 9.6.1.1);
  * P_Keys must go together.
  */
-static bool addressed_to(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+static bool addressed_to(const struct hca_qp *qp, const struct burst *b)
 {
-	u16 own = qp_pkey(hca, qp);
-
 	if (qp->type != b->dst_type || qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
 		return false;
 	if (qp->type != QPT_UD &&
 	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||
 	     qp->attr.av.dst_port != b->src_port))
 		return false;
-	return likely(own == b->pkey) || pkeys_match(own, b->pkey);
+	return likely(qp->pkey == b->pkey) || pkeys_match(qp->pkey, b->pkey);
 }
 
 /* A burst that has reached its port. Return: as hca_input(). */
-static int port_input(struct engine *e, struct hca_port *port, const struct burst *b)
+static int port_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
+	struct hca_port *port;
 	u32 slot;
 	int ret;
 
-	if (unlikely(!qp || !addressed_to(hca, qp, b))) {
-		port->counters[CNT_DROPPED]++;
-		return 0;
+	if (unlikely(!qp || !addressed_to(qp, b))) {
+		port = port_of(hca, b->dst_dev, b->dst_port);
+		if (port)
+			port->counters[CNT_DROPPED]++;
+		return port ? 0 : -ENETDOWN;
 	}
 	if (unlikely(qp->type == QPT_UD))
 		return ud_input(e, qp, b);
@@ -62,17 +63,25 @@ static int port_input(struct engine *e, struct hca_port *port, const struct burs
 	return ret;
 }
 
+/* Ports are up, but for rare moments: one word that all share says so. */
+static inline bool is_down(struct hca *hca, u32 dev, u32 port)
+{
+	struct hca_port *p;
+
+	if (likely(!hca->ports_down))
+		return false;
+	p = port_of(hca, dev, port);
+	return !p || p->state != PORT_ACTIVE;
+}
+
 /* Return: as hca_input(), -ENETDOWN when no port took it. */
 static int arrive(struct engine *e, const struct burst *b)
 {
-	struct hca_port *port;
-
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
-	port = port_of(e->hca, b->dst_dev, b->dst_port);
-	if (unlikely(!port || port->state != PORT_ACTIVE))
+	if (unlikely(is_down(e->hca, b->dst_dev, b->dst_port)))
 		return -ENETDOWN;
-	return port_input(e, port, b);
+	return port_input(e, b);
 }
 
 int hca_input(struct engine *e, const struct burst *b)
@@ -104,11 +113,11 @@ static int xmit_direct(struct engine *e, const struct burst *b)
 
 int xmit(struct engine *e, const struct burst *b)
 {
-	struct hca_port *p = &e->hca->dev[b->src_dev].port[b->src_port];
+	struct hca_port *p;
 	int ret;
 
-	if (unlikely(p->state != PORT_ACTIVE)) {
-		p->counters[CNT_SEND_ERR]++;
+	if (unlikely(is_down(e->hca, b->src_dev, b->src_port))) {
+		e->hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
 		return 0;
 	}
 	if (likely(!e->host->wire)) {
@@ -119,8 +128,10 @@ int xmit(struct engine *e, const struct burst *b)
 			port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b),
 				  false);
 	}
-	if (unlikely(ret != -EAGAIN && b->av && av_is_mcast(b->av)))
+	if (unlikely(b->av && ret != -EAGAIN && av_is_mcast(b->av))) {
+		p = &e->hca->dev[b->src_dev].port[b->src_port];
 		p->counters[CNT_MCAST_XMIT]++;
+	}
 	return ret;
 }
 

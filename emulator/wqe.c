@@ -154,9 +154,8 @@ static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64
 	b->inv_rkey = w->rkey;
 }
 
-void wqe_burst(struct hca *hca, const struct hca_qp *qp, const struct req_state *s,
-	       const struct sq_wqe *w, const struct hca_mem *mem, u64 total, u64 chunk,
-	       struct burst *b)
+void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
+	       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b)
 {
 	*b = (struct burst){
 		.op = ops[w->opcode].op,
@@ -174,7 +173,7 @@ void wqe_burst(struct hca *hca, const struct hca_qp *qp, const struct req_state 
 		.dma_len = total,
 		.srqn = w->remote_qpn,
 		.dst_type = peer_type(qp->type),
-		.pkey = qp_pkey(hca, qp),
+		.pkey = qp->pkey,
 		.len = chunk,
 		.off = s->next_off,
 		.mem = chunk ? mem : NULL,

@@ -239,4 +239,5 @@ void devices_make(struct fabric *f)
 		d->valid = 1;
 	}
 	f->hca->n_devs = pr->n_devs;
+	hca_count_down(f->hca);
 }
