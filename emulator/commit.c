@@ -151,6 +151,30 @@ static void event_redo(struct engine *e)
 	store_release(&c->event_cq, 0);
 }
 
+/* An event was queued, but perhaps not counted; who reads a count too many passes over it. */
+static void wake_redo(struct engine *e)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	if (c->wake && c->wake <= HCA_MAX_CLIENTS && c->wake_chan < SEG_MAX_CHANS &&
+	    seg_of(e, c->wake))
+		e->host->notify(e->ctx, c->wake - 1, c->wake_chan);
+	store_release(&c->wake, 0);
+}
+
+/* A receive was taken: that may have been the one that the SRQ's limit waits for. */
+static void limit_redo(struct engine *e)
+{
+	u32 i = e->hca->commit.srq;
+	struct rx rx = { .srq = i && i <= HCA_MAX_SRQ ? &e->hca->srq[i - 1] : NULL };
+
+	if (!rx.srq || !rx.srq->client)
+		return;
+	rx.seg = seg_of(e, rx.srq->client);
+	if (rx.seg)
+		rx_taken(e, &rx);
+}
+
 void commit_redo(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
@@ -158,6 +182,7 @@ void commit_redo(struct engine *e)
 	u32 valid = load_acquire(&c->valid);
 	struct seg_hdr *seg;
 
+	wake_redo(e);
 	event_redo(e);
 	if (cq && !cq->client)
 		cq = NULL;
@@ -174,6 +199,7 @@ void commit_redo(struct engine *e)
 		store_release(&c->valid, 0);
 	}
 	c->tag = 0; /* of a step that was not committed */
+	limit_redo(e);
 	/* Killed between entry and event: the event may be sent twice, never not at all. */
 	if (seg && cq->chan)
 		cq_notify(e, seg, cq, true);

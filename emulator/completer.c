@@ -62,10 +62,10 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	if (!signaled)
 		return;
 	/* A completion that finds no room takes the QP down with the CQ. */
-	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
 	if (unlikely(!cqe))
-		cq_lost(e, qp, cq, was);
-	else if (cq->chan)
+		cq_lost(e, qp, cq);
+	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
+	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, false);
 }
 

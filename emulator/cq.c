@@ -15,6 +15,7 @@ struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev)
 {
 	struct seg_hdr *seg = seg_of(e, owner);
+	struct hca_commit *c = &e->hca->commit;
 	struct chan_ring *r;
 	u32 prod;
 
@@ -26,8 +27,12 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
 		return;
 	r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+	/* One count per event: who dies in between has it on record (commit.c). */
+	c->wake_chan = chan;
+	store_release(&c->wake, owner);
 	store_release(&r->prod, prod + 1);
 	e->host->notify(e->ctx, owner - 1, chan);
+	store_release(&c->wake, 0);
 }
 
 static void cq_event(struct engine *e, const struct hca_cq *cq)
@@ -73,11 +78,12 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 {
-	/* The arming is left alone: it may be the next one already. */
+	/*
+	 * The arming is left alone: it may be the next one already. Of an event that was queued
+	 * chan_push() has kept whose it is.
+	 */
 	if (load_relaxed(&seg->chan[cq->chan - 1].prod) == e->hca->commit.event_prod)
 		cq_event(e, cq);
-	else /* queued, but perhaps not counted; who reads counts one too many passes over it */
-		e->host->notify(e->ctx, cq->client - 1, cq->chan - 1);
 }
 
 /* Everyone who has a target QP has its events: by his own handle, whoever made it. */
@@ -147,14 +153,14 @@ static void cq_overrun(struct engine *e, struct hca_cq *cq)
 	/* Who wants no such error is to keep room himself: what does not fit is lost. */
 	if (cq->overrun || cq->ignore_overrun)
 		return;
-	cq->overrun = 1;
 	journal_add(e, &j);
 	chan_push(e, cq->client, cq->async_chan, &ev);
+	cq->overrun = 1;
 }
 
-void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq, u32 was)
+void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq)
 {
-	if (qp->state == QPS_ERR && was != QPS_ERR)
+	if (!cq->ignore_overrun && qp->state != QPS_ERR)
 		qp_event(e, qp, EV_QP_FATAL, CAUSE_CQ_OVERRUN, (u32)(cq - e->hca->cq));
 }
 

@@ -366,6 +366,8 @@ struct hca_commit {
 	u32 srq_unexpected; /* and what was unexpected so far */
 	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. */
 	u32 tag_state; /* enum hca_tag_state after it */
+	u32 wake; /* client + 1 whose channel gets an event; 0: none */
+	u32 wake_chan;
 	u32 wq; /* COMMIT_WQ: the WQ, its consumer index and state after it; no QP then */
 	u32 wq_cons;
 	u32 wq_state;

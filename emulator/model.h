@@ -105,10 +105,9 @@ void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_fire() - send the event that the client has armed for, if it still waits for one. */
 void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /**
- * cq_lost() - a completion of the QP found no room in @cq: after the commit of what follows from it.
- * @was: the QP's state before
+ * cq_lost() - a completion of the QP finds no room in @cq: before the commit of what follows from it.
  */
-void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq, u32 was);
+void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq);
 /** chan_push() - queue an event on a client's channel and wake its reader. */
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev);
 /** qp_event() - an async event of a QP, with its journal entry. */

@@ -262,10 +262,10 @@ static void drained(struct engine *e, struct hca_qp *qp)
 	if (s.next_psn != s.una_psn || (s.flags & REQ_DRAINED) || (s32)(s.sent - s.next) > 0 ||
 	    req_own(&s))
 		return;
-	s.flags |= REQ_DRAINED;
-	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	if (qp->attr.en_sqd_async_notify)
 		qp_event(e, qp, EV_SQ_DRAINED, CAUSE_NONE, 0);
+	s.flags |= REQ_DRAINED;
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }
 
 /* Arm the ack timer while something is unacknowledged (IBTA 9.9.2.1.1). */

@@ -27,6 +27,13 @@ static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	return resp_nak_fail(e, qp, b, nak, 0, event, cause, info);
 }
 
+/* A request that came before has had its answer: what cannot be answered again is dropped. */
+static int refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup, u8 nak,
+		       u32 cause, u32 info)
+{
+	return dup ? 0 : refuse(e, qp, b, nak, cause, info);
+}
+
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
 {
 	u32 npkts = packets_of(b->dma_len, qp->mtu);
@@ -34,12 +41,13 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 	struct burst rsp;
 
 	if (!(qp->attr.access & ACC_REMOTE_READ))
-		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS,
+				   qp->attr.access);
 	if (!qp->attr.max_dest_rd_atomic)
-		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
 	if (b->dma_len > LIM_MSG || mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va,
 					       b->dma_len, ACC_REMOTE_READ, &src))
-		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+		return refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
 		accept_request(e, qp, b, npkts);
 	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);

@@ -57,19 +57,19 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	};
 	struct rx rx;
 
+	if (recv_status && !rx_open(e, qp, srq, &rx))
+		return -EAGAIN;
 	dev_count(e->hca, qp, CNT_NAK_SENT);
 	s.flags &= ~(u32)RESP_IN_MSG;
 	timer_arm(e, qp, 0);
+	if (event)
+		qp_event(e, qp, event, cause, info);
 	if (recv_status) {
-		if (!rx_open(e, qp, srq, &rx))
-			return -EAGAIN;
 		journal_add(e, &j);
 		rx_fail(e, qp, &rx, &s, recv_status, QPS_ERR);
 	} else {
 		commit_resp(e, qp, &s, QPS_ERR);
 	}
-	if (event)
-		qp_event(e, qp, event, cause, info);
 	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 	return resp_ack(e, qp, b->psn, nak);
 }
@@ -143,8 +143,9 @@ static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst 
 	if (ret == -EMSGSIZE)
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, WCS_LOC_LEN_ERR, 0,
 				     CAUSE_REQUEST_LEN, wc->room);
-	return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, ret == -EFAULT_DST ? WCS_LOC_PROT_ERR : 0,
-			     0, CAUSE_MEM_FAULT, lkey);
+	if (ret == -EFAULT_SRC)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT, 0);
+	return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_MEM_FAULT, lkey);
 }
 
 int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
@@ -351,9 +352,9 @@ void comm_est(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
 
+	qp_event(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
 	s.flags |= RESP_COMM_EST;
 	commit_resp(e, qp, &s, qp->state);
-	qp_event(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
 }
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)

@@ -159,11 +159,11 @@ static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	s->una_first = s->una_psn;
 	s->next_off = 0;
 	qp->rndv--;
+	if (!cqe)
+		cq_lost(e, qp, cq);
 	commit_tag(e, tag, TAG_DONE);
 	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
-	if (!cqe)
-		cq_lost(e, qp, cq, was);
-	else if (cq->chan)
+	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, false);
 }
 
@@ -246,12 +246,12 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 		journal_add(e, &j);
 		cqe = incomplete(e, qp, seg, tag, said);
 	}
-	commit_req(e, qp, &s, QPS_ERR, cq, cqe);
-	if (cqe && cq->chan)
-		cq_notify(e, seg, cq, true);
 	/* The data were complete; no request of the program is there to tell the error by. */
 	if (!tag)
 		qp_event(e, qp, EV_QP_FATAL, cause, info);
+	commit_req(e, qp, &s, QPS_ERR, cq, cqe);
+	if (cqe && cq->chan)
+		cq_notify(e, seg, cq, true);
 }
 
 bool rndv_flush(struct engine *e, struct hca_qp *qp, struct rx *rx)

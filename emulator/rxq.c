@@ -143,8 +143,8 @@ void rx_taken(struct engine *e, const struct rx *rx)
 
 	if (!srq->limit || srq_posted(rx->seg, srq) - srq->cons >= srq->limit)
 		return;
-	srq->limit = 0;
 	srq_event(e, srq, EV_SRQ_LIMIT_REACHED);
+	srq->limit = 0;
 }
 
 void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
@@ -243,6 +243,8 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 	}
 	if (wc->opcode == WCO_RECV)
 		fresh_of(e->hca, qp->dev, qp->attr.port_num)->recvs++;
+	if (unlikely(!cqe))
+		cq_lost(e, qp, rx->cq);
 	take = rx_end(rx, s);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
 	if (cqe && rx->cq->chan)
@@ -251,7 +253,6 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		rx_taken(e, rx);
 	if (likely(cqe))
 		return;
-	cq_lost(e, qp, rx->cq, was);
 	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 
@@ -356,9 +357,9 @@ static void last_wqe(struct engine *e, struct hca_qp *qp)
 
 	if (!qp->srq || (s.flags & RESP_LAST_WQE))
 		return;
+	qp_event(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
 	s.flags |= RESP_LAST_WQE;
 	commit_resp(e, qp, &s, qp->state);
-	qp_event(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
 }
 
 bool rx_flush(struct engine *e, struct hca_qp *qp)

@@ -207,11 +207,11 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 		}
 	}
 	s->held = 0;
+	if (!cqe)
+		cq_lost(e, qp, rx->cq);
 	commit_tag(e, tag, rndv ? TAG_RNDV : TAG_DONE);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, NULL);
-	if (!cqe)
-		cq_lost(e, qp, rx->cq, was);
-	else if (rx->cq->chan)
+	if (cqe && rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, b->flags & BF_SOLICITED);
 	if (rndv)
 		qp->rndv++;
