@@ -64,6 +64,7 @@ struct burst {
 	u32 srqn;
 	u32 qkey;
 	u8 dst_type;
+	u16 src_slot; /* datagrams: the sender's slot: what they say of @src_qpn may be anything */
 	u64 va;
 	u64 dma_len;
 	u64 compare_add;

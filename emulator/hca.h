@@ -491,6 +491,8 @@ struct hca {
 	u64 mod_bits[HCA_MAX_CQ / 64]; /* CQs whose moderated event has a deadline */
 	u64 mod_sum[HCA_MAX_CQ / 64 / 64];
 
+	u32 mcast_seen[2 * HCA_MAX_MCAST]; /* groups that are being counted: a membership + 1 */
+
 	u64 journal_seq;
 	struct journal_entry journal[JOURNAL_DEPTH];
 

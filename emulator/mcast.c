@@ -30,23 +30,42 @@ static void count_members(const struct hca *hca, const struct hca_qp *qp, const 
 	}
 }
 
-/* Whether the device may have one more group. */
-static bool group_fits(const struct hca *hca, u32 dev, u32 limit)
+/* Where a group is looked for first. Clients choose their GIDs, but do not know the seed. */
+static u32 gid_place(const struct hca *hca, const u8 gid[16])
 {
-	const struct hca_mcast *m = hca->mcast;
-	u32 i, j, n = 0;
+	u64 half[2];
+
+	memcpy(half, gid, sizeof(half));
+	half[0] = (half[0] ^ half[0] >> 32) * (hca->seed | 1);
+	half[1] = (half[0] ^ half[0] >> 29 ^ half[1]) * (hca->seed * 2 + 1);
+	return (u32)(half[1] >> 32) % ARRAY_SIZE(hca->mcast_seen);
+}
+
+/* Note the group of membership @i. Return: whether it was not seen before. */
+static bool group_is_new(struct hca *hca, u32 i)
+{
+	u32 at = gid_place(hca, hca->mcast[i].gid), seen;
+
+	while ((seen = hca->mcast_seen[at])) {
+		if (!memcmp(hca->mcast[seen - 1].gid, hca->mcast[i].gid, 16))
+			return false;
+		at = (at + 1) % ARRAY_SIZE(hca->mcast_seen);
+	}
+	hca->mcast_seen[at] = i + 1;
+	return true;
+}
+
+/* Whether the device may have one more group. */
+static bool group_fits(struct hca *hca, u32 dev, u32 limit)
+{
+	u32 i, n = 0;
 
 	if (hca->dev[dev].n[TAB_MCAST] < limit)
 		return true;
-	for (i = 0; i < hca->tab[TAB_MCAST].high && n < limit; i++) {
-		if (!m[i].client || m[i].dev != dev)
-			continue;
-		for (j = 0;
-		     j < i && !(m[j].client && m[j].dev == dev && !memcmp(m[j].gid, m[i].gid, 16));
-		     j++)
-			;
-		n += j == i;
-	}
+	memset(hca->mcast_seen, 0, sizeof(hca->mcast_seen));
+	for (i = 0; i < hca->tab[TAB_MCAST].high && n < limit; i++)
+		if (hca->mcast[i].client && hca->mcast[i].dev == dev)
+			n += group_is_new(hca, i);
 	return n < limit;
 }
 
@@ -103,10 +122,19 @@ static bool group_is(const struct hca_mcast *m, const struct hca_av *av)
 	return av->is_global ? !memcmp(m->gid, av->dgid, 16) : m->lid == av->dlid;
 }
 
+/* Who has sent it, if he still exists. */
+static struct hca_qp *sender(struct hca *hca, const struct burst *b)
+{
+	struct hca_qp *qp = &hca->qp[b->src_slot];
+	u32 named = qp->create_flags & QPC_SOURCE_QPN ? qp->source_qpn : qp->qpn;
+
+	return qp->client && qp->type == QPT_UD && named == b->src_qpn ? qp : NULL;
+}
+
 int mcast_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
-	struct hca_qp *src = hca_qp_by_num(hca, b->src_qpn);
+	struct hca_qp *src = sender(hca, b);
 	struct burst one = *b;
 	struct hca_mcast *m;
 	struct hca_qp *qp;

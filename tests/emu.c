@@ -184,6 +184,10 @@ struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u3
 		.cap_send_wr = depth,
 		.cap_recv_wr = depth,
 	};
+	if (o->source_qpn) {
+		cmd.qp.create_flags = QPC_SOURCE_QPN;
+		cmd.qp.source_qpn = o->source_qpn;
+	}
 	if (o->type == QPT_XRC_SEND || o->type == QPT_XRC_RECV)
 		cmd.qp.rq_depth = 0;
 	if (o->type == QPT_XRC_RECV) {

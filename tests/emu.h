@@ -99,7 +99,8 @@ struct emu_conn {
 	bool srq; /* each QP receives from an SRQ */
 	u32 tags; /* and that is one with so many tags */
 	const struct emu_qp *share; /* whose SRQ it is; NULL: an own one */
-	u32 type; /* enum ib_qp_type, but UD */
+	u32 type; /* enum ib_qp_type; UD: not for emu_pair() */
+	u32 source_qpn; /* UD: named in its packets; 0: its own */
 	u32 xrcd; /* XRC: handle + 1 of the client's opening of the domain */
 	u32 access;
 };
