@@ -172,6 +172,13 @@ static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	req_fail(e, qp, seg, status, CAUSE_NAK, syndrome);
 }
 
+/* Completing a work request has published all of it already, as a rule. */
+static void publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
+{
+	if (memcmp(s, &qp->req, sizeof(*s)) != 0)
+		commit_req(e, qp, s, qp->state, NULL, NULL);
+}
+
 static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 		      const struct burst *b)
 {
@@ -185,11 +192,9 @@ static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 		dev_count(e->hca, qp, CNT_SEQ_ERR);
 	if (!clear || b->aeth == AETH_NAK_PSN_SEQ)
 		resend(e, qp, seg, &s);
-	else if (positive) {
-		/* Completing a work request has published all of it already, as a rule. */
-		if (memcmp(&s, &qp->req, sizeof(s)) != 0)
-			commit_req(e, qp, &s, qp->state, NULL, NULL);
-	} else if (b->aeth < AETH_NAK_PSN_SEQ)
+	else if (positive)
+		publish(e, qp, &s);
+	else if (b->aeth < AETH_NAK_PSN_SEQ)
 		rnr_nak(e, qp, seg, &s, b->aeth & 0x1f);
 	else {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
