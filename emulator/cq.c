@@ -184,6 +184,13 @@ struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	return &ring[cq->prod & (cq->depth - 1)];
 }
 
+bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq)
+{
+	const struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+
+	return !cq->overrun && cq->prod - load_acquire(&ctl->cons) < cq->depth;
+}
+
 static int cq_ring_check(const struct cmd_cq *c, u32 max_cqe)
 {
 	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth / 2 >= max_cqe)

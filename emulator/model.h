@@ -98,6 +98,8 @@ static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
  * Return: NULL when the CQ has overrun (the event is raised, the caller goes on without an entry).
  */
 struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+/** cq_has_room() - whether cq_reserve() would find a slot, no event raised when not. */
+bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq);
 /** cq_notify() - after an entry was published: send the event the client armed for, if it did. */
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited);
 /** cq_event_redo() - finish the sending of an event in which a holder died. */
@@ -346,6 +348,11 @@ struct rx_wc {
 
 /** rx_holds() - the SRQ whose receive the QP's message has; NULL: none, or that SRQ has gone. */
 struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp);
+/**
+ * rx_give_back() - a QP goes in mid-message: the slot of the SRQ's receive that it holds is the
+ * client's again, who is told by an entry that reports nothing.
+ */
+void rx_give_back(struct engine *e, struct hca_qp *qp);
 /** rx_open() - the queue @srq, or the QP's own. Return: false when it is out of reach now. */
 bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
 /** rx_open_wq() - a work queue. Return: as rx_open(). */

@@ -201,6 +201,7 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 
 void qp_release(struct engine *e, struct hca_qp *qp)
 {
+	rx_give_back(e, qp);
 	tm_forget(e->hca, qp);
 	qp_refs(e->hca, qp, -1);
 	qp_retire(e->hca, qp);

@@ -236,6 +236,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 /* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */
 static void enter_reset(struct engine *e, struct hca_qp *qp)
 {
+	rx_give_back(e, qp);
 	store_relaxed(&qp->state, QPS_RESET);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	qp_clear(e, qp);

@@ -220,8 +220,10 @@ void engine_reap(struct engine *e, u32 client)
 	c->state = CLIENT_DYING;
 	bequeath(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
-		if (hca->qp[i].client == owner)
+		if (hca->qp[i].client == owner) {
+			rx_give_back(e, &hca->qp[i]);
 			qp_retire(hca, &hca->qp[i]);
+		}
 	for (i = 0; i < hca->tab[TAB_MR].high; i++)
 		if (hca->mr[i].client == owner || mw_orphan(hca, &hca->mr[i], owner))
 			store_release(&hca->mr[i].key, 0);

@@ -350,6 +350,29 @@ static struct hca_srq *flush_srq(struct hca *hca, const struct hca_qp *qp)
 	return qp->srq ? &hca->srq[qp->srq - 1] : NULL;
 }
 
+void rx_give_back(struct engine *e, struct hca_qp *qp)
+{
+	struct hca_srq *srq = rx_holds(e->hca, qp);
+	struct resp_state s = qp->resp;
+	const struct rq_wqe *w;
+	struct cqe *cqe = NULL;
+	struct rx rx;
+	u32 slot;
+
+	if (!srq || (s.held & HELD_TAG) || !rx_open(e, qp, srq, &rx))
+		return;
+	w = rx_next(&rx, qp, &s, &slot);
+	/* What is lost where there is no room is a slot, not the CQ. */
+	if (w && cq_has_room(rx.seg, rx.cq))
+		cqe = cq_reserve(e, rx.seg, rx.cq);
+	if (!cqe)
+		return;
+	cqe_fill_recv(e, qp, &rx, w, slot, WCS_WR_FLUSH_ERR, cqe);
+	cqe->flags |= CQE_SKIP;
+	rx_end(&rx, &s);
+	commit_recv(e, qp, &s, qp->state, rx.cq, cqe, NULL);
+}
+
 /* Nothing more of the SRQ is taken for this QP: said once. */
 static void last_wqe(struct engine *e, struct hca_qp *qp)
 {

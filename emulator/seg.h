@@ -125,7 +125,7 @@ enum cqe_flags {
 	CQE_RECV = 1 << 0, /* completes a receive: @slot is an RQ index, else an SQ index */
 	CQE_HAS_DATA = 1 << 1, /* @data holds byte_len bytes for the receive's buffers */
 	CQE_SOLICITED = 1 << 2,
-	CQE_SKIP = 1 << 3, /* set by the client when the QP was destroyed: not reported */
+	CQE_SKIP = 1 << 3, /* not reported: of a QP that has gone; the client sets it, too */
 	CQE_SRQ = 1 << 4, /* @slot is a slot of the SRQ @owner; of its tags, without CQE_RECV */
 	CQE_GRH = 1 << 5, /* @grh belongs at the head of the receive, before the payload */
 	CQE_EXT = 1 << 6, /* the third line has more than @grh */

@@ -162,6 +162,42 @@ static void test_out_of_reach(void)
 	down();
 }
 
+/* What tells the owner of @x that slot 0 is free again, and reports nothing. */
+static void given_back(void)
+{
+	struct cqe c = polled(&x.rcq);
+
+	CU_ASSERT_EQUAL(c.flags, CQE_SKIP | CQE_SRQ | CQE_RECV);
+	CU_ASSERT_EQUAL(c.slot, 0);
+	CU_ASSERT_EQUAL(polled(&x.rcq).status, 255);
+	CU_ASSERT_EQUAL(m->hca->srq[x.srq_index].cons, 1);
+}
+
+static void test_given_back(void)
+{
+	struct hca_qp_attr attr = { .state = QPS_RESET };
+	struct hca_cmd destroy = { .op = CMD_DESTROY_QP };
+
+	up();
+	begin();
+	CU_ASSERT_EQUAL(emu_modify(m, &t, &attr, QPA_STATE), 0);
+	given_back();
+	down();
+	up();
+	begin();
+	destroy.handle = t.slot;
+	CU_ASSERT_EQUAL(emu_cmd(m, 1, &destroy), 0);
+	given_back();
+	down();
+	up();
+	begin();
+	engine_enter(&m->fabric);
+	engine_reap(&m->fabric, 1);
+	engine_leave(&m->fabric);
+	given_back();
+	down();
+}
+
 /* --- deaths */
 
 static void command(struct emu *e, void *cmd)
@@ -296,6 +332,7 @@ static const struct cu_test tests[] = {
 	{ "a receive goes with its SRQ, not to that SRQ's successor", test_srq_gone },
 	{ "a message does not go over to its SRQ's successor", test_srq_replaced },
 	{ "a receive whose owner is out of reach is flushed later", test_out_of_reach },
+	{ "a receive of an SRQ is given back by a target that goes", test_given_back },
 	{ "a target outlives the client that destroys it, wherever that dies",
 	  test_destroyer_dies },
 	{ "a target whose reset was not finished is not half reset", test_resetter_dies },
