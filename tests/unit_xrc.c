@@ -7,6 +7,8 @@
 #include "tests/cu.h"
 #include "tests/emu.h"
 
+#include <stdlib.h>
+
 #define SEC 1000000000ULL
 #define BIG (3u << 19) /* goes in two bursts */
 
@@ -226,6 +228,14 @@ static bool audited(long n)
 	return false;
 }
 
+/* DEATH_STEP, as in unit_recover; 0: not given. */
+static long given_step(void)
+{
+	const char *given = getenv("DEATH_STEP");
+
+	return given ? atol(given) : 0;
+}
+
 /* 0 makes a target that 1 and 2 open, and dies when it destroys it: it is the others' now. */
 static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
 {
@@ -267,13 +277,13 @@ static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
 static void test_destroyer_dies(void)
 {
 	struct emu_conn o1 = emu_conn_defaults, o2 = o1;
-	long n = 1;
+	long n = 1, step = given_step();
 
 	m = emu_new(1);
 	open_domain(1, &o1);
 	open_domain(2, &o2);
 	while (destroyer_dies(&o1, &o2, n))
-		n += n < 200 ? 7 : 1;
+		n += step ? step : n < 200 ? 7 : 1;
 	printf("# %ld instructions\n", n);
 	down();
 }
@@ -316,12 +326,12 @@ static bool resetter_dies(struct emu_conn *o1, long n)
 static void test_resetter_dies(void)
 {
 	struct emu_conn o = emu_conn_defaults;
-	long n = 1;
+	long n = 1, step = given_step();
 
 	m = emu_new(1);
 	open_domain(1, &o);
 	while (resetter_dies(&o, n))
-		n += 7;
+		n += step ? step : 7;
 	printf("# %ld instructions\n", n);
 	down();
 }
