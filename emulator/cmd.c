@@ -57,7 +57,7 @@ int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	if (client >= HCA_MAX_CLIENTS || e->hca->client[client].state != CLIENT_LIVE)
 		cmd->ret = -EIO;
-	else if (cmd->op >= ARRAY_SIZE(commands))
+	else if (cmd->op >= ARRAY_SIZE(commands) || !commands[cmd->op])
 		cmd->ret = -EOPNOTSUPP;
 	else
 		cmd->ret = commands[cmd->op](e, client, cmd);

@@ -9,7 +9,7 @@
 #ifndef EMULATOR_CMD_H
 #define EMULATOR_CMD_H
 
-#include "emulator/hca.h"
+#include "emulator/cm_cmd.h"
 
 enum hca_cmd_op {
 	CMD_OPEN_DEV, /* a context, which gets the events of ports */
@@ -56,6 +56,26 @@ enum hca_cmd_op {
 	CMD_FREE_DM, /* EBUSY while MRs are on it */
 	CMD_IMPORT, /* an object of another context */
 	CMD_UNIMPORT, /* a PD */
+	CMD_CM_OPEN_CHAN,
+	CMD_CM_CLOSE_CHAN, /* EBUSY while used */
+	CMD_CM_GET_EVENT, /* handle: a channel's; EAGAIN when there is none */
+	CMD_CM_CREATE_ID,
+	CMD_CM_DESTROY_ID,
+	CMD_CM_MIGRATE_ID,
+	CMD_CM_BIND,
+	CMD_CM_RESOLVE_ADDR,
+	CMD_CM_RESOLVE_ROUTE,
+	CMD_CM_QUERY,
+	CMD_CM_SET_OPTION,
+	CMD_CM_LISTEN,
+	CMD_CM_CONNECT,
+	CMD_CM_ACCEPT, /* also sends the RTU: rdma_establish(3) */
+	CMD_CM_REJECT,
+	CMD_CM_DISCONNECT,
+	CMD_CM_NOTIFY,
+	CMD_CM_INIT_QP_ATTR,
+	CMD_CM_JOIN,
+	CMD_CM_LEAVE,
 	CMD_COUNT,
 };
 
@@ -267,6 +287,7 @@ struct hca_cmd {
 		struct cmd_ctr ctr;
 		struct cmd_import import;
 		struct cmd_dm dm;
+		struct cmd_cm cm;
 		struct { /* ALLOC_PD */
 			u32 dev;
 			u64 ctx;

@@ -18,10 +18,10 @@
 #ifndef EMULATOR_HCA_H
 #define EMULATOR_HCA_H
 
-#include "emulator/obj.h"
+#include "emulator/cm.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 2u
+#define HCA_VERSION 3u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -513,6 +513,17 @@ struct hca {
 	struct hca_ctr ctr[HCA_MAX_CTR];
 	struct hca_tag tag[HCA_MAX_TAG];
 	struct hca_dm dm[HCA_MAX_DM];
+	struct hca_cmch cmch[HCA_MAX_CMCH];
+	struct hca_cmid cmid[HCA_MAX_CMID];
+	struct hca_cmev cmev[HCA_MAX_CMEV];
+
+	u64 cm_seq; /* events of connection management so far */
+	u64 cm_tid; /* transaction ids given out */
+	u64 cm_bits[HCA_MAX_CMID / 64]; /* identifiers with a deadline */
+	u64 cm_sum[HCA_MAX_CMID / 64 / 64];
+	u32 cm_port[CM_PORT_SPACES][65536]; /* first identifier with that port + 1 */
+	u32 cm_remote[HCA_MAX_CMID]; /* peers' ids, hashed: first identifier + 1 */
+	u8 cm_mad[2][MAD_SIZE]; /* answers that nobody waits for */
 };
 
 _Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");

@@ -119,6 +119,9 @@ enum hca_table {
 	TAB_CTR,
 	TAB_TAG,
 	TAB_DM,
+	TAB_CMCH,
+	TAB_CMID,
+	TAB_CMEV,
 	TAB_COUNT,
 };
 

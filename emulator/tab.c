@@ -21,11 +21,12 @@ struct tab_desc {
 	}
 
 static const struct tab_desc tabs[TAB_COUNT] = {
-	[TAB_PD] = TAB(pd, 1),	      [TAB_MR] = TAB(mr, 1),   [TAB_CQ] = TAB(cq, 1),
-	[TAB_QP] = TAB(qp, FIRST_QP), [TAB_SRQ] = TAB(srq, 1), [TAB_AH] = TAB(ah, 1),
-	[TAB_XRCD] = TAB(xrcd, 1),    [TAB_REF] = TAB(ref, 1), [TAB_MCAST] = TAB(mcast, 0),
-	[TAB_WQ] = TAB(wq, 1),	      [TAB_IND] = TAB(ind, 1), [TAB_FLOW] = TAB(flow, 1),
-	[TAB_CTR] = TAB(ctr, 1),      [TAB_TAG] = TAB(tag, 1), [TAB_DM] = TAB(dm, 1),
+	[TAB_PD] = TAB(pd, 1),	      [TAB_MR] = TAB(mr, 1),	 [TAB_CQ] = TAB(cq, 1),
+	[TAB_QP] = TAB(qp, FIRST_QP), [TAB_SRQ] = TAB(srq, 1),	 [TAB_AH] = TAB(ah, 1),
+	[TAB_XRCD] = TAB(xrcd, 1),    [TAB_REF] = TAB(ref, 1),	 [TAB_MCAST] = TAB(mcast, 0),
+	[TAB_WQ] = TAB(wq, 1),	      [TAB_IND] = TAB(ind, 1),	 [TAB_FLOW] = TAB(flow, 1),
+	[TAB_CTR] = TAB(ctr, 1),      [TAB_TAG] = TAB(tag, 1),	 [TAB_DM] = TAB(dm, 1),
+	[TAB_CMCH] = TAB(cmch, 0),    [TAB_CMID] = TAB(cmid, 1), [TAB_CMEV] = TAB(cmev, 0),
 };
 
 _Static_assert(offsetof(struct hca_qp, dev) == offsetof(struct hca_obj, dev), "struct hca_obj");

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the commands of connection management: argument and answer.
+ */
+#ifndef EMULATOR_CM_CMD_H
+#define EMULATOR_CM_CMD_H
+
+#include "emulator/hca.h"
+
+/* --- commands: all on one part of struct hca_cmd; handle: the identifier's, if not said otherwise */
+
+/** struct cm_route - what rdma_resolve_route() has found: a path, as struct ibv_path_data tells it. */
+struct cm_route {
+	u8 sgid[16], dgid[16];
+	u16 slid, dlid;
+	u16 pkey;
+	u8 sl, mtu, rate, packet_lifetime; /* enum ibv_mtu, enum ibv_rate, 4.096 us * 2^n */
+	u8 hop_limit, traffic_class, sgid_index;
+	u32 flow_label;
+};
+
+/**
+ * struct cmd_cm - argument and answer of the CMD_CM_* commands.
+ * Errors as rdma_cm's calls have them in errno (see each).
+ */
+struct cmd_cm {
+	u32 ch; /* handle of a channel */
+	u32 chan; /* CM_OPEN_CHAN: event channel number in the segment */
+	u64 uid; /* CREATE_ID, ACCEPT */
+	u32 ps, qp_type; /* CREATE_ID */
+	u32 backlog; /* LISTEN; < 0 or 0: the most */
+	u32 timeout_ms; /* RESOLVE_* */
+	u32 level, optname, optlen; /* SET_OPTION, numbers of rdma_cma.h */
+	u32 event; /* NOTIFY: enum ibv_event_type */
+	u32 reason; /* REJECT */
+	u32 flags; /* JOIN: enum rdma_cm_join_mc_attr_flags: 1 send only (full member without it) */
+	u32 reported; /* out: DESTROY_ID, MIGRATE_ID: events that were taken */
+	u32 dropped; /* out: DESTROY_ID: and those that were not and have gone */
+	u32 has_param; /* @param was given */
+	struct cm_addr src, dst; /* BIND: src; RESOLVE_ADDR: both; JOIN, LEAVE: dst; QUERY: out */
+	u64 context; /* JOIN */
+	u32 qp_state; /* INIT_QP_ATTR: wanted */
+	u32 attr_mask; /* out */
+	u32 dev; /* out: QUERY: + 1, 0 when not bound */
+	u32 port; /* out */
+	u32 n_paths; /* out */
+	union {
+		struct hca_qp_attr attr; /* out: INIT_QP_ATTR */
+		struct cm_param param; /* CONNECT, ACCEPT, REJECT */
+		struct cm_event ev; /* out: GET_EVENT */
+		struct cm_route route; /* out: QUERY */
+		u8 opt[64]; /* SET_OPTION */
+		u8 mgid[16]; /* JOIN: AF_IB's; unused otherwise */
+	};
+};
+
+#endif
