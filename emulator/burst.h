@@ -37,8 +37,6 @@ enum burst_flags {
  *         its PSN range takes
  * @len: payload bytes of this burst; READ request: bytes wanted
  * @off: offset of this burst's payload in @mem
- * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
- *            with the direction in XRC
  * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
  */
@@ -47,14 +45,18 @@ struct burst {
 	u8 flags;
 	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK */
 	u8 atomic_op; /* WR_ATOMIC_* */
-	u32 src_dev;
-	u32 dst_dev;
-	u8 src_port;
-	u8 dst_port;
-	u16 pkey;
-	u32 src_qpn;
-	u32 dst_qpn;
 	u32 psn;
+	union {
+		struct hca_path path;
+		struct { /* the same, for short */
+			u32 src_dev, dst_dev;
+			u32 src_qpn, dst_qpn;
+			u8 src_port, dst_port;
+			u16 pkey;
+			u8 dst_type;
+			u8 loop;
+		};
+	};
 	u32 npkts;
 	u32 msn;
 	u32 mtu; /* bytes */
@@ -63,7 +65,6 @@ struct burst {
 	u32 rkey;
 	u32 srqn;
 	u32 qkey;
-	u8 dst_type;
 	u16 src_slot; /* datagrams: the sender's slot: what they say of @src_qpn may be anything */
 	u64 va;
 	u64 dma_len;
@@ -75,6 +76,10 @@ struct burst {
 	const struct hca_av *av;
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };
+
+_Static_assert(offsetof(struct burst, loop) - offsetof(struct burst, path) ==
+		       offsetof(struct hca_path, loop),
+	       "the same");
 
 /** peer_type() - which type of QP one of @type talks to: its own, but for XRC. */
 static inline u8 peer_type(u32 type)

@@ -56,7 +56,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 			cqe_fill_send(e, qp, w, s->una, WCS_SUCCESS, cqe);
 	}
 	if (w->opcode == WR_SEND || w->opcode == WR_SEND_WITH_IMM || w->opcode == WR_SEND_WITH_INV)
-		fresh_of(e->hca, qp->dev, qp->attr.port_num)->sends++;
+		count_send(e->hca, qp);
 	s->una++;
 	s->una_psn = s->una_first = end_psn;
 	if (!signaled)

@@ -6,10 +6,10 @@
 
 static void add(const struct hca_fresh *f, u64 *c)
 {
-	c[CNT_XMIT_PKTS] += f->xmit_pkts;
-	c[CNT_XMIT_BYTES] += f->xmit_bytes;
-	c[CNT_RCV_PKTS] += f->rcv_pkts;
-	c[CNT_RCV_BYTES] += f->rcv_bytes;
+	c[CNT_XMIT_PKTS] += f->xmit_pkts + (u32)f->loop_pkts;
+	c[CNT_XMIT_BYTES] += (u64)f->xmit_bytes + f->loop_bytes;
+	c[CNT_RCV_PKTS] += f->rcv_pkts + (u32)f->loop_pkts;
+	c[CNT_RCV_BYTES] += (u64)f->rcv_bytes + f->loop_bytes;
 	c[CNT_RDMA_SENDS] += f->sends;
 	c[CNT_RDMA_RECVS] += f->recvs;
 }

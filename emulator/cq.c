@@ -117,19 +117,8 @@ static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
 
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
 {
-	struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = (u8)event,
-		.cause = (u8)cause,
-		.info = info,
-		.qpn = qp->qpn,
-		.peer_qpn = qp->attr.dest_qpn,
-		.psn = qp->resp.epsn,
-		.client = qp->client - 1,
-	};
-
 	if (event != EV_COMM_EST && event != EV_SQ_DRAINED && event != EV_QP_LAST_WQE_REACHED)
-		journal_add(e, &j);
+		journal_qp(e, qp, JRN_EVENT, event, cause, info, qp->resp.epsn);
 	qp_tell(e, qp, event);
 }
 

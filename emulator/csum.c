@@ -26,12 +26,6 @@ static u32 be32(const u8 *p)
 	return be16(p) << 16 | be16(p + 2);
 }
 
-static void put16(u8 *p, u32 v)
-{
-	p[0] = (u8)(v >> 8);
-	p[1] = (u8)v;
-}
-
 static void put32(u8 *p, u32 v)
 {
 	put16(p, v >> 16);
@@ -75,6 +69,11 @@ static u8 *l4_csum(const u8 *p, const struct frame_layer *l)
 	return NULL;
 }
 
+u32 ip_csum(const u8 *p, u32 len)
+{
+	return ~fold(sum(p, len, 0)) & 0xffff;
+}
+
 void frame_checksum(u8 *p, const struct frame *f)
 {
 	const struct frame_layer *l = &f->outer;
@@ -83,7 +82,7 @@ void frame_checksum(u8 *p, const struct frame *f)
 
 	if (l->m.l3 == 4) {
 		put16(ip + IP_CSUM, 0);
-		put16(ip + IP_CSUM, ~fold(sum(ip, l->l3_len, 0)) & 0xffff);
+		put16(ip + IP_CSUM, ip_csum(ip, l->l3_len));
 	}
 	at = l4_csum(p, l);
 	if (!at)

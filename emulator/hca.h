@@ -190,8 +190,23 @@ struct hca_qp_attr {
 	u32 sq_draining;
 	u32 rate_limit;
 	u32 en_sqd_async_notify;
-	u32 ece_vendor, ece_options;
 	struct hca_av av;
+};
+
+/**
+ * struct hca_path - from which QP to which QP a packet goes: what its headers say of that.
+ * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
+ *            with the direction in XRC
+ * @loop: both ends are the same port
+ */
+struct hca_path {
+	u32 src_dev, dst_dev;
+	u32 src_qpn, dst_qpn;
+	u8 src_port, dst_port;
+	u16 pkey;
+	u8 dst_type;
+	u8 loop;
+	u8 pad[2];
 };
 
 enum req_flags {
@@ -327,6 +342,8 @@ struct hca_qp {
 	u32 state; /* enum ib_qp_state */
 	u32 mtu; /* bytes */
 	u16 pkey; /* that it sends and checks: the port's at attr.pkey_index */
+	struct hca_path path; /* of what it sends; datagrams get their destination each */
+	struct hca_path back; /* of what its peer sends, as a rule: P_Keys may differ, and match */
 	struct hca_qp_attr attr;
 
 	/* transport: replaced by commits */
@@ -390,7 +407,8 @@ static inline u64 token_of(u32 client, u32 gen)
  * struct hca_fresh - what the port counted last, not yet in its counters: they would be one more
  * cache line that every message takes from one CPU to another, while this is the token's.
  * @key: device << 8 | port
- * @n: entries; what is here goes to the port when they are FRESH_MAX, or another port counts
+ * @n: packets' entries; what is here goes to the port when they are FRESH_MAX, or @sends or @recvs
+ *     are full, or another port counts
  */
 struct hca_fresh {
 	u32 key;
@@ -399,9 +417,10 @@ struct hca_fresh {
 	u16 recvs;
 	u16 rcv_pkts;
 	u16 xmit_pkts;
-	u16 pad;
+	u16 loop_pkts; /* both sent and received */
 	u32 xmit_bytes;
 	u32 rcv_bytes;
+	u32 loop_bytes;
 };
 
 #define FRESH_MAX   64u

@@ -19,6 +19,23 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	store_release(&slot->seq, n + 1);
 }
 
+void journal_qp(struct engine *e, const struct hca_qp *qp, u32 kind, u32 status, u32 cause,
+		u32 info, u32 psn)
+{
+	const struct journal_entry j = {
+		.kind = (u16)kind,
+		.status = (u8)status,
+		.cause = (u8)cause,
+		.info = info,
+		.qpn = qp->qpn,
+		.peer_qpn = qp->attr.dest_qpn,
+		.psn = psn,
+		.client = qp->client - 1,
+	};
+
+	journal_add(e, &j);
+}
+
 static const char *cause_text(u32 cause)
 {
 	static const char *const text[CAUSE_COUNT] = {

@@ -6,6 +6,7 @@
 #define EMULATOR_MODEL_H
 
 #include "emulator/cmd.h"
+#include "emulator/count.h"
 #include "emulator/engine.h"
 #include "emulator/frame.h"
 
@@ -245,11 +246,11 @@ static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
 	return &hca->dev[qp->dev].port[qp->attr.port_num];
 }
 
-/** qp_take_pkey() - the QP's P_Key is looked up again: its index, its port or the table changed. */
-static inline void qp_take_pkey(struct hca *hca, struct hca_qp *qp)
-{
-	qp->pkey = qp_port(hca, qp)->pkey[qp->attr.pkey_index];
-}
+/**
+ * qp_take_path() - the QP's P_Key and paths are looked up again: its attributes have changed, or what
+ * its port has.
+ */
+void qp_take_path(struct hca *hca, struct hca_qp *qp);
 /** port_of() - a port that exists, or NULL. */
 static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 {
@@ -316,82 +317,17 @@ void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
 		   u32 status, struct cqe *cqe);
 
-/* --- rxq.c --- */
+/* --- rxq.c: see also rx.h --- */
 
-/** struct rx - the receive queue that a message goes to, as seen by this holder. */
-struct rx {
-	struct seg_hdr *seg; /* its owner's */
-	struct hca_cq *cq;
-	struct hca_srq *srq; /* NULL: the QP's own */
-	struct hca_wq *wq; /* or a WQ; NULL: none */
-	u32 index; /* of the SRQ or WQ */
-	u32 owner; /* client index + 1 */
-	u32 pd; /* its keys are checked against */
-	u32 max_sge;
-};
-
-/**
- * struct rx_wc - what is to be said of a receive.
- * @flags: enum cqe_flags; @wc_flags: enum ib_wc_flags, immediate and invalidation apart
- * @bad, @room: when it was refused: the key, the bytes it had room for
- */
-struct rx_wc {
-	const struct rq_wqe *wqe;
-	u32 slot;
-	u32 len;
-	u8 opcode;
-	u8 flags;
-	u8 wc_flags;
-	u32 bad;
-	u32 room;
-};
-
-/** rx_holds() - the SRQ whose receive the QP's message has; NULL: none, or that SRQ has gone. */
-struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp);
 /**
  * rx_give_back() - a QP goes in mid-message: the slot of the SRQ's receive that it holds is the
  * client's again, who is told by an entry that reports nothing.
  */
 void rx_give_back(struct engine *e, struct hca_qp *qp);
-/** rx_open() - the queue @srq, or the QP's own. Return: false when it is out of reach now. */
-bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
-/** rx_open_wq() - a work queue. Return: as rx_open(). */
-bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx);
-/** rx_next() - the receive that the QP's message in progress, or its next, takes; NULL: none. */
-const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
-			     const struct resp_state *s, u32 *slot);
-/**
- * rx_take() - the message goes on after this packet: *s holds the receive.
- * Return: the SRQ to be named in the commit, or NULL.
- */
-struct hca_srq *rx_take(const struct rx *rx, struct hca_qp *qp, struct resp_state *s, u32 slot);
-/** rx_end() - the message's receive has ended. Return: as rx_take(). */
-struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s);
-/** rx_taken() - after a commit that took from an SRQ: its limit. */
-void rx_taken(struct engine *e, const struct rx *rx);
-/**
- * rx_place() - lay a packet's payload at byte @at of the receive wc->wqe; small ones into @cqe.
- * Return: 0, -EACCES, -EMSGSIZE, or as resp_fetch().
- */
-int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, const struct burst *b,
-	     u64 at, struct rx_wc *wc, struct cqe *cqe);
-/** rx_done() - publish the end of a message; a completion that finds no room fails the QP. */
-void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
-	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe);
-/** rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state. */
-void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
-	     u32 qp_state);
-/** rx_refused() - a datagram or frame met a receive that is wrong: complete that with LOC_PROT_ERR. */
-void rx_refused(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
-		u32 lkey);
 /** wq_flush() - complete the receives of a WQ in ERR with WR_FLUSH_ERR. */
 void wq_flush(struct engine *e, struct hca_wq *wq);
 /** rx_flush() - flush a QP's receives. Return: true when none is left. */
 bool rx_flush(struct engine *e, struct hca_qp *qp);
-void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
-		   const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe);
-u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq);
-void srq_event(struct engine *e, struct hca_srq *srq, u32 event);
 
 /* --- uc.c, ud.c, mcast.c --- */
 
@@ -562,6 +498,11 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
 /** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */
 int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 	       const struct hca_mem *dst, u64 at);
+/**
+ * resp_length_ok() - all packets of a message but the last are as long as the path MTU, which both
+ * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
+ */
+bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
 /** resp_advance() - *s moves past a burst that was placed. */
 void resp_advance(struct resp_state *s, const struct burst *b, u64 len);
 /** comm_est() - the first packet reached a QP in RTR. */
@@ -594,58 +535,6 @@ static inline bool budget_left(const struct engine *e)
 static inline void dev_count(struct hca *hca, const struct hca_qp *qp, enum hca_counter c)
 {
 	qp_port(hca, qp)->counters[c]++;
-}
-
-/* --- count.c --- */
-
-/** fresh_flush() - what was counted last goes to its port. */
-void fresh_flush(struct hca *hca);
-
-/** fresh_of() - the fresh counts of a port, with room for one more. */
-static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port)
-{
-	struct hca_fresh *f = &hca->fresh;
-	u32 key = dev << 8 | port;
-
-	if (unlikely(f->key != key || f->n >= FRESH_MAX)) {
-		fresh_flush(hca);
-		f->key = key;
-	}
-	f->n++;
-	return f;
-}
-
-/** port_sent(), port_received() - a port has moved packets; @back: it has received them, too. */
-static inline void port_sent(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes, bool back)
-{
-	struct hca_fresh *f = fresh_of(hca, dev, port);
-
-	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX)) {
-		hca->dev[dev].port[port].counters[CNT_XMIT_PKTS] += npkts;
-		hca->dev[dev].port[port].counters[CNT_XMIT_BYTES] += bytes;
-		hca->dev[dev].port[port].counters[CNT_RCV_PKTS] += back ? npkts : 0;
-		hca->dev[dev].port[port].counters[CNT_RCV_BYTES] += back ? bytes : 0;
-		return;
-	}
-	f->xmit_pkts = (u16)(f->xmit_pkts + npkts);
-	f->xmit_bytes += (u32)bytes;
-	if (back) {
-		f->rcv_pkts = (u16)(f->rcv_pkts + npkts);
-		f->rcv_bytes += (u32)bytes;
-	}
-}
-
-static inline void port_received(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
-{
-	struct hca_fresh *f = fresh_of(hca, dev, port);
-
-	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX)) {
-		hca->dev[dev].port[port].counters[CNT_RCV_PKTS] += npkts;
-		hca->dev[dev].port[port].counters[CNT_RCV_BYTES] += bytes;
-		return;
-	}
-	f->rcv_pkts = (u16)(f->rcv_pkts + npkts);
-	f->rcv_bytes += (u32)bytes;
 }
 
 #endif

@@ -113,7 +113,7 @@ void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey)
 	store_relaxed(&p->pkey[index], pkey);
 	for (i = 0; i < e->hca->tab[TAB_QP].high; i++)
 		if (e->hca->qp[i].client && e->hca->qp[i].dev == dev)
-			qp_take_pkey(e->hca, &e->hca->qp[i]);
+			qp_take_path(e->hca, &e->hca->qp[i]);
 	port_event(e, dev, port, EV_PKEY_CHANGE);
 }
 
@@ -141,8 +141,10 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 	store_relaxed(&p->lid, lid);
 	for (n = 0; n < 2; n++) {
 		for (i = 0; i < hca->tab[TAB_QP].high; i++)
-			if (hca->qp[i].client)
+			if (hca->qp[i].client) {
 				reroute(hca, &hca->qp[i].attr.av, was[n]);
+				qp_take_path(hca, &hca->qp[i]);
+			}
 		for (i = 0; i < hca->tab[TAB_AH].high; i++)
 			if (hca->ah[i].client)
 				reroute(hca, &hca->ah[i].av, was[n]);

@@ -176,6 +176,36 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
 }
 
+void qp_take_path(struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_qp_attr *a = &qp->attr;
+	struct hca_path *p = &qp->path;
+
+	qp->pkey = qp_port(hca, qp)->pkey[a->pkey_index];
+	*p = (struct hca_path){
+		.src_dev = qp->dev,
+		.dst_dev = a->av.dst_dev,
+		.src_qpn = qp->qpn,
+		.dst_qpn = a->dest_qpn,
+		.src_port = (u8)a->port_num,
+		.dst_port = a->av.dst_port,
+		.pkey = qp->pkey,
+		.dst_type = peer_type(qp->type),
+	};
+	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port;
+	qp->back = (struct hca_path){
+		.src_dev = p->dst_dev,
+		.dst_dev = p->src_dev,
+		.src_qpn = p->dst_qpn,
+		.dst_qpn = p->src_qpn,
+		.src_port = p->dst_port,
+		.dst_port = p->src_port,
+		.pkey = p->pkey,
+		.dst_type = (u8)qp->type,
+		.loop = p->loop,
+	};
+}
+
 /* Take the values over. Everything was checked. */
 static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
 {
@@ -208,15 +238,14 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 	for (i = 0; i < ARRAY_SIZE(set); i++)
 		if (mask & set[i].bit)
 			*set[i].dst = set[i].value;
-	qp_take_pkey(hca, qp);
-	/* Datagrams know no path: they are as long as the port allows. */
-	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
-		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
 	if (mask & QPA_AV) {
 		d->av = a->av;
 		d->port_num = a->av.port_num;
-		qp_take_pkey(hca, qp);
 	}
+	qp_take_path(hca, qp);
+	/* Datagrams know no path: they are as long as the port allows. */
+	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
+		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
 	if (mask & QPA_PATH_MTU)
 		qp->mtu = ib_mtu_bytes(a->path_mtu);
 }
@@ -226,6 +255,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	timer_arm(e, qp, 0);
 	tm_forget(e->hca, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp_take_path(e->hca, qp);
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));

@@ -17,7 +17,7 @@
  * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
  * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
  */
-#include "emulator/model.h"
+#include "emulator/rx.h"
 
 #include <endian.h>
 
@@ -260,7 +260,7 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 
 	if (qp->ind ? !wq : qp->state < QPS_RTR || qp->state > QPS_SQE)
 		return 0;
-	if (wq ? !rx_open_wq(e, wq, &rx) : !rx_open(e, qp, NULL, &rx))
+	if (wq ? !rx_open_wq(e, wq, &rx) : !rx_open_own(e, qp, &rx))
 		return -EAGAIN;
 	strip = f->f.outer.m.tagged &&
 		(wq ? wq->flags & WQF_CVLAN_STRIPPING : qp->create_flags & QPC_CVLAN_STRIPPING);
@@ -278,7 +278,7 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	if (unlikely(wc.wqe && !cqe && !rx.cq->ignore_overrun))
 		rx_done(e, qp, &rx, &s, &b, &wc, NULL);
 	if (cqe && (ret == -EACCES || ret == -EFAULT_DST)) {
-		rx_refused(e, qp, &rx, &b, wc.bad);
+		rx_error(e, qp, &rx, &b, WCS_LOC_PROT_ERR, CAUSE_LKEY, wc.bad);
 		return 0;
 	}
 	if (ret) {

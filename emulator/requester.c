@@ -190,22 +190,12 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 	struct req_state s = qp->req;
 	const struct sq_wqe *w;
 	struct cqe *cqe;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = (u8)status,
-		.cause = (u8)cause,
-		.info = info,
-		.qpn = qp->qpn,
-		.peer_qpn = qp->attr.dest_qpn,
-		.psn = s.una_psn,
-		.client = qp->client - 1,
-	};
 
 	if (unlikely(req_own(&s))) {
 		rndv_fail(e, qp, seg, status, cause, info);
 		return;
 	}
-	journal_add(e, &j);
+	journal_qp(e, qp, JRN_COMPLETION, status, cause, info, s.una_psn);
 	w = sq_slot(seg, qp, s.una);
 	cqe = cq_reserve(e, seg, cq);
 	if (cqe)

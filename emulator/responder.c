@@ -17,18 +17,11 @@ void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct bur
 		.op = op,
 		.flags = BF_FIRST | BF_LAST,
 		.aeth = syndrome,
-		.src_dev = qp->dev,
-		.dst_dev = qp->attr.av.dst_dev,
-		.src_port = (u8)qp->attr.port_num,
-		.dst_port = qp->attr.av.dst_port,
-		.src_qpn = qp->qpn,
-		.dst_qpn = qp->attr.dest_qpn,
+		.path = qp->path,
 		.psn = psn & IB_PSN_MASK,
 		.npkts = 1,
 		.mtu = qp->mtu,
-		.dst_type = peer_type(qp->type),
 		.msn = qp->resp.msn,
-		.pkey = qp->pkey,
 	};
 }
 
@@ -45,16 +38,6 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 {
 	struct hca_srq *srq = resp_srq(e->hca, qp, b);
 	struct resp_state s = qp->resp;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = (u8)recv_status,
-		.cause = (u8)cause,
-		.info = info,
-		.qpn = qp->qpn,
-		.peer_qpn = qp->attr.dest_qpn,
-		.psn = b->psn,
-		.client = qp->client - 1,
-	};
 	struct rx rx;
 
 	if (recv_status && !rx_open(e, qp, srq, &rx))
@@ -65,7 +48,7 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	if (event)
 		qp_event(e, qp, event, cause, info);
 	if (recv_status) {
-		journal_add(e, &j);
+		journal_qp(e, qp, JRN_COMPLETION, recv_status, cause, info, b->psn);
 		rx_fail(e, qp, &rx, &s, recv_status, QPS_ERR);
 	} else {
 		commit_resp(e, qp, &s, QPS_ERR);
@@ -163,11 +146,12 @@ static bool on_tags(const struct rx *rx)
 	return rx->srq && rx->srq->type == SRQ_TM;
 }
 
-static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
+/* Inlined twice: what own queues do not need is left out for them. */
+static inline __attribute__((always_inline)) int resp_send(struct engine *e, struct hca_qp *qp,
+							   struct rx *rx, const struct burst *b)
 {
 	struct rx_wc wc = { .opcode = WCO_RECV };
 	struct cqe *cqe = NULL;
-	struct hca_srq *take;
 	struct resp_state s;
 	int ret;
 
@@ -194,12 +178,24 @@ static int resp_send(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	if (b->flags & BF_LAST) {
 		rx_done(e, qp, rx, &s, b, &wc, cqe);
 	} else {
-		take = rx_take(rx, qp, &s, wc.slot);
-		commit_recv(e, qp, &s, qp->state, NULL, NULL, take);
-		if (take)
-			rx_taken(e, rx);
+		rx_hold(e, qp, rx, &s, wc.slot);
 	}
 	return resp_ack_asked(e, qp, b);
+}
+
+static int send_own(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct rx rx;
+
+	return likely(rx_open_own(e, qp, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
+}
+
+static int send_shared(struct engine *e, struct hca_qp *qp, struct hca_srq *srq,
+		       const struct burst *b)
+{
+	struct rx rx;
+
+	return likely(rx_open_srq(e, qp, srq, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
 }
 
 static int write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s, u32 *cause,
@@ -273,11 +269,7 @@ static bool opcode_sequence_ok(const struct resp_state *s, const struct burst *b
 	return in_msg && s->op == b->op;
 }
 
-/*
- * All packets of a message but the last are as long as the path MTU, which both sides set: where
- * they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
- */
-static bool length_ok(const struct hca_qp *qp, const struct burst *b)
+bool resp_length_ok(const struct hca_qp *qp, const struct burst *b)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
@@ -295,9 +287,9 @@ static bool srq_named(struct hca *hca, const struct hca_qp *qp, const struct bur
 
 static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
-	struct rx rx;
+	struct hca_srq *srq;
 
-	if (!opcode_sequence_ok(&qp->resp, b) || !length_ok(qp, b))
+	if (!opcode_sequence_ok(&qp->resp, b) || !resp_length_ok(qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
 	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
@@ -305,9 +297,8 @@ static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 				     b->srqn);
 	switch (b->op) {
 	case BOP_SEND:
-		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
-			return -EAGAIN;
-		return resp_send(e, qp, &rx, b);
+		srq = resp_srq(e->hca, qp, b);
+		return likely(!srq) ? send_own(e, qp, b) : send_shared(e, qp, srq, b);
 	case BOP_WRITE:
 	case BOP_ATOMIC_WRITE:
 		return resp_write(e, qp, b);

@@ -225,16 +225,6 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	struct hca_cq *cq = tag ? &e->hca->cq[e->hca->srq[tag->srq].cq - 1] : NULL;
 	/* What the tag's memory has to do with is said; whatever else, it could not be read. */
 	u32 said = status == WCS_LOC_PROT_ERR ? status : WCS_TM_RNDV_INCOMPLETE;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = (u8)said,
-		.cause = (u8)cause,
-		.info = info,
-		.qpn = qp->qpn,
-		.peer_qpn = qp->attr.dest_qpn,
-		.psn = s.una_psn,
-		.client = qp->client - 1,
-	};
 	struct cqe *cqe = NULL;
 
 	s.own = 0;
@@ -243,7 +233,7 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	s.next_psn = s.una_psn = s.una_first;
 	timer_arm(e, qp, 0);
 	if (tag) {
-		journal_add(e, &j);
+		journal_qp(e, qp, JRN_COMPLETION, said, cause, info, s.una_psn);
 		cqe = incomplete(e, qp, seg, tag, said);
 	}
 	/* The data were complete; no request of the program is there to tell the error by. */

@@ -34,33 +34,39 @@ static bool addressed_to(const struct hca_qp *qp, const struct burst *b)
 	return likely(qp->pkey == b->pkey) || pkeys_match(qp->pkey, b->pkey);
 }
 
-/* A burst that has reached its port. Return: as hca_input(). */
-static int port_input(struct engine *e, const struct burst *b)
+/* To its QP. Return: as hca_input(). */
+static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
-	struct hca *hca = e->hca;
-	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
-	struct hca_port *port;
 	u32 slot;
 	int ret;
 
-	if (unlikely(!qp || !addressed_to(qp, b))) {
-		port = port_of(hca, b->dst_dev, b->dst_port);
-		if (port)
-			port->counters[CNT_DROPPED]++;
-		return port ? 0 : -ENETDOWN;
-	}
 	if (unlikely(qp->type == QPT_UD))
 		return ud_input(e, qp, b);
 	if (unlikely(qp->type == QPT_UC))
 		return uc_input(e, qp, b);
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
-	slot = qp_slot(hca, qp);
+	slot = qp_slot(e->hca, qp);
 	ret = comp_input(e, qp, b);
 	/* It may go on sending, or flush. The one that runs just now does so anyway. */
-	if (hca->cur_qp != slot + 1)
+	if (e->hca->cur_qp != slot + 1)
 		engine_ring(e, qp->client - 1, slot);
 	return ret;
+}
+
+/* A burst that has reached its port. Return: as hca_input(), -ENETDOWN when there is no such port. */
+static int port_input(struct engine *e, const struct burst *b)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
+	struct hca_port *port;
+
+	if (likely(qp && addressed_to(qp, b)))
+		return qp_input(e, qp, b);
+	port = port_of(hca, b->dst_dev, b->dst_port);
+	if (port)
+		port->counters[CNT_DROPPED]++;
+	return port ? 0 : -ENETDOWN;
 }
 
 /* Ports are up, but for rare moments: one word that all share says so. */
@@ -74,64 +80,56 @@ static inline bool is_down(struct hca *hca, u32 dev, u32 port)
 	return !p || p->state != PORT_ACTIVE;
 }
 
-/* Return: as hca_input(), -ENETDOWN when no port took it. */
-static int arrive(struct engine *e, const struct burst *b)
+int hca_input(struct engine *e, const struct burst *b)
 {
+	int ret;
+
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
 	if (unlikely(is_down(e->hca, b->dst_dev, b->dst_port)))
-		return -ENETDOWN;
-	return port_input(e, b);
-}
-
-int hca_input(struct engine *e, const struct burst *b)
-{
-	int ret = arrive(e, b);
-
+		return 0;
+	ret = port_input(e, b);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
-	if (likely(ret != -ENETDOWN) && !(b->av && av_is_mcast(b->av)))
+	if (likely(ret != -ENETDOWN))
 		port_received(e->hca, b->dst_dev, b->dst_port, wire_packets(b), wire_bytes(b));
 	return 0;
 }
 
-/* Over a wire without delay: both ports in one go, where they are one. */
-static int xmit_direct(struct engine *e, const struct burst *b)
+/* xmit() where there is more to look at than who is to have it. */
+static int xmit_slow(struct engine *e, const struct burst *b)
 {
-	bool same = b->src_dev == b->dst_dev && b->src_port == b->dst_port;
+	struct hca *hca = e->hca;
 	int ret;
 
-	if (unlikely(!same || b->av))
-		ret = hca_input(e, b);
-	else
-		ret = arrive(e, b);
-	if (unlikely(ret == -EAGAIN))
+	if (unlikely(is_down(hca, b->src_dev, b->src_port))) {
+		hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
+		return 0;
+	}
+	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
+	if (ret == -EAGAIN)
 		return ret;
-	port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b), same && !b->av);
-	return 0;
+	port_sent(hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
+	return ret;
 }
 
 int xmit(struct engine *e, const struct burst *b)
 {
-	struct hca_port *p;
+	struct hca *hca = e->hca;
+	struct hca_qp *qp;
 	int ret;
 
-	if (unlikely(is_down(e->hca, b->src_dev, b->src_port))) {
-		e->hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
-		return 0;
-	}
-	if (likely(!e->host->wire)) {
-		ret = xmit_direct(e, b);
-	} else {
-		ret = e->host->wire(e->ctx, b);
-		if (ret != -EAGAIN)
-			port_sent(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b),
-				  false);
-	}
-	if (unlikely(b->av && ret != -EAGAIN && av_is_mcast(b->av))) {
-		p = &e->hca->dev[b->src_dev].port[b->src_port];
-		p->counters[CNT_MCAST_XMIT]++;
-	}
+	/* Over a wire without loss or delay, within a port: straight to its peer. */
+	if (unlikely(e->host->wire || hca->ports_down || !b->loop || b->av))
+		return xmit_slow(e, b);
+	qp = hca_qp_by_num(hca, b->dst_qpn);
+	if (unlikely(!qp || memcmp(&b->path, &qp->back, sizeof(b->path)) != 0))
+		return xmit_slow(e, b);
+	ret = qp_input(e, qp, b);
+	if (likely(ret != -EAGAIN))
+		port_looped(hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
 	return ret;
 }
 

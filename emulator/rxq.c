@@ -14,24 +14,17 @@
  */
 #include "emulator/tm.h"
 
-bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)
+bool rx_open_srq(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)
 {
 	struct hca *hca = e->hca;
 
 	rx->srq = srq;
 	rx->wq = NULL;
-	rx->index = srq ? (u32)(srq - hca->srq) : 0;
-	if (likely(!srq)) {
-		rx->owner = qp->client;
-		rx->pd = qp->pd;
-		rx->max_sge = qp->max_rsge;
-		rx->cq = &hca->cq[qp->rcq];
-	} else {
-		rx->owner = srq->client;
-		rx->pd = srq->pd;
-		rx->max_sge = srq->max_sge;
-		rx->cq = &hca->cq[srq->type == SRQ_BASIC ? qp->rcq : srq->cq - 1];
-	}
+	rx->index = (u32)(srq - hca->srq);
+	rx->owner = srq->client;
+	rx->pd = srq->pd;
+	rx->max_sge = srq->max_sge;
+	rx->cq = &hca->cq[srq->type == SRQ_BASIC ? qp->rcq : srq->cq - 1];
 	rx->seg = seg_of(e, rx->owner);
 	/* A basic SRQ's completions go to the QP's CQ, which is its owner's too. */
 	return rx->seg && rx->cq->client == rx->owner;
@@ -75,20 +68,14 @@ static struct rq_wqe *srq_slot(struct seg_hdr *seg, const struct hca_srq *srq, u
 				    (u64)(slot & (srq->depth - 1)) * srq->stride);
 }
 
-const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
-			     const struct resp_state *s, u32 *slot)
+const struct rq_wqe *rx_next_shared(const struct rx *rx, const struct resp_state *s, u32 *slot)
 {
 	const struct hca_srq *srq = rx->srq;
 	const u32 *order;
 
-	if (unlikely(rx->wq)) {
+	if (rx->wq) {
 		*slot = rx->wq->cons;
 		return wq_next(rx->seg, rx->wq);
-	}
-	if (likely(!srq)) {
-		*slot = s->rq_cons;
-		return s->rq_cons == rq_posted(rx->seg, qp) ? NULL
-							    : rq_slot(rx->seg, qp, s->rq_cons);
 	}
 	if (unlikely(s->held & HELD_TAG))
 		return NULL;
@@ -103,29 +90,7 @@ const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
 	return srq_slot(rx->seg, srq, *slot);
 }
 
-struct hca_srq *rx_take(const struct rx *rx, struct hca_qp *qp, struct resp_state *s, u32 slot)
-{
-	if (likely(!rx->srq) || s->held)
-		return NULL;
-	s->held = slot + 1;
-	qp->held_srq = rx->index + 1;
-	qp->held_gen = rx->srq->gen;
-	return rx->srq;
-}
-
-struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s)
-{
-	bool held = s->held;
-
-	s->held = 0;
-	if (likely(!rx->srq)) {
-		s->rq_cons++;
-		return NULL;
-	}
-	return held ? NULL : rx->srq;
-}
-
-void srq_event(struct engine *e, struct hca_srq *srq, u32 event)
+static void srq_event(struct engine *e, struct hca_srq *srq, u32 event)
 {
 	struct chan_event ev = {
 		.type = event,
@@ -147,113 +112,11 @@ void rx_taken(struct engine *e, const struct rx *rx)
 	srq->limit = 0;
 }
 
-void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
-		   const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe)
-{
-	cqe->wr_id = w->wr_id;
-	cqe->ts = rx->cq->want_ts ? e->host->now(e->ctx) : 0;
-	cqe->byte_len = 0;
-	cqe->imm = 0;
-	cqe->qpn = likely(!rx->wq) ? qp->qpn : rx->wq->wqn;
-	cqe->src_qp = likely(!rx->wq) ? qp->attr.dest_qpn : 0;
-	cqe->slot = slot;
-	cqe->vendor_err = 0;
-	cqe->status = (u8)status;
-	cqe->opcode = WCO_RECV;
-	cqe->wc_flags = 0;
-	cqe->flags = CQE_RECV;
-	if (unlikely(rx->srq || rx->wq)) {
-		cqe->flags |= rx->srq ? CQE_SRQ : CQE_WQ;
-		cqe->owner = rx->index;
-	}
-}
-
-static bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct burst *b,
-		      const struct hca_mem *dst, struct cqe *cqe)
-{
-	const u8 whole = BF_FIRST | BF_LAST;
-	struct seg_hdr *src;
-
-	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG ||
-	    b->mem->n != 1)
-		return false;
-	/* The poller lays it out, and knows its own regions only. */
-	if (dst->client != rx->owner - 1)
-		return false;
-	src = e->host->seg(e->ctx, b->mem->client);
-	if (!src)
-		return false;
-	memcpy(cqe->data, seg_ptr(src, b->mem->iov[0].addr + b->off), b->len);
-	return true;
-}
-
-int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx, const struct burst *b,
-	     u64 at, struct rx_wc *wc, struct cqe *cqe)
-{
-	const struct rq_wqe *w = wc->wqe;
-	struct hca_mem dst;
-	u64 room;
-
-	if (mem_local(e->hca, rx->pd, w->sge, min_u32(w->num_sge, rx->max_sge), ACC_LOCAL_WRITE,
-		      at + b->len, &dst, &room, &wc->bad))
-		return -EACCES;
-	wc->room = (u32)min_u64(room, UINT32_MAX);
-	if (at + b->len > room)
-		return -EMSGSIZE;
-	if (b->len && cqe && rx_in_cqe(e, rx, b, &dst, cqe)) {
-		wc->flags |= CQE_HAS_DATA;
-		return 0;
-	}
-	return resp_fetch(e, qp, b, &dst, at);
-}
-
-/* A WQ's receive has ended. */
-static void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe)
+void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe)
 {
 	commit_wq(e, rx->wq, rx->wq->cons + 1, state, rx->cq, cqe);
 	if (cqe && rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, state != WQS_RDY);
-}
-
-void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
-	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
-{
-	struct hca_srq *take;
-	u32 was = qp->state;
-
-	if (cqe) {
-		cqe_fill_recv(e, qp, rx, wc->wqe, wc->slot, WCS_SUCCESS, cqe);
-		cqe->opcode = wc->opcode;
-		cqe->byte_len = wc->len;
-		cqe->flags |= wc->flags;
-		cqe->wc_flags = wc->wc_flags;
-		if (b->flags & BF_IMM) {
-			cqe->wc_flags |= WCF_WITH_IMM;
-			cqe->imm = b->imm;
-		} else if (b->flags & BF_INV) {
-			cqe->wc_flags |= WCF_WITH_INV;
-			cqe->imm = b->inv_rkey;
-		}
-		if (qp->type == QPT_UD)
-			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
-	}
-	if (unlikely(rx->wq)) {
-		wq_commit(e, rx, cqe ? WQS_RDY : WQS_ERR, cqe);
-		return;
-	}
-	if (wc->opcode == WCO_RECV)
-		fresh_of(e->hca, qp->dev, qp->attr.port_num)->recvs++;
-	if (unlikely(!cqe))
-		cq_lost(e, qp, rx->cq);
-	take = rx_end(rx, s);
-	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
-	if (cqe && rx->cq->chan)
-		cq_notify(e, rx->seg, rx->cq, b->flags & BF_SOLICITED);
-	if (unlikely(take))
-		rx_taken(e, rx);
-	if (likely(cqe))
-		return;
-	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
@@ -311,26 +174,18 @@ static void wq_refused(struct engine *e, struct rx *rx)
 	wq_flush(e, rx->wq);
 }
 
-void rx_refused(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 lkey)
+void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 status,
+	      u32 cause, u32 info)
 {
 	struct resp_state s = qp->resp;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = WCS_LOC_PROT_ERR,
-		.cause = CAUSE_LKEY,
-		.info = lkey,
-		.qpn = qp->qpn,
-		.peer_qpn = b->src_qpn,
-		.psn = b->psn,
-		.client = qp->client - 1,
-	};
 
-	journal_add(e, &j);
+	journal_qp(e, qp, JRN_COMPLETION, status, cause, info, b->psn);
 	if (rx->wq) {
 		wq_refused(e, rx);
 		return;
 	}
-	rx_fail(e, qp, rx, &s, WCS_LOC_PROT_ERR, QPS_ERR);
+	s.flags &= ~(u32)RESP_IN_MSG;
+	rx_fail(e, qp, rx, &s, status, QPS_ERR);
 	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
 }
 

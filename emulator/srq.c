@@ -4,7 +4,7 @@
  *
  * An SRQ's number is its index with the low byte of the slot's generation above, as a QP's.
  */
-#include "emulator/model.h"
+#include "emulator/rx.h"
 
 enum srq_mask {
 	SRQ_MAX_WR = 1 << 0,

@@ -107,7 +107,6 @@ static int hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 		     const struct burst *b, bool unexpected)
 {
 	struct resp_state s = qp->resp;
-	struct hca_srq *take;
 	u32 slot;
 
 	if (!rx_next(rx, qp, &s, &slot))
@@ -115,9 +114,7 @@ static int hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 	s.flags &= ~(u32)RESP_UNEXPECTED;
 	if (unexpected)
 		s.flags |= RESP_UNEXPECTED;
-	take = rx_take(rx, qp, &s, slot);
-	commit_recv(e, qp, &s, qp->state, NULL, NULL, take);
-	rx_taken(e, rx);
+	rx_hold(e, qp, rx, &s, slot);
 	return 0;
 }
 
@@ -198,13 +195,7 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 		tag_cqe(e, qp, tag, WCS_SUCCESS, WCF_TM_MATCH | (rndv ? 0 : WCF_TM_DATA_VALID),
 			cqe);
 		cqe->byte_len = (u32)len;
-		if (b->flags & BF_IMM) {
-			cqe->wc_flags |= WCF_WITH_IMM;
-			cqe->imm = b->imm;
-		} else if (b->flags & BF_INV) {
-			cqe->wc_flags |= WCF_WITH_INV;
-			cqe->imm = b->inv_rkey;
-		}
+		wc_imm(b, cqe);
 	}
 	s->held = 0;
 	if (!cqe)

@@ -6,7 +6,7 @@
 #ifndef EMULATOR_TM_H
 #define EMULATOR_TM_H
 
-#include "emulator/model.h"
+#include "emulator/rx.h"
 
 #define TMH_LEN 16u /* struct ibv_tmh */
 #define RVH_LEN 16u /* struct ibv_rvh */

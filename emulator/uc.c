@@ -6,7 +6,7 @@
  * and so is all that follows until a message starts. A request that cannot be served is dropped
  * with its message as well; only what is wrong with the receive itself is the receiver's error.
  */
-#include "emulator/model.h"
+#include "emulator/rx.h"
 
 /* Drop the message that this burst is of. */
 static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b)
@@ -26,22 +26,7 @@ static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b)
 static int uc_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		   u32 status, u32 cause, u32 info)
 {
-	struct resp_state s = qp->resp;
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = (u8)status,
-		.cause = (u8)cause,
-		.info = info,
-		.qpn = qp->qpn,
-		.peer_qpn = b->src_qpn,
-		.psn = b->psn,
-		.client = qp->client - 1,
-	};
-
-	journal_add(e, &j);
-	s.flags &= ~(u32)RESP_IN_MSG;
-	rx_fail(e, qp, rx, &s, status, QPS_ERR);
-	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+	rx_error(e, qp, rx, b, status, cause, info);
 	return 0;
 }
 
@@ -49,7 +34,6 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
 	struct rx_wc wc = { .opcode = WCO_RECV };
-	struct hca_srq *take;
 	struct cqe *cqe = NULL;
 	struct rx rx;
 	int ret;
@@ -77,10 +61,7 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
 	if (!(b->flags & BF_LAST)) {
-		take = rx_take(&rx, qp, &s, wc.slot);
-		commit_recv(e, qp, &s, qp->state, NULL, NULL, take);
-		if (take)
-			rx_taken(e, &rx);
+		rx_hold(e, qp, &rx, &s, wc.slot);
 		return 0;
 	}
 	if (b->flags & BF_INV)
@@ -150,8 +131,7 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		s.off = 0;
 		commit_resp(e, qp, &s, qp->state);
 	}
-	if (b->mtu != qp->mtu &&
-	    !((b->flags & BF_FIRST) && (b->flags & BF_LAST) && b->len <= qp->mtu))
+	if (!resp_length_ok(qp, b))
 		return uc_drop(e, qp, b);
 	if (b->op == BOP_SEND)
 		return uc_send(e, qp, b);

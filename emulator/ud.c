@@ -6,28 +6,11 @@
  * rides in the completion entry and is laid out by the poll; the payload is placed behind it. What
  * has a wrong Q_Key, finds no receive or too small a one is dropped without a word.
  */
-#include "emulator/model.h"
+#include "emulator/rx.h"
 
 #include <endian.h>
 
 #define QKEY_CONTROLLED 0x80000000u
-
-static void put16(u8 *p, u32 v)
-{
-	p[0] = (u8)(v >> 8);
-	p[1] = (u8)v;
-}
-
-static u32 ip_checksum(const u8 *p, u32 len)
-{
-	u32 sum = 0, i;
-
-	for (i = 0; i < len; i += 2)
-		sum += (u32)p[i] << 8 | p[i + 1];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum & 0xffff;
-}
 
 /* UDP, BTH, DETH, immediate, padded payload, ICRC: what the IP header counts. */
 static u32 ip_payload(const struct burst *b)
@@ -56,7 +39,7 @@ static void grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH
 		ip[9] = 17;
 		memcpy(ip + 12, sgid + 12, 4);
 		memcpy(ip + 16, dgid + 12, 4);
-		put16(ip + 10, ip_checksum(ip, 20));
+		put16(ip + 10, ip_csum(ip, 20));
 		return;
 	}
 	word = htobe32(6u << 28 | (u32)av->traffic_class << 20 | (av->flow_label & 0xfffff));
@@ -138,7 +121,7 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return ret;
 	/* The receive itself is wrong: that is the receiver's error (IBTA 9.9.3, class C). */
 	if (cqe && (ret == -EACCES || ret == -EFAULT_DST)) {
-		rx_refused(e, qp, &rx, b, wc.bad);
+		rx_error(e, qp, &rx, b, WCS_LOC_PROT_ERR, CAUSE_LKEY, wc.bad);
 		return 0;
 	}
 	if (ret)

@@ -159,12 +159,7 @@ void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct 
 {
 	*b = (struct burst){
 		.op = ops[w->opcode].op,
-		.src_dev = qp->dev,
-		.dst_dev = qp->attr.av.dst_dev,
-		.src_port = (u8)qp->attr.port_num,
-		.dst_port = qp->attr.av.dst_port,
-		.src_qpn = qp->qpn,
-		.dst_qpn = qp->attr.dest_qpn,
+		.path = qp->path,
 		.psn = s->next_psn,
 		.npkts = packets_of(chunk, qp->mtu),
 		.mtu = qp->mtu,
@@ -172,8 +167,6 @@ void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct 
 		.va = w->remote_addr,
 		.dma_len = total,
 		.srqn = w->remote_qpn,
-		.dst_type = peer_type(qp->type),
-		.pkey = qp->pkey,
 		.len = chunk,
 		.off = s->next_off,
 		.mem = chunk ? mem : NULL,
