@@ -8,31 +8,8 @@
  */
 #include "emulator/tm.h"
 
-/* Posters of receives read the state: its line is not written without need. */
-static void set_state(struct hca_qp *qp, u32 state)
-{
-	if (qp->state != state)
-		store_relaxed(&qp->state, state);
-}
-
-static void publish_cqe(struct hca_cq *cq, struct cqe *cqe, u32 prod)
-{
-	cq->prod = prod;
-	store_release(&cqe->seq, prod);
-}
-
-static void fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp, u32 qp_state,
-		 struct hca_cq *cq)
-{
-	c->qp = qp_slot(e->hca, qp);
-	c->qp_state = qp_state;
-	c->cq = cq ? (u32)(cq - e->hca->cq) + 1 : 0;
-	c->cq_prod = cq ? cq->prod + 1 : 0;
-	c->srq = 0;
-}
-
 /* What goes with the step: see commit_tag(). */
-static void apply_tag(struct engine *e)
+void commit_apply_tag(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
 	struct hca_tag *tag = &e->hca->tag[(c->tag - 1) & (HCA_MAX_TAG - 1)];
@@ -54,50 +31,7 @@ void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state)
 
 void commit_cqe(struct hca_cq *cq, struct cqe *cqe)
 {
-	publish_cqe(cq, cqe, cq->prod + 1);
-}
-
-void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
-		struct hca_cq *cq, struct cqe *cqe)
-{
-	struct hca_commit *c = &e->hca->commit;
-
-	fill(c, e, qp, qp_state, cqe ? cq : NULL);
-	c->req = *s;
-	store_release(&c->valid, COMMIT_REQ);
-	qp->req = *s;
-	set_state(qp, qp_state);
-	if (unlikely(c->tag))
-		apply_tag(e);
-	if (cqe)
-		publish_cqe(cq, cqe, c->cq_prod);
-	store_release(&c->valid, 0);
-}
-
-void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
-		 struct hca_cq *cq, struct cqe *cqe, struct hca_srq *srq)
-{
-	struct hca_commit *c = &e->hca->commit;
-
-	fill(c, e, qp, qp_state, cqe ? cq : NULL);
-	c->resp = *s;
-	if (unlikely(srq)) {
-		c->srq = (u32)(srq - e->hca->srq) + 1;
-		c->srq_cons = srq->cons + 1;
-		c->srq_unexpected = srq->unexpected + !!(s->flags & RESP_UNEXPECTED);
-	}
-	store_release(&c->valid, COMMIT_RESP);
-	qp->resp = *s;
-	if (unlikely(srq)) {
-		srq->unexpected = c->srq_unexpected;
-		srq->cons = c->srq_cons;
-	}
-	set_state(qp, qp_state);
-	if (unlikely(c->tag))
-		apply_tag(e);
-	if (cqe)
-		publish_cqe(cq, cqe, c->cq_prod);
-	store_release(&c->valid, 0);
+	commit_entry(cq, cqe, cq->prod + 1);
 }
 
 void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
@@ -114,7 +48,7 @@ void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct 
 	wq->cons = cons;
 	wq->state = state;
 	if (cqe)
-		publish_cqe(cq, cqe, c->cq_prod);
+		commit_entry(cq, cqe, c->cq_prod);
 	store_release(&c->valid, 0);
 }
 
@@ -136,7 +70,7 @@ static void state_redo(struct hca *hca, const struct hca_commit *c, u32 valid)
 		hca->srq[c->srq - 1].unexpected = c->srq_unexpected;
 		hca->srq[c->srq - 1].cons = c->srq_cons;
 	}
-	set_state(qp, c->qp_state);
+	commit_state(qp, c->qp_state);
 }
 
 static void event_redo(struct engine *e)
@@ -190,11 +124,11 @@ void commit_redo(struct engine *e)
 	if (valid && (valid == COMMIT_WQ ? c->wq < HCA_MAX_WQ : c->qp < HCA_MAX_QP)) {
 		state_redo(e->hca, c, valid);
 		if (valid != COMMIT_WQ && c->tag)
-			apply_tag(e);
+			commit_apply_tag(e);
 		if (seg) {
 			struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
 
-			publish_cqe(cq, &ring[(c->cq_prod - 1) & (cq->depth - 1)], c->cq_prod);
+			commit_entry(cq, &ring[(c->cq_prod - 1) & (cq->depth - 1)], c->cq_prod);
 		}
 		store_release(&c->valid, 0);
 	}

@@ -174,7 +174,13 @@ void hca_count_down(struct hca *hca);
 /** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */
 int hca_find_lid(const struct hca *hca, u32 lid, u8 *port);
 /** hca_qp_by_num() - the live QP with that number, or NULL. */
-struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn);
+static inline struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn)
+{
+	struct hca_qp *qp = &hca->qp[qpn & (HCA_MAX_QP - 1)];
+
+	return qp->client && qp->qpn == qpn ? qp : NULL;
+}
+
 /** hca_mr_by_key() - the live MR with that key, or NULL. */
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
 

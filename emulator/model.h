@@ -6,6 +6,7 @@
 #define EMULATOR_MODEL_H
 
 #include "emulator/cmd.h"
+#include "emulator/commit.h"
 #include "emulator/count.h"
 #include "emulator/engine.h"
 #include "emulator/frame.h"
@@ -128,19 +129,8 @@ bool cq_mod_due(struct engine *e, struct hca_cq *cq);
 u64 cq_mod_timers(struct engine *e, u64 now);
 int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 
-/* --- commit.c --- */
+/* --- commit.c: see also commit.h --- */
 
-/** commit_req() - publish a requester step: new state, new QP state, at most one entry of @cq. */
-void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s, u32 qp_state,
-		struct hca_cq *cq, struct cqe *cqe);
-/** commit_recv() - the same for a responder step, which may take a receive from @srq. */
-void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s, u32 qp_state,
-		 struct hca_cq *cq, struct cqe *cqe, struct hca_srq *srq);
-static inline void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s,
-			       u32 qp_state)
-{
-	commit_recv(e, qp, s, qp_state, NULL, NULL, NULL);
-}
 /** commit_wq() - publish a step of a WQ: a receive taken, a new state, at most one entry of @cq. */
 void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
 	       struct cqe *cqe);
@@ -503,8 +493,6 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
  * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
  */
 bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
-/** resp_advance() - *s moves past a burst that was placed. */
-void resp_advance(struct resp_state *s, const struct burst *b, u64 len);
 /** comm_est() - the first packet reached a QP in RTR. */
 void comm_est(struct engine *e, struct hca_qp *qp);
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);

@@ -7,13 +7,6 @@
  */
 #include "emulator/model.h"
 
-struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn)
-{
-	struct hca_qp *qp = &hca->qp[qpn & (HCA_MAX_QP - 1)];
-
-	return qp->client && qp->qpn == qpn ? qp : NULL;
-}
-
 struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle)
 {
 	return tab_owned(hca, TAB_QP, client, handle);

@@ -91,22 +91,6 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
-void resp_advance(struct resp_state *s, const struct burst *b, u64 len)
-{
-	s->epsn = psn_add(b->psn, b->npkts);
-	s->flags &= ~(u32)RESP_NAK_SENT;
-	s->rx_pkts += b->npkts;
-	s->rx_bytes += len;
-	if (b->flags & BF_LAST) {
-		s->msn = (s->msn + 1) & IB_PSN_MASK;
-		s->flags &= ~(u32)(RESP_IN_MSG | RESP_UNEXPECTED);
-		s->off = 0;
-	} else {
-		s->flags |= RESP_IN_MSG;
-		s->off += (u32)len;
-	}
-}
-
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	if (b->flags & BF_ACK_REQ)

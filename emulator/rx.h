@@ -103,6 +103,23 @@ static inline struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s)
 	return held ? NULL : rx->srq;
 }
 
+/** resp_advance() - *s moves past a burst that was placed. */
+static inline void resp_advance(struct resp_state *s, const struct burst *b, u64 len)
+{
+	s->epsn = psn_add(b->psn, b->npkts);
+	s->flags &= ~(u32)RESP_NAK_SENT;
+	s->rx_pkts += b->npkts;
+	s->rx_bytes += len;
+	if (b->flags & BF_LAST) {
+		s->msn = (s->msn + 1) & IB_PSN_MASK;
+		s->flags &= ~(u32)(RESP_IN_MSG | RESP_UNEXPECTED);
+		s->off = 0;
+	} else {
+		s->flags |= RESP_IN_MSG;
+		s->off += (u32)len;
+	}
+}
+
 /** rx_hold() - publish that the message goes on after this packet: *s holds the receive. */
 static inline void rx_hold(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 			   struct resp_state *s, u32 slot)
@@ -196,8 +213,10 @@ static inline int rx_place(struct engine *e, const struct hca_qp *qp, const stru
 }
 
 /** rx_done() - publish the end of a message; a completion that finds no room fails the QP. */
-static inline void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
-			   const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
+static inline __attribute__((always_inline)) void rx_done(struct engine *e, struct hca_qp *qp,
+							  struct rx *rx, struct resp_state *s,
+							  const struct burst *b,
+							  const struct rx_wc *wc, struct cqe *cqe)
 {
 	struct hca_srq *take;
 	u32 was = qp->state;
