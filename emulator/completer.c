@@ -179,26 +179,25 @@ static void publish(struct engine *e, struct hca_qp *qp, const struct req_state 
 		commit_req(e, qp, s, qp->state, NULL, NULL);
 }
 
-static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		      const struct burst *b)
+static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 psn, u8 aeth)
 {
 	struct req_state s = qp->req;
-	bool positive = b->aeth < AETH_RNR_NAK;
-	bool clear = ack_upto(e, qp, seg, &s, positive ? psn_add(b->psn, 1) : b->psn);
+	bool positive = aeth < AETH_RNR_NAK;
+	bool clear = ack_upto(e, qp, seg, &s, positive ? psn_add(psn, 1) : psn);
 
 	if (qp->state == QPS_ERR)
 		return; /* the CQ has overrun */
-	if (b->aeth == AETH_NAK_PSN_SEQ)
+	if (aeth == AETH_NAK_PSN_SEQ)
 		dev_count(e->hca, qp, CNT_SEQ_ERR);
-	if (!clear || b->aeth == AETH_NAK_PSN_SEQ)
+	if (!clear || aeth == AETH_NAK_PSN_SEQ)
 		resend(e, qp, seg, &s);
 	else if (positive)
 		publish(e, qp, &s);
-	else if (b->aeth < AETH_NAK_PSN_SEQ)
-		rnr_nak(e, qp, seg, &s, b->aeth & 0x1f);
+	else if (aeth < AETH_NAK_PSN_SEQ)
+		rnr_nak(e, qp, seg, &s, aeth & 0x1f);
 	else {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
-		nak_fatal(e, qp, seg, b->aeth);
+		nak_fatal(e, qp, seg, aeth);
 	}
 }
 
@@ -277,21 +276,29 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	return 0;
 }
 
+/* Neither older than what is outstanding, nor never sent: those are late duplicates. */
+static inline bool outstanding(const struct hca_qp *qp, u32 psn)
+{
+	return (qp->state == QPS_RTS || qp->state == QPS_SQD) &&
+	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
+}
+
+int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth)
+{
+	struct seg_hdr *seg = seg_of(e, qp->client);
+
+	if (unlikely(!seg))
+		return -EAGAIN;
+	if (likely(outstanding(qp, psn)))
+		ack_input(e, qp, seg, psn, aeth);
+	return 0;
+}
+
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct seg_hdr *seg = seg_of(e, qp->client);
-	const struct req_state *s = &qp->req;
 
 	if (!seg)
 		return -EAGAIN;
-	if (qp->state != QPS_RTS && qp->state != QPS_SQD)
-		return 0;
-	/* Older than what is outstanding, or never sent: a late duplicate. */
-	if (psn_diff(b->psn, s->una_psn) < 0 || psn_diff(b->psn, s->next_psn) >= 0)
-		return 0;
-	if (b->op == BOP_ACK) {
-		ack_input(e, qp, seg, b);
-		return 0;
-	}
-	return response_input(e, qp, seg, b);
+	return outstanding(qp, b->psn) ? response_input(e, qp, seg, b) : 0;
 }

@@ -93,7 +93,7 @@ static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
 	struct chan_event ev = {
 		.type = event,
 		.kind = ELEM_QP,
-		.handle = qp_slot(hca, qp),
+		.handle = qp_slot(qp),
 		.gen = qp->qpn,
 	};
 	u32 slot = ev.handle, i;
@@ -153,24 +153,17 @@ void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq)
 		qp_event(e, qp, EV_QP_FATAL, CAUSE_CQ_OVERRUN, (u32)(cq - e->hca->cq));
 }
 
-struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 {
-	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
-	struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
+	const struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+	u32 cons = load_acquire(&ctl->cons);
 
-	if (cq->overrun)
-		return NULL;
-	if (cq->prod - cq->cons >= cq->depth) {
-		u32 cons = load_acquire(&ctl->cons);
-
-		if (cq->prod - cons <= cq->depth)
-			cq->cons = cons;
-		if (cq->prod - cq->cons >= cq->depth) {
-			cq_overrun(e, cq);
-			return NULL;
-		}
-	}
-	return &ring[cq->prod & (cq->depth - 1)];
+	if (cq->prod - cons <= cq->depth)
+		cq->cons = cons;
+	if (cq->prod - cq->cons < cq->depth)
+		return true;
+	cq_overrun(e, cq);
+	return false;
 }
 
 bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq)

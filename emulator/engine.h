@@ -173,6 +173,12 @@ void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out);
 void hca_count_down(struct hca *hca);
 /** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */
 int hca_find_lid(const struct hca *hca, u32 lid, u8 *port);
+/** qp_slot() - a QP's slot: the low bits of its number. */
+static inline u32 qp_slot(const struct hca_qp *qp)
+{
+	return qp->qpn & (HCA_MAX_QP - 1);
+}
+
 /** hca_qp_by_num() - the live QP with that number, or NULL. */
 static inline struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn)
 {

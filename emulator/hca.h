@@ -335,6 +335,8 @@ struct hca_qp {
 	u32 gen;
 	u32 n_mw; /* type 2 windows bound through it */
 	u32 max_tso_hdr;
+	u32 wr_mask; /* opcodes of its work requests, a bit each */
+	u32 max_msg; /* bytes */
 	u32 rss_fields; /* enum ibv_rx_hash_fields */
 	u8 rss_key[40]; /* Toeplitz */
 

@@ -11,11 +11,6 @@
 #include "emulator/engine.h"
 #include "emulator/frame.h"
 
-static inline u32 qp_slot(const struct hca *hca, const struct hca_qp *qp)
-{
-	return (u32)(qp - hca->qp);
-}
-
 /** seg_of() - the segment of the QP's or CQ's owner (@owner is index + 1), or NULL. */
 static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
 {
@@ -95,11 +90,22 @@ static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 
 /* --- cq.c --- */
 
+/** cq_make_room() - look how far the client has got. Return: false: the CQ has overrun. */
+bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+
 /**
  * cq_reserve() - the slot for the CQ's next entry, to be filled in and published by a commit.
  * Return: NULL when the CQ has overrun (the event is raised, the caller goes on without an entry).
  */
-struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+static inline struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+{
+	struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
+
+	if (unlikely(cq->overrun ||
+		     (cq->prod - cq->cons >= cq->depth && !cq_make_room(e, seg, cq))))
+		return NULL;
+	return &ring[cq->prod & (cq->depth - 1)];
+}
 /** cq_has_room() - whether cq_reserve() would find a slot, no event raised when not. */
 bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq);
 /** cq_notify() - after an entry was published: send the event the client armed for, if it did. */
@@ -270,9 +276,15 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info);
 /** wqe_allowed() - whether QPs of the type have the opcode. */
 bool wqe_allowed(u32 qp_type, u32 opcode);
-/** wqe_burst() - the next @chunk bytes, of @total, of the WQE that *s has come to. */
-void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
-	       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b);
+/** wqe_mask() - the opcodes that a QP of the type has on a device of these limits, a bit each. */
+u32 wqe_mask(u32 qp_type, const struct hca_limits *lim);
+/** struct wqe_op - an opcode on the wire, and which QP types have it (a bit each): ibv_post_send(3). */
+struct wqe_op {
+	u8 op; /* enum burst_op */
+	u8 flags; /* enum burst_flags */
+	u16 types;
+};
+extern const struct wqe_op wqe_ops[WR_COUNT];
 /** wqe_len() - the message length of a WQE: its list's or inline payload's. */
 u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
 /** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
@@ -298,6 +310,9 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 
 /* --- completer.c --- */
 
+/** comp_ack() - an ACK or NAK has come. Return: as hca_input(). */
+int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
+/** comp_input() - a response has come. Return: as hca_input(). */
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** req_progress() - something was acknowledged: retries are counted anew. */
 void req_progress(struct hca_qp *qp, struct req_state *s);
@@ -460,8 +475,6 @@ int cmd_unimport(struct engine *e, u32 client, struct hca_cmd *cmd);
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
-/** resp_ack() - send an ACK or NAK for @psn. */
-int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome);
 /** resp_rkey_refused() - resp_nak_fail() for a remote key. */
 int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
 /**
@@ -509,6 +522,8 @@ bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 /** xmit() - put a burst on the wire. Return: as hca_input(). */
 int xmit(struct engine *e, const struct burst *b);
+/** xmit_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
+int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
 /** timer_arm() - (re)arm the QP's one timer; 0 disarms. */
 void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline);
 /** qp_stall() - leave the QP to the fabric process: memory or a segment is out of reach here. */

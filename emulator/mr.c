@@ -45,7 +45,6 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 {
 	u32 owner = 0, i;
 
-	mem->client = hca->pd[pd].client - 1;
 	mem->kind = MEM_VM;
 	mem->n = 0;
 	*total = 0;
@@ -72,8 +71,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		*total += s.len;
 		mem->n++;
 	}
-	if (likely(owner))
-		mem->client = owner - 1;
+	mem->client = (likely(owner) ? owner : hca->pd[pd].client) - 1;
 	return 0;
 }
 

@@ -153,6 +153,8 @@ static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, 
 	qp->max_rsge = c->max_rsge;
 	qp->max_inline = c->max_inline;
 	qp->max_tso_hdr = c->max_tso_hdr;
+	qp->wr_mask = wqe_mask(c->type, lim_of(hca, c->dev));
+	qp->max_msg = lim_of(hca, c->dev)->max_msg;
 	qp->sig_all = c->sig_all;
 	qp->cap_send_wr = c->cap_send_wr;
 	qp->cap_recv_wr = c->cap_recv_wr;
@@ -176,8 +178,8 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return ret;
 	qp_fill(hca, qp, c, client);
 	qp_refs(hca, qp, 1);
-	tab_own(hca, TAB_QP, qp_slot(hca, qp), client, c->dev);
-	cmd->handle = qp_slot(hca, qp);
+	tab_own(hca, TAB_QP, qp_slot(qp), client, c->dev);
+	cmd->handle = qp_slot(qp);
 	c->qpn = qp->qpn;
 	return 0;
 }
@@ -189,7 +191,7 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	if (qp->n_mw)
 		mw_drop_qp(hca, qp);
 	store_relaxed(&qp->state, QPS_RESET);
-	tab_free(hca, TAB_QP, qp_slot(hca, qp));
+	tab_free(hca, TAB_QP, qp_slot(qp));
 }
 
 void qp_release(struct engine *e, struct hca_qp *qp)
@@ -228,7 +230,7 @@ void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r)
 
 void qp_adopt_redo(struct hca *hca, struct hca_qp *qp)
 {
-	u32 slot = qp_slot(hca, qp), i;
+	u32 slot = qp_slot(qp), i;
 	struct hca_ref *r = NULL;
 
 	if (qp->type != QPT_XRC_RECV || qp->xref)
@@ -254,7 +256,7 @@ static bool hand_over(struct hca *hca, struct hca_qp *qp)
 
 	if (qp->type != QPT_XRC_RECV)
 		return false;
-	r = ref_next(hca, REF_QP, qp_slot(hca, qp), 0);
+	r = ref_next(hca, REF_QP, qp_slot(qp), 0);
 	if (r)
 		qp_adopt(hca, qp, r);
 	return r;
@@ -279,8 +281,7 @@ static int close_qp(struct hca *hca, struct engine *e, u32 client, u32 handle)
 /* It is its owner's through a reference, and goes with that. */
 static bool is_adopted(struct hca *hca, const struct hca_qp *qp)
 {
-	return qp->type == QPT_XRC_RECV && !qp->xref &&
-	       ref_next(hca, REF_OWNED, qp_slot(hca, qp), 0);
+	return qp->type == QPT_XRC_RECV && !qp->xref && ref_next(hca, REF_OWNED, qp_slot(qp), 0);
 }
 
 int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)

@@ -326,6 +326,6 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)
-		engine_run_qp(e, qp_slot(e->hca, qp));
+		engine_run_qp(e, qp_slot(qp));
 	return 0;
 }

@@ -30,7 +30,7 @@ static void on_its_way(struct engine *e, struct hca_qp *qp)
 static void rescan_qp(struct engine *e, struct hca_qp *qp)
 {
 	struct req_state s = qp->req;
-	u32 slot = qp_slot(e->hca, qp);
+	u32 slot = qp_slot(qp);
 
 	resp_atomic_recover(e, qp);
 	qp_adopt_redo(e->hca, qp);

@@ -25,14 +25,6 @@ void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct bur
 	};
 }
 
-int resp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 syndrome)
-{
-	struct burst ack;
-
-	resp_start(qp, psn, BOP_ACK, syndrome, &ack);
-	return xmit(e, &ack);
-}
-
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
 		  u32 recv_status, u32 event, u32 cause, u32 info)
 {
@@ -53,8 +45,8 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	} else {
 		commit_resp(e, qp, &s, QPS_ERR);
 	}
-	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
-	return resp_ack(e, qp, b->psn, nak);
+	engine_ring(e, qp->client - 1, qp_slot(qp));
+	return xmit_ack(e, qp, b->psn, nak);
 }
 
 struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
@@ -79,7 +71,7 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 {
 	dev_count(e->hca, qp, CNT_RNR_SENT);
-	return resp_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
+	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
 }
 
 int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
@@ -94,7 +86,7 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	if (b->flags & BF_ACK_REQ)
-		resp_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
+		xmit_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
 	return 0;
 }
 
@@ -305,7 +297,7 @@ static int out_of_sequence(struct engine *e, struct hca_qp *qp)
 		return 0;
 	s.flags |= RESP_NAK_SENT;
 	commit_resp(e, qp, &s, qp->state);
-	return resp_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
+	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
 static int duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 behind)
@@ -318,7 +310,7 @@ static int duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b,
 	if (b->op == BOP_ATOMIC_REQ)
 		return resp_atomic(e, qp, b, true);
 	if (behind >= b->npkts)
-		return resp_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
+		return xmit_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	burst_split(b, behind, b->npkts - behind, &rest);
 	return in_order(e, qp, &rest);
 }

@@ -34,10 +34,18 @@ static bool addressed_to(const struct hca_qp *qp, const struct burst *b)
 	return likely(qp->pkey == b->pkey) || pkeys_match(qp->pkey, b->pkey);
 }
 
+/* Its send side may go on, or flush. The one that runs just now does so anyway. */
+static inline void answered(struct engine *e, const struct hca_qp *qp)
+{
+	u32 slot = qp_slot(qp);
+
+	if (e->hca->cur_qp != slot + 1)
+		engine_ring(e, qp->client - 1, slot);
+}
+
 /* To its QP. Return: as hca_input(). */
 static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
-	u32 slot;
 	int ret;
 
 	if (unlikely(qp->type == QPT_UD))
@@ -46,11 +54,8 @@ static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct bur
 		return uc_input(e, qp, b);
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
-	slot = qp_slot(e->hca, qp);
-	ret = comp_input(e, qp, b);
-	/* It may go on sending, or flush. The one that runs just now does so anyway. */
-	if (e->hca->cur_qp != slot + 1)
-		engine_ring(e, qp->client - 1, slot);
+	ret = b->op == BOP_ACK ? comp_ack(e, qp, b->psn, b->aeth) : comp_input(e, qp, b);
+	answered(e, qp);
 	return ret;
 }
 
@@ -115,28 +120,56 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 	return ret;
 }
 
-int xmit(struct engine *e, const struct burst *b)
+/*
+ * The QP at the other end of a wire without loss or delay within one port; NULL: there is more to
+ * look at.
+ */
+static inline struct hca_qp *loop_peer(const struct engine *e, const struct hca_path *path)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp;
+
+	if (unlikely(e->host->wire || hca->ports_down || !path->loop))
+		return NULL;
+	qp = hca_qp_by_num(hca, path->dst_qpn);
+	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;
+}
+
+int xmit(struct engine *e, const struct burst *b)
+{
+	struct hca_qp *qp = likely(!b->av) ? loop_peer(e, &b->path) : NULL;
 	int ret;
 
-	/* Over a wire without loss or delay, within a port: straight to its peer. */
-	if (unlikely(e->host->wire || hca->ports_down || !b->loop || b->av))
-		return xmit_slow(e, b);
-	qp = hca_qp_by_num(hca, b->dst_qpn);
-	if (unlikely(!qp || memcmp(&b->path, &qp->back, sizeof(b->path)) != 0))
+	if (unlikely(!qp))
 		return xmit_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
-		port_looped(hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
+		port_looped(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
+	return ret;
+}
+
+int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
+{
+	struct hca_qp *peer = loop_peer(e, &qp->path);
+	struct burst b;
+	int ret;
+
+	if (unlikely(!peer || !qp_reliable(peer))) {
+		resp_start(qp, psn, BOP_ACK, aeth, &b);
+		return xmit(e, &b);
+	}
+	/* There is no more to an ACK than these two numbers. */
+	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
+	answered(e, peer);
+	if (likely(ret != -EAGAIN))
+		port_looped(e->hca, qp->path.src_dev, qp->path.src_port, 1, 0);
 	return ret;
 }
 
 void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
 {
 	struct hca *hca = e->hca;
-	u32 slot = qp_slot(hca, qp);
+	u32 slot = qp_slot(qp);
 
 	qp->deadline = deadline;
 	if (!deadline)

@@ -246,7 +246,7 @@ static inline __attribute__((always_inline)) void rx_done(struct engine *e, stru
 	if (unlikely(take))
 		rx_taken(e, rx);
 	if (unlikely(!cqe))
-		engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+		engine_ring(e, qp->client - 1, qp_slot(qp));
 }
 
 #endif

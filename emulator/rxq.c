@@ -186,7 +186,7 @@ void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct b
 	}
 	s.flags &= ~(u32)RESP_IN_MSG;
 	rx_fail(e, qp, rx, &s, status, QPS_ERR);
-	engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+	engine_ring(e, qp->client - 1, qp_slot(qp));
 }
 
 struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp)

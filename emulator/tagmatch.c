@@ -207,7 +207,7 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 	if (rndv)
 		qp->rndv++;
 	if (rndv || !cqe)
-		engine_ring(e, qp->client - 1, qp_slot(e->hca, qp));
+		engine_ring(e, qp->client - 1, qp_slot(qp));
 }
 
 static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)

@@ -119,6 +119,6 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	port_received(e->hca, peer->dev, peer->attr.port_num, dst.n, total);
 	e->budget_wrs -= dst.n;
 	e->budget_bytes -= (s64)total;
-	resp_ack(e, peer, r.epsn - 1, AETH_ACK);
+	xmit_ack(e, peer, r.epsn - 1, AETH_ACK);
 	return true;
 }

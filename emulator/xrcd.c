@@ -156,7 +156,7 @@ int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (!qp || qp->type != QPT_XRC_RECV || qp->xrcd != xrcd || cmd->qp.type != QPT_XRC_RECV)
 		return -EINVAL;
-	ref = ref_new(hca, client, qp->dev, REF_QP, qp_slot(hca, qp), cmd->qp.async_chan);
+	ref = ref_new(hca, client, qp->dev, REF_QP, qp_slot(qp), cmd->qp.async_chan);
 	if (ref < 0)
 		return ref;
 	hca->ref[ref].xref = cmd->qp.xrcd;

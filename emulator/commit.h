@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the commits that each message needs, in line. See commit.c.
+ */
+#ifndef EMULATOR_COMMIT_H
+#define EMULATOR_COMMIT_H
+
+#include "emulator/engine.h"
+
+/** commit_apply_tag() - what commit_tag() has announced happens. */
+void commit_apply_tag(struct engine *e);
+
+/* Posters of receives read the state: its line is not written without need. */
+static inline void commit_state(struct hca_qp *qp, u32 state)
+{
+	if (qp->state != state)
+		store_relaxed(&qp->state, state);
+}
+
+static inline void commit_entry(struct hca_cq *cq, struct cqe *cqe, u32 prod)
+{
+	cq->prod = prod;
+	store_release(&cqe->seq, prod);
+}
+
+static inline void commit_fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp,
+			       u32 qp_state, struct hca_cq *cq)
+{
+	c->qp = qp_slot(qp);
+	c->qp_state = qp_state;
+	c->cq = cq ? (u32)(cq - e->hca->cq) + 1 : 0;
+	c->cq_prod = cq ? cq->prod + 1 : 0;
+	c->srq = 0;
+}
+
+/** commit_req() - publish a requester step: new state, new QP state, at most one entry of @cq. */
+static inline void commit_req(struct engine *e, struct hca_qp *qp, const struct req_state *s,
+			      u32 qp_state, struct hca_cq *cq, struct cqe *cqe)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	commit_fill(c, e, qp, qp_state, cqe ? cq : NULL);
+	c->req = *s;
+	store_release(&c->valid, COMMIT_REQ);
+	qp->req = *s;
+	commit_state(qp, qp_state);
+	if (unlikely(c->tag))
+		commit_apply_tag(e);
+	if (cqe)
+		commit_entry(cq, cqe, c->cq_prod);
+	store_release(&c->valid, 0);
+}
+
+/** commit_recv() - the same for a responder step, which may take a receive from @srq. */
+static inline void commit_recv(struct engine *e, struct hca_qp *qp, const struct resp_state *s,
+			       u32 qp_state, struct hca_cq *cq, struct cqe *cqe,
+			       struct hca_srq *srq)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	commit_fill(c, e, qp, qp_state, cqe ? cq : NULL);
+	c->resp = *s;
+	if (unlikely(srq)) {
+		c->srq = (u32)(srq - e->hca->srq) + 1;
+		c->srq_cons = srq->cons + 1;
+		c->srq_unexpected = srq->unexpected + !!(s->flags & RESP_UNEXPECTED);
+	}
+	store_release(&c->valid, COMMIT_RESP);
+	qp->resp = *s;
+	if (unlikely(srq)) {
+		srq->unexpected = c->srq_unexpected;
+		srq->cons = c->srq_cons;
+	}
+	commit_state(qp, qp_state);
+	if (unlikely(c->tag))
+		commit_apply_tag(e);
+	if (cqe)
+		commit_entry(cq, cqe, c->cq_prod);
+	store_release(&c->valid, 0);
+}
+
+static inline void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s,
+			       u32 qp_state)
+{
+	commit_recv(e, qp, s, qp_state, NULL, NULL, NULL);
+}
+
+#endif
