@@ -2,6 +2,8 @@
 /**
  * DOC: prefetching on-demand regions, ibv_advise_mr(3).
  */
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 
 /* Find the range that an entry names, as the man page lists what can be wrong. 0 or errno value. */

@@ -2,6 +2,8 @@
 /**
  * DOC: address handles and multicast groups.
  */
+#include "libshim/device.h"
+#include "libshim/domain.h"
 #include "libshim/objects.h"
 
 #include <arpa/inet.h>

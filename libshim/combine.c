@@ -16,6 +16,7 @@
  * step in, combining rests for a number of posts that doubles each time.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #define FROM_IN_FLIGHT 16u
 #define BATCH	       32u

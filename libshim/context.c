@@ -2,7 +2,12 @@
 /**
  * DOC: open devices: the context and its tables of operations.
  */
+#include "libshim/device.h"
+#include "libshim/domain.h"
+#include "libshim/flow.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>

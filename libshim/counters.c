@@ -4,7 +4,7 @@
  *
  * Points are attached statically, before the first flow counts, as with other providers.
  */
-#include "libshim/counters.h"
+#include "libshim/flow.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
 /**
  * DOC: creating, resizing and destroying completion queues.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 

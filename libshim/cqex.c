@@ -5,7 +5,9 @@
  * Between start_poll and end_poll the CQ's lock is held. An entry stays in the ring while it is
  * current; it is given back when the next one becomes current or the batch ends.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <time.h>
 

@@ -3,6 +3,7 @@
  * DOC: what can be modified of a CQ: its moderation. The counting is the engine's.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 /** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
 int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)

@@ -3,6 +3,7 @@
  * DOC: the device list. Devices live as long as the process, so pointers to them stay valid also
  * after ibv_free_device_list(3).
  */
+#include "libshim/device.h"
 #include "libshim/objects.h"
 #include "libshim/plumbing.h"
 

@@ -9,6 +9,8 @@
  * A forked child may allocate on a context that it inherited, as it may with a real device: neither
  * file nor account is bound to the parent's rings.
  */
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 #include "libshim/sys.h"
 

@@ -5,6 +5,8 @@
  * The engine reaches memory by addresses in its owner's process, so the buffer is mapped here. What
  * an exporter does not let programs map cannot be registered, and answers as its mmap() does.
  */
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 #include "libshim/sys.h"
 

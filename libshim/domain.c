@@ -11,6 +11,7 @@
  * queues lie in the client's segment, where the engine finds them, and cannot lie elsewhere. The
  * callbacks are called by the thread that creates, resizes or destroys the object, never by another.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
  * emulated device has none: its options are 0 at any time, whatever the peer offers.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 static struct shim_context *qp_context(struct ibv_qp *ibqp)
 {

@@ -7,6 +7,7 @@
  * leaves its table, and then waited for, or dropped.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered)
 {

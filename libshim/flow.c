@@ -5,7 +5,7 @@
  * The list is walked by each specification's own size: the attribute's is whatever programs put
  * there. Specifications may lie at any address, since programs pack them.
  */
-#include "libshim/counters.h"
+#include "libshim/flow.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

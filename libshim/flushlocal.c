@@ -10,6 +10,7 @@
  * are flushed.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 /* The ordinal of the first entry that the engine did not write. */
 static u32 cq_end(const struct shim_cq *cq)

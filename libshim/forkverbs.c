@@ -6,7 +6,10 @@
  * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
  * that a child works on rings that it shares with its parent: its inherited contexts are dead.
  */
+#include "libshim/device.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 static void fork_prepare(void)
 {

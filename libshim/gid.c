@@ -2,6 +2,7 @@
 /**
  * DOC: the GID table. Every index below gid_tbl_len answers: programs scan the whole table.
  */
+#include "libshim/device.h"
 #include "libshim/objects.h"
 
 /* What ibv_query_gid_type(), which is private to rdma-core, calls the types. */

@@ -8,6 +8,9 @@
  * and makes the HCA hand out what was made on that context, so to have the descriptor is to have
  * the right, as with a real device. The file cannot be cut short under those who have it mapped.
  */
+#include "libshim/device.h"
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 #include "libshim/sys.h"
 

@@ -12,6 +12,7 @@
  * Each entry has a sequence number, odd while the entry changes. A reader that meets a change
  * takes it for a no.
  */
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 
 #include <stdlib.h>

@@ -5,7 +5,10 @@
  * Memory stays the program's own; what is registered is the right to reach it. On-demand regions
  * differ from others only in not being faulted in. Relaxed ordering changes nothing.
  */
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -3,7 +3,10 @@
  * DOC: memory windows. What a bind may do is decided where it is executed (emulator/mw.c); refused at
  * posting is only what could not be right in any state of the HCA.
  */
+#include "libshim/domain.h"
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 /**
  * DOC: protection domains.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
 
 #include <stdlib.h>

@@ -14,7 +14,9 @@
  *
  * A poller that finds nothing works for others: the token may be free while work is pending.
  */
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #define IDLE_POLLS 32 /* empty polls between looks at the token's line */
 

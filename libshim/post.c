@@ -13,7 +13,9 @@
  * second look at this process's memory. A slot is free again when a completion for it, or for a
  * later one, was polled.
  */
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 _Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE |
 		     IBV_SEND_IP_CSUM) == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED |

@@ -5,6 +5,7 @@
  * MADV_POPULATE_* (Linux 5.14) does both at once. Before it, /proc/self/maps tells whether the
  * range is mapped with the rights needed, and pages come in when they are used.
  */
+#include "libshim/memory.h"
 #include "libshim/objects.h"
 
 #include <fcntl.h>

@@ -5,7 +5,9 @@
  * Programs look for limits by trying: creation fails with EINVAL beyond them, writes back what was
  * granted, and costs no more than what it maps.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
 /**
  * DOC: modifying and querying queue pairs. The state machine itself is the engine's.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 {

@@ -4,6 +4,7 @@
  *
  * Limits are those that the commands enforce.
  */
+#include "libshim/device.h"
 #include "libshim/objects.h"
 
 #include <arpa/inet.h>

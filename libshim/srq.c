@@ -5,7 +5,9 @@
  * Receives of an SRQ end in any order, so its slots are named (struct hca_srq): a post takes a free
  * slot and writes its number into the order array; a poll that meets the number frees the slot.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 

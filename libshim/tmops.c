@@ -7,6 +7,7 @@
  * or that of a later one, was polled (struct shim_srq, max_ops).
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 _Static_assert((int)WCO_TM_ADD == IBV_WC_TM_ADD && (int)WCO_TM_NO_TAG == IBV_WC_TM_NO_TAG, "wc");
 _Static_assert((int)WCS_TM_ERR == IBV_WC_TM_ERR, "status");

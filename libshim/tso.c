@@ -5,6 +5,7 @@
  * What the header is made of is the engine's to look at when it cuts the payload into segments.
  */
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #define MIN_HEADER 14u /* an Ethernet header */
 

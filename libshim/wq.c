@@ -6,7 +6,9 @@
  * freed is found by that. The WQ's lock is held while its state changes, so that a post either comes
  * before and is flushed, or sees ERR and has itself flushed.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 #include <stdlib.h>
 

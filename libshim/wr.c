@@ -5,7 +5,9 @@
  * The send queue's lock is held from wr_start to wr_complete or wr_abort. The functions in between
  * return nothing: the first error is kept, makes wr_complete fail and undoes the whole batch.
  */
+#include "libshim/memory.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 
 static struct shim_qp *qpx(struct ibv_qp_ex *ex)
 {

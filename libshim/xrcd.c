@@ -2,7 +2,9 @@
 /**
  * DOC: XRC domains, and target QPs that other processes have made in them.
  */
+#include "libshim/domain.h"
 #include "libshim/objects.h"
+#include "libshim/queues.h"
 #include "libshim/sys.h"
 
 #include <fcntl.h>
