@@ -226,7 +226,6 @@ static void test_states(void)
 {
 	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
 	struct ibv_qp_attr sqd = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
-	struct ibv_qp_attr rtr;
 	struct rc_opts o = rc_defaults;
 	struct rc_addr peer;
 	bool good;
@@ -234,11 +233,8 @@ static void test_states(void)
 	/* QP 1 stays in RTR: the first packet establishes the communication. */
 	good = !vb_create(s, 0, &spec) && !vb_create(s, 1, &spec) && !vb_connect(s, 0, s, 1, &spec);
 	peer = (struct rc_addr){ s->addr[0].qpn, s->addr[0].psn, s->info.gid };
-	for (int st = IBV_QPS_INIT; good && st <= IBV_QPS_RTR; st++) {
-		int mask = rc_to((enum ibv_qp_state)st, &o, &peer, s->gid_index, 0, &rtr);
-
-		good = !ibv_modify_qp(s->qp[1].qp, &rtr, mask);
-	}
+	o.until = IBV_QPS_RTR;
+	good = good && !rc_up(s->qp[1].qp, &o, &peer, s->gid_index, 0);
 	ok(good && write_some(0, 2) && came(IBV_EVENT_COMM_EST, s->qp[1].qp) && none(),
 	   "COMM_EST of a QP in RTR, once");
 	ok(!ibv_modify_qp(s->qp[0].qp, &sqd, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&

@@ -194,9 +194,7 @@ static void test_wr_api(void)
 	struct ibv_data_buf bufs[2] = { { a->buf + 300, 7 }, { a->buf + 400, 9 } };
 	uint64_t *counter = (uint64_t *)(void *)(b->buf + 8192);
 	struct rc_wr recv = wr_make(IBV_WR_SEND, 70, b, b->buf, 4096, NULL, NULL);
-	struct ibv_qp_attr attr;
 	struct ibv_wc wc;
-	int mask;
 
 	if (!ok(q != NULL, "ibv_create_qp_ex with send operations") || !q)
 		return;
@@ -205,11 +203,8 @@ static void test_wr_api(void)
 	end_to_state(b, IBV_QPS_RESET);
 	a->addr.qpn = q->qp_base.qp_num;
 	end_connect(b, a, &rc_defaults);
-	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
-		mask = rc_to(s, &rc_defaults, &b->addr, a->side->gid_index, rc_defaults.psn, &attr);
-		if (ibv_modify_qp(&q->qp_base, &attr, mask))
-			die("cannot connect the extended QP");
-	}
+	if (rc_up(&q->qp_base, &rc_defaults, &b->addr, a->side->gid_index, rc_defaults.psn))
+		die("cannot connect the extended QP");
 	fill(a->buf, 8192, 7);
 	wr_one(q, 1, &sge);
 	ok(!ibv_wr_complete(q) && polled(cq, 1, &wc) && !memcmp(a->buf, b->buf, 5000),

@@ -97,7 +97,6 @@ static void setup(void)
 	uint8_t *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_qp_init_attr init = { .cap = { 4, N_RECV, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
 	struct rc_opts o = rc_defaults;
-	struct ibv_qp_attr attr;
 	union ibv_gid gid;
 	int gid_index = rc_gid(ctx, &gid);
 
@@ -119,14 +118,10 @@ static void setup(void)
 	}
 	barrier(0);
 	for (int i = 0; i < n; i++) {
-		for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
-			int mask = rc_to(s, &o, &sh->addr[i][me], gid_index, sh->addr[me][i].psn,
-					 &attr);
-			int ret = ibv_modify_qp(links[i].qp, &attr, mask);
+		int ret = rc_up(links[i].qp, &o, &sh->addr[i][me], gid_index, sh->addr[me][i].psn);
 
-			if (ret)
-				fail("ibv_modify_qp", ret);
-		}
+		if (ret)
+			fail("ibv_modify_qp", ret);
 		for (uint64_t k = 0; k < N_RECV; k++)
 			post_recv(&links[i], k);
 	}

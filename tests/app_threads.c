@@ -9,7 +9,7 @@
  *
  * Thread sanitizer runs this with the shim built for it.
  */
-#include "tests/rc.h"
+#include "tests/rc_qps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,15 +43,6 @@ struct memory {
 	struct poster_area maker[MAKERS];
 };
 
-/* What a SEND starts with, so that the receiver knows what follows. */
-struct head {
-	uint64_t seed;
-};
-
-struct pair {
-	struct ibv_qp *a, *b;
-};
-
 struct poster {
 	int index;
 	struct poster_area *area;
@@ -65,17 +56,15 @@ static struct ibv_pd *pd;
 static struct ibv_mr *mr;
 static struct memory *mem;
 static struct rc_opts opts;
-static union ibv_gid gid;
-static int gid_index;
 static long rounds;
 
 static struct ibv_cq *shared_cq;
-static struct pair shared;
+static struct rc_qps shared;
 static struct poster posters[POSTERS];
 
 static struct ibv_comp_channel *chan;
 static struct ibv_cq *event_scq, *event_rcq;
-static struct pair event_pair;
+static struct rc_qps event_pair;
 
 static _Atomic(bool) failed, stop;
 static _Atomic(long) broken, told; /* QPs broken by makers, events of them */
@@ -98,70 +87,18 @@ static bool waiting(uint64_t since)
 	return true;
 }
 
-static bool to_rts(struct ibv_qp *qp, const struct ibv_qp *peer)
+static bool make_pair(struct rc_qps *p, struct ibv_pd *of, struct ibv_cq *scq, struct ibv_cq *rcq)
 {
-	struct rc_addr addr = { peer->qp_num, opts.psn, gid };
-	struct ibv_qp_attr attr;
+	int ret = rc_qps_up(p, of, scq, rcq, &opts);
 
-	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
-		int mask = rc_to(s, &opts, &addr, gid_index, opts.psn, &attr);
-		int ret = ibv_modify_qp(qp, &attr, mask);
-
-		if (ret)
-			return fail("ibv_modify_qp", ret);
-	}
-	return true;
+	return !ret || fail("creating and connecting", ret);
 }
 
-static bool make_pair(struct pair *p, struct ibv_pd *of, struct ibv_cq *scq, struct ibv_cq *rcq)
+static bool destroy_pair(struct rc_qps *p)
 {
-	struct ibv_qp_init_attr init = {
-		.send_cq = scq,
-		.recv_cq = rcq,
-		.cap = { 256, RECVS, 1, 1, 64 },
-		.qp_type = IBV_QPT_RC,
-	};
+	int ret = rc_qps_down(p);
 
-	p->a = ibv_create_qp(of, &init);
-	p->b = ibv_create_qp(of, &init);
-	if (!p->a || !p->b)
-		return fail("ibv_create_qp", errno);
-	return to_rts(p->a, p->b) && to_rts(p->b, p->a);
-}
-
-static bool destroy_pair(struct pair *p)
-{
-	int ret = ibv_destroy_qp(p->a);
-
-	if (!ret)
-		ret = ibv_destroy_qp(p->b);
 	return !ret || fail("ibv_destroy_qp", ret);
-}
-
-static bool post_recv(struct ibv_qp *qp, uint8_t *buf, uint64_t wr_id)
-{
-	struct ibv_sge sge = { (uintptr_t)buf, MSG, mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
-	struct ibv_recv_wr *bad;
-	int ret = ibv_post_recv(qp, &wr, &bad);
-
-	return !ret || fail("ibv_post_recv", ret);
-}
-
-static bool post(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t wr_id, struct ibv_sge sge,
-		 const void *remote, uint32_t rkey)
-{
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = wr_id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = op,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { (uintptr_t)remote, rkey },
-	};
-	int ret = ibv_post_send(qp, &wr, &bad);
-
-	return !ret || fail("ibv_post_send", ret);
 }
 
 static struct ibv_sge sge_of(const void *p, uint32_t len)
@@ -169,20 +106,19 @@ static struct ibv_sge sge_of(const void *p, uint32_t len)
 	return (struct ibv_sge){ (uintptr_t)p, len, mr->lkey };
 }
 
-static void fill_msg(uint8_t *buf, uint32_t len, uint64_t seed)
+static bool post_recv(struct ibv_qp *qp, uint8_t *buf, uint64_t wr_id)
 {
-	const struct head h = { seed };
+	int ret = rc_qps_recv(qp, wr_id, sge_of(buf, MSG));
 
-	memcpy(buf, &h, sizeof(h));
-	fill(buf + sizeof(h), len - sizeof(h), seed);
+	return !ret || fail("ibv_post_recv", ret);
 }
 
-static bool msg_ok(const uint8_t *buf, uint32_t len)
+static bool post(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t wr_id, struct ibv_sge sge,
+		 const void *remote, uint32_t rkey)
 {
-	struct head h;
+	int ret = rc_qps_send(qp, op, wr_id, sge, remote, rkey);
 
-	memcpy(&h, buf, sizeof(h));
-	return len >= sizeof(h) && filled(buf + sizeof(h), len - sizeof(h), h.seed);
+	return !ret || fail("ibv_post_send", ret);
 }
 
 /* --- one QP and one CQ for all */
@@ -208,10 +144,10 @@ static bool poster_post(struct poster *p, enum ibv_wr_opcode op, uint32_t off, u
 
 static bool poster_round(struct poster *p)
 {
-	uint32_t len = (uint32_t)sizeof(struct head) +
+	uint32_t len = (uint32_t)sizeof(struct rc_head) +
 		       (uint32_t)(rnd(&p->seed) % (rnd(&p->seed) % 3 ? 100 : MSG - 100));
 
-	fill_msg(p->area->src, len, rnd(&p->seed));
+	rc_msg(p->area->src, len, rnd(&p->seed));
 	switch (rnd(&p->seed) % 3) {
 	case 0:
 		return poster_post(p, IBV_WR_SEND, 0, len) && poster_wait(p);
@@ -221,7 +157,7 @@ static bool poster_round(struct poster *p)
 		break;
 	default:
 		len = BURST * PIECE;
-		fill_msg(p->area->src, len, rnd(&p->seed));
+		rc_msg(p->area->src, len, rnd(&p->seed));
 		for (uint32_t i = 0; i < BURST; i++)
 			if (!poster_post(p, IBV_WR_RDMA_WRITE, i * PIECE, PIECE))
 				return false;
@@ -260,7 +196,7 @@ static void *poller(void *arg)
 			} else {
 				uint8_t *buf = mem->recv[wc[i].wr_id];
 
-				if (!msg_ok(buf, wc[i].byte_len))
+				if (!rc_msg_ok(buf, wc[i].byte_len))
 					fail("a SEND brought wrong data", (long)wc[i].byte_len);
 				post_recv(shared.b, buf, wc[i].wr_id);
 			}
@@ -306,7 +242,7 @@ static bool make_round(struct poster_area *area, struct ibv_pd *own, struct ibv_
 {
 	struct ibv_mr *r = ibv_reg_mr(own, area, sizeof(*area), (unsigned int)opts.access);
 	struct ibv_sge sge = { (uintptr_t)area->src, MSG, r ? r->lkey : 0 };
-	struct pair p = { NULL, NULL };
+	struct rc_qps p = { NULL, NULL };
 	int ret;
 
 	if (!r)
@@ -391,9 +327,9 @@ static void *event_sender(void *arg)
 
 	(void)arg;
 	for (long i = 0; i < rounds && !failed; i++) {
-		uint32_t len = (uint32_t)sizeof(struct head) + (uint32_t)(rnd(&seed) % 5000);
+		uint32_t len = (uint32_t)sizeof(struct rc_head) + (uint32_t)(rnd(&seed) % 5000);
 
-		fill_msg(mem->event_src, len, rnd(&seed));
+		rc_msg(mem->event_src, len, rnd(&seed));
 		if (!post(event_pair.a, IBV_WR_SEND, 0, sge_of(mem->event_src, len), NULL, 0) ||
 		    !one_completion(event_scq, IBV_WC_SUCCESS))
 			break;
@@ -411,7 +347,7 @@ static long event_take(void)
 	while ((n = ibv_poll_cq(event_rcq, 1, &wc)) == 1) {
 		uint8_t *buf = mem->event_recv[wc.wr_id];
 
-		if (wc.status || !msg_ok(buf, wc.byte_len) ||
+		if (wc.status || !rc_msg_ok(buf, wc.byte_len) ||
 		    !post_recv(event_pair.b, buf, wc.wr_id))
 			return -1;
 		got++;
@@ -450,13 +386,15 @@ static void *event_receiver(void *arg)
 static void setup(void)
 {
 	ctx = rc_open_first();
-	gid_index = rc_gid(ctx, &gid);
 	opts = rc_defaults;
+	opts.send_wr = 256;
+	opts.recv_wr = RECVS;
+	opts.send_sge = opts.recv_sge = 1;
 	/* What made it readable may be gone with its QP when it is read. */
 	fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK);
 	mem = aligned_alloc(4096, (sizeof(*mem) + 4095) & ~4095UL);
 	pd = ibv_alloc_pd(ctx);
-	if (gid_index < 0 || !mem || !pd)
+	if (!mem || !pd)
 		die("cannot set up: %s", strerror(errno));
 	memset(mem, 0, sizeof(*mem));
 	mr = ibv_reg_mr(pd, mem, sizeof(*mem), (unsigned int)opts.access);

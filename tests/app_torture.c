@@ -86,9 +86,8 @@ static void connect_pair(struct worker *w, int gen)
 	struct ibv_context *ctx = rc_open_first();
 	struct ibv_qp_init_attr init = { .cap = { DEPTH, DEPTH, 1, 1, 64 }, .qp_type = IBV_QPT_RC };
 	struct rc_opts o = rc_defaults;
-	struct ibv_qp_attr attr;
 	union ibv_gid gid;
-	int gid_index = rc_gid(ctx, &gid);
+	int gid_index = rc_gid(ctx, &gid), ret;
 
 	w->mem = mmap(NULL, SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	w->pd = ibv_alloc_pd(ctx);
@@ -110,13 +109,9 @@ static void connect_pair(struct worker *w, int gen)
 	o.timeout = w->witness ? 17 : 8;
 	o.retry_cnt = w->witness ? 7 : 2;
 	o.min_rnr = 1;
-	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
-		int mask = rc_to(s, &o, &w->theirs->addr, gid_index, w->mine->addr.psn, &attr);
-		int ret = ibv_modify_qp(w->qp, &attr, mask);
-
-		if (ret)
-			bad("ibv_modify_qp", ret);
-	}
+	ret = rc_up(w->qp, &o, &w->theirs->addr, gid_index, w->mine->addr.psn);
+	if (ret)
+		bad("ibv_modify_qp", ret);
 	while (w->recvs < DEPTH)
 		post_recv(w);
 }

@@ -146,6 +146,9 @@ struct ibv_context *rc_open_first(void);
 /** rc_to() - fill attributes for a move to @state; returns the mask. */
 int rc_to(enum ibv_qp_state state, const struct rc_opts *o, const struct rc_addr *peer,
 	  int gid_index, uint32_t psn, struct ibv_qp_attr *attr);
+/** rc_up() - move a QP from RESET to @o->until. Return: 0 or errno's value. */
+int rc_up(struct ibv_qp *qp, const struct rc_opts *o, const struct rc_addr *peer, int gid_index,
+	  uint32_t psn);
 
 /* --- rc_end.c */
 

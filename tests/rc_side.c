@@ -165,19 +165,25 @@ int rc_to(enum ibv_qp_state state, const struct rc_opts *o, const struct rc_addr
 	}
 }
 
-static int serve_connect(struct rc_side *s, const struct rc_req *req)
+int rc_up(struct ibv_qp *qp, const struct rc_opts *o, const struct rc_addr *peer, int gid_index,
+	  uint32_t psn)
 {
 	static const enum ibv_qp_state way[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
 	struct ibv_qp_attr attr;
 
-	for (int i = 0; i < 3 && way[i] <= req->opts.until; i++) {
-		int mask = rc_to(way[i], &req->opts, &req->peer, s->gid_index, s->psn, &attr);
-		int ret = ibv_modify_qp(s->qp, &attr, mask);
+	for (int i = 0; i < 3 && way[i] <= o->until; i++) {
+		int mask = rc_to(way[i], o, peer, gid_index, psn, &attr);
+		int ret = ibv_modify_qp(qp, &attr, mask);
 
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+static int serve_connect(struct rc_side *s, const struct rc_req *req)
+{
+	return rc_up(s->qp, &req->opts, &req->peer, s->gid_index, s->psn);
 }
 
 static int serve_reg(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)
