@@ -4,53 +4,19 @@
  * all the same. unit_recover.c describes the method.
  */
 #include "tests/cu.h"
-#include "tests/emu.h"
+#include "tests/emu_cq.h"
 
 #include <stdlib.h>
 
-#define SEC  1000000000ULL
-#define CHAN 1u /* completion channel of client 1 */
+#define SEC 1000000000ULL
 
 static struct emu *m;
 static struct emu_qp q0, q1; /* 0 sends to 1, whose receive CQ is moderated */
 
-static int moderate(u32 count, u32 period)
-{
-	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ, .handle = q1.rcq.index };
-
-	cmd.cq.mod_count = count;
-	cmd.cq.mod_period = period;
-	return emu_cmd(m, 1, &cmd);
-}
-
-static void prepare(u32 count, u32 period)
-{
-	m = emu_new(11);
-	emu_connect(m, 0, 1, &emu_conn_defaults, &q0, &q1);
-	m->hca->cq[q1.rcq.index].chan = CHAN + 1;
-	CU_ASSERT_EQUAL(moderate(count, period), 0);
-}
-
-static void arm(u32 how)
-{
-	struct cq_ctl *ctl = (void *)((u8 *)m->c[1].seg + q1.rcq.ring);
-
-	ctl->armed = how;
-}
-
-static u32 events(void)
-{
-	struct chan_ring *r = &m->c[1].seg->chan[CHAN];
-	u32 n = r->prod - r->cons;
-
-	r->cons = r->prod;
-	return n;
-}
-
 /* The event was sent, or all is done that leads to it. */
 static bool settled(void)
 {
-	const struct chan_ring *r = &m->c[1].seg->chan[CHAN];
+	const struct chan_ring *r = &m->c[1].seg->chan[EMU_CHAN];
 	const struct hca_cq *cq = &m->hca->cq[q1.rcq.index];
 
 	return !m->hca->commit.event_cq &&
@@ -65,8 +31,8 @@ static enum stage one_death(u32 count, u32 period, long n)
 	enum stage stage = BEFORE;
 	struct cqe c;
 
-	prepare(count, period);
-	arm(CQ_ARM_ANY);
+	m = emu_moderated(&q0, &q1, count, period);
+	emu_arm(m, &q1.rcq, CQ_ARM_ANY);
 	emu_recv(m, &q1, 0, m->c[1].mem, 64);
 	emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
 	CU_ASSERT_TRUE_FATAL(emu_die_after(m, &q0, n));
@@ -77,7 +43,7 @@ static enum stage one_death(u32 count, u32 period, long n)
 	if (emu_poll(m, &q1.rcq, &c, NULL)) {
 		if (stage == BEFORE)
 			stage = SEEN;
-		if (!events())
+		if (!emu_chan_events(m, 1))
 			stage = LOST;
 	}
 	emu_free(m);
