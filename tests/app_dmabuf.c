@@ -16,27 +16,9 @@
 #include <unistd.h>
 
 #define PAGE 4096u
-#define LW   IBV_ACCESS_LOCAL_WRITE
-#define RW   IBV_ACCESS_REMOTE_WRITE
-#define RR   IBV_ACCESS_REMOTE_READ
-#define ALL  (LW | RW | RR | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
-
-static void fresh(void)
-{
-	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	int ret;
-
-	if (p.a)
-		vb_pair_down(&p);
-	while (vb_event(b, 0) >= 0)
-		;
-	ret = vb_pair_up(&p, a, b, &spec);
-	if (ret)
-		die("queue pairs: %s", strerror(ret));
-}
 
 /* A dma-buf of @len bytes over a memory file, or -1 where the machine makes none. */
 static int dmabuf_new(size_t len)
@@ -110,16 +92,10 @@ static void test_dmabuf(void)
 
 int main(int argc, char **argv)
 {
-	bool remote = argc > 1 && !strcmp(argv[1], "remote");
-
-	b = remote ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
-	fresh();
+	vb_open_two(argc, argv, &a, &b);
+	vb_pair_fresh(&p, a, b);
 	test_dmabuf();
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

@@ -20,12 +20,6 @@
 #define PAGE   4096
 #define REGION (1 << 20) /* offset in a buffer of the region that a row registers */
 
-#define LW  IBV_ACCESS_LOCAL_WRITE
-#define RW  IBV_ACCESS_REMOTE_WRITE
-#define RR  IBV_ACCESS_REMOTE_READ
-#define RA  IBV_ACCESS_REMOTE_ATOMIC
-#define ALL (LW | RW | RR | RA)
-
 static struct end *a, *b;
 
 /* Where A's key for B's memory comes from. */

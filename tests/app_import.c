@@ -20,10 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ALL                                                                                        \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
-	 IBV_ACCESS_REMOTE_ATOMIC)
-
 /* @a exports. @b imports, and is a requester in a's PD. @c is their peer, in a's process. */
 static struct vb_side *a, *b, *c;
 static int sock[2];

@@ -16,37 +16,13 @@
 
 #define PAGE 4096u
 #define HUGE (2u << 20)
-#define LW   IBV_ACCESS_LOCAL_WRITE
-#define RW   IBV_ACCESS_REMOTE_WRITE
-#define RR   IBV_ACCESS_REMOTE_READ
-#define OD   IBV_ACCESS_ON_DEMAND
-#define ALL  (LW | RW | RR | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
 
 static void fresh(void)
 {
-	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	int ret;
-
-	if (p.a)
-		vb_pair_down(&p);
-	while (vb_event(b, 0) >= 0)
-		;
-	ret = vb_pair_up(&p, a, b, &spec);
-	if (ret)
-		die("queue pairs: %s", strerror(ret));
-}
-
-/* Post to the requester and wait. Return: the completion's status, -1: none. */
-static int run(struct vb_wr *wr)
-{
-	struct ibv_wc wc;
-
-	if (vb_send(a, 0, false, wr))
-		return -1;
-	return vb_poll(a, 0, VB_SCQ, VB_WAIT, &wc) ? (int)wc.status : -1;
+	vb_pair_fresh(&p, a, b);
 }
 
 /* --- Null MRs: one on each side */
@@ -99,8 +75,8 @@ static bool null_send(uint32_t alkey, uint32_t blkey, uint32_t part, uint32_t ho
 	wr.num_sge = 3;
 	wr.sge[1] = (struct ibv_sge){ ~0ULL - (1u << 20), hole, alkey };
 	wr.sge[2] = (struct ibv_sge){ (uintptr_t)a->buf + part, part, a->info.lkey };
-	if (vb_recv(b, 1, 2, rsge, 3) || run(&wr) || !vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) ||
-	    wc.status || wc.byte_len != 2 * part + hole)
+	if (vb_recv(b, 1, 2, rsge, 3) || vb_pair_run(&p, &wr) ||
+	    !vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) || wc.status || wc.byte_len != 2 * part + hole)
 		return false;
 	/* The first half, then from the sixth byte of the hole on. */
 	return filled(b->buf, part / 2, part) && b->buf[part / 2] == 0xee &&
@@ -128,20 +104,21 @@ static void test_null(void)
 	memset(b->buf, 0xee, 1 << 20);
 	wr.num_sge = 1;
 	wr.sge[0] = (struct ibv_sge){ 0, 1 << 20, alkey };
-	ok(!run(&wr) && zero(b->buf, 1 << 20), "WRITE of zeros from nowhere");
+	ok(!vb_pair_run(&p, &wr) && zero(b->buf, 1 << 20), "WRITE of zeros from nowhere");
 	wr.op = IBV_WR_RDMA_READ;
-	ok(!run(&wr), "READ to nowhere");
+	ok(!vb_pair_run(&p, &wr), "READ to nowhere");
 	wr.op = IBV_WR_ATOMIC_FETCH_AND_ADD;
 	wr.compare = 5;
 	wr.sge[0].length = 8;
-	ok(!run(&wr) && b->buf[0] == 5, "an atomic whose result nobody wants");
+	ok(!vb_pair_run(&p, &wr) && b->buf[0] == 5, "an atomic whose result nobody wants");
 	ok(!vb_recv(b, 1, 3, &(struct ibv_sge){ 1, 60, blkey }, 1), "a receive into nothing");
 	wr = vb_pair_send(&p, 4, 60);
-	ok(!run(&wr) && vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && !wc.status && wc.byte_len == 60,
+	ok(!vb_pair_run(&p, &wr) && vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && !wc.status &&
+		   wc.byte_len == 60,
 	   "takes a small SEND");
 	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 8);
 	wr.rkey = blkey;
-	ok(run(&wr) == IBV_WC_REM_ACCESS_ERR, "its key is no rkey");
+	ok(vb_pair_run(&p, &wr) == IBV_WC_REM_ACCESS_ERR, "its key is no rkey");
 	fresh();
 	mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_1);
 	bind.bind_info.mr = null_mr[0];
@@ -246,10 +223,10 @@ static void test_implicit(void)
 	memset(b->buf, 0, 16 * PAGE);
 	wr.sge[0].addr = (uintptr_t)mem;
 	wr.sge[0].lkey = all->lkey;
-	ok(!run(&wr) && filled(b->buf, 16 * PAGE, 7), "WRITE from memory mapped later");
+	ok(!vb_pair_run(&p, &wr) && filled(b->buf, 16 * PAGE, 7), "WRITE from memory mapped later");
 	memset(mem, 0, 16 * PAGE);
 	wr.op = IBV_WR_RDMA_READ;
-	ok(!run(&wr) && filled(mem, 16 * PAGE, 7), "READ to it");
+	ok(!vb_pair_run(&p, &wr) && filled(mem, 16 * PAGE, 7), "READ to it");
 	munmap(mem, 16 * PAGE);
 	ibv_dereg_mr(all);
 	ok(!ibv_reg_mr(a->pd, NULL, SIZE_MAX, LW) && errno == EINVAL, "not on demand: EINVAL");
@@ -305,7 +282,7 @@ static void traffic(const char *what, uint8_t *mem, size_t len, int access)
 	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 2, 0, 3 * PAGE);
 	wr.sge[0].addr = (uintptr_t)mem + 5;
 	wr.sge[0].lkey = area_mr->lkey;
-	good = good && !run(&wr) && !memcmp(b->buf, mem + 5, 3 * PAGE);
+	good = good && !vb_pair_run(&p, &wr) && !memcmp(b->buf, mem + 5, 3 * PAGE);
 	ok(good && !ibv_dereg_mr(area_mr), "%s: in and out", what);
 }
 
@@ -361,12 +338,7 @@ static void test_caps(void)
 
 int main(int argc, char **argv)
 {
-	bool remote = argc > 1 && !strcmp(argv[1], "remote");
-
-	b = remote ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	fresh();
 	test_caps();
 	test_null();
@@ -374,7 +346,6 @@ int main(int argc, char **argv)
 	test_implicit();
 	test_mappings();
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

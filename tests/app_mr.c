@@ -12,11 +12,6 @@
 #include <unistd.h>
 
 #define PAGE 4096
-#define LW   IBV_ACCESS_LOCAL_WRITE
-#define RW   IBV_ACCESS_REMOTE_WRITE
-#define RR   IBV_ACCESS_REMOTE_READ
-#define RA   IBV_ACCESS_REMOTE_ATOMIC
-#define ALL  (LW | RW | RR | RA)
 #define WAIT 20000
 
 static struct end *a, *b;

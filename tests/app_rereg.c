@@ -11,36 +11,13 @@
 #include <sys/mman.h>
 
 #define PAGE 4096u
-#define LW   IBV_ACCESS_LOCAL_WRITE
-#define RW   IBV_ACCESS_REMOTE_WRITE
-#define RR   IBV_ACCESS_REMOTE_READ
-#define ALL  (LW | RW | RR | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
 
 static void fresh(void)
 {
-	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	int ret;
-
-	if (p.a)
-		vb_pair_down(&p);
-	while (vb_event(b, 0) >= 0)
-		;
-	ret = vb_pair_up(&p, a, b, &spec);
-	if (ret)
-		die("queue pairs: %s", strerror(ret));
-}
-
-/* Post to the requester and wait. Return: the completion's status, -1: none. */
-static int run(struct vb_wr *wr)
-{
-	struct ibv_wc wc;
-
-	if (vb_send(a, 0, false, wr))
-		return -1;
-	return vb_poll(a, 0, VB_SCQ, VB_WAIT, &wc) ? (int)wc.status : -1;
+	vb_pair_fresh(&p, a, b);
 }
 
 static bool reaches(struct vb_side *from, int qp, uint32_t rkey, uint8_t *at)
@@ -101,11 +78,11 @@ static void test_rereg_small(void)
 	wr.sge[0] = (struct ibv_sge){ (uintptr_t) new, 16, mr->lkey };
 	good = !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, new, PAGE, 0);
 	fill(new, 16, 3);
-	good = good && !vb_recv1(b, 1, 2, b->buf, 16) && !run(&wr) &&
+	good = good && !vb_recv1(b, 1, 2, b->buf, 16) && !vb_pair_run(&p, &wr) &&
 	       vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && filled(b->buf, 16, 3);
 	ok(good, "a small SEND from where the region is now");
 	wr.sge[0].addr = (uintptr_t)old;
-	ok(run(&wr) == IBV_WC_LOC_PROT_ERR, "and from where it was: LOC_PROT_ERR");
+	ok(vb_pair_run(&p, &wr) == IBV_WC_LOC_PROT_ERR, "and from where it was: LOC_PROT_ERR");
 	fresh();
 	ibv_dereg_mr(mr);
 }
@@ -138,18 +115,12 @@ static void test_rereg_errors(void)
 
 int main(int argc, char **argv)
 {
-	bool remote = argc > 1 && !strcmp(argv[1], "remote");
-
-	b = remote ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	fresh();
 	test_rereg();
 	test_rereg_small();
 	test_rereg_errors();
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

@@ -469,10 +469,7 @@ static void test_attrs_and_resize(void)
 
 int main(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	with(DEPTH, 7, test_basic);
 	with(DEPTH, 7, test_attrs_and_resize);
 	test_create();
@@ -486,7 +483,6 @@ int main(int argc, char **argv)
 	with(DEPTH, 7, test_random);
 	with(DEPTH, 7, test_interleaved);
 	with(DEPTH, 7, test_ud);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

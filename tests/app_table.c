@@ -476,10 +476,7 @@ static void unknown_opcodes(enum ibv_qp_type type)
 
 int main(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	for (int t = 0; t < VB_TYPES; t++) {
 		for (unsigned int r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 			if (rows[r].types >> vb_types[t] & 1) {
@@ -491,7 +488,6 @@ int main(int argc, char **argv)
 		}
 		unknown_opcodes(vb_types[t]);
 	}
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

@@ -324,17 +324,13 @@ static void of_type(enum ibv_qp_type type)
 
 int main(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	for (int t = 0; t < VB_TYPES; t++) {
 		ex = false;
 		of_type(vb_types[t]);
 		ex = true;
 		of_type(vb_types[t]);
 	}
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

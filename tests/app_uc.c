@@ -308,10 +308,7 @@ static void test_rules(void)
 
 int main(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	test_sizes(IBV_MTU_1024, 0xabcdef);
 	test_sizes(IBV_MTU_256, 0xfffffe);
 	usual();
@@ -324,7 +321,6 @@ int main(int argc, char **argv)
 	test_overrun();
 	test_rules();
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

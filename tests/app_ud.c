@@ -328,10 +328,7 @@ static void fresh(void)
 
 int main(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	fresh();
 	test_ah_errors();
 	test_ah_use();
@@ -342,7 +339,6 @@ int main(int argc, char **argv)
 	fresh();
 	test_bad_receive();
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

@@ -254,17 +254,13 @@ int main(int argc, char **argv)
 	struct vb_spec spec = vb_spec_of(IBV_QPT_UD);
 	int ret;
 
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	ret = vb_pair_up(&p, a, b, &spec);
 	if (!ok(!ret, "UD queue pairs%s%s", ret ? ": " : "", ret ? strerror(ret) : ""))
 		exit(1);
 	vb_pair_down(&p);
 	of_family(false);
 	of_family(true);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 	return tap_failed != 0;
 }

@@ -26,6 +26,16 @@
 #define RC_MRS	 16
 #define RC_CHAIN 8
 
+/* Access flags, for those who write many. */
+#define LW  IBV_ACCESS_LOCAL_WRITE
+#define RW  IBV_ACCESS_REMOTE_WRITE
+#define RR  IBV_ACCESS_REMOTE_READ
+#define RA  IBV_ACCESS_REMOTE_ATOMIC
+#define MB  IBV_ACCESS_MW_BIND
+#define ZB  IBV_ACCESS_ZERO_BASED
+#define OD  IBV_ACCESS_ON_DEMAND
+#define ALL (LW | RW | RR | RA)
+
 /** struct rc_opts - what a QP is made and connected with; rc_defaults has the usual values. */
 struct rc_opts {
 	uint32_t send_wr, recv_wr, send_sge, recv_sge, inl;

@@ -18,8 +18,7 @@ const struct rc_opts rc_defaults = {
 	.scqe = 128,
 	.rcqe = 128,
 	.psn = 0x123456,
-	.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		  IBV_ACCESS_REMOTE_ATOMIC,
+	.access = ALL,
 	.timeout = 14,
 	.retry_cnt = 7,
 	.rnr_retry = 7,

@@ -124,6 +124,9 @@ struct vb_side *vb_local(void);
 /** vb_open() - open the device; once for each side, after the last vb_fork(). */
 void vb_open(struct vb_side *s);
 void vb_close(struct vb_side *s);
+/** vb_open_two() - open two sides; *b lives in a process of its own if @argv's first says "remote". */
+void vb_open_two(int argc, char **argv, struct vb_side **a, struct vb_side **b);
+void vb_close_two(struct vb_side *a, struct vb_side *b);
 /** vb_call() - run @fn on @s with a copy of @arg, which is brought back. */
 int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len);
 
@@ -200,6 +203,10 @@ extern const enum ibv_qp_type vb_types[VB_TYPES];
 /** vb_pair_up() - fresh connected QPs; returns 0 or the errno value of the first failure. */
 int vb_pair_up(struct vb_pair *p, struct vb_side *a, struct vb_side *b, const struct vb_spec *spec);
 void vb_pair_down(struct vb_pair *p);
+/** vb_pair_fresh() - an RC pair, in place of @p's if it has one. @b's events are forgotten. Or exit. */
+void vb_pair_fresh(struct vb_pair *p, struct vb_side *a, struct vb_side *b);
+/** vb_pair_run() - post to the requester and wait. Return: the completion's status, -1: none. */
+int vb_pair_run(const struct vb_pair *p, const struct vb_wr *wr);
 /** vb_pair_wr() - a request of @len bytes at @off of a's buffer to the same place in b's. */
 struct vb_wr vb_pair_wr(const struct vb_pair *p, enum ibv_wr_opcode op, uint64_t wr_id,
 			uint32_t off, uint32_t len);

@@ -150,3 +150,17 @@ void vb_close(struct vb_side *s)
 	munmap(s->buf, VB_BUF);
 	free(s);
 }
+
+void vb_open_two(int argc, char **argv, struct vb_side **a, struct vb_side **b)
+{
+	*b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
+	*a = vb_local();
+	vb_open(*a);
+	vb_open(*b);
+}
+
+void vb_close_two(struct vb_side *a, struct vb_side *b)
+{
+	vb_close(b);
+	vb_close(a);
+}

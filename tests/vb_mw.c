@@ -10,16 +10,7 @@ struct vb_pair p;
 
 void mw_fresh(void)
 {
-	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	int ret;
-
-	if (p.a)
-		vb_pair_down(&p);
-	while (vb_event(b, 0) >= 0)
-		;
-	ret = vb_pair_up(&p, a, b, &spec);
-	if (ret)
-		die("queue pairs: %s", strerror(ret));
+	vb_pair_fresh(&p, a, b);
 }
 
 /* --- What the target does on its side. Region 0 is that of the whole buffer. */
@@ -156,13 +147,10 @@ bool mw_window(int mw, enum ibv_mw_type type, int region, unsigned int access, u
 int mw_request_at(enum ibv_wr_opcode op, uint32_t key, uint64_t raddr, uint32_t len)
 {
 	struct vb_wr wr = vb_wr(op, 9, a, a->buf, len);
-	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
 
 	wr.rkey = key;
 	wr.raddr = raddr;
-	if (vb_send(a, 0, false, &wr))
-		return -1;
-	return vb_poll(a, 0, VB_SCQ, VB_WAIT, &wc) ? (int)wc.status : -1;
+	return vb_pair_run(&p, &wr);
 }
 
 int mw_request(enum ibv_wr_opcode op, uint32_t key, uint64_t off, uint32_t len)
@@ -192,16 +180,12 @@ bool mw_refused(uint32_t key, enum ibv_wr_opcode op, uint64_t off, uint32_t len)
 
 void mw_open(int argc, char **argv)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	mw_fresh();
 }
 
 void mw_close(void)
 {
 	vb_pair_down(&p);
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 }

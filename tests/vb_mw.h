@@ -8,13 +8,6 @@
 
 #include "tests/vb.h"
 
-#define LW IBV_ACCESS_LOCAL_WRITE
-#define RW IBV_ACCESS_REMOTE_WRITE
-#define RR IBV_ACCESS_REMOTE_READ
-#define RA IBV_ACCESS_REMOTE_ATOMIC
-#define MB IBV_ACCESS_MW_BIND
-#define ZB IBV_ACCESS_ZERO_BASED
-
 #define AREA   65536 /* offset of the windowed memory in the target's buffer */
 #define LEN    4096
 #define POSTED (-2)

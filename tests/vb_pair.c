@@ -112,6 +112,29 @@ void vb_pair_down(struct vb_pair *p)
 		die("cannot take a pair down: %s", strerror(ret));
 }
 
+void vb_pair_fresh(struct vb_pair *p, struct vb_side *a, struct vb_side *b)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+	int ret;
+
+	if (p->a)
+		vb_pair_down(p);
+	while (vb_event(b, 0) >= 0)
+		;
+	ret = vb_pair_up(p, a, b, &spec);
+	if (ret)
+		die("queue pairs: %s", strerror(ret));
+}
+
+int vb_pair_run(const struct vb_pair *p, const struct vb_wr *wr)
+{
+	struct ibv_wc wc;
+
+	if (vb_send(p->a, 0, false, wr))
+		return -1;
+	return vb_poll(p->a, 0, VB_SCQ, VB_WAIT, &wc) ? (int)wc.status : -1;
+}
+
 /* A frame is all payload: its header lies at the start of the buffer. */
 static void frame(uint8_t *at)
 {

@@ -279,16 +279,12 @@ void tm_with(void (*test)(void))
 
 void tm_open(int argc, char **argv, struct vb_side **sender, struct vb_side **receiver)
 {
-	b = argc > 1 && !strcmp(argv[1], "remote") ? vb_fork() : vb_local();
-	a = vb_local();
-	vb_open(a);
-	vb_open(b);
+	vb_open_two(argc, argv, &a, &b);
 	*sender = a;
 	*receiver = b;
 }
 
 void tm_close(void)
 {
-	vb_close(b);
-	vb_close(a);
+	vb_close_two(a, b);
 }
