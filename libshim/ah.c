@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <stdlib.h>
 
 /** ibv_create_ah() - ibv_create_ah(3). Return: AH, or NULL with errno. */
 SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
@@ -16,25 +15,18 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
 	struct shim_ah *ah;
-	int ret;
 
 	if (!ctx)
 		return fail_null(-EINVAL);
-	ah = obj_alloc(sizeof(*ah));
-	if (!ah)
-		return NULL;
 	cmd.ah.pd = pd->handle;
 	av_from_ah(&cmd.ah.av, attr);
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(ah);
-		return fail_null(ret);
-	}
+	ah = obj_new(ctx, sizeof(*ah), &cmd);
+	if (!ah)
+		return NULL;
 	ah->ah.context = pd->context;
 	ah->ah.pd = pd;
 	ah->ah.handle = cmd.handle;
 	ah->magic = MAGIC_AH;
-	context_get(ctx);
 	return &ah->ah;
 }
 
@@ -43,17 +35,10 @@ SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
 {
 	struct shim_ah *ah = (struct shim_ah *)ibah;
 	struct shim_context *ctx = ah && ah->magic == MAGIC_AH ? context_of(ibah->context) : NULL;
-	int ret;
 
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_AH, ibah->handle);
-	if (ret)
-		return -ret;
-	ah->magic = 0;
-	free(ah);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
 }
 
 /* The index of a GID in the port's table, or -1. */

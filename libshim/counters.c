@@ -6,8 +6,6 @@
  */
 #include "libshim/flow.h"
 
-#include <stdlib.h>
-
 _Static_assert((u32)IBV_COUNTER_PACKETS == (u32)CTR_PACKETS &&
 		       (u32)IBV_COUNTER_BYTES == (u32)CTR_BYTES,
 	       "descriptions are passed as they are");
@@ -26,25 +24,18 @@ struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 	struct shim_context *ctx = context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_CREATE_COUNTERS };
 	struct shim_ctr *c;
-	int ret;
 
 	if (!ctx)
 		return NULL;
 	if (attr->comp_mask)
 		return fail_null(-EOPNOTSUPP);
-	c = obj_alloc(sizeof(*c));
+	cmd.ctr.dev = ctx->dev->info.index;
+	c = obj_new(ctx, sizeof(*c), &cmd);
 	if (!c)
 		return NULL;
-	cmd.ctr.dev = ctx->dev->info.index;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(c);
-		return fail_null(ret);
-	}
 	c->counters.context = ibctx;
 	c->handle = cmd.handle;
 	c->magic = MAGIC_CTR;
-	context_get(ctx);
 	return &c->counters;
 }
 
@@ -53,17 +44,10 @@ int shim_destroy_counters(struct ibv_counters *counters)
 {
 	struct shim_ctr *c = ctr_of(counters);
 	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
-	int ret;
 
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_COUNTERS, c->handle);
-	if (ret)
-		return -ret;
-	c->magic = 0;
-	free(c);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, c, &c->magic, CMD_DESTROY_COUNTERS, c->handle);
 }
 
 /** shim_attach_counters_point_flow() - Return: 0 or errno value; ENOTSUP for a flow that exists. */

@@ -179,9 +179,7 @@ static void dm_drop(struct shim_dm *dm, bool wipe)
 		madvise(dm->map, dm->len, MADV_REMOVE);
 	if (!__atomic_load_n(&dm->users, __ATOMIC_ACQUIRE))
 		munmap(dm->map, dm->len);
-	dm->magic = 0;
-	free(dm);
-	context_put(ctx);
+	obj_free(ctx, dm, &dm->magic);
 }
 
 /** shim_free_dm() - ibv_free_dm(3). Return: 0 or errno value; EBUSY while regions are on it. */

@@ -86,9 +86,7 @@ int shim_dealloc_td(struct ibv_td *ibtd)
 		return EINVAL;
 	if (__atomic_load_n(&td->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	td->magic = 0;
-	free(td);
-	context_put(ctx);
+	obj_free(ctx, td, &td->magic);
 	return 0;
 }
 
@@ -150,9 +148,7 @@ int parent_dealloc(struct shim_pd *pd)
 	drop(&pd->real->users);
 	if (pd->td)
 		drop(&pd->td->users);
-	pd->magic = 0;
-	free(p);
-	context_put(ctx);
+	obj_free(ctx, p, &pd->magic);
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #include "libshim/flow.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 
 _Static_assert((u32)IBV_FLOW_ATTR_SNIFFER == (u32)FLOW_SNIFFER &&
 		       (u32)IBV_FLOW_ATTR_FLAGS_DONT_TRAP == (u32)FLOW_DONT_TRAP,
@@ -271,25 +270,19 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 		ret = put_specs(attr, ibqp->context, &cmd.flow);
 	if (ret)
 		return fail_null(ret);
-	f = obj_alloc(sizeof(*f));
-	if (!f)
-		return NULL;
 	cmd.flow.qp = ibqp->handle;
 	/* 0 is taken for the first, as some providers do. */
 	cmd.flow.port = attr->port ? attr->port : 1;
 	cmd.flow.type = attr->type;
 	cmd.flow.priority = attr->priority;
 	cmd.flow.flags = attr->flags;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(f);
-		return fail_null(ret);
-	}
+	f = obj_new(ctx, sizeof(*f), &cmd);
+	if (!f)
+		return NULL;
 	f->flow.context = ibqp->context;
 	f->flow.handle = cmd.handle;
 	f->handle = cmd.handle;
 	f->magic = MAGIC_FLOW;
-	context_get(ctx);
 	return &f->flow;
 }
 
@@ -298,15 +291,8 @@ int shim_destroy_flow(struct ibv_flow *flow)
 {
 	struct shim_flow *f = (struct shim_flow *)flow;
 	struct shim_context *ctx = f && f->magic == MAGIC_FLOW ? context_of(flow->context) : NULL;
-	int ret;
 
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_FLOW, f->handle);
-	if (ret)
-		return -ret;
-	f->magic = 0;
-	free(f);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, f, &f->magic, CMD_DESTROY_FLOW, f->handle);
 }

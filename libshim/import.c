@@ -14,7 +14,6 @@
 #include "libshim/objects.h"
 #include "libshim/sys.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #define FILE_MAGIC   0x78746352u /* "Rctx" */
@@ -92,27 +91,20 @@ SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_
 	struct shim_context *ctx = context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_pd *pd;
-	int ret;
 
 	if (!ctx)
-		return NULL;
-	pd = obj_alloc(sizeof(*pd));
-	if (!pd)
 		return NULL;
 	cmd.import.kind = IMPORT_PD;
 	cmd.import.index = pd_handle;
 	cmd.import.ctx = ctx->id;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(pd);
-		return fail_null(ret);
-	}
+	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	if (!pd)
+		return NULL;
 	pd->pd.context = ibctx;
 	pd->pd.handle = pd_handle;
 	pd->imported = true;
 	pd->ref = cmd.handle;
 	pd->magic = MAGIC_PD;
-	context_get(ctx);
 	return &pd->pd;
 }
 
@@ -127,9 +119,7 @@ SHIM_EXPORT void ibv_unimport_pd(struct ibv_pd *ibpd)
 	/* It fails when somebody has destroyed the domain, and with it this hold on it. */
 	if (pd->imported)
 		obj_destroy_cmd(ctx, CMD_UNIMPORT, pd->ref);
-	pd->magic = 0;
-	free(pd);
-	context_put(ctx);
+	obj_free(ctx, pd, &pd->magic);
 }
 
 /** ibv_import_mr() - ibv_import_mr(3). Return: MR, or NULL with errno (ENOENT: no such handle). */
@@ -138,20 +128,14 @@ SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle
 	struct shim_context *ctx = pd_of(ibpd, NULL) ? context_of(ibpd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_mr *mr;
-	int ret;
 
 	if (!ctx)
 		return fail_null(-EINVAL);
-	mr = obj_alloc(sizeof(*mr));
-	if (!mr)
-		return NULL;
 	cmd.import.kind = IMPORT_MR;
 	cmd.import.index = mr_handle;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(mr);
-		return fail_null(ret);
-	}
+	mr = obj_new(ctx, sizeof(*mr), &cmd);
+	if (!mr)
+		return NULL;
 	mr->mr.context = ibpd->context;
 	mr->mr.pd = ibpd;
 	mr->mr.length = cmd.import.len;
@@ -160,7 +144,6 @@ SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle
 	mr->mr.rkey = cmd.import.null ? 0 : cmd.import.key;
 	mr->type = MRT_IMPORTED;
 	mr->magic = MAGIC_MR;
-	context_get(ctx);
 	return &mr->mr;
 }
 

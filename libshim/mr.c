@@ -242,9 +242,7 @@ void mr_unimport(struct shim_mr *mr)
 {
 	struct shim_context *ctx = context_of(mr->mr.context);
 
-	mr->magic = 0;
-	free(mr);
-	context_put(ctx);
+	obj_free(ctx, mr, &mr->magic);
 }
 
 /** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */

@@ -8,8 +8,6 @@
 #include "libshim/objects.h"
 #include "libshim/queues.h"
 
-#include <stdlib.h>
-
 #define BIND_ACCESS                                                                                \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
@@ -37,19 +35,15 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (!ctx || (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2))
 		return fail_null(-EINVAL);
-	mw = obj_alloc(sizeof(*mw));
-	if (!mw)
-		return NULL;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.kind = type == IBV_MW_TYPE_1 ? MW_1 : MW_2;
-	ret = obj_cmd(ctx, &cmd);
-	if (!ret) {
-		ret = mr_shadow_set(shadow_key(cmd.handle), pd->handle, SHADOW_WINDOW, 0, 0, 0);
-		if (ret)
-			obj_destroy_cmd(ctx, CMD_DEALLOC_MW, cmd.handle);
-	}
+	mw = obj_new(ctx, sizeof(*mw), &cmd);
+	if (!mw)
+		return NULL;
+	ret = mr_shadow_set(shadow_key(cmd.handle), pd->handle, SHADOW_WINDOW, 0, 0, 0);
 	if (ret) {
-		free(mw);
+		obj_destroy_cmd(ctx, CMD_DEALLOC_MW, cmd.handle);
+		obj_free(ctx, mw, &mw->magic);
 		return fail_null(ret);
 	}
 	mw->mw.context = pd->context;
@@ -58,7 +52,6 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	mw->mw.handle = cmd.handle;
 	mw->mw.type = type;
 	mw->magic = MAGIC_MW;
-	context_get(ctx);
 	return &mw->mw;
 }
 
@@ -76,9 +69,7 @@ int shim_dealloc_mw(struct ibv_mw *ibmw)
 		return -ret;
 	if (!ctx->dead)
 		mr_shadow_clear(shadow_key(ibmw->handle));
-	mw->magic = 0;
-	free(mw);
-	context_put(ctx);
+	obj_free(ctx, mw, &mw->magic);
 	return 0;
 }
 

@@ -100,6 +100,39 @@ int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
 	return obj_end_cmd(ctx, &cmd);
 }
 
+void *obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd)
+{
+	void *obj = obj_alloc(size);
+	int ret;
+
+	if (!obj)
+		return NULL;
+	ret = obj_cmd(ctx, cmd);
+	if (ret) {
+		free(obj);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	return obj;
+}
+
+void obj_free(struct shim_context *ctx, void *obj, u32 *magic)
+{
+	*magic = 0;
+	free(obj);
+	context_put(ctx);
+}
+
+int obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle)
+{
+	int ret = obj_destroy_cmd(ctx, op, handle);
+
+	if (ret)
+		return -ret;
+	obj_free(ctx, obj, magic);
+	return 0;
+}
+
 void objs_add_cq(struct shim_cq *cq)
 {
 	u32 i = cq->cq.handle;

@@ -376,6 +376,15 @@ int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
 int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle);
 /** obj_end_cmd() - the same with a command that says more than a handle. */
 int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
+/**
+ * obj_new() - an object of @size and, by *cmd, its counterpart in the HCA.
+ * Return: it, zeroed, with a reference to its context; NULL with errno.
+ */
+void *obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd);
+/** obj_free() - the end of an object that obj_new() made, or likewise; @magic: the object's. */
+void obj_free(struct shim_context *ctx, void *obj, u32 *magic);
+/** obj_end() - obj_destroy_cmd(), then obj_free(). Return: 0 or errno's value, the object then kept. */
+int obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle);
 void objs_add_cq(struct shim_cq *cq);
 /** objs_del_cq() - take a CQ out of the table and wait until nobody works on it. */
 void objs_del_cq(struct shim_cq *cq);

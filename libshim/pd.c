@@ -5,8 +5,6 @@
 #include "libshim/domain.h"
 #include "libshim/objects.h"
 
-#include <stdlib.h>
-
 struct shim_pd *pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
 {
 	struct shim_pd *pd = (struct shim_pd *)ibpd;
@@ -20,24 +18,17 @@ SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 	struct shim_context *ctx = context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
 	struct shim_pd *pd;
-	int ret;
 
 	if (!ctx)
 		return NULL;
-	pd = obj_alloc(sizeof(*pd));
-	if (!pd)
-		return NULL;
 	cmd.dev = ctx->dev->info.index;
 	cmd.ctx = ctx->id;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(pd);
-		return fail_null(ret);
-	}
+	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	if (!pd)
+		return NULL;
 	pd->pd.context = ibctx;
 	pd->pd.handle = cmd.handle;
 	pd->magic = MAGIC_PD;
-	context_get(ctx);
 	return &pd->pd;
 }
 
@@ -46,7 +37,6 @@ SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct shim_pd *pd = (struct shim_pd *)ibpd;
 	struct shim_context *ctx;
-	int ret;
 
 	if (!pd || pd->magic != MAGIC_PD)
 		return EINVAL;
@@ -57,11 +47,5 @@ SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
 		return parent_dealloc(pd);
 	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_PD, ibpd->handle);
-	if (ret)
-		return -ret;
-	pd->magic = 0;
-	free(pd);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, pd, &pd->magic, CMD_DEALLOC_PD, ibpd->handle);
 }

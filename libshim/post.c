@@ -268,12 +268,10 @@ void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
 	w->total_len = (u32)min_u64(total, UINT32_MAX);
 }
 
-static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
+static int rq_put(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
 {
-	struct shim_wq *q = &qp->rq;
-	u32 n = (u32)wr->num_sge;
-
-	if (unlikely(load_relaxed(&qp->state) == QPS_RESET || n > q->max_sge))
+	/* A negative number is too large as well. */
+	if (unlikely(reset || (u32)wr->num_sge > q->max_sge))
 		return EINVAL;
 	if (unlikely(load_relaxed(&shim.fatal)))
 		return EIO;
@@ -282,6 +280,25 @@ static int rq_put(struct shim_qp *qp, const struct ibv_recv_wr *wr)
 	rq_fill(rq_slot(q, q->head), wr);
 	q->head++;
 	return 0;
+}
+
+int rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr,
+	    bool *posted)
+{
+	u32 head = q->head;
+	int ret = 0;
+
+	for (; wr; wr = wr->next) {
+		ret = rq_put(q, reset, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	*posted = q->head != head;
+	if (likely(*posted))
+		store_release(&q->ctl->prod, q->head);
+	return ret;
 }
 
 /*
@@ -309,25 +326,14 @@ int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 {
 	struct shim_qp *qp = to_qp(ibqp);
 	bool posted, ring;
-	int ret = 0;
-	u32 head;
+	int ret;
 
 	if (unlikely(qp->magic != MAGIC_QP || qp->srq)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
 	shim_lock(&qp->rq.lock);
-	head = qp->rq.head;
-	for (; wr; wr = wr->next) {
-		ret = rq_put(qp, wr);
-		if (unlikely(ret)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	posted = qp->rq.head != head;
-	if (likely(posted))
-		store_release(&qp->rq.ctl->prod, qp->rq.head);
+	ret = rq_post(&qp->rq, load_relaxed(&qp->state) == QPS_RESET, wr, bad_wr, &posted);
 	shim_unlock(&qp->rq.lock);
 	ring = posted && recv_needs_doorbell(qp);
 	if (unlikely(ring))

@@ -284,7 +284,7 @@ static void qp_fill(struct shim_context *ctx, struct shim_qp *qp,
 		qp->max_tso_hdr = attr->max_tso_header;
 }
 
-void qp_init(struct shim_context *ctx, struct shim_qp *qp)
+void qp_init(struct shim_qp *qp)
 {
 	pthread_mutex_init(&qp->qp.mutex, NULL);
 	pthread_cond_init(&qp->qp.cond, NULL);
@@ -293,7 +293,6 @@ void qp_init(struct shim_context *ctx, struct shim_qp *qp)
 		wr_init(qp);
 	qp_hold(qp, 1);
 	qp->parent = parent_get(qp->qp.pd);
-	context_get(ctx);
 	objs_add_qp(qp);
 }
 
@@ -322,7 +321,8 @@ struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_a
 		free(qp);
 		return fail_null(ret);
 	}
-	qp_init(ctx, qp);
+	context_get(ctx);
+	qp_init(qp);
 	if (qp->qp.send_cq)
 		attr->cap = qp->cap;
 	return &qp->qp;

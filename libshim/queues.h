@@ -54,13 +54,21 @@ void srq_slot_free(struct shim_srq *srq, u32 slot);
 
 /* --- qp.c, post.c, wr.c --------------------------------------------------------------------- */
 
-/** qp_init() - a QP that is known to the HCA becomes known here. */
-void qp_init(struct shim_context *ctx, struct shim_qp *qp);
+/** qp_init() - a QP that is known to the HCA, and holds its context, becomes known here. */
+void qp_init(struct shim_qp *qp);
 struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr);
 int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 /** rq_fill() - write a receive into a slot that has room for its list. */
 void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr);
+/**
+ * rq_post() - fill the slots of a receive queue from a list, and publish them. Queue's lock held.
+ * @reset: the queue's owner is in RESET
+ * @posted: out: whether there was any
+ * Return: 0 or an errno value as post gives it, with *bad_wr.
+ */
+int rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr,
+	    bool *posted);
 /** sq_claim() - the next free slot. SQ lock held. Return: 0 or an errno value as post gives it. */
 int sq_claim(struct shim_qp *qp, struct sq_wqe **out);
 #define OP(x)	   (1u << (x))

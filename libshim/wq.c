@@ -84,22 +84,6 @@ void wq_consume(const struct cqe *e)
 		store_relaxed(&wq->maybe_err, true);
 }
 
-static int put(struct shim_rwq *wq, const struct ibv_recv_wr *wr)
-{
-	struct shim_wq *q = &wq->rq;
-
-	if (unlikely(wq->wq.state == IBV_WQS_RESET || wr->num_sge < 0 ||
-		     (u32)wr->num_sge > q->max_sge))
-		return EINVAL;
-	if (unlikely(load_relaxed(&shim.fatal)))
-		return EIO;
-	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
-		return ENOMEM;
-	rq_fill(rq_slot(q, q->head), wr);
-	q->head++;
-	return 0;
-}
-
 /* As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that. */
 static bool in_error(const struct shim_rwq *wq)
 {
@@ -115,29 +99,19 @@ static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_rec
 	struct shim_rwq *wq = wq_of(ibwq);
 	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
-	int ret = 0;
-	u32 head;
+	bool posted;
+	int ret;
 
 	if (unlikely(!ctx || ctx->dead)) {
 		*bad_wr = wr;
 		return ctx ? EIO : EINVAL;
 	}
 	shim_lock(&wq->rq.lock);
-	head = wq->rq.head;
-	for (; wr; wr = wr->next) {
-		ret = put(wq, wr);
-		if (unlikely(ret)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	if (likely(wq->rq.head != head)) {
-		store_release(&wq->rq.ctl->prod, wq->rq.head);
-		if (unlikely(in_error(wq))) {
-			cmd.handle = ibwq->handle;
-			/* The receives are posted; without a fabric nobody completes them. */
-			obj_cmd(ctx, &cmd);
-		}
+	ret = rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
+	if (likely(posted) && unlikely(in_error(wq))) {
+		cmd.handle = ibwq->handle;
+		/* The receives are posted; without a fabric nobody completes them. */
+		obj_cmd(ctx, &cmd);
 	}
 	shim_unlock(&wq->rq.lock);
 	return ret;
@@ -337,21 +311,15 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 	ret = ctx->dead ? -EIO : fill_ind(ibctx, attr, &cmd.ind);
 	if (ret)
 		return fail_null(ret);
-	t = obj_alloc(sizeof(*t));
+	t = obj_new(ctx, sizeof(*t), &cmd);
 	if (!t)
 		return NULL;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(t);
-		return fail_null(ret);
-	}
 	t->table.context = ibctx;
 	t->table.ind_tbl_handle = (int)cmd.handle;
 	t->table.ind_tbl_num = (int)cmd.handle;
 	t->handle = cmd.handle;
 	t->n = 1u << cmd.ind.log_size;
 	t->magic = MAGIC_IND;
-	context_get(ctx);
 	return &t->table;
 }
 
@@ -360,17 +328,10 @@ int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 {
 	struct shim_ind *t = (struct shim_ind *)table;
 	struct shim_context *ctx = t && t->magic == MAGIC_IND ? context_of(table->context) : NULL;
-	int ret;
 
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_IND, t->handle);
-	if (ret)
-		return -ret;
-	t->magic = 0;
-	free(t);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
 }
 
 /* Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart. */

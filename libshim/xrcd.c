@@ -8,7 +8,6 @@
 #include "libshim/sys.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 
 /** shim_open_xrcd() - ibv_open_xrcd(3): named by a file's inode, or private with fd -1. */
 struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr)
@@ -18,7 +17,6 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	struct hca_cmd cmd = { .op = CMD_OPEN_XRCD };
 	struct shim_xrcd *xrcd;
 	struct stat st;
-	int ret;
 
 	if (!ctx)
 		return NULL;
@@ -35,21 +33,15 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 		cmd.xrcd.st_dev = st.st_dev;
 		cmd.xrcd.st_ino = st.st_ino;
 	}
-	xrcd = obj_alloc(sizeof(*xrcd));
-	if (!xrcd)
-		return NULL;
 	cmd.xrcd.dev = ctx->dev->info.index;
 	cmd.xrcd.oflags =
 		(attr->oflags & O_CREAT ? XRCD_CREAT : 0) | (attr->oflags & O_EXCL ? XRCD_EXCL : 0);
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(xrcd);
-		return fail_null(ret);
-	}
+	xrcd = obj_new(ctx, sizeof(*xrcd), &cmd);
+	if (!xrcd)
+		return NULL;
 	xrcd->xrcd.context = ibctx;
 	xrcd->handle = cmd.handle;
 	xrcd->magic = MAGIC_XRCD;
-	context_get(ctx);
 	return &xrcd->xrcd;
 }
 
@@ -58,7 +50,6 @@ int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
 {
 	struct shim_xrcd *xrcd = (struct shim_xrcd *)ibxrcd;
 	struct shim_context *ctx;
-	int ret;
 
 	if (!xrcd || xrcd->magic != MAGIC_XRCD)
 		return EINVAL;
@@ -67,13 +58,7 @@ int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
 		return EINVAL;
 	if (__atomic_load_n(&xrcd->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	ret = obj_destroy_cmd(ctx, CMD_CLOSE_XRCD, xrcd->handle);
-	if (ret)
-		return -ret;
-	xrcd->magic = 0;
-	free(xrcd);
-	context_put(ctx);
-	return 0;
+	return obj_end(ctx, xrcd, &xrcd->magic, CMD_CLOSE_XRCD, xrcd->handle);
 }
 
 /** shim_open_qp() - ibv_open_qp(3). Return: QP, or NULL with errno. */
@@ -86,25 +71,19 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	struct shim_xrcd *xrcd = (struct shim_xrcd *)attr->xrcd;
 	struct hca_cmd cmd = { .op = CMD_OPEN_QP };
 	struct shim_qp *qp;
-	int ret;
 
 	if (!ctx)
 		return NULL;
 	if ((attr->comp_mask & ~known) || (attr->comp_mask & need) != need ||
 	    attr->qp_type != IBV_QPT_XRC_RECV || !xrcd || xrcd->magic != MAGIC_XRCD)
 		return fail_null(-EINVAL);
-	qp = obj_alloc(sizeof(*qp));
-	if (!qp)
-		return NULL;
 	cmd.qp.type = QPT_XRC_RECV;
 	cmd.qp.xrcd = xrcd->handle + 1;
 	cmd.qp.qpn = attr->qp_num;
 	cmd.qp.async_chan = ctx->async_chan;
-	ret = obj_cmd(ctx, &cmd);
-	if (ret) {
-		free(qp);
-		return fail_null(ret);
-	}
+	qp = obj_new(ctx, sizeof(*qp), &cmd);
+	if (!qp)
+		return NULL;
 	qp->qp.context = ibctx;
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
 		qp->qp.qp_context = attr->qp_context;
@@ -115,6 +94,6 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	qp->slot = attr->qp_num & (HCA_MAX_QP - 1);
 	qp->opened = true;
 	qp->xrcd = xrcd;
-	qp_init(ctx, qp);
+	qp_init(qp);
 	return &qp->qp;
 }
