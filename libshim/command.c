@@ -37,7 +37,8 @@ void command_wake(void)
 	sys_futex_wake(&slots_used, INT_MAX, FUTEX_PRIVATE_FLAG);
 }
 
-void shim_kick(void)
+/* Wake the fabric process. */
+static void kick(void)
 {
 	u64 one = 1;
 
@@ -85,7 +86,7 @@ static int cmd_isolated(struct hca_cmd *cmd)
 	memcpy(s->cmd, cmd, sizeof(*cmd));
 	store_release(&s->state, CMD_POSTED);
 	fetch_or(&shim.seg->cmd_bits, BIT64(slot));
-	shim_kick();
+	kick();
 	while (load_acquire(&s->state) == CMD_POSTED) {
 		/* The slot stays claimed: nobody can say whether it will still be answered. */
 		if (load_relaxed(&shim.fatal))
@@ -135,7 +136,7 @@ void shim_doorbell(u32 slot)
 		inside = outer;
 	} else if (shim.live) {
 		seg_ring(shim.seg, slot);
-		shim_kick();
+		kick();
 	}
 }
 
@@ -162,5 +163,5 @@ void shim_drain(void)
 		if (!shim_poke())
 			break;
 	if (load_relaxed(&shim.seg->db_any))
-		shim_kick();
+		kick();
 }

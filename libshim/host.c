@@ -98,7 +98,7 @@ static void *map_peer(struct peer *p, u32 client)
 	return seg;
 }
 
-void *peer_seg(void *ctx, u32 client)
+static void *peer_seg(void *ctx, u32 client)
 {
 	struct peer *p;
 
@@ -125,7 +125,8 @@ static u32 find_reach(const struct hca_client *c)
 	return vm_probe(c->pid, c->cookie_addr, c->cookie) ? REACH_NO : REACH_YES;
 }
 
-s32 peer_pid(void *ctx, u32 client)
+/* struct vm_ctx's view of a client from this process. Token held. */
+static s32 peer_pid(void *ctx, u32 client)
 {
 	struct peer *p;
 

@@ -149,8 +149,3 @@ bool mr_shadow_get(u32 key, struct mr_known *known)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return known->key && !(seq & 1) && load_relaxed(&s->seq) == seq;
 }
-
-bool shim_lkey_ok(u32 lkey, u32 pd, u64 addr, u64 len)
-{
-	return mr_shadow_find(lkey, pd, 0, addr, len) != NULL;
-}

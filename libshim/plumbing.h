@@ -62,12 +62,6 @@ void chan_notify(u32 chan);
 /** command_wake() - the fabric has gone: wake who waits for an answer. */
 void command_wake(void);
 
-/* --- host.c -------------------------------------------------------------------------------- */
-
-/** peer_pid() - struct vm_ctx's view of a client from this process. Token held. */
-s32 peer_pid(void *ctx, u32 client);
-void *peer_seg(void *ctx, u32 client);
-
 /* --- helper.c ------------------------------------------------------------------------------ */
 
 /** helper_keep() - take over the descriptor of the own segment. */

@@ -55,9 +55,6 @@ bool shim_poke(void);
 /** shim_drain() - about to sleep: work off everything this process still has pending. */
 void shim_drain(void);
 
-/** shim_kick() - wake the fabric process. */
-void shim_kick(void);
-
 /** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, 0: ENOMEM. */
 u64 seg_alloc(u64 size);
 /** seg_free() - give it back; whole pages return to the system. */
@@ -90,14 +87,6 @@ int shim_chan_push(u32 chan, const struct chan_event *ev);
  */
 void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen);
 
-/* --- mem.c: memory regions as this process knows them --------------------------------------- */
-
-/**
- * shim_lkey_ok() - whether [addr, addr+len) may be read by the posting thread under @lkey and @pd.
- * A poster gathers small payloads itself and must not fault on what the HCA would refuse.
- */
-bool shim_lkey_ok(u32 lkey, u32 pd, u64 addr, u64 len);
-
 /* --- host.c -------------------------------------------------------------------------------- */
 
 extern const struct hca_host shim_host;
@@ -112,9 +101,8 @@ int watch_start(void);
 void shim_raise_fatal(void);
 /**
  * shim_flush_local() - flush the QPs of this process without an engine. Called by the watcher before
- * shim_raise_fatal() in isolated mode only, where nobody else can. Optional: may be left undefined
- * when polling does it.
+ * shim_raise_fatal() in isolated mode only, where nobody else can.
  */
-void shim_flush_local(void) __attribute__((weak));
+void shim_flush_local(void);
 
 #endif

@@ -65,7 +65,7 @@ static void fabric_gone(void)
 		seize(&shim.engine);
 		engine_fatal(&shim.engine, shim.id);
 		engine_leave(&shim.engine);
-	} else if (shim_flush_local) {
+	} else {
 		shim_flush_local();
 	}
 	shim_raise_fatal();
