@@ -118,8 +118,7 @@ static void set_up(enum ibv_qp_type type, struct ibv_cq_init_attr_ex attr, struc
 	s->qp[CQS].rcq = ibv_cq_ex_to_cq(rcq);
 	*spec = vb_spec_of(type);
 	spec->cqs_of = CQS + 1;
-	if (vb_create(s, SEND, spec) || vb_create(s, RECV, spec) ||
-	    vb_connect(s, SEND, s, RECV, spec) || vb_connect(s, RECV, s, SEND, spec))
+	if (vb_link(s, SEND, spec, s, RECV, spec))
 		die("queue pairs: %s", strerror(errno));
 }
 

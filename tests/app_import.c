@@ -204,11 +204,8 @@ static int run(struct vb_side *s, int qp, const struct vb_wr *wr)
 static void connect_pair(void)
 {
 	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	int ret = vb_create(b, 0, &spec);
+	int ret = vb_link(b, 0, &spec, c, 1, &spec);
 
-	ret = ret ? ret : vb_create(c, 1, &spec);
-	ret = ret ? ret : vb_connect(b, 0, c, 1, &spec);
-	ret = ret ? ret : vb_connect(c, 1, b, 0, &spec);
 	if (ret)
 		die("a QP in the imported PD: %s", strerror(ret));
 }

@@ -95,10 +95,7 @@ static void test_2b(void)
 	uint32_t key;
 	int ret;
 
-	ret = vb_create(a, 3, &spec);
-	ret = ret ? ret : vb_create(b, 2, &spec);
-	ret = ret ? ret : vb_connect(a, 3, b, 2, &spec);
-	ret = ret ? ret : vb_connect(b, 2, a, 3, &spec);
+	ret = vb_link(a, 3, &spec, b, 2, &spec);
 	if (ret)
 		die("a second pair: %s", strerror(ret));
 	vb_mw(b, 0, IBV_MW_TYPE_2, &key);

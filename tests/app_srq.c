@@ -24,12 +24,8 @@ static void up(uint32_t depth, uint8_t rnr_retry)
 	on.srq = 1;
 	spec.rnr_retry = rnr_retry;
 	spec.min_rnr = on.min_rnr = 1;
-	for (int i = 1; i <= NQP && !ret; i++) {
-		ret = vb_create(a, i, &spec);
-		ret = ret ? ret : vb_create(b, i, &on);
-		ret = ret ? ret : vb_connect(b, i, a, i, &on);
-		ret = ret ? ret : vb_connect(a, i, b, i, &spec);
-	}
+	for (int i = 1; i <= NQP && !ret; i++)
+		ret = vb_link(a, i, &spec, b, i, &on);
 	if (ret) {
 		ok(false, "queue pairs on an SRQ: %s", strerror(ret));
 		exit(1);

@@ -134,10 +134,7 @@ static void connect_up(uint8_t rnr_retry)
 	int ret;
 
 	ini.rnr_retry = rnr_retry;
-	ret = vb_create(a, INI, &ini);
-	ret = ret ? ret : vb_create(b, TGT, &tgt);
-	ret = ret ? ret : vb_connect(b, TGT, a, INI, &tgt);
-	ret = ret ? ret : vb_connect(a, INI, b, TGT, &ini);
+	ret = vb_link(a, INI, &ini, b, TGT, &tgt);
 	if (ret) {
 		ok(false, "XRC queue pairs: %s", strerror(ret));
 		exit(1);
@@ -405,8 +402,7 @@ static void test_both_ways(void)
 	struct ibv_wc wc;
 	bool good;
 
-	good = !vb_srq(a, 0, 16, 1, true) && !vb_create(b, 2, &ini) && !vb_create(a, 3, &tgt) &&
-	       !vb_connect(a, 3, b, 2, &tgt) && !vb_connect(b, 2, a, 3, &ini);
+	good = !vb_srq(a, 0, 16, 1, true) && !vb_link(b, 2, &ini, a, 3, &tgt);
 	ok(good, "an initiator and a target the other way");
 	for (uint64_t i = 0; i < 50 && good; i++) {
 		good = message(b, i, 300);
@@ -431,8 +427,7 @@ static void test_death(void)
 	struct ibv_wc wc = { 0 };
 	bool good;
 
-	good = !vb_create(c, 2, &tgt) && !vb_create(a, 2, &ini) && !vb_connect(c, 2, a, 2, &tgt) &&
-	       !vb_connect(a, 2, c, 2, &ini) && !open_qp(b, c->addr[2].qpn, IBV_QPT_XRC_RECV);
+	good = !vb_link(a, 2, &ini, c, 2, &tgt) && !open_qp(b, c->addr[2].qpn, IBV_QPT_XRC_RECV);
 	ok(good, "a target of C that B has open");
 	vb_close(c);
 	if (vb_send(a, INI, false, &wr) || !vb_poll(a, INI, VB_SCQ, VB_WAIT, &wc))

@@ -200,6 +200,12 @@ extern const uint8_t vb_mac[6];
 #define VB_TYPES 5
 extern const enum ibv_qp_type vb_types[VB_TYPES];
 
+/**
+ * vb_link() - create QP @i of @a and QP @j of @b, and connect them with each other. Return: 0 or errno's
+ * value of the first failure.
+ */
+int vb_link(struct vb_side *a, int i, const struct vb_spec *spec_a, struct vb_side *b, int j,
+	    const struct vb_spec *spec_b);
 /** vb_pair_up() - fresh connected QPs; returns 0 or the errno value of the first failure. */
 int vb_pair_up(struct vb_pair *p, struct vb_side *a, struct vb_side *b, const struct vb_spec *spec);
 void vb_pair_down(struct vb_pair *p);

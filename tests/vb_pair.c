@@ -56,6 +56,16 @@ static int do_flow(struct vb_side *s, void *arg)
 	return 0;
 }
 
+int vb_link(struct vb_side *a, int i, const struct vb_spec *spec_a, struct vb_side *b, int j,
+	    const struct vb_spec *spec_b)
+{
+	int ret = vb_create(a, i, spec_a);
+
+	ret = ret ? ret : vb_create(b, j, spec_b);
+	ret = ret ? ret : vb_connect(b, j, a, i, spec_b);
+	return ret ? ret : vb_connect(a, i, b, j, spec_a);
+}
+
 static int pair_make(struct vb_pair *p, const struct vb_spec *spec)
 {
 	struct vb_spec there = *spec;
@@ -69,10 +79,7 @@ static int pair_make(struct vb_pair *p, const struct vb_spec *spec)
 		p->recv = -1;
 		p->rcq = VB_SRQ_CQ;
 	}
-	ret = ret ? ret : vb_create(p->a, 0, spec);
-	ret = ret ? ret : vb_create(p->b, 1, &there);
-	ret = ret ? ret : vb_connect(p->b, 1, p->a, 0, &there);
-	ret = ret ? ret : vb_connect(p->a, 0, p->b, 1, spec);
+	ret = ret ? ret : vb_link(p->a, 0, spec, p->b, 1, &there);
 	if (!ret && spec->type == IBV_QPT_UD)
 		ret = vb_ah(p->a, 0, &p->b->info.gid);
 	if (!ret && spec->type == IBV_QPT_RAW_PACKET)

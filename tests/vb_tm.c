@@ -209,10 +209,7 @@ static void up(void)
 	on.srq = 1;
 	on.send_wr = on.recv_wr = on.send_sge = on.recv_sge = 0;
 	on.rnr_retry = 2;
-	ret = ret ? ret : vb_create(a, 1, &spec);
-	ret = ret ? ret : vb_create(b, 1, &on);
-	ret = ret ? ret : vb_connect(b, 1, a, 1, &on);
-	ret = ret ? ret : vb_connect(a, 1, b, 1, &spec);
+	ret = ret ? ret : vb_link(a, 1, &spec, b, 1, &on);
 	if (ret)
 		die("queue pairs with tags: %s", strerror(ret));
 }
