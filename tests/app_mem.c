@@ -166,11 +166,12 @@ static void test_advise(void)
 	struct ibv_pd *pd2 = ibv_alloc_pd(a->ctx);
 	struct ibv_mr *other = ibv_reg_mr(pd2, mem, PAGE, LW | OD);
 	struct ibv_mw *mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_1);
-	struct ibv_sge sge = { (uintptr_t)mem, PAGE, mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)mem, PAGE, 0 };
 	uint32_t gone;
 
 	if (!ok(mr && ro && all && other && mw, "on-demand regions, one implicit"))
 		return;
+	sge.lkey = mr->lkey;
 	ok(!present(mem), "an on-demand region is not faulted in");
 	ok(prefetch_is(0, no, IBV_ADVISE_MR_FLAG_FLUSH, mr->lkey, mem, PAGE) && !present(mem),
 	   "NO_FAULT faults nothing in");
