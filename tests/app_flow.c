@@ -13,16 +13,7 @@ static const uint8_t uni[6] = { 2, 0, 0, 0, 2, 1 }, multi[6] = { 1, 0, 0x5e, 1, 
 
 static struct raw_pkt packet(const uint8_t mac[6])
 {
-	struct raw_pkt k = { .ip = 4,
-			     .proto = IPPROTO_UDP,
-			     .src = "192.0.2.1",
-			     .dst = "192.0.2.2",
-			     .sport = 1000,
-			     .dport = 2000,
-			     .payload = 100 };
-
-	memcpy(k.dmac, mac, 6);
-	return k;
+	return raw_udp4(mac, 1000, 2000, 100);
 }
 
 /* How many copies come to a QP; its receives are renewed. */

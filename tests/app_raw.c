@@ -16,16 +16,7 @@ static struct ibv_context *ctx;
 
 static struct raw_pkt udp4(uint32_t payload)
 {
-	struct raw_pkt k = { .ip = 4,
-			     .proto = IPPROTO_UDP,
-			     .src = "192.0.2.1",
-			     .dst = "192.0.2.2",
-			     .sport = 7,
-			     .dport = 8,
-			     .payload = payload };
-
-	memcpy(k.dmac, mac, 6);
-	return k;
+	return raw_udp4(mac, 7, 8, payload);
 }
 
 static uint32_t be16(const uint8_t *p)

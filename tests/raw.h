@@ -43,6 +43,8 @@ void raw_open(struct raw_end *r, struct ibv_context *ctx, uint32_t flags, uint32
 void raw_close(struct raw_end *r);
 /** raw_memory() - PD, buffer and CQs only: for what is not sent or received by the end's own QP. */
 void raw_memory(struct raw_end *r, struct ibv_context *ctx);
+/** raw_udp4() - a UDP datagram between two IPv4 addresses. */
+struct raw_pkt raw_udp4(const uint8_t dmac[6], uint16_t sport, uint16_t dport, uint32_t payload);
 /** raw_build() - the frame's bytes, checksums left 0, payload filled() with @seed. Its length. */
 uint32_t raw_build(uint8_t *p, const struct raw_pkt *k, uint64_t seed);
 /** raw_headers() - bytes of it before the payload. */

@@ -75,6 +75,20 @@ void raw_close(struct raw_end *r)
 	munmap(r->out, OUT_LEN + (size_t)RAW_RECVS * RAW_SLOT);
 }
 
+struct raw_pkt raw_udp4(const uint8_t dmac[6], uint16_t sport, uint16_t dport, uint32_t payload)
+{
+	struct raw_pkt k = { .ip = 4,
+			     .proto = IPPROTO_UDP,
+			     .src = "192.0.2.1",
+			     .dst = "192.0.2.2",
+			     .sport = sport,
+			     .dport = dport,
+			     .payload = payload };
+
+	memcpy(k.dmac, dmac, 6);
+	return k;
+}
+
 static void put16(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
