@@ -184,27 +184,11 @@ static void wr_one(struct ibv_qp_ex *q, uint64_t id, struct ibv_sge *sge)
 		ibv_wr_set_inline_data(q, a->buf + 128, 100);
 }
 
-static void test_wr_api(void)
+static void wr_one_request(struct ibv_qp_ex *q, struct ibv_cq *cq)
 {
-	struct ibv_cq *cq = ibv_create_cq(a->side->ctx, 64, NULL, NULL, 0);
-	struct ibv_qp_ex *q = cq ? create_ex(cq) : NULL;
 	struct ibv_sge sge = { (uintptr_t)a->buf, 5000, a->lkey };
-	struct ibv_sge list[2] = { { (uintptr_t)a->buf + 100, 10, a->lkey },
-				   { (uintptr_t)a->buf + 200, 20, a->lkey } };
-	struct ibv_data_buf bufs[2] = { { a->buf + 300, 7 }, { a->buf + 400, 9 } };
-	uint64_t *counter = (uint64_t *)(void *)(b->buf + 8192);
-	struct rc_wr recv = wr_make(IBV_WR_SEND, 70, b, b->buf, 4096, NULL, NULL);
 	struct ibv_wc wc;
 
-	if (!ok(q != NULL, "ibv_create_qp_ex with send operations") || !q)
-		return;
-	pair_up(a, b, &rc_defaults, &rc_defaults);
-	/* B's partner is the extended QP instead of A's own. */
-	end_to_state(b, IBV_QPS_RESET);
-	a->addr.qpn = q->qp_base.qp_num;
-	end_connect(b, a, &rc_defaults);
-	if (rc_up(&q->qp_base, &rc_defaults, &b->addr, a->side->gid_index, rc_defaults.psn))
-		die("cannot connect the extended QP");
 	fill(a->buf, 8192, 7);
 	wr_one(q, 1, &sge);
 	ok(!ibv_wr_complete(q) && polled(cq, 1, &wc) && !memcmp(a->buf, b->buf, 5000),
@@ -215,6 +199,15 @@ static void test_wr_api(void)
 	wr_one(q, 3, &sge);
 	ibv_wr_abort(q);
 	ok(!ibv_poll_cq(cq, 1, &wc), "ibv_wr_abort: nothing is posted");
+}
+
+static void wr_two_requests(struct ibv_qp_ex *q, struct ibv_cq *cq)
+{
+	struct ibv_sge list[2] = { { (uintptr_t)a->buf + 100, 10, a->lkey },
+				   { (uintptr_t)a->buf + 200, 20, a->lkey } };
+	struct ibv_data_buf bufs[2] = { { a->buf + 300, 7 }, { a->buf + 400, 9 } };
+	struct rc_wr recv = wr_make(IBV_WR_SEND, 70, b, b->buf, 4096, NULL, NULL);
+	struct ibv_wc wc;
 
 	end_recv(b, &recv);
 	ibv_wr_start(q);
@@ -237,34 +230,65 @@ static void test_wr_api(void)
 		   wc.byte_len == 16 && !memcmp(b->buf + 4096, a->buf + 300, 7) &&
 		   !memcmp(b->buf + 4096 + 7, a->buf + 400, 9),
 	   "ibv_wr_rdma_write_imm, set_inline_data_list");
+}
+
+static void wr_responses(struct ibv_qp_ex *q, struct ibv_cq *cq)
+{
+	uint64_t *counter = (uint64_t *)(void *)(b->buf + 8192);
+	uint64_t *result = (uint64_t *)(void *)a->buf;
+	struct ibv_wc wc;
 
 	*counter = 40;
-	sge.length = 8;
 	ibv_wr_start(q);
 	q->wr_id = 6;
 	q->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_atomic_fetch_add(q, b->rkey, (uintptr_t)counter, 2);
-	ibv_wr_set_sge(q, sge.lkey, sge.addr, 8);
+	ibv_wr_set_sge(q, a->lkey, (uintptr_t)&result[0], 8);
 	q->wr_id = 7;
 	ibv_wr_atomic_cmp_swp(q, b->rkey, (uintptr_t)counter, 42, 99);
-	ibv_wr_set_sge(q, sge.lkey, sge.addr + 8, 8);
+	ibv_wr_set_sge(q, a->lkey, (uintptr_t)&result[1], 8);
 	q->wr_id = 8;
 	ibv_wr_rdma_read(q, b->rkey, (uintptr_t)counter);
-	ibv_wr_set_sge(q, sge.lkey, sge.addr + 16, 8);
+	ibv_wr_set_sge(q, a->lkey, (uintptr_t)&result[2], 8);
 	ok(!ibv_wr_complete(q) && polled(cq, 6, &wc) && polled(cq, 7, &wc) && polled(cq, 8, &wc) &&
-		   ((uint64_t *)(void *)a->buf)[0] == 40 && ((uint64_t *)(void *)a->buf)[1] == 42 &&
-		   ((uint64_t *)(void *)a->buf)[2] == 99,
+		   result[0] == 40 && result[1] == 42 && result[2] == 99,
 	   "ibv_wr_atomic_fetch_add, atomic_cmp_swp, rdma_read");
+}
 
-	recv.wr_id = 72;
+static void wr_plain_send(struct ibv_qp_ex *q, struct ibv_cq *cq)
+{
+	struct rc_wr recv = wr_make(IBV_WR_SEND, 72, b, b->buf, 4096, NULL, NULL);
+	struct ibv_wc wc;
+
 	end_recv(b, &recv);
 	ibv_wr_start(q);
 	q->wr_id = 9;
+	q->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_send(q);
-	ibv_wr_set_sge(q, sge.lkey, sge.addr, 8);
+	ibv_wr_set_sge(q, a->lkey, (uintptr_t)a->buf, 8);
 	ok(!ibv_wr_complete(q) && polled(cq, 9, &wc) && end_poll(b, 1, WAIT, &wc) &&
 		   wc.byte_len == 8,
 	   "ibv_wr_send");
+}
+
+static void test_wr_api(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(a->side->ctx, 64, NULL, NULL, 0);
+	struct ibv_qp_ex *q = cq ? create_ex(cq) : NULL;
+
+	if (!ok(q != NULL, "ibv_create_qp_ex with send operations") || !q)
+		return;
+	pair_up(a, b, &rc_defaults, &rc_defaults);
+	/* B's partner is the extended QP instead of A's own. */
+	end_to_state(b, IBV_QPS_RESET);
+	a->addr.qpn = q->qp_base.qp_num;
+	end_connect(b, a, &rc_defaults);
+	if (rc_up(&q->qp_base, &rc_defaults, &b->addr, a->side->gid_index, rc_defaults.psn))
+		die("cannot connect the extended QP");
+	wr_one_request(q, cq);
+	wr_two_requests(q, cq);
+	wr_responses(q, cq);
+	wr_plain_send(q, cq);
 	ok(ibv_qp_to_qp_ex(a->side->qp) == NULL, "a plain QP has no ibv_qp_ex");
 	ibv_destroy_qp(&q->qp_base);
 	ibv_destroy_cq(cq);

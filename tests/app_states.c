@@ -250,6 +250,46 @@ static const struct bad bads[] = {
 };
 /* clang-format on */
 
+/* The one attribute that is @b's. */
+static void set_bad(struct ibv_qp_attr *attr, const struct bad *b)
+{
+	switch (b->mask) {
+	case IBV_QP_PORT:
+		attr->port_num = b->attr.port_num;
+		break;
+	case IBV_QP_PKEY_INDEX:
+		attr->pkey_index = b->attr.pkey_index;
+		break;
+	case IBV_QP_ACCESS_FLAGS:
+		attr->qp_access_flags = b->attr.qp_access_flags;
+		break;
+	case IBV_QP_PATH_MTU:
+		attr->path_mtu = b->attr.path_mtu;
+		break;
+	case IBV_QP_MIN_RNR_TIMER:
+		attr->min_rnr_timer = b->attr.min_rnr_timer;
+		break;
+	case IBV_QP_MAX_DEST_RD_ATOMIC:
+		attr->max_dest_rd_atomic = b->attr.max_dest_rd_atomic;
+		break;
+	case IBV_QP_TIMEOUT:
+		attr->timeout = b->attr.timeout;
+		break;
+	case IBV_QP_RETRY_CNT:
+		attr->retry_cnt = b->attr.retry_cnt;
+		break;
+	case IBV_QP_RNR_RETRY:
+		attr->rnr_retry = b->attr.rnr_retry;
+		break;
+	case IBV_QP_MAX_QP_RD_ATOMIC:
+		attr->max_rd_atomic = b->attr.max_rd_atomic;
+		break;
+	case IBV_QP_CUR_STATE:
+		attr->cur_qp_state = b->attr.cur_qp_state;
+		break;
+	}
+}
+
 static void test_values(void)
 {
 	struct ibv_qp_attr attr;
@@ -259,41 +299,7 @@ static void test_values(void)
 		int ret;
 
 		attr = good_attr(b->from, b->to);
-		switch (b->mask) {
-		case IBV_QP_PORT:
-			attr.port_num = b->attr.port_num;
-			break;
-		case IBV_QP_PKEY_INDEX:
-			attr.pkey_index = b->attr.pkey_index;
-			break;
-		case IBV_QP_ACCESS_FLAGS:
-			attr.qp_access_flags = b->attr.qp_access_flags;
-			break;
-		case IBV_QP_PATH_MTU:
-			attr.path_mtu = b->attr.path_mtu;
-			break;
-		case IBV_QP_MIN_RNR_TIMER:
-			attr.min_rnr_timer = b->attr.min_rnr_timer;
-			break;
-		case IBV_QP_MAX_DEST_RD_ATOMIC:
-			attr.max_dest_rd_atomic = b->attr.max_dest_rd_atomic;
-			break;
-		case IBV_QP_TIMEOUT:
-			attr.timeout = b->attr.timeout;
-			break;
-		case IBV_QP_RETRY_CNT:
-			attr.retry_cnt = b->attr.retry_cnt;
-			break;
-		case IBV_QP_RNR_RETRY:
-			attr.rnr_retry = b->attr.rnr_retry;
-			break;
-		case IBV_QP_MAX_QP_RD_ATOMIC:
-			attr.max_rd_atomic = b->attr.max_rd_atomic;
-			break;
-		case IBV_QP_CUR_STATE:
-			attr.cur_qp_state = b->attr.cur_qp_state;
-			break;
-		}
+		set_bad(&attr, b);
 		fresh(b->from);
 		ret = end_modify(e, &attr, IBV_QP_STATE | required(b->from, b->to) | b->mask);
 		ok(ret == EINVAL && end_state(e) == (int)b->from, "%s: EINVAL", b->name);
