@@ -63,7 +63,9 @@ static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 		total += sg[i].length;
 		if (unlikely(total > qp->sq.max_inline))
 			return EINVAL;
-		memcpy(to, (void *)(uintptr_t)sg[i].addr, sg[i].length);
+		/* An empty entry may name no memory at all. */
+		if (sg[i].length)
+			memcpy(to, (void *)(uintptr_t)sg[i].addr, sg[i].length);
 		to += sg[i].length;
 	}
 	w->num_sge = 0;

@@ -23,7 +23,8 @@ int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg,
 	if (total > LIM_MSG)
 		return EINVAL;
 	w->total_len = (u32)total;
-	memcpy(list, sg, n * sizeof(*sg));
+	if (n)
+		memcpy(list, sg, n * sizeof(*sg));
 	w->num_sge = (u16)n;
 	return 0;
 }

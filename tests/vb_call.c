@@ -93,10 +93,12 @@ int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len)
 		die("an argument of %zu bytes", len);
 	c.fn = fn;
 	c.len = len;
-	memcpy(c.arg, arg, len);
+	if (len)
+		memcpy(c.arg, arg, len);
 	if (!transfer(s->fd, &c, sizeof(c), true) || !transfer(s->fd, &c, sizeof(c), false))
 		die("the other side has gone");
-	memcpy(arg, c.arg, len);
+	if (len)
+		memcpy(arg, c.arg, len);
 	return c.ret;
 }
 
