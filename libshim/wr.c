@@ -204,7 +204,8 @@ static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 			wr_fail(qp, EINVAL);
 			return;
 		}
-		memcpy((u8 *)w->sge + total, buf[i].addr, buf[i].length);
+		if (buf[i].length)
+			memcpy((u8 *)w->sge + total, buf[i].addr, buf[i].length);
 		total += buf[i].length;
 	}
 	w->send_flags |= SEND_INLINE;
