@@ -66,7 +66,8 @@ void audit_through(struct audit *a, u32 xref)
 		a->refs[TAB_REF][xref - 1]++;
 }
 
-bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index)
+/* Whether @owner has a struct hca_ref of that kind and index. */
+static bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index)
 {
 	u32 i;
 

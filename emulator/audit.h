@@ -77,8 +77,6 @@ bool audit_use(struct audit *a, enum hca_table t, u32 i, u32 owner);
 bool audit_use_pd(struct audit *a, u32 i, u32 owner);
 /** audit_through() - an object that was made through the XRC reference @xref, index + 1. */
 void audit_through(struct audit *a, u32 xref);
-/** audit_holds() - whether @owner has a struct hca_ref of that kind and index. */
-bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index);
 
 /* One object each: audit_obj.c, audit_qp.c. */
 int audit_mr(struct audit *a, u32 i);

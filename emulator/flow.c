@@ -13,7 +13,7 @@
  * pairs gets a copy, as ConnectX does it: that is how several receive one multicast address. Rules
  * that do not trap get a copy when they come before the one that does; sniffers always.
  */
-#include "emulator/model.h"
+#include "emulator/eth.h"
 
 #define MAX_PRIORITY 0xffffu
 #define TAG_BITS     24u /* of a completion */

@@ -65,8 +65,6 @@ u32 frame_fcs(const u8 *p, u32 len);
 
 /* --- toeplitz.c --- */
 
-/** toeplitz() - the hash of @len bytes, at most RSS_KEY - 4, under a key of RSS_KEY bytes. */
-u32 toeplitz(const u8 key[RSS_KEY], const u8 *data, u32 len);
 /** rss_hash() - the hash of the fields (enum hca_rx_hash) of a frame; 0 when it has not all of them. */
 u32 rss_hash(const u8 key[RSS_KEY], u32 fields, const struct frame *f);
 

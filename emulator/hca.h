@@ -18,7 +18,8 @@
 #ifndef EMULATOR_HCA_H
 #define EMULATOR_HCA_H
 
-#include "emulator/cm.h"
+#include "emulator/hca_port.h"
+#include "emulator/journal.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
 #define HCA_VERSION 3u
@@ -77,95 +78,6 @@ struct hca_client {
 	u32 serve_from; /* its QP slot that has the next turn; 0: any */
 	u32 pad;
 	char name[32]; /* program name for status */
-};
-
-/** struct hca_gid - one GID table entry. */
-struct hca_gid {
-	u8 raw[16];
-	u8 type; /* 2: RoCE v2 */
-	u8 valid;
-	u8 pad[2];
-	u32 ifindex;
-	char ndev[16];
-};
-
-/** enum hca_counter - what a port counts. The first ones count with each packet. */
-enum hca_counter {
-	CNT_XMIT_PKTS,
-	CNT_XMIT_BYTES, /* payload */
-	CNT_RCV_PKTS,
-	CNT_RCV_BYTES,
-	CNT_RDMA_SENDS, /* SENDs completed */
-	CNT_RDMA_RECVS,
-	CNT_MCAST_XMIT, /* packets, also counted above */
-	CNT_MCAST_RCV,
-	CNT_DUP_REQUEST,
-	CNT_OUT_OF_SEQ, /* requests ahead of what was expected */
-	CNT_SEQ_ERR, /* sequence NAKs received */
-	CNT_RNR_SENT, /* send_rnr_err */
-	CNT_RNR_RCVD, /* rcvd_rnr_err */
-	CNT_RETRY_EXC,
-	CNT_RNR_RETRY_EXC,
-	CNT_TIMEOUT,
-	CNT_RETRY, /* retransmissions, after time-outs and sequence NAKs */
-	CNT_DROPPED,
-	CNT_NAK_SENT,
-	CNT_BAD_QKEY,
-	CNT_SEND_ERR, /* packets that could not leave: the port is down */
-	CNT_DEFERRED, /* QPs left to the fabric process */
-	CNT_LINK_DOWNED,
-	CNT_COUNT,
-};
-
-/** enum hca_port_state - IBV_PORT_*. */
-enum hca_port_state {
-	PORT_DOWN = 1,
-	PORT_ACTIVE = 4,
-};
-
-/** enum hca_width - ibv_port_attr.active_width. */
-enum hca_width {
-	WIDTH_1X = 1,
-	WIDTH_4X = 2,
-	WIDTH_8X = 4,
-	WIDTH_12X = 8,
-	WIDTH_2X = 16,
-};
-
-/** struct hca_port - a port. What each packet needs is on its first line. */
-struct hca_port {
-	u32 state; /* enum hca_port_state */
-	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
-	u64 counters[CNT_COUNT] cacheline_aligned; /* enum hca_counter; see struct hca_fresh */
-	u32 active_mtu cacheline_aligned; /* enum ibv_mtu */
-	u32 max_mtu;
-	u32 sm_lid; /* of the subnet manager */
-	u64 guid; /* interface id of GID 0 */
-	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
-	struct hca_gid gid[HCA_GIDS];
-} cacheline_aligned;
-
-/**
- * struct hca_dev - a device.
- * @port: by number, 1 to @n_ports. Number 0 is that of a QP without a port: it has no P_Keys.
- */
-struct hca_dev {
-	u32 valid;
-	u32 node;
-	u32 index; /* in hca->dev[]; ibv_get_device_index() */
-	u32 n_ports;
-	u64 guid; /* host order */
-	char name[32];
-	char fw[32]; /* firmware version */
-	char board[32];
-	u32 pci_vendor;
-	u32 speed; /* bit of a lane's speed: ibv_port_attr.active_speed */
-	u32 width; /* enum hca_width */
-	u32 n[TAB_COUNT]; /* objects that exist on it */
-	u32 link_layer; /* enum hca_link */
-	u32 n_mw; /* of the objects in TAB_MR, those that are windows */
-	struct hca_limits lim;
-	struct hca_port port[HCA_MAX_PORTS + 1];
 };
 
 /** struct hca_qp_attr - ibv_qp_attr(3) in the model's terms. */
@@ -374,22 +286,28 @@ struct hca_qp {
 /** struct hca_commit - what the current step publishes. See the theory of operation. */
 struct hca_commit {
 	u32 valid; /* COMMIT_*; 0: nothing pending */
-	u32 qp; /* slot */
-	u32 qp_state; /* new state of the QP */
+	union {
+		u32 qp; /* slot */
+		u32 wq; /* COMMIT_WQ: the WQ, its state and consumer index; no QP then */
+	};
+	union {
+		u32 qp_state; /* new state of the QP */
+		u32 wq_state;
+	};
 	u32 cq; /* CQ that gains an entry + 1; 0: none. Kept after the commit. */
 	u32 cq_prod; /* its producer index after it */
 	u32 event_cq; /* CQ whose completion event is being sent + 1; 0: none */
 	u32 event_prod; /* producer index of its channel before that */
 	u32 srq; /* SRQ that this step takes from + 1; 0: none */
-	u32 srq_cons; /* its consumer index after it */
+	union {
+		u32 srq_cons; /* its consumer index after it */
+		u32 wq_cons;
+	};
 	u32 srq_unexpected; /* and what was unexpected so far */
 	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. */
 	u32 tag_state; /* enum hca_tag_state after it */
 	u32 wake; /* client + 1 whose channel gets an event; 0: none */
 	u32 wake_chan;
-	u32 wq; /* COMMIT_WQ: the WQ, its consumer index and state after it; no QP then */
-	u32 wq_cons;
-	u32 wq_state;
 	union {
 		struct req_state req;
 		struct resp_state resp;
@@ -427,51 +345,6 @@ struct hca_fresh {
 
 #define FRESH_MAX   64u
 #define FRESH_BYTES (1u << 20) /* of one entry; what is more goes to the port at once */
-
-#define JOURNAL_DEPTH 4096u
-
-/** struct journal_entry - why an error completion or async event came. */
-struct journal_entry {
-	u64 ts; /* fabric clock, ns */
-	u64 seq; /* ordinal + 1, stored last */
-	u32 qpn;
-	u32 peer_qpn;
-	u32 psn;
-	u32 client;
-	u16 kind; /* enum journal_kind */
-	u8 status; /* WC status or event */
-	u8 cause; /* enum journal_cause */
-	u32 info; /* retries made, syndrome, key ... by cause */
-};
-
-enum journal_kind {
-	JRN_COMPLETION,
-	JRN_EVENT,
-	JRN_CLIENT, /* client died or was reaped */
-};
-
-enum journal_cause {
-	CAUSE_NONE,
-	CAUSE_LKEY, /* info: the key */
-	CAUSE_LOCAL_LEN,
-	CAUSE_NAK, /* info: syndrome */
-	CAUSE_RETRY, /* info: retry_cnt */
-	CAUSE_RNR_RETRY, /* info: rnr_retry */
-	CAUSE_REQUEST_LEN, /* receive too small; info: its size */
-	CAUSE_RKEY, /* info: the key */
-	CAUSE_ACCESS_FLAGS, /* QP's access flags; info: them */
-	CAUSE_RD_ATOMIC, /* info: the limit */
-	CAUSE_MISALIGNED,
-	CAUSE_MEM_FAULT,
-	CAUSE_CQ_OVERRUN, /* info: the CQ */
-	CAUSE_PEER_FATAL,
-	CAUSE_BAD_WQE,
-	CAUSE_SRQN, /* info: the SRQ's number */
-	CAUSE_AH, /* info: the address handle */
-	CAUSE_WINDOW, /* info: the key */
-	CAUSE_TAG, /* info: the tag's handle */
-	CAUSE_COUNT,
-};
 
 struct hca {
 	u32 magic;

@@ -229,6 +229,5 @@ static inline u64 ib_ack_timeout_ns(u32 timeout)
 const char *ib_wc_status_name(u32 status);
 const char *ib_qp_state_name(u32 state);
 const char *ib_event_name(u32 event);
-const char *ib_wr_opcode_name(u32 opcode);
 
 #endif

@@ -188,8 +188,6 @@ static inline u32 mw_turn_rq(const struct hca_qp *qp)
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info);
 /** mw_orphan() - whether it is a window over a region of @owner, who has died. */
 bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
-/** mw_unbind() - a window's key is no longer valid. */
-void mw_unbind(struct hca *hca, struct hca_mr *mw);
 /** mw_drop_qp() - unbind the type 2 windows of a QP that goes. */
 void mw_drop_qp(struct hca *hca, const struct hca_qp *qp);
 int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -213,8 +211,6 @@ void qp_clear(struct engine *e, struct hca_qp *qp);
 void qp_refs(struct hca *hca, const struct hca_qp *qp, int d);
 /** qp_retire() - free a QP's slot; what it counted stays with the device. */
 void qp_retire(struct hca *hca, struct hca_qp *qp);
-/** qp_release() - drop a QP's references and free its slot. */
-void qp_release(struct engine *e, struct hca_qp *qp);
 /** qp_sq_stride() - bytes of a send queue's slot. */
 static inline u32 qp_sq_stride(const struct cmd_qp *c)
 {
@@ -398,7 +394,7 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 
-/* --- wq.c, flow.c, counters.c, raw.c --- */
+/* --- wq.c, flow.c, counters.c, raw.c: see also eth.h --- */
 
 int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_modify_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
@@ -420,40 +416,6 @@ int cmd_read_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
  */
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
 	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info);
-
-/**
- * struct eth_frame - a finished frame at the switch.
- * @mem: its bytes, in the sender's segment; FRAME_FCS more behind them are free
- * @p: the same, mapped here
- * @src_qpn, @nth: who sends it, and which of that one's frames it is
- * @csum: 0: not known yet whether its checksums are right; 1: they are; 2: they are not
- * @fcs: the check sequence has been put behind it
- */
-struct eth_frame {
-	struct frame f;
-	struct hca_mem mem;
-	u8 *p;
-	u32 src_qpn;
-	u32 nth;
-	u8 csum;
-	bool fcs;
-};
-
-/**
- * eth_switch() - offer a frame to all ports, from flow rule *at on.
- * Return: 0, or -EAGAIN with *at the rule whose queue pair is out of reach now.
- */
-int eth_switch(struct engine *e, struct eth_frame *f, u32 *at);
-
-/** struct flow_route - which rule of each port decides about a frame, index; 0: none. */
-struct flow_route {
-	u32 best[HCA_MAX_DEVS][HCA_MAX_PORTS];
-};
-
-/** flow_route() - find them. Return: whether anybody may want the frame. */
-bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route *r);
-/** flow_takes() - whether rule @i gets the frame, to steer or drop it. */
-bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_route *r, u32 i);
 
 /* --- dm.c, import.c --- */
 

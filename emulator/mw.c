@@ -61,7 +61,8 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-void mw_unbind(struct hca *hca, struct hca_mr *mw)
+/* Its key is no longer valid. */
+static void mw_unbind(struct hca *hca, struct hca_mr *mw)
 {
 	struct hca_qp *qp;
 

@@ -73,22 +73,3 @@ const char *ib_event_name(u32 event)
 
 	return name_of(names, ARRAY_SIZE(names), event);
 }
-
-const char *ib_wr_opcode_name(u32 opcode)
-{
-	static const char *const names[] = {
-		"IBV_WR_RDMA_WRITE",
-		"IBV_WR_RDMA_WRITE_WITH_IMM",
-		"IBV_WR_SEND",
-		"IBV_WR_SEND_WITH_IMM",
-		"IBV_WR_RDMA_READ",
-		"IBV_WR_ATOMIC_CMP_AND_SWP",
-		"IBV_WR_ATOMIC_FETCH_AND_ADD",
-		"IBV_WR_LOCAL_INV",
-		"IBV_WR_BIND_MW",
-		"IBV_WR_SEND_WITH_INV",
-		"IBV_WR_TSO",
-	};
-
-	return name_of(names, ARRAY_SIZE(names), opcode);
-}

@@ -194,7 +194,8 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	tab_free(hca, TAB_QP, qp_slot(qp));
 }
 
-void qp_release(struct engine *e, struct hca_qp *qp)
+/* Drop its references and free its slot. */
+static void qp_release(struct engine *e, struct hca_qp *qp)
 {
 	rx_give_back(e, qp);
 	tm_forget(e->hca, qp);
@@ -262,8 +263,9 @@ static bool hand_over(struct hca *hca, struct hca_qp *qp)
 	return r;
 }
 
-static int close_qp(struct hca *hca, struct engine *e, u32 client, u32 handle)
+static int close_qp(struct engine *e, u32 client, u32 handle)
 {
+	struct hca *hca = e->hca;
 	struct hca_ref *r = tab_owned(hca, TAB_REF, client, handle);
 	struct hca_qp *qp;
 
@@ -289,7 +291,7 @@ int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_qp *qp = own_qp(e->hca, client, cmd->handle);
 
 	if (cmd->qp.xrcd) /* opened, not created */
-		return close_qp(e->hca, e, client, cmd->handle);
+		return close_qp(e, client, cmd->handle);
 	if (!qp || is_adopted(e->hca, qp))
 		return -EINVAL;
 	if (qp_in_use(e->hca, qp))

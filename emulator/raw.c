@@ -17,7 +17,7 @@
  * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
  * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
  */
-#include "emulator/rx.h"
+#include "emulator/eth.h"
 
 #include <endian.h>
 
@@ -148,49 +148,6 @@ static int offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_fr
 	return 0;
 }
 
-int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info)
-{
-	struct progress p = { .frame = (u32)(*at >> 32), .rule = (u32)*at };
-	struct eth_frame f = { .src_qpn = qp->qpn, .nth = qp->req.next + p.frame };
-	struct raw_wr r;
-	u32 status = check(e, qp, seg, slot, w, &r, cause, info);
-	u32 payload, rule;
-	int ret = 0;
-
-	if (status)
-		return -(int)status;
-	if (p.frame >= r.frames)
-		return 0; /* the client shortened it under way */
-	payload = (u32)min_u64(r.len - (u64)p.frame * r.share, r.share);
-	f.mem.client = qp->client - 1;
-	f.mem.kind = MEM_SEG;
-	f.mem.n = 1;
-	f.mem.iov[0].addr = scratch_of(qp);
-	f.mem.iov[0].len = r.hdr + payload;
-	f.p = seg_ptr(seg, f.mem.iov[0].addr);
-	if (!p.rule) {
-		ret = gather(e, qp, slot, &r, &f, payload);
-		if (!ret)
-			ret = offload(w, &r, &f, p.frame, payload);
-		if (ret)
-			return ret;
-		p.rule = 1;
-		qp->req.tx_pkts++;
-		qp->req.tx_bytes += r.hdr + payload;
-	}
-	look(&f, r.hdr + payload);
-	rule = p.rule - 1;
-	ret = eth_switch(e, &f, &rule);
-	e->budget_bytes -= r.hdr + payload;
-	*at = (u64)p.frame << 32 | (rule + 1);
-	if (ret || p.frame + 1 == r.frames)
-		return ret;
-	e->budget_wrs--;
-	*at = (u64)(p.frame + 1) << 32;
-	return 1;
-}
-
 /* The queue that a frame for a spreading queue pair goes to; NULL: none that is ready. */
 static struct hca_wq *spread(struct hca *hca, const struct hca_qp *qp, const struct frame *f)
 {
@@ -298,7 +255,11 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	return 0;
 }
 
-int eth_switch(struct engine *e, struct eth_frame *f, u32 *at)
+/*
+ * Offer a frame to all ports, from flow rule *at on. Return: 0, or -EAGAIN with *at the rule whose
+ * queue pair is out of reach now.
+ */
+static int eth_switch(struct engine *e, struct eth_frame *f, u32 *at)
 {
 	struct hca *hca = e->hca;
 	struct flow_route route;
@@ -325,4 +286,47 @@ int eth_switch(struct engine *e, struct eth_frame *f, u32 *at)
 		}
 	}
 	return 0;
+}
+
+int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info)
+{
+	struct progress p = { .frame = (u32)(*at >> 32), .rule = (u32)*at };
+	struct eth_frame f = { .src_qpn = qp->qpn, .nth = qp->req.next + p.frame };
+	struct raw_wr r;
+	u32 status = check(e, qp, seg, slot, w, &r, cause, info);
+	u32 payload, rule;
+	int ret = 0;
+
+	if (status)
+		return -(int)status;
+	if (p.frame >= r.frames)
+		return 0; /* the client shortened it under way */
+	payload = (u32)min_u64(r.len - (u64)p.frame * r.share, r.share);
+	f.mem.client = qp->client - 1;
+	f.mem.kind = MEM_SEG;
+	f.mem.n = 1;
+	f.mem.iov[0].addr = scratch_of(qp);
+	f.mem.iov[0].len = r.hdr + payload;
+	f.p = seg_ptr(seg, f.mem.iov[0].addr);
+	if (!p.rule) {
+		ret = gather(e, qp, slot, &r, &f, payload);
+		if (!ret)
+			ret = offload(w, &r, &f, p.frame, payload);
+		if (ret)
+			return ret;
+		p.rule = 1;
+		qp->req.tx_pkts++;
+		qp->req.tx_bytes += r.hdr + payload;
+	}
+	look(&f, r.hdr + payload);
+	rule = p.rule - 1;
+	ret = eth_switch(e, &f, &rule);
+	e->budget_bytes -= r.hdr + payload;
+	*at = (u64)p.frame << 32 | (rule + 1);
+	if (ret || p.frame + 1 == r.frames)
+		return ret;
+	e->budget_wrs--;
+	*at = (u64)(p.frame + 1) << 32;
+	return 1;
 }

@@ -137,16 +137,19 @@ static inline void rx_hold(struct engine *e, struct hca_qp *qp, const struct rx 
 		rx_taken(e, rx);
 }
 
-/** cqe_fill_recv() - the completion of a receive. @qp: not looked at when it is a WQ's */
-static inline void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
+/**
+ * cqe_fill_recv() - the completion of a receive.
+ * @qpn, @src_qp: of the QP whose queue it is of; a WQ's number, and 0
+ */
+static inline void cqe_fill_recv(struct engine *e, const struct rx *rx, u32 qpn, u32 src_qp,
 				 const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe)
 {
 	cqe->wr_id = w->wr_id;
 	cqe->ts = unlikely(rx->cq->want_ts) ? e->host->now(e->ctx) : 0;
 	cqe->byte_len = 0;
 	cqe->imm = 0;
-	cqe->qpn = likely(!rx->wq) ? qp->qpn : rx->wq->wqn;
-	cqe->src_qp = likely(!rx->wq) ? qp->attr.dest_qpn : 0;
+	cqe->qpn = qpn;
+	cqe->src_qp = src_qp;
 	cqe->slot = slot;
 	cqe->vendor_err = 0;
 	cqe->status = (u8)status;
@@ -157,6 +160,15 @@ static inline void cqe_fill_recv(struct engine *e, const struct hca_qp *qp, cons
 		cqe->flags |= rx->srq ? CQE_SRQ : CQE_WQ;
 		cqe->owner = rx->index;
 	}
+}
+
+/** cqe_fill_qp() - the same, of a message to @qp: its own queue's, its SRQ's or its WQ's. */
+static inline void cqe_fill_qp(struct engine *e, const struct rx *rx, const struct hca_qp *qp,
+			       const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe)
+{
+	u32 qpn = likely(!rx->wq) ? qp->qpn : rx->wq->wqn;
+
+	cqe_fill_recv(e, rx, qpn, likely(!rx->wq) ? qp->attr.dest_qpn : 0, w, slot, status, cqe);
 }
 
 /** wc_imm() - what a message says beside its data: immediate, or the key that it invalidates. */
@@ -222,7 +234,7 @@ static inline __attribute__((always_inline)) void rx_done(struct engine *e, stru
 	u32 was = qp->state;
 
 	if (likely(cqe)) {
-		cqe_fill_recv(e, qp, rx, wc->wqe, wc->slot, WCS_SUCCESS, cqe);
+		cqe_fill_qp(e, rx, qp, wc->wqe, wc->slot, WCS_SUCCESS, cqe);
 		cqe->opcode = wc->opcode;
 		cqe->byte_len = wc->len;
 		cqe->flags |= wc->flags;

@@ -135,7 +135,7 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 	if (w) {
 		cqe = cq_reserve(e, rx->seg, rx->cq);
 		if (cqe)
-			cqe_fill_recv(e, qp, rx, w, slot, status, cqe);
+			cqe_fill_qp(e, rx, qp, w, slot, status, cqe);
 		take = rx_end(rx, s);
 	}
 	commit_recv(e, qp, s, qp_state, rx->cq, cqe, take);
@@ -157,7 +157,7 @@ void wq_flush(struct engine *e, struct hca_wq *wq)
 	while (left-- && (w = wq_next(rx.seg, wq))) {
 		cqe = cq_reserve(e, rx.seg, rx.cq);
 		if (cqe)
-			cqe_fill_recv(e, NULL, &rx, w, wq->cons, WCS_WR_FLUSH_ERR, cqe);
+			cqe_fill_recv(e, &rx, wq->wqn, 0, w, wq->cons, WCS_WR_FLUSH_ERR, cqe);
 		wq_commit(e, &rx, WQS_ERR, cqe);
 	}
 }
@@ -168,7 +168,7 @@ static void wq_refused(struct engine *e, struct rx *rx)
 	struct cqe *cqe = w ? cq_reserve(e, rx->seg, rx->cq) : NULL;
 
 	if (cqe)
-		cqe_fill_recv(e, NULL, rx, w, rx->wq->cons, WCS_LOC_PROT_ERR, cqe);
+		cqe_fill_recv(e, rx, rx->wq->wqn, 0, w, rx->wq->cons, WCS_LOC_PROT_ERR, cqe);
 	if (w)
 		wq_commit(e, rx, WQS_ERR, cqe);
 	wq_flush(e, rx->wq);
@@ -222,7 +222,7 @@ void rx_give_back(struct engine *e, struct hca_qp *qp)
 		cqe = cq_reserve(e, rx.seg, rx.cq);
 	if (!cqe)
 		return;
-	cqe_fill_recv(e, qp, &rx, w, slot, WCS_WR_FLUSH_ERR, cqe);
+	cqe_fill_qp(e, &rx, qp, w, slot, WCS_WR_FLUSH_ERR, cqe);
 	cqe->flags |= CQE_SKIP;
 	rx_end(&rx, &s);
 	commit_recv(e, qp, &s, qp->state, rx.cq, cqe, NULL);

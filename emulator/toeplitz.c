@@ -8,7 +8,8 @@
  */
 #include "emulator/frame.h"
 
-u32 toeplitz(const u8 key[RSS_KEY], const u8 *data, u32 len)
+/* The hash of @len bytes, at most RSS_KEY - 4. */
+static u32 toeplitz(const u8 key[RSS_KEY], const u8 *data, u32 len)
 {
 	u32 window = (u32)key[0] << 24 | (u32)key[1] << 16 | (u32)key[2] << 8 | key[3];
 	u32 hash = 0, i, bit;

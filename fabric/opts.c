@@ -65,7 +65,8 @@ void opts_init(struct opts *o)
 	snprintf(o->profile, sizeof(o->profile), "generic");
 }
 
-bool fabric_name_ok(const char *name)
+/* [A-Za-z0-9._-]{1,40}, no leading dot or dash. */
+static bool fabric_name_ok(const char *name)
 {
 	size_t n = strlen(name), i;
 

@@ -93,10 +93,6 @@ int opts_env(struct opts *o);
 int opts_file(struct opts *o, const char *path, bool must);
 /** opts_usage() - print the help lines of the flags in @allowed to stdout. */
 void opts_usage(u32 allowed);
-/** fabric_name_ok() - whether @name may name a fabric: [A-Za-z0-9._-]{1,40}, no leading dot or
- * dash. */
-bool fabric_name_ok(const char *name);
-
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
 

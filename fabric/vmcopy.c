@@ -66,7 +66,7 @@ static u64 tail_len(uintptr_t addr, u64 len)
 	return word > addr ? end - word : len;
 }
 
-void vm_local(void *dst, const void *src, u64 len)
+static void vm_local(void *dst, const void *src, u64 len)
 {
 	u64 tail;
 

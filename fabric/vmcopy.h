@@ -78,9 +78,4 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
  */
 int vm_probe(s32 pid, u64 cookie_addr, u64 cookie);
 
-/**
- * vm_local() - copy between memory of this process, the last bytes last.
- */
-void vm_local(void *dst, const void *src, u64 len);
-
 #endif
