@@ -69,10 +69,17 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		cq_notify(e, seg, cq, false);
 }
 
+/* Completing a work request has published all of it already, as a rule. */
+static void publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
+{
+	if (memcmp(s, &qp->req, sizeof(*s)) != 0)
+		commit_req(e, qp, s, qp->state, NULL, NULL);
+}
+
 void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s)
 {
 	complete_one(e, qp, seg, s, sq_slot(seg, qp, s->una), s->next_psn);
-	commit_req(e, qp, s, qp->state, NULL, NULL);
+	publish(e, qp, s);
 }
 
 void req_progress(struct hca_qp *qp, struct req_state *s)
@@ -172,13 +179,6 @@ static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	req_fail(e, qp, seg, status, CAUSE_NAK, syndrome);
 }
 
-/* Completing a work request has published all of it already, as a rule. */
-static void publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
-{
-	if (memcmp(s, &qp->req, sizeof(*s)) != 0)
-		commit_req(e, qp, s, qp->state, NULL, NULL);
-}
-
 static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 psn, u8 aeth)
 {
 	struct req_state s = qp->req;
@@ -272,7 +272,7 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	if (psn_diff(end, wqe_end) >= 0)
 		complete_one(e, qp, seg, &s, w, wqe_end);
 	if (qp->state != QPS_ERR)
-		commit_req(e, qp, &s, qp->state, NULL, NULL);
+		publish(e, qp, &s);
 	return 0;
 }
 

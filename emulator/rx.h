@@ -16,7 +16,7 @@ struct rx {
 	struct hca_cq *cq;
 	struct hca_srq *srq; /* NULL: the QP's own */
 	struct hca_wq *wq; /* or a WQ; NULL: none */
-	u32 index; /* of the SRQ or WQ */
+	u32 name; /* cqe_owner() of the SRQ or WQ */
 	u32 owner; /* client index + 1 */
 	u32 pd; /* its keys are checked against */
 	u32 max_sge;
@@ -47,6 +47,8 @@ bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx);
 const struct rq_wqe *rx_next_shared(const struct rx *rx, const struct resp_state *s, u32 *slot);
 /** rx_taken() - after a commit that took from an SRQ: its limit. */
 void rx_taken(struct engine *e, const struct rx *rx);
+/** rx_lost() - a message's completion finds no room: before the commit that ends the message. */
+void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx);
 /** rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state. */
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state);
@@ -65,7 +67,7 @@ static inline bool rx_open_own(struct engine *e, const struct hca_qp *qp, struct
 {
 	rx->srq = NULL;
 	rx->wq = NULL;
-	rx->index = 0;
+	rx->name = 0;
 	rx->owner = qp->client;
 	rx->pd = qp->pd;
 	rx->max_sge = qp->max_rsge;
@@ -128,7 +130,7 @@ static inline void rx_hold(struct engine *e, struct hca_qp *qp, const struct rx 
 
 	if (unlikely(rx->srq && !s->held)) {
 		s->held = slot + 1;
-		qp->held_srq = rx->index + 1;
+		qp->held_srq = (u32)(rx->srq - e->hca->srq) + 1;
 		qp->held_gen = rx->srq->gen;
 		take = rx->srq;
 	}
@@ -158,7 +160,7 @@ static inline void cqe_fill_recv(struct engine *e, const struct rx *rx, u32 qpn,
 	cqe->flags = CQE_RECV;
 	if (unlikely(rx->srq || rx->wq)) {
 		cqe->flags |= rx->srq ? CQE_SRQ : CQE_WQ;
-		cqe->owner = rx->index;
+		cqe->owner = rx->name;
 	}
 }
 
@@ -250,7 +252,7 @@ static inline __attribute__((always_inline)) void rx_done(struct engine *e, stru
 	if (likely(wc->opcode == WCO_RECV))
 		count_recv(e->hca, qp);
 	if (unlikely(!cqe))
-		cq_lost(e, qp, rx->cq);
+		rx_lost(e, qp, rx);
 	take = rx_end(rx, s);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, take);
 	if (unlikely(cqe && rx->cq->chan))

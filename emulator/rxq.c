@@ -20,7 +20,7 @@ bool rx_open_srq(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struc
 
 	rx->srq = srq;
 	rx->wq = NULL;
-	rx->index = (u32)(srq - hca->srq);
+	rx->name = cqe_owner((u32)(srq - hca->srq), srq->gen);
 	rx->owner = srq->client;
 	rx->pd = srq->pd;
 	rx->max_sge = srq->max_sge;
@@ -34,7 +34,7 @@ bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx)
 {
 	rx->srq = NULL;
 	rx->wq = wq;
-	rx->index = (u32)(wq - e->hca->wq);
+	rx->name = cqe_owner((u32)(wq - e->hca->wq), wq->gen);
 	rx->owner = wq->client;
 	rx->pd = wq->pd;
 	rx->max_sge = wq->max_sge;
@@ -102,6 +102,52 @@ static void srq_event(struct engine *e, struct hca_srq *srq, u32 event)
 	chan_push(e, srq->client, srq->async_chan, &ev);
 }
 
+/* A receive of the WQ ends and cannot say so: its CQ is full. */
+static void wq_fatal(struct engine *e, const struct rx *rx)
+{
+	const struct hca_wq *wq = rx->wq;
+	const struct chan_event ev = {
+		.type = EV_WQ_FATAL,
+		.kind = ELEM_WQ,
+		.handle = (u32)(wq - e->hca->wq),
+		.gen = wq->gen,
+	};
+	const struct journal_entry j = {
+		.kind = JRN_EVENT,
+		.status = EV_WQ_FATAL,
+		.cause = CAUSE_CQ_OVERRUN,
+		.info = wq->cq,
+		.qpn = wq->wqn,
+		.client = wq->client - 1,
+	};
+
+	journal_add(e, &j);
+	chan_push(e, wq->client, wq->async_chan, &ev);
+}
+
+/*
+ * An SRQ with a CQ of its own goes down with that: whatever comes for it from now on has no way to be
+ * reported. Said once.
+ */
+void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx)
+{
+	struct hca_srq *srq = rx->srq;
+	const struct journal_entry j = {
+		.kind = JRN_EVENT,
+		.status = EV_SRQ_ERR,
+		.cause = CAUSE_CQ_OVERRUN,
+		.info = (u32)(rx->cq - e->hca->cq),
+		.client = rx->owner - 1,
+	};
+
+	cq_lost(e, qp, rx->cq);
+	if (!srq || !srq->cq || srq->dead || rx->cq->ignore_overrun)
+		return;
+	journal_add(e, &j);
+	srq_event(e, srq, EV_SRQ_ERR);
+	srq->dead = 1;
+}
+
 void rx_taken(struct engine *e, const struct rx *rx)
 {
 	struct hca_srq *srq = rx->srq;
@@ -114,6 +160,8 @@ void rx_taken(struct engine *e, const struct rx *rx)
 
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe)
 {
+	if (unlikely(!cqe && rx->wq->state != WQS_ERR))
+		wq_fatal(e, rx);
 	commit_wq(e, rx->wq, rx->wq->cons + 1, state, rx->cq, cqe);
 	if (cqe && rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, state != WQS_RDY);

@@ -138,7 +138,7 @@ enum cqe_flags {
  * @slot: free-running index of the work request in its queue. On a send CQ all earlier slots of
  *        that queue are free too.
  * @ts: fabric clock, ns
- * @owner: HCA index of the SRQ or WQ that the receive was posted to
+ * @owner: cqe_owner() of the SRQ or WQ that the receive was posted to
  * @flow_tag, and from @slid on: with CQE_EXT only
  * @byte_len: bytes of the message, GRH included
  * @seq: ordinal + 1, low 32 bits: stored last, with release
@@ -171,6 +171,12 @@ struct cqe {
 } cacheline_aligned;
 _Static_assert(sizeof(struct cqe) == 192, "cqe size");
 _Static_assert(offsetof(struct cqe, grh) == 128, "third line");
+
+/** cqe_owner() - names the SRQ or WQ with that index and that count of the slot's users. */
+static inline u32 cqe_owner(u32 index, u32 gen)
+{
+	return (index & 0xffff) | gen << 16;
+}
 
 enum cq_arm {
 	CQ_ARM_NONE,

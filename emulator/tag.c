@@ -138,7 +138,7 @@ static void cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u3
 	cqe->opcode = (u8)opcode;
 	cqe->wc_flags = 0;
 	cqe->flags = CQE_SRQ | CQE_EXT;
-	cqe->owner = (u32)(srq - e->hca->srq);
+	cqe->owner = cqe_owner((u32)(srq - e->hca->srq), srq->gen);
 	cqe->flow_tag = 0;
 	cqe->slid = 0;
 	cqe->sl = 0;

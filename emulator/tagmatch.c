@@ -97,7 +97,7 @@ static void hold_tag(struct engine *e, struct hca_qp *qp, const struct rx *rx, s
 	tag->rkey = h->rkey;
 	tag->len = h->len;
 	s.held = HELD_TAG | (u32)(tag - e->hca->tag);
-	qp->held_srq = rx->index + 1;
+	qp->held_srq = (u32)(rx->srq - e->hca->srq) + 1;
 	qp->held_gen = rx->srq->gen;
 	commit_tag(e, tag, TAG_HELD);
 	commit_resp(e, qp, &s, qp->state);
@@ -199,7 +199,7 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 	}
 	s->held = 0;
 	if (!cqe)
-		cq_lost(e, qp, rx->cq);
+		rx_lost(e, qp, rx);
 	commit_tag(e, tag, rndv ? TAG_RNDV : TAG_DONE);
 	commit_recv(e, qp, s, cqe || rx->cq->ignore_overrun ? was : QPS_ERR, rx->cq, cqe, NULL);
 	if (cqe && rx->cq->chan)

@@ -102,6 +102,9 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 	case ELEM_SRQ:
 		ok = event_of_srq(ibctx, ev, out);
 		break;
+	case ELEM_WQ:
+		ok = wq_event(ibctx, ev, out);
+		break;
 	case ELEM_PORT:
 		out->element.port_num = (int)ev->handle;
 		ok = true;

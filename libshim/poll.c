@@ -87,7 +87,9 @@ static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 
 static struct shim_srq *srq_of(const struct cqe *e)
 {
-	return load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
+	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
+
+	return srq && cqe_owner(srq->index, srq->gen) == e->owner ? srq : NULL;
 }
 
 /* @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ */

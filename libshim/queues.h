@@ -121,6 +121,9 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
 /** wq_recv() - the receive of a WQ that an entry completes, or NULL. CQ lock held. */
 const struct rq_wqe *wq_recv(const struct cqe *e, u32 *max_sge);
+/** wq_event() - translate an event of a WQ. Return: false when there is no such one now. objs_lock held. */
+bool wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
+	      struct ibv_async_event *out);
 /** wq_consume() - a completion of a WQ's receive was polled: its slot is free. CQ lock held. */
 void wq_consume(const struct cqe *e);
 /** rss_fill() - the indirection table and hash of a QP into its create command. 0 or -errno. */

@@ -35,6 +35,8 @@ struct shim_rwq {
 	};
 	u32 magic;
 	u32 wqn;
+	u32 gen;
+	u32 async_events; /* delivered */
 	bool maybe_err;
 	struct shim_wq rq;
 };
@@ -71,6 +73,18 @@ const struct rq_wqe *wq_recv(const struct cqe *e, u32 *max_sge)
 
 	*max_sge = wq ? wq->rq.max_sge : 0;
 	return wq ? rq_slot(&wq->rq, e->slot) : NULL;
+}
+
+bool wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
+	      struct ibv_async_event *out)
+{
+	struct shim_rwq *wq = ev->handle < HCA_MAX_WQ ? objs->wq[ev->handle] : NULL;
+
+	if (!wq || wq->gen != ev->gen || wq->wq.context != ibctx)
+		return false;
+	wq->async_events++;
+	out->element.wq = &wq->wq;
+	return true;
 }
 
 void wq_consume(const struct cqe *e)
@@ -162,6 +176,7 @@ static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
 		return ret;
 	}
 	wq->wqn = cmd.wq.wqn;
+	wq->gen = cmd.wq.gen;
 	wq->wq.handle = cmd.handle;
 	wq->wq.wq_num = cmd.wq.wqn & IB_QPN_MASK;
 	return 0;
@@ -266,6 +281,9 @@ int shim_destroy_wq(struct ibv_wq *ibwq)
 		/* Data of unpolled receives belongs into their buffers. Then no entry names it. */
 		cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
 		set_entry(ibwq->handle, NULL);
+		shim_chan_drop(ctx->async_chan, ELEM_WQ, ibwq->handle, wq->gen);
+		events_drained(&ibwq->mutex, &ibwq->cond, &ibwq->events_completed,
+			       wq->async_events);
 		seg_free(wq->rq.ring, wq->rq.ring_size);
 	}
 	__atomic_fetch_sub(&to_cq(ibwq->cq)->users, 1, __ATOMIC_ACQ_REL);

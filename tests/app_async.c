@@ -222,6 +222,39 @@ static void test_overrun(void)
 		vb_destroy(s, i);
 }
 
+/* An SRQ with a CQ of its own, which fills up. */
+static void test_srq_error(void)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_XRC_SEND);
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->info.lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct vb_wr wr = vb_wr(IBV_WR_SEND, 1, s, s->buf + 4096, 8);
+	bool good = !vb_pair_up(&p, s, s, &spec);
+	struct ibv_async_event ev;
+	int room;
+
+	if (!ok(good && !ibv_resize_cq(s->srq_cq[0], 3), "an XRC SRQ with a small CQ"))
+		return;
+	room = s->srq_cq[0]->cqe;
+	wr.srqn = s->srqn[0];
+	for (int i = 0; i < room + 2; i++)
+		good = good && !ibv_post_srq_recv(s->srq[0], &recv, &bad);
+	for (int i = 0; i < room; i++)
+		good = good && !vb_send(s, 0, false, &wr);
+	ok(good && none(), "as many messages as it has room for");
+	ok(!vb_send(s, 0, false, &wr) && came(IBV_EVENT_CQ_ERR, s->srq_cq[0]) &&
+		   came(IBV_EVENT_QP_FATAL, s->qp[1].qp),
+	   "one more: CQ_ERR, and QP_FATAL of the QP that it came to");
+	ok(next(&ev, VB_WAIT) && ev.event_type == IBV_EVENT_SRQ_ERR &&
+		   ev.element.srq == s->srq[0] && none(),
+	   "SRQ_ERR names the SRQ, once");
+	vb_destroy(s, 0);
+	vb_destroy(s, 1);
+	waits("ibv_destroy_srq", destroy_srq, s->srq[0], &ev, 1);
+	s->srq[0] = NULL;
+	vb_pair_down(&p);
+}
+
 static void test_states(void)
 {
 	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
@@ -318,6 +351,7 @@ int main(void)
 	test_qp();
 	test_srq();
 	test_overrun();
+	test_srq_error();
 	test_states();
 	test_opened();
 	return tap_failed != 0;

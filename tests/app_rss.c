@@ -280,6 +280,48 @@ static void test_queue(void)
 	   "a destroyed queue's completions are gone, what they brought is there");
 }
 
+/* A queue that can no longer report what it receives. */
+static void test_overrun(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 3, NULL, NULL, 0), *was = m.rcq;
+	struct raw_pkt k = { .payload = 20 };
+	struct ibv_rwq_ind_table *t;
+	struct ibv_async_event ev;
+	struct ibv_flow *f;
+	struct ibv_qp *qp;
+	struct ibv_wq *wq;
+	int i, n = cq ? cq->cqe : 0;
+	uint32_t len;
+
+	m.rcq = cq;
+	wq = wq_new(16, 0);
+	m.rcq = was;
+	t = wq ? table_new(&wq, 0) : NULL;
+	qp = t ? rss_new(t, 1, 40, 0) : NULL;
+	if (!qp)
+		die("a queue with a small CQ: %s", strerror(errno));
+	memcpy(k.dmac, mac, 6);
+	f = raw_flow_dmac(qp, mac);
+	len = raw_build(a.out, &k, 5);
+	wq_to(wq, IBV_WQS_RDY);
+	for (i = 0; i < n + 2; i++)
+		wq_post(wq, (uint64_t)i);
+	for (i = 0; i < n + 1; i++)
+		raw_send(&a, len, 0);
+	ok(!ibv_get_async_event(ctx, &ev) && ev.event_type == IBV_EVENT_CQ_ERR &&
+		   ev.element.cq == cq,
+	   "its CQ overruns: CQ_ERR");
+	ibv_ack_async_event(&ev);
+	ok(!ibv_get_async_event(ctx, &ev) && ev.event_type == IBV_EVENT_WQ_FATAL &&
+		   ev.element.wq == wq,
+	   "WQ_FATAL names the queue");
+	ibv_ack_async_event(&ev);
+	ibv_destroy_flow(f);
+	ibv_destroy_qp(qp);
+	ibv_destroy_rwq_ind_table(t);
+	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "they go");
+}
+
 int main(void)
 {
 	uint64_t v4 = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4;
@@ -297,6 +339,7 @@ int main(void)
 	test_spread(v6 | udp, true, true);
 	test_errors();
 	test_queue();
+	test_overrun();
 	raw_close(&a);
 	raw_close(&m);
 	ibv_close_device(ctx);
