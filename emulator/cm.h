@@ -29,6 +29,7 @@
 #define HCA_MAX_CMID 65536u
 #define HCA_MAX_CMEV (1u << 17)
 #define HCA_MAX_CMCH 8192u
+#define HCA_CM_MADS  4096u
 
 /* Private data as programs have it in struct rdma_conn_param, per message (IBTA 12.6, CMA header off). */
 #define CM_REQ_DATA	 56u
@@ -162,6 +163,12 @@ enum cm_opt {
 	CM_OPT_ACK_TIMEOUT_SET = 1 << 4,
 };
 
+/** enum cm_linked - the tables by which a connection is found from what its peer calls it. */
+enum cm_linked {
+	CM_BY_ID = 1 << 0,
+	CM_BY_QPN = 1 << 1,
+};
+
 /**
  * struct hca_cmid - an identifier. dev (of struct hca_obj) counts it; see @bound.
  * @uid: the program's own name for it; 0 on the passive side until it is accepted
@@ -172,11 +179,15 @@ enum cm_opt {
  * @backlog, @pending: LISTEN: requests that may wait, and that do
  * @local_id, @remote_id: communication ids; the local one is slot | generation << 16
  * @remote_guid: CA GUID of the peer
- * @next_remote: next in the table of peers' ids + 1
+ * @next_remote, @next_qpn: next in the tables of peers' ids and QPs + 1
+ * @linked: enum cm_linked, whether it is in them
  * @tid: transaction id of the exchange under way
  * @av: where its MADs and its QP's packets go: in HCA memory, as bursts want it
+ * @psn: that its own QP expects first, as it tells the peer; @remote_psn: the peer's
+ * @timeout: ack time-out of its QP, from the path and the peer's ack delay; TIMEWAIT lasts as long
+ * @retries: sends of @mad that are left; @max_retries: and in the beginning
  * @deadline: fabric clock, ns; 0: none
- * @wait: what is added at each retry, ns
+ * @wait: what is added at each retry, ns; @response: and before an MRA has changed it
  * @reported: events that were taken from its channel, for its destruction
  * @ev_seq: of the latest event that has changed it
  * @mad: what was sent last and may be sent again
@@ -214,7 +225,7 @@ struct hca_cmid {
 	u64 service_id;
 	u32 qpn;
 	u32 qkey;
-	u32 psn; /* that its own QP starts with */
+	u32 psn;
 	u32 remote_psn;
 	u32 srq; /* its QP is on one */
 	u32 pkey;
@@ -226,14 +237,28 @@ struct hca_cmid {
 	u8 flow_control;
 	u8 retry_count;
 	u8 rnr_retry_count;
-	u8 remote_ack_delay;
+	u8 timeout;
 	u8 passive;
-	u8 retries; /* left */
+	u8 retries;
+	u8 max_retries;
+	u8 linked;
+	u8 pad[2];
+	u32 next_qpn;
 	u64 deadline;
 	u64 wait;
+	u64 response;
 	u32 reported;
-	u32 pad;
+	u32 pad2;
 	u64 ev_seq;
+	u8 mad[MAD_SIZE];
+};
+
+/**
+ * struct hca_cmmad - a MAD on its way, with its address: a wire that delays it has both by reference.
+ * It stays as it is until HCA_CM_MADS more were sent.
+ */
+struct hca_cmmad {
+	struct hca_av av;
 	u8 mad[MAD_SIZE];
 };
 

@@ -417,7 +417,9 @@ struct hca {
 	u64 cm_sum[HCA_MAX_CMID / 64 / 64];
 	u32 cm_port[CM_PORT_SPACES][65536]; /* first identifier with that port + 1 */
 	u32 cm_remote[HCA_MAX_CMID]; /* peers' ids, hashed: first identifier + 1 */
-	u8 cm_mad[2][MAD_SIZE]; /* answers that nobody waits for */
+	u32 cm_qpn[HCA_MAX_CMID]; /* peers' QPs, hashed: first identifier + 1 */
+	u64 cm_sent; /* MADs so far */
+	struct hca_cmmad cm_mad[HCA_CM_MADS]; /* the latest of them */
 };
 
 _Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");

@@ -68,6 +68,7 @@ struct hca_port {
 	u32 active_mtu cacheline_aligned; /* enum ibv_mtu */
 	u32 max_mtu;
 	u32 sm_lid; /* of the subnet manager */
+	u32 gsi_psn; /* that QP 1 sends with next */
 	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
 	struct hca_gid gid[HCA_GIDS];
