@@ -29,6 +29,7 @@
 #define HCA_MAX_CMID 65536u
 #define HCA_MAX_CMEV (1u << 17)
 #define HCA_MAX_CMCH 8192u
+#define HCA_MAX_CMMC 16384u
 #define HCA_CM_MADS  4096u
 
 /* Private data as programs have it in struct rdma_conn_param, per message (IBTA 12.6, CMA header off). */
@@ -174,8 +175,9 @@ enum cm_linked {
  * @uid: the program's own name for it; 0 on the passive side until it is accepted
  * @ch: channel that its events go to
  * @bound: device + 1 that it is bound to, with @port and @sgid_index; 0: none (wildcard, or unbound)
- * @next: next with the same port number in the same port space + 1 (cm_addr.c)
- * @listener: identifier + 1 whose backlog it is in: a request that was not yet accepted
+ * @state, @proto: @states is both, for the one store that changes them
+ * @next: next with the same port number in the same port space + 1 (cm_port.c)
+ * @listener: identifier + 1 whose backlog it is in: a request that its program has not yet got
  * @backlog, @pending: LISTEN: requests that may wait, and that do
  * @local_id, @remote_id: communication ids; the local one is slot | generation << 16
  * @remote_guid: CA GUID of the peer
@@ -186,9 +188,12 @@ enum cm_linked {
  * @psn: that its own QP expects first, as it tells the peer; @remote_psn: the peer's
  * @timeout: ack time-out of its QP, from the path and the peer's ack delay; TIMEWAIT lasts as long
  * @retries: sends of @mad that are left; @max_retries: and in the beginning
+ * @mtu: of the path; 0: there is no path yet
+ * @lifetime: of packets on the path: 4.096 us * 2^n
  * @deadline: fabric clock, ns; 0: none
  * @wait: what is added at each retry, ns; @response: and before an MRA has changed it
  * @reported: events that were taken from its channel, for its destruction
+ * @waiting: events that name it and have not been taken
  * @ev_seq: of the latest event that has changed it
  * @mad: what was sent last and may be sent again
  */
@@ -200,9 +205,14 @@ struct hca_cmid {
 	u64 uid;
 	u32 ch;
 	u32 ps; /* enum cm_port_space */
+	union {
+		struct {
+			u32 state; /* enum cm_state */
+			u32 proto; /* enum cm_proto */
+		};
+		u64 states;
+	};
 	u32 qp_type; /* enum ib_qp_type */
-	u32 state; /* enum cm_state */
-	u32 proto; /* enum cm_proto */
 	u32 opt; /* enum cm_opt */
 	u32 bound;
 	u8 port;
@@ -242,13 +252,14 @@ struct hca_cmid {
 	u8 retries;
 	u8 max_retries;
 	u8 linked;
-	u8 pad[2];
+	u8 lifetime;
+	u8 pad;
 	u32 next_qpn;
 	u64 deadline;
 	u64 wait;
 	u64 response;
 	u32 reported;
-	u32 pad2;
+	u32 waiting;
 	u64 ev_seq;
 	u8 mad[MAD_SIZE];
 };
@@ -288,9 +299,10 @@ struct cm_event {
 
 /**
  * struct hca_cmev - an event that waits.
- * @seq: order of creation
+ * @seq: order on its channel
  * @next: in its channel + 1
  * @state, @proto: what its identifier's become with it
+ * @mc: membership + 1 that it is about; 0: none
  */
 struct hca_cmev {
 	u32 client;
@@ -300,7 +312,28 @@ struct hca_cmev {
 	u64 seq;
 	u32 state;
 	u32 proto;
+	u32 mc;
+	u32 pad;
 	struct cm_event ev;
+};
+
+/**
+ * struct hca_cmmc - an identifier's membership in a multicast group.
+ * @id: slot of the identifier
+ * @mlid: InfiniBand link layer
+ * @reported: events about it that were taken
+ * @context: as given when it was joined
+ */
+struct hca_cmmc {
+	u32 client;
+	u32 dev;
+	u32 id;
+	u32 mlid;
+	u32 reported;
+	u32 pad;
+	u64 context;
+	struct cm_addr addr;
+	u8 mgid[16];
 };
 
 #endif

@@ -19,6 +19,9 @@ struct cm_route {
 	u32 flow_label;
 };
 
+#define CM_PATH_DATA 72u /* struct ibv_path_data */
+#define CM_OPT_MAX   (4 * CM_PATH_DATA)
+
 /**
  * struct cmd_cm - argument and answer of the CMD_CM_* commands.
  * Errors as rdma_cm's calls have them in errno (see each).
@@ -34,11 +37,11 @@ struct cmd_cm {
 	u32 event; /* NOTIFY: enum ibv_event_type */
 	u32 reason; /* REJECT */
 	u32 flags; /* JOIN: enum rdma_cm_join_mc_attr_flags: 1 send only (full member without it) */
-	u32 reported; /* out: DESTROY_ID, MIGRATE_ID: events that were taken */
-	u32 dropped; /* out: DESTROY_ID: and those that were not and have gone */
+	u32 reported; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: events that were taken */
+	u32 dropped; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: those that have left the channel unread */
 	u32 has_param; /* @param was given */
 	struct cm_addr src, dst; /* BIND: src; RESOLVE_ADDR: both; JOIN, LEAVE: dst; QUERY: out */
-	u64 context; /* JOIN */
+	u64 context; /* JOIN, LEAVE */
 	u32 qp_state; /* INIT_QP_ATTR: wanted */
 	u32 attr_mask; /* out */
 	u32 dev; /* out: QUERY: + 1, 0 when not bound */
@@ -49,7 +52,7 @@ struct cmd_cm {
 		struct cm_param param; /* CONNECT, ACCEPT, REJECT */
 		struct cm_event ev; /* out: GET_EVENT */
 		struct cm_route route; /* out: QUERY */
-		u8 opt[64]; /* SET_OPTION */
+		u8 opt[CM_OPT_MAX]; /* SET_OPTION */
 		u8 mgid[16]; /* JOIN: AF_IB's; unused otherwise */
 	};
 };

@@ -2,8 +2,9 @@
 /**
  * DOC: what the files of connection management share. All of it runs with the token held.
  *
- * Two layers: identifiers, addresses, ports and events (cm_id.c, cm_chan.c, cm_addr.c, cm_mcast.c),
- * and the connection protocol (cm_mad.c, cm_conn.c, cm_input.c, cm_timer.c, cm_sidr.c).
+ * Two layers: identifiers, addresses, ports and events (cm_id.c, cm_chan.c, cm_addr.c, cm_port.c,
+ * cm_route.c, cm_option.c, cm_mcast.c, cm_recover.c), and the connection protocol (cm_mad.c,
+ * cm_conn.c, cm_input.c, cm_timer.c, cm_sidr.c).
  */
 #ifndef EMULATOR_CM_MODEL_H
 #define EMULATOR_CM_MODEL_H
@@ -13,6 +14,16 @@
 static inline u32 cmid_slot(const struct hca *hca, const struct hca_cmid *id)
 {
 	return (u32)(id - hca->cmid);
+}
+
+/** cm_become() - an identifier's new states, in one store. */
+static inline void cm_become(struct hca_cmid *id, u32 state, u32 proto)
+{
+	const u32 pair[2] = { state, proto };
+	u64 both;
+
+	memcpy(&both, pair, sizeof(both));
+	store_release(&id->states, both);
 }
 
 /* --- cm_id.c: identifiers --- */
@@ -25,24 +36,86 @@ struct hca_cmid *cm_own(struct hca *hca, u32 client, u32 handle);
  * Return: NULL when the backlog is full or there is no slot.
  */
 struct hca_cmid *cm_child(struct engine *e, struct hca_cmid *listener);
+/** cm_child_drop() - nothing comes of a cm_child() that was not yet told of. The protocol has let go. */
+void cm_child_drop(struct hca *hca, struct hca_cmid *id);
 /** cm_release() - the protocol has no more need of it: frees it, when its program has destroyed it. */
 void cm_release(struct engine *e, struct hca_cmid *id);
+/** cm_retire() - an identifier loses its program: cm_end(), and its slot when that is all. */
+void cm_retire(struct engine *e, struct hca_cmid *id);
+/** cm_reap() - a dead client's identifiers end, and are freed or left to HCA_ESTATE. */
+void cm_reap(struct engine *e, u32 client);
 
 /* --- cm_chan.c: events --- */
 
+/* Events that may wait for a client. What is more is lost, as it is where the kernel has no memory. */
+#define CM_CLIENT_EVENTS (HCA_MAX_CMEV / 2)
+
 /**
  * cm_event() - queue an event for the identifier's program, and make @state and @proto the
- * identifier's: both or, should the holder die, neither. One that nobody can get (destroyed) only
- * changes the identifier.
- * @param, @av: or NULL. @ev's id, listen_id, uid are filled in here; of a CONNECT_REQUEST (@id is
- *	the new one) from its listener.
+ * identifier's: both or, should the holder die, neither. One that nobody can get (destroyed, or not
+ * yet accepted) only changes the identifier.
+ * @ev: its id, listen_id and uid are filled in here; of a CONNECT_REQUEST (@id is the new one) from
+ *	its listener.
  */
 void cm_event(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, struct cm_event *ev);
 /** cm_event_simple() - an event of which there is no more to tell than its status. */
 void cm_event_simple(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
 		     s32 status);
+/** cm_event_mc() - cm_event() about a membership. */
+void cm_event_mc(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, struct cm_event *ev);
+/** cm_event_room() - whether one more event may wait for a client. */
+bool cm_event_room(const struct hca *hca, u32 client);
+/**
+ * cm_events_drop() - take away the events that wait for an identifier's program; requests among them
+ * end. @mc: only those about this membership; NULL: all. Return: how many.
+ */
+u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc *mc);
+/** cm_events_move() - to another channel, in their order. Return: how many. */
+u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 ch);
+/** cm_event_counts() - slot of the identifier that counts an event: the one whose program it is for. */
+static inline u32 cm_event_counts(const struct hca_cmev *ev)
+{
+	return ev->ev.type == CM_EV_CONNECT_REQUEST ? ev->ev.listen_id : ev->ev.id;
+}
+/** cm_event_link() - put an event at the end of its channel's list. */
+void cm_event_link(struct hca *hca, struct hca_cmev *ev);
+/** cm_event_apply() - what follows from an event that is in its list: states and wake-up. */
+void cm_event_apply(struct engine *e, struct hca_cmev *ev);
 
-/* --- cm_addr.c: addresses and ports --- */
+/* --- cm_addr.c: addresses --- */
+
+/** struct cm_place - a GID table entry of a port of a device. */
+struct cm_place {
+	u32 dev;
+	u8 port;
+	u8 index;
+};
+
+/** cm_addr_any() - the wildcard or, as the rdma_cm sees it, the same: a loopback address. */
+bool cm_addr_any(const struct cm_addr *a);
+/** cm_addr_linklocal() - fe80::/10. */
+bool cm_addr_linklocal(const struct cm_addr *a);
+/** cm_addr_mcast() - a multicast group's. */
+bool cm_addr_mcast(const struct cm_addr *a);
+/** cm_addr_same() - the same address, whatever the port. */
+bool cm_addr_same(const struct cm_addr *a, const struct cm_addr *b);
+/** cm_gid() - the GID of a place. */
+const u8 *cm_gid(const struct hca *hca, const struct cm_place *at);
+/** cm_find_addr() - the port that has an address, on any node. */
+bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_place *at);
+/** cm_bind_to() - bind an identifier to a port of a device. */
+void cm_bind_to(struct hca_cmid *id, const struct cm_place *at);
+/**
+ * cm_bind_device() - bind to the device and port that have an address: from @id->src; a loopback
+ * address or the wildcard is on the node's first port that is active.
+ * Return: 0, -EADDRNOTAVAIL (nobody's), -ENODEV (there is no device that could have it).
+ */
+int cm_bind_device(struct hca *hca, struct hca_cmid *id);
+/** cm_bind_addr() - rdma_bind_addr(3). @dst: where it is to be used for; NULL: unknown. */
+int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src,
+		 const struct cm_addr *dst);
+
+/* --- cm_port.c: port numbers and listeners --- */
 
 /**
  * cm_listener() - who listens at this address of a port of a device, or NULL. The identifier bound
@@ -50,10 +123,32 @@ void cm_event_simple(struct engine *e, struct hca_cmid *id, u32 state, u32 proto
  * @ps: enum cm_port_space
  */
 struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst);
-/** cm_bind_device() - bind to the device and port that have an address: from @id->src. 0 or -errno. */
-int cm_bind_device(struct hca *hca, struct hca_cmid *id);
+/** cm_port_get() - take the number @id->src.port, or any when it is 0. Return: 0 or -errno. */
+int cm_port_get(struct hca *hca, struct hca_cmid *id);
 /** cm_port_put() - give the identifier's port number back. */
 void cm_port_put(struct hca *hca, struct hca_cmid *id);
+/** cm_ports_rebuild() - the table of port numbers, from what identifiers hold. */
+void cm_ports_rebuild(struct hca *hca);
+
+/* --- cm_route.c --- */
+
+/** cm_get_path() - the path of an identifier that is bound to a device. */
+void cm_get_path(const struct hca *hca, const struct hca_cmid *id, struct cm_route *r);
+/** cm_set_path() - RDMA_OPTION_IB_PATH. Return: 0 or -errno. */
+int cm_set_path(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
+
+/* --- cm_mcast.c --- */
+
+/** cm_mgid() - the group's GID that an address stands for. */
+void cm_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
+	     u8 mgid[16]);
+/** cm_mcast_drop() - leave all groups. */
+void cm_mcast_drop(struct hca *hca, const struct hca_cmid *id);
+
+/* --- cm_recover.c --- */
+
+/** cm_recover() - after a holder's death: put tables, queues and timers right. */
+void cm_recover(struct engine *e);
 
 /* --- cm_conn.c, cm_input.c, cm_timer.c, cm_sidr.c: the protocol --- */
 
@@ -66,8 +161,8 @@ int cm_input(struct engine *e, const struct burst *b);
 bool cm_end(struct engine *e, struct hca_cmid *id);
 /** cm_timers() - run what is due. Return: the next deadline, ~0 when there is none. */
 u64 cm_timers(struct engine *e, u64 now);
-/** cm_recover() - after a holder's death: put tables, queues and timers right. */
-void cm_recover(struct engine *e);
+/** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
+void cm_peers_rebuild(struct hca *hca);
 
 /* --- commands, as struct cmd_cm tells --- */
 

@@ -2,7 +2,7 @@
 /**
  * DOC: the command dispatcher.
  */
-#include "emulator/model.h"
+#include "emulator/cm_model.h"
 
 typedef int (*cmd_fn)(struct engine *e, u32 client, struct hca_cmd *cmd);
 
@@ -51,6 +51,26 @@ static const cmd_fn commands[CMD_COUNT] = {
 	[CMD_FREE_DM] = cmd_free_dm,
 	[CMD_IMPORT] = cmd_import,
 	[CMD_UNIMPORT] = cmd_unimport,
+	[CMD_CM_OPEN_CHAN] = cmd_cm_open_chan,
+	[CMD_CM_CLOSE_CHAN] = cmd_cm_close_chan,
+	[CMD_CM_GET_EVENT] = cmd_cm_get_event,
+	[CMD_CM_CREATE_ID] = cmd_cm_create_id,
+	[CMD_CM_DESTROY_ID] = cmd_cm_destroy_id,
+	[CMD_CM_MIGRATE_ID] = cmd_cm_migrate_id,
+	[CMD_CM_BIND] = cmd_cm_bind,
+	[CMD_CM_RESOLVE_ADDR] = cmd_cm_resolve_addr,
+	[CMD_CM_RESOLVE_ROUTE] = cmd_cm_resolve_route,
+	[CMD_CM_QUERY] = cmd_cm_query,
+	[CMD_CM_SET_OPTION] = cmd_cm_set_option,
+	[CMD_CM_LISTEN] = cmd_cm_listen,
+	[CMD_CM_CONNECT] = cmd_cm_connect,
+	[CMD_CM_ACCEPT] = cmd_cm_accept,
+	[CMD_CM_REJECT] = cmd_cm_reject,
+	[CMD_CM_DISCONNECT] = cmd_cm_disconnect,
+	[CMD_CM_NOTIFY] = cmd_cm_notify,
+	[CMD_CM_INIT_QP_ATTR] = cmd_cm_init_qp_attr,
+	[CMD_CM_JOIN] = cmd_cm_join,
+	[CMD_CM_LEAVE] = cmd_cm_leave,
 };
 
 int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd)

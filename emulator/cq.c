@@ -12,6 +12,18 @@ struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_CQ, client, handle);
 }
 
+void chan_wake(struct engine *e, u32 owner, u32 chan)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	if (!seg_of(e, owner) || chan >= SEG_MAX_CHANS)
+		return;
+	c->wake_chan = chan;
+	store_release(&c->wake, owner);
+	e->host->notify(e->ctx, owner - 1, chan);
+	store_release(&c->wake, 0);
+}
+
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev)
 {
 	struct seg_hdr *seg = seg_of(e, owner);
@@ -31,8 +43,7 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	c->wake_chan = chan;
 	store_release(&c->wake, owner);
 	store_release(&r->prod, prod + 1);
-	e->host->notify(e->ctx, owner - 1, chan);
-	store_release(&c->wake, 0);
+	chan_wake(e, owner, chan);
 }
 
 static void cq_event(struct engine *e, const struct hca_cq *cq)

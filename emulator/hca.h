@@ -314,6 +314,9 @@ struct hca_commit {
 	};
 } cacheline_aligned;
 
+/* As a client: whose connections wait for their end after their program's. It is never live. */
+#define HCA_ESTATE HCA_MAX_CLIENTS
+
 #define TOKEN_FREE   0ULL
 #define TOKEN_FABRIC 0xffffffffULL
 
@@ -390,7 +393,7 @@ struct hca {
 	u64 journal_seq;
 	struct journal_entry journal[JOURNAL_DEPTH];
 
-	struct hca_client client[HCA_MAX_CLIENTS];
+	struct hca_client client[HCA_MAX_CLIENTS + 1]; /* and HCA_ESTATE */
 	struct hca_dev dev[HCA_MAX_DEVS];
 	struct hca_pd pd[HCA_MAX_PD];
 	struct hca_cq cq[HCA_MAX_CQ];
@@ -410,9 +413,11 @@ struct hca {
 	struct hca_cmch cmch[HCA_MAX_CMCH];
 	struct hca_cmid cmid[HCA_MAX_CMID];
 	struct hca_cmev cmev[HCA_MAX_CMEV];
+	struct hca_cmmc cmmc[HCA_MAX_CMMC];
 
 	u64 cm_seq; /* events of connection management so far */
 	u64 cm_tid; /* transaction ids given out */
+	u32 cm_ephemeral[CM_PORT_SPACES]; /* port numbers that were looked at for who wants any */
 	u64 cm_bits[HCA_MAX_CMID / 64]; /* identifiers with a deadline */
 	u64 cm_sum[HCA_MAX_CMID / 64 / 64];
 	u32 cm_port[CM_PORT_SPACES][65536]; /* first identifier with that port + 1 */

@@ -120,6 +120,8 @@ void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq);
 /** chan_push() - queue an event on a client's channel and wake its reader. */
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev);
+/** chan_wake() - only wake its reader: one count of the channel's descriptor. */
+void chan_wake(struct engine *e, u32 owner, u32 chan);
 /** qp_event() - an async event of a QP, with its journal entry. */
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
 

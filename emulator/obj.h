@@ -31,6 +31,7 @@ enum hca_table {
 	TAB_CMCH,
 	TAB_CMID,
 	TAB_CMEV,
+	TAB_CMMC,
 	TAB_COUNT,
 };
 

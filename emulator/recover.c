@@ -7,7 +7,7 @@
  * again by looking at every QP: one with work is rung, one with unacknowledged packets sends them
  * again.
  */
-#include "emulator/model.h"
+#include "emulator/cm_model.h"
 
 /*
  * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has
@@ -168,6 +168,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	hca->steals++;
 	commit_redo(e);
 	recount(hca);
+	cm_recover(e);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client)
 			rescan_qp(e, &hca->qp[i]);
@@ -218,6 +219,7 @@ void engine_reap(struct engine *e, u32 client)
 	u32 i, t;
 
 	c->state = CLIENT_DYING;
+	cm_reap(e, client);
 	bequeath(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client == owner) {

@@ -27,6 +27,7 @@ static const struct tab_desc tabs[TAB_COUNT] = {
 	[TAB_WQ] = TAB(wq, 1),	      [TAB_IND] = TAB(ind, 1),	 [TAB_FLOW] = TAB(flow, 1),
 	[TAB_CTR] = TAB(ctr, 1),      [TAB_TAG] = TAB(tag, 1),	 [TAB_DM] = TAB(dm, 1),
 	[TAB_CMCH] = TAB(cmch, 0),    [TAB_CMID] = TAB(cmid, 1), [TAB_CMEV] = TAB(cmev, 0),
+	[TAB_CMMC] = TAB(cmmc, 0),
 };
 
 _Static_assert(offsetof(struct hca_qp, dev) == offsetof(struct hca_obj, dev), "struct hca_obj");
@@ -119,7 +120,7 @@ void tab_recount(struct hca *hca, enum hca_table t)
 	u32 i;
 
 	hca->tab[t].n = 0;
-	for (i = 0; i < HCA_MAX_CLIENTS; i++)
+	for (i = 0; i < ARRAY_SIZE(hca->client); i++)
 		hca->client[i].n[t] = 0;
 	for (i = 0; i < hca->n_devs; i++)
 		hca->dev[i].n[t] = 0;
