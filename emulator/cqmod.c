@@ -15,16 +15,10 @@
 static void deadline_arm(struct engine *e, struct hca_cq *cq)
 {
 	struct hca *hca = e->hca;
-	u32 i = (u32)(cq - hca->cq);
 
 	if (!cq->mod_deadline)
 		cq->mod_deadline = e->host->now(e->ctx) + cq->mod_period * 1000ULL;
-	hca->mod_bits[i / 64] |= BIT64(i % 64);
-	hca->mod_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
-	if (cq->mod_deadline < hca->next_deadline) {
-		store_release(&hca->next_deadline, cq->mod_deadline);
-		e->kick = true;
-	}
+	deadline_set(e, hca->mod_bits, hca->mod_sum, (u32)(cq - hca->cq), cq->mod_deadline);
 }
 
 bool cq_mod_due(struct engine *e, struct hca_cq *cq)
@@ -35,46 +29,25 @@ bool cq_mod_due(struct engine *e, struct hca_cq *cq)
 	return cq->mod_count && cq->mod_seen >= cq->mod_count;
 }
 
-/* Scan one word of bits. Return: its earliest deadline that is still to come. */
-static u64 scan_word(struct engine *e, u32 word, u64 now)
+/* As deadline_fn. */
+static u64 look(struct engine *e, u32 slot, u64 now)
 {
-	struct hca *hca = e->hca;
-	u64 bits = hca->mod_bits[word];
-	u64 next = ~0ULL;
+	struct hca_cq *cq = &e->hca->cq[slot];
 	struct seg_hdr *seg;
-	u32 bit;
 
-	for_each_bit64(bit, bits) {
-		struct hca_cq *cq = &hca->cq[word * 64 + bit];
-
-		seg = cq->client && cq->chan && cq->mod_deadline ? seg_of(e, cq->client) : NULL;
-		if (seg && cq->mod_deadline > now) {
-			next = min_u64(next, cq->mod_deadline);
-			continue;
-		}
-		if (seg)
-			cq_fire(e, seg, cq);
-		hca->mod_bits[word] &= ~BIT64(bit);
-	}
-	return next;
+	seg = cq->client && cq->chan && cq->mod_deadline ? seg_of(e, cq->client) : NULL;
+	if (seg && cq->mod_deadline > now)
+		return cq->mod_deadline;
+	if (seg)
+		cq_fire(e, seg, cq);
+	return 0;
 }
 
 u64 cq_mod_timers(struct engine *e, u64 now)
 {
 	struct hca *hca = e->hca;
-	u64 next = ~0ULL;
-	u32 i, j;
 
-	for (i = 0; i < ARRAY_SIZE(hca->mod_sum); i++) {
-		u64 sum = hca->mod_sum[i];
-
-		for_each_bit64(j, sum) {
-			next = min_u64(next, scan_word(e, i * 64 + j, now));
-			if (!hca->mod_bits[i * 64 + j])
-				hca->mod_sum[i] &= ~BIT64(j);
-		}
-	}
-	return next;
+	return deadline_scan(e, hca->mod_bits, hca->mod_sum, HCA_MAX_CQ, now, look);
 }
 
 int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)

@@ -129,6 +129,15 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 
+/* --- deadline.c --- */
+
+/** typedef deadline_fn - look at an object with a bit, serve what is due. Return: its deadline, 0: none. */
+typedef u64 (*deadline_fn)(struct engine *e, u32 slot, u64 now);
+/** deadline_set() - an object of a kind whose @bits and @sum these are has a deadline; 0: nothing. */
+void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline);
+/** deadline_scan() - look at all, of @n slots, that have a bit. Return: the next deadline, or ~0. */
+u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadline_fn look);
+
 /* --- cqmod.c --- */
 
 /** cq_mod_due() - one more entry that is waited for. Return: whether its event is to come now. */
