@@ -196,6 +196,8 @@ void journal_add(struct engine *e, const struct journal_entry *j);
 /** journal_qp() - journal_add() of what has happened to a QP at @psn. @kind: enum journal_kind */
 void journal_qp(struct engine *e, const struct hca_qp *qp, u32 kind, u32 status, u32 cause,
 		u32 info, u32 psn);
+/** journal_what() - the status or event that came. */
+const char *journal_what(const struct journal_entry *j);
 /** journal_text() - one entry as a line without newline; returns snprintf's value. */
 int journal_text(const struct journal_entry *j, char *buf, size_t size);
 

@@ -425,6 +425,7 @@ struct hca {
 	u32 cm_qpn[HCA_MAX_CMID]; /* peers' QPs, hashed: first identifier + 1 */
 	u64 cm_sent; /* MADs so far */
 	struct hca_cmmad cm_mad[HCA_CM_MADS]; /* the latest of them */
+	u8 cm_in[MAD_SIZE]; /* one that is fetched from a program */
 };
 
 _Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");

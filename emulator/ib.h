@@ -15,6 +15,8 @@
 #define IB_DEFAULT_PKEY 0xffffu
 #define IB_MCAST_QPN	0xffffffu
 #define IB_GRH_LEN	40u
+#define GSI_QPN		1u
+#define GSI_QKEY	0x80010000u
 
 /** pkeys_match() - same partition, and one of the two a full member (IBTA 10.9.3). */
 static inline bool pkeys_match(u16 a, u16 b)

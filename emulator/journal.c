@@ -57,20 +57,48 @@ static const char *cause_text(u32 cause)
 		[CAUSE_AH] = "no such address handle; handle",
 		[CAUSE_WINDOW] = "memory window refused; key",
 		[CAUSE_TAG] = "no such tag, or it has its message already; handle",
+		[CAUSE_CM_TIMEOUT] = "no answer after retransmissions; retries",
+		[CAUSE_CM_REJECT] = "rejected by the peer; reason",
+		[CAUSE_CM_SIDR] = "no datagrams there; SIDR status",
 		[CAUSE_BAD_WQE] = "malformed work request or packet; opcode",
 	};
 
 	return cause < CAUSE_COUNT ? text[cause] : "?";
 }
 
+static const char *cm_event_text(u32 event)
+{
+	switch (event) {
+	case CM_EV_UNREACHABLE:
+		return "RDMA_CM_EVENT_UNREACHABLE";
+	case CM_EV_REJECTED:
+		return "RDMA_CM_EVENT_REJECTED";
+	case CM_EV_DISCONNECTED:
+		return "RDMA_CM_EVENT_DISCONNECTED";
+	default:
+		return "?";
+	}
+}
+
+const char *journal_what(const struct journal_entry *j)
+{
+	switch (j->kind) {
+	case JRN_EVENT:
+		return ib_event_name(j->status);
+	case JRN_COMPLETION:
+		return ib_wc_status_name(j->status);
+	case JRN_CM:
+		return cm_event_text(j->status);
+	default:
+		return "client gone";
+	}
+}
+
 int journal_text(const struct journal_entry *j, char *buf, size_t size)
 {
-	const char *what = j->kind == JRN_EVENT	       ? ib_event_name(j->status)
-			   : j->kind == JRN_COMPLETION ? ib_wc_status_name(j->status)
-						       : "client gone";
-
-	return snprintf(
-		buf, size, "%llu.%09llu client %u qp 0x%06x peer 0x%06x psn 0x%06x: %s: %s 0x%x",
-		(unsigned long long)(j->ts / 1000000000), (unsigned long long)(j->ts % 1000000000),
-		j->client, j->qpn, j->peer_qpn, j->psn, what, cause_text(j->cause), j->info);
+	return snprintf(buf, size,
+			"%llu.%09llu client %u qp 0x%06x peer 0x%06x psn 0x%06x: %s: %s 0x%x",
+			(unsigned long long)(j->ts / 1000000000),
+			(unsigned long long)(j->ts % 1000000000), j->client, j->qpn, j->peer_qpn,
+			j->psn, journal_what(j), cause_text(j->cause), j->info);
 }

@@ -27,6 +27,7 @@ enum journal_kind {
 	JRN_COMPLETION,
 	JRN_EVENT,
 	JRN_CLIENT, /* client died or was reaped */
+	JRN_CM, /* connection management; status: enum cm_event_type */
 };
 
 enum journal_cause {
@@ -49,6 +50,9 @@ enum journal_cause {
 	CAUSE_AH, /* info: the address handle */
 	CAUSE_WINDOW, /* info: the key */
 	CAUSE_TAG, /* info: the tag's handle */
+	CAUSE_CM_TIMEOUT, /* info: retries made */
+	CAUSE_CM_REJECT, /* info: enum cm_reject */
+	CAUSE_CM_SIDR, /* info: status */
 	CAUSE_COUNT,
 };
 

@@ -6,7 +6,7 @@
  * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan. The
  * events of moderated CQs (cqmod.c) have theirs.
  */
-#include "emulator/model.h"
+#include "emulator/cm_model.h"
 
 /* What goes over the wire: a READ request's data comes the other way. */
 static u32 wire_packets(const struct burst *b)
@@ -68,6 +68,8 @@ static int port_input(struct engine *e, const struct burst *b)
 
 	if (likely(qp && addressed_to(qp, b)))
 		return qp_input(e, qp, b);
+	if (b->dst_qpn == GSI_QPN)
+		return cm_input(e, b);
 	port = port_of(hca, b->dst_dev, b->dst_port);
 	if (port)
 		port->counters[CNT_DROPPED]++;
@@ -168,18 +170,8 @@ int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 
 void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
 {
-	struct hca *hca = e->hca;
-	u32 slot = qp_slot(qp);
-
 	qp->deadline = deadline;
-	if (!deadline)
-		return;
-	hca->timer_bits[slot / 64] |= BIT64(slot % 64);
-	hca->timer_sum[slot / 64 / 64] |= BIT64(slot / 64 % 64);
-	if (deadline < hca->next_deadline) {
-		store_release(&hca->next_deadline, deadline);
-		e->kick = true;
-	}
+	deadline_set(e, e->hca->timer_bits, e->hca->timer_sum, qp_slot(qp), deadline);
 }
 
 void qp_stall(struct engine *e, struct hca_qp *qp)
@@ -201,47 +193,28 @@ static void fire(struct engine *e, u32 slot)
 	engine_run_qp(e, slot);
 }
 
-/* Scan one word of timer bits. Return: its earliest deadline that is still to come. */
-static u64 scan_word(struct engine *e, u32 word, u64 now)
+/* As deadline_fn. */
+static u64 look(struct engine *e, u32 slot, u64 now)
 {
-	struct hca *hca = e->hca;
-	u64 bits = hca->timer_bits[word];
-	u64 next = ~0ULL;
-	u32 bit;
+	struct hca_qp *qp = &e->hca->qp[slot];
 
-	for_each_bit64(bit, bits) {
-		struct hca_qp *qp = &hca->qp[word * 64 + bit];
-
-		if (qp->client && qp->deadline && qp->deadline <= now)
-			fire(e, word * 64 + bit);
-		if (qp->client && qp->deadline)
-			next = min_u64(next, qp->deadline);
-		else
-			hca->timer_bits[word] &= ~BIT64(bit);
-	}
-	return next;
+	if (qp->client && qp->deadline && qp->deadline <= now)
+		fire(e, slot);
+	return qp->client ? qp->deadline : 0;
 }
 
 u64 engine_timers(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	u64 now = e->host->now(e->ctx);
-	u64 next = ~0ULL;
-	u32 i, j;
+	u64 next;
 
 	if (load_relaxed(&hca->next_deadline) > now)
 		return hca->next_deadline;
 	hca->next_deadline = ~0ULL;
-	for (i = 0; i < ARRAY_SIZE(hca->timer_sum); i++) {
-		u64 sum = hca->timer_sum[i];
-
-		for_each_bit64(j, sum) {
-			next = min_u64(next, scan_word(e, i * 64 + j, now));
-			if (!hca->timer_bits[i * 64 + j])
-				hca->timer_sum[i] &= ~BIT64(j);
-		}
-	}
+	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
 	next = min_u64(next, cq_mod_timers(e, now));
+	next = min_u64(next, cm_timers(e, now));
 	hca->next_deadline = min_u64(hca->next_deadline, next);
 	return hca->next_deadline;
 }

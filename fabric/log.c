@@ -108,23 +108,23 @@ static bool cursor_next(struct cursor *c, struct journal_entry *j, const struct 
 
 static struct json_object *json_entry(const struct journal_entry *j, const char *line)
 {
+	static const char *const kinds[] = {
+		[JRN_COMPLETION] = "completion",
+		[JRN_EVENT] = "event",
+		[JRN_CLIENT] = "client",
+		[JRN_CM] = "cm",
+	};
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "ts", json_object_new_int64((int64_t)j->ts));
 	json_object_object_add(o, "kind",
-			       json_object_new_string(j->kind == JRN_COMPLETION ? "completion"
-						      : j->kind == JRN_EVENT	? "event"
-										: "client"));
+			       json_object_new_string(kinds[j->kind % ARRAY_SIZE(kinds)]));
 	json_object_object_add(o, "client", json_object_new_int64(j->client));
 	json_object_object_add(o, "qpn", json_object_new_int64(j->qpn));
 	json_object_object_add(o, "peer_qpn", json_object_new_int64(j->peer_qpn));
 	json_object_object_add(o, "psn", json_object_new_int64(j->psn));
 	if (j->kind != JRN_CLIENT)
-		json_object_object_add(
-			o, "status",
-			json_object_new_string(j->kind == JRN_EVENT
-						       ? ib_event_name(j->status)
-						       : ib_wc_status_name(j->status)));
+		json_object_object_add(o, "status", json_object_new_string(journal_what(j)));
 	json_object_object_add(o, "info", json_object_new_int64(j->info));
 	json_object_object_add(o, "text", json_object_new_string(line));
 	return o;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: sending: a MAD is a datagram from QP 1 to QP 1 (IBTA 13.5). It may get lost; who wants an answer
+ * sends it again.
+ */
+#include "emulator/cm_proto.h"
+
+/* Put a MAD into the ring of those under way, and on the wire. */
+static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
+		 const u8 mad[MAD_SIZE])
+{
+	struct hca *hca = e->hca;
+	struct hca_port *p = port_of(hca, dev, port);
+	struct hca_cmmad *m = &hca->cm_mad[hca->cm_sent++ % HCA_CM_MADS];
+	struct hca_mem mem = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
+	struct burst b = {
+		.op = BOP_SEND,
+		.flags = BF_FIRST | BF_LAST,
+		.src_dev = dev,
+		.src_port = (u8)port,
+		.dst_dev = av->dst_dev,
+		.dst_port = av->dst_port,
+		.pkey = pkey,
+		.src_qpn = GSI_QPN,
+		.dst_qpn = GSI_QPN,
+		.npkts = 1,
+		.qkey = GSI_QKEY,
+		.dst_type = QPT_UD,
+		.len = MAD_SIZE,
+		.av = &m->av,
+		.mem = &mem,
+	};
+
+	if (!p)
+		return;
+	m->av = *av;
+	memcpy(m->mad, mad, MAD_SIZE);
+	mem.iov[0].addr = (u64)((const char *)m->mad - (const char *)hca);
+	mem.iov[0].len = MAD_SIZE;
+	b.mtu = ib_mtu_bytes(p->active_mtu);
+	b.psn = p->gsi_psn;
+	p->gsi_psn = psn_add(p->gsi_psn, 1);
+	/* One that cannot leave now is lost. */
+	(void)xmit(e, &b);
+}
+
+void cm_send(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+{
+	if (id->bound)
+		post(e, id->bound - 1, id->port, (u16)id->pkey, &id->av, mad);
+}
+
+void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av)
+{
+	const struct hca_port *from = &hca->dev[b->src_dev].port[b->src_port];
+	const struct hca_port *to = &hca->dev[b->dst_dev].port[b->dst_port];
+	int index;
+
+	*av = *b->av;
+	index = cm_port_index(to, b->av->dgid);
+	memcpy(av->dgid, from->gid[b->av->sgid_index % HCA_GIDS].raw, sizeof(av->dgid));
+	av->sgid_index = index < 0 ? 0 : (u8)index;
+	av->dst_dev = b->src_dev;
+	av->dst_port = b->src_port;
+	av->port_num = b->dst_port;
+	av->dlid = (u16)from->lid;
+}
+
+void cm_reply(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+{
+	struct hca_av av;
+
+	cm_reply_av(e->hca, b, &av);
+	post(e, b->dst_dev, b->dst_port, b->pkey, &av, mad);
+}
+
+void cm_keep(struct engine *e, struct hca_cmid *id, u32 proto)
+{
+	id->retries = id->max_retries;
+	id->wait = id->response;
+	cm_arm(e, id, e->host->now(e->ctx) + id->wait);
+	store_release(&id->proto, proto);
+	cm_send(e, id, id->mad);
+}
+
+static void ids_put(u8 mad[MAD_SIZE], const struct hca_cmid *id)
+{
+	mad_set(mad, F_LOCAL_ID, id->local_id);
+	mad_set(mad, F_REMOTE_ID, id->remote_id);
+}
+
+void cm_refuse(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], u32 reason,
+	       u32 about, const void *info, u32 info_len)
+{
+	u8 rej[MAD_SIZE];
+
+	mad_start(rej, MAD_REJ, mad_get(mad, F_TID));
+	/* A REQ has no remote id: what stands there is not ours. */
+	mad_set(rej, F_LOCAL_ID, about == ABOUT_REQ ? 0 : mad_get(mad, F_REMOTE_ID));
+	mad_set(rej, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
+	mad_set(rej, F_REJ_ABOUT, about);
+	mad_set(rej, F_REJ_REASON, reason);
+	mad_set(rej, F_REJ_INFO_LEN, info_len);
+	if (info_len)
+		memcpy(rej + REJ_INFO, info, info_len);
+	cm_reply(e, b, rej);
+}
+
+void cm_send_mra(struct engine *e, const struct hca_cmid *id, u32 about)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_MRA, id->tid);
+	ids_put(mad, id);
+	mad_set(mad, F_MRA_ABOUT, about);
+	mad_set(mad, F_MRA_TIMEOUT, CM_MRA_TIMEOUT);
+	cm_send(e, id, mad);
+}
+
+void cm_send_rtu(struct engine *e, const struct hca_cmid *id)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_RTU, id->tid);
+	ids_put(mad, id);
+	cm_send(e, id, mad);
+}
+
+void cm_send_drep(struct engine *e, const struct hca_cmid *id)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_DREP, id->tid);
+	ids_put(mad, id);
+	cm_send(e, id, mad);
+}
+
+void cm_send_dreq(struct engine *e, struct hca_cmid *id, bool keep)
+{
+	id->tid = ++e->hca->cm_tid;
+	mad_start(id->mad, MAD_DREQ, id->tid);
+	ids_put(id->mad, id);
+	mad_set(id->mad, F_DREQ_QPN, id->remote_qpn);
+	if (keep)
+		cm_keep(e, id, CMP_DREQ_SENT);
+	else
+		cm_send(e, id, id->mad);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the protocol's timers: one deadline per identifier. Messages that wait for their answer are
+ * sent again, until their retries are used up; TIMEWAIT ends.
+ */
+#include "emulator/cm_proto.h"
+
+void cm_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
+{
+	id->deadline = deadline;
+	deadline_set(e, e->hca->cm_bits, e->hca->cm_sum, cmid_slot(e->hca, id), deadline);
+}
+
+/* No answer came. */
+static void give_up(struct engine *e, struct hca_cmid *id)
+{
+	struct cm_event ev = { .type = CM_EV_UNREACHABLE, .status = -ETIMEDOUT };
+
+	if (id->proto == CMP_DREQ_SENT) {
+		ev.type = CM_EV_DISCONNECTED;
+		cm_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_TIMEWAIT, &ev);
+		return;
+	}
+	cm_journal(e, id, &ev, CAUSE_CM_TIMEOUT, id->max_retries);
+	cm_finish(e, id, CM_CONNECT, CM_CONNECT, CMP_IDLE, &ev);
+}
+
+static void fire(struct engine *e, struct hca_cmid *id, u64 now)
+{
+	struct cm_event ev = { .type = CM_EV_TIMEWAIT_EXIT };
+
+	switch (id->proto) {
+	case CMP_REQ_SENT:
+	case CMP_MRA_REQ_RCVD:
+	case CMP_REP_SENT:
+	case CMP_MRA_REP_RCVD:
+	case CMP_DREQ_SENT:
+	case CMP_SIDR_REQ_SENT:
+		if (!id->retries) {
+			give_up(e, id);
+			break;
+		}
+		id->retries--;
+		cm_arm(e, id, now + id->wait);
+		cm_send(e, id, id->mad);
+		break;
+	case CMP_TIMEWAIT:
+		cm_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
+		break;
+	default:
+		/* What it was for has happened. */
+		cm_arm(e, id, 0);
+	}
+}
+
+static u64 look(struct engine *e, u32 slot, u64 now)
+{
+	struct hca_cmid *id = &e->hca->cmid[slot];
+
+	if (id->client && id->deadline && id->deadline <= now)
+		fire(e, id, now);
+	return id->client ? id->deadline : 0;
+}
+
+u64 cm_timers(struct engine *e, u64 now)
+{
+	return deadline_scan(e, e->hca->cm_bits, e->hca->cm_sum, HCA_MAX_CMID, now, look);
+}
