@@ -83,6 +83,7 @@ struct emu {
 	struct emu_faults faults;
 	struct emu_piece *wire; /* sorted by time */
 	u64 lost, dups, carried;
+	u64 lose, twice; /* ordinal of the piece that gets lost, comes twice; the first is 1 */
 	u32 kicks;
 	int copy_error; /* the next copy answers with it, once */
 	u32 copy_skip; /* or one that comes so many later */

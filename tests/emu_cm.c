@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #define LISTEN_PORT 7471
+#define SECOND	    1000000000ULL
 
 static const struct cm_addr here = {
 	.family = AF_INET,
@@ -124,12 +125,22 @@ bool emu_cm_want(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_eve
 	return false;
 }
 
+bool emu_cm_await(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_event *ev)
+{
+	const struct hca_cmch *ch = &c->m->hca->cmch[c->ch[side]];
+	u64 end = c->m->clock + 2000 * SECOND;
+
+	while (!ch->head && c->m->clock < end && !emu_run(c->m, c->m->clock + SECOND))
+		;
+	return emu_cm_want(c, side, type, status, ev);
+}
+
 struct emu_id emu_cm_request(struct emu_cm *c)
 {
 	struct emu_id id = { .client = 1, .ch = c->ch[1] };
 	struct cm_event ev;
 
-	must(!emu_cm_want(c, 1, CM_EV_CONNECT_REQUEST, 0, &ev), "connect request");
+	must(!emu_cm_await(c, 1, CM_EV_CONNECT_REQUEST, 0, &ev), "connect request");
 	id.h = ev.id;
 	return id;
 }

@@ -37,6 +37,8 @@ struct hca_cmid *emu_cmid(struct emu *m, const struct emu_id *id);
 bool emu_cm_next(struct emu_cm *c, u32 side, struct cm_event *ev);
 /** emu_cm_want() - the next event must be this one. */
 bool emu_cm_want(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_event *ev);
+/** emu_cm_await() - the same, but it may take a while of the wire's and the timers' work. */
+bool emu_cm_await(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_event *ev);
 /** emu_cm_request() - the request that has come to the listener: its identifier. */
 struct emu_id emu_cm_request(struct emu_cm *c);
 

@@ -136,12 +136,12 @@ static void enqueue(struct emu *m, const struct burst *b)
 static void send_piece(struct emu *m, const struct burst *b)
 {
 	m->carried++;
-	if (chance(m, m->faults.loss)) {
+	if (m->carried == m->lose || chance(m, m->faults.loss)) {
 		m->lost++;
 		return;
 	}
 	enqueue(m, b);
-	if (chance(m, m->faults.dup)) {
+	if (m->carried == m->twice || chance(m, m->faults.dup)) {
 		m->dups++;
 		enqueue(m, b);
 	}

@@ -217,8 +217,14 @@ static void test_cma(void)
 	struct cm_addr src = { .family = AF_INET6, .port = 1234 }, dst = src, local, peer;
 	u8 hdr[CMA_HDR];
 
-	memcpy(src.ip, "\xfe\x80abcdefghijklmn", 16);
-	memcpy(dst.ip, "\xfe\x80nmlkjihgfedcba", 16);
+	memcpy(src.ip,
+	       "\xfe\x80"
+	       "abcdefghijklmn",
+	       16);
+	memcpy(dst.ip,
+	       "\xfe\x80"
+	       "nmlkjihgfedcba",
+	       16);
 	cma_put(hdr, &src, &dst);
 	CU_ASSERT_EQUAL(hdr[1], 0x60);
 	CU_ASSERT_EQUAL(cma_get(hdr, 99, &local, &peer), 0);
