@@ -24,6 +24,10 @@ static const char *const tab_names[TAB_COUNT] = {
 	[TAB_CTR] = "counters",
 	[TAB_TAG] = "tag",
 	[TAB_DM] = "device memory",
+	[TAB_CMCH] = "channel of connections",
+	[TAB_CMID] = "identifier",
+	[TAB_CMEV] = "event of connections",
+	[TAB_CMMC] = "group",
 };
 
 int flaw(const struct audit *a, const char *fmt, ...)
@@ -112,21 +116,26 @@ static int audit_hca(const struct audit *a)
 }
 
 static int (*const checks[TAB_COUNT])(struct audit *a, u32 i) = {
-	[TAB_MR] = audit_mr,   [TAB_CQ] = audit_cq,	  [TAB_QP] = audit_qp,
-	[TAB_SRQ] = audit_srq, [TAB_AH] = audit_ah,	  [TAB_XRCD] = audit_xrcd,
-	[TAB_REF] = audit_ref, [TAB_MCAST] = audit_mcast, [TAB_WQ] = audit_wq,
-	[TAB_IND] = audit_ind, [TAB_FLOW] = audit_flow,	  [TAB_TAG] = audit_tag,
-	[TAB_DM] = audit_dm,
+	[TAB_MR] = audit_mr,	 [TAB_CQ] = audit_cq,	    [TAB_QP] = audit_qp,
+	[TAB_SRQ] = audit_srq,	 [TAB_AH] = audit_ah,	    [TAB_XRCD] = audit_xrcd,
+	[TAB_REF] = audit_ref,	 [TAB_MCAST] = audit_mcast, [TAB_WQ] = audit_wq,
+	[TAB_IND] = audit_ind,	 [TAB_FLOW] = audit_flow,   [TAB_TAG] = audit_tag,
+	[TAB_DM] = audit_dm,	 [TAB_CMCH] = audit_cmch,   [TAB_CMID] = audit_cmid,
+	[TAB_CMEV] = audit_cmev, [TAB_CMMC] = audit_cmmc,
 };
 
 static int audit_entry(struct audit *a, enum hca_table t, u32 i)
 {
 	const struct hca_obj *o = obj_at(a, t, i);
 
-	MUST(o->client <= a->clients && a->hca->client[o->client - 1].state == CLIENT_LIVE,
+	bool left = o->client == HCA_ESTATE + 1;
+
+	MUST(left ? t == TAB_CMID && a->hca->cmid[i].state == CM_DESTROYING
+		  : o->client <= a->clients && a->hca->client[o->client - 1].state == CLIENT_LIVE,
 	     "%s %u: its owner, client %u, is not live", tab_names[t], i, o->client - 1);
 	MUST(o->dev < a->hca->n_devs, "%s %u: device %u", tab_names[t], i, o->dev);
-	a->client_n[o->client - 1][t]++;
+	if (!left)
+		a->client_n[o->client - 1][t]++;
 	a->dev_n[o->dev][t]++;
 	a->n[t]++;
 	return checks[t] ? checks[t](a, i) : 0;
@@ -161,6 +170,8 @@ static int audit_refs(const struct audit *a)
 	REFS(TAB_MR, mr, windows);
 	REFS(TAB_QP, qp, n_mw);
 	REFS(TAB_DM, dm, refs);
+	REFS(TAB_CMCH, cmch, refs);
+	REFS(TAB_CMID, cmid, waiting);
 #undef REFS
 	for (i = 0; !ret && i < hca->tab[TAB_XRCD].high; i++)
 		if (hca->xrcd[i].client)
@@ -216,6 +227,8 @@ static int audit_tables(struct audit *a)
 	}
 	if (!ret)
 		ret = audit_refs(a);
+	if (!ret)
+		ret = audit_cm(a);
 	return ret ? ret : audit_counts(a);
 }
 
@@ -232,7 +245,8 @@ static bool scratch(struct audit *a)
 	a->opens = calloc(a->hca->tab[TAB_XRCD].high + 1, sizeof(*a->opens));
 	a->mws = calloc(a->hca->n_devs + 1, sizeof(*a->mws));
 	a->dm = calloc(a->hca->n_devs + 1, sizeof(*a->dm));
-	ok = a->client_n && a->dev_n && a->opens && a->mws && a->dm;
+	a->pending = calloc(a->hca->tab[TAB_CMID].high + 1, sizeof(*a->pending));
+	ok = a->pending && a->client_n && a->dev_n && a->opens && a->mws && a->dm;
 	for (t = 0; t < TAB_COUNT; t++) {
 		a->refs[t] = calloc(a->hca->tab[t].high + 1, sizeof(*a->refs[t]));
 		ok = ok && a->refs[t];
@@ -259,5 +273,6 @@ int hca_audit(const struct hca *hca, char *why, size_t size)
 	free(a.opens);
 	free(a.mws);
 	free(a.dm);
+	free(a.pending);
 	return ret;
 }

@@ -34,6 +34,8 @@ int hca_audit(const struct hca *hca, char *why, size_t size);
  * @opens: XRC domains: who has them open
  * @clients: client slots up to the last one in use
  * @client_n, @dev_n: objects found, by owner and by device
+ * @pending: requests in the backlog of an identifier
+ * @listed: events of connections in their channels' lists
  * @mws, @dm: windows, and bytes of device memory, by device
  */
 struct audit {
@@ -48,6 +50,8 @@ struct audit {
 	u32 n[TAB_COUNT];
 	u32 *mws;
 	u64 *dm;
+	u32 *pending;
+	u32 listed;
 };
 
 /** flaw() - say what is wrong. Return: -EINVAL. */
@@ -78,7 +82,7 @@ bool audit_use_pd(struct audit *a, u32 i, u32 owner);
 /** audit_through() - an object that was made through the XRC reference @xref, index + 1. */
 void audit_through(struct audit *a, u32 xref);
 
-/* One object each: audit_obj.c, audit_qp.c. */
+/* One object each: audit_obj.c, audit_qp.c, audit_cm.c. */
 int audit_mr(struct audit *a, u32 i);
 int audit_cq(struct audit *a, u32 i);
 int audit_srq(struct audit *a, u32 i);
@@ -92,5 +96,11 @@ int audit_flow(struct audit *a, u32 i);
 int audit_tag(struct audit *a, u32 i);
 int audit_dm(struct audit *a, u32 i);
 int audit_qp(struct audit *a, u32 i);
+int audit_cmch(struct audit *a, u32 i);
+int audit_cmid(struct audit *a, u32 i);
+int audit_cmev(struct audit *a, u32 i);
+int audit_cmmc(struct audit *a, u32 i);
+/** audit_cm() - after all objects: the lists and counts of connection management. */
+int audit_cm(const struct audit *a);
 
 #endif

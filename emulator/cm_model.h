@@ -117,6 +117,10 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 
 /* --- cm_port.c: port numbers and listeners --- */
 
+/** cm_space() - index of a port space (enum cm_port_space), CM_PORT_SPACES when there is no such one. */
+u32 cm_space(u32 ps);
+/** cm_port_listens() - whether anybody listens at this port number of a device, at whatever address. */
+bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port);
 /**
  * cm_listener() - who listens at this address of a port of a device, or NULL. The identifier bound
  * to the address comes before one with the wildcard.

@@ -16,8 +16,7 @@
 
 static const u32 spaces[CM_PORT_SPACES] = { CM_PS_IPOIB, CM_PS_TCP, CM_PS_UDP, CM_PS_IB };
 
-/* Return: CM_PORT_SPACES when there is no such space. */
-static u32 space_of(u32 ps)
+u32 cm_space(u32 ps)
 {
 	u32 i;
 
@@ -28,7 +27,7 @@ static u32 space_of(u32 ps)
 
 static u32 *chain_of(struct hca *hca, const struct hca_cmid *id, u32 port)
 {
-	return &hca->cm_port[space_of(id->ps)][port];
+	return &hca->cm_port[cm_space(id->ps)][port];
 }
 
 static void port_insert(struct hca *hca, struct hca_cmid *id)
@@ -114,7 +113,7 @@ static bool is_unique(struct hca *hca, const struct hca_cmid *id, u32 port)
 /* One after the other, so that a number comes late again. */
 static int any_port(struct hca *hca, struct hca_cmid *id)
 {
-	u32 *turn = &hca->cm_ephemeral[space_of(id->ps)];
+	u32 *turn = &hca->cm_ephemeral[cm_space(id->ps)];
 	u32 n, port;
 
 	for (n = 0; n < EPHEMERAL_COUNT; n++) {
@@ -148,10 +147,22 @@ static bool listens_at(const struct hca *hca, const struct hca_cmid *id, u32 dev
 	       (!id->bound || id->bound == dev + 1);
 }
 
+bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port)
+{
+	u32 space = cm_space(ps), at;
+
+	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
+		return false;
+	for (at = hca->cm_port[space][port]; at; at = hca->cmid[at - 1].next)
+		if (listens_at(hca, &hca->cmid[at - 1], dev))
+			return true;
+	return false;
+}
+
 struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst)
 {
 	struct hca_cmid *id, *any = NULL;
-	u32 space = space_of(ps), at;
+	u32 space = cm_space(ps), at;
 
 	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
 		return NULL;

@@ -70,7 +70,7 @@ void cm_get_path(const struct hca *hca, const struct hca_cmid *id, struct cm_rou
 	r->sl = id->av.sl;
 	r->mtu = (u8)id->mtu;
 	r->rate = id->av.static_rate;
-	r->packet_lifetime = id->lifetime;
+	r->packet_lifetime = id->passive ? id->timeout - !!id->timeout : id->lifetime;
 	r->hop_limit = id->av.hop_limit;
 	r->traffic_class = id->av.traffic_class;
 	r->flow_label = id->av.flow_label;
