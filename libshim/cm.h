@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the rdma_cm's objects as this process holds them.
+ *
+ * Theory of operation
+ * -------------------
+ * The engine does what the kernel does (emulator/cm.h); here is what librdmacm does: identifiers
+ * with the public part that the program sees, events translated and counted, synchronous calls, and
+ * the QP of an identifier moved through its states as its connection is made.
+ *
+ *  - An identifier's uid is its own address. An event of a client's own channel names it by that,
+ *    and it exists as long as events of it can be read: rdma_destroy_id(3) takes the unread ones
+ *    away before it frees it, and waits until those that were read have been acknowledged.
+ *  - A channel's descriptor is that of an event channel of the segment (chan.c); it has one count
+ *    for each event, and CMD_CM_GET_EVENT takes the event itself.
+ *  - Devices are opened once, when they are first needed, and shared by all identifiers, with a
+ *    protection domain of their own (id->pd).
+ *
+ * The real librdmacm's rsockets run on these identifiers. They look at the words right behind the
+ * public part, which therefore lie as they have always done there.
+ */
+#ifndef LIBSHIM_CM_H
+#define LIBSHIM_CM_H
+
+#include <rdma/rdma_cma.h>
+#include <stddef.h>
+
+#include "emulator/cm.h"
+#include "libshim/objects.h"
+
+#define MAGIC_CMID 0x64696353 /* "Scid" */
+#define MAGIC_CMCH 0x68636353
+
+/**
+ * struct cm_dev - a device that the rdma_cm has opened. Lives as long as the process.
+ * @pd, @xrcd: made when first asked for; under the lock of cm_devices.c
+ */
+struct cm_dev {
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+	struct ibv_xrcd *xrcd;
+	u32 index; /* in the HCA */
+	u32 max_qpsize;
+	u8 max_initiator_depth;
+	u8 max_responder_resources;
+};
+
+/**
+ * struct shim_cmch - an event channel.
+ * @chan: event channel of the segment
+ * @handle: in the HCA
+ * @epoch: as in struct shim_client: of the process that made it
+ */
+struct shim_cmch {
+	struct rdma_event_channel ch;
+	u32 magic;
+	u32 chan;
+	u32 handle;
+	u32 epoch;
+};
+
+struct shim_cmmc;
+
+/**
+ * struct shim_cmid - an identifier.
+ * @real_dev .. @sync: where librdmacm has them: its rsocket.c reads them. @real_dev is NULL always
+ * @connect, @connect_len: private data of rdma_create_ep(3)'s address, which is owned
+ * @events_completed: acknowledged, under @mut
+ * @sync: the channel is its own; calls wait for what comes of them
+ * @mc: multicast groups joined, under @mut
+ * @qp_init_attr: rdma_create_ep(3): of the QPs of requests; owned
+ * @initiator_depth, @responder_resources: as asked for by rdma_connect() or the request's peer
+ */
+struct shim_cmid {
+	struct rdma_cm_id id;
+	void *real_dev;
+	void *connect;
+	size_t connect_len;
+	int events_completed;
+	int connect_error;
+	int sync;
+
+	u32 magic;
+	u32 epoch;
+	u32 handle; /* in the HCA */
+	struct cm_dev *dev; /* that it is bound to, or NULL */
+	pthread_mutex_t mut;
+	pthread_cond_t cond;
+	struct shim_cmmc *mc;
+	struct ibv_qp_init_attr *qp_init_attr;
+	u8 initiator_depth;
+	u8 responder_resources;
+	struct ibv_ece local_ece;
+	struct ibv_ece remote_ece;
+};
+_Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sync) == 448,
+	       "as the real rsocket.c has it");
+
+/**
+ * struct shim_cmmc - a multicast group that an identifier has joined. Its address is the context
+ * that CMD_CM_JOIN is given and its events bring back (struct cm_event).
+ * @context: the program's: param.ud.private_data of its events
+ * @events_completed: acknowledged, under the identifier's @mut
+ */
+struct shim_cmmc {
+	struct shim_cmmc *next;
+	struct shim_cmid *id;
+	void *context;
+	int events_completed;
+	pthread_cond_t cond;
+	u32 join_flags;
+	union ibv_gid mgid;
+	u16 mlid;
+	bool attached; /* its QP is */
+	struct sockaddr_storage addr;
+};
+
+/**
+ * struct shim_cmev - an event that the program has not yet acknowledged.
+ * @id: the identifier that counts it
+ * @mc: or the group that does
+ */
+struct shim_cmev {
+	struct rdma_cm_event event;
+	u8 data[CM_MAX_DATA];
+	struct shim_cmid *id;
+	struct shim_cmmc *mc;
+};
+
+/* --- cm_chan.c --- */
+
+/** cmch_of() - NULL with errno EINVAL when it is none, or was inherited by a forked child. */
+struct shim_cmch *cmch_of(struct rdma_event_channel *ch);
+
+/* --- cm_id.c --- */
+
+static inline struct shim_cmid *to_cmid(struct rdma_cm_id *id)
+{
+	return (struct shim_cmid *)id;
+}
+
+/** cmid_of() - NULL with errno EINVAL when it is none of ours. */
+struct shim_cmid *cmid_of(struct rdma_cm_id *id);
+/**
+ * cmid_create() - rdma_create_id(3) with a QP type, for rdma_create_ep(3).
+ * Return: 0, or -1 with errno.
+ */
+int cmid_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		enum rdma_port_space ps, enum ibv_qp_type qp_type);
+/**
+ * cmid_alloc() - an identifier that the HCA does not know yet. @channel: NULL: a synchronous one
+ * with a channel of its own. Return: NULL with errno.
+ */
+struct shim_cmid *cmid_alloc(struct rdma_event_channel *channel, void *context,
+			     enum rdma_port_space ps, enum ibv_qp_type qp_type);
+void cmid_free(struct shim_cmid *id);
+/**
+ * cmid_cmd() - execute a CMD_CM_* command on the identifier (cmd->handle is set here).
+ * Return: 0, or -1 with errno: EIO when it was inherited by a forked child, or the fabric has gone.
+ */
+int cmid_cmd(struct shim_cmid *id, u32 op, struct hca_cmd *cmd);
+
+/* --- cm_event.c --- */
+
+/**
+ * cmid_complete() - a synchronous identifier: wait for what comes of the call, keep the event as
+ * id->event, make an error of it. Else nothing. Return: 0, or -1 with errno.
+ */
+int cmid_complete(struct shim_cmid *id);
+
+/* --- cm_addr.c --- */
+
+/** cm_addr_len() - of the address as its family has it; 0: none, or of an unknown family. */
+socklen_t cm_addr_len(const struct sockaddr *sa);
+/** cm_addr_get() - from a sockaddr of AF_INET or AF_INET6; otherwise @a becomes none. */
+void cm_addr_get(struct cm_addr *a, const struct sockaddr *sa);
+/** cm_addr_put() - to a struct sockaddr_storage, sockaddr_in6 at least; none: left as it is. */
+void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a);
+/** cmid_query_addr() - fill in the public addresses, GIDs, verbs, pd, port. 0, or -1 with errno. */
+int cmid_query_addr(struct shim_cmid *id);
+/** cmid_query_route() - the same and the path records. Return: 0, or -1 with errno. */
+int cmid_query_route(struct shim_cmid *id);
+
+/* --- cm_devices.c --- */
+
+/** cm_devices_init() - as ucma_init(): is there a fabric with devices? 0, or -1 with errno. */
+int cm_devices_init(void);
+/** cm_dev_by_index() - open it if need be, with its PD. @index: in the HCA. NULL with errno. */
+struct cm_dev *cm_dev_by_index(u32 index);
+/** cm_dev_xrcd() - the XRC domain of rdma_create_srq_ex(3), rdma_create_qp(3). NULL with errno. */
+struct ibv_xrcd *cm_dev_xrcd(struct cm_dev *dev);
+/** cm_devices_all() - all devices, opened. Return: their number and *devs (to be freed), or -1. */
+int cm_devices_all(struct cm_dev ***devs);
+
+/* --- cm_qp.c: the QP of an identifier; 0 at once when it has none --- */
+
+/**
+ * cmid_qp_rtr() - to INIT and RTR, with the attributes of CMD_CM_INIT_QP_ATTR.
+ * @resp_res: max_dest_rd_atomic, unless RDMA_MAX_RESP_RES. Return: 0, or -1 with errno.
+ */
+int cmid_qp_rtr(struct shim_cmid *id, u8 resp_res);
+/** cmid_qp_rts() - to RTS. @init_depth: max_rd_atomic, unless RDMA_MAX_INIT_DEPTH. */
+int cmid_qp_rts(struct shim_cmid *id, u8 init_depth);
+/** cmid_qp_err() - to ERR. */
+int cmid_qp_err(struct shim_cmid *id);
+
+/* --- cm_mcast.c --- */
+
+/**
+ * cmmc_joined() - CM_EV_MULTICAST_JOIN: note group address and LID, attach the QP if there is one.
+ * @ev: event.param.ud is filled in but for the private data. Return: 0, or -1 with errno.
+ */
+int cmmc_joined(struct shim_cmmc *mc, struct shim_cmev *ev);
+/** cmmc_free_all() - the identifier is being destroyed. */
+void cmmc_free_all(struct shim_cmid *id);
+
+#endif
