@@ -32,14 +32,16 @@
 #define MAGIC_CMCH 0x68636353
 
 /**
- * struct cm_dev - a device that the rdma_cm has opened. Lives as long as the process.
- * @pd, @xrcd: made when first asked for; under the lock of cm_devices.c
+ * struct cm_dev - a device of the rdma_cm, opened at first need. Lives as long as the process.
+ * @verbs: stays open
+ * @pd, @xrcd: while identifiers are bound to it; under the lock of cm_devices.c
+ * @refs: identifiers bound to it
  */
 struct cm_dev {
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	struct ibv_xrcd *xrcd;
-	u32 index; /* in the HCA */
+	u32 refs;
 	u32 max_qpsize;
 	u8 max_initiator_depth;
 	u8 max_responder_resources;
@@ -50,6 +52,8 @@ struct cm_dev {
  * @chan: event channel of the segment
  * @handle: in the HCA
  * @epoch: as in struct shim_client: of the process that made it
+ * @next: list of channels, under objs_lock
+ * @user: events of rdma_write_cm_event(3), oldest first; under objs_lock
  */
 struct shim_cmch {
 	struct rdma_event_channel ch;
@@ -57,6 +61,8 @@ struct shim_cmch {
 	u32 chan;
 	u32 handle;
 	u32 epoch;
+	struct shim_cmch *next;
+	struct shim_cmev *user;
 };
 
 struct shim_cmmc;
@@ -70,6 +76,10 @@ struct shim_cmmc;
  * @mc: multicast groups joined, under @mut
  * @qp_init_attr: rdma_create_ep(3): of the QPs of requests; owned
  * @initiator_depth, @responder_resources: as asked for by rdma_connect() or the request's peer
+ * @prev_next, @next: list of identifiers, under objs_lock
+ * @removed: the end of its device was reported; under objs_lock
+ * @gone: its channel was destroyed, and with it all but this
+ * @delivered: events that the program was given, under @mut
  */
 struct shim_cmid {
 	struct rdma_cm_id id;
@@ -92,6 +102,11 @@ struct shim_cmid {
 	u8 responder_resources;
 	struct ibv_ece local_ece;
 	struct ibv_ece remote_ece;
+	struct shim_cmid **prev_next;
+	struct shim_cmid *next;
+	bool removed;
+	bool gone;
+	int delivered;
 };
 _Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sync) == 448,
 	       "as the real rsocket.c has it");
@@ -100,12 +115,14 @@ _Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sy
  * struct shim_cmmc - a multicast group that an identifier has joined. Its address is the context
  * that CMD_CM_JOIN is given and its events bring back (struct cm_event).
  * @context: the program's: param.ud.private_data of its events
- * @events_completed: acknowledged, under the identifier's @mut
+ * @delivered, @events_completed: events that the program was given, and that it acknowledged; under
+ *	the identifier's @mut, and @cond tells of the latter
  */
 struct shim_cmmc {
 	struct shim_cmmc *next;
 	struct shim_cmid *id;
 	void *context;
+	int delivered;
 	int events_completed;
 	pthread_cond_t cond;
 	u32 join_flags;
@@ -125,12 +142,17 @@ struct shim_cmev {
 	u8 data[CM_MAX_DATA];
 	struct shim_cmid *id;
 	struct shim_cmmc *mc;
+	struct shim_cmev *next;
 };
 
 /* --- cm_chan.c --- */
 
 /** cmch_of() - NULL with errno EINVAL when it is none, or was inherited by a forked child. */
 struct shim_cmch *cmch_of(struct rdma_event_channel *ch);
+/** cmch_dropped() - @n events of the channel have gone unread: take back their counts. */
+void cmch_dropped(struct rdma_event_channel *ch, u32 n);
+/** cm_raise_fatal() - the fabric has gone: wake who waits for events. In shim_raise_fatal(). */
+void cm_raise_fatal(void);
 
 /* --- cm_id.c --- */
 
@@ -185,12 +207,13 @@ int cmid_query_route(struct shim_cmid *id);
 
 /** cm_devices_init() - as ucma_init(): is there a fabric with devices? 0, or -1 with errno. */
 int cm_devices_init(void);
-/** cm_dev_by_index() - open it if need be, with its PD. @index: in the HCA. NULL with errno. */
-struct cm_dev *cm_dev_by_index(u32 index);
+/** cm_dev_get() - the device with that index in the HCA, with its PD. NULL with errno. */
+struct cm_dev *cm_dev_get(u32 index);
+void cm_dev_put(struct cm_dev *dev);
 /** cm_dev_xrcd() - the XRC domain of rdma_create_srq_ex(3), rdma_create_qp(3). NULL with errno. */
 struct ibv_xrcd *cm_dev_xrcd(struct cm_dev *dev);
-/** cm_devices_all() - all devices, opened. Return: their number and *devs (to be freed), or -1. */
-int cm_devices_all(struct cm_dev ***devs);
+/** cm_forked() - in a forked child: no device is open, no identifier lives. */
+void cm_forked(void);
 
 /* --- cm_qp.c: the QP of an identifier; 0 at once when it has none --- */
 

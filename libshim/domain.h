@@ -43,5 +43,6 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 /* --- qpattr.c, ah.c -------------------------------------------------------------------------- */
 
 void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah);
+void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av);
 
 #endif

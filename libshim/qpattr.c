@@ -22,7 +22,7 @@ void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 	av->port_num = ah->port_num;
 }
 
-static void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
+void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
 {
 	memcpy(ah->grh.dgid.raw, av->dgid, sizeof(av->dgid));
 	ah->grh.flow_label = av->flow_label;
