@@ -226,6 +226,10 @@ int cmid_qp_rtr(struct shim_cmid *id, u8 resp_res);
 int cmid_qp_rts(struct shim_cmid *id, u8 init_depth);
 /** cmid_qp_err() - to ERR. */
 int cmid_qp_err(struct shim_cmid *id);
+/** cmid_create_cqs() - the identifier's own, with channels. 0: no such CQ. 0, or -1 with errno. */
+int cmid_create_cqs(struct rdma_cm_id *id, u32 send_size, u32 recv_size);
+/** cmid_destroy_cqs() - those that there are; an XRC SRQ's only after the SRQ. */
+void cmid_destroy_cqs(struct rdma_cm_id *id);
 
 /* --- cm_mcast.c --- */
 

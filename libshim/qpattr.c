@@ -65,7 +65,7 @@ static void attr_from_ib(struct hca_qp_attr *a, const struct ibv_qp_attr *ib, u3
 		av_from_ah(&a->av, &ib->ah_attr);
 }
 
-static void attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
+void qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
 {
 	/* Not the whole structure: callers built against old headers have no rate_limit. */
 	memset(ib, 0, offsetof(struct ibv_qp_attr, rate_limit));
@@ -165,7 +165,7 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 	ret = obj_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
-	attr_to_ib(attr, &cmd.mod.attr);
+	qp_attr_to_ib(attr, &cmd.mod.attr);
 	attr->cap = qp->cap;
 	ibqp->state = attr->qp_state;
 	init_attr->qp_context = ibqp->qp_context;
