@@ -231,6 +231,11 @@ int cmid_create_cqs(struct rdma_cm_id *id, u32 send_size, u32 recv_size);
 /** cmid_destroy_cqs() - those that there are; an XRC SRQ's only after the SRQ. */
 void cmid_destroy_cqs(struct rdma_cm_id *id);
 
+/* --- cm_ece.c --- */
+
+/** cmid_reject() - rdma_reject(3), with a reason (enum cm_reject). Return: 0, or -1 with errno. */
+int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len);
+
 /* --- cm_mcast.c --- */
 
 /**

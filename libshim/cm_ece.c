@@ -37,6 +37,22 @@ SHIM_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece
 	return 0;
 }
 
+int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len)
+{
+	struct hca_cmd cmd = { 0 };
+
+	if (!data)
+		len = 0;
+	if (len > CM_REJ_DATA)
+		return fail_minus(-EINVAL);
+	cmd.cm.reason = reason;
+	cmd.cm.has_param = 1;
+	cmd.cm.param.data_len = len;
+	if (len)
+		memcpy(cmd.cm.param.data, data, len);
+	return cmid_cmd(id, CMD_CM_REJECT, &cmd);
+}
+
 /**
  * rdma_reject_ece() - rdma_reject(3), because of what the peer has told by ECE.
  * Return: 0, or -1 with errno.

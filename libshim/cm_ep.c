@@ -5,6 +5,7 @@
  */
 #include "libshim/cm.h"
 
+#include <rdma/rdma_verbs.h>
 #include <stdlib.h>
 
 /* rdma_create_ep(3) has no argument for it: as long as a lookup may take. */

@@ -4,6 +4,8 @@
  */
 #include "libshim/cm.h"
 
+#include <rdma/rdma_verbs.h>
+
 /*
  * An XRC SRQ has a domain and a CQ: those of the identifier, where the program names none.
  * *made: a CQ was made.
