@@ -28,11 +28,12 @@
 
 #include "emulator/ib.h"
 
-#define SEG_MAGIC	0x47455355u /* "USEG" */
-#define SEG_VERSION	2u
-#define SEG_SIZE	(4ULL << 30) /* virtual: a sparse file, only what is touched exists */
-#define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
-#define SEG_MAX_CHANS	1024u /* channels per client: async and completion */
+#define SEG_MAGIC   0x47455355u /* "USEG" */
+#define SEG_VERSION 3u
+#define SEG_SIZE    (4ULL << 30) /* virtual: a sparse file, only what is touched exists */
+#define SEG_MAX_QPS 65536u /* doorbell bits, one per QP slot of the HCA */
+#define SEG_MAX_CHANS                                                                              \
+	8192u /* channels per client: async, completion, rdma_cm; 64 KiB each, sparse */
 #define SEG_CHAN_DEPTH	4096u /* events a channel holds */
 #define SEG_CMD_SLOTS	16u
 #define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */

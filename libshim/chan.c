@@ -27,22 +27,37 @@ struct shim_chan {
 	struct chan_event local[LOCAL_EVENTS];
 };
 
-static struct shim_chan chans[SEG_MAX_CHANS] = {
-	[0 ... SEG_MAX_CHANS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 },
-};
+static struct shim_chan chans[SEG_MAX_CHANS];
+static u32 n_opened; /* the first so many have been initialized */
 static pthread_mutex_t alloc_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int chan_claim(void)
 {
+	struct shim_chan *c;
 	u32 i;
 
 	pthread_mutex_lock(&alloc_lock);
-	for (i = 0; i < SEG_MAX_CHANS && chans[i].used; i++)
+	for (i = 0; i < n_opened && chans[i].used; i++)
 		;
-	if (i < SEG_MAX_CHANS)
-		chans[i].used = true;
+	if (i == SEG_MAX_CHANS) {
+		pthread_mutex_unlock(&alloc_lock);
+		return -EMFILE;
+	}
+	c = &chans[i];
+	if (i == n_opened) {
+		pthread_mutex_init(&c->lock, NULL);
+		c->fd = -1;
+		store_release(&n_opened, i + 1);
+	}
+	c->used = true;
 	pthread_mutex_unlock(&alloc_lock);
-	return i < SEG_MAX_CHANS ? (int)i : -EMFILE;
+	return (int)i;
+}
+
+/* A channel that there is, or was. */
+static struct shim_chan *chan_at(u32 chan)
+{
+	return chan < load_acquire(&n_opened) ? &chans[chan] : NULL;
 }
 
 static void chan_release(u32 chan)
@@ -101,7 +116,7 @@ void shim_chan_free(u32 chan, int fd)
 {
 	struct proto_msg m = { .op = PROTO_CHAN_DEL, .peer.chan = chan };
 
-	if (chan >= SEG_MAX_CHANS)
+	if (!chan_at(chan))
 		return;
 	/* Should the fabric have gone, there is nothing left to tell it. */
 	if (!load_relaxed(&shim.fatal))
@@ -160,33 +175,37 @@ static ssize_t read_count(int fd)
 	return got;
 }
 
-int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+int shim_chan_wait(int fd)
 {
 	ssize_t got;
 
-	if (chan >= SEG_MAX_CHANS) {
+	shim_drain();
+	got = read_count(fd);
+	if (got >= 0)
+		return 0;
+	errno = (int)-got;
+	return -1;
+}
+
+int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+{
+	if (!chan_at(chan)) {
 		errno = EINVAL;
 		return -1;
 	}
 	do {
-		shim_drain();
-		got = read_count(fd);
-		if (got < 0) {
-			errno = (int)-got;
+		if (shim_chan_wait(fd))
 			return -1;
-		}
 	} while (!chan_take(chan, ev));
 	return 0;
 }
 
 /* The channel's lock is held. */
-static void count_one(const struct shim_chan *c)
+static void count(const struct shim_chan *c, u64 n)
 {
-	const u64 one = 1;
-
 	/* Cannot fail: the count would have to reach 2^64. */
 	if (c->fd >= 0)
-		sys_write(c->fd, &one, sizeof(one));
+		sys_write(c->fd, &n, sizeof(n));
 }
 
 /*
@@ -211,7 +230,7 @@ static void ring_void(const struct shim_chan *c, struct chan_ring *r, u32 kind, 
 
 void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen)
 {
-	if (chan >= SEG_MAX_CHANS)
+	if (!chan_at(chan))
 		return;
 	pthread_mutex_lock(&chans[chan].lock);
 	ring_void(&chans[chan], &shim.seg->chan[chan], kind, handle, gen);
@@ -239,26 +258,46 @@ static int put_local(struct shim_chan *c, struct chan_ring *r, const struct chan
 
 int shim_chan_push(u32 chan, const struct chan_event *ev)
 {
-	struct shim_chan *c = &chans[chan];
+	struct shim_chan *c = chan_at(chan);
 	int ret;
 
-	if (chan >= SEG_MAX_CHANS || !c->used)
+	if (!c || !c->used)
 		return -EBADF;
 	pthread_mutex_lock(&c->lock);
 	ret = put_local(c, &shim.seg->chan[chan], ev);
 	if (!ret)
-		count_one(c);
+		count(c, 1);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
 }
 
+void shim_chan_uncount(u32 chan, u32 n)
+{
+	struct shim_chan *c = chan_at(chan);
+	u64 one;
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	while (n-- && sys_read_nowait(c->fd, &one, sizeof(one)) > 0)
+		;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void shim_chan_count(u32 chan, u64 n)
+{
+	struct shim_chan *c = chan_at(chan);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	count(c, n);
+	pthread_mutex_unlock(&c->lock);
+}
+
 void chan_notify(u32 chan)
 {
-	if (chan >= SEG_MAX_CHANS)
-		return;
-	pthread_mutex_lock(&chans[chan].lock);
-	count_one(&chans[chan]);
-	pthread_mutex_unlock(&chans[chan].lock);
+	shim_chan_count(chan, 1);
 }
 
 void chan_forked(void)
@@ -266,7 +305,7 @@ void chan_forked(void)
 	u32 i;
 
 	pthread_mutex_init(&alloc_lock, NULL);
-	for (i = 0; i < SEG_MAX_CHANS; i++) {
+	for (i = 0; i < n_opened; i++) {
 		pthread_mutex_init(&chans[i].lock, NULL);
 		if (chans[i].fd >= 0)
 			sys_close(chans[i].fd);

@@ -77,6 +77,15 @@ void shim_chan_free(u32 chan, int fd);
  */
 int shim_chan_get(u32 chan, int fd, struct chan_event *ev);
 /**
+ * shim_chan_wait() - for channels whose events lie elsewhere: wait for one and take its count.
+ * Return: 0, or -1 with errno (as shim_chan_get()).
+ */
+int shim_chan_wait(int fd);
+/** shim_chan_count() - @n more events: make the fd readable. */
+void shim_chan_count(u32 chan, u64 n);
+/** shim_chan_uncount() - @n events have gone unread; where their counts were taken, they are. */
+void shim_chan_uncount(u32 chan, u32 n);
+/**
  * shim_chan_push() - queue an event that this process raises itself (device fatal) and make the
  * fd readable. Taken before those of the engine. Return: 0, -EBADF or -ENOSPC.
  */
