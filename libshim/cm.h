@@ -79,7 +79,8 @@ struct shim_cmmc;
  * @prev_next, @next: list of identifiers, under objs_lock
  * @removed: the end of its device was reported; under objs_lock
  * @gone: its channel was destroyed, and with it all but this
- * @delivered: events that the program was given, under @mut
+ * @delivered: events that the program was given, @user of them those of rdma_write_cm_event(3);
+ *	under @mut
  */
 struct shim_cmid {
 	struct rdma_cm_id id;
@@ -107,6 +108,7 @@ struct shim_cmid {
 	bool removed;
 	bool gone;
 	int delivered;
+	int user;
 };
 _Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sync) == 448,
 	       "as the real rsocket.c has it");
@@ -151,6 +153,8 @@ struct shim_cmev {
 struct shim_cmch *cmch_of(struct rdma_event_channel *ch);
 /** cmch_dropped() - @n events of the channel have gone unread: take back their counts. */
 void cmch_dropped(struct rdma_event_channel *ch, u32 n);
+/** cmch_forked() - in a forked child: there are none. */
+void cmch_forked(void);
 /** cm_raise_fatal() - the fabric has gone: wake who waits for events. In shim_raise_fatal(). */
 void cm_raise_fatal(void);
 
@@ -176,6 +180,16 @@ int cmid_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void
 struct shim_cmid *cmid_alloc(struct rdma_event_channel *channel, void *context,
 			     enum rdma_port_space ps, enum ibv_qp_type qp_type);
 void cmid_free(struct shim_cmid *id);
+/** cmid_known() - the HCA knows it by that handle now. */
+void cmid_known(struct shim_cmid *id, u32 handle);
+/** cmids_end() - the channel is being destroyed: so are its identifiers, as far as the HCA goes. */
+void cmids_end(struct shim_cmch *ch);
+/** cmid_by_handle() - an identifier of this channel, or NULL. */
+struct shim_cmid *cmid_by_handle(const struct shim_cmch *ch, u32 handle);
+/** cmid_next_removed() - one of the channel's whose device has gone, not yet told of that; or NULL. */
+struct shim_cmid *cmid_next_removed(const struct shim_cmch *ch);
+/** cmids_forked() - in a forked child: there are none. */
+void cmids_forked(void);
 /**
  * cmid_cmd() - execute a CMD_CM_* command on the identifier (cmd->handle is set here).
  * Return: 0, or -1 with errno: EIO when it was inherited by a forked child, or the fabric has gone.

@@ -6,6 +6,7 @@
  * counted under objs_lock, together with the lookup: an event is either delivered before the object
  * leaves its table, and then waited for, or dropped.
  */
+#include "libshim/cm.h"
 #include "libshim/objects.h"
 #include "libshim/queues.h"
 
@@ -189,4 +190,5 @@ void shim_raise_fatal(void)
 		if (!ctx->closed)
 			shim_chan_push(ctx->async_chan, &ev);
 	pthread_mutex_unlock(&objs_lock);
+	cm_raise_fatal();
 }

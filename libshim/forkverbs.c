@@ -6,6 +6,7 @@
  * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
  * that a child works on rings that it shares with its parent: its inherited contexts are dead.
  */
+#include "libshim/cm.h"
 #include "libshim/device.h"
 #include "libshim/memory.h"
 #include "libshim/objects.h"
@@ -49,6 +50,7 @@ static void fork_child(void)
 	objs = NULL;
 	mr_shadow_forget();
 	devices_forget();
+	cm_forked();
 	pthread_mutex_unlock(&objs_lock);
 }
 
