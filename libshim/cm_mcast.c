@@ -142,7 +142,7 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 	socklen_t len = cm_addr_len(addr);
 	struct hca_cmd cmd = { 0 };
 	struct shim_cmmc *mc;
-	int ret;
+	int ret, err, given;
 
 	if (!id)
 		return -1;
@@ -156,14 +156,17 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 	cm_addr_get(&cmd.cm.dst, addr);
 	cmd.cm.context = (uintptr_t)mc;
 	ret = cmid_cmd(id, CMD_CM_LEAVE, &cmd);
-	if (!ret) {
+	err = errno;
+	if (!ret)
 		cmch_dropped(ibid->channel, cmd.cm.dropped);
-		ack_own(ibid, mc);
-		pthread_mutex_lock(&id->mut);
-		while (mc->events_completed < (int)cmd.cm.reported)
-			pthread_cond_wait(&mc->cond, &id->mut);
-		pthread_mutex_unlock(&id->mut);
-	}
+	ack_own(ibid, mc);
+	pthread_mutex_lock(&id->mut);
+	/* The HCA's count has those that another thread has taken, but not yet looked at. */
+	given = ret ? mc->delivered : (int)cmd.cm.reported;
+	while (mc->events_completed < given)
+		pthread_cond_wait(&mc->cond, &id->mut);
+	pthread_mutex_unlock(&id->mut);
+	errno = err;
 	mc_free(mc);
 	return ret;
 }

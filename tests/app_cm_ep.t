@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Endpoints, and the QPs, SRQs and addresses of the rdma_cm's identifiers.
+. "$(dirname "$0")/lib.sh"
+app app_cm_addrinfo
+app app_cm_ep
+export RUN_FLAGS='--isolated --fabric isolated'
+app app_cm_ep
+done_testing
