@@ -117,14 +117,12 @@ _Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sy
  * struct shim_cmmc - a multicast group that an identifier has joined. Its address is the context
  * that CMD_CM_JOIN is given and its events bring back (struct cm_event).
  * @context: the program's: param.ud.private_data of its events
- * @delivered, @events_completed: events that the program was given, and that it acknowledged; under
- *	the identifier's @mut, and @cond tells of the latter
+ * @events_completed: acknowledged, under the identifier's @mut; @cond tells of that
  */
 struct shim_cmmc {
 	struct shim_cmmc *next;
 	struct shim_cmid *id;
 	void *context;
-	int delivered;
 	int events_completed;
 	pthread_cond_t cond;
 	u32 join_flags;
@@ -198,11 +196,23 @@ int cmid_cmd(struct shim_cmid *id, u32 op, struct hca_cmd *cmd);
 
 /* --- cm_event.c --- */
 
+/** cmev_count() - the program is being given an event, or one that it does not see is taken. */
+void cmev_count(struct shim_cmid *id);
+/** cmev_done() - it is acknowledged. @mc: by that group, too, or NULL */
+void cmev_done(struct shim_cmid *id, struct shim_cmmc *mc);
+
 /**
  * cmid_complete() - a synchronous identifier: wait for what comes of the call, keep the event as
  * id->event, make an error of it. Else nothing. Return: 0, or -1 with errno.
  */
 int cmid_complete(struct shim_cmid *id);
+
+/* --- cm_user.c --- */
+
+/** cmev_user_take() - the oldest event of rdma_write_cm_event(3). Return: whether there is one. */
+bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev);
+/** cmev_user_move() - unread events of rdma_write_cm_event(3) of @id: to channel @to; NULL: away. */
+void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to);
 
 /* --- cm_addr.c --- */
 
@@ -216,6 +226,14 @@ void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a);
 int cmid_query_addr(struct shim_cmid *id);
 /** cmid_query_route() - the same and the path records. Return: 0, or -1 with errno. */
 int cmid_query_route(struct shim_cmid *id);
+
+/* --- cm_conn.c --- */
+
+/**
+ * cmid_establish() - the peer has accepted: make the QP, if there is one, ready and tell the peer.
+ * Return: 0, or -1 with errno, the QP then in ERR.
+ */
+int cmid_establish(struct shim_cmid *id);
 
 /* --- cm_devices.c --- */
 

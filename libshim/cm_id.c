@@ -45,7 +45,8 @@ struct shim_cmid *cmid_by_handle(const struct shim_cmch *ch, u32 handle)
 	struct shim_cmid *c;
 
 	pthread_mutex_lock(&objs_lock);
-	for (c = ids; c && (c->id.channel != &ch->ch || c->handle != handle || c->gone); c = c->next)
+	for (c = ids; c && (c->id.channel != &ch->ch || c->handle != handle || c->gone);
+	     c = c->next)
 		;
 	pthread_mutex_unlock(&objs_lock);
 	return c;
@@ -228,6 +229,7 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (!c)
 		return -1;
 	if (c->epoch != shim.epoch) {
+		cmmc_free_all(c);
 		cmid_free(c);
 		return 0;
 	}

@@ -50,4 +50,3 @@ NEWER_ERRNO(ibv_set_err_comp_cntr)
 /* RDMACM_1.4 */
 NEWER_MINUS1(rdma_query_addrinfo)
 NEWER_MINUS1(rdma_resolve_addrinfo)
-NEWER_MINUS1(rdma_write_cm_event)
