@@ -117,12 +117,14 @@ _Static_assert(sizeof(struct rdma_cm_id) == 416 && offsetof(struct shim_cmid, sy
  * struct shim_cmmc - a multicast group that an identifier has joined. Its address is the context
  * that CMD_CM_JOIN is given and its events bring back (struct cm_event).
  * @context: the program's: param.ud.private_data of its events
- * @events_completed: acknowledged, under the identifier's @mut; @cond tells of that
+ * @delivered, @events_completed: events that the program was given, and that it acknowledged; under
+ *	the identifier's @mut, and @cond tells of the latter
  */
 struct shim_cmmc {
 	struct shim_cmmc *next;
 	struct shim_cmid *id;
 	void *context;
+	int delivered;
 	int events_completed;
 	pthread_cond_t cond;
 	u32 join_flags;
@@ -196,9 +198,12 @@ int cmid_cmd(struct shim_cmid *id, u32 op, struct hca_cmd *cmd);
 
 /* --- cm_event.c --- */
 
-/** cmev_count() - the program is being given an event, or one that it does not see is taken. */
-void cmev_count(struct shim_cmid *id);
-/** cmev_done() - it is acknowledged. @mc: by that group, too, or NULL */
+/**
+ * cmev_count() - the program is being given an event, or one that it does not see is taken.
+ * @mc: it is that group's, too, or NULL
+ */
+void cmev_count(struct shim_cmid *id, struct shim_cmmc *mc);
+/** cmev_done() - it is acknowledged. */
 void cmev_done(struct shim_cmid *id, struct shim_cmmc *mc);
 
 /**

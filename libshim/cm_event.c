@@ -13,10 +13,12 @@
 
 #include <stdlib.h>
 
-void cmev_count(struct shim_cmid *id)
+void cmev_count(struct shim_cmid *id, struct shim_cmmc *mc)
 {
 	pthread_mutex_lock(&id->mut);
 	id->delivered++;
+	if (mc)
+		mc->delivered++;
 	pthread_mutex_unlock(&id->mut);
 }
 
@@ -178,7 +180,7 @@ static bool address(struct shim_cmch *ch, struct shim_cmev *ev, const struct cm_
 	ev->event.id = &ev->id->id;
 	ev->event.event = (enum rdma_cm_event_type)e->type;
 	ev->event.status = e->status;
-	cmev_count(ev->id);
+	cmev_count(ev->id, ev->mc);
 	if (named || e->type == CM_EV_ESTABLISHED)
 		return true;
 	cmev_done(ev->id, ev->mc);
@@ -195,7 +197,7 @@ static int removal(struct shim_cmch *ch, struct shim_cmev *ev)
 	ev->id = id;
 	ev->event.id = &id->id;
 	ev->event.event = RDMA_CM_EVENT_DEVICE_REMOVAL;
-	cmev_count(id);
+	cmev_count(id, NULL);
 	return 0;
 }
 
