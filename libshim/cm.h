@@ -75,6 +75,7 @@ struct shim_cmmc;
  * @sync: the channel is its own; calls wait for what comes of them
  * @mc: multicast groups joined, under @mut
  * @qp_init_attr: rdma_create_ep(3): of the QPs of requests; owned
+ * @resolved: rdma_resolve_addrinfo(3): the latest result; owned
  * @initiator_depth, @responder_resources: as asked for by rdma_connect() or the request's peer
  * @prev_next, @next: list of identifiers, under objs_lock
  * @removed: the end of its device was reported; under objs_lock
@@ -99,6 +100,7 @@ struct shim_cmid {
 	pthread_cond_t cond;
 	struct shim_cmmc *mc;
 	struct ibv_qp_init_attr *qp_init_attr;
+	struct rdma_addrinfo *resolved;
 	u8 initiator_depth;
 	u8 responder_resources;
 	struct ibv_ece local_ece;
@@ -214,6 +216,8 @@ int cmid_complete(struct shim_cmid *id);
 
 /* --- cm_user.c --- */
 
+/** cmev_user_put() - queue an event of the program's own. Return: 0, or -1 with errno. */
+int cmev_user_put(struct shim_cmid *c, enum rdma_cm_event_type event, int status, u64 arg);
 /** cmev_user_take() - the oldest event of rdma_write_cm_event(3). Return: whether there is one. */
 bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev);
 /** cmev_user_move() - unread events of rdma_write_cm_event(3) of @id: to channel @to; NULL: away. */

@@ -146,6 +146,7 @@ void cmid_free(struct shim_cmid *c)
 	pthread_mutex_destroy(&c->mut);
 	free(c->id.route.path_rec);
 	free(c->qp_init_attr);
+	rdma_freeaddrinfo(c->resolved);
 	free(c->connect);
 	c->magic = 0;
 	free(c);

@@ -64,6 +64,28 @@ void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to)
 	pthread_mutex_unlock(&objs_lock);
 }
 
+int cmev_user_put(struct shim_cmid *c, enum rdma_cm_event_type event, int status, u64 arg)
+{
+	struct shim_cmch *ch;
+	struct shim_cmev *ev;
+
+	if (c->gone)
+		return fail_minus(-EBADF);
+	ch = cmch_of(c->id.channel);
+	ev = ch ? obj_alloc(sizeof(*ev)) : NULL;
+	if (!ev)
+		return -1;
+	ev->id = c;
+	ev->event.id = &c->id;
+	ev->event.event = event;
+	ev->event.status = status;
+	memcpy(&ev->event.param, &arg, sizeof(arg));
+	pthread_mutex_lock(&objs_lock);
+	enqueue(ch, ev);
+	pthread_mutex_unlock(&objs_lock);
+	return 0;
+}
+
 /* rdma_write_cm_event(), under a name that newer headers do not declare. */
 SHIM_EXPORT int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event,
 					  int status, uint64_t arg) __asm__("rdma_write_cm_event");
@@ -76,24 +98,8 @@ int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type eve
 			      uint64_t arg)
 {
 	struct shim_cmid *c = cmid_of(id);
-	struct shim_cmch *ch;
-	struct shim_cmev *ev;
 
 	if (!c || event != EVENT_USER)
 		return fail_minus(-EINVAL);
-	if (c->gone)
-		return fail_minus(-EBADF);
-	ch = cmch_of(id->channel);
-	ev = ch ? obj_alloc(sizeof(*ev)) : NULL;
-	if (!ev)
-		return -1;
-	ev->id = c;
-	ev->event.id = id;
-	ev->event.event = event;
-	ev->event.status = status;
-	memcpy(&ev->event.param, &arg, sizeof(arg));
-	pthread_mutex_lock(&objs_lock);
-	enqueue(ch, ev);
-	pthread_mutex_unlock(&objs_lock);
-	return 0;
+	return cmev_user_put(c, event, status, arg);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Verbs and rdma_cm calls newer than rdma-core 44, up to 65: they need not be in the headers that
+ * Verbs newer than rdma-core 44, up to 65: they need not be in the headers that
  * we build with. Where they are, their prototypes must not meet our definitions, which therefore
  * take no arguments and have names of their own; an ignored argument costs a caller nothing. What
  * each one returns is in its man page in rdma-core (ibv_alloc_dmah(3), ibv_query_port_speed(3),
- * ibv_alloc_buf(3), ibv_create_comp_cntr(3), rdma_resolve_addrinfo(3), ...).
+ * ibv_alloc_buf(3), ibv_create_comp_cntr(3), ...).
  */
 #include "libshim/interpose.h"
 
@@ -46,7 +46,3 @@ NEWER_ERRNO(ibv_read_comp_cntr)
 NEWER_ERRNO(ibv_read_err_comp_cntr)
 NEWER_ERRNO(ibv_set_comp_cntr)
 NEWER_ERRNO(ibv_set_err_comp_cntr)
-
-/* RDMACM_1.4 */
-NEWER_MINUS1(rdma_query_addrinfo)
-NEWER_MINUS1(rdma_resolve_addrinfo)

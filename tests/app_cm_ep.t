@@ -3,7 +3,9 @@
 # Endpoints, and the QPs, SRQs and addresses of the rdma_cm's identifiers.
 . "$(dirname "$0")/lib.sh"
 app app_cm_addrinfo
+app app_cm_newer
 app app_cm_ep
 export RUN_FLAGS='--isolated --fabric isolated'
+app app_cm_newer
 app app_cm_ep
 done_testing
