@@ -6,6 +6,7 @@
  * path, as with the kernel.
  */
 #include "libshim/cm.h"
+#include "libshim/device.h"
 
 #include <arpa/inet.h>
 #include <endian.h>

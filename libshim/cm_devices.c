@@ -3,6 +3,7 @@
  * DOC: the rdma_cm's devices: opened when they are first needed, once for all identifiers.
  */
 #include "libshim/cm.h"
+#include "libshim/device.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  * reading fails.
  */
 #include "libshim/cm.h"
+#include "libshim/domain.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
  * engine (CMD_CM_INIT_QP_ATTR), which knows the connection.
  */
 #include "libshim/cm.h"
+#include "libshim/domain.h"
 
 #include <rdma/rdma_verbs.h>
 

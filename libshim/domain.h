@@ -44,5 +44,7 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 
 void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah);
 void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av);
+/** qp_attr_to_ib() - all attributes but the capabilities, which become 0. */
+void qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a);
 
 #endif
