@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: options of identifiers. What they mean is the engine's. A path that the program brings along
- * takes the place of route resolution; which one it is makes no difference, since a port of the
- * emulated devices knows the way to every address that it can reach.
+ * DOC: options of identifiers. What they mean is the engine's. Of the paths that a program brings
+ * along, the one that the kernel would take is handed on.
  */
 #include "libshim/cm.h"
 
 #define PATH_WANTED (IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL)
 
-static int set_path(struct shim_cmid *c, const struct ibv_path_data *path, size_t len)
+_Static_assert(sizeof(struct ibv_path_data) == CM_PATH_DATA, "as the engine has it");
+
+/* Return: 0 or -EINVAL. */
+static int pick_path(struct cmd_cm *cmd, const struct ibv_path_data *path, size_t len)
 {
-	struct hca_cmd cmd = { 0 };
 	size_t i, n = len / sizeof(*path);
 
-	if (!len || len % sizeof(*path))
-		return fail_minus(-EINVAL);
+	if (len % sizeof(*path))
+		return -EINVAL;
 	for (i = 0; i < n && path[i].flags != PATH_WANTED; i++)
 		;
-	return i < n ? cmid_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd) : fail_minus(-EINVAL);
+	if (i == n)
+		return -EINVAL;
+	cmd->optlen = sizeof(*path);
+	memcpy(cmd->opt, &path[i], sizeof(*path));
+	return 0;
 }
 
 /**
@@ -34,11 +39,15 @@ SHIM_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, v
 		return -1;
 	if (optlen && !optval)
 		return fail_minus(-EFAULT);
-	if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH)
-		return set_path(c, optval, optlen);
 	cmd.cm.level = (u32)level;
 	cmd.cm.optname = (u32)optname;
-	cmd.cm.optlen = (u32)(optlen < UINT32_MAX ? optlen : UINT32_MAX);
-	memcpy(cmd.cm.opt, optval ? optval : "", min_u32(cmd.cm.optlen, sizeof(cmd.cm.opt)));
+	if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) {
+		if (pick_path(&cmd.cm, optval, optlen))
+			return fail_minus(-EINVAL);
+	} else {
+		/* One that is too long is so for all options. */
+		cmd.cm.optlen = (u32)(optlen < sizeof(cmd.cm.opt) ? optlen : sizeof(cmd.cm.opt));
+		memcpy(cmd.cm.opt, optval ? optval : "", cmd.cm.optlen);
+	}
 	return cmid_cmd(c, CMD_CM_SET_OPTION, &cmd);
 }
