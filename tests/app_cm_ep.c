@@ -37,6 +37,7 @@ static struct ibv_qp_init_attr qp_attr(void)
 			 .max_recv_sge = 2,
 			 .max_inline_data = 16 },
 		.sq_sig_all = 1,
+		.qp_type = IBV_QPT_RC,
 	};
 }
 
@@ -82,8 +83,10 @@ static void *serve(void *arg)
 	ok(id->event && id->event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
 		   id->event->listen_id == listen_id,
 	   "the request is the new identifier's event");
-	if (!ok(server_qp(id), "it has a QP"))
+	if (!ok(server_qp(id), "it has a QP")) {
+		rdma_reject(id, NULL, 0);
 		return arg;
+	}
 	ok(id->qp->state == IBV_QPS_INIT && id->recv_cq && id->send_cq && id->recv_cq_channel &&
 		   id->send_cq_channel && id->pd && id->qp->pd == id->pd,
 	   "in INIT, with CQs and channels of its own");
@@ -252,7 +255,6 @@ static void test_refused(struct rdma_event_channel *ch)
 	struct rdma_cm_id *id, *none;
 	struct ibv_pd *pd;
 
-	attr.qp_type = IBV_QPT_RC;
 	if (!ok(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP),
 		"an identifier that is bound to nothing"))
 		return;
@@ -267,7 +269,6 @@ static void test_refused(struct rdma_event_channel *ch)
 		   !id->recv_cq && !id->send_cq_channel && !id->recv_cq_channel,
 	   "a QP that is too large: EINVAL, and nothing is left of it");
 	attr = qp_attr();
-	attr.qp_type = IBV_QPT_RC;
 	pd = ibv_alloc_pd(id->verbs);
 	ok(pd && !rdma_create_qp(id, pd, &attr) && id->qp->pd == pd && id->pd == pd,
 	   "the program's protection domain");
