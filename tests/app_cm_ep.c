@@ -70,6 +70,24 @@ static bool server_qp(struct rdma_cm_id *id)
 		  "rdma_create_qp takes the identifier's SRQ");
 }
 
+/* The client's last request fails: the QP goes to ERR, which flushes its own receives. */
+static void end_connection(struct rdma_cm_id *id)
+{
+	struct rdma_cm_event *ev;
+	struct ibv_wc wc;
+
+	if (with_srq) {
+		ok(!rdma_get_cm_event(id->channel, &ev) && ev->event == RDMA_CM_EVENT_DISCONNECTED,
+		   "the client disconnects");
+		rdma_ack_cm_event(ev);
+		return;
+	}
+	ok(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_WR_FLUSH_ERR,
+	   "the client's last request ends the connection");
+	ok(!rdma_disconnect(id) && id->event->event == RDMA_CM_EVENT_DISCONNECTED,
+	   "rdma_disconnect");
+}
+
 static void *serve(void *arg)
 {
 	struct window win;
@@ -106,12 +124,12 @@ static void *serve(void *arg)
 	ok(!rdma_post_send(id, (void *)2, &win, sizeof(win), NULL, IBV_SEND_INLINE) &&
 		   completes(rdma_get_send_comp(id, &wc), &wc, IBV_WC_SEND),
 	   "rdma_post_send, inline");
-	ok(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_WR_FLUSH_ERR,
-	   "the client's last request ends the connection");
-	ok(!rdma_disconnect(id) && id->event->event == RDMA_CM_EVENT_DISCONNECTED,
-	   "rdma_disconnect");
+	end_connection(id);
 	rdma_dereg_mr(mr);
 	rdma_dereg_mr(rmr);
+	/* Its end is what the client's rdma_disconnect() may be waiting for. */
+	rdma_destroy_ep(id);
+	server_id = NULL;
 	return arg;
 }
 
