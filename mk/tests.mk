@@ -22,6 +22,7 @@ BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 # What several programs of a kind share.
 UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
 APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c))
+CM_COMMON   := $(call objs,$(wildcard tests/cm*.c))
 
 .PHONY: tests
 tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs
@@ -45,6 +46,12 @@ $(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
+
+# The rdma_cm's.
+$(T)/app_cm_%: $(BUILD)/obj/tests/app_cm_%.o $(CM_COMMON) $(APP_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrdmacm -libverbs -lpthread
 
 $(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
 	@mkdir -p $(@D)

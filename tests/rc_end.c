@@ -21,6 +21,8 @@ bool ok(bool cond, const char *fmt, ...)
 {
 	va_list ap;
 
+	/* Lines of several threads stay whole. */
+	flockfile(stdout);
 	printf("%s ", cond ? "ok" : "not ok");
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
@@ -28,6 +30,7 @@ bool ok(bool cond, const char *fmt, ...)
 	putchar('\n');
 	fflush(stdout);
 	tap_failed += !cond;
+	funlockfile(stdout);
 	return cond;
 }
 

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random.
+. "$(dirname "$0")/lib.sh"
+
+kills() {
+	# The fabric outlives its programs: what they leave is looked at.
+	check "a fabric ${*:+(}$*${*:+)}" limit "$RDMAEMU" fabric start "$@"
+	app app_cm_kill
+	app app_cm_storm 1000 "${TEST_SEED:-1}"
+	app app_cm_storm 300 "${TEST_SEED:-7}7"
+	check "the audit is clean" limit "$RDMAEMU" status --audit "${fabric[@]}"
+	"$RDMAEMU" fabric stop "${fabric[@]}" >/dev/null 2>&1
+}
+
+fabric=()
+kills
+fabric=(--fabric isolated)
+export RUN_FLAGS='--isolated --fabric isolated'
+kills --isolated --fabric isolated
+done_testing

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# The programs of rdmacm-utils but rping (bb_rping.t) and those of rsockets (bb_rsockets.t).
+. "$(dirname "$0")/lib.sh"
+. "$TOP/tests/cm.sh"
+need ucmatose udaddy mckey rdma_client rdma_server rdma_xclient rdma_xserver cmtime
+
+LIMIT=$((90 * SLOW))
+
+# both PS PROGRAM ARGS... - server and client with the same arguments
+both() {
+	local ps=$1 port
+	shift
+	port=$(free_port)
+	cm_both "$ps" "$port" "$* -p $port" "$* -p $port -s 127.0.0.1"
+}
+
+both_check() {
+	check "${*:2}" both "$@"
+}
+
+# All that these print is of success.
+for args in "" "-c 100" "-c 100 -C 1 -S 1" "-C 1000" "-C 0" "-S 1" "-S 4096" "-S 100000" "-t 32" \
+	"-a 15" "-m" "-m -c 10" "-c 1000 -C 2" "-b 127.0.0.1" "-f ip"; do
+	both_check tcp ucmatose $args
+done
+both_check ib ucmatose -P ib
+for args in "" "-c 10" "-c 100 -C 2" "-C 100" "-S 1" "-S 1024" "-t 32" "-b 127.0.0.1"; do
+	both_check udp udaddy $args
+done
+
+v6() {
+	local ps=$1 port
+	shift
+	port=$(free_port)
+	cm_both "$ps" "$port" "$* -b ::0 -p $port" "$* -s ::1 -p $port"
+}
+check "ucmatose over IPv6" v6 tcp ucmatose -c 5
+check "udaddy over IPv6" v6 udp udaddy -c 5
+
+# ucmatose's and udaddy's clients when nobody listens
+nobody() {
+	local status=0
+	cm_client "$1" -s 127.0.0.1 -p "$(free_port)" || status=$?
+	grep -q "$2" "$TEST_DIR/client.out" && [ $status -lt 124 ] && return
+	echo "status $status:"
+	cat "$TEST_DIR/client.out"
+	return 1
+}
+check "ucmatose: nobody listens" nobody ucmatose "event: RDMA_CM_EVENT_REJECTED, error: 8"
+check "udaddy: nobody listens" nobody udaddy "event: RDMA_CM_EVENT_UNREACHABLE, error: 1"
+
+# simple CLIENT SERVER ARGS... - the simple ones, which use endpoints and no channels
+simple() {
+	local port client=$1 server=$2
+	shift 2
+	port=$(free_port)
+	cm_both tcp "$port" "$server -p $port $*" "$client -s 127.0.0.1 -p $port $*" &&
+		says client.out 1 "^$client: end 0" && says server.out 1 "^$server: end 0"
+}
+check "rdma_client, rdma_server" simple rdma_client rdma_server
+check "rdma_xclient, rdma_xserver" simple rdma_xclient rdma_xserver
+check "rdma_xclient -c r" simple rdma_xclient rdma_xserver -c r
+check "rdma_xclient -c x" simple rdma_xclient rdma_xserver -c x
+
+# mckey: a receiver that has joined, and then a sender
+joined() {
+	grep -q "initiating data transfers\|receiving data transfers" "$TEST_DIR/server.out" ||
+		! kill -0 "$1" 2>/dev/null
+}
+
+mckey_both() {
+	local s=0 c=0 i receivers=1 pids=() group=$1
+	shift
+	[ "${1-}" != -2 ] || { receivers=2; shift; }
+	for ((i = 0; i < receivers; i++)); do
+		(exec timeout --foreground -k 5 "$LIMIT" "$RDMAEMU" run -- stdbuf -oL mckey -m "$group" \
+			$MCKEY_FROM ${RECV_ARGS-} "$@") >"$TEST_DIR/server.out" 2>&1 </dev/null &
+		pids+=($!)
+		wait_for 30 joined $! || c=1
+	done
+	[ $c != 0 ] || sleep 0.2
+	[ $c != 0 ] || cm_client mckey -m "$group" $MCKEY_FROM -s "$@" ${SEND_ARGS-} || c=$?
+	for i in "${pids[@]}"; do
+		[ $c = 0 ] || kill "$i"
+		wait "$i" || s=$?
+	done
+	[ $s = 0 ] && [ $c = 0 ] && return
+	echo "receiver: status $s"
+	tail -n 20 "$TEST_DIR/server.out"
+	echo "sender: status $c"
+	tail -n 20 "$TEST_DIR/client.out"
+	return 1
+}
+MCKEY_FROM="-b 127.0.0.1"
+check "mckey -m 239.1.2.3" mckey_both 239.1.2.3
+check "mckey -C 100 -S 1000" mckey_both 239.1.2.4 -C 100 -S 1000
+check "mckey -c 4" mckey_both 239.1.2.5 -c 4
+check "mckey, two receivers" mckey_both 239.1.2.6 -2
+SEND_ARGS=-o check "mckey -o" mckey_both 239.1.2.7
+check "mckey -p 2" mckey_both 239.1.2.8 -p 0x2
+MCKEY_FROM="-b ::1"
+check "mckey -m ff0e::1:2:3" mckey_both ff0e::1:2:3
+SEND_ARGS=-o check "mckey -o, IPv6" mckey_both ff0e::1:2:4 -C 50
+
+# cmtime's server counts connections, too.
+time_check() {
+	local port
+	port=$(free_port)
+	cm_both tcp "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s 127.0.0.1 ${*:2}" &&
+		says client.out 1 '^ *connect '
+}
+check "cmtime -c 100" time_check 100
+check "cmtime -c 1" time_check 1
+check "cmtime: 10000 connections" time_check 10000
+
+check "isolated: ucmatose -c 20" isolated both tcp ucmatose -c 20
+check "isolated: ucmatose -m" isolated both tcp ucmatose -m -c 3
+check "isolated: udaddy -c 10" isolated both udp udaddy -c 10
+check "isolated: rdma_client" isolated simple rdma_client rdma_server
+check "isolated: rdma_xclient -c x" isolated simple rdma_xclient rdma_xserver -c x
+MCKEY_FROM="-b 127.0.0.1"
+check "isolated: mckey" isolated mckey_both 239.1.2.9
+check "isolated: cmtime -c 100" isolated time_check 100
+check "nothing is left" emu "$RDMAEMU" status --audit
+done_testing

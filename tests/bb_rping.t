@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# rping in all its ways.
+. "$(dirname "$0")/lib.sh"
+. "$TOP/tests/cm.sh"
+need rping
+
+LIMIT=$((60 * SLOW))
+here=127.0.0.1
+
+# ping SERVER-ARGS CLIENT-ARGS... - both sides, by IPv4
+ping() {
+	local port server=$1
+	shift
+	port=$(free_port)
+	cm_both tcp "$port" "rping -s -p $port $server" "rping -c -p $port -a $here $*"
+}
+
+rping_check() {
+	check "rping -s $1, -c ${*:2}" ping "$@"
+}
+
+rping_check "" -C 1
+rping_check "" -C 1000
+rping_check "-C 100" -C 100
+rping_check "" -C 100 -V
+rping_check "-q" -C 20 -V
+rping_check "" -C 20 -V -q
+rping_check "-q" -C 20 -V -q
+rping_check "" -C 20 -V -I 127.0.0.1
+rping_check "-a 127.0.0.1" -C 20 -V
+rping_check "-d" -C 3 -V -d
+for size in 30 64 100 1000 4096 4097 65535; do
+	rping_check "-S $size" -C 20 -V -S $size
+done
+
+# -v shows each message on both sides.
+verbose() {
+	ping "-v" -C 10 -v -S 100 && says client.out 10 '^ping data: rdma-ping-[0-9]: ' &&
+		says server.out 10 '^server ping data: rdma-ping-[0-9]: '
+}
+check "rping -v: ten messages on either side" verbose
+
+v6() {
+	local port
+	port=$(free_port)
+	cm_both tcp "$port" "rping -s -p $port -a $1" "rping -c -p $port -a ::1 -C 20 -V"
+}
+check "rping over IPv6" v6 ::1
+check "rping over IPv6, -a ::0" v6 ::0
+here=127.0.0.1
+
+# refused PATTERN ARGS... - the client fails and says why
+refused() {
+	local status=0 pattern=$1
+	shift
+	cm_client rping -c -C 1 "$@" || status=$?
+	[ $status != 0 ] && [ $status -lt 124 ] && grep -q "$pattern" "$TEST_DIR/client.out" && return
+	echo "status $status, or not \"$pattern\":"
+	cat "$TEST_DIR/client.out"
+	return 1
+}
+check "nobody listens" refused RDMA_CM_EVENT_REJECTED -p "$(free_port)" -a 127.0.0.1
+check "an address of nobody" refused RDMA_CM_EVENT_ADDR_ERROR -p "$(free_port)" -a 192.0.2.77
+check "a name of nobody" refused "getaddrinfo failed" -a no.such.name.invalid
+check "a size that is too small" refused "Invalid size" -a 127.0.0.1 -S 5
+check "a size that is too large" refused "Invalid size" -a 127.0.0.1 -S 65537
+
+taken() {
+	local port status=0
+	port=$(free_port)
+	cm_start tcp "$port" rping -s -p "$port" || return
+	limit "$RDMAEMU" run -- rping -s -p "$port" >"$TEST_DIR/out" 2>&1 </dev/null || status=$?
+	cm_stop
+	[ $status != 0 ] && [ $status -lt 124 ] && grep -q rdma_bind_addr: "$TEST_DIR/out"
+}
+check "a second server on its port" taken
+
+# One server, many clients: one after the other, and at the same time.
+persistent() {
+	local port i pids=() bad=0
+	port=$(free_port)
+	cm_start tcp "$port" rping -s -P -p "$port" || return
+	for i in 1 2 3; do
+		cm_client rping -c -p "$port" -a 127.0.0.1 -C 50 -V || bad=1
+	done
+	for i in 1 2 3 4 5; do
+		limit "$RDMAEMU" run -- rping -c -p "$port" -a 127.0.0.1 -C 200 -V -S $((i * 1000)) \
+			>"$TEST_DIR/client.$i" 2>&1 </dev/null &
+		pids+=($!)
+	done
+	for i in 1 2 3 4 5; do
+		wait "${pids[i - 1]}" || bad=1
+	done
+	# It serves on.
+	cm_client rping -c -p "$port" -a 127.0.0.1 -C 5 -V || bad=1
+	kill -0 "$SERVER" 2>/dev/null || bad=1
+	cm_stop
+	[ $bad = 0 ] && return
+	tail -n 20 "$TEST_DIR"/client* "$TEST_DIR/server.out"
+	return 1
+}
+check "rping -P: a persistent server" persistent
+
+# A server killed in the middle: its client is told and ends.
+killed() {
+	local port client status=0
+	port=$(free_port)
+	cm_start tcp "$port" rping -s -p "$port" || return
+	limit "$RDMAEMU" run -- rping -c -p "$port" -a 127.0.0.1 >"$TEST_DIR/client.out" 2>&1 \
+		</dev/null &
+	client=$!
+	sleep 0.5
+	kill -0 $client || return
+	kill -KILL "$(pgrep -P "$SERVER")"
+	wait "$SERVER"
+	wait $client || status=$?
+	[ $status -lt 124 ] && grep -q DISCONNECT "$TEST_DIR/client.out" && return
+	echo "client: status $status"
+	tail -n 20 "$TEST_DIR/client.out"
+	return 1
+}
+check "a server that is killed: the client is disconnected" killed
+
+for args in "-C 100 -V" "-C 20 -V -S 65535" "-C 20 -V -q"; do
+	check "isolated: rping -c $args" isolated ping "" "$args"
+done
+check "isolated: rping -P" isolated persistent
+done_testing

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# rsockets: the real library's own code over our rdma_cm, with its programs, and preloaded into plain ones.
+. "$(dirname "$0")/lib.sh"
+. "$TOP/tests/cm.sh"
+need rstream riostream rcopy udpong
+
+LIMIT=$((120 * SLOW))
+
+# stream LINES PROGRAM ARGS... - both sides; they exit with 0 also when a transfer failed: that many
+# lines of results, and nothing else
+stream() {
+	local port lines=$1
+	shift
+	port=$(free_port)
+	cm_both tcp "$port" "$* -p $port" "$* -p $port -s 127.0.0.1" &&
+		says client.out "$lines" '^[^ ]+ +[0-9].*s +[0-9.]+ +[0-9.]+$' &&
+		says client.out $((lines + 1)) .
+}
+
+stream_check() {
+	check "${*:2}" stream "$@"
+}
+
+stream_check 8 rstream
+stream_check 8 rstream -T v
+stream_check 66 rstream -S all
+for t in a b n r v "a -T b" "a -T v" "b -T v" "r -T b"; do
+	stream_check 1 rstream -I 10 -C 20 -S 5000 -T $t
+done
+stream_check 8 rstream -T a
+stream_check 8 rstream -T b
+stream_check 8 rstream -T r
+stream_check 8 rstream -B 65536
+stream_check 8 rstream -i 0
+stream_check 8 rstream -f ip
+for size in 1 64 65 4096 100000 5000000; do
+	stream_check 1 rstream -I 2 -C 5 -S $size -T v
+done
+stream_check 8 riostream
+stream_check 66 riostream -S all
+for t in a b n v "a -T b" "b -T v"; do
+	stream_check 1 riostream -I 10 -C 10 -S 5000 -T $t
+done
+
+keepalive() {
+	local port
+	port=$(free_port)
+	cm_both tcp "$port" "rstream -k 1 -I 10 -C 10 -p $port" \
+		"rstream -k 1 -I 10 -C 10 -p $port -s 127.0.0.1" && says client.out 1 '^Keepalive: ON'
+}
+check "rstream -k" keepalive
+
+v6() {
+	local port
+	port=$(free_port)
+	cm_both tcp "$port" "rstream -p $port -b ::1" "rstream -p $port -s ::1" &&
+		says client.out 9 .
+}
+check "rstream over IPv6" v6
+
+refused() {
+	local status=0
+	cm_client "$@" -s 127.0.0.1 -p "$(free_port)" || status=$?
+	[ $status != 0 ] && [ $status -lt 124 ] && grep -q "Connection refused" "$TEST_DIR/client.out" &&
+		return
+	echo "status $status:"
+	cat "$TEST_DIR/client.out"
+	return 1
+}
+check "rstream: nobody listens" refused rstream
+check "rstream -T b: nobody listens" refused rstream -T b
+
+# datagrams PROGRAM ARGS... - udpong's server does not end
+datagrams() {
+	local port
+	port=$(free_port)
+	SERVER_ENDS=no cm_both udp "$port" "udpong -p $port $*" "udpong -p $port -s 127.0.0.1 $*" &&
+		! grep -i error "$TEST_DIR/client.out" && grep -q . "$TEST_DIR/client.out"
+}
+for args in "-C 100" "-C 100 -S 1" "-C 100 -S 1000 -T a" "-C 100 -T b" "-C 100 -T n" "-C 50 -T e" \
+	"-C 20 -T e -T b"; do
+	# shellcheck disable=SC2086
+	check "udpong $args" datagrams $args
+done
+check "udpong: all tests" datagrams
+
+# Files, one after the other to one server.
+copy() {
+	local port size bad=0
+	port=$(free_port)
+	cm_start tcp "$port" rcopy -p "$port" || return
+	for size in 1 4096 1000001 30000000; do
+		head -c $size /dev/urandom >"$TEST_DIR/from"
+		rm -f "$TEST_DIR/to"
+		cm_client rcopy "$TEST_DIR/from" "127.0.0.1:$TEST_DIR/to" -p "$port" &&
+			cmp "$TEST_DIR/from" "$TEST_DIR/to" || bad=1
+	done
+	cm_stop
+	[ $bad = 0 ] && return
+	tail -n 20 "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	return 1
+}
+check "rcopy: files of up to 30 MB" copy
+
+check "isolated: rstream" isolated stream 8 rstream
+check "isolated: rstream -T b -T v" isolated stream 8 rstream -T b -T v
+check "isolated: udpong" isolated datagrams -C 100
+check "isolated: rcopy" isolated copy
+
+# Plain TCP programs: that there is a port of the rdma_cm shows that they do not use TCP.
+preload=$(ls /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so 2>/dev/null | head -n 1)
+if [ -z "$preload" ]; then
+	skip "plain programs over librspreload" "librdmacm has no librspreload.so here"
+	done_testing
+fi
+SERVER_ENV=LD_PRELOAD=$preload
+CLIENT_ENV=$SERVER_ENV
+
+stream_check 8 rstream -T s
+stream_check 8 rstream -T s -T b -T v
+stream_check 8 rstream -T s -T a
+
+# The other order: behind what rdmaemu preloads, set by a shell.
+second() {
+	local port
+	port=$(free_port)
+	# shellcheck disable=SC2016
+	SERVER_ENV='' cm_start tcp "$port" sh -c 'LD_PRELOAD=$LD_PRELOAD:'"$preload"' exec "$@"' sh \
+		rstream -T s -p "$port" || return
+	# shellcheck disable=SC2016
+	CLIENT_ENV='' cm_client sh -c 'LD_PRELOAD='"$preload"':$LD_PRELOAD exec "$@"' sh \
+		rstream -T s -p "$port" -s 127.0.0.1 || { cat "$TEST_DIR/client.out"; cm_stop; return 1; }
+	wait "$SERVER" && says client.out 9 .
+}
+check "either order of preloading" second
+
+# fetch PORT SIZE COMMAND... - a client gets what sys_tcp serves
+fetch() {
+	local port=$1 size=$2
+	shift 2
+	cm_client "$@" "http://127.0.0.1:$port/$size" || { cat "$TEST_DIR/client.out"; return 1; }
+	/usr/bin/python3 -c 'import sys
+got = open(sys.argv[1], "rb").read()
+n = int(sys.argv[2])
+sys.exit(got != (bytes(range(251)) * (n // 251 + 1))[:n])' "$TEST_DIR/got" "$size"
+}
+
+plain() {
+	local port
+	port=$(free_port)
+	rm -f "$TEST_DIR/got"
+	cm_start tcp "$port" "$T/sys_tcp" "$port" 3 || return
+	fetch "$port" 10 "$@" && fetch "$port" 100000 "$@" && fetch "$port" 5000000 "$@" &&
+		wait "$SERVER" && return
+	cm_stop
+	cat "$TEST_DIR/server.out"
+	return 1
+}
+check "a client in Python" plain /usr/bin/python3 -c "import sys, urllib.request
+open('$TEST_DIR/got', 'wb').write(urllib.request.urlopen(sys.argv[1]).read())"
+if command -v curl >/dev/null; then
+	check "curl" plain curl -sS --http1.0 -o "$TEST_DIR/got"
+else
+	skip "curl" "not installed"
+fi
+
+# A server that forks: its library waits for the first data to make the connection.
+SERVER_ENV="$SERVER_ENV RDMAV_FORK_SAFE=1"
+CLIENT_ENV=$SERVER_ENV
+forking() {
+	local port status=0
+	port=$(free_port)
+	(exec env $SERVER_ENV timeout --foreground -k 5 "$LIMIT" "$RDMAEMU" run -- rstream -T f -p "$port") \
+		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	SERVER=$!
+	wait_listen "$port" $SERVER && cm_client rstream -T f -p "$port" -s 127.0.0.1 || status=$?
+	[ $status = 0 ] || cm_stop
+	wait $SERVER || status=$?
+	[ $status = 0 ] && says client.out 9 . && return
+	tail -n 20 "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	return 1
+}
+check "rstream -T f: a server that forks" forking
+done_testing
