@@ -3,7 +3,7 @@
  * Addresses and port numbers of the rdma_cm: who may bind what, what is found, options.
  *	app_cm_addr local|remote [ADDRESS]	an address of the host that is no loopback's
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Event channels in poll, epoll and with O_NONBLOCK; identifiers that change channels; shared receive
  * queues; devices.
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <fcntl.h>

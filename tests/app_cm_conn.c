@@ -4,7 +4,7 @@
  * private data and parameters.
  *	app_cm_conn local|remote [IP]
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rdma_getaddrinfo: names, numbers, services, hints. */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

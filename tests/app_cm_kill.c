@@ -4,7 +4,7 @@
  * dead one's device.
  *	app_cm_kill
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <signal.h>

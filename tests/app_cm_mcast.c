@@ -3,7 +3,7 @@
  * Multicast groups of the rdma_cm: join, leave, send-only members, several groups.
  *	app_cm_mcast local|remote
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <rdma/rdma_verbs.h>

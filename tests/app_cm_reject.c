@@ -3,7 +3,7 @@
  * Requests that nobody or somebody refuses, backlogs, calls at the wrong time.
  *	app_cm_reject local|remote
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <string.h>

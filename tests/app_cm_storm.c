@@ -8,7 +8,7 @@
  * Half of the victims are clients, half are servers. Whatever their survivor was told, it destroys what the
  * event is about; in the end it must have been told of each connection that it had.
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * a thread, or a process of its own.
  *	app_cm_sync local|remote
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * CONNECT_RESPONSE, rdma_notify, ECE.
  *	app_cm_user local|remote
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <string.h>

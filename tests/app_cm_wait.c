@@ -3,7 +3,7 @@
  * Wait until somebody has a port of the rdma_cm: no other way to see from outside that a server listens.
  *	app_cm_wait tcp|udp|ib PORT PID		fails when PID has gone
  */
-#include "tests/cm.h"
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 # slow
 # perftest whose queue pairs the rdma_cm connects (-R), and those that only talk by it (-z).
 . "$(dirname "$0")/lib.sh"
-. "$TOP/tests/cm.sh"
+. "$TOP/tests/rdmacm.sh"
 need ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat
 
 LIMIT=$((60 * SLOW))

@@ -3,7 +3,7 @@
 # slow
 # The programs of rdmacm-utils but rping (bb_rping.t) and those of rsockets (bb_rsockets.t).
 . "$(dirname "$0")/lib.sh"
-. "$TOP/tests/cm.sh"
+. "$TOP/tests/rdmacm.sh"
 need ucmatose udaddy mckey rdma_client rdma_server rdma_xclient rdma_xserver cmtime
 
 LIMIT=$((90 * SLOW))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # rping in all its ways.
 . "$(dirname "$0")/lib.sh"
-. "$TOP/tests/cm.sh"
+. "$TOP/tests/rdmacm.sh"
 need rping
 
 LIMIT=$((60 * SLOW))

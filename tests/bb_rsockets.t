@@ -3,7 +3,7 @@
 # slow
 # rsockets: the real library's own code over our rdma_cm, with its programs, and preloaded into plain ones.
 . "$(dirname "$0")/lib.sh"
-. "$TOP/tests/cm.sh"
+. "$TOP/tests/rdmacm.sh"
 need rstream riostream rcopy udpong
 
 LIMIT=$((120 * SLOW))

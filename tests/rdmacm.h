@@ -11,8 +11,8 @@
  *
  * A function returns 0 or the errno value of the rdma_cm call that failed.
  */
-#ifndef TESTS_CM_H
-#define TESTS_CM_H
+#ifndef TESTS_RDMACM_H
+#define TESTS_RDMACM_H
 
 #include "tests/vb.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the rdma_cm on a side. See tests/cm.h. */
-#include "tests/cm.h"
+/* Calls of the rdma_cm on a side. See tests/rdmacm.h. */
+#include "tests/rdmacm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

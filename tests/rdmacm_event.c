@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of the rdma_cm on a side, and what most tests do with them. See tests/cm.h. */
-#include "tests/cm.h"
+/* Events of the rdma_cm on a side, and what most tests do with them. See tests/rdmacm.h. */
+#include "tests/rdmacm.h"
 
 #include <errno.h>
 #include <poll.h>
