@@ -16,6 +16,7 @@ BENCH_SRC := $(wildcard tests/bench/*.c)
 
 UNIT_BIN  := $(patsubst tests/%.c,$(T)/%,$(UNIT_SRC))
 APP_BIN	  := $(patsubst tests/%.c,$(T)/%,$(APP_SRC))
+CM_BIN	  := $(filter $(T)/app_cm_%,$(APP_BIN))
 SYS_BIN	  := $(patsubst tests/%.c,$(T)/%,$(SYS_SRC))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 
@@ -47,8 +48,8 @@ $(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
 
-# The rdma_cm's.
-$(T)/app_cm_%: $(BUILD)/obj/tests/app_cm_%.o $(CM_COMMON) $(APP_COMMON)
+# The rdma_cm's. A static pattern: of two implicit rules, make takes the one whose prerequisites exist.
+$(CM_BIN): $(T)/%: $(BUILD)/obj/tests/%.o $(CM_COMMON) $(APP_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrdmacm -libverbs -lpthread
