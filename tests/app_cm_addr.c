@@ -19,6 +19,7 @@
 #define B 8
 
 static struct vb_side *a, *b;
+static const char *host;
 
 static void fresh(struct vb_side *s, int i, enum rdma_port_space ps)
 {
@@ -59,7 +60,8 @@ static void unbind(void)
 
 static void test_conflicts(void)
 {
-	is_errno(both("127.0.0.1", "127.0.0.1", RDMA_PS_TCP, 0, 0), EADDRINUSE,
+	/* Loopback addresses are wildcards to the kernel. */
+	is_errno(both("127.0.0.1", "127.0.0.1", RDMA_PS_TCP, 0, 0), EADDRNOTAVAIL,
 		 "an address and port that is taken");
 	unbind();
 	is_errno(both("0.0.0.0", "127.0.0.1", RDMA_PS_TCP, 0, 0), EADDRNOTAVAIL,
@@ -71,15 +73,26 @@ static void test_conflicts(void)
 	is_errno(both("::", "0.0.0.0", RDMA_PS_TCP, 0, 0), EADDRNOTAVAIL,
 		 "IPv4's wildcard after IPv6's");
 	unbind();
-	ok(!both("127.0.0.1", "127.0.0.2", RDMA_PS_TCP, 0, 0), "another address, same port");
+	is_errno(both("127.0.0.1", "127.0.0.2", RDMA_PS_TCP, 0, 0), EADDRNOTAVAIL,
+		 "another loopback address, same port");
 	unbind();
+	if (host) {
+		is_errno(both(host, host, RDMA_PS_TCP, 0, 0), EADDRINUSE, "the host's, twice");
+		unbind();
+		is_errno(both(host, "127.0.0.1", RDMA_PS_TCP, 0, 0), EADDRNOTAVAIL,
+			 "the host's and a loopback one");
+		unbind();
+		ok(!both(host, host, RDMA_PS_TCP, 1, 0), "REUSEADDR: the host's");
+		is_errno(cm_listen(b, B, 1), EADDRINUSE, "but it may not listen");
+		unbind();
+	}
 	ok(!both("127.0.0.1", "127.0.0.1", RDMA_PS_UDP, 0, 0), "another port space");
 	unbind();
 	ok(!both("::", "0.0.0.0", RDMA_PS_TCP, 0, 1), "AFONLY: both wildcards");
 	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both may listen");
 	unbind();
 	ok(!both("127.0.0.1", "127.0.0.1", RDMA_PS_TCP, 1, 0), "REUSEADDR: the same");
-	is_errno(cm_listen(b, B, 1), EADDRINUSE, "but it may not listen");
+	is_errno(cm_listen(b, B, 1), EADDRNOTAVAIL, "but it may not listen");
 	unbind();
 }
 
@@ -215,6 +228,8 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		die("app_cm_addr local|remote [ADDRESS]");
+	if (argc > 2)
+		host = argv[2];
 	cm_sides(argv[1], &a, &b);
 	ok(!cm_chan(a, CH_A) && !cm_chan(b, CH_B), "rdma_create_event_channel");
 	test_conflicts();
@@ -224,14 +239,15 @@ int main(int argc, char **argv)
 	test_options();
 	reach("0.0.0.0", "127.0.0.1", "127.0.0.1", true);
 	reach("127.0.0.1", "127.0.0.1", "127.0.0.1", true);
-	reach("127.0.0.2", "127.0.0.1", "127.0.0.1", false);
+	reach("127.0.0.2", "127.0.0.1", "127.0.0.1", true);
 	reach("::", "127.0.0.1", "127.0.0.1", true);
 	reach("::", "::1", "::1", true);
 	reach("::1", "::1", "::1", true);
 	reach("0.0.0.0", "::1", "::1", false);
-	if (argc > 2) {
-		reach(argv[2], argv[2], argv[2], true);
-		reach(strchr(argv[2], ':') ? "::" : "0.0.0.0", argv[2], argv[2], true);
+	if (host) {
+		reach(host, host, host, true);
+		reach(strchr(host, ':') ? "::" : "0.0.0.0", host, host, true);
+		reach(host, "127.0.0.1", "127.0.0.1", false);
 	}
 	ok(!cm_chan_close(a, CH_A) && !cm_chan_close(b, CH_B), "rdma_destroy_event_channel");
 	cm_sides_end(a, b);

@@ -30,6 +30,9 @@ enum phase {
 static const char *const phase_str[] = { "listening", "asked",	     "request taken",
 					 "accepted",  "established", "disconnecting" };
 
+/* No number twice: that would be a stale connection. */
+static uint32_t qpn = 0x100;
+
 /* Bring a connection that far. */
 static void reach(enum phase phase, struct vb_side *a, struct vb_side *b, unsigned int port)
 {
@@ -44,13 +47,14 @@ static void reach(enum phase phase, struct vb_side *a, struct vb_side *b, unsign
 	}
 	/* Without a QP the client's program sees the answer. */
 	cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
-	p.qpn = 0x99;
+	p.qpn = qpn++;
 	ok(!cm_connect(a, A, &p), "rdma_connect");
 	if (phase == ASKED)
 		return;
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &ev, "CONNECT_REQUEST");
 	if (phase == TAKEN)
 		return;
+	p.qpn = qpn++;
 	ok(!cm_accept(b, B, &p), "rdma_accept");
 	cm_expect(a, CH_A, A, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, &ev, "CONNECT_RESPONSE");
 }
@@ -81,7 +85,7 @@ static void server_dies(struct vb_side *a, struct vb_side *b, enum phase phase)
 			struct cm_ev ev;
 
 			cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
-			p.qpn = 0x99;
+			p.qpn = qpn++;
 			if (cm_connect(a, A, &p) || !cm_event(a, CH_A, VB_WAIT, CM_NONE, &ev))
 				die("no answer");
 			if (ev.status == 8 || i == 999) {

@@ -210,11 +210,12 @@ static void cast(const struct rdma_ud_param *ud, bool first, bool second, const 
 
 static void member(struct vb_side *s, int ch, int i, const char *ip)
 {
-	unsigned int port = 0;
-
 	ok(!cm_create(s, i, ch, RDMA_PS_UDP), "rdma_create_id");
 	is_errno(join(s, i, "239.1.1.1", -1, 0), EINVAL, "joining without an address");
-	ok(!cm_bind(s, i, ip, &port) && !cm_qp(s, i), "bound, with a QP");
+	ok(!cm_resolve(s, i, ip, strchr(ip, ':') ? "ff0e::1" : "239.1.1.1", 0),
+	   "rdma_resolve_addr of a group");
+	cm_expect(s, ch, i, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, "ADDR_RESOLVED");
+	ok(!cm_qp(s, i), "rdma_create_qp");
 }
 
 static void gone(struct vb_side *s, int i)
@@ -235,7 +236,7 @@ static void test_errors(const char *group)
 	is_errno(vb_call(b, do_join, &j, sizeof(j)), EINVAL, "an unknown flag");
 	j.mask = 0xff;
 	j.flags = 0;
-	is_errno(vb_call(b, do_join, &j, sizeof(j)), EINVAL, "an unknown attribute");
+	is_errno(vb_call(b, do_join, &j, sizeof(j)), ENOTSUP, "an unknown attribute");
 }
 
 static void test(const char *ip, const char *const group[GROUPS])

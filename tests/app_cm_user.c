@@ -284,14 +284,17 @@ static void test_ece(unsigned int port)
 	struct step got;
 	struct cm_ev ev;
 
-	p.qpn = 0x77;
+	/* No number twice: that would be a stale connection. */
+	p.qpn = 0x70;
 	for (int reject = 0; reject < 2; reject++) {
 		cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
 		got = (struct step){ .i = A };
 		is_errno(vb_call(a, do_set_ece, &got, sizeof(got)), EINVAL, "ECE of no vendor");
 		ok(!vb_call(a, do_set_ece, &mine, sizeof(mine)), "rdma_set_local_ece");
+		p.qpn++;
 		ok(!cm_connect(a, A, &p), "rdma_connect");
 		cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, NULL, "CONNECT_REQUEST");
+		p.qpn++;
 		got = (struct step){ .i = B };
 		ok(!vb_call(b, do_get_ece, &got, sizeof(got)) && got.ece.vendor_id == 0x15b3 &&
 			   got.ece.options == 0x12345678,
