@@ -1,37 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Turns, steps and settling. See tests/walk_verbs.h.
- *	walk_verbs turns|free STEPS SEED [COMMAND]
- * COMMAND is run by the shell now and then, and once more when everything was destroyed, with the
- * devices still open; it must exit with 0.
- */
+/* Turns and steps. See tests/walk_verbs.h. */
 #include "tests/walk_verbs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct world *wd;
 int me;
 struct ibv_context *ctx;
-
-/** struct meeting - where all processes wait for each other. */
-struct meeting {
-	_Atomic(uint32_t) ready, over, leave;
-};
-
-static struct meeting *meeting;
-static struct world *worlds[ACTORS];
+struct ibv_comp_channel *chan;
 
 void vfail(const char *fmt, ...)
 {
@@ -172,7 +155,7 @@ static void step(void)
 	struct vobj *o;
 
 	if (r < 10) {
-		for (int i = 0; i < VMAX; i++) {
+		for (int i = 0; i < (kind == V_PD ? VPDS : VMAX); i++) {
 			o = &wd->obj[me][kind][i];
 			if (o->live)
 				continue;
@@ -215,7 +198,7 @@ static void destroy_all(struct vobj *o, struct vobj *other)
 		settle();
 }
 
-static void walk(void)
+void vwalk(void)
 {
 	while (wait_turn()) {
 		if (wd->call.fn) {
@@ -237,126 +220,4 @@ static void walk(void)
 		wd->finished = true;
 		give_turn(me);
 	}
-}
-
-/* --- processes */
-
-static void open_device(void)
-{
-	int flags;
-
-	ctx = rc_open_first();
-	wd->gid_index = rc_gid(ctx, &wd->gid);
-	flags = fcntl(ctx->async_fd, F_GETFL);
-	if (wd->gid_index < 0 || fcntl(ctx->async_fd, F_SETFL, flags | O_NONBLOCK))
-		vfail("the device");
-}
-
-static int actor_main(int i)
-{
-	me = i;
-	wd = worlds[i];
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	open_device();
-	meeting->ready++;
-	while (meeting->ready < ACTORS)
-		usleep(100);
-	walk();
-	meeting->over++;
-	while (!meeting->leave)
-		usleep(1000);
-	return wd->failed || ibv_close_device(ctx);
-}
-
-static void *shared(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
-	return p;
-}
-
-static void make_worlds(bool turns, uint64_t steps, uint64_t seed)
-{
-	uint8_t *area[ACTORS];
-
-	meeting = shared(sizeof(*meeting));
-	for (int i = 0; i < ACTORS; i++) {
-		area[i] = shared(AREA);
-		fill(area[i], AREA_WORD, seed + (uint64_t)i);
-	}
-	for (int i = 0; i < ACTORS; i++) {
-		struct world *w = i && turns ? worlds[0] : shared(sizeof(*w));
-
-		worlds[i] = w;
-		if (i && turns)
-			continue;
-		w->actors = turns ? ACTORS : 1;
-		w->first = i;
-		w->turn = (uint32_t)i;
-		w->seed = seed;
-		w->rnd = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15ULL | 1;
-		w->steps = steps;
-		memcpy(w->area, area, sizeof(area));
-		for (int a = 0; a < ACTORS; a++)
-			for (int k = 0; k < V_KINDS; k++)
-				for (int n = 0; n < VMAX; n++)
-					w->obj[a][k][n] =
-						(struct vobj){ .kind = (enum vkind)k, .actor = a };
-	}
-}
-
-/* Return: whether a child has ended before its time. */
-static bool one_left(void)
-{
-	return waitpid(-1, NULL, WNOHANG) != 0;
-}
-
-int main(int argc, char **argv)
-{
-	bool turns = argc > 1 && !strcmp(argv[1], "turns"), good = true;
-	uint64_t steps = argc > 2 ? strtoull(argv[2], NULL, 0) : 10000;
-	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-	uint64_t verbs = 0, refused = 0, completions = 0, errors = 0;
-	uint32_t looks = 0;
-
-	if (argc < 2)
-		die("usage: walk_verbs turns|free STEPS SEED [COMMAND]");
-	make_worlds(turns, steps, seed);
-	for (int i = 0; i < ACTORS; i++) {
-		pid_t pid = fork();
-
-		if (pid < 0)
-			die("fork: %s", strerror(errno));
-		if (!pid)
-			_exit(actor_main(i));
-	}
-	while (meeting->over < ACTORS && good) {
-		usleep(20000);
-		good = !one_left();
-		if (argc > 4 && !(++looks % 50))
-			good = !system(argv[4]) && good; /* NOLINT: the test's own command */
-	}
-	if (good && argc > 5)
-		good = !system(argv[5]); /* NOLINT */
-	meeting->leave = 1;
-	for (int i = 0; i < ACTORS; i++) {
-		int status = 0;
-
-		if (waitpid(-1, &status, 0) > 0)
-			good = good && !status;
-		if (!i || !turns) {
-			verbs += worlds[i]->verbs;
-			refused += worlds[i]->refused;
-			completions += worlds[i]->completions;
-			errors += worlds[i]->errors;
-		}
-	}
-	note("%s: %lu steps, seed %#lx: %lu verbs, %lu refused; %lu completions, %lu with errors",
-	     argv[1], (unsigned long)steps, (unsigned long)seed, (unsigned long)verbs,
-	     (unsigned long)refused, (unsigned long)completions, (unsigned long)errors);
-	ok(good && verbs > steps / 10 && completions - errors > steps / 10,
-	   "random walk through the verbs, %s", argv[1]);
-	return tap_failed != 0;
 }

@@ -1,73 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* SRQs, and kinds that only come and go: AHs, windows, XRC domains, DM. See tests/walk_verbs.h. */
+/* Kinds that little is done with but by others: AHs, windows, DM, flow rules. See
+ * tests/walk_verbs.h.
+ */
 #include "tests/walk_verbs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-
-/* --- SRQ */
-
-void vsrq_create(struct vobj *o)
-{
-	struct vobj *pd = vany(me, V_PD);
-	struct ibv_srq_init_attr init = { .attr = { 1 + vpick(VDEPTH), 1 + vpick(VSGE), 0 } };
-	struct ibv_srq_attr asked = init.attr;
-	struct ibv_device_attr dev;
-	struct ibv_srq *srq;
-	int want = 0;
-
-	if (!pd)
-		return;
-	o->uses[0] = pd;
-	if (vchance(8)) {
-		if (ibv_query_device(ctx, &dev))
-			vfail("ibv_query_device");
-		want = EINVAL;
-		if (vchance(2))
-			init.attr.max_wr = (uint32_t)dev.max_srq_wr + 1 + vpick(1000);
-		else
-			init.attr.max_sge = (uint32_t)dev.max_srq_sge + 1 + vpick(1000);
-	}
-	errno = 0;
-	srq = ibv_create_srq(pd->ptr, &init);
-	if (!expect_ptr("ibv_create_srq", srq, want))
-		return;
-	if (init.attr.max_wr < asked.max_wr || init.attr.max_sge < asked.max_sge ||
-	    init.attr.max_wr > VDEPTH)
-		vfail("ibv_create_srq grants %u, %u", init.attr.max_wr, init.attr.max_sge);
-	memset(&o->srq, 0, sizeof(o->srq));
-	o->srq.depth = init.attr.max_wr;
-	o->srq.max_sge = init.attr.max_sge;
-	vborn(o, srq);
-}
-
-int vsrq_destroy(struct vobj *o)
-{
-	int ret = ibv_destroy_srq(o->ptr);
-
-	if (!ret)
-		vmodel_drop(o, &o->srq);
-	return ret;
-}
-
-void vsrq_use(struct vobj *o)
-{
-	struct ibv_srq_attr attr = { .srq_limit = o->srq.depth + 1 + vpick(1000) };
-
-	if (vchance(8)) {
-		expect_ret("ibv_modify_srq", ibv_modify_srq(o->ptr, &attr, IBV_SRQ_LIMIT), EINVAL);
-		return;
-	}
-	if (vchance(8)) {
-		expect_ret("ibv_query_srq", ibv_query_srq(o->ptr, &attr), 0);
-		if (attr.max_wr != o->srq.depth || attr.srq_limit)
-			vfail("ibv_query_srq: %u, limit %u instead of %u", attr.max_wr,
-			      attr.srq_limit, o->srq.depth);
-		return;
-	}
-	vpost_recv(o);
-}
 
 /* --- address handles */
 
@@ -80,7 +18,7 @@ void vah_create(struct vobj *o)
 
 	if (!pd)
 		return;
-	o->uses[0] = pd;
+	o->uses[U_PD] = pd;
 	attr.grh.dgid = wd->gid;
 	attr.grh.sgid_index = (uint8_t)wd->gid_index;
 	if (vchance(4)) {
@@ -101,52 +39,91 @@ int vah_destroy(struct vobj *o)
 	return ibv_destroy_ah(o->ptr);
 }
 
-/* --- windows, unbound */
+/* --- windows */
 
 void vmw_create(struct vobj *o)
 {
 	struct vobj *pd = vany(me, V_PD);
+	enum ibv_mw_type type = vchance(2) ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2;
 	struct ibv_mw *mw;
+	int want = 0;
 
 	if (!pd)
 		return;
-	o->uses[0] = pd;
+	o->uses[U_PD] = pd;
+	if (vchance(8)) {
+		type = (enum ibv_mw_type)(3 + vpick(100));
+		want = EINVAL;
+	}
 	errno = 0;
-	mw = ibv_alloc_mw(pd->ptr, vchance(2) ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
-	if (expect_ptr("ibv_alloc_mw", mw, 0))
-		vborn(o, mw);
+	mw = ibv_alloc_mw(pd->ptr, type);
+	if (!expect_ptr("ibv_alloc_mw", mw, want))
+		return;
+	o->mw = (struct vmw){ .type = type, .rkey = mw->rkey };
+	vborn(o, mw);
 }
 
 int vmw_destroy(struct vobj *o)
 {
-	return ibv_dealloc_mw(o->ptr);
+	int ret = ibv_dealloc_mw(o->ptr);
+
+	if (!ret)
+		vmodel_unbind(o);
+	return ret;
 }
 
-/* --- XRC domains of no file */
-
-void vxrcd_create(struct vobj *o)
+/* A QP that may bind; sometimes one that may not. */
+static struct vobj *binder(const struct vobj *mw)
 {
-	struct ibv_xrcd_init_attr init = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
-	struct ibv_xrcd *xrcd;
+	for (int n = 0; n < 4; n++) {
+		struct vobj *qp = vany(me, V_QP);
+
+		if (qp && (qp->uses[U_PD] == mw->uses[U_PD] || vchance(50)))
+			return qp;
+	}
+	return NULL;
+}
+
+/* ibv_bind_mw(3): of type 1 windows; it posts to the QP's send queue. */
+void vmw_use(struct vobj *o)
+{
+	struct vobj *qp = binder(o);
+	struct ibv_mw *mw = o->ptr;
+	struct ibv_mw_bind bind;
+	struct vqueue *q;
+	struct vwr w;
 	int want = 0;
 
-	if (vchance(4)) {
-		init.oflags = 0;
+	if (!qp || !make_bind(qp, &w, o->mw.type) || w.mw != o)
+		return;
+	w.flags = IBV_SEND_SIGNALED;
+	q = &qp->qp.sq;
+	bind = (struct ibv_mw_bind){
+		.wr_id = w.id,
+		.send_flags = w.flags,
+		.bind_info = { w.mr->ptr, w.addr, w.bind_len, w.bind_access },
+	};
+	if (o->mw.type != IBV_MW_TYPE_1)
+		want = EINVAL;
+	else if (w.mr->uses[U_PD] != o->uses[U_PD])
+		want = EPERM;
+	else if ((qp->qp.type != IBV_QPT_RC && qp->qp.type != IBV_QPT_UC &&
+		  qp->qp.type != IBV_QPT_XRC_SEND) ||
+		 qp->qp.state < IBV_QPS_RTS)
+		want = EINVAL;
+	else if (q->posted - q->freed >= q->depth)
+		want = ENOMEM;
+	if (!want && vchance(20)) {
+		bind.send_flags |= vchance(2) ? IBV_SEND_INLINE : IBV_SEND_SOLICITED;
 		want = EINVAL;
 	}
-	errno = 0;
-	xrcd = ibv_open_xrcd(ctx, &init);
-	if (expect_ptr("ibv_open_xrcd", xrcd, want))
-		vborn(o, xrcd);
-}
-
-int vxrcd_destroy(struct vobj *o)
-{
-	return ibv_close_xrcd(o->ptr);
+	expect_ret("ibv_bind_mw", ibv_bind_mw(qp->ptr, mw, &bind), want);
+	if (want)
+		return;
+	if (mw->rkey != w.rkey)
+		vfail("ibv_bind_mw gives the key %#x instead of %#x", mw->rkey, w.rkey);
+	o->mw.rkey = w.rkey;
+	vaccept(qp, q, &w);
 }
 
 /* --- device memory */
@@ -181,4 +158,52 @@ void vdm_use(struct vobj *o)
 	if (in != out)
 		vfail("device memory gives %#lx back for %#lx", (unsigned long)in,
 		      (unsigned long)out);
+}
+
+/* --- flow rules: frames to one of the world's addresses */
+
+void vflow_create(struct vobj *o)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} rule = {
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL,
+			  .size = sizeof(rule),
+			  .num_of_specs = 1,
+			  .port = 1 },
+		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth) },
+	};
+	uint32_t mac = vpick(VMACS);
+	struct ibv_flow *flow;
+	struct vobj *qp = NULL;
+	int want = 0;
+
+	for (int n = 0; n < 8 && (!qp || qp->qp.type != IBV_QPT_RAW_PACKET); n++)
+		qp = vany(me, V_QP);
+	if (!qp || (qp->qp.type != IBV_QPT_RAW_PACKET && qp->qp.type != IBV_QPT_RC))
+		return;
+	memcpy(rule.eth.val.dst_mac, wd->area[me] + (uint64_t)mac * MAC_ROOM, 6);
+	memset(rule.eth.mask.dst_mac, 0xff, 6);
+	o->uses[U_PD] = qp;
+	if (qp->qp.type != IBV_QPT_RAW_PACKET) {
+		want = EINVAL;
+	} else if (vchance(6)) {
+		want = EINVAL;
+		if (vchance(2))
+			rule.attr.port = (uint8_t)(2 + vpick(200));
+		else
+			rule.eth.size = 3;
+	}
+	errno = 0;
+	flow = ibv_create_flow(qp->ptr, &rule.attr);
+	if (!expect_ptr("ibv_create_flow", flow, want))
+		return;
+	o->flow.mac = mac;
+	vborn(o, flow);
+}
+
+int vflow_destroy(struct vobj *o)
+{
+	return ibv_destroy_flow(o->ptr);
 }

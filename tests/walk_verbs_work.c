@@ -1,151 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Posting of the walk through the verbs: good requests and bad ones. See tests/walk_verbs.h. */
+/* Posting of the walk through the verbs, and what the verb itself refuses. See tests/walk_verbs.h. */
 #include "tests/walk_verbs.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define CHAIN 3
+/* --- sends */
 
-/* A region of @actor's that a QP with that PD may use so. */
-static struct vobj *some_mr(const struct vobj *qp, unsigned int need, uint64_t from, uint64_t to)
+static bool has_reads(const struct vobj *o)
 {
-	uint64_t base = (uintptr_t)wd->area[qp->actor];
-	uint32_t start = vpick(VMAX);
-
-	for (uint32_t i = 0; i < VMAX; i++) {
-		struct vobj *mr = &wd->obj[qp->actor][V_MR][(start + i) % VMAX];
-
-		if (mr->live && mr->uses[0] == qp->uses[0] && !(need & ~mr->mr.access) &&
-		    mr->mr.addr <= base + from && mr->mr.addr + mr->mr.len >= base + to)
-			return mr;
-	}
-	return NULL;
+	return o->qp.type == IBV_QPT_RC || o->qp.type == IBV_QPT_XRC_SEND;
 }
 
-/* @len bytes in a part of the area, under a key; sometimes what must be refused. */
-static struct ibv_sge some_sge(const struct vobj *qp, unsigned int need, bool dst, uint32_t len)
+static bool takes_inline(const struct vwr *w)
 {
-	uint64_t part = dst ? AREA_SRC : 0, size = dst ? AREA_DST : AREA_SRC, off;
-	struct vobj *mr = NULL;
-	struct ibv_sge s = { 0 };
+	return is_send(w->op) || w->op == IBV_WR_RDMA_WRITE || w->op == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
 
-	off = part + vpick((uint32_t)(size - len + 1));
-	for (int i = 0; i < 2 && !mr; i++)
-		mr = some_mr(qp, need, off, off + len);
-	if (!mr)
-		return s;
-	s.lkey = mr->mr.key;
-	s.addr = (uintptr_t)wd->area[qp->actor] + off - mr->mr.addr + mr->mr.iova;
-	s.length = len;
-	if (!vchance(250))
-		return s;
+/* What a bind must not ask for. */
+static int spoil_bind(struct ibv_send_wr *wr)
+{
 	switch (vpick(3)) {
 	case 0:
-		s.lkey ^= vpick(1 << 28);
+		wr->bind_mw.rkey ^= 1u << (8 + vpick(20));
 		break;
 	case 1:
-		s.addr = mr->mr.iova + mr->mr.len - (len ? len - 1 : 0);
+		wr->bind_mw.bind_info.mw_access_flags |= 1u << 15;
 		break;
 	default:
-		mr = vany(qp->actor, V_MR);
-		s.lkey = mr->mr.key;
+		wr->bind_mw.mw = NULL;
 	}
-	return s;
-}
-
-static uint32_t some_length(void)
-{
-	return vpick(vchance(2) ? 80 : vchance(4) ? 20000 : 2000);
-}
-
-static bool is_atomic(enum ibv_wr_opcode op)
-{
-	return op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
-
-static void some_target(const struct vobj *o, struct vwr *w)
-{
-	static const unsigned int needs[] = {
-		[IBV_WR_RDMA_WRITE] = IBV_ACCESS_REMOTE_WRITE,
-		[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_ACCESS_REMOTE_WRITE,
-		[IBV_WR_RDMA_READ] = IBV_ACCESS_REMOTE_READ,
-		[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_ACCESS_REMOTE_ATOMIC,
-		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_ACCESS_REMOTE_ATOMIC,
-	};
-	const struct vobj *peer = o->qp.peer && o->qp.peer->live ? o->qp.peer : o, *mr;
-	struct ibv_sge s;
-	uint64_t at;
-
-	if (w->op == IBV_WR_SEND || w->op == IBV_WR_SEND_WITH_IMM)
-		return;
-	if (!is_atomic(w->op)) {
-		s = some_sge(peer, needs[w->op], w->op != IBV_WR_RDMA_READ, w->len);
-		w->addr = s.addr;
-		w->rkey = s.lkey;
-		return;
-	}
-	at = AREA_WORD + 8 * vpick(N_WORDS);
-	mr = some_mr(peer, needs[w->op], at, at + 8);
-	if (!mr)
-		return;
-	w->rkey = mr->mr.key;
-	w->addr = (uintptr_t)wd->area[peer->actor] + at - mr->mr.addr + mr->mr.iova;
-	if (vchance(150))
-		w->addr += 1 + vpick(7);
-}
-
-static bool all_good(const struct vobj *o, const struct vwr *w)
-{
-	return vmodel_local(o, w->sge, w->n, 0, ~0ULL) == IBV_WC_SUCCESS;
-}
-
-static void make_send(struct vobj *o, struct vwr *w)
-{
-	static const enum ibv_wr_opcode ops[] = {
-		IBV_WR_SEND,
-		IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM,
-		IBV_WR_RDMA_WRITE,
-		IBV_WR_RDMA_WRITE,
-		IBV_WR_RDMA_WRITE_WITH_IMM,
-		IBV_WR_RDMA_READ,
-		IBV_WR_RDMA_READ,
-		IBV_WR_ATOMIC_CMP_AND_SWP,
-		IBV_WR_ATOMIC_FETCH_AND_ADD,
-	};
-	bool rd, dst;
-
-	memset(w, 0, sizeof(*w));
-	w->id = ++wd->next_id;
-	w->op = ops[vpick(sizeof(ops) / sizeof(*ops))];
-	rd = w->op == IBV_WR_RDMA_READ || is_atomic(w->op);
-	dst = rd;
-	w->flags = vchance(3) ? 0 : IBV_SEND_SIGNALED;
-	w->flags |= vchance(4) ? IBV_SEND_FENCE : 0;
-	w->flags |= vchance(4) ? IBV_SEND_SOLICITED : 0;
-	w->imm = (uint32_t)rnd(&wd->rnd);
-	w->compare_add = vpick(3);
-	w->swap = vpick(3);
-	if (is_atomic(w->op)) {
-		w->n = 1;
-		w->sge[0] = some_sge(o, IBV_ACCESS_LOCAL_WRITE, true, vchance(150) ? 7 : 8);
-	} else {
-		w->n = (int)vpick(o->qp.sq.max_sge + 1);
-		for (int i = 0; i < w->n; i++)
-			w->sge[i] = some_sge(o, rd ? IBV_ACCESS_LOCAL_WRITE : 0, dst,
-					     some_length() / (uint32_t)w->n);
-	}
-	for (int i = 0; i < w->n; i++)
-		w->len += w->sge[i].length;
-	some_target(o, w);
+	return EINVAL;
 }
 
 /* What the verb itself must refuse. Return: its answer, or 0 when it is left as it was. */
-static int spoil(const struct vobj *o, struct ibv_send_wr *wr)
+static int spoil(const struct vobj *o, const struct vwr *w, struct ibv_send_wr *wr)
 {
-	switch (vpick(4)) {
+	if (w->op == IBV_WR_BIND_MW && vchance(2))
+		return spoil_bind(wr);
+	switch (vpick(6)) {
 	case 0:
+		if (w->op == IBV_WR_BIND_MW || w->op == IBV_WR_LOCAL_INV)
+			return 0;
 		wr->num_sge = (int)o->qp.sq.max_sge + 1 + (int)vpick(100);
 		return EINVAL;
 	case 1:
@@ -154,15 +50,27 @@ static int spoil(const struct vobj *o, struct ibv_send_wr *wr)
 	case 2:
 		wr->send_flags |= 1u << 20;
 		return EINVAL;
-	default:
-		if (wr->opcode != IBV_WR_RDMA_READ && !is_atomic(wr->opcode))
+	case 3:
+		if (w->op != IBV_WR_RDMA_READ && !is_atomic(w->op))
 			return 0;
 		wr->send_flags |= IBV_SEND_INLINE;
+		return EINVAL;
+	case 4: /* one that other types have */
+		if (has_reads(o))
+			return 0;
+		wr->opcode = o->qp.type == IBV_QPT_UC ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+		return EINVAL;
+	default:
+		if (!takes_inline(w) || !w->n)
+			return 0;
+		wr->send_flags |= IBV_SEND_INLINE;
+		wr->sg_list[0].length = o->qp.max_inline + 1;
 		return EINVAL;
 	}
 }
 
-static void to_ib(const struct vwr *w, struct vwr *keep, struct ibv_send_wr *wr)
+static void to_ib(const struct vobj *o, const struct vwr *w, struct vwr *keep,
+		  struct ibv_send_wr *wr)
 {
 	*keep = *w;
 	*wr = (struct ibv_send_wr){
@@ -173,7 +81,18 @@ static void to_ib(const struct vwr *w, struct vwr *keep, struct ibv_send_wr *wr)
 		.send_flags = w->flags,
 		.imm_data = w->imm,
 	};
-	if (is_atomic(w->op)) {
+	if (w->op == IBV_WR_SEND_WITH_INV || w->op == IBV_WR_LOCAL_INV)
+		wr->invalidate_rkey = w->rkey;
+	if (w->op == IBV_WR_BIND_MW) {
+		wr->bind_mw.mw = w->mw->ptr;
+		wr->bind_mw.rkey = w->rkey;
+		wr->bind_mw.bind_info = (struct ibv_mw_bind_info){ w->mr->ptr, w->addr, w->bind_len,
+								   w->bind_access };
+	} else if (o->qp.type == IBV_QPT_UD) {
+		wr->wr.ud.ah = w->ah ? w->ah->ptr : NULL;
+		wr->wr.ud.remote_qpn = w->to;
+		wr->wr.ud.remote_qkey = w->qkey;
+	} else if (is_atomic(w->op)) {
 		wr->wr.atomic.remote_addr = w->addr;
 		wr->wr.atomic.rkey = w->rkey;
 		wr->wr.atomic.compare_add = w->compare_add;
@@ -182,78 +101,128 @@ static void to_ib(const struct vwr *w, struct vwr *keep, struct ibv_send_wr *wr)
 		wr->wr.rdma.remote_addr = w->addr;
 		wr->wr.rdma.rkey = w->rkey;
 	}
+	if (o->qp.type == IBV_QPT_XRC_SEND)
+		wr->qp_type.xrc.remote_srqn = w->to;
 }
 
-static void hold(const struct vobj *o, const struct vwr *w, int by)
+/* Inline data are the program's own memory, whatever the keys are. */
+static void make_inline(struct vwr *w)
 {
-	for (int i = 0; i < w->n; i++) {
-		struct vobj *mr = mr_by_key(o->actor, w->sge[i].lkey);
+	struct ibv_sge real[VSGE];
 
-		if (mr)
-			mr->busy += by;
+	vreal_list(me, w->sge, w->n, real);
+	for (int k = 0; k < w->n; k++) {
+		if (w->sge[k].length)
+			w->sge[k].addr = real[k].addr;
+		w->sge[k].lkey = 0;
 	}
+	w->flags |= IBV_SEND_INLINE;
 }
 
-static void accept(struct vobj *o, struct vqueue *q, const struct vwr *w)
+void vaccept(struct vobj *o, struct vqueue *q, const struct vwr *w)
 {
 	q->wr[q->posted++ % VDEPTH] = *w;
-	hold(o, w, 1);
+	vmodel_hold(o, w, 1);
+	if (w->op != IBV_WR_BIND_MW || !w->mw)
+		return;
+	/* The program keeps account of the key. */
+	((struct ibv_mw *)w->mw->ptr)->rkey = w->mw->mw.rkey = w->rkey;
 }
 
-void vpost_send(struct vobj *o)
+/* What must be said of a request that is posted after @n others. */
+static int refusal(const struct vobj *o, const struct vwr *w, uint32_t n)
 {
-	static struct vwr keep[CHAIN];
-	struct ibv_send_wr wr[CHAIN], *bad = NULL;
-	struct vqueue *q = &o->qp.sq;
-	uint32_t n = vchance(3) ? 1 + vpick(CHAIN) : 1, good = 0;
-	int want = 0, ret;
+	const struct vqueue *q = &o->qp.sq;
+
+	if (o->qp.state < IBV_QPS_RTS)
+		return EINVAL;
+	if (q->posted + n - q->freed >= q->depth)
+		return ENOMEM;
+	return o->qp.type == IBV_QPT_UD && !w->ah ? EINVAL : 0;
+}
+
+/*
+ * What may be dropped, or changes what other verbs answer, is known to be done before the next step:
+ * the last of a chain that has such requests completes.
+ */
+static void make_known(const struct vobj *o, struct vwr *w, uint32_t n)
+{
+	bool known = o->qp.type == IBV_QPT_RC || o->qp.type == IBV_QPT_XRC_SEND;
+
+	for (uint32_t i = 0; i < n; i++)
+		known = known && w[i].op != IBV_WR_BIND_MW && w[i].op != IBV_WR_LOCAL_INV;
+	if (n && !known)
+		w[n - 1].flags |= IBV_SEND_SIGNALED;
+}
+
+static void post_list(struct vobj *o, struct vwr *w, uint32_t n, uint32_t bad_at, int want)
+{
+	static struct vwr keep[VSENDS];
+	struct ibv_send_wr wr[VSENDS], *bad = NULL;
+	uint32_t good = bad_at;
+	int ret;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct vwr w;
-
-		make_send(o, &w);
-		to_ib(&w, &keep[i], &wr[i]);
+		to_ib(o, &w[i], &keep[i], &wr[i]);
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
-		if (want)
-			continue;
-		if (o->qp.state < IBV_QPS_RTS)
-			want = EINVAL;
-		else if (q->posted - q->freed >= q->depth)
-			want = ENOMEM;
-		else if (vchance(40))
-			want = spoil(o, &wr[i]);
-		if (want)
-			continue;
-		if (vchance(6) && w.len <= o->qp.max_inline && w.op != IBV_WR_RDMA_READ &&
-		    !is_atomic(w.op) && all_good(o, &w)) {
-			/* Inline data is the program's own memory, whatever the keys are. */
-			w.flags |= IBV_SEND_INLINE;
-			wr[i].send_flags |= IBV_SEND_INLINE;
-			for (int k = 0; k < w.n; k++) {
-				const struct vobj *mr = mr_by_key(me, w.sge[k].lkey);
-
-				if (mr && w.sge[k].length)
-					w.sge[k].addr += mr->mr.addr - mr->mr.iova;
-				keep[i].sge[k].addr = w.sge[k].addr;
-				w.sge[k].lkey = keep[i].sge[k].lkey = 0;
-			}
-		}
-		accept(o, q, &w);
-		good++;
 	}
+	for (uint32_t i = 0; i < n && !want; i++)
+		if (vchance(40)) {
+			want = spoil(o, &w[i], &wr[i]);
+			good = want ? i : n;
+		}
+	make_known(o, w, good);
+	if (good)
+		wr[good - 1].send_flags |= w[good - 1].flags;
+	for (uint32_t i = 0; i < good; i++)
+		vaccept(o, &o->qp.sq, &w[i]);
 	ret = ibv_post_send(o->ptr, wr, &bad);
 	expect_ret("ibv_post_send", ret, want);
 	if (want && bad != &wr[good])
 		vfail("ibv_post_send: bad_wr is number %d, not %u", (int)(bad - wr), good);
 }
 
+void vpost_send(struct vobj *o)
+{
+	struct vwr w[VSENDS];
+	uint32_t n = vchance(3) ? 1 + vpick(VSENDS) : 1, bad = n;
+	int want = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		make_send(o, &w[i]);
+		/* One key is bound once. */
+		if (i && w[i].op == IBV_WR_BIND_MW) {
+			n = i;
+			bad = want ? bad : n;
+			break;
+		}
+		if (vchance(6) && w[i].len <= o->qp.max_inline && takes_inline(&w[i]) &&
+		    !vmodel_local(me, o->uses[U_PD], &w[i], 0, ~0ULL))
+			make_inline(&w[i]);
+		if (!want) {
+			want = refusal(o, &w[i], i);
+			bad = want ? i : n;
+		}
+	}
+	if (!o->qp.builder || !vchance(2)) {
+		post_list(o, w, n, bad, want);
+		return;
+	}
+	make_known(o, w, n);
+	if (vpost_built(o, w, n, bad, want))
+		for (uint32_t i = 0; i < n; i++)
+			vaccept(o, &o->qp.sq, &w[i]);
+}
+
+/* --- receives */
+
 void vpost_recv(struct vobj *o)
 {
-	struct ibv_recv_wr wr[CHAIN], *bad = NULL;
+	struct ibv_recv_wr wr[VSENDS], *bad = NULL;
 	bool shared = o->kind == V_SRQ;
-	struct vqueue *q = shared ? &o->srq : &o->qp.rq;
-	uint32_t n = vchance(2) ? 1 + vpick(CHAIN) : 1, good = 0;
-	struct vwr w[CHAIN];
+	struct vqueue *q = shared ? &o->srq.q : &o->qp.rq;
+	uint32_t n = vchance(2) ? 1 + vpick(VSENDS) : 1, good = 0;
+	struct vwr w[VSENDS];
 	int want = 0, ret;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -277,7 +246,7 @@ void vpost_recv(struct vobj *o)
 			wr[i].num_sge = (int)q->max_sge + 1;
 			want = EINVAL;
 		} else {
-			accept(o, q, &w[i]);
+			vaccept(o, q, &w[i]);
 			good++;
 		}
 	}
