@@ -69,6 +69,7 @@ static void test_who_gets(void)
 {
 	struct raw_pkt u = packet(uni), m = packet(multi);
 	struct ibv_flow *f[4];
+	bool once = true;
 
 	ok(who(&u) == 0, "without a rule nobody gets anything");
 	f[0] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, uni);
@@ -85,6 +86,16 @@ static void test_who_gets(void)
 	ibv_destroy_flow(f[2]);
 	ok(who(&u) == 4, "until the others have gone");
 	ibv_destroy_flow(f[3]);
+
+	/* Places are given out in turn: many times, and the younger one has been before the other. */
+	f[0] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, uni);
+	for (int i = 0; i < 1100 && once; i++) {
+		f[1] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, uni);
+		once = who(&u) == 2;
+		ibv_destroy_flow(f[1]);
+	}
+	ok(once, "twice the same rule is one copy, whatever their places");
+	ibv_destroy_flow(f[0]);
 
 	f[0] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, multi);
 	f[1] = simple(&c, IBV_FLOW_ATTR_NORMAL, 0, multi);
