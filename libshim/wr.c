@@ -286,7 +286,7 @@ static void wrx_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 		return;
 	if (unlikely(qp->qp.qp_type != IBV_QPT_XRC_SEND))
 		wr_fail(qp, EINVAL);
-	else
+	else if (!op_in(qp->cur->opcode, OPS_LOCAL)) /* which go to nobody */
 		qp->cur->remote_qpn = remote_srqn;
 }
 

@@ -178,7 +178,8 @@ static bool run_atomic_write(struct cell *c)
 
 /* --- Memory windows, bound over the second 64 KiB of a side's buffer */
 
-static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t *key)
+/* @srqn: where an XRC QP would send to, of which a bind takes no notice. */
+static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t srqn, uint32_t *key)
 {
 	struct vb_wr wr = vb_wr(IBV_WR_BIND_MW, 71, s, NULL, 0);
 	struct ibv_wc wc;
@@ -191,6 +192,7 @@ static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t *key)
 		wr.bind_addr = (uintptr_t)s->buf + WINDOW;
 		wr.bind_len = WINDOW;
 		wr.bind_access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+		wr.srqn = srqn;
 		ret = vb_send(s, qp, ex, &wr);
 	}
 	if (ret) {
@@ -234,7 +236,7 @@ static bool run_bind(struct cell *c)
 	bool good;
 	uint32_t key;
 
-	good = bind_window(a, 0, c->ex, &key);
+	good = bind_window(a, 0, c->ex, c->p.type == IBV_QPT_XRC_SEND ? 0x123456 : 0, &key);
 	if (good && c->p.type != IBV_QPT_XRC_SEND)
 		good = through(b, 1, a, key, &status) && status == IBV_WC_SUCCESS &&
 		       refused(c, b, 1, a, ibv_inc_rkey(key));
@@ -249,7 +251,7 @@ static bool run_local_inv(struct cell *c)
 	bool good;
 
 	wr.num_sge = 0;
-	good = bind_window(a, 0, false, &key);
+	good = bind_window(a, 0, false, 0, &key);
 	wr.imm = key;
 	if (good && c->p.type == IBV_QPT_XRC_SEND) {
 		good = go(c, &wr, IBV_WC_LOCAL_INV) && vb_pair_alive(&c->p);
@@ -297,7 +299,7 @@ static bool run_send_inv(struct cell *c)
 
 	if (c->p.type == IBV_QPT_XRC_SEND)
 		return region_stays(c);
-	good = bind_window(b, 1, false, &key) && through(a, 0, b, key, &status) &&
+	good = bind_window(b, 1, false, 0, &key) && through(a, 0, b, key, &status) &&
 	       status == IBV_WC_SUCCESS;
 	good = good && message(c, 300, key, &wc) && wc.invalidated_rkey == key &&
 	       refused(c, a, 0, b, key);
