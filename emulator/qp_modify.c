@@ -322,6 +322,9 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 		ret = value_check(e->hca, qp, a, mask);
 	if (ret)
 		return ret;
+	/* It is asked for with each move to SQD. */
+	if (from == QPS_RTS && to == QPS_SQD)
+		qp->attr.en_sqd_async_notify = 0;
 	apply(e->hca, qp, a, mask);
 	enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */

@@ -17,11 +17,15 @@
 
 #define PSN_WINDOW (1 << 22)
 
+/* In SQD only what was begun goes on: the next one is not even looked at. */
+static bool halted(const struct hca_qp *qp, const struct req_state *s)
+{
+	return unlikely(qp->state == QPS_SQD) && (s32)(s->sent - s->next) <= 0;
+}
+
 /* Whether WQE @next may begin, or go on, now. */
 static bool may_send(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
 {
-	if (qp->state == QPS_SQD && (s32)(s->sent - s->next) <= 0)
-		return false;
 	if (psn_diff(s->next_psn, s->una_psn) > PSN_WINDOW)
 		return false;
 	if ((w->send_flags & SEND_FENCE) && s->rd_out)
@@ -34,7 +38,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 {
 	struct req_state s = qp->req;
 
-	if (s.una != s.next || (qp->state == QPS_SQD && (s32)(s.sent - s.next) <= 0))
+	if (s.una != s.next)
 		return false;
 	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
 	if (wqe_allowed(qp->type, w->opcode))
@@ -168,7 +172,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	u64 total, chunk;
 	u32 posted = sq_posted(seg, qp);
 
-	if (s.next == posted || (s.flags & REQ_RNR_WAIT))
+	if (s.next == posted || (s.flags & REQ_RNR_WAIT) || halted(qp, &s))
 		return false;
 	if (unlikely(sq_slot(seg, qp, s.next)->opcode == WR_LOCAL_INV ||
 		     sq_slot(seg, qp, s.next)->opcode == WR_BIND_MW))

@@ -171,6 +171,49 @@ static void test_drained_once(void)
 	emu_free(m);
 }
 
+/* That it is drained is told to who asked for it, each time. */
+static void test_drained_asked(void)
+{
+	struct hca_qp_attr sqd = { .state = QPS_SQD, .en_sqd_async_notify = 1 };
+	struct hca_qp_attr rts = { .state = QPS_RTS };
+
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &emu_conn_defaults, &a, &b);
+	CU_ASSERT_EQUAL(emu_modify(m, &a, &sqd, QPA_STATE | QPA_EN_SQD_ASYNC_NOTIFY), 0);
+	CU_ASSERT_EQUAL(emu_event(m, 0), EV_SQ_DRAINED);
+	CU_ASSERT_EQUAL(emu_modify(m, &a, &rts, QPA_STATE), 0);
+	CU_ASSERT_EQUAL(emu_modify(m, &a, &sqd, QPA_STATE), 0);
+	CU_ASSERT_EQUAL(emu_event(m, 0), -1);
+	emu_free(m);
+}
+
+/* What is posted in SQD is not even looked at, be it good or bad. */
+static void test_sqd_begins_nothing(void)
+{
+	struct hca_qp_attr sqd = { .state = QPS_SQD }, rts = { .state = QPS_RTS };
+	struct sq_wqe *w;
+	struct cqe c;
+
+	for (u32 bad = 0; bad < 2; bad++) {
+		m = emu_new(1);
+		emu_connect(m, 0, 1, &emu_conn_defaults, &a, &b);
+		CU_ASSERT_EQUAL(emu_modify(m, &a, &sqd, QPA_STATE), 0);
+		for (u32 i = 0; i < 3; i++) {
+			w = emu_post(m, &a, WR_RDMA_WRITE, i, m->c[0].mem, 100);
+			emu_remote(m, w, 1, m->c[1].mem);
+			if (bad)
+				w->sge[0].lkey = 0x777;
+			emu_ring(m, &a);
+		}
+		CU_ASSERT_FALSE(emu_poll(m, &a.scq, &c, NULL));
+		CU_ASSERT_EQUAL(emu_state(m, &a), QPS_SQD);
+		CU_ASSERT_EQUAL(emu_modify(m, &a, &rts, QPA_STATE), 0);
+		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
+		CU_ASSERT_EQUAL(c.status, bad ? WCS_LOC_PROT_ERR : WCS_SUCCESS);
+		emu_free(m);
+	}
+}
+
 /* Path MTUs that differ: nothing is lost silently. */
 static void test_mtus(void)
 {
@@ -202,6 +245,8 @@ static const struct cu_test tests[] = {
 	{ "a doorbell rung while a neighbour is cleared away is not lost", test_reap_and_ring },
 	{ "a READ is asked for again in the same portions", test_read_portions },
 	{ "a queue that stays in SQD drains once", test_drained_once },
+	{ "that a queue is drained is told when it was asked for", test_drained_asked },
+	{ "in SQD nothing is begun, nothing refused", test_sqd_begins_nothing },
 	{ "path MTUs that differ are refused", test_mtus },
 	{ NULL, NULL },
 };
