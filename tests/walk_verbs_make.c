@@ -55,6 +55,8 @@ static struct vobj *some_window(int actor, const struct vobj *pd, unsigned int n
 /* What must be refused, of an entry that is good. */
 static void spoil_sge(int actor, const struct vobj *mr, struct ibv_sge *s)
 {
+	const struct vobj *other;
+
 	switch (vpick(3)) {
 	case 0:
 		s->lkey ^= vpick(1 << 28);
@@ -63,7 +65,11 @@ static void spoil_sge(int actor, const struct vobj *mr, struct ibv_sge *s)
 		s->addr = mr->mr.iova + mr->mr.len - (s->length ? s->length - 1 : 0);
 		break;
 	default:
-		s->lkey = vany(actor, V_MR)->mr.key;
+		other = vany(actor, V_MR);
+		/* Where it is another address of memory, it is one that others count upon. */
+		if (s->addr < other->mr.iova || s->addr - other->mr.iova >= other->mr.len ||
+		    other->mr.iova - other->mr.addr == mr->mr.iova - mr->mr.addr)
+			s->lkey = other->mr.key;
 	}
 }
 

@@ -139,6 +139,13 @@ static void check_wc(const struct ibv_wc *wc)
 
 	wd->completions++;
 	wd->errors += wc->status != IBV_WC_SUCCESS;
+	if (o && (!p.list || !waits(p.list)))
+		note("a QP of type %d, state %d; its peer is %s; from %#x, %u bytes", o->qp.type,
+		     o->qp.state,
+		     !o->qp.peer       ? "none"
+		     : o->qp.peer == o ? "itself"
+				       : "another",
+		     wc->src_qp, wc->byte_len);
 	if (!p.list || !waits(p.list))
 		vfail("unexpected completion: QP %#x wr_id %lu %s opcode %d", wc->qp_num,
 		      (unsigned long)wc->wr_id, ibv_wc_status_str(wc->status), wc->opcode);
