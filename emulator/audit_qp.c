@@ -95,14 +95,15 @@ static int audit_req(const struct audit *a, u32 i)
 {
 	const struct hca_qp *qp = &a->hca->qp[i];
 	const struct req_state *s = &qp->req;
-	static const u32 known = REQ_RNR_WAIT | REQ_DRAINED | REQ_RESENT;
+	static const u32 known = REQ_RNR_WAIT | REQ_DRAINED | REQ_RESENT | REQ_FIN;
 
 	MUST(s->next - s->una <= qp->sq_depth, "QP %#x: WQEs [%u, %u) in %u", i, s->una, s->next,
 	     qp->sq_depth);
 	MUST(!((s->next_psn | s->una_psn | s->una_first) & ~IB_PSN_MASK),
 	     "QP %#x: PSNs %#x %#x %#x", i, s->next_psn, s->una_psn, s->una_first);
-	MUST(s->next_off <= LIM_MSG, "QP %#x: %llu bytes of a message sent", i,
-	     (unsigned long long)s->next_off);
+	/* Of frames it says which, and who has it already (raw.c). */
+	MUST(qp->type == QPT_RAW_PACKET || s->next_off <= LIM_MSG,
+	     "QP %#x: %llu bytes of a message sent", i, (unsigned long long)s->next_off);
 	MUST(s->rd_out <= LIM_RD_ATOM, "QP %#x: %u READs outstanding", i, s->rd_out);
 	MUST(s->retry <= 7 && s->rnr_retry <= 7, "QP %#x: retries left: %u, %u", i, s->retry,
 	     s->rnr_retry);
@@ -113,7 +114,11 @@ static int audit_req(const struct audit *a, u32 i)
 		     psn_diff(s->next_psn, s->una_psn) <= PSN_UNDER_WAY,
 	     "QP %#x: PSNs out of order: first %#x una %#x next %#x", i, s->una_first, s->una_psn,
 	     s->next_psn);
-	MUST(s->una != s->next || s->next_off || s->next_psn == s->una_psn,
+	MUST(!s->own || (s->own <= HCA_MAX_TAG && a->hca->tag[s->own - 1].qpn == qp->qpn),
+	     "QP %#x: reads for tag %u", i, s->own);
+	/* Of a rendezvous the HCA reads and tells without one, until ERR. */
+	MUST(s->una != s->next || s->next_off || s->own || (s->flags & REQ_FIN) ||
+		     s->next_psn == s->una_psn || qp->state == QPS_ERR,
 	     "QP %#x: packets under way, but no WQE", i);
 	return 0;
 }
@@ -137,8 +142,8 @@ static int audit_resp(const struct audit *a, u32 i)
 {
 	const struct hca_qp *qp = &a->hca->qp[i];
 	const struct resp_state *s = &qp->resp;
-	static const u32 known =
-		RESP_NAK_SENT | RESP_IN_MSG | RESP_COMM_EST | RESP_LAST_WQE | RESP_SKIP;
+	static const u32 known = RESP_NAK_SENT | RESP_IN_MSG | RESP_COMM_EST | RESP_LAST_WQE |
+				 RESP_SKIP | RESP_UNEXPECTED;
 	u32 k;
 
 	MUST(!((s->epsn | s->msn) & ~IB_PSN_MASK), "QP %#x: expects PSN %#x, MSN %#x", i, s->epsn,

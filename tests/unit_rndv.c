@@ -3,6 +3,8 @@
 #include "tests/cu.h"
 #include "tests/emu_tm.h"
 
+#include "emulator/audit.h"
+
 static void test_rndv(void)
 {
 	static const u32 sizes[] = { 0, 1, 1024, 5000, 3u << 20 };
@@ -307,6 +309,35 @@ static void test_wire(void)
 	emu_free(m);
 }
 
+/* Whatever a tag-matching QP is in the middle of, the audit knows it. */
+static void test_audit(void)
+{
+	const struct emu_faults slow = { .split = 1000, .delay = 10000, .jitter = 1 };
+	char why[200];
+	bool clean = true;
+
+	up();
+	emu_wire(m, &slow);
+	fin_recvs(1);
+	recvs(1);
+	CU_ASSERT_EQUAL(add(1, 0, SLOT), 0);
+	say(&a, RNDV, 1, 0, 3000);
+	say(&a, NO_TAG, 0, 1, 3000);
+	emu_publish(m, &a);
+	for (u32 i = 0; i < 1000 && clean; i++) {
+		emu_run(m, m->clock + 1000);
+		clean = !hca_audit(m->hca, why, sizeof(why));
+	}
+	if (!clean)
+		printf("# %s\n", why);
+	CU_ASSERT_TRUE(clean);
+	CU_ASSERT_TRUE(emu_filled(buf_at(1, 0), 3000, 0));
+	CU_ASSERT_TRUE(emu_modify(m, &b, &(struct hca_qp_attr){ .state = QPS_ERR }, QPA_STATE) ==
+		       0);
+	CU_ASSERT_EQUAL(hca_audit(m->hca, why, sizeof(why)), 0);
+	emu_free(m);
+}
+
 static const struct cu_test tests[] = {
 	{ "read without a send queue", test_rndv },
 	{ "among other work", test_rndv_mixed },
@@ -316,6 +347,7 @@ static const struct cu_test tests[] = {
 	{ "the sender has gone", test_peer_gone },
 	{ "memory out of reach for a while", test_again },
 	{ "several QPs on a bad wire", test_wire },
+	{ "in the middle of things an audit finds nothing wrong", test_audit },
 	{ NULL, NULL },
 };
 
