@@ -30,6 +30,8 @@
 #define RING_MAX  64 /* deepest work queue */
 #define CQ_MAX	  256
 #define AREA_USED (1u << 20)
+#define TAGS_MAX  16 /* tags of an SRQ */
+#define TM_IDS	  64 /* of tags, and of operations on them, that the model keeps */
 #define WANT_ANY  1 /* command(): no answer is predicted */
 
 enum kind {
@@ -65,7 +67,7 @@ struct walk_qp {
 	u32 state; /* as far as commands go; traffic may have taken it to ERR */
 	u64 sq, rq;
 	u32 sq_depth, rq_depth;
-	u32 max_sge, max_rsge, max_inline;
+	u32 max_sge, max_rsge, max_inline, max_tso;
 	u32 sq_stride, rq_stride;
 	u32 sq_prod, rq_prod; /* posted */
 	u32 sq_seen, rq_seen; /* completed */
@@ -102,6 +104,9 @@ struct obj {
 			u64 ring;
 			u32 depth, half, srqn, max_wr, prod, type;
 			u64 posted[SRQ_MAX]; /* wr_id by slot; 0: free */
+			/* Tag matching: what tags and operations may complete under. */
+			u32 max_tags, tag_handle[TM_IDS], n_tags, n_ops, ops_seen;
+			u64 tag[TM_IDS], op[TM_IDS];
 		} srq;
 		struct {
 			u32 file;
@@ -128,6 +133,7 @@ struct walk {
 	u64 step;
 	u64 next_id;
 	u64 commands, refused, posted, polled, errors, deaths;
+	u64 matched, segmented; /* messages that got their tag, large sends */
 	struct obj obj[WALKERS][K_COUNT][KIND_MAX];
 };
 
@@ -179,15 +185,27 @@ void use(struct obj *o, u32 i, struct obj *other);
 void forget(struct obj *o);
 void *seg_at(struct walk *w, u32 client, u64 off);
 
+/* --- walk_engine_obj.c */
+
+/** cq_settled() - after some time, no event of a moderated CQ is overdue. */
+void cq_settled(struct walk *w, const struct obj *o);
+
 /* --- walk_engine_qp.c */
 
 bool qp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 int qp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 void qp_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
 void qp_destroyed(struct walk *w, struct obj *o);
-void qp_use(struct walk *w, struct obj *o);
+/** qp_reset_queues() - nothing is posted, nothing has failed. */
+void qp_reset_queues(struct walk *w, struct obj *o);
+/** qp_drain() - what is in its CQs is compared while it can be told whose it is. */
+void qp_drain(struct walk *w, struct obj *o);
 /** qp_check() - a QP's state is the model's, or ERR where traffic may have taken it there. */
 void qp_check(struct walk *w, struct obj *o);
+
+/* --- walk_engine_move.c */
+
+void qp_use(struct walk *w, struct obj *o);
 
 /* --- walk_engine_states.c */
 
@@ -211,6 +229,14 @@ void srq_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
 void srq_destroyed(struct walk *w, struct obj *o);
 void srq_use(struct walk *w, struct obj *o);
 u32 srq_refs(const struct hca *hca, u32 handle);
+/** struct queue_fields - what commands that create receive queues have in common. */
+struct queue_fields {
+	u32 *dev, *async_chan, *pd, *max_sge, *depth;
+	u64 *ring;
+};
+
+/** spoil_queue() - one of them is what must be refused. Return: how (-errno). */
+int spoil_queue(struct walk *w, const struct obj *o, const struct queue_fields *f);
 bool xrcd_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 int xrcd_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 void xrcd_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd);
@@ -248,7 +274,19 @@ u32 ctr_refs(const struct hca *hca, u32 handle);
 bool flow_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 int flow_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 
+/* --- walk_engine_tm.c: tag matching */
+
+/** tag_op() - an operation on the list of tags. */
+void tag_op(struct walk *w, struct obj *srq);
+/** tag_message() - make the request a message for one of the peer's tags. */
+void tag_message(struct walk *w, struct obj *o, struct sq_wqe *q);
+/** tag_check() - a completion of a tag, or of an operation, is of one that was posted. */
+void tag_check(struct walk *w, struct obj *srq, const struct cqe *c);
+
 /* --- walk_engine_post.c */
+
+/** peer_of() - the object at the other end of a connection, if the model knows it. */
+struct obj *peer_of(struct walk *w, const struct obj *o);
 
 void post_send(struct walk *w, struct obj *o);
 void post_recv(struct walk *w, struct obj *o);

@@ -348,6 +348,9 @@ static void check(struct walk *w)
 				if (w->obj[c][k][i].live) {
 					n[kinds[k].table]++;
 					n[TAB_QP] += k == K_OPEN && w->obj[c][k][i].open.owned;
+					if (k == K_SRQ)
+						n[TAB_TAG] +=
+							hca->srq[w->obj[c][k][i].handle].n_tags;
 					if (k == K_QP)
 						n[TAB_MCAST] += (u32)__builtin_popcount(
 							w->obj[c][k][i].qp.groups);
@@ -377,6 +380,10 @@ static void settle(struct walk *w)
 				fail(w, "QP %#x in ERR: flushed %u of %u and %u of %u", o->qp.qpn,
 				     qp->req.una, o->qp.sq_prod, qp->resp.rq_cons, o->qp.rq_prod);
 		}
+	for (u32 c = 0; c < HOSTILE; c++)
+		for (u32 i = 0; i < KIND_MAX; i++)
+			if (w->obj[c][K_CQ][i].live)
+				cq_settled(w, &w->obj[c][K_CQ][i]);
 	new_wire(w);
 }
 
@@ -429,13 +436,16 @@ int main(void)
 	settle(&w);
 	destroy_all(&w);
 	printf("# %llu steps, WALK_SEED=%#llx: %llu commands, %llu refused; %llu requests, "
-	       "%llu completions, %llu with errors; %llu deaths\n",
+	       "%llu completions, %llu with errors; %llu tags matched, %llu large sends; "
+	       "%llu deaths\n",
 	       (unsigned long long)w.step, (unsigned long long)w.seed,
 	       (unsigned long long)w.commands, (unsigned long long)w.refused,
 	       (unsigned long long)w.posted, (unsigned long long)w.polled,
-	       (unsigned long long)w.errors, (unsigned long long)w.deaths);
+	       (unsigned long long)w.errors, (unsigned long long)w.matched,
+	       (unsigned long long)w.segmented, (unsigned long long)w.deaths);
 	/* A walk that goes nowhere finds nothing. */
-	if (w.refused < w.commands / 20 || w.polled - w.errors < w.step / 45)
+	if (w.refused < w.commands / 20 || w.polled - w.errors < w.step / 45 ||
+	    w.matched < w.step / 100000 || w.segmented < w.step / 10000)
 		fail(&w, "too little was done");
 	printf("ok random walk of the engine\n");
 	emu_free(w.m);

@@ -315,10 +315,50 @@ static void cq_resize(struct walk *w, struct obj *o)
 	o->cq.cons = 0;
 }
 
+/* One event for several completions, or some time after the first. */
+static void cq_moderate(struct walk *w, struct obj *o)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ, .handle = o->handle };
+	int want = 0;
+
+	cmd.cq.mod_count = chance(w, 3) ? 0 : pick(w, 20);
+	cmd.cq.mod_period = chance(w, 3) ? 0 : pick(w, 3000);
+	if (chance(w, 5)) {
+		want = -EINVAL;
+		switch (pick(w, 3)) {
+		case 0:
+			cmd.cq.mod_count = LIM_CQ_COUNT + 1 + pick(w, 1 << 30);
+			break;
+		case 1:
+			cmd.cq.mod_period = LIM_CQ_PERIOD + 1 + pick(w, 1 << 30);
+			break;
+		default:
+			cmd.handle = bad_handle(w, o->client, K_CQ);
+		}
+	}
+	command(w, o->client, &cmd, want, "moderate CQ");
+}
+
+void cq_settled(struct walk *w, const struct obj *o)
+{
+	const struct hca_cq *cq = &w->m->hca->cq[o->handle];
+
+	if (cq->chan && cq->mod_seen &&
+	    ((cq->mod_count && cq->mod_seen >= cq->mod_count) ||
+	     (cq->mod_period && (!cq->mod_deadline || cq->mod_deadline <= w->m->clock)) ||
+	     (!cq->mod_count && !cq->mod_period)))
+		fail(w, "CQ %u: an event is overdue; %u of %u, deadline %llu", o->handle,
+		     cq->mod_seen, cq->mod_count, (unsigned long long)cq->mod_deadline);
+}
+
 static void cq_use(struct walk *w, struct obj *o)
 {
 	struct cq_ctl *ctl = seg_at(w, o->client, o->cq.ring);
 
+	if (chance(w, 12)) {
+		cq_moderate(w, o);
+		return;
+	}
 	if (chance(w, 12)) {
 		cq_resize(w, o);
 		return;

@@ -2,6 +2,8 @@
 /* Work requests and completions of the walk. See tests/walk.h. */
 #include "tests/walk.h"
 
+#define TCP_HDRS 54u /* Ethernet, IPv4, TCP */
+
 static const u8 opcodes[] = {
 	WR_SEND,
 	WR_SEND,
@@ -74,8 +76,7 @@ u32 some_length(struct walk *w)
 	return pick(w, r < 60 ? 200 : r < 98 ? 5000 : AREA_USED);
 }
 
-/* The object at the other end of a connection, if the model knows it. */
-static struct obj *peer_of(struct walk *w, const struct obj *o)
+struct obj *peer_of(struct walk *w, const struct obj *o)
 {
 	u32 qpn = w->m->hca->qp[o->handle].attr.dest_qpn;
 
@@ -168,6 +169,40 @@ static void address(struct walk *w, struct obj *o, struct sq_wqe *q)
 		q->opcode = chance(w, 2) ? WR_SEND : WR_SEND_WITH_IMM;
 }
 
+static bool tagged_peer(struct walk *w, const struct obj *o)
+{
+	const struct obj *peer = o->qp.type == QPT_RC ? peer_of(w, o) : NULL;
+
+	return peer && peer->uses[Q_SRQ] && peer->uses[Q_SRQ]->srq.type == SRQ_TM;
+}
+
+/* To be cut into frames; its header lies in the slot, before the list. */
+static void large_send(struct walk *w, struct obj *o, struct sq_wqe *q)
+{
+	static const u8 tcp4[TCP_HDRS] = {
+		[0] = 2,  [12] = 8,  [14] = 0x45, [17] = TCP_HDRS - 14, [22] = 64,
+		[23] = 6, [26] = 10, [30] = 10,	  [46] = 5 << 4
+	};
+	u32 hdr = chance(w, 20) ? pick(w, o->qp.max_tso + 20) : TCP_HDRS;
+	u8 *p = (u8 *)q->sge;
+	struct wq_sge *list;
+
+	q->opcode = WR_TSO;
+	q->ah = hdr;
+	q->remote_qkey = chance(w, 50) ? pick(w, 20000) : 100 + pick(w, 1200);
+	hdr = min_u32(hdr, o->qp.max_tso);
+	memset(p, 0, hdr);
+	memcpy(p, tcp4, min_u32(hdr, TCP_HDRS));
+	if (hdr > 5)
+		p[5] = (u8)pick(w, 4);
+	list = (void *)(p + ALIGN_UP(hdr, sizeof(*list)));
+	q->num_sge = (u16)pick(w, o->qp.max_sge + 1);
+	for (u32 i = 0; i < q->num_sge; i++) {
+		list[i] = some_sge(w, o->client, o->uses[Q_PD], some_length(w), 0);
+		q->total_len += list[i].len;
+	}
+}
+
 static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 {
 	u32 max, n = pick(w, o->qp.max_sge + 1);
@@ -183,6 +218,14 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 	max = some_remote(w, o, q);
 	if (chance(w, 12) && bind_wqe(w, o, q))
 		return;
+	if (tagged_peer(w, o) && !chance(w, 20)) {
+		tag_message(w, o, q);
+		return;
+	}
+	if (o->qp.max_tso && chance(w, 2)) {
+		large_send(w, o, q);
+		return;
+	}
 	rd = q->opcode >= WR_RDMA_READ && q->opcode <= WR_ATOMIC_FETCH_AND_ADD;
 	if (rd && q->opcode != WR_RDMA_READ && !chance(w, 100) &&
 	    (!n || !some_mr(w, o->client, o->uses[Q_PD], ACC_LOCAL_WRITE)))
@@ -285,10 +328,11 @@ static void check_send(struct walk *w, struct obj *o, const struct cqe *c)
 		fail(w, "QP %#x: WQE %u completes as %llu", q->qpn, c->slot,
 		     (unsigned long long)c->wr_id);
 	if (q->failed && c->status != WCS_WR_FLUSH_ERR)
-		fail(w, "QP %#x: WQE %u ends with %s after an error", q->qpn, c->slot,
-		     ib_wc_status_name(c->status));
+		fail(w, "QP %#x type %u state %u: WQE %u ends with %s after an error", q->qpn,
+		     q->type, q->state, c->slot, ib_wc_status_name(c->status));
 	if (!error && !q->sent[c->slot % q->sq_depth].signaled)
 		fail(w, "QP %#x: WQE %u completes unasked", q->qpn, c->slot);
+	w->segmented += !error && c->opcode == WCO_TSO;
 	q->failed |= error;
 	q->sq_seen++;
 }
@@ -318,6 +362,10 @@ static void check_shared(struct walk *w, u32 client, const struct cqe *c)
 
 		if (!o->live || o->handle != c->owner)
 			continue;
+		if (!(c->flags & CQE_RECV)) {
+			tag_check(w, o, c);
+			return;
+		}
 		if (c->slot >= SRQ_MAX || !c->wr_id || o->srq.posted[c->slot] != c->wr_id)
 			fail(w, "SRQ %u: slot %u completes as %llu, posted was %llu", o->handle,
 			     c->slot, (unsigned long long)c->wr_id,

@@ -28,29 +28,13 @@ bool wq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 int wq_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	struct cmd_wq *c = &cmd->wq;
+	struct queue_fields f = {
+		&c->dev, &c->async_chan, &c->pd, &c->max_sge, &c->depth, &c->ring
+	};
 
-	switch (pick(w, 7)) {
-	case 0:
-		c->dev = 1 + pick(w, 5000);
-		break;
-	case 1:
-		c->async_chan = SEG_MAX_CHANS + pick(w, 100);
-		break;
-	case 2:
-		c->pd = bad_handle(w, o->client, K_PD);
-		break;
-	case 3:
-		c->cq = bad_handle(w, o->client, K_CQ);
-		break;
-	case 4:
-		c->depth = chance(w, 2) ? 0 : 3 + 2 * pick(w, 1000);
-		break;
-	case 5:
-		c->max_sge = LIM_SGE + 1 + pick(w, 1000);
-		break;
-	default:
-		c->ring = chance(w, 2) ? c->ring + 4 : SEG_SIZE - 64;
-	}
+	if (!chance(w, 7))
+		return spoil_queue(w, o, &f);
+	c->cq = bad_handle(w, o->client, K_CQ);
 	return -EINVAL;
 }
 

@@ -17,7 +17,7 @@ bool srq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 	struct obj *pd = any(w, o->client, K_PD), *cq = any(w, o->client, K_CQ);
 	struct obj *xrcd = any(w, o->client, K_XRCD);
 	u32 depth = 1u << pick(w, 7);
-	bool xrc = xrcd && cq && chance(w, 3);
+	bool xrc = xrcd && cq && chance(w, 3), tags = !xrc && cq && chance(w, 2);
 
 	if (!pd)
 		return false;
@@ -29,56 +29,76 @@ bool srq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		.max_wr = depth,
 		.max_sge = 1 + pick(w, 4),
 		.limit = chance(w, 3) ? pick(w, depth + 1) : 0,
-		.type = xrc ? SRQ_XRC : SRQ_BASIC,
+		.type = xrc    ? SRQ_XRC
+			: tags ? SRQ_TM
+			       : SRQ_BASIC,
+		.max_tags = tags ? 1 + pick(w, TAGS_MAX) : 0,
 	};
-	if (!xrc)
+	if (!xrc && !tags)
 		return true;
 	use(o, 1, cq);
-	use(o, 2, xrcd);
 	cmd->srq.cq = cq->handle + 1;
+	if (tags)
+		return true;
+	use(o, 2, xrcd);
 	cmd->srq.xrcd = xrcd->handle + 1;
 	return true;
+}
+
+int spoil_queue(struct walk *w, const struct obj *o, const struct queue_fields *f)
+{
+	switch (pick(w, 6)) {
+	case 0:
+		*f->dev = 1 + pick(w, 5000);
+		break;
+	case 1:
+		*f->async_chan = SEG_MAX_CHANS + pick(w, 100);
+		break;
+	case 2:
+		*f->pd = bad_handle(w, o->client, K_PD);
+		break;
+	case 3:
+		*f->max_sge = LIM_SGE + 1 + pick(w, 1000);
+		break;
+	case 4:
+		*f->depth = chance(w, 2) ? 0 : 3 + 2 * pick(w, 1000);
+		break;
+	default:
+		*f->ring = chance(w, 2) ? *f->ring + 4 : SEG_SIZE - 64;
+	}
+	return -EINVAL;
 }
 
 int srq_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	struct cmd_srq *c = &cmd->srq;
+	struct queue_fields f = {
+		&c->dev, &c->async_chan, &c->pd, &c->max_sge, &c->depth, &c->ring
+	};
 
-	switch (pick(w, 11)) {
+	switch (pick(w, 9)) {
 	case 0:
-		c->dev = 1 + pick(w, 5000);
-		break;
-	case 1:
-		c->async_chan = SEG_MAX_CHANS + pick(w, 100);
-		break;
-	case 2:
 		c->type = SRQ_TM + 1 + pick(w, 100);
 		break;
-	case 3:
-		c->pd = bad_handle(w, o->client, K_PD);
-		break;
-	case 4:
-		c->max_sge = LIM_SGE + 1 + pick(w, 1000);
-		break;
-	case 5:
+	case 1:
 		c->max_wr = chance(w, 2) ? 0 : LIM_QP_WR + 1 + pick(w, 1000);
 		break;
-	case 6:
+	case 2:
 		c->limit = c->max_wr + 1 + pick(w, 1000);
 		break;
-	case 7:
-		c->depth = chance(w, 2) ? 0 : 3 + 2 * pick(w, 1000);
-		break;
-	case 8:
-		c->ring = chance(w, 2) ? c->ring + 4 : SEG_SIZE - 64;
-		break;
-	case 9:
-		c->type = SRQ_XRC;
+	case 3:
+		c->type = chance(w, 2) ? SRQ_XRC : SRQ_TM;
 		c->cq = bad_handle(w, o->client, K_CQ) + 1;
 		break;
-	default:
+	case 4:
 		c->type = SRQ_XRC;
 		c->xrcd = bad_handle(w, o->client, K_XRCD) + 1;
+		break;
+	case 5:
+		c->max_tags = w->m->hca->dev[0].lim.max_tags + 1 + pick(w, 1000);
+		break;
+	default:
+		return spoil_queue(w, o, &f);
 	}
 	return -EINVAL;
 }
@@ -93,6 +113,7 @@ void srq_created(struct walk *w, struct obj *o, const struct hca_cmd *cmd)
 	o->srq.max_wr = c->max_wr;
 	o->srq.srqn = c->srqn;
 	o->srq.type = c->type;
+	o->srq.max_tags = c->max_tags;
 	memset(seg_at(w, o->client, c->ring), 0, sizeof(struct wq_ctl));
 	if ((c->srqn & 0xffff) != cmd->handle)
 		fail(w, "SRQ %u got the number %#x", cmd->handle, c->srqn);
@@ -201,7 +222,9 @@ void srq_use(struct walk *w, struct obj *o)
 	struct hca_cmd cmd = { .op = CMD_QUERY_SRQ, .handle = o->handle };
 	u32 r = pick(w, 20);
 
-	if (r == 0) {
+	if (o->srq.type == SRQ_TM && chance(w, 2)) {
+		tag_op(w, o);
+	} else if (r == 0) {
 		srq_resize(w, o);
 	} else if (r == 1) {
 		srq_limit(w, o);

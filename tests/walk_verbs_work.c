@@ -143,11 +143,12 @@ static int refusal(const struct vobj *o, const struct vwr *w, uint32_t n)
 
 /*
  * What may be dropped, or changes what other verbs answer, is known to be done before the next step:
- * the last of a chain that has such requests completes.
+ * the last of a chain that has such requests completes. Where others keep the engine busy that goes
+ * for all requests: it may get to one later than to the next command.
  */
 static void make_known(const struct vobj *o, struct vwr *w, uint32_t n)
 {
-	bool known = o->qp.type == IBV_QPT_RC || o->qp.type == IBV_QPT_XRC_SEND;
+	bool known = wd->actors > 1 && (o->qp.type == IBV_QPT_RC || o->qp.type == IBV_QPT_XRC_SEND);
 
 	for (uint32_t i = 0; i < n; i++)
 		known = known && w[i].op != IBV_WR_BIND_MW && w[i].op != IBV_WR_LOCAL_INV;
