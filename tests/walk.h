@@ -23,7 +23,8 @@
 
 #define WALKERS	  4
 #define HOSTILE	  3
-#define KIND_MAX  10 /* objects of a kind and client */
+#define KIND_MAX  16 /* objects of a kind and client; more than the 10 at most that it makes */
+#define MADE_MAX  10
 #define USES_MAX  6
 #define SRQ_MAX	  64 /* slots of a shared receive queue */
 #define N_FILES	  3 /* that XRC domains may be named by */
@@ -32,6 +33,7 @@
 #define AREA_USED (1u << 20)
 #define TAGS_MAX  16 /* tags of an SRQ */
 #define TM_IDS	  64 /* of tags, and of operations on them, that the model keeps */
+#define DM_CTX	  1 /* what all pieces of device memory are exported by */
 #define WANT_ANY  1 /* command(): no answer is predicted */
 
 enum kind {
@@ -49,6 +51,7 @@ enum kind {
 	K_QP,
 	K_FLOW,
 	K_OPEN, /* an XRC target that was opened */
+	K_IMP, /* a PD that was imported */
 	K_COUNT,
 };
 
@@ -108,6 +111,12 @@ struct obj {
 			u32 max_tags, tag_handle[TM_IDS], n_tags, n_ops, ops_seen;
 			u64 tag[TM_IDS], op[TM_IDS];
 		} srq;
+		struct {
+			u64 ctx; /* that it is exported by */
+		} pd;
+		struct {
+			struct obj *pd; /* another client's; not counted by that */
+		} imp;
 		struct {
 			u32 file;
 		} xrcd;
@@ -273,6 +282,21 @@ void ctr_use(struct walk *w, struct obj *o);
 u32 ctr_refs(const struct hca *hca, u32 handle);
 bool flow_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
 int flow_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+
+/* --- walk_engine_import.c: PDs of others */
+
+bool imp_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+int imp_spoil(struct walk *w, struct obj *o, struct hca_cmd *cmd);
+void imp_use(struct walk *w, struct obj *o);
+void pd_destroyed(struct walk *w, struct obj *pd);
+/** imp_owns() - whether a client has imported the PD with that handle. */
+bool imp_owns(const struct walk *w, u32 client, u32 pd);
+/** imp_lingering() - references that are there because something of theirs is in the PD. */
+u32 imp_lingering(const struct hca *hca);
+/** imp_leave() - the client dies: nothing of it is in others' PDs any more. */
+void imp_leave(struct walk *w, u32 client);
+/** imp_inherit() - the PD's owner has died: it goes, or is another's who has it. */
+void imp_inherit(struct walk *w, struct obj *pd);
 
 /* --- walk_engine_tm.c: tag matching */
 

@@ -56,7 +56,8 @@ static bool owns(const struct walk *w, u32 client, enum kind kind, u32 handle)
 	const struct emu_client *c = &w->m->c[client];
 
 	/* What tests/emu.c made for the client. */
-	if ((kind == K_PD && handle == c->pd) || (kind == K_MR && handle == c->key >> 8))
+	if ((kind == K_PD && (handle == c->pd || imp_owns(w, client, handle))) ||
+	    (kind == K_MR && handle == c->key >> 8))
 		return true;
 	for (u32 i = 0; i < KIND_MAX; i++) {
 		const struct obj *o = &w->obj[client][K_OPEN][i];
@@ -259,10 +260,14 @@ static void step_die(struct walk *w, u32 client)
 			gone[n_gone++] = w->obj[client][K_OPEN][i].open.qpn;
 	}
 	w->deaths++;
+	imp_leave(w, client);
 	if (engine_enter(&w->m->fabric))
 		fail(w, "the fabric process cannot have the token");
 	engine_reap(&w->m->fabric, client);
 	engine_leave(&w->m->fabric);
+	for (u32 i = 0; i < KIND_MAX; i++)
+		if (w->obj[client][K_PD][i].live)
+			imp_inherit(w, &w->obj[client][K_PD][i]);
 	if (madvise(c->seg, EMU_SEG, MADV_REMOVE))
 		fail(w, "madvise: errno %d", errno);
 	emu_client_new(w->m, client);
@@ -340,6 +345,7 @@ static void check(struct walk *w)
 	u32 n[TAB_COUNT] = { [TAB_PD] = EMU_CLIENTS, [TAB_MR] = EMU_CLIENTS };
 	char why[200];
 
+	n[TAB_REF] = imp_lingering(hca);
 	if (hca_audit(hca, why, sizeof(why)))
 		fail(w, "audit: %s", why);
 	for (u32 c = 0; c < WALKERS; c++)

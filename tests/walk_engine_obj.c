@@ -15,8 +15,8 @@ static u64 cq_place(const struct obj *o, u32 half)
 static bool pd_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	(void)w;
-	(void)o;
 	cmd->dev = 0;
+	cmd->ctx = o->pd.ctx = 100 + o->client;
 	return true;
 }
 
@@ -63,8 +63,10 @@ static void some_range(struct walk *w, u32 client, struct cmd_reg_mr *c)
 
 static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
-	struct obj *pd = any(w, o->client, K_PD);
+	struct obj *pd = any(w, o->client, K_PD), *imp = any(w, o->client, K_IMP);
 
+	if (imp && chance(w, 3))
+		pd = imp->imp.pd;
 	if (!pd)
 		return false;
 	use(o, 0, pd);
@@ -140,7 +142,7 @@ static void mr_use(struct walk *w, struct obj *o)
 	u32 flags = 1 + pick(w, 7), old = o->mr.key;
 	int want = 0;
 
-	if (!chance(w, 4) || !mr_fill(w, &(struct obj){ .client = o->client }, &cmd))
+	if (!pd || !chance(w, 4) || !mr_fill(w, &(struct obj){ .client = o->client }, &cmd))
 		return;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.flags = flags;
@@ -177,7 +179,7 @@ static bool dm_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 {
 	(void)o;
 	cmd->dm.len = 1 + pick(w, 20000);
-	cmd->dm.ctx = 1;
+	cmd->dm.ctx = DM_CTX;
 	return true;
 }
 
@@ -375,10 +377,10 @@ static u32 cq_refs(const struct hca *hca, u32 handle)
 
 const struct kind_ops kinds[K_COUNT] = {
 	[K_PD] = { "PD", TAB_PD, CMD_ALLOC_PD, CMD_DEALLOC_PD, -EINVAL, 2, 3, pd_fill, pd_spoil,
-		   NULL, NULL, NULL, pd_refs },
-	[K_CQ] = { "CQ", TAB_CQ, CMD_CREATE_CQ, CMD_DESTROY_CQ, -EINVAL, 3, KIND_MAX, cq_fill,
+		   NULL, pd_destroyed, NULL, pd_refs },
+	[K_CQ] = { "CQ", TAB_CQ, CMD_CREATE_CQ, CMD_DESTROY_CQ, -EINVAL, 3, MADE_MAX, cq_fill,
 		   cq_spoil, cq_created, NULL, cq_use, cq_refs },
-	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, -EINVAL, 5, KIND_MAX, mr_fill, mr_spoil,
+	[K_MR] = { "MR", TAB_MR, CMD_REG_MR, CMD_DEREG_MR, -EINVAL, 5, MADE_MAX, mr_fill, mr_spoil,
 		   mr_created, NULL, mr_use, NULL },
 	[K_DM] = { "DM", TAB_DM, CMD_ALLOC_DM, CMD_FREE_DM, -ENOENT, 1, 3, dm_fill, dm_spoil, NULL,
 		   NULL, NULL, dm_refs },
@@ -398,8 +400,10 @@ const struct kind_ops kinds[K_COUNT] = {
 		    ctr_fill, ctr_spoil, ctr_created, NULL, ctr_use, ctr_refs },
 	[K_FLOW] = { "flow", TAB_FLOW, CMD_CREATE_FLOW, CMD_DESTROY_FLOW, -EINVAL, 2, 5, flow_fill,
 		     flow_spoil, NULL, NULL, NULL, NULL },
-	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, -EINVAL, 6, KIND_MAX, qp_fill,
+	[K_QP] = { "QP", TAB_QP, CMD_CREATE_QP, CMD_DESTROY_QP, -EINVAL, 6, MADE_MAX, qp_fill,
 		   qp_spoil, qp_created, qp_destroyed, qp_use, NULL },
 	[K_OPEN] = { "open target", TAB_REF, CMD_OPEN_QP, CMD_DESTROY_QP, -EINVAL, 3, 4, open_fill,
 		     open_spoil, open_created, NULL, open_use, NULL },
+	[K_IMP] = { "imported PD", TAB_REF, CMD_IMPORT, CMD_UNIMPORT, -EINVAL, 2, 3, imp_fill,
+		    imp_spoil, NULL, NULL, imp_use, NULL },
 };

@@ -34,7 +34,8 @@ static void publish(struct walk *w, struct obj *o, u64 ring, u32 prod)
 /* A region of the client's that serves the purpose. */
 static struct obj *some_mr(struct walk *w, u32 client, const struct obj *pd, u32 need)
 {
-	struct obj *all = w->obj[client][K_MR];
+	/* One that shares the PD may have some in it. */
+	struct obj *all = w->obj[chance(w, 10) ? pick(w, WALKERS) : client][K_MR];
 	u32 from = pick(w, KIND_MAX);
 
 	if (chance(w, 200))
