@@ -317,8 +317,9 @@ int cm_reject(struct engine *e, struct hca_cmid *id, u32 reason, const void *inf
 		return -EINVAL;
 	}
 	rej_make(id, mad, reason, info, info_len, p);
-	quit(e, id, proto);
+	/* It is said once only: before there is nobody any more who could. */
 	cm_send(e, id, mad);
+	quit(e, id, proto);
 	return 0;
 }
 

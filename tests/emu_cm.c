@@ -64,22 +64,48 @@ struct hca_cmid *emu_cmid(struct emu *m, const struct emu_id *id)
 	return &m->hca->cmid[id->h];
 }
 
-struct emu_cm *emu_cm_new(u64 seed, u32 ps, u32 backlog)
+static void open_side(struct emu_cm *c, u32 side, u32 ps, u32 backlog)
+{
+	u32 client = side ^ c->swap;
+	struct cmd_cm arg = { .src = here };
+
+	c->ch[side] = emu_cm_chan(c->m, client);
+	if (!side)
+		return;
+	c->listener = emu_cm_id(c->m, client, c->ch[1], ps);
+	must(emu_cm_cmd(c->m, &c->listener, CMD_CM_BIND, &arg), "bind");
+	arg = (struct cmd_cm){ .backlog = backlog };
+	must(emu_cm_cmd(c->m, &c->listener, CMD_CM_LISTEN, &arg), "listen");
+}
+
+static struct emu_cm *make(u64 seed, u32 ps, u32 backlog, u32 swap)
 {
 	struct emu_cm *c = calloc(1, sizeof(*c));
-	struct cmd_cm arg = { .src = here };
 
 	if (!c)
 		abort();
 	c->m = emu_new(seed);
 	c->m->hca->dev[0].guid = 0x0002c903000e5340;
-	c->ch[0] = emu_cm_chan(c->m, 0);
-	c->ch[1] = emu_cm_chan(c->m, 1);
-	c->listener = emu_cm_id(c->m, 1, c->ch[1], ps);
-	must(emu_cm_cmd(c->m, &c->listener, CMD_CM_BIND, &arg), "bind");
-	arg = (struct cmd_cm){ .backlog = backlog };
-	must(emu_cm_cmd(c->m, &c->listener, CMD_CM_LISTEN, &arg), "listen");
+	c->swap = swap;
+	open_side(c, 0, ps, backlog);
+	open_side(c, 1, ps, backlog);
 	return c;
+}
+
+struct emu_cm *emu_cm_new(u64 seed, u32 ps, u32 backlog)
+{
+	return make(seed, ps, backlog, 0);
+}
+
+struct emu_cm *emu_cm_new_swapped(u64 seed, u32 ps)
+{
+	return make(seed, ps, 0, 1);
+}
+
+void emu_cm_again(struct emu_cm *c, u32 side, u32 ps)
+{
+	emu_client_new(c->m, side ^ c->swap);
+	open_side(c, side, ps, 0);
 }
 
 void emu_cm_free(struct emu_cm *c)
@@ -91,7 +117,7 @@ void emu_cm_free(struct emu_cm *c)
 struct emu_id emu_cm_active(struct emu_cm *c)
 {
 	u32 ps = emu_cmid(c->m, &c->listener)->ps;
-	struct emu_id id = emu_cm_id(c->m, 0, c->ch[0], ps);
+	struct emu_id id = emu_cm_id(c->m, c->swap, c->ch[0], ps);
 	struct cmd_cm arg = { .dst = here, .timeout_ms = 1000 };
 	struct cm_event ev;
 
@@ -106,7 +132,7 @@ bool emu_cm_next(struct emu_cm *c, u32 side, struct cm_event *ev)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_GET_EVENT, .handle = c->ch[side] };
 
-	if (emu_cmd(c->m, side, &cmd))
+	if (emu_cmd(c->m, side ^ c->swap, &cmd))
 		return false;
 	*ev = cmd.cm.ev;
 	return true;
@@ -137,7 +163,7 @@ bool emu_cm_await(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_ev
 
 struct emu_id emu_cm_request(struct emu_cm *c)
 {
-	struct emu_id id = { .client = 1, .ch = c->ch[1] };
+	struct emu_id id = { .client = 1 ^ c->swap, .ch = c->ch[1] };
 	struct cm_event ev;
 
 	must(!emu_cm_await(c, 1, CM_EV_CONNECT_REQUEST, 0, &ev), "connect request");

@@ -15,21 +15,28 @@ struct emu_id {
 	u32 h;
 };
 
-/** struct emu_cm - two programs, client 0 active and client 1 passive, each with a channel. */
+/**
+ * struct emu_cm - two programs, each with a channel: side 0 is active, side 1 passive.
+ * @swap: side 0 is client 1, side 1 is client 0; else the other way round
+ */
 struct emu_cm {
 	struct emu *m;
-	u32 ch[2];
+	u32 swap;
+	u32 ch[2]; /* by side */
 	struct emu_id listener;
 };
 
-/** emu_cm_new() - a listener at @port of port space @ps. */
+/** emu_cm_new() - with a listener in port space @ps. */
 struct emu_cm *emu_cm_new(u64 seed, u32 ps, u32 backlog);
+struct emu_cm *emu_cm_new_swapped(u64 seed, u32 ps);
+/** emu_cm_again() - a new program for side @side, whose client has died: its channel, and a listener. */
+void emu_cm_again(struct emu_cm *c, u32 side, u32 ps);
 void emu_cm_free(struct emu_cm *c);
 
 u32 emu_cm_chan(struct emu *m, u32 client);
 int emu_cm_cmd(struct emu *m, const struct emu_id *id, u32 op, struct cmd_cm *arg);
 struct emu_id emu_cm_id(struct emu *m, u32 client, u32 ch, u32 ps);
-/** emu_cm_active() - client 0's identifier, its route to the listener resolved. */
+/** emu_cm_active() - side 0's identifier, its route to the listener resolved. */
 struct emu_id emu_cm_active(struct emu_cm *c);
 struct hca_cmid *emu_cmid(struct emu *m, const struct emu_id *id);
 
