@@ -122,7 +122,7 @@ static void test_srq(unsigned int port, bool own)
 {
 	struct ibv_srq_init_attr sattr = { .attr = { .max_wr = 16, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = {
-		.cap = { 8, 0, 1, 0, 0 },
+		.cap = { 8, 1, 1, 1, 0 }, /* the size of the receive CQ that is made */
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
