@@ -361,7 +361,7 @@ static void check_shared(struct walk *w, u32 client, const struct cqe *c)
 	for (u32 i = 0; i < KIND_MAX; i++) {
 		struct obj *o = &w->obj[client][K_SRQ][i];
 
-		if (!o->live || o->handle != c->owner)
+		if (!o->live || o->srq.srqn != (c->owner & IB_QPN_MASK))
 			continue;
 		if (!(c->flags & CQE_RECV)) {
 			tag_check(w, o, c);
