@@ -159,6 +159,11 @@ u32 emu_state(struct emu *m, const struct emu_qp *q);
 int emu_event(struct emu *m, u32 client);
 
 /**
+ * emu_death_step() - how far deaths are apart, in instructions: @usual, or what DEATH_STEP in the
+ * environment says: 1 tries every single one; builds whose instructions are many want more.
+ */
+long emu_death_step(long usual);
+/**
  * emu_die_after() - client 0 rings @q's doorbell in a child process, and dies after @n instructions.
  * Return: whether it died; false when it came to its end before.
  */

@@ -75,3 +75,10 @@ void emu_reap(struct emu *m)
 	if (m->hca->commit.valid)
 		abort();
 }
+
+long emu_death_step(long usual)
+{
+	const char *given = getenv("DEATH_STEP");
+
+	return given && atol(given) > 0 ? atol(given) : usual;
+}

@@ -146,11 +146,9 @@ static bool one_death(const struct victim *v, long n)
 	return died;
 }
 
-/* DEATH_STEP=1 tries every single instruction, which takes long. */
 static void die_everywhere(const struct victim *v)
 {
-	const char *given = getenv("DEATH_STEP");
-	long step = given ? atol(given) : 131, n, deaths = 0;
+	long step = emu_death_step(131), n, deaths = 0;
 
 	for (n = 1; one_death(v, n); n += step)
 		deaths++;

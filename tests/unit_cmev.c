@@ -326,9 +326,7 @@ static bool one_own_death(long n, long *bad)
 
 static void deaths(bool (*one)(long n, long *bad), long usual)
 {
-	/* DEATH_STEP=1 tries every single one. */
-	const char *given = getenv("DEATH_STEP");
-	long step = given ? atol(given) : usual;
+	long step = emu_death_step(usual);
 	long n = 1, tried = 0, bad = 0;
 
 	for (; one(n, &bad); n += step)

@@ -7,8 +7,7 @@
 #include "tests/cu.h"
 #include "tests/emu.h"
 
-#define SEC  1000000000ULL
-#define STEP 23
+#define SEC 1000000000ULL
 
 static struct emu *m;
 /* 0 dies with the doorbell that 2 left, whose messages go to 3. */
@@ -72,14 +71,14 @@ static bool check(long n)
 
 static void test_deaths(void)
 {
+	long n, step = emu_death_step(23);
 	bool died = true;
 	u32 bad = 0;
-	long n;
 
 	m = emu_new(1);
 	for (u32 i = 0; i < EMU_CLIENTS; i++)
 		heap[i] = m->c[i].heap;
-	for (n = 1; died && bad < 5; n += STEP) {
+	for (n = 1; died && bad < 5; n += step) {
 		prepare();
 		died = emu_die_after(m, &q0, n);
 		emu_reap(m);

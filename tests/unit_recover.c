@@ -260,9 +260,7 @@ static bool one_death(enum kind kind, bool srq, long n, long *bad)
 
 static void deaths(enum kind kind, bool srq)
 {
-	/* DEATH_STEP=1 tries every single one, which takes long. */
-	const char *given = getenv("DEATH_STEP");
-	long step = given ? atol(given) : 211;
+	long step = emu_death_step(211);
 	long n = 1, tried = 0, bad = 0;
 
 	for (; one_death(kind, srq, n, &bad); n += step)

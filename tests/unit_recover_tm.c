@@ -160,9 +160,7 @@ static bool one_death(u32 kind, long n, long *bad)
 
 static void deaths(u32 kind)
 {
-	/* DEATH_STEP=1 tries every single one, which takes long. */
-	const char *given = getenv("DEATH_STEP");
-	long step = given ? atol(given) : 607;
+	long step = emu_death_step(607);
 	long n = 1, tried = 0, bad = 0;
 
 	for (; one_death(kind, n, &bad); n += step)

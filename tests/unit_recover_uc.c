@@ -8,10 +8,9 @@
 #include "tests/cu.h"
 #include "tests/emu.h"
 
-#define SEC  1000000000ULL
-#define N    4
-#define LEN  600
-#define STEP 211
+#define SEC 1000000000ULL
+#define N   4
+#define LEN 600
 
 static struct emu *m;
 /* 0 dies with nothing of its own to do but the doorbell that 2 left, whose messages go to 3. */
@@ -62,10 +61,11 @@ static bool check(u32 *arrived)
 
 static void deaths(u32 opcode)
 {
+	long step = emu_death_step(211);
 	u32 tried = 0, bad = 0, arrived = 0, whole = 0;
 	bool died = true;
 
-	for (long n = 1; died; n += STEP) {
+	for (long n = 1; died; n += step) {
 		u32 got = 0;
 
 		prepare(opcode);

@@ -228,14 +228,6 @@ static bool audited(long n)
 	return false;
 }
 
-/* DEATH_STEP, as in unit_recover; 0: not given. */
-static long given_step(void)
-{
-	const char *given = getenv("DEATH_STEP");
-
-	return given ? atol(given) : 0;
-}
-
 /* 0 makes a target that 1 and 2 open, and dies when it destroys it: it is the others' now. */
 static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
 {
@@ -277,7 +269,7 @@ static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
 static void test_destroyer_dies(void)
 {
 	struct emu_conn o1 = emu_conn_defaults, o2 = o1;
-	long n = 1, step = given_step();
+	long n = 1, step = emu_death_step(0);
 
 	m = emu_new(1);
 	open_domain(1, &o1);
@@ -326,7 +318,7 @@ static bool resetter_dies(struct emu_conn *o1, long n)
 static void test_resetter_dies(void)
 {
 	struct emu_conn o = emu_conn_defaults;
-	long n = 1, step = given_step();
+	long n = 1, step = emu_death_step(0);
 
 	m = emu_new(1);
 	open_domain(1, &o);
