@@ -5,7 +5,7 @@
  *
  * The addresses there are, are those in the ports' GID tables: of RoCE ports the IP addresses of
  * their interfaces; of InfiniBand ports the link-local address that IPoIB makes of a port's GUID,
- * which is its GID. Loopback addresses are no port's. The rdma_cm takes them for wildcards, and as a
+ * which is its GID, and those of the host's interfaces, which stand for IPoIB's. Loopback addresses are no port's. The rdma_cm takes them for wildcards, and as a
  * destination for the first port of the node that is active.
  */
 #include "emulator/cm_model.h"
@@ -51,6 +51,13 @@ bool cm_addr_same(const struct cm_addr *a, const struct cm_addr *b)
 	return !cm_addr_linklocal(a) || a->scope == b->scope;
 }
 
+static const struct hca_gid *address(const struct hca *hca, const struct cm_place *at)
+{
+	const struct hca_port *p = &hca->dev[at->dev].port[at->port];
+
+	return at->ip ? &p->ip[at->ip - 1] : &p->gid[at->index];
+}
+
 const u8 *cm_gid(const struct hca *hca, const struct cm_place *at)
 {
 	return hca->dev[at->dev].port[at->port].gid[at->index].raw;
@@ -90,11 +97,33 @@ static bool gid_reaches(const struct hca_dev *d, const struct hca_gid *g, u32 in
 
 #define ANY_NODE (~0u)
 
+/* An entry of a port that is wanted: interfaces' addresses come before GIDs that are none. */
+static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
+			 gid_wanted wanted, struct cm_place *at)
+{
+	const struct hca_dev *d = &hca->dev[dev];
+	const struct hca_port *p = &d->port[port];
+	u32 i;
+
+	*at = (struct cm_place){ dev, (u8)port, 0, 0 };
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->ip[i].valid && wanted(d, &p->ip[i], i, a)) {
+			at->ip = (u8)(i + 1);
+			return true;
+		}
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->gid[i].valid && wanted(d, &p->gid[i], i, a)) {
+			at->index = (u8)i;
+			return true;
+		}
+	return false;
+}
+
 /* The first entry of a table that is wanted; those of ports that are active come first. */
 static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
 		     struct cm_place *at)
 {
-	u32 down, d, p, g;
+	u32 down, d, p;
 
 	for (down = 0; down < 2; down++)
 		for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++) {
@@ -103,15 +132,9 @@ static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, g
 			if (node != ANY_NODE && dev->node != node)
 				continue;
 			for (p = 1; p <= dev->n_ports; p++)
-				for (g = 0; g < HCA_GIDS; g++) {
-					const struct hca_gid *e = &dev->port[p].gid[g];
-
-					if ((dev->port[p].state != PORT_ACTIVE) != down ||
-					    !e->valid || !wanted(dev, e, g, a))
-						continue;
-					*at = (struct cm_place){ d, (u8)p, (u8)g };
+				if ((dev->port[p].state != PORT_ACTIVE) == down &&
+				    find_on_port(hca, d, p, a, wanted, at))
 					return true;
-				}
 		}
 	return false;
 }
@@ -134,7 +157,7 @@ static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr 
 				p = &hca->dev[d].port[n];
 				if (hca->dev[d].node != node || (p->state != PORT_ACTIVE) != down)
 					continue;
-				*at = (struct cm_place){ d, (u8)n, 0 };
+				*at = (struct cm_place){ d, (u8)n, 0, 0 };
 				for (g = 0; g < HCA_GIDS; g++)
 					if (p->gid[g].valid &&
 					    gid_reaches(&hca->dev[d], &p->gid[g], g, a)) {
@@ -146,13 +169,26 @@ static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr 
 	return false;
 }
 
-/* Without a port on Ethernet nothing is known of IP addresses: there is no device for them. */
+static bool has_ip(const struct hca_dev *d)
+{
+	u32 p, i;
+
+	if (d->link_layer == LINK_ETHERNET)
+		return true;
+	for (p = 1; p <= d->n_ports; p++)
+		for (i = 0; i < HCA_GIDS; i++)
+			if (d->port[p].ip[i].valid)
+				return true;
+	return false;
+}
+
+/* Without a port on Ethernet or an interface, there is no device for any IP address. */
 static bool knows_ip(const struct hca *hca, u32 node)
 {
 	u32 d;
 
 	for (d = 0; d < hca->n_devs; d++)
-		if (hca->dev[d].node == node && hca->dev[d].link_layer == LINK_ETHERNET)
+		if (hca->dev[d].node == node && has_ip(&hca->dev[d]))
 			return true;
 	return false;
 }
@@ -225,6 +261,7 @@ int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd)
 /* The address that a route to @id->dst begins at. Return: 0 or -errno, of the call; *status: event. */
 static int source(struct hca *hca, struct hca_cmid *id, s32 *status)
 {
+	const struct hca_gid *g;
 	struct cm_place at;
 	bool found = false;
 
@@ -244,10 +281,9 @@ static int source(struct hca *hca, struct hca_cmid *id, s32 *status)
 	if (!found)
 		return 0;
 	cm_bind_to(id, &at);
-	memcpy(id->src.ip, cm_gid(hca, &at), sizeof(id->src.ip));
-	id->src.scope = cm_addr_linklocal(&id->src)
-				? hca->dev[at.dev].port[at.port].gid[at.index].ifindex
-				: 0;
+	g = address(hca, &at);
+	memcpy(id->src.ip, g->raw, sizeof(id->src.ip));
+	id->src.scope = cm_addr_linklocal(&id->src) ? g->ifindex : 0;
 	return 0;
 }
 
@@ -263,7 +299,7 @@ static void set_loopback(struct cm_addr *a)
 static s32 destination(struct hca *hca, struct hca_cmid *id)
 {
 	const struct hca_dev *d = &hca->dev[id->bound - 1];
-	struct cm_place at = { id->bound - 1, id->port, id->sgid_index };
+	struct cm_place at = { id->bound - 1, id->port, id->sgid_index, 0 };
 	struct hca_av av = { .port_num = id->port,
 			     .sgid_index = id->sgid_index,
 			     .dst_dev = ~0u,

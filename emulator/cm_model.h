@@ -84,11 +84,16 @@ void cm_event_apply(struct engine *e, struct hca_cmev *ev);
 
 /* --- cm_addr.c: addresses --- */
 
-/** struct cm_place - a GID table entry of a port of a device. */
+/**
+ * struct cm_place - an address of a port of a device.
+ * @index: in the port's GID table
+ * @ip: entry of hca_port.ip + 1; 0: the GID is the address
+ */
 struct cm_place {
 	u32 dev;
 	u8 port;
 	u8 index;
+	u8 ip;
 };
 
 /** cm_addr_any() - the wildcard or, as the rdma_cm sees it, the same: a loopback address. */

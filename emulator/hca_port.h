@@ -60,7 +60,11 @@ enum hca_width {
 	WIDTH_2X = 16,
 };
 
-/** struct hca_port - a port. What each packet needs is on its first line. */
+/**
+ * struct hca_port - a port. What each packet needs is on its first line.
+ * @ip: InfiniBand: the IP addresses of its interfaces, as of IPoIB's, in the form of GIDs; GID 0 is
+ *	where they are. On Ethernet addresses are GIDs.
+ */
 struct hca_port {
 	u32 state; /* enum hca_port_state */
 	u32 lid; /* InfiniBand link layer; 0 on Ethernet */
@@ -72,6 +76,7 @@ struct hca_port {
 	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
 	struct hca_gid gid[HCA_GIDS];
+	struct hca_gid ip[HCA_GIDS];
 } cacheline_aligned;
 
 /**

@@ -152,10 +152,8 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 	port_event(e, dev, port, EV_LID_CHANGE);
 }
 
-bool port_set_gid(struct hca_port *p, u32 index, const struct hca_gid *gid)
+bool port_set_gid(struct hca_gid *g, const struct hca_gid *gid)
 {
-	struct hca_gid *g = &p->gid[index];
-
 	if (g->valid == gid->valid && !memcmp(g->raw, gid->raw, sizeof(g->raw)) &&
 	    g->ifindex == gid->ifindex)
 		return false;

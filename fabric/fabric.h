@@ -301,6 +301,8 @@ int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const 
 void devices_make(struct fabric *f);
 /** gids_now() - the GID table of an Ethernet port as the host's interfaces are now. */
 void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS]);
+/** ips_now() - the IP addresses of an InfiniBand port likewise, entry 0 left out. */
+void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
 
 /* --- ports.c ------------------------------------------------------------------------------- */
 

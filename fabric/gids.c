@@ -176,6 +176,17 @@ void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 	gid[0].ifindex = if_nametoindex(gid[0].ndev);
 }
 
+void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS])
+{
+	u32 i;
+
+	gids_now(f, dev, port, ip);
+	/* The link-local addresses of IPoIB interfaces are made of their own ports' GUIDs. */
+	for (i = 0; i < HCA_GIDS; i++)
+		if (ip[i].raw[0] == 0xfe && (ip[i].raw[1] & 0xc0) == 0x80)
+			memset(&ip[i], 0, sizeof(ip[i]));
+}
+
 /* Subnet managers number ports from 1; here the manager itself has that. */
 #define SM_LID	  1
 #define FIRST_LID 2
@@ -205,6 +216,8 @@ static void make_port(struct fabric *f, struct hca_dev *d, u32 number, u32 ordin
 		set_ib_port(p, pr->prefix, ordinal);
 	else
 		gids_now(f, d->index, number, p->gid);
+	if (d->link_layer == LINK_INFINIBAND)
+		ips_now(f, d->index, number, p->ip);
 	if (!p->active_mtu)
 		p->active_mtu = d->link_layer == LINK_INFINIBAND
 					? p->max_mtu

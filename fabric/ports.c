@@ -173,12 +173,24 @@ static bool update_gids(struct fabric *f, u32 dev, u32 port)
 	gids_now(f, dev, port, now);
 	merge_gids(p->gid, now, merged);
 	for (i = 0; i < HCA_GIDS; i++)
-		changed |= port_set_gid(p, i, &merged[i]);
+		changed |= port_set_gid(&p->gid[i], &merged[i]);
 	if (changed) {
 		port_event(&f->engine, dev, port, EV_GID_CHANGE);
 		note(f, "%s port %u: its GIDs have changed", f->hca->dev[dev].name, port);
 	}
 	return changed;
+}
+
+/* Nobody is told: they are no GIDs. */
+static void update_ips(struct fabric *f, u32 dev, u32 port)
+{
+	struct hca_port *p = &f->hca->dev[dev].port[port];
+	struct hca_gid now[HCA_GIDS];
+	u32 i;
+
+	ips_now(f, dev, port, now);
+	for (i = 0; i < HCA_GIDS; i++)
+		port_set_gid(&p->ip[i], &now[i]);
 }
 
 static bool update_all(struct fabric *f)
@@ -191,6 +203,8 @@ static bool update_all(struct fabric *f)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
 			if (hca->dev[d].link_layer == LINK_ETHERNET)
 				changed |= update_gids(f, d, p);
+			else
+				update_ips(f, d, p);
 	return changed;
 }
 
