@@ -51,7 +51,7 @@ bool process_stopped(s32 pid)
 	return stopped;
 }
 
-static const struct client *client_at(const struct fabric *f, u32 owner)
+const struct client *status_client(const struct fabric *f, u32 owner)
 {
 	return owner && owner <= HCA_MAX_CLIENTS ? f->by_id[owner - 1] : NULL;
 }
@@ -60,7 +60,7 @@ static struct json_object *json_engine(const struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 	u64 token = load_relaxed(&f->hca->token);
-	const struct client *cl = client_at(f, (u32)token);
+	const struct client *cl = status_client(f, (u32)token);
 	const struct hca_client *h;
 
 	add_int(o, "steals", f->hca->steals);
@@ -251,7 +251,7 @@ static const char *qp_type_name(u32 type)
 static void add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
 {
 	struct hca_qp *peer = qp->attr.dest_qpn ? hca_qp_by_num(f->hca, qp->attr.dest_qpn) : NULL;
-	const struct client *cl = peer ? client_at(f, peer->client) : NULL;
+	const struct client *cl = peer ? status_client(f, peer->client) : NULL;
 
 	if (qp->state < QPS_RTR || !qp->attr.dest_qpn)
 		return;
@@ -266,7 +266,7 @@ static void add_peer(struct json_object *o, const struct fabric *f, const struct
 static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *qp)
 {
 	struct json_object *o = json_object_new_object(), *c = json_object_new_object();
-	const struct client *cl = client_at(f, qp->client);
+	const struct client *cl = status_client(f, qp->client);
 
 	add_int(o, "qpn", qp->qpn);
 	add_str(o, "type", qp_type_name(qp->type));
@@ -322,6 +322,7 @@ static struct json_object *gather(const struct fabric *f)
 	json_object_object_add(o, "devices", json_devices(f));
 	json_object_object_add(o, "clients", json_clients(f));
 	json_object_object_add(o, "qps", json_qps(f));
+	json_object_object_add(o, "ids", status_ids(f));
 	return o;
 }
 

@@ -5,8 +5,18 @@
 #ifndef FABRIC_STATUS_H
 #define FABRIC_STATUS_H
 
+#include "emulator/types.h"
+
 #include <json-c/json.h>
 #include <stdio.h>
+
+struct fabric;
+struct client;
+
+/** status_client() - the client that owns an object (number + 1), if there still is one. */
+const struct client *status_client(const struct fabric *f, u32 owner);
+/** status_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
+struct json_object *status_ids(const struct fabric *f);
 
 /** status_print() - print the object that status.c gathers for people. */
 void status_print(FILE *out, struct json_object *o);

@@ -103,6 +103,19 @@ static void print_qp(FILE *out, struct json_object *q)
 		num(c, "rcv_bytes"), num(c, "retransmissions"), num(c, "rcvd_rnr_err"));
 }
 
+static void print_id(FILE *out, struct json_object *i)
+{
+	fprintf(out, "id %lld: %s %s (%s)", num(i, "id"), str(i, "space"), str(i, "state"),
+		str(i, "protocol"));
+	if (get(i, "source"))
+		fprintf(out, ", %s", str(i, "source"));
+	if (get(i, "destination"))
+		fprintf(out, " to %s", str(i, "destination"));
+	if (get(i, "pid"))
+		fprintf(out, ", process %lld (%s)", num(i, "pid"), str(i, "name"));
+	fputc('\n', out);
+}
+
 static void each(FILE *out, struct json_object *list, void (*print)(FILE *, struct json_object *))
 {
 	size_t i;
@@ -127,4 +140,5 @@ void status_print(FILE *out, struct json_object *o)
 	each(out, get(o, "devices"), print_device);
 	each(out, get(o, "clients"), print_client);
 	each(out, get(o, "qps"), print_qp);
+	each(out, get(o, "ids"), print_id);
 }

@@ -18,11 +18,11 @@ perf() {
 }
 
 rc() {
-	check "$*" perf tcp "$@"
+	check "$*" perf TCP "$@"
 }
 
 ud() {
-	check "$*" perf udp "$@"
+	check "$*" perf UDP "$@"
 }
 
 n=1000
@@ -50,7 +50,7 @@ ud ib_send_bw -R -c UD -n $n -r $n -s 1024
 ud ib_send_lat -R -c UD -n $n -s 64
 ud ib_send_bw -R -c UD -n $n -r $n -s 256 -e
 
-check "isolated: ib_send_bw -R" isolated perf tcp ib_send_bw -R -n 200
-check "isolated: ib_write_lat -R" isolated perf tcp ib_write_lat -R -n 200
-check "isolated: ib_send_lat -R -c UD" isolated perf udp ib_send_lat -R -c UD -n 200 -s 64
+check "isolated: ib_send_bw -R" isolated perf TCP ib_send_bw -R -n 200
+check "isolated: ib_write_lat -R" isolated perf TCP ib_write_lat -R -n 200
+check "isolated: ib_send_lat -R -c UD" isolated perf UDP ib_send_lat -R -c UD -n 200 -s 64
 done_testing

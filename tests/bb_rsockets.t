@@ -14,7 +14,7 @@ stream() {
 	local port lines=$1
 	shift
 	port=$(free_port)
-	cm_both tcp "$port" "$* -p $port" "$* -p $port -s 127.0.0.1" &&
+	cm_both TCP "$port" "$* -p $port" "$* -p $port -s 127.0.0.1" &&
 		says client.out "$lines" '^[^ ]+ +[0-9].*s +[0-9.]+ +[0-9.]+$' &&
 		says client.out $((lines + 1)) .
 }
@@ -47,7 +47,7 @@ done
 keepalive() {
 	local port
 	port=$(free_port)
-	cm_both tcp "$port" "rstream -k 1 -I 10 -C 10 -p $port" \
+	cm_both TCP "$port" "rstream -k 1 -I 10 -C 10 -p $port" \
 		"rstream -k 1 -I 10 -C 10 -p $port -s 127.0.0.1" && says client.out 1 '^Keepalive: ON'
 }
 check "rstream -k" keepalive
@@ -55,7 +55,7 @@ check "rstream -k" keepalive
 v6() {
 	local port
 	port=$(free_port)
-	cm_both tcp "$port" "rstream -p $port -b ::1" "rstream -p $port -s ::1" &&
+	cm_both TCP "$port" "rstream -p $port -b ::1" "rstream -p $port -s ::1" &&
 		says client.out 9 .
 }
 check "rstream over IPv6" v6
@@ -63,7 +63,7 @@ check "rstream over IPv6" v6
 refused() {
 	local status=0
 	cm_client "$@" -s 127.0.0.1 -p "$(free_port)" || status=$?
-	[ $status != 0 ] && [ $status -lt 124 ] && grep -q "Connection refused" "$TEST_DIR/client.out" &&
+	failed $status && grep -q "Connection refused" "$TEST_DIR/client.out" &&
 		return
 	echo "status $status:"
 	cat "$TEST_DIR/client.out"
@@ -76,7 +76,7 @@ check "rstream -T b: nobody listens" refused rstream -T b
 datagrams() {
 	local port
 	port=$(free_port)
-	SERVER_ENDS=no cm_both udp "$port" "udpong -p $port $*" "udpong -p $port -s 127.0.0.1 $*" &&
+	SERVER_ENDS=no cm_both UDP-SOCKET "$port" "udpong -p $port $*" "udpong -p $port -s 127.0.0.1 $*" &&
 		! grep -i error "$TEST_DIR/client.out" && grep -q . "$TEST_DIR/client.out"
 }
 for args in "-C 100" "-C 100 -S 1" "-C 100 -S 1000 -T a" "-C 100 -T b" "-C 100 -T n" "-C 50 -T e" \
@@ -90,7 +90,7 @@ check "udpong: all tests" datagrams
 copy() {
 	local port size bad=0
 	port=$(free_port)
-	cm_start tcp "$port" rcopy -p "$port" || return
+	cm_start TCP "$port" rcopy -p "$port" || return
 	for size in 1 4096 1000001 30000000; do
 		head -c $size /dev/urandom >"$TEST_DIR/from"
 		rm -f "$TEST_DIR/to"
@@ -127,7 +127,7 @@ second() {
 	local port
 	port=$(free_port)
 	# shellcheck disable=SC2016
-	SERVER_ENV='' cm_start tcp "$port" sh -c 'LD_PRELOAD=$LD_PRELOAD:'"$preload"' exec "$@"' sh \
+	SERVER_ENV='' cm_start TCP "$port" sh -c 'LD_PRELOAD=$LD_PRELOAD:'"$preload"' exec "$@"' sh \
 		rstream -T s -p "$port" || return
 	# shellcheck disable=SC2016
 	CLIENT_ENV='' cm_client sh -c 'LD_PRELOAD='"$preload"':$LD_PRELOAD exec "$@"' sh \
@@ -151,7 +151,7 @@ plain() {
 	local port
 	port=$(free_port)
 	rm -f "$TEST_DIR/got"
-	cm_start tcp "$port" "$T/sys_tcp" "$port" 3 || return
+	cm_start TCP "$port" "$T/sys_tcp" "$port" 3 || return
 	fetch "$port" 10 "$@" && fetch "$port" 100000 "$@" && fetch "$port" 5000000 "$@" &&
 		wait "$SERVER" && return
 	cm_stop

@@ -3,8 +3,21 @@
 #
 # Helpers of the tests with programs that use the rdma_cm; sourced after lib.sh.
 
-# cm_start PS PORT COMMAND... - a server in the background, until it has its port: tcp, udp, or ib; its pid
-# is in SERVER and what it prints in $TEST_DIR/server.out. SERVER_ENV may hold variables for it.
+# cm_listens SPACE PORT PID - whether somebody listens there, or the process has gone
+cm_listens() {
+	kill -0 "$3" 2>/dev/null || return 0
+	if [ "$1" = UDP-SOCKET ]; then
+		# Datagrams of rsockets begin with a plain socket.
+		grep -qs ":$(printf %04X "$2") " /proc/net/udp /proc/net/udp6
+	else
+		[ "$(status_json 2>/dev/null | json "any(i['state'] == 'LISTEN' and
+			i['space'] == '$1' and i['source'].endswith(':$2') for i in d['ids'])")" = True ]
+	fi
+}
+
+# cm_start SPACE PORT COMMAND... - a server in the background, until it listens: TCP, UDP, IB or
+# UDP-SOCKET; its pid is in SERVER and what it prints in $TEST_DIR/server.out. SERVER_ENV may hold
+# variables for it.
 cm_start() {
 	local ps=$1 port=$2
 	shift 2
@@ -12,9 +25,8 @@ cm_start() {
 	(exec env ${SERVER_ENV-} timeout --foreground -k 5 "$LIMIT" "$RDMAEMU" run -- "$@") \
 		>"$TEST_DIR/server.out" 2>&1 </dev/null &
 	SERVER=$!
-	emu "$T/app_cm_wait" "$ps" "$port" $SERVER >"$TEST_DIR/wait.out" 2>&1 && return
-	echo "the server does not get port $port"
-	cat "$TEST_DIR/wait.out"
+	wait_for 30 cm_listens "$ps" "$port" $SERVER && kill -0 $SERVER 2>/dev/null && return
+	echo "the server does not listen at $port"
 	cm_stop
 	cat "$TEST_DIR/server.out"
 	return 1
@@ -33,7 +45,7 @@ cm_client() {
 	limit env ${CLIENT_ENV-} "$RDMAEMU" run -- "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null
 }
 
-# cm_both PS PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
+# cm_both SPACE PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
 # end by itself.
 cm_both() {
 	local s=0 c=0
@@ -62,6 +74,11 @@ says() {
 	echo "$1: $n lines with \"$3\", not $2:"
 	tail -n 20 "$TEST_DIR/$1"
 	return 1
+}
+
+# failed STATUS - whether a program has ended with an error of its own, not by a time limit or signal
+failed() {
+	[ "$1" != 0 ] && [ "$1" != 124 ] && [ "$1" != 137 ] && [ "$1" != 139 ]
 }
 
 # isolated COMMAND... - in a fabric that runs everything itself
