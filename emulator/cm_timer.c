@@ -15,14 +15,13 @@ void cm_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
 static void give_up(struct engine *e, struct hca_cmid *id)
 {
 	struct cm_event ev = { .type = CM_EV_UNREACHABLE, .status = -ETIMEDOUT };
+	bool dreq = id->proto == CMP_DREQ_SENT;
 
-	if (id->proto == CMP_DREQ_SENT) {
+	if (dreq)
 		ev.type = CM_EV_DISCONNECTED;
-		cm_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_TIMEWAIT, &ev);
-		return;
-	}
 	cm_journal(e, id, &ev, CAUSE_CM_TIMEOUT, id->max_retries);
-	cm_finish(e, id, CM_CONNECT, CM_CONNECT, CMP_IDLE, &ev);
+	cm_finish(e, id, CM_CONNECT, dreq ? CM_DISCONNECT : CM_CONNECT,
+		  dreq ? CMP_TIMEWAIT : CMP_IDLE, &ev);
 }
 
 static void fire(struct engine *e, struct hca_cmid *id, u64 now)
