@@ -456,6 +456,26 @@ static void test_mlid(void)
 	end();
 }
 
+/* InfiniBand: addresses of interfaces are no GIDs, but lead to the port's. */
+static void test_ipoib(void)
+{
+	const struct hca_cmid *id;
+	struct hca_port *p;
+	u32 i;
+
+	begin();
+	p = &m->hca->dev[0].port[1];
+	m->hca->dev[0].link_layer = LINK_INFINIBAND;
+	p->ip[3] = (struct hca_gid){ .raw = { [10] = 0xff, 0xff, 9, 0, 0, 1 }, .valid = 1 };
+	i = emu_id_new(m, 0, ch, CM_PS_TCP, 1);
+	id = &m->hca->cmid[i];
+	CU_ASSERT_EQUAL(emu_bind(m, 0, i, "9.0.0.9", 0), -EADDRNOTAVAIL);
+	CU_ASSERT_EQUAL(emu_resolve(m, 0, i, NULL, "9.0.0.1", 1), 0);
+	CU_ASSERT_TRUE(id->bound == 1 && !memcmp(id->src.ip, p->ip[3].raw, 16));
+	CU_ASSERT_TRUE(!id->av.is_global && !memcmp(id->av.dgid, p->gid[0].raw, 16));
+	end();
+}
+
 static const struct cu_test tests[] = {
 	{ "port spaces and QP types", test_create },
 	{ "addresses to bind to", test_bind },
@@ -468,6 +488,7 @@ static const struct cu_test tests[] = {
 	{ "numbers for those who want any", test_ephemeral },
 	{ "multicast on RoCE", test_mcast },
 	{ "multicast on InfiniBand", test_mlid },
+	{ "addresses on InfiniBand", test_ipoib },
 	{ NULL, NULL },
 };
 
