@@ -12,7 +12,7 @@
 /* The kernel's net.ipv4.ip_local_port_range. */
 #define EPHEMERAL_FIRST 32768u
 #define EPHEMERAL_COUNT (60999u - EPHEMERAL_FIRST + 1)
-#define MAX_BACKLOG	1024u /* net.rdma_ucm.max_backlog */
+#define MAX_BACKLOG	16384u /* as if net.rdma_ucm.max_backlog were set so */
 
 static const u32 spaces[CM_PORT_SPACES] = { CM_PS_IPOIB, CM_PS_TCP, CM_PS_UDP, CM_PS_IB };
 

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum reach {
 	REACH_UNKNOWN,
@@ -20,27 +21,34 @@ enum reach {
 	REACH_NO,
 };
 
-/** struct peer_chan - a kept descriptor; @fd_gen tells whether it still is the channel's. */
-struct peer_chan {
-	u32 chan;
-	u32 fd_gen;
-	int fd; /* -1: none */
-};
-
-/**
- * struct peer - what is cached of another client.
- * @gen: generation it belongs to; 0: nothing
- * @chans: descriptors of its channels, @n_chans of them
- */
+/** struct peer - what is cached of another client. @gen: generation it belongs to; 0: nothing */
 struct peer {
 	u32 gen;
 	u32 reach; /* enum reach */
 	void *seg;
-	struct peer_chan *chans;
-	u32 n_chans;
 };
 
+/**
+ * struct peer_chan - a descriptor of a peer's channel, kept for the next event.
+ * @gen: the client's generation; 0: nothing is kept here
+ * @fd_gen: tells whether it still is the channel's
+ */
+struct peer_chan {
+	u32 client;
+	u32 gen;
+	u32 chan;
+	u32 fd_gen;
+	int fd;
+};
+
+/* At most so many are kept, and no more than a quarter of what the process may have open. */
+#define KEEP_MAX 4096u
+
 static struct peer peers[HCA_MAX_CLIENTS];
+static struct {
+	u32 n;
+	struct peer_chan *chan;
+} kept;
 static u64 own_pidns;
 
 static u64 host_now(void *ctx)
@@ -54,14 +62,8 @@ static u64 host_now(void *ctx)
 
 static void peer_drop(struct peer *p)
 {
-	u32 i;
-
 	if (p->seg)
 		munmap(p->seg, SEG_SIZE);
-	for (i = 0; i < p->n_chans; i++)
-		if (p->chans[i].fd >= 0)
-			sys_close(p->chans[i].fd);
-	free(p->chans);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -159,45 +161,53 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-/* The entry of a peer's channel, a new one when there is none yet; NULL without memory for it. */
-static struct peer_chan *chan_entry(struct peer *p, u32 chan)
+static void chan_drop(struct peer_chan *c)
 {
-	struct peer_chan *grown;
-	u32 i;
+	if (c->gen)
+		sys_close(c->fd);
+	c->gen = 0;
+}
 
-	for (i = 0; i < p->n_chans; i++)
-		if (p->chans[i].chan == chan)
-			return &p->chans[i];
-	/* Once per channel of a peer, not per message. */
-	grown = realloc(p->chans, (p->n_chans + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	p->chans = grown;
-	grown[p->n_chans] = (struct peer_chan){ .chan = chan, .fd = -1 };
-	return &grown[p->n_chans++];
+/* Where a channel's descriptor is kept, if it is; NULL without memory. Others may be in the place. */
+static struct peer_chan *chan_place(u32 client, u32 chan)
+{
+	struct rlimit lim;
+
+	if (!kept.n) {
+		if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur > 4 * KEEP_MAX)
+			lim.rlim_cur = 4 * KEEP_MAX;
+		kept.n = max_u32((u32)lim.rlim_cur / 4, 1);
+		kept.chan = calloc(kept.n, sizeof(*kept.chan));
+	}
+	return kept.chan ? &kept.chan[(client * 61 + chan) % kept.n] : NULL;
 }
 
 /* The eventfd of a peer's channel, or -1. */
-static int chan_fd(struct peer *p, u32 client, u32 chan)
+static int chan_fd(const struct peer *p, u32 client, u32 chan)
 {
 	struct proto_msg m = { .op = PROTO_CHAN,
 			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
 	struct seg_hdr *seg = peer_seg(NULL, client);
 	struct peer_chan *c = NULL;
-	u32 fd_gen;
+	u32 fd_gen, i;
 
 	if (seg && chan < SEG_MAX_CHANS)
-		c = chan_entry(p, chan);
+		c = chan_place(client, chan);
 	if (!c)
 		return -1;
 	fd_gen = load_acquire(&seg->chan[chan].fd_gen);
-	if (likely(c->fd >= 0 && c->fd_gen == fd_gen))
+	if (likely(c->gen == p->gen && c->client == client && c->chan == chan &&
+		   c->fd_gen == fd_gen))
 		return c->fd;
-	if (c->fd >= 0)
-		sys_close(c->fd);
-	c->fd_gen = fd_gen;
-	if (rpc_call(&m, -1, &c->fd, 1) != 1)
-		c->fd = -1;
+	chan_drop(c);
+	if (rpc_call(&m, -1, &c->fd, 1) != 1) {
+		/* The program may have used up its descriptors: it needs them more than we do. */
+		for (i = 0; i < kept.n; i++)
+			chan_drop(&kept.chan[i]);
+		if (rpc_call(&m, -1, &c->fd, 1) != 1)
+			return -1;
+	}
+	*c = (struct peer_chan){ client, p->gen, chan, fd_gen, c->fd };
 	return c->fd;
 }
 
@@ -233,6 +243,8 @@ void host_forked(void)
 	for (i = 0; i < HCA_MAX_CLIENTS; i++)
 		if (peers[i].gen)
 			peer_drop(&peers[i]);
+	for (i = 0; i < kept.n; i++)
+		chan_drop(&kept.chan[i]);
 	own_pidns = 0;
 }
 
