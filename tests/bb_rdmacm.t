@@ -6,14 +6,19 @@
 . "$TOP/tests/rdmacm.sh"
 need ucmatose udaddy mckey rdma_client rdma_server rdma_xclient rdma_xserver cmtime
 
-LIMIT=$((90 * SLOW))
+LIMIT=$((60 * SLOW))
 
-# both PS PROGRAM ARGS... - server and client with the same arguments
+# both SPACE PROGRAM ARGS... - server and client with the same arguments. udaddy has no choice of ports: but
+# those of the rdma_cm are this test's own, like its fabric.
 both() {
-	local ps=$1 port
+	local ps=$1 port=7174
 	shift
-	port=$(free_port)
-	cm_both "$ps" "$port" "$* -p $port" "$* -p $port -s 127.0.0.1"
+	if [ "$1" = udaddy ]; then
+		cm_both "$ps" $port "$*" "$* -s 127.0.0.1"
+	else
+		port=$(free_port)
+		cm_both "$ps" "$port" "$* -p $port" "$* -p $port -s 127.0.0.1"
+	fi
 }
 
 both_check() {
@@ -31,18 +36,15 @@ for args in "" "-c 10" "-c 100 -C 2" "-C 100" "-S 1" "-S 1024" "-t 32" "-b 127.0
 done
 
 v6() {
-	local ps=$1 port
-	shift
-	port=$(free_port)
-	cm_both "$ps" "$port" "$* -b ::0 -p $port" "$* -s ::1 -p $port"
+	cm_both "$1" 7174 "$2 -b ::0 -c 5 $3" "$2 -s ::1 -c 5 $3"
 }
-check "ucmatose over IPv6" v6 TCP ucmatose -c 5
-check "udaddy over IPv6" v6 UDP udaddy -c 5
+check "ucmatose over IPv6" v6 TCP ucmatose "-p 7174"
+check "udaddy over IPv6" v6 UDP udaddy ""
 
 # ucmatose's and udaddy's clients when nobody listens
 nobody() {
 	local status=0
-	cm_client "$1" -s 127.0.0.1 -p "$(free_port)" || status=$?
+	cm_client "$1" -s 127.0.0.1 || status=$?
 	grep -q "$2" "$TEST_DIR/client.out" && [ $status != 124 ] && return
 	echo "status $status:"
 	cat "$TEST_DIR/client.out"
@@ -53,10 +55,11 @@ check "udaddy: nobody listens" nobody udaddy "event: RDMA_CM_EVENT_UNREACHABLE, 
 
 # simple CLIENT SERVER ARGS... - the simple ones, which use endpoints and no channels
 simple() {
-	local port client=$1 server=$2
+	local port client=$1 server=$2 space=TCP
 	shift 2
 	port=$(free_port)
-	cm_both TCP "$port" "$server -p $port $*" "$client -s 127.0.0.1 -p $port $*" &&
+	[ "$*" != "-c x" ] || space=IB
+	cm_both $space "$port" "$server -p $port $*" "$client -s 127.0.0.1 -p $port $*" &&
 		says client.out 1 "^$client: end 0" && says server.out 1 "^$server: end 0"
 }
 check "rdma_client, rdma_server" simple rdma_client rdma_server
@@ -104,16 +107,17 @@ MCKEY_FROM="-b ::1"
 check "mckey -m ff0e::1:2:3" mckey_both ff0e::1:2:3
 SEND_ARGS=-o check "mckey -o, IPv6" mckey_both ff0e::1:2:4 -C 50
 
-# cmtime's server counts connections, too.
+# cmtime's server serves on. More than 1024 requests at a time overrun its backlog, as in a kernel: the
+# rest is sent again, seconds later.
 time_check() {
 	local port
 	port=$(free_port)
-	cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s 127.0.0.1 ${*:2}" &&
+	SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s 127.0.0.1 ${*:2}" &&
 		says client.out 1 '^ *connect '
 }
 check "cmtime -c 100" time_check 100
 check "cmtime -c 1" time_check 1
-check "cmtime: 10000 connections" time_check 10000
+check "cmtime -c 1000" time_check 1000
 
 check "isolated: ucmatose -c 20" isolated both TCP ucmatose -c 20
 check "isolated: ucmatose -m" isolated both TCP ucmatose -m -c 3
