@@ -14,7 +14,7 @@ perf() {
 	shift
 	port=$(free_port)
 	cm_both "$ps" "$port" "$* -p $port" "$* -p $port 127.0.0.1" &&
-		says client.out 1 '^ *[0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+ '
+		says client.out 1 '^ *[0-9]+[[:space:]]+[0-9]+[[:space:]]+[0-9.]+[[:space:]]+[0-9.]+'
 }
 
 rc() {

@@ -24,17 +24,13 @@ stream_check() {
 }
 
 stream_check 8 rstream
-stream_check 8 rstream -T v
 stream_check 66 rstream -S all
 for t in a b n r v "a -T b" "a -T v" "b -T v" "r -T b"; do
 	stream_check 1 rstream -I 10 -C 20 -S 5000 -T $t
 done
-stream_check 8 rstream -T a
-stream_check 8 rstream -T b
-stream_check 8 rstream -T r
-stream_check 8 rstream -B 65536
-stream_check 8 rstream -i 0
-stream_check 8 rstream -f ip
+stream_check 1 rstream -I 10 -C 20 -B 65536
+stream_check 1 rstream -I 10 -C 20 -i 0
+stream_check 1 rstream -I 10 -C 20 -f ip
 for size in 1 64 65 4096 100000 5000000; do
 	stream_check 1 rstream -I 2 -C 5 -S $size -T v
 done
@@ -55,8 +51,8 @@ check "rstream -k" keepalive
 v6() {
 	local port
 	port=$(free_port)
-	cm_both TCP "$port" "rstream -p $port -b ::1" "rstream -p $port -s ::1" &&
-		says client.out 9 .
+	cm_both TCP "$port" "rstream -I 10 -p $port -b ::1" "rstream -I 10 -p $port -s ::1" &&
+		says client.out 2 .
 }
 check "rstream over IPv6" v6
 
@@ -114,8 +110,8 @@ copy() {
 }
 check "rcopy: files of up to 30 MB" copy
 
-check "isolated: rstream" isolated stream 8 rstream
-check "isolated: rstream -T b -T v" isolated stream 8 rstream -T b -T v
+check "isolated: rstream" isolated stream 1 rstream -I 10 -C 20 -T v
+check "isolated: rstream -T b -T v" isolated stream 1 rstream -I 10 -C 20 -T b -T v
 [ -z "$ADDR" ] || check "isolated: udpong" isolated datagrams -C 100
 check "isolated: rcopy" isolated copy
 
@@ -128,9 +124,9 @@ fi
 SERVER_ENV=LD_PRELOAD=$preload
 CLIENT_ENV=$SERVER_ENV
 
-stream_check 8 rstream -T s
-stream_check 8 rstream -T s -T b -T v
-stream_check 8 rstream -T s -T a
+stream_check 1 rstream -I 10 -C 20 -T s
+stream_check 1 rstream -I 10 -C 20 -T s -T b -T v
+stream_check 1 rstream -I 10 -C 20 -T s -T a
 
 # The other order: behind what rdmaemu preloads, set by a shell.
 second() {
@@ -138,11 +134,11 @@ second() {
 	port=$(free_port)
 	# shellcheck disable=SC2016
 	SERVER_ENV='' cm_start TCP "$port" sh -c 'LD_PRELOAD=$LD_PRELOAD:'"$preload"' exec "$@"' sh \
-		rstream -T s -p "$port" || return
+		rstream -T s -I 10 -p "$port" || return
 	# shellcheck disable=SC2016
 	CLIENT_ENV='' cm_client sh -c 'LD_PRELOAD='"$preload"':$LD_PRELOAD exec "$@"' sh \
-		rstream -T s -p "$port" -s 127.0.0.1 || { cat "$TEST_DIR/client.out"; cm_stop; return 1; }
-	wait "$SERVER" && says client.out 9 .
+		rstream -T s -I 10 -p "$port" -s 127.0.0.1 || { cat "$TEST_DIR/client.out"; cm_stop; return 1; }
+	wait "$SERVER" && says client.out 2 .
 }
 check "either order of preloading" second
 
