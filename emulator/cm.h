@@ -89,9 +89,13 @@ enum cm_reject {
 	CM_REJ_DUPLICATE_LOCAL_COMM_ID = 30,
 };
 
+/* Linux' AF_INET, AF_INET6. */
+#define CM_AF_INET  2u
+#define CM_AF_INET6 10u
+
 /**
  * struct cm_addr - a socket address.
- * @family: AF_INET (2), AF_INET6 (10); 0: none
+ * @family: CM_AF_INET, CM_AF_INET6; 0: none
  * @port: host order
  * @ip: IPv4: mapped into IPv6 (::ffff:a.b.c.d)
  */

@@ -10,9 +10,6 @@
  */
 #include "emulator/cm_model.h"
 
-#define CM_AF_INET  2u
-#define CM_AF_INET6 10u
-
 /* The bytes that tell addresses of one family apart. */
 static const u8 *ip_of(const struct cm_addr *a, u32 *len)
 {

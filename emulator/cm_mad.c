@@ -2,8 +2,6 @@
 /* Messages of connection management to bytes and back. See cm_mad.h. */
 #include "emulator/cm_mad.h"
 
-#include <sys/socket.h>
-
 #define CMA_VERSION 0
 
 struct place {
@@ -177,7 +175,7 @@ u32 mad_private(enum cm_attr attr, u32 *len)
 /* An IPv4 address stands at the end of its 16 bytes, behind zeros. */
 static void ip_put(u8 *p, const struct cm_addr *a)
 {
-	if (a->family == AF_INET)
+	if (a->family == CM_AF_INET)
 		memcpy(p + 12, a->ip + 12, 4);
 	else
 		memcpy(p, a->ip, 16);
@@ -188,7 +186,7 @@ static void ip_get(const u8 *p, struct cm_addr *a)
 	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	memcpy(a->ip, p, 16);
-	if (a->family == AF_INET)
+	if (a->family == CM_AF_INET)
 		memcpy(a->ip, mapped, sizeof(mapped));
 }
 
@@ -196,7 +194,7 @@ void cma_put(u8 *p, const struct cm_addr *src, const struct cm_addr *dst)
 {
 	memset(p, 0, CMA_HDR);
 	p[0] = CMA_VERSION;
-	p[1] = src->family == AF_INET ? 4 << 4 : 6 << 4;
+	p[1] = src->family == CM_AF_INET ? 4 << 4 : 6 << 4;
 	p[2] = (u8)(src->port >> 8);
 	p[3] = (u8)src->port;
 	ip_put(p + 4, src);
@@ -211,7 +209,8 @@ int cma_get(const u8 *p, u16 port, struct cm_addr *local, struct cm_addr *peer)
 		return -EINVAL;
 	if (version != 4 && version != 6)
 		return -EAFNOSUPPORT;
-	*local = (struct cm_addr){ .family = version == 4 ? AF_INET : AF_INET6, .port = port };
+	*local =
+		(struct cm_addr){ .family = version == 4 ? CM_AF_INET : CM_AF_INET6, .port = port };
 	*peer = *local;
 	peer->port = (u16)(p[2] << 8 | p[3]);
 	ip_get(p + 4, peer);

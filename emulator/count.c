@@ -4,14 +4,26 @@
  */
 #include "emulator/model.h"
 
-static void add(const struct hca_fresh *f, u64 *c)
+void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)
 {
-	c[CNT_XMIT_PKTS] += f->xmit_pkts + (u32)f->loop_pkts;
-	c[CNT_XMIT_BYTES] += (u64)f->xmit_bytes + f->loop_bytes;
-	c[CNT_RCV_PKTS] += f->rcv_pkts + (u32)f->loop_pkts;
-	c[CNT_RCV_BYTES] += (u64)f->rcv_bytes + f->loop_bytes;
-	c[CNT_RDMA_SENDS] += f->sends;
-	c[CNT_RDMA_RECVS] += f->recvs;
+	if (how != MOVE_RECEIVED) {
+		p->counters[CNT_XMIT_PKTS] += npkts;
+		p->counters[CNT_XMIT_BYTES] += bytes;
+	}
+	if (how != MOVE_SENT) {
+		p->counters[CNT_RCV_PKTS] += npkts;
+		p->counters[CNT_RCV_BYTES] += bytes;
+	}
+}
+
+static void add(const struct hca_fresh *f, struct hca_port *p)
+{
+	u32 how;
+
+	for (how = 0; how < MOVE_COUNT; how++)
+		count_moved(p, how, f->pkts[how], f->bytes[how]);
+	p->counters[CNT_RDMA_SENDS] += f->sends;
+	p->counters[CNT_RDMA_RECVS] += f->recvs;
 }
 
 void fresh_flush(struct hca *hca)
@@ -21,7 +33,7 @@ void fresh_flush(struct hca *hca)
 
 	memset(&hca->fresh, 0, sizeof(hca->fresh));
 	if (p)
-		add(&f, p->counters);
+		add(&f, p);
 }
 
 void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out)
@@ -30,5 +42,5 @@ void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out)
 
 	*out = hca->dev[dev];
 	if (f.key >> 8 == dev && (f.key & 0xff) <= HCA_MAX_PORTS)
-		add(&f, out->port[f.key & 0xff].counters);
+		add(&f, &out->port[f.key & 0xff]);
 }

@@ -7,6 +7,8 @@
 
 #include "emulator/hca.h"
 
+/** count_moved() - a port's own counters of packets. */
+void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes);
 /** fresh_flush() - what was counted last goes to its port. */
 void fresh_flush(struct hca *hca);
 
@@ -40,46 +42,18 @@ static inline struct hca_fresh *fresh_packets(struct hca *hca, u32 dev, u32 port
 	return f;
 }
 
-/** port_sent() - packets have left a port. */
-static inline void port_sent(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
+/** port_moved() - a port has sent packets, or received them, or both. */
+static inline void port_moved(struct hca *hca, u32 dev, u32 port, enum pkt_move how, u32 npkts,
+			      u64 bytes)
 {
 	struct hca_fresh *f = fresh_packets(hca, dev, port, npkts, bytes);
 
 	if (likely(f)) {
-		f->xmit_pkts = (u16)(f->xmit_pkts + npkts);
-		f->xmit_bytes += (u32)bytes;
+		f->pkts[how] = (u16)(f->pkts[how] + npkts);
+		f->bytes[how] += (u32)bytes;
 		return;
 	}
-	hca->dev[dev].port[port].counters[CNT_XMIT_PKTS] += npkts;
-	hca->dev[dev].port[port].counters[CNT_XMIT_BYTES] += bytes;
-}
-
-/** port_received() - packets have come to a port. */
-static inline void port_received(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
-{
-	struct hca_fresh *f = fresh_packets(hca, dev, port, npkts, bytes);
-
-	if (likely(f)) {
-		f->rcv_pkts = (u16)(f->rcv_pkts + npkts);
-		f->rcv_bytes += (u32)bytes;
-		return;
-	}
-	hca->dev[dev].port[port].counters[CNT_RCV_PKTS] += npkts;
-	hca->dev[dev].port[port].counters[CNT_RCV_BYTES] += bytes;
-}
-
-/** port_looped() - packets have left a port and come to it. */
-static inline void port_looped(struct hca *hca, u32 dev, u32 port, u32 npkts, u64 bytes)
-{
-	struct hca_fresh *f = fresh_packets(hca, dev, port, npkts, bytes);
-
-	if (likely(f)) {
-		f->loop_pkts = (u16)(f->loop_pkts + npkts);
-		f->loop_bytes += (u32)bytes;
-		return;
-	}
-	port_sent(hca, dev, port, npkts, bytes);
-	port_received(hca, dev, port, npkts, bytes);
+	count_moved(&hca->dev[dev].port[port], how, npkts, bytes);
 }
 
 /** count_send(), count_recv() - a SEND, or its receive, has completed. */

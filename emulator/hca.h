@@ -326,6 +326,14 @@ static inline u64 token_of(u32 client, u32 gen)
 	return (u64)gen << 32 | (client + 1);
 }
 
+/** enum pkt_move - what a port does with packets. */
+enum pkt_move {
+	MOVE_SENT,
+	MOVE_RECEIVED,
+	MOVE_LOOPED, /* both */
+	MOVE_COUNT,
+};
+
 /**
  * struct hca_fresh - what the port counted last, not yet in its counters: they would be one more
  * cache line that every message takes from one CPU to another, while this is the token's.
@@ -338,12 +346,8 @@ struct hca_fresh {
 	u16 n;
 	u16 sends;
 	u16 recvs;
-	u16 rcv_pkts;
-	u16 xmit_pkts;
-	u16 loop_pkts; /* both sent and received */
-	u32 xmit_bytes;
-	u32 rcv_bytes;
-	u32 loop_bytes;
+	u16 pkts[MOVE_COUNT];
+	u32 bytes[MOVE_COUNT];
 };
 
 #define FRESH_MAX   64u

@@ -158,7 +158,7 @@ int mcast_input(struct engine *e, const struct burst *b)
 			src->mcast_next = i;
 			return -EAGAIN;
 		}
-		port_received(hca, qp->dev, qp->attr.port_num, b->npkts, b->len);
+		port_moved(hca, qp->dev, qp->attr.port_num, MOVE_RECEIVED, b->npkts, b->len);
 		dev_count(hca, qp, CNT_MCAST_RCV);
 	}
 	if (src)

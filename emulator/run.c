@@ -99,7 +99,8 @@ int hca_input(struct engine *e, const struct burst *b)
 	if (unlikely(ret == -EAGAIN))
 		return ret;
 	if (likely(ret != -ENETDOWN))
-		port_received(e->hca, b->dst_dev, b->dst_port, wire_packets(b), wire_bytes(b));
+		port_moved(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, wire_packets(b),
+			   wire_bytes(b));
 	return 0;
 }
 
@@ -116,7 +117,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
 	if (ret == -EAGAIN)
 		return ret;
-	port_sent(hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
+	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, wire_packets(b), wire_bytes(b));
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
 	return ret;
@@ -146,7 +147,8 @@ int xmit(struct engine *e, const struct burst *b)
 		return xmit_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
-		port_looped(e->hca, b->src_dev, b->src_port, wire_packets(b), wire_bytes(b));
+		port_moved(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, wire_packets(b),
+			   wire_bytes(b));
 	return ret;
 }
 
@@ -164,7 +166,7 @@ int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
 	answered(e, peer);
 	if (likely(ret != -EAGAIN))
-		port_looped(e->hca, qp->path.src_dev, qp->path.src_port, 1, 0);
+		port_moved(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
 	return ret;
 }
 

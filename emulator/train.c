@@ -115,8 +115,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	r.rx_pkts += dst.n;
 	r.rx_bytes += total;
 	commit_resp(e, peer, &r, peer->state);
-	port_sent(e->hca, qp->dev, qp->attr.port_num, dst.n, total);
-	port_received(e->hca, peer->dev, peer->attr.port_num, dst.n, total);
+	port_moved(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, dst.n, total);
+	port_moved(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, dst.n, total);
 	e->budget_wrs -= dst.n;
 	e->budget_bytes -= (s64)total;
 	xmit_ack(e, peer, r.epsn - 1, AETH_ACK);

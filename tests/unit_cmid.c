@@ -192,7 +192,7 @@ static void test_listen(void)
 	CU_ASSERT_EQUAL(emu_bind(m, 0, v6, "::", 7001), 0);
 	c.backlog = 0;
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, v6, &c), 0);
-	CU_ASSERT_EQUAL(h->cmid[v6].backlog, 1024);
+	CU_ASSERT_EQUAL(h->cmid[v6].backlog, 16384);
 	to = emu_ip("192.0.2.1", 7001);
 	CU_ASSERT_PTR_EQUAL(cm_listener(h, 0, CM_PS_TCP, &to), &h->cmid[v6]);
 	/* Unbound: a number of one's own. */
@@ -200,7 +200,7 @@ static void test_listen(void)
 	c.backlog = 100000;
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, b, &c), 0);
 	CU_ASSERT_TRUE(same_ip(&h->cmid[b].src, "0.0.0.0") && h->cmid[b].src.port >= 32768);
-	CU_ASSERT_EQUAL(h->cmid[b].backlog, 1024);
+	CU_ASSERT_EQUAL(h->cmid[b].backlog, 16384);
 	end();
 }
 
