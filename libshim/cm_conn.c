@@ -23,24 +23,26 @@ static bool param_ok(const struct shim_cmid *c, const struct rdma_conn_param *p)
 		p->initiator_depth <= c->dev->max_initiator_depth);
 }
 
-/* Private data: first what rdma_getaddrinfo(3) gave, then the call's. Return: 0 or -EINVAL. */
-static int fill_data(const struct shim_cmid *c, struct cm_param *to,
-		     const struct rdma_conn_param *p)
+/*
+ * Private data: first what rdma_getaddrinfo(3) gave, then the call's. What has no room in any message
+ * is cut off; its length tells the engine to refuse it.
+ */
+static void fill_data(const struct shim_cmid *c, struct cm_param *to,
+		      const struct rdma_conn_param *p)
 {
-	size_t len = p && p->private_data ? p->private_data_len : 0;
+	u32 len = p && p->private_data ? p->private_data_len : 0;
+	u32 first = min_u32((u32)c->connect_len, sizeof(to->data));
 
-	if (c->connect_len + len > sizeof(to->data))
-		return -EINVAL;
-	if (c->connect_len)
-		memcpy(to->data, c->connect, c->connect_len);
+	if (first)
+		memcpy(to->data, c->connect, first);
 	if (len)
-		memcpy(to->data + c->connect_len, p->private_data, len);
-	to->data_len = (u8)(c->connect_len + len);
-	return 0;
+		memcpy(to->data + first, p->private_data,
+		       min_u32(len, (u32)sizeof(to->data) - first));
+	to->data_len = (u8)min_u32((u32)c->connect_len + len, 255);
 }
 
-static int fill_param(const struct shim_cmid *c, struct cm_param *to,
-		      const struct rdma_conn_param *p)
+static void fill_param(const struct shim_cmid *c, struct cm_param *to,
+		       const struct rdma_conn_param *p)
 {
 	const struct ibv_qp *qp = c->id.qp;
 
@@ -52,7 +54,7 @@ static int fill_param(const struct shim_cmid *c, struct cm_param *to,
 	to->rnr_retry_count = p ? p->rnr_retry_count : 7;
 	to->qpn = qp ? qp->qp_num : p ? p->qp_num : 0;
 	to->srq = qp ? !!qp->srq : p ? !!p->srq : 0;
-	return fill_data(c, to, p);
+	fill_data(c, to, p);
 }
 
 /** rdma_listen() - rdma_listen(3). Return: 0, or -1 with errno. */
@@ -82,8 +84,7 @@ SHIM_EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	c->initiator_depth = depth == RDMA_MAX_INIT_DEPTH ? c->dev->max_initiator_depth : depth;
 	c->responder_resources =
 		resources == RDMA_MAX_RESP_RES ? c->dev->max_responder_resources : resources;
-	if (fill_param(c, &cmd.cm.param, p))
-		return fail_minus(-EINVAL);
+	fill_param(c, &cmd.cm.param, p);
 	cmd.cm.param.ece_vendor = c->local_ece.vendor_id;
 	if (cmid_cmd(c, CMD_CM_CONNECT, &cmd))
 		return -1;
@@ -134,8 +135,7 @@ SHIM_EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	if (!ud && (cmid_qp_rtr(c, c->responder_resources) || cmid_qp_rts(c, c->initiator_depth)))
 		return -1;
 	cmd.cm.uid = (u64)(uintptr_t)c;
-	if (fill_param(c, &cmd.cm.param, p))
-		return fail_minus(-EINVAL);
+	fill_param(c, &cmd.cm.param, p);
 	cmd.cm.param.ece_vendor = c->remote_ece.vendor_id;
 	if (cmid_cmd(c, CMD_CM_ACCEPT, &cmd)) {
 		err = errno;

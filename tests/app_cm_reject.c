@@ -98,6 +98,26 @@ static void test_reject_answer(unsigned int port)
 	gone(b, B);
 }
 
+/* An answer that cannot be sent is a refusal. */
+static void test_long_answer(unsigned int port, enum rdma_port_space ps, uint8_t len)
+{
+	bool ud = ps == RDMA_PS_UDP;
+	struct cm_parm p = cm_parm(len, 3);
+
+	connect_to(A, ps, port);
+	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, NULL, "CONNECT_REQUEST");
+	ok(!cm_qp(b, B), "rdma_create_qp");
+	is_errno(cm_accept(b, B, &p), EINVAL, "rdma_accept with too much data");
+	if (ud) {
+		cm_expect(a, CH_A, A, RDMA_CM_EVENT_UNREACHABLE, 2, NULL, "UNREACHABLE, 2");
+	} else {
+		ok(cm_qp_state(b, B) == IBV_QPS_ERR, "the QP is in ERR");
+		cm_expect(a, CH_A, A, RDMA_CM_EVENT_REJECTED, 28, NULL, "REJECTED, 28");
+	}
+	gone(b, B);
+	gone(a, A);
+}
+
 static void test_destroyed(unsigned int port)
 {
 	struct cm_ev ev;
@@ -249,11 +269,15 @@ int main(int argc, char **argv)
 	test_reject(port, 20);
 	test_reject(port, 148);
 	test_reject_answer(port);
+	test_long_answer(port, RDMA_PS_TCP, 197);
+	test_long_answer(port, RDMA_PS_TCP, 255);
 	test_destroyed(port);
 	test_again(port);
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
 	port = cm_listening(b, LISTENER, CH_B, RDMA_PS_UDP, "0.0.0.0", 8);
 	test_reject_ud(port);
+	test_long_answer(port, RDMA_PS_UDP, 137);
+	test_long_answer(port, RDMA_PS_UDP, 255);
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
 	test_backlog();
 	test_taken();
