@@ -52,6 +52,9 @@ struct cm_dev {
  * @chan: event channel of the segment
  * @handle: in the HCA
  * @epoch: as in struct shim_client: of the process that made it
+ * @taking: events are taken, by reading them or by what ends them. A reader has one of the descriptor's
+ *	counts before it gets here; taking events away and their counts with them is one step for it, or
+ *	else the count of an event that comes in between would go instead, and nobody be woken for that
  * @next: list of channels, under objs_lock
  * @user: events of rdma_write_cm_event(3), oldest first; under objs_lock
  */
@@ -61,6 +64,7 @@ struct shim_cmch {
 	u32 chan;
 	u32 handle;
 	u32 epoch;
+	pthread_mutex_t taking;
 	struct shim_cmch *next;
 	struct shim_cmev *user;
 };
@@ -153,8 +157,12 @@ struct shim_cmev {
 
 /** cmch_of() - NULL with errno EINVAL when it is none, or was inherited by a forked child. */
 struct shim_cmch *cmch_of(struct rdma_event_channel *ch);
-/** cmch_dropped() - @n events of the channel have gone unread: take back their counts. */
-void cmch_dropped(struct rdma_event_channel *ch, u32 n);
+/**
+ * cmch_drop_cmd() - execute a command on the identifier that takes away unread events of its channel,
+ * and take back their counts. @mc: of one group only: events of rdma_write_cm_event(3) stay. @to: these
+ * go there; NULL: away. Return: as shim_cmd().
+ */
+int cmch_drop_cmd(struct shim_cmid *id, struct hca_cmd *cmd, bool mc, struct shim_cmch *to);
 /** cmch_forked() - in a forked child: there are none. */
 void cmch_forked(void);
 /** cm_raise_fatal() - the fabric has gone: wake who waits for events. In shim_raise_fatal(). */
@@ -192,6 +200,8 @@ struct shim_cmid *cmid_by_handle(const struct shim_cmch *ch, u32 handle);
 struct shim_cmid *cmid_next_removed(const struct shim_cmch *ch);
 /** cmids_forked() - in a forked child: there are none. */
 void cmids_forked(void);
+/** cmid_usable() - 0; -EIO: it was inherited by a forked child; -EBADF: its channel was destroyed. */
+int cmid_usable(const struct shim_cmid *id);
 /**
  * cmid_cmd() - execute a CMD_CM_* command on the identifier (cmd->handle is set here).
  * Return: 0, or -1 with errno: EIO when it was inherited by a forked child, or the fabric has gone.

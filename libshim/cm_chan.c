@@ -25,12 +25,22 @@ struct shim_cmch *cmch_of(struct rdma_event_channel *ch)
 	return c->epoch == shim.epoch ? c : fail_null(-EIO);
 }
 
-void cmch_dropped(struct rdma_event_channel *ch, u32 n)
+int cmch_drop_cmd(struct shim_cmid *id, struct hca_cmd *cmd, bool mc, struct shim_cmch *to)
 {
-	struct shim_cmch *c = cmch_of(ch);
+	struct shim_cmch *c = cmch_of(id->id.channel);
+	int ret;
 
-	if (c && n)
-		shim_chan_uncount(c->chan, n);
+	if (!c)
+		return -errno;
+	cmd->handle = id->handle;
+	pthread_mutex_lock(&c->taking);
+	ret = shim_cmd(cmd);
+	if (!ret && cmd->cm.dropped)
+		shim_chan_uncount(c->chan, cmd->cm.dropped);
+	if (!mc && (!ret || !to))
+		cmev_user_move(id, to);
+	pthread_mutex_unlock(&c->taking);
+	return ret;
 }
 
 void cm_raise_fatal(void)
@@ -94,9 +104,11 @@ SHIM_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 		return NULL;
 	c->magic = MAGIC_CMCH;
 	c->epoch = shim.epoch;
+	pthread_mutex_init(&c->taking, NULL);
 	ret = channel_open(c);
 	if (!ret)
 		return &c->ch;
+	pthread_mutex_destroy(&c->taking);
 	free(c);
 	return fail_null(ret);
 }
@@ -135,6 +147,7 @@ SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 		/* It fails where there is nobody any more who could queue an event. */
 		shim_cmd(&cmd);
 		shim_chan_free(c->chan, c->ch.fd);
+		pthread_mutex_destroy(&c->taking);
 	} else {
 		syscall(SYS_close, c->ch.fd);
 	}

@@ -206,11 +206,16 @@ static int removal(struct shim_cmch *ch, struct shim_cmev *ev)
 static int take_event(struct shim_cmch *ch, struct shim_cmev *ev)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_GET_EVENT, .handle = ch->handle };
-	int ret = shim_cmd(&cmd);
+	bool user;
+	int ret;
 
 	memset(ev, 0, sizeof(*ev));
+	pthread_mutex_lock(&ch->taking);
+	ret = shim_cmd(&cmd);
+	user = ret == -EAGAIN && cmev_user_take(ch, ev);
+	pthread_mutex_unlock(&ch->taking);
 	if (ret == -EAGAIN)
-		return cmev_user_take(ch, ev) ? 0 : -EAGAIN;
+		return user ? 0 : -EAGAIN;
 	if (load_acquire(&shim.fatal))
 		return removal(ch, ev);
 	if (ret) {

@@ -98,17 +98,21 @@ struct shim_cmid *cmid_of(struct rdma_cm_id *id)
 	return c && c->magic == MAGIC_CMID ? c : fail_null(-EINVAL);
 }
 
+int cmid_usable(const struct shim_cmid *c)
+{
+	if (c->epoch != shim.epoch)
+		return -EIO;
+	return c->gone ? -EBADF : 0;
+}
+
 int cmid_cmd(struct shim_cmid *c, u32 op, struct hca_cmd *cmd)
 {
-	int ret;
+	int ret = cmid_usable(c);
 
-	if (c->epoch != shim.epoch)
-		return fail_minus(-EIO);
-	if (c->gone)
-		return fail_minus(-EBADF);
 	cmd->op = op;
 	cmd->handle = c->handle;
-	ret = shim_cmd(cmd);
+	if (!ret)
+		ret = shim_cmd(cmd);
 	return ret ? fail_minus(ret) : 0;
 }
 
@@ -236,14 +240,10 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	}
 	if (c->gone)
 		return fail_minus(-EBADF);
-	cmd.handle = c->handle;
-	ret = shim_cmd(&cmd);
+	ret = cmch_drop_cmd(c, &cmd, false, NULL);
 	/* As in obj_end_cmd(): the HCA has gone, or cannot be entered any more. */
 	if (ret && ret != -EIO && ret != -EDEADLK)
 		return fail_minus(ret);
-	if (!ret)
-		cmch_dropped(id->channel, cmd.cm.dropped);
-	cmev_user_move(c, NULL);
 	if (id->event)
 		rdma_ack_cm_event(id->event);
 	wait_acked(c, events_given(c, &cmd, ret));
@@ -277,9 +277,10 @@ static void take_channel(struct shim_cmid *c, struct shim_cmch *to, bool sync)
 SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
 	struct shim_cmid *c = cmid_of(id);
-	struct hca_cmd cmd = { 0 };
+	struct hca_cmd cmd = { .op = CMD_CM_MIGRATE_ID };
 	bool sync = !channel;
 	struct shim_cmch *to;
+	int ret;
 
 	if (!c)
 		return -1;
@@ -291,13 +292,14 @@ SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel
 	if (!to)
 		return -1;
 	cmd.cm.ch = to->handle;
-	if (cmid_cmd(c, CMD_CM_MIGRATE_ID, &cmd)) {
+	ret = cmid_usable(c);
+	if (!ret)
+		ret = cmch_drop_cmd(c, &cmd, false, to);
+	if (ret) {
 		if (sync)
 			rdma_destroy_event_channel(channel);
-		return -1;
+		return fail_minus(ret);
 	}
-	cmch_dropped(id->channel, cmd.cm.dropped);
-	cmev_user_move(c, to);
 	take_channel(c, to, sync);
 	wait_acked(c, events_given(c, &cmd, 0));
 	return 0;

@@ -140,9 +140,9 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 {
 	struct shim_cmid *id = cmid_of(ibid);
 	socklen_t len = cm_addr_len(addr);
-	struct hca_cmd cmd = { 0 };
+	struct hca_cmd cmd = { .op = CMD_CM_LEAVE };
 	struct shim_cmmc *mc;
-	int ret, err, given;
+	int ret, given;
 
 	if (!id)
 		return -1;
@@ -155,10 +155,9 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 		ibv_detach_mcast(ibid->qp, &mc->mgid, mc->mlid);
 	cm_addr_get(&cmd.cm.dst, addr);
 	cmd.cm.context = (uintptr_t)mc;
-	ret = cmid_cmd(id, CMD_CM_LEAVE, &cmd);
-	err = errno;
+	ret = cmid_usable(id);
 	if (!ret)
-		cmch_dropped(ibid->channel, cmd.cm.dropped);
+		ret = cmch_drop_cmd(id, &cmd, true, NULL);
 	ack_own(ibid, mc);
 	pthread_mutex_lock(&id->mut);
 	/* The HCA's count has those that another thread has taken, but not yet looked at. */
@@ -166,9 +165,8 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 	while (mc->events_completed < given)
 		pthread_cond_wait(&mc->cond, &id->mut);
 	pthread_mutex_unlock(&id->mut);
-	errno = err;
 	mc_free(mc);
-	return ret;
+	return ret ? fail_minus(ret) : 0;
 }
 
 void cmmc_free_all(struct shim_cmid *id)
