@@ -109,7 +109,7 @@ struct hca_qp_attr {
  * struct hca_path - from which QP to which QP a packet goes: what its headers say of that.
  * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
  *            with the direction in XRC
- * @loop: both ends are the same port
+ * @loop: both ends are the same port, and one P_Key does for both
  */
 struct hca_path {
 	u32 src_dev, dst_dev;

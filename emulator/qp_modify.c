@@ -192,7 +192,8 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 		.pkey = qp->pkey,
 		.dst_type = peer_type(qp->type),
 	};
-	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port;
+	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
+		  pkeys_match(qp->pkey, qp->pkey);
 	qp->back = (struct hca_path){
 		.src_dev = p->dst_dev,
 		.dst_dev = p->src_dev,
