@@ -194,8 +194,10 @@ void cm_reap(struct engine *e, u32 client)
 			tab_free(hca, TAB_CMEV, i);
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		id = &hca->cmid[i];
-		if (id->client == owner && id->state != CM_DESTROYING)
-			detach(hca, id);
+		if (id->client != owner || id->state == CM_DESTROYING)
+			continue;
+		id->waiting = 0;
+		detach(hca, id);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		id = &hca->cmid[i];

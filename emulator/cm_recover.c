@@ -91,6 +91,14 @@ static void relink_events(struct engine *e)
 	}
 }
 
+/* A request that came too early, or an identifier that program and protocol have let go. */
+static bool is_stray(const struct hca_cmid *id)
+{
+	if (id->state == CM_DESTROYING)
+		return id->proto == CMP_IDLE;
+	return id->listener && !id->waiting;
+}
+
 /* Backlogs and channels: who is in them. */
 static void recount(struct hca *hca)
 {
@@ -102,7 +110,7 @@ static void recount(struct hca *hca)
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		id = &hca->cmid[i];
 		id->pending = 0;
-		if (id->client && id->listener && !id->waiting)
+		if (id->client && is_stray(id))
 			tab_free(hca, TAB_CMID, i);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
