@@ -151,7 +151,7 @@ static void test_rnr(void)
 		start = now_ns();
 		good = !end_send(a, &wr) && expect(a, 0, 1, IBV_WC_RNR_RETRY_EXC_ERR);
 		took = (double)(now_ns() - start) / 1e6;
-		if (took < cases[i].least || took > cases[i].least * 3 + 500) {
+		if (took < cases[i].least || took > cases[i].least * 3 + 5000) {
 			note("after %.2f ms, at least %.2f wanted", took, cases[i].least);
 			good = false;
 		}
@@ -166,10 +166,10 @@ static void test_rnr(void)
 	ok(good && expect(a, 0, 1, IBV_WC_SUCCESS) && expect(b, 1, 5, IBV_WC_SUCCESS),
 	   "rnr_retry 7 waits until there is a receive");
 	oa.rnr_retry = 3;
-	ob.min_rnr = 22;
+	ob.min_rnr = 29; /* 246 ms */
 	pair_up(a, b, &oa, &ob);
 	good = !end_send(a, &wr);
-	usleep(30000);
+	usleep(300000);
 	ok(good && !end_recv(b, &recv) && expect(a, 0, 1, IBV_WC_SUCCESS) &&
 		   expect(b, 1, 5, IBV_WC_SUCCESS),
 	   "a receive in time for the second try");
