@@ -111,6 +111,33 @@ static void test_late(void)
 }
 
 /* A send error leaves the receiving half alone, and the queue can be started again. */
+/* Both sides set the MTU. Where they disagree, only single packets that fit both pass. */
+static void test_mtus(void)
+{
+	static const struct {
+		u32 mtu, len;
+		bool passes;
+	} cases[] = {
+		{ 1024, 200, true }, /* of 256 bytes, the sender's */
+		{ 1024, 600, false }, /* several packets, shorter than the receiver wants */
+		{ 128, 100, true },
+		{ 128, 200, false },
+	};
+	struct cqe c;
+
+	up(1);
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		m->hca->qp[b.slot].mtu = cases[i].mtu;
+		emu_recv(m, &b, i, m->c[1].mem, ROOM);
+		emu_post(m, &a, WR_SEND, i, m->c[0].mem, cases[i].len);
+		emu_ring(m, &a);
+		CU_ASSERT(emu_poll(m, &a.scq, &c, NULL) && !c.status);
+		CU_ASSERT_EQUAL(emu_poll(m, &b.rcq, &c, NULL), cases[i].passes);
+		CU_ASSERT_EQUAL(m->hca->qp[b.slot].state, QPS_RTS);
+	}
+	emu_free(m);
+}
+
 static void test_sqe(void)
 {
 	struct hca_qp_attr attr = { .state = QPS_RTS };
@@ -144,9 +171,13 @@ static void test_sqe(void)
 }
 
 static const struct cu_test tests[] = {
-	{ "UC in pieces", test_good },	    { "UC with loss", test_loss },
-	{ "UC with duplicates", test_dup }, { "UC with reordering", test_late },
-	{ "UC in SQE", test_sqe },	    { NULL, NULL },
+	{ "UC in pieces", test_good },
+	{ "UC with loss", test_loss },
+	{ "UC with duplicates", test_dup },
+	{ "UC with reordering", test_late },
+	{ "UC with MTUs that differ", test_mtus },
+	{ "UC in SQE", test_sqe },
+	{ NULL, NULL },
 };
 
 int main(void)
