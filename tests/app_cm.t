@@ -23,6 +23,7 @@ all() {
 		skip "an address of the host's own" "it has none"
 	fi
 	app app_cm_chan
+	app app_cm_threads
 	app app_cm_info
 }
 
