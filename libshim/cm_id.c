@@ -174,8 +174,9 @@ int cmid_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void
 	if (channel && !cmch_of(channel))
 		return -1;
 	c = cmid_alloc(channel, context, ps, qp_type);
+	/* What librdmacm says, also when it was a channel that could not be had. */
 	if (!c)
-		return -1;
+		return fail_minus(-ENOMEM);
 	cmd.cm.uid = (u64)(uintptr_t)c;
 	cmd.cm.ch = cmch_of(c->id.channel)->handle;
 	cmd.cm.ps = (u32)ps;

@@ -12,6 +12,7 @@
 #include <rdma/rdma_verbs.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define A	 0
@@ -199,6 +200,30 @@ static void test_many(void)
 	ok(!good, "all are destroyed");
 }
 
+/* No descriptor is left for the channel of a synchronous identifier, nor does one get lost by that. */
+static void test_descriptors(void)
+{
+	struct rlimit old, none;
+	struct rdma_cm_id *id;
+	int next = dup(0), after;
+
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = (struct rlimit){ (rlim_t)next, old.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &none);
+	errno = 0;
+	ok(!rdma_create_event_channel() && errno == EMFILE, "no descriptors: no channel");
+	errno = 0;
+	ok(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == -1 && errno == ENOMEM,
+	   "nor an identifier with one of its own: ENOMEM");
+	setrlimit(RLIMIT_NOFILE, &old);
+	after = dup(0);
+	close(after);
+	ok(after == next, "none is lost");
+	ok(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) && !rdma_destroy_id(id),
+	   "then there are some again");
+}
+
 int main(void)
 {
 	unsigned int port;
@@ -214,6 +239,7 @@ int main(void)
 	test_srq(port, true);
 	test_srq(port, false);
 	test_many();
+	test_descriptors();
 	ok(!cm_destroy(s, LISTENER), "the listener goes");
 	for (int i = 0; i < 3; i++)
 		cm_chan_close(s, i);
