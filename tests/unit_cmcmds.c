@@ -15,6 +15,7 @@ static struct emu *m;
 static u64 rnd;
 static u32 ids[TRIED], chans[TRIED];
 static u32 n_ids, n_chans;
+static bool deaths;
 
 static u32 pick(u32 n)
 {
@@ -172,7 +173,8 @@ static u32 any_op(u32 *handle)
 	return op;
 }
 
-static void command(void)
+/* @by: the client, or CLIENTS: whoever has what it is about. */
+static void command(u32 by)
 {
 	struct hca_cmd cmd = { 0 };
 	u32 op = cmd.op = any_op(&cmd.handle), client = pick(CLIENTS);
@@ -181,6 +183,8 @@ static void command(void)
 		client = owner(TAB_CMCH, cmd.handle);
 	else if (op != CMD_CM_OPEN_CHAN && op != CMD_CM_CREATE_ID)
 		client = owner(TAB_CMID, cmd.handle);
+	if (by < CLIENTS && client != by)
+		return;
 	fill(op, &cmd.cm);
 	if (n_chans && pick(20))
 		cmd.cm.ch = chan_of(client);
@@ -211,6 +215,30 @@ static void port_changes(void)
 		port_set_pkey(&m->fabric, dev, 1, pick(2), pick(8) ? 0xffff : 0);
 }
 
+static void fatal_commands(struct emu *unused, void *arg)
+{
+	u32 i;
+
+	(void)unused;
+	(void)arg;
+	for (i = 0; i < 12; i++)
+		command(0);
+}
+
+/* Client 0 dies in the middle of something. */
+static void die(void)
+{
+	bool died = emu_die_in(m, fatal_commands, NULL, 1 + pick(20000));
+
+	(void)emu_rnd(&rnd);
+	CU_ASSERT_FATAL(emu_sound(m) || died);
+	if (!died)
+		return;
+	emu_reap(m);
+	CU_ASSERT_FATAL(emu_sound(m));
+	emu_client_new(m, 0);
+}
+
 static u32 victim;
 
 static void reap(void)
@@ -236,8 +264,12 @@ static void step(void)
 	case 3:
 		emu_run(m, m->clock + (u64)pick(1 << 30) * 32);
 		break;
+	case 4:
+		if (deaths && !pick(2))
+			die();
+		break;
 	default:
-		command();
+		command(CLIENTS);
 	}
 }
 
@@ -270,10 +302,22 @@ static void test_any(void)
 		walk(seed, 40000);
 }
 
+/* Programs die in the middle of their commands. */
+static void test_deaths(void)
+{
+	u64 seed;
+
+	deaths = true;
+	for (seed = 21; seed <= 22; seed++)
+		walk(seed, 15000);
+	deaths = false;
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
 		{ "any content", test_any },
+		{ "any content, and deaths", test_deaths },
 		{ NULL, NULL },
 	};
 
