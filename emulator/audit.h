@@ -35,7 +35,7 @@ int hca_audit(const struct hca *hca, char *why, size_t size);
  * @clients: client slots up to the last one in use
  * @client_n, @dev_n: objects found, by owner and by device
  * @pending: requests in the backlog of an identifier
- * @listed: events of connections in their channels' lists
+ * @listed, @owned: events of connections in the lists of their channels, of their identifiers
  * @mws, @dm: windows, and bytes of device memory, by device
  */
 struct audit {
@@ -51,7 +51,7 @@ struct audit {
 	u32 *mws;
 	u64 *dm;
 	u32 *pending;
-	u32 listed;
+	u32 listed, owned;
 };
 
 /** flaw() - say what is wrong. Return: -EINVAL. */

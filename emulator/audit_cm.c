@@ -24,10 +24,35 @@ static int audit_port(const struct audit *a, u32 i)
 	return 0;
 }
 
+/* Its events, in the order of their channel. */
+static int audit_own_events(struct audit *a, u32 i)
+{
+	const struct hca_cmid *id = &a->hca->cmid[i];
+	const struct hca_cmev *ev;
+	u32 at, last = 0;
+	u64 seq = 0;
+
+	for (at = id->first; at; at = ev->next_own) {
+		MUST(at <= HCA_MAX_CMEV && audit_owner(a, TAB_CMEV, at - 1) == id->client,
+		     "identifier %u: no event %u", i, at - 1);
+		ev = &a->hca->cmev[at - 1];
+		MUST(cm_event_counts(ev) == i && ev->seq > seq,
+		     "identifier %u: event %u is of %u, %llu after %llu", i, at - 1,
+		     cm_event_counts(ev), (unsigned long long)ev->seq, (unsigned long long)seq);
+		seq = ev->seq;
+		last = at;
+		a->owned++;
+	}
+	MUST(id->last == last, "identifier %u: ends with event %u, not %u", i, last - 1,
+	     id->last - 1);
+	return 0;
+}
+
 /* What a program has of an identifier, and one whose program has gone does not. */
 static int audit_owned_cmid(struct audit *a, u32 i)
 {
 	const struct hca_cmid *id = &a->hca->cmid[i], *l;
+	int ret;
 
 	MUST(audit_use(a, TAB_CMCH, id->ch, id->client), "identifier %u: channel %u", i, id->ch);
 	MUST(id->pending <= id->backlog, "identifier %u: %u requests, %u may wait", i, id->pending,
@@ -43,7 +68,8 @@ static int audit_owned_cmid(struct audit *a, u32 i)
 		     l->state, id->waiting);
 		a->pending[id->listener - 1]++;
 	}
-	return id->port_held ? audit_port(a, i) : 0;
+	ret = id->port_held ? audit_port(a, i) : 0;
+	return ret ? ret : audit_own_events(a, i);
 }
 
 int audit_cmid(struct audit *a, u32 i)
@@ -65,7 +91,7 @@ int audit_cmid(struct audit *a, u32 i)
 	     "identifier %u: its deadline is not looked at", i);
 	if (id->state != CM_DESTROYING)
 		return audit_owned_cmid(a, i);
-	MUST(!id->port_held && !id->listener && !id->waiting && !id->pending,
+	MUST(!id->port_held && !id->listener && !id->waiting && !id->pending && !id->first,
 	     "identifier %u: is destroyed, has port %u, listener %u, %u events", i, id->src.port,
 	     id->listener - 1, id->waiting);
 	return 0;
@@ -85,6 +111,8 @@ int audit_cmch(struct audit *a, u32 i)
 		ev = &a->hca->cmev[at - 1];
 		MUST(ev->ch == i && ev->seq > seq, "channel %u: event %u is of %u, %llu after %llu",
 		     i, at - 1, ev->ch, (unsigned long long)ev->seq, (unsigned long long)seq);
+		MUST(ev->prev == last, "channel %u: event %u follows %u, not %u", i, at - 1,
+		     last - 1, ev->prev - 1);
 		seq = ev->seq;
 		last = at;
 		a->listed++;
@@ -124,8 +152,9 @@ int audit_cm(const struct audit *a)
 	const struct hca *hca = a->hca;
 	u32 i;
 
-	MUST(a->listed == a->n[TAB_CMEV], "%u events of connections, %u in lists", a->n[TAB_CMEV],
-	     a->listed);
+	MUST(a->listed == a->n[TAB_CMEV] && a->owned == a->n[TAB_CMEV],
+	     "%u events of connections, %u in channels, %u in identifiers", a->n[TAB_CMEV],
+	     a->listed, a->owned);
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
 		MUST(!hca->cmid[i].client || hca->cmid[i].pending == a->pending[i],
 		     "identifier %u: %u requests, there are %u", i, hca->cmid[i].pending,

@@ -200,6 +200,7 @@ enum cm_linked {
  * @reported: events that were taken from its channel, for its destruction
  * @waiting: events that name it and have not been taken
  * @ev_seq: of the latest event that has changed it
+ * @first, @last: of the events that its program is to get for it + 1: a listener's requests included
  * @mad: what was sent last and may be sent again
  */
 struct hca_cmid {
@@ -266,6 +267,7 @@ struct hca_cmid {
 	u32 reported;
 	u32 waiting;
 	u64 ev_seq;
+	u32 first, last;
 	u8 mad[MAD_SIZE];
 };
 
@@ -305,7 +307,8 @@ struct cm_event {
 /**
  * struct hca_cmev - an event that waits.
  * @seq: order on its channel
- * @next: in its channel + 1
+ * @next, @prev: in its channel + 1
+ * @next_own: next of its identifier's + 1
  * @state, @proto: what its identifier's become with it
  * @mc: membership + 1 that it is about; 0: none
  */
@@ -318,6 +321,8 @@ struct hca_cmev {
 	u32 state;
 	u32 proto;
 	u32 mc;
+	u32 prev;
+	u32 next_own;
 	u32 pad;
 	struct cm_event ev;
 };

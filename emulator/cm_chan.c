@@ -56,29 +56,30 @@ static u32 link_of(const struct hca *hca, const struct hca_cmev *ev)
 
 void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 {
+	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
 	u32 link = link_of(hca, ev);
 
-	ev->next = 0;
-	if (ch->tail)
-		hca->cmev[ch->tail - 1].next = link;
-	else
-		ch->head = link;
+	ev->next = ev->next_own = 0;
+	ev->prev = ch->tail;
+	*(ch->tail ? &hca->cmev[ch->tail - 1].next : &ch->head) = link;
 	ch->tail = link;
+	*(to->last ? &hca->cmev[to->last - 1].next_own : &to->first) = link;
+	to->last = link;
 	hca->cmid[ev->ev.id].waiting++;
 }
 
-/* @prev: link of the one before it; 0: it is the first. */
-static void unlink_event(struct hca *hca, struct hca_cmev *ev, u32 prev)
+/* @before: link of the one before it among its identifier's; 0: it is the first. */
+static void unlink_event(struct hca *hca, struct hca_cmev *ev, u32 before)
 {
+	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
 
-	if (prev)
-		hca->cmev[prev - 1].next = ev->next;
-	else
-		ch->head = ev->next;
-	if (ch->tail == link_of(hca, ev))
-		ch->tail = prev;
+	*(ev->prev ? &hca->cmev[ev->prev - 1].next : &ch->head) = ev->next;
+	*(ev->next ? &hca->cmev[ev->next - 1].prev : &ch->tail) = ev->prev;
+	*(before ? &hca->cmev[before - 1].next_own : &to->first) = ev->next_own;
+	if (to->last == link_of(hca, ev))
+		to->last = before;
 	hca->cmid[ev->ev.id].waiting--;
 }
 
@@ -183,18 +184,18 @@ int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
 u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc *mc)
 {
 	struct hca *hca = e->hca;
-	u32 slot = cmid_slot(hca, id), want = mc ? (u32)(mc - hca->cmmc) + 1 : 0;
-	u32 at, next, prev = 0, n = 0;
+	u32 want = mc ? (u32)(mc - hca->cmmc) + 1 : 0;
+	u32 at, next, before = 0, n = 0;
 	struct hca_cmev *ev;
 
-	for (at = hca->cmch[id->ch].head; at && (id->waiting || id->pending); at = next) {
+	for (at = id->first; at; at = next) {
 		ev = &hca->cmev[at - 1];
-		next = ev->next;
-		if (cm_event_counts(ev) != slot || (mc && ev->mc != want)) {
-			prev = at;
+		next = ev->next_own;
+		if (mc && ev->mc != want) {
+			before = at;
 			continue;
 		}
-		unlink_event(hca, ev, prev);
+		unlink_event(hca, ev, before);
 		tab_free(hca, TAB_CMEV, at - 1);
 		n++;
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
@@ -203,13 +204,13 @@ u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc 
 	return n;
 }
 
-/* To the end of channel @to, under a number of its own. */
-static void move_event(struct engine *e, struct hca_cmev *ev, u32 prev, u32 to)
+/* The first of its identifier's, to the end of channel @to, under a number of its own. */
+static void move_event(struct engine *e, struct hca_cmev *ev, u32 to)
 {
 	struct hca *hca = e->hca;
 	u64 seq = ++hca->cm_seq;
 
-	unlink_event(hca, ev, prev);
+	unlink_event(hca, ev, 0);
 	/* First noted, then numbered: the states that came with it are not to come again. */
 	store_release(&hca->cmid[ev->ev.id].ev_seq, seq);
 	ev->seq = seq;
@@ -228,22 +229,17 @@ static void change_channel(struct hca *hca, struct hca_cmid *id, u32 to)
 u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
 {
 	struct hca *hca = e->hca;
-	u32 slot = cmid_slot(hca, id), at, next, prev = 0, n = 0;
-	u32 from = id->ch;
+	u32 last = id->last, at = 0, n = 0;
 	struct hca_cmev *ev;
 
 	change_channel(hca, id, to);
-	for (at = hca->cmch[from].head; at; at = next) {
+	while (at != last) {
+		at = id->first;
 		ev = &hca->cmev[at - 1];
-		next = ev->next;
-		if (cm_event_counts(ev) != slot) {
-			prev = at;
-			continue;
-		}
 		/* Requests go where their listener goes. */
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
 			change_channel(hca, &hca->cmid[ev->ev.id], to);
-		move_event(e, ev, prev, to);
+		move_event(e, ev, to);
 		n++;
 	}
 	return n;

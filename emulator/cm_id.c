@@ -196,7 +196,7 @@ void cm_reap(struct engine *e, u32 client)
 		id = &hca->cmid[i];
 		if (id->client != owner || id->state == CM_DESTROYING)
 			continue;
-		id->waiting = 0;
+		id->waiting = id->first = id->last = 0;
 		detach(hca, id);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {

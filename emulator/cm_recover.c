@@ -80,7 +80,7 @@ static void relink_events(struct engine *e)
 	for (i = 0; i < hca->tab[TAB_CMCH].high; i++)
 		hca->cmch[i].head = hca->cmch[i].tail = 0;
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
-		hca->cmid[i].waiting = 0;
+		hca->cmid[i].waiting = hca->cmid[i].first = hca->cmid[i].last = 0;
 	for (at = sorted_events(hca); at; at = next) {
 		ev = &hca->cmev[at - 1];
 		next = ev->next;

@@ -33,6 +33,41 @@ static void test_unread(void)
 	emu_cm_free(c);
 }
 
+/* Many with events unread are destroyed; those of the others come as they came. */
+static void test_others(void)
+{
+	enum { N = 5000 };
+	static struct emu_id a[N], b[N];
+	struct emu_cm *c = emu_cm_new(3, CM_PS_TCP, 0);
+	struct cm_event ev;
+	u32 i;
+
+	for (i = 0; i < N; i++)
+		CU_ASSERT_FATAL(emu_cm_pair(c, &a[i], &b[i]));
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &a[i]), 0);
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &b[i]), 0);
+	emu_run(c->m, c->m->clock + 1000000000000ULL);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMEV].n, 4 * N);
+	for (i = N; i-- > 0;)
+		if (i % 3)
+			CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &a[i]), 0);
+	CU_ASSERT(emu_cm_audit(c->m));
+	for (i = 0; i < N; i += 3) {
+		CU_ASSERT(emu_cm_want(c, 0, CM_EV_DISCONNECTED, 0, &ev));
+		CU_ASSERT_EQUAL(ev.id, a[i].h);
+	}
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &b[i]), 0);
+	for (i = 0; i < N; i += 3)
+		CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &a[i]), 0);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 1);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMEV].n, 0);
+	CU_ASSERT(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
 struct fatal {
 	int (*call)(struct emu *m, const struct emu_id *id);
 	struct emu_id id;
@@ -88,6 +123,7 @@ int main(void)
 {
 	static const struct cu_test tests[] = {
 		{ "killed with an event unread", test_unread },
+		{ "events of others", test_others },
 		{ "killed while it answers one who has gone", test_answering },
 		{ NULL, NULL },
 	};
