@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
-# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random.
+# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random; the fabric's end.
 . "$(dirname "$0")/lib.sh"
 
 kills() {
@@ -11,7 +11,7 @@ kills() {
 	app app_cm_storm 1000 "${TEST_SEED:-1}"
 	app app_cm_storm 300 "${TEST_SEED:-7}7"
 	check "the audit is clean" limit "$RDMAEMU" status --audit "${fabric[@]}"
-	"$RDMAEMU" fabric stop "${fabric[@]}" >/dev/null 2>&1
+	app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
 }
 
 fabric=()
