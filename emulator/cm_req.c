@@ -6,15 +6,18 @@
  */
 #include "emulator/cm_proto.h"
 
+/* Return: enum ib_qp_type; 0: of no QPs that there are, reliable datagrams above all. */
 static u32 req_qp_type(const u8 mad[MAD_SIZE])
 {
 	switch (mad_get(mad, F_REQ_TRANSPORT)) {
+	case 0:
+		return QPT_RC;
 	case 1:
 		return QPT_UC;
 	case 3:
 		return mad_get(mad, F_REQ_EXT_TRANSPORT) == 1 ? QPT_XRC_RECV : 0;
 	default:
-		return QPT_RC;
+		return 0;
 	}
 }
 
