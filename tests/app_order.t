@@ -3,6 +3,7 @@
 # alone
 # Who sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/lib.sh"
+LIMIT=$((600 * SLOW))
 count=${ORDER_COUNT:-1000000}
 app app_order local $((2 * count / SLOW))
 app app_order remote $((count / SLOW))

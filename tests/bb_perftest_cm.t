@@ -21,8 +21,9 @@ rc() {
 	check "$*" perf TCP "$@"
 }
 
+# perftest connects by TCP space also where it sends datagrams.
 ud() {
-	check "$*" perf UDP "$@"
+	check "$*" perf TCP "$@"
 }
 
 n=1000
@@ -52,5 +53,5 @@ ud ib_send_bw -R -c UD -n $n -r $n -s 256 -e
 
 check "isolated: ib_send_bw -R" isolated perf TCP ib_send_bw -R -n 200
 check "isolated: ib_write_lat -R" isolated perf TCP ib_write_lat -R -n 200
-check "isolated: ib_send_lat -R -c UD" isolated perf UDP ib_send_lat -R -c UD -n 200 -s 64
+check "isolated: ib_send_lat -R -c UD" isolated perf TCP ib_send_lat -R -c UD -n 200 -s 64
 done_testing

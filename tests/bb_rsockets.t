@@ -24,7 +24,7 @@ stream_check() {
 }
 
 stream_check 8 rstream
-stream_check 66 rstream -S all
+stream_check 66 rstream -I 10 -C 20 -S all
 for t in b n r v "b -T v" "r -T b"; do
 	stream_check 1 rstream -I 10 -C 20 -S 5000 -T $t
 done
@@ -47,7 +47,7 @@ for size in 1 64 65 4096 100000 5000000; do
 	stream_check 1 rstream -I 2 -C 5 -S $size -T v
 done
 stream_check 8 riostream
-stream_check 66 riostream -S all
+stream_check 66 riostream -I 10 -C 20 -S all
 for t in a "a -T b"; do
 	check "riostream -T $t" async riostream -I 10 -C 10 -S 5000 -T $t
 done

@@ -41,8 +41,14 @@ cm_stop() {
 
 # cm_client COMMAND... - a client; what it prints is in $TEST_DIR/client.out
 cm_client() {
+	local status=0
 	# shellcheck disable=SC2086
-	limit env ${CLIENT_ENV-} "$RDMAEMU" run -- "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null
+	limit env ${CLIENT_ENV-} "$RDMAEMU" run -- "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
+	# Programs destroy the channel that a thread of theirs reads from. One that comes back to it too late
+	# ends the program, which has done its work.
+	[ $status = 255 ] && grep -q "DISCONNECT EVENT" "$TEST_DIR/client.out" &&
+		grep -q "^rdma_get_cm_event: " "$TEST_DIR/client.out" && return
+	return $status
 }
 
 # cm_both SPACE PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
