@@ -92,8 +92,6 @@ static bool gid_reaches(const struct hca_dev *d, const struct hca_gid *g, u32 in
 	return !local || cm_addr_linklocal(a) || index || d->link_layer == LINK_INFINIBAND;
 }
 
-#define ANY_NODE (~0u)
-
 /* An entry of a port that is wanted: interfaces' addresses come before GIDs that are none. */
 static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
 			 gid_wanted wanted, struct cm_place *at)
@@ -116,43 +114,55 @@ static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct 
 	return false;
 }
 
-/* The first entry of a table that is wanted; those of ports that are active come first. */
+/* The node's first entry of a table that is wanted; those of ports that are active come first. */
 static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
 		     struct cm_place *at)
 {
+	const struct hca_node *n = &hca->node[node];
 	u32 down, d, p;
 
 	for (down = 0; down < 2; down++)
-		for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++) {
-			const struct hca_dev *dev = &hca->dev[d];
-
-			if (node != ANY_NODE && dev->node != node)
-				continue;
-			for (p = 1; p <= dev->n_ports; p++)
-				if ((dev->port[p].state != PORT_ACTIVE) == down &&
+		for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
+			for (p = 1; p <= hca->dev[d].n_ports; p++)
+				if ((hca->dev[d].port[p].state != PORT_ACTIVE) == down &&
 				    find_on_port(hca, d, p, a, wanted, at))
 					return true;
-		}
 	return false;
 }
 
 bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_place *at)
 {
-	return find_gid(hca, ANY_NODE, a, gid_is, at);
+	u32 link = 0, dev, port, index, order, best = ~0u;
+	bool ip;
+
+	if (gid_is_v4(a->ip) != (a->family == CM_AF_INET))
+		return false;
+	/* As find_gid() would: active ports first, in their order, and interfaces' addresses first. */
+	while (addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
+		order = (hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
+			addr_number(dev, port, !ip, index);
+		if (order >= best)
+			continue;
+		best = order;
+		*at = (struct cm_place){ dev, (u8)port, ip ? 0 : (u8)index,
+					 ip ? (u8)(index + 1) : 0 };
+	}
+	return best != ~0u;
 }
 
 /* Any entry: of the address's family when there is one. */
 static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr *a,
 			  struct cm_place *at)
 {
+	const struct hca_node *own = &hca->node[node];
 	const struct hca_port *p;
 	u32 d, n, down, g;
 
 	for (down = 0; down < 2; down++)
-		for (d = 0; d < hca->n_devs; d++)
+		for (d = own->first_dev; d < own->first_dev + own->n_devs; d++)
 			for (n = 1; n <= hca->dev[d].n_ports; n++) {
 				p = &hca->dev[d].port[n];
-				if (hca->dev[d].node != node || (p->state != PORT_ACTIVE) != down)
+				if ((p->state != PORT_ACTIVE) != down)
 					continue;
 				*at = (struct cm_place){ d, (u8)n, 0, 0 };
 				for (g = 0; g < HCA_GIDS; g++)
@@ -182,10 +192,11 @@ static bool has_ip(const struct hca_dev *d)
 /* Without a port on Ethernet or an interface, there is no device for any IP address. */
 static bool knows_ip(const struct hca *hca, u32 node)
 {
+	const struct hca_node *n = &hca->node[node];
 	u32 d;
 
-	for (d = 0; d < hca->n_devs; d++)
-		if (hca->dev[d].node == node && has_ip(&hca->dev[d]))
+	for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
+		if (has_ip(&hca->dev[d]))
 			return true;
 	return false;
 }

@@ -19,7 +19,7 @@ int cmd_create_counters(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_ctr *c;
 	int i;
 
-	if (dev >= hca->n_devs)
+	if (!own_dev(hca, client, dev))
 		return -EINVAL;
 	i = tab_find(hca, TAB_CTR, dev, lim_of(hca, dev)->max_ctr);
 	if (i < 0)

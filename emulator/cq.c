@@ -201,7 +201,8 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	u32 gen;
 	int i;
 
-	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS || c->dev >= hca->n_devs)
+	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS ||
+	    !own_dev(hca, client, c->dev))
 		return -EINVAL;
 	if (cq_ring_check(c, lim_of(hca, c->dev)->max_cqe))
 		return -EINVAL;

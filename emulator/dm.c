@@ -25,7 +25,7 @@ int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_dm *dm;
 	int i;
 
-	if (c->dev >= hca->n_devs || !c->len || c->len > lim_of(hca, c->dev)->max_dm)
+	if (!own_dev(hca, client, c->dev) || !c->len || c->len > lim_of(hca, c->dev)->max_dm)
 		return -EINVAL;
 	if (c->len > lim_of(hca, c->dev)->max_dm - dm_used(hca, c->dev))
 		return -ENOMEM;
@@ -41,11 +41,11 @@ int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-struct hca_dm *dm_imported(struct hca *hca, u32 handle, u64 ctx)
+struct hca_dm *dm_imported(struct hca *hca, u32 client, u32 handle, u64 ctx)
 {
 	struct hca_dm *dm = handle && handle < HCA_MAX_DM ? &hca->dm[handle] : NULL;
 
-	return dm && dm->client && dm->ctx == ctx ? dm : NULL;
+	return dm && dm->client && dm->ctx == ctx && own_dev(hca, client, dm->dev) ? dm : NULL;
 }
 
 /* ibv_free_dm(3), and ibv_import_dm(3): whoever shares it may end it. */
@@ -54,7 +54,7 @@ int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_dm *dm = tab_owned(e->hca, TAB_DM, client, cmd->handle);
 
 	if (!dm)
-		dm = dm_imported(e->hca, cmd->handle, cmd->dm.ctx);
+		dm = dm_imported(e->hca, client, cmd->handle, cmd->dm.ctx);
 	if (!dm)
 		return -ENOENT;
 	if (dm->refs)

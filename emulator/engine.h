@@ -148,8 +148,12 @@ void port_event(struct engine *e, u32 dev, u32 port, u32 event);
 void port_set_state(struct engine *e, u32 dev, u32 port, u32 state);
 void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey);
 void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid);
-/** port_set_gid() - change an entry of a port's GIDs or IP addresses. Return: whether it was another one. */
-bool port_set_gid(struct hca_gid *entry, const struct hca_gid *gid);
+/**
+ * port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the token.
+ * Return: whether it was another one.
+ */
+bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
+		  const struct hca_gid *gid);
 
 /* --- cmd.c --------------------------------------------------------------------------------- */
 

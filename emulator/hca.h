@@ -18,11 +18,11 @@
 #ifndef EMULATOR_HCA_H
 #define EMULATOR_HCA_H
 
-#include "emulator/hca_port.h"
 #include "emulator/journal.h"
+#include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 3u
+#define HCA_VERSION 4u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -314,6 +314,11 @@ struct hca_commit {
 	};
 } cacheline_aligned;
 
+/* Of tables that find something by name or address. */
+#define HCA_NAME_HASH 2048u
+#define HCA_ADDR_HASH 16384u
+#define HCA_LIDS      0xc000u
+
 /* As a client: whose connections wait for their end after their program's. It is never live. */
 #define HCA_ESTATE HCA_MAX_CLIENTS
 
@@ -430,6 +435,14 @@ struct hca {
 	u64 cm_sent; /* MADs so far */
 	struct hca_cmmad cm_mad[HCA_CM_MADS]; /* the latest of them */
 	u8 cm_in[MAD_SIZE]; /* one that is fetched from a program */
+
+	u32 n_nodes;
+	u32 pad3;
+	struct hca_node node[HCA_MAX_NODES];
+	u32 node_name[HCA_NAME_HASH]; /* names, hashed: first node + 1 */
+	u32 addr_hash[HCA_ADDR_HASH]; /* ports' addresses, hashed: number of the first entry + 1 */
+	u32 addr_next[HCA_MAX_DEVS * ADDRS_PER_DEV]; /* of the same hash: entry's number + 1 */
+	u32 lid[HCA_LIDS]; /* device << 8 | port; 0: nobody's */
 };
 
 _Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");

@@ -86,7 +86,8 @@ struct hca_port {
 struct hca_dev {
 	u32 valid;
 	u32 node;
-	u32 index; /* in hca->dev[]; ibv_get_device_index() */
+	u32 index; /* in hca->dev[] */
+	u32 number; /* among the node's; ibv_get_device_index() */
 	u32 n_ports;
 	u64 guid; /* host order */
 	char name[32];

@@ -51,7 +51,7 @@ static int import_pd(struct hca *hca, u32 client, struct hca_cmd *cmd)
 	struct hca_ref *r;
 	int i;
 
-	if (!pd || !pd->client || pd->ctx != c->ctx)
+	if (!pd || !pd->client || pd->ctx != c->ctx || !own_dev(hca, client, pd->dev))
 		return -ENOENT;
 	r = pd_ref(hca, client, c->index);
 	if (!r) {
@@ -77,9 +77,9 @@ static int import_mr(struct hca *hca, u32 client, struct cmd_import *c)
 	return 0;
 }
 
-static int import_dm(struct hca *hca, struct cmd_import *c)
+static int import_dm(struct hca *hca, u32 client, struct cmd_import *c)
 {
-	const struct hca_dm *dm = dm_imported(hca, c->index, c->ctx);
+	const struct hca_dm *dm = dm_imported(hca, client, c->index, c->ctx);
 
 	if (!dm)
 		return -ENOENT;
@@ -98,7 +98,7 @@ int cmd_import(struct engine *e, u32 client, struct hca_cmd *cmd)
 	case IMPORT_MR:
 		return import_mr(e->hca, client, &cmd->import);
 	case IMPORT_DM:
-		return import_dm(e->hca, &cmd->import);
+		return import_dm(e->hca, client, &cmd->import);
 	default:
 		return -EINVAL;
 	}

@@ -8,7 +8,8 @@
 #include "emulator/seg.h"
 
 #define HCA_MAX_CLIENTS 4096u
-#define HCA_MAX_DEVS	1024u
+#define HCA_MAX_NODES	1024u
+#define HCA_MAX_DEVS	4096u
 #define HCA_MAX_PORTS	2u /* of a device */
 #define HCA_GIDS	16u
 #define HCA_MAX_PD	65536u

@@ -254,6 +254,13 @@ static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
  * its port has.
  */
 void qp_take_path(struct hca *hca, struct hca_qp *qp);
+/** lid_index() - a port's LID leads to it. */
+void lid_index(struct hca *hca, u32 dev, u32 port);
+/** own_dev() - whether it is a device of the client's node: programs have no others. */
+static inline bool own_dev(const struct hca *hca, u32 client, u32 dev)
+{
+	return dev < hca->n_devs && hca->dev[dev].node == hca->client[client].node;
+}
 /** port_of() - a port that exists, or NULL. */
 static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 {
@@ -359,13 +366,6 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
  * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
  */
 int av_check(struct hca *hca, u32 dev, struct hca_av *av);
-/** gid_is_v4() - an IPv4 address as RoCE v2 maps it. */
-static inline bool gid_is_v4(const u8 gid[16])
-{
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
 /** gid_is_mcast() - a multicast group's. */
 bool gid_is_mcast(const u8 gid[16]);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
@@ -430,8 +430,8 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 
 /* --- dm.c, import.c --- */
 
-/** dm_imported() - the device memory @handle, when @ctx is the context that it was made on. */
-struct hca_dm *dm_imported(struct hca *hca, u32 handle, u64 ctx);
+/** dm_imported() - the device memory @handle, made on context @ctx of a device of the client's node. */
+struct hca_dm *dm_imported(struct hca *hca, u32 client, u32 handle, u64 ctx);
 /** dm_bequeath() - device memory of a dead owner stays while others have regions on it. */
 void dm_bequeath(struct hca *hca, u32 owner);
 /** pd_imported() - whether the client has imported the PD, and not given it back. */

@@ -103,7 +103,7 @@ int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	u32 dev = cmd->dev;
 	int i;
 
-	if (dev >= hca->n_devs)
+	if (!own_dev(hca, client, dev))
 		return -EINVAL;
 	i = tab_find(hca, TAB_PD, dev, lim_of(hca, dev)->max_pd);
 	if (i < 0)
@@ -165,7 +165,7 @@ static int kind_check(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
 		return 0;
 	dm = tab_owned(hca, TAB_DM, client, c->dm - 1);
 	if (!dm)
-		dm = dm_imported(hca, c->dm - 1, c->ctx);
+		dm = dm_imported(hca, client, c->dm - 1, c->ctx);
 	return dm && c->len <= dm->len ? 0 : -EINVAL;
 }
 

@@ -8,40 +8,29 @@
  */
 #include "emulator/model.h"
 
-static bool port_has_gid(const struct hca_port *p, const u8 gid[16])
-{
-	u32 g;
-
-	for (g = 0; g < HCA_GIDS; g++)
-		if (p->gid[g].valid && !memcmp(p->gid[g].raw, gid, 16))
-			return true;
-	return false;
-}
-
 int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
 {
-	u32 d, p;
+	u32 at = 0, dev, p, index, found = ~0u;
+	bool ip;
 
-	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
-		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (port_has_gid(&hca->dev[d].port[p], gid)) {
-				*port = (u8)p;
-				return (int)d;
-			}
-	return -1;
+	/* The first one, should several have it. */
+	while (addr_next(hca, gid, &at, &dev, &p, &index, &ip))
+		if (!ip && (dev << 8 | p) < found)
+			found = dev << 8 | p;
+	if (found == ~0u)
+		return -1;
+	*port = (u8)found;
+	return (int)(found >> 8);
 }
 
 int hca_find_lid(const struct hca *hca, u32 lid, u8 *port)
 {
-	u32 d, p;
+	u32 at = lid < HCA_LIDS ? hca->lid[lid] : 0;
 
-	for (d = 0; d < hca->n_devs && d < HCA_MAX_DEVS; d++)
-		for (p = 1; lid && p <= hca->dev[d].n_ports; p++)
-			if (hca->dev[d].port[p].lid == lid) {
-				*port = (u8)p;
-				return (int)d;
-			}
-	return -1;
+	if (!at)
+		return -1;
+	*port = (u8)at;
+	return (int)(at >> 8);
 }
 
 int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -49,7 +38,7 @@ int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd)
 	const struct cmd_dev *c = &cmd->open;
 	int i;
 
-	if (c->async_chan >= SEG_MAX_CHANS)
+	if (c->async_chan >= SEG_MAX_CHANS || !own_dev(e->hca, client, c->dev))
 		return -EINVAL;
 	i = ref_new(e->hca, client, c->dev, REF_CONTEXT, c->dev, c->async_chan);
 	if (i < 0)
@@ -138,7 +127,9 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 		return;
 	was[0] = p->lid;
 	was[1] = lid;
+	hca->lid[was[0] % HCA_LIDS] = 0;
 	store_relaxed(&p->lid, lid);
+	lid_index(hca, dev, port);
 	for (n = 0; n < 2; n++) {
 		for (i = 0; i < hca->tab[TAB_QP].high; i++)
 			if (hca->qp[i].client) {
@@ -150,18 +141,4 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 				reroute(hca, &hca->ah[i].av, was[n]);
 	}
 	port_event(e, dev, port, EV_LID_CHANGE);
-}
-
-bool port_set_gid(struct hca_gid *g, const struct hca_gid *gid)
-{
-	if (g->valid == gid->valid && !memcmp(g->raw, gid->raw, sizeof(g->raw)) &&
-	    g->ifindex == gid->ifindex)
-		return false;
-	store_release(&g->valid, 0);
-	memcpy(g->raw, gid->raw, sizeof(g->raw));
-	memcpy(g->ndev, gid->ndev, sizeof(g->ndev));
-	g->ifindex = gid->ifindex;
-	g->type = gid->type;
-	store_release(&g->valid, gid->valid);
-	return true;
 }

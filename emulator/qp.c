@@ -65,9 +65,9 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 
 	if (c->type >= ARRAY_SIZE(qp_has) || !qp_has[c->type].known)
 		return -EOPNOTSUPP;
-	if (c->dev < hca->n_devs && !(lim_of(hca, c->dev)->qp_types >> c->type & 1))
+	if (own_dev(hca, client, c->dev) && !(lim_of(hca, c->dev)->qp_types >> c->type & 1))
 		return -EOPNOTSUPP;
-	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS)
+	if (!own_dev(hca, client, c->dev) || c->async_chan >= SEG_MAX_CHANS)
 		return -EINVAL;
 	if (qp_has[c->type].pd != !!own_pd(hca, client, c->pd))
 		return -EINVAL;

@@ -30,7 +30,7 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
 {
 	const struct hca_limits *lim;
 
-	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS || c->type > SRQ_TM)
+	if (!own_dev(hca, client, c->dev) || c->async_chan >= SEG_MAX_CHANS || c->type > SRQ_TM)
 		return -EINVAL;
 	lim = lim_of(hca, c->dev);
 	if (!lim->max_srq || (c->type == SRQ_XRC && !(lim->caps & CAP_XRC)) ||

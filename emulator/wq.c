@@ -24,7 +24,7 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_wq *c)
 	const struct hca_limits *lim;
 	u64 size;
 
-	if (c->dev >= hca->n_devs || c->async_chan >= SEG_MAX_CHANS ||
+	if (!own_dev(hca, client, c->dev) || c->async_chan >= SEG_MAX_CHANS ||
 	    !own_pd(hca, client, c->pd) || !own_cq(hca, client, c->cq))
 		return -EINVAL;
 	if (c->flags & ~flags)
@@ -139,7 +139,7 @@ int cmd_create_ind(struct engine *e, u32 client, struct hca_cmd *cmd)
 	u32 n, j;
 	int i;
 
-	if (c->dev >= hca->n_devs || c->log_size >= 32)
+	if (!own_dev(hca, client, c->dev) || c->log_size >= 32)
 		return -EINVAL;
 	n = 1u << c->log_size;
 	if (n > LIM_IND || n > lim_of(hca, c->dev)->max_ind_size)

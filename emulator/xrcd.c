@@ -88,9 +88,9 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	bool named = c->st_dev || c->st_ino;
 	int i, ref;
 
-	if (c->dev < hca->n_devs && !(lim_of(hca, c->dev)->caps & CAP_XRC))
+	if (own_dev(hca, client, c->dev) && !(lim_of(hca, c->dev)->caps & CAP_XRC))
 		return -EOPNOTSUPP;
-	if (c->dev >= hca->n_devs || (c->oflags & ~(u32)(XRCD_CREAT | XRCD_EXCL)))
+	if (!own_dev(hca, client, c->dev) || (c->oflags & ~(u32)(XRCD_CREAT | XRCD_EXCL)))
 		return -EINVAL;
 	i = named ? find_xrcd(hca, c) : -1;
 	if (i < 0 && !(c->oflags & XRCD_CREAT))

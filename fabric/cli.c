@@ -9,9 +9,10 @@
 
 #define PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
 #define MAKE                                                                                       \
-	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE))
+	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
+	 OPT_BIT(OPT_SUBNET))
 
-#define PORTS (OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
+#define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
 static const struct verb verbs[] = {
 	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
@@ -19,7 +20,7 @@ static const struct verb verbs[] = {
 	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
 	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
-	  PLACE | MAKE, true, verb_run },
+	  PLACE | MAKE | OPT_BIT(OPT_NODE), true, verb_run },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",

@@ -105,11 +105,11 @@ static void copy_name(char *to, const char *from, size_t size)
 }
 
 static void fill_public(struct fabric *f, struct client *cl, const struct conn *c,
-			const struct proto_hello *h)
+			const struct proto_hello *h, u32 node)
 {
 	struct hca_client *pub = &f->hca->client[cl->id];
 
-	pub->node = 0;
+	pub->node = node;
 	pub->pid = h->pid;
 	pub->fabric_pid = c->cred.pid;
 	pub->pidns = h->pidns;
@@ -140,8 +140,6 @@ static int hello_ok(const struct conn *c, const struct proto_hello *h)
 		return -EALREADY;
 	if (h->version != PROTO_VERSION)
 		return -EPROTONOSUPPORT;
-	if (h->node[0] && strncmp(h->node, NODE_NAME, sizeof(h->node)) != 0)
-		return -ENODEV;
 	return 0;
 }
 
@@ -160,15 +158,35 @@ static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 	return make_segment(cl);
 }
 
+void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w)
+{
+	const struct hca_client *pub = &f->hca->client[cl->id];
+	const struct hca_node *node = &f->hca->node[pub->node];
+
+	memset(w, 0, sizeof(*w));
+	w->client = cl->id;
+	w->gen = cl->gen;
+	w->isolated = f->isolated;
+	w->fabric_reach = pub->fabric_reach;
+	w->seg_size = SEG_SIZE;
+	w->hca_size = f->isolated ? 0 : sizeof(struct hca);
+	w->node = pub->node;
+	w->first_dev = node->first_dev;
+	w->n_devs = min_u32(node->n_devs, PROTO_MAX_DEVS);
+}
+
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds)
 {
 	struct proto_hello h = m->hello;
-	struct proto_welcome *w = &m->welcome;
 	struct client *cl;
-	int ret = hello_ok(c, &h), id;
+	int ret = hello_ok(c, &h), id, node;
 
 	if (ret)
 		return ret;
+	h.node[sizeof(h.node) - 1] = '\0';
+	node = node_named(f, h.node[0] ? h.node : NODE_NAME);
+	if (node < 0)
+		return node;
 	drop_old_images(f, c->cred.pid);
 	cl = client_new();
 	if (!cl)
@@ -184,7 +202,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	cl->id = (u32)id;
 	cl->gen = f->hca->client[id].gen;
 	seg_format(cl->seg, cl->id, cl->gen);
-	fill_public(f, cl, c, &h);
+	fill_public(f, cl, c, &h, (u32)node);
 	cl->conn = c;
 	c->client = cl;
 	cl->next = f->clients;
@@ -193,14 +211,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	f->n_clients++;
 	use_changed(f);
 
-	memset(w, 0, sizeof(*w));
-	w->client = cl->id;
-	w->gen = cl->gen;
-	w->isolated = f->isolated;
-	w->fabric_reach = f->hca->client[id].fabric_reach;
-	w->seg_size = SEG_SIZE;
-	w->hca_size = f->isolated ? 0 : sizeof(struct hca);
-	w->n_devs = min_u32(f->hca->n_devs, PROTO_MAX_DEVS);
+	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;
 	fds[(*n_fds)++] = f->kick.fd;
 	if (!f->isolated)

@@ -125,11 +125,14 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	struct lease *l;
 	int fd, ret;
 
-	ports_show(f);
+	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
+	ret = node_use(f, m->lease.node);
+	if (ret < 0)
+		return ret;
 	if (m->flags & PROTO_F_STAY)
 		f->linger_ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
-	m->profile = profile_hash(&f->profile);
+	m->lease.profile = profile_hash(&f->profile);
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);
@@ -221,14 +224,7 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 		return op_helper_fd(f, cl, fd);
 	case PROTO_REACH:
 		client_probe(f, cl);
-		memset(&m->welcome, 0, sizeof(m->welcome));
-		m->welcome.client = cl->id;
-		m->welcome.gen = cl->gen;
-		m->welcome.isolated = f->isolated;
-		m->welcome.fabric_reach = f->hca->client[cl->id].fabric_reach;
-		m->welcome.seg_size = SEG_SIZE;
-		m->welcome.hca_size = f->isolated ? 0 : sizeof(struct hca);
-		m->welcome.n_devs = min_u32(f->hca->n_devs, PROTO_MAX_DEVS);
+		client_welcome(f, cl, &m->welcome);
 		return 0;
 	}
 	peer = named_peer(f, m, &err);
@@ -248,13 +244,35 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 	return -EPROTO;
 }
 
-static int op_dev(const struct fabric *f, struct proto_msg *m)
+/* The node that a message is about, or -ENOENT. A client's is its own. */
+static int asked_node(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
 {
-	u32 i = m->index;
+	if (c->client)
+		return (int)f->hca->client[c->client->id].node;
+	ask->node[sizeof(ask->node) - 1] = '\0';
+	return ask->node[0] ? node_find(f->hca, ask->node) : 0;
+}
 
-	if (i >= f->hca->n_devs || i >= PROTO_MAX_DEVS)
+static int op_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)
+{
+	int node = asked_node(f, c, &m->ask);
+	u32 i = m->ask.number;
+
+	if (node < 0 || i >= f->hca->node[node].n_devs || i >= PROTO_MAX_DEVS)
 		return -ENODEV;
-	hca_dev_now(f->hca, i, &m->dev);
+	hca_dev_now(f->hca, f->hca->node[node].first_dev + i, &m->dev);
+	return 0;
+}
+
+static int op_node(const struct fabric *f, struct proto_msg *m)
+{
+	int node;
+
+	m->ask.node[sizeof(m->ask.node) - 1] = '\0';
+	node = node_find(f->hca, m->ask.node);
+	if (node < 0)
+		return node;
+	m->node = f->hca->node[node];
 	return 0;
 }
 
@@ -283,7 +301,9 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		*temp = fds[(*n_fds)++] = out;
 		return 0;
 	case PROTO_DEV:
-		return op_dev(f, m);
+		return op_dev(f, c, m);
+	case PROTO_NODE:
+		return op_node(f, m);
 	case PROTO_PORT:
 		return port_request(f, c, m);
 	case PROTO_STOP:

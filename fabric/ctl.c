@@ -87,7 +87,7 @@ int ctl_call(int sock, struct proto_msg *m, int *fd)
 }
 
 /* Connects and takes the lease. Returns the socket or -errno. */
-static int join(const struct fabric_paths *p, bool stay, struct proto_msg *m)
+static int join(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
 {
 	int sock = ctl_connect(p->sock), ret;
 
@@ -96,6 +96,7 @@ static int join(const struct fabric_paths *p, bool stay, struct proto_msg *m)
 	memset(m, 0, sizeof(*m));
 	m->op = PROTO_LEASE;
 	m->flags = stay ? PROTO_F_STAY : 0;
+	snprintf(m->lease.node, sizeof(m->lease.node), "%s", o->node);
 	ret = ctl_call(sock, m, NULL);
 	if (!ret)
 		return sock;
@@ -113,7 +114,7 @@ static int start_locked(const struct opts *o, const struct fabric_paths *p, bool
 			struct proto_msg *m)
 {
 	char why[PATH_MAX + 256];
-	int sock = join(p, stay, m);
+	int sock = join(o, p, stay, m);
 
 	if (sock >= 0 || !nobody_there(sock))
 		return sock;
@@ -122,7 +123,7 @@ static int start_locked(const struct opts *o, const struct fabric_paths *p, bool
 		trouble("fabric %s: %s", o->fabric, why);
 		return -ECANCELED;
 	}
-	return join(p, stay, m);
+	return join(o, p, stay, m);
 }
 
 /* A fabric that runs already may not be what was asked for. */
@@ -132,7 +133,7 @@ static int check_fabric(const struct opts *o, const struct profile *profile,
 	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
 		return trouble("fabric %s is running and is not isolated; choose another --fabric",
 			       o->fabric);
-	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->profile)
+	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
 		return trouble("fabric %s is running with another profile; choose another --fabric",
 			       o->fabric);
 	return 0;
@@ -145,7 +146,7 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 
 	if (profile_load(&profile, o->profile))
 		return -1;
-	sock = join(p, stay, m);
+	sock = join(o, p, stay, m);
 	/* A fabric that was killed right after it had started is worth a few more. */
 	for (tries = 0; nobody_there(sock) && tries < 5; tries++) {
 		lock = lock_take(p->lock, true);
@@ -158,6 +159,8 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 		return -1;
 	if (sock == -ETIMEDOUT)
 		return trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+	if (sock == -ENOSPC)
+		return trouble("fabric %s has no room or no address for another node", o->fabric);
 	if (sock < 0)
 		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
 	if (check_fabric(o, &profile, m)) {

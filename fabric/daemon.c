@@ -18,6 +18,7 @@
 static int make_hca(struct fabric *f, const struct opts *o)
 {
 	void *p;
+	int ret;
 
 	f->hca_fd = memfd_create("rdmaemu-hca", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (f->hca_fd < 0 || ftruncate(f->hca_fd, (off_t)sizeof(struct hca)) ||
@@ -30,7 +31,9 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca = p;
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
-	devices_make(f);
+	ret = node_named(f, NODE_NAME);
+	if (ret < 0)
+		return ret;
 	f->engine.hca = f->hca;
 	f->engine.host = &fabric_host;
 	f->engine.ctx = f;
@@ -39,11 +42,11 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	return 0;
 }
 
-static int make_sysfs(const struct fabric *f)
+static int make_sysfs(struct fabric *f)
 {
 	/* A fabric that was killed has left its own. */
 	sysfs_remove(f->paths.sysfs);
-	return sysfs_build(f->paths.sysfs, f->hca->dev, f->hca->n_devs);
+	return node_show(f, 0);
 }
 
 static struct fabric *fabric_new(const struct opts *o)
@@ -60,6 +63,9 @@ static struct fabric *fabric_new(const struct opts *o)
 	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
 	f->pending_at = NEVER;
 	f->leave_at = NEVER;
+	subnets_default(&f->subnets);
+	if (o->subnet[0])
+		subnets_parse(&f->subnets, o->subnet);
 	f->lock = -1;
 	f->netlink.fd = -1;
 	f->epoll = epoll_create1(EPOLL_CLOEXEC);

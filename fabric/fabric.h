@@ -18,6 +18,7 @@
 
 #include "emulator/cmd.h"
 #include "emulator/engine.h"
+#include "fabric/nodes.h"
 #include "fabric/profile.h"
 #include "fabric/proto.h"
 #include "fabric/statedir.h"
@@ -37,8 +38,6 @@
 #define NSEC_PER_SEC  1000000000ULL
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_USEC 1000ULL
-
-#define NODE_NAME "node0"
 
 struct fabric;
 
@@ -130,6 +129,13 @@ struct ndev_order {
 	u32 n;
 };
 
+/** struct shown - what of a node is in sysfs. @counted: sum of all counters at that time */
+struct shown {
+	bool tree;
+	bool stale; /* something but counters has changed */
+	u64 counted;
+};
+
 /** struct note - something the fabric process has to say, for `rdmaemu log`. */
 struct note {
 	u64 ts;
@@ -203,7 +209,10 @@ struct fabric {
 	struct ndev_order ndevs;
 	bool gids_stale;
 	struct watch netlink;
-	u64 counted; /* sum of all counters when they were last shown */
+	struct shown shown[HCA_MAX_NODES];
+	struct subnets subnets;
+	u64 addresses; /* of the subnets that were given out */
+	u32 lids;
 
 	struct xfer xfer[MAX_XFERS];
 	u64 waiting[HCA_MAX_QP / 64];
@@ -249,6 +258,8 @@ int peer_pidfd(const struct conn *c);
 /** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them.
  */
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
+/** client_welcome() - what a client is told of itself. */
+void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w);
 /** client_probe() - find out whether this process can reach the client's memory. */
 void client_probe(struct fabric *f, struct client *cl);
 /** client_die() - its process has ended or it hung up: to be reaped. */
@@ -297,12 +308,29 @@ int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const 
 
 /* --- gids.c -------------------------------------------------------------------------------- */
 
-/** devices_make() - the devices of this fabric, from its profile and the host's interfaces. */
-void devices_make(struct fabric *f);
+/** gid_make() - a GID of a subnet prefix and an interface id. */
+void gid_make(struct hca_gid *g, u64 prefix, u64 guid);
+/** gids_self() - the GID that a RoCE port with that GUID has by itself, on the host's interface. */
+void gids_self(struct fabric *f, u64 guid, struct hca_gid *g);
+/** netdev_mtu_code() - the path MTU (enum ibv_mtu) that fits an interface's, at most @max. */
+u32 netdev_mtu_code(const char *ndev, u32 max);
 /** gids_now() - the GID table of an Ethernet port as the host's interfaces are now. */
 void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS]);
 /** ips_now() - the IP addresses of an InfiniBand port likewise, entry 0 left out. */
 void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
+
+/* --- nodes.c ------------------------------------------------------------------------------- */
+
+/** node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE or -ENOSPC. */
+int node_make(struct fabric *f, const struct node_spec *s);
+/** node_named() - the node of that name, which is made if there is none. Return: as node_make(). */
+int node_named(struct fabric *f, const char *name);
+/** node_use() - likewise, and its sysfs tree is up to date. @name: "": the host. Return: or -errno. */
+int node_use(struct fabric *f, const char *name);
+/** node_show() - write a node's sysfs tree. Return: 0 or -errno. */
+int node_show(struct fabric *f, u32 node);
+/** node_show_counters() - write the counters into its tree, if something was counted. */
+void node_show_counters(struct fabric *f, u32 node);
 
 /* --- ports.c ------------------------------------------------------------------------------- */
 
@@ -310,10 +338,10 @@ void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
 void ports_watch(struct fabric *f);
 /** port_request() - PROTO_PORT. Return: -EINPROGRESS: answered later; -EBUSY. */
 int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m);
+/** port_change() - do it for all ports that are named, or, where one will not have it, for none. */
+int port_change(struct fabric *f, const struct proto_port *q);
 /** port_forget() - a connection is closed. */
 void port_forget(struct fabric *f, const struct conn *c);
-/** ports_show() - write the counters into the sysfs tree, if something was counted. */
-void ports_show(struct fabric *f);
 /** ports_due() - whether there is something to do with the token. */
 bool ports_due(const struct fabric *f);
 /** ports_work() - do it. Token held. */

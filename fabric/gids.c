@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the fabric's device, made from the host's network interfaces.
+ * DOC: the addresses of the host's network interfaces, which are those of node 0.
  *
  * Programs look their GIDs up among the addresses of real interfaces, and resolve routes to them.
  * So the port has the host's addresses: entry 0 is the link-local GID of the device itself, the
@@ -16,30 +16,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROCE_V2	      2
-#define LINK_LOCAL    0xfe80000000000000ULL
-#define GUIDS_PER_DEV 16
+#define ROCE_V2	   2
+#define LINK_LOCAL 0xfe80000000000000ULL
 /* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
-
-/* FNV-1a: stable, and spreads names well. */
-static u64 hash(u64 h, const void *data, size_t n)
-{
-	const u8 *p = data;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
-	return h;
-}
-
-/* A locally administered EUI-64, the same for this user's fabric of that name every time. */
-static u64 make_guid(const char *fabric)
-{
-	const u32 uid = (u32)geteuid();
-	u64 h = hash(hash(0xcbf29ce484222325ULL, &uid, sizeof(uid)), fabric, strlen(fabric));
-
-	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
-}
 
 static u32 mtu_code(u32 netdev_mtu, u32 max)
 {
@@ -62,6 +42,11 @@ static u32 netdev_mtu(const char *name)
 	if (fd >= 0)
 		close(fd);
 	return mtu;
+}
+
+u32 netdev_mtu_code(const char *ndev, u32 max)
+{
+	return mtu_code(netdev_mtu(ndev), max);
 }
 
 /* Return: whether it is an address that GIDs are made of. */
@@ -148,6 +133,28 @@ static void put_u64(u8 *to, u64 v)
 		to[i] = (u8)(v >> (56 - 8 * i));
 }
 
+void gid_make(struct hca_gid *g, u64 prefix, u64 guid)
+{
+	put_u64(g->raw, prefix);
+	put_u64(g->raw + 8, guid);
+	g->type = ROCE_V2;
+	g->valid = 1;
+}
+
+void gids_self(struct fabric *f, u64 guid, struct hca_gid *g)
+{
+	const struct hca_dev *host = &f->hca->dev[0];
+	const struct hca_gid *at = host->port[1].gid;
+
+	/* The addresses of an InfiniBand host are no GIDs. */
+	if (host->link_layer == LINK_INFINIBAND)
+		at = &host->port[1].ip[1];
+	*g = (struct hca_gid){ 0 };
+	gid_make(g, LINK_LOCAL, guid);
+	memcpy(g->ndev, at->ndev, sizeof(g->ndev));
+	g->ifindex = at->ifindex;
+}
+
 void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 {
 	const struct hca_dev *hd = &f->hca->dev[dev];
@@ -157,10 +164,7 @@ void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 	d.n = f->profile.n_devs * f->profile.n_ports;
 	d.nth = dev * f->profile.n_ports + port - 1;
 	memset(gid, 0, HCA_GIDS * sizeof(*gid));
-	put_u64(gid[0].raw, LINK_LOCAL);
-	put_u64(gid[0].raw + 8, hd->port[port].guid);
-	gid[0].type = ROCE_V2;
-	gid[0].valid = 1;
+	gid_make(&gid[0], LINK_LOCAL, hd->port[port].guid);
 	if (getifaddrs(&list))
 		list = NULL;
 	add_family(&d, list, AF_INET, false);
@@ -185,72 +189,4 @@ void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS])
 	for (i = 0; i < HCA_GIDS; i++)
 		if (ip[i].raw[0] == 0xfe && (ip[i].raw[1] & 0xc0) == 0x80)
 			memset(&ip[i], 0, sizeof(ip[i]));
-}
-
-/* Subnet managers number ports from 1; here the manager itself has that. */
-#define SM_LID	  1
-#define FIRST_LID 2
-
-static void set_ib_port(struct hca_port *p, u64 prefix, u32 ordinal)
-{
-	struct hca_gid *g = &p->gid[0];
-
-	put_u64(g->raw, prefix);
-	put_u64(g->raw + 8, p->guid);
-	g->valid = 1;
-	p->lid = FIRST_LID + ordinal;
-	p->sm_lid = SM_LID;
-}
-
-static void make_port(struct fabric *f, struct hca_dev *d, u32 number, u32 ordinal)
-{
-	const struct profile *pr = &f->profile;
-	struct hca_port *p = &d->port[number];
-
-	p->state = PORT_ACTIVE;
-	p->guid = d->guid + number - 1;
-	p->max_mtu = pr->max_mtu;
-	p->active_mtu = pr->active_mtu;
-	memcpy(p->pkey, pr->pkey, sizeof(p->pkey));
-	if (d->link_layer == LINK_INFINIBAND)
-		set_ib_port(p, pr->prefix, ordinal);
-	else
-		gids_now(f, d->index, number, p->gid);
-	if (d->link_layer == LINK_INFINIBAND)
-		ips_now(f, d->index, number, p->ip);
-	if (!p->active_mtu)
-		p->active_mtu = d->link_layer == LINK_INFINIBAND
-					? p->max_mtu
-					: mtu_code(netdev_mtu(p->gid[0].ndev), p->max_mtu);
-}
-
-void devices_make(struct fabric *f)
-{
-	const struct profile *pr = &f->profile;
-	u64 guid = make_guid(f->name);
-	struct hca_dev *d;
-	u32 i, n;
-
-	for (i = 0; i < pr->n_devs; i++) {
-		d = &f->hca->dev[i];
-		snprintf(d->name, sizeof(d->name), "%s%u", pr->dev_name, i);
-		memcpy(d->fw, pr->fw, sizeof(d->fw));
-		memcpy(d->board, pr->board, sizeof(d->board));
-		d->pci_vendor = pr->pci_vendor ? pr->pci_vendor : pr->lim.vendor_id & 0xffff;
-		d->guid = guid + (u64)i * GUIDS_PER_DEV;
-		d->index = i;
-		d->n_ports = pr->n_ports;
-		d->link_layer = pr->link_layer;
-		d->speed = pr->speed;
-		d->width = pr->width;
-		d->lim = pr->lim;
-		/* Raw packets are Ethernet frames. */
-		if (d->link_layer == LINK_INFINIBAND)
-			d->lim.qp_types &= ~(1u << QPT_RAW_PACKET);
-		for (n = 1; n <= d->n_ports; n++)
-			make_port(f, d, n, i * pr->n_ports + n - 1);
-		d->valid = 1;
-	}
-	f->hca->n_devs = pr->n_devs;
-	hca_count_down(f->hca);
 }

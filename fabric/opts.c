@@ -3,6 +3,7 @@
  * DOC: settings: one table names each as flag, as variable and as key of a file.
  */
 #include "fabric/opts.h"
+#include "fabric/nodes.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -37,6 +38,10 @@ static const struct opt_def {
 		       "seed of all random decisions (default: 1)" },
 	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
 			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
+	[OPT_NODE] = { "node", "NAME", PROTO_NODE_ENV, false,
+		       "the node, made when first named (default: node0, the host itself)" },
+	[OPT_SUBNET] = { "subnet", "ADDR/BITS", "RDMAEMU_SUBNET", true,
+			 "where nodes' addresses come from (default: 10.77.0.0/16,fd77::/64)" },
 	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
@@ -63,19 +68,6 @@ void opts_init(struct opts *o)
 	o->linger_ms = LINGER_MS_RUN;
 	o->seed = SEED_DEFAULT;
 	snprintf(o->profile, sizeof(o->profile), "generic");
-}
-
-/* [A-Za-z0-9._-]{1,40}, no leading dot or dash. */
-static bool fabric_name_ok(const char *name)
-{
-	size_t n = strlen(name), i;
-
-	if (!n || n > FABRIC_NAME_MAX || name[0] == '.' || name[0] == '-')
-		return false;
-	for (i = 0; i < n; i++)
-		if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
-			return false;
-	return true;
 }
 
 bool parse_number(const char *s, u64 max, u64 *out)
@@ -120,15 +112,19 @@ static bool parse_path(const char *s, char out[PATH_MAX])
 	return true;
 }
 
+/* Of fabrics and of nodes. */
+#define NAME_EXPECTED "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _"
+
 /* Returns NULL, or what was expected of @value. */
 static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 {
+	struct subnets subnets;
 	u64 n;
 
 	switch (id) {
 	case OPT_FABRIC:
-		if (!fabric_name_ok(value))
-			return "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _";
+		if (!node_name_ok(value))
+			return NAME_EXPECTED;
 		snprintf(o->fabric, sizeof(o->fabric), "%s", value);
 		return NULL;
 	case OPT_DIR:
@@ -146,6 +142,18 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return parse_number(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
 	case OPT_PROFILE:
 		return parse_path(value, o->profile) ? NULL : "a profile's name or file";
+	case OPT_NODE:
+		if (!node_name_ok(value))
+			return NAME_EXPECTED;
+		snprintf(o->node, sizeof(o->node), "%s", value);
+		return NULL;
+	case OPT_SUBNET:
+		if (strlen(value) >= sizeof(o->subnet) || !subnets_parse(&subnets, value))
+			return "a subnet as 10.77.0.0/16 (8 to 29 bits) or fd77::/64 (64 to 112), "
+			       "or "
+			       "both with a comma between";
+		snprintf(o->subnet, sizeof(o->subnet), "%s", value);
+		return NULL;
 	case OPT_DEVICE:
 		if (!*value || strlen(value) >= sizeof(o->device))
 			return "a device's name";

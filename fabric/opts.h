@@ -8,7 +8,7 @@
 #ifndef FABRIC_OPTS_H
 #define FABRIC_OPTS_H
 
-#include "emulator/types.h"
+#include "emulator/node.h"
 
 #include <limits.h>
 
@@ -33,6 +33,8 @@ enum opt_id {
 	OPT_LINGER,
 	OPT_SEED,
 	OPT_PROFILE,
+	OPT_NODE,
+	OPT_SUBNET,
 	OPT_DEVICE,
 	OPT_PORT,
 	OPT_JSON,
@@ -70,6 +72,8 @@ struct opts {
 	u32 linger_ms;
 	u64 seed;
 	char profile[PATH_MAX];
+	char node[NODE_NAME_MAX + 1]; /* "": not given */
+	char subnet[80]; /* likewise */
 	char device[32];
 	u32 port; /* 0: not given */
 };

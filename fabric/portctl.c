@@ -11,8 +11,9 @@ static int explain(const struct opts *o, int err)
 {
 	switch (err) {
 	case -ENODEV:
-		trouble("fabric %s has no device %s with a port %s", o->fabric,
-			o->device[0] ? o->device : "at all", o->port ? "of that number" : "");
+		trouble("fabric %s has no device %s with a port %s%s%s", o->fabric,
+			o->device[0] ? o->device : "at all", o->port ? "of that number" : "",
+			o->node[0] ? " on node " : "", o->node);
 		break;
 	case -EOPNOTSUPP:
 		trouble("only ports with link layer InfiniBand have LIDs");
@@ -44,6 +45,7 @@ static int ask(const struct opts *o, const struct fabric_paths *p, u32 what, u32
 	m.port.index = index;
 	m.port.value = value;
 	m.port.port = o->port;
+	snprintf(m.port.node, sizeof(m.port.node), "%s", o->node);
 	snprintf(m.port.dev, sizeof(m.port.dev), "%s", o->device);
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);

@@ -7,7 +7,6 @@
  * at all of them again.
  */
 #include "fabric/fabric.h"
-#include "fabric/sysfs.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -87,8 +86,12 @@ static int check_change(const struct hca_dev *d, const struct proto_port *q)
 
 static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port *q)
 {
-	const char *name = f->hca->dev[dev].name;
+	const struct hca_dev *d = &f->hca->dev[dev];
+	char name[sizeof(d->name) + NODE_NAME_MAX + 2];
 
+	snprintf(name, sizeof(name), "%s%s%s", d->node ? f->hca->node[d->node].name : "",
+		 d->node ? " " : "", d->name);
+	f->shown[d->node].stale = true;
 	switch (q->what) {
 	case PORT_CHANGE_STATE:
 		port_set_state(&f->engine, dev, port, q->value);
@@ -105,14 +108,17 @@ static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port 
 	}
 }
 
-static bool names(const struct hca_dev *d, u32 port, const struct proto_port *q)
+static bool names(const struct hca *hca, u32 dev, u32 port, const struct proto_port *q)
 {
+	const struct hca_dev *d = &hca->dev[dev];
+
+	if (q->node[0] && strncmp(q->node, hca->node[d->node].name, sizeof(q->node)) != 0)
+		return false;
 	return (!q->dev[0] || !strncmp(q->dev, d->name, sizeof(q->dev))) &&
 	       (!q->port || q->port == port);
 }
 
-/* Does it for all ports that are named, or, where one will not have it, for none. */
-static int execute(struct fabric *f, const struct proto_port *q)
+int port_change(struct fabric *f, const struct proto_port *q)
 {
 	struct hca *hca = f->hca;
 	u32 d, p, n = 0;
@@ -120,7 +126,7 @@ static int execute(struct fabric *f, const struct proto_port *q)
 
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (names(&hca->dev[d], p, q)) {
+			if (names(hca, d, p, q)) {
 				ret = ret ? ret : check_change(&hca->dev[d], q);
 				n++;
 			}
@@ -133,7 +139,7 @@ static int execute(struct fabric *f, const struct proto_port *q)
 		ret = -EADDRINUSE;
 	for (d = 0; !ret && d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (names(&hca->dev[d], p, q))
+			if (names(hca, d, p, q))
 				change(f, d, p, q);
 	return ret;
 }
@@ -162,8 +168,7 @@ static void merge_gids(const struct hca_gid *old, const struct hca_gid *now, str
 	}
 }
 
-/* Return: whether anything has changed. */
-static bool update_gids(struct fabric *f, u32 dev, u32 port)
+static void update_gids(struct fabric *f, u32 dev, u32 port)
 {
 	struct hca_port *p = &f->hca->dev[dev].port[port];
 	struct hca_gid now[HCA_GIDS], merged[HCA_GIDS];
@@ -173,60 +178,37 @@ static bool update_gids(struct fabric *f, u32 dev, u32 port)
 	gids_now(f, dev, port, now);
 	merge_gids(p->gid, now, merged);
 	for (i = 0; i < HCA_GIDS; i++)
-		changed |= port_set_gid(&p->gid[i], &merged[i]);
+		changed |= port_set_gid(f->hca, dev, port, false, i, &merged[i]);
 	if (changed) {
+		f->shown[0].stale = true;
 		port_event(&f->engine, dev, port, EV_GID_CHANGE);
 		note(f, "%s port %u: its GIDs have changed", f->hca->dev[dev].name, port);
 	}
-	return changed;
 }
 
 /* Nobody is told: they are no GIDs. */
 static void update_ips(struct fabric *f, u32 dev, u32 port)
 {
-	struct hca_port *p = &f->hca->dev[dev].port[port];
 	struct hca_gid now[HCA_GIDS];
 	u32 i;
 
 	ips_now(f, dev, port, now);
 	for (i = 0; i < HCA_GIDS; i++)
-		port_set_gid(&p->ip[i], &now[i]);
+		port_set_gid(f->hca, dev, port, true, i, &now[i]);
 }
 
-static bool update_all(struct fabric *f)
+/* The addresses of the host's interfaces are node 0's. */
+static void update_all(struct fabric *f)
 {
 	struct hca *hca = f->hca;
-	bool changed = false;
 	u32 d, p;
 
-	for (d = 0; d < hca->n_devs; d++)
+	for (d = 0; d < hca->node[0].n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
 			if (hca->dev[d].link_layer == LINK_ETHERNET)
-				changed |= update_gids(f, d, p);
+				update_gids(f, d, p);
 			else
 				update_ips(f, d, p);
-	return changed;
-}
-
-void ports_show(struct fabric *f)
-{
-	static struct hca_dev devs[HCA_MAX_DEVS];
-	u64 sum = 0;
-	u32 d, p, i;
-	int ret;
-
-	for (d = 0; d < f->hca->n_devs; d++) {
-		hca_dev_now(f->hca, d, &devs[d]);
-		for (p = 1; p <= devs[d].n_ports; p++)
-			for (i = 0; i < CNT_COUNT; i++)
-				sum += devs[d].port[p].counters[i];
-	}
-	if (sum == f->counted)
-		return;
-	f->counted = sum;
-	ret = sysfs_counters(f->paths.sysfs, devs, f->hca->n_devs);
-	if (ret)
-		note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
 }
 
 bool ports_due(const struct fabric *f)
@@ -234,31 +216,42 @@ bool ports_due(const struct fabric *f)
 	return f->n_port_jobs || f->gids_stale;
 }
 
+/* The trees of those nodes that somebody looks at. */
+static void show_changes(struct fabric *f)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < f->hca->n_nodes; i++) {
+		if (!f->shown[i].stale)
+			continue;
+		f->shown[i].stale = false;
+		ret = f->shown[i].tree ? node_show(f, i) : 0;
+		if (ret)
+			note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
+	}
+}
+
 void ports_work(struct fabric *f)
 {
 	struct port_job job[MAX_PORT_JOBS];
 	u32 i, n = 0;
-	bool changed = false;
-	int ret;
 
 	if (f->gids_stale) {
 		f->gids_stale = false;
-		changed = update_all(f);
+		update_all(f);
 	}
 	for (i = 0; i < MAX_PORT_JOBS; i++) {
 		if (!f->port_job[i].conn)
 			continue;
 		job[n] = f->port_job[i];
-		job[n].msg.ret = execute(f, &job[n].msg.port);
-		changed |= !job[n].msg.ret;
+		job[n].msg.ret = port_change(f, &job[n].msg.port);
 		f->port_job[i].conn = NULL;
 		n++;
 	}
 	f->n_port_jobs = 0;
 	/* The files first: who is answered may look at them. */
-	ret = changed ? sysfs_build(f->paths.sysfs, f->hca->dev, f->hca->n_devs) : 0;
-	if (ret)
-		note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
+	show_changes(f);
 	for (i = 0; i < n; i++)
 		conn_answer(f, job[i].conn, &job[i].msg);
 }

@@ -15,10 +15,12 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 2u
+#define PROTO_VERSION 3u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
+/* The node that a program is on; unset: the host itself. */
+#define PROTO_NODE_ENV "RDMAEMU_NODE"
 
 enum proto_op {
 	/*
@@ -35,7 +37,8 @@ enum proto_op {
 	PROTO_CHAN,
 	/*
 	 * LEASE: the caller's process keeps the fabric alive until it exits, also through exec.
-	 * PROTO_F_STAY: and the fabric stays until it is stopped. out: flags, PROTO_F_*; profile.
+	 * PROTO_F_STAY: and the fabric stays until it is stopped. in: lease.node, which is made if
+	 * there is none. out: flags, PROTO_F_*; lease.
 	 */
 	PROTO_LEASE,
 	/* STATUS, LOG: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
@@ -49,10 +52,15 @@ enum proto_op {
 	PROTO_HELPER_FD,
 	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
 	PROTO_HELPER,
-	/* DEV: in: index. out: dev, as it is now. Anybody may ask. */
+	/*
+	 * DEV: in: ask.number, of the client's node; ask.node: for those who are no client. out: dev,
+	 * as it is now.
+	 */
 	PROTO_DEV,
 	/* PORT: in: port. Answered when it has been done. */
 	PROTO_PORT,
+	/* NODE: in: ask.node. out: node. Anybody may ask. -ENOENT: there is none of that name. */
+	PROTO_NODE,
 };
 
 enum proto_flags {
@@ -63,17 +71,19 @@ enum proto_flags {
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
 };
 
+#define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
+
 struct proto_hello {
 	u32 version;
 	s32 pid; /* own view */
 	u64 pidns; /* st_ino of /proc/self/ns/pid */
 	u64 cookie_addr;
 	u64 cookie;
-	char node[32]; /* empty: the default node */
+	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	char name[32]; /* program name */
 };
 
-#define PROTO_MAX_DEVS 8
+#define PROTO_MAX_DEVS 8 /* of a node */
 
 struct proto_welcome {
 	u32 client;
@@ -82,7 +92,9 @@ struct proto_welcome {
 	u32 fabric_reach; /* 0: start the memory helper */
 	u64 seg_size;
 	u64 hca_size;
+	u32 first_dev; /* of the client's node, in the HCA */
 	u32 n_devs;
+	u32 node;
 	u32 pad;
 };
 
@@ -100,11 +112,23 @@ enum proto_port_what {
 };
 
 struct proto_port {
+	char node[PROTO_NODE_SIZE]; /* empty: all */
 	char dev[32]; /* empty: all */
 	u32 port; /* 0: all */
 	u32 what; /* enum proto_port_what */
 	u32 index;
 	u32 value;
+};
+
+struct proto_lease {
+	u64 profile; /* profile_hash() */
+	u64 topology; /* topology_hash() */
+	char node[PROTO_NODE_SIZE]; /* empty: the host */
+};
+
+struct proto_ask {
+	u32 number;
+	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 
 struct proto_msg {
@@ -116,8 +140,9 @@ struct proto_msg {
 		struct proto_hello hello;
 		struct proto_welcome welcome;
 		struct proto_peer peer;
-		u32 index; /* DEV */
-		u64 profile; /* LEASE: profile_hash() */
+		struct proto_lease lease;
+		struct proto_ask ask; /* DEV, NODE */
+		struct hca_node node;
 		struct proto_port port;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};

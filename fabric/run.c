@@ -3,6 +3,7 @@
  * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program.
  */
 #include "fabric/cli.h"
+#include "fabric/sysfs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -59,13 +60,16 @@ static int set_preload(const char *lib)
 
 static int set_env(const struct opts *o, const struct fabric_paths *p)
 {
-	char lib[PATH_MAX];
+	char lib[PATH_MAX], tree[PATH_MAX];
 
 	if (find_lib(lib))
 		return -1;
-	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) ||
-	    setenv(PROTO_SYSFS_ENV, p->sysfs, 1) || setenv("RDMAEMU_FABRIC", o->fabric, 1) ||
-	    setenv("RDMAEMU_DIR", p->dir, 1))
+	if (sysfs_root(tree, p->sysfs, o->node))
+		return trouble("path %s/nodes/... is too long", p->sysfs);
+	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
+		return trouble("environment: %s", strerror(errno));
+	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
+	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
 		return trouble("environment: %s", strerror(errno));
 	return 0;
 }

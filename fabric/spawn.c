@@ -102,8 +102,8 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 			const char *profile_path, bool stay)
 {
 	char fabric[64], dir[PATH_MAX + 16], linger[32], seed[48];
-	char profile[PATH_MAX + 16];
-	char *argv[10];
+	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
+	char *argv[12];
 	int n = 0;
 
 	snprintf(fabric, sizeof(fabric), "--fabric=%s", o->fabric);
@@ -117,6 +117,9 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	argv[n++] = dir;
 	argv[n++] = seed;
 	argv[n++] = profile;
+	snprintf(subnet, sizeof(subnet), "--subnet=%s", o->subnet);
+	if (o->subnet[0])
+		argv[n++] = subnet;
 	if (o->isolated)
 		argv[n++] = "--isolated";
 	if (!stay)
@@ -128,10 +131,11 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = { "LD_PRELOAD",	"RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
-					    "RDMAEMU_FABRIC",	"RDMAEMU_DIR",	  "RDMAEMU_CONFIG",
-					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED",
-					    "RDMAEMU_PROFILE" };
+	static const char *const vars[] = {
+		"LD_PRELOAD",	"RDMAEMU_SOCKET",  "RDMAEMU_SYSFS",    "RDMAEMU_FABRIC",
+		"RDMAEMU_DIR",	"RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED", "RDMAEMU_LINGER",
+		"RDMAEMU_SEED", "RDMAEMU_PROFILE", "RDMAEMU_NODE",     "RDMAEMU_SUBNET"
+	};
 	char profile[PATH_MAX];
 	size_t i;
 

@@ -175,7 +175,7 @@ static struct json_object *json_devices(const struct fabric *f)
 			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,
 			 (unsigned)d->guid & 0xffff);
 		add_str(o, "name", d->name);
-		add_str(o, "node", NODE_NAME);
+		add_str(o, "node", f->hca->node[d->node].name);
 		add_str(o, "guid", guid);
 		json_object_object_add(o, "ports", json_ports(d));
 		json_object_array_add(all, o);
@@ -212,7 +212,7 @@ static struct json_object *json_clients(const struct fabric *f)
 		add_int(o, "client", cl->id);
 		add_int(o, "pid", (u64)h->pid);
 		add_str(o, "name", h->name);
-		add_str(o, "node", NODE_NAME);
+		add_str(o, "node", f->hca->node[h->node].name);
 		add_str(o, "state", cl->dead ? "dying" : "live");
 		add_str(o, "memory",
 			h->fabric_reach	     ? "direct"
@@ -301,10 +301,39 @@ static struct json_object *json_qps(const struct fabric *f)
 	return all;
 }
 
+static void add_address(struct json_object *all, int family, const u8 *ip)
+{
+	static const u8 none[16];
+	char text[INET6_ADDRSTRLEN];
+
+	if (memcmp(ip, none, family == AF_INET ? 4 : 16) != 0 &&
+	    inet_ntop(family, ip, text, sizeof(text)))
+		json_object_array_add(all, json_object_new_string(text));
+}
+
+static struct json_object *json_nodes(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o, *addrs;
+	const struct hca_node *n;
+	u32 i;
+
+	for (i = 0; i < min_u32(f->hca->n_nodes, HCA_MAX_NODES); i++) {
+		n = &f->hca->node[i];
+		o = json_object_new_object();
+		addrs = json_object_new_array();
+		add_str(o, "name", n->name);
+		add_int(o, "devices", n->n_devs);
+		add_address(addrs, AF_INET, n->ip4 + 12);
+		add_address(addrs, AF_INET6, n->ip6);
+		json_object_object_add(o, "addresses", addrs);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
 static struct json_object *gather(const struct fabric *f)
 {
-	struct json_object *o = json_object_new_object(), *nodes = json_object_new_array();
-	struct json_object *node = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 
 	add_str(o, "fabric", f->name);
 	add_int(o, "pid", f->hca->fabric_pid);
@@ -316,9 +345,7 @@ static struct json_object *gather(const struct fabric *f)
 		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
 	add_int(o, "leases", f->n_leases);
 	json_object_object_add(o, "engine", json_engine(f));
-	add_str(node, "name", NODE_NAME);
-	json_object_array_add(nodes, node);
-	json_object_object_add(o, "nodes", nodes);
+	json_object_object_add(o, "nodes", json_nodes(f));
 	json_object_object_add(o, "devices", json_devices(f));
 	json_object_object_add(o, "clients", json_clients(f));
 	json_object_object_add(o, "qps", json_qps(f));

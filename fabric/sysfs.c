@@ -45,7 +45,7 @@ struct sysfs_names {
 
 static void names_init(struct sysfs_names *n, const struct hca_dev *dev, u32 uverbs)
 {
-	u32 at = dev->index + 1, bus = at >> 5, slot = at & 31;
+	u32 at = dev->number + 1, bus = at >> 5, slot = at & 31;
 
 	snprintf(n->bdf, sizeof(n->bdf), "0fab:%02x:%02x.0", bus, slot);
 	snprintf(n->pci, sizeof(n->pci), "devices/pci0fab:%02x/%s", bus, n->bdf);
@@ -279,7 +279,15 @@ static bool dev_is_sane(const struct hca_dev *dev)
 	size_t len = strnlen(dev->name, sizeof(dev->name));
 
 	return len && len < sizeof(dev->name) && !strchr(dev->name, '/') && dev->name[0] != '.' &&
-	       dev->index <= SYSFS_MAX_INDEX && dev->n_ports <= HCA_MAX_PORTS;
+	       dev->number <= SYSFS_MAX_INDEX && dev->n_ports <= HCA_MAX_PORTS;
+}
+
+int sysfs_root(char root[PATH_MAX], const char *fabric, const char *name)
+{
+	bool host = !name[0] || !strcmp(name, "node0");
+	int n = snprintf(root, PATH_MAX, "%s%s%s", fabric, host ? "" : "/nodes/", host ? "" : name);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)

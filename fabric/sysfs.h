@@ -2,8 +2,7 @@
 /**
  * DOC: the private copy of what the kernel would show of the devices in /sys and /dev.
  *
- * One tree of ordinary files and symlinks per view (that is: per set of devices that a program is
- * to see). `rdmaemu run` names its root in $RDMAEMU_SYSFS; the shim then shows
+ * One tree of ordinary files and symlinks per node, of the devices that its programs are to see. `rdmaemu run` names its root in $RDMAEMU_SYSFS; the shim then shows
  *
  *	<root>/sys/class/infiniband*		as	/sys/class/infiniband*
  *	<root>/sys/devices/pci0fab:*		as	/sys/devices/pci0fab:*
@@ -15,6 +14,8 @@
 #define FABRIC_SYSFS_H
 
 #include "emulator/hca.h"
+
+#include <limits.h>
 
 /* The largest device index that fits into the made-up PCI domain (256 buses of 32 devices). */
 #define SYSFS_MAX_INDEX 8190u
@@ -30,6 +31,12 @@
  * Return: 0 or -errno; on error the tree may be incomplete, sysfs_remove() cleans it up.
  */
 int sysfs_build(const char *root, const struct hca_dev *devs, u32 n);
+
+/**
+ * sysfs_root() - the root of the tree of node @name, in the fabric's tree @fabric, which is that of
+ * the host, node0. Return: 0 or -ENAMETOOLONG.
+ */
+int sysfs_root(char root[PATH_MAX], const char *fabric, const char *name);
 
 /**
  * sysfs_counters() - bring the files of the counters up to date, in a tree that was built.

@@ -14,8 +14,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#define NODE_ENV "RDMAEMU_NODE"
-
 struct shim_client shim = { .sock = -1, .kick_fd = -1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -80,7 +78,7 @@ static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 	m->hello.pidns = ns.st_ino;
 	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
 	m->hello.cookie = cookie;
-	copy_name(m->hello.node, sizeof(m->hello.node), getenv(NODE_ENV));
+	copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
 	copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
 	return rpc_call(m, -1, fds, RPC_MAX_FDS);
 }
@@ -91,7 +89,7 @@ static int check_welcome(const struct proto_welcome *w, int n_fds)
 		return -EPROTO;
 	if (w->seg_size != SEG_SIZE || (!w->isolated && w->hca_size != sizeof(struct hca)))
 		return -EPROTO;
-	if (w->n_devs > PROTO_MAX_DEVS)
+	if (w->n_devs > PROTO_MAX_DEVS || w->first_dev > HCA_MAX_DEVS - w->n_devs)
 		return -EPROTO;
 	return 0;
 }

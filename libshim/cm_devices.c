@@ -64,9 +64,9 @@ struct cm_dev *cm_dev_get(u32 index)
 	struct cm_dev *d;
 	bool ok;
 
-	if (index >= PROTO_MAX_DEVS)
+	if (index - shim.welcome.first_dev >= PROTO_MAX_DEVS)
 		return fail_null(-ENODEV);
-	d = &devs[index];
+	d = &devs[index - shim.welcome.first_dev];
 	pthread_mutex_lock(&devs_lock);
 	ok = !dev_open(d, index);
 	if (ok && !d->pd)
@@ -128,7 +128,7 @@ SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		return NULL;
 	pthread_mutex_lock(&devs_lock);
 	for (i = 0; ok && i < n; i++) {
-		ok = !dev_open(&devs[i], i);
+		ok = !dev_open(&devs[i], shim.welcome.first_dev + i);
 		list[i] = devs[i].verbs;
 	}
 	pthread_mutex_unlock(&devs_lock);

@@ -26,14 +26,15 @@ void devices_forget(void)
 /* Ask the fabric. Return: 0 or -errno. */
 static int device_ask(u32 number, struct hca_dev *info)
 {
-	struct proto_msg m = { .op = PROTO_DEV, .index = number };
+	struct proto_msg m = { .op = PROTO_DEV, .ask.number = number };
 	int ret = rpc_call(&m, -1, NULL, 0);
 	u32 p, g;
 
 	if (ret < 0)
 		return ret;
 	*info = m.dev;
-	info->index = number;
+	info->index = shim.welcome.first_dev + number;
+	info->number = number;
 	info->n_ports = min_u32(info->n_ports, HCA_MAX_PORTS);
 	info->lim.pkeys = min_u32(info->lim.pkeys, LIM_PKEYS);
 	info->name[sizeof(info->name) - 1] = 0;
@@ -45,13 +46,11 @@ static int device_ask(u32 number, struct hca_dev *info)
 
 const struct hca_dev *device_now(const struct shim_context *ctx, struct hca_dev *buf)
 {
-	u32 i = ctx->dev->info.index;
-
 	if (ctx->dead || load_relaxed(&shim.fatal))
 		return &ctx->dev->info;
 	if (shim.hca)
-		return &shim.hca->dev[i];
-	return device_ask(i, buf) ? &ctx->dev->info : buf;
+		return &shim.hca->dev[ctx->dev->info.index];
+	return device_ask(ctx->dev->info.number, buf) ? &ctx->dev->info : buf;
 }
 
 /* Return: 0 or -errno. */
@@ -167,5 +166,5 @@ SHIM_EXPORT int ibv_get_device_index(struct ibv_device *device)
 {
 	const struct shim_device *d = device_of(device);
 
-	return d ? (int)d->info.index : -1;
+	return d ? (int)d->info.number : -1;
 }

@@ -103,11 +103,14 @@ static bool ask_one(int fd, u32 index, struct proto_msg *m)
 {
 	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	const char *node = secure_getenv(PROTO_NODE_ENV);
 
 	memset(m, 0, sizeof(*m));
 	m->magic = PROTO_MAGIC;
 	m->op = PROTO_DEV;
-	m->index = index;
+	m->ask.number = index;
+	if (node)
+		strncpy(m->ask.node, node, sizeof(m->ask.node) - 1);
 	return sys_sendmsg(fd, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(*m) &&
 	       sys_recvmsg(fd, &msg, 0) == (ssize_t)sizeof(*m) && m->magic == PROTO_MAGIC &&
 	       m->op == PROTO_DEV && !m->ret;
@@ -133,11 +136,11 @@ static bool value_now(const struct counter_path *c, u64 *value)
 {
 	const struct hca *hca = load_acquire(&shim.live) ? shim.hca : NULL;
 	struct hca_dev now;
-	u32 i;
+	u32 i = shim.welcome.first_dev, end = i + shim.welcome.n_devs;
 
 	if (!hca)
 		return value_asked(c, value);
-	for (i = 0; i < hca->n_devs && i < PROTO_MAX_DEVS; i++)
+	for (; i < end; i++)
 		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
 			hca_dev_now(hca, i, &now);
 			return port_file_value(&now, c->port, c->dir, c->file, value);

@@ -254,6 +254,7 @@ struct emu *emu_new(u64 seed)
 	m->seed = seed | 1;
 	m->clock = 1000000;
 	hca_format(m->hca, seed, false, "test");
+	node_begin(m->hca, "node0", 1);
 	d = &m->hca->dev[0];
 	d->valid = 1;
 	d->n_ports = 1;
@@ -267,7 +268,7 @@ struct emu *emu_new(u64 seed)
 	memcpy(p->gid[0].raw, gid, 16);
 	p->gid[0].type = 2;
 	p->gid[0].valid = 1;
-	m->hca->n_devs = 1;
+	node_publish(m->hca, 0);
 	m->fabric = (struct engine){ .hca = m->hca,
 				     .host = &direct_host,
 				     .ctx = m,

@@ -19,7 +19,7 @@ static void describe(struct hca_dev *dev, u32 i)
 
 	memset(dev, 0, sizeof(*dev));
 	snprintf(dev->name, sizeof(dev->name), "emu%u", i);
-	dev->index = 39 + i; /* the second bus */
+	dev->number = 39 + i; /* the second bus */
 	dev->guid = 0x0211223344556600ull + i;
 	dev->n_ports = 1;
 	dev->lim.pkeys = 1;
