@@ -133,6 +133,7 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 		f->linger_ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
 	m->lease.profile = profile_hash(&f->profile);
+	m->lease.topology = f->topology;
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);

@@ -14,9 +14,11 @@
 #include "fabric/ctl.h"
 #include "fabric/profile.h"
 #include "fabric/sysfs.h"
+#include "fabric/topology.h"
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -127,7 +129,7 @@ static int start_locked(const struct opts *o, const struct fabric_paths *p, bool
 }
 
 /* A fabric that runs already may not be what was asked for. */
-static int check_fabric(const struct opts *o, const struct profile *profile,
+static int check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
 			const struct proto_msg *m)
 {
 	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
@@ -136,15 +138,39 @@ static int check_fabric(const struct opts *o, const struct profile *profile,
 	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
 		return trouble("fabric %s is running with another profile; choose another --fabric",
 			       o->fabric);
+	if (topology && topology != m->lease.topology)
+		return trouble(
+			"fabric %s is running with another topology; choose another --fabric",
+			o->fabric);
 	return 0;
+}
+
+/* Whether the topology that is asked for, if any, can be read. */
+static int topology_check(const struct opts *o, u64 *hash)
+{
+	struct topology *t;
+	int ret = 0;
+
+	if (!o->topology[0])
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return trouble("%s", strerror(ENOMEM));
+	ret = topology_load(t, o->topology);
+	*hash = t->hash;
+	if (!ret)
+		topology_free(t);
+	free(t);
+	return ret;
 }
 
 int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
 {
 	struct profile profile;
+	u64 topology = 0;
 	int sock, lock, tries;
 
-	if (profile_load(&profile, o->profile))
+	if (profile_load(&profile, o->profile) || topology_check(o, &topology))
 		return -1;
 	sock = join(o, p, stay, m);
 	/* A fabric that was killed right after it had started is worth a few more. */
@@ -163,7 +189,7 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 		return trouble("fabric %s has no room or no address for another node", o->fabric);
 	if (sock < 0)
 		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
-	if (check_fabric(o, &profile, m)) {
+	if (check_fabric(o, &profile, topology, m)) {
 		close(sock);
 		return -1;
 	}

@@ -91,6 +91,28 @@ static void fabric_end(struct fabric *f)
 	watch_close(&f->listen);
 }
 
+/* Return: 0 or -errno; -ECANCELED: @what has said why. */
+static int make_topology(struct fabric *f, const struct opts *o, const char **what)
+{
+	static char why[PATH_MAX + 256];
+	static struct topology t;
+	int ret;
+
+	if (!o->topology[0])
+		return 0;
+	*what = o->topology;
+	if (topology_load(&t, o->topology))
+		return -EINVAL;
+	/* A flag wins. */
+	if (t.has_subnets && !o->subnet[0])
+		f->subnets = t.subnets;
+	f->topology = t.hash;
+	*what = why;
+	ret = topology_apply(f, &t, why, sizeof(why));
+	topology_free(&t);
+	return ret ? -ECANCELED : 0;
+}
+
 static int fabric_start(struct fabric *f, const struct opts *o, const char **what)
 {
 	int ret;
@@ -100,6 +122,9 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return -errno;
 	*what = "HCA memory";
 	ret = make_hca(f, o);
+	if (ret)
+		return ret;
+	ret = make_topology(f, o, what);
 	if (ret)
 		return ret;
 	*what = f->paths.sysfs;
@@ -121,7 +146,9 @@ int daemon_main(const struct opts *o)
 
 	prctl(PR_SET_NAME, "rdmaemu");
 	if (ret) {
-		dprintf(DAEMON_FD_READY, "cannot start: %s: %s", what, strerror(-ret));
+		/* -ECANCELED: what has said why. */
+		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what, ret == -ECANCELED ? "" : ": ",
+			ret == -ECANCELED ? "" : strerror(-ret));
 		return 1;
 	}
 	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)

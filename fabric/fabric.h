@@ -22,6 +22,7 @@
 #include "fabric/profile.h"
 #include "fabric/proto.h"
 #include "fabric/statedir.h"
+#include "fabric/topology.h"
 #include "fabric/vmcopy.h"
 
 #include <sys/socket.h>
@@ -211,6 +212,7 @@ struct fabric {
 	struct watch netlink;
 	struct shown shown[HCA_MAX_NODES];
 	struct subnets subnets;
+	u64 topology; /* struct topology.hash; 0: none */
 	u64 addresses; /* of the subnets that were given out */
 	u32 lids;
 
@@ -321,7 +323,7 @@ void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
 
 /* --- nodes.c ------------------------------------------------------------------------------- */
 
-/** node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE or -ENOSPC. */
+/** node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC. */
 int node_make(struct fabric *f, const struct node_spec *s);
 /** node_named() - the node of that name, which is made if there is none. Return: as node_make(). */
 int node_named(struct fabric *f, const char *name);

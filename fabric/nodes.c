@@ -188,6 +188,8 @@ int node_make(struct fabric *f, const struct node_spec *s)
 
 	if (node < 0)
 		return node;
+	if (max_u32(s->n_ip4, s->n_ip6) > n_devs * n_ports)
+		return -EOVERFLOW;
 	for (i = 0; i < s->n_ip4 + s->n_ip6; i++)
 		if (addr_taken(f->hca, i < s->n_ip4 ? s->ip4[i] : s->ip6[i - s->n_ip4]))
 			return -EADDRINUSE;

@@ -16,6 +16,12 @@
 
 #define NODE_MAX_PORTS (PROFILE_MAX_DEVS * HCA_MAX_PORTS)
 
+/* What names of fabrics and nodes, and subnets, are to be. */
+#define NAME_EXPECTED "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _"
+#define SUBNETS_EXPECTED                                                                           \
+	"a subnet as 10.77.0.0/16 (8 to 29 bits) or fd77::/64 (64 to 112), or both with a comma "  \
+	"between"
+
 /** struct subnets - where nodes' addresses come from. */
 struct subnets {
 	u32 ip4; /* host order */

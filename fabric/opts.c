@@ -42,6 +42,8 @@ static const struct opt_def {
 		       "the node, made when first named (default: node0, the host itself)" },
 	[OPT_SUBNET] = { "subnet", "ADDR/BITS", "RDMAEMU_SUBNET", true,
 			 "where nodes' addresses come from (default: 10.77.0.0/16,fd77::/64)" },
+	[OPT_TOPOLOGY] = { "topology", "FILE", "RDMAEMU_TOPOLOGY", true,
+			   "the fabric's nodes, see rdmaemu-topology(5)" },
 	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
@@ -112,9 +114,6 @@ static bool parse_path(const char *s, char out[PATH_MAX])
 	return true;
 }
 
-/* Of fabrics and of nodes. */
-#define NAME_EXPECTED "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _"
-
 /* Returns NULL, or what was expected of @value. */
 static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 {
@@ -149,11 +148,11 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_SUBNET:
 		if (strlen(value) >= sizeof(o->subnet) || !subnets_parse(&subnets, value))
-			return "a subnet as 10.77.0.0/16 (8 to 29 bits) or fd77::/64 (64 to 112), "
-			       "or "
-			       "both with a comma between";
+			return SUBNETS_EXPECTED;
 		snprintf(o->subnet, sizeof(o->subnet), "%s", value);
 		return NULL;
+	case OPT_TOPOLOGY:
+		return parse_path(value, o->topology) ? NULL : "a file";
 	case OPT_DEVICE:
 		if (!*value || strlen(value) >= sizeof(o->device))
 			return "a device's name";

@@ -35,6 +35,7 @@ enum opt_id {
 	OPT_PROFILE,
 	OPT_NODE,
 	OPT_SUBNET,
+	OPT_TOPOLOGY,
 	OPT_DEVICE,
 	OPT_PORT,
 	OPT_JSON,
@@ -74,6 +75,7 @@ struct opts {
 	char profile[PATH_MAX];
 	char node[NODE_NAME_MAX + 1]; /* "": not given */
 	char subnet[80]; /* likewise */
+	char topology[PATH_MAX]; /* likewise */
 	char device[32];
 	u32 port; /* 0: not given */
 };

@@ -122,7 +122,7 @@ struct proto_port {
 
 struct proto_lease {
 	u64 profile; /* profile_hash() */
-	u64 topology; /* topology_hash() */
+	u64 topology; /* struct topology.hash; 0: none */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 

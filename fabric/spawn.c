@@ -99,11 +99,12 @@ static void set_descriptors(const char *log, int ready, int lock)
 }
 
 static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
-			const char *profile_path, bool stay)
+			const char *profile_path, const char *topology_path, bool stay)
 {
 	char fabric[64], dir[PATH_MAX + 16], linger[32], seed[48];
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
-	char *argv[12];
+	char topology[PATH_MAX + 16];
+	char *argv[13];
 	int n = 0;
 
 	snprintf(fabric, sizeof(fabric), "--fabric=%s", o->fabric);
@@ -120,6 +121,9 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	snprintf(subnet, sizeof(subnet), "--subnet=%s", o->subnet);
 	if (o->subnet[0])
 		argv[n++] = subnet;
+	snprintf(topology, sizeof(topology), "--topology=%s", topology_path);
+	if (topology_path[0])
+		argv[n++] = topology;
 	if (o->isolated)
 		argv[n++] = "--isolated";
 	if (!stay)
@@ -131,17 +135,19 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = {
-		"LD_PRELOAD",	"RDMAEMU_SOCKET",  "RDMAEMU_SYSFS",    "RDMAEMU_FABRIC",
-		"RDMAEMU_DIR",	"RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED", "RDMAEMU_LINGER",
-		"RDMAEMU_SEED", "RDMAEMU_PROFILE", "RDMAEMU_NODE",     "RDMAEMU_SUBNET"
-	};
-	char profile[PATH_MAX];
+	static const char *const vars[] = { "LD_PRELOAD",	"RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
+					    "RDMAEMU_FABRIC",	"RDMAEMU_DIR",	  "RDMAEMU_CONFIG",
+					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED",
+					    "RDMAEMU_PROFILE",	"RDMAEMU_NODE",	  "RDMAEMU_SUBNET",
+					    "RDMAEMU_TOPOLOGY" };
+	char profile[PATH_MAX], topology[PATH_MAX] = "";
 	size_t i;
 
 	/* It may be a file's name, which is looked for from here. */
 	if (profile_builtin(o->profile, &i) || !realpath(o->profile, profile))
 		snprintf(profile, sizeof(profile), "%s", o->profile);
+	if (o->topology[0] && !realpath(o->topology, topology))
+		fail(ready, o->topology);
 	set_descriptors(p->log, ready, lock);
 	reset_signals();
 	reset_limits();
@@ -150,7 +156,7 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 	umask(077);
 	if (chdir("/"))
 		fail(DAEMON_FD_READY, "/");
-	exec_daemon(o, p, profile, stay);
+	exec_daemon(o, p, profile, topology, stay);
 	fail(DAEMON_FD_READY, "/proc/self/exe");
 }
 
