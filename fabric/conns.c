@@ -265,18 +265,6 @@ static int op_dev(const struct fabric *f, const struct conn *c, struct proto_msg
 	return 0;
 }
 
-static int op_node(const struct fabric *f, struct proto_msg *m)
-{
-	int node;
-
-	m->ask.node[sizeof(m->ask.node) - 1] = '\0';
-	node = node_find(f->hca, m->ask.node);
-	if (node < 0)
-		return node;
-	m->node = f->hca->node[node];
-	return 0;
-}
-
 /**
  * handle() - one request; @m becomes the answer.
  * @fd: the descriptor that came with it or -1; taken over by setting it to -1
@@ -304,7 +292,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_DEV:
 		return op_dev(f, c, m);
 	case PROTO_NODE:
-		return op_node(f, m);
+		return node_ask(f, m);
 	case PROTO_PORT:
 		return port_request(f, c, m);
 	case PROTO_STOP:

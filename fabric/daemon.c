@@ -147,8 +147,8 @@ int daemon_main(const struct opts *o)
 	prctl(PR_SET_NAME, "rdmaemu");
 	if (ret) {
 		/* -ECANCELED: what has said why. */
-		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what, ret == -ECANCELED ? "" : ": ",
-			ret == -ECANCELED ? "" : strerror(-ret));
+		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what,
+			ret == -ECANCELED ? "" : ": ", ret == -ECANCELED ? "" : strerror(-ret));
 		return 1;
 	}
 	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)

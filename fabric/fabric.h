@@ -329,6 +329,8 @@ int node_make(struct fabric *f, const struct node_spec *s);
 int node_named(struct fabric *f, const char *name);
 /** node_use() - likewise, and its sysfs tree is up to date. @name: "": the host. Return: or -errno. */
 int node_use(struct fabric *f, const char *name);
+/** node_ask() - PROTO_NODE: @m becomes the answer. Return: 0 or -ENOENT. */
+int node_ask(const struct fabric *f, struct proto_msg *m);
 /** node_show() - write a node's sysfs tree. Return: 0 or -errno. */
 int node_show(struct fabric *f, u32 node);
 /** node_show_counters() - write the counters into its tree, if something was counted. */

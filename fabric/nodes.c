@@ -221,6 +221,48 @@ int node_named(struct fabric *f, const char *name)
 	return node_make(f, &s);
 }
 
+/* The host's addresses are those that its first devices have now. */
+static void host_addresses(const struct hca *hca, struct hca_node *n)
+{
+	const struct hca_gid *g;
+	u32 d, p, i;
+	u8 *to;
+
+	memset(n->ip4, 0, sizeof(n->ip4));
+	memset(n->ip6, 0, sizeof(n->ip6));
+	for (d = n->n_devs; d--;)
+		for (p = hca->dev[d].n_ports; p; p--)
+			for (i = HCA_GIDS - 1; i; i--) {
+				const struct hca_port *at = &hca->dev[d].port[p];
+
+				g = at->ip[i].valid ? &at->ip[i] : &at->gid[i];
+				to = gid_is_v4(g->raw) ? n->ip4 : n->ip6;
+				if (g->valid && g->raw[0] != 0xfe)
+					memcpy(to, g->raw, 16);
+			}
+}
+
+int node_ask(const struct fabric *f, struct proto_msg *m)
+{
+	u32 at = 0, dev, port, index;
+	bool ip;
+	int node;
+
+	m->ask.node[sizeof(m->ask.node) - 1] = '\0';
+	if (m->ask.node[0])
+		node = node_find(f->hca, m->ask.node);
+	else
+		node = addr_next(f->hca, m->ask.ip, &at, &dev, &port, &index, &ip)
+			       ? (int)f->hca->dev[dev].node
+			       : -ENOENT;
+	if (node < 0)
+		return node;
+	m->node = f->hca->node[node];
+	if (!node)
+		host_addresses(f->hca, &m->node);
+	return 0;
+}
+
 /* Its tree's root. Return: 0 or -ENAMETOOLONG. */
 static int root_of(const struct fabric *f, u32 node, char root[PATH_MAX])
 {

@@ -59,7 +59,7 @@ enum proto_op {
 	PROTO_DEV,
 	/* PORT: in: port. Answered when it has been done. */
 	PROTO_PORT,
-	/* NODE: in: ask.node. out: node. Anybody may ask. -ENOENT: there is none of that name. */
+	/* NODE: in: ask.node, or ask.ip. out: node. Anybody may ask. -ENOENT: there is none. */
 	PROTO_NODE,
 };
 
@@ -129,6 +129,7 @@ struct proto_lease {
 struct proto_ask {
 	u32 number;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
+	u8 ip[16]; /* NODE: as a GID, where there is no name */
 };
 
 struct proto_msg {

@@ -13,6 +13,7 @@
 #include "libshim/path.h"
 
 #include "emulator/portfiles.h"
+#include "libshim/ask.h"
 #include "libshim/shim.h"
 #include "libshim/sys.h"
 
@@ -20,9 +21,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-
-#define ANSWER_S 5 /* how long a fabric process that is stopped is waited for */
 
 /** struct counter_path - what the tail of a path says: .../NAME/ports/N/counters/FILE. */
 struct counter_path {
@@ -77,48 +75,21 @@ static bool parse(const char *path, struct counter_path *c)
 	return p[2][1] == '/' && c->port - 1 < HCA_MAX_PORTS;
 }
 
-static int ask_connect(void)
+static bool ask_one(int fd, u32 number, struct proto_msg *m)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct timeval tv = { .tv_sec = ANSWER_S };
-	const char *path = secure_getenv(PROTO_ENV);
-	int fd;
-
-	if (!path || strlen(path) >= sizeof(addr.sun_path))
-		return -ENOENT;
-	memcpy(addr.sun_path, path, strlen(path));
-	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	if (syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) ||
-	    syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) ||
-	    sys_connect(fd, &addr, sizeof(addr))) {
-		sys_close(fd);
-		return -ECONNREFUSED;
-	}
-	return fd;
-}
-
-static bool ask_one(int fd, u32 index, struct proto_msg *m)
-{
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	const char *node = secure_getenv(PROTO_NODE_ENV);
 
 	memset(m, 0, sizeof(*m));
-	m->magic = PROTO_MAGIC;
 	m->op = PROTO_DEV;
-	m->ask.number = index;
+	m->ask.number = number;
 	if (node)
 		strncpy(m->ask.node, node, sizeof(m->ask.node) - 1);
-	return sys_sendmsg(fd, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(*m) &&
-	       sys_recvmsg(fd, &msg, 0) == (ssize_t)sizeof(*m) && m->magic == PROTO_MAGIC &&
-	       m->op == PROTO_DEV && !m->ret;
+	return ask_call(fd, m);
 }
 
 static bool value_asked(const struct counter_path *c, u64 *value)
 {
-	int fd = ask_connect();
+	int fd = ask_open();
 	struct proto_msg m;
 	bool found = false;
 	u32 i;

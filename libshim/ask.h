@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: questions to the fabric process on a connection of their own, by who need not be a client. No
+ * lock is taken: they may come from a signal handler or after vfork().
+ */
+#ifndef LIBSHIM_ASK_H
+#define LIBSHIM_ASK_H
+
+#include "fabric/proto.h"
+
+/** ask_open() - connect. Return: descriptor, to be closed, or -errno. */
+int ask_open(void);
+/** ask_call() - send @m and receive the answer into it. Return: whether there is one, without error. */
+bool ask_call(int fd, struct proto_msg *m);
+
+#endif
