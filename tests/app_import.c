@@ -4,7 +4,8 @@
  *	app_import local: by the process that exports
  *	app_import remote: by another process, to which the descriptor goes over a socket
  *	app_import death: the exporter is another process, and dies
- *	app_import foreign RDMAEMU: by a program of another fabric, started with the command
+ *	app_import foreign RDMAEMU FLAG VALUE: by a program of another fabric or node, started by
+ *		rdmaemu run FLAG VALUE
  *	app_import refused FD: what that one does
  */
 #include "tests/vb.h"
@@ -425,7 +426,7 @@ static void test_death(void)
 
 /* --- Another fabric */
 
-static void test_foreign(const char *me, const char *rdmaemu)
+static void test_foreign(const char *me, char **argv)
 {
 	struct ibv_context *ctx = rc_open_first();
 	int fd = dup(ctx->cmd_fd), status = -1;
@@ -436,11 +437,11 @@ static void test_foreign(const char *me, const char *rdmaemu)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		execl(rdmaemu, rdmaemu, "run", "--fabric", "other", "--", me, "refused", arg, NULL);
+		execl(argv[0], argv[0], "run", argv[1], argv[2], "--", me, "refused", arg, NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
-	ok(!status, "a program of another fabric");
+	ok(!status, "a program elsewhere: %s %s", argv[1], argv[2]);
 	ok(ibv_import_device(fd) != NULL, "the descriptor is a good one");
 }
 
@@ -465,8 +466,8 @@ int main(int argc, char **argv)
 		test_death();
 		return tap_failed != 0;
 	}
-	if (!strcmp(mode, "foreign")) {
-		test_foreign(argv[0], argv[2]);
+	if (!strcmp(mode, "foreign") && argc == 5) {
+		test_foreign(argv[0], argv + 2);
 		return tap_failed != 0;
 	}
 	b = strcmp(mode, "remote") ? vb_local() : vb_fork();

@@ -5,7 +5,8 @@
 app app_import local
 app app_import remote
 app app_import death
-app app_import foreign "$RDMAEMU"
+app app_import foreign "$RDMAEMU" --fabric other
+app app_import foreign "$RDMAEMU" --node other
 RUN_BY="$T/sys_noptrace" app app_import remote
 export RUN_FLAGS='--isolated --fabric isolated'
 app app_import remote

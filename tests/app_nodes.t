@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Nodes, seen by programs of ours.
+. "$(dirname "$0")/lib.sh"
+app app_nodes
+RUN_FLAGS='--isolated --fabric isolated' app app_nodes
+RUN_FLAGS='--profile infiniband --fabric ib' app app_nodes
+done_testing
