@@ -89,6 +89,8 @@ install: all
 	install -D -m 644 man/rdmaemu.1 $(DESTDIR)$(PREFIX)/share/man/man1/rdmaemu.1
 	install -D -m 644 man/rdmaemu-profile.5 \
 		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-profile.5
+	install -D -m 644 man/rdmaemu-topology.5 \
+		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-topology.5
 	install -d $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
 	install -m 644 profiles/*.conf $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
 
