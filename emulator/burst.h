@@ -55,6 +55,7 @@ struct burst {
 			u16 pkey;
 			u8 dst_type;
 			u8 loop;
+			u8 via;
 		};
 	};
 	u32 npkts;
@@ -77,8 +78,8 @@ struct burst {
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };
 
-_Static_assert(offsetof(struct burst, loop) - offsetof(struct burst, path) ==
-		       offsetof(struct hca_path, loop),
+_Static_assert(offsetof(struct burst, via) - offsetof(struct burst, path) ==
+		       offsetof(struct hca_path, via),
 	       "the same");
 
 /** peer_type() - which type of QP one of @type talks to: its own, but for XRC. */

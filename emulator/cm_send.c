@@ -5,24 +5,22 @@
  */
 #include "emulator/cm_proto.h"
 
-/* Put a MAD into the ring of those under way, and on the wire. */
-static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
-		 const u8 mad[MAD_SIZE])
+/* Put a MAD that is in the ring on the wire. Return: as xmit(). */
+static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 {
 	struct hca *hca = e->hca;
-	struct hca_port *p = port_of(hca, dev, port);
-	struct hca_cmmad *m = &hca->cm_mad[hca->cm_sent++ % HCA_CM_MADS];
 	struct hca_mem mem = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
 	struct burst b = {
 		.op = BOP_SEND,
 		.flags = BF_FIRST | BF_LAST,
-		.src_dev = dev,
-		.src_port = (u8)port,
-		.dst_dev = av->dst_dev,
-		.dst_port = av->dst_port,
-		.pkey = pkey,
+		.src_dev = m->dev,
+		.src_port = (u8)m->port,
+		.dst_dev = m->av.dst_dev,
+		.dst_port = m->av.dst_port,
+		.pkey = m->pkey,
 		.src_qpn = GSI_QPN,
 		.dst_qpn = GSI_QPN,
+		.psn = m->psn,
 		.npkts = 1,
 		.qkey = GSI_QKEY,
 		.dst_type = QPT_UD,
@@ -31,17 +29,60 @@ static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca
 		.mem = &mem,
 	};
 
-	if (!p)
-		return;
-	m->av = *av;
-	memcpy(m->mad, mad, MAD_SIZE);
 	mem.iov[0].addr = (u64)((const char *)m->mad - (const char *)hca);
 	mem.iov[0].len = MAD_SIZE;
-	b.mtu = ib_mtu_bytes(p->active_mtu);
-	b.psn = p->gsi_psn;
+	b.mtu = ib_mtu_bytes(hca->dev[m->dev].port[m->port].active_mtu);
+	b.via = av_is_via(hca, &b.path, b.av);
+	return xmit(e, &b);
+}
+
+/* Put a MAD into the ring of those under way, and on the wire. */
+static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
+		 const u8 mad[MAD_SIZE])
+{
+	struct hca *hca = e->hca;
+	struct hca_port *p = port_of(hca, dev, port);
+	u64 nth = hca->cm_sent;
+	struct hca_cmmad *m = &hca->cm_mad[nth % HCA_CM_MADS];
+
+	if (!p)
+		return;
+	m->waits = 0;
+	m->dev = dev;
+	m->port = port;
+	m->pkey = pkey;
+	m->av = *av;
+	memcpy(m->mad, mad, MAD_SIZE);
+	m->psn = p->gsi_psn;
 	p->gsi_psn = psn_add(p->gsi_psn, 1);
-	/* One that cannot leave now is lost. */
-	(void)xmit(e, &b);
+	store_release(&hca->cm_sent, nth + 1);
+	if (hca->cm_left == nth)
+		hca->cm_left = nth + 1;
+	/* One that cannot leave now is lost, unless the fabric process can send it. */
+	if (mad_xmit(e, m) != -EAGAIN || e->host->link)
+		return;
+	store_release(&m->waits, 1);
+	hca->cm_left = min_u64(hca->cm_left, nth);
+	store_release(&hca->next_deadline, 1);
+	e->kick = true;
+}
+
+void cm_send_waiting(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmmad *m;
+
+	if (likely(hca->cm_left == hca->cm_sent) || !e->host->link)
+		return;
+	/* Older ones were overwritten. */
+	if (hca->cm_sent - hca->cm_left > HCA_CM_MADS)
+		hca->cm_left = hca->cm_sent - HCA_CM_MADS;
+	while (hca->cm_left != hca->cm_sent) {
+		m = &hca->cm_mad[hca->cm_left++ % HCA_CM_MADS];
+		if (m->waits && port_of(hca, m->dev, m->port))
+			(void)mad_xmit(e, m);
+		m->waits = 0;
+	}
 }
 
 void cm_send(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])

@@ -28,6 +28,9 @@
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
  *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
+ * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
+ *        payload. 0; -EAGAIN: not now (who sends is run again when it can go on), or, where this is
+ *        NULL, not from this process
  */
 struct hca_host {
 	u64 (*now)(void *ctx);
@@ -39,6 +42,7 @@ struct hca_host {
 	void (*notify)(void *ctx, u32 client, u32 chan);
 	void (*kick)(void *ctx);
 	int (*wire)(void *ctx, const struct burst *b);
+	int (*link)(void *ctx, const struct burst *b);
 };
 
 #define EFAULT_SRC 1001 /* internal: the source of a copy is not mapped */
@@ -154,6 +158,17 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid);
  */
 bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 		  const struct hca_gid *gid);
+
+/* --- via.c ------------------------------------------------------------------------------- */
+
+/** port_via() - whether what passes the port's link takes the fabric process: time, or another fabric. */
+bool port_via(const struct hca_dev *dev, u32 port);
+/** hca_via() - whether packets between two ports, other than one and the same, do. */
+bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port);
+/** via_changed() - ports came or went, or links have changed: all paths are looked up again. */
+void via_changed(struct hca *hca);
+/** port_set_link() - the port's link becomes *link. For the fabric process, token held. */
+void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
 
 /* --- cmd.c --------------------------------------------------------------------------------- */
 

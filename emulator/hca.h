@@ -110,6 +110,8 @@ struct hca_qp_attr {
  * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
  *            with the direction in XRC
  * @loop: both ends are the same port, and one P_Key does for both
+ * @via: a link is on the way that takes time or leads to another fabric: only the fabric process has
+ *       it (hca_host.link). Never with @loop.
  */
 struct hca_path {
 	u32 src_dev, dst_dev;
@@ -118,7 +120,8 @@ struct hca_path {
 	u16 pkey;
 	u8 dst_type;
 	u8 loop;
-	u8 pad[2];
+	u8 via;
+	u8 pad;
 };
 
 enum req_flags {
@@ -367,6 +370,8 @@ struct hca {
 	u32 fabric_pid;
 	u32 fatal; /* the fabric process has gone */
 	u32 ports_down; /* of all devices */
+	u32 n_via; /* ports whose link takes time, and those of other fabrics */
+	u32 pad3;
 	char name[64];
 
 	/* The token's line: what every holder touches. */
@@ -433,6 +438,7 @@ struct hca {
 	u32 cm_remote[HCA_MAX_CMID]; /* peers' ids, hashed: first identifier + 1 */
 	u32 cm_qpn[HCA_MAX_CMID]; /* peers' QPs, hashed: first identifier + 1 */
 	u64 cm_sent; /* MADs so far */
+	u64 cm_left; /* those of them before this one do not wait */
 	struct hca_cmmad cm_mad[HCA_CM_MADS]; /* the latest of them */
 	u8 cm_in[MAD_SIZE]; /* one that is fetched from a program */
 

@@ -61,9 +61,25 @@ enum hca_width {
 };
 
 /**
+ * struct hca_uplink - the link between a port and the fabric's switch, the same in both directions.
+ * @delay_ns: propagation, one way
+ * @jitter_ns: up to so much more, at random; packets keep their order
+ * @rate_bps: payload bits per second; 0: no limit
+ * @mtu: enum ibv_mtu that the port's active_mtu is bounded by; 0: none
+ */
+struct hca_uplink {
+	u64 delay_ns;
+	u64 jitter_ns;
+	u64 rate_bps;
+	u32 mtu;
+	u32 pad;
+};
+
+/**
  * struct hca_port - a port. What each packet needs is on its first line.
  * @ip: InfiniBand: the IP addresses of its interfaces, as of IPoIB's, in the form of GIDs; GID 0 is
  *	where they are. On Ethernet addresses are GIDs.
+ * @own_mtu: enum ibv_mtu: what @active_mtu is when the link does not bound it; 0: @active_mtu
  */
 struct hca_port {
 	u32 state; /* enum hca_port_state */
@@ -73,6 +89,9 @@ struct hca_port {
 	u32 max_mtu;
 	u32 sm_lid; /* of the subnet manager */
 	u32 gsi_psn; /* that QP 1 sends with next */
+	u32 own_mtu;
+	u32 pad;
+	struct hca_uplink link;
 	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */
 	struct hca_gid gid[HCA_GIDS];
@@ -81,6 +100,7 @@ struct hca_port {
 
 /**
  * struct hca_dev - a device.
+ * @member: 0: of this fabric; else which of those that it is joined with (fabric/join.c)
  * @port: by number, 1 to @n_ports. Number 0 is that of a QP without a port: it has no P_Keys.
  */
 struct hca_dev {
@@ -99,6 +119,7 @@ struct hca_dev {
 	u32 n[TAB_COUNT]; /* objects that exist on it */
 	u32 link_layer; /* enum hca_link */
 	u32 n_mw; /* of the objects in TAB_MR, those that are windows */
+	u32 member;
 	struct hca_limits lim;
 	struct hca_port port[HCA_MAX_PORTS + 1];
 };

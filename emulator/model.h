@@ -366,10 +366,18 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
  * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
  */
 int av_check(struct hca *hca, u32 dev, struct hca_av *av);
-/** gid_is_mcast() - a multicast group's. */
-bool gid_is_mcast(const u8 gid[16]);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
 bool av_is_mcast(const struct hca_av *av);
+/** av_is_via() - struct hca_path.via of a datagram on @path to @av: groups may have members anywhere. */
+static inline bool av_is_via(const struct hca *hca, const struct hca_path *path,
+			     const struct hca_av *av)
+{
+	return unlikely(hca->n_via) &&
+	       (av_is_mcast(av) ||
+		hca_via(hca, path->src_dev, path->src_port, path->dst_dev, path->dst_port));
+}
+/** gid_is_mcast() - a multicast group's. */
+bool gid_is_mcast(const u8 gid[16]);
 int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
 int cmd_destroy_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
 

@@ -194,6 +194,7 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 	};
 	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
 		  pkeys_match(qp->pkey, qp->pkey);
+	p->via = hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
 	qp->back = (struct hca_path){
 		.src_dev = p->dst_dev,
 		.dst_dev = p->src_dev,
@@ -204,6 +205,7 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 		.pkey = p->pkey,
 		.dst_type = (u8)qp->type,
 		.loop = p->loop,
+		.via = p->via,
 	};
 }
 

@@ -104,6 +104,18 @@ int hca_input(struct engine *e, const struct burst *b)
 	return 0;
 }
 
+/* Return: as hca_input(). */
+static int carry(struct engine *e, const struct burst *b)
+{
+	const struct hca_host *host = e->host;
+
+	if (unlikely(host->wire))
+		return host->wire(e->ctx, b);
+	if (likely(!b->via))
+		return hca_input(e, b);
+	return host->link ? host->link(e->ctx, b) : -EAGAIN;
+}
+
 /* xmit() where there is more to look at than who is to have it. */
 static int xmit_slow(struct engine *e, const struct burst *b)
 {
@@ -114,7 +126,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
 		return 0;
 	}
-	ret = e->host->wire ? e->host->wire(e->ctx, b) : hca_input(e, b);
+	ret = carry(e, b);
 	if (ret == -EAGAIN)
 		return ret;
 	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, wire_packets(b), wire_bytes(b));
@@ -214,6 +226,7 @@ u64 engine_timers(struct engine *e)
 	if (load_relaxed(&hca->next_deadline) > now)
 		return hca->next_deadline;
 	hca->next_deadline = ~0ULL;
+	cm_send_waiting(e);
 	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
 	next = min_u64(next, cq_mod_timers(e, now));
 	next = min_u64(next, cm_timers(e, now));

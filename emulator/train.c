@@ -23,7 +23,7 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
-	if (qp_port(hca, qp)->state != PORT_ACTIVE)
+	if (qp_port(hca, qp)->state != PORT_ACTIVE || qp->path.via)
 		return NULL;
 	if (!peer || peer->type != QPT_RC || peer->attr.dest_qpn != qp->qpn ||
 	    !pkeys_match(qp->pkey, peer->pkey) || !av_names(&qp->attr.av, peer) ||

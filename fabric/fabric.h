@@ -308,6 +308,17 @@ void helper_forget(struct fabric *f, struct client *cl);
 int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len);
 
+/* --- link.c --- */
+
+/** link_send() - as hca_host.link: a burst leaves one of our ports. Token held. */
+int link_send(struct fabric *f, const struct burst *b);
+/**
+ * link_input() - a burst that has come to the switch from another member, for one of our ports, or a
+ * group. Its payload and address are copied. Token held.
+ * Return: 0, or -EAGAIN: there is no room now; offer it again later.
+ */
+int link_input(struct fabric *f, const struct burst *b);
+
 /* --- gids.c -------------------------------------------------------------------------------- */
 
 /** gid_make() - a GID of a subnet prefix and an interface id. */

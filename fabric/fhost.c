@@ -102,6 +102,11 @@ static void host_kick(void *ctx)
 	f->kicked = true;
 }
 
+static int host_link(void *ctx, const struct burst *b)
+{
+	return link_send(ctx, b);
+}
+
 const struct hca_host fabric_host = {
 	.now = host_now,
 	.seg = host_seg,
@@ -109,4 +114,5 @@ const struct hca_host fabric_host = {
 	.atomic = host_atomic,
 	.notify = host_notify,
 	.kick = host_kick,
+	.link = host_link,
 };
