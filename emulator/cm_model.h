@@ -168,8 +168,11 @@ int cm_input(struct engine *e, const struct burst *b);
  * Return: true when the protocol has no more need of it; else it calls cm_release() later.
  */
 bool cm_end(struct engine *e, struct hca_cmid *id);
-/** cm_send_waiting() - send the MADs that only this process, the fabric's, can send. */
-void cm_send_waiting(struct engine *e);
+/**
+ * cm_send_waiting() - the fabric process: send the MADs that could not leave when they were made.
+ * Return: when to try again, ~0: nothing waits.
+ */
+u64 cm_send_waiting(struct engine *e);
 /** cm_timers() - run what is due. Return: the next deadline, ~0 when there is none. */
 u64 cm_timers(struct engine *e, u64 now);
 /** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */

@@ -128,6 +128,8 @@ static void rearm(struct engine *e)
 	struct hca *hca = e->hca;
 	u32 i;
 
+	if (hca->cm_left != hca->cm_sent)
+		hca->next_deadline = 1;
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		if (!hca->cmid[i].client || !hca->cmid[i].deadline)
 			continue;

@@ -5,6 +5,8 @@
  */
 #include "emulator/cm_proto.h"
 
+#define MAD_RETRY_NS 1000000u
+
 /* Put a MAD that is in the ring on the wire. Return: as xmit(). */
 static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 {
@@ -36,6 +38,11 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 	return xmit(e, &b);
 }
 
+static u64 retry_at(struct engine *e)
+{
+	return e->host->now(e->ctx) + MAD_RETRY_NS;
+}
+
 /* Put a MAD into the ring of those under way, and on the wire. */
 static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
 		 const u8 mad[MAD_SIZE])
@@ -58,31 +65,33 @@ static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca
 	store_release(&hca->cm_sent, nth + 1);
 	if (hca->cm_left == nth)
 		hca->cm_left = nth + 1;
-	/* One that cannot leave now is lost, unless the fabric process can send it. */
-	if (mad_xmit(e, m) != -EAGAIN || e->host->link)
+	if (mad_xmit(e, m) != -EAGAIN)
 		return;
 	store_release(&m->waits, 1);
 	hca->cm_left = min_u64(hca->cm_left, nth);
-	store_release(&hca->next_deadline, 1);
+	/* The fabric process can send it, or has to wait. */
+	store_release(&hca->next_deadline,
+		      min_u64(hca->next_deadline, e->host->link ? retry_at(e) : 1));
 	e->kick = true;
 }
 
-void cm_send_waiting(struct engine *e)
+u64 cm_send_waiting(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	struct hca_cmmad *m;
 
-	if (likely(hca->cm_left == hca->cm_sent) || !e->host->link)
-		return;
+	if (likely(hca->cm_left == hca->cm_sent) || e->self != ENGINE_FABRIC)
+		return ~0ULL;
 	/* Older ones were overwritten. */
 	if (hca->cm_sent - hca->cm_left > HCA_CM_MADS)
 		hca->cm_left = hca->cm_sent - HCA_CM_MADS;
-	while (hca->cm_left != hca->cm_sent) {
-		m = &hca->cm_mad[hca->cm_left++ % HCA_CM_MADS];
-		if (m->waits && port_of(hca, m->dev, m->port))
-			(void)mad_xmit(e, m);
+	for (; hca->cm_left != hca->cm_sent; hca->cm_left++) {
+		m = &hca->cm_mad[hca->cm_left % HCA_CM_MADS];
+		if (m->waits && port_of(hca, m->dev, m->port) && mad_xmit(e, m) == -EAGAIN)
+			return retry_at(e);
 		m->waits = 0;
 	}
+	return ~0ULL;
 }
 
 void cm_send(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])

@@ -161,6 +161,31 @@ bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 
 /* --- via.c ------------------------------------------------------------------------------- */
 
+/**
+ * mcast_deliver() - a datagram to a group arrives at the members on port b->dst_port of b->dst_dev, or,
+ * where that is ~0, at all.
+ * @next: how far it has got, 0 at first
+ * Return: as hca_input(); with -EAGAIN *next has moved on, for the next try.
+ */
+int mcast_deliver(struct engine *e, const struct burst *b, u32 *next);
+/**
+ * mcast_next_port() - a port on which there is a member that gets the datagram. Ports come several
+ * times.
+ * @i: 0 at first. Return: false: that was the last.
+ */
+bool mcast_next_port(struct hca *hca, const struct burst *b, u32 *i, u32 *dev, u8 *port);
+/** burst_is_mcast() - whether it goes to a group. */
+bool burst_is_mcast(const struct burst *b);
+/**
+ * via_hold() - the link has no room for what the running QP sends: it goes on at @at, when there may
+ * be. Without one nothing happens.
+ */
+void via_hold(struct engine *e, u64 at);
+/**
+ * via_left() - the last packet of @b leaves its port at @at: from then on the requester counts the
+ * time to its acknowledge.
+ */
+void via_left(struct engine *e, const struct burst *b, u64 at);
 /** port_via() - whether what passes the port's link takes the fabric process: time, or another fabric. */
 bool port_via(const struct hca_dev *dev, u32 port);
 /** hca_via() - whether packets between two ports, other than one and the same, do. */

@@ -277,6 +277,10 @@ struct hca_qp {
 	u32 held_srq; /* SRQ + 1 that @resp.held is of */
 	u32 held_gen; /* and that SRQ's generation: it may go before the QP does */
 	u32 rndv; /* tags of its rendezvous that are to be read */
+	u32 chunk_shift; /* its bursts are up to REQ_CHUNK >> this: where links are slow */
+	u32 ack_una; /* oldest packet that @ack_due is about */
+	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
+	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */
 
 	struct atomic_res at[LIM_RD_ATOM];

@@ -131,37 +131,74 @@ static struct hca_qp *sender(struct hca *hca, const struct burst *b)
 	return qp->client && qp->type == QPT_UD && named == b->src_qpn ? qp : NULL;
 }
 
-int mcast_input(struct engine *e, const struct burst *b)
+/* The membership's QP, if a copy of @b goes to it, or NULL. */
+static struct hca_qp *taker(struct hca *hca, const struct burst *b, const struct hca_qp *src,
+			    const struct hca_mcast *m)
+{
+	struct hca_qp *qp;
+
+	if (!m->client || !group_is(m, b->av))
+		return NULL;
+	qp = hca_qp_by_num(hca, m->qpn);
+	if (!qp || !pkeys_match(qp->pkey, b->pkey) || qp_port(hca, qp)->state != PORT_ACTIVE)
+		return NULL;
+	if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))
+		return NULL;
+	return qp;
+}
+
+int mcast_deliver(struct engine *e, const struct burst *b, u32 *next)
 {
 	struct hca *hca = e->hca;
-	struct hca_qp *src = sender(hca, b);
+	struct hca_qp *src = sender(hca, b), *qp;
+	bool all = b->dst_dev == ~0u;
 	struct burst one = *b;
-	struct hca_mcast *m;
-	struct hca_qp *qp;
 	u32 i;
 
-	for (i = src ? src->mcast_next : 0; i < hca->tab[TAB_MCAST].high; i++) {
-		m = &hca->mcast[i];
-		if (!m->client || !group_is(m, b->av))
-			continue;
-		qp = hca_qp_by_num(hca, m->qpn);
-		if (!qp || !pkeys_match(qp->pkey, b->pkey) ||
-		    qp_port(hca, qp)->state != PORT_ACTIVE)
-			continue;
-		if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))
+	for (i = *next; i < hca->tab[TAB_MCAST].high; i++) {
+		qp = taker(hca, b, src, &hca->mcast[i]);
+		if (!qp || (!all && (qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)))
 			continue;
 		one.dst_dev = qp->dev;
 		one.dst_port = (u8)qp->attr.port_num;
 		one.dst_qpn = qp->qpn;
-		if (ud_input(e, qp, &one) == -EAGAIN && src) {
-			/* The others are not to get it twice when it is sent again. */
-			src->mcast_next = i;
+		if (ud_input(e, qp, &one) == -EAGAIN) {
+			*next = i;
 			return -EAGAIN;
 		}
 		port_moved(hca, qp->dev, qp->attr.port_num, MOVE_RECEIVED, b->npkts, b->len);
 		dev_count(hca, qp, CNT_MCAST_RCV);
 	}
-	if (src)
-		src->mcast_next = 0;
+	*next = 0;
 	return 0;
+}
+
+int mcast_input(struct engine *e, const struct burst *b)
+{
+	struct hca_qp *src = sender(e->hca, b);
+	u32 next = src ? src->mcast_next : 0;
+	int ret;
+
+	do
+		ret = mcast_deliver(e, b, &next);
+	while (ret && !src && next++ < HCA_MAX_MCAST);
+	/* The others are not to get it twice when it is sent again. */
+	if (src)
+		src->mcast_next = next;
+	return src ? ret : 0;
+}
+
+bool mcast_next_port(struct hca *hca, const struct burst *b, u32 *i, u32 *dev, u8 *port)
+{
+	const struct hca_qp *src = sender(hca, b), *qp;
+
+	while (*i < hca->tab[TAB_MCAST].high) {
+		qp = taker(hca, b, src, &hca->mcast[(*i)++]);
+		if (!qp)
+			continue;
+		*dev = qp->dev;
+		*port = (u8)qp->attr.port_num;
+		return true;
+	}
+	return false;
 }

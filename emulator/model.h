@@ -274,6 +274,12 @@ static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 /* A burst, and what one READ request asks for, is at most this long. */
 #define REQ_CHUNK (1u << 20)
 
+/** qp_chunk() - the same for a QP whose links may be slow. A power of two, and whole packets. */
+static inline u64 qp_chunk(const struct hca_qp *qp)
+{
+	return REQ_CHUNK >> qp->chunk_shift;
+}
+
 /** req_rewind() - go back to the oldest unacknowledged packet. */
 void req_rewind(struct req_state *s, u32 mtu);
 /** req_fail() - the oldest incomplete WQE ends with @status, the QP goes to ERR. */
@@ -493,6 +499,13 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 /** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
 void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
+
+/* --- via.c: see also engine.h --- */
+
+/** via_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
+bool via_overdue(struct engine *e, struct hca_qp *qp);
+/** via_chunk() - qp->chunk_shift for the QP's path as its links are now. */
+void via_chunk(const struct hca *hca, struct hca_qp *qp);
 
 /* --- flush.c --- */
 

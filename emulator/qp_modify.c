@@ -246,6 +246,9 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 		d->port_num = a->av.port_num;
 	}
 	qp_take_path(hca, qp);
+	/* Not later: a message under way is sent again in the same portions. */
+	if (mask & QPA_AV)
+		via_chunk(hca, qp);
 	/* Datagrams know no path: they are as long as the port allows. */
 	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
 		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
@@ -263,6 +266,8 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
 	qp->mcast_next = 0;
+	qp->chunk_shift = 0;
+	qp->left_at = qp->ack_due = 0;
 	qp->stalled = 0;
 }
 

@@ -4,13 +4,13 @@
  *
  * Theory of operation
  * -------------------
- * req_step() sends the next burst of the WQE at @next: up to REQ_CHUNK bytes, a whole number of packets
+ * req_step() sends the next burst of the WQE at @next: up to qp_chunk() bytes, a whole number of packets
  * unless it ends the message. The new state is committed before the burst is put on the wire, since
  * a wire without delay delivers it, and its acknowledge, within the call. The ring stays writable to
  * the client, so a WQE is copied before it is looked at, and read again when it is completed or sent
  * once more: a client that changes it in between confuses only itself.
  *
- * A READ of more than REQ_CHUNK bytes is asked for in several requests, as the model does one bounded
+ * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
  * thing at a time.
  */
 #include "emulator/tm.h"
@@ -200,7 +200,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A READ that is asked for again is asked for in the same portions as before. */
-	chunk = min_u64(total - s.next_off, REQ_CHUNK - s.next_off % REQ_CHUNK);
+	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
@@ -315,6 +315,14 @@ static void drained(struct engine *e, struct hca_qp *qp)
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }
 
+/* The time to the acknowledge is counted from when the packet has left. */
+static u64 ack_from(struct engine *e, const struct hca_qp *qp)
+{
+	u64 now = e->host->now(e->ctx);
+
+	return unlikely(qp->path.via) && qp->left_at > now ? qp->left_at : now;
+}
+
 /* Arm the ack timer while something is unacknowledged (IBTA 9.9.2.1.1). */
 static void ack_timer(struct engine *e, struct hca_qp *qp)
 {
@@ -325,7 +333,7 @@ static void ack_timer(struct engine *e, struct hca_qp *qp)
 	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
 		timer_arm(e, qp, 0);
 	else if (!qp->deadline)
-		timer_arm(e, qp, e->host->now(e->ctx) + ib_ack_timeout_ns(qp->attr.timeout));
+		timer_arm(e, qp, ack_from(e, qp) + ib_ack_timeout_ns(qp->attr.timeout));
 }
 
 void engine_run_qp(struct engine *e, u32 slot)
@@ -338,7 +346,9 @@ void engine_run_qp(struct engine *e, u32 slot)
 		return;
 	seg = seg_of(e, qp->client);
 	if (!seg || (qp->stalled && e->self != ENGINE_FABRIC)) {
-		qp_stall(e, qp);
+		/* One that was told to wait has its timer. */
+		if (!(qp->req.flags & REQ_RNR_WAIT) || !qp->deadline)
+			qp_stall(e, qp);
 		return;
 	}
 	qp->stalled = 0;

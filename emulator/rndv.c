@@ -69,7 +69,8 @@ static void own_burst(const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
 static bool send_read(struct engine *e, struct hca_qp *qp, struct req_state *s)
 {
 	const struct hca_tag *tag = own_tag(e->hca, s);
-	u64 chunk = min_u64(tag->len - s->next_off, REQ_CHUNK - s->next_off % REQ_CHUNK);
+	u64 chunk =
+		min_u64(tag->len - s->next_off, qp_chunk(qp) - (s->next_off & (qp_chunk(qp) - 1)));
 	struct burst b;
 
 	own_burst(qp, BOP_READ_REQ, chunk, &b);

@@ -202,7 +202,7 @@ static void fire(struct engine *e, u32 slot)
 	struct hca_qp *qp = &e->hca->qp[slot];
 
 	qp->deadline = 0;
-	if (!qp->stalled)
+	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || via_overdue(e, qp))
 		req_timeout(e, qp);
 	engine_run_qp(e, slot);
 }
@@ -221,13 +221,14 @@ u64 engine_timers(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	u64 now = e->host->now(e->ctx);
-	u64 next;
+	u64 next, mads;
 
 	if (load_relaxed(&hca->next_deadline) > now)
 		return hca->next_deadline;
 	hca->next_deadline = ~0ULL;
-	cm_send_waiting(e);
+	mads = cm_send_waiting(e);
 	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
+	next = min_u64(next, mads);
 	next = min_u64(next, cq_mod_timers(e, now));
 	next = min_u64(next, cm_timers(e, now));
 	hca->next_deadline = min_u64(hca->next_deadline, next);

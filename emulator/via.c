@@ -8,6 +8,9 @@
  */
 #include "emulator/model.h"
 
+#define VIA_CHUNK_MS 4
+#define IB_MTU_MAX   4096u
+
 bool port_via(const struct hca_dev *dev, u32 port)
 {
 	const struct hca_uplink *l = &dev->port[port].link;
@@ -23,6 +26,71 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	if (src_dev == dst_dev && src_port == dst_port)
 		return false;
 	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
+}
+
+bool burst_is_mcast(const struct burst *b)
+{
+	return b->av && av_is_mcast(b->av);
+}
+
+static struct hca_qp *running(struct engine *e)
+{
+	u32 cur = e->hca->cur_qp;
+
+	return cur && cur <= HCA_MAX_QP ? &e->hca->qp[cur - 1] : NULL;
+}
+
+void via_hold(struct engine *e, u64 at)
+{
+	struct hca_qp *qp = running(e);
+
+	if (qp)
+		timer_arm(e, qp, at);
+}
+
+/* While there is no room it has no ack timer: the one timer says when there may be some. */
+void via_left(struct engine *e, const struct burst *b, u64 at)
+{
+	struct hca_qp *qp = running(e);
+
+	if (!qp || qp->qpn != b->src_qpn || !qp_reliable(qp))
+		return;
+	qp->left_at = at;
+	if (qp->ack_due && qp->ack_una == qp->req.una_psn)
+		return;
+	qp->ack_una = qp->req.una_psn;
+	qp->ack_due = qp->attr.timeout ? at + ib_ack_timeout_ns(qp->attr.timeout) : 0;
+}
+
+bool via_overdue(struct engine *e, struct hca_qp *qp)
+{
+	if (!qp->path.via || !qp->ack_due || qp->ack_una != qp->req.una_psn ||
+	    qp->ack_due > e->host->now(e->ctx))
+		return false;
+	qp->ack_due = 0;
+	return true;
+}
+
+static u64 slower(u64 a, u64 b)
+{
+	return a && b ? min_u64(a, b) : a + b;
+}
+
+/* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
+void via_chunk(const struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_path *p = &qp->path;
+	u64 rate, bytes;
+
+	qp->chunk_shift = 0;
+	if (!p->via)
+		return;
+	rate = slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
+		      hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
+	bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
+	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
+	       REQ_CHUNK >> qp->chunk_shift > bytes)
+		qp->chunk_shift++;
 }
 
 void via_changed(struct hca *hca)

@@ -32,6 +32,7 @@ int verb_port_up(struct opts *o, const struct fabric_paths *p, int argc, char **
 int verb_port_down(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_lid(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 /** not_running() - say why there was no answer. Return: 1, the exit status. */
 int not_running(const struct opts *o, int err);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

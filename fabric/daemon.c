@@ -122,6 +122,8 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return -errno;
 	*what = "HCA memory";
 	ret = make_hca(f, o);
+	if (!ret)
+		ret = link_make(f);
 	if (ret)
 		return ret;
 	ret = make_topology(f, o, what);

@@ -40,7 +40,10 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_USEC 1000ULL
 
+#define LINK_ALL  (~0u)
+
 struct fabric;
+struct link;
 
 /**
  * struct watch - a descriptor in the epoll set and who handles it.
@@ -108,7 +111,7 @@ enum xfer_phase {
 struct xfer {
 	bool used;
 	u8 phase; /* enum xfer_phase */
-	u32 slot; /* QP it is for */
+	u32 slot; /* QP it is for; from HCA_MAX_QP on: link_flow() */
 	u32 qpn;
 	u64 key;
 	u64 off; /* bytes done */
@@ -159,6 +162,9 @@ struct note {
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
  * @gids_stale: addresses of the host have changed
+ * @link: what is on its way over links
+ * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
+ *	joined with none
  * @waiting: QP slots to ring when a helper has finished; @n_waiting of them
  */
 struct fabric {
@@ -215,6 +221,9 @@ struct fabric {
 	u64 topology; /* struct topology.hash; 0: none */
 	u64 addresses; /* of the subnets that were given out */
 	u32 lids;
+
+	struct link *link;
+	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
 	struct xfer xfer[MAX_XFERS];
 	u64 waiting[HCA_MAX_QP / 64];
@@ -308,8 +317,10 @@ void helper_forget(struct fabric *f, struct client *cl);
 int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len);
 
-/* --- link.c --- */
+/* --- link.c ---------------------------------------------------------------------------------- */
 
+/** link_make() - no link has anything under way. Return: 0 or -ENOMEM. */
+int link_make(struct fabric *f);
 /** link_send() - as hca_host.link: a burst leaves one of our ports. Token held. */
 int link_send(struct fabric *f, const struct burst *b);
 /**
@@ -318,6 +329,16 @@ int link_send(struct fabric *f, const struct burst *b);
  * Return: 0, or -EAGAIN: there is no room now; offer it again later.
  */
 int link_input(struct fabric *f, const struct burst *b);
+/** link_next() - when something arrives next, ~0: nothing is on its way. */
+u64 link_next(const struct fabric *f);
+/** link_work() - deliver what has arrived. Token held. */
+void link_work(struct fabric *f);
+/** link_mem() - where the payload of what is on its way lies: the memory of HCA_LINK. */
+void *link_mem(struct fabric *f);
+/** link_flow() - the flow whose burst is being delivered; what comes without one has a number, too. */
+u32 link_flow(const struct fabric *f);
+/** link_flow_waits() - whether the flow has a burst that is to be delivered again. */
+bool link_flow_waits(const struct fabric *f, u32 flow);
 
 /* --- gids.c -------------------------------------------------------------------------------- */
 

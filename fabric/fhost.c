@@ -3,6 +3,7 @@
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
 #include "fabric/fabric.h"
+#include "fabric/linkq.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ static void *host_seg(void *ctx, u32 client)
 
 	if (client == HCA_SELF)
 		return f->hca;
+	if (client == HCA_LINK)
+		return link_mem(f);
 	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
 }
 

@@ -19,11 +19,17 @@
  */
 #include "fabric/fabric.h"
 
+/* Who a copy is made for: the requester that runs, or a flow of the links. */
+static u32 slot_here(struct fabric *f)
+{
+	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
+}
+
 static void wait_here(struct fabric *f)
 {
-	u32 slot = f->hca->cur_qp - 1;
+	u32 slot = slot_here(f);
 
-	/* Copies are made for a requester that runs. Without one nobody can be rung. */
+	/* A link asks again by itself. */
 	if (slot >= HCA_MAX_QP || (f->waiting[slot / 64] & BIT64(slot % 64)))
 		return;
 	f->waiting[slot / 64] |= BIT64(slot % 64);
@@ -71,8 +77,11 @@ static void xfer_end(struct fabric *f, struct xfer *x)
  */
 static bool xfer_stale(const struct fabric *f, const struct xfer *x)
 {
-	const struct hca_qp *qp = &f->hca->qp[x->slot];
+	const struct hca_qp *qp;
 
+	if (x->slot >= HCA_MAX_QP)
+		return !link_flow_waits(f, x->slot - HCA_MAX_QP);
+	qp = &f->hca->qp[x->slot];
 	if (!qp->client || qp->qpn != x->qpn)
 		return true;
 	if (qp->state == QPS_SQD)
@@ -253,9 +262,9 @@ static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
 
 static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
 {
-	u32 slot = f->hca->cur_qp ? f->hca->cur_qp - 1 : 0;
+	u32 slot = slot_here(f);
 	struct xfer want = { .slot = slot,
-			     .qpn = f->hca->qp[slot].qpn,
+			     .qpn = slot < HCA_MAX_QP ? f->hca->qp[slot].qpn : 0,
 			     .key = key,
 			     .doff = doff,
 			     .soff = soff,

@@ -1,15 +1,397 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: the links between ports and the fabric's switch.
+ *
+ * Theory of operation
+ * -------------------
+ * A burst that leaves a port is copied with its payload, as it would be on the wire, and given two
+ * times on the fabric clock: when its last packet has left the port, and when it arrives at the other
+ * one. Each direction of a link is busy until some time; what is sent next starts then. Packets of a
+ * burst go through the switch one by one, so the second link carries the first of them while the
+ * others are still to come.
+ *
+ * A flow may have some milliseconds' worth of the link's rate waiting to leave, in bytes; then its QP
+ * waits until the first of them has left. So all flows have about the same share of the queue, which
+ * is that of the rate, and none of the acknowledge's time-out is spent in the queue. The number of
+ * packets that are on their way is limited by memory alone: see linkq.h.
+ *
+ * What has arrived is handed to the engine by the loop of work.c. Memory that is out of reach for the
+ * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
 #include "fabric/fabric.h"
+#include "fabric/linkq.h"
+
+#include <stdlib.h>
+
+#define WINDOW_MS    8 /* of a link's rate that a flow may have waiting */
+#define WINDOW_MIN   (2 * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
+#define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
+#define ROOM_WAIT_NS (50 * NSEC_PER_USEC)
+#define AGAIN_NS     (20 * NSEC_PER_USEC)
+#define AGAIN_SHIFTS 6
+#define WORK_BURSTS  512
+#define WORK_BYTES   (4u << 20)
+#define PORTS	     (HCA_MAX_PORTS + 1)
+
+/** struct pipe - the two directions of a port's link: each is busy until then. */
+struct pipe {
+	u64 up, down;
+};
+
+/**
+ * struct link - all links.
+ * @flow: whose burst is being delivered; LQ_ENTRIES: none
+ * @seen: ports that have got their copy of a datagram
+ */
+struct link {
+	struct linkq q;
+	struct pipe pipe[HCA_MAX_DEVS][PORTS];
+	u64 seen[(HCA_MAX_DEVS * PORTS + 63) / 64];
+	u64 seed;
+	u32 flow;
+};
+
+int link_make(struct fabric *f)
+{
+	f->link = calloc(1, sizeof(*f->link));
+	if (!f->link)
+		return -ENOMEM;
+	f->link->seed = f->hca->seed | 1;
+	f->link->flow = LQ_ENTRIES;
+	return linkq_make(&f->link->q);
+}
+
+void *link_mem(struct fabric *f)
+{
+	return f->link->q.mem;
+}
+
+u32 link_flow(const struct fabric *f)
+{
+	return f->link->flow;
+}
+
+bool link_flow_waits(const struct fabric *f, u32 flow)
+{
+	const struct linkq *q = &f->link->q;
+
+	return flow < LQ_ENTRIES && q->flow[flow].heap && q->entry[q->flow[flow].head].tries;
+}
+
+u64 link_next(const struct fabric *f)
+{
+	return linkq_next(&f->link->q);
+}
+
+/* The uplink of a port of ours, or NULL. */
+static const struct hca_uplink *uplink(const struct hca *hca, u32 dev, u32 port)
+{
+	const struct hca_dev *d = &hca->dev[dev];
+
+	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
+}
+
+static u32 wire_packets(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 1 : b->npkts;
+}
+
+static u64 send_ns(u64 bytes, u64 rate_bps)
+{
+	return rate_bps ? (u64)((unsigned __int128)bytes * 8 * NSEC_PER_SEC / rate_bps) : 0;
+}
+
+static u64 jitter(struct link *l, const struct hca_uplink *up)
+{
+	u64 x = l->seed;
+
+	if (!up->jitter_ns)
+		return 0;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	l->seed = x;
+	return x % (up->jitter_ns + 1);
+}
+
+/** struct trip - a burst's times: when its first and its last packet come to some place. */
+struct trip {
+	u64 first, last;
+};
+
+/* Over one direction of a link, which is busy until *busy. */
+static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire, struct trip *t,
+		 u64 *left)
+{
+	u64 begin = t->first > *busy ? t->first : *busy;
+	u64 end = begin + send_ns(wire, up->rate_bps), delay = up->delay_ns + jitter(l, up);
+
+	if (up->rate_bps)
+		*busy = end;
+	*left = end > t->last ? end : t->last;
+	t->first = begin + delay;
+	t->last = *left + delay;
+}
+
+static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
+{
+	const struct hca_uplink *up = uplink(f->hca, b->src_dev, b->src_port);
+
+	*left = t->last;
+	if (up)
+		pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
+}
+
+static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t)
+{
+	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
+	u64 left;
+
+	if (up)
+		pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &left);
+}
+
+static u64 wire_bytes(const struct burst *b)
+{
+	return linkq_payload(b) + (u64)wire_packets(b) * WIRE_HEADERS;
+}
+
+/* Packets that are too long for a link on their way do not get through. */
+static bool too_long(const struct hca *hca, const struct burst *b)
+{
+	const struct hca_uplink *from = uplink(hca, b->src_dev, b->src_port);
+	const struct hca_uplink *to = uplink(hca, b->dst_dev, b->dst_port);
+	u64 len = min_u64(linkq_payload(b), b->mtu);
+
+	return linkq_payload(b) > BUDDY_MAX ||
+	       (from && from->mtu && len > ib_mtu_bytes(from->mtu)) ||
+	       (to && to->mtu && len > ib_mtu_bytes(to->mtu));
+}
+
+static u64 slower(u64 a, u64 b)
+{
+	return a && b ? min_u64(a, b) : a + b;
+}
+
+/* Whether the flow has enough waiting; *next: until when. */
+static bool held_back(struct fabric *f, const struct lq_key *k, const struct burst *b, u64 now,
+		      u64 *next)
+{
+	const struct hca_uplink *from = uplink(f->hca, b->src_dev, b->src_port);
+	const struct hca_uplink *to = uplink(f->hca, b->dst_dev, b->dst_port);
+	u64 rate = slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
+	struct lq_flow *flow;
+
+	if (!rate || k->cls != LQ_REQUEST)
+		return false;
+	flow = linkq_flow(&f->link->q, k);
+	if (!flow)
+		return false;
+	window = rate / (8 * 1000 / WINDOW_MS);
+	if (window < WINDOW_MIN)
+		window = WINDOW_MIN;
+	waits = linkq_backlog(&f->link->q, flow, now, next);
+	return waits && waits + wire_bytes(b) > window;
+}
+
+/* The payload, as it is now. Return: 0, -EAGAIN or -ESRCH. */
+static int fetch(struct fabric *f, const struct burst *b, struct lq_entry *e)
+{
+	int ret;
+
+	if (!b->mem)
+		return 0;
+	ret = f->engine.host->copy(f, &e->mem, 0, b->mem, b->off, b->len,
+				   (u64)b->src_qpn << 32 | b->psn << 1);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return ret;
+	/* Who is to take it finds that there is nothing, as where it copies itself. */
+	if (ret)
+		e->mem.kind = MEM_NONE;
+	return 0;
+}
+
+/* When there may be room again. */
+static u64 room_at(const struct fabric *f, u64 now)
+{
+	u64 next = link_next(f);
+
+	return next < now + NSEC_PER_MSEC && next > now + ROOM_WAIT_NS ? next : now + ROOM_WAIT_NS;
+}
+
+static int send_one(struct fabric *f, const struct burst *b)
+{
+	struct lq_key k = linkq_key(b);
+	u64 now = clock_ns(), next;
+	struct trip t = { now, now };
+	struct lq_entry *e;
+	int ret;
+
+	if (held_back(f, &k, b, now, &next)) {
+		via_hold(&f->engine, next);
+		return -EAGAIN;
+	}
+	e = linkq_get(&f->link->q, &k, b);
+	if (!e) {
+		via_hold(&f->engine, room_at(f, now));
+		return -EAGAIN;
+	}
+	ret = fetch(f, b, e);
+	if (ret) {
+		linkq_drop(&f->link->q, e);
+		return ret == -EAGAIN ? ret : 0;
+	}
+	e->wire = (u32)wire_bytes(b);
+	pass_up(f, b, e->wire, &t, &e->left);
+	pass_down(f, b, e->wire, &t);
+	e->at = t.last;
+	via_left(&f->engine, b, e->left);
+	linkq_put(&f->link->q, &k, e);
+	return 0;
+}
+
+/* Note the port. Return: whether it was noted before. */
+static bool seen(struct link *l, u32 dev, u32 port)
+{
+	u32 n = dev * PORTS + port;
+	bool was = l->seen[n / 64] & BIT64(n % 64);
+
+	l->seen[n / 64] |= BIT64(n % 64);
+	return was;
+}
+
+/* A copy for the members on one port, which leaves the switch at *t. Return: 0, -EAGAIN or -ESRCH. */
+static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
+{
+	struct lq_key k = linkq_key(b);
+	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
+	int ret = e ? fetch(f, b, e) : -EAGAIN;
+
+	if (ret) {
+		if (e)
+			linkq_drop(&f->link->q, e);
+		return ret;
+	}
+	e->wire = (u32)wire_bytes(b);
+	e->left = left;
+	/* What does not leave its port passes no link. */
+	if (b->dst_dev != b->src_dev || b->dst_port != b->src_port)
+		pass_down(f, b, e->wire, &t);
+	e->at = t.last;
+	linkq_put(&f->link->q, &k, e);
+	/* The payload is read once. */
+	b->mem = e->b.mem;
+	b->off = 0;
+	return 0;
+}
+
+/* One copy to each port that has members; the others that are joined make their own. */
+static int send_group(struct fabric *f, const struct burst *b, bool ours)
+{
+	struct link *l = f->link;
+	u64 now = clock_ns(), left = now;
+	struct trip here = { now, now }, t = here;
+	struct burst one = *b;
+	u32 i = 0, dev, n = 0;
+	u8 port;
+	int ret = 0;
+
+	while (mcast_next_port(f->hca, b, &i, &dev, &port))
+		n++;
+	/* For all of them, or none. */
+	if (l->q.n_entries + n + LQ_SPARE > LQ_ENTRIES ||
+	    (u64)(l->q.arena[LQ_REQUEST].used + n * 16) * BUDDY_UNIT > LQ_ARENA) {
+		via_hold(&f->engine, room_at(f, now));
+		return -EAGAIN;
+	}
+	memset(l->seen, 0, sizeof(l->seen));
+	if (ours)
+		pass_up(f, b, wire_bytes(b), &t, &left);
+	for (i = 0; mcast_next_port(f->hca, b, &i, &dev, &port);) {
+		if (seen(l, dev, port))
+			continue;
+		one.dst_dev = dev;
+		one.dst_port = port;
+		if (too_long(f->hca, &one))
+			continue;
+		ret = send_copy(f, &one,
+				ours && dev == b->src_dev && port == b->src_port ? here : t, left);
+		if (ret)
+			return ret == -EAGAIN ? ret : 0;
+	}
+	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
+}
 
 int link_send(struct fabric *f, const struct burst *b)
 {
-	return hca_input(&f->engine, b);
+	const struct hca_dev *to = &f->hca->dev[b->dst_dev];
+
+	if (burst_is_mcast(b))
+		return send_group(f, b, true);
+	if (b->dst_dev >= f->hca->n_devs || too_long(f->hca, b))
+		return 0;
+	if (to->member && !port_via(&f->hca->dev[b->src_dev], b->src_port))
+		return f->join_send ? f->join_send(f, to->member, b) : 0;
+	return send_one(f, b);
+}
+
+/* Whether the answer to it, if it has one, will find room. */
+static bool answer_fits(struct fabric *f, const struct burst *b)
+{
+	const struct lq_key k = { .cls = LQ_ANSWER };
+
+	return linkq_key(b).cls == LQ_ANSWER ||
+	       linkq_room(&f->link->q, &k, b->op == BOP_READ_REQ ? b->dma_len : 0);
+}
+
+/* A burst arrives where its last link leads to. Return: as hca_input(). */
+static int arrive(struct fabric *f, const struct burst *b, u32 *step)
+{
+	u32 member = f->hca->dev[b->dst_dev].member;
+
+	if (member)
+		return f->join_send ? f->join_send(f, member, b) : 0;
+	if (burst_is_mcast(b))
+		return mcast_deliver(&f->engine, b, step);
+	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
+		return 0; /* no requester of ours asks for that much at once */
+	return answer_fits(f, b) ? hca_input(&f->engine, b) : -EAGAIN;
+}
+
+void link_work(struct fabric *f)
+{
+	struct link *l = f->link;
+	u64 now = clock_ns(), bytes = 0;
+	struct lq_entry *e;
+	u32 n = 0;
+
+	while (n++ < WORK_BURSTS && bytes < WORK_BYTES && (e = linkq_due(&l->q, now))) {
+		bytes += linkq_payload(&e->b);
+		l->flow = e->flow;
+		if (arrive(f, &e->b, &e->step) == -EAGAIN)
+			linkq_again(&l->q, e, now + (AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS)));
+		else
+			linkq_done(&l->q, e);
+		l->flow = LQ_ENTRIES;
+	}
+}
+
+/* Behind what is on its way to the same QP; at once where there is nothing. */
+static int input_one(struct fabric *f, const struct burst *b)
+{
+	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
+	struct lq_key k = linkq_key(b);
+	u32 step = 0;
+
+	if (up && !port_via(&f->hca->dev[b->dst_dev], b->dst_port) &&
+	    !linkq_flow(&f->link->q, &k) && arrive(f, b, &step) != -EAGAIN)
+		return 0;
+	return up ? send_one(f, b) : 0;
 }
 
 int link_input(struct fabric *f, const struct burst *b)
 {
-	return hca_input(&f->engine, b);
+	if (burst_is_mcast(b))
+		return send_group(f, b, false);
+	return b->dst_dev >= f->hca->n_devs || too_long(f->hca, b) ? 0 : input_one(f, b);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu port up|down|lid|pkey`.
+ * DOC: `rdmaemu port up|down|lid|pkey|link`.
  */
 #include "fabric/cli.h"
+#include "fabric/linkwords.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -34,22 +35,24 @@ static int explain(const struct opts *o, int err)
 	return 1;
 }
 
-static int ask(const struct opts *o, const struct fabric_paths *p, u32 what, u32 index, u32 value)
+static int send(const struct opts *o, const struct fabric_paths *p, const struct proto_port *q)
 {
-	struct proto_msg m = { .op = PROTO_PORT };
+	struct proto_msg m = { .op = PROTO_PORT, .port = *q };
 	int sock = ctl_connect(p->sock), ret;
 
 	if (sock < 0)
 		return not_running(o, sock);
-	m.port.what = what;
-	m.port.index = index;
-	m.port.value = value;
 	m.port.port = o->port;
 	snprintf(m.port.node, sizeof(m.port.node), "%s", o->node);
 	snprintf(m.port.dev, sizeof(m.port.dev), "%s", o->device);
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);
 	return ret ? explain(o, ret) : 0;
+}
+
+static int ask(const struct opts *o, const struct fabric_paths *p, u32 what, u32 index, u32 value)
+{
+	return send(o, p, &(struct proto_port){ .what = what, .index = index, .value = value });
 }
 
 int verb_port_up(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -87,4 +90,18 @@ int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char 
 		return EXIT_USAGE;
 	}
 	return ask(o, p, PORT_CHANGE_PKEY, (u32)index, (u32)pkey);
+}
+
+int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_port q = { .what = PORT_CHANGE_LINK };
+	const char *what;
+	int at;
+
+	if (link_words(argv, argc, &q.link, &at, &what)) {
+		trouble("port link: '%s': expected %s; see 'rdmaemu port link --help'",
+			at < argc ? argv[at] : "", what);
+		return EXIT_USAGE;
+	}
+	return send(o, p, &q);
 }

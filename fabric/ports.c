@@ -7,6 +7,8 @@
  * at all of them again.
  */
 #include "fabric/fabric.h"
+#include "fabric/linkwords.h"
+#include "fabric/sysfs.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -80,6 +82,13 @@ static int check_change(const struct hca_dev *d, const struct proto_port *q)
 		return q->value && q->value < 0xc000 ? 0 : -ERANGE;
 	case PORT_CHANGE_PKEY:
 		return q->index < d->lim.pkeys && q->value <= 0xffff ? 0 : -ERANGE;
+	case PORT_CHANGE_LINK:
+		return q->link.delay_ns <= LINK_TIME_MAX && q->link.jitter_ns <= LINK_TIME_MAX &&
+				       (!q->link.rate_bps || (q->link.rate_bps >= LINK_RATE_MIN &&
+							      q->link.rate_bps <= LINK_RATE_MAX)) &&
+				       q->link.mtu <= 5
+			       ? 0
+			       : -EINVAL;
 	}
 	return -EINVAL;
 }
@@ -88,6 +97,7 @@ static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port 
 {
 	const struct hca_dev *d = &f->hca->dev[dev];
 	char name[sizeof(d->name) + NODE_NAME_MAX + 2];
+	char words[160];
 
 	snprintf(name, sizeof(name), "%s%s%s", d->node ? f->hca->node[d->node].name : "",
 		 d->node ? " " : "", d->name);
@@ -104,6 +114,11 @@ static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port 
 	case PORT_CHANGE_PKEY:
 		port_set_pkey(&f->engine, dev, port, q->index, (u16)q->value);
 		note(f, "%s port %u: P_Key %u is 0x%04x", name, port, q->index, q->value);
+		break;
+	case PORT_CHANGE_LINK:
+		port_set_link(&f->engine, dev, port, &q->link);
+		link_text(&q->link, words, sizeof(words));
+		note(f, "%s port %u: link: %s", name, port, words);
 		break;
 	}
 }

@@ -109,6 +109,7 @@ enum proto_port_what {
 	PORT_CHANGE_STATE, /* value: enum hca_port_state */
 	PORT_CHANGE_LID,
 	PORT_CHANGE_PKEY,
+	PORT_CHANGE_LINK, /* link */
 };
 
 struct proto_port {
@@ -118,6 +119,7 @@ struct proto_port {
 	u32 what; /* enum proto_port_what */
 	u32 index;
 	u32 value;
+	struct hca_uplink link;
 };
 
 struct proto_lease {

@@ -130,6 +130,11 @@ static bool pending_due(struct fabric *f, u64 now)
 	return now >= f->pending_at;
 }
 
+static u64 next_due(const struct fabric *f)
+{
+	return min_u64(load_relaxed(&f->hca->next_deadline), link_next(f));
+}
+
 static bool work_due(struct fabric *f, u64 now)
 {
 	bool commands = f->isolated && isolated_look(f);
@@ -138,8 +143,7 @@ static bool work_due(struct fabric *f, u64 now)
 		f->kicked = false;
 		helpers_look(f);
 	}
-	return pending_due(f, now) || commands || f->n_dead || ports_due(f) ||
-	       now >= load_relaxed(&f->hca->next_deadline);
+	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || now >= next_due(f);
 }
 
 u64 engine_work(struct fabric *f)
@@ -148,7 +152,7 @@ u64 engine_work(struct fabric *f)
 
 	if (!work_due(f, now)) {
 		f->rung = false;
-		return min_u64(load_relaxed(&f->hca->next_deadline), f->pending_at);
+		return min_u64(next_due(f), f->pending_at);
 	}
 	if (now < f->retry_at || !take_token(f, now))
 		return f->retry_at;
@@ -161,10 +165,11 @@ u64 engine_work(struct fabric *f)
 		ports_work(f);
 	if (f->isolated)
 		isolated_commands(f);
+	link_work(f);
 	engine_timers(&f->engine);
 	engine_leave(&f->engine);
 	/* What the budget left over, or was rung for us meanwhile. */
 	if (f->kicked || load_relaxed(&f->hca->pending))
-		return f->isolated || f->kicked ? 0 : now + PENDING_WAIT_NS;
-	return load_relaxed(&f->hca->next_deadline);
+		return f->isolated || f->kicked ? 0 : min_u64(next_due(f), now + PENDING_WAIT_NS);
+	return next_due(f);
 }
