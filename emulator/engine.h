@@ -186,6 +186,11 @@ void via_hold(struct engine *e, u64 at);
  * time to its acknowledge.
  */
 void via_left(struct engine *e, const struct burst *b, u64 at);
+/**
+ * via_expect() - what QP @qpn of @dev, if it is ours, waits for leaves the other port at @at: as in
+ * via_left(), the time before that does not count.
+ */
+void via_expect(struct engine *e, u32 dev, u32 qpn, u64 at);
 /** port_via() - whether what passes the port's link takes the fabric process: time, or another fabric. */
 bool port_via(const struct hca_dev *dev, u32 port);
 /** hca_via() - whether packets between two ports, other than one and the same, do. */

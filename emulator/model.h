@@ -502,6 +502,11 @@ void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
 
 /* --- via.c: see also engine.h --- */
 
+/**
+ * via_early() - a QP's timer has run out, but what it waits for is still to leave for a link: the timer
+ * was set once more.
+ */
+bool via_early(struct engine *e, struct hca_qp *qp);
 /** via_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
 bool via_overdue(struct engine *e, struct hca_qp *qp);
 /** via_chunk() - qp->chunk_shift for the QP's path as its links are now. */

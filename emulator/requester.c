@@ -351,6 +351,9 @@ void engine_run_qp(struct engine *e, u32 slot)
 			qp_stall(e, qp);
 		return;
 	}
+	/* The timer of one that was stalled was not that of an acknowledge. */
+	if (unlikely(qp->stalled) && !(qp->req.flags & REQ_RNR_WAIT))
+		timer_arm(e, qp, 0);
 	qp->stalled = 0;
 	if (e->self == ENGINE_FABRIC)
 		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);

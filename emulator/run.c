@@ -202,6 +202,8 @@ static void fire(struct engine *e, u32 slot)
 	struct hca_qp *qp = &e->hca->qp[slot];
 
 	qp->deadline = 0;
+	if (unlikely(via_early(e, qp)))
+		return;
 	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || via_overdue(e, qp))
 		req_timeout(e, qp);
 	engine_run_qp(e, slot);

@@ -48,6 +48,14 @@ void via_hold(struct engine *e, u64 at)
 		timer_arm(e, qp, at);
 }
 
+void via_expect(struct engine *e, u32 dev, u32 qpn, u64 at)
+{
+	struct hca_qp *qp = hca_qp_by_num(e->hca, qpn);
+
+	if (qp && qp->dev == dev && qp->left_at < at)
+		qp->left_at = at;
+}
+
 /* While there is no room it has no ack timer: the one timer says when there may be some. */
 void via_left(struct engine *e, const struct burst *b, u64 at)
 {
@@ -55,7 +63,7 @@ void via_left(struct engine *e, const struct burst *b, u64 at)
 
 	if (!qp || qp->qpn != b->src_qpn || !qp_reliable(qp))
 		return;
-	qp->left_at = at;
+	qp->left_at = qp->left_at > at ? qp->left_at : at;
 	if (qp->ack_due && qp->ack_una == qp->req.una_psn)
 		return;
 	qp->ack_una = qp->req.una_psn;
@@ -68,6 +76,15 @@ bool via_overdue(struct engine *e, struct hca_qp *qp)
 	    qp->ack_due > e->host->now(e->ctx))
 		return false;
 	qp->ack_due = 0;
+	return true;
+}
+
+bool via_early(struct engine *e, struct hca_qp *qp)
+{
+	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout ||
+	    qp->left_at <= e->host->now(e->ctx))
+		return false;
+	timer_arm(e, qp, qp->left_at + ib_ack_timeout_ns(qp->attr.timeout));
 	return true;
 }
 

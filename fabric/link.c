@@ -142,13 +142,16 @@ static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct tr
 		pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
 }
 
-static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t)
+/* The switch loses nothing: what it cannot pass on yet is held back where it comes from. */
+static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
 {
 	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
-	u64 left;
+	u64 there = t->last, passed;
 
-	if (up)
-		pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &left);
+	if (!up)
+		return;
+	pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &passed);
+	*left += passed - there;
 }
 
 static u64 wire_bytes(const struct burst *b)
@@ -173,25 +176,21 @@ static u64 slower(u64 a, u64 b)
 	return a && b ? min_u64(a, b) : a + b;
 }
 
-/* Whether the flow has enough waiting; *next: until when. */
-static bool held_back(struct fabric *f, const struct lq_key *k, const struct burst *b, u64 now,
-		      u64 *next)
+/* Whether the flow has enough waiting for @wire more bytes to wait, too; *next: until when. */
+static bool held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
 {
-	const struct hca_uplink *from = uplink(f->hca, b->src_dev, b->src_port);
-	const struct hca_uplink *to = uplink(f->hca, b->dst_dev, b->dst_port);
+	const struct hca_uplink *from = uplink(f->hca, k->src_dev, k->src_port);
+	const struct hca_uplink *to = uplink(f->hca, k->dst_dev, k->dst_port);
 	u64 rate = slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
-	struct lq_flow *flow;
+	struct lq_flow *flow = rate ? linkq_flow(&f->link->q, k) : NULL;
 
-	if (!rate || k->cls != LQ_REQUEST)
-		return false;
-	flow = linkq_flow(&f->link->q, k);
 	if (!flow)
 		return false;
 	window = rate / (8 * 1000 / WINDOW_MS);
 	if (window < WINDOW_MIN)
 		window = WINDOW_MIN;
 	waits = linkq_backlog(&f->link->q, flow, now, next);
-	return waits && waits + wire_bytes(b) > window;
+	return waits && waits + wire > window;
 }
 
 /* The payload, as it is now. Return: 0, -EAGAIN or -ESRCH. */
@@ -227,7 +226,7 @@ static int send_one(struct fabric *f, const struct burst *b)
 	struct lq_entry *e;
 	int ret;
 
-	if (held_back(f, &k, b, now, &next)) {
+	if (k.cls == LQ_REQUEST && held_back(f, &k, wire_bytes(b), now, &next)) {
 		via_hold(&f->engine, next);
 		return -EAGAIN;
 	}
@@ -243,9 +242,12 @@ static int send_one(struct fabric *f, const struct burst *b)
 	}
 	e->wire = (u32)wire_bytes(b);
 	pass_up(f, b, e->wire, &t, &e->left);
-	pass_down(f, b, e->wire, &t);
+	pass_down(f, b, e->wire, &t, &e->left);
 	e->at = t.last;
-	via_left(&f->engine, b, e->left);
+	if (k.cls == LQ_REQUEST)
+		via_left(&f->engine, b, e->left);
+	else
+		via_expect(&f->engine, b->dst_dev, b->dst_qpn, e->left);
 	linkq_put(&f->link->q, &k, e);
 	return 0;
 }
@@ -276,7 +278,7 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 	e->left = left;
 	/* What does not leave its port passes no link. */
 	if (b->dst_dev != b->src_dev || b->dst_port != b->src_port)
-		pass_down(f, b, e->wire, &t);
+		pass_down(f, b, e->wire, &t, &e->left);
 	e->at = t.last;
 	linkq_put(&f->link->q, &k, e);
 	/* The payload is read once. */
@@ -335,17 +337,33 @@ int link_send(struct fabric *f, const struct burst *b)
 	return send_one(f, b);
 }
 
-/* Whether the answer to it, if it has one, will find room. */
-static bool answer_fits(struct fabric *f, const struct burst *b)
+/* Whether the answer to it, if it has one, can be sent; *next: else, when to look again. */
+static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
 {
-	const struct lq_key k = { .cls = LQ_ANSWER };
+	struct lq_key back = linkq_key(b);
+	u64 len = b->op == BOP_READ_REQ ? b->dma_len : 0;
 
-	return linkq_key(b).cls == LQ_ANSWER ||
-	       linkq_room(&f->link->q, &k, b->op == BOP_READ_REQ ? b->dma_len : 0);
+	if (back.cls == LQ_ANSWER)
+		return true;
+	back = (struct lq_key){ .src_dev = b->dst_dev,
+				.dst_dev = b->src_dev,
+				.src_qpn = b->dst_qpn,
+				.dst_qpn = b->src_qpn,
+				.src_port = b->dst_port,
+				.dst_port = b->src_port,
+				.cls = LQ_ANSWER };
+	*next = room_at(f, now);
+	if (!linkq_room(&f->link->q, &back, len))
+		return false;
+	if (!len || !held_back(f, &back, len, now, next))
+		return true;
+	/* A responder sends to all of them in turns: it will not take them for lost. */
+	via_expect(&f->engine, b->src_dev, b->src_qpn, *next);
+	return false;
 }
 
-/* A burst arrives where its last link leads to. Return: as hca_input(). */
-static int arrive(struct fabric *f, const struct burst *b, u32 *step)
+/* A burst arrives where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
+static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
 	u32 member = f->hca->dev[b->dst_dev].member;
 
@@ -355,21 +373,22 @@ static int arrive(struct fabric *f, const struct burst *b, u32 *step)
 		return mcast_deliver(&f->engine, b, step);
 	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
 		return 0; /* no requester of ours asks for that much at once */
-	return answer_fits(f, b) ? hca_input(&f->engine, b) : -EAGAIN;
+	return answer_fits(f, b, now, next) ? hca_input(&f->engine, b) : -EAGAIN;
 }
 
 void link_work(struct fabric *f)
 {
 	struct link *l = f->link;
-	u64 now = clock_ns(), bytes = 0;
+	u64 now = clock_ns(), bytes = 0, next;
 	struct lq_entry *e;
 	u32 n = 0;
 
 	while (n++ < WORK_BURSTS && bytes < WORK_BYTES && (e = linkq_due(&l->q, now))) {
 		bytes += linkq_payload(&e->b);
+		next = now + (AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS));
 		l->flow = e->flow;
-		if (arrive(f, &e->b, &e->step) == -EAGAIN)
-			linkq_again(&l->q, e, now + (AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS)));
+		if (arrive(f, &e->b, &e->step, now, &next) == -EAGAIN)
+			linkq_again(&l->q, e, next);
 		else
 			linkq_done(&l->q, e);
 		l->flow = LQ_ENTRIES;
@@ -381,10 +400,11 @@ static int input_one(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
 	struct lq_key k = linkq_key(b);
+	u64 next;
 	u32 step = 0;
 
 	if (up && !port_via(&f->hca->dev[b->dst_dev], b->dst_port) &&
-	    !linkq_flow(&f->link->q, &k) && arrive(f, b, &step) != -EAGAIN)
+	    !linkq_flow(&f->link->q, &k) && arrive(f, b, &step, clock_ns(), &next) != -EAGAIN)
 		return 0;
 	return up ? send_one(f, b) : 0;
 }
