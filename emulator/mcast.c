@@ -128,7 +128,9 @@ static struct hca_qp *sender(struct hca *hca, const struct burst *b)
 	struct hca_qp *qp = &hca->qp[b->src_slot];
 	u32 named = qp->create_flags & QPC_SOURCE_QPN ? qp->source_qpn : qp->qpn;
 
-	return qp->client && qp->type == QPT_UD && named == b->src_qpn ? qp : NULL;
+	return qp->client && qp->type == QPT_UD && qp->dev == b->src_dev && named == b->src_qpn
+		       ? qp
+		       : NULL;
 }
 
 /* The membership's QP, if a copy of @b goes to it, or NULL. */

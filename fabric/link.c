@@ -326,14 +326,15 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 
 int link_send(struct fabric *f, const struct burst *b)
 {
-	const struct hca_dev *to = &f->hca->dev[b->dst_dev];
+	u32 member;
 
 	if (burst_is_mcast(b))
 		return send_group(f, b, true);
 	if (b->dst_dev >= f->hca->n_devs || too_long(f->hca, b))
 		return 0;
-	if (to->member && !port_via(&f->hca->dev[b->src_dev], b->src_port))
-		return f->join_send ? f->join_send(f, to->member, b) : 0;
+	member = f->hca->dev[b->dst_dev].member;
+	if (member && !port_via(&f->hca->dev[b->src_dev], b->src_port))
+		return f->join_send ? f->join_send(f, member, b) : 0;
 	return send_one(f, b);
 }
 

@@ -33,6 +33,9 @@ $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread
 
+# One that tests parts of the fabric process.
+$(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
+
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
