@@ -223,6 +223,49 @@ check "port link: a word that is none" wrong speed 1Gbit
 check "port link: no words" wrong
 
 "$RDMAEMU" fabric stop >/dev/null 2>&1
+
+# With addresses for both devices: connections, and a group with a member behind a link.
+# shellcheck disable=SC2016
+connected='
+	. tests/lib.sh
+	. tests/rdmacm.sh
+	"$RDMAEMU" fabric start && "$RDMAEMU" port link delay 1ms jitter 100us rate 1Gbit || exit
+	ip link set lo up
+	case $1 in
+	rping)
+		port=$(free_port)
+		cm_both TCP "$port" "rping -s -v -a 192.0.2.1 -p $port -S 1000" \
+			"rping -c -v -V -C 20 -a 192.0.2.1 -I 192.0.2.129 -p $port -S 1000" &&
+			[ "$(grep -c "^ping data: rdma-ping-" "$TEST_DIR/client.out")" = 20 ]
+		;;
+	mckey)
+		limit "$RDMAEMU" run -- mckey -m 239.1.2.3 -b 192.0.2.1 -C 5 >"$TEST_DIR/server.out" 2>&1 &
+		wait_for 30 attached || exit
+		limit "$RDMAEMU" run -- mckey -m 239.1.2.3 -b 192.0.2.129 -s -C 5 || exit
+		wait $! && grep "data transfers complete" "$TEST_DIR/server.out"
+		;;
+	esac'
+namespace=(unshare -n)
+is_root || namespace=(unshare -rn)
+# shellcheck disable=SC2016
+addresses='ip link add d0 type veth peer name d1 &&
+	ip addr add 192.0.2.1/25 dev d0 && ip addr add 192.0.2.129/25 dev d1 &&
+	ip link set d0 up && ip link set d1 up'
+# A membership is not shown: it is there soon after the QP.
+# shellcheck disable=SC2016
+attached='attached() {
+	[ "$(status_json | json "any(q[\"type\"] == \"UD\" for q in d[\"qps\"])")" = True ] && sleep 1
+}'
+for what in rping mckey; do
+	if "${namespace[@]}" bash -c "$addresses" >/dev/null 2>&1; then
+		check "$what between two addresses" limit "${namespace[@]}" bash -c \
+			"$addresses; $attached; $connected" - $what
+	else
+		skip "$what between two addresses" "no veth here"
+	fi
+	"$RDMAEMU" fabric stop >/dev/null 2>&1
+done
+
 export RDMAEMU_ISOLATED=1
 check "isolated: a link of 1 ms" start delay 1ms
 check "isolated: ib_send_lat" slow 1000 ib_send_lat -n 20
