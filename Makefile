@@ -53,7 +53,7 @@ all: $(BIN) $(LIB)
 $(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)

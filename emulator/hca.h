@@ -47,6 +47,8 @@ enum hca_mem_kind {
 
 /* As the client of a MEM_SEG: offsets in the HCA's own memory. */
 #define HCA_SELF 0xfffffffeu
+/* As the client of a MEM_VM: the fabric process. What a link carries lies there. */
+#define HCA_PROC 0xfffffffcu
 
 /** struct hca_mem - a scattered piece of memory, by reference. */
 struct hca_mem {
@@ -447,7 +449,7 @@ struct hca {
 	u8 cm_in[MAD_SIZE]; /* one that is fetched from a program */
 
 	u32 n_nodes;
-	u32 pad3;
+	u32 pad4;
 	struct hca_node node[HCA_MAX_NODES];
 	u32 node_name[HCA_NAME_HASH]; /* names, hashed: first node + 1 */
 	u32 addr_hash[HCA_ADDR_HASH]; /* ports' addresses, hashed: number of the first entry + 1 */

@@ -10,7 +10,8 @@
 #define PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
 #define MAKE                                                                                       \
 	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
-	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY))
+	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
+	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME))
 
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
@@ -69,8 +70,8 @@ static int verb_usage(const struct verb *v)
 	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
 	opts_usage(v->flags);
 	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
-	     "('key = value' lines; keys fabric, isolated, linger, profile, seed,\n"
-	     "subnet, topology).");
+	     "('key = value' lines; keys fabric, isolated, join, linger, listen, name, profile,\n"
+	     "seed, subnet, token-file, topology).");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "fabric/sysfs.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -31,7 +32,7 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca = p;
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
-	ret = node_named(f, NODE_NAME);
+	ret = node_named(f, f->node_name);
 	if (ret < 0)
 		return ret;
 	f->engine.hca = f->hca;
@@ -49,6 +50,20 @@ static int make_sysfs(struct fabric *f)
 	return node_show(f, 0);
 }
 
+/* In a mesh the node with the host's addresses is known by the host's name. */
+static void name_node(struct fabric *f, const struct opts *o)
+{
+	char host[64] = "";
+
+	snprintf(f->node_name, sizeof(f->node_name), "%s", NODE_NAME);
+	if (o->name[0])
+		snprintf(f->node_name, sizeof(f->node_name), "%s", o->name);
+	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
+		 node_name_ok(host))
+		snprintf(f->node_name, sizeof(f->node_name), "%s", host);
+	f->spread = name_spread(f->node_name);
+}
+
 static struct fabric *fabric_new(const struct opts *o)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
@@ -58,6 +73,7 @@ static struct fabric *fabric_new(const struct opts *o)
 		return NULL;
 	}
 	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
+	name_node(f, o);
 	f->isolated = o->isolated;
 	f->started = clock_ns();
 	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
@@ -140,6 +156,29 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	return ret;
 }
 
+void daemon_ready(struct fabric *f)
+{
+	if (f->starter_told)
+		return;
+	f->starter_told = true;
+	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)
+		note(f, "the starter has gone");
+	close(DAEMON_FD_READY);
+	close(DAEMON_FD_LOCK);
+}
+
+void daemon_failed(struct fabric *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vdprintf(DAEMON_FD_READY, fmt, ap);
+	va_end(ap);
+	f->starter_told = true;
+	close(DAEMON_FD_READY);
+	close(DAEMON_FD_LOCK);
+}
+
 int daemon_main(const struct opts *o)
 {
 	const char *what = "memory";
@@ -153,11 +192,14 @@ int daemon_main(const struct opts *o)
 			ret == -ECANCELED ? "" : ": ", ret == -ECANCELED ? "" : strerror(-ret));
 		return 1;
 	}
-	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)
-		note(f, "the starter has gone");
-	close(DAEMON_FD_READY);
-	close(DAEMON_FD_LOCK);
+	what = join_start(f, o);
+	if (what) {
+		daemon_failed(f, "cannot start: %s%s%s", o->listen, o->listen[0] ? ": " : "", what);
+		fabric_end(f);
+		return 1;
+	}
 	server_loop(f);
+	join_end(f);
 	fabric_end(f);
 	/* The kernel takes the rest back faster. */
 	_exit(0);

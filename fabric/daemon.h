@@ -19,6 +19,11 @@ enum daemon_fd {
 
 #define DAEMON_READY '\n'
 
+struct fabric;
+/** daemon_ready() - the starter may go on. Once. */
+void daemon_ready(struct fabric *f);
+/** daemon_failed() - the starter is told why there is no fabric. */
+void daemon_failed(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** daemon_main() - be the fabric process. @o: its settings; stays when no linger was given. */
 int daemon_main(const struct opts *o);
 

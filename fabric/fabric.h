@@ -40,10 +40,12 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_USEC 1000ULL
 
-#define LINK_ALL  (~0u)
+#define LINK_ALL (~0u)
 
 struct fabric;
 struct link;
+struct join;
+struct opts;
 
 /**
  * struct watch - a descriptor in the epoll set and who handles it.
@@ -169,6 +171,10 @@ struct note {
  */
 struct fabric {
 	char name[64];
+	char node_name[48]; /* of the node with the host's own addresses */
+	struct join *join; /* NULL: it is not joined with others */
+	u64 spread; /* where its nodes' addresses begin: others' are to be different ones */
+	bool starter_told;
 	struct fabric_paths paths;
 	bool isolated;
 	struct profile profile;
@@ -308,6 +314,10 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 		  struct atomic_res *res, u64 key);
 /** helpers_look() - ring the QPs that wait for helpers if one has finished. */
 void helpers_look(struct fabric *f);
+/** waiting_here() - the QP that runs is rung again by waiting_ring(). */
+void waiting_here(struct fabric *f);
+/** waiting_ring() - what QPs have waited for has come, maybe. */
+void waiting_ring(struct fabric *f);
 /** helper_ready() - a client named its helper's eventfd. */
 void helper_ready(struct fabric *f, struct client *cl);
 /** helper_forget() - a client is freed: drop the transfers that touch it. */
@@ -316,6 +326,32 @@ void helper_forget(struct fabric *f, struct client *cl);
 /** fabric_vm_copy() - as hca_host.copy, where no helper is needed. */
 int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len);
+
+/* --- join*.c: other members of the mesh; fabric/join.h --- */
+
+/**
+ * join_start() - listen and connect as the settings say. Without such settings the starter is told
+ * at once that the fabric is there, else by join_tick().
+ * Return: NULL, or why it cannot.
+ */
+const char *join_start(struct fabric *f, const struct opts *o);
+/** join_end() - say good-bye. */
+void join_end(struct fabric *f);
+/** join_tick() - what is due without the token. Return: when to come back. */
+u64 join_tick(struct fabric *f);
+/** join_due() - whether frames wait for the token. join_next() - when they will. */
+bool join_due(const struct fabric *f, u64 now);
+u64 join_next(const struct fabric *f);
+/** join_input() - look at them. Token held. */
+void join_input(struct fabric *f);
+/** join_news() - our devices, or what they have, may have changed: others are told. */
+void join_news(struct fabric *f);
+/**
+ * join_send() - as fabric.join_send: a burst to a device of @member, or a group. Token held.
+ * Return: 0; it is lost when there is no way to it. -EAGAIN: there is no room now; the QP that runs is
+ * rung when there is.
+ */
+int join_send(struct fabric *f, u32 member, const struct burst *b);
 
 /* --- link.c ---------------------------------------------------------------------------------- */
 
@@ -355,6 +391,8 @@ void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
 
 /* --- nodes.c ------------------------------------------------------------------------------- */
 
+/** name_spread() - a number that differs between fabrics whose host nodes have different names. */
+u64 name_spread(const char *name);
 /** node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC. */
 int node_make(struct fabric *f, const struct node_spec *s);
 /** node_named() - the node of that name, which is made if there is none. Return: as node_make(). */

@@ -30,6 +30,8 @@ static s32 vm_pid(void *ctx, u32 client)
 	struct fabric *f = ctx;
 	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
 
+	if (client == HCA_PROC)
+		return VM_OWN;
 	if (!cl || cl->dead)
 		return VM_GONE;
 	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;

@@ -25,7 +25,7 @@ static u32 slot_here(struct fabric *f)
 	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
 }
 
-static void wait_here(struct fabric *f)
+void waiting_here(struct fabric *f)
 {
 	u32 slot = slot_here(f);
 
@@ -36,10 +36,12 @@ static void wait_here(struct fabric *f)
 	f->n_waiting++;
 }
 
-static void ring_waiting(struct fabric *f)
+void waiting_ring(struct fabric *f)
 {
 	u32 i, bit, slot, owner;
 
+	if (!f->n_waiting)
+		return;
 	for (i = 0; f->n_waiting && i < ARRAY_SIZE(f->waiting); i++) {
 		u64 bits = f->waiting[i];
 
@@ -68,7 +70,7 @@ static void xfer_end(struct fabric *f, struct xfer *x)
 	release(&x->dst);
 	x->used = false;
 	if (f->n_waiting)
-		ring_waiting(f);
+		waiting_ring(f);
 }
 
 /*
@@ -282,7 +284,7 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 	while (!ret && x->off < len)
 		ret = step(f, x, dst, src);
 	if (ret == -EAGAIN)
-		wait_here(f);
+		waiting_here(f);
 	else
 		xfer_end(f, x);
 	return ret;
@@ -315,7 +317,7 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 		ret = job_result(x->dst);
 	}
 	if (ret == -EAGAIN) {
-		wait_here(f);
+		waiting_here(f);
 		return ret;
 	}
 	res->orig = x->orig;
@@ -332,7 +334,7 @@ void helpers_look(struct fabric *f)
 		return;
 	for (cl = f->clients; cl; cl = cl->next)
 		if (!cl->dead && load_acquire(&cl->seg->job.state) == HELPER_DONE) {
-			ring_waiting(f);
+			waiting_ring(f);
 			return;
 		}
 }
@@ -340,7 +342,7 @@ void helpers_look(struct fabric *f)
 void helper_ready(struct fabric *f, struct client *cl)
 {
 	if (f->n_waiting && !cl->dead)
-		ring_waiting(f);
+		waiting_ring(f);
 }
 
 void helper_forget(struct fabric *f, struct client *cl)
@@ -349,5 +351,5 @@ void helper_forget(struct fabric *f, struct client *cl)
 		xfer_end(f, cl->xfer);
 	/* Its peers' transfers find it gone when they ask again. */
 	if (f->n_waiting)
-		ring_waiting(f);
+		waiting_ring(f);
 }

@@ -16,6 +16,7 @@
 /* Subnet managers number ports from 1; here the manager itself has that. */
 #define SM_LID	  1
 #define FIRST_LID 2
+#define N_LIDS	  (0xc000u - FIRST_LID)
 
 /* FNV-1a: stable, and spreads names well. */
 static u64 hash(u64 h, const void *data, size_t n)
@@ -36,6 +37,11 @@ static u64 make_guid(const char *fabric, const char *node)
 	if (strcmp(node, NODE_NAME) != 0)
 		h = hash(hash(h, "/", 1), node, strlen(node));
 	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
+}
+
+u64 name_spread(const char *name)
+{
+	return strcmp(name, NODE_NAME) ? hash(0xcbf29ce484222325ULL, name, strlen(name)) >> 32 : 0;
 }
 
 static bool addr_taken(const struct hca *hca, const u8 raw[16])
@@ -69,12 +75,12 @@ static void ip6_of(const struct subnets *s, u64 n, u8 raw[16])
 static int next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
 {
 	const struct subnets *s = &f->subnets;
-	u64 last = (1ULL << min_u32(32 - s->bits4, 128 - s->bits6)) - 2;
+	u64 last = (1ULL << min_u32(32 - s->bits4, 128 - s->bits6)) - 2, n;
 
 	while (f->addresses < last) {
-		f->addresses++;
-		ip4_of(s, f->addresses, ip4);
-		ip6_of(s, f->addresses, ip6);
+		n = (f->spread + f->addresses++) % last + 1;
+		ip4_of(s, n, ip4);
+		ip6_of(s, n, ip6);
 		if (!addr_taken(f->hca, ip4) && !addr_taken(f->hca, ip6))
 			return 0;
 	}
@@ -130,7 +136,7 @@ static void set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
 	p->gid[0].type = 0;
 	p->sm_lid = SM_LID;
 	do
-		p->lid = FIRST_LID + f->lids++;
+		p->lid = FIRST_LID + (u32)(f->spread + f->lids++) % N_LIDS;
 	while (hca_find_lid(f->hca, p->lid, &port) >= 0);
 }
 
@@ -204,6 +210,7 @@ int node_make(struct fabric *f, const struct node_spec *s)
 	if (ret)
 		return ret;
 	node_publish(f->hca, (u32)node);
+	join_news(f);
 	return node;
 }
 
@@ -214,9 +221,12 @@ int node_named(struct fabric *f, const char *name)
 
 	if (!node_name_ok(name))
 		return -EINVAL;
+	/* By this name, too, whatever others call it. */
+	if (f->hca->n_nodes && !strcmp(name, NODE_NAME))
+		return 0;
 	node = node_find(f->hca, name);
 	if (node >= 0)
-		return node;
+		return f->hca->node[node].member ? -EREMOTE : node;
 	snprintf(s.name, sizeof(s.name), "%s", name);
 	return node_make(f, &s);
 }
@@ -266,7 +276,7 @@ int node_ask(const struct fabric *f, struct proto_msg *m)
 /* Its tree's root. Return: 0 or -ENAMETOOLONG. */
 static int root_of(const struct fabric *f, u32 node, char root[PATH_MAX])
 {
-	return sysfs_root(root, f->paths.sysfs, f->hca->node[node].name);
+	return sysfs_root(root, f->paths.sysfs, node ? f->hca->node[node].name : NODE_NAME);
 }
 
 int node_show(struct fabric *f, u32 node)

@@ -44,6 +44,14 @@ static const struct opt_def {
 			 "where nodes' addresses come from (default: 10.77.0.0/16,fd77::/64)" },
 	[OPT_TOPOLOGY] = { "topology", "FILE", "RDMAEMU_TOPOLOGY", true,
 			   "the fabric's nodes, see rdmaemu-topology(5)" },
+	[OPT_LISTEN] = { "listen", "ADDR:PORT", "RDMAEMU_LISTEN", true,
+			 "take in other fabrics there, by TCP" },
+	[OPT_JOIN] = { "join", "HOST:PORT,...", "RDMAEMU_JOIN", true,
+		       "become one fabric with those that listen there" },
+	[OPT_TOKEN_FILE] = { "token-file", "FILE", "RDMAEMU_TOKEN_FILE", true,
+			     "the secret that joined fabrics share" },
+	[OPT_NAME] = { "name", "NAME", "RDMAEMU_NAME", true,
+		       "what others call this host (default, if joined: its hostname)" },
 	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
@@ -153,6 +161,23 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_TOPOLOGY:
 		return parse_path(value, o->topology) ? NULL : "a file";
+	case OPT_LISTEN:
+		if (strlen(value) >= sizeof(o->listen) || !join_address_ok(value, false))
+			return "ADDR:PORT";
+		snprintf(o->listen, sizeof(o->listen), "%s", value);
+		return NULL;
+	case OPT_JOIN:
+		if (strlen(value) >= sizeof(o->join) || !join_address_ok(value, true))
+			return "HOST:PORT, or several with commas between";
+		snprintf(o->join, sizeof(o->join), "%s", value);
+		return NULL;
+	case OPT_TOKEN_FILE:
+		return parse_path(value, o->token_file) ? NULL : "a file";
+	case OPT_NAME:
+		if (!node_name_ok(value))
+			return NAME_EXPECTED;
+		snprintf(o->name, sizeof(o->name), "%s", value);
+		return NULL;
 	case OPT_DEVICE:
 		if (!*value || strlen(value) >= sizeof(o->device))
 			return "a device's name";
@@ -283,9 +308,8 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	key = trim(key);
 	id = find_flag(key, strlen(key), ~0u);
 	if (id < 0 || !opt_defs[id].in_file)
-		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, linger, "
-			       "profile or seed"
-			       "",
+		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, join, linger, "
+			       "listen, name, profile, seed or token-file",
 			       path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)

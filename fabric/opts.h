@@ -36,6 +36,10 @@ enum opt_id {
 	OPT_NODE,
 	OPT_SUBNET,
 	OPT_TOPOLOGY,
+	OPT_LISTEN,
+	OPT_JOIN,
+	OPT_TOKEN_FILE,
+	OPT_NAME,
 	OPT_DEVICE,
 	OPT_PORT,
 	OPT_JSON,
@@ -76,6 +80,10 @@ struct opts {
 	char node[NODE_NAME_MAX + 1]; /* "": not given */
 	char subnet[80]; /* likewise */
 	char topology[PATH_MAX]; /* likewise */
+	char listen[256 + 16]; /* ADDR:PORT; "": nowhere */
+	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
+	char token_file[PATH_MAX];
+	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
 	char device[32];
 	u32 port; /* 0: not given */
 };
@@ -101,6 +109,9 @@ int opts_file(struct opts *o, const char *path, bool must);
 void opts_usage(u32 allowed);
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
+
+/** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
+bool join_address_ok(const char *s, bool many);
 
 /** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */
 int trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

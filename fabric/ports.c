@@ -127,6 +127,8 @@ static bool names(const struct hca *hca, u32 dev, u32 port, const struct proto_p
 {
 	const struct hca_dev *d = &hca->dev[dev];
 
+	if (d->member)
+		return false;
 	if (q->node[0] && strncmp(q->node, hca->node[d->node].name, sizeof(q->node)) != 0)
 		return false;
 	return (!q->dev[0] || !strncmp(q->dev, d->name, sizeof(q->dev))) &&
@@ -241,6 +243,7 @@ static void show_changes(struct fabric *f)
 		if (!f->shown[i].stale)
 			continue;
 		f->shown[i].stale = false;
+		join_news(f);
 		ret = f->shown[i].tree ? node_show(f, i) : 0;
 		if (ret)
 			note(f, "%s: %s", f->paths.sysfs, strerror(-ret));

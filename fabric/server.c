@@ -209,6 +209,7 @@ void server_loop(struct fabric *f)
 	use_changed(f);
 	for (;;) {
 		next = engine_work(f);
+		next = min_u64(next, join_tick(f));
 		next = min_u64(next, try_leave(f, clock_ns()));
 		if (f->left)
 			return;

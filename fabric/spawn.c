@@ -98,13 +98,25 @@ static void set_descriptors(const char *log, int ready, int lock)
 	close_from(DAEMON_FD_END);
 }
 
+static int add_flag(char **argv, int n, char *flag, size_t size, const char *name,
+		    const char *value)
+{
+	if (!value[0])
+		return n;
+	snprintf(flag, size, "%s%s", name, value);
+	argv[n] = flag;
+	return n + 1;
+}
+
 static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
-			const char *profile_path, const char *topology_path, bool stay)
+			const char *profile_path, const char *topology_path, const char *token_file,
+			bool stay)
 {
 	char fabric[64], dir[PATH_MAX + 16], linger[32], seed[48];
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
-	char topology[PATH_MAX + 16];
-	char *argv[13];
+	static char topology[PATH_MAX + 16], token[PATH_MAX + 16];
+	static char listen[sizeof(o->listen) + 16], join[PATH_MAX + 16], name[64];
+	char *argv[20];
 	int n = 0;
 
 	snprintf(fabric, sizeof(fabric), "--fabric=%s", o->fabric);
@@ -126,6 +138,10 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 		argv[n++] = topology;
 	if (o->isolated)
 		argv[n++] = "--isolated";
+	n = add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
+	n = add_flag(argv, n, join, sizeof(join), "--join=", o->join);
+	n = add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
+	n = add_flag(argv, n, name, sizeof(name), "--name=", o->name);
 	if (!stay)
 		argv[n++] = linger;
 	argv[n] = NULL;
@@ -135,12 +151,14 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = { "LD_PRELOAD",	"RDMAEMU_SOCKET", "RDMAEMU_SYSFS",
-					    "RDMAEMU_FABRIC",	"RDMAEMU_DIR",	  "RDMAEMU_CONFIG",
-					    "RDMAEMU_ISOLATED", "RDMAEMU_LINGER", "RDMAEMU_SEED",
-					    "RDMAEMU_PROFILE",	"RDMAEMU_NODE",	  "RDMAEMU_SUBNET",
-					    "RDMAEMU_TOPOLOGY" };
-	char profile[PATH_MAX], topology[PATH_MAX] = "";
+	static const char *const vars[] = {
+		"LD_PRELOAD",	    "RDMAEMU_SOCKET",  "RDMAEMU_SYSFS",	   "RDMAEMU_FABRIC",
+		"RDMAEMU_DIR",	    "RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED", "RDMAEMU_LINGER",
+		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE", "RDMAEMU_NODE",	   "RDMAEMU_SUBNET",
+		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",  "RDMAEMU_JOIN",	   "RDMAEMU_TOKEN_FILE",
+		"RDMAEMU_NAME"
+	};
+	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
 
 	/* It may be a file's name, which is looked for from here. */
@@ -148,6 +166,8 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 		snprintf(profile, sizeof(profile), "%s", o->profile);
 	if (o->topology[0] && !realpath(o->topology, topology))
 		fail(ready, o->topology);
+	if (!o->token_file[0] || !realpath(o->token_file, token))
+		snprintf(token, sizeof(token), "%s", o->token_file);
 	set_descriptors(p->log, ready, lock);
 	reset_signals();
 	reset_limits();
@@ -156,7 +176,7 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 	umask(077);
 	if (chdir("/"))
 		fail(DAEMON_FD_READY, "/");
-	exec_daemon(o, p, profile, topology, stay);
+	exec_daemon(o, p, profile, topology, token, stay);
 	fail(DAEMON_FD_READY, "/proc/self/exe");
 }
 

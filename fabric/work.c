@@ -132,7 +132,7 @@ static bool pending_due(struct fabric *f, u64 now)
 
 static u64 next_due(const struct fabric *f)
 {
-	return min_u64(load_relaxed(&f->hca->next_deadline), link_next(f));
+	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)), join_next(f));
 }
 
 static bool work_due(struct fabric *f, u64 now)
@@ -143,7 +143,8 @@ static bool work_due(struct fabric *f, u64 now)
 		f->kicked = false;
 		helpers_look(f);
 	}
-	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || now >= next_due(f);
+	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
+	       now >= next_due(f);
 }
 
 u64 engine_work(struct fabric *f)
@@ -165,6 +166,8 @@ u64 engine_work(struct fabric *f)
 		ports_work(f);
 	if (f->isolated)
 		isolated_commands(f);
+	if (f->join)
+		join_input(f);
 	link_work(f);
 	engine_timers(&f->engine);
 	engine_leave(&f->engine);

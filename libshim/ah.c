@@ -38,6 +38,7 @@ SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
 
 	if (!ctx)
 		return EINVAL;
+	shim_settle(ANY_SLOT);
 	return obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
 }
 

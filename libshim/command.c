@@ -11,6 +11,7 @@
 #include "libshim/plumbing.h"
 #include "libshim/sys.h"
 
+#include <sched.h>
 #include <limits.h>
 
 #define WAIT_NS	   100000000ULL /* how often a sleeper looks whether the fabric still lives */
@@ -149,6 +150,9 @@ bool shim_poke(void)
 	inside = true;
 	did = engine_poke(&shim.engine);
 	inside = outer;
+	/* What is waited for may be the fabric process's to bring, which has no CPU while we spin. */
+	if (!did && load_relaxed(&shim.engine.hca->n_via))
+		sched_yield();
 	return did;
 }
 
@@ -164,4 +168,39 @@ void shim_drain(void)
 			break;
 	if (load_relaxed(&shim.seg->db_any))
 		kick();
+}
+
+#define SETTLE_TRIES 2000
+#define SETTLE_NS    50000
+
+/* Whether one of the QPs waits for the fabric process to send for it. */
+static bool unsettled(const struct hca *hca, u32 slot)
+{
+	u32 i, last = slot == ANY_SLOT ? load_relaxed(&hca->tab[TAB_QP].high) : slot + 1;
+	const struct hca_qp *qp;
+
+	for (i = slot == ANY_SLOT ? 0 : slot; i < last && i < HCA_MAX_QP; i++) {
+		qp = &hca->qp[i];
+		if (load_relaxed(&qp->stalled) && qp->client == shim.engine.self + 1 &&
+		    qp->state == QPS_RTS && (slot != ANY_SLOT || qp->type == QPT_UD))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What was posted has left an HCA by the time that the program can destroy what it was posted with, and
+ * datagrams are sent in that belief.
+ */
+void shim_settle(u32 slot)
+{
+	const struct timespec nap = { .tv_nsec = SETTLE_NS };
+	const struct hca *hca = shim.engine.hca;
+	u32 i;
+
+	for (i = 0; hca && load_relaxed(&hca->n_via) && i < SETTLE_TRIES; i++) {
+		if (!unsettled(hca, slot))
+			return;
+		nanosleep(&nap, NULL);
+	}
 }

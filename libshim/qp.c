@@ -360,6 +360,8 @@ SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 
 	if (!ctx)
 		return EINVAL;
+	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)
+		shim_settle(ibqp->handle);
 	cmd.handle = ibqp->handle;
 	cmd.qp.xrcd = qp->opened;
 	ret = obj_end_cmd(ctx, &cmd);

@@ -52,6 +52,12 @@ int shim_cmd(struct hca_cmd *cmd);
 void shim_doorbell(u32 slot);
 /** shim_poke() - a poller found nothing: work off what is pending. Return: whether it did. */
 bool shim_poke(void);
+/**
+ * shim_settle() - give the fabric process, where it has to send for us, the time to do it, but not for
+ * ever. @slot: of the QP; ANY_SLOT: all UD QPs of this process
+ */
+#define ANY_SLOT (~0u)
+void shim_settle(u32 slot);
 /** shim_drain() - about to sleep: work off everything this process still has pending. */
 void shim_drain(void);
 

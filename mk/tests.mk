@@ -35,6 +35,7 @@ $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 
 # One that tests parts of the fabric process.
 $(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
+$(T)/unit_join: $(call objs,fabric/join_wire.c)
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the mesh: who is in it, who is connected with whom, and what is tried again when.
+ */
+#include "fabric/join.h"
+#include "fabric/daemon.h"
+#include "fabric/opts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define RETRY_MIN_NS (20 * NSEC_PER_MSEC)
+#define RETRY_MAX_NS NSEC_PER_SEC
+#define REFUSED_NS   (10 * NSEC_PER_SEC) /* who was refused asks again after that */
+
+/* --- members --- */
+
+struct member *join_member(struct fabric *f, u64 id, bool make)
+{
+	struct join *j = f->join;
+	struct member *m, **slot = NULL;
+	u32 i;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
+		m = j->member[i];
+		if (m && m->id == id)
+			return m;
+		if (!slot && (!m || (m->dead && !m->via && m->next_try == NEVER)))
+			slot = &j->member[i];
+	}
+	if (!make || !slot)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	if (*slot) {
+		for (i = 0; i < f->hca->n_devs; i++)
+			if (f->hca->dev[i].member == (*slot)->number)
+				j->far_index[i] = JOIN_NOWHERE;
+		free(*slot);
+	}
+	*slot = m;
+	m->id = id;
+	m->number = (u32)(slot - j->member) + 1;
+	m->next_try = NEVER;
+	m->dead = true;
+	snprintf(m->name, sizeof(m->name), "?");
+	return m;
+}
+
+void join_route(struct fabric *f, struct member *m, struct jconn *via)
+{
+	if (m->via == via)
+		return;
+	m->via = via;
+	m->told = false;
+	if (!via) {
+		m->lost_at = clock_ns();
+		/* What waits for credit goes on, and is lost. */
+		waiting_ring(f);
+		return;
+	}
+	burst_session(m);
+	tab_tell(f, m);
+}
+
+/* --- connections --- */
+
+static u64 next_wait(u64 last)
+{
+	return last ? min_u64(2 * last, RETRY_MAX_NS) : RETRY_MIN_NS;
+}
+
+static void target_later(struct target *t, u64 wait)
+{
+	t->backoff = next_wait(t->backoff);
+	t->next_try = clock_ns() + (wait ? wait : t->backoff);
+}
+
+/* Which of two connections between the same two stays: one made later by the same side, or else that of
+ * the lower id. */
+static bool replaces(const struct fabric *f, const struct jconn *new, const struct jconn *old)
+{
+	if (new->out == old->out)
+		return true;
+	return new->out == (f->join->id < new->peer);
+}
+
+static void tell_peers(struct fabric *f)
+{
+	struct join *j = f->join;
+	struct join_peer peer[JOIN_MAX_PEERS];
+	u8 body[JOIN_MAX_PEERS * JOIN_PEER];
+	u32 i, n = 0;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && j->member[i]->conn) {
+			peer[n] = j->member[i]->addr;
+			peer[n++].id = j->member[i]->id;
+		}
+	n = join_peers_put(body, peer, n);
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && j->member[i]->conn)
+			(void)jconn_send(f, j->member[i]->conn, JT_PEERS, j->id, j->member[i]->id,
+					 body, n);
+}
+
+/* Where a member listens, as others can reach it: the address that it comes from, its own port. */
+static void learn_address(struct member *m, const struct jconn *c)
+{
+	struct sockaddr_storage sa;
+	const struct sockaddr_in6 *in6 = (const void *)&sa;
+	const struct sockaddr_in *in = (const void *)&sa;
+	socklen_t len = sizeof(sa);
+
+	memset(&m->addr, 0, sizeof(m->addr));
+	m->addr.id = m->id;
+	if (!c->hello.port || getpeername(c->w.fd, (struct sockaddr *)&sa, &len))
+		return;
+	m->addr.port = c->hello.port;
+	if (sa.ss_family == AF_INET) {
+		memset(m->addr.ip + 10, 0xff, 2);
+		memcpy(m->addr.ip + 12, &in->sin_addr, 4);
+	} else {
+		memcpy(m->addr.ip, &in6->sin6_addr, 16);
+		m->addr.scope = in6->sin6_scope_id;
+	}
+}
+
+void join_up(struct fabric *f, struct jconn *c)
+{
+	struct join *j = f->join;
+	struct member *m = join_member(f, c->peer, true);
+	struct jconn *old = m ? m->conn : NULL;
+
+	if (!m) {
+		jconn_refuse(f, c, "there are %u members already", JOIN_MAX_MEMBERS);
+		return;
+	}
+	if (c->target) {
+		j->target[c->target - 1].id = c->peer;
+		j->target[c->target - 1].backoff = 0;
+	}
+	if (old && !replaces(f, c, old)) {
+		jconn_close(f, c, NULL);
+		return;
+	}
+	if (old) {
+		old->member = NULL;
+		jconn_close(f, old, NULL);
+	}
+	c->member = m;
+	m->conn = c;
+	m->backoff = 0;
+	m->next_try = NEVER;
+	snprintf(m->name, sizeof(m->name), "%s", c->hello.name);
+	learn_address(m, c);
+	m->via = NULL;
+	m->ready = false;
+	join_route(f, m, c);
+	if (c->state == JC_UP)
+		tell_peers(f);
+}
+
+void join_down(struct fabric *f, struct jconn *c)
+{
+	struct join *j = f->join;
+	struct member *m = c->member;
+	u32 i;
+
+	struct target *t = c->target ? &j->target[c->target - 1] : NULL;
+
+	if (t)
+		target_later(t, t->refused[0] ? REFUSED_NS : 0);
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && j->member[i]->via == c)
+			join_route(f, j->member[i], NULL);
+	if (!m || m->conn != c)
+		return;
+	m->conn = NULL;
+	if (c->out && !c->target && m->addr.port) {
+		m->backoff = RETRY_MIN_NS;
+		m->next_try = clock_ns() + m->backoff;
+	}
+	tell_peers(f);
+}
+
+void join_refused(struct fabric *f, struct jconn *c, const char *why)
+{
+	struct target *t = c->target ? &f->join->target[c->target - 1] : NULL;
+	struct member *m = c->member;
+	char line[JOIN_TEXT + 32];
+
+	snprintf(line, sizeof(line), "we are refused: %s", why);
+	if (t)
+		snprintf(t->refused, sizeof(t->refused), "%s", why);
+	jconn_close(f, c, line);
+	if (m)
+		m->next_try = NEVER;
+}
+
+static struct jconn *dial(struct fabric *f, const struct sockaddr_storage *sa)
+{
+	socklen_t len =
+		sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	int fd = socket(sa->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct jconn *c = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (!connect(fd, (const struct sockaddr *)sa, len) || errno == EINPROGRESS)
+		c = jconn_new(f, fd, true, sa);
+	if (!c)
+		close(fd);
+	else
+		jconn_interest(f, c);
+	return c;
+}
+
+static void dial_target(struct fabric *f, struct target *t)
+{
+	struct join *j = f->join;
+	struct member *m = t->id ? join_member(f, t->id, false) : NULL;
+	struct jconn *c;
+
+	if (m && m->conn) {
+		t->next_try = clock_ns() + RETRY_MAX_NS;
+		return;
+	}
+	target_later(t, 0);
+	t->refused[0] = '\0';
+	if (t->next_addr >= t->n_addrs) {
+		dns_start(f, t);
+		if (!t->n_addrs)
+			return;
+	}
+	c = dial(f, &t->addr[t->next_addr++]);
+	if (!c)
+		return;
+	c->target = (u32)(t - j->target) + 1;
+	t->next_try = NEVER;
+}
+
+static void dial_member(struct fabric *f, struct member *m)
+{
+	struct sockaddr_storage sa = { 0 };
+	struct sockaddr_in6 *in6 = (void *)&sa;
+	struct sockaddr_in *in = (void *)&sa;
+
+	m->backoff = next_wait(m->backoff);
+	m->next_try = clock_ns() + m->backoff;
+	if (m->addr.ip[10] == 0xff && m->addr.ip[11] == 0xff) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(m->addr.port);
+		memcpy(&in->sin_addr, m->addr.ip + 12, 4);
+	} else {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(m->addr.port);
+		memcpy(&in6->sin6_addr, m->addr.ip, 16);
+		in6->sin6_scope_id = m->addr.scope;
+	}
+	dial(f, &sa);
+}
+
+int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+{
+	struct join_peer peer[JOIN_MAX_PEERS];
+	int i, n = join_peers_get(body, len, peer);
+	struct member *m;
+
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		if (peer[i].id == f->join->id)
+			continue;
+		m = join_member(f, peer[i].id, true);
+		if (!m || m->conn)
+			continue;
+		if (peer[i].port && m->next_try == NEVER) {
+			m->addr = peer[i];
+			m->next_try = clock_ns();
+		}
+		/* Until there is a way of our own. */
+		if (!m->via)
+			join_route(f, m, c);
+	}
+	return 0;
+}
+
+/* --- the loop --- */
+
+void join_accept(struct fabric *f, struct watch *w, u32 events)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct jconn *c;
+	int fd = accept4(w->fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	c = jconn_new(f, fd, false, &sa);
+	if (!c) {
+		f->join->n_turned_away++;
+		close(fd);
+		return;
+	}
+	hello_send(f, c);
+	if (c->state != JC_FREE)
+		jconn_flush(f, c);
+}
+
+/* What is wrong with a connection by now, or NULL. */
+static const char *overdue(const struct jconn *c, u64 now, u64 *next)
+{
+	if (c->state != JC_UP) {
+		*next = min_u64(*next, c->since + JOIN_EARLY_NS);
+		return now >= c->since + JOIN_EARLY_NS ? "no greeting in time" : NULL;
+	}
+	*next = min_u64(*next, min_u64(c->heard_at, c->moved_at) + JOIN_SILENT_NS);
+	if (now >= c->heard_at + JOIN_SILENT_NS)
+		return "it is silent";
+	return now >= c->moved_at + JOIN_SILENT_NS ? "it is too slow: it takes no data" : NULL;
+}
+
+static u64 tick_conn(struct fabric *f, struct jconn *c, u64 now)
+{
+	u64 next = NEVER;
+	const char *why = overdue(c, now, &next);
+
+	if (why) {
+		jconn_close(f, c, c->state == JC_CONNECTING ? NULL : why);
+		return NEVER;
+	}
+	if (c->state == JC_UP && now >= c->sent_at + JOIN_PING_NS && c->tx.head == c->tx.tail) {
+		(void)jconn_send(f, c, JT_PING, f->join->id, c->peer, NULL, 0);
+		c->sent_at = now;
+	}
+	if (c->tx.head != c->tx.tail && !c->want_write)
+		jconn_flush(f, c);
+	else if (c->tx.head == c->tx.tail)
+		c->moved_at = now;
+	if (c->state == JC_UP)
+		next = min_u64(next, c->sent_at + JOIN_PING_NS);
+	return c->state == JC_FREE ? NEVER : next;
+}
+
+static u64 tick_member(struct fabric *f, struct member *m, u64 now)
+{
+	if (!m->conn && now >= m->next_try) {
+		/* One that has been away for long may be anywhere. */
+		if (m->dead && !m->via && m->lost_at && now - m->lost_at > 6 * JOIN_DEAD_NS)
+			m->next_try = NEVER;
+		else
+			dial_member(f, m);
+	}
+	if (!m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS)
+		f->join->due = true;
+	return min_u64(m->conn ? NEVER : m->next_try,
+		       m->via || m->dead ? NEVER : m->lost_at + JOIN_DEAD_NS);
+}
+
+/* The starter waits until the mesh is there, or is not. */
+static void tell_starter(struct fabric *f, u64 now)
+{
+	struct join *j = f->join;
+	struct member *m;
+	u32 i, up = 0;
+
+	for (i = 0; i < j->n_targets; i++) {
+		m = j->target[i].id ? join_member(f, j->target[i].id, false) : NULL;
+		up += m && m->ready;
+		if (!j->target[i].refused[0])
+			continue;
+		daemon_failed(f, "cannot start: join %s:%s: refused: %s", j->target[i].host,
+			      j->target[i].port, j->target[i].refused);
+		j->ready_by = NEVER;
+		f->leaving = true;
+		return;
+	}
+	if (up < j->n_targets && now < j->ready_by)
+		return;
+	if (up < j->n_targets)
+		note(f, "join: not joined yet, trying on");
+	j->ready_by = NEVER;
+	daemon_ready(f);
+}
+
+u64 join_tick(struct fabric *f)
+{
+	struct join *j = f->join;
+	u64 now = clock_ns(), next;
+	u32 i;
+
+	if (!j)
+		return NEVER;
+	if (j->ready_by != NEVER)
+		tell_starter(f, now);
+	next = j->ready_by;
+	for (i = 0; i < j->n_targets; i++) {
+		if (now >= j->target[i].next_try)
+			dial_target(f, &j->target[i]);
+		next = min_u64(next, j->target[i].next_try);
+	}
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i])
+			next = min_u64(next, tick_member(f, j->member[i], now));
+	for (i = 0; i < JOIN_MAX_CONNS; i++)
+		if (j->conn[i].state != JC_FREE)
+			next = min_u64(next, tick_conn(f, &j->conn[i], now));
+	return j->due ? now : next;
+}

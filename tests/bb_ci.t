@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The examples of docs/ci.md, as far as they can be checked where there are no containers.
+. "$(dirname "$0")/lib.sh"
+cd "$TOP/examples" || exit 1
+PATH=$(dirname "$RDMAEMU"):$PATH
+
+for f in *.sh; do
+	check "$f is a shell script" sh -n "$f"
+done
+if python3 -c 'import yaml' 2>/dev/null; then
+	for f in *.yaml *.yml; do
+		check "$f is YAML" python3 -c 'import sys, yaml; assert list(yaml.safe_load_all(open(sys.argv[1])))' "$f"
+	done
+else
+	skip "YAML files" "python3-yaml is not installed"
+fi
+if docker compose version >/dev/null 2>&1; then
+	check "docker compose reads its file" docker compose -f compose.yaml config -q
+else
+	skip "docker compose reads its file" "docker compose is not installed"
+fi
+
+# Each variable and verb that they use is one that rdmaemu has.
+known() {
+	local w
+	"$RDMAEMU" fabric start --help >"$TEST_DIR/help"
+	for w in $(grep -oh 'RDMAEMU_[A-Z_]*[A-Z]' ./* ../docs/ci.md | sort -u); do
+		[ "$w" = RDMAEMU_DIR ] || grep -q "\[$w\]" "$TEST_DIR/help" || {
+			echo "no such variable: $w"
+			return 1
+		}
+	done
+}
+check "variables that they name exist" known
+named() {
+	local f
+	for f in $(grep -o 'examples/[a-z.A-Z-]*[a-z]' ../docs/ci.md | sort -u); do
+		[ "$f" = examples/rdmaemu-token ] || [ -e "$TOP/$f" ] || {
+			echo "no such file: $f"
+			return 1
+		}
+	done
+}
+check "files that docs/ci.md names exist" named
+
+command -v ib_write_bw >/dev/null && check "job.sh" limit sh job.sh
+mpi() {
+	local out
+	out=$(OMPI_COMM_WORLD_RANK=3 limit sh mpirun.sh sh -c 'echo "$RDMAEMU_NODE"; ibv_devices') &&
+		grep -q rank3 <<<"$out" && grep -q rdmaemu0 <<<"$out"
+}
+check "mpirun.sh" mpi
+done_testing
