@@ -345,61 +345,72 @@ static void must_be_sane(const struct burst *b, const u8 *body, u32 len, const u
 	CU_ASSERT_TRUE_FATAL(!b->av || b->av->sgid_index < HCA_GIDS);
 }
 
-/* Good frames with some bytes changed, cut, or made of noise alone. */
+/* The @i-th frame's body: a good one with some bytes changed, or cut, or noise alone. Return: its length. */
+static u32 make_body(u32 i, u8 *body, u32 size, const struct hca_dev *d)
+{
+	const struct join_hello hello = { .version = JOIN_VERSION, .name = "x" };
+	const struct hca_av to = { .is_global = 1 };
+	u32 len = JOIN_HELLO, k;
+	struct burst b;
+
+	memset(body, 0, size);
+	if (i % 5 == 0) {
+		b = rnd() % 2 ? write_burst() : datagram(&to);
+		len = join_burst_size(&b) + join_data_len(&b);
+		join_burst_put(body, &b, 0, 0);
+	} else if (i % 5 == 1) {
+		len = join_dev_put(body, d);
+	} else if (i % 5 == 2) {
+		join_hello_put(body, &hello);
+	} else if (i % 5 == 3) {
+		len = join_node_put(body, 1, 2, "node");
+	} else {
+		len = (u32)(rnd() % 1500);
+		for (k = 0; k < len; k++)
+			body[k] = (u8)rnd();
+	}
+	for (k = (u32)(rnd() % 4); k; k--)
+		body[rnd() % 200] = (u8)rnd();
+	return rnd() % 8 ? len : (u32)(rnd() % (len + 1));
+}
+
+/* All that read frames are given it. Return: whether it is a burst. */
+static bool feed(const u8 *p, u32 len, u8 lane)
+{
+	struct join_peer peer[JOIN_MAX_PEERS];
+	static struct hca_dev dev;
+	struct join_hello hello;
+	char name[JOIN_NAME];
+	const u8 *data;
+	struct hca_av av;
+	struct burst b;
+	u32 index, n;
+
+	if (!join_dev_get(p, len, &dev))
+		CU_ASSERT_TRUE_FATAL(dev.n_ports && dev.n_ports <= HCA_MAX_PORTS);
+	if (!join_hello_get(p, len, &hello))
+		CU_ASSERT_TRUE_FATAL(strnlen(hello.name, JOIN_NAME) <= 40);
+	if (!join_node_get(p, len, &index, &n, name))
+		CU_ASSERT_TRUE_FATAL(n && n <= JOIN_NODE_DEVS && strlen(name) <= 40);
+	CU_ASSERT_TRUE_FATAL(join_peers_get(p, len, peer) <= (int)JOIN_MAX_PEERS);
+	if (join_burst_get(p, len, lane, &b, &av, &data))
+		return false;
+	must_be_sane(&b, p, len, data);
+	return true;
+}
+
 static void test_fuzz(void)
 {
-	static struct hca_dev d, got_dev;
-	struct join_peer peer[JOIN_MAX_PEERS];
-	struct hca_av to = { .is_global = 1 }, av;
-	struct burst b, got;
-	struct join_hello hello = { .version = JOIN_VERSION, .name = "x" };
+	static struct hca_dev d;
 	u8 body[4096], *p;
-	u32 i, k, len, index, n, taken = 0;
-	const u8 *data;
-	char name[JOIN_NAME];
+	u32 i, len, taken = 0;
 
 	rnd_state = 0x9e3779b97f4a7c15ULL;
 	make_dev(&d);
 	for (i = 0; i < ROUNDS; i++) {
-		memset(body, 0, sizeof(body));
-		switch (i % 5) {
-		case 0:
-			b = rnd() % 2 ? write_burst() : datagram(&to);
-			len = join_burst_size(&b) + join_data_len(&b);
-			join_burst_put(body, &b, 0, 0);
-			break;
-		case 1:
-			len = join_dev_put(body, &d);
-			break;
-		case 2:
-			len = JOIN_HELLO;
-			join_hello_put(body, &hello);
-			break;
-		case 3:
-			len = join_node_put(body, 1, 2, "node");
-			break;
-		default:
-			len = (u32)(rnd() % 1500);
-			for (k = 0; k < len; k++)
-				body[k] = (u8)rnd();
-			break;
-		}
-		for (k = (u32)(rnd() % 4); k; k--)
-			body[rnd() % 200] = (u8)rnd();
-		if (rnd() % 8 == 0)
-			len = (u32)(rnd() % (len + 1));
+		len = make_body(i, body, sizeof(body), &d);
 		p = tight(body, len);
-		if (!join_burst_get(p, len, i % 2, &got, &av, &data)) {
-			must_be_sane(&got, p, len, data);
-			taken++;
-		}
-		if (!join_dev_get(p, len, &got_dev))
-			CU_ASSERT_TRUE_FATAL(got_dev.n_ports && got_dev.n_ports <= HCA_MAX_PORTS);
-		join_hello_get(p, len, &hello);
-		hello = (struct join_hello){ .version = JOIN_VERSION, .name = "x" };
-		if (!join_node_get(p, len, &index, &n, name))
-			CU_ASSERT_TRUE_FATAL(n && n <= JOIN_NODE_DEVS && strlen(name) <= 40);
-		CU_ASSERT_TRUE_FATAL(join_peers_get(p, len, peer) <= (int)JOIN_MAX_PEERS);
+		taken += feed(p, len, i % 2);
 		free(p);
 	}
 	/* Some get through: it is no test of a function that refuses all. */
