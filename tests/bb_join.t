@@ -9,9 +9,10 @@ LIMIT=$((60 * SLOW))
 port=$(free_port)
 
 stop_all() {
-	on_a fabric stop >/dev/null 2>&1
-	on_b fabric stop >/dev/null 2>&1
-	on_c fabric stop >/dev/null 2>&1
+	local side
+	for side in a b c; do
+		RDMAEMU_DIR=$TEST_DIR/$side "$RDMAEMU" fabric stop >/dev/null 2>&1
+	done
 }
 trap stop_all EXIT
 
