@@ -263,6 +263,8 @@ int hca_audit(const struct hca *hca, char *why, size_t size)
 	if (size)
 		*why = 0;
 	ret = audit_hca(&a);
+	if (!ret)
+		ret = audit_nodes(&a);
 	if (ret)
 		return ret;
 	ret = scratch(&a) ? audit_tables(&a) : -ENOMEM;

@@ -98,6 +98,8 @@ int audit_dm(struct audit *a, u32 i);
 int audit_qp(struct audit *a, u32 i);
 int audit_cmch(struct audit *a, u32 i);
 int audit_cmid(struct audit *a, u32 i);
+/** audit_nodes() - all nodes. */
+int audit_nodes(struct audit *a);
 int audit_cmev(struct audit *a, u32 i);
 int audit_cmmc(struct audit *a, u32 i);
 /** audit_cm() - after all objects: the lists and counts of connection management. */
