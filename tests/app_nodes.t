@@ -4,5 +4,4 @@
 . "$(dirname "$0")/lib.sh"
 app app_nodes
 RUN_FLAGS='--isolated --fabric isolated' app app_nodes
-RUN_FLAGS='--profile infiniband --fabric ib' app app_nodes
 done_testing

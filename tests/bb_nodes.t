@@ -115,4 +115,13 @@ is "and its tree shows it" "$(on b cat /sys/class/infiniband/rdmaemu0/ports/1/st
 check "the HCA is sound" test "$(status_json --audit | json 'd["audit"]')" = clean
 fabric stop
 
+# InfiniBand: LIDs lead from one node to another, and IP addresses of nodes to their ports.
+export RDMAEMU_FABRIC=ib RDMAEMU_PROFILE=infiniband
+check "a fabric of InfiniBand" fabric start
+PAIR_NAME="InfiniBand: RC by LID" pair ibv_rc_pingpong -n 200
+PAIR_NAME="InfiniBand: UD by LID" pair ibv_ud_pingpong -n 200
+lids=$(on a cat /sys/class/infiniband/rdmaemu0/ports/{1,2}/lid && on b cat /sys/class/infiniband/rdmaemu0/ports/{1,2}/lid)
+is "each port has a LID of its own" "$(sort -u <<<"$lids" | wc -l)" 4
+check "InfiniBand: rping by name" both "rping -s -p PORT -C 20 -V" "rping -c -p PORT -C 20 -V -a a"
+fabric stop
 done_testing
