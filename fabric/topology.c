@@ -3,6 +3,7 @@
  * DOC: reading topology files: lines in the words of the command, each checked as it comes.
  */
 #include "fabric/topology.h"
+#include "fabric/linkwords.h"
 #include "fabric/opts.h"
 
 #include <stdio.h>
@@ -203,6 +204,17 @@ static int port_flag(const struct topology *t, struct proto_port *q, struct topo
 	return 0;
 }
 
+static int port_link(struct proto_port *q, struct topo_line *l)
+{
+	int left = (int)(l->n - l->at), at;
+	const char *what;
+
+	q->what = PORT_CHANGE_LINK;
+	if (!link_words(l->word + l->at, left, &q->link, &at, &what))
+		return 0;
+	return topo_refuse(l, at < left ? l->word[(int)l->at + at] : "link", what);
+}
+
 /* What follows the flags. */
 static int port_values(struct proto_port *q, struct topo_line *l, const char *verb)
 {
@@ -222,6 +234,8 @@ static int port_values(struct proto_port *q, struct topo_line *l, const char *ve
 		q->value = (u32)value;
 		return 0;
 	}
+	if (!strcmp(verb, "link"))
+		return port_link(q, l);
 	q->what = PORT_CHANGE_PKEY;
 	if (left != 2 || !parse_number(l->word[l->at], LIM_PKEYS - 1, &index) ||
 	    !parse_number(l->word[l->at + 1], 0xffff, &value))
@@ -240,8 +254,8 @@ static int read_port(struct topology *t, struct topo_line *l)
 	int ret;
 
 	if (strcmp(verb, "up") && strcmp(verb, "down") && strcmp(verb, "lid") &&
-	    strcmp(verb, "pkey"))
-		return topo_refuse(l, verb, "port up, down, lid or pkey");
+	    strcmp(verb, "pkey") && strcmp(verb, "link"))
+		return topo_refuse(l, verb, "port up, down, lid, pkey or link");
 	l->at = 2;
 	while ((ret = topo_flag(l, &name, &value)) > 0)
 		if (port_flag(t, &q, l, name, value))

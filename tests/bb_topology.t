@@ -24,6 +24,7 @@ cat >"$topo" <<-EOF
 	node plain --address 10.99.0.1 --address fd99::1   # told, so that small gets another
 	port pkey --node ib --device rdmaemu1 1 0x8123
 	port lid --node ib --device rdmaemu1 --port 2 77
+	port link --node small delay 1us mtu 256
 	port down --node plain
 EOF
 check "a topology" fabric start --topology "$topo"
@@ -85,6 +86,9 @@ wrong 'port down --port 2'
 wrong 'port lid 5'
 wrong 'port pkey 1 0x8001'
 wrong 'port pkey 0 0x18001'
+wrong 'port link delay'
+wrong 'port link delay 5'
+wrong 'node a' 'port link --node a rate fast'
 wrong 'subnet 10.5.0.0/29' 'node a --devices 8 --ports 2'
 wrong "node $(printf 'x%.0s ' {1..80})"
 is "no fabric was left" "$(fabric status --fabric wrong)" "fabric wrong: not running"
