@@ -117,8 +117,8 @@ bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_
 		return (!b || order_kind(best) > order_kind(rule) ||
 			best->priority >= rule->priority) &&
 		       rule_matches(rule, f);
-	return b && !best->drop && !rule->drop && best->qpn != rule->qpn &&
-	       same_rule(best, rule) && rule_matches(rule, f) && !repeated(hca, rule, i);
+	return b && !best->drop && !rule->drop && best->qpn != rule->qpn && same_rule(best, rule) &&
+	       rule_matches(rule, f) && !repeated(hca, rule, i);
 }
 
 static bool is_zero(const struct flow_match *m)

@@ -78,6 +78,7 @@ void tm_consume(const struct cqe *e)
 	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 
 	/* A tag's message has had no place among the operations. */
-	if (srq && cqe_owner(srq->index, srq->gen) == e->owner && e->opcode >= WCO_TM_ADD && e->opcode <= WCO_TM_SYNC)
+	if (srq && cqe_owner(srq->index, srq->gen) == e->owner && e->opcode >= WCO_TM_ADD &&
+	    e->opcode <= WCO_TM_SYNC)
 		store_release(&srq->ops_done, e->slot + 1);
 }
