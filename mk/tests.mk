@@ -66,7 +66,9 @@ $(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) -lpthread -lm
+
+$(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
 .SECONDARY:
 

@@ -73,6 +73,7 @@ def measures(limit, true_ms, rc_lat):
     yield "send_rate_64", "ib_send_bw -s 64", "M/s", 1, None, "", 5, False
     yield "write_rate_64", "ib_write_bw -s 64", "M/s", 1, None, "", 2, False
     yield "cm_rate", "cmtime -c 1000, connect", "k/s", 1e-3, None, "", 10, False
+    yield "cm_setup", "10,000 connections, set-up", "k/s", 1e-3, None, "", 10, False
     yield "run_true", "rdmaemu run -- true", "ms", 1, true_ms, "true", true_ms + 5, True
     yield ("run_true_cold", "the same, fabric to start", "ms", 1, true_ms, "true", true_ms + 30,
            True)
