@@ -57,7 +57,7 @@ static int errors(const char *root)
 	memset(dev.name, 'x', sizeof(dev.name));
 	bad |= expect("unterminated name", sysfs_build(root, &dev, 1), -EINVAL);
 	describe(&dev, 0);
-	dev.index = SYSFS_MAX_INDEX + 1;
+	dev.number = SYSFS_MAX_INDEX + 1;
 	bad |= expect("index", sysfs_build(root, &dev, 1), -EINVAL);
 
 	describe(&dev, 0);
