@@ -22,8 +22,8 @@ static const u8 wc_opcode[WR_COUNT] = {
 	[WR_ATOMIC_WRITE] = WCO_ATOMIC_WRITE,
 };
 
-void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
-		   u32 status, struct cqe *cqe)
+static inline void fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,
+			     u32 slot, u32 status, struct cqe *cqe)
 {
 	u32 opcode = w->opcode;
 
@@ -41,6 +41,12 @@ void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wq
 	cqe->flags = 0;
 }
 
+void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
+		   u32 status, struct cqe *cqe)
+{
+	fill_send(e, qp, w, slot, status, cqe);
+}
+
 /* Complete WQE @una; *s moves past it. Commits when there is an entry to publish. */
 static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			 struct req_state *s, const struct sq_wqe *w, u32 end_psn)
@@ -53,7 +59,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	if (signaled) {
 		cqe = cq_reserve(e, seg, cq);
 		if (cqe)
-			cqe_fill_send(e, qp, w, s->una, WCS_SUCCESS, cqe);
+			fill_send(e, qp, w, s->una, WCS_SUCCESS, cqe);
 	}
 	if (w->opcode == WR_SEND || w->opcode == WR_SEND_WITH_IMM || w->opcode == WR_SEND_WITH_INV)
 		count_send(e->hca, qp);

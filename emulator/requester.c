@@ -160,8 +160,8 @@ static void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const 
 	burst_request(s, w, chunk, s->next_off + chunk == total, b);
 }
 
-/* Send the next burst. Return: whether it is worth while to call again. */
-static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+/* Send the next burst of WQEs up to @posted, of which there is one. Return: as req_step(). */
+static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
 {
 	struct req_state old = qp->req, s = old;
 	const struct sq_wqe *slot;
@@ -170,10 +170,7 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	struct burst b;
 	u32 status, cause, info;
 	u64 total, chunk;
-	u32 posted = sq_posted(seg, qp);
 
-	if (s.next == posted || (s.flags & REQ_RNR_WAIT) || halted(qp, &s))
-		return false;
 	if (unlikely(sq_slot(seg, qp, s.next)->opcode == WR_LOCAL_INV ||
 		     sq_slot(seg, qp, s.next)->opcode == WR_BIND_MW))
 		return req_local(e, qp, seg);
@@ -230,6 +227,16 @@ static bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	if (unlikely(!qp_reliable(qp)) && s.next != old.next)
 		req_complete(e, qp, seg, &s);
 	return true;
+}
+
+/* Send the next burst. Return: whether it is worth while to call again. */
+static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 posted = sq_posted(seg, qp);
+
+	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || halted(qp, &qp->req))
+		return false;
+	return req_next(e, qp, seg, posted);
 }
 
 void req_rewind(struct req_state *s, u32 mtu)
@@ -331,7 +338,7 @@ static void ack_timer(struct engine *e, struct hca_qp *qp)
 	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
 		return;
 	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
-		timer_arm(e, qp, 0);
+		qp->deadline = 0;
 	else if (!qp->deadline)
 		timer_arm(e, qp, ack_from(e, qp) + ib_ack_timeout_ns(qp->attr.timeout));
 }

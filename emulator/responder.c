@@ -261,7 +261,7 @@ static bool srq_named(struct hca *hca, const struct hca_qp *qp, const struct bur
 	return srq && (!qp->resp.held || srq == rx_holds(hca, qp));
 }
 
-static int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static inline int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct hca_srq *srq;
 
