@@ -179,9 +179,10 @@ static void handle(struct rdma_cm_event *ev)
 		add_request(id);
 		return;
 	}
-	rdma_ack_cm_event(ev);
+	/* Before the acknowledge, which the identifier's end waits for. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		__atomic_fetch_add(&n_established, 1, __ATOMIC_SEQ_CST);
+	rdma_ack_cm_event(ev);
 	if (type != RDMA_CM_EVENT_DISCONNECTED)
 		return;
 	must(wait_sem(&conn->accepted), "the acceptor");

@@ -27,12 +27,15 @@ numbers() {
 	/usr/bin/python3 - "$1" <<'PY'
 import re, sys
 unit = {'': 1, 'K': 1e3, 'M': 1e6, 'G': 1e9}
+words = {'thousand': 1e3, 'million': 1e6, 'billion': 1e9}
 seen = {}
 for line in open(sys.argv[1]):
     m = re.match(r' +(\w+) +=\s+([\d,.]+) ([KMG]?)i?\S* ?(?:\(([\d,]+)\))?', line)
     if m:
         exact = m[4] or m[2]
-        seen[m[1]] = float(exact.replace(',', '')) * (1 if m[4] else unit[m[3]])
+        word = re.search(r'(thousand|million|billion)$', line.strip())
+        scale = words[word[1]] if word else unit[m[3]]
+        seen[m[1]] = float(exact.replace(',', '')) * (1 if m[4] else scale)
 counts = [k for k in seen if k.endswith(('_msgs', '_bytes'))]
 assert counts, 'no numbers'
 assert all(seen[k] > 0 for k in seen), 'a number is 0'
