@@ -183,11 +183,10 @@ static void ip_put(u8 *p, const struct cm_addr *a)
 
 static void ip_get(const u8 *p, struct cm_addr *a)
 {
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	memcpy(a->ip, p, 16);
 	if (a->family == CM_AF_INET)
-		memcpy(a->ip, mapped, sizeof(mapped));
+		gid_map_v4(a->ip, p + 12);
+	else
+		memcpy(a->ip, p, 16);
 }
 
 void cma_put(u8 *p, const struct cm_addr *src, const struct cm_addr *dst)

@@ -184,7 +184,8 @@ struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_a
 
 int cmd_cm_listen(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	static const struct cm_addr any4 = { .family = 2, .ip = { [10] = 0xff, [11] = 0xff } };
+	static const struct cm_addr any4 = { .family = CM_AF_INET,
+					     .ip = { [10] = 0xff, [11] = 0xff } };
 	struct hca *hca = e->hca;
 	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
 	s32 backlog = (s32)cmd->cm.backlog;

@@ -228,6 +228,22 @@ static inline u64 ib_ack_timeout_ns(u32 timeout)
 	return timeout ? 4096ULL << timeout : 0;
 }
 
+/** gid_is_v4() - an IPv4 address as RoCE v2 maps it. */
+static inline bool gid_is_v4(const u8 gid[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
+/** gid_map_v4() - map an IPv4 address, 4 bytes in network order. */
+static inline void gid_map_v4(u8 gid[16], const void *ip)
+{
+	memset(gid, 0, 10);
+	memset(gid + 10, 0xff, 2);
+	memcpy(gid + 12, ip, 4);
+}
+
 const char *ib_wc_status_name(u32 status);
 const char *ib_qp_state_name(u32 state);
 const char *ib_event_name(u32 event);

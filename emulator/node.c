@@ -7,14 +7,10 @@
  */
 #include "emulator/model.h"
 
-/* FNV-1a */
 static u32 hash_of(const void *data, size_t n)
 {
-	const u8 *p = data;
-	u64 h = 0xcbf29ce484222325ULL;
+	u64 h = fnv1a(FNV1A_BASIS, data, n);
 
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
 	return (u32)(h ^ h >> 32);
 }
 

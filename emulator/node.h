@@ -38,14 +38,6 @@ struct hca_node {
 
 struct hca;
 
-/** gid_is_v4() - an IPv4 address as RoCE v2 maps it. */
-static inline bool gid_is_v4(const u8 gid[16])
-{
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 /** node_name_ok() - whether it is 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _. */
 bool node_name_ok(const char *name);
 /** node_find() - the node of that name. No token needed. Return: index or -ENOENT. */

@@ -58,9 +58,7 @@ static bool gid_of(const struct ifaddrs *a, u8 raw[16])
 	if (!a->ifa_addr || !(a->ifa_flags & IFF_UP))
 		return false;
 	if (a->ifa_addr->sa_family == AF_INET) {
-		memset(raw, 0, 10);
-		memset(raw + 10, 0xff, 2);
-		memcpy(raw + 12, &in->sin_addr, 4);
+		gid_map_v4(raw, &in->sin_addr);
 		return true;
 	}
 	if (a->ifa_addr->sa_family != AF_INET6)

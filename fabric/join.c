@@ -121,8 +121,7 @@ static void learn_address(struct member *m, const struct jconn *c)
 		return;
 	m->addr.port = c->hello.port;
 	if (sa.ss_family == AF_INET) {
-		memset(m->addr.ip + 10, 0xff, 2);
-		memcpy(m->addr.ip + 12, &in->sin_addr, 4);
+		gid_map_v4(m->addr.ip, &in->sin_addr);
 	} else {
 		memcpy(m->addr.ip, &in6->sin6_addr, 16);
 		m->addr.scope = in6->sin6_scope_id;

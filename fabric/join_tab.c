@@ -37,15 +37,6 @@ static u32 make_dev(const struct hca_dev *d, u8 *body)
 	return join_dev_put(body, &copy);
 }
 
-static u64 hash(const u8 *p, u32 n)
-{
-	u64 h = 0xcbf29ce484222325ULL;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
-	return h;
-}
-
 /* Return: a number that changes with what is told of the node. */
 static u64 node_hash(const struct fabric *f, const struct hca_node *n)
 {
@@ -54,7 +45,8 @@ static u64 node_hash(const struct fabric *f, const struct hca_node *n)
 	u32 d;
 
 	for (d = 0; d < n->n_devs; d++)
-		h = h * 31 + hash(body, make_dev(&f->hca->dev[n->first_dev + d], body));
+		h = h * 31 +
+		    fnv1a(FNV1A_BASIS, body, make_dev(&f->hca->dev[n->first_dev + d], body));
 	return h;
 }
 

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/sysfs.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,30 +19,20 @@
 #define FIRST_LID 2
 #define N_LIDS	  (0xc000u - FIRST_LID)
 
-/* FNV-1a: stable, and spreads names well. */
-static u64 hash(u64 h, const void *data, size_t n)
-{
-	const u8 *p = data;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
-	return h;
-}
-
 /* A locally administered EUI-64, the same for this user's fabric and node of that name every time. */
 static u64 make_guid(const char *fabric, const char *node)
 {
 	const u32 uid = (u32)geteuid();
-	u64 h = hash(hash(0xcbf29ce484222325ULL, &uid, sizeof(uid)), fabric, strlen(fabric));
+	u64 h = fnv1a(fnv1a(FNV1A_BASIS, &uid, sizeof(uid)), fabric, strlen(fabric));
 
 	if (strcmp(node, NODE_NAME) != 0)
-		h = hash(hash(h, "/", 1), node, strlen(node));
+		h = fnv1a(fnv1a(h, "/", 1), node, strlen(node));
 	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
 }
 
 u64 name_spread(const char *name)
 {
-	return strcmp(name, NODE_NAME) ? hash(0xcbf29ce484222325ULL, name, strlen(name)) >> 32 : 0;
+	return strcmp(name, NODE_NAME) ? fnv1a(FNV1A_BASIS, name, strlen(name)) >> 32 : 0;
 }
 
 static bool addr_taken(const struct hca *hca, const u8 raw[16])
@@ -54,12 +45,9 @@ static bool addr_taken(const struct hca *hca, const u8 raw[16])
 
 static void ip4_of(const struct subnets *s, u64 n, u8 raw[16])
 {
-	u32 ip = s->ip4 | (u32)n, i;
+	u32 ip = htobe32(s->ip4 | (u32)n);
 
-	memset(raw, 0, 10);
-	memset(raw + 10, 0xff, 2);
-	for (i = 0; i < 4; i++)
-		raw[12 + i] = (u8)(ip >> (24 - 8 * i));
+	gid_map_v4(raw, &ip);
 }
 
 static void ip6_of(const struct subnets *s, u64 n, u8 raw[16])

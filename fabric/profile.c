@@ -445,11 +445,8 @@ int profile_load(struct profile *p, const char *name)
 
 u64 profile_hash(const struct profile *p)
 {
-	const u8 *b = (const u8 *)p;
-	u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
-	size_t i;
+	const size_t from = offsetof(struct profile, dev_name);
+	u64 h = fnv1a(FNV1A_BASIS, (const u8 *)p + from, sizeof(*p) - from);
 
-	for (i = offsetof(struct profile, dev_name); i < sizeof(*p); i++)
-		h = (h ^ b[i]) * 0x100000001b3ULL;
 	return h ? h : 1;
 }

@@ -83,16 +83,6 @@ static bool in_memory(const char *path)
 	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
-/* FNV-1a */
-static u64 hash(const char *s)
-{
-	u64 h = 0xcbf29ce484222325ULL;
-
-	while (*s)
-		h = (h ^ (u8)*s++) * 0x100000001b3ULL;
-	return h;
-}
-
 static int path_of(char out[PATH_MAX], const char *dir, const char *name, const char *suffix)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, name, suffix);
@@ -110,7 +100,7 @@ static int sysfs_path(struct fabric_paths *p, const char *name)
 	if (in_memory(p->dir) || !in_memory("/dev/shm") || private_dir(shm))
 		return path_of(p->sysfs, p->dir, name, ".sysfs");
 	n = snprintf(p->sysfs, PATH_MAX, "%s/%016llx.%s.sysfs", shm,
-		     (unsigned long long)hash(p->dir), name);
+		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)), name);
 	return n < PATH_MAX ? 0 : -1;
 }
 

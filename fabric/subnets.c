@@ -25,9 +25,11 @@ static bool is_mcast_or_loop(const u8 raw[16])
 
 bool ip_parse(const char *text, u8 raw[16])
 {
-	memset(raw, 0, 10);
-	memset(raw + 10, 0xff, 2);
-	if (inet_pton(AF_INET, text, raw + 12) != 1 && inet_pton(AF_INET6, text, raw) != 1)
+	u8 ip4[4];
+
+	if (inet_pton(AF_INET, text, ip4) == 1)
+		gid_map_v4(raw, ip4);
+	else if (inet_pton(AF_INET6, text, raw) != 1)
 		return false;
 	return !is_mcast_or_loop(raw);
 }

@@ -326,15 +326,6 @@ static char *read_text(const char *path, size_t *len)
 	return text;
 }
 
-static u64 hash(const char *s, size_t n)
-{
-	u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	while (n--)
-		h = (h ^ (u8)*s++) * 0x100000001b3ULL;
-	return h ? h : 1;
-}
-
 int topology_load(struct topology *t, const char *path)
 {
 	char *text, *rest, *line;
@@ -348,7 +339,8 @@ int topology_load(struct topology *t, const char *path)
 	text = rest = read_text(t->file, &len);
 	if (!text)
 		return -1;
-	t->hash = hash(text, len);
+	t->hash = fnv1a(FNV1A_BASIS, text, len);
+	t->hash = t->hash ? t->hash : 1;
 	t->node = calloc(HCA_MAX_NODES, sizeof(*t->node));
 	t->node_line = calloc(HCA_MAX_NODES, sizeof(*t->node_line));
 	if (!t->node || !t->node_line)

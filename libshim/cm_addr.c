@@ -12,8 +12,6 @@
 #include <endian.h>
 #include <stdlib.h>
 
-static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 socklen_t cm_addr_len(const struct sockaddr *sa)
 {
 	if (!sa)
@@ -39,8 +37,7 @@ void cm_addr_get(struct cm_addr *a, const struct sockaddr *sa)
 	a->family = sa->sa_family;
 	if (a->family == AF_INET) {
 		a->port = ntohs(in->sin_port);
-		memcpy(a->ip, mapped, sizeof(mapped));
-		memcpy(a->ip + sizeof(mapped), &in->sin_addr, sizeof(in->sin_addr));
+		gid_map_v4(a->ip, &in->sin_addr);
 	} else {
 		a->port = ntohs(in6->sin6_port);
 		a->scope = in6->sin6_scope_id;
@@ -57,7 +54,7 @@ void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a)
 		memset(in, 0, sizeof(*in));
 		in->sin_family = AF_INET;
 		in->sin_port = htons(a->port);
-		memcpy(&in->sin_addr, a->ip + sizeof(mapped), sizeof(in->sin_addr));
+		memcpy(&in->sin_addr, a->ip + 12, sizeof(in->sin_addr));
 	} else if (a->family == AF_INET6) {
 		memset(in6, 0, sizeof(*in6));
 		in6->sin6_family = AF_INET6;

@@ -100,7 +100,6 @@ union address {
 static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len, union address *to,
 				      const void *fn)
 {
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
 	Dl_info lib;
 	u8 ip[16];
 
@@ -108,8 +107,7 @@ static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len
 		return addr;
 	if (addr->sa_family == AF_INET && len >= sizeof(to->in)) {
 		memcpy(&to->in, addr, sizeof(to->in));
-		memcpy(ip, mapped, sizeof(mapped));
-		memcpy(ip + 12, &to->in.sin_addr, 4);
+		gid_map_v4(ip, &to->in.sin_addr);
 		if (ip[12] == 127 || !to->in.sin_addr.s_addr)
 			return addr;
 		to->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -121,7 +119,7 @@ static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len
 			return addr;
 		to->in6.sin6_addr = in6addr_loopback;
 		/* Their servers listen on IPv4 if they know no other. */
-		if (!memcmp(ip, mapped, sizeof(mapped)))
+		if (gid_is_v4(ip))
 			inet_pton(AF_INET6, "::ffff:127.0.0.1", &to->in6.sin6_addr);
 	} else {
 		return addr;
