@@ -23,6 +23,7 @@ struct shim_chan {
 	pthread_mutex_t lock; /* readers among themselves; the descriptor against its closing */
 	int fd; /* own duplicate, or -1 */
 	bool used;
+	u32 debt; /* counts of voided events that readers have taken, but not yet looked for */
 	u32 n_local;
 	struct chan_event local[LOCAL_EVENTS];
 };
@@ -69,6 +70,7 @@ static void chan_release(u32 chan)
 		sys_close(c->fd);
 	c->fd = -1;
 	c->n_local = 0;
+	c->debt = 0;
 	pthread_mutex_unlock(&c->lock);
 	pthread_mutex_lock(&alloc_lock);
 	c->used = false;
@@ -139,6 +141,31 @@ static bool ring_take(struct chan_ring *r, struct chan_event *ev)
 	return false;
 }
 
+/* Take @n counts off the descriptor. The channel's lock is held. */
+static void uncount(struct shim_chan *c, u32 n)
+{
+	u64 one;
+
+	for (; n; n--)
+		if (sys_read_nowait(c->fd, &one, sizeof(one)) < 0)
+			c->debt++;
+}
+
+/*
+ * A reader that had a count has looked for its event. While some are in debt, it may have been given
+ * an event that came later, whose count is still there: it would leave the descriptor readable without
+ * an event. The channel's lock is held.
+ */
+static void settle(struct shim_chan *c, bool found)
+{
+	u64 one;
+
+	if (!found && c->debt)
+		c->debt--;
+	while (c->debt && sys_read_nowait(c->fd, &one, sizeof(one)) > 0)
+		c->debt--;
+}
+
 static bool chan_take(u32 chan, struct chan_event *ev)
 {
 	struct shim_chan *c = &chans[chan];
@@ -155,6 +182,7 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 	} else {
 		found = ring_take(&shim.seg->chan[chan], ev);
 	}
+	settle(c, found);
 	pthread_mutex_unlock(&c->lock);
 	return found;
 }
@@ -209,14 +237,13 @@ static void count(const struct shim_chan *c, u64 n)
 }
 
 /*
- * Void the events of an object in the ring. Each took one of the counts with it; where a reader has
+ * Void the events of an object in the ring. Each takes one of the counts with it; where a reader has
  * it already, that one finds nothing and reads on.
  */
-static void ring_void(const struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
+static void ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
 {
 	u32 i, prod = load_acquire(&r->prod);
 	struct chan_event *ev;
-	u64 one;
 
 	for (i = r->cons; i != prod; i++) {
 		ev = &r->ev[i % SEG_CHAN_DEPTH];
@@ -224,7 +251,7 @@ static void ring_void(const struct shim_chan *c, struct chan_ring *r, u32 kind, 
 		    ev->type == CHAN_EV_VOID)
 			continue;
 		ev->type = CHAN_EV_VOID;
-		sys_read_nowait(c->fd, &one, sizeof(one));
+		uncount(c, 1);
 	}
 }
 
@@ -274,13 +301,22 @@ int shim_chan_push(u32 chan, const struct chan_event *ev)
 void shim_chan_uncount(u32 chan, u32 n)
 {
 	struct shim_chan *c = chan_at(chan);
-	u64 one;
 
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	while (n-- && sys_read_nowait(c->fd, &one, sizeof(one)) > 0)
-		;
+	uncount(c, n);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void shim_chan_settle(u32 chan, bool found)
+{
+	struct shim_chan *c = chan_at(chan);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	settle(c, found);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -311,6 +347,7 @@ void chan_forked(void)
 			sys_close(chans[i].fd);
 		chans[i].fd = -1;
 		chans[i].used = false;
+		chans[i].debt = 0;
 		chans[i].n_local = 0;
 	}
 }

@@ -213,6 +213,7 @@ static int take_event(struct shim_cmch *ch, struct shim_cmev *ev)
 	pthread_mutex_lock(&ch->taking);
 	ret = shim_cmd(&cmd);
 	user = ret == -EAGAIN && cmev_user_take(ch, ev);
+	shim_chan_settle(ch->chan, ret != -EAGAIN || user);
 	pthread_mutex_unlock(&ch->taking);
 	if (ret == -EAGAIN)
 		return user ? 0 : -EAGAIN;

@@ -91,6 +91,8 @@ int shim_chan_wait(int fd);
 void shim_chan_count(u32 chan, u64 n);
 /** shim_chan_uncount() - @n events have gone unread; where their counts were taken, they are. */
 void shim_chan_uncount(u32 chan, u32 n);
+/** shim_chan_settle() - who had a count (shim_chan_wait()) has looked for an event; @found: it got one. */
+void shim_chan_settle(u32 chan, bool found);
 /**
  * shim_chan_push() - queue an event that this process raises itself (device fatal) and make the
  * fd readable. Taken before those of the engine. Return: 0, -EBADF or -ENOSPC.
