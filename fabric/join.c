@@ -50,10 +50,16 @@ struct member *join_member(struct fabric *f, u64 id, bool make)
 	return m;
 }
 
-void join_route(struct fabric *f, struct member *m, struct jconn *via)
+void join_session(struct fabric *f, struct member *m)
 {
-	if (m->via == via)
-		return;
+	/* What is under way from before counts no more: its tables come first. */
+	m->ready = false;
+	burst_session(m);
+	tab_tell(f, m);
+}
+
+static void route(struct fabric *f, struct member *m, struct jconn *via)
+{
 	m->via = via;
 	m->told = false;
 	if (!via) {
@@ -62,8 +68,50 @@ void join_route(struct fabric *f, struct member *m, struct jconn *via)
 		waiting_ring(f);
 		return;
 	}
-	burst_session(m);
-	tab_tell(f, m);
+	/* Those behind others may have begun on this way sooner, when we did not listen there. */
+	if (via != m->conn)
+		(void)jconn_send(f, via, JT_ASK, f->join->id, m->id, NULL, 0);
+	join_session(f, m);
+}
+
+bool jconn_leads_to(const struct jconn *c, u64 id)
+{
+	u32 i;
+
+	for (i = 0; i < c->n_behind; i++)
+		if (c->behind[i] == id)
+			return true;
+	return false;
+}
+
+/* The way to a member: its own connection, or the neighbour with the lowest id that has one. It is the
+ * same one on both sides, since it has one with both. */
+static struct jconn *best_way(struct fabric *f, const struct member *m)
+{
+	struct jconn *best = m->conn, *c;
+	u32 i;
+
+	for (i = 0; !m->conn && i < JOIN_MAX_CONNS; i++) {
+		c = &f->join->conn[i];
+		if (c->state == JC_UP && c->member && c->member->conn == c &&
+		    (!best || c->peer < best->peer) && jconn_leads_to(c, m->id))
+			best = c;
+	}
+	return best;
+}
+
+static void reroute(struct fabric *f)
+{
+	struct jconn *way;
+	struct member *m;
+	u32 i;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
+		m = f->join->member[i];
+		way = m ? best_way(f, m) : NULL;
+		if (m && m->via != way)
+			route(f, m, way);
+	}
 }
 
 /* --- connections --- */
@@ -146,19 +194,17 @@ void join_up(struct fabric *f, struct jconn *c)
 		jconn_close(f, c, NULL);
 		return;
 	}
-	if (old) {
-		old->member = NULL;
-		jconn_close(f, old, NULL);
-	}
 	c->member = m;
 	m->conn = c;
 	m->backoff = 0;
 	m->next_try = NEVER;
 	snprintf(m->name, sizeof(m->name), "%s", c->hello.name);
 	learn_address(m, c);
-	m->via = NULL;
-	m->ready = false;
-	join_route(f, m, c);
+	if (old) {
+		old->member = NULL;
+		jconn_close(f, old, NULL);
+	}
+	reroute(f);
 	if (c->state == JC_UP)
 		tell_peers(f);
 }
@@ -166,19 +212,16 @@ void join_up(struct fabric *f, struct jconn *c)
 void join_down(struct fabric *f, struct jconn *c)
 {
 	struct join *j = f->join;
-	struct member *m = c->member;
-	u32 i;
-
+	struct member *m = c->member && c->member->conn == c ? c->member : NULL;
 	struct target *t = c->target ? &j->target[c->target - 1] : NULL;
 
 	if (t)
 		target_later(t, t->refused[0] ? REFUSED_NS : 0);
-	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
-		if (j->member[i] && j->member[i]->via == c)
-			join_route(f, j->member[i], NULL);
-	if (!m || m->conn != c)
+	if (m)
+		m->conn = NULL;
+	reroute(f);
+	if (!m)
 		return;
-	m->conn = NULL;
 	if (c->out && !c->target && m->addr.port) {
 		m->backoff = RETRY_MIN_NS;
 		m->next_try = clock_ns() + m->backoff;
@@ -271,20 +314,17 @@ int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 
 	if (n < 0)
 		return n;
-	for (i = 0; i < n; i++) {
+	for (i = 0, c->n_behind = 0; i < n; i++) {
 		if (peer[i].id == f->join->id)
 			continue;
+		c->behind[c->n_behind++] = peer[i].id;
 		m = join_member(f, peer[i].id, true);
-		if (!m || m->conn)
-			continue;
-		if (peer[i].port && m->next_try == NEVER) {
+		if (m && !m->conn && peer[i].port && m->next_try == NEVER) {
 			m->addr = peer[i];
 			m->next_try = clock_ns();
 		}
-		/* Until there is a way of our own. */
-		if (!m->via)
-			join_route(f, m, c);
 	}
+	reroute(f);
 	return 0;
 }
 

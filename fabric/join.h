@@ -71,6 +71,7 @@ struct jbuf {
  * @member: who is at the other end, from JC_UP on
  * @peer: id of who says to be there
  * @rx_head, @rx_tail: what was read into @rx and not looked at
+ * @behind: whom the other end is connected with
  * @moved_at: when bytes were last taken by the socket, or there were none
  */
 struct jconn {
@@ -83,6 +84,8 @@ struct jconn {
 	struct member *member;
 	u64 peer;
 	struct join_hello hello;
+	u64 behind[JOIN_MAX_PEERS];
+	u32 n_behind;
 	u8 nonce[JOIN_NONCE];
 	u64 since, heard_at, sent_at, moved_at;
 	u8 *rx;
@@ -116,6 +119,7 @@ struct join_node {
  * @dev_slot: its devices as they are numbered here + 1
  * @incoming: the node that is being told of
  * @addr: where it listens; @next_try: when to connect again, or NEVER
+ * @tx_bursts, @tx_bytes, @rx_bursts, @rx_bytes: bursts with their frames, of all sessions
  */
 struct member {
 	u64 id;
@@ -129,6 +133,7 @@ struct member {
 	struct join_node incoming;
 	struct join_peer addr;
 	u64 next_try, backoff;
+	u64 tx_bursts, tx_bytes, rx_bursts, rx_bytes;
 	u64 dropped;
 };
 
@@ -187,8 +192,10 @@ void join_up(struct fabric *f, struct jconn *c);
 void join_down(struct fabric *f, struct jconn *c);
 /** join_refused() - the other side of a connection will not have us. */
 void join_refused(struct fabric *f, struct jconn *c, const char *why);
-/** join_route() - frames to @m take another way from now on, or none. */
-void join_route(struct fabric *f, struct member *m, struct jconn *via);
+/** join_session() - begin anew with a member: credits are counted anew, and tables told. */
+void join_session(struct fabric *f, struct member *m);
+/** jconn_leads_to() - whether the other end is connected with that member. */
+bool jconn_leads_to(const struct jconn *c, u64 id);
 /** join_peers_input() - PEERS of a neighbour. Return: 0 or -EPROTO. */
 int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
 

@@ -146,6 +146,8 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 		join_burst_void(p + JOIN_HDR);
 	jconn_commit(m->via, h.len);
 	lane->sent += h.len;
+	m->tx_bursts++;
+	m->tx_bytes += h.len;
 	if (!m->via->want_write && jconn_pending(m->via) >= FLUSH_AT)
 		jconn_flush(f, m->via);
 	return 0;
@@ -231,5 +233,7 @@ int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, con
 	if (ret == -EAGAIN)
 		return ret;
 	m->lane[h->lane].taken += h->len;
+	m->rx_bursts++;
+	m->rx_bytes += h->len;
 	return 0;
 }

@@ -86,6 +86,8 @@ static const char *credit_input(struct fabric *f, struct member *m, const u8 *bo
 
 	if (len != LANES * sizeof(u64))
 		return "a broken credit";
+	if (!m->ready)
+		return NULL;
 	for (i = 0; i < LANES; i++) {
 		limit = join_u64_get(body + i * sizeof(u64));
 		if (limit > m->lane[i].sent + 2ULL * JOIN_WINDOW)
@@ -137,6 +139,9 @@ static const char *frame_input(struct fabric *f, struct jconn *c, struct member 
 		if (m->conn == c)
 			jconn_close(f, c, NULL);
 		return NULL;
+	case JT_ASK:
+		join_session(f, m);
+		return NULL;
 	case JT_REFUSE:
 		refused(f, c, body, len);
 		return NULL;
@@ -151,7 +156,9 @@ static void pass_on(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 	struct member *m = join_member(f, h->dst, false);
 	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
 
-	/* Credit bounds what there can be: without room something is wrong with them, not with us. */
+	/* One that is lost would be credit lost: with a new connection both begin anew. */
+	if (m && m->conn && !p)
+		jconn_close(f, m->conn, "it is too slow: too much waits for it");
 	if (!p)
 		return;
 	memcpy(p, frame, h->len);
@@ -175,9 +182,11 @@ static const char *route_frame(struct fabric *f, struct jconn *c, const struct j
 		m = join_member(f, h->src, false);
 		if (!m)
 			return NULL;
-		/* It may have met us directly meanwhile; what is still under way by the hub is good. */
-		if (m->via != c && !m->conn)
+		if (!jconn_leads_to(c, h->src))
 			return "a frame of somebody else";
+		/* Who takes another way than we do will be told, or tells us. */
+		if (m->via != c)
+			return NULL;
 	}
 	return frame_input(f, c, m, h, frame);
 }

@@ -147,8 +147,15 @@ const char *join_start(struct fabric *f, const struct opts *o)
 void join_end(struct fabric *f)
 {
 	struct join *j = f->join;
+	struct member *m;
 	u32 i;
 
+	/* First those behind others, who pass nothing on any more when they have been told. */
+	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++) {
+		m = j->member[i];
+		if (m && m->via && m->via != m->conn)
+			(void)jconn_send(f, m->via, JT_BYE, j->id, m->id, NULL, 0);
+	}
 	for (i = 0; j && i < JOIN_MAX_CONNS; i++)
 		if (j->conn[i].state == JC_UP) {
 			(void)jconn_send(f, &j->conn[i], JT_BYE, j->id, j->conn[i].peer, NULL, 0);

@@ -279,9 +279,12 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 
 	if (type == JT_NODE) {
 		in->got = 0;
-		return join_node_get(body, len, &in->index, &in->n_devs, in->name)
-			       ? "a broken table"
-			       : NULL;
+		if (join_node_get(body, len, &in->index, &in->n_devs, in->name))
+			return "a broken table";
+		/* Of one behind a hub there was no greeting. */
+		if (!in->index)
+			memcpy(m->name, in->name, sizeof(m->name));
+		return NULL;
 	}
 	if (type == JT_DEV) {
 		if (in->got >= in->n_devs || join_dev_get(body, len, &in->dev[in->got]) ||

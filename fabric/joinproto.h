@@ -41,6 +41,7 @@ enum join_type {
 	JT_CREDIT,
 	JT_PING,
 	JT_BYE,
+	JT_ASK,
 };
 
 enum join_lane {

@@ -160,6 +160,15 @@ static struct json_object *json_ports(const struct hca_dev *d)
 	return all;
 }
 
+/* Whose node or device it is, when it is another member's. */
+static void add_member(struct json_object *o, const struct fabric *f, u32 member)
+{
+	const char *name = status_member_name(f, member);
+
+	if (name)
+		add_str(o, "member", name);
+}
+
 static struct json_object *json_devices(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
@@ -176,6 +185,7 @@ static struct json_object *json_devices(const struct fabric *f)
 			 (unsigned)d->guid & 0xffff);
 		add_str(o, "name", d->name);
 		add_str(o, "node", f->hca->node[d->node].name);
+		add_member(o, f, d->member);
 		add_str(o, "guid", guid);
 		json_object_object_add(o, "ports", json_ports(d));
 		json_object_array_add(all, o);
@@ -322,6 +332,7 @@ static struct json_object *json_nodes(const struct fabric *f)
 		o = json_object_new_object();
 		addrs = json_object_new_array();
 		add_str(o, "name", n->name);
+		add_member(o, f, n->member);
 		add_int(o, "devices", n->n_devs);
 		add_address(addrs, AF_INET, n->ip4 + 12);
 		add_address(addrs, AF_INET6, n->ip6);
@@ -345,6 +356,9 @@ static struct json_object *gather(const struct fabric *f)
 		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
 	add_int(o, "leases", f->n_leases);
 	json_object_object_add(o, "engine", json_engine(f));
+	if (f->join)
+		json_object_object_add(o, "join", status_join(f));
+	json_object_object_add(o, "members", status_members(f));
 	json_object_object_add(o, "nodes", json_nodes(f));
 	json_object_object_add(o, "devices", json_devices(f));
 	json_object_object_add(o, "clients", json_clients(f));

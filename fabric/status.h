@@ -17,6 +17,12 @@ struct client;
 const struct client *status_client(const struct fabric *f, u32 owner);
 /** status_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
 struct json_object *status_ids(const struct fabric *f);
+/** status_members() - the members of the mesh; an empty array where the fabric is not joined. */
+struct json_object *status_members(const struct fabric *f);
+/** status_join() - this fabric as the others see it. To be called of joined ones only. */
+struct json_object *status_join(const struct fabric *f);
+/** status_member_name() - of the member with that number as in struct hca_dev.member, or NULL. */
+const char *status_member_name(const struct fabric *f, u32 number);
 
 /** status_print() - print the object that status.c gathers for people. */
 void status_print(FILE *out, struct json_object *o);

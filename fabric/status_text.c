@@ -65,8 +65,10 @@ static void print_device(FILE *out, struct json_object *d)
 	struct json_object *ports = get(d, "ports");
 	size_t i;
 
-	fprintf(out, "device %s: node %s, GUID %s\n", str(d, "name"), str(d, "node"),
-		str(d, "guid"));
+	fprintf(out, "device %s: node %s", str(d, "name"), str(d, "node"));
+	if (get(d, "member"))
+		fprintf(out, " of %s", str(d, "member"));
+	fprintf(out, ", GUID %s\n", str(d, "guid"));
 	for (i = 0; i < json_object_array_length(ports); i++)
 		print_port(out, json_object_array_get_idx(ports, i));
 }
@@ -116,6 +118,32 @@ static void print_id(FILE *out, struct json_object *i)
 	fputc('\n', out);
 }
 
+static void print_join(FILE *out, struct json_object *j)
+{
+	fprintf(out, "joined as %s (%s)", str(j, "name"), str(j, "id"));
+	if (num(j, "port"))
+		fprintf(out, ", listens at port %lld", num(j, "port"));
+	fprintf(out, ", %lld turned away\n", num(j, "turned_away"));
+}
+
+static void print_member(FILE *out, struct json_object *m)
+{
+	struct json_object *sent = get(m, "sent"), *rcvd = get(m, "received");
+	struct json_object *credit = get(m, "credit");
+
+	fprintf(out, "member %s (%s): %s", str(m, "name"), str(m, "id"), str(m, "state"));
+	if (get(m, "via"))
+		fprintf(out, " %s", str(m, "via"));
+	if (get(m, "address"))
+		fprintf(out, ", %s", str(m, "address"));
+	fprintf(out,
+		"\n  sent %lld bursts, %lld bytes; received %lld, %lld; dropped %lld; waiting %lld "
+		"bytes; credit %lld and %lld\n",
+		num(sent, "bursts"), num(sent, "bytes"), num(rcvd, "bursts"), num(rcvd, "bytes"),
+		num(m, "dropped"), num(m, "waiting"), num(credit, "requests"),
+		num(credit, "answers"));
+}
+
 static void each(FILE *out, struct json_object *list, void (*print)(FILE *, struct json_object *))
 {
 	size_t i;
@@ -137,6 +165,9 @@ void status_print(FILE *out, struct json_object *o)
 	print_engine(out, get(o, "engine"));
 	if (get(o, "audit"))
 		fprintf(out, "audit: %s\n", str(o, "audit"));
+	if (get(o, "join"))
+		print_join(out, get(o, "join"));
+	each(out, get(o, "members"), print_member);
 	each(out, get(o, "devices"), print_device);
 	each(out, get(o, "clients"), print_client);
 	each(out, get(o, "qps"), print_qp);

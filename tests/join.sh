@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Two fabrics, A and B, in state directories of their own; sourced after tests/lib.sh. Programs run on
+# Fabrics A, B and C in state directories of their own; sourced after tests/lib.sh. Programs run on
 # the nodes na and nb, but where the namespaces have addresses of their own (IN_A, IN_B are commands
 # to run the sides by, ADDR_A the address that B reaches A by, NODE_A and NODE_B are empty).
 
 IN_A=() IN_B=()
 NODE_A=(--node na) NODE_B=(--node nb)
+SERVER_ON=on_a CLIENT_ON=on_b
 OOB=127.0.0.1
 GID=1
 mkdir -p -m 700 "$TEST_DIR/a" "$TEST_DIR/b" "$TEST_DIR/c"
@@ -34,11 +35,12 @@ address() {
 		json "[a for n in d['nodes'] if n['name'] == '$2' for a in n['addresses']][0]"
 }
 
-# both_sides PORT SERVER CLIENT - two command lines; the server is on A, and listens by TCP at PORT
+# both_sides PORT SERVER CLIENT - two command lines; the server is on A, or SERVER_ON, and listens by
+# TCP at PORT; the client is on B, or CLIENT_ON
 both_sides() {
 	local server s=0 c=0
 	# shellcheck disable=SC2086
-	on_a run "${NODE_A[@]}" -- $2 >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	$SERVER_ON run "${NODE_A[@]}" -- $2 >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	if [ "$1" = 0 ]; then
 		wait_for 20 cm_listens
@@ -46,7 +48,7 @@ both_sides() {
 		wait_for 20 "${IN_A[@]}" bash -c ". '$TOP/tests/lib.sh'; wait_listen $1 $server"
 	fi
 	# shellcheck disable=SC2086
-	on_b run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	$CLIENT_ON run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
 	[ $c = 0 ] || sleep 0.2
 	[ $c = 0 ] || kill $server 2>/dev/null || :
 	wait $server || s=$?
@@ -55,14 +57,14 @@ both_sides() {
 	tail -n 15 "$TEST_DIR/server.out"
 	echo "client: status $c"
 	tail -n 15 "$TEST_DIR/client.out"
-	on_a log | tail -n 5
-	on_b log | tail -n 5
+	$SERVER_ON log | tail -n 5
+	$CLIENT_ON log | tail -n 5
 	return 1
 }
 
-# cm_listens - somebody on A listens by the rdma_cm
+# cm_listens - somebody on the server's side listens by the rdma_cm
 cm_listens() {
-	on_a status --json | json "[1 for i in d['ids'] if 'LISTEN' in str(i).upper()][0]"
+	$SERVER_ON status --json | json "[1 for i in d['ids'] if 'LISTEN' in str(i).upper()][0]"
 }
 
 # across PROGRAM ARGS... - as pair_run, with the server on A and the client on B
