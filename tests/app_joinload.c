@@ -13,29 +13,23 @@
  * flushes; 11: flushes and IBV_EVENT_DEVICE_FATAL; 12: the peer has gone before there was a
  * connection, or after the end; 3: something is wrong.
  */
-#include "tests/rc.h"
+#include "tests/rc_load.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define SLOT	 (1280u << 10) /* more than goes in one burst */
 #define SLOTS	 4 /* requests under way; places to write to */
 #define RECVS	 8
 #define CONST	 (4u << 20)
-#define DGRAM	 1000
-#define DGRAMS	 16
-#define GRH	 40
-#define QKEY	 0x4a4f494e
 #define HANG_NS	 150000000000ULL
 #define DRAIN_NS 30000000000ULL
 
@@ -47,13 +41,12 @@ struct area {
 	uint64_t result[SLOTS];
 	uint8_t out[SLOTS][SLOT], in[RECVS][SLOT], window[SLOTS][SLOT];
 	uint8_t constant[CONST];
-	uint8_t dgram_out[DGRAMS][DGRAM], dgram_in[DGRAMS][GRH + DGRAM];
 };
 
 struct hello {
-	struct rc_addr rc, ud;
+	struct rc_addr rc;
 	uint64_t base, seed;
-	uint32_t rkey;
+	uint32_t rkey, ud_qpn;
 };
 
 struct final {
@@ -77,17 +70,18 @@ static struct area *a;
 static struct hello mine, theirs;
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
-static struct ibv_cq *cq, *ucq;
-static struct ibv_qp *qp, *uqp;
-static struct ibv_ah *ah;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+static struct dgrams dgrams;
 static struct ibv_mr *mr;
 static struct request under_way[SLOTS];
 static uint64_t rng, posted, done, adds, swaps; /* requests; they complete in order */
 static uint64_t notices, got, peer_checked; /* sent; received; of those sent */
 static uint64_t window_seq[SLOTS]; /* notice that it was written for + 1 */
-static uint64_t recvs, recvs_done, dgrams_out, dgrams_back, dgrams_in, dgram_last;
+static uint64_t recvs, recvs_done;
 static int oob, timeout_exp;
-static volatile sig_atomic_t stop;
+static volatile int stop;
+static bool dead; /* posting says that the device is lost: flushes follow */
 
 static void on_term(int sig)
 {
@@ -103,49 +97,12 @@ static void bad(const char *what, uint64_t x, uint64_t y)
 	_exit(EXIT_BAD);
 }
 
-/* --- meeting --- */
-
-static void meet(bool serve, uint16_t port)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET,
-				  .sin_port = htons(port),
-				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	const int one = 1;
-	uint64_t end = now_ns() + HANG_NS;
-	int s = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (serve) {
-		setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (bind(s, (struct sockaddr *)&sa, sizeof(sa)) || listen(s, 1))
-			die("port %u: %s", port, strerror(errno));
-		oob = accept(s, NULL, NULL);
-		close(s);
-		if (oob < 0)
-			_exit(EXIT_ALONE);
-		return;
-	}
-	for (; connect(s, (struct sockaddr *)&sa, sizeof(sa));
-	     s = socket(AF_INET, SOCK_STREAM, 0)) {
-		close(s);
-		usleep(20000);
-		if (stop || now_ns() > end)
-			_exit(EXIT_ALONE);
-	}
-	oob = s;
-}
+/* --- the connection --- */
 
 static void swap_hellos(void)
 {
-	size_t n = 0;
-	ssize_t k;
-
-	if (write(oob, &mine, sizeof(mine)) != sizeof(mine))
+	if (!rc_swap(oob, &mine, &theirs, sizeof(mine)))
 		_exit(EXIT_ALONE);
-	for (; n < sizeof(theirs); n += (size_t)k) {
-		k = read(oob, (uint8_t *)&theirs + n, sizeof(theirs) - n);
-		if (k <= 0)
-			_exit(EXIT_ALONE);
-	}
 }
 
 static uint64_t constant_at(uint64_t seed, uint64_t i)
@@ -165,15 +122,6 @@ static void post_recv(uint64_t i)
 	recvs++;
 }
 
-static void post_dgram_recv(uint64_t i)
-{
-	struct ibv_sge sge = { (uintptr_t)a->dgram_in[i % DGRAMS], GRH + DGRAM, mr->lkey };
-	struct ibv_recv_wr *bad_wr, wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
-
-	if (ibv_post_recv(uqp, &wr, &bad_wr))
-		bad("ibv_post_recv of datagrams", 0, 0);
-}
-
 static void make(uint64_t seed)
 {
 	struct ibv_qp_init_attr init = { .cap = { 2 * SLOTS, RECVS, 1, 1, 0 },
@@ -185,31 +133,24 @@ static void make(uint64_t seed)
 		((uint64_t *)a->constant)[i] = constant_at(seed, i);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
-	ucq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
 	mr = pd ? ibv_reg_mr(pd, a, sizeof(*a), ALL) : NULL;
-	if (!cq || !ucq || !mr)
+	if (!cq || !mr || !dgrams_make(&dgrams, pd))
 		_exit(EXIT_ALONE); /* the fabric was killed meanwhile */
 	init.send_cq = init.recv_cq = cq;
 	qp = ibv_create_qp(pd, &init);
-	init.send_cq = init.recv_cq = ucq;
-	init.qp_type = IBV_QPT_UD;
-	init.cap.max_send_wr = init.cap.max_recv_wr = DGRAMS;
-	uqp = ibv_create_qp(pd, &init);
-	if (!qp || !uqp)
+	if (!qp)
 		_exit(EXIT_ALONE);
-	mine.seed = seed;
+	mine.seed = dgrams.seed = seed;
 	mine.base = (uintptr_t)a;
 	mine.rkey = mr->rkey;
 	mine.rc.qpn = qp->qp_num;
-	mine.ud.qpn = uqp->qp_num;
+	mine.ud_qpn = dgrams.qp->qp_num;
 	mine.rc.psn = (uint32_t)rnd(&rng) & 0xffffff;
 	rc_gid(ctx, &mine.rc.gid);
 }
 
 static void up(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 4 } };
 	struct rc_opts o = rc_defaults;
 	union ibv_gid gid;
 	int gid_index = rc_gid(ctx, &gid);
@@ -218,23 +159,12 @@ static void up(void)
 	o.timeout = (uint8_t)timeout_exp;
 	o.min_rnr = 6;
 	o.mtu = IBV_MTU_1024;
-	to.grh.sgid_index = (uint8_t)gid_index;
-	to.grh.dgid = theirs.rc.gid;
+	dgrams.peer_seed = theirs.seed;
 	ret = rc_up(qp, &o, &theirs.rc, gid_index, mine.rc.psn);
-	ret |= ibv_modify_qp(uqp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-	attr.qp_state = IBV_QPS_RTR;
-	ret |= ibv_modify_qp(uqp, &attr, IBV_QP_STATE);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 0;
-	ret |= ibv_modify_qp(uqp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-	ah = ibv_create_ah(pd, &to);
-	if (ret || !ah)
+	if (ret || !dgrams_up(&dgrams, pd, gid_index, &theirs.rc.gid, theirs.ud_qpn))
 		_exit(EXIT_ALONE);
 	for (uint64_t i = 0; i < RECVS; i++)
 		post_recv(i);
-	for (uint64_t i = 0; i < DGRAMS; i++)
-		post_dgram_recv(i);
 }
 
 /* --- requests --- */
@@ -276,9 +206,10 @@ static void post(struct ibv_send_wr *wr)
 	struct ibv_send_wr *bad_wr;
 	int ret = ibv_post_send(qp, wr, &bad_wr);
 
-	if (ret)
+	if (ret && ret != EIO)
 		bad("ibv_post_send", (uint64_t)ret, wr->opcode);
-	posted++;
+	dead |= ret;
+	posted += !ret;
 }
 
 static uint64_t at(const void *p)
@@ -364,28 +295,6 @@ static void post_next(void)
 	post(&wr);
 }
 
-static void post_dgram(void)
-{
-	uint8_t *buf = a->dgram_out[dgrams_out % DGRAMS];
-	uint64_t seq = dgrams_out + 1;
-	struct ibv_sge sge = { (uintptr_t)buf, (uint32_t)(8 + seq % (DGRAM - 7)), mr->lkey };
-	struct ibv_send_wr *bad_wr, wr = { .sg_list = &sge,
-					   .num_sge = 1,
-					   .opcode = IBV_WR_SEND,
-					   .send_flags = IBV_SEND_SIGNALED };
-
-	if (dgrams_out - dgrams_back >= DGRAMS)
-		return;
-	memcpy(buf, &seq, 8);
-	fill(buf + 8, sge.length - 8, seq ^ mine.seed);
-	wr.wr.ud.ah = ah;
-	wr.wr.ud.remote_qpn = theirs.ud.qpn;
-	wr.wr.ud.remote_qkey = QKEY;
-	if (ibv_post_send(uqp, &wr, &bad_wr))
-		bad("ibv_post_send of a datagram", seq, 0);
-	dgrams_out++;
-}
-
 /* --- what comes --- */
 
 static void completed(const struct ibv_wc *wc)
@@ -432,55 +341,30 @@ static void received(const struct ibv_wc *wc)
 	post_recv(recvs);
 }
 
-static void poll_dgrams(void)
-{
-	struct ibv_wc wc;
-	const uint8_t *buf;
-	uint64_t seq;
-
-	while (ibv_poll_cq(ucq, 1, &wc) > 0) {
-		if (wc.status == IBV_WC_WR_FLUSH_ERR)
-			return; /* the RC QP shows why */
-		if (wc.status)
-			bad("status of a datagram", wc.status, dgrams_out);
-		if (!(wc.opcode & IBV_WC_RECV)) {
-			dgrams_back++;
-			continue;
-		}
-		buf = a->dgram_in[wc.wr_id % DGRAMS] + GRH;
-		memcpy(&seq, buf, 8);
-		if (seq <= dgram_last || wc.byte_len != GRH + 8 + seq % (DGRAM - 7) ||
-		    !filled(buf + 8, wc.byte_len - GRH - 8, seq ^ theirs.seed))
-			bad("a datagram", seq, dgram_last);
-		dgram_last = seq;
-		dgrams_in++;
-		post_dgram_recv(wc.wr_id + DGRAMS);
-	}
-}
-
 /* All else must be flushed; and where nothing failed before, the device must have. */
 static void failed(const struct ibv_wc *first)
 {
 	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
-	uint64_t end = now_ns() + DRAIN_NS, left = posted - done + recvs - recvs_done - 1;
+	uint64_t end = now_ns() + DRAIN_NS;
+	int64_t left = (int64_t)(posted - done + recvs - recvs_done - 1);
 	struct ibv_async_event ev;
 	struct ibv_wc wc;
 	int n;
 
 	if (first->status != IBV_WC_RETRY_EXC_ERR && first->status != IBV_WC_WR_FLUSH_ERR)
 		bad(ibv_wc_status_str(first->status), first->opcode, first->vendor_err);
-	while (left && now_ns() < end) {
+	while (left > 0 && now_ns() < end) {
 		n = ibv_poll_cq(cq, 1, &wc);
 		if (n < 0)
 			bad("ibv_poll_cq", (uint64_t)-n, 0);
 		if (n && wc.status != IBV_WC_WR_FLUSH_ERR)
 			bad("not flushed", wc.status, wc.wr_id);
-		left -= (uint64_t)n;
+		left -= n;
 		if (!n)
 			usleep(1000);
 	}
-	if (left)
-		bad("requests that were not flushed", left, first->status);
+	if (left > 0)
+		bad("requests that were not flushed", (uint64_t)left, first->status);
 	if (first->status == IBV_WC_RETRY_EXC_ERR) {
 		note("lost the peer after %llu requests", (unsigned long long)done);
 		_exit(EXIT_RETRY);
@@ -517,21 +401,28 @@ static bool poll_one(void)
 static void work(void)
 {
 	uint64_t last = now_ns(), idle = 0;
+	const char *why;
+	int ret = 0;
 
-	while (!stop || done < posted) {
-		poll_dgrams();
+	while (dead || !stop || done < posted) {
+		why = dgrams_poll(&dgrams);
+		if (why)
+			bad(why, dgrams.last, dgrams.sent);
 		if (poll_one()) {
 			last = now_ns();
 			idle = 0;
 		} else if (++idle > 200) {
 			usleep(200);
 		}
-		if (!stop && posted - done < SLOTS)
+		if (!dead && !stop && posted - done < SLOTS)
 			post_next();
-		if (!stop && !(rnd(&rng) % 8))
-			post_dgram();
+		if (!dead && !stop && !(rnd(&rng) % 8))
+			ret = dgrams_post(&dgrams);
+		if (ret && ret != EIO)
+			bad("ibv_post_send of a datagram", (uint64_t)ret, dgrams.sent);
+		dead |= ret;
 		if (now_ns() - last > HANG_NS)
-			bad("nothing happens any more", posted - done, 0);
+			bad("nothing happens any more", posted - done, dead);
 	}
 }
 
@@ -566,14 +457,19 @@ static void finish(void)
 
 int main(int argc, char **argv)
 {
+	const struct sigaction term = { .sa_handler = on_term };
+
 	if (argc != 5)
 		die("usage: app_joinload serve|call PORT SEED TIMEOUT");
-	signal(SIGTERM, on_term);
+	/* What waits for the peer is interrupted. */
+	sigaction(SIGTERM, &term, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	rng = strtoull(argv[3], NULL, 0) | 1;
 	timeout_exp = atoi(argv[4]);
 	make(rng);
-	meet(!strcmp(argv[1], "serve"), (uint16_t)atoi(argv[2]));
+	oob = rc_meet(!strcmp(argv[1], "serve"), (uint16_t)atoi(argv[2]), &stop);
+	if (oob < 0)
+		_exit(EXIT_ALONE);
 	swap_hellos();
 	up();
 	/* Either is ready to receive before the other sends. */
@@ -582,7 +478,7 @@ int main(int argc, char **argv)
 	work();
 	finish();
 	note("%llu requests, %llu messages, datagrams %llu of %llu", (unsigned long long)done,
-	     (unsigned long long)got, (unsigned long long)dgrams_in,
-	     (unsigned long long)dgram_last);
+	     (unsigned long long)got, (unsigned long long)dgrams.in,
+	     (unsigned long long)dgrams.last);
 	return 0;
 }

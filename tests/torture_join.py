@@ -1,0 +1,478 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""torture_join.py SECONDS [SEED]: joined fabrics while connections break and processes are killed.
+
+Two fabrics, or three (a mesh, or a hub between two that do not listen), whose TCP connections go through
+relays of ours. app_joinload programs exchange data between them and check all of it; app_cm_joinload ones
+connect by the rdma_cm again and again. At random times a relay cuts, half-closes, stalls, truncates, crumbles
+or turns away connections, a fabric is killed and started again, a program is killed. What a program must see
+follows from what was done to it; everything else fails the test. Everything random follows from the seed, but for what time
+decides.
+"""
+import json
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+RETRY, FATAL, ALONE = 10, 11, 12
+TOP = os.environ["TOP"]
+RDMAEMU = os.environ["RDMAEMU"]
+T = os.environ["T"]
+DIR = os.environ["TEST_DIR"]
+SLOW = float(os.environ.get("SLOW", "1"))
+PATIENCE = 200 * SLOW
+failed = 0
+
+
+def say(*what):
+    print("#", "%.1f" % (time.monotonic() - began), *what, flush=True)
+
+
+def check(name, good):
+    global failed
+    failed += not good
+    print("ok" if good else "not ok", name, flush=True)
+    return good
+
+
+def wait_until(what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+class Relay(threading.Thread):
+    """Carries connections to a port, badly. The test's thread gives orders, this one does them."""
+
+    def __init__(self, port, to, seed):
+        super().__init__(daemon=True)
+        self.port, self.to = port, to
+        self.rng = random.Random(seed)
+        self.orders = []
+        self.away_until = self.stall_until = self.crumble_until = 0
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", port))
+        self.listener.listen()
+        self.listener.setblocking(False)
+        self.peer, self.waiting, self.shut = {}, {}, set()
+        self.counts = {}
+        self.start()
+
+    def order(self, what, seconds=0.0):
+        self.orders.append((what, seconds))
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def drop(self, s, reset=True):
+        for x in (s, self.peer.pop(s, None)):
+            if x is None:
+                continue
+            self.peer.pop(x, None)
+            self.waiting.pop(x, None)
+            self.shut.discard(x)
+            if reset:
+                x.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            x.close()
+
+    def accept(self):
+        s, _ = self.listener.accept()
+        if time.monotonic() < self.away_until:
+            s.close()
+            return
+        to = socket.socket()
+        try:
+            to.connect(("127.0.0.1", self.to))
+        except OSError:
+            s.close()
+            to.close()
+            return
+        for x in (s, to):
+            x.setblocking(False)
+            x.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.waiting[x] = b""
+        self.peer[s], self.peer[to] = to, s
+
+    def do(self, what, seconds):
+        now = time.monotonic()
+        if what == "away":
+            self.away_until = now + seconds
+        if what == "stall":
+            self.stall_until = now + seconds
+        if what == "crumble":
+            self.crumble_until = now + seconds
+        for s in list(self.peer):
+            if s not in self.peer:
+                continue
+            if what in ("reset", "away"):
+                self.drop(s)
+            elif what == "end":
+                self.drop(s, False)
+            elif what == "half":
+                try:
+                    s.shutdown(socket.SHUT_WR)
+                except OSError:
+                    self.drop(s)
+                    continue
+                self.shut.add(s)
+                self.waiting[s] = b""
+                return
+            elif what == "truncate":
+                # A part of what waits leaves, in the middle of a frame more often than not.
+                try:
+                    data = s.recv(1 << 16, socket.MSG_DONTWAIT)
+                    self.peer[s].send(data[:self.rng.randrange(len(data) + 1)])
+                except OSError:
+                    pass
+                self.drop(s)
+
+    def read(self, s):
+        to = self.peer.get(s)
+        if to is None:
+            return
+        try:
+            data = s.recv(self.rng.randrange(1, 400) if time.monotonic() < self.crumble_until else 1 << 18)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.drop(s)
+        elif to not in self.shut:
+            self.waiting[to] += data
+            self.write(to)
+
+    def write(self, s):
+        data = self.waiting.get(s)
+        if not data:
+            return
+        try:
+            n = s.send(data)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.drop(s)
+            return
+        self.waiting[s] = data[n:]
+
+    def run(self):
+        while True:
+            while self.orders:
+                self.do(*self.orders.pop(0))
+            if time.monotonic() < self.stall_until:
+                time.sleep(0.02)
+                continue
+            r = [self.listener] + [s for s in self.peer if not self.waiting[self.peer[s]]]
+            w = [s for s in self.peer if self.waiting[s]]
+            r, w, _ = select.select(r, w, [], 0.02)
+            for s in w:
+                self.write(s)
+            for s in r:
+                if s is self.listener:
+                    self.accept()
+                else:
+                    self.read(s)
+
+
+class Fabric:
+    def __init__(self, side, flags):
+        self.side, self.flags, self.pid, self.kills = side, flags, 0, 0
+        self.env = dict(os.environ, RDMAEMU_DIR=os.path.join(DIR, side))
+        os.makedirs(self.env["RDMAEMU_DIR"], 0o700, exist_ok=True)
+
+    def cmd(self, *args):
+        return subprocess.run([RDMAEMU, *args], env=self.env, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
+
+    def start(self):
+        # The others may still take the dead one for living, and its name for taken.
+        def up():
+            self.said = self.cmd("fabric", "start", "--name", "host" + self.side, *self.flags)
+            return self.said.returncode == 0
+        if not wait_until(up):
+            raise RuntimeError("fabric %s does not start: %s" % (self.side, self.said.stdout))
+        self.pid = self.status()["pid"]
+        self.node()
+
+    def node(self):
+        self.cmd("run", "--node", "n" + self.side, "--", "true")
+
+    def status(self, *flags):
+        return json.loads(self.cmd("status", "--json", *flags).stdout)
+
+    def knows(self, node):
+        return any(n["name"] == node for n in self.status()["nodes"])
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        self.kills += 1
+
+    def log(self):
+        print("".join("#   " + line + "\n" for line in self.cmd("log").stdout.splitlines()[-25:]), end="")
+
+
+class Program:
+    """One of ours on a side. @may: how it may end."""
+
+    def __init__(self, fabric, name, args, by=()):
+        self.fabric, self.name, self.may, self.killed = fabric, name, set(), False
+        self.path = os.path.join(DIR, "%s.%d.out" % (name, Program.number))
+        Program.number += 1
+        with open(self.path, "wb") as out:
+            self.p = subprocess.Popen([RDMAEMU, "run", "--node", "n" + fabric.side, "--", *by, *args],
+                                      env=fabric.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    number = 0
+
+    def said(self):
+        with open(self.path, errors="replace") as f:
+            return f.read()
+
+    def end(self, seconds=PATIENCE):
+        """Wait for it. Return: whether it ended as it may."""
+        try:
+            status = self.p.wait(seconds)
+        except subprocess.TimeoutExpired:
+            say(self.name, "hangs:", self.said()[-600:])
+            self.p.kill()
+            self.p.wait()
+            return False
+        if self.killed and status == -signal.SIGKILL or status in self.may:
+            return True
+        say(self.name, "ended with", status, "but may with", self.may, ":", self.said()[-600:])
+        return False
+
+
+class Pair:
+    """Two programs that load a connection. @patient: nothing but the death of an end may end it."""
+
+    def __init__(self, number, f, g, patient, rng):
+        self.number, self.f, self.g, self.patient, self.rng = number, f, g, patient, rng
+        self.program = []
+        self.lost = self.runs = 0
+
+    def start(self):
+        port = free_port()
+        timeout = 20 if self.patient else self.rng.choice([13, 14, 15, 16, 17, 18])
+        by = [os.path.join(T, "sys_noptrace")] if self.rng.randrange(4) == 0 else []
+        self.runs += 1
+        self.program = [
+            Program(f, "pair%d%s" % (self.number, f.side),
+                    [os.path.join(T, "app_joinload"), how, str(port), str(self.rng.getrandbits(60)), str(timeout)], by)
+            for f, how in ((self.f, "serve"), (self.g, "call"))]
+        for p in self.program:
+            # With less patience than relays have, it may lose its peer at any time.
+            p.may = {0} if self.patient else {0, RETRY, ALONE}
+
+    def connected(self):
+        return all("# connected" in p.said() for p in self.program)
+
+    def stop(self):
+        """Both end, as they may. Return: whether they did."""
+        for p in self.program:
+            if p.p.poll() is None:
+                p.p.send_signal(signal.SIGTERM)
+        return all([p.end() for p in self.program])
+
+    def reap(self):
+        """When one has ended, so must the other."""
+        if all(p.p.poll() is None for p in self.program):
+            return True
+        # Who is not connected yet waits for a peer that will not come.
+        if not self.connected():
+            for p in self.program:
+                p.may |= {ALONE}
+                p.p.kill()
+                p.killed = True
+        self.lost += 1
+        good = all([p.end() for p in self.program])
+        self.start()
+        return good
+
+    def hit(self, fabric):
+        """One of the fabrics was killed."""
+        for p in self.program:
+            p.may |= {FATAL, ALONE} if p.fabric is fabric else {RETRY, ALONE}
+        if not self.connected():
+            for p in self.program:
+                p.p.kill()
+                p.killed = True
+
+
+def free_port():
+    out = subprocess.run(["bash", "-c", '. "$TOP/tests/lib.sh"; free_port'], stdout=subprocess.PIPE, text=True,
+                         env=dict(os.environ, TEST_DIR=DIR))
+    return int(out.stdout)
+
+
+class Torture:
+    def __init__(self, kind, seed):
+        self.kind, self.rng = kind, random.Random(seed)
+        self.sides = {}
+        self.relays = []
+        self.done = {}
+
+    def relay(self, to):
+        r = Relay(free_port(), to, self.rng.getrandbits(32))
+        self.relays.append(r)
+        return "127.0.0.1:%d" % r.port
+
+    def make(self):
+        ports = {s: free_port() for s in "abc"}
+
+        def listen(s):
+            return ["--listen", "127.0.0.1:%d" % ports[s]]
+        isolated = self.rng.choice("abc")
+        flags = {"a": listen("a"), "b": ["--join", self.relay(ports["a"])]}
+        if self.kind == "mesh":
+            flags["b"] += listen("b")
+            flags["c"] = listen("c") + ["--join", self.relay(ports["a"]) + "," + self.relay(ports["b"])]
+        if self.kind == "hub":
+            flags["c"] = ["--join", self.relay(ports["a"])]
+        for s, fl in flags.items():
+            self.sides[s] = Fabric(s, fl + (["--isolated"] if s == isolated else []))
+            self.sides[s].start()
+        self.all = list(self.sides.values())
+        pairs = [("a", "b"), ("b", "a")] if len(flags) == 2 else [("a", "b"), ("b", "c"), ("c", "a")]
+        self.pairs = [Pair(i, self.sides[x], self.sides[y], i == 0, self.rng) for i, (x, y) in enumerate(pairs)]
+
+    def whole(self, seconds=PATIENCE):
+        def known():
+            return all(f.knows("n" + g.side) for f in self.all for g in self.all)
+        return wait_until(known, seconds)
+
+    def fault(self):
+        relay, kinds = self.rng.choice(self.relays), ["reset", "end", "half", "truncate", "away", "stall", "crumble"]
+        what = self.rng.choice(kinds)
+        seconds = self.rng.uniform(0.05, 1.5)
+        # Once in a while longer than a connection lives.
+        if what in ("away", "stall") and self.rng.randrange(6) == 0:
+            seconds = 6.5
+        relay.order(what, seconds)
+        self.done[what] = self.done.get(what, 0) + 1
+
+    def kill_program(self):
+        pair = self.rng.choice(self.pairs)
+        if not pair.connected():
+            return
+        victim = self.rng.choice(pair.program)
+        for p in pair.program:
+            p.may |= {RETRY, ALONE}
+        victim.killed = True
+        victim.p.kill()
+        self.done["program killed"] = self.done.get("program killed", 0) + 1
+
+    def kill_fabric(self):
+        f = self.rng.choice(self.all)
+        f.kill()
+        self.done["fabric killed"] = self.done.get("fabric killed", 0) + 1
+        for pair in self.pairs:
+            if f in (pair.f, pair.g):
+                pair.hit(f)
+        time.sleep(self.rng.uniform(0, 1))
+        good = all([p.end() for pair in self.pairs for p in pair.program if p.fabric is f])
+        f.start()
+        return good and self.whole()
+
+    def reap(self):
+        return all([pair.reap() for pair in self.pairs])
+
+    def run(self, seconds):
+        self.make()
+        if not check("%s: all know of each other" % self.kind, self.whole()):
+            return
+        for pair in self.pairs:
+            pair.start()
+        end = time.monotonic() + seconds
+        good, n = True, 0
+        next_kill = time.monotonic() + seconds * self.rng.uniform(0.2, 0.4)
+        while good and time.monotonic() < end:
+            time.sleep(self.rng.uniform(0.05, 0.8))
+            if time.monotonic() > next_kill:
+                next_kill = time.monotonic() + max(6.0, seconds * self.rng.uniform(0.3, 0.6))
+                good = self.kill_fabric()
+            elif self.rng.randrange(8) == 0:
+                self.kill_program()
+            else:
+                self.fault()
+            good = self.reap() and good
+        check("%s: nobody saw what must not be, %s" % (self.kind, self.done), good)
+        self.settle()
+
+    def settle(self):
+        """Nothing breaks any more: all are there, all works, and nothing is left."""
+        for r in self.relays:
+            r.away_until = r.stall_until = r.crumble_until = 0
+            r.orders.clear()
+        # A half-open connection is noticed when it has been silent for long enough.
+        good = [pair.stop() for pair in self.pairs]
+        check("%s: the programs end well, %s" % (self.kind, [(p.runs, p.lost) for p in self.pairs]), all(good))
+        check("%s: all are there again" % self.kind, self.whole())
+
+        def direct():
+            return all(m["state"] in ("direct", "behind", "dead", "away") and not m["waiting"]
+                       for f in self.all for m in f.status()["members"])
+        for pair in self.pairs:
+            self.again(pair)
+
+        def clean():
+            self.left = []
+            for f in self.all:
+                s = f.status("--audit")
+                self.left.append((s["audit"], len(s["clients"]), len(s["qps"]), len(s["ids"])))
+            return all(left == ("clean", 0, 0, 0) for left in self.left)
+        check("%s: nothing waits" % self.kind, wait_until(direct))
+        if not check("%s: nothing is left" % self.kind, wait_until(clean, 60 * SLOW)):
+            say(self.left)
+        if failed:
+            for f in self.all:
+                say("log of", f.side)
+                f.log()
+
+    def again(self, pair):
+        """Without trouble, a connection of any patience must hold."""
+        def works():
+            pair.start()
+            for p in pair.program:
+                p.may = {0, RETRY, ALONE}
+            if not wait_until(pair.connected, 20):
+                pass
+            time.sleep(0.5)
+            return pair.stop() and all(p.p.returncode == 0 for p in pair.program)
+        check("%s: %s and %s work again" % (self.kind, pair.f.side, pair.g.side), wait_until(works))
+
+    def stop(self):
+        for pair in self.pairs:
+            for p in pair.program:
+                if p.p.poll() is None:
+                    p.p.kill()
+                    p.p.wait()
+        for f in self.all:
+            f.cmd("fabric", "stop")
+
+
+def main():
+    seconds = float(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().getrandbits(32)
+    print("# seed", seed, flush=True)
+    kinds = sys.argv[3:] or ["two", "hub", "mesh"]
+    for i, kind in enumerate(kinds):
+        t = Torture(kind, seed + i)
+        try:
+            t.run(seconds / len(kinds))
+        finally:
+            t.stop()
+    sys.exit(failed != 0)
+
+
+began = time.monotonic()
+main()

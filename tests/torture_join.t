@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# Joined fabrics while connections break, and fabrics and programs are killed.
+. "$(dirname "$0")/lib.sh"
+need python3
+export TOP RDMAEMU T TEST_DIR SLOW
+seconds=${TORTURE_SECONDS:-${TORTURE_N:+600}}
+python3 "$TOP/tests/torture_join.py" "${seconds:-45}" ${TORTURE_SEED-}
