@@ -95,6 +95,12 @@ static inline u32 packets_of(u64 len, u32 mtu)
 	return likely(len <= mtu) ? 1 : (u32)((len + mtu - 1) / mtu);
 }
 
+/** burst_packets() - packets that go over the wire: those of a READ's answer go the other way. */
+static inline u32 burst_packets(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 1 : b->npkts;
+}
+
 /**
  * burst_split() - packets @first .. @first + @n - 1 of @b as a burst of their own.
  * Flags that belong to the ends (FIRST, LAST, IMM, INV, SOLICITED, ACK_REQ) stay with the ends.

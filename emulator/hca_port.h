@@ -75,6 +75,12 @@ struct hca_uplink {
 	u32 pad;
 };
 
+/** rate_slower() - the lower of two rates; 0 is no limit. */
+static inline u64 rate_slower(u64 a, u64 b)
+{
+	return a && b ? min_u64(a, b) : a + b;
+}
+
 /**
  * struct hca_port - a port. What each packet needs is on its first line.
  * @ip: InfiniBand: the IP addresses of its interfaces, as of IPoIB's, in the form of GIDs; GID 0 is

@@ -8,12 +8,7 @@
  */
 #include "emulator/cm_model.h"
 
-/* What goes over the wire: a READ request's data comes the other way. */
-static u32 wire_packets(const struct burst *b)
-{
-	return b->op == BOP_READ_REQ ? 1 : b->npkts;
-}
-
+/* A READ request's data comes the other way. */
 static u64 wire_bytes(const struct burst *b)
 {
 	return b->op == BOP_READ_REQ ? 0 : b->len;
@@ -99,7 +94,7 @@ int hca_input(struct engine *e, const struct burst *b)
 	if (unlikely(ret == -EAGAIN))
 		return ret;
 	if (likely(ret != -ENETDOWN))
-		port_moved(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, wire_packets(b),
+		port_moved(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
 			   wire_bytes(b));
 	return 0;
 }
@@ -129,7 +124,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 	ret = carry(e, b);
 	if (ret == -EAGAIN)
 		return ret;
-	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, wire_packets(b), wire_bytes(b));
+	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b), wire_bytes(b));
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
 	return ret;
@@ -159,7 +154,7 @@ int xmit(struct engine *e, const struct burst *b)
 		return xmit_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
-		port_moved(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, wire_packets(b),
+		port_moved(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
 			   wire_bytes(b));
 	return ret;
 }

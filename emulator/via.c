@@ -88,11 +88,6 @@ bool via_early(struct engine *e, struct hca_qp *qp)
 	return true;
 }
 
-static u64 slower(u64 a, u64 b)
-{
-	return a && b ? min_u64(a, b) : a + b;
-}
-
 /* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
 void via_chunk(const struct hca *hca, struct hca_qp *qp)
 {
@@ -102,8 +97,8 @@ void via_chunk(const struct hca *hca, struct hca_qp *qp)
 	qp->chunk_shift = 0;
 	if (!p->via)
 		return;
-	rate = slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
-		      hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
+	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
+			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
 	bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
 	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
 	       REQ_CHUNK >> qp->chunk_shift > bytes)

@@ -91,11 +91,6 @@ static const struct hca_uplink *uplink(const struct hca *hca, u32 dev, u32 port)
 	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
 }
 
-static u32 wire_packets(const struct burst *b)
-{
-	return b->op == BOP_READ_REQ ? 1 : b->npkts;
-}
-
 static u64 send_ns(u64 bytes, u64 rate_bps)
 {
 	return rate_bps ? (u64)((unsigned __int128)bytes * 8 * NSEC_PER_SEC / rate_bps) : 0;
@@ -156,7 +151,7 @@ static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct 
 
 static u64 wire_bytes(const struct burst *b)
 {
-	return linkq_payload(b) + (u64)wire_packets(b) * WIRE_HEADERS;
+	return linkq_payload(b) + (u64)burst_packets(b) * WIRE_HEADERS;
 }
 
 /* Packets that are too long for a link on their way do not get through. */
@@ -171,17 +166,12 @@ static bool too_long(const struct hca *hca, const struct burst *b)
 	       (to && to->mtu && len > ib_mtu_bytes(to->mtu));
 }
 
-static u64 slower(u64 a, u64 b)
-{
-	return a && b ? min_u64(a, b) : a + b;
-}
-
 /* Whether the flow has enough waiting for @wire more bytes to wait, too; *next: until when. */
 static bool held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
 {
 	const struct hca_uplink *from = uplink(f->hca, k->src_dev, k->src_port);
 	const struct hca_uplink *to = uplink(f->hca, k->dst_dev, k->dst_port);
-	u64 rate = slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
+	u64 rate = rate_slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
 	struct lq_flow *flow = rate ? linkq_flow(&f->link->q, k) : NULL;
 
 	if (!flow)
