@@ -93,22 +93,6 @@ static void req_event(struct cm_event *ev, const struct hca_cmid *id, const u8 m
 	cm_event_data(p, mad, CMA_HDR);
 }
 
-/* Whether anybody listens at a port of the device's node, at whatever address. */
-static bool is_served(const struct hca *hca, u32 dev, u32 ps, u16 port)
-{
-	const struct hca_cmid *id;
-	u32 space, at;
-
-	for (space = 0; space < CM_PORT_SPACES; space++)
-		for (at = hca->cm_port[space][port]; at; at = id->next) {
-			id = &hca->cmid[at - 1];
-			if (id->ps == ps && id->state == CM_LISTEN &&
-			    id->node == hca->dev[dev].node && (!id->bound || id->bound == dev + 1))
-				return true;
-		}
-	return false;
-}
-
 struct hca_cmid *cm_request(struct engine *e, const struct burst *b, const u8 *data, u64 service,
 			    u32 type, struct cm_addr *local, struct cm_addr *peer, u32 *reason)
 {
@@ -116,7 +100,7 @@ struct hca_cmid *cm_request(struct engine *e, const struct burst *b, const u8 *d
 
 	/* Of those who refuse, one that listens at that port at another address has another reason. */
 	*reason = CM_REJ_INVALID_SERVICE_ID;
-	if (service >> 32 || !is_served(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
+	if (service >> 32 || !cm_port_listens(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
 		return NULL;
 	*reason = CM_REJ_CONSUMER_DEFINED;
 	if (cma_get(data, (u16)service, local, peer))
