@@ -4,12 +4,12 @@
  */
 #include "fabric/profile.h"
 #include "fabric/opts.h"
+#include "fabric/textfile.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_MAX (1u << 20)
@@ -372,33 +372,6 @@ static int read_text(struct profile *p, const char *file, char *text)
 	return check_sense(&r);
 }
 
-/* Return: allocated text, or NULL after a line on stderr. */
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	struct stat st;
-	char *text;
-	size_t n;
-
-	if (!file || fstat(fileno(file), &st)) {
-		trouble("profile %s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
-		trouble("profile %s: expected a file of at most %u bytes", path, FILE_MAX);
-	} else {
-		text = calloc(1, (size_t)st.st_size + 1);
-		n = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
-		if (text && !ferror(file) && !memchr(text, '\0', n)) {
-			fclose(file);
-			return text;
-		}
-		trouble("profile %s: %s", path, text ? "expected text" : strerror(ENOMEM));
-		free(text);
-	}
-	if (file)
-		fclose(file);
-	return NULL;
-}
-
 static int unknown(const char *name)
 {
 	const char *const *b = profile_builtins();
@@ -437,7 +410,7 @@ int profile_load(struct profile *p, const char *name)
 		return strcmp(name, PROFILE_DEFAULT) != 0 ? load_builtin(p, name) : 0;
 	if (!base && access(name, F_OK))
 		return unknown(name);
-	text = read_file(name);
+	text = textfile_read("profile", name, FILE_MAX, &len);
 	ret = text ? read_text(p, name, text) : -1;
 	free(text);
 	return ret;

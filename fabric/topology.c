@@ -5,10 +5,10 @@
 #include "fabric/topology.h"
 #include "fabric/linkwords.h"
 #include "fabric/opts.h"
+#include "fabric/textfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_MAX (4u << 20)
@@ -301,31 +301,6 @@ static int read_line(struct topology *t, int number, char *text)
 	return topo_refuse(&l, l.word[0], "node, port or subnet");
 }
 
-/* Return: allocated text, or NULL after a line on stderr. */
-static char *read_text(const char *path, size_t *len)
-{
-	FILE *file = fopen(path, "re");
-	struct stat st;
-	char *text = NULL;
-
-	if (!file || fstat(fileno(file), &st)) {
-		trouble("topology %s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
-		trouble("topology %s: expected a file of at most %u bytes", path, FILE_MAX);
-	} else {
-		text = calloc(1, (size_t)st.st_size + 1);
-		*len = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
-		if (!text || ferror(file) || memchr(text, '\0', *len)) {
-			trouble("topology %s: %s", path, text ? "expected text" : strerror(ENOMEM));
-			free(text);
-			text = NULL;
-		}
-	}
-	if (file)
-		fclose(file);
-	return text;
-}
-
 int topology_load(struct topology *t, const char *path)
 {
 	char *text, *rest, *line;
@@ -336,7 +311,7 @@ int topology_load(struct topology *t, const char *path)
 	subnets_default(&t->subnets);
 	if (!realpath(path, t->file))
 		return trouble("topology %s: %s", path, strerror(errno));
-	text = rest = read_text(t->file, &len);
+	text = rest = textfile_read("topology", t->file, FILE_MAX, &len);
 	if (!text)
 		return -1;
 	t->hash = fnv1a(FNV1A_BASIS, text, len);
