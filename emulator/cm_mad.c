@@ -154,22 +154,22 @@ u32 mad_private(enum cm_attr attr, u32 *len)
 	static const struct {
 		u8 off;
 		u8 len;
-	} area[MAD_ATTR_END - MAD_REQ] = {
-		[MAD_REQ - MAD_REQ] = { 140, CMA_HDR + CM_REQ_DATA },
-		[MAD_MRA - MAD_REQ] = { 10, 222 },
-		[MAD_REJ - MAD_REQ] = { 84, CM_REJ_DATA },
-		[MAD_REP - MAD_REQ] = { 36, CM_REP_DATA },
-		[MAD_RTU - MAD_REQ] = { 8, CM_RTU_DATA },
-		[MAD_DREQ - MAD_REQ] = { 12, CM_DREQ_DATA },
-		[MAD_DREP - MAD_REQ] = { 8, CM_DREP_DATA },
-		[MAD_SIDR_REQ - MAD_REQ] = { 16, CMA_HDR + CM_SIDR_REQ_DATA },
-		[MAD_SIDR_REP - MAD_REQ] = { 96, CM_SIDR_REP_DATA },
-		[MAD_LAP - MAD_REQ] = { 64, 168 },
-		[MAD_APR - MAD_REQ] = { 84, 148 },
+	} area[MAD_ATTR_END] = {
+		[MAD_REQ] = { 140, CMA_HDR + CM_REQ_DATA },
+		[MAD_MRA] = { 10, 222 },
+		[MAD_REJ] = { 84, CM_REJ_DATA },
+		[MAD_REP] = { 36, CM_REP_DATA },
+		[MAD_RTU] = { 8, CM_RTU_DATA },
+		[MAD_DREQ] = { 12, CM_DREQ_DATA },
+		[MAD_DREP] = { 8, CM_DREP_DATA },
+		[MAD_SIDR_REQ] = { 16, CMA_HDR + CM_SIDR_REQ_DATA },
+		[MAD_SIDR_REP] = { 96, CM_SIDR_REP_DATA },
+		[MAD_LAP] = { 64, 168 },
+		[MAD_APR] = { 84, 148 },
 	};
 
-	*len = area[attr - MAD_REQ].len;
-	return MAD_HDR + area[attr - MAD_REQ].off;
+	*len = area[attr].len;
+	return MAD_HDR + area[attr].off;
 }
 
 /* An IPv4 address stands at the end of its 16 bytes, behind zeros. */

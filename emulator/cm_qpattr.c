@@ -131,7 +131,7 @@ int cmd_cm_init_qp_attr(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!id || !id->bound || state >= QPS_COUNT)
 		return -EINVAL;
-	if (id->qp_type == QPT_UD || (id->state < CM_CONNECT && id->state != CM_LISTEN))
+	if (id->qp_type == QPT_UD || id->state < CM_CONNECT)
 		ret = attr_plain(e->hca, id, &a, &mask);
 	else if (state == QPS_INIT)
 		ret = attr_init(e->hca, id, &a, &mask);
