@@ -178,27 +178,4 @@ u64 cm_timers(struct engine *e, u64 now);
 /** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
 void cm_peers_rebuild(struct hca *hca);
 
-/* --- commands, as struct cmd_cm tells --- */
-
-int cmd_cm_open_chan(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_close_chan(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_create_id(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_destroy_id(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_migrate_id(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_resolve_route(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_query(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_set_option(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_listen(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_connect(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_accept(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_reject(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_disconnect(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_notify(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_init_qp_attr(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_join(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd);
-
 #endif

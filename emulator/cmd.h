@@ -10,73 +10,11 @@
 #define EMULATOR_CMD_H
 
 #include "emulator/cm_cmd.h"
+#include "emulator/cmd_list.h"
 
+#define CMD_OP(op, fn) CMD_##op,
 enum hca_cmd_op {
-	CMD_OPEN_DEV, /* a context, which gets the events of ports */
-	CMD_CLOSE_DEV,
-	CMD_ALLOC_PD,
-	CMD_DEALLOC_PD, /* EBUSY while used */
-	CMD_REG_MR,
-	CMD_REREG_MR,
-	CMD_DEREG_MR, /* EBUSY while windows are bound to it */
-	CMD_ALLOC_MW,
-	CMD_DEALLOC_MW,
-	CMD_CREATE_CQ,
-	CMD_RESIZE_CQ, /* EINVAL when more entries wait than fit; moves them to the new ring */
-	CMD_MODIFY_CQ,
-	CMD_DESTROY_CQ, /* EBUSY while used */
-	CMD_CREATE_SRQ,
-	CMD_MODIFY_SRQ,
-	CMD_QUERY_SRQ,
-	CMD_DESTROY_SRQ, /* EBUSY while used */
-	CMD_SRQ_OPS, /* tag matching */
-	CMD_CREATE_QP,
-	CMD_OPEN_QP,
-	CMD_MODIFY_QP,
-	CMD_QUERY_QP,
-	CMD_DESTROY_QP, /* EBUSY while flows or multicast groups have it */
-	CMD_CREATE_AH,
-	CMD_DESTROY_AH,
-	CMD_ATTACH_MCAST,
-	CMD_DETACH_MCAST,
-	CMD_OPEN_XRCD,
-	CMD_CLOSE_XRCD, /* EBUSY while used */
-	CMD_CREATE_WQ,
-	CMD_MODIFY_WQ,
-	CMD_DESTROY_WQ,
-	CMD_CREATE_IND,
-	CMD_DESTROY_IND,
-	CMD_CREATE_FLOW,
-	CMD_DESTROY_FLOW,
-	CMD_CREATE_COUNTERS,
-	CMD_DESTROY_COUNTERS,
-	CMD_ATTACH_COUNTERS,
-	CMD_READ_COUNTERS,
-	CMD_ALLOC_DM,
-	CMD_FREE_DM, /* EBUSY while MRs are on it */
-	CMD_IMPORT, /* an object of another context */
-	CMD_UNIMPORT, /* a PD */
-	CMD_CM_OPEN_CHAN,
-	CMD_CM_CLOSE_CHAN, /* EBUSY while used */
-	CMD_CM_GET_EVENT, /* handle: a channel's; EAGAIN when there is none */
-	CMD_CM_CREATE_ID,
-	CMD_CM_DESTROY_ID,
-	CMD_CM_MIGRATE_ID,
-	CMD_CM_BIND,
-	CMD_CM_RESOLVE_ADDR,
-	CMD_CM_RESOLVE_ROUTE,
-	CMD_CM_QUERY,
-	CMD_CM_SET_OPTION,
-	CMD_CM_LISTEN,
-	CMD_CM_CONNECT,
-	CMD_CM_ACCEPT, /* also sends the RTU: rdma_establish(3) */
-	CMD_CM_REJECT,
-	CMD_CM_DISCONNECT,
-	CMD_CM_NOTIFY,
-	CMD_CM_INIT_QP_ATTR,
-	CMD_CM_JOIN,
-	CMD_CM_LEAVE,
-	CMD_COUNT,
+	HCA_COMMANDS(CMD_OP) CMD_COUNT,
 };
 
 struct cmd_dev {

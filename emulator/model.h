@@ -11,6 +11,13 @@
 #include "emulator/engine.h"
 #include "emulator/frame.h"
 
+/** typedef cmd_fn - carries out a command of a client, see cmd.h. Return: 0 or -errno. */
+typedef int cmd_fn(struct engine *e, u32 client, struct hca_cmd *cmd);
+
+#define CMD_FN(op, fn) cmd_fn cmd_##fn;
+HCA_COMMANDS(CMD_FN)
+#undef CMD_FN
+
 /** seg_of() - the segment of the QP's or CQ's owner (@owner is index + 1), or NULL. */
 static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
 {
@@ -125,10 +132,6 @@ void chan_wake(struct engine *e, u32 owner, u32 chan);
 /** qp_event() - an async event of a QP, with its journal entry. */
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
 
-int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
-
 /* --- deadline.c --- */
 
 /** typedef deadline_fn - look at an object with a bit, serve what is due. Return: its deadline, 0: none. */
@@ -144,7 +147,6 @@ u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadlin
 bool cq_mod_due(struct engine *e, struct hca_cq *cq);
 /** cq_mod_timers() - send the events whose period has passed. Return: the next deadline, or ~0. */
 u64 cq_mod_timers(struct engine *e, u64 now);
-int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- commit.c: see also commit.h --- */
 
@@ -201,21 +203,9 @@ u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *inf
 bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
 /** mw_drop_qp() - unbind the type 2 windows of a QP that goes. */
 void mw_drop_qp(struct hca *hca, const struct hca_qp *qp);
-int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_dealloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd);
-
-int cmd_alloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_dereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- qp.c, qp_modify.c --- */
 
-int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_query_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 /** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
 void qp_clear(struct engine *e, struct hca_qp *qp);
 /** qp_refs() - count what a QP refers to, @d 1, or uncount it, @d -1. */
@@ -362,8 +352,6 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, struct burst *b);
 /** mcast_input() - deliver a datagram to the group's members. Return: as hca_input(). */
 int mcast_input(struct engine *e, const struct burst *b);
-int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- av.c --- */
 
@@ -384,13 +372,6 @@ static inline bool av_is_via(const struct hca *hca, const struct hca_path *path,
 }
 /** gid_is_mcast() - a multicast group's. */
 bool gid_is_mcast(const u8 gid[16]);
-int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_ah(struct engine *e, u32 client, struct hca_cmd *cmd);
-
-/* --- port.c --- */
-
-int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_close_dev(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- srq.c, tag.c, xrcd.c --- */
 
@@ -406,32 +387,13 @@ int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 in
 	    u32 async_chan);
 /** ref_next() - another client's reference to the same object, or NULL. */
 struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32 not_owner);
-int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_modify_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_query_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_srq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_srq_ops(struct engine *e, u32 client, struct hca_cmd *cmd);
 /** tm_forget() - a QP is reset or destroyed: the tags that have a message of it go with it. */
 void tm_forget(struct hca *hca, struct hca_qp *qp);
 /** tm_recount() - set what is counted of tags from what is there. */
 void tm_recount(struct hca *hca);
-int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- wq.c, flow.c, counters.c, raw.c: see also eth.h --- */
 
-int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_modify_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_wq(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_create_ind(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_ind(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_create_flow(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_flow(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_create_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_destroy_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_attach_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_read_counters(struct engine *e, u32 client, struct hca_cmd *cmd);
 /**
  * raw_send() - put the next frame of a RAW_PACKET work request on the wire.
  * @at: where it has got: 0 at first; kept by the caller between calls
@@ -452,10 +414,6 @@ void dm_bequeath(struct hca *hca, u32 owner);
 bool pd_imported(const struct hca *hca, u32 client, u32 pd);
 /** pd_forget() - a PD is no more: nobody has it imported. */
 void pd_forget(struct hca *hca, u32 pd);
-int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_import(struct engine *e, u32 client, struct hca_cmd *cmd);
-int cmd_unimport(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 /* --- responder.c, resp_read.c --- */
 
