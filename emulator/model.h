@@ -415,49 +415,6 @@ bool pd_imported(const struct hca *hca, u32 client, u32 pd);
 /** pd_forget() - a PD is no more: nobody has it imported. */
 void pd_forget(struct hca *hca, u32 pd);
 
-/* --- responder.c, resp_read.c --- */
-
-int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
-void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
-/** resp_rkey_refused() - resp_nak_fail() for a remote key. */
-int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
-/**
- * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It
- * goes before the message is committed, so that a holder's death in between does not leave it valid.
- * @go: do it; false: only say whether it can be done
- * Return: 0 or -EACCES.
- */
-int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
-/** resp_rnr() - no receive is posted: the requester shall wait. */
-int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
-/** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */
-int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/**
- * resp_nak_fail() - refuse the request: NAK, QP to ERR, event.
- * @recv_status: completes the current receive with it when not WCS_SUCCESS
- */
-int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
-		  u32 recv_status, u32 event, u32 cause, u32 info);
-/** resp_srq() - the SRQ that a request's message goes to, or NULL: the QP's own queue. */
-struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
-/** resp_pd() - the protection domain that a request's remote key is checked against. */
-u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
-/** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */
-int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-	       const struct hca_mem *dst, u64 at);
-/**
- * resp_length_ok() - all packets of a message but the last are as long as the path MTU, which both
- * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
- */
-bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
-/** comm_est() - the first packet reached a QP in RTR. */
-void comm_est(struct engine *e, struct hca_qp *qp);
-int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
-int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
-/** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
-void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
-
 /* --- via.c: see also engine.h --- */
 
 /**

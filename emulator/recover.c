@@ -8,6 +8,7 @@
  * again.
  */
 #include "emulator/cm_model.h"
+#include "emulator/resp.h"
 
 /*
  * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has

@@ -6,7 +6,7 @@
  * (IBTA 9.4.5, 9.7.5.1.4). State is committed before the response leaves, so a response that gets
  * lost, or whose carrier dies, is asked for again as a duplicate.
  */
-#include "emulator/model.h"
+#include "emulator/resp.h"
 
 static void accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 npkts)
 {

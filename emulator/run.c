@@ -7,6 +7,7 @@
  * events of moderated CQs (cqmod.c) have theirs.
  */
 #include "emulator/cm_model.h"
+#include "emulator/resp.h"
 
 /* A READ request's data comes the other way. */
 static u64 wire_bytes(const struct burst *b)

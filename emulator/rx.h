@@ -8,7 +8,7 @@
 #ifndef EMULATOR_RX_H
 #define EMULATOR_RX_H
 
-#include "emulator/model.h"
+#include "emulator/resp.h"
 
 /** struct rx - the receive queue that a message goes to, as seen by this holder. */
 struct rx {
