@@ -5,7 +5,6 @@
 . "$TOP/tests/join.sh"
 need ibv_rc_pingpong ib_send_bw rping udaddy mckey python3
 
-LIMIT=$((60 * SLOW))
 port=$(free_port)
 
 stop_all() {

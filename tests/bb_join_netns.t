@@ -17,7 +17,6 @@ if [ "${1-}" != inside ]; then
 	exec "${ns[@]}" "$0" inside
 fi
 
-LIMIT=$((60 * SLOW))
 unshare -n sleep 1000 &
 peer=$!
 trap 'kill $peer 2>/dev/null' EXIT

@@ -6,7 +6,6 @@
 need ib_send_lat ib_read_lat ib_atomic_lat ib_write_bw ib_send_bw ib_read_bw ibv_rc_pingpong \
 	ibv_uc_pingpong ibv_ud_pingpong ibv_xsrq_pingpong ibv_srq_pingpong ibv_devinfo
 
-LIMIT=$((120 * SLOW))
 printf 'devices 2\n' >"$TEST_DIR/two"
 export RDMAEMU_PROFILE=$TEST_DIR/two
 

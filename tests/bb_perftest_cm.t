@@ -6,8 +6,6 @@
 . "$TOP/tests/rdmacm.sh"
 need ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat
 
-LIMIT=$((60 * SLOW))
-
 # perf PS PROGRAM ARGS... - both succeed, and the client has one line of results
 perf() {
 	local port ps=$1

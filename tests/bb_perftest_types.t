@@ -7,7 +7,6 @@
 need ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw \
 	ib_atomic_lat raw_ethernet_bw raw_ethernet_lat raw_ethernet_burst_lat raw_ethernet_fs_rate
 
-LIMIT=$((90 * SLOW))
 mtu=$(emu ibv_devinfo | sed -n 's/.*active_mtu:[^(]*(\([0-9]*\)).*/\1/p;' | head -n 1)
 mtu=$((1 << (mtu + 7)))
 

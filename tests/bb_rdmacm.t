@@ -6,7 +6,6 @@
 . "$TOP/tests/rdmacm.sh"
 need ucmatose udaddy mckey rdma_client rdma_server rdma_xclient rdma_xserver cmtime
 
-LIMIT=$((60 * SLOW))
 
 # both SPACE PROGRAM ARGS... - server and client with the same arguments. udaddy has no choice of ports: but
 # those of the rdma_cm are this test's own, like its fabric.

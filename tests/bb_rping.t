@@ -5,7 +5,6 @@
 . "$TOP/tests/rdmacm.sh"
 need rping
 
-LIMIT=$((60 * SLOW))
 here=127.0.0.1
 
 # ping SERVER-ARGS CLIENT-ARGS... - both sides, by IPv4

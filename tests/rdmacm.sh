@@ -32,10 +32,11 @@ cm_start() {
 	return 1
 }
 
-# cm_stop - end the server by a signal
+# cm_stop - end the server by a signal; SERVER_STATUS is then how it has ended
 cm_stop() {
 	kill "$SERVER" 2>/dev/null
 	wait "$SERVER"
+	SERVER_STATUS=$?
 	return 0
 }
 
@@ -65,6 +66,8 @@ cm_both() {
 		wait "$SERVER" || s=$?
 	fi
 	[ $s = 0 ] && [ $c = 0 ] && return
+	# 143: it was still running when the client had failed.
+	[ $c = 0 ] || s=$SERVER_STATUS
 	echo "server: status $s"
 	tail -n 20 "$TEST_DIR/server.out"
 	echo "client: status $c"
