@@ -56,6 +56,8 @@ struct hca_host {
  * struct engine - one process's way into the HCA.
  * @self: client index, or ENGINE_FABRIC
  * @token: the value this process puts into hca->token
+ * @near: a bit for each client whose segment is at hand; NULL: all of them
+ * @left: a doorbell is pending for a client that is not served here
  */
 struct engine {
 	struct hca *hca;
@@ -66,6 +68,8 @@ struct engine {
 	s64 budget_bytes;
 	s32 budget_wrs;
 	bool kick; /* tell the fabric process before leaving */
+	bool left;
+	const u64 *near;
 };
 
 #define ENGINE_FABRIC (~0u)

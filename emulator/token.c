@@ -12,12 +12,17 @@
  *
  * What does not fit into the budget stays pending; the fabric process is kicked and leaves the
  * programs some time to go on with it from their next post or poll.
+ *
+ * Serving a client takes its segment. Where there are many clients, a program only serves those whose
+ * segments it has (@near), or each would come to have those of all; the others' doorbells stay pending
+ * for themselves and for the fabric process.
  */
 #include "emulator/model.h"
 
 #include <time.h>
 
 #define POST_ROUNDS 64u /* holdings, each of a budget's worth, that one post may use */
+#define FEW_CLIENTS 32u /* any of so many serves all the others */
 
 static void budget_reset(struct engine *e)
 {
@@ -159,12 +164,39 @@ static bool serve_client(struct engine *e, u32 client)
 	return true;
 }
 
+/* Those of a group of clients that are served here. */
+static inline u64 near_of(const struct engine *e, u32 group)
+{
+	return likely(!e->near || e->hca->n_clients <= FEW_CLIENTS) ? ~0ULL : e->near[group];
+}
+
+/* Whether a doorbell is pending that is served here, when one is pending. */
+static inline bool pending_here(const struct engine *e)
+{
+	const struct hca *hca = e->hca;
+	u64 groups;
+	u32 i;
+
+	if (likely(!e->near || hca->n_clients <= FEW_CLIENTS))
+		return true;
+	groups = load_relaxed(&hca->pending);
+	for_each_bit64(i, groups)
+		if (load_relaxed(&hca->pending_clients[i]) & near_of(e, i))
+			return true;
+	return false;
+}
+
 static bool serve_group(struct engine *e, u32 group, u64 mask)
 {
-	u64 clients = fetch_and(&e->hca->pending_clients[group], ~mask) & mask;
+	u64 here = mask & near_of(e, group);
+	u64 clients = fetch_and(&e->hca->pending_clients[group], ~here) & here;
 	bool all = true;
 	u32 c;
 
+	if (unlikely(load_relaxed(&e->hca->pending_clients[group]) & mask & ~here)) {
+		fetch_or(&e->hca->pending, BIT64(group));
+		e->left = true;
+	}
 	for_each_bit64(c, clients)
 		all &= serve_client(e, group * 64 + c);
 	return all;
@@ -173,7 +205,7 @@ static bool serve_group(struct engine *e, u32 group, u64 mask)
 /*
  * Serve every client that rang. Who used up a budget has its next turn last: neither a client nor
  * a QP with work without end keeps the others waiting.
- * Return: false when some must be left to the fabric process.
+ * Return: false when some who are served here must be left to the fabric process.
  */
 static bool serve_pending(struct engine *e)
 {
@@ -185,11 +217,12 @@ static bool serve_pending(struct engine *e)
 	bool all = true;
 	u32 i;
 
+	e->left = false;
 	for_each_bit64(i, turn)
 		all &= serve_group(e, (start + i) % 64, i ? ~0ULL : first);
 	if (~first && (groups & BIT64(start)))
 		all &= serve_group(e, start, ~first);
-	if (all && budget_left(e))
+	if (all && !e->left && budget_left(e))
 		store_relaxed(&hca->served, hca->served + 1);
 	return all;
 }
@@ -204,12 +237,18 @@ void engine_leave(struct engine *e)
 
 	for (;;) {
 		more = budget_left(e);
-		while (more && load_relaxed(&hca->pending))
+		while (more && load_relaxed(&hca->pending) && pending_here(e))
 			more = serve_pending(e) && budget_left(e);
 		kick |= e->kick || (!more && load_relaxed(&hca->pending));
 		/* Once it is given back, another thread of this process may own @e. */
 		exchange(&hca->token, TOKEN_FREE);
-		if (!more || !load_relaxed(&hca->pending) || !try_again(e))
+		if (!more || !load_relaxed(&hca->pending))
+			break;
+		if (unlikely(!pending_here(e))) {
+			kick |= !load_relaxed(&hca->watching);
+			break;
+		}
+		if (!try_again(e))
 			break;
 		e->kick = false;
 	}

@@ -129,6 +129,7 @@ static void take_office(const struct proto_welcome *w, const int *fds)
 		.host = &shim_host,
 		.self = w->client,
 		.token = token_of(w->client, w->gen),
+		.near = host_near(),
 	};
 	if (w->fabric_reach)
 		sys_close(fds[0]);

@@ -45,6 +45,7 @@ struct peer_chan {
 #define KEEP_MAX 4096u
 
 static struct peer peers[HCA_MAX_CLIENTS];
+static u64 near[HCA_MAX_CLIENTS / 64]; /* those with a segment, and this process */
 static struct {
 	u32 n;
 	struct peer_chan *chan;
@@ -60,11 +61,27 @@ static u64 host_now(void *ctx)
 	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
 }
 
+static void set_near(u32 client, bool on)
+{
+	if (on)
+		near[client / 64] |= BIT64(client % 64);
+	else
+		near[client / 64] &= ~BIT64(client % 64);
+}
+
+const u64 *host_near(void)
+{
+	memset(near, 0, sizeof(near));
+	set_near(shim.id, true);
+	return near;
+}
+
 static void peer_drop(struct peer *p)
 {
 	if (p->seg)
 		munmap(p->seg, SEG_SIZE);
 	memset(p, 0, sizeof(*p));
+	set_near((u32)(p - peers), false);
 }
 
 /* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
@@ -97,6 +114,8 @@ static void *map_peer(struct peer *p, u32 client)
 		seg = NULL;
 	}
 	p->seg = seg;
+	if (seg)
+		set_near(client, true);
 	return seg;
 }
 

@@ -43,6 +43,8 @@ void segheap_unlock(void);
 void segheap_forked(void);
 void chan_forked(void);
 void command_forked(void);
+/** host_near() - as struct engine.near, for a new client: itself. */
+const u64 *host_near(void);
 void host_forked(void);
 void helper_forked(void);
 void watch_forked(void);
