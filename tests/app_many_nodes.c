@@ -441,6 +441,7 @@ int main(int argc, char **argv)
 	bytes = growth("idle queue pair", at[OPEN], at[CONNECT]);
 	if (argc > 4) {
 		hold(bytes);
+		stop();
 		return 0;
 	}
 	growth("used queue pair", at[OPEN], at[RECEIVE]);
