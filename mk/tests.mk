@@ -92,7 +92,7 @@ walk: all tests
 	@BUILD=$(BUILD) WALK_STEPS=$(STEPS) WALK_SEED=$(SEED) TEST_TIMEOUT=7200 tests/run walk
 
 .PHONY: bench
-bench: all $(BENCH_BIN)
+bench: all $(BENCH_BIN) $(T)/app_many_nodes
 	@BUILD=$(BUILD) tests/bench/run
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.

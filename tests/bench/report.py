@@ -82,6 +82,17 @@ def measures(limit, true_ms, rc_lat):
     yield "cpu_send_bw", "fabric process, ib_send_bw", "%CPU", 1, None, "", None, True
 
 
+def beside_many(samples):
+    """The same for what tests/bench/run does beside_many(): its limits are the same without them."""
+    yield "idle_qp", "10,000 QPs: each, + rings", "KiB", 1 / 1024, None, "", 8, True
+    for name, text, unit, at_most in (("rate", "ib_send_bw -s 64 beside them", "M/s", False),
+                                      ("lat", "ib_send_lat -s 2 beside them", "us", True)):
+        alone = samples.get(f"{name}_default")
+        limit = statistics.median(alone) if alone else None
+        target = limit and (limit * 1.05 if at_most else limit / 1.05)
+        yield f"{name}_many", text, unit, 1, limit, "without them", target, at_most
+
+
 def print_limits(figures):
     print(f"{'limit of this machine':32}{'median':>10}{'min':>10}{'max':>10}")
     for name, text, unit, divisor in LIMITS:
@@ -116,9 +127,10 @@ def main():
     print(f"\n{'measure':28}{'median':>9}{'min':>9}{'max':>9} {'':5}"
           f"{'limit':>9} {'':23}{'ratio':>9} {'target':>10}")
     rows = []
-    for name, text, unit, factor, lim, lim_name, target, at_most in measures(
-            limit, statistics.median(samples["true"]),
-            statistics.median(samples["send_lat"]) if "send_lat" in samples else 0):
+    for name, text, unit, factor, lim, lim_name, target, at_most in (
+            *measures(limit, statistics.median(samples["true"]),
+                      statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
+            *beside_many(samples)):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
