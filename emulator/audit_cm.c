@@ -11,11 +11,13 @@ static int audit_port(const struct audit *a, u32 i)
 	const struct hca_cmid *id = &hca->cmid[i], *o;
 	u32 space = cm_space(id->ps), n = 0, seen = 0, at;
 
-	for (at = hca->cm_port[space][id->src.port]; at; at = o->next) {
+	for (at = hca->cm_port[space][cm_port_slot(id->node, id->src.port)]; at; at = o->next) {
 		MUST(at <= HCA_MAX_CMID && audit_live(a, TAB_CMID, at - 1),
 		     "port %u: there is no identifier %u", id->src.port, at - 1);
 		o = &hca->cmid[at - 1];
-		MUST(o->port_held && o->ps == id->ps && o->src.port == id->src.port,
+		MUST(o->port_held && o->ps == id->ps &&
+			     cm_port_slot(o->node, o->src.port) ==
+				     cm_port_slot(id->node, id->src.port),
 		     "port %u: identifier %u does not have it", id->src.port, at - 1);
 		seen += o == id;
 		MUST(++n <= hca->tab[TAB_CMID].n, "port %u: its list is a ring", id->src.port);

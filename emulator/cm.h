@@ -181,7 +181,7 @@ enum cm_linked {
  * @ch: channel that its events go to
  * @bound: device + 1 that it is bound to, with @port and @sgid_index; 0: none (wildcard, or unbound)
  * @state, @proto: @states is both, for the one store that changes them
- * @next: next with the same port number in the same port space + 1 (cm_port.c)
+ * @next: next of the port numbers with the same hash in the same port space + 1 (cm_port.c)
  * @listener: identifier + 1 whose backlog it is in: a request that its program has not yet got
  * @backlog, @pending: LISTEN: requests that may wait, and that do
  * @local_id, @remote_id: communication ids; the local one is slot | generation << 16

@@ -122,6 +122,14 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 
 /* --- cm_port.c: port numbers and listeners --- */
 
+/**
+ * cm_port_slot() - where in a port space's table a node's port number is: others' may be there, too,
+ * but not the same number of many nodes.
+ */
+static inline u32 cm_port_slot(u32 node, u32 port)
+{
+	return (port + node * 40503u) % 65536u;
+}
 /** cm_space() - index of a port space (enum cm_port_space), CM_PORT_SPACES when there is no such one. */
 u32 cm_space(u32 ps);
 /** cm_port_listens() - whether anybody listens at this port number of a device, at whatever address. */

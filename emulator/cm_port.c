@@ -27,7 +27,13 @@ u32 cm_space(u32 ps)
 
 static u32 *chain_of(struct hca *hca, const struct hca_cmid *id, u32 port)
 {
-	return &hca->cm_port[cm_space(id->ps)][port];
+	return &hca->cm_port[cm_space(id->ps)][cm_port_slot(id->node, port)];
+}
+
+/* Whether @o, of a chain, has this very number. */
+static inline bool has_port(const struct hca_cmid *o, u32 node, u32 port)
+{
+	return o->node == node && o->src.port == port;
 }
 
 static void port_insert(struct hca *hca, struct hca_cmid *id)
@@ -71,7 +77,7 @@ static int may_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool 
 
 	for (at = *chain_of(hca, id, port); at; at = o->next) {
 		o = &hca->cmid[at - 1];
-		if (o == id || o->node != id->node)
+		if (o == id || !has_port(o, id->node, port))
 			continue;
 		if (reuse && (o->opt & CM_OPT_REUSEADDR) && o->state != CM_LISTEN)
 			continue;
@@ -100,7 +106,7 @@ static bool is_unique(struct hca *hca, const struct hca_cmid *id, u32 port)
 
 	for (at = *chain_of(hca, id, port); at; at = o->next) {
 		o = &hca->cmid[at - 1];
-		if (o == id || o->node != id->node)
+		if (o == id || !has_port(o, id->node, port))
 			continue;
 		if (id->dst.port && o->dst.port && id->dst.port != o->dst.port)
 			continue;
@@ -141,10 +147,16 @@ int cm_port_get(struct hca *hca, struct hca_cmid *id)
 	return 0;
 }
 
-static bool listens_at(const struct hca *hca, const struct hca_cmid *id, u32 dev)
+static bool listens_at(const struct hca *hca, const struct hca_cmid *id, u32 dev, u32 port)
 {
-	return id->state == CM_LISTEN && id->node == hca->dev[dev].node &&
+	return id->state == CM_LISTEN && has_port(id, hca->dev[dev].node, port) &&
 	       (!id->bound || id->bound == dev + 1);
+}
+
+/* The first that may be at a port number of a device's node + 1. */
+static u32 first_at(const struct hca *hca, u32 space, u32 dev, u32 port)
+{
+	return hca->cm_port[space][cm_port_slot(hca->dev[dev].node, port)];
 }
 
 bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port)
@@ -153,8 +165,8 @@ bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port)
 
 	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
 		return false;
-	for (at = hca->cm_port[space][port]; at; at = hca->cmid[at - 1].next)
-		if (listens_at(hca, &hca->cmid[at - 1], dev))
+	for (at = first_at(hca, space, dev, port); at; at = hca->cmid[at - 1].next)
+		if (listens_at(hca, &hca->cmid[at - 1], dev, port))
 			return true;
 	return false;
 }
@@ -166,9 +178,9 @@ struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_a
 
 	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
 		return NULL;
-	for (at = hca->cm_port[space][dst->port]; at; at = id->next) {
+	for (at = first_at(hca, space, dev, dst->port); at; at = id->next) {
 		id = &hca->cmid[at - 1];
-		if (!listens_at(hca, id, dev))
+		if (!listens_at(hca, id, dev, dst->port))
 			continue;
 		if (!cm_addr_any(&id->src)) {
 			/* The peer's message does not tell the interface. */

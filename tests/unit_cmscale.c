@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Connection management where there is much of something: nodes, timers, groups. */
+#include "tests/cu.h"
+#include "tests/emu_cm.h"
+#include "tests/emu_cmid.h"
+
+static struct emu *m;
+static u32 ch;
+
+static void begin(void)
+{
+	m = emu_fabric(1);
+	ch = emu_chan(m, 0, 1);
+}
+
+static void end(void)
+{
+	CU_ASSERT_TRUE(emu_sound(m));
+	emu_free(m);
+}
+
+static struct hca_cmid *listener(const char *ip, u32 port, u32 dev)
+{
+	struct cm_addr to = emu_ip(ip, (u16)port);
+
+	return cm_listener(m->hca, dev, CM_PS_TCP, &to);
+}
+
+/* A port number of two nodes, and one that the table has in the same place. */
+static void test_ports(void)
+{
+	u16 alike = (u16)(7000 + cm_port_slot(0, 0) - cm_port_slot(1, 0));
+	struct cmd_cm c = { .backlog = 5 };
+	u32 a, b, d, other;
+	struct hca *h;
+
+	begin();
+	h = m->hca;
+	h->client[m->c[1].id].node = 1;
+	other = emu_chan(m, 1, 1);
+	a = emu_id_new(m, 0, ch, CM_PS_TCP, 1);
+	b = emu_id_new(m, 1, other, CM_PS_TCP, 2);
+	d = emu_id_new(m, 1, other, CM_PS_TCP, 3);
+	CU_ASSERT_EQUAL(emu_bind(m, 0, a, "0.0.0.0", 7000), 0);
+	CU_ASSERT_EQUAL(emu_bind(m, 1, b, "0.0.0.0", 7000), 0);
+	CU_ASSERT_EQUAL(emu_bind(m, 1, d, "0.0.0.0", alike), 0);
+	CU_ASSERT_NOT_EQUAL(cm_port_slot(0, 7000), cm_port_slot(1, 7000));
+	CU_ASSERT_EQUAL(cm_port_slot(0, 7000), cm_port_slot(1, alike));
+	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, a, &c), 0);
+	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_LISTEN, d, &c), 0);
+	CU_ASSERT_FALSE(cm_port_listens(h, 1, CM_PS_TCP, 7000));
+	CU_ASSERT_FALSE(cm_port_listens(h, 0, CM_PS_TCP, alike));
+	CU_ASSERT_PTR_NULL(listener("192.0.2.2", 7000, 1));
+	CU_ASSERT_PTR_NULL(listener("192.0.2.1", alike, 0));
+	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_LISTEN, b, &c), 0);
+	CU_ASSERT_PTR_EQUAL(listener("192.0.2.1", 7000, 0), &h->cmid[a]);
+	CU_ASSERT_PTR_EQUAL(listener("192.0.2.2", 7000, 1), &h->cmid[b]);
+	CU_ASSERT_PTR_EQUAL(listener("192.0.2.2", alike, 1), &h->cmid[d]);
+	CU_ASSERT_TRUE(emu_sound(m));
+	cm_ports_rebuild(h);
+	CU_ASSERT_PTR_EQUAL(listener("192.0.2.2", alike, 1), &h->cmid[d]);
+	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_DESTROY_ID, a, NULL), 0);
+	CU_ASSERT_PTR_NULL(listener("192.0.2.1", 7000, 0));
+	CU_ASSERT_PTR_EQUAL(listener("192.0.2.2", alike, 1), &h->cmid[d]);
+	end();
+}
+
+static const struct cu_test tests[] = {
+	{ "one port number on two nodes", test_ports },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("cmscale", tests);
+}
