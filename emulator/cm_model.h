@@ -181,7 +181,10 @@ bool cm_end(struct engine *e, struct hca_cmid *id);
  * Return: when to try again, ~0: nothing waits.
  */
 u64 cm_send_waiting(struct engine *e);
-/** cm_timers() - run what is due. Return: the next deadline, ~0 when there is none. */
+/**
+ * cm_timers() - run what is due, within a budget. Return: the next deadline, ~0 when there is none; one
+ * that has passed when there was more.
+ */
 u64 cm_timers(struct engine *e, u64 now);
 /** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
 void cm_peers_rebuild(struct hca *hca);

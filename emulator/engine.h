@@ -57,6 +57,7 @@ struct hca_host {
  * @self: client index, or ENGINE_FABRIC
  * @token: the value this process puts into hca->token
  * @near: a bit for each client whose segment is at hand; NULL: all of them
+ * @cm_timers: so many of connection management may still fire in this holding
  * @left: a doorbell is pending for a client that is not served here
  */
 struct engine {
@@ -69,6 +70,7 @@ struct engine {
 	s32 budget_wrs;
 	bool kick; /* tell the fabric process before leaving */
 	bool left;
+	u32 cm_timers;
 	const u64 *near;
 };
 

@@ -65,8 +65,43 @@ static void test_ports(void)
 	end();
 }
 
+/* What ends together takes several holdings, and all of it ends. */
+static void test_timers(void)
+{
+	enum { N = 1000 };
+	static struct emu_id a[N], b[N];
+	struct emu_cm *c = emu_cm_new(1, CM_PS_TCP, 0);
+	struct hca *h = c->m->hca;
+	u32 i, rounds = 0, left = N, before;
+
+	for (i = 0; i < N; i++)
+		CU_ASSERT_FATAL(emu_cm_pair(c, &a[i], &b[i]));
+	for (i = 0; i < N; i++) {
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &a[i]), 0);
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &b[i]), 0);
+	}
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cmid(c->m, &a[i])->proto, CMP_TIMEWAIT);
+	c->m->clock += 1000000000000ULL;
+	while (left && rounds++ < 100) {
+		before = left;
+		CU_ASSERT_EQUAL(engine_enter(&c->m->fabric), 0);
+		engine_timers(&c->m->fabric);
+		engine_leave(&c->m->fabric);
+		for (left = 0, i = 0; i < N; i++)
+			left += emu_cmid(c->m, &a[i])->proto != CMP_IDLE;
+		CU_ASSERT_TRUE(left < before && before - left <= 300);
+		CU_ASSERT_TRUE(!left || h->next_deadline <= c->m->clock);
+	}
+	CU_ASSERT_EQUAL(left, 0);
+	CU_ASSERT_TRUE(rounds > 3);
+	CU_ASSERT_TRUE(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
 static const struct cu_test tests[] = {
 	{ "one port number on two nodes", test_ports },
+	{ "timers that end together", test_timers },
 	{ NULL, NULL },
 };
 
