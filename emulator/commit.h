@@ -34,11 +34,10 @@ static inline void commit_fill(struct hca_commit *c, struct engine *e, struct hc
 }
 
 /* What follows from a record that is published, but for the half of the QP that it is of. */
-static inline void commit_end(struct engine *e, struct hca_qp *qp, u32 qp_state, struct hca_cq *cq,
-			      struct cqe *cqe)
+static inline __attribute__((always_inline)) void commit_end(struct hca_commit *c, struct engine *e,
+							     struct hca_qp *qp, u32 qp_state,
+							     struct hca_cq *cq, struct cqe *cqe)
 {
-	struct hca_commit *c = &e->hca->commit;
-
 	commit_state(qp, qp_state);
 	if (unlikely(c->tag))
 		commit_apply_tag(e);
@@ -57,7 +56,7 @@ static inline void commit_req(struct engine *e, struct hca_qp *qp, const struct 
 	c->req = *s;
 	store_release(&c->valid, COMMIT_REQ);
 	qp->req = *s;
-	commit_end(e, qp, qp_state, cq, cqe);
+	commit_end(c, e, qp, qp_state, cq, cqe);
 }
 
 /** commit_recv() - the same for a responder step, which may take a receive from @srq. */
@@ -80,7 +79,7 @@ static inline void commit_recv(struct engine *e, struct hca_qp *qp, const struct
 		srq->unexpected = c->srq_unexpected;
 		srq->cons = c->srq_cons;
 	}
-	commit_end(e, qp, qp_state, cq, cqe);
+	commit_end(c, e, qp, qp_state, cq, cqe);
 }
 
 static inline void commit_resp(struct engine *e, struct hca_qp *qp, const struct resp_state *s,
