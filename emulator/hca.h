@@ -22,7 +22,7 @@
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 4u
+#define HCA_VERSION 5u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -260,7 +260,7 @@ struct hca_qp {
 	/* attributes: modify */
 	u32 state; /* enum ib_qp_state */
 	u32 mtu; /* bytes */
-	u16 pkey; /* that it sends and checks: the port's at attr.pkey_index */
+	u32 chunk_shift; /* its bursts are up to REQ_CHUNK >> this: where links are slow */
 	struct hca_path path; /* of what it sends; datagrams get their destination each */
 	struct hca_path back; /* of what its peer sends, as a rule: P_Keys may differ, and match */
 	struct hca_qp_attr attr;
@@ -279,7 +279,6 @@ struct hca_qp {
 	u32 held_srq; /* SRQ + 1 that @resp.held is of */
 	u32 held_gen; /* and that SRQ's generation: it may go before the QP does */
 	u32 rndv; /* tags of its rendezvous that are to be read */
-	u32 chunk_shift; /* its bursts are up to REQ_CHUNK >> this: where links are slow */
 	u32 ack_una; /* oldest packet that @ack_due is about */
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */

@@ -142,7 +142,7 @@ static struct hca_qp *taker(struct hca *hca, const struct burst *b, const struct
 	if (!m->client || !group_is(m, b->av))
 		return NULL;
 	qp = hca_qp_by_num(hca, m->qpn);
-	if (!qp || !pkeys_match(qp->pkey, b->pkey) || qp_port(hca, qp)->state != PORT_ACTIVE)
+	if (!qp || !pkeys_match(qp->path.pkey, b->pkey) || qp_port(hca, qp)->state != PORT_ACTIVE)
 		return NULL;
 	if (qp == src && (qp->create_flags & QPC_BLOCK_SELF_MCAST_LB))
 		return NULL;

@@ -181,7 +181,6 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 	const struct hca_qp_attr *a = &qp->attr;
 	struct hca_path *p = &qp->path;
 
-	qp->pkey = qp_port(hca, qp)->pkey[a->pkey_index];
 	*p = (struct hca_path){
 		.src_dev = qp->dev,
 		.dst_dev = a->av.dst_dev,
@@ -189,11 +188,11 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 		.dst_qpn = a->dest_qpn,
 		.src_port = (u8)a->port_num,
 		.dst_port = a->av.dst_port,
-		.pkey = qp->pkey,
+		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
 		.dst_type = peer_type(qp->type),
 	};
 	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
-		  pkeys_match(qp->pkey, qp->pkey);
+		  pkeys_match(p->pkey, p->pkey);
 	p->via = hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
 	qp->back = (struct hca_path){
 		.src_dev = p->dst_dev,

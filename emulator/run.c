@@ -27,7 +27,7 @@ static bool addressed_to(const struct hca_qp *qp, const struct burst *b)
 	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||
 	     qp->attr.av.dst_port != b->src_port))
 		return false;
-	return pkeys_match(qp->pkey, b->pkey);
+	return pkeys_match(qp->path.pkey, b->pkey);
 }
 
 /* Its send side may go on, or flush. The one that runs just now does so anyway. */

@@ -26,7 +26,7 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	if (qp_port(hca, qp)->state != PORT_ACTIVE || qp->path.via)
 		return NULL;
 	if (!peer || peer->type != QPT_RC || peer->attr.dest_qpn != qp->qpn ||
-	    !pkeys_match(qp->pkey, peer->pkey) || !av_names(&qp->attr.av, peer) ||
+	    !pkeys_match(qp->path.pkey, peer->path.pkey) || !av_names(&qp->attr.av, peer) ||
 	    !av_names(&peer->attr.av, qp))
 		return NULL;
 	/* In RTR the first packet ever raises COMM_EST: not here. */
