@@ -49,13 +49,7 @@ struct burst {
 	union {
 		struct hca_path path;
 		struct { /* the same, for short */
-			u32 src_dev, dst_dev;
-			u32 src_qpn, dst_qpn;
-			u8 src_port, dst_port;
-			u16 pkey;
-			u8 dst_type;
-			u8 loop;
-			u8 via;
+			HCA_PATH_FIELDS;
 		};
 	};
 	u32 npkts;
@@ -77,10 +71,6 @@ struct burst {
 	const struct hca_av *av;
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };
-
-_Static_assert(offsetof(struct burst, via) - offsetof(struct burst, path) ==
-		       offsetof(struct hca_path, via),
-	       "the same");
 
 /** peer_type() - which type of QP one of @type talks to: its own, but for XRC. */
 static inline u8 peer_type(u32 type)

@@ -114,16 +114,20 @@ struct hca_qp_attr {
  * @loop: both ends are the same port, and one P_Key does for both
  * @via: a link is on the way that takes time or leads to another fabric: only the fabric process has
  *       it (hca_host.link). Never with @loop.
+ *
+ * Its fields are a macro since struct burst has them by their own names, too.
  */
+#define HCA_PATH_FIELDS                                                                            \
+	u32 src_dev, dst_dev;                                                                      \
+	u32 src_qpn, dst_qpn;                                                                      \
+	u8 src_port, dst_port;                                                                     \
+	u16 pkey;                                                                                  \
+	u8 dst_type;                                                                               \
+	u8 loop;                                                                                   \
+	u8 via;                                                                                    \
+	u8 pad
 struct hca_path {
-	u32 src_dev, dst_dev;
-	u32 src_qpn, dst_qpn;
-	u8 src_port, dst_port;
-	u16 pkey;
-	u8 dst_type;
-	u8 loop;
-	u8 via;
-	u8 pad;
+	HCA_PATH_FIELDS;
 };
 
 enum req_flags {
