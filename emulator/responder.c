@@ -152,7 +152,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	if (unlikely(b->flags & BF_INV))
 		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST) {
-		rx_done(e, qp, rx, &s, b, &wc, cqe);
+		rx_done_fast(e, qp, rx, &s, b, &wc, cqe);
 	} else {
 		rx_hold(e, qp, rx, &s, wc.slot);
 	}

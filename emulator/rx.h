@@ -227,10 +227,13 @@ static inline int rx_place(struct engine *e, const struct hca_qp *qp, const stru
 }
 
 /** rx_done() - publish the end of a message; a completion that finds no room fails the QP. */
-static inline __attribute__((always_inline)) void rx_done(struct engine *e, struct hca_qp *qp,
-							  struct rx *rx, struct resp_state *s,
-							  const struct burst *b,
-							  const struct rx_wc *wc, struct cqe *cqe)
+void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe);
+
+/** rx_done_fast() - the same in line, for the messages that most programs send. */
+static inline __attribute__((always_inline)) void
+rx_done_fast(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
 {
 	struct hca_srq *take;
 	u32 was = qp->state;

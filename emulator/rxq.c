@@ -167,6 +167,12 @@ void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe
 		cq_notify(e, rx->seg, rx->cq, state != WQS_RDY);
 }
 
+void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)
+{
+	rx_done_fast(e, qp, rx, s, b, wc, cqe);
+}
+
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state)
 {

@@ -135,6 +135,6 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	wc.len = IB_GRH_LEN + (u32)b->len;
 	s.rx_pkts++;
 	s.rx_bytes += b->len;
-	rx_done(e, qp, &rx, &s, b, &wc, cqe);
+	rx_done_fast(e, qp, &rx, &s, b, &wc, cqe);
 	return 0;
 }
