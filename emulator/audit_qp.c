@@ -73,7 +73,8 @@ static int audit_timer(const struct audit *a, u32 i)
 	const struct hca_qp *qp = &hca->qp[i];
 	const struct req_state *s = &qp->req;
 	u32 client = qp->client - 1;
-	bool rung = hca->pending_clients[client / 64] & BIT64(client % 64);
+	bool rung = (hca->pending_clients[client / 64] & BIT64(client % 64)) ||
+		    (hca->via_bits[i / 64] & BIT64(i % 64));
 	bool waits = (s->flags & REQ_RNR_WAIT) || (s->next_psn != s->una_psn && qp->attr.timeout);
 
 	if (qp->deadline) {

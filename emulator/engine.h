@@ -91,7 +91,8 @@ int engine_enter(struct engine *e);
 /** engine_leave() - serve pending doorbells within the budget, give the token back. */
 void engine_leave(struct engine *e);
 /**
- * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending.
+ * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending. One that
+ * only the fabric process can send for is left to that.
  * @seg: the caller's own segment.
  */
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot);
@@ -109,6 +110,36 @@ bool engine_poke(struct engine *e);
 void seg_ring(struct seg_hdr *seg, u32 slot);
 /** engine_ring() - set the doorbell of QP @slot of client @client, from inside or outside. */
 void engine_ring(struct engine *e, u32 client, u32 slot);
+
+/* --- train.c ------------------------------------------------------------------------------- */
+
+#define TRAIN_MAX LIM_SGE /* pieces of one copy */
+
+/** struct train_piece - a small RDMA WRITE: where it goes, and its payload in struct train.src. */
+struct train_piece {
+	u64 va;
+	u32 rkey;
+	u32 len;
+};
+
+/**
+ * struct train - WRITEs of one packet each that have arrived together.
+ * @first: the first of them, checked; the others differ in PSN, one more each, and in @piece only
+ * @src: their payload, an entry each
+ */
+struct train {
+	struct burst first;
+	u32 n;
+	struct train_piece piece[TRAIN_MAX];
+	struct hca_mem src;
+};
+
+/**
+ * train_input() - they arrive. Token held.
+ * Return: whether they have been executed; if not nothing has changed, and they are to be given to
+ * hca_input() one by one.
+ */
+bool train_input(struct engine *e, const struct train *t);
 
 /* --- run.c --------------------------------------------------------------------------------- */
 
@@ -166,6 +197,14 @@ bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 		  const struct hca_gid *gid);
 
 /* --- via.c ------------------------------------------------------------------------------- */
+
+/** via_ring() - QP @slot, whose path has @via, has work for the fabric process. No token needed. */
+void via_ring(struct engine *e, u32 slot);
+/**
+ * via_serve() - run those that were rung, within the budget. For the fabric process, token held.
+ * Who uses up the budget has its next turn last.
+ */
+void via_serve(struct engine *e);
 
 /**
  * mcast_deliver() - a datagram to a group arrives at the members on port b->dst_port of b->dst_dev, or,

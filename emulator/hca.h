@@ -395,6 +395,12 @@ struct hca {
 
 	u64 pending_clients[HCA_MAX_CLIENTS / 64] cacheline_aligned;
 
+	u64 via_any cacheline_aligned; /* doorbells of QPs that only the fabric process sends for */
+	u32 via_asleep; /* it looks at them when it is kicked, not before */
+	u32 via_from; /* slot that has the next turn; 0: any */
+	u64 via_sum[HCA_MAX_QP / 64 / 64];
+	u64 via_bits[HCA_MAX_QP / 64];
+
 	u64 next_deadline cacheline_aligned; /* earliest armed deadline or ~0 */
 	u32 watching; /* the fabric process will look at pending doorbells soon, unasked */
 	u32 pad;
@@ -460,6 +466,7 @@ struct hca {
 	u32 lid[HCA_LIDS]; /* device << 8 | port; 0: nobody's */
 };
 
+_Static_assert(HCA_MAX_QP <= 64 * 64 * 64, "via_any has a bit for each of via_sum");
 _Static_assert(sizeof(struct hca) < SEG_SIZE, "offsets of HCA_SELF");
 
 #endif

@@ -436,6 +436,11 @@ bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 /** xmit() - put a burst on the wire. Return: as hca_input(). */
 int xmit(struct engine *e, const struct burst *b);
+/**
+ * qp_addressed() - whether a burst is the QP's: it takes packets of its own transport, a connected one
+ * from its peer only (IBTA 9.6.1.1); P_Keys must go together.
+ */
+bool qp_addressed(const struct hca_qp *qp, const struct burst *b);
 /** xmit_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
 int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
 /** timer_arm() - (re)arm the QP's one timer; 0 disarms. */

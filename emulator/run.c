@@ -15,11 +15,7 @@ static u64 wire_bytes(const struct burst *b)
 	return b->op == BOP_READ_REQ ? 0 : b->len;
 }
 
-/*
- * A QP takes packets of its own transport, a connected one from its peer only (IBTA 9.6.1.1);
- * P_Keys must go together.
- */
-static bool addressed_to(const struct hca_qp *qp, const struct burst *b)
+bool qp_addressed(const struct hca_qp *qp, const struct burst *b)
 {
 	if (qp->type != b->dst_type || qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
 		return false;
@@ -62,7 +58,7 @@ static int port_input(struct engine *e, const struct burst *b)
 	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
 	struct hca_port *port;
 
-	if (likely(qp && addressed_to(qp, b)))
+	if (likely(qp && qp_addressed(qp, b)))
 		return qp_input(e, qp, b);
 	if (b->dst_qpn == GSI_QPN)
 		return cm_input(e, b);

@@ -86,8 +86,13 @@ static void client_pending(struct hca *hca, u32 client)
 
 void engine_ring(struct engine *e, u32 client, u32 slot)
 {
-	struct seg_hdr *seg = e->host->seg(e->ctx, client);
+	struct seg_hdr *seg;
 
+	if (unlikely(e->hca->qp[slot].path.via)) {
+		via_ring(e, slot);
+		return;
+	}
+	seg = e->host->seg(e->ctx, client);
 	if (seg)
 		seg_ring(seg, slot);
 	client_pending(e->hca, client);
@@ -258,8 +263,13 @@ void engine_leave(struct engine *e)
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 {
+	const struct hca_qp *qp = &e->hca->qp[slot];
 	u32 rounds = POST_ROUNDS;
 
+	if (unlikely(qp->path.via && load_relaxed(&qp->state) == QPS_RTS)) {
+		via_ring(e, slot);
+		return;
+	}
 	if (!engine_try(e)) {
 		seg_ring(seg, slot);
 		client_pending(e->hca, e->self);

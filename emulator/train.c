@@ -7,14 +7,30 @@
  * ACK for all of them (an ACK acknowledges everything before it, IBTA 9.7.5.1.2). The pieces are
  * copied in order, and each lies within a cache line, so that none is seen before an older one or in
  * part. Whatever is not that simple takes the ordinary way, burst by burst.
+ *
+ * train_send() has both ends at hand; train_input() has the target's, of WRITEs from another fabric.
  */
 #include "emulator/model.h"
-
-#define TRAIN_MAX LIM_SGE /* pieces of one copy */
 
 static bool av_names(const struct hca_av *av, const struct hca_qp *qp)
 {
 	return av->dst_dev == qp->dev && av->dst_port == qp->attr.port_num;
+}
+
+/* Whether the responder takes what comes at @psn without a word. */
+static bool awaits(struct engine *e, const struct hca_qp *qp, u32 psn)
+{
+	/* In RTR the first packet ever raises COMM_EST: not here. */
+	if (qp->state != QPS_RTS && !(qp->state == QPS_RTR && (qp->resp.flags & RESP_COMM_EST)))
+		return false;
+	if (!(qp->attr.access & ACC_REMOTE_WRITE))
+		return false;
+	/* A copy through a helper takes several tries, and each must ask for the same. */
+	if (e->self == ENGINE_FABRIC && !e->hca->client[qp->client - 1].fabric_reach)
+		return false;
+	if (qp_port(e->hca, qp)->state != PORT_ACTIVE)
+		return false;
+	return qp->resp.epsn == psn && !(qp->resp.flags & RESP_IN_MSG);
 }
 
 /* The peer, if it would take these WRITEs without a word. */
@@ -29,28 +45,48 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	    !pkeys_match(qp->path.pkey, peer->path.pkey) || !av_names(&qp->attr.av, peer) ||
 	    !av_names(&peer->attr.av, qp))
 		return NULL;
-	/* In RTR the first packet ever raises COMM_EST: not here. */
-	if (peer->state != QPS_RTS &&
-	    !(peer->state == QPS_RTR && (peer->resp.flags & RESP_COMM_EST)))
+	if (e->self == ENGINE_FABRIC && !hca->client[qp->client - 1].fabric_reach)
 		return NULL;
-	if (!(peer->attr.access & ACC_REMOTE_WRITE))
-		return NULL;
-	/* A copy through a helper takes several tries, and each must ask for the same. */
-	if (e->self == ENGINE_FABRIC && !(hca->client[qp->client - 1].fabric_reach &&
-					  hca->client[peer->client - 1].fabric_reach))
-		return NULL;
-	if (qp_port(hca, peer)->state != PORT_ACTIVE)
-		return NULL;
-	if (peer->resp.epsn != qp->req.next_psn || (peer->resp.flags & RESP_IN_MSG))
-		return NULL;
-	return peer;
+	return awaits(e, peer, qp->req.next_psn) ? peer : NULL;
+}
+
+/* Where a piece goes, added to @dst. Return: false: it is for the ordinary way. */
+static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 len,
+		   struct hca_mem *dst)
+{
+	struct hca_mem to;
+
+	if (mem_remote(e->hca, peer, peer->pd, rkey, va, len, ACC_REMOTE_WRITE, &to))
+		return false;
+	if (to.client != dst->client)
+		return false;
+	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
+		return false;
+	dst->iov[dst->n++] = to.iov[0];
+	return true;
+}
+
+/* The responder has executed @n of them, of @total bytes. */
+static void executed(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
+{
+	struct resp_state r = peer->resp;
+
+	r.epsn = psn_add(r.epsn, n);
+	r.msn = (r.msn + n) & IB_PSN_MASK;
+	r.flags &= ~(u32)RESP_NAK_SENT;
+	r.rx_pkts += n;
+	r.rx_bytes += total;
+	commit_resp(e, peer, &r, peer->state);
+	port_moved(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, n, total);
+	e->budget_wrs -= (s32)n;
+	e->budget_bytes -= (s64)total;
 }
 
 static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, struct seg_hdr *seg,
 		   u32 index, struct hca_mem *src, struct hca_mem *dst)
 {
 	const struct sq_wqe *slot = sq_slot(seg, qp, index);
-	struct hca_mem from, to;
+	struct hca_mem from;
 	struct sq_wqe w;
 	u32 cause, info;
 	u64 len;
@@ -65,15 +101,10 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 		return false;
 	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
-	if (mem_remote(e->hca, peer, peer->pd, w.rkey, w.remote_addr, len, ACC_REMOTE_WRITE, &to))
-		return false;
-	if (to.client != dst->client)
-		return false;
-	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
+	if (!target(e, peer, w.rkey, w.remote_addr, len, dst))
 		return false;
 	src->kind = from.kind;
 	src->iov[src->n++] = from.iov[0];
-	dst->iov[dst->n++] = to.iov[0];
 	return true;
 }
 
@@ -82,7 +113,6 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	struct req_state old = qp->req, s = old;
 	struct hca_qp *peer = ready_peer(e, qp);
 	struct hca_mem src, dst;
-	struct resp_state r;
 	u64 total = 0;
 
 	if (!peer || qp->state != QPS_RTS || qp->type != QPT_RC)
@@ -109,17 +139,36 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}
-	r = peer->resp;
-	r.epsn = psn_add(r.epsn, dst.n);
-	r.msn = (r.msn + dst.n) & IB_PSN_MASK;
-	r.flags &= ~(u32)RESP_NAK_SENT;
-	r.rx_pkts += dst.n;
-	r.rx_bytes += total;
-	commit_resp(e, peer, &r, peer->state);
 	port_moved(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, dst.n, total);
-	port_moved(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, dst.n, total);
-	e->budget_wrs -= dst.n;
-	e->budget_bytes -= (s64)total;
-	xmit_ack(e, peer, r.epsn - 1, AETH_ACK);
+	executed(e, peer, dst.n, total);
+	xmit_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
+	return true;
+}
+
+bool train_input(struct engine *e, const struct train *t)
+{
+	const struct burst *b = &t->first;
+	struct hca_qp *qp = hca_qp_by_num(e->hca, b->dst_qpn);
+	struct hca_mem dst;
+	u64 total = 0;
+	u32 i;
+
+	if (!qp || qp->type != QPT_RC || !qp_addressed(qp, b) || !seg_of(e, qp->client) ||
+	    !awaits(e, qp, b->psn))
+		return false;
+	dst.client = qp->client - 1;
+	dst.kind = MEM_VM;
+	dst.n = 0;
+	for (i = 0; i < t->n; i++) {
+		if (!target(e, qp, t->piece[i].rkey, t->piece[i].va, t->piece[i].len, &dst))
+			return false;
+		total += t->piece[i].len;
+	}
+	/* An error is found again, and dealt with, by the ordinary way. */
+	if (e->host->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
+		return false;
+	executed(e, qp, t->n, total);
+	if (b->flags & BF_ACK_REQ)
+		xmit_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	return true;
 }

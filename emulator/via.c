@@ -33,6 +33,64 @@ bool burst_is_mcast(const struct burst *b)
 	return b->av && av_is_mcast(b->av);
 }
 
+void via_ring(struct engine *e, u32 slot)
+{
+	struct hca *hca = e->hca;
+	u32 word = slot / 64;
+
+	/* Still set: whoever is to take the bit finds the work that was published before this. */
+	if (fetch_or(&hca->via_bits[word], BIT64(slot % 64)) & BIT64(slot % 64))
+		return;
+	fetch_or(&hca->via_sum[word / 64], BIT64(word % 64));
+	fetch_or(&hca->via_any, BIT64(word / 64));
+	if (load_relaxed(&hca->via_asleep) && exchange(&hca->via_asleep, 0))
+		e->host->kick(e->ctx);
+}
+
+static void serve_word(struct engine *e, u32 word, u32 from)
+{
+	u64 bits = exchange(&e->hca->via_bits[word], 0);
+	u32 bit, slot;
+
+	for_each_bit64(bit, bits) {
+		slot = word * 64 + bit;
+		if (slot < from || !budget_left(e)) {
+			via_ring(e, slot);
+			continue;
+		}
+		engine_run_qp(e, slot);
+		if (!budget_left(e))
+			e->hca->via_from = slot + 1;
+	}
+}
+
+static void serve_from(struct engine *e, u32 from)
+{
+	struct hca *hca = e->hca;
+	u64 any = exchange(&hca->via_any, 0), sum;
+	u32 i, j;
+
+	for_each_bit64(i, any) {
+		if (i >= ARRAY_SIZE(hca->via_sum))
+			break;
+		sum = exchange(&hca->via_sum[i], 0);
+		for_each_bit64(j, sum)
+			serve_word(e, i * 64 + j, from);
+	}
+}
+
+void via_serve(struct engine *e)
+{
+	u32 from = e->hca->via_from;
+
+	if (!load_relaxed(&e->hca->via_any))
+		return;
+	e->hca->via_from = 0;
+	if (from)
+		serve_from(e, from);
+	serve_from(e, 0);
+}
+
 static struct hca_qp *running(struct engine *e)
 {
 	u32 cur = e->hca->cur_qp;

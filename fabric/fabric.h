@@ -294,6 +294,11 @@ void clients_fatal(struct fabric *f);
 
 /** engine_work() - do what needs the token and is due. Return: when to come back (ns, or NEVER). */
 u64 engine_work(struct fabric *f);
+/**
+ * engine_doze() - the loop is going to sleep until *next: from now on it is kicked for doorbells of
+ * paths with @via. *next becomes sooner when some are there already.
+ */
+void engine_doze(struct fabric *f, u64 *next);
 /** isolated_look() - collect doorbells of isolated clients. Return: whether there is work. */
 bool isolated_look(struct fabric *f);
 /** isolated_commands() - execute commands that were posted. Token held. */
@@ -344,6 +349,8 @@ bool join_due(const struct fabric *f, u64 now);
 u64 join_next(const struct fabric *f);
 /** join_input() - look at them. Token held. */
 void join_input(struct fabric *f);
+/** join_mem() - the payload of the burst that is being taken: the memory of HCA_JOIN. */
+void *join_mem(struct fabric *f);
 /** join_news() - our devices, or what they have, may have changed: others are told. */
 void join_news(struct fabric *f);
 /**
@@ -365,6 +372,8 @@ int link_send(struct fabric *f, const struct burst *b);
  * Return: 0, or -EAGAIN: there is no room now; offer it again later.
  */
 int link_input(struct fabric *f, const struct burst *b);
+/** link_direct() - whether link_input() would hand it to the engine at once. */
+bool link_direct(const struct fabric *f, const struct burst *b);
 /** link_next() - when something arrives next, ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);
 /** link_work() - deliver what has arrived. Token held. */

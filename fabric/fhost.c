@@ -3,6 +3,7 @@
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
 #include "fabric/fabric.h"
+#include "fabric/joinproto.h"
 #include "fabric/linkq.h"
 
 #include <poll.h>
@@ -22,6 +23,8 @@ static void *host_seg(void *ctx, u32 client)
 		return f->hca;
 	if (client == HCA_LINK)
 		return link_mem(f);
+	if (client == HCA_JOIN)
+		return join_mem(f);
 	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
 }
 

@@ -80,6 +80,7 @@ struct jconn {
 	bool out; /* made by this side */
 	bool want_write;
 	bool want_read;
+	bool stuck; /* the socket has not taken all of @tx */
 	u32 target;
 	struct member *member;
 	u64 peer;
@@ -159,6 +160,7 @@ struct target {
  * struct join - all of it.
  * @ready_by: the starter is told at the latest then; NEVER: it has been
  * @due: frames wait for the token; @retry_at: or will, for those that could not be taken
+ * @data: payload of the burst that is being taken
  * @node_hash: what was last told of each node; @tell: look whether there is news
  */
 struct join {
@@ -176,6 +178,7 @@ struct join {
 	bool due;
 	bool full; /* a buffer had no room for a burst */
 	u64 retry_at;
+	const u8 *data;
 	u64 node_hash[HCA_MAX_NODES];
 	u32 far_index[HCA_MAX_DEVS]; /* of others' devices: their owner's number, or JOIN_NOWHERE */
 	bool tell;
@@ -247,8 +250,20 @@ void tab_bury(struct fabric *f, struct member *m);
 
 /* --- join_burst.c: bursts ----------------------------------------------------------------------- */
 
-/** burst_take() - a burst from @m. Token held. Return: 0, -EAGAIN: not now, -EPROTO. */
-int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body);
+/**
+ * burst_take() - a burst from @m. Token held.
+ * @next: the frame behind it if that is whole and goes the same way, or NULL
+ * Return: 0, -EAGAIN: not now, -EPROTO.
+ */
+int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
+	       const u8 *next);
+/**
+ * burst_train() - small WRITEs that have come together, in the frames from @at on, of which @have bytes are
+ * there. Token held. Return: bytes of the frames that are done with; 0: take the first by burst_take().
+ */
+u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have);
+/** burst_next() - as @next of burst_take(): the frame behind the one at @at of which @have bytes are there. */
+const u8 *burst_next(const u8 *at, u32 have);
 /** burst_session() - credits are counted anew. */
 void burst_session(struct member *m);
 /** burst_credit() - tell @m how much more it may send, if it is time. */

@@ -208,9 +208,76 @@ static bool translate(const struct fabric *f, const struct member *m, struct bur
 	       b->dst_port <= hca->dev[b->dst_dev].n_ports;
 }
 
-int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body)
+void *join_mem(struct fabric *f)
 {
-	struct hca_mem mem = { .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
+	return f->join ? (void *)(uintptr_t)f->join->data : NULL;
+}
+
+const u8 *burst_next(const u8 *at, u32 have)
+{
+	struct join_hdr h, next;
+
+	if (join_hdr_get(at, JOIN_MAX_FRAME, &h) || have < h.len || have - h.len < JOIN_HDR ||
+	    join_hdr_get(at + h.len, JOIN_MAX_FRAME, &next) || have - h.len < next.len)
+		return NULL;
+	return join_same_way(at, at + h.len) ? at + h.len : NULL;
+}
+
+/* One more of a train, if it is. */
+static bool join_train(struct train *t, const struct burst *b, const u8 *data)
+{
+	const u8 whole = BF_FIRST | BF_LAST;
+
+	if (b->op != BOP_WRITE || (b->flags & ~BF_ACK_REQ) != whole || !data || !b->len ||
+	    b->len > TRAIN_PIECE || b->dma_len != b->len || b->dst_type != QPT_RC)
+		return false;
+	if (t->n && (b->psn != psn_add(t->first.psn, t->n) || b->mtu != t->first.mtu))
+		return false;
+	if (!t->n)
+		t->first = *b;
+	/* One acknowledge does for all. */
+	t->first.flags |= b->flags;
+	t->piece[t->n] = (struct train_piece){ .va = b->va, .rkey = b->rkey, .len = (u32)b->len };
+	t->src.iov[t->n].addr = (u64)(uintptr_t)data;
+	t->src.iov[t->n].len = b->len;
+	t->n++;
+	return true;
+}
+
+u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
+{
+	struct jlane *lane = &m->lane[LANE_REQUEST];
+	const u8 *frame = at;
+	struct join_hdr h;
+	struct hca_av av;
+	struct train t;
+	struct burst b;
+	const u8 *data;
+	u32 done = 0;
+
+	if (!m->ready || lane->head != lane->tail || at[JOIN_HDR] != BOP_WRITE)
+		return 0;
+	t.n = 0;
+	t.src.client = HCA_PROC;
+	t.src.kind = MEM_VM;
+	while (frame && t.n < TRAIN_MAX && !join_hdr_get(frame, JOIN_MAX_FRAME, &h) &&
+	       !join_burst_get(frame + JOIN_HDR, h.len - JOIN_HDR, h.lane, &b, &av, &data) &&
+	       join_train(&t, &b, data)) {
+		frame = burst_next(at + done, have - done);
+		done += h.len;
+	}
+	t.src.n = (u16)t.n;
+	if (t.n < 2 || !translate(f, m, &t.first) || !link_direct(f, &t.first) ||
+	    !train_input(&f->engine, &t))
+		return 0;
+	lane->taken += done;
+	return done;
+}
+
+int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
+	       const u8 *next)
+{
+	struct hca_mem mem = { .client = HCA_JOIN, .kind = MEM_SEG, .n = 1 };
 	struct hca_av av;
 	struct burst b;
 	const u8 *data;
@@ -224,9 +291,11 @@ int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, con
 		av.dst_port = b.dst_port;
 		av.port_num = b.src_port;
 	}
+	if (next && join_acks_too(&b, next))
+		b.flags &= (u8)~BF_ACK_REQ;
 	if (!data)
 		mem.kind = MEM_NONE;
-	mem.iov[0].addr = (u64)(uintptr_t)data;
+	f->join->data = data;
 	mem.iov[0].len = join_data_len(&b);
 	b.mem = mem.iov[0].len ? &mem : NULL;
 	ret = link_input(f, &b);

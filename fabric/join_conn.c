@@ -98,7 +98,8 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 			waiting_ring(f);
 		}
 	}
-	if (t->head == t->tail)
+	c->stuck = t->head != t->tail;
+	if (!c->stuck)
 		c->moved_at = clock_ns();
 	jconn_interest(f, c);
 }
@@ -218,7 +219,7 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 void jconn_interest(struct fabric *f, struct jconn *c)
 {
 	bool rd = JOIN_RX_SIZE - c->rx_tail >= SMALL_READ && c->state > JC_CONNECTING;
-	bool wr = c->state == JC_CONNECTING || c->tx.head != c->tx.tail;
+	bool wr = c->state == JC_CONNECTING || c->stuck;
 	struct epoll_event ev = { .events = (rd ? EPOLLIN : 0u) | (wr ? EPOLLOUT : 0u),
 				  .data.ptr = &c->w };
 

@@ -45,7 +45,8 @@ static bool lanes_go_on(struct fabric *f, struct member *m)
 		ret = 0;
 		while (!ret && l->head != l->tail) {
 			join_hdr_get(l->mem + l->head, JOIN_MAX_FRAME, &h);
-			ret = burst_take(f, m, &h, l->mem + l->head + JOIN_HDR);
+			ret = burst_take(f, m, &h, l->mem + l->head + JOIN_HDR,
+					 burst_next(l->mem + l->head, l->tail - l->head));
 			if (ret == -EPROTO)
 				return false;
 			if (!ret)
@@ -60,17 +61,24 @@ static bool lanes_go_on(struct fabric *f, struct member *m)
 	return true;
 }
 
-static const char *burst_input(struct fabric *f, struct member *m, const struct join_hdr *h,
-			       const u8 *frame)
+/* A burst, or with those behind it a train. */
+static const char *burst_input(struct fabric *f, struct jconn *c, struct member *m,
+			       const struct join_hdr *h, const u8 *frame, u32 have)
 {
 	struct jlane *l = &m->lane[h->lane];
+	u32 done = burst_train(f, m, frame, have);
 	int ret = -EAGAIN;
+
+	if (done) {
+		c->rx_head += done - h->len;
+		return NULL;
+	}
 
 	/* Packets of who has no addresses here go nowhere. */
 	if (!m->ready)
 		return NULL;
 	if (l->head == l->tail)
-		ret = burst_take(f, m, h, frame + JOIN_HDR);
+		ret = burst_take(f, m, h, frame + JOIN_HDR, burst_next(frame, have));
 	if (ret == -EPROTO)
 		return "a broken burst";
 	if (!ret)
@@ -110,16 +118,16 @@ static void refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 	join_refused(f, c, text);
 }
 
-/* A frame from member @m. Return: NULL, or what is wrong with it. */
+/* A frame from member @m, and what has come behind it. Return: NULL, or what is wrong with it. */
 static const char *frame_input(struct fabric *f, struct jconn *c, struct member *m,
-			       const struct join_hdr *h, const u8 *frame)
+			       const struct join_hdr *h, const u8 *frame, u32 have)
 {
 	const u8 *body = frame + JOIN_HDR;
 	u32 len = h->len - JOIN_HDR;
 
 	switch (h->type) {
 	case JT_BURST:
-		return burst_input(f, m, h, frame);
+		return burst_input(f, c, m, h, frame, have);
 	case JT_CREDIT:
 		return credit_input(f, m, body, len);
 	case JT_NODE:
@@ -168,7 +176,7 @@ static void pass_on(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 }
 
 static const char *route_frame(struct fabric *f, struct jconn *c, const struct join_hdr *h,
-			       const u8 *frame)
+			       const u8 *frame, u32 have)
 {
 	struct member *m = c->member;
 
@@ -188,7 +196,7 @@ static const char *route_frame(struct fabric *f, struct jconn *c, const struct j
 		if (m->via != c)
 			return NULL;
 	}
-	return frame_input(f, c, m, h, frame);
+	return frame_input(f, c, m, h, frame, have);
 }
 
 static void make_room(struct jconn *c)
@@ -225,7 +233,7 @@ static bool conn_input(struct fabric *f, struct jconn *c)
 			break;
 		c->rx_head += h.len;
 		done += h.len;
-		why = route_frame(f, c, &h, at);
+		why = route_frame(f, c, &h, at, have);
 		if (why && c->state == JC_UP)
 			jconn_refuse(f, c, "%s", why);
 	}

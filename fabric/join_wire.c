@@ -463,3 +463,23 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 		b->len = b->dma_len;
 	return 0;
 }
+
+/* Type, lane and members of the header; devices, numbers, ports, P_Key and transport of the burst. */
+bool join_same_way(const u8 *a, const u8 *b)
+{
+	const u8 *x = a + JOIN_HDR, *y = b + JOIN_HDR;
+
+	if (get32(b) < JOIN_HDR + JOIN_BURST || a[4] != JT_BURST || memcmp(a + 4, b + 4, 20) != 0)
+		return false;
+	return !memcmp(x + 8, y + 8, 21);
+}
+
+static bool asks(u8 op, u8 flags)
+{
+	return (op == BOP_SEND || op == BOP_WRITE) && (flags & BF_ACK_REQ);
+}
+
+bool join_acks_too(const struct burst *b, const u8 *next)
+{
+	return asks(b->op, b->flags) && asks(next[JOIN_HDR], next[JOIN_HDR + 1]);
+}

@@ -29,6 +29,9 @@
 #define JOIN_MAX_DEV   2048u /* bytes of a DEV's body */
 #define JOIN_MCAST     (~0u) /* as destination device */
 
+/* As the client of a MEM_SEG: the payload of the burst that is being taken, in the fabric process. */
+#define HCA_JOIN 0xfffffffbu
+
 enum join_type {
 	JT_HELLO = 1,
 	JT_PROOF,
@@ -140,5 +143,13 @@ void join_burst_void(u8 *p);
  */
 int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av *av,
 		   const u8 **data);
+
+/**
+ * join_same_way() - whether the burst in frame @b goes from the same QP to the same QP as that in frame @a,
+ * in the same lane. Both are whole.
+ */
+bool join_same_way(const u8 *a, const u8 *b);
+/** join_acks_too() - whether the acknowledge of the request in frame @next, if it is one, does for @b. */
+bool join_acks_too(const struct burst *b, const u8 *next);
 
 #endif

@@ -386,16 +386,28 @@ void link_work(struct fabric *f)
 	}
 }
 
+bool link_direct(const struct fabric *f, const struct burst *b)
+{
+	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
+	struct lq_key k;
+
+	if (!up || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
+		return false;
+	/* Nothing is under way to anybody, as a rule. */
+	if (likely(!f->link->q.n_flows))
+		return true;
+	k = linkq_key(b);
+	return !linkq_flow(&f->link->q, &k);
+}
+
 /* Behind what is on its way to the same QP; at once where there is nothing. */
 static int input_one(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
-	struct lq_key k = linkq_key(b);
 	u64 next;
 	u32 step = 0;
 
-	if (up && !port_via(&f->hca->dev[b->dst_dev], b->dst_port) &&
-	    !linkq_flow(&f->link->q, &k) && arrive(f, b, &step, clock_ns(), &next) != -EAGAIN)
+	if (link_direct(f, b) && arrive(f, b, &step, clock_ns(), &next) != -EAGAIN)
 		return 0;
 	return up ? send_one(f, b) : 0;
 }

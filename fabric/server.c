@@ -215,7 +215,9 @@ void server_loop(struct fabric *f)
 			return;
 		if (f->isolated && spin(f))
 			next = 0;
+		engine_doze(f, &next);
 		n = epoll_wait(f->epoll, ev, EVENTS, arm(f, next));
+		store_relaxed(&f->hca->via_asleep, 0);
 		for (i = 0; i < n; i++) {
 			w = ev[i].data.ptr;
 			/* One event may close what another in this batch is about. */

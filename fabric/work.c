@@ -144,7 +144,21 @@ static bool work_due(struct fabric *f, u64 now)
 		helpers_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
-	       now >= next_due(f);
+	       load_relaxed(&f->hca->via_any) || now >= next_due(f);
+}
+
+void engine_doze(struct fabric *f, u64 *next)
+{
+	struct hca *hca = f->hca;
+
+	if (!load_relaxed(&hca->via_any)) {
+		/* Who rings now kicks; who rang before it saw this is found here. */
+		exchange(&hca->via_asleep, 1);
+		if (!load_relaxed(&hca->via_any))
+			return;
+		store_relaxed(&hca->via_asleep, 0);
+	}
+	*next = min_u64(*next, f->retry_at);
 }
 
 u64 engine_work(struct fabric *f)
@@ -168,6 +182,7 @@ u64 engine_work(struct fabric *f)
 		isolated_commands(f);
 	if (f->join)
 		join_input(f);
+	via_serve(&f->engine);
 	link_work(f);
 	engine_timers(&f->engine);
 	engine_leave(&f->engine);

@@ -47,6 +47,9 @@ bool combine_wait(struct shim_qp *qp)
 
 	if (qp->sq.head - load_relaxed(&qp->sq.tail) < FROM_IN_FLIGHT || !shim.engine.hca)
 		return false;
+	/* The fabric process takes all that waits when it has time. */
+	if (unlikely(shim.hca->qp[qp->slot].path.via))
+		return false;
 	if (c->rest) {
 		c->rest--;
 		return false;

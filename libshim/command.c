@@ -181,8 +181,10 @@ static bool unsettled(const struct hca *hca, u32 slot)
 
 	for (i = slot == ANY_SLOT ? 0 : slot; i < last && i < HCA_MAX_QP; i++) {
 		qp = &hca->qp[i];
-		if (load_relaxed(&qp->stalled) && qp->client == shim.engine.self + 1 &&
-		    qp->state == QPS_RTS && (slot != ANY_SLOT || qp->type == QPT_UD))
+		if ((load_relaxed(&qp->stalled) || load_relaxed(&hca->cur_qp) == i + 1 ||
+		     (load_relaxed(&hca->via_bits[i / 64]) & BIT64(i % 64))) &&
+		    qp->client == shim.engine.self + 1 && qp->state == QPS_RTS &&
+		    (slot != ANY_SLOT || qp->type == QPT_UD))
 			return true;
 	}
 	return false;
