@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_S	   60
+#define LIMIT_S	   120
 #define PINGS	   200000u
 #define WAKES	   10000u
 #define TRIPS	   10000u
@@ -42,7 +42,6 @@
 #define PIECE_LEN  64u
 #define PIECE_STEP 128u /* pieces are not adjacent, or the kernel's work would be that of one */
 #define TAIL_LEN   8u
-#define TCP_LEN	   (64u << 10)
 #define TCP_TOTAL  (256u << 20)
 
 /**
@@ -362,7 +361,8 @@ static void futex_wakes(void)
 /* TCP over loopback. */
 
 static int listener;
-static uint8_t tcp_buf[TCP_LEN];
+static uint8_t tcp_buf[BUF_LEN];
+static const size_t tcp_sizes[] = { 64u << 10, BUF_LEN };
 
 static void no_delay(int fd)
 {
@@ -383,11 +383,13 @@ static void tcp_peer(void)
 	for (unsigned int i = 0; i <= TRIPS; i++)
 		if (read(fd, tcp_buf, 1) != 1 || write(fd, tcp_buf, 1) != 1)
 			die("TCP peer");
-	for (size_t left = TCP_TOTAL; left; left -= (size_t)n)
-		if ((n = read(fd, tcp_buf, TCP_LEN)) <= 0)
+	for (size_t i = 0; i < sizeof(tcp_sizes) / sizeof(tcp_sizes[0]); i++) {
+		for (size_t left = TCP_TOTAL; left; left -= (size_t)n)
+			if ((n = read(fd, tcp_buf, tcp_sizes[i])) <= 0)
+				die("TCP peer");
+		if (write(fd, tcp_buf, 1) != 1) /* all has arrived */
 			die("TCP peer");
-	if (write(fd, tcp_buf, 1) != 1) /* all has arrived */
-		die("TCP peer");
+	}
 }
 
 static int tcp_connect(pid_t *pid)
@@ -409,11 +411,25 @@ static int tcp_connect(pid_t *pid)
 	return fd;
 }
 
+static void tcp_stream(int fd, size_t len)
+{
+	double start = now_ns();
+	char name[64];
+	ssize_t n;
+
+	for (size_t left = TCP_TOTAL; left; left -= (size_t)n)
+		if ((n = write(fd, tcp_buf, left < len ? left : len)) <= 0)
+			die("TCP");
+	if (read(fd, tcp_buf, 1) != 1)
+		die("TCP");
+	snprintf(name, sizeof(name), "tcp_%zu_gbs", len);
+	report(name, TCP_TOTAL / (now_ns() - start));
+}
+
 static void tcp(void)
 {
 	double start = 0;
 	pid_t pid;
-	ssize_t n;
 	int fd = tcp_connect(&pid);
 
 	for (unsigned int i = 0; i <= TRIPS; i++) {
@@ -423,13 +439,8 @@ static void tcp(void)
 			start = now_ns();
 	}
 	report("tcp_round_trip_ns", (now_ns() - start) / TRIPS);
-	start = now_ns();
-	for (size_t left = TCP_TOTAL; left; left -= (size_t)n)
-		if ((n = write(fd, tcp_buf, left < TCP_LEN ? left : TCP_LEN)) <= 0)
-			die("TCP");
-	if (read(fd, tcp_buf, 1) != 1)
-		die("TCP");
-	report("tcp_65536_gbs", TCP_TOTAL / (now_ns() - start));
+	for (size_t i = 0; i < sizeof(tcp_sizes) / sizeof(tcp_sizes[0]); i++)
+		tcp_stream(fd, tcp_sizes[i]);
 	peer_end(pid);
 	close(fd);
 	close(listener);

@@ -27,6 +27,7 @@ LIMITS = [
     ("futex_wake_ns", "futex wake", "us", 1e3),
     ("tcp_round_trip_ns", "TCP loopback, round trip", "us", 1e3),
     ("tcp_65536_gbs", "TCP loopback, 64 KiB", "GB/s", 1),
+    ("tcp_1048576_gbs", "TCP loopback, 1 MiB", "GB/s", 1),
 ]
 
 
@@ -52,6 +53,21 @@ def read_samples(path):
     return samples
 
 
+def joined(limit):
+    """As measures(): between two fabrics that are joined over TCP."""
+    trip = limit["tcp_round_trip_ns"] / 1e3
+    for kind in "send", "write":
+        # perftest prints half of it.
+        yield (f"join_{kind}_lat", f"joined: ib_{kind}_lat, trip", "us", 2, trip, "TCP round trip",
+               2 * trip, True)
+    gbs = limit["tcp_1048576_gbs"]
+    for kind in "write", "send", "read":
+        yield (f"join_{kind}_bw", f"joined: ib_{kind}_bw, 1 MiB", "GB/s", PERFTEST_MB / 1e9, gbs,
+               "TCP", 0.7 * gbs, False)
+    for kind in "send", "write":
+        yield (f"join_{kind}_rate", f"joined: ib_{kind}_bw -s 64", "M/s", 1, None, "", 1, False)
+
+
 def measures(limit, true_ms, rc_lat):
     """What is measured: name, text, unit, factor to the unit, limit and its text, target, at most."""
     ping = limit["pingpong_ns"] / 1e3
@@ -72,6 +88,7 @@ def measures(limit, true_ms, rc_lat):
                    "process_vm", 0.8 * gbs, False)
     yield "send_rate_64", "ib_send_bw -s 64", "M/s", 1, None, "", 5, False
     yield "write_rate_64", "ib_write_bw -s 64", "M/s", 1, None, "", 2, False
+    yield from joined(limit)
     yield "cm_rate", "cmtime -c 1000, connect", "k/s", 1e-3, None, "", 10, False
     yield "cm_setup", "10,000 connections, set-up", "k/s", 1e-3, None, "", 10, False
     yield "run_true", "rdmaemu run -- true", "ms", 1, true_ms, "true", true_ms + 5, True
