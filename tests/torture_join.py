@@ -259,6 +259,7 @@ class Pair:
         self.number, self.f, self.g, self.patient, self.rng = number, f, g, patient, rng
         self.program = []
         self.lost = self.runs = 0
+        self.since = None
 
     def start(self):
         port = free_port()
@@ -284,28 +285,99 @@ class Pair:
         return all([p.end() for p in self.program])
 
     def reap(self):
-        """When one has ended, so must the other."""
-        if all(p.p.poll() is None for p in self.program):
+        """When one has ended, so must the other, and both are started again."""
+        ended = [p.p.poll() is not None for p in self.program]
+        if not any(ended):
+            self.since = None
             return True
+        if self.since is None:
+            self.since = time.monotonic()
         # Who is not connected yet waits for a peer that will not come.
         if not self.connected():
-            for p in self.program:
-                p.may |= {ALONE}
-                p.p.kill()
-                p.killed = True
+            self.give_up()
+        elif not all(ended) and time.monotonic() - self.since < PATIENCE:
+            return True
         self.lost += 1
-        good = all([p.end() for p in self.program])
+        good = all([p.end(1) for p in self.program])
         self.start()
         return good
+
+    def give_up(self):
+        for p in self.program:
+            p.may |= {ALONE}
+            p.p.kill()
+            p.killed = True
+            p.p.wait()
+
+    def hurt(self, victim):
+        """A program was killed."""
+        for p in self.program:
+            p.may |= {RETRY, ALONE}
+
+    def works(self):
+        """Without trouble, a connection of any patience must hold."""
+        self.start()
+        for p in self.program:
+            p.may = {0, RETRY, ALONE}
+        wait_until(self.connected, 20)
+        time.sleep(0.5)
+        return self.stop() and all(p.p.returncode == 0 for p in self.program)
 
     def hit(self, fabric):
         """One of the fabrics was killed."""
         for p in self.program:
             p.may |= {FATAL, ALONE} if p.fabric is fabric else {RETRY, ALONE}
         if not self.connected():
-            for p in self.program:
-                p.p.kill()
-                p.killed = True
+            self.give_up()
+
+
+class Connects:
+    """A program that connects to another, again and again; each lives on without the other."""
+
+    def __init__(self, number, f, g, rng):
+        self.number, self.f, self.g, self.rng = number, f, g, rng
+        self.runs = self.lost = 0
+        self.port = 5000 + number
+        self.program = []
+
+    def one(self, f, how):
+        self.runs += 1
+        p = Program(f, "cm%d%s" % (self.number, f.side), [os.path.join(T, "app_cm_joinload"), how, self.address,
+                                                          str(self.port), str(self.rng.getrandbits(60))])
+        p.may, p.how = {0}, how
+        return p
+
+    def start(self):
+        self.address = next(n["addresses"][0] for n in self.f.status()["nodes"] if n["name"] == "n" + self.f.side)
+        self.program = [self.one(self.f, "serve"), self.one(self.g, "call")]
+
+    connected = Pair.connected
+    stop = Pair.stop
+
+    def reap(self):
+        good = True
+        for i, p in enumerate(self.program):
+            if p.p.poll() is not None:
+                self.lost += 1
+                good = p.end() and good
+                self.program[i] = self.one(p.fabric, p.how)
+        return good
+
+    def hit(self, fabric):
+        for p in self.program:
+            if p.fabric is fabric:
+                p.may.add(FATAL)
+
+    def hurt(self, victim):
+        """The other one sees a connection that fails, no more."""
+
+    def works(self):
+        self.start()
+        time.sleep(1)
+        wait_until(self.connected, 20)
+        time.sleep(0.5)
+        good = self.stop()
+        return good and " 0 good" not in self.program[1].said()
 
 
 def free_port():
@@ -344,6 +416,7 @@ class Torture:
         self.all = list(self.sides.values())
         pairs = [("a", "b"), ("b", "a")] if len(flags) == 2 else [("a", "b"), ("b", "c"), ("c", "a")]
         self.pairs = [Pair(i, self.sides[x], self.sides[y], i == 0, self.rng) for i, (x, y) in enumerate(pairs)]
+        self.pairs += [Connects(i, self.sides[x], self.sides[y], self.rng) for i, (x, y) in enumerate(pairs)]
 
     def whole(self, seconds=PATIENCE):
         def known():
@@ -365,8 +438,7 @@ class Torture:
         if not pair.connected():
             return
         victim = self.rng.choice(pair.program)
-        for p in pair.program:
-            p.may |= {RETRY, ALONE}
+        pair.hurt(victim)
         victim.killed = True
         victim.p.kill()
         self.done["program killed"] = self.done.get("program killed", 0) + 1
@@ -439,16 +511,7 @@ class Torture:
                 f.log()
 
     def again(self, pair):
-        """Without trouble, a connection of any patience must hold."""
-        def works():
-            pair.start()
-            for p in pair.program:
-                p.may = {0, RETRY, ALONE}
-            if not wait_until(pair.connected, 20):
-                pass
-            time.sleep(0.5)
-            return pair.stop() and all(p.p.returncode == 0 for p in pair.program)
-        check("%s: %s and %s work again" % (self.kind, pair.f.side, pair.g.side), wait_until(works))
+        check("%s: %s work again" % (self.kind, ", ".join(p.name for p in pair.program)), wait_until(pair.works))
 
     def stop(self):
         for pair in self.pairs:
