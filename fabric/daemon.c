@@ -156,12 +156,18 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	return ret;
 }
 
-void daemon_ready(struct fabric *f)
+void daemon_ready(struct fabric *f, const char *but)
 {
+	char text[512];
+	int n;
+
 	if (f->starter_told)
 		return;
 	f->starter_told = true;
-	if (write(DAEMON_FD_READY, &(char){ DAEMON_READY }, 1) != 1)
+	n = but ? snprintf(text, sizeof(text) - 1, "%c%s", DAEMON_BUT, but) : 0;
+	n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
+	text[n++] = DAEMON_READY;
+	if (write(DAEMON_FD_READY, text, (size_t)n) != n)
 		note(f, "the starter has gone");
 	close(DAEMON_FD_READY);
 	close(DAEMON_FD_LOCK);
@@ -194,7 +200,7 @@ int daemon_main(const struct opts *o)
 	}
 	what = join_start(f, o);
 	if (what) {
-		daemon_failed(f, "cannot start: %s%s%s", o->listen, o->listen[0] ? ": " : "", what);
+		daemon_failed(f, "cannot start: %s", what);
 		fabric_end(f);
 		return 1;
 	}

@@ -405,6 +405,7 @@ static u64 tick_member(struct fabric *f, struct member *m, u64 now)
 static void tell_starter(struct fabric *f, u64 now)
 {
 	struct join *j = f->join;
+	char line[320], but[320] = "";
 	struct member *m;
 	u32 i, up = 0;
 
@@ -421,10 +422,19 @@ static void tell_starter(struct fabric *f, u64 now)
 	}
 	if (up < j->n_targets && now < j->ready_by)
 		return;
-	if (up < j->n_targets)
-		note(f, "join: not joined yet, trying on");
+	for (i = 0; i < j->n_targets && up < j->n_targets; i++) {
+		m = j->target[i].id ? join_member(f, j->target[i].id, false) : NULL;
+		if (m && m->ready)
+			continue;
+		snprintf(line, sizeof(line), "not joined with %s:%s yet%s, trying on",
+			 j->target[i].host, j->target[i].port,
+			 j->target[i].unknown ? " (no such host)" : "");
+		note(f, "join: %s", line);
+		if (!but[0])
+			snprintf(but, sizeof(but), "%s", line);
+	}
 	j->ready_by = NEVER;
-	daemon_ready(f);
+	daemon_ready(f, but[0] ? but : NULL);
 }
 
 u64 join_tick(struct fabric *f)

@@ -115,7 +115,7 @@ struct join_node {
  * struct member - another fabric.
  * @conn: to it; @via: that its frames take: @conn, or a hub's; NULL: it cannot be reached
  * @told: it was sent our tables on this route
- * @ready: its tables are complete
+ * @ready: its tables are complete; @met: they have been once
  * @lost_at: when its route was lost; @dead: its addresses were taken back
  * @dev_slot: its devices as they are numbered here + 1
  * @incoming: the node that is being told of
@@ -127,7 +127,7 @@ struct member {
 	u32 number; /* as in struct hca_dev.member */
 	char name[JOIN_NAME];
 	struct jconn *conn, *via;
-	bool told, ready, dead;
+	bool told, ready, met, dead;
 	u64 lost_at;
 	struct jlane lane[LANES];
 	u16 dev_slot[HCA_MAX_DEVS];
@@ -142,6 +142,7 @@ struct member {
  * struct target - who --join names.
  * @resolve: pipe from the process that looks the name up
  * @refused: why it does not want us; "" if it does
+ * @unknown: there is no host of that name, as far as is known
  */
 struct target {
 	char host[256];
@@ -154,6 +155,7 @@ struct target {
 	bool up;
 	u64 next_try, backoff;
 	char refused[JOIN_TEXT + 1];
+	bool unknown;
 };
 
 /**
@@ -230,8 +232,8 @@ void jconn_interest(struct fabric *f, struct jconn *c);
 
 /* --- join_hello.c: handshake ------------------------------------------------------------------- */
 
-/** join_token_load() - read a token file. Return: 0, or -1 after a line on stderr. */
-int join_token_load(const char *path, u8 *token, u32 *len);
+/** join_token_load() - read a token file. Return: NULL, or why not. */
+const char *join_token_load(const char *path, u8 *token, u32 *len);
 /** hello_send() - begin the handshake. */
 void hello_send(struct fabric *f, struct jconn *c);
 /** hello_input() - a frame before JC_UP. The connection may be closed by this. */

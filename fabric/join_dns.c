@@ -38,8 +38,9 @@ static void on_found(struct fabric *f, struct watch *w, u32 events)
 	t->next_addr = 0;
 	watch_close(w);
 	waitpid(t->resolver, NULL, 0);
-	if (!t->n_addrs && !t->refused[0])
+	if (!t->n_addrs && !t->unknown)
 		note(f, "join: %s: no such host, so far", t->host);
+	t->unknown = !t->n_addrs;
 }
 
 void dns_start(struct fabric *f, struct target *t)

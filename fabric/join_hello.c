@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <stdio.h>
@@ -14,33 +15,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int join_token_load(const char *path, u8 *token, u32 *len)
+static char token_trouble[PATH_MAX + 80];
+
+static const char *no_token(const char *path, const char *why)
+{
+	snprintf(token_trouble, sizeof(token_trouble), "token file %s: %s", path, why);
+	return token_trouble;
+}
+
+const char *join_token_load(const char *path, u8 *token, u32 *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
+	int err;
 
-	if (fd < 0 || fstat(fd, &st)) {
-		trouble("token file %s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	n = read(fd, token, JOIN_MAX_TOKEN);
+	if (fd < 0)
+		return no_token(path, strerror(errno));
+	n = fstat(fd, &st) ? -1 : read(fd, token, JOIN_MAX_TOKEN);
+	err = errno;
 	close(fd);
 	if (n < 0)
-		return trouble("token file %s: %s", path, strerror(errno));
+		return no_token(path, strerror(err));
 	if (n == JOIN_MAX_TOKEN)
-		return trouble("token file %s: more than %u bytes", path, JOIN_MAX_TOKEN - 1);
+		return no_token(path, "it has more than 4095 bytes");
 	while (n && isspace(token[n - 1]))
 		n--;
 	if (!n)
-		return trouble("token file %s: there is no token in it", path);
+		return no_token(path, "there is no token in it");
 	/* A secret of the host's own is to stay one; those of containers are mounted as they are. */
 	if (S_ISREG(st.st_mode) && (st.st_mode & S_IWOTH))
-		return trouble("token file %s: others may write to it", path);
+		return no_token(path, "others may write to it");
 	*len = (u32)n;
-	return 0;
+	return NULL;
 }
 
 static void proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])

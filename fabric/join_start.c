@@ -125,10 +125,12 @@ static void init(struct join *j)
 
 const char *join_start(struct fabric *f, const struct opts *o)
 {
+	static char text[sizeof(o->listen) + 80];
+	const char *why;
 	struct join *j;
 
 	if (!o->listen[0] && !o->join[0]) {
-		daemon_ready(f);
+		daemon_ready(f, NULL);
 		return NULL;
 	}
 	j = calloc(1, sizeof(*j));
@@ -137,11 +139,16 @@ const char *join_start(struct fabric *f, const struct opts *o)
 	f->join = j;
 	f->join_send = join_send;
 	init(j);
-	if (o->token_file[0] && join_token_load(o->token_file, j->token, &j->token_len))
-		return "no token";
+	why = o->token_file[0] ? join_token_load(o->token_file, j->token, &j->token_len) : NULL;
+	if (why)
+		return why;
 	if (o->join[0])
 		add_targets(j, o->join);
-	return o->listen[0] ? listen_at(f, o->listen) : NULL;
+	why = o->listen[0] ? listen_at(f, o->listen) : NULL;
+	if (!why)
+		return NULL;
+	snprintf(text, sizeof(text), "listen at %s: %s", o->listen, why);
+	return text;
 }
 
 void join_end(struct fabric *f)

@@ -139,7 +139,7 @@ static void drop_taken(struct fabric *f, struct member *m, struct hca_dev *d, u3
 				continue;
 			g->valid = 0;
 			inet_ntop(AF_INET6, g->raw, ip, sizeof(ip));
-			if (!m->ready)
+			if (!m->met)
 				note(f, "join: %s has the address %s, which is there already",
 				     m->incoming.name, ip);
 		}
@@ -297,6 +297,7 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 	if (!m->ready)
 		note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
 	m->ready = true;
+	m->met = true;
 	m->dead = false;
 	return NULL;
 }

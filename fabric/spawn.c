@@ -185,6 +185,7 @@ static int await_ready(int fd, char *why, size_t size)
 {
 	size_t got = 0;
 	ssize_t n;
+	char *end;
 
 	while (got < size - 1) {
 		n = read(fd, why + got, size - 1 - got);
@@ -193,8 +194,13 @@ static int await_ready(int fd, char *why, size_t size)
 		if (n <= 0)
 			break;
 		got += (size_t)n;
-		if (why[0] == DAEMON_READY)
-			return 0;
+		end = memchr(why, DAEMON_READY, got);
+		if (!end || (end != why && why[0] != DAEMON_BUT))
+			continue;
+		*end = '\0';
+		if (end != why)
+			trouble("%s", why + 1);
+		return 0;
 	}
 	why[got] = '\0';
 	if (!got)

@@ -93,8 +93,14 @@ static struct conn *conn_new(struct rdma_cm_id *id)
 	c->id = id;
 	id->context = c;
 	c->since = now_ns();
-	if (rdma_create_qp(id, NULL, &init))
-		lost("rdma_create_qp");
+	if (rdma_create_qp(id, NULL, &init)) {
+		/* The other side has given up meanwhile. */
+		if (errno != EINVAL)
+			lost("rdma_create_qp");
+		free(c);
+		rdma_destroy_id(id);
+		return NULL;
+	}
 	c->mr = ibv_reg_mr(id->pd, c, sizeof(*c), IBV_ACCESS_LOCAL_WRITE);
 	if (!c->mr)
 		lost("ibv_reg_mr");
@@ -160,7 +166,7 @@ static void take_request(struct rdma_cm_id *id)
 	}
 	conns[i] = conn_new(id);
 	/* The caller may have given up meanwhile. */
-	if (rdma_accept(id, &p))
+	if (conns[i] && rdma_accept(id, &p))
 		end_conn(i);
 }
 
@@ -281,6 +287,8 @@ static bool call_once(struct sockaddr *sa, uint64_t *rng)
 		return false;
 	}
 	c = conn_new(id);
+	if (!c)
+		return false;
 	well = !rdma_connect(id, &p) && await(RDMA_CM_EVENT_ESTABLISHED);
 	for (int i = 0; well && i < ROUNDS; i++)
 		well = exchange_data(c, rng);

@@ -96,12 +96,55 @@ direct() {
 }
 check "B and C have met directly" wait_for 20 direct
 all_work "in a mesh"
-kill_a() {
-	on_a fabric stop
-	sleep 1
-	between b nb c nc across ibv_rc_pingpong -g $GID -n 200 -c
+
+# A status has the members, each with its ends' ids, and with what has passed.
+members() {
+	local a b
+	a=$(on_a status --json) b=$(on_b status --json)
+	python3 - "$a" "$b" <<'END'
+import json, sys
+a, b = (json.loads(x) for x in sys.argv[1:])
+def member(d, name):
+    return [m for m in d["members"] if m["name"] == name][0]
+beta, alpha = member(a, "beta"), member(b, "alpha")
+assert len(a["members"]) == 2, a["members"]
+assert alpha["id"] == a["join"]["id"] and beta["id"] == b["join"]["id"]
+assert a["join"]["name"] == "alpha" and a["join"]["turned_away"] == 0
+for m in alpha, beta:
+    assert m["state"] == "direct" and "via" not in m and m["address"].startswith("127.0.0.1:"), m
+    assert m["sent"]["bursts"] > 300 and m["sent"]["bytes"] > 100 * 262144, m
+    assert m["received"]["bursts"] > 300 and m["waiting"] == 0, m
+    assert 0 < m["credit"]["requests"] <= 4 << 20 and 0 < m["credit"]["answers"] <= 4 << 20, m
+assert alpha["address"].endswith(":%d" % a["join"]["port"])
+assert beta["sent"]["bursts"] == alpha["received"]["bursts"], (alpha, beta)
+assert beta["sent"]["bytes"] == alpha["received"]["bytes"], (alpha, beta)
+assert [n.get("member") for n in a["nodes"] if n["name"] == "nb"] == ["beta"]
+assert [n.get("member") for n in a["nodes"] if n["name"] == "na"] == [None]
+assert {d.get("member") for d in a["devices"] if d["node"] == "nb"} == {"beta"}
+END
 }
-check "B and C without A" kill_a
+check "members in the status" members
+in_text() {
+	on_a status >"$TEST_DIR/text"
+	grep -q "^joined as alpha ([0-9a-f]\{16\}), listens at port $port_a, 0 turned away" "$TEST_DIR/text" &&
+		grep -q "^member beta ([0-9a-f]\{16\}): direct, 127.0.0.1:" "$TEST_DIR/text" &&
+		grep -q "^  sent [0-9]* bursts, [0-9]* bytes; received [0-9]*, [0-9]*; dropped 0; waiting 0 bytes; credit " \
+			"$TEST_DIR/text" &&
+		grep -q "^device rdmaemu0: node nb of beta, GUID" "$TEST_DIR/text" && return
+	cat "$TEST_DIR/text"
+	return 1
+}
+check "and in its text" in_text
+
+kill -KILL "$(on_a status --json | json 'd["pid"]')"
+gone() {
+	case $(way b alpha) in "$1 ") ;; *) return 1 ;; esac
+}
+check "one that was killed is away" wait_for 5 gone away
+check "B and C without A" between b nb c nc across ibv_rc_pingpong -g $GID -n 200 -c
+check "and then dead" wait_for 30 gone dead
+on_c fabric stop
+check "one that has left is dead at once" wait_for 5 eval '[ "$(way b gamma)" = "dead " ]'
 stop_all
 
 # --- a hub ---------------------------------------------------------------------------------------
@@ -114,5 +157,52 @@ behind() {
 }
 check "B and C are behind the hub" wait_for 20 behind
 all_work "by a hub"
+in_text() {
+	on_b status | grep -q "^member gamma ([0-9a-f]\{16\}): behind alpha, 127.0.0.1:$port_a"
+}
+check "who is behind another, in the status" in_text
+# The hub goes and comes back: more data than there is credit shows that both have begun anew.
+kill -KILL "$(on_a status --json | json 'd["pid"]')"
+apart() {
+	[ "$(way b gamma)" = "away " ] && [ "$(way c beta)" = "away " ]
+}
+check "without the hub they are apart" wait_for 10 apart
+check "the hub is started again" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
+check "and they are behind it again" wait_for 20 behind
+between_bc() {
+	between b nb c nc across ib_write_bw -x $GID -s 1048576 -n 100
+}
+check "and go on" between_bc
+stop_all
+
+# --- two hubs: both sides take the same one, and the other one when it has gone --------------------
+
+check "a hub" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
+RDMAEMU_D=$TEST_DIR/d
+mkdir -m 700 "$RDMAEMU_D"
+on_d() {
+	RDMAEMU_DIR=$RDMAEMU_D limit "$RDMAEMU" "$@"
+}
+check "another hub" on_d fabric start --listen 127.0.0.1:$port_b --join 127.0.0.1:$port_a --name delta
+check "B joins both" on_b fabric start --join 127.0.0.1:$port_a,127.0.0.1:$port_b --name beta
+check "C joins both" on_c fabric start --join 127.0.0.1:$port_b,127.0.0.1:$port_a --name gamma
+on_b run --node nb -- true
+on_c run --node nc -- true
+same_hub() {
+	[ "$(way b gamma)" = "$(way c beta)" ] && [[ $(way b gamma) == behind* ]] && knows on_b nc && knows on_c nb
+}
+check "B and C take the same hub" wait_for 20 same_hub
+check "RC by one of two hubs" between b nb c nc across ibv_rc_pingpong -g $GID -n 200 -c
+hub=$(way b gamma)
+case $hub in
+*alpha) kill -KILL "$(on_a status --json | json 'd["pid"]')" ;;
+*) kill -KILL "$(on_d status --json | json 'd["pid"]')" ;;
+esac
+other_hub() {
+	same_hub && [ "$(way b gamma)" != "$hub" ]
+}
+check "its hub is killed: the other one" wait_for 10 other_hub
+check "and it goes on by that" between_bc
+on_d fabric stop >/dev/null 2>&1
 stop_all
 done_testing

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,11 +21,15 @@ int rc_meet(bool serve, uint16_t port, const volatile int *stop)
 	const int one = 1;
 	uint64_t end = now_ns() + MEET_NS;
 	int s = socket(AF_INET, SOCK_STREAM, 0), fd;
+	struct pollfd p = { .fd = s, .events = POLLIN };
 
 	if (serve) {
 		setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (bind(s, (struct sockaddr *)&sa, sizeof(sa)) || listen(s, 1))
 			die("port %u: %s", port, strerror(errno));
+		while (poll(&p, 1, 100) != 1)
+			if (*stop || now_ns() > end)
+				return -1;
 		fd = accept(s, NULL, NULL);
 		close(s);
 		return fd;

@@ -280,6 +280,9 @@ class Pair:
     def stop(self):
         """Both end, as they may. Return: whether they did."""
         for p in self.program:
+            # One that has only begun ends as it is.
+            if "# connected" not in p.said():
+                p.may |= {ALONE, -signal.SIGTERM}
             if p.p.poll() is None:
                 p.p.send_signal(signal.SIGTERM)
         return all([p.end() for p in self.program])
@@ -445,6 +448,13 @@ class Torture:
 
     def kill_fabric(self):
         f = self.rng.choice(self.all)
+
+        # `rdmaemu run` starts a fabric where there is none: it has to be behind that.
+        def begun():
+            return all("# connected" in p.said() or p.p.poll() is not None
+                       for pair in self.pairs for p in pair.program if p.fabric is f)
+        if not wait_until(begun, 20):
+            return True
         f.kill()
         self.done["fabric killed"] = self.done.get("fabric killed", 0) + 1
         for pair in self.pairs:
