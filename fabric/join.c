@@ -343,6 +343,7 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 	c = jconn_new(f, fd, false, &sa);
 	if (!c) {
 		f->join->n_turned_away++;
+		note(f, "join: turned away: there are too many connections");
 		close(fd);
 		return;
 	}

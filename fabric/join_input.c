@@ -187,13 +187,11 @@ static const char *route_frame(struct fabric *f, struct jconn *c, const struct j
 		return NULL;
 	}
 	if (h->src != m->id) {
-		m = join_member(f, h->src, false);
-		if (!m)
-			return NULL;
 		if (!jconn_leads_to(c, h->src))
 			return "a frame of somebody else";
+		m = join_member(f, h->src, false);
 		/* Who takes another way than we do will be told, or tells us. */
-		if (m->via != c)
+		if (!m || m->via != c)
 			return NULL;
 	}
 	return frame_input(f, c, m, h, frame, have);

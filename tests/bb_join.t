@@ -67,7 +67,7 @@ on_b run --node nb -- true
 # The relay is cut again and again while data is on its way.
 broken() {
 	local p status=0 i
-	across ib_write_bw -x $GID -s 65536 -n 20000 -u 16 >"$TEST_DIR/broken.out" 2>&1 &
+	across_once ib_write_bw -x $GID -s 65536 -n 20000 -u 19 >"$TEST_DIR/broken.out" 2>&1 &
 	p=$!
 	for i in 1 2 3; do
 		sleep 0.4
@@ -85,7 +85,7 @@ check "rc_pingpong -c afterwards" across ibv_rc_pingpong -g $GID -n 100 -c
 # A relay that is stopped: neither side waits for ever, and local programs go on.
 stalled() {
 	local p status=0 bad=0
-	across ib_write_bw -x $GID -s 1048576 -n 100000 -u 14 >"$TEST_DIR/stalled.out" 2>&1 &
+	across_once ib_write_bw -x $GID -s 1048576 -n 100000 -u 14 >"$TEST_DIR/stalled.out" 2>&1 &
 	p=$!
 	sleep 1
 	kill -STOP $relay
@@ -100,7 +100,7 @@ stalled() {
 check "a peer that takes nothing: RETRY_EXC, and local traffic goes on" stalled
 check "joined again" wait_for 20 knows on_b alpha
 again() {
-	across ibv_rc_pingpong -g $GID -n 50 -c >/dev/null 2>&1
+	across_once ibv_rc_pingpong -g $GID -n 50 -c >/dev/null 2>&1
 }
 check "and it works again" wait_for 30 again
 
@@ -108,7 +108,7 @@ check "and it works again" wait_for 30 again
 
 dies() {
 	local pid p status=0
-	across ib_write_bw -x $GID -s 65536 -D 30 -u 12 >"$TEST_DIR/dies.out" 2>&1 &
+	across_once ib_write_bw -x $GID -s 65536 -D 30 -u 12 >"$TEST_DIR/dies.out" 2>&1 &
 	p=$!
 	wait_for 10 grep -q "#bytes" "$TEST_DIR/client.out"
 	sleep 0.5

@@ -79,7 +79,7 @@ all_work() {
 	works a b "$1"
 	works b c "$1"
 	works c a "$1"
-	check "multicast to all, $1" group 239.1.2.3
+	check "multicast to all, $1" steady group 239.1.2.3
 }
 
 # --- all listen ----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define MEET_NS 150000000000ULL
-#define QKEY	0x4a4f494e
 
 int rc_meet(bool serve, uint16_t port, const volatile int *stop)
 {
@@ -84,10 +83,13 @@ bool dgrams_make(struct dgrams *d, struct ibv_pd *pd)
 bool dgrams_up(struct dgrams *d, struct ibv_pd *pd, int gid_index, const union ibv_gid *gid,
 	       uint32_t qpn)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 4 } };
 	int ret;
 
+	/* The number may have been another's before, for whom there is something under way yet. */
+	d->qkey = (uint32_t)((d->seed + d->peer_seed) >> 8) & 0x7fffffff;
+	attr.qkey = d->qkey;
 	d->peer_qpn = qpn;
 	to.grh.sgid_index = (uint8_t)gid_index;
 	to.grh.dgid = *gid;
@@ -125,7 +127,7 @@ int dgrams_post(struct dgrams *d)
 	fill(buf + 8, sge.length - 8, seq ^ d->seed);
 	wr.wr.ud.ah = d->ah;
 	wr.wr.ud.remote_qpn = d->peer_qpn;
-	wr.wr.ud.remote_qkey = QKEY;
+	wr.wr.ud.remote_qkey = d->qkey;
 	ret = ibv_post_send(d->qp, &wr, &bad_wr);
 	d->sent += !ret;
 	return ret;

@@ -22,7 +22,7 @@ bool rc_swap(int fd, const void *mine, void *theirs, size_t size);
 /**
  * struct dgrams - a UD QP that sends numbered datagrams, and looks at those that come: they may be lost, but
  * neither come twice, nor out of order, nor broken.
- * @seed, @peer_seed: what the contents follow from
+ * @seed, @peer_seed: what the contents follow from, and the Q_Key
  * @in: how many have come; @last: the number of the last one
  */
 struct dgrams {
@@ -30,7 +30,7 @@ struct dgrams {
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
 	struct ibv_mr *mr;
-	uint32_t peer_qpn;
+	uint32_t peer_qpn, qkey;
 	uint64_t seed, peer_seed;
 	uint64_t sent, back, in, last;
 	uint8_t out[DGRAMS][DGRAM], room[DGRAMS][GRH + DGRAM];
