@@ -125,13 +125,15 @@ int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, con
 
 /* --- coming and going --- */
 
-static struct jconn *free_slot(struct join *j)
+/* Those that we make and nobody answers leave room for those that come, and the other way round. */
+static struct jconn *free_slot(struct join *j, bool out)
 {
 	u32 i, early = 0;
 	struct jconn *slot = NULL;
 
 	for (i = 0; i < JOIN_MAX_CONNS; i++) {
-		early += j->conn[i].state != JC_FREE && j->conn[i].state != JC_UP;
+		early += j->conn[i].state != JC_FREE && j->conn[i].state != JC_UP &&
+			 j->conn[i].out == out;
 		if (j->conn[i].state == JC_FREE && !slot)
 			slot = &j->conn[i];
 	}
@@ -157,7 +159,7 @@ static void on_event(struct fabric *f, struct watch *w, u32 events);
 
 struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa)
 {
-	struct jconn *c = free_slot(f->join);
+	struct jconn *c = free_slot(f->join, out);
 	const int one = 1;
 
 	if (!c)

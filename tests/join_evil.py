@@ -162,7 +162,12 @@ print("# seed", seed)
 end, n = time.monotonic() + 5, 0
 while time.monotonic() < end or n < 20:
     n += 1
-    p = Peer()
+    try:
+        p = Peer()
+    except ConnectionError:
+        # It is busy with the peers that it was told of.
+        time.sleep(0.2)
+        continue
     try:
         noise(p)
         p.s.shutdown(socket.SHUT_WR)
