@@ -13,7 +13,6 @@
 
 #define RETRY_MIN_NS (20 * NSEC_PER_MSEC)
 #define RETRY_MAX_NS NSEC_PER_SEC
-#define REFUSED_NS   (10 * NSEC_PER_SEC) /* who was refused asks again after that */
 
 /* --- members --- */
 
@@ -209,6 +208,19 @@ void join_up(struct fabric *f, struct jconn *c)
 		tell_peers(f);
 }
 
+bool join_found(struct fabric *f, const struct jconn *c)
+{
+	struct member *m = c->wanted ? join_member(f, c->wanted, false) : NULL;
+
+	if (!c->wanted || c->wanted == c->peer)
+		return c->peer != f->join->id;
+	/* No use in looking for it there again. One that we are connected with has no need of a second. */
+	if (m)
+		m->next_try = NEVER;
+	m = join_member(f, c->peer, false);
+	return c->peer != f->join->id && !(m && m->conn);
+}
+
 void join_down(struct fabric *f, struct jconn *c)
 {
 	struct join *j = f->join;
@@ -216,7 +228,7 @@ void join_down(struct fabric *f, struct jconn *c)
 	struct target *t = c->target ? &j->target[c->target - 1] : NULL;
 
 	if (t)
-		target_later(t, t->refused[0] ? REFUSED_NS : 0);
+		target_later(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
 	if (m)
 		m->conn = NULL;
 	reroute(f);
@@ -232,15 +244,15 @@ void join_down(struct fabric *f, struct jconn *c)
 void join_refused(struct fabric *f, struct jconn *c, const char *why)
 {
 	struct target *t = c->target ? &f->join->target[c->target - 1] : NULL;
-	struct member *m = c->member;
+	struct member *m = c->wanted ? join_member(f, c->wanted, false) : NULL;
 	char line[JOIN_TEXT + 32];
 
 	snprintf(line, sizeof(line), "we are refused: %s", why);
 	if (t)
 		snprintf(t->refused, sizeof(t->refused), "%s", why);
 	jconn_close(f, c, line);
-	if (m)
-		m->next_try = NEVER;
+	if (m && !m->conn)
+		m->next_try = clock_ns() + JOIN_REFUSED_NS;
 }
 
 static struct jconn *dial(struct fabric *f, const struct sockaddr_storage *sa)
@@ -290,6 +302,7 @@ static void dial_member(struct fabric *f, struct member *m)
 	struct sockaddr_storage sa = { 0 };
 	struct sockaddr_in6 *in6 = (void *)&sa;
 	struct sockaddr_in *in = (void *)&sa;
+	struct jconn *c;
 
 	m->backoff = next_wait(m->backoff);
 	m->next_try = clock_ns() + m->backoff;
@@ -303,7 +316,9 @@ static void dial_member(struct fabric *f, struct member *m)
 		memcpy(&in6->sin6_addr, m->addr.ip, 16);
 		in6->sin6_scope_id = m->addr.scope;
 	}
-	dial(f, &sa);
+	c = dial(f, &sa);
+	if (c)
+		c->wanted = m->id;
 }
 
 int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)

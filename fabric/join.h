@@ -37,11 +37,12 @@
 #define JOIN_TX_SIZE	 (64u << 20)
 #define JOIN_LANE_SIZE	 (JOIN_WINDOW + 2 * JOIN_MAX_FRAME)
 
-#define JOIN_EARLY_NS  (5 * NSEC_PER_SEC) /* the handshake takes at most this long */
-#define JOIN_PING_NS   NSEC_PER_SEC
-#define JOIN_SILENT_NS (5 * NSEC_PER_SEC)
-#define JOIN_DEAD_NS   (10 * NSEC_PER_SEC)
-#define JOIN_READY_NS  (5 * NSEC_PER_SEC) /* how long a starter waits for the mesh */
+#define JOIN_EARLY_NS	(5 * NSEC_PER_SEC) /* the handshake takes at most this long */
+#define JOIN_PING_NS	NSEC_PER_SEC
+#define JOIN_SILENT_NS	(5 * NSEC_PER_SEC)
+#define JOIN_DEAD_NS	(10 * NSEC_PER_SEC)
+#define JOIN_REFUSED_NS (10 * NSEC_PER_SEC) /* who was refused asks again after that */
+#define JOIN_READY_NS	(5 * NSEC_PER_SEC) /* how long a starter waits for the mesh */
 
 #define JOIN_NOWHERE (~0u)
 
@@ -69,6 +70,7 @@ struct jbuf {
  * struct jconn - a connection.
  * @target: that it was made for + 1; 0: none
  * @member: who is at the other end, from JC_UP on
+ * @wanted: id of the member that it was made for; 0: whoever is there
  * @peer: id of who says to be there
  * @rx_head, @rx_tail: what was read into @rx and not looked at
  * @behind: whom the other end is connected with
@@ -83,7 +85,7 @@ struct jconn {
 	bool stuck; /* the socket has not taken all of @tx */
 	u32 target;
 	struct member *member;
-	u64 peer;
+	u64 wanted, peer;
 	struct join_hello hello;
 	u64 behind[JOIN_MAX_PEERS];
 	u32 n_behind;
@@ -195,6 +197,11 @@ struct member *join_member(struct fabric *f, u64 id, bool make);
 void join_up(struct fabric *f, struct jconn *c);
 /** join_down() - a connection of a member is being closed. */
 void join_down(struct fabric *f, struct jconn *c);
+/**
+ * join_found() - who is there has said its id. Return: whether the connection is wanted. At the address of one
+ * that has died there may be another.
+ */
+bool join_found(struct fabric *f, const struct jconn *c);
 /** join_refused() - the other side of a connection will not have us. */
 void join_refused(struct fabric *f, struct jconn *c, const char *why);
 /** join_session() - begin anew with a member: credits are counted anew, and tables told. */

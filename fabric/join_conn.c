@@ -201,6 +201,7 @@ void jconn_close(struct fabric *f, struct jconn *c, const char *why)
 void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 {
 	char text[JOIN_TEXT + 1], why[JOIN_TEXT + 32];
+	struct member *m = c->member;
 	va_list ap;
 
 	if (c->state == JC_FREE)
@@ -216,6 +217,8 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 	if (!jconn_send(f, c, JT_REFUSE, f->join->id, 0, text, (u32)strlen(text)))
 		jconn_flush(f, c);
 	jconn_close(f, c, why);
+	if (m && !m->conn && m->next_try != NEVER)
+		m->next_try = clock_ns() + JOIN_REFUSED_NS;
 }
 
 void jconn_interest(struct fabric *f, struct jconn *c)

@@ -105,11 +105,11 @@ static void greeted(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 		jconn_refuse(f, c, "this is not a fabric's greeting");
 		return;
 	}
-	if (h->src == f->join->id) {
-		jconn_close(f, c, "it is this fabric itself");
+	c->peer = h->src;
+	if (!join_found(f, c)) {
+		jconn_close(f, c, c->wanted ? NULL : "it is this fabric itself");
 		return;
 	}
-	c->peer = h->src;
 	c->state = JC_PROOF;
 	/* Who connects shows first that it has the token. */
 	if (c->out)
