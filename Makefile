@@ -4,7 +4,8 @@
 # make demo           install what is missing, build, run perftest's ib_send_bw through the emulator
 # make test           install what is missing, build, run every test
 # make bench          measure the emulator beside the machine's own limits
-# make torture N=     N random kills of clients with other traffic going on
+# make torture N=     N random kills of clients with other traffic going on; and TORTURE_SECONDS (600) of joined
+#                     fabrics whose connections break and which are killed; TORTURE_SEED=
 # make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
 # make install        PREFIX= DESTDIR=
 # make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
