@@ -472,7 +472,7 @@ u64 join_tick(struct fabric *f)
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
 		if (j->member[i])
 			next = min_u64(next, tick_member(f, j->member[i], now));
-	for (i = 0; i < JOIN_MAX_CONNS; i++)
+	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state != JC_FREE)
 			next = min_u64(next, tick_conn(f, &j->conn[i], now));
 	return j->due ? now : next;

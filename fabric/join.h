@@ -176,6 +176,7 @@ struct join {
 	struct target target[JOIN_MAX_TARGETS];
 	u32 n_targets;
 	struct jconn conn[JOIN_MAX_CONNS];
+	u32 n_conns; /* those behind were never used */
 	struct member *member[JOIN_MAX_MEMBERS];
 	u32 n_members;
 	u64 ready_by;

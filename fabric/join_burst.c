@@ -80,6 +80,22 @@ static struct stage *stage_of(u64 key)
 	return *free;
 }
 
+/* A small payload that lies in the sender's segment is at hand. Return: false: it is not like that. */
+static bool gather_near(struct fabric *f, const struct burst *b, u8 *to, u32 len)
+{
+	const struct hca_mem *mem = b->mem;
+	const u8 *base;
+
+	if (mem->kind != MEM_SEG || mem->n != 1 || b->off > mem->iov[0].len ||
+	    len > mem->iov[0].len - b->off || mem->iov[0].addr > SEG_SIZE - mem->iov[0].len)
+		return false;
+	base = f->engine.host->seg(f, mem->client);
+	if (!base)
+		return false;
+	memcpy(to, base + mem->iov[0].addr + b->off, len);
+	return true;
+}
+
 /* The payload goes straight from the program's memory into the buffer. Return: as hca_host.copy. */
 static int gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
@@ -91,7 +107,7 @@ static int gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 	struct stage *st;
 	int ret;
 
-	if (!len)
+	if (!len || (len <= TRAIN_PIECE && gather_near(f, b, to, len)))
 		return 0;
 	if (likely(!needs_helper(f, b->mem->client, b->mem->kind)))
 		return f->engine.host->copy(f, &dst, 0, b->mem, b->off, len, key);

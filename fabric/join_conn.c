@@ -176,6 +176,7 @@ struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockadd
 		c->w.fd = -1;
 		return NULL;
 	}
+	f->join->n_conns = max_u32(f->join->n_conns, (u32)(c - f->join->conn) + 1);
 	c->want_read = true;
 	c->state = out ? JC_CONNECTING : JC_HELLO;
 	c->out = out;

@@ -270,7 +270,7 @@ void join_input(struct fabric *f)
 
 	j->due = false;
 	j->retry_at = NEVER;
-	for (i = 0; i < JOIN_MAX_CONNS; i++)
+	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state == JC_UP)
 			more |= conn_input(f, &j->conn[i]);
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
