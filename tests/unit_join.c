@@ -105,6 +105,40 @@ static void test_burst(void)
 	CU_ASSERT_EQUAL(around(&b, LANE_ANSWER, &got, &av), -EPROTO);
 }
 
+/* Frames of two bursts from the same QP to the same QP, and where one of them differs. */
+static void test_neighbours(void)
+{
+	const struct join_hdr h = {
+		.len = JOIN_HDR + JOIN_BURST, .type = JT_BURST, .src = 1, .dst = 2
+	};
+	u8 x[JOIN_HDR + JOIN_BURST], y[sizeof(x)];
+	struct burst b = write_burst();
+	u32 i;
+
+	join_hdr_put(x, &h);
+	join_burst_put(x + JOIN_HDR, &b, 5, 6);
+	b.psn++;
+	b.va += 64;
+	memcpy(y, x, sizeof(x));
+	join_burst_put(y + JOIN_HDR, &b, 5, 6);
+	CU_ASSERT_TRUE(join_same_way(x, y));
+	CU_ASSERT_TRUE(join_acks_too(&b, y));
+	for (i = 4; i < JOIN_HDR + 29; i++) {
+		if (i >= JOIN_HDR && i < JOIN_HDR + 8)
+			continue;
+		y[i] ^= 1;
+		CU_ASSERT_FALSE(join_same_way(x, y));
+		y[i] ^= 1;
+	}
+	y[0]--; /* too short for a burst */
+	CU_ASSERT_FALSE(join_same_way(x, y));
+	b.op = BOP_READ_REQ;
+	CU_ASSERT_FALSE(join_acks_too(&b, y));
+	b.op = BOP_WRITE;
+	y[JOIN_HDR + 1] &= (u8)~BF_ACK_REQ;
+	CU_ASSERT_FALSE(join_acks_too(&b, y));
+}
+
 static void test_datagram(void)
 {
 	struct hca_av to = { .dgid = { 0xff, 0x12, [15] = 9 },
@@ -419,6 +453,7 @@ static void test_fuzz(void)
 
 static const struct cu_test tests[] = {
 	{ "a burst", test_burst },
+	{ "neighbours", test_neighbours },
 	{ "a datagram", test_datagram },
 	{ "a burst without its payload", test_void },
 	{ "a READ request", test_read_request },
