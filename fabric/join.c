@@ -157,7 +157,7 @@ static void tell_peers(struct fabric *f)
 /* Where a member listens, as others can reach it: the address that it comes from, its own port. */
 static void learn_address(struct member *m, const struct jconn *c)
 {
-	struct sockaddr_storage sa;
+	struct sockaddr_storage sa = { 0 };
 	const struct sockaddr_in6 *in6 = (const void *)&sa;
 	const struct sockaddr_in *in = (const void *)&sa;
 	socklen_t len = sizeof(sa);
