@@ -157,21 +157,24 @@ static void tell_peers(struct fabric *f)
 /* Where a member listens, as others can reach it: the address that it comes from, its own port. */
 static void learn_address(struct member *m, const struct jconn *c)
 {
-	struct sockaddr_storage sa = { 0 };
-	const struct sockaddr_in6 *in6 = (const void *)&sa;
-	const struct sockaddr_in *in = (const void *)&sa;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} sa;
 	socklen_t len = sizeof(sa);
 
+	memset(&sa, 0, sizeof(sa));
 	memset(&m->addr, 0, sizeof(m->addr));
 	m->addr.id = m->id;
-	if (!c->hello.port || getpeername(c->w.fd, (struct sockaddr *)&sa, &len))
+	if (!c->hello.port || getpeername(c->w.fd, &sa.any, &len))
 		return;
 	m->addr.port = c->hello.port;
-	if (sa.ss_family == AF_INET) {
-		gid_map_v4(m->addr.ip, &in->sin_addr);
+	if (sa.any.sa_family == AF_INET) {
+		gid_map_v4(m->addr.ip, &sa.in.sin_addr);
 	} else {
-		memcpy(m->addr.ip, &in6->sin6_addr, 16);
-		m->addr.scope = in6->sin6_scope_id;
+		memcpy(m->addr.ip, &sa.in6.sin6_addr, 16);
+		m->addr.scope = sa.in6.sin6_scope_id;
 	}
 }
 
