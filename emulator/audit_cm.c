@@ -142,10 +142,16 @@ int audit_cmev(struct audit *a, u32 i)
 int audit_cmmc(struct audit *a, u32 i)
 {
 	const struct hca_cmmc *mc = &a->hca->cmmc[i];
+	u32 at, n = 0;
 
 	MUST(audit_owner(a, TAB_CMID, mc->id) == mc->client &&
 		     a->hca->cmid[mc->id].state != CM_DESTROYING,
 	     "group %u: identifier %u", i, mc->id);
+	for (at = a->hca->cmid[mc->id].groups; at != i + 1; at = a->hca->cmmc[at - 1].next)
+		MUST(at && at <= HCA_MAX_CMMC && ++n <= HCA_MAX_CMMC &&
+			     a->hca->cmmc[at - 1].client == mc->client &&
+			     a->hca->cmmc[at - 1].id == mc->id,
+		     "group %u: not in the list of identifier %u, or %u in it", i, mc->id, at - 1);
 	return 0;
 }
 

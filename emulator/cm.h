@@ -201,6 +201,7 @@ enum cm_linked {
  * @waiting: events that name it and have not been taken
  * @ev_seq: of the latest event that has changed it
  * @first, @last: of the events that its program is to get for it + 1: a listener's requests included
+ * @groups: the first of its memberships + 1
  * @mad: what was sent last and may be sent again
  */
 struct hca_cmid {
@@ -268,6 +269,7 @@ struct hca_cmid {
 	u32 waiting;
 	u64 ev_seq;
 	u32 first, last;
+	u32 groups;
 	u8 mad[MAD_SIZE];
 };
 
@@ -338,6 +340,7 @@ struct hca_cmev {
  * @id: slot of the identifier
  * @mlid: InfiniBand link layer
  * @reported: events about it that were taken
+ * @next: of its identifier's memberships + 1
  * @context: as given when it was joined
  */
 struct hca_cmmc {
@@ -346,7 +349,7 @@ struct hca_cmmc {
 	u32 id;
 	u32 mlid;
 	u32 reported;
-	u32 pad;
+	u32 next;
 	u64 context;
 	struct cm_addr addr;
 	u8 mgid[16];

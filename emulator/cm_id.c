@@ -197,6 +197,7 @@ void cm_reap(struct engine *e, u32 client)
 		if (id->client != owner || id->state == CM_DESTROYING)
 			continue;
 		id->waiting = id->first = id->last = 0;
+		cm_mcast_drop(hca, id);
 		detach(hca, id);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {

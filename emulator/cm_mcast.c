@@ -152,8 +152,10 @@ int cmd_cm_join(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (i < 0 || (is_ib(hca, id) && !new.mlid))
 		return -ENOMEM;
 	default_qkey(hca, id);
+	new.next = id->groups;
 	hca->cmmc[i] = new;
 	tab_own(hca, TAB_CMMC, (u32)i, client, 0);
+	id->groups = (u32)i + 1;
 	joined(e, id, &hca->cmmc[i]);
 	return 0;
 }
@@ -163,29 +165,46 @@ int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
 	const struct cmd_cm *c = &cmd->cm;
-	struct hca_cmmc *mc;
-	u32 i;
+	struct hca_cmmc *mc = NULL;
+	u32 *at;
 
 	if (!id)
 		return -EINVAL;
-	for (i = 0; i < hca->tab[TAB_CMMC].high; i++) {
-		mc = &hca->cmmc[i];
-		if (mc->client != client + 1 || mc->id != cmid_slot(hca, id) ||
-		    mc->context != c->context || !cm_addr_same(&mc->addr, &c->dst))
-			continue;
-		cmd->cm.dropped = cm_events_drop(e, id, mc);
-		cmd->cm.reported = mc->reported;
-		tab_free(hca, TAB_CMMC, i);
-		return 0;
+	for (at = &id->groups; *at; at = &mc->next) {
+		mc = &hca->cmmc[*at - 1];
+		if (mc->context == c->context && cm_addr_same(&mc->addr, &c->dst))
+			break;
 	}
-	return -EADDRNOTAVAIL;
+	if (!mc || !*at)
+		return -EADDRNOTAVAIL;
+	cmd->cm.dropped = cm_events_drop(e, id, mc);
+	cmd->cm.reported = mc->reported;
+	*at = mc->next;
+	tab_free(hca, TAB_CMMC, (u32)(mc - hca->cmmc));
+	return 0;
 }
 
-void cm_mcast_drop(struct hca *hca, const struct hca_cmid *id)
+void cm_mcast_drop(struct hca *hca, struct hca_cmid *id)
 {
-	u32 i, slot = cmid_slot(hca, id);
+	u32 at;
 
-	for (i = 0; hca->client[id->client - 1].n[TAB_CMMC] && i < hca->tab[TAB_CMMC].high; i++)
-		if (hca->cmmc[i].client == id->client && hca->cmmc[i].id == slot)
-			tab_free(hca, TAB_CMMC, i);
+	for (at = id->groups; at; at = hca->cmmc[at - 1].next)
+		tab_free(hca, TAB_CMMC, at - 1);
+	id->groups = 0;
+}
+
+void cm_mcast_rebuild(struct hca *hca)
+{
+	struct hca_cmmc *mc;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
+		hca->cmid[i].groups = 0;
+	for (i = 0; i < hca->tab[TAB_CMMC].high; i++) {
+		mc = &hca->cmmc[i];
+		if (!mc->client)
+			continue;
+		mc->next = hca->cmid[mc->id].groups;
+		hca->cmid[mc->id].groups = i + 1;
+	}
 }

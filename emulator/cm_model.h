@@ -160,7 +160,9 @@ int cm_set_path(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
 void cm_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
 	     u8 mgid[16]);
 /** cm_mcast_drop() - leave all groups. */
-void cm_mcast_drop(struct hca *hca, const struct hca_cmid *id);
+void cm_mcast_drop(struct hca *hca, struct hca_cmid *id);
+/** cm_mcast_rebuild() - identifiers' lists of groups, from the groups. */
+void cm_mcast_rebuild(struct hca *hca);
 
 /* --- cm_recover.c --- */
 

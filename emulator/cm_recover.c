@@ -147,5 +147,6 @@ void cm_recover(struct engine *e)
 	recount(e->hca);
 	cm_ports_rebuild(e->hca);
 	cm_peers_rebuild(e->hca);
+	cm_mcast_rebuild(e->hca);
 	rearm(e);
 }

@@ -99,9 +99,68 @@ static void test_timers(void)
 	emu_cm_free(c);
 }
 
+static int join(u32 id, u32 n)
+{
+	struct cmd_cm c = { .dst = emu_ip("239.0.0.0", 0), .context = n };
+
+	c.dst.ip[14] = (u8)(n >> 8);
+	c.dst.ip[15] = (u8)n;
+	return emu_do(m, 0, CMD_CM_JOIN, id, &c);
+}
+
+static int leave(u32 id, u32 n)
+{
+	struct cmd_cm c = { .dst = emu_ip("239.0.0.0", 0), .context = n };
+
+	c.dst.ip[14] = (u8)(n >> 8);
+	c.dst.ip[15] = (u8)n;
+	return emu_do(m, 0, CMD_CM_LEAVE, id, &c);
+}
+
+/* Two identifiers with many groups: each has its own, and they are found after a holder's death. */
+static void test_groups(void)
+{
+	enum { N = 4000 };
+	u32 id[2], i;
+	struct hca *h;
+
+	begin();
+	h = m->hca;
+	for (i = 0; i < 2; i++) {
+		id[i] = emu_id_new(m, 0, ch, CM_PS_UDP, i + 1);
+		CU_ASSERT_EQUAL(emu_bind(m, 0, id[i], "192.0.2.1", 0), 0);
+	}
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(join(id[i % 2], i), 0);
+	CU_ASSERT_EQUAL(h->tab[TAB_CMMC].n, N);
+	CU_ASSERT_EQUAL(leave(id[0], 1), -EADDRNOTAVAIL);
+	for (i = 0; i < N; i += 3)
+		CU_ASSERT_EQUAL(leave(id[i % 2], i), 0);
+	CU_ASSERT_EQUAL(leave(id[0], 0), -EADDRNOTAVAIL);
+	CU_ASSERT_TRUE(emu_sound(m));
+	/* In the middle of a change. */
+	h->cmid[id[0]].groups = 0;
+	CU_ASSERT_EQUAL(engine_enter(&m->c[1].e), 0);
+	CU_ASSERT_TRUE(engine_steal(&m->fabric, m->c[1].e.token));
+	engine_leave(&m->fabric);
+	CU_ASSERT_TRUE(emu_sound(m));
+	CU_ASSERT_EQUAL(leave(id[0], 2), 0);
+	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_DESTROY_ID, id[0], NULL), 0);
+	CU_ASSERT_EQUAL(leave(id[1], 1), 0);
+	for (i = 0; i < h->tab[TAB_CMMC].high; i++)
+		CU_ASSERT_TRUE(!h->cmmc[i].client || h->cmmc[i].id == id[1]);
+	CU_ASSERT_TRUE(emu_sound(m));
+	CU_ASSERT_EQUAL(engine_enter(&m->fabric), 0);
+	engine_reap(&m->fabric, m->c[0].id);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(h->tab[TAB_CMMC].n, 0);
+	end();
+}
+
 static const struct cu_test tests[] = {
 	{ "one port number on two nodes", test_ports },
 	{ "timers that end together", test_timers },
+	{ "many groups", test_groups },
 	{ NULL, NULL },
 };
 
