@@ -282,6 +282,8 @@ static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *
 	add_str(o, "type", qp_type_name(qp->type));
 	add_str(o, "state", ib_qp_state_name(qp->state));
 	add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
+	add_str(o, "node",
+		qp->dev < HCA_MAX_DEVS ? f->hca->node[f->hca->dev[qp->dev].node].name : "?");
 	add_int(o, "client", qp->client - 1);
 	if (cl) {
 		add_int(o, "pid", (u64)f->hca->client[cl->id].pid);

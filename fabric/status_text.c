@@ -90,8 +90,9 @@ static void print_qp(FILE *out, struct json_object *q)
 {
 	struct json_object *c = get(q, "counters");
 
-	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), %s", num(q, "qpn"), str(q, "type"),
-		str(q, "state"), num(q, "pid"), str(q, "name"), str(q, "device"));
+	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), %s of node %s", num(q, "qpn"),
+		str(q, "type"), str(q, "state"), num(q, "pid"), str(q, "name"), str(q, "device"),
+		str(q, "node"));
 	if (get(q, "peer_qpn"))
 		fprintf(out, ", peer 0x%06llx", num(q, "peer_qpn"));
 	if (get(q, "peer_pid"))

@@ -101,6 +101,23 @@ by_name() {
 }
 check "ib_send_bw by name, with its socket" by_name
 
+# Queue pairs of two nodes, whose devices have the same name.
+servers=()
+for node in a b; do
+	port=$(free_port)
+	on "$node" ibv_rc_pingpong -g 1 -p "$port" >/dev/null 2>&1 &
+	servers+=($!)
+	wait_listen "$port" $! || not_ok "a server on $node"
+done
+text=$(limit "$RDMAEMU" status)
+is "status: whose queue pairs they are" \
+	"$(sed -n 's/^qp .* (ibv_rc_pingpong), \([^,]*\).*/\1/p' <<<"$text" | sort | paste -sd ,)" \
+	"rdmaemu0 of node a,rdmaemu0 of node b"
+is "and in JSON" "$(status_json | json 'sorted((q["device"], q["node"]) for q in d["qps"])')" \
+	"[('rdmaemu0', 'a'), ('rdmaemu0', 'b')]"
+kill "${servers[@]}"
+wait "${servers[@]}" 2>/dev/null
+
 status=$(status_json)
 is "status: nodes" "$(json '[n["name"] for n in d["nodes"]]' <<<"$status")" "['node0', 'a', 'b']"
 is "status: their addresses" "$(json 'd["nodes"][2]["addresses"]' <<<"$status")" "['10.77.0.2', 'fd77::2']"
