@@ -9,7 +9,9 @@
  * and often exchange what they need on a socket first. So names of nodes resolve to their addresses;
  * and a socket that is connected or bound to the address of a node of this machine is so to the
  * loopback address, where all its nodes are, to sockets. Port numbers of sockets are the host's: two
- * nodes' servers need two.
+ * nodes' servers need two. That is so for datagrams as well; but where each is sent to an address of its
+ * own (sendto(2), sendmsg(2)), and in what gethostbyname(3) answers, there are no nodes: a program that
+ * speaks verbs has no need of them.
  *
  * librspreload has connect() and bind() too, for sockets that are RDMA: to those the addresses are
  * right as they are.
