@@ -226,12 +226,13 @@ bool join_found(struct fabric *f, const struct jconn *c)
 
 void join_down(struct fabric *f, struct jconn *c)
 {
-	struct join *j = f->join;
 	struct member *m = c->member && c->member->conn == c ? c->member : NULL;
-	struct target *t = c->target ? &j->target[c->target - 1] : NULL;
+	struct target *t;
 
-	if (t)
+	if (c->target) {
+		t = &f->join->target[c->target - 1];
 		target_later(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
+	}
 	if (m)
 		m->conn = NULL;
 	reroute(f);

@@ -64,7 +64,11 @@ static const char *listen_at(struct fabric *f, const char *where)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-	struct sockaddr_storage sa;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} sa = { 0 };
 	struct join *j = f->join;
 	struct addrinfo *a = NULL;
 	socklen_t len = sizeof(sa);
@@ -83,13 +87,11 @@ static const char *listen_at(struct fabric *f, const char *where)
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	err = fd < 0 || bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, SOMAXCONN) ||
-	      getsockname(fd, (struct sockaddr *)&sa, &len) ||
-	      watch_add(f, &j->listen, fd, join_accept);
+	      getsockname(fd, &sa.any, &len) || watch_add(f, &j->listen, fd, join_accept);
 	freeaddrinfo(a);
 	if (err)
 		return strerror(errno);
-	j->port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)&sa)->sin_port
-						: ((struct sockaddr_in6 *)&sa)->sin6_port);
+	j->port = ntohs(sa.any.sa_family == AF_INET ? sa.in.sin_port : sa.in6.sin6_port);
 	note(f, "join: listening at %s:%u as %s", host, j->port, f->node_name);
 	return NULL;
 }

@@ -229,12 +229,12 @@ static const char *node_enter(struct fabric *f, struct member *m)
 	struct join_node *in = &m->incoming;
 	struct hca *hca = f->hca;
 	int at = node_find(hca, in->name);
-	struct hca_node *n = at < 0 ? NULL : &hca->node[at];
-	bool new = !n;
+	bool new = at < 0;
+	struct hca_node *n;
 	const char *why;
 	u32 i, slot;
 
-	if (n && lives(f, n->member, m)) {
+	if (!new &&lives(f, hca->node[at].member, m)) {
 		snprintf(refusal, sizeof(refusal),
 			 "there is a node '%s' already: give one of them another name", in->name);
 		return refusal;

@@ -83,6 +83,7 @@ bool join_name_ok(const char *name, u32 size)
 void join_hello_put(u8 *p, const struct join_hello *h)
 {
 	memset(p, 0, JOIN_HELLO);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): 8 bytes, not text */
 	memcpy(p, JOIN_MAGIC, 8);
 	put16(p + 8, (u16)h->version);
 	put16(p + 10, h->port);
@@ -156,7 +157,7 @@ static u8 *port_put(u8 *p, const struct hca_port *port)
 	put32(p + 12, port->max_mtu);
 	join_u64_put(p + 16, port->guid);
 	for (i = 0; i < LIM_PKEYS; i++)
-		put16(p + 24 + 2 * i, port->pkey[i]);
+		put16(p + 24 + 2ul * i, port->pkey[i]);
 	p = gids_put(p + PORT_HEAD, port->gid, &head[40]);
 	return gids_put(p, port->ip, &head[41]);
 }
@@ -210,7 +211,7 @@ static const u8 *port_get(const u8 *p, const u8 *end, struct hca_port *port)
 	port->max_mtu = get32(p + 12);
 	port->guid = join_u64_get(p + 16);
 	for (i = 0; i < LIM_PKEYS; i++)
-		port->pkey[i] = get16(p + 24 + 2 * i);
+		port->pkey[i] = get16(p + 24 + 2ul * i);
 	if ((port->state != PORT_ACTIVE && port->state != PORT_DOWN) || port->lid > 0xbfff ||
 	    !port->active_mtu || port->active_mtu > port->max_mtu || port->max_mtu > 5)
 		return NULL;

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 
 #define WINDOW_MS    8 /* of a link's rate that a flow may have waiting */
-#define WINDOW_MIN   (2 * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
+#define WINDOW_MIN   (2ull * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
 #define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
 #define ROOM_WAIT_NS (50 * NSEC_PER_USEC)
 #define AGAIN_NS     (20 * NSEC_PER_USEC)
@@ -176,7 +176,7 @@ static bool held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 no
 
 	if (!flow)
 		return false;
-	window = rate / (8 * 1000 / WINDOW_MS);
+	window = rate / (8000u / WINDOW_MS);
 	if (window < WINDOW_MIN)
 		window = WINDOW_MIN;
 	waits = linkq_backlog(&f->link->q, flow, now, next);

@@ -33,7 +33,8 @@ int topo_flag(struct topo_line *l, const char **name, const char **value)
 	} else if (l->at < l->n) {
 		*value = l->word[l->at++];
 	} else {
-		return topo_refuse(l, word, "a value behind it");
+		topo_refuse(l, word, "a value behind it");
+		return -1;
 	}
 	return 1;
 }
@@ -253,8 +254,8 @@ static int read_port(struct topology *t, struct topo_line *l)
 	struct topo_port *more;
 	int ret;
 
-	if (strcmp(verb, "up") && strcmp(verb, "down") && strcmp(verb, "lid") &&
-	    strcmp(verb, "pkey") && strcmp(verb, "link"))
+	if (strcmp(verb, "up") != 0 && strcmp(verb, "down") != 0 && strcmp(verb, "lid") != 0 &&
+	    strcmp(verb, "pkey") != 0 && strcmp(verb, "link") != 0)
 		return topo_refuse(l, verb, "port up, down, lid, pkey or link");
 	l->at = 2;
 	while ((ret = topo_flag(l, &name, &value)) > 0)

@@ -112,7 +112,7 @@ static struct shim_cmmc *mc_take(struct shim_cmid *id, const struct sockaddr *ad
 	struct shim_cmmc **p, *mc;
 
 	pthread_mutex_lock(&id->mut);
-	for (p = &id->mc; *p && memcmp(&(*p)->addr, addr, len); p = &(*p)->next)
+	for (p = &id->mc; *p && memcmp(&(*p)->addr, addr, len) != 0; p = &(*p)->next)
 		;
 	mc = *p;
 	if (mc)

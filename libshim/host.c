@@ -42,7 +42,7 @@ struct peer_chan {
 };
 
 /* At most so many are kept, and no more than a quarter of what the process may have open. */
-#define KEEP_MAX 4096u
+#define KEEP_MAX 4096ul
 
 static struct peer peers[HCA_MAX_CLIENTS];
 static u64 near[HCA_MAX_CLIENTS / 64]; /* those with a segment, and this process */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <rdma/rdma_verbs.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SENDER	 0
@@ -65,7 +66,7 @@ static int join(struct vb_side *s, int i, const char *group, int flags, int n)
 {
 	struct join j = { .i = i, .flags = flags, .context = n };
 
-	strcpy(j.group, group);
+	snprintf(j.group, sizeof(j.group), "%s", group);
 	return vb_call(s, do_join, &j, sizeof(j));
 }
 
@@ -73,7 +74,7 @@ static int leave(struct vb_side *s, int i, const char *group)
 {
 	struct join j = { .i = i };
 
-	strcpy(j.group, group);
+	snprintf(j.group, sizeof(j.group), "%s", group);
 	return vb_call(s, do_leave, &j, sizeof(j));
 }
 
@@ -228,7 +229,7 @@ static void test_errors(const char *group)
 {
 	struct join j = { .i = RECV, .mask = RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS };
 
-	strcpy(j.group, group);
+	snprintf(j.group, sizeof(j.group), "%s", group);
 	is_errno(leave(b, RECV, group), EADDRNOTAVAIL, "leaving a group that it is not in");
 	is_errno(vb_call(b, do_join, &j, sizeof(j)), EINVAL, "no address");
 	j.mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
@@ -255,8 +256,8 @@ static void test(const char *ip, const char *const group[GROUPS])
 		   "rdma_join_multicast_ex to send to %s", group[n]);
 		joined(a, CH_A, SENDER, n, &to[n]);
 	}
-	ok(memcmp(&to[0].ah_attr.grh.dgid, &to[1].ah_attr.grh.dgid, 16) &&
-		   memcmp(&to[1].ah_attr.grh.dgid, &to[2].ah_attr.grh.dgid, 16),
+	ok(memcmp(&to[0].ah_attr.grh.dgid, &to[1].ah_attr.grh.dgid, 16) != 0 &&
+		   memcmp(&to[1].ah_attr.grh.dgid, &to[2].ah_attr.grh.dgid, 16) != 0,
 	   "each group has a GID of its own");
 	cast(&to[0], false, false, "a group that nobody is in");
 	ok(!join(b, RECV, group[0], -1, 1), "rdma_join_multicast");

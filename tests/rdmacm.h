@@ -21,8 +21,8 @@
 
 #define CM_IDS	 16
 #define CM_CHANS 4
-#define CM_SYNC	 -1 /* no channel: calls block */
-#define CM_NONE	 -1
+#define CM_SYNC	 (-1) /* no channel: calls block */
+#define CM_NONE	 (-1)
 
 /** struct cm_ev - an event; @id, @listen: indices, CM_NONE for none. */
 struct cm_ev {
