@@ -24,7 +24,8 @@ struct client *client_of(struct fabric *f, u32 id, u32 gen)
 	return cl && cl->gen == gen && !cl->dead ? cl : NULL;
 }
 
-void client_probe(struct fabric *f, struct client *cl)
+/* Find out whether this process can reach the client's memory. */
+static void client_probe(struct fabric *f, struct client *cl)
 {
 	struct hca_client *h = &f->hca->client[cl->id];
 
@@ -158,7 +159,8 @@ static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 	return make_segment(cl);
 }
 
-void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w)
+/* What a client is told of itself. */
+static void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w)
 {
 	const struct hca_client *pub = &f->hca->client[cl->id];
 	const struct hca_node *node = &f->hca->node[pub->node];

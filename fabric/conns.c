@@ -223,10 +223,6 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 		return op_chan_del(cl, m->peer.chan);
 	case PROTO_HELPER_FD:
 		return op_helper_fd(f, cl, fd);
-	case PROTO_REACH:
-		client_probe(f, cl);
-		client_welcome(f, cl, &m->welcome);
-		return 0;
 	}
 	peer = named_peer(f, m, &err);
 	if (!peer)

@@ -275,10 +275,6 @@ int peer_pidfd(const struct conn *c);
 /** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them.
  */
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
-/** client_welcome() - what a client is told of itself. */
-void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w);
-/** client_probe() - find out whether this process can reach the client's memory. */
-void client_probe(struct fabric *f, struct client *cl);
 /** client_die() - its process has ended or it hung up: to be reaped. */
 void client_die(struct fabric *f, struct client *cl);
 /** client_image_gone() - whether none of its threads can still be at work in the engine. */

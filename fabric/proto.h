@@ -15,7 +15,7 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 3u
+#define PROTO_VERSION 4u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
@@ -46,8 +46,6 @@ enum proto_op {
 	PROTO_LOG,
 	/* STOP: the fabric ends; answered before it does. */
 	PROTO_STOP,
-	/* REACH: fabric process, after HELLO: tell whether it reached the cookie. out: welcome. */
-	PROTO_REACH,
 	/* HELPER_FD: fd: eventfd that wakes the client's helper thread. */
 	PROTO_HELPER_FD,
 	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
