@@ -52,7 +52,6 @@ static const char *cause_text(u32 cause)
 		[CAUSE_MISALIGNED] = "atomic at an address that is not a multiple of 8; low bits",
 		[CAUSE_MEM_FAULT] = "registered memory is not mapped; key",
 		[CAUSE_CQ_OVERRUN] = "completion queue full; CQ",
-		[CAUSE_PEER_FATAL] = "the fabric process has gone; peer",
 		[CAUSE_SRQN] = "no such SRQ in the target's XRC domain; SRQ number",
 		[CAUSE_AH] = "no such address handle; handle",
 		[CAUSE_WINDOW] = "memory window refused; key",

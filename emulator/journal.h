@@ -26,7 +26,6 @@ struct journal_entry {
 enum journal_kind {
 	JRN_COMPLETION,
 	JRN_EVENT,
-	JRN_CLIENT, /* client died or was reaped */
 	JRN_CM, /* connection management; status: enum cm_event_type */
 };
 
@@ -44,7 +43,6 @@ enum journal_cause {
 	CAUSE_MISALIGNED,
 	CAUSE_MEM_FAULT,
 	CAUSE_CQ_OVERRUN, /* info: the CQ */
-	CAUSE_PEER_FATAL,
 	CAUSE_BAD_WQE,
 	CAUSE_SRQN, /* info: the SRQ's number */
 	CAUSE_AH, /* info: the address handle */

@@ -111,7 +111,6 @@ static struct json_object *json_entry(const struct journal_entry *j, const char 
 	static const char *const kinds[] = {
 		[JRN_COMPLETION] = "completion",
 		[JRN_EVENT] = "event",
-		[JRN_CLIENT] = "client",
 		[JRN_CM] = "cm",
 	};
 	struct json_object *o = json_object_new_object();
@@ -123,8 +122,7 @@ static struct json_object *json_entry(const struct journal_entry *j, const char 
 	json_object_object_add(o, "qpn", json_object_new_int64(j->qpn));
 	json_object_object_add(o, "peer_qpn", json_object_new_int64(j->peer_qpn));
 	json_object_object_add(o, "psn", json_object_new_int64(j->psn));
-	if (j->kind != JRN_CLIENT)
-		json_object_object_add(o, "status", json_object_new_string(journal_what(j)));
+	json_object_object_add(o, "status", json_object_new_string(journal_what(j)));
 	json_object_object_add(o, "info", json_object_new_int64(j->info));
 	json_object_object_add(o, "text", json_object_new_string(line));
 	return o;
