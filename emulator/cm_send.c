@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: sending: a MAD is a datagram from QP 1 to QP 1 (IBTA 13.5). It may get lost; who wants an answer
- * sends it again.
+ * sends it again. MADs that have to wait for the fabric process leave in the order that they were sent
+ * in: a REJ that overtakes what it is about finds nobody.
  */
 #include "emulator/cm_proto.h"
 
 #define MAD_RETRY_NS 1000000u
+
+/* Whether it goes the way of those that wait. */
+static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
+{
+	const struct hca_path path = { .src_dev = m->dev,
+				       .src_port = (u8)m->port,
+				       .dst_dev = m->av.dst_dev,
+				       .dst_port = m->av.dst_port };
+
+	return av_is_via(hca, &path, &m->av);
+}
 
 /* Put a MAD that is in the ring on the wire. Return: as xmit(). */
 static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
@@ -34,7 +46,7 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 	mem.iov[0].addr = (u64)((const char *)m->mad - (const char *)hca);
 	mem.iov[0].len = MAD_SIZE;
 	b.mtu = ib_mtu_bytes(hca->dev[m->dev].port[m->port].active_mtu);
-	b.via = av_is_via(hca, &b.path, b.av);
+	b.via = mad_is_via(hca, m);
 	return xmit(e, &b);
 }
 
@@ -51,6 +63,7 @@ static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca
 	struct hca_port *p = port_of(hca, dev, port);
 	u64 nth = hca->cm_sent;
 	struct hca_cmmad *m = &hca->cm_mad[nth % HCA_CM_MADS];
+	bool behind;
 
 	if (!p)
 		return;
@@ -63,15 +76,16 @@ static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca
 	m->psn = p->gsi_psn;
 	p->gsi_psn = psn_add(p->gsi_psn, 1);
 	store_release(&hca->cm_sent, nth + 1);
+	behind = hca->cm_left != nth && mad_is_via(hca, m);
 	if (hca->cm_left == nth)
 		hca->cm_left = nth + 1;
-	if (mad_xmit(e, m) != -EAGAIN)
+	if (!behind && mad_xmit(e, m) != -EAGAIN)
 		return;
 	store_release(&m->waits, 1);
 	hca->cm_left = min_u64(hca->cm_left, nth);
-	/* The fabric process can send it, or has to wait. */
+	/* The fabric process can send it and those before it, or has to wait. */
 	store_release(&hca->next_deadline,
-		      min_u64(hca->next_deadline, e->host->link ? retry_at(e) : 1));
+		      min_u64(hca->next_deadline, !behind && e->host->link ? retry_at(e) : 1));
 	e->kick = true;
 }
 
