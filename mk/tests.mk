@@ -22,7 +22,7 @@ BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 
 # What several programs of a kind share.
 UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
-APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c))
+APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c) tests/peer.c)
 CM_COMMON   := $(call objs,$(wildcard tests/rdmacm*.c))
 
 .PHONY: tests

@@ -1,21 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # The rdma_cm's calls and events, by programs of ours: in one process and in two, direct and isolated.
 . "$(dirname "$0")/lib.sh"
 address=$(ip -o addr show up scope global 2>/dev/null | awk '$3 == "inet" { sub("/.*", "", $4); print $4; exit }')
 
 all() {
 	local side
-	for side in local remote; do
+	for side in $SIDES; do
 		app app_cm_conn $side
-		app app_cm_conn $side ::1
+		app app_cm_conn $side $CLIENT6
 		app app_cm_reject $side
 		app app_cm_addr $side
 		app app_cm_sync $side
 		app app_cm_user $side
 		app app_cm_mcast $side
 	done
+	[ "$SETTING" = one ] || return 0
 	if [ -n "$address" ]; then
 		app app_cm_conn remote "$address"
 		app app_cm_addr remote "$address"
@@ -28,8 +30,8 @@ all() {
 }
 
 all
-check "nothing is left" limit "$RDMAEMU" status --audit
+check "nothing is left" audit_all
 export RUN_FLAGS='--isolated --fabric isolated'
 all
-check "nothing is left in the isolated fabric" limit "$RDMAEMU" status --audit --fabric isolated
+check "nothing is left in the isolated fabric" audit_all --fabric isolated
 done_testing

@@ -226,19 +226,11 @@ static void reach(const char *at, const char *to, const char *wanted, bool found
 	gone(b, B);
 }
 
-int main(int argc, char **argv)
+/* Two processes of one node. */
+static void test_here(void)
 {
-	if (argc < 2)
-		die("app_cm_addr local|remote [ADDRESS]");
-	if (argc > 2)
-		host = argv[2];
-	cm_sides(argv[1], &a, &b);
-	ok(!cm_chan(a, CH_A) && !cm_chan(b, CH_B), "rdma_create_event_channel");
 	test_conflicts();
 	test_ports();
-	test_families();
-	test_unknown();
-	test_options();
 	reach("0.0.0.0", "127.0.0.1", "127.0.0.1", true);
 	reach("127.0.0.1", "127.0.0.1", "127.0.0.1", true);
 	reach("127.0.0.2", "127.0.0.1", "127.0.0.1", true);
@@ -251,6 +243,48 @@ int main(int argc, char **argv)
 		reach(strchr(host, ':') ? "::" : "0.0.0.0", host, host, true);
 		reach(host, "127.0.0.1", "127.0.0.1", false);
 	}
+}
+
+/* Of two nodes, whose ports are their own. */
+static void test_elsewhere(void)
+{
+	const char *from4 = vb_addr(a, false), *from6 = vb_addr(a, true);
+	const char *to4 = vb_addr(b, false), *to6 = vb_addr(b, true);
+
+	ok(!both("0.0.0.0", "0.0.0.0", RDMA_PS_TCP, 0, 0), "the port of another node");
+	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both may listen");
+	unbind();
+	ok(!both(from4, to4, RDMA_PS_TCP, 0, 0), "at their addresses");
+	unbind();
+	fresh(a, 0, RDMA_PS_TCP);
+	is_errno(cm_bind(a, 0, to4, &(unsigned int){ 0 }), EADDRNOTAVAIL,
+		 "the address of another node");
+	gone(a, 0);
+	reach("0.0.0.0", to4, from4, true);
+	reach(to4, to4, from4, true);
+	reach("::", to4, from4, true);
+	reach("::", to6, from6, true);
+	reach(to6, to6, from6, true);
+	reach("0.0.0.0", to6, from6, false);
+	/* A wildcard, like all loopback addresses. */
+	reach("127.0.0.1", to4, from4, true);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		die("app_cm_addr local|remote [ADDRESS]");
+	if (argc > 2)
+		host = argv[2];
+	cm_sides(argv[1], &a, &b);
+	ok(!cm_chan(a, CH_A) && !cm_chan(b, CH_B), "rdma_create_event_channel");
+	test_families();
+	test_unknown();
+	test_options();
+	if (peer_elsewhere())
+		test_elsewhere();
+	else
+		test_here();
 	ok(!cm_chan_close(a, CH_A) && !cm_chan_close(b, CH_B), "rdma_destroy_event_channel");
 	cm_sides_end(a, b);
 	return tap_failed != 0;

@@ -19,7 +19,7 @@
 #define CH_B	 2
 
 static struct vb_side *a, *b;
-static const char *ip = "127.0.0.1";
+static const char *ip;
 
 static int do_qpn(struct vb_side *s, void *arg)
 {
@@ -326,6 +326,8 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		ip = argv[2];
 	cm_sides(argv[1], &a, &b);
+	if (!ip)
+		ip = vb_addr(b, false);
 	ok(!cm_chan(a, CH_A) && !cm_chan(a, 1) && !cm_chan(b, CH_B), "rdma_create_event_channel");
 	port = cm_listening(b, LISTENER, CH_B, RDMA_PS_TCP, strchr(ip, ':') ? "::" : "0.0.0.0", 8);
 	test_rc(port, false);

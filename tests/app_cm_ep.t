@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: programs of one process
 # Endpoints, and the QPs, SRQs and addresses of the rdma_cm's identifiers.
 . "$(dirname "$0")/lib.sh"
 app app_cm_addrinfo

@@ -46,11 +46,13 @@ static void reach(enum phase phase, struct vb_side *a, struct vb_side *b, unsign
 		return;
 	}
 	/* Without a QP the client's program sees the answer. */
-	cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
+	cm_resolved(a, A, CH_A, RDMA_PS_TCP, vb_addr(b, false), port);
 	p.qpn = qpn++;
 	ok(!cm_connect(a, A, &p), "rdma_connect");
-	if (phase == ASKED)
+	if (phase == ASKED) {
+		ok(cm_waits(b, CH_B), "the request is there");
 		return;
+	}
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &ev, "CONNECT_REQUEST");
 	if (phase == TAKEN)
 		return;
@@ -84,7 +86,7 @@ static void server_dies(struct vb_side *a, struct vb_side *b, enum phase phase)
 		for (int i = 0; i < 1000; i++) {
 			struct cm_ev ev;
 
-			cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
+			cm_resolved(a, A, CH_A, RDMA_PS_TCP, vb_addr(b, false), port);
 			p.qpn = qpn++;
 			if (cm_connect(a, A, &p) || !cm_event(a, CH_A, VB_WAIT, CM_NONE, &ev))
 				die("no answer");

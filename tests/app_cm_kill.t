@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random; the fabric's end.
 . "$(dirname "$0")/lib.sh"
 
 kills() {
 	# The fabric outlives its programs: what they leave is looked at.
-	check "a fabric ${*:+(}$*${*:+)}" limit "$RDMAEMU" fabric start "$@"
+	if [ "$SETTING" = one ]; then
+		check "a fabric ${*:+(}$*${*:+)}" limit "$RDMAEMU" fabric start "$@"
+	fi
 	app app_cm_kill
 	app app_cm_storm 1000 "${TEST_SEED:-1}"
 	app app_cm_storm 300 "${TEST_SEED:-7}7"
-	check "the audit is clean" limit "$RDMAEMU" status --audit "${fabric[@]}"
-	app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
+	check "the audit is clean" audit_all "${fabric[@]}"
+	in_one app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
 }
 
 fabric=()

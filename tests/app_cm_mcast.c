@@ -240,13 +240,13 @@ static void test_errors(const char *group)
 	is_errno(vb_call(b, do_join, &j, sizeof(j)), ENOTSUP, "an unknown attribute");
 }
 
-static void test(const char *ip, const char *const group[GROUPS])
+static void test(bool v6, const char *const group[GROUPS])
 {
 	struct rdma_ud_param to[GROUPS], ud;
 
-	member(a, CH_A, SENDER, ip);
-	member(b, CH_B, RECV, ip);
-	member(b, CH_B, RECV + 1, ip);
+	member(a, CH_A, SENDER, vb_addr(a, v6));
+	member(b, CH_B, RECV, vb_addr(b, v6));
+	member(b, CH_B, RECV + 1, vb_addr(b, v6));
 	test_errors(group[0]);
 	for (int k = 0; k < 2; k++)
 		ok(!vb_call(b, do_recv, &(int){ RECV + k }, sizeof(int)), "rdma_post_recv");
@@ -300,8 +300,8 @@ int main(int argc, char **argv)
 		die("app_cm_mcast local|remote");
 	cm_sides(argv[1], &a, &b);
 	ok(!cm_chan(a, CH_A) && !cm_chan(b, CH_B), "rdma_create_event_channel");
-	test("127.0.0.1", v4);
-	test("::1", v6);
+	test(false, v4);
+	test(true, v6);
 	ok(!cm_chan_close(a, CH_A) && !cm_chan_close(b, CH_B), "rdma_destroy_event_channel");
 	cm_sides_end(a, b);
 	return tap_failed != 0;

@@ -16,7 +16,7 @@
 #define BACKLOG	 2
 
 static struct vb_side *a, *b;
-static const char *ip = "127.0.0.1";
+static const char *ip;
 
 static void connect_to(int i, enum rdma_port_space ps, unsigned int port)
 {
@@ -261,6 +261,7 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		die("app_cm_reject local|remote");
 	cm_sides(argv[1], &a, &b);
+	ip = vb_addr(b, false);
 	ok(!cm_chan(a, CH_A) && !cm_chan(b, CH_B), "rdma_create_event_channel");
 	test_nobody();
 	test_states();

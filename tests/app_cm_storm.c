@@ -50,12 +50,12 @@ static void drop(struct rdma_cm_id *id)
 	live--;
 }
 
-static void ask(unsigned int port)
+static void ask(const char *ip, unsigned int port)
 {
 	struct sockaddr_storage to;
 	struct rdma_cm_id *id;
 
-	cm_addr("127.0.0.1", port, &to);
+	cm_addr(ip, port, &to);
 	must(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
 	must(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), "rdma_resolve_addr");
 	live++;
@@ -145,7 +145,7 @@ static void victim(const char *what, int arg)
 	}
 	for (;;) {
 		while (!strcmp(what, "client") && live < OPEN_MAX_)
-			ask((unsigned int)arg);
+			ask(here_addr(false), (unsigned int)arg);
 		step(1000);
 	}
 }
@@ -158,6 +158,7 @@ static pid_t start(const char *what, int arg)
 	snprintf(text, sizeof(text), "%d", arg);
 	pid = fork();
 	if (!pid) {
+		peer_enter();
 		execl("/proc/self/exe", "app_cm_storm", what, text, (char *)NULL);
 		_exit(127);
 	}
@@ -172,7 +173,7 @@ static void live_on(uint64_t ns, unsigned int port)
 
 	while (now_ns() < until) {
 		if (port && live < OPEN_MAX_) {
-			ask(port);
+			ask(peer_addr(false), port);
 			requests++;
 		}
 		step(1);

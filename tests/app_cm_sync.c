@@ -217,7 +217,7 @@ static void one_sided(struct rdma_cm_id *id, struct ibv_mr *mr, uint8_t *buf,
 
 static void test_rc(void)
 {
-	struct rdma_cm_id *id = endpoint("127.0.0.1", common->port[0], 0, RDMA_PS_TCP);
+	struct rdma_cm_id *id = endpoint(peer_addr(false), common->port[0], 0, RDMA_PS_TCP);
 	struct rdma_conn_param param = { .private_data = "ping", .private_data_len = 5 };
 	uint8_t *buf = buffer();
 	struct ibv_mr *mr = region(id, buf), *msgs;
@@ -257,7 +257,7 @@ static void test_rc(void)
 
 static void test_ud(void)
 {
-	struct rdma_cm_id *id = endpoint("127.0.0.1", common->port[1], 0, RDMA_PS_UDP);
+	struct rdma_cm_id *id = endpoint(peer_addr(false), common->port[1], 0, RDMA_PS_UDP);
 	struct rdma_conn_param param = { .private_data = "ping", .private_data_len = 5 };
 	uint8_t *buf = buffer();
 	struct ibv_mr *mr = region(id, buf);
@@ -281,7 +281,7 @@ static void test_ud(void)
 
 static void test_refused(int port, const char *why)
 {
-	struct rdma_cm_id *id = endpoint("127.0.0.1", port, 0, RDMA_PS_TCP);
+	struct rdma_cm_id *id = endpoint(peer_addr(false), port, 0, RDMA_PS_TCP);
 
 	errno = 0;
 	ok(rdma_connect(id, NULL) == -1 && errno == ECONNREFUSED, "%s: ECONNREFUSED", why);
@@ -301,7 +301,7 @@ static void test_ids(void)
 	   "rdma_get_request of an asynchronous identifier");
 	ok(!rdma_migrate_id(id, NULL) && id->channel && id->channel != ch,
 	   "rdma_migrate_id to none: synchronous");
-	cm_addr("127.0.0.1", 1, &to);
+	cm_addr(peer_addr(false), 1, &to);
 	ok(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000) && id->verbs &&
 		   id->event->event == RDMA_CM_EVENT_ADDR_RESOLVED,
 	   "rdma_resolve_addr has resolved");
@@ -334,6 +334,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "remote"))
 		pid = fork();
 	if (!pid) {
+		peer_enter();
 		server(NULL);
 		fflush(stdout);
 		_exit(tap_failed != 0);

@@ -175,7 +175,7 @@ static void half(unsigned int port)
 	struct cm_parm p = cm_parm(56, 1), q = cm_parm(11, 2);
 	struct cm_ev ev;
 
-	cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
+	cm_resolved(a, A, CH_A, RDMA_PS_TCP, vb_addr(b, false), port);
 	make(a, A, &p.qpn);
 	move(a, A, IBV_QPS_INIT, INIT_MASK, NULL);
 	p.srq = 1;
@@ -287,7 +287,7 @@ static void test_ece(unsigned int port)
 	/* No number twice: that would be a stale connection. */
 	p.qpn = 0x70;
 	for (int reject = 0; reject < 2; reject++) {
-		cm_resolved(a, A, CH_A, RDMA_PS_TCP, "127.0.0.1", port);
+		cm_resolved(a, A, CH_A, RDMA_PS_TCP, vb_addr(b, false), port);
 		got = (struct step){ .i = A };
 		is_errno(vb_call(a, do_set_ece, &got, sizeof(got)), EINVAL, "ECE of no vendor");
 		ok(!vb_call(a, do_set_ece, &mine, sizeof(mine)), "rdma_set_local_ece");

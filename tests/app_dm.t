@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Device memory.
 . "$(dirname "$0")/lib.sh"
-app app_dm local
+in_one app app_dm local
 app app_dm remote
 RUN_BY="$T/sys_noptrace" app app_dm remote
 export RUN_FLAGS='--isolated --fabric isolated'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: programs of one process
 # Domains, asynchronous events, ECE and small queries, the environment that libibverbs honours.
 . "$(dirname "$0")/lib.sh"
 app app_domain

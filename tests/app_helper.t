@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Where the kernel refuses process_vm_*: a seccomp filter, another PID namespace.
 . "$(dirname "$0")/lib.sh"
 RUN_BY="$T/sys_noptrace" app app_ops remote

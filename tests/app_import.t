@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: contexts are shared within a node, and refused outside of it
 # Contexts and what was made on them, shared by their descriptor.
 . "$(dirname "$0")/lib.sh"
 app app_import local

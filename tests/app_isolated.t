@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # An isolated fabric runs everything itself.
 . "$(dirname "$0")/lib.sh"
 export RUN_FLAGS=--isolated
 app app_ops remote
 app app_errors remote
 app app_retry remote
-app app_states
-app app_cq
-app app_mr
-app app_lifetime
+in_one app app_states
+in_one app app_cq
+in_one app app_mr
+in_one app app_lifetime
 app app_kill stopped
 app app_order remote 3000
 done_testing

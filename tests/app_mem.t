@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Kinds of memory: null, on demand, mapped from files, huge, re-registered, dma-bufs.
 . "$(dirname "$0")/lib.sh"
-for side in local remote; do
+for side in $SIDES; do
 	app app_mem $side
 	app app_rereg $side
 	app app_dmabuf $side

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Memory windows of both types.
 . "$(dirname "$0")/lib.sh"
-for side in local remote; do
+for side in $SIDES; do
 	app app_mw $side
 	app app_mw_inv $side
 done

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: names its nodes itself
 # Nodes, seen by programs of ours.
 . "$(dirname "$0")/lib.sh"
 app app_nodes

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: programs of one process
 # QP states, memory regions, completion queues, posting, fork.
 . "$(dirname "$0")/lib.sh"
 app app_states

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # alone
+# settings: one nodes fabrics
 # Who sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/lib.sh"
 LIMIT=$((600 * SLOW))
 count=${ORDER_COUNT:-1000000}
-app app_order local $((2 * count / SLOW))
+in_one app app_order local $((2 * count / SLOW))
 app app_order remote $((count / SLOW))
-"$RDMAEMU" fabric stop >/dev/null 2>&1
+fabric_stop
 # Nobody may reach another's memory: the helper thread of the target copies.
 RUN_BY="$T/sys_noptrace" app app_order remote $((count / SLOW / 50))
 done_testing

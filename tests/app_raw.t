@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes: raw frames stay within a fabric
 # Raw Ethernet: frames and offloads, flow steering, receive work queues and RSS.
 . "$(dirname "$0")/lib.sh"
-app app_raw
+in_one app app_raw
 app app_raw remote
-app app_flow
-app app_rss
+in_one app app_flow
+in_one app app_rss
 # Where the kernel refuses process_vm_*, a helper thread lays the frames.
 RUN_BY="$T/sys_noptrace" RUN_FLAGS="--fabric helped" app app_raw remote
 export RUN_FLAGS="--isolated --fabric isolated"
-app app_raw
+in_one app app_raw
 app app_raw remote
-app app_flow
-app app_rss
+in_one app app_flow
+in_one app app_rss
 done_testing

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Each opcode and each send flag on each type of QP, in one process and between two.
 . "$(dirname "$0")/lib.sh"
-app app_table local
+in_one app app_table local
 app app_table remote
-app app_table_flags local
+in_one app app_table_flags local
 app app_table_flags remote
 export RUN_FLAGS='--isolated --fabric isolated'
 app app_table remote

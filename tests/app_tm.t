@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # Tag matching: in a process, between two, isolated, and where the kernel refuses process_vm_*.
 . "$(dirname "$0")/lib.sh"
-app app_tm local
+in_one app app_tm local
 app app_tm remote
 RUN_BY="$T/sys_noptrace" app app_tm remote
 export RUN_FLAGS='--isolated --fabric isolated'

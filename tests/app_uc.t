@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # UC: what arrives, what is dropped, and whose error it is.
 . "$(dirname "$0")/lib.sh"
-app app_uc local
+in_one app app_uc local
 app app_uc remote
 export RUN_FLAGS='--isolated --fabric isolated'
 app app_uc remote

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # UD: address handles, headers, drops, errors and multicast.
 . "$(dirname "$0")/lib.sh"
-for where in local remote; do
+for where in $SIDES; do
 	app app_ud "$where"
 	app app_ud_data "$where"
 	app app_ud_mcast "$where"

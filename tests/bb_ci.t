@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: examples, with hosts of their own
 # The examples of docs/ci.md, as far as they can be checked where there are no containers.
 . "$(dirname "$0")/lib.sh"
 cd "$TOP/examples" || exit 1

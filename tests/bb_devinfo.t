@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: what a node has
 # The device as ibv_devices and ibv_devinfo show it.
 . "$(dirname "$0")/lib.sh"
 need ibv_devices ibv_devinfo

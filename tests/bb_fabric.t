@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: fabrics, with or without programs
 # Fabrics: started by hand and on demand, many clients at once, several side by side.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: two fabrics of its own
 # Fabrics joined over TCP: two in state directories of their own, over loopback.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"

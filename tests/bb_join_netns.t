@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: two fabrics of its own
 # Fabrics joined over TCP, each in a network namespace of its own with a veth between them: as an
 # ordinary user has them in a user namespace, and as containers on one bridge are.
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: the two ends are devices of one node
 # Links that take time: two devices, each with a link to the switch of its own.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"

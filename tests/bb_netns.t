@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: a namespace of its own
 # A network namespace with nothing but a loopback interface, and none at all.
 . "$(dirname "$0")/lib.sh"
 need unshare ip ibv_rc_pingpong

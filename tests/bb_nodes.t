@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: names its nodes itself
 # Virtual nodes and topology files, with programs as they are.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"

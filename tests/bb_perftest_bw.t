@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # The bandwidth programs of perftest over RC.
 . "$(dirname "$0")/lib.sh"
 need ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw
 
-n=1000
+n=$(by 1000 200)
 for t in send write read; do
 	pair ib_${t}_bw -n $n
 	pair ib_${t}_bw -n $n -s 1

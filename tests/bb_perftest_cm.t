@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # perftest whose queue pairs the rdma_cm connects (-R), and those that only talk by it (-z).
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"
@@ -11,7 +12,7 @@ perf() {
 	local port ps=$1
 	shift
 	port=$(free_port)
-	cm_both "$ps" "$port" "$* -p $port" "$* -p $port 127.0.0.1" &&
+	cm_both "$ps" "$port" "$* -p $port" "$* -p $port $ADDR" &&
 		says client.out 1 '^ *[0-9]+[[:space:]]+[0-9]+[[:space:]]+[0-9.]+[[:space:]]+[0-9.]+'
 }
 
@@ -24,7 +25,7 @@ ud() {
 	check "$*" perf TCP "$@"
 }
 
-n=1000
+n=$(by 1000 200)
 for t in send write read atomic; do
 	rc ib_${t}_bw -R -n $n
 	rc ib_${t}_lat -R -n $n

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # The latency programs of perftest over RC.
 . "$(dirname "$0")/lib.sh"
 need ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat
 
-n=1000
+n=$(by 1000 200)
 for t in send write read; do
 	pair ib_${t}_lat -n $n
 	pair ib_${t}_lat -n $n -s 65536

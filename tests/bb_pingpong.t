@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # ibv_rc_pingpong in all its ways; -c makes it look at what arrived.
 . "$(dirname "$0")/lib.sh"
 need ibv_rc_pingpong

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: what devices are like
 # Device profiles: the built-in ones, files, what is wrong with them, and limits that hold.
 . "$(dirname "$0")/lib.sh"
 need ibv_devinfo

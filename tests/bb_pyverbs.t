@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: the suite uses one host alone
 # rdma-core's own test suite, as Debian's python3-pyverbs ships it: every module that is not about one
 # vendor's devices. tests/pyverbs-skips says which tests no emulated device can run here.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # The programs of rdmacm-utils but rping (bb_rping.t) and those of rsockets (bb_rsockets.t).
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"
@@ -13,10 +14,10 @@ both() {
 	local ps=$1 port=7174
 	shift
 	if [ "$1" = udaddy ]; then
-		cm_both "$ps" $port "$*" "$* -s 127.0.0.1"
+		cm_both "$ps" $port "$*" "${*//$ADDR/$CLIENT} -s $ADDR"
 	else
 		port=$(free_port)
-		cm_both "$ps" "$port" "$* -p $port" "$* -p $port -s 127.0.0.1"
+		cm_both "$ps" "$port" "$* -p $port" "${*//$ADDR/$CLIENT} -p $port -s $ADDR"
 	fi
 }
 
@@ -26,16 +27,16 @@ both_check() {
 
 # All that these print is of success.
 for args in "" "-c 100" "-c 100 -C 1 -S 1" "-C 1000" "-C 0" "-S 1" "-S 4096" "-S 100000" "-t 32" \
-	"-a 15" "-m" "-m -c 10" "-c 1000 -C 2" "-b 127.0.0.1" "-f ip"; do
+	"-a 15" "-m" "-m -c 10" "-c 1000 -C 2" "-b $ADDR" "-f ip"; do
 	both_check TCP ucmatose $args
 done
 both_check IB ucmatose -P ib
-for args in "" "-c 10" "-c 100 -C 2" "-C 100" "-S 1" "-S 1024" "-t 32" "-b 127.0.0.1"; do
+for args in "" "-c 10" "-c 100 -C 2" "-C 100" "-S 1" "-S 1024" "-t 32" "-b $ADDR"; do
 	both_check UDP udaddy $args
 done
 
 v6() {
-	cm_both "$1" 7174 "$2 -b ::0 -c 5 $3" "$2 -s ::1 -c 5 $3"
+	cm_both "$1" 7174 "$2 -b ::0 -c 5 $3" "$2 -s $ADDR6 -c 5 $3"
 }
 check "ucmatose over IPv6" v6 TCP ucmatose "-p 7174"
 check "udaddy over IPv6" v6 UDP udaddy ""
@@ -43,7 +44,7 @@ check "udaddy over IPv6" v6 UDP udaddy ""
 # ucmatose's and udaddy's clients when nobody listens
 nobody() {
 	local status=0
-	cm_client "$1" -s 127.0.0.1 || status=$?
+	cm_client "$1" -s $ADDR || status=$?
 	grep -q "$2" "$TEST_DIR/client.out" && [ $status != 124 ] && return
 	echo "status $status:"
 	cat "$TEST_DIR/client.out"
@@ -58,7 +59,7 @@ simple() {
 	shift 2
 	port=$(free_port)
 	[ "$*" != "-c x" ] || space=IB
-	cm_both $space "$port" "$server -p $port $*" "$client -s 127.0.0.1 -p $port $*" &&
+	cm_both $space "$port" "$server -p $port $*" "$client -s $ADDR -p $port $*" &&
 		says client.out 1 "^$client: end 0" && says server.out 1 "^$server: end 0"
 }
 check "rdma_client, rdma_server" simple rdma_client rdma_server
@@ -73,17 +74,17 @@ joined() {
 }
 
 mckey_both() {
-	local s=0 c=0 i receivers=1 pids=() group=$1
+	local s=0 c=0 i receivers=1 pids=() group=$1 CMD
 	shift
 	[ "${1-}" != -2 ] || { receivers=2; shift; }
 	for ((i = 0; i < receivers; i++)); do
-		(exec timeout --foreground -k 5 "$LIMIT" "$RDMAEMU" run -- stdbuf -oL mckey -m "$group" \
-			$MCKEY_FROM ${RECV_ARGS-} "$@") >"$TEST_DIR/server.out" 2>&1 </dev/null &
+		command_a stdbuf -oL mckey -m "$group" -b "$MCKEY_A" ${RECV_ARGS-} "$@" || return
+		"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 		pids+=($!)
 		wait_for 30 joined $! || c=1
 	done
 	[ $c != 0 ] || sleep 0.2
-	[ $c != 0 ] || cm_client mckey -m "$group" $MCKEY_FROM -s "$@" ${SEND_ARGS-} || c=$?
+	[ $c != 0 ] || cm_client mckey -m "$group" -b "$MCKEY_B" -s "$@" ${SEND_ARGS-} || c=$?
 	for i in "${pids[@]}"; do
 		[ $c = 0 ] || kill "$i"
 		wait "$i" || s=$?
@@ -95,14 +96,14 @@ mckey_both() {
 	tail -n 20 "$TEST_DIR/client.out"
 	return 1
 }
-MCKEY_FROM="-b 127.0.0.1"
+MCKEY_A=$ADDR MCKEY_B=$CLIENT
 check "mckey -m 239.1.2.3" mckey_both 239.1.2.3
 check "mckey -C 100 -S 1000" mckey_both 239.1.2.4 -C 100 -S 1000
 check "mckey -c 4" mckey_both 239.1.2.5 -c 4
 check "mckey, two receivers" mckey_both 239.1.2.6 -2
 SEND_ARGS=-o check "mckey -o" mckey_both 239.1.2.7
 check "mckey -p 2" mckey_both 239.1.2.8 -p 0x2
-MCKEY_FROM="-b ::1"
+MCKEY_A=$ADDR6 MCKEY_B=$CLIENT6
 check "mckey -m ff0e::1:2:3" mckey_both ff0e::1:2:3
 SEND_ARGS=-o check "mckey -o, IPv6" mckey_both ff0e::1:2:4 -C 50
 
@@ -111,7 +112,7 @@ SEND_ARGS=-o check "mckey -o, IPv6" mckey_both ff0e::1:2:4 -C 50
 time_check() {
 	local port
 	port=$(free_port)
-	SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s 127.0.0.1 ${*:2}" &&
+	SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s $ADDR ${*:2}" &&
 		says client.out 1 '^ *connect '
 }
 check "cmtime -c 100" time_check 100
@@ -123,8 +124,8 @@ check "isolated: ucmatose -m" isolated both TCP ucmatose -m -c 3
 check "isolated: udaddy -c 10" isolated both UDP udaddy -c 10
 check "isolated: rdma_client" isolated simple rdma_client rdma_server
 check "isolated: rdma_xclient -c x" isolated simple rdma_xclient rdma_xserver -c x
-MCKEY_FROM="-b 127.0.0.1"
+MCKEY_A=$ADDR MCKEY_B=$CLIENT
 check "isolated: mckey" isolated mckey_both 239.1.2.9
 check "isolated: cmtime -c 100" isolated time_check 100
-check "nothing is left" emu "$RDMAEMU" status --audit
+check "nothing is left" audit_all
 done_testing

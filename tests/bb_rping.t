@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
 # rping in all its ways.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"
 need rping
 
-here=127.0.0.1
+here=$ADDR
 
 # ping SERVER-ARGS CLIENT-ARGS... - both sides, by IPv4
 ping() {
@@ -26,8 +27,8 @@ rping_check "" -C 100 -V
 rping_check "-q" -C 20 -V
 rping_check "" -C 20 -V -q
 rping_check "-q" -C 20 -V -q
-rping_check "" -C 20 -V -I 127.0.0.1
-rping_check "-a 127.0.0.1" -C 20 -V
+rping_check "" -C 20 -V -I $CLIENT
+rping_check "-a $ADDR" -C 20 -V
 rping_check "-d" -C 3 -V -d
 for size in 30 64 100 1000 4096 4097 65535; do
 	rping_check "-S $size" -C 20 -V -S $size
@@ -43,11 +44,10 @@ check "rping -v: ten messages on either side" verbose
 v6() {
 	local port
 	port=$(free_port)
-	cm_both TCP "$port" "rping -s -p $port -a $1" "rping -c -p $port -a ::1 -C 20 -V"
+	cm_both TCP "$port" "rping -s -p $port -a $1" "rping -c -p $port -a $ADDR6 -C 20 -V"
 }
-check "rping over IPv6" v6 ::1
+check "rping over IPv6" v6 $ADDR6
 check "rping over IPv6, -a ::0" v6 ::0
-here=127.0.0.1
 
 # refused PATTERN ARGS... - the client fails and says why
 refused() {
@@ -59,17 +59,17 @@ refused() {
 	cat "$TEST_DIR/client.out"
 	return 1
 }
-check "nobody listens" refused RDMA_CM_EVENT_REJECTED -p "$(free_port)" -a 127.0.0.1
+check "nobody listens" refused RDMA_CM_EVENT_REJECTED -p "$(free_port)" -a $ADDR
 check "an address of nobody" refused RDMA_CM_EVENT_ADDR_ERROR -p "$(free_port)" -a 192.0.2.77
 check "a name of nobody" refused "getaddrinfo failed" -a no.such.name.invalid
-check "a size that is too small" refused "Invalid size" -a 127.0.0.1 -S 5
-check "a size that is too large" refused "Invalid size" -a 127.0.0.1 -S 65537
+check "a size that is too small" refused "Invalid size" -a $ADDR -S 5
+check "a size that is too large" refused "Invalid size" -a $ADDR -S 65537
 
 taken() {
 	local port status=0
 	port=$(free_port)
 	cm_start TCP "$port" rping -s -p "$port" || return
-	limit "$RDMAEMU" run -- rping -s -p "$port" >"$TEST_DIR/out" 2>&1 </dev/null || status=$?
+	run_a rping -s -p "$port" >"$TEST_DIR/out" 2>&1 </dev/null || status=$?
 	cm_stop
 	failed $status && grep -q rdma_bind_addr: "$TEST_DIR/out" && return
 	echo "status $status"
@@ -80,17 +80,17 @@ check "a second server on its port" taken
 
 # One server, many clients: one after the other, and at the same time.
 persistent() {
-	local port i pids=() bad=0
+	local port i pids=() bad=0 CMD
 	port=$(free_port)
 	cm_start TCP "$port" rping -s -P -S 65535 -p "$port" || return
 	for i in 1 2 3; do
-		cm_client rping -c -p "$port" -a 127.0.0.1 -C 50 -V || bad=1
+		cm_client rping -c -p "$port" -a $ADDR -C 50 -V || bad=1
 	done
 	# Several at a time, but not in the same moment: the server has one place for a request that it has
 	# been told of, and forgets one of two.
 	for i in 1 2 3 4 5; do
-		limit "$RDMAEMU" run -- rping -c -p "$port" -a 127.0.0.1 -C 200 -V -v -S $((i * 1000)) \
-			>"$TEST_DIR/client.$i" 2>&1 </dev/null &
+		command_b rping -c -p "$port" -a $ADDR -C 200 -V -v -S $((i * 1000))
+		"${CMD[@]}" >"$TEST_DIR/client.$i" 2>&1 </dev/null &
 		pids+=($!)
 		wait_for 30 grep -qs -e ping -e EVENT -e event "$TEST_DIR/client.$i" || bad=1
 	done
@@ -98,7 +98,7 @@ persistent() {
 		wait "${pids[i - 1]}" || bad=1
 	done
 	# It serves on.
-	cm_client rping -c -p "$port" -a 127.0.0.1 -C 5 -V || bad=1
+	cm_client rping -c -p "$port" -a $ADDR -C 5 -V || bad=1
 	kill -0 "$SERVER" 2>/dev/null || bad=1
 	cm_stop
 	[ $bad = 0 ] && return
@@ -110,11 +110,11 @@ check "rping -P: a persistent server" persistent
 
 # A server killed in the middle: its client is told and ends.
 killed() {
-	local port client status=0
+	local port client status=0 CMD
 	port=$(free_port)
 	cm_start TCP "$port" rping -s -p "$port" || return
-	limit "$RDMAEMU" run -- rping -c -p "$port" -a 127.0.0.1 >"$TEST_DIR/client.out" 2>&1 \
-		</dev/null &
+	command_b rping -c -p "$port" -a $ADDR
+	"${CMD[@]}" >"$TEST_DIR/client.out" 2>&1 </dev/null &
 	client=$!
 	sleep 0.5
 	kill -0 $client || return

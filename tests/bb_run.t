@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: the command, and one program
 # `rdmaemu run` becomes the program: status, signals, arguments, descriptors, silence.
 . "$(dirname "$0")/lib.sh"
 

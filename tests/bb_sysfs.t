@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: files and counters of a node
 # /sys/class/infiniband as programs see it: attributes, counters that count, ports that change.
 . "$(dirname "$0")/lib.sh"
 need ibv_devinfo ibv_rc_pingpong ibv_ud_pingpong

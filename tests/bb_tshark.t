@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: no program of two sides
 # What goes over the links when connections are made, as tshark reads it.
 . "$(dirname "$0")/lib.sh"
 command -v tshark >/dev/null || skip_all "tshark is not installed"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # The ping-pongs of libibverbs other than RC's, which bb_pingpong.t has, and ibv_asyncwatch.
 . "$(dirname "$0")/lib.sh"
 need ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_xsrq_pingpong ibv_asyncwatch stdbuf
@@ -42,7 +43,7 @@ pp 256 1000 ibv_ud_pingpong -g 1 -c
 for size in 1 64 255 $((mtu - 1)); do
 	pp $size 500 ibv_ud_pingpong -g 0 -c
 done
-check "ibv_ud_pingpong refuses more than the MTU" sh -c "
+in_one check "ibv_ud_pingpong refuses more than the MTU" sh -c "
 	! '$RDMAEMU' run -- ibv_ud_pingpong -s $((mtu + 1)) >'$TEST_DIR/out' 2>&1 &&
 	grep -q 'larger than port MTU' '$TEST_DIR/out'"
 
@@ -51,7 +52,7 @@ without_gid() {
 	! pair_run ibv_ud_pingpong -s 64 >/dev/null &&
 		grep -q 'Failed to create AH' "$TEST_DIR/server.out"
 }
-check "ibv_ud_pingpong without a GID has no address" without_gid
+in_one check "ibv_ud_pingpong without a GID has no address" without_gid
 
 pp 4096 1000 ibv_srq_pingpong
 pp 4096 1000 ibv_srq_pingpong -g 0 -c
@@ -63,16 +64,17 @@ pp 65536 200 ibv_srq_pingpong -q 8 -c -m 256
 
 # ibv_xsrq_pingpong: one server, several clients; how many it was asked for stands in its arguments.
 xsrq() {
-	local clients=$1 port server i pids=() s=0
+	local clients=$1 port server i pids=() s=0 CMD gid=()
 	shift
 	port=$(free_port)
-	limit "$RDMAEMU" run -- ibv_xsrq_pingpong -p "$port" -c "$clients" "$@" \
-		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	[ "$SETTING" = one ] || [[ "$*" == *-g* ]] || gid=(-g 1)
+	command_a ibv_xsrq_pingpong -p "$port" -c "$clients" "$@" "${gid[@]}" || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	wait_listen "$port" $server || s=1
 	for ((i = 0; i < clients; i++)); do
-		limit "$RDMAEMU" run -- ibv_xsrq_pingpong -p "$port" "$@" 127.0.0.1 \
-			>"$TEST_DIR/client$i.out" 2>&1 </dev/null &
+		command_b ibv_xsrq_pingpong -p "$port" "$@" "${gid[@]}" "$ADDR"
+		"${CMD[@]}" >"$TEST_DIR/client$i.out" 2>&1 </dev/null &
 		pids+=($!)
 	done
 	for i in "${pids[@]}"; do
@@ -96,7 +98,8 @@ xsrq_check 4 -m 1024 -g 0 -n 100
 xsrq_check 4 -m 1024 -n 100 -e
 xsrq_check 1 -m 1024 -o -n 100
 
-# It prints to a file by the block if it is not told otherwise.
+# One program, which prints to a file by the block if it is not told otherwise.
+[ "$SETTING" = one ] || done_testing
 limit "$RDMAEMU" run --fabric watch -- stdbuf -oL ibv_asyncwatch >"$TEST_DIR/watch" 2>&1 </dev/null &
 watch=$!
 check "ibv_asyncwatch waits for events" wait_for 30 grep -q 'async event FD' "$TEST_DIR/watch"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: reads sources
 # Which folder includes which: the table in docs/design.md.
 . "$(dirname "$0")/lib.sh"
 cd "$TOP" || exit 1

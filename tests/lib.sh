@@ -44,6 +44,7 @@ skip_all() {
 
 # done_testing - last line of a test
 done_testing() {
+	setting_down
 	[ "$FAILED" = 0 ]
 	exit
 }
@@ -76,8 +77,9 @@ limit() {
 	timeout --foreground -k 5 "$LIMIT" "$@"
 }
 
+# emu COMMAND... - under `rdmaemu run`, where the servers are
 emu() {
-	limit "$RDMAEMU" run -- "$@"
+	setting_up && limit "$RDMAEMU" run "${SERVER_AT[@]}" -- "$@"
 }
 
 # free_port - a TCP port that no other test was given and nobody listens on
@@ -124,18 +126,21 @@ wait_for() {
 }
 
 # pair_run PROGRAM ARGS... - server and client of one program, as perftest and ibv_*_pingpong
-# take them: -p PORT, and the client the address. Leaves both outputs in $TEST_DIR; fails if
-# either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run each side by.
+# take them: -p PORT, and the client the address; where the setting has them (tests/setting.sh). Leaves
+# both outputs in $TEST_DIR; fails if either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run
+# each side by.
 pair_run() {
-	local port server s=0 c=0
+	local port server s=0 c=0 CMD
 	port=$(free_port)
-	# shellcheck disable=SC2086
-	limit ${PAIR_SERVER-} "$RDMAEMU" run -- "$@" -p "$port" \
-		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	# On Ethernet ping-pongs find another host by its GID only.
+	if [ "$SETTING" != one ] && [[ $1 == ibv_*_pingpong && " $* " != *' -g '* ]]; then
+		set -- "$@" -g 1
+	fi
+	command_a "$@" -p "$port" || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	if wait_listen "$port" $server; then
-		# shellcheck disable=SC2086
-		limit ${PAIR_CLIENT-} "$RDMAEMU" run -- "$@" -p "$port" 127.0.0.1 \
+		run_b "$@" -p "$port" "$ADDR" \
 			>"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
 	else
 		echo "server did not listen" >"$TEST_DIR/client.out"
@@ -180,16 +185,19 @@ json() {
 }
 
 # app NAME ARGS... - a verbs program of ours that prints TAP itself, under `rdmaemu run`.
-# RUN_BY may hold a command to run it by, RUN_FLAGS flags of `rdmaemu run`.
+# RUN_BY may hold a command to run it by, RUN_FLAGS flags of `rdmaemu run`. A second process of it
+# goes to the client's place (tests/peer.c).
 app() {
 	local status=0 out name=$1
 	shift
-	# shellcheck disable=SC2086
-	out=$(limit ${RUN_BY-} "$RDMAEMU" run ${RUN_FLAGS-} -- "$T/$name" "$@" 2>&1 </dev/null) ||
-		status=$?
+	out=$(peer_vars && PAIR_SERVER=${RUN_BY-} run_a "$T/$name" "$@" 2>&1 </dev/null) || status=$?
 	sed -E "s|^((not )?ok) |\\1 $name${*:+ $*}${RUN_BY:+ (${RUN_BY##*/})}${RUN_FLAGS:+ (${RUN_FLAGS})}: |" <<<"$out"
 	grep -q '^not ok ' <<<"$out" && FAILED=$((FAILED + 1))
 	if [ $status != 0 ] && ! grep -q '^not ok ' <<<"$out"; then
 		not_ok "$name $*: status $status"
 	fi
 }
+
+# shellcheck source=tests/setting.sh
+. "$TOP/tests/setting.sh"
+setting_init "$@"

@@ -204,6 +204,17 @@ struct rc_wr wr_make(enum ibv_wr_opcode op, uint64_t wr_id, const struct end *lo
 void fill(void *buf, size_t len, uint64_t seed);
 bool filled(const void *buf, size_t len, uint64_t seed);
 
+/* --- peer.c: where a second process is, which tests/setting.sh may have on another node or fabric */
+
+/** peer_enter() - go there: in a process that was forked and has not used verbs yet. */
+void peer_enter(void);
+/** peer_elsewhere() - whether that is another node. */
+bool peer_elsewhere(void);
+/** peer_addr() - its IPv4 or IPv6 address, a loopback one where it is here. */
+const char *peer_addr(bool v6);
+/** here_addr() - that of a first process, for a second one. */
+const char *here_addr(bool v6);
+
 /* --- TAP */
 
 extern int tap_failed;

@@ -182,6 +182,7 @@ struct end *end_fork(bool new_pidns)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (new_pidns)
 			enter_pidns();
+		peer_enter();
 		serve_loop(sv[1], e->buf);
 	}
 	close(sv[1]);

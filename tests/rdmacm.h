@@ -87,6 +87,8 @@ int cm_option(struct vb_side *s, int i, int level, int name, int val, size_t len
  * It is acknowledged right away, unless @keep (then cm_ack()). Return: false when there was none.
  */
 bool cm_event(struct vb_side *s, int ch, int ms, int into, struct cm_ev *ev);
+/** cm_waits() - wait until a channel has an event, and leave it there. */
+bool cm_waits(struct vb_side *s, int ch);
 bool cm_event_keep(struct vb_side *s, int ch, int ms, int into, struct cm_ev *ev);
 int cm_ack(struct vb_side *s);
 /** cm_expect() - ok() when the next event is this one, of that identifier and status. */

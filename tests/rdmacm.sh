@@ -16,14 +16,12 @@ cm_listens() {
 }
 
 # cm_start SPACE PORT COMMAND... - a server in the background, until it listens: TCP, UDP, IB or
-# UDP-SOCKET; its pid is in SERVER and what it prints in $TEST_DIR/server.out. SERVER_ENV may hold
-# variables for it.
+# UDP-SOCKET; its pid is in SERVER and what it prints in $TEST_DIR/server.out.
 cm_start() {
-	local ps=$1 port=$2
+	local ps=$1 port=$2 CMD
 	shift 2
-	# shellcheck disable=SC2086
-	(exec env ${SERVER_ENV-} timeout --foreground -k 5 "$LIMIT" "$RDMAEMU" run -- "$@") \
-		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	command_a "$@" || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	SERVER=$!
 	wait_for 30 cm_listens "$ps" "$port" $SERVER && kill -0 $SERVER 2>/dev/null && return
 	echo "the server does not listen at $port"
@@ -43,8 +41,7 @@ cm_stop() {
 # cm_client COMMAND... - a client; what it prints is in $TEST_DIR/client.out
 cm_client() {
 	local status=0
-	# shellcheck disable=SC2086
-	limit env ${CLIENT_ENV-} "$RDMAEMU" run -- "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
+	run_b "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
 	# Programs destroy the channel that a thread of theirs reads from. One that comes back to it too late
 	# ends the program, which has done its work.
 	[ $status = 255 ] && grep -q "DISCONNECT EVENT" "$TEST_DIR/client.out" &&

@@ -76,6 +76,19 @@ static int get(struct vb_side *s, void *arg)
 	return 1;
 }
 
+static int wait_event(struct vb_side *s, void *arg)
+{
+	struct pollfd p = { .fd = cm_chans[*(int *)arg]->fd, .events = POLLIN };
+
+	(void)s;
+	return poll(&p, 1, VB_WAIT);
+}
+
+bool cm_waits(struct vb_side *s, int ch)
+{
+	return vb_call(s, wait_event, &ch, sizeof(ch)) == 1;
+}
+
 static bool event(struct vb_side *s, int ch, int ms, int into, bool keep, struct cm_ev *ev)
 {
 	struct get g = { .ch = ch, .ms = ms, .into = into, .keep = keep };
@@ -210,7 +223,7 @@ bool cm_pair(struct vb_side *a, int i, struct vb_side *b, int j, unsigned int po
 	struct cm_parm p = cm_parm(0, 0);
 	struct cm_ev ev;
 
-	cm_resolved(a, i, 0, RDMA_PS_TCP, "127.0.0.1", port);
+	cm_resolved(a, i, 0, RDMA_PS_TCP, vb_addr(b, false), port);
 	must(cm_qp(a, i), "rdma_create_qp");
 	must(cm_connect(a, i, &p), "rdma_connect");
 	if (!cm_event(b, 2, VB_WAIT, j, &ev) || ev.event != RDMA_CM_EVENT_CONNECT_REQUEST) {

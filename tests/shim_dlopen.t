@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: without a fabric
 # Libraries loaded at run time: the RDMA ones are the shim, all others are found as without it.
 . "$(dirname "$0")/lib.sh"
 

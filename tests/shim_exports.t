@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: reads the library
 # What the shim exports beside what the installed libraries export.
 . "$(dirname "$0")/lib.sh"
 need nm readelf

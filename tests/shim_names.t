@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: without a fabric
 # The shim's names and rates are those of the installed rdma-core.
 . "$(dirname "$0")/lib.sh"
 

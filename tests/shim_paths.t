@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: without a fabric
 # The private /sys and /dev tree: made by the fabric's code, seen through the shim's wrappers.
 . "$(dirname "$0")/lib.sh"
 

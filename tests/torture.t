@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one nodes fabrics
 # Random kills of clients, and nothing leaked afterwards.
 . "$(dirname "$0")/lib.sh"
 n=${TORTURE_N:-$((300 / SLOW))}

@@ -127,6 +127,8 @@ void vb_close(struct vb_side *s);
 /** vb_open_two() - open two sides; *b lives in a process of its own if @argv's first says "remote". */
 void vb_open_two(int argc, char **argv, struct vb_side **a, struct vb_side **b);
 void vb_close_two(struct vb_side *a, struct vb_side *b);
+/** vb_addr() - an IPv4 or IPv6 address of where the side is; a loopback one if sides are on one node. */
+const char *vb_addr(const struct vb_side *s, bool v6);
 /** vb_call() - run @fn on @s with a copy of @arg, which is brought back. */
 int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len);
 

@@ -76,6 +76,7 @@ struct vb_side *vb_fork(void)
 		close(sv[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		s->pid = 0;
+		peer_enter();
 		serve(s, sv[1]);
 	}
 	close(sv[1]);
@@ -151,6 +152,11 @@ void vb_close(struct vb_side *s)
 	}
 	munmap(s->buf, VB_BUF);
 	free(s);
+}
+
+const char *vb_addr(const struct vb_side *s, bool v6)
+{
+	return s->fd < 0 ? here_addr(v6) : peer_addr(v6);
 }
 
 void vb_open_two(int argc, char **argv, struct vb_side **a, struct vb_side **b)
