@@ -5,10 +5,10 @@
 # Who sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/lib.sh"
 LIMIT=$((600 * SLOW))
-count=${ORDER_COUNT:-1000000}
+count=${ORDER_COUNT:-$(by 1000000 5000)}
 in_one app app_order local $((2 * count / SLOW))
 app app_order remote $((count / SLOW))
 fabric_stop
 # Nobody may reach another's memory: the helper thread of the target copies.
-RUN_BY="$T/sys_noptrace" app app_order remote $((count / SLOW / 50))
+RUN_BY="$T/sys_noptrace" app app_order remote $(by $((count / SLOW / 50)) 500)
 done_testing

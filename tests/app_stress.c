@@ -277,8 +277,11 @@ int main(int argc, char **argv)
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (me = 0; me < n; me++) {
 		seed = first + (uint64_t)me * 977;
-		if (!fork())
+		if (!fork()) {
+			if (me & 1)
+				peer_enter();
 			_exit(child());
+		}
 	}
 	for (int i = 0; i < n; i++)
 		if (wait(&status) > 0 && status)

@@ -4,7 +4,7 @@
 # settings: one nodes fabrics
 # 16 processes with 16 QPs each, all data verified; also where clients are isolated.
 . "$(dirname "$0")/lib.sh"
-app app_stress 16 $((400 / SLOW))
+app app_stress $(by 16 6) $(($(by 400 60) / SLOW))
 fabric_stop
-RUN_FLAGS=--isolated app app_stress 16 $((100 / SLOW))
+RUN_FLAGS=--isolated app app_stress $(by 16 6) $(($(by 100 30) / SLOW))
 done_testing

@@ -219,6 +219,8 @@ static void start(int p, int s, uint64_t seed)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
+	if (s)
+		peer_enter();
 	connect_pair(&w, pair->gen);
 	_exit(work(&w));
 }

@@ -47,22 +47,30 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, 12);
 }
 
-static bool header(const union ibv_gid *gid, uint32_t len)
+static bool header(const union ibv_gid *from, const union ibv_gid *to, uint32_t len)
 {
 	const uint8_t *grh = b->buf;
-	bool v4 = is_v4(gid);
+	bool v4 = is_v4(from);
 
 	if (v4)
-		return ipv4_header(grh, len) && !memcmp(grh + 32, gid->raw + 12, 4) &&
-		       !memcmp(grh + 36, gid->raw + 12, 4);
-	return ipv6_header(grh, len) && !memcmp(grh + 8, gid->raw, 16) &&
-	       !memcmp(grh + 24, gid->raw, 16);
+		return ipv4_header(grh, len) && !memcmp(grh + 32, from->raw + 12, 4) &&
+		       !memcmp(grh + 36, to->raw + 12, 4);
+	return ipv6_header(grh, len) && !memcmp(grh + 8, from->raw, 16) &&
+	       !memcmp(grh + 24, to->raw, 16);
 }
 
-/* Both families: each RoCE v2 GID of the table talks to itself. */
+/* A GID of the side's table, by its index in *@arg. */
+static int do_gid(struct vb_side *s, void *arg)
+{
+	struct ibv_gid_entry *e = arg;
+
+	return ibv_query_gid_ex(s->ctx, 1, e->gid_index, e, 0);
+}
+
+/* Both families: each RoCE v2 GID of the table talks to the same one of the other side. */
 static void test_grh(void)
 {
-	struct ibv_gid_entry e;
+	struct ibv_gid_entry e, to;
 	struct ibv_wc wc;
 
 	for (int i = 0; i < a->info.port.gid_tbl_len; i++) {
@@ -73,16 +81,19 @@ static void test_grh(void)
 		if (ibv_query_gid_ex(a->ctx, 1, (uint32_t)i, &e, 0) ||
 		    e.gid_type != IBV_GID_TYPE_ROCE_V2)
 			continue;
+		to.gid_index = (uint32_t)i;
+		if (vb_call(b, do_gid, &to, sizeof(to)))
+			continue;
 		attr.grh.hop_limit = 64;
 		attr.grh.sgid_index = (uint8_t)i;
-		attr.grh.dgid = e.gid;
+		attr.grh.dgid = to.gid;
 		a->ah[1] = ibv_create_ah(a->pd, &attr);
 		wr.ah = 2;
 		memset(b->buf, 0xee, VB_GRH);
 		good = a->ah[1] && !vb_recv1(b, 1, 7, b->buf, 1000) && !vb_send(a, 0, false, &wr) &&
 		       vb_done(a, 0, VB_SCQ, 6, IBV_WC_SEND, &wc) &&
 		       vb_done(b, 1, VB_RCQ, 7, IBV_WC_RECV, &wc);
-		ok(good && header(&e.gid, 101) && filled(b->buf + VB_GRH, 101, 6),
+		ok(good && header(&e.gid, &to.gid, 101) && filled(b->buf + VB_GRH, 101, 6),
 		   "the GRH from GID %d (%s)", i, is_v4(&e.gid) ? "IPv4" : "IPv6");
 		if (a->ah[1])
 			ibv_destroy_ah(a->ah[1]);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PEER_WAIT_NS 20000000000ULL
+
 static void enter_netns(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -54,6 +56,25 @@ bool peer_elsewhere(void)
 	const char *env = getenv("PEER_ENV");
 
 	return env && *env;
+}
+
+bool peer_far(void)
+{
+	const char *netns = getenv("PEER_NETNS");
+
+	return netns && *netns;
+}
+
+bool arrives(const void *buf, size_t len, uint64_t seed)
+{
+	uint64_t end = now_ns() + PEER_WAIT_NS;
+
+	while (!filled(buf, len, seed)) {
+		if (!peer_far() || now_ns() > end)
+			return false;
+		usleep(100);
+	}
+	return true;
 }
 
 static const char *or_loopback(const char *name, bool v6)

@@ -210,6 +210,10 @@ bool filled(const void *buf, size_t len, uint64_t seed);
 void peer_enter(void);
 /** peer_elsewhere() - whether that is another node. */
 bool peer_elsewhere(void);
+/** peer_far() - whether it is on another fabric, so that what was sent takes time to arrive. */
+bool peer_far(void);
+/** arrives() - filled(), as soon as it is. */
+bool arrives(const void *buf, size_t len, uint64_t seed);
 /** peer_addr() - its IPv4 or IPv6 address, a loopback one where it is here. */
 const char *peer_addr(bool v6);
 /** here_addr() - that of a first process, for a second one. */

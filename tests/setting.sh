@@ -56,6 +56,9 @@ veth_pair() {
 	wait_for 10 other_netns || return
 	ip link set lo up && "${IN_PEER[@]}" ip link set lo up &&
 		ip link add veth0 type veth peer name veth1 netns $PEER || return
+	# No link-local addresses: they are there a second later, and that is an event.
+	ip link set veth0 addrgenmode none
+	"${IN_PEER[@]}" ip link set veth1 addrgenmode none
 	ip addr add 192.0.2.1/24 dev veth0 && ip addr add 2001:db8::1/64 dev veth0 nodad &&
 		ip link set veth0 up &&
 		"${IN_PEER[@]}" ip addr add 192.0.2.2/24 dev veth1 &&
