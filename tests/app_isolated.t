@@ -12,5 +12,5 @@ in_one app app_cq
 in_one app app_mr
 in_one app app_lifetime
 app app_kill stopped
-app app_order remote 3000
+app app_order remote $(by 3000 300)
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# settings: one nodes: other users than root have no namespaces to share
+# settings: one: in the others fabrics are started by the test, as who it is
 # An ordinary user, and one user's fabric being none of another's business.
 . "$(dirname "$0")/lib.sh"
 is_root || skip_all "needs root to become another user"

@@ -117,15 +117,14 @@ fabrics_know() {
 	local name
 	name=$(fabric_name)
 	status_json --fabric "$name" | json "[n['name'] for n in d['nodes']].index('beta')" &&
-		at_client "$RDMAEMU" status --json --fabric "$name" |
-		json "[n['name'] for n in d['nodes']].index('alpha')"
+		client_status --fabric "$name" | json "[n['name'] for n in d['nodes']].index('alpha')"
 }
 
 # crossed NAME - note whether anything has passed between the two sides of a fabric that is about to end
 crossed() {
 	local node=b n
 	[ "$SETTING" = nodes ] || node=beta
-	n=$(at_client "$RDMAEMU" status --json --fabric "$1" | json "sum(p['counters'].get('xmit_packets', 0)
+	n=$(client_status --fabric "$1" | json "sum(p['counters'].get('xmit_packets', 0)
 		for x in d['devices'] if x['node'] == '$node' for p in x['ports'])" 2>/dev/null)
 	[ "${n:-0}" = 0 ] || : >"$TEST_DIR/crossed"
 }
@@ -153,6 +152,11 @@ setting_down() {
 		RUN_FLAGS='' RDMAEMU_FABRIC=${f##*/up.} fabric_stop
 	done
 	[ -e "$TEST_DIR/crossed" ] || not_ok "packets passed between the sides of the setting"
+}
+
+# client_status - status_json of the client's fabric
+client_status() {
+	at_client "$RDMAEMU" status --json "$@"
 }
 
 # audit_all ARGS... - `rdmaemu status --audit` of the fabric, and of the client's
