@@ -72,11 +72,13 @@ $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
 .SECONDARY:
 
-# TESTS= picks tests by name: make test TESTS='bb_pingpong unit_psn'
+# All tests in all settings (tests/setting.sh). TESTS= picks some by name, which run on one node unless
+# SETTING= says otherwise: make test TESTS='bb_pingpong unit_psn' SETTING='nodes fabrics'
+SETTING ?= $(if $(TESTS),one,all)
 .PHONY: test
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@BUILD=$(BUILD) tests/run $(TESTS)
+	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
 N ?= 10000
 .PHONY: torture

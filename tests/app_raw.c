@@ -377,8 +377,10 @@ static int remote(void)
 	if (pipe(ready) || pipe(go))
 		die("pipe");
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		peer_enter();
 		_exit(receiver(ready[1], go[0]));
+	}
 	close(ready[1]);
 	ctx = rc_open_first();
 	raw_open(&a, ctx, 0, 0);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one: several fabrics of its own
 # Joined fabrics while connections break, and fabrics and programs are killed.
 . "$(dirname "$0")/lib.sh"
 need python3
