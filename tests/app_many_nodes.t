@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: makes its nodes itself
 # A thousand nodes with a program each, and what their queue pairs cost.
 . "$(dirname "$0")/lib.sh"
 

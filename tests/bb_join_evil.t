@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: fabrics of its own
 # Who has the token and then does what no fabric does; and strangers that are too many or too slow.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow
+# settings: one: fabrics of its own
 # Three members: a full mesh of those that listen, and two that cannot reach each other behind a hub.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# settings: one: fabrics of its own
 # Joined fabrics of other kinds: InfiniBand, isolated programs, memory out of reach, names and IPv6.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"
