@@ -418,6 +418,11 @@ void pd_forget(struct hca *hca, u32 pd);
 /* --- via.c: see also engine.h --- */
 
 /**
+ * ack_timeout_ns() - a QP's time-out for acknowledges; of those with a peer in another fabric at least
+ * a quarter of a second. For QPs that have one.
+ */
+u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
+/**
  * via_early() - a QP's timer has run out, but what it waits for is still to leave for a link: the timer
  * was set once more.
  */

@@ -340,7 +340,7 @@ static void ack_timer(struct engine *e, struct hca_qp *qp)
 	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
 		qp->deadline = 0;
 	else if (!qp->deadline)
-		timer_arm(e, qp, ack_from(e, qp) + ib_ack_timeout_ns(qp->attr.timeout));
+		timer_arm(e, qp, ack_from(e, qp) + ack_timeout_ns(e->hca, qp));
 }
 
 void engine_run_qp(struct engine *e, u32 slot)

@@ -10,6 +10,11 @@
 
 #define VIA_CHUNK_MS 4
 #define IB_MTU_MAX   4096u
+/*
+ * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who
+ * sends again too early sends READ data again, which makes the others late.
+ */
+#define FAR_ACK_MIN_NS 250000000ULL
 
 bool port_via(const struct hca_dev *dev, u32 port)
 {
@@ -91,6 +96,15 @@ void via_serve(struct engine *e)
 	serve_from(e, 0);
 }
 
+u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp)
+{
+	u64 t = ib_ack_timeout_ns(qp->attr.timeout);
+
+	if (likely(!qp->path.via) || !hca->dev[qp->path.dst_dev].member || t >= FAR_ACK_MIN_NS)
+		return t;
+	return FAR_ACK_MIN_NS;
+}
+
 static struct hca_qp *running(struct engine *e)
 {
 	u32 cur = e->hca->cur_qp;
@@ -125,7 +139,7 @@ void via_left(struct engine *e, const struct burst *b, u64 at)
 	if (qp->ack_due && qp->ack_una == qp->req.una_psn)
 		return;
 	qp->ack_una = qp->req.una_psn;
-	qp->ack_due = qp->attr.timeout ? at + ib_ack_timeout_ns(qp->attr.timeout) : 0;
+	qp->ack_due = qp->attr.timeout ? at + ack_timeout_ns(e->hca, qp) : 0;
 }
 
 bool via_overdue(struct engine *e, struct hca_qp *qp)
@@ -142,7 +156,7 @@ bool via_early(struct engine *e, struct hca_qp *qp)
 	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout ||
 	    qp->left_at <= e->host->now(e->ctx))
 		return false;
-	timer_arm(e, qp, qp->left_at + ib_ack_timeout_ns(qp->attr.timeout));
+	timer_arm(e, qp, qp->left_at + ack_timeout_ns(e->hca, qp));
 	return true;
 }
 
