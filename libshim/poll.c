@@ -18,8 +18,7 @@
 #include "libshim/objects.h"
 #include "libshim/queues.h"
 
-#define IDLE_POLLS  32 /* empty polls between looks at the token's line */
-#define YIELD_POLLS 1024 /* and before others get the CPU: who is waited for may be without one */
+#define IDLE_POLLS 32 /* empty polls between looks at the token's line */
 
 const struct cqe *cq_peek(const struct shim_cq *cq)
 {
@@ -164,8 +163,6 @@ bool cq_idle(struct shim_cq *cq)
 	/* Not under the lock: a count that gets lost between two threads does no harm. */
 	idle = load_relaxed(&cq->idle) + 1;
 	store_relaxed(&cq->idle, idle);
-	if (unlikely(!(idle % YIELD_POLLS)))
-		sched_yield();
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
 	return shim_poke();
