@@ -29,7 +29,7 @@
 #include "emulator/ib.h"
 
 #define SEG_MAGIC   0x47455355u /* "USEG" */
-#define SEG_VERSION 3u
+#define SEG_VERSION 4u
 #define SEG_SIZE    (4ULL << 30) /* virtual: a sparse file, only what is touched exists */
 #define SEG_MAX_QPS 65536u /* doorbell bits, one per QP slot of the HCA */
 #define SEG_MAX_CHANS                                                                              \
@@ -283,6 +283,10 @@ struct seg_hdr {
 	u64 db_sum[SEG_MAX_QPS / 64 / 64] cacheline_aligned;
 	u64 db_bits[SEG_MAX_QPS / 64];
 	u64 cmd_bits; /* command slots posted (isolated) */
+
+	/* What came over links, for who polls for it: futex on @brought (libshim/nap.c). */
+	u32 brought cacheline_aligned; /* times that the fabric process has brought something */
+	u32 napping; /* somebody waits for the next time */
 
 	struct helper_job job;
 	struct cmd_slot cmd[SEG_CMD_SLOTS];

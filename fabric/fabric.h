@@ -86,6 +86,7 @@ struct lease {
  * @dead: it has exited or hung up; it waits to be reaped
  * @chan_fd: [SEG_MAX_CHANS], -1 where there is none
  * @xfer: the helper transfer that its helper works for, or NULL
+ * @brought: it is in the list of fabric.brought, as is @brought_next
  */
 struct client {
 	u32 id;
@@ -100,6 +101,8 @@ struct client {
 	int *chan_fd;
 	struct seg_hdr *seg;
 	struct xfer *xfer;
+	bool brought;
+	struct client *brought_next;
 	struct client *next;
 };
 
@@ -167,6 +170,7 @@ struct note {
  * @link: what is on its way over links
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
+ * @brought: clients whose QPs got something in this holding of the token
  * @waiting: QP slots to ring when a helper has finished; @n_waiting of them
  */
 struct fabric {
@@ -228,6 +232,7 @@ struct fabric {
 	u64 addresses; /* of the subnets that were given out */
 	u32 lids;
 
+	struct client *brought;
 	struct link *link;
 	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
@@ -299,6 +304,13 @@ void engine_doze(struct fabric *f, u64 *next);
 bool isolated_look(struct fabric *f);
 /** isolated_commands() - execute commands that were posted. Token held. */
 void isolated_commands(struct fabric *f);
+
+/* --- napping.c ----------------------------------------------------------------------------- */
+
+/** brought_to() - a QP, or NULL, has got something over a link, or a completion. Token held. */
+void brought_to(struct fabric *f, const struct hca_qp *qp);
+/** brought_wake() - their programs, if they sleep, look again. Before any of them is freed. */
+void brought_wake(struct fabric *f);
 
 /* --- fhost.c, helper.c --------------------------------------------------------------------- */
 

@@ -286,6 +286,7 @@ u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 	if (t.n < 2 || !translate(f, m, &t.first) || !link_direct(f, &t.first) ||
 	    !train_input(&f->engine, &t))
 		return 0;
+	brought_to(f, hca_qp_by_num(f->hca, t.first.dst_qpn));
 	lane->taken += done;
 	return done;
 }

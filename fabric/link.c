@@ -318,6 +318,9 @@ int link_send(struct fabric *f, const struct burst *b)
 {
 	u32 member;
 
+	/* What nobody acknowledges is complete as soon as it is sent. */
+	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC) && f->hca->cur_qp)
+		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
 		return send_group(f, b, true);
 	if (b->dst_dev >= f->hca->n_devs || too_long(f->hca, b))
@@ -357,6 +360,7 @@ static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *n
 static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
 	u32 member = f->hca->dev[b->dst_dev].member;
+	int ret;
 
 	if (member)
 		return f->join_send ? f->join_send(f, member, b) : 0;
@@ -364,7 +368,12 @@ static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u
 		return mcast_deliver(&f->engine, b, step);
 	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
 		return 0; /* no requester of ours asks for that much at once */
-	return answer_fits(f, b, now, next) ? hca_input(&f->engine, b) : -EAGAIN;
+	if (!answer_fits(f, b, now, next))
+		return -EAGAIN;
+	ret = hca_input(&f->engine, b);
+	if (!ret)
+		brought_to(f, hca_qp_by_num(f->hca, b->dst_qpn));
+	return ret;
 }
 
 void link_work(struct fabric *f)

@@ -186,6 +186,7 @@ u64 engine_work(struct fabric *f)
 	link_work(f);
 	engine_timers(&f->engine);
 	engine_leave(&f->engine);
+	brought_wake(f);
 	/* What the budget left over, or was rung for us meanwhile. */
 	if (f->kicked || load_relaxed(&f->hca->pending))
 		return f->isolated || f->kicked ? 0 : min_u64(next_due(f), now + PENDING_WAIT_NS);

@@ -150,9 +150,6 @@ bool shim_poke(void)
 	inside = true;
 	did = engine_poke(&shim.engine);
 	inside = outer;
-	/* What is waited for may be the fabric process's to bring, which has no CPU while we spin. */
-	if (!did && load_relaxed(&shim.engine.hca->n_via))
-		sched_yield();
 	return did;
 }
 

@@ -183,9 +183,21 @@ struct shim_channel {
 };
 
 /**
+ * struct nap - of a CQ's poller, see nap.c.
+ * @brought: what was read of the segment's word when the wait began, at @since (ns)
+ * @looks: looks since then
+ */
+struct nap {
+	u64 since;
+	u32 brought;
+	u32 looks;
+};
+
+/**
  * struct shim_cq - a completion queue.
  * @cons: entries consumed; published in ctl->cons at the end of each poll
  * @idle: empty polls, to work for others now and then
+ * @nap: what nap.c knows of who polls it
  * @wall: cq_ex: entries are to tell wall clock time; @wall_off: what it is ahead of the fabric's clock
  * @cur: cq_ex: the entry that start_poll or next_poll came to; @in_batch: between start_poll and
  *       end_poll, @lock is held by thread @owner
@@ -212,6 +224,7 @@ struct shim_cq {
 	u32 cons;
 	u32 mask;
 	u32 idle;
+	struct nap nap;
 	struct cqe *entries;
 	struct cq_ctl *ctl;
 	const struct cqe *cur;

@@ -165,7 +165,9 @@ bool cq_idle(struct shim_cq *cq)
 	store_relaxed(&cq->idle, idle);
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
-	return shim_poke();
+	if (shim_poke())
+		return true;
+	return unlikely(load_relaxed(&shim.hca->n_via)) && cq_nap(cq);
 }
 
 static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)

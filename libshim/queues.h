@@ -29,6 +29,11 @@ static inline void cq_forget_qp(struct shim_cq *cq, const struct shim_qp *qp)
 /** cq_lay_all() - lay data that waits in unpolled entries, before a region ceases to be valid. */
 void cq_lay_all(struct shim_cq *cq);
 
+/* --- nap.c ---------------------------------------------------------------------------------- */
+
+/** cq_nap() - nothing was found, again: maybe sleep a little. Return: whether to look again. */
+bool cq_nap(struct shim_cq *cq);
+
 /* --- cq.c, cqex.c --------------------------------------------------------------------------- */
 
 /** cq_new() - create a CQ. NULL with errno on error. */
