@@ -122,7 +122,7 @@ static bool run_write(struct cell *c)
 			    wc.byte_len != sizes[i] || wc.imm_data != IMM ||
 			    wc.wc_flags != IBV_WC_WITH_IMM || wc.qp_num != b->addr[1].qpn))
 			return false;
-		if (!filled(b->buf + 64, sizes[i], 300 + (uint64_t)i) || b->buf[63] != 0xee ||
+		if (!arrives(b->buf + 64, sizes[i], 300 + (uint64_t)i) || b->buf[63] != 0xee ||
 		    b->buf[64 + sizes[i]] != 0xee)
 			return false;
 	}
@@ -202,21 +202,32 @@ static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t srqn, uint3
 	return vb_done(s, qp, VB_SCQ, 71, IBV_WC_BIND_MW, &wc);
 }
 
-/* WRITE from @from to the window @key of @to. Return: whether the bytes got there. */
-static bool through(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
-		    enum ibv_wc_status *status)
+/*
+ * WRITE from @from to the window @key of @to. Return: whether the bytes got there. @wait: they should, and
+ * may take their time: to UC, what has left is complete.
+ */
+static bool write_window(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
+			 bool wait, enum ibv_wc_status *status)
 {
+	uint64_t seed = now_ns();
 	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 72, from, from->buf, 500);
 	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
 
 	wr.raddr = (uintptr_t)to->buf + WINDOW + 100;
 	wr.rkey = key;
-	fill(from->buf, 500, now_ns());
+	fill(from->buf, 500, seed);
 	memset(to->buf + WINDOW, 0, 1000);
 	if (vb_send(from, qp, false, &wr) || !vb_poll(from, qp, VB_SCQ, VB_WAIT, &wc))
 		note("WRITE through a window: no completion");
 	*status = wc.status;
-	return !memcmp(to->buf + WINDOW + 100, from->buf, 500);
+	return wait ? arrives(to->buf + WINDOW + 100, 500, seed)
+		    : filled(to->buf + WINDOW + 100, 500, seed);
+}
+
+static bool through(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
+		    enum ibv_wc_status *status)
+{
+	return write_window(from, qp, to, key, true, status);
 }
 
 /* A key that is invalid: an RC peer is told so, a UC peer is not. */
@@ -225,7 +236,7 @@ static bool refused(struct cell *c, struct vb_side *from, int qp, const struct v
 {
 	enum ibv_wc_status status;
 
-	return !through(from, qp, to, key, &status) &&
+	return !write_window(from, qp, to, key, false, &status) &&
 	       status == (c->p.type == IBV_QPT_RC ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
 }
 
@@ -480,6 +491,8 @@ int main(int argc, char **argv)
 {
 	vb_open_two(argc, argv, &a, &b);
 	for (int t = 0; t < VB_TYPES; t++) {
+		if (!vb_crosses(vb_types[t]))
+			continue;
 		for (unsigned int r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 			if (rows[r].types >> vb_types[t] & 1) {
 				works(&rows[r], vb_types[t], false);

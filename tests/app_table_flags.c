@@ -326,6 +326,8 @@ int main(int argc, char **argv)
 {
 	vb_open_two(argc, argv, &a, &b);
 	for (int t = 0; t < VB_TYPES; t++) {
+		if (!vb_crosses(vb_types[t]))
+			continue;
 		ex = false;
 		of_type(vb_types[t]);
 		ex = true;

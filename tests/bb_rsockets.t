@@ -7,7 +7,7 @@
 . "$TOP/tests/rdmacm.sh"
 need rstream riostream rcopy udpong
 
-LIMIT=$((400 * SLOW))
+LIMIT=$((800 * SLOW))
 
 # stream LINES PROGRAM ARGS... - both sides; they exit with 0 also when a transfer failed: that many
 # lines of results, and nothing else
@@ -79,11 +79,13 @@ v6() {
 }
 check "rstream over IPv6" v6
 
+# Without -T b it does not wait in connect: what it says then is that there was an error (POLLERR, 8).
 refused() {
 	local status=0
 	cm_client "$@" -s $ADDR -p "$(free_port)" || status=$?
 	failed $status && grep -q "Connection refused" "$TEST_DIR/client.out" &&
 		return
+	[ "$*" = rstream ] && [ $status = 8 ] && return
 	echo "status $status:"
 	cat "$TEST_DIR/client.out"
 	return 1
@@ -204,22 +206,18 @@ fi
 SERVER_ENV="$SERVER_ENV RDMAV_FORK_SAFE=1"
 CLIENT_ENV=$SERVER_ENV
 forking() {
-	local port status=0 lines=$1 CMD
-	shift
+	local port status=0 CMD cmd=(rstream -T f -I 10 -C 20 -S 5000)
 	port=$(free_port)
-	command_a rstream "$@" -p "$port" || return
+	command_a "${cmd[@]}" -p "$port" || return
 	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	SERVER=$!
-	wait_listen "$port" $SERVER && cm_client rstream "$@" -p "$port" -s $ADDR || status=$?
+	wait_listen "$port" $SERVER && cm_client "${cmd[@]}" -p "$port" -s $ADDR || status=$?
 	[ $status = 0 ] || cm_stop
 	wait $SERVER || status=$?
-	[ $status = 0 ] && says client.out "$lines" . && return
+	[ $status = 0 ] && says client.out 2 . && return
 	tail -n 20 "$TEST_DIR/server.out" "$TEST_DIR/client.out"
 	return 1
 }
-if [ "$SETTING" = one ]; then
-	check "rstream -T f: a server that forks" forking 9 -T f
-else
-	check "rstream -T f: a server that forks" forking 2 -T f -I 10 -C 20 -S 5000
-fi
+# It asks its TCP socket for the peer's address: between nodes, that is the loopback one.
+[ "$SETTING" = nodes ] || check "rstream -T f: a server that forks" forking
 done_testing

@@ -201,6 +201,11 @@ extern const uint8_t vb_mac[6];
 /** vb_types - those that send. */
 #define VB_TYPES 5
 extern const enum ibv_qp_type vb_types[VB_TYPES];
+/** vb_crosses() - whether QPs of the type reach the other side: raw frames stay within a fabric. */
+static inline bool vb_crosses(enum ibv_qp_type type)
+{
+	return type != IBV_QPT_RAW_PACKET || !peer_far();
+}
 
 /**
  * vb_link() - create QP @i of @a and QP @j of @b, and connect them with each other. Return: 0 or errno's
