@@ -283,6 +283,7 @@ struct hca_qp {
 	u32 held_srq; /* SRQ + 1 that @resp.held is of */
 	u32 held_gen; /* and that SRQ's generation: it may go before the QP does */
 	u32 rndv; /* tags of its rendezvous that are to be read */
+	u32 conn; /* ordinal of its connection, its peer's as well; 0: it has had none */
 	u32 ack_una; /* oldest packet that @ack_due is about */
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
@@ -379,8 +380,8 @@ struct hca {
 	u32 fabric_pid;
 	u32 fatal; /* the fabric process has gone */
 	u32 ports_down; /* of all devices */
-	u32 n_via; /* ports whose link takes time, and those of other fabrics */
-	u32 pad3;
+	u32 n_via; /* ports whose link takes time or is looked at, and those of other fabrics */
+	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
 	char name[64];
 
 	/* The token's line: what every holder touches. */

@@ -191,9 +191,9 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
 		.dst_type = peer_type(qp->type),
 	};
-	p->loop = p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
-		  pkeys_match(p->pkey, p->pkey);
 	p->via = hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
+	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
+		  pkeys_match(p->pkey, p->pkey);
 	qp->back = (struct hca_path){
 		.src_dev = p->dst_dev,
 		.dst_dev = p->src_dev,
@@ -268,6 +268,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	qp->chunk_shift = 0;
 	qp->left_at = qp->ack_due = 0;
 	qp->stalled = 0;
+	qp->conn = 0;
 }
 
 /* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */
@@ -279,14 +280,30 @@ static void enter_reset(struct engine *e, struct hca_qp *qp)
 	qp_clear(e, qp);
 }
 
+/* Connected: its peer may have an ordinal already, as it came to RTR first. */
+static void number_connection(struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
+
+	if (qp->type == QPT_UD || qp->type == QPT_RAW_PACKET)
+		return;
+	if (peer && peer->conn && peer != qp && peer->dev == qp->attr.av.dst_dev &&
+	    peer->attr.dest_qpn == qp->qpn && peer->attr.av.dst_dev == qp->dev)
+		qp->conn = peer->conn;
+	else
+		qp->conn = ++hca->n_conns;
+}
+
 static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 {
 	struct req_state *s = &qp->req;
 
 	if (to == QPS_RESET)
 		enter_reset(e, qp);
-	if (from == QPS_INIT && to == QPS_RTR)
+	if (from == QPS_INIT && to == QPS_RTR) {
 		qp->resp.epsn = qp->attr.rq_psn;
+		number_connection(e->hca, qp);
+	}
 	if (from == QPS_RTR && to == QPS_RTS) {
 		s->next_psn = s->una_psn = s->una_first = qp->attr.sq_psn;
 		s->retry = (u8)qp->attr.retry_cnt;

@@ -20,7 +20,7 @@ bool port_via(const struct hca_dev *dev, u32 port)
 {
 	const struct hca_uplink *l = &dev->port[port].link;
 
-	return dev->member || l->delay_ns || l->jitter_ns || l->rate_bps;
+	return dev->member || l->delay_ns || l->jitter_ns || l->rate_bps || dev->port[port].fault;
 }
 
 bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port)
@@ -29,7 +29,7 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	    src_port > HCA_MAX_PORTS || dst_port > HCA_MAX_PORTS)
 		return false;
 	if (src_dev == dst_dev && src_port == dst_port)
-		return false;
+		return hca->dev[src_dev].port[src_port].fault;
 	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
 }
 

@@ -13,6 +13,8 @@
 	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
 	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME))
 
+#define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
+
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
 static const struct verb verbs[] = {
@@ -21,11 +23,11 @@ static const struct verb verbs[] = {
 	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
 	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
-	  PLACE | MAKE | OPT_BIT(OPT_NODE), true, verb_run },
+	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE), true, verb_run },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",
-	  PLACE | MAKE, false, verb_fabric_start },
+	  PLACE | MAKE | RULES, false, verb_fabric_start },
 	{ "fabric stop", "fabric stop [OPTION]...",
 	  "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop },
 	{ "fabric status", "fabric status [OPTION]...",
@@ -49,6 +51,17 @@ static const struct verb verbs[] = {
 	{ "port link", "port link [OPTION]... none|[delay TIME] [jitter TIME] [rate RATE] [mtu N]",
 	  "Say what the ports' links to the switch are like, in both directions.", PLACE | PORTS,
 	  true, verb_port_link },
+	{ "fault add", "fault add [OPTION]... [NAME:] RULE... [; [NAME:] RULE...]...",
+	  "Add rules of faults to a running fabric, see rdmaemu-faults(7). All of them or none.",
+	  PLACE | RULES | OPT_BIT(OPT_JSON), true, verb_fault_add },
+	{ "fault list", "fault list [OPTION]...",
+	  "Show the rules of a fabric, what they were about so far, and how often they hit.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_fault_list },
+	{ "fault remove", "fault remove [OPTION]... NAME...",
+	  "Remove rules. What they hold, as a link that is down, ends with them.", PLACE, true,
+	  verb_fault_remove },
+	{ "fault clear", "fault clear [OPTION]...", "Remove all rules.", PLACE, false,
+	  verb_fault_clear },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
 	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
@@ -105,7 +118,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 			v->name);
 		return EXIT_USAGE;
 	}
-	if (v->takes_args && n >= argc) {
+	if (v->takes_args && n >= argc &&
+	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && v->run != verb_run)) {
 		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
 			v->run == verb_run ? "program" : "value", v->name);
 		return EXIT_USAGE;
@@ -163,11 +177,13 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
 		return usage();
-	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port")) {
+	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port") || !strcmp(argv[0], "fault")) {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 			return usage();
 		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0],
-			argv[0][0] == 'f' ? "start, stop or status" : "up, down, lid or pkey");
+			!strcmp(argv[0], "fabric") ? "start, stop or status"
+			: argv[0][0] == 'p'	   ? "up, down, lid, pkey or link"
+						   : "add, list, remove or clear");
 		return EXIT_USAGE;
 	}
 	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",

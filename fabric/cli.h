@@ -35,6 +35,12 @@ int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char 
 int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 /** not_running() - say why there was no answer. Return: 1, the exit status. */
 int not_running(const struct opts *o, int err);
+/** print_text() - ask the fabric for text, by @op, and print it. Return: the exit status. */
+int print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
+int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
  * not take its answers, is cut off.
  */
 #include "fabric/fabric.h"
+#include "fabric/fault.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -55,6 +56,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	c->dead = true;
 	c->client = NULL;
 	port_forget(f, c);
+	fault_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
 	f->n_leases -= c->hold;
@@ -279,8 +281,10 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return op_lease(f, c, m);
 	case PROTO_STATUS:
 	case PROTO_LOG:
+	case PROTO_FAULT_LIST:
 		out = m->op == PROTO_STATUS ? status_make(f, m->flags)
-					    : log_make(f, m->flags & PROTO_F_JSON);
+		      : m->op == PROTO_LOG  ? log_make(f, m->flags & PROTO_F_JSON)
+					    : faults_list(f, m->flags & PROTO_F_JSON);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
@@ -291,6 +295,10 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return node_ask(f, m);
 	case PROTO_PORT:
 		return port_request(f, c, m);
+	case PROTO_FAULT_ADD:
+	case PROTO_FAULT_REMOVE:
+	case PROTO_FAULT_CLEAR:
+		return fault_request(f, c, m, *fd);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

@@ -53,23 +53,46 @@ static void take_fd(struct msghdr *mh, int *fd)
 			memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 }
 
-int ctl_call(int sock, struct proto_msg *m, int *fd)
+union fd_space {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(sizeof(int))];
+};
+
+/* With descriptor @fd, unless that is -1. Return: as sendmsg(2). */
+static ssize_t send_msg(int sock, struct proto_msg *m, int fd)
 {
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(sizeof(int))];
-	} ctl;
+	union fd_space ctl = { 0 };
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	m->magic = PROTO_MAGIC;
+	if (fd >= 0) {
+		mh.msg_control = &ctl;
+		mh.msg_controllen = sizeof(ctl);
+		c = CMSG_FIRSTHDR(&mh);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	do
+		n = sendmsg(sock, &mh, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static int call(int sock, struct proto_msg *m, int give, int *fd)
+{
+	union fd_space ctl;
 	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr mh = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
 	};
+	ssize_t n = send_msg(sock, m, give);
 	int got = -1;
-	ssize_t n;
 
-	m->magic = PROTO_MAGIC;
-	do
-		n = send(sock, m, sizeof(*m), MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		do
 			n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
@@ -86,6 +109,16 @@ int ctl_call(int sock, struct proto_msg *m, int *fd)
 	if ((size_t)n != sizeof(*m) || m->magic != PROTO_MAGIC)
 		return -EPROTO;
 	return m->ret;
+}
+
+int ctl_call(int sock, struct proto_msg *m, int *fd)
+{
+	return call(sock, m, -1, fd);
+}
+
+int ctl_call_fd(int sock, struct proto_msg *m, int give)
+{
+	return call(sock, m, give, NULL);
 }
 
 /* Connects and takes the lease. Returns the socket or -errno. */

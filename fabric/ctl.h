@@ -20,6 +20,8 @@ int ctl_connect(const char *path);
  * Return: the answer's ret; -EPIPE when the fabric hung up; -ETIMEDOUT; -errno.
  */
 int ctl_call(int sock, struct proto_msg *m, int *fd);
+/** ctl_call_fd() - likewise, descriptor @give goes with the question; it stays the caller's. */
+int ctl_call_fd(int sock, struct proto_msg *m, int give);
 /**
  * ctl_start() - be connected to the fabric, which is started if it is not running.
  * @stay: it shall not leave when its last program has gone

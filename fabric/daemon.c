@@ -4,6 +4,7 @@
  */
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
+#include "fabric/fault.h"
 #include "fabric/sysfs.h"
 
 #include <fcntl.h>
@@ -140,6 +141,8 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	ret = make_hca(f, o);
 	if (!ret)
 		ret = link_make(f);
+	if (!ret)
+		ret = faults_make(f);
 	if (ret)
 		return ret;
 	ret = make_topology(f, o, what);

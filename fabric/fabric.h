@@ -43,6 +43,7 @@
 #define LINK_ALL (~0u)
 
 struct fabric;
+struct faults;
 struct link;
 struct join;
 struct opts;
@@ -168,6 +169,7 @@ struct note {
  * @active_at: when there was last something to do for isolated clients
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
+ * @faults: rules of faults: fabric/fault.h
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
  * @brought: clients whose QPs got something in this holding of the token
@@ -234,6 +236,7 @@ struct fabric {
 
 	struct client *brought;
 	struct link *link;
+	struct faults *faults;
 	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
 	struct xfer xfer[MAX_XFERS];
@@ -435,6 +438,8 @@ int port_change(struct fabric *f, const struct proto_port *q);
 void port_forget(struct fabric *f, const struct conn *c);
 /** ports_due() - whether there is something to do with the token. */
 bool ports_due(const struct fabric *f);
+/** ports_show() - ports have changed: write the trees of those nodes that somebody looks at. */
+void ports_show(struct fabric *f);
 /** ports_work() - do it. Token held. */
 void ports_work(struct fabric *f);
 

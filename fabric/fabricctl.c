@@ -3,6 +3,7 @@
  * DOC: `rdmaemu fabric start|stop|status`, `rdmaemu status`, `rdmaemu log`.
  */
 #include "fabric/cli.h"
+#include "fabric/scenario.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static char *map_text(int fd, size_t *len)
 	return text == MAP_FAILED ? NULL : text;
 }
 
-static int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
+int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 {
 	size_t len = 0;
 	char *text;
@@ -86,16 +87,24 @@ int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
+	struct scenario s;
 	struct proto_msg m;
-	int sock;
+	int sock, ret;
 
 	(void)argc;
 	(void)argv;
+	if (scenario_load(&s, o))
+		return 1;
+	if (o->dry_run) {
+		scenario_print(&s, false);
+		return 0;
+	}
 	sock = ctl_start(o, p, o->level[OPT_LINGER] < LEVEL_FLAG, &m);
 	if (sock < 0)
 		return 1;
+	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
 	close(sock);
-	return 0;
+	return ret;
 }
 
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)

@@ -42,6 +42,16 @@ static bool quantity(const char *s, const struct unit *units, u64 max, u64 *out)
 	return true;
 }
 
+bool time_parse(const char *s, u64 max, u64 *ns)
+{
+	return quantity(s, time_units, max, ns);
+}
+
+bool rate_parse(const char *s, u64 *bps)
+{
+	return quantity(s, rate_units, LINK_RATE_MAX, bps) && *bps >= LINK_RATE_MIN;
+}
+
 static const char *take(struct hca_uplink *l, const char *key, const char *value)
 {
 	char mtu[8];
@@ -55,11 +65,7 @@ static const char *take(struct hca_uplink *l, const char *key, const char *value
 			       ? NULL
 			       : "a time up to 10s, with its unit: ns, us, ms or s";
 	if (!strcmp(key, "rate"))
-		return quantity(value, rate_units, LINK_RATE_MAX, &l->rate_bps) &&
-				       l->rate_bps >= LINK_RATE_MIN
-			       ? NULL
-			       : "a rate from 1kbit to 1000Gbit, with its unit: bit, kbit, Mbit or "
-				 "Gbit";
+		return rate_parse(value, &l->rate_bps) ? NULL : RATE_EXPECTED;
 	for (l->mtu = 1; l->mtu <= 5; l->mtu++) {
 		snprintf(mtu, sizeof(mtu), "%u", ib_mtu_bytes(l->mtu));
 		if (!strcmp(mtu, value))

@@ -6,6 +6,7 @@
  * next to nothing.
  */
 #include "fabric/fabric.h"
+#include "fabric/fault.h"
 #include "fabric/sysfs.h"
 
 #include <endian.h>
@@ -198,6 +199,7 @@ int node_make(struct fabric *f, const struct node_spec *s)
 	if (ret)
 		return ret;
 	node_publish(f->hca, (u32)node);
+	faults_node(f);
 	join_news(f);
 	return node;
 }

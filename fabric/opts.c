@@ -56,6 +56,10 @@ static const struct opt_def {
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
 	[OPT_AUDIT] = { "audit", NULL, NULL, false, "also check the HCA's memory for consistency" },
+	[OPT_SCENARIO] = { "scenario", "FILE", "RDMAEMU_SCENARIO", true,
+			   "rules of faults, see rdmaemu-faults(7)" },
+	[OPT_DRY_RUN] = { "dry-run", NULL, NULL, false,
+			  "only say which rules of faults would be set" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -193,6 +197,11 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_AUDIT:
 		o->audit = true;
+		return NULL;
+	case OPT_SCENARIO:
+		return parse_path(value, o->scenario) ? NULL : "a file";
+	case OPT_DRY_RUN:
+		o->dry_run = true;
 		return NULL;
 	case OPT_HELP:
 		o->help = true;

@@ -44,6 +44,8 @@ enum opt_id {
 	OPT_PORT,
 	OPT_JSON,
 	OPT_AUDIT,
+	OPT_SCENARIO,
+	OPT_DRY_RUN,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -73,6 +75,7 @@ struct opts {
 	bool isolated;
 	bool json;
 	bool audit;
+	bool dry_run;
 	bool help;
 	u32 linger_ms;
 	u64 seed;
@@ -84,6 +87,7 @@ struct opts {
 	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
 	char token_file[PATH_MAX];
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
+	char scenario[PATH_MAX]; /* likewise */
 	char device[32];
 	u32 port; /* 0: not given */
 };

@@ -233,8 +233,7 @@ bool ports_due(const struct fabric *f)
 	return f->n_port_jobs || f->gids_stale;
 }
 
-/* The trees of those nodes that somebody looks at. */
-static void show_changes(struct fabric *f)
+void ports_show(struct fabric *f)
 {
 	u32 i;
 	int ret;
@@ -269,7 +268,7 @@ void ports_work(struct fabric *f)
 	}
 	f->n_port_jobs = 0;
 	/* The files first: who is answered may look at them. */
-	show_changes(f);
+	ports_show(f);
 	for (i = 0; i < n; i++)
 		conn_answer(f, job[i].conn, &job[i].msg);
 }

@@ -59,6 +59,18 @@ enum proto_op {
 	PROTO_PORT,
 	/* NODE: in: ask.node, or ask.ip. out: node. Anybody may ask. -ENOENT: there is none. */
 	PROTO_NODE,
+	/*
+	 * FAULT_ADD: in: fault.text, one or several rules; or fd: a scenario in a memfd, of the file
+	 * fault.place. All of them or none. out: fault.n rules were added, 0 when that very scenario was
+	 * there already, fault.id is the last one's. -EINVAL: fault.text says what is wrong.
+	 */
+	PROTO_FAULT_ADD,
+	/* FAULT_REMOVE: in: fault.name, or fault.id where that is empty. out: fault.hits. -ENOENT */
+	PROTO_FAULT_REMOVE,
+	/* FAULT_CLEAR: all of them. out: fault.n */
+	PROTO_FAULT_CLEAR,
+	/* FAULT_LIST: out: as STATUS */
+	PROTO_FAULT_LIST,
 };
 
 enum proto_flags {
@@ -132,6 +144,16 @@ struct proto_ask {
 	u8 ip[16]; /* NODE: as a GID, where there is no name */
 };
 
+/** struct proto_fault - rules: fabric/fault.h. */
+struct proto_fault {
+	u32 id;
+	u32 n;
+	u64 hits;
+	char name[40];
+	char place[256];
+	char text[512];
+};
+
 struct proto_msg {
 	u32 magic;
 	u32 op; /* enum proto_op */
@@ -145,6 +167,7 @@ struct proto_msg {
 		struct proto_ask ask; /* DEV, NODE */
 		struct hca_node node;
 		struct proto_port port;
+		struct proto_fault fault;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

@@ -3,6 +3,7 @@
  * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program.
  */
 #include "fabric/cli.h"
+#include "fabric/scenario.h"
 #include "fabric/sysfs.h"
 
 #include <fcntl.h>
@@ -97,12 +98,21 @@ static int keep_lease(int sock, u32 flags)
 
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
+	struct scenario s;
 	struct proto_msg m;
 	int sock, err;
 
 	(void)argc;
+	if (scenario_load(&s, o))
+		return EXIT_TROUBLE;
+	if (o->dry_run) {
+		scenario_print(&s, false);
+		return 0;
+	}
 	sock = ctl_start(o, p, false, &m);
-	if (sock < 0 || keep_lease(sock, m.flags) || set_env(o, p))
+	if (sock < 0 || scenario_add(&s, sock, o, NULL, NULL))
+		return EXIT_TROUBLE;
+	if (keep_lease(sock, m.flags) || set_env(o, p))
 		return EXIT_TROUBLE;
 	execvp(argv[0], argv);
 	err = errno;

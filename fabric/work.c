@@ -16,6 +16,7 @@
  * is waited for, and reported.
  */
 #include "fabric/fabric.h"
+#include "fabric/fault.h"
 
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
@@ -132,7 +133,8 @@ static bool pending_due(struct fabric *f, u64 now)
 
 static u64 next_due(const struct fabric *f)
 {
-	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)), join_next(f));
+	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
+		       min_u64(join_next(f), faults_next(f)));
 }
 
 static bool work_due(struct fabric *f, u64 now)
@@ -144,7 +146,7 @@ static bool work_due(struct fabric *f, u64 now)
 		helpers_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
-	       load_relaxed(&f->hca->via_any) || now >= next_due(f);
+	       faults_due(f, now) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
 }
 
 void engine_doze(struct fabric *f, u64 *next)
@@ -178,6 +180,8 @@ u64 engine_work(struct fabric *f)
 		reap_dead(f);
 	if (ports_due(f))
 		ports_work(f);
+	if (faults_due(f, now))
+		faults_work(f);
 	if (f->isolated)
 		isolated_commands(f);
 	if (f->join)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Fault rules as they are shown: `rdmaemu fault list`. */
+#include "fabric/fabric.h"
+#include "fabric/fault.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *on_name(const struct fault_rule *r)
+{
+	static const char *const names[] = {
+		[FAULT_ON_WIRE] = "packets",	 [FAULT_ON_CALL] = "calls",
+		[FAULT_ON_WR] = "work requests", [FAULT_ON_TIME] = "once",
+		[FAULT_ON_STATE] = "state",
+	};
+
+	return r->triggered ? "packets" : names[r->on];
+}
+
+static void add_ns(struct json_object *o, const char *key, const struct fabric *f, u64 at)
+{
+	if (at && at != FAULT_NEVER)
+		json_object_object_add(o, key, json_object_new_int64((int64_t)(at - f->started)));
+}
+
+static struct json_object *json_rule(const struct fabric *f, const struct fault_rule *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "id", json_object_new_int64(r->id));
+	json_object_object_add(o, "name", json_object_new_string(r->name));
+	json_object_object_add(o, "rule", json_object_new_string(r->text));
+	if (r->place[0])
+		json_object_object_add(o, "place", json_object_new_string(r->place));
+	json_object_object_add(o, "on", json_object_new_string(on_name(r)));
+	json_object_object_add(o, "seen", json_object_new_int64((int64_t)r->seen));
+	json_object_object_add(o, "hits", json_object_new_int64((int64_t)r->hits));
+	add_ns(o, "from_ns", f, r->from);
+	add_ns(o, "until_ns", f, r->until);
+	return o;
+}
+
+static int list_json(const struct fabric *f, FILE *out)
+{
+	struct json_object *root = json_object_new_object(), *all = json_object_new_array();
+	const struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id)
+			json_object_array_add(all, json_rule(f, &t->rule[i]));
+	json_object_object_add(root, "seed", json_object_new_uint64(f->hca->seed));
+	json_object_object_add(root, "random", json_object_new_boolean(t->random));
+	json_object_object_add(root, "faults", all);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
+	json_object_put(root);
+	return 0;
+}
+
+static void list_text(const struct fabric *f, FILE *out)
+{
+	const struct faults *t = f->faults;
+	const struct fault_rule *r;
+	u32 i;
+
+	if (t->n)
+		fprintf(out, "%-16s %10s %10s  RULE\n", "NAME", "SEEN", "HITS");
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id)
+			fprintf(out, "%-16s %10llu %10llu  %s%s%s\n", r->name,
+				(unsigned long long)r->seen, (unsigned long long)r->hits, r->text,
+				r->place[0] ? "  # " : "", r->place);
+	}
+}
+
+int faults_list(struct fabric *f, bool json)
+{
+	char *buf = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&buf, &len);
+	int fd;
+
+	if (!out)
+		return -ENOMEM;
+	if (json)
+		list_json(f, out);
+	else
+		list_text(f, out);
+	fclose(out);
+	fd = text_memfd(buf, len);
+	free(buf);
+	return fd;
+}
