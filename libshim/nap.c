@@ -6,11 +6,14 @@
  * -------------------
  * What crosses a link with a delay or a rate, or comes from another fabric, is brought by the fabric
  * process. Where programs that poll are as many as CPUs, it gets none of them before the scheduler's next
- * tick, and everything takes milliseconds. So who has polled for some time, and was brought nothing, sleeps
- * until it is brought something, or a fifth of a millisecond: short enough for who has other things to
- * do than to poll. sched_yield() is no way out: who yields often waits for all others' time slices.
+ * tick, and everything takes milliseconds. So who has polled and was brought nothing gives its CPU away. First
+ * with sched_yield(), after which it goes on at once when the fabric process, which runs for microseconds,
+ * is the only one. Who yields often where others are busy, however, waits for the time slices of all of them,
+ * once for each time that he has yielded. So when a yield has taken long there are none for a while, and who
+ * polls sleeps instead, until he is brought something, or a fifth of a millisecond: short enough for who has
+ * other things to do than to poll.
  *
- * Only who polls in a tight loop sleeps, and nobody who has a connection without such links: what comes
+ * Only who polls in a tight loop does so, and nobody who has a connection without such links: what comes
  * there is brought by its peer, who wakes nobody.
  *
  * @brought in the segment counts up behind each delivery (fabric/napping.c), so that nobody sleeps over one
@@ -19,7 +22,10 @@
 #include "libshim/queues.h"
 #include "libshim/sys.h"
 
-#define SPIN_NS	  50000ull /* that long a poller only polls */
+#define SPIN_NS	  20000ull /* that long a poller only polls */
+#define YIELD_NS  200000ull /* and so long if the others let him */
+#define LONG_NS	  500000ull /* a yield that has taken more than the fabric process needs */
+#define BUSY_NS	  50000000ull /* and how long there are none then */
 #define NAP_NS	  200000ull
 #define TIGHT_NS  100000ull /* between two looks, of 32 polls each */
 #define DIRECT_NS 10000000ull /* so long it is not looked again who is connected how */
@@ -55,6 +61,18 @@ static bool has_direct(u64 now)
 	return any;
 }
 
+/* Return: whether the CPUs are busy with others. */
+static bool yield(struct nap *n, u64 now)
+{
+	if (now < n->busy_until)
+		return true;
+	sched_yield();
+	if (real_ns() - now < LONG_NS)
+		return false;
+	n->busy_until = now + BUSY_NS;
+	return true;
+}
+
 bool cq_nap(struct shim_cq *cq)
 {
 	struct seg_hdr *seg = shim.seg;
@@ -64,16 +82,20 @@ bool cq_nap(struct shim_cq *cq)
 
 	/* Of two threads that poll one CQ, either may begin anew: then they sleep later. */
 	if (brought != n->brought || spun / (n->looks + 1) > TIGHT_NS) {
-		*n = (struct nap){ .since = now, .brought = brought };
+		n->since = now;
+		n->brought = brought;
+		n->looks = 0;
 		return false;
 	}
 	n->looks++;
-	if (spun < SPIN_NS || has_direct(now))
+	if (has_direct(now))
+		return false;
+	if (spun < (yield(n, now) ? SPIN_NS : YIELD_NS))
 		return false;
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);
-	/* From now on a look follows at once, but the first of them is again without a wait. */
-	n->since = real_ns() - SPIN_NS;
-	n->looks = 1;
+	/* The next look follows at once. */
+	n->since = real_ns() - YIELD_NS;
+	n->looks = YIELD_NS / TIGHT_NS;
 	return true;
 }

@@ -186,9 +186,11 @@ struct shim_channel {
  * struct nap - of a CQ's poller, see nap.c.
  * @brought: what was read of the segment's word when the wait began, at @since (ns)
  * @looks: looks since then
+ * @busy_until: CPUs are taken to be busy with others until then
  */
 struct nap {
 	u64 since;
+	u64 busy_until;
 	u32 brought;
 	u32 looks;
 };
