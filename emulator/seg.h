@@ -37,6 +37,7 @@
 #define SEG_CHAN_DEPTH	4096u /* events a channel holds */
 #define SEG_CMD_SLOTS	16u
 #define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */
+#define SEG_CALL_WORDS	3u /* a bit per call of libibverbs and librdmacm: fabric/calls.h */
 
 /** struct wq_sge - one scatter/gather entry, as struct ibv_sge. */
 struct wq_sge {
@@ -277,6 +278,7 @@ struct seg_hdr {
 	u32 gen;
 	u32 fatal; /* set when the fabric has gone: device fatal */
 	u32 heap_off; /* first byte the client may carve rings from */
+	u64 fail_calls[SEG_CALL_WORDS]; /* calls that a fault may hit: ask the fabric process */
 
 	/* Doorbells, three levels: summary of summaries, summary, bit per QP slot. */
 	u64 db_any cacheline_aligned;

@@ -14,7 +14,7 @@
 #ifndef FABRIC_CALLS_H
 #define FABRIC_CALLS_H
 
-#include "emulator/types.h"
+#include "emulator/seg.h"
 
 #include <errno.h>
 
@@ -88,7 +88,7 @@ enum call_how {
 	X(ibv_modify_cq, CALL_ERRNO, CALL_E_CHANGE)                                                \
 	X(ibv_destroy_cq, CALL_ERRNO, CALL_E_END)                                                  \
 	X(ibv_req_notify_cq, CALL_ERRNO, EINVAL, EIO)                                              \
-	X(ibv_poll_cq, CALL_NEG, EPERM, EINVAL, EIO, EFAULT)                                       \
+	X(ibv_poll_cq, CALL_MINUS1, EPERM, EINVAL, EIO, EFAULT)                                       \
 	X(ibv_start_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                         \
 	X(ibv_next_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                          \
 	X(ibv_create_srq, CALL_NULL, CALL_E_MAKE)                                                  \
@@ -179,9 +179,7 @@ enum call_id {
 		CALL_COUNT,
 };
 
-/** CALL_WORDS - of a mask with a bit for each call. */
-#define CALL_WORDS 3u
-_Static_assert(CALL_COUNT <= 64 * CALL_WORDS, "a bit each");
+_Static_assert(CALL_COUNT <= 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

@@ -71,6 +71,8 @@ enum proto_op {
 	PROTO_FAULT_CLEAR,
 	/* FAULT_LIST: out: as STATUS */
 	PROTO_FAULT_LIST,
+	/* FAULT: in: call.id. out: call.err: with which error this call is to fail; 0: it is not. */
+	PROTO_FAULT,
 };
 
 enum proto_flags {
@@ -138,6 +140,12 @@ struct proto_lease {
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 
+/** struct proto_call - a call that a program is in. @id: enum call_id, @err: errno's value */
+struct proto_call {
+	u32 id;
+	u32 err;
+};
+
 struct proto_ask {
 	u32 number;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
@@ -165,6 +173,7 @@ struct proto_msg {
 		struct proto_peer peer;
 		struct proto_lease lease;
 		struct proto_ask ask; /* DEV, NODE */
+		struct proto_call call;
 		struct hca_node node;
 		struct proto_port port;
 		struct proto_fault fault;

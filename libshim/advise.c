@@ -37,6 +37,8 @@ int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 	int ret = 0;
 	u32 i;
 
+	if (call_fails(CALL_ibv_advise_mr))
+		return errno;
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !write &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return ENOTSUP;

@@ -16,6 +16,8 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
 	struct shim_ah *ah;
 
+	if (call_fails(CALL_ibv_create_ah))
+		return NULL;
 	if (!ctx)
 		return fail_null(-EINVAL);
 	cmd.ah.pd = pd->handle;
@@ -36,6 +38,8 @@ SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
 	struct shim_ah *ah = (struct shim_ah *)ibah;
 	struct shim_context *ctx = ah && ah->magic == MAGIC_AH ? context_of(ibah->context) : NULL;
 
+	if (call_fails(CALL_ibv_destroy_ah))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	shim_settle(ANY_SLOT);
@@ -86,6 +90,8 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 	int index;
 	u32 flow;
 
+	if (call_fails(CALL_ibv_init_ah_from_wc))
+		return -1;
 	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
 	if (!p)
 		return fail_minus(-EINVAL);
@@ -116,6 +122,8 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_w
 {
 	struct ibv_ah_attr attr;
 
+	if (call_fails(CALL_ibv_create_ah_from_wc))
+		return NULL;
 	if (!pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr))
@@ -140,11 +148,15 @@ static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32
 /** ibv_attach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
 SHIM_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	if (call_fails(CALL_ibv_attach_mcast))
+		return errno;
 	return mcast_cmd(qp, gid, lid, CMD_ATTACH_MCAST);
 }
 
 /** ibv_detach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
 SHIM_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	if (call_fails(CALL_ibv_detach_mcast))
+		return errno;
 	return mcast_cmd(qp, gid, lid, CMD_DETACH_MCAST);
 }

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-struct shim_client shim = { .sock = -1, .kick_fd = -1 };
+struct shim_client shim = { .sock = -1, .kick_fd = -1, .fail_calls = no_fail_calls };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -49,6 +49,7 @@ void client_forked(void)
 	shim.fatal = false;
 	shim.isolated = false;
 	shim.engine.hca = NULL;
+	shim.fail_calls = no_fail_calls;
 	replace_mapping(shim.seg, SEG_SIZE);
 	if (shim.hca)
 		replace_mapping(shim.hca, sizeof(*shim.hca));
@@ -137,6 +138,7 @@ static void take_office(const struct proto_welcome *w, const int *fds)
 		helper_keep(fds[0]);
 	if (shim.hca)
 		sys_close(fds[2]);
+	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
 	store_release(&shim.live, true);
 }
 

@@ -215,6 +215,8 @@ int cmid_cmd(struct shim_cmid *id, u32 op, struct hca_cmd *cmd);
  * @mc: it is that group's, too, or NULL
  */
 void cmev_count(struct shim_cmid *id, struct shim_cmmc *mc);
+/** cmev_ack() - an event that was given out is acknowledged, and freed. */
+void cmev_ack(struct rdma_cm_event *event);
 /** cmev_done() - it is acknowledged. */
 void cmev_done(struct shim_cmid *id, struct shim_cmmc *mc);
 

@@ -173,6 +173,8 @@ SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { 0 };
 
+	if (call_fails(CALL_rdma_bind_addr))
+		return -1;
 	if (!c)
 		return -1;
 	if (!cm_addr_len(addr))
@@ -191,6 +193,8 @@ SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_ad
 	socklen_t len = cm_addr_len(dst_addr);
 	struct hca_cmd cmd = { 0 };
 
+	if (call_fails(CALL_rdma_resolve_addr))
+		return -1;
 	if (!c)
 		return -1;
 	if (!len || (src_addr && !cm_addr_len(src_addr)))
@@ -210,6 +214,8 @@ SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
 
+	if (call_fails(CALL_rdma_resolve_route))
+		return -1;
 	if (!c || cmid_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
 		return -1;
 	return cmid_complete(c);

@@ -165,6 +165,8 @@ SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	struct rdma_addrinfo *rai;
 	int ret;
 
+	if (call_fails_early(CALL_rdma_getaddrinfo))
+		return -1;
 	if (!node && !service && !hints)
 		return fail_minus(-EINVAL);
 	if (cm_devices_init())

@@ -97,6 +97,8 @@ SHIM_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 	struct shim_cmch *c;
 	int ret;
 
+	if (call_fails_early(CALL_rdma_create_event_channel))
+		return NULL;
 	if (cm_devices_init())
 		return NULL;
 	c = obj_alloc(sizeof(*c));

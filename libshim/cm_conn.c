@@ -63,6 +63,8 @@ SHIM_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { .cm.backlog = (u32)backlog };
 
+	if (call_fails(CALL_rdma_listen))
+		return -1;
 	if (!c || cmid_cmd(c, CMD_CM_LISTEN, &cmd))
 		return -1;
 	return cmid_query_addr(c);
@@ -75,6 +77,8 @@ SHIM_EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	struct hca_cmd cmd = { .cm.has_param = 1 };
 	u8 depth, resources;
 
+	if (call_fails(CALL_rdma_connect))
+		return -1;
 	if (!c)
 		return -1;
 	if (!c->dev || !param_ok(c, p))
@@ -112,7 +116,7 @@ static void accept_limits(struct shim_cmid *c, const struct rdma_conn_param *p)
 static int accepted_ud(struct shim_cmid *c)
 {
 	if (c->sync && c->id.event) {
-		rdma_ack_cm_event(c->id.event);
+		cmev_ack(c->id.event);
 		c->id.event = NULL;
 	}
 	return 0;
@@ -126,6 +130,8 @@ SHIM_EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	bool ud;
 	int err;
 
+	if (call_fails(CALL_rdma_accept))
+		return -1;
 	if (!c)
 		return -1;
 	if (!c->dev || (!p && !id->qp) || !param_ok(c, p))
@@ -166,6 +172,8 @@ SHIM_EXPORT int rdma_establish(struct rdma_cm_id *id)
 {
 	struct shim_cmid *c = cmid_of(id);
 
+	if (call_fails(CALL_rdma_establish))
+		return -1;
 	if (!c)
 		return -1;
 	return id->qp ? fail_minus(-EINVAL) : cmid_establish(c);
@@ -177,6 +185,8 @@ SHIM_EXPORT int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 {
 	struct shim_cmid *c = cmid_of(id);
 
+	if (call_fails(CALL_rdma_reject))
+		return -1;
 	return c ? cmid_reject(c, CM_REJ_CONSUMER_DEFINED, private_data, private_data_len) : -1;
 }
 
@@ -186,6 +196,8 @@ SHIM_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { 0 };
 
+	if (call_fails(CALL_rdma_disconnect))
+		return -1;
 	if (!c)
 		return -1;
 	if (!id->verbs)
@@ -201,5 +213,7 @@ SHIM_EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { .cm.event = (u32)event };
 
+	if (call_fails(CALL_rdma_notify))
+		return -1;
 	return c ? cmid_cmd(c, CMD_CM_NOTIFY, &cmd) : -1;
 }

@@ -118,6 +118,8 @@ SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	u32 i, n = 0;
 	bool ok = true;
 
+	if (call_fails_early(CALL_rdma_get_devices))
+		return NULL;
 	if (num_devices)
 		*num_devices = 0;
 	if (cm_devices_init())

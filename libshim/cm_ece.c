@@ -13,6 +13,8 @@ SHIM_EXPORT int rdma_set_local_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
 {
 	struct shim_cmid *id = cmid_of(ibid);
 
+	if (call_fails(CALL_rdma_set_local_ece))
+		return -1;
 	if (!id)
 		return -1;
 	if (ibid->qp || !ece || !ece->vendor_id || ece->comp_mask)
@@ -27,6 +29,8 @@ SHIM_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece
 {
 	struct shim_cmid *id = cmid_of(ibid);
 
+	if (call_fails(CALL_rdma_get_remote_ece))
+		return -1;
 	if (!id)
 		return -1;
 	if (ibid->qp || !ece)
@@ -61,5 +65,7 @@ SHIM_EXPORT int rdma_reject_ece(struct rdma_cm_id *ibid, const void *data, uint8
 {
 	struct shim_cmid *id = cmid_of(ibid);
 
+	if (call_fails(CALL_rdma_reject_ece))
+		return -1;
 	return id ? cmid_reject(id, REJ_VENDOR_OPTION_NOT_SUPPORTED, data, len) : -1;
 }

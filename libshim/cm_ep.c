@@ -75,6 +75,8 @@ SHIM_EXPORT int rdma_create_ep(struct rdma_cm_id **idp, struct rdma_addrinfo *re
 	struct rdma_cm_id *id;
 	int err;
 
+	if (call_fails_early(CALL_rdma_create_ep))
+		return -1;
 	if (cmid_create(NULL, &id, NULL, res->ai_port_space, res->ai_qp_type))
 		return -1;
 	if (!(res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, attr)
@@ -124,12 +126,14 @@ SHIM_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **
 	struct rdma_cm_event *event;
 	int err;
 
+	if (call_fails(CALL_rdma_get_request))
+		return -1;
 	if (!id)
 		return -1;
 	if (!id->sync)
 		return fail_minus(-EINVAL);
 	if (listen->event) {
-		rdma_ack_cm_event(listen->event);
+		cmev_ack(listen->event);
 		listen->event = NULL;
 	}
 	if (rdma_get_cm_event(listen->channel, &event))

@@ -242,6 +242,8 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 	struct shim_cmev *ev;
 	int ret;
 
+	if (call_fails(CALL_rdma_get_cm_event))
+		return -1;
 	if (!ch)
 		return -1;
 	if (!event)
@@ -265,15 +267,22 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 	return 0;
 }
 
-/** rdma_ack_cm_event() - rdma_ack_cm_event(3). Return: 0, or -1 with errno EINVAL. */
-SHIM_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+void cmev_ack(struct rdma_cm_event *event)
 {
 	struct shim_cmev *ev = (struct shim_cmev *)event;
 
-	if (!event)
-		return fail_minus(-EINVAL);
 	cmev_done(ev->id, ev->mc);
 	free(ev);
+}
+
+/** rdma_ack_cm_event() - rdma_ack_cm_event(3). Return: 0, or -1 with errno EINVAL. */
+SHIM_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	if (call_fails(CALL_rdma_ack_cm_event))
+		return -1;
+	if (!event)
+		return fail_minus(-EINVAL);
+	cmev_ack(event);
 	return 0;
 }
 
@@ -284,7 +293,7 @@ int cmid_complete(struct shim_cmid *c)
 	if (!c->sync)
 		return 0;
 	if (id->event) {
-		rdma_ack_cm_event(id->event);
+		cmev_ack(id->event);
 		id->event = NULL;
 	}
 	if (rdma_get_cm_event(id->channel, &id->event))

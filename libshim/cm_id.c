@@ -200,6 +200,8 @@ SHIM_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_c
 {
 	bool ud = ps == RDMA_PS_IPOIB || ps == RDMA_PS_UDP;
 
+	if (call_fails_early(CALL_rdma_create_id))
+		return -1;
 	return cmid_create(channel, id, context, ps, ud ? IBV_QPT_UD : IBV_QPT_RC);
 }
 
@@ -232,6 +234,8 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	struct shim_cmid *c = cmid_of(id);
 	int ret;
 
+	if (call_fails(CALL_rdma_destroy_id))
+		return -1;
 	if (!c)
 		return -1;
 	if (c->epoch != shim.epoch) {
@@ -246,7 +250,7 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (ret && ret != -EIO && ret != -EDEADLK)
 		return fail_minus(ret);
 	if (id->event)
-		rdma_ack_cm_event(id->event);
+		cmev_ack(id->event);
 	wait_acked(c, events_given(c, &cmd, ret));
 	cmmc_free_all(c);
 	cmid_free(c);
@@ -260,7 +264,7 @@ static void take_channel(struct shim_cmid *c, struct shim_cmch *to, bool sync)
 	bool old_sync = c->sync;
 
 	if (old_sync && c->id.event) {
-		rdma_ack_cm_event(c->id.event);
+		cmev_ack(c->id.event);
 		c->id.event = NULL;
 	}
 	pthread_mutex_lock(&objs_lock);
@@ -283,6 +287,8 @@ SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel
 	struct shim_cmch *to;
 	int ret;
 
+	if (call_fails(CALL_rdma_migrate_id))
+		return -1;
 	if (!c)
 		return -1;
 	if (c->sync && sync)

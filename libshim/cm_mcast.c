@@ -73,6 +73,8 @@ static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags,
 /** rdma_join_multicast() - rdma_join_multicast(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
 {
+	if (call_fails(CALL_rdma_join_multicast))
+		return -1;
 	return join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
 }
 
@@ -82,6 +84,8 @@ SHIM_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_joi
 {
 	u32 need = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
 
+	if (call_fails(CALL_rdma_join_multicast_ex))
+		return -1;
 	if (attr->comp_mask >= RDMA_CM_JOIN_MC_ATTR_RESERVED)
 		return fail_minus(-ENOTSUP);
 	if ((attr->comp_mask & need) != need || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
@@ -128,7 +132,7 @@ static void ack_own(struct rdma_cm_id *id, const struct shim_cmmc *mc)
 
 	if (!to_cmid(id)->sync || !ev || ev->mc != mc)
 		return;
-	rdma_ack_cm_event(id->event);
+	cmev_ack(id->event);
 	id->event = NULL;
 }
 
@@ -144,6 +148,8 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 	struct shim_cmmc *mc;
 	int ret, given;
 
+	if (call_fails(CALL_rdma_leave_multicast))
+		return -1;
 	if (!id)
 		return -1;
 	if (!len)

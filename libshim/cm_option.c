@@ -35,6 +35,8 @@ SHIM_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, v
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { 0 };
 
+	if (call_fails(CALL_rdma_set_option))
+		return -1;
 	if (!c)
 		return -1;
 	if (optlen && !optval)

@@ -45,6 +45,8 @@ SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *a
 {
 	struct shim_cmid *id = cmid_of(ibid);
 
+	if (call_fails(CALL_rdma_init_qp_attr))
+		return -1;
 	if (!id)
 		return -1;
 	return next_attr(id, attr->qp_state, attr, mask);
@@ -205,6 +207,8 @@ SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_at
 	struct ibv_qp *qp;
 	int err;
 
+	if (call_fails(CALL_rdma_create_qp_ex))
+		return -1;
 	if (!id)
 		return -1;
 	if (ibid->qp || !id->dev)
@@ -234,6 +238,8 @@ SHIM_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 	struct ibv_qp_init_attr_ex ex;
 	int ret;
 
+	if (call_fails(CALL_rdma_create_qp))
+		return -1;
 	memset(&ex, 0, sizeof(ex));
 	/* The extended structure begins with the plain one. */
 	memcpy(&ex, attr, sizeof(*attr));

@@ -35,6 +35,8 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
 	struct rdma_addrinfo *res = NULL;
 	int ret;
 
+	if (call_fails(CALL_rdma_resolve_addrinfo))
+		return -1;
 	if (!id)
 		return -1;
 	if ((!node && !service && !hints) || flags == (FLAG_SA | FLAG_DNS))
@@ -60,6 +62,8 @@ int newer_rdma_query_addrinfo(struct rdma_cm_id *ibid, struct rdma_addrinfo **in
 {
 	struct shim_cmid *id = cmid_of(ibid);
 
+	if (call_fails(CALL_rdma_query_addrinfo))
+		return -1;
 	if (!id)
 		return -1;
 	if (!id->resolved || !info)

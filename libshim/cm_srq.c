@@ -34,6 +34,8 @@ SHIM_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *ibid, struct ibv_srq_init_
 	bool made = false;
 	int err;
 
+	if (call_fails(CALL_rdma_create_srq_ex))
+		return -1;
 	if (!id)
 		return -1;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || !id->dev || ibid->srq)
@@ -60,6 +62,8 @@ SHIM_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 	struct ibv_srq_init_attr_ex ex;
 	int ret;
 
+	if (call_fails(CALL_rdma_create_srq))
+		return -1;
 	memset(&ex, 0, sizeof(ex));
 	ex.srq_context = attr->srq_context;
 	ex.attr = attr->attr;

@@ -99,6 +99,8 @@ int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type eve
 {
 	struct shim_cmid *c = cmid_of(id);
 
+	if (call_fails(CALL_rdma_write_cm_event))
+		return -1;
 	if (!c || event != EVENT_USER)
 		return fail_minus(-EINVAL);
 	return cmev_user_put(c, event, status, arg);

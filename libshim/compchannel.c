@@ -22,6 +22,8 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 	struct shim_channel *ch;
 	int fd = -1, index;
 
+	if (call_fails(CALL_ibv_create_comp_channel))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if (ctx->dead)
@@ -49,6 +51,8 @@ SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 	struct shim_channel *ch = channel_of(ibch);
 	struct shim_context *ctx = ch ? context_of(ibch->context) : NULL;
 
+	if (call_fails(CALL_ibv_destroy_comp_channel))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (__atomic_load_n(&ibch->refcnt, __ATOMIC_ACQUIRE))
@@ -89,6 +93,8 @@ SHIM_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **
 	struct shim_cq *cq = NULL;
 	struct chan_event ev;
 
+	if (call_fails(CALL_ibv_get_cq_event))
+		return -1;
 	if (!ctx || ctx->dead)
 		return fail_minus(ctx ? -EIO : -EINVAL);
 	shim_drain();

@@ -185,6 +185,8 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	int ret, fd;
 	u64 id;
 
+	if (call_fails(CALL_ibv_open_device))
+		return NULL;
 	if (!dev || dev->magic != MAGIC_DEVICE)
 		return fail_null(-EINVAL);
 	ret = shim_connect();
@@ -203,6 +205,8 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 {
 	struct shim_context *ctx = context_of(ibctx);
 
+	if (call_fails(CALL_ibv_close_device))
+		return -1;
 	if (!ctx)
 		return -1;
 	pthread_mutex_lock(&objs_lock);

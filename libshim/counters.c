@@ -25,6 +25,8 @@ struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 	struct hca_cmd cmd = { .op = CMD_CREATE_COUNTERS };
 	struct shim_ctr *c;
 
+	if (call_fails(CALL_ibv_create_counters))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if (attr->comp_mask)
@@ -45,6 +47,8 @@ int shim_destroy_counters(struct ibv_counters *counters)
 	struct shim_ctr *c = ctr_of(counters);
 	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
 
+	if (call_fails(CALL_ibv_destroy_counters))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	return obj_end(ctx, c, &c->magic, CMD_DESTROY_COUNTERS, c->handle);
@@ -58,6 +62,8 @@ int shim_attach_counters_point_flow(struct ibv_counters *counters,
 	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_ATTACH_COUNTERS };
 
+	if (call_fails(CALL_ibv_attach_counters_point_flow))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (flow || attr->comp_mask)
@@ -77,6 +83,8 @@ int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t
 	u32 i;
 	int ret;
 
+	if (call_fails(CALL_ibv_read_counters))
+		return errno;
 	if (!ctx || (flags & ~(u32)IBV_READ_COUNTERS_ATTR_PREFER_CACHED))
 		return EINVAL;
 	cmd.handle = c->handle;

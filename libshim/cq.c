@@ -130,6 +130,8 @@ SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, voi
 					    .comp_vector = (u32)comp_vector };
 	struct shim_cq *cq;
 
+	if (call_fails(CALL_ibv_create_cq))
+		return NULL;
 	if (cqe < 1 || comp_vector < 0)
 		return fail_null(-EINVAL);
 	cq = cq_new(ibctx, &attr);
@@ -162,6 +164,8 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 	u32 depth;
 	int ret;
 
+	if (call_fails(CALL_ibv_resize_cq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (ctx->dead)
@@ -201,6 +205,8 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 	struct shim_context *ctx = cq ? context_of(ibcq->context) : NULL;
 	int ret;
 
+	if (call_fails(CALL_ibv_destroy_cq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))

@@ -67,6 +67,8 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (attr && attr->comp_mask)
 		return EINVAL;
+	if (call_fails(CALL_ibv_start_poll))
+		return errno;
 	shim_lock(&cq->lock);
 	ret = advance(cq);
 	if (unlikely(ret)) {
@@ -93,6 +95,8 @@ static int cqx_next_poll(struct ibv_cq_ex *ex)
 {
 	struct shim_cq *cq = cqx(ex);
 
+	if (call_fails(CALL_ibv_next_poll))
+		return errno;
 	retire(cq);
 	return advance(cq);
 }
@@ -262,6 +266,8 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 	int ret = check_attr(ibctx, attr);
 	struct shim_cq *cq;
 
+	if (call_fails(CALL_ibv_create_cq_ex))
+		return NULL;
 	if (ret)
 		return fail_null(ret);
 	cq = cq_new(ibctx, attr);

@@ -12,6 +12,8 @@ int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 	struct shim_context *ctx = cq && cq->magic == MAGIC_CQ ? context_of(ibcq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ };
 
+	if (call_fails(CALL_ibv_modify_cq))
+		return errno;
 	if (!ctx || attr->attr_mask != IBV_CQ_ATTR_MODERATE)
 		return EINVAL;
 	cmd.handle = ibcq->handle;

@@ -117,6 +117,8 @@ SHIM_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 	int ret;
 	u32 i;
 
+	if (call_fails_early(CALL_ibv_get_device_list))
+		return NULL;
 	if (num_devices)
 		*num_devices = 0;
 	ret = shim_connect();

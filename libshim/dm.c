@@ -97,6 +97,8 @@ static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *host, size_t 
 	struct shim_dm *dm = (struct shim_dm *)ibdm;
 	int ret = dm_access(dm, off, host, len);
 
+	if (call_fails(CALL_ibv_memcpy_to_dm))
+		return errno;
 	if (!ret && len)
 		memcpy(dm->map + off, host, len);
 	return ret;
@@ -107,6 +109,8 @@ static int dm_read(void *host, struct ibv_dm *ibdm, uint64_t off, size_t len)
 	struct shim_dm *dm = (struct shim_dm *)ibdm;
 	int ret = dm_access(dm, off, host, len);
 
+	if (call_fails(CALL_ibv_memcpy_from_dm))
+		return errno;
 	if (!ret && len)
 		memcpy(host, dm->map + off, len);
 	return ret;
@@ -151,6 +155,8 @@ struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr
 	struct ibv_dm *dm;
 	int ret;
 
+	if (call_fails(CALL_ibv_alloc_dm))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if (attr->comp_mask || attr->log_align_req > DM_LOG_ALIGN)
@@ -190,6 +196,8 @@ int shim_free_dm(struct ibv_dm *ibdm)
 	bool mine;
 	int ret;
 
+	if (call_fails(CALL_ibv_free_dm))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	mine = dm->epoch == shim.epoch;
@@ -207,6 +215,8 @@ struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t o
 	struct hca_cmd cmd = { .op = CMD_REG_MR };
 	struct shim_mr *mr;
 
+	if (call_fails(CALL_ibv_reg_dm_mr))
+		return NULL;
 	if (!pd_of(pd, NULL) || !dm || ibdm->context != pd->context ||
 	    !(access & IBV_ACCESS_ZERO_BASED) || (access & ~(u32)DM_ACCESS) ||
 	    mr_check_access(access) || offset > dm->len || length > dm->len - offset)
@@ -232,6 +242,8 @@ SHIM_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *ibctx, uint32_t dm_
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	int ret;
 
+	if (call_fails(CALL_ibv_import_dm))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	cmd.import.kind = IMPORT_DM;

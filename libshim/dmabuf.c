@@ -55,6 +55,8 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	struct shim_mr where, *mr;
 	int ret;
 
+	if (call_fails(CALL_ibv_reg_dmabuf_mr))
+		return NULL;
 	if (!pd_of(pd, NULL) || ((u32)access & ~(u32)DMABUF_ACCESS) ||
 	    mr_check_access((u32)access) || (offset ^ iova) % page || offset + length < offset ||
 	    iova + length < iova)

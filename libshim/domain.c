@@ -61,6 +61,8 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 	struct shim_context *ctx = context_of(ibctx);
 	struct shim_td *td;
 
+	if (call_fails(CALL_ibv_alloc_td))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if (attr->comp_mask)
@@ -82,6 +84,8 @@ int shim_dealloc_td(struct ibv_td *ibtd)
 	struct shim_td *td = td_of(ibtd);
 	struct shim_context *ctx = td ? context_of(ibtd->context) : NULL;
 
+	if (call_fails(CALL_ibv_dealloc_td))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (__atomic_load_n(&td->users, __ATOMIC_ACQUIRE))
@@ -112,6 +116,8 @@ struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 	struct parent_domain *p;
 	int ret;
 
+	if (call_fails(CALL_ibv_alloc_parent_domain))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	ret = ctx->dead ? -EIO : check_attr(ibctx, attr);

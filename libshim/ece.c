@@ -28,6 +28,8 @@ SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	struct shim_context *ctx = qp_context(qp);
 
+	if (call_fails(CALL_ibv_query_ece))
+		return errno;
 	if (!ctx)
 		return fail_errno(EINVAL);
 	ece->vendor_id = ctx->dev->info.lim.vendor_id;
@@ -44,6 +46,8 @@ SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	struct shim_context *ctx = qp_context(qp);
 
+	if (call_fails(CALL_ibv_set_ece))
+		return errno;
 	if (ctx && !ece->vendor_id)
 		return fail_errno(EOPNOTSUPP);
 	if (!ctx || ece->comp_mask || ece->vendor_id != ctx->dev->info.lim.vendor_id)
@@ -73,6 +77,8 @@ SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
  */
 int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {
+	if (call_fails(CALL_ibv_modify_qp_rate_limit))
+		return errno;
 	if (!qp_context(qp) || attr->comp_mask)
 		return EINVAL;
 	return EOPNOTSUPP;

@@ -126,6 +126,8 @@ SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_
 	struct shim_context *ctx = context_of(ibctx);
 	struct chan_event ev;
 
+	if (call_fails(CALL_ibv_get_async_event))
+		return -1;
 	if (!ctx)
 		return -1;
 	if (ctx->dead)

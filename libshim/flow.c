@@ -263,6 +263,8 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 	struct shim_flow *f;
 	int ret;
 
+	if (call_fails(CALL_ibv_create_flow))
+		return NULL;
 	if (!ctx)
 		return fail_null(-EINVAL);
 	ret = check_attr(qp, attr);
@@ -292,6 +294,8 @@ int shim_destroy_flow(struct ibv_flow *flow)
 	struct shim_flow *f = (struct shim_flow *)flow;
 	struct shim_context *ctx = f && f->magic == MAGIC_FLOW ? context_of(flow->context) : NULL;
 
+	if (call_fails(CALL_ibv_destroy_flow))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	return obj_end(ctx, f, &f->magic, CMD_DESTROY_FLOW, f->handle);

@@ -66,6 +66,8 @@ int objs_fork_watch(void)
 /** ibv_fork_init() - ibv_fork_init(3): nothing to prepare. Return: 0. */
 SHIM_EXPORT int ibv_fork_init(void)
 {
+	if (call_fails_early(CALL_ibv_fork_init))
+		return errno;
 	return 0;
 }
 

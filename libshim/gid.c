@@ -39,6 +39,8 @@ SHIM_EXPORT int ibv_query_gid(struct ibv_context *ibctx, uint8_t port, int index
 	struct ibv_gid_entry e;
 	int ret = index < 0 ? -EINVAL : gid_get(ibctx, port, (u32)index, &e);
 
+	if (call_fails(CALL_ibv_query_gid))
+		return -1;
 	if (ret && ret != -ENODATA)
 		return fail_minus(ret);
 	*gid = e.gid;
@@ -55,6 +57,8 @@ SHIM_EXPORT int _ibv_query_gid_ex(struct ibv_context *ibctx, uint32_t port, uint
 	struct ibv_gid_entry e;
 	int ret;
 
+	if (call_fails(CALL_ibv_query_gid_ex))
+		return errno;
 	if (flags)
 		return EOPNOTSUPP;
 	ret = gid_get(ibctx, port, index, &e);
@@ -78,6 +82,8 @@ SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_g
 	u32 i;
 	int ret;
 
+	if (call_fails(CALL_ibv_query_gid_table))
+		return -errno;
 	if (flags)
 		return -EOPNOTSUPP;
 	if (!ctx || !max_entries)

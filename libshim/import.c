@@ -73,6 +73,8 @@ SHIM_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 	u64 fabric;
 	int ret;
 
+	if (call_fails_early(CALL_ibv_import_device))
+		return NULL;
 	if (sys_pread(cmd_fd, &head, sizeof(head), 0) != sizeof(head) || head.magic != FILE_MAGIC ||
 	    head.version != FILE_VERSION)
 		return fail_null(-EINVAL);
@@ -92,6 +94,8 @@ SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_pd *pd;
 
+	if (call_fails(CALL_ibv_import_pd))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	cmd.import.kind = IMPORT_PD;
@@ -129,6 +133,8 @@ SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_mr *mr;
 
+	if (call_fails(CALL_ibv_import_mr))
+		return NULL;
 	if (!ctx)
 		return fail_null(-EINVAL);
 	cmd.import.kind = IMPORT_MR;

@@ -129,6 +129,8 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 /** ibv_reg_mr() - ibv_reg_mr(3). Return: MR, or NULL with errno. */
 SHIM_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
+	if (call_fails(CALL_ibv_reg_mr))
+		return NULL;
 	return mr_reg(pd, addr, length, (uintptr_t)addr, (u32)access);
 }
 
@@ -136,6 +138,8 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t leng
 SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
 					   uint64_t iova, int access)
 {
+	if (call_fails(CALL_ibv_reg_mr_iova))
+		return NULL;
 	return mr_reg(pd, addr, length, iova, (u32)access);
 }
 
@@ -143,6 +147,10 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t
 SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 					    uint64_t iova, unsigned int access)
 {
+	bool iova_given = iova != (uintptr_t)addr;
+
+	if (call_fails(iova_given ? CALL_ibv_reg_mr_iova : CALL_ibv_reg_mr))
+		return NULL;
 	return mr_reg(pd, addr, length, iova, access);
 }
 
@@ -151,6 +159,8 @@ struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
 	struct hca_cmd cmd = { .op = CMD_REG_MR };
 	struct shim_mr *mr;
 
+	if (call_fails(CALL_ibv_alloc_null_mr))
+		return NULL;
 	if (!pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	cmd.mr.kind = MR_NULL;
@@ -212,6 +222,8 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	struct cmd_reg_mr *c = &cmd.mr;
 	int ret;
 
+	if (call_fails(CALL_ibv_rereg_mr))
+		return IBV_REREG_MR_ERR_CMD;
 	if (!ctx || !rereg_input_ok(mr, flags, addr, length, (u32)access)) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
@@ -253,6 +265,8 @@ SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 	struct hca_cmd cmd = { .op = CMD_DEREG_MR };
 	int ret;
 
+	if (call_fails(CALL_ibv_dereg_mr))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = ibmr->handle;

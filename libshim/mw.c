@@ -33,6 +33,8 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	struct shim_mw *mw;
 	int ret;
 
+	if (call_fails(CALL_ibv_alloc_mw))
+		return NULL;
 	if (!ctx || (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2))
 		return fail_null(-EINVAL);
 	cmd.mr.pd = pd->handle;
@@ -62,6 +64,8 @@ int shim_dealloc_mw(struct ibv_mw *ibmw)
 	struct shim_context *ctx = mw ? context_of(ibmw->context) : NULL;
 	int ret;
 
+	if (call_fails(CALL_ibv_dealloc_mw))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_MW, ibmw->handle);
@@ -109,6 +113,8 @@ int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 	u32 rkey;
 	int ret;
 
+	if (call_fails(CALL_ibv_bind_mw))
+		return errno;
 	if (qp->magic != MAGIC_QP || !mw_of(mw) || !op_in(WR_BIND_MW, qp->ops) ||
 	    (bind->send_flags & ~(u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED)))
 		return EINVAL;

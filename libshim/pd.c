@@ -19,6 +19,8 @@ SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
 	struct shim_pd *pd;
 
+	if (call_fails(CALL_ibv_alloc_pd))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	cmd.dev = ctx->dev->info.index;
@@ -38,6 +40,8 @@ SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
 	struct shim_pd *pd = (struct shim_pd *)ibpd;
 	struct shim_context *ctx;
 
+	if (call_fails(CALL_ibv_dealloc_pd))
+		return errno;
 	if (!pd || pd->magic != MAGIC_PD)
 		return EINVAL;
 	ctx = context_of(ibpd->context);

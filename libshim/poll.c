@@ -225,6 +225,8 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 
 	if (unlikely(cq->magic != MAGIC_CQ || n < 0))
 		return -EINVAL;
+	if (call_fails(CALL_ibv_poll_cq))
+		return -1;
 	shim_lock(&cq->lock);
 	found = poll_ready(cq, n, wc);
 	shim_unlock(&cq->lock);
@@ -257,6 +259,8 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 	if (unlikely(cq->magic != MAGIC_CQ))
 		return EINVAL;
+	if (call_fails(CALL_ibv_req_notify_cq))
+		return errno;
 	shim_lock(&cq->arm_lock);
 	cq_arm(cq->ctl, solicited_only);
 	shim_unlock(&cq->arm_lock);

@@ -222,6 +222,10 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		*bad_wr = wr;
 		return EINVAL;
 	}
+	if (call_fails(CALL_ibv_post_send)) {
+		*bad_wr = wr;
+		return errno;
+	}
 	shim_lock(&qp->sq.lock);
 	head = qp->sq.head;
 	for (; wr; wr = wr->next) {
@@ -333,6 +337,10 @@ int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 	if (unlikely(qp->magic != MAGIC_QP || qp->srq)) {
 		*bad_wr = wr;
 		return EINVAL;
+	}
+	if (call_fails(CALL_ibv_post_recv)) {
+		*bad_wr = wr;
+		return errno;
 	}
 	shim_lock(&qp->rq.lock);
 	ret = rq_post(&qp->rq, load_relaxed(&qp->state) == QPS_RESET, wr, bad_wr, &posted);

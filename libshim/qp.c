@@ -296,7 +296,7 @@ void qp_init(struct shim_qp *qp)
 	objs_add_qp(qp);
 }
 
-struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct shim_context *ctx = context_of(ibctx);
 	struct shim_qp *qp;
@@ -328,12 +328,21 @@ struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_a
 	return &qp->qp;
 }
 
+struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+{
+	if (call_fails(CALL_ibv_create_qp_ex))
+		return NULL;
+	return qp_new(ibctx, attr);
+}
+
 /** ibv_create_qp() - ibv_create_qp(3). Return: QP, or NULL with errno. */
 SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex ex;
 	struct ibv_qp *qp;
 
+	if (call_fails(CALL_ibv_create_qp))
+		return NULL;
 	if (!pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	memset(&ex, 0, sizeof(ex));
@@ -341,7 +350,7 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ex.pd = pd;
-	qp = shim_create_qp_ex(pd->context, &ex);
+	qp = qp_new(pd->context, &ex);
 	if (qp)
 		attr->cap = ex.cap;
 	return qp;
@@ -358,6 +367,8 @@ SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 	struct hca_cmd cmd = { .op = CMD_DESTROY_QP };
 	int ret;
 
+	if (call_fails(CALL_ibv_destroy_qp))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)

@@ -131,6 +131,8 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
 	int ret;
 
+	if (call_fails(CALL_ibv_modify_qp))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = ibqp->handle;
@@ -157,6 +159,8 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 	struct hca_cmd cmd = { .op = CMD_QUERY_QP };
 	int ret;
 
+	if (call_fails(CALL_ibv_query_qp))
+		return errno;
 	(void)attr_mask; /* a hint: the least that is wanted */
 	if (!ctx)
 		return EINVAL;

@@ -63,6 +63,8 @@ SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_at
 {
 	struct shim_context *ctx = context_of(ibctx);
 
+	if (call_fails(CALL_ibv_query_device))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	fill_device_attr(ctx, attr);
@@ -129,6 +131,8 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	struct shim_context *ctx = context_of(ibctx);
 	struct ibv_device_attr_ex a;
 
+	if (call_fails(CALL_ibv_query_device_ex))
+		return errno;
 	if (!ctx || (input && input->comp_mask))
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
@@ -149,6 +153,8 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 {
 	struct shim_context *ctx = context_of(ibctx);
 
+	if (call_fails(CALL_ibv_query_rt_values_ex))
+		return errno;
 	if (!ctx || (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK))
 		return EINVAL;
 	/* As other providers do, the clock's ticks are in tv_nsec alone; here they are ns. */
@@ -166,6 +172,8 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 	struct ibv_port_attr a;
 	struct hca_dev buf;
 
+	if (call_fails(CALL_ibv_query_port))
+		return errno;
 	d = ctx ? device_now(ctx, &buf) : NULL;
 	p = d ? device_port(d, port) : NULL;
 	if (!p)
@@ -210,6 +218,8 @@ SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int inde
 	const struct hca_port *p;
 	struct hca_dev buf;
 
+	if (call_fails(CALL_ibv_query_pkey))
+		return -1;
 	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
 	if (!p || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
 		return fail_minus(-EINVAL);
@@ -225,6 +235,8 @@ SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be
 	struct hca_dev buf;
 	u32 i;
 
+	if (call_fails(CALL_ibv_get_pkey_index))
+		return -1;
 	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
 	if (!p)
 		return fail_minus(-EINVAL);

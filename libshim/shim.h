@@ -12,6 +12,7 @@
 
 #include "emulator/cmd.h"
 #include "emulator/engine.h"
+#include "fabric/calls.h"
 #include "fabric/proto.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
@@ -22,6 +23,7 @@
  * @fatal: the fabric has gone; every verb that needs it answers EIO, destroys succeed
  * @epoch: counts the forks that led to this process: objects made in another epoch are inherited.
  *	Their rings are zeroed private memory, their handles are not ours: forget them silently.
+ * @fail_calls: of the own segment, so that a call can look at it at any time; all zero without one
  */
 struct shim_client {
 	bool live;
@@ -32,6 +34,7 @@ struct shim_client {
 	u32 gen;
 	struct hca *hca; /* NULL when isolated */
 	struct seg_hdr *seg;
+	const u64 *fail_calls;
 	struct engine engine; /* direct mode only */
 	struct proto_welcome welcome;
 	int sock;
@@ -103,6 +106,24 @@ int shim_chan_push(u32 chan, const struct chan_event *ev);
  * not promise what reading would then wait for. They are named as in struct chan_event.
  */
 void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen);
+
+/* --- fault.c ------------------------------------------------------------------------------- */
+
+extern const u64 no_fail_calls[SEG_CALL_WORDS];
+/** call_ask() - as call_fails(), where there is a rule for that call: whether it hits this one. */
+bool call_ask(enum call_id call);
+/** call_fails_early() - call_fails() of calls that may be the first: the fabric is sought, too. */
+bool call_fails_early(enum call_id call);
+
+/**
+ * call_fails() - whether a call fails on purpose (rdmaemu-faults(7)), asked before it does anything.
+ * Return: true with errno set.
+ */
+static inline bool call_fails(enum call_id call)
+{
+	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
+	       call_ask(call);
+}
 
 /* --- host.c -------------------------------------------------------------------------------- */
 

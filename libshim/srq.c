@@ -145,7 +145,7 @@ static void srq_hold(struct shim_srq *srq, u32 d)
 		__atomic_fetch_add(&srq->xrcd->users, d, __ATOMIC_ACQ_REL);
 }
 
-struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)
+static struct ibv_srq *srq_new(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)
 {
 	struct shim_context *ctx = context_of(ibctx);
 	struct shim_srq *srq;
@@ -182,17 +182,26 @@ struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_ini
 	return &srq->srq;
 }
 
+struct ibv_srq *shim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)
+{
+	if (call_fails(CALL_ibv_create_srq_ex))
+		return NULL;
+	return srq_new(ibctx, attr);
+}
+
 /** ibv_create_srq() - ibv_create_srq(3). Return: SRQ, or NULL with errno. */
 SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	struct ibv_srq_init_attr_ex ex = { .comp_mask = IBV_SRQ_INIT_ATTR_PD, .pd = pd };
 	struct ibv_srq *srq;
 
+	if (call_fails(CALL_ibv_create_srq))
+		return NULL;
 	if (!pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	ex.srq_context = attr->srq_context;
 	ex.attr = attr->attr;
-	srq = shim_create_srq_ex(pd->context, &ex);
+	srq = srq_new(pd->context, &ex);
 	if (srq)
 		attr->attr = ex.attr;
 	return srq;
@@ -250,6 +259,8 @@ SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	struct hca_cmd cmd = { .op = CMD_MODIFY_SRQ };
 	int ret;
 
+	if (call_fails(CALL_ibv_modify_srq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (ctx->dead)
@@ -272,6 +283,8 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	struct hca_cmd cmd = { .op = CMD_QUERY_SRQ };
 	int ret;
 
+	if (call_fails(CALL_ibv_query_srq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = srq->index;
@@ -291,6 +304,8 @@ SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 	struct shim_context *ctx = srq ? context_of(ibsrq->context) : NULL;
 	int ret;
 
+	if (call_fails(CALL_ibv_destroy_srq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	if (__atomic_load_n(&srq->users, __ATOMIC_ACQUIRE))
@@ -321,6 +336,8 @@ int shim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 {
 	struct shim_srq *srq = srq_of(ibsrq);
 
+	if (call_fails(CALL_ibv_get_srq_num))
+		return errno;
 	if (!srq || srq->type == SRQ_BASIC)
 		return EINVAL;
 	*srq_num = srq->srqn & IB_QPN_MASK;
@@ -353,6 +370,10 @@ int shim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv
 	if (unlikely(!srq)) {
 		*bad_wr = wr;
 		return EINVAL;
+	}
+	if (call_fails(CALL_ibv_post_srq_recv)) {
+		*bad_wr = wr;
+		return errno;
 	}
 	shim_lock(&srq->lock);
 	for (; wr; wr = wr->next) {

@@ -63,6 +63,10 @@ int shim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *op, struct ibv_o
 		*bad_op = op;
 		return EINVAL;
 	}
+	if (call_fails(CALL_ibv_post_srq_ops)) {
+		*bad_op = op;
+		return errno;
+	}
 	shim_lock(&srq->lock);
 	for (; op && !ret; op = op->next) {
 		ret = post_one(ctx, srq, op);

@@ -120,6 +120,10 @@ static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_rec
 		*bad_wr = wr;
 		return ctx ? EIO : EINVAL;
 	}
+	if (call_fails(CALL_ibv_post_wq_recv)) {
+		*bad_wr = wr;
+		return errno;
+	}
 	shim_lock(&wq->rq.lock);
 	ret = rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
 	if (likely(posted) && unlikely(in_error(wq))) {
@@ -197,6 +201,8 @@ struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr
 	u32 flags;
 	int ret;
 
+	if (call_fails(CALL_ibv_create_wq))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	ret = ctx->dead ? -EIO : check_init(ibctx, attr, &flags);
@@ -244,6 +250,8 @@ int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
 	int ret;
 
+	if (call_fails(CALL_ibv_modify_wq))
+		return errno;
 	if (!ctx || !attr->attr_mask)
 		return EINVAL;
 	cmd.handle = ibwq->handle;
@@ -272,6 +280,8 @@ int shim_destroy_wq(struct ibv_wq *ibwq)
 	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
 	int ret;
 
+	if (call_fails(CALL_ibv_destroy_wq))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	ret = obj_destroy_cmd(ctx, CMD_DESTROY_WQ, ibwq->handle);
@@ -324,6 +334,8 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 	struct shim_ind *t;
 	int ret;
 
+	if (call_fails(CALL_ibv_create_rwq_ind_table))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	ret = ctx->dead ? -EIO : fill_ind(ibctx, attr, &cmd.ind);
@@ -347,6 +359,8 @@ int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 	struct shim_ind *t = (struct shim_ind *)table;
 	struct shim_context *ctx = t && t->magic == MAGIC_IND ? context_of(table->context) : NULL;
 
+	if (call_fails(CALL_ibv_destroy_rwq_ind_table))
+		return errno;
 	if (!ctx)
 		return EINVAL;
 	return obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);

@@ -78,6 +78,8 @@ static int wrx_complete(struct ibv_qp_ex *ex)
 	int err = qp->batch_err;
 	bool posted;
 
+	if (!err && call_fails(CALL_ibv_wr_complete))
+		err = errno;
 	if (unlikely(err)) {
 		wrx_abort(ex);
 		return err;

@@ -18,6 +18,8 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	struct shim_xrcd *xrcd;
 	struct stat st;
 
+	if (call_fails(CALL_ibv_open_xrcd))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if (attr->comp_mask & ~(need))
@@ -51,6 +53,8 @@ int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
 	struct shim_xrcd *xrcd = (struct shim_xrcd *)ibxrcd;
 	struct shim_context *ctx;
 
+	if (call_fails(CALL_ibv_close_xrcd))
+		return errno;
 	if (!xrcd || xrcd->magic != MAGIC_XRCD)
 		return EINVAL;
 	ctx = context_of(ibxrcd->context);
@@ -72,6 +76,8 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	struct hca_cmd cmd = { .op = CMD_OPEN_QP };
 	struct shim_qp *qp;
 
+	if (call_fails(CALL_ibv_open_qp))
+		return NULL;
 	if (!ctx)
 		return NULL;
 	if ((attr->comp_mask & ~known) || (attr->comp_mask & need) != need ||

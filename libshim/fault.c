@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: calls that fail on purpose.
+ *
+ * The rules are the fabric process's (rdmaemu-faults(7)), which tells each client by bits in its segment
+ * which calls a rule is about. Only in those calls it is asked, before they do anything: a call that is
+ * made to fail leaves nothing behind, and what a rule counts are calls as the program makes them.
+ */
+#include "libshim/plumbing.h"
+
+const u64 no_fail_calls[SEG_CALL_WORDS];
+
+bool call_ask(enum call_id call)
+{
+	struct proto_msg m = { .op = PROTO_FAULT, .call.id = call };
+
+	/* Without a fabric there are no faults either. */
+	if (rpc_call(&m, -1, NULL, 0) < 0 || !m.call.err)
+		return false;
+	errno = (int)m.call.err;
+	return true;
+}
+
+bool call_fails_early(enum call_id call)
+{
+	return !shim_connect() && call_fails(call);
+}
