@@ -43,7 +43,7 @@ enum burst_flags {
 struct burst {
 	u8 op;
 	u8 flags;
-	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK */
+	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK; request: the responder refuses it so: fault.h */
 	u8 atomic_op; /* WR_ATOMIC_* */
 	u32 psn;
 	union {
@@ -53,7 +53,10 @@ struct burst {
 		};
 	};
 	u32 npkts;
-	u32 msn;
+	union {
+		u32 msn; /* of answers */
+		u32 rule; /* of a request with @aeth: who wants that */
+	};
 	u32 mtu; /* bytes */
 	u32 imm;
 	u32 inv_rkey;

@@ -5,6 +5,7 @@
  * Completions come in the order of the send queue. An ACK beyond an outstanding READ or atomic
  * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
  */
+#include "emulator/fault.h"
 #include "emulator/tm.h"
 
 static const u8 wc_opcode[WR_COUNT] = {
@@ -182,7 +183,10 @@ static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		     : syndrome == AETH_NAK_REM_ACCESS ? WCS_REM_ACCESS_ERR
 						       : WCS_REM_OP_ERR;
 
-	req_fail(e, qp, seg, status, CAUSE_NAK, syndrome);
+	bool fault = unlikely(qp->fault.nak == syndrome) && qp->fault.wqe == qp->req.una + 1;
+
+	req_fail(e, qp, seg, status, fault ? CAUSE_FAULT : CAUSE_NAK,
+		 fault ? qp->fault.rule : syndrome);
 }
 
 static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 psn, u8 aeth)
@@ -256,6 +260,11 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	if (!wqe_is_rd(w->opcode) || (w->opcode == WR_RDMA_READ) != (b->op == BOP_READ_RESP)) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
+		return 0;
+	}
+	if (fault_bad_resp(qp, &s)) {
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_FAULT, qp->fault.rule);
 		return 0;
 	}
 	at = (u64)((s.una_psn - s.una_first) & IB_PSN_MASK) * qp->mtu;

@@ -13,6 +13,23 @@
 #include "emulator/hca.h"
 
 /**
+ * struct hca_work - a work request, as hca_host.fault is asked about it.
+ * @client: whose it is; for an SRQ's receive not always the QP's
+ * @opcode: enum ib_wr_opcode; of what is sent
+ * @len: bytes of the message; of a receive: that it has room for
+ * @rule: out: the number of the rule by which it fails
+ */
+struct hca_work {
+	const struct hca_qp *qp;
+	u32 client;
+	bool recv;
+	u32 opcode;
+	u64 wr_id;
+	u64 len;
+	u32 rule;
+};
+
+/**
  * struct hca_host - what the model is handed from outside. Called with the token held.
  * @now: fabric clock in ns; never 0
  * @seg: base address of a live client's segment in this process, or NULL when it cannot be had
@@ -31,6 +48,8 @@
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now (who sends is run again when it can go on), or, where this is
  *        NULL, not from this process
+ * @fault: whether a work request is to fail on purpose (fault.h), with which status: enum ib_wc_status,
+ *         0: it is not. NULL where there are no faults: everywhere but in the fabric process
  */
 struct hca_host {
 	u64 (*now)(void *ctx);
@@ -43,6 +62,7 @@ struct hca_host {
 	void (*kick)(void *ctx);
 	int (*wire)(void *ctx, const struct burst *b);
 	int (*link)(void *ctx, const struct burst *b);
+	u32 (*fault)(void *ctx, struct hca_work *work);
 };
 
 #define EFAULT_SRC 1001 /* internal: the source of a copy is not mapped */

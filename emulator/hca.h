@@ -22,7 +22,7 @@
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 5u
+#define HCA_VERSION 6u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -225,6 +225,27 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
 	return old == compare_add ? swap : old;
 }
 
+/**
+ * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/fault.h.
+ * @wqe: WQE + 1 that was asked about last; 0: none
+ * @status: that it ends with; 0: it is not to fail
+ * @nak: it is sent, and its responder refuses it so: enum ib_aeth
+ * @late: it is sent, and its response not taken
+ * @recv_psn, @recv_from: of the message whose receive was asked about last, when @recv_asked
+ */
+struct hca_qp_fault {
+	u32 wqe;
+	u32 rule;
+	u8 status;
+	u8 nak;
+	u8 late;
+	u8 recv_status;
+	u32 recv_rule;
+	u32 recv_psn;
+	u32 recv_from;
+	u32 recv_asked;
+};
+
 struct hca_qp {
 	/* identity: set at creation */
 	u32 client;
@@ -288,6 +309,7 @@ struct hca_qp {
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */
+	struct hca_qp_fault fault;
 
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;

@@ -59,6 +59,7 @@ static const char *cause_text(u32 cause)
 		[CAUSE_CM_TIMEOUT] = "no answer after retransmissions; retries",
 		[CAUSE_CM_REJECT] = "rejected by the peer; reason",
 		[CAUSE_CM_SIDR] = "no datagrams there; SIDR status",
+		[CAUSE_FAULT] = "a fault rule; its number",
 		[CAUSE_BAD_WQE] = "malformed work request or packet; opcode",
 	};
 

@@ -51,6 +51,7 @@ enum journal_cause {
 	CAUSE_CM_TIMEOUT, /* info: retries made */
 	CAUSE_CM_REJECT, /* info: enum cm_reject */
 	CAUSE_CM_SIDR, /* info: status */
+	CAUSE_FAULT, /* info: the rule's number */
 	CAUSE_COUNT,
 };
 

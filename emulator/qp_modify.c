@@ -269,6 +269,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	qp->left_at = qp->ack_due = 0;
 	qp->stalled = 0;
 	qp->conn = 0;
+	memset(&qp->fault, 0, sizeof(qp->fault));
 }
 
 /* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */

@@ -13,6 +13,7 @@
  * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
  * thing at a time.
  */
+#include "emulator/fault.h"
 #include "emulator/tm.h"
 
 #define PSN_WINDOW (1 << 22)
@@ -42,7 +43,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		return false;
 	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
 	if (wqe_allowed(qp->type, w->opcode))
-		return true;
+		return likely(!e->host->fault) || !fault_wqe(e, qp, seg, &s, w, w->total_len);
 	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return false;
 }
@@ -170,6 +171,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	struct burst b;
 	u32 status, cause, info;
 	u64 total, chunk;
+	int fault;
 
 	if (unlikely(sq_slot(seg, qp, s.next)->opcode == WR_LOCAL_INV ||
 		     sq_slot(seg, qp, s.next)->opcode == WR_BIND_MW))
@@ -190,6 +192,11 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		req_fail(e, qp, seg, status, cause, info);
 		return true;
 	}
+	if (unlikely(e->host->fault)) {
+		fault = fault_wqe(e, qp, seg, &s, &w, total);
+		if (fault)
+			return fault > 0;
+	}
 	if (!may_send(qp, &s, &w))
 		return false;
 	if (w.opcode != WR_RDMA_READ && wqe_is_rd(w.opcode))
@@ -199,6 +206,8 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	/* A READ that is asked for again is asked for in the same portions as before. */
 	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
+	if (unlikely(e->host->fault))
+		fault_mark(qp, &s, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
 		return true;

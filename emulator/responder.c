@@ -9,6 +9,7 @@
  * payload is copied first; then the new state and the receive's completion are committed together;
  * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
  */
+#include "emulator/fault.h"
 #include "emulator/tm.h"
 
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
@@ -137,6 +138,8 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return resp_rnr(e, qp, b->psn);
+	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, wc.wqe))
+		return fault_recv_nak(e, qp, b);
 	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
@@ -218,6 +221,8 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
 			return resp_rnr(e, qp, b->psn);
+		if (unlikely(e->host->fault) && fault_recv(e, qp, &rx, b, wc.wqe))
+			return fault_recv_nak(e, qp, b);
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
@@ -268,6 +273,8 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 	if (!opcode_sequence_ok(&qp->resp, b) || !resp_length_ok(qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
+	if (unlikely(b->aeth))
+		return fault_refuse(e, qp, b);
 	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);

@@ -6,7 +6,7 @@
  * and so is all that follows until a message starts. A request that cannot be served is dropped
  * with its message as well; only what is wrong with the receive itself is the receiver's error.
  */
-#include "emulator/rx.h"
+#include "emulator/fault.h"
 
 /* Drop the message that this burst is of. */
 static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b)
@@ -43,6 +43,8 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return uc_drop(e, qp, b);
+	if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
+		return 0;
 	if ((b->flags & BF_INV) &&
 	    mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, mw_turn_rq(qp), false))
 		return uc_drop(e, qp, b);
@@ -94,6 +96,8 @@ static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
 			return uc_drop(e, qp, b);
+		if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
+			return 0;
 	}
 	ret = resp_fetch(e, qp, b, &dst, s.off);
 	if (ret)

@@ -6,7 +6,7 @@
  * rides in the completion entry and is laid out by the poll; the payload is placed behind it. What
  * has a wrong Q_Key, finds no receive or too small a one is dropped without a word.
  */
-#include "emulator/rx.h"
+#include "emulator/fault.h"
 
 #include <endian.h>
 
@@ -115,6 +115,8 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 		return -EAGAIN;
 	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
+	if (unlikely(e->host->fault) && wc.wqe && fault_recv_error(e, qp, &rx, b, wc.wqe))
+		return 0;
 	cqe = wc.wqe ? cq_reserve(e, rx.seg, rx.cq) : NULL;
 	if (cqe)
 		ret = rx_place(e, qp, &rx, b, IB_GRH_LEN, &wc, cqe);

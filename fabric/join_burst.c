@@ -245,7 +245,7 @@ static bool join_train(struct train *t, const struct burst *b, const u8 *data)
 	const u8 whole = BF_FIRST | BF_LAST;
 
 	if (b->op != BOP_WRITE || (b->flags & ~BF_ACK_REQ) != whole || !data || !b->len ||
-	    b->len > TRAIN_PIECE || b->dma_len != b->len || b->dst_type != QPT_RC)
+	    b->len > TRAIN_PIECE || b->dma_len != b->len || b->dst_type != QPT_RC || b->aeth)
 		return false;
 	if (t->n && (b->psn != psn_add(t->first.psn, t->n) || b->mtu != t->first.mtu))
 		return false;

@@ -71,8 +71,8 @@ enum proto_op {
 	PROTO_FAULT_CLEAR,
 	/* FAULT_LIST: out: as STATUS */
 	PROTO_FAULT_LIST,
-	/* FAULT: in: call.id. out: call.err: with which error this call is to fail; 0: it is not. */
-	PROTO_FAULT,
+	/* CALL: in: call.id. out: call.err: with which error this call is to fail; 0: it is not. */
+	PROTO_CALL,
 };
 
 enum proto_flags {

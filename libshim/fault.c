@@ -12,7 +12,7 @@ const u64 no_fail_calls[SEG_CALL_WORDS];
 
 bool call_ask(enum call_id call)
 {
-	struct proto_msg m = { .op = PROTO_FAULT, .call.id = call };
+	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
 
 	/* Without a fabric there are no faults either. */
 	if (rpc_call(&m, -1, NULL, 0) < 0 || !m.call.err)

@@ -88,6 +88,8 @@ struct emu {
 	int copy_error; /* the next copy answers with it, once */
 	u32 copy_skip; /* or one that comes so many later */
 	u32 hidden; /* client + 1 whose segment cannot be had */
+	u32 (*fault)(struct emu *m, struct hca_work *work); /* as hca_host.fault; NULL: no faults */
+	struct hca_host host;
 };
 
 /** struct emu_conn - attributes of a connection; emu_conn_defaults has the usual ones. */
@@ -113,6 +115,8 @@ struct emu *emu_new(u64 seed);
 void emu_free(struct emu *m);
 /** emu_wire() - from now on the wire is like that; NULL: as if there were none. */
 void emu_wire(struct emu *m, const struct emu_faults *f);
+/** emu_fault() - from now on work requests fail as @fn says; NULL: none does on purpose. */
+void emu_fault(struct emu *m, u32 (*fn)(struct emu *m, struct hca_work *work));
 
 /** emu_client_new() - a process for a free client slot, with a fresh (zeroed) segment. */
 void emu_client_new(struct emu *m, u32 client);

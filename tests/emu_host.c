@@ -187,11 +187,23 @@ static const struct hca_host wire_host = {
 	.wire = host_wire,
 };
 
-static void set_host(struct emu *m, const struct hca_host *h)
+static u32 host_fault(void *ctx, struct hca_work *work)
 {
-	m->fabric.host = h;
-	for (int i = 0; i < EMU_CLIENTS; i++)
-		m->c[i].e.host = h;
+	struct emu *m = ctx;
+
+	return m->fault(m, work);
+}
+
+static void set_host(struct emu *m)
+{
+	m->host = m->queued ? wire_host : direct_host;
+	m->host.fault = m->fault ? host_fault : NULL;
+}
+
+void emu_fault(struct emu *m, u32 (*fn)(struct emu *m, struct hca_work *work))
+{
+	m->fault = fn;
+	set_host(m);
 }
 
 void emu_wire(struct emu *m, const struct emu_faults *f)
@@ -199,7 +211,7 @@ void emu_wire(struct emu *m, const struct emu_faults *f)
 	m->queued = f != NULL;
 	if (f)
 		m->faults = *f;
-	set_host(m, f ? &wire_host : &direct_host);
+	set_host(m);
 }
 
 static void *map(size_t size)
@@ -225,7 +237,7 @@ void emu_client_new(struct emu *m, u32 i)
 	seg_format(c->seg, c->id, c->gen);
 	c->heap = SEG_HEAP_OFF;
 	c->e = (struct engine){ .hca = m->hca,
-				.host = m->queued ? &wire_host : &direct_host,
+				.host = &m->host,
 				.ctx = m,
 				.self = c->id,
 				.token = token_of(c->id, c->gen) };
@@ -269,8 +281,9 @@ struct emu *emu_new(u64 seed)
 	p->gid[0].type = 2;
 	p->gid[0].valid = 1;
 	node_publish(m->hca, 0);
+	set_host(m);
 	m->fabric = (struct engine){ .hca = m->hca,
-				     .host = &direct_host,
+				     .host = &m->host,
 				     .ctx = m,
 				     .self = ENGINE_FABRIC,
 				     .token = TOKEN_FABRIC };
