@@ -364,6 +364,8 @@ int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return ret;
 	if (!status)
 		status = destination(hca, id);
+	if (unlikely(cmd->cm.fail < 0))
+		status = cmd->cm.fail;
 	if (!status && cm_addr_any(&dst) && cm_addr_any(&id->src))
 		set_loopback(&id->src);
 	if (status)

@@ -33,6 +33,7 @@ struct cmd_cm {
 	u32 ps, qp_type; /* CREATE_ID */
 	u32 backlog; /* LISTEN; < 0 or 0: the most */
 	u32 timeout_ms; /* RESOLVE_* */
+	s32 fail; /* RESOLVE_*, JOIN: its event tells of this error (-errno) on purpose; 0: as it comes */
 	u32 level, optname, optlen; /* SET_OPTION, numbers of rdma_cma.h */
 	u32 event; /* NOTIFY: enum ibv_event_type */
 	u32 reason; /* REJECT */

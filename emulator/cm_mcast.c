@@ -96,10 +96,13 @@ static void default_qkey(const struct hca *hca, struct hca_cmid *id)
 		id->qkey = IPOIB_QKEY;
 }
 
-/* The group's address, for who sends to it. */
-static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc)
+/* The group's address, for who sends to it; or, with @fail, that it could not be joined. */
+static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s32 fail)
 {
-	struct cm_event ev = { .type = CM_EV_MULTICAST_JOIN, .context = mc->context, .ud = 1 };
+	struct cm_event ev = { .type = fail < 0 ? CM_EV_MULTICAST_ERROR : CM_EV_MULTICAST_JOIN,
+			       .status = fail < 0 ? fail : 0,
+			       .context = mc->context,
+			       .ud = 1 };
 	bool v4 = mc->addr.family == 2;
 
 	ev.av = (struct hca_av){
@@ -156,7 +159,7 @@ int cmd_cm_join(struct engine *e, u32 client, struct hca_cmd *cmd)
 	hca->cmmc[i] = new;
 	tab_own(hca, TAB_CMMC, (u32)i, client, 0);
 	id->groups = (u32)i + 1;
-	joined(e, id, &hca->cmmc[i]);
+	joined(e, id, &hca->cmmc[i], cmd->cm.fail);
 	return 0;
 }
 

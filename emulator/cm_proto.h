@@ -119,6 +119,11 @@ int cm_port_index(const struct hca_port *port, const u8 gid[16]);
 
 /** cm_arm() - set the identifier's deadline; 0: none. */
 void cm_arm(struct engine *e, struct hca_cmid *id, u64 deadline);
+/**
+ * cm_expire() - what time would bring comes now: CM_EV_UNREACHABLE to who waits for an answer,
+ * CM_EV_TIMEWAIT_EXIT. Return: whether the identifier is in a state for that.
+ */
+bool cm_expire(struct engine *e, struct hca_cmid *id, u32 event);
 
 /* --- cm_sidr.c --- */
 

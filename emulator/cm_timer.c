@@ -58,6 +58,31 @@ static void fire(struct engine *e, struct hca_cmid *id, u64 now)
 	}
 }
 
+bool cm_expire(struct engine *e, struct hca_cmid *id, u32 event)
+{
+	struct cm_event ev = { .type = CM_EV_TIMEWAIT_EXIT };
+
+	if (id->state == CM_DESTROYING)
+		return false;
+	if (event == CM_EV_TIMEWAIT_EXIT) {
+		if (id->proto != CMP_TIMEWAIT)
+			return false;
+		cm_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
+		return true;
+	}
+	switch (id->proto) {
+	case CMP_REQ_SENT:
+	case CMP_MRA_REQ_RCVD:
+	case CMP_REP_SENT:
+	case CMP_MRA_REP_RCVD:
+	case CMP_SIDR_REQ_SENT:
+		give_up(e, id);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static u64 look(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_cmid *id = &e->hca->cmid[slot];

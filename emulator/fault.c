@@ -86,7 +86,7 @@ void fault_mark(const struct hca_qp *qp, const struct req_state *s, struct burst
 	b->rule = qp->fault.rule;
 }
 
-int fault_refuse(struct engine *e, struct hca_qp *qp, const struct burst *b)
+int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	/* What another fabric's rules are called means nothing here. */
 	u32 rule = e->hca->dev[b->src_dev].member ? 0 : b->rule;

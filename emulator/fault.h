@@ -40,8 +40,8 @@ static inline bool fault_bad_resp(const struct hca_qp *qp, const struct req_stat
 {
 	return unlikely(qp->fault.late) && qp->fault.wqe == s->una + 1;
 }
-/** fault_refuse() - a request has come with an AETH syndrome. Return: as hca_input(). */
-int fault_refuse(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** fault_answer() - a request has come with an AETH syndrome. Return: as hca_input(). */
+int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**
  * fault_recv() - whether the receive that a message is about to take, with its first packet, fails.
  * Return: the status that it is to end with, 0: none.

@@ -274,7 +274,7 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
 	if (unlikely(b->aeth))
-		return fault_refuse(e, qp, b);
+		return fault_answer(e, qp, b);
 	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);

@@ -88,7 +88,7 @@ enum call_how {
 	X(ibv_modify_cq, CALL_ERRNO, CALL_E_CHANGE)                                                \
 	X(ibv_destroy_cq, CALL_ERRNO, CALL_E_END)                                                  \
 	X(ibv_req_notify_cq, CALL_ERRNO, EINVAL, EIO)                                              \
-	X(ibv_poll_cq, CALL_MINUS1, EPERM, EINVAL, EIO, EFAULT)                                       \
+	X(ibv_poll_cq, CALL_MINUS1, EPERM, EINVAL, EIO, EFAULT)                                    \
 	X(ibv_start_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                         \
 	X(ibv_next_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                          \
 	X(ibv_create_srq, CALL_NULL, CALL_E_MAKE)                                                  \

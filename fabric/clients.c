@@ -5,7 +5,7 @@
  * A client is dead when its process has exited (pidfd) or its connection has ended: the latter also
  * when it has executed another program, whose image knows nothing of the old one's objects.
  */
-#include "fabric/fabric.h"
+#include "fabric/faultdo.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -204,6 +204,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	cl->id = (u32)id;
 	cl->gen = f->hca->client[id].gen;
 	seg_format(cl->seg, cl->id, cl->gen);
+	fault_calls(f, cl);
 	fill_public(f, cl, c, &h, (u32)node);
 	cl->conn = c;
 	c->client = cl;

@@ -6,7 +6,7 @@
  * not take its answers, is cut off.
  */
 #include "fabric/fabric.h"
-#include "fabric/fault.h"
+#include "fabric/faultdo.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -295,6 +295,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return node_ask(f, m);
 	case PROTO_PORT:
 		return port_request(f, c, m);
+	case PROTO_CALL:
+		return c->client ? fault_call(f, c->client, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:

@@ -4,7 +4,7 @@
  */
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
-#include "fabric/fault.h"
+#include "fabric/faultdo.h"
 #include "fabric/sysfs.h"
 
 #include <fcntl.h>
@@ -98,6 +98,7 @@ static void fabric_end(struct fabric *f)
 
 	unlink(f->paths.sock);
 	clients_fatal(f);
+	fault_unpause_all(f);
 	sysfs_remove(f->paths.sysfs);
 	unlink(f->paths.log);
 	if (f->lock >= 0)

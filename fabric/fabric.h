@@ -88,6 +88,7 @@ struct lease {
  * @chan_fd: [SEG_MAX_CHANS], -1 where there is none
  * @xfer: the helper transfer that its helper works for, or NULL
  * @brought: it is in the list of fabric.brought, as is @brought_next
+ * @paused_by: the rule that has paused its process; 0: none
  */
 struct client {
 	u32 id;
@@ -104,6 +105,7 @@ struct client {
 	struct xfer *xfer;
 	bool brought;
 	struct client *brought_next;
+	u32 paused_by;
 	struct client *next;
 };
 
@@ -170,6 +172,7 @@ struct note {
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
  * @faults: rules of faults: fabric/fault.h
+ * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
  * @brought: clients whose QPs got something in this holding of the token
@@ -237,6 +240,8 @@ struct fabric {
 	struct client *brought;
 	struct link *link;
 	struct faults *faults;
+	struct hca_limits *own_limits;
+	u32 n_own_limits;
 	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
 	struct xfer xfer[MAX_XFERS];

@@ -2,6 +2,7 @@
 /* The table of fault rules: what is added, removed, and carried out at its time. See fault.h. */
 #include "fabric/fabric.h"
 #include "fabric/faultback.h"
+#include "fabric/faultdo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,8 @@ void faults_node(struct fabric *f)
 		store_relaxed(&f->hca->n_via, f->hca->n_via + n);
 		t->stale = true;
 	}
+	if (t)
+		fault_limits(f);
 	/* What was to be done there at once, or is overdue. */
 	for (i = 0; t && i < t->high; i++)
 		if (t->rule[i].id && t->rule[i].waits)
@@ -277,6 +280,7 @@ static void changed(struct fabric *f)
 {
 	count_rules(f->faults);
 	faults_ports(f);
+	fault_calls(f, NULL);
 	run_due(f);
 }
 

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What carries out each action of a fault rule. See fault.h. */
 #include "fabric/faultback.h"
-#include "fabric/fabric.h"
-
-static int event_check(const struct fabric *f, const struct fault_rule *r, struct fault_bad *bad)
-{
-	(void)f;
-	return fault_is_port_event(r->what.event)
-		       ? 0
-		       : fault_refuse(bad, fault_event_name(r->what.event), "an event of a port");
-}
+#include "fabric/faultdo.h"
 
 static bool event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
-	(void)p;
-	return fault_port_event(f, r);
+	return fault_is_port_event(r->what.event) ? fault_port_event(f, r) : fault_event(f, r, p);
 }
 
 const struct fault_backend fault_backends[FA_COUNT] = {
@@ -23,5 +14,11 @@ const struct fault_backend fault_backends[FA_COUNT] = {
 			   .removed = fault_partition_removed },
 	[FA_HEAL] = { .there = true, .fire = fault_heal_fire },
 	[FA_LINK] = { .there = true, .fire = fault_link_fire, .removed = fault_link_removed },
-	[FA_EVENT] = { .there = true, .check = event_check, .fire = event_fire },
+	[FA_EVENT] = { .there = true, .fire = event_fire },
+	[FA_FAIL] = { .there = true },
+	[FA_WC] = { .there = true },
+	[FA_LIMIT] = { .there = true, .added = fault_limit, .removed = fault_unlimit },
+	[FA_KILL] = { .there = true, .fire = fault_kill },
+	[FA_PAUSE] = { .there = true, .fire = fault_pause, .removed = fault_unpause },
+	[FA_RESUME] = { .there = true, .fire = fault_resume },
 };

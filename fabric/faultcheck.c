@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a fault rule says must make sense together. See fault.h. */
 #include "emulator/cm_mad.h"
+#include "fabric/faultcan.h"
 #include "fabric/faultkeys.h"
 #include "fabric/nodes.h"
 
@@ -196,7 +197,7 @@ static bool is_port_event(u32 event)
 	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
 }
 
-static int check_event(const struct fault_rule *r, struct fault_bad *bad)
+static int check_event(struct fault_rule *r, struct fault_bad *bad)
 {
 	u32 ev = r->what.event;
 	bool srq = ev == EV_SRQ_ERR || ev == EV_SRQ_LIMIT_REACHED;
@@ -210,10 +211,10 @@ static int check_event(const struct fault_rule *r, struct fault_bad *bad)
 		return fault_refuse(bad, "qp=", "an event of a QP with it");
 	if (has(r, KEY(FOR)))
 		return fault_refuse(bad, "for=", "nothing: an event is raised once");
-	return 0;
+	return is_port_event(ev) ? 0 : fault_check_event(r, bad);
 }
 
-static int check_what(const struct fault_rule *r, struct fault_bad *bad)
+static int check_what(struct fault_rule *r, struct fault_bad *bad)
 {
 	switch (r->act) {
 	case FA_DELAY:
@@ -234,12 +235,12 @@ static int check_what(const struct fault_rule *r, struct fault_bad *bad)
 			       : fault_refuse(bad, fault_act_name(r),
 					      "which: node=, program= or pid=");
 	case FA_FAIL:
-		return !strncmp(r->what.call, "ibv_", 4) || !strncmp(r->what.call, "rdma_", 5)
-			       ? 0
-			       : fault_refuse(bad, r->what.call, "a function ibv_... or rdma_...");
+		return fault_check_call(r, bad);
+	case FA_LIMIT:
+		return fault_check_limit(r, bad);
 	case FA_WC:
 		return !has(r, KEY(OPCODE)) || r->where.wr_ops
-			       ? 0
+			       ? fault_check_work(r, bad)
 			       : fault_refuse(bad, "opcode=",
 					      "an opcode of work requests as RDMA_WRITE, or RECV");
 	default:

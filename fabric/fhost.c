@@ -2,7 +2,7 @@
 /**
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
-#include "fabric/fabric.h"
+#include "fabric/faultdo.h"
 #include "fabric/joinproto.h"
 #include "fabric/linkq.h"
 
@@ -123,4 +123,5 @@ const struct hca_host fabric_host = {
 	.notify = host_notify,
 	.kick = host_kick,
 	.link = host_link,
+	.fault = fault_work,
 };

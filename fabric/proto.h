@@ -71,7 +71,7 @@ enum proto_op {
 	PROTO_FAULT_CLEAR,
 	/* FAULT_LIST: out: as STATUS */
 	PROTO_FAULT_LIST,
-	/* CALL: in: call.id. out: call.err: with which error this call is to fail; 0: it is not. */
+	/* CALL: in: call.id. out: call.err, call.event: how it fails; 0: it does not. */
 	PROTO_CALL,
 };
 
@@ -140,10 +140,15 @@ struct proto_lease {
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 
-/** struct proto_call - a call that a program is in. @id: enum call_id, @err: errno's value */
+/**
+ * struct proto_call - a call that a program is in.
+ * @id: enum call_id
+ * @err: errno's value that it fails with; @event: or that the event has which comes of it (rdma_cm)
+ */
 struct proto_call {
 	u32 id;
 	u32 err;
+	u32 event;
 };
 
 struct proto_ask {

@@ -193,7 +193,7 @@ SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_ad
 	socklen_t len = cm_addr_len(dst_addr);
 	struct hca_cmd cmd = { 0 };
 
-	if (call_fails(CALL_rdma_resolve_addr))
+	if (call_ends(CALL_rdma_resolve_addr, &cmd.cm.fail))
 		return -1;
 	if (!c)
 		return -1;
@@ -214,7 +214,7 @@ SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	struct shim_cmid *c = cmid_of(id);
 	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
 
-	if (call_fails(CALL_rdma_resolve_route))
+	if (call_ends(CALL_rdma_resolve_route, &cmd.cm.fail))
 		return -1;
 	if (!c || cmid_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
 		return -1;

@@ -36,11 +36,13 @@ static void mc_unlink(struct shim_cmid *id, struct shim_cmmc *mc)
 	pthread_mutex_unlock(&id->mut);
 }
 
-static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags, void *context)
+/* @fail: as in struct cmd_cm */
+static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags, void *context,
+		s32 fail)
 {
 	struct shim_cmid *id = cmid_of(ibid);
 	socklen_t len = cm_addr_len(addr);
-	struct hca_cmd cmd = { 0 };
+	struct hca_cmd cmd = { .cm.fail = fail };
 	struct shim_cmmc *mc;
 	int err;
 
@@ -73,9 +75,11 @@ static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags,
 /** rdma_join_multicast() - rdma_join_multicast(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
 {
-	if (call_fails(CALL_rdma_join_multicast))
+	s32 fail;
+
+	if (call_ends(CALL_rdma_join_multicast, &fail))
 		return -1;
-	return join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
+	return join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context, fail);
 }
 
 /** rdma_join_multicast_ex() - rdma_join_multicast_ex(3). Return: 0, or -1 with errno. */
@@ -90,7 +94,7 @@ SHIM_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_joi
 		return fail_minus(-ENOTSUP);
 	if ((attr->comp_mask & need) != need || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return fail_minus(-EINVAL);
-	return join(id, attr->addr, attr->join_flags, context);
+	return join(id, attr->addr, attr->join_flags, context, 0);
 }
 
 int cmmc_joined(struct shim_cmmc *mc, struct shim_cmev *ev)

@@ -2,6 +2,7 @@
 /**
  * DOC: creating, resizing and destroying completion queues.
  */
+#include "libshim/device.h"
 #include "libshim/domain.h"
 #include "libshim/objects.h"
 #include "libshim/queues.h"
@@ -18,7 +19,9 @@ static struct shim_cq *cq_of(struct ibv_cq *ibcq)
 /* A ring for at least @cqe entries. Return: 0 or -errno. */
 static int ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *depth)
 {
-	if (cqe < 1 || cqe > ctx->dev->info.lim.max_cqe)
+	struct hca_dev buf;
+
+	if (cqe < 1 || cqe > limits_now(ctx, &buf)->max_cqe)
 		return -EINVAL;
 	*depth = shim_pow2(cqe);
 	*ring = seg_alloc(CQ_HDR + (u64)*depth * sizeof(struct cqe));
@@ -28,13 +31,15 @@ static int ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *dep
 /* What really fits is told, up to the limit that the device states. */
 static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
+	struct hca_dev buf;
+
 	cq->ring = ring;
 	cq->ring_size = CQ_HDR + (u64)depth * sizeof(struct cqe);
 	cq->ctl = seg_at(ring);
 	cq->entries = seg_at(ring + CQ_HDR);
 	cq->mask = depth - 1;
 	cq->cons = 0;
-	cq->cq.cqe = (int)min_u32(depth, ctx->dev->info.lim.max_cqe);
+	cq->cq.cqe = (int)min_u32(depth, limits_now(ctx, &buf)->max_cqe);
 }
 
 #define WC_TS                                                                                      \

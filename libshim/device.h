@@ -15,6 +15,12 @@
  * Return: the HCA's own memory, which goes on changing, or @buf.
  */
 const struct hca_dev *device_now(const struct shim_context *ctx, struct hca_dev *buf);
+/** limits_now() - its limits, which rules may have shrunk. */
+static inline const struct hca_limits *limits_now(const struct shim_context *ctx,
+						  struct hca_dev *buf)
+{
+	return &device_now(ctx, buf)->lim;
+}
 /** device_port() - port @port of a device that device_now() gave, or NULL. */
 static inline const struct hca_port *device_port(const struct hca_dev *d, u32 port)
 {

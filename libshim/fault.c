@@ -10,12 +10,16 @@
 
 const u64 no_fail_calls[SEG_CALL_WORDS];
 
-bool call_ask(enum call_id call)
+bool call_ask(enum call_id call, s32 *event)
 {
 	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
 
 	/* Without a fabric there are no faults either. */
-	if (rpc_call(&m, -1, NULL, 0) < 0 || !m.call.err)
+	if (rpc_call(&m, -1, NULL, 0) < 0)
+		return false;
+	if (event)
+		*event = -(s32)m.call.event;
+	if (!m.call.err)
 		return false;
 	errno = (int)m.call.err;
 	return true;

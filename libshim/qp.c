@@ -5,6 +5,7 @@
  * Programs look for limits by trying: creation fails with EINVAL beyond them, writes back what was
  * granted, and costs no more than what it maps.
  */
+#include "libshim/device.h"
 #include "libshim/domain.h"
 #include "libshim/objects.h"
 #include "libshim/queues.h"
@@ -85,8 +86,10 @@ static int check_ex(const struct ibv_qp_init_attr_ex *attr)
 /* @recv: it has a receive queue; what is asked for one that it has not is ignored. */
 static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
 {
-	const struct hca_limits *lim = &ctx->dev->info.lim;
+	const struct hca_limits *lim;
+	struct hca_dev buf;
 
+	lim = limits_now(ctx, &buf);
 	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > lim->max_sge ||
 	    cap->max_inline_data > lim->max_inline)
 		return -EINVAL;
@@ -142,13 +145,14 @@ static void grant(const struct shim_context *ctx, const struct shim_qp *qp,
 {
 	u32 room = sq_stride(want->max_send_sge, want->max_inline_data) - SQ_HDR;
 	bool recv = !qp->srq && qp->qp.qp_type != IBV_QPT_XRC_SEND;
+	struct hca_dev buf;
 
 	*cap = *want;
 	cap->max_send_wr = want->max_send_wr ? shim_pow2(want->max_send_wr) : 0;
 	cap->max_recv_wr = recv && want->max_recv_wr ? shim_pow2(want->max_recv_wr) : 0;
 	if (!recv)
 		cap->max_recv_sge = 0;
-	cap->max_inline_data = min_u32(room, ctx->dev->info.lim.max_inline);
+	cap->max_inline_data = min_u32(room, limits_now(ctx, &buf)->max_inline);
 }
 
 static void wq_free(struct shim_wq *q)

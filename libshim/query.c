@@ -19,10 +19,10 @@
 #define PHYS_DISABLED  3
 #define SUBNET_TIMEOUT 18 /* as OpenSM sets it */
 
-static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_attr *a)
+/* @lim: as they are now: rules may have shrunk them */
+static void fill_device_attr(const struct shim_context *ctx, const struct hca_limits *lim,
+			     struct ibv_device_attr *a)
 {
-	const struct hca_limits *lim = &ctx->dev->info.lim;
-
 	memset(a, 0, sizeof(*a));
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "%.31s", ctx->dev->info.fw);
 	a->node_guid = htobe64(ctx->dev->info.guid);
@@ -62,12 +62,13 @@ static void fill_device_attr(const struct shim_context *ctx, struct ibv_device_a
 SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_attr *attr)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	struct hca_dev buf;
 
 	if (call_fails(CALL_ibv_query_device))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	fill_device_attr(ctx, attr);
+	fill_device_attr(ctx, limits_now(ctx, &buf), attr);
 	return 0;
 }
 
@@ -129,15 +130,18 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 			 struct ibv_device_attr_ex *attr, size_t size)
 {
 	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_limits *lim;
 	struct ibv_device_attr_ex a;
+	struct hca_dev buf;
 
 	if (call_fails(CALL_ibv_query_device_ex))
 		return errno;
 	if (!ctx || (input && input->comp_mask))
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
-	fill_device_attr(ctx, &a.orig_attr);
-	fill_offloads(&ctx->dev->info.lim, &a);
+	lim = limits_now(ctx, &buf);
+	fill_device_attr(ctx, lim, &a.orig_attr);
+	fill_offloads(lim, &a);
 	if (ctx->dev->info.lim.odp)
 		fill_odp(&a);
 	a.completion_timestamp_mask = UINT64_MAX;

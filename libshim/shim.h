@@ -110,8 +110,8 @@ void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen);
 /* --- fault.c ------------------------------------------------------------------------------- */
 
 extern const u64 no_fail_calls[SEG_CALL_WORDS];
-/** call_ask() - as call_fails(), where there is a rule for that call: whether it hits this one. */
-bool call_ask(enum call_id call);
+/** call_ask() - as call_ends(), where there is a rule for that call: whether it hits this one. */
+bool call_ask(enum call_id call, s32 *event);
 /** call_fails_early() - call_fails() of calls that may be the first: the fabric is sought, too. */
 bool call_fails_early(enum call_id call);
 
@@ -122,7 +122,18 @@ bool call_fails_early(enum call_id call);
 static inline bool call_fails(enum call_id call)
 {
 	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
-	       call_ask(call);
+	       call_ask(call, NULL);
+}
+
+/**
+ * call_ends() - the same of a call of the rdma_cm that an event comes of, which may tell of an error.
+ * @event: set to the status of that, 0: as it comes
+ */
+static inline bool call_ends(enum call_id call, s32 *event)
+{
+	*event = 0;
+	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
+	       call_ask(call, event);
 }
 
 /* --- host.c -------------------------------------------------------------------------------- */

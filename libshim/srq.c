@@ -5,6 +5,7 @@
  * Receives of an SRQ end in any order, so its slots are named (struct hca_srq): a post takes a free
  * slot and writes its number into the order array; a poll that meets the number frees the slot.
  */
+#include "libshim/device.h"
 #include "libshim/domain.h"
 #include "libshim/objects.h"
 #include "libshim/queues.h"
@@ -58,11 +59,13 @@ static void ring_free(struct shim_srq *srq)
 
 static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_ex *attr)
 {
-	const struct hca_limits *lim = &context_of(ibctx)->dev->info.lim;
+	const struct hca_limits *lim;
 	u32 known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
 		    IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
 	const struct shim_xrcd *xrcd = (const struct shim_xrcd *)attr->xrcd;
+	struct hca_dev buf;
 
+	lim = limits_now(context_of(ibctx), &buf);
 	if (attr->comp_mask & ~known)
 		return -EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !pd_of(attr->pd, ibctx))
@@ -211,14 +214,16 @@ SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca_cmd *cmd)
 {
 	struct shim_srq new = { .max_sge = srq->max_sge, .parent = srq->parent };
-	u32 depth = shim_pow2(cmd->srq.max_wr ? cmd->srq.max_wr : 1), i;
+	u32 depth = shim_pow2(cmd->srq.max_wr ? cmd->srq.max_wr : 1), max, i;
+	struct hca_dev buf;
 	int ret;
 
 	if (cmd->srq.max_wr < srq->depth - srq->n_free)
 		return -EINVAL;
 	if (depth < srq->depth)
 		depth = srq->depth; /* numbers of slots in use go up to the old depth */
-	if (cmd->srq.max_wr > ctx->dev->info.lim.max_srq_wr)
+	max = limits_now(ctx, &buf)->max_srq_wr;
+	if (cmd->srq.max_wr > max)
 		return -EINVAL;
 	ret = ring_new(&new, depth, srq->stride);
 	if (ret)
@@ -227,7 +232,7 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 	store_release(&new.ctl->prod, srq->head);
 	cmd->srq.ring = new.ring;
 	cmd->srq.depth = depth;
-	cmd->srq.max_wr = max_u32(cmd->srq.max_wr, min_u32(depth, ctx->dev->info.lim.max_srq_wr));
+	cmd->srq.max_wr = max_u32(cmd->srq.max_wr, min_u32(depth, max));
 	ret = obj_cmd(ctx, cmd);
 	if (ret) {
 		ring_free(&new);

@@ -6,6 +6,7 @@
  * freed is found by that. The WQ's lock is held while its state changes, so that a post either comes
  * before and is flushed, or sees ERR and has itself flushed.
  */
+#include "libshim/device.h"
 #include "libshim/domain.h"
 #include "libshim/objects.h"
 #include "libshim/queues.h"
@@ -137,8 +138,10 @@ static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_rec
 
 static int check_init(struct ibv_context *ibctx, const struct ibv_wq_init_attr *attr, u32 *flags)
 {
-	const struct hca_limits *lim = &context_of(ibctx)->dev->info.lim;
+	const struct hca_limits *lim;
+	struct hca_dev buf;
 
+	lim = limits_now(context_of(ibctx), &buf);
 	if (attr->comp_mask & ~(u32)IBV_WQ_INIT_ATTR_FLAGS)
 		return -EINVAL;
 	*flags = attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS ? attr->create_flags : 0;
