@@ -18,6 +18,7 @@
 #ifndef EMULATOR_HCA_H
 #define EMULATOR_HCA_H
 
+#include "emulator/clock.h"
 #include "emulator/journal.h"
 #include "emulator/node.h"
 
@@ -404,6 +405,7 @@ struct hca {
 	u32 ports_down; /* of all devices */
 	u32 n_via; /* ports whose link takes time or is looked at, and those of other fabrics */
 	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
+	struct hca_clock clock; /* @own in the first line, which is read all the time */
 	char name[64];
 
 	/* The token's line: what every holder touches. */

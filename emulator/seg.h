@@ -26,6 +26,7 @@
 #ifndef EMULATOR_SEG_H
 #define EMULATOR_SEG_H
 
+#include "emulator/clock.h"
 #include "emulator/ib.h"
 
 #define SEG_MAGIC   0x47455355u /* "USEG" */
@@ -279,6 +280,7 @@ struct seg_hdr {
 	u32 fatal; /* set when the fabric has gone: device fatal */
 	u32 heap_off; /* first byte the client may carve rings from */
 	u64 fail_calls[SEG_CALL_WORDS]; /* calls that a fault may hit: ask the fabric process */
+	struct hca_clock clock; /* a copy of the HCA's: of use to isolated clients */
 
 	/* Doorbells, three levels: summary of summaries, summary, bit per QP slot. */
 	u64 db_any cacheline_aligned;

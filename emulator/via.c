@@ -12,7 +12,7 @@
 #define IB_MTU_MAX   4096u
 /*
  * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who
- * sends again too early sends READ data again, which makes the others late.
+ * sends again too early sends READ data again, which makes the others late. This is real time.
  */
 #define FAR_ACK_MIN_NS 250000000ULL
 
@@ -98,11 +98,12 @@ void via_serve(struct engine *e)
 
 u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp)
 {
-	u64 t = ib_ack_timeout_ns(qp->attr.timeout);
+	u64 t = ib_ack_timeout_ns(qp->attr.timeout), least;
 
-	if (likely(!qp->path.via) || !hca->dev[qp->path.dst_dev].member || t >= FAR_ACK_MIN_NS)
+	if (likely(!qp->path.via) || !hca->dev[qp->path.dst_dev].member)
 		return t;
-	return FAR_ACK_MIN_NS;
+	least = clock_span(&hca->clock, FAR_ACK_MIN_NS);
+	return t > least ? t : least;
 }
 
 static struct hca_qp *running(struct engine *e)

@@ -11,7 +11,8 @@
 #define MAKE                                                                                       \
 	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
 	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
-	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME))
+	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME) | OPT_BIT(OPT_TIME_SCALE) |                   \
+	 OPT_BIT(OPT_CLOCK))
 
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
 
@@ -62,6 +63,20 @@ static const struct verb verbs[] = {
 	  verb_fault_remove },
 	{ "fault clear", "fault clear [OPTION]...", "Remove all rules.", PLACE, false,
 	  verb_fault_clear },
+	{ "clock advance", "clock advance [OPTION]... TIME",
+	  "Move a fabric's clock ahead, from deadline to deadline: all that is due at one is done\n"
+	  "before the next. Returns when it is there.",
+	  PLACE | OPT_BIT(OPT_JSON), true, verb_clock_advance },
+	{ "clock run", "clock run [OPTION]... [X]",
+	  "Let a fabric's clock run, X times as fast as real time (default: as fast as before).",
+	  PLACE | OPT_BIT(OPT_JSON), true, verb_clock_run },
+	{ "clock stop", "clock stop [OPTION]...", "Stop a fabric's clock.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock_stop },
+	{ "clock", "clock [OPTION]...",
+	  "Show a fabric's clock: the time since the fabric's start, by which time-outs, links "
+	  "and\n"
+	  "timestamps go.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
 	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
@@ -83,8 +98,8 @@ static int verb_usage(const struct verb *v)
 	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
 	opts_usage(v->flags);
 	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
-	     "('key = value' lines; keys fabric, isolated, join, linger, listen, name, profile,\n"
-	     "seed, subnet, token-file, topology).");
+	     "('key = value' lines; keys clock, fabric, isolated, join, linger, listen, name,\n"
+	     "profile, seed, subnet, time-scale, token-file, topology).");
 	return 0;
 }
 
@@ -119,7 +134,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (v->takes_args && n >= argc &&
-	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && v->run != verb_run)) {
+	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && v->run != verb_run) &&
+	    v->run != verb_clock_run) {
 		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
 			v->run == verb_run ? "program" : "value", v->name);
 		return EXIT_USAGE;

@@ -41,6 +41,10 @@ int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char 
 int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

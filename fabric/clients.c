@@ -203,6 +203,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	}
 	cl->id = (u32)id;
 	cl->gen = f->hca->client[id].gen;
+	clock_show(f, cl);
 	seg_format(cl->seg, cl->id, cl->gen);
 	fault_calls(f, cl);
 	fill_public(f, cl, c, &h, (u32)node);
@@ -251,7 +252,7 @@ bool client_image_gone(struct fabric *f, struct client *cl)
 		return true;
 	if (h->fabric_reach && vm_probe(h->fabric_pid, h->cookie_addr, h->cookie))
 		return true;
-	return clock_ns() - f->busy_since > GRACE_NS;
+	return real_ns() - f->busy_since > GRACE_NS;
 }
 
 void client_free(struct fabric *f, struct client *cl)

@@ -57,6 +57,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	c->client = NULL;
 	port_forget(f, c);
 	fault_forget(f, c);
+	clock_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
 	f->n_leases -= c->hold;
@@ -136,6 +137,8 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
 	m->lease.profile = profile_hash(&f->profile);
 	m->lease.topology = f->topology;
+	m->lease.ppm = f->ppm_made;
+	m->lease.manual = f->manual_made;
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);
@@ -301,6 +304,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:
 		return fault_request(f, c, m, *fd);
+	case PROTO_CLOCK:
+		return clock_request(f, c, m);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

@@ -171,6 +171,14 @@ static int check_fabric(const struct opts *o, const struct profile *profile, u64
 	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
 		return trouble("fabric %s is running with another profile; choose another --fabric",
 			       o->fabric);
+	if (o->level[OPT_TIME_SCALE] >= LEVEL_ENV && o->ppm != m->lease.ppm)
+		return trouble("fabric %s was started with another --time-scale; choose another "
+			       "--fabric, or see 'rdmaemu clock run'",
+			       o->fabric);
+	if (o->level[OPT_CLOCK] >= LEVEL_ENV && o->manual != m->lease.manual)
+		return trouble("fabric %s was started with another --clock; choose another "
+			       "--fabric, or see 'rdmaemu clock'",
+			       o->fabric);
 	if (topology && topology != m->lease.topology)
 		return trouble(
 			"fabric %s is running with another topology; choose another --fabric",

@@ -33,6 +33,7 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca = p;
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
+	clock_start(f, o);
 	ret = node_named(f, f->node_name);
 	if (ret < 0)
 		return ret;
@@ -76,7 +77,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
 	name_node(f, o);
 	f->isolated = o->isolated;
-	f->started = clock_ns();
+	f->started = real_ns();
 	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
 	f->pending_at = NEVER;
 	f->leave_at = NEVER;

@@ -135,6 +135,20 @@ struct port_job {
 	struct proto_msg msg;
 };
 
+/**
+ * struct clock_move - the clock on its way ahead, by hand.
+ * @to: fabric time; 0: it is not
+ * @conn: who has asked and waits; NULL: it has gone
+ * @since: real time at which it got where it is
+ * @passes: of the engine since then
+ */
+struct clock_move {
+	u64 to;
+	struct conn *conn;
+	u64 since;
+	u32 passes;
+};
+
 /** struct ndev_order - the network interfaces in the order in which they were dealt out to ports. */
 struct ndev_order {
 	char name[MAX_NDEVS][16];
@@ -156,6 +170,10 @@ struct note {
 
 /**
  * struct fabric - all of it.
+ * All times are real time, but those that say otherwise.
+ * @started: when it was; fabric time as well, as both begin at the same moment
+ * @ppm: how fast its clock runs when it does
+ * @ppm_made, @manual_made: what it was started with
  * @linger_ns: how long it stays unused; NEVER: until stopped
  * @leave_at: when it leaves if it stays unused, or NEVER
  * @leaving: it was told to stop
@@ -165,6 +183,7 @@ struct note {
  * @rung: QPs that waited for a helper can go on: do not leave them to others
  * @retry_at: the token was busy: try again then; 0: it was not
  * @backoff_ns: the next wait for it
+ * @again_at: by a clock that stands, when the links try again what could not be delivered; 0: nothing
  * @busy_token, @busy_since: who had it and since when
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
@@ -188,6 +207,9 @@ struct fabric {
 	bool isolated;
 	struct profile profile;
 	u64 started;
+	u32 ppm, ppm_made;
+	bool manual_made;
+	struct clock_move move;
 	u64 linger_ns;
 	u64 leave_at;
 	bool used;
@@ -218,6 +240,7 @@ struct fabric {
 	bool kicked;
 	bool rung;
 	u64 retry_at;
+	u64 again_at;
 	u64 backoff_ns;
 	u64 busy_token;
 	u64 busy_since;
@@ -253,10 +276,27 @@ struct fabric {
 	u64 log_bytes;
 };
 
+/* --- clock.c: fabric time, and real time for all that is about processes and sockets ---------- */
+
+/** real_ns() - real time: CLOCK_MONOTONIC. */
+u64 real_ns(void);
+/** fabric_ns() - fabric time: emulator/clock.h. */
+u64 fabric_ns(const struct fabric *f);
+/** fabric_real() - real time at which fabric time will be @at, or NEVER. */
+u64 fabric_real(const struct fabric *f, u64 at);
+/** clock_start() - HCA memory is there: the clock becomes what the settings say. */
+void clock_start(struct fabric *f, const struct opts *o);
+/** clock_show() - a client has come: it gets the clock into its segment. */
+void clock_show(struct fabric *f, struct client *cl);
+/** clock_request() - PROTO_CLOCK. Return: 0, -EINPROGRESS: answered later; -errno. */
+int clock_request(struct fabric *f, struct conn *c, struct proto_msg *m);
+/** clock_work() - move it ahead if that was asked for. Return: real time to come back at, or NEVER. */
+u64 clock_work(struct fabric *f);
+/** clock_forget() - a connection is closed. */
+void clock_forget(struct fabric *f, const struct conn *c);
+
 /* --- server.c ------------------------------------------------------------------------------ */
 
-/** clock_ns() - the fabric clock: CLOCK_MONOTONIC. */
-u64 clock_ns(void);
 /** watch_add() - put a descriptor into the epoll set. Return: 0 or -errno. */
 int watch_add(struct fabric *f, struct watch *w, int fd,
 	      void (*fn)(struct fabric *f, struct watch *w, u32 events));
@@ -303,6 +343,10 @@ void clients_fatal(struct fabric *f);
 
 /** engine_work() - do what needs the token and is due. Return: when to come back (ns, or NEVER). */
 u64 engine_work(struct fabric *f);
+/** engine_deadline() - fabric time at which something is due next, ~0: nothing. */
+u64 engine_deadline(const struct fabric *f);
+/** engine_quiet() - whether the engine has nothing to do until then. */
+bool engine_quiet(struct fabric *f);
 /**
  * engine_doze() - the loop is going to sleep until *next: from now on it is kicked for doorbells of
  * paths with @via. *next becomes sooner when some are there already.
@@ -390,7 +434,7 @@ int link_send(struct fabric *f, const struct burst *b);
 int link_input(struct fabric *f, const struct burst *b);
 /** link_direct() - whether link_input() would hand it to the engine at once. */
 bool link_direct(const struct fabric *f, const struct burst *b);
-/** link_next() - when something arrives next, ~0: nothing is on its way. */
+/** link_next() - fabric time at which something arrives next, ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);
 /** link_work() - deliver what has arrived. Token held. */
 void link_work(struct fabric *f);

@@ -11,8 +11,7 @@
 
 static u64 host_now(void *ctx)
 {
-	(void)ctx;
-	return clock_ns();
+	return fabric_ns(ctx);
 }
 
 static void *host_seg(void *ctx, u32 client)

@@ -59,5 +59,5 @@ void isolated_commands(struct fabric *f)
 		for_each_bit64(i, bits)
 			run_command(f, cl, &cl->seg->cmd[i]);
 	}
-	f->active_at = clock_ns();
+	f->active_at = real_ns();
 }

@@ -62,7 +62,7 @@ static void route(struct fabric *f, struct member *m, struct jconn *via)
 	m->via = via;
 	m->told = false;
 	if (!via) {
-		m->lost_at = clock_ns();
+		m->lost_at = real_ns();
 		/* What waits for credit goes on, and is lost. */
 		waiting_ring(f);
 		return;
@@ -123,7 +123,7 @@ static u64 next_wait(u64 last)
 static void target_later(struct target *t, u64 wait)
 {
 	t->backoff = next_wait(t->backoff);
-	t->next_try = clock_ns() + (wait ? wait : t->backoff);
+	t->next_try = real_ns() + (wait ? wait : t->backoff);
 }
 
 /* Which of two connections between the same two stays: one made later by the same side, or else that of
@@ -240,7 +240,7 @@ void join_down(struct fabric *f, struct jconn *c)
 		return;
 	if (c->out && !c->target && m->addr.port) {
 		m->backoff = RETRY_MIN_NS;
-		m->next_try = clock_ns() + m->backoff;
+		m->next_try = real_ns() + m->backoff;
 	}
 	tell_peers(f);
 }
@@ -256,7 +256,7 @@ void join_refused(struct fabric *f, struct jconn *c, const char *why)
 		snprintf(t->refused, sizeof(t->refused), "%s", why);
 	jconn_close(f, c, line);
 	if (m && !m->conn)
-		m->next_try = clock_ns() + JOIN_REFUSED_NS;
+		m->next_try = real_ns() + JOIN_REFUSED_NS;
 }
 
 static struct jconn *dial(struct fabric *f, const struct sockaddr_storage *sa)
@@ -284,7 +284,7 @@ static void dial_target(struct fabric *f, struct target *t)
 	struct jconn *c;
 
 	if (m && m->conn) {
-		t->next_try = clock_ns() + RETRY_MAX_NS;
+		t->next_try = real_ns() + RETRY_MAX_NS;
 		return;
 	}
 	target_later(t, 0);
@@ -309,7 +309,7 @@ static void dial_member(struct fabric *f, struct member *m)
 	struct jconn *c;
 
 	m->backoff = next_wait(m->backoff);
-	m->next_try = clock_ns() + m->backoff;
+	m->next_try = real_ns() + m->backoff;
 	if (m->addr.ip[10] == 0xff && m->addr.ip[11] == 0xff) {
 		in->sin_family = AF_INET;
 		in->sin_port = htons(m->addr.port);
@@ -340,7 +340,7 @@ int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 		m = join_member(f, peer[i].id, true);
 		if (m && !m->conn && peer[i].port && m->next_try == NEVER) {
 			m->addr = peer[i];
-			m->next_try = clock_ns();
+			m->next_try = real_ns();
 		}
 	}
 	reroute(f);
@@ -460,7 +460,7 @@ static void tell_starter(struct fabric *f, u64 now)
 u64 join_tick(struct fabric *f)
 {
 	struct join *j = f->join;
-	u64 now = clock_ns(), next;
+	u64 now = real_ns(), next;
 	u32 i;
 
 	if (!j)

@@ -62,7 +62,7 @@ static struct stage *stage_of(u64 key)
 {
 	static struct stage *all[STAGES];
 	struct stage **free = NULL;
-	u64 now = clock_ns();
+	u64 now = real_ns();
 	u32 i;
 
 	for (i = 0; i < STAGES; i++) {

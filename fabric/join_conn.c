@@ -91,7 +91,7 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 		}
 		if (n <= 0)
 			break;
-		c->sent_at = c->moved_at = clock_ns();
+		c->sent_at = c->moved_at = real_ns();
 		consumed(t, (u32)n);
 		if (f->join->full) {
 			f->join->full = false;
@@ -100,7 +100,7 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 	}
 	c->stuck = t->head != t->tail;
 	if (!c->stuck)
-		c->moved_at = clock_ns();
+		c->moved_at = real_ns();
 	jconn_interest(f, c);
 }
 
@@ -180,7 +180,7 @@ struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockadd
 	c->want_read = true;
 	c->state = out ? JC_CONNECTING : JC_HELLO;
 	c->out = out;
-	c->since = c->heard_at = c->sent_at = c->moved_at = clock_ns();
+	c->since = c->heard_at = c->sent_at = c->moved_at = real_ns();
 	name_peer(c, sa);
 	return c;
 }
@@ -219,7 +219,7 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 		jconn_flush(f, c);
 	jconn_close(f, c, why);
 	if (m && !m->conn && m->next_try != NEVER)
-		m->next_try = clock_ns() + JOIN_REFUSED_NS;
+		m->next_try = real_ns() + JOIN_REFUSED_NS;
 }
 
 void jconn_interest(struct fabric *f, struct jconn *c)
@@ -277,7 +277,7 @@ static void read_some(struct fabric *f, struct jconn *c)
 		return;
 	}
 	c->rx_tail += (u32)n;
-	c->heard_at = clock_ns();
+	c->heard_at = real_ns();
 	if (c->state != JC_UP)
 		early_frames(f, c);
 	if (c->state == JC_UP) {

@@ -71,7 +71,7 @@ static void proof(const struct fabric *f, const struct jconn *c, bool mine, u8 m
 
 void hello_send(struct fabric *f, struct jconn *c)
 {
-	struct join_hello h = { .version = JOIN_VERSION, .port = f->join->port };
+	struct join_hello h = { .version = JOIN_VERSION, .port = f->join->port, .ppm = f->ppm };
 	u8 body[JOIN_HELLO];
 
 	if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
@@ -103,6 +103,11 @@ static void greeted(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 	}
 	if (ret || !h->src) {
 		jconn_refuse(f, c, "this is not a fabric's greeting");
+		return;
+	}
+	/* Time-outs of one would be nonsense to the other. */
+	if ((c->hello.ppm ? c->hello.ppm : CLOCK_PPM) != f->ppm) {
+		jconn_refuse(f, c, "its clock runs at another --time-scale");
 		return;
 	}
 	c->peer = h->src;

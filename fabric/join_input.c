@@ -55,7 +55,7 @@ static bool lanes_go_on(struct fabric *f, struct member *m)
 		if (l->head == l->tail)
 			l->head = l->tail = 0;
 		else
-			f->join->retry_at = clock_ns() + AGAIN_NS;
+			f->join->retry_at = real_ns() + AGAIN_NS;
 	}
 	burst_credit(f, m);
 	return true;
@@ -83,7 +83,7 @@ static const char *burst_input(struct fabric *f, struct jconn *c, struct member 
 		return "a broken burst";
 	if (!ret)
 		return NULL;
-	f->join->retry_at = clock_ns() + AGAIN_NS;
+	f->join->retry_at = real_ns() + AGAIN_NS;
 	return lane_append(l, frame, h->len) ? NULL : "more than it has credit for";
 }
 
@@ -103,7 +103,7 @@ static const char *credit_input(struct fabric *f, struct member *m, const u8 *bo
 		m->lane[i].limit = limit > m->lane[i].limit ? limit : m->lane[i].limit;
 	}
 	waiting_ring(f);
-	f->join->retry_at = clock_ns();
+	f->join->retry_at = real_ns();
 	return NULL;
 }
 
@@ -265,7 +265,7 @@ void join_input(struct fabric *f)
 	struct join *j = f->join;
 	struct member *m;
 	bool more = false;
-	u64 now = clock_ns();
+	u64 now = real_ns();
 	u32 i;
 
 	j->due = false;

@@ -117,7 +117,7 @@ static void init(struct join *j)
 
 	j->listen.fd = -1;
 	j->retry_at = NEVER;
-	j->ready_by = clock_ns() + JOIN_READY_NS;
+	j->ready_by = real_ns() + JOIN_READY_NS;
 	for (i = 0; i < JOIN_MAX_CONNS; i++)
 		j->conn[i].w.fd = -1;
 	while (!j->id)
@@ -135,6 +135,9 @@ const char *join_start(struct fabric *f, const struct opts *o)
 		daemon_ready(f, NULL);
 		return NULL;
 	}
+	if (o->manual)
+		return "a clock that is moved by hand is its own: --clock manual does not go with "
+		       "--listen or --join";
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return "no memory";

@@ -87,6 +87,7 @@ void join_hello_put(u8 *p, const struct join_hello *h)
 	memcpy(p, JOIN_MAGIC, 8);
 	put16(p + 8, (u16)h->version);
 	put16(p + 10, h->port);
+	put32(p + 12, h->ppm);
 	memcpy(p + 16, h->nonce, JOIN_NONCE);
 	memcpy(p + 48, h->name, strnlen(h->name, JOIN_NAME - 1));
 }
@@ -101,6 +102,7 @@ int join_hello_get(const u8 *p, u32 len, struct join_hello *h)
 	if (len != JOIN_HELLO)
 		return -EPROTO;
 	h->port = get16(p + 10);
+	h->ppm = get32(p + 12);
 	memcpy(h->nonce, p + 16, JOIN_NONCE);
 	memcpy(h->name, p + 48, JOIN_NAME);
 	return join_name_ok(h->name, JOIN_NAME) ? 0 : -EPROTO;

@@ -64,6 +64,7 @@ struct join_hdr {
 struct join_hello {
 	u32 version;
 	u16 port; /* where it listens; 0: nowhere */
+	u32 ppm; /* how fast its clock runs, in millionths of real time; 0: it does not say */
 	u8 nonce[JOIN_NONCE];
 	char name[JOIN_NAME];
 };

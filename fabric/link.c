@@ -200,18 +200,20 @@ static int fetch(struct fabric *f, const struct burst *b, struct lq_entry *e)
 	return 0;
 }
 
-/* When there may be room again. */
+/* When there may be room again. Where the clock stands, it comes with what arrives later. */
 static u64 room_at(const struct fabric *f, u64 now)
 {
-	u64 next = link_next(f);
+	u64 next = link_next(f), wait = clock_span(&f->hca->clock, ROOM_WAIT_NS);
 
-	return next < now + NSEC_PER_MSEC && next > now + ROOM_WAIT_NS ? next : now + ROOM_WAIT_NS;
+	if (!wait)
+		wait = ROOM_WAIT_NS;
+	return next < now + 20 * wait && next > now + wait ? next : now + wait;
 }
 
 static int send_one(struct fabric *f, const struct burst *b)
 {
 	struct lq_key k = linkq_key(b);
-	u64 now = clock_ns(), next;
+	u64 now = fabric_ns(f), next;
 	struct trip t = { now, now };
 	struct lq_entry *e;
 	int ret;
@@ -281,7 +283,7 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 static int send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct link *l = f->link;
-	u64 now = clock_ns(), left = now;
+	u64 now = fabric_ns(f), left = now;
 	struct trip here = { now, now }, t = here;
 	struct burst one = *b;
 	u32 i = 0, dev, n = 0;
@@ -379,18 +381,25 @@ static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u
 void link_work(struct fabric *f)
 {
 	struct link *l = f->link;
-	u64 now = clock_ns(), bytes = 0, next;
+	u64 now = fabric_ns(f), bytes = 0, wait, next;
 	struct lq_entry *e;
 	u32 n = 0;
 
-	while (n++ < WORK_BURSTS && bytes < WORK_BYTES && (e = linkq_due(&l->q, now))) {
+	f->again_at = 0;
+	while (!f->again_at && n++ < WORK_BURSTS && bytes < WORK_BYTES &&
+	       (e = linkq_due(&l->q, now))) {
 		bytes += linkq_payload(&e->b);
-		next = now + (AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS));
+		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
+		next = now + clock_span(&f->hca->clock, wait);
 		l->flow = e->flow;
-		if (arrive(f, &e->b, &e->step, now, &next) == -EAGAIN)
-			linkq_again(&l->q, e, next);
-		else
+		if (arrive(f, &e->b, &e->step, now, &next) != -EAGAIN) {
 			linkq_done(&l->q, e);
+		} else {
+			linkq_again(&l->q, e, next);
+			/* By a clock that stands it stays due: what it waits for is not time. */
+			if (next <= now)
+				f->again_at = real_ns() + wait;
+		}
 		l->flow = LQ_ENTRIES;
 	}
 }
@@ -416,7 +425,7 @@ static int input_one(struct fabric *f, const struct burst *b)
 	u64 next;
 	u32 step = 0;
 
-	if (link_direct(f, b) && arrive(f, b, &step, clock_ns(), &next) != -EAGAIN)
+	if (link_direct(f, b) && arrive(f, b, &step, fabric_ns(f), &next) != -EAGAIN)
 		return 0;
 	return up ? send_one(f, b) : 0;
 }

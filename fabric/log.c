@@ -41,7 +41,7 @@ void note(struct fabric *f, const char *fmt, ...)
 	struct stat st;
 	va_list ap;
 
-	t->ts = clock_ns();
+	t->ts = fabric_ns(f);
 	va_start(ap, fmt);
 	vsnprintf(t->text, sizeof(t->text), fmt, ap);
 	va_end(ap);

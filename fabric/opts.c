@@ -52,6 +52,10 @@ static const struct opt_def {
 			     "the secret that joined fabrics share" },
 	[OPT_NAME] = { "name", "NAME", "RDMAEMU_NAME", true,
 		       "what others call this host (default, if joined: its hostname)" },
+	[OPT_TIME_SCALE] = { "time-scale", "X", "RDMAEMU_TIME_SCALE", true,
+			     "fabric time runs X times as fast as real time" },
+	[OPT_CLOCK] = { "clock", "run|manual", "RDMAEMU_CLOCK", true,
+			"manual: fabric time stands until 'rdmaemu clock' moves it" },
 	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
@@ -81,6 +85,7 @@ void opts_init(struct opts *o)
 	snprintf(o->fabric, sizeof(o->fabric), "default");
 	o->linger_ms = LINGER_MS_RUN;
 	o->seed = SEED_DEFAULT;
+	o->ppm = CLOCK_PPM;
 	snprintf(o->profile, sizeof(o->profile), "generic");
 }
 
@@ -96,6 +101,33 @@ bool parse_number(const char *s, u64 max, u64 *out)
 	if (errno || *end || v > max)
 		return false;
 	*out = v;
+	return true;
+}
+
+bool parse_scale(const char *s, u32 *ppm)
+{
+	u64 v = 0, unit = CLOCK_PPM;
+	bool point = false;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	for (; *s; s++) {
+		if (*s == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*s) || (point && unit == 1))
+			return false;
+		v = v * 10 + (u64)(*s - '0');
+		if (point)
+			unit /= 10;
+		if (v > CLOCK_PPM_MAX)
+			return false;
+	}
+	v *= unit;
+	if (v < CLOCK_PPM_MIN || v > CLOCK_PPM_MAX)
+		return false;
+	*ppm = (u32)v;
 	return true;
 }
 
@@ -182,6 +214,11 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 			return NAME_EXPECTED;
 		snprintf(o->name, sizeof(o->name), "%s", value);
 		return NULL;
+	case OPT_TIME_SCALE:
+		return parse_scale(value, &o->ppm) ? NULL : SCALE_EXPECTED;
+	case OPT_CLOCK:
+		o->manual = !strcmp(value, "manual");
+		return o->manual || !strcmp(value, "run") ? NULL : "run or manual";
 	case OPT_DEVICE:
 		if (!*value || strlen(value) >= sizeof(o->device))
 			return "a device's name";
@@ -317,9 +354,11 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	key = trim(key);
 	id = find_flag(key, strlen(key), ~0u);
 	if (id < 0 || !opt_defs[id].in_file)
-		return trouble("%s:%d: unknown key '%s': expected fabric, isolated, join, linger, "
-			       "listen, name, profile, seed or token-file",
-			       path, lineno, key);
+		return trouble(
+			"%s:%d: unknown key '%s': expected clock, fabric, isolated, join, linger, "
+			"listen, name, profile, seed, subnet, time-scale, token-file or "
+			"topology",
+			path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)
 		return trouble("%s:%d: %s = '%s': expected %s", path, lineno, key, value, expected);

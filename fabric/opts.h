@@ -8,6 +8,7 @@
 #ifndef FABRIC_OPTS_H
 #define FABRIC_OPTS_H
 
+#include "emulator/clock.h"
 #include "emulator/node.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@
 #define LINGER_MS_MAX	86400000u
 #define LINGER_MS_RUN	1000u
 #define SEED_DEFAULT	1u
+#define SCALE_EXPECTED	"a number from 0.001 to 1000, with up to 6 decimals"
 
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
 enum exit_status {
@@ -40,6 +42,8 @@ enum opt_id {
 	OPT_JOIN,
 	OPT_TOKEN_FILE,
 	OPT_NAME,
+	OPT_TIME_SCALE,
+	OPT_CLOCK,
 	OPT_DEVICE,
 	OPT_PORT,
 	OPT_JSON,
@@ -65,6 +69,8 @@ enum opt_level {
  * @level: where each came from (enum opt_level)
  * @dir, @config: as given; "" when not
  * @profile: name or file
+ * @ppm: fabric time that passes in 1,000,000 of real time
+ * @manual: the fabric's clock stands until it is moved
  * @linger_ms: valid when its level is not LEVEL_DEFAULT
  */
 struct opts {
@@ -79,6 +85,8 @@ struct opts {
 	bool help;
 	u32 linger_ms;
 	u64 seed;
+	u32 ppm;
+	bool manual;
 	char profile[PATH_MAX];
 	char node[NODE_NAME_MAX + 1]; /* "": not given */
 	char subnet[80]; /* likewise */
@@ -113,6 +121,9 @@ int opts_file(struct opts *o, const char *path, bool must);
 void opts_usage(u32 allowed);
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
+
+/** parse_scale() - a decimal number from 0.001 to 1000, in millionths. */
+bool parse_scale(const char *s, u32 *ppm);
 
 /** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
 bool join_address_ok(const char *s, bool many);

@@ -15,7 +15,7 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 4u
+#define PROTO_VERSION 5u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
@@ -73,6 +73,12 @@ enum proto_op {
 	PROTO_FAULT_LIST,
 	/* CALL: in: call.id. out: call.err, call.event: how it fails; 0: it does not. */
 	PROTO_CALL,
+	/*
+	 * CLOCK: in, out: clock. Answered when it is where it is to be. -EOPNOTSUPP: joined fabrics
+	 * leave it as it is. -EBUSY: somebody else is moving it. -ETIME: it stopped on the way, as who
+	 * has the engine is stopped or helps no more.
+	 */
+	PROTO_CLOCK,
 };
 
 enum proto_flags {
@@ -137,6 +143,8 @@ struct proto_port {
 struct proto_lease {
 	u64 profile; /* profile_hash() */
 	u64 topology; /* struct topology.hash; 0: none */
+	u32 ppm; /* out: the clock that it was started with */
+	u32 manual;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 
@@ -149,6 +157,31 @@ struct proto_call {
 	u32 id;
 	u32 err;
 	u32 event;
+};
+
+enum proto_clock_what {
+	PROTO_CLOCK_SHOW,
+	PROTO_CLOCK_ADVANCE, /* by ns */
+	PROTO_CLOCK_STOP,
+	PROTO_CLOCK_RUN, /* ppm; 0: as fast as before */
+};
+
+#define CLOCK_ADVANCE_MAX (366ULL * 24 * 3600 * 1000000000) /* ns */
+
+/**
+ * struct proto_clock - the fabric's clock. Times are fabric time since the fabric's start, ns.
+ * @ppm: how fast it runs when it does, in millionths of real time
+ * @now, @running: out
+ * @next: out: the next deadline of the engine, ~0: there is none
+ */
+struct proto_clock {
+	u32 what; /* enum proto_clock_what */
+	u32 ppm;
+	u64 ns;
+	u64 now;
+	u64 next;
+	u32 running;
+	u32 pad;
 };
 
 struct proto_ask {
@@ -182,6 +215,7 @@ struct proto_msg {
 		struct hca_node node;
 		struct proto_port port;
 		struct proto_fault fault;
+		struct proto_clock clock;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

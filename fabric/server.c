@@ -13,7 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENTS	       64
@@ -21,14 +20,6 @@
 #define SPIN_NS	       (20 * NSEC_PER_USEC)
 /* The first user of a fresh fabric may be slow to come, whatever the linger. */
 #define FIRST_USE_NS (5 * NSEC_PER_SEC)
-
-u64 clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
-}
 
 int watch_add(struct fabric *f, struct watch *w, int fd,
 	      void (*fn)(struct fabric *f, struct watch *w, u32 events))
@@ -61,7 +52,7 @@ void use_changed(struct fabric *f)
 	} else {
 		if (!f->used && linger < FIRST_USE_NS)
 			linger = FIRST_USE_NS;
-		f->leave_at = clock_ns() + linger;
+		f->leave_at = real_ns() + linger;
 	}
 }
 
@@ -143,7 +134,7 @@ static int arm(struct fabric *f, u64 at)
 {
 	struct itimerspec it = { 0 };
 
-	if (at <= clock_ns())
+	if (at <= real_ns())
 		return 0;
 	/* An earlier alarm that is still set does no harm. */
 	if (at >= f->timer_set)
@@ -185,7 +176,7 @@ static u64 try_leave(struct fabric *f, u64 now)
  */
 static bool spin(struct fabric *f)
 {
-	u64 now = clock_ns();
+	u64 now = real_ns();
 
 	if (f->n_clients >= f->n_cpus)
 		return false;
@@ -193,7 +184,7 @@ static bool spin(struct fabric *f)
 		if (isolated_look(f))
 			return true;
 		__builtin_ia32_pause();
-		now = clock_ns();
+		now = real_ns();
 	}
 	return false;
 }
@@ -209,8 +200,9 @@ void server_loop(struct fabric *f)
 	use_changed(f);
 	for (;;) {
 		next = engine_work(f);
+		next = min_u64(next, clock_work(f));
 		next = min_u64(next, join_tick(f));
-		next = min_u64(next, try_leave(f, clock_ns()));
+		next = min_u64(next, try_leave(f, real_ns()));
 		if (f->left)
 			return;
 		if (f->isolated && spin(f))

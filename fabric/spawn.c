@@ -116,7 +116,8 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
 	static char topology[PATH_MAX + 16], token[PATH_MAX + 16];
 	static char listen[sizeof(o->listen) + 16], join[PATH_MAX + 16], name[64];
-	char *argv[20];
+	static char scale[48];
+	char *argv[32];
 	int n = 0;
 
 	snprintf(fabric, sizeof(fabric), "--fabric=%s", o->fabric);
@@ -142,6 +143,12 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	n = add_flag(argv, n, join, sizeof(join), "--join=", o->join);
 	n = add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
 	n = add_flag(argv, n, name, sizeof(name), "--name=", o->name);
+	snprintf(scale, sizeof(scale), "--time-scale=%u.%06u", o->ppm / CLOCK_PPM,
+		 o->ppm % CLOCK_PPM);
+	if (o->ppm != CLOCK_PPM)
+		argv[n++] = scale;
+	if (o->manual)
+		argv[n++] = "--clock=manual";
 	if (!stay)
 		argv[n++] = linger;
 	argv[n] = NULL;
@@ -152,11 +159,11 @@ static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
 	static const char *const vars[] = {
-		"LD_PRELOAD",	    "RDMAEMU_SOCKET",  "RDMAEMU_SYSFS",	   "RDMAEMU_FABRIC",
-		"RDMAEMU_DIR",	    "RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED", "RDMAEMU_LINGER",
-		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE", "RDMAEMU_NODE",	   "RDMAEMU_SUBNET",
-		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",  "RDMAEMU_JOIN",	   "RDMAEMU_TOKEN_FILE",
-		"RDMAEMU_NAME"
+		"LD_PRELOAD",	    "RDMAEMU_SOCKET",	  "RDMAEMU_SYSFS",    "RDMAEMU_FABRIC",
+		"RDMAEMU_DIR",	    "RDMAEMU_CONFIG",	  "RDMAEMU_ISOLATED", "RDMAEMU_LINGER",
+		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE",	  "RDMAEMU_NODE",     "RDMAEMU_SUBNET",
+		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",	  "RDMAEMU_JOIN",     "RDMAEMU_TOKEN_FILE",
+		"RDMAEMU_NAME",	    "RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK"
 	};
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;

@@ -60,7 +60,7 @@ static void watch_holder(struct fabric *f, u64 token, u64 now)
  */
 static bool holder_gone(struct fabric *f, struct client *cl)
 {
-	return cl ? cl->dead && client_image_gone(f, cl) : clock_ns() - f->busy_since > STRANGER_NS;
+	return cl ? cl->dead && client_image_gone(f, cl) : real_ns() - f->busy_since > STRANGER_NS;
 }
 
 static bool take_token(struct fabric *f, u64 now)
@@ -120,7 +120,7 @@ static bool pending_due(struct fabric *f, u64 now)
 		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
 			return false;
 	}
-	if (f->isolated || f->rung)
+	if (f->isolated || f->rung || f->move.to)
 		return true;
 	/* As long as programs serve doorbells, those that are pending now are new ones. */
 	if (f->pending_at == NEVER || f->served != load_relaxed(&hca->served)) {
@@ -131,10 +131,29 @@ static bool pending_due(struct fabric *f, u64 now)
 	return now >= f->pending_at;
 }
 
+u64 engine_deadline(const struct fabric *f)
+{
+	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)), faults_next(f));
+}
+
+/* In real time. */
 static u64 next_due(const struct fabric *f)
 {
-	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
-		       min_u64(join_next(f), faults_next(f)));
+	u64 timers = fabric_real(f, load_relaxed(&f->hca->next_deadline));
+	u64 links = fabric_real(f, link_next(f));
+
+	if (unlikely(f->again_at) && links < f->again_at)
+		links = f->again_at;
+	return min_u64(min_u64(timers, links),
+		       min_u64(join_next(f), fabric_real(f, faults_next(f))));
+}
+
+bool engine_quiet(struct fabric *f)
+{
+	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
+	       !f->n_waiting && !ports_due(f) && !load_relaxed(&f->hca->pending) &&
+	       !load_relaxed(&f->hca->via_any) && !faults_due(f, fabric_ns(f)) &&
+	       engine_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_look(f));
 }
 
 static bool work_due(struct fabric *f, u64 now)
@@ -146,7 +165,7 @@ static bool work_due(struct fabric *f, u64 now)
 		helpers_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
-	       faults_due(f, now) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
+	       faults_due(f, fabric_ns(f)) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
 }
 
 void engine_doze(struct fabric *f, u64 *next)
@@ -165,7 +184,7 @@ void engine_doze(struct fabric *f, u64 *next)
 
 u64 engine_work(struct fabric *f)
 {
-	u64 now = clock_ns();
+	u64 now = real_ns();
 
 	if (!work_due(f, now)) {
 		f->rung = false;
@@ -180,7 +199,7 @@ u64 engine_work(struct fabric *f)
 		reap_dead(f);
 	if (ports_due(f))
 		ports_work(f);
-	if (faults_due(f, now))
+	if (faults_due(f, fabric_ns(f)))
 		faults_work(f);
 	if (f->isolated)
 		isolated_commands(f);

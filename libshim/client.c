@@ -14,7 +14,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-struct shim_client shim = { .sock = -1, .kick_fd = -1, .fail_calls = no_fail_calls };
+static const struct hca_clock real_time;
+
+struct shim_client shim = {
+	.clock = &real_time, .sock = -1, .kick_fd = -1, .fail_calls = no_fail_calls
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -50,6 +54,7 @@ void client_forked(void)
 	shim.isolated = false;
 	shim.engine.hca = NULL;
 	shim.fail_calls = no_fail_calls;
+	shim.clock = &real_time;
 	replace_mapping(shim.seg, SEG_SIZE);
 	if (shim.hca)
 		replace_mapping(shim.hca, sizeof(*shim.hca));
@@ -125,6 +130,7 @@ static void take_office(const struct proto_welcome *w, const int *fds)
 	shim.gen = w->gen;
 	shim.isolated = w->isolated;
 	shim.kick_fd = fds[1];
+	shim.clock = shim.hca ? &shim.hca->clock : &shim.seg->clock;
 	shim.engine = (struct engine){
 		.hca = shim.hca,
 		.host = &shim_host,

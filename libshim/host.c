@@ -58,7 +58,7 @@ static u64 host_now(void *ctx)
 
 	(void)ctx;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+	return clock_at(shim.clock, (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec);
 }
 
 static void set_near(u32 client, bool on)

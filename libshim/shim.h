@@ -21,6 +21,7 @@
  * struct shim_client - this process as a client of its fabric.
  * @live: connected (in this very process: a forked child starts anew)
  * @fatal: the fabric has gone; every verb that needs it answers EIO, destroys succeed
+ * @clock: the fabric's: in HCA memory, or for who has none in the own segment
  * @epoch: counts the forks that led to this process: objects made in another epoch are inherited.
  *	Their rings are zeroed private memory, their handles are not ours: forget them silently.
  * @fail_calls: of the own segment, so that a call can look at it at any time; all zero without one
@@ -35,6 +36,7 @@ struct shim_client {
 	struct hca *hca; /* NULL when isolated */
 	struct seg_hdr *seg;
 	const u64 *fail_calls;
+	const struct hca_clock *clock;
 	struct engine engine; /* direct mode only */
 	struct proto_welcome welcome;
 	int sock;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: fabric time from real time and back: see clock.h.
+ */
+#include "emulator/clock.h"
+
+/* A writer that died half way is not waited for: its fabric is gone. */
+#define TRIES 10000u
+
+static u64 scaled(u64 ns, u64 times, u64 by)
+{
+	unsigned __int128 v = (unsigned __int128)ns * times / by;
+
+	return v > ~0ULL ? ~0ULL : (u64)v;
+}
+
+u64 clock_read(const struct hca_clock *c, u64 real)
+{
+	u64 from, fabric, ppm;
+	u32 seq, i;
+
+	for (i = 0; i < TRIES; i++) {
+		seq = load_acquire(&c->seq);
+		from = load_relaxed(&c->real);
+		fabric = load_relaxed(&c->fabric);
+		ppm = load_relaxed(&c->ppm);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(seq & 1) && load_relaxed(&c->seq) == seq)
+			break;
+	}
+	/* Real time may have been taken before the clock was changed. */
+	return real <= from ? fabric : fabric + scaled(real - from, ppm, CLOCK_PPM);
+}
+
+u64 clock_real(const struct hca_clock *c, u64 fabric, u64 real)
+{
+	u64 wait;
+
+	if (!c->own || fabric == ~0ULL)
+		return fabric;
+	if (fabric <= c->fabric)
+		return min_u64(c->real, real);
+	if (!c->ppm)
+		return ~0ULL;
+	wait = scaled(fabric - c->fabric, CLOCK_PPM, c->ppm);
+	/* Rounded up: by then it has come. */
+	return wait >= ~0ULL - c->real ? ~0ULL : c->real + wait + 1;
+}
+
+u64 clock_span(const struct hca_clock *c, u64 real)
+{
+	return c->own ? scaled(real, c->ppm, CLOCK_PPM) : real;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric's clock: how fabric time follows real time.
+ *
+ * Theory of operation
+ * -------------------
+ * Fabric time is what all of the model goes by: acknowledge time-outs, RNR waits, connection
+ * management, links, timestamps. It is real time (CLOCK_MONOTONIC, ns), unless the fabric was told
+ * otherwise: then it runs @ppm millionths as fast from the moment (@real, @fabric) on, or stands
+ * (@ppm 0) and is moved by hand.
+ *
+ * The parameters lie in memory that programs have mapped: HCA memory, and each client's segment for
+ * those who have no HCA memory. Only the fabric process writes them (fabric/clock.c). A reader takes
+ * real time first and looks at @own then: as long as that is 0 nothing more is read. What is read is
+ * guarded by @seq, odd while it is changed. The writer makes @own or @seq visible before it takes the
+ * real time that the new parameters begin with, so that fabric time never goes back for anybody.
+ */
+#ifndef EMULATOR_CLOCK_H
+#define EMULATOR_CLOCK_H
+
+#include "emulator/types.h"
+
+#define CLOCK_PPM     1000000u /* as fast as real time */
+#define CLOCK_PPM_MIN 1000u
+#define CLOCK_PPM_MAX 1000000000u
+
+/**
+ * struct hca_clock - see above. All zero: fabric time is real time.
+ * @own: fabric time is given by what follows
+ * @real, @fabric: a moment of real time, and what fabric time was then, ns
+ * @ppm: fabric ns that pass in 1,000,000 ns; 0: it stands
+ */
+struct hca_clock {
+	u32 own;
+	u32 seq;
+	u64 real;
+	u64 fabric;
+	u64 ppm;
+};
+
+/** clock_read() - fabric time at @real of a clock with @own. Never 0. */
+u64 clock_read(const struct hca_clock *c, u64 real);
+
+/** clock_at() - fabric time at @real, which was read before this is called. */
+static inline u64 clock_at(const struct hca_clock *c, u64 real)
+{
+	return likely(!load_acquire(&c->own)) ? real : clock_read(c, real);
+}
+
+/**
+ * clock_real() - the real time at which it will be @fabric, if the clock goes on like this: now if that
+ * has passed, ~0 if it never comes. @real: now. For the one who writes the clock.
+ */
+u64 clock_real(const struct hca_clock *c, u64 fabric, u64 real);
+
+/** clock_span() - the fabric time that passes in @real ns. For the one who writes the clock. */
+u64 clock_span(const struct hca_clock *c, u64 real);
+
+#endif
