@@ -65,7 +65,7 @@ def joined(limit):
         yield (f"join_{kind}_bw", f"joined: ib_{kind}_bw, 1 MiB", "GB/s", PERFTEST_MB / 1e9, gbs,
                "TCP", 0.7 * gbs, False)
     for kind in "send", "write":
-        yield (f"join_{kind}_rate", f"joined: ib_{kind}_bw -s 64", "M/s", 1, None, "", 1, False)
+        yield (f"join_{kind}_rate", f"joined: ib_{kind}_bw -s 64 -t 512", "M/s", 1, None, "", 1, False)
 
 
 def measures(limit, true_ms, rc_lat):
