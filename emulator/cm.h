@@ -203,6 +203,7 @@ enum cm_linked {
  * @first, @last: of the events that its program is to get for it + 1: a listener's requests included
  * @groups: the first of its memberships + 1
  * @mad: what was sent last and may be sent again
+ * @drops: how often it was dropped, with the last @drop_cause (enum journal_cause) and its @drop_info
  */
 struct hca_cmid {
 	u32 client;
@@ -260,7 +261,9 @@ struct hca_cmid {
 	u8 max_retries;
 	u8 linked;
 	u8 lifetime;
-	u8 pad;
+	u8 drop_cause;
+	u32 drops;
+	u32 drop_info;
 	u32 next_qpn;
 	u64 deadline;
 	u64 wait;

@@ -44,24 +44,6 @@ void cm_finish(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 p
 	cm_release(e, id);
 }
 
-void cm_journal(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
-		u32 info)
-{
-	const struct journal_entry j = {
-		.qpn = id->qpn,
-		.peer_qpn = id->remote_qpn,
-		.psn = id->psn,
-		.client = id->client - 1,
-		.kind = JRN_CM,
-		.status = (u8)ev->type,
-		.cause = (u8)cause,
-		.info = info,
-	};
-
-	if (id->state == CM_CONNECT)
-		journal_add(e, &j);
-}
-
 /* --- REQ --- */
 
 static bool connected_type(u32 type)

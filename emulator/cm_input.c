@@ -327,7 +327,9 @@ int cm_input(struct engine *e, const struct burst *b)
 		return ret;
 	if (!ret && mad_is_cm(mad))
 		message(e, b, mad);
-	else
+	else {
 		port->counters[CNT_DROPPED]++;
+		journal_drop(e, b, CAUSE_NO_MAD, 0);
+	}
 	return 0;
 }

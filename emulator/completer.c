@@ -135,7 +135,8 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
  * this packet is missing was on its way before it went out again. Should it be lost again, the ack
  * timer sees to it.
  */
-static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s)
+static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
+		   u32 cause)
 {
 	if (s->flags & REQ_RESENT) {
 		commit_req(e, qp, s, qp->state, NULL, NULL);
@@ -154,6 +155,7 @@ static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, str
 	qp->deadline = 0;
 	req_rewind(s, qp->mtu);
 	commit_req(e, qp, s, qp->state, NULL, NULL);
+	journal_retry(e, qp, cause, 0);
 }
 
 static void rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
@@ -174,6 +176,7 @@ static void rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, st
 	s->flags |= REQ_RNR_WAIT;
 	req_rewind(s, qp->mtu);
 	commit_req(e, qp, s, qp->state, NULL, NULL);
+	journal_retry(e, qp, CAUSE_RNR, timer);
 	timer_arm(e, qp, e->host->now(e->ctx) + ib_rnr_timer_ns(timer));
 }
 
@@ -200,7 +203,7 @@ static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	if (aeth == AETH_NAK_PSN_SEQ)
 		dev_count(e->hca, qp, CNT_SEQ_ERR);
 	if (!clear || aeth == AETH_NAK_PSN_SEQ)
-		resend(e, qp, seg, &s);
+		resend(e, qp, seg, &s, clear ? CAUSE_SEQ_NAK : CAUSE_LOST_RESPONSE);
 	else if (positive)
 		publish(e, qp, &s);
 	else if (aeth < AETH_NAK_PSN_SEQ)
@@ -249,7 +252,7 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	int ret;
 
 	if (!ack_upto(e, qp, seg, &s, b->psn)) {
-		resend(e, qp, seg, &s);
+		resend(e, qp, seg, &s, CAUSE_LOST_RESPONSE);
 		return 0;
 	}
 	if (qp->state == QPS_ERR)

@@ -128,8 +128,7 @@ static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
 
 void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
 {
-	if (event != EV_COMM_EST && event != EV_SQ_DRAINED && event != EV_QP_LAST_WQE_REACHED)
-		journal_qp(e, qp, JRN_EVENT, event, cause, info, qp->resp.epsn);
+	journal_qp_event(e, qp, event, cause, info);
 	qp_tell(e, qp, event);
 }
 
@@ -142,18 +141,11 @@ static void cq_overrun(struct engine *e, struct hca_cq *cq)
 		.handle = index,
 		.gen = cq->gen,
 	};
-	struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = EV_CQ_ERR,
-		.cause = CAUSE_CQ_OVERRUN,
-		.info = index,
-		.client = cq->client - 1,
-	};
 
 	/* Who wants no such error is to keep room himself: what does not fit is lost. */
 	if (cq->overrun || cq->ignore_overrun)
 		return;
-	journal_add(e, &j);
+	journal_client(e, cq->client, cq->dev, JRN_EVENT, EV_CQ_ERR, CAUSE_CQ_OVERRUN, index);
 	chan_push(e, cq->client, cq->async_chan, &ev);
 	cq->overrun = 1;
 }

@@ -79,6 +79,8 @@ struct hca_host {
  * @near: a bit for each client whose segment is at hand; NULL: all of them
  * @cm_timers: so many of connection management may still fire in this holding
  * @left: a doorbell is pending for a client that is not served here
+ * @rule: number of the fault rule that is being carried out: what is journalled meanwhile is its doing.
+ *	0: none
  */
 struct engine {
 	struct hca *hca;
@@ -91,6 +93,7 @@ struct engine {
 	bool kick; /* tell the fabric process before leaving */
 	bool left;
 	u32 cm_timers;
+	u32 rule;
 	const u64 *near;
 };
 
@@ -306,13 +309,40 @@ struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
 
 /* --- journal.c ----------------------------------------------------------------------------- */
 
-void journal_add(struct engine *e, const struct journal_entry *j);
-/** journal_qp() - journal_add() of what has happened to a QP at @psn. @kind: enum journal_kind */
-void journal_qp(struct engine *e, const struct hca_qp *qp, u32 kind, u32 status, u32 cause,
-		u32 info, u32 psn);
-/** journal_what() - the status or event that came. */
+/** journal_add() - put *j into its ring; @ts, @seq and @nth are filled in here. Token held. */
+__cold void journal_add(struct engine *e, const struct journal_entry *j);
+/**
+ * journal_drop() - a burst does not arrive. Token held.
+ * @cause: enum journal_cause; @info: what that says, of CAUSE_FAULT the number of the rule
+ */
+__cold void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info);
+
+/* --- journal_names.c, journal_text.c --------------------------------------------------------- */
+
+/** journal_what() - in a word: the completion's status, the event, ... */
 const char *journal_what(const struct journal_entry *j);
-/** journal_text() - one entry as a line without newline; returns snprintf's value. */
-int journal_text(const struct journal_entry *j, char *buf, size_t size);
+/** journal_kind_name() - "completion", "event", "cm", "drop", ... */
+const char *journal_kind_name(const struct journal_entry *j);
+/** journal_cause_name(), journal_why_name() - enum journal_cause and journal_why, for machines. */
+const char *journal_cause_name(u32 cause);
+const char *journal_why_name(u32 why);
+/**
+ * journal_who() - one side as "program[pid]@node RC qp 0x000011"; "" when nothing is known of it.
+ * @qp_type: enum ib_qp_type, 0: none
+ */
+void journal_who(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
+		 size_t size);
+/** journal_op() - the work request's or packet's opcode, "" when there is none. */
+void journal_op(const struct journal_entry *j, char *buf, size_t size);
+/**
+ * journal_why() - the cause in words.
+ * @epoch: the fabric clock when the fabric started: times are told from there
+ * @rule: what names @j->rule: its text and where it stands
+ */
+void journal_why(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
+		 char *buf, size_t size);
+/** journal_text() - all of it as a line without newline and time. Arguments as of journal_why(). */
+void journal_text(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
+		  char *buf, size_t size);
 
 #endif

@@ -80,7 +80,9 @@ struct hca_client {
 	u32 n[TAB_COUNT]; /* objects it has */
 	u32 serve_from; /* its QP slot that has the next turn; 0: any */
 	u32 pad;
-	char name[32]; /* program name for status */
+	char name[JOURNAL_NAME]; /* program name for status */
+	u32 run; /* the `rdmaemu run` that it was started by; 0: not told */
+	u32 pad2;
 };
 
 /** struct hca_qp_attr - ibv_qp_attr(3) in the model's terms. */
@@ -312,6 +314,8 @@ struct hca_qp {
 	u8 fin[16]; /* the message that ends the one that was read */
 	struct hca_qp_fault fault;
 
+	struct hca_trouble trouble;
+
 	struct atomic_res at[LIM_RD_ATOM];
 } cacheline_aligned;
 
@@ -444,8 +448,12 @@ struct hca {
 
 	u32 mcast_seen[2 * HCA_MAX_MCAST]; /* groups that are being counted: a membership + 1 */
 
-	u64 journal_seq;
-	struct journal_entry journal[JOURNAL_DEPTH];
+	/* The journal: entries so far, of both rings and of each; written by journal_add() only. */
+	u64 journal_nth;
+	u64 error_seq;
+	u64 notice_seq;
+	struct journal_entry error[JOURNAL_ERRORS];
+	struct journal_entry notice[JOURNAL_NOTICES];
 
 	struct hca_client client[HCA_MAX_CLIENTS + 1]; /* and HCA_ESTATE */
 	struct hca_dev dev[HCA_MAX_DEVS];

@@ -252,6 +252,9 @@ static inline void gid_map_v4(u8 gid[16], const void *ip)
 }
 
 const char *ib_wc_status_name(u32 status);
+/** ib_wr_opcode_name() - "RDMA_WRITE", ...: enum ibv_wr_opcode without its prefix. */
+const char *ib_wr_opcode_name(u32 opcode);
+const char *ib_qp_type_name(u32 type);
 const char *ib_qp_state_name(u32 state);
 const char *ib_event_name(u32 event);
 

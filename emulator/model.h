@@ -10,6 +10,7 @@
 #include "emulator/count.h"
 #include "emulator/engine.h"
 #include "emulator/frame.h"
+#include "emulator/journal_model.h"
 
 /** typedef cmd_fn - carries out a command of a client, see cmd.h. Return: 0 or -errno. */
 typedef int cmd_fn(struct engine *e, u32 client, struct hca_cmd *cmd);

@@ -24,20 +24,67 @@ static const char *name_of(const char *const *names, u32 n, u32 i)
 const char *ib_wc_status_name(u32 status)
 {
 	static const char *const names[] = {
-		"IBV_WC_SUCCESS",	    "IBV_WC_LOC_LEN_ERR",
-		"IBV_WC_LOC_QP_OP_ERR",	    "IBV_WC_LOC_EEC_OP_ERR",
-		"IBV_WC_LOC_PROT_ERR",	    "IBV_WC_WR_FLUSH_ERR",
-		"IBV_WC_MW_BIND_ERR",	    "IBV_WC_BAD_RESP_ERR",
-		"IBV_WC_LOC_ACCESS_ERR",    "IBV_WC_REM_INV_REQ_ERR",
-		"IBV_WC_REM_ACCESS_ERR",    "IBV_WC_REM_OP_ERR",
-		"IBV_WC_RETRY_EXC_ERR",	    "IBV_WC_RNR_RETRY_EXC_ERR",
-		"IBV_WC_LOC_RDD_VIOL_ERR",  "IBV_WC_REM_INV_RD_REQ_ERR",
-		"IBV_WC_REM_ABORT_ERR",	    "IBV_WC_INV_EECN_ERR",
-		"IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR",
-		"IBV_WC_RESP_TIMEOUT_ERR",  "IBV_WC_GENERAL_ERR",
+		"IBV_WC_SUCCESS",
+		"IBV_WC_LOC_LEN_ERR",
+		"IBV_WC_LOC_QP_OP_ERR",
+		"IBV_WC_LOC_EEC_OP_ERR",
+		"IBV_WC_LOC_PROT_ERR",
+		"IBV_WC_WR_FLUSH_ERR",
+		"IBV_WC_MW_BIND_ERR",
+		"IBV_WC_BAD_RESP_ERR",
+		"IBV_WC_LOC_ACCESS_ERR",
+		"IBV_WC_REM_INV_REQ_ERR",
+		"IBV_WC_REM_ACCESS_ERR",
+		"IBV_WC_REM_OP_ERR",
+		"IBV_WC_RETRY_EXC_ERR",
+		"IBV_WC_RNR_RETRY_EXC_ERR",
+		"IBV_WC_LOC_RDD_VIOL_ERR",
+		"IBV_WC_REM_INV_RD_REQ_ERR",
+		"IBV_WC_REM_ABORT_ERR",
+		"IBV_WC_INV_EECN_ERR",
+		"IBV_WC_INV_EEC_STATE_ERR",
+		"IBV_WC_FATAL_ERR",
+		"IBV_WC_RESP_TIMEOUT_ERR",
+		"IBV_WC_GENERAL_ERR",
+		"IBV_WC_TM_ERR",
+		"IBV_WC_TM_RNDV_INCOMPLETE",
 	};
 
 	return name_of(names, ARRAY_SIZE(names), status);
+}
+
+const char *ib_wr_opcode_name(u32 opcode)
+{
+	static const char *const names[WR_COUNT] = {
+		[WR_RDMA_WRITE] = "RDMA_WRITE",
+		[WR_RDMA_WRITE_WITH_IMM] = "RDMA_WRITE_WITH_IMM",
+		[WR_SEND] = "SEND",
+		[WR_SEND_WITH_IMM] = "SEND_WITH_IMM",
+		[WR_RDMA_READ] = "RDMA_READ",
+		[WR_ATOMIC_CMP_AND_SWP] = "ATOMIC_CMP_AND_SWP",
+		[WR_ATOMIC_FETCH_AND_ADD] = "ATOMIC_FETCH_AND_ADD",
+		[WR_LOCAL_INV] = "LOCAL_INV",
+		[WR_BIND_MW] = "BIND_MW",
+		[WR_SEND_WITH_INV] = "SEND_WITH_INV",
+		[WR_TSO] = "TSO",
+		[WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
+	};
+
+	return name_of(names, ARRAY_SIZE(names), opcode);
+}
+
+const char *ib_qp_type_name(u32 type)
+{
+	static const char *const names[] = {
+		[QPT_RC] = "RC",
+		[QPT_UC] = "UC",
+		[QPT_UD] = "UD",
+		[QPT_RAW_PACKET] = "RAW_PACKET",
+		[QPT_XRC_SEND] = "XRC_SEND",
+		[QPT_XRC_RECV] = "XRC_RECV",
+	};
+
+	return name_of(names, ARRAY_SIZE(names), type);
 }
 
 const char *ib_qp_state_name(u32 state)
@@ -69,6 +116,7 @@ const char *ib_event_name(u32 event)
 		"IBV_EVENT_QP_LAST_WQE_REACHED",
 		"IBV_EVENT_CLIENT_REREGISTER",
 		"IBV_EVENT_GID_CHANGE",
+		"IBV_EVENT_WQ_FATAL",
 	};
 
 	return name_of(names, ARRAY_SIZE(names), event);

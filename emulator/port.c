@@ -62,6 +62,7 @@ void port_event(struct engine *e, u32 dev, u32 port, u32 event)
 	const struct hca_ref *r;
 	u32 i;
 
+	journal_port(e, dev, port, event);
 	for (i = 1; i < hca->tab[TAB_REF].high; i++) {
 		r = &hca->ref[i];
 		if (r->client && r->kind == REF_CONTEXT && r->index == dev)

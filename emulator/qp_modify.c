@@ -295,6 +295,14 @@ static void number_connection(struct hca *hca, struct hca_qp *qp)
 		qp->conn = ++hca->n_conns;
 }
 
+/* Work requests that are on its own queues. */
+static u32 queued(struct engine *e, const struct hca_qp *qp)
+{
+	struct seg_hdr *seg = seg_of(e, qp->client);
+
+	return seg ? sq_posted(seg, qp) - qp->req.una + rq_posted(seg, qp) - qp->resp.rq_cons : 0;
+}
+
 static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 {
 	struct req_state *s = &qp->req;
@@ -304,6 +312,7 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 	if (from == QPS_INIT && to == QPS_RTR) {
 		qp->resp.epsn = qp->attr.rq_psn;
 		number_connection(e->hca, qp);
+		journal_meet(e->hca, qp);
 	}
 	if (from == QPS_RTR && to == QPS_RTS) {
 		s->next_psn = s->una_psn = s->una_first = qp->attr.sq_psn;
@@ -312,8 +321,10 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 	}
 	if (from == QPS_SQD && to != QPS_SQD)
 		s->flags &= ~(u32)REQ_DRAINED;
-	if (to == QPS_ERR)
+	if (to == QPS_ERR) {
 		timer_arm(e, qp, 0);
+		journal_flush(e, qp, queued(e, qp));
+	}
 	store_relaxed(&qp->state, to);
 }
 

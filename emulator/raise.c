@@ -6,19 +6,6 @@
 
 #include "emulator/cm_proto.h"
 
-static void record(struct engine *e, u32 owner, u32 event, u32 rule)
-{
-	const struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = (u8)event,
-		.cause = CAUSE_FAULT,
-		.info = rule,
-		.client = owner - 1,
-	};
-
-	journal_add(e, &j);
-}
-
 static bool connected(const struct hca_qp *qp)
 {
 	return qp->type == QPT_UC || qp_reliable(qp);
@@ -77,7 +64,7 @@ bool raise_cq(struct engine *e, struct hca_cq *cq, u32 rule)
 
 	if (cq->overrun)
 		return false;
-	record(e, cq->client, EV_CQ_ERR, rule);
+	journal_client(e, cq->client, cq->dev, JRN_EVENT, EV_CQ_ERR, CAUSE_FAULT, rule);
 	chan_push(e, cq->client, cq->async_chan, &ev);
 	cq->overrun = 1;
 	return true;
@@ -94,7 +81,7 @@ bool raise_srq(struct engine *e, struct hca_srq *srq, u32 event, u32 rule)
 
 	if (event == EV_SRQ_ERR ? srq->dead : !srq->limit)
 		return false;
-	record(e, srq->client, event, rule);
+	journal_client(e, srq->client, srq->dev, JRN_EVENT, event, CAUSE_FAULT, rule);
 	chan_push(e, srq->client, srq->async_chan, &ev);
 	if (event == EV_SRQ_ERR)
 		srq->dead = 1;
@@ -114,7 +101,7 @@ bool raise_wq(struct engine *e, struct hca_wq *wq, u32 rule)
 
 	if (wq->state != WQS_RDY)
 		return false;
-	record(e, wq->client, EV_WQ_FATAL, rule);
+	journal_client(e, wq->client, wq->dev, JRN_EVENT, EV_WQ_FATAL, CAUSE_FAULT, rule);
 	chan_push(e, wq->client, wq->async_chan, &ev);
 	wq->state = WQS_ERR;
 	wq_flush(e, wq);
@@ -129,7 +116,7 @@ bool raise_context(struct engine *e, const struct hca_ref *ctx, u32 rule)
 
 	if (!ctx->client || ctx->kind != REF_CONTEXT)
 		return false;
-	record(e, ctx->client, EV_DEVICE_FATAL, rule);
+	journal_client(e, ctx->client, ctx->dev, JRN_EVENT, EV_DEVICE_FATAL, CAUSE_FAULT, rule);
 	chan_push(e, ctx->client, ctx->async_chan, &ev);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
 		struct hca_qp *qp = &hca->qp[i];

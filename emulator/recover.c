@@ -220,6 +220,7 @@ void engine_reap(struct engine *e, u32 client)
 	u32 i, t;
 
 	c->state = CLIENT_DYING;
+	journal_gone(e, client);
 	cm_reap(e, client);
 	bequeath(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)

@@ -268,8 +268,8 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 		rndv_fail(e, qp, seg, status, cause, info);
 		return;
 	}
-	journal_qp(e, qp, JRN_COMPLETION, status, cause, info, s.una_psn);
 	w = sq_slot(seg, qp, s.una);
+	journal_send(e, qp, w, status, cause, info);
 	cqe = cq_reserve(e, seg, cq);
 	if (cqe)
 		cqe_fill_send(e, qp, w, s.una, status, cqe);
@@ -299,6 +299,7 @@ static void ack_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg
 	s.flags &= ~(u32)REQ_RESENT;
 	qp->n_retry++;
 	dev_count(e->hca, qp, CNT_RETRY);
+	journal_retry(e, qp, CAUSE_TIMEOUT, qp->attr.timeout);
 	req_rewind(&s, qp->mtu);
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }

@@ -36,12 +36,13 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	if (recv_status && !rx_open(e, qp, srq, &rx))
 		return -EAGAIN;
 	dev_count(e->hca, qp, CNT_NAK_SENT);
+	journal_nak(e, qp, b, b->psn, nak, cause, info);
 	s.flags &= ~(u32)RESP_IN_MSG;
 	timer_arm(e, qp, 0);
 	if (event)
 		qp_event(e, qp, event, cause, info);
 	if (recv_status) {
-		journal_qp(e, qp, JRN_COMPLETION, recv_status, cause, info, b->psn);
+		rx_journal(e, qp, &rx, b, recv_status, cause, info);
 		rx_fail(e, qp, &rx, &s, recv_status, QPS_ERR);
 	} else {
 		commit_resp(e, qp, &s, QPS_ERR);
@@ -72,6 +73,7 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 {
 	dev_count(e->hca, qp, CNT_RNR_SENT);
+	journal_nak(e, qp, NULL, psn, AETH_RNR_NAK, CAUSE_NO_RECEIVE, 0);
 	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
 }
 
@@ -295,7 +297,7 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 }
 
 /* Ahead of what is expected: something was lost. Say so once. */
-static int out_of_sequence(struct engine *e, struct hca_qp *qp)
+static int out_of_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
 
@@ -304,6 +306,7 @@ static int out_of_sequence(struct engine *e, struct hca_qp *qp)
 		return 0;
 	s.flags |= RESP_NAK_SENT;
 	commit_resp(e, qp, &s, qp->state);
+	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_PSN, b->psn);
 	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
@@ -337,13 +340,15 @@ int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 	if (unlikely(!seg_of(e, qp->client)))
 		return -EAGAIN;
-	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
+	if (unlikely(qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)) {
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
 		return 0;
+	}
 	if (qp->state == QPS_RTR && !(qp->resp.flags & RESP_COMM_EST))
 		comm_est(e, qp);
 	diff = psn_diff(b->psn, qp->resp.epsn);
 	if (unlikely(diff > 0))
-		return out_of_sequence(e, qp);
+		return out_of_sequence(e, qp, b);
 	if (unlikely(diff < 0))
 		return duplicate(e, qp, b, (u32)-diff);
 	return in_order(e, qp, b);

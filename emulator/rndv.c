@@ -234,7 +234,7 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	s.next_psn = s.una_psn = s.una_first;
 	timer_arm(e, qp, 0);
 	if (tag) {
-		journal_qp(e, qp, JRN_COMPLETION, said, cause, info, s.una_psn);
+		journal_tag(e, qp, tag, said, cause, info);
 		cqe = incomplete(e, qp, seg, tag, said);
 	}
 	/* The data were complete; no request of the program is there to tell the error by. */

@@ -51,6 +51,21 @@ static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct bur
 	return ret;
 }
 
+/* A burst that no QP takes: why the one that it names, @qp, does not. */
+static void nobody(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+		   const struct hca_port *port)
+{
+	if (!port)
+		journal_drop(e, b, CAUSE_NO_PORT, 0);
+	else if (!qp || qp->type != b->dst_type || qp->dev != b->dst_dev ||
+		 qp->attr.port_num != b->dst_port)
+		journal_drop(e, b, CAUSE_NO_QP, b->dst_qpn);
+	else if (!pkeys_match(qp->path.pkey, b->pkey))
+		journal_drop(e, b, CAUSE_PKEY, (u32)b->pkey << 16 | qp->path.pkey);
+	else
+		journal_drop(e, b, CAUSE_OTHER_PEER, qp->attr.dest_qpn);
+}
+
 /* A burst that has reached its port. Return: as hca_input(), -ENETDOWN when there is no such port. */
 static int port_input(struct engine *e, const struct burst *b)
 {
@@ -65,6 +80,7 @@ static int port_input(struct engine *e, const struct burst *b)
 	port = port_of(hca, b->dst_dev, b->dst_port);
 	if (port)
 		port->counters[CNT_DROPPED]++;
+	nobody(e, qp, b, port);
 	return port ? 0 : -ENETDOWN;
 }
 
@@ -85,8 +101,10 @@ int hca_input(struct engine *e, const struct burst *b)
 
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
-	if (unlikely(is_down(e->hca, b->dst_dev, b->dst_port)))
+	if (unlikely(is_down(e->hca, b->dst_dev, b->dst_port))) {
+		journal_drop(e, b, CAUSE_PORT_DOWN, b->dst_dev << 8 | b->dst_port);
 		return 0;
+	}
 	ret = port_input(e, b);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
@@ -116,6 +134,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 
 	if (unlikely(is_down(hca, b->src_dev, b->src_port))) {
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
+		journal_drop(e, b, CAUSE_PORT_DOWN, b->src_dev << 8 | b->src_port);
 		return 0;
 	}
 	ret = carry(e, b);

@@ -58,6 +58,9 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
  */
 void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 status,
 	      u32 cause, u32 info);
+/** rx_journal() - the journal entry alone, of the receive that the message has or would take. */
+void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const struct burst *b,
+		u32 status, u32 cause, u32 info);
 /** wq_commit() - a WQ's receive has ended. */
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe);
 u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq);

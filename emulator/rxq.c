@@ -112,16 +112,8 @@ static void wq_fatal(struct engine *e, const struct rx *rx)
 		.handle = (u32)(wq - e->hca->wq),
 		.gen = wq->gen,
 	};
-	const struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = EV_WQ_FATAL,
-		.cause = CAUSE_CQ_OVERRUN,
-		.info = wq->cq,
-		.qpn = wq->wqn,
-		.client = wq->client - 1,
-	};
 
-	journal_add(e, &j);
+	journal_client(e, wq->client, wq->dev, JRN_EVENT, EV_WQ_FATAL, CAUSE_CQ_OVERRUN, wq->cq);
 	chan_push(e, wq->client, wq->async_chan, &ev);
 }
 
@@ -132,18 +124,12 @@ static void wq_fatal(struct engine *e, const struct rx *rx)
 void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx)
 {
 	struct hca_srq *srq = rx->srq;
-	const struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = EV_SRQ_ERR,
-		.cause = CAUSE_CQ_OVERRUN,
-		.info = (u32)(rx->cq - e->hca->cq),
-		.client = rx->owner - 1,
-	};
 
 	cq_lost(e, qp, rx->cq);
 	if (!srq || !srq->cq || srq->dead || rx->cq->ignore_overrun)
 		return;
-	journal_add(e, &j);
+	journal_client(e, rx->owner, srq->dev, JRN_EVENT, EV_SRQ_ERR, CAUSE_CQ_OVERRUN,
+		       (u32)(rx->cq - e->hca->cq));
 	srq_event(e, srq, EV_SRQ_ERR);
 	srq->dead = 1;
 }
@@ -154,6 +140,8 @@ void rx_taken(struct engine *e, const struct rx *rx)
 
 	if (!srq->limit || srq_posted(rx->seg, srq) - srq->cons >= srq->limit)
 		return;
+	journal_client(e, srq->client, srq->dev, JRN_EVENT, EV_SRQ_LIMIT_REACHED, CAUSE_LIMIT,
+		       srq->limit);
 	srq_event(e, srq, EV_SRQ_LIMIT_REACHED);
 	srq->limit = 0;
 }
@@ -228,12 +216,25 @@ static void wq_refused(struct engine *e, struct rx *rx)
 	wq_flush(e, rx->wq);
 }
 
+void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const struct burst *b,
+		u32 status, u32 cause, u32 info)
+{
+	const u32 held = qp->resp.held;
+	const struct hca_tag *tag = held & HELD_TAG ? &e->hca->tag[held & (HCA_MAX_TAG - 1)] : NULL;
+	const struct rq_wqe *w = NULL;
+	u32 slot;
+
+	if (!tag)
+		w = rx->wq ? wq_next(rx->seg, rx->wq) : rx_next(rx, qp, &qp->resp, &slot);
+	journal_recv(e, qp, b, tag ? &tag->wr_id : w ? &w->wr_id : NULL, status, cause, info);
+}
+
 void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 status,
 	      u32 cause, u32 info)
 {
 	struct resp_state s = qp->resp;
 
-	journal_qp(e, qp, JRN_COMPLETION, status, cause, info, b->psn);
+	rx_journal(e, qp, rx, b, status, cause, info);
 	if (rx->wq) {
 		wq_refused(e, rx);
 		return;

@@ -200,20 +200,14 @@ static u32 op_del(struct engine *e, u32 client, const struct hca_srq *srq,
 {
 	struct hca *hca = e->hca;
 	struct hca_tag *tag = tab_owned(hca, TAB_TAG, client, op->tag_handle & (HCA_MAX_TAG - 1));
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = WCS_TM_ERR,
-		.cause = CAUSE_TAG,
-		.info = op->tag_handle,
-		.client = client,
-	};
 
 	if (tag && handle_of(hca, tag) == op->tag_handle && &hca->srq[tag->srq] == srq &&
 	    tag->state <= TAG_READY) {
 		tag_drop(hca, tag);
 		return WCS_SUCCESS;
 	}
-	journal_add(e, &j);
+	journal_client(e, client + 1, srq->dev, JRN_COMPLETION, WCS_TM_ERR, CAUSE_TAG,
+		       op->tag_handle);
 	return WCS_TM_ERR;
 }
 

@@ -26,6 +26,7 @@ typedef int64_t s64;
 #define BIT64(n)	   (1ULL << (n))
 #define likely(x)	   __builtin_expect(!!(x), 1)
 #define unlikely(x)	   __builtin_expect(!!(x), 0)
+#define __cold		   __attribute__((cold)) /* a function for rare branches */
 #define cacheline_aligned  __attribute__((aligned(64)))
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))

@@ -9,11 +9,12 @@
 #include "emulator/fault.h"
 
 /* Drop the message that this burst is of. */
-static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 cause, u32 info)
 {
 	struct resp_state s = qp->resp;
 
 	dev_count(e->hca, qp, CNT_DROPPED);
+	journal_drop(e, b, cause, info);
 	s.epsn = psn_add(b->psn, b->npkts);
 	s.flags &= ~(u32)(RESP_IN_MSG | RESP_SKIP);
 	if (!(b->flags & BF_LAST))
@@ -42,23 +43,23 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return -EAGAIN;
 	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
 	if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
 		return 0;
 	if ((b->flags & BF_INV) &&
 	    mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, mw_turn_rq(qp), false))
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_REFUSED, b->inv_rkey);
 	if (b->flags & BF_LAST)
 		cqe = cq_reserve(e, rx.seg, rx.cq);
 	ret = rx_place(e, qp, &rx, b, s.off, &wc, cqe);
 	if (ret == -EAGAIN || ret == -ESRCH)
-		return ret == -EAGAIN ? ret : uc_drop(e, qp, b);
+		return ret == -EAGAIN ? ret : uc_drop(e, qp, b, CAUSE_SENDER_GONE, 0);
 	if (ret == -EACCES || ret == -EFAULT_DST)
 		return uc_fail(e, qp, &rx, b, WCS_LOC_PROT_ERR, CAUSE_LKEY, wc.bad);
 	if (ret == -EMSGSIZE)
 		return uc_fail(e, qp, &rx, b, WCS_LOC_LEN_ERR, CAUSE_REQUEST_LEN, wc.room);
 	if (ret)
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_SENDER_GONE, 0);
 	wc.len = s.off + (u32)b->len;
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
@@ -89,19 +90,19 @@ static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	if (!(qp->attr.access & ACC_REMOTE_WRITE) || s.off + b->len > s.len ||
 	    ((b->flags & BF_LAST) && s.off + b->len != s.len) ||
 	    mem_remote(e->hca, qp, qp->pd, s.rkey, s.va, s.len, ACC_REMOTE_WRITE, &dst))
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_REFUSED, s.rkey);
 	if (b->flags & BF_IMM) {
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
-			return uc_drop(e, qp, b);
+			return uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
 		if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
 			return 0;
 	}
 	ret = resp_fetch(e, qp, b, &dst, s.off);
 	if (ret)
-		return ret == -EAGAIN ? ret : uc_drop(e, qp, b);
+		return ret == -EAGAIN ? ret : uc_drop(e, qp, b, CAUSE_SENDER_GONE, 0);
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
 	wc.len = s.len;
@@ -118,8 +119,10 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	bool fits;
 
 	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD &&
-	    qp->state != QPS_SQE)
+	    qp->state != QPS_SQE) {
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
 		return 0;
+	}
 	if (qp->state == QPS_RTR && !(qp->resp.flags & RESP_COMM_EST))
 		comm_est(e, qp);
 	fits = b->psn == qp->resp.epsn;
@@ -127,7 +130,7 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
 	if (!(b->flags & BF_FIRST) &&
 	    (!fits || !(qp->resp.flags & RESP_IN_MSG) || qp->resp.op != b->op))
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_OUT_OF_SEQ, qp->resp.epsn);
 	if ((b->flags & BF_FIRST) && (qp->resp.flags & (RESP_IN_MSG | RESP_SKIP))) {
 		/* The last one never ended: its receive serves this one. */
 		s = qp->resp;
@@ -136,7 +139,7 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		commit_resp(e, qp, &s, qp->state);
 	}
 	if (!resp_length_ok(qp, b))
-		return uc_drop(e, qp, b);
+		return uc_drop(e, qp, b, CAUSE_REFUSED, 0);
 	if (b->op == BOP_SEND)
 		return uc_send(e, qp, b);
 	return b->op == BOP_WRITE ? uc_write(e, qp, b) : 0;

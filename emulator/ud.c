@@ -98,6 +98,21 @@ static void wc_origin(const struct hca *hca, const struct hca_qp *qp, const stru
 	cqe->flow_tag = 0;
 }
 
+/* A datagram finds no place. @cqe: of its completion, if there was room; @ret: then of rx_place() */
+static void ud_drop(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
+		    const struct burst *b, const struct rx_wc *wc, const struct cqe *cqe, int ret)
+{
+	dev_count(e->hca, qp, CNT_DROPPED);
+	if (!wc->wqe)
+		journal_drop(e, b, CAUSE_NO_RECEIVE, 0);
+	else if (!cqe)
+		journal_drop(e, b, CAUSE_CQ_OVERRUN, (u32)(rx->cq - e->hca->cq));
+	else if (ret == -EMSGSIZE)
+		journal_drop(e, b, CAUSE_REQUEST_LEN, wc->room);
+	else
+		journal_drop(e, b, CAUSE_SENDER_GONE, 0);
+}
+
 int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
@@ -106,10 +121,15 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	struct rx rx;
 	int ret = -EACCES;
 
-	if (b->op != BOP_SEND || !b->av || (qp->state < QPS_RTR || qp->state > QPS_SQE))
+	if (b->op != BOP_SEND || !b->av)
 		return 0;
+	if (qp->state < QPS_RTR || qp->state > QPS_SQE) {
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
+		return 0;
+	}
 	if (b->qkey != qp->attr.qkey) {
 		dev_count(e->hca, qp, CNT_BAD_QKEY);
+		journal_drop(e, b, CAUSE_QKEY, b->qkey);
 		return 0;
 	}
 	if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
@@ -128,7 +148,7 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return 0;
 	}
 	if (ret)
-		dev_count(e->hca, qp, CNT_DROPPED);
+		ud_drop(e, qp, &rx, b, &wc, cqe, ret);
 	if (unlikely(wc.wqe && !cqe && !rx.cq->ignore_overrun))
 		rx_done(e, qp, &rx, &s, b, &wc, NULL);
 	if (ret)

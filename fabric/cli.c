@@ -78,8 +78,11 @@ static const struct verb verbs[] = {
 	  "timestamps go.",
 	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock },
 	{ "log", "log [OPTION]...",
-	  "Show the journal of a fabric: why each error completion and asynchronous event came.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_log },
+	  "Show the journal of a fabric: error completions, asynchronous events and failed\n"
+	  "connections, and what led to them: packets dropped or sent again, NAKs. With the cause\n"
+	  "of each, and times in seconds since the fabric's start.",
+	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP),
+	  false, verb_log },
 };
 
 static int usage(void)

@@ -8,6 +8,8 @@
 #include "fabric/ctl.h"
 #include "fabric/version.h"
 
+#include <stdio.h>
+
 /**
  * struct verb - one word of the command line.
  * @run: gets what follows its flags; returns the exit status
@@ -45,6 +47,10 @@ int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **ar
 int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+/** map_text() - the text in a memfd; NULL: there is none. */
+char *map_text(int fd, size_t *len);
+/** print_fd() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
+int print_fd(int fd, FILE *out);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

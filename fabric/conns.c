@@ -286,7 +286,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
 		out = m->op == PROTO_STATUS ? status_make(f, m->flags)
-		      : m->op == PROTO_LOG  ? log_make(f, m->flags & PROTO_F_JSON)
+		      : m->op == PROTO_LOG  ? log_make(f, &m->log, m->flags)
 					    : faults_list(f, m->flags & PROTO_F_JSON);
 		if (out < 0)
 			return out;

@@ -44,6 +44,7 @@
 
 struct fabric;
 struct faults;
+struct json_object;
 struct link;
 struct join;
 struct opts;
@@ -496,8 +497,15 @@ void ports_work(struct fabric *f);
 
 /** status_make() - the fabric's state; @flags: enum proto_flags. Return: a memfd or -errno. */
 int status_make(struct fabric *f, u32 flags);
-/** log_make() - journal and notes as text or JSON. Return: a memfd or -errno. */
-int log_make(struct fabric *f, bool json);
+/**
+ * log_make() - PROTO_LOG: journal and notes as text or JSON, from where the positions in @q stand. They
+ * move on.
+ * @flags: enum proto_flags
+ * Return: a memfd or -errno.
+ */
+int log_make(struct fabric *f, struct proto_log *q, u32 flags);
+/** log_json() - an entry of the journal. */
+struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
 void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** text_memfd() - a memfd with that text. Return: descriptor or -errno. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu fabric start|stop|status`, `rdmaemu status`, `rdmaemu log`.
+ * DOC: `rdmaemu fabric start|stop|status`, `rdmaemu status`.
  */
 #include "fabric/cli.h"
 #include "fabric/scenario.h"
@@ -39,36 +39,12 @@ static int ask(const struct fabric_paths *p, u32 op, u32 flags, int *fd)
 	return ret;
 }
 
-static char *map_text(int fd, size_t *len)
-{
-	struct stat st;
-	char *text;
-
-	if (fstat(fd, &st) || !st.st_size)
-		return NULL;
-	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	*len = (size_t)st.st_size;
-	return text == MAP_FAILED ? NULL : text;
-}
-
 int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 {
-	size_t len = 0;
-	char *text;
-	int fd = -1, ret;
+	u32 flags = (o->json ? PROTO_F_JSON : 0) | (o->audit ? PROTO_F_AUDIT : 0);
+	int fd = -1, ret = ask(p, op, flags, &fd);
 
-	ret = ask(p, op, (o->json ? PROTO_F_JSON : 0) | (o->audit ? PROTO_F_AUDIT : 0), &fd);
-	if (ret)
-		return not_running(o, ret);
-	text = map_text(fd, &len);
-	close(fd);
-	if (!text)
-		return 0;
-	ret = fwrite(text, 1, len, stdout) != len || fflush(stdout);
-	munmap(text, len);
-	if (ret)
-		trouble("standard output: %s", strerror(errno));
-	return ret;
+	return ret ? not_running(o, ret) : print_fd(fd, stdout);
 }
 
 int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -76,13 +52,6 @@ int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	(void)argc;
 	(void)argv;
 	return print_text(o, p, PROTO_STATUS);
-}
-
-int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
-{
-	(void)argc;
-	(void)argv;
-	return print_text(o, p, PROTO_LOG);
 }
 
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)

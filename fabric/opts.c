@@ -64,6 +64,11 @@ static const struct opt_def {
 			   "rules of faults, see rdmaemu-faults(7)" },
 	[OPT_DRY_RUN] = { "dry-run", NULL, NULL, false,
 			  "only say which rules of faults would be set" },
+	[OPT_PROGRAM] = { "program", "NAME|PID", NULL, false, "only what is about this program" },
+	[OPT_QP] = { "qp", "N", NULL, false, "only what is about the queue pair of this number" },
+	[OPT_FOLLOW] = { "follow", NULL, NULL, false, "go on with what happens from now on" },
+	[OPT_EXPLAIN] = { "explain", NULL, NULL, false,
+			  "when the program ends, say what went wrong and why" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -239,6 +244,22 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return parse_path(value, o->scenario) ? NULL : "a file";
 	case OPT_DRY_RUN:
 		o->dry_run = true;
+		return NULL;
+	case OPT_PROGRAM:
+		if (!*value || strlen(value) >= sizeof(o->program))
+			return "a program's name, of at most 31 characters, or its process id";
+		snprintf(o->program, sizeof(o->program), "%s", value);
+		return NULL;
+	case OPT_QP:
+		if (!parse_number(value, IB_QPN_MASK, &n) || !n)
+			return "the number of a queue pair, 1 to 0xffffff";
+		o->qpn = (u32)n;
+		return NULL;
+	case OPT_FOLLOW:
+		o->follow = true;
+		return NULL;
+	case OPT_EXPLAIN:
+		o->explain = true;
 		return NULL;
 	case OPT_HELP:
 		o->help = true;

@@ -9,6 +9,7 @@
 #define FABRIC_OPTS_H
 
 #include "emulator/clock.h"
+#include "emulator/journal.h"
 #include "emulator/node.h"
 
 #include <limits.h>
@@ -50,6 +51,10 @@ enum opt_id {
 	OPT_AUDIT,
 	OPT_SCENARIO,
 	OPT_DRY_RUN,
+	OPT_PROGRAM,
+	OPT_QP,
+	OPT_FOLLOW,
+	OPT_EXPLAIN,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -83,6 +88,8 @@ struct opts {
 	bool audit;
 	bool dry_run;
 	bool help;
+	bool follow;
+	bool explain;
 	u32 linger_ms;
 	u64 seed;
 	u32 ppm;
@@ -98,6 +105,8 @@ struct opts {
 	char scenario[PATH_MAX]; /* likewise */
 	char device[32];
 	u32 port; /* 0: not given */
+	char program[JOURNAL_NAME]; /* "": not given */
+	u32 qpn; /* 0: not given */
 };
 
 /** opts_init() - defaults. */

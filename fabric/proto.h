@@ -21,6 +21,8 @@
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
 /* The node that a program is on; unset: the host itself. */
 #define PROTO_NODE_ENV "RDMAEMU_NODE"
+/* The number of the `rdmaemu run` that a program was started by. */
+#define PROTO_RUN_ENV "RDMAEMU_RUN"
 
 enum proto_op {
 	/*
@@ -41,8 +43,9 @@ enum proto_op {
 	 * there is none. out: flags, PROTO_F_*; lease.
 	 */
 	PROTO_LEASE,
-	/* STATUS, LOG: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
+	/* STATUS: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
 	PROTO_STATUS,
+	/* LOG: in: log. out: log, whose positions have moved on; text likewise. */
 	PROTO_LOG,
 	/* STOP: the fabric ends; answered before it does. */
 	PROTO_STOP,
@@ -87,6 +90,7 @@ enum proto_flags {
 	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */
 	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
+	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object in each line, instead of an array */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
@@ -99,6 +103,8 @@ struct proto_hello {
 	u64 cookie;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	char name[32]; /* program name */
+	u32 run; /* RDMAEMU_RUN, a number that `rdmaemu run` has given out; 0: none */
+	u32 pad;
 };
 
 #define PROTO_MAX_DEVS 8 /* of a node */
@@ -184,6 +190,26 @@ struct proto_clock {
 	u32 pad;
 };
 
+/**
+ * struct proto_log - which entries of the journal, and of the fabric's own notes, are wanted.
+ * @errors, @notices, @notes: those before these positions are known already
+ * @lost: out: entries that were overwritten before they were asked for
+ * @program: name, or process id; empty: of all
+ * @node: empty: of all
+ * @qpn: 0: of all
+ * @run: of the programs that this `rdmaemu run` has started; 0: of all
+ */
+struct proto_log {
+	u64 errors;
+	u64 notices;
+	u64 notes;
+	u64 lost;
+	char program[JOURNAL_NAME];
+	char node[PROTO_NODE_SIZE];
+	u32 qpn;
+	u32 run;
+};
+
 struct proto_ask {
 	u32 number;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
@@ -212,6 +238,7 @@ struct proto_msg {
 		struct proto_lease lease;
 		struct proto_ask ask; /* DEV, NODE */
 		struct proto_call call;
+		struct proto_log log;
 		struct hca_node node;
 		struct proto_port port;
 		struct proto_fault fault;

@@ -238,25 +238,6 @@ static struct json_object *json_clients(const struct fabric *f)
 	return all;
 }
 
-static const char *qp_type_name(u32 type)
-{
-	switch (type) {
-	case QPT_RC:
-		return "RC";
-	case QPT_UC:
-		return "UC";
-	case QPT_UD:
-		return "UD";
-	case QPT_RAW_PACKET:
-		return "RAW_PACKET";
-	case QPT_XRC_SEND:
-		return "XRC_SEND";
-	case QPT_XRC_RECV:
-		return "XRC_RECV";
-	}
-	return "?";
-}
-
 /* The program at the other end of a connected QP, if it is one of this fabric. */
 static void add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
 {
@@ -279,7 +260,7 @@ static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *
 	const struct client *cl = status_client(f, qp->client);
 
 	add_int(o, "qpn", qp->qpn);
-	add_str(o, "type", qp_type_name(qp->type));
+	add_str(o, "type", ib_qp_type_name(qp->type));
 	add_str(o, "state", ib_qp_state_name(qp->state));
 	add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
 	add_str(o, "node",

@@ -84,6 +84,7 @@ struct emu {
 	struct emu_piece *wire; /* sorted by time */
 	u64 lost, dups, carried;
 	u64 lose, twice; /* ordinal of the piece that gets lost, comes twice; the first is 1 */
+	u32 lose_rule; /* number of the fault rule that loses pieces, for the journal; 0: nobody is told */
 	u32 kicks;
 	int copy_error; /* the next copy answers with it, once */
 	u32 copy_skip; /* or one that comes so many later */

@@ -138,6 +138,8 @@ static void send_piece(struct emu *m, const struct burst *b)
 	m->carried++;
 	if (m->carried == m->lose || chance(m, m->faults.loss)) {
 		m->lost++;
+		if (m->lose_rule)
+			journal_drop(&m->fabric, b, CAUSE_FAULT, m->lose_rule);
 		return;
 	}
 	enqueue(m, b);

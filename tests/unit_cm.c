@@ -156,8 +156,8 @@ static void test_nobody(void)
 	CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &c->listener), 0);
 	CU_ASSERT_EQUAL(emu_cm_connect(c->m, &a, NULL), 0);
 	CU_ASSERT(emu_cm_want(c, 0, CM_EV_REJECTED, CM_REJ_INVALID_SERVICE_ID, &ev));
-	CU_ASSERT_EQUAL(c->m->hca->journal[0].kind, JRN_CM);
-	CU_ASSERT_EQUAL(c->m->hca->journal[0].info, 8);
+	CU_ASSERT_EQUAL(c->m->hca->error[0].kind, JRN_CM);
+	CU_ASSERT_EQUAL(c->m->hca->error[0].info, 8);
 	CU_ASSERT(emu_run(c->m, ~0ULL));
 	emu_cm_free(c);
 }

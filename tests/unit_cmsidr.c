@@ -68,7 +68,7 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &c->listener), 0);
 	CU_ASSERT_EQUAL(emu_cm_connect(c->m, &a, NULL), 0);
 	CU_ASSERT(emu_cm_want(c, 0, CM_EV_UNREACHABLE, SIDR_UNSUPPORTED, &ev));
-	CU_ASSERT_EQUAL(c->m->hca->journal[0].cause, CAUSE_CM_SIDR);
+	CU_ASSERT_EQUAL(c->m->hca->error[0].cause, CAUSE_CM_SIDR);
 	CU_ASSERT(emu_cm_audit(c->m));
 	emu_cm_free(c);
 }

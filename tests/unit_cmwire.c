@@ -135,7 +135,7 @@ static void test_unreachable(void)
 	CU_ASSERT_EQUAL(m->carried, CM_TRIES);
 	CU_ASSERT_EQUAL(m->clock - start, CM_TRIES * 4608 * MS);
 	CU_ASSERT(emu_cm_want(c, 0, CM_EV_UNREACHABLE, -ETIMEDOUT, &ev));
-	CU_ASSERT_EQUAL(m->hca->journal[0].cause, CAUSE_CM_TIMEOUT);
+	CU_ASSERT_EQUAL(m->hca->error[0].cause, CAUSE_CM_TIMEOUT);
 	CU_ASSERT_EQUAL(emu_cm_connect(m, &a, NULL), -EINVAL);
 	CU_ASSERT_EQUAL(emu_cm_destroy(m, &a), 0);
 	CU_ASSERT(emu_cm_audit(m));

@@ -78,13 +78,22 @@ static void post(u32 opcode, u64 id, u32 len)
 	emu_remote(m, w, 1, m->c[1].mem);
 }
 
+static bool told(const struct journal_entry *j, u32 kind, u32 status)
+{
+	return j->kind == kind && j->cause == CAUSE_FAULT && j->status == status && j->rule == 77;
+}
+
+/* Whether a completion with this status, or an event, is in the journal as the rule's doing. */
 static bool by_rule(u32 status)
 {
-	u64 i;
+	const struct hca *hca = m->hca;
 
-	for (i = 0; i < m->hca->journal_seq; i++)
-		if (m->hca->journal[i].cause == CAUSE_FAULT &&
-		    m->hca->journal[i].status == status && m->hca->journal[i].info == 77)
+	for (u64 i = 0; i < hca->error_seq; i++)
+		if (told(&hca->error[i], JRN_COMPLETION, status) ||
+		    told(&hca->error[i], JRN_EVENT, status))
+			return true;
+	for (u64 i = 0; i < hca->notice_seq; i++)
+		if (told(&hca->notice[i], JRN_EVENT, status))
 			return true;
 	return false;
 }
