@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# make                build/bin/rdmaemu and build/lib/librdmaemu.so
+# make                build/bin/rdmaemu, build/lib/librdmaemu.so and build/lib/librdmaemu-ctl.{so,a}
 # make demo           install what is missing, build, run perftest's ib_send_bw through the emulator
 # make test           install what is missing, build, run every test
 # make bench          measure the emulator beside the machine's own limits
@@ -36,20 +36,29 @@ VERSION_SCRIPT := libshim/exports.map
 BIN	:= $(BUILD)/bin/rdmaemu
 LIB	:= $(BUILD)/lib/librdmaemu.so
 
+# For tests that control their fabric.
+VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/version.h)
+CTL	:= $(BUILD)/lib/librdmaemu-ctl
+CTL_SO	:= $(CTL).so.$(VERSION)
+CTL_ABI := librdmaemu-ctl.so.0
+
 EMULATOR_SRC := $(wildcard emulator/*.c)
 FABRIC_SRC   := $(wildcard fabric/*.c)
 SHIM_SRC     := $(wildcard libshim/*.c)
 # Copying between processes is the same for both sides.
 SHARED_SRC   := $(wildcard fabric/vmcopy.c)
 
+CTL_SRC	     := $(wildcard libctl/*.c) fabric/ctlcall.c fabric/statefind.c fabric/counters.c
+
 objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
+CTL_OBJ	     := $(call objs,$(CTL_SRC))
 
 .PHONY: all
-all: $(BIN) $(LIB)
+all: $(BIN) $(LIB) $(CTL).so $(CTL).a
 
 $(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -61,6 +70,24 @@ $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
+
+$(CTL_SO): $(CTL_OBJ) libctl/exports.map
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(CTL_OBJ) -Wl,-soname,$(CTL_ABI) \
+		-Wl,--version-script=libctl/exports.map $(if $(SAN),,-Wl,-z,defs)
+
+$(CTL).so: $(CTL_SO)
+	$(Q)ln -sf $(notdir $(CTL_SO)) $(BUILD)/lib/$(CTL_ABI)
+	$(Q)ln -sf $(CTL_ABI) $@
+
+# As one object, of which nothing is to be seen but what rdmaemu.h has.
+$(CTL).a: $(CTL_OBJ)
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)$(CC) -r -nostdlib -o $(BUILD)/obj/rdmaemu-ctl.o $^
+	$(Q)objcopy --localize-hidden $(BUILD)/obj/rdmaemu-ctl.o
+	$(Q)rm -f $@ && ar rcs $@ $(BUILD)/obj/rdmaemu-ctl.o
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -87,6 +114,15 @@ demo: deps
 install: all
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
 	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
+	install -D -m 755 $(CTL_SO) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL_SO))
+	ln -sf $(notdir $(CTL_SO)) $(DESTDIR)$(PREFIX)/lib/$(CTL_ABI)
+	ln -sf $(CTL_ABI) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL)).so
+	install -m 644 $(CTL).a $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' libctl/rdmaemu-ctl.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/rdmaemu-ctl.pc
+	install -D -m 644 include/rdmaemu.h $(DESTDIR)$(PREFIX)/include/rdmaemu.h
+	install -D -m 644 man/rdmaemu.3 $(DESTDIR)$(PREFIX)/share/man/man3/rdmaemu.3
 	install -D -m 644 man/rdmaemu.1 $(DESTDIR)$(PREFIX)/share/man/man1/rdmaemu.1
 	install -D -m 644 man/rdmaemu-profile.5 \
 		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-profile.5

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the command's side of the fabric's socket: connect, ask, start a fabric that is missing.
+ * DOC: the command's side of the fabric: be connected with it, start it if it is missing.
  */
 #ifndef FABRIC_CTL_H
 #define FABRIC_CTL_H
 
+#include "fabric/ctlcall.h"
 #include "fabric/opts.h"
-#include "fabric/proto.h"
 #include "fabric/statedir.h"
 
-/* How long a command waits for an answer before it says that the fabric process is stuck. */
-#define CTL_TIMEOUT_S 10
-
-/** ctl_connect() - connect to a fabric's socket. Return: descriptor (close-on-exec) or -errno. */
-int ctl_connect(const char *path);
-/**
- * ctl_call() - send @m and receive the answer into it.
- * @fd: receives the descriptor that came with it, or -1; may be NULL
- * Return: the answer's ret; -EPIPE when the fabric hung up; -ETIMEDOUT; -errno.
- */
-int ctl_call(int sock, struct proto_msg *m, int *fd);
-/** ctl_call_fd() - likewise, descriptor @give goes with the question; it stays the caller's. */
-int ctl_call_fd(int sock, struct proto_msg *m, int give);
 /**
  * ctl_start() - be connected to the fabric, which is started if it is not running.
  * @stay: it shall not leave when its last program has gone

@@ -382,6 +382,8 @@ int faults_make(struct fabric *f);
  * Return: -EINPROGRESS: answered later; else the answer, with m->fault.text saying what is wrong.
  */
 int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd);
+/** fault_next() - PROTO_FAULT_NEXT: @m becomes the answer. Return: 0 or -ENOENT. */
+int fault_next(const struct fabric *f, struct proto_msg *m);
 /** fault_forget() - a connection is closed. */
 void fault_forget(struct fabric *f, const struct conn *c);
 /** faults_due() - whether there is something to do with the token, at @now. */

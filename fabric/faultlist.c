@@ -93,3 +93,25 @@ int faults_list(struct fabric *f, bool json)
 	free(buf);
 	return fd;
 }
+
+int fault_next(const struct fabric *f, struct proto_msg *m)
+{
+	const struct fault_rule *r, *found = NULL;
+	const struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id && r->id >= m->fault.id && (!found || r->id < found->id))
+			found = r;
+	}
+	if (!found)
+		return -ENOENT;
+	m->fault = (struct proto_fault){
+		.id = found->id, .n = t->n, .seen = found->seen, .hits = found->hits
+	};
+	snprintf(m->fault.name, sizeof(m->fault.name), "%s", found->name);
+	snprintf(m->fault.place, sizeof(m->fault.place), "%s", found->place);
+	snprintf(m->fault.text, sizeof(m->fault.text), "%s", found->text);
+	return 0;
+}

@@ -72,6 +72,8 @@ enum proto_op {
 	PROTO_FAULT_REMOVE,
 	/* FAULT_CLEAR: all of them. out: fault.n */
 	PROTO_FAULT_CLEAR,
+	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from that on. -ENOENT */
+	PROTO_FAULT_NEXT,
 	/* FAULT_LIST: out: as STATUS */
 	PROTO_FAULT_LIST,
 	/* CALL: in: call.id. out: call.err, call.event: how it fails; 0: it does not. */
@@ -220,6 +222,7 @@ struct proto_ask {
 struct proto_fault {
 	u32 id;
 	u32 n;
+	u64 seen;
 	u64 hits;
 	char name[40];
 	char place[256];

@@ -15,39 +15,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A runtime directory is used when it is really ours: not after su(1) or sudo(8). */
-static bool runtime_dir_ok(const char *path)
-{
-	struct stat st;
-
-	return path && path[0] == '/' && !stat(path, &st) && S_ISDIR(st.st_mode) &&
-	       st.st_uid == geteuid() && !access(path, W_OK | X_OK);
-}
-
-static int statedir_path(const char *given, char path[PATH_MAX])
-{
-	const char *xdg = getenv("XDG_RUNTIME_DIR");
-	char cwd[PATH_MAX];
-	int n;
-
-	if (given[0] == '/') {
-		n = snprintf(path, PATH_MAX, "%s", given);
-	} else if (given[0]) {
-		if (!getcwd(cwd, sizeof(cwd)))
-			return trouble("current directory: %s", strerror(errno));
-		n = snprintf(path, PATH_MAX, "%s/%s", cwd, given);
-	} else if (runtime_dir_ok(xdg)) {
-		n = snprintf(path, PATH_MAX, "%s/rdmaemu", xdg);
-	} else {
-		n = snprintf(path, PATH_MAX, "/tmp/rdmaemu-%u", (unsigned)geteuid());
-	}
-	if (n >= PATH_MAX)
-		return trouble("name of the state directory is too long");
-	while (n > 1 && path[n - 1] == '/')
-		path[--n] = '\0';
-	return 0;
-}
-
 /* Makes a directory if it is missing. Return: NULL, or what is wrong with the one that is there. */
 static const char *private_dir(const char *path)
 {
@@ -67,9 +34,10 @@ static const char *private_dir(const char *path)
 int statedir_open(const char *given, char path[PATH_MAX])
 {
 	const char *wrong;
+	int ret = statedir_find(given, path);
 
-	if (statedir_path(given, path))
-		return -1;
+	if (ret)
+		return trouble("state directory: %s", strerror(-ret));
 	wrong = private_dir(path);
 	if (wrong)
 		return trouble("directory %s: %s; choose another with --dir", path, wrong);

@@ -16,6 +16,12 @@
 #include <limits.h>
 
 /**
+ * statedir_find() - the directory's absolute path, whether it is there or not.
+ * @given: as for statedir_open()
+ * Return: 0 or -errno.
+ */
+int statedir_find(const char *given, char path[PATH_MAX]);
+/**
  * statedir_open() - find, make if missing, and check the directory.
  * @given: --dir or RDMAEMU_DIR, or "": $XDG_RUNTIME_DIR/rdmaemu, else /tmp/rdmaemu-<uid>
  * @path: receives its absolute path

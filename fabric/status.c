@@ -6,6 +6,7 @@
  * printed from the same object (status_text.c).
  */
 #include "emulator/audit.h"
+#include "fabric/counters.h"
 #include "fabric/fabric.h"
 #include "fabric/status.h"
 
@@ -79,39 +80,13 @@ static struct json_object *json_engine(const struct fabric *f)
 	return o;
 }
 
-static const char *const counter_names[CNT_COUNT] = {
-	[CNT_XMIT_PKTS] = "xmit_packets",
-	[CNT_XMIT_BYTES] = "xmit_bytes",
-	[CNT_RCV_PKTS] = "rcv_packets",
-	[CNT_RCV_BYTES] = "rcv_bytes",
-	[CNT_RDMA_SENDS] = "rdma_sends",
-	[CNT_RDMA_RECVS] = "rdma_recvs",
-	[CNT_MCAST_XMIT] = "multicast_xmit_packets",
-	[CNT_MCAST_RCV] = "multicast_rcv_packets",
-	[CNT_DUP_REQUEST] = "duplicate_request",
-	[CNT_OUT_OF_SEQ] = "out_of_seq_request",
-	[CNT_SEQ_ERR] = "rcvd_seq_err",
-	[CNT_RNR_SENT] = "send_rnr_err",
-	[CNT_RNR_RCVD] = "rcvd_rnr_err",
-	[CNT_RETRY_EXC] = "retry_exceeded_err",
-	[CNT_RNR_RETRY_EXC] = "retry_rnr_exceeded_err",
-	[CNT_TIMEOUT] = "timeouts",
-	[CNT_RETRY] = "completer_retry_err",
-	[CNT_DROPPED] = "dropped",
-	[CNT_NAK_SENT] = "nak_sent",
-	[CNT_BAD_QKEY] = "bad_qkey",
-	[CNT_SEND_ERR] = "send_err",
-	[CNT_DEFERRED] = "ack_deferred",
-	[CNT_LINK_DOWNED] = "link_downed",
-};
-
 static struct json_object *json_counters(const struct hca_port *p)
 {
 	struct json_object *o = json_object_new_object();
 	u32 i;
 
 	for (i = 0; i < CNT_COUNT; i++)
-		add_int(o, counter_names[i], load_relaxed(&p->counters[i]));
+		add_int(o, counter_name(i), load_relaxed(&p->counters[i]));
 	return o;
 }
 

@@ -8,7 +8,7 @@ set -eu
 PACKAGES="gcc libc6-dev make
 	libjson-c-dev nettle-dev libibverbs-dev librdmacm-dev libcunit1-dev
 	perftest qperf ibverbs-utils rdmacm-utils ibverbs-providers
-	python3 python3-pyverbs tshark gzip procps util-linux iproute2"
+	python3 python3-pyverbs tshark gzip procps util-linux iproute2 pkg-config g++"
 [ -z "${ONLY-}" ] || PACKAGES=
 PACKAGES="$PACKAGES $*"
 

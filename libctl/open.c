@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: handles: connecting, asking, and what went wrong.
+ */
+#include "libctl/ctl.h"
+
+#include "fabric/statedir.h"
+#include "fabric/version.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int ctl_fail(struct rdmaemu *r, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->error, sizeof(r->error), fmt, ap);
+	va_end(ap);
+	errno = err;
+	return -1;
+}
+
+int ctl_refused(struct rdmaemu *r, const char *what, int ret)
+{
+	return ctl_fail(r, -ret, "%s: %s", what, strerror(-ret));
+}
+
+static void hang_up(struct rdmaemu *r)
+{
+	if (r->sock >= 0)
+		close(r->sock);
+	r->sock = -1;
+}
+
+static int be_connected(struct rdmaemu *r)
+{
+	/* A forked child would take its parent's answers. */
+	if (r->pid != getpid())
+		hang_up(r);
+	r->pid = getpid();
+	if (r->sock < 0)
+		r->sock = ctl_connect(r->path);
+	return r->sock < 0 ? r->sock : 0;
+}
+
+int ctl_question(struct rdmaemu *r, struct proto_msg *m, int *fd)
+{
+	const struct proto_msg question = *m;
+	bool old = r->sock >= 0;
+	int ret = be_connected(r);
+
+	if (!ret)
+		ret = ctl_ask(r->sock, m, -1, fd);
+	/* The fabric has gone meanwhile; perhaps there is another of that name. */
+	if (ret == -EPIPE && old) {
+		hang_up(r);
+		*m = question;
+		ret = be_connected(r);
+		if (!ret)
+			ret = ctl_ask(r->sock, m, -1, fd);
+	}
+	if (!ret)
+		return 0;
+	/* An answer that comes late is not to be the next question's. */
+	hang_up(r);
+	return ctl_fail(r, -ret, "fabric at %s: %s", r->path, strerror(-ret));
+}
+
+static struct rdmaemu *connect_to(const char *path)
+{
+	struct rdmaemu *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return NULL;
+	r->sock = -1;
+	ret = snprintf(r->path, sizeof(r->path), "%s", path) < (int)sizeof(r->path)
+		      ? be_connected(r)
+		      : -ENAMETOOLONG;
+	if (!ret)
+		return r;
+	free(r);
+	errno = -ret;
+	return NULL;
+}
+
+static const char *setting(const char *given, const char *env, const char *otherwise)
+{
+	const char *value = given && *given ? given : getenv(env);
+
+	return value && *value ? value : otherwise;
+}
+
+struct rdmaemu *rdmaemu_open_fabric(const char *dir, const char *name)
+{
+	char path[PATH_MAX], sock[2 * PATH_MAX];
+	int ret = statedir_find(setting(dir, "RDMAEMU_DIR", ""), path);
+
+	if (ret) {
+		errno = -ret;
+		return NULL;
+	}
+	snprintf(sock, sizeof(sock), "%s/%s.sock", path,
+		 setting(name, "RDMAEMU_FABRIC", "default"));
+	return connect_to(sock);
+}
+
+struct rdmaemu *rdmaemu_open(void)
+{
+	const char *sock = getenv(PROTO_ENV);
+
+	return sock && *sock ? connect_to(sock) : rdmaemu_open_fabric(NULL, NULL);
+}
+
+void rdmaemu_close(struct rdmaemu *r)
+{
+	if (!r)
+		return;
+	hang_up(r);
+	free(r);
+}
+
+const char *rdmaemu_error(const struct rdmaemu *r)
+{
+	return r->error;
+}
+
+const char *rdmaemu_version(void)
+{
+	return RDMAEMU_VERSION;
+}
