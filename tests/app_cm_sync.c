@@ -293,7 +293,7 @@ static void test_ids(void)
 {
 	struct sockaddr_storage to;
 	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_cm_id *id, *none = NULL;
+	struct rdma_cm_id *id = NULL, *none = NULL;
 
 	must(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
 	errno = 0;
