@@ -76,7 +76,8 @@ static struct journal_who who_none(const struct hca *hca, u32 dev, u32 qpn)
 {
 	return (struct journal_who){
 		.client = JOURNAL_NOBODY,
-		.node = dev < hca->n_devs ? hca->dev[dev].node : JOURNAL_NOBODY,
+		.node = dev < HCA_MAX_DEVS && dev < hca->n_devs ? hca->dev[dev].node
+								: JOURNAL_NOBODY,
 		.qpn = qpn,
 	};
 }

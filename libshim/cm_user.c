@@ -24,6 +24,7 @@ static void enqueue(struct shim_cmch *ch, struct shim_cmev *ev)
 bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev)
 {
 	struct shim_cmev *first;
+	bool got;
 
 	pthread_mutex_lock(&objs_lock);
 	first = ch->user;
@@ -36,8 +37,9 @@ bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev)
 		pthread_mutex_unlock(&ev->id->mut);
 	}
 	pthread_mutex_unlock(&objs_lock);
+	got = first;
 	free(first);
-	return first;
+	return got;
 }
 
 void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to)

@@ -78,7 +78,7 @@ static uint8_t *buffer(void)
 {
 	uint8_t *buf = aligned_alloc(4096, 65536);
 
-	must(buf, "aligned_alloc");
+	must(!!buf, "aligned_alloc");
 	memset(buf, 0, 65536);
 	return buf;
 }

@@ -430,7 +430,7 @@ static void work(void)
 /* The peer's requests may still be under way: go on until all have come, and count. */
 static void finish(void)
 {
-	struct final f = { notices, adds, swaps }, g;
+	struct final f = { notices, adds, swaps }, g = { 0 };
 	uint64_t end = now_ns() + HANG_NS;
 	size_t n = 0;
 	ssize_t k;
