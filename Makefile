@@ -63,7 +63,7 @@ all: $(BIN) $(LIB) $(CTL).so $(CTL).a
 $(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lm
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)

@@ -42,6 +42,7 @@ enum hca_counter {
 	CNT_SEND_ERR, /* packets that could not leave: the port is down */
 	CNT_DEFERRED, /* QPs left to the fabric process */
 	CNT_LINK_DOWNED,
+	CNT_RCV_ERRORS, /* packets that came damaged */
 	CNT_COUNT,
 };
 

@@ -31,7 +31,7 @@ static const struct file counters[] = {
 	{ "multicast_xmit_packets", CNT_MCAST_XMIT },
 	{ "port_rcv_constraint_errors", ZERO },
 	{ "port_rcv_data", RCV_WORDS },
-	{ "port_rcv_errors", ZERO },
+	{ "port_rcv_errors", CNT_RCV_ERRORS },
 	{ "port_rcv_packets", CNT_RCV_PKTS },
 	{ "port_rcv_remote_physical_errors", ZERO },
 	{ "port_rcv_switch_relay_errors", ZERO },

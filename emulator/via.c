@@ -8,8 +8,9 @@
  */
 #include "emulator/model.h"
 
-#define VIA_CHUNK_MS 4
-#define IB_MTU_MAX   4096u
+#define VIA_CHUNK_MS   4
+#define IB_MTU_MAX     4096u
+#define VIA_LOOK_SHIFT 4u
 /*
  * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who
  * sends again too early sends READ data again, which makes the others late. This is real time.
@@ -161,6 +162,20 @@ bool via_early(struct engine *e, struct hca_qp *qp)
 	return true;
 }
 
+/*
+ * Where packets are looked at one by one some are lost as a rule, and all behind them are sent again. Only
+ * ever less: a READ that is asked for again may come in smaller portions than before, not in larger ones.
+ */
+static void chunk_shrink(const struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_path *p = &qp->path;
+
+	if (p->via && qp->chunk_shift < VIA_LOOK_SHIFT &&
+	    (hca->dev[p->src_dev].port[p->src_port].fault ||
+	     hca->dev[p->dst_dev].port[p->dst_port].fault))
+		qp->chunk_shift = VIA_LOOK_SHIFT;
+}
+
 /* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
 void via_chunk(const struct hca *hca, struct hca_qp *qp)
 {
@@ -176,6 +191,7 @@ void via_chunk(const struct hca *hca, struct hca_qp *qp)
 	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
 	       REQ_CHUNK >> qp->chunk_shift > bytes)
 		qp->chunk_shift++;
+	chunk_shrink(hca, qp);
 }
 
 void via_changed(struct hca *hca)
@@ -187,8 +203,10 @@ void via_changed(struct hca *hca)
 			n += port_via(&hca->dev[d], p);
 	store_relaxed(&hca->n_via, n);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
-		if (hca->qp[i].client)
+		if (hca->qp[i].client) {
 			qp_take_path(hca, &hca->qp[i]);
+			chunk_shrink(hca, &hca->qp[i]);
+		}
 }
 
 void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link)

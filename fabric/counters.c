@@ -25,6 +25,7 @@ static const char *const names[CNT_COUNT] = {
 	[CNT_TIMEOUT] = "timeouts",
 	[CNT_RETRY] = "completer_retry_err",
 	[CNT_DROPPED] = "dropped",
+	[CNT_RCV_ERRORS] = "rcv_errors",
 	[CNT_NAK_SENT] = "nak_sent",
 	[CNT_BAD_QKEY] = "bad_qkey",
 	[CNT_SEND_ERR] = "send_err",

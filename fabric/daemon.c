@@ -5,6 +5,7 @@
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
 #include "fabric/faultdo.h"
+#include "fabric/faultwire.h"
 #include "fabric/sysfs.h"
 
 #include <fcntl.h>
@@ -145,6 +146,8 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		ret = link_make(f);
 	if (!ret)
 		ret = faults_make(f);
+	if (!ret)
+		ret = faultwire_make(f);
 	if (ret)
 		return ret;
 	ret = make_topology(f, o, what);

@@ -45,6 +45,7 @@
 struct fabric;
 struct faults;
 struct json_object;
+struct faultwire;
 struct link;
 struct join;
 struct opts;
@@ -189,10 +190,11 @@ struct note {
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
+ * @late_turns: so often there was too much to be delivered for deadlines to be looked at
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
- * @faults: rules of faults: fabric/fault.h
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
+ * @faults: rules of faults: fabric/fault.h; @faultwire: what they know of packets
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
  * @brought: clients whose QPs got something in this holding of the token
@@ -249,6 +251,7 @@ struct fabric {
 	u64 pending_at;
 	u64 served; /* hca->served when that was set */
 	u64 active_at;
+	u32 late_turns;
 
 	struct port_job port_job[MAX_PORT_JOBS];
 	u32 n_port_jobs;
@@ -266,6 +269,7 @@ struct fabric {
 	struct faults *faults;
 	struct hca_limits *own_limits;
 	u32 n_own_limits;
+	struct faultwire *faultwire;
 	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
 	struct xfer xfer[MAX_XFERS];
@@ -437,8 +441,8 @@ int link_input(struct fabric *f, const struct burst *b);
 bool link_direct(const struct fabric *f, const struct burst *b);
 /** link_next() - fabric time at which something arrives next, ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);
-/** link_work() - deliver what has arrived. Token held. */
-void link_work(struct fabric *f);
+/** link_work() - deliver what has arrived. Token held. Return: whether more has that was too much for now. */
+bool link_work(struct fabric *f);
 /** link_mem() - where the payload of what is on its way lies: the memory of HCA_LINK. */
 void *link_mem(struct fabric *f);
 /** link_flow() - the flow whose burst is being delivered; what comes without one has a number, too. */

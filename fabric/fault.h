@@ -110,7 +110,6 @@ enum fault_op {
 	OP_NAK_OP,
 	OP_NAK_RNR,
 	OP_MAD, /* a message of connection management; which: a bit of fault_where.mads */
-	OP_FRAME, /* of a raw packet QP */
 	OP_NONE = 63,
 };
 

@@ -9,6 +9,19 @@ static bool event_fire(struct fabric *f, struct fault_rule *r, const struct faul
 }
 
 const struct fault_backend fault_backends[FA_COUNT] = {
+	/* faultwire.c */
+	[FA_DROP] = { .there = true },
+	[FA_CORRUPT] = { .there = true },
+	[FA_DUPLICATE] = { .there = true },
+	[FA_DELAY] = { .there = true },
+	[FA_REORDER] = { .there = true },
+	[FA_RATE] = { .there = true },
+	/* faultarrive.c */
+	[FA_RNR] = { .there = true },
+	[FA_NAK] = { .there = true },
+	[FA_REJECT] = { .there = true },
+	[FA_MRA] = { .there = true },
+	/* faultport.c */
 	[FA_PARTITION] = { .there = true,
 			   .added = fault_partition_added,
 			   .removed = fault_partition_removed },

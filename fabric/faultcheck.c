@@ -12,7 +12,7 @@
 #define CONNECTED (1u << QPT_RC | 1u << QPT_UC | 1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV)
 #define RELIABLE  (CONNECTED & ~(1u << QPT_UC))
 
-#define DATAGRAMS (O(MAD) | O(FRAME))
+#define DATAGRAMS O(MAD)
 #define EMPTY                                                                                      \
 	(O(READ_REQ) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |          \
 	 O(NAK_RNR) | O(CMP_SWAP) | O(FETCH_ADD))

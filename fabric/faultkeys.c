@@ -38,8 +38,7 @@ static const struct fault_act_def acts[] = {
 	{ "partition", FA_PARTITION, FAULT_ON_STATE, KEY(GROUPS) | KEY(AT) | KEY(FOR), KEY(GROUPS),
 	  "groups of nodes as a,b|c, or KEY=VALUE" },
 	{ "fail", FA_FAIL, FAULT_ON_CALL,
-	  KEY(NODE) | KEY(PROGRAM) | KEY(PID) | KEYS_WHEN | KEY(CALL) | KEY(ERRNO) |
-		  KEY(FORCE),
+	  KEY(NODE) | KEY(PROGRAM) | KEY(PID) | KEYS_WHEN | KEY(CALL) | KEY(ERRNO) | KEY(FORCE),
 	  KEY(CALL) | KEY(ERRNO), "KEY=VALUE or force" },
 	{ "wc", FA_WC, FAULT_ON_WR,
 	  KEYS_WHO | KEY(PEER) | KEY(TYPE) | KEY(OPCODE) | KEY(CONN) | KEY(WR_ID) | KEY(SIZE) |

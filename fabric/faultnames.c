@@ -60,7 +60,6 @@ static const struct op_name {
 	{ "NAK_REM_ACCESS_ERR", O(NAK_ACCESS), 0 },
 	{ "NAK_REM_OP_ERR", O(NAK_OP), 0 },
 	{ "MAD", O(MAD), 0 },
-	{ "FRAME", O(FRAME), 0 },
 	/* classes */
 	{ "REQUEST", REQUESTS, 0 },
 	{ "RESPONSE", ANSWERS, 0 },
@@ -79,7 +78,7 @@ static const struct op_name {
 	{ "ATOMIC_WRITE", O(ATOMIC_WRITE), W(ATOMIC_WRITE) },
 	{ "LOCAL_INV", 0, W(LOCAL_INV) },
 	{ "BIND_MW", 0, W(BIND_MW) },
-	{ "TSO", O(FRAME), W(TSO) },
+	{ "TSO", 0, W(TSO) },
 	{ "RECV", 0, 1u << WR_RECV },
 };
 
@@ -126,8 +125,6 @@ u64 fault_type_ops(u32 types)
 		ops |= SENDS | SENDS_IMM | SENDS_INV | WRITES | WRITES_IMM;
 	if (types & 1u << QPT_UD)
 		ops |= O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(MAD);
-	if (types & 1u << QPT_RAW_PACKET)
-		ops |= O(FRAME);
 	return ops;
 }
 

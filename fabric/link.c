@@ -18,8 +18,9 @@
  * What has arrived is handed to the engine by the loop of work.c. Memory that is out of reach for the
  * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
-#include "fabric/fabric.h"
-#include "fabric/linkq.h"
+#include "fabric/link.h"
+#include "fabric/fault.h"
+#include "fabric/faultwire.h"
 
 #include <stdlib.h>
 
@@ -109,11 +110,6 @@ static u64 jitter(struct link *l, const struct hca_uplink *up)
 	return x % (up->jitter_ns + 1);
 }
 
-/** struct trip - a burst's times: when its first and its last packet come to some place. */
-struct trip {
-	u64 first, last;
-};
-
 /* Over one direction of a link, which is busy until *busy. */
 static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire, struct trip *t,
 		 u64 *left)
@@ -149,7 +145,7 @@ static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct 
 	*left += passed - there;
 }
 
-static u64 wire_bytes(const struct burst *b)
+u64 link_wire_bytes(const struct burst *b)
 {
 	return linkq_payload(b) + (u64)burst_packets(b) * WIRE_HEADERS;
 }
@@ -210,38 +206,152 @@ static u64 room_at(const struct fabric *f, u64 now)
 	return next < now + 20 * wait && next > now + wait ? next : now + wait;
 }
 
-static int send_one(struct fabric *f, const struct burst *b)
+int link_hold(struct fabric *f, u64 at)
+{
+	via_hold(&f->engine, at);
+	return -EAGAIN;
+}
+
+int link_may(struct fabric *f, const struct burst *b, u32 n)
 {
 	struct lq_key k = linkq_key(b);
 	u64 now = fabric_ns(f), next;
-	struct trip t = { now, now };
+
+	if (k.cls == LQ_REQUEST && held_back(f, &k, link_wire_bytes(b), now, &next))
+		return link_hold(f, next);
+	if (n > 1 && f->link->q.n_entries + n + LQ_SPARE > LQ_ENTRIES)
+		return link_hold(f, room_at(f, now));
+	return 0;
+}
+
+struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
+{
+	struct lq_key k = linkq_key(b);
+	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
+
+	if (!e) {
+		*ret = -ENOSPC;
+		return NULL;
+	}
+	*ret = fetch(f, b, e);
+	if (!*ret)
+		return e;
+	linkq_drop(&f->link->q, e);
+	*ret = *ret == -EAGAIN ? *ret : 0;
+	return NULL;
+}
+
+int link_full(struct fabric *f, int ret)
+{
+	return ret == -ENOSPC ? link_hold(f, room_at(f, fabric_ns(f))) : ret;
+}
+
+void link_give(struct fabric *f, struct lq_entry *e)
+{
+	linkq_drop(&f->link->q, e);
+}
+
+void *link_payload(struct fabric *f, const struct lq_entry *e)
+{
+	return f->link->q.mem + e->mem.iov[0].addr;
+}
+
+/* What does not leave its port passes no link. */
+static bool within_port(const struct burst *b)
+{
+	return b->src_dev == b->dst_dev && b->src_port == b->dst_port;
+}
+
+/* A lane that nobody else is in. */
+static bool own_lane(const struct linkq *q, struct lq_key *k)
+{
+	for (k->lane = LINK_OWN; k->lane < LINK_LANES; k->lane++)
+		if (!linkq_flow(q, k))
+			return true;
+	return false;
+}
+
+static void put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *e,
+		      const struct link_fate *fate, struct link_held *held)
+{
+	struct linkq *q = &f->link->q;
+
+	e->corrupt = fate->corrupt;
+	e->look = fate->look;
+	e->round = fate->round;
+	e->at += fate->delay_ns;
+	if (fate->hold_ns && own_lane(q, k)) {
+		e->at += fate->hold_ns;
+		*held = (struct link_held){ .key = *k, .entry = (u32)(e - q->entry) };
+	} else {
+		k->lane = fate->lane;
+	}
+	linkq_put(q, k, e);
+}
+
+u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
+		struct link_held *held)
+{
+	struct lq_key k = linkq_key(&e->b);
+	u64 start = fabric_ns(f) + (fate ? fate->wait_ns : 0);
+	struct trip t = { start, start };
+
+	e->wire = (u32)link_wire_bytes(&e->b);
+	e->left = start;
+	if (fate && fate->trip) {
+		t = *fate->trip;
+		e->left = fate->left;
+	} else if (!within_port(&e->b)) {
+		pass_up(f, &e->b, e->wire, &t, &e->left);
+	}
+	if (!within_port(&e->b))
+		pass_down(f, &e->b, e->wire, &t, &e->left);
+	e->at = t.last;
+	if (fate && fate->trip)
+		; /* a copy for a group: nobody waits for it */
+	else if (k.cls == LQ_REQUEST)
+		via_left(&f->engine, &e->b, e->left);
+	else
+		via_expect(&f->engine, e->b.dst_dev, e->b.dst_qpn, e->left);
+	if (fate)
+		put_fated(f, &k, e, fate, held);
+	else
+		linkq_put(&f->link->q, &k, e);
+	return e->at;
+}
+
+void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
+{
+	struct linkq *q = &f->link->q;
+	const struct lq_flow *flow = linkq_flow(q, &h->key);
+
+	/* It may have waited long enough, and come. */
+	if (flow && flow->head == h->entry && q->entry[h->entry].at > at)
+		linkq_hasten(q, &q->entry[h->entry], at);
+}
+
+bool link_looked_at(const struct fabric *f, const struct burst *b)
+{
+	const struct hca *hca = f->hca;
+
+	if (likely(!f->faults->wire))
+		return false;
+	return hca->dev[b->src_dev].port[b->src_port].fault ||
+	       (b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].fault);
+}
+
+static int send_one(struct fabric *f, const struct burst *b)
+{
 	struct lq_entry *e;
 	int ret;
 
-	if (k.cls == LQ_REQUEST && held_back(f, &k, wire_bytes(b), now, &next)) {
-		via_hold(&f->engine, next);
-		return -EAGAIN;
-	}
-	e = linkq_get(&f->link->q, &k, b);
-	if (!e) {
-		via_hold(&f->engine, room_at(f, now));
-		return -EAGAIN;
-	}
-	ret = fetch(f, b, e);
-	if (ret) {
-		linkq_drop(&f->link->q, e);
-		return ret == -EAGAIN ? ret : 0;
-	}
-	e->wire = (u32)wire_bytes(b);
-	pass_up(f, b, e->wire, &t, &e->left);
-	pass_down(f, b, e->wire, &t, &e->left);
-	e->at = t.last;
-	if (k.cls == LQ_REQUEST)
-		via_left(&f->engine, b, e->left);
-	else
-		via_expect(&f->engine, b->dst_dev, b->dst_qpn, e->left);
-	linkq_put(&f->link->q, &k, e);
-	return 0;
+	if (link_looked_at(f, b))
+		return faultwire_send(f, b);
+	ret = link_may(f, b, 1);
+	e = ret ? NULL : link_take(f, b, &ret);
+	if (e)
+		link_depart(f, e, NULL, NULL);
+	return link_full(f, ret);
 }
 
 /* Note the port. Return: whether it was noted before. */
@@ -266,10 +376,9 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 			linkq_drop(&f->link->q, e);
 		return ret;
 	}
-	e->wire = (u32)wire_bytes(b);
+	e->wire = (u32)link_wire_bytes(b);
 	e->left = left;
-	/* What does not leave its port passes no link. */
-	if (b->dst_dev != b->src_dev || b->dst_port != b->src_port)
+	if (!within_port(b))
 		pass_down(f, b, e->wire, &t, &e->left);
 	e->at = t.last;
 	linkq_put(&f->link->q, &k, e);
@@ -284,7 +393,8 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), left = now;
-	struct trip here = { now, now }, t = here;
+	struct trip here = { now, now }, t = here, to;
+	struct lq_entry *master = NULL;
 	struct burst one = *b;
 	u32 i = 0, dev, n = 0;
 	u8 port;
@@ -300,7 +410,14 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 	}
 	memset(l->seen, 0, sizeof(l->seen));
 	if (ours)
-		pass_up(f, b, wire_bytes(b), &t, &left);
+		pass_up(f, b, link_wire_bytes(b), &t, &left);
+	if (f->faults->wire) {
+		master = link_take(f, b, &ret);
+		if (!master)
+			return link_full(f, ret);
+		one.mem = master->b.mem;
+		one.off = 0;
+	}
 	for (i = 0; mcast_next_port(f->hca, b, &i, &dev, &port);) {
 		if (seen(l, dev, port))
 			continue;
@@ -308,11 +425,17 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 		one.dst_port = port;
 		if (too_long(f->hca, &one))
 			continue;
-		ret = send_copy(f, &one,
-				ours && dev == b->src_dev && port == b->src_port ? here : t, left);
+		to = within_port(&one) && ours ? here : t;
+		if (master) {
+			faultwire_copy(f, &one, &to, left);
+			continue;
+		}
+		ret = send_copy(f, &one, to, left);
 		if (ret)
 			return ret == -EAGAIN ? ret : 0;
 	}
+	if (master)
+		link_give(f, master);
 	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
 }
 
@@ -358,8 +481,8 @@ static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *n
 	return false;
 }
 
-/* A burst arrives where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
-static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
+/* A burst comes to where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
+static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
 	u32 member = f->hca->dev[b->dst_dev].member;
 	int ret;
@@ -378,7 +501,25 @@ static int arrive(struct fabric *f, const struct burst *b, u32 *step, u64 now, u
 	return ret;
 }
 
-void link_work(struct fabric *f)
+/* The same for one that was under way. */
+static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
+{
+	int ret;
+
+	if (unlikely(e->corrupt)) {
+		faultwire_corrupt(f, e);
+		return 0;
+	}
+	if (unlikely(e->look)) {
+		if (!answer_fits(f, &e->b, now, next))
+			return -EAGAIN;
+		if (faultwire_arrive(f, e, &ret))
+			return ret;
+	}
+	return deliver(f, &e->b, &e->step, now, next);
+}
+
+bool link_work(struct fabric *f)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), bytes = 0, wait, next;
@@ -392,7 +533,7 @@ void link_work(struct fabric *f)
 		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
 		next = now + clock_span(&f->hca->clock, wait);
 		l->flow = e->flow;
-		if (arrive(f, &e->b, &e->step, now, &next) != -EAGAIN) {
+		if (arrive(f, e, now, &next) != -EAGAIN) {
 			linkq_done(&l->q, e);
 		} else {
 			linkq_again(&l->q, e, next);
@@ -402,6 +543,7 @@ void link_work(struct fabric *f)
 		}
 		l->flow = LQ_ENTRIES;
 	}
+	return linkq_due(&l->q, now);
 }
 
 bool link_direct(const struct fabric *f, const struct burst *b)
@@ -425,7 +567,7 @@ static int input_one(struct fabric *f, const struct burst *b)
 	u64 next;
 	u32 step = 0;
 
-	if (link_direct(f, b) && arrive(f, b, &step, fabric_ns(f), &next) != -EAGAIN)
+	if (link_direct(f, b) && deliver(f, b, &step, fabric_ns(f), &next) != -EAGAIN)
 		return 0;
 	return up ? send_one(f, b) : 0;
 }

@@ -78,7 +78,8 @@ static u32 *bucket(const struct linkq *q, const struct lq_key *k)
 {
 	u64 h = ((u64)k->src_qpn << 32 | k->dst_qpn) * 0x9e3779b97f4a7c15ULL;
 
-	h ^= ((u64)k->src_dev << 34 | (u64)k->dst_dev << 4 | (u64)k->dst_port << 1 | k->cls) *
+	h ^= ((u64)k->src_dev << 34 | (u64)k->lane << 20 | (u64)k->dst_dev << 4 |
+	      (u64)k->dst_port << 1 | k->cls) *
 	     0xc2b2ae3d27d4eb4fULL;
 	return &q->hash[(h >> 32) % HASH];
 }
@@ -233,7 +234,8 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 	e = &q->entry[i - 1];
 	e->b = *b;
 	e->next = LQ_NONE;
-	e->step = e->tries = 0;
+	e->step = e->tries = e->corrupt = e->verdict = 0;
+	e->look = false;
 	e->unit = len ? (u32)unit : LQ_NONE;
 	if (b->av) {
 		e->av = *b->av;
@@ -320,6 +322,14 @@ void linkq_done(struct linkq *q, struct lq_entry *e)
 		heap_move(q, f->heap - 1);
 	}
 	linkq_drop(q, e);
+}
+
+void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at)
+{
+	struct lq_flow *f = &q->flow[e->flow];
+
+	e->at = f->at = f->last_at = at;
+	heap_move(q, f->heap - 1);
 }
 
 void linkq_again(struct linkq *q, struct lq_entry *e, u64 at)

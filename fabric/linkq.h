@@ -43,7 +43,7 @@ struct lq_key {
 	u32 src_qpn, dst_qpn;
 	u8 src_port, dst_port;
 	u8 cls; /* enum lq_class */
-	u8 pad;
+	u8 lane; /* 0; others where bursts may overtake each other */
 };
 
 /**
@@ -53,6 +53,7 @@ struct lq_key {
  * @wire: bytes on the wire
  * @unit: of its payload in its class's arena; LQ_NONE: none
  * @step: for whom delivers it: how far it has got
+ * @corrupt, @look, @round: see struct link_fate; @verdict: what the look said, for later tries
  */
 struct lq_entry {
 	u32 next; /* of its flow, or free */
@@ -63,6 +64,10 @@ struct lq_entry {
 	u32 unit;
 	u32 step;
 	u32 tries;
+	u32 corrupt;
+	u32 verdict;
+	u32 round;
+	bool look;
 	struct burst b;
 	struct hca_mem mem;
 	struct hca_av av;
@@ -135,6 +140,8 @@ u64 linkq_next(const struct linkq *q);
 struct lq_entry *linkq_due(struct linkq *q, u64 now);
 /** linkq_done() - what linkq_due() returned has arrived. */
 void linkq_done(struct linkq *q, struct lq_entry *e);
+/** linkq_hasten() - it arrives at @at; it is the only one of its flow. */
+void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at);
 /** linkq_again() - it is to be offered again at @at; what comes behind it in its flow waits. */
 void linkq_again(struct linkq *q, struct lq_entry *e, u64 at);
 

@@ -22,6 +22,7 @@
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
 #define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
 #define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
+#define LATE_TURNS	   256u /* deadlines wait no longer for what rules make of packets */
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 #define STRANGER_NS	   (2 * NSEC_PER_SEC)
 
@@ -185,6 +186,7 @@ void engine_doze(struct fabric *f, u64 *next)
 u64 engine_work(struct fabric *f)
 {
 	u64 now = real_ns();
+	bool late;
 
 	if (!work_due(f, now)) {
 		f->rung = false;
@@ -206,8 +208,12 @@ u64 engine_work(struct fabric *f)
 	if (f->join)
 		join_input(f);
 	via_serve(&f->engine);
-	link_work(f);
-	engine_timers(&f->engine);
+	/* What has come may be what somebody is about to give up waiting for. */
+	late = link_work(f);
+	if (!late || !f->faults->wire || ++f->late_turns > LATE_TURNS) {
+		f->late_turns = 0;
+		engine_timers(&f->engine);
+	}
 	engine_leave(&f->engine);
 	brought_wake(f);
 	/* What the budget left over, or was rung for us meanwhile. */

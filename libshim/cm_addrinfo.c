@@ -174,7 +174,8 @@ SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	rai = calloc(1, sizeof(*rai));
 	if (!rai)
 		return -1;
-	ret = hints && !node && !service ? by_hints(hints, rai) : by_name(node, service, hints, rai);
+	ret = hints && !node && !service ? by_hints(hints, rai)
+					 : by_name(node, service, hints, rai);
 	if (!ret && hints && !rai->ai_src_len && hints->ai_src_len)
 		ret = copy_addr(&rai->ai_src_addr, &rai->ai_src_len, hints->ai_src_addr,
 				hints->ai_src_len);

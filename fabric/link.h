@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what link.c offers to those who decide about single packets: faultwire.c.
+ */
+#ifndef FABRIC_LINK_H
+#define FABRIC_LINK_H
+
+#include "fabric/fabric.h"
+#include "fabric/linkq.h"
+
+/* Lanes of a flow: what is in another lane may overtake. The upper half is for one burst each. */
+#define LINK_LANES 128u
+#define LINK_OWN   (LINK_LANES / 2)
+
+/** struct trip - a burst's times: when its first and its last packet come to some place. */
+struct trip {
+	u64 first, last;
+};
+
+/**
+ * struct link_fate - what happens to a burst beyond what its links do.
+ * @lane: what is in another lane may overtake; below LINK_OWN
+ * @wait_ns: it leaves its port so much later
+ * @delay_ns: it takes so much longer
+ * @hold_ns: it arrives so much later, in a lane of its own: link_overtaken() lets it go sooner
+ * @corrupt: id of the rule that has damaged it: its receiver drops it; 0: none
+ * @look: rules look at it again where it arrives
+ * @round: the packet's retransmission round, for that look
+ * @trip: it is a copy for members of a group, and comes to the switch then; NULL: it is to leave its port
+ * @left: when that has left its port
+ */
+struct link_fate {
+	u8 lane;
+	u64 wait_ns;
+	u64 delay_ns;
+	u64 hold_ns;
+	u32 corrupt;
+	bool look;
+	u32 round;
+	const struct trip *trip;
+	u64 left;
+};
+
+/** struct link_held - a burst that waits to be overtaken. @lane: 0: none */
+struct link_held {
+	struct lq_key key;
+	u32 entry;
+};
+
+/**
+ * link_may() - whether a burst of @n packets, each maybe on its own, can be sent now.
+ * Return: 0, or -EAGAIN: who sends goes on when there is room.
+ */
+int link_may(struct fabric *f, const struct burst *b, u32 n);
+/** link_hold() - the QP that runs goes on at @at. Return: -EAGAIN. */
+int link_hold(struct fabric *f, u64 at);
+/**
+ * link_take() - a place for a burst, with its payload.
+ * Return: NULL with *ret: -EAGAIN; -ENOSPC: there is no place; 0: it is lost, its sender has gone.
+ */
+struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret);
+/** link_full() - what link_take() has returned, for who sends: it goes on when there is room. */
+int link_full(struct fabric *f, int ret);
+/** link_give() - it is not sent. */
+void link_give(struct fabric *f, struct lq_entry *e);
+/**
+ * link_depart() - what link_take() returned leaves its port.
+ * @fate: NULL: nothing but its links; else bursts may overtake each other
+ * @held: receives it where fate->hold_ns is set
+ * Return: when it arrives.
+ */
+u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
+		struct link_held *held);
+/** link_overtaken() - a held burst arrives at @at, if it has not yet. */
+void link_overtaken(struct fabric *f, const struct link_held *h, u64 at);
+/** link_payload() - the bytes that a burst has with it. */
+void *link_payload(struct fabric *f, const struct lq_entry *e);
+/** link_wire_bytes() - bytes that a burst is on the wire. */
+u64 link_wire_bytes(const struct burst *b);
+/** link_looked_at() - whether rules look at what goes from or to these ports. */
+bool link_looked_at(const struct fabric *f, const struct burst *b);
+
+#endif
