@@ -70,6 +70,9 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
+# One that goes by the table of calls.
+$(T)/app_cm_calls: $(call objs,fabric/calls.c tests/calls_verbs.c)
+
 .SECONDARY:
 
 # All tests, on one node. TESTS= picks some by name; SETTING= says where their two sides are
