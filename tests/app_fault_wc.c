@@ -8,46 +8,18 @@
  * Each row has a fresh connection with four receives at B. A makes three requests, of which the second, or
  * its receive, is what the rule is about.
  */
+#include "tests/fault.h"
 #include "tests/vb.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define LEN   512
 #define RECVS 4
 
-extern char **environ;
-
 static struct vb_side *a, *b;
 static struct vb_pair p;
 static unsigned int rows;
-
-/* `rdmaemu fault VERB WORD...`. Return: its status. */
-static int fault(const char *verb, const char *words)
-{
-	const char *bin = getenv("RDMAEMU_BIN");
-	char *argv[] = { (char *)bin, "fault", (char *)verb, (char *)words, NULL };
-	int status = -1;
-	pid_t pid;
-
-	if (!bin || posix_spawn(&pid, bin, NULL, NULL, argv, environ) ||
-	    waitpid(pid, &status, 0) != pid)
-		die("RDMAEMU_BIN: %s", strerror(errno));
-	return status;
-}
-
-static void rule(const char *fmt, const char *status, const char *opcode, const char *type)
-{
-	char words[256];
-
-	snprintf(words, sizeof(words), fmt, status, opcode, type);
-	if (fault("add", words))
-		die("rule: %s", words);
-}
 
 static const struct {
 	enum ibv_wr_opcode op;
@@ -116,8 +88,7 @@ static void end(void)
 	vb_pair_down(&p);
 	while (vb_event(a, 0) >= 0 || vb_event(b, 0) >= 0)
 		;
-	if (fault("clear", NULL))
-		die("rules stay");
+	fault_clear();
 }
 
 /* What B's receives of wr_id @from on do: of an own queue they are flushed, of an SRQ they stay. */
@@ -162,7 +133,8 @@ static void test_own(enum ibv_qp_type type, int k, const struct own *o)
 	enum ibv_qp_state state = reliable(type) ? IBV_QPS_ERR : IBV_QPS_SQE;
 
 	begin(type);
-	rule("wc status=%s opcode=%s type=%s wr_id=2", o->name, ops[k].name, vb_type_str(type));
+	fault_add("wc status=%s opcode=%s type=%s wr_id=2", o->name, ops[k].name,
+		  vb_type_str(type));
 	three(ops[k].op);
 	ok(ends(o->status) && vb_state(a, 0) == (int)state, "%s %s: %s, A is in %s",
 	   vb_type_str(type), ops[k].name, o->name, reliable(type) ? "ERR" : "SQE");
@@ -180,12 +152,12 @@ static void test_remote(enum ibv_qp_type type, int k, enum ibv_wc_status status,
 			enum ibv_event_type event)
 {
 	begin(type);
-	rule("wc status=%s opcode=%s type=%s wr_id=2", name, ops[k].name, vb_type_str(type));
+	fault_add("wc status=%s opcode=%s type=%s wr_id=2", name, ops[k].name, vb_type_str(type));
 	three(ops[k].op);
 	ok(ends(status) && vb_state(a, 0) == IBV_QPS_ERR, "%s %s: %s", vb_type_str(type),
 	   ops[k].name, name);
-	ok(vb_event(b, VB_WAIT) == (int)event && vb_state(b, 1) == IBV_QPS_ERR,
-	   "B: %s, and ERR", ibv_event_type_str(event));
+	ok(vb_event(b, VB_WAIT) == (int)event && vb_state(b, 1) == IBV_QPS_ERR, "B: %s, and ERR",
+	   ibv_event_type_str(event));
 	ok((!ops[k].takes || vb_status(b, p.rq, p.rcq, 101, IBV_WC_SUCCESS)) &&
 		   flushed(ops[k].takes ? 102 : 101),
 	   "B's receives");
@@ -195,8 +167,8 @@ static void test_remote(enum ibv_qp_type type, int k, enum ibv_wc_status status,
 static void test_bad_resp(enum ibv_qp_type type, int k)
 {
 	begin(type);
-	rule("wc status=%s opcode=%s type=%s wr_id=2", "BAD_RESP_ERR", ops[k].name,
-	     vb_type_str(type));
+	fault_add("wc status=%s opcode=%s type=%s wr_id=2", "BAD_RESP_ERR", ops[k].name,
+		  vb_type_str(type));
 	three(ops[k].op);
 	ok(ends(IBV_WC_BAD_RESP_ERR) && vb_state(a, 0) == IBV_QPS_ERR && vb_event(b, 0) < 0,
 	   "%s %s: BAD_RESP_ERR, B knows of nothing", vb_type_str(type), ops[k].name);
@@ -211,7 +183,7 @@ static void test_recv(enum ibv_qp_type type, int k, enum ibv_wc_status status, c
 	bool hears = reliable(type);
 
 	begin(type);
-	rule("wc status=%s opcode=%s type=%s wr_id=102", name, "RECV", there);
+	fault_add("wc status=%s opcode=%s type=%s wr_id=102", name, "RECV", there);
 	three(ops[k].op);
 	ok(vb_status(a, 0, VB_SCQ, 1, IBV_WC_SUCCESS) &&
 		   vb_status(a, 0, VB_SCQ, 2, hears ? told : IBV_WC_SUCCESS) &&

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: fault rules set from within a test, by the command that RDMAEMU_BIN names.
+ */
+#ifndef TESTS_FAULT_H
+#define TESTS_FAULT_H
+
+/** fault_add() - a rule; exits when it is refused. */
+void fault_add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/** fault_clear() - none any more. */
+void fault_clear(void);
+/** fault_hits() - of the rule that was added last. */
+int fault_hits(void);
+
+#endif
