@@ -336,7 +336,7 @@ static u64 hash_text(const char *file, const char *text, size_t len)
 	return h;
 }
 
-/* Whether the same scenario was added before; if not it is remembered. */
+/* Whether the same file was added before; if not it is remembered. */
 static bool known_file(struct faults *t, u64 hash)
 {
 	u32 i, n = t->n_files < FAULT_FILES ? t->n_files : FAULT_FILES;
@@ -379,7 +379,7 @@ static int do_add(struct fabric *f, struct fault_job *j)
 			snprintf(where, sizeof(where), "%.240s:%u: ", b.file, line);
 		snprintf(q->text, sizeof(q->text), "%.200s'%.70s': expected %.200s", where,
 			 b.bad.word, b.bad.expected);
-	} else if (!j->text || !known_file(f->faults, hash_text(b.file, text, len))) {
+	} else if (!b.file[0] || !known_file(f->faults, hash_text(b.file, text, len))) {
 		add_batch(f, &b, q);
 	}
 	free(b.rule);
