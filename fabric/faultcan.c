@@ -7,6 +7,7 @@
 #include "emulator/model.h"
 #include "fabric/calls.h"
 #include "fabric/faultcan.h"
+#include "fabric/faultkeys.h"
 
 #include <stdio.h>
 
@@ -129,6 +130,8 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+#define KEYS_OF_CALLS (KEY(EVENT) | KEY(NODE) | KEY(PROGRAM) | KEY(PID) | KEY(AT) | KEYS_TURN)
+
 int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 {
 	/* These come of a call: it is that which is counted, and which ends so. */
@@ -147,6 +150,11 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(of_calls); i++)
 		if (of_calls[i].event == cm) {
+			if (r->has & ~KEYS_OF_CALLS)
+				return fault_refuse(
+					bad, fault_event_name(r->what.event),
+					"node=, program=, pid=, at=, nth=, after=, every=, "
+					"prob= or seed= with it");
 			r->on = FAULT_ON_CALL;
 			r->triggered = false;
 			memcpy(r->what.call, of_calls[i].call, strlen(of_calls[i].call) + 1);

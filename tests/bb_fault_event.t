@@ -8,10 +8,12 @@ export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU
 for side in $SIDES; do
 	app app_fault_event "$side"
 done
+app app_cm_fault
 check "nothing is left" audit_all
 export RUN_FLAGS='--isolated --fabric isolated' RDMAEMU_FABRIC=isolated
 for side in $SIDES; do
 	app app_fault_event "$side"
 done
+app app_cm_fault
 check "nothing is left in the isolated fabric" audit_all --fabric isolated
 done_testing
