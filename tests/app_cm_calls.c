@@ -127,7 +127,7 @@ static struct rdma_cm_id *begin(void)
 
 static void resolve(__be16 port)
 {
-	struct rdma_cm_event *ev;
+	struct rdma_cm_event *ev = NULL;
 	struct ibv_ece ece = { .vendor_id = 0x15b3 };
 	struct sockaddr_in sin;
 	struct rdma_cm_id *id;
