@@ -317,6 +317,9 @@ __cold void journal_add(struct engine *e, const struct journal_entry *j);
  */
 __cold void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info);
 
+/** journal_is_error() - whether an entry is an error, or a notice: some events tell of no error. */
+bool journal_is_error(const struct journal_entry *j);
+
 /* --- journal_names.c, journal_text.c --------------------------------------------------------- */
 
 /** journal_what() - in a word: the completion's status, the event, ... */

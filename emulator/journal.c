@@ -10,11 +10,10 @@
 #include "emulator/cm_proto.h"
 #include "emulator/journal_model.h"
 
-/* Events that tell of no error. */
-static bool is_notice(const struct journal_entry *j)
+bool journal_is_error(const struct journal_entry *j)
 {
 	if (j->kind != JRN_EVENT)
-		return j->kind > JRN_CM;
+		return j->kind <= JRN_CM;
 	switch (j->status) {
 	case EV_COMM_EST:
 	case EV_SQ_DRAINED:
@@ -24,16 +23,16 @@ static bool is_notice(const struct journal_entry *j)
 	case EV_LID_CHANGE:
 	case EV_PKEY_CHANGE:
 	case EV_GID_CHANGE:
-		return true;
-	default:
 		return false;
+	default:
+		return true;
 	}
 }
 
 void journal_add(struct engine *e, const struct journal_entry *j)
 {
 	struct hca *hca = e->hca;
-	bool notice = is_notice(j);
+	bool notice = !journal_is_error(j);
 	u64 *seq = notice ? &hca->notice_seq : &hca->error_seq;
 	struct journal_entry *slot =
 		notice ? &hca->notice[*seq % JOURNAL_NOTICES] : &hca->error[*seq % JOURNAL_ERRORS];

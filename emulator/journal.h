@@ -69,6 +69,7 @@ enum journal_cause {
 	CAUSE_OUT_OF_SEQ, /* UC: the PSN that was expected */
 	CAUSE_REFUSED, /* UC: rights, range or length: the rkey */
 	CAUSE_NO_MAD, /* what came to QP 1 is no message of connection management */
+	CAUSE_NO_WAY, /* no connection to the fabric that it is for */
 	CAUSE_SENDER_GONE, /* the memory it was to come from has gone with its process */
 	/* why something is sent again, and what a responder says */
 	CAUSE_TIMEOUT, /* no acknowledge in time */

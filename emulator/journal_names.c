@@ -111,6 +111,7 @@ const char *journal_cause_name(u32 cause)
 		[CAUSE_OUT_OF_SEQ] = "out_of_seq",
 		[CAUSE_REFUSED] = "refused",
 		[CAUSE_NO_MAD] = "no_mad",
+		[CAUSE_NO_WAY] = "no_way",
 		[CAUSE_SENDER_GONE] = "sender_gone",
 		[CAUSE_TIMEOUT] = "timeout",
 		[CAUSE_SEQ_NAK] = "seq_nak",

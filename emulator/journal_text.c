@@ -205,6 +205,7 @@ static const char *plain_text(u32 cause)
 		[CAUSE_OUT_OF_SEQ] = "PSN 0x%06x was expected: packets before it were lost",
 		[CAUSE_REFUSED] = "rights, range or length do not allow it, rkey 0x%x",
 		[CAUSE_NO_MAD] = "it is no message of connection management",
+		[CAUSE_NO_WAY] = "there is no connection to the fabric that it is for",
 		[CAUSE_SENDER_GONE] = "the memory that it was to come from has gone",
 		[CAUSE_TIMEOUT] = "no acknowledge in time, timeout %u",
 		[CAUSE_SEQ_NAK] = "the peer lacks it: PSN sequence NAK",

@@ -22,6 +22,11 @@ int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
 /** resp_rnr() - no receive is posted: the requester shall wait. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
+/**
+ * resp_unreached() - a copy has answered -EAGAIN, or -ESRCH: who was to have the payload, or give it, has died.
+ * Return: -EAGAIN, or 0: the burst is dropped.
+ */
+__cold int resp_unreached(struct engine *e, const struct burst *b, int ret);
 /** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**

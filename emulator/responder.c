@@ -77,6 +77,14 @@ int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
 }
 
+int resp_unreached(struct engine *e, const struct burst *b, int ret)
+{
+	if (ret == -EAGAIN)
+		return ret;
+	journal_drop(e, b, CAUSE_SENDER_GONE, 0);
+	return 0;
+}
+
 int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 	       const struct hca_mem *dst, u64 at)
 {
@@ -148,7 +156,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 		cqe = cq_reserve(e, rx->seg, rx->cq);
 	ret = rx_place(e, qp, rx, b, s.off, &wc, cqe);
 	if (ret == -EAGAIN || ret == -ESRCH)
-		return ret == -EAGAIN ? ret : 0;
+		return resp_unreached(e, b, ret);
 	if (ret)
 		return recv_refused(e, qp, b, &wc, ret);
 	wc.len = s.off + (u32)b->len;
@@ -228,7 +236,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
-		return ret == -EAGAIN ? ret : 0;
+		return resp_unreached(e, b, ret);
 	if (ret)
 		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
 				     s.rkey);

@@ -60,6 +60,8 @@ static void nobody(struct engine *e, const struct hca_qp *qp, const struct burst
 	else if (!qp || qp->type != b->dst_type || qp->dev != b->dst_dev ||
 		 qp->attr.port_num != b->dst_port)
 		journal_drop(e, b, CAUSE_NO_QP, b->dst_qpn);
+	else if (qp->state < QPS_RTR)
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
 	else if (!pkeys_match(qp->path.pkey, b->pkey))
 		journal_drop(e, b, CAUSE_PKEY, (u32)b->pkey << 16 | qp->path.pkey);
 	else

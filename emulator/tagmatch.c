@@ -127,7 +127,7 @@ static int decide(struct engine *e, struct hca_qp *qp, const struct rx *rx, cons
 	bool tagged;
 
 	if (ret == -EAGAIN || ret == -ESRCH)
-		return ret == -EAGAIN ? ret : 0;
+		return resp_unreached(e, b, ret);
 	if (ret == -EINVAL || (!ret && !header_ok(e->hca, qp, b, &h)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     h.op);
@@ -226,7 +226,7 @@ static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const stru
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	ret = place(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)
-		return ret == -EAGAIN ? ret : 0;
+		return resp_unreached(e, b, ret);
 	if (ret)
 		return refused(e, qp, b, ret, info);
 	s.op = BOP_SEND;

@@ -21,10 +21,12 @@
 static const struct verb verbs[] = {
 	{ "run", "run [OPTION]... [--] PROGRAM [ARG]...",
 	  "Run a program on a fabric, which is started if it is not running.\n"
-	  "rdmaemu becomes the program: its exit status, its signals, its terminal.\n"
+	  "rdmaemu becomes the program: its exit status, its signals, its terminal. With "
+	  "--explain\n"
+	  "it stays as its parent, and these are the same.\n"
 	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
-	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE), true, verb_run },
+	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN), true, verb_run },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",

@@ -117,6 +117,7 @@ static void fill_public(struct fabric *f, struct client *cl, const struct conn *
 	pub->cookie_addr = h->cookie_addr;
 	pub->cookie = h->cookie;
 	pub->seg_size = SEG_SIZE;
+	pub->run = h->run;
 	copy_name(pub->name, h->name, sizeof(pub->name));
 	client_probe(f, cl);
 }

@@ -151,6 +151,7 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 		return ret;
 	if (ret == -ESRCH) {
 		m->dropped++;
+		journal_drop(&f->engine, b, CAUSE_SENDER_GONE, 0);
 		return 0;
 	}
 	/* Who is to take it finds that there is nothing, as where it copies itself. */
@@ -169,11 +170,12 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 	return 0;
 }
 
-static bool reachable(struct member *m)
+static bool reachable(struct fabric *f, struct member *m, const struct burst *b)
 {
 	if (m->via && m->ready)
 		return true;
 	m->dropped++;
+	journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
 	return false;
 }
 
@@ -184,7 +186,7 @@ static void flood(struct fabric *f, const struct burst *b)
 
 	/* Datagrams: who has no room for one does not get it. */
 	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++)
-		if (j->member[i] && reachable(j->member[i]))
+		if (j->member[i] && reachable(f, j->member[i], b))
 			(void)send_to(f, j->member[i], b, JOIN_MCAST);
 }
 
@@ -198,7 +200,11 @@ int join_send(struct fabric *f, u32 member, const struct burst *b)
 		flood(f, b);
 		return 0;
 	}
-	if (!m || j->far_index[b->dst_dev] == JOIN_NOWHERE || !reachable(m))
+	if (!m || j->far_index[b->dst_dev] == JOIN_NOWHERE) {
+		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
+		return 0;
+	}
+	if (!reachable(f, m, b))
 		return 0;
 	ret = send_to(f, m, b, j->far_index[b->dst_dev]);
 	if (ret == -EAGAIN)

@@ -151,15 +151,27 @@ u64 link_wire_bytes(const struct burst *b)
 }
 
 /* Packets that are too long for a link on their way do not get through. */
-static bool too_long(const struct hca *hca, const struct burst *b)
+static bool too_long(struct fabric *f, const struct burst *b)
 {
-	const struct hca_uplink *from = uplink(hca, b->src_dev, b->src_port);
-	const struct hca_uplink *to = uplink(hca, b->dst_dev, b->dst_port);
+	const struct hca_uplink *from = uplink(f->hca, b->src_dev, b->src_port);
+	const struct hca_uplink *to = uplink(f->hca, b->dst_dev, b->dst_port);
 	u64 len = min_u64(linkq_payload(b), b->mtu);
 
-	return linkq_payload(b) > BUDDY_MAX ||
-	       (from && from->mtu && len > ib_mtu_bytes(from->mtu)) ||
-	       (to && to->mtu && len > ib_mtu_bytes(to->mtu));
+	if (linkq_payload(b) <= BUDDY_MAX &&
+	    !(from && from->mtu && len > ib_mtu_bytes(from->mtu)) &&
+	    !(to && to->mtu && len > ib_mtu_bytes(to->mtu)))
+		return false;
+	journal_drop(&f->engine, b, CAUSE_TOO_LONG, (u32)len);
+	return true;
+}
+
+/* Whether a burst has nowhere to go, or does not fit on its way there. */
+static bool lost(struct fabric *f, const struct burst *b)
+{
+	if (b->dst_dev < f->hca->n_devs)
+		return too_long(f, b);
+	journal_drop(&f->engine, b, CAUSE_NO_PORT, 0);
+	return true;
 }
 
 /* Whether the flow has enough waiting for @wire more bytes to wait, too; *next: until when. */
@@ -423,7 +435,7 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 			continue;
 		one.dst_dev = dev;
 		one.dst_port = port;
-		if (too_long(f->hca, &one))
+		if (too_long(f, &one))
 			continue;
 		to = within_port(&one) && ours ? here : t;
 		if (master) {
@@ -448,7 +460,7 @@ int link_send(struct fabric *f, const struct burst *b)
 		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
 		return send_group(f, b, true);
-	if (b->dst_dev >= f->hca->n_devs || too_long(f->hca, b))
+	if (lost(f, b))
 		return 0;
 	member = f->hca->dev[b->dst_dev].member;
 	if (member && !port_via(&f->hca->dev[b->src_dev], b->src_port))
@@ -576,5 +588,5 @@ int link_input(struct fabric *f, const struct burst *b)
 {
 	if (burst_is_mcast(b))
 		return send_group(f, b, false);
-	return b->dst_dev >= f->hca->n_devs || too_long(f->hca, b) ? 0 : input_one(f, b);
+	return lost(f, b) ? 0 : input_one(f, b);
 }

@@ -93,6 +93,7 @@ enum proto_flags {
 	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
 	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object in each line, instead of an array */
+	PROTO_F_SUMMARY = 1 << 6, /* LOG: entries that are alike as one, and how many they are */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
@@ -195,7 +196,9 @@ struct proto_clock {
 /**
  * struct proto_log - which entries of the journal, and of the fabric's own notes, are wanted.
  * @errors, @notices, @notes: those before these positions are known already
+ *	SUMMARY: out: how many errors and notices there were
  * @lost: out: entries that were overwritten before they were asked for
+ * @clients: SUMMARY: out: those of @run that have not ended yet
  * @program: name, or process id; empty: of all
  * @node: empty: of all
  * @qpn: 0: of all
@@ -206,6 +209,7 @@ struct proto_log {
 	u64 notices;
 	u64 notes;
 	u64 lost;
+	u64 clients;
 	char program[JOURNAL_NAME];
 	char node[PROTO_NODE_SIZE];
 	u32 qpn;

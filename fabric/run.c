@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program.
+ * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program, or its
+ * parent where there is something to say at its end.
  */
+#include "fabric/atend.h"
+#include "fabric/child.h"
 #include "fabric/cli.h"
 #include "fabric/scenario.h"
 #include "fabric/sysfs.h"
@@ -9,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -96,11 +100,44 @@ static int keep_lease(int sock, u32 flags)
 	return fd < 0 ? trouble("lease: %s", strerror(errno)) : 0;
 }
 
+/* By this number the programs of this run are known to the fabric. */
+static int number_run(u32 *run)
+{
+	char text[16];
+
+	while (!*run)
+		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
+			return trouble("random number: %s", strerror(errno));
+	snprintf(text, sizeof(text), "%u", *run);
+	return setenv(PROTO_RUN_ENV, text, 1) ? trouble("environment: %s", strerror(errno)) : 0;
+}
+
+static int not_executed(const char *program, int err)
+{
+	trouble("%s: %s", program, strerror(err));
+	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+}
+
+/* Stay as the program's parent: there is something to say at its end. */
+static int run_and_report(const struct opts *o, const struct fabric_paths *p, char **argv)
+{
+	u32 run = 0;
+	int status, ret;
+
+	if (number_run(&run))
+		return EXIT_TROUBLE;
+	ret = child_run(argv, &status);
+	if (ret)
+		return not_executed(argv[0], -ret);
+	at_end_report(o, p, run, argv[0]);
+	child_leave(status);
+}
+
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	struct scenario s;
 	struct proto_msg m;
-	int sock, err;
+	int sock;
 
 	(void)argc;
 	if (scenario_load(&s, o))
@@ -114,8 +151,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 		return EXIT_TROUBLE;
 	if (keep_lease(sock, m.flags) || set_env(o, p))
 		return EXIT_TROUBLE;
+	if (at_end_wanted(o, p))
+		return run_and_report(o, p, argv);
 	execvp(argv[0], argv);
-	err = errno;
-	trouble("%s: %s", argv[0], strerror(err));
-	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+	return not_executed(argv[0], errno);
 }

@@ -70,6 +70,7 @@ static void copy_name(char *dst, size_t size, const char *src)
 
 static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 {
+	const char *run = getenv(PROTO_RUN_ENV);
 	struct stat ns = { 0 };
 
 	if (sys_getrandom(&cookie, sizeof(cookie)) != sizeof(cookie))
@@ -86,6 +87,7 @@ static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 	m->hello.cookie = cookie;
 	copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
 	copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
+	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
 	return rpc_call(m, -1, fds, RPC_MAX_FDS);
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the reports at the end of `rdmaemu run`, in their order.
+ */
+#include "fabric/atend.h"
+
+static const struct at_end reports[] = {
+	{ explain_wanted, explain_report },
+};
+
+bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reports); i++)
+		if (reports[i].wanted(o, p))
+			return true;
+	return false;
+}
+
+void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reports); i++)
+		if (reports[i].wanted(o, p))
+			reports[i].report(o, p, run, program);
+}

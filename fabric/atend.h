@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what `rdmaemu run` has to say when its program has ended.
+ */
+#ifndef FABRIC_ATEND_H
+#define FABRIC_ATEND_H
+
+#include "fabric/ctl.h"
+
+/**
+ * struct at_end - one such report.
+ * @wanted: whether there may be something to say: rdmaemu stays as the program's parent then
+ * @report: say it, on stderr. The fabric is there: this process has a lease.
+ *	@run: the number that the program and its children were told (PROTO_RUN_ENV)
+ *	@program: argv[0]
+ */
+struct at_end {
+	bool (*wanted)(const struct opts *o, const struct fabric_paths *p);
+	void (*report)(const struct opts *o, const struct fabric_paths *p, u32 run,
+		       const char *program);
+};
+
+/** at_end_wanted() - whether there is any such report. at_end_report() - all that are. */
+bool at_end_wanted(const struct opts *o, const struct fabric_paths *p);
+void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		   const char *program);
+
+/* --- explain.c --- */
+
+bool explain_wanted(const struct opts *o, const struct fabric_paths *p);
+/** explain_report() - the journal of the program and its children, what is alike as one. */
+void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		    const char *program);
+
+#endif
