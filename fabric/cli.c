@@ -83,7 +83,8 @@ static const struct verb verbs[] = {
 	  "Show the journal of a fabric: error completions, asynchronous events and failed\n"
 	  "connections, and what led to them: packets dropped or sent again, NAKs. With the cause\n"
 	  "of each, and times in seconds since the fabric's start.",
-	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP),
+	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
+		  OPT_BIT(OPT_FOLLOW),
 	  false, verb_log },
 };
 

@@ -60,6 +60,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	clock_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
+	follow_end(f, c);
 	f->n_leases -= c->hold;
 	f->graves = true;
 	if (cl) {
@@ -291,7 +292,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
-		return 0;
+		return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m)
+									 : 0;
 	case PROTO_DEV:
 		return op_dev(f, c, m);
 	case PROTO_NODE:
@@ -323,7 +325,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	return ret;
 }
 
-static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
+int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
 {
 	union fd_space ctl = { 0 };
 	struct iovec iov = { m, sizeof(*m) };
@@ -344,7 +346,7 @@ static int answer(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds
 
 void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
-	if (!c->dead && answer(c, m, NULL, 0))
+	if (!c->dead && conn_send(c, m, NULL, 0))
 		conn_close(f, c);
 }
 
@@ -411,7 +413,7 @@ static bool serve_one(struct fabric *f, struct conn *c)
 			close(fd);
 		return true;
 	}
-	ret = m.ret == -EPROTO ? -EPROTO : answer(c, &m, fds, n_fds);
+	ret = m.ret == -EPROTO ? -EPROTO : conn_send(c, &m, fds, n_fds);
 	if (fd >= 0)
 		close(fd);
 	if (temp >= 0)

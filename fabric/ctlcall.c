@@ -70,20 +70,19 @@ static ssize_t send_msg(int sock, struct proto_msg *m, int fd)
 	return n;
 }
 
-int ctl_ask(int sock, struct proto_msg *m, int give, int *fd)
+int ctl_receive(int sock, struct proto_msg *m, int *fd)
 {
 	union fd_space ctl;
 	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr mh = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
 	};
-	ssize_t n = send_msg(sock, m, give);
 	int got = -1;
+	ssize_t n;
 
-	if (n >= 0)
-		do
-			n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-		while (n < 0 && errno == EINTR);
+	do
+		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
 	if (!n)
@@ -96,6 +95,13 @@ int ctl_ask(int sock, struct proto_msg *m, int give, int *fd)
 	if ((size_t)n != sizeof(*m) || m->magic != PROTO_MAGIC)
 		return -EPROTO;
 	return 0;
+}
+
+int ctl_ask(int sock, struct proto_msg *m, int give, int *fd)
+{
+	if (send_msg(sock, m, give) < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
+	return ctl_receive(sock, m, fd);
 }
 
 int ctl_call(int sock, struct proto_msg *m, int *fd)

@@ -28,5 +28,7 @@ int ctl_ask(int sock, struct proto_msg *m, int give, int *fd);
 int ctl_call(int sock, struct proto_msg *m, int *fd);
 /** ctl_call_fd() - likewise, descriptor @give goes with the question; it stays the caller's. */
 int ctl_call_fd(int sock, struct proto_msg *m, int give);
+/** ctl_receive() - receive one more answer, as one who follows the log does. Return: as ctl_ask(). */
+int ctl_receive(int sock, struct proto_msg *m, int *fd);
 
 #endif

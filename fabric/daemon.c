@@ -99,6 +99,7 @@ static void fabric_end(struct fabric *f)
 	struct conn *c;
 
 	unlink(f->paths.sock);
+	follow_push(f);
 	clients_fatal(f);
 	fault_unpause_all(f);
 	sysfs_remove(f->paths.sysfs);

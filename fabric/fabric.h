@@ -62,6 +62,7 @@ struct watch {
 /**
  * struct conn - a connection.
  * @client: the client that it is, or NULL
+ * @follow: PROTO_LOG: what it follows, and how far it has got; NULL: nothing
  * @hold: it is a lease as long as it is open
  * @dead: closed; freed when the current batch of events is done
  */
@@ -69,6 +70,7 @@ struct conn {
 	struct watch w;
 	struct ucred cred;
 	struct client *client;
+	struct proto_msg *follow;
 	bool hold;
 	bool dead;
 	struct conn *next;
@@ -191,6 +193,7 @@ struct note {
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
  * @late_turns: so often there was too much to be delivered for deadlines to be looked at
+ * @follow_at: when followers of the journal are looked after next
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
@@ -238,6 +241,8 @@ struct fabric {
 	struct client *clients;
 	struct client *by_id[HCA_MAX_CLIENTS];
 	u32 n_conns, n_leases, n_clients, n_dead;
+	u32 n_followers;
+	u64 follow_at;
 	bool graves;
 
 	bool kicked;
@@ -322,6 +327,8 @@ void conn_accept(struct fabric *f, struct watch *w, u32 events);
 void conn_close(struct fabric *f, struct conn *c);
 /** conn_answer() - the answer to a request that had to wait. @c may have closed meanwhile. */
 void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m);
+/** conn_send() - send a message with descriptors, without waiting. Return: 0, -EAGAIN or -errno. */
+int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds);
 /** conns_bury() - free what was closed. */
 void conns_bury(struct fabric *f);
 /** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone.
@@ -510,6 +517,14 @@ int status_make(struct fabric *f, u32 flags);
 int log_make(struct fabric *f, struct proto_log *q, u32 flags);
 /** log_json() - an entry of the journal. */
 struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
+/** follow_start() - PROTO_LOG with PROTO_F_FOLLOW: @c has had all until @m->log. Return: 0 or -ENOMEM. */
+int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m);
+/** follow_end() - the connection closes. */
+void follow_end(struct fabric *f, struct conn *c);
+/** follow_push() - send to followers what is new. */
+void follow_push(struct fabric *f);
+/** follow_tick() - likewise, if it is time. Return: when to come back (real time), or NEVER. */
+u64 follow_tick(struct fabric *f);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
 void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** text_memfd() - a memfd with that text. Return: descriptor or -errno. */

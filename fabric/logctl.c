@@ -11,11 +11,43 @@ static struct proto_msg log_query(const struct opts *o)
 {
 	struct proto_msg m = { .op = PROTO_LOG, .flags = o->json ? PROTO_F_JSON : 0 };
 
+	if (o->follow)
+		m.flags |= PROTO_F_FOLLOW | PROTO_F_LINES;
 	snprintf(m.log.program, sizeof(m.log.program), "%s", o->program);
 	if (o->level[OPT_NODE] == LEVEL_FLAG)
 		snprintf(m.log.node, sizeof(m.log.node), "%s", o->node);
 	m.log.qpn = o->qpn;
 	return m;
+}
+
+static int print(const struct proto_msg *m, int fd)
+{
+	if (m->log.lost)
+		trouble("%llu entries were overwritten before they could be printed",
+			(unsigned long long)m->log.lost);
+	return print_fd(fd, stdout);
+}
+
+/* Go on until the fabric ends. Return: exit status. */
+static int follow(const struct opts *o, int sock)
+{
+	struct proto_msg m;
+	int fd = -1, ret;
+
+	for (;;) {
+		ret = ctl_receive(sock, &m, &fd);
+		if (ret == -ETIMEDOUT)
+			continue;
+		if (ret == -EPIPE)
+			return 0;
+		if (!ret && (m.ret || fd < 0))
+			ret = m.ret ? m.ret : -EPROTO;
+		if (ret)
+			return not_running(o, ret);
+		ret = print(&m, fd);
+		if (ret)
+			return ret;
+	}
 }
 
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -28,8 +60,11 @@ int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	if (sock < 0)
 		return not_running(o, sock);
 	ret = ctl_call(sock, &m, &fd);
-	close(sock);
 	if (!ret && fd < 0)
 		ret = -EPROTO;
-	return ret ? not_running(o, ret) : print_fd(fd, stdout);
+	ret = ret ? not_running(o, ret) : print(&m, fd);
+	if (!ret && o->follow)
+		ret = follow(o, sock);
+	close(sock);
+	return ret;
 }

@@ -93,6 +93,7 @@ enum proto_flags {
 	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
 	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object in each line, instead of an array */
+	PROTO_F_FOLLOW = 1 << 7, /* LOG: answers go on to come when there is more */
 	PROTO_F_SUMMARY = 1 << 6, /* LOG: entries that are alike as one, and how many they are */
 };
 

@@ -44,7 +44,7 @@ void use_changed(struct fabric *f)
 {
 	u64 linger = f->linger_ns;
 
-	if (f->n_conns || f->n_leases || f->n_clients) {
+	if (f->n_conns > f->n_followers || f->n_leases || f->n_clients) {
 		f->used |= f->n_leases || f->n_clients;
 		f->leave_at = NEVER;
 	} else if (linger == NEVER) {
@@ -202,6 +202,7 @@ void server_loop(struct fabric *f)
 		next = engine_work(f);
 		next = min_u64(next, clock_work(f));
 		next = min_u64(next, join_tick(f));
+		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, try_leave(f, real_ns()));
 		if (f->left)
 			return;
