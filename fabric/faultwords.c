@@ -178,7 +178,7 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 		ret = take_name(r, &w, bad);
 	if (!ret)
 		ret = take_action(r, &w, &def, bad);
-	if (ret)
+	if (ret || !def)
 		return ret;
 	/* As it is shown: without the name, one blank between words. */
 	for (i = w.n - (w.n - !!r->name[0]); i < w.n; i++)

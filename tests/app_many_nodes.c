@@ -390,7 +390,7 @@ static struct use used(pid_t fabric)
 /* What a queue pair's work requests take: what it was asked to have room for. */
 static double rings(void)
 {
-	return 2 * sizeof(struct wq_ctl) + DEPTH * (sq_stride(1, 0) + rq_stride(1));
+	return (double)(2 * sizeof(struct wq_ctl) + DEPTH * (sq_stride(1, 0) + rq_stride(1)));
 }
 
 /* Return: bytes per queue pair besides its rings. */

@@ -30,7 +30,7 @@ void peer_enter(void)
 	const char *env = getenv("PEER_ENV"), *netns = getenv("PEER_NETNS");
 	char *text, *line, *rest;
 
-	if (!peer_elsewhere())
+	if (!env || !*env)
 		return;
 	if (netns && *netns)
 		enter_netns(netns);

@@ -423,15 +423,15 @@ static void test_words(void)
 	for (u32 i = 0; i < CAUSE_COUNT; i++) {
 		j.cause = (u8)i;
 		journal_why(m->hca, &j, 0, NULL, text, sizeof(text));
-		CU_ASSERT_TRUE(text[0] && strcmp(text, "?") && strcmp(text, before));
-		CU_ASSERT_TRUE(journal_cause_name(i) && strcmp(journal_cause_name(i), "?"));
+		CU_ASSERT_TRUE(text[0] && strcmp(text, "?") != 0 && strcmp(text, before) != 0);
+		CU_ASSERT_TRUE(journal_cause_name(i) && strcmp(journal_cause_name(i), "?") != 0);
 		snprintf(before, sizeof(before), "%s", text);
 	}
 	j.cause = CAUSE_RETRY;
 	for (u32 i = 0; i < WHY_COUNT; i++) {
 		j.why = (u8)i;
 		journal_why(m->hca, &j, 0, NULL, text, sizeof(text));
-		CU_ASSERT_TRUE(text[0] && strcmp(journal_why_name(i), "?"));
+		CU_ASSERT_TRUE(text[0] && strcmp(journal_why_name(i), "?") != 0);
 	}
 	/* What is too long is cut off. */
 	journal_text(m->hca, &j, 0, NULL, text, 16);
