@@ -63,7 +63,7 @@ static void name_node(struct fabric *f, const struct opts *o)
 		snprintf(f->node_name, sizeof(f->node_name), "%s", o->name);
 	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
 		 node_name_ok(host))
-		snprintf(f->node_name, sizeof(f->node_name), "%s", host);
+		snprintf(f->node_name, sizeof(f->node_name), "%.47s", host);
 	f->spread = name_spread(f->node_name);
 }
 
