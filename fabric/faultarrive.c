@@ -30,13 +30,14 @@ static struct hca_qp *taker(struct fabric *f, const struct burst *b)
 }
 
 /* As if the one before it had been lost: say so, also when that was said before. */
-static int nak_sequence(struct engine *e, struct hca_qp *qp)
+static int nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
 {
 	struct resp_state s = qp->resp;
 
 	s.flags |= RESP_NAK_SENT;
 	commit_resp(e, qp, &s, qp->state);
 	dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
+	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_FAULT, rule);
 	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
@@ -48,11 +49,12 @@ static int refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 
 	if (r->act == FA_RNR) {
 		dev_count(e->hca, qp, CNT_RNR_SENT);
+		journal_nak(e, qp, b, b->psn, AETH_RNR_NAK, CAUSE_FAULT, r->id);
 		return xmit_ack(e, qp, b->psn, (u8)(AETH_RNR_NAK | timer));
 	}
 	switch (r->what.syndrome) {
 	case AETH_NAK_PSN_SEQ:
-		return nak_sequence(e, qp);
+		return nak_sequence(e, qp, b, r->id);
 	case AETH_NAK_INV_REQ:
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_FAULT,
 				     r->id);

@@ -17,6 +17,13 @@
 	(O(READ_REQ) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |          \
 	 O(NAK_RNR) | O(CMP_SWAP) | O(FETCH_ADD))
 
+#define ANSWERS                                                                                    \
+	(O(READ_RESP_FIRST) | O(READ_RESP_MIDDLE) | O(READ_RESP_LAST) | O(READ_RESP_ONLY) |        \
+	 O(ATOMIC_ACK) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |        \
+	 O(NAK_RNR))
+
+#define REQUESTS (fault_type_ops(1u << QPT_RC | 1u << QPT_UD) & ~(ANSWERS | O(MAD)))
+
 /* What takes a receive, and takes it first. */
 #define TAKES_RECV                                                                                 \
 	(O(SEND_FIRST) | O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(SEND_ONLY_INV) | O(WRITE_LAST_IMM) |  \
@@ -45,10 +52,7 @@ static int narrow(struct fault_rule *r, u64 all, u64 unsaid, const char *what,
 
 static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 {
-	const u64 requests = fault_type_ops(1u << QPT_RC) & ~(EMPTY & ~RESOURCES);
-	const u64 answers = O(READ_RESP_FIRST) | O(READ_RESP_MIDDLE) | O(READ_RESP_LAST) |
-			    O(READ_RESP_ONLY) | O(ATOMIC_ACK);
-	u64 all = requests & ~answers;
+	const u64 all = REQUESTS;
 
 	if (r->where.types && !(r->where.types & RELIABLE))
 		return fault_refuse(bad, "type=", "RC or XRC: others are not acknowledged");
@@ -102,8 +106,9 @@ static int check_packets(struct fault_rule *r, struct fault_bad *bad)
 
 	if (!strncmp(fault_act_name(r), "cm ", 3))
 		return check_messages(r, bad);
+	/* What answers a request has its PSN: whoever means that says so. */
 	if (!has(r, KEY(OPCODE)))
-		w->ops = OPS_ALL;
+		w->ops = has(r, KEY(PSN)) ? REQUESTS : OPS_ALL;
 	if (r->act == FA_RNR || r->act == FA_NAK)
 		ret = check_retries(r, bad);
 	if (!ret && (has(r, KEY(CONN) | KEY(ROUND)) || w->psn_rel) && w->types &&

@@ -223,8 +223,7 @@ static const char *take_where(struct fault_rule *r, enum fault_key key, const ch
 			       ? NULL
 			       : "an opcode of packets as SEND_ONLY or of work requests as "
 				 "RDMA_WRITE; or REQUEST, RESPONSE, ACKNOWLEDGE, ACK, NAK, "
-				 "RNR_NAK, MAD "
-				 "or FRAME";
+				 "RNR_NAK or MAD";
 	case K_DIRECTION:
 		return take_direction(r, value);
 	case K_CONN:

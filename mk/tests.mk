@@ -31,10 +31,12 @@ tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs
 $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
 # One that tests parts of the fabric process.
 $(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
+$(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ))
+$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lm
 $(T)/unit_join: $(call objs,fabric/join_wire.c)
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)

@@ -1,356 +1,366 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Completions that fail on purpose: which request and receive they hit, what comes before and after,
- * and what the peer learns of it; also on a wire that loses, where a request goes out several times.
- */
-#include "emulator/audit.h"
-#include "tests/cu.h"
+/* Fault rules: how they are read, which of what matches they hit, and retransmission rounds. */
+#include "fabric/fabric.h"
+#include "fabric/faultpkt.h"
 #include "tests/emu.h"
 
-#define SEC 1000000000ULL
+#include "tests/cu.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static struct emu *m;
-static struct emu_qp a, b;
+static struct fault_rule rule;
+static struct fault_bad bad;
 
-/* What the rule of this test is about: work request @id, or receive @id, ends with @status. */
-static struct {
-	bool recv;
-	u64 id;
-	u32 status;
-	u32 asked; /* how often that was asked about */
-	u32 later; /* and what was posted behind it */
-} rule;
-
-static u32 decide(struct emu *e, struct hca_work *w)
+static bool reads(const char *text)
 {
-	(void)e;
-	if (w->recv != rule.recv)
-		return 0;
-	rule.later += w->wr_id > rule.id;
-	if (w->wr_id != rule.id)
-		return 0;
-	rule.asked++;
-	w->rule = 77;
-	return rule.status;
-}
-
-static void up(u32 type, bool recv, u64 id, u32 status)
-{
-	struct emu_conn o = emu_conn_defaults;
-
-	o.type = type;
-	o.mtu = 1;
-	rule.recv = recv;
-	rule.id = id;
-	rule.status = status;
-	rule.asked = rule.later = 0;
-	m = emu_new(1);
-	emu_fault(m, decide);
-	emu_connect(m, 0, 1, &o, &a, &b);
-	for (u32 i = 1; i <= 4; i++)
-		emu_recv(m, &b, 100 + i, m->c[1].mem + 65536 + i * 4096, 4096);
-}
-
-static void down(void)
-{
-	char why[200] = "";
-
-	CU_ASSERT_FALSE(hca_audit(m->hca, why, sizeof(why)));
-	if (why[0])
-		printf("# audit: %s\n", why);
-	emu_free(m);
-}
-
-/* The next completion: its status, with @id as its work request; 255: none, 254: of another one. */
-static u32 ends(struct emu_cq *cq, u64 id)
-{
-	struct cqe c;
-
-	if (!emu_poll(m, cq, &c, NULL))
-		return 255;
-	return c.wr_id == id ? c.status : 254;
-}
-
-static void post(u32 opcode, u64 id, u32 len)
-{
-	struct sq_wqe *w = emu_post(m, &a, opcode, id, m->c[0].mem, len);
-
-	emu_remote(m, w, 1, m->c[1].mem);
-}
-
-static bool told(const struct journal_entry *j, u32 kind, u32 status)
-{
-	return j->kind == kind && j->cause == CAUSE_FAULT && j->status == status && j->rule == 77;
-}
-
-/* Whether a completion with this status, or an event, is in the journal as the rule's doing. */
-static bool by_rule(u32 status)
-{
-	const struct hca *hca = m->hca;
-
-	for (u64 i = 0; i < hca->error_seq; i++)
-		if (told(&hca->error[i], JRN_COMPLETION, status) ||
-		    told(&hca->error[i], JRN_EVENT, status))
-			return true;
-	for (u64 i = 0; i < hca->notice_seq; i++)
-		if (told(&hca->notice[i], JRN_EVENT, status))
-			return true;
+	if (!fault_parse(&rule, text, &bad))
+		return true;
+	printf("\n'%s': '%s': expected %s\n", text, bad.word, bad.expected);
 	return false;
 }
 
-/* Three requests, of which the second fails: what is before it comes first, what is behind it is flushed. */
-static void three(u32 opcode, u32 len, u32 status)
+/* Whether it is refused, because of @word, and what was expected has @part in it. */
+static bool refused(const char *text, const char *word, const char *part)
 {
-	for (u64 id = 1; id <= 3; id++)
-		post(opcode, id, len);
-	emu_ring(m, &a);
-	emu_run(m, m->clock + 100 * SEC);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&a.scq, 2), status);
-	CU_ASSERT_EQUAL(ends(&a.scq, 3), WCS_WR_FLUSH_ERR);
-	CU_ASSERT_EQUAL(ends(&a.scq, 0), 255);
-	CU_ASSERT_EQUAL(rule.asked, 1);
-	CU_ASSERT_EQUAL(rule.later, 0);
-	CU_ASSERT_TRUE(by_rule(status));
+	if (!fault_parse(&rule, text, &bad)) {
+		printf("\n'%s' is read\n", text);
+		return false;
+	}
+	if (!strcmp(bad.word, word) && strstr(bad.expected, part))
+		return true;
+	printf("\n'%s': '%s': expected %s\n", text, bad.word, bad.expected);
+	return false;
 }
 
-static void test_own(void)
+static void test_actions(void)
 {
-	static const u32 status[] = { WCS_LOC_LEN_ERR,	 WCS_LOC_QP_OP_ERR,	WCS_LOC_PROT_ERR,
-				      WCS_RETRY_EXC_ERR, WCS_RNR_RETRY_EXC_ERR, WCS_GENERAL_ERR };
-	static const u32 type[] = { QPT_RC, QPT_UC };
+	static const char *const good[] = {
+		"drop",
+		"loss 1%",
+		"corrupt 0.01%",
+		"corrupt",
+		"duplicate 0.1%",
+		"delay 50us",
+		"delay link=a-b 50us jitter=10us distribution=normal",
+		"reorder 1% gap=5",
+		"reorder 2ms",
+		"rate 10gbit",
+		"rnr node=server after=10 for=3",
+		"rnr opcode=RDMA_READ timer=31",
+		"nak code=REM_ACCESS_ERR opcode=RDMA_WRITE prob=0.01",
+		"cm reject reason=28 nth=2",
+		"cm drop REP for=2",
+		"cm delay 2s REQ,REP",
+		"cm duplicate",
+		"cm mra node=a",
+		"partition a|b at=1s",
+		"partition a,b|c|*",
+		"heal at=3s",
+		"heal cut",
+		"link down node=a",
+		"link flap link=a-b period=10ms for=1s",
+		"event port=1 IBV_EVENT_PORT_ERR at=2s",
+		"fail call=ibv_reg_mr errno=ENOMEM after=100",
+		"wc status=IBV_WC_RETRY_EXC_ERR opcode=RDMA_READ nth=3",
+		"limit max_qp=4 node=a",
+		"kill node=b signal=TERM",
+		"pause program=x for=500ms",
+		"resume pid=1",
+		"  drop \t every=3  ",
+		"a.b-c_1: drop",
+	};
+	size_t i;
 
-	for (u32 t = 0; t < ARRAY_SIZE(type); t++)
-		for (u32 i = 0; i < ARRAY_SIZE(status); i++) {
-			up(type[t], false, 2, status[i]);
-			three(WR_SEND, 1000, status[i]);
-			CU_ASSERT_EQUAL(emu_state(m, &a), t ? QPS_SQE : QPS_ERR);
-			CU_ASSERT_EQUAL(emu_state(m, &b), QPS_RTS);
-			CU_ASSERT_EQUAL(ends(&b.rcq, 101), WCS_SUCCESS);
-			CU_ASSERT_EQUAL(ends(&b.rcq, 0), 255);
-			CU_ASSERT_EQUAL(emu_event(m, 0), -1);
-			CU_ASSERT_EQUAL(emu_event(m, 1), -1);
-			down();
-		}
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		CU_ASSERT_TRUE(reads(good[i]));
 }
 
-/* A UC queue pair goes on after its program has seen to it. */
-static void test_sqe_goes_on(void)
+static void test_values(void)
 {
-	struct hca_qp_attr attr = { .state = QPS_RTS, .cur_state = QPS_SQE };
-
-	up(QPT_UC, false, 1, WCS_LOC_PROT_ERR);
-	post(WR_SEND, 1, 100);
-	emu_ring(m, &a);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_LOC_PROT_ERR);
-	CU_ASSERT_EQUAL(emu_modify(m, &a, &attr, QPA_STATE | QPA_CUR_STATE), 0);
-	post(WR_SEND, 2, 100);
-	emu_ring(m, &a);
-	CU_ASSERT_EQUAL(ends(&a.scq, 2), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 101), WCS_SUCCESS);
-	down();
+	CU_ASSERT_TRUE(reads("x: drop opcode=SEND_ONLY,IBV_WR_RDMA_READ conn=1 psn=+5 round=1"));
+	CU_ASSERT_STRING_EQUAL(rule.name, "x");
+	CU_ASSERT_STRING_EQUAL(rule.text,
+			       "drop opcode=SEND_ONLY,IBV_WR_RDMA_READ conn=1 psn=+5 round=1");
+	CU_ASSERT_EQUAL(rule.act, FA_DROP);
+	CU_ASSERT_EQUAL(rule.on, FAULT_ON_WIRE);
+	CU_ASSERT_EQUAL(rule.where.ops, BIT64(OP_SEND_ONLY) | BIT64(OP_READ_REQ));
+	CU_ASSERT_EQUAL(rule.where.conn, 1);
+	CU_ASSERT_TRUE(rule.where.psn_rel);
+	CU_ASSERT_TRUE(rule.where.psn.min == 5 && rule.where.psn.max == 5);
+	CU_ASSERT_TRUE(reads("drop psn=+5..+9 round=2.. size=..100"));
+	CU_ASSERT_TRUE(rule.where.psn.min == 5 && rule.where.psn.max == 9);
+	CU_ASSERT_TRUE(rule.where.round.min == 2 && rule.where.round.max == ~0u);
+	CU_ASSERT_TRUE(rule.where.size.min == 0 && rule.where.size.max == 100);
+	/* What answers a request has its PSN, and is not meant. */
+	CU_ASSERT_FALSE(rule.where.ops >> OP_ACK & 1);
+	CU_ASSERT_TRUE(rule.where.ops >> OP_SEND_MIDDLE & 1);
+	CU_ASSERT_TRUE(reads("drop nth=3"));
+	CU_ASSERT_TRUE(rule.when.after == 2 && rule.when.count == 1);
+	CU_ASSERT_TRUE(reads("drop for=3 at=2s prob=50%"));
+	CU_ASSERT_EQUAL(rule.when.count, 3);
+	CU_ASSERT_EQUAL(rule.when.at_ns, 2000000000);
+	CU_ASSERT_EQUAL(rule.when.prob, FAULT_PROB_ONE / 2);
+	CU_ASSERT_TRUE(reads("drop for=3ms"));
+	CU_ASSERT_TRUE(!rule.when.count && rule.when.for_ns == 3000000);
+	CU_ASSERT_TRUE(reads("link down node=a nth=2 opcode=SEND"));
+	CU_ASSERT_TRUE(rule.triggered);
+	CU_ASSERT_TRUE(reads("link down node=a"));
+	CU_ASSERT_FALSE(rule.triggered);
+	CU_ASSERT_TRUE(reads("cm drop REQ,RTU"));
+	CU_ASSERT_EQUAL(rule.where.ops, BIT64(OP_MAD));
+	CU_ASSERT_EQUAL(rule.where.mads, 1 << 0 | 1 << 4);
 }
 
-static void test_fatal(void)
+static void test_words(void)
 {
-	up(QPT_RC, false, 2, WCS_FATAL_ERR);
-	three(WR_RDMA_WRITE, 1000, WCS_FATAL_ERR);
-	CU_ASSERT_EQUAL(emu_event(m, 0), EV_QP_FATAL);
-	CU_ASSERT_EQUAL(emu_state(m, &b), QPS_RTS);
-	down();
+	char text[2 * FAULT_TEXT];
+
+	CU_ASSERT_TRUE(refused("", "", "an action: drop, loss"));
+	CU_ASSERT_TRUE(refused("a:", "", "an action"));
+	CU_ASSERT_TRUE(refused("foo", "foo", "an action"));
+	CU_ASSERT_TRUE(refused("-x: drop", "-x:", "a rule's name"));
+	CU_ASSERT_TRUE(refused("drop foo", "foo", "KEY=VALUE"));
+	CU_ASSERT_TRUE(refused("drop foo=1", "foo=1", "KEY=VALUE"));
+	CU_ASSERT_TRUE(refused("drop nth=1 nth=2", "nth=2", "nth= once"));
+	CU_ASSERT_TRUE(refused("drop jitter=1us", "jitter=1us", "drop does not go by it"));
+	CU_ASSERT_TRUE(refused("loss", "loss", "P% behind it"));
+	CU_ASSERT_TRUE(refused("loss 1% 2%", "2%", "P% once"));
+	CU_ASSERT_TRUE(refused("loss 0%", "0%", "P%"));
+	CU_ASSERT_TRUE(refused("loss 101%", "101%", "P%"));
+	CU_ASSERT_TRUE(refused("drop prob=0", "prob=0", "a probability"));
+	CU_ASSERT_TRUE(refused("drop prob=x", "prob=x", "a probability"));
+	CU_ASSERT_TRUE(refused("drop node=", "node=", "a value"));
+	CU_ASSERT_TRUE(refused("drop node=-", "node=-", "a node's name"));
+	CU_ASSERT_TRUE(refused("drop port=3", "port=3", "1 or 2"));
+	CU_ASSERT_TRUE(refused("drop conn=0", "conn=0", "1 or more"));
+	CU_ASSERT_TRUE(refused("drop psn=0x1000000", "psn=0x1000000", "a PSN"));
+	CU_ASSERT_TRUE(refused("drop psn=9..5", "psn=9..5", "a PSN"));
+	CU_ASSERT_TRUE(refused("drop round=0", "round=0", "a round"));
+	CU_ASSERT_TRUE(refused("drop opcode=FOO", "opcode=FOO", "an opcode of packets"));
+	CU_ASSERT_TRUE(refused("drop type=FOO", "type=FOO", "RC, UC"));
+	CU_ASSERT_TRUE(refused("drop direction=up qp=1", "direction=up", "tx or rx"));
+	CU_ASSERT_TRUE(refused("drop for=0", "for=0", "a count"));
+	CU_ASSERT_TRUE(refused("drop at=5", "at=5", "its unit"));
+	CU_ASSERT_TRUE(refused("delay 5", "5", "a time as 50us"));
+	CU_ASSERT_TRUE(refused("rate 5", "5", "a rate"));
+	CU_ASSERT_TRUE(refused("cm foo", "foo", "behind cm"));
+	CU_ASSERT_TRUE(refused("cm drop FOO", "FOO", "a message"));
+	CU_ASSERT_TRUE(refused("nak code=FOO", "code=FOO", "PSN_SEQ_ERR"));
+	CU_ASSERT_TRUE(refused("event IBV_EVENT_FOO", "IBV_EVENT_FOO", "IBV_EVENT_"));
+	CU_ASSERT_TRUE(refused("fail call=ibv_reg_mr errno=EFOO", "errno=EFOO", "an errno"));
+	CU_ASSERT_TRUE(refused("drop\x01", "", "control characters"));
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	CU_ASSERT_TRUE(refused(text, "", "characters"));
 }
 
-/* What the responder finds: it goes to ERR, has its event, and its receives are flushed. */
-static void remote(u32 opcode, u32 len, u32 status, int event, const struct emu_faults *wire)
+static void test_contradictions(void)
 {
-	u32 first = opcode == WR_SEND ? 102 : 101;
-
-	up(QPT_RC, false, 2, status);
-	emu_wire(m, wire);
-	three(opcode, len, status);
-	CU_ASSERT_EQUAL(emu_state(m, &a), QPS_ERR);
-	CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
-	CU_ASSERT_EQUAL(emu_event(m, 0), -1);
-	CU_ASSERT_EQUAL(emu_event(m, 1), event);
-	CU_ASSERT_EQUAL(emu_event(m, 1), -1);
-	if (opcode == WR_SEND)
-		CU_ASSERT_EQUAL(ends(&b.rcq, 101), WCS_SUCCESS);
-	for (u32 id = first; id <= 104; id++)
-		CU_ASSERT_EQUAL(ends(&b.rcq, id), WCS_WR_FLUSH_ERR);
-	down();
+	CU_ASSERT_TRUE(refused("drop type=UD conn=1", "type=", "RC, UC or XRC"));
+	CU_ASSERT_TRUE(refused("drop type=UD psn=+1", "type=", "RC, UC or XRC"));
+	CU_ASSERT_TRUE(refused("drop opcode=RDMA_READ type=UC", "opcode=", "the type= has"));
+	CU_ASSERT_TRUE(refused("drop opcode=LOCAL_INV", "opcode=", "an opcode of packets"));
+	CU_ASSERT_TRUE(refused("drop opcode=MAD psn=1", "opcode=", "of connections"));
+	CU_ASSERT_TRUE(refused("drop opcode=ACK size=1", "size=", "no payload"));
+	CU_ASSERT_TRUE(refused("drop direction=tx", "direction=", "an end"));
+	CU_ASSERT_TRUE(refused("drop nth=1 after=1", "nth=", "after="));
+	CU_ASSERT_TRUE(refused("drop nth=1 for=2", "for=", "a time"));
+	CU_ASSERT_TRUE(refused("loss 1% prob=0.1", "prob=", "not both"));
+	CU_ASSERT_TRUE(refused("drop seed=1", "seed=", "something random"));
+	CU_ASSERT_TRUE(refused("drop link=a-b node=c", "node=", "link=a-b"));
+	CU_ASSERT_TRUE(refused("rnr type=UC", "type=", "RC or XRC"));
+	CU_ASSERT_TRUE(refused("rnr opcode=SEND_MIDDLE", "opcode=", "not be ready"));
+	CU_ASSERT_TRUE(refused("nak code=REM_ACCESS_ERR opcode=SEND", "opcode=", "a key"));
+	CU_ASSERT_TRUE(refused("delay 1ms distribution=normal", "distribution=", "jitter="));
+	CU_ASSERT_TRUE(refused("cm reject REP", "cm reject", "REQ or SIDR_REQ"));
+	CU_ASSERT_TRUE(refused("partition a|a", "a", "one group"));
+	CU_ASSERT_TRUE(refused("partition a,b", "a,b", "groups of nodes"));
+	CU_ASSERT_TRUE(refused("partition a|b for=3", "for=", "a time"));
+	CU_ASSERT_TRUE(refused("link down", "link", "which"));
+	CU_ASSERT_TRUE(refused("link flap node=a", "flap", "period="));
+	CU_ASSERT_TRUE(refused("link down node=a period=1s", "period=", "flap"));
+	CU_ASSERT_TRUE(refused("link up node=a for=1s", "for=", "down or flap"));
+	CU_ASSERT_TRUE(refused("kill", "kill", "which"));
+	CU_ASSERT_TRUE(
+		refused("wc opcode=SEND_ONLY status=LOC_LEN_ERR", "opcode=", "work requests"));
 }
 
-static const struct {
-	u32 status;
-	int event;
-} remotes[] = {
-	{ WCS_REM_ACCESS_ERR, EV_QP_ACCESS_ERR },
-	{ WCS_REM_INV_REQ_ERR, EV_QP_REQ_ERR },
-	{ WCS_REM_OP_ERR, EV_QP_FATAL },
+/* --- scenarios */
+
+struct lines {
+	char text[8][64];
+	u32 at[8];
+	u32 n;
 };
 
-static void test_remote(void)
+static int each(void *ctx, const char *text, u32 line)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(remotes); i++) {
-		remote(WR_RDMA_WRITE, 3000, remotes[i].status, remotes[i].event, NULL);
-		remote(WR_RDMA_READ, 3000, remotes[i].status, remotes[i].event, NULL);
-		remote(WR_ATOMIC_FETCH_AND_ADD, 8, remotes[i].status, remotes[i].event, NULL);
-		remote(WR_SEND, 3000, remotes[i].status, remotes[i].event, NULL);
+	struct lines *l = ctx;
+
+	snprintf(l->text[l->n], sizeof(l->text[0]), "%s", text);
+	l->at[l->n++] = line;
+	return l->n == 8;
+}
+
+static void test_lines(void)
+{
+	static const char text[] =
+		"# all of it\n\ndrop # one\nlink down node=a ; heal;\n  \nloss 1%";
+	static char long_line[4 * FAULT_TEXT + 1];
+	struct lines l = { .n = 0 };
+	u32 line;
+
+	CU_ASSERT_EQUAL(fault_lines(text, strlen(text), &bad, &line, each, &l), 0);
+	CU_ASSERT_EQUAL_FATAL(l.n, 4);
+	CU_ASSERT_STRING_EQUAL(l.text[0], "drop ");
+	CU_ASSERT_TRUE(l.at[0] == 3 && l.at[1] == 4 && l.at[2] == 4 && l.at[3] == 6);
+	CU_ASSERT_STRING_EQUAL(l.text[3], "loss 1%");
+	memset(long_line, 'x', sizeof(long_line));
+	CU_ASSERT_EQUAL(fault_lines(long_line, sizeof(long_line), &bad, &line, each, &l), -EINVAL);
+	CU_ASSERT_EQUAL(line, 1);
+}
+
+/* --- turns */
+
+static struct fabric *fabric;
+
+/* The ordinals, from 1, of those of @n packets that the rule hits. */
+static void hits_of(const char *text, u32 n, char *out)
+{
+	struct fault_pkt p = { .op = OP_SEND_ONLY, .types = 1 << QPT_RC, .conn = 1, .round = 1 };
+	struct fault_rule *r = &fabric->faults->rule[0];
+	u32 i, at;
+
+	out[0] = '\0';
+	CU_ASSERT_TRUE_FATAL(reads(text));
+	*r = rule;
+	r->id = 1;
+	r->until = FAULT_NEVER;
+	for (i = 1; i <= n; i++) {
+		at = 0;
+		p.psn = p.rel = i;
+		if (fault_match_wire(fabric, &p, ~0u, &at))
+			sprintf(out + strlen(out), "%s%u", out[0] ? " " : "", i);
 	}
+	CU_ASSERT_EQUAL(r->seen, n);
 }
 
-/* The request that is to be refused, or the refusal, gets lost: it is the same request that is repeated. */
-static void test_remote_lossy(void)
+static u64 no_time(void *ctx)
 {
-	const struct emu_faults wire = {
-		.loss = 200, .dup = 50, .split = 500, .delay = 10000, .late = 300, .jitter = 50000
-	};
-	u32 i, n, s, heard = 0, silent = 0;
-
-	for (n = 0; n < 20; n++)
-		for (i = 0; i < ARRAY_SIZE(remotes); i++) {
-			/*
-			 * A responder in ERR says nothing more: what was lost of the first READ's
-			 * response, or the NAK, is not repeated, and retries are used up.
-			 */
-			up(QPT_RC, false, 2, remotes[i].status);
-			m->seed += n;
-			emu_wire(m, &wire);
-			for (u64 id = 1; id <= 3; id++)
-				post(WR_RDMA_READ, id, 3000);
-			emu_ring(m, &a);
-			CU_ASSERT_TRUE(emu_run(m, m->clock + 3600 * SEC));
-			s = ends(&a.scq, 1);
-			CU_ASSERT_TRUE(!s || s == WCS_RETRY_EXC_ERR);
-			silent += s == WCS_RETRY_EXC_ERR;
-			if (!s)
-				s = ends(&a.scq, 2);
-			CU_ASSERT_TRUE(s == remotes[i].status || s == WCS_RETRY_EXC_ERR);
-			heard += s == remotes[i].status;
-			CU_ASSERT_EQUAL(emu_state(m, &a), QPS_ERR);
-			CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
-			CU_ASSERT_EQUAL(rule.asked, 1);
-			down();
-		}
-	CU_ASSERT_TRUE(heard && silent);
+	(void)ctx;
+	return 1;
 }
 
-static void test_bad_resp(void)
+static void make_fabric(void)
 {
-	static const u32 opcode[] = { WR_RDMA_READ, WR_ATOMIC_CMP_AND_SWP };
+	static struct hca_host host = { .now = no_time };
 
-	for (u32 i = 0; i < ARRAY_SIZE(opcode); i++) {
-		up(QPT_RC, false, 2, WCS_BAD_RESP_ERR);
-		three(opcode[i], 8, WCS_BAD_RESP_ERR);
-		CU_ASSERT_EQUAL(emu_state(m, &a), QPS_ERR);
-		CU_ASSERT_EQUAL(emu_state(m, &b), QPS_RTS);
-		CU_ASSERT_EQUAL(emu_event(m, 1), -1);
-		down();
+	fabric = calloc(1, sizeof(*fabric));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(fabric);
+	fabric->hca = calloc(1, sizeof(*fabric->hca));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(fabric->hca);
+	fabric->hca->n_devs = fabric->hca->n_nodes = 1;
+	fabric->engine.hca = fabric->hca;
+	fabric->engine.host = &host;
+	CU_ASSERT_EQUAL_FATAL(faults_make(fabric), 0);
+	fabric->faults->high = 1;
+}
+
+static void test_turns(void)
+{
+	char got[4096], again[4096];
+
+	make_fabric();
+	hits_of("drop", 3, got);
+	CU_ASSERT_STRING_EQUAL(got, "1 2 3");
+	hits_of("drop nth=3", 9, got);
+	CU_ASSERT_STRING_EQUAL(got, "3");
+	hits_of("drop after=2 for=3", 9, got);
+	CU_ASSERT_STRING_EQUAL(got, "3 4 5");
+	hits_of("drop after=1 every=3", 9, got);
+	CU_ASSERT_STRING_EQUAL(got, "2 5 8");
+	hits_of("drop every=2 for=2", 9, got);
+	CU_ASSERT_STRING_EQUAL(got, "1 3");
+	hits_of("drop prob=0.2", 200, got);
+	hits_of("drop prob=0.2", 200, again);
+	CU_ASSERT_STRING_EQUAL(got, again);
+	CU_ASSERT_TRUE(strlen(got) > 40 && strlen(got) < 300);
+	hits_of("drop prob=0.2 seed=99", 200, again);
+	CU_ASSERT_STRING_NOT_EQUAL(got, again);
+	/* What is not looked at is not counted. */
+	CU_ASSERT_TRUE_FATAL(reads("drop round=2"));
+	fabric->faults->rule[0] = rule;
+	fabric->faults->rule[0].id = 1;
+	CU_ASSERT_EQUAL(fabric->faults->rule[0].seen, 0);
+}
+
+/* --- rounds */
+
+static u32 send_psns(struct pkt_rounds *r, u32 from, u32 to)
+{
+	u32 round = 0, i;
+
+	for (i = from; i < to; i++)
+		round = rounds_next(r, i & IB_PSN_MASK);
+	return round;
+}
+
+static void test_rounds(void)
+{
+	struct pkt_rounds r = { 0 };
+
+	CU_ASSERT_EQUAL(send_psns(&r, 100, 200), 1);
+	CU_ASSERT_EQUAL(rounds_next(&r, 150), 2);
+	CU_ASSERT_EQUAL(send_psns(&r, 151, 200), 2);
+	CU_ASSERT_EQUAL(send_psns(&r, 200, 220), 1);
+	CU_ASSERT_EQUAL(rounds_next(&r, 160), 3);
+	CU_ASSERT_EQUAL(rounds_next(&r, 161), 3);
+	CU_ASSERT_EQUAL(send_psns(&r, 162, 205), 2);
+	CU_ASSERT_EQUAL(rounds_next(&r, 120), 2);
+	/* Sequence numbers come round. */
+	memset(&r, 0, sizeof(r));
+	CU_ASSERT_EQUAL(send_psns(&r, 0xfffff0, 0x1000010), 1);
+	CU_ASSERT_EQUAL(rounds_next(&r, 0xfffffe), 2);
+	CU_ASSERT_EQUAL(send_psns(&r, 0xffffff, 0x1000010), 2);
+	CU_ASSERT_EQUAL(send_psns(&r, 0x1000010, 0x1000020), 1);
+}
+
+/* Against one counter for each: it never says less, and never the same twice of one packet. */
+static void test_rounds_random(void)
+{
+	enum { PSNS = 400 };
+	u32 times[PSNS] = { 0 }, last[PSNS] = { 0 }, i, psn, round;
+	struct pkt_rounds r = { 0 };
+	u32 next = 0, top = 0;
+	u64 seed = 3;
+	bool wrong = false;
+
+	for (i = 0; i < 20000 && top < PSNS; i++) {
+		if (next > 5 && !(emu_rnd(&seed) % 12))
+			next -= (u32)(emu_rnd(&seed) % 6);
+		psn = next++;
+		top = next > top ? next : top;
+		if (psn >= PSNS)
+			break;
+		round = rounds_next(&r, psn);
+		times[psn]++;
+		wrong |= round < times[psn] || round <= last[psn];
+		last[psn] = round;
 	}
-}
-
-/* An atomic whose response was bad was executed all the same. */
-static void test_bad_resp_executed(void)
-{
-	u64 *word;
-
-	up(QPT_RC, false, 1, WCS_BAD_RESP_ERR);
-	word = (u64 *)(void *)m->c[1].mem;
-	*word = 41;
-	emu_post(m, &a, WR_ATOMIC_FETCH_AND_ADD, 1, m->c[0].mem, 8)->compare_add = 1;
-	emu_remote(m, (void *)((u8 *)m->c[0].seg + a.sq + sizeof(struct wq_ctl)), 1, word);
-	emu_ring(m, &a);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_BAD_RESP_ERR);
-	CU_ASSERT_EQUAL(*word, 42);
-	down();
-}
-
-/* Work that no packet is sent for. */
-static void test_local_work(void)
-{
-	up(QPT_RC, false, 2, WCS_MW_BIND_ERR);
-	post(WR_SEND, 1, 100);
-	emu_post(m, &a, WR_LOCAL_INV, 2, NULL, 0);
-	post(WR_SEND, 3, 100);
-	emu_ring(m, &a);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&a.scq, 2), WCS_MW_BIND_ERR);
-	CU_ASSERT_EQUAL(ends(&a.scq, 3), WCS_WR_FLUSH_ERR);
-	CU_ASSERT_EQUAL(rule.asked, 1);
-	down();
-}
-
-/* A receive that fails: of reliable queue pairs both sides hear of it, of others the receiver does. */
-static void receive(u32 type, u32 opcode, u32 status, u32 peer)
-{
-	up(type, true, 102, status);
-	for (u64 id = 1; id <= 3; id++)
-		post(opcode, id, 1000);
-	emu_ring(m, &a);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&a.scq, 2), peer);
-	CU_ASSERT_EQUAL(ends(&a.scq, 3), peer ? WCS_WR_FLUSH_ERR : WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 101), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 102), status);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 103), WCS_WR_FLUSH_ERR);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 104), WCS_WR_FLUSH_ERR);
-	CU_ASSERT_EQUAL(emu_state(m, &a), peer ? QPS_ERR : QPS_RTS);
-	CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
-	CU_ASSERT_EQUAL(rule.asked, 1);
-	CU_ASSERT_TRUE(by_rule(status));
-	down();
-}
-
-static void test_receives(void)
-{
-	static const u32 opcode[] = { WR_SEND, WR_SEND_WITH_IMM, WR_RDMA_WRITE_WITH_IMM };
-
-	for (u32 i = 0; i < ARRAY_SIZE(opcode); i++) {
-		receive(QPT_RC, opcode[i], WCS_LOC_LEN_ERR, WCS_REM_INV_REQ_ERR);
-		receive(QPT_RC, opcode[i], WCS_LOC_PROT_ERR, WCS_REM_OP_ERR);
-		receive(QPT_UC, opcode[i], WCS_LOC_LEN_ERR, 0);
-		receive(QPT_UC, opcode[i], WCS_LOC_PROT_ERR, 0);
-	}
-}
-
-/* A packet that is offered again, since its memory was out of reach, is asked about once. */
-static void test_receive_again(void)
-{
-	up(QPT_RC, true, 101, 0);
-	post(WR_SEND, 1, 1000);
-	m->copy_error = -EAGAIN;
-	emu_ring(m, &a);
-	emu_run(m, m->clock + SEC);
-	CU_ASSERT_EQUAL(ends(&a.scq, 1), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(rule.asked, 1);
-	down();
-}
-
-/* What waits for its turn keeps the answer that it was given. */
-static void test_waits(void)
-{
-	const struct emu_faults wire = { .delay = 100000 };
-
-	up(QPT_RC, false, 2, WCS_LOC_PROT_ERR);
-	emu_wire(m, &wire);
-	three(WR_SEND, 1000, WCS_LOC_PROT_ERR);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 101), WCS_SUCCESS);
-	CU_ASSERT_EQUAL(ends(&b.rcq, 102), 255);
-	down();
+	CU_ASSERT_FALSE(wrong);
+	CU_ASSERT_EQUAL(top, PSNS);
 }
 
 static const struct cu_test tests[] = {
-	{ "statuses of the requester's own", test_own },
-	{ "SQE, and on", test_sqe_goes_on },
-	{ "fatal error", test_fatal },
-	{ "the responder refuses", test_remote },
-	{ "the responder refuses, on a wire that loses", test_remote_lossy },
-	{ "a bad response", test_bad_resp },
-	{ "a bad response to what was executed", test_bad_resp_executed },
-	{ "work without packets", test_local_work },
-	{ "receives", test_receives },
-	{ "a receive that is tried again", test_receive_again },
-	{ "a request that waits for its turn", test_waits },
+	{ "actions", test_actions },
+	{ "values", test_values },
+	{ "words that are refused", test_words },
+	{ "contradictions", test_contradictions },
+	{ "scenarios", test_lines },
+	{ "which hit", test_turns },
+	{ "rounds", test_rounds },
+	{ "rounds, at random", test_rounds_random },
 	{ NULL, NULL },
 };
 
