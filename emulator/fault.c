@@ -109,15 +109,15 @@ int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
 }
 
 u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
-	       const struct rq_wqe *w)
+	       u64 wr_id, u64 room)
 {
 	struct hca_qp_fault *f = &qp->fault;
 	struct hca_work work = {
 		.qp = qp,
 		.client = rx->owner - 1,
 		.recv = true,
-		.wr_id = w->wr_id,
-		.len = w->total_len,
+		.wr_id = wr_id,
+		.len = room,
 	};
 
 	if (!(b->flags & BF_FIRST) && b->op == BOP_SEND)
@@ -145,7 +145,7 @@ int fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
 bool fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		      const struct rq_wqe *w)
 {
-	u32 status = fault_recv(e, qp, rx, b, w);
+	u32 status = fault_recv(e, qp, rx, b, w->wr_id, w->total_len);
 
 	if (status)
 		rx_error(e, qp, rx, b, status, CAUSE_FAULT, qp->fault.recv_rule);

@@ -43,11 +43,12 @@ static inline bool fault_bad_resp(const struct hca_qp *qp, const struct req_stat
 /** fault_answer() - a request has come with an AETH syndrome. Return: as hca_input(). */
 int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**
- * fault_recv() - whether the receive that a message is about to take, with its first packet, fails.
+ * fault_recv() - whether the receive that a message is about to take, with its first packet, fails. It has
+ * room for @room bytes.
  * Return: the status that it is to end with, 0: none.
  */
 u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
-	       const struct rq_wqe *w);
+	       u64 wr_id, u64 room);
 /** fault_recv_error() - fault_recv() of unreliable QPs. Return: whether it fails; then that is done. */
 bool fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		      const struct rq_wqe *w);

@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return resp_rnr(e, qp, b->psn);
-	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, wc.wqe))
+	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
 		return fault_recv_nak(e, qp, b);
 	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
@@ -231,7 +231,8 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
 			return resp_rnr(e, qp, b->psn);
-		if (unlikely(e->host->fault) && fault_recv(e, qp, &rx, b, wc.wqe))
+		if (unlikely(e->host->fault) &&
+		    fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
 			return fault_recv_nak(e, qp, b);
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);

@@ -212,6 +212,34 @@ static void test_flushed(void)
 	emu_free(m);
 }
 
+/* Receive 1 fails on purpose: it is a tag's. */
+static u32 second_fails(struct emu *e, struct hca_work *w)
+{
+	(void)e;
+	return w->recv && w->wr_id == 1 && w->len == SLOT ? WCS_LOC_PROT_ERR : 0;
+}
+
+static void test_fault(void)
+{
+	static const u32 sizes[] = { 40, 5000 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++) {
+		up();
+		emu_fault(m, second_fails);
+		for (u32 n = 0; n < 3; n++)
+			CU_ASSERT_EQUAL(add(100 + n, n, SLOT), 0);
+		say(&a, EAGER, 100, 0, sizes[i]);
+		say(&a, EAGER, 101, 1, sizes[i]);
+		emu_ring(m, &a);
+		CU_ASSERT_TRUE(eager_came(0, 100, sizes[i], 0));
+		CU_ASSERT_TRUE(fails(1, WCS_LOC_PROT_ERR));
+		CU_ASSERT_TRUE(sent(&a, 0, WCS_SUCCESS));
+		CU_ASSERT_TRUE(sent(&a, 1, WCS_REM_OP_ERR));
+		CU_ASSERT_EQUAL(m->hca->tab[TAB_TAG].n, 1);
+		emu_free(m);
+	}
+}
+
 static const struct cu_test tests[] = {
 	{ "eager messages into tags", test_eager },
 	{ "the oldest tag that matches", test_order },
@@ -221,6 +249,7 @@ static const struct cu_test tests[] = {
 	{ "operations refused", test_refused },
 	{ "a QP reset or destroyed with a tag", test_dropped },
 	{ "a QP flushed with a tag", test_flushed },
+	{ "a tag's receive that fails on purpose", test_fault },
 	{ NULL, NULL },
 };
 
