@@ -6,6 +6,7 @@
  * not take its answers, is cut off.
  */
 #include "fabric/fabric.h"
+#include "fabric/log.h"
 #include "fabric/faultdo.h"
 
 #include <fcntl.h>

@@ -4,6 +4,7 @@
  */
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
+#include "fabric/log.h"
 #include "fabric/faultdo.h"
 #include "fabric/faultwire.h"
 #include "fabric/sysfs.h"

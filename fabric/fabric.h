@@ -44,7 +44,6 @@
 
 struct fabric;
 struct faults;
-struct json_object;
 struct faultwire;
 struct link;
 struct join;
@@ -508,23 +507,6 @@ void ports_work(struct fabric *f);
 
 /** status_make() - the fabric's state; @flags: enum proto_flags. Return: a memfd or -errno. */
 int status_make(struct fabric *f, u32 flags);
-/**
- * log_make() - PROTO_LOG: journal and notes as text or JSON, from where the positions in @q stand. They
- * move on.
- * @flags: enum proto_flags
- * Return: a memfd or -errno.
- */
-int log_make(struct fabric *f, struct proto_log *q, u32 flags);
-/** log_json() - an entry of the journal. */
-struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
-/** follow_start() - PROTO_LOG with PROTO_F_FOLLOW: @c has had all until @m->log. Return: 0 or -ENOMEM. */
-int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m);
-/** follow_end() - the connection closes. */
-void follow_end(struct fabric *f, struct conn *c);
-/** follow_push() - send to followers what is new. */
-void follow_push(struct fabric *f);
-/** follow_tick() - likewise, if it is time. Return: when to come back (real time), or NEVER. */
-u64 follow_tick(struct fabric *f);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
 void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** text_memfd() - a memfd with that text. Return: descriptor or -errno. */

@@ -6,7 +6,7 @@
  * there are followers. Who does not read fast enough gets the next answer when there is room, and is told
  * what was overwritten meanwhile. Followers do not keep a fabric from leaving.
  */
-#include "fabric/fabric.h"
+#include "fabric/log.h"
 
 #include <stdlib.h>
 #include <unistd.h>

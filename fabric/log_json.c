@@ -4,6 +4,7 @@
  */
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/log.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

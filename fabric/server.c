@@ -6,6 +6,7 @@
  * has connected in the last moment is either seen here or finds out by the hang-up.
  */
 #include "fabric/fabric.h"
+#include "fabric/log.h"
 
 #include <signal.h>
 #include <stdio.h>
