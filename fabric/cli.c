@@ -105,7 +105,7 @@ static int verb_usage(const struct verb *v)
 	opts_usage(v->flags);
 	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
 	     "('key = value' lines; keys clock, fabric, isolated, join, linger, listen, name,\n"
-	     "profile, seed, subnet, time-scale, token-file, topology).");
+	     "profile, scenario, seed, subnet, time-scale, token-file, topology).");
 	return 0;
 }
 

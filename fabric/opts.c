@@ -377,8 +377,8 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	if (id < 0 || !opt_defs[id].in_file)
 		return trouble(
 			"%s:%d: unknown key '%s': expected clock, fabric, isolated, join, linger, "
-			"listen, name, profile, seed, subnet, time-scale, token-file or "
-			"topology",
+			"listen, name, profile, scenario, seed, subnet, time-scale, "
+			"token-file or topology",
 			path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)
