@@ -6,6 +6,7 @@
 
 static const struct at_end reports[] = {
 	{ explain_wanted, explain_report },
+	{ faults_wanted, faults_report },
 };
 
 bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)

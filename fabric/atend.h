@@ -25,6 +25,14 @@ bool at_end_wanted(const struct opts *o, const struct fabric_paths *p);
 void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		   const char *program);
 
+/* --- faultctl.c --- */
+
+/** faults_wanted() - whether the run has a scenario. */
+bool faults_wanted(const struct opts *o, const struct fabric_paths *p);
+/** faults_report() - rules that never hit, and the seed if it has decided anything. */
+void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		   const char *program);
+
 /* --- explain.c --- */
 
 bool explain_wanted(const struct opts *o, const struct fabric_paths *p);

@@ -289,7 +289,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_FAULT_LIST:
 		out = m->op == PROTO_STATUS ? status_make(f, m->flags)
 		      : m->op == PROTO_LOG  ? log_make(f, &m->log, m->flags)
-					    : faults_list(f, m->flags & PROTO_F_JSON);
+					    : faults_list(f, m->flags);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;

@@ -391,8 +391,8 @@ bool faults_due(const struct fabric *f, u64 now);
 u64 faults_next(const struct fabric *f);
 /** faults_work() - do it: requests, and rules whose time has come. Token held. */
 void faults_work(struct fabric *f);
-/** faults_list() - PROTO_FAULT_LIST: as text or JSON. Return: a memfd or -errno. */
-int faults_list(struct fabric *f, bool json);
+/** faults_list() - PROTO_FAULT_LIST, as @flags (enum proto_flags) say. Return: a memfd or -errno. */
+int faults_list(struct fabric *f, u32 flags);
 /** faults_node() - a node came: mark those of its ports that rules look at. No token needed. */
 void faults_node(struct fabric *f);
 /** fault_find() - the rule of that name, or of that id where @name is "", or NULL. */

@@ -2,7 +2,9 @@
 /**
  * DOC: `rdmaemu fault add|list|remove|clear`.
  */
+#include "fabric/atend.h"
 #include "fabric/cli.h"
+#include "fabric/fault.h"
 #include "fabric/scenario.h"
 
 #include <stdio.h>
@@ -121,4 +123,33 @@ int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, cha
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);
 	return ret ? not_running(o, ret) : 0;
+}
+
+bool faults_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	(void)p;
+	return o->scenario[0];
+}
+
+void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+{
+	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
+	int sock = ctl_connect(p->sock), fd = -1, ret;
+	char line[2 * FAULT_TEXT];
+	FILE *in;
+
+	(void)run;
+	(void)program;
+	ret = sock < 0 ? sock : ctl_call(sock, &m, &fd);
+	if (sock >= 0)
+		close(sock);
+	in = ret || fd < 0 ? NULL : fdopen(fd, "r");
+	if (!in) {
+		not_running(o, ret ? ret : -EPROTO);
+		return;
+	}
+	rewind(in);
+	while (fgets(line, sizeof(line), in))
+		fprintf(stderr, "rdmaemu: %s", line);
+	fclose(in);
 }

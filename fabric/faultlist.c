@@ -75,7 +75,29 @@ static void list_text(const struct fabric *f, FILE *out)
 	}
 }
 
-int faults_list(struct fabric *f, bool json)
+/* What a run should tell at its end: rules that did nothing, and what decided about the others. */
+static void list_summary(const struct fabric *f, FILE *out)
+{
+	const struct faults *t = f->faults;
+	const struct fault_rule *r;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (!r->id || r->hits)
+			continue;
+		fprintf(out, "fault %s never %s: %s%s%s%s", r->name, r->seen ? "hit" : "matched",
+			r->text, r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
+		if (r->seen)
+			fprintf(out, ": it was about %llu", (unsigned long long)r->seen);
+		fputc('\n', out);
+	}
+	if (t->random)
+		fprintf(out, "faults were decided by --seed %llu\n",
+			(unsigned long long)f->hca->seed);
+}
+
+int faults_list(struct fabric *f, u32 flags)
 {
 	char *buf = NULL;
 	size_t len = 0;
@@ -84,7 +106,9 @@ int faults_list(struct fabric *f, bool json)
 
 	if (!out)
 		return -ENOMEM;
-	if (json)
+	if (flags & PROTO_F_SUMMARY)
+		list_summary(f, out);
+	else if (flags & PROTO_F_JSON)
 		list_json(f, out);
 	else
 		list_text(f, out);

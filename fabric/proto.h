@@ -74,7 +74,7 @@ enum proto_op {
 	PROTO_FAULT_CLEAR,
 	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from that on. -ENOENT */
 	PROTO_FAULT_NEXT,
-	/* FAULT_LIST: out: as STATUS */
+	/* FAULT_LIST: out: as STATUS; PROTO_F_SUMMARY: lines for the end of a run, maybe none */
 	PROTO_FAULT_LIST,
 	/* CALL: in: call.id. out: call.err, call.event: how it fails; 0: it does not. */
 	PROTO_CALL,
