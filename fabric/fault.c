@@ -336,15 +336,14 @@ static u64 hash_text(const char *file, const char *text, size_t len)
 	return h;
 }
 
-/* Whether the same file was added before; if not it is remembered. */
-static bool known_file(struct faults *t, u64 hash)
+/* Whether the same file was added before. */
+static bool known_file(const struct faults *t, u64 hash)
 {
 	u32 i, n = t->n_files < FAULT_FILES ? t->n_files : FAULT_FILES;
 
 	for (i = 0; i < n; i++)
 		if (t->file[i] == hash)
 			return true;
-	t->file[t->n_files++ % FAULT_FILES] = hash;
 	return false;
 }
 
@@ -366,10 +365,13 @@ static int do_add(struct fabric *f, struct fault_job *j)
 	const char *text = j->text ? j->text : q->text;
 	size_t len = j->text ? j->len : strlen(q->text);
 	char where[FAULT_PLACE + 16] = "";
+	u64 hash = b.file[0] ? hash_text(b.file, text, len) : 0;
 	u32 line;
 	int ret;
 
 	q->n = 0;
+	if (hash && known_file(f->faults, hash))
+		return 0;
 	b.rule = calloc(FAULT_RULES, sizeof(*b.rule));
 	if (!b.rule)
 		return -ENOMEM;
@@ -379,8 +381,10 @@ static int do_add(struct fabric *f, struct fault_job *j)
 			snprintf(where, sizeof(where), "%.240s:%u: ", b.file, line);
 		snprintf(q->text, sizeof(q->text), "%.200s'%.70s': expected %.200s", where,
 			 b.bad.word, b.bad.expected);
-	} else if (!b.file[0] || !known_file(f->faults, hash_text(b.file, text, len))) {
+	} else {
 		add_batch(f, &b, q);
+		if (hash)
+			f->faults->file[f->faults->n_files++ % FAULT_FILES] = hash;
 	}
 	free(b.rule);
 	return ret;

@@ -124,10 +124,12 @@ static bool message_arrives(struct fabric *f, struct lq_entry *e)
 	if (!r || e->tries)
 		return false;
 	f->engine.rule = r->id;
-	if (r->act == FA_REJECT)
+	if (r->act == FA_REJECT) {
+		fault_lost(f, &e->b, r->id);
 		reject(f, e, r);
-	else
+	} else {
 		put_off(f, e);
+	}
 	f->engine.rule = 0;
 	return r->act == FA_REJECT;
 }

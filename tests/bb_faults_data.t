@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: rules see all of it there
+# Data under loss, duplication, reordering and damage: RC and XRC lose nothing, nothing comes twice, and what comes is
+# what was sent. UC and UD lose what was dropped, and nothing else.
+. "$(dirname "$0")/lib.sh"
+need python3
+
+FAULT=$T/app_fault
+
+# under RULES ARGS... - app_fault in a fabric with these rules; its output in $OUT
+under() {
+	local rules=$1
+	shift
+	"$RDMAEMU" fabric stop >/dev/null 2>&1
+	"$RDMAEMU" fabric start && "$RDMAEMU" fault add "$rules" || return
+	OUT=$(limit "$RDMAEMU" run -- "$FAULT" local "$@" 2>&1)
+}
+
+# hits - of all rules
+hits() {
+	"$RDMAEMU" fault list --json |
+		python3 -c "import json, sys; print(sum(r['hits'] for r in json.load(sys.stdin)['faults']))"
+}
+
+# whole NAME RULES TYPE OP N SIZE - all is done, all has come, in order and once
+whole() {
+	local name=$1 rules=$2 n=$5 wanted
+	shift 2
+	if ! under "$rules" "$@" timeout=11 retry=7 rnr=7 min_rnr=1; then
+		not_ok "$name: $*" "$OUT"
+		return
+	fi
+	wanted=$(seq 0 $((n - 1)) | xargs)
+	[ "$2" = send ] || [ "$2" = imm ] || {
+		is "$name: $*" "$(grep -c ' success$' <<<"$OUT")" "$n"
+		return
+	}
+	is "$name: $*" "$(sed -n 's/^recv \([0-9]*\) .*/\1/p' <<<"$OUT" | xargs)" "$wanted"
+}
+
+for type in RC XRC; do
+	while IFS='|' read -r rules n; do
+		whole "$rules" "$rules" $type send "$n" 5000
+		whole "$rules" "$rules" $type imm "$n" 5000
+		whole "$rules" "$rules" $type write "$n" 5000
+		whole "$rules" "$rules" $type read "$n" 5000
+		whole "$rules" "$rules" $type add 20 8
+		[ $type = RC ] || break
+	done <<-END
+		loss 10%|60
+		loss 1%|200
+		loss 50% opcode=REQUEST seed=11|30
+		drop every=2 opcode=REQUEST|30
+		duplicate 30%|100
+		reorder 10% gap=3|100
+		corrupt 10%|100
+		delay 100us jitter=50us distribution=pareto|50
+		loss 3% ; duplicate 3% ; corrupt 3% ; reorder 3% gap=2 ; nak code=PSN_SEQ_ERR prob=0.02 ; rnr prob=0.02|100
+	END
+done
+
+# What is dropped is what does not come.
+for type in UC UD; do
+	under 'loss 10%' $type send 200 500
+	came=$(grep -c '^recv [0-9]' <<<"$OUT")
+	dropped=$(hits)
+	is "$type: 200 but those that were dropped" "$came" $((200 - dropped))
+	check "$type: there were some" test "$dropped" -gt 3
+	is "$type: each once" "$(sed -n 's/^recv \([0-9]*\) .*/\1/p' <<<"$OUT" | sort -n | uniq -d)" ''
+done
+under 'loss 5% opcode=SEND_MIDDLE' UC send 100 5000
+is 'UC: a message of which something is lost does not come' "$(grep -c '^recv [0-9]' <<<"$OUT")" \
+	$((100 - $("$RDMAEMU" log | sed -n '/SEND_MIDDLE.*dropped: by fault/s/.*psn \(0x[0-9a-f]*\).*/\1/p' |
+		python3 -c "import sys; print(len({(int(l, 16) - 0xabcdef) % 2**24 // 5 for l in sys.stdin}))")))
+"$RDMAEMU" fabric stop
+done_testing
