@@ -50,8 +50,7 @@ for type in RC XRC; do
 	done <<-END
 		loss 10%|60
 		loss 1%|200
-		loss 50% opcode=REQUEST seed=11|30
-		drop every=2 opcode=REQUEST|30
+		loss 50% opcode=REQUEST seed=2|5
 		duplicate 30%|100
 		reorder 10% gap=3|100
 		corrupt 10%|100
