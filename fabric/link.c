@@ -555,7 +555,8 @@ bool link_work(struct fabric *f)
 		}
 		l->flow = LQ_ENTRIES;
 	}
-	return linkq_due(&l->q, now);
+	/* Answers, too, that have been sent meanwhile, and are there already. */
+	return linkq_due(&l->q, fabric_ns(f));
 }
 
 bool link_direct(const struct fabric *f, const struct burst *b)

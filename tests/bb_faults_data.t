@@ -50,13 +50,27 @@ for type in RC XRC; do
 	done <<-END
 		loss 10%|60
 		loss 1%|200
-		loss 50% opcode=REQUEST seed=2|5
 		duplicate 30%|100
 		reorder 10% gap=3|100
 		corrupt 10%|100
 		delay 100us jitter=50us distribution=pareto|50
 		loss 3% ; duplicate 3% ; corrupt 3% ; reorder 3% gap=2 ; nak code=PSN_SEQ_ERR prob=0.02 ; rnr prob=0.02|100
 	END
+done
+
+# At 50 % eight losses of one packet in a row come up: then it is that message's turn to fail, those before it
+# have come, and those behind it are flushed.
+for op in send imm; do
+	for seed in 1 2 3 4; do
+		under "loss 50% opcode=REQUEST seed=$seed" RC $op 10 5000 timeout=11 retry=7 rnr=7
+		is "loss 50%: RC $op, seed $seed: as it must end" "$(sed -n 's/^send [0-9]* //p' <<<"$OUT" | uniq |
+			sed 's/success/+/; s/transport retry counter exceeded/-/; s/Work Request Flushed Error/f/' |
+			tr -d '\n' | sed 's/^+\{0,1\}\(-f\{0,1\}\)\{0,1\}$/right/')" right
+		came=$(grep -c '^recv [0-9]' <<<"$OUT")
+		is "and what came is whole, in order, and once" "$(sed -n 's/^recv \([0-9]*\) .*/\1/p' <<<"$OUT" | xargs)" \
+			"$(seq 0 $((came - 1)) | xargs)"
+		check "nothing has succeeded that did not come" test "$came" -ge "$(grep -c ' success$' <<<"$OUT")"
+	done
 done
 
 # What is dropped is what does not come.
