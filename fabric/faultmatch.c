@@ -237,12 +237,14 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 	struct faults *t = f->faults;
 	struct fault_rule *r, *hit = NULL;
 	u64 who = qp->conn ? qp->conn : BIT64(63) | qp->qpn;
+	/* Which of its requests, or receives, this is. */
+	u64 nth = opcode == WR_RECV ? BIT64(63) ^ qp->resp.rx_pkts : qp->req.next;
 	u32 i;
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
 		if (r->id && r->on == FAULT_ON_WR && sees_wr(f, r, qp, opcode, wr_id, size) &&
-		    fault_turn(f, r, mix(mix(who) ^ (u64)qp->dev << 32 ^ qp->req.next)) && !hit)
+		    fault_turn(f, r, mix(mix(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
 			hit = r;
 	}
 	return hit;
