@@ -161,6 +161,24 @@ static void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const 
 	burst_request(s, w, chunk, s->next_off + chunk == total, b);
 }
 
+/* *s moves past @npkts packets with @chunk bytes of its WQE's @total. */
+static inline void req_advance(struct req_state *s, const struct sq_wqe *w, u32 npkts, u64 chunk,
+			       u64 total)
+{
+	s->next_psn = psn_add(s->next_psn, npkts);
+	s->next_off += chunk;
+	s->tx_pkts += npkts;
+	s->tx_bytes += chunk;
+	if (wqe_is_rd(w->opcode))
+		s->rd_out++;
+	if (s->next_off == total) {
+		s->next++;
+		s->next_off = 0;
+	}
+	if ((s32)(s->next + 1 - s->sent) > 0)
+		s->sent = s->next_off ? s->next + 1 : s->next;
+}
+
 /* Send the next burst of WQEs up to @posted, of which there is one. Return: as req_step(). */
 static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
 {
@@ -212,18 +230,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
 		return true;
 	}
-	s.next_psn = psn_add(s.next_psn, b.npkts);
-	s.next_off += chunk;
-	s.tx_pkts += b.npkts;
-	s.tx_bytes += chunk;
-	if (wqe_is_rd(w.opcode))
-		s.rd_out++;
-	if (s.next_off == total) {
-		s.next++;
-		s.next_off = 0;
-	}
-	if ((s32)(s.next + 1 - s.sent) > 0)
-		s.sent = s.next_off ? s.next + 1 : s.next;
+	req_advance(&s, &w, b.npkts, chunk, total);
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	e->budget_bytes -= (s64)chunk;
 	e->budget_wrs--;
