@@ -368,9 +368,11 @@ int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		status = cmd->cm.fail;
 	if (!status && cm_addr_any(&dst) && cm_addr_any(&id->src))
 		set_loopback(&id->src);
-	if (status)
+	if (status) {
+		journal_cm_errno(e, id, CM_EV_ADDR_ERROR, status, cmd->cm.fail < 0);
 		cm_event_simple(e, id, CM_ADDR_BOUND, CMP_IDLE, CM_EV_ADDR_ERROR, status);
-	else
+	} else {
 		cm_event_simple(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ADDR_RESOLVED, 0);
+	}
 	return 0;
 }

@@ -116,6 +116,8 @@ static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s
 		.dlid = (u16)mc->mlid,
 		.port_num = id->port,
 	};
+	if (fail < 0)
+		journal_cm_errno(e, id, CM_EV_MULTICAST_ERROR, fail, true);
 	memcpy(ev.av.dgid, mc->mgid, 16);
 	ev.param.qpn = 0xffffff;
 	ev.param.qkey = id->qkey;

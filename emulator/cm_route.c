@@ -105,6 +105,7 @@ int cmd_cm_resolve_route(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!id || id->state != CM_ADDR_RESOLVED || !cmd->cm.timeout_ms)
 		return -EINVAL;
 	if (unlikely(cmd->cm.fail < 0)) {
+		journal_cm_errno(e, id, CM_EV_ROUTE_ERROR, cmd->cm.fail, true);
 		cm_event_simple(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ROUTE_ERROR, cmd->cm.fail);
 		return 0;
 	}

@@ -123,6 +123,7 @@ void sidr_rep_input(struct engine *e, const u8 mad[MAD_SIZE])
 	} else if (cm_set_qkey(id, (u32)mad_get(mad, F_SIDR_REP_QKEY))) {
 		ev.type = CM_EV_ADDR_ERROR;
 		ev.status = -EINVAL;
+		cm_journal(e, id, &ev, CAUSE_QKEY, (u32)mad_get(mad, F_SIDR_REP_QKEY));
 	} else {
 		ev.av = id->av;
 		ev.param.qpn = (u32)mad_get(mad, F_SIDR_REP_QPN);

@@ -44,7 +44,7 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	slot->ts = e->host->now(e->ctx);
 	slot->nth = ++hca->journal_nth;
 	if (j->cause == CAUSE_FAULT)
-		slot->rule = j->info;
+		slot->rule = j->info; /* 0: who knows it is not here */
 	if (e->rule) {
 		slot->cause = CAUSE_FAULT;
 		slot->rule = e->rule;
@@ -461,6 +461,15 @@ void journal_gone(struct engine *e, u32 client)
 }
 
 /* --- connection management --- */
+
+void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 event, s32 status,
+		      bool on_purpose)
+{
+	const u32 cause = on_purpose ? CAUSE_FAULT : CAUSE_CM_ERRNO;
+
+	journal_client(e, id->client, id->bound ? id->bound - 1 : JOURNAL_NOBODY, JRN_CM, event,
+		       cause, on_purpose ? 0 : (u32)-status);
+}
 
 void cm_journal(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
 		u32 info)

@@ -55,6 +55,7 @@ enum journal_cause {
 	CAUSE_CM_TIMEOUT, /* retries made */
 	CAUSE_CM_REJECT, /* enum cm_reject */
 	CAUSE_CM_SIDR, /* enum cm_sidr_status */
+	CAUSE_CM_ERRNO, /* errno's value: no address, route or group */
 	CAUSE_FAULT, /* a fault rule has done it: @rule */
 	/* why a burst is dropped */
 	CAUSE_PORT_DOWN, /* device << 8 | port */

@@ -33,6 +33,12 @@ __cold void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n);
 /** journal_client() - what has happened to a client (@owner: index + 1) otherwise, on device @dev. */
 __cold void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause,
 			   u32 info);
+/**
+ * journal_cm_errno() - an address, a route or a group is not to be had: enum cm_event_type with that status.
+ * @on_purpose: a fault rule says so
+ */
+__cold void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 event, s32 status,
+			     bool on_purpose);
 /** journal_port() - an event of a port. */
 __cold void journal_port(struct engine *e, u32 dev, u32 port, u32 event);
 /** journal_gone() - a client has died, if it had connected QPs: before these are destroyed. */

@@ -15,6 +15,10 @@ static const char *cm_event_name(u32 event)
 		return "RDMA_CM_EVENT_DISCONNECTED";
 	case CM_EV_ADDR_ERROR:
 		return "RDMA_CM_EVENT_ADDR_ERROR";
+	case CM_EV_ROUTE_ERROR:
+		return "RDMA_CM_EVENT_ROUTE_ERROR";
+	case CM_EV_MULTICAST_ERROR:
+		return "RDMA_CM_EVENT_MULTICAST_ERROR";
 	default:
 		return "?";
 	}
@@ -98,6 +102,7 @@ const char *journal_cause_name(u32 cause)
 		[CAUSE_CM_TIMEOUT] = "cm_timeout",
 		[CAUSE_CM_REJECT] = "cm_reject",
 		[CAUSE_CM_SIDR] = "cm_sidr",
+		[CAUSE_CM_ERRNO] = "cm_errno",
 		[CAUSE_FAULT] = "fault",
 		[CAUSE_PORT_DOWN] = "port_down",
 		[CAUSE_NO_PORT] = "no_port",

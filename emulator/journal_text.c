@@ -175,17 +175,12 @@ static const char *plain_text(u32 cause)
 {
 	static const char *const text[CAUSE_COUNT] = {
 		[CAUSE_NONE] = "no cause is known",
-		[CAUSE_LKEY] = "lkey 0x%x: no such region in the PD, or its range or rights do not "
-			       "allow it",
+		[CAUSE_LKEY] = "lkey 0x%x: none of the PD, or not its range or right",
 		[CAUSE_LOCAL_LEN] = "its length does not fit: %u bytes",
-		[CAUSE_REQUEST_LEN] = "the message is longer than the receive, which has room for "
-				      "%u bytes",
-		[CAUSE_RKEY] = "rkey 0x%x: no such region or window, or its range or rights do not "
-			       "allow it",
-		[CAUSE_ACCESS_FLAGS] = "the operation is not enabled in qp_access_flags, which are "
-				       "0x%x",
-		[CAUSE_RD_ATOMIC] = "READ or atomic beyond the limit, max_rd_atomic or "
-				    "max_dest_rd_atomic %u",
+		[CAUSE_REQUEST_LEN] = "longer than the receive, which has %u bytes",
+		[CAUSE_RKEY] = "rkey 0x%x: none of the PD, or not its range or right",
+		[CAUSE_ACCESS_FLAGS] = "not enabled in qp_access_flags, which are 0x%x",
+		[CAUSE_RD_ATOMIC] = "beyond max_rd_atomic or max_dest_rd_atomic %u",
 		[CAUSE_MISALIGNED] = "the address of an atomic is no multiple of 8, low bits %u",
 		[CAUSE_MEM_FAULT] = "registered memory is not mapped any more, key 0x%x",
 		[CAUSE_CQ_OVERRUN] = "completion queue %u is full: it was not polled in time",
@@ -228,6 +223,9 @@ static void say_cause(struct text *t, const struct hca *hca, u32 cause, u32 info
 	switch (cause) {
 	case CAUSE_FAULT:
 		say(t, "by %s%s", rule ? "fault rule " : "a fault rule", rule ? rule : "");
+		break;
+	case CAUSE_CM_ERRNO:
+		say(t, "%s", strerror((int)info));
 		break;
 	case CAUSE_PORT_DOWN:
 		say(t, "%s port %u is down",

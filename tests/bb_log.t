@@ -71,7 +71,7 @@ check "a bad rkey: what the peer has found" logged \
 	"app_errors$WHO -> app_errors$WHO: RDMA_WRITE wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_REM_ACCESS_ERR: the peer has refused it: rkey 0x[0-9a-f]+: "
 check "and its event" has "app_errors$WHO -> app_errors$WHO: psn 0x[0-9a-f]{6}: IBV_EVENT_QP_ACCESS_ERR: rkey 0x"
 check "a receive that is too short, with its wr_id" has \
-	"RECV wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_LOC_LEN_ERR: the message is longer than the receive, which has room for [0-9]+ bytes"
+	"RECV wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_LOC_LEN_ERR: longer than the receive, which has [0-9]+ bytes"
 
 # Filters and JSON.
 log --program app_retry
@@ -124,6 +124,18 @@ fi
 run_b rping -c -a "$ADDR" -p 9 -C 1 >/dev/null 2>&1
 check "rping to nobody" logged \
 	"rping$WHO -> node [a-z0-9]+: CM REQ: RDMA_CM_EVENT_REJECTED: rejected with reason 8, invalid service ID: nobody listens there, at port 9"
+
+run_b rping -c -a 198.51.100.7 -C 1 >/dev/null 2>&1
+check "an address that nobody has" logged "rping\[[0-9]+\]@[a-z0-9]+: RDMA_CM_EVENT_ADDR_ERROR: Connection timed out"
+
+# What a fault rule does is told as that, with its words.
+"$RDMAEMU" fault add 'mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5' >/dev/null
+PAIR_NAME='' pair_run ib_send_bw -n 100 >/dev/null 2>&1
+check "by which fault rule" logged \
+	"ib_send_bw$WHO -> ib_send_bw$WHO: SEND wr_id 0 psn 0x[0-9a-f]{6}: IBV_WC_RETRY_EXC_ERR: by fault rule mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5$"
+is "in JSON, too" "$(log_json "[e['rule_text'] for e in d if e.get('cause') == 'fault' and e['kind'] == 'completion']")" \
+	"['mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5']"
+"$RDMAEMU" fault clear >/dev/null
 
 # --follow, in words and in JSON.
 limit "$RDMAEMU" log --follow >"$TEST_DIR/follow" 2>"$TEST_DIR/follow.err" &
