@@ -163,9 +163,9 @@ static int take_word(struct fault_rule *r, const struct fault_act_def *def, cons
 
 int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 {
-	const struct fault_act_def *def;
+	const struct fault_act_def *def = NULL;
+	struct words w = { .n = 0 };
 	const char *word;
-	struct words w;
 	u32 i;
 	int ret;
 
@@ -181,7 +181,7 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 	if (ret || !def)
 		return ret;
 	/* As it is shown: without the name, one blank between words. */
-	for (i = w.n - (w.n - !!r->name[0]); i < w.n; i++)
+	for (i = !!r->name[0]; i < w.n; i++)
 		snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "%s%s",
 			 r->text[0] ? " " : "", w.word[i]);
 	while (!ret && (word = next(&w)))

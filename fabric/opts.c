@@ -39,7 +39,8 @@ static const struct opt_def {
 	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
 			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
 	[OPT_NODE] = { "node", "NAME", PROTO_NODE_ENV, false,
-		       "the node: where to run (made when first named; default: node0, the host), or all" },
+		       "the node: where to run (made when first named; default: node0, the host), "
+		       "or all" },
 	[OPT_SUBNET] = { "subnet", "ADDR/BITS", "RDMAEMU_SUBNET", true,
 			 "where nodes' addresses come from (default: 10.77.0.0/16,fd77::/64)" },
 	[OPT_TOPOLOGY] = { "topology", "FILE", "RDMAEMU_TOPOLOGY", true,
