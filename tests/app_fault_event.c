@@ -145,6 +145,28 @@ static void test_srq(void)
 	fault_clear();
 }
 
+/* Of a side in this process. */
+static void test_wq(struct vb_side *s)
+{
+	struct ibv_cq *cq = ibv_create_cq(s->ctx, 16, NULL, NULL, 0);
+	struct ibv_wq_init_attr wa = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1, .pd = s->pd, .cq = cq
+	};
+	struct ibv_wq_attr mod = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	struct ibv_wq *wq = cq ? ibv_create_wq(s->ctx, &wa) : NULL;
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS };
+
+	if (!wq || ibv_modify_wq(wq, &mod) || ibv_post_wq_recv(wq, &wr, &bad))
+		die("a WQ");
+	fault_add("event WQ_FATAL pid=%d", (int)getpid());
+	ok(vb_event(s, VB_WAIT) == IBV_EVENT_WQ_FATAL && none(s), "WQ_FATAL");
+	ok(ibv_poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 1 && wc.status == IBV_WC_WR_FLUSH_ERR,
+	   "its receive is flushed");
+	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "it can be destroyed");
+	fault_clear();
+}
+
 static int do_pid(struct vb_side *s, void *arg)
 {
 	(void)s;
@@ -209,6 +231,7 @@ int main(int argc, char **argv)
 	test_drained();
 	test_cq();
 	test_srq();
+	test_wq(a->fd < 0 ? a : b);
 	test_device();
 	test_triggered();
 	vb_close_two(a, b);

@@ -197,6 +197,39 @@ static void test_recv(enum ibv_qp_type type, int k, enum ibv_wc_status status, c
 	end();
 }
 
+/* A shared queue: what else is in it stays. */
+static void test_shared(enum ibv_wc_status status, const char *name, enum ibv_wc_status told)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC), there = spec;
+	int i, ret;
+
+	there.srq = 1;
+	p = (struct vb_pair){ .a = a, .b = b, .type = IBV_QPT_RC, .rq = 1, .rcq = VB_RCQ };
+	ret = vb_srq(b, 0, 16, 1, false);
+	ret = ret ? ret : vb_link(a, 0, &spec, b, 1, &there);
+	for (i = 0; i < RECVS && !ret; i++)
+		ret = vb_recv1(b, -1, 101 + (uint64_t)i, b->buf + 65536 + i * 4096, 4096);
+	if (ret)
+		die("a pair with an SRQ: %s", strerror(ret));
+	rows++;
+	fault_add("wc status=%s opcode=RECV type=RC wr_id=102", name);
+	three(IBV_WR_SEND);
+	ok(vb_status(a, 0, VB_SCQ, 1, IBV_WC_SUCCESS) && vb_status(a, 0, VB_SCQ, 2, told) &&
+		   vb_status(a, 0, VB_SCQ, 3, IBV_WC_WR_FLUSH_ERR),
+	   "RC, receive of an SRQ: %s: what A is told", name);
+	ok(vb_status(b, 1, VB_RCQ, 101, IBV_WC_SUCCESS) && vb_status(b, 1, VB_RCQ, 102, status) &&
+		   vb_state(b, 1) == IBV_QPS_ERR &&
+		   vb_event(b, VB_WAIT) == IBV_EVENT_QP_LAST_WQE_REACHED &&
+		   vb_nothing(b, 1, VB_RCQ),
+	   "the SRQ keeps the rest");
+	ret = vb_destroy(a, 0);
+	ret = ret ? ret : vb_destroy(b, 1);
+	ret = ret ? ret : vb_srq_destroy(b, 0);
+	if (ret)
+		die("a pair with an SRQ: %s", strerror(ret));
+	fault_clear();
+}
+
 static void test_op(enum ibv_qp_type type, int k)
 {
 	enum ibv_wr_opcode op = ops[k].op;
@@ -231,6 +264,10 @@ int main(int argc, char **argv)
 		for (k = 0; k < N_OPS; k++)
 			if (has_op(vb_types[t], ops[k].op) && vb_crosses(vb_types[t]))
 				test_op(vb_types[t], k);
+	if (!peer_far()) {
+		test_shared(IBV_WC_LOC_LEN_ERR, "LOC_LEN_ERR", IBV_WC_REM_INV_REQ_ERR);
+		test_shared(IBV_WC_LOC_PROT_ERR, "LOC_PROT_ERR", IBV_WC_REM_OP_ERR);
+	}
 	printf("# %u rows\n", rows);
 	vb_close_two(a, b);
 	return tap_failed != 0;
