@@ -33,6 +33,8 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 
 	if (!seg || chan >= SEG_MAX_CHANS)
 		return;
+	if (unlikely(e->host->late) && e->host->late(e->ctx, owner, chan, ev))
+		return;
 	r = &seg->chan[chan];
 	prod = load_relaxed(&r->prod);
 	/* Full: its reader has thousands of wake-ups to come and will look at every CQ. */

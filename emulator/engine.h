@@ -43,6 +43,8 @@ struct hca_work {
  *          client's memory. Before it changes memory it calls atomic_begin(@res). Returns as @copy.
  * @notify: an event was queued on the client's channel: make its fd readable
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
+ * @late: an event is about to be queued on channel @chan of client @owner - 1: whether the host does that
+ *        later, by chan_push(); NULL: no
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
  *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
@@ -60,6 +62,7 @@ struct hca_host {
 		      struct atomic_res *res, u64 key);
 	void (*notify)(void *ctx, u32 client, u32 chan);
 	void (*kick)(void *ctx);
+	bool (*late)(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
 	int (*wire)(void *ctx, const struct burst *b);
 	int (*link)(void *ctx, const struct burst *b);
 	u32 (*fault)(void *ctx, struct hca_work *work);
@@ -78,6 +81,7 @@ struct hca_host {
  * @token: the value this process puts into hca->token
  * @near: a bit for each client whose segment is at hand; NULL: all of them
  * @cm_timers: so many of connection management may still fire in this holding
+ * @due: the deadline of the timer that is being run; 0: none is
  * @left: a doorbell is pending for a client that is not served here
  * @rule: number of the fault rule that is being carried out: what is journalled meanwhile is its doing.
  *	0: none
@@ -92,6 +96,7 @@ struct engine {
 	s32 budget_wrs;
 	bool kick; /* tell the fabric process before leaving */
 	bool left;
+	u64 due;
 	u32 cm_timers;
 	u32 rule;
 	const u64 *near;

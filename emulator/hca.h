@@ -410,6 +410,9 @@ struct hca {
 	u32 n_via; /* ports whose link takes time or is looked at, and those of other fabrics */
 	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
 	struct hca_clock clock; /* @own in the first line, which is read all the time */
+	u64 chaos_seed;
+	u32 chaos; /* fabric/chaos.c: all packets pass through the fabric process */
+	u32 pad3;
 	char name[64];
 
 	/* The token's line: what every holder touches. */

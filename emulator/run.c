@@ -227,8 +227,11 @@ static u64 look(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_qp *qp = &e->hca->qp[slot];
 
-	if (qp->client && qp->deadline && qp->deadline <= now)
+	if (qp->client && qp->deadline && qp->deadline <= now) {
+		e->due = qp->deadline;
 		fire(e, slot);
+		e->due = 0;
+	}
 	return qp->client ? qp->deadline : 0;
 }
 

@@ -44,6 +44,15 @@ typedef int64_t s64;
 #define for_each_bit64(bit, word)                                                                  \
 	for (; (word) && ((bit) = (u32)__builtin_ctzll(word), 1); (word) &= (word)-1)
 
+/** mix64() - a number in which each bit of @x has changed about half of the bits (splitmix64). */
+static inline u64 mix64(u64 x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
 static inline u32 min_u32(u32 a, u32 b)
 {
 	return a < b ? a : b;

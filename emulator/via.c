@@ -11,9 +11,11 @@
 #define VIA_CHUNK_MS   4
 #define IB_MTU_MAX     4096u
 #define VIA_LOOK_SHIFT 4u
+#define CHAOS_SHIFTS   9u /* of a burst's size: down to one packet of the largest MTU */
 /*
  * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who
- * sends again too early sends READ data again, which makes the others late. This is real time.
+ * sends again too early sends READ data again, which makes the others late. Nor is anything to be given up by chaos.
+ * This is real time.
  */
 #define FAR_ACK_MIN_NS 250000000ULL
 
@@ -29,6 +31,8 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	if (likely(!hca->n_via) || src_dev >= hca->n_devs || dst_dev >= hca->n_devs ||
 	    src_port > HCA_MAX_PORTS || dst_port > HCA_MAX_PORTS)
 		return false;
+	if (unlikely(hca->chaos))
+		return true;
 	if (src_dev == dst_dev && src_port == dst_port)
 		return hca->dev[src_dev].port[src_port].fault;
 	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
@@ -101,7 +105,7 @@ u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp)
 {
 	u64 t = ib_ack_timeout_ns(qp->attr.timeout), least;
 
-	if (likely(!qp->path.via) || !hca->dev[qp->path.dst_dev].member)
+	if (likely(!qp->path.via) || !(hca->dev[qp->path.dst_dev].member || hca->chaos))
 		return t;
 	least = clock_span(&hca->clock, FAR_ACK_MIN_NS);
 	return t > least ? t : least;
@@ -185,6 +189,8 @@ void via_chunk(const struct hca *hca, struct hca_qp *qp)
 	qp->chunk_shift = 0;
 	if (!p->via)
 		return;
+	if (hca->chaos)
+		qp->chunk_shift = (u32)(mix64(hca->chaos_seed ^ qp->qpn) % CHAOS_SHIFTS);
 	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
 			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
 	bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
@@ -196,7 +202,7 @@ void via_chunk(const struct hca *hca, struct hca_qp *qp)
 
 void via_changed(struct hca *hca)
 {
-	u32 d, p, i, n = 0;
+	u32 d, p, i, n = hca->chaos;
 
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)

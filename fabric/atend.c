@@ -7,6 +7,7 @@
 static const struct at_end reports[] = {
 	{ explain_wanted, explain_report },
 	{ faults_wanted, faults_report },
+	{ chaos_wanted, chaos_report },
 };
 
 bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)

@@ -40,4 +40,10 @@ bool explain_wanted(const struct opts *o, const struct fabric_paths *p);
 void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program);
 
+/* --- chaosctl.c --- */
+
+bool chaos_wanted(const struct opts *o, const struct fabric_paths *p);
+/** chaos_report() - the fabric's chaos has a seed. */
+void chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program);
+
 #endif

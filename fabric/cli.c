@@ -12,7 +12,7 @@
 	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
 	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
 	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME) | OPT_BIT(OPT_TIME_SCALE) |                   \
-	 OPT_BIT(OPT_CLOCK))
+	 OPT_BIT(OPT_CLOCK) | OPT_BIT(OPT_CHAOS))
 
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
 
@@ -104,8 +104,8 @@ static int verb_usage(const struct verb *v)
 	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
 	opts_usage(v->flags);
 	puts("\nA flag wins over its variable [in brackets], a variable over the file of settings\n"
-	     "('key = value' lines; keys clock, fabric, isolated, join, linger, listen, name,\n"
-	     "profile, scenario, seed, subnet, time-scale, token-file, topology).");
+	     "('key = value' lines; keys chaos, clock, fabric, isolated, join, linger, listen,\n"
+	     "name, profile, scenario, seed, subnet, time-scale, token-file, topology).");
 	return 0;
 }
 

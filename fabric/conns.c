@@ -141,6 +141,8 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	m->lease.topology = f->topology;
 	m->lease.ppm = f->ppm_made;
 	m->lease.manual = f->manual_made;
+	m->lease.chaos = f->hca->chaos;
+	m->lease.chaos_seed = f->hca->chaos_seed;
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);

@@ -78,6 +78,14 @@ static int check_fabric(const struct opts *o, const struct profile *profile, u64
 		return trouble("fabric %s was started with another --clock; choose another "
 			       "--fabric, or see 'rdmaemu clock'",
 			       o->fabric);
+	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !m->lease.chaos)
+		return trouble("fabric %s is running without chaos; choose another --fabric",
+			       o->fabric);
+	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !o->chaos_random &&
+	    o->chaos_seed != m->lease.chaos_seed)
+		return trouble("fabric %s is running with chaos of seed %llu; choose another "
+			       "--fabric",
+			       o->fabric, (unsigned long long)m->lease.chaos_seed);
 	if (topology && topology != m->lease.topology)
 		return trouble(
 			"fabric %s is running with another topology; choose another --fabric",

@@ -2,6 +2,7 @@
 /**
  * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
  */
+#include "fabric/chaos.h"
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
 #include "fabric/log.h"
@@ -36,6 +37,11 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
 	clock_start(f, o);
+	f->hca->chaos = o->chaos;
+	f->hca->n_via = o->chaos;
+	f->hca->chaos_seed = o->chaos_seed;
+	if (o->chaos && chaos_make(f))
+		return -ENOMEM;
 	ret = node_named(f, f->node_name);
 	if (ret < 0)
 		return ret;

@@ -43,6 +43,7 @@
 #define LINK_ALL (~0u)
 
 struct fabric;
+struct chaos;
 struct faults;
 struct faultwire;
 struct link;
@@ -195,6 +196,7 @@ struct note {
  * @follow_at: when followers of the journal are looked after next
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
+ * @chaos: fabric/chaos.h; NULL: there is none
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
  * @faults: rules of faults: fabric/fault.h; @faultwire: what they know of packets
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
@@ -271,6 +273,7 @@ struct fabric {
 	struct client *brought;
 	struct link *link;
 	struct faults *faults;
+	struct chaos *chaos;
 	struct hca_limits *own_limits;
 	u32 n_own_limits;
 	struct faultwire *faultwire;

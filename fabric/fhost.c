@@ -2,6 +2,7 @@
 /**
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
+#include "fabric/chaos.h"
 #include "fabric/faultdo.h"
 #include "fabric/joinproto.h"
 #include "fabric/linkq.h"
@@ -11,7 +12,9 @@
 
 static u64 host_now(void *ctx)
 {
-	return fabric_ns(ctx);
+	struct fabric *f = ctx;
+
+	return unlikely(f->chaos) ? chaos_now(f) : fabric_ns(f);
 }
 
 static void *host_seg(void *ctx, u32 client)
@@ -120,6 +123,7 @@ const struct hca_host fabric_host = {
 	.copy = host_copy,
 	.atomic = host_atomic,
 	.notify = host_notify,
+	.late = chaos_late,
 	.kick = host_kick,
 	.link = host_link,
 	.fault = fault_work,

@@ -19,6 +19,7 @@
  * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
 #include "fabric/link.h"
+#include "fabric/chaos.h"
 #include "fabric/fault.h"
 #include "fabric/faultwire.h"
 
@@ -218,6 +219,16 @@ static u64 room_at(const struct fabric *f, u64 now)
 	return next < now + 20 * wait && next > now + wait ? next : now + wait;
 }
 
+/* With chaos; when it arrives. */
+static u64 chaos_sent(struct fabric *f, const struct lq_key *k, const struct burst *b, u64 extra)
+{
+	struct lq_entry *last = linkq_last(&f->link->q, k);
+
+	if (last && !last->tries)
+		chaos_ack(f, b, &last->b);
+	return chaos_arrival(f, b, extra);
+}
+
 int link_hold(struct fabric *f, u64 at)
 {
 	via_hold(&f->engine, at);
@@ -230,6 +241,8 @@ int link_may(struct fabric *f, const struct burst *b, u32 n)
 	u64 now = fabric_ns(f), next;
 
 	if (k.cls == LQ_REQUEST && held_back(f, &k, link_wire_bytes(b), now, &next))
+		return link_hold(f, next);
+	if (unlikely(f->chaos) && chaos_hold(f, b, &next))
 		return link_hold(f, next);
 	if (n > 1 && f->link->q.n_entries + n + LQ_SPARE > LQ_ENTRIES)
 		return link_hold(f, room_at(f, now));
@@ -319,6 +332,8 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 	if (!within_port(&e->b))
 		pass_down(f, &e->b, e->wire, &t, &e->left);
 	e->at = t.last;
+	if (unlikely(f->chaos) && !(fate && fate->trip))
+		e->at = chaos_sent(f, &k, &e->b, t.last - start + (fate ? fate->wait_ns : 0));
 	if (fate && fate->trip)
 		; /* a copy for a group: nobody waits for it */
 	else if (k.cls == LQ_REQUEST)
@@ -463,7 +478,7 @@ int link_send(struct fabric *f, const struct burst *b)
 	if (lost(f, b))
 		return 0;
 	member = f->hca->dev[b->dst_dev].member;
-	if (member && !port_via(&f->hca->dev[b->src_dev], b->src_port))
+	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
 		return f->join_send ? f->join_send(f, member, b) : 0;
 	return send_one(f, b);
 }
@@ -507,6 +522,8 @@ static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, 
 		return 0; /* no requester of ours asks for that much at once */
 	if (!answer_fits(f, b, now, next))
 		return -EAGAIN;
+	if (unlikely(f->chaos) && chaos_rnr(f, b, &ret))
+		return ret;
 	ret = hca_input(&f->engine, b);
 	if (!ret)
 		brought_to(f, hca_qp_by_num(f->hca, b->dst_qpn));
@@ -545,6 +562,8 @@ bool link_work(struct fabric *f)
 		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
 		next = now + clock_span(&f->hca->clock, wait);
 		l->flow = e->flow;
+		if (unlikely(f->chaos))
+			chaos_arriving(f, e->at);
 		if (arrive(f, e, now, &next) != -EAGAIN) {
 			linkq_done(&l->q, e);
 		} else {
@@ -555,6 +574,8 @@ bool link_work(struct fabric *f)
 		}
 		l->flow = LQ_ENTRIES;
 	}
+	if (unlikely(f->chaos))
+		chaos_arriving(f, 0);
 	/* Answers, too, that have been sent meanwhile, and are there already. */
 	return linkq_due(&l->q, fabric_ns(f));
 }
@@ -564,7 +585,7 @@ bool link_direct(const struct fabric *f, const struct burst *b)
 	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
 	struct lq_key k;
 
-	if (!up || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
+	if (!up || f->chaos || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
 		return false;
 	/* Nothing is under way to anybody, as a rule. */
 	if (likely(!f->link->q.n_flows))

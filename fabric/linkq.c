@@ -251,6 +251,13 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 	return e;
 }
 
+struct lq_entry *linkq_last(struct linkq *q, const struct lq_key *k)
+{
+	const struct lq_flow *f = linkq_flow(q, k);
+
+	return f ? &q->entry[f->tail] : NULL;
+}
+
 void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e)
 {
 	u32 i = (u32)(e - q->entry);

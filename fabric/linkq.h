@@ -131,6 +131,8 @@ bool linkq_room(const struct linkq *q, const struct lq_key *k, u64 len);
  * Return: NULL when there is none.
  */
 struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct burst *b);
+/** linkq_last() - the entry of a flow that was put last, or NULL. */
+struct lq_entry *linkq_last(struct linkq *q, const struct lq_key *k);
 /** linkq_put() - queue it, at the end of its flow; it never overtakes. @left, @at, @wire are set. */
 void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e);
 void linkq_drop(struct linkq *q, struct lq_entry *e);

@@ -9,6 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
+
+#define CHAOS_RANDOM "random"
 
 /**
  * struct opt_def - one setting.
@@ -57,6 +60,8 @@ static const struct opt_def {
 			     "fabric time runs X times as fast as real time" },
 	[OPT_CLOCK] = { "clock", "run|manual", "RDMAEMU_CLOCK", true,
 			"manual: fabric time stands until 'rdmaemu clock' moves it" },
+	[OPT_CHAOS] = { "chaos", "[=SEED]", "RDMAEMU_CHAOS", true,
+			"no faults, but what may be in any order is (default seed: random)" },
 	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
 	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
 	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
@@ -164,6 +169,21 @@ static bool parse_path(const char *s, char out[PATH_MAX])
 	return true;
 }
 
+static bool parse_chaos(struct opts *o, const char *value)
+{
+	u32 seed;
+
+	o->chaos = true;
+	o->chaos_random = !strcmp(value, CHAOS_RANDOM);
+	if (!o->chaos_random)
+		return parse_number(value, ~0ULL, &o->chaos_seed);
+	/* Short enough to be typed again. */
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return false;
+	o->chaos_seed = seed;
+	return true;
+}
+
 /* Returns NULL, or what was expected of @value. */
 static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 {
@@ -225,6 +245,8 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 	case OPT_CLOCK:
 		o->manual = !strcmp(value, "manual");
 		return o->manual || !strcmp(value, "run") ? NULL : "run or manual";
+	case OPT_CHAOS:
+		return parse_chaos(o, value) ? NULL : "a number of at most 64 bits, or random";
 	case OPT_DEVICE:
 		if (!*value || strlen(value) >= sizeof(o->device))
 			return "a device's name";
@@ -319,6 +341,8 @@ int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **a
 			value = "yes";
 		} else if (*eq) {
 			value = eq + 1;
+		} else if (opt_defs[id].arg[0] == '[') {
+			value = CHAOS_RANDOM; /* the only one whose value may be left out */
 		} else if (i + 1 < argc) {
 			value = argv[++i];
 		} else {
@@ -377,8 +401,8 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	id = find_flag(key, strlen(key), ~0u);
 	if (id < 0 || !opt_defs[id].in_file)
 		return trouble(
-			"%s:%d: unknown key '%s': expected clock, fabric, isolated, join, linger, "
-			"listen, name, profile, scenario, seed, subnet, time-scale, "
+			"%s:%d: unknown key '%s': expected chaos, clock, fabric, isolated, join, "
+			"linger, listen, name, profile, scenario, seed, subnet, time-scale, "
 			"token-file or topology",
 			path, lineno, key);
 	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
@@ -420,7 +444,8 @@ void opts_usage(u32 allowed)
 		if (!(allowed & OPT_BIT(id)))
 			continue;
 		snprintf(flag, sizeof(flag), "--%s%s%s", opt_defs[id].name,
-			 opt_defs[id].arg ? " " : "", opt_defs[id].arg ? opt_defs[id].arg : "");
+			 opt_defs[id].arg && opt_defs[id].arg[0] != '[' ? " " : "",
+			 opt_defs[id].arg ? opt_defs[id].arg : "");
 		printf("  %-16s  %s", flag, opt_defs[id].help);
 		if (opt_defs[id].env)
 			printf(" [%s]", opt_defs[id].env);

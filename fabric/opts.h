@@ -45,6 +45,7 @@ enum opt_id {
 	OPT_NAME,
 	OPT_TIME_SCALE,
 	OPT_CLOCK,
+	OPT_CHAOS,
 	OPT_DEVICE,
 	OPT_PORT,
 	OPT_JSON,
@@ -94,6 +95,9 @@ struct opts {
 	u64 seed;
 	u32 ppm;
 	bool manual;
+	bool chaos;
+	bool chaos_random; /* the seed was drawn */
+	u64 chaos_seed;
 	char profile[PATH_MAX];
 	char node[NODE_NAME_MAX + 1]; /* "": not given */
 	char subnet[80]; /* likewise */

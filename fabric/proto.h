@@ -155,6 +155,9 @@ struct proto_lease {
 	u64 topology; /* struct topology.hash; 0: none */
 	u32 ppm; /* out: the clock that it was started with */
 	u32 manual;
+	u32 chaos; /* out */
+	u32 pad;
+	u64 chaos_seed; /* out */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };
 

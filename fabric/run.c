@@ -149,6 +149,9 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	sock = ctl_start(o, p, false, &m);
 	if (sock < 0 || scenario_add(&s, sock, o, NULL, NULL))
 		return EXIT_TROUBLE;
+	/* Whoever has started it. */
+	o->chaos = m.lease.chaos;
+	o->chaos_seed = m.lease.chaos_seed;
 	if (keep_lease(sock, m.flags) || set_env(o, p))
 		return EXIT_TROUBLE;
 	if (at_end_wanted(o, p))

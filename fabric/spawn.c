@@ -116,7 +116,7 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
 	static char topology[PATH_MAX + 16], token[PATH_MAX + 16];
 	static char listen[sizeof(o->listen) + 16], join[PATH_MAX + 16], name[64];
-	static char scale[48];
+	static char scale[48], chaos[48];
 	char *argv[32];
 	int n = 0;
 
@@ -149,6 +149,9 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 		argv[n++] = scale;
 	if (o->manual)
 		argv[n++] = "--clock=manual";
+	snprintf(chaos, sizeof(chaos), "--chaos=%llu", (unsigned long long)o->chaos_seed);
+	if (o->chaos)
+		argv[n++] = chaos;
 	if (!stay)
 		argv[n++] = linger;
 	argv[n] = NULL;
@@ -163,7 +166,8 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 		"RDMAEMU_DIR",	    "RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED",   "RDMAEMU_LINGER",
 		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE", "RDMAEMU_NODE",	     "RDMAEMU_SUBNET",
 		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",  "RDMAEMU_JOIN",	     "RDMAEMU_TOKEN_FILE",
-		"RDMAEMU_RUN",	    "RDMAEMU_NAME",    "RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK"
+		"RDMAEMU_RUN",	    "RDMAEMU_NAME",    "RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK",
+		"RDMAEMU_CHAOS"
 	};
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;

@@ -309,6 +309,8 @@ static struct json_object *gather(const struct fabric *f)
 	add_bool(o, "isolated", f->isolated);
 	add_str(o, "profile", f->profile.title);
 	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
+	if (f->chaos)
+		json_object_object_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
 	add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
 	if (f->linger_ns != NEVER)
 		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);

@@ -159,6 +159,8 @@ void status_print(FILE *out, struct json_object *o)
 		str(o, "fabric"), num(o, "pid"), num(o, "uptime_ms") / 1000,
 		num(o, "uptime_ms") % 1000, str(o, "profile"), str(o, "seed"),
 		json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
+	if (get(o, "chaos_seed"))
+		fprintf(out, ", chaos of seed %s", str(o, "chaos_seed"));
 	if (get(o, "linger_ms"))
 		fprintf(out, ", leaves %lld ms after its last program\n", num(o, "linger_ms"));
 	else

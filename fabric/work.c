@@ -15,6 +15,7 @@
  * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
  * is waited for, and reported.
  */
+#include "fabric/chaos.h"
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
 
@@ -134,7 +135,8 @@ static bool pending_due(struct fabric *f, u64 now)
 
 u64 engine_deadline(const struct fabric *f)
 {
-	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)), faults_next(f));
+	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
+		       min_u64(faults_next(f), chaos_next(f)));
 }
 
 /* In real time. */
@@ -145,8 +147,9 @@ static u64 next_due(const struct fabric *f)
 
 	if (unlikely(f->again_at) && links < f->again_at)
 		links = f->again_at;
-	return min_u64(min_u64(timers, links),
-		       min_u64(join_next(f), fabric_real(f, faults_next(f))));
+	return min_u64(
+		min_u64(timers, links),
+		min_u64(join_next(f), fabric_real(f, min_u64(faults_next(f), chaos_next(f)))));
 }
 
 bool engine_quiet(struct fabric *f)
@@ -214,6 +217,8 @@ u64 engine_work(struct fabric *f)
 		f->late_turns = 0;
 		engine_timers(&f->engine);
 	}
+	if (unlikely(f->chaos))
+		chaos_work(f);
 	engine_leave(&f->engine);
 	brought_wake(f);
 	/* What the budget left over, or was rung for us meanwhile. */

@@ -212,6 +212,8 @@ void peer_enter(void);
 bool peer_elsewhere(void);
 /** peer_far() - whether it is on another fabric, so that what was sent takes time to arrive. */
 bool peer_far(void);
+/** peer_late() - whether what was sent takes time to arrive, for that reason or by chaos. */
+bool peer_late(void);
 /** arrives() - filled(), as soon as it is. */
 bool arrives(const void *buf, size_t len, uint64_t seed);
 /** peer_addr() - its IPv4 or IPv6 address, a loopback one where it is here. */
