@@ -6,7 +6,7 @@
 need pkg-config "${CC:-cc}"
 
 root=$TEST_DIR/root
-check "make install" make -C "$TOP" --no-print-directory BUILD="$BUILD" install DESTDIR="$root" PREFIX=/usr
+check "make install" make -C "$TOP" --no-print-directory BUILD="${BUILD#"$TOP/"}" install DESTDIR="$root" PREFIX=/usr
 export PKG_CONFIG_LIBDIR=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 flags() {
 	pkg-config "$@" rdmaemu-ctl
