@@ -15,7 +15,7 @@
  * is that of the rate, and none of the acknowledge's time-out is spent in the queue. The number of
  * packets that are on their way is limited by memory alone: see linkq.h.
  *
- * What has arrived is handed to the engine by the loop of work.c. Memory that is out of reach for the
+ * What has arrived is handed to the engine by linkrx.c. Memory that is out of reach for the
  * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
 #include "fabric/link.h"
@@ -29,29 +29,6 @@
 #define WINDOW_MIN   (2ull * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
 #define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
 #define ROOM_WAIT_NS (50 * NSEC_PER_USEC)
-#define AGAIN_NS     (20 * NSEC_PER_USEC)
-#define AGAIN_SHIFTS 6
-#define WORK_BURSTS  512
-#define WORK_BYTES   (4u << 20)
-#define PORTS	     (HCA_MAX_PORTS + 1)
-
-/** struct pipe - the two directions of a port's link: each is busy until then. */
-struct pipe {
-	u64 up, down;
-};
-
-/**
- * struct link - all links.
- * @flow: whose burst is being delivered; LQ_ENTRIES: none
- * @seen: ports that have got their copy of a datagram
- */
-struct link {
-	struct linkq q;
-	struct pipe pipe[HCA_MAX_DEVS][PORTS];
-	u64 seen[(HCA_MAX_DEVS * PORTS + 63) / 64];
-	u64 seed;
-	u32 flow;
-};
 
 int link_make(struct fabric *f)
 {
@@ -85,8 +62,7 @@ u64 link_next(const struct fabric *f)
 	return linkq_next(&f->link->q);
 }
 
-/* The uplink of a port of ours, or NULL. */
-static const struct hca_uplink *uplink(const struct hca *hca, u32 dev, u32 port)
+const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port)
 {
 	const struct hca_dev *d = &hca->dev[dev];
 
@@ -127,7 +103,7 @@ static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wir
 
 static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
 {
-	const struct hca_uplink *up = uplink(f->hca, b->src_dev, b->src_port);
+	const struct hca_uplink *up = link_uplink(f->hca, b->src_dev, b->src_port);
 
 	*left = t->last;
 	if (up)
@@ -137,7 +113,7 @@ static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct tr
 /* The switch loses nothing: what it cannot pass on yet is held back where it comes from. */
 static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
 {
-	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
+	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	u64 there = t->last, passed;
 
 	if (!up)
@@ -154,8 +130,8 @@ u64 link_wire_bytes(const struct burst *b)
 /* Packets that are too long for a link on their way do not get through. */
 static bool too_long(struct fabric *f, const struct burst *b)
 {
-	const struct hca_uplink *from = uplink(f->hca, b->src_dev, b->src_port);
-	const struct hca_uplink *to = uplink(f->hca, b->dst_dev, b->dst_port);
+	const struct hca_uplink *from = link_uplink(f->hca, b->src_dev, b->src_port);
+	const struct hca_uplink *to = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	u64 len = min_u64(linkq_payload(b), b->mtu);
 
 	if (linkq_payload(b) <= BUDDY_MAX &&
@@ -166,8 +142,7 @@ static bool too_long(struct fabric *f, const struct burst *b)
 	return true;
 }
 
-/* Whether a burst has nowhere to go, or does not fit on its way there. */
-static bool lost(struct fabric *f, const struct burst *b)
+bool link_lost(struct fabric *f, const struct burst *b)
 {
 	if (b->dst_dev < f->hca->n_devs)
 		return too_long(f, b);
@@ -175,11 +150,10 @@ static bool lost(struct fabric *f, const struct burst *b)
 	return true;
 }
 
-/* Whether the flow has enough waiting for @wire more bytes to wait, too; *next: until when. */
-static bool held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
+bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
 {
-	const struct hca_uplink *from = uplink(f->hca, k->src_dev, k->src_port);
-	const struct hca_uplink *to = uplink(f->hca, k->dst_dev, k->dst_port);
+	const struct hca_uplink *from = link_uplink(f->hca, k->src_dev, k->src_port);
+	const struct hca_uplink *to = link_uplink(f->hca, k->dst_dev, k->dst_port);
 	u64 rate = rate_slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
 	struct lq_flow *flow = rate ? linkq_flow(&f->link->q, k) : NULL;
 
@@ -209,8 +183,7 @@ static int fetch(struct fabric *f, const struct burst *b, struct lq_entry *e)
 	return 0;
 }
 
-/* When there may be room again. Where the clock stands, it comes with what arrives later. */
-static u64 room_at(const struct fabric *f, u64 now)
+u64 link_room_at(const struct fabric *f, u64 now)
 {
 	u64 next = link_next(f), wait = clock_span(&f->hca->clock, ROOM_WAIT_NS);
 
@@ -240,12 +213,12 @@ int link_may(struct fabric *f, const struct burst *b, u32 n)
 	struct lq_key k = linkq_key(b);
 	u64 now = fabric_ns(f), next;
 
-	if (k.cls == LQ_REQUEST && held_back(f, &k, link_wire_bytes(b), now, &next))
+	if (k.cls == LQ_REQUEST && link_held_back(f, &k, link_wire_bytes(b), now, &next))
 		return link_hold(f, next);
 	if (unlikely(f->chaos) && chaos_hold(f, b, &next))
 		return link_hold(f, next);
 	if (n > 1 && f->link->q.n_entries + n + LQ_SPARE > LQ_ENTRIES)
-		return link_hold(f, room_at(f, now));
+		return link_hold(f, link_room_at(f, now));
 	return 0;
 }
 
@@ -268,7 +241,7 @@ struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
 
 int link_full(struct fabric *f, int ret)
 {
-	return ret == -ENOSPC ? link_hold(f, room_at(f, fabric_ns(f))) : ret;
+	return ret == -ENOSPC ? link_hold(f, link_room_at(f, fabric_ns(f))) : ret;
 }
 
 void link_give(struct fabric *f, struct lq_entry *e)
@@ -367,7 +340,7 @@ bool link_looked_at(const struct fabric *f, const struct burst *b)
 	       (b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].fault);
 }
 
-static int send_one(struct fabric *f, const struct burst *b)
+int link_send_one(struct fabric *f, const struct burst *b)
 {
 	struct lq_entry *e;
 	int ret;
@@ -384,7 +357,7 @@ static int send_one(struct fabric *f, const struct burst *b)
 /* Note the port. Return: whether it was noted before. */
 static bool seen(struct link *l, u32 dev, u32 port)
 {
-	u32 n = dev * PORTS + port;
+	u32 n = dev * LINK_PORTS + port;
 	bool was = l->seen[n / 64] & BIT64(n % 64);
 
 	l->seen[n / 64] |= BIT64(n % 64);
@@ -415,8 +388,7 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 	return 0;
 }
 
-/* One copy to each port that has members; the others that are joined make their own. */
-static int send_group(struct fabric *f, const struct burst *b, bool ours)
+int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), left = now;
@@ -432,7 +404,7 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 	/* For all of them, or none. */
 	if (l->q.n_entries + n + LQ_SPARE > LQ_ENTRIES ||
 	    (u64)(l->q.arena[LQ_REQUEST].used + n * 16) * BUDDY_UNIT > LQ_ARENA) {
-		via_hold(&f->engine, room_at(f, now));
+		via_hold(&f->engine, link_room_at(f, now));
 		return -EAGAIN;
 	}
 	memset(l->seen, 0, sizeof(l->seen));
@@ -474,141 +446,11 @@ int link_send(struct fabric *f, const struct burst *b)
 	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC) && f->hca->cur_qp)
 		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
-		return send_group(f, b, true);
-	if (lost(f, b))
+		return link_send_group(f, b, true);
+	if (link_lost(f, b))
 		return 0;
 	member = f->hca->dev[b->dst_dev].member;
 	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
 		return f->join_send ? f->join_send(f, member, b) : 0;
-	return send_one(f, b);
-}
-
-/* Whether the answer to it, if it has one, can be sent; *next: else, when to look again. */
-static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
-{
-	struct lq_key back = linkq_key(b);
-	u64 len = b->op == BOP_READ_REQ ? b->dma_len : 0;
-
-	if (back.cls == LQ_ANSWER)
-		return true;
-	back = (struct lq_key){ .src_dev = b->dst_dev,
-				.dst_dev = b->src_dev,
-				.src_qpn = b->dst_qpn,
-				.dst_qpn = b->src_qpn,
-				.src_port = b->dst_port,
-				.dst_port = b->src_port,
-				.cls = LQ_ANSWER };
-	*next = room_at(f, now);
-	if (!linkq_room(&f->link->q, &back, len))
-		return false;
-	if (!len || !held_back(f, &back, len, now, next))
-		return true;
-	/* A responder sends to all of them in turns: it will not take them for lost. */
-	via_expect(&f->engine, b->src_dev, b->src_qpn, *next);
-	return false;
-}
-
-/* A burst comes to where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
-static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
-{
-	u32 member = f->hca->dev[b->dst_dev].member;
-	int ret;
-
-	if (member)
-		return f->join_send ? f->join_send(f, member, b) : 0;
-	if (burst_is_mcast(b))
-		return mcast_deliver(&f->engine, b, step);
-	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
-		return 0; /* no requester of ours asks for that much at once */
-	if (!answer_fits(f, b, now, next))
-		return -EAGAIN;
-	if (unlikely(f->chaos) && chaos_rnr(f, b, &ret))
-		return ret;
-	ret = hca_input(&f->engine, b);
-	if (!ret)
-		brought_to(f, hca_qp_by_num(f->hca, b->dst_qpn));
-	return ret;
-}
-
-/* The same for one that was under way. */
-static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
-{
-	int ret;
-
-	if (unlikely(e->corrupt)) {
-		faultwire_corrupt(f, e);
-		return 0;
-	}
-	if (unlikely(e->look)) {
-		if (!answer_fits(f, &e->b, now, next))
-			return -EAGAIN;
-		if (faultwire_arrive(f, e, &ret))
-			return ret;
-	}
-	return deliver(f, &e->b, &e->step, now, next);
-}
-
-bool link_work(struct fabric *f)
-{
-	struct link *l = f->link;
-	u64 now = fabric_ns(f), bytes = 0, wait, next;
-	struct lq_entry *e;
-	u32 n = 0;
-
-	f->again_at = 0;
-	while (!f->again_at && n++ < WORK_BURSTS && bytes < WORK_BYTES &&
-	       (e = linkq_due(&l->q, now))) {
-		bytes += linkq_payload(&e->b);
-		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
-		next = now + clock_span(&f->hca->clock, wait);
-		l->flow = e->flow;
-		if (unlikely(f->chaos))
-			chaos_arriving(f, e->at);
-		if (arrive(f, e, now, &next) != -EAGAIN) {
-			linkq_done(&l->q, e);
-		} else {
-			linkq_again(&l->q, e, next);
-			/* By a clock that stands it stays due: what it waits for is not time. */
-			if (next <= now)
-				f->again_at = real_ns() + wait;
-		}
-		l->flow = LQ_ENTRIES;
-	}
-	if (unlikely(f->chaos))
-		chaos_arriving(f, 0);
-	/* Answers, too, that have been sent meanwhile, and are there already. */
-	return linkq_due(&l->q, fabric_ns(f));
-}
-
-bool link_direct(const struct fabric *f, const struct burst *b)
-{
-	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
-	struct lq_key k;
-
-	if (!up || f->chaos || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
-		return false;
-	/* Nothing is under way to anybody, as a rule. */
-	if (likely(!f->link->q.n_flows))
-		return true;
-	k = linkq_key(b);
-	return !linkq_flow(&f->link->q, &k);
-}
-
-/* Behind what is on its way to the same QP; at once where there is nothing. */
-static int input_one(struct fabric *f, const struct burst *b)
-{
-	const struct hca_uplink *up = uplink(f->hca, b->dst_dev, b->dst_port);
-	u64 next;
-	u32 step = 0;
-
-	if (link_direct(f, b) && deliver(f, b, &step, fabric_ns(f), &next) != -EAGAIN)
-		return 0;
-	return up ? send_one(f, b) : 0;
-}
-
-int link_input(struct fabric *f, const struct burst *b)
-{
-	if (burst_is_mcast(b))
-		return send_group(f, b, false);
-	return lost(f, b) ? 0 : input_one(f, b);
+	return link_send_one(f, b);
 }

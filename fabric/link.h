@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what link.c offers to those who decide about single packets: faultwire.c.
+ * DOC: what link.c offers to linkrx.c, and to those who decide about single packets: faultwire.c.
  */
 #ifndef FABRIC_LINK_H
 #define FABRIC_LINK_H
@@ -11,6 +11,26 @@
 /* Lanes of a flow: what is in another lane may overtake. The upper half is for one burst each. */
 #define LINK_LANES 128u
 #define LINK_OWN   (LINK_LANES / 2)
+
+#define LINK_PORTS (HCA_MAX_PORTS + 1)
+
+/** struct pipe - the two directions of a port's link: each is busy until then. */
+struct pipe {
+	u64 up, down;
+};
+
+/**
+ * struct link - all links.
+ * @flow: whose burst is being delivered; LQ_ENTRIES: none
+ * @seen: ports that have got their copy of a datagram
+ */
+struct link {
+	struct linkq q;
+	struct pipe pipe[HCA_MAX_DEVS][LINK_PORTS];
+	u64 seen[(HCA_MAX_DEVS * LINK_PORTS + 63) / 64];
+	u64 seed;
+	u32 flow;
+};
 
 /** struct trip - a burst's times: when its first and its last packet come to some place. */
 struct trip {
@@ -79,5 +99,24 @@ void *link_payload(struct fabric *f, const struct lq_entry *e);
 u64 link_wire_bytes(const struct burst *b);
 /** link_looked_at() - whether rules look at what goes from or to these ports. */
 bool link_looked_at(const struct fabric *f, const struct burst *b);
+
+/** link_uplink() - the uplink of a port of ours, or NULL. */
+const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
+/** link_lost() - whether a burst has nowhere to go, or does not fit on its way there. */
+bool link_lost(struct fabric *f, const struct burst *b);
+/** link_held_back() - whether a flow has so much waiting that @wire more bytes wait, too: until *next. */
+bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next);
+/**
+ * link_room_at() - when there may be room again. Where the clock stands, it comes with what arrives
+ * later.
+ */
+u64 link_room_at(const struct fabric *f, u64 now);
+/** link_send_one() - a burst to one port leaves for it. Return: as link_send(). */
+int link_send_one(struct fabric *f, const struct burst *b);
+/**
+ * link_send_group() - one copy to each port that has members; other fabrics make their own.
+ * @ours: it comes from a port of ours. Return: as link_send().
+ */
+int link_send_group(struct fabric *f, const struct burst *b, bool ours);
 
 #endif
