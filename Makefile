@@ -9,6 +9,7 @@
 # make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
 # make install        PREFIX= DESTDIR=
 # make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
+# make fuzz RUNS=     libFuzzer on what reads captures
 # make lint           clang-tidy and cppcheck; make format-check: clang-format
 #
 # BUILD= names the build directory; NO_DEPS=1 keeps demo and test from installing packages.
@@ -63,7 +64,7 @@ all: $(BIN) $(LIB) $(CTL).so $(CTL).a
 $(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lpcap -lm
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)

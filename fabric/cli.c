@@ -65,6 +65,13 @@ static const struct verb verbs[] = {
 	  verb_fault_remove },
 	{ "fault clear", "fault clear [OPTION]...", "Remove all rules.", PLACE, false,
 	  verb_fault_clear },
+	{ "fault try", "fault try [OPTION]... --trace FILE [NAME:] RULE... [; [NAME:] RULE...]...",
+	  "Say which packets of a captured trace rules would hit, and how often each. No fabric "
+	  "is\n"
+	  "needed.",
+	  OPT_BIT(OPT_TRACE) | OPT_BIT(OPT_NODES) | OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_SEED) |
+		  OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP),
+	  true, verb_fault_try },
 	{ "clock advance", "clock advance [OPTION]... TIME",
 	  "Move a fabric's clock ahead, from deadline to deadline: all that is due at one is done\n"
 	  "before the next. Returns when it is there.",
@@ -205,7 +212,7 @@ int main(int argc, char **argv)
 		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0],
 			!strcmp(argv[0], "fabric") ? "start, stop or status"
 			: argv[0][0] == 'p'	   ? "up, down, lid, pkey or link"
-						   : "add, list, remove or clear");
+						   : "add, list, remove, clear or try");
 		return EXIT_USAGE;
 	}
 	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",

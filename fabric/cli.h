@@ -42,6 +42,7 @@ int print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
 int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -254,7 +254,7 @@ static void set_window(const struct fabric *f, struct fault_rule *r)
 		r->when.count = 1;
 }
 
-static void add_rule(struct fabric *f, const struct fault_rule *new)
+struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r;
@@ -269,6 +269,13 @@ static void add_rule(struct fabric *f, const struct fault_rule *new)
 	if (!r->name[0])
 		snprintf(r->name, sizeof(r->name), "f%u", r->id);
 	set_window(f, r);
+	return r;
+}
+
+static void add_rule(struct fabric *f, const struct fault_rule *new)
+{
+	struct fault_rule *r = fault_put(f, new);
+
 	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
 		fault_due_at(f, r, r->from ? r->from : now_of(f));
 	else if (fault_backends[r->act].added)

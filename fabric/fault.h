@@ -337,6 +337,7 @@ int fault_check_fabric(const struct hca *hca, bool topology, const struct fault_
 
 struct fabric;
 struct conn;
+struct json_object;
 struct proto_msg;
 struct fault_pkt;
 
@@ -393,10 +394,17 @@ u64 faults_next(const struct fabric *f);
 void faults_work(struct fabric *f);
 /** faults_list() - PROTO_FAULT_LIST, as @flags (enum proto_flags) say. Return: a memfd or -errno. */
 int faults_list(struct fabric *f, u32 flags);
+/** faults_json() - the same, as an object that is the caller's. */
+struct json_object *faults_json(const struct fabric *f);
 /** faults_node() - a node came: mark those of its ports that rules look at. No token needed. */
 void faults_node(struct fabric *f);
 /** fault_find() - the rule of that name, or of that id where @name is "", or NULL. */
 struct fault_rule *fault_find(struct faults *t, const char *name, u32 id);
+/**
+ * fault_put() - a rule gets a free place in the table, which there is, with its ordinal, name and window. That is
+ * all: whoever has such a rule looked at or carried out does the rest.
+ */
+struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new);
 /** fault_rule_text() - "TEXT (PLACE)" of a rule by id, also of one that was removed lately. */
 const char *fault_rule_text(struct fabric *f, u32 rule);
 
@@ -436,6 +444,12 @@ struct fault_pkt {
 };
 
 #define FAULT_ACT(act) (1u << (act))
+/* What is done to packets where they leave, and where they arrive. */
+#define FAULT_ACTS_SEND                                                                            \
+	(FAULT_ACT(FA_DROP) | FAULT_ACT(FA_CORRUPT) | FAULT_ACT(FA_DUPLICATE) |                    \
+	 FAULT_ACT(FA_DELAY) | FAULT_ACT(FA_REORDER) | FAULT_ACT(FA_RATE))
+#define FAULT_ACTS_ARRIVAL                                                                         \
+	(FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK) | FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
 
 /**
  * fault_sees() - whether a packet is one that the rule is about, whatever it has counted so far.

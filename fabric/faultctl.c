@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu fault add|list|remove|clear`.
+ * DOC: `rdmaemu fault add|list|remove|clear`. `try` is faulttry.c's.
  */
 #include "fabric/atend.h"
 #include "fabric/cli.h"
@@ -8,54 +8,12 @@
 #include "fabric/scenario.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-/* The words as one line. */
-static char *join_words(int argc, char **argv)
-{
-	size_t len = 1;
-	char *text;
-	int i;
-
-	for (i = 0; i < argc; i++)
-		len += strlen(argv[i]) + 1;
-	text = calloc(1, len);
-	for (i = 0; text && i < argc; i++) {
-		strcat(text, argv[i]);
-		strcat(text, i + 1 < argc ? " " : "");
-	}
-	return text;
-}
-
-/* Rules are on the command line, or in the file of --scenario. Return: 0 or the exit status. */
-static int rules_given(struct scenario *s, const struct opts *o, int argc, char **argv)
-{
-	bool file = o->level[OPT_SCENARIO] == LEVEL_FLAG;
-	char *text;
-	int ret;
-
-	if (file ? argc : !argc) {
-		trouble("fault add: expected a rule or --scenario; see 'rdmaemu fault add --help'");
-		return EXIT_USAGE;
-	}
-	if (file)
-		return scenario_load(s, o) ? EXIT_USAGE : 0;
-	text = join_words(argc, argv);
-	ret = text ? scenario_text(s, text) : trouble("%s", strerror(ENOMEM));
-	free(text);
-	if (!ret && !s->n) {
-		scenario_free(s);
-		trouble("fault add: expected a rule; see 'rdmaemu fault add --help'");
-		return EXIT_USAGE;
-	}
-	return ret ? EXIT_USAGE : 0;
-}
 
 int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	struct scenario s = { 0 };
-	int sock, ret = rules_given(&s, o, argc, argv);
+	int sock, ret = scenario_given(&s, "fault add", o, argc, argv);
 
 	if (ret)
 		return ret;

@@ -41,7 +41,7 @@ static struct json_object *json_rule(const struct fabric *f, const struct fault_
 	return o;
 }
 
-static int list_json(const struct fabric *f, FILE *out)
+struct json_object *faults_json(const struct fabric *f)
 {
 	struct json_object *root = json_object_new_object(), *all = json_object_new_array();
 	const struct faults *t = f->faults;
@@ -53,9 +53,15 @@ static int list_json(const struct fabric *f, FILE *out)
 	json_object_object_add(root, "seed", json_object_new_uint64(f->hca->seed));
 	json_object_object_add(root, "random", json_object_new_boolean(t->random));
 	json_object_object_add(root, "faults", all);
+	return root;
+}
+
+static void list_json(const struct fabric *f, FILE *out)
+{
+	struct json_object *root = faults_json(f);
+
 	fprintf(out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
 	json_object_put(root);
-	return 0;
 }
 
 static void list_text(const struct fabric *f, FILE *out)

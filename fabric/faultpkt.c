@@ -147,7 +147,7 @@ static u32 response_op(const struct burst *b)
 	}
 }
 
-static u32 ack_op(u8 aeth)
+u32 pkt_ack_op(u8 aeth)
 {
 	switch (aeth) {
 	case AETH_NAK_PSN_SEQ:
@@ -183,7 +183,7 @@ u32 pkt_op(const struct burst *b)
 	case BOP_ATOMIC_ACK:
 		return OP_ATOMIC_ACK;
 	case BOP_ACK:
-		return ack_op(b->aeth);
+		return pkt_ack_op(b->aeth);
 	default:
 		return OP_NONE;
 	}

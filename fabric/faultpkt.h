@@ -32,6 +32,8 @@ u32 rounds_next(struct pkt_rounds *r, u32 psn);
 
 /** pkt_op() - the wire opcode of a burst of one packet. */
 u32 pkt_op(const struct burst *b);
+/** pkt_ack_op() - of an acknowledge with that syndrome. */
+u32 pkt_ack_op(u8 aeth);
 /** pkt_ends() - what all packets of a burst have in common. @first: the connection's first PSN */
 void pkt_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p, u32 *first);
 /** pkt_one() - what only this burst of one packet has, but for its round. */

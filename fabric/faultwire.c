@@ -21,12 +21,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ON_SEND                                                                                    \
-	(FAULT_ACT(FA_DROP) | FAULT_ACT(FA_CORRUPT) | FAULT_ACT(FA_DUPLICATE) |                    \
-	 FAULT_ACT(FA_DELAY) | FAULT_ACT(FA_REORDER) | FAULT_ACT(FA_RATE))
-#define ON_ARRIVAL                                                                                 \
-	(FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK) | FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
-
 #define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder: unless the rule says */
 #define RATE_QUEUE  (8 * NSEC_PER_MSEC) /* of a rate's time may wait */
 #define WINDOW_PKTS 256
@@ -203,7 +197,7 @@ static bool looks_later(const struct parcel *c)
 	u32 i;
 
 	for (i = 0; i < t->high; i++)
-		if (t->rule[i].id && (ON_ARRIVAL & FAULT_ACT(t->rule[i].act)) &&
+		if (t->rule[i].id && (FAULT_ACTS_ARRIVAL & FAULT_ACT(t->rule[i].act)) &&
 		    fault_sees(c->f, &t->rule[i], &c->pkt))
 			return true;
 	return false;
@@ -223,7 +217,7 @@ static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
 		v->dropped = r->id;
 		v->touched = true;
 	}
-	while ((r = fault_match_wire(c->f, &c->pkt, ON_SEND, &at)))
+	while ((r = fault_match_wire(c->f, &c->pkt, FAULT_ACTS_SEND, &at)))
 		apply(c, r, b, v);
 	v->fate.round = c->pkt.round;
 	v->fate.look = !v->dropped && looks_later(c);

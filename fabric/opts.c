@@ -75,6 +75,9 @@ static const struct opt_def {
 	[OPT_FOLLOW] = { "follow", NULL, NULL, false, "go on with what happens from now on" },
 	[OPT_EXPLAIN] = { "explain", NULL, NULL, false,
 			  "when the program ends, say what went wrong and why" },
+	[OPT_TRACE] = { "trace", "FILE", NULL, false, "a capture, pcap or pcapng" },
+	[OPT_NODES] = { "nodes", "NAME=ADDRESS,...", NULL, false,
+			"what the trace's nodes are called (default: node0, node1, ...)" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -284,6 +287,10 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 	case OPT_EXPLAIN:
 		o->explain = true;
 		return NULL;
+	case OPT_TRACE:
+		return parse_path(value, o->trace) ? NULL : "a file";
+	case OPT_NODES:
+		return parse_path(value, o->nodes) ? NULL : "NAME=ADDRESS,...";
 	case OPT_HELP:
 		o->help = true;
 		return NULL;

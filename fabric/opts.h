@@ -56,6 +56,8 @@ enum opt_id {
 	OPT_QP,
 	OPT_FOLLOW,
 	OPT_EXPLAIN,
+	OPT_TRACE,
+	OPT_NODES,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -107,6 +109,8 @@ struct opts {
 	char token_file[PATH_MAX];
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
 	char scenario[PATH_MAX]; /* likewise */
+	char trace[PATH_MAX]; /* likewise */
+	char nodes[PATH_MAX]; /* NAME=ADDRESS[,NAME=ADDRESS]... */
 	char device[32];
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */

@@ -93,6 +93,48 @@ int scenario_text(struct scenario *s, const char *text)
 	return read_rules(s);
 }
 
+/* The words as one line, to be freed. */
+static char *join_words(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int i;
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+int scenario_given(struct scenario *s, const char *verb, const struct opts *o, int argc,
+		   char **argv)
+{
+	bool file = o->level[OPT_SCENARIO] == LEVEL_FLAG;
+	char *text;
+	int ret;
+
+	if (file ? argc : !argc) {
+		trouble("%s: expected a rule or --scenario; see 'rdmaemu %s --help'", verb, verb);
+		return EXIT_USAGE;
+	}
+	if (file)
+		return scenario_load(s, o) ? EXIT_USAGE : 0;
+	text = join_words(argc, argv);
+	ret = text ? scenario_text(s, text) : trouble("%s", strerror(ENOMEM));
+	free(text);
+	if (!ret && !s->n) {
+		scenario_free(s);
+		trouble("%s: expected a rule; see 'rdmaemu %s --help'", verb, verb);
+		return EXIT_USAGE;
+	}
+	return ret ? EXIT_USAGE : 0;
+}
+
 void scenario_print(const struct scenario *s, bool json)
 {
 	struct reading r = { .s = s, .print = true, .all = json ? json_object_new_array() : NULL };

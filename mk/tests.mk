@@ -36,7 +36,7 @@ $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 # One that tests parts of the fabric process.
 $(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
 $(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ))
-$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lm
+$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lm
 $(T)/unit_join: $(call objs,fabric/join_wire.c)
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
@@ -101,6 +101,17 @@ walk: all tests
 .PHONY: bench
 bench: all $(BENCH_BIN) $(T)/app_many_nodes
 	@BUILD=$(BUILD) tests/bench/run
+
+# libFuzzer on what reads captures: make fuzz RUNS=1000000. It needs clang with its runtime library.
+RUNS ?= 1000000
+FUZZ_SRC := tests/fuzz/fuzz_trace.c fabric/traceframe.c fabric/traceconn.c fabric/faultpkt.c fabric/faultnames.c
+.PHONY: fuzz
+fuzz:
+	@mkdir -p $(BUILD)/fuzz/corpus
+	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE \
+		-o $(BUILD)/fuzz/fuzz_trace $(FUZZ_SRC) $(EMULATOR_SRC)
+	/usr/bin/python3 tests/trace_make.py fuzz $(BUILD)/fuzz/corpus
+	$(BUILD)/fuzz/fuzz_trace -runs=$(RUNS) -max_len=2048 $(BUILD)/fuzz/corpus
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.
 # -Wno-tsan: gcc warns of fences, which TSan does not follow. What they order are relaxed atomics

@@ -39,6 +39,7 @@ under() {
 check "the page is there" test -r "$PAGE"
 cd "$TEST_DIR" || exit 1
 echo 'loss 1%' >lossy.faults
+cp "$TOP/tests/traces/rping.pcap" . || exit 1
 PATH=$(dirname "$RDMAEMU"):$PATH
 n=0
 while read -r line; do
