@@ -309,6 +309,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:
 		return fault_request(f, c, m, *fd);
+	case PROTO_JOURNAL:
+		return log_entry(f, m);
 	case PROTO_FAULT_NEXT:
 		return fault_next(f, m);
 	case PROTO_CLOCK:

@@ -510,6 +510,8 @@ void ports_work(struct fabric *f);
 
 /** status_make() - the fabric's state; @flags: enum proto_flags. Return: a memfd or -errno. */
 int status_make(struct fabric *f, u32 flags);
+/** log_entry() - PROTO_JOURNAL: @m becomes the answer. Return: 0 or -ENOENT. */
+int log_entry(struct fabric *f, struct proto_msg *m);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
 void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** text_memfd() - a memfd with that text. Return: descriptor or -errno. */

@@ -72,6 +72,11 @@ enum proto_op {
 	PROTO_FAULT_REMOVE,
 	/* FAULT_CLEAR: all of them. out: fault.n */
 	PROTO_FAULT_CLEAR,
+	/*
+	 * JOURNAL: in: journal.errors, .notices: positions. out: the next entry and the positions behind it.
+	 * -ENOENT: there is none. PROTO_F_END: the positions of the end, no entry.
+	 */
+	PROTO_JOURNAL,
 	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from that on. -ENOENT */
 	PROTO_FAULT_NEXT,
 	/* FAULT_LIST: out: as STATUS; PROTO_F_SUMMARY: lines for the end of a run, maybe none */
@@ -87,6 +92,7 @@ enum proto_op {
 };
 
 enum proto_flags {
+	PROTO_F_END = 1 << 8, /* JOURNAL */
 	PROTO_F_JSON = 1 << 0, /* STATUS, LOG: JSON is wanted */
 	PROTO_F_STAY = 1 << 1, /* LEASE: do not leave when the last client has gone */
 	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */
@@ -226,6 +232,29 @@ struct proto_ask {
 	u8 ip[16]; /* NODE: as a GID, where there is no name */
 };
 
+/**
+ * struct proto_journal - an entry of the journal, in words: emulator/journal.h.
+ * @errors, @notices: positions in the two rings; 0: the oldest entry
+ * @ts: since the fabric's start, ns
+ */
+struct proto_journal {
+	u64 errors;
+	u64 notices;
+	u64 ts;
+	u64 wr_id;
+	s32 pid, peer_pid;
+	u32 qpn, peer_qpn;
+	u32 psn;
+	u32 attempt;
+	u32 rule;
+	u8 has_psn, has_wr_id, is_error, pad;
+	char kind[16];
+	char what[64];
+	char program[JOURNAL_NAME];
+	char peer[JOURNAL_NAME];
+	char text[768];
+};
+
 /** struct proto_fault - rules: fabric/fault.h. */
 struct proto_fault {
 	u32 id;
@@ -254,6 +283,7 @@ struct proto_msg {
 		struct proto_port port;
 		struct proto_fault fault;
 		struct proto_clock clock;
+		struct proto_journal journal;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

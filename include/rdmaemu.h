@@ -139,6 +139,44 @@ RDMAEMU_API int rdmaemu_counter(struct rdmaemu *r, const char *node, const char 
  */
 RDMAEMU_API char *rdmaemu_status(struct rdmaemu *r);
 
+/** struct rdmaemu_mark - a place in the journal. All zero: its oldest entry. */
+struct rdmaemu_mark {
+	uint64_t errors;
+	uint64_t notices;
+};
+
+/**
+ * struct rdmaemu_entry - what happened, as `rdmaemu log` has it.
+ * @time_ns: fabric time since the fabric's start
+ * @is_error: an error completion, asynchronous event or failed connection; else a notice
+ * @rule: id of the fault rule that did it; 0: none
+ * @attempt: times that the packet was sent again before
+ * @program, @pid, @qpn: who it happened to; @peer...: and with whom; "" and 0: not known
+ * @kind: "completion", "event", "cm", "drop", ...; @what: IBV_WC_..., IBV_EVENT_..., ...
+ * @text: all of it in a line, with the cause
+ */
+struct rdmaemu_entry {
+	uint64_t time_ns;
+	uint64_t wr_id;
+	int32_t pid, peer_pid;
+	uint32_t qpn, peer_qpn;
+	uint32_t psn;
+	uint32_t attempt;
+	uint32_t rule;
+	uint8_t is_error, has_psn, has_wr_id, reserved;
+	char kind[16];
+	char what[64];
+	char program[32];
+	char peer[32];
+	char text[768];
+};
+
+/** rdmaemu_journal_end() - *mark is behind the last entry: what comes from now on is new. */
+RDMAEMU_API int rdmaemu_journal_end(struct rdmaemu *r, struct rdmaemu_mark *mark);
+/** rdmaemu_journal_next() - the entry at *mark, which moves on. Return: 1, or 0: there is none yet. */
+RDMAEMU_API int rdmaemu_journal_next(struct rdmaemu *r, struct rdmaemu_mark *mark,
+				     struct rdmaemu_entry *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -55,10 +55,14 @@ static void test_completion(void)
 	struct rc_opts o = rc_defaults;
 	struct rc_wr wr[3];
 	struct ibv_wc wc;
+	struct rdmaemu_mark mark;
+	struct rdmaemu_entry e = { .pid = 0 };
 	bool good;
 	int id;
 
 	pair_up(a, b, &o, &o);
+	ok(!rdmaemu_journal_end(ctl, &mark) && !rdmaemu_journal_next(ctl, &mark, &e),
+	   "nothing has happened yet");
 	id = add("wc status=IBV_WC_REM_OP_ERR opcode=RDMA_WRITE nth=2");
 	for (int i = 0; i < 3; i++)
 		wr[i] = wr_make(IBV_WR_RDMA_WRITE, (uint64_t)i, a, a->buf, 8, b, b->buf);
@@ -69,6 +73,11 @@ static void test_completion(void)
 	       wc.status == IBV_WC_WR_FLUSH_ERR;
 	ok(good && rdmaemu_fault_hits(ctl, id) == 1 && end_state(a) == IBV_QPS_ERR,
 	   "the second of three work requests ends in error, the third is flushed");
+	while (rdmaemu_journal_next(ctl, &mark, &e) > 0 && strcmp(e.kind, "completion") != 0)
+		;
+	ok(e.is_error && !strcmp(e.what, "IBV_WC_REM_OP_ERR") && e.has_wr_id && e.wr_id == 1 &&
+		   e.pid == getpid() && e.rule == (uint32_t)id && strstr(e.text, e.what),
+	   "the journal has it, with the rule");
 	rdmaemu_fault_clear(ctl);
 }
 
