@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: fault rules set from within a test, by the command that RDMAEMU_BIN names.
+ * DOC: fault rules set from within a test, and the clock, by the command that RDMAEMU_BIN names.
  */
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
@@ -11,5 +11,7 @@ void fault_add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fault_clear(void);
 /** fault_hits() - of the rule that was added last. */
 int fault_hits(void);
+/** fault_advance() - move the fabric's clock ahead by so many seconds: what is due till then is done. */
+void fault_advance(int seconds);
 
 #endif

@@ -15,11 +15,11 @@
 
 extern char **environ;
 
-/* `rdmaemu fault VERB [WORDS]`, whose output goes to @out unless that is negative. */
-static void run(const char *verb, char *words, int out)
+/* `rdmaemu COMMAND VERB [WORDS]`, whose output goes to @out unless that is negative. */
+static void run(const char *command, const char *verb, char *words, int out)
 {
 	char *bin = getenv("RDMAEMU_BIN");
-	char *argv[] = { bin, "fault", (char *)verb, words, NULL };
+	char *argv[] = { bin, (char *)command, (char *)verb, words, NULL };
 	posix_spawn_file_actions_t acts;
 	int status, ret;
 	pid_t pid;
@@ -34,7 +34,8 @@ static void run(const char *verb, char *words, int out)
 	if (ret)
 		die("%s: %s", bin, strerror(ret));
 	if (waitpid(pid, &status, 0) != pid || status)
-		die("fault %s %s: status %#x", verb, words ? words : "", (unsigned int)status);
+		die("%s %s %s: status %#x", command, verb, words ? words : "",
+		    (unsigned int)status);
 }
 
 void fault_add(const char *fmt, ...)
@@ -45,12 +46,12 @@ void fault_add(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(words, sizeof(words), fmt, args);
 	va_end(args);
-	run("add", words, -1);
+	run("fault", "add", words, -1);
 }
 
 void fault_clear(void)
 {
-	run("clear", NULL, -1);
+	run("fault", "clear", NULL, -1);
 }
 
 int fault_hits(void)
@@ -61,11 +62,19 @@ int fault_hits(void)
 
 	if (!out)
 		die("%s", strerror(errno));
-	run("list", NULL, fileno(out));
+	run("fault", "list", NULL, fileno(out));
 	rewind(out);
 	/* NAME SEEN HITS RULE: the last line that has numbers. */
 	while (fgets(line, sizeof(line), out))
 		sscanf(line, "%*s %*u %lu", &hits);
 	fclose(out);
 	return (int)hits;
+}
+
+void fault_advance(int seconds)
+{
+	char by[32];
+
+	snprintf(by, sizeof(by), "%ds", seconds);
+	run("clock", "advance", by, -1);
 }
