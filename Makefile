@@ -6,6 +6,7 @@
 # make bench          measure the emulator beside the machine's own limits
 # make torture N=     N random kills of clients with other traffic going on; and TORTURE_SECONDS (600) of joined
 #                     fabrics whose connections break and which are killed; TORTURE_SEED=
+# make torture-faults N=   N scenarios of fault rules at random, RERUNS= of them run twice; SEED=
 # make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
 # make install        PREFIX= DESTDIR=
 # make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)

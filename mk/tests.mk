@@ -90,6 +90,15 @@ N ?= 10000
 torture: all tests
 	@BUILD=$(BUILD) TORTURE_N=$(N) TEST_TIMEOUT=7200 tests/run torture
 
+# Scenarios of fault rules at random, of which RERUNS are run twice: make torture-faults N=1000 SEED=7
+RERUNS ?= 50
+.PHONY: torture-faults
+torture-faults: N = 1000
+torture-faults: all tests
+	@seed=$(SEED); echo "SEED=$$seed"; \
+	BUILD=$(BUILD) TORTURE_FAULTS=$(N) TORTURE_RERUNS=$(RERUNS) TORTURE_SEED=$$seed TEST_TIMEOUT=14400 \
+		tests/run torture_fault
+
 # A longer random walk, from a seed that is printed: make walk STEPS=20000000 SEED=7
 STEPS ?= 5000000
 SEED  ?= $(shell date +%s)

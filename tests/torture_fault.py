@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""torture_fault.py COUNT RERUNS [SEED]: scenarios of fault rules at random, under a load that checks its data.
+
+Each scenario has a fabric of its own with one to six rules of any action, and a load (app_fault, app_cm_tries)
+that follows from its seed. In most of them the clock is moved by hand, so that what has to wait does not take
+real time, and the same scenario has the same packets hit when it is run again: RERUNS of them are. Of
+each scenario is checked:
+
+- it ends;
+- data that arrives is right and in order; RC and XRC lose nothing that they say has succeeded; UD and UC
+  lose what was lost on the way, and nothing else;
+- an error is one that some rule of the scenario can bring about, what is behind it is flushed, and the
+  QP's state follows;
+- the journal has the error, with its cause, and each loss with the rule that did it;
+- the HCA's memory is sound in the end (`status --audit`), and nobody is left in it.
+
+A failure is printed with its seed: `torture_fault.py 1 1 SEED` runs that one alone.
+"""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+RDMAEMU = os.environ["RDMAEMU"]
+T = os.environ["T"]
+DIR = os.environ["TEST_DIR"]
+SLOW = float(os.environ.get("SLOW", "1"))
+LIMIT = 120 * SLOW
+PATIENCE = 2 * SLOW  # after which the clock is moved on behind a program's back: it may be paused
+PSN = 0xABCDEF  # that vb_spec_of() begins with
+MTU = 1024
+
+FLUSH = "WR_FLUSH"
+# ibv_wc_status_str() of rdma-core
+STATUS = {
+    "success": "SUCCESS", "local length error": "LOC_LEN", "local QP operation error": "LOC_QP_OP",
+    "local protection error": "LOC_PROT", "Work Request Flushed Error": FLUSH,
+    "local access error": "LOC_ACCESS", "remote invalid request error": "REM_INV_REQ",
+    "remote access error": "REM_ACCESS", "remote operation error": "REM_OP",
+    "transport retry counter exceeded": "RETRY_EXC", "RNR retry counter exceeded": "RNR_RETRY_EXC",
+    "bad response error": "BAD_RESP", "general error": "GENERAL", "fatal error": "FATAL",
+    "aborted error": "REM_ABORT", "response timeout error": "RESP_TIMEOUT",
+}  # fmt: skip
+
+REQUEST_OPS = {
+    "RC": ["SEND_ONLY", "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "RDMA_WRITE_ONLY", "RDMA_WRITE_MIDDLE",
+           "RDMA_WRITE_WITH_IMM", "RDMA_READ_REQUEST", "FETCH_ADD", "REQUEST", "SEND", "RDMA_WRITE"],
+    "UC": ["SEND_ONLY", "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "RDMA_WRITE_MIDDLE", "RDMA_WRITE_WITH_IMM",
+           "REQUEST"],
+    "UD": ["SEND_ONLY", "SEND", "REQUEST"],
+}  # fmt: skip
+ANSWER_OPS = ["ACK", "NAK", "ACKNOWLEDGE", "RDMA_READ_RESPONSE", "RDMA_READ_RESPONSE_MIDDLE", "ATOMIC_ACKNOWLEDGE",
+              "RESPONSE"]  # fmt: skip
+# Statuses that a rule can give a request, and the operations that can have them.
+WC_SEND = {
+    "LOC_LEN": None, "LOC_QP_OP": None, "LOC_PROT": None, "GENERAL": None, "RETRY_EXC": "RC", "RNR_RETRY_EXC": "RC",
+    "REM_ABORT": "RC", "RESP_TIMEOUT": "RC", "FATAL": "RC", "REM_INV_REQ": "RC", "REM_OP": "RC",
+}  # fmt: skip
+WC_RECV = ["LOC_LEN", "LOC_QP_OP", "LOC_PROT", "GENERAL"]
+
+LOST = {"RETRY_EXC"}
+REFUSED = {"REM_OP", "REM_INV_REQ", "REM_ACCESS"}
+
+
+def call(*args, **more):
+    return subprocess.run([RDMAEMU, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=LIMIT, check=False, **more)  # fmt: skip
+
+
+class Rules:
+    """Rules at random, and what may come of them."""
+
+    def __init__(self, rng, load):
+        self.rng, self.load = rng, load
+        self.text = []  # a line each; the rules of line N are called N, N+...
+        self.errors = []  # of each line: what requests may end with once it has hit
+        self.recv_errors = set()
+        self.random_loss = False  # beyond what the journal tells of
+        kinds = self.kinds()
+        for _ in range(rng.choice([1, 1, 2, 2, 3, 4, 5, 6])):
+            rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
+
+    def kinds(self):
+        if self.load.type == "CM":
+            return [(self.cm, 6), (self.drop, 1), (self.link, 1), (self.fail_cm, 1)]
+        return [(self.drop, 6), (self.corrupt, 2), (self.duplicate, 2), (self.delay, 2), (self.reorder, 2),
+                (self.rate, 1), (self.rnr, 2), (self.nak, 2), (self.link, 2), (self.wc, 2), (self.fail, 0.7),
+                (self.limit, 0.3), (self.event, 1), (self.pause, 0.5), (self.kill, 0.5)]  # fmt: skip
+
+    def add(self, *words, errors=frozenset()):
+        self.text.append(" ".join(w for w in words if w))
+        self.errors.append(set(errors))
+
+    def allowed(self, faults):
+        """Statuses that those of the rules can bring about which have hit."""
+        return set().union(*(self.errors[int(r["name"][1:])] for r in faults if r["hits"] and r["name"][0] == "r"))
+
+    @property
+    def reliable(self):
+        return self.load.type in ("RC", "XRC")
+
+    def ops(self):
+        return REQUEST_OPS.get("RC" if self.reliable else self.load.type, ["MAD"])
+
+    def where(self, answers=True):
+        """Selectors that packets of the load can have."""
+        rng, words = self.rng, []
+        if self.load.type == "CM":
+            return ""
+        if rng.random() < 0.7:
+            words.append("opcode=" + rng.choice(self.ops() + (ANSWER_OPS if answers and self.reliable else [])))
+        if self.load.type != "UD":
+            if rng.random() < 0.3:
+                words.append("conn=1")
+            if rng.random() < 0.2:
+                first = rng.randrange(20)
+                words.append("psn=+%d..+%d" % (first, first + rng.randrange(8)))
+            if rng.random() < 0.3:
+                words.append(rng.choice(["round=1", "round=1..2", "round=..3"]))
+        if rng.random() < 0.1:
+            words.append("type=" + self.load.type)
+        if rng.random() < 0.1:
+            words.append("program=app_fault")
+        if self.load.nodes and rng.random() < 0.3:
+            words.append(rng.choice(["link=a-b", "node=a", "node=b", "peer=b", "node=a direction=tx",
+                                     "node=b direction=tx", "link=a-b direction=tx"]))  # fmt: skip
+        # Opcodes that are not the load's would be refused.
+        return " ".join(words)
+
+    def when(self, few=False):
+        rng, words = self.rng, []
+        kind = rng.randrange(5)
+        if kind == 0:
+            return "nth=%d" % (1 + rng.randrange(12))
+        if kind == 1 or few:
+            words = ["after=%d" % rng.randrange(10), "for=%d" % (1 + rng.randrange(4))]
+        elif kind == 2:
+            words = ["prob=%s" % rng.choice(["0.01", "0.1", "0.3"])]
+        elif kind == 3:
+            words = ["every=%d" % (2 + rng.randrange(6))]
+        elif rng.random() < 0.7:
+            words = ["at=%dms" % rng.randrange(4), "for=%dms" % (1 + rng.randrange(300))]
+        return " ".join(words)
+
+    def drop(self):
+        if self.rng.random() < 0.3:
+            self.add("loss", self.rng.choice(["1%", "10%", "50%"]), errors=LOST)
+        else:
+            self.add("drop", self.where(), self.when(), errors=LOST)
+
+    def corrupt(self):
+        self.add("corrupt", self.where(), self.when(), errors=LOST)
+
+    def duplicate(self):
+        self.add("duplicate", self.where(), self.when())
+
+    def delay(self):
+        how = self.rng.choice(["", "jitter=100us", "jitter=50us distribution=normal", "jitter=50us distribution=pareto"])
+        self.add("delay", self.rng.choice(["20us", "300us", "5ms", "100ms"]), how, self.where(), self.when(),
+                 errors=LOST)  # fmt: skip
+        self.random_loss = True
+
+    def reorder(self):
+        self.add("reorder", self.rng.choice(["", "gap=%d" % (1 + self.rng.randrange(5))]), "5ms", self.where(),
+                 self.when(), errors=LOST)  # fmt: skip
+        self.random_loss = True
+
+    def rate(self):
+        self.add("rate", self.rng.choice(["10Mbit", "1Gbit", "100Gbit"]))
+
+    def rnr(self):
+        if self.reliable:
+            self.add("rnr", self.rng.choice(["", "timer=1", "opcode=RDMA_READ_REQUEST", "opcode=SEND"]), self.when(),
+                     errors={"RNR_RETRY_EXC"})  # fmt: skip
+
+    def nak(self):
+        if not self.reliable:
+            return
+        code = self.rng.choice(["PSN_SEQ_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR"])
+        self.add("nak code=" + code, "opcode=RDMA_WRITE" if code == "REM_ACCESS_ERR" else "", self.when(True),
+                 errors=LOST if code == "PSN_SEQ_ERR" else {code[:-4]})  # fmt: skip
+
+    def link(self):
+        node = self.rng.choice(["a", "b"]) if self.load.nodes else "node0"
+        at = "at=%dms" % self.rng.randrange(5)
+        spell = "for=%dms" % (1 + self.rng.randrange(600))
+        kinds = [("link down node=%s" % node, at, spell), ("link flap period=10ms node=%s" % node, at, "for=100ms")]
+        if self.load.nodes:
+            kinds += [("partition a|b", at, spell), ("link down link=a-b", at, spell),
+                      ("partition a|b", at, spell, "; heal at=300ms")]  # fmt: skip
+        self.add(*self.rng.choice(kinds), errors=LOST)
+        self.random_loss = True
+
+    def wc(self):
+        if self.rng.random() < 0.3:
+            status = self.rng.choice(WC_RECV)
+            self.add("wc opcode=RECV status=IBV_WC_%s_ERR" % status, self.when(True), errors=REFUSED)
+            self.recv_errors.add(status)
+            self.random_loss = True
+            return
+        statuses = [s for s, of in WC_SEND.items() if not of or self.reliable]
+        status = self.rng.choice(statuses)
+        self.add("wc status=IBV_WC_%s_ERR" % status, self.when(True), errors={status})
+        self.random_loss = True
+
+    def fail(self):
+        name, errno = self.rng.choice([("ibv_post_send", "ENOMEM"), ("ibv_reg_mr", "ENOMEM"),
+                                       ("ibv_create_qp", "ENOMEM"), ("ibv_post_recv", "ENOMEM"),
+                                       ("ibv_create_cq", "ENOMEM"), ("ibv_modify_qp", "EINVAL")])  # fmt: skip
+        self.add("fail call=%s errno=%s" % (name, errno), "nth=%d" % (1 + self.rng.randrange(20)))
+
+    def fail_cm(self):
+        self.add("fail call=%s errno=ENOMEM" % self.rng.choice(["rdma_create_id", "rdma_connect", "rdma_accept"]),
+                 "nth=%d" % (1 + self.rng.randrange(6)))  # fmt: skip
+
+    def limit(self):
+        self.add("limit", self.rng.choice(["max_qp=0", "max_qp=1", "max_mr=0", "max_cq=1", "max_qp_wr=16"]))
+
+    def event(self):
+        self.add("event", self.rng.choice(["IBV_EVENT_CLIENT_REREGISTER", "IBV_EVENT_SM_CHANGE",
+                                           "IBV_EVENT_LID_CHANGE"]), "node=a" if self.load.nodes else "node=node0",
+                 "at=%dms" % self.rng.randrange(5))  # fmt: skip
+
+    def pause(self):
+        self.add("pause program=app_fault for=20ms", self.rng.choice(["at=1ms", "opcode=SEND nth=2"]))
+
+    def kill(self):
+        if self.load.nodes:
+            self.add("kill node=" + self.rng.choice("ab"), self.rng.choice(["at=1ms", "opcode=SEND nth=3"]),
+                     errors=LOST)  # fmt: skip
+
+    def cm(self):
+        message = self.rng.choice(["REQ", "REP", "RTU", "DREQ", "DREP", ""])
+        self.add(*self.rng.choice([
+            ("cm drop", message, self.when(True)),
+            ("cm delay", self.rng.choice(["20ms", "3s"]), message, self.when(True)),
+            ("cm duplicate", message, self.when(True)),
+            ("cm reject", "reason=%d" % self.rng.choice([28, 8, 12]), self.when(True)),
+            ("cm mra", self.when(True)),
+        ]))  # fmt: skip
+
+
+class Load:
+    """A program and its arguments at random."""
+
+    def __init__(self, rng):
+        self.type = rng.choice(["RC", "RC", "RC", "XRC", "UC", "UD", "CM"])
+        self.nodes = self.type != "CM" and rng.random() < 0.4
+        self.manual = rng.random() < 0.8
+        self.n = rng.choice([1, 4, 10, 30, 60])
+        size = rng.choice([64, 1000] if self.type == "UD" else [64, 1000, 6000, 20000])
+        self.settle = 600 if self.type == "CM" else 20
+        self.args = ["remote" if self.nodes else "local", self.type, "mix", str(self.n), str(size), "mtu=%d" % MTU,
+                     "seed=%d" % (1 + rng.randrange(1 << 30)), "settle=%d" % self.settle,
+                     "window=%d" % rng.choice([1, 5, 60, 60]), "retry=%d" % rng.choice([2, 7]),
+                     "rnr=%d" % rng.choice([1, 6]), "timeout=14"]  # fmt: skip
+        self.program = "app_fault"
+        if self.type == "CM":
+            self.program, self.args = "app_cm_tries", [str(1 + rng.randrange(6))]
+
+
+class Run:
+    """A scenario, run once: what came of it."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.seed = seed
+        self.load = Load(rng)
+        self.rules = Rules(rng, self.load)
+        self.wrong = []
+        self.out, self.status = "", None
+        self.faults, self.journal = [], []
+
+    def bad(self, what, *more):
+        self.wrong.append(" ".join([what, *map(str, more)]))
+
+    def clock(self, seconds=1):
+        call("clock", "advance", "%ds" % seconds)
+
+    def start(self):
+        args = ["fabric", "start", "--seed", str(self.seed & 0xFFFFFFFF)]
+        r = call(*args, *(["--clock", "manual"] if self.load.manual else []))
+        if r.returncode:
+            self.bad("fabric start:", r.stdout)
+        self.env = dict(os.environ, RDMAEMU_BIN=RDMAEMU)
+        self.at = []
+        if self.load.nodes:
+            call("run", "--node", "a", "--", "true")
+            peer = call("run", "--node", "b", "--", "env").stdout.splitlines()
+            names = ("RDMAEMU_SOCKET=", "RDMAEMU_SYSFS=", "RDMAEMU_NODE=", "RDMAEMU_DIR=", "RDMAEMU_FABRIC=")
+            self.env["PEER_ENV"] = "\n".join(l for l in peer if l.startswith(names))
+            self.at = ["--node", "a"]
+        if self.load.manual:
+            # Nothing arrives while the program is still posting: what it does is not a matter of luck.
+            for node in ("a", "b") if self.load.nodes else ("node0",):
+                call("port", "link", "--node", node, "delay", "1us")
+        for i, text in enumerate(self.rules.text):
+            for k, rule in enumerate(text.split(";")):
+                r = call("fault", "add", "%s%d: %s" % ("r" if not k else "more", i, rule.strip()))
+                # Selectors and opcodes that do not go together are no rule.
+                if r.returncode and "expected" not in r.stdout:
+                    self.bad("fault add", rule, r.stdout)
+
+    def program(self):
+        with open(DIR + "/out", "w+", encoding="utf-8") as out:
+            p = subprocess.Popen([RDMAEMU, "run", *self.at, "--", T + "/" + self.load.program, *self.load.args],
+                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.env)  # fmt: skip
+            end = time.monotonic() + LIMIT
+            while time.monotonic() < end:
+                try:
+                    self.status = p.wait(PATIENCE)
+                    break
+                except subprocess.TimeoutExpired:
+                    self.clock()
+            else:
+                self.bad("it does not end")
+                p.kill()
+                p.wait()
+            out.seek(0)
+            self.out = out.read()
+
+    def run(self):
+        self.start()
+        self.program()
+        self.faults = json.loads(call("fault", "list", "--json").stdout)["faults"]
+        call("fault", "clear")
+        self.clock(self.load.settle)
+        self.journal = json.loads(call("log", "--json").stdout)
+        end = time.monotonic() + 20 * SLOW
+        while json.loads(call("status", "--json").stdout)["clients"] and time.monotonic() < end:
+            time.sleep(0.05)
+        left = json.loads(call("status", "--json").stdout)
+        if left["clients"] or left["qps"]:
+            self.bad("left behind:", len(left["clients"]), "clients,", len(left["qps"]), "queue pairs")
+        audit = call("status", "--audit")
+        if audit.returncode:
+            self.bad("audit:", audit.stdout)
+        call("fabric", "stop")
+        self.parse()
+        self.check()
+        return self
+
+    # --- what was printed
+
+    def parse(self):
+        self.posts = [m.groups() for m in re.finditer(r"^post (\d+) (\w+) (\d+)$", self.out, re.M)]
+        self.sends = [(int(i), STATUS.get(s, s)) for i, s in re.findall(r"^send (\d+) (.*)$", self.out, re.M)]
+        self.recvs = [int(i) for i in re.findall(r"^recv (\d+) \d+$", self.out, re.M)]
+        self.recv_bad = [STATUS.get(s, s) for s in re.findall(r"^recv: (.*)$", self.out, re.M)]
+        self.states = (re.findall(r"^states (\w+) (\w+)$", self.out, re.M) or [("?", "?")])[0]
+        self.tries = re.findall(r"^try (\d+): (.*)$", self.out, re.M)
+
+    def hit(self, *acts):
+        return sum(r["hits"] for r in self.faults if self.act(r) in acts)
+
+    @staticmethod
+    def act(rule):
+        return [w for w in rule["rule"].split() if not w.endswith(":")][0]
+
+    def check(self):
+        if self.wrong and self.status is None:
+            return
+        if self.status and self.may_die():
+            return
+        if self.status:
+            self.bad("the program has ended with", self.status)
+        if self.load.type == "CM":
+            self.check_tries()
+            return
+        self.check_sends()
+        self.check_recvs()
+        self.check_journal()
+
+    def may_die(self):
+        """Whether a rule did something after which it cannot go on."""
+        if self.hit("kill"):
+            return True
+        if not (self.hit("fail") or any(self.act(r) == "limit" for r in self.faults)):
+            return False
+        return re.search(r"cannot|queue pairs:|ibv_|rdma_|the device", self.out) and "not " + "right" not in self.out
+
+    def check_sends(self):
+        ids = [i for i, _ in self.sends]
+        if ids != list(range(self.load.n)):
+            self.bad("completions out of order, or missing:", ids)
+        failed = None
+        allowed = self.rules.allowed(self.faults)
+        for i, status in self.sends:
+            if failed is not None:
+                if status != FLUSH:
+                    self.bad("behind a failure:", i, status)
+            elif status != "SUCCESS":
+                failed = (i, status)
+                if status not in allowed:
+                    self.bad("no rule that has hit has this status:", i, status)
+        sqe = self.load.type in ("UC", "UD")
+        if failed and self.states[0] not in (("SQE", "ERR") if sqe else ("ERR",)):
+            self.bad("state of the sender:", self.states[0], "after", failed)
+        if not failed and self.states[0] not in ("RTS",):
+            self.bad("state of the sender:", self.states[0])
+        self.failed = failed
+
+    def wanted(self):
+        """Messages that take a receive."""
+        return [int(i) for i, op, _ in self.posts if op in ("send", "imm")]
+
+    def check_recvs(self):
+        wanted, good = self.wanted(), {i for i, s in self.sends if s == "SUCCESS"}
+        for status in self.recv_bad:
+            if status != FLUSH and status not in self.rules.recv_errors:
+                self.bad("no rule has this status of a receive:", status)
+        if self.load.type in ("RC", "XRC"):
+            if self.recvs != wanted[: len(self.recvs)]:
+                self.bad("receives:", self.recvs, "of", wanted)
+            missing = [i for i in wanted if i in good and i not in self.recvs]
+            if missing:
+                self.bad("lost, and said to be sent:", missing)
+            added = int((re.findall(r"^sum (\d+)$", self.out, re.M) or [0])[0])
+            adds = [int(i) for i, op, _ in self.posts if op == "add"]
+            if not len([i for i in adds if i in good]) <= added <= len(adds):
+                self.bad("atomics executed:", added, "of", len(adds))
+        elif not self.recv_bad and not self.failed:
+            self.check_lost(wanted)
+
+    def check_lost(self, wanted):
+        """Of UD and UC: what did not come was lost on the way, packet by packet."""
+        psns = {j["psn"] for j in self.journal if j.get("psn") is not None and self.is_loss(j)}
+        lost, at = set(), PSN
+        for i, _, size in self.posts:
+            n = max(1, -(-int(size) // MTU))
+            if any((at + k) & 0xFFFFFF in psns for k in range(n)):
+                lost.add(int(i))
+            at += n
+        missing = set(wanted) - set(self.recvs)
+        twice = self.hit("duplicate")
+        if not twice and len(self.recvs) != len(set(self.recvs)):
+            self.bad("came twice:", self.recvs)
+        if missing - lost and not (self.load.type == "UC" and (self.rules.random_loss or twice)):
+            self.bad("lost, and no packet of it was:", sorted(missing - lost))
+        if lost & set(self.recvs) and not twice:
+            self.bad("a packet of it was lost, and it came:", sorted(lost & set(self.recvs)))
+
+    @staticmethod
+    def is_loss(j):
+        return j["kind"] == "drop"
+
+    def check_journal(self):
+        if self.failed:
+            i, status = self.failed
+            entry = [j for j in self.journal if j["kind"] == "completion" and j.get("wr_id") == i
+                     and j["status"] == "IBV_WC_%s_ERR" % status and j.get("opcode") != "RECV"]  # fmt: skip
+            if not entry:
+                self.bad("not in the journal:", i, status)
+            elif not entry[0]["text"] or entry[0]["cause"] == "none":
+                self.bad("the journal knows no cause of:", i, status, entry[0])
+        # The journal has room for so many.
+        named = sum(1 for j in self.journal if self.is_loss(j) and j.get("rule"))
+        hits = self.hit("drop", "loss", "corrupt")
+        if hits and not named:
+            self.bad("no loss in the journal, of", hits)
+
+    def check_tries(self):
+        for i, what in self.tries:
+            if not re.match(r"data (good|lost), closed$|(rejected|unreachable|error) -?\d+$|unresolved -?\d+$", what):
+                self.bad("try", i, what)
+        if not self.faults and any(not w.startswith("data good") for _, w in self.tries):
+            self.bad("nothing was wrong, but:", self.tries)
+
+    # --- what must be the same when it is run again
+
+    def decisions(self):
+        keep = ("kind", "status", "conn", "opcode", "wr_id", "psn", "attempt", "cause", "rule", "qp_type")
+        return {
+            "rules": [(r["name"], r["seen"], r["hits"]) for r in self.faults],
+            "journal": [tuple(j.get(k) for k in keep) for j in self.journal if j["kind"] != "fabric"],
+            "sends": self.sends,
+            "recvs": self.recvs,
+            "recv errors": self.recv_bad,
+            "states": self.states,
+            "tries": self.tries,
+        }
+
+    def repeatable(self):
+        """A program that two processes are, or that is stopped, is not one that does the same again."""
+        mine = " ".join(self.rules.text)
+        return self.load.manual and not re.search(r"\b(pause|kill)\b", mine)
+
+    def tell(self):
+        print("# seed %d, %s, %s" % (self.seed, "by hand" if self.load.manual else "clock runs",
+                                     " ".join([self.load.program, *self.load.args])))  # fmt: skip
+        for text in self.rules.text:
+            print("#   " + text)
+        for what in self.wrong:
+            print("#   WRONG: " + what[:2000].replace("\n", "\n#     "))
+        lines = [l for l in self.out.splitlines() if not l.startswith("post ")]
+        for line in lines[:12] + ["..."] * (len(lines) > 24) + lines[max(12, len(lines) - 12):]:
+            print("#   | " + line)
+
+
+def compare(one, two):
+    a, b = one.decisions(), two.decisions()
+    for key in a:
+        if a[key] != b[key]:
+            one.bad("not the same again:", key)
+            pairs = [(x, y) for x, y in zip(a[key], b[key]) if x != y][:3]
+            one.bad("%d and %d of them; first: %s" % (len(a[key]), len(b[key]), pairs))
+
+
+def main():
+    count, reruns = int(sys.argv[1]), int(sys.argv[2])
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 31)
+    outcomes, acts, failed, again = {}, {}, 0, 0
+    began = time.monotonic()
+    print("# %d scenarios from seed %d" % (count, first), flush=True)
+    for seed in range(first, first + count):
+        run = Run(seed).run()
+        if again < reruns and run.repeatable():
+            again += 1
+            compare(run, Run(seed).run())
+        for rule in run.faults:
+            there, hit = acts.get(run.act(rule), (0, 0))
+            acts[run.act(rule)] = there + 1, hit + (rule["hits"] > 0)
+        if run.wrong:
+            failed += 1
+            run.tell()
+            print("not ok scenario %d" % seed, flush=True)
+        else:
+            kind = ("program ended" if run.status else "success" if not getattr(run, "failed", None)
+                    else run.failed[1])  # fmt: skip
+            outcomes[kind] = outcomes.get(kind, 0) + 1
+    print("# %d wrong, %d run twice, %.0f s; %s" % (failed, again, time.monotonic() - began, outcomes))
+    print("# rules, and those that hit: " + ", ".join("%s %d/%d" % (a, h, n) for a, (n, h) in sorted(acts.items())))
+    if failed:
+        sys.exit(1)
+    print("ok %d scenarios end in success or in the right error" % count)
+    print("ok %d of them, run again, did the same" % again)
+
+
+main()
