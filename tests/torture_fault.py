@@ -31,6 +31,7 @@ DIR = os.environ["TEST_DIR"]
 SLOW = float(os.environ.get("SLOW", "1"))
 LIMIT = 120 * SLOW
 PATIENCE = 2 * SLOW  # after which the clock is moved on behind a program's back: it may be paused
+NOTICES = 8192  # that the journal has room for
 PSN = 0xABCDEF  # that vb_spec_of() begins with
 MTU = 1024
 
@@ -357,6 +358,10 @@ class Run:
     def hit(self, *acts):
         return sum(r["hits"] for r in self.faults if self.act(r) in acts)
 
+    def hit_recv(self):
+        """Whether a receive has failed on purpose, or a NAK was sent that has not come."""
+        return any(r["hits"] and ("opcode=RECV" in r["rule"] or re.search("code=REM_", r["rule"])) for r in self.faults)
+
     @staticmethod
     def act(rule):
         return [w for w in rule["rule"].split() if not w.endswith(":")][0]
@@ -403,6 +408,11 @@ class Run:
         if not failed and self.states[0] not in ("RTS",):
             self.bad("state of the sender:", self.states[0])
         self.failed = failed
+        # Who refuses a request has failed itself; nobody else has.
+        refused = bool(failed) and failed[1] in REFUSED
+        peer = "ERR" if refused or self.hit_recv() else "RTS"
+        if self.states[1] != peer:
+            self.bad("state of the receiver:", self.states[1], "not", peer)
 
     def wanted(self):
         """Messages that take a receive."""
@@ -457,11 +467,22 @@ class Run:
                 self.bad("not in the journal:", i, status)
             elif not entry[0]["text"] or entry[0]["cause"] == "none":
                 self.bad("the journal knows no cause of:", i, status, entry[0])
-        # The journal has room for so many.
-        named = sum(1 for j in self.journal if self.is_loss(j) and j.get("rule"))
-        hits = self.hit("drop", "loss", "corrupt")
-        if hits and not named:
-            self.bad("no loss in the journal, of", hits)
+        self.check_losses()
+
+    def check_losses(self):
+        """Each loss is in the journal, with its rule: the first of those that hit the packet."""
+        if len(self.journal) >= NOTICES:
+            return
+        rules = [r for r in self.faults if self.act(r) in ("drop", "loss", "corrupt")]
+        named = {r["id"]: sum(1 for j in self.journal if self.is_loss(j) and j.get("rule") == r["id"]) for r in rules}
+        for r in rules:
+            if named[r["id"]] > r["hits"]:
+                self.bad("rule", r["name"], "hit", r["hits"], "packets, lost are", named[r["id"]])
+        hits, lost = sum(r["hits"] for r in rules), sum(named.values())
+        # Other rules lose, repeat or hold what these have hit.
+        alone = {self.act(r) for r in self.faults} <= {"drop", "loss", "corrupt", "rnr", "nak", "wc", "rate"}
+        if (len(rules) == 1 and alone and lost != hits) or (hits and not lost and alone):
+            self.bad("losses in the journal:", lost, "of", hits)
 
     def check_tries(self):
         for i, what in self.tries:
