@@ -68,9 +68,15 @@ static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 	return narrow(r, all, all, "requests", bad);
 }
 
+/* As in fault_where.mads. */
+static u32 mad_bit(u32 attr)
+{
+	return 1u << (attr - MAD_REQ);
+}
+
 static int check_messages(struct fault_rule *r, struct fault_bad *bad)
 {
-	const u32 req = 1u << (MAD_REQ - MAD_REQ), sidr = 1u << (MAD_SIDR_REQ - MAD_REQ);
+	const u32 req = mad_bit(MAD_REQ), sidr = mad_bit(MAD_SIDR_REQ);
 	u32 can = r->act == FA_REJECT ? req | sidr : r->act == FA_MRA ? req : ~0u;
 
 	r->where.ops = O(MAD);

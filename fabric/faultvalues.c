@@ -13,6 +13,7 @@
 
 #define TIME_MAX      (86400ULL * 1000000000) /* of at= and for= */
 #define TIME_EXPECTED "a time with its unit: ns, us, ms or s"
+#define TIME_A_DAY    TIME_EXPECTED ", at most 86400s"
 #define LIST_MAX      16u /* names with commas between */
 
 static bool copy(char *out, size_t size, const char *value)
@@ -55,30 +56,42 @@ static bool one_mad(struct fault_rule *r, const char *name)
 	return fault_mad_parse(name, &r->where.mads);
 }
 
-/* "N", "N..M", "N..", "..M", each N with an optional + when *@rel is given, all or none. */
-static bool range(const char *value, u64 max, struct fault_range *out, bool *rel)
+/* "N", "N..M", "N..", "..M" */
+static bool range(const char *value, u64 max, struct fault_range *out)
 {
-	char buf[64], *dots, *from = buf, *to;
-	bool plus = value[0] == '+' && rel;
+	struct fault_range v = { .max = max, .has = true };
+	char buf[64], *dots, *to;
 
 	if (!copy(buf, sizeof(buf), value))
 		return false;
-	if (plus)
-		from++;
-	dots = strstr(from, "..");
-	*out = (struct fault_range){ .max = max, .has = true };
-	if (rel)
-		*rel = plus;
-	if (!dots)
-		return parse_number(from, max, &out->min) && (out->max = out->min, true);
-	*dots = '\0';
-	to = dots + 2;
-	if (plus && *to == '+')
-		to++;
-	if (!*from && !*to)
+	dots = strstr(buf, "..");
+	if (!dots) {
+		if (!parse_number(buf, max, &v.min))
+			return false;
+		v.max = v.min;
+	} else {
+		*dots = '\0';
+		to = dots + 2;
+		if ((!*buf && !*to) || (*buf && !parse_number(buf, max, &v.min)) ||
+		    (*to && !parse_number(to, max, &v.max)) || v.min > v.max)
+			return false;
+	}
+	*out = v;
+	return true;
+}
+
+/* With '+' before the first number, and maybe the second, it counts from the connection's first PSN. */
+static bool psn_range(const char *value, struct fault_where *w)
+{
+	char buf[64], *dots;
+
+	w->psn_rel = *value == '+';
+	if (!copy(buf, sizeof(buf), value + w->psn_rel))
 		return false;
-	return (!*from || parse_number(from, max, &out->min)) &&
-	       (!*to || parse_number(to, max, &out->max)) && out->min <= out->max;
+	dots = w->psn_rel ? strstr(buf, "..+") : NULL;
+	if (dots)
+		memmove(dots + 2, dots + 3, strlen(dots + 3) + 1);
+	return range(buf, IB_PSN_MASK, &w->psn);
 }
 
 /* "0.01" or, with @percent only so, "1%". */
@@ -142,7 +155,7 @@ static const char *take_for(struct fault_rule *r, const char *value)
 	r->when.count = 0;
 	return time_parse(value, TIME_MAX, &r->when.for_ns) && r->when.for_ns
 		       ? NULL
-		       : "a count, 1 or more, or " TIME_EXPECTED;
+		       : "a count, 1 or more, or " TIME_A_DAY;
 }
 
 static const char *take_nth(struct fault_rule *r, const char *value)
@@ -209,10 +222,10 @@ static const char *take_where(struct fault_rule *r, enum fault_key key, const ch
 			       ? NULL
 			       : "a program's name of at most 31 characters";
 	case K_PID:
-		return number32(value, 1, 0x7fffffff, &w->pid, "a process's number");
+		return number32(value, 1, 0x7fffffff, &w->pid, "a process's number, 1 or more");
 	case K_QP:
 		w->has_qpn = true;
-		return number32(value, 0, IB_QPN_MASK, &w->qpn, "a QP's number");
+		return number32(value, 0, IB_QPN_MASK, &w->qpn, "a QP's number, at most 0xffffff");
 	case K_TYPE:
 		return list(value, one_type, r)
 			       ? NULL
@@ -229,15 +242,15 @@ static const char *take_where(struct fault_rule *r, enum fault_key key, const ch
 	case K_CONN:
 		return number32(value, 1, ~0u, &w->conn, "a connection's ordinal, 1 or more");
 	case K_PSN:
-		return range(value, IB_PSN_MASK, &w->psn, &w->psn_rel)
+		return psn_range(value, w)
 			       ? NULL
 			       : "a PSN as 0x12, +5 from the connection's first, or +5..+9";
 	case K_ROUND:
-		return range(value, ~0u, &w->round, NULL) && w->round.max
+		return range(value, ~0u, &w->round) && w->round.max
 			       ? NULL
 			       : "a round, 1 being the first time, or 2..3";
 	case K_SIZE:
-		return range(value, ~0ULL, &w->size, NULL) ? NULL : "bytes, or a range as 1..4096";
+		return range(value, ~0ULL, &w->size) ? NULL : "bytes, or a range as 1..4096";
 	case K_WR_ID:
 		w->has_wr_id = true;
 		return number(value, 0, ~0ULL, &w->wr_id, "a wr_id");
@@ -254,7 +267,7 @@ static const char *take_when(struct fault_rule *r, enum fault_key key, const cha
 	case K_NTH:
 		return take_nth(r, value);
 	case K_AFTER:
-		return number(value, 0, ~0ULL, &w->after, "a count");
+		return number(value, 0, ~0ULL, &w->after, "a count, 0 or more");
 	case K_EVERY:
 		return number(value, 1, ~0ULL, &w->every, "1 or more");
 	case K_PROB:
@@ -265,7 +278,7 @@ static const char *take_when(struct fault_rule *r, enum fault_key key, const cha
 		return take_for(r, value);
 	case K_AT:
 		w->has_at = true;
-		return time_parse(value, TIME_MAX, &w->at_ns) ? NULL : TIME_EXPECTED;
+		return time_parse(value, TIME_MAX, &w->at_ns) ? NULL : TIME_A_DAY;
 	case K_SEED:
 		w->has_seed = true;
 		return number(value, 0, ~0ULL, &w->seed, "a number of at most 64 bits");
@@ -298,16 +311,19 @@ static const char *take_what(struct fault_rule *r, enum fault_key key, const cha
 			       : "PSN_SEQ_ERR, REM_INV_REQ_ERR, REM_ACCESS_ERR or REM_OP_ERR";
 	case K_REASON:
 		w->has_reason = true;
-		return number32(value, 0, 0xffff, &w->reason, "a reject reason as 28");
+		return number32(value, 0, 0xffff, &w->reason,
+				"a reject reason's number as 28, at most 65535");
 	case K_STATUS:
-		return fault_status_parse(value, &w->status) ? NULL
-							     : "IBV_WC_... other than SUCCESS";
+		return fault_status_parse(value, &w->status)
+			       ? NULL
+			       : "the name of an error as RETRY_EXC_ERR, of IBV_WC_...";
 	case K_CALL:
 		return copy(w->call, sizeof(w->call), value) ? NULL : "a function's name";
 	case K_ERRNO:
-		return fault_errno_parse(value, &w->err) ? NULL : "an errno's name as ENOMEM";
+		return fault_errno_parse(value, &w->err) ? NULL : "an errno by its name as ENOMEM";
 	case K_SIGNAL:
-		return signal_parse(value, &w->signo) ? NULL : "a signal as KILL, SIGTERM or 9";
+		return signal_parse(value, &w->signo) ? NULL
+						      : "a signal as KILL, SIGTERM or 9, 1 to 64";
 	case K_PERIOD:
 		return time_parse(value, TIME_MAX, &w->period_ns) && w->period_ns >= 1000000
 			       ? NULL

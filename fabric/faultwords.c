@@ -2,6 +2,7 @@
 /* From lines to fault rules. See fault.h; the words are in faultkeys.c and faultvalues.c. */
 #include "fabric/faultkeys.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -125,6 +126,62 @@ static int key_of(const char *word, size_t n)
 	return -1;
 }
 
+/* The keys that an action has, "node, peer, ...". */
+static void keys_of(const struct fault_act_def *def, char *out, size_t size)
+{
+	size_t n = 0;
+	u32 key;
+
+	for (key = 0; key < K_KEYS && n < size; key++)
+		if (def->keys & BIT64(key))
+			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "",
+					      fault_key_name(key));
+}
+
+static bool has_digits(const char *word)
+{
+	return isdigit((unsigned char)word[*word == '-' || *word == '.']);
+}
+
+/* A word that is none of the action's, and almost one. Return: -EINVAL, or 0: it is like none. */
+static int almost(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+{
+	size_t n = strlen(word);
+	int key = key_of(word, n);
+
+	if (key >= 0 && (def->keys & BIT64(key)))
+		return fault_refuse(bad, word, "%s=VALUE", word);
+	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PERCENT)))
+		return fault_refuse(bad, word, "a percentage, more than 0%% and at most 100%%");
+	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PROB)))
+		return fault_refuse(bad, word, "prob=%s: %s takes no percentage alone", word,
+				    def->word);
+	if (has_digits(word) && (def->keys & KEY(TIME)))
+		return fault_refuse(bad, word,
+				    "a time with its unit, as 50us, more than 0 and at most 10s");
+	if (has_digits(word) && (def->keys & KEY(RATE)))
+		return fault_refuse(bad, word,
+				    "a rate with its unit, as 10Gbit: bit, kbit, Mbit or Gbit");
+	if (has_digits(word) && (def->keys & KEY(PERCENT)))
+		return fault_refuse(bad, word, "a percentage with its sign, as 1%%");
+	if (strchr(word, '|') && (def->keys & KEY(GROUPS)))
+		return fault_refuse(
+			bad, word, "two groups or more as a,b|c, each of nodes' names or, once, *");
+	return 0;
+}
+
+static int no_word(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+{
+	char keys[256];
+
+	if (almost(def, word, bad))
+		return -EINVAL;
+	keys_of(def, keys, sizeof(keys));
+	if (strchr(word, '='))
+		return fault_refuse(bad, word, "a key of %s: %s", def->word, keys);
+	return fault_refuse(bad, word, "%s; its keys: %s", def->expected, keys);
+}
+
 static int take_pair(struct fault_rule *r, const struct fault_act_def *def, const char *word,
 		     const char *eq, struct fault_bad *bad)
 {
@@ -132,7 +189,7 @@ static int take_pair(struct fault_rule *r, const struct fault_act_def *def, cons
 	const char *expected;
 
 	if (key < 0)
-		return fault_refuse(bad, word, "%s", def->expected);
+		return no_word(def, word, bad);
 	if (!(def->keys & BIT64(key)))
 		return fault_refuse(bad, word, "no %s=: %s does not go by it",
 				    fault_key_name((u32)key), def->word);
@@ -153,8 +210,7 @@ static int take_word(struct fault_rule *r, const struct fault_act_def *def, cons
 		return take_pair(r, def, word, eq, bad);
 	kind = fault_bare_take(r, def->keys, word);
 	if (kind < 0)
-		return eq ? take_pair(r, def, word, eq, bad)
-			  : fault_refuse(bad, word, "%s", def->expected);
+		return no_word(def, word, bad);
 	if ((r->has & BIT64(kind)) && kind != K_LIMIT)
 		return fault_refuse(bad, word, "%s once", fault_key_name((u32)kind));
 	r->has |= BIT64(kind);

@@ -121,13 +121,13 @@ static void test_words(void)
 	CU_ASSERT_TRUE(refused("foo", "foo", "an action"));
 	CU_ASSERT_TRUE(refused("-x: drop", "-x:", "a rule's name"));
 	CU_ASSERT_TRUE(refused("drop foo", "foo", "KEY=VALUE"));
-	CU_ASSERT_TRUE(refused("drop foo=1", "foo=1", "KEY=VALUE"));
+	CU_ASSERT_TRUE(refused("drop foo=1", "foo=1", "a key of drop: node, peer,"));
 	CU_ASSERT_TRUE(refused("drop nth=1 nth=2", "nth=2", "nth= once"));
 	CU_ASSERT_TRUE(refused("drop jitter=1us", "jitter=1us", "drop does not go by it"));
 	CU_ASSERT_TRUE(refused("loss", "loss", "P% behind it"));
 	CU_ASSERT_TRUE(refused("loss 1% 2%", "2%", "P% once"));
-	CU_ASSERT_TRUE(refused("loss 0%", "0%", "P%"));
-	CU_ASSERT_TRUE(refused("loss 101%", "101%", "P%"));
+	CU_ASSERT_TRUE(refused("loss 0%", "0%", "more than 0% and at most 100%"));
+	CU_ASSERT_TRUE(refused("loss 101%", "101%", "more than 0% and at most 100%"));
 	CU_ASSERT_TRUE(refused("drop prob=0", "prob=0", "a probability"));
 	CU_ASSERT_TRUE(refused("drop prob=x", "prob=x", "a probability"));
 	CU_ASSERT_TRUE(refused("drop node=", "node=", "a value"));
@@ -142,8 +142,8 @@ static void test_words(void)
 	CU_ASSERT_TRUE(refused("drop direction=up qp=1", "direction=up", "tx or rx"));
 	CU_ASSERT_TRUE(refused("drop for=0", "for=0", "a count"));
 	CU_ASSERT_TRUE(refused("drop at=5", "at=5", "its unit"));
-	CU_ASSERT_TRUE(refused("delay 5", "5", "a time as 50us"));
-	CU_ASSERT_TRUE(refused("rate 5", "5", "a rate"));
+	CU_ASSERT_TRUE(refused("delay 5", "5", "a time with its unit, as 50us"));
+	CU_ASSERT_TRUE(refused("rate 5", "5", "a rate with its unit"));
 	CU_ASSERT_TRUE(refused("cm foo", "foo", "behind cm"));
 	CU_ASSERT_TRUE(refused("cm drop FOO", "FOO", "a message"));
 	CU_ASSERT_TRUE(refused("nak code=FOO", "code=FOO", "PSN_SEQ_ERR"));
@@ -153,6 +153,89 @@ static void test_words(void)
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	CU_ASSERT_TRUE(refused(text, "", "characters"));
+}
+
+/* As users get them wrong: the word, and what was expected. */
+static void test_users(void)
+{
+	static const struct {
+		const char *text, *word, *part;
+	} lines[] = {
+		{ "drop qp_type=UD", "qp_type=UD", "a key of drop: node, peer, link, device" },
+		{ "drop Node=a", "Node=a", "a key of drop" },
+		{ "drop opcode SEND", "opcode", "opcode=VALUE" },
+		{ "drop SEND", "SEND", "KEY=VALUE; its keys: node, peer" },
+		{ "drop opcode=", "opcode=", "a value" },
+		{ "drop opcode=SEND,FOO", "opcode=SEND,FOO", "SEND_ONLY" },
+		{ "drop opcode=ACK,", "opcode=ACK,", "SEND_ONLY" },
+		{ "drop type=rd", "type=rd", "XRC_RECV" },
+		{ "drop node=a b", "b", "KEY=VALUE" },
+		{ "drop node=a/b", "node=a/b", "A-Z" },
+		{ "drop link=a|b", "link=a|b", "'-' between" },
+		{ "drop port=0", "port=0", "1 or 2" },
+		{ "drop pid=0", "pid=0", "1 or more" },
+		{ "drop qp=0x1000000", "qp=0x1000000", "at most 0xffffff" },
+		{ "drop conn=+1", "conn=+1", "1 or more" },
+		{ "drop psn=+", "psn=+", "+5" },
+		{ "drop psn=5..+9", "psn=5..+9", "+5..+9" },
+		{ "drop round=2..1", "round=2..1", "2..3" },
+		{ "drop size=1k", "size=1k", "bytes" },
+		{ "drop size=..", "size=..", "bytes" },
+		{ "drop wr_id=3", "wr_id=3", "no wr_id=: drop" },
+		{ "drop nth=0", "nth=0", "1 or more" },
+		{ "drop after=-1", "after=-1", "0 or more" },
+		{ "drop every=0", "every=0", "1 or more" },
+		{ "drop prob=5", "prob=5", "at most 1" },
+		{ "drop prob=200%", "prob=200%", "100%" },
+		{ "drop for=5x", "for=5x", "ns, us, ms or s" },
+		{ "drop at=99999999s", "at=99999999s", "at most 86400s" },
+		{ "drop 1%", "1%", "prob=1%" },
+		{ "loss 200%", "200%", "at most 100%" },
+		{ "loss -1%", "-1%", "more than 0%" },
+		{ "loss 0.1", "0.1", "a percentage with its sign" },
+		{ "loss 1 %", "1", "a percentage with its sign" },
+		{ "loss prob=0.1", "loss", "P% behind it" },
+		{ "delay", "delay", "a time behind it" },
+		{ "delay 0us", "0us", "more than 0" },
+		{ "delay 11s", "11s", "at most 10s" },
+		{ "delay 5us jitter=20s", "jitter=20s", "at most 10s" },
+		{ "delay 5us distribution=foo", "distribution=foo", "normal" },
+		{ "delay 1ms 200%", "200%", "at most 100%" },
+		{ "reorder gap=0", "gap=0", "1 to 1000" },
+		{ "rate 10GB", "10GB", "Gbit" },
+		{ "rate", "rate", "a rate behind it" },
+		{ "rnr timer=1ms", "timer=1ms", "0 to 31" },
+		{ "rnr qp_num=1", "qp_num=1", "a key of rnr: node" },
+		{ "nak REM_ACCESS_ERR", "REM_ACCESS_ERR", "its keys: node, peer" },
+		{ "nak", "nak", "code= behind it" },
+		{ "cm", "cm", "reject" },
+		{ "cm reject 28", "28", "reason" },
+		{ "cm reject reason=x", "reason=x", "at most 65535" },
+		{ "cm delay REQ", "cm delay", "a time behind it" },
+		{ "cm mra REP", "cm mra", "REQ" },
+		{ "fail ibv_reg_mr ENOMEM", "ibv_reg_mr", "call, errno" },
+		{ "fail call=ibv_foo errno=ENOMEM", "ibv_foo", "a call of libibverbs" },
+		{ "fail call=ibv_reg_mr errno=12", "errno=12", "by its name" },
+		{ "wc status=SUCCESS", "status=SUCCESS", "an error" },
+		{ "wc RETRY_EXC_ERR", "RETRY_EXC_ERR", "status" },
+		{ "limit max_qp", "max_qp", "max_qp=4" },
+		{ "limit max_foo=3", "max_foo", "max_mr" },
+		{ "event PORT_ERR nodee=a", "nodee=a", "a key of event: node" },
+		{ "link sideways node=a", "sideways", "down, up, flap" },
+		{ "link flap node=a period=1", "period=1", "at least 1ms" },
+		{ "partition a|", "a|", "two groups or more" },
+		{ "partition a|b|*|*", "a|b|*|*", "once, *" },
+		{ "partition a", "a", "groups of nodes" },
+		{ "heal for=1s", "for=1s", "no for=: heal" },
+		{ "kill b", "b", "KEY=VALUE; its keys: node, program, pid" },
+		{ "kill node=b signal=99", "signal=99", "1 to 64" },
+		{ "drops", "drops", "an action" },
+		{ "x : drop", "x", "an action" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++)
+		CU_ASSERT_TRUE(refused(lines[i].text, lines[i].word, lines[i].part));
 }
 
 static void test_contradictions(void)
@@ -356,6 +439,7 @@ static const struct cu_test tests[] = {
 	{ "actions", test_actions },
 	{ "values", test_values },
 	{ "words that are refused", test_words },
+	{ "words as users get them wrong", test_users },
 	{ "contradictions", test_contradictions },
 	{ "scenarios", test_lines },
 	{ "which hit", test_turns },
