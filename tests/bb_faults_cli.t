@@ -74,7 +74,7 @@ check 'clear' "$R" fault clear
 check 'it can be added again then' "$R" fault add --scenario "$TEST_DIR/s"
 is 'it is' "$(list 'len(f)')" 3
 printf 'drop\n\ndrop foo\n' >"$TEST_DIR/wrong"
-says 'a wrong line' 125 "rdmaemu: $TEST_DIR/wrong:3: 'foo': expected KEY=VALUE" \
+says 'a wrong line' 125 "rdmaemu: $TEST_DIR/wrong:3: 'foo': expected KEY=VALUE; its keys: node, peer, link, device, port, program, pid, qp, type, opcode, direction, conn, psn, round, size, nth, after, every, prob, for, at, seed" \
 	"$R" run --scenario "$TEST_DIR/wrong" -- true
 says 'no such file' 125 "rdmaemu: scenario $TEST_DIR/none: No such file or directory" \
 	"$R" run --scenario "$TEST_DIR/none" -- true
