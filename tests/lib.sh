@@ -130,7 +130,7 @@ wait_for() {
 # both outputs in $TEST_DIR; fails if either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run
 # each side by.
 pair_run() {
-	local port server s=0 c=0 CMD
+	local port server s=0 c=0 side CMD
 	port=$(free_port)
 	# On Ethernet ping-pongs find another host by its GID only.
 	if [ "$SETTING" != one ] && [[ $1 == ibv_*_pingpong && " $* " != *' -g '* ]]; then
@@ -149,10 +149,15 @@ pair_run() {
 	[ $c = 0 ] || kill $server 2>/dev/null || :
 	wait $server || s=$?
 	[ $s = 0 ] && [ $c = 0 ] && return 0
-	echo "server: status $s"
-	tail -n 20 "$TEST_DIR/server.out"
-	echo "client: status $c"
-	tail -n 20 "$TEST_DIR/client.out"
+	# What is said on stderr stands in front of what stdout had kept.
+	for side in server client; do
+		echo "$side: status $([ $side = server ] && echo $s || echo $c)"
+		head -n 6 "$TEST_DIR/$side.out"
+		echo ...
+		tail -n 6 "$TEST_DIR/$side.out"
+	done
+	limit "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
+	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
 	return 1
 }
 
