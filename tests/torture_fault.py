@@ -336,8 +336,7 @@ def compare(one, two):
 
 
 def main():
-    count, reruns = int(sys.argv[1]), int(sys.argv[2])
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 31)
+    count, reruns, first = (int(arg) for arg in sys.argv[1:4])
     outcomes, acts, failed, again = {}, {}, 0, 0
     began = time.monotonic()
     print("# %d scenarios from seed %d" % (count, first), flush=True)

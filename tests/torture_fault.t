@@ -6,4 +6,4 @@
 . "$(dirname "$0")/lib.sh"
 need python3
 export TOP RDMAEMU T TEST_DIR SLOW RDMAEMU_LINGER=60000
-python3 "$TOP/tests/torture_fault.py" "${TORTURE_FAULTS:-$((60 / SLOW))}" "${TORTURE_RERUNS:-12}" ${TORTURE_SEED-}
+python3 "$TOP/tests/torture_fault.py" "${TORTURE_FAULTS:-$((60 / SLOW))}" "${TORTURE_RERUNS:-12}" "${TORTURE_SEED:-1}"

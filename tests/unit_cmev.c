@@ -254,7 +254,8 @@ static bool one_maker_death(long n, long *bad)
 	}
 	good = good && m->c[1].notified >= before + seen + requests;
 	id = &m->hca->cmid[victim[0]];
-	good = good && seen <= 2 && id->state == states[seen] && requests >= (seen == 2) && requests <= 1;
+	good = good && seen <= 2 && id->state == states[seen] && requests >= (seen == 2) &&
+	       requests <= 1;
 	good = good && m->hca->tab[TAB_CMID].n == 2 + requests;
 	good = good && (died || seen == 2);
 	good = good && request(2, victim[1]) && emu_sound(m);
