@@ -8,7 +8,7 @@
 #include "fabric/proto.h"
 
 /* How long a command waits for an answer before it says that the fabric process is stuck. */
-#define CTL_TIMEOUT_S 10
+#define CTL_TIMEOUT_S 60
 
 /** ctl_connect() - connect to a fabric's socket. Return: descriptor (close-on-exec) or -errno. */
 int ctl_connect(const char *path);

@@ -187,7 +187,7 @@ static bool inline_write(void)
 	wr.sge[0].lkey = 0xdead;
 	fill(a->buf, 60, 10);
 	return !vb_send(a, 0, ex, &wr) && vb_done(a, 0, VB_SCQ, 10, IBV_WC_RDMA_WRITE, &wc) &&
-	       filled(b->buf, 60, 10);
+	       arrives(b->buf, 60, 10);
 }
 
 static bool not_inline(void)
