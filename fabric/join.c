@@ -16,6 +16,23 @@
 
 /* --- members --- */
 
+/* Its place is given away. What was its stays as it is, but is not that of the next one there. */
+static void forget(struct fabric *f, struct member *m)
+{
+	struct hca *hca = f->hca;
+	u32 i;
+
+	for (i = 0; i < hca->n_devs; i++)
+		if (hca->dev[i].member == m->number) {
+			hca->dev[i].member = JOIN_FORGOTTEN;
+			f->join->far_index[i] = JOIN_NOWHERE;
+		}
+	for (i = 0; i < hca->n_nodes; i++)
+		if (hca->node[i].member == m->number)
+			hca->node[i].member = JOIN_FORGOTTEN;
+	free(m);
+}
+
 struct member *join_member(struct fabric *f, u64 id, bool make)
 {
 	struct join *j = f->join;
@@ -34,12 +51,8 @@ struct member *join_member(struct fabric *f, u64 id, bool make)
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	if (*slot) {
-		for (i = 0; i < f->hca->n_devs; i++)
-			if (f->hca->dev[i].member == (*slot)->number)
-				j->far_index[i] = JOIN_NOWHERE;
-		free(*slot);
-	}
+	if (*slot)
+		forget(f, *slot);
 	*slot = m;
 	m->id = id;
 	m->number = (u32)(slot - j->member) + 1;

@@ -27,6 +27,8 @@
 #include <netinet/in.h>
 
 #define JOIN_MAX_MEMBERS 64u
+/* As a device's or node's member: one that is forgotten, whose place another has. */
+#define JOIN_FORGOTTEN	 (JOIN_MAX_MEMBERS + 1)
 #define JOIN_MAX_CONNS	 128u
 #define JOIN_MAX_EARLIES 32u
 #define JOIN_MAX_TARGETS 16u

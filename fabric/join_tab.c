@@ -108,7 +108,8 @@ static char refusal[JOIN_TEXT];
 
 static bool lives(const struct fabric *f, u32 member, const struct member *but)
 {
-	const struct member *m = member ? f->join->member[member - 1] : NULL;
+	const struct member *m =
+		member && member <= JOIN_MAX_MEMBERS ? f->join->member[member - 1] : NULL;
 
 	return !member || (m && m != but && m->via);
 }
