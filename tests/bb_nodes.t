@@ -80,8 +80,8 @@ same_port() {
 	first=$SERVER
 	on b rping -s -p "$port" -C 3 >/dev/null 2>&1 &
 	wait_for 30 two_listen "$port" || status=1
-	on b rping -c -p "$port" -C 3 -a a || status=1
-	on a rping -c -p "$port" -C 3 -a b || status=1
+	CLIENT_ENV=RDMAEMU_NODE=b cm_client rping -c -p "$port" -C 3 -a a || status=1
+	CLIENT_ENV=RDMAEMU_NODE=a cm_client rping -c -p "$port" -C 3 -a b || status=1
 	wait $first || status=1
 	wait $! || status=1
 	return $status

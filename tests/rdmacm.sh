@@ -38,15 +38,17 @@ cm_stop() {
 	return 0
 }
 
+# own_race STATUS FILE - whether a program has ended so because it destroyed the channel that a thread of its own reads
+# from, and the thread came back to it too late: it has done its work.
+own_race() {
+	[ "$1" = 255 ] && grep -q "DISCONNECT EVENT" "$2" && grep -q "^rdma_get_cm_event: " "$2"
+}
+
 # cm_client COMMAND... - a client; what it prints is in $TEST_DIR/client.out
 cm_client() {
 	local status=0
 	run_b "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
-	# Programs destroy the channel that a thread of theirs reads from. One that comes back to it too late
-	# ends the program, which has done its work.
-	[ $status = 255 ] && grep -q "DISCONNECT EVENT" "$TEST_DIR/client.out" &&
-		grep -q "^rdma_get_cm_event: " "$TEST_DIR/client.out" && return
-	return $status
+	own_race $status "$TEST_DIR/client.out" || return $status
 }
 
 # cm_both SPACE PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
