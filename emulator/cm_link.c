@@ -7,18 +7,9 @@
  */
 #include "emulator/cm_proto.h"
 
-static u64 mix(u64 x)
-{
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdULL;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ULL;
-	return x ^ x >> 33;
-}
-
 static u32 bucket(u64 guid, u32 key)
 {
-	return (u32)(mix(guid ^ (u64)key << 32 ^ key) % HCA_MAX_CMID);
+	return (u32)(mix64(guid ^ (u64)key << 32 ^ key) % HCA_MAX_CMID);
 }
 
 void cm_begin(struct hca *hca, struct hca_cmid *id)
@@ -30,7 +21,7 @@ void cm_begin(struct hca *hca, struct hca_cmid *id)
 	id->remote_psn = 0;
 	id->linked = 0;
 	id->tid = ++hca->cm_tid;
-	id->psn = (u32)mix(hca->seed + hca->cm_tid) & IB_PSN_MASK;
+	id->psn = (u32)mix64(hca->seed + hca->cm_tid) & IB_PSN_MASK;
 }
 
 struct hca_cmid *cm_by_local(struct hca *hca, u32 local_id, u32 remote_id)

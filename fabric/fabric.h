@@ -294,6 +294,12 @@ struct fabric {
 u64 real_ns(void);
 /** fabric_ns() - fabric time: emulator/clock.h. */
 u64 fabric_ns(const struct fabric *f);
+/** engine_now() - the same as the engine sees it: with chaos the time that what it is at was to happen at. */
+static inline u64 engine_now(const struct fabric *f)
+{
+	return f->engine.host->now(f->engine.ctx);
+}
+
 /** fabric_real() - real time at which fabric time will be @at, or NEVER. */
 u64 fabric_real(const struct fabric *f, u64 at);
 /** clock_start() - HCA memory is there: the clock becomes what the settings say. */
@@ -450,8 +456,10 @@ int link_input(struct fabric *f, const struct burst *b);
 bool link_direct(const struct fabric *f, const struct burst *b);
 /** link_next() - fabric time at which something arrives next, ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);
-/** link_work() - deliver what has arrived. Token held. Return: whether more has that was too much for now. */
-bool link_work(struct fabric *f);
+/** link_work() - deliver what has arrived. Token held. */
+void link_work(struct fabric *f);
+/** link_late() - whether more has arrived than was delivered. */
+bool link_late(const struct fabric *f);
 /** link_mem() - where the payload of what is on its way lies: the memory of HCA_LINK. */
 void *link_mem(struct fabric *f);
 /** link_flow() - the flow whose burst is being delivered; what comes without one has a number, too. */
@@ -514,8 +522,6 @@ int status_make(struct fabric *f, u32 flags);
 int log_entry(struct fabric *f, struct proto_msg *m);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
 void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** text_memfd() - a memfd with that text. Return: descriptor or -errno. */
-int text_memfd(const char *text, size_t len);
 /** process_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
 bool process_stopped(s32 pid);
 

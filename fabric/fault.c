@@ -34,11 +34,6 @@ int faults_make(struct fabric *f)
 	return 0;
 }
 
-static u64 now_of(const struct fabric *f)
-{
-	return f->engine.host->now(f->engine.ctx);
-}
-
 struct fault_rule *fault_find(struct faults *t, const char *name, u32 id)
 {
 	u32 i;
@@ -121,7 +116,7 @@ void faults_node(struct fabric *f)
 	/* What was to be done there at once, or is overdue. */
 	for (i = 0; t && i < t->high; i++)
 		if (t->rule[i].id && t->rule[i].waits)
-			fault_due_at(f, &t->rule[i], f->engine.host->now(f->engine.ctx));
+			fault_due_at(f, &t->rule[i], engine_now(f));
 }
 
 static void count_rules(struct faults *t)
@@ -152,9 +147,11 @@ void fault_due_at(struct fabric *f, struct fault_rule *r, u64 at)
 		f->faults->due = at;
 }
 
-bool faults_due(const struct fabric *f, u64 now)
+bool faults_due(const struct fabric *f)
 {
-	return f->faults->n_jobs || f->faults->stale || now >= f->faults->due;
+	const struct faults *t = f->faults;
+
+	return t->n_jobs || t->stale || (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
 }
 
 u64 faults_next(const struct fabric *f)
@@ -191,7 +188,7 @@ static void fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt 
 static void run_due(struct fabric *f)
 {
 	struct faults *t = f->faults;
-	u64 now = now_of(f);
+	u64 now = engine_now(f);
 	u32 i;
 
 	if (now < t->due)
@@ -245,7 +242,7 @@ static void set_window(const struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_when *w = &r->when;
 
-	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? now_of(f) : 0;
+	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? engine_now(f) : 0;
 	r->until = w->for_ns ? r->from + w->for_ns : FAULT_NEVER;
 	/* Of what is done once, `for` says how long it lasts, not until when it may happen. */
 	if (r->on == FAULT_ON_TIME)
@@ -277,7 +274,7 @@ static void add_rule(struct fabric *f, const struct fault_rule *new)
 	struct fault_rule *r = fault_put(f, new);
 
 	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
-		fault_due_at(f, r, r->from ? r->from : now_of(f));
+		fault_due_at(f, r, r->from ? r->from : engine_now(f));
 	else if (fault_backends[r->act].added)
 		fault_backends[r->act].added(f, r);
 	note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "", r->place);
@@ -330,19 +327,6 @@ static int batch_rule(void *ctx, const char *text, u32 line)
 	return 0;
 }
 
-/* FNV-1a. */
-static u64 hash_text(const char *file, const char *text, size_t len)
-{
-	u64 h = 0xcbf29ce484222325ULL;
-	size_t i;
-
-	for (i = 0; file[i]; i++)
-		h = (h ^ (u8)file[i]) * 0x100000001b3ULL;
-	for (i = 0; i < len; i++)
-		h = (h ^ (u8)text[i]) * 0x100000001b3ULL;
-	return h;
-}
-
 /* Whether the same file was added before. */
 static bool known_file(const struct faults *t, u64 hash)
 {
@@ -372,7 +356,7 @@ static int do_add(struct fabric *f, struct fault_job *j)
 	const char *text = j->text ? j->text : q->text;
 	size_t len = j->text ? j->len : strlen(q->text);
 	char where[FAULT_PLACE + 16] = "";
-	u64 hash = b.file[0] ? hash_text(b.file, text, len) : 0;
+	u64 hash = b.file[0] ? fnv1a(fnv1a(FNV1A_BASIS, b.file, strlen(b.file)), text, len) : 0;
 	u32 line;
 	int ret;
 

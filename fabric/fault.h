@@ -386,8 +386,8 @@ int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd)
 int fault_next(const struct fabric *f, struct proto_msg *m);
 /** fault_forget() - a connection is closed. */
 void fault_forget(struct fabric *f, const struct conn *c);
-/** faults_due() - whether there is something to do with the token, at @now. */
-bool faults_due(const struct fabric *f, u64 now);
+/** faults_due() - whether there is something to do with the token. */
+bool faults_due(const struct fabric *f);
 /** faults_next() - when there will be. */
 u64 faults_next(const struct fabric *f);
 /** faults_work() - do it: requests, and rules whose time has come. Token held. */

@@ -2,6 +2,7 @@
 /* Fault rules as they are shown: `rdmaemu fault list`. */
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/textout.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -105,10 +106,8 @@ static void list_summary(const struct fabric *f, FILE *out)
 
 int faults_list(struct fabric *f, u32 flags)
 {
-	char *buf = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buf, &len);
-	int fd;
+	struct text_out text;
+	FILE *out = text_begin(&text);
 
 	if (!out)
 		return -ENOMEM;
@@ -118,10 +117,7 @@ int faults_list(struct fabric *f, u32 flags)
 		list_json(f, out);
 	else
 		list_text(f, out);
-	fclose(out);
-	fd = text_memfd(buf, len);
-	free(buf);
-	return fd;
+	return text_end(&text);
 }
 
 int fault_next(const struct fabric *f, struct proto_msg *m)

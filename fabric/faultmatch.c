@@ -114,15 +114,6 @@ bool fault_sees(const struct fabric *f, const struct fault_rule *r, const struct
 	return on_ends(f, w, p);
 }
 
-/* splitmix64's: each bit of @x decides each of the result. */
-static u64 mix(u64 x)
-{
-	x += 0x9e3779b97f4a7c15ULL;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-	return x ^ x >> 31;
-}
-
 /* Which of a connection's two directions: by what is the same on every run, as far as there is. */
 static bool backward(const struct fault_pkt *p)
 {
@@ -138,14 +129,14 @@ u64 fault_pkt_key(const struct fault_pkt *p)
 	/* What has no connection is told by who sends it. */
 	u64 who = p->conn ? p->conn : BIT64(63) | (u64)p->src.dev << 24 | p->src.qpn;
 
-	return mix(mix(mix(who) ^ backward(p)) ^ ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
+	return mix64(mix64(mix64(who) ^ backward(p)) ^ ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
 }
 
 u64 fault_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n)
 {
 	u64 seed = r->when.has_seed ? r->when.seed : f->hca->seed;
 
-	return mix(mix(mix(seed) ^ ((u64)r->id << 8 | n)) ^ key);
+	return mix64(mix64(mix64(seed) ^ ((u64)r->id << 8 | n)) ^ key);
 }
 
 bool fault_open(const struct fabric *f, const struct fault_rule *r)
@@ -154,7 +145,7 @@ bool fault_open(const struct fabric *f, const struct fault_rule *r)
 
 	if (!r->from && r->until == FAULT_NEVER)
 		return true;
-	now = f->engine.host->now(f->engine.ctx);
+	now = engine_now(f);
 	return now >= r->from && now < r->until;
 }
 
@@ -203,7 +194,7 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, const char *ca
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
 		if (r->id && r->on == FAULT_ON_CALL && !strcmp(r->what.call, call) &&
-		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix(r->seen)) && !hit)
+		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix64(r->seen)) && !hit)
 			hit = r;
 	}
 	return hit;
@@ -244,7 +235,7 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
 		if (r->id && r->on == FAULT_ON_WR && sees_wr(f, r, qp, opcode, wr_id, size) &&
-		    fault_turn(f, r, mix(mix(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
+		    fault_turn(f, r, mix64(mix64(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
 			hit = r;
 	}
 	return hit;

@@ -50,7 +50,7 @@ static bool set_link(struct fabric *f, struct fault_rule *r, bool down)
 
 bool fault_link_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
-	u64 now = f->engine.host->now(f->engine.ctx), end;
+	u64 now = engine_now(f), end;
 	bool first = !r->phase, down, done;
 
 	(void)p;

@@ -85,7 +85,7 @@ bool fault_pause(struct fabric *f, struct fault_rule *r, const struct fault_pkt 
 		}
 	if (done && r->when.for_ns) {
 		r->phase = 1;
-		fault_due_at(f, r, f->engine.host->now(f->engine.ctx) + r->when.for_ns);
+		fault_due_at(f, r, engine_now(f) + r->when.for_ns);
 	}
 	return done;
 }

@@ -138,15 +138,10 @@ static u64 delay_of(struct fabric *f, const struct fault_rule *r, u64 key)
 	return ns <= 0 ? 0 : ns >= (double)DELAY_MAX ? DELAY_MAX : (u64)ns;
 }
 
-static u64 now_of(const struct fabric *f)
-{
-	return f->engine.host->now(f->engine.ctx);
-}
-
 /* All packets that the rule hits pass it one after the other; r->state: it is busy until then. */
 static u64 rate_wait(const struct fabric *f, struct fault_rule *r, u64 wire)
 {
-	u64 now = now_of(f), start = r->state > now ? r->state : now;
+	u64 now = engine_now(f), start = r->state > now ? r->state : now;
 
 	r->state = start + (u64)((unsigned __int128)wire * 8 * NSEC_PER_SEC / r->what.rate_bps);
 	return r->state - now;
@@ -367,7 +362,7 @@ static void send_parcel(struct fabric *f, struct lq_entry *whole, const struct t
 static int rates_may(struct fabric *f, const struct burst *b)
 {
 	const struct faults *t = f->faults;
-	u64 now = now_of(f);
+	u64 now = engine_now(f);
 	struct fault_pkt p;
 	struct burst one;
 	u32 i, first;
@@ -408,8 +403,8 @@ static int window_may(struct fabric *f, const struct burst *b)
 	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
 		return 0;
 	/* Nothing leaves: from now on it waits for what is the oldest now. */
-	via_left(&f->engine, b, now_of(f));
-	return link_hold(f, now_of(f) + WINDOW_NS);
+	via_left(&f->engine, b, engine_now(f));
+	return link_hold(f, engine_now(f) + WINDOW_NS);
 }
 
 int faultwire_send(struct fabric *f, const struct burst *b)

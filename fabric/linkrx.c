@@ -78,7 +78,7 @@ static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 	return deliver(f, &e->b, &e->step, now, next);
 }
 
-bool link_work(struct fabric *f)
+void link_work(struct fabric *f)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), bytes = 0, wait, next;
@@ -106,8 +106,12 @@ bool link_work(struct fabric *f)
 	}
 	if (unlikely(f->chaos))
 		chaos_arriving(f, 0);
-	/* Answers, too, that have been sent meanwhile, and are there already. */
-	return linkq_due(&l->q, fabric_ns(f));
+}
+
+/* Of answers, too, that have been sent meanwhile, and are there already. */
+bool link_late(const struct fabric *f)
+{
+	return linkq_due(&f->link->q, fabric_ns(f));
 }
 
 bool link_direct(const struct fabric *f, const struct burst *b)

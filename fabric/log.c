@@ -6,36 +6,16 @@
 #include "fabric/fault.h"
 #include "fabric/log.h"
 #include "fabric/logread.h"
+#include "fabric/textout.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LOG_MAX (256u << 10) /* bytes of the log file, which then starts anew */
-
-int text_memfd(const char *text, size_t len)
-{
-	int fd = memfd_create("rdmaemu-text", MFD_CLOEXEC);
-	size_t done = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while (done < len) {
-		n = write(fd, text + done, len - done);
-		if (n < 0 && errno != EINTR) {
-			n = -errno;
-			close(fd);
-			return (int)n;
-		}
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return fd;
-}
 
 void note(struct fabric *f, const char *fmt, ...)
 {
@@ -128,10 +108,8 @@ static void print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flag
 
 int log_make(struct fabric *f, struct proto_log *q, u32 flags)
 {
-	char *buf = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buf, &len);
-	int fd;
+	struct text_out text;
+	FILE *out = text_begin(&text);
 
 	if (!out)
 		return -ENOMEM;
@@ -139,8 +117,5 @@ int log_make(struct fabric *f, struct proto_log *q, u32 flags)
 		log_summary(out, f, q);
 	else
 		print_all(out, f, q, flags);
-	fclose(out);
-	fd = text_memfd(buf, len);
-	free(buf);
-	return fd;
+	return text_end(&text);
 }

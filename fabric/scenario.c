@@ -4,11 +4,11 @@
 #include "fabric/ctl.h"
 #include "fabric/fault.h"
 #include "fabric/textfile.h"
+#include "fabric/textout.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -149,14 +149,12 @@ void scenario_print(const struct scenario *s, bool json)
 
 static int send_text(int sock, struct proto_msg *m, const char *text, size_t len)
 {
-	int fd = memfd_create("rdmaemu-scenario", MFD_CLOEXEC), ret = 0;
+	int fd = text_memfd(text, len), ret;
 
-	if (fd < 0 || (len && write(fd, text, len) != (ssize_t)len))
-		ret = -errno;
-	if (!ret)
-		ret = ctl_call_fd(sock, m, fd);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return fd;
+	ret = ctl_call_fd(sock, m, fd);
+	close(fd);
 	return ret;
 }
 

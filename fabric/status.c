@@ -9,6 +9,7 @@
 #include "fabric/counters.h"
 #include "fabric/fabric.h"
 #include "fabric/status.h"
+#include "fabric/textout.h"
 
 #include <arpa/inet.h>
 #include <json-c/json.h>
@@ -348,10 +349,8 @@ static void add_audit(struct json_object *o, struct fabric *f)
 int status_make(struct fabric *f, u32 flags)
 {
 	struct json_object *o = gather(f);
-	char *buf = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&buf, &len);
-	int fd;
+	struct text_out text;
+	FILE *out = text_begin(&text);
 
 	if (!out) {
 		json_object_put(o);
@@ -364,8 +363,5 @@ int status_make(struct fabric *f, u32 flags)
 	else
 		status_print(out, o);
 	json_object_put(o);
-	fclose(out);
-	fd = text_memfd(buf, len);
-	free(buf);
-	return fd;
+	return text_end(&text);
 }

@@ -156,7 +156,7 @@ bool engine_quiet(struct fabric *f)
 {
 	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
 	       !f->n_waiting && !ports_due(f) && !load_relaxed(&f->hca->pending) &&
-	       !load_relaxed(&f->hca->via_any) && !faults_due(f, fabric_ns(f)) &&
+	       !load_relaxed(&f->hca->via_any) && !faults_due(f) &&
 	       engine_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_look(f));
 }
 
@@ -169,7 +169,7 @@ static bool work_due(struct fabric *f, u64 now)
 		helpers_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
-	       faults_due(f, fabric_ns(f)) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
+	       faults_due(f) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
 }
 
 void engine_doze(struct fabric *f, u64 *next)
@@ -189,7 +189,6 @@ void engine_doze(struct fabric *f, u64 *next)
 u64 engine_work(struct fabric *f)
 {
 	u64 now = real_ns();
-	bool late;
 
 	if (!work_due(f, now)) {
 		f->rung = false;
@@ -204,7 +203,7 @@ u64 engine_work(struct fabric *f)
 		reap_dead(f);
 	if (ports_due(f))
 		ports_work(f);
-	if (faults_due(f, fabric_ns(f)))
+	if (faults_due(f))
 		faults_work(f);
 	if (f->isolated)
 		isolated_commands(f);
@@ -212,8 +211,8 @@ u64 engine_work(struct fabric *f)
 		join_input(f);
 	via_serve(&f->engine);
 	/* What has come may be what somebody is about to give up waiting for. */
-	late = link_work(f);
-	if (!late || !f->faults->wire || ++f->late_turns > LATE_TURNS) {
+	link_work(f);
+	if (!f->faults->wire || !link_late(f) || ++f->late_turns > LATE_TURNS) {
 		f->late_turns = 0;
 		engine_timers(&f->engine);
 	}
