@@ -86,13 +86,11 @@ void fault_mark(const struct hca_qp *qp, const struct req_state *s, struct burst
 	b->rule = qp->fault.rule;
 }
 
-int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
+int fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule)
 {
-	/* What another fabric's rules are called means nothing here. */
-	u32 rule = e->hca->dev[b->src_dev].member ? 0 : b->rule;
 	u32 event;
 
-	switch (b->aeth) {
+	switch (nak) {
 	case AETH_NAK_INV_REQ:
 		event = EV_QP_REQ_ERR;
 		break;
@@ -105,7 +103,13 @@ int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	default:
 		return 0; /* no request has that: dropped */
 	}
-	return resp_nak_fail(e, qp, b, b->aeth, 0, event, CAUSE_FAULT, rule);
+	return resp_nak_fail(e, qp, b, nak, 0, event, CAUSE_FAULT, rule);
+}
+
+int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	/* What another fabric's rules are called means nothing here. */
+	return fault_nak_request(e, qp, b, b->aeth, e->hca->dev[b->src_dev].member ? 0 : b->rule);
 }
 
 u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,

@@ -40,6 +40,11 @@ static inline bool fault_bad_resp(const struct hca_qp *qp, const struct req_stat
 {
 	return unlikely(qp->fault.late) && qp->fault.wqe == s->una + 1;
 }
+/**
+ * fault_nak_request() - refuse the request with that syndrome and all that goes with it, because rule @rule wants it.
+ * Return: as hca_input(); a syndrome that no request is refused with drops it.
+ */
+int fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule);
 /** fault_answer() - a request has come with an AETH syndrome. Return: as hca_input(). */
 int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**

@@ -22,6 +22,8 @@ int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
 /** resp_rnr() - no receive is posted: the requester shall wait. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
+/** xmit_rnr() - send that RNR NAK. @timer: the code of how long to wait. Return: as xmit_ack(). */
+int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer);
 /**
  * resp_unreached() - a copy has answered -EAGAIN, or -ESRCH: who was to have the payload, or give it, has died.
  * Return: -EAGAIN, or 0: the burst is dropped.

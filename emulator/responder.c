@@ -70,11 +70,16 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 	return i ? hca->srq[i - 1].pd : 0;
 }
 
-int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
+int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer)
 {
 	dev_count(e->hca, qp, CNT_RNR_SENT);
+	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (timer & 0x1f)));
+}
+
+int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
+{
 	journal_nak(e, qp, NULL, psn, AETH_RNR_NAK, CAUSE_NO_RECEIVE, 0);
-	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
+	return xmit_rnr(e, qp, psn, qp->attr.min_rnr_timer);
 }
 
 int resp_unreached(struct engine *e, const struct burst *b, int ret)

@@ -27,6 +27,7 @@
  * moved by hand that is always so.
  */
 #include "fabric/chaos.h"
+#include "fabric/link.h"
 
 #include "emulator/resp.h"
 
@@ -196,18 +197,6 @@ static bool can_spare(struct fabric *f, const struct burst *b)
 	return qp && qp->dev == b->src_dev && (qp->attr.rnr_retry == 7 || qp->req.rnr_retry > 1);
 }
 
-/* The QP that would take the request now, or NULL. */
-static struct hca_qp *taker(struct fabric *f, const struct burst *b)
-{
-	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
-
-	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp) || f->hca->ports_down)
-		return NULL;
-	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
-		return NULL;
-	return b->psn == qp->resp.epsn && !(qp->resp.flags & RESP_IN_MSG) ? qp : NULL;
-}
-
 bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
 {
 	struct chaos_end *e = end_of(f, b);
@@ -215,13 +204,11 @@ bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
 
 	if (b->op != BOP_SEND || !(b->flags & BF_FIRST) || b->aeth || e->refused == b->psn + 1)
 		return false;
-	qp = taker(f, b);
-	if (!qp || !can_spare(f, b) || ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX ||
+	qp = link_taker(f, b);
+	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !can_spare(f, b) || ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX ||
 	    decide(f, b, SALT_RNR) % 8)
 		return false;
-	dev_count(f->hca, qp, CNT_RNR_SENT);
-	*ret = xmit_ack(&f->engine, qp, b->psn,
-			(u8)(AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f)));
+	*ret = xmit_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
 	if (*ret != -EAGAIN)
 		e->refused = b->psn + 1;
 	return true;

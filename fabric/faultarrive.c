@@ -6,28 +6,15 @@
  * All else passes, and is not counted: the responder drops it, or answers it again, by itself.
  */
 #include "emulator/cm_proto.h"
+#include "emulator/fault.h"
 #include "emulator/resp.h"
 #include "fabric/faultback.h"
 #include "fabric/faultpkt.h"
 #include "fabric/faultwire.h"
+#include "fabric/link.h"
 
 #define REFUSE (FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK))
 #define ANSWER (FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
-
-/* The QP that would take the request now, or NULL. */
-static struct hca_qp *taker(struct fabric *f, const struct burst *b)
-{
-	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
-
-	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp))
-		return NULL;
-	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
-		return NULL;
-	return b->psn == qp->resp.epsn &&
-			       port_of(f->hca, b->dst_dev, b->dst_port)->state == PORT_ACTIVE
-		       ? qp
-		       : NULL;
-}
 
 /* As if the one before it had been lost: say so, also when that was said before. */
 static int nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
@@ -45,25 +32,15 @@ static int refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 		  const struct fault_rule *r)
 {
 	struct engine *e = &f->engine;
-	u32 timer = r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer & 0x1f;
 
 	if (r->act == FA_RNR) {
-		dev_count(e->hca, qp, CNT_RNR_SENT);
 		journal_nak(e, qp, b, b->psn, AETH_RNR_NAK, CAUSE_FAULT, r->id);
-		return xmit_ack(e, qp, b->psn, (u8)(AETH_RNR_NAK | timer));
+		return xmit_rnr(e, qp, b->psn,
+				r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer);
 	}
-	switch (r->what.syndrome) {
-	case AETH_NAK_PSN_SEQ:
+	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
 		return nak_sequence(e, qp, b, r->id);
-	case AETH_NAK_INV_REQ:
-		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_FAULT,
-				     r->id);
-	case AETH_NAK_REM_ACCESS:
-		return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR,
-				     CAUSE_FAULT, r->id);
-	default:
-		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_FAULT, r->id);
-	}
+	return fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
 }
 
 /* The next rule that hits, counted at the first try. */
@@ -144,7 +121,7 @@ bool faultwire_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 		return false;
 	if (pkt_op(&e->b) == OP_MAD)
 		return message_arrives(f, e);
-	qp = taker(f, &e->b);
+	qp = link_taker(f, &e->b);
 	if (!qp)
 		return false;
 	r = look(f, e, REFUSE);

@@ -119,4 +119,12 @@ int link_send_one(struct fabric *f, const struct burst *b);
  */
 int link_send_group(struct fabric *f, const struct burst *b, bool ours);
 
+/* --- linkrx.c --------------------------------------------------------------------------------- */
+
+/**
+ * link_taker() - the QP that would take the request now, the next one in sequence. Return: NULL: its responder drops it,
+ * answers it again, or is not reliable.
+ */
+struct hca_qp *link_taker(struct fabric *f, const struct burst *b);
+
 #endif

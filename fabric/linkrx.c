@@ -128,6 +128,17 @@ bool link_direct(const struct fabric *f, const struct burst *b)
 	return !linkq_flow(&f->link->q, &k);
 }
 
+struct hca_qp *link_taker(struct fabric *f, const struct burst *b)
+{
+	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+
+	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp) || b->psn != qp->resp.epsn)
+		return NULL;
+	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
+		return NULL;
+	return port_of(f->hca, b->dst_dev, b->dst_port)->state == PORT_ACTIVE ? qp : NULL;
+}
+
 /* Behind what is on its way to the same QP; at once where there is nothing. */
 static int input_one(struct fabric *f, const struct burst *b)
 {

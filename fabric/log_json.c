@@ -4,20 +4,10 @@
  */
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/jsonadd.h"
 #include "fabric/log.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
-
-static void add_int(struct json_object *o, const char *key, u64 v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
-
-static void add_str(struct json_object *o, const char *key, const char *s)
-{
-	json_object_object_add(o, key, json_object_new_string(s));
-}
 
 static struct json_object *json_who(const struct hca *hca, const struct journal_who *w)
 {

@@ -8,26 +8,16 @@
 #include "emulator/audit.h"
 #include "fabric/counters.h"
 #include "fabric/fabric.h"
+#include "fabric/jsonadd.h"
 #include "fabric/status.h"
 #include "fabric/textout.h"
 
 #include <arpa/inet.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define AUDIT_TRIES 500 /* milliseconds */
-
-static void add_int(struct json_object *o, const char *key, u64 v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
-
-static void add_str(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
-}
 
 static void add_bool(struct json_object *o, const char *key, bool v)
 {

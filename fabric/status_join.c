@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The members of the mesh in a status. */
 #include "fabric/join.h"
+#include "fabric/jsonadd.h"
 #include "fabric/status.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
-
-static void add_int(struct json_object *o, const char *key, u64 v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
-
-static void add_str(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
-}
 
 static void add_id(struct json_object *o, u64 id)
 {

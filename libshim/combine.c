@@ -17,8 +17,7 @@
  */
 #include "libshim/objects.h"
 #include "libshim/queues.h"
-
-#include <time.h>
+#include "libshim/sys.h"
 
 #define FROM_IN_FLIGHT 16u
 #define BATCH	       32u
@@ -32,10 +31,7 @@ static u64 cycles(void)
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #else
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+	return sys_now();
 #endif
 }
 

@@ -54,11 +54,8 @@ static u64 own_pidns;
 
 static u64 host_now(void *ctx)
 {
-	struct timespec ts;
-
 	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return clock_at(shim.clock, (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec);
+	return clock_at(shim.clock, sys_now());
 }
 
 static void set_near(u32 client, bool on)

@@ -30,14 +30,6 @@
 #define TIGHT_NS  100000ull /* between two looks, of 32 polls each */
 #define DIRECT_NS 10000000ull /* so long it is not looked again who is connected how */
 
-static u64 real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
-
 static bool is_direct(const struct hca_qp *qp)
 {
 	return qp->client == shim.engine.self + 1 && !qp->path.via && qp->type != QPT_UD &&
@@ -67,7 +59,7 @@ static bool yield(struct nap *n, u64 now)
 	if (now < n->busy_until)
 		return true;
 	sched_yield();
-	if (real_ns() - now < LONG_NS)
+	if (sys_now() - now < LONG_NS)
 		return false;
 	n->busy_until = now + BUSY_NS;
 	return true;
@@ -78,7 +70,7 @@ bool cq_nap(struct shim_cq *cq)
 	struct seg_hdr *seg = shim.seg;
 	struct nap *n = &cq->nap;
 	u32 brought = load_acquire(&seg->brought);
-	u64 now = real_ns(), spun = now - n->since;
+	u64 now = sys_now(), spun = now - n->since;
 
 	/* Of two threads that poll one CQ, either may begin anew: then they sleep later. */
 	if (brought != n->brought || spun / (n->looks + 1) > TIGHT_NS) {
@@ -95,7 +87,7 @@ bool cq_nap(struct shim_cq *cq)
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);
 	/* The next look follows at once. */
-	n->since = real_ns() - YIELD_NS;
+	n->since = sys_now() - YIELD_NS;
 	n->looks = YIELD_NS / TIGHT_NS;
 	return true;
 }

@@ -136,6 +136,15 @@ static inline int sys_futex_wake(u32 *word, int n, int flags)
 	return (int)SYS_RET(syscall(SYS_futex, word, FUTEX_WAKE | flags, n, NULL, NULL, 0));
 }
 
+/** sys_now() - real time: CLOCK_MONOTONIC in ns. */
+static inline u64 sys_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
 static inline void sys_nap(u64 ns)
 {
 	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
