@@ -45,6 +45,7 @@ CTL_SO	:= $(CTL).so.$(VERSION)
 CTL_ABI := librdmaemu-ctl.so.0
 
 EMULATOR_SRC := $(wildcard emulator/*.c)
+TRACES_SRC   := $(wildcard traces/*.c)
 FABRIC_SRC   := $(wildcard fabric/*.c)
 SHIM_SRC     := $(wildcard libshim/*.c)
 # Copying between processes is the same for both sides.
@@ -55,6 +56,7 @@ CTL_SRC	     := $(wildcard libctl/*.c) fabric/ctlcall.c fabric/statefind.c fabri
 objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
+TRACES_OBJ   := $(call objs,$(TRACES_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
@@ -62,10 +64,10 @@ CTL_OBJ	     := $(call objs,$(CTL_SRC))
 .PHONY: all
 all: $(BIN) $(LIB) $(CTL).so $(CTL).a
 
-$(BIN): $(FABRIC_OBJ) $(EMULATOR_OBJ)
+$(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lpcap -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lpcap -lz -lm
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)

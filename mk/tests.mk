@@ -35,9 +35,13 @@ $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 
 # One that tests parts of the fabric process.
 $(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
-$(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ))
-$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lm
+$(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
+$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
 $(T)/unit_join: $(call objs,fabric/join_wire.c)
+
+# Those of traces/.
+$(T)/unit_roce $(T)/unit_pcapng: $(TRACES_OBJ)
+$(T)/unit_roce $(T)/unit_pcapng: UNIT_LIBS := -lpcap -lz
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)

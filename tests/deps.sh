@@ -6,9 +6,9 @@
 set -eu
 
 PACKAGES="gcc libc6-dev make
-	libjson-c-dev nettle-dev libpcap-dev libibverbs-dev librdmacm-dev libcunit1-dev
+	libjson-c-dev nettle-dev libpcap-dev zlib1g-dev libibverbs-dev librdmacm-dev libcunit1-dev
 	perftest qperf ibverbs-utils rdmacm-utils ibverbs-providers
-	python3 python3-pyverbs tshark gzip procps util-linux iproute2 pkg-config g++"
+	python3 python3-pyverbs python3-scapy tshark gzip procps util-linux iproute2 pkg-config g++"
 [ -z "${ONLY-}" ] || PACKAGES=
 PACKAGES="$PACKAGES $*"
 

@@ -43,6 +43,8 @@ nothing "emulator includes itself only" includes emulator 'emulator/[a-z_]*\.h'
 nothing "emulator has no I/O, threads, environment or other libraries" \
 	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
 nothing "emulator does not touch files, threads or the environment" touches
+nothing "traces includes itself, and the short names of integers" includes traces '(traces/[a-z_]*|emulator/types)\.h'
+nothing "traces knows no library but libc, zlib and libpcap" system traces '(infiniband|rdma|json-c|nettle)/'
 nothing "fabric includes emulator and itself" includes fabric '(emulator|fabric|traces)/[a-z_]*\.h'
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
 nothing "libshim includes emulator, itself and the fabric's client protocol" \
@@ -52,5 +54,5 @@ nothing "libctl includes itself, its header and what asks the fabric process" \
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" \
-	grep -nE '#[[:space:]]*include[[:space:]]*"\.' emulator/*.[ch] fabric/*.[ch] libshim/*.[ch] libctl/*.[ch]
+	grep -nE '#[[:space:]]*include[[:space:]]*"\.' emulator/*.[ch] fabric/*.[ch] libshim/*.[ch] libctl/*.[ch] traces/*.[ch]
 done_testing
