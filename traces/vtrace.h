@@ -68,7 +68,7 @@ struct vt_head {
 	X(ACK, "ack") /* struct vt_cqop: ibv_ack_cq_events(); n: how many */                       \
 	X(MEM, "mem") /* struct vt_mem: what memory holds */                                       \
 	X(EMPTY, "empty") /* struct vt_cqop: n polls of a CQ that found nothing, all in all */     \
-	X(NOTE, "note") /* text without a NUL: something that was not recorded, and why */         \
+	X(NOTE, "note") /* struct vt_note: something that was not recorded, and why */             \
 	X(END, "end") /* struct vt_end: the program's last record */
 /* clang-format on */
 
@@ -265,6 +265,13 @@ struct vt_mem {
 	uint64_t len;
 	uint32_t crc; /* CRC-32 of the bytes */
 	uint32_t stored;
+};
+
+/** struct vt_note - VT_NOTE: text without a NUL. */
+struct vt_note {
+	uint32_t len;
+	uint32_t pad;
+	char text[];
 };
 
 /** struct vt_end - VT_END. A program that was killed has none. */

@@ -7,7 +7,6 @@
 #define TRACES_VTRACE_READ_H
 
 #include "traces/vtrace.h"
-#include "traces/vtrace_text.h"
 
 /** struct vt_error - what is wrong: one line, with file and place. */
 struct vt_error {
@@ -75,9 +74,8 @@ const struct vt_rec *vt_next(const struct vt_program *p, uint64_t *off);
 /* Where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
 void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
 
-/** vt_rec_line() - the parsed line of a VT_CALL. Returns 0, or -EINVAL with @err set. */
-int vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, struct vt_parsed *into,
-		struct vt_error *err);
+/** vt_rec_line() - the line of a VT_CALL, with a NUL behind it. */
+const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len);
 
 /* Bodies. */
 #define VT_BODY(type, rec) ((const struct type *)((rec) + 1))

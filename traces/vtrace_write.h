@@ -10,7 +10,16 @@
 
 #include "traces/vtrace.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <sys/types.h>
+
+/** struct vt_own - a file of ours, and which one it is. */
+struct vt_own {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+};
 
 /**
  * struct vt_writer - a program's part. All fields are the writer's own but @num.
@@ -21,13 +30,16 @@
 struct vt_writer {
 	unsigned int num;
 	int full;
-	int data_fd;
-	int calls_fd;
-	uint8_t *base; /* address space for VT_MAX_DATA */
+	char dir[PATH_MAX + 16]; /* of the program's part */
+	struct vt_own data;
+	struct vt_own calls;
+	uint8_t *base; /* address space for @space bytes */
+	uint64_t space;
 	uint64_t mapped; /* bytes of it that are mapped */
 	uint64_t tail; /* end of the last place taken */
 	uint32_t lines;
 	uint32_t threads;
+	uint32_t lost_notes;
 	struct vt_head *order;
 	pthread_mutex_t lock; /* places and lines */
 };
