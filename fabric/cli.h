@@ -20,7 +20,7 @@ struct verb {
 	const char *name;
 	const char *usage;
 	const char *help;
-	u32 flags;
+	u64 flags;
 	bool takes_args;
 	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 };

@@ -312,7 +312,7 @@ static const char *opt_set(struct opts *o, enum opt_id id, const char *value, en
 	return expected;
 }
 
-static int find_flag(const char *name, size_t n, u32 allowed)
+static int find_flag(const char *name, size_t n, u64 allowed)
 {
 	int id;
 
@@ -323,7 +323,7 @@ static int find_flag(const char *name, size_t n, u32 allowed)
 	return -1;
 }
 
-int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **argv)
+int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv)
 {
 	const char *arg, *value, *eq, *expected;
 	int i, id;
@@ -405,7 +405,7 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 	*eq = '\0';
 	value = trim(eq + 1);
 	key = trim(key);
-	id = find_flag(key, strlen(key), ~0u);
+	id = find_flag(key, strlen(key), ~0ULL);
 	if (id < 0 || !opt_defs[id].in_file)
 		return trouble(
 			"%s:%d: unknown key '%s': expected chaos, clock, fabric, isolated, join, "
@@ -442,7 +442,7 @@ int opts_file(struct opts *o, const char *path, bool must)
 	return ret;
 }
 
-void opts_usage(u32 allowed)
+void opts_usage(u64 allowed)
 {
 	char flag[32];
 	int id;

@@ -62,7 +62,7 @@ enum opt_id {
 	OPT_COUNT,
 };
 
-#define OPT_BIT(id) (1u << (id))
+#define OPT_BIT(id) (1ULL << (id))
 
 /** Where a setting came from; a higher one wins. */
 enum opt_level {
@@ -125,7 +125,7 @@ void opts_init(struct opts *o);
  * @allowed: OPT_BIT()s of the flags that this verb knows
  * Return: index of the first argument that is no flag, or -1 after one line on stderr.
  */
-int opts_parse(struct opts *o, const char *verb, u32 allowed, int argc, char **argv);
+int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv);
 /** opts_env() - take the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
 int opts_env(struct opts *o);
 /**
@@ -135,7 +135,7 @@ int opts_env(struct opts *o);
  */
 int opts_file(struct opts *o, const char *path, bool must);
 /** opts_usage() - print the help lines of the flags in @allowed to stdout. */
-void opts_usage(u32 allowed);
+void opts_usage(u64 allowed);
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
 
