@@ -225,6 +225,7 @@ struct fault_what {
 	bool has_reason;
 	bool force; /* fail: whatever the man page says of errno */
 	char call[48]; /* fail: the function's name */
+	u32 call_id; /* and its enum call_id, when it has been checked */
 	char groups[FAULT_GROUPS]; /* partition: "a,b|c|*" */
 	char heal[FAULT_NAME]; /* name of the partition; "": all of them */
 	u32 cq, srq; /* event: number + 1 of the object; 0: not said */
@@ -466,8 +467,8 @@ bool fault_turn(struct fabric *f, struct fault_rule *r, u64 key);
  * @at: 0 at first
  */
 struct fault_rule *fault_match_wire(struct fabric *f, const struct fault_pkt *p, u32 acts, u32 *at);
-/** fault_match_call() - client @client calls @call: the rule that makes it fail, or NULL. */
-struct fault_rule *fault_match_call(struct fabric *f, u32 client, const char *call);
+/** fault_match_call() - client @client calls @call (enum call_id): the rule that makes it fail, or NULL. */
+struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call);
 /** fault_match_wr() - a QP is about to begin a work request: the rule that makes it fail, or NULL. */
 struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
 				  u64 size);

@@ -21,7 +21,7 @@ int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
 
 	if (id >= CALL_COUNT)
 		return -EINVAL;
-	r = fault_match_call(f, cl->id, call_descs[id].name);
+	r = fault_match_call(f, cl->id, id);
 	m->call.err = 0;
 	m->call.event = 0;
 	if (!r)
@@ -40,27 +40,34 @@ int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
 static void mask_of(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 {
 	const struct faults *t = f->faults;
-	u32 i;
-	int id;
+	u32 i, id;
 
 	memset(mask, 0, SEG_CALL_WORDS * sizeof(*mask));
 	for (i = 0; i < t->high; i++) {
 		if (!t->rule[i].id || t->rule[i].on != FAULT_ON_CALL)
 			continue;
-		id = call_find(t->rule[i].what.call);
-		if (id >= 0)
-			mask[id / 64] |= BIT64(id % 64);
+		id = t->rule[i].what.call_id;
+		mask[id / 64] |= BIT64(id % 64);
 	}
+}
+
+static void tell(struct client *cl, const u64 mask[SEG_CALL_WORDS])
+{
+	u32 i;
+
+	for (i = 0; cl->seg && i < SEG_CALL_WORDS; i++)
+		store_relaxed(&cl->seg->fail_calls[i], mask[i]);
 }
 
 void fault_calls(struct fabric *f, struct client *cl)
 {
-	struct client *one = cl, *at;
 	u64 mask[SEG_CALL_WORDS];
-	u32 i;
 
 	mask_of(f, mask);
-	for (at = one ? one : f->clients; at; at = one ? NULL : at->next)
-		for (i = 0; at->seg && i < SEG_CALL_WORDS; i++)
-			store_relaxed(&at->seg->fail_calls[i], mask[i]);
+	if (cl) {
+		tell(cl, mask);
+		return;
+	}
+	for (cl = f->clients; cl; cl = cl->next)
+		tell(cl, mask);
 }

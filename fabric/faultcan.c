@@ -13,7 +13,7 @@
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-int fault_check_call(const struct fault_rule *r, struct fault_bad *bad)
+int fault_check_call(struct fault_rule *r, struct fault_bad *bad)
 {
 	int id = call_find(r->what.call);
 	char errors[256];
@@ -22,6 +22,7 @@ int fault_check_call(const struct fault_rule *r, struct fault_bad *bad)
 		return fault_refuse(
 			bad, r->what.call,
 			"a call of libibverbs or librdmacm that can fail, as ibv_reg_mr");
+	r->what.call_id = (u32)id;
 	if (r->what.force || call_may_fail((u32)id, r->what.err))
 		return 0;
 	return fault_refuse(bad, strerrorname_np(r->what.err), "one of %s; or `force`",
@@ -137,11 +138,11 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 	/* These come of a call: it is that which is counted, and which ends so. */
 	static const struct {
 		u32 event;
-		const char *call;
+		u32 call;
 	} of_calls[] = {
-		{ CM_EV_ADDR_ERROR, "rdma_resolve_addr" },
-		{ CM_EV_ROUTE_ERROR, "rdma_resolve_route" },
-		{ CM_EV_MULTICAST_ERROR, "rdma_join_multicast" },
+		{ CM_EV_ADDR_ERROR, CALL_rdma_resolve_addr },
+		{ CM_EV_ROUTE_ERROR, CALL_rdma_resolve_route },
+		{ CM_EV_MULTICAST_ERROR, CALL_rdma_join_multicast },
 	};
 	u32 i, cm = r->what.event - FAULT_EVENT_CM;
 
@@ -157,7 +158,7 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 					"prob= or seed= with it");
 			r->on = FAULT_ON_CALL;
 			r->triggered = false;
-			memcpy(r->what.call, of_calls[i].call, strlen(of_calls[i].call) + 1);
+			r->what.call_id = of_calls[i].call;
 			return 0;
 		}
 	return fault_refuse(bad, fault_event_name(r->what.event),

@@ -8,7 +8,7 @@
 #include "fabric/fault.h"
 
 /** fault_check_call() - a rule about calls: the call, and its error. Return: 0 or -EINVAL with *bad. */
-int fault_check_call(const struct fault_rule *r, struct fault_bad *bad);
+int fault_check_call(struct fault_rule *r, struct fault_bad *bad);
 /** fault_check_work() - whether the status can come of what the rule names. Return: as above. */
 int fault_check_work(struct fault_rule *r, struct fault_bad *bad);
 /**

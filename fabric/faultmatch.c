@@ -185,7 +185,7 @@ struct fault_rule *fault_match_wire(struct fabric *f, const struct fault_pkt *p,
 	return NULL;
 }
 
-struct fault_rule *fault_match_call(struct fabric *f, u32 client, const char *call)
+struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r, *hit = NULL;
@@ -193,7 +193,7 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, const char *ca
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (r->id && r->on == FAULT_ON_CALL && !strcmp(r->what.call, call) &&
+		if (r->id && r->on == FAULT_ON_CALL && r->what.call_id == call &&
 		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix64(r->seen)) && !hit)
 			hit = r;
 	}
