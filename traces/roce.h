@@ -116,7 +116,7 @@ enum roce_wrong {
 /* No more bytes than these come before the payload: a capture of so many has all headers. */
 #define ROCE_HDR_MAX 128u
 /* No frame that roce_build() makes is longer. */
-#define ROCE_FRAME_MAX (65535u + 22u)
+#define ROCE_FRAME_MAX (22u + 40u + 65535u)
 #define ROCE_VLAN(tci) (0x8100u << 16 | (tci)) /* as an entry of roce_pkt.vlan */
 #define ROCE_IP_DF     0x4000u /* as roce_pkt.ip_frag: what RoCE sends */
 
