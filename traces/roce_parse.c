@@ -309,7 +309,7 @@ static int take_ib(struct view *v, struct roce_pkt *p)
 		return -ENOMSG;
 	else if (words * 4 < LRH_LEN || clip(v, words * 4 - LRH_LEN, p))
 		p->wrong |= ROCE_BAD_LEN;
-	if (p->wrong)
+	if (p->wrong & (ROCE_BAD_SHORT | ROCE_BAD_LEN))
 		return -EBADMSG;
 	p->net = next == LNH_GRH ? ROCE_IB_GRH : ROCE_IB;
 	p->vl = lrh[0] >> 4;
