@@ -6,7 +6,7 @@
  * -------------------
  * VCALLS(X) has a row for each call of the control path: its name, how it says what came of it, by which way
  * programs reach it, and its arguments as (kind, name). All else follows from the kinds: the C type
- * (VT_kind) from which the recorder's wrappers and the replayer's calls are made, and the description
+ * (VA_kind) from which the recorder's wrappers and the replayer's calls are made, and the description
  * (VD_kind) by which one walker (calltext.c) writes a call as a line of text and reads it back:
  *
  *	ibv_create_qp pd=pd1 attr.send_cq=cq1 attr.cap.max_send_wr=1 attr.qp_type=IBV_QPT_RC = qp1 ...
@@ -59,7 +59,7 @@ enum vobj {
 #define VOBJ_ENUM(name, text, type) VOBJ_##name,
 	VOBJS(VOBJ_ENUM)
 #undef VOBJ_ENUM
-	VOBJ_COUNT,
+		VOBJ_COUNT,
 };
 
 /** enum vret - how a call says what came of it. VRET_NEW + enum vobj: a new object, or NULL and errno. */
@@ -76,158 +76,174 @@ enum vret {
 };
 
 /* C types of results. */
-#define VR_void	  void
-#define VR_int	  int
-#define VR_err	  int
-#define VR_m1	  int
-#define VR_rereg  int
-#define VR_count  ssize_t
-#define VR_fork	  enum ibv_fork_status
-#define VR_devs	  struct ibv_device **
-#define VR_ctxs	  struct ibv_context **
-#define VR_ctx	  struct ibv_context *
-#define VR_pd	  struct ibv_pd *
-#define VR_mr	  struct ibv_mr *
-#define VR_mw	  struct ibv_mw *
-#define VR_cq	  struct ibv_cq *
-#define VR_cq_ex  struct ibv_cq_ex *
-#define VR_srq	  struct ibv_srq *
-#define VR_qp	  struct ibv_qp *
-#define VR_ah	  struct ibv_ah *
-#define VR_ch	  struct ibv_comp_channel *
-#define VR_xrcd	  struct ibv_xrcd *
-#define VR_td	  struct ibv_td *
-#define VR_dm	  struct ibv_dm *
-#define VR_wq	  struct ibv_wq *
-#define VR_ind	  struct ibv_rwq_ind_table *
-#define VR_flow	  struct ibv_flow *
-#define VR_cnt	  struct ibv_counters *
-#define VR_evch	  struct rdma_event_channel *
+#define VR_void	 void
+#define VR_int	 int
+#define VR_err	 int
+#define VR_m1	 int
+#define VR_rereg int
+#define VR_count ssize_t
+#define VR_fork	 enum ibv_fork_status
+#define VR_devs	 struct ibv_device **
+#define VR_ctxs	 struct ibv_context **
+#define VR_ctx	 struct ibv_context *
+#define VR_pd	 struct ibv_pd *
+#define VR_mr	 struct ibv_mr *
+#define VR_mw	 struct ibv_mw *
+#define VR_cq	 struct ibv_cq *
+#define VR_cq_ex struct ibv_cq_ex *
+#define VR_srq	 struct ibv_srq *
+#define VR_qp	 struct ibv_qp *
+#define VR_ah	 struct ibv_ah *
+#define VR_ch	 struct ibv_comp_channel *
+#define VR_xrcd	 struct ibv_xrcd *
+#define VR_td	 struct ibv_td *
+#define VR_dm	 struct ibv_dm *
+#define VR_wq	 struct ibv_wq *
+#define VR_ind	 struct ibv_rwq_ind_table *
+#define VR_flow	 struct ibv_flow *
+#define VR_cnt	 struct ibv_counters *
+#define VR_evch	 struct rdma_event_channel *
 
 /* C types of arguments. end_*: the call ends the object. out_*: where a pointer to it is stored. */
-#define VT_dev		struct ibv_device *
-#define VT_ctx		struct ibv_context *
-#define VT_end_ctx	struct ibv_context *
-#define VT_pd		struct ibv_pd *
-#define VT_end_pd	struct ibv_pd *
-#define VT_mr		struct ibv_mr *
-#define VT_end_mr	struct ibv_mr *
-#define VT_mw		struct ibv_mw *
-#define VT_end_mw	struct ibv_mw *
-#define VT_cq		struct ibv_cq *
-#define VT_end_cq	struct ibv_cq *
-#define VT_out_cq	struct ibv_cq **
-#define VT_srq		struct ibv_srq *
-#define VT_end_srq	struct ibv_srq *
-#define VT_qp		struct ibv_qp *
-#define VT_end_qp	struct ibv_qp *
-#define VT_end_ah	struct ibv_ah *
-#define VT_ch		struct ibv_comp_channel *
-#define VT_end_ch	struct ibv_comp_channel *
-#define VT_end_xrcd	struct ibv_xrcd *
-#define VT_end_td	struct ibv_td *
-#define VT_dm		struct ibv_dm *
-#define VT_end_dm	struct ibv_dm *
-#define VT_wq		struct ibv_wq *
-#define VT_end_wq	struct ibv_wq *
-#define VT_end_ind	struct ibv_rwq_ind_table *
-#define VT_flow		struct ibv_flow *
-#define VT_end_flow	struct ibv_flow *
-#define VT_cnt		struct ibv_counters *
-#define VT_end_cnt	struct ibv_counters *
-#define VT_id		struct rdma_cm_id *
-#define VT_end_id	struct rdma_cm_id *
-#define VT_out_id	struct rdma_cm_id **
-#define VT_evch		struct rdma_event_channel *
-#define VT_end_evch	struct rdma_event_channel *
-#define VT_out_ev	struct rdma_cm_event **
-#define VT_end_ev	struct rdma_cm_event *
+#define VA_dev	    struct ibv_device *
+#define VA_ctx	    struct ibv_context *
+#define VA_end_ctx  struct ibv_context *
+#define VA_pd	    struct ibv_pd *
+#define VA_end_pd   struct ibv_pd *
+#define VA_mr	    struct ibv_mr *
+#define VA_end_mr   struct ibv_mr *
+#define VA_mw	    struct ibv_mw *
+#define VA_end_mw   struct ibv_mw *
+#define VA_cq	    struct ibv_cq *
+#define VA_end_cq   struct ibv_cq *
+#define VA_out_cq   struct ibv_cq **
+#define VA_srq	    struct ibv_srq *
+#define VA_end_srq  struct ibv_srq *
+#define VA_qp	    struct ibv_qp *
+#define VA_end_qp   struct ibv_qp *
+#define VA_end_ah   struct ibv_ah *
+#define VA_ch	    struct ibv_comp_channel *
+#define VA_end_ch   struct ibv_comp_channel *
+#define VA_end_xrcd struct ibv_xrcd *
+#define VA_end_td   struct ibv_td *
+#define VA_dm	    struct ibv_dm *
+#define VA_end_dm   struct ibv_dm *
+#define VA_wq	    struct ibv_wq *
+#define VA_end_wq   struct ibv_wq *
+#define VA_end_ind  struct ibv_rwq_ind_table *
+#define VA_flow	    struct ibv_flow *
+#define VA_end_flow struct ibv_flow *
+#define VA_cnt	    struct ibv_counters *
+#define VA_end_cnt  struct ibv_counters *
+#define VA_id	    struct rdma_cm_id *
+#define VA_end_id   struct rdma_cm_id *
+#define VA_out_id   struct rdma_cm_id **
+#define VA_evch	    struct rdma_event_channel *
+#define VA_end_evch struct rdma_event_channel *
+#define VA_out_ev   struct rdma_cm_event **
+#define VA_end_ev   struct rdma_cm_event *
 
-#define VT_int		int
-#define VT_u8		uint8_t
-#define VT_u16		uint16_t
-#define VT_u32		uint32_t
-#define VT_u64		uint64_t
-#define VT_uint		unsigned int
-#define VT_size		size_t
-#define VT_handle	uint32_t /* differs from run to run */
-#define VT_fd		int /* so does a descriptor's number */
-#define VT_addr		void * /* memory of the program's own */
-#define VT_iova		uint64_t
-#define VT_context	void * /* the program's, handed back to it: not recorded */
-#define VT_access	int /* enum ibv_access_flags */
-#define VT_uaccess	unsigned int
-#define VT_rereg	int /* enum ibv_rereg_mr_flags */
-#define VT_qpmask	int /* enum ibv_qp_attr_mask */
-#define VT_srqmask	int /* enum ibv_srq_attr_mask */
-#define VT_ps		enum rdma_port_space
-#define VT_event	enum ibv_event_type
-#define VT_cmevent	enum rdma_cm_event_type
-#define VT_mwtype	enum ibv_mw_type
-#define VT_advice	enum ibv_advise_mr_advice
-#define VT_wropcode	enum ibv_wr_opcode
-#define VT_str		const char *
-#define VT_out_int	int *
-#define VT_out_u32	uint32_t *
-#define VT_out_qpn	uint32_t *
-#define VT_out_be16	__be16 *
-#define VT_be16		__be16
-#define VT_gid		const union ibv_gid *
-#define VT_out_gid	union ibv_gid *
-#define VT_sockaddr	struct sockaddr *
+#define VA_int	    int
+#define VA_u8	    uint8_t
+#define VA_u16	    uint16_t
+#define VA_u32	    uint32_t
+#define VA_u64	    uint64_t
+#define VA_uint	    unsigned int
+#define VA_size	    size_t
+#define VA_handle   uint32_t /* differs from run to run */
+#define VA_fd	    int /* so does a descriptor's number */
+#define VA_addr	    void * /* memory of the program's own */
+#define VA_iova	    uint64_t
+#define VA_context  void * /* the program's, handed back to it: not recorded */
+#define VA_access   int /* enum ibv_access_flags */
+#define VA_uaccess  unsigned int
+#define VA_rereg    int /* enum ibv_rereg_mr_flags */
+#define VA_qpmask   int /* enum ibv_qp_attr_mask */
+#define VA_srqmask  int /* enum ibv_srq_attr_mask */
+#define VA_ps	    enum rdma_port_space
+#define VA_event    enum ibv_event_type
+#define VA_cmevent  enum rdma_cm_event_type
+#define VA_mwtype   enum ibv_mw_type
+#define VA_advice   enum ibv_advise_mr_advice
+#define VA_wropcode enum ibv_wr_opcode
+#define VA_str	    const char *
+#define VA_out_int  int *
+#define VA_out_u32  uint32_t *
+#define VA_out_qpn  uint32_t *
+#define VA_out_be16 __be16 *
+#define VA_be16	    __be16
+#define VA_gid	    const union ibv_gid *
+#define VA_out_gid  union ibv_gid *
+#define VA_sockaddr struct sockaddr *
 /* Bytes and arrays: as many as the next argument says. */
-#define VT_bytes	const void *
-#define VT_optval	void *
-#define VT_out_bytes	void *
-#define VT_out_u64s	uint64_t *
-#define VT_sges		struct ibv_sge *
-#define VT_out_gids	struct ibv_gid_entry * /* as many as the result says */
+#define VA_bytes     const void *
+#define VA_optval    void *
+#define VA_out_bytes void *
+#define VA_out_u64s  uint64_t *
+#define VA_sges	     struct ibv_sge *
+#define VA_out_gids  struct ibv_gid_entry * /* as many as the result says */
 
 /* Structs: what goes in and what comes out is said of their fields, in callstructs.c. */
-#define VT_async_event	  struct ibv_async_event *
-#define VT_device_attr	  struct ibv_device_attr *
-#define VT_query_input	  const struct ibv_query_device_ex_input *
-#define VT_device_attr_ex struct ibv_device_attr_ex *
-#define VT_port_attr	  struct ibv_port_attr *
-#define VT_gid_entry	  struct ibv_gid_entry *
-#define VT_values	  struct ibv_values_ex *
-#define VT_td_attr	  struct ibv_td_init_attr *
-#define VT_domain_attr	  struct ibv_parent_domain_init_attr *
-#define VT_xrcd_attr	  struct ibv_xrcd_init_attr *
-#define VT_mw_bind	  struct ibv_mw_bind *
-#define VT_dm_attr	  struct ibv_alloc_dm_attr *
-#define VT_cq_attr_ex	  struct ibv_cq_init_attr_ex *
-#define VT_cq_mod	  struct ibv_modify_cq_attr *
-#define VT_srq_init	  struct ibv_srq_init_attr *
-#define VT_srq_init_ex	  struct ibv_srq_init_attr_ex *
-#define VT_srq_set	  struct ibv_srq_attr * /* its mask is the next argument */
-#define VT_srq_get	  struct ibv_srq_attr *
-#define VT_qp_init	  struct ibv_qp_init_attr *
-#define VT_qp_init_ex	  struct ibv_qp_init_attr_ex *
-#define VT_qp_init_get	  struct ibv_qp_init_attr *
-#define VT_qp_open	  struct ibv_qp_open_attr *
-#define VT_qp_set	  struct ibv_qp_attr * /* its mask is the next argument */
-#define VT_qp_get	  struct ibv_qp_attr * /* its mask is the next argument */
-#define VT_qp_cm	  struct ibv_qp_attr * /* its mask is what the next argument points to */
-#define VT_out_qpmask	  int *
-#define VT_rate_limit	  struct ibv_qp_rate_limit_attr *
-#define VT_ece_set	  struct ibv_ece *
-#define VT_ece_get	  struct ibv_ece *
-#define VT_ah_attr	  struct ibv_ah_attr *
-#define VT_ah_get	  struct ibv_ah_attr *
-#define VT_wc		  struct ibv_wc *
-#define VT_grh		  struct ibv_grh *
-#define VT_wq_init	  struct ibv_wq_init_attr *
-#define VT_wq_set	  struct ibv_wq_attr *
-#define VT_ind_init	  struct ibv_rwq_ind_table_init_attr *
-#define VT_flow_attr	  struct ibv_flow_attr *
-#define VT_cnt_attr	  struct ibv_counters_init_attr *
-#define VT_cnt_attach	  struct ibv_counter_attach_attr *
-#define VT_hints	  const struct rdma_addrinfo *
-#define VT_addrinfo	  struct rdma_addrinfo *
-#define VT_out_addrinfo	  struct rdma_addrinfo **
-#define VT_conn_param	  struct rdma_conn_param *
-#define VT_mc_attr	  struct rdma_cm_join_mc_attr_ex *
+#define VA_async_event	  struct ibv_async_event *
+#define VA_device_attr	  struct ibv_device_attr *
+#define VA_query_input	  const struct ibv_query_device_ex_input *
+#define VA_device_attr_ex struct ibv_device_attr_ex *
+#define VA_port_attr	  struct ibv_port_attr *
+#define VA_gid_entry	  struct ibv_gid_entry *
+#define VA_values	  struct ibv_values_ex *
+#define VA_td_attr	  struct ibv_td_init_attr *
+#define VA_domain_attr	  struct ibv_parent_domain_init_attr *
+#define VA_xrcd_attr	  struct ibv_xrcd_init_attr *
+#define VA_mw_bind	  struct ibv_mw_bind *
+#define VA_dm_attr	  struct ibv_alloc_dm_attr *
+#define VA_cq_attr_ex	  struct ibv_cq_init_attr_ex *
+#define VA_cq_mod	  struct ibv_modify_cq_attr *
+#define VA_srq_init	  struct ibv_srq_init_attr *
+#define VA_srq_init_ex	  struct ibv_srq_init_attr_ex *
+#define VA_srq_set	  struct ibv_srq_attr * /* its mask is the next argument */
+#define VA_srq_get	  struct ibv_srq_attr *
+#define VA_qp_init	  struct ibv_qp_init_attr *
+#define VA_qp_init_ex	  struct ibv_qp_init_attr_ex *
+#define VA_qp_init_get	  struct ibv_qp_init_attr *
+#define VA_qp_open	  struct ibv_qp_open_attr *
+#define VA_qp_set	  struct ibv_qp_attr * /* its mask is the next argument */
+#define VA_qp_get	  struct ibv_qp_attr * /* its mask is the next argument */
+#define VA_qp_cm	  struct ibv_qp_attr * /* its mask is what the next argument points to */
+#define VA_out_qpmask	  int *
+#define VA_rate_limit	  struct ibv_qp_rate_limit_attr *
+#define VA_ece_set	  struct ibv_ece *
+#define VA_ece_get	  struct ibv_ece *
+#define VA_ah_attr	  struct ibv_ah_attr *
+#define VA_ah_get	  struct ibv_ah_attr *
+#define VA_wc		  struct ibv_wc *
+#define VA_grh		  struct ibv_grh *
+#define VA_wq_init	  struct ibv_wq_init_attr *
+#define VA_wq_set	  struct ibv_wq_attr *
+#define VA_ind_init	  struct ibv_rwq_ind_table_init_attr *
+#define VA_flow_attr	  struct ibv_flow_attr *
+#define VA_cnt_attr	  struct ibv_counters_init_attr *
+#define VA_cnt_attach	  struct ibv_counter_attach_attr *
+#define VA_hints	  const struct rdma_addrinfo *
+#define VA_addrinfo	  struct rdma_addrinfo *
+#define VA_out_addrinfo	  struct rdma_addrinfo **
+#define VA_conn_param	  struct rdma_conn_param *
+#define VA_mc_attr	  struct rdma_cm_join_mc_attr_ex *
+
+/*
+ * VCALL_MAP(F, arguments...) - F(index, kind, name) for each argument of a row.
+ */
+#define VCALL_MAP(F, ...)			       VCALL_MAP_N(F, ##__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(F, ##__VA_ARGS__)
+#define VCALL_MAP_N(F, a0, a1, a2, a3, a4, a5, n, ...) VCALL_MAP_##n
+#define VCALL_STRIP(...)			       __VA_ARGS__
+#define VCALL_AP_(F, ...)			       F(__VA_ARGS__)
+#define VCALL_AP(F, i, a)			       VCALL_AP_(F, i, VCALL_STRIP a)
+#define VCALL_MAP_0(F)
+#define VCALL_MAP_1(F, a)		 VCALL_AP(F, 0, a)
+#define VCALL_MAP_2(F, a, b)		 VCALL_MAP_1(F, a) VCALL_AP(F, 1, b)
+#define VCALL_MAP_3(F, a, b, c)		 VCALL_MAP_2(F, a, b) VCALL_AP(F, 2, c)
+#define VCALL_MAP_4(F, a, b, c, d)	 VCALL_MAP_3(F, a, b, c) VCALL_AP(F, 3, d)
+#define VCALL_MAP_5(F, a, b, c, d, e)	 VCALL_MAP_4(F, a, b, c, d) VCALL_AP(F, 4, e)
+#define VCALL_MAP_6(F, a, b, c, d, e, f) VCALL_MAP_5(F, a, b, c, d, e) VCALL_AP(F, 5, f)
 
 /*
  * The calls of the control path: X(name, result, way, arguments...).
@@ -438,7 +454,7 @@ int vcall_find(const char *name, size_t len);
  * @find: the object of an ordinal. Return: NULL: there is none.
  * @bind: the object that the record has under @ordinal is @obj
  * @device: the device of a name. Return: NULL: there is none.
- * @memory: where an address of the record is now; @len bytes. Return: it
+ * @fact: what stands for a fact of the record (enum vfact) in this run. Return: it
  */
 struct vcall_env {
 	void *arg;
@@ -446,7 +462,7 @@ struct vcall_env {
 	void *(*find)(void *arg, enum vobj kind, uint32_t ordinal);
 	void (*bind)(void *arg, enum vobj kind, uint32_t ordinal, void *obj);
 	struct ibv_device *(*device)(void *arg, const char *name);
-	uint64_t (*memory)(void *arg, uint64_t addr, uint64_t len);
+	uint64_t (*fact)(void *arg, uint32_t kind, uint64_t value);
 };
 
 /**

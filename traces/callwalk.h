@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: the walker of calls, between writing (calltext.c) and reading (callparse.c). */
+#ifndef TRACES_CALLWALK_H
+#define TRACES_CALLWALK_H
+
+#include "traces/calldesc.h"
+
+#define VCALL_ARRAY   256u /* entries of an array in a line */
+#define VCALL_BYTES   4096u /* bytes of a text or a blob in a line */
+#define VCALL_AF_IB   27
+#define VCALL_SIZE_IB 48u /* struct sockaddr_ib */
+
+/**
+ * struct vwalk - a walk over a call.
+ * @dir: VDIR_IN: before the call, VDIR_OUT: behind it
+ * @ret: what the call returned
+ * @record: what the record has behind " = ": nothing is written, objects are bound
+ * @path: names of the structs on the way to here, each with its dot
+ * @args_level: the fields are the arguments themselves
+ */
+struct vwalk {
+	struct vcall_text *t;
+	const struct vcall_env *env;
+	const uint64_t *args;
+	uint32_t dir;
+	uint64_t ret;
+	const char *record;
+	uint32_t record_len;
+	char path[160];
+	uint32_t path_len;
+	bool args_level;
+};
+
+/** vwalk_bind() - the record's object of this @name is now @obj. */
+void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj);
+/** vcall_walk_bind() - go over what came out, beside the record. */
+void vcall_walk_bind(struct vwalk *w, enum vcall call);
+
+#endif
