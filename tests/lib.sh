@@ -114,9 +114,9 @@ wait_listen() {
 	return 1
 }
 
-# wait_for SECONDS COMMAND... - until COMMAND succeeds
+# wait_for SECONDS COMMAND... - until COMMAND succeeds; four times as long, as others may want the CPU
 wait_for() {
-	local i n=$(($1 * 50 * SLOW))
+	local i n=$(($1 * 50 * 4 * SLOW))
 	shift
 	for ((i = 0; i < n; i++)); do
 		"$@" >/dev/null 2>&1 && return 0
