@@ -67,7 +67,11 @@ $(CM_BIN): $(T)/%: $(BUILD)/obj/tests/%.o $(CM_COMMON) $(APP_COMMON)
 $(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread $(SYS_LIBS)
+
+# One that writes frames.
+$(T)/sys_frames: $(TRACES_OBJ)
+$(T)/sys_frames: SYS_LIBS := -lz -lpcap
 
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)

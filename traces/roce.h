@@ -220,6 +220,14 @@ u32 roce_payload_needed(const struct roce_pkt *p, u32 snap);
  */
 int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
+/**
+ * roce_erf() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:
+ * together they are of link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB (as of 4.0).
+ * @ns: its time since 1970; @caplen, @wire_len: of the frame alone
+ */
+void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len);
+#define ROCE_ERF_LEN 16u
+
 /** roce_link_known() - whether roce_parse() understands frames of that link type. */
 bool roce_link_known(u32 link);
 /**

@@ -229,3 +229,19 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	put_tail(buf, p, &n, bth, snap);
 	return (int)snap;
 }
+
+void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len)
+{
+	u64 s = ns / 1000000000, rest = ns % 1000000000;
+	u32 i;
+
+	/* Seconds and their fraction in 64 bits, the one thing here that begins with its lowest byte. */
+	s = s << 32 | (rest << 32) / 1000000000;
+	for (i = 0; i < 8; i++)
+		out[i] = (u8)(s >> 8 * i);
+	out[8] = ERF_IB;
+	out[9] = 1 << 2; /* records are as long as they are captured */
+	be_put(out + 10, 2, ROCE_ERF_LEN + caplen);
+	be_put(out + 12, 2, 0);
+	be_put(out + 14, 2, wire_len);
+}

@@ -22,6 +22,8 @@
 #define ETH_IP6	   0x86ddu
 #define ETH_ROCE   0x8915u /* version 1: a GRH behind it */
 #define PROTO_UDP  17u
+#define ERF_ETH	   2u
+#define ERF_IB	   21u
 #define NEXT_BTH   0x1bu /* of a GRH */
 #define LNH_BTH	   2u /* of an LRH */
 #define LNH_GRH	   3u

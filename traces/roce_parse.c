@@ -2,8 +2,6 @@
 /* Packets from frames. See roce.h. */
 #include "traces/roce_model.h"
 
-#define ERF_ETH	 2u
-#define ERF_IB	 21u
 #define IP6_EXTS 8u
 
 /**
@@ -323,7 +321,7 @@ static int take_ib(struct view *v, struct roce_pkt *p)
 
 static int take_erf(struct view *v, struct roce_pkt *p)
 {
-	const u8 *erf = take(v, 16);
+	const u8 *erf = take(v, ROCE_ERF_LEN);
 	u32 type = erf[8] & 0x7f, i;
 	u8 more = erf[8] & 0x80;
 
