@@ -10,7 +10,7 @@
 # make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
 # make install        PREFIX= DESTDIR=
 # make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
-# make fuzz RUNS=     libFuzzer on what reads captures
+# make fuzz RUNS=     libFuzzer on what reads files and frames that anybody may have made; FUZZ= picks some
 # make lint           clang-tidy and cppcheck; make format-check: clang-format
 #
 # BUILD= names the build directory; NO_DEPS=1 keeps demo and test from installing packages.
@@ -102,6 +102,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/fabric/profile_builtin.o: $(wildcard profiles/*.conf)
 
 include mk/tests.mk
+include mk/fuzz.mk
 include mk/lint.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -8,7 +8,7 @@
  * trace's addresses, whose clock is the trace's, and in which nothing happens. The file is read twice, see
  * traceconn.h: first for the connections and nodes that there are, then each packet is shown to the rules
  * in the order of faultwire.c. All that is in the file is anybody's: libpcap checks its own lengths,
- * traceframe.c those of packets.
+ * traces/roce.h those of packets.
  */
 #include "fabric/faulttry.h"
 #include "fabric/cli.h"
@@ -221,7 +221,7 @@ static int read_file(struct trial *t, bool learn)
 		return trouble("fault try: %s: expected a capture, pcap or pcapng: %s", t->file,
 			       err);
 	}
-	if (trace_link_known((u32)pcap_datalink(pcap)))
+	if (roce_link_known((u32)pcap_datalink(pcap)))
 		ret = read_frames(t, pcap, learn);
 	else
 		ret = trouble("fault try: %s: link type %d: expected Ethernet, Linux cooked, IP, "

@@ -213,7 +213,7 @@ int trace_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *p)
 
 	if (src == TRACE_NODES || dst == TRACE_NODES)
 		return -ENOSPC;
-	if (p->transport == TRACE_UD)
+	if (p->transport == ROCE_UD)
 		return learn_cm(t, frame, src, dst, &p->cm);
 	f = flow_find(t, frame, src, dst, p->dst_qpn);
 	if (!f)
@@ -279,7 +279,7 @@ void trace_settle(struct trace_conns *t)
 
 static u32 op_of(const struct trace_pkt *p)
 {
-	if (p->transport == TRACE_UD && p->src_qpn == 1 && p->dst_qpn == 1)
+	if (p->transport == ROCE_UD && p->src_qpn == 1 && p->dst_qpn == 1)
 		return OP_MAD;
 	return p->opcode == OP_ACK ? pkt_ack_op((u8)p->aeth) : p->opcode;
 }
@@ -287,11 +287,11 @@ static u32 op_of(const struct trace_pkt *p)
 static u32 types_of(u32 transport)
 {
 	switch (transport) {
-	case TRACE_RC:
+	case ROCE_RC:
 		return 1u << QPT_RC;
-	case TRACE_UC:
+	case ROCE_UC:
 		return 1u << QPT_UC;
-	case TRACE_UD:
+	case ROCE_UD:
 		return 1u << QPT_UD;
 	default:
 		return 1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV;
@@ -318,11 +318,11 @@ bool trace_look(struct trace_conns *t, u64 frame, const struct trace_pkt *p, str
 				   .rel = p->psn,
 				   .round = 1,
 				   .size = p->size };
-	out->src = end_of(src, p->transport == TRACE_UD ? p->src_qpn : TRACE_QP_UNKNOWN);
+	out->src = end_of(src, p->transport == ROCE_UD ? p->src_qpn : TRACE_QP_UNKNOWN);
 	out->dst = end_of(dst, p->dst_qpn);
-	f = p->transport == TRACE_UD ? NULL : flow_find(t, frame, src, dst, p->dst_qpn);
+	f = p->transport == ROCE_UD ? NULL : flow_find(t, frame, src, dst, p->dst_qpn);
 	if (!f)
-		return p->transport == TRACE_UD;
+		return p->transport == ROCE_UD;
 	peer = f->peer ? &t->flow[f->peer - 1] : NULL;
 	if (peer)
 		out->src.qpn = peer->qpn;

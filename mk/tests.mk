@@ -119,17 +119,6 @@ walk: all tests
 bench: all $(BENCH_BIN) $(T)/app_many_nodes
 	@BUILD=$(BUILD) tests/bench/run
 
-# libFuzzer on what reads captures: make fuzz RUNS=1000000. It needs clang with its runtime library.
-RUNS ?= 1000000
-FUZZ_SRC := tests/fuzz/fuzz_trace.c fabric/traceframe.c fabric/traceconn.c fabric/faultpkt.c fabric/faultnames.c
-.PHONY: fuzz
-fuzz:
-	@mkdir -p $(BUILD)/fuzz/corpus
-	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE \
-		-o $(BUILD)/fuzz/fuzz_trace $(FUZZ_SRC) $(EMULATOR_SRC)
-	/usr/bin/python3 tests/trace_make.py fuzz $(BUILD)/fuzz/corpus
-	$(BUILD)/fuzz/fuzz_trace -runs=$(RUNS) -max_len=2048 $(BUILD)/fuzz/corpus
-
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.
 # -Wno-tsan: gcc warns of fences, which TSan does not follow. What they order are relaxed atomics
 # (sequence counts), in which TSan sees no race anyway.

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""trace_make.py KIND FILE - a small capture: the same RC SEND and its ACK, as link KIND has them.
-trace_make.py fuzz FOLDER - what fuzzing begins with."""
+"""trace_make.py KIND FILE - a small capture: the same RC SEND and its ACK, as link KIND has them."""
 import socket
 import struct
 import sys
@@ -95,20 +94,8 @@ def go_back_n(to, back):
     return frames
 
 
-def corpus(folder):
-    """Inputs of tests/fuzz/fuzz_trace.c: the number of its link type, frames behind their length and what is cut."""
-    links = [1, 101, 113, 197, 247, 276]
-    for name, (link, to, back) in KINDS.items():
-        frames = [f[:254] for f in go_back_n(to, back) + [to(send(7, 61)), back(ack(7))]]
-        with open(f"{folder}/{name}", "wb") as f:
-            f.write(bytes([links.index(link)]) + b"".join(bytes([len(x), 0]) + x for x in frames))
-
-
 def main():
     kind, path = sys.argv[1:]
-    if kind == "fuzz":
-        corpus(path)
-        return
     link, to, back = KINDS.get(kind, KINDS["eth4"])
     frames = [to(send(7, 61)), back(ack(7))]
     data = {

@@ -6,19 +6,11 @@
  * what there is) and a byte of how many were not captured. All of them are learned and looked at, as a trace.
  */
 #include "fabric/traceconn.h"
+#include "tests/fuzz/links.h"
 
 #include <stdlib.h>
 
 #define FRAMES 64u
-
-static const u32 links[] = { TRACE_LINK_ETHERNET, TRACE_LINK_RAW, TRACE_LINK_SLL,
-			     TRACE_LINK_ERF,	  TRACE_LINK_IB,  TRACE_LINK_SLL2 };
-
-static void must(bool is)
-{
-	if (!is)
-		abort();
-}
 
 /* Frames of the input; the next one begins at *@at. Memory of its own, so that what is read beyond it shows. */
 static u8 *next_frame(const u8 *data, size_t len, size_t *at, u32 *caplen, u32 *wire)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+#
+# libFuzzer, with ASan and UBSan, on what reads files and frames that anybody may have made. It needs clang with its
+# runtime library.
+#
+#	make fuzz RUNS=1000000			all of them
+#	make fuzz FUZZ='roce pcap' RUNS=5000000	some
+#
+# NAME is tests/fuzz/fuzz_NAME.c with the sources FUZZ_SRC_NAME, the libraries FUZZ_LIBS_NAME and inputs of up to
+# FUZZ_MAX_NAME bytes (2048). tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
+
+RUNS ?= 1000000
+FUZZ ?= trace roce pcap
+
+ROCE_SRC := $(wildcard traces/roce*.c)
+
+FUZZ_SRC_trace	:= fabric/traceframe.c fabric/traceconn.c fabric/faultpkt.c fabric/faultnames.c $(ROCE_SRC) $(EMULATOR_SRC)
+FUZZ_LIBS_trace := -lz
+FUZZ_SRC_roce	:= $(ROCE_SRC)
+FUZZ_LIBS_roce	:= -lz
+FUZZ_SRC_pcap	:= $(ROCE_SRC)
+FUZZ_LIBS_pcap	:= -lpcap -lz
+FUZZ_MAX_pcap	:= 8192
+
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
+
+.PHONY: fuzz FORCE
+fuzz: $(addprefix fuzz-,$(FUZZ))
+
+fuzz-%: $(BUILD)/fuzz/fuzz_%
+	@rm -rf $(BUILD)/fuzz/corpus_$* && mkdir -p $(BUILD)/fuzz/corpus_$*
+	/usr/bin/python3 tests/fuzz/corpus.py $* $(BUILD)/fuzz/corpus_$*
+	$< -runs=$(RUNS) -max_len=$(or $(FUZZ_MAX_$*),2048) -print_final_stats=1 $(BUILD)/fuzz/corpus_$*
+
+# Always made again: what its sources include is not followed here.
+$(BUILD)/fuzz/fuzz_%: FORCE
+	@mkdir -p $(@D)
+	$(call say,CLANG,$@)
+	$(Q)clang $(FUZZ_FLAGS) -o $@ tests/fuzz/fuzz_$*.c $(FUZZ_SRC_$*) $(FUZZ_LIBS_$*)

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""corpus.py NAME FOLDER - inputs that fuzzing begins with: those of tests/fuzz/fuzz_NAME.c (mk/fuzz.mk)."""
+import os
+import struct
+import sys
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, TESTS)
+import trace_make  # noqa: E402
+
+# The link types, in the order of the table in tests/fuzz/links.h.
+LINKS = [1, 101, 113, 197, 247, 276]
+
+
+def captures():
+    """(name, bytes) of the kernel's captures."""
+    folder = os.path.join(TESTS, "traces")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".pcap"):
+            yield name, open(os.path.join(folder, name), "rb").read()
+
+
+def made_frames():
+    """(name, link type, frames) of tests/trace_make.py."""
+    for name, (link, to, back) in trace_make.KINDS.items():
+        yield name, link, trace_make.go_back_n(to, back) + [to(trace_make.send(7, 61)), back(trace_make.ack(7))]
+
+
+def trace():
+    """The number of its link type, frames behind their length and what is cut."""
+    for name, link, frames in made_frames():
+        frames = [f[:254] for f in frames]
+        yield name, bytes([LINKS.index(link)]) + b"".join(bytes([len(f), 0]) + f for f in frames)
+
+
+def roce():
+    """The number of its link type, how many bytes were not captured, a frame."""
+    for name, link, frames in made_frames():
+        for i, frame in enumerate(frames):
+            yield f"{name}.{i}", bytes([LINKS.index(link), 0]) + frame
+    for name, data in captures():
+        at = 24
+        while at < len(data):
+            n = struct.unpack_from("<I", data, at + 8)[0]
+            yield f"{name}.{at}", b"\0\0" + data[at + 16:at + 16 + n]
+            at += 16 + n
+
+
+def pcap():
+    """Whole files."""
+    yield from captures()
+    for name, link, frames in made_frames():
+        yield name + ".pcap", trace_make.pcap(link, frames)
+        yield name + ".pcapng", trace_make.pcapng(link, frames)
+
+
+def main():
+    name, folder = sys.argv[1:]
+    for file, data in {"trace": trace, "roce": roce, "pcap": pcap}[name]():
+        with open(os.path.join(folder, file), "wb") as f:
+            f.write(data)
+
+
+main()

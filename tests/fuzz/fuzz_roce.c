@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames for libFuzzer: `make fuzz`. An input is the number of a link type, a byte of how many bytes were not captured,
+ * and a frame. What is read of it is built again, and read from that frame it is the same.
+ */
+#include "tests/fuzz/links.h"
+
+/* All that building goes by. */
+static void must_be_same(const struct roce_pkt *a, const struct roce_pkt *read)
+{
+	struct roce_pkt b = *read;
+
+	must(b.payload_len == a->payload_len && b.payload_cap <= a->payload_cap);
+	must(!b.payload_cap || !memcmp(a->payload, b.payload, b.payload_cap));
+	b.payload = a->payload;
+	b.payload_cap = a->payload_cap;
+	b.pad = a->pad;
+	b.icrc = a->icrc;
+	b.vcrc = a->vcrc;
+	b.wrong = a->wrong;
+	must(!memcmp(a, &b, sizeof(b)));
+}
+
+/* Memory of just the size, so that what is beyond it shows. */
+static void build_again(const struct roce_pkt *p)
+{
+	u32 len = roce_frame_len(p), wire = 0, snap = len;
+	struct roce_pkt q;
+	u8 *frame;
+	int n;
+
+	while (roce_payload_needed(p, snap) > p->payload_cap)
+		snap--;
+	frame = malloc(snap ? snap : 1);
+	must(frame);
+	n = roce_build(p, frame, snap, &wire);
+	must(n == (int)snap && wire == len);
+	must(!roce_parse(roce_link_of(p->net), frame, snap, len, &q));
+	must(!(q.wrong & ~(u32)(ROCE_CUT | ROCE_BAD_TVER | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD |
+				ROCE_BAD_UDP_CSUM)));
+	must_be_same(p, &q);
+	free(frame);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
+{
+	struct roce_pkt p;
+	u32 link, n;
+	u8 *frame;
+	int ret;
+
+	if (len < 2)
+		return 0;
+	link = links[data[0] % ARRAY_SIZE(links)];
+	n = (u32)len - 2;
+	frame = malloc(n ? n : 1);
+	must(frame);
+	memcpy(frame, data + 2, n);
+	ret = roce_parse(link, frame, n, n + data[1], &p);
+	must(ret == 0 || ret == -EBADMSG || ret == -ENOMSG);
+	must(ret != -EBADMSG || *roce_wrong_text(p.wrong));
+	if (!ret) {
+		must(p.payload >= frame && p.payload + p.payload_cap <= frame + n);
+		must(p.payload_cap <= p.payload_len && p.payload_len <= n + data[1]);
+		build_again(&p);
+	}
+	free(frame);
+	return 0;
+}
