@@ -5,11 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 command -v tshark >/dev/null || skip_all "tshark is not installed"
 
-check "a capture is written" limit "$T/unit_cmpcap" "$TEST_DIR/cm.pcap" || done_testing
-got=$(limit tshark -r "$TEST_DIR/cm.pcap" -T fields -e _ws.col.Info 2>"$TEST_DIR/tshark.err" |
+check "a capture is written" limit "$T/unit_cmpcap" "$TEST_DIR/cm.pcapng" || done_testing
+got=$(limit tshark -r "$TEST_DIR/cm.pcapng" -T fields -e _ws.col.Info 2>"$TEST_DIR/tshark.err" |
 	sed 's/ *$//' | paste -sd ,)
 is "the messages of a connection, a refusal and a datagram service" "$got" \
 	"CM: ConnectRequest,CM: ConnectReply,CM: ReadyToUse,CM: DisconnectRequest,CM: DisconnectReply,CM: ConnectRequest,CM: ConnectReject,CM: ServiceIDResReq,CM: ServiceIDResReqResp"
-bad=$(limit tshark -r "$TEST_DIR/cm.pcap" -o ip.check_checksum:TRUE -Y "_ws.malformed or ip.checksum.status == 0" 2>/dev/null)
+bad=$(limit tshark -r "$TEST_DIR/cm.pcapng" -o ip.check_checksum:TRUE -Y "_ws.malformed or ip.checksum.status == 0" 2>/dev/null)
 is "none of them is malformed" "$bad" ""
 done_testing

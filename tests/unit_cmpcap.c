@@ -3,56 +3,39 @@
  * The messages of connections as they go over a link, in their order.
  *	unit_cmpcap [FILE]	FILE: as frames of RoCE v2 in a capture, for tshark
  */
-#include "emulator/frame.h"
 #include "tests/cu.h"
 #include "tests/emu_cm.h"
+#include "traces/pcapng.h"
+#include "traces/roce.h"
 
-#include <stdio.h>
+static struct pcapng *capture;
 
-#define LINK_TYPE_ETHERNET 1u
-
-enum { ETH = 14, IP = 20, UDP = 8, BTH_DETH = 12 + 8, ICRC = 4 };
-
-#define FRAME (ETH + IP + UDP + BTH_DETH + MAD_SIZE + ICRC)
-
-static FILE *capture;
-
-static void ip_header(u8 *p, const u8 sgid[16], const u8 dgid[16])
-{
-	p[0] = 0x45;
-	put16(p + 2, FRAME - ETH);
-	p[8] = 64; /* hops */
-	p[9] = 17; /* UDP */
-	memcpy(p + 12, sgid + 12, 4);
-	memcpy(p + 16, dgid + 12, 4);
-	put16(p + 10, ip_csum(p, IP));
-}
-
-/* The datagram from QP 1 to QP 1. Its ICRC is left zero: nobody checks it in a capture. */
+/* The datagram from QP 1 to QP 1. */
 static void write_frame(const struct hca *hca, const struct hca_cmmad *m, u32 sec)
 {
-	const struct {
-		u32 sec, usec, len, orig;
-	} head = { sec, 0, FRAME, FRAME };
-	const struct hca_port *from = &hca->dev[0].port[m->av.port_num];
-	u8 f[FRAME] = { 0 }, *p = f + ETH;
+	struct roce_pkt r = { .net = ROCE_IP4,
+			      .eth_dst = { [5] = 2 },
+			      .eth_src = { [5] = 1 },
+			      .hop_limit = 64,
+			      .udp_src = 49152,
+			      .opcode = ROCE_OPCODE(ROCE_UD, ROCE_SEND_ONLY),
+			      .pkey = IB_DEFAULT_PKEY,
+			      .dqpn = GSI_QPN,
+			      .sqpn = GSI_QPN,
+			      .qkey = GSI_QKEY,
+			      .payload = m->mad,
+			      .payload_len = MAD_SIZE,
+			      .payload_cap = MAD_SIZE };
+	u8 frame[ROCE_HDR_MAX + MAD_SIZE];
+	struct pcapng_pkt p = { .ns = sec * 1000000000ULL, .frame = frame };
+	int n;
 
-	f[5] = 2;
-	f[11] = 1;
-	put16(f + 12, 0x0800);
-	ip_header(p, from->gid[m->av.sgid_index].raw, m->av.dgid);
-	p += IP;
-	put16(p, 49152);
-	put16(p + 2, 4791);
-	put16(p + 4, FRAME - ETH - IP);
-	p += UDP;
-	p[0] = 0x64; /* UD SEND_ONLY */
-	put16(p + 2, IB_DEFAULT_PKEY);
-	p[7] = GSI_QPN;
-	memcpy(p + 12, (const u8[]){ 0x80, 0x01, 0x00, 0x00, 0, 0, 0, GSI_QPN }, 8);
-	memcpy(p + BTH_DETH, m->mad, MAD_SIZE);
-	CU_ASSERT_EQUAL(fwrite(&head, sizeof(head), 1, capture), 1);
-	CU_ASSERT_EQUAL(fwrite(f, FRAME, 1, capture), 1);
+	memcpy(r.sgid, hca->dev[0].port[m->av.port_num].gid[m->av.sgid_index].raw, 16);
+	memcpy(r.dgid, m->av.dgid, 16);
+	n = roce_build(&r, frame, sizeof(frame), &p.len);
+	CU_ASSERT_FATAL(n > 0);
+	p.caplen = (u32)n;
+	CU_ASSERT_EQUAL(pcapng_write(capture, &p), 0);
 }
 
 /* What was sent so far is this. */
@@ -122,16 +105,14 @@ int main(int argc, char **argv)
 		{ "datagrams", test_datagrams },
 		{ NULL, NULL },
 	};
-	static const u32 head[6] = { 0xa1b2c3d4, 2 | 4 << 16, 0, 0, 65535, LINK_TYPE_ETHERNET };
+	static const struct pcapng_iface port = { .name = "port", .link = ROCE_LINK_ETHERNET };
 	int status;
 
-	if (argc > 1) {
-		capture = fopen(argv[1], "wb");
-		if (!capture || fwrite(head, sizeof(head), 1, capture) != 1) {
-			perror(argv[1]);
-			return 1;
-		}
+	if (argc > 1 && (pcapng_open(&capture, &(struct pcapng_opts){ .path = argv[1] }) ||
+			 pcapng_add_iface(capture, &port))) {
+		fprintf(stderr, "unit_cmpcap: %s: cannot be written\n", argv[1]);
+		return 1;
 	}
 	status = cu_run("cmpcap", tests);
-	return capture && fclose(capture) ? 1 : status;
+	return capture && pcapng_close(capture, 0) ? 1 : status;
 }
