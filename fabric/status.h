@@ -21,7 +21,10 @@ struct json_object *status_ids(const struct fabric *f);
 struct json_object *status_members(const struct fabric *f);
 /** status_join() - this fabric as the others see it. To be called of joined ones only. */
 struct json_object *status_join(const struct fabric *f);
-/** status_member_name() - of the member with that number as in struct hca_dev.member, or NULL. */
+/**
+ * status_member_name() - of the member with that number as in struct hca_dev.member.
+ * Return: its name; "?": it is forgotten; NULL: the number is 0, our own.
+ */
 const char *status_member_name(const struct fabric *f, u32 number);
 
 /** status_print() - print the object that status.c gathers for people. */

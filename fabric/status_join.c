@@ -94,9 +94,9 @@ struct json_object *status_join(const struct fabric *f)
 
 const char *status_member_name(const struct fabric *f, u32 number)
 {
-	const struct member *m = f->join && number && number <= JOIN_MAX_MEMBERS
-					 ? f->join->member[number - 1]
-					 : NULL;
-
-	return m ? m->name : NULL;
+	if (!number)
+		return NULL;
+	return f->join && number <= JOIN_MAX_MEMBERS && f->join->member[number - 1]
+		       ? f->join->member[number - 1]->name
+		       : "?";
 }

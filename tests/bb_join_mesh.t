@@ -9,7 +9,7 @@ need ibv_rc_pingpong ib_send_bw rping udaddy mckey python3
 
 stop_all() {
 	local side
-	for side in a b c; do
+	for side in a b c d; do
 		RDMAEMU_DIR=$TEST_DIR/$side "$RDMAEMU" fabric stop >/dev/null 2>&1
 	done
 }
@@ -207,6 +207,41 @@ other_hub() {
 }
 check "its hub is killed: the other one" wait_for 10 other_hub
 check "and it goes on by that" between_bc
+on_d fabric stop >/dev/null 2>&1
+stop_all
+
+# --- one that takes the place of the dead ----------------------------------------------------------
+
+# member_of NODE - whose node that is, as A has it
+member_of() {
+	on_a status --json | json "[n.get('member') for n in d['nodes'] if n['name'] == '$1'][0]"
+}
+check "A listens again" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
+on_a run --node na -- true
+check "C joins it, with a node" on_c fabric start --join 127.0.0.1:$port_a --name gamma
+on_c run --node nc -- true
+check "A knows the node" wait_for 20 knows on_a nc
+kill -KILL "$(on_c status --json | json 'd["pid"]')"
+dead() {
+	[ "$(way a gamma)" = "dead " ]
+}
+check "C is killed, and dead" wait_for 30 dead
+check "D joins" on_d fabric start --join 127.0.0.1:$port_a --name delta
+is "and has C's place" "$(on_a status --json | json "[m['name'] for m in d['members']]")" "['delta']"
+is "but not its node, which is nobody's" "$(member_of nc), $(member_of delta)" "?, delta"
+in_text() {
+	on_a status | grep -q "^device rdmaemu[0-9]*: node nc of ?, GUID"
+}
+check "also in the text" in_text
+check "C is started again" on_c fabric start --join 127.0.0.1:$port_a --name gamma
+is "the node is still nobody's" "$(member_of nc), $(member_of gamma)" "?, gamma"
+check "C names it" on_c run --node nc -- true
+named() {
+	[ "$(member_of nc)" = gamma ]
+}
+check "and it is C's" wait_for 20 named
+check "RC to the node" between c nc a na across ibv_rc_pingpong -g $GID -n 200 -c
+check "and from it" between a na c nc across ibv_rc_pingpong -g $GID -n 200 -c
 on_d fabric stop >/dev/null 2>&1
 stop_all
 done_testing
