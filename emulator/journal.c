@@ -13,7 +13,7 @@
 bool journal_is_error(const struct journal_entry *j)
 {
 	if (j->kind != JRN_EVENT)
-		return j->kind <= JRN_CM;
+		return j->kind <= JRN_CALL;
 	switch (j->status) {
 	case EV_COMM_EST:
 	case EV_SQ_DRAINED:
@@ -416,6 +416,25 @@ void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, 
 
 	who_client(e->hca, owner - 1, &j.who);
 	journal_add(e, &j);
+}
+
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
+				     u32 rule)
+{
+	struct journal_entry j = {
+		.kind = JRN_CALL,
+		.status = (u8)err,
+		.cause = CAUSE_FAULT,
+		.info = rule,
+		.dev = JOURNAL_NOBODY,
+		.optype = JOP_CALL,
+		.who = who_none(hca, JOURNAL_NOBODY, 0),
+		.peer = who_none(hca, JOURNAL_NOBODY, 0),
+	};
+
+	who_client(hca, client, &j.who);
+	strncpy(j.call, call, sizeof(j.call) - 1);
+	return j;
 }
 
 void journal_port(struct engine *e, u32 dev, u32 port, u32 event)

@@ -23,6 +23,7 @@ enum journal_kind {
 	JRN_COMPLETION, /* status: enum ib_wc_status */
 	JRN_EVENT, /* asynchronous; status: enum ib_event. Those that tell of no error are notices */
 	JRN_CM, /* connection management; status: enum cm_event_type */
+	JRN_CALL, /* a call that was made to fail; status: errno's value */
 	/* notices */
 	JRN_DROP, /* a burst that does not arrive; @who has sent it, @n packets */
 	JRN_NAK, /* @who has answered a burst of @n packets with a NAK; status: enum ib_aeth */
@@ -117,6 +118,7 @@ enum journal_optype {
 	JOP_RECV, /* a receive; no @opcode */
 	JOP_WIRE, /* enum burst_op | enum burst_flags << 8 */
 	JOP_MAD, /* enum cm_attr */
+	JOP_CALL, /* a call of the program; no @opcode, its name is in @call */
 };
 
 /**
@@ -148,6 +150,7 @@ struct journal_who {
  * @attempt: times that the packet was sent again before this
  * @n: by @kind and @why
  * @rule: number of the fault rule that did it, 0: none
+ * @call: name of the function, where @optype is JOP_CALL
  */
 struct journal_entry {
 	u64 ts;
@@ -177,6 +180,7 @@ struct journal_entry {
 	u8 has_psn;
 	u8 has_wr_id;
 	u32 attempt;
+	char call[JOURNAL_NAME];
 };
 
 /**

@@ -34,6 +34,12 @@ __cold void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n);
 __cold void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause,
 			   u32 info);
 /**
+ * journal_of_call() - an entry about a call of a client that fault rule @rule makes fail with @err, to be
+ * added; the token is not needed. @call: the function's name
+ */
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
+				     u32 rule);
+/**
  * journal_cm_errno() - an address, a route or a group is not to be had: enum cm_event_type with that status.
  * @on_purpose: a fault rule says so
  */

@@ -40,6 +40,13 @@ static const char *nak_name(u32 syndrome)
 	}
 }
 
+static const char *err_name(u32 err)
+{
+	const char *name = strerrorname_np((int)err);
+
+	return name ? name : "?";
+}
+
 const char *journal_what(const struct journal_entry *j)
 {
 	switch (j->kind) {
@@ -49,6 +56,8 @@ const char *journal_what(const struct journal_entry *j)
 		return ib_event_name(j->status);
 	case JRN_CM:
 		return cm_event_name(j->status);
+	case JRN_CALL:
+		return err_name(j->status);
 	case JRN_DROP:
 		return "dropped";
 	case JRN_NAK:
@@ -68,6 +77,7 @@ const char *journal_kind_name(const struct journal_entry *j)
 		[JRN_COMPLETION] = "completion",
 		[JRN_EVENT] = "event",
 		[JRN_CM] = "cm",
+		[JRN_CALL] = "call",
 		[JRN_DROP] = "drop",
 		[JRN_NAK] = "nak",
 		[JRN_RETRY] = "retry",

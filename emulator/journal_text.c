@@ -134,6 +134,9 @@ void journal_op(const struct journal_entry *j, char *buf, size_t size)
 	case JOP_MAD:
 		say(&t, "CM %s", mad_name(j->opcode));
 		break;
+	case JOP_CALL:
+		say(&t, "%.*s()", (int)sizeof(j->call), j->call);
+		break;
 	}
 }
 

@@ -56,7 +56,7 @@ const char *fault_rule_text(struct fabric *f, u32 rule)
 		if (f->faults->rule[i].old_id == rule)
 			r = &f->faults->rule[i];
 	if (!r)
-		snprintf(text, sizeof(text), "rule %u", rule);
+		snprintf(text, sizeof(text), "%u, which was removed", rule);
 	else
 		snprintf(text, sizeof(text), "%s: %s%s%s%s", r->name, r->text,
 			 r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
@@ -151,7 +151,7 @@ bool faults_due(const struct fabric *f)
 {
 	const struct faults *t = f->faults;
 
-	return t->n_jobs || t->stale || (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
+	return t->n_jobs || t->n_calls || t->stale || (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
 }
 
 u64 faults_next(const struct fabric *f)
@@ -498,6 +498,7 @@ void faults_work(struct fabric *f)
 
 	if (t->stale)
 		faults_ports(f);
+	fault_calls_journal(f);
 	run_due(f);
 	for (i = 0; i < FAULT_JOBS && t->n_jobs; i++) {
 		j = t->job[i];

@@ -343,6 +343,7 @@ struct proto_msg;
 struct fault_pkt;
 
 #define FAULT_JOBS  16u /* requests that wait for the token */
+#define FAULT_CALLS 32u /* entries of calls that do */
 #define FAULT_FILES 64u /* scenarios that are remembered */
 
 /** struct fault_job - a request to change rules. @conn: NULL: none. @text: a scenario, or NULL */
@@ -358,6 +359,7 @@ struct fault_job;
  * @stale: ports were marked without the token: paths are to be looked up again
  * @random: hits were decided by the seed
  * @file: hashes of the scenarios that were added
+ * @call: calls that have failed, on their way to the journal
  */
 struct faults {
 	struct fault_rule rule[FAULT_RULES];
@@ -373,6 +375,8 @@ struct faults {
 	u32 n_files;
 	struct fault_job *job[FAULT_JOBS];
 	u32 n_jobs;
+	struct journal_entry call[FAULT_CALLS];
+	u32 n_calls;
 };
 
 /** faults_make() - no rules. Return: 0 or -ENOMEM. */
@@ -406,7 +410,10 @@ struct fault_rule *fault_find(struct faults *t, const char *name, u32 id);
  * all: whoever has such a rule looked at or carried out does the rest.
  */
 struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new);
-/** fault_rule_text() - "TEXT (PLACE)" of a rule by id, also of one that was removed lately. */
+/**
+ * fault_rule_text() - "NAME: TEXT (PLACE)" of a rule by id, also of one that was removed lately; "ID, which was
+ * removed" when another has its place.
+ */
 const char *fault_rule_text(struct fabric *f, u32 rule);
 
 /** fault_trigger() - a packet passes: carry out what waits for such a one. Token held. */

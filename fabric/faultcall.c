@@ -3,19 +3,54 @@
  * DOC: calls that fail on purpose, the fabric process's side: see fabric/calls.h and libshim/fault.c.
  *
  * Which calls a rule is about is told to every client by a bit per call in its segment, so that only
- * those ask. They are answered without the token: its holder may be the one who asks.
+ * those ask. They are answered without the token: its holder may be the one who asks. What has failed is
+ * journalled as soon as the token is to be had.
  */
+#include "emulator/journal_model.h"
 #include "fabric/calls.h"
 #include "fabric/faultdo.h"
+#include "fabric/logread.h"
 
-/* More than that of one rule's hits are said less and less often. */
-#define NOTED_HITS 8u
+/* So that many are waiting for the token that there is no room: the log file has it at least. */
+static void say_only(struct fabric *f, const struct journal_entry *j)
+{
+	char line[LOG_LINE_MAX];
+
+	log_line(f, j, line, sizeof(line));
+	note(f, "%s", line);
+}
+
+static void call_journal(struct fabric *f, u32 client, const char *call, const struct fault_rule *r)
+{
+	struct faults *t = f->faults;
+	struct journal_entry j = journal_of_call(f->hca, client, call, (u32)r->what.err, r->id);
+
+	if (t->n_calls == FAULT_CALLS) {
+		say_only(f, &j);
+		return;
+	}
+	t->call[t->n_calls++] = j;
+	/* Who is told of it may end, and whoever started it ask, before the loop comes round. */
+	if (!engine_try(&f->engine))
+		return;
+	fault_calls_journal(f);
+	engine_leave(&f->engine);
+}
+
+void fault_calls_journal(struct fabric *f)
+{
+	struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->n_calls; i++)
+		journal_add(&f->engine, &t->call[i]);
+	t->n_calls = 0;
+}
 
 _Static_assert(sizeof(((struct seg_hdr *)0)->fail_calls) == SEG_CALL_WORDS * sizeof(u64), "mask");
 
 int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
 {
-	const struct hca_client *h = &f->hca->client[cl->id];
 	const struct fault_rule *r;
 	u32 id = m->call.id;
 
@@ -26,14 +61,13 @@ int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
 	m->call.event = 0;
 	if (!r)
 		return 0;
-	if (r->act == FA_EVENT)
+	/* An event is journalled when it comes. */
+	if (r->act == FA_EVENT) {
 		m->call.event = ETIMEDOUT;
-	else
+	} else {
 		m->call.err = (u32)r->what.err;
-	if (r->hits <= NOTED_HITS || !(r->hits & (r->hits - 1)))
-		note(f, "fault %s: %s() of %s[%d] on node %s fails: %s", r->name,
-		     call_descs[id].name, h->name, h->fabric_pid, f->hca->node[h->node].name,
-		     strerrorname_np((int)(m->call.err | m->call.event)));
+		call_journal(f, cl->id, call_descs[id].name, r);
+	}
 	return 0;
 }
 

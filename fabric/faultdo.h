@@ -13,6 +13,8 @@
 
 /** fault_call() - PROTO_CALL: a client is in a call. @m becomes the answer. Return: 0 or -EINVAL. */
 int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/** fault_calls_journal() - calls that have failed are journalled. Token held. */
+void fault_calls_journal(struct fabric *f);
 /** fault_calls() - rules have changed, or @cl (NULL: all) has come: which calls ask. */
 void fault_calls(struct fabric *f, struct client *cl);
 

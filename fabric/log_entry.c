@@ -23,7 +23,7 @@ static void fill(struct fabric *f, const struct journal_entry *j, struct proto_j
 	p->rule = j->rule;
 	p->has_psn = j->has_psn;
 	p->has_wr_id = j->has_wr_id;
-	p->is_error = j->kind <= JRN_CM;
+	p->is_error = journal_is_error(j);
 	snprintf(p->kind, sizeof(p->kind), "%s", journal_kind_name(j));
 	snprintf(p->what, sizeof(p->what), "%s", journal_what(j));
 	snprintf(p->program, sizeof(p->program), "%.*s", (int)JOURNAL_NAME - 1, j->who.name);

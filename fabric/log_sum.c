@@ -36,7 +36,7 @@ static bool alike(const struct journal_entry *a, const struct journal_entry *b)
 	       a->why == b->why && (a->why != WHY_PEER_STATE || a->why_info == b->why_info) &&
 	       a->why_cause == b->why_cause && a->rule == b->rule && a->optype == b->optype &&
 	       (a->opcode & 0xff) == (b->opcode & 0xff) && same_side(&a->who, &b->who) &&
-	       same_side(&a->peer, &b->peer);
+	       same_side(&a->peer, &b->peer) && !memcmp(a->call, b->call, sizeof(a->call));
 }
 
 static void take(struct sum *s, const struct journal_entry *j)

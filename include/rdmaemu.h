@@ -148,11 +148,11 @@ struct rdmaemu_mark {
 /**
  * struct rdmaemu_entry - what happened, as `rdmaemu log` has it.
  * @time_ns: fabric time since the fabric's start
- * @is_error: an error completion, asynchronous event or failed connection; else a notice
+ * @is_error: an error completion, asynchronous event, failed connection or call; else a notice
  * @rule: id of the fault rule that did it; 0: none
  * @attempt: times that the packet was sent again before
  * @program, @pid, @qpn: who it happened to; @peer...: and with whom; "" and 0: not known
- * @kind: "completion", "event", "cm", "drop", ...; @what: IBV_WC_..., IBV_EVENT_..., ...
+ * @kind: "completion", "event", "cm", "call", "drop", ...; @what: IBV_WC_..., IBV_EVENT_..., ...
  * @text: all of it in a line, with the cause
  */
 struct rdmaemu_entry {

@@ -3,10 +3,27 @@
 # settings: one: calls of one process
 # Calls that fail on purpose: each call of libibverbs and librdmacm that can, once, direct and isolated.
 . "$(dirname "$0")/lib.sh"
+need python3
 
 # in_use FABRIC... - objects that each program has
 in_use() {
 	status_json "$@" | json "[c['objects'] for c in d['clients']]"
+}
+
+# journalled FLAG... - each of the calls has its entry: what it was, whose, the error and the rule
+journalled() {
+	local rules=$TEST_DIR/calls.scenario
+	limit "$RDMAEMU" log --json "$@" >"$TEST_DIR/log.json" || return
+	python3 - "$rules" "$TEST_DIR/log.json" <<'END'
+import json, re, sys
+rules = [re.match(r"fail call=(\S+) errno=(\S+) nth=1$", line).groups() for line in open(sys.argv[1])]
+log = [e for e in json.load(open(sys.argv[2])) if e["kind"] == "call"]
+got = sorted((e["opcode"], e["status"]) for e in log)
+assert got == sorted((call + "()", err) for call, err in rules), got
+for e in log:
+    assert e["who"]["name"] == "app_cm_calls" and e["who"]["pid"] > 0 and e["cause"] == "fault", e
+    assert re.match(r"f\d+: fail call=%s errno=%s nth=1 \(" % (e["opcode"][:-2], e["status"]), e["rule_text"]), e
+END
 }
 
 # every NAME FLAG... - each call of the table fails once, on fabric NAME started with these flags
@@ -29,6 +46,7 @@ every() {
 	grep '^not ok' "$out"
 	is "each rule has hit, once${*:+ ($*)}" "$(limit "$RDMAEMU" fault list --json "${at[@]}" |
 		json "sorted(set(r['hits'] for r in d['faults']))")" "[1]"
+	check "each is in the journal${*:+ ($*)}" journalled "${at[@]}"
 	limit "$RDMAEMU" fault list "${at[@]}" | awk '$3 != 1' | tail -n +2 | sed 's/^/# /'
 	rm "$TEST_DIR/go"
 	limit "$RDMAEMU" fabric stop "${at[@]}"

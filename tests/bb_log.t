@@ -137,6 +137,27 @@ is "in JSON, too" "$(log_json "[e['rule_text'] for e in d if e.get('cause') == '
 	"['mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5']"
 "$RDMAEMU" fault clear >/dev/null
 
+# Also when it has been removed, and even when another has its place.
+rule_is() {
+	has "IBV_WC_RETRY_EXC_ERR: by fault rule $1$"
+}
+log
+check "a rule that was removed" rule_is "mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5"
+"$RDMAEMU" fault add 'fail call=ibv_open_device errno=EMFILE program=ib_send_bw' >/dev/null
+log
+check "and whose place another has" rule_is "[0-9]+, which was removed"
+
+# A call that was made to fail: which, whose, why; in a run's own account, too.
+OWN=(run_a)
+[ "$SETTING" = one ] || OWN=(run_b)
+RUN_FLAGS="${RUN_FLAGS-} --explain" "${OWN[@]}" ib_send_bw -n 5 >"$TEST_DIR/own.out" 2>&1
+CALL='ib_send_bw\[[0-9]+\]@[a-z0-9]+: ibv_open_device\(\): EMFILE: by fault rule f[0-9]+: fail call=ibv_open_device errno=EMFILE'
+check "a call" logged "^[0-9.]+ $CALL program=ib_send_bw$"
+is "an error" "$(log_json "[(e['kind'], e['opcode'], e['status']) for e in d if e['kind'] == 'call'][0]")" \
+	"('call', 'ibv_open_device()', 'EMFILE')"
+check "in the run's account" grep -Eq "^ +[0-9]+ x [0-9.-]+ $CALL" "$TEST_DIR/own.out"
+"$RDMAEMU" fault clear >/dev/null
+
 # --follow, in words and in JSON.
 limit "$RDMAEMU" log --follow >"$TEST_DIR/follow" 2>"$TEST_DIR/follow.err" &
 follow=$!
