@@ -45,6 +45,33 @@ static struct shot shot_of(uint64_t *seed, uint8_t *base, long i)
 	return s;
 }
 
+/* What was not as it should be, for the note: the end's own words, or a completion's status. */
+static char trouble[160];
+
+static bool accepted(long i, const char *what, int ret)
+{
+	if (ret)
+		snprintf(trouble, sizeof(trouble), "message %ld: %s: %s", i, what, strerror(ret));
+	return !ret;
+}
+
+static bool completes(struct end *e, int which, long i)
+{
+	const char *end = which ? "receive" : "send";
+	struct ibv_wc wc;
+
+	if (!end_poll(e, which, 20000, &wc))
+		snprintf(trouble, sizeof(trouble),
+			 "message %ld: no completion of the %s in 20 s, QPs in states %d, %d", i,
+			 end, end_state(a), end_state(b));
+	else if (wc.status)
+		snprintf(trouble, sizeof(trouble), "message %ld: the %s ends with %s", i, end,
+			 ibv_wc_status_str(wc.status));
+	else
+		return true;
+	return false;
+}
+
 struct job {
 	uint64_t seed;
 	long count;
@@ -82,9 +109,9 @@ static bool run(enum ibv_wr_opcode op, long count, uint64_t start)
 	struct job job = { start, count, target->buf };
 	uint64_t seed = start;
 	pthread_t thread;
-	struct ibv_wc wc;
 	bool good = true;
 
+	trouble[0] = '\0';
 	ready = landed = 0;
 	stale = 0;
 	stop = false;
@@ -100,16 +127,16 @@ static bool run(enum ibv_wr_opcode op, long count, uint64_t start)
 		if (op == IBV_WR_SEND) {
 			struct rc_wr recv = wr_make(op, 0, b, s.where, s.len, NULL, NULL);
 
-			good = !end_recv(b, &recv);
+			good = accepted(i, "ibv_post_recv", end_recv(b, &recv));
 		}
 		if (op == IBV_WR_RDMA_READ)
 			wr = wr_make(op, 1, a, s.where, s.len, b, src);
 		else
 			wr = wr_make(op, 1, a, src, s.len, b, s.where);
-		good = good && !end_send(a, &wr) && end_poll(a, 0, 20000, &wc) && !wc.status;
+		good = good && accepted(i, "ibv_post_send", end_send(a, &wr)) && completes(a, 0, i);
 		/* A receive's bytes need not be there before the poll that reports it. */
 		if (good && op == IBV_WR_SEND)
-			good = end_poll(b, 1, 20000, &wc) && !wc.status;
+			good = completes(b, 1, i);
 		while (good && landed != i)
 			sched_yield();
 	}
@@ -145,7 +172,8 @@ int main(int argc, char **argv)
 		   "%s: %ld messages, none with older bytes before its last one (%s)", ops[i].name,
 		   count / ops[i].share, where);
 		if (!good || stale)
-			note("seed %#lx: %ld with older bytes", (unsigned long)seed, (long)stale);
+			note("seed %#lx: %ld with older bytes%s%s", (unsigned long)seed,
+			     (long)stale, trouble[0] ? ", " : "", trouble);
 	}
 	end_close(b);
 	return tap_failed != 0;
