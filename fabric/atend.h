@@ -27,7 +27,7 @@ void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 
 /* --- faultctl.c --- */
 
-/** faults_wanted() - whether the run has a scenario. */
+/** faults_wanted() - whether the fabric had rules when the program was started. */
 bool faults_wanted(const struct opts *o, const struct fabric_paths *p);
 /** faults_report() - rules that never hit, and the seed if it has decided anything. */
 void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,

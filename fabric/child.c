@@ -73,8 +73,13 @@ static bool look(pid_t child, int *status)
 	while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
 		if (!WIFSTOPPED(*status))
 			return true;
-		/* Whoever waits for this process sees it stopped, as the program itself would be. */
-		raise(SIGSTOP);
+		/*
+		 * By job control: whoever waits for this process sees it stopped, as the program itself would
+		 * be. Who has sent SIGSTOP to the program itself (a pause rule, a debugger) lets it go on
+		 * himself, and knows nothing of this process.
+		 */
+		if (WSTOPSIG(*status) != SIGSTOP)
+			raise(SIGSTOP);
 	}
 	return false;
 }

@@ -143,6 +143,7 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	m->lease.manual = f->manual_made;
 	m->lease.chaos = f->hca->chaos;
 	m->lease.chaos_seed = f->hca->chaos_seed;
+	m->lease.faults = f->faults->n;
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
 	fd = peer_pidfd(c);

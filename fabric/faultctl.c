@@ -86,7 +86,7 @@ int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, cha
 bool faults_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
-	return o->scenario[0];
+	return o->faults;
 }
 
 void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)

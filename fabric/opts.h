@@ -100,6 +100,7 @@ struct opts {
 	bool chaos;
 	bool chaos_random; /* the seed was drawn */
 	u64 chaos_seed;
+	bool faults; /* the fabric has rules when a program is started */
 	char profile[PATH_MAX];
 	char node[NODE_NAME_MAX + 1]; /* "": not given */
 	char subnet[80]; /* likewise */

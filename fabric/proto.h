@@ -162,7 +162,7 @@ struct proto_lease {
 	u32 ppm; /* out: the clock that it was started with */
 	u32 manual;
 	u32 chaos; /* out */
-	u32 pad;
+	u32 faults; /* out: rules there are */
 	u64 chaos_seed; /* out */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 };

@@ -152,6 +152,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	/* Whoever has started it. */
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
+	o->faults = m.lease.faults || o->scenario[0];
 	if (keep_lease(sock, m.flags) || set_env(o, p))
 		return EXIT_TROUBLE;
 	if (at_end_wanted(o, p))

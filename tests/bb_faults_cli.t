@@ -98,6 +98,22 @@ rdmaemu: faults were decided by --seed 77"
 "$R" run --scenario "$TEST_DIR/end" -- sh -c 'exit 7' 2>/dev/null
 is 'the exit status is the program’s' $? 7
 
+# Rules that somebody else has added, before the program was started.
+fresh --seed 77
+at_end() {
+	"$R" run -- sh -c 'exit 7' 2>&1
+}
+is 'without rules it is silent' "$(at_end)" ''
+"$R" fault add 'drop opcode=SEND_ONLY nth=3 ; drop node=nowhere'
+is 'rules that the fabric had' "$(at_end)" "rdmaemu: fault f1 never matched: drop opcode=SEND_ONLY nth=3
+rdmaemu: fault f2 never matched: drop node=nowhere"
+at_end >/dev/null
+is 'and the exit status' $? 7
+is 'those that hit are not in it' "$("$R" run -- "$FAULT" local RC send 5 10 2>&1 >/dev/null)" \
+	'rdmaemu: fault f2 never matched: drop node=nowhere'
+"$R" fault clear
+is 'nor those that are no more' "$(at_end)" ''
+
 # --- isolated fabrics
 
 "$R" fabric stop

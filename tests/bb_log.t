@@ -246,6 +246,15 @@ kill -TSTP "$child"
 check "--explain: it stops with the program" wait_for 20 in_state $pid T
 kill -CONT $pid
 check "--explain: and the program goes on with it" wait_for 20 in_state "$child" S
+# Who stops the program itself lets it go on himself.
+stopped_itself() {
+	kill -STOP "$child"
+	wait_for 20 in_state "$child" T && sleep 0.3 && in_state $pid S && kill -CONT "$child" &&
+		wait_for 20 in_state "$child" S && in_state $pid S && return
+	echo "states: $(state "$child") $(state $pid)"
+	return 1
+}
+check "--explain: it does not stop where SIGSTOP was meant for the program" stopped_itself
 kill -9 $pid
 gone() {
 	! kill -0 "$1" 2>/dev/null || in_state "$1" Z
