@@ -151,7 +151,8 @@ bool faults_due(const struct fabric *f)
 {
 	const struct faults *t = f->faults;
 
-	return t->n_jobs || t->n_calls || t->stale || (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
+	return t->n_jobs || t->n_calls || t->stale ||
+	       (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
 }
 
 u64 faults_next(const struct fabric *f)
