@@ -66,6 +66,7 @@ void join_session(struct fabric *f, struct member *m)
 {
 	/* What is under way from before counts no more: its tables come first. */
 	m->ready = false;
+	m->incoming.n_devs = m->incoming.got = 0;
 	burst_session(m);
 	tab_tell(f, m);
 }

@@ -280,8 +280,10 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 
 	if (type == JT_NODE) {
 		in->got = 0;
-		if (join_node_get(body, len, &in->index, &in->n_devs, in->name))
+		if (join_node_get(body, len, &in->index, &in->n_devs, in->name)) {
+			in->n_devs = 0;
 			return "a broken table";
+		}
 		/* Of one behind a hub there was no greeting. */
 		if (!in->index)
 			memcpy(m->name, in->name, sizeof(m->name));

@@ -22,8 +22,8 @@ failed = 0
 
 
 class Peer:
-    def __init__(self, name=b"evil"):
-        self.id = rng.randrange(1000, 1012)
+    def __init__(self, name=b"evil", ident=None):
+        self.id = ident or rng.randrange(1000, 1012)
         self.s = socket.create_connection(("127.0.0.1", port))
         self.s.settimeout(60)
         self.rest = b""
@@ -89,9 +89,9 @@ def burst(op=0, flags=3, src_dev=0, dst_dev=0, length=100, data=None, npkts=1, m
     return head + (bytes(length) if data is None else data)
 
 
-def case(name, want, *steps):
+def case(name, want, *steps, ident=None):
     global failed
-    p = Peer()
+    p = Peer(ident=ident)
     try:
         for step in steps:
             step(p)
@@ -124,6 +124,11 @@ case("a node without a name", "a broken table", sends(NODE, node(name=b"")))
 case("a node with a name that is none", "a broken table", sends(NODE, node(name=b"a/b")))
 case("a node with too many devices", "a broken table", sends(NODE, node(devs=9)))
 case("a device of no node", "a broken table", sends(DEV, device()))
+# A session begins with nothing of the one before it.
+case("a node of too many, and its devices in the next session", "a broken table", sends(NODE, node(devs=9)), ident=1020)
+case("a device of a session before", "a broken table", sends(DEV, device()), ident=1020)
+case("a node, and its device in the next session", "a broken table", sends(NODE, node()), sends(READY), ident=1021)
+case("a device of a node of a session before", "a broken table", sends(DEV, device()), ident=1021)
 case("a device of another node", "a broken table", sends(NODE, node()), sends(DEV, device(node=5)))
 case("a device with too many GIDs", "a broken table", sends(NODE, node()), sends(DEV, device(gids=[bytes(16)] * 200)))
 case("a device that is cut off", "a broken table", sends(NODE, node()), sends(DEV, device()[:-1]))
