@@ -398,6 +398,33 @@ struct hca_fresh {
 #define FRESH_MAX   64u
 #define FRESH_BYTES (1u << 20) /* of one entry; what is more goes to the port at once */
 
+#define CAPTURES 8u /* that run at a time */
+#define CAP_RING (16u << 20)
+
+/**
+ * struct hca_capture - what captures are told: see capture.h. Offsets are free running.
+ * @on: those that run, a bit each; @lossless: those for which senders wait
+ * @snap: bytes of a frame that somebody wants; @keep: so many of its payload do for that
+ * @rung: the fabric process knows that the ring fills up
+ * @write: behind the last record; @head: behind the last that counts
+ * @nth: packets recorded so far
+ * @lost: packets for which there was no room, of each capture
+ * @tail: the first that was not read
+ */
+struct hca_capture {
+	u32 on;
+	u32 lossless;
+	u32 snap;
+	u32 keep;
+	u64 write;
+	u64 nth;
+	u64 lost[CAPTURES];
+	u64 head cacheline_aligned;
+	u64 tail cacheline_aligned;
+	u32 rung;
+	u8 ring[CAP_RING] cacheline_aligned;
+};
+
 struct hca {
 	u32 magic;
 	u32 version;
@@ -406,13 +433,13 @@ struct hca {
 	u32 isolated;
 	u32 fabric_pid;
 	u32 fatal; /* the fabric process has gone */
-	u32 ports_down; /* of all devices */
+	u32 watched; /* ports are down, or captures run: the ports of each packet are looked at */
 	u32 n_via; /* ports whose link takes time or is looked at, and those of other fabrics */
 	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
 	struct hca_clock clock; /* @own in the first line, which is read all the time */
 	u64 chaos_seed;
 	u32 chaos; /* fabric/chaos.c: all packets pass through the fabric process */
-	u32 pad3;
+	u32 ports_down; /* of all devices */
 	char name[64];
 
 	/* The token's line: what every holder touches. */
@@ -500,6 +527,7 @@ struct hca {
 	u32 addr_hash[HCA_ADDR_HASH]; /* ports' addresses, hashed: number of the first entry + 1 */
 	u32 addr_next[HCA_MAX_DEVS * ADDRS_PER_DEV]; /* of the same hash: entry's number + 1 */
 	u32 lid[HCA_LIDS]; /* device << 8 | port; 0: nobody's */
+	struct hca_capture capture;
 };
 
 _Static_assert(HCA_MAX_QP <= 64 * 64 * 64, "via_any has a bit for each of via_sum");

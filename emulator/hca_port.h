@@ -87,6 +87,7 @@ static inline u64 rate_slower(u64 a, u64 b)
  * @ip: InfiniBand: the IP addresses of its interfaces, as of IPoIB's, in the form of GIDs; GID 0 is
  *	where they are. On Ethernet addresses are GIDs.
  * @fault: somebody in the fabric process looks at each of its packets: they all pass there
+ * @capture: captures that look at its packets, a bit each: see capture.h
  * @own_mtu: enum ibv_mtu: what @active_mtu is when the link does not bound it; 0: @active_mtu
  */
 struct hca_port {
@@ -99,6 +100,8 @@ struct hca_port {
 	u32 gsi_psn; /* that QP 1 sends with next */
 	u32 own_mtu;
 	u32 fault;
+	u32 capture;
+	u32 pad;
 	struct hca_uplink link;
 	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */

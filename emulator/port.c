@@ -6,6 +6,7 @@
  * A context is known to the HCA by a reference of kind REF_CONTEXT, so that the events find its
  * channel and that it goes with its process.
  */
+#include "emulator/capture.h"
 #include "emulator/model.h"
 
 int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
@@ -78,6 +79,7 @@ void hca_count_down(struct hca *hca)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
 			n += hca->dev[d].port[p].state != PORT_ACTIVE;
 	store_relaxed(&hca->ports_down, n);
+	hca_watch(hca);
 }
 
 void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)

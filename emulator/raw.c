@@ -17,6 +17,7 @@
  * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
  * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
  */
+#include "emulator/capture.h"
 #include "emulator/eth.h"
 
 #include <endian.h>
@@ -313,6 +314,8 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 		ret = gather(e, qp, slot, &r, &f, payload);
 		if (!ret)
 			ret = offload(w, &r, &f, p.frame, payload);
+		if (!ret && unlikely(e->hca->capture.on))
+			ret = capture_frame(e, qp, f.p, r.hdr + payload);
 		if (ret)
 			return ret;
 		p.rule = 1;

@@ -7,6 +7,7 @@
  * again by looking at every QP: one with work is rung, one with unacknowledged packets sends them
  * again.
  */
+#include "emulator/capture.h"
 #include "emulator/cm_model.h"
 #include "emulator/resp.h"
 
@@ -167,6 +168,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	e->kick = true;
 	hca->cur_qp = 0;
 	hca->steals++;
+	capture_recover(hca);
 	commit_redo(e);
 	recount(hca);
 	cm_recover(e);

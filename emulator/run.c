@@ -6,6 +6,7 @@
  * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan. The
  * events of moderated CQs (cqmod.c) have theirs.
  */
+#include "emulator/capture.h"
 #include "emulator/cm_model.h"
 #include "emulator/resp.h"
 
@@ -128,18 +129,48 @@ static int carry(struct engine *e, const struct burst *b)
 	return host->link ? host->link(e->ctx, b) : -EAGAIN;
 }
 
+/* It cannot leave its port. Return: as hca_input(). */
+static int stay_behind(struct engine *e, const struct burst *b)
+{
+	struct cap_note note = { .fate = CAP_DROPPED,
+				 .cause = CAUSE_PORT_DOWN,
+				 .info = b->src_dev << 8 | b->src_port };
+
+	if (capture_put(e, b, &note) == -EAGAIN)
+		return -EAGAIN;
+	e->hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
+	journal_drop(e, b, note.cause, note.info);
+	return 0;
+}
+
+/* carry(), and captures see it. What takes a link does so there: fabric/link.c. */
+static int carry_watched(struct engine *e, const struct burst *b)
+{
+	struct cap_mark mark;
+	int ret;
+
+	if (b->via || e->host->wire)
+		return carry(e, b);
+	ret = capture_begin(e, b, NULL, &mark);
+	if (ret)
+		return ret;
+	ret = carry(e, b);
+	capture_end(e, &mark, ret);
+	return ret;
+}
+
 /* xmit() where there is more to look at than who is to have it. */
 static int xmit_slow(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	int ret;
 
-	if (unlikely(is_down(hca, b->src_dev, b->src_port))) {
-		hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
-		journal_drop(e, b, CAUSE_PORT_DOWN, b->src_dev << 8 | b->src_port);
-		return 0;
-	}
-	ret = carry(e, b);
+	if (likely(!hca->watched))
+		ret = carry(e, b);
+	else if (is_down(hca, b->src_dev, b->src_port))
+		return stay_behind(e, b);
+	else
+		ret = carry_watched(e, b);
 	if (ret == -EAGAIN)
 		return ret;
 	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b), wire_bytes(b));
@@ -157,7 +188,7 @@ static inline struct hca_qp *loop_peer(const struct engine *e, const struct hca_
 	struct hca *hca = e->hca;
 	struct hca_qp *qp;
 
-	if (unlikely(e->host->wire || hca->ports_down || !path->loop))
+	if (unlikely(e->host->wire || hca->watched || !path->loop))
 		return NULL;
 	qp = hca_qp_by_num(hca, path->dst_qpn);
 	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;

@@ -28,7 +28,7 @@ static bool awaits(struct engine *e, const struct hca_qp *qp, u32 psn)
 	/* A copy through a helper takes several tries, and each must ask for the same. */
 	if (e->self == ENGINE_FABRIC && !e->hca->client[qp->client - 1].fabric_reach)
 		return false;
-	if (qp_port(e->hca, qp)->state != PORT_ACTIVE)
+	if (e->hca->watched)
 		return false;
 	return qp->resp.epsn == psn && !(qp->resp.flags & RESP_IN_MSG);
 }
@@ -39,7 +39,7 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
-	if (qp_port(hca, qp)->state != PORT_ACTIVE || qp->path.via)
+	if (hca->watched || qp->path.via)
 		return NULL;
 	if (!peer || peer->type != QPT_RC || peer->attr.dest_qpn != qp->qpn ||
 	    !pkeys_match(qp->path.pkey, peer->path.pkey) || !av_names(&qp->attr.av, peer) ||

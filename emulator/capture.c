@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: records of what is sent: see capture.h.
+ */
+#include "emulator/capture.h"
+#include "emulator/model.h"
+
+#define ALIGN	  64u
+#define REC_MAX	  (CAP_RING / 4) /* of a burst with more payload less is kept */
+#define ANSWERS	  (CAP_RING / 8) /* free for what answers a request, READ data apart */
+#define FULL	  (CAP_RING / 2) /* from here on the fabric process is kicked */
+#define ROOM_WAIT 200000u /* ns of real time */
+
+static u32 text_len(const struct cap_note *note)
+{
+	return note && note->text && note->text[0] ?
+		       min_u32((u32)strlen(note->text) + 1, CAP_TEXT) :
+		       0;
+}
+
+/* Payload bytes that are kept of each packet. */
+static u32 keep_of(const struct hca_capture *c, const struct burst *b)
+{
+	u32 n = burst_packets(b), keep = min_u32(load_relaxed(&c->keep), b->mtu);
+
+	if (!b->mem || !b->len)
+		return 0;
+	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
+}
+
+static u32 size_of(u32 text, u64 payload)
+{
+	return (u32)ALIGN_UP(sizeof(struct cap_rec) + ALIGN_UP(text, 8u) + payload, (u64)ALIGN);
+}
+
+static u64 kept(const struct burst *b, u32 keep)
+{
+	u32 n = burst_packets(b);
+	u64 last = b->len - min_u64(b->len, (u64)(n - 1) * b->mtu);
+
+	return keep ? (u64)(n - 1) * keep + min_u64(keep, last) : 0;
+}
+
+/* Bytes of ring that @size bytes in one piece take, and that are left behind them, @behind being free. */
+static bool fits(const struct hca_capture *c, u32 size, u64 behind)
+{
+	u64 used = c->write - load_acquire(&c->tail);
+	u32 at = (u32)(c->write % CAP_RING), skip = CAP_RING - at < size ? CAP_RING - at : 0;
+
+	return used <= CAP_RING && (u64)skip + size + behind <= CAP_RING - used;
+}
+
+/* The most that what answers a burst takes, and may leave unused at the ring's end. */
+static u64 answers(const struct hca_capture *c, const struct burst *b)
+{
+	struct burst rsp = { .mtu = b->mtu, .len = b->dma_len, .mem = (void *)&rsp };
+
+	if (b->op == BOP_ACK || b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK)
+		return 0;
+	if (b->op != BOP_READ_REQ || !b->mtu)
+		return ANSWERS;
+	rsp.npkts = packets_of(b->dma_len, b->mtu);
+	rsp.op = BOP_READ_RESP;
+	return ANSWERS + 2ull * size_of(0, kept(&rsp, keep_of(c, &rsp)));
+}
+
+bool capture_room(struct engine *e, const struct burst *b, u32 records)
+{
+	const struct hca_capture *c = &e->hca->capture;
+	u64 size = (u64)records * size_of(CAP_TEXT, 0) + kept(b, keep_of(c, b));
+
+	return size < CAP_RING / 2 && fits(c, (u32)size, answers(c, b));
+}
+
+/* A place for a record of @size bytes, for which there is room. */
+static struct cap_rec *place(struct hca_capture *c, u32 size)
+{
+	u32 at = (u32)(c->write % CAP_RING);
+	struct cap_rec *r = (struct cap_rec *)(void *)(c->ring + at);
+
+	if (CAP_RING - at >= size)
+		return r;
+	r->kind = CAP_SKIP;
+	r->size = CAP_RING - at;
+	store_release(&c->write, c->write + r->size);
+	return (struct cap_rec *)(void *)c->ring;
+}
+
+/* The ring fills up: who drains it is told, once. */
+static void wake_reader(struct engine *e)
+{
+	struct hca_capture *c = &e->hca->capture;
+
+	if (c->write - load_relaxed(&c->tail) > FULL && !exchange(&c->rung, 1))
+		e->kick = true;
+}
+
+static u32 takers(struct engine *e, const struct burst *b)
+{
+	struct hca *hca = e->hca;
+	struct hca_port *src = port_of(hca, b->src_dev, b->src_port), *dst;
+	u32 t = src ? load_relaxed(&src->capture) : 0, i = 0, dev;
+	u8 port;
+
+	if (t == hca->capture.on)
+		return t;
+	if (burst_is_mcast(b)) {
+		while (mcast_next_port(hca, b, &i, &dev, &port))
+			t |= load_relaxed(&hca->dev[dev].port[port].capture);
+		return t;
+	}
+	dst = port_of(hca, b->dst_dev, b->dst_port);
+	return t | (dst ? load_relaxed(&dst->capture) : 0);
+}
+
+bool capture_looks(const struct hca *hca, const struct burst *b)
+{
+	return unlikely(hca->capture.on) &&
+	       ((b->src_dev < hca->n_devs &&
+		 hca->dev[b->src_dev].port[b->src_port].capture) ||
+		burst_is_mcast(b) ||
+		(b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].capture));
+}
+
+/* --- addresses ------------------------------------------------------------------------------------ */
+
+static const u8 *gid_at(const struct hca *hca, u32 dev, u32 port, u32 index)
+{
+	static const u8 none[16];
+
+	return dev < hca->n_devs && port <= HCA_MAX_PORTS ?
+		       hca->dev[dev].port[port].gid[index % HCA_GIDS].raw :
+		       none;
+}
+
+/* As its sender has it: the datagram's address, or that of the connection. */
+static void address(struct hca *hca, const struct burst *b, struct cap_rec *r)
+{
+	const struct hca_qp *src = hca_qp_by_num(hca, b->src_qpn);
+	const struct hca_qp *dst = hca_qp_by_num(hca, b->dst_qpn);
+
+	if (!b->av && src && src->dev == b->src_dev && !hca->dev[b->src_dev].member)
+		r->av = src->attr.av;
+	if (b->av)
+		r->av = *b->av;
+	memcpy(r->dgid, r->av.dgid, sizeof(r->dgid));
+	memcpy(r->sgid, gid_at(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));
+	/* One that is another fabric's: the other end's, the other way round. */
+	if (b->av || r->av.port_num || !dst || dst->dev != b->dst_dev)
+		return;
+	r->av = dst->attr.av;
+	memcpy(r->sgid, r->av.dgid, sizeof(r->sgid));
+	memcpy(r->dgid, gid_at(hca, b->dst_dev, b->dst_port, r->av.sgid_index), sizeof(r->dgid));
+	r->av.dlid = (u16)hca->dev[b->dst_dev].port[b->dst_port].lid;
+}
+
+/* --- payload -------------------------------------------------------------------------------------- */
+
+/** struct scoop - pieces of a list of memory on their way into the ring, as many as one copy takes. */
+struct scoop {
+	struct engine *e;
+	const struct burst *b;
+	struct hca_mem src, dst;
+	u64 bytes;
+};
+
+static int scoop_flush(struct scoop *s)
+{
+	u64 key = (u64)s->b->src_qpn << 32 | (u64)s->b->psn << 1;
+	int ret = 0;
+
+	if (s->src.n)
+		ret = s->e->host->copy(s->e->ctx, &s->dst, 0, &s->src, 0, s->bytes, key);
+	s->dst.iov[0].addr += s->bytes;
+	s->dst.iov[0].len -= s->bytes;
+	s->bytes = 0;
+	s->src.n = 0;
+	return ret;
+}
+
+/* Bytes [@off, @off + @len) of the burst's memory. Return: as hca_host.copy. */
+static int scoop_add(struct scoop *s, u64 off, u64 len)
+{
+	const struct hca_mem *mem = s->b->mem;
+	u64 have;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < mem->n && i < LIM_SGE && len; i++) {
+		if (off >= mem->iov[i].len) {
+			off -= mem->iov[i].len;
+			continue;
+		}
+		have = min_u64(mem->iov[i].len - off, len);
+		if (s->src.n == LIM_SGE) {
+			ret = scoop_flush(s);
+			if (ret)
+				return ret;
+		}
+		s->src.iov[s->src.n].addr = iov_at(&mem->iov[i], off);
+		s->src.iov[s->src.n++].len = have;
+		s->bytes += have;
+		len -= have;
+		off = 0;
+	}
+	return len ? -EFAULT_SRC : 0;
+}
+
+/* What is kept of the payload, to @to in the ring, which is its own until it counts. */
+static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
+{
+	struct scoop s = {
+		.e = e,
+		.b = b,
+		.src = { .client = b->mem->client, .kind = b->mem->kind },
+		.dst = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 },
+	};
+	u32 n = burst_packets(b), i;
+	u64 at;
+	int ret = 0;
+
+	s.dst.iov[0].addr = (u64)(to - (u8 *)e->hca);
+	s.dst.iov[0].len = len;
+	if (n == 1 || keep == b->mtu) {
+		ret = scoop_add(&s, b->off, len);
+		return ret ? ret : scoop_flush(&s);
+	}
+	for (i = 0; i < n && !ret; i++) {
+		at = (u64)i * b->mtu;
+		ret = scoop_add(&s, b->off + at, min_u64(keep, b->len - min_u64(at, b->len)));
+	}
+	return ret ? ret : scoop_flush(&s);
+}
+
+/* --- records ---------------------------------------------------------------------------------------- */
+
+/* No room. Return: -EAGAIN: who sends waits; 1: he does not, and it is counted as lost. */
+static int no_room(struct engine *e, u32 who, u32 packets)
+{
+	struct hca_capture *c = &e->hca->capture;
+	u64 wait = clock_span(&e->hca->clock, ROOM_WAIT);
+	u32 i;
+
+	if (who & c->lossless) {
+		e->kick = true;
+		if (e->self == ENGINE_FABRIC)
+			via_hold(e, e->host->now(e->ctx) + wait);
+		return -EAGAIN;
+	}
+	for_each_bit64(i, who)
+		store_relaxed(&c->lost[i % CAPTURES], c->lost[i % CAPTURES] + packets);
+	return 1;
+}
+
+/* All but the payload. */
+static void describe(struct engine *e, struct cap_rec *r, const struct burst *b,
+		     const struct cap_note *note)
+{
+	struct hca_port *dst = port_of(e->hca, b->dst_dev, b->dst_port);
+	u32 text = text_len(note);
+
+	memset(r, 0, sizeof(*r));
+	r->kind = CAP_BURST;
+	r->ns = e->host->now(e->ctx);
+	r->nth = e->hca->capture.nth;
+	address(e->hca, b, r);
+	r->b = *b;
+	r->b.av = NULL;
+	r->b.mem = NULL;
+	if (note) {
+		r->fate = note->fate;
+		r->cause = note->cause;
+		r->info = note->info;
+	}
+	if (text) {
+		r->text = (u16)text;
+		memcpy(r + 1, note->text, text - 1);
+		((char *)(r + 1))[text - 1] = '\0';
+	} else if (!r->fate && dst && dst->state != PORT_ACTIVE) {
+		r->fate = CAP_DROPPED;
+		r->cause = CAUSE_PORT_DOWN;
+		r->info = b->dst_dev << 8 | b->dst_port;
+	}
+}
+
+int capture_begin(struct engine *e, const struct burst *b, const struct cap_note *note,
+		  struct cap_mark *m)
+{
+	struct hca_capture *c = &e->hca->capture;
+	u32 who = takers(e, b), text = text_len(note), keep, size;
+	struct cap_rec *r;
+	int ret;
+
+	*m = (struct cap_mark){ .write = c->write, .nth = c->nth,
+				.outermost = c->write == c->head };
+	if (!who)
+		return 0;
+	keep = keep_of(c, b);
+	size = size_of(text, kept(b, keep));
+	if (!fits(c, size, answers(c, b)))
+		return no_room(e, who, burst_packets(b)) == -EAGAIN ? -EAGAIN : 0;
+	r = place(c, size);
+	describe(e, r, b, note);
+	r->size = size;
+	r->takers = who;
+	r->keep = keep;
+	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + ALIGN_UP(text, 8u), kept(b, keep)) : 0;
+	if (ret == -EAGAIN || ret == -ESRCH) {
+		c->write = m->write;
+		return ret == -EAGAIN ? ret : 0;
+	}
+	/* Memory that is not there: its program hears of that, and so much is on no wire. */
+	if (ret)
+		r->keep = 0;
+	c->nth += burst_packets(b);
+	store_release(&c->write, c->write + size);
+	wake_reader(e);
+	return 0;
+}
+
+void capture_end(struct engine *e, const struct cap_mark *m, int ret)
+{
+	struct hca_capture *c = &e->hca->capture;
+
+	if (ret == -EAGAIN) {
+		store_release(&c->write, m->write);
+		c->nth = m->nth;
+	}
+	if (m->outermost && c->head != c->write)
+		store_release(&c->head, c->write);
+}
+
+int capture_put(struct engine *e, const struct burst *b, const struct cap_note *note)
+{
+	struct cap_mark m;
+	int ret = capture_begin(e, b, note, &m);
+
+	if (!ret)
+		capture_end(e, &m, 0);
+	return ret;
+}
+
+int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
+{
+	struct hca_capture *c = &e->hca->capture;
+	/* The switch offers it to all ports. */
+	u32 who = c->on, keep = min_u32(len, load_relaxed(&c->snap)), size = size_of(0, keep);
+	struct cap_rec *r;
+
+	if (!fits(c, size, ANSWERS))
+		return no_room(e, who, 1) == -EAGAIN ? -EAGAIN : 0;
+	r = place(c, size);
+	memset(r, 0, sizeof(*r));
+	*r = (struct cap_rec){
+		.size = size,
+		.kind = CAP_FRAME,
+		.ns = e->host->now(e->ctx),
+		.nth = c->nth++,
+		.takers = who,
+		.keep = keep,
+		.frame_len = len,
+		.b = { .src_dev = qp->dev, .src_port = (u8)qp->attr.port_num, .src_qpn = qp->qpn },
+	};
+	memcpy(r + 1, frame, keep);
+	store_release(&c->write, c->write + size);
+	store_release(&c->head, c->write);
+	wake_reader(e);
+	return 0;
+}
+
+void capture_recover(struct hca *hca)
+{
+	store_release(&hca->capture.head, hca->capture.write);
+}
+
+void hca_watch(struct hca *hca)
+{
+	store_relaxed(&hca->watched, hca->ports_down || hca->capture.on);
+}
+
+/* --- the reader's ------------------------------------------------------------------------------------ */
+
+/* Anybody who has HCA memory can write there. */
+static bool sound(const struct cap_rec *r, u64 *behind)
+{
+	u64 n;
+
+	if (r->kind == CAP_SKIP)
+		return true;
+	if (r->kind != CAP_BURST && r->kind != CAP_FRAME)
+		return false;
+	*behind = sizeof(*r) + ALIGN_UP((u32)r->text, 8u);
+	if (r->kind == CAP_FRAME)
+		n = r->keep;
+	else if (!r->b.mtu || r->keep > r->b.mtu || burst_packets(&r->b) > r->b.len / r->b.mtu + 1)
+		return !r->keep && *behind <= r->size;
+	else
+		n = kept(&r->b, r->keep);
+	return r->keep <= LIM_FRAME + CAP_RING && *behind + n <= r->size;
+}
+
+bool capture_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v)
+{
+	const struct hca_capture *c = &hca->capture;
+	const struct cap_rec *r;
+	u64 behind;
+	u32 i;
+
+	while (*at != head) {
+		i = (u32)(*at % CAP_RING);
+		r = (const struct cap_rec *)(const void *)(c->ring + i);
+		if (head - *at > CAP_RING || r->size < ALIGN || r->size % ALIGN ||
+		    r->size > CAP_RING - i || r->size > head - *at || !sound(r, &behind))
+			return false;
+		*at += r->size;
+		if (r->kind == CAP_SKIP)
+			continue;
+		v->rec = r;
+		v->text = r->text ? (const char *)(r + 1) : "";
+		v->payload = (const u8 *)r + behind;
+		return true;
+	}
+	return false;
+}
