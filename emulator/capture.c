@@ -13,9 +13,8 @@
 
 static u32 text_len(const struct cap_note *note)
 {
-	return note && note->text && note->text[0] ?
-		       min_u32((u32)strlen(note->text) + 1, CAP_TEXT) :
-		       0;
+	return note && note->text && note->text[0] ? min_u32((u32)strlen(note->text) + 1, CAP_TEXT)
+						   : 0;
 }
 
 /* Payload bytes that are kept of each packet. */
@@ -116,8 +115,7 @@ static u32 takers(struct engine *e, const struct burst *b)
 bool capture_looks(const struct hca *hca, const struct burst *b)
 {
 	return unlikely(hca->capture.on) &&
-	       ((b->src_dev < hca->n_devs &&
-		 hca->dev[b->src_dev].port[b->src_port].capture) ||
+	       ((b->src_dev < hca->n_devs && hca->dev[b->src_dev].port[b->src_port].capture) ||
 		burst_is_mcast(b) ||
 		(b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].capture));
 }
@@ -128,9 +126,9 @@ static const u8 *gid_at(const struct hca *hca, u32 dev, u32 port, u32 index)
 {
 	static const u8 none[16];
 
-	return dev < hca->n_devs && port <= HCA_MAX_PORTS ?
-		       hca->dev[dev].port[port].gid[index % HCA_GIDS].raw :
-		       none;
+	return dev < hca->n_devs && port <= HCA_MAX_PORTS
+		       ? hca->dev[dev].port[port].gid[index % HCA_GIDS].raw
+		       : none;
 }
 
 /* As its sender has it: the datagram's address, or that of the connection. */
@@ -238,13 +236,12 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 static int no_room(struct engine *e, u32 who, u32 packets)
 {
 	struct hca_capture *c = &e->hca->capture;
-	u64 wait = clock_span(&e->hca->clock, ROOM_WAIT);
 	u32 i;
 
 	if (who & c->lossless) {
 		e->kick = true;
 		if (e->self == ENGINE_FABRIC)
-			via_hold(e, e->host->now(e->ctx) + wait);
+			via_hold(e, e->host->now(e->ctx) + clock_span(&e->hca->clock, ROOM_WAIT));
 		return -EAGAIN;
 	}
 	for_each_bit64(i, who)
@@ -291,7 +288,8 @@ int capture_begin(struct engine *e, const struct burst *b, const struct cap_note
 	struct cap_rec *r;
 	int ret;
 
-	*m = (struct cap_mark){ .write = c->write, .nth = c->nth,
+	*m = (struct cap_mark){ .write = c->write,
+				.nth = c->nth,
 				.outermost = c->write == c->head };
 	if (!who)
 		return 0;

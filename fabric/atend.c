@@ -5,6 +5,7 @@
 #include "fabric/atend.h"
 
 static const struct at_end reports[] = {
+	{ capture_wanted, capture_report },
 	{ explain_wanted, explain_report },
 	{ faults_wanted, faults_report },
 	{ chaos_wanted, chaos_report },

@@ -33,7 +33,22 @@ bool faults_wanted(const struct opts *o, const struct fabric_paths *p);
 void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		   const char *program);
 
+/* --- capturectl.c --- */
+
+/** capture_before() - start the capture that the run is to have. Return: 0, or -1 after one line on stderr. */
+int capture_before(const struct opts *o, const struct fabric_paths *p);
+bool capture_wanted(const struct opts *o, const struct fabric_paths *p);
+/** capture_report() - when the run's programs have gone, end the capture, and say what it could not do. */
+void capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		    const char *program);
+
 /* --- explain.c --- */
+
+/**
+ * run_summary() - the journal of a run, in short, when its programs have gone: asked for a little while.
+ * Return: 0 with the text in *@fd, or -errno.
+ */
+int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd);
 
 bool explain_wanted(const struct opts *o, const struct fabric_paths *p);
 /** explain_report() - the journal of the program and its children, what is alike as one. */

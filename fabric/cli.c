@@ -16,6 +16,10 @@
 
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
 
+#define FRAMES                                                                                     \
+	(OPT_BIT(OPT_FILTER) | OPT_BIT(OPT_SNAPLEN) | OPT_BIT(OPT_RING_SIZE) |                     \
+	 OPT_BIT(OPT_RING_FILES) | OPT_BIT(OPT_LOSSY))
+
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
 static const struct verb verbs[] = {
@@ -23,10 +27,12 @@ static const struct verb verbs[] = {
 	  "Run a program on a fabric, which is started if it is not running.\n"
 	  "rdmaemu becomes the program: its exit status, its signals, its terminal. With "
 	  "--explain\n"
-	  "it stays as its parent, and these are the same.\n"
+	  "or --capture it stays as its parent, and these are the same.\n"
 	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
-	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN), true, verb_run },
+	  PLACE | MAKE | RULES | FRAMES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
+		  OPT_BIT(OPT_CAPTURE),
+	  true, verb_run },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",
@@ -86,6 +92,19 @@ static const struct verb verbs[] = {
 	  "and\n"
 	  "timestamps go.",
 	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock },
+	{ "capture start", "capture start [OPTION]... FILE",
+	  "Write the packets of a running fabric to a file or pipe, as pcapng: each when it enters "
+	  "the\n"
+	  "wire, on the interface of its port; '-' is standard output. All of them: senders wait "
+	  "for\n"
+	  "the file. Prints the capture's number.",
+	  PLACE | PORTS | FRAMES, true, verb_capture_start },
+	{ "capture stop", "capture stop [OPTION]... [NUMBER]...",
+	  "End captures (default: all). Returns when all is in their files.", PLACE, true,
+	  verb_capture_stop },
+	{ "capture list", "capture list [OPTION]...",
+	  "Show the captures of a fabric, and what they have written.", PLACE | OPT_BIT(OPT_JSON),
+	  false, verb_capture_list },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: error completions, asynchronous events and failed\n"
 	  "connections, and what led to them: packets dropped or sent again, NAKs. With the cause\n"
@@ -148,7 +167,7 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	}
 	if (v->takes_args && n >= argc &&
 	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && v->run != verb_run) &&
-	    v->run != verb_clock_run) {
+	    v->run != verb_clock_run && v->run != verb_capture_stop) {
 		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
 			v->run == verb_run ? "program" : "value", v->name);
 		return EXIT_USAGE;
@@ -206,11 +225,13 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
 		return usage();
-	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port") || !strcmp(argv[0], "fault")) {
+	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port") || !strcmp(argv[0], "fault") ||
+	    !strcmp(argv[0], "capture")) {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 			return usage();
 		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0],
 			!strcmp(argv[0], "fabric") ? "start, stop or status"
+			: argv[0][0] == 'c'	   ? "start, stop or list"
 			: argv[0][0] == 'p'	   ? "up, down, lid, pkey or link"
 						   : "add, list, remove, clear or try");
 		return EXIT_USAGE;

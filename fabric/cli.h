@@ -52,6 +52,9 @@ int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char
 char *map_text(int fd, size_t *len);
 /** print_fd() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
 int print_fd(int fd, FILE *out);
+int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

@@ -5,7 +5,7 @@
  * A message is handled completely when it arrives. A peer that sends what is no message, or does
  * not take its answers, is cut off.
  */
-#include "fabric/fabric.h"
+#include "fabric/capture.h"
 #include "fabric/log.h"
 #include "fabric/faultdo.h"
 
@@ -59,6 +59,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	port_forget(f, c);
 	fault_forget(f, c);
 	clock_forget(f, c);
+	capture_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
 	follow_end(f, c);
@@ -290,9 +291,11 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_STATUS:
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
-		out = m->op == PROTO_STATUS ? status_make(f, m->flags)
-		      : m->op == PROTO_LOG  ? log_make(f, &m->log, m->flags)
-					    : faults_list(f, m->flags);
+	case PROTO_CAPTURE_LIST:
+		out = m->op == PROTO_STATUS	  ? status_make(f, m->flags)
+		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
+		      : m->op == PROTO_FAULT_LIST ? faults_list(f, m->flags)
+						  : captures_list(f, m->flags);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
@@ -316,6 +319,9 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return fault_next(f, m);
 	case PROTO_CLOCK:
 		return clock_request(f, c, m);
+	case PROTO_CAPTURE_START:
+	case PROTO_CAPTURE_STOP:
+		return capture_request(f, c, m, fd);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

@@ -2,6 +2,7 @@
 /**
  * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
  */
+#include "fabric/capture.h"
 #include "fabric/chaos.h"
 #include "fabric/daemon.h"
 #include "fabric/fabric.h"
@@ -105,6 +106,7 @@ static void fabric_end(struct fabric *f)
 {
 	struct conn *c;
 
+	captures_end(f);
 	unlink(f->paths.sock);
 	follow_push(f);
 	clients_fatal(f);
@@ -156,6 +158,9 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		ret = faults_make(f);
 	if (!ret)
 		ret = faultwire_make(f);
+	if (ret)
+		return ret;
+	ret = captures_make(f);
 	if (ret)
 		return ret;
 	ret = make_topology(f, o, what);

@@ -16,8 +16,7 @@ bool explain_wanted(const struct opts *o, const struct fabric_paths *p)
 	return o->explain;
 }
 
-/* Return: 0 with the summary in *fd, or -errno. */
-static int ask(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd)
+int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd)
 {
 	int sock = ctl_connect(p->sock), tries = 0, ret;
 
@@ -43,7 +42,7 @@ void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program)
 {
 	struct proto_msg m;
-	int fd, ret = ask(p, run, &m, &fd);
+	int fd, ret = run_summary(p, run, &m, &fd);
 
 	if (ret) {
 		not_running(o, ret);

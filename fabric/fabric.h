@@ -43,6 +43,7 @@
 #define LINK_ALL (~0u)
 
 struct fabric;
+struct captures;
 struct chaos;
 struct faults;
 struct faultwire;
@@ -197,6 +198,7 @@ struct note {
  * @gids_stale: addresses of the host have changed
  * @link: what is on its way over links
  * @chaos: fabric/chaos.h; NULL: there is none
+ * @captures: fabric/capture.h
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
  * @faults: rules of faults: fabric/fault.h; @faultwire: what they know of packets
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
@@ -274,6 +276,7 @@ struct fabric {
 	struct link *link;
 	struct faults *faults;
 	struct chaos *chaos;
+	struct captures *captures;
 	struct hca_limits *own_limits;
 	u32 n_own_limits;
 	struct faultwire *faultwire;

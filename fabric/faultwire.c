@@ -14,6 +14,7 @@
  * ends with them, as on a wire: a lost last packet is a lost request for an acknowledge.
  */
 #include "emulator/cm_mad.h"
+#include "fabric/capture.h"
 #include "fabric/faultback.h"
 #include "fabric/faultpkt.h"
 #include "fabric/faultwire.h"
@@ -45,16 +46,17 @@ struct faultwire {
 	struct pkt_rounds rounds[HCA_MAX_QP][4];
 };
 
-/** struct verdict - what happens to one packet. @dropped: id of the rule that did it; 0: none */
+/** struct verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0: none */
 struct verdict {
 	struct link_fate fate;
 	u32 dropped;
 	u32 copies;
+	u32 doubled;
 	u32 gap;
 	bool touched;
 };
 
-/** struct parcel - a burst that is being sent. */
+/** struct parcel - a burst that is being sent. @said: what rules do to the packet that is looked at, in words */
 struct parcel {
 	struct fabric *f;
 	const struct lq_entry *whole;
@@ -62,6 +64,7 @@ struct parcel {
 	u32 first_psn;
 	const struct trip *trip;
 	u64 left;
+	char said[CAP_TEXT];
 };
 
 int faultwire_make(struct fabric *f)
@@ -155,9 +158,35 @@ static u8 lane_of(const struct fabric *f, const struct fault_rule *r)
 	return (u8)(1 + (u32)(r - f->faults->rule) % (LINK_OWN - 1));
 }
 
+/* For captures. @late: ns that a delay has added */
+static void tell(struct parcel *c, const struct fault_rule *r, const struct verdict *v, u64 late)
+{
+	switch (r->act) {
+	case FA_DROP:
+		if (v->dropped == r->id)
+			capture_fate(c->f, c->said, r->id, "dropped");
+		break;
+	case FA_CORRUPT:
+		capture_fate(c->f, c->said, r->id, "damaged");
+		break;
+	case FA_DUPLICATE:
+		capture_fate(c->f, c->said, r->id, "sent twice");
+		break;
+	case FA_DELAY:
+		capture_fate(c->f, c->said, r->id, "delayed %.6f s", (double)late / 1e9);
+		break;
+	case FA_REORDER:
+		capture_fate(c->f, c->said, r->id, "held back, to be overtaken by %u", v->gap);
+		break;
+	case FA_RATE:
+		capture_fate(c->f, c->said, r->id, "held back to its rate");
+		break;
+	}
+}
+
 static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b, struct verdict *v)
 {
-	u64 key = fault_pkt_key(&c->pkt);
+	u64 key = fault_pkt_key(&c->pkt), was = v->fate.delay_ns;
 
 	v->touched = true;
 	switch (r->act) {
@@ -169,6 +198,7 @@ static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b,
 		break;
 	case FA_DUPLICATE:
 		v->copies++;
+		v->doubled = r->id;
 		break;
 	case FA_DELAY:
 		v->fate.delay_ns += delay_of(c->f, r, key);
@@ -183,6 +213,8 @@ static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b,
 		v->fate.lane = lane_of(c->f, r);
 		break;
 	}
+	if (unlikely(c->f->hca->capture.on))
+		tell(c, r, v, v->fate.delay_ns - was);
 }
 
 /* Whether a rule will look at the packet where it arrives. */
@@ -205,12 +237,15 @@ static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
 	u32 at = 0;
 
 	*v = (struct verdict){ .copies = 1, .fate = { .trip = c->trip, .left = c->left } };
+	c->said[0] = '\0';
 	look_at(c, b);
 	fault_trigger(c->f, &c->pkt);
 	r = fault_cut(c->f, &c->pkt);
 	if (r) {
 		v->dropped = r->id;
 		v->touched = true;
+		if (unlikely(c->f->hca->capture.on))
+			capture_fate(c->f, c->said, r->id, "dropped");
 	}
 	while ((r = fault_match_wire(c->f, &c->pkt, FAULT_ACTS_SEND, &at)))
 		apply(c, r, b, v);
@@ -245,6 +280,18 @@ static void overtake(struct fabric *f, const struct lq_key *k, u64 at)
 	}
 }
 
+/* It goes nowhere. @rule: 0: for want of room */
+static void lose(struct parcel *c, const struct burst *b, u32 rule)
+{
+	const struct cap_note note = { .fate = CAP_DROPPED,
+				       .text = rule ? c->said
+						    : "dropped: the link's queue is full" };
+
+	fault_lost(c->f, b, rule);
+	if (unlikely(c->f->hca->capture.on))
+		(void)capture_put(&c->f->engine, b, &note); /* there is room */
+}
+
 /* One of them is copied out of the whole. Return: NULL: there is no room, it is lost. */
 static struct lq_entry *cut_out(struct parcel *c, const struct burst *b)
 {
@@ -253,8 +300,18 @@ static struct lq_entry *cut_out(struct parcel *c, const struct burst *b)
 
 	e = link_take(c->f, b, &ret);
 	if (!e)
-		fault_lost(c->f, b, 0);
+		lose(c, b, 0);
 	return e;
+}
+
+/* It leaves its port. A group's copies leave the switch: their datagram was seen before. */
+static void leave(struct parcel *c, const struct burst *b, const struct verdict *v)
+{
+	const struct cap_note note = { .fate = v->fate.corrupt ? CAP_DAMAGED : 0,
+				       .text = v->touched ? c->said : NULL };
+
+	if (unlikely(c->f->hca->capture.on) && !c->trip)
+		capture_sent(c->f, b, &note);
 }
 
 static void send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
@@ -268,6 +325,7 @@ static void send_piece(struct parcel *c, const struct burst *b, const struct ver
 
 	if (!e)
 		return;
+	leave(c, b, v);
 	if (w->n_held == HELD)
 		fate.hold_ns = 0;
 	at = link_depart(c->f, e, &fate, &held);
@@ -295,7 +353,7 @@ static void send_one(struct parcel *c, const struct burst *b, const struct verdi
 	u32 i;
 
 	if (v->dropped) {
-		fault_lost(c->f, b, v->dropped);
+		lose(c, b, v->dropped);
 		return;
 	}
 	for (i = 0; i < v->copies; i++) {
@@ -312,8 +370,12 @@ static void send_one(struct parcel *c, const struct burst *b, const struct verdi
 static bool send_whole(struct parcel *c, struct lq_entry *whole)
 {
 	struct link_fate fate = { .trip = c->trip, .left = c->left };
+	const struct verdict none = { 0 };
 	struct lq_key k = linkq_key(&whole->b);
-	u64 at = link_depart(c->f, whole, &fate, NULL);
+	u64 at;
+
+	leave(c, &whole->b, &none);
+	at = link_depart(c->f, whole, &fate, NULL);
 
 	if (c->f->faultwire->n_held)
 		overtake(c->f, &k, at);
@@ -416,6 +478,8 @@ int faultwire_send(struct fabric *f, const struct burst *b)
 		ret = window_may(f, b);
 	if (!ret)
 		ret = rates_may(f, b);
+	if (!ret)
+		ret = capture_may(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
 	if (ret)
 		return ret;
 	whole = link_take(f, b, &ret);

@@ -19,6 +19,7 @@
  * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
 #include "fabric/link.h"
+#include "fabric/capture.h"
 #include "fabric/chaos.h"
 #include "fabric/fault.h"
 #include "fabric/faultwire.h"
@@ -127,8 +128,8 @@ u64 link_wire_bytes(const struct burst *b)
 	return linkq_payload(b) + (u64)burst_packets(b) * WIRE_HEADERS;
 }
 
-/* Packets that are too long for a link on their way do not get through. */
-static bool too_long(struct fabric *f, const struct burst *b)
+/* Packets that are too long for a link on their way do not get through. Return: 1, 0 or -EAGAIN. */
+static int too_long(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *from = link_uplink(f->hca, b->src_dev, b->src_port);
 	const struct hca_uplink *to = link_uplink(f->hca, b->dst_dev, b->dst_port);
@@ -137,17 +138,21 @@ static bool too_long(struct fabric *f, const struct burst *b)
 	if (linkq_payload(b) <= BUDDY_MAX &&
 	    !(from && from->mtu && len > ib_mtu_bytes(from->mtu)) &&
 	    !(to && to->mtu && len > ib_mtu_bytes(to->mtu)))
-		return false;
+		return 0;
+	if (capture_lost(f, b, CAUSE_TOO_LONG, (u32)len))
+		return -EAGAIN;
 	journal_drop(&f->engine, b, CAUSE_TOO_LONG, (u32)len);
-	return true;
+	return 1;
 }
 
-bool link_lost(struct fabric *f, const struct burst *b)
+int link_lost(struct fabric *f, const struct burst *b)
 {
 	if (b->dst_dev < f->hca->n_devs)
 		return too_long(f, b);
+	if (capture_lost(f, b, CAUSE_NO_PORT, 0))
+		return -EAGAIN;
 	journal_drop(&f->engine, b, CAUSE_NO_PORT, 0);
-	return true;
+	return 1;
 }
 
 bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
@@ -348,9 +353,13 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	if (link_looked_at(f, b))
 		return faultwire_send(f, b);
 	ret = link_may(f, b, 1);
+	if (!ret)
+		ret = capture_may(f, b, 1);
 	e = ret ? NULL : link_take(f, b, &ret);
-	if (e)
+	if (e) {
+		capture_sent(f, &e->b, NULL);
 		link_depart(f, e, NULL, NULL);
+	}
 	return link_full(f, ret);
 }
 
@@ -388,7 +397,7 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 	return 0;
 }
 
-int link_send_group(struct fabric *f, const struct burst *b, bool ours)
+static int send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), left = now;
@@ -422,7 +431,7 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 			continue;
 		one.dst_dev = dev;
 		one.dst_port = port;
-		if (too_long(f, &one))
+		if (too_long(f, &one) == 1)
 			continue;
 		to = within_port(&one) && ours ? here : t;
 		if (master) {
@@ -438,19 +447,54 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
 }
 
+int link_send_group(struct fabric *f, const struct burst *b, bool ours)
+{
+	struct cap_mark mark;
+	int ret;
+
+	if (likely(!f->hca->capture.on))
+		return send_group(f, b, ours);
+	ret = capture_begin(&f->engine, b, NULL, &mark);
+	if (ret)
+		return ret;
+	ret = send_group(f, b, ours);
+	capture_end(&f->engine, &mark, ret);
+	return ret;
+}
+
+/* To a device of another member, on no link of ours that takes time. */
+static int send_far(struct fabric *f, u32 member, const struct burst *b)
+{
+	struct cap_mark mark;
+	int ret;
+
+	if (!f->join_send)
+		return 0;
+	if (likely(!f->hca->capture.on))
+		return f->join_send(f, member, b);
+	ret = capture_begin(&f->engine, b, NULL, &mark);
+	if (ret)
+		return ret;
+	ret = f->join_send(f, member, b);
+	capture_end(&f->engine, &mark, ret);
+	return ret;
+}
+
 int link_send(struct fabric *f, const struct burst *b)
 {
 	u32 member;
+	int ret;
 
 	/* What nobody acknowledges is complete as soon as it is sent. */
 	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC) && f->hca->cur_qp)
 		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
 		return link_send_group(f, b, true);
-	if (link_lost(f, b))
-		return 0;
+	ret = link_lost(f, b);
+	if (ret)
+		return ret < 0 ? ret : 0;
 	member = f->hca->dev[b->dst_dev].member;
 	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
-		return f->join_send ? f->join_send(f, member, b) : 0;
+		return send_far(f, member, b);
 	return link_send_one(f, b);
 }

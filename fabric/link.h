@@ -102,8 +102,11 @@ bool link_looked_at(const struct fabric *f, const struct burst *b);
 
 /** link_uplink() - the uplink of a port of ours, or NULL. */
 const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
-/** link_lost() - whether a burst has nowhere to go, or does not fit on its way there. */
-bool link_lost(struct fabric *f, const struct burst *b);
+/**
+ * link_lost() - whether a burst has nowhere to go, or does not fit on its way there: 1, or 0. -EAGAIN: it has not, and
+ * captures have no room for that now.
+ */
+int link_lost(struct fabric *f, const struct burst *b);
 /** link_held_back() - whether a flow has so much waiting that @wire more bytes wait, too: until *next. */
 bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next);
 /**

@@ -2,6 +2,7 @@
 /**
  * DOC: where links end: bursts that arrive at our ports, or at the switch from another member.
  */
+#include "fabric/capture.h"
 #include "fabric/chaos.h"
 #include "fabric/faultwire.h"
 #include "fabric/link.h"
@@ -143,17 +144,31 @@ struct hca_qp *link_taker(struct fabric *f, const struct burst *b)
 static int input_one(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
+	struct cap_mark mark;
 	u64 next;
 	u32 step = 0;
+	int ret;
 
-	if (link_direct(f, b) && deliver(f, b, &step, fabric_ns(f), &next) != -EAGAIN)
-		return 0;
+	if (link_direct(f, b)) {
+		ret = capture_begin(&f->engine, b, NULL, &mark);
+		if (ret)
+			return ret;
+		ret = deliver(f, b, &step, fabric_ns(f), &next);
+		capture_end(&f->engine, &mark, ret);
+		if (ret != -EAGAIN)
+			return 0;
+	}
 	return up ? link_send_one(f, b) : 0;
 }
 
 int link_input(struct fabric *f, const struct burst *b)
 {
+	int ret;
+
 	if (burst_is_mcast(b))
 		return link_send_group(f, b, false);
-	return link_lost(f, b) ? 0 : input_one(f, b);
+	ret = link_lost(f, b);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	return input_one(f, b);
 }

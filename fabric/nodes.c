@@ -5,7 +5,7 @@
  * A node's tree is written when its first program is started, so that a topology of many nodes costs
  * next to nothing.
  */
-#include "fabric/fabric.h"
+#include "fabric/capture.h"
 #include "fabric/fault.h"
 #include "fabric/sysfs.h"
 
@@ -200,6 +200,7 @@ int node_make(struct fabric *f, const struct node_spec *s)
 		return ret;
 	node_publish(f->hca, (u32)node);
 	faults_node(f);
+	captures_node(f);
 	join_news(f);
 	return node;
 }

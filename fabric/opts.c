@@ -5,7 +5,6 @@
 #include "fabric/opts.h"
 #include "fabric/nodes.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +77,16 @@ static const struct opt_def {
 	[OPT_TRACE] = { "trace", "FILE", NULL, false, "a capture, pcap or pcapng" },
 	[OPT_NODES] = { "nodes", "NAME=ADDRESS,...", NULL, false,
 			"what the trace's nodes are called (default: node0, node1, ...)" },
+	[OPT_CAPTURE] = { "capture", "FILE", NULL, false,
+			  "write the packets of this run, as pcapng; -: to standard output" },
+	[OPT_FILTER] = { "filter", "EXPR", NULL, false,
+			 "capture only what pcap-filter(7) says (Ethernet)" },
+	[OPT_SNAPLEN] = { "snaplen", "N", NULL, false, "capture so many bytes of each packet" },
+	[OPT_RING_SIZE] = { "ring-size", "SIZE", NULL, false,
+			    "capture to files of at most SIZE: FILE_00001.pcapng, ..." },
+	[OPT_RING_FILES] = { "ring-files", "N", NULL, false, "keep the last N of them" },
+	[OPT_LOSSY] = { "lossy", NULL, NULL, false,
+			"lose packets, and count them, where senders would have to wait" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -101,65 +110,6 @@ void opts_init(struct opts *o)
 	o->seed = SEED_DEFAULT;
 	o->ppm = CLOCK_PPM;
 	snprintf(o->profile, sizeof(o->profile), "generic");
-}
-
-bool parse_number(const char *s, u64 max, u64 *out)
-{
-	char *end;
-	unsigned long long v;
-
-	if (!isdigit((unsigned char)*s))
-		return false;
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || *end || v > max)
-		return false;
-	*out = v;
-	return true;
-}
-
-bool parse_scale(const char *s, u32 *ppm)
-{
-	u64 v = 0, unit = CLOCK_PPM;
-	bool point = false;
-
-	if (!isdigit((unsigned char)*s))
-		return false;
-	for (; *s; s++) {
-		if (*s == '.' && !point) {
-			point = true;
-			continue;
-		}
-		if (!isdigit((unsigned char)*s) || (point && unit == 1))
-			return false;
-		v = v * 10 + (u64)(*s - '0');
-		if (point)
-			unit /= 10;
-		if (v > CLOCK_PPM_MAX)
-			return false;
-	}
-	v *= unit;
-	if (v < CLOCK_PPM_MIN || v > CLOCK_PPM_MAX)
-		return false;
-	*ppm = (u32)v;
-	return true;
-}
-
-static bool parse_bool(const char *s, bool *out)
-{
-	static const char *const yes[] = { "1", "yes", "true", "on" };
-	static const char *const no[] = { "", "0", "no", "false", "off" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(yes); i++)
-		if (!strcmp(s, yes[i]))
-			return *out = true;
-	for (i = 0; i < ARRAY_SIZE(no); i++)
-		if (!strcmp(s, no[i])) {
-			*out = false;
-			return true;
-		}
-	return false;
 }
 
 static bool parse_path(const char *s, char out[PATH_MAX])
@@ -291,6 +241,31 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return parse_path(value, o->trace) ? NULL : "a file";
 	case OPT_NODES:
 		return parse_path(value, o->nodes) ? NULL : "NAME=ADDRESS,...";
+	case OPT_CAPTURE:
+		return parse_path(value, o->capture) ? NULL : "a file";
+	case OPT_FILTER:
+		if (!*value || strlen(value) >= sizeof(o->filter))
+			return "an expression of at most 1023 characters";
+		snprintf(o->filter, sizeof(o->filter), "%s", value);
+		return NULL;
+	case OPT_SNAPLEN:
+		if (!parse_number(value, SNAPLEN_MAX, &n) || n < SNAPLEN_MIN)
+			return "bytes, 64 to 65535";
+		o->snaplen = (u32)n;
+		return NULL;
+	case OPT_RING_SIZE:
+		if (!parse_size(value, RING_SIZE_MAX, &o->ring_size) ||
+		    o->ring_size < RING_SIZE_MIN)
+			return "bytes, 4096 or more, maybe with K, M or G";
+		return NULL;
+	case OPT_RING_FILES:
+		if (!parse_number(value, 99999, &n) || !n)
+			return "a number of files, 1 to 99999";
+		o->ring_files = (u32)n;
+		return NULL;
+	case OPT_LOSSY:
+		o->lossy = true;
+		return NULL;
 	case OPT_HELP:
 		o->help = true;
 		return NULL;

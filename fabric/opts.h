@@ -18,6 +18,10 @@
 #define LINGER_MS_MAX	86400000u
 #define LINGER_MS_RUN	1000u
 #define SEED_DEFAULT	1u
+#define SNAPLEN_MIN	64u
+#define SNAPLEN_MAX	65535u
+#define RING_SIZE_MIN	4096u
+#define RING_SIZE_MAX	(1ULL << 50)
 #define SCALE_EXPECTED	"a number from 0.001 to 1000, with up to 6 decimals"
 
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
@@ -58,6 +62,12 @@ enum opt_id {
 	OPT_EXPLAIN,
 	OPT_TRACE,
 	OPT_NODES,
+	OPT_CAPTURE,
+	OPT_FILTER,
+	OPT_SNAPLEN,
+	OPT_RING_SIZE,
+	OPT_RING_FILES,
+	OPT_LOSSY,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -116,6 +126,12 @@ struct opts {
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */
 	u32 qpn; /* 0: not given */
+	char capture[PATH_MAX]; /* "": not given */
+	char filter[1024]; /* likewise */
+	u32 snaplen; /* 0: not given */
+	u64 ring_size; /* bytes; 0: not given */
+	u32 ring_files; /* likewise */
+	bool lossy;
 };
 
 /** opts_init() - defaults. */
@@ -139,6 +155,11 @@ int opts_file(struct opts *o, const char *path, bool must);
 void opts_usage(u64 allowed);
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
+
+/** parse_size() - a number of bytes, maybe with K, M or G for 1024 of what is before, up to @max. */
+bool parse_size(const char *s, u64 max, u64 *out);
+/** parse_bool() - 1, yes, true, on; or 0, no, false, off, "". */
+bool parse_bool(const char *s, bool *out);
 
 /** parse_scale() - a decimal number from 0.001 to 1000, in millionths. */
 bool parse_scale(const char *s, u32 *ppm);

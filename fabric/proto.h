@@ -15,7 +15,7 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 5u
+#define PROTO_VERSION 6u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
@@ -89,6 +89,19 @@ enum proto_op {
 	 * has the engine is stopped or helps no more.
 	 */
 	PROTO_CLOCK,
+	/*
+	 * CAPTURE_START: in: capture; fd: what it writes to, unless it is a ring of files, capture.path. Answered
+	 * when packets are captured. PROTO_F_HOLD: it ends with this connection. out: capture.id. -ENODEV: there is
+	 * no such port. -EUSERS: there are too many. Else capture.text says what is wrong.
+	 */
+	PROTO_CAPTURE_START,
+	/*
+	 * CAPTURE_STOP: in: capture.id; 0: any. Answered when all is in the file. out: capture: what it has done,
+	 * capture.err what it has failed with. -ENOENT
+	 */
+	PROTO_CAPTURE_STOP,
+	/* CAPTURE_LIST: out: as STATUS */
+	PROTO_CAPTURE_LIST,
 };
 
 enum proto_flags {
@@ -255,6 +268,36 @@ struct proto_journal {
 	char text[768];
 };
 
+/**
+ * struct proto_capture - a capture: fabric/capture.h.
+ * @snaplen: bytes of each frame; 0: all
+ * @ring_bytes: of a file of a ring; 0: there is one file; @ring_files: that are kept; 0: all
+ * @node, @dev, @port: "", "", 0: all
+ * @path: the file, absolute; of a ring, what its files' names are made of
+ * @packets, @bytes, @filtered, @lost, @files: out: what it has done
+ * @err: out: errno that it has ended with, about @text; 0: none
+ */
+struct proto_capture {
+	u32 id;
+	u32 lossy;
+	u32 snaplen;
+	u32 port;
+	u64 ring_bytes;
+	u32 ring_files;
+	u32 files;
+	u64 packets;
+	u64 bytes;
+	u64 filtered;
+	u64 lost;
+	s32 err;
+	u32 state; /* out: enum capture_state */
+	char node[PROTO_NODE_SIZE];
+	char dev[32];
+	char filter[1024];
+	char text[256];
+	char path[4096];
+};
+
 /** struct proto_fault - rules: fabric/fault.h. */
 struct proto_fault {
 	u32 id;
@@ -283,6 +326,7 @@ struct proto_msg {
 		struct proto_port port;
 		struct proto_fault fault;
 		struct proto_clock clock;
+		struct proto_capture capture;
 		struct proto_journal journal;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};

@@ -153,7 +153,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (keep_lease(sock, m.flags) || set_env(o, p))
+	if (keep_lease(sock, m.flags) || set_env(o, p) || capture_before(o, p))
 		return EXIT_TROUBLE;
 	if (at_end_wanted(o, p))
 		return run_and_report(o, p, argv);

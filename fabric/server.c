@@ -5,7 +5,7 @@
  * It leaves under its lock (statedir.h), so that nobody starts another one meanwhile and whoever
  * has connected in the last moment is either seen here or finds out by the hang-up.
  */
-#include "fabric/fabric.h"
+#include "fabric/capture.h"
 #include "fabric/log.h"
 
 #include <signal.h>
@@ -204,6 +204,7 @@ void server_loop(struct fabric *f)
 		next = min_u64(next, clock_work(f));
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
+		next = min_u64(next, captures_tick(f));
 		next = min_u64(next, try_leave(f, real_ns()));
 		if (f->left)
 			return;

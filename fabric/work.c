@@ -15,6 +15,7 @@
  * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
  * is waited for, and reported.
  */
+#include "fabric/capture.h"
 #include "fabric/chaos.h"
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
@@ -155,9 +156,10 @@ static u64 next_due(const struct fabric *f)
 bool engine_quiet(struct fabric *f)
 {
 	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
-	       !f->n_waiting && !ports_due(f) && !load_relaxed(&f->hca->pending) &&
-	       !load_relaxed(&f->hca->via_any) && !faults_due(f) &&
-	       engine_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_look(f));
+	       !f->n_waiting && !ports_due(f) && !captures_due(f) &&
+	       !load_relaxed(&f->hca->pending) && !load_relaxed(&f->hca->via_any) &&
+	       !faults_due(f) && engine_deadline(f) > fabric_ns(f) &&
+	       !(f->isolated && isolated_look(f));
 }
 
 static bool work_due(struct fabric *f, u64 now)
@@ -168,8 +170,9 @@ static bool work_due(struct fabric *f, u64 now)
 		f->kicked = false;
 		helpers_look(f);
 	}
-	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || join_due(f, now) ||
-	       faults_due(f) || load_relaxed(&f->hca->via_any) || now >= next_due(f);
+	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || captures_due(f) ||
+	       join_due(f, now) || faults_due(f) || load_relaxed(&f->hca->via_any) ||
+	       now >= next_due(f);
 }
 
 void engine_doze(struct fabric *f, u64 *next)
@@ -205,6 +208,8 @@ u64 engine_work(struct fabric *f)
 		ports_work(f);
 	if (faults_due(f))
 		faults_work(f);
+	if (captures_due(f))
+		captures_work(f);
 	if (f->isolated)
 		isolated_commands(f);
 	if (f->join)

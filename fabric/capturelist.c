@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Captures as they are shown: `rdmaemu capture list`. */
+#include "fabric/capture.h"
+#include "fabric/textout.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+static const char *state_name(const struct proto_capture *q)
+{
+	switch (q->state) {
+	case CAPTURE_OPENING:
+	case CAPTURE_READY:
+		return "starting";
+	case CAPTURE_RUNNING:
+		return "running";
+	case CAPTURE_STOPPING:
+		return "stopping";
+	default:
+		return q->err ? "failed" : "ended";
+	}
+}
+
+static void add_number(struct json_object *o, const char *key, u64 n)
+{
+	json_object_object_add(o, key, json_object_new_uint64(n));
+}
+
+static void add_word(struct json_object *o, const char *key, const char *s)
+{
+	if (s[0])
+		json_object_object_add(o, key, json_object_new_string(s));
+}
+
+static struct json_object *json_one(const struct proto_capture *q)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_number(o, "capture", q->id);
+	add_word(o, "file", q->path);
+	add_word(o, "state", state_name(q));
+	add_word(o, "node", q->node);
+	add_word(o, "device", q->dev);
+	if (q->port)
+		add_number(o, "port", q->port);
+	add_word(o, "filter", q->filter);
+	if (q->snaplen)
+		add_number(o, "snaplen", q->snaplen);
+	if (q->ring_bytes)
+		add_number(o, "ring_size", q->ring_bytes);
+	if (q->ring_files)
+		add_number(o, "ring_files", q->ring_files);
+	json_object_object_add(o, "lossy", json_object_new_boolean((int)q->lossy));
+	add_number(o, "packets", q->packets);
+	add_number(o, "bytes", q->bytes);
+	add_number(o, "filtered", q->filtered);
+	add_number(o, "lost", q->lost);
+	add_number(o, "files", q->files);
+	if (q->err)
+		add_word(o, "error", strerror(q->err));
+	return o;
+}
+
+static void print_one(FILE *out, const struct proto_capture *q)
+{
+	fprintf(out, "%-4u %-9s %10llu %12llu %10llu %8llu  %s", q->id, state_name(q),
+		(unsigned long long)q->packets, (unsigned long long)q->bytes,
+		(unsigned long long)q->filtered, (unsigned long long)q->lost, q->path);
+	if (q->err)
+		fprintf(out, ": %s", strerror(q->err));
+	fputc('\n', out);
+}
+
+static void print_all(const struct fabric *f, FILE *out, bool json)
+{
+	struct json_object *all = json_object_new_array();
+	static struct proto_capture q;
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < CAPTURES; i++) {
+		if (!f->captures->of[i])
+			continue;
+		capture_fill(f->captures->of[i], &q);
+		if (json)
+			json_object_array_add(all, json_one(&q));
+		else if (!any)
+			fprintf(out, "%-4s %-9s %10s %12s %10s %8s  FILE\n", "N", "STATE",
+				"PACKETS", "BYTES", "FILTERED", "LOST");
+		if (!json)
+			print_one(out, &q);
+		any = true;
+	}
+	if (json)
+		fprintf(out, "%s\n", json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
+	json_object_put(all);
+}
+
+int captures_list(struct fabric *f, u32 flags)
+{
+	struct text_out text;
+	FILE *out = text_begin(&text);
+
+	if (!out)
+		return -ENOMEM;
+	print_all(f, out, flags & PROTO_F_JSON);
+	return text_end(&text);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a capture's thread: from the ring to a file.
+ *
+ * It waits for nothing but its file: it looks at the ring again and again, less often the longer there is nothing in
+ * it, and is woken when the ring fills up, or when it is to end.
+ */
+#include "fabric/capture.h"
+#include "fabric/version.h"
+#include "traces/pcapng.h"
+#include "traces/roce.h"
+
+#include <pcap/pcap.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define NAP_MIN_MS 1
+#define NAP_MAX_MS 20
+#define TURN	   (1u << 20) /* bytes of ring before others may write there again */
+#define FRAME_ROOM ROCE_FRAME_MAX
+#define MTU_ROOM   (64u << 10)
+#define NO_IFACE   (-1)
+
+/**
+ * struct writer - a capture at work.
+ * @iface: of the ports, NO_IFACE: not yet; @dropped: by kind of link: Ethernet, InfiniBand
+ * @filter: likewise; no instructions: everything
+ * @lost: packets of ours that had no room in the ring, as far as the file tells of them
+ */
+struct writer {
+	struct capture *c;
+	const struct hca *hca;
+	struct pcapng *out;
+	int iface[HCA_MAX_DEVS][HCA_MAX_PORTS + 1];
+	int dropped[2];
+	struct bpf_program filter[2];
+	u64 lost;
+	u64 last_ns;
+	bool unflushed;
+	u8 frame[FRAME_ROOM];
+};
+
+/* @what: what it is about; "": its file. Return: -1. */
+static int fail(struct capture *c, int err, const char *what)
+{
+	c->err = err < 0 ? -err : err;
+	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, what);
+	return -1;
+}
+
+static u32 snap_of(const struct capture *c)
+{
+	return c->ask.snaplen ? c->ask.snaplen : PCAPNG_SNAPLEN;
+}
+
+/* --- interfaces ------------------------------------------------------------------------------------- */
+
+static int add_iface(struct writer *w, const char *name, const char *description, bool ib)
+{
+	struct pcapng_iface i = {
+		.name = name,
+		.description = description,
+		.filter = w->c->ask.filter[0] ? w->c->ask.filter : NULL,
+		.link = ib ? ROCE_LINK_IB : ROCE_LINK_ETHERNET,
+		.snaplen = w->c->ask.snaplen,
+	};
+	int ret = pcapng_add_iface(w->out, &i);
+
+	return ret < 0 ? fail(w->c, ret, "") : ret;
+}
+
+/* Return: the interface of a port, or -1. */
+static int iface_of(struct writer *w, u32 dev, u32 port)
+{
+	const struct hca_dev *d = &w->hca->dev[dev];
+	char name[sizeof(d->name) + PROTO_NODE_SIZE + 8];
+	int *i = &w->iface[dev][port];
+
+	if (*i == NO_IFACE) {
+		snprintf(name, sizeof(name), "%s/%s/%u", w->hca->node[d->node % HCA_MAX_NODES].name,
+			 d->name, port);
+		*i = add_iface(w, name, NULL, d->link_layer != LINK_ETHERNET);
+	}
+	return *i;
+}
+
+static int iface_dropped(struct writer *w, bool ib)
+{
+	if (w->dropped[ib] == NO_IFACE)
+		w->dropped[ib] =
+			add_iface(w, "dropped", "packets that did not get to their port", ib);
+	return w->dropped[ib];
+}
+
+/* --- begin -------------------------------------------------------------------------------------------- */
+
+static int compile(struct writer *w)
+{
+	static const int links[2] = { DLT_EN10MB, ROCE_LINK_IB };
+	char why[PCAP_ERRBUF_SIZE];
+	pcap_t *p;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < 2 && w->c->ask.filter[0]; i++) {
+		p = pcap_open_dead(links[i], MTU_ROOM);
+		if (!p)
+			return fail(w->c, ENOMEM, "filter");
+		ret = pcap_compile(p, &w->filter[i], w->c->ask.filter, 1, PCAP_NETMASK_UNKNOWN);
+		snprintf(why, sizeof(why), "%.200s", ret ? pcap_geterr(p) : "");
+		pcap_close(p);
+		/* What libpcap does not know about InfiniBand takes none of its packets. */
+		if (ret && i == 0)
+			return fail(w->c, EINVAL, why);
+		if (ret)
+			w->filter[i].bf_len = 0;
+	}
+	return 0;
+}
+
+static int open_file(struct writer *w)
+{
+	const struct proto_capture *q = &w->c->ask;
+	struct pcapng_opts o = {
+		.fd = w->c->fd,
+		.path = w->c->fd < 0 ? q->path : NULL,
+		.ring_bytes = q->ring_bytes,
+		.ring_files = q->ring_files,
+		.application = "rdmaemu " RDMAEMU_VERSION,
+		.comment = "times are the fabric's clock since the fabric's start",
+	};
+	u32 d, p;
+	int ret = pcapng_open(&w->out, &o);
+
+	if (ret)
+		return fail(w->c, ret, "");
+	/* The writer's own now; the number stays good until the thread has ended. */
+	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
+		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
+			if (capture_names(w->hca, q, d, p) && iface_of(w, d, p) < 0)
+				return -1;
+	ret = iface_dropped(w, w->hca->dev[0].link_layer != LINK_ETHERNET) < 0;
+	if (ret)
+		return -1;
+	ret = pcapng_flush(w->out);
+	return ret ? fail(w->c, ret, "") : 0;
+}
+
+/* --- packets -------------------------------------------------------------------------------------------- */
+
+/* Packets that the ring had no room for. */
+static u64 lost_before(struct writer *w)
+{
+	u64 all = load_relaxed(&w->hca->capture.lost[w->c->bit]), n = all - w->lost;
+
+	w->lost = all;
+	store_relaxed(&w->c->count.lost, w->c->count.lost + n);
+	return n;
+}
+
+static void count(struct writer *w)
+{
+	struct pcapng_stat s;
+
+	pcapng_stat(w->out, &s);
+	store_relaxed(&w->c->count.packets, s.packets);
+	store_relaxed(&w->c->count.bytes, s.bytes);
+	store_relaxed(&w->c->count.files, s.files);
+}
+
+/* A frame of @cap bytes, of @len. Return: 0 or -1. */
+static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 cap, u32 len,
+	       bool ib, const char *text)
+{
+	bool dropped = r->fate & CAP_DROPPED;
+	int iface = dropped ? iface_dropped(w, ib) : iface_of(w, r->b.src_dev, r->b.src_port), ret;
+	struct pcapng_pkt p = {
+		.ns = r->ns - min_u64(r->ns, w->c->f->started),
+		.frame = frame,
+		.caplen = min_u32(cap, snap_of(w->c)),
+		.len = len,
+		.dir = PCAPNG_OUTBOUND,
+		.comment = text,
+	};
+
+	if (iface < 0)
+		return -1;
+	p.iface = (u32)iface;
+	if (w->c->ask.filter[0] &&
+	    (!w->filter[ib].bf_len || !bpf_filter(w->filter[ib].bf_insns, frame, len, cap))) {
+		pcapng_count(w->out, p.iface, 1, 0);
+		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
+		return 0;
+	}
+	p.dropped = lost_before(w);
+	ret = pcapng_write(w->out, &p);
+	w->unflushed = true;
+	w->last_ns = p.ns;
+	return ret ? fail(w->c, ret, "") : 0;
+}
+
+/* What a drop's cause is, where nothing more is said. */
+static void say_why(const struct writer *w, const struct cap_view *v, char *text, size_t size)
+{
+	struct journal_entry j = { .kind = JRN_DROP,
+				   .cause = (u8)v->rec->cause,
+				   .info = v->rec->info };
+	size_t n = (size_t)snprintf(text, size, "dropped: ");
+
+	journal_why(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
+}
+
+/* Return: bytes of the frame that are in w->frame. */
+static int build(struct writer *w, const struct roce_pkt *p, u32 snap, u32 *len)
+{
+	int n = roce_build(p, w->frame, min_u32(snap, FRAME_ROOM), len);
+	u32 whole = roce_frame_len(p), missing = p->payload_len - p->payload_cap + 9;
+
+	if (n != -EINVAL || whole < missing)
+		return n;
+	/* Not all of the payload was there: pad and checksums are not captured then. */
+	return roce_build(p, w->frame, min_u32(snap, whole - missing), len);
+}
+
+static int put_burst(struct writer *w, const struct cap_view *v)
+{
+	char text[CAP_TEXT] = "";
+	struct roce_pkt p;
+	u32 n = cap_packets(w->hca, v, &p), i, len;
+	int ret = 0;
+
+	if (v->rec->text)
+		snprintf(text, sizeof(text), "%.*s", (int)min_u32(v->rec->text, CAP_TEXT - 1),
+			 v->text);
+	else if (v->rec->fate & CAP_DROPPED)
+		say_why(w, v, text, sizeof(text));
+	for (i = 0; i < n && !ret; i++) {
+		cap_packet(v, i, &p);
+		ret = build(w, &p, snap_of(w->c), &len);
+		if (ret >= 0)
+			ret = put(w, v->rec, w->frame, (u32)ret, len, p.net >= ROCE_IB, text);
+		else
+			ret = 0; /* no frame has such fields: a program has written them */
+	}
+	return ret;
+}
+
+static int put_record(struct writer *w, const struct cap_view *v)
+{
+	const struct cap_rec *r = v->rec;
+
+	if (!(r->takers & 1u << w->c->bit) || r->b.src_dev >= HCA_MAX_DEVS ||
+	    r->b.src_port > HCA_MAX_PORTS)
+		return 0;
+	if (r->kind == CAP_BURST)
+		return put_burst(w, v);
+	return put(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len, false, "");
+}
+
+/* --- the loop ---------------------------------------------------------------------------------------------- */
+
+/* The ring is free up to where the last of all has got. */
+static void advance(struct capture *c, u64 at)
+{
+	struct captures *all = c->f->captures;
+	struct hca_capture *ring = &c->f->hca->capture;
+	u64 least = at;
+	u32 i;
+
+	pthread_mutex_lock(&all->lock);
+	c->at = at;
+	for (i = 0; i < CAPTURES; i++)
+		if (all->of[i] && all->of[i] != c && all->of[i]->reads)
+			least = min_u64(least, all->of[i]->at);
+	store_release(&ring->tail, least);
+	store_relaxed(&ring->rung, 0);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* What there is, up to @end. Return: 1: something; 0: nothing; -1. */
+static int drain(struct writer *w, u64 end)
+{
+	u64 at = w->c->at, from = at;
+	struct cap_view v;
+
+	while (at - from < TURN && capture_next(w->hca, &at, end, &v))
+		if (put_record(w, &v))
+			return -1;
+	if (at == from && at != end)
+		return fail(w->c, EBADMSG, "the ring of packets was overwritten by a program");
+	if (at == from)
+		return 0;
+	count(w);
+	advance(w->c, at);
+	return 1;
+}
+
+static void nap(struct capture *c, int ms)
+{
+	struct pollfd p = { .fd = c->wake, .events = POLLIN };
+	u64 n;
+
+	if (poll(&p, 1, ms) == 1 && read(c->wake, &n, sizeof(n)) < 0)
+		return;
+}
+
+static int work(struct writer *w)
+{
+	struct capture *c = w->c;
+	int ms = NAP_MIN_MS, ret = 0;
+	bool stopping;
+
+	while (ret >= 0) {
+		stopping = load_acquire(&c->state) == CAPTURE_STOPPING;
+		ret = drain(w, stopping ? c->stop_at : load_acquire(&w->hca->capture.head));
+		if (ret) {
+			ms = NAP_MIN_MS;
+			continue;
+		}
+		if (stopping)
+			break;
+		ret = w->unflushed ? pcapng_flush(w->out) : 0;
+		if (ret)
+			return fail(c, ret, "");
+		w->unflushed = false;
+		nap(c, ms);
+		ms = ms * 2 < NAP_MAX_MS ? ms * 2 : NAP_MAX_MS;
+	}
+	return ret;
+}
+
+static void tell(struct capture *c, u32 state)
+{
+	const u64 one = 1;
+
+	store_release(&c->state, state);
+	store_release(&c->f->captures->news, 1);
+	if (write(c->f->kick.fd, &one, sizeof(one)) != sizeof(one))
+		return; /* it is full: the loop has yet to look */
+}
+
+static struct writer *begin(struct capture *c)
+{
+	struct writer *w = malloc(sizeof(*w));
+	u32 d, p;
+
+	if (!w)
+		return NULL;
+	w->c = c;
+	w->hca = c->f->hca;
+	w->out = NULL;
+	w->lost = w->last_ns = 0;
+	w->unflushed = false;
+	memset(w->filter, 0, sizeof(w->filter));
+	w->dropped[0] = w->dropped[1] = NO_IFACE;
+	for (d = 0; d < HCA_MAX_DEVS; d++)
+		for (p = 0; p <= HCA_MAX_PORTS; p++)
+			w->iface[d][p] = NO_IFACE;
+	return w;
+}
+
+static void end(struct writer *w)
+{
+	struct capture *c = w->c;
+	u64 lost;
+	int ret;
+
+	if (w->out) {
+		lost = lost_before(w);
+		if (lost)
+			pcapng_count(w->out, 0, 0, lost);
+		count(w);
+		ret = c->err ? 0 : pcapng_flush(w->out);
+		pthread_mutex_lock(&c->f->captures->lock);
+		c->closing = true;
+		pthread_mutex_unlock(&c->f->captures->lock);
+		ret = pcapng_close(w->out, w->last_ns);
+		if (ret && !c->err)
+			fail(c, ret, "");
+	} else if (c->fd >= 0) {
+		close(c->fd);
+	}
+	pcap_freecode(&w->filter[0]);
+	pcap_freecode(&w->filter[1]);
+	free(w);
+}
+
+void *capture_thread(void *arg)
+{
+	struct capture *c = arg;
+	struct writer *w = begin(c);
+
+	prctl(PR_SET_NAME, "capture");
+	if (!w) {
+		fail(c, ENOMEM, "");
+		if (c->fd >= 0)
+			close(c->fd);
+	} else if (!compile(w) && !open_file(w)) {
+		w->lost = load_relaxed(&w->hca->capture.lost[c->bit]);
+		tell(c, CAPTURE_READY);
+		while (load_acquire(&c->state) == CAPTURE_READY)
+			nap(c, NAP_MAX_MS);
+		work(w);
+	}
+	if (w)
+		end(w);
+	tell(c, CAPTURE_ENDED);
+	return NULL;
+}
