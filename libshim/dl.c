@@ -48,7 +48,7 @@ static const char *redirect(const char *file)
 	base = strrchr(file, '/');
 	base = base ? base + 1 : file;
 	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so"))
-		return SHIM_SONAME; /* found by SONAME among the loaded ones */
+		return interpose_soname; /* found by SONAME among the loaded ones */
 	return file;
 }
 

@@ -2,6 +2,8 @@
 /* The block behind verbs_context.priv, see shim_priv_guard(). */
 #include "libshim/interpose.h"
 
+const char interpose_soname[] = "librdmaemu.so";
+
 #define GUARD_WORDS 1024 /* 8 KiB; the table of rdma-core 65 has about 120 entries */
 
 static int guard_op(void)

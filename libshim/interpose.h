@@ -13,7 +13,8 @@
 #include "emulator/types.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
-#define SHIM_SONAME "librdmaemu.so"
+/** interpose_soname - the library that this is linked into: what dlopen() of an RDMA library yields. */
+extern const char interpose_soname[];
 
 /** HOOK() - declare the wrapper hook_@name() of libc's @name; exported without a version. */
 #define HOOK(type, name, ...) SHIM_EXPORT type hook_##name(__VA_ARGS__) __asm__(#name)

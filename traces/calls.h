@@ -249,7 +249,7 @@ enum vret {
  * The calls of the control path: X(name, result, way, arguments...).
  *
  * Ways: SYM: an exported function. INL: one that verbs.h makes of a pointer in struct verbs_context or ibv_context_ops
- * or in the object (the recorder says in which). A call that verbs.h makes of others (ibv_create_qp_ex()
+ * (the recorder says of which). OWN: one that is reached in a way of its own. A call that verbs.h makes of others (ibv_create_qp_ex()
  * with nothing but a PD is ibv_create_qp()) stands as what it became.
  * Behind the list of a result that is a list, calls are not recorded that only free it or tell what lies in it
  * (ibv_free_device_list(), ibv_get_device_name(), rdma_get_src_port(), the ..._str()).
@@ -265,13 +265,13 @@ enum vret {
 	X(ibv_get_async_event, m1, SYM, (ctx, context), (async_event, event))                      \
 	X(ibv_ack_async_event, void, SYM, (async_event, event))                                    \
 	X(ibv_query_device, err, SYM, (ctx, context), (device_attr, attr))                         \
-	X(ibv_query_device_ex, err, INL, (ctx, context), (query_input, input),                     \
+	X(ibv_query_device_ex, err, OWN, (ctx, context), (query_input, input),                     \
 	  (device_attr_ex, attr))                                                                  \
 	X(ibv_query_port, err, SYM, (ctx, context), (u8, port_num), (port_attr, attr))             \
 	X(ibv_query_gid, m1, SYM, (ctx, context), (u8, port_num), (int, index), (out_gid, gid))    \
-	X(ibv_query_gid_ex, err, INL, (ctx, context), (u32, port_num), (u32, gid_index),           \
+	X(ibv_query_gid_ex, err, OWN, (ctx, context), (u32, port_num), (u32, gid_index),           \
 	  (gid_entry, entry), (u32, flags))                                                        \
-	X(ibv_query_gid_table, count, INL, (ctx, context), (out_gids, entries),                    \
+	X(ibv_query_gid_table, count, OWN, (ctx, context), (out_gids, entries),                    \
 	  (size, max_entries), (u32, flags))                                                       \
 	X(ibv_query_gid_type, m1, SYM, (ctx, context), (u8, port_num), (uint, index),              \
 	  (out_u32, type))                                                                         \
@@ -311,9 +311,9 @@ enum vret {
 	X(ibv_free_dm, err, INL, (end_dm, dm))                                                     \
 	X(ibv_import_dm, dm, SYM, (ctx, context), (handle, dm_handle))                             \
 	X(ibv_unimport_dm, void, SYM, (end_dm, dm))                                                \
-	X(ibv_memcpy_to_dm, err, INL, (dm, dm), (u64, dm_offset), (bytes, host_addr),              \
+	X(ibv_memcpy_to_dm, err, OWN, (dm, dm), (u64, dm_offset), (bytes, host_addr),              \
 	  (size, length))                                                                          \
-	X(ibv_memcpy_from_dm, err, INL, (out_bytes, host_addr), (dm, dm), (u64, dm_offset),        \
+	X(ibv_memcpy_from_dm, err, OWN, (out_bytes, host_addr), (dm, dm), (u64, dm_offset),        \
 	  (size, length))                                                                          \
 	X(ibv_create_comp_channel, ch, SYM, (ctx, context))                                        \
 	X(ibv_destroy_comp_channel, err, SYM, (end_ch, channel))                                   \

@@ -78,7 +78,7 @@ static void quoted(struct vwalk *w, const char *s, size_t max)
 	for (i = 0; i < max && s[i]; i++) {
 		unsigned char c = (unsigned char)s[i];
 
-		if (c <= ' ' || c == '"' || c == '\\' || c >= 0x7f)
+		if (c <= ' ' || c == '"' || c == '\\' || c >= '~')
 			add(w, "\\x%02x", c);
 		else
 			add(w, "%c", c);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The contents of registered memory.
+ *
+ * A replay has the memory of the record: what lay in an MR when it was registered, and what the program has written there since. The
+ * shadow of an MR has what the trace says about it. Before bytes are sent they are compared with it, and where
+ * peers can read memory it is compared as a whole, within a bound, whenever the program does something
+ * that they could learn of: what differs is recorded (VT_MEM_CHANGED) and the shadow follows. Part of what differs may
+ * be what peers have written there, or what was received: the same bytes come in the replay.
+ *
+ * Memory is read by process_vm_readv(): a program may register what it cannot read, and may unmap what is registered.
+ */
+#include "librecord/record.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FIRST_PIECE (1u << 20) /* contents are recorded in pieces of at most so much */
+#define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
+#define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
+#define FINAL_MAX   (256ull << 20)
+
+static struct rec_obj *exposed;
+
+bool rec_read(void *to, u64 addr, size_t len)
+{
+	static bool denied;
+	struct iovec local = { to, len }, remote = { (void *)(uintptr_t)addr, len };
+
+	if (!len)
+		return true;
+	if (likely(!load_relaxed(&denied))) {
+		long n = syscall(SYS_process_vm_readv, rec.pid, &local, 1, &remote, 1, 0);
+
+		if (n == (long)len)
+			return true;
+		if (n >= 0 || (errno != EPERM && errno != ENOSYS)) {
+			if (n >= 0)
+				memset((u8 *)to + n, 0, len - (size_t)n);
+			else
+				memset(to, 0, len);
+			return false;
+		}
+		store_relaxed(&denied, true);
+	}
+	memcpy(to, (const void *)(uintptr_t)addr, len);
+	return true;
+}
+
+u32 rec_crc(u32 before, u64 addr, u64 len)
+{
+	u8 *b = rec_thread.bounce;
+	size_t n;
+
+	for (; len; addr += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		rec_read(b, addr, n);
+		before = vt_crc(before, b, n);
+	}
+	return before;
+}
+
+/* A record about memory; its bytes if there are any, else those at @addr are summed up. */
+static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
+		       const void *bytes)
+{
+	struct vt_mem *body;
+	struct vt_rec *r;
+	u32 crc;
+
+	crc = bytes ? vt_crc(0, bytes, len) : rec_crc(0, o->mr.addr + off, len);
+	r = vt_take(&rec.w, VT_MEM, sizeof(*body) + (bytes ? len : 0));
+	if (!r)
+		return;
+	body = vt_body(r);
+	body->mr = o->ord;
+	body->what = what;
+	body->off = off;
+	body->len = len;
+	body->crc = crc;
+	if (bytes) {
+		body->stored = (u32)len;
+		memcpy(body + 1, bytes, len);
+	}
+	r->thread = rec_thread.ord;
+	r->begin = r->end = vt_number(&rec.w);
+	r->t_begin = r->t_end = vt_now();
+	vt_done(r);
+}
+
+/*
+ * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
+ * With the lock.
+ */
+static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now, size_t len)
+{
+	u8 *was = o->mr.shadow + off;
+	size_t from = 0, to;
+
+	while (from < len) {
+		size_t n = len - from < GRAIN ? len - from : GRAIN;
+
+		if (!memcmp(now + from, was + from, n)) {
+			from += n;
+			continue;
+		}
+		while (now[from] == was[from])
+			from++;
+		/* Up to a stretch of GRAIN bytes that are the same. */
+		for (to = from + 1, n = 0; to < len && n < GRAIN; to++)
+			n = now[to] == was[to] ? n + 1 : 0;
+		to -= n;
+		record_mem(o, what, off + from, to - from, now + from);
+		memcpy(was + from, now + from, to - from);
+		from = to;
+	}
+}
+
+/* With the lock. */
+static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
+{
+	u8 *b = rec_thread.bounce;
+	size_t n;
+
+	for (; len; off += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (!rec_read(b, o->mr.addr + off, n))
+			return;
+		if (memcmp(b, o->mr.shadow + off, n))
+			compare(o, what, off, b, n);
+	}
+}
+
+static void give_shadow(struct rec_obj *o)
+{
+	u64 left = load_relaxed(&rec.room);
+	void *mem;
+
+	if (o->mr.len > left) {
+		rec_note("mr%u: %llu bytes are more than there is room for: contents by hash only",
+			 o->ord, (unsigned long long)o->mr.len);
+		return;
+	}
+	mem = mmap(NULL, o->mr.len, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		return;
+	madvise(mem, o->mr.len, MADV_DONTFORK);
+	__atomic_sub_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
+	o->mr.shadow = mem;
+}
+
+void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
+{
+	o->mr.addr = addr;
+	o->mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	o->mr.len = addr ? len : 0;
+	/* All of the address space: on demand. */
+	if (addr + len < addr)
+		o->mr.len = 0;
+	if (!o->mr.len || rec.payload == REC_NONE)
+		return;
+	if (rec.payload == REC_FULL)
+		give_shadow(o);
+	pthread_mutex_lock(&rec.lock);
+	if (o->mr.shadow)
+		scan(o, VT_MEM_FIRST, 0, o->mr.len);
+	else if (o->mr.len <= FINAL_MAX)
+		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL);
+	o->mr.exposed = o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+	if (o->mr.exposed) {
+		o->mr.next = exposed;
+		exposed = o;
+	}
+	pthread_mutex_unlock(&rec.lock);
+}
+
+void rec_mr_final(struct rec_obj *o)
+{
+	if (!o->mr.len || rec.payload == REC_NONE || !o->ord)
+		return;
+	pthread_mutex_lock(&rec.lock);
+	if (o->mr.shadow)
+		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
+	if (o->mr.len <= FINAL_MAX)
+		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL);
+	else
+		rec_note("mr%u: %llu bytes are too many to sum up", o->ord,
+			 (unsigned long long)o->mr.len);
+	pthread_mutex_unlock(&rec.lock);
+}
+
+void rec_mr_free(struct rec_obj *o)
+{
+	struct rec_obj **at;
+
+	pthread_mutex_lock(&rec.lock);
+	for (at = &exposed; *at; at = &(*at)->mr.next)
+		if (*at == o) {
+			*at = o->mr.next;
+			break;
+		}
+	if (o->mr.shadow) {
+		munmap(o->mr.shadow, o->mr.len);
+		__atomic_add_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
+	}
+	memset(&o->mr, 0, sizeof(o->mr));
+	pthread_mutex_unlock(&rec.lock);
+}
+
+void rec_changes(void)
+{
+	static u64 turn; /* where the next scan goes on, in what does not fit into one */
+	u64 left = SCAN_MAX, at = 0, len;
+	struct rec_obj *o;
+
+	if (likely(!load_relaxed(&exposed)))
+		return;
+	pthread_mutex_lock(&rec.lock);
+	for (o = exposed; o; o = o->mr.next)
+		at += o->mr.len;
+	if (turn >= at || at <= SCAN_MAX)
+		turn = 0;
+	for (o = exposed, at = turn; o && left; o = o->mr.next) {
+		if (at >= o->mr.len) {
+			at -= o->mr.len;
+			continue;
+		}
+		len = o->mr.len - at < left ? o->mr.len - at : left;
+		scan(o, VT_MEM_CHANGED, at, len);
+		turn += len;
+		left -= len;
+		at = 0;
+	}
+	pthread_mutex_unlock(&rec.lock);
+}
+
+bool rec_payload_sge(struct rec_obj *o, u64 addr, u32 len)
+{
+	u64 off = addr - o->mr.iova;
+
+	if (!o->mr.shadow || len > o->mr.len || off > o->mr.len - len)
+		return false;
+	pthread_mutex_lock(&rec.lock);
+	scan(o, VT_MEM_CHANGED, off, len);
+	pthread_mutex_unlock(&rec.lock);
+	return true;
+}
+
+u64 rec_address(const struct rec_obj *mr, u64 addr)
+{
+	return mr && mr->mr.len ? addr - mr->mr.iova + mr->mr.addr : addr;
+}
+
+void rec_memory_forget(struct rec_obj *o)
+{
+	exposed = NULL;
+	memset(&o->mr, 0, sizeof(o->mr));
+}
