@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# make                build/bin/rdmaemu, build/lib/librdmaemu.so and build/lib/librdmaemu-ctl.{so,a}
+# make                build/bin/rdmaemu, build/lib/librdmaemu.so, librdmaemu-record.so and librdmaemu-ctl.{so,a}
 # make demo           install what is missing, build, run perftest's ib_send_bw through the emulator
 # make test           install what is missing, build, run every test
 # make bench          measure the emulator beside the machine's own limits
@@ -37,6 +37,7 @@ endif
 VERSION_SCRIPT := libshim/exports.map
 BIN	:= $(BUILD)/bin/rdmaemu
 LIB	:= $(BUILD)/lib/librdmaemu.so
+RECORD	:= $(BUILD)/lib/librdmaemu-record.so
 
 # For tests that control their fabric.
 VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/version.h)
@@ -59,10 +60,13 @@ EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
 TRACES_OBJ   := $(call objs,$(TRACES_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
+# The recorder stands between programs and libraries as the shim does, and knows of the rest only what a trace is.
+RECORD_OBJ   := $(call objs,$(wildcard librecord/*.c) libshim/next.c libshim/dl.c $(wildcard traces/call*.c) \
+		traces/vtrace_write.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 
 .PHONY: all
-all: $(BIN) $(LIB) $(CTL).so $(CTL).a
+all: $(BIN) $(LIB) $(RECORD) $(CTL).so $(CTL).a
 
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -74,6 +78,12 @@ $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
+
+$(RECORD): $(RECORD_OBJ) $(VERSION_SCRIPT)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-record.so \
+		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) -lz
 
 $(CTL_SO): $(CTL_OBJ) libctl/exports.map
 	@mkdir -p $(@D)
@@ -119,6 +129,7 @@ demo: deps
 install: all
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
 	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
+	install -D -m 755 $(RECORD) $(DESTDIR)$(PREFIX)/lib/librdmaemu-record.so
 	install -D -m 755 $(CTL_SO) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL_SO))
 	ln -sf $(notdir $(CTL_SO)) $(DESTDIR)$(PREFIX)/lib/$(CTL_ABI)
 	ln -sf $(CTL_ABI) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL)).so

@@ -57,8 +57,7 @@
 	X(rsocket) X(rbind) X(rlisten) X(raccept) X(rconnect) X(rshutdown) X(rclose)               \
 	X(rrecv) X(rrecvfrom) X(rrecvmsg) X(rsend) X(rsendto) X(rsendmsg)                          \
 	X(rread) X(rreadv) X(rwrite) X(rwritev) X(rpoll) X(rselect) X(rgetpeername)                \
-	X(rgetsockname) X(rsetsockopt) X(rgetsockopt) X(rfcntl) X(riomap) X(riounmap) X(riowrite)  \
-	X(repoll_create) X(repoll_ctl) X(repoll_wait)
+	X(rgetsockname) X(rsetsockopt) X(rgetsockopt) X(rfcntl) X(riomap) X(riounmap) X(riowrite)
 #define NEWER(X)                                                                                   \
 	X(ibv_alloc_dmah) X(ibv_dealloc_dmah) X(ibv_reg_mr_ex) X(ibv_dm_export_dmabuf_fd)          \
 	X(ibv_alloc_buf) X(ibv_free_buf) X(ibv_reg_buf_mr) X(ibv_export_buf_dmabuf_fd)             \
