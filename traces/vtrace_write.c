@@ -171,6 +171,8 @@ static int enter(struct vt_writer *w, const char *dir)
 	ret = ret ? -errno : map_order(w, fd);
 	if (!ret)
 		ret = next_dir(w, real);
+	/* The mapping would keep it. */
+	flock(fd, LOCK_UN);
 	close(fd);
 	return ret;
 }
