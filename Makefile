@@ -36,6 +36,7 @@ endif
 
 VERSION_SCRIPT := libshim/exports.map
 BIN	:= $(BUILD)/bin/rdmaemu
+REPLAY	:= $(BUILD)/bin/rdmaemu-replay
 LIB	:= $(BUILD)/lib/librdmaemu.so
 RECORD	:= $(BUILD)/lib/librdmaemu-record.so
 
@@ -52,6 +53,8 @@ SHIM_SRC     := $(wildcard libshim/*.c)
 # Copying between processes is the same for both sides.
 SHARED_SRC   := $(wildcard fabric/vmcopy.c)
 
+REPLAY_SRC   := $(wildcard replay/*.c)
+
 CTL_SRC	     := $(wildcard libctl/*.c) fabric/ctlcall.c fabric/statefind.c fabric/counters.c
 
 objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -64,14 +67,21 @@ SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 RECORD_OBJ   := $(call objs,$(wildcard librecord/*.c) libshim/next.c libshim/dl.c $(wildcard traces/call*.c) \
 		traces/vtrace_write.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
+VTRACE_OBJ   := $(call objs,$(wildcard traces/vtrace*.c traces/call*.c))
+REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
 
 .PHONY: all
-all: $(BIN) $(LIB) $(RECORD) $(CTL).so $(CTL).a
+all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a
 
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lnettle -lpcap -lz -lm
+
+$(REPLAY): $(REPLAY_OBJ) $(VTRACE_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrdmacm -libverbs -ljson-c -lz -lpthread -ldl
 
 $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)
@@ -128,6 +138,7 @@ demo: deps
 .PHONY: install
 install: all
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
+	install -D -m 755 $(REPLAY) $(DESTDIR)$(PREFIX)/bin/rdmaemu-replay
 	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
 	install -D -m 755 $(RECORD) $(DESTDIR)$(PREFIX)/lib/librdmaemu-record.so
 	install -D -m 755 $(CTL_SO) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL_SO))

@@ -112,6 +112,29 @@ static const struct verb verbs[] = {
 	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
 		  OPT_BIT(OPT_FOLLOW),
 	  false, verb_log },
+	{ "trace show", "trace show [OPTION]... DIR", "Print a trace of verbs, call by call.",
+	  OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_DATA) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP), true,
+	  verb_trace_show },
+	{ "trace stat", "trace stat [OPTION]... DIR",
+	  "Count a trace's calls, work requests, bytes, completions by status and empty polls, and "
+	  "say how\n"
+	  "long it took from a post to its completion, for each program.",
+	  OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP), true, verb_trace_stat },
+	{ "trace diff", "trace diff [OPTION]... DIR DIR",
+	  "Compare two traces, without what may differ from run to run. Exit status 1 if they "
+	  "differ.",
+	  OPT_BIT(OPT_DATA) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP), true, verb_trace_diff },
+	{ "replay", "replay [OPTION]... DIR",
+	  "Carry out a trace's calls again, of all its programs and without them, on a fresh "
+	  "fabric like\n"
+	  "the recorded one, and compare what comes of them. The first divergence is shown with "
+	  "both\n"
+	  "sides, exit status 1.",
+	  PLACE | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_SCENARIO) |
+		  OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_CHAOS) |
+		  OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_PACE) | OPT_BIT(OPT_REAL) |
+		  OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_JSON),
+	  true, verb_replay },
 };
 
 static int usage(void)

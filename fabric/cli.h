@@ -56,5 +56,9 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_show(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_stat(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 
 #endif

@@ -87,6 +87,13 @@ static const struct opt_def {
 	[OPT_RING_FILES] = { "ring-files", "N", NULL, false, "keep the last N of them" },
 	[OPT_LOSSY] = { "lossy", NULL, NULL, false,
 			"lose packets, and count them, where senders would have to wait" },
+	[OPT_DATA] = { "data", NULL, NULL, false, "also what was sent and what memory held" },
+	[OPT_PACE] = { "pace", "fast|recorded", NULL, false,
+		       "as fast as the order allows (the default), or at the recorded times" },
+	[OPT_REAL] = { "real", NULL, NULL, false,
+		       "on the devices that there are, without a fabric" },
+	[OPT_TIMEOUT] = { "timeout", "SECONDS", NULL, false,
+			  "how long anything may be waited for (default: 60)" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -107,6 +114,7 @@ void opts_init(struct opts *o)
 	memset(o, 0, sizeof(*o));
 	snprintf(o->fabric, sizeof(o->fabric), "default");
 	o->linger_ms = LINGER_MS_RUN;
+	o->timeout = 60;
 	o->seed = SEED_DEFAULT;
 	o->ppm = CLOCK_PPM;
 	snprintf(o->profile, sizeof(o->profile), "generic");
@@ -265,6 +273,20 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_LOSSY:
 		o->lossy = true;
+		return NULL;
+	case OPT_DATA:
+		o->data = true;
+		return NULL;
+	case OPT_PACE:
+		o->pace = !strcmp(value, "recorded");
+		return o->pace || !strcmp(value, "fast") ? NULL : "fast or recorded";
+	case OPT_REAL:
+		o->real = true;
+		return NULL;
+	case OPT_TIMEOUT:
+		if (!parse_number(value, 86400, &n) || !n)
+			return "seconds, 1 to 86400";
+		o->timeout = (u32)n;
 		return NULL;
 	case OPT_HELP:
 		o->help = true;

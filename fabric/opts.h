@@ -68,6 +68,10 @@ enum opt_id {
 	OPT_RING_SIZE,
 	OPT_RING_FILES,
 	OPT_LOSSY,
+	OPT_DATA,
+	OPT_PACE,
+	OPT_REAL,
+	OPT_TIMEOUT,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -132,6 +136,10 @@ struct opts {
 	u64 ring_size; /* bytes; 0: not given */
 	u32 ring_files; /* likewise */
 	bool lossy;
+	bool data;
+	bool pace; /* as recorded */
+	bool real; /* the devices that there are, no fabric */
+	u32 timeout; /* seconds */
 };
 
 /** opts_init() - defaults. */

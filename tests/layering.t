@@ -55,6 +55,7 @@ nothing "fabric includes emulator and itself" includes fabric '(emulator|fabric|
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
 nothing "libshim includes emulator, itself and the fabric's client protocol" \
 	includes libshim '(emulator|libshim|traces)/[a-z_]*\.h|fabric/(calls|proto|vmcopy|version)\.h'
+nothing "replay includes itself and traces" includes replay '(replay|traces)/[a-z_]*\.h'
 nothing "libctl includes itself, its header and what asks the fabric process" \
 	includes libctl '(libctl|include)/[a-z_]*\.h|fabric/(ctlcall|statedir|counters|version)\.h'
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/* `rdmaemu trace show|stat|diff`: arguments, and what they share. */
+#include "fabric/vt.h"
+
+#include <stdlib.h>
+
+const char *vt_name_of(const struct vt_program *p)
+{
+	const char *name = vt_thing(&p->about, "name");
+
+	return name ? name : "?";
+}
+
+bool vt_wanted(const struct opts *o, const struct vt_program *p)
+{
+	const char *pid = vt_thing(&p->about, "pid");
+	char num[16];
+
+	if (!o->program[0])
+		return true;
+	snprintf(num, sizeof(num), "p%u", p->num);
+	return !strcmp(o->program, num) || !strcmp(o->program, vt_name_of(p)) ||
+	       (pid && !strcmp(o->program, pid));
+}
+
+bool vt_is_recv(u32 kind)
+{
+	return kind == VT_POST_RECV || kind == VT_POST_SRQ || kind == VT_POST_WQ;
+}
+
+void vt_queue(const struct vt_rec *rec, char *text, size_t size)
+{
+	const char *kind = rec->kind == VT_POST_SRQ ? "srq" : rec->kind == VT_POST_WQ ? "wq" : "qp";
+
+	snprintf(text, size, "%s%u", kind, VT_BODY(vt_post, rec)->obj);
+}
+
+const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	return vt_is_recv(rec->kind) ? "RECV" : ib_wr_opcode_name(wr->opcode);
+}
+
+u64 vt_wr_bytes_of(const struct vt_wr *wr)
+{
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	u64 sum = 0;
+	u32 i;
+
+	if (wr->payload)
+		return wr->payload;
+	for (i = 0; i < wr->n_sge; i++)
+		sum += sge[i].len;
+	return sum;
+}
+
+const char *vt_wc_op(const struct vt_wc *wc)
+{
+	static const char *const names[] = {
+		[WCO_SEND] = "SEND",
+		[WCO_RDMA_WRITE] = "RDMA_WRITE",
+		[WCO_RDMA_READ] = "RDMA_READ",
+		[WCO_COMP_SWAP] = "COMP_SWAP",
+		[WCO_FETCH_ADD] = "FETCH_ADD",
+		[WCO_BIND_MW] = "BIND_MW",
+		[WCO_LOCAL_INV] = "LOCAL_INV",
+		[WCO_TSO] = "TSO",
+		[WCO_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[WCO_RECV] = "RECV",
+		[WCO_RECV_RDMA_WITH_IMM] = "RECV_RDMA_WITH_IMM",
+		[WCO_TM_ADD] = "TM_ADD",
+		[WCO_TM_DEL] = "TM_DEL",
+		[WCO_TM_SYNC] = "TM_SYNC",
+		[WCO_TM_RECV] = "TM_RECV",
+		[WCO_TM_NO_TAG] = "TM_NO_TAG",
+	};
+
+	if (wc->status != WCS_SUCCESS || wc->opcode >= ARRAY_SIZE(names) || !names[wc->opcode])
+		return "-";
+	return names[wc->opcode];
+}
+
+static int open_dir(struct vt_dir *d, const char *path)
+{
+	struct vt_error err;
+
+	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
+}
+
+int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct json_object *json = o->json ? json_object_new_array() : NULL;
+	static struct vt_dir a, b;
+	int n;
+
+	(void)p;
+	if (argc != 2) {
+		trouble("trace diff: expected two trace directories; see 'rdmaemu trace diff "
+			"--help'");
+		return EXIT_USAGE;
+	}
+	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]))
+		return EXIT_USAGE;
+	n = vt_diff(&a, &b, o->data, json);
+	if (json)
+		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(json);
+	vt_shut(&a);
+	vt_shut(&b);
+	if (n < 0) {
+		trouble("trace diff: no memory");
+		return EXIT_USAGE;
+	}
+	return n > 0;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* `rdmaemu trace stat`. */
+#include "fabric/vt.h"
+
+#include <stdlib.h>
+
+static void put(struct json_object *o, const char *key, u64 v)
+{
+	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
+}
+
+static struct json_object *json_of(const struct vt_program *p, const struct vt_sum *s)
+{
+	struct json_object *o = json_object_new_object(), *ops = json_object_new_object(),
+			   *status = json_object_new_object(), *lat = json_object_new_object();
+	u32 i;
+
+	put(o, "program", p->num);
+	json_object_object_add(o, "name", json_object_new_string(vt_name_of(p)));
+	json_object_object_add(o, "ended", json_object_new_boolean(p->ended));
+	put(o, "threads", p->n_threads);
+	put(o, "calls", s->calls);
+	put(o, "failed_calls", s->failed_calls);
+	put(o, "posts", s->posts);
+	for (i = 0; i < ARRAY_SIZE(s->wrs); i++)
+		if (s->wrs[i])
+			put(ops, ib_wr_opcode_name(i), s->wrs[i]);
+	json_object_object_add(o, "work_requests", ops);
+	put(o, "receives_posted", s->recv_wrs);
+	put(o, "bytes", s->bytes);
+	put(o, "polls", s->polls);
+	put(o, "empty_polls", s->empty);
+	put(o, "completions", s->wcs);
+	for (i = 0; i < ARRAY_SIZE(s->status); i++)
+		if (s->status[i])
+			put(status, ib_wc_status_name(i), s->status[i]);
+	json_object_object_add(o, "completions_by_status", status);
+	put(o, "notifies", s->notifies);
+	put(o, "cq_events", s->events);
+	put(o, "notes", s->notes);
+	put(o, "unfinished", s->unfinished);
+	put(lat, "count", s->lat.n);
+	if (s->lat.n) {
+		put(lat, "min_ns", s->lat.min);
+		put(lat, "mean_ns", s->lat.sum / s->lat.n);
+		put(lat, "p50_ns", vt_lat_at(&s->lat, 500));
+		put(lat, "p99_ns", vt_lat_at(&s->lat, 990));
+		put(lat, "max_ns", s->lat.max);
+	}
+	json_object_object_add(o, "latency", lat);
+	return o;
+}
+
+static void print(const struct vt_program *p, const struct vt_sum *s)
+{
+	u32 i;
+
+	printf("p%u %s: %u thread%s%s\n", p->num, vt_name_of(p), p->n_threads,
+	       p->n_threads == 1 ? "" : "s", p->ended ? "" : ", killed");
+	printf("  calls: %llu, %llu failed\n", (unsigned long long)s->calls,
+	       (unsigned long long)s->failed_calls);
+	for (i = 0; i < ARRAY_SIZE(s->wrs); i++)
+		if (s->wrs[i])
+			printf("  %s: %llu work requests, %llu bytes\n", ib_wr_opcode_name(i),
+			       (unsigned long long)s->wrs[i], (unsigned long long)s->wr_bytes[i]);
+	printf("  receives: %llu posted\n", (unsigned long long)s->recv_wrs);
+	for (i = 0; i < ARRAY_SIZE(s->status); i++)
+		if (s->status[i])
+			printf("  completions %s: %llu\n", ib_wc_status_name(i),
+			       (unsigned long long)s->status[i]);
+	printf("  polls: %llu with completions, %llu empty\n", (unsigned long long)s->polls,
+	       (unsigned long long)s->empty);
+	if (s->notifies)
+		printf("  CQ events: armed %llu times, %llu events\n",
+		       (unsigned long long)s->notifies, (unsigned long long)s->events);
+	if (s->lat.n)
+		printf("  post to completion: min %.2f us, mean %.2f us, p50 %.2f us, p99 %.2f us, "
+		       "max %.2f us\n",
+		       (double)s->lat.min / 1e3, (double)s->lat.sum / (double)s->lat.n / 1e3,
+		       (double)vt_lat_at(&s->lat, 500) / 1e3, (double)vt_lat_at(&s->lat, 990) / 1e3,
+		       (double)s->lat.max / 1e3);
+	if (s->notes)
+		printf("  not recorded: %llu notes, see 'rdmaemu trace show'\n",
+		       (unsigned long long)s->notes);
+	if (s->unfinished)
+		printf("  unfinished: %llu records\n", (unsigned long long)s->unfinished);
+}
+
+int verb_trace_stat(struct opts *o, const struct fabric_paths *paths, int argc, char **argv)
+{
+	struct json_object *all = json_object_new_array();
+	struct vt_sum *s = malloc(sizeof(*s));
+	static struct vt_dir d;
+	struct vt_error err;
+	int ret = 0;
+	u32 i;
+
+	(void)paths;
+	if (argc != 1 || !s) {
+		trouble("trace stat: expected one trace directory; see 'rdmaemu trace stat "
+			"--help'");
+		return EXIT_USAGE;
+	}
+	if (vt_open(&d, argv[0], &err)) {
+		trouble("%s", err.text);
+		return EXIT_USAGE;
+	}
+	for (i = 0; i < d.n_progs && !ret; i++) {
+		if (!vt_wanted(o, &d.prog[i]))
+			continue;
+		ret = vt_sum(&d.prog[i], s);
+		if (o->json)
+			json_object_array_add(all, json_of(&d.prog[i], s));
+		else if (!ret)
+			print(&d.prog[i], s);
+	}
+	if (o->json)
+		puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
+								 JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(all);
+	free(s);
+	vt_shut(&d);
+	return ret ? trouble("trace stat: no memory"), EXIT_USAGE : 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/* VT_CALL: a call of the control path, carried out again and compared by its text. */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the call has changed that other records go by. */
+static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	const uint64_t *a = c->args;
+	struct ibv_mr *mr = (void *)(uintptr_t)ret;
+	uint64_t addr = 0, iova = 0;
+	uint32_t ord, i;
+
+	if (c->call == VCALL_ibv_rereg_mr)
+		mr = (void *)(uintptr_t)a[0];
+	for (ord = 0, i = 1; i < g->n_obj[VOBJ_MR]; i++)
+		if (rp_obj(g, VOBJ_MR, i) == mr)
+			ord = i;
+	if (!ord || !rp_fact(g->p, rec, true, "addr", &addr))
+		return;
+	switch (c->call) {
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		if (rp_fact(g->p, rec, false, "iova", &iova))
+			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
+		break;
+	case VCALL_ibv_reg_mr:
+		if (a[3] & IBV_ACCESS_ZERO_BASED) {
+			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0);
+			break;
+		}
+		/* Fall through */
+	case VCALL_ibv_rereg_mr:
+		rp_mr_made(g, ord, addr, mr->length, mr->addr,
+			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
+		break;
+	default:
+		/* Device memory, the null MR, an imported one: no memory of the program's. */
+		rp_mr_made(g, ord, 0, 0, NULL, 0);
+	}
+}
+
+static void publish_rest(struct rp_thread *t, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	struct rp_made *made;
+	uint32_t i;
+
+	if (c->call == VCALL_ibv_get_srq_num && !ret) {
+		for (i = 1; i < g->n_obj[VOBJ_SRQ]; i++)
+			if (rp_obj(g, VOBJ_SRQ, i) == (void *)(uintptr_t)c->args[0])
+				g->w->made[g->nth][RP_SRQ][i].num =
+					*(uint32_t *)(uintptr_t)c->args[1];
+	} else if (c->call == VCALL_ibv_bind_mw && !ret) {
+		made = g->w->made[g->nth][RP_MW];
+		for (i = 1; i < g->n_obj[VOBJ_MW]; i++)
+			if (rp_obj(g, VOBJ_MW, i) == (void *)(uintptr_t)c->args[1])
+				made[i].num = ((struct ibv_mw *)(uintptr_t)c->args[1])->rkey;
+	}
+}
+
+/* Which of its fields a completion has. */
+static void cq_made(struct rp_thread *t, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	uint32_t i;
+
+	if (c->call != VCALL_ibv_create_cq_ex)
+		return;
+	for (i = 1; i < g->n_obj[VOBJ_CQ]; i++) {
+		if (rp_obj(g, VOBJ_CQ, i) != (void *)(uintptr_t)ret)
+			continue;
+		g->cq[i].ex = true;
+		g->cq[i].ex_flags = ((struct ibv_cq_init_attr_ex *)(uintptr_t)c->args[1])->wc_flags;
+	}
+}
+
+/* Queues start anew when their QP does. */
+static void reset(struct rp_thread *t)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	const struct ibv_qp_attr *attr;
+	struct rp_prog *g = t->prog;
+	struct rp_queue *q;
+	uint32_t i;
+
+	if (c->call != VCALL_ibv_modify_qp || !(c->args[2] & IBV_QP_STATE))
+		return;
+	attr = (void *)(uintptr_t)c->args[1];
+	if (attr->qp_state != IBV_QPS_RESET)
+		return;
+	for (i = 1; i < g->n_obj[VOBJ_QP]; i++) {
+		if (rp_obj(g, VOBJ_QP, i) != (void *)(uintptr_t)c->args[0])
+			continue;
+		q = &g->rq[i];
+		*q->last = g->free_recv;
+		g->free_recv = q->first;
+		q->first = NULL;
+		q->last = &q->first;
+	}
+}
+
+bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct vt_call *call = VT_BODY(vt_call, rec);
+	struct vcall_parsed *c = &t->parsed;
+	struct vcall_env env = rp_env(t);
+	const char *line, *want;
+	uint64_t ret;
+	size_t len;
+	int err;
+
+	t->when = rec->begin;
+	line = vt_rec_line(t->prog->p, rec, &len);
+	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
+		return rp_trouble(t, rec, "%s", c->why);
+	errno = 0;
+	ret = rp_invoke(c->call, c->args);
+	err = errno;
+	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);
+	t->text.len = t->text.n_facts = 0;
+	t->text.lost = false;
+	t->text.text[0] = '\0';
+	want = line + c->out;
+	if (!vcall_failed(c->call, ret, err)) {
+		pthread_mutex_lock(&t->prog->lock);
+		vcall_bind(c, line, len, ret, &env);
+		registered(t, rec, ret);
+		publish_rest(t, ret);
+		cq_made(t, ret);
+		reset(t);
+		pthread_mutex_unlock(&t->prog->lock);
+	}
+	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
+	if (strcmp(want, t->text.text + strlen(" = ")) != 0)
+		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
+	return true;
+}

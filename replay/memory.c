@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
+ * the recorded addresses where nothing else is there.
+ */
+#include "replay/replay.h"
+#include "traces/vtrace_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE	    4096u
+#define MAX_MEMORY  (256ULL << 30)
+#define MAX_REGIONS 1000000u
+/* How long data may be under way that the record has at a program's end. */
+#define YIELD_FIRST 64u
+#define SETTLE_NS   5000000000ULL
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct rp_region *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Joins regions that overlap or touch. */
+static size_t join(struct rp_region *r, size_t n)
+{
+	size_t i, to = 0;
+	uint64_t end;
+
+	for (i = 1; i < n; i++) {
+		end = r[i].addr + r[i].len;
+		if (r[i].addr > r[to].addr + r[to].len)
+			r[++to] = r[i];
+		else if (end > r[to].addr + r[to].len)
+			r[to].len = end - r[to].addr;
+	}
+	return n ? to + 1 : 0;
+}
+
+static int map(struct rp_region *r)
+{
+	const int prot = PROT_READ | PROT_WRITE,
+		  flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	void *want = (void *)(uintptr_t)r->addr;
+	void *at = mmap(want, r->len, prot, flags | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at == MAP_FAILED)
+		at = mmap(NULL, r->len, prot, flags, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	r->delta = (int64_t)((uint64_t)(uintptr_t)at - r->addr);
+	return 0;
+}
+
+/* The memory that a recorded call registered; false: it did not. */
+static bool registered(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed,
+		       struct rp_region *r)
+{
+	const struct vt_call *call = VT_BODY(vt_call, rec);
+	struct vcall_env env = { 0 };
+	const char *line;
+	uint64_t addr, end;
+	size_t len;
+
+	line = vt_rec_line(g->p, rec, &len);
+	if (strncmp(line, "ibv_reg_mr", 10) != 0 && strncmp(line, "ibv_rereg_mr", 12) != 0)
+		return false;
+	if (vcall_parse(parsed, line, len, call->fact, call->n_facts, &env))
+		return false;
+	switch (parsed->call) {
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		addr = parsed->args[1];
+		end = addr + parsed->args[2];
+		if (!strstr(line + parsed->out, "mr"))
+			return false;
+		break;
+	case VCALL_ibv_rereg_mr:
+		if (!(parsed->args[1] & IBV_REREG_MR_CHANGE_TRANSLATION))
+			return false;
+		addr = parsed->args[3];
+		end = addr + parsed->args[4];
+		break;
+	default:
+		return false;
+	}
+	r->addr = addr & ~(uint64_t)(PAGE - 1);
+	r->len = ((end + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - r->addr;
+	r->delta = 0;
+	return addr && end > addr && r->len;
+}
+
+static int gather(struct rp_prog *g, struct vt_error *err)
+{
+	struct vcall_parsed *parsed = malloc(sizeof(*parsed));
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+	size_t cap = 64;
+
+	g->region = malloc(cap * sizeof(*g->region));
+	while (parsed && g->region && (rec = vt_next(g->p, &off))) {
+		if (rec->kind != VT_CALL || !registered(g, rec, parsed, &g->region[g->n_regions]))
+			continue;
+		if (++g->n_regions == cap) {
+			void *more = cap < MAX_REGIONS
+					     ? realloc(g->region, 2 * cap * sizeof(*g->region))
+					     : NULL;
+
+			if (!more)
+				break;
+			g->region = more;
+			cap *= 2;
+		}
+	}
+	free(parsed);
+	if (!parsed || !g->region || g->n_regions == cap) {
+		snprintf(err->text, sizeof(err->text), "p%u: too many MRs for the memory here",
+			 g->p->num);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int rp_memory_init(struct rp_prog *g, struct vt_error *err)
+{
+	uint64_t sum = 0;
+	size_t i;
+	int ret = gather(g, err);
+
+	if (ret)
+		return ret;
+	qsort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+	g->n_regions = join(g->region, g->n_regions);
+	for (i = 0; i < g->n_regions && !ret; i++) {
+		sum += g->region[i].len;
+		ret = sum > MAX_MEMORY ? -ENOMEM : map(&g->region[i]);
+	}
+	if (ret)
+		snprintf(err->text, sizeof(err->text), "p%u: %llu bytes of registered memory: %s",
+			 g->p->num, (unsigned long long)sum, strerror(-ret));
+	return ret;
+}
+
+static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
+{
+	size_t low = 0, high = g->n_regions, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (addr < g->region[mid].addr)
+			high = mid;
+		else if (addr - g->region[mid].addr >= g->region[mid].len)
+			low = mid + 1;
+		else
+			return &g->region[mid];
+	}
+	return NULL;
+}
+
+uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
+{
+	const struct rp_region *r = region_of(g, addr);
+
+	return r ? addr + (uint64_t)r->delta : addr;
+}
+
+void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
+		int64_t delta)
+{
+	struct rp_mr *mr;
+
+	if (!ord || ord >= g->n_obj[VOBJ_MR])
+		return;
+	mr = &g->mr[ord];
+	mr->base = base;
+	mr->len = len;
+	mr->host = host;
+	g->w->made[g->nth][RP_MR][ord].delta = delta;
+}
+
+uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
+{
+	const struct rp_mr *m;
+
+	if (!mr || mr >= g->n_obj[VOBJ_MR])
+		return NULL;
+	m = &g->mr[mr];
+	if (!m->host || addr < m->base || addr - m->base > m->len ||
+	    len > m->len - (addr - m->base))
+		return NULL;
+	return m->host + (addr - m->base);
+}
+
+static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	uint64_t since = rp_now();
+	unsigned int n = YIELD_FIRST;
+	char want[64], got[64];
+	uint32_t crc;
+
+	/* What came last may still be on its way: nobody has polled for it. */
+	while ((crc = vt_crc(0, at, mem->len)) != mem->crc) {
+		if (rp_failed(t->prog->w))
+			return false;
+		if (rp_now() - since > SETTLE_NS)
+			break;
+		rp_rest(&n);
+	}
+	__atomic_add_fetch(&t->prog->w->share->count.mems, 1, __ATOMIC_RELAXED);
+	if (crc == mem->crc)
+		return true;
+	snprintf(want, sizeof(want), "mr%u CRC-32 %08x", mem->mr, mem->crc);
+	snprintf(got, sizeof(got), "mr%u CRC-32 %08x", mem->mr, crc);
+	return rp_diverge(t, rec, "memory at its end", want, got);
+}
+
+bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = vt_mem_bytes(rec);
+	struct rp_prog *g = t->prog;
+	uint8_t *at;
+
+	if (!mem->mr || mem->mr >= g->n_obj[VOBJ_MR])
+		return rp_trouble(t, rec, "memory of mr%u, which is not in the trace", mem->mr);
+	at = rp_at_mr(g, mem->mr, g->mr[mem->mr].base + mem->off, mem->len);
+	if (!at)
+		return !g->mr[mem->mr].host ||
+		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
+	if (mem->what == VT_MEM_FINAL)
+		return !g->w->full || final(t, rec, at);
+	if (bytes && memcmp(at, bytes, mem->len) != 0)
+		memcpy(at, bytes, mem->len);
+	return true;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/* Objects by kind and ordinal, and what stands for recorded keys and numbers. */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rp_objects_init(struct rp_prog *g)
+{
+	uint32_t i;
+
+	g->n_obj = g->w->n_obj[g->nth];
+	for (i = 1; i < VOBJ_COUNT; i++) {
+		g->obj[i] = calloc(g->n_obj[i], sizeof(*g->obj[i]));
+		if (!g->obj[i])
+			return -ENOMEM;
+	}
+	g->mr = calloc(g->n_obj[VOBJ_MR], sizeof(*g->mr));
+	g->cq = calloc(g->n_obj[VOBJ_CQ], sizeof(*g->cq));
+	g->rq = calloc(g->n_obj[VOBJ_QP], sizeof(*g->rq));
+	g->srq = calloc(g->n_obj[VOBJ_SRQ], sizeof(*g->srq));
+	g->qp_srq = calloc(g->n_obj[VOBJ_QP], sizeof(*g->qp_srq));
+	if (!g->mr || !g->cq || !g->rq || !g->srq || !g->qp_srq)
+		return -ENOMEM;
+	for (i = 0; i < g->n_obj[VOBJ_CQ]; i++)
+		g->cq[i].last = &g->cq[i].first;
+	for (i = 0; i < g->n_obj[VOBJ_QP]; i++)
+		g->rq[i].last = &g->rq[i].first;
+	for (i = 0; i < g->n_obj[VOBJ_SRQ]; i++)
+		g->srq[i].last = &g->srq[i].first;
+	return 0;
+}
+
+void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord)
+{
+	return ord < g->n_obj[kind] ? __atomic_load_n(&g->obj[kind][ord], __ATOMIC_ACQUIRE) : NULL;
+}
+
+uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn)
+{
+	struct rp_made *made = g->w->made[g->nth][RP_QP];
+	uint32_t i;
+
+	/* The latest one of that number. */
+	for (i = g->n_obj[VOBJ_QP]; i-- > 1;)
+		if (made[i].num == qpn)
+			return i;
+	return 0;
+}
+
+static void *find(void *arg, enum vobj kind, uint32_t ord)
+{
+	return rp_obj(((struct rp_thread *)arg)->prog, kind, ord);
+}
+
+static void publish(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uint32_t num,
+		    uint32_t lkey)
+{
+	g->w->made[g->nth][kind][ord].lkey = lkey;
+	__atomic_store_n(&g->w->made[g->nth][kind][ord].num, num, __ATOMIC_RELEASE);
+}
+
+static void bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
+{
+	struct rp_cq *c = &g->cq[ord];
+
+	c->cq = cq;
+	c->events = 0;
+	c->missed = c->ex = false;
+	c->pending = 0;
+	c->first = NULL;
+	c->last = &c->first;
+}
+
+static void bind_obj(void *arg, enum vobj kind, uint32_t ord, void *obj)
+{
+	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
+	struct ibv_qp *qp = obj;
+	struct ibv_mr *mr = obj;
+	uint32_t i;
+
+	if (!ord || ord >= g->n_obj[kind] || !obj || rp_obj(g, kind, ord) == obj)
+		return;
+	if (kind == VOBJ_QP) {
+		for (i = 1; qp->srq && i < g->n_obj[VOBJ_SRQ]; i++)
+			if (rp_obj(g, VOBJ_SRQ, i) == qp->srq)
+				g->qp_srq[ord] = i;
+		publish(g, RP_QP, ord, qp->qp_num, 0);
+	} else if (kind == VOBJ_MR) {
+		publish(g, RP_MR, ord, mr->rkey, mr->lkey);
+	} else if (kind == VOBJ_MW) {
+		publish(g, RP_MW, ord, ((struct ibv_mw *)obj)->rkey, 0);
+	} else if (kind == VOBJ_CQ) {
+		bind_cq(g, ord, obj);
+	}
+	__atomic_store_n(&g->obj[kind][ord], obj, __ATOMIC_RELEASE);
+}
+
+/* The ordinal that an object has got from bind(): the latest, since addresses are used again. */
+static uint32_t name(void *arg, enum vobj kind, const void *obj, bool fresh)
+{
+	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
+	uint32_t i;
+
+	(void)fresh;
+	for (i = g->n_obj[kind]; i-- > 1;)
+		if (rp_obj(g, kind, i) == obj)
+			return i;
+	return 0;
+}
+
+static struct ibv_device *device(void *arg, const char *text)
+{
+	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
+	uint32_t i;
+
+	for (i = 0; g->devs && g->devs[i]; i++)
+		if (!strcmp(ibv_get_device_name(g->devs[i]), text))
+			return g->devs[i];
+	return NULL;
+}
+
+/* A recorded value as it is in this run. */
+static uint64_t fact(void *arg, uint32_t kind, uint64_t value)
+{
+	struct rp_thread *t = arg;
+	int64_t delta;
+
+	switch (kind) {
+	case VFACT_ADDR:
+		return rp_moved(t->prog, value);
+	case VFACT_KEY:
+		return rp_key(t->prog, (uint32_t)value, t->when, &delta);
+	case VFACT_QPN:
+		return rp_qpn(t->prog, (uint32_t)value, t->when);
+	default:
+		return value;
+	}
+}
+
+struct vcall_env rp_env(struct rp_thread *t)
+{
+	return (struct vcall_env){ .arg = t,
+				   .name = name,
+				   .find = find,
+				   .bind = bind_obj,
+				   .device = device,
+				   .fact = fact };
+}
+
+uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta)
+{
+	const struct rp_num *n = rp_world_find(g->w->key, g->w->n_key, key, ~0u, when);
+	const struct rp_made *made;
+	uint32_t now;
+
+	*delta = 0;
+	/* Consumers choose the low byte of some keys. */
+	if (!n)
+		n = rp_world_find(g->w->key, g->w->n_key, key, ~0xffu, when);
+	if (!n)
+		return key;
+	made = &g->w->made[n->prog][n->kind][n->ord];
+	now = __atomic_load_n(&made->num, __ATOMIC_ACQUIRE);
+	*delta = made->delta;
+	if (n->lkey)
+		return made->lkey;
+	return (now & ~0xffu) | ((now + key - n->num) & 0xffu);
+}
+
+uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when)
+{
+	const struct rp_num *n = rp_world_find(g->w->qpn, g->w->n_qpn, qpn, ~0u, when);
+
+	return n ? __atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE)
+		 : qpn;
+}

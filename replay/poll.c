@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: VT_POLL: completions, compared one by one.
+ *
+ * What comes is kept in the CQ's pool until the record asks for it. Completions of one side of a QP come in order, so
+ * the first one of that QP and side is the one that the record means. Those of two QPs may come in any order, and a
+ * program may have polled them in other pieces.
+ */
+#include "replay/replay.h"
+#include "traces/vtrace_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* enum ibv_wc_opcode: receives have this bit. */
+#define RECV_SIDE IBV_WC_RECV
+/* Flags of a completion that say something of it; others are the device's choice. */
+#define WC_FLAGS                                                                                   \
+	(IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |   \
+	 IBV_WC_TM_DATA_VALID)
+
+void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
+{
+	struct rp_cqe *e = g->free_cqe;
+
+	if (e)
+		g->free_cqe = e->next;
+	else
+		e = malloc(sizeof(*e));
+	if (!e)
+		return;
+	e->wc = *wc;
+	e->qp = rp_qp_of(g, wc->qp_num);
+	e->next = NULL;
+	*cq->last = e;
+	cq->last = &e->next;
+}
+
+int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n)
+{
+	struct ibv_wc wc;
+	int got;
+
+	if (cq->ex)
+		return rp_drain_ex(g, cq, n);
+	while (n--) {
+		memset(&wc, 0, sizeof(wc));
+		got = ibv_poll_cq(cq->cq, 1, &wc);
+		if (got <= 0)
+			return got;
+		rp_keep(g, cq, &wc);
+	}
+	return 0;
+}
+
+static bool same_side(const struct ibv_wc *a, const struct vt_wc *b)
+{
+	/* The opcode of a completion in error is undefined. */
+	if (a->status != IBV_WC_SUCCESS || b->status != IBV_WC_SUCCESS)
+		return a->wr_id == b->wr_id;
+	return !(a->opcode & RECV_SIDE) == !(b->opcode & RECV_SIDE);
+}
+
+/* The place in the pool of the completion that the record's must be. */
+static struct rp_cqe **match(struct rp_cq *cq, const struct vt_wc *want)
+{
+	struct rp_cqe **at;
+
+	for (at = &cq->first; *at; at = &(*at)->next)
+		if ((*at)->qp == want->qp && same_side(&(*at)->wc, want))
+			return at;
+	return NULL;
+}
+
+static struct rp_cqe *take(struct rp_cq *cq, struct rp_cqe **at)
+{
+	struct rp_cqe *e = *at;
+
+	*at = e->next;
+	if (cq->last == &e->next)
+		cq->last = at;
+	return e;
+}
+
+/* The receive that a completion is of, or NULL. With the lock. */
+static struct rp_recv *taken(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
+{
+	uint32_t srq = qp < g->n_obj[VOBJ_QP] ? g->qp_srq[qp] : 0;
+	struct rp_queue *q = srq ? &g->srq[srq] : &g->rq[qp];
+	struct rp_recv **at, *r;
+
+	if (!qp || qp >= g->n_obj[VOBJ_QP])
+		return NULL;
+	for (at = &q->first; *at && (*at)->wr_id != wr_id; at = &(*at)->next)
+		;
+	r = *at;
+	if (!r)
+		return NULL;
+	*at = r->next;
+	if (q->last == &r->next)
+		q->last = at;
+	r->next = g->free_recv;
+	g->free_recv = r;
+	return r;
+}
+
+static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, uint32_t len,
+			     bool *known)
+{
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	uint32_t i, part, crc = 0;
+	const uint8_t *at;
+
+	for (i = 0; i < wr->n_sge && len; i++) {
+		part = sge[i].len < len ? sge[i].len : len;
+		at = rp_at_mr(g, sge[i].mr, sge[i].addr, part);
+		if (!at)
+			*known = false;
+		else
+			crc = vt_crc(crc, at, part);
+		len -= part;
+	}
+	return crc;
+}
+
+/* Fields of the record and of this run side by side; bits of @what differ. */
+enum {
+	D_WR_ID = 1,
+	D_STATUS = 2,
+	D_OPCODE = 4,
+	D_LEN = 8,
+	D_IMM = 16,
+	D_FLAGS = 32,
+	D_PAYLOAD = 64,
+	D_SRC = 128,
+};
+
+static unsigned int differs(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+			    const struct rp_cqe *got, bool srq)
+{
+	const struct ibv_wc *wc = &got->wc;
+	unsigned int d = 0;
+	int64_t delta;
+
+	if (want->wr_id != wc->wr_id && !(srq && wc->opcode & RECV_SIDE))
+		d |= D_WR_ID;
+	if (want->status != (uint32_t)wc->status)
+		return d | D_STATUS;
+	if (want->status != IBV_WC_SUCCESS)
+		return d;
+	if (want->opcode != (uint32_t)wc->opcode)
+		d |= D_OPCODE;
+	if (wc->opcode & RECV_SIDE && want->byte_len != wc->byte_len)
+		d |= D_LEN;
+	if ((want->wc_flags ^ wc->wc_flags) & WC_FLAGS)
+		d |= D_FLAGS;
+	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data)
+		d |= D_IMM;
+	if (want->wc_flags & IBV_WC_WITH_INV &&
+	    rp_key(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
+		d |= D_IMM;
+	if (want->src_qp && rp_qpn(t->prog, want->src_qp, rec->begin) != wc->src_qp)
+		d |= D_SRC;
+	return d;
+}
+
+static void describe(char *text, size_t cap, const struct vt_wc *wc, uint32_t qp, uint32_t src)
+{
+	snprintf(text, cap,
+		 "qp%u wr_id=%#llx status=%s opcode=%u byte_len=%u imm=%#x wc_flags=%#x src_qp=%u "
+		 "crc=%08x",
+		 qp, (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status), wc->opcode,
+		 wc->byte_len, wc->imm, wc->wc_flags, src, wc->crc);
+}
+
+static bool diverge(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+		    const struct rp_cqe *got, unsigned int d, uint32_t crc)
+{
+	static const char *const names[] = { "wr_id", "status",	  "opcode",  "byte_len",
+					     "imm",   "wc_flags", "payload", "src_qp" };
+	struct vt_wc here = { .wr_id = got->wc.wr_id,
+			      .status = got->wc.status,
+			      .opcode = got->wc.opcode,
+			      .byte_len = got->wc.byte_len,
+			      .imm = got->wc.imm_data,
+			      .wc_flags = got->wc.wc_flags,
+			      .crc = crc };
+	char a[320], b[320], what[80];
+
+	snprintf(what, sizeof(what), "the completion's %s", names[__builtin_ctz(d)]);
+	describe(a, sizeof(a), want, want->qp, want->src_qp);
+	describe(b, sizeof(b), &here, got->qp, got->wc.src_qp);
+	return rp_diverge(t, rec, what, a, b);
+}
+
+/* With the lock. */
+static bool compare(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+		    const struct rp_cqe *got)
+{
+	struct rp_prog *g = t->prog;
+	const struct rp_recv *r = NULL;
+	bool srq = got->qp < g->n_obj[VOBJ_QP] && g->qp_srq[got->qp], known = true;
+	unsigned int d = differs(t, rec, want, got, srq);
+	uint32_t crc = 0;
+
+	if (got->wc.status != IBV_WC_SUCCESS || got->wc.opcode & RECV_SIDE)
+		r = taken(g, got->qp, got->wc.wr_id);
+	if (!d && r && want->flags & VT_WC_CRC && got->wc.opcode & RECV_SIDE && g->w->full) {
+		crc = received_crc(g, r->wr, got->wc.byte_len, &known);
+		if (known && crc != want->crc)
+			d |= D_PAYLOAD;
+	}
+	return !d || diverge(t, rec, want, got, d, crc);
+}
+
+/* Wait until the pool has what the record names; what is in the pool for that QP may be something else. */
+static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+		  const struct vt_wc *want)
+{
+	struct rp_prog *g = t->prog;
+	unsigned int rest = 0;
+	struct rp_cqe **at, *e;
+	char text[320];
+	int ret = 0;
+	bool same;
+
+	for (;;) {
+		pthread_mutex_lock(&g->lock);
+		at = match(cq, want);
+		if (!at) {
+			ret = rp_drain(g, cq, 1);
+			at = match(cq, want);
+		}
+		if (at) {
+			e = take(cq, at);
+			same = compare(t, rec, want, e);
+			e->next = g->free_cqe;
+			g->free_cqe = e;
+			pthread_mutex_unlock(&g->lock);
+			return same;
+		}
+		pthread_mutex_unlock(&g->lock);
+		if (ret < 0)
+			return rp_trouble(t, rec, "the poll of the CQ failed: %d", ret);
+		if (rp_failed(g->w))
+			return false;
+		if (rp_now() - t->slot->since > g->timeout) {
+			describe(text, sizeof(text), want, want->qp, want->src_qp);
+			if (!cq->first)
+				return rp_diverge(t, rec, "a completion", text, "none came");
+			return diverge(t, rec, want, cq->first, D_WR_ID, 0);
+		}
+		rp_rest(&rest);
+	}
+}
+
+bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	struct rp_prog *g = t->prog;
+	char want[32], got[32];
+	struct rp_cq *cq;
+	uint32_t i;
+	int ret;
+
+	if (!rp_obj(g, VOBJ_CQ, poll->cq))
+		return rp_trouble(t, rec, "a poll of cq%u, which there is not", poll->cq);
+	cq = &g->cq[poll->cq];
+	for (i = 0; i < poll->n; i++) {
+		if (!await(t, rec, cq, &wc[i]))
+			return false;
+		__atomic_add_fetch(&g->w->share->count.wcs, 1, __ATOMIC_RELAXED);
+	}
+	if (poll->ret >= 0)
+		return true;
+	pthread_mutex_lock(&g->lock);
+	ret = rp_drain(g, cq, 1);
+	pthread_mutex_unlock(&g->lock);
+	if (ret < 0)
+		return true;
+	snprintf(want, sizeof(want), "%d", poll->ret);
+	snprintf(got, sizeof(got), "%d", ret);
+	return rp_diverge(t, rec, "the result", want, got);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: what the kinds of posts share. */
+#ifndef REPLAY_POST_H
+#define REPLAY_POST_H
+
+#include "replay/replay.h"
+
+/** rp_scratch() - room for a record's work requests. */
+bool rp_scratch(struct rp_thread *t, const struct vt_rec *rec);
+/**
+ * rp_sges() - entries of a work request, and what it sends in the memory they name.
+ * @room: of t->scratch.bytes, for what lies in no MR; moves behind what is used
+ */
+void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
+	     struct ibv_sge *to, uint8_t **room);
+/** rp_posted() - compare what a post has returned. @bad: index of the one refused, or how many there are */
+bool rp_posted(struct rp_thread *t, const struct vt_rec *rec, int ret, uint32_t bad);
+
+#endif

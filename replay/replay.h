@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: replay of a trace of verbs.
+ *
+ * Theory of operation
+ * -------------------
+ * One process plays one program of the trace, with one thread for each thread of the program. Records are carried out
+ * by the thread whose they are, in their order. A call begins when all calls of all programs that had ended before
+ * it began in the record have ended here: every thread says in shared memory (struct rp_slot) by which
+ * number the call ends that it is at. So calls that overlapped may overlap again, and all else is in order.
+ * The record of all programs with the smallest begin may always begin, so no wait is for ever; what the library itself
+ * does not end within a bound is told by a watchdog (main thread).
+ *
+ * Objects are found by kind and ordinal. Memory lies at the recorded addresses where they are free, else elsewhere,
+ * and addresses are moved by as much as their MR. Numbers of QPs and keys are those of this run: each process
+ * publishes its own by ordinal, and looks up whose ordinal a recorded number was at that moment.
+ *
+ * Completions are taken from a CQ as they come and given to the recorded ones by QP and side (traces do not say
+ * in which order completions of several QPs must come). What is not as recorded is a divergence: the first
+ * one is kept in shared memory, everybody stops, and the process that started all of them shows it.
+ */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include "traces/calls.h"
+#include "traces/vtrace_read.h"
+
+#include <pthread.h>
+
+#define RP_MAGIC   0x70657275u
+#define RP_TIMEOUT 60u /* seconds that a wait may take */
+#define RP_DONE	   UINT64_MAX
+
+/** struct rp_slot - a thread of a program. @next_end: the number by which the call ends that it is at. */
+struct rp_slot {
+	uint64_t next_end;
+	uint32_t prog; /* index in the trace */
+	uint32_t thread; /* ordinal */
+	uint64_t off; /* of the record that it is at */
+	uint64_t since; /* when it began with it; 0: it waits for its turn */
+} __attribute__((aligned(64)));
+
+/** struct rp_made - what an object of this run has instead of the recorded. */
+struct rp_made {
+	uint32_t num; /* rkey, or number of a QP or SRQ */
+	uint32_t lkey;
+	int64_t delta; /* MR: this run's address minus the recorded */
+};
+
+enum rp_made_kind {
+	RP_MR,
+	RP_MW,
+	RP_QP,
+	RP_SRQ,
+	RP_MADE_COUNT,
+};
+
+/** struct rp_count - what was done and compared. */
+struct rp_count {
+	uint64_t calls;
+	uint64_t wrs;
+	uint64_t wcs;
+	uint64_t events;
+	uint64_t bytes;
+	uint64_t mems;
+	uint64_t order; /* completions that came in another order between QPs */
+};
+
+/** struct rp_share - shared by all processes of a replay. Slots follow, then objects: rp_layout. */
+struct rp_share {
+	uint32_t magic;
+	uint32_t beat; /* futex: counts whatever somebody may wait for */
+	uint32_t sleepers;
+	uint32_t failed; /* 1: somebody writes @why, 2: it is there */
+	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
+	uint32_t ready; /* processes */
+	uint32_t pad;
+	struct rp_count count;
+	char why[4096];
+};
+
+/** struct rp_num - a recorded key or number, and whose it was from when on. Sorted by @num, then @from. */
+struct rp_num {
+	uint32_t num;
+	uint32_t kind; /* enum rp_made_kind */
+	uint32_t prog;
+	uint32_t ord;
+	uint64_t from; /* number by which the call had ended */
+	bool lkey;
+};
+
+/** struct rp_world - the trace as a whole, the same in all processes. */
+struct rp_world {
+	struct vt_dir dir;
+	struct rp_share *share;
+	struct rp_slot *slot;
+	uint32_t n_slots;
+	struct rp_made *made[VT_MAX_PROGS][RP_MADE_COUNT]; /* by ordinal */
+	uint32_t n_obj[VT_MAX_PROGS][VOBJ_COUNT]; /* ordinals that a program's lines have, + 1 */
+	struct rp_num *key; /* lkeys and rkeys */
+	struct rp_num *qpn; /* QPs and SRQs */
+	size_t n_key, n_qpn;
+	size_t share_size;
+	uint64_t first_t; /* earliest time of the trace */
+	bool full; /* payload is in the trace */
+};
+
+/** rp_world_open() - read the trace and lay out what is shared. Returns 0, or -errno with @err set. */
+int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err);
+/** rp_world_map() - map @fd, which has w->share_size bytes. @fresh: fill it in. */
+int rp_world_map(struct rp_world *w, int fd, bool fresh);
+/** rp_world_find() - whose a number was at @when. NULL: nobody's. */
+const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
+				   uint32_t mask, uint64_t when);
+/** rp_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. */
+bool rp_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+	     uint64_t *v);
+
+/** struct rp_region - memory of the program, here and there. */
+struct rp_region {
+	uint64_t addr;
+	uint64_t len;
+	int64_t delta;
+};
+
+struct rp_mr {
+	uint64_t base; /* recorded: what addresses of work requests start from */
+	uint64_t len;
+	uint8_t *host; /* here; NULL: no memory of the program's */
+};
+
+/** struct rp_recv - a posted receive. */
+struct rp_recv {
+	uint64_t wr_id;
+	const struct vt_wr *wr;
+	struct rp_recv *next;
+};
+
+struct rp_queue {
+	struct rp_recv *first, **last;
+};
+
+/** struct rp_cqe - a completion that came, and was not asked for yet. */
+struct rp_cqe {
+	struct ibv_wc wc;
+	uint32_t qp; /* ordinal */
+	struct rp_cqe *next;
+};
+
+struct rp_cq {
+	struct ibv_cq *cq;
+	struct rp_cqe *first, **last;
+	uint32_t events; /* taken and not acknowledged */
+	uint32_t pending; /* taken, and the record has not had them yet */
+	bool missed; /* completions were there when it was armed: there may be no event */
+	uint64_t ex_flags; /* ibv_create_cq_ex(): wc_flags */
+	bool ex;
+};
+
+struct rp_prog;
+
+/** struct rp_scratch - work requests of a post, made of the record. */
+struct rp_scratch {
+	struct ibv_send_wr *send;
+	struct ibv_recv_wr *recv;
+	struct ibv_sge *sge;
+	uint8_t *bytes; /* inline data and the like, that are in no MR */
+	size_t n_wr, n_sge, n_bytes;
+};
+
+/** struct rp_thread - one thread of this process. */
+struct rp_thread {
+	struct rp_prog *prog;
+	struct rp_slot *slot;
+	pthread_t id;
+	struct vcall_parsed parsed;
+	struct vcall_text text;
+	uint64_t when; /* number by which the call of its record began */
+	struct rp_scratch scratch;
+};
+
+/** struct rp_prog - the program of this process. */
+struct rp_prog {
+	struct rp_world *w;
+	const struct vt_program *p;
+	uint32_t nth; /* index in the trace */
+	bool pace;
+	uint64_t timeout; /* ns */
+	struct ibv_device **devs;
+	void **obj[VOBJ_COUNT]; /* by ordinal */
+	const uint32_t *n_obj; /* ordinals of a kind + 1 */
+	struct rp_region *region;
+	size_t n_regions;
+	struct rp_mr *mr;
+	struct rp_cq *cq;
+	struct rp_queue *rq, *srq; /* by ordinal of QP, SRQ */
+	uint32_t *qp_srq; /* ordinal of the SRQ of a QP */
+	struct rp_cqe *free_cqe;
+	struct rp_recv *free_recv;
+	pthread_mutex_t lock; /* of objects, CQs and queues */
+	struct rp_thread *thread;
+	uint32_t n_threads;
+	uint32_t first_slot;
+	uint32_t running;
+};
+
+/* --- share.c: order ---------------------------------------------------------------------- */
+
+/** rp_turn() - wait until it is the record's turn. Returns false: somebody has failed. */
+bool rp_turn(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_at() - the thread is at this record now; NULL: at its end. */
+void rp_at(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_failed(const struct rp_world *w);
+/** rp_rest() - one step of waiting for something, longer each time. *@n starts at 0. */
+void rp_rest(unsigned int *n);
+uint64_t rp_now(void);
+
+/**
+ * rp_diverge() - this is not as recorded. The first one counts. Returns false.
+ * @want, @got: both sides
+ */
+bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what, const char *want,
+		const char *got);
+/** rp_trouble() - the replay cannot go on, which is nobody's divergence. Returns false. */
+bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* --- memory.c ---------------------------------------------------------------------------- */
+
+/** rp_memory_init() - map all that the program registers. Returns 0 or -errno, with @err set. */
+int rp_memory_init(struct rp_prog *g, struct vt_error *err);
+/** rp_moved() - where an address of the record is here. */
+uint64_t rp_moved(const struct rp_prog *g, uint64_t addr);
+/** rp_mr_made() - an MR was registered or changed: by the recorded call's addresses. */
+void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
+		int64_t delta);
+/** rp_at_mr() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
+uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
+/** rp_mem() - VT_MEM. */
+bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
+
+/* --- objects.c --------------------------------------------------------------------------- */
+
+int rp_objects_init(struct rp_prog *g);
+void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord);
+/** rp_qp_of() - ordinal of the QP of that number in this run, 0: none. */
+uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn);
+/** rp_env() - for the walker of calls. */
+struct vcall_env rp_env(struct rp_thread *t);
+/** rp_key(), rp_qpn() - this run's key or number for a recorded one. */
+uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
+uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
+
+/* --- the kinds of records ------------------------------------------------------------------ */
+
+bool rp_call(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_poll(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_notify(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_ack(struct rp_thread *t, const struct vt_rec *rec);
+
+/** rp_invoke() - carry out a call with the walker's arguments. Returns what it returned. */
+uint64_t rp_invoke(enum vcall call, const uint64_t *args);
+/** rp_drain() - take what a CQ has into its pool, at most @n. With the lock. Returns 0 or what failed. */
+int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n);
+/** rp_drain_ex() - the same of an extended CQ, by ibv_start_poll(). */
+int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n);
+void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc);
+
+/** rp_play() - play a program. Returns the exit status of its process. */
+int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout);
+
+#endif
