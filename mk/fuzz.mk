@@ -10,7 +10,7 @@
 # FUZZ_MAX_NAME bytes (2048). tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
 
 RUNS ?= 1000000
-FUZZ ?= trace roce pcap
+FUZZ ?= trace roce pcap vtrace
 
 ROCE_SRC := $(wildcard traces/roce*.c)
 
@@ -21,6 +21,9 @@ FUZZ_LIBS_roce	:= -lz
 FUZZ_SRC_pcap	:= $(ROCE_SRC)
 FUZZ_LIBS_pcap	:= -lpcap -lz
 FUZZ_MAX_pcap	:= 8192
+FUZZ_SRC_vtrace	:= $(wildcard traces/vtrace*.c traces/call*.c)
+FUZZ_LIBS_vtrace := -lz -lpthread
+FUZZ_MAX_vtrace	:= 8192
 
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
 
