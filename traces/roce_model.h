@@ -7,6 +7,8 @@
 
 #include "traces/roce.h"
 
+#include <endian.h>
+
 #define ETH_LEN	   14u
 #define VLAN_LEN   4u
 #define LRH_LEN	   8u
@@ -29,21 +31,19 @@
 #define LNH_GRH	   3u
 #define PKTLEN_MAX 0x7ffu /* of an LRH, in words */
 
+/* 1 to 8 bytes, the highest first. */
 static inline u64 be_get(const u8 *p, u32 bytes)
 {
 	u64 v = 0;
 
-	while (bytes--)
-		v = v << 8 | *p++;
-	return v;
+	memcpy(&v, p, bytes);
+	return be64toh(v) >> (64 - 8 * bytes);
 }
 
 static inline void be_put(u8 *p, u32 bytes, u64 v)
 {
-	while (bytes--) {
-		p[bytes] = (u8)v;
-		v >>= 8;
-	}
+	v = htobe64(v << (64 - 8 * bytes));
+	memcpy(p, &v, bytes);
 }
 
 /* Of an enum roce_net. */
