@@ -6,6 +6,9 @@
 
 #define MCAST_LID 0xc000u
 
+/* Hosts are neighbours of each other, and this is what Linux sends to those. */
+#define IP_TTL 64u
+
 /* RoCE v2 groups with IPv4 addresses have mapped GIDs. */
 bool gid_is_mcast(const u8 gid[16])
 {
@@ -24,6 +27,7 @@ static int lid_route(struct hca *hca, u32 dev, struct hca_av *av)
 
 	/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
 	if (hca->dev[dev].link_layer == LINK_ETHERNET) {
+		av->hop_limit = IP_TTL;
 		av->dst_port = av->port_num;
 		dst = (int)dev;
 	}
@@ -50,6 +54,8 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	av->dst_dev = ~0u;
 	if (av_is_mcast(av))
 		return 0;
+	/* The kernel takes it from the route, whatever a program says (ib_resolve_unicast_gid_dmac()). */
+	av->hop_limit = IP_TTL;
 	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
 	/* What the kernel answers when no neighbour has the address. */
 	if (dst < 0)
