@@ -141,13 +141,16 @@ static void address(struct hca *hca, const struct burst *b, struct cap_rec *r)
 		r->av = src->attr.av;
 	if (b->av)
 		r->av = *b->av;
-	memcpy(r->dgid, r->av.dgid, sizeof(r->dgid));
+	/* Without one, its port is known all the same: ud.c. */
+	memcpy(r->dgid, r->av.is_global ? r->av.dgid : gid_at(hca, b->dst_dev, b->dst_port, 0),
+	       sizeof(r->dgid));
 	memcpy(r->sgid, gid_at(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));
 	/* One that is another fabric's: the other end's, the other way round. */
 	if (b->av || r->av.port_num || !dst || dst->dev != b->dst_dev)
 		return;
 	r->av = dst->attr.av;
-	memcpy(r->sgid, r->av.dgid, sizeof(r->sgid));
+	memcpy(r->sgid, r->av.is_global ? r->av.dgid : gid_at(hca, b->src_dev, b->src_port, 0),
+	       sizeof(r->sgid));
 	memcpy(r->dgid, gid_at(hca, b->dst_dev, b->dst_port, r->av.sgid_index), sizeof(r->dgid));
 	r->av.dlid = (u16)hca->dev[b->dst_dev].port[b->dst_port].lid;
 }

@@ -22,6 +22,7 @@
 #define FRAME_ROOM ROCE_FRAME_MAX
 #define MTU_ROOM   (64u << 10)
 #define NO_IFACE   (-1)
+#define TAIL_MAX   9u /* behind a payload: pad, ICRC, VCRC */
 
 /**
  * struct writer - a capture at work.
@@ -181,7 +182,6 @@ static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 c
 		.frame = frame,
 		.caplen = min_u32(cap, snap_of(w->c)),
 		.len = len,
-		.dir = PCAPNG_OUTBOUND,
 		.comment = text,
 	};
 
@@ -216,12 +216,13 @@ static void say_why(const struct writer *w, const struct cap_view *v, char *text
 static int build(struct writer *w, const struct roce_pkt *p, u32 snap, u32 *len)
 {
 	int n = roce_build(p, w->frame, min_u32(snap, FRAME_ROOM), len);
-	u32 whole = roce_frame_len(p), missing = p->payload_len - p->payload_cap + 9;
+	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole;
 
-	if (n != -EINVAL || whole < missing)
+	if (likely(n != -EINVAL))
 		return n;
+	whole = roce_frame_len(p);
 	/* Not all of the payload was there: pad and checksums are not captured then. */
-	return roce_build(p, w->frame, min_u32(snap, whole - missing), len);
+	return whole > missing ? roce_build(p, w->frame, min_u32(snap, whole - missing), len) : n;
 }
 
 static int put_burst(struct writer *w, const struct cap_view *v)
