@@ -33,6 +33,14 @@ static const struct verb verbs[] = {
 	  PLACE | MAKE | RULES | FRAMES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
 		  OPT_BIT(OPT_CAPTURE),
 	  true, verb_run },
+	{ "record", "record -o DIR [OPTION]... [--] PROGRAM [ARG]...",
+	  "Run a program as 'run' does, and write what it calls of libibverbs and librdmacm, with "
+	  "what\n"
+	  "comes of it and what its memory holds, into a trace directory: for 'trace' and 'replay'.\n"
+	  "Programs that are recorded at the same time may share a directory.",
+	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_OUT) |
+		  OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL),
+	  true, verb_record },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",
@@ -171,6 +179,11 @@ static int settle(struct opts *o, struct fabric_paths *p)
 	return paths_of(p, dir, o->fabric);
 }
 
+static bool runs_program(const struct verb *v)
+{
+	return v->run == verb_run || v->run == verb_record;
+}
+
 static int verb_main(const struct verb *v, int argc, char **argv)
 {
 	static struct fabric_paths paths;
@@ -189,14 +202,14 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (v->takes_args && n >= argc &&
-	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && v->run != verb_run) &&
+	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && !runs_program(v)) &&
 	    v->run != verb_clock_run && v->run != verb_capture_stop) {
 		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
-			v->run == verb_run ? "program" : "value", v->name);
+			runs_program(v) ? "program" : "value", v->name);
 		return EXIT_USAGE;
 	}
 	if (settle(&o, &paths))
-		return v->run == verb_run ? EXIT_TROUBLE : 1;
+		return runs_program(v) ? EXIT_TROUBLE : 1;
 	return v->run(&o, &paths, argc - n, argv + n);
 }
 

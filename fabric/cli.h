@@ -25,6 +25,7 @@ struct verb {
 	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 };
 
+int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -94,6 +94,11 @@ static const struct opt_def {
 		       "on the devices that there are, without a fabric" },
 	[OPT_TIMEOUT] = { "timeout", "SECONDS", NULL, false,
 			  "how long anything may be waited for (default: 60)" },
+	[OPT_OUT] = { "out", "DIR", NULL, false,
+		      "write the trace there (also -o DIR): a new directory, or one that is being "
+		      "recorded" },
+	[OPT_PAYLOAD] = { "payload", "full|hash|none", "RDMAEMU_RECORD_PAYLOAD", false,
+			  "what is recorded of messages and memory (default: full)" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -288,6 +293,13 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 			return "seconds, 1 to 86400";
 		o->timeout = (u32)n;
 		return NULL;
+	case OPT_OUT:
+		return parse_path(value, o->out) ? NULL : "a directory";
+	case OPT_PAYLOAD:
+		snprintf(o->payload, sizeof(o->payload), "%s", value);
+		return !strcmp(value, "full") || !strcmp(value, "hash") || !strcmp(value, "none")
+			       ? NULL
+			       : "full, hash or none";
 	case OPT_HELP:
 		o->help = true;
 		return NULL;
@@ -333,6 +345,8 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 			return i + 1;
 		if (!strcmp(arg, "-h"))
 			arg = "--help";
+		if (!strcmp(arg, "-o"))
+			arg = "--out";
 		eq = strchrnul(arg, '=');
 		id = arg[1] == '-' ? find_flag(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
 		if (id < 0)

@@ -72,6 +72,8 @@ enum opt_id {
 	OPT_PACE,
 	OPT_REAL,
 	OPT_TIMEOUT,
+	OPT_OUT,
+	OPT_PAYLOAD,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -126,6 +128,8 @@ struct opts {
 	char scenario[PATH_MAX]; /* likewise */
 	char trace[PATH_MAX]; /* likewise */
 	char nodes[PATH_MAX]; /* NAME=ADDRESS[,NAME=ADDRESS]... */
+	char out[PATH_MAX]; /* trace directory; "": not given */
+	char payload[8]; /* likewise */
 	char device[32];
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */

@@ -6,6 +6,7 @@
 #include "fabric/atend.h"
 #include "fabric/child.h"
 #include "fabric/cli.h"
+#include "fabric/record.h"
 #include "fabric/scenario.h"
 #include "fabric/sysfs.h"
 
@@ -17,25 +18,25 @@
 #include <unistd.h>
 
 #define LIB_ENV "RDMAEMU_LIB"
-#define LIB_REL "../lib/librdmaemu.so"
+#define LIB_REL "../lib/"
 
-/* The shim beside this very command, whether built or installed. */
-static int find_lib(char lib[PATH_MAX])
+/* A library beside this very command, whether built or installed. */
+static int beside(const char *name, char path[PATH_MAX])
 {
-	const char *given = getenv(LIB_ENV);
-	char exe[PATH_MAX], path[PATH_MAX + sizeof(LIB_REL)];
-	ssize_t n;
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
-	if (given && *given) {
-		snprintf(path, sizeof(path), "%s", given);
-	} else {
-		n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-		if (n < 0)
-			return trouble("/proc/self/exe: %s", strerror(errno));
-		exe[n] = '\0';
-		*strrchr(exe, '/') = '\0';
-		snprintf(path, sizeof(path), "%s/" LIB_REL, exe);
-	}
+	if (n < 0)
+		return trouble("/proc/self/exe: %s", strerror(errno));
+	exe[n] = '\0';
+	*strrchr(exe, '/') = '\0';
+	if (snprintf(path, PATH_MAX, "%s/" LIB_REL "%s", exe, name) >= PATH_MAX)
+		return trouble("%s: %s", exe, strerror(ENAMETOOLONG));
+	return 0;
+}
+
+static int loadable(const char *path, char lib[PATH_MAX])
+{
 	if (!realpath(path, lib) || access(lib, R_OK))
 		return trouble("%s: %s", path, strerror(errno));
 	/* ld.so(8) takes either for a separator and has no way to quote it. */
@@ -44,17 +45,48 @@ static int find_lib(char lib[PATH_MAX])
 	return 0;
 }
 
-static int set_preload(const char *lib)
+static int find_lib(char lib[PATH_MAX])
+{
+	const char *given = getenv(LIB_ENV);
+	char path[PATH_MAX];
+
+	if (given && *given)
+		snprintf(path, sizeof(path), "%s", given);
+	else if (beside("librdmaemu.so", path))
+		return -1;
+	return loadable(path, lib);
+}
+
+int find_recorder(char lib[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	return beside("librdmaemu-record.so", path) ? -1 : loadable(path, lib);
+}
+
+/* Whether a library is one of those in LD_PRELOAD. */
+static bool preloaded(const char *list, const char *lib)
+{
+	size_t n = strlen(lib), len;
+
+	for (; list && *list; list += len + strspn(list + len, ": ")) {
+		len = strcspn(list, ": ");
+		if (len == n && !memcmp(list, lib, n))
+			return true;
+	}
+	return false;
+}
+
+int preload(const char *lib)
 {
 	const char *old = getenv("LD_PRELOAD");
-	size_t n = strlen(lib);
 	char *both;
 	int ret;
 
 	if (!old || !*old)
 		return setenv("LD_PRELOAD", lib, 1);
 	/* Once is enough when rdmaemu runs under rdmaemu. */
-	if (!strncmp(old, lib, n) && (!old[n] || old[n] == ':' || old[n] == ' '))
+	if (preloaded(old, lib))
 		return 0;
 	if (asprintf(&both, "%s:%s", lib, old) < 0)
 		return -1;
@@ -73,7 +105,7 @@ static int set_env(const struct opts *o, const struct fabric_paths *p)
 		return trouble("path %s/nodes/... is too long", p->sysfs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return trouble("environment: %s", strerror(errno));
-	if (set_preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
+	if (preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
 	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
 		return trouble("environment: %s", strerror(errno));
 	return 0;
@@ -112,7 +144,7 @@ static int number_run(u32 *run)
 	return setenv(PROTO_RUN_ENV, text, 1) ? trouble("environment: %s", strerror(errno)) : 0;
 }
 
-static int not_executed(const char *program, int err)
+int not_executed(const char *program, int err)
 {
 	trouble("%s: %s", program, strerror(err));
 	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
@@ -153,7 +185,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (keep_lease(sock, m.flags) || set_env(o, p) || capture_before(o, p))
+	if (keep_lease(sock, m.flags) || set_env(o, p) || (o->out[0] && record_start(o, argv)) ||
+	    capture_before(o, p))
 		return EXIT_TROUBLE;
 	if (at_end_wanted(o, p))
 		return run_and_report(o, p, argv);

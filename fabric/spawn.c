@@ -167,7 +167,7 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE", "RDMAEMU_NODE",	     "RDMAEMU_SUBNET",
 		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",  "RDMAEMU_JOIN",	     "RDMAEMU_TOKEN_FILE",
 		"RDMAEMU_RUN",	    "RDMAEMU_NAME",    "RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK",
-		"RDMAEMU_CHAOS"
+		"RDMAEMU_CHAOS",    "RDMAEMU_RECORD",  "RDMAEMU_RECORD_PAYLOAD"
 	};
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;

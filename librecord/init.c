@@ -155,7 +155,7 @@ static void write_about(void)
 		     "name %s\ncommand %s\npid %d\nparent %d\nnode %s\npayload %s\n",
 		     proc_text("/proc/self/comm", name, sizeof(name)),
 		     proc_text("/proc/self/cmdline", line, sizeof(line)), (int)getpid(),
-		     (int)getppid(), node && *node ? node : "-",
+		     (int)getppid(), node && *node ? node : "node0",
 		     rec.payload == REC_FULL ? "full" : rec.payload == REC_HASH ? "hash" : "none");
 	if (n > 0 && (size_t)n < sizeof(text))
 		vt_file(&rec.w, "program", text, (size_t)n);
