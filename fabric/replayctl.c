@@ -88,7 +88,7 @@ static int make_nodes(const struct vt_dir *d, char *self, char *fabric)
 
 	for (i = 0; i < d->n_progs && !status; i++) {
 		node = vt_thing(&d->prog[i].about, "node");
-		if (!node || !*node || !strcmp(node, "node0"))
+		if (!node || !strcmp(node, "-") || !strcmp(node, "node0"))
 			continue;
 		argv[5] = (char *)node;
 		if (child_run(argv, &status))

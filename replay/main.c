@@ -122,7 +122,7 @@ static void become(const struct args *a, const struct rp_world *w, uint32_t nth,
 		argv[n++] = "run";
 		argv[n++] = "--fabric";
 		argv[n++] = a->fabric;
-		if (node && *node) {
+		if (node && strcmp(node, "-") != 0) {
 			argv[n++] = "--node";
 			argv[n++] = node;
 		}

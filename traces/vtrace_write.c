@@ -171,7 +171,7 @@ static int enter(struct vt_writer *w, const char *dir)
 	ret = ret ? -errno : map_order(w, fd);
 	if (!ret)
 		ret = next_dir(w, real);
-	/* The mapping would keep it. */
+	/* The mapping keeps the file open, and with it the lock. */
 	flock(fd, LOCK_UN);
 	close(fd);
 	return ret;
