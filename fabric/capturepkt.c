@@ -192,6 +192,8 @@ u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt
 /* Who answers it by something else than an ACK is not asked for one, but Linux sets the bit as well. */
 static bool asks(const struct burst *b)
 {
+	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
+		return false;
 	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ;
 }
 
