@@ -105,6 +105,7 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	if (check_filter(o, verb) || absolute(verb, file, q->path))
 		return -1;
 	q->lossy = o->lossy;
+	q->erf = o->erf;
 	q->snaplen = o->snaplen;
 	q->ring_bytes = o->ring_size;
 	q->ring_files = o->ring_files;
@@ -260,11 +261,9 @@ int capture_before(const struct opts *o, const struct fabric_paths *p)
 	static const struct {
 		enum opt_id id;
 		const char *name;
-	} with[] = { { OPT_FILTER, "filter" },
-		     { OPT_SNAPLEN, "snaplen" },
-		     { OPT_RING_SIZE, "ring-size" },
-		     { OPT_RING_FILES, "ring-files" },
-		     { OPT_LOSSY, "lossy" } };
+	} with[] = { { OPT_FILTER, "filter" },	     { OPT_SNAPLEN, "snaplen" },
+		     { OPT_RING_SIZE, "ring-size" }, { OPT_RING_FILES, "ring-files" },
+		     { OPT_LOSSY, "lossy" },	     { OPT_ERF, "erf" } };
 	size_t i;
 	int id;
 

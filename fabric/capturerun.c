@@ -40,7 +40,7 @@ struct writer {
 	u64 lost;
 	u64 last_ns;
 	bool unflushed;
-	u8 frame[FRAME_ROOM];
+	u8 frame[ROCE_ERF_LEN + FRAME_ROOM];
 };
 
 /* @what: what it is about; "": its file. Return: -1. */
@@ -64,11 +64,16 @@ static int add_iface(struct writer *w, const char *name, const char *description
 		.name = name,
 		.description = description,
 		.filter = w->c->ask.filter[0] ? w->c->ask.filter : NULL,
-		.link = ib ? ROCE_LINK_IB : ROCE_LINK_ETHERNET,
+		.link = ROCE_LINK_ETHERNET,
 		.snaplen = w->c->ask.snaplen,
 	};
-	int ret = pcapng_add_iface(w->out, &i);
+	int ret;
 
+	if (ib)
+		i.link = w->c->ask.erf ? ROCE_LINK_ERF : ROCE_LINK_IB;
+	if (ib && w->c->ask.erf && i.snaplen)
+		i.snaplen += ROCE_ERF_LEN;
+	ret = pcapng_add_iface(w->out, &i);
 	return ret < 0 ? fail(w->c, ret, "") : ret;
 }
 
@@ -194,6 +199,13 @@ static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 c
 		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
 		return 0;
 	}
+	/* There is room in front of what build() has made. */
+	if (ib && w->c->ask.erf) {
+		roce_erf(w->frame, p.ns, p.caplen, len);
+		p.frame = w->frame;
+		p.caplen += ROCE_ERF_LEN;
+		p.len += ROCE_ERF_LEN;
+	}
 	p.dropped = lost_before(w);
 	ret = pcapng_write(w->out, &p);
 	w->unflushed = true;
@@ -212,17 +224,18 @@ static void say_why(const struct writer *w, const struct cap_view *v, char *text
 	journal_why(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
 }
 
-/* Return: bytes of the frame that are in w->frame. */
+/* Return: bytes of the frame that are in w->frame, behind room for a header. */
 static int build(struct writer *w, const struct roce_pkt *p, u32 snap, u32 *len)
 {
-	int n = roce_build(p, w->frame, min_u32(snap, FRAME_ROOM), len);
+	u8 *frame = w->frame + ROCE_ERF_LEN;
+	int n = roce_build(p, frame, min_u32(snap, FRAME_ROOM), len);
 	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole;
 
 	if (likely(n != -EINVAL))
 		return n;
 	whole = roce_frame_len(p);
 	/* Not all of the payload was there: pad and checksums are not captured then. */
-	return whole > missing ? roce_build(p, w->frame, min_u32(snap, whole - missing), len) : n;
+	return whole > missing ? roce_build(p, frame, min_u32(snap, whole - missing), len) : n;
 }
 
 static int put_burst(struct writer *w, const struct cap_view *v)
@@ -241,7 +254,8 @@ static int put_burst(struct writer *w, const struct cap_view *v)
 		cap_packet(v, i, &p);
 		ret = build(w, &p, snap_of(w->c), &len);
 		if (ret >= 0)
-			ret = put(w, v->rec, w->frame, (u32)ret, len, p.net >= ROCE_IB, text);
+			ret = put(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,
+				  p.net >= ROCE_IB, text);
 		else
 			ret = 0; /* no frame has such fields: a program has written them */
 	}

@@ -18,7 +18,7 @@
 
 #define FRAMES                                                                                     \
 	(OPT_BIT(OPT_FILTER) | OPT_BIT(OPT_SNAPLEN) | OPT_BIT(OPT_RING_SIZE) |                     \
-	 OPT_BIT(OPT_RING_FILES) | OPT_BIT(OPT_LOSSY))
+	 OPT_BIT(OPT_RING_FILES) | OPT_BIT(OPT_LOSSY) | OPT_BIT(OPT_ERF))
 
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 

@@ -99,6 +99,8 @@ static const struct opt_def {
 		      "recorded" },
 	[OPT_PAYLOAD] = { "payload", "full|hash|none", "RDMAEMU_RECORD_PAYLOAD", false,
 			  "what is recorded of messages and memory (default: full)" },
+	[OPT_ERF] = { "erf", NULL, NULL, false,
+		      "InfiniBand packets with headers of ERF's, which Wireshark reads" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -300,6 +302,9 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return !strcmp(value, "full") || !strcmp(value, "hash") || !strcmp(value, "none")
 			       ? NULL
 			       : "full, hash or none";
+	case OPT_ERF:
+		o->erf = true;
+		return NULL;
 	case OPT_HELP:
 		o->help = true;
 		return NULL;

@@ -68,6 +68,7 @@ enum opt_id {
 	OPT_RING_SIZE,
 	OPT_RING_FILES,
 	OPT_LOSSY,
+	OPT_ERF,
 	OPT_DATA,
 	OPT_PACE,
 	OPT_REAL,
@@ -140,6 +141,7 @@ struct opts {
 	u64 ring_size; /* bytes; 0: not given */
 	u32 ring_files; /* likewise */
 	bool lossy;
+	bool erf;
 	bool data;
 	bool pace; /* as recorded */
 	bool real; /* the devices that there are, no fabric */

@@ -270,6 +270,7 @@ struct proto_journal {
 
 /**
  * struct proto_capture - a capture: fabric/capture.h.
+ * @erf: InfiniBand packets have a header of ERF's: roce_erf()
  * @snaplen: bytes of each frame; 0: all
  * @ring_bytes: of a file of a ring; 0: there is one file; @ring_files: that are kept; 0: all
  * @node, @dev, @port: "", "", 0: all
@@ -282,6 +283,8 @@ struct proto_capture {
 	u32 lossy;
 	u32 snaplen;
 	u32 port;
+	u32 erf;
+	u32 pad;
 	u64 ring_bytes;
 	u32 ring_files;
 	u32 files;
