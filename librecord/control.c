@@ -88,6 +88,36 @@ void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args)
 	c->span = rec_begin();
 }
 
+/* What librdmacm makes for an identifier, by itself or as it was asked. */
+static u32 makes(enum vcall call, const u64 *args)
+{
+	const u32 ctx = 1u << VOBJ_CTX, pd = 1u << VOBJ_PD, id = 1u << VOBJ_ID;
+	const u32 queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH | 1u << VOBJ_SRQ;
+	struct rdma_cm_event **e;
+
+	switch (call) {
+	case VCALL_rdma_get_devices:
+		return ctx;
+	case VCALL_rdma_bind_addr:
+	case VCALL_rdma_resolve_addr:
+		return ctx | pd;
+	case VCALL_rdma_create_ep:
+	case VCALL_rdma_get_request:
+	case VCALL_rdma_create_qp:
+	case VCALL_rdma_create_qp_ex:
+	case VCALL_rdma_create_srq:
+	case VCALL_rdma_create_srq_ex:
+		return ctx | pd | queues;
+	case VCALL_rdma_get_cm_event:
+		e = (void *)args[1];
+		if ((*e)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			return ctx | pd | id;
+		return (*e)->event == RDMA_CM_EVENT_ADDR_RESOLVED ? ctx | pd : 0;
+	default:
+		return 0;
+	}
+}
+
 /* The line of a call, with the facts in it. */
 static void write_line(struct rec_call *c, u64 ret, int err)
 {
@@ -98,7 +128,9 @@ static void write_line(struct rec_call *c, u64 ret, int err)
 
 	memset(&like, 0, sizeof(like));
 	rec_end(&like, c->span);
+	rec_thread.makes = vcall_failed(c->call, ret, err) ? 0 : makes(c->call, c->args);
 	vcall_put_out(t, c->call, c->args, ret, err, &rec_env);
+	rec_thread.makes = 0;
 	for (i = 0; i < t->n_facts; i++)
 		facts[i] = t->facts[i].value;
 	if (t->lost)

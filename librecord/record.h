@@ -39,11 +39,13 @@ enum rec_payload {
  * struct rec_thread - a thread of the program.
  * @ord: its ordinal in the trace, 0: none yet. @epoch: of the process that gave it
  * @depth: calls of ours that it is in
+ * @makes: kinds of objects (bits of enum vobj) that the call which is under way may have made in passing
  */
 struct rec_thread {
 	u32 ord;
 	u32 epoch;
 	u32 depth;
+	u32 makes;
 	struct vcall_text *text;
 	u8 *bounce; /* REC_BOUNCE bytes */
 };
@@ -182,7 +184,10 @@ struct rec_obj *rec_find_mr(const struct rec_obj *ctx, u32 lkey);
 struct rec_obj *rec_find_qpn(const struct rec_obj *ctx, u32 qpn);
 /** rec_alias() - an object gets the number by which it is found: an MR's lkey, a QP's number. */
 void rec_alias(struct rec_obj *o, u32 number);
-/** rec_name() - struct vcall_env.name: an object's ordinal; it gets one at first sight. */
+/**
+ * rec_name() - struct vcall_env.name: an object's ordinal. It gets one when a call has made it; what else is not
+ * known may be gone already (an rdma_cm_id points to a QP that was destroyed), and is not looked at.
+ */
 u32 rec_name(void *arg, enum vobj kind, const void *obj, bool fresh);
 /** rec_drop() - the object is no more. @ord: as it was before the call; nothing is done if it has changed */
 void rec_drop(enum vobj kind, const void *obj, u32 ord);

@@ -165,9 +165,6 @@ static void set_up(struct rec_obj *o, const void *obj)
 	}
 	if (!ctx)
 		return;
-	/* Whoever gets an object of a context that it has never seen. */
-	if (!rec_find(VOBJ_CTX, ctx))
-		rec_name(NULL, VOBJ_CTX, ctx, false);
 	o->ctx_obj = rec_find(VOBJ_CTX, ctx);
 	o->ctx = o->ctx_obj ? o->ctx_obj->ctx : NULL;
 	if (o->kind == VOBJ_QP)
@@ -227,7 +224,7 @@ u32 rec_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 
 	(void)arg;
 	/* What was a parent's has no ordinal. */
-	if (!o)
+	if (!o && (fresh || rec_thread.makes & 1u << kind))
 		o = new_object(kind, obj);
 	return o ? o->ord : 0;
 }
