@@ -99,6 +99,7 @@ static int write_trace(const struct opts *o, const char *dir, int fd, char **arg
 	fprintf(f, "payload %s\nreal %s\n", o->payload[0] ? o->payload : "full",
 		o->real ? "yes" : "no");
 	if (!o->real) {
+		fprintf(f, "fabric %s\nuid %u\n", o->fabric, (unsigned)geteuid());
 		fprintf(f, "seed %llu\nprofile %s\nisolated %s\nsubnet %s\n",
 			(unsigned long long)o->seed, o->profile, o->isolated ? "yes" : "no",
 			o->subnet);

@@ -11,7 +11,7 @@
 #define VD_NAMES(k, n)	.kind = k, .dir = VDIR_IN, .aux = &vnames_##n
 #define VD_FACT(f)	.kind = VK_HEX, .dir = VDIR_IN, .fact = VFACT_##f
 #define VD_PTR(s)	.kind = VK_PTR, .dir = VDIR_BOTH, .aux = &vstruct_##s
-#define VD_OUTINT(n)	.kind = VK_OUT, .dir = VDIR_OUT, .size = n
+#define VD_OUTINT(n)	.kind = VK_OUT, .dir = VDIR_BOTH, .size = n
 
 #define VD_dev	    VD_NAMES(VK_DEV, node_type)
 #define VD_ctx	    VD_OBJ(CTX)

@@ -522,6 +522,17 @@ static void read_device(struct reader *r, const struct vfield *f, uint8_t *at)
 	store_pointer(at, dev);
 }
 
+/* Room for what is stored there, unless the program did not want it. */
+static void read_out(struct reader *r, const struct vfield *f, uint8_t *at)
+{
+	struct word v;
+
+	if (!take(r, f->name, &v))
+		store_pointer(at, arena(r, 8));
+	else if (!word_is(&v, "-"))
+		bad_word(r, f->name, &v, "\"-\"");
+}
+
 static void read_value(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct sockaddr_storage *sa;
@@ -603,7 +614,7 @@ static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
 	case VK_OUT:
 	case VK_OUTOBJ:
 	case VK_OUTPTR:
-		store_pointer(at, arena(r, 8));
+		read_out(r, f, at);
 		break;
 	case VK_ELEMENT:
 		read_element(r, f, base);

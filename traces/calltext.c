@@ -428,9 +428,13 @@ static void walk_out_object(struct vwalk *w, const struct vfield *f, const uint8
 static void walk_out_int(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	const void *p = pointer_at(base + f->off);
-	uint64_t v = p ? vfield_int(p, f->size) : 0;
+	uint64_t v = p && w->dir == VDIR_OUT ? vfield_int(p, f->size) : 0;
 
-	if (!p || w->record)
+	if (!p && w->dir == VDIR_IN) {
+		key(w, f->name);
+		add(w, "-");
+	}
+	if (!p || w->record || w->dir == VDIR_IN)
 		return;
 	key(w, f->name);
 	if (f->fact)
