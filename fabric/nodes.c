@@ -7,11 +7,13 @@
  */
 #include "fabric/capture.h"
 #include "fabric/fault.h"
+#include "fabric/opts.h"
 #include "fabric/sysfs.h"
 
 #include <endian.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define GUIDS_PER_DEV 16
@@ -20,10 +22,19 @@
 #define FIRST_LID 2
 #define N_LIDS	  (0xc000u - FIRST_LID)
 
+/* The user whose fabric it is, or as if it were: a replay has the addresses of the record. */
+static u32 guid_user(void)
+{
+	const char *text = getenv(NODES_UID_ENV);
+	u64 uid;
+
+	return text && parse_number(text, ~0u, &uid) ? (u32)uid : (u32)geteuid();
+}
+
 /* A locally administered EUI-64, the same for this user's fabric and node of that name every time. */
 static u64 make_guid(const char *fabric, const char *node)
 {
-	const u32 uid = (u32)geteuid();
+	const u32 uid = guid_user();
 	u64 h = fnv1a(fnv1a(FNV1A_BASIS, &uid, sizeof(uid)), fabric, strlen(fabric));
 
 	if (strcmp(node, NODE_NAME) != 0)

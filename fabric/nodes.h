@@ -11,6 +11,9 @@
 #include "fabric/profile.h"
 #include "fabric/proto.h"
 
+/* Of `rdmaemu replay`, for the fabric process that it starts: the user by whom GUIDs are made. */
+#define NODES_UID_ENV "RDMAEMU_GUID_UID"
+
 /* The host itself. */
 #define NODE_NAME "node0"
 

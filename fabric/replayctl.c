@@ -4,9 +4,11 @@
  */
 #include "fabric/child.h"
 #include "fabric/cli.h"
+#include "fabric/nodes.h"
 #include "fabric/scenario.h"
 #include "traces/vtrace_read.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -146,21 +148,53 @@ static int start(struct opts *o, const struct fabric_paths *p)
 	return sock < 0 || scenario_add(&s, sock, o, NULL, NULL) ? -1 : 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/*
+ * A directory of state for this replay alone: GUIDs, and so addresses, follow from the fabric's name and its user, and
+ * a fabric of that name may be running.
+ */
+static int own_place(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
+		     struct fabric_paths *fresh)
+{
+	const char *name = vt_thing(&d->about, "fabric"), *uid = vt_thing(&d->about, "uid");
+
+	if (name && !node_name_ok(name))
+		return trouble("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
+	if (o->level[OPT_FABRIC] != LEVEL_FLAG)
+		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");
+	if (uid && setenv(NODES_UID_ENV, uid, 1))
+		return trouble("environment: %s", strerror(errno));
+	if (snprintf(o->dir, sizeof(o->dir), "%s/replay-XXXXXX", p->dir) >= PATH_MAX ||
+	    !mkdtemp(o->dir))
+		return trouble("%s: %s", o->dir, strerror(errno));
+	if (setenv("RDMAEMU_DIR", o->dir, 1))
+		return trouble("environment: %s", strerror(errno));
+	return paths_of(fresh, o->dir, o->fabric);
+}
+
 static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
 		     char *replay, char *self, char *dir)
 {
 	static struct fabric_paths fresh;
 	int status = 0, ret;
 
-	if (o->level[OPT_FABRIC] != LEVEL_FLAG)
-		snprintf(o->fabric, sizeof(o->fabric), "replay-%d", (int)getpid());
-	if (recorded(o, dir, d) || paths_of(&fresh, p->dir, o->fabric) ||
-	    setenv("RDMAEMU_DIR", p->dir, 1) || start(o, &fresh))
+	if (own_place(o, p, d, &fresh))
 		return EXIT_USAGE;
-	ret = make_nodes(d, self, o->fabric);
-	if (!ret)
-		ret = play(o, replay, self, o->fabric, dir, &status);
-	if (stop(self, o->fabric) || ret)
+	ret = recorded(o, dir, d) || start(o, &fresh);
+	if (!ret) {
+		ret = make_nodes(d, self, o->fabric) ||
+		      play(o, replay, self, o->fabric, dir, &status);
+		ret |= stop(self, o->fabric);
+	}
+	nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (ret)
 		return EXIT_USAGE;
 	child_leave(status);
 }

@@ -122,6 +122,10 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	line = vt_rec_line(t->prog->p, rec, &len);
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
 		return rp_trouble(t, rec, "%s", c->why);
+	/* A program that did not ask for the number. */
+	if ((c->call == VCALL_ibv_get_device_list || c->call == VCALL_rdma_get_devices) &&
+	    !strstr(line + c->out, "num_devices="))
+		c->args[0] = 0;
 	errno = 0;
 	ret = rp_invoke(c->call, c->args);
 	err = errno;
