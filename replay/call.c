@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What the call has changed that other records go by. */
 static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
@@ -108,6 +109,56 @@ static void reset(struct rp_thread *t)
 	}
 }
 
+/* An XRC domain is found by its file, of which the trace has but the descriptor. */
+static int file_for(struct rp_prog *g, int was)
+{
+	struct rp_file *f;
+
+	for (f = g->file; f; f = f->next)
+		if (f->was == was)
+			return f->fd;
+	f = malloc(sizeof(*f));
+	if (!f)
+		return -1;
+	f->was = was;
+	f->fd = memfd_create("rdmaemu-replay-xrcd", MFD_CLOEXEC);
+	f->next = g->file;
+	g->file = f;
+	return f->fd;
+}
+
+/* What stands for arguments that are of no use here as they were. */
+static bool prepare(struct rp_thread *t, const char *line)
+{
+	struct vcall_parsed *c = &t->parsed;
+	struct ibv_xrcd_init_attr *xrcd;
+	struct rp_prog *g = t->prog;
+
+	switch (c->call) {
+	case VCALL_ibv_get_device_list:
+	case VCALL_rdma_get_devices:
+		/* A program that did not ask for the number. */
+		if (!strstr(line + c->out, "num_devices="))
+			c->args[0] = 0;
+		return true;
+	case VCALL_ibv_open_xrcd:
+		xrcd = (void *)(uintptr_t)c->args[1];
+		if (xrcd && xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
+			pthread_mutex_lock(&g->lock);
+			xrcd->fd = file_for(g, xrcd->fd);
+			pthread_mutex_unlock(&g->lock);
+			return xrcd->fd >= 0;
+		}
+		return true;
+	case VCALL_ibv_destroy_cq:
+		if (!strncmp(line + c->out, "0", 1) && c->args[0])
+			rp_ack_rest(g, (void *)(uintptr_t)c->args[0]);
+		return true;
+	default:
+		return true;
+	}
+}
+
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -122,10 +173,8 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	line = vt_rec_line(t->prog->p, rec, &len);
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
 		return rp_trouble(t, rec, "%s", c->why);
-	/* A program that did not ask for the number. */
-	if ((c->call == VCALL_ibv_get_device_list || c->call == VCALL_rdma_get_devices) &&
-	    !strstr(line + c->out, "num_devices="))
-		c->args[0] = 0;
+	if (!prepare(t, line))
+		return rp_trouble(t, rec, "no memory");
 	errno = 0;
 	ret = rp_invoke(c->call, c->args);
 	err = errno;

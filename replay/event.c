@@ -102,13 +102,25 @@ bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	for (n = poll(&fd, 1, 0);; n = poll(&fd, 1, 5)) {
 		if (n > 0 && !take(t, rec, ch))
 			return false;
-		if (n <= 0 && have(g, op->cq))
+		if (have(g, op->cq))
 			return true;
 		if (rp_failed(g->w))
 			return false;
 		if (rp_now() - t->slot->since > g->timeout)
 			return rp_diverge(t, rec, "the event", want, "none came");
 	}
+}
+
+void rp_ack_rest(struct rp_prog *g, const struct ibv_cq *cq)
+{
+	uint32_t ord = cq_ordinal(g, cq), n;
+
+	pthread_mutex_lock(&g->lock);
+	n = g->cq[ord].events;
+	g->cq[ord].events = 0;
+	pthread_mutex_unlock(&g->lock);
+	if (ord && n)
+		ibv_ack_cq_events((struct ibv_cq *)cq, n);
 }
 
 bool rp_ack(struct rp_thread *t, const struct vt_rec *rec)

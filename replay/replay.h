@@ -159,6 +159,13 @@ struct rp_cq {
 
 struct rp_prog;
 
+/** struct rp_file - an empty file for one that the program had open. @was: its descriptor there */
+struct rp_file {
+	int was;
+	int fd;
+	struct rp_file *next;
+};
+
 /** struct rp_scratch - work requests of a post, made of the record. */
 struct rp_scratch {
 	struct ibv_send_wr *send;
@@ -201,6 +208,7 @@ struct rp_prog {
 	struct rp_thread *thread;
 	uint32_t n_threads;
 	uint32_t first_slot;
+	struct rp_file *file; /* of XRC domains */
 	uint32_t running;
 };
 
@@ -261,6 +269,8 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_notify(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_ack(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_ack_rest() - acknowledge the events that the record has not had, and destroying @cq would wait for. */
+void rp_ack_rest(struct rp_prog *g, const struct ibv_cq *cq);
 
 /** rp_invoke() - carry out a call with the walker's arguments. Returns what it returned. */
 uint64_t rp_invoke(enum vcall call, const uint64_t *args);
