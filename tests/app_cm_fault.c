@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of the rdma_cm that rules raise, or make of what a call would have brought.
- *	app_cm_fault
+ *	app_cm_fault [manual]
+ * With `manual` the clock is one that is moved by hand, from 0 on, and rules have their times by it.
  * Environment: RDMAEMU_BIN, the command that sets rules.
  */
 #include "tests/fault.h"
@@ -141,7 +142,45 @@ static void test_raised(__be16 port)
 	fault_clear();
 }
 
-int main(void)
+static struct rdma_cm_id *connected(__be16 port, struct rdma_cm_id **server)
+{
+	struct rdma_conn_param p = { .retry_count = 1, .qp_num = 0x123 };
+	struct rdma_cm_id *id = client(port);
+
+	if (rdma_connect(id, &p) || !event(RDMA_CM_EVENT_CONNECT_REQUEST, 0, NULL, server))
+		die("no request");
+	p.qp_num = 0x124;
+	if (rdma_accept(*server, &p) || !event(RDMA_CM_EVENT_CONNECT_RESPONSE, 0, id, NULL) ||
+	    rdma_establish(id) || !event(RDMA_CM_EVENT_ESTABLISHED, 0, *server, NULL))
+		die("no connection");
+	return id;
+}
+
+/* Of those that have disconnected, long before it would come: the clock does not move by itself. */
+static void test_timewait(__be16 port)
+{
+	struct rdma_cm_id *server, *id = connected(port, &server);
+
+	fault_add("event RDMA_CM_EVENT_TIMEWAIT_EXIT");
+	ok(fault_hits() == 0 && quiet(), "TIMEWAIT_EXIT: nobody has disconnected");
+	ok(!rdma_disconnect(id) && event(RDMA_CM_EVENT_DISCONNECTED, 0, server, NULL) &&
+		   !rdma_disconnect(server) && event(RDMA_CM_EVENT_DISCONNECTED, 0, id, NULL),
+	   "rdma_disconnect on both sides");
+	fault_add("event RDMA_CM_EVENT_TIMEWAIT_EXIT at=500us");
+	fault_advance_us(499);
+	ok(fault_hits() == 0 && quiet(), "TIMEWAIT_EXIT: not before its time");
+	fault_advance_us(1);
+	ok(event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL) &&
+		   event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL) && quiet(),
+	   "TIMEWAIT_EXIT on both");
+	ok(fault_hits() == 1, "one hit");
+	fault_clear();
+	fault_advance_us(60000000);
+	ok(quiet(), "it is told once");
+	ok(!rdma_destroy_id(id) && !rdma_destroy_id(server), "they can be destroyed");
+}
+
+int main(int argc, char **argv)
 {
 	struct rdma_cm_id *listener;
 	struct sockaddr_in sin;
@@ -157,6 +196,8 @@ int main(void)
 	test_calls(rdma_get_src_port(listener));
 	test_multicast();
 	test_raised(rdma_get_src_port(listener));
+	if (argc > 1 && !strcmp(argv[1], "manual"))
+		test_timewait(rdma_get_src_port(listener));
 	rdma_destroy_id(listener);
 	rdma_destroy_event_channel(ch);
 	return tap_failed != 0;

@@ -16,4 +16,8 @@ for side in $SIDES; do
 done
 app app_cm_fault
 check "nothing is left in the isolated fabric" audit_all --fabric isolated
+export RUN_FLAGS='--clock manual --fabric manual' RDMAEMU_FABRIC=manual
+app app_cm_fault manual
+export RUN_FLAGS='--clock manual --isolated --fabric apart' RDMAEMU_FABRIC=apart
+app app_cm_fault manual
 done_testing

@@ -13,5 +13,7 @@ void fault_clear(void);
 int fault_hits(void);
 /** fault_advance() - move the fabric's clock ahead by so many seconds: what is due till then is done. */
 void fault_advance(int seconds);
+/** fault_advance_us() - the same in microseconds. */
+void fault_advance_us(long us);
 
 #endif

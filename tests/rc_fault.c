@@ -71,10 +71,15 @@ int fault_hits(void)
 	return (int)hits;
 }
 
-void fault_advance(int seconds)
+void fault_advance_us(long us)
 {
 	char by[32];
 
-	snprintf(by, sizeof(by), "%ds", seconds);
+	snprintf(by, sizeof(by), "%ldus", us);
 	run("clock", "advance", by, -1);
+}
+
+void fault_advance(int seconds)
+{
+	fault_advance_us(seconds * 1000000L);
 }
