@@ -242,6 +242,13 @@ void via_serve(struct engine *e);
  */
 int mcast_deliver(struct engine *e, const struct burst *b, u32 *next);
 /**
+ * raw_input() - an Ethernet frame arrives at port b->dst_port of b->dst_dev, over links. Token held.
+ * @frame: its bytes, which @b refers to, its check sequence behind them
+ * @next: which flow rule is next, 0 at first
+ * Return: as hca_input(); with -EAGAIN *next has moved on, for the next try.
+ */
+int raw_input(struct engine *e, const struct burst *b, u8 *frame, u32 *next);
+/**
  * mcast_next_port() - a port on which there is a member that gets the datagram. Ports come several
  * times.
  * @i: 0 at first. Return: false: that was the last.

@@ -430,6 +430,11 @@ u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
 bool via_early(struct engine *e, struct hca_qp *qp);
 /** via_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
 bool via_overdue(struct engine *e, struct hca_qp *qp);
+/**
+ * raw_via() - whether frames that a port sends are the fabric process's: every port of the fabric may get them,
+ * and there is a link on the way to one of them that takes time or is looked at.
+ */
+bool raw_via(const struct hca *hca, u32 dev, u32 port);
 /** via_chunk() - qp->chunk_shift for the QP's path as its links are now. */
 void via_chunk(const struct hca *hca, struct hca_qp *qp);
 
@@ -457,6 +462,17 @@ void qp_stall(struct engine *e, struct hca_qp *qp);
 static inline bool budget_left(const struct engine *e)
 {
 	return e->budget_bytes > 0 && e->budget_wrs > 0;
+}
+
+/** port_is_down() - ports are up, but for rare moments: one word that all share says so. */
+static inline bool port_is_down(struct hca *hca, u32 dev, u32 port)
+{
+	struct hca_port *p;
+
+	if (likely(!hca->ports_down))
+		return false;
+	p = port_of(hca, dev, port);
+	return !p || p->state != PORT_ACTIVE;
 }
 
 /** dev_count() - something happened that the QP's port counts. */

@@ -191,7 +191,9 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
 		.dst_type = peer_type(qp->type),
 	};
-	p->via = hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
+	p->via = unlikely(qp->type == QPT_RAW_PACKET)
+			 ? raw_via(hca, p->src_dev, p->src_port)
+			 : hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
 	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
 		  pkeys_match(p->pkey, p->pkey);
 	qp->back = (struct hca_path){

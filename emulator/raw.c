@@ -7,7 +7,8 @@
  * The fabric is one Ethernet switch that offers every frame to every port, the sender's included;
  * who gets it is for the flow rules of each port to say (flow.c). A frame is gathered into a place
  * behind its queue pair's send ring, in the sender's segment, where offloads are applied; from there
- * it is copied to each receiver.
+ * it is copied to each receiver. Where a link takes time or is looked at, the frame goes over it like a
+ * packet, once to each port where a rule wants it (eth_links()), and is offered there (raw_input()).
  *
  * That place is the client's own memory, which may change at any time: headers are copied before
  * they are looked at, and what is believed afterwards are offsets within the frame.
@@ -19,6 +20,7 @@
  */
 #include "emulator/capture.h"
 #include "emulator/eth.h"
+#include "emulator/journal_model.h"
 
 #include <endian.h>
 
@@ -48,11 +50,16 @@ static u64 scratch_of(const struct hca_qp *qp)
  * The port's Ethernet MTU, of which its RoCE MTU is what is left for payload: 1500 and jumbo frames
  * where those fit, else as much as RoCE needs. On the wire come the header and up to two tags.
  */
+static u32 max_frame_at(u32 mtu)
+{
+	u32 eth = mtu == 1024 ? 1500 : mtu == 4096 ? 9000 : mtu + ROCE_OVERHEAD;
+
+	return eth + FRAME_ETH + 2 * FRAME_VLAN;
+}
+
 static u32 max_frame(const struct hca_qp *qp)
 {
-	u32 mtu = qp->mtu == 1024 ? 1500 : qp->mtu == 4096 ? 9000 : qp->mtu + ROCE_OVERHEAD;
-
-	return mtu + FRAME_ETH + 2 * FRAME_VLAN;
+	return max_frame_at(qp->mtu);
 }
 _Static_assert(9000 + FRAME_ETH + 2 * FRAME_VLAN + FRAME_FCS <= LIM_FRAME, "fits its place");
 
@@ -256,16 +263,25 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	return 0;
 }
 
+static void count_flow(struct hca *hca, const struct hca_flow *rule, const struct eth_frame *f)
+{
+	struct hca_ctr *c = rule->counters ? &hca->ctr[rule->counters - 1] : NULL;
+
+	if (c) {
+		c->packets++;
+		c->bytes += f->f.len;
+	}
+}
+
 /*
- * Offer a frame to all ports, from flow rule *at on. Return: 0, or -EAGAIN with *at the rule whose
- * queue pair is out of reach now.
+ * Offer a frame to the port, or to all ports (@port 0) that are up, from flow rule *at on. Return: 0, or
+ * -EAGAIN with *at the rule whose queue pair is out of reach now.
  */
-static int eth_switch(struct engine *e, struct eth_frame *f, u32 *at)
+static int eth_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, u32 *at)
 {
 	struct hca *hca = e->hca;
 	struct flow_route route;
 	struct hca_qp *qp;
-	struct hca_ctr *c;
 	u32 i;
 
 	if (!flow_route(hca, &f->f, &route))
@@ -273,20 +289,117 @@ static int eth_switch(struct engine *e, struct eth_frame *f, u32 *at)
 	for (i = *at; i < hca->tab[TAB_FLOW].high; i++) {
 		const struct hca_flow *rule = &hca->flow[i];
 
-		if (!flow_takes(hca, &f->f, &route, i))
+		if (!flow_takes(hca, &f->f, &route, i) ||
+		    (port && (rule->dev != dev || rule->port != port)) ||
+		    port_is_down(hca, rule->dev, rule->port))
 			continue;
 		qp = hca_qp_by_num(hca, rule->qpn);
 		if (qp && !rule->drop && deliver(e, f, rule, qp) == -EAGAIN) {
 			*at = i;
 			return -EAGAIN;
 		}
-		c = rule->counters ? &hca->ctr[rule->counters - 1] : NULL;
-		if (c) {
-			c->packets++;
-			c->bytes += f->f.len;
+		count_flow(hca, rule, f);
+	}
+	return 0;
+}
+
+/* --- over links --- */
+
+/* The smallest MTU of a link that it goes over. */
+static u32 least_mtu(u32 len)
+{
+	u32 mtu = 256;
+
+	while (mtu < 4096 && len > max_frame_at(mtu))
+		mtu *= 2;
+	return mtu;
+}
+
+/* What a link carries to that port: a packet, with its check sequence. */
+static void frame_burst(const struct hca_qp *qp, struct eth_frame *f, u32 dev, u32 port,
+			struct hca_mem *mem, struct burst *b)
+{
+	tailor(f, false, true, mem);
+	*b = (struct burst){
+		.op = BOP_SEND,
+		.flags = BF_FIRST | BF_LAST,
+		.psn = f->nth & IB_PSN_MASK,
+		.path = qp->path,
+		.npkts = 1,
+		.mtu = least_mtu(f->f.len),
+		.len = mem->iov[0].len,
+		.mem = mem,
+	};
+	b->dst_dev = dev;
+	b->dst_port = (u8)port;
+	b->dst_qpn = 0;
+}
+
+/*
+ * To all ports where a flow rule takes it, those of them that rules from *at on are the first for. Return: 0,
+ * or -EAGAIN with *at the rule whose port's link has no room.
+ */
+static int eth_links(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
+{
+	u64 seen[HCA_MAX_DEVS * HCA_MAX_PORTS / 64] = { 0 };
+	struct hca *hca = e->hca;
+	struct flow_route route;
+	struct hca_mem mem;
+	struct burst b;
+	u32 i, n;
+
+	if (!flow_route(hca, &f->f, &route))
+		return 0;
+	for (i = 0; i < hca->tab[TAB_FLOW].high; i++) {
+		const struct hca_flow *rule = &hca->flow[i];
+
+		if (!flow_takes(hca, &f->f, &route, i))
+			continue;
+		n = rule->dev * HCA_MAX_PORTS + rule->port - 1;
+		if (seen[n / 64] & BIT64(n % 64))
+			continue;
+		seen[n / 64] |= BIT64(n % 64);
+		if (i < *at)
+			continue;
+		frame_burst(qp, f, rule->dev, rule->port, &mem, &b);
+		if (e->host->link(e->ctx, &b) == -EAGAIN) {
+			*at = i;
+			return -EAGAIN;
 		}
 	}
 	return 0;
+}
+
+int raw_input(struct engine *e, const struct burst *b, u8 *frame, u32 *next)
+{
+	struct eth_frame f = { .p = frame, .src_qpn = b->src_qpn, .nth = b->psn, .fcs = true };
+
+	if (!b->mem || b->mem->n != 1 || b->len < FRAME_ETH + FRAME_FCS || b->len > LIM_FRAME)
+		return 0;
+	if (unlikely(port_is_down(e->hca, b->dst_dev, b->dst_port))) {
+		journal_drop(e, b, CAUSE_PORT_DOWN, b->dst_dev << 8 | b->dst_port);
+		return 0;
+	}
+	f.mem = *b->mem;
+	f.mem.iov[0].len = b->len - FRAME_FCS;
+	look(&f, (u32)f.mem.iov[0].len);
+	return eth_switch(e, &f, b->dst_dev, b->dst_port, next);
+}
+
+/* The frame leaves its port. Return: as eth_switch(). */
+static int leave(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
+{
+	struct hca_mem mem;
+	struct burst b;
+
+	if (unlikely(port_is_down(e->hca, qp->path.src_dev, qp->path.src_port))) {
+		frame_burst(qp, f, JOURNAL_NOBODY, 0, &mem, &b);
+		journal_drop(e, &b, CAUSE_PORT_DOWN, b.src_dev << 8 | b.src_port);
+		return 0;
+	}
+	if (unlikely(qp->path.via))
+		return eth_links(e, qp, f, at);
+	return eth_switch(e, f, 0, 0, at);
 }
 
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
@@ -301,6 +414,9 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 
 	if (status)
 		return -(int)status;
+	/* Only the fabric process has links. */
+	if (unlikely(qp->path.via && !e->host->link))
+		return -EAGAIN;
 	if (p.frame >= r.frames)
 		return 0; /* the client shortened it under way */
 	payload = (u32)min_u64(r.len - (u64)p.frame * r.share, r.share);
@@ -323,8 +439,11 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 		qp->req.tx_bytes += r.hdr + payload;
 	}
 	look(&f, r.hdr + payload);
+	/* As links and rules know it. */
+	if (unlikely(qp->path.via))
+		f.nth = (u32)(qp->req.tx_pkts - 1);
 	rule = p.rule - 1;
-	ret = eth_switch(e, &f, &rule);
+	ret = leave(e, qp, &f, &rule);
 	e->budget_bytes -= r.hdr + payload;
 	*at = (u64)p.frame << 32 | (rule + 1);
 	if (ret || p.frame + 1 == r.frames)

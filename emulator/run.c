@@ -87,24 +87,13 @@ static int port_input(struct engine *e, const struct burst *b)
 	return port ? 0 : -ENETDOWN;
 }
 
-/* Ports are up, but for rare moments: one word that all share says so. */
-static inline bool is_down(struct hca *hca, u32 dev, u32 port)
-{
-	struct hca_port *p;
-
-	if (likely(!hca->ports_down))
-		return false;
-	p = port_of(hca, dev, port);
-	return !p || p->state != PORT_ACTIVE;
-}
-
 int hca_input(struct engine *e, const struct burst *b)
 {
 	int ret;
 
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
-	if (unlikely(is_down(e->hca, b->dst_dev, b->dst_port))) {
+	if (unlikely(port_is_down(e->hca, b->dst_dev, b->dst_port))) {
 		journal_drop(e, b, CAUSE_PORT_DOWN, b->dst_dev << 8 | b->dst_port);
 		return 0;
 	}
@@ -167,7 +156,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 
 	if (likely(!hca->watched))
 		ret = carry(e, b);
-	else if (is_down(hca, b->src_dev, b->src_port))
+	else if (port_is_down(hca, b->src_dev, b->src_port))
 		return stay_behind(e, b);
 	else
 		ret = carry_watched(e, b);

@@ -38,6 +38,21 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
 }
 
+bool raw_via(const struct hca *hca, u32 dev, u32 port)
+{
+	u32 d, p;
+
+	if (likely(!hca->n_via))
+		return false;
+	if (hca->chaos || port_via(&hca->dev[dev], port))
+		return true;
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports && !hca->dev[d].member; p++)
+			if (port_via(&hca->dev[d], p))
+				return true;
+	return false;
+}
+
 bool burst_is_mcast(const struct burst *b)
 {
 	return b->av && av_is_mcast(b->av);

@@ -125,6 +125,8 @@ u64 fault_type_ops(u32 types)
 		ops |= SENDS | SENDS_IMM | SENDS_INV | WRITES | WRITES_IMM;
 	if (types & 1u << QPT_UD)
 		ops |= O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(MAD);
+	if (types & 1u << QPT_RAW_PACKET)
+		ops |= O(SEND_ONLY);
 	return ops;
 }
 

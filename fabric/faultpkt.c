@@ -2,6 +2,7 @@
 /* See faultpkt.h. */
 #include "fabric/faultpkt.h"
 #include "emulator/engine.h"
+#include "emulator/frame.h"
 
 #define ROUND_SPAN (1 << 22)
 
@@ -235,4 +236,7 @@ void pkt_one(const struct burst *b, u32 first, struct fault_pkt *p)
 	p->psn = b->psn;
 	p->rel = (b->psn - first) & IB_PSN_MASK;
 	p->size = b->mem ? b->len : 0;
+	/* Of a frame, what its sender has posted. */
+	if (b->dst_type == QPT_RAW_PACKET && p->size >= FRAME_FCS)
+		p->size -= FRAME_FCS;
 }

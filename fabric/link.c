@@ -125,7 +125,9 @@ static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct 
 
 u64 link_wire_bytes(const struct burst *b)
 {
-	return linkq_payload(b) + (u64)burst_packets(b) * WIRE_HEADERS;
+	/* A frame has its headers with it. */
+	return linkq_payload(b) +
+	       (b->dst_type == QPT_RAW_PACKET ? 0 : (u64)burst_packets(b) * WIRE_HEADERS);
 }
 
 /* Packets that are too long for a link on their way do not get through. Return: 1, 0 or -EAGAIN. */
@@ -486,7 +488,8 @@ int link_send(struct fabric *f, const struct burst *b)
 	int ret;
 
 	/* What nobody acknowledges is complete as soon as it is sent. */
-	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC) && f->hca->cur_qp)
+	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC || b->dst_type == QPT_RAW_PACKET) &&
+	    f->hca->cur_qp)
 		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
 		return link_send_group(f, b, true);

@@ -76,6 +76,8 @@ static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 		if (faultwire_arrive(f, e, &ret))
 			return ret;
 	}
+	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
+		return raw_input(&f->engine, &e->b, link_payload(f, e), &e->step);
 	return deliver(f, &e->b, &e->step, now, next);
 }
 
