@@ -3,6 +3,7 @@
  * DOC: records of what is sent: see capture.h.
  */
 #include "emulator/capture.h"
+#include "emulator/frame.h"
 #include "emulator/model.h"
 
 #define ALIGN	  64u
@@ -17,6 +18,12 @@ static u32 text_len(const struct cap_note *note)
 						   : 0;
 }
 
+/* Raw Ethernet that goes over links: fabric/link.c carries it as a packet. */
+static bool is_frame(const struct burst *b)
+{
+	return b->dst_type == QPT_RAW_PACKET;
+}
+
 /* Payload bytes that are kept of each packet. */
 static u32 keep_of(const struct hca_capture *c, const struct burst *b)
 {
@@ -24,6 +31,8 @@ static u32 keep_of(const struct hca_capture *c, const struct burst *b)
 
 	if (!b->mem || !b->len)
 		return 0;
+	if (is_frame(b))
+		return (u32)min_u64(load_relaxed(&c->snap), b->len);
 	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
 }
 
@@ -267,6 +276,10 @@ static void describe(struct engine *e, struct cap_rec *r, const struct burst *b,
 	r->b = *b;
 	r->b.av = NULL;
 	r->b.mem = NULL;
+	if (is_frame(b)) {
+		r->kind = CAP_FRAME;
+		r->frame_len = (u32)b->len - FRAME_FCS;
+	}
 	if (note) {
 		r->fate = note->fate;
 		r->cause = note->cause;

@@ -238,18 +238,22 @@ static int build(struct writer *w, const struct roce_pkt *p, u32 snap, u32 *len)
 	return whole > missing ? roce_build(p, frame, min_u32(snap, whole - missing), len) : n;
 }
 
-static int put_burst(struct writer *w, const struct cap_view *v)
+/* What is said of a record's packets. */
+static void comment(const struct writer *w, const struct cap_view *v, char text[CAP_TEXT])
 {
-	char text[CAP_TEXT] = "";
+	text[0] = '\0';
+	if (v->rec->text)
+		snprintf(text, CAP_TEXT, "%.*s", (int)min_u32(v->rec->text, CAP_TEXT - 1), v->text);
+	else if (v->rec->fate & CAP_DROPPED)
+		say_why(w, v, text, CAP_TEXT);
+}
+
+static int put_burst(struct writer *w, const struct cap_view *v, const char *text)
+{
 	struct roce_pkt p;
 	u32 n = cap_packets(w->hca, v, &p), i, len;
 	int ret = 0;
 
-	if (v->rec->text)
-		snprintf(text, sizeof(text), "%.*s", (int)min_u32(v->rec->text, CAP_TEXT - 1),
-			 v->text);
-	else if (v->rec->fate & CAP_DROPPED)
-		say_why(w, v, text, sizeof(text));
 	for (i = 0; i < n && !ret; i++) {
 		cap_packet(v, i, &p);
 		ret = build(w, &p, snap_of(w->c), &len);
@@ -265,13 +269,15 @@ static int put_burst(struct writer *w, const struct cap_view *v)
 static int put_record(struct writer *w, const struct cap_view *v)
 {
 	const struct cap_rec *r = v->rec;
+	char text[CAP_TEXT];
 
 	if (!(r->takers & 1u << w->c->bit) || r->b.src_dev >= HCA_MAX_DEVS ||
 	    r->b.src_port > HCA_MAX_PORTS)
 		return 0;
+	comment(w, v, text);
 	if (r->kind == CAP_BURST)
-		return put_burst(w, v);
-	return put(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len, false, "");
+		return put_burst(w, v, text);
+	return put(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len, false, text);
 }
 
 /* --- the loop ---------------------------------------------------------------------------------------------- */
