@@ -24,25 +24,30 @@ static const struct vfield *ended(enum vcall call)
 
 /* What librdmacm has made for an identifier goes with it, or with its QP. */
 struct owned {
-	void *obj[6];
-	u32 ord[6];
+	void *obj[7];
+	u32 ord[7];
 };
 
-static const u8 owned_kind[6] = { VOBJ_QP, VOBJ_CQ, VOBJ_CQ, VOBJ_CH, VOBJ_CH, VOBJ_SRQ };
+static const u8 owned_kind[7] = { VOBJ_QP, VOBJ_CQ,  VOBJ_CQ,  VOBJ_CH,
+				  VOBJ_CH, VOBJ_SRQ, VOBJ_EVCH };
 
 static void look_owned(struct owned *o, const struct rdma_cm_id *id)
 {
-	bool cqs = id->send_cq_channel || id->recv_cq_channel;
+	struct rec_obj *known;
 	u32 i;
 
 	o->obj[0] = id->qp;
-	o->obj[1] = cqs ? id->send_cq : NULL;
-	o->obj[2] = cqs ? id->recv_cq : NULL;
+	o->obj[1] = id->send_cq;
+	o->obj[2] = id->recv_cq;
 	o->obj[3] = id->send_cq_channel;
 	o->obj[4] = id->recv_cq_channel;
 	o->obj[5] = id->srq;
-	for (i = 0; i < ARRAY_SIZE(o->obj); i++)
-		o->ord[i] = rec_ord(owned_kind[i], o->obj[i]);
+	o->obj[6] = id->channel;
+	for (i = 0; i < ARRAY_SIZE(o->obj); i++) {
+		known = o->obj[i] ? rec_find(owned_kind[i], o->obj[i]) : NULL;
+		/* The program's own stay its own. */
+		o->ord[i] = known && known->passing ? known->ord : 0;
+	}
 }
 
 static __thread struct owned before __attribute__((tls_model("initial-exec")));
@@ -50,21 +55,29 @@ static __thread struct owned before __attribute__((tls_model("initial-exec")));
 static bool ends_owned(enum vcall call)
 {
 	return call == VCALL_rdma_destroy_qp || call == VCALL_rdma_destroy_ep ||
-	       call == VCALL_rdma_destroy_srq;
+	       call == VCALL_rdma_destroy_srq || call == VCALL_rdma_destroy_id;
 }
 
 static void drop_owned(enum vcall call, const struct rdma_cm_id *id)
 {
-	bool whole = call == VCALL_rdma_destroy_ep;
+	const void *now[ARRAY_SIZE(before.obj)] = { NULL };
 	u32 i;
 
-	/* Of an identifier that still is, what it no longer has. An SRQ of the program's own stays its own. */
+	/* With an identifier goes its channel; of one that still is, what it no longer has. */
+	if (call == VCALL_rdma_destroy_id) {
+		memcpy(now, before.obj, sizeof(now));
+		now[6] = NULL;
+	} else if (call != VCALL_rdma_destroy_ep) {
+		now[0] = id->qp;
+		now[1] = id->send_cq;
+		now[2] = id->recv_cq;
+		now[3] = id->send_cq_channel;
+		now[4] = id->recv_cq_channel;
+		now[5] = id->srq;
+		now[6] = id->channel;
+	}
 	for (i = 0; i < ARRAY_SIZE(before.obj); i++)
-		if (before.obj[i] &&
-		    (whole ? i != 5 :
-			     (i == 0 && !id->qp) || (i == 1 && !id->send_cq) ||
-				     (i == 2 && !id->recv_cq) || (i == 3 && !id->send_cq_channel) ||
-				     (i == 4 && !id->recv_cq_channel) || (i == 5 && !id->srq)))
+		if (before.ord[i] && before.obj[i] != now[i])
 			rec_drop(owned_kind[i], before.obj[i], before.ord[i]);
 }
 
@@ -88,36 +101,6 @@ void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args)
 	c->span = rec_begin();
 }
 
-/* What librdmacm makes for an identifier, by itself or as it was asked. */
-static u32 makes(enum vcall call, const u64 *args)
-{
-	const u32 ctx = 1u << VOBJ_CTX, pd = 1u << VOBJ_PD, id = 1u << VOBJ_ID;
-	const u32 queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH | 1u << VOBJ_SRQ;
-	struct rdma_cm_event **e;
-
-	switch (call) {
-	case VCALL_rdma_get_devices:
-		return ctx;
-	case VCALL_rdma_bind_addr:
-	case VCALL_rdma_resolve_addr:
-		return ctx | pd;
-	case VCALL_rdma_create_ep:
-	case VCALL_rdma_get_request:
-	case VCALL_rdma_create_qp:
-	case VCALL_rdma_create_qp_ex:
-	case VCALL_rdma_create_srq:
-	case VCALL_rdma_create_srq_ex:
-		return ctx | pd | queues;
-	case VCALL_rdma_get_cm_event:
-		e = (void *)args[1];
-		if ((*e)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			return ctx | pd | id;
-		return (*e)->event == RDMA_CM_EVENT_ADDR_RESOLVED ? ctx | pd : 0;
-	default:
-		return 0;
-	}
-}
-
 /* The line of a call, with the facts in it. */
 static void write_line(struct rec_call *c, u64 ret, int err)
 {
@@ -128,7 +111,7 @@ static void write_line(struct rec_call *c, u64 ret, int err)
 
 	memset(&like, 0, sizeof(like));
 	rec_end(&like, c->span);
-	rec_thread.makes = vcall_failed(c->call, ret, err) ? 0 : makes(c->call, c->args);
+	rec_thread.makes = vcall_failed(c->call, ret, err) ? 0 : vcall_makes(c->call, c->args);
 	vcall_put_out(t, c->call, c->args, ret, err, &rec_env);
 	rec_thread.makes = 0;
 	for (i = 0; i < t->n_facts; i++)
@@ -213,6 +196,9 @@ void rec_call_end(struct rec_call *c, u64 ret)
 	int err = errno;
 	int failed = vcall_failed(c->call, ret, err);
 
+	/* Asked without waiting, and there was none: as good as an empty poll. */
+	if (failed == EAGAIN && (c->call == VCALL_rdma_get_cm_event || c->call == VCALL_ibv_get_async_event))
+		return;
 	write_line(c, ret, err);
 	if (!failed) {
 		if (vcall_descs[c->call].ret == VRET_NEW + VOBJ_MR)

@@ -158,6 +158,7 @@ struct rec_mr {
  * struct rec_obj - an object of the program's.
  * @key: its address
  * @ctx: of which the library's own functions are taken; NULL for objects of the rdma_cm
+ * @passing: a call has made it in passing
  * @alias: another key by which it is found (lkey, QP number), 0: none
  * @empty: CQ: polls that found nothing
  */
@@ -165,6 +166,7 @@ struct rec_obj {
 	u64 key;
 	u32 ord;
 	u8 kind; /* enum vobj */
+	bool passing;
 	struct rec_obj *ctx_obj;
 	struct rec_ctx *ctx;
 	u64 alias;

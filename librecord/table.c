@@ -224,8 +224,11 @@ u32 rec_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 
 	(void)arg;
 	/* What was a parent's has no ordinal. */
-	if (!o && (fresh || rec_thread.makes & 1u << kind))
-		o = new_object(kind, obj);
+	if (o || !(fresh || rec_thread.makes & 1u << kind))
+		return o ? o->ord : 0;
+	o = new_object(kind, obj);
+	if (o)
+		o->passing = !fresh;
 	return o ? o->ord : 0;
 }
 

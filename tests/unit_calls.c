@@ -83,7 +83,7 @@ static const char *const good[] = {
 	"ibv_open_device device=\"a\\x20b\\x22\" = ctx1",
 	"ibv_alloc_pd context=ctx1 = NULL ENOMEM",
 	"ibv_reg_mr pd=pd2 addr=~ length=4096 access=IBV_ACCESS_LOCAL_WRITE|IBV_ACCESS_REMOTE_READ|0x40000000 = mr1",
-	"ibv_advise_mr pd=pd1 flags=1 sg_list=2 sg_list[0].addr=~ sg_list[0].length=5 "
+	"ibv_advise_mr pd=pd1 advice=IBV_ADVISE_MR_ADVICE_PREFETCH flags=1 sg_list=2 sg_list[0].addr=~ sg_list[0].length=5 "
 	"sg_list[0].lkey=~ sg_list[1].addr=~ sg_list[1].lkey=~ num_sge=2 = EOPNOTSUPP",
 	"ibv_create_qp_ex context=ctx1 attr.send_cq=cq1 attr.cap.max_send_wr=16 attr.qp_type=IBV_QPT_RC "
 	"attr.comp_mask=IBV_QP_INIT_ATTR_PD|IBV_QP_INIT_ATTR_SEND_OPS_FLAGS attr.pd=pd1 "
@@ -99,7 +99,7 @@ static const char *const good[] = {
 	"ibv_ack_async_event event.event_type=IBV_EVENT_PORT_ERR event.element=1 = void",
 	"ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=1 attr.ind_tbl[0]=wq1 attr.ind_tbl[1]=wq2 = ind1",
 	"ibv_create_flow qp=qp1 attr.type=IBV_FLOW_ATTR_NORMAL attr.num_of_specs=2 attr.port=1 "
-	"attr.spec=011000000800000000000000 attr.spec=03100000100000000000000000000000 attr.spec.counters=counters1 = flow1",
+	"attr.spec=001000000c0000002a000000 attr.spec=03100000100000000000000000000000 attr.spec.counters=counters1 = flow1",
 	"ibv_memcpy_to_dm dm=dm1 host_addr=3:010203 length=3 = 0",
 	"rdma_resolve_addr id=id1 src_addr=10.0.0.1:0 dst_addr=[fe80::1%2]:7471 timeout_ms=2000 = 0",
 	"rdma_bind_addr id=id1 addr=ib:"
@@ -191,8 +191,8 @@ static void test_mangled(void)
 static void test_bind(void)
 {
 	static const char *const line = "ibv_alloc_pd context=ctx1 = pd12";
-	static const char *const id = "rdma_create_id channel=evch1 ps=RDMA_PS_TCP = 0 id=id5 id.pd=pd3";
-	struct rdma_cm_id made = { .pd = FAKE(VOBJ_PD, 1) };
+	static const char *const id = "rdma_create_id channel=evch1 ps=RDMA_PS_TCP = 0 id=id5 id.channel=evch3";
+	struct rdma_cm_id made = { .channel = FAKE(VOBJ_EVCH, 1) };
 
 	CU_ASSERT_EQUAL(vcall_parse(&parsed, line, strlen(line), facts, 0, &env), 0);
 	vcall_bind(&parsed, line, strlen(line), 4711, &env);
@@ -201,7 +201,7 @@ static void test_bind(void)
 	CU_ASSERT_EQUAL(vcall_parse(&parsed, id, strlen(id), facts, 0, &env), 0);
 	*(struct rdma_cm_id **)parsed.args[1] = &made;
 	vcall_bind(&parsed, id, strlen(id), 0, &env);
-	CU_ASSERT_EQUAL(bound_kind, VOBJ_PD);
+	CU_ASSERT_EQUAL(bound_kind, VOBJ_EVCH);
 	CU_ASSERT_EQUAL(bound_ord, 3);
 	/* A call that has failed has made nothing. */
 	bound_ord = 0;

@@ -49,6 +49,7 @@ enum vkind {
 #define VDIR_OUT   2u /* read when it has returned */
 #define VDIR_ENDS  4u /* an object that the call ends */
 #define VDIR_FRESH 8u /* an object that the call has made */
+#define VDIR_MADE  16u /* told by calls that may have made it: vcall_makes() has the bit of @obj */
 #define VDIR_BOTH  (VDIR_IN | VDIR_OUT)
 
 #define VCOUNT_NONE 0xffffu

@@ -490,6 +490,12 @@ void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
 void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
 		   int err, const struct vcall_env *env);
 
+/**
+ * vcall_makes() - kinds of objects (bits of enum vobj) that librdmacm may have made for an identifier by this call, which
+ * has succeeded. Only those of its pointers are looked at and told: others may point to what is gone.
+ */
+uint32_t vcall_makes(enum vcall call, const uint64_t *args);
+
 /** vcall_failed() - whether a call has failed, by what it returned. Return: the error, 0: it has not. */
 int vcall_failed(enum vcall call, uint64_t ret, int err);
 

@@ -485,17 +485,20 @@ LOCAL(kept_event) = { .size = sizeof(T), .n = VDESC_COUNT(fields_kept_event),
 
 /* What an identifier has got by the call: the program reads it there. */
 #define T struct rdma_cm_id
+#define MADE (OUT | VDIR_MADE)
+#define FM(m, k, names, o)                                                                         \
+	{ FIELD(m, k, MADE), .count_off = VCOUNT_NONE, .aux = &vnames_##names, .obj = VOBJ_##o }
 static const struct vfield fields_id[] = {
-	FO(verbs, CTX, OUT), F(port_num, UINT, OUT), FN(ps, ENUM, OUT, port_space),
-	FN(qp_type, ENUM, OUT, qp_type), FO(pd, PD, OUT), FO(send_cq_channel, CH, OUT),
-	FO(send_cq, CQ, OUT), FO(recv_cq_channel, CH, OUT), FO(recv_cq, CQ, OUT), FO(srq, SRQ, OUT),
-	FO(qp, QP, OUT),
+	FO(channel, EVCH, MADE), FO(verbs, CTX, MADE), FM(port_num, UINT, values, CTX),
+	FM(ps, ENUM, port_space, CTX), FM(qp_type, ENUM, qp_type, CTX), FO(pd, PD, MADE),
+	FO(send_cq_channel, CH, MADE), FO(send_cq, CQ, MADE), FO(recv_cq_channel, CH, MADE),
+	FO(recv_cq, CQ, MADE), FO(srq, SRQ, MADE), FO(qp, QP, MADE),
 	{ .name = "event", .off = offsetof(T, event), .size = sizeof(void *), .kind = VK_PTR,
-	  .dir = OUT, .count_off = VCOUNT_NONE, .aux = &vstruct_kept_event },
-	{ .name = "src", .off = offsetof(T, route.addr.src_storage), .kind = VK_SOCKADDR, .dir = OUT,
-	  .fact = VFACT_PORT, .count_off = VCOUNT_NONE },
-	{ .name = "dst", .off = offsetof(T, route.addr.dst_storage), .kind = VK_SOCKADDR, .dir = OUT,
-	  .fact = VFACT_PORT, .count_off = VCOUNT_NONE },
+	  .dir = MADE, .count_off = VCOUNT_NONE, .aux = &vstruct_kept_event, .obj = VOBJ_EV },
+	{ .name = "src", .off = offsetof(T, route.addr.src_storage), .kind = VK_SOCKADDR,
+	  .dir = MADE, .fact = VFACT_PORT, .count_off = VCOUNT_NONE, .obj = VOBJ_CTX },
+	{ .name = "dst", .off = offsetof(T, route.addr.dst_storage), .kind = VK_SOCKADDR,
+	  .dir = MADE, .fact = VFACT_PORT, .count_off = VCOUNT_NONE, .obj = VOBJ_CTX },
 };
 STRUCT(id);
 #undef T

@@ -597,12 +597,47 @@ static void walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, con
 
 	w->args_level = base == (const uint8_t *)w->args;
 	for (i = 0; i < n; i++)
-		if ((f[i].dir & w->dir) && (!f[i].when || (mask & f[i].when)))
+		if ((f[i].dir & w->dir) && (!f[i].when || (mask & f[i].when)) &&
+		    (!(f[i].dir & VDIR_MADE) || (w->makes & 1u << f[i].obj)))
 			walk_field(w, &f[i], base);
 	w->args_level = args_level;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
+
+uint32_t vcall_makes(enum vcall call, const uint64_t *args)
+{
+	const uint32_t ctx = 1u << VOBJ_CTX | 1u << VOBJ_PD, evch = 1u << VOBJ_EVCH;
+	const uint32_t queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH;
+	struct rdma_cm_event **e;
+
+	switch (call) {
+	case VCALL_rdma_get_devices:
+		return 1u << VOBJ_CTX;
+	case VCALL_rdma_create_id:
+		return evch;
+	case VCALL_rdma_bind_addr:
+	case VCALL_rdma_resolve_addr:
+		return ctx;
+	case VCALL_rdma_create_ep:
+		return ctx | queues | 1u << VOBJ_SRQ | evch;
+	case VCALL_rdma_get_request:
+		return ctx | queues | 1u << VOBJ_SRQ | evch | 1u << VOBJ_EV;
+	case VCALL_rdma_create_qp:
+	case VCALL_rdma_create_qp_ex:
+		return ctx | queues;
+	case VCALL_rdma_create_srq:
+	case VCALL_rdma_create_srq_ex:
+		return ctx | queues | 1u << VOBJ_SRQ;
+	case VCALL_rdma_get_cm_event:
+		e = (struct rdma_cm_event **)(uintptr_t)args[1];
+		if ((*e)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			return ctx | 1u << VOBJ_ID;
+		return (*e)->event == RDMA_CM_EVENT_ADDR_RESOLVED ? ctx : 0;
+	default:
+		return 0;
+	}
+}
 
 int vcall_failed(enum vcall call, uint64_t ret, int err)
 {
@@ -757,6 +792,7 @@ void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, 
 		put_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
 	else if (call == VCALL_ibv_bind_mw)
 		put_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
+	w.makes = vcall_makes(call, args);
 	walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
 }
 
@@ -764,6 +800,7 @@ void vcall_walk_bind(struct vwalk *w, enum vcall call)
 {
 	const struct vcall_desc *d = &vcall_descs[call];
 
+	w->makes = vcall_makes(call, w->args);
 	if (d->ret == VRET_CTXS && w->ret)
 		put_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
 	walk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);

@@ -14,6 +14,7 @@
  * struct vwalk - a walk over a call.
  * @dir: VDIR_IN: before the call, VDIR_OUT: behind it
  * @ret: what the call returned
+ * @makes: vcall_makes()
  * @record: what the record has behind " = ": nothing is written, objects are bound
  * @path: names of the structs on the way to here, each with its dot
  * @args_level: the fields are the arguments themselves
@@ -24,6 +25,7 @@ struct vwalk {
 	const uint64_t *args;
 	uint32_t dir;
 	uint64_t ret;
+	uint32_t makes;
 	const char *record;
 	uint32_t record_len;
 	char path[160];
