@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes: a replay makes one fabric
+# Programs are recorded, and their traces played without them: nothing may come out differently.
+. "$(dirname "$0")/lib.sh"
+. "$TOP/tests/rdmacm.sh"
+need ibv_rc_pingpong ib_send_bw rping ucmatose python3
+
+# Programs are run by `rdmaemu record` in the place of `rdmaemu run`.
+wrap=$TEST_DIR/rdmaemu
+cat >"$wrap" <<END
+#!/bin/bash
+[ "\$1" = run ] && [ -n "\${TRACE_DIR-}" ] || exec "$RDMAEMU" "\$@"
+shift
+exec "$RDMAEMU" record -o "\$TRACE_DIR" "\$@"
+END
+chmod +x "$wrap"
+REAL=$RDMAEMU
+RDMAEMU=$wrap
+
+# replays DIR - no divergence, and something was compared
+replays() {
+	local out
+	out=$(limit "$REAL" replay "$1" 2>&1) || {
+		echo "$out"
+		return 1
+	}
+	grep -q ', [1-9][0-9]* calls, .*: no divergence$' <<<"$out" || {
+		echo "$out"
+		return 1
+	}
+}
+
+# recorded NAME COMMAND... - a pair is recorded, and its trace has two programs
+recorded() {
+	local TRACE_DIR=$TEST_DIR/trace.$1
+	export TRACE_DIR
+	shift
+	rm -rf "$TRACE_DIR"
+	"$@" || return
+	[ -d "$TRACE_DIR/p2" ] || {
+		echo "two programs were not recorded"
+		return 1
+	}
+}
+
+# round NAME COMMAND... - record, replay
+round() {
+	local n
+	check "$1: recorded" recorded "$@" || return
+	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
+		check "$1: replayed" replays "$TEST_DIR/trace.$1"
+	done
+}
+
+pp() {
+	local name=$1
+	shift
+	round "$name" pair_run "$@"
+}
+
+pp rc_pingpong ibv_rc_pingpong -g 0 -n 100
+pp rc_pingpong_e ibv_rc_pingpong -g 0 -n 100 -e -c
+pp rc_pingpong_ts ibv_rc_pingpong -g 0 -n 100 -t
+pp rc_pingpong_new ibv_rc_pingpong -g 0 -n 100 -N
+pp uc_pingpong ibv_uc_pingpong -g 0 -n 100
+pp ud_pingpong ibv_ud_pingpong -g 0 -n 100
+pp srq_pingpong ibv_srq_pingpong -g 0 -n 100
+pp xsrq_pingpong ibv_xsrq_pingpong -g 0 -n 100
+for test in ib_send_lat ib_send_bw ib_write_lat ib_write_bw ib_read_lat ib_read_bw ib_atomic_lat ib_atomic_bw; do
+	pp $test $test -n 100 -F
+done
+pp send_bw_ud ib_send_bw -c UD -n 100 -F
+pp write_bw_uc ib_write_bw -c UC -n 100 -F
+pp send_bw_xrc ib_send_bw -c XRC -n 100 -F
+pp send_bw_srq ib_send_bw --use-srq -n 100 -F
+pp send_lat_events ib_send_lat -e -n 100 -F
+pp write_bw_both ib_write_bw -b -n 100 -F
+pp send_bw_4qps ib_send_bw -q 4 -n 100 -F
+
+cm() {
+	local name=$1 port
+	port=$(free_port)
+	round "$name" cm_both TCP "$port" "${2//PORT/$port}" "${3//PORT/$port}"
+}
+cm rping "rping -s -p PORT -C 20" "rping -c -p PORT -a $ADDR -C 20 -V"
+cm ucmatose "ucmatose -p PORT" "ucmatose -s $ADDR -p PORT"
+
+# --- what is changed is found ----------------------------------------------------------------
+
+base=$TEST_DIR/trace.rc_pingpong
+edit() {
+	rm -rf "$TEST_DIR/changed"
+	cp -r "$base" "$TEST_DIR/changed"
+	python3 "$TOP/tests/trace_edit.py" "$TEST_DIR/changed" "$@"
+}
+
+# found HOW WORDS - the replay of the changed trace says so, with the program and the place
+found() {
+	local out status=0
+	out=$(limit "$REAL" replay --timeout $((10 * SLOW)) "$TEST_DIR/changed" 2>&1) || status=$?
+	if [ $status = 1 ] && grep -qE "^p[12]/(data|calls):[0-9]+ \(ibv_rc_pingpong\): .*$2" <<<"$out" &&
+		grep -q '^  recorded: ' <<<"$out" && grep -q '^  replayed: ' <<<"$out"; then
+		ok "$1 is found"
+	else
+		not_ok "$1 is found" "status $status" "$out"
+	fi
+}
+
+check "a completion's status is changed" edit status
+found "a changed status" "the completion's status differs"
+check "a completion's length is changed" edit byte_len
+found "a changed length" "the completion's byte_len differs"
+check "a byte of memory is changed" edit memory
+found "a changed byte" "memory at its end differs"
+check "what a call returned is changed" edit result
+found "a changed result" "the result differs"
+
+# --- what is broken is said -------------------------------------------------------------------
+
+# refused HOW EXPECTED - status 2 and one line
+refused() {
+	local out status=0
+	out=$(limit "$REAL" replay "$TEST_DIR/changed" 2>&1) || status=$?
+	if [ $status = 2 ] && [ "$(wc -l <<<"$out")" = 1 ] && grep -qE "$2" <<<"$out"; then
+		ok "$1 is refused"
+	else
+		not_ok "$1 is refused" "status $status" "$out"
+	fi
+}
+check "a byte of the file is flipped" edit flip
+refused "a damaged file" "p1/data: at byte [0-9]+: expected a record that its check"
+check "the file is cut" edit cut
+refused "a truncated file" "p1/data: at byte [0-9]+: expected a record within the file; it is cut short or damaged"
+check "the version is another" edit version
+refused "another version" "trace:1: a trace of version 99; this reader knows version 1"
+check "the data is something else" edit foreign
+refused "a foreign file" "p1/data: at byte 0: expected the data file of a trace"
+rm -rf "$TEST_DIR/changed"
+refused "no trace" "changed/trace: No such file or directory"
+
+# --- trace show, stat, diff -------------------------------------------------------------------
+
+stat_is() {
+	"$REAL" trace stat --json "$base" | json "$1"
+}
+is "stat: work requests" "$(stat_is "[p['work_requests'].get('SEND') for p in d]")" "[100, 100]"
+is "stat: completions" "$(stat_is "[p['completions_by_status'] for p in d]")" \
+	"[{'SUCCESS': 200}, {'SUCCESS': 200}]"
+shown() {
+	"$REAL" trace show "$base" | grep -q 'ibv_create_qp pd=pd1 .* = qp1 ' &&
+		"$REAL" trace show --data "$base" | grep -q 'payload\|bytes' &&
+		"$REAL" trace show --json --program p2 "$base" |
+		json "{r['program'] for r in d} == {2} and any(r['kind'] == 'poll' for r in d)" | grep -qx True
+}
+check "show" shown
+check "diff: a trace and itself" "$REAL" trace diff --data "$base" "$base"
+differs() {
+	edit status && ! "$REAL" trace diff "$base" "$TEST_DIR/changed" >"$TEST_DIR/diff" &&
+		grep -q '^- p[12]/data:' "$TEST_DIR/diff" && grep -q '^+ p[12]/data:.*RETRY_EXC_ERR' "$TEST_DIR/diff"
+}
+check "diff: a changed status" differs
+again() {
+	recorded again pair_run ibv_rc_pingpong -g 0 -n 100 && "$REAL" trace diff "$base" "$TEST_DIR/trace.again"
+}
+check "diff: two runs of a program" again
+done_testing
