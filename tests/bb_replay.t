@@ -147,7 +147,7 @@ stat_is() {
 }
 is "stat: work requests" "$(stat_is "[p['work_requests'].get('SEND') for p in d]")" "[100, 100]"
 is "stat: completions" "$(stat_is "[p['completions_by_status'] for p in d]")" \
-	"[{'SUCCESS': 200}, {'SUCCESS': 200}]"
+	"[{'IBV_WC_SUCCESS': 200}, {'IBV_WC_SUCCESS': 200}]"
 shown() {
 	"$REAL" trace show "$base" | grep -q 'ibv_create_qp pd=pd1 .* = qp1 ' &&
 		"$REAL" trace show --data "$base" | grep -q 'payload\|bytes' &&
