@@ -19,7 +19,7 @@ enum burst_op {
 	BOP_ATOMIC_WRITE, /* 8 bytes, written as one */
 	BOP_ATOMIC_ACK,
 	BOP_ACK, /* ACK, NAK, RNR NAK: by @aeth */
-	BOP_NONE, /* nothing that goes on the wire as a burst */
+	BOP_NONE, /* nothing that goes on the wire as a burst; of a foreign packet: a request that does not exist */
 };
 
 enum burst_flags {
@@ -29,6 +29,7 @@ enum burst_flags {
 	BF_INV = 1 << 3,
 	BF_SOLICITED = 1 << 4,
 	BF_ACK_REQ = 1 << 5,
+	BF_FOREIGN = 1 << 6, /* a packet that anybody may have made: foreign.h */
 };
 
 /**

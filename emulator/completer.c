@@ -6,6 +6,7 @@
  * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
  */
 #include "emulator/fault.h"
+#include "emulator/foreign.h"
 #include "emulator/tm.h"
 
 static const u8 wc_opcode[WR_COUNT] = {
@@ -247,7 +248,7 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 {
 	struct req_state s = qp->req;
 	const struct sq_wqe *w;
-	u32 bad = 0, end, wqe_end;
+	u32 bad = 0, end, wqe_end, status;
 	u64 at;
 	int ret;
 
@@ -271,6 +272,12 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 		return 0;
 	}
 	at = (u64)((s.una_psn - s.una_first) & IB_PSN_MASK) * qp->mtu;
+	if (unlikely(b->flags & BF_FOREIGN) &&
+	    (status = foreign_response(qp, at, wqe_len(qp, w), b))) {
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+		req_fail(e, qp, seg, status, CAUSE_BAD_WQE, b->op);
+		return 0;
+	}
 	ret = place(e, qp, seg, w, at, b, &bad);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
@@ -294,20 +301,14 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	return 0;
 }
 
-/* Neither older than what is outstanding, nor never sent: those are late duplicates. */
-static inline bool outstanding(const struct hca_qp *qp, u32 psn)
-{
-	return (qp->state == QPS_RTS || qp->state == QPS_SQD) &&
-	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
-}
-
 int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth)
 {
 	struct seg_hdr *seg = seg_of(e, qp->client);
 
 	if (unlikely(!seg))
 		return -EAGAIN;
-	if (likely(outstanding(qp, psn)))
+	/* What is not outstanding is a late duplicate. */
+	if (likely(req_outstanding(qp, psn)))
 		ack_input(e, qp, seg, psn, aeth);
 	return 0;
 }
@@ -318,5 +319,5 @@ int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 	if (!seg)
 		return -EAGAIN;
-	return outstanding(qp, b->psn) ? response_input(e, qp, seg, b) : 0;
+	return req_outstanding(qp, b->psn) ? response_input(e, qp, seg, b) : 0;
 }

@@ -73,6 +73,7 @@ enum journal_cause {
 	CAUSE_NO_MAD, /* what came to QP 1 is no message of connection management */
 	CAUSE_NO_WAY, /* no connection to the fabric that it is for */
 	CAUSE_SENDER_GONE, /* the memory it was to come from has gone with its process */
+	CAUSE_PACKET, /* a packet that was put in is malformed, or of no use: enum packet_fault */
 	/* why something is sent again, and what a responder says */
 	CAUSE_TIMEOUT, /* no acknowledge in time */
 	CAUSE_SEQ_NAK, /* the peer lacks a packet */

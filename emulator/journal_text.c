@@ -5,6 +5,7 @@
 #include "emulator/burst.h"
 #include "emulator/cm_mad.h"
 #include "emulator/engine.h"
+#include "emulator/foreign.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -240,6 +241,9 @@ static void say_cause(struct text *t, const struct hca *hca, u32 cause, u32 info
 		break;
 	case CAUSE_QP_STATE:
 		say(t, "the QP there is in %s", ib_qp_state_name(info));
+		break;
+	case CAUSE_PACKET:
+		say(t, "%s", packet_fault_text(info));
 		break;
 	default:
 		say(t, plain_text(cause), info);

@@ -325,6 +325,15 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
 /** comp_input() - a response has come. Return: as hca_input(). */
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/**
+ * req_outstanding() - whether packet @psn waits for an answer: it is neither older than what is outstanding,
+ * nor never sent.
+ */
+static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
+{
+	return (qp->state == QPS_RTS || qp->state == QPS_SQD) &&
+	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
+}
 /** req_progress() - something was acknowledged: retries are counted anew. */
 void req_progress(struct hca_qp *qp, struct req_state *s);
 /** req_complete() - the only WQE under way in *s, which is to be the QP's state, is done. */

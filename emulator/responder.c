@@ -306,7 +306,8 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 	case BOP_ATOMIC_REQ:
 		return resp_atomic(e, qp, b, false);
 	default:
-		return 0;
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
+				     b->op);
 	}
 }
 

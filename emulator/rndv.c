@@ -15,6 +15,7 @@
  * there frees the tag and sets REQ_FIN, in one commit; the message that remains to be sent lies in
  * the QP.
  */
+#include "emulator/foreign.h"
 #include "emulator/tm.h"
 
 #include <endian.h>
@@ -178,7 +179,8 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 	int ret = 0;
 
 	if ((s->flags & REQ_FIN) || b->op != BOP_READ_RESP || psn_diff(end, s->next_psn) > 0 ||
-	    at + b->len > tag->len) {
+	    at + b->len > tag->len ||
+	    ((b->flags & BF_FOREIGN) && foreign_response(qp, at, tag->len, b))) {
 		rndv_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;
 	}

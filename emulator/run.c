@@ -8,6 +8,7 @@
  */
 #include "emulator/capture.h"
 #include "emulator/cm_model.h"
+#include "emulator/foreign.h"
 #include "emulator/resp.h"
 
 /* A READ request's data comes the other way. */
@@ -52,6 +53,14 @@ static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct bur
 	return ret;
 }
 
+/* The same for a packet that anybody may have made. */
+static int foreign_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct burst p = *b;
+
+	return foreign_ok(e, qp, &p) ? qp_input(e, qp, &p) : 0;
+}
+
 /* A burst that no QP takes: why the one that it names, @qp, does not. */
 static void nobody(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 		   const struct hca_port *port)
@@ -77,7 +86,8 @@ static int port_input(struct engine *e, const struct burst *b)
 	struct hca_port *port;
 
 	if (likely(qp && qp_addressed(qp, b)))
-		return qp_input(e, qp, b);
+		return unlikely(b->flags & BF_FOREIGN) ? foreign_input(e, qp, b)
+						       : qp_input(e, qp, b);
 	if (b->dst_qpn == GSI_QPN)
 		return cm_input(e, b);
 	port = port_of(hca, b->dst_dev, b->dst_port);
