@@ -157,6 +157,8 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-topology.5
 	install -D -m 644 man/rdmaemu-faults.7 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/rdmaemu-faults.7
+	install -D -m 644 man/rdmaemu-inject.7 \
+		$(DESTDIR)$(PREFIX)/share/man/man7/rdmaemu-inject.7
 	install -d $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
 	install -m 644 profiles/*.conf $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
 

@@ -22,6 +22,7 @@ enum packet_fault {
 	PKT_SYNDROME, /* an AETH's is a reserved one */
 	PKT_NOT_WAITED, /* an answer to what is not outstanding */
 	PKT_RANGE, /* a READ that came before, but asked for less then */
+	PKT_READ, /* a READ of more than is carried in one piece */
 	PKT_FAULTS,
 };
 

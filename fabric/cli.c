@@ -36,7 +36,8 @@ static const struct verb verbs[] = {
 	{ "record", "record -o DIR [OPTION]... [--] PROGRAM [ARG]...",
 	  "Run a program as 'run' does, and write what it calls of libibverbs and librdmacm, with "
 	  "what\n"
-	  "comes of it and what its memory holds, into a trace directory: for 'trace' and 'replay'.\n"
+	  "comes of it and what its memory holds, into a trace directory: for 'trace' and "
+	  "'replay'.\n"
 	  "Programs that are recorded at the same time may share a directory.",
 	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_OUT) |
 		  OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL),
@@ -132,6 +133,14 @@ static const struct verb verbs[] = {
 	  "Compare two traces, without what may differ from run to run. Exit status 1 if they "
 	  "differ.",
 	  OPT_BIT(OPT_DATA) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP), true, verb_trace_diff },
+	{ "replay", "replay [OPTION]... FILE --inject",
+	  "Send packets of a capture to a queue pair of a running program, as its peer would, and\n"
+	  "compare what comes back with a script, see rdmaemu-inject(7). Exit status 1 where it "
+	  "differs.",
+	  PLACE | PORTS | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
+		  OPT_BIT(OPT_INJECT) | OPT_BIT(OPT_FROM) | OPT_BIT(OPT_SCRIPT) |
+		  OPT_BIT(OPT_AS_IS) | OPT_BIT(OPT_MR),
+	  true, verb_inject },
 	{ "replay", "replay [OPTION]... DIR",
 	  "Carry out a trace's calls again, of all its programs and without them, on a fresh "
 	  "fabric like\n"
@@ -184,6 +193,23 @@ static bool runs_program(const struct verb *v)
 	return v->run == verb_run || v->run == verb_record;
 }
 
+/* Flags behind the first argument, which comes behind them then. Return: as opts_parse(). */
+static int late_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
+{
+	char *first;
+	int more;
+
+	if (n >= argc)
+		return n;
+	first = argv[n];
+	more = opts_parse(o, v->name, v->flags, argc - n - 1, argv + n + 1);
+	if (more <= 0)
+		return more < 0 ? more : n;
+	memmove(argv + n, argv + n + 1, (size_t)more * sizeof(*argv));
+	argv[n + more] = first;
+	return n + more;
+}
+
 static int verb_main(const struct verb *v, int argc, char **argv)
 {
 	static struct fabric_paths paths;
@@ -192,6 +218,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 
 	opts_init(&o);
 	n = opts_parse(&o, v->name, v->flags, argc, argv);
+	if (n >= 0 && v->run == verb_inject)
+		n = late_flags(v, &o, n, argc, argv);
 	if (n < 0)
 		return EXIT_USAGE;
 	if (o.help)
@@ -237,6 +265,17 @@ static int verb_words(const struct verb *v, int argc, char **argv)
 	return !strcmp(argv[1], space + 1) ? 2 : 0;
 }
 
+/* Two verbs are called replay: the flag tells them apart. */
+static bool is_meant(const struct verb *v, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; v->run == verb_inject && i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], "--inject"))
+			return true;
+	return v->run != verb_inject;
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
@@ -250,7 +289,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		n = verb_words(&verbs[i], argc, argv);
-		if (n)
+		if (n && is_meant(&verbs[i], argc, argv))
 			return verb_main(&verbs[i], argc - n, argv + n);
 	}
 	if (!strcmp(argv[0], DAEMON_VERB))

@@ -8,6 +8,7 @@
 #include "fabric/capture.h"
 #include "fabric/log.h"
 #include "fabric/faultdo.h"
+#include "fabric/inject.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -60,6 +61,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	fault_forget(f, c);
 	clock_forget(f, c);
 	capture_forget(f, c);
+	inject_forget(f, c);
 	watch_close(&c->w);
 	f->n_conns--;
 	follow_end(f, c);
@@ -322,6 +324,10 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_CAPTURE_START:
 	case PROTO_CAPTURE_STOP:
 		return capture_request(f, c, m, fd);
+	case PROTO_INJECT:
+		return inject_ask(f, m);
+	case PROTO_INJECT_FRAME:
+		return inject_frame(f, c, m);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

@@ -47,6 +47,7 @@ struct captures;
 struct chaos;
 struct faults;
 struct faultwire;
+struct inject;
 struct link;
 struct join;
 struct opts;
@@ -203,6 +204,7 @@ struct note {
  * @faults: rules of faults: fabric/fault.h; @faultwire: what they know of packets
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
+ * @inject: fabric/inject.c; NULL: nothing was put in so far
  * @brought: clients whose QPs got something in this holding of the token
  * @waiting: QP slots to ring when a helper has finished; @n_waiting of them
  */
@@ -280,6 +282,7 @@ struct fabric {
 	struct hca_limits *own_limits;
 	u32 n_own_limits;
 	struct faultwire *faultwire;
+	struct inject *inject;
 	int (*join_send)(struct fabric *f, u32 member, const struct burst *b);
 
 	struct xfer xfer[MAX_XFERS];

@@ -101,6 +101,18 @@ static const struct opt_def {
 			  "what is recorded of messages and memory (default: full)" },
 	[OPT_ERF] = { "erf", NULL, NULL, false,
 		      "InfiniBand packets with headers of ERF's, which Wireshark reads" },
+	[OPT_INJECT] = { "inject", NULL, NULL, false,
+			 "send a capture's packets to a queue pair, as its peer" },
+	[OPT_FROM] = { "from", "NODE", NULL, false,
+		       "the node that the packets come from, made if there is none (default: the "
+		       "peer's)" },
+	[OPT_SCRIPT] = { "script", "FILE", NULL, false,
+			 "which packets go, and what is to come back (default: all; it is "
+			 "printed)" },
+	[OPT_AS_IS] = { "as-is", NULL, NULL, false, "packets as they are in the file" },
+	[OPT_MR] = { "mr", "N", NULL, false,
+		     "the memory region that the packets' first key stands for (default: 1, the "
+		     "first)" },
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
@@ -304,6 +316,24 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 			       : "full, hash or none";
 	case OPT_ERF:
 		o->erf = true;
+		return NULL;
+	case OPT_INJECT:
+		o->inject = true;
+		return NULL;
+	case OPT_FROM:
+		if (!node_name_ok(value))
+			return NAME_EXPECTED;
+		snprintf(o->from, sizeof(o->from), "%s", value);
+		return NULL;
+	case OPT_SCRIPT:
+		return parse_path(value, o->script) ? NULL : "a file";
+	case OPT_AS_IS:
+		o->as_is = true;
+		return NULL;
+	case OPT_MR:
+		if (!parse_number(value, UINT32_MAX, &n) || !n)
+			return "the ordinal of a memory region, 1 or more";
+		o->mr = (u32)n;
 		return NULL;
 	case OPT_HELP:
 		o->help = true;

@@ -75,6 +75,11 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_OUT,
 	OPT_PAYLOAD,
+	OPT_INJECT,
+	OPT_FROM,
+	OPT_SCRIPT,
+	OPT_AS_IS,
+	OPT_MR,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -135,6 +140,11 @@ struct opts {
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */
 	u32 qpn; /* 0: not given */
+	bool inject;
+	bool as_is;
+	char from[NODE_NAME_MAX + 1]; /* "": not given */
+	char script[PATH_MAX]; /* likewise */
+	u32 mr; /* ordinal of a memory region; 0: not given */
 	char capture[PATH_MAX]; /* "": not given */
 	char filter[1024]; /* likewise */
 	u32 snaplen; /* 0: not given */

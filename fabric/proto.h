@@ -102,6 +102,18 @@ enum proto_op {
 	PROTO_CAPTURE_STOP,
 	/* CAPTURE_LIST: out: as STATUS */
 	PROTO_CAPTURE_LIST,
+	/*
+	 * INJECT: in: inject.from, which is made if there is none, and what names a queue pair. out: inject.
+	 * -ENOENT: there is no such queue pair. -ENOTUNIQ: there are several, inject.n of them.
+	 * -EREMOTE: inject.from is another fabric's.
+	 */
+	PROTO_INJECT,
+	/*
+	 * INJECT_FRAME: in: frame. out: frame.why: for which it was dropped at once, or "". Answered when it is
+	 * put in. -ENOMSG: it is no RDMA packet. -ENXIO: nobody has the address that it comes from.
+	 * -EREMOTE: it is for another fabric.
+	 */
+	PROTO_INJECT_FRAME,
 };
 
 enum proto_flags {
@@ -312,6 +324,57 @@ struct proto_fault {
 	char text[512];
 };
 
+/**
+ * struct proto_inject - a queue pair, and what packets of its peer look like.
+ * @node, @dev, @port: in: where it is; empty, 0: anywhere. out
+ * @from: in: the node that its peer is, or is to be on; empty: any
+ * @program: in: whose it is, by name or process id; empty: anybody's
+ * @qpn: in: its number; 0: any of those that are connected, the youngest
+ * @mr: in: the @mr th memory region of its PD, from 1 on; @n_mrs: out: there are so many
+ * @gid, @peer_gid, @lid, @peer_lid: out: the ends' addresses
+ * @first_request, @first_answer: out: PSN of the first request that it was to get, and that it sent
+ * @epsn: out: of the next request that it waits for
+ * @una, @next: out: of what it has sent: the oldest that is not acknowledged, and the next
+ */
+struct proto_inject {
+	char node[PROTO_NODE_SIZE];
+	char dev[32];
+	char from[PROTO_NODE_SIZE];
+	char program[JOURNAL_NAME];
+	u32 port;
+	u32 qpn;
+	u32 mr;
+	u32 n;
+	/* out */
+	u32 type; /* enum ib_qp_type */
+	u32 state; /* enum ib_qp_state */
+	u32 link_layer; /* enum hca_link */
+	u32 mtu; /* bytes */
+	u32 peer_qpn;
+	u32 pkey;
+	u32 qkey;
+	u32 srqn; /* XRC target: of the first SRQ of its domain */
+	u32 flow_label;
+	u8 gid[16], peer_gid[16];
+	u16 lid, peer_lid;
+	u8 sl, tclass, hop_limit, isolated;
+	u32 first_request, first_answer;
+	u32 epsn, una, next;
+	u32 n_mrs;
+	u32 rkey;
+	u64 va, len; /* of the region */
+};
+
+#define PROTO_FRAME 4608u /* the largest MTU and all headers */
+
+/** struct proto_frame - a frame. @link: LINKTYPE_* of pcap: enum roce_link */
+struct proto_frame {
+	u32 link;
+	u32 len;
+	char why[128];
+	u8 bytes[PROTO_FRAME];
+};
+
 struct proto_msg {
 	u32 magic;
 	u32 op; /* enum proto_op */
@@ -331,6 +394,8 @@ struct proto_msg {
 		struct proto_clock clock;
 		struct proto_capture capture;
 		struct proto_journal journal;
+		struct proto_inject inject;
+		struct proto_frame frame;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };

@@ -19,6 +19,7 @@
 #include "fabric/chaos.h"
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/inject.h"
 
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
@@ -148,15 +149,15 @@ static u64 next_due(const struct fabric *f)
 
 	if (unlikely(f->again_at) && links < f->again_at)
 		links = f->again_at;
-	return min_u64(
-		min_u64(timers, links),
-		min_u64(join_next(f), fabric_real(f, min_u64(faults_next(f), chaos_next(f)))));
+	return min_u64(min_u64(timers, links),
+		       min_u64(min_u64(join_next(f), inject_next(f)),
+			       fabric_real(f, min_u64(faults_next(f), chaos_next(f)))));
 }
 
 bool engine_quiet(struct fabric *f)
 {
 	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
-	       !f->n_waiting && !ports_due(f) && !captures_due(f) &&
+	       !f->n_waiting && !ports_due(f) && !captures_due(f) && inject_next(f) == NEVER &&
 	       !load_relaxed(&f->hca->pending) && !load_relaxed(&f->hca->via_any) &&
 	       !faults_due(f) && engine_deadline(f) > fabric_ns(f) &&
 	       !(f->isolated && isolated_look(f));
@@ -171,8 +172,8 @@ static bool work_due(struct fabric *f, u64 now)
 		helpers_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || captures_due(f) ||
-	       join_due(f, now) || faults_due(f) || load_relaxed(&f->hca->via_any) ||
-	       now >= next_due(f);
+	       inject_due(f) || join_due(f, now) || faults_due(f) ||
+	       load_relaxed(&f->hca->via_any) || now >= next_due(f);
 }
 
 void engine_doze(struct fabric *f, u64 *next)
@@ -214,6 +215,8 @@ u64 engine_work(struct fabric *f)
 		isolated_commands(f);
 	if (f->join)
 		join_input(f);
+	if (inject_due(f))
+		inject_work(f);
 	via_serve(&f->engine);
 	/* What has come may be what somebody is about to give up waiting for. */
 	link_work(f);
