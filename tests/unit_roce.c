@@ -96,7 +96,7 @@ static bool same(const struct roce_pkt *a, const struct roce_pkt *read)
 {
 	struct roce_pkt b = *read;
 
-	if (b.payload_len != a->payload_len || memcmp(a->payload, b.payload, b.payload_cap))
+	if (b.payload_len != a->payload_len || memcmp(a->payload, b.payload, b.payload_cap) != 0)
 		return false;
 	b.payload = a->payload;
 	b.payload_cap = a->payload_cap;
@@ -105,7 +105,7 @@ static bool same(const struct roce_pkt *a, const struct roce_pkt *read)
 	b.icrc = a->icrc;
 	b.vcrc = a->vcrc;
 	b.wrong = a->wrong;
-	/* Both were cleared as a whole before. */
+	/* Both were cleared as a whole before. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
 	return !memcmp(a, &b, sizeof(b));
 }
 
@@ -120,7 +120,7 @@ static void there_and_back(u32 net, u8 opcode, u32 len)
 	memset(&p, 0, sizeof(p));
 	p = any_packet(net, opcode, len);
 	n = roce_build(&p, frame, sizeof(frame), &wire);
-	CU_ASSERT_EQUAL(n, wire);
+	CU_ASSERT_EQUAL(n, (int)wire);
 	CU_ASSERT_EQUAL(wire, roce_frame_len(&p));
 	if (!hdrs)
 		wrong = ROCE_BAD_OPCODE;
@@ -151,15 +151,15 @@ static void test_round_trip(void)
 
 static void test_vlan(void)
 {
-	u32 i, wire;
+	u32 i, n, wire;
 	struct roce_pkt p, q;
 
 	for (i = 1; i <= 2; i++) {
 		p = any_packet(ROCE_IP4, ROCE_SEND_ONLY, 5);
 		p.vlan[0] = i == 1 ? ROCE_VLAN(7) : 0x88a8u << 16 | 1;
 		p.vlan[1] = i == 1 ? 0 : ROCE_VLAN(0x6123);
-		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire),
-				14 + 20 + 8 + 12 + 8 + 4 + i * 4);
+		n = (u32)roce_build(&p, frame, sizeof(frame), &wire);
+		CU_ASSERT_EQUAL(n, 14 + 20 + 8 + 12 + 8 + 4 + i * 4);
 		CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_ETHERNET, frame, wire, wire, &q), 0);
 		CU_ASSERT_EQUAL(q.wrong, 0);
 		CU_ASSERT(same(&p, &q));
@@ -188,8 +188,8 @@ static void test_snap(void)
 				cut.payload_cap = need;
 				memcpy(some, p.payload, need);
 				out = malloc(snap ? snap : 1);
-				CU_ASSERT_EQUAL(roce_build(&cut, out, snap, &wire2), snap);
-				CU_ASSERT_EQUAL(wire2, n);
+				CU_ASSERT_EQUAL(roce_build(&cut, out, snap, &wire2), (int)snap);
+				CU_ASSERT_EQUAL(wire2, (u32)n);
 				CU_ASSERT_EQUAL(memcmp(out, frame, snap), 0);
 				ret = roce_parse(roce_link_of(net), out, snap, wire, &q);
 				CU_ASSERT(ret == 0 || ret == -EBADMSG || ret == -ENOMSG);
@@ -332,7 +332,7 @@ static u32 read_pcap(const char *path)
 		CU_ASSERT_EQUAL(roce_parse((u32)pcap_datalink(pcap), bytes, h->caplen, h->len, &p),
 				0);
 		CU_ASSERT_EQUAL(p.wrong, 0);
-		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), h->len);
+		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), (int)h->len);
 		CU_ASSERT_EQUAL(memcmp(frame, bytes, h->caplen), 0);
 	}
 	pcap_close(pcap);
@@ -347,6 +347,8 @@ static void test_rxe(void)
 	u32 files = 0, frames = 0;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	if (!dir)
+		return;
 	while ((d = readdir(dir))) {
 		if (!strstr(d->d_name, ".pcap"))
 			continue;

@@ -242,7 +242,7 @@ static int take_path(struct pcapng *w, const struct pcapng_opts *o)
 	}
 	if (strlen(o->path) >= sizeof(w->base))
 		return -ENAMETOOLONG;
-	strcpy(w->base, o->path);
+	memcpy(w->base, o->path, strlen(o->path) + 1);
 	return open_file(w);
 }
 
