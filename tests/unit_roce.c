@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames: each packet there and back, checksums beside published and captured ones, what is wrong with a frame. */
 #include "tests/cu.h"
-#include "traces/roce.h"
+#include "tests/roce_same.h"
 
 #include <dirent.h>
 #include <pcap/pcap.h>
@@ -91,24 +91,6 @@ static struct roce_pkt any_packet(u32 net, u8 opcode, u32 len)
 	return p;
 }
 
-/* Whether what was read is what was built, but for what only reading sets. */
-static bool same(const struct roce_pkt *a, const struct roce_pkt *read)
-{
-	struct roce_pkt b = *read;
-
-	if (b.payload_len != a->payload_len || memcmp(a->payload, b.payload, b.payload_cap) != 0)
-		return false;
-	b.payload = a->payload;
-	b.payload_cap = a->payload_cap;
-	b.icrc_xor = a->icrc_xor;
-	b.pad = a->pad;
-	b.icrc = a->icrc;
-	b.vcrc = a->vcrc;
-	b.wrong = a->wrong;
-	/* Both were cleared as a whole before. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
-	return !memcmp(a, &b, sizeof(b));
-}
-
 static u8 frame[ROCE_FRAME_MAX + 16], again[ROCE_FRAME_MAX + 16];
 
 static void there_and_back(u32 net, u8 opcode, u32 len)
@@ -117,7 +99,6 @@ static void there_and_back(u32 net, u8 opcode, u32 len)
 	u32 wire = 0, hdrs = roce_headers(opcode), wrong = 0;
 	int n;
 
-	memset(&p, 0, sizeof(p));
 	p = any_packet(net, opcode, len);
 	n = roce_build(&p, frame, sizeof(frame), &wire);
 	CU_ASSERT_EQUAL(n, (int)wire);
@@ -129,7 +110,7 @@ static void there_and_back(u32 net, u8 opcode, u32 len)
 	CU_ASSERT_EQUAL(roce_parse(roce_link_of(net), frame, wire, wire, &q), 0);
 	CU_ASSERT_EQUAL(q.wrong, wrong);
 	CU_ASSERT_EQUAL(q.pad, -len & 3u);
-	CU_ASSERT(same(&p, &q));
+	CU_ASSERT(roce_same(&p, &q));
 	CU_ASSERT_EQUAL(roce_build(&q, again, sizeof(again), &wire), n);
 	CU_ASSERT_EQUAL(memcmp(frame, again, (size_t)n), 0);
 }
@@ -162,7 +143,7 @@ static void test_vlan(void)
 		CU_ASSERT_EQUAL(n, 14 + 20 + 8 + 12 + 8 + 4 + i * 4);
 		CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_ETHERNET, frame, wire, wire, &q), 0);
 		CU_ASSERT_EQUAL(q.wrong, 0);
-		CU_ASSERT(same(&p, &q));
+		CU_ASSERT(roce_same(&p, &q));
 	}
 }
 
@@ -195,7 +176,7 @@ static void test_snap(void)
 				CU_ASSERT(ret == 0 || ret == -EBADMSG || ret == -ENOMSG);
 				CU_ASSERT_EQUAL(q.wrong & ROCE_CUT, snap < wire ? ROCE_CUT : 0);
 				if (!ret)
-					CU_ASSERT(same(&p, &q) && !(q.wrong & ~ROCE_CUT));
+					CU_ASSERT(roce_same(&p, &q) && !(q.wrong & ~ROCE_CUT));
 				/* All headers are in the first ROCE_HDR_MAX bytes. */
 				CU_ASSERT(!ret || snap < ROCE_HDR_MAX);
 				if (need) {

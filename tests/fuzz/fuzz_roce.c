@@ -4,22 +4,7 @@
  * and a frame. What is read of it is built again, and read from that frame it is the same.
  */
 #include "tests/fuzz/links.h"
-
-/* All that building goes by. */
-static void must_be_same(const struct roce_pkt *a, const struct roce_pkt *read)
-{
-	struct roce_pkt b = *read;
-
-	must(b.payload_len == a->payload_len && b.payload_cap <= a->payload_cap);
-	must(!b.payload_cap || !memcmp(a->payload, b.payload, b.payload_cap));
-	b.payload = a->payload;
-	b.payload_cap = a->payload_cap;
-	b.pad = a->pad;
-	b.icrc = a->icrc;
-	b.vcrc = a->vcrc;
-	b.wrong = a->wrong;
-	must(!memcmp(a, &b, sizeof(b)));
-}
+#include "tests/roce_same.h"
 
 /* Memory of just the size, so that what is beyond it shows. */
 static void build_again(const struct roce_pkt *p)
@@ -38,7 +23,7 @@ static void build_again(const struct roce_pkt *p)
 	must(!roce_parse(roce_link_of(p->net), frame, snap, len, &q));
 	must(!(q.wrong & ~(u32)(ROCE_CUT | ROCE_BAD_TVER | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD |
 				ROCE_BAD_UDP_CSUM)));
-	must_be_same(p, &q);
+	must(roce_same(p, &q));
 	free(frame);
 }
 
