@@ -244,21 +244,26 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 
 /* --- records ---------------------------------------------------------------------------------------- */
 
-/* No room. Return: -EAGAIN: who sends waits; 1: he does not, and it is counted as lost. */
+static void count_lost(struct hca_capture *c, u32 who, u32 packets)
+{
+	u32 i;
+
+	for_each_bit64(i, who)
+		store_relaxed(&c->lost[i % CAPTURES], c->lost[i % CAPTURES] + packets);
+}
+
+/* No room. Return: -EAGAIN: who sends waits; 0: he does not, and it is counted as lost. */
 static int no_room(struct engine *e, u32 who, u32 packets)
 {
 	struct hca_capture *c = &e->hca->capture;
-	u32 i;
-
 	if (who & c->lossless) {
 		e->kick = true;
 		if (e->self == ENGINE_FABRIC)
 			via_hold(e, e->host->now(e->ctx) + clock_span(&e->hca->clock, ROOM_WAIT));
 		return -EAGAIN;
 	}
-	for_each_bit64(i, who)
-		store_relaxed(&c->lost[i % CAPTURES], c->lost[i % CAPTURES] + packets);
-	return 1;
+	count_lost(c, who, packets);
+	return 0;
 }
 
 /* All but the payload. */
@@ -312,7 +317,7 @@ int capture_begin(struct engine *e, const struct burst *b, const struct cap_note
 	keep = keep_of(c, b);
 	size = size_of(text, kept(b, keep));
 	if (!fits(c, size, answers(c, b)))
-		return no_room(e, who, burst_packets(b)) == -EAGAIN ? -EAGAIN : 0;
+		return no_room(e, who, burst_packets(b));
 	r = place(c, size);
 	describe(e, r, b, note);
 	r->size = size;
@@ -354,6 +359,11 @@ int capture_put(struct engine *e, const struct burst *b, const struct cap_note *
 	return ret;
 }
 
+void capture_missed(struct engine *e, const struct burst *b)
+{
+	count_lost(&e->hca->capture, takers(e, b), burst_packets(b));
+}
+
 int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
 {
 	struct hca_capture *c = &e->hca->capture;
@@ -362,7 +372,7 @@ int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 	struct cap_rec *r;
 
 	if (!fits(c, size, ANSWERS))
-		return no_room(e, who, 1) == -EAGAIN ? -EAGAIN : 0;
+		return no_room(e, who, 1);
 	r = place(c, size);
 	memset(r, 0, sizeof(*r));
 	*r = (struct cap_rec){

@@ -92,6 +92,8 @@ int capture_begin(struct engine *e, const struct burst *b, const struct cap_note
 void capture_end(struct engine *e, const struct cap_mark *m, int ret);
 /** capture_put() - both, of a burst that goes nowhere. Return: as capture_begin(). */
 int capture_put(struct engine *e, const struct burst *b, const struct cap_note *note);
+/** capture_missed() - a burst was sent, though captures have no record of it: it is counted as lost. */
+void capture_missed(struct engine *e, const struct burst *b);
 /** capture_frame() - record a raw frame of QP @qp. Return: as capture_begin(). */
 int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len);
 /** capture_room() - whether a request of so much payload, in any number of records, finds room. */

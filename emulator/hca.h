@@ -405,6 +405,8 @@ struct hca_fresh {
  * struct hca_capture - what captures are told: see capture.h. Offsets are free running.
  * @on: those that run, a bit each; @lossless: those for which senders wait
  * @snap: bytes of a frame that somebody wants; @keep: so many of its payload do for that
+ * @far: some program's memory is out of the fabric process's reach: packets take the links' queue, where all of
+ *	their payload is, fetched once
  * @rung: the fabric process knows that the ring fills up
  * @write: behind the last record; @head: behind the last that counts
  * @nth: packets recorded so far
@@ -416,6 +418,8 @@ struct hca_capture {
 	u32 lossless;
 	u32 snap;
 	u32 keep;
+	u32 far;
+	u32 pad;
 	u64 write;
 	u64 nth;
 	u64 lost[CAPTURES];

@@ -88,6 +88,7 @@ static inline u64 rate_slower(u64 a, u64 b)
  *	where they are. On Ethernet addresses are GIDs.
  * @fault: somebody in the fabric process looks at each of its packets: they all pass there
  * @capture: captures that look at its packets, a bit each: see capture.h
+ * @capture_via: and they take the links' queue: hca_capture.far
  * @own_mtu: enum ibv_mtu: what @active_mtu is when the link does not bound it; 0: @active_mtu
  */
 struct hca_port {
@@ -101,7 +102,7 @@ struct hca_port {
 	u32 own_mtu;
 	u32 fault;
 	u32 capture;
-	u32 pad;
+	u32 capture_via;
 	struct hca_uplink link;
 	u64 guid; /* interface id of GID 0 */
 	u16 pkey[LIM_PKEYS]; /* host order; 0: empty */

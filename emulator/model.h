@@ -478,7 +478,7 @@ static inline bool port_is_down(struct hca *hca, u32 dev, u32 port)
 {
 	struct hca_port *p;
 
-	if (likely(!hca->ports_down))
+	if (likely(!hca->watched) || !hca->ports_down)
 		return false;
 	p = port_of(hca, dev, port);
 	return !p || p->state != PORT_ACTIVE;

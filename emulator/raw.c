@@ -430,7 +430,7 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 		ret = gather(e, qp, slot, &r, &f, payload);
 		if (!ret)
 			ret = offload(w, &r, &f, p.frame, payload);
-		if (!ret && unlikely(e->hca->capture.on) && !qp->path.via)
+		if (!ret && unlikely(e->hca->watched) && e->hca->capture.on && !qp->path.via)
 			ret = capture_frame(e, qp, f.p, r.hdr + payload);
 		if (ret)
 			return ret;

@@ -23,7 +23,8 @@ bool port_via(const struct hca_dev *dev, u32 port)
 {
 	const struct hca_uplink *l = &dev->port[port].link;
 
-	return dev->member || l->delay_ns || l->jitter_ns || l->rate_bps || dev->port[port].fault;
+	return dev->member || l->delay_ns || l->jitter_ns || l->rate_bps || dev->port[port].fault ||
+	       dev->port[port].capture_via;
 }
 
 bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port)
@@ -34,7 +35,8 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	if (unlikely(hca->chaos))
 		return true;
 	if (src_dev == dst_dev && src_port == dst_port)
-		return hca->dev[src_dev].port[src_port].fault;
+		return hca->dev[src_dev].port[src_port].fault ||
+		       hca->dev[src_dev].port[src_port].capture_via;
 	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
 }
 

@@ -68,13 +68,17 @@ static bool runs(const struct capture *c)
 	return c && c->reads && load_relaxed(&c->state) == CAPTURE_RUNNING;
 }
 
-/* What all captures together want of the engine. Token held, or, of a node that is being made, not. */
-static void mark(struct fabric *f)
+/*
+ * What all captures together want of the engine. Token held, or, of a node that is being made, not.
+ * Return: whether ports begin, or end, to lead through the links' queue.
+ */
+static bool mark_ports(struct fabric *f)
 {
 	struct hca *hca = f->hca;
 	struct hca_capture *ring = &hca->capture;
 	u32 on = 0, lossless = 0, snap = 0, d, p, i, bits;
 	struct capture *c;
+	bool moved = false;
 
 	for (i = 0; i < CAPTURES; i++) {
 		c = f->captures->of[i];
@@ -96,15 +100,44 @@ static void mark(struct fabric *f)
 				    capture_names(hca, &f->captures->of[i]->ask, d, p))
 					bits |= 1u << i;
 			store_relaxed(&hca->dev[d].port[p].capture, bits);
+			moved |= hca->dev[d].port[p].capture_via != (bits && ring->far);
+			store_relaxed(&hca->dev[d].port[p].capture_via, bits && ring->far);
 		}
 	store_relaxed(&ring->on, on);
 	hca_watch(hca);
+	return moved;
+}
+
+/* Whether there is a program whose memory only its helper reaches. */
+static u32 any_far(const struct fabric *f)
+{
+	const struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next)
+		if (!cl->dead && !f->hca->client[cl->id].fabric_reach)
+			return 1;
+	return 0;
+}
+
+/* The same with the token. */
+static void mark(struct fabric *f)
+{
+	f->hca->capture.far = any_far(f);
+	if (mark_ports(f))
+		via_changed(f->hca);
+}
+
+void captures_client(struct fabric *f)
+{
+	if (f->hca->capture.on && !f->hca->capture.far && any_far(f))
+		store_relaxed(&f->captures->news, 1);
 }
 
 void captures_node(struct fabric *f)
 {
-	if (f->captures && f->hca->capture.on)
-		mark(f);
+	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
+	if (f->captures && f->hca->capture.on && mark_ports(f))
+		store_relaxed(&f->captures->news, 1);
 }
 
 static bool any_port(const struct hca *hca, const struct proto_capture *q)
@@ -360,6 +393,10 @@ void captures_work(struct fabric *f)
 	u32 i;
 
 	exchange(&f->captures->news, 0);
+	if (f->hca->capture.on) {
+		mark(f);
+		via_changed(f->hca);
+	}
 	for (i = 0; i < CAPTURES; i++) {
 		c = f->captures->of[i];
 		if (!c)

@@ -107,6 +107,8 @@ void captures_work(struct fabric *f);
 u64 captures_tick(struct fabric *f);
 /** captures_node() - a node came: mark its ports. No token needed. */
 void captures_node(struct fabric *f);
+/** captures_client() - a client has come. No token needed. */
+void captures_client(struct fabric *f);
 /** captures_end() - the fabric ends: what is in the ring goes to the files. */
 void captures_end(struct fabric *f);
 /** capture_fill() - what is told of one: id, path, counts, state. */
@@ -136,6 +138,8 @@ void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note
 /** capture_fate() - "TEXT by fault rule NAME, PLACE", added to @text of CAP_TEXT bytes. */
 void capture_fate(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/** capture_answer_fits() - whether what answers a burst that arrives has room. */
+bool capture_answer_fits(struct fabric *f, const struct burst *b);
 /** capture_may() - whether a burst of @n records can be sent. Return: 0 or -EAGAIN, as link_may(). */
 int capture_may(struct fabric *f, const struct burst *b, u32 n);
 

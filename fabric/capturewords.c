@@ -44,7 +44,9 @@ int capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info)
 
 int capture_may(struct fabric *f, const struct burst *b, u32 n)
 {
-	if (likely(!f->hca->capture.on) || !capture_looks(f->hca, b) || !f->hca->capture.lossless ||
+	/* An answer has its room: its request would not have arrived else. */
+	if (likely(!f->hca->capture.on) || !capture_looks(f->hca, b) ||
+	    linkq_key(b).cls == LQ_ANSWER || !f->hca->capture.lossless ||
 	    capture_room(&f->engine, b, n))
 		return 0;
 	f->engine.kick = true;
@@ -65,6 +67,13 @@ void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note
 		by_rule.fate = note ? note->fate : 0;
 		note = &by_rule;
 	}
-	/* There is room, and its payload is at hand. */
-	(void)capture_put(&f->engine, b, note);
+	/* Its payload is at hand, and there is room. */
+	if (capture_put(&f->engine, b, note))
+		capture_missed(&f->engine, b);
+}
+
+bool capture_answer_fits(struct fabric *f, const struct burst *b)
+{
+	return likely(!f->hca->capture.on) || !f->hca->capture.lossless ||
+	       !capture_looks(f->hca, b) || capture_room(&f->engine, b, 1);
 }

@@ -5,6 +5,7 @@
  * A client is dead when its process has exited (pidfd) or its connection has ended: the latter also
  * when it has executed another program, whose image knows nothing of the old one's objects.
  */
+#include "fabric/capture.h"
 #include "fabric/faultdo.h"
 
 #include <ctype.h>
@@ -215,6 +216,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	f->by_id[id] = cl;
 	f->n_clients++;
 	use_changed(f);
+	captures_client(f);
 
 	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;

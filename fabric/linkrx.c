@@ -30,7 +30,7 @@ static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *n
 				.dst_port = b->src_port,
 				.cls = LQ_ANSWER };
 	*next = link_room_at(f, now);
-	if (!linkq_room(&f->link->q, &back, len))
+	if (!linkq_room(&f->link->q, &back, len) || !capture_answer_fits(f, b))
 		return false;
 	if (!len || !link_held_back(f, &back, len, now, next))
 		return true;

@@ -16,8 +16,12 @@ look() {
 
 # whole - tshark takes all of it. RoCE v2 has no UDP checksum, over IPv6 either.
 whole() {
-	local bad
-	bad=$(tshark -o udp.ignore_ipv6_zero_checksum:TRUE -r "$CAP" -Y '_ws.malformed || _ws.expert.severity == error' 2>/dev/null) || return
+	local bad file=$CAP
+	if [ "$(look 'all(p.data[0] < 0x10 and p.op for p in packets)')" = True ] && [[ ${RUN_FLAGS-} = *infiniband* ]]; then
+		file=$TEST_DIR/erf.pcap
+		look "write_erf('$file', packets)" >/dev/null || return
+	fi
+	bad=$(tshark -o udp.ignore_ipv6_zero_checksum:TRUE -r "$file" -Y '_ws.malformed || _ws.expert.severity == error' 2>/dev/null) || return
 	[ -z "$bad" ] || {
 		head -n 5 <<<"$bad"
 		return 1
@@ -111,4 +115,35 @@ captured "rping: with the messages of connection management" ping -- \
 	'count("RC READ_REQ") == 5'
 is "rping: tshark knows the messages by their names" \
 	"$(tshark -r "$CAP" 2>/dev/null | grep -o 'CM: [A-Za-z]*' | sort -u | xargs)" "CM: ConnectReply CM: ConnectRequest CM: DisconnectReply CM: DisconnectRequest CM: ReadyToUse"
+
+# Who runs the engine, and what the wire is, makes no difference.
+RUN_FLAGS=--isolated
+captured "isolated: ibv_rc_pingpong" pair_run ibv_rc_pingpong -n 5 -- 'count("RC SEND_FIRST") == count("RC ACK") == 10'
+captured "isolated: ib_read_bw" pair_run ib_read_bw -n 20 -s 100000 -- 'count("RC READ_REQ") >= 20'
+RUN_FLAGS=--chaos=7
+captured "chaos: ib_write_bw" pair_run ib_write_bw -n 20 -s 20000 -- 'count("RC WRITE_FIRST") == 20'
+RUN_FLAGS='--profile infiniband'
+captured "InfiniBand: ibv_rc_pingpong" pair_run ibv_rc_pingpong -n 5 -- 'all(p.ip in (0, 3, False, True) for p in packets)'
+captured "InfiniBand: ib_send_lat -c UD" pair_run ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
+captured "InfiniBand: rping" ping -- 'sum(p.dqpn == 1 for p in packets) >= 5'
+RUN_FLAGS=
+
+# group - a multicast group, of which one is a member and to which the other sends
+group() {
+	local server status
+	command_a stdbuf -oL mckey -m 239.1.2.3 -b "$ADDR" -C 5 || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	wait_for 30 grep -q 'joined' "$TEST_DIR/server.out" || :
+	run_b mckey -m 239.1.2.3 -b "$CLIENT" -s -C 5 >"$TEST_DIR/client.out" 2>&1 </dev/null
+	status=$?
+	wait $server && return $status
+	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	return 1
+}
+if [ "$SETTING" != one ] && command -v mckey >/dev/null; then
+	captured "multicast: to the group's addresses" group -- \
+		'sum(p.dqpn == 0xffffff and p.data[:6].hex() == "01005e010203" for p in packets) == 5' \
+		'all(p.data[30:34].hex() == "ef010203" for p in packets if p.dqpn == 0xffffff)'
+fi
 done_testing
