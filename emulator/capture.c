@@ -385,6 +385,11 @@ int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 		.frame_len = len,
 		.b = { .src_dev = qp->dev, .src_port = (u8)qp->attr.port_num, .src_qpn = qp->qpn },
 	};
+	if (port_is_down(e->hca, qp->dev, qp->attr.port_num)) {
+		r->fate = CAP_DROPPED;
+		r->cause = CAUSE_PORT_DOWN;
+		r->info = qp->dev << 8 | qp->attr.port_num;
+	}
 	memcpy(r + 1, frame, keep);
 	store_release(&c->write, c->write + size);
 	store_release(&c->head, c->write);

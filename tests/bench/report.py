@@ -99,6 +99,15 @@ def measures(limit, true_ms, rc_lat):
     yield "cpu_send_bw", "fabric process, ib_send_bw", "%CPU", 1, None, "", None, True
 
 
+def captured(samples):
+    """The same for what is captured: its limits are the same without a capture."""
+    for size in 65536, 1048576:
+        alone = samples.get(f"send_bw_{size}")
+        limit = statistics.median(alone) * PERFTEST_MB / 1e9 if alone else None
+        yield (f"captured_bw_{size}", f"captured: ib_send_bw -s {size}", "GB/s", PERFTEST_MB / 1e9, limit,
+               "without a capture", limit and 0.5 * limit, False)
+
+
 def beside_many(samples):
     """The same for what tests/bench/run does beside_many(): its limits are the same without them."""
     yield "idle_qp", "10,000 QPs: each, + rings", "KiB", 1 / 1024, None, "", 8, True
@@ -147,7 +156,7 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *beside_many(samples)):
+            *captured(samples), *beside_many(samples)):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
