@@ -143,9 +143,10 @@ static int enter_trace(const struct opts *o, const char *dir, char **argv)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		if (!is_empty(dir))
-			return trouble("%s: expected a new or empty directory, or one that is being "
-				       "recorded",
-				       o->out);
+			return trouble(
+				"%s: expected a new or empty directory, or one that is being "
+				"recorded",
+				o->out);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 && write_trace(o, dir, fd, argv))
 			return -1;

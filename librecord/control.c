@@ -28,8 +28,9 @@ struct owned {
 	u32 ord[7];
 };
 
-static const u8 owned_kind[7] = { VOBJ_QP, VOBJ_CQ,  VOBJ_CQ,  VOBJ_CH,
-				  VOBJ_CH, VOBJ_SRQ, VOBJ_EVCH };
+static const u8 owned_kind[7] = {
+	VOBJ_QP, VOBJ_CQ, VOBJ_CQ, VOBJ_CH, VOBJ_CH, VOBJ_SRQ, VOBJ_EVCH
+};
 
 static void look_owned(struct owned *o, const struct rdma_cm_id *id)
 {
@@ -90,7 +91,7 @@ void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args)
 	c->args = args;
 	c->ending = end ? rec_ord(end->obj, (void *)args[end->off / 8]) : 0;
 	vcall_put_in(rec_thread.text, call, args, &rec_env);
-	rec_changes();
+	rec_changes(false);
 	if (call == VCALL_ibv_dereg_mr && c->ending)
 		rec_mr_final(rec_find(VOBJ_MR, (void *)args[0]));
 	else if (call == VCALL_ibv_destroy_cq && c->ending)
@@ -157,9 +158,9 @@ static void changed_mr(const u64 *args)
 		bool moved = args[1] & IBV_REREG_MR_CHANGE_TRANSLATION;
 		u64 addr = moved ? args[3] : o->mr.addr, len = moved ? args[4] : o->mr.len;
 		u64 iova = o->mr.iova;
-		u64 access = args[1] & IBV_REREG_MR_CHANGE_ACCESS ? args[5] :
-			     o->mr.exposed			  ? IBV_ACCESS_REMOTE_READ :
-								    0;
+		u64 access = args[1] & IBV_REREG_MR_CHANGE_ACCESS ? args[5]
+			     : o->mr.exposed			  ? IBV_ACCESS_REMOTE_READ
+								  : 0;
 
 		rec_mr_free(o);
 		rec_mr_new(o, addr, len, moved ? addr : iova, access);
@@ -197,7 +198,8 @@ void rec_call_end(struct rec_call *c, u64 ret)
 	int failed = vcall_failed(c->call, ret, err);
 
 	/* Asked without waiting, and there was none: as good as an empty poll. */
-	if (failed == EAGAIN && (c->call == VCALL_rdma_get_cm_event || c->call == VCALL_ibv_get_async_event))
+	if (failed == EAGAIN &&
+	    (c->call == VCALL_rdma_get_cm_event || c->call == VCALL_ibv_get_async_event))
 		return;
 	write_line(c, ret, err);
 	if (!failed) {
@@ -241,8 +243,7 @@ static __cold u64 missing(enum vcall call)
 	VR_##ret wrap_##name(REC_PARAMS(__VA_ARGS__))                                              \
 	{                                                                                          \
 		static void *slot;                                                                 \
-		__typeof__(&wrap_##name) lower =                                                   \
-			(__typeof__(&wrap_##name))rec_next(&slot, #name);                          \
+		__typeof__(&wrap_##name) lower = (__typeof__(&wrap_##name))rec_next(&slot, #name); \
                                                                                                    \
 		if (unlikely(!lower))                                                              \
 			REC_JOIN(REC_GIVE_, REC_KIND(ret))(VR_##ret, missing(VCALL_##name));       \

@@ -54,8 +54,8 @@ bool rec_ready_thread(void)
 	int saved = errno;
 
 	if (!rec_thread.text) {
-		mem = mmap(NULL, sizeof(*mem), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mem = mmap(NULL, sizeof(*mem), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
 		errno = saved;
 		if (mem == MAP_FAILED)
 			return false;
@@ -91,7 +91,8 @@ static __attribute__((format(printf, 1, 2))) void complain(const char *fmt, ...)
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		syscall(SYS_write, 2, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+		syscall(SYS_write, 2, text,
+			(size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* A number of bytes in the environment, which `rdmaemu record` has checked. */
@@ -156,7 +157,9 @@ static void write_about(void)
 		     proc_text("/proc/self/comm", name, sizeof(name)),
 		     proc_text("/proc/self/cmdline", line, sizeof(line)), (int)getpid(),
 		     (int)getppid(), node && *node ? node : "node0",
-		     rec.payload == REC_FULL ? "full" : rec.payload == REC_HASH ? "hash" : "none");
+		     rec.payload == REC_FULL   ? "full"
+		     : rec.payload == REC_HASH ? "hash"
+					       : "none");
 	if (n > 0 && (size_t)n < sizeof(text))
 		vt_file(&rec.w, "program", text, (size_t)n);
 }
@@ -191,8 +194,8 @@ static u32 start(void)
 		return REC_OFF;
 	}
 	rec.pid = getpid();
-	if (!once && (pthread_key_create(&thread_key, thread_ends) ||
-		      pthread_atfork(NULL, NULL, forked)))
+	if (!once &&
+	    (pthread_key_create(&thread_key, thread_ends) || pthread_atfork(NULL, NULL, forked)))
 		complain("rdmaemu record: %s\n", strerror(ENOMEM));
 	once = true;
 	write_about();
@@ -227,7 +230,8 @@ static void finish(void)
 	if (load_acquire(&rec.state) != REC_ON || rec.pid != getpid() ||
 	    exchange(&done, mine) == mine)
 		return;
-	if (!rec_thread.text && !rec_ready_thread())
+	/* From within a call, by a signal's handler: the locks may be this thread's own. It ends as if it were killed. */
+	if (rec_thread.depth || (!rec_thread.text && !rec_ready_thread()))
 		return;
 	rec_thread.depth++;
 	rec_each(VOBJ_MR, rec_mr_final);

@@ -12,6 +12,7 @@
  */
 #include "librecord/record.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -20,8 +21,12 @@
 #define FIRST_PIECE (1u << 20) /* contents are recorded in pieces of at most so much */
 #define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
 #define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
+#define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
+#define PAGE	    4096u
 #define FINAL_MAX   (256ull << 20)
 
+/* Of shadows, and of what is exposed. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_obj *exposed;
 
 bool rec_read(void *to, u64 addr, size_t len)
@@ -118,6 +123,29 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 	}
 }
 
+/*
+ * How many bytes from here on, up to @len, have never been touched: they are zeros, and reading would make them memory.
+ * Of memory on demand only.
+ */
+static size_t untouched(u64 addr, size_t len)
+{
+	static int fd = -2;
+	u64 page = addr / PAGE, n = (addr + len - 1) / PAGE - page + 1, entry[64], i;
+
+	if (fd == -2)
+		fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (n > ARRAY_SIZE(entry))
+		n = ARRAY_SIZE(entry);
+	if (fd < 0 || syscall(SYS_pread64, fd, entry, n * 8, page * 8) != (long)(n * 8))
+		return 0;
+	/* Neither present nor swapped out. */
+	for (i = 0; i < n && !(entry[i] >> 62); i++)
+		;
+	if (!i)
+		return 0;
+	return (page + i) * PAGE - addr < len ? (size_t)((page + i) * PAGE - addr) : len;
+}
+
 /* With the lock. */
 static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 {
@@ -126,6 +154,15 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 
 	for (; len; off += n, len -= n) {
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (o->mr.on_demand) {
+			size_t skip = untouched(o->mr.addr + off, n);
+
+			if (skip) {
+				n = skip;
+				continue;
+			}
+			n = n < PAGE ? n : PAGE;
+		}
 		if (!rec_read(b, o->mr.addr + off, n))
 			return;
 		if (memcmp(b, o->mr.shadow + off, n))
@@ -157,6 +194,7 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 	o->mr.addr = addr;
 	o->mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	o->mr.len = addr ? len : 0;
+	o->mr.on_demand = access & IBV_ACCESS_ON_DEMAND;
 	/* All of the address space: on demand. */
 	if (addr + len < addr)
 		o->mr.len = 0;
@@ -164,24 +202,25 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 		return;
 	if (rec.payload == REC_FULL)
 		give_shadow(o);
-	pthread_mutex_lock(&rec.lock);
+	pthread_mutex_lock(&lock);
 	if (o->mr.shadow)
 		scan(o, VT_MEM_FIRST, 0, o->mr.len);
-	else if (o->mr.len <= FINAL_MAX)
+	else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand)
 		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL);
-	o->mr.exposed = o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+	o->mr.exposed =
+		o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
 	if (o->mr.exposed) {
 		o->mr.next = exposed;
 		exposed = o;
 	}
-	pthread_mutex_unlock(&rec.lock);
+	pthread_mutex_unlock(&lock);
 }
 
 void rec_mr_final(struct rec_obj *o)
 {
 	if (!o->mr.len || rec.payload == REC_NONE || !o->ord)
 		return;
-	pthread_mutex_lock(&rec.lock);
+	pthread_mutex_lock(&lock);
 	if (o->mr.shadow)
 		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
 	if (o->mr.len <= FINAL_MAX)
@@ -189,14 +228,14 @@ void rec_mr_final(struct rec_obj *o)
 	else
 		rec_note("mr%u: %llu bytes are too many to sum up", o->ord,
 			 (unsigned long long)o->mr.len);
-	pthread_mutex_unlock(&rec.lock);
+	pthread_mutex_unlock(&lock);
 }
 
 void rec_mr_free(struct rec_obj *o)
 {
 	struct rec_obj **at;
 
-	pthread_mutex_lock(&rec.lock);
+	pthread_mutex_lock(&lock);
 	for (at = &exposed; *at; at = &(*at)->mr.next)
 		if (*at == o) {
 			*at = o->mr.next;
@@ -207,22 +246,53 @@ void rec_mr_free(struct rec_obj *o)
 		__atomic_add_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
 	}
 	memset(&o->mr, 0, sizeof(o->mr));
-	pthread_mutex_unlock(&rec.lock);
+	pthread_mutex_unlock(&lock);
 }
 
-void rec_changes(void)
+/* Return: bytes that peers can read. */
+static u64 exposed_bytes(void)
+{
+	const struct rec_obj *o;
+	u64 sum = 0;
+
+	for (o = exposed; o; o = o->mr.next)
+		sum += o->mr.len;
+	return sum;
+}
+
+/*
+ * Comparing much of it before each of many sends would take all of the time: then it takes half of it, and what the
+ * program changes may be recorded later than a peer reads it.
+ */
+static bool too_soon(u64 all, u64 rest_until)
+{
+	static bool noted;
+
+	if (all <= SCAN_SMALL || vt_now() >= rest_until)
+		return false;
+	if (!noted)
+		rec_note("peers can read %llu bytes: they are not compared before each send",
+			 (unsigned long long)all);
+	noted = true;
+	return true;
+}
+
+void rec_changes(bool send)
 {
 	static u64 turn; /* where the next scan goes on, in what does not fit into one */
-	u64 left = SCAN_MAX, at = 0, len;
+	static u64 rest_until;
+	u64 left = SCAN_MAX, all, at, len, start;
 	struct rec_obj *o;
 
 	if (likely(!load_relaxed(&exposed)))
 		return;
-	pthread_mutex_lock(&rec.lock);
-	for (o = exposed; o; o = o->mr.next)
-		at += o->mr.len;
-	if (turn >= at || at <= SCAN_MAX)
+	pthread_mutex_lock(&lock);
+	all = exposed_bytes();
+	if (turn >= all || all <= SCAN_MAX)
 		turn = 0;
+	start = vt_now();
+	if (send && too_soon(all, rest_until))
+		left = 0;
 	for (o = exposed, at = turn; o && left; o = o->mr.next) {
 		if (at >= o->mr.len) {
 			at -= o->mr.len;
@@ -234,7 +304,13 @@ void rec_changes(void)
 		left -= len;
 		at = 0;
 	}
-	pthread_mutex_unlock(&rec.lock);
+	if (left != SCAN_MAX && all > SCAN_SMALL) {
+		u64 now = vt_now();
+
+		if (now >= rest_until)
+			rest_until = now + (now - start);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 bool rec_payload_sge(struct rec_obj *o, u64 addr, u32 len)
@@ -243,9 +319,9 @@ bool rec_payload_sge(struct rec_obj *o, u64 addr, u32 len)
 
 	if (!o->mr.shadow || len > o->mr.len || off > o->mr.len - len)
 		return false;
-	pthread_mutex_lock(&rec.lock);
+	pthread_mutex_lock(&lock);
 	scan(o, VT_MEM_CHANGED, off, len);
-	pthread_mutex_unlock(&rec.lock);
+	pthread_mutex_unlock(&lock);
 	return true;
 }
 
@@ -256,6 +332,7 @@ u64 rec_address(const struct rec_obj *mr, u64 addr)
 
 void rec_memory_forget(struct rec_obj *o)
 {
+	pthread_mutex_init(&lock, NULL);
 	exposed = NULL;
 	memset(&o->mr, 0, sizeof(o->mr));
 }

@@ -64,8 +64,8 @@ static struct rec_ctx *ctx_of_call(enum vcall call, u64 first)
 #define WRAP_INL(name, ret, first, ...)                                                            \
 	static VR_##ret inl_##name(REC_PARAMS(first, ##__VA_ARGS__))                               \
 	{                                                                                          \
-		const u64 args_[] = { REC_VALUES(first, ##__VA_ARGS__) };                         \
-		struct rec_ctx *ctx = ctx_of_call(VCALL_##name, args_[0]);                        \
+		const u64 args_[] = { REC_VALUES(first, ##__VA_ARGS__) };                          \
+		struct rec_ctx *ctx = ctx_of_call(VCALL_##name, args_[0]);                         \
                                                                                                    \
 		REC_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
 	}

@@ -104,7 +104,6 @@ int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 	if (!rec_enter())
 		return ctx->ops.req_notify_cq(cq, solicited_only);
-	rec_changes();
 	span = rec_begin();
 	op.ret = ctx->ops.req_notify_cq(cq, solicited_only);
 	saved = errno;
@@ -117,8 +116,7 @@ int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 SHIM_EXPORT int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
 				  void **context) __asm__("ibv_get_cq_event");
-SHIM_EXPORT void wrap_ack_cq_events(struct ibv_cq *cq,
-				    unsigned int n) __asm__("ibv_ack_cq_events");
+SHIM_EXPORT void wrap_ack_cq_events(struct ibv_cq *cq, unsigned int n) __asm__("ibv_ack_cq_events");
 
 int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
 {
@@ -131,7 +129,6 @@ int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void
 	lower = (__typeof__(lower))rec_next(&slot, "ibv_get_cq_event");
 	if (!rec_enter())
 		return lower(channel, cq, context);
-	rec_changes();
 	span = rec_begin();
 	ret = lower(channel, cq, context);
 	saved = errno;

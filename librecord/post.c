@@ -286,7 +286,7 @@ int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	if (n > CHAIN_MAX)
 		rec_note("ibv_post_send: more than %u work requests at once", CHAIN_MAX);
 	else {
-		rec_changes();
+		rec_changes(true);
 		put_sends(&p, qp, o, wr, n);
 	}
 	p.span = rec_begin();

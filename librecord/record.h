@@ -143,6 +143,7 @@ struct rec_cqex; /* cqex.c */
  * @addr, @len: the program's memory; of device memory and the like there is none: @len is 0
  * @iova: by which work requests name @addr
  * @shadow: what the trace says is there; NULL: there was no room for it
+ * @on_demand: what was not touched yet is not to be
  * @exposed: peers can read it, or atomics return it
  */
 struct rec_mr {
@@ -150,6 +151,7 @@ struct rec_mr {
 	u64 len;
 	u64 iova;
 	u8 *shadow;
+	bool on_demand;
 	bool exposed;
 	struct rec_obj *next; /* of those that are exposed */
 };
@@ -272,8 +274,8 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access);
 /** rec_mr_final() - what it holds before it is deregistered, or at the end. */
 void rec_mr_final(struct rec_obj *o);
 void rec_mr_free(struct rec_obj *o);
-/** rec_changes() - record what the program has changed where peers can read it. */
-void rec_changes(void);
+/** rec_changes() - record what the program has changed where peers can read it. @send: of many calls one */
+void rec_changes(bool send);
 /** rec_payload_sge() - record what has changed in memory that is about to be sent. Return: whether the trace knows the bytes. */
 bool rec_payload_sge(struct rec_obj *mr, u64 addr, u32 len);
 /** rec_address() - where in the program's memory an address in a work request is. @mr: of its key, or NULL */

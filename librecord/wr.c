@@ -78,7 +78,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	struct rec_span span = { 0, 0 };
 
 	if (rec_enter()) {
-		rec_changes();
+		rec_changes(true);
 		span = rec_begin();
 		rec_leave();
 	}
@@ -97,7 +97,7 @@ static void wr_start(struct ibv_qp_ex *ex)
                                                                                                    \
 	b->low.__VA_ARGS__;                                                                        \
 	if (!wr)                                                                                   \
-		return
+	return
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
@@ -233,8 +233,8 @@ static bool carries(const struct vt_wr *wr)
 }
 
 /* What a trace says of the bytes: those of memory that it does not know follow the pieces. */
-static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct vt_sge *sge,
-			 u32 n, bool inline_data)
+static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct vt_sge *sge, u32 n,
+			 bool inline_data)
 {
 	struct vt_wr *wr = b->cur;
 	bool known = !inline_data;

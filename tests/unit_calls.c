@@ -28,7 +28,7 @@ static uint32_t name(void *arg, enum vobj kind, const void *obj, bool fresh)
 static void *find(void *arg, enum vobj kind, uint32_t ord)
 {
 	(void)arg;
-	return ord < 1000 ? FAKE(kind, ord) : NULL;
+	return ord < 1u << 20 ? FAKE(kind, ord) : NULL;
 }
 
 static void bind_object(void *arg, enum vobj kind, uint32_t ord, void *obj)
@@ -67,8 +67,7 @@ static bool comes_back(const char *line, size_t len)
 		return false;
 	}
 	vcall_put_in(&text, parsed.call, parsed.args, &env);
-	if (text.lost || text.unknown || text.len != (size_t)(out - line) ||
-	    memcmp(text.text, line, text.len)) {
+	if (text.lost || text.len != (size_t)(out - line) || memcmp(text.text, line, text.len)) {
 		printf("# was %.*s\n# is  %s\n", (int)(out - line), line, text.text);
 		return false;
 	}
@@ -82,31 +81,42 @@ static const char *const good[] = {
 	"ibv_get_device_list = list \"rdmaemu0\"",
 	"ibv_open_device device=\"a\\x20b\\x22\" = ctx1",
 	"ibv_alloc_pd context=ctx1 = NULL ENOMEM",
-	"ibv_reg_mr pd=pd2 addr=~ length=4096 access=IBV_ACCESS_LOCAL_WRITE|IBV_ACCESS_REMOTE_READ|0x40000000 = mr1",
-	"ibv_advise_mr pd=pd1 advice=IBV_ADVISE_MR_ADVICE_PREFETCH flags=1 sg_list=2 sg_list[0].addr=~ sg_list[0].length=5 "
+	"ibv_reg_mr pd=pd2 addr=~ length=4096 "
+	"access=IBV_ACCESS_LOCAL_WRITE|IBV_ACCESS_REMOTE_READ|0x40000000 = mr1",
+	"ibv_advise_mr pd=pd1 advice=IBV_ADVISE_MR_ADVICE_PREFETCH flags=1 sg_list=2 "
+	"sg_list[0].addr=~ sg_list[0].length=5 "
 	"sg_list[0].lkey=~ sg_list[1].addr=~ sg_list[1].lkey=~ num_sge=2 = EOPNOTSUPP",
-	"ibv_create_qp_ex context=ctx1 attr.send_cq=cq1 attr.cap.max_send_wr=16 attr.qp_type=IBV_QPT_RC "
+	"ibv_create_qp_ex context=ctx1 attr.send_cq=cq1 attr.cap.max_send_wr=16 "
+	"attr.qp_type=IBV_QPT_RC "
 	"attr.comp_mask=IBV_QP_INIT_ATTR_PD|IBV_QP_INIT_ATTR_SEND_OPS_FLAGS attr.pd=pd1 "
 	"attr.send_ops_flags=IBV_QP_EX_WITH_SEND = qp1",
-	"ibv_modify_qp qp=qp1 attr.qp_state=IBV_QPS_RTR attr.path_mtu=IBV_MTU_1024 attr.rq_psn=~ attr.dest_qp_num=~ "
+	"ibv_modify_qp qp=qp1 attr.qp_state=IBV_QPS_RTR attr.path_mtu=IBV_MTU_1024 attr.rq_psn=~ "
+	"attr.dest_qp_num=~ "
 	"attr.ah_attr.grh.dgid=00000000000000000000ffffc0000202 attr.ah_attr.grh.hop_limit=1 "
-	"attr.ah_attr.is_global=1 attr.ah_attr.port_num=1 attr.max_dest_rd_atomic=1 attr.min_rnr_timer=12 "
+	"attr.ah_attr.is_global=1 attr.ah_attr.port_num=1 attr.max_dest_rd_atomic=1 "
+	"attr.min_rnr_timer=12 "
 	"attr_mask=IBV_QP_STATE|IBV_QP_AV|IBV_QP_PATH_MTU|IBV_QP_RQ_PSN|IBV_QP_MIN_RNR_TIMER|"
 	"IBV_QP_MAX_DEST_RD_ATOMIC|IBV_QP_DEST_QPN = 0",
 	"ibv_query_qp qp=qp1 attr_mask=IBV_QP_CAP = 0 attr.cap.max_send_wr=1",
-	"ibv_get_async_event context=ctx1 event.event_type=IBV_EVENT_CQ_ERR = 0",
+	"ibv_get_async_event context=ctx1 = 0 event.event_type=IBV_EVENT_CQ_ERR event.element=cq1",
 	"ibv_ack_async_event event.event_type=IBV_EVENT_QP_FATAL event.element=qp7 = void",
 	"ibv_ack_async_event event.event_type=IBV_EVENT_PORT_ERR event.element=1 = void",
-	"ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=1 attr.ind_tbl[0]=wq1 attr.ind_tbl[1]=wq2 = ind1",
+	"ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=1 attr.ind_tbl[0]=wq1 "
+	"attr.ind_tbl[1]=wq2 = ind1",
 	"ibv_create_flow qp=qp1 attr.type=IBV_FLOW_ATTR_NORMAL attr.num_of_specs=2 attr.port=1 "
-	"attr.spec=001000000c0000002a000000 attr.spec=03100000100000000000000000000000 attr.spec.counters=counters1 = flow1",
+	"attr.spec=001000000c0000002a000000 attr.spec=03100000100000000000000000000000 "
+	"attr.spec.counters=counters1 = flow1",
 	"ibv_memcpy_to_dm dm=dm1 host_addr=3:010203 length=3 = 0",
-	"rdma_resolve_addr id=id1 src_addr=10.0.0.1:0 dst_addr=[fe80::1%2]:7471 timeout_ms=2000 = 0",
+	"rdma_resolve_addr id=id1 src_addr=10.0.0.1:0 dst_addr=[fe80::1%2]:7471 timeout_ms=2000 = "
+	"0",
 	"rdma_bind_addr id=id1 addr=ib:"
-	"1b00000000000000fe8000000000000000000000000000010000000000000000000000000000000000000000ffffffff = -1 EINVAL",
-	"rdma_connect id=id1 param.private_data=10:~~ param.private_data_len=10 param.retry_count=7 param.qp_num=~ = 0",
+	"1b00000000000000fe8000000000000000000000000000010000000000000000000000000000000000000000ff"
+	"ffffff = -1 EINVAL",
+	"rdma_connect id=id1 param.private_data=10:~~ param.private_data_len=10 "
+	"param.retry_count=7 param.qp_num=~ = 0",
 	"rdma_connect id=id1 param=- = 0",
-	"rdma_getaddrinfo node=\"node1\" service=\"7471\" hints.ai_flags=RAI_PASSIVE hints.ai_qp_type=0 "
+	"rdma_getaddrinfo node=\"node1\" service=\"7471\" hints.ai_flags=RAI_PASSIVE "
+	"hints.ai_qp_type=0 "
 	"hints.ai_port_space=RDMA_PS_TCP = 0 res.ai_family=2",
 	"rdma_init_qp_attr id=id1 attr.for_state=IBV_QPS_INIT = 0 attr.qp_state=IBV_QPS_INIT",
 	"rdma_set_option id=id1 optname=1 optval=4:01000000 optlen=4 = 0",
@@ -127,7 +137,7 @@ static const struct {
 	{ "ibv_none x=1 = 0", "ibv_none: not a call" },
 	{ "ibv_alloc_pd context=ctx1", "no \" = \"" },
 	{ "ibv_alloc_pd context=qp1 = pd1", "context=qp1: expected ctx" },
-	{ "ibv_alloc_pd context=ctx1000 = pd1", "context=ctx1000: there is none" },
+	{ "ibv_alloc_pd context=ctx2000000 = pd1", "context=ctx2000000: there is none" },
 	{ "ibv_alloc_pd context=ctx1 more=2 = pd1", "more=2: not expected here" },
 	{ "ibv_reg_mr pd=pd1 addr=~ length=x = mr1", "length=x: expected a number" },
 	{ "ibv_reg_mr pd=pd1 addr=~ access=IBV_ACCESS_NO = mr1", "access=IBV_ACCESS_NO: expected" },
@@ -136,14 +146,23 @@ static const struct {
 	{ "ibv_attach_mcast qp=qp1 gid=00zz = 0", "gid=00zz: expected 32 hexadecimal digits" },
 	{ "rdma_bind_addr id=id1 addr=10.0.0.1 = 0", "addr=10.0.0.1: expected ADDRESS:PORT" },
 	{ "rdma_bind_addr id=id1 addr=10.0.0.1:70000 = 0", "expected ADDRESS:PORT" },
-	{ "rdma_connect id=id1 param.private_data=9999:~ = 0", "a number that is not too large" },
+	{ "rdma_connect id=id1 param.private_data=99999:~ = 0", "a number that is not too large" },
 	{ "rdma_connect id=id1 param.private_data=9:~ = 0", "a ~ for each eight bytes" },
 	{ "ibv_memcpy_to_dm dm=dm1 host_addr=3:0102 length=3 = 0", "as many bytes" },
+	{ "ibv_memcpy_to_dm dm=dm1 host_addr=3:010203 length=4 = 0", "fewer than the 4" },
+	{ "ibv_memcpy_to_dm dm=dm1 length=4 = 0", "host_addr: fewer than the 4" },
+	{ "rdma_connect id=id1 param.private_data=2:~ param.private_data_len=9 = 0",
+	  "fewer than the 9" },
+	{ "ibv_advise_mr pd=pd1 advice=0 sg_list=1 sg_list[0].length=1 num_sge=2 = 0",
+	  "fewer than the 2" },
 	{ "ibv_memcpy_from_dm dm=dm1 length=99999999999 = 0", "more than a call may take" },
-	{ "ibv_query_gid_table context=ctx1 max_entries=99999999 = 0", "more than a call may take" },
-	{ "ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=40 = ind1", "more than 256" },
+	{ "ibv_query_gid_table context=ctx1 max_entries=99999999 = 0",
+	  "more than a call may take" },
+	{ "ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=40 = ind1",
+	  "more than 256" },
 	{ "ibv_create_flow qp=qp1 attr.num_of_specs=200 = flow1", "200 more expected" },
-	{ "ibv_create_flow qp=qp1 attr.num_of_specs=1 attr.spec=0110000009000000 = flow1", "as its size says" },
+	{ "ibv_create_flow qp=qp1 attr.num_of_specs=1 attr.spec=0110000009000000 = flow1",
+	  "as its size says" },
 	{ "ibv_open_device device=\"a\\q\" = ctx1", "a backslash before x" },
 	{ "ibv_advise_mr pd=pd1 sg_list=100000 = 0", "a number that is not too large" },
 };
@@ -153,8 +172,9 @@ static void test_refused(void)
 	uint32_t i;
 
 	for (i = 0; i < VDESC_COUNT(bad); i++) {
-		CU_ASSERT_EQUAL(vcall_parse(&parsed, bad[i].line, strlen(bad[i].line), facts, 4, &env),
-				-EINVAL);
+		CU_ASSERT_EQUAL(
+			vcall_parse(&parsed, bad[i].line, strlen(bad[i].line), facts, 4, &env),
+			-EINVAL);
 		if (!strstr(parsed.why, bad[i].why))
 			printf("# %s: %s\n", bad[i].line, parsed.why);
 		CU_ASSERT_PTR_NOT_NULL(strstr(parsed.why, bad[i].why));
@@ -191,7 +211,8 @@ static void test_mangled(void)
 static void test_bind(void)
 {
 	static const char *const line = "ibv_alloc_pd context=ctx1 = pd12";
-	static const char *const id = "rdma_create_id channel=evch1 ps=RDMA_PS_TCP = 0 id=id5 id.channel=evch3";
+	static const char *const id =
+		"rdma_create_id channel=evch1 ps=RDMA_PS_TCP = 0 id=id5 id.channel=evch3";
 	struct rdma_cm_id made = { .channel = FAKE(VOBJ_EVCH, 1) };
 
 	CU_ASSERT_EQUAL(vcall_parse(&parsed, line, strlen(line), facts, 0, &env), 0);

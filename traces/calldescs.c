@@ -90,7 +90,8 @@
 #define VD_out_gids                                                                                \
 	.kind = VK_ARRAY, .dir = VDIR_OUT, .aux = &vstruct_gid_entry, .count_off = VCOUNT_RET
 
-#define VD_async_event	  VD_PTR(async_event)
+#define VD_event_get	  VD_PTR(event_get)
+#define VD_event_ack	  VD_PTR(event_ack)
 #define VD_device_attr	  VD_PTR(device_attr)
 #define VD_query_input	  VD_PTR(query_input)
 #define VD_device_attr_ex VD_PTR(device_attr_ex)

@@ -58,6 +58,17 @@ static void *arena(struct reader *r, size_t size)
 	return p->arena + at;
 }
 
+/* A piece of the arena that knows how many things are in it: a call must not be told of more. */
+static void *counted(struct reader *r, uint32_t n, size_t size)
+{
+	uint64_t *head = arena(r, sizeof(*head) * 2 + (size_t)n * size + 8);
+
+	if (!head)
+		return NULL;
+	head[0] = n;
+	return head + 2;
+}
+
 /* --- words ------------------------------------------------------------------------------------ */
 
 struct word {
@@ -390,7 +401,7 @@ static void read_array(struct reader *r, const struct vfield *f, uint8_t *at)
 
 	if (!take_count(r, f, VCALL_ARRAY, &rest, &n))
 		return;
-	p = arena(r, (size_t)n * s->size);
+	p = counted(r, n, s->size);
 	if (!p)
 		return;
 	store_pointer(at, p);
@@ -432,7 +443,7 @@ static void read_bytes(struct reader *r, const struct vfield *f, uint8_t *at)
 
 	if (!take_count(r, f, VCALL_BYTES, &rest, &n))
 		return;
-	p = arena(r, n + 8);
+	p = counted(r, n, 1);
 	if (!p)
 		return;
 	store_pointer(at, p);
@@ -559,7 +570,7 @@ static void read_value(struct reader *r, const struct vfield *f, uint8_t *at)
 			bad_word(r, f->name, &v, "32 hexadecimal digits");
 		break;
 	case VK_PSOCKADDR:
-		sa = arena(r, sizeof(*sa));
+		sa = counted(r, sizeof(*sa), 1);
 		store_pointer(at, sa);
 		if (sa && !word_address(&v, sa))
 			bad_word(r, f->name, &v, "ADDRESS:PORT or [ADDRESS%SCOPE]:PORT");
@@ -627,6 +638,28 @@ static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
 	}
 }
 
+/* A call reads as many things as it is told of: there must be as many. */
+static void check_count(struct reader *r, const struct vfield *f, const uint8_t *base)
+{
+	bool args = base == (const uint8_t *)r->p->args;
+	uint64_t n, *p;
+
+	memcpy(&p, base + f->off, sizeof(p));
+	n = f->count_off == VCOUNT_NEXT ? vfield_int(base + f->off + 8, 8)
+					: vfield_int(base + f->count_off, f->count_size);
+	/* A struct may do without; libraries look at such a pointer. */
+	if (p ? n > p[-2] : n && args)
+		wrong(r, "%s%s: fewer than the %llu that the call is told of", r->path, f->name,
+		      (unsigned long long)n);
+}
+
+static bool is_counted(const struct vfield *f)
+{
+	return (f->kind == VK_BYTES || f->kind == VK_PRIVATE || f->kind == VK_ARRAY ||
+		f->kind == VK_PSOCKADDR) &&
+	       f->dir & VDIR_IN && f->count_off < VCOUNT_RET;
+}
+
 static void read_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base)
 {
 	bool args = base == (uint8_t *)r->p->args;
@@ -636,6 +669,9 @@ static void read_fields(struct reader *r, const struct vfield *f, uint32_t n, ui
 	for (i = 0; i < n && !r->bad; i++)
 		if (args ? f[i].dir : f[i].dir & VDIR_IN)
 			read_field(r, &f[i], base);
+	for (i = 0; i < n && !r->bad; i++)
+		if (is_counted(&f[i]))
+			check_count(r, &f[i], base);
 }
 
 /* Room for arrays that the call fills, as many as the argument behind says. */

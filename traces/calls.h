@@ -184,7 +184,8 @@ enum vret {
 #define VA_out_gids  struct ibv_gid_entry * /* as many as the result says */
 
 /* Structs: what goes in and what comes out is said of their fields, in callstructs.c. */
-#define VA_async_event	  struct ibv_async_event *
+#define VA_event_get	  struct ibv_async_event *
+#define VA_event_ack	  struct ibv_async_event *
 #define VA_device_attr	  struct ibv_device_attr *
 #define VA_query_input	  const struct ibv_query_device_ex_input *
 #define VA_device_attr_ex struct ibv_device_attr_ex *
@@ -262,8 +263,8 @@ enum vret {
 	X(ibv_import_device, ctx, SYM, (fd, cmd_fd))                                               \
 	X(ibv_fork_init, err, SYM)                                                                 \
 	X(ibv_is_fork_initialized, fork, SYM)                                                      \
-	X(ibv_get_async_event, m1, SYM, (ctx, context), (async_event, event))                      \
-	X(ibv_ack_async_event, void, SYM, (async_event, event))                                    \
+	X(ibv_get_async_event, m1, SYM, (ctx, context), (event_get, event))                        \
+	X(ibv_ack_async_event, void, SYM, (event_ack, event))                                      \
 	X(ibv_query_device, err, SYM, (ctx, context), (device_attr, attr))                         \
 	X(ibv_query_device_ex, err, OWN, (ctx, context), (query_input, input),                     \
 	  (device_attr_ex, attr))                                                                  \

@@ -6,7 +6,7 @@
 #include "traces/calldesc.h"
 
 #define VCALL_ARRAY   256u /* entries of an array in a line */
-#define VCALL_BYTES   4096u /* bytes of a text or a blob in a line */
+#define VCALL_BYTES   12288u /* bytes of a text or a blob in a line */
 #define VCALL_AF_IB   27
 #define VCALL_SIZE_IB 48u /* struct sockaddr_ib */
 
