@@ -40,7 +40,7 @@ static const struct verb verbs[] = {
 	  "'replay'.\n"
 	  "Programs that are recorded at the same time may share a directory.",
 	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_OUT) |
-		  OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL),
+		  OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
 	  true, verb_record },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"

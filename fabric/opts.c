@@ -97,6 +97,7 @@ static const struct opt_def {
 	[OPT_OUT] = { "out", "DIR", NULL, false,
 		      "write the trace there (also -o DIR): a new directory, or one that is being "
 		      "recorded" },
+	[OPT_WIRE] = { "capture", NULL, NULL, false, "also capture the wire, in DIR/wire.pcapng" },
 	[OPT_PAYLOAD] = { "payload", "full|hash|none", "RDMAEMU_RECORD_PAYLOAD", false,
 			  "what is recorded of messages and memory (default: full)" },
 	[OPT_ERF] = { "erf", NULL, NULL, false,
@@ -309,6 +310,9 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_OUT:
 		return parse_path(value, o->out) ? NULL : "a directory";
+	case OPT_WIRE:
+		o->wire = true;
+		return NULL;
 	case OPT_PAYLOAD:
 		snprintf(o->payload, sizeof(o->payload), "%s", value);
 		return !strcmp(value, "full") || !strcmp(value, "hash") || !strcmp(value, "none")

@@ -75,6 +75,7 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_OUT,
 	OPT_PAYLOAD,
+	OPT_WIRE,
 	OPT_INJECT,
 	OPT_FROM,
 	OPT_SCRIPT,
@@ -136,6 +137,7 @@ struct opts {
 	char nodes[PATH_MAX]; /* NAME=ADDRESS[,NAME=ADDRESS]... */
 	char out[PATH_MAX]; /* trace directory; "": not given */
 	char payload[8]; /* likewise */
+	bool wire; /* a capture belongs to the trace */
 	char device[32];
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */

@@ -134,7 +134,7 @@ static bool is_empty(const char *path)
 /*
  * With the lock of the directory. Return: descriptor of "trace" with a shared lock, or -1 after a line.
  */
-static int enter_trace(const struct opts *o, const char *dir, char **argv)
+static int enter_trace(struct opts *o, const char *dir, char **argv)
 {
 	char path[PATH_MAX + 16];
 	int fd;
@@ -150,6 +150,9 @@ static int enter_trace(const struct opts *o, const char *dir, char **argv)
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 && write_trace(o, dir, fd, argv))
 			return -1;
+		if (o->wire && snprintf(o->capture, sizeof(o->capture), "%s/wire.pcapng", dir) >=
+				       (int)sizeof(o->capture))
+			return trouble("%s: %s", o->out, strerror(ENAMETOOLONG));
 	} else if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) {
 		return trouble("%s: has a trace that is complete; give another directory", o->out);
 	}
@@ -158,7 +161,7 @@ static int enter_trace(const struct opts *o, const char *dir, char **argv)
 	return fd;
 }
 
-int record_start(const struct opts *o, char **argv)
+int record_start(struct opts *o, char **argv)
 {
 	char lib[PATH_MAX], dir[PATH_MAX];
 	int lock, fd, kept;
@@ -197,6 +200,10 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	}
 	if (!o->real)
 		return verb_run(o, p, argc, argv);
+	if (o->wire)
+		return trouble("record: --capture: expected a fabric, which there is none of with "
+			       "--real"),
+		       EXIT_USAGE;
 	if (record_start(o, argv))
 		return EXIT_TROUBLE;
 	execvp(argv[0], argv);

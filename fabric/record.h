@@ -16,8 +16,9 @@ int not_executed(const char *program, int err);
 
 /**
  * record_start() - make the trace directory, or join those that are recording into it, and set up the environment.
+ * @o: out; capture is set if the trace is to have one and it is this program that begins it
  * @argv: the program and its arguments
  */
-int record_start(const struct opts *o, char **argv);
+int record_start(struct opts *o, char **argv);
 
 #endif

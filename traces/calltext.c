@@ -408,7 +408,14 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 			add(w, "?");
 			break;
 		default:
-			hex(w, p, head.size > VCALL_BYTES ? VCALL_BYTES : head.size);
+			hex(w, p, head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec) ?
+					  sizeof(head) :
+					  head.size);
+		}
+		/* None that there is: where the next one would be nobody can tell. */
+		if (head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec)) {
+			w->t->unknown++;
+			return;
 		}
 		p += head.size;
 	}
