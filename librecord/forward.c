@@ -40,6 +40,7 @@
 		return 0;                                                                          \
 	}
 
+/* clang-format off: lists */
 #define FUNCTIONS(X)                                                                                   \
 	X(ibv_free_device_list)                                                                        \
 	X(ibv_get_device_name)                                                                         \
@@ -73,6 +74,7 @@
 				X(ibv_read_err_comp_cntr) X(ibv_set_comp_cntr)                     \
 					X(ibv_set_err_comp_cntr) X(rdma_resolve_addrinfo)          \
 						X(rdma_query_addrinfo) X(rdma_write_cm_event)
+/* clang-format on */
 
 FUNCTIONS(FORWARD)
 NEWER(FORWARD_NEWER)

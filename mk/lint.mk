@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 
-LINT_SRC := $(wildcard emulator/*.c traces/*.c fabric/*.c libshim/*.c libctl/*.c tests/*.c tests/bench/*.c tests/fuzz/*.c)
-LINT_ALL := $(LINT_SRC) $(wildcard emulator/*.h traces/*.h fabric/*.h libshim/*.h libctl/*.h include/*.h tests/*.h tests/bench/*.h tests/fuzz/*.h)
+LINT_SRC := $(wildcard emulator/*.c traces/*.c fabric/*.c libshim/*.c librecord/*.c libctl/*.c tests/*.c tests/bench/*.c tests/fuzz/*.c)
+LINT_ALL := $(LINT_SRC) $(wildcard emulator/*.h traces/*.h fabric/*.h libshim/*.h librecord/*.h libctl/*.h include/*.h tests/*.h tests/bench/*.h tests/fuzz/*.h)
 
 .PHONY: lint lint-deps format-deps tidy cppcheck format format-check
 lint: tidy cppcheck

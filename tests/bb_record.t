@@ -71,7 +71,7 @@ traced() {
 	check "$1: lines read back" reads_back "$2"
 	check "$1: the trace is whole" limit "$RDMAEMU" trace stat "$2"
 	is "$1: both programs ended" "$(limit "$RDMAEMU" trace stat --json "$2" |
-		json 'len([p for p in d["programs"] if p["ended"]])')" 2
+		json 'len([p for p in d if p["ended"]])')" 2
 }
 
 # --- ping-pongs and perftest: as many work requests as they say ---------------------------------
@@ -153,11 +153,16 @@ alike app_threads "$T/app_threads"
 
 # A library that is loaded at run time, its functions by name and version.
 dlopened() {
-	rm -rf "$TEST_DIR/dl"
-	record "$TEST_DIR/dl" "$T/sys_shim_nccl" "$@" || return
-	grep -q '^ibv_open_device ' "$TEST_DIR/dl/p1/calls"
+	rm -rf "$TEST_DIR/dl" "$TEST_DIR/names"
+	record "$TEST_DIR/names" "$T/sys_shim_nccl" libibverbs.so.1 librdmacm.so || return
+	record "$TEST_DIR/dl" /usr/bin/python3 -c 'import ctypes
+verbs = ctypes.CDLL("libibverbs.so.1")
+n = ctypes.c_int()
+verbs.ibv_get_device_list(ctypes.byref(n))
+assert n.value == 1, n' || return
+	grep -qF 'ibv_get_device_list = list "rdmaemu0" num_devices=1' "$TEST_DIR/dl/p1/calls"
 }
-check "dlopen() of libibverbs yields the recorder" dlopened
+check "dlopen() of the RDMA libraries yields the recorder" dlopened
 
 # --- processes ------------------------------------------------------------------------------------
 
@@ -189,7 +194,7 @@ killed() {
 	kill -9 $(pgrep -P $client) $(pgrep -P $server)
 	wait $client $server
 	out=$(limit "$RDMAEMU" trace stat --json "$TEST_DIR/kill") || return
-	json 'sum(1 for p in d["programs"] if not p["ended"])' <<<"$out" | grep -qx 2 &&
+	json 'sum(1 for p in d if not p["ended"])' <<<"$out" | grep -qx 2 &&
 		reads_back "$TEST_DIR/kill"
 }
 # busy DIR - the second program has written more than a MiB

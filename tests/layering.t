@@ -55,11 +55,13 @@ nothing "fabric includes emulator and itself" includes fabric '(emulator|fabric|
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
 nothing "libshim includes emulator, itself and the fabric's client protocol" \
 	includes libshim '(emulator|libshim|traces)/[a-z_]*\.h|fabric/(calls|proto|vmcopy|version)\.h'
+nothing "librecord includes itself, traces, and how the shim stands between" \
+	includes librecord '(librecord|traces)/[a-z_]*\.h|libshim/interpose\.h'
 nothing "replay includes itself and traces" includes replay '(replay|traces)/[a-z_]*\.h'
 nothing "libctl includes itself, its header and what asks the fabric process" \
 	includes libctl '(libctl|include)/[a-z_]*\.h|fabric/(ctlcall|statedir|counters|version)\.h'
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" \
-	grep -nE '#[[:space:]]*include[[:space:]]*"\.' emulator/*.[ch] fabric/*.[ch] libshim/*.[ch] libctl/*.[ch] traces/*.[ch]
+	grep -nE '#[[:space:]]*include[[:space:]]*"\.' emulator/*.[ch] fabric/*.[ch] libshim/*.[ch] libctl/*.[ch] traces/*.[ch] librecord/*.[ch]
 done_testing
