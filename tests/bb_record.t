@@ -4,6 +4,7 @@
 # settings: one: what is recorded is the same wherever its sides are
 # rdmaemu record: programs do as without it, and what is recorded is true.
 . "$(dirname "$0")/lib.sh"
+. "$TOP/tests/rdmacm.sh"
 need ibv_rc_pingpong ib_send_bw ib_write_lat
 export RDMAEMU_LINGER=60000
 
@@ -102,7 +103,34 @@ perf write 'RDMA_WRITE: 1000 work requests, 65536000 bytes' ib_write_bw -n 1000
 perf read 'RDMA_READ: 1000 work requests' ib_read_bw -n 1000
 perf atomic 'ATOMIC_FETCH_AND_ADD: 1000 work requests' ib_atomic_bw -n 1000
 perf lat 'RDMA_WRITE: 100 work requests' ib_write_lat -n 100
-perf cm 'SEND: 1000 work requests' ib_send_bw -n 1000 -R
+
+# cm_sides DIR PORT SERVER CLIENT - commands of plain words, server and client over the rdma_cm
+cm_sides() {
+	local dir=$1 s=0 c=0 server
+	rm -rf "$dir"
+	# shellcheck disable=SC2086
+	record "$dir" $3 >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	wait_for 30 cm_listens TCP "$2" $server
+	# shellcheck disable=SC2086
+	record "$dir" $4 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	[ $c = 0 ] || own_race $c "$TEST_DIR/client.out" || { kill $server; return 1; }
+	wait $server || s=$?
+	[ $s = 0 ] || own_race $s "$TEST_DIR/server.out"
+}
+for c in "rping -C 20 -v" "ucmatose -C 20" "ib_send_bw -n 1000 -R"; do
+	n=$(free_port)
+	case $c in
+	rping*) args=("$c -s -p $n" "$c -c -p $n -a $ADDR") ;;
+	ucmatose*) args=("$c -p $n" "$c -p $n -s $ADDR") ;;
+	*) args=("$c -p $n" "$c -p $n $ADDR") ;;
+	esac
+	if check "$c" cm_sides "$TEST_DIR/cm" "$n" "${args[@]}"; then
+		check "$c: lines read back" reads_back "$TEST_DIR/cm"
+		check "$c: the trace is whole" limit "$RDMAEMU" trace stat "$TEST_DIR/cm"
+	fi
+done
+check "ib_send_bw -R: as many SENDs" has "$TEST_DIR/cm" 2 'SEND: 1001 work requests'
 
 # --- payload ------------------------------------------------------------------------------------
 

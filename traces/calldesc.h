@@ -103,34 +103,32 @@ struct vstruct {
 };
 
 /* Names: callnames.c */
-#define VNAMES(X)                                                                                  \
-	X(access)                                                                                  \
-	X(qp_type)                                                                                 \
-	X(qp_state) X(mtu) X(mig_state) X(qp_mask) X(srq_mask) X(srq_type) X(srq_init) X(          \
-		qp_init) X(qp_create) X(send_ops) X(qp_open) X(wc_flags_ex) X(cq_mask) X(cq_flags) \
-		X(mw_type) X(rereg) X(rereg_err) X(port_space) X(event) X(cm_event) X(wr_opcode)   \
-			X(send_flags) X(port_state) X(link_layer) X(wc_status) X(wc_opcode)        \
-				X(wc_flags) X(gid_type) X(xrcd) X(wq_state) X(wq_attr) X(wq_flags) \
-					X(wq_init) X(flow_type) X(flow_flags) X(counter) X(rai)    \
-						X(mc_mask) X(advice) X(atomic_cap) X(fork)         \
-							X(domain) X(values) X(cq_attr) X(dev_caps) \
-								X(node_type)
+/* clang-format off */
+#define VNAMES(X)                                                                          \
+	X(access) X(qp_type) X(qp_state) X(mtu) X(mig_state) X(qp_mask) X(srq_mask)        \
+	X(srq_type) X(srq_init) X(qp_init) X(qp_create) X(send_ops) X(qp_open)             \
+	X(wc_flags_ex) X(cq_mask) X(cq_flags) X(mw_type) X(rereg) X(rereg_err)             \
+	X(port_space) X(event) X(cm_event) X(wr_opcode) X(send_flags) X(port_state)        \
+	X(link_layer) X(wc_status) X(wc_opcode) X(wc_flags) X(gid_type) X(xrcd)            \
+	X(wq_state) X(wq_attr) X(wq_flags) X(wq_init) X(flow_type) X(flow_flags)           \
+	X(counter) X(rai) X(mc_mask) X(advice) X(atomic_cap) X(fork) X(domain)             \
+	X(values) X(cq_attr) X(dev_caps) X(node_type)
+/* clang-format on */
 #define VNAMES_DECLARE(x) extern const struct vnames vnames_##x;
 VNAMES(VNAMES_DECLARE)
 
 /* Structs: callstructs.c */
-#define VSTRUCTS(X)                                                                                \
-	X(event_get)                                                                               \
-	X(event_ack) X(device_attr) X(query_input) X(device_attr_ex) X(port_attr) X(gid_entry) X(  \
-		values) X(td_attr) X(domain_attr) X(xrcd_attr) X(mw_bind) X(dm_attr) X(cq_attr_ex) \
-		X(cq_mod) X(srq_init) X(srq_init_ex) X(srq_set) X(srq_get) X(qp_init)              \
-			X(qp_init_ex) X(qp_init_get) X(qp_open) X(qp_set) X(qp_get) X(qp_cm)       \
-				X(rate_limit) X(ece_set) X(ece_get) X(ah_attr) X(ah_get) X(wc)     \
-					X(grh) X(wq_init) X(wq_set) X(ind_init) X(flow_attr)       \
-						X(cnt_attr) X(cnt_attach) X(addrinfo)              \
-							X(addrinfo_out) X(conn_param) X(ud_param)  \
-								X(mc_attr) X(sge) X(id)            \
-									X(cm_event)
+/* clang-format off */
+#define VSTRUCTS(X)                                                                        \
+	X(event_get) X(event_ack) X(device_attr) X(query_input) X(device_attr_ex)          \
+	X(port_attr) X(gid_entry) X(values) X(td_attr) X(domain_attr) X(xrcd_attr)         \
+	X(mw_bind) X(dm_attr) X(cq_attr_ex) X(cq_mod) X(srq_init) X(srq_init_ex)           \
+	X(srq_set) X(srq_get) X(qp_init) X(qp_init_ex) X(qp_init_get) X(qp_open)           \
+	X(qp_set) X(qp_get) X(qp_cm) X(rate_limit) X(ece_set) X(ece_get) X(ah_attr)        \
+	X(ah_get) X(wc) X(grh) X(wq_init) X(wq_set) X(ind_init) X(flow_attr)               \
+	X(cnt_attr) X(cnt_attach) X(addrinfo) X(addrinfo_out) X(conn_param) X(ud_param)    \
+	X(mc_attr) X(sge) X(id) X(cm_event)
+/* clang-format on */
 #define VSTRUCTS_DECLARE(x) extern const struct vstruct vstruct_##x;
 VSTRUCTS(VSTRUCTS_DECLARE)
 

@@ -8,7 +8,7 @@
 	}
 #define TABLE(x) const struct vnames vnames_##x = { names_##x, VDESC_COUNT(names_##x) };
 
-/* clang-format off: tables */
+/* clang-format off */
 static const struct vname names_access[] = {
 	N(IBV_ACCESS_LOCAL_WRITE),   N(IBV_ACCESS_REMOTE_WRITE), N(IBV_ACCESS_REMOTE_READ),
 	N(IBV_ACCESS_REMOTE_ATOMIC), N(IBV_ACCESS_MW_BIND),	 N(IBV_ACCESS_ZERO_BASED),

@@ -255,7 +255,7 @@ enum vret {
  * Behind the list of a result that is a list, calls are not recorded that only free it or tell what lies in it
  * (ibv_free_device_list(), ibv_get_device_name(), rdma_get_src_port(), the ..._str()).
  */
-/* clang-format off: a table */
+/* clang-format off */
 #define VCALLS(X)                                                                                  \
 	X(ibv_get_device_list, devs, SYM, (out_int, num_devices))                                  \
 	X(ibv_open_device, ctx, SYM, (dev, device))                                                \

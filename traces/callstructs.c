@@ -84,7 +84,7 @@
 #define ENUM  VK_ENUM
 #define FLAGS VK_FLAGS
 
-/* clang-format off: tables */
+/* clang-format off */
 
 /* --- asynchronous events, devices and ports ------------------------------------------------- */
 
