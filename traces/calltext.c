@@ -32,7 +32,7 @@ static void *pointer_at(const void *at)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static __attribute__((format(printf, 2, 3))) void add(struct vwalk *w, const char *fmt, ...)
+void vwalk_add(struct vwalk *w, const char *fmt, ...)
 {
 	struct vcall_text *t = w->t;
 	size_t room = sizeof(t->text) - t->len;
@@ -50,7 +50,7 @@ static __attribute__((format(printf, 2, 3))) void add(struct vwalk *w, const cha
 	t->len += (uint32_t)n;
 }
 
-static void fact(struct vwalk *w, uint32_t kind, uint64_t value)
+void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value)
 {
 	struct vcall_text *t = w->t;
 
@@ -58,7 +58,7 @@ static void fact(struct vwalk *w, uint32_t kind, uint64_t value)
 		t->lost = true;
 		return;
 	}
-	add(w, "~");
+	vwalk_add(w, "~");
 	if (t->lost)
 		return;
 	t->facts[t->n_facts].value = value;
@@ -67,23 +67,23 @@ static void fact(struct vwalk *w, uint32_t kind, uint64_t value)
 
 static void key(struct vwalk *w, const char *name)
 {
-	add(w, " %s%s=", w->path, name);
+	vwalk_add(w, " %s%s=", w->path, name);
 }
 
-static void quoted(struct vwalk *w, const char *s, size_t max)
+void vwalk_quoted(struct vwalk *w, const char *s, size_t max)
 {
 	size_t i;
 
-	add(w, "\"");
+	vwalk_add(w, "\"");
 	for (i = 0; i < max && s[i]; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c <= ' ' || c == '"' || c == '\\' || c >= '~')
-			add(w, "\\x%02x", c);
+			vwalk_add(w, "\\x%02x", c);
 		else
-			add(w, "%c", c);
+			vwalk_add(w, "%c", c);
 	}
-	add(w, "\"");
+	vwalk_add(w, "\"");
 }
 
 static void hex(struct vwalk *w, const void *bytes, size_t n)
@@ -92,7 +92,7 @@ static void hex(struct vwalk *w, const void *bytes, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		add(w, "%02x", b[i]);
+		vwalk_add(w, "%02x", b[i]);
 }
 
 static void named(struct vwalk *w, const struct vnames *names, uint64_t v)
@@ -101,10 +101,10 @@ static void named(struct vwalk *w, const struct vnames *names, uint64_t v)
 
 	for (i = 0; i < names->n; i++)
 		if (names->name[i].value == v) {
-			add(w, "%s", names->name[i].name);
+			vwalk_add(w, "%s", names->name[i].name);
 			return;
 		}
-	add(w, "%llu", (unsigned long long)v);
+	vwalk_add(w, "%llu", (unsigned long long)v);
 }
 
 static void flags(struct vwalk *w, const struct vnames *names, uint64_t v)
@@ -114,15 +114,15 @@ static void flags(struct vwalk *w, const struct vnames *names, uint64_t v)
 
 	for (i = 0; i < names->n; i++)
 		if (v & names->name[i].value) {
-			add(w, "%s%s", sep, names->name[i].name);
+			vwalk_add(w, "%s%s", sep, names->name[i].name);
 			v &= ~names->name[i].value;
 			sep = "|";
 		}
 	if (v)
-		add(w, "%s%#llx", sep, (unsigned long long)v);
+		vwalk_add(w, "%s%#llx", sep, (unsigned long long)v);
 }
 
-static void object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh)
+void vwalk_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh)
 {
 	uint32_t ord;
 
@@ -135,9 +135,9 @@ static void object(struct vwalk *w, const char *name, enum vobj kind, void *obj,
 	ord = w->env->name ? w->env->name(w->env->arg, kind, obj, fresh) : 0;
 	key(w, name);
 	if (ord)
-		add(w, "%s%u", vobj_names[kind], ord);
+		vwalk_add(w, "%s%u", vobj_names[kind], ord);
 	else
-		add(w, "?");
+		vwalk_add(w, "?");
 }
 
 /* ADDRESS:PORT; the port of an address that came out is the system's choice as often as not. */
@@ -154,27 +154,27 @@ static void address(struct vwalk *w, const char *name, const struct sockaddr *sa
 	key(w, name);
 	switch (sa->sa_family) {
 	case AF_INET:
-		add(w, "%s:", inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)));
+		vwalk_add(w, "%s:", inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)));
 		port = ntohs(in->sin_port);
 		break;
 	case AF_INET6:
-		add(w, "[%s%%%u]:", inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)),
-		    in6->sin6_scope_id);
+		vwalk_add(w, "[%s%%%u]:", inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)),
+			  in6->sin6_scope_id);
 		port = ntohs(in6->sin6_port);
 		break;
 	case VCALL_AF_IB:
-		add(w, "ib:");
+		vwalk_add(w, "ib:");
 		hex(w, sa, VCALL_SIZE_IB);
 		return;
 	default:
-		add(w, "family%u", sa->sa_family);
+		vwalk_add(w, "family%u", sa->sa_family);
 		w->t->unknown++;
 		return;
 	}
 	if (port_fact)
-		fact(w, port_fact, port);
+		vwalk_fact(w, port_fact, port);
 	else
-		add(w, "%u", port);
+		vwalk_add(w, "%u", port);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -211,9 +211,6 @@ static uint64_t count_of(const struct vwalk *w, const struct vfield *f, const ui
 	}
 }
 
-static void walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
-			uint64_t mask);
-
 static void walk_struct(struct vwalk *w, const char *name, const struct vstruct *s, const void *at,
 			uint64_t mask)
 {
@@ -224,7 +221,7 @@ static void walk_struct(struct vwalk *w, const char *name, const struct vstruct 
 		if (w->dir == VDIR_IN && (mask & ~s->known))
 			w->t->unknown++;
 	}
-	walk_fields(w, s->fields, s->n, at, mask);
+	vwalk_fields(w, s->fields, s->n, at, mask);
 	path_back(w, was);
 }
 
@@ -236,7 +233,7 @@ static void walk_pointer(struct vwalk *w, const struct vfield *f, const uint8_t 
 	if (!p) {
 		if (w->dir == VDIR_IN) {
 			key(w, f->name);
-			add(w, "-");
+			vwalk_add(w, "-");
 		}
 		return;
 	}
@@ -260,7 +257,7 @@ static void walk_array(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	}
 	if (n && !w->record) {
 		key(w, f->name);
-		add(w, "%u", (unsigned)n);
+		vwalk_add(w, "%u", (unsigned)n);
 	}
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, (unsigned)i);
@@ -281,7 +278,7 @@ static void walk_objects(struct vwalk *w, const struct vfield *f, const uint8_t 
 		w->t->unknown++;
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, i);
-		object(w, name, f->obj, p[i], false);
+		vwalk_object(w, name, f->obj, p[i], false);
 	}
 }
 
@@ -297,7 +294,7 @@ static void walk_bytes(struct vwalk *w, const struct vfield *f, const uint8_t *b
 		w->t->unknown++;
 		n = VCALL_BYTES;
 	}
-	add(w, "%u:", (unsigned)n);
+	vwalk_add(w, "%u:", (unsigned)n);
 	if (f->kind == VK_BYTES) {
 		hex(w, p, n);
 		return;
@@ -305,7 +302,7 @@ static void walk_bytes(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	for (i = 0; i < n; i += 8) {
 		v = 0;
 		memcpy(&v, p + i, n - i < 8 ? n - i : 8);
-		fact(w, VFACT_BYTES, v);
+		vwalk_fact(w, VFACT_BYTES, v);
 	}
 }
 
@@ -319,9 +316,9 @@ static void walk_u64s(struct vwalk *w, const struct vfield *f, const uint8_t *ba
 	if (!n || w->record)
 		return;
 	key(w, f->name);
-	add(w, "%u:", (unsigned)n);
+	vwalk_add(w, "%u:", (unsigned)n);
 	for (i = 0; i < n; i++)
-		fact(w, f->fact, p[i]);
+		vwalk_fact(w, f->fact, p[i]);
 }
 
 /* The object that an asynchronous event is about. */
@@ -331,7 +328,7 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 
 	switch (e->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		object(w, f->name, VOBJ_CQ, e->element.cq, false);
+		vwalk_object(w, f->name, VOBJ_CQ, e->element.cq, false);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -341,19 +338,19 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		object(w, f->name, VOBJ_QP, e->element.qp, false);
+		vwalk_object(w, f->name, VOBJ_QP, e->element.qp, false);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		object(w, f->name, VOBJ_SRQ, e->element.srq, false);
+		vwalk_object(w, f->name, VOBJ_SRQ, e->element.srq, false);
 		break;
 	case IBV_EVENT_WQ_FATAL:
-		object(w, f->name, VOBJ_WQ, e->element.wq, false);
+		vwalk_object(w, f->name, VOBJ_WQ, e->element.wq, false);
 		break;
 	default:
 		if (!w->record) {
 			key(w, f->name);
-			add(w, "%d", e->element.port_num);
+			vwalk_add(w, "%d", e->element.port_num);
 		}
 	}
 }
@@ -401,16 +398,17 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 			memcpy(&count, p, sizeof(count));
 			hex(w, p, offsetof(struct ibv_flow_spec_counter_action, counters));
 			hex(w, (uint8_t[sizeof(void *)]){ 0 }, sizeof(void *));
-			object(w, "spec.counters", VOBJ_CNT, count.counters, false);
+			vwalk_object(w, "spec.counters", VOBJ_CNT, count.counters, false);
 			break;
 		case IBV_FLOW_SPEC_ACTION_HANDLE:
 			w->t->unknown++;
-			add(w, "?");
+			vwalk_add(w, "?");
 			break;
 		default:
-			hex(w, p, head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec) ?
-					  sizeof(head) :
-					  head.size);
+			hex(w, p,
+			    head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec)
+				    ? sizeof(head)
+				    : head.size);
 		}
 		/* None that there is: where the next one would be nobody can tell. */
 		if (head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec)) {
@@ -427,7 +425,7 @@ static void walk_out_object(struct vwalk *w, const struct vfield *f, const uint8
 
 	if (!p || !*p)
 		return;
-	object(w, f->name, f->obj, *p, f->dir & VDIR_FRESH);
+	vwalk_object(w, f->name, f->obj, *p, f->dir & VDIR_FRESH);
 	if (f->aux)
 		walk_struct(w, f->name, f->aux, *p, ~0ULL);
 }
@@ -439,19 +437,19 @@ static void walk_out_int(struct vwalk *w, const struct vfield *f, const uint8_t 
 
 	if (!p && w->dir == VDIR_IN) {
 		key(w, f->name);
-		add(w, "-");
+		vwalk_add(w, "-");
 	}
 	if (!p || w->record || w->dir == VDIR_IN)
 		return;
 	key(w, f->name);
 	if (f->fact)
-		fact(w, f->fact, v);
+		vwalk_fact(w, f->fact, v);
 	else if (f->aux == &vnames_qp_mask)
 		flags(w, f->aux, v);
 	else if (f->aux)
 		hex(w, p, f->size);
 	else
-		add(w, "%llu", (unsigned long long)v);
+		vwalk_add(w, "%llu", (unsigned long long)v);
 }
 
 static void walk_integer(struct vwalk *w, const struct vfield *f, uint64_t v)
@@ -460,19 +458,19 @@ static void walk_integer(struct vwalk *w, const struct vfield *f, uint64_t v)
 		return;
 	key(w, f->name);
 	if (f->fact)
-		fact(w, f->fact, v);
+		vwalk_fact(w, f->fact, v);
 	else if (f->kind == VK_INT && f->size == 4)
-		add(w, "%d", (int)v);
+		vwalk_add(w, "%d", (int)v);
 	else if (f->kind == VK_INT)
-		add(w, "%lld", (long long)v);
+		vwalk_add(w, "%lld", (long long)v);
 	else if (f->kind == VK_HEX)
-		add(w, "%#llx", (unsigned long long)v);
+		vwalk_add(w, "%#llx", (unsigned long long)v);
 	else if (f->kind == VK_ENUM)
 		named(w, f->aux, f->size == 4 ? (uint32_t)v : v);
 	else if (f->kind == VK_FLAGS)
 		flags(w, f->aux, v);
 	else
-		add(w, "%llu", (unsigned long long)v);
+		vwalk_add(w, "%llu", (unsigned long long)v);
 }
 
 static void walk_text(struct vwalk *w, const struct vfield *f, const char *s, size_t max)
@@ -480,7 +478,7 @@ static void walk_text(struct vwalk *w, const struct vfield *f, const char *s, si
 	if (!s || w->record)
 		return;
 	key(w, f->name);
-	quoted(w, s, max);
+	vwalk_quoted(w, s, max);
 }
 
 static void walk_raw(struct vwalk *w, const char *name, const void *p, size_t n)
@@ -502,10 +500,10 @@ static void walk_object(struct vwalk *w, const struct vfield *f, void *obj)
 {
 	/* An argument was named when it went in; in a struct it comes out. */
 	if (w->dir == VDIR_IN || !w->args_level)
-		object(w, f->name, f->obj, obj, false);
+		vwalk_object(w, f->name, f->obj, obj, false);
 	if (w->dir == VDIR_OUT && f->obj == VOBJ_QP && obj && !w->args_level && !w->record) {
-		add(w, " %s%s.qp_num=", w->path, f->name);
-		fact(w, VFACT_QPN, ((const struct ibv_qp *)obj)->qp_num);
+		vwalk_add(w, " %s%s.qp_num=", w->path, f->name);
+		vwalk_fact(w, VFACT_QPN, ((const struct ibv_qp *)obj)->qp_num);
 	}
 	if (w->dir == VDIR_OUT && f->aux && obj)
 		walk_struct(w, f->name, f->aux, obj, ~0ULL);
@@ -596,8 +594,8 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	}
 }
 
-static void walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
-			uint64_t mask)
+void vwalk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
+		  uint64_t mask)
 {
 	bool args_level = w->args_level;
 	uint32_t i;
@@ -608,207 +606,4 @@ static void walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, con
 		    (!(f[i].dir & VDIR_MADE) || (w->makes & 1u << f[i].obj)))
 			walk_field(w, &f[i], base);
 	w->args_level = args_level;
-}
-
-/* --- calls ------------------------------------------------------------------------------------ */
-
-uint32_t vcall_makes(enum vcall call, const uint64_t *args)
-{
-	const uint32_t ctx = 1u << VOBJ_CTX | 1u << VOBJ_PD, evch = 1u << VOBJ_EVCH;
-	const uint32_t queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH;
-	struct rdma_cm_event **e;
-
-	switch (call) {
-	case VCALL_rdma_get_devices:
-		return 1u << VOBJ_CTX;
-	case VCALL_rdma_create_id:
-		return evch;
-	case VCALL_rdma_bind_addr:
-	case VCALL_rdma_resolve_addr:
-		return ctx;
-	case VCALL_rdma_create_ep:
-		return ctx | queues | 1u << VOBJ_SRQ | evch;
-	case VCALL_rdma_get_request:
-		return ctx | queues | 1u << VOBJ_SRQ | evch | 1u << VOBJ_EV;
-	case VCALL_rdma_create_qp:
-	case VCALL_rdma_create_qp_ex:
-		return ctx | queues;
-	case VCALL_rdma_create_srq:
-	case VCALL_rdma_create_srq_ex:
-		return ctx | queues | 1u << VOBJ_SRQ;
-	case VCALL_rdma_get_cm_event:
-		e = (struct rdma_cm_event **)(uintptr_t)args[1];
-		if ((*e)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			return ctx | 1u << VOBJ_ID;
-		return (*e)->event == RDMA_CM_EVENT_ADDR_RESOLVED ? ctx : 0;
-	default:
-		return 0;
-	}
-}
-
-int vcall_failed(enum vcall call, uint64_t ret, int err)
-{
-	int r = (int)ret;
-
-	switch (vcall_descs[call].ret) {
-	case VRET_VOID:
-	case VRET_INT:
-		return 0;
-	case VRET_ERR:
-		return r;
-	case VRET_M1:
-	case VRET_REREG:
-		return r ? (err ? err : EIO) : 0;
-	case VRET_COUNT:
-		return (int64_t)ret < 0 ? (int)-(int64_t)ret : 0;
-	default:
-		return ret ? 0 : (err ? err : EIO);
-	}
-}
-
-static void put_error(struct vwalk *w, int err)
-{
-	const char *name = strerrorname_np(err);
-
-	if (name)
-		add(w, "%s", name);
-	else
-		add(w, "%d", err);
-}
-
-static void put_devices(struct vwalk *w, struct ibv_device **list)
-{
-	for (; *list; list++) {
-		add(w, " ");
-		quoted(w, (*list)->name, sizeof((*list)->name));
-	}
-}
-
-static void put_contexts(struct vwalk *w, struct ibv_context **list)
-{
-	char name[16];
-	uint32_t i;
-
-	for (i = 0; list[i] && i < VCALL_ARRAY; i++) {
-		snprintf(name, sizeof(name), "[%u]", i);
-		object(w, name, VOBJ_CTX, list[i], false);
-	}
-}
-
-static void put_result(struct vwalk *w, uint32_t kind, uint64_t ret, int failed)
-{
-	uint32_t ord;
-
-	switch (kind) {
-	case VRET_VOID:
-		add(w, "void");
-		break;
-	case VRET_INT:
-	case VRET_COUNT:
-		if (failed)
-			put_error(w, failed);
-		else
-			add(w, "%lld", (long long)ret);
-		break;
-	case VRET_ERR:
-		if (failed)
-			put_error(w, failed);
-		else
-			add(w, "0");
-		break;
-	case VRET_M1:
-	case VRET_REREG:
-		add(w, "%d", (int)ret);
-		break;
-	case VRET_DEVS:
-	case VRET_CTXS:
-		add(w, "%s", ret ? "list" : "NULL");
-		break;
-	default:
-		ord = ret && w->env->name ? w->env->name(w->env->arg, kind - VRET_NEW,
-							 (void *)(uintptr_t)ret, true)
-					  : 0;
-		if (ord)
-			add(w, "%s%u", vobj_names[kind - VRET_NEW], ord);
-		else
-			add(w, "%s", ret ? "?" : "NULL");
-	}
-	if (failed && kind != VRET_ERR && kind != VRET_COUNT) {
-		add(w, " ");
-		put_error(w, failed);
-	}
-}
-
-/* What a new object's own numbers are: others are told them. */
-static void put_numbers(struct vwalk *w, uint32_t kind, const void *obj)
-{
-	const struct ibv_mr *mr = obj;
-	const struct ibv_qp *qp = obj;
-	const struct ibv_mw *mw = obj;
-
-	if (kind == VRET_NEW + VOBJ_MR) {
-		add(w, " addr=");
-		fact(w, VFACT_ADDR, (uintptr_t)mr->addr);
-		add(w, " length=%llu lkey=", (unsigned long long)mr->length);
-		fact(w, VFACT_KEY, mr->lkey);
-		add(w, " rkey=");
-		fact(w, VFACT_KEY, mr->rkey);
-	} else if (kind == VRET_NEW + VOBJ_QP) {
-		add(w, " qp_num=");
-		fact(w, VFACT_QPN, qp->qp_num);
-	} else if (kind == VRET_NEW + VOBJ_MW) {
-		add(w, " rkey=");
-		fact(w, VFACT_KEY, mw->rkey);
-	} else if (kind == VRET_NEW + VOBJ_CQ) {
-		add(w, " cqe=%d", ((const struct ibv_cq *)obj)->cqe);
-	}
-}
-
-void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
-		  const struct vcall_env *env)
-{
-	const struct vcall_desc *d = &vcall_descs[call];
-	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_IN };
-
-	t->len = 0;
-	t->n_facts = 0;
-	t->lost = false;
-	t->unknown = 0;
-	add(&w, "%s", d->name);
-	walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
-}
-
-void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
-		   int err, const struct vcall_env *env)
-{
-	const struct vcall_desc *d = &vcall_descs[call];
-	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_OUT, .ret = ret };
-	int failed = vcall_failed(call, ret, err);
-
-	add(&w, " = ");
-	put_result(&w, d->ret, ret, failed);
-	if (failed)
-		return;
-	if (d->ret >= VRET_NEW)
-		put_numbers(&w, d->ret, (void *)(uintptr_t)ret);
-	else if (d->ret == VRET_DEVS)
-		put_devices(&w, (struct ibv_device **)(uintptr_t)ret);
-	else if (d->ret == VRET_CTXS)
-		put_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
-	else if (call == VCALL_ibv_rereg_mr)
-		put_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
-	else if (call == VCALL_ibv_bind_mw)
-		put_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
-	w.makes = vcall_makes(call, args);
-	walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
-}
-
-void vcall_walk_bind(struct vwalk *w, enum vcall call)
-{
-	const struct vcall_desc *d = &vcall_descs[call];
-
-	w->makes = vcall_makes(call, w->args);
-	if (d->ret == VRET_CTXS && w->ret)
-		put_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
-	walk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);
 }

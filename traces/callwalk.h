@@ -33,6 +33,14 @@ struct vwalk {
 	bool args_level;
 };
 
+/** vwalk_add(), vwalk_fact(), vwalk_quoted(), vwalk_object() - go on with the line: text, a "~", a text in quotes, an object. */
+__attribute__((format(printf, 2, 3))) void vwalk_add(struct vwalk *w, const char *fmt, ...);
+void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value);
+void vwalk_quoted(struct vwalk *w, const char *s, size_t max);
+void vwalk_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
+/** vwalk_fields() - go over fields. @base: where they lie; @mask: bits by which some of them count */
+void vwalk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
+		  uint64_t mask);
 /** vwalk_bind() - the record's object of this @name is now @obj. */
 void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj);
 /** vcall_walk_bind() - go over what came out, beside the record. */
