@@ -25,8 +25,19 @@ UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
 APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c) tests/peer.c)
 CM_COMMON   := $(call objs,$(wildcard tests/rdmacm*.c))
 
+# Emulators that break a rule each (BREAK_RULE in these sources), for replays to notice.
+BROKEN_SRC := emulator/resp_read.c emulator/requester.c emulator/responder.c
+BROKEN_LIB := $(patsubst %,$(T)/broken-%/librdmaemu.so,1 2 3)
+
 .PHONY: tests
-tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs
+tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(BROKEN_LIB)
+
+$(BROKEN_LIB): $(T)/broken-%/librdmaemu.so: $(BROKEN_SRC) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -DBREAK_RULE=$* -shared -o $@ $(BROKEN_SRC) \
+		$(filter-out $(call objs,$(BROKEN_SRC)),$(SHIM_OBJ) $(EMULATOR_OBJ)) $(ALL_LDFLAGS) \
+		-Wl,-soname,librdmaemu.so -Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed
 
 $(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)

@@ -31,21 +31,24 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 		if (rp_fact(g->p, rec, false, "iova", &iova))
-			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
+			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova),
+				   a[4] & IBV_ACCESS_REMOTE_ATOMIC);
 		break;
 	case VCALL_ibv_reg_mr:
 		if (a[3] & IBV_ACCESS_ZERO_BASED) {
-			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0);
+			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0,
+				   a[3] & IBV_ACCESS_REMOTE_ATOMIC);
 			break;
 		}
 		/* Fall through */
 	case VCALL_ibv_rereg_mr:
 		rp_mr_made(g, ord, addr, mr->length, mr->addr,
-			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
+			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr),
+			   c->call == VCALL_ibv_reg_mr && a[3] & IBV_ACCESS_REMOTE_ATOMIC);
 		break;
 	default:
 		/* Device memory, the null MR, an imported one: no memory of the program's. */
-		rp_mr_made(g, ord, 0, 0, NULL, 0);
+		rp_mr_made(g, ord, 0, 0, NULL, 0, false);
 	}
 }
 
@@ -145,7 +148,8 @@ static bool prepare(struct rp_thread *t, const char *line)
 		return true;
 	case VCALL_ibv_open_xrcd:
 		xrcd = (void *)(uintptr_t)c->args[1];
-		if (xrcd && xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
+		if (xrcd && !strstr(line + c->out, "NULL EBADF") &&
+		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
 			pthread_mutex_lock(&g->lock);
 			xrcd->fd = file_for(g, xrcd->fd);
 			pthread_mutex_unlock(&g->lock);
@@ -155,6 +159,16 @@ static bool prepare(struct rp_thread *t, const char *line)
 	case VCALL_ibv_destroy_cq:
 		if (!strncmp(line + c->out, "0", 1) && c->args[0])
 			rp_ack_rest(g, (void *)(uintptr_t)c->args[0]);
+		return true;
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		if (strstr(line + c->out, "NULL EFAULT"))
+			c->args[1] = rp_nowhere(c->args[1]);
+		return true;
+	case VCALL_ibv_rereg_mr:
+		if (strstr(line + c->out, " EFAULT"))
+			c->args[3] = rp_nowhere(c->args[3]);
 		return true;
 	default:
 		return true;

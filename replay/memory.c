@@ -147,6 +147,18 @@ int rp_memory_init(struct rp_prog *g, struct vt_error *err)
 	return ret;
 }
 
+uint64_t rp_nowhere(uint64_t addr)
+{
+	static uint64_t page;
+	void *at;
+
+	if (!page) {
+		at = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		page = at == MAP_FAILED ? 0 : (uint64_t)(uintptr_t)at;
+	}
+	return page + (addr & (PAGE - 1));
+}
+
 static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
 {
 	size_t low = 0, high = g->n_regions, mid;
@@ -163,6 +175,21 @@ static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
 	return NULL;
 }
 
+/* Whether memory here is that of a region. */
+static bool region_at(const struct rp_prog *g, const uint8_t *host, uint64_t len)
+{
+	size_t i;
+
+	for (i = 0; i < g->n_regions; i++) {
+		uint64_t at = g->region[i].addr + (uint64_t)g->region[i].delta;
+		uint64_t off = (uint64_t)(uintptr_t)host - at;
+
+		if (off < g->region[i].len && len <= g->region[i].len - off)
+			return true;
+	}
+	return false;
+}
+
 uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
 {
 	const struct rp_region *r = region_of(g, addr);
@@ -170,18 +197,45 @@ uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
 	return r ? addr + (uint64_t)r->delta : addr;
 }
 
+/* The record has what lay there when it was registered, as far as it was not zero. */
+static void clear(uint8_t *at, uint64_t len)
+{
+	uint8_t *from = (uint8_t *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	uint8_t *to = (uint8_t *)(((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1));
+
+	if (from >= to || madvise(from, (size_t)(to - from), MADV_DONTNEED)) {
+		memset(at, 0, len);
+		return;
+	}
+	memset(at, 0, (size_t)(from - at));
+	memset(to, 0, (size_t)(at + len - to));
+}
+
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
-		int64_t delta)
+		int64_t delta, bool atomics)
 {
 	struct rp_mr *mr;
 
 	if (!ord || ord >= g->n_obj[VOBJ_MR])
 		return;
 	mr = &g->mr[ord];
+	if (mr->shadow)
+		munmap(mr->shadow, mr->len);
+	mr->shadow = NULL;
 	mr->base = base;
 	mr->len = len;
-	mr->host = host;
+	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
+	mr->host = host && len && region_at(g, host, len) ? host : NULL;
 	g->w->made[g->nth][RP_MR][ord].delta = delta;
+	if (!mr->host || !g->w->full)
+		return;
+	clear(host, len);
+	if (!atomics)
+		return;
+	mr->shadow = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mr->shadow == MAP_FAILED)
+		mr->shadow = NULL;
 }
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
@@ -221,6 +275,31 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 	return rp_diverge(t, rec, "memory at its end", want, got);
 }
 
+/*
+ * What the record says has changed was changed by the program, and then here is what was there before, or by a peer, and
+ * then it has changed here as well. Asked of memory that atomics are about: other memory may have been
+ * changed by a peer and by the program since the record looked last.
+ */
+static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
+		      const uint8_t *bytes)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
+	char want[96], got[96];
+	uint64_t i;
+
+	for (i = 0; i < mem->len; i++)
+		if (at[i] != bytes[i] && at[i] != was[i])
+			break;
+	if (i == mem->len)
+		return true;
+	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr,
+		 (unsigned long long)(mem->off + i), bytes[i]);
+	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)(mem->off + i),
+		 at[i]);
+	return rp_diverge(t, rec, "memory that peers change", want, got);
+}
+
 bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
@@ -236,7 +315,13 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
 	if (mem->what == VT_MEM_FINAL)
 		return !g->w->full || final(t, rec, at);
-	if (bytes && memcmp(at, bytes, mem->len) != 0)
+	if (!bytes)
+		return true;
+	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !explained(t, rec, at, bytes))
+		return false;
+	if (g->mr[mem->mr].shadow)
+		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
+	if (memcmp(at, bytes, mem->len) != 0)
 		memcpy(at, bytes, mem->len);
 	return true;
 }

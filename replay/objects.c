@@ -42,8 +42,8 @@ uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn)
 	struct rp_made *made = g->w->made[g->nth][RP_QP];
 	uint32_t i;
 
-	/* The latest one of that number. */
-	for (i = g->n_obj[VOBJ_QP]; i-- > 1;)
+	/* An extended CQ without the field. The latest one of that number. */
+	for (i = g->n_obj[VOBJ_QP]; qpn && i-- > 1;)
 		if (made[i].num == qpn)
 			return i;
 	return 0;

@@ -277,7 +277,8 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
 	if (poll->ret >= 0)
 		return true;
 	pthread_mutex_lock(&g->lock);
-	ret = rp_drain(g, cq, 1);
+	/* Attributes are not in the record: those that no version knows are refused so. */
+	ret = poll->ex && poll->ret == -EINVAL ? rp_refused_ex(cq) : rp_drain(g, cq, 1);
 	pthread_mutex_unlock(&g->lock);
 	if (ret < 0)
 		return true;

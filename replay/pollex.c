@@ -44,3 +44,14 @@ int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n)
 	ibv_end_poll(ex);
 	return ret == ENOENT ? 0 : -ret;
 }
+
+int rp_refused_ex(struct rp_cq *cq)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
+	struct ibv_poll_cq_attr attr = { .comp_mask = 1u << 31 };
+	int ret = ibv_start_poll(ex, &attr);
+
+	if (!ret)
+		ibv_end_poll(ex);
+	return -ret;
+}

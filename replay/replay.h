@@ -127,6 +127,8 @@ struct rp_mr {
 	uint64_t base; /* recorded: what addresses of work requests start from */
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
+	uint8_t *
+		shadow; /* what the record says is there, where peers may do atomics; NULL: not followed */
 };
 
 /** struct rp_recv - a posted receive. */
@@ -239,9 +241,14 @@ bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, 
 int rp_memory_init(struct rp_prog *g, struct vt_error *err);
 /** rp_moved() - where an address of the record is here. */
 uint64_t rp_moved(const struct rp_prog *g, uint64_t addr);
-/** rp_mr_made() - an MR was registered or changed: by the recorded call's addresses. */
+/** rp_nowhere() - an address in memory that nobody can read, for one that the program could not. */
+uint64_t rp_nowhere(uint64_t addr);
+/**
+ * rp_mr_made() - an MR was registered or changed: by the recorded call's addresses.
+ * @atomics: peers may do them there
+ */
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
-		int64_t delta);
+		int64_t delta, bool atomics);
 /** rp_at_mr() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
 /** rp_mem() - VT_MEM. */
@@ -278,6 +285,8 @@ uint64_t rp_invoke(enum vcall call, const uint64_t *args);
 int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n);
 /** rp_drain_ex() - the same of an extended CQ, by ibv_start_poll(). */
 int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n);
+/** rp_refused_ex() - ask an extended CQ what it refuses. Returns minus errno's value. */
+int rp_refused_ex(struct rp_cq *cq);
 void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc);
 
 /** rp_play() - play a program. Returns the exit status of its process. */

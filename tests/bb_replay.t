@@ -87,6 +87,35 @@ cm() {
 cm rping "rping -s -p PORT -C 20" "rping -c -p PORT -a $ADDR -C 20 -V"
 cm ucmatose "ucmatose -p PORT" "ucmatose -s $ADDR -p PORT"
 
+# single NAME COMMAND... - a program of ours that has both sides
+single() {
+	local TRACE_DIR=$TEST_DIR/trace.$1
+	export TRACE_DIR
+	shift
+	run_a "$@" && [ -d "$TRACE_DIR/p1" ]
+}
+check "app_errors: recorded" single app_errors "$T/app_errors" local
+check "app_errors: replayed" replays "$TEST_DIR/trace.app_errors"
+# Its port is its own.
+round udaddy cm_both UDP 7174 "udaddy -b $ADDR" "udaddy -s $ADDR"
+
+# --- an emulator that breaks a rule ------------------------------------------------------------
+
+# broken RULE NAME WORDS - the trace's replay on it ends with these
+broken() {
+	local out status=0
+	out=$(RDMAEMU_LIB=$T/broken-$1/librdmaemu.so limit "$REAL" replay --timeout $((10 * SLOW)) \
+		"$TEST_DIR/trace.$2" 2>&1) || status=$?
+	if [ $status = 1 ] && grep -q "$3" <<<"$out"; then
+		ok "a broken emulator, rule $1, is caught by $2"
+	else
+		not_ok "a broken emulator, rule $1, is caught by $2" "status $status" "$out"
+	fi
+}
+broken 1 ib_atomic_bw "memory that peers change differs"
+broken 2 udaddy "the completion's imm differs"
+broken 3 app_errors "the completion's status differs"
+
 # --- what is changed is found ----------------------------------------------------------------
 
 base=$TEST_DIR/trace.rc_pingpong
