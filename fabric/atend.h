@@ -7,6 +7,9 @@
 
 #include "fabric/ctl.h"
 
+/* Of `rdmaemu replay`, for what it runs: its result is all that it says. */
+#define AT_END_SILENT_ENV "RDMAEMU_REPLAY"
+
 /**
  * struct at_end - one such report.
  * @wanted: whether there may be something to say: rdmaemu stays as the program's parent then

@@ -2,6 +2,7 @@
 /**
  * DOC: `rdmaemu replay`: a fresh fabric like the recorded one, rdmaemu-replay on it, and its end.
  */
+#include "fabric/atend.h"
 #include "fabric/child.h"
 #include "fabric/cli.h"
 #include "fabric/nodes.h"
@@ -185,6 +186,8 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 	static struct fabric_paths fresh;
 	int status = 0, ret;
 
+	if (setenv(AT_END_SILENT_ENV, "1", 1))
+		return trouble("environment: %s", strerror(errno)), EXIT_USAGE;
 	if (own_place(o, p, d, &fresh))
 		return EXIT_USAGE;
 	ret = recorded(o, dir, d) || start(o, &fresh);
