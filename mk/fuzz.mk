@@ -10,7 +10,7 @@
 # FUZZ_MAX_NAME bytes (2048). tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
 
 RUNS ?= 1000000
-FUZZ ?= trace roce pcap vtrace
+FUZZ ?= trace roce pcap vtrace inject script
 
 ROCE_SRC := $(wildcard traces/roce*.c)
 
@@ -24,6 +24,12 @@ FUZZ_MAX_pcap	:= 8192
 FUZZ_SRC_vtrace	:= $(wildcard traces/vtrace*.c traces/call*.c)
 FUZZ_LIBS_vtrace := -lz -lpthread
 FUZZ_MAX_vtrace	:= 8192
+
+FUZZ_SRC_inject	:= fabric/injectpkt.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/emu*.c)
+FUZZ_LIBS_inject := -lz -lpthread
+FUZZ_SRC_script	:= fabric/injectscript.c fabric/injectfield.c fabric/injectedit.c fabric/faultnames.c fabric/faultpkt.c \
+	fabric/linkwords.c fabric/textfile.c fabric/opts.c fabric/subnets.c $(ROCE_SRC) $(EMULATOR_SRC)
+FUZZ_LIBS_script := -lz -ljson-c
 
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
 

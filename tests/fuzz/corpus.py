@@ -47,6 +47,27 @@ def roce():
             at += 16 + n
 
 
+def inject():
+    """As roce(), but the second byte says what is made right."""
+    for name, data in roce():
+        yield name, data[:1] + b"\x07" + data[2:]
+
+
+def script():
+    """Each kind of step."""
+    yield "steps", b"""# all of them
+send 1-3,5 psn=+2 times=2 pkey=0x7fff icrc=bad
+send all size=10
+expect ACK psn=+2 msn=1 within 1s
+expect RDMA_READ_RESPONSE size=1..100 payload=00ff
+expect none within 10ms
+ignore REQUEST NAK
+ignore none
+qp state=ERR within 2s
+wait 3us
+"""
+
+
 def pcap():
     """Whole files."""
     yield from captures()
@@ -57,7 +78,7 @@ def pcap():
 
 def main():
     name, folder = sys.argv[1:]
-    for file, data in {"trace": trace, "roce": roce, "pcap": pcap}[name]():
+    for file, data in {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap}[name]():
         with open(os.path.join(folder, file), "wb") as f:
             f.write(data)
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Scripts of rdmaemu-inject(7) for libFuzzer: `make fuzz FUZZ=script`. What is wrong with one is said on stderr. */
+#include "fabric/injecttool.h"
+#include "tests/fuzz/links.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
+{
+	struct inject_script s = { .path = "script" };
+	char *text = malloc(len + 1);
+
+	must(text);
+	memcpy(text, data, len);
+	text[len] = '\0';
+	inject_script_text(&s, text);
+	must(s.n <= INJECT_STEPS);
+	inject_script_free(&s);
+	return 0;
+}
