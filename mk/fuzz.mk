@@ -27,9 +27,8 @@ FUZZ_MAX_vtrace	:= 8192
 
 FUZZ_SRC_inject	:= fabric/injectpkt.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/emu*.c)
 FUZZ_LIBS_inject := -lz -lpthread
-FUZZ_SRC_script	:= fabric/injectscript.c fabric/injectfield.c fabric/injectedit.c fabric/faultnames.c fabric/faultpkt.c \
-	fabric/linkwords.c fabric/textfile.c fabric/opts.c fabric/subnets.c $(ROCE_SRC) $(EMULATOR_SRC)
-FUZZ_LIBS_script := -lz -ljson-c
+FUZZ_SRC_script	:= $(filter-out fabric/cli.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
+FUZZ_LIBS_script := -ljson-c -lnettle -lpcap -lm -lz -lpthread
 
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
 

@@ -224,5 +224,30 @@ say "recv 1 8192"
 is "as it is: addresses are nobody's here" "$(inject --as-is)" "frame 1: dropped: nobody has the address that it comes from"
 is "JSON" "$(inject --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[0]["sent"], d[1]["opcode"], d[1]["psn_rel"])')" "1 ACK 0"
 die
+# --- a program that knows nothing of it
+
+# pingpong - ibv_rc_pingpong's client, whose peer is the node ghost; three messages of 64 bytes
+pingpong() {
+	local port gid
+	port=$(free_port)
+	gid=$(status_json | json "[__import__('ipaddress').ip_address(g['gid']).packed.hex() for x in d['devices']
+		if x['node'] == 'ghost' for g in x['ports'][0]['gids'] if ':ffff:' in g['gid']][0]")
+	/usr/bin/python3 "$TOP/tests/inject_peer.py" "$port" "$gid" >"$TEST_DIR/peer.out" 2>&1 &
+	wait_listen "$port" $! || return
+	limit "$RDMAEMU" run --node live -- ibv_rc_pingpong -g 1 -n 3 -s 64 -p "$port" 127.0.0.1 \
+		>"$TEST_DIR/out" 2>&1 </dev/null &
+	LIVE=$!
+}
+
+if command -v ibv_rc_pingpong >/dev/null; then
+	make ACK SEND_ONLY,len=64,ack=1
+	check "ibv_rc_pingpong is connected with nobody" pingpong
+	follows "its messages, ours, acknowledges" "expect SEND_ONLY psn=+0 size=64" "send 1" \
+		"send 2" "expect ACK psn=+0 msn=1" "expect SEND_ONLY psn=+1" "send 1 psn=+1" \
+		"send 2 psn=+1" "expect ACK psn=+1 msn=2" "expect SEND_ONLY psn=+2" "send 1 psn=+2" \
+		"send 2 psn=+2" "expect ACK psn=+2 msn=3"
+	wait $LIVE && ok "it is content" || not_ok "it is content" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
+fi
+
 check "audit" limit "$RDMAEMU" status --audit
 done_testing

@@ -77,7 +77,7 @@ static void live_turn(u64 *s)
 	if (f.live.sq_prod - foreign_qp(&f)->req.una > 8)
 		return;
 	op = pick(s, ops, ARRAY_SIZE(ops));
-	emu_remote(m,
+	emu_remote(f.m,
 		   emu_post(f.m, &f.live, op, 2, f.m->c[1].mem,
 			    op == WR_ATOMIC_FETCH_AND_ADD ? 8 : 3000),
 		   0, f.m->c[0].mem);
