@@ -141,7 +141,7 @@ static const struct verb verbs[] = {
 		  OPT_BIT(OPT_INJECT) | OPT_BIT(OPT_FROM) | OPT_BIT(OPT_SCRIPT) |
 		  OPT_BIT(OPT_AS_IS) | OPT_BIT(OPT_MR),
 	  true, verb_inject },
-	{ "replay", "replay [OPTION]... DIR",
+	{ "replay", "replay [OPTION]... DIR [--as PROGRAM -- OTHER [ARG]...]",
 	  "Carry out a trace's calls again, of all its programs and without them, on a fresh "
 	  "fabric like\n"
 	  "the recorded one, and compare what comes of them. The first divergence is shown with "
@@ -150,7 +150,7 @@ static const struct verb verbs[] = {
 	  PLACE | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_SCENARIO) |
 		  OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_CHAOS) |
 		  OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_PACE) | OPT_BIT(OPT_REAL) |
-		  OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_JSON),
+		  OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AS) | OPT_BIT(OPT_IGNORE),
 	  true, verb_replay },
 };
 
@@ -218,7 +218,7 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 
 	opts_init(&o);
 	n = opts_parse(&o, v->name, v->flags, argc, argv);
-	if (n >= 0 && v->run == verb_inject)
+	if (n >= 0 && (v->run == verb_inject || v->run == verb_replay))
 		n = late_flags(v, &o, n, argc, argv);
 	if (n < 0)
 		return EXIT_USAGE;

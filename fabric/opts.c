@@ -102,6 +102,12 @@ static const struct opt_def {
 			  "what is recorded of messages and memory (default: full)" },
 	[OPT_ERF] = { "erf", NULL, NULL, false,
 		      "InfiniBand packets with headers of ERF's, which Wireshark reads" },
+	[OPT_AS] = { "as", "PROGRAM", NULL, false,
+		     "play this program alone, by name or as p1, against the live one that "
+		     "follows" },
+	[OPT_IGNORE] = { "ignore", "FIELD,...", NULL, false,
+			 "do not compare: wr_id, status, opcode, byte_len, imm, wc_flags, payload, "
+			 "src_qp, memory" },
 	[OPT_INJECT] = { "inject", NULL, NULL, false,
 			 "send a capture's packets to a queue pair, as its peer" },
 	[OPT_FROM] = { "from", "NODE", NULL, false,
@@ -320,6 +326,16 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 			       : "full, hash or none";
 	case OPT_ERF:
 		o->erf = true;
+		return NULL;
+	case OPT_AS:
+		if (!*value || strlen(value) >= sizeof(o->as))
+			return "a program's name, of at most 31 characters, or as p1";
+		snprintf(o->as, sizeof(o->as), "%s", value);
+		return NULL;
+	case OPT_IGNORE:
+		if (!*value || strlen(value) >= sizeof(o->ignore))
+			return "fields, with commas between";
+		snprintf(o->ignore, sizeof(o->ignore), "%s", value);
 		return NULL;
 	case OPT_INJECT:
 		o->inject = true;

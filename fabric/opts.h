@@ -76,6 +76,8 @@ enum opt_id {
 	OPT_OUT,
 	OPT_PAYLOAD,
 	OPT_WIRE,
+	OPT_AS,
+	OPT_IGNORE,
 	OPT_INJECT,
 	OPT_FROM,
 	OPT_SCRIPT,
@@ -142,6 +144,8 @@ struct opts {
 	u32 port; /* 0: not given */
 	char program[JOURNAL_NAME]; /* "": not given */
 	u32 qpn; /* 0: not given */
+	char as[JOURNAL_NAME]; /* "": not given */
+	char ignore[128]; /* likewise */
 	bool inject;
 	bool as_is;
 	char from[NODE_NAME_MAX + 1]; /* "": not given */

@@ -100,11 +100,12 @@ static int make_nodes(const struct vt_dir *d, char *self, char *fabric)
 	return status ? trouble("replay: the trace's nodes cannot be made") : 0;
 }
 
-static int play(const struct opts *o, char *replay, char *self, char *fabric, char *dir,
-		int *status)
+/* @as: index of the program that is played, against @live; -1: all are. */
+static int play(const struct opts *o, char *replay, char *self, char *fabric, char *dir, int as,
+		char **live, int *status)
 {
-	char timeout[24];
-	char *argv[16];
+	char timeout[24], index[16], trace[PATH_MAX + 8];
+	char *argv[256];
 	int n = 0, ret;
 
 	snprintf(timeout, sizeof(timeout), "%u", o->timeout);
@@ -121,7 +122,25 @@ static int play(const struct opts *o, char *replay, char *self, char *fabric, ch
 		argv[n++] = "--fabric";
 		argv[n++] = fabric;
 	}
+	if (as >= 0) {
+		snprintf(index, sizeof(index), "%d", as);
+		snprintf(trace, sizeof(trace), "%s/live", o->dir);
+		argv[n++] = "--as";
+		argv[n++] = index;
+		argv[n++] = "--live";
+		argv[n++] = trace;
+	}
+	if (o->ignore[0]) {
+		argv[n++] = "--ignore";
+		argv[n++] = (char *)o->ignore;
+	}
+	argv[n++] = "--";
 	argv[n++] = dir;
+	while (as >= 0 && *live && n < (int)ARRAY_SIZE(argv) - 1)
+		argv[n++] = *live++;
+	if (as >= 0 && *live)
+		return trouble("replay: expected a command of at most %zu words",
+			       ARRAY_SIZE(argv) - 24);
 	argv[n] = NULL;
 	ret = child_run(argv, status);
 	return ret ? trouble("%s: %s", replay, strerror(-ret)) : 0;
@@ -181,7 +200,7 @@ static int own_place(struct opts *o, const struct fabric_paths *p, const struct 
 }
 
 static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
-		     char *replay, char *self, char *dir)
+		     char *replay, char *self, char *dir, int as, char **live)
 {
 	static struct fabric_paths fresh;
 	int status = 0, ret;
@@ -193,7 +212,7 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 	ret = recorded(o, dir, d) || start(o, &fresh);
 	if (!ret) {
 		ret = make_nodes(d, self, o->fabric) ||
-		      play(o, replay, self, o->fabric, dir, &status);
+		      play(o, replay, self, o->fabric, dir, as, live, &status);
 		ret |= stop(self, o->fabric);
 	}
 	nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -202,14 +221,43 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 	child_leave(status);
 }
 
+/* The program of the trace that --as names: by name, or as p1. Return: its index, or -1 after a line on stderr. */
+static int find_program(const struct vt_dir *d, const char *which)
+{
+	const char *name;
+	char nth[16];
+	int found = -1;
+	u32 i;
+
+	for (i = 0; i < d->n_progs; i++) {
+		snprintf(nth, sizeof(nth), "p%u", d->prog[i].num);
+		if (!strcmp(nth, which))
+			return (int)i;
+		name = vt_thing(&d->prog[i].about, "name");
+		if (!name || strcmp(name, which) != 0)
+			continue;
+		if (found >= 0)
+			return trouble("replay: --as '%s': expected one of several of that name: "
+				       "p1, p2 ...",
+				       which);
+		found = (int)i;
+	}
+	return found >= 0 ? found
+			  : trouble("replay: --as '%s': expected a program of %s", which, d->path);
+}
+
 int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	char replay[PATH_MAX], self[PATH_MAX];
 	static struct vt_dir d;
 	struct vt_error err;
-	int status;
+	int status, as = -1;
 
-	if (argc != 1) {
+	if (o->as[0] && argc < 2) {
+		trouble("replay: --as: expected a live program behind '%s --'", argv[0]);
+		return EXIT_USAGE;
+	}
+	if (!o->as[0] && argc != 1) {
 		trouble("replay: expected one trace directory; see 'rdmaemu replay --help'");
 		return EXIT_USAGE;
 	}
@@ -217,11 +265,17 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		trouble("%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (beside(REPLAY, replay, self))
+	if (o->as[0])
+		as = find_program(&d, o->as);
+	if ((o->as[0] && as < 0) || beside(REPLAY, replay, self))
 		return EXIT_USAGE;
+	if (o->real && as >= 0) {
+		trouble("replay: --as: expected to be on a fabric, not --real");
+		return EXIT_USAGE;
+	}
 	if (!o->real)
-		return on_fabric(o, p, &d, replay, self, argv[0]);
-	if (play(o, replay, self, NULL, argv[0], &status))
+		return on_fabric(o, p, &d, replay, self, argv[0], as, argv + 1);
+	if (play(o, replay, self, NULL, argv[0], -1, NULL, &status))
 		return EXIT_USAGE;
 	child_leave(status);
 }

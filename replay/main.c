@@ -25,6 +25,10 @@ struct args {
 	bool pace;
 	bool json;
 	uint64_t timeout;
+	long as; /* index of the program that is played, against a live other one; -1: all are */
+	char **live; /* what is live: its command */
+	const char *trace; /* and where its trace is written */
+	const char *ignore; /* fields */
 	long part; /* index of the program to play; -1: all, by processes of their own */
 	int share;
 };
@@ -54,12 +58,17 @@ static int parse(struct args *a, int argc, char **argv)
 		{ "timeout", required_argument, NULL, 't' },
 		{ "part", required_argument, NULL, 'P' },
 		{ "share", required_argument, NULL, 's' },
+		{ "as", required_argument, NULL, 'a' },
+		{ "live", required_argument, NULL, 'l' },
+		{ "ignore", required_argument, NULL, 'i' },
 		{ 0 },
 	};
 	long v;
 	int c;
 
-	*a = (struct args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
+	*a = (struct args){
+		.timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1, .as = -1
+	};
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'r':
@@ -90,11 +99,23 @@ static int parse(struct args *a, int argc, char **argv)
 				return complain("--share: expected a descriptor");
 			a->share = (int)v;
 			break;
+		case 'a':
+			if (!number(optarg, VT_MAX_PROGS, &a->as))
+				return complain("--as: expected the index of a program");
+			break;
+		case 'l':
+			a->trace = optarg;
+			break;
+		case 'i':
+			a->ignore = optarg;
+			break;
 		default:
 			return 2;
 		}
 	}
-	if (argc - optind != 1 || (a->part >= 0 && a->share < 0) || (a->run && !a->fabric))
+	a->live = argv + optind + 1;
+	if (argc - optind < 1 || (argc - optind > 1) != (a->as >= 0 && a->part < 0) ||
+	    (a->as >= 0 && !a->trace) || (a->part >= 0 && a->share < 0) || (a->run && !a->fabric))
 		return complain(
 			"usage: rdmaemu-replay [--pace recorded|fast] [--timeout SECONDS] [--json] "
 			"[--run RDMAEMU --fabric NAME] DIR");
@@ -106,7 +127,7 @@ static void become(const struct args *a, const struct rp_world *w, uint32_t nth,
 {
 	const char *node = vt_thing(&w->dir.prog[nth].about, "node");
 	char self[PATH_MAX], part[16], share[16], timeout[24];
-	const char *argv[24];
+	const char *argv[32];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int n = 0;
 
@@ -137,8 +158,49 @@ static void become(const struct args *a, const struct rp_world *w, uint32_t nth,
 	argv[n++] = timeout;
 	argv[n++] = "--pace";
 	argv[n++] = a->pace ? "recorded" : "fast";
+	if (a->trace) {
+		argv[n++] = "--live";
+		argv[n++] = a->trace;
+	}
+	if (a->ignore) {
+		argv[n++] = "--ignore";
+		argv[n++] = a->ignore;
+	}
+	argv[n++] = "--";
 	argv[n++] = a->dir;
 	argv[n] = NULL;
+	execv(argv[0], (char **)argv);
+	fprintf(stderr, "rdmaemu: replay: %s: %s\n", argv[0], strerror(errno));
+	_exit(2);
+}
+
+/* The live program, on the node of the recorded one. */
+static void become_live(const struct args *a, const struct rp_world *w)
+{
+	const char *node = NULL, **argv;
+	uint32_t i, n = 0, count = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	for (i = 0; i < w->dir.n_progs && !node; i++)
+		if (i != (uint32_t)a->as)
+			node = vt_thing(&w->dir.prog[i].about, "node");
+	while (a->live[count])
+		count++;
+	argv = calloc(count + 16, sizeof(*argv));
+	if (!argv)
+		_exit(complain(strerror(ENOMEM)));
+	argv[n++] = a->run;
+	argv[n++] = "record";
+	argv[n++] = "--out";
+	argv[n++] = a->trace;
+	argv[n++] = "--fabric";
+	argv[n++] = a->fabric;
+	if (node && strcmp(node, "-") != 0) {
+		argv[n++] = "--node";
+		argv[n++] = node;
+	}
+	argv[n++] = "--";
+	memcpy(argv + n, a->live, count * sizeof(*argv));
 	execv(argv[0], (char **)argv);
 	fprintf(stderr, "rdmaemu: replay: %s: %s\n", argv[0], strerror(errno));
 	_exit(2);
@@ -208,6 +270,118 @@ static int result(const struct args *a, struct rp_world *w)
 	return failed;
 }
 
+static struct rp_slot *slots_of(struct rp_world *w, uint32_t prog)
+{
+	struct rp_slot *slot = w->slot;
+	uint32_t i;
+
+	for (i = 0; i < prog; i++)
+		slot += w->dir.prog[i].n_threads + 1;
+	return slot;
+}
+
+/* Whether all of a program's calls that ended by @end have ended here. */
+static bool has_come_to(struct rp_world *w, uint32_t prog, uint64_t end)
+{
+	struct rp_slot *slot = slots_of(w, prog);
+	uint32_t i;
+
+	for (i = 0; i <= w->dir.prog[prog].n_threads; i++)
+		if (__atomic_load_n(&slot[i].next_end, __ATOMIC_SEQ_CST) <= end)
+			return false;
+	return true;
+}
+
+/* A child's end, or -1: it is still there after @timeout ns. */
+static int await(pid_t pid, uint64_t timeout)
+{
+	uint64_t since = rp_now();
+	unsigned int rest = 0;
+	int status;
+
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (rp_now() - since > timeout)
+			return -1;
+		rp_rest(&rest);
+	}
+	return status;
+}
+
+static pid_t start_live(const struct args *a, struct rp_world *w)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		become_live(a, w);
+	return pid;
+}
+
+/* Who is to be connected with listens first. Returns false: it does not in time. */
+static bool live_listens(const struct args *a, struct rp_world *w, pid_t live)
+{
+	uint64_t since = rp_now();
+	unsigned int rest = 0;
+	bool needed = false;
+	uint32_t i;
+
+	for (i = 0; i < w->dir.n_progs; i++)
+		needed |= i != (uint32_t)a->as && rp_called(&w->dir.prog[i], "rdma_listen");
+	while (needed && !rp_live_called(a->trace, "rdma_listen")) {
+		if (rp_now() - since > a->timeout || kill(live, 0))
+			return false;
+		rp_rest(&rest);
+	}
+	return true;
+}
+
+/* One recorded program, and a live one in place of the others. */
+static int play_as(const struct args *a, struct rp_world *w)
+{
+	uint32_t i, t, as = (uint32_t)a->as;
+	uint64_t listens = rp_called(&w->dir.prog[as], "rdma_listen");
+	int fd = memfd_create("rdmaemu-replay", 0), status, ret;
+	pid_t live = 0, player;
+	unsigned int rest = 0;
+
+	if (fd < 0 || ftruncate(fd, (off_t)w->share_size) || rp_world_map(w, fd, true))
+		return complain(strerror(errno));
+	w->share->players = 1;
+	for (i = 0; i < w->dir.n_progs; i++)
+		for (t = 0; i != as && t <= w->dir.prog[i].n_threads; t++)
+			slots_of(w, i)[t].next_end = RP_DONE;
+	if (!listens) {
+		live = start_live(a, w);
+		if (live < 0 || !live_listens(a, w, live))
+			return complain(
+				"the live program does not listen, as the recorded one did");
+	}
+	fflush(NULL);
+	player = fork();
+	if (!player)
+		become(a, w, as, fd);
+	if (player < 0)
+		return complain(strerror(errno));
+	while (listens && !has_come_to(w, as, listens) && !rp_failed(w) && !kill(player, 0))
+		rp_rest(&rest);
+	if (listens)
+		live = start_live(a, w);
+	waitpid(player, &status, 0);
+	gone(w, as, status);
+	ret = result(a, w);
+	status = live > 0 ? await(live, ret ? 0 : a->timeout) : 0;
+	if (status < 0) {
+		kill(live, SIGTERM);
+		status = await(live, 5000000000u);
+		if (!ret)
+			return complain("the live program goes on after all that was recorded");
+	}
+	if (ret || !status)
+		return ret;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 static int play_all(const struct args *a, struct rp_world *w)
 {
 	int fd = memfd_create("rdmaemu-replay", 0), status;
@@ -216,6 +390,7 @@ static int play_all(const struct args *a, struct rp_world *w)
 
 	if (fd < 0 || ftruncate(fd, (off_t)w->share_size) || rp_world_map(w, fd, true))
 		return complain(strerror(errno));
+	w->share->players = w->dir.n_progs;
 	fflush(NULL);
 	for (i = 0; i < w->dir.n_progs; i++) {
 		pid[i] = fork();
@@ -245,13 +420,19 @@ int main(int argc, char **argv)
 	static struct rp_world w;
 	struct vt_error err;
 	struct args a;
+	char *list;
 
 	if (parse(&a, argc, argv))
 		return 2;
 	if (rp_world_open(&w, a.dir, &err))
 		return complain(err.text);
+	w.live = a.trace;
+	if (a.ignore && (!(list = strdup(a.ignore)) || !rp_ignore(&w, list)))
+		return complain("--ignore: expected " RP_FIELDS);
+	if (a.as >= 0 && (uint32_t)a.as >= w.dir.n_progs)
+		return complain("--as: expected the index of a program of the trace");
 	if (a.part < 0)
-		return play_all(&a, &w);
+		return a.as >= 0 ? play_as(&a, &w) : play_all(&a, &w);
 	if ((uint32_t)a.part >= w.dir.n_progs || rp_world_map(&w, a.share, false))
 		return complain("not started by rdmaemu-replay");
 	return rp_play(&w, (uint32_t)a.part, a.pace, a.timeout);

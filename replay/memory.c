@@ -314,10 +314,11 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 		return !g->mr[mem->mr].host ||
 		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
 	if (mem->what == VT_MEM_FINAL)
-		return !g->w->full || final(t, rec, at);
+		return !g->w->full || g->w->ignore_memory || final(t, rec, at);
 	if (!bytes)
 		return true;
-	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !explained(t, rec, at, bytes))
+	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !g->w->ignore_memory &&
+	    !explained(t, rec, at, bytes))
 		return false;
 	if (g->mr[mem->mr].shadow)
 		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);

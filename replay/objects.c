@@ -163,6 +163,8 @@ uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *d
 		return key;
 	made = &g->w->made[n->prog][n->kind][n->ord];
 	now = __atomic_load_n(&made->num, __ATOMIC_ACQUIRE);
+	if (!now && g->w->live && n->prog != g->nth)
+		now = rp_live_key(g, n);
 	*delta = made->delta;
 	if (n->lkey)
 		return made->lkey;

@@ -126,7 +126,7 @@ static void meet(struct rp_world *w)
 {
 	unsigned int rest = 0;
 
-	if (__atomic_add_fetch(&w->share->ready, 1, __ATOMIC_SEQ_CST) == w->dir.n_progs)
+	if (__atomic_add_fetch(&w->share->ready, 1, __ATOMIC_SEQ_CST) == w->share->players)
 		__atomic_store_n(&w->share->start, rp_now(), __ATOMIC_SEQ_CST);
 	while (!__atomic_load_n(&w->share->start, __ATOMIC_SEQ_CST) && !rp_failed(w))
 		rp_rest(&rest);

@@ -74,7 +74,7 @@ struct rp_share {
 	uint32_t failed; /* 1: somebody writes @why, 2: it is there */
 	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
 	uint32_t ready; /* processes */
-	uint32_t pad;
+	uint32_t players; /* processes that play */
 	struct rp_count count;
 	char why[4096];
 };
@@ -103,6 +103,10 @@ struct rp_world {
 	size_t share_size;
 	uint64_t first_t; /* earliest time of the trace */
 	bool full; /* payload is in the trace */
+	const char *
+		live; /* trace of the program that is live instead of a recorded one; NULL: all are played */
+	bool ignore_memory; /* what memory held at its end is not compared */
+	unsigned int ignore; /* nor are these fields of completions: bits of poll.c */
 };
 
 /** rp_world_open() - read the trace and lay out what is shared. Returns 0, or -errno with @err set. */
@@ -266,6 +270,18 @@ struct vcall_env rp_env(struct rp_thread *t);
 uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
 uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
 
+/* --- live.c ------------------------------------------------------------------------------ */
+
+/** rp_called() - the number by which a program's first call of that name ended; 0: there was none. */
+uint64_t rp_called(const struct vt_program *p, const char *name);
+/** rp_live_called() - whether the program whose trace is being written to @dir has made such a call. */
+bool rp_live_called(const char *dir, const char *name);
+/**
+ * rp_live_key() - the key of the live program's region that stands for a recorded one, which is waited for.
+ * rp_made.delta is set as well. Returns 0: there is none.
+ */
+uint32_t rp_live_key(const struct rp_prog *g, const struct rp_num *n);
+
 /* --- the kinds of records ------------------------------------------------------------------ */
 
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec);
@@ -287,6 +303,9 @@ int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n);
 int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n);
 /** rp_refused_ex() - ask an extended CQ what it refuses. Returns minus errno's value. */
 int rp_refused_ex(struct rp_cq *cq);
+/** rp_ignore() - fields with commas between are not compared. Returns false: one has no such name. */
+bool rp_ignore(struct rp_world *w, char *list);
+#define RP_FIELDS "wr_id, status, opcode, byte_len, imm, wc_flags, payload, src_qp or memory"
 void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc);
 
 /** rp_play() - play a program. Returns the exit status of its process. */
