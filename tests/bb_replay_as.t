@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: the recorded programs are on nodes of their own
+# `rdmaemu replay DIR --as PROGRAM -- OTHER`: a client without its server, and a server without its client.
+. "$(dirname "$0")/lib.sh"
+need rping ucmatose
+
+# record NAME SERVER -- CLIENT - into $TEST_DIR/NAME; the server becomes p1
+record() {
+	local dir=$TEST_DIR/$1 server=() s
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	limit "$RDMAEMU" record -o "$dir" --node a -- "${server[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	s=$!
+	wait_for 60 grep -qs '^rdma_listen .* = 0' "$dir/p1/calls" || return
+	limit "$RDMAEMU" record -o "$dir" --node b -- "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null
+	wait $s
+	! grep -l '^command ' "$dir/p3/program" 2>/dev/null
+}
+
+# as DIR PROGRAM COMMAND...
+as() {
+	local dir=$1 program=$2
+	shift 2
+	limit "$RDMAEMU" replay "$TEST_DIR/$dir" --as "$program" "${IGNORE[@]}" --timeout $((60 * SLOW)) -- "$@" </dev/null
+}
+IGNORE=()
+
+# differs NAME WORDS DIR PROGRAM COMMAND... - status 1, and that is shown
+differs() {
+	local name=$1 words=$2 out status=0
+	shift 2
+	out=$(as "$@" 2>"$TEST_DIR/err") || status=$?
+	if [ $status = 1 ] && [[ $out == *"$words"* ]]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $out" "$(cat "$TEST_DIR/err")" "wanted: $words"
+	fi
+}
+
+refuses() {
+	local name=$1 words=$2 err status=0
+	shift 2
+	err=$(limit "$RDMAEMU" replay "$@" 2>&1 >/dev/null </dev/null) || status=$?
+	if [ $status = 2 ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $err" "wanted: $words"
+	fi
+}
+
+S='10.77.0.1'
+check "rping is recorded" record rping rping -s -C 5 -- rping -c -a $S -C 5
+check "a client without its server: rping" as rping p2 rping -s -C 5
+check "a server without its client: rping" as rping p1 rping -c -a $S -C 5
+check "the same once more" as rping p1 rping -c -a $S -C 5 -v
+differs "a client of other sizes" "memory at its end differs" rping p1 rping -c -a $S -C 5 -S 200
+IGNORE=(--ignore memory)
+check "sizes are not compared" as rping p1 rping -c -a $S -C 5 -S 200
+IGNORE=()
+differs "a client that ends sooner" "recorded" rping p1 rping -c -a $S -C 2
+
+check "ucmatose is recorded" record ucmatose ucmatose -c 2 -C 4 -- ucmatose -s $S -c 2 -C 4
+check "a client without its server: ucmatose" as ucmatose p2 ucmatose -c 2 -C 4
+check "a server without its client: ucmatose" as ucmatose p1 ucmatose -s $S -c 2 -C 4
+differs "a client whose receives are too small" "status differs" ucmatose p1 ucmatose -s $S -c 2 -C 4 -S 50
+
+refuses "no live program" "expected a live program behind" "$TEST_DIR/rping" --as p1
+refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
+refuses "two of that name" "expected one of several" "$TEST_DIR/rping" --as rping -- true
+refuses "no such field" "expected wr_id, status" "$TEST_DIR/rping" --as p1 --ignore colour -- true
+refuses "one that does not listen" "does not listen" "$TEST_DIR/rping" --as p2 --timeout 2 -- true
+done_testing
