@@ -253,6 +253,33 @@ static int channel_fd(const struct vcall_parsed *c)
 	return ch ? ch->fd : -1;
 }
 
+/* What a live program is told of a region that it may reach is what the record says. */
+static bool seen_as_recorded(struct rp_thread *t, const struct vt_rec *rec, const char *line,
+			     uint64_t ret)
+{
+	const struct ibv_mr *mr = (void *)(uintptr_t)ret;
+	uint64_t key, addr;
+
+	if (t->parsed.call != VCALL_ibv_reg_mr || !mr || !strstr(line, "IBV_ACCESS_REMOTE") ||
+	    !rp_fact(t->prog->p, rec, true, "rkey", &key) ||
+	    !rp_fact(t->prog->p, rec, true, "addr", &addr))
+		return true;
+	if (key != mr->rkey)
+		return rp_trouble(t, rec,
+				  "the region has got rkey 0x%x, but a live program is told the "
+				  "recorded 0x%llx: "
+				  "it has registered its own in another order",
+				  mr->rkey, (unsigned long long)key);
+	if (addr != (uint64_t)(uintptr_t)mr->addr)
+		return rp_trouble(t, rec,
+				  "the region is at 0x%llx, but a live program is told the "
+				  "recorded 0x%llx, which is "
+				  "not free here",
+				  (unsigned long long)(uintptr_t)mr->addr,
+				  (unsigned long long)addr);
+	return true;
+}
+
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -295,5 +322,5 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
 	if (!same_result(want, t->text.text + strlen(" = ")))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
-	return true;
+	return !t->prog->w->live || seen_as_recorded(t, rec, line, ret);
 }
