@@ -135,7 +135,7 @@ static void resolve(__be16 port)
 	rdma_create_id(ch, &id, NULL, RDMA_PS_TCP);
 	TELL(rdma_resolve_addr, rdma_resolve_addr(id, NULL, loopback(&sin, port), 2000));
 	TELL(rdma_get_cm_event, rdma_get_cm_event(ch, &ev));
-	ok(ev->event == RDMA_CM_EVENT_ADDR_RESOLVED, "one event");
+	ok(ev && ev->event == RDMA_CM_EVENT_ADDR_RESOLVED, "one event");
 	TELL(rdma_ack_cm_event, rdma_ack_cm_event(ev));
 	TELL(rdma_resolve_route, rdma_resolve_route(id, 2000));
 	event(RDMA_CM_EVENT_ROUTE_RESOLVED);
