@@ -134,6 +134,8 @@ int audit_cmev(struct audit *a, u32 i)
 	     "event %u: on channel %u, but identifier %u is not", i, ev->ch, to);
 	MUST(ev->seq <= a->hca->cmid[ev->ev.id].ev_seq, "event %u: identifier %u has not noted it",
 	     i, ev->ev.id);
+	MUST(!ev->due || (a->hca->cmev_bits[i / 64] & BIT64(i % 64)),
+	     "event %u: due at %llu, and nobody looks", i, (unsigned long long)ev->due);
 	MUST(!ev->mc || audit_owner(a, TAB_CMMC, ev->mc - 1) == ev->client,
 	     "event %u: there is no group %u", i, ev->mc - 1);
 	return 0;

@@ -322,6 +322,7 @@ struct cm_event {
  * @next_own: next of its identifier's + 1
  * @state, @proto: what its identifier's become with it
  * @mc: membership + 1 that it is about; 0: none
+ * @due: with chaos: until then it is not there, fabric clock; 0: it is
  */
 struct hca_cmev {
 	u32 client;
@@ -335,6 +336,7 @@ struct hca_cmev {
 	u32 prev;
 	u32 next_own;
 	u32 pad;
+	u64 due;
 	struct cm_event ev;
 };
 

@@ -9,10 +9,14 @@
  *
  * The order of a channel's list is that of @seq. An event that moves to another channel gets a new
  * number.
+ *
+ * With chaos an event is there only some time after what it tells of, as for a program that is slow: until then
+ * it is not read, and those behind it on its channel neither; the fabric process wakes its reader.
  */
 #include "emulator/cm_model.h"
 
-#define CM_DEV 0u
+#define CM_DEV	   0u
+#define CM_LATE_NS 800000u /* of real time, at most */
 
 static struct hca_cmch *own_ch(struct hca *hca, u32 client, u32 handle)
 {
@@ -60,6 +64,9 @@ void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
 	u32 link = link_of(hca, ev);
 
+	/* Who is woken finds it at the head, or what is before it. */
+	if (unlikely(ch->tail && hca->cmev[ch->tail - 1].due > ev->due))
+		ev->due = hca->cmev[ch->tail - 1].due;
 	ev->next = ev->next_own = 0;
 	ev->prev = ch->tail;
 	*(ch->tail ? &hca->cmev[ch->tail - 1].next : &ch->head) = link;
@@ -83,12 +90,56 @@ static void unlink_event(struct hca *hca, struct hca_cmev *ev, u32 before)
 	hca->cmid[ev->ev.id].waiting--;
 }
 
+static void wake(struct engine *e, const struct hca_cmev *ev)
+{
+	struct hca *hca = e->hca;
+
+	if (likely(!ev->due))
+		chan_wake(e, ev->client, hca->cmch[ev->ch].chan);
+	else
+		deadline_set(e, hca->cmev_bits, hca->cmev_sum, (u32)(ev - hca->cmev), ev->due);
+}
+
+/* When an event is to be there. */
+static u64 due(struct engine *e, u64 seq)
+{
+	const struct hca *hca = e->hca;
+	u64 span = clock_span(&hca->clock, CM_LATE_NS);
+
+	if (likely(!hca->chaos) || !span)
+		return 0;
+	return e->host->now(e->ctx) + mix64(hca->chaos_seed ^ seq << 8) % span;
+}
+
+/* As deadline_fn. */
+static u64 look(struct engine *e, u32 slot, u64 now)
+{
+	struct hca_cmev *ev = &e->hca->cmev[slot];
+
+	if (!ev->client || !ev->due)
+		return 0;
+	if (ev->due > now)
+		return ev->due;
+	ev->due = 0;
+	wake(e, ev);
+	return 0;
+}
+
+u64 cm_late_timers(struct engine *e, u64 now)
+{
+	struct hca *hca = e->hca;
+
+	if (likely(!hca->chaos))
+		return ~0ULL;
+	return deadline_scan(e, hca->cmev_bits, hca->cmev_sum, HCA_MAX_CMEV, now, look);
+}
+
 void cm_event_apply(struct engine *e, struct hca_cmev *ev)
 {
 	struct hca_cmid *id = &e->hca->cmid[ev->ev.id];
 
 	cm_become(id, ev->state, ev->proto);
-	chan_wake(e, ev->client, e->hca->cmch[ev->ch].chan);
+	wake(e, ev);
 	store_release(&id->ev_seq, ev->seq);
 }
 
@@ -131,6 +182,7 @@ static void raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u
 	new->state = state;
 	new->proto = proto;
 	new->mc = mc;
+	new->due = due(e, new->seq);
 	new->ev = *ev;
 	tab_own(hca, TAB_CMEV, (u32)i, to->client - 1, CM_DEV);
 	cm_event_link(hca, new);
@@ -167,6 +219,8 @@ int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!ch->head)
 		return -EAGAIN;
 	ev = &hca->cmev[ch->head - 1];
+	if (unlikely(ev->due))
+		return -EAGAIN;
 	to = &hca->cmid[cm_event_counts(ev)];
 	cmd->cm.ev = ev->ev;
 	to->reported++;
@@ -197,7 +251,8 @@ u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc 
 		}
 		unlink_event(hca, ev, before);
 		tab_free(hca, TAB_CMEV, at - 1);
-		n++;
+		/* Of one that is not due nobody has been told. */
+		n += !ev->due;
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
 			cm_retire(e, &hca->cmid[ev->ev.id]);
 	}
@@ -216,7 +271,7 @@ static void move_event(struct engine *e, struct hca_cmev *ev, u32 to)
 	ev->seq = seq;
 	ev->ch = to;
 	cm_event_link(hca, ev);
-	chan_wake(e, ev->client, hca->cmch[to].chan);
+	wake(e, ev);
 }
 
 static void change_channel(struct hca *hca, struct hca_cmid *id, u32 to)
@@ -239,8 +294,8 @@ u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
 		/* Requests go where their listener goes. */
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
 			change_channel(hca, &hca->cmid[ev->ev.id], to);
+		n += !ev->due;
 		move_event(e, ev, to);
-		n++;
 	}
 	return n;
 }

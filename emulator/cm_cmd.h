@@ -39,7 +39,7 @@ struct cmd_cm {
 	u32 reason; /* REJECT */
 	u32 flags; /* JOIN: enum rdma_cm_join_mc_attr_flags: 1 send only (full member without it) */
 	u32 reported; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: events that were taken */
-	u32 dropped; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: those that have left the channel unread */
+	u32 dropped; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: counted ones that have left the channel unread */
 	u32 has_param; /* @param was given */
 	struct cm_addr src, dst; /* BIND: src; RESOLVE_ADDR: both; JOIN, LEAVE: dst; QUERY: out */
 	u64 context; /* JOIN, LEAVE */

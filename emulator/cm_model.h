@@ -188,6 +188,8 @@ u64 cm_send_waiting(struct engine *e);
  * that has passed when there was more.
  */
 u64 cm_timers(struct engine *e, u64 now);
+/** cm_late_timers() - wake the readers of events that are due (chaos). Return: the next deadline, ~0: none. */
+u64 cm_late_timers(struct engine *e, u64 now);
 /** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
 void cm_peers_rebuild(struct hca *hca);
 

@@ -137,6 +137,13 @@ static void rearm(struct engine *e)
 		hca->cm_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
 		hca->next_deadline = min_u64(hca->next_deadline, hca->cmid[i].deadline);
 	}
+	for (i = 0; i < hca->tab[TAB_CMEV].high; i++) {
+		if (!hca->cmev[i].client || !hca->cmev[i].due)
+			continue;
+		hca->cmev_bits[i / 64] |= BIT64(i % 64);
+		hca->cmev_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
+		hca->next_deadline = min_u64(hca->next_deadline, hca->cmev[i].due);
+	}
 }
 
 void cm_recover(struct engine *e)

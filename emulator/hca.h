@@ -516,6 +516,8 @@ struct hca {
 	u32 cm_ephemeral[CM_PORT_SPACES]; /* port numbers that were looked at for who wants any */
 	u64 cm_bits[HCA_MAX_CMID / 64]; /* identifiers with a deadline */
 	u64 cm_sum[HCA_MAX_CMID / 64 / 64];
+	u64 cmev_bits[HCA_MAX_CMEV / 64]; /* events that are not due */
+	u64 cmev_sum[HCA_MAX_CMEV / 64 / 64];
 	u32 cm_port[CM_PORT_SPACES][65536]; /* ports, hashed: first identifier + 1 */
 	u32 cm_remote[HCA_MAX_CMID]; /* peers' ids, hashed: first identifier + 1 */
 	u32 cm_qpn[HCA_MAX_CMID]; /* peers' QPs, hashed: first identifier + 1 */

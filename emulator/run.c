@@ -279,6 +279,7 @@ u64 engine_timers(struct engine *e)
 	next = min_u64(next, mads);
 	next = min_u64(next, cq_mod_timers(e, now));
 	next = min_u64(next, cm_timers(e, now));
+	next = min_u64(next, cm_late_timers(e, now));
 	hca->next_deadline = min_u64(hca->next_deadline, next);
 	return hca->next_deadline;
 }

@@ -160,6 +160,7 @@ static struct rdma_cm_id *connected(__be16 port, struct rdma_cm_id **server)
 static void test_timewait(__be16 port)
 {
 	struct rdma_cm_id *server, *id = connected(port, &server);
+	int i;
 
 	fault_add("event RDMA_CM_EVENT_TIMEWAIT_EXIT");
 	ok(fault_hits() == 0 && quiet(), "TIMEWAIT_EXIT: nobody has disconnected");
@@ -170,9 +171,9 @@ static void test_timewait(__be16 port)
 	fault_advance_us(499);
 	ok(fault_hits() == 0 && quiet(), "TIMEWAIT_EXIT: not before its time");
 	fault_advance_us(1);
-	ok(event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL) &&
-		   event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL) && quiet(),
-	   "TIMEWAIT_EXIT on both");
+	for (i = 0; i < 2; i++)
+		ok(event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL), "TIMEWAIT_EXIT of one");
+	ok(quiet(), "and no more");
 	ok(fault_hits() == 1, "one hit");
 	fault_clear();
 	fault_advance_us(60000000);

@@ -238,7 +238,7 @@ static void test_no_peer(void)
 	ok(good, "the peer is in RESET");
 	/* What is late is for nobody. */
 	if (peer_late())
-		usleep(50000);
+		usleep(1000000);
 	good = !vb_connect(b, 1, a, 0, &spec) && vb_pair_alive(&p);
 	ok(good, "the peer is back, at the PSN of old");
 	ok(!vb_destroy(b, 1) && sent(&wr) && vb_state(a, 0) == IBV_QPS_RTS, "the peer is gone");

@@ -346,12 +346,62 @@ static void test_owner_dies(void)
 	deaths(one_own_death, 149);
 }
 
+/* With chaos: what has happened is told of later, in order, and each time somebody is woken. */
+static void test_late(void)
+{
+	struct cmd_cm c;
+	u32 a, b, other;
+	u64 was;
+
+	begin();
+	m->hca->chaos = 1;
+	m->hca->chaos_seed = 7;
+	other = emu_chan(m, 1, 2);
+	a = tcp(1);
+	b = tcp(2);
+	was = m->clock;
+	for (u32 i = 0; i < 20; i++)
+		happens(i % 3, i % 2 ? a : b, CM_CONNECT, CM_EV_ESTABLISHED, 0);
+	CU_ASSERT_TRUE(nothing(ch) && m->c[1].notified == 0);
+	CU_ASSERT_EQUAL(m->hca->cmid[a].state, CM_CONNECT);
+	CU_ASSERT_TRUE(emu_sound(m));
+	/* Those of which nobody was told are not counted when they go with their identifier, or elsewhere. */
+	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_DESTROY_ID, b, &c), 0);
+	CU_ASSERT_EQUAL(c.dropped, 0);
+	c = (struct cmd_cm){ .ch = other };
+	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_MIGRATE_ID, a, &c), 0);
+	CU_ASSERT_TRUE(c.dropped == 0 && emu_sound(m));
+	CU_ASSERT_TRUE(emu_run(m, m->clock + SEC));
+	CU_ASSERT_TRUE(m->clock > was && m->c[1].notified == 10);
+	for (u32 i = 0; i < 10; i++)
+		CU_ASSERT_TRUE(emu_got(m, 1, other, CM_EV_ESTABLISHED, 1, 0));
+	CU_ASSERT_TRUE(nothing(other));
+	/* Behind one that is late nothing is there either. */
+	m->hca->chaos = 0;
+	happens(0, a, CM_CONNECT, CM_EV_DISCONNECTED, 0);
+	m->hca->chaos = 1;
+	happens(0, a, CM_CONNECT, CM_EV_TIMEWAIT_EXIT, 0);
+	m->hca->chaos = 0;
+	happens(0, a, CM_CONNECT, CM_EV_ADDR_CHANGE, 0);
+	m->hca->chaos = 1;
+	CU_ASSERT_EQUAL(m->c[1].notified, 11);
+	CU_ASSERT_TRUE(emu_got(m, 1, other, CM_EV_DISCONNECTED, 1, 0));
+	CU_ASSERT_TRUE(nothing(other));
+	CU_ASSERT_TRUE(emu_run(m, m->clock + SEC));
+	CU_ASSERT_EQUAL(m->c[1].notified, 13);
+	CU_ASSERT_TRUE(emu_got(m, 1, other, CM_EV_TIMEWAIT_EXIT, 1, 0));
+	CU_ASSERT_TRUE(emu_got(m, 1, other, CM_EV_ADDR_CHANGE, 1, 0));
+	CU_ASSERT_TRUE(nothing(other));
+	end();
+}
+
 static const struct cu_test tests[] = {
 	{ "in order, and counted", test_order },
 	{ "unread ones go with their identifier", test_drop },
 	{ "the backlog", test_backlog },
 	{ "migration", test_migrate },
 	{ "there is a limit", test_flood },
+	{ "late ones", test_late },
 	{ "who makes one dies", test_maker_dies },
 	{ "who has identifiers dies", test_owner_dies },
 	{ NULL, NULL },
