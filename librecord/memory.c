@@ -67,6 +67,19 @@ u32 rec_crc(u32 before, u64 addr, u64 len)
 	return before;
 }
 
+/* Whether all of it is there: a program may have given registered memory back. */
+static bool readable(u64 addr, u64 len)
+{
+	size_t n;
+
+	for (; len; addr += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (!rec_read(rec_thread.bounce, addr, n))
+			return false;
+	}
+	return true;
+}
+
 /* A record about memory; its bytes if there are any, else those at @addr are summed up. */
 static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
 		       const void *bytes)
@@ -223,10 +236,10 @@ void rec_mr_final(struct rec_obj *o)
 	pthread_mutex_lock(&lock);
 	if (o->mr.shadow)
 		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
-	if (o->mr.len <= FINAL_MAX)
+	if (o->mr.len <= FINAL_MAX && readable(o->mr.addr, o->mr.len))
 		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL);
 	else
-		rec_note("mr%u: %llu bytes are too many to sum up", o->ord,
+		rec_note("mr%u: its %llu bytes are gone, or too many to sum up", o->ord,
 			 (unsigned long long)o->mr.len);
 	pthread_mutex_unlock(&lock);
 }
