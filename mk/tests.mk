@@ -51,8 +51,8 @@ $(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
 $(T)/unit_join: $(call objs,fabric/join_wire.c)
 
 # Those of traces/.
-$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls: $(TRACES_OBJ)
-$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls: UNIT_LIBS := -lpcap -lz
+$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: $(TRACES_OBJ)
+$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: UNIT_LIBS := -lpcap -lz
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)

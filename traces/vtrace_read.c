@@ -47,6 +47,7 @@ static int slurp(const char *path, size_t max, char **text, size_t *len, struct 
 	ssize_t n;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 
+	*text = NULL;
 	if (fd < 0)
 		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
@@ -167,6 +168,8 @@ static int data(struct vt_program *p, const char *path, struct vt_error *err)
 		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
 	else if ((uint64_t)st.st_size > VT_MAX_DATA)
 		ret = vt_fail(err, -EFBIG, "%s: expected at most %llu bytes", path, VT_MAX_DATA);
+	else if (!st.st_size)
+		ret = -ENOENT;
 	else if ((size_t)st.st_size < sizeof(struct vt_head))
 		ret = vt_fail(err, -EINVAL, "%s: expected a head of %zu bytes", path,
 			      sizeof(struct vt_head));
@@ -182,6 +185,7 @@ static int data(struct vt_program *p, const char *path, struct vt_error *err)
 	return ret;
 }
 
+/* A program that was killed with its first call has not come to all its files. */
 static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 {
 	char path[PATH_MAX + 32];
@@ -189,17 +193,20 @@ static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 
 	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
 	ret = things(&p->about, path, err);
-	if (ret)
+	if (ret && ret != -ENOENT)
 		return ret;
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
 	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
-	if (!ret)
-		ret = vt_lines(p, path, err);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	ret = vt_lines(p, path, err);
 	if (ret)
 		return ret;
 	snprintf(path, sizeof(path), "%s/p%u/data", dir, p->num);
 	ret = data(p, path, err);
-	return ret ? ret : vt_check(p, path, err);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	return vt_check(p, path, err);
 }
 
 static int about(struct vt_dir *d, struct vt_error *err)

@@ -27,6 +27,19 @@ def made_frames():
         yield name, link, trace_make.go_back_n(to, back) + [to(trace_make.send(7, 61)), back(trace_make.ack(7))]
 
 
+def vtrace():
+    """Programs of the samples, as fuzz_vtrace.c takes them: the text, and the first records."""
+    samples = os.path.join(os.path.dirname(TESTS), "traces", "samples")
+    for name in sorted(os.listdir(samples)):
+        for prog in ("p1", "p2"):
+            folder = os.path.join(samples, name, prog)
+            if not os.path.isdir(folder):
+                continue
+            text = open(os.path.join(folder, "calls"), "rb").read()[:4096]
+            data = open(os.path.join(folder, "data"), "rb").read()[64:4096]
+            yield "%s-%s" % (name, prog), struct.pack("<H", len(text)) + text + data
+
+
 def trace():
     """The number of its link type, frames behind their length and what is cut."""
     for name, link, frames in made_frames():
@@ -78,7 +91,8 @@ def pcap():
 
 def main():
     name, folder = sys.argv[1:]
-    for file, data in {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap}[name]():
+    made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace}
+    for file, data in made[name]():
         with open(os.path.join(folder, file), "wb") as f:
             f.write(data)
 

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces of verbs: written by many threads, by a program that is killed; read back. */
+#include "tests/cu.h"
+#include "traces/vtrace_read.h"
+#include "traces/vtrace_write.h"
+#include "emulator/types.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define PER	20000u
+
+static char dir[64];
+static struct vt_writer w;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void fresh(void)
+{
+	char path[96];
+	int fd;
+
+	if (dir[0])
+		nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	snprintf(dir, sizeof(dir), "/tmp/unit_vtrace.XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	CU_ASSERT_FATAL(fd >= 0 && write(fd, "rdmaemu trace 1\n", 16) == 16);
+	close(fd);
+}
+
+static void begin(void)
+{
+	CU_ASSERT_EQUAL_FATAL(vt_create(&w, dir), 0);
+	CU_ASSERT_EQUAL(vt_file(&w, "program", "name unit\n", 10), 0);
+}
+
+/* A line, a post with payload, a poll. */
+static void write_some(u32 thread, u32 n)
+{
+	struct vt_rec like = { .thread = thread }, *rec;
+	struct vt_wr *wr;
+	u64 fact = n;
+
+	like.begin = vt_number(&w);
+	like.end = vt_number(&w);
+	CU_ASSERT_EQUAL(vt_line(&w, &like, "ibv_alloc_pd context=ctx1 = pd1 x=~", 35, &fact, 1), 0);
+	rec = vt_take(&w, VT_POST_SEND, sizeof(struct vt_post) + sizeof(*wr) + 16);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(rec);
+	*(struct vt_post *)vt_body(rec) = (struct vt_post){ .obj = 1, .n = 1, .bad = 1 };
+	wr = (struct vt_wr *)((struct vt_post *)vt_body(rec) + 1);
+	wr->size = sizeof(*wr) + 16;
+	wr->wr_id = n;
+	wr->payload = 13;
+	wr->flags = VT_WR_BYTES | VT_WR_CRC;
+	memset(wr + 1, (int)n, 13);
+	wr->crc = vt_crc(0, wr + 1, 13);
+	rec->thread = thread;
+	rec->begin = vt_number(&w);
+	rec->end = vt_number(&w);
+	vt_done(rec);
+}
+
+static void *writer(void *arg)
+{
+	u32 thread = vt_thread(&w), i;
+
+	(void)arg;
+	for (i = 0; i < PER; i++)
+		write_some(thread, i);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t t[THREADS];
+	static struct vt_dir d;
+	const struct vt_rec *rec;
+	struct vt_error err;
+	u64 off = 0, last[THREADS + 1] = { 0 }, posts = 0;
+	u32 i;
+
+	fresh();
+	begin();
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, writer, NULL);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	vt_note(&w, 1, "a note");
+	vt_close(&w);
+	CU_ASSERT_PTR_NULL(vt_take(&w, VT_NOTE, 8));
+	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(d.n_progs, 1);
+	CU_ASSERT_EQUAL(d.prog[0].n_threads, THREADS);
+	CU_ASSERT_EQUAL(d.prog[0].n_lines, THREADS * PER);
+	CU_ASSERT_EQUAL(d.prog[0].n_recs, 2 * THREADS * PER + 2);
+	CU_ASSERT(d.prog[0].ended && !d.prog[0].unfinished);
+	while ((rec = vt_next(&d.prog[0], &off))) {
+		/* Each thread's records are in its order. */
+		if (rec->thread) {
+			CU_ASSERT(rec->begin > last[rec->thread]);
+			last[rec->thread] = rec->begin;
+		}
+		if (rec->kind == VT_POST_SEND) {
+			const struct vt_wr *wr = vt_wr_first(rec);
+
+			posts++;
+			CU_ASSERT_EQUAL(vt_wr_bytes(wr)[12], (u8)wr->wr_id);
+		}
+	}
+	CU_ASSERT_EQUAL(posts, THREADS * PER);
+	vt_shut(&d);
+	vt_forget(&w);
+}
+
+/* Killed at any moment: all that was complete is there, and the reader says nothing against the rest. */
+static void test_killed(void)
+{
+	static struct vt_dir d;
+	struct vt_error err = { "" };
+	int round, status;
+	pid_t pid;
+	u32 i;
+
+	for (round = 0; round < 20; round++) {
+		fresh();
+		pid = fork();
+		CU_ASSERT_FATAL(pid >= 0);
+		if (!pid) {
+			begin();
+			for (i = 0;; i++)
+				write_some(1, i);
+		}
+		usleep(300 + 1500 * (unsigned int)round);
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		if (vt_open(&d, dir, &err)) {
+			/* Killed before it had made its folder. */
+			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no program in it"));
+			continue;
+		}
+		CU_ASSERT(!d.prog[0].ended && d.prog[0].unfinished <= 1);
+		CU_ASSERT(d.prog[0].n_recs / 2 + 1 >= d.prog[0].n_lines);
+		vt_shut(&d);
+	}
+}
+
+/* Two programs take numbers from one counter, and folders of their own. */
+static void test_two(void)
+{
+	static struct vt_dir d;
+	static struct vt_writer second;
+	struct vt_error err;
+
+	fresh();
+	begin();
+	CU_ASSERT_EQUAL(vt_create(&second, dir), 0);
+	CU_ASSERT_EQUAL(vt_file(&second, "program", "name two\n", 9), 0);
+	CU_ASSERT_EQUAL(second.num, 2);
+	CU_ASSERT_EQUAL(vt_number(&w), 1);
+	CU_ASSERT_EQUAL(vt_number(&second), 2);
+	CU_ASSERT_EQUAL(vt_number(&w), 3);
+	vt_close(&w);
+	vt_close(&second);
+	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	CU_ASSERT_EQUAL(d.n_progs, 2);
+	CU_ASSERT_STRING_EQUAL(vt_thing(&d.prog[1].about, "name"), "two");
+	CU_ASSERT_PTR_NULL(vt_thing(&d.prog[1].about, "nothing"));
+	vt_shut(&d);
+	vt_forget(&w);
+	vt_forget(&second);
+	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "many threads", test_threads },
+		{ "killed while it writes", test_killed },
+		{ "two programs", test_two },
+		{ NULL, NULL },
+	};
+
+	return cu_run("vtrace", tests);
+}
