@@ -25,7 +25,8 @@ const char *packet_fault_text(u32 fault)
 		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
 		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
 		[PKT_NOT_WAITED] = "it answers what is not outstanding",
-		[PKT_READ] = "it is a READ of more than 1 MiB, which is not carried in one piece here",
+		[PKT_READ] =
+			"it is a READ of more than 1 MiB, which is not carried in one piece here",
 		[PKT_RANGE] = "it repeats a READ and asks for more than that did",
 	};
 
