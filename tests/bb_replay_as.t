@@ -3,7 +3,7 @@
 # settings: one: the recorded programs are on nodes of their own
 # `rdmaemu replay DIR --as PROGRAM -- OTHER`: a client without its server, and a server without its client.
 . "$(dirname "$0")/lib.sh"
-need rping ucmatose
+need rping ucmatose rdma_server
 
 # record NAME SERVER -- CLIENT - into $TEST_DIR/NAME; the server becomes p1
 record() {
@@ -68,6 +68,10 @@ check "ucmatose is recorded" record ucmatose ucmatose -c 2 -C 4 -- ucmatose -s $
 check "a client without its server: ucmatose" as ucmatose p2 ucmatose -c 2 -C 4
 check "a server without its client: ucmatose" as ucmatose p1 ucmatose -s $S -c 2 -C 4
 differs "a client whose receives are too small" "status differs" ucmatose p1 ucmatose -s $S -c 2 -C 4 -S 50
+
+check "rdma_server is recorded" record ep rdma_server -- rdma_client -s $S
+check "a client without its server: rdma_server" as ep p2 rdma_server
+check "a server without its client: rdma_client" as ep p1 rdma_client -s $S
 
 refuses "no live program" "expected a live program behind" "$TEST_DIR/rping" --as p1
 refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
