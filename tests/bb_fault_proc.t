@@ -99,11 +99,15 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	fault add "pause node=b for=${i}0ms; pause node=a for=30ms"
 	sleep 0.02
 done
-check "others go on" bash -c '
-	"$1" run --node c -- ib_send_lat -F -n 2000 -p "$2" >/dev/null 2>&1 & s=$!
-	sleep 1
-	timeout 60 "$1" run --node d -- ib_send_lat -F -n 2000 -p "$2" 10.77.0.3 && wait $s
-' _ "$RDMAEMU" "$(free_port)"
+others() {
+	local s at
+	at=$(free_port)
+	limit "$RDMAEMU" run --node c -- ib_send_lat -F -n 2000 -p "$at" >/dev/null 2>&1 </dev/null &
+	s=$!
+	wait_listen "$at" $s &&
+		limit "$RDMAEMU" run --node d -- ib_send_lat -F -n 2000 -p "$at" 10.77.0.3 && wait $s
+}
+check "others go on" others
 wait $cb
 is "the client has come to its end" $? 0
 wait $sa

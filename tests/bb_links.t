@@ -254,7 +254,7 @@ addresses='ip link add d0 type veth peer name d1 &&
 # A membership is not shown: it is there soon after the QP.
 # shellcheck disable=SC2016
 attached='attached() {
-	[ "$(status_json | json "any(q[\"type\"] == \"UD\" for q in d[\"qps\"])")" = True ] && sleep 1
+	[ "$(status_json | json "any(q[\"type\"] == \"UD\" for q in d[\"qps\"])")" = True ] && sleep 3
 }'
 for what in rping mckey; do
 	if "${namespace[@]}" bash -c "$addresses" >/dev/null 2>&1; then

@@ -143,7 +143,7 @@ raw_pair() {
 	server=$!
 	if wait_for 30 raw_ready $server && kill -0 $server 2>/dev/null; then
 		# It is about to post its receives.
-		sleep 0.5
+		sleep 2
 		run_b "$program" --client -B $mac_client -E $mac_server \
 			"$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
 	else

@@ -166,21 +166,21 @@ fi
 unshare -n bash -c '
 	ip link set lo up
 	"$1" fabric start --fabric ns
-	"$1" run --fabric ns -- timeout 20 stdbuf -oL ibv_asyncwatch >"$2" &
+	"$1" run --fabric ns -- timeout 300 stdbuf -oL ibv_asyncwatch >"$2" &
 	watch=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		grep -q "async event FD" "$2" && break
 		sleep 0.02
 	done
 	ip addr add 192.0.2.7/32 dev lo
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		grep -q GID_CHANGE "$2" && break
 		sleep 0.02
 	done
 	"$1" run --fabric ns -- ibv_devinfo -v | grep "GID\[" >"$2.gids"
 	"$1" run --fabric ns -- sh -c "cat /sys/class/infiniband/rdmaemu0/ports/1/gids/*" >"$2.sysfs"
 	ip addr del 192.0.2.7/32 dev lo
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		"$1" run --fabric ns -- ibv_devinfo -v | grep "GID\[" >"$2.after"
 		grep -q 192.0.2.7 "$2.after" || break
 		sleep 0.02
