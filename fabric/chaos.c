@@ -205,8 +205,8 @@ bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
 	if (b->op != BOP_SEND || !(b->flags & BF_FIRST) || b->aeth || e->refused == b->psn + 1)
 		return false;
 	qp = link_taker(f, b);
-	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !can_spare(f, b) || ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX ||
-	    decide(f, b, SALT_RNR) % 8)
+	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !can_spare(f, b) ||
+	    ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX || decide(f, b, SALT_RNR) % 8)
 		return false;
 	*ret = xmit_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
 	if (*ret != -EAGAIN)

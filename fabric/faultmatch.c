@@ -129,7 +129,8 @@ u64 fault_pkt_key(const struct fault_pkt *p)
 	/* What has no connection is told by who sends it. */
 	u64 who = p->conn ? p->conn : BIT64(63) | (u64)p->src.dev << 24 | p->src.qpn;
 
-	return mix64(mix64(mix64(who) ^ backward(p)) ^ ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
+	return mix64(mix64(mix64(who) ^ backward(p)) ^
+		     ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
 }
 
 u64 fault_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n)
@@ -194,7 +195,8 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call)
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
 		if (r->id && r->on == FAULT_ON_CALL && r->what.call_id == call &&
-		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix64(r->seen)) && !hit)
+		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix64(r->seen)) &&
+		    !hit)
 			hit = r;
 	}
 	return hit;

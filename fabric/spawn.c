@@ -162,12 +162,14 @@ static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
 	static const char *const vars[] = {
-		"LD_PRELOAD",	    "RDMAEMU_SOCKET",  "RDMAEMU_SYSFS",	     "RDMAEMU_FABRIC",
-		"RDMAEMU_DIR",	    "RDMAEMU_CONFIG",  "RDMAEMU_ISOLATED",   "RDMAEMU_LINGER",
-		"RDMAEMU_SEED",	    "RDMAEMU_PROFILE", "RDMAEMU_NODE",	     "RDMAEMU_SUBNET",
-		"RDMAEMU_TOPOLOGY", "RDMAEMU_LISTEN",  "RDMAEMU_JOIN",	     "RDMAEMU_TOKEN_FILE",
-		"RDMAEMU_RUN",	    "RDMAEMU_NAME",    "RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK",
-		"RDMAEMU_CHAOS",    "RDMAEMU_RECORD",  "RDMAEMU_RECORD_PAYLOAD"
+		"LD_PRELOAD",	      "RDMAEMU_SOCKET",	       "RDMAEMU_SYSFS",
+		"RDMAEMU_FABRIC",     "RDMAEMU_DIR",	       "RDMAEMU_CONFIG",
+		"RDMAEMU_ISOLATED",   "RDMAEMU_LINGER",	       "RDMAEMU_SEED",
+		"RDMAEMU_PROFILE",    "RDMAEMU_NODE",	       "RDMAEMU_SUBNET",
+		"RDMAEMU_TOPOLOGY",   "RDMAEMU_LISTEN",	       "RDMAEMU_JOIN",
+		"RDMAEMU_TOKEN_FILE", "RDMAEMU_RUN",	       "RDMAEMU_NAME",
+		"RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK",	       "RDMAEMU_CHAOS",
+		"RDMAEMU_RECORD",     "RDMAEMU_RECORD_PAYLOAD"
 	};
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
