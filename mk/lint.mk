@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 
-LINT_SRC := $(wildcard emulator/*.c traces/*.c fabric/*.c libshim/*.c librecord/*.c libctl/*.c tests/*.c tests/bench/*.c tests/fuzz/*.c)
-LINT_ALL := $(LINT_SRC) $(wildcard emulator/*.h traces/*.h fabric/*.h libshim/*.h librecord/*.h libctl/*.h include/*.h tests/*.h tests/bench/*.h tests/fuzz/*.h)
+LINT_SRC := $(wildcard emulator/*.c traces/*.c fabric/*.c libshim/*.c librecord/*.c replay/*.c libctl/*.c tests/*.c tests/bench/*.c tests/fuzz/*.c)
+LINT_ALL := $(LINT_SRC) $(wildcard emulator/*.h traces/*.h fabric/*.h libshim/*.h librecord/*.h replay/*.h libctl/*.h include/*.h tests/*.h tests/bench/*.h tests/fuzz/*.h)
 
 .PHONY: lint lint-deps format-deps tidy cppcheck format format-check
 lint: tidy cppcheck
@@ -17,7 +17,7 @@ format-deps:
 # several, clang-tidy 14 takes va_start() for something else from the second on.
 tidy: lint-deps
 	@printf '%s\n' $(LINT_SRC) | xargs -P 2 -n 1 sh -c \
-		'clang-tidy --quiet "$$@" -- -std=gnu11 -I. -D_GNU_SOURCE 2>/dev/null' tidy
+		'clang-tidy --quiet "$$@" -- -std=gnu11 -I. -Iinclude -D_GNU_SOURCE 2>/dev/null' tidy
 
 # missingIncludeSystem: system headers are not needed for what cppcheck looks for.
 # unusedFunction is not asked for: files are looked at one by one.
@@ -25,7 +25,7 @@ tidy: lint-deps
 # unusedStructMember: structs of shared memory have padding and reserved words.
 # variableScope: declarations stand at the head of a block here, as in the kernel.
 cppcheck: lint-deps
-	@cppcheck --quiet --std=c11 --language=c -I. -D_GNU_SOURCE --inline-suppr --error-exitcode=1 \
+	@cppcheck --quiet --std=c11 --language=c -I. -Iinclude -D_GNU_SOURCE --inline-suppr --error-exitcode=1 \
 		-j 2 --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 		--suppress=unusedStructMember --suppress=variableScope $(LINT_SRC)

@@ -83,7 +83,7 @@ static void put_contexts(struct vwalk *w, struct ibv_context **list)
 	char name[16];
 	uint32_t i;
 
-	for (i = 0; list[i] && i < VCALL_ARRAY; i++) {
+	for (i = 0; i < VCALL_ARRAY && list[i]; i++) {
 		snprintf(name, sizeof(name), "[%u]", i);
 		vwalk_object(w, name, VOBJ_CTX, list[i], false);
 	}
