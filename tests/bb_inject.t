@@ -75,7 +75,8 @@ refuses() {
 
 # --- what is no capture, no script
 
-limit "$RDMAEMU" fabric start
+# Slow time: nothing is sent again because the machine is busy.
+limit "$RDMAEMU" fabric start --time-scale 0.02
 limit "$RDMAEMU" run --node ghost -- true
 refuses "no such file" 1 "replay: /none: No such file" /none --inject
 echo "no capture at all, but some text" >"$P"
