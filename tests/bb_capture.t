@@ -132,6 +132,7 @@ RUN_FLAGS=
 group() {
 	local server status
 	command_a stdbuf -oL mckey -m 239.1.2.3 -b "$ADDR" -C 5 || return
+	rm -f "$TEST_DIR/server.out"
 	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	wait_for 30 grep -q 'joined' "$TEST_DIR/server.out" || :

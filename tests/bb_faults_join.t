@@ -63,6 +63,7 @@ group() {
 	on_a run --node m1 -- true && on_a run --node m2 -- true
 	addr1=$(address on_a m1)
 	addr2=$(address on_a m2)
+	rm -f "$TEST_DIR/server.out"
 	on_a run --node m2 -- stdbuf -oL mckey -m 239.9.9.9 -b "$addr2" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	s=$!
 	wait_for 20 grep -q joined "$TEST_DIR/server.out"

@@ -44,6 +44,7 @@ mckey_across() {
 	local addr_a addr_b s c=0
 	addr_a=$(address on_a na)
 	addr_b=$(address on_b nb)
+	rm -f "$TEST_DIR/server.out"
 	on_a run --node na -- stdbuf -oL mckey -m 239.1.2.3 -b "$addr_a" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	s=$!
 	wait_for 20 grep -q 'joined' "$TEST_DIR/server.out"
@@ -109,9 +110,10 @@ check "and it works again" wait_for 30 again
 
 dies() {
 	local pid p status=0
+	rm -f "$TEST_DIR/client.out"
 	across_once ib_write_bw -x $GID -s 65536 -D 30 -u 12 >"$TEST_DIR/dies.out" 2>&1 &
 	p=$!
-	wait_for 10 grep -q "#bytes" "$TEST_DIR/client.out"
+	wait_for 20 grep -q "#bytes" "$TEST_DIR/client.out"
 	sleep 0.5
 	pid=$(on_a status --json | json 'd["pid"]')
 	kill -KILL "$pid"

@@ -42,6 +42,7 @@ group() {
 	local side pids=() bad=0 c=0 addr
 	for side in a b; do
 		addr=$(address on_$side n$side)
+		rm -f "$TEST_DIR/$side.out"
 		on_$side run --node n$side -- stdbuf -oL mckey -m "$1" -b "$addr" >"$TEST_DIR/$side.out" 2>&1 </dev/null &
 		pids+=($!)
 		wait_for 20 grep -q joined "$TEST_DIR/$side.out"

@@ -100,6 +100,7 @@ persistent() {
 	# Several at a time, but not in the same moment: the server has one place for a request that it has
 	# been told of, and forgets one of two.
 	for i in 1 2 3 4 5; do
+		rm -f "$TEST_DIR/client.$i"
 		command_b rping -c -p "$port" -a $ADDR -C 200 -V -v -S $((i * 1000))
 		"${CMD[@]}" >"$TEST_DIR/client.$i" 2>&1 </dev/null &
 		pids+=($!)
