@@ -71,7 +71,7 @@ check "rdma_xclient -c x" simple rdma_xclient rdma_xserver -c x
 
 # mckey: a receiver that has joined, and then a sender
 joined() {
-	grep -q "initiating data transfers\|receiving data transfers" "$TEST_DIR/server.out" ||
+	grep -qs "initiating data transfers\|receiving data transfers" "$TEST_DIR/server.out" ||
 		! kill -0 "$1" 2>/dev/null
 }
 
@@ -81,6 +81,7 @@ mckey_both() {
 	[ "${1-}" != -2 ] || { receivers=2; shift; }
 	for ((i = 0; i < receivers; i++)); do
 		command_a stdbuf -oL mckey -m "$group" -b "$MCKEY_A" ${RECV_ARGS-} "$@" || return
+		rm -f "$TEST_DIR/server.out"
 		"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 		pids+=($!)
 		wait_for 30 joined $! || c=1
