@@ -111,7 +111,7 @@ check "and it works again" wait_for 30 again
 dies() {
 	local pid p status=0
 	rm -f "$TEST_DIR/client.out"
-	across_once ib_write_bw -x $GID -s 65536 -D 30 -u 12 >"$TEST_DIR/dies.out" 2>&1 &
+	across_once stdbuf -oL ib_write_bw -x $GID -s 65536 -D 30 -u 12 >"$TEST_DIR/dies.out" 2>&1 &
 	p=$!
 	wait_for 20 grep -q "#bytes" "$TEST_DIR/client.out"
 	sleep 0.5
