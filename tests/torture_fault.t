@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# alone
 # settings: one: fabrics and nodes of its own
 # Scenarios of fault rules at random: each ends in success or in the right error, and does so again.
 . "$(dirname "$0")/lib.sh"
