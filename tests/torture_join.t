@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# alone
 # settings: one: several fabrics of its own
 # Joined fabrics while connections break, and fabrics and programs are killed.
 . "$(dirname "$0")/lib.sh"
