@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures as they are shown: `rdmaemu capture list`. */
 #include "fabric/capture.h"
+#include "fabric/jsonadd.h"
 #include "fabric/textout.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 
 static const char *state_name(const struct proto_capture *q)
@@ -21,41 +21,36 @@ static const char *state_name(const struct proto_capture *q)
 	}
 }
 
-static void add_number(struct json_object *o, const char *key, u64 n)
-{
-	json_object_object_add(o, key, json_object_new_uint64(n));
-}
-
 static void add_word(struct json_object *o, const char *key, const char *s)
 {
 	if (s[0])
-		json_object_object_add(o, key, json_object_new_string(s));
+		add_str(o, key, s);
 }
 
 static struct json_object *json_one(const struct proto_capture *q)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_number(o, "capture", q->id);
+	add_int(o, "capture", q->id);
 	add_word(o, "file", q->path);
 	add_word(o, "state", state_name(q));
 	add_word(o, "node", q->node);
 	add_word(o, "device", q->dev);
 	if (q->port)
-		add_number(o, "port", q->port);
+		add_int(o, "port", q->port);
 	add_word(o, "filter", q->filter);
 	if (q->snaplen)
-		add_number(o, "snaplen", q->snaplen);
+		add_int(o, "snaplen", q->snaplen);
 	if (q->ring_bytes)
-		add_number(o, "ring_size", q->ring_bytes);
+		add_int(o, "ring_size", q->ring_bytes);
 	if (q->ring_files)
-		add_number(o, "ring_files", q->ring_files);
+		add_int(o, "ring_files", q->ring_files);
 	json_object_object_add(o, "lossy", json_object_new_boolean((int)q->lossy));
-	add_number(o, "packets", q->packets);
-	add_number(o, "bytes", q->bytes);
-	add_number(o, "filtered", q->filtered);
-	add_number(o, "lost", q->lost);
-	add_number(o, "files", q->files);
+	add_int(o, "packets", q->packets);
+	add_int(o, "bytes", q->bytes);
+	add_int(o, "filtered", q->filtered);
+	add_int(o, "lost", q->lost);
+	add_int(o, "files", q->files);
 	if (q->err)
 		add_word(o, "error", strerror(q->err));
 	return o;

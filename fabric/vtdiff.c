@@ -4,6 +4,7 @@
  * a thread, what was posted to a queue, the completions of a side of a QP. How these lie between each other, and how
  * polls were grouped, may differ; so may addresses, keys, numbers and wr_id (often an address).
  */
+#include "fabric/jsonadd.h"
 #include "fabric/vt.h"
 
 #include <errno.h>
@@ -188,10 +189,10 @@ static bool same(struct diff *d, const struct part *x, const struct part *y)
 		return false;
 	if (d->json) {
 		o = json_object_new_object();
-		json_object_object_add(o, "place_a", json_object_new_string(at_a));
-		json_object_object_add(o, "a", json_object_new_string(a));
-		json_object_object_add(o, "place_b", json_object_new_string(at_b));
-		json_object_object_add(o, "b", json_object_new_string(b));
+		add_str(o, "place_a", at_a);
+		add_str(o, "a", a);
+		add_str(o, "place_b", at_b);
+		add_str(o, "b", b);
 		json_object_array_add(d->json, o);
 	} else {
 		printf("- %s: %s\n+ %s: %s\n", *at_a ? at_a : "-", a, *at_b ? at_b : "-", b);

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* `rdmaemu trace show --json`: an array with an object for each record, printed one by one. */
+#include "fabric/jsonadd.h"
 #include "fabric/vt.h"
 
 #include <stdlib.h>
-
-static void num(struct json_object *o, const char *key, u64 v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
-
-static void str(struct json_object *o, const char *key, const char *s)
-{
-	json_object_object_add(o, key, json_object_new_string(s));
-}
 
 static void hex(struct json_object *o, const char *key, const uint8_t *bytes, u64 len)
 {
@@ -35,27 +26,27 @@ static struct json_object *wr_json(const struct vt_rec *rec, const struct vt_wr 
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	u32 i;
 
-	num(o, "wr_id", wr->wr_id);
-	str(o, "opcode", vt_wr_op(rec, wr));
-	num(o, "send_flags", wr->send_flags);
-	num(o, "imm", wr->imm);
-	num(o, "remote_addr", wr->remote_addr);
-	num(o, "rkey", wr->rkey);
-	num(o, "compare_add", wr->compare_add);
-	num(o, "swap", wr->swap);
-	num(o, "ah", wr->ah);
-	num(o, "remote_qpn", wr->remote_qpn);
-	num(o, "bytes", vt_wr_bytes_of(wr));
+	add_int(o, "wr_id", wr->wr_id);
+	add_str(o, "opcode", vt_wr_op(rec, wr));
+	add_int(o, "send_flags", wr->send_flags);
+	add_int(o, "imm", wr->imm);
+	add_int(o, "remote_addr", wr->remote_addr);
+	add_int(o, "rkey", wr->rkey);
+	add_int(o, "compare_add", wr->compare_add);
+	add_int(o, "swap", wr->swap);
+	add_int(o, "ah", wr->ah);
+	add_int(o, "remote_qpn", wr->remote_qpn);
+	add_int(o, "bytes", vt_wr_bytes_of(wr));
 	for (i = 0; i < wr->n_sge; i++) {
 		s = json_object_new_object();
-		num(s, "mr", sge[i].mr);
-		num(s, "addr", sge[i].addr);
-		num(s, "length", sge[i].len);
+		add_int(s, "mr", sge[i].mr);
+		add_int(s, "addr", sge[i].addr);
+		add_int(s, "length", sge[i].len);
 		json_object_array_add(sges, s);
 	}
 	json_object_object_add(o, "sge", sges);
 	if (wr->flags & VT_WR_CRC)
-		num(o, "crc", wr->crc);
+		add_int(o, "crc", wr->crc);
 	if (data)
 		hex(o, "payload", vt_wr_bytes(wr), wr->payload);
 	return o;
@@ -70,9 +61,9 @@ static void post_json(struct json_object *o, const struct vt_rec *rec, bool data
 	u32 i;
 
 	vt_queue(rec, queue, sizeof(queue));
-	str(o, "queue", queue);
+	add_str(o, "queue", queue);
 	json_object_object_add(o, "ret", json_object_new_int(post->ret));
-	num(o, "accepted", post->bad);
+	add_int(o, "accepted", post->bad);
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr))
 		json_object_array_add(wrs, wr_json(rec, wr, data));
 	json_object_object_add(o, "wr", wrs);
@@ -85,22 +76,22 @@ static void poll_json(struct json_object *o, const struct vt_rec *rec)
 	const struct vt_wc *wc = vt_wcs(rec);
 	u32 i;
 
-	num(o, "cq", poll->cq);
+	add_int(o, "cq", poll->cq);
 	json_object_object_add(o, "ret", json_object_new_int(poll->ret));
-	num(o, "empty", poll->empty);
+	add_int(o, "empty", poll->empty);
 	for (i = 0; i < poll->n; i++, wc++) {
 		w = json_object_new_object();
-		num(w, "qp", wc->qp);
-		num(w, "wr_id", wc->wr_id);
-		str(w, "status", ib_wc_status_name(wc->status));
-		str(w, "opcode", vt_wc_op(wc));
-		num(w, "byte_len", wc->byte_len);
-		num(w, "imm", wc->imm);
-		num(w, "wc_flags", wc->wc_flags);
-		num(w, "qp_num", wc->qp_num);
-		num(w, "src_qp", wc->src_qp);
+		add_int(w, "qp", wc->qp);
+		add_int(w, "wr_id", wc->wr_id);
+		add_str(w, "status", ib_wc_status_name(wc->status));
+		add_str(w, "opcode", vt_wc_op(wc));
+		add_int(w, "byte_len", wc->byte_len);
+		add_int(w, "imm", wc->imm);
+		add_int(w, "wc_flags", wc->wc_flags);
+		add_int(w, "qp_num", wc->qp_num);
+		add_int(w, "src_qp", wc->src_qp);
 		if (wc->flags & VT_WC_CRC)
-			num(w, "crc", wc->crc);
+			add_int(w, "crc", wc->crc);
 		json_object_array_add(wcs, w);
 	}
 	json_object_object_add(o, "wc", wcs);
@@ -116,14 +107,14 @@ static void other_json(struct json_object *o, const struct vt_program *p, const 
 
 	switch (rec->kind) {
 	case VT_CALL:
-		str(o, "line", vt_rec_line(p, rec, &len));
+		add_str(o, "line", vt_rec_line(p, rec, &len));
 		break;
 	case VT_MEM:
-		num(o, "mr", mem->mr);
-		num(o, "what", mem->what);
-		num(o, "off", mem->off);
-		num(o, "length", mem->len);
-		num(o, "crc", mem->crc);
+		add_int(o, "mr", mem->mr);
+		add_int(o, "what", mem->what);
+		add_int(o, "off", mem->off);
+		add_int(o, "length", mem->len);
+		add_int(o, "crc", mem->crc);
 		if (data)
 			hex(o, "bytes", vt_mem_bytes(rec), mem->stored);
 		break;
@@ -135,9 +126,9 @@ static void other_json(struct json_object *o, const struct vt_program *p, const 
 	case VT_CQ_EVENT:
 	case VT_ACK:
 	case VT_EMPTY:
-		num(o, "cq", op->cq);
-		num(o, "channel", op->obj2);
-		num(o, "n", op->n);
+		add_int(o, "cq", op->cq);
+		add_int(o, "channel", op->obj2);
+		add_int(o, "n", op->n);
 		json_object_object_add(o, "ret", json_object_new_int(op->ret));
 		break;
 	default:
@@ -152,14 +143,14 @@ static struct json_object *rec_json(const struct vt_program *p, const struct vt_
 	char place[64];
 
 	vt_place(p, rec, place, sizeof(place));
-	num(o, "program", p->num);
-	str(o, "place", place);
-	str(o, "kind", vt_kind_name(rec->kind));
-	num(o, "thread", rec->thread);
-	num(o, "begin", rec->begin);
-	num(o, "end", rec->end);
-	num(o, "t_begin_ns", rec->t_begin - t0);
-	num(o, "t_end_ns", rec->t_end - t0);
+	add_int(o, "program", p->num);
+	add_str(o, "place", place);
+	add_str(o, "kind", vt_kind_name(rec->kind));
+	add_int(o, "thread", rec->thread);
+	add_int(o, "begin", rec->begin);
+	add_int(o, "end", rec->end);
+	add_int(o, "t_begin_ns", rec->t_begin - t0);
+	add_int(o, "t_end_ns", rec->t_end - t0);
 	if (vt_is_recv(rec->kind) || rec->kind == VT_POST_SEND || rec->kind == VT_WR)
 		post_json(o, rec, data);
 	else if (rec->kind == VT_POLL)

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* `rdmaemu trace stat`. */
+#include "fabric/jsonadd.h"
 #include "fabric/vt.h"
 
 #include <stdlib.h>
-
-static void put(struct json_object *o, const char *key, u64 v)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
-}
 
 static struct json_object *json_of(const struct vt_program *p, const struct vt_sum *s)
 {
@@ -15,37 +11,37 @@ static struct json_object *json_of(const struct vt_program *p, const struct vt_s
 			   *status = json_object_new_object(), *lat = json_object_new_object();
 	u32 i;
 
-	put(o, "program", p->num);
-	json_object_object_add(o, "name", json_object_new_string(vt_name_of(p)));
+	add_int(o, "program", p->num);
+	add_str(o, "name", vt_name_of(p));
 	json_object_object_add(o, "ended", json_object_new_boolean(p->ended));
-	put(o, "threads", p->n_threads);
-	put(o, "calls", s->calls);
-	put(o, "failed_calls", s->failed_calls);
-	put(o, "posts", s->posts);
+	add_int(o, "threads", p->n_threads);
+	add_int(o, "calls", s->calls);
+	add_int(o, "failed_calls", s->failed_calls);
+	add_int(o, "posts", s->posts);
 	for (i = 0; i < ARRAY_SIZE(s->wrs); i++)
 		if (s->wrs[i])
-			put(ops, ib_wr_opcode_name(i), s->wrs[i]);
+			add_int(ops, ib_wr_opcode_name(i), s->wrs[i]);
 	json_object_object_add(o, "work_requests", ops);
-	put(o, "receives_posted", s->recv_wrs);
-	put(o, "bytes", s->bytes);
-	put(o, "polls", s->polls);
-	put(o, "empty_polls", s->empty);
-	put(o, "completions", s->wcs);
+	add_int(o, "receives_posted", s->recv_wrs);
+	add_int(o, "bytes", s->bytes);
+	add_int(o, "polls", s->polls);
+	add_int(o, "empty_polls", s->empty);
+	add_int(o, "completions", s->wcs);
 	for (i = 0; i < ARRAY_SIZE(s->status); i++)
 		if (s->status[i])
-			put(status, ib_wc_status_name(i), s->status[i]);
+			add_int(status, ib_wc_status_name(i), s->status[i]);
 	json_object_object_add(o, "completions_by_status", status);
-	put(o, "notifies", s->notifies);
-	put(o, "cq_events", s->events);
-	put(o, "notes", s->notes);
-	put(o, "unfinished", s->unfinished);
-	put(lat, "count", s->lat.n);
+	add_int(o, "notifies", s->notifies);
+	add_int(o, "cq_events", s->events);
+	add_int(o, "notes", s->notes);
+	add_int(o, "unfinished", s->unfinished);
+	add_int(lat, "count", s->lat.n);
 	if (s->lat.n) {
-		put(lat, "min_ns", s->lat.min);
-		put(lat, "mean_ns", s->lat.sum / s->lat.n);
-		put(lat, "p50_ns", vt_lat_at(&s->lat, 500));
-		put(lat, "p99_ns", vt_lat_at(&s->lat, 990));
-		put(lat, "max_ns", s->lat.max);
+		add_int(lat, "min_ns", s->lat.min);
+		add_int(lat, "mean_ns", s->lat.sum / s->lat.n);
+		add_int(lat, "p50_ns", vt_lat_at(&s->lat, 500));
+		add_int(lat, "p99_ns", vt_lat_at(&s->lat, 990));
+		add_int(lat, "max_ns", s->lat.max);
 	}
 	json_object_object_add(o, "latency", lat);
 	return o;
