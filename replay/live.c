@@ -34,7 +34,8 @@ uint64_t rp_called(const struct vt_program *p, const char *name)
 	return 0;
 }
 
-bool rp_live_called(const char *dir, const char *name)
+/* Whether @has finds what it looks for in a program of the trace that the live one writes. */
+static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, void *arg), void *arg)
 {
 	struct vt_dir d;
 	struct vt_error err;
@@ -45,61 +46,65 @@ bool rp_live_called(const char *dir, const char *name)
 	if (vt_open(&d, dir, &err))
 		return false;
 	for (i = 0; i < d.n_progs && !found; i++)
-		found = rp_called(&d.prog[i], name);
+		found = has(&d.prog[i], arg);
 	vt_shut(&d);
 	return found;
 }
 
-/* The registration of region @ord: its key and where it is. */
-static bool region(const struct vt_program *p, uint32_t ord, uint64_t *key, uint64_t *addr)
+static bool has_called(const struct vt_program *p, void *name)
 {
+	return rp_called(p, name) != 0;
+}
+
+bool rp_live_called(const char *dir, const char *name)
+{
+	return live_has(dir, has_called, (void *)name);
+}
+
+/* struct region - a registration: of the @ord-th region, its key and where it is. */
+struct region {
+	uint32_t ord;
+	uint64_t key;
+	uint64_t addr;
+};
+
+static bool has_region(const struct vt_program *p, void *arg)
+{
+	struct region *r = arg;
 	const struct vt_rec *rec;
 	char made[24];
 	const char *at;
 	uint64_t off;
 	size_t len;
 
-	len = (size_t)snprintf(made, sizeof(made), " = mr%u", ord);
+	snprintf(made, sizeof(made), " = mr%u", r->ord);
 	for (off = 0; (rec = vt_next(p, &off));) {
 		if (rec->kind != VT_CALL)
 			continue;
 		at = strstr(vt_rec_line(p, rec, &len), made);
 		if (at && (at[strlen(made)] == ' ' || !at[strlen(made)]) &&
-		    rp_fact(p, rec, true, "rkey", key) && rp_fact(p, rec, true, "addr", addr))
+		    rp_fact(p, rec, true, "rkey", &r->key) &&
+		    rp_fact(p, rec, true, "addr", &r->addr))
 			return true;
 	}
 	return false;
 }
 
-static bool live_region(const char *dir, uint32_t ord, uint64_t *key, uint64_t *addr)
-{
-	struct vt_dir d;
-	struct vt_error err;
-	bool found = false;
-	unsigned int i;
-
-	if (vt_open(&d, dir, &err))
-		return false;
-	for (i = 0; i < d.n_progs && !found; i++)
-		found = region(&d.prog[i], ord, key, addr);
-	vt_shut(&d);
-	return found;
-}
-
 uint32_t rp_live_key(const struct rp_prog *g, const struct rp_num *n)
 {
 	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
-	uint64_t since = rp_now(), key, addr, was_key, was;
+	struct region was = { .ord = n->ord }, now = was;
+	uint64_t since = rp_now();
 	unsigned int rest = 0;
 
-	if (n->kind != RP_MR || !region(&g->w->dir.prog[n->prog], n->ord, &was_key, &was))
+	if (n->kind != RP_MR || !has_region(&g->w->dir.prog[n->prog], &was))
 		return 0;
-	while (!live_region(g->w->live, n->ord, &key, &addr)) {
+	while (!live_has(g->w->live, has_region, &now)) {
 		if (rp_failed(g->w) || rp_now() - since > g->timeout)
 			return 0;
 		rp_rest(&rest);
 	}
-	made->delta = (int64_t)(addr - was);
-	__atomic_store_n(&made->num, (uint32_t)key, __ATOMIC_RELEASE);
-	return (uint32_t)key;
+	made->delta = (int64_t)(now.addr - was.addr);
+	__atomic_store_n(&made->num, (uint32_t)now.key, __ATOMIC_RELEASE);
+	return (uint32_t)now.key;
 }
