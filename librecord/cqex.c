@@ -25,19 +25,14 @@ static struct rec_obj *object_of(struct ibv_cq_ex *ex)
 
 static void record(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc, u32 n, int ret)
 {
-	struct vt_poll *body;
-	struct vt_rec *r;
+	struct vt_wc *to;
+	struct vt_rec *r = rec_poll_take(o, ret, n, &to);
 
-	r = vt_take(&rec.w, VT_POLL, sizeof(*body) + n * sizeof(*wc));
 	if (!r)
 		return;
-	body = vt_body(r);
-	body->cq = o->ord;
-	body->n = n;
-	body->ret = ret;
-	body->ex = 1;
-	body->empty = exchange(&o->empty, 0);
-	memcpy(body + 1, wc, n * sizeof(*wc));
+	((struct vt_poll *)vt_body(r))->ex = 1;
+	if (n)
+		memcpy(to, wc, n * sizeof(*wc));
 	rec_end(r, span);
 	vt_done(r);
 }

@@ -28,22 +28,30 @@ static void fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_
 	to->dlid_path_bits = wc->dlid_path_bits;
 }
 
+struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
+{
+	struct vt_rec *r = vt_take(&rec.w, VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
+	struct vt_poll *body;
+
+	if (!r)
+		return NULL;
+	body = vt_body(r);
+	body->cq = cq ? cq->ord : 0;
+	body->n = n;
+	body->ret = ret;
+	body->empty = cq ? exchange(&cq->empty, 0) : 0;
+	*wc = (struct vt_wc *)(body + 1);
+	return r;
+}
+
 static void record_poll(struct rec_obj *o, struct rec_span span, int ret, const struct ibv_wc *wc)
 {
 	u32 i, n = ret > 0 ? (u32)ret : 0;
-	struct vt_poll *body;
-	struct vt_rec *r;
 	struct vt_wc *to;
+	struct vt_rec *r = rec_poll_take(o, ret, n, &to);
 
-	r = vt_take(&rec.w, VT_POLL, sizeof(*body) + n * sizeof(*to));
 	if (!r)
 		return;
-	body = vt_body(r);
-	to = (struct vt_wc *)(body + 1);
-	body->cq = o ? o->ord : 0;
-	body->n = n;
-	body->ret = ret;
-	body->empty = o ? exchange(&o->empty, 0) : 0;
 	for (i = 0; i < n; i++)
 		fill_wc(&to[i], &wc[i], o ? o->ctx_obj : NULL);
 	rec_end(r, span);

@@ -252,6 +252,14 @@ int rec_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 int rec_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rec_post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+/**
+ * rec_poll_take() - begin the record of a poll, with the empty ones before it. rec_end() and vt_done() end it.
+ * @cq: NULL: it is not known
+ * @ret: what the poll has returned, or minus errno's value
+ * @wc: where its @n completions are to be written
+ * Return: NULL: the trace takes no more.
+ */
+struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc);
 int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 /** rec_empty() - record how many polls of a CQ found nothing: it is no more. */
 void rec_empty(struct rec_obj *cq);
