@@ -4,6 +4,7 @@
  */
 #include "emulator/ib.h"
 #include "fabric/cli.h"
+#include "fabric/fabric.h" /* real_ns() */
 #include "fabric/fault.h"
 #include "fabric/injecttool.h"
 
@@ -34,14 +35,6 @@ struct run {
 	u32 sent, seen, dropped;
 	struct json_object *out;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
 
 static void nap(u64 ns)
 {
@@ -116,11 +109,11 @@ static int not_found(const struct run *r, int err, const struct proto_inject *q)
 static int find(struct run *r)
 {
 	struct proto_inject *q = &r->live.q, region = { 0 };
-	u64 until = now_ns() + FIND_NS;
+	u64 until = real_ns() + FIND_NS;
 	u32 i;
 	int ret;
 
-	while ((ret = ask(r, r->o->mr, q)) == -ENOENT && now_ns() < until)
+	while ((ret = ask(r, r->o->mr, q)) == -ENOENT && real_ns() < until)
 		nap(LOOK_NS);
 	if (ret)
 		return not_found(r, ret, q);
@@ -262,7 +255,7 @@ static int expect(struct run *r, const struct inject_step *s)
 {
 	struct roce_pkt p;
 	char text[TEXT];
-	int ret = next(r, now_ns() + s->ns, &p);
+	int ret = next(r, real_ns() + s->ns, &p);
 
 	if (ret == -ETIMEDOUT)
 		return s->what == DO_NOTHING ? 0 : differs(r, s, "nothing");
@@ -281,10 +274,10 @@ static int expect(struct run *r, const struct inject_step *s)
 static int await_state(struct run *r, const struct inject_step *s)
 {
 	struct proto_inject q = { .qpn = r->live.q.qpn };
-	u64 until = now_ns() + s->ns;
+	u64 until = real_ns() + s->ns;
 	int ret;
 
-	while (!(ret = ask(r, 1, &q)) && q.state != s->state && now_ns() < until)
+	while (!(ret = ask(r, 1, &q)) && q.state != s->state && real_ns() < until)
 		nap(LOOK_NS);
 	if (ret == -ENOENT)
 		return differs(r, s, "no such queue pair any more");
@@ -350,7 +343,7 @@ static int without_script(struct run *r)
 
 	if (ret)
 		return ret;
-	while (!(ret = next(r, now_ns() + QUIET_NS, &p)))
+	while (!(ret = next(r, real_ns() + QUIET_NS, &p)))
 		print(r, &p);
 	return ret == -ETIMEDOUT ? 0 : tap_failed(ret);
 }

@@ -106,7 +106,7 @@ bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 			return true;
 		if (rp_failed(g->w))
 			return false;
-		if (rp_now() - t->slot->since > g->timeout)
+		if (vt_now() - t->slot->since > g->timeout)
 			return rp_diverge(t, rec, "the event", want, "none came");
 	}
 }

@@ -94,13 +94,13 @@ uint32_t rp_live_key(const struct rp_prog *g, const struct rp_num *n)
 {
 	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
 	struct region was = { .ord = n->ord }, now = was;
-	uint64_t since = rp_now();
+	uint64_t since = vt_now();
 	unsigned int rest = 0;
 
 	if (n->kind != RP_MR || !has_region(&g->w->dir.prog[n->prog], &was))
 		return 0;
 	while (!live_has(g->w->live, has_region, &now)) {
-		if (rp_failed(g->w) || rp_now() - since > g->timeout)
+		if (rp_failed(g->w) || vt_now() - since > g->timeout)
 			return 0;
 		rp_rest(&rest);
 	}

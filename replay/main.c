@@ -295,12 +295,12 @@ static bool has_come_to(struct rp_world *w, uint32_t prog, uint64_t end)
 /* A child's end, or -1: it is still there after @timeout ns. */
 static int await(pid_t pid, uint64_t timeout)
 {
-	uint64_t since = rp_now();
+	uint64_t since = vt_now();
 	unsigned int rest = 0;
 	int status;
 
 	while (!waitpid(pid, &status, WNOHANG)) {
-		if (rp_now() - since > timeout)
+		if (vt_now() - since > timeout)
 			return -1;
 		rp_rest(&rest);
 	}
@@ -321,7 +321,7 @@ static pid_t start_live(const struct args *a, struct rp_world *w)
 /* Who is to be connected with listens first. Returns false: it does not in time. */
 static bool live_listens(const struct args *a, struct rp_world *w, pid_t live)
 {
-	uint64_t since = rp_now();
+	uint64_t since = vt_now();
 	unsigned int rest = 0;
 	bool needed = false;
 	uint32_t i;
@@ -329,7 +329,7 @@ static bool live_listens(const struct args *a, struct rp_world *w, pid_t live)
 	for (i = 0; i < w->dir.n_progs; i++)
 		needed |= i != (uint32_t)a->as && rp_called(&w->dir.prog[i], "rdma_listen");
 	while (needed && !rp_live_called(a->trace, "rdma_listen")) {
-		if (rp_now() - since > a->timeout || kill(live, 0))
+		if (vt_now() - since > a->timeout || kill(live, 0))
 			return false;
 		rp_rest(&rest);
 	}

@@ -4,7 +4,6 @@
  * the recorded addresses where nothing else is there.
  */
 #include "replay/replay.h"
-#include "traces/vtrace_write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -254,7 +253,7 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
-	uint64_t since = rp_now();
+	uint64_t since = vt_now();
 	unsigned int n = YIELD_FIRST;
 	char want[64], got[64];
 	uint32_t crc;
@@ -263,7 +262,7 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 	while ((crc = vt_crc(0, at, mem->len)) != mem->crc) {
 		if (rp_failed(t->prog->w))
 			return false;
-		if (rp_now() - since > SETTLE_NS)
+		if (vt_now() - since > SETTLE_NS)
 			break;
 		rp_rest(&n);
 	}

@@ -86,7 +86,7 @@ static void watch(struct rp_prog *g)
 			t = &g->thread[i];
 			since = __atomic_load_n(&t->slot->since, __ATOMIC_RELAXED);
 			off = __atomic_load_n(&t->slot->off, __ATOMIC_RELAXED);
-			if (!since || !off || rp_now() - since < g->timeout + GRACE_NS)
+			if (!since || !off || vt_now() - since < g->timeout + GRACE_NS)
 				continue;
 			rec = (const struct vt_rec *)(g->p->data + off);
 			rp_diverge(t, rec, "the call's end", "it returned",
@@ -127,7 +127,7 @@ static void meet(struct rp_world *w)
 	unsigned int rest = 0;
 
 	if (__atomic_add_fetch(&w->share->ready, 1, __ATOMIC_SEQ_CST) == w->share->players)
-		__atomic_store_n(&w->share->start, rp_now(), __ATOMIC_SEQ_CST);
+		__atomic_store_n(&w->share->start, vt_now(), __ATOMIC_SEQ_CST);
 	while (!__atomic_load_n(&w->share->start, __ATOMIC_SEQ_CST) && !rp_failed(w))
 		rp_rest(&rest);
 }

@@ -7,7 +7,6 @@
  * program may have polled them in other pieces.
  */
 #include "replay/replay.h"
-#include "traces/vtrace_write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -269,7 +268,7 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 			return rp_trouble(t, rec, "the poll of the CQ failed: %d", ret);
 		if (rp_failed(g->w))
 			return false;
-		if (rp_now() - t->slot->since > g->timeout) {
+		if (vt_now() - t->slot->since > g->timeout) {
 			describe(text, sizeof(text), want, want->qp, want->src_qp);
 			if (!cq->first)
 				return rp_diverge(t, rec, "a completion", text, "none came");

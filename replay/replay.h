@@ -24,6 +24,7 @@
 
 #include "traces/calls.h"
 #include "traces/vtrace_read.h"
+#include "traces/vtrace_write.h" /* vt_crc(), vt_now() */
 
 #include <pthread.h>
 
@@ -227,7 +228,6 @@ void rp_at(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_failed(const struct rp_world *w);
 /** rp_rest() - one step of waiting for something, longer each time. *@n starts at 0. */
 void rp_rest(unsigned int *n);
-uint64_t rp_now(void);
 
 /**
  * rp_diverge() - this is not as recorded. The first one counts. Returns false.

@@ -16,14 +16,6 @@
 #define YIELD	256u
 #define REST_NS 50000
 
-uint64_t rp_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void rp_rest(unsigned int *n)
 {
 	struct timespec nap = { .tv_nsec = REST_NS };
@@ -114,7 +106,7 @@ bool rp_turn(struct rp_thread *t, const struct vt_rec *rec)
 	}
 	if (t->prog->pace)
 		pace(t, rec);
-	__atomic_store_n(&t->slot->since, rp_now(), __ATOMIC_RELAXED);
+	__atomic_store_n(&t->slot->since, vt_now(), __ATOMIC_RELAXED);
 	return true;
 }
 
