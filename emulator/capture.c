@@ -414,11 +414,11 @@ static bool sound(const struct cap_rec *r, u64 *behind)
 {
 	u64 n;
 
+	*behind = sizeof(*r) + ALIGN_UP((u32)r->text, 8u);
 	if (r->kind == CAP_SKIP)
 		return true;
 	if (r->kind != CAP_BURST && r->kind != CAP_FRAME)
 		return false;
-	*behind = sizeof(*r) + ALIGN_UP((u32)r->text, 8u);
 	if (r->kind == CAP_FRAME)
 		n = r->keep;
 	else if (!r->b.mtu || r->keep > r->b.mtu || burst_packets(&r->b) > r->b.len / r->b.mtu + 1)
