@@ -42,14 +42,7 @@ int captures_make(struct fabric *f)
 
 bool capture_names(const struct hca *hca, const struct proto_capture *q, u32 dev, u32 port)
 {
-	const struct hca_dev *d = &hca->dev[dev];
-
-	if (d->member)
-		return false;
-	if (q->node[0] && strncmp(q->node, hca->node[d->node].name, sizeof(q->node)) != 0)
-		return false;
-	return (!q->dev[0] || !strncmp(q->dev, d->name, sizeof(q->dev))) &&
-	       (!q->port || q->port == port);
+	return port_named(hca, dev, port, q->node, q->dev, q->port);
 }
 
 /* Bytes of the payload that the first @snap bytes of a frame may have. */

@@ -511,6 +511,12 @@ void ports_watch(struct fabric *f);
 int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m);
 /** port_change() - do it for all ports that are named, or, where one will not have it, for none. */
 int port_change(struct fabric *f, const struct proto_port *q);
+/**
+ * port_named() - whether a port of this fabric's own is one that a request is about.
+ * @node, @name, @nr: its node, device and number as in a message; "", "", 0: any
+ */
+bool port_named(const struct hca *hca, u32 dev, u32 port, const char *node, const char *name,
+		u32 nr);
 /** port_forget() - a connection is closed. */
 void port_forget(struct fabric *f, const struct conn *c);
 /** ports_due() - whether there is something to do with the token. */

@@ -123,16 +123,21 @@ static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port 
 	}
 }
 
-static bool names(const struct hca *hca, u32 dev, u32 port, const struct proto_port *q)
+bool port_named(const struct hca *hca, u32 dev, u32 port, const char *node, const char *name,
+		u32 nr)
 {
 	const struct hca_dev *d = &hca->dev[dev];
 
 	if (d->member)
 		return false;
-	if (q->node[0] && strncmp(q->node, hca->node[d->node].name, sizeof(q->node)) != 0)
+	if (node[0] && strncmp(node, hca->node[d->node].name, PROTO_NODE_SIZE) != 0)
 		return false;
-	return (!q->dev[0] || !strncmp(q->dev, d->name, sizeof(q->dev))) &&
-	       (!q->port || q->port == port);
+	return (!name[0] || !strncmp(name, d->name, PROTO_DEV_SIZE)) && (!nr || nr == port);
+}
+
+static bool names(const struct hca *hca, u32 dev, u32 port, const struct proto_port *q)
+{
+	return port_named(hca, dev, port, q->node, q->dev, q->port);
 }
 
 int port_change(struct fabric *f, const struct proto_port *q)

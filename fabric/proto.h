@@ -129,6 +129,7 @@ enum proto_flags {
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
+#define PROTO_DEV_SIZE	32u
 
 struct proto_hello {
 	u32 version;
@@ -173,7 +174,7 @@ enum proto_port_what {
 
 struct proto_port {
 	char node[PROTO_NODE_SIZE]; /* empty: all */
-	char dev[32]; /* empty: all */
+	char dev[PROTO_DEV_SIZE]; /* empty: all */
 	u32 port; /* 0: all */
 	u32 what; /* enum proto_port_what */
 	u32 index;
@@ -307,7 +308,7 @@ struct proto_capture {
 	s32 err;
 	u32 state; /* out: enum capture_state */
 	char node[PROTO_NODE_SIZE];
-	char dev[32];
+	char dev[PROTO_DEV_SIZE];
 	char filter[1024];
 	char text[256];
 	char path[4096];
@@ -338,7 +339,7 @@ struct proto_fault {
  */
 struct proto_inject {
 	char node[PROTO_NODE_SIZE];
-	char dev[32];
+	char dev[PROTO_DEV_SIZE];
 	char from[PROTO_NODE_SIZE];
 	char program[JOURNAL_NAME];
 	u32 port;
