@@ -87,8 +87,7 @@ static void print_all(const struct fabric *f, FILE *out, bool json)
 		any = true;
 	}
 	if (json)
-		fprintf(out, "%s\n", json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
-	json_object_put(all);
+		json_out(out, all);
 }
 
 int captures_list(struct fabric *f, u32 flags)

@@ -3,6 +3,7 @@
  * DOC: `rdmaemu clock`, `rdmaemu clock advance|run|stop`.
  */
 #include "fabric/cli.h"
+#include "fabric/jsonadd.h"
 #include "fabric/linkwords.h"
 
 #include <json-c/json.h>
@@ -36,14 +37,13 @@ static void print_object(const struct opts *o, const struct proto_clock *k)
 {
 	struct json_object *j = json_object_new_object();
 
-	json_object_object_add(j, "fabric", json_object_new_string(o->fabric));
+	add_str(j, "fabric", o->fabric);
 	json_object_object_add(j, "now_ns", json_object_new_uint64(k->now));
 	json_object_object_add(j, "running", json_object_new_boolean((int)k->running));
 	json_object_object_add(j, "scale", json_object_new_double((double)k->ppm / CLOCK_PPM));
 	json_object_object_add(j, "next_ns",
 			       k->next == ~0ULL ? NULL : json_object_new_uint64(k->next));
-	puts(json_object_to_json_string_ext(j, JSON_C_TO_STRING_PRETTY));
-	json_object_put(j);
+	json_out(stdout, j);
 }
 
 static int explain(const struct opts *o, int err, const struct proto_clock *k)

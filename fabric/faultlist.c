@@ -2,6 +2,7 @@
 /* Fault rules as they are shown: `rdmaemu fault list`. */
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/jsonadd.h"
 #include "fabric/textout.h"
 
 #include <json-c/json.h>
@@ -22,21 +23,21 @@ static const char *on_name(const struct fault_rule *r)
 static void add_ns(struct json_object *o, const char *key, const struct fabric *f, u64 at)
 {
 	if (at && at != FAULT_NEVER)
-		json_object_object_add(o, key, json_object_new_int64((int64_t)(at - f->started)));
+		add_int(o, key, at - f->started);
 }
 
 static struct json_object *json_rule(const struct fabric *f, const struct fault_rule *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "id", json_object_new_int64(r->id));
-	json_object_object_add(o, "name", json_object_new_string(r->name));
-	json_object_object_add(o, "rule", json_object_new_string(r->text));
+	add_int(o, "id", r->id);
+	add_str(o, "name", r->name);
+	add_str(o, "rule", r->text);
 	if (r->place[0])
-		json_object_object_add(o, "place", json_object_new_string(r->place));
-	json_object_object_add(o, "on", json_object_new_string(on_name(r)));
-	json_object_object_add(o, "seen", json_object_new_int64((int64_t)r->seen));
-	json_object_object_add(o, "hits", json_object_new_int64((int64_t)r->hits));
+		add_str(o, "place", r->place);
+	add_str(o, "on", on_name(r));
+	add_int(o, "seen", r->seen);
+	add_int(o, "hits", r->hits);
 	add_ns(o, "from_ns", f, r->from);
 	add_ns(o, "until_ns", f, r->until);
 	return o;
@@ -59,10 +60,7 @@ struct json_object *faults_json(const struct fabric *f)
 
 static void list_json(const struct fabric *f, FILE *out)
 {
-	struct json_object *root = faults_json(f);
-
-	fprintf(out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
-	json_object_put(root);
+	json_out(out, faults_json(f));
 }
 
 static void list_text(const struct fabric *f, FILE *out)

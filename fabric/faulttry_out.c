@@ -2,6 +2,7 @@
 /* What `rdmaemu fault try` prints. */
 #include "fabric/faulttry.h"
 #include "fabric/cli.h"
+#include "fabric/jsonadd.h"
 
 #include <json-c/json.h>
 
@@ -23,9 +24,9 @@ static struct json_object *json_end(const struct trial *t, const struct fault_en
 	trial_addr_text(trace_node(t->conns, e->dev), addr);
 	json_object_object_add(o, "node",
 			       json_object_new_string(t->fabric.hca->node[e->node].name));
-	json_object_object_add(o, "address", json_object_new_string(addr));
+	add_str(o, "address", addr);
 	if (e->qpn != TRACE_QP_UNKNOWN)
-		json_object_object_add(o, "qp", json_object_new_int64(e->qpn));
+		add_int(o, "qp", e->qpn);
 	return o;
 }
 
@@ -33,22 +34,22 @@ static void hit_json(struct trial *t, const struct fault_pkt *p, const struct fa
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "frame", json_object_new_int64((int64_t)t->frames));
-	json_object_object_add(o, "time_ns", json_object_new_int64((int64_t)t->now));
+	add_int(o, "frame", t->frames);
+	add_int(o, "time_ns", t->now);
 	json_object_object_add(o, "src", json_end(t, &p->src));
 	json_object_object_add(o, "dst", json_end(t, &p->dst));
-	json_object_object_add(o, "opcode", json_object_new_string(fault_op_name(p->op)));
+	add_str(o, "opcode", fault_op_name(p->op));
 	if (p->mad)
 		json_object_object_add(o, "message",
 				       json_object_new_string(fault_mad_name(p->mad)));
-	json_object_object_add(o, "psn", json_object_new_int64(p->psn));
+	add_int(o, "psn", p->psn);
 	if (p->conn) {
-		json_object_object_add(o, "conn", json_object_new_int64(p->conn));
-		json_object_object_add(o, "psn_rel", json_object_new_int64(p->rel));
-		json_object_object_add(o, "round", json_object_new_int64(p->round));
+		add_int(o, "conn", p->conn);
+		add_int(o, "psn_rel", p->rel);
+		add_int(o, "round", p->round);
 	}
-	json_object_object_add(o, "size", json_object_new_int64((int64_t)p->size));
-	json_object_object_add(o, "rule", json_object_new_string(r->name));
+	add_int(o, "size", p->size);
+	add_str(o, "rule", r->name);
 	printf("%s\n%s", t->printed ? "," : "",
 	       json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);

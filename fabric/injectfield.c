@@ -5,6 +5,7 @@
 #include "emulator/ib.h"
 #include "fabric/faultpkt.h"
 #include "fabric/injecttool.h"
+#include "fabric/jsonadd.h"
 
 #include <ctype.h>
 #include <json-c/json.h>
@@ -267,7 +268,7 @@ void inject_json(const struct roce_pkt *p, const struct inject_live *live, struc
 {
 	u32 op = inject_op(p), i;
 
-	json_object_object_add(o, "opcode", json_object_new_string(fault_op_name(op)));
+	add_str(o, "opcode", fault_op_name(op));
 	json_object_object_add(o, "bth_opcode", json_object_new_int(p->opcode));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		if (fields[i].shown && has(&fields[i], p))
@@ -276,5 +277,5 @@ void inject_json(const struct roce_pkt *p, const struct inject_live *live, struc
 	json_object_object_add(
 		o, "psn_rel",
 		json_object_new_int64((p->psn - inject_psn_base(&live->q, p, true)) & IB_PSN_MASK));
-	json_object_object_add(o, "size", json_object_new_int64(p->payload_len));
+	add_int(o, "size", p->payload_len);
 }

@@ -7,6 +7,7 @@
 #include "fabric/fabric.h" /* real_ns() */
 #include "fabric/fault.h"
 #include "fabric/injecttool.h"
+#include "fabric/jsonadd.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -138,9 +139,9 @@ static void note_sent(struct run *r, u32 nr, const struct proto_frame *f)
 		r->dropped++;
 	if (r->out) {
 		o = json_object_new_object();
-		json_object_object_add(o, "sent", json_object_new_int64(nr));
+		add_int(o, "sent", nr);
 		if (f->why[0])
-			json_object_object_add(o, "dropped", json_object_new_string(f->why));
+			add_str(o, "dropped", f->why);
 		json_object_array_add(r->out, o);
 	} else if (f->why[0] && !r->script->path) {
 		printf("frame %u: dropped: %s\n", nr, f->why);
@@ -365,8 +366,7 @@ int inject_run(const struct opts *o, const char *sock, const struct inject_file 
 		r.out = o->json ? json_object_new_array() : NULL;
 		ret = s->path ? by_script(&r) : without_script(&r);
 		if (r.out)
-			puts(json_object_to_json_string_ext(r.out, JSON_C_TO_STRING_PRETTY));
-		json_object_put(r.out);
+			json_out(stdout, r.out);
 		inject_tap_end(r.tap);
 	}
 	close(r.sock);

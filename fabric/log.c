@@ -4,6 +4,7 @@
  */
 #include "fabric/fabric.h"
 #include "fabric/fault.h"
+#include "fabric/jsonadd.h"
 #include "fabric/log.h"
 #include "fabric/logread.h"
 #include "fabric/textout.h"
@@ -40,9 +41,9 @@ static struct json_object *json_note(const struct fabric *f, const struct note *
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "ts", json_object_new_int64((int64_t)(n->ts - f->started)));
-	json_object_object_add(o, "kind", json_object_new_string("fabric"));
-	json_object_object_add(o, "text", json_object_new_string(n->text));
+	add_int(o, "ts", n->ts - f->started);
+	add_str(o, "kind", "fabric");
+	add_str(o, "text", n->text);
 	return o;
 }
 

@@ -3,6 +3,7 @@
 #include "fabric/scenario.h"
 #include "fabric/ctl.h"
 #include "fabric/fault.h"
+#include "fabric/jsonadd.h"
 #include "fabric/textfile.h"
 #include "fabric/textout.h"
 
@@ -36,10 +37,10 @@ static void show(struct reading *r, const struct fault_rule *rule, u32 line)
 		return;
 	}
 	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(name));
-	json_object_object_add(o, "rule", json_object_new_string(rule->text));
+	add_str(o, "name", name);
+	add_str(o, "rule", rule->text);
 	if (place[0])
-		json_object_object_add(o, "place", json_object_new_string(place));
+		add_str(o, "place", place);
 	json_object_array_add(r->all, o);
 }
 
@@ -143,8 +144,7 @@ void scenario_print(const struct scenario *s, bool json)
 	if (s->text)
 		fault_lines(s->text, s->len, &r.bad, &line, each, &r);
 	if (json)
-		printf("%s\n", json_object_to_json_string_ext(r.all, JSON_C_TO_STRING_PRETTY));
-	json_object_put(r.all);
+		json_out(stdout, r.all);
 }
 
 static int send_text(int sock, struct proto_msg *m, const char *text, size_t len)

@@ -348,10 +348,11 @@ int status_make(struct fabric *f, u32 flags)
 	}
 	if (flags & PROTO_F_AUDIT)
 		add_audit(o, f);
-	if (flags & PROTO_F_JSON)
-		fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
-	else
+	if (flags & PROTO_F_JSON) {
+		json_out(out, o);
+	} else {
 		status_print(out, o);
-	json_object_put(o);
+		json_object_put(o);
+	}
 	return text_end(&text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The identifiers of the rdma_cm in a status. */
 #include "fabric/fabric.h"
+#include "fabric/jsonadd.h"
 #include "fabric/status.h"
 
 #include <arpa/inet.h>
@@ -57,7 +58,7 @@ static void add_addr(struct json_object *o, const char *key, const struct cm_add
 	else
 		return;
 	snprintf(text, sizeof(text), a->family == AF_INET ? "%s:%u" : "[%s]:%u", ip, a->port);
-	json_object_object_add(o, key, json_object_new_string(text));
+	add_str(o, key, text);
 }
 
 static struct json_object *json_id(const struct fabric *f, u32 slot)
@@ -66,17 +67,17 @@ static struct json_object *json_id(const struct fabric *f, u32 slot)
 	const struct client *cl = status_client(f, id->client);
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "id", json_object_new_int64(slot));
+	add_int(o, "id", slot);
 	json_object_object_add(o, "client", json_object_new_int64((int64_t)id->client - 1));
 	if (cl) {
 		const struct hca_client *h = &f->hca->client[cl->id];
 
 		json_object_object_add(o, "pid", json_object_new_int64(h->pid));
-		json_object_object_add(o, "name", json_object_new_string(h->name));
+		add_str(o, "name", h->name);
 	}
-	json_object_object_add(o, "space", json_object_new_string(space_name(id->ps)));
-	json_object_object_add(o, "state", json_object_new_string(state_name(id->state)));
-	json_object_object_add(o, "protocol", json_object_new_string(proto_name(id->proto)));
+	add_str(o, "space", space_name(id->ps));
+	add_str(o, "state", state_name(id->state));
+	add_str(o, "protocol", proto_name(id->proto));
 	add_addr(o, "source", &id->src);
 	add_addr(o, "destination", &id->dst);
 	return o;

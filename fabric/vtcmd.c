@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* `rdmaemu trace show|stat|diff`: arguments, and what they share. */
+#include "fabric/jsonadd.h"
 #include "fabric/vt.h"
 
 #include <stdlib.h>
@@ -86,10 +87,18 @@ static int open_dir(struct vt_dir *d, const char *path)
 	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
 }
 
+int vt_open_only(struct vt_dir *d, const char *command, int argc, char **argv)
+{
+	if (argc != 1)
+		return trouble("%s: expected one trace directory; see 'rdmaemu %s --help'", command,
+			       command);
+	return open_dir(d, argv[0]);
+}
+
 int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
-	struct json_object *json = o->json ? json_object_new_array() : NULL;
 	static struct vt_dir a, b;
+	struct json_object *json;
 	int n;
 
 	(void)p;
@@ -100,11 +109,10 @@ int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char
 	}
 	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]))
 		return EXIT_USAGE;
+	json = o->json ? json_object_new_array() : NULL;
 	n = vt_diff(&a, &b, o->data, json);
 	if (json)
-		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
-								  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(json);
+		json_out(stdout, json);
 	vt_shut(&a);
 	vt_shut(&b);
 	if (n < 0) {

@@ -167,20 +167,12 @@ int verb_trace_show(struct opts *o, const struct fabric_paths *paths, int argc, 
 {
 	static struct vt_dir d;
 	const struct vt_rec *rec;
-	struct vt_error err;
 	u64 off, t0;
 	u32 i;
 
 	(void)paths;
-	if (argc != 1) {
-		trouble("trace show: expected one trace directory; see 'rdmaemu trace show "
-			"--help'");
+	if (vt_open_only(&d, "trace show", argc, argv))
 		return EXIT_USAGE;
-	}
-	if (vt_open(&d, argv[0], &err)) {
-		trouble("%s", err.text);
-		return EXIT_USAGE;
-	}
 	t0 = first_time(&d);
 	if (o->json)
 		vt_show_json(o, &d, t0);

@@ -84,37 +84,29 @@ static void print(const struct vt_program *p, const struct vt_sum *s)
 
 int verb_trace_stat(struct opts *o, const struct fabric_paths *paths, int argc, char **argv)
 {
-	struct json_object *all = json_object_new_array();
-	struct vt_sum *s = malloc(sizeof(*s));
+	struct json_object *all;
+	static struct vt_sum s;
 	static struct vt_dir d;
-	struct vt_error err;
 	int ret = 0;
 	u32 i;
 
 	(void)paths;
-	if (argc != 1 || !s) {
-		trouble("trace stat: expected one trace directory; see 'rdmaemu trace stat "
-			"--help'");
+	if (vt_open_only(&d, "trace stat", argc, argv))
 		return EXIT_USAGE;
-	}
-	if (vt_open(&d, argv[0], &err)) {
-		trouble("%s", err.text);
-		return EXIT_USAGE;
-	}
+	all = o->json ? json_object_new_array() : NULL;
 	for (i = 0; i < d.n_progs && !ret; i++) {
 		if (!vt_wanted(o, &d.prog[i]))
 			continue;
-		ret = vt_sum(&d.prog[i], s);
-		if (o->json)
-			json_object_array_add(all, json_of(&d.prog[i], s));
-		else if (!ret)
-			print(&d.prog[i], s);
+		ret = vt_sum(&d.prog[i], &s);
+		if (ret)
+			break;
+		if (all)
+			json_object_array_add(all, json_of(&d.prog[i], &s));
+		else
+			print(&d.prog[i], &s);
 	}
-	if (o->json)
-		puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
-								 JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(all);
-	free(s);
+	if (all)
+		json_out(stdout, all);
 	vt_shut(&d);
 	return ret ? trouble("trace stat: no memory"), EXIT_USAGE : 0;
 }
