@@ -21,6 +21,7 @@
  * @member: 0: of this fabric; else of the member of that number that has joined it
  * @next: of the nodes whose names have the same hash, + 1
  * @ip4, @ip6: the first addresses that it was given, as GIDs; zeros: none
+ * @bits4, @bits6: prefix lengths of the subnets that it is in; not told of a member's
  */
 struct hca_node {
 	char name[NODE_NAME_MAX + 8]; /* NUL-terminated */
@@ -30,6 +31,8 @@ struct hca_node {
 	u32 next;
 	u8 ip4[16];
 	u8 ip6[16];
+	u32 bits4;
+	u32 bits6;
 };
 
 /* An entry of an address table by number: those of a port's @gid, then those of its @ip. */

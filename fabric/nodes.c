@@ -194,6 +194,8 @@ int node_make(struct fabric *f, const struct node_spec *s)
 
 	if (node < 0)
 		return node;
+	f->hca->node[node].bits4 = f->subnets.bits4;
+	f->hca->node[node].bits6 = f->subnets.bits6;
 	if (max_u32(s->n_ip4, s->n_ip6) > n_devs * n_ports)
 		return -EOVERFLOW;
 	for (i = 0; i < s->n_ip4 + s->n_ip6; i++)

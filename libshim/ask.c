@@ -42,3 +42,20 @@ bool ask_call(int fd, struct proto_msg *m)
 	       sys_recvmsg(fd, &msg, 0) == (ssize_t)sizeof(*m) && m->magic == PROTO_MAGIC &&
 	       m->op == op && !m->ret;
 }
+
+void ask_of_node(struct proto_msg *m)
+{
+	const char *node = secure_getenv(PROTO_NODE_ENV);
+
+	if (node)
+		strncpy(m->ask.node, node, sizeof(m->ask.node) - 1);
+}
+
+bool ask_dev(int fd, u32 number, struct proto_msg *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->op = PROTO_DEV;
+	m->ask.number = number;
+	ask_of_node(m);
+	return ask_call(fd, m);
+}

@@ -75,18 +75,6 @@ static bool parse(const char *path, struct counter_path *c)
 	return p[2][1] == '/' && c->port - 1 < HCA_MAX_PORTS;
 }
 
-static bool ask_one(int fd, u32 number, struct proto_msg *m)
-{
-	const char *node = secure_getenv(PROTO_NODE_ENV);
-
-	memset(m, 0, sizeof(*m));
-	m->op = PROTO_DEV;
-	m->ask.number = number;
-	if (node)
-		strncpy(m->ask.node, node, sizeof(m->ask.node) - 1);
-	return ask_call(fd, m);
-}
-
 static bool value_asked(const struct counter_path *c, u64 *value)
 {
 	int fd = ask_open();
@@ -96,7 +84,7 @@ static bool value_asked(const struct counter_path *c, u64 *value)
 
 	if (fd < 0)
 		return false;
-	for (i = 0; !found && i < PROTO_MAX_DEVS && ask_one(fd, i, &m); i++)
+	for (i = 0; !found && i < PROTO_MAX_DEVS && ask_dev(fd, i, &m); i++)
 		if (!strncmp(m.dev.name, c->dev, sizeof(c->dev)))
 			found = port_file_value(&m.dev, c->port, c->dir, c->file, value);
 	sys_close(fd);

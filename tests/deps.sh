@@ -7,7 +7,7 @@ set -eu
 
 PACKAGES="gcc libc6-dev make
 	libjson-c-dev nettle-dev libpcap-dev zlib1g-dev libibverbs-dev librdmacm-dev libcunit1-dev
-	perftest qperf ibverbs-utils rdmacm-utils ibverbs-providers
+	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy tshark gzip procps util-linux iproute2 pkg-config g++"
 [ -z "${ONLY-}" ] || PACKAGES=
 PACKAGES="$PACKAGES $*"

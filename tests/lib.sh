@@ -128,7 +128,7 @@ wait_for() {
 # pair_once PROGRAM ARGS... - server and client of one program, as perftest and ibv_*_pingpong
 # take them: -p PORT, and the client the address; where the setting has them (tests/setting.sh). Leaves
 # both outputs in $TEST_DIR; fails if either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run
-# each side by.
+# each side by, SERVER_PORT and CLIENT_PORT what is -p on its side.
 pair_once() {
 	local port server s=0 c=0 side CMD
 	port=$(free_port)
@@ -136,11 +136,11 @@ pair_once() {
 	if [ "$SETTING" != one ] && [[ $1 == ibv_*_pingpong && " $* " != *' -g '* ]]; then
 		set -- "$@" -g 1
 	fi
-	command_a "$@" -p "$port" || return
+	command_a "$@" "${SERVER_PORT--p}" "$port" || return
 	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	if wait_listen "$port" $server; then
-		run_b "$@" -p "$port" "$ADDR" \
+		run_b "$@" "${CLIENT_PORT--p}" "$port" "$ADDR" \
 			>"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
 	else
 		echo "server did not listen" >"$TEST_DIR/client.out"
