@@ -137,8 +137,12 @@ struct racer {
 	_Atomic(uint32_t) rkey;
 	_Atomic(uintptr_t) addr;
 	_Atomic(bool) stop;
-	long writes;
+	_Atomic(long) writes; /* that got there */
 };
+
+/* So often at least, and until that many writes were seen, for which a busy machine needs longer. */
+#define ROUNDS 300
+#define WRITES 100
 
 static void *write_all_the_time(void *arg)
 {
@@ -151,9 +155,10 @@ static void *write_all_the_time(void *arg)
 		wr.remote_addr = r->addr;
 		if (end_send(a, &wr) || !end_poll(a, 0, WAIT, &wc))
 			break;
-		r->writes++;
 		if (wc.status)
 			pair_up(a, b, &rc_defaults, &rc_defaults);
+		else
+			r->writes++;
 	}
 	return NULL;
 }
@@ -161,6 +166,7 @@ static void *write_all_the_time(void *arg)
 static void test_dereg_race(void)
 {
 	struct racer r = { 0 };
+	uint64_t end = now_ns() + 6 * WAIT * 1000000ULL;
 	size_t len = 65536;
 	pthread_t thread;
 	long touched = 0;
@@ -168,7 +174,7 @@ static void test_dereg_race(void)
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	memset(a->buf, 0xff, 65536);
 	pthread_create(&thread, NULL, write_all_the_time, &r);
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < ROUNDS || (r.writes < WRITES && now_ns() < end); i++) {
 		uint8_t *p =
 			mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		struct ibv_mr *mr = ibv_reg_mr(b->side->pd, p, len, ALL);
@@ -187,8 +193,8 @@ static void test_dereg_race(void)
 	}
 	r.stop = true;
 	pthread_join(thread, NULL);
-	ok(!touched && r.writes > 100, "memory is not touched after ibv_dereg_mr (%ld writes)",
-	   r.writes);
+	ok(!touched && r.writes >= WRITES, "memory is not touched after ibv_dereg_mr (%ld writes)",
+	   (long)r.writes);
 	if (touched)
 		note("%ld bytes were", touched);
 }
