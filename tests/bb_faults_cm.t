@@ -22,7 +22,7 @@ ping() {
 	"$R" fault add "$1" || return
 	limit "$R" run --node b -- rping -c -p "$port" -a a -C 3 >"$TEST_DIR/client" 2>&1 </dev/null
 	STATUS=$?
-	own_race $STATUS "$TEST_DIR/client" && STATUS=0
+	did_well $STATUS "$TEST_DIR/client" && STATUS=0
 	OUT=$(cat "$TEST_DIR/client")
 	[ $STATUS = 0 ] || kill $pid 2>/dev/null
 	wait $pid 2>/dev/null

@@ -74,16 +74,19 @@ check "ib_send_bw -R by name" both "ib_send_bw -R -n 100 -p PORT" "ib_send_bw -R
 
 # Port numbers are the node's: b listens at the one that a listens at.
 same_port() {
-	local port status=0 first
+	local port status=0 first s=0
 	port=$(free_port)
 	SERVER_ENV=RDMAEMU_NODE=a cm_start TCP "$port" rping -s -p "$port" -C 3 || return
 	first=$SERVER
-	on b rping -s -p "$port" -C 3 >/dev/null 2>&1 &
+	on b rping -s -p "$port" -C 3 >"$TEST_DIR/server.b" 2>&1 &
 	wait_for 30 two_listen "$port" || status=1
 	CLIENT_ENV=RDMAEMU_NODE=b cm_client rping -c -p "$port" -C 3 -a a || status=1
 	CLIENT_ENV=RDMAEMU_NODE=a cm_client rping -c -p "$port" -C 3 -a b || status=1
-	wait $first || status=1
-	wait $! || status=1
+	wait $! || s=$?
+	did_well $s "$TEST_DIR/server.b" || status=1
+	s=0
+	wait $first || s=$?
+	did_well $s "$TEST_DIR/server.out" || status=1
 	return $status
 }
 two_listen() {

@@ -114,9 +114,9 @@ cm_sides() {
 	wait_for 30 cm_listens TCP "$2" $server
 	# shellcheck disable=SC2086
 	record "$dir" $4 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
-	[ $c = 0 ] || own_race $c "$TEST_DIR/client.out" || { kill $server; return 1; }
+	did_well $c "$TEST_DIR/client.out" || { kill $server; return 1; }
 	wait $server || s=$?
-	[ $s = 0 ] || own_race $s "$TEST_DIR/server.out"
+	did_well $s "$TEST_DIR/server.out"
 }
 for c in "rping -C 20 -v" "ucmatose -C 20" "ib_send_bw -n 1000 -R"; do
 	n=$(free_port)

@@ -35,7 +35,7 @@ IGNORE=()
 as_rping() {
 	local status=0
 	as "$@" >"$TEST_DIR/as.out" 2>&1 || status=$?
-	own_race $status "$TEST_DIR/as.out" && status=0
+	did_well $status "$TEST_DIR/as.out" && status=0
 	cat "$TEST_DIR/as.out"
 	return $status
 }
@@ -65,7 +65,7 @@ refuses() {
 
 S='10.77.0.1'
 check "rping is recorded" record rping rping -s -C 5 -- rping -c -a $S -C 5
-check "a client without its server: rping" as rping p2 rping -s -C 5
+check "a client without its server: rping" as_rping rping p2 rping -s -C 5
 check "a server without its client: rping" as_rping rping p1 rping -c -a $S -C 5
 check "the same once more" as_rping rping p1 rping -c -a $S -C 5 -v
 differs "a client of other sizes" "memory at its end differs" rping p1 rping -c -a $S -C 5 -S 200

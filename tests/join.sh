@@ -49,10 +49,11 @@ both_sides() {
 	fi
 	# shellcheck disable=SC2086
 	$CLIENT_ON run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	did_well $c "$TEST_DIR/client.out" && c=0
 	[ $c = 0 ] || sleep 0.2
 	[ $c = 0 ] || kill $server 2>/dev/null || :
 	wait $server || s=$?
-	[ $s = 0 ] && [ $c = 0 ] && return 0
+	[ $c = 0 ] && did_well $s "$TEST_DIR/server.out" && return 0
 	echo "server: status $s"
 	tail -n 15 "$TEST_DIR/server.out"
 	echo "client: status $c"

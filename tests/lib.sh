@@ -161,6 +161,13 @@ pair_once() {
 	return 1
 }
 
+# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or as rping does, server
+# or client, when at its end its main thread destroys the channel just before its other thread reads from it again.
+did_well() {
+	[ "$1" = 0 ] && return
+	[ "$1" = 255 ] && grep -q "DISCONNECT EVENT" "$2" && grep -q "^rdma_get_cm_event: " "$2"
+}
+
 # no_report - whether perftest has given up as it could not tell how fast its clock ticks: it compares the TSC
 # with gettimeofday(), which comes out askew where it does not get the CPU in between
 no_report() {
