@@ -75,7 +75,8 @@ static int audit_timer(const struct audit *a, u32 i)
 	u32 client = qp->client - 1;
 	bool rung = (hca->pending_clients[client / 64] & BIT64(client % 64)) ||
 		    (hca->via_bits[i / 64] & BIT64(i % 64));
-	bool waits = (s->flags & REQ_RNR_WAIT) || (s->next_psn != s->una_psn && qp->attr.timeout);
+	bool waits = qp->stalled || (s->flags & REQ_RNR_WAIT) ||
+		     (s->next_psn != s->una_psn && qp->attr.timeout);
 
 	if (qp->deadline) {
 		MUST(hca->timer_bits[i / 64] & BIT64(i % 64), "QP %#x: armed without a bit", i);
@@ -86,7 +87,7 @@ static int audit_timer(const struct audit *a, u32 i)
 		return 0;
 	}
 	/* One whose doorbell rings is armed when it is served. */
-	MUST(rung || qp->stalled || !waits || !is_acked(qp->type) ||
+	MUST(rung || !waits || !is_acked(qp->type) ||
 		     (qp->state != QPS_RTS && qp->state != QPS_SQD),
 	     "QP %#x: waits without a timer", i);
 	return 0;

@@ -437,6 +437,13 @@ u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
  * was set once more.
  */
 bool via_early(struct engine *e, struct hca_qp *qp);
+/**
+ * via_wait() - a QP is stalled in the fabric process. It is rung when it can go on; but whoever waits has a
+ * timer, too. What it has sent to another fabric is to be acknowledged in time all the same.
+ */
+void via_wait(struct engine *e, struct hca_qp *qp);
+/** via_flows() - a QP is not stalled: the timer is that of its acknowledge. */
+void via_flows(struct engine *e, struct hca_qp *qp);
 /** via_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
 bool via_overdue(struct engine *e, struct hca_qp *qp);
 /**

@@ -354,6 +354,7 @@ static void ack_timer(struct engine *e, struct hca_qp *qp)
 
 	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
 		return;
+	via_flows(e, qp);
 	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
 		qp->deadline = 0;
 	else if (!qp->deadline)

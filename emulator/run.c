@@ -235,9 +235,10 @@ void qp_stall(struct engine *e, struct hca_qp *qp)
 {
 	qp->stalled = 1;
 	dev_count(e->hca, qp, CNT_DEFERRED);
-	/* The fabric process is rung by its own host when the copy is done. */
 	if (e->self != ENGINE_FABRIC)
 		timer_arm(e, qp, 1);
+	else
+		via_wait(e, qp);
 }
 
 static void fire(struct engine *e, u32 slot)

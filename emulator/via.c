@@ -18,6 +18,8 @@
  * This is real time.
  */
 #define FAR_ACK_MIN_NS 250000000ULL
+/* Real time: who waits for room or for memory, and should be rung when it is there, looks as often anyway. */
+#define STALL_LOOK_NS 100000000ULL
 
 bool port_via(const struct hca_dev *dev, u32 port)
 {
@@ -172,6 +174,39 @@ bool via_overdue(struct engine *e, struct hca_qp *qp)
 		return false;
 	qp->ack_due = 0;
 	return true;
+}
+
+/*
+ * Whether what it sends goes straight into the connection with another fabric. Elsewhere a link has the
+ * packet for some time, and via_left() says from when on that counts.
+ */
+static bool is_far(const struct hca *hca, const struct hca_path *p)
+{
+	return p->via && hca->dev[p->dst_dev].member && !hca->chaos &&
+	       !port_via(&hca->dev[p->src_dev], p->src_port);
+}
+
+void via_wait(struct engine *e, struct hca_qp *qp)
+{
+	u64 now = e->host->now(e->ctx), look = clock_span(&e->hca->clock, STALL_LOOK_NS), at;
+	bool far = is_far(e->hca, &qp->path);
+
+	if (far && (!qp->ack_due || qp->ack_una != qp->req.una_psn)) {
+		qp->ack_una = qp->req.una_psn;
+		qp->ack_due =
+			qp->attr.timeout && qp_reliable(qp) ? now + ack_timeout_ns(e->hca, qp) : 0;
+	}
+	if (qp->deadline)
+		return;
+	/* A clock that stands says nothing of when. */
+	at = now + (look ? look : STALL_LOOK_NS);
+	timer_arm(e, qp, far && qp->ack_due ? min_u64(at, qp->ack_due) : at);
+}
+
+void via_flows(struct engine *e, struct hca_qp *qp)
+{
+	if (unlikely(qp->ack_due) && is_far(e->hca, &qp->path))
+		qp->ack_due = 0;
 }
 
 bool via_early(struct engine *e, struct hca_qp *qp)

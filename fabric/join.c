@@ -62,15 +62,6 @@ struct member *join_member(struct fabric *f, u64 id, bool make)
 	return m;
 }
 
-void join_session(struct fabric *f, struct member *m)
-{
-	/* What is under way from before counts no more: its tables come first. */
-	m->ready = false;
-	m->incoming.n_devs = m->incoming.got = 0;
-	burst_session(m);
-	tab_tell(f, m);
-}
-
 static void route(struct fabric *f, struct member *m, struct jconn *via)
 {
 	m->via = via;
@@ -81,10 +72,7 @@ static void route(struct fabric *f, struct member *m, struct jconn *via)
 		waiting_ring(f);
 		return;
 	}
-	/* Those behind others may have begun on this way sooner, when we did not listen there. */
-	if (via != m->conn)
-		(void)jconn_send(f, via, JT_ASK, f->join->id, m->id, NULL, 0);
-	join_session(f, m);
+	session_route(f, m);
 }
 
 bool jconn_leads_to(const struct jconn *c, u64 id)
@@ -429,10 +417,11 @@ static u64 tick_member(struct fabric *f, struct member *m, u64 now)
 		else
 			dial_member(f, m);
 	}
-	if (!m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS)
+	if (m->via)
+		return min_u64(m->conn ? NEVER : m->next_try, session_tick(f, m, now));
+	if (!m->dead && now >= m->lost_at + JOIN_DEAD_NS)
 		f->join->due = true;
-	return min_u64(m->conn ? NEVER : m->next_try,
-		       m->via || m->dead ? NEVER : m->lost_at + JOIN_DEAD_NS);
+	return min_u64(m->next_try, m->dead ? NEVER : m->lost_at + JOIN_DEAD_NS);
 }
 
 /* The starter waits until the mesh is there, or is not. */

@@ -99,9 +99,13 @@ struct jconn {
 	char who[72];
 };
 
-/** struct jlane - one direction's credit, and frames that wait for the engine. */
+/**
+ * struct jlane - credit both ways, and frames that wait for the engine.
+ * @dry_at: since when @limit has been reached and somebody waits; 0: nobody does
+ */
 struct jlane {
 	u64 sent, limit; /* to the member */
+	u64 dry_at;
 	u64 taken, granted; /* from it */
 	u8 *mem;
 	u32 head, tail;
@@ -118,7 +122,8 @@ struct join_node {
 /**
  * struct member - another fabric.
  * @conn: to it; @via: that its frames take: @conn, or a hub's; NULL: it cannot be reached
- * @told: it was sent our tables on this route
+ * @session: of what is sent to it: its number; @told: that has our tables
+ * @heard: of what comes from it; 0: it has not begun on this route; @asked_at: when it was to
  * @ready: its tables are complete; @met: they have been once
  * @lost_at: when its route was lost; @dead: its addresses were taken back
  * @dev_slot: its devices as they are numbered here + 1
@@ -131,6 +136,7 @@ struct member {
 	u32 number; /* as in struct hca_dev.member */
 	char name[JOIN_NAME];
 	struct jconn *conn, *via;
+	u64 session, heard, asked_at;
 	bool told, ready, met, dead;
 	u64 lost_at;
 	struct jlane lane[LANES];
@@ -207,8 +213,6 @@ void join_down(struct fabric *f, struct jconn *c);
 bool join_found(struct fabric *f, const struct jconn *c);
 /** join_refused() - the other side of a connection will not have us. */
 void join_refused(struct fabric *f, struct jconn *c, const char *why);
-/** join_session() - begin anew with a member: credits are counted anew, and tables told. */
-void join_session(struct fabric *f, struct member *m);
 /** jconn_leads_to() - whether the other end is connected with that member. */
 bool jconn_leads_to(const struct jconn *c, u64 id);
 /** join_peers_input() - PEERS of a neighbour. Return: 0 or -EPROTO. */
@@ -216,6 +220,17 @@ int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 
 /** join_accept() - the listening socket's event handler. */
 void join_accept(struct fabric *f, struct watch *w, u32 events);
+
+/* --- join_session.c: when credits are counted anew --------------------------------------------- */
+
+/** session_route() - @m->via is another way than before: both directions begin anew on it. */
+void session_route(struct fabric *f, struct member *m);
+/** session_input() - ASK or BEGIN of @m. Return: NULL, or what is wrong with it. */
+const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
+/** session_heard() - whether a frame of this type is of a session of @m that began on this way. */
+bool session_heard(const struct member *m, u8 type);
+/** session_tick() - what has been waited for too long. Return: when to come back. */
+u64 session_tick(struct fabric *f, struct member *m, u64 now);
 
 /* --- join_conn.c: sockets and buffers ---------------------------------------------------------- */
 
@@ -276,8 +291,6 @@ int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, con
 u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have);
 /** burst_next() - as @next of burst_take(): the frame behind the one at @at of which @have bytes are there. */
 const u8 *burst_next(const u8 *at, u32 have);
-/** burst_session() - credits are counted anew. */
-void burst_session(struct member *m);
 /** burst_credit() - tell @m how much more it may send, if it is time. */
 void burst_credit(struct fabric *f, struct member *m);
 

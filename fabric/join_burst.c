@@ -12,29 +12,19 @@
 /* What is queued is written at once from here on: the peer works on it while more is gathered. */
 #define FLUSH_AT (256u << 10)
 
-void burst_session(struct member *m)
-{
-	struct jlane *l;
-
-	for (l = m->lane; l < m->lane + LANES; l++) {
-		l->sent = l->taken = 0;
-		l->limit = l->granted = JOIN_WINDOW;
-		l->head = l->tail = 0;
-	}
-}
-
 void burst_credit(struct fabric *f, struct member *m)
 {
 	u64 limit[LANES];
-	u8 body[LANES * sizeof(u64)];
+	u8 body[JOIN_CREDIT];
 	bool due = false;
 	u32 i;
 
 	for (i = 0; i < LANES; i++) {
 		limit[i] = m->lane[i].taken + JOIN_WINDOW;
 		due |= limit[i] - m->lane[i].granted >= JOIN_WINDOW / 4;
-		join_u64_put(body + i * sizeof(u64), limit[i]);
+		join_u64_put(body + (1 + i) * sizeof(u64), limit[i]);
 	}
+	join_u64_put(body, m->heard);
 	if (!due || !m->via)
 		return;
 	if (jconn_send(f, m->via, JT_CREDIT, f->join->id, m->id, body, sizeof(body)))
@@ -139,8 +129,11 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 		return 0;
 	}
 	h.len = head + data;
-	if (lane->sent >= lane->limit && (h.lane == LANE_REQUEST || h.len > SMALL_FRAME))
+	if (lane->sent >= lane->limit && (h.lane == LANE_REQUEST || h.len > SMALL_FRAME)) {
+		if (!lane->dry_at)
+			lane->dry_at = real_ns();
 		return -EAGAIN;
+	}
 	p = jconn_reserve(m->via, h.len);
 	if (!p) {
 		f->join->full = true;

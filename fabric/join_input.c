@@ -92,15 +92,19 @@ static const char *credit_input(struct fabric *f, struct member *m, const u8 *bo
 	u64 limit;
 	u32 i;
 
-	if (len != LANES * sizeof(u64))
+	if (len != JOIN_CREDIT)
 		return "a broken credit";
-	if (!m->ready)
+	/* Of what was sent before, and counts no more. */
+	if (join_u64_get(body) != m->session)
 		return NULL;
 	for (i = 0; i < LANES; i++) {
-		limit = join_u64_get(body + i * sizeof(u64));
-		if (limit > m->lane[i].sent + 2ULL * JOIN_WINDOW)
+		limit = join_u64_get(body + (1 + i) * sizeof(u64));
+		if (limit > m->lane[i].sent + JOIN_WINDOW)
 			return "more credit than there is";
-		m->lane[i].limit = limit > m->lane[i].limit ? limit : m->lane[i].limit;
+		if (limit <= m->lane[i].limit)
+			continue;
+		m->lane[i].limit = limit;
+		m->lane[i].dry_at = 0;
 	}
 	waiting_ring(f);
 	f->join->retry_at = real_ns();
@@ -125,6 +129,8 @@ static const char *frame_input(struct fabric *f, struct jconn *c, struct member 
 	const u8 *body = frame + JOIN_HDR;
 	u32 len = h->len - JOIN_HDR;
 
+	if (!session_heard(m, h->type))
+		return NULL;
 	switch (h->type) {
 	case JT_BURST:
 		return burst_input(f, c, m, h, frame, have);
@@ -148,8 +154,8 @@ static const char *frame_input(struct fabric *f, struct jconn *c, struct member 
 			jconn_close(f, c, NULL);
 		return NULL;
 	case JT_ASK:
-		join_session(f, m);
-		return NULL;
+	case JT_BEGIN:
+		return session_input(f, m, h->type, body, len);
 	case JT_REFUSE:
 		refused(f, c, body, len);
 		return NULL;

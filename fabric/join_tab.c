@@ -297,11 +297,13 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 	}
 	if (len || in->got != in->n_devs)
 		return "a broken table";
-	if (!m->ready)
-		note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
-	m->ready = true;
 	m->met = true;
 	m->dead = false;
+	if (m->ready)
+		return NULL;
+	note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
+	m->ready = true;
+	waiting_ring(f);
 	return NULL;
 }
 

@@ -9,7 +9,7 @@
 
 #include "emulator/burst.h"
 
-#define JOIN_VERSION   1u
+#define JOIN_VERSION   2u
 #define JOIN_MAGIC     "rdmaemuJ"
 #define JOIN_HDR       24u
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
@@ -21,6 +21,8 @@
 #define JOIN_NAME      48u
 #define JOIN_HELLO     96u
 #define JOIN_NODE      (8u + JOIN_NAME)
+#define JOIN_BEGIN     8u
+#define JOIN_CREDIT    (8u + 8u * LANES)
 #define JOIN_NODE_DEVS 8u /* devices of a node */
 #define JOIN_BURST     112u
 #define JOIN_AV	       32u
@@ -45,6 +47,7 @@ enum join_type {
 	JT_PING,
 	JT_BYE,
 	JT_ASK,
+	JT_BEGIN,
 };
 
 enum join_lane {

@@ -167,7 +167,7 @@ import os, socket, struct, sys
 port, kind = int(sys.argv[1]), sys.argv[2]
 s = socket.create_connection(("127.0.0.1", port))
 s.settimeout(20)
-hello = b"rdmaemuJ" + struct.pack("<HHI", 1, 0, 0) + os.urandom(32) + b"evil".ljust(48, b"\0")
+hello = b"rdmaemuJ" + struct.pack("<HHI", 2, 0, 0) + os.urandom(32) + b"evil".ljust(48, b"\0")
 def frame(kind, body, n=None):
     return struct.pack("<IBBHQQ", 24 + len(body) if n is None else n, kind, 0, 0, 7, 0) + body
 what = {

@@ -4,16 +4,14 @@
 
 Each case must end the connection with the words that it should; noise must end it or be passed over.
 """
-import hashlib
-import hmac
-import os
 import random
 import socket
 import struct
 import sys
 import time
 
-HELLO, PROOF, REFUSE, NODE, DEV, READY, PEERS, BURST, CREDIT, PING, BYE, ASK = range(1, 13)
+from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, READY, Peer, burst, device, node)
+
 port = int(sys.argv[1])
 token = open(sys.argv[2], "rb").read().rstrip()
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().getrandbits(32)
@@ -21,78 +19,18 @@ rng = random.Random(seed)
 failed = 0
 
 
-class Peer:
-    def __init__(self, name=b"evil", ident=None):
-        self.id = ident or rng.randrange(1000, 1012)
-        self.s = socket.create_connection(("127.0.0.1", port))
-        self.s.settimeout(60)
-        self.rest = b""
-        nonce = rng.randbytes(32)
-        self.send(HELLO, b"rdmaemuJ" + struct.pack("<HHI", 1, 0, 0) + nonce + name.ljust(48, b"\0"), dst=0)
-        _, self.peer, body = self.recv()
-        theirs = body[16:48]
-        self.send(PROOF, self.proof(b"C", nonce, theirs, self.id, self.peer), dst=0)
-        kind, _, body = self.recv()
-        assert kind == PROOF and body == self.proof(b"A", theirs, nonce, self.peer, self.id), "its proof"
-
-    @staticmethod
-    def proof(role, a, b, x, y):
-        return hmac.new(token, b"rdmaemu join 1" + role + a + b + struct.pack("<QQ", x, y), hashlib.sha256).digest()
-
-    def send(self, kind, body=b"", src=None, dst=None, length=None, lane=0, zero=0):
-        length = 24 + len(body) if length is None else length
-        self.s.sendall(struct.pack("<IBBHQQ", length, kind, lane, zero, self.id if src is None else src,
-                                   self.peer if dst is None else dst) + body)
-
-    def recv(self):
-        while len(self.rest) < 24 or len(self.rest) < struct.unpack_from("<I", self.rest)[0]:
-            data = self.s.recv(65536)
-            if not data:
-                raise ConnectionError
-            self.rest += data
-        n, kind, _, _, src, _ = struct.unpack_from("<IBBHQQ", self.rest)
-        body, self.rest = self.rest[24:n], self.rest[n:]
-        return kind, src, body
-
-    def refusal(self):
-        """What the fabric says when it closes the connection."""
-        try:
-            while True:
-                kind, _, body = self.recv()
-                if kind == REFUSE:
-                    return body.decode()
-        except ConnectionError:
-            return ""
-
-
-def node(index=0, devs=1, name=b"evilnode"):
-    return struct.pack("<II", index, devs) + name.ljust(48, b"\0")
-
-
-def device(index=0, node=0, guid=0x4242, lid=0, gids=()):
-    port_head = struct.pack("<IIIIQ", 4, lid, 3, 5, guid) + b"\xff\xff" * 8 + bytes([len(gids), 0]) + bytes(6)
-    head = struct.pack("<IIQIIII", index, node, guid, 1, 2, 4, 2) + bytes(8) + b"rdmaemu0".ljust(32, b"\0")
-    return head + port_head + b"".join(g + bytes([i, 2, 0, 0]) for i, g in enumerate(gids))
-
-
 def tables(p):
+    p.begin()
     p.send(NODE, node())
     p.send(DEV, device(gids=[b"\xfe\x80" + bytes(13) + b"\x42"]))
     p.send(READY)
 
 
-def burst(op=0, flags=3, src_dev=0, dst_dev=0, length=100, data=None, npkts=1, mtu=1024, psn=1, kind=2, src_port=1,
-          dst_port=1, qpn=0x12):
-    head = struct.pack("<BBBBIIIIIBBHBBHIIIIIIII", op, flags, 0, 0, psn, src_dev, dst_dev, 0x12, qpn, src_port,
-                       dst_port, 0xffff, kind, 0, 0, npkts, 1, mtu, 0, 0, 0, 0, 0)
-    head += struct.pack("<QQQQQII", 0, length, 0, 0, 0, length, 0)
-    return head + (bytes(length) if data is None else data)
-
-
 def case(name, want, *steps, ident=None):
     global failed
-    p = Peer(ident=ident)
+    p = Peer(port, token, rng, ident=ident)
     try:
+        p.begin()
         for step in steps:
             step(p)
     except OSError:
@@ -108,9 +46,23 @@ def sends(*args, **kw):
     return lambda p: p.send(*args, **kw)
 
 
+def sends_credit(p):
+    """In the session that counts; that of another is passed over."""
+    p.send(CREDIT, struct.pack("<QQQ", 99, 1 << 60, 1 << 60))
+    while True:
+        kind, _, body = p.recv()
+        if kind == BEGIN:
+            break
+    p.send(CREDIT, body + struct.pack("<QQ", 1 << 60, 0))
+
+
 def as_known(p):
     """PEERS of it name another, whose frames are then looked at."""
     p.send(PEERS, struct.pack("<Q", 77) + bytes(24))
+    # Of a session that began before anybody listened.
+    p.send(DEV, b"?", src=77)
+    p.send(BURST, b"?", src=77)
+    p.begin(src=77)
     p.send(NODE, b"?", src=77)
 
 
@@ -119,6 +71,9 @@ case("a frame that is too short", "a broken frame", sends(PING, length=23))
 case("a type that there is not", "a broken frame", sends(99))
 case("a lane that there is not", "a broken frame", sends(BURST, bytes(112), lane=2))
 case("a header with more in it", "a broken frame", sends(PING, zero=1))
+case("a session without a number", "a broken session", sends(BEGIN, bytes(8)))
+case("a session that is cut off", "a broken session", sends(BEGIN, b"1"))
+case("a question with more in it", "a broken session", sends(ASK, b"1"))
 case("a greeting again", "a frame out of place", sends(HELLO, bytes(96)))
 case("a node without a name", "a broken table", sends(NODE, node(name=b"")))
 case("a node with a name that is none", "a broken table", sends(NODE, node(name=b"a/b")))
@@ -135,8 +90,8 @@ case("a device that is cut off", "a broken table", sends(NODE, node()), sends(DE
 case("tables that are not complete", "a broken table", sends(NODE, node()), sends(READY))
 case("peers that are none", "broken peers", sends(PEERS, bytes(32)))
 case("half a peer", "broken peers", sends(PEERS, bytes(31)))
-case("a credit that is cut off", "a broken credit", tables, sends(CREDIT, bytes(15)))
-case("too much credit", "more credit than there is", tables, sends(CREDIT, b"\xff" * 16))
+case("a credit that is cut off", "a broken credit", tables, sends(CREDIT, bytes(23)))
+case("too much credit", "more credit than there is", tables, sends_credit)
 case("a burst that is noise", "a broken burst", tables, sends(BURST, b"\xff" * 112))
 case("a burst that is cut off", "a broken burst", tables, sends(BURST, burst()[:-1]))
 case("a burst with too few packets", "a broken burst", tables, sends(BURST, burst(length=5000)))
@@ -152,10 +107,10 @@ case("its own name for the fabric's", "there is a node 'alpha' already: give one
 
 def noise(p):
     """Frames that look right as far as the header, some of them whole ones."""
-    whole = [node(), device(), burst(), burst(op=rng.randrange(8)), struct.pack("<QQ", 4 << 20, 4 << 20), b""]
+    whole = [node(), device(), burst(), burst(op=rng.randrange(8)), struct.pack("<QQQ", 1, 4 << 20, 4 << 20), struct.pack("<Q", 7), b""]
     tables(p)
     for _ in range(rng.randrange(200)):
-        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK])
+        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK, BEGIN])
         body = bytearray(rng.choice(whole + [rng.randbytes(rng.randrange(300))]))
         for _ in range(rng.randrange(3)):
             if body:
@@ -168,7 +123,7 @@ end, n = time.monotonic() + 5, 0
 while time.monotonic() < end or n < 20:
     n += 1
     try:
-        p = Peer()
+        p = Peer(port, token, rng)
     except ConnectionError:
         # It is busy with the peers that it was told of.
         time.sleep(0.2)

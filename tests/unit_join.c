@@ -314,10 +314,10 @@ static void test_hello(void)
 	CU_ASSERT_STRING_EQUAL(got.name, "alpha");
 	for (i = 0; i < sizeof(body); i++)
 		CU_ASSERT_EQUAL(join_hello_get(body, i, &got), -EPROTO);
-	body[8] = 2;
+	body[8] = JOIN_VERSION + 1;
 	/* Whatever else another version has to say. */
 	CU_ASSERT_EQUAL(join_hello_get(body, 20, &got), -EPROTONOSUPPORT);
-	body[8] = 1;
+	body[8] = JOIN_VERSION;
 	body[48] = '/';
 	CU_ASSERT_EQUAL(join_hello_get(body, sizeof(body), &got), -EPROTO);
 	memset(body + 48, 'a', JOIN_NAME);
@@ -361,7 +361,7 @@ static void test_header(void)
 	h.type = JT_BURST;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), 0);
-	h.type = JT_ASK + 1;
+	h.type = JT_BEGIN + 1;
 	h.lane = 0;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
