@@ -65,7 +65,7 @@ FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 # The recorder stands between programs and libraries as the shim does, and knows of the rest only what a trace is.
 RECORD_OBJ   := $(call objs,$(wildcard librecord/*.c) libshim/next.c libshim/dl.c $(wildcard traces/call*.c) \
-		traces/vtrace_write.c)
+		traces/vtrace_write.c traces/words.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 VTRACE_OBJ   := $(call objs,$(wildcard traces/vtrace*.c traces/call*.c))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))

@@ -25,7 +25,7 @@ struct cmd_dev {
 /**
  * struct cmd_reg_mr - memory regions and windows.
  * @ctx: of @dm
- * @key: out; DEREG_MR: in, of an imported region
+ * @key: in: the one that is wanted, 0: any; out. DEREG_MR: in, of an imported region
  */
 struct cmd_reg_mr {
 	u64 ctx;

@@ -51,6 +51,8 @@ u32 tab_max(enum hca_table t);
  * until tab_own().
  */
 int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit);
+/** tab_want() - as tab_find(), of slot @i. Return: @i, or also -EBUSY: it is in use. */
+int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i);
 /** tab_own() - the slot is filled in and belongs to the client from now on. */
 void tab_own(struct hca *hca, enum hca_table t, u32 i, u32 client, u32 dev);
 /** tab_free() - give a slot back. */
@@ -176,6 +178,11 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 
 /* --- mw.c --- */
 
+/**
+ * mr_slot() - a free slot for a region or window of @dev, of which there may be @limit: that of the key that is asked for.
+ * Return: as tab_want().
+ */
+int mr_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit);
 /** mr_new_key() - the next key of a region's or window's slot: its low byte changes, it is never 0. */
 u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr);
 /**

@@ -149,6 +149,12 @@ static int range_check(const struct hca_limits *lim, const struct cmd_reg_mr *c)
 	return c->addr + c->len < c->addr || c->iova + c->len < c->iova ? -EINVAL : 0;
 }
 
+int mr_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit)
+{
+	return c->key ? tab_want(hca, TAB_MR, dev, limit, c->key >> 8)
+		      : tab_find(hca, TAB_MR, dev, limit);
+}
+
 u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr)
 {
 	return (u32)(mr - hca->mr) << 8 | ((mr->last_key + 1) & 0xff);
@@ -182,7 +188,7 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if ((c->access & ACC_ON_DEMAND) && !lim_of(hca, pd->dev)->odp)
 		return -EOPNOTSUPP;
-	i = tab_find(hca, TAB_MR, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
+	i = mr_slot(hca, c, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
 	if (i < 0)
 		return i;
 	mr = &hca->mr[i];
@@ -194,7 +200,7 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mr->iova = c->iova;
 	mr->len = c->len;
 	mr->dm = c->dm;
-	mr->key = mr->last_key = mr_new_key(hca, mr);
+	mr->key = mr->last_key = c->key ?: mr_new_key(hca, mr);
 	pd->refs++;
 	if (mr->dm)
 		hca->dm[mr->dm - 1].refs++;

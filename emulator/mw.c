@@ -40,7 +40,7 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!dev->lim.max_mw ||
 	    !(dev->lim.caps & (c->kind == MW_1 ? CAP_MEM_WINDOW : CAP_MW_TYPE_2B)))
 		return -EOPNOTSUPP;
-	i = tab_find(hca, TAB_MR, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
+	i = mr_slot(hca, c, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
 	if (i < 0)
 		return i;
 	mw = &hca->mr[i];
@@ -52,7 +52,7 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mw->qpn = 0;
 	mw->turn = 0;
 	mw->dm = 0;
-	mw->last_key = mr_new_key(hca, mw);
+	mw->last_key = c->key ?: mr_new_key(hca, mw);
 	pd->refs++;
 	dev->n_mw++;
 	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);

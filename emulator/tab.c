@@ -61,18 +61,38 @@ static u32 next_slot(const struct tab_desc *d, u32 i, u32 in_use)
 	return i + 1 >= window ? d->first : i + 1;
 }
 
+static int may_have_one(const struct hca *hca, enum hca_table t, u32 dev, u32 limit)
+{
+	if (dev >= hca->n_devs)
+		return -EINVAL;
+	if (!limit)
+		return -EOPNOTSUPP;
+	return hca->dev[dev].n[t] >= limit ? -ENOMEM : 0;
+}
+
+int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i)
+{
+	int ret = may_have_one(hca, t, dev, limit);
+
+	if (ret)
+		return ret;
+	if (i < tabs[t].first || i >= tabs[t].max)
+		return -EINVAL;
+	if (tab_at(hca, t, i)->client)
+		return -EBUSY;
+	hca->tab[t].high = max_u32(hca->tab[t].high, i + 1);
+	return (int)i;
+}
+
 int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit)
 {
 	const struct tab_desc *d = &tabs[t];
 	struct hca_tab *tab = &hca->tab[t];
 	u32 i, n;
+	int ret = may_have_one(hca, t, dev, limit);
 
-	if (dev >= hca->n_devs)
-		return -EINVAL;
-	if (!limit)
-		return -EOPNOTSUPP;
-	if (hca->dev[dev].n[t] >= limit)
-		return -ENOMEM;
+	if (ret)
+		return ret;
 	for (i = tab->cursor, n = 0; n < d->max && tab_at(hca, t, i)->client; n++)
 		i = next_slot(d, i, tab->n);
 	if (n == d->max)

@@ -37,6 +37,8 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca = p;
 	hca_format(f->hca, o->seed, o->isolated, o->fabric);
 	f->hca->fabric_pid = (u32)getpid();
+	if (o->first_mr)
+		f->hca->tab[TAB_MR].cursor = o->first_mr;
 	clock_start(f, o);
 	f->hca->chaos = o->chaos;
 	f->hca->n_via = o->chaos;

@@ -38,6 +38,8 @@ static const struct opt_def {
 			 "milliseconds a fabric stays after its last program" },
 	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true,
 		       "seed of all random decisions (default: 1)" },
+	[OPT_FIRST_MR] = { "first-mr", "N", NULL, false,
+			   "index of the first memory region's keys (default: 1)" },
 	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
 			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
 	[OPT_NODE] = { "node", "NAME", PROTO_NODE_ENV, false,
@@ -108,6 +110,20 @@ static const struct opt_def {
 	[OPT_IGNORE] = { "ignore", "FIELD,...", NULL, false,
 			 "do not compare: wr_id, status, opcode, byte_len, imm, wc_flags, payload, "
 			 "src_qp, memory" },
+	[OPT_MODE] = { "mode", "none|once|new_episodes|all", NULL, false,
+		       "with --as: play the record (none), make it if there is none (once), have the "
+		       "real program answer beyond it (new_episodes) or always (all)" },
+	[OPT_COMMAND] = { "command", "COMMAND", NULL, false,
+			  "the real program, for sh(1) (default: as recorded)" },
+	[OPT_LIVE_NODE] = { "live-node", "NODE", NULL, false,
+			    "where to run the live program if there is no record; the real one: "
+			    "--node" },
+	[OPT_LIVE_FIRST] = { "live-first", NULL, NULL, false,
+			     "if there is no record: the live program listens, the real one "
+			     "connects" },
+	[OPT_UNEXPECTED] = { "unexpected", "fail|wait|ignore", NULL, false,
+			     "with --as: what to do when something else comes than was recorded "
+			     "(default: fail)" },
 	[OPT_INJECT] = { "inject", NULL, NULL, false,
 			 "send a capture's packets to a queue pair, as its peer" },
 	[OPT_FROM] = { "from", "NODE", NULL, false,
@@ -171,6 +187,23 @@ static bool parse_chaos(struct opts *o, const char *value)
 	return true;
 }
 
+static bool parse_mode(const char *value, enum replay_mode *mode)
+{
+	static const char *const names[] = { [MODE_NONE] = "none",
+					     [MODE_ONCE] = "once",
+					     [MODE_NEW] = "new_episodes",
+					     [MODE_ALL] = "all" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(names[i], value) != 0)
+			continue;
+		*mode = (enum replay_mode)i;
+		return true;
+	}
+	return false;
+}
+
 /* Returns NULL, or what was expected of @value. */
 static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 {
@@ -196,6 +229,11 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		return NULL;
 	case OPT_SEED:
 		return parse_number(value, ~0ULL, &o->seed) ? NULL : "a number of at most 64 bits";
+	case OPT_FIRST_MR:
+		if (!parse_number(value, HCA_MAX_MR - 1, &n) || !n)
+			return "an index, 1 to 1048575";
+		o->first_mr = (u32)n;
+		return NULL;
 	case OPT_PROFILE:
 		return parse_path(value, o->profile) ? NULL : "a profile's name or file";
 	case OPT_NODE:
@@ -337,6 +375,24 @@ static const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 			return "fields, with commas between";
 		snprintf(o->ignore, sizeof(o->ignore), "%s", value);
 		return NULL;
+	case OPT_MODE:
+		return parse_mode(value, &o->mode) ? NULL : "none, once, new_episodes or all";
+	case OPT_COMMAND:
+		return parse_path(value, o->command) ? NULL
+						     : "a command of at most 4095 characters";
+	case OPT_LIVE_NODE:
+		if (!node_name_ok(value))
+			return NAME_EXPECTED;
+		snprintf(o->live_node, sizeof(o->live_node), "%s", value);
+		return NULL;
+	case OPT_LIVE_FIRST:
+		o->live_first = true;
+		return NULL;
+	case OPT_UNEXPECTED:
+		snprintf(o->unexpected, sizeof(o->unexpected), "%s", value);
+		return !strcmp(value, "fail") || !strcmp(value, "wait") || !strcmp(value, "ignore")
+			       ? NULL
+			       : "fail, wait or ignore";
 	case OPT_INJECT:
 		o->inject = true;
 		return NULL;

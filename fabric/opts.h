@@ -39,6 +39,7 @@ enum opt_id {
 	OPT_ISOLATED,
 	OPT_LINGER,
 	OPT_SEED,
+	OPT_FIRST_MR,
 	OPT_PROFILE,
 	OPT_NODE,
 	OPT_SUBNET,
@@ -78,6 +79,11 @@ enum opt_id {
 	OPT_WIRE,
 	OPT_AS,
 	OPT_IGNORE,
+	OPT_MODE,
+	OPT_COMMAND,
+	OPT_LIVE_NODE,
+	OPT_LIVE_FIRST,
+	OPT_UNEXPECTED,
 	OPT_INJECT,
 	OPT_FROM,
 	OPT_SCRIPT,
@@ -95,6 +101,14 @@ enum opt_level {
 	LEVEL_FILE,
 	LEVEL_ENV,
 	LEVEL_FLAG,
+};
+
+/** enum replay_mode - where a live program's answers come from, see docs/traces.md. */
+enum replay_mode {
+	MODE_NONE, /* the record */
+	MODE_ONCE, /* the record, which is made if there is none */
+	MODE_NEW, /* the record, and beyond it the real program, which is recorded */
+	MODE_ALL, /* the real program, which is recorded */
 };
 
 /**
@@ -120,6 +134,7 @@ struct opts {
 	bool explain;
 	u32 linger_ms;
 	u64 seed;
+	u32 first_mr; /* index; 0: not given */
 	u32 ppm;
 	bool manual;
 	bool chaos;
@@ -146,6 +161,11 @@ struct opts {
 	u32 qpn; /* 0: not given */
 	char as[JOURNAL_NAME]; /* "": not given */
 	char ignore[128]; /* likewise */
+	enum replay_mode mode;
+	char unexpected[8]; /* "": not given */
+	char command[PATH_MAX]; /* likewise */
+	char live_node[NODE_NAME_MAX + 1]; /* likewise */
+	bool live_first;
 	bool inject;
 	bool as_is;
 	char from[NODE_NAME_MAX + 1]; /* "": not given */

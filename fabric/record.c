@@ -161,10 +161,10 @@ static int enter_trace(struct opts *o, const char *dir, char **argv)
 	return fd;
 }
 
-int record_start(struct opts *o, char **argv)
+/* Return: descriptor of "trace" with a shared lock, or -1 after a line. @dir: out */
+static int enter_dir(struct opts *o, char dir[PATH_MAX], char **argv)
 {
-	char lib[PATH_MAX], dir[PATH_MAX];
-	int lock, fd, kept;
+	int lock, fd;
 
 	if (mkdir(o->out, 0777) && errno != EEXIST)
 		return trouble("%s: %s", o->out, strerror(errno));
@@ -175,6 +175,21 @@ int record_start(struct opts *o, char **argv)
 		return trouble("%s: %s", o->out, strerror(errno));
 	fd = enter_trace(o, dir, argv);
 	close(lock);
+	return fd;
+}
+
+int record_make(struct opts *o, char **argv)
+{
+	char dir[PATH_MAX];
+
+	return enter_dir(o, dir, argv);
+}
+
+int record_start(struct opts *o, char **argv)
+{
+	char lib[PATH_MAX], dir[PATH_MAX];
+	int fd = enter_dir(o, dir, argv), kept;
+
 	if (fd < 0)
 		return -1;
 	kept = fcntl(fd, F_DUPFD, FD_HIGH);

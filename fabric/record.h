@@ -21,4 +21,10 @@ int not_executed(const char *program, int err);
  */
 int record_start(struct opts *o, char **argv);
 
+/**
+ * record_make() - make the trace directory o->out, or fill an empty one, and hold it: programs may join until the
+ * descriptor that is returned is closed. Return: it, or -1 after one line on stderr.
+ */
+int record_make(struct opts *o, char **argv);
+
 #endif

@@ -6,10 +6,10 @@
 #include "fabric/child.h"
 #include "fabric/cli.h"
 #include "fabric/nodes.h"
+#include "fabric/replayas.h"
 #include "fabric/scenario.h"
 #include "traces/vtrace_read.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -81,31 +81,46 @@ static int recorded(struct opts *o, const char *dir, const struct vt_dir *d)
 	       from_file(o, OPT_TOPOLOGY, o->topology, dir, "topology.txt");
 }
 
-/* Addresses are given to nodes as they are made: in the order of the record. */
-static int make_nodes(const struct vt_dir *d, char *self, char *fabric)
+/* Made by its first program. */
+static int make_node(const char *node, char *self, char *fabric)
 {
-	char *argv[] = { self, "run", "--fabric", fabric, "--node", NULL, "--", "true", NULL };
-	const char *node;
-	int status = 0;
-	u32 i;
+	char *argv[] = { self, "run", "--fabric", fabric, "--node", (char *)node, "--", "true",
+			 NULL };
+	int status;
 
-	for (i = 0; i < d->n_progs && !status; i++) {
-		node = vt_thing(&d->prog[i].about, "node");
-		if (!node || !strcmp(node, "-") || !strcmp(node, "node0"))
-			continue;
-		argv[5] = (char *)node;
-		if (child_run(argv, &status))
-			status = -1;
-	}
-	return status ? trouble("replay: the trace's nodes cannot be made") : 0;
+	return child_run(argv, &status) || status ? trouble("replay: node %s cannot be made", node)
+						   : 0;
 }
 
-/* @as: index of the program that is played, against @live; -1: all are. */
-static int play(const struct opts *o, char *replay, char *self, char *fabric, char *dir, int as,
-		char **live, int *status)
+/* Addresses are given to nodes as they are made: in the order of the record, that is of those who come first. */
+static int make_nodes(const struct vt_dir *d, const struct replay_as *as, const struct opts *o,
+		      char *self, char *fabric)
 {
-	char timeout[24], index[16], trace[PATH_MAX + 8];
-	char *argv[256];
+	const char *node, *two[2];
+	u32 i;
+
+	for (i = 0; d && i < d->n_progs; i++) {
+		node = vt_thing(&d->prog[i].about, "node");
+		if (node && strcmp(node, "-") != 0 && strcmp(node, "node0") != 0 &&
+		    make_node(node, self, fabric))
+			return -1;
+	}
+	if (!as || d)
+		return 0;
+	two[o->live_first] = as->e.node;
+	two[!o->live_first] = as->e.live_node;
+	for (i = 0; i < 2; i++)
+		if (two[i][0] && make_node(two[i], self, fabric))
+			return -1;
+	return 0;
+}
+
+/* @fabric: NULL: on the devices that there are. @as: NULL: all programs are played. Return: 0 or -1 */
+static int play(const struct opts *o, char *replay, char *self, char *fabric, char *dir,
+		struct replay_as *as, int *status)
+{
+	char *argv[256], **live = as ? as->live : NULL;
+	char timeout[24];
 	int n = 0, ret;
 
 	snprintf(timeout, sizeof(timeout), "%u", o->timeout);
@@ -122,25 +137,19 @@ static int play(const struct opts *o, char *replay, char *self, char *fabric, ch
 		argv[n++] = "--fabric";
 		argv[n++] = fabric;
 	}
-	if (as >= 0) {
-		snprintf(index, sizeof(index), "%d", as);
-		snprintf(trace, sizeof(trace), "%s/live", o->dir);
-		argv[n++] = "--as";
-		argv[n++] = index;
-		argv[n++] = "--live";
-		argv[n++] = trace;
-	}
 	if (o->ignore[0]) {
 		argv[n++] = "--ignore";
 		argv[n++] = (char *)o->ignore;
 	}
+	if (as)
+		n += replay_as_words(as, o, argv + n, 32);
 	argv[n++] = "--";
 	argv[n++] = dir;
-	while (as >= 0 && *live && n < (int)ARRAY_SIZE(argv) - 1)
+	while (live && *live && n < (int)ARRAY_SIZE(argv) - 1)
 		argv[n++] = *live++;
-	if (as >= 0 && *live)
+	if (live && *live)
 		return trouble("replay: expected a command of at most %zu words",
-			       ARRAY_SIZE(argv) - 24);
+			       ARRAY_SIZE(argv) - 48);
 	argv[n] = NULL;
 	ret = child_run(argv, status);
 	return ret ? trouble("%s: %s", replay, strerror(-ret)) : 0;
@@ -168,14 +177,6 @@ static int start(struct opts *o, const struct fabric_paths *p)
 	return sock < 0 || scenario_add(&s, sock, o, NULL, NULL) ? -1 : 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /*
  * A directory of state for this replay alone: GUIDs, and so addresses, follow from the fabric's name and its user, and
  * a fabric of that name may be running.
@@ -183,11 +184,12 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static int own_place(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
 		     struct fabric_paths *fresh)
 {
-	const char *name = vt_thing(&d->about, "fabric"), *uid = vt_thing(&d->about, "uid");
+	const char *name = d ? vt_thing(&d->about, "fabric") : NULL;
+	const char *uid = d ? vt_thing(&d->about, "uid") : NULL;
 
 	if (name && !node_name_ok(name))
 		return trouble("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
-	if (o->level[OPT_FABRIC] != LEVEL_FLAG)
+	if (d && o->level[OPT_FABRIC] != LEVEL_FLAG)
 		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");
 	if (uid && setenv(NODES_UID_ENV, uid, 1))
 		return trouble("environment: %s", strerror(errno));
@@ -199,8 +201,9 @@ static int own_place(struct opts *o, const struct fabric_paths *p, const struct 
 	return paths_of(fresh, o->dir, o->fabric);
 }
 
+/* @d: NULL: there is no trace yet */
 static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
-		     char *replay, char *self, char *dir, int as, char **live)
+		     char *replay, char *self, char *dir, struct replay_as *as)
 {
 	static struct fabric_paths fresh;
 	int status = 0, ret;
@@ -209,73 +212,65 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 		return trouble("environment: %s", strerror(errno)), EXIT_USAGE;
 	if (own_place(o, p, d, &fresh))
 		return EXIT_USAGE;
-	ret = recorded(o, dir, d) || start(o, &fresh);
+	if (d && as && !o->first_mr)
+		o->first_mr = replay_as_keys(as, d);
+	ret = (d && recorded(o, dir, d)) || (as && replay_as_trace(as, o)) || start(o, &fresh);
 	if (!ret) {
-		ret = make_nodes(d, self, o->fabric) ||
-		      play(o, replay, self, o->fabric, dir, as, live, &status);
+		ret = make_nodes(d, as, o, self, o->fabric) ||
+		      play(o, replay, self, o->fabric, dir, as, &status);
 		ret |= stop(self, o->fabric);
 	}
-	nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (as)
+		replay_as_close(as);
+	remove_tree(o->dir);
 	if (ret)
 		return EXIT_USAGE;
 	child_leave(status);
 }
 
-/* The program of the trace that --as names: by name, or as p1. Return: its index, or -1 after a line on stderr. */
-static int find_program(const struct vt_dir *d, const char *which)
+/* Flags that go with others only. Return: what is wrong, or NULL */
+static const char *at_odds(const struct opts *o, int argc)
 {
-	const char *name;
-	char nth[16];
-	int found = -1;
-	u32 i;
-
-	for (i = 0; i < d->n_progs; i++) {
-		snprintf(nth, sizeof(nth), "p%u", d->prog[i].num);
-		if (!strcmp(nth, which))
-			return (int)i;
-		name = vt_thing(&d->prog[i].about, "name");
-		if (!name || strcmp(name, which) != 0)
-			continue;
-		if (found >= 0)
-			return trouble("replay: --as '%s': expected one of several of that name: "
-				       "p1, p2 ...",
-				       which);
-		found = (int)i;
-	}
-	return found >= 0 ? found
-			  : trouble("replay: --as '%s': expected a program of %s", which, d->path);
+	if (!o->as[0] && argc != 1)
+		return "expected one trace directory; see 'rdmaemu replay --help'";
+	if (o->as[0] && argc < 2)
+		return "--as: expected a live program behind DIR --";
+	if (o->as[0] && o->real)
+		return "--as: expected to be on a fabric, not --real";
+	if (!o->as[0] && (o->level[OPT_MODE] || o->unexpected[0] || o->command[0] ||
+			  o->level[OPT_NODE] == LEVEL_FLAG || o->live_node[0] || o->live_first))
+		return "--mode, --unexpected, --command, --node, --live-node, --live-first: "
+		       "expected --as with them";
+	return NULL;
 }
 
 int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	char replay[PATH_MAX], self[PATH_MAX];
+	const char *wrong = at_odds(o, argc);
+	static struct replay_as as;
 	static struct vt_dir d;
 	struct vt_error err;
-	int status, as = -1;
+	bool is_new;
+	int status;
 
-	if (o->as[0] && argc < 2) {
-		trouble("replay: --as: expected a live program behind '%s --'", argv[0]);
+	if (wrong) {
+		trouble("replay: %s", wrong);
 		return EXIT_USAGE;
 	}
-	if (!o->as[0] && argc != 1) {
-		trouble("replay: expected one trace directory; see 'rdmaemu replay --help'");
-		return EXIT_USAGE;
-	}
-	if (vt_open(&d, argv[0], &err)) {
+	is_new = replay_is_new(o, argv[0]);
+	if (!is_new && vt_open(&d, argv[0], &err)) {
 		trouble("%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (o->as[0])
-		as = find_program(&d, o->as);
-	if ((o->as[0] && as < 0) || beside(REPLAY, replay, self))
+	if (beside(REPLAY, replay, self))
 		return EXIT_USAGE;
-	if (o->real && as >= 0) {
-		trouble("replay: --as: expected to be on a fabric, not --real");
+	if (o->as[0] && replay_as_open(&as, o, is_new ? NULL : &d, argv[0], argv + 1))
 		return EXIT_USAGE;
-	}
 	if (!o->real)
-		return on_fabric(o, p, &d, replay, self, argv[0], as, argv + 1);
-	if (play(o, replay, self, NULL, argv[0], -1, NULL, &status))
+		return on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],
+				 o->as[0] ? &as : NULL);
+	if (play(o, replay, self, NULL, argv[0], NULL, &status))
 		return EXIT_USAGE;
 	child_leave(status);
 }

@@ -116,7 +116,7 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
 	static char topology[PATH_MAX + 16], token[PATH_MAX + 16];
 	static char listen[sizeof(o->listen) + 16], join[PATH_MAX + 16], name[64];
-	static char scale[48], chaos[48];
+	static char scale[48], chaos[48], first[32];
 	char *argv[32];
 	int n = 0;
 
@@ -152,6 +152,9 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 	snprintf(chaos, sizeof(chaos), "--chaos=%llu", (unsigned long long)o->chaos_seed);
 	if (o->chaos)
 		argv[n++] = chaos;
+	snprintf(first, sizeof(first), "--first-mr=%u", o->first_mr);
+	if (o->first_mr)
+		argv[n++] = first;
 	if (!stay)
 		argv[n++] = linger;
 	argv[n] = NULL;

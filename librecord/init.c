@@ -7,6 +7,7 @@
  * there is little to do at the end, and nothing is lost but that if there is none (kill -9).
  */
 #include "librecord/record.h"
+#include "traces/words.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@ static pthread_key_t thread_key;
 #define ENV_PAYLOAD "RDMAEMU_RECORD_PAYLOAD"
 #define ENV_PER_WR  "RDMAEMU_RECORD_PER_WR"
 #define ENV_MEMORY  "RDMAEMU_RECORD_MEMORY"
+#define ENV_PART    "RDMAEMU_RECORD_PART" /* more lines for the file "program" */
 
 #define PER_WR_DEFAULT (64u << 10)
 #define MEMORY_DEFAULT (256ull << 20)
@@ -146,20 +148,42 @@ static const char *proc_text(const char *path, char *buf, size_t size)
 	return buf;
 }
 
+static char about_command[16384];
+
+/* The command, word by word. */
+static void put_command(char *line, size_t cap)
+{
+	static char words[32768];
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? 0 : syscall(SYS_read, fd, words, sizeof(words) - 1), at;
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	line[0] = '\0';
+	if (n < 0)
+		n = 0;
+	words[n] = '\0';
+	for (at = 0; at < n && words_put(line, cap, words + at);
+	     at += (long)strlen(words + at) + 1)
+		;
+}
+
 static void write_about(void)
 {
-	const char *node = getenv("RDMAEMU_NODE");
-	char name[64], line[2048], text[2560];
+	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART);
+	static char text[2 * sizeof(about_command)];
+	char name[64];
 	int n;
 
+	put_command(about_command, sizeof(about_command));
 	n = snprintf(text, sizeof(text),
-		     "name %s\ncommand %s\npid %d\nparent %d\nnode %s\npayload %s\n",
-		     proc_text("/proc/self/comm", name, sizeof(name)),
-		     proc_text("/proc/self/cmdline", line, sizeof(line)), (int)getpid(),
+		     "name %s\ncommand %s\npid %d\nparent %d\nnode %s\npayload %s\n%s",
+		     proc_text("/proc/self/comm", name, sizeof(name)), about_command, (int)getpid(),
 		     (int)getppid(), node && *node ? node : "node0",
 		     rec.payload == REC_FULL   ? "full"
 		     : rec.payload == REC_HASH ? "hash"
-					       : "none");
+					       : "none",
+		     part ? part : "");
 	if (n > 0 && (size_t)n < sizeof(text))
 		vt_file(&rec.w, "program", text, (size_t)n);
 }

@@ -80,4 +80,26 @@ int shim_free_dm(struct ibv_dm *dm);
 struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
 			      unsigned int access);
 
+/**
+ * rdmaemu_next_key() - the next region that this thread registers, or window that it allocates, gets this key, or
+ * there is an error: EBUSY where the key's index is in use, EINVAL where there is none such. 0: any key.
+ *
+ * For rdmaemu-replay, which finds it by dlsym(3): keys that were recorded are known to others.
+ */
+SHIM_EXPORT void rdmaemu_next_key(u32 key);
+/** mr_wanted_key() - that key, once; 0: any. */
+u32 mr_wanted_key(void);
+
+/* --- mr.c ----------------------------------------------------------------------------------- */
+
+/**
+ * rdmaemu_next_key() - the next region that this thread registers, or window that it allocates, gets this key, or
+ * there is an error: EBUSY where the key's index is in use, EINVAL where there is none such. 0: any key.
+ *
+ * For rdmaemu-replay, which finds it by dlsym(3): keys that were recorded are known to others.
+ */
+SHIM_EXPORT void rdmaemu_next_key(u32 key);
+/** mr_wanted_key() - that key, once; 0: any. */
+u32 mr_wanted_key(void);
+
 #endif

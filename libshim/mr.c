@@ -51,6 +51,21 @@ static int check_range(const void *addr, size_t len, u32 access)
 	return mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
+static __thread u32 wanted __attribute__((tls_model("initial-exec")));
+
+SHIM_EXPORT void rdmaemu_next_key(u32 key)
+{
+	wanted = key;
+}
+
+u32 mr_wanted_key(void)
+{
+	u32 key = wanted;
+
+	wanted = 0;
+	return key;
+}
+
 static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
 {
 	struct cmd_reg_mr *c = &cmd->mr;
@@ -100,7 +115,7 @@ struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd
 static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
 {
 	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = mr_wanted_key() };
 	struct shim_mr *mr;
 	int ret;
 

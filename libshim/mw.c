@@ -29,7 +29,7 @@ static u32 shadow_key(u32 handle)
 struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_ALLOC_MW };
+	struct hca_cmd cmd = { .op = CMD_ALLOC_MW, .mr.key = mr_wanted_key() };
 	struct shim_mw *mw;
 	int ret;
 

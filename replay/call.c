@@ -3,6 +3,7 @@
 #include "replay/replay.h"
 #include "traces/calldesc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,12 +26,12 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	for (ord = 0, i = 1; i < g->n_obj[VOBJ_MR]; i++)
 		if (rp_obj(g, VOBJ_MR, i) == mr)
 			ord = i;
-	if (!ord || !rp_fact(g->p, rec, true, "addr", &addr))
+	if (!ord || !vt_fact(g->p, rec, true, "addr", &addr))
 		return;
 	switch (c->call) {
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
-		if (rp_fact(g->p, rec, false, "iova", &iova))
+		if (vt_fact(g->p, rec, false, "iova", &iova))
 			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova),
 				   a[4] & IBV_ACCESS_REMOTE_ATOMIC);
 		break;
@@ -132,6 +133,35 @@ static int file_for(struct rp_prog *g, int was)
 	return f->fd;
 }
 
+/* The recorded key of what a call makes, which a live program may be told of. 0: it makes no such thing. */
+static uint32_t key_told(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	uint64_t key = 0;
+
+	switch (t->parsed.call) {
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+	case VCALL_ibv_alloc_mw:
+		return t->prog->w->live && vt_fact(t->prog->p, rec, true, "rkey", &key)
+			       ? (uint32_t)key
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+/* The emulator gives keys that are asked for; others do not. */
+static void ask_for_key(uint32_t key)
+{
+	static void (*next_key)(uint32_t key);
+
+	if (!next_key)
+		next_key = (void (*)(uint32_t))dlsym(RTLD_DEFAULT, "rdmaemu_next_key");
+	if (next_key)
+		next_key(key);
+}
+
 /* What stands for arguments that are of no use here as they were. */
 static bool prepare(struct rp_thread *t, const char *line)
 {
@@ -159,6 +189,9 @@ static bool prepare(struct rp_thread *t, const char *line)
 	case VCALL_ibv_destroy_cq:
 		if (!strncmp(line + c->out, "0", 1) && c->args[0])
 			rp_ack_rest(g, (void *)(uintptr_t)c->args[0]);
+		return true;
+	case VCALL_rdma_destroy_id:
+		rp_drop_aside(g, (void *)(uintptr_t)c->args[0]);
 		return true;
 	case VCALL_ibv_reg_mr:
 	case VCALL_ibv_reg_mr_iova:
@@ -255,29 +288,35 @@ static int channel_fd(const struct vcall_parsed *c)
 
 /* What a live program is told of a region that it may reach is what the record says. */
 static bool seen_as_recorded(struct rp_thread *t, const struct vt_rec *rec, const char *line,
-			     uint64_t ret)
+			     uint32_t told)
 {
-	const struct ibv_mr *mr = (void *)(uintptr_t)ret;
-	uint64_t key, addr;
+	uint64_t addr;
 
-	if (t->parsed.call != VCALL_ibv_reg_mr || !mr || !strstr(line, "IBV_ACCESS_REMOTE") ||
-	    !rp_fact(t->prog->p, rec, true, "rkey", &key) ||
-	    !rp_fact(t->prog->p, rec, true, "addr", &addr))
+	if (!strstr(line, "IBV_ACCESS_REMOTE") || !vt_fact(t->prog->p, rec, true, "addr", &addr))
 		return true;
-	if (key != mr->rkey)
+	if (rp_key(t->prog, told, rec->end, &(int64_t){ 0 }) != told)
 		return rp_trouble(t, rec,
-				  "the region has got rkey 0x%x, but a live program is told the "
-				  "recorded 0x%llx: "
-				  "it has registered its own in another order",
-				  mr->rkey, (unsigned long long)key);
-	if (addr != (uint64_t)(uintptr_t)mr->addr)
+				  "the region has not got rkey 0x%x, of which a live program is "
+				  "told",
+				  told);
+	if (rp_moved(t->prog, addr) != addr)
 		return rp_trouble(t, rec,
 				  "the region is at 0x%llx, but a live program is told the "
-				  "recorded 0x%llx, which is "
-				  "not free here",
-				  (unsigned long long)(uintptr_t)mr->addr,
+				  "recorded 0x%llx, which is not free here",
+				  (unsigned long long)rp_moved(t->prog, addr),
 				  (unsigned long long)addr);
 	return true;
+}
+
+static uint64_t carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want)
+{
+	const struct vcall_parsed *c = &t->parsed;
+
+	if (t->prog->w->unexpected == RP_FAIL || c->call != VCALL_rdma_get_cm_event ||
+	    strncmp(want, "0 ", 2) != 0)
+		return rp_invoke(c->call, c->args);
+	return (uint64_t)rp_get_event(t, rec, want, (void *)(uintptr_t)c->args[0],
+				      (void *)(uintptr_t)c->args[1]);
 }
 
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
@@ -287,6 +326,7 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	struct vcall_env env = rp_env(t);
 	const char *line, *want;
 	int err, fd, flags;
+	uint32_t told;
 	uint64_t ret;
 	size_t len;
 
@@ -300,8 +340,11 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	told = key_told(t, rec);
+	if (told)
+		ask_for_key(told);
 	errno = 0;
-	ret = rp_invoke(c->call, c->args);
+	ret = carry_out(t, rec, line + c->out);
 	err = errno;
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, flags);
@@ -310,6 +353,11 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	t->text.lost = false;
 	t->text.text[0] = '\0';
 	want = line + c->out;
+	if (told && !ret && err == EBUSY)
+		return rp_trouble(t, rec,
+				  "rkey 0x%x, of which a live program is told, is in use by a "
+				  "region of its own",
+				  told);
 	if (!vcall_failed(c->call, ret, err)) {
 		pthread_mutex_lock(&t->prog->lock);
 		vcall_bind(c, line, len, ret, &env);
@@ -322,5 +370,5 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
 	if (!same_result(want, t->text.text + strlen(" = ")))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
-	return !t->prog->w->live || seen_as_recorded(t, rec, line, ret);
+	return !told || seen_as_recorded(t, rec, line, told);
 }

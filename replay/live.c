@@ -3,7 +3,8 @@
  * DOC: a live program in the place of a recorded one.
  *
  * It runs under the recorder, and what it has made is read from that trace while it is written: that it listens, and
- * the keys and addresses of its regions. Its n-th region stands for the recorded program's n-th.
+ * the keys and addresses of its regions, and the numbers of its queue pairs. Its n-th region stands for the recorded
+ * program's n-th, and so do its queue pairs.
  */
 #include "replay/replay.h"
 
@@ -11,30 +12,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the line of a call begins with that call. */
-static bool is_call(const struct vt_program *p, const struct vt_rec *rec, const char *name)
+static bool begins(const char *line, const char *name)
 {
-	size_t len, n = strlen(name);
-	const char *line;
+	size_t n = strlen(name);
 
-	if (rec->kind != VT_CALL)
-		return false;
-	line = vt_rec_line(p, rec, &len);
 	return !strncmp(line, name, n) && line[n] == ' ';
 }
 
-uint64_t rp_called(const struct vt_program *p, const char *name)
+bool rp_is_listen(const char *line)
 {
-	const struct vt_rec *rec;
-	uint64_t off;
-
-	for (off = 0; (rec = vt_next(p, &off));)
-		if (is_call(p, rec, name))
-			return rec->end;
-	return 0;
+	return begins(line, "rdma_listen");
 }
 
-/* Whether @has finds what it looks for in a program of the trace that the live one writes. */
+bool rp_is_request(const char *line)
+{
+	return (begins(line, "rdma_get_cm_event") &&
+		strstr(line, " event.event=RDMA_CM_EVENT_CONNECT_REQUEST")) ||
+	       (begins(line, "rdma_get_request") && strstr(line, " = 0"));
+}
+
+bool rp_is_any(const char *line)
+{
+	(void)line;
+	return true;
+}
+
+uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line), uint64_t *first,
+			uint64_t *last)
+{
+	const struct vt_rec *rec;
+	uint64_t off, end = 0;
+	uint32_t n = 0;
+	size_t len;
+
+	for (off = 0; (rec = vt_next(p, &off));) {
+		if (rec->kind != VT_CALL || !is(vt_rec_line(p, rec, &len)))
+			continue;
+		if (!n++ && first)
+			*first = rec->end;
+		end = rec->end > end ? rec->end : end;
+	}
+	if (n && last)
+		*last = end;
+	return n;
+}
+
+/* Programs of the live trace that are played, or the real one, say what they stand for. */
+static bool is_played(const struct vt_program *p)
+{
+	return vt_thing(&p->about, "as") != NULL;
+}
+
+/* Whether @has finds what it looks for in a program of the trace that is being written. */
 static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, void *arg), void *arg)
 {
 	struct vt_dir d;
@@ -51,60 +80,126 @@ static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, vo
 	return found;
 }
 
-static bool has_called(const struct vt_program *p, void *name)
-{
-	return rp_called(p, name) != 0;
-}
-
-bool rp_live_called(const char *dir, const char *name)
-{
-	return live_has(dir, has_called, (void *)name);
-}
-
-/* struct region - a registration: of the @ord-th region, its key and where it is. */
-struct region {
-	uint32_t ord;
-	uint64_t key;
-	uint64_t addr;
+struct count {
+	bool played;
+	bool (*is)(const char *line);
+	uint32_t n;
 };
 
-static bool has_region(const struct vt_program *p, void *arg)
+static bool count_more(const struct vt_program *p, void *arg)
 {
-	struct region *r = arg;
-	const struct vt_rec *rec;
-	char made[24];
-	const char *at;
-	uint64_t off;
-	size_t len;
+	struct count *c = arg;
 
-	snprintf(made, sizeof(made), " = mr%u", r->ord);
-	for (off = 0; (rec = vt_next(p, &off));) {
-		if (rec->kind != VT_CALL)
-			continue;
-		at = strstr(vt_rec_line(p, rec, &len), made);
-		if (at && (at[strlen(made)] == ' ' || !at[strlen(made)]) &&
-		    rp_fact(p, rec, true, "rkey", &r->key) &&
-		    rp_fact(p, rec, true, "addr", &r->addr))
-			return true;
-	}
+	if (is_played(p) == c->played)
+		c->n += rp_count_calls(p, c->is, NULL, NULL);
 	return false;
 }
 
-uint32_t rp_live_key(const struct rp_prog *g, const struct rp_num *n)
+uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line))
+{
+	struct count c = { .played = played, .is = is };
+
+	live_has(dir, count_more, &c);
+	return c.n;
+}
+
+/* What has the object @name (" = mr3") of a program: the call that made it, or that told of it. */
+static const struct vt_rec *made_by(const struct vt_program *p, const char *name)
+{
+	const struct vt_rec *rec;
+	size_t len, n = strlen(name);
+	const char *at;
+	uint64_t off;
+
+	for (off = 0; (rec = vt_next(p, &off));) {
+		if (rec->kind != VT_CALL)
+			continue;
+		at = strstr(vt_rec_line(p, rec, &len), name);
+		if (at && (at[n] == ' ' || !at[n]))
+			return rec;
+	}
+	return NULL;
+}
+
+/* struct made - an object that a program has made: its key or number, and where a region is. */
+struct made {
+	uint32_t kind; /* enum rp_made_kind */
+	uint32_t ord;
+	uint32_t rank; /* so many programs that have one are passed by */
+	uint64_t num;
+	uint64_t addr;
+};
+
+static bool has_made(const struct vt_program *p, struct made *m)
+{
+	const struct vt_rec *rec;
+	char name[24];
+
+	if (m->kind == RP_MR) {
+		snprintf(name, sizeof(name), " = mr%u", m->ord);
+		rec = made_by(p, name);
+		return rec && vt_fact(p, rec, true, "rkey", &m->num) &&
+		       vt_fact(p, rec, true, "addr", &m->addr);
+	}
+	if (m->kind != RP_QP)
+		return false;
+	snprintf(name, sizeof(name), " = qp%u", m->ord);
+	rec = made_by(p, name);
+	if (rec)
+		return vt_fact(p, rec, true, "qp_num", &m->num);
+	snprintf(name, sizeof(name), " id.qp=qp%u", m->ord);
+	rec = made_by(p, name);
+	return rec && vt_fact(p, rec, true, "id.qp.qp_num", &m->num);
+}
+
+static bool live_made(const struct vt_program *p, void *arg)
+{
+	struct made *m = arg;
+
+	return !is_played(p) && has_made(p, m) && !m->rank--;
+}
+
+static const char *episode_of(const struct vt_program *p)
+{
+	const char *nth = vt_thing(&p->about, "episode");
+
+	return nth ? nth : "";
+}
+
+/*
+ * A live command may be several programs. The one that stands for a recorded program is as many further, among those
+ * that have such an object, as that was among those which were live then.
+ */
+static uint32_t rank_of(const struct rp_prog *g, const struct rp_num *n)
+{
+	const struct vt_dir *d = &g->w->dir;
+	const char *nth = episode_of(&d->prog[n->prog]);
+	bool played = is_played(&d->prog[n->prog]);
+	struct made m = { .kind = n->kind, .ord = n->ord };
+	uint32_t i, rank = 0;
+
+	for (i = 0; i < n->prog; i++)
+		rank += i != g->nth && is_played(&d->prog[i]) == played &&
+			!strcmp(episode_of(&d->prog[i]), nth) && has_made(&d->prog[i], &m);
+	return rank;
+}
+
+uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n)
 {
 	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
-	struct region was = { .ord = n->ord }, now = was;
+	struct made was = { .kind = n->kind, .ord = n->ord }, now = was;
 	uint64_t since = vt_now();
 	unsigned int rest = 0;
 
-	if (n->kind != RP_MR || !has_region(&g->w->dir.prog[n->prog], &was))
+	if (!has_made(&g->w->dir.prog[n->prog], &was))
 		return 0;
-	while (!live_has(g->w->live, has_region, &now)) {
+	do {
 		if (rp_failed(g->w) || vt_now() - since > g->timeout)
 			return 0;
 		rp_rest(&rest);
-	}
+		now.rank = rank_of(g, n);
+	} while (!live_has(g->w->live, live_made, &now));
 	made->delta = (int64_t)(now.addr - was.addr);
-	__atomic_store_n(&made->num, (uint32_t)now.key, __ATOMIC_RELEASE);
-	return (uint32_t)now.key;
+	__atomic_store_n(&made->num, (uint32_t)now.num, __ATOMIC_RELEASE);
+	return (uint32_t)now.num;
 }

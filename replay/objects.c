@@ -149,6 +149,15 @@ struct vcall_env rp_env(struct rp_thread *t)
 				   .fact = fact };
 }
 
+/* This run's key or number of an object; of a live program's when it is needed first. */
+static uint32_t now_of(const struct rp_prog *g, const struct rp_num *n)
+{
+	uint32_t now =
+		__atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE);
+
+	return now || !g->w->live || n->prog == g->nth ? now : rp_live_num(g, n);
+}
+
 uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta)
 {
 	const struct rp_num *n = rp_world_find(g->w->key, g->w->n_key, key, ~0u, when);
@@ -162,9 +171,7 @@ uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *d
 	if (!n)
 		return key;
 	made = &g->w->made[n->prog][n->kind][n->ord];
-	now = __atomic_load_n(&made->num, __ATOMIC_ACQUIRE);
-	if (!now && g->w->live && n->prog != g->nth)
-		now = rp_live_key(g, n);
+	now = now_of(g, n);
 	*delta = made->delta;
 	if (n->lkey)
 		return made->lkey;
@@ -175,6 +182,5 @@ uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when)
 {
 	const struct rp_num *n = rp_world_find(g->w->qpn, g->w->n_qpn, qpn, ~0u, when);
 
-	return n ? __atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE)
-		 : qpn;
+	return n ? now_of(g, n) : qpn;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +51,18 @@ static const struct vt_rec *next_of(const struct rp_thread *t, uint64_t *off)
 	return rec;
 }
 
+/* Requests of a live program that come now are not the record's: whoever started us sees to it. */
+static void wait_held(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	struct rp_share *s = t->prog->w->share;
+	unsigned int rest = 0;
+
+	/* It looks at where the thread is. */
+	__atomic_store_n(&t->slot->next_end, rec->end + 1, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_failed(t->prog->w))
+		rp_rest(&rest);
+}
+
 static void *play_thread(void *arg)
 {
 	struct rp_thread *t = arg;
@@ -60,6 +73,8 @@ static void *play_thread(void *arg)
 	for (rec = next_of(t, &off); rec && ok; rec = next_of(t, &off)) {
 		rp_at(t, rec);
 		ok = rp_turn(t, rec) && play_one(t, rec);
+		if (ok && rec->end == t->prog->w->share->hold_at)
+			wait_held(t, rec);
 	}
 	/* The program's end is over when its process has gone: whoever has started it says so. */
 	if (ok && (t->slot->thread || !t->prog->p->ended))
@@ -132,6 +147,20 @@ static void meet(struct rp_world *w)
 		rp_rest(&rest);
 }
 
+/* One of several programs, against a live one: it has the name of the recorded one, and its own beginning. */
+static void stand_for(struct rp_world *w, const struct vt_program *p)
+{
+	const char *name = vt_thing(&p->about, "name");
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+
+	if (name)
+		prctl(PR_SET_NAME, name);
+	rec = vt_next(p, &off);
+	if (rec)
+		w->first_t = rec->t_begin;
+}
+
 int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 {
 	static struct rp_prog g;
@@ -143,8 +172,9 @@ int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 	g.p = &w->dir.prog[nth];
 	g.pace = pace;
 	g.timeout = timeout;
-	for (i = 0; i < nth; i++)
-		g.first_slot += w->dir.prog[i].n_threads + 1;
+	g.first_slot = (uint32_t)(rp_slots_of(w, nth) - w->slot);
+	if (w->live)
+		stand_for(w, g.p);
 	pthread_mutex_init(&g.lock, NULL);
 	if (prepare(&g, &err)) {
 		fprintf(stderr, "rdmaemu: replay: %s\n", err.text);

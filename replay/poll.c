@@ -6,8 +6,9 @@
  * the first one of that QP and side is the one that the record means. Those of two QPs may come in any order, and a
  * program may have polled them in other pieces.
  */
-#include "replay/replay.h"
+#include "replay/post.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
 		return;
 	e->wc = *wc;
 	e->qp = rp_qp_of(g, wc->qp_num);
+	e->told = false;
 	e->next = NULL;
 	*cq->last = e;
 	cq->last = &e->next;
@@ -83,25 +85,37 @@ static struct rp_cqe *take(struct rp_cq *cq, struct rp_cqe **at)
 	return e;
 }
 
-/* The receive that a completion is of, or NULL. With the lock. */
-static struct rp_recv *taken(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
+static struct rp_queue *queue_of(struct rp_prog *g, uint32_t qp)
 {
-	uint32_t srq = qp < g->n_obj[VOBJ_QP] ? g->qp_srq[qp] : 0;
-	struct rp_queue *q = srq ? &g->srq[srq] : &g->rq[qp];
-	struct rp_recv **at, *r;
+	uint32_t srq = qp && qp < g->n_obj[VOBJ_QP] ? g->qp_srq[qp] : 0;
 
 	if (!qp || qp >= g->n_obj[VOBJ_QP])
 		return NULL;
+	return srq ? &g->srq[srq] : &g->rq[qp];
+}
+
+/* The receive that a completion is of, or NULL. With the lock. */
+static struct rp_recv **posted(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
+{
+	struct rp_queue *q = queue_of(g, qp);
+	struct rp_recv **at;
+
+	if (!q)
+		return NULL;
 	for (at = &q->first; *at && (*at)->wr_id != wr_id; at = &(*at)->next)
 		;
-	r = *at;
-	if (!r)
-		return NULL;
+	return *at ? at : NULL;
+}
+
+/* It is not posted any more. */
+static struct rp_recv *take_recv(struct rp_prog *g, uint32_t qp, struct rp_recv **at)
+{
+	struct rp_queue *q = queue_of(g, qp);
+	struct rp_recv *r = *at;
+
 	*at = r->next;
 	if (q->last == &r->next)
 		q->last = at;
-	r->next = g->free_recv;
-	g->free_recv = r;
 	return r;
 }
 
@@ -165,7 +179,8 @@ static unsigned int differs(struct rp_thread *t, const struct vt_rec *rec, const
 	uint32_t src;
 	int64_t delta;
 
-	if (want->wr_id != wc->wr_id && !(srq && wc->opcode & RECV_SIDE))
+	if (want->wr_id != wc->wr_id &&
+	    !(wc->opcode & RECV_SIDE && (srq || t->prog->rq[got->qp].loose)))
 		d |= D_WR_ID;
 	if (want->status != (uint32_t)wc->status)
 		return d | D_STATUS;
@@ -177,14 +192,16 @@ static unsigned int differs(struct rp_thread *t, const struct vt_rec *rec, const
 		d |= D_LEN;
 	if ((want->wc_flags ^ wc->wc_flags) & WC_FLAGS)
 		d |= D_FLAGS;
-	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data)
+	/* A datagram's may be the number of its sender's queue pair: of this run's. */
+	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data &&
+	    !(want->src_qp && ntohl(want->imm) == want->src_qp &&
+	      ntohl(wc->imm_data) == wc->src_qp))
 		d |= D_IMM;
 	if (want->wc_flags & IBV_WC_WITH_INV &&
 	    rp_key(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
 		d |= D_IMM;
-	/* A live program's numbers are not known. */
-	src = rp_qpn(t->prog, want->src_qp, rec->begin);
-	if (want->src_qp && (src || !t->prog->w->live) && src != wc->src_qp)
+	src = want->src_qp ? rp_qpn(t->prog, want->src_qp, rec->begin) : wc->src_qp;
+	if (src != wc->src_qp)
 		d |= D_SRC;
 	return d & ~t->prog->w->ignore;
 }
@@ -216,25 +233,100 @@ static bool diverge(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	return rp_diverge(t, rec, what, a, b);
 }
 
+/* What differs, and the CRC of what was received. @r: where it lies, or NULL. With the lock. */
+static unsigned int differs_all(struct rp_thread *t, const struct vt_rec *rec,
+				const struct vt_wc *want, const struct rp_cqe *got,
+				struct rp_recv **r, uint32_t *crc)
+{
+	struct rp_prog *g = t->prog;
+	bool srq = got->qp < g->n_obj[VOBJ_QP] && g->qp_srq[got->qp], known = true;
+	unsigned int d = differs(t, rec, want, got, srq);
+
+	*crc = 0;
+	if (d || !r || g->w->ignore & D_PAYLOAD || !(want->flags & VT_WC_CRC) ||
+	    !(got->wc.opcode & RECV_SIDE) || !g->w->full)
+		return d;
+	*crc = received_crc(g, (*r)->wr, got->wc.byte_len, &known);
+	return known && *crc != want->crc ? D_PAYLOAD : 0;
+}
+
+static bool receives(const struct rp_cqe *e)
+{
+	return e->wc.status != IBV_WC_SUCCESS || e->wc.opcode & RECV_SIDE;
+}
+
 /* With the lock. */
 static bool compare(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
 		    const struct rp_cqe *got)
 {
 	struct rp_prog *g = t->prog;
-	const struct rp_recv *r = NULL;
-	bool srq = got->qp < g->n_obj[VOBJ_QP] && g->qp_srq[got->qp], known = true;
-	unsigned int d = differs(t, rec, want, got, srq);
-	uint32_t crc = 0;
+	struct rp_recv **r = receives(got) ? posted(g, got->qp, got->wc.wr_id) : NULL, *taken;
+	uint32_t crc;
+	unsigned int d = differs_all(t, rec, want, got, r, &crc);
 
-	if (got->wc.status != IBV_WC_SUCCESS || got->wc.opcode & RECV_SIDE)
-		r = taken(g, got->qp, got->wc.wr_id);
-	if (!d && r && !(g->w->ignore & D_PAYLOAD) && want->flags & VT_WC_CRC &&
-	    got->wc.opcode & RECV_SIDE && g->w->full) {
-		crc = received_crc(g, r->wr, got->wc.byte_len, &known);
-		if (known && crc != want->crc)
-			d |= D_PAYLOAD;
+	if (r) {
+		taken = take_recv(g, got->qp, r);
+		taken->next = g->free_recv;
+		g->free_recv = taken;
 	}
 	return !d || diverge(t, rec, want, got, d, crc);
+}
+
+/* A message that the record does not have here. Returns the next place in the pool. With the lock. */
+static struct rp_cqe **unexpected(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+				  const struct vt_wc *want, struct rp_cqe **at, struct rp_recv **r)
+{
+	struct rp_prog *g = t->prog;
+	struct rp_cqe *e = *at;
+	char a[320], b[320];
+
+	if (!e->told) {
+		describe(a, sizeof(a), want, want->qp, want->src_qp);
+		describe(b, sizeof(b),
+			 &(struct vt_wc){ .wr_id = e->wc.wr_id,
+					  .status = e->wc.status,
+					  .opcode = e->wc.opcode,
+					  .byte_len = e->wc.byte_len,
+					  .imm = e->wc.imm_data,
+					  .wc_flags = e->wc.wc_flags },
+			 e->qp, e->wc.src_qp);
+		rp_unexpected(t, rec, a, b);
+		e->told = true;
+		g->rq[e->qp].loose = true;
+	}
+	if (g->w->unexpected == RP_WAIT)
+		return &e->next;
+	if (r)
+		rp_post_again(t, rec, e->qp, take_recv(g, e->qp, r));
+	e = take(cq, at);
+	e->next = g->free_cqe;
+	g->free_cqe = e;
+	return at;
+}
+
+/* As match(), where messages may come that were not recorded: the one that is as recorded. With the lock. */
+static struct rp_cqe **match_any(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+				 const struct vt_wc *want)
+{
+	struct rp_cqe **at = match(cq, want);
+	struct rp_recv **r;
+	uint32_t crc;
+
+	if (!at || t->prog->w->unexpected == RP_FAIL || want->status != IBV_WC_SUCCESS ||
+	    !(want->opcode & RECV_SIDE))
+		return at;
+	while (*at) {
+		if ((*at)->qp != want->qp || (*at)->wc.status != IBV_WC_SUCCESS ||
+		    !((*at)->wc.opcode & RECV_SIDE)) {
+			at = &(*at)->next;
+			continue;
+		}
+		r = posted(t->prog, (*at)->qp, (*at)->wc.wr_id);
+		if (!differs_all(t, rec, want, *at, r, &crc))
+			return at;
+		at = unexpected(t, rec, cq, want, at, r);
+	}
+	return NULL;
 }
 
 /* Wait until the pool has what the record names; what is in the pool for that QP may be something else. */
@@ -250,10 +342,10 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 
 	for (;;) {
 		pthread_mutex_lock(&g->lock);
-		at = match(cq, want);
+		at = match_any(t, rec, cq, want);
 		if (!at) {
 			ret = rp_drain(g, cq, 1);
-			at = match(cq, want);
+			at = match_any(t, rec, cq, want);
 		}
 		if (at) {
 			e = take(cq, at);
@@ -270,8 +362,9 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 			return false;
 		if (vt_now() - t->slot->since > g->timeout) {
 			describe(text, sizeof(text), want, want->qp, want->src_qp);
-			if (!cq->first)
-				return rp_diverge(t, rec, "a completion", text, "none came");
+			if (!cq->first || cq->first->told)
+				return rp_diverge(t, rec, "a completion", text,
+						  cq->first ? "others came" : "none came");
 			return diverge(t, rec, want, cq->first, D_WR_ID, 0);
 		}
 		rp_rest(&rest);

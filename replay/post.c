@@ -2,6 +2,7 @@
 /* Work requests: of the record, with this run's addresses, keys and numbers. */
 #include "replay/post.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,19 @@ void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *
 	}
 }
 
+__be32 rp_imm(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+	const struct rp_num *n;
+
+	if (!wr->ah && !wr->remote_qpn)
+		return wr->imm;
+	n = rp_world_find(t->prog->w->qpn, t->prog->w->n_qpn, ntohl(wr->imm), ~0u, rec->begin);
+	return n && n->prog == t->prog->nth && n->kind == RP_QP && n->ord == post->obj
+		       ? htonl(rp_qpn(t->prog, n->num, rec->begin))
+		       : wr->imm;
+}
+
 static void atomic_or_rdma(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
 			   struct ibv_send_wr *to)
 {
@@ -107,7 +121,7 @@ static void send_wr(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	to->opcode = wr->opcode;
 	to->send_flags = wr->send_flags;
 	to->wr_id = wr->wr_id;
-	to->imm_data = wr->imm;
+	to->imm_data = rp_imm(t, rec, wr);
 	if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
 		to->invalidate_rkey = rp_key(g, wr->imm, rec->begin, &delta);
 	if (wr->rkey || wr->remote_addr)

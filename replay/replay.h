@@ -65,6 +65,7 @@ struct rp_count {
 	uint64_t bytes;
 	uint64_t mems;
 	uint64_t order; /* completions that came in another order between QPs */
+	uint64_t unexpected; /* of a live program, that were not as recorded */
 };
 
 /** struct rp_share - shared by all processes of a replay. Slots follow, then objects: rp_layout. */
@@ -76,6 +77,8 @@ struct rp_share {
 	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
 	uint32_t ready; /* processes */
 	uint32_t players; /* processes that play */
+	uint64_t hold_at; /* number by which the call ends behind which @held is waited for; 0: none */
+	uint32_t held;
 	struct rp_count count;
 	char why[4096];
 };
@@ -88,6 +91,13 @@ struct rp_num {
 	uint32_t ord;
 	uint64_t from; /* number by which the call had ended */
 	bool lkey;
+};
+
+/** enum rp_unexpected - what to do when a live program does something else than was recorded. */
+enum rp_unexpected {
+	RP_FAIL, /* that is a divergence */
+	RP_WAIT, /* say so, put it aside, and wait on */
+	RP_IGNORE,
 };
 
 /** struct rp_world - the trace as a whole, the same in all processes. */
@@ -106,6 +116,7 @@ struct rp_world {
 	bool full; /* payload is in the trace */
 	const char *
 		live; /* trace of the program that is live instead of a recorded one; NULL: all are played */
+	enum rp_unexpected unexpected;
 	bool ignore_memory; /* what memory held at its end is not compared */
 	unsigned int ignore; /* nor are these fields of completions: bits of poll.c */
 };
@@ -114,12 +125,11 @@ struct rp_world {
 int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err);
 /** rp_world_map() - map @fd, which has w->share_size bytes. @fresh: fill it in. */
 int rp_world_map(struct rp_world *w, int fd, bool fresh);
+/** rp_slots_of() - the slots of a program: one more than it has threads. */
+struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog);
 /** rp_world_find() - whose a number was at @when. NULL: nobody's. */
 const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
 				   uint32_t mask, uint64_t when);
-/** rp_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. */
-bool rp_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
-	     uint64_t *v);
 
 /** struct rp_region - memory of the program, here and there. */
 struct rp_region {
@@ -145,12 +155,14 @@ struct rp_recv {
 
 struct rp_queue {
 	struct rp_recv *first, **last;
+	bool loose; /* an unexpected message has taken one: others take other ones than in the record */
 };
 
 /** struct rp_cqe - a completion that came, and was not asked for yet. */
 struct rp_cqe {
 	struct ibv_wc wc;
 	uint32_t qp; /* ordinal */
+	bool told; /* that it was not expected yet */
 	struct rp_cqe *next;
 };
 
@@ -216,6 +228,7 @@ struct rp_prog {
 	uint32_t n_threads;
 	uint32_t first_slot;
 	struct rp_file *file; /* of XRC domains */
+	struct rp_aside *aside; /* events that were not expected yet */
 	uint32_t running;
 };
 
@@ -272,15 +285,39 @@ uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
 
 /* --- live.c ------------------------------------------------------------------------------ */
 
-/** rp_called() - the number by which a program's first call of that name ended; 0: there was none. */
-uint64_t rp_called(const struct vt_program *p, const char *name);
-/** rp_live_called() - whether the program whose trace is being written to @dir has made such a call. */
-bool rp_live_called(const char *dir, const char *name);
+/** rp_is_listen() and so on - whether a call's line is rdma_listen(), took a connection request, is any. */
+bool rp_is_listen(const char *line);
+bool rp_is_request(const char *line);
+bool rp_is_any(const char *line);
 /**
- * rp_live_key() - the key of the live program's region that stands for a recorded one, which is waited for.
- * rp_made.delta is set as well. Returns 0: there is none.
+ * rp_count_calls() - how many calls of a program are such.
+ * @first, @last: set to the number by which the first and the last of them ended, if there is any; or NULL
  */
-uint32_t rp_live_key(const struct rp_prog *g, const struct rp_num *n);
+uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line), uint64_t *first,
+			uint64_t *last);
+/**
+ * rp_live_count() - how many such calls the programs have made whose trace is being written to @dir.
+ * @played: those that are played, or the real one; else the live one
+ */
+uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line));
+/**
+ * rp_live_num() - the key of the live program's region, or the number of its queue pair, that stands for a recorded one;
+ * which is waited for. rp_made.delta is set as well. Returns 0: there is none.
+ */
+uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n);
+
+/* --- unexpected.c ------------------------------------------------------------------------ */
+
+/** rp_policy() - set what is done by its name. Returns false: there is none such. */
+bool rp_policy(struct rp_world *w, const char *name);
+/** rp_unexpected() - count what came instead, and say it if it is put aside. */
+void rp_unexpected(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+		   const char *got);
+/** rp_get_event() - rdma_get_cm_event() until it is the one of the recorded result @want. */
+int rp_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+		 struct rdma_event_channel *channel, struct rdma_cm_event **ev);
+/** rp_drop_aside() - forget events about an identifier that is about to be destroyed, which waits for them. */
+void rp_drop_aside(struct rp_prog *g, const struct rdma_cm_id *id);
 
 /* --- the kinds of records ------------------------------------------------------------------ */
 

@@ -56,35 +56,6 @@ static void count_objects(struct rp_world *w, uint32_t prog)
 	}
 }
 
-bool rp_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
-	     uint64_t *v)
-{
-	const struct vt_call *call = VT_BODY(vt_call, rec);
-	size_t len, name_len = strlen(name);
-	const char *at = vt_rec_line(p, rec, &len);
-	bool quoted = false, behind = false;
-	uint32_t i = 0;
-
-	for (; *at; at++) {
-		if (*at == '"')
-			quoted = !quoted;
-		if (quoted)
-			continue;
-		if (!strncmp(at, " = ", 3))
-			behind = true;
-		if (*at == '~' && i++ >= call->n_facts)
-			return false;
-		if (behind == out && *at == ' ' && !strncmp(at + 1, name, name_len) &&
-		    !strncmp(at + 1 + name_len, "=~", 2)) {
-			if (i >= call->n_facts)
-				return false;
-			*v = call->fact[i];
-			return true;
-		}
-	}
-	return false;
-}
-
 static int add(struct rp_num **nums, size_t *n, const struct rp_num *one)
 {
 	struct rp_num *more;
@@ -121,7 +92,7 @@ static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	uint64_t rkey, lkey, qpn;
 	int ret = 0;
 
-	if (rp_fact(p, rec, true, "rkey", &rkey)) {
+	if (vt_fact(p, rec, true, "rkey", &rkey)) {
 		one.kind = RP_MR;
 		one.ord = subject(line, VOBJ_MR, " mr=");
 		if (!one.ord) {
@@ -130,18 +101,18 @@ static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 		}
 		one.num = (uint32_t)rkey;
 		ret = one.ord ? add(&w->key, &w->n_key, &one) : 0;
-		if (!ret && one.ord && rp_fact(p, rec, true, "lkey", &lkey) && lkey != rkey) {
+		if (!ret && one.ord && vt_fact(p, rec, true, "lkey", &lkey) && lkey != rkey) {
 			one.num = (uint32_t)lkey;
 			one.lkey = true;
 			ret = add(&w->key, &w->n_key, &one);
 		}
-	} else if (rp_fact(p, rec, true, "qp_num", &qpn) ||
-		   rp_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
+	} else if (vt_fact(p, rec, true, "qp_num", &qpn) ||
+		   vt_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
 		one.kind = RP_QP;
 		one.ord = subject(line, VOBJ_QP, " id.qp=");
 		one.num = (uint32_t)qpn;
 		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
-	} else if (rp_fact(p, rec, true, "srq_num", &qpn)) {
+	} else if (vt_fact(p, rec, true, "srq_num", &qpn)) {
 		one.kind = RP_SRQ;
 		one.ord = subject(line, VOBJ_SRQ, " srq=");
 		one.num = (uint32_t)qpn;
@@ -282,4 +253,14 @@ int rp_world_map(struct rp_world *w, int fd, bool fresh)
 			at += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
 		}
 	return 0;
+}
+
+struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog)
+{
+	struct rp_slot *slot = w->slot;
+	uint32_t i;
+
+	for (i = 0; i < prog; i++)
+		slot += w->dir.prog[i].n_threads + 1;
+	return slot;
 }

@@ -56,7 +56,7 @@ static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_e
 		ibv_wr_send(qp);
 		return true;
 	case IBV_WR_SEND_WITH_IMM:
-		ibv_wr_send_imm(qp, wr->imm);
+		ibv_wr_send_imm(qp, rp_imm(t, rec, wr));
 		return true;
 	case IBV_WR_SEND_WITH_INV:
 		ibv_wr_send_inv(qp, rp_key(g, wr->imm, rec->begin, &delta));

@@ -77,6 +77,10 @@ void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, 
 /** vt_rec_line() - the line of a VT_CALL, with a NUL behind it. */
 const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len);
 
+/** vt_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. Returns false: it has none. */
+bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+	     uint64_t *v);
+
 /* Bodies. */
 #define VT_BODY(type, rec) ((const struct type *)((rec) + 1))
 
