@@ -31,6 +31,20 @@ static int uc_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, const str
 	return 0;
 }
 
+/* Find the receive that the message takes. Return: false: there is none for it; *@ret is what to return. */
+static bool uc_receive(struct engine *e, struct hca_qp *qp, const struct burst *b,
+		       const struct resp_state *s, struct rx *rx, struct rx_wc *wc, int *ret)
+{
+	*ret = -EAGAIN;
+	if (!rx_open(e, qp, resp_srq(e->hca, qp, b), rx))
+		return false;
+	*ret = 0;
+	wc->wqe = rx_next(rx, qp, s, &wc->slot);
+	if (!wc->wqe)
+		uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
+	return wc->wqe && likely(!e->host->fault || !fault_recv_error(e, qp, rx, b, wc->wqe));
+}
+
 static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
@@ -39,13 +53,8 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	struct rx rx;
 	int ret;
 
-	if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
-		return -EAGAIN;
-	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
-	if (!wc.wqe)
-		return uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
-	if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
-		return 0;
+	if (!uc_receive(e, qp, b, &s, &rx, &wc, &ret))
+		return ret;
 	if ((b->flags & BF_INV) &&
 	    mw_invalidate(e->hca, qp, qp->pd, b->inv_rkey, mw_turn_rq(qp), false))
 		return uc_drop(e, qp, b, CAUSE_REFUSED, b->inv_rkey);
@@ -91,15 +100,8 @@ static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	    ((b->flags & BF_LAST) && s.off + b->len != s.len) ||
 	    mem_remote(e->hca, qp, qp->pd, s.rkey, s.va, s.len, ACC_REMOTE_WRITE, &dst))
 		return uc_drop(e, qp, b, CAUSE_REFUSED, s.rkey);
-	if (b->flags & BF_IMM) {
-		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
-			return -EAGAIN;
-		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
-		if (!wc.wqe)
-			return uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
-		if (unlikely(e->host->fault) && fault_recv_error(e, qp, &rx, b, wc.wqe))
-			return 0;
-	}
+	if ((b->flags & BF_IMM) && !uc_receive(e, qp, b, &s, &rx, &wc, &ret))
+		return ret;
 	ret = resp_fetch(e, qp, b, &dst, s.off);
 	if (ret)
 		return ret == -EAGAIN ? ret : uc_drop(e, qp, b, CAUSE_SENDER_GONE, 0);
