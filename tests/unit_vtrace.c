@@ -158,6 +158,40 @@ static void test_killed(void)
 	}
 }
 
+/* What is completed after the trace was opened has not been checked, and is not read. */
+static void test_while_written(void)
+{
+	static struct vt_dir d;
+	const struct vt_rec *rec;
+	struct vt_error err = { "" };
+	struct vt_rec *late;
+	u64 off = 0;
+	u32 n = 0;
+
+	fresh();
+	begin();
+	write_some(1, 0);
+	late = vt_take(&w, VT_CALL, sizeof(struct vt_call));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(late);
+	write_some(1, 1);
+	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	CU_ASSERT_EQUAL(d.prog[0].unfinished, 1);
+	/* A line that the reader has not got. */
+	*(struct vt_call *)vt_body(late) = (struct vt_call){ .line = 1000000 };
+	late->begin = late->end = vt_number(&w);
+	vt_done(late);
+	write_some(1, 2);
+	while ((rec = vt_next(&d.prog[0], &off))) {
+		CU_ASSERT(rec->kind == VT_POST_SEND || VT_BODY(vt_call, rec)->line <= 2);
+		n++;
+	}
+	CU_ASSERT_EQUAL(n, 4);
+	CU_ASSERT_EQUAL(n, d.prog[0].n_recs);
+	vt_shut(&d);
+	vt_close(&w);
+	vt_forget(&w);
+}
+
 /* Two programs take numbers from one counter, and folders of their own. */
 static void test_two(void)
 {
@@ -190,6 +224,7 @@ int main(void)
 	static const struct cu_test tests[] = {
 		{ "many threads", test_threads },
 		{ "killed while it writes", test_killed },
+		{ "read while it is written", test_while_written },
 		{ "two programs", test_two },
 		{ NULL, NULL },
 	};

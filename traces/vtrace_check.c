@@ -209,24 +209,32 @@ static int check_head(const struct check *c)
 int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	struct check c = { .p = p, .path = path, .err = err };
-	const struct vt_rec *rec;
 	int ret = check_head(&c);
+	struct vt_rec *rec;
 
 	p->n_recs = p->unfinished = 0;
 	p->n_threads = 0;
 	p->ended = false;
 	for (c.off = sizeof(struct vt_head); !ret && p->mapped - c.off >= sizeof(*rec);
 	     c.off += rec->size) {
-		rec = (const struct vt_rec *)(p->data + c.off);
-		if (!rec->size)
+		rec = (struct vt_rec *)(p->data + c.off);
+		if (!__atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
 			break;
 		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->size > VT_MAX_REC ||
 		    rec->size > p->mapped - c.off)
 			return bad(&c, "a record within the file; it is cut short or damaged");
-		if (rec->check)
+		if (__atomic_load_n(&rec->check, __ATOMIC_ACQUIRE)) {
 			ret = check_rec(&c, rec);
-		else
+		} else {
+			/* Writing to our copy of the page: it stays so, whatever a live writer does to the file. */
+			__atomic_store_n(&rec->check, 0, __ATOMIC_RELAXED);
 			p->unfinished++;
+		}
+		if (rec->kind == VT_END) {
+			/* The writer cuts the file off here. */
+			c.off += rec->size;
+			break;
+		}
 	}
 	p->size = c.off;
 	return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * DOC: opening a trace directory. Files are mapped privately; traces/vtrace_check.c looks at all records before
- * anybody else does.
+ * DOC: opening a trace directory, also one that is being written. Files are mapped privately;
+ * traces/vtrace_check.c looks at all records before anybody else does.
  */
 #include "traces/vtrace_check.h"
 
@@ -174,7 +174,9 @@ static int data(struct vt_program *p, const char *path, struct vt_error *err)
 		ret = vt_fail(err, -EINVAL, "%s: expected a head of %zu bytes", path,
 			      sizeof(struct vt_head));
 	if (!ret) {
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		/* Written to by vt_check(). */
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 		if (at == MAP_FAILED)
 			ret = vt_fail(err, -errno, "%s: %s", path, strerror(errno));
 		else

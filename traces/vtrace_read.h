@@ -31,13 +31,14 @@ const char *vt_thing(const struct vt_things *t, const char *key);
  * struct vt_program - a program of a trace.
  * @about: its file "program"
  * @lines, @line: calls, without newlines
- * @unfinished: records that were begun and not completed: calls under way when it was killed
+ * @unfinished: records that were begun and not completed: calls under way when it was killed, or, of a
+ *              program that still writes, when the trace was opened
  * @ended: it has a VT_END
  */
 struct vt_program {
 	unsigned int num;
 	struct vt_things about;
-	const uint8_t *data;
+	uint8_t *data;
 	uint64_t size; /* up to the end of the last record */
 	uint64_t mapped;
 	char *calls;
