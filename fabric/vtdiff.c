@@ -174,19 +174,13 @@ static void side(const struct vt_program *p, const struct part *x, bool data, ch
 	text_of(p, x, data, text, VT_MAX_LINE);
 }
 
-/* Returns whether they are the same. */
-static bool same(struct diff *d, const struct part *x, const struct part *y)
+/* One more. Only the first ones are printed. */
+static void show(struct diff *d, const char *at_a, const char *a, const char *at_b, const char *b)
 {
-	static char a[VT_MAX_LINE], b[VT_MAX_LINE];
-	char at_a[64], at_b[64];
 	struct json_object *o;
 
-	side(d->a, x, d->data, at_a, a);
-	side(d->b, y, d->data, at_b, b);
-	if (x && y && !strcmp(a, b))
-		return true;
 	if (++d->found > SHOWN)
-		return false;
+		return;
 	if (d->json) {
 		o = json_object_new_object();
 		add_str(o, "place_a", at_a);
@@ -197,6 +191,19 @@ static bool same(struct diff *d, const struct part *x, const struct part *y)
 	} else {
 		printf("- %s: %s\n+ %s: %s\n", *at_a ? at_a : "-", a, *at_b ? at_b : "-", b);
 	}
+}
+
+/* Returns whether they are the same. */
+static bool same(struct diff *d, const struct part *x, const struct part *y)
+{
+	static char a[VT_MAX_LINE], b[VT_MAX_LINE];
+	char at_a[64], at_b[64];
+
+	side(d->a, x, d->data, at_a, a);
+	side(d->b, y, d->data, at_b, b);
+	if (x && y && !strcmp(a, b))
+		return true;
+	show(d, at_a, a, at_b, b);
 	return false;
 }
 
@@ -245,14 +252,13 @@ static int compare_programs(struct diff *d)
 int vt_diff(const struct vt_dir *a, const struct vt_dir *b, bool data, struct json_object *json)
 {
 	struct diff d = { .json = json, .data = data };
+	char n_a[32], n_b[32];
 	u32 i;
 
-	if (a->n_progs != b->n_progs) {
-		d.found++;
-		if (!json)
-			printf("- %s: %u programs\n+ %s: %u programs\n", a->path, a->n_progs,
-			       b->path, b->n_progs);
-	}
+	snprintf(n_a, sizeof(n_a), "%u programs", a->n_progs);
+	snprintf(n_b, sizeof(n_b), "%u programs", b->n_progs);
+	if (a->n_progs != b->n_progs)
+		show(&d, a->path, n_a, b->path, n_b);
 	for (i = 0; i < a->n_progs && i < b->n_progs; i++) {
 		d.a = &a->prog[i];
 		d.b = &b->prog[i];

@@ -37,7 +37,8 @@ static int posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 	q = &all->q[qp];
 	if (q->n == q->cap) {
 		/* What has completed makes room first. */
-		memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
+		if (q->first)
+			memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
 		q->n -= q->first;
 		q->first = 0;
 		if (q->n * 2 >= q->cap) {

@@ -194,4 +194,11 @@ again() {
 	recorded again pair_run ibv_rc_pingpong -g 0 -n 100 && "$REAL" trace diff "$base" "$TEST_DIR/trace.again"
 }
 check "diff: two runs of a program" again
+fewer() {
+	cp -r "$base" "$TEST_DIR/fewer" && rm -r "$TEST_DIR/fewer/p2" || return
+	! "$REAL" trace diff "$base" "$TEST_DIR/fewer" >"$TEST_DIR/diff" && grep -q ': 1 programs$' "$TEST_DIR/diff" &&
+		! "$REAL" trace diff --json "$base" "$TEST_DIR/fewer" >"$TEST_DIR/diff.json" &&
+		[ "$(json "[e['b'] for e in d]" <"$TEST_DIR/diff.json")" = "['1 programs']" ]
+}
+check "diff: a program less" fewer
 done_testing
