@@ -291,7 +291,10 @@ fresh
 pair_run ib_send_bw -D 3 -s 4096 -m 1024 >"$TEST_DIR/bw.out" 2>&1 &
 pair=$!
 start "$CAP"
-sleep 1
+written() {
+	[ "$(stat -c %s "$CAP")" -gt 1000000 ]
+}
+wait_for 30 written
 kill -9 "$(status_json | json "d['pid']")"
 wait $pair
 is "the fabric process is killed: what was written can be read" \

@@ -118,11 +118,11 @@ killed() {
 	local port client status=0 CMD
 	port=$(free_port)
 	cm_start TCP "$port" rping -s -p "$port" || return
-	command_b rping -c -p "$port" -a $ADDR
+	rm -f "$TEST_DIR/client.out"
+	command_b rping -c -p "$port" -a $ADDR -v
 	"${CMD[@]}" >"$TEST_DIR/client.out" 2>&1 </dev/null &
 	client=$!
-	sleep 0.5
-	kill -0 $client || return
+	wait_for 30 grep -qs "^ping data: " "$TEST_DIR/client.out" && kill -0 $client || return
 	kill -KILL "$(pgrep -P "$SERVER")"
 	wait "$SERVER"
 	wait $client || status=$?
