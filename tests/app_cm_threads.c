@@ -132,8 +132,11 @@ struct conn {
 };
 
 static struct rdma_cm_id *listener;
-static struct rdma_cm_id *asked[4096]; /* at most @count of each client */
-static int n_asked, n_taken, n_established, n_ended; /* atomic */
+/* At most @count of each client; under @asking until it is posted. */
+static struct rdma_cm_id *asked[4096];
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static int n_asked;
+static int n_taken, n_established, n_ended; /* atomic */
 static sem_t requests, ended;
 
 static void *acceptor(void *arg)
@@ -158,10 +161,13 @@ static void *acceptor(void *arg)
 	}
 }
 
+/* In order: who is told of the n-th finds it, also where several are added at a time. */
 static void add_request(struct rdma_cm_id *id)
 {
-	asked[__atomic_fetch_add(&n_asked, 1, __ATOMIC_SEQ_CST)] = id;
+	pthread_mutex_lock(&asking);
+	asked[n_asked++] = id;
 	sem_post(&requests);
+	pthread_mutex_unlock(&asking);
 }
 
 static void handle(struct rdma_cm_event *ev)
