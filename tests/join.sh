@@ -55,9 +55,9 @@ both_sides() {
 	wait $server || s=$?
 	[ $c = 0 ] && did_well $s "$TEST_DIR/server.out" && return 0
 	echo "server: status $s"
-	tail -n 15 "$TEST_DIR/server.out"
+	tail -n 40 "$TEST_DIR/server.out"
 	echo "client: status $c"
-	tail -n 15 "$TEST_DIR/client.out"
+	tail -n 40 "$TEST_DIR/client.out"
 	$SERVER_ON log | tail -n 5
 	$CLIENT_ON log | tail -n 5
 	return 1
