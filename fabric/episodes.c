@@ -57,8 +57,8 @@ static void find(struct found *f, const struct vt_dir *d, const char *which, con
 		}
 	}
 	for (p = d->prog; f->base >= 0 && p < d->prog + d->n_progs; p++)
-		f->base_match |= p != &d->prog[f->base] && !episode_of(p) &&
-				 is(p, "command", request);
+		f->base_match |=
+			p != &d->prog[f->base] && !episode_of(p) && is(p, "command", request);
 }
 
 static void take_episode(struct episode *e, const struct vt_dir *d, const char *which, u32 nth)

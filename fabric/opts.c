@@ -111,7 +111,8 @@ static const struct opt_def {
 			 "do not compare: wr_id, status, opcode, byte_len, imm, wc_flags, payload, "
 			 "src_qp, memory" },
 	[OPT_MODE] = { "mode", "none|once|new_episodes|all", NULL, false,
-		       "with --as: play the record (none), make it if there is none (once), have the "
+		       "with --as: play the record (none), make it if there is none (once), have "
+		       "the "
 		       "real program answer beyond it (new_episodes) or always (all)" },
 	[OPT_COMMAND] = { "command", "COMMAND", NULL, false,
 			  "the real program, for sh(1) (default: as recorded)" },

@@ -44,9 +44,8 @@ bool replay_is_new(const struct opts *o, const char *dir)
 /* What is recorded now is on a fabric like the recorded one, and nobody else adds to the trace meanwhile. */
 static int join(struct replay_as *a, const struct opts *o)
 {
-	static const enum opt_id settings[] = { OPT_PROFILE,  OPT_SEED,	 OPT_SCENARIO,
-						OPT_TOPOLOGY, OPT_SUBNET, OPT_CHAOS,
-						OPT_ISOLATED };
+	static const enum opt_id settings[] = { OPT_PROFILE, OPT_SEED,	OPT_SCENARIO, OPT_TOPOLOGY,
+						OPT_SUBNET,  OPT_CHAOS, OPT_ISOLATED };
 	char path[PATH_MAX + 8];
 	size_t i;
 
@@ -63,7 +62,8 @@ static int join(struct replay_as *a, const struct opts *o)
 	return 0;
 }
 
-int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir, char **live)
+int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir,
+		   char **live)
 {
 	size_t len = strlen(dir);
 

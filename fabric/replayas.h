@@ -25,7 +25,8 @@ struct replay_as {
  * @d: the trace, or NULL: there is none
  * Each returns 0, or -1 after one line on stderr.
  */
-int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir, char **live);
+int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir,
+		   char **live);
 /** replay_as_keys() - the first index of keys that are not those of what is played. 0: any. */
 u32 replay_as_keys(const struct replay_as *a, const struct vt_dir *d);
 /** replay_as_trace() - make a place for what is recorded. @o: with the settings of the fabric */

@@ -84,12 +84,13 @@ static int recorded(struct opts *o, const char *dir, const struct vt_dir *d)
 /* Made by its first program. */
 static int make_node(const char *node, char *self, char *fabric)
 {
-	char *argv[] = { self, "run", "--fabric", fabric, "--node", (char *)node, "--", "true",
-			 NULL };
+	char *argv[] = {
+		self, "run", "--fabric", fabric, "--node", (char *)node, "--", "true", NULL
+	};
 	int status;
 
 	return child_run(argv, &status) || status ? trouble("replay: node %s cannot be made", node)
-						   : 0;
+						  : 0;
 }
 
 /* Addresses are given to nodes as they are made: in the order of the record, that is of those who come first. */

@@ -163,8 +163,7 @@ static void put_command(char *line, size_t cap)
 	if (n < 0)
 		n = 0;
 	words[n] = '\0';
-	for (at = 0; at < n && words_put(line, cap, words + at);
-	     at += (long)strlen(words + at) + 1)
+	for (at = 0; at < n && words_put(line, cap, words + at); at += (long)strlen(words + at) + 1)
 		;
 }
 

@@ -231,8 +231,7 @@ static int begin_real(struct as *s)
 		return 0;
 	}
 	if (how) {
-		fprintf(stderr,
-			"rdmaemu: replay: the real program (%s) %s%s\n", s->a->real, how,
+		fprintf(stderr, "rdmaemu: replay: the real program (%s) %s%s\n", s->a->real, how,
 			s->live ? "" : "; --live-first: it is the live one that does");
 		return 2;
 	}

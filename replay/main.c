@@ -81,9 +81,7 @@ static int parse(struct args *a, int argc, char **argv)
 	long v;
 	int c;
 
-	*a = (struct args){
-		.timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1
-	};
+	*a = (struct args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'r':

@@ -314,7 +314,8 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
 	if (mem->what == VT_MEM_FINAL)
 		return !g->w->full || g->w->ignore_memory ||
-		       __atomic_load_n(&g->w->share->count.unexpected, __ATOMIC_RELAXED) || final(t, rec, at);
+		       __atomic_load_n(&g->w->share->count.unexpected, __ATOMIC_RELAXED) ||
+		       final(t, rec, at);
 	if (!bytes)
 		return true;
 	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !g->w->ignore_memory &&

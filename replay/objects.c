@@ -152,8 +152,7 @@ struct vcall_env rp_env(struct rp_thread *t)
 /* This run's key or number of an object; of a live program's when it is needed first. */
 static uint32_t now_of(const struct rp_prog *g, const struct rp_num *n)
 {
-	uint32_t now =
-		__atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE);
+	uint32_t now = __atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE);
 
 	return now || !g->w->live || n->prog == g->nth ? now : rp_live_num(g, n);
 }

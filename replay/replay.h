@@ -77,7 +77,8 @@ struct rp_share {
 	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
 	uint32_t ready; /* processes */
 	uint32_t players; /* processes that play */
-	uint64_t hold_at; /* number by which the call ends behind which @held is waited for; 0: none */
+	uint64_t
+		hold_at; /* number by which the call ends behind which @held is waited for; 0: none */
 	uint32_t held;
 	struct rp_count count;
 	char why[4096];

@@ -22,9 +22,9 @@ struct rp_aside {
 
 bool rp_policy(struct rp_world *w, const char *name)
 {
-	static const char *const names[] = { [RP_FAIL] = "fail",
-					     [RP_WAIT] = "wait",
-					     [RP_IGNORE] = "ignore" };
+	static const char *const names[] = {
+		[RP_FAIL] = "fail", [RP_WAIT] = "wait", [RP_IGNORE] = "ignore"
+	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -55,9 +55,8 @@ void rp_post_again(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, s
 {
 	uint32_t srq = t->prog->qp_srq[qp];
 	struct ibv_sge sge[VT_MAX_SGE];
-	struct ibv_recv_wr wr = {
-		.wr_id = r->wr_id, .sg_list = sge, .num_sge = (int)r->wr->n_sge
-	}, *bad;
+	struct ibv_recv_wr wr = { .wr_id = r->wr_id, .sg_list = sge, .num_sge = (int)r->wr->n_sge },
+			   *bad;
 	struct rp_queue *q = srq ? &t->prog->srq[srq] : &t->prog->rq[qp];
 	uint8_t *none = NULL;
 

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define WORDS_CUT "..." /* last word of a command that was too long; one that is really that has quotes */
+#define WORDS_CUT                                                                                  \
+	"..." /* last word of a command that was too long; one that is really that has quotes */
 
 /**
  * words_put() - add a word to a line, with a space before it if it is not the first. Bytes below ' ' become spaces.
