@@ -2,6 +2,7 @@
 /* Memory regions: what may be registered, keys, zero-based regions, rereg, dereg while in use. */
 #include "tests/rc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,6 +48,48 @@ static void test_register(void)
 	   "the same bytes twice: two regions");
 	ok(!end_dereg(a, 1) && !end_dereg(a, 2), "deregister both");
 	munmap(ro, PAGE);
+}
+
+/* A replay asks for the keys of the record. */
+static void test_wanted(void)
+{
+	void (*next_key)(uint32_t) = (void (*)(uint32_t))dlsym(RTLD_DEFAULT, "rdmaemu_next_key");
+	struct ibv_device **devs = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = devs && devs[0] ? ibv_open_device(devs[0]) : NULL;
+	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	struct ibv_mr *mr, *other;
+	struct ibv_mw *mw;
+	static char buf[PAGE];
+
+	ok(next_key && pd, "rdmaemu_next_key()");
+	if (!next_key || !pd)
+		return;
+	next_key(0x12345);
+	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	ok(mr && mr->rkey == 0x12345 && mr->lkey == 0x12345, "the key that is asked for");
+	other = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	ok(other && other->rkey >> 8 != 0x123, "once");
+	next_key(0x12346);
+	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EBUSY,
+	   "its index is in use: EBUSY");
+	next_key(0x12346);
+	ok(!ibv_alloc_mw(pd, IBV_MW_TYPE_1) && errno == EBUSY, "for a window, too");
+	next_key(0xffffffff);
+	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EINVAL,
+	   "there is no such index: EINVAL");
+	next_key(0x45);
+	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EINVAL,
+	   "index 0: EINVAL");
+	next_key(0x23456);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	ok(mw && mw->rkey == 0x23456 && !ibv_dealloc_mw(mw), "a window's");
+	ok(mr && !ibv_dereg_mr(mr) && other && !ibv_dereg_mr(other), "deregister them");
+	next_key(0x12345);
+	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	ok(mr && mr->rkey == 0x12345 && !ibv_dereg_mr(mr), "the same key again");
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+	ibv_free_device_list(devs);
 }
 
 /* A key comes late again: the next regions do not get the one just given back. */
@@ -207,6 +250,7 @@ int main(void)
 	end_open(b);
 	test_register();
 	test_stale();
+	test_wanted();
 	test_iova();
 	test_rereg();
 	test_busy();

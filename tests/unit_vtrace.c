@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Traces of verbs: written by many threads, by a program that is killed; read back. */
 #include "tests/cu.h"
+#include "traces/vtrace_append.h"
 #include "traces/vtrace_read.h"
 #include "traces/vtrace_write.h"
+#include "traces/words.h"
 #include "emulator/types.h"
 
 #include <fcntl.h>
@@ -219,6 +221,69 @@ static void test_two(void)
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What is appended comes behind all that was there, in its numbers and times. */
+static void test_append(void)
+{
+	static struct vt_dir d;
+	struct vt_error err;
+	const struct vt_rec *rec;
+	u64 off, last = 0, t_last = 0, n = 0;
+	char to[64], order[96];
+	struct vt_head h;
+	int fd;
+
+	fresh();
+	begin();
+	write_some(1, 1);
+	write_some(1, 2);
+	vt_close(&w);
+	vt_forget(&w);
+	snprintf(to, sizeof(to), "%s", dir);
+	dir[0] = '\0';
+	fresh();
+	begin();
+	write_some(1, 3);
+	vt_close(&w);
+	vt_forget(&w);
+	CU_ASSERT_EQUAL(vt_append("/nowhere", dir, &err), -ENOENT);
+	CU_ASSERT_EQUAL_FATAL(vt_append(to, dir, &err), 2);
+	CU_ASSERT(vt_open(&d, dir, &err) && strstr(err.text, "no program in it"));
+	CU_ASSERT_EQUAL_FATAL(vt_open(&d, to, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(d.n_progs, 2);
+	for (off = 0; (rec = vt_next(&d.prog[0], &off));) {
+		last = rec->end > last ? rec->end : last;
+		t_last = rec->t_end > t_last ? rec->t_end : t_last;
+	}
+	for (off = 0; (rec = vt_next(&d.prog[1], &off)); n++)
+		CU_ASSERT(rec->begin > last && rec->end >= rec->begin && rec->t_begin > t_last);
+	CU_ASSERT(n > 2 && d.prog[1].ended);
+	for (off = 0; (rec = vt_next(&d.prog[1], &off));)
+		last = rec->end > last ? rec->end : last;
+	vt_shut(&d);
+	snprintf(order, sizeof(order), "%s/order", to);
+	fd = open(order, O_RDONLY);
+	CU_ASSERT(fd >= 0 && read(fd, &h, sizeof(h)) == sizeof(h) && h.next == last + 1);
+	close(fd);
+	nftw(to, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void test_words(void)
+{
+	char line[32] = "", all[256] = "";
+
+	CU_ASSERT(words_put(line, sizeof(line), "rping") && words_put(line, sizeof(line), "-c"));
+	CU_ASSERT_STRING_EQUAL(line, "rping -c");
+	CU_ASSERT(words_whole(line) && !words_whole(""));
+	CU_ASSERT(!words_put(line, sizeof(line), "of more than thirty-two characters"));
+	CU_ASSERT_STRING_EQUAL(line, "rping -c ...");
+	CU_ASSERT(!words_whole(line));
+	CU_ASSERT(words_put(all, sizeof(all), "a b") && words_put(all, sizeof(all), "it's") &&
+		  words_put(all, sizeof(all), "") && words_put(all, sizeof(all), "...") &&
+		  words_put(all, sizeof(all), "$x\n"));
+	CU_ASSERT_STRING_EQUAL(all, "'a b' 'it'\\''s' '' '...' '$x '");
+	CU_ASSERT(words_whole(all));
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -226,6 +291,8 @@ int main(void)
 		{ "killed while it writes", test_killed },
 		{ "read while it is written", test_while_written },
 		{ "two programs", test_two },
+		{ "one trace behind another", test_append },
+		{ "commands as text", test_words },
 		{ NULL, NULL },
 	};
 
