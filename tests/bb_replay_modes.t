@@ -79,7 +79,7 @@ check "all of them" parts T 6
 # A live command that connects more often than was recorded.
 cat >clients <<'END'
 #!/bin/sh
-n=$(cat times)
+n=$(cat howmany)
 while [ $n -gt 0 ]; do
 	ucmatose -s 10.77.0.1 -C 2 || exit
 	n=$((n - 1))
@@ -88,14 +88,14 @@ END
 chmod +x clients
 LIVE=(./clients)
 UCM=(--as ucmatose --command 'ucmatose -C 2' "${NODES[@]}")
-echo 1 >times
+echo 1 >howmany
 check "one connection is recorded" live 0 '^recorded: 2 programs' M "${UCM[@]}" --mode new_episodes
-echo 2 >times
+echo 2 >howmany
 check "none: a second one is refused" live 8 REJECTED M --as ucmatose
 check "new_episodes: it is let through" live 0 '^recorded: 4 programs, episode 2' M --as ucmatose --mode new_episodes
 check "what was played is recorded with it" parts M 6 2
 check "then both are played" live 0 '^2 programs, .*no divergence$' M --as ucmatose
-echo 1 >times
+echo 1 >howmany
 check "and one of them where one is asked for" live 0 'no divergence$' M --as ucmatose --mode new_episodes
 check "which adds nothing" parts M 6 2
 
