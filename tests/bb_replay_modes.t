@@ -17,8 +17,8 @@ live() {
 	for try in 1 2 3; do
 		status=0
 		limit "$RDMAEMU" replay "$@" --timeout $((60 * SLOW)) -- "${LIVE[@]}" >out 2>&1 </dev/null || status=$?
-		[ $status = "$want" ] && break
-		own_race $status out || break
+		[ "$status" = "$want" ] && break
+		own_race "$status" out || break
 	done
 	cat out
 	[ "$status" = "$want" ] || echo "status $status, not $want (try $try)"
@@ -55,7 +55,7 @@ refuses() {
 
 NODES=(--node a --live-node b)
 SERVER=(--as rping --command 'rping -s -C 3' "${NODES[@]}")
-LIVE=(rping -c -a $S -C 3)
+LIVE=(rping -c -a "$S" -C 3)
 
 check "once: recorded, as there is nothing" live 0 '^recorded: 2 programs, episode 1' T "${SERVER[@]}" --mode once
 check "all that was recorded is played" parts T 2
@@ -63,16 +63,16 @@ check "once: played, as there is something" live 0 '^1 programs, .*no divergence
 check "none is the default" live 0 'no divergence$' T --as rping
 check "new_episodes: a recorded request is played" live 0 'no divergence$' T --as rping --mode new_episodes
 check "nothing was added" parts T 2
-LIVE=(rping -c -a $S -C 3 -V)
+LIVE=(rping -c -a "$S" -C 3 -V)
 check "once: a new request is played what there is" live 0 'no divergence$' T --as rping --mode once
 check "new_episodes: a new request is recorded" live 0 '^recorded: 2 programs, episode 2' T --as rping --mode new_episodes
 check "both are played, one after the other" parts T 4
-LIVE=(rping -c -a $S -C 7 -V)
+LIVE=(rping -c -a "$S" -C 7 -V)
 check "none: more than is recorded" live 1 'recorded:' T --as rping --mode none
 check "all: the real program answers" live 0 '^recorded: 2 programs, episode 3' T --as rping --mode all \
 	--command 'rping -s -C 7'
 check "what was recorded last is played" live 0 'no divergence$' T --as rping
-LIVE=(rping -c -a $S -C 3)
+LIVE=(rping -c -a "$S" -C 3)
 check "and to others what was theirs" live 0 'no divergence$' T --as rping
 check "all of them" parts T 6
 
@@ -104,12 +104,12 @@ LIVE=(udaddy -c 2 -C 4)
 CLIENT=(--as udaddy --command "udaddy -s $S -c 2 -C 4" --node b --live-node a --live-first)
 check "once: the live program listens" live 0 '^recorded: 2 programs' U "${CLIENT[@]}" --mode once
 check "a client without its server: udaddy" live 0 'no divergence$' U "${CLIENT[@]}" --mode once
-LIVE=(udaddy -s $S -c 2 -C 4)
+LIVE=(udaddy -s "$S" -c 2 -C 4)
 check "a server without its client: udaddy" live 0 'no divergence$' U --as p1
-LIVE=(udaddy -s $S -c 2 -C 4 -S 200)
+LIVE=(udaddy -s "$S" -c 2 -C 4 -S 200)
 check "with other messages" live 1 'differs' U --as p1
 
-LIVE=(rping -c -a $S -C 3)
+LIVE=(rping -c -a "$S" -C 3)
 check "the real program fails" live 2 'has ended before it listened' X --as x --command false --mode once
 check "nothing is kept of it" test ! -e X
 LIVE=(sh -c 'echo this; exit 3')

@@ -16,13 +16,13 @@ live() {
 	shift 2
 	limit "$RDMAEMU" replay "$@" -- "${LIVE[@]}" >out 2>&1 </dev/null || status=$?
 	cat out
-	[ $status = "$want" ] || echo "status $status, not $want"
-	[ $status = "$want" ] && grep -qE -- "$words" out
+	[ "$status" = "$want" ] || echo "status $status, not $want"
+	[ "$status" = "$want" ] && grep -qE -- "$words" out
 }
 
 L=$T/app_cm_lengths
 client() {
-	LIVE=("$L" client $S $P "$@")
+	LIVE=("$L" client "$S" "$P" "$@")
 }
 
 LONG=(--timeout $((60 * SLOW)))
