@@ -191,6 +191,43 @@ static void test_snap(void)
 	}
 }
 
+/* The frame of the packet behind one, made of its frame: as if made anew, whatever is captured of it. */
+static void test_next(void)
+{
+	static u8 next[ROCE_FRAME_MAX];
+	static u8 other[61];
+	u32 net, op, snap, wire, wire2, ids;
+	struct roce_pkt p, q;
+	int n;
+
+	for (net = 0; net < NETS; net++) {
+		for (op = 0; op < 256; op++) {
+			if (!roce_headers((u8)op))
+				continue;
+			p = any_packet(net, (u8)op, roce_headers((u8)op) & ROCE_PAYLOAD ? 61 : 0);
+			q = p;
+			fill(other, sizeof(other));
+			q.payload = other;
+			for (snap = 0; snap <= roce_frame_len(&p); snap++) {
+				/* Each step from and to the ends of what a 16-bit checksum carries. */
+				ids = (u32)rnd();
+				p.ip_id = snap % 3 ? (u16)ids : 0;
+				q.ip_id = snap % 5 ? (u16)(ids >> 16) : 0xffff;
+				q.psn = rnd() & 0xffffff;
+				roce_build(&p, next, snap, &wire);
+				n = roce_build(&q, frame, snap, &wire);
+				CU_ASSERT_EQUAL(roce_build_next(&q, next, snap, &wire2), n);
+				CU_ASSERT_EQUAL(wire, wire2);
+				CU_ASSERT_EQUAL(memcmp(next, frame, snap), 0);
+			}
+			q.payload_cap = 0;
+			if (q.payload_len)
+				CU_ASSERT_EQUAL(roce_build_next(&q, next, sizeof(next), &wire2),
+						-EINVAL);
+		}
+	}
+}
+
 /* --- checksums ------------------------------------------------------------------------------------- */
 
 /* IBTA volume 1, 7.8.2: the sample of a local packet, with its ICRC and VCRC. */
@@ -480,6 +517,7 @@ int main(void)
 		{ "each opcode on each network, there and back", test_round_trip },
 		{ "VLAN tags", test_vlan },
 		{ "snap lengths", test_snap },
+		{ "the next packet's frame", test_next },
 		{ "the specification's sample packet", test_sample },
 		{ "each bit of a frame and the checksums", test_each_bit },
 		{ "a corrupt packet", test_corrupt },

@@ -62,10 +62,13 @@ static void put32(struct out *o, u32 v)
 
 static void put_padded(struct out *o, const void *data, u32 len)
 {
-	static const u8 zeros[4];
+	u32 pad = -len & 3u;
 
+	/* Its last word first, for the pad. */
+	if (o->at && pad)
+		memset(o->at + o->len + len + pad - 4, 0, 4);
 	put(o, data, len);
-	put(o, zeros, -len & 3u);
+	o->len += pad;
 }
 
 /* Times are in two halves, the upper one first, whatever the byte order. */
@@ -179,12 +182,11 @@ u32 block_iface(u8 *at, const struct pcapng_iface *i)
 
 u32 block_packet(u8 *at, const struct pcapng_pkt *p)
 {
-	struct out o = begin(at, BLOCK_PACKET);
+	const u32 head[] = { BLOCK_PACKET, 0,	      p->iface, (u32)(p->ns >> 32),
+			     (u32)p->ns,   p->caplen, p->len };
+	struct out o = { .at = at };
 
-	put32(&o, p->iface);
-	put_time(&o, p->ns);
-	put32(&o, p->caplen);
-	put32(&o, p->len);
+	put(&o, head, sizeof(head));
 	put_padded(&o, p->frame, p->caplen);
 	if (p->dir)
 		option32(&o, EPB_FLAGS, p->dir);

@@ -219,6 +219,11 @@ u32 roce_payload_needed(const struct roce_pkt *p, u32 snap);
  * needed, or a field does not fit its place.
  */
 int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
+/**
+ * roce_build_next() - the same, where @buf has what roce_build() has made of a packet from which this one differs in
+ * nothing but @psn, @ip_id and the bytes of its payload, with the same @snap: quicker, as most headers stay.
+ */
+int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
 /**
  * roce_erf() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:

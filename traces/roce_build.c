@@ -202,30 +202,66 @@ static void put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, 
 	memcpy(frame + end, tail, min_u32(VCRC_LEN, snap - end));
 }
 
-int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
+/* Return: 0; *@n and *@wire_len are set, and *@payload: bytes of it in the first *@snap. -errno: as roce_build() */
+static int measure(const struct roce_pkt *p, struct lens *n, u32 *snap, u32 *payload, u32 *wire_len)
 {
-	u8 hdr[ROCE_HDR_MAX];
-	u32 bth, n_payload;
-	struct lens n;
-
 	if (!fits(p))
 		return -EINVAL;
 	/* Of no sum below more than a frame can say of its length. */
 	if (p->payload_len > 65535)
 		return -EMSGSIZE;
-	lens_of(p, &n);
-	if (n.l3 + n.udp + transport_len(&n) >
+	lens_of(p, n);
+	if (n->l3 + n->udp + transport_len(n) >
 	    (net_is_ib(p->net) ? PKTLEN_MAX * 4 - LRH_LEN : 65535))
 		return -EMSGSIZE;
-	*wire_len = wire_len_of(p, &n);
-	snap = min_u32(snap, *wire_len);
-	n_payload = needed(&n, snap);
-	if (n_payload > p->payload_cap)
-		return -EINVAL;
+	*wire_len = wire_len_of(p, n);
+	*snap = min_u32(*snap, *wire_len);
+	*payload = needed(n, *snap);
+	return *payload > p->payload_cap ? -EINVAL : 0;
+}
+
+int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
+{
+	u8 hdr[ROCE_HDR_MAX];
+	u32 bth, payload;
+	struct lens n;
+	int ret = measure(p, &n, &snap, &payload, wire_len);
+
+	if (ret)
+		return ret;
 	bth = put_headers(hdr, p, &n);
 	memcpy(buf, hdr, min_u32(snap, headers_len(&n)));
-	if (n_payload)
-		memcpy(buf + headers_len(&n), p->payload, n_payload);
+	if (payload)
+		memcpy(buf + headers_len(&n), p->payload, payload);
+	put_tail(buf, p, &n, bth, snap);
+	return (int)snap;
+}
+
+/* RFC 1624: of a header that is never all zeros. */
+static void replace_ip_id(u8 *ip, u16 id)
+{
+	u32 was = (u32)be_get(ip + 4, 2), sum = ~(u32)be_get(ip + 10, 2) & 0xffff;
+
+	be_put(ip + 4, 2, id);
+	be_put(ip + 10, 2, ones_fold((u64)sum + (~was & 0xffff) + id));
+}
+
+int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
+{
+	u32 bth, payload;
+	struct lens n;
+	int ret = measure(p, &n, &snap, &payload, wire_len);
+
+	if (ret)
+		return ret;
+	if (snap < headers_len(&n))
+		return roce_build(p, buf, snap, wire_len);
+	bth = headers_len(&n) - n.bth;
+	if (p->net == ROCE_IP4)
+		replace_ip_id(buf + n.l2, p->ip_id);
+	be_put(buf + bth + 9, 3, p->psn);
+	if (payload)
+		memcpy(buf + headers_len(&n), p->payload, payload);
 	put_tail(buf, p, &n, bth, snap);
 	return (int)snap;
 }

@@ -113,10 +113,10 @@ static const struct field fields[] = {
 
 u32 hdr_len(u32 hdrs)
 {
-	u32 len = 0, i;
+	u32 len = 0;
 
-	for (i = 0; i < ARRAY_SIZE(lengths); i++)
-		len += hdrs >> i & 1 ? lengths[i] : 0;
+	for (hdrs &= (1u << ARRAY_SIZE(lengths)) - 1; hdrs; hdrs &= hdrs - 1)
+		len += lengths[__builtin_ctz(hdrs)];
 	return len;
 }
 
