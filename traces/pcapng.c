@@ -8,12 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Room that a packet's block takes beside the captured bytes. */
 #define PACKET_EXTRA (96u + PCAPNG_STRING)
 _Static_assert(PCAPNG_SNAPLEN + PACKET_EXTRA <= PCAPNG_BUFFER, "any block fits");
 #define RING_MIN 4096u
+
+/* pwritev2(2), since Linux 6.14; older headers do not have it. */
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80
+#endif
+#define SLOW_WRITES                                                                                \
+	16u /* of a full buffer: so many that take longer than that have waited for the disk */
+#define SLOW_NS	   100000000u
+#define SLOW_PAUSE 128u /* writes that are then left to the page cache */
 
 /** struct iface - one that has been added. @block: its description, for each file of a ring */
 struct iface {
@@ -27,12 +38,16 @@ struct iface {
  * @ns: of the last packet
  * @flushed: bytes of the present file, without what is gathered
  * @file_packets: of the present file
+ * @cached, @n_direct, @direct_ns: see write_some()
  * @section: the section header, for each file of a ring
  */
 struct pcapng {
 	int fd;
 	bool keep_fd; /* standard output */
 	bool regular;
+	u32 cached; /* so many writes go to the page cache; ~0: all */
+	u32 n_direct; /* writes that did not, in @direct_ns */
+	u64 direct_ns;
 	int error;
 	u64 ns;
 	u64 flushed;
@@ -73,6 +88,46 @@ static u32 whole_blocks(const struct pcapng *w, u32 len)
 	return at;
 }
 
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+/*
+ * As write(2). A full buffer is one of many: what goes straight on to the disk leaves its pages to those that follow,
+ * which is quicker than ever more fresh memory (on a virtual machine by far), and pushes nothing out of the page
+ * cache. A disk that makes us wait is slower than what is captured: then the page cache is what takes it.
+ */
+static ssize_t write_some(struct pcapng *w, const u8 *at, u32 len)
+{
+	const struct iovec v = { .iov_base = (void *)(uintptr_t)at, .iov_len = len };
+	ssize_t n;
+	u64 from;
+
+	if (!w->regular || w->cached || len < PCAPNG_BUFFER / 2) {
+		if (w->cached && w->cached != ~0u)
+			w->cached--;
+		return write(w->fd, at, len);
+	}
+	from = now_ns();
+	n = pwritev2(w->fd, &v, 1, -1, RWF_DONTCACHE);
+	if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+		w->cached = ~0u;
+		return write(w->fd, at, len);
+	}
+	w->direct_ns += now_ns() - from;
+	if (++w->n_direct < SLOW_WRITES)
+		return n;
+	if (w->direct_ns > SLOW_NS)
+		w->cached = SLOW_PAUSE;
+	w->n_direct = 0;
+	w->direct_ns = 0;
+	return n;
+}
+
 /* Return: 0, or errno; *@done is set in either case. */
 static int write_all(struct pcapng *w, u32 *done)
 {
@@ -80,7 +135,7 @@ static int write_all(struct pcapng *w, u32 *done)
 	ssize_t n;
 
 	for (*done = 0; *done < w->used;) {
-		n = write(w->fd, w->buf + *done, w->used - *done);
+		n = write_some(w, w->buf + *done, w->used - *done);
 		if (n >= 0)
 			*done += (u32)n;
 		else if (errno == EAGAIN)
@@ -169,6 +224,7 @@ static int begin_file(struct pcapng *w)
 
 	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
 	w->flushed = w->file_packets = 0;
+	w->cached = 0;
 	w->stat.files++;
 	if (put_copy(w, w->section))
 		return -w->error;

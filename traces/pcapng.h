@@ -25,7 +25,7 @@
 
 #define PCAPNG_IFACES  65536u /* of a writer */
 #define PCAPNG_STRING  1024u /* bytes of a name or comment; what is longer is cut */
-#define PCAPNG_BUFFER  (512u << 10) /* bytes gathered before they are written */
+#define PCAPNG_BUFFER  (1u << 20) /* bytes gathered before they are written */
 #define PCAPNG_SNAPLEN 262144u /* no packet has more captured bytes */
 
 /**
