@@ -49,13 +49,24 @@ static u64 kept(const struct burst *b, u32 keep)
 	return keep ? (u64)(n - 1) * keep + min_u64(keep, last) : 0;
 }
 
-/* Bytes of ring that @size bytes in one piece take, and that are left behind them, @behind being free. */
+/*
+ * Bytes up to the ring's end that a record of @size bytes leaves unused, @behind being free behind it: it is one
+ * piece. What has been read all is begun anew, which keeps to memory that is in the cache.
+ */
+static u32 skip_of(const struct hca_capture *c, u32 size, u64 behind)
+{
+	u32 at = (u32)(c->write % CAP_RING);
+
+	if (CAP_RING - at < size || (c->write == load_acquire(&c->tail) && at >= size + behind))
+		return CAP_RING - at;
+	return 0;
+}
+
 static bool fits(const struct hca_capture *c, u32 size, u64 behind)
 {
 	u64 used = c->write - load_acquire(&c->tail);
-	u32 at = (u32)(c->write % CAP_RING), skip = CAP_RING - at < size ? CAP_RING - at : 0;
 
-	return used <= CAP_RING && (u64)skip + size + behind <= CAP_RING - used;
+	return used <= CAP_RING && (u64)skip_of(c, size, behind) + size + behind <= CAP_RING - used;
 }
 
 /* The most that what answers a burst takes, and may leave unused at the ring's end. */
@@ -80,17 +91,17 @@ bool capture_room(struct engine *e, const struct burst *b, u32 records)
 	return size < CAP_RING / 2 && fits(c, (u32)size, answers(c, b));
 }
 
-/* A place for a record of @size bytes, for which there is room. */
-static struct cap_rec *place(struct hca_capture *c, u32 size)
+/* A place for a record of @size bytes, for which there is room, as fits() has it. */
+static struct cap_rec *place(struct hca_capture *c, u32 size, u64 behind)
 {
-	u32 at = (u32)(c->write % CAP_RING);
+	u32 at = (u32)(c->write % CAP_RING), skip = skip_of(c, size, behind);
 	struct cap_rec *r = (struct cap_rec *)(void *)(c->ring + at);
 
-	if (CAP_RING - at >= size)
+	if (!skip)
 		return r;
 	r->kind = CAP_SKIP;
-	r->size = CAP_RING - at;
-	store_release(&c->write, c->write + r->size);
+	r->size = skip;
+	store_release(&c->write, c->write + skip);
 	return (struct cap_rec *)(void *)c->ring;
 }
 
@@ -301,24 +312,26 @@ static void describe(struct engine *e, struct cap_rec *r, const struct burst *b,
 	}
 }
 
-int capture_begin(struct engine *e, const struct burst *b, const struct cap_note *note,
-		  struct cap_mark *m)
+int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
+		     struct cap_mark *m)
 {
 	struct hca_capture *c = &e->hca->capture;
 	u32 who = takers(e, b), text = text_len(note), keep, size;
 	struct cap_rec *r;
+	u64 behind;
 	int ret;
 
-	*m = (struct cap_mark){ .write = c->write,
-				.nth = c->nth,
-				.outermost = c->write == c->head };
+	*m = (struct cap_mark){
+		.write = c->write, .nth = c->nth, .on = true, .outermost = c->write == c->head
+	};
 	if (!who)
 		return 0;
 	keep = keep_of(c, b);
 	size = size_of(text, kept(b, keep));
-	if (!fits(c, size, answers(c, b)))
+	behind = answers(c, b);
+	if (!fits(c, size, behind))
 		return no_room(e, who, burst_packets(b));
-	r = place(c, size);
+	r = place(c, size, behind);
 	describe(e, r, b, note);
 	r->size = size;
 	r->takers = who;
@@ -337,7 +350,7 @@ int capture_begin(struct engine *e, const struct burst *b, const struct cap_note
 	return 0;
 }
 
-void capture_end(struct engine *e, const struct cap_mark *m, int ret)
+void capture_end_on(struct engine *e, const struct cap_mark *m, int ret)
 {
 	struct hca_capture *c = &e->hca->capture;
 
@@ -373,7 +386,7 @@ int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 
 	if (!fits(c, size, ANSWERS))
 		return no_room(e, who, 1);
-	r = place(c, size);
+	r = place(c, size, ANSWERS);
 	memset(r, 0, sizeof(*r));
 	*r = (struct cap_rec){
 		.size = size,

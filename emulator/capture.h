@@ -74,11 +74,16 @@ struct cap_note {
 	const char *text;
 };
 
-/** struct cap_mark - a burst between capture_begin() and capture_end(). */
+/** struct cap_mark - a burst between capture_begin() and capture_end(). @on: somebody captures; else nothing else counts */
 struct cap_mark {
 	u64 write, nth;
-	bool outermost;
+	bool on, outermost;
 };
+
+/* The two below, while there are captures. */
+int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
+		     struct cap_mark *m);
+void capture_end_on(struct engine *e, const struct cap_mark *m, int ret);
 
 /**
  * capture_begin() - record a burst that is about to be sent, if somebody wants it. Token held.
@@ -86,10 +91,20 @@ struct cap_mark {
  * Return: 0; -EAGAIN: not now, nothing has changed. In the fabric process, the QP that runs is told when to
  * try again.
  */
-int capture_begin(struct engine *e, const struct burst *b, const struct cap_note *note,
-		  struct cap_mark *m);
+static inline int capture_begin(struct engine *e, const struct burst *b,
+				const struct cap_note *note, struct cap_mark *m)
+{
+	m->on = false;
+	return likely(!e->hca->capture.on) ? 0 : capture_begin_on(e, b, note, m);
+}
+
 /** capture_end() - after capture_begin(): the wire has taken it, or, with @ret -EAGAIN, has not. */
-void capture_end(struct engine *e, const struct cap_mark *m, int ret);
+static inline void capture_end(struct engine *e, const struct cap_mark *m, int ret)
+{
+	if (unlikely(m->on))
+		capture_end_on(e, m, ret);
+}
+
 /** capture_put() - both, of a burst that goes nowhere. Return: as capture_begin(). */
 int capture_put(struct engine *e, const struct burst *b, const struct cap_note *note);
 /** capture_missed() - a burst was sent, though captures have no record of it: it is counted as lost. */

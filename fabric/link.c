@@ -452,11 +452,8 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct cap_mark mark;
-	int ret;
+	int ret = capture_begin(&f->engine, b, NULL, &mark);
 
-	if (likely(!f->hca->capture.on))
-		return send_group(f, b, ours);
-	ret = capture_begin(&f->engine, b, NULL, &mark);
 	if (ret)
 		return ret;
 	ret = send_group(f, b, ours);
@@ -472,8 +469,6 @@ static int send_far(struct fabric *f, u32 member, const struct burst *b)
 
 	if (!f->join_send)
 		return 0;
-	if (likely(!f->hca->capture.on))
-		return f->join_send(f, member, b);
 	ret = capture_begin(&f->engine, b, NULL, &mark);
 	if (ret)
 		return ret;

@@ -55,8 +55,8 @@ static int send(u32 len)
 	return emu_poll(m, &a.scq, &c, NULL) ? (int)c.status : -1;
 }
 
-/* Take what there is. Return: the packets, or -1 where a record is not as it should be; @bytes: of payload */
-static int drain(u64 *bytes)
+/* Take what there is up to @end. Return: the packets, or -1 where a record is not as it should be; @bytes: of payload */
+static int drain_to(u64 end, u64 *bytes)
 {
 	struct hca_capture *c = &m->hca->capture;
 	u64 at = c->tail, next = ~0ULL;
@@ -64,7 +64,7 @@ static int drain(u64 *bytes)
 	int n = 0;
 
 	*bytes = 0;
-	while (capture_next(m->hca, &at, c->head, &v)) {
+	while (capture_next(m->hca, &at, end, &v)) {
 		if (next != ~0ULL && v.rec->nth != next)
 			return -1;
 		next = v.rec->nth + burst_packets(&v.rec->b);
@@ -73,10 +73,15 @@ static int drain(u64 *bytes)
 			*bytes +=
 				min_u64(v.rec->b.len, (u64)v.rec->keep * burst_packets(&v.rec->b));
 	}
-	if (at != c->head)
+	if (at != end)
 		return -1;
 	c->tail = at;
 	return n;
+}
+
+static int drain(u64 *bytes)
+{
+	return drain_to(m->hca->capture.head, bytes);
 }
 
 static void test_records(void)
@@ -84,7 +89,6 @@ static void test_records(void)
 	struct hca_capture *c;
 	struct cap_view v;
 	u64 at, bytes;
-	u32 i;
 
 	up();
 	c = &m->hca->capture;
@@ -112,7 +116,44 @@ static void test_records(void)
 	CU_ASSERT(!memcmp(v.payload, m->c[0].mem, 100));
 	CU_ASSERT(!memcmp(v.payload + 100, m->c[0].mem + 256, 30));
 	drain(&bytes);
-	/* Round the ring's end, many times. */
+	down();
+}
+
+/* Round the ring's end, many times, behind a reader that is always a message late. */
+static void test_round(void)
+{
+	struct hca_capture *c;
+	u64 bytes, want, end;
+	u32 i, len, n;
+
+	up();
+	c = &m->hca->capture;
+	look(1, 65536);
+	CU_ASSERT_EQUAL(send(1000), 0);
+	len = 1000;
+	for (i = 0; i < 200; i++) {
+		end = c->head;
+		n = packets_of(len, 256) + 1;
+		want = len;
+		len = 100000 + i * 1237;
+		CU_ASSERT_EQUAL(send(len), 0);
+		CU_ASSERT_EQUAL(drain_to(end, &bytes), (int)n);
+		CU_ASSERT_EQUAL(bytes, want);
+	}
+	CU_ASSERT(c->head > 2 * CAP_RING);
+	down();
+}
+
+/* Behind one that has read all, records begin anew, where the ring does: no more of it is used than is needed. */
+static void test_anew(void)
+{
+	static const u8 untouched[4096];
+	struct hca_capture *c;
+	u64 bytes;
+	u32 i;
+
+	up();
+	c = &m->hca->capture;
 	look(1, 65536);
 	for (i = 0; i < 200; i++) {
 		CU_ASSERT_EQUAL(send(100000 + i * 1237), 0);
@@ -120,6 +161,7 @@ static void test_records(void)
 		CU_ASSERT_EQUAL(bytes, 100000 + i * 1237);
 	}
 	CU_ASSERT(c->head > 2 * CAP_RING);
+	CU_ASSERT(!memcmp(c->ring + CAP_RING / 2, untouched, sizeof(untouched)));
 	down();
 }
 
@@ -225,6 +267,8 @@ static void test_garbage(void)
 
 static const struct cu_test tests[] = {
 	{ "records: what is sent, in order, as much as is wanted", test_records },
+	{ "round the ring's end", test_round },
+	{ "a ring that was read is begun anew", test_anew },
 	{ "a full ring: requests wait, or are counted", test_full },
 	{ "what is tried again is recorded once", test_again },
 	{ "a holder dies anywhere", test_death },
