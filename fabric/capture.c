@@ -204,6 +204,17 @@ static void wake(const struct capture *c)
 		return; /* it has been woken often enough */
 }
 
+void captures_look(struct fabric *f)
+{
+	u32 i;
+
+	if (likely(!f->hca->capture.on) || !load_relaxed(&f->hca->capture.rung))
+		return;
+	for (i = 0; i < CAPTURES; i++)
+		if (runs(f->captures->of[i]))
+			wake(f->captures->of[i]);
+}
+
 /* The thread takes no signal but the one that is meant for it. */
 static int start_thread(struct capture *c)
 {

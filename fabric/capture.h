@@ -107,6 +107,8 @@ void captures_work(struct fabric *f);
 u64 captures_tick(struct fabric *f);
 /** captures_node() - a node came: mark its ports. No token needed. */
 void captures_node(struct fabric *f);
+/** captures_look() - the ring may fill up: threads that sleep are woken. */
+void captures_look(struct fabric *f);
 /** captures_client() - a client has come. No token needed. */
 void captures_client(struct fabric *f);
 /** captures_end() - the fabric ends: what is in the ring goes to the files. */
@@ -126,8 +128,11 @@ void *capture_thread(void *arg);
 struct roce_pkt;
 /** cap_packets() - what the packets of a record have in common. Return: how many they are; 0: it is broken. */
 u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
-/** cap_packet() - packet @i of it: what only this one has. */
-void cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p);
+/**
+ * cap_packet() - packet @i of it, in turn: what only this one has.
+ * Return: whether roce_build_next() can make its frame of that of the packet before.
+ */
+bool cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p);
 
 /* --- capturewords.c, for link.c and faultwire.c ----------------------------------------------------- */
 

@@ -197,20 +197,30 @@ static bool asks(const struct burst *b)
 	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ;
 }
 
-void cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p)
+/* Payload bytes of packet @i, and where they are. */
+static void payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
-	const struct cap_rec *r = v->rec;
-	const struct burst *b = &r->b;
-	u32 n = burst_packets(b);
-	bool first = !i && b->flags & BF_FIRST, last = i + 1 == n && b->flags & BF_LAST;
+	const struct burst *b = &v->rec->b;
 	u64 at = (u64)i * b->mtu, len = b->op == BOP_READ_REQ ? 0 : b->len;
 
-	p->opcode = ROCE_OPCODE(transport_of(b->dst_type), op_of(b, first, last));
+	p->payload_len = len > at ? (u32)min_u64(len - at, b->mtu) : 0;
+	p->payload_cap = min_u32(p->payload_len, v->rec->keep);
+	p->payload = v->payload + (u64)i * v->rec->keep;
+}
+
+bool cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p)
+{
+	const struct burst *b = &v->rec->b;
+	u32 n = burst_packets(b), was = p->payload_len;
+	bool first = !i && b->flags & BF_FIRST, last = i + 1 == n && b->flags & BF_LAST;
+
+	payload(v, i, p);
 	p->psn = psn_add(b->psn, i);
-	p->ip_id = (u16)(r->nth + i);
+	p->ip_id = (u16)(v->rec->nth + i);
+	if (i > 1 && i + 1 < n)
+		return p->payload_len == was;
+	p->opcode = ROCE_OPCODE(transport_of(b->dst_type), op_of(b, first, last));
 	p->solicited = last && b->flags & BF_SOLICITED;
 	p->ack_req = i + 1 == n && asks(b);
-	p->payload_len = len > at ? (u32)min_u64(len - at, b->mtu) : 0;
-	p->payload_cap = min_u32(p->payload_len, r->keep);
-	p->payload = v->payload + (u64)i * r->keep;
+	return false;
 }

@@ -28,7 +28,8 @@
  * struct writer - a capture at work.
  * @iface: of the ports, NO_IFACE: not yet; @dropped: by kind of link: Ethernet, InfiniBand
  * @filter: likewise; no instructions: everything
- * @lost: packets of ours that had no room in the ring, as far as the file tells of them
+ * @lost: packets of ours that had no room in the ring, as far as was looked; @untold: those of them that the file does
+ *	not tell of yet
  */
 struct writer {
 	struct capture *c;
@@ -37,7 +38,7 @@ struct writer {
 	int iface[HCA_MAX_DEVS][HCA_MAX_PORTS + 1];
 	int dropped[2];
 	struct bpf_program filter[2];
-	u64 lost;
+	u64 lost, untold;
 	u64 last_ns;
 	bool unflushed;
 	u8 frame[ROCE_ERF_LEN + FRAME_ROOM];
@@ -102,6 +103,19 @@ static int iface_dropped(struct writer *w, bool ib)
 
 /* --- begin -------------------------------------------------------------------------------------------- */
 
+/* Whether one of its ports is an InfiniBand port. */
+static bool any_ib(const struct writer *w)
+{
+	u32 d, p;
+
+	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
+		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
+			if (w->hca->dev[d].link_layer != LINK_ETHERNET &&
+			    capture_names(w->hca, &w->c->ask, d, p))
+				return true;
+	return false;
+}
+
 static int compile(struct writer *w)
 {
 	static const int links[2] = { DLT_EN10MB, ROCE_LINK_IB };
@@ -117,9 +131,13 @@ static int compile(struct writer *w)
 		ret = pcap_compile(p, &w->filter[i], w->c->ask.filter, 1, PCAP_NETMASK_UNKNOWN);
 		snprintf(why, sizeof(why), "%.200s", ret ? pcap_geterr(p) : "");
 		pcap_close(p);
-		/* What libpcap does not know about InfiniBand takes none of its packets. */
 		if (ret && i == 0)
 			return fail(w->c, EINVAL, why);
+		if (ret && any_ib(w))
+			return fail(w->c, EINVAL,
+				    "--filter: libpcap knows no fields of InfiniBand packets, only "
+				    "their length ('len < 100'); see --device for Ethernet ports");
+		/* Ports that come later: what cannot be asked about their packets takes none. */
 		if (ret)
 			w->filter[i].bf_len = 0;
 	}
@@ -156,14 +174,14 @@ static int open_file(struct writer *w)
 
 /* --- packets -------------------------------------------------------------------------------------------- */
 
-/* Packets that the ring had no room for. */
-static u64 lost_before(struct writer *w)
+/* Packets that the ring had no room for. The senders write next to that number: not for each packet. */
+static void look_lost(struct writer *w)
 {
 	u64 all = load_relaxed(&w->hca->capture.lost[w->c->bit]), n = all - w->lost;
 
 	w->lost = all;
+	w->untold += n;
 	store_relaxed(&w->c->count.lost, w->c->count.lost + n);
-	return n;
 }
 
 static void count(struct writer *w)
@@ -206,7 +224,8 @@ static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 c
 		p.caplen += ROCE_ERF_LEN;
 		p.len += ROCE_ERF_LEN;
 	}
-	p.dropped = lost_before(w);
+	p.dropped = w->untold;
+	w->untold = 0;
 	ret = pcapng_write(w->out, &p);
 	w->unflushed = true;
 	w->last_ns = p.ns;
@@ -224,12 +243,13 @@ static void say_why(const struct writer *w, const struct cap_view *v, char *text
 	journal_why(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
 }
 
-/* Return: bytes of the frame that are in w->frame, behind room for a header. */
-static int build(struct writer *w, const struct roce_pkt *p, u32 snap, u32 *len)
+/* Return: bytes of the frame that are in w->frame, behind room for a header. @next: roce_build_next() will do */
+static int build(struct writer *w, const struct roce_pkt *p, u32 snap, bool next, u32 *len)
 {
 	u8 *frame = w->frame + ROCE_ERF_LEN;
-	int n = roce_build(p, frame, min_u32(snap, FRAME_ROOM), len);
-	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole;
+	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole,
+	    room = min_u32(snap, FRAME_ROOM);
+	int n = next ? roce_build_next(p, frame, room, len) : roce_build(p, frame, room, len);
 
 	if (likely(n != -EINVAL))
 		return n;
@@ -252,11 +272,12 @@ static int put_burst(struct writer *w, const struct cap_view *v, const char *tex
 {
 	struct roce_pkt p;
 	u32 n = cap_packets(w->hca, v, &p), i, len;
+	bool next;
 	int ret = 0;
 
 	for (i = 0; i < n && !ret; i++) {
-		cap_packet(v, i, &p);
-		ret = build(w, &p, snap_of(w->c), &len);
+		next = cap_packet(v, i, &p);
+		ret = build(w, &p, snap_of(w->c), next, &len);
 		if (ret >= 0)
 			ret = put(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,
 				  p.net >= ROCE_IB, text);
@@ -306,6 +327,7 @@ static int drain(struct writer *w, u64 end)
 	u64 at = w->c->at, from = at;
 	struct cap_view v;
 
+	look_lost(w);
 	while (at - from < TURN && capture_next(w->hca, &at, end, &v))
 		if (put_record(w, &v))
 			return -1;
@@ -372,7 +394,7 @@ static struct writer *begin(struct capture *c)
 	w->c = c;
 	w->hca = c->f->hca;
 	w->out = NULL;
-	w->lost = w->last_ns = 0;
+	w->lost = w->untold = w->last_ns = 0;
 	w->unflushed = false;
 	memset(w->filter, 0, sizeof(w->filter));
 	w->dropped[0] = w->dropped[1] = NO_IFACE;
@@ -385,13 +407,12 @@ static struct writer *begin(struct capture *c)
 static void end(struct writer *w)
 {
 	struct capture *c = w->c;
-	u64 lost;
 	int ret;
 
 	if (w->out) {
-		lost = lost_before(w);
-		if (lost)
-			pcapng_count(w->out, 0, 0, lost);
+		look_lost(w);
+		if (w->untold)
+			pcapng_count(w->out, 0, 0, w->untold);
 		count(w);
 		ret = c->err ? 0 : pcapng_flush(w->out);
 		pthread_mutex_lock(&c->f->captures->lock);

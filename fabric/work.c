@@ -170,6 +170,7 @@ static bool work_due(struct fabric *f, u64 now)
 	if (f->kicked) {
 		f->kicked = false;
 		helpers_look(f);
+		captures_look(f);
 	}
 	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || captures_due(f) ||
 	       inject_due(f) || join_due(f, now) || faults_due(f) ||
