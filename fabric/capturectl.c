@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu capture start|stop|list`, and `rdmaemu run --capture`.
+ * DOC: `rdmaemu capture start|stop|status`, and `rdmaemu run --capture`.
  *
  * The file is opened here, with the rights, the directory and the standard output of who asks; a ring's files,
  * which are yet to come, are the fabric process's.
@@ -83,6 +83,8 @@ static int refused(const struct opts *o, const char *verb, const char *file, int
 		return trouble("%s: fabric %s has %u captures already; see 'rdmaemu capture list'",
 			       verb, o->fabric, CAPTURES);
 	case -EIO:
+		if (q->err == EINVAL && q->text[0])
+			return trouble("%s: %s", verb, q->text);
 		return trouble("%s: %s: %s", verb, q->text[0] ? q->text : file, strerror(q->err));
 	}
 	not_running(o, ret);

@@ -114,6 +114,8 @@ static const struct verb verbs[] = {
 	{ "capture list", "capture list [OPTION]...",
 	  "Show the captures of a fabric, and what they have written.", PLACE | OPT_BIT(OPT_JSON),
 	  false, verb_capture_list },
+	{ "capture status", "capture status [OPTION]...", "The same as capture list.",
+	  PLACE | OPT_BIT(OPT_JSON), false, verb_capture_list },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: error completions, asynchronous events and failed\n"
 	  "connections, and what led to them: packets dropped or sent again, NAKs. With the cause\n"

@@ -70,6 +70,7 @@ refused "run: a filter without a capture" "run: --filter: expected --capture as 
 check "a capture begins" start "$CAP"
 check "traffic" pair_run ib_send_bw -n 100 -s 1024 -m 1024
 is "it is listed" "$(listed state), $(listed file), $(listed lossy)" "running, $CAP, False"
+is "status is list" "$(limit "$RDMAEMU" capture status --json | json "d[0]['file']")" "$CAP"
 out=$(stop)
 is "its end tells what it has done" "$(sed 's/, [0-9]* bytes$//' <<<"$out")" \
 	"$CAP: $(look "$CAP" 'count()') packets"
@@ -91,6 +92,16 @@ n=$(listed filtered)
 stop >/dev/null
 is "filter: no long frame is there" "$(look "$CAP" 'all(p.len < 100 for p in packets)')" True
 is "filter: the others are counted, in the file as well" "$n $(look "$CAP" 'sum(s[0] - s[2] for s in stats.values())')" "100 100"
+
+fresh --profile infiniband
+refused "a filter of fields that libpcap does not know of InfiniBand" \
+	"capture start: --filter: libpcap knows no fields of InfiniBand packets, only their length ('len < 100'); see --device for Ethernet ports" \
+	capture start --filter 'udp port 4791' "$CAP"
+start --filter 'len < 100' "$CAP"
+check "InfiniBand: traffic that is filtered" pair_run ib_send_bw -n 100 -s 1024 -m 1024
+is "InfiniBand: the long ones are counted" "$(listed filtered)" 100
+stop >/dev/null
+is "InfiniBand: filter: no long frame is there" "$(look "$CAP" 'count() > 0 and all(p.len < 100 for p in packets)')" True
 
 # --- rings ---
 fresh
