@@ -2,32 +2,12 @@
 # SPDX-License-Identifier: MIT
 # slow
 # settings: one nodes fabrics
-# rsockets: the real library's own code over our rdma_cm, with its programs, and preloaded into plain ones.
+# rsockets: the real library's own code over our rdma_cm, with its programs, and preloaded into plain ones. Their standard
+# tests are in bb_rsockets_all.t.
 . "$(dirname "$0")/lib.sh"
-. "$TOP/tests/rdmacm.sh"
+. "$TOP/tests/rsockets.sh"
 need rstream riostream rcopy udpong
 
-LIMIT=$((800 * SLOW))
-
-# stream LINES PROGRAM ARGS... - both sides; they exit with 0 also when a transfer failed: that many
-# lines of results, and nothing else
-stream() {
-	local port lines=$1
-	shift
-	port=$(free_port)
-	cm_both TCP "$port" "$* -p $port" "$* -p $port -s $ADDR" &&
-		says client.out "$lines" '^[^ ]+ +[0-9].*s +[0-9.]+ +[0-9.]+$' &&
-		says client.out $((lines + 1)) .
-}
-
-stream_check() {
-	check "${*:2}" stream "$@"
-}
-
-# The standard tests make many round trips, and both sides poll: where fabric processes are on the way,
-# and want the CPUs, too, these take minutes, and show no more than the shorter ones.
-in_one stream_check 8 rstream
-in_one stream_check 66 rstream -S all
 for t in b n r v "b -T v" "r -T b"; do
 	stream_check 1 rstream -I 10 -C 20 -S 5000 -T $t
 done
@@ -54,8 +34,6 @@ stream_check 1 rstream -I 10 -C 20 -f ip
 for size in 1 64 65 4096 100000 5000000; do
 	stream_check 1 rstream -I 2 -C 5 -S $size -T v
 done
-in_one stream_check 8 riostream
-in_one stream_check 66 riostream -S all
 for t in a "a -T b"; do
 	check "riostream -T $t" async riostream -I 10 -C 10 -S 5000 -T $t
 done
