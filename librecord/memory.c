@@ -178,7 +178,7 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 		}
 		if (!rec_read(b, o->mr.addr + off, n))
 			return;
-		if (memcmp(b, o->mr.shadow + off, n))
+		if (memcmp(b, o->mr.shadow + off, n) != 0)
 			compare(o, what, off, b, n);
 	}
 }

@@ -261,7 +261,7 @@ static bool put_sends(struct post *p, struct ibv_qp *qp, const struct rec_obj *o
 	}
 	ok = begin_post(p, VT_POST_SEND, size, o ? o->ord : 0, n);
 	f.at = ok ? (u8 *)(p->body + 1) : NULL;
-	f.end = f.at + size;
+	f.end = ok ? f.at + size : NULL;
 	for (i = 0, wr = first; i < n && ok; i++, wr = wr->next)
 		if (!fill_send(&f, ctx, wr, qp->qp_type, plan[i]))
 			p->body->n = i, ok = false;

@@ -192,7 +192,7 @@ static int play_all(const struct args *a, struct rp_world *w)
 {
 	int fd = memfd_create("rdmaemu-replay", 0), status;
 	struct rp_count sum = { 0 };
-	pid_t pid[VT_MAX_PROGS], end;
+	pid_t pid[VT_MAX_PROGS] = { 0 }, end;
 	const char *why;
 	uint32_t i, left;
 

@@ -285,17 +285,15 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
 	char want[96], got[96];
-	uint64_t i;
+	unsigned long long i;
 
 	for (i = 0; i < mem->len; i++)
 		if (at[i] != bytes[i] && at[i] != was[i])
 			break;
 	if (i == mem->len)
 		return true;
-	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr,
-		 (unsigned long long)(mem->off + i), bytes[i]);
-	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)(mem->off + i),
-		 at[i]);
+	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr, mem->off + i, bytes[i]);
+	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, mem->off + i, at[i]);
 	return rp_diverge(t, rec, "memory that peers change", want, got);
 }
 

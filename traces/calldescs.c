@@ -8,7 +8,7 @@
 #define VD_OBJ(o)	.kind = VK_OBJ, .dir = VDIR_IN, .obj = VOBJ_##o
 #define VD_END(o)	.kind = VK_OBJ, .dir = VDIR_IN | VDIR_ENDS, .obj = VOBJ_##o
 #define VD_OUTOBJ(o, d) .kind = VK_OUTOBJ, .dir = VDIR_OUT | (d), .obj = VOBJ_##o
-#define VD_NAMES(k, n)	.kind = k, .dir = VDIR_IN, .aux = &vnames_##n
+#define VD_NAMES(k, n)	.kind = (k), .dir = VDIR_IN, .aux = &vnames_##n
 #define VD_FACT(f)	.kind = VK_HEX, .dir = VDIR_IN, .fact = VFACT_##f
 #define VD_PTR(s)	.kind = VK_PTR, .dir = VDIR_BOTH, .aux = &vstruct_##s
 #define VD_OUTINT(n)	.kind = VK_OUT, .dir = VDIR_BOTH, .size = n

@@ -463,8 +463,8 @@ void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj)
 	while (obj && (at = memchr(at, ' ', (size_t)(end - at)))) {
 		at++;
 		if ((size_t)(end - at) <= len || at[len] != '=' ||
-		    memcmp(at, w->path, w->path_len) ||
-		    memcmp(at + w->path_len, name, len - w->path_len))
+		    memcmp(at, w->path, w->path_len) != 0 ||
+		    memcmp(at + w->path_len, name, len - w->path_len) != 0)
 			continue;
 		v.s = at + len + 1;
 		at = memchr(v.s, ' ', (size_t)(end - v.s));

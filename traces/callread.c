@@ -60,8 +60,8 @@ bool vread_take(struct reader *r, const char *name, struct word *v)
 {
 	size_t len = vread_word_len(r), key = r->path_len + strlen(name);
 
-	if (r->bad || len <= key || r->at[key] != '=' || memcmp(r->at, r->path, r->path_len) ||
-	    memcmp(r->at + r->path_len, name, key - r->path_len))
+	if (r->bad || len <= key || r->at[key] != '=' || memcmp(r->at, r->path, r->path_len) != 0 ||
+	    memcmp(r->at + r->path_len, name, key - r->path_len) != 0)
 		return false;
 	v->s = r->at + key + 1;
 	v->len = len - key - 1;
@@ -204,7 +204,7 @@ uint32_t vread_word_ordinal(const struct word *v, enum vobj kind)
 	struct word number = { v->s + n, v->len - n };
 	uint64_t ord;
 
-	if (v->len <= n || memcmp(v->s, vobj_names[kind], n) || digit(v->s[n]) < 0 ||
+	if (v->len <= n || memcmp(v->s, vobj_names[kind], n) != 0 || digit(v->s[n]) < 0 ||
 	    !vread_word_number(&number, &ord) || ord > UINT32_MAX)
 		return 0;
 	return (uint32_t)ord;
@@ -239,7 +239,7 @@ bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
 	unsigned long port, scope = 0;
 
 	if (v->len > 3 && !memcmp(v->s, "ib:", 3))
-		return ib.len == 2 * VCALL_SIZE_IB &&
+		return ib.len == 2ul * VCALL_SIZE_IB &&
 		       vread_word_hex(&ib, (uint8_t *)to, VCALL_SIZE_IB);
 	if (v->len >= sizeof(text))
 		return false;

@@ -3,7 +3,7 @@
 #include "traces/calldesc.h"
 
 #define FIELD(m, k, d)                                                                             \
-	.name = #m, .off = offsetof(T, m), .size = sizeof(((T *)0)->m), .kind = k, .dir = d
+	.name = #m, .off = offsetof(T, m), .size = sizeof(((T *)0)->m), .kind = (k), .dir = (d)
 #define F(m, k, d)                                                                                 \
 	{                                                                                          \
 		FIELD(m, k, d), .count_off = VCOUNT_NONE                                           \

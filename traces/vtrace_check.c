@@ -295,7 +295,7 @@ const uint8_t *vt_mem_bytes(const struct vt_rec *rec)
 const char *vt_kind_name(unsigned int kind)
 {
 	static const char *const names[] = {
-#define NAME(kind, text) [VT_##kind] = text,
+#define NAME(kind, text) [VT_##kind] = (text),
 		VT_KINDS(NAME)
 #undef NAME
 	};

@@ -199,7 +199,7 @@ static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 		return ret;
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
 	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
-	if (ret)
+	if (!p->calls)
 		return ret == -ENOENT ? 0 : ret;
 	ret = vt_lines(p, path, err);
 	if (ret)
@@ -244,7 +244,9 @@ int vt_open(struct vt_dir *d, const char *path, struct vt_error *err)
 		return vt_fail(err, -ENAMETOOLONG, "%.64s...: path too long", path);
 	snprintf(d->path, sizeof(d->path), "%s", path);
 	d->prog = calloc(VT_MAX_PROGS, sizeof(*d->prog));
-	ret = d->prog ? about(d, err) : vt_fail(err, -ENOMEM, "%s: no memory", path);
+	if (!d->prog)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	ret = about(d, err);
 	for (n = 1; !ret && n <= VT_MAX_PROGS; n++) {
 		snprintf(sub, sizeof(sub), "%s/p%u", path, n);
 		if (stat(sub, &st))
