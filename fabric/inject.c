@@ -38,16 +38,6 @@ static bool is_program(const struct hca_client *c, const char *name)
 	return !*name || !strcmp(name, pid) || !strncmp(name, c->name, sizeof(c->name));
 }
 
-static bool is_place(const struct hca *hca, const struct hca_qp *qp, const struct proto_inject *q)
-{
-	const struct hca_dev *d = &hca->dev[qp->dev];
-
-	if (q->node[0] && strcmp(q->node, hca->node[d->node].name) != 0)
-		return false;
-	return (!q->dev[0] || !strcmp(q->dev, d->name)) &&
-	       (!q->port || q->port == qp->attr.port_num);
-}
-
 static bool is_connected(const struct hca_qp *qp)
 {
 	return qp->type != QPT_UD && qp->type != QPT_RAW_PACKET;
@@ -58,13 +48,14 @@ static bool matches(const struct hca *hca, const struct hca_qp *qp, const struct
 		    int from)
 {
 	if (!qp->client || qp->client > HCA_MAX_CLIENTS || qp->dev >= hca->n_devs ||
-	    hca->dev[qp->dev].member || qp->type == QPT_RAW_PACKET)
+	    qp->type == QPT_RAW_PACKET)
 		return false;
 	if (q->qpn && q->qpn != qp->qpn)
 		return false;
 	if (qp->state < QPS_RTR || (qp->state == QPS_ERR && !q->qpn))
 		return false;
-	if (!is_place(hca, qp, q) || !is_program(&hca->client[qp->client - 1], q->program))
+	if (!port_named(hca, qp->dev, qp->attr.port_num, q->node, q->dev, q->port) ||
+	    !is_program(&hca->client[qp->client - 1], q->program))
 		return false;
 	if (from < 0 || !is_connected(qp))
 		return true;

@@ -141,17 +141,23 @@ struct inject_tap *inject_tap(const struct opts *o, const char *sock,
 	pthread_condattr_t attr;
 	int fd = -1;
 
-	if (!t)
+	if (!t) {
+		trouble("replay: %s", strerror(ENOMEM));
 		return NULL;
+	}
 	t->live = live;
 	t->sock = -1;
 	t->ring = calloc(TAP_PACKETS, sizeof(*t->ring));
 	if (t->ring)
 		fd = start(o, t, sock);
+	else
+		trouble("replay: %s", strerror(ENOMEM));
 	t->in = fd >= 0 ? fdopen(fd, "rb") : NULL;
 	if (!t->in) {
-		if (fd >= 0)
+		if (fd >= 0) {
+			trouble("replay: %s", strerror(errno));
 			close(fd);
+		}
 		release(t);
 		return NULL;
 	}

@@ -141,7 +141,7 @@ bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what,
 	if (rec->kind == VT_CALL)
 		line = vt_rec_line(p, rec, &len);
 	snprintf(text, sizeof(text),
-		 "%s (%s): %s: %s differs\n  recorded: %.1200s\n  replayed: %.1200s%s%.1200s",
+		 "%s (%.100s): %s: %s differs\n  recorded: %.1200s\n  replayed: %.1200s%s%.1200s",
 		 place, name_of(p), vt_kind_name(rec->kind), what, want, got,
 		 *line ? "\n  line:     " : "", line);
 	fail(t->prog->w, text);
@@ -156,7 +156,8 @@ bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, 
 	int n;
 
 	vt_place(p, rec, place, sizeof(place));
-	n = snprintf(text, sizeof(text), "%s (%s): ", place, name_of(p));
+	/* The name is the trace's, and may be of any length. */
+	n = snprintf(text, sizeof(text), "%s (%.100s): ", place, name_of(p));
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);

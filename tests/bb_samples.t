@@ -21,6 +21,18 @@ for sample in "$TOP"/traces/samples/*/; do
 done
 is "samples" $n 6
 
+# Nothing of a trace is trusted: a call that there is not, in a program whose name is longer than any message.
+strange() {
+	local dir=$TEST_DIR/strange out status=0
+	cp -r "$TOP/traces/samples/atomics" "$dir" && sed -i 's/^ibv_alloc_pd /ibv_alloc_pdx /' "$dir/p1/calls" &&
+		sed -i "s/^name .*/name $(printf %05000d 0)/" "$dir/p1/program" || return
+	out=$(limit "$RDMAEMU" replay "$dir" 2>&1) || status=$?
+	[ $status = 1 ] && [ ${#out} -lt 2000 ] && grep -q '^p1/calls:[0-9]* (0*): .*ibv_alloc_pdx' <<<"$out" && return
+	echo "status $status: $out"
+	return 1
+}
+check "a long name" strange
+
 # A sample in JSON, and with the recorded times.
 json_result() {
 	limit "$RDMAEMU" replay --json --pace recorded "$TOP/traces/samples/atomics" |
