@@ -26,6 +26,7 @@ static inline void commit_entry(struct hca_cq *cq, struct cqe *cqe, u32 prod)
 static inline void commit_fill(struct hca_commit *c, struct engine *e, struct hca_qp *qp,
 			       u32 qp_state, struct hca_cq *cq)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): of "no SRQ" it makes "no HCA" */
 	c->qp = qp_slot(qp);
 	c->qp_state = qp_state;
 	c->cq = cq ? (u32)(cq - e->hca->cq) + 1 : 0;

@@ -414,7 +414,9 @@ static void end(struct writer *w)
 		if (w->untold)
 			pcapng_count(w->out, 0, 0, w->untold);
 		count(w);
-		ret = c->err ? 0 : pcapng_flush(w->out);
+		/* What fails here is told by pcapng_close(). */
+		if (!c->err)
+			pcapng_flush(w->out);
 		pthread_mutex_lock(&c->f->captures->lock);
 		c->closing = true;
 		pthread_mutex_unlock(&c->f->captures->lock);

@@ -93,6 +93,8 @@ static void client_goes_on(enum rdma_cm_event_type type)
 {
 	struct rdma_conn_param p = { .retry_count = 2, .rnr_retry_count = 2 };
 
+	if (!client.id)
+		die("an event of no identifier");
 	if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
 		must(!rdma_resolve_route(client.id, 2000), "rdma_resolve_route");
 	} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
