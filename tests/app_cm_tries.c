@@ -49,6 +49,8 @@ static void party_make(struct party *e, struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = { .cap = { 2, 2, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
 
+	if (!id)
+		die("no identifier to make a queue pair of");
 	must(!rdma_create_qp(id, NULL, &attr), "rdma_create_qp");
 	e->mr = ibv_reg_mr(id->pd, e->buf, SIZE, IBV_ACCESS_LOCAL_WRITE);
 	must(e->mr, "ibv_reg_mr");
@@ -93,8 +95,6 @@ static void client_goes_on(enum rdma_cm_event_type type)
 {
 	struct rdma_conn_param p = { .retry_count = 2, .rnr_retry_count = 2 };
 
-	if (!client.id)
-		die("an event of no identifier");
 	if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
 		must(!rdma_resolve_route(client.id, 2000), "rdma_resolve_route");
 	} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
@@ -117,6 +117,8 @@ static bool step(void)
 		return false;
 	must(!rdma_get_cm_event(ch, &ev), "rdma_get_cm_event");
 	id = ev->id;
+	if (!id)
+		die("an event of no identifier");
 	type = ev->event;
 	status = ev->status;
 	rdma_ack_cm_event(ev);
