@@ -31,13 +31,22 @@ bool vt_is_recv(u32 kind)
 
 void vt_queue(const struct vt_rec *rec, char *text, size_t size)
 {
-	const char *kind = rec->kind == VT_POST_SRQ ? "srq" : rec->kind == VT_POST_WQ ? "wq" : "qp";
+	bool srq = rec->kind == VT_POST_SRQ || rec->kind == VT_POST_OPS;
+	const char *kind = srq ? "srq" : rec->kind == VT_POST_WQ ? "wq" : "qp";
 
 	snprintf(text, size, "%s%u", kind, VT_BODY(vt_post, rec)->obj);
 }
 
 const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr)
 {
+	static const char *const ops[] = {
+		[VT_TAG_ADD] = "TAG_ADD",
+		[VT_TAG_DEL] = "TAG_DEL",
+		[VT_TAG_SYNC] = "TAG_SYNC",
+	};
+
+	if (rec->kind == VT_POST_OPS)
+		return wr->opcode < ARRAY_SIZE(ops) ? ops[wr->opcode] : "?";
 	return vt_is_recv(rec->kind) ? "RECV" : ib_wr_opcode_name(wr->opcode);
 }
 

@@ -76,6 +76,7 @@ static int add_rec(struct parts *p, const struct vt_rec *rec, bool data)
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
+	case VT_POST_OPS:
 	case VT_WR:
 		return add_post(p, rec);
 	case VT_POLL:

@@ -28,12 +28,12 @@ static struct json_object *wr_json(const struct vt_rec *rec, const struct vt_wr 
 
 	add_int(o, "wr_id", wr->wr_id);
 	add_str(o, "opcode", vt_wr_op(rec, wr));
-	add_int(o, "send_flags", wr->send_flags);
-	add_int(o, "imm", wr->imm);
-	add_int(o, "remote_addr", wr->remote_addr);
-	add_int(o, "rkey", wr->rkey);
-	add_int(o, "compare_add", wr->compare_add);
-	add_int(o, "swap", wr->swap);
+	add_int(o, rec->kind == VT_POST_OPS ? "flags" : "send_flags", wr->send_flags);
+	add_int(o, rec->kind == VT_POST_OPS ? "unexpected_cnt" : "imm", wr->imm);
+	add_int(o, rec->kind == VT_POST_OPS ? "recv_wr_id" : "remote_addr", wr->remote_addr);
+	add_int(o, rec->kind == VT_POST_OPS ? "handle" : "rkey", wr->rkey);
+	add_int(o, rec->kind == VT_POST_OPS ? "tag" : "compare_add", wr->compare_add);
+	add_int(o, rec->kind == VT_POST_OPS ? "mask" : "swap", wr->swap);
 	add_int(o, "ah", wr->ah);
 	add_int(o, "remote_qpn", wr->remote_qpn);
 	add_int(o, "bytes", vt_wr_bytes_of(wr));
@@ -103,6 +103,7 @@ static void other_json(struct json_object *o, const struct vt_program *p, const 
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 	const struct vt_note *note = VT_BODY(vt_note, rec);
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
 	size_t len;
 
 	switch (rec->kind) {
@@ -117,6 +118,16 @@ static void other_json(struct json_object *o, const struct vt_program *p, const 
 		add_int(o, "crc", mem->crc);
 		if (data)
 			hex(o, "bytes", vt_mem_bytes(rec), mem->stored);
+		break;
+	case VT_DM:
+		add_int(o, "dm", dm->dm);
+		json_object_object_add(o, "to", json_object_new_boolean((int)dm->to));
+		add_int(o, "off", dm->off);
+		add_int(o, "length", dm->len);
+		add_int(o, "crc", dm->crc);
+		json_object_object_add(o, "ret", json_object_new_int(dm->ret));
+		if (data)
+			hex(o, "bytes", vt_dm_bytes(rec), dm->stored);
 		break;
 	case VT_NOTE:
 		json_object_object_add(o, "text",
@@ -151,7 +162,8 @@ static struct json_object *rec_json(const struct vt_program *p, const struct vt_
 	add_int(o, "end", rec->end);
 	add_int(o, "t_begin_ns", rec->t_begin - t0);
 	add_int(o, "t_end_ns", rec->t_end - t0);
-	if (vt_is_recv(rec->kind) || rec->kind == VT_POST_SEND || rec->kind == VT_WR)
+	if (vt_is_recv(rec->kind) || rec->kind == VT_POST_SEND || rec->kind == VT_POST_OPS ||
+	    rec->kind == VT_WR)
 		post_json(o, rec, data);
 	else if (rec->kind == VT_POLL)
 		poll_json(o, rec);

@@ -18,11 +18,36 @@ static void hex(const char *what, const uint8_t *bytes, u64 len)
 	printf("%s\n", len > HEX_BYTES ? " ..." : "");
 }
 
-static void show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
+static void show_sges(const struct vt_wr *wr)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	u32 i;
 
+	for (i = 0; i < wr->n_sge; i++) {
+		if (sge[i].mr)
+			printf(" [mr%u %#llx+%u]", sge[i].mr, (unsigned long long)sge[i].addr,
+			       sge[i].len);
+		else
+			printf(" [inline %u]", sge[i].len);
+	}
+}
+
+static void show_op(const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	printf("      wr_id=%#llx %s flags=%#x unexpected_cnt=%u", (unsigned long long)wr->wr_id,
+	       vt_wr_op(rec, wr), wr->send_flags, wr->imm);
+	if (wr->opcode != VT_TAG_SYNC)
+		printf(" handle=%u", wr->rkey);
+	if (wr->opcode == VT_TAG_ADD)
+		printf(" recv_wr_id=%#llx tag=%#llx mask=%#llx",
+		       (unsigned long long)wr->remote_addr, (unsigned long long)wr->compare_add,
+		       (unsigned long long)wr->swap);
+	show_sges(wr);
+	putchar('\n');
+}
+
+static void show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
+{
 	printf("      wr_id=%#llx %s", (unsigned long long)wr->wr_id, vt_wr_op(rec, wr));
 	if (wr->send_flags)
 		printf(" flags=%#x", wr->send_flags);
@@ -35,13 +60,7 @@ static void show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
 		       (unsigned long long)wr->swap);
 	if (wr->ah)
 		printf(" ah%u remote_qpn=%#x", wr->ah, wr->remote_qpn);
-	for (i = 0; i < wr->n_sge; i++) {
-		if (sge[i].mr)
-			printf(" [mr%u %#llx+%u]", sge[i].mr, (unsigned long long)sge[i].addr,
-			       sge[i].len);
-		else
-			printf(" [inline %u]", sge[i].len);
-	}
+	show_sges(wr);
 	if (wr->flags & VT_WR_CRC)
 		printf(" crc=%08x", wr->crc);
 	putchar('\n');
@@ -63,7 +82,10 @@ static void show_post(const struct vt_rec *rec, bool data)
 		printf(" bad_wr=%u", post->bad);
 	putchar('\n');
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr))
-		show_wr(rec, wr, data);
+		if (rec->kind == VT_POST_OPS)
+			show_op(rec, wr);
+		else
+			show_wr(rec, wr, data);
 }
 
 static void show_poll(const struct vt_rec *rec)
@@ -104,6 +126,16 @@ static void show_mem(const struct vt_rec *rec, bool data)
 		hex("bytes", vt_mem_bytes(rec), mem->stored);
 }
 
+static void show_dm(const struct vt_rec *rec, bool data)
+{
+	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
+
+	printf("dm%u %s: +%#llx %llu bytes crc=%08x = %d\n", dm->dm, dm->to ? "to" : "from",
+	       (unsigned long long)dm->off, (unsigned long long)dm->len, dm->crc, dm->ret);
+	if (data)
+		hex("bytes", vt_dm_bytes(rec), dm->stored);
+}
+
 static void show_cqop(const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
@@ -129,6 +161,7 @@ static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
+	case VT_POST_OPS:
 	case VT_WR:
 		show_post(rec, data);
 		break;
@@ -137,6 +170,9 @@ static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t
 		break;
 	case VT_MEM:
 		show_mem(rec, data);
+		break;
+	case VT_DM:
+		show_dm(rec, data);
 		break;
 	case VT_NOTE:
 		printf("note: %.*s\n", (int)VT_BODY(vt_note, rec)->len,

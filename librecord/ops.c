@@ -112,61 +112,7 @@ static int own_query_device_ex(struct ibv_context *context,
 	return ret;
 }
 
-static int own_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
-{
-	struct rec_ctx *ctx = rec_ctx_of(srq->context);
-	static bool noted;
-
-	if (!exchange(&noted, true) && rec_enter()) {
-		rec_note("ibv_post_srq_ops: tag matching is not recorded");
-		rec_leave();
-	}
-	return ctx->vx.post_srq_ops(srq, op, bad);
-}
-
-static int own_to_dm(struct ibv_dm *dm, uint64_t offset, const void *host, size_t length)
-{
-	const u64 args[VCALL_ARGS] = { (uintptr_t)dm, offset, (uintptr_t)host, length };
-	struct rec_obj *o = rec_find(VOBJ_DM, dm);
-	__typeof__(dm->memcpy_to_dm) lower = (__typeof__(lower))o->low[0];
-	struct rec_call c;
-	int ret;
-
-	if (!rec_enter())
-		return lower(dm, offset, host, length);
-	rec_call_begin(&c, VCALL_ibv_memcpy_to_dm, args);
-	ret = lower(dm, offset, host, length);
-	rec_call_end(&c, (u64)(int64_t)ret);
-	rec_leave();
-	return ret;
-}
-
-static int own_from_dm(void *host, struct ibv_dm *dm, uint64_t offset, size_t length)
-{
-	const u64 args[VCALL_ARGS] = { (uintptr_t)host, (uintptr_t)dm, offset, length };
-	struct rec_obj *o = rec_find(VOBJ_DM, dm);
-	__typeof__(dm->memcpy_from_dm) lower = (__typeof__(lower))o->low[1];
-	struct rec_call c;
-	int ret;
-
-	if (!rec_enter())
-		return lower(host, dm, offset, length);
-	rec_call_begin(&c, VCALL_ibv_memcpy_from_dm, args);
-	ret = lower(host, dm, offset, length);
-	rec_call_end(&c, (u64)(int64_t)ret);
-	rec_leave();
-	return ret;
-}
-
 /* --- putting them in ---------------------------------------------------------------------------- */
-
-void rec_dm_new(struct rec_obj *o, struct ibv_dm *dm)
-{
-	o->low[0] = (void *)dm->memcpy_to_dm;
-	o->low[1] = (void *)dm->memcpy_from_dm;
-	dm->memcpy_to_dm = own_to_dm;
-	dm->memcpy_from_dm = own_from_dm;
-}
 
 void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq)
 {
@@ -193,7 +139,7 @@ static void put_vx(struct ibv_context *ctx, struct rec_ctx *c)
 {
 	PUT_VX(query_port, own_query_port);
 	PUT_VX(query_device_ex, own_query_device_ex);
-	PUT_VX(post_srq_ops, own_post_srq_ops);
+	PUT_VX(post_srq_ops, rec_post_srq_ops);
 	PUT_VX(query_rt_values, inl_ibv_query_rt_values_ex);
 	PUT_VX(alloc_td, inl_ibv_alloc_td);
 	PUT_VX(dealloc_td, inl_ibv_dealloc_td);

@@ -241,15 +241,16 @@ struct rec_ctx *rec_ctx_new(struct ibv_context *ctx);
 const struct ibv_context *rec_context_of(enum vobj kind, const void *obj);
 /** rec_ctx_of() - the tables of an object's context. Return: NULL: it is not known. */
 struct rec_ctx *rec_ctx_of(const struct ibv_context *ctx);
-/** rec_wq_new(), rec_dm_new() - put our functions into an object. */
+/** rec_wq_new(), rec_dm_new() - put our functions into an object. dm.c has those of a DM. */
 void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq);
 void rec_dm_new(struct rec_obj *o, struct ibv_dm *dm);
 
-/* --- post.c, poll.c, wr.c, cqex.c: the data path -------------------------------------------- */
+/* --- post.c, tags.c, poll.c, wr.c, cqex.c: the data path ------------------------------------ */
 
 int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rec_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rec_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad);
 int rec_post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /**

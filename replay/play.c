@@ -24,6 +24,10 @@ static bool play_one(struct rp_thread *t, const struct vt_rec *rec)
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
 		return rp_post_recv(t, rec);
+	case VT_POST_OPS:
+		return rp_post_ops(t, rec);
+	case VT_DM:
+		return rp_dm(t, rec);
 	case VT_WR:
 		return rp_post_wr(t, rec);
 	case VT_POLL:

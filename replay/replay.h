@@ -186,6 +186,16 @@ struct rp_file {
 	struct rp_file *next;
 };
 
+/** struct rp_tag - a tag of an SRQ. @was: its handle there; @handle: here */
+struct rp_tag {
+	uint32_t srq;
+	uint32_t was;
+	uint32_t handle;
+	struct rp_tag *next;
+};
+
+#define RP_TAG_LISTS 1024u
+
 /** struct rp_scratch - work requests of a post, made of the record. */
 struct rp_scratch {
 	struct ibv_send_wr *send;
@@ -230,6 +240,7 @@ struct rp_prog {
 	uint32_t first_slot;
 	struct rp_file *file; /* of XRC domains */
 	struct rp_aside *aside; /* events that were not expected yet */
+	struct rp_tag *tag[RP_TAG_LISTS];
 	uint32_t running;
 };
 
@@ -325,6 +336,8 @@ void rp_drop_aside(struct rp_prog *g, const struct rdma_cm_id *id);
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_post_ops(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_dm(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_poll(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_notify(struct rp_thread *t, const struct vt_rec *rec);

@@ -106,7 +106,7 @@ static const char *const good[] = {
 	"ibv_create_flow qp=qp1 attr.type=IBV_FLOW_ATTR_NORMAL attr.num_of_specs=2 attr.port=1 "
 	"attr.spec=001000000c0000002a000000 attr.spec=03100000100000000000000000000000 "
 	"attr.spec.counters=counters1 = flow1",
-	"ibv_memcpy_to_dm dm=dm1 host_addr=3:010203 length=3 = 0",
+	"rdma_reject id=id1 private_data=3:010203 private_data_len=3 = 0",
 	"rdma_resolve_addr id=id1 src_addr=10.0.0.1:0 dst_addr=[fe80::1%2]:7471 timeout_ms=2000 = "
 	"0",
 	"rdma_bind_addr id=id1 addr=ib:"
@@ -148,14 +148,13 @@ static const struct {
 	{ "rdma_bind_addr id=id1 addr=10.0.0.1:70000 = 0", "expected ADDRESS:PORT" },
 	{ "rdma_connect id=id1 param.private_data=99999:~ = 0", "a number that is not too large" },
 	{ "rdma_connect id=id1 param.private_data=9:~ = 0", "a ~ for each eight bytes" },
-	{ "ibv_memcpy_to_dm dm=dm1 host_addr=3:0102 length=3 = 0", "as many bytes" },
-	{ "ibv_memcpy_to_dm dm=dm1 host_addr=3:010203 length=4 = 0", "fewer than the 4" },
-	{ "ibv_memcpy_to_dm dm=dm1 length=4 = 0", "host_addr: fewer than the 4" },
+	{ "rdma_reject id=id1 private_data=3:0102 private_data_len=3 = 0", "as many bytes" },
+	{ "rdma_reject id=id1 private_data=3:010203 private_data_len=4 = 0", "fewer than the 4" },
+	{ "rdma_reject id=id1 private_data_len=4 = 0", "private_data: fewer than the 4" },
 	{ "rdma_connect id=id1 param.private_data=2:~ param.private_data_len=9 = 0",
 	  "fewer than the 9" },
 	{ "ibv_advise_mr pd=pd1 advice=0 sg_list=1 sg_list[0].length=1 num_sge=2 = 0",
 	  "fewer than the 2" },
-	{ "ibv_memcpy_from_dm dm=dm1 length=99999999999 = 0", "more than a call may take" },
 	{ "ibv_query_gid_table context=ctx1 max_entries=99999999 = 0",
 	  "more than a call may take" },
 	{ "ibv_create_rwq_ind_table context=ctx1 attr.log_ind_tbl_size=40 = ind1",

@@ -84,7 +84,6 @@
 #define VD_sockaddr  .kind = VK_PSOCKADDR, .dir = VDIR_IN
 #define VD_bytes     .kind = VK_BYTES, .dir = VDIR_IN, .count_off = VCOUNT_NEXT
 #define VD_optval    VD_bytes
-#define VD_out_bytes .kind = VK_BYTES, .dir = VDIR_OUT, .count_off = VCOUNT_NEXT
 #define VD_out_u64s  .kind = VK_U64S, .dir = VDIR_OUT, .fact = VFACT_OTHER, .count_off = VCOUNT_NEXT
 #define VD_sges	     .kind = VK_ARRAY, .dir = VDIR_IN, .aux = &vstruct_sge, .count_off = VCOUNT_NEXT
 #define VD_out_gids                                                                                \

@@ -178,7 +178,6 @@ enum vret {
 /* Bytes and arrays: as many as the next argument says. */
 #define VA_bytes     const void *
 #define VA_optval    void *
-#define VA_out_bytes void *
 #define VA_out_u64s  uint64_t *
 #define VA_sges	     struct ibv_sge *
 #define VA_out_gids  struct ibv_gid_entry * /* as many as the result says */
@@ -312,10 +311,6 @@ enum vret {
 	X(ibv_free_dm, err, INL, (end_dm, dm))                                                     \
 	X(ibv_import_dm, dm, SYM, (ctx, context), (handle, dm_handle))                             \
 	X(ibv_unimport_dm, void, SYM, (end_dm, dm))                                                \
-	X(ibv_memcpy_to_dm, err, OWN, (dm, dm), (u64, dm_offset), (bytes, host_addr),              \
-	  (size, length))                                                                          \
-	X(ibv_memcpy_from_dm, err, OWN, (out_bytes, host_addr), (dm, dm), (u64, dm_offset),        \
-	  (size, length))                                                                          \
 	X(ibv_create_comp_channel, ch, SYM, (ctx, context))                                        \
 	X(ibv_destroy_comp_channel, err, SYM, (end_ch, channel))                                   \
 	X(ibv_create_cq, cq, SYM, (ctx, context), (int, cqe), (context, cq_context),               \

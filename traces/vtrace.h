@@ -61,6 +61,8 @@ struct vt_head {
 	X(POST_RECV, "post_recv") /* struct vt_post: ibv_post_recv() */                            \
 	X(POST_SRQ, "post_srq_recv") /* struct vt_post: ibv_post_srq_recv() */                     \
 	X(POST_WQ, "post_wq_recv") /* struct vt_post: ibv_post_wq_recv() */                        \
+	X(POST_OPS, "post_srq_ops") /* struct vt_post: ibv_post_srq_ops() */                       \
+	X(DM, "dm") /* struct vt_dm: ibv_memcpy_to_dm(), ibv_memcpy_from_dm() */                   \
 	X(WR, "wr") /* struct vt_post: ibv_wr_start() to ibv_wr_complete() or _abort() */          \
 	X(POLL, "poll") /* struct vt_poll: a poll that found something, or failed */               \
 	X(NOTIFY, "notify") /* struct vt_cqop: ibv_req_notify_cq(); n: solicited only */           \
@@ -113,7 +115,7 @@ struct vt_call {
 };
 
 /**
- * struct vt_post - VT_POST_SEND, VT_POST_RECV, VT_POST_SRQ, VT_POST_WQ, VT_WR. struct vt_wr follow.
+ * struct vt_post - VT_POST_SEND, VT_POST_RECV, VT_POST_SRQ, VT_POST_WQ, VT_POST_OPS, VT_WR. struct vt_wr follow.
  * @obj: ordinal of the QP, SRQ or WQ
  * @ret: what the call returned: 0 or errno's value
  * @bad: index of the work request that bad_wr named; @n where there was none
@@ -129,6 +131,13 @@ struct vt_post {
 };
 
 #define VT_ABORTED 1u
+
+/** enum vt_op - vt_wr.opcode of VT_POST_OPS: enum ibv_ops_wr_opcode. */
+enum vt_op {
+	VT_TAG_ADD,
+	VT_TAG_DEL,
+	VT_TAG_SYNC,
+};
 
 /* vt_wr.flags */
 #define VT_WR_CRC	   (1u << 0) /* @crc is of the payload */
@@ -150,6 +159,9 @@ struct vt_post {
  * @ah: ordinal; UD
  * @mw, @mw_rkey, @mw_mr, @mw_access, @mw_addr, @mw_len: IBV_WR_BIND_MW; the MR by its ordinal, @mw_rkey is
  *      the new key
+ *
+ * VT_POST_OPS: @opcode is enum ibv_ops_wr_opcode, @send_flags enum ibv_ops_flags, @imm unexpected_cnt, @rkey the
+ * handle, which adding a tag gives and removing one takes, @remote_addr recv_wr_id, @compare_add the tag, @swap the mask.
  */
 struct vt_wr {
 	uint32_t size;
@@ -265,6 +277,23 @@ struct vt_mem {
 	uint64_t len;
 	uint32_t crc; /* CRC-32 of the bytes */
 	uint32_t stored;
+};
+
+/**
+ * struct vt_dm - VT_DM: a copy between the program's memory and a DM's. @stored bytes follow, all or none of @len.
+ * @to: into the DM; only then bytes are stored
+ * @ret: what the call returned: 0 or errno's value
+ * @crc: CRC-32 of the bytes; 0 of a copy that failed
+ */
+struct vt_dm {
+	uint32_t dm;
+	uint32_t to;
+	uint64_t off;
+	uint64_t len;
+	uint32_t crc;
+	uint32_t stored;
+	int32_t ret;
+	uint32_t pad;
 };
 
 /** struct vt_note - VT_NOTE: text without a NUL. */

@@ -123,6 +123,20 @@ static int check_mem(struct check *c, const struct vt_rec *rec)
 	return 0;
 }
 
+static int check_dm(struct check *c, const struct vt_rec *rec)
+{
+	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
+	size_t len = body_len(rec);
+
+	if (len < sizeof(*dm) || len != sizeof(*dm) + (((size_t)dm->stored + 7) & ~(size_t)7))
+		return bad(c, "as many bytes of device memory as the record says");
+	if (dm->dm > VT_MAX_OBJ || (dm->stored && (!dm->to || dm->stored != dm->len)))
+		return bad(c, "a copy from or to a DM");
+	if (dm->stored && vt_crc(0, vt_dm_bytes(rec), dm->stored) != dm->crc)
+		return bad(c, "the device memory that the CRC was made of");
+	return 0;
+}
+
 static int check_cqop(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
@@ -151,8 +165,11 @@ static int check_body(struct check *c, const struct vt_rec *rec)
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
+	case VT_POST_OPS:
 	case VT_WR:
 		return check_post(c, rec);
+	case VT_DM:
+		return check_dm(c, rec);
 	case VT_POLL:
 		return check_poll(c, rec);
 	case VT_NOTIFY:
@@ -290,6 +307,13 @@ const uint8_t *vt_mem_bytes(const struct vt_rec *rec)
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 
 	return mem->stored ? (const uint8_t *)(mem + 1) : NULL;
+}
+
+const uint8_t *vt_dm_bytes(const struct vt_rec *rec)
+{
+	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
+
+	return dm->stored ? (const uint8_t *)(dm + 1) : NULL;
 }
 
 const char *vt_kind_name(unsigned int kind)

@@ -100,6 +100,9 @@ const struct vt_wc *vt_wcs(const struct vt_rec *rec);
 /** vt_mem_bytes() - of a VT_MEM; NULL: not in the trace. */
 const uint8_t *vt_mem_bytes(const struct vt_rec *rec);
 
+/** vt_dm_bytes() - of a VT_DM into a DM; NULL: not in the trace. */
+const uint8_t *vt_dm_bytes(const struct vt_rec *rec);
+
 /** vt_kind_name() - as in `rdmaemu trace show`. */
 const char *vt_kind_name(unsigned int kind);
 
