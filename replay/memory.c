@@ -275,8 +275,22 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 }
 
 /*
+ * Whether a byte that is neither as the record says nor as it was before is the doing of atomics that came out
+ * differently. A word that changes before the first of them is written by the program, too: it is not compared any more.
+ */
+static bool by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	struct rp_word *word = rp_word_at(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
+
+	if (word && word->first > rec->begin)
+		word->settled = UINT64_MAX;
+	return word && word->settled < rec->begin;
+}
+
+/*
  * What the record says has changed was changed by the program, and then here is what was there before, or by a peer, and
- * then it has changed here as well. Asked of memory that atomics are about: other memory may have been
+ * then it has changed here as well. Asked of words that only atomics change: other memory may have been
  * changed by a peer and by the program since the record looked last.
  */
 static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
@@ -284,16 +298,23 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
+	bool differs = false;
 	char want[96], got[96];
-	unsigned long long i;
+	uint64_t i, k = 0;
 
-	for (i = 0; i < mem->len; i++)
-		if (at[i] != bytes[i] && at[i] != was[i])
-			break;
-	if (i == mem->len)
+	for (i = 0; i < mem->len; i++) {
+		if (bytes[i] == was[i] || !by_atomics(t->prog, rec, mem->off + i) || differs)
+			continue;
+		differs = at[i] != bytes[i] && at[i] != was[i];
+		k = i;
+	}
+	if (!differs)
 		return true;
-	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr, mem->off + i, bytes[i]);
-	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, mem->off + i, at[i]);
+	i = k;
+	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr,
+		 (unsigned long long)(mem->off + i), bytes[i]);
+	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)(mem->off + i),
+		 at[i]);
 	return rp_diverge(t, rec, "memory that peers change", want, got);
 }
 

@@ -101,6 +101,20 @@ enum rp_unexpected {
 	RP_IGNORE,
 };
 
+/**
+ * struct rp_word - eight bytes of an MR that peers do atomics on. Sorted by all that says where.
+ * @addr: by which the atomics name it
+ * @first: the first of them began then
+ * @settled: they all had completed then; UINT64_MAX: the word is not compared
+ */
+struct rp_word {
+	uint32_t prog;
+	uint32_t mr;
+	uint64_t addr;
+	uint64_t first;
+	uint64_t settled;
+};
+
 /** struct rp_world - the trace as a whole, the same in all processes. */
 struct rp_world {
 	struct vt_dir dir;
@@ -112,6 +126,8 @@ struct rp_world {
 	struct rp_num *key; /* lkeys and rkeys */
 	struct rp_num *qpn; /* QPs and SRQs */
 	size_t n_key, n_qpn;
+	struct rp_word *word;
+	size_t n_words;
 	size_t share_size;
 	uint64_t first_t; /* earliest time of the trace */
 	bool full; /* payload is in the trace */
@@ -131,6 +147,19 @@ struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog);
 /** rp_world_find() - whose a number was at @when. NULL: nobody's. */
 const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
 				   uint32_t mask, uint64_t when);
+<<<<<<< HEAD
+=======
+/* --- atomics.c --------------------------------------------------------------------------- */
+
+/** rp_words_init() - find the words that peers do atomics on. Returns 0 or -ENOMEM. */
+int rp_words_init(struct rp_world *w);
+/** rp_word_at() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
+struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
+
+/** rp_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. */
+bool rp_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+	     uint64_t *v);
+>>>>>>> 94a82d0 (Replay: memory is compared where only atomics change it)
 
 /** struct rp_region - memory of the program, here and there. */
 struct rp_region {

@@ -61,8 +61,6 @@ struct vt_head {
 	X(POST_RECV, "post_recv") /* struct vt_post: ibv_post_recv() */                            \
 	X(POST_SRQ, "post_srq_recv") /* struct vt_post: ibv_post_srq_recv() */                     \
 	X(POST_WQ, "post_wq_recv") /* struct vt_post: ibv_post_wq_recv() */                        \
-	X(POST_OPS, "post_srq_ops") /* struct vt_post: ibv_post_srq_ops() */                       \
-	X(DM, "dm") /* struct vt_dm: ibv_memcpy_to_dm(), ibv_memcpy_from_dm() */                   \
 	X(WR, "wr") /* struct vt_post: ibv_wr_start() to ibv_wr_complete() or _abort() */          \
 	X(POLL, "poll") /* struct vt_poll: a poll that found something, or failed */               \
 	X(NOTIFY, "notify") /* struct vt_cqop: ibv_req_notify_cq(); n: solicited only */           \
@@ -71,7 +69,9 @@ struct vt_head {
 	X(MEM, "mem") /* struct vt_mem: what memory holds */                                       \
 	X(EMPTY, "empty") /* struct vt_cqop: n polls of a CQ that found nothing, all in all */     \
 	X(NOTE, "note") /* struct vt_note: something that was not recorded, and why */             \
-	X(END, "end") /* struct vt_end: the program's last record */
+	X(END, "end") /* struct vt_end: the program's last record */                               \
+	X(POST_OPS, "post_srq_ops") /* struct vt_post: ibv_post_srq_ops() */                       \
+	X(DM, "dm") /* struct vt_dm: ibv_memcpy_to_dm(), ibv_memcpy_from_dm() */
 /* clang-format on */
 
 /** enum vt_kind - of a record. */
