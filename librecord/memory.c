@@ -22,6 +22,7 @@
 #define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
 #define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
 #define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
+#define FREE_NS	    2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
 #define PAGE	    4096u
 #define FINAL_MAX   (256ull << 20)
 
@@ -274,7 +275,7 @@ static u64 exposed_bytes(void)
 }
 
 /*
- * Comparing much of it before each of many sends would take all of the time: then it takes half of it, and what the
+ * Comparing much of it before each of many sends would take all of the time: after the first seconds it takes half of it, and what the
  * program changes may be recorded later than a peer reads it.
  */
 static bool too_soon(u64 all, u64 rest_until)
@@ -294,17 +295,19 @@ void rec_changes(bool send)
 {
 	static u64 turn; /* where the next scan goes on, in what does not fit into one */
 	static u64 rest_until;
-	u64 left = SCAN_MAX, all, at, len, start;
+	static u64 spent; /* ns */
+	u64 max = load_relaxed(&spent) < FREE_NS ? UINT64_MAX : SCAN_MAX;
+	u64 left = max, all, at, len, start;
 	struct rec_obj *o;
 
 	if (likely(!load_relaxed(&exposed)))
 		return;
 	pthread_mutex_lock(&lock);
 	all = exposed_bytes();
-	if (turn >= all || all <= SCAN_MAX)
+	if (turn >= all || all <= max)
 		turn = 0;
 	start = vt_now();
-	if (send && too_soon(all, rest_until))
+	if (send && max == SCAN_MAX && too_soon(all, rest_until))
 		left = 0;
 	for (o = exposed, at = turn; o && left; o = o->mr.next) {
 		if (at >= o->mr.len) {
@@ -317,8 +320,10 @@ void rec_changes(bool send)
 		left -= len;
 		at = 0;
 	}
-	if (left != SCAN_MAX && all > SCAN_SMALL) {
+	if (left != max && all > SCAN_SMALL) {
 		u64 now = vt_now();
+
+		store_relaxed(&spent, spent + (now - start));
 
 		if (now >= rest_until)
 			rest_until = now + (now - start);

@@ -56,6 +56,7 @@ static bool carries_payload(const struct ibv_send_wr *wr)
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_TSO:
+	case IBV_WR_ATOMIC_WRITE:
 		return true;
 	default:
 		return false;
@@ -125,6 +126,7 @@ static void fill_opcode(struct vt_wr *to, const struct ibv_send_wr *wr, enum ibv
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
 		to->remote_addr = wr->wr.rdma.remote_addr;
 		to->rkey = wr->wr.rdma.rkey;
 		break;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define PAGE 4096u
+
 /* What the call has changed that other records go by. */
 static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
 {
@@ -32,24 +34,22 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 		if (vt_fact(g->p, rec, false, "iova", &iova))
-			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova),
-				   a[4] & IBV_ACCESS_REMOTE_ATOMIC);
+			rp_mr_made(g, ord, iova, mr->length, mr->addr,
+				   (int64_t)(a[3] - iova));
 		break;
 	case VCALL_ibv_reg_mr:
 		if (a[3] & IBV_ACCESS_ZERO_BASED) {
-			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0,
-				   a[3] & IBV_ACCESS_REMOTE_ATOMIC);
+			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0);
 			break;
 		}
 		/* Fall through */
 	case VCALL_ibv_rereg_mr:
 		rp_mr_made(g, ord, addr, mr->length, mr->addr,
-			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr),
-			   c->call == VCALL_ibv_reg_mr && a[3] & IBV_ACCESS_REMOTE_ATOMIC);
+			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
 		break;
 	default:
 		/* Device memory, the null MR, an imported one: no memory of the program's. */
-		rp_mr_made(g, ord, 0, 0, NULL, 0, false);
+		rp_mr_made(g, ord, 0, 0, NULL, 0);
 	}
 }
 
@@ -162,6 +162,19 @@ static void ask_for_key(uint32_t key)
 		next_key(key);
 }
 
+/* Memory that is not there for the time of a call. */
+static void hide(const struct vcall_parsed *c, int prot)
+{
+	const struct ibv_sge *sge = (void *)(uintptr_t)c->args[3];
+	uint64_t i, from, to;
+
+	for (i = 0; sge && i < c->args[4]; i++) {
+		from = sge[i].addr & ~(uint64_t)(PAGE - 1);
+		to = (sge[i].addr + sge[i].length + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+		mprotect((void *)(uintptr_t)from, to - from, prot);
+	}
+}
+
 /* What stands for arguments that are of no use here as they were. */
 static bool prepare(struct rp_thread *t, const char *line)
 {
@@ -202,6 +215,11 @@ static bool prepare(struct rp_thread *t, const char *line)
 	case VCALL_ibv_rereg_mr:
 		if (strstr(line + c->out, " EFAULT"))
 			c->args[3] = rp_nowhere(c->args[3]);
+		return true;
+	case VCALL_ibv_advise_mr:
+		/* The program had given the memory back since it had registered it. */
+		if (!strncmp(line + c->out, "EFAULT", 6))
+			hide(c, PROT_NONE);
 		return true;
 	default:
 		return true;
@@ -346,6 +364,8 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	errno = 0;
 	ret = carry_out(t, rec, line + c->out);
 	err = errno;
+	if (c->call == VCALL_ibv_advise_mr && !strncmp(line + c->out, "EFAULT", 6))
+		hide(c, PROT_READ | PROT_WRITE);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, flags);
 	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);

@@ -14,6 +14,7 @@
 #define PAGE	    4096u
 #define MAX_MEMORY  (256ULL << 30)
 #define MAX_REGIONS 1000000u
+#define SHADOW_MAX  (256ULL << 20)
 /* How long data may be under way that the record has at a program's end. */
 #define YIELD_FIRST 64u
 #define SETTLE_NS   5000000000ULL
@@ -210,17 +211,37 @@ static void clear(uint8_t *at, uint64_t len)
 	memset(to, 0, (size_t)(at + len - to));
 }
 
+static uint8_t *new_shadow(struct rp_prog *g, uint64_t len)
+{
+	uint8_t *at;
+
+	if (len > SHADOW_MAX - g->shadows)
+		return NULL;
+	at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	g->shadows += len;
+	return at;
+}
+
+static void free_shadow(struct rp_prog *g, struct rp_mr *mr)
+{
+	if (!mr->shadow)
+		return;
+	munmap(mr->shadow, mr->len);
+	g->shadows -= mr->len;
+	mr->shadow = NULL;
+}
+
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
-		int64_t delta, bool atomics)
+		int64_t delta)
 {
 	struct rp_mr *mr;
 
 	if (!ord || ord >= g->n_obj[VOBJ_MR])
 		return;
 	mr = &g->mr[ord];
-	if (mr->shadow)
-		munmap(mr->shadow, mr->len);
-	mr->shadow = NULL;
+	free_shadow(g, mr);
 	mr->base = base;
 	mr->len = len;
 	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
@@ -229,12 +250,7 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	if (!mr->host || !g->w->full)
 		return;
 	clear(host, len);
-	if (!atomics)
-		return;
-	mr->shadow = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mr->shadow == MAP_FAILED)
-		mr->shadow = NULL;
+	mr->shadow = new_shadow(g, len);
 }
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
@@ -250,6 +266,16 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 	return m->host + (addr - m->base);
 }
 
+/* Whether the record knows these bytes and this run's differ from them only where the program may have put them back. */
+static bool put_back(const struct rp_prog *g, const struct vt_mem *mem)
+{
+	const struct rp_mr *mr = &g->mr[mem->mr];
+
+	return mr->shadow && !mem->off && mem->len == mr->len &&
+	       vt_crc(0, mr->shadow, mr->len) == mem->crc &&
+	       rp_only_landed(g, mem->mr, mr->shadow);
+}
+
 static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
@@ -258,15 +284,18 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 	char want[64], got[64];
 	uint32_t crc;
 
+	__atomic_add_fetch(&t->prog->w->share->count.mems, 1, __ATOMIC_RELAXED);
+	crc = vt_crc(0, at, mem->len);
+	if (crc != mem->crc && put_back(t->prog, mem))
+		return true;
 	/* What came last may still be on its way: nobody has polled for it. */
-	while ((crc = vt_crc(0, at, mem->len)) != mem->crc) {
+	for (; crc != mem->crc; crc = vt_crc(0, at, mem->len)) {
 		if (rp_failed(t->prog->w))
 			return false;
 		if (vt_now() - since > SETTLE_NS)
 			break;
 		rp_rest(&n);
 	}
-	__atomic_add_fetch(&t->prog->w->share->count.mems, 1, __ATOMIC_RELAXED);
 	if (crc == mem->crc)
 		return true;
 	snprintf(want, sizeof(want), "mr%u CRC-32 %08x", mem->mr, mem->crc);

@@ -172,8 +172,7 @@ struct rp_mr {
 	uint64_t base; /* recorded: what addresses of work requests start from */
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
-	uint8_t *
-		shadow; /* what the record says is there, where peers may do atomics; NULL: not followed */
+	uint8_t *shadow; /* what the record says is there; NULL: not followed, it is too much */
 };
 
 /** struct rp_recv - a posted receive. */
@@ -258,6 +257,7 @@ struct rp_prog {
 	struct rp_region *region;
 	size_t n_regions;
 	struct rp_mr *mr;
+	uint64_t shadows; /* bytes of them */
 	struct rp_cq *cq;
 	struct rp_queue *rq, *srq; /* by ordinal of QP, SRQ */
 	uint32_t *qp_srq; /* ordinal of the SRQ of a QP */
@@ -303,14 +303,20 @@ uint64_t rp_moved(const struct rp_prog *g, uint64_t addr);
 uint64_t rp_nowhere(uint64_t addr);
 /**
  * rp_mr_made() - an MR was registered or changed: by the recorded call's addresses.
- * @atomics: peers may do them there
  */
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
-		int64_t delta, bool atomics);
+		int64_t delta);
 /** rp_at_mr() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
 /** rp_mem() - VT_MEM. */
 bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
+
+/* --- landing.c --------------------------------------------------------------------------- */
+
+/**
+ * rp_only_landed() - whether an MR differs from @was, as long as it is, only where the trace lets something land.
+ */
+bool rp_only_landed(const struct rp_prog *g, uint32_t mr, const uint8_t *was);
 
 /* --- objects.c --------------------------------------------------------------------------- */
 
