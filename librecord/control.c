@@ -144,6 +144,7 @@ static void new_mr(enum vcall call, const u64 *args, struct ibv_mr *mr)
 	default: /* memory of a device or of another process */
 		rec_mr_new(o, 0, 0, 0, 0);
 	}
+	o->mr.rkey = mr->rkey;
 }
 
 static void changed_mr(const u64 *args)
@@ -165,6 +166,7 @@ static void changed_mr(const u64 *args)
 		rec_mr_free(o);
 		rec_mr_new(o, addr, len, moved ? addr : iova, access);
 	}
+	o->mr.rkey = mr->rkey;
 }
 
 /* Functions of QPs and CQs that are more than those of their context. */

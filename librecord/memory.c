@@ -23,6 +23,7 @@
 #define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
 #define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
 #define FREE_NS	    2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
+#define TARGETS	    64u /* regions among which that of a key is looked for */
 #define PAGE	    4096u
 #define FINAL_MAX   (256ull << 20)
 
@@ -327,6 +328,25 @@ void rec_changes(bool send)
 
 		if (now >= rest_until)
 			rest_until = now + (now - start);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void rec_changes_at(u32 rkey, u64 addr, u64 len)
+{
+	struct rec_obj *o;
+	u64 off;
+	u32 n = 0;
+
+	if (!load_relaxed(&exposed))
+		return;
+	pthread_mutex_lock(&lock);
+	for (o = exposed; o && n < TARGETS; o = o->mr.next, n++) {
+		off = addr - o->mr.iova;
+		if (o->mr.rkey == rkey && len <= o->mr.len && off <= o->mr.len - len) {
+			scan(o, VT_MEM_CHANGED, off, len);
+			break;
+		}
 	}
 	pthread_mutex_unlock(&lock);
 }

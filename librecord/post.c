@@ -90,6 +90,11 @@ static struct plan plan_payload(const struct rec_obj *ctx, const struct ibv_send
 	struct plan p = { false, false };
 	bool known = true;
 
+	if (wr->opcode == IBV_WR_RDMA_READ)
+		rec_changes_at(wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, bytes_of(wr));
+	else if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		 wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		rec_changes_at(wr->wr.atomic.rkey, wr->wr.atomic.remote_addr, sizeof(u64));
 	if (!carries_payload(wr) || rec.payload == REC_NONE || !n)
 		return p;
 	if (rec.payload == REC_HASH) {

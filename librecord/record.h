@@ -143,6 +143,7 @@ struct rec_cqex; /* cqex.c */
  * @addr, @len: the program's memory; of device memory and the like there is none: @len is 0
  * @iova: by which work requests name @addr
  * @shadow: what the trace says is there; NULL: there was no room for it
+ * @rkey: by which peers name it
  * @on_demand: what was not touched yet is not to be
  * @exposed: peers can read it, or atomics return it
  */
@@ -151,6 +152,7 @@ struct rec_mr {
 	u64 len;
 	u64 iova;
 	u8 *shadow;
+	u32 rkey;
 	bool on_demand;
 	bool exposed;
 	struct rec_obj *next; /* of those that are exposed */
@@ -285,6 +287,11 @@ void rec_mr_final(struct rec_obj *o);
 void rec_mr_free(struct rec_obj *o);
 /** rec_changes() - record what the program has changed where peers can read it. @send: of many calls one */
 void rec_changes(bool send);
+/**
+ * rec_changes_at() - the same of what a READ or an atomic names, if it is memory of this program: programs that are both
+ * sides write there without a call in between.
+ */
+void rec_changes_at(u32 rkey, u64 addr, u64 len);
 /** rec_payload_sge() - record what has changed in memory that is about to be sent. Return: whether the trace knows the bytes. */
 bool rec_payload_sge(struct rec_obj *mr, u64 addr, u32 len);
 /** rec_address() - where in the program's memory an address in a work request is. @mr: of its key, or NULL */

@@ -240,10 +240,15 @@ static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct
 	bool known = !inline_data;
 	struct rec_obj *mr;
 	u8 *bytes = NULL;
+	u64 len = 0;
 	u32 i;
 
-	if (!carries(wr))
+	if (!carries(wr)) {
+		for (i = 0; i < n; i++)
+			len += sge[i].len;
+		rec_changes_at(wr->rkey, wr->remote_addr, len);
 		return;
+	}
 	for (i = 0; i < n; i++)
 		wr->payload += sge[i].len;
 	if (rec.payload == REC_NONE)

@@ -99,7 +99,7 @@ static int find_atomics(struct rp_world *w, const struct vt_rec *rec)
 			ret = add(w, &(struct rp_word){ .prog = n->prog,
 							.mr = n->ord,
 							.addr = wr->remote_addr,
-							.first = rec->begin });
+							.first = rec->end });
 	}
 	return ret;
 }

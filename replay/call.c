@@ -44,6 +44,10 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 		}
 		/* Fall through */
 	case VCALL_ibv_rereg_mr:
+		/* With another PD it keeps what it holds. */
+		if (c->call == VCALL_ibv_rereg_mr &&
+		    !(a[1] & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS)))
+			break;
 		rp_mr_made(g, ord, addr, mr->length, mr->addr,
 			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
 		break;

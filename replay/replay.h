@@ -104,7 +104,7 @@ enum rp_unexpected {
 /**
  * struct rp_word - eight bytes of an MR that peers do atomics on. Sorted by all that says where.
  * @addr: by which the atomics name it
- * @first: the first of them began then
+ * @first: the first of them was posted then
  * @settled: they all had completed then; UINT64_MAX: the word is not compared
  */
 struct rp_word {
