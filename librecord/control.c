@@ -8,6 +8,8 @@
 
 #include "traces/calldesc.h"
 
+#include <sys/stat.h>
+
 const struct vcall_env rec_env = { .name = rec_name };
 
 /* The one object that a call ends, by its description. */
@@ -102,6 +104,16 @@ void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args)
 	c->span = rec_begin();
 }
 
+/* What a descriptor's number stands for: the same for all that have the file open, also in another program. */
+static u64 file_of(u64 fd)
+{
+	struct stat st;
+
+	if (fstat((int)fd, &st))
+		return fd;
+	return (mix64(mix64((u64)st.st_dev) ^ (u64)st.st_ino) >> 2) | VCALL_FILE;
+}
+
 /* The line of a call, with the facts in it. */
 static void write_line(struct rec_call *c, u64 ret, int err)
 {
@@ -116,7 +128,8 @@ static void write_line(struct rec_call *c, u64 ret, int err)
 	vcall_put_out(t, c->call, c->args, ret, err, &rec_env);
 	rec_thread.makes = 0;
 	for (i = 0; i < t->n_facts; i++)
-		facts[i] = t->facts[i].value;
+		facts[i] = t->facts[i].kind == VFACT_FD ? file_of(t->facts[i].value)
+							: t->facts[i].value;
 	if (t->lost)
 		rec_note("%s: the line is longer than %u bytes", vcall_descs[c->call].name,
 			 VCALL_LINE);

@@ -166,6 +166,20 @@ static void ask_for_key(uint32_t key)
 		next_key(key);
 }
 
+/* A program's own allocators, which may have had nothing to give. */
+static __thread bool refuse;
+
+static void *domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align, uint64_t type)
+{
+	(void)pd, (void)context, (void)size, (void)align, (void)type;
+	return refuse ? NULL : IBV_ALLOCATOR_USE_DEFAULT;
+}
+
+static void domain_free(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
+{
+	(void)pd, (void)context, (void)ptr, (void)type;
+}
+
 /* Memory that is not there for the time of a call. */
 static void hide(const struct vcall_parsed *c, int prot)
 {
@@ -183,8 +197,11 @@ static void hide(const struct vcall_parsed *c, int prot)
 static bool prepare(struct rp_thread *t, const char *line)
 {
 	struct vcall_parsed *c = &t->parsed;
+	struct ibv_parent_domain_init_attr *domain;
 	struct ibv_xrcd_init_attr *xrcd;
 	struct rp_prog *g = t->prog;
+
+	refuse = strstr(line + c->out, "NULL ENOMEM");
 
 	switch (c->call) {
 	case VCALL_ibv_get_device_list:
@@ -195,12 +212,21 @@ static bool prepare(struct rp_thread *t, const char *line)
 		return true;
 	case VCALL_ibv_open_xrcd:
 		xrcd = (void *)(uintptr_t)c->args[1];
-		if (xrcd && !strstr(line + c->out, "NULL EBADF") &&
+		/* Older traces have its number there; then each program has files of its own. */
+		if (xrcd && !strstr(line, " attr.fd=~") && !strstr(line + c->out, "NULL EBADF") &&
 		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
 			pthread_mutex_lock(&g->lock);
 			xrcd->fd = file_for(g, xrcd->fd);
 			pthread_mutex_unlock(&g->lock);
 			return xrcd->fd >= 0;
+		}
+		return true;
+	case VCALL_ibv_alloc_parent_domain:
+		domain = (void *)(uintptr_t)c->args[1];
+		if (domain && domain->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+		    !strstr(line + c->out, "NULL EINVAL")) {
+			domain->alloc = domain_alloc;
+			domain->free = domain_free;
 		}
 		return true;
 	case VCALL_ibv_destroy_cq:
@@ -246,6 +272,9 @@ static bool is_state(const char *word, size_t name)
 		word += 6;
 		name -= 6;
 	}
+	/* Older traces do not have it. */
+	if (name == 6 && !strncmp(word, "cmd_fd", 6))
+		return true;
 	if (name < 3 || strncmp(word, "id.", 3) != 0)
 		return false;
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)

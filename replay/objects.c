@@ -91,6 +91,8 @@ static void bind_obj(void *arg, enum vobj kind, uint32_t ord, void *obj)
 		publish(g, RP_MR, ord, mr->rkey, mr->lkey);
 	} else if (kind == VOBJ_MW) {
 		publish(g, RP_MW, ord, ((struct ibv_mw *)obj)->rkey, 0);
+	} else if (kind == VOBJ_CTX) {
+		publish(g, RP_CTX, ord, (uint32_t)((struct ibv_context *)obj)->cmd_fd + 1, 0);
 	} else if (kind == VOBJ_CQ) {
 		bind_cq(g, ord, obj);
 	}
@@ -134,6 +136,8 @@ static uint64_t fact(void *arg, uint32_t kind, uint64_t value)
 		return rp_key(t->prog, (uint32_t)value, t->when, &delta);
 	case VFACT_QPN:
 		return rp_qpn(t->prog, (uint32_t)value, t->when);
+	case VFACT_FD:
+		return rp_file(t->prog, value, t->when);
 	default:
 		return value;
 	}

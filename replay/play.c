@@ -184,6 +184,7 @@ int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 		fprintf(stderr, "rdmaemu: replay: %s\n", err.text);
 		return 2;
 	}
+	__atomic_store_n(&w->share->pid[nth], getpid(), __ATOMIC_RELEASE);
 	meet(w);
 	g.running = g.n_threads;
 	for (i = 0; i < g.n_threads; i++) {

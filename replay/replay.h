@@ -31,6 +31,7 @@
 #define RP_MAGIC   0x70657275u
 #define RP_TIMEOUT 60u /* seconds that a wait may take */
 #define RP_DONE	   UINT64_MAX
+#define RP_MAX_FILES 256u
 
 /** struct rp_slot - a thread of a program. @next_end: the number by which the call ends that it is at. */
 struct rp_slot {
@@ -53,6 +54,7 @@ enum rp_made_kind {
 	RP_MW,
 	RP_QP,
 	RP_SRQ,
+	RP_CTX, /* num: its cmd_fd + 1 */
 	RP_MADE_COUNT,
 };
 
@@ -81,6 +83,8 @@ struct rp_share {
 		hold_at; /* number by which the call ends behind which @held is waited for; 0: none */
 	uint32_t held;
 	struct rp_count count;
+	int32_t pid[VT_MAX_PROGS]; /* of those that play */
+	int32_t file[RP_MAX_FILES]; /* descriptors, the same in all processes */
 	char why[4096];
 };
 
@@ -92,6 +96,7 @@ struct rp_num {
 	uint32_t ord;
 	uint64_t from; /* number by which the call had ended */
 	bool lkey;
+	uint64_t file; /* of a context: what file its cmd_fd is of */
 };
 
 /** enum rp_unexpected - what to do when a live program does something else than was recorded. */
@@ -126,6 +131,10 @@ struct rp_world {
 	struct rp_num *key; /* lkeys and rkeys */
 	struct rp_num *qpn; /* QPs and SRQs */
 	size_t n_key, n_qpn;
+	struct rp_num *cmd_fd; /* contexts by the file of their cmd_fd */
+	size_t n_cmd_fd;
+	uint64_t file[RP_MAX_FILES]; /* others */
+	uint32_t n_files;
 	struct rp_word *word;
 	size_t n_words;
 	size_t share_size;
@@ -147,19 +156,19 @@ struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog);
 /** rp_world_find() - whose a number was at @when. NULL: nobody's. */
 const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
 				   uint32_t mask, uint64_t when);
-<<<<<<< HEAD
-=======
+/* --- files.c ----------------------------------------------------------------------------- */
+
+/** rp_files_learn() - the files that a call of the record names. Returns 0 or -ENOMEM. */
+int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec);
+/** rp_files_make() - make those that are no contexts'. Returns 0 or -errno. */
+int rp_files_make(struct rp_world *w);
+
 /* --- atomics.c --------------------------------------------------------------------------- */
 
 /** rp_words_init() - find the words that peers do atomics on. Returns 0 or -ENOMEM. */
 int rp_words_init(struct rp_world *w);
 /** rp_word_at() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
 struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
-
-/** rp_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. */
-bool rp_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
-	     uint64_t *v);
->>>>>>> 94a82d0 (Replay: memory is compared where only atomics change it)
 
 /** struct rp_region - memory of the program, here and there. */
 struct rp_region {
@@ -311,8 +320,10 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 /** rp_mem() - VT_MEM. */
 bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
 
-/* --- landing.c --------------------------------------------------------------------------- */
+/* --- files.c, landing.c --------------------------------------------------------------------------- */
 
+/** rp_file() - the descriptor here for one of the record. */
+uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when);
 /**
  * rp_only_landed() - whether an MR differs from @was, as long as it is, only where the trace lets something land.
  */

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 static const enum vobj made_kind[RP_MADE_COUNT] = {
-	[RP_MR] = VOBJ_MR, [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ
+	[RP_MR] = VOBJ_MR, [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ, [RP_CTX] = VOBJ_CTX
 };
 
 /* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
@@ -180,6 +180,8 @@ static int read_all(struct rp_world *w)
 			if (rec->kind != VT_CALL)
 				continue;
 			ret = learn(w, prog, rec);
+			if (!ret)
+				ret = rp_files_learn(w, prog, rec);
 			if (ret)
 				return ret;
 		}
@@ -254,7 +256,7 @@ int rp_world_map(struct rp_world *w, int fd, bool fresh)
 			w->made[prog][kind] = (struct rp_made *)at;
 			at += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
 		}
-	return 0;
+	return fresh ? rp_files_make(w) : 0;
 }
 
 struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog)

@@ -216,6 +216,9 @@ static void read_specs(struct reader *r, const struct vfield *f, uint8_t *base)
 			return;
 		}
 		memcpy(&size, p + sizeof(enum ibv_flow_spec_type), sizeof(size));
+		/* One that there is not is the last that could be told. */
+		if (v.len == 16 && (size < 8 || size > sizeof(struct ibv_flow_spec)))
+			return;
 		if (size != v.len / 2) {
 			vread_bad_word(r, "spec", &v, "as many bytes as its size says");
 			return;

@@ -229,7 +229,7 @@ void *vread_word_object(struct reader *r, const char *name, const struct word *v
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* ADDRESS:PORT, [ADDRESS%SCOPE]:PORT, ib:BYTES. */
+/* ADDRESS:PORT, [ADDRESS%SCOPE]:PORT, ib:BYTES, familyN: of another, whose bytes nobody looks at. */
 bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 *in6 = (void *)to;
@@ -238,6 +238,11 @@ bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
 	char text[96], *colon, *percent, *end;
 	unsigned long port, scope = 0;
 
+	if (v->len > 6 && !memcmp(v->s, "family", 6)) {
+		port = strtoul(v->s + 6, &end, 10);
+		to->ss_family = (sa_family_t)port;
+		return end == v->s + v->len && port && port <= UINT16_MAX;
+	}
 	if (v->len > 3 && !memcmp(v->s, "ib:", 3))
 		return ib.len == 2ul * VCALL_SIZE_IB &&
 		       vread_word_hex(&ib, (uint8_t *)to, VCALL_SIZE_IB);

@@ -414,7 +414,7 @@ enum vfact {
 	VFACT_PSN,
 	VFACT_BYTES, /* eight bytes of private data, in memory's order; the last padded with zeros */
 	VFACT_PORT, /* a port number that nobody chose */
-	VFACT_FD, /* a descriptor's number */
+	VFACT_FD, /* a descriptor: in a record VCALL_FILE and which file it is, or the number of none */
 	VFACT_HANDLE, /* number of an object that can be imported */
 	VFACT_TIME, /* nanoseconds */
 	VFACT_WRID,
@@ -426,6 +426,8 @@ struct vcall_fact {
 	uint64_t value;
 	uint32_t kind; /* enum vfact */
 };
+
+#define VCALL_FILE (1ULL << 62) /* of the two highest bits only this one: a file */
 
 struct vfield;
 

@@ -252,13 +252,14 @@ static const struct vfield fields_domain_attr[] = {
 	FO(td, TD, IN),
 	FN(comp_mask, FLAGS, IN, domain),
 };
-STRUCT_MASK(domain_attr, comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT);
+STRUCT_MASK(domain_attr, comp_mask,
+	    IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT);
 #undef T
 
 #define T struct ibv_xrcd_init_attr
 static const struct vfield fields_xrcd_attr[] = {
 	FN(comp_mask, FLAGS, IN, xrcd),
-	F(fd, INT, IN),
+	FV(fd, IN, FD),
 	F(oflags, HEX, IN),
 };
 STRUCT_MASK(xrcd_attr, comp_mask, IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS);
