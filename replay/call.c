@@ -273,7 +273,7 @@ static bool is_state(const char *word, size_t name)
 		name -= 6;
 	}
 	/* Older traces do not have it. */
-	if (name == 6 && !strncmp(word, "cmd_fd", 6))
+	if (name == 6 && (!strncmp(word, "cmd_fd", 6) || !strncmp(word, "handle", 6)))
 		return true;
 	if (name < 3 || strncmp(word, "id.", 3) != 0)
 		return false;

@@ -41,9 +41,9 @@ int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	uint64_t file;
 	uint32_t i;
 
-	if (rp_fact(p, rec, true, "cmd_fd", &file) && file >> 62 == 1)
+	if (vt_fact(p, rec, true, "cmd_fd", &file) && file >> 62 == 1)
 		return learn_context(w, prog, rec, file);
-	if (!(rp_fact(p, rec, false, "attr.fd", &file) || rp_fact(p, rec, false, "fd", &file)) ||
+	if (!(vt_fact(p, rec, false, "attr.fd", &file) || rp_fact(p, rec, false, "fd", &file)) ||
 	    file >> 62 != 1)
 		return 0;
 	for (i = 0; i < w->n_files && w->file[i] != file; i++)

@@ -61,6 +61,11 @@ static void publish(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uin
 	__atomic_store_n(&g->w->made[g->nth][kind][ord].num, num, __ATOMIC_RELEASE);
 }
 
+static void publish_handle(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uint32_t handle)
+{
+	__atomic_store_n(&g->w->made[g->nth][kind][ord].handle, handle, __ATOMIC_RELEASE);
+}
+
 static void bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
 {
 	struct rp_cq *c = &g->cq[ord];
@@ -88,9 +93,14 @@ static void bind_obj(void *arg, enum vobj kind, uint32_t ord, void *obj)
 				g->qp_srq[ord] = i;
 		publish(g, RP_QP, ord, qp->qp_num, 0);
 	} else if (kind == VOBJ_MR) {
+		publish_handle(g, RP_MR, ord, mr->handle);
 		publish(g, RP_MR, ord, mr->rkey, mr->lkey);
 	} else if (kind == VOBJ_MW) {
 		publish(g, RP_MW, ord, ((struct ibv_mw *)obj)->rkey, 0);
+	} else if (kind == VOBJ_PD) {
+		publish_handle(g, RP_PD, ord, ((struct ibv_pd *)obj)->handle);
+	} else if (kind == VOBJ_DM) {
+		publish_handle(g, RP_DM, ord, ((struct ibv_dm *)obj)->handle);
 	} else if (kind == VOBJ_CTX) {
 		publish(g, RP_CTX, ord, (uint32_t)((struct ibv_context *)obj)->cmd_fd + 1, 0);
 	} else if (kind == VOBJ_CQ) {
@@ -136,6 +146,12 @@ static uint64_t fact(void *arg, uint32_t kind, uint64_t value)
 		return rp_key(t->prog, (uint32_t)value, t->when, &delta);
 	case VFACT_QPN:
 		return rp_qpn(t->prog, (uint32_t)value, t->when);
+	case VFACT_HANDLE:
+		return rp_handle(t->prog,
+				 t->parsed.call == VCALL_ibv_import_pd	 ? RP_PD
+				 : t->parsed.call == VCALL_ibv_import_mr ? RP_MR
+									 : RP_DM,
+				 (uint32_t)value, t->when);
 	case VFACT_FD:
 		return rp_file(t->prog, value, t->when);
 	default:
@@ -186,4 +202,17 @@ uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when)
 	const struct rp_num *n = rp_world_find(g->w->qpn, g->w->n_qpn, qpn, ~0u, when);
 
 	return n ? now_of(g, n) : qpn;
+}
+
+uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle, uint64_t when)
+{
+	const struct rp_num *best = NULL;
+	size_t i;
+
+	for (i = 0; i < g->w->n_handle; i++)
+		if (g->w->handle[i].num == handle && g->w->handle[i].kind == kind &&
+		    g->w->handle[i].from <= when && (!best || g->w->handle[i].from > best->from))
+			best = &g->w->handle[i];
+	return best ? __atomic_load_n(&g->w->made[best->prog][kind][best->ord].handle, __ATOMIC_ACQUIRE)
+		    : handle;
 }

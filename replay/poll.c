@@ -65,13 +65,20 @@ static bool same_side(const struct ibv_wc *a, const struct vt_wc *b)
 }
 
 /* The place in the pool of the completion that the record's must be. */
-static struct rp_cqe **match(struct rp_cq *cq, const struct vt_wc *want)
+static struct rp_cqe **match(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+			     const struct vt_wc *want)
 {
 	struct rp_cqe **at;
+	bool same;
 
-	for (at = &cq->first; *at; at = &(*at)->next)
-		if ((*at)->qp == want->qp && same_side(&(*at)->wc, want))
+	for (at = &cq->first; *at; at = &(*at)->next) {
+		/* A QP that one of the sides did not know, as it is another program's (XRC), is known by its number. */
+		same = want->qp && (*at)->qp ? want->qp == (*at)->qp
+					     : rp_qpn(t->prog, want->qp_num, rec->begin) ==
+						       (*at)->wc.qp_num;
+		if (same && same_side(&(*at)->wc, want))
 			return at;
+	}
 	return NULL;
 }
 
@@ -308,7 +315,7 @@ static struct rp_cqe **unexpected(struct rp_thread *t, const struct vt_rec *rec,
 static struct rp_cqe **match_any(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
 				 const struct vt_wc *want)
 {
-	struct rp_cqe **at = match(cq, want);
+	struct rp_cqe **at = match(t, rec, cq, want);
 	struct rp_recv **r;
 	uint32_t crc;
 

@@ -46,6 +46,7 @@ struct rp_slot {
 struct rp_made {
 	uint32_t num; /* rkey, or number of a QP or SRQ */
 	uint32_t lkey;
+	uint32_t handle;
 	int64_t delta; /* MR: this run's address minus the recorded */
 };
 
@@ -55,6 +56,8 @@ enum rp_made_kind {
 	RP_QP,
 	RP_SRQ,
 	RP_CTX, /* num: its cmd_fd + 1 */
+	RP_PD,
+	RP_DM,
 	RP_MADE_COUNT,
 };
 
@@ -131,6 +134,8 @@ struct rp_world {
 	struct rp_num *key; /* lkeys and rkeys */
 	struct rp_num *qpn; /* QPs and SRQs */
 	size_t n_key, n_qpn;
+	struct rp_num *handle; /* objects that can be imported */
+	size_t n_handle;
 	struct rp_num *cmd_fd; /* contexts by the file of their cmd_fd */
 	size_t n_cmd_fd;
 	uint64_t file[RP_MAX_FILES]; /* others */
@@ -340,6 +345,8 @@ struct vcall_env rp_env(struct rp_thread *t);
 /** rp_key(), rp_qpn() - this run's key or number for a recorded one. */
 uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
 uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
+/** rp_handle() - the same of a handle by which an object of that kind is imported. */
+uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle, uint64_t when);
 
 /* --- live.c ------------------------------------------------------------------------------ */
 

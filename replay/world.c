@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 
 static const enum vobj made_kind[RP_MADE_COUNT] = {
-	[RP_MR] = VOBJ_MR, [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ, [RP_CTX] = VOBJ_CTX
+	[RP_MR] = VOBJ_MR, [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ, [RP_CTX] = VOBJ_CTX,
+	[RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM
 };
 
 /* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
@@ -83,6 +84,29 @@ static uint32_t subject(const char *line, enum vobj kind, const char *arg)
 	return at && object_at(at + strlen(arg), &nth) == kind ? nth : 0;
 }
 
+/* An object that others may import; of an import nobody asks where it came from. */
+static int learn_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	static const struct {
+		enum rp_made_kind kind;
+		enum vobj obj;
+	} kinds[] = { { RP_PD, VOBJ_PD }, { RP_MR, VOBJ_MR }, { RP_DM, VOBJ_DM } };
+	struct rp_num one = { .prog = prog, .from = rec->end };
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint64_t handle;
+	uint32_t i;
+	size_t len;
+
+	if (!vt_fact(p, rec, true, "handle", &handle))
+		return 0;
+	one.num = (uint32_t)handle;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !one.ord; i++) {
+		one.kind = kinds[i].kind;
+		one.ord = subject(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
+	}
+	return one.ord ? add(&w->handle, &w->n_handle, &one) : 0;
+}
+
 static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
@@ -90,8 +114,10 @@ static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	size_t len;
 	const char *line = vt_rec_line(p, rec, &len);
 	uint64_t rkey, lkey, qpn;
-	int ret = 0;
+	int ret = learn_handle(w, prog, rec);
 
+	if (ret)
+		return ret;
 	if (vt_fact(p, rec, true, "rkey", &rkey)) {
 		one.kind = RP_MR;
 		one.ord = subject(line, VOBJ_MR, " mr=");

@@ -147,6 +147,14 @@ static void put_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 		vwalk_fact(w, VFACT_KEY, mr->lkey);
 		vwalk_add(w, " rkey=");
 		vwalk_fact(w, VFACT_KEY, mr->rkey);
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, mr->handle);
+	} else if (kind == VRET_NEW + VOBJ_PD) {
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_pd *)obj)->handle);
+	} else if (kind == VRET_NEW + VOBJ_DM) {
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_dm *)obj)->handle);
 	} else if (kind == VRET_NEW + VOBJ_QP) {
 		vwalk_add(w, " qp_num=");
 		vwalk_fact(w, VFACT_QPN, qp->qp_num);

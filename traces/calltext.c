@@ -385,6 +385,7 @@ static void walk_param(struct vwalk *w, const struct vfield *f, const uint8_t *b
 static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	uint32_t i, n = (uint32_t)count_of(w, f, base);
+	struct ibv_flow_spec_action_handle action;
 	struct ibv_flow_spec_counter_action count;
 	const uint8_t *p = base + f->off;
 	struct {
@@ -403,8 +404,11 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 			vwalk_object(w, "spec.counters", VOBJ_CNT, count.counters, false);
 			break;
 		case IBV_FLOW_SPEC_ACTION_HANDLE:
+			/* Where the action is says nothing. */
 			w->t->unknown++;
-			vwalk_add(w, "?");
+			memcpy(&action, p, sizeof(action));
+			action.action = NULL;
+			hex(w, (const uint8_t *)&action, sizeof(action));
 			break;
 		default:
 			hex(w, p,
