@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,24 +85,9 @@ static void pace(const struct rp_thread *t, const struct vt_rec *rec)
 		;
 }
 
-/*
- * By which number all that counts has ended. A peer may reach a region until the call that ends it returns: what
- * succeeded before it did, succeeded before the region was gone.
- */
-static uint64_t due(const struct rp_thread *t, const struct vt_rec *rec)
-{
-	size_t len;
-
-	if (rec->kind == VT_CALL &&
-	    !strncmp(vt_rec_line(t->prog->p, rec, &len), "ibv_dereg_mr ", 13))
-		return rec->end;
-	return rec->begin;
-}
-
 bool rp_turn(struct rp_thread *t, const struct vt_rec *rec)
 {
 	struct rp_world *w = t->prog->w;
-	uint64_t begin = due(t, rec);
 	unsigned int n = 0;
 	uint32_t beat;
 
@@ -111,7 +95,7 @@ bool rp_turn(struct rp_thread *t, const struct vt_rec *rec)
 		beat = __atomic_load_n(&w->share->beat, __ATOMIC_SEQ_CST);
 		if (rp_failed(w))
 			return false;
-		if (may_begin(w, t->slot, begin))
+		if (may_begin(w, t->slot, rec->begin))
 			break;
 		if (n++ < SPIN)
 			continue;
