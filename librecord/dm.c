@@ -5,7 +5,8 @@
 /* A DM may be as large as a record; the bytes of more are not kept. */
 #define STORED_MAX (64u << 20)
 
-static void record(const struct rec_obj *o, struct rec_span span, const struct vt_dm *what, u64 host)
+static void record(const struct rec_obj *o, struct rec_span span, const struct vt_dm *what,
+		   u64 host)
 {
 	u32 stored = what->to && !what->ret && rec.payload == REC_FULL && what->len <= STORED_MAX
 			     ? (u32)what->len

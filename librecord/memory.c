@@ -22,10 +22,11 @@
 #define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
 #define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
 #define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
-#define FREE_NS	    2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
-#define TARGETS	    64u /* regions among which that of a key is looked for */
-#define PAGE	    4096u
-#define FINAL_MAX   (256ull << 20)
+#define FREE_NS                                                                                    \
+	2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
+#define TARGETS	  64u /* regions among which that of a key is looked for */
+#define PAGE	  4096u
+#define FINAL_MAX (256ull << 20)
 
 /* Of shadows, and of what is exposed. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -30,7 +30,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The first word of an MR at @addr or behind it. */
-static struct rp_word *word_from(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr)
+static struct rp_word *word_from(const struct rp_world *w, uint32_t prog, uint32_t mr,
+				 uint64_t addr)
 {
 	struct rp_word key = { .prog = prog, .mr = mr, .addr = addr };
 	size_t low = 0, high = w->n_words, mid;
@@ -122,7 +123,8 @@ static void spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr,
 {
 	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
 
-	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mr; word++) {
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mr;
+	     word++) {
 		if (word->addr >= addr && word->addr - addr >= len)
 			return;
 		word->settled = UINT64_MAX;

@@ -34,8 +34,7 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 		if (vt_fact(g->p, rec, false, "iova", &iova))
-			rp_mr_made(g, ord, iova, mr->length, mr->addr,
-				   (int64_t)(a[3] - iova));
+			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
 		break;
 	case VCALL_ibv_reg_mr:
 		if (a[3] & IBV_ACCESS_ZERO_BASED) {
@@ -169,7 +168,8 @@ static void ask_for_key(uint32_t key)
 /* A program's own allocators, which may have had nothing to give. */
 static __thread bool refuse;
 
-static void *domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align, uint64_t type)
+static void *domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
+			  uint64_t type)
 {
 	(void)pd, (void)context, (void)size, (void)align, (void)type;
 	return refuse ? NULL : IBV_ALLOCATOR_USE_DEFAULT;

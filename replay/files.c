@@ -43,7 +43,7 @@ int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 
 	if (vt_fact(p, rec, true, "cmd_fd", &file) && file >> 62 == 1)
 		return learn_context(w, prog, rec, file);
-	if (!(vt_fact(p, rec, false, "attr.fd", &file) || rp_fact(p, rec, false, "fd", &file)) ||
+	if (!(vt_fact(p, rec, false, "attr.fd", &file) || vt_fact(p, rec, false, "fd", &file)) ||
 	    file >> 62 != 1)
 		return 0;
 	for (i = 0; i < w->n_files && w->file[i] != file; i++)

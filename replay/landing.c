@@ -63,9 +63,9 @@ static void mark_wr(struct landing *l, bool own, const struct vt_rec *rec, const
 
 	if (send && wr->rkey)
 		mark_remote(l, rec, wr);
-	if (own && (!send || wr->opcode == IBV_WR_RDMA_READ ||
-		    wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-		    wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD))
+	if (own &&
+	    (!send || wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	     wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD))
 		for (i = 0; i < wr->n_sge; i++)
 			mark(l, sge[i].mr, sge[i].addr, sge[i].len);
 }
@@ -88,7 +88,8 @@ static void mark_all(struct landing *l)
 			case VT_POST_OPS:
 			case VT_WR:
 				wr = vt_wr_first(rec);
-				for (i = 0; i < VT_BODY(vt_post, rec)->bad; i++, wr = vt_wr_next(wr))
+				for (i = 0; i < VT_BODY(vt_post, rec)->bad;
+				     i++, wr = vt_wr_next(wr))
 					mark_wr(l, prog == l->g->nth, rec, wr);
 				break;
 			default:

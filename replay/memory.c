@@ -217,7 +217,8 @@ static uint8_t *new_shadow(struct rp_prog *g, uint64_t len)
 
 	if (len > SHADOW_MAX - g->shadows)
 		return NULL;
-	at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		  -1, 0);
 	if (at == MAP_FAILED)
 		return NULL;
 	g->shadows += len;
@@ -272,8 +273,7 @@ static bool put_back(const struct rp_prog *g, const struct vt_mem *mem)
 	const struct rp_mr *mr = &g->mr[mem->mr];
 
 	return mr->shadow && !mem->off && mem->len == mr->len &&
-	       vt_crc(0, mr->shadow, mr->len) == mem->crc &&
-	       rp_only_landed(g, mem->mr, mr->shadow);
+	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_only_landed(g, mem->mr, mr->shadow);
 }
 
 static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)

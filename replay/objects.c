@@ -213,6 +213,7 @@ uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t han
 		if (g->w->handle[i].num == handle && g->w->handle[i].kind == kind &&
 		    g->w->handle[i].from <= when && (!best || g->w->handle[i].from > best->from))
 			best = &g->w->handle[i];
-	return best ? __atomic_load_n(&g->w->made[best->prog][kind][best->ord].handle, __ATOMIC_ACQUIRE)
+	return best ? __atomic_load_n(&g->w->made[best->prog][kind][best->ord].handle,
+				      __ATOMIC_ACQUIRE)
 		    : handle;
 }

@@ -73,9 +73,9 @@ static struct rp_cqe **match(struct rp_thread *t, const struct vt_rec *rec, stru
 
 	for (at = &cq->first; *at; at = &(*at)->next) {
 		/* A QP that one of the sides did not know, as it is another program's (XRC), is known by its number. */
-		same = want->qp && (*at)->qp ? want->qp == (*at)->qp
-					     : rp_qpn(t->prog, want->qp_num, rec->begin) ==
-						       (*at)->wc.qp_num;
+		same = want->qp && (*at)->qp
+			       ? want->qp == (*at)->qp
+			       : rp_qpn(t->prog, want->qp_num, rec->begin) == (*at)->wc.qp_num;
 		if (same && same_side(&(*at)->wc, want))
 			return at;
 	}

@@ -28,9 +28,9 @@
 
 #include <pthread.h>
 
-#define RP_MAGIC   0x70657275u
-#define RP_TIMEOUT 60u /* seconds that a wait may take */
-#define RP_DONE	   UINT64_MAX
+#define RP_MAGIC     0x70657275u
+#define RP_TIMEOUT   60u /* seconds that a wait may take */
+#define RP_DONE	     UINT64_MAX
 #define RP_MAX_FILES 256u
 
 /** struct rp_slot - a thread of a program. @next_end: the number by which the call ends that it is at. */

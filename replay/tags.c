@@ -76,7 +76,8 @@ bool rp_post_ops(struct rp_thread *t, const struct vt_rec *rec)
 	if (!srq || !same) {
 		free(op);
 		return srq ? rp_trouble(t, rec, "no memory for %u operations", post->n)
-			   : rp_trouble(t, rec, "operations on srq%u, which there is not", post->obj);
+			   : rp_trouble(t, rec, "operations on srq%u, which there is not",
+					post->obj);
 	}
 	for (i = 0; i < post->n; i++, sge += wr->n_sge, wr = vt_wr_next(wr)) {
 		rp_sges(t, rec, wr, sge, &room);

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 static const enum vobj made_kind[RP_MADE_COUNT] = {
-	[RP_MR] = VOBJ_MR, [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ, [RP_CTX] = VOBJ_CTX,
-	[RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM
+	[RP_MR] = VOBJ_MR,   [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ,
+	[RP_CTX] = VOBJ_CTX, [RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM
 };
 
 /* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */

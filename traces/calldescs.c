@@ -51,41 +51,41 @@
 #define VD_out_ev   VD_OUTOBJ(EV, VDIR_FRESH), .aux = &vstruct_cm_event
 #define VD_end_ev   VD_END(EV)
 
-#define VD_int	     .kind = VK_INT, .dir = VDIR_IN
-#define VD_u8	     .kind = VK_UINT, .dir = VDIR_IN
-#define VD_u16	     VD_u8
-#define VD_u32	     VD_u8
-#define VD_u64	     VD_u8
-#define VD_uint	     VD_u8
-#define VD_size	     VD_u8
-#define VD_handle    VD_FACT(HANDLE)
-#define VD_fd	     VD_FACT(FD)
-#define VD_addr	     VD_FACT(ADDR)
-#define VD_iova	     VD_FACT(ADDR)
-#define VD_context   .kind = VK_CONTEXT, .dir = 0
-#define VD_access    VD_NAMES(VK_FLAGS, access)
-#define VD_uaccess   VD_access
-#define VD_rereg     VD_NAMES(VK_FLAGS, rereg)
-#define VD_qpmask    VD_NAMES(VK_FLAGS, qp_mask)
-#define VD_srqmask   VD_NAMES(VK_FLAGS, srq_mask)
-#define VD_ps	     VD_NAMES(VK_ENUM, port_space)
-#define VD_event     VD_NAMES(VK_ENUM, event)
-#define VD_mwtype    VD_NAMES(VK_ENUM, mw_type)
-#define VD_advice    VD_NAMES(VK_ENUM, advice)
-#define VD_wropcode  VD_NAMES(VK_ENUM, wr_opcode)
-#define VD_str	     .kind = VK_STR, .dir = VDIR_IN
-#define VD_out_int   VD_OUTINT(4)
-#define VD_out_u32   VD_OUTINT(4)
-#define VD_out_qpn   VD_OUTINT(4), .fact = VFACT_QPN
-#define VD_out_be16  VD_OUTINT(2), .aux = &vnames_node_type
-#define VD_be16	     .kind = VK_BE, .dir = VDIR_IN, .size = 2
-#define VD_gid	     .kind = VK_PGID, .dir = VDIR_IN
-#define VD_out_gid   .kind = VK_PGID, .dir = VDIR_OUT
-#define VD_sockaddr  .kind = VK_PSOCKADDR, .dir = VDIR_IN
-#define VD_bytes     .kind = VK_BYTES, .dir = VDIR_IN, .count_off = VCOUNT_NEXT
-#define VD_optval    VD_bytes
-#define VD_out_u64s  .kind = VK_U64S, .dir = VDIR_OUT, .fact = VFACT_OTHER, .count_off = VCOUNT_NEXT
-#define VD_sges	     .kind = VK_ARRAY, .dir = VDIR_IN, .aux = &vstruct_sge, .count_off = VCOUNT_NEXT
+#define VD_int	    .kind = VK_INT, .dir = VDIR_IN
+#define VD_u8	    .kind = VK_UINT, .dir = VDIR_IN
+#define VD_u16	    VD_u8
+#define VD_u32	    VD_u8
+#define VD_u64	    VD_u8
+#define VD_uint	    VD_u8
+#define VD_size	    VD_u8
+#define VD_handle   VD_FACT(HANDLE)
+#define VD_fd	    VD_FACT(FD)
+#define VD_addr	    VD_FACT(ADDR)
+#define VD_iova	    VD_FACT(ADDR)
+#define VD_context  .kind = VK_CONTEXT, .dir = 0
+#define VD_access   VD_NAMES(VK_FLAGS, access)
+#define VD_uaccess  VD_access
+#define VD_rereg    VD_NAMES(VK_FLAGS, rereg)
+#define VD_qpmask   VD_NAMES(VK_FLAGS, qp_mask)
+#define VD_srqmask  VD_NAMES(VK_FLAGS, srq_mask)
+#define VD_ps	    VD_NAMES(VK_ENUM, port_space)
+#define VD_event    VD_NAMES(VK_ENUM, event)
+#define VD_mwtype   VD_NAMES(VK_ENUM, mw_type)
+#define VD_advice   VD_NAMES(VK_ENUM, advice)
+#define VD_wropcode VD_NAMES(VK_ENUM, wr_opcode)
+#define VD_str	    .kind = VK_STR, .dir = VDIR_IN
+#define VD_out_int  VD_OUTINT(4)
+#define VD_out_u32  VD_OUTINT(4)
+#define VD_out_qpn  VD_OUTINT(4), .fact = VFACT_QPN
+#define VD_out_be16 VD_OUTINT(2), .aux = &vnames_node_type
+#define VD_be16	    .kind = VK_BE, .dir = VDIR_IN, .size = 2
+#define VD_gid	    .kind = VK_PGID, .dir = VDIR_IN
+#define VD_out_gid  .kind = VK_PGID, .dir = VDIR_OUT
+#define VD_sockaddr .kind = VK_PSOCKADDR, .dir = VDIR_IN
+#define VD_bytes    .kind = VK_BYTES, .dir = VDIR_IN, .count_off = VCOUNT_NEXT
+#define VD_optval   VD_bytes
+#define VD_out_u64s .kind = VK_U64S, .dir = VDIR_OUT, .fact = VFACT_OTHER, .count_off = VCOUNT_NEXT
+#define VD_sges	    .kind = VK_ARRAY, .dir = VDIR_IN, .aux = &vstruct_sge, .count_off = VCOUNT_NEXT
 #define VD_out_gids                                                                                \
 	.kind = VK_ARRAY, .dir = VDIR_OUT, .aux = &vstruct_gid_entry, .count_off = VCOUNT_RET
 

@@ -407,13 +407,10 @@ static void make_room(struct reader *r, const struct vcall_desc *d)
 	for (i = 0; i < d->n_args && !r->bad; i++) {
 		f = &d->args[i];
 		if (f->dir != VDIR_OUT || r->p->args[i] ||
-		    (f->kind != VK_BYTES && f->kind != VK_ARRAY && f->kind != VK_U64S))
+		    (f->kind != VK_ARRAY && f->kind != VK_U64S))
 			continue;
-		/* Of bytes that are read from device memory the length is the last argument. */
-		n = r->p->args[f->kind == VK_BYTES ? d->n_args - 1u : i + 1u];
-		size = f->kind == VK_BYTES  ? 1
-		       : f->kind == VK_U64S ? 8
-					    : ((const struct vstruct *)f->aux)->size;
+		n = r->p->args[i + 1];
+		size = f->kind == VK_U64S ? 8 : ((const struct vstruct *)f->aux)->size;
 		if (n > VCALL_ARENA)
 			vread_wrong(r, "%s: more than a call may take", f->name);
 		else

@@ -164,7 +164,8 @@ static void put_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 	} else if (kind == VRET_NEW + VOBJ_CTX) {
 		/* By which another program may import it. */
 		vwalk_add(w, " cmd_fd=");
-		vwalk_fact(w, VFACT_FD, (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);
+		vwalk_fact(w, VFACT_FD,
+			   (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);
 	} else if (kind == VRET_NEW + VOBJ_CQ) {
 		vwalk_add(w, " cqe=%d", ((const struct ibv_cq *)obj)->cqe);
 	}

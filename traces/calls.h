@@ -176,11 +176,11 @@ enum vret {
 #define VA_out_gid  union ibv_gid *
 #define VA_sockaddr struct sockaddr *
 /* Bytes and arrays: as many as the next argument says. */
-#define VA_bytes     const void *
-#define VA_optval    void *
-#define VA_out_u64s  uint64_t *
-#define VA_sges	     struct ibv_sge *
-#define VA_out_gids  struct ibv_gid_entry * /* as many as the result says */
+#define VA_bytes    const void *
+#define VA_optval   void *
+#define VA_out_u64s uint64_t *
+#define VA_sges	    struct ibv_sge *
+#define VA_out_gids struct ibv_gid_entry * /* as many as the result says */
 
 /* Structs: what goes in and what comes out is said of their fields, in callstructs.c. */
 #define VA_event_get	  struct ibv_async_event *
