@@ -305,14 +305,15 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 
 /*
  * Whether a byte that is neither as the record says nor as it was before is the doing of atomics that came out
- * differently. A word that changes before the first of them is written by the program, too: it is not compared any more.
+ * differently. A word that changes before the first of them is written by the program, too: it is not compared any more. To fill all
+ * of a region before is only how it begins.
  */
-static bool by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off)
+static bool by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off, bool changed)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	struct rp_word *word = rp_word_at(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
 
-	if (word && word->first > rec->begin)
+	if (word && changed && word->first > rec->begin && mem->len < g->mr[mem->mr].len)
 		word->settled = UINT64_MAX;
 	return word && word->settled < rec->begin;
 }
@@ -332,7 +333,7 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	uint64_t i, k = 0;
 
 	for (i = 0; i < mem->len; i++) {
-		if (bytes[i] == was[i] || !by_atomics(t->prog, rec, mem->off + i) || differs)
+		if (!by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]) || differs)
 			continue;
 		differs = at[i] != bytes[i] && at[i] != was[i];
 		k = i;
