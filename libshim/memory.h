@@ -63,6 +63,15 @@ struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd
 int mr_check_access(u32 access);
 /** mr_unimport() - forget a region without touching what there is in the HCA. */
 void mr_unimport(struct shim_mr *mr);
+/**
+ * rdmaemu_next_key() - the next region that this thread registers, or window that it allocates, gets this key, or
+ * there is an error: EBUSY where the key's index is in use, EINVAL where there is none such. 0: any key.
+ *
+ * For rdmaemu-replay, which finds it by dlsym(3): keys that were recorded are known to others.
+ */
+SHIM_EXPORT void rdmaemu_next_key(u32 key);
+/** mr_wanted_key() - that key, once; 0: any. */
+u32 mr_wanted_key(void);
 
 /* --- mw.c, dm.c, dmabuf.c, import.c --------------------------------------------------------- */
 
@@ -79,56 +88,5 @@ struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr
 int shim_free_dm(struct ibv_dm *dm);
 struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
 			      unsigned int access);
-
-/* --- mr.c ----------------------------------------------------------------------------------- */
-
-/**
- * mr_new() - register what *cmd says, and name it @addr and @len.
- * Return: NULL with errno.
- */
-struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd, void *addr,
-		       size_t len);
-/** mr_check_access() - ibv_reg_mr(3), what it says of access flags. Return: 0 or -EINVAL. */
-int mr_check_access(u32 access);
-/** mr_unimport() - forget a region without touching what there is in the HCA. */
-void mr_unimport(struct shim_mr *mr);
-
-/* --- mw.c, dm.c, dmabuf.c, import.c --------------------------------------------------------- */
-
-struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
-int shim_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-int shim_dealloc_mw(struct ibv_mw *mw);
-/** mw_fill_bind() - the work request that binds @mw. Return: 0 or an errno value. */
-int mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
-		 const struct ibv_mw_bind_info *info);
-struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd);
-/** cmd_fd_make() - the descriptor of a new context of device @dev, whose number goes to *id. */
-int cmd_fd_make(u32 dev, u64 *id);
-struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
-int shim_free_dm(struct ibv_dm *dm);
-struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
-			      unsigned int access);
-
-/**
- * rdmaemu_next_key() - the next region that this thread registers, or window that it allocates, gets this key, or
- * there is an error: EBUSY where the key's index is in use, EINVAL where there is none such. 0: any key.
- *
- * For rdmaemu-replay, which finds it by dlsym(3): keys that were recorded are known to others.
- */
-SHIM_EXPORT void rdmaemu_next_key(u32 key);
-/** mr_wanted_key() - that key, once; 0: any. */
-u32 mr_wanted_key(void);
-
-/* --- mr.c ----------------------------------------------------------------------------------- */
-
-/**
- * rdmaemu_next_key() - the next region that this thread registers, or window that it allocates, gets this key, or
- * there is an error: EBUSY where the key's index is in use, EINVAL where there is none such. 0: any key.
- *
- * For rdmaemu-replay, which finds it by dlsym(3): keys that were recorded are known to others.
- */
-SHIM_EXPORT void rdmaemu_next_key(u32 key);
-/** mr_wanted_key() - that key, once; 0: any. */
-u32 mr_wanted_key(void);
 
 #endif
