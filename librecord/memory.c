@@ -83,9 +83,9 @@ static bool readable(u64 addr, u64 len)
 	return true;
 }
 
-/* A record about memory; its bytes if there are any, else those at @addr are summed up. */
+/* A record about memory, of @number or a new one; its bytes if there are any, else those at @addr are summed up. */
 static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
-		       const void *bytes)
+		       const void *bytes, u64 number)
 {
 	struct vt_mem *body;
 	struct vt_rec *r;
@@ -106,7 +106,7 @@ static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, 
 		memcpy(body + 1, bytes, len);
 	}
 	r->thread = rec_thread.ord;
-	r->begin = r->end = vt_number(&rec.w);
+	r->begin = r->end = number ? number : vt_number(&rec.w);
 	r->t_begin = r->t_end = vt_now();
 	vt_done(r);
 }
@@ -115,7 +115,8 @@ static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, 
  * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
  * With the lock.
  */
-static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now, size_t len)
+static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now, size_t len,
+		    u64 number)
 {
 	u8 *was = o->mr.shadow + off;
 	size_t from = 0, to;
@@ -133,7 +134,7 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 		for (to = from + 1, n = 0; to < len && n < GRAIN; to++)
 			n = now[to] == was[to] ? n + 1 : 0;
 		to -= n;
-		record_mem(o, what, off + from, to - from, now + from);
+		record_mem(o, what, off + from, to - from, now + from, number);
 		memcpy(was + from, now + from, to - from);
 		from = to;
 	}
@@ -166,6 +167,7 @@ static size_t untouched(u64 addr, size_t len)
 static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 {
 	u8 *b = rec_thread.bounce;
+	u64 number;
 	size_t n;
 
 	for (; len; off += n, len -= n) {
@@ -181,8 +183,13 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 		}
 		if (!rec_read(b, o->mr.addr + off, n))
 			return;
-		if (memcmp(b, o->mr.shadow + off, n) != 0)
-			compare(o, what, off, b, n);
+		if (!memcmp(b, o->mr.shadow + off, n))
+			continue;
+		/* Once more: what peers did before that number is to be in what is said to have been there at it. */
+		number = vt_number(&rec.w);
+		if (!rec_read(b, o->mr.addr + off, n))
+			return;
+		compare(o, what, off, b, n, number);
 	}
 }
 
@@ -222,7 +229,7 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 	if (o->mr.shadow)
 		scan(o, VT_MEM_FIRST, 0, o->mr.len);
 	else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand)
-		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL);
+		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL, 0);
 	o->mr.exposed =
 		o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
 	if (o->mr.exposed) {
@@ -240,7 +247,7 @@ void rec_mr_final(struct rec_obj *o)
 	if (o->mr.shadow)
 		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
 	if (o->mr.len <= FINAL_MAX && readable(o->mr.addr, o->mr.len))
-		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL);
+		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
 	else
 		rec_note("mr%u: its %llu bytes are gone, or too many to sum up", o->ord,
 			 (unsigned long long)o->mr.len);

@@ -97,9 +97,10 @@ static void mark_all(struct landing *l)
 			}
 }
 
-bool rp_only_landed(const struct rp_prog *g, uint32_t mr, const uint8_t *was)
+bool rp_only_landed(const struct rp_prog *g, uint32_t mr)
 {
 	struct landing l = { .g = g, .at = g->mr[mr].host, .len = g->mr[mr].len };
+	const uint8_t *was = g->mr[mr].shadow, *first = g->mr[mr].first;
 	bool only = true;
 	uint64_t i;
 
@@ -108,7 +109,7 @@ bool rp_only_landed(const struct rp_prog *g, uint32_t mr, const uint8_t *was)
 		return false;
 	mark_all(&l);
 	for (i = 0; i < l.len && only; i++)
-		only = l.map[i] || l.at[i] == was[i];
+		only = l.at[i] == was[i] || (l.map[i] && was[i] == first[i]);
 	free(l.map);
 	return only;
 }

@@ -230,8 +230,9 @@ static void free_shadow(struct rp_prog *g, struct rp_mr *mr)
 	if (!mr->shadow)
 		return;
 	munmap(mr->shadow, mr->len);
-	g->shadows -= mr->len;
-	mr->shadow = NULL;
+	munmap(mr->first, mr->len);
+	g->shadows -= 2 * mr->len;
+	mr->shadow = mr->first = NULL;
 }
 
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
@@ -252,6 +253,12 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 		return;
 	clear(host, len);
 	mr->shadow = new_shadow(g, len);
+	mr->first = mr->shadow ? new_shadow(g, len) : NULL;
+	if (mr->shadow && !mr->first) {
+		munmap(mr->shadow, len);
+		g->shadows -= len;
+		mr->shadow = NULL;
+	}
 }
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
@@ -267,13 +274,16 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 	return m->host + (addr - m->base);
 }
 
-/* Whether the record knows these bytes and this run's differ from them only where the program may have put them back. */
+/*
+ * Whether the record knows these bytes, and this run's differ from them only where something lands and the record has
+ * what was there at first: the program may have put that back. A live program may send anything: what it leaves counts.
+ */
 static bool put_back(const struct rp_prog *g, const struct vt_mem *mem)
 {
 	const struct rp_mr *mr = &g->mr[mem->mr];
 
-	return mr->shadow && !mem->off && mem->len == mr->len &&
-	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_only_landed(g, mem->mr, mr->shadow);
+	return mr->shadow && !g->w->live && !mem->off && mem->len == mr->len &&
+	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_only_landed(g, mem->mr);
 }
 
 static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
@@ -372,6 +382,8 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 		return false;
 	if (g->mr[mem->mr].shadow)
 		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
+	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
+		memcpy(g->mr[mem->mr].first + mem->off, bytes, mem->len);
 	if (memcmp(at, bytes, mem->len) != 0)
 		memcpy(at, bytes, mem->len);
 	return true;

@@ -187,6 +187,7 @@ struct rp_mr {
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
 	uint8_t *shadow; /* what the record says is there; NULL: not followed, it is too much */
+	uint8_t *first; /* what it says was there at first; with @shadow */
 };
 
 /** struct rp_recv - a posted receive. */
@@ -330,9 +331,10 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
 /** rp_file() - the descriptor here for one of the record. */
 uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when);
 /**
- * rp_only_landed() - whether an MR differs from @was, as long as it is, only where the trace lets something land.
+ * rp_only_landed() - whether an MR that has a shadow differs from it only where the trace lets something land, and where the
+ * record has in the end what was there at first.
  */
-bool rp_only_landed(const struct rp_prog *g, uint32_t mr, const uint8_t *was);
+bool rp_only_landed(const struct rp_prog *g, uint32_t mr);
 
 /* --- objects.c --------------------------------------------------------------------------- */
 
