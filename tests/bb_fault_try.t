@@ -29,14 +29,7 @@ rules() {
 
 # refuses NAME STATUS WORDS ARGS... - that status, and one line with these words on stderr
 refuses() {
-	local name=$1 want=$2 words=$3 err status=0
-	shift 3
-	err=$(limit "$RDMAEMU" fault try "$@" 2>&1 >/dev/null </dev/null) || status=$?
-	if [ $status = "$want" ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
-		ok "$name"
-	else
-		not_ok "$name" "status $status: $err" "wanted: $words"
-	fi
+	rdmaemu_refuses "fault try" "$@"
 }
 
 R=$TRACES/rping.pcap

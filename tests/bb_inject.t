@@ -63,14 +63,7 @@ differs() {
 
 # refuses NAME STATUS WORDS ARGS...
 refuses() {
-	local name=$1 want=$2 words=$3 err status=0
-	shift 3
-	err=$(limit "$RDMAEMU" replay "$@" 2>&1 >/dev/null) || status=$?
-	if [ $status = "$want" ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
-		ok "$name"
-	else
-		not_ok "$name" "status $status: $err" "wanted: $words"
-	fi
+	rdmaemu_refuses replay "$@"
 }
 
 # --- what is no capture, no script

@@ -53,14 +53,7 @@ differs() {
 }
 
 refuses() {
-	local name=$1 words=$2 err status=0
-	shift 2
-	err=$(limit "$RDMAEMU" replay "$@" 2>&1 >/dev/null </dev/null) || status=$?
-	if [ $status = 2 ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
-		ok "$name"
-	else
-		not_ok "$name" "status $status: $err" "wanted: $words"
-	fi
+	rdmaemu_refuses replay "$1" 2 "${@:2}"
 }
 
 S='10.77.0.1'

@@ -58,14 +58,7 @@ LIVE=("$L" mrs 40 "${LIVE[@]}")
 check "as the record's keys are" live 0 'no divergence$' K --as rping "${LONG[@]}"
 
 refuses() {
-	local name=$1 words=$2 err status=0
-	shift 2
-	err=$(limit "$RDMAEMU" replay "$@" 2>&1 >/dev/null </dev/null) || status=$?
-	if [ $status = 2 ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
-		ok "$name"
-	else
-		not_ok "$name" "status $status: $err" "wanted: $words"
-	fi
+	rdmaemu_refuses replay "$1" 2 "${@:2}"
 }
 refuses "nothing of the kind" "expected fail, wait or ignore" D --as server --unexpected never -- true
 refuses "with all programs" "expected --as with them" D --unexpected wait

@@ -77,6 +77,20 @@ limit() {
 	timeout --foreground -k 5 "$LIMIT" "$@"
 }
 
+# rdmaemu_refuses VERB NAME STATUS WORDS ARGS... - `rdmaemu VERB ARGS...` ends with that status and says one line on stderr
+# that has these words
+rdmaemu_refuses() {
+	local verb=$1 name=$2 want=$3 words=$4 err status=0
+	shift 4
+	# shellcheck disable=SC2086
+	err=$(limit "$RDMAEMU" $verb "$@" 2>&1 >/dev/null </dev/null) || status=$?
+	if [ $status = "$want" ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $err" "wanted: $words"
+	fi
+}
+
 # emu COMMAND... - under `rdmaemu run`, where the servers are
 emu() {
 	setting_up && limit "$RDMAEMU" run "${SERVER_AT[@]}" -- "$@"
