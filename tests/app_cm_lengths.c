@@ -55,7 +55,7 @@ static int server(int port)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct ibv_qp_init_attr attr = attributes();
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
-	struct rdma_cm_id *listen, *id;
+	struct rdma_cm_id *listen = NULL, *id;
 	struct ibv_wc wc = { 0 };
 	struct ibv_mr *mr;
 	uint32_t i;
@@ -138,7 +138,7 @@ static int mrs(int n, char **argv)
 {
 	struct ibv_context **ctx = rdma_get_devices(NULL);
 	struct ibv_pd *pd = ctx && ctx[0] ? ibv_alloc_pd(ctx[0]) : NULL;
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	must(pd, "ibv_alloc_pd");
