@@ -19,8 +19,6 @@ int vt_open_only(struct vt_dir *d, const char *command, int argc, char **argv);
 const char *vt_name_of(const struct vt_program *p);
 /** vt_wanted() - whether `--program` means it: by its name, its pid or pN. */
 bool vt_wanted(const struct opts *o, const struct vt_program *p);
-/** vt_is_recv() - a post of receives. */
-bool vt_is_recv(u32 kind);
 /** vt_queue() - "qp3", "srq1", "wq2": what a post is to. */
 void vt_queue(const struct vt_rec *rec, char *text, size_t size);
 /** vt_wr_op() - a work request's opcode, or "RECV". */

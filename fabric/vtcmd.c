@@ -24,11 +24,6 @@ bool vt_wanted(const struct opts *o, const struct vt_program *p)
 	       (pid && !strcmp(o->program, pid));
 }
 
-bool vt_is_recv(u32 kind)
-{
-	return kind == VT_POST_RECV || kind == VT_POST_SRQ || kind == VT_POST_WQ;
-}
-
 void vt_queue(const struct vt_rec *rec, char *text, size_t size)
 {
 	bool srq = rec->kind == VT_POST_SRQ || rec->kind == VT_POST_OPS;

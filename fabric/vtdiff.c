@@ -55,7 +55,7 @@ static int add_post(struct parts *p, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
-	u32 kind = rec->kind == VT_WR ? VT_POST_SEND : rec->kind, i;
+	u32 kind = vt_is_send(rec->kind) ? VT_POST_SEND : rec->kind, i;
 	int ret = 0;
 
 	for (i = 0; i < post->n && !ret; i++, wr = vt_wr_next(wr))
@@ -69,16 +69,11 @@ static int add_rec(struct parts *p, const struct vt_rec *rec, bool data)
 	int ret = 0;
 	u32 i;
 
+	if (vt_is_post(rec->kind))
+		return add_post(p, rec);
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		return add(p, PART_LINE, 0, rec->thread, rec, NULL);
-	case VT_POST_SEND:
-	case VT_POST_RECV:
-	case VT_POST_SRQ:
-	case VT_POST_WQ:
-	case VT_POST_OPS:
-	case VT_WR:
-		return add_post(p, rec);
 	case VT_POLL:
 		for (i = 0, wc = vt_wcs(rec); i < VT_BODY(vt_poll, rec)->n && !ret; i++)
 			ret = add(p, PART_WC,

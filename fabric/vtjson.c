@@ -162,8 +162,7 @@ static struct json_object *rec_json(const struct vt_program *p, const struct vt_
 	add_int(o, "end", rec->end);
 	add_int(o, "t_begin_ns", rec->t_begin - t0);
 	add_int(o, "t_end_ns", rec->t_end - t0);
-	if (vt_is_recv(rec->kind) || rec->kind == VT_POST_SEND || rec->kind == VT_POST_OPS ||
-	    rec->kind == VT_WR)
+	if (vt_is_post(rec->kind))
 		post_json(o, rec, data);
 	else if (rec->kind == VT_POLL)
 		poll_json(o, rec);

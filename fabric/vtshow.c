@@ -153,17 +153,13 @@ static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t
 	size_t len;
 
 	printf("  %12.6f t%u ", (double)(rec->t_begin - t0) / 1e9, rec->thread);
+	if (vt_is_post(rec->kind)) {
+		show_post(rec, data);
+		return;
+	}
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		puts(vt_rec_line(p, rec, &len));
-		break;
-	case VT_POST_SEND:
-	case VT_POST_RECV:
-	case VT_POST_SRQ:
-	case VT_POST_WQ:
-	case VT_POST_OPS:
-	case VT_WR:
-		show_post(rec, data);
 		break;
 	case VT_POLL:
 		show_poll(rec);

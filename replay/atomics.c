@@ -54,11 +54,6 @@ static bool is_atomic(const struct vt_wr *wr)
 	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr->opcode == IBV_WR_ATOMIC_WRITE;
 }
 
-static bool is_send(const struct vt_rec *rec)
-{
-	return rec->kind == VT_POST_SEND || rec->kind == VT_WR;
-}
-
 /* The MR that a remote key is of; NULL: none, or it is that of a window. */
 static const struct rp_num *target(const struct rp_world *w, const struct vt_rec *rec,
 				   const struct vt_wr *wr)
@@ -138,12 +133,12 @@ static void spoil_by_wr(struct rp_world *w, uint32_t prog, const struct vt_rec *
 	const struct rp_num *n;
 	uint32_t i;
 
-	if (is_send(rec) &&
+	if (vt_is_send(rec->kind) &&
 	    (wr->opcode == IBV_WR_RDMA_WRITE || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
 		n = target(w, rec, wr);
 		if (n)
 			spoil(w, n->prog, n->ord, wr->remote_addr, wr->payload);
-	} else if (!is_send(rec) || is_atomic(wr) || wr->opcode == IBV_WR_RDMA_READ) {
+	} else if (!vt_is_send(rec->kind) || is_atomic(wr) || wr->opcode == IBV_WR_RDMA_READ) {
 		for (i = 0; i < wr->n_sge; i++)
 			spoil(w, prog, sge[i].mr, sge[i].addr, sge[i].len);
 	}
@@ -213,7 +208,7 @@ static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
 
 	for (i = 0; i < post->bad && !ret; i++, wr = vt_wr_next(wr)) {
 		spoil_by_wr(w, prog, rec, wr);
-		n = is_send(rec) && is_atomic(wr) ? target(w, rec, wr) : NULL;
+		n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
 		if (!n || post->obj >= w->n_obj[prog][VOBJ_QP])
 			continue;
 		one = (struct out){ .wr_id = wr->wr_id,
@@ -276,7 +271,7 @@ int rp_words_init(struct rp_world *w)
 
 	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
 		for (off = 0; !ret && (rec = vt_next(&w->dir.prog[prog], &off));)
-			if (is_send(rec))
+			if (vt_is_send(rec->kind))
 				ret = find_atomics(w, rec);
 	if (ret || !w->n_words)
 		return ret;

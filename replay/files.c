@@ -15,6 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool is_file(uint64_t v)
+{
+	return v >> 62 == VCALL_FILE >> 62;
+}
+
 /* "ibv_open_device ... = ctx1 cmd_fd=~": a context and its file. */
 static int learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t file)
 {
@@ -41,10 +46,10 @@ int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	uint64_t file;
 	uint32_t i;
 
-	if (vt_fact(p, rec, true, "cmd_fd", &file) && file >> 62 == 1)
+	if (vt_fact(p, rec, true, "cmd_fd", &file) && is_file(file))
 		return learn_context(w, prog, rec, file);
 	if (!(vt_fact(p, rec, false, "attr.fd", &file) || vt_fact(p, rec, false, "fd", &file)) ||
-	    file >> 62 != 1)
+	    !is_file(file))
 		return 0;
 	for (i = 0; i < w->n_files && w->file[i] != file; i++)
 		;
@@ -90,7 +95,7 @@ uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when)
 	struct rp_world *w = g->w;
 	uint32_t i;
 
-	if (file >> 62 != 1)
+	if (!is_file(file))
 		return file;
 	/* The latest that had this one then: a context that was imported has it, too. */
 	for (i = 0; i < w->n_cmd_fd; i++)

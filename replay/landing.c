@@ -57,7 +57,7 @@ static void mark_remote(struct landing *l, const struct vt_rec *rec, const struc
 
 static void mark_wr(struct landing *l, bool own, const struct vt_rec *rec, const struct vt_wr *wr)
 {
-	bool send = rec->kind == VT_POST_SEND || rec->kind == VT_WR;
+	bool send = vt_is_send(rec->kind);
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	uint32_t i;
 
@@ -79,28 +79,19 @@ static void mark_all(struct landing *l)
 	uint64_t off;
 
 	for (prog = 0; prog < dir->n_progs; prog++)
-		for (off = 0; (rec = vt_next(&dir->prog[prog], &off));)
-			switch ((enum vt_kind)rec->kind) {
-			case VT_POST_SEND:
-			case VT_POST_RECV:
-			case VT_POST_SRQ:
-			case VT_POST_WQ:
-			case VT_POST_OPS:
-			case VT_WR:
-				wr = vt_wr_first(rec);
-				for (i = 0; i < VT_BODY(vt_post, rec)->bad;
-				     i++, wr = vt_wr_next(wr))
-					mark_wr(l, prog == l->g->nth, rec, wr);
-				break;
-			default:
-				break;
-			}
+		for (off = 0; (rec = vt_next(&dir->prog[prog], &off));) {
+			if (!vt_is_post(rec->kind))
+				continue;
+			wr = vt_wr_first(rec);
+			for (i = 0; i < VT_BODY(vt_post, rec)->bad; i++, wr = vt_wr_next(wr))
+				mark_wr(l, prog == l->g->nth, rec, wr);
+		}
 }
 
 bool rp_only_landed(const struct rp_prog *g, uint32_t mr)
 {
 	struct landing l = { .g = g, .at = g->mr[mr].host, .len = g->mr[mr].len };
-	const uint8_t *was = g->mr[mr].shadow, *first = g->mr[mr].first;
+	const uint8_t *was = g->mr[mr].shadow, *first = rp_mr_first(&g->mr[mr]);
 	bool only = true;
 	uint64_t i;
 

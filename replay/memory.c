@@ -217,8 +217,8 @@ static uint8_t *new_shadow(struct rp_prog *g, uint64_t len)
 
 	if (len > SHADOW_MAX - g->shadows)
 		return NULL;
-	at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		  -1, 0);
+	at = mmap(NULL, 2 * len, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED)
 		return NULL;
 	g->shadows += len;
@@ -229,10 +229,9 @@ static void free_shadow(struct rp_prog *g, struct rp_mr *mr)
 {
 	if (!mr->shadow)
 		return;
-	munmap(mr->shadow, mr->len);
-	munmap(mr->first, mr->len);
-	g->shadows -= 2 * mr->len;
-	mr->shadow = mr->first = NULL;
+	munmap(mr->shadow, 2 * mr->len);
+	g->shadows -= mr->len;
+	mr->shadow = NULL;
 }
 
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
@@ -253,12 +252,6 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 		return;
 	clear(host, len);
 	mr->shadow = new_shadow(g, len);
-	mr->first = mr->shadow ? new_shadow(g, len) : NULL;
-	if (mr->shadow && !mr->first) {
-		munmap(mr->shadow, len);
-		g->shadows -= len;
-		mr->shadow = NULL;
-	}
 }
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
@@ -383,7 +376,7 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 	if (g->mr[mem->mr].shadow)
 		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
 	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
-		memcpy(g->mr[mem->mr].first + mem->off, bytes, mem->len);
+		memcpy(rp_mr_first(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
 	if (memcmp(at, bytes, mem->len) != 0)
 		memcpy(at, bytes, mem->len);
 	return true;

@@ -186,9 +186,15 @@ struct rp_mr {
 	uint64_t base; /* recorded: what addresses of work requests start from */
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
-	uint8_t *shadow; /* what the record says is there; NULL: not followed, it is too much */
-	uint8_t *first; /* what it says was there at first; with @shadow */
+	/* what the record says is there, and behind it what was there at first; NULL: not followed, it is too much */
+	uint8_t *shadow;
 };
+
+/** rp_mr_first() - what the record says was there at first, of a region that has a shadow. */
+static inline uint8_t *rp_mr_first(const struct rp_mr *mr)
+{
+	return mr->shadow + mr->len;
+}
 
 /** struct rp_recv - a posted receive. */
 struct rp_recv {

@@ -134,12 +134,17 @@ static void real(const struct args *a)
 	become(words.argv);
 }
 
+/* fork(2); what stdio holds is written once. */
+static pid_t child(void)
+{
+	fflush(NULL);
+	return fork();
+}
+
 pid_t start_part(const struct args *a, const struct rp_world *w, uint32_t nth, int fd)
 {
-	pid_t pid;
+	pid_t pid = child();
 
-	fflush(NULL);
-	pid = fork();
 	if (!pid)
 		part(a, w, nth, fd);
 	return pid;
@@ -147,10 +152,8 @@ pid_t start_part(const struct args *a, const struct rp_world *w, uint32_t nth, i
 
 pid_t start_live(const struct args *a)
 {
-	pid_t pid;
+	pid_t pid = child();
 
-	fflush(NULL);
-	pid = fork();
 	if (!pid)
 		live(a);
 	return pid;
@@ -158,10 +161,8 @@ pid_t start_live(const struct args *a)
 
 pid_t start_real(const struct args *a)
 {
-	pid_t pid;
+	pid_t pid = child();
 
-	fflush(NULL);
-	pid = fork();
 	if (!pid)
 		real(a);
 	return pid;
@@ -178,8 +179,7 @@ int start_tool(const struct args *a, const char *const tool[])
 	put(&words, tool[1]);
 	put_two(&words, "--fabric", a->fabric);
 	put(&words, tool[2]);
-	fflush(NULL);
-	pid = fork();
+	pid = child();
 	if (!pid)
 		become(words.argv);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)

@@ -83,6 +83,24 @@ enum vt_kind {
 		VT_KIND_COUNT,
 };
 
+/** vt_is_recv() - a post of receives. */
+static inline bool vt_is_recv(uint32_t kind)
+{
+	return kind == VT_POST_RECV || kind == VT_POST_SRQ || kind == VT_POST_WQ;
+}
+
+/** vt_is_send() - a post to a send queue. */
+static inline bool vt_is_send(uint32_t kind)
+{
+	return kind == VT_POST_SEND || kind == VT_WR;
+}
+
+/** vt_is_post() - work requests: the body is a struct vt_post. */
+static inline bool vt_is_post(uint32_t kind)
+{
+	return vt_is_send(kind) || vt_is_recv(kind) || kind == VT_POST_OPS;
+}
+
 /**
  * struct vt_rec - a record's head. Its body follows.
  * @size: bytes with this head, a multiple of 8; stored when the place is taken

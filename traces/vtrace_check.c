@@ -158,16 +158,11 @@ static int check_note(struct check *c, const struct vt_rec *rec)
 
 static int check_body(struct check *c, const struct vt_rec *rec)
 {
+	if (vt_is_post(rec->kind))
+		return check_post(c, rec);
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		return check_call(c, rec);
-	case VT_POST_SEND:
-	case VT_POST_RECV:
-	case VT_POST_SRQ:
-	case VT_POST_WQ:
-	case VT_POST_OPS:
-	case VT_WR:
-		return check_post(c, rec);
 	case VT_DM:
 		return check_dm(c, rec);
 	case VT_POLL:

@@ -57,16 +57,13 @@ static void record(const struct vt_program *p, const struct vt_rec *rec)
 
 	vt_place(p, rec, place, sizeof(place));
 	see(vt_kind_name(rec->kind), 1);
+	if (vt_is_post(rec->kind)) {
+		post(rec);
+		return;
+	}
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		call(p, rec);
-		break;
-	case VT_POST_SEND:
-	case VT_POST_RECV:
-	case VT_POST_SRQ:
-	case VT_POST_WQ:
-	case VT_WR:
-		post(rec);
 		break;
 	case VT_POLL:
 		see(vt_wcs(rec), VT_BODY(vt_poll, rec)->n * sizeof(struct vt_wc));
