@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See pcapng.h. */
 #include "traces/pcapng_block.h"
+#include "traces/vtrace_write.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Room that a packet's block takes beside the captured bytes. */
@@ -88,14 +88,6 @@ static u32 whole_blocks(const struct pcapng *w, u32 len)
 	return at;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 /*
  * As write(2). A full buffer is one of many: what goes straight on to the disk leaves its pages to those that follow,
  * which is quicker than ever more fresh memory (on a virtual machine by far), and pushes nothing out of the page
@@ -112,13 +104,13 @@ static ssize_t write_some(struct pcapng *w, const u8 *at, u32 len)
 			w->cached--;
 		return write(w->fd, at, len);
 	}
-	from = now_ns();
+	from = vt_now();
 	n = pwritev2(w->fd, &v, 1, -1, RWF_DONTCACHE);
 	if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
 		w->cached = ~0u;
 		return write(w->fd, at, len);
 	}
-	w->direct_ns += now_ns() - from;
+	w->direct_ns += vt_now() - from;
 	if (++w->n_direct < SLOW_WRITES)
 		return n;
 	if (w->direct_ns > SLOW_NS)
