@@ -76,7 +76,11 @@ static void *play_thread(void *arg)
 
 	for (rec = next_of(t, &off); rec && ok; rec = next_of(t, &off)) {
 		rp_at(t, rec);
-		ok = rp_turn(t, rec) && play_one(t, rec);
+		ok = rp_turn(t, rec);
+		if (ok) {
+			rp_let_pass(t, rec);
+			ok = play_one(t, rec);
+		}
 		if (ok && rec->end == t->prog->w->share->hold_at)
 			wait_held(t, rec);
 	}

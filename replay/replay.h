@@ -7,7 +7,8 @@
  * One process plays one program of the trace, with one thread for each thread of the program. Records are carried out
  * by the thread whose they are, in their order. A call begins when all calls of all programs that had ended before
  * it began in the record have ended here: every thread says in shared memory (struct rp_slot) by which
- * number the call ends that it is at. So calls that overlapped may overlap again, and all else is in order.
+ * number the call ends that it is at. So calls that overlapped may overlap again, and all else is in order;
+ * overlap.c has the one exception.
  * The record of all programs with the smallest begin may always begin, so no wait is for ever; what the library itself
  * does not end within a bound is told by a watchdog (main thread).
  *
@@ -123,6 +124,8 @@ struct rp_word {
 	uint64_t settled;
 };
 
+struct rp_thread;
+
 /** struct rp_world - the trace as a whole, the same in all processes. */
 struct rp_world {
 	struct vt_dir dir;
@@ -143,6 +146,8 @@ struct rp_world {
 	struct rp_word *word;
 	size_t n_words;
 	size_t share_size;
+	uint64_t *failed_at
+		[VT_MAX_PROGS]; /* by QP: the number of the poll that had its last failed completion */
 	uint64_t first_t; /* earliest time of the trace */
 	bool full; /* payload is in the trace */
 	const char *
@@ -174,6 +179,13 @@ int rp_files_make(struct rp_world *w);
 int rp_words_init(struct rp_world *w);
 /** rp_word_at() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
 struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
+
+/* --- overlap.c --------------------------------------------------------------------------- */
+
+/** rp_overlap_init() - learn when queue pairs failed. Returns 0 or -ENOMEM. */
+int rp_overlap_init(struct rp_world *w);
+/** rp_let_pass() - before a call that takes something away: wait for overlapping posts of peers that were before it. */
+void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec);
 
 /** struct rp_region - memory of the program, here and there. */
 struct rp_region {

@@ -231,6 +231,8 @@ int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err)
 	ret = read_all(w);
 	if (!ret)
 		ret = rp_words_init(w);
+	if (!ret)
+		ret = rp_overlap_init(w);
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s: no memory", dir);
 	else

@@ -140,8 +140,8 @@ broken 3 app_errors "the completion's status differs"
 base=$TEST_DIR/trace.rc_pingpong
 edit() {
 	rm -rf "$TEST_DIR/changed"
-	cp -r "$base" "$TEST_DIR/changed"
-	python3 "$TOP/tests/trace_edit.py" "$TEST_DIR/changed" "$@"
+	cp -r "${2-$base}" "$TEST_DIR/changed"
+	python3 "$TOP/tests/trace_edit.py" "$TEST_DIR/changed" "$1"
 }
 
 # found HOW WORDS - the replay of the changed trace says so, with the program and the place
@@ -164,6 +164,12 @@ check "a byte of memory is changed" edit memory
 found "a changed byte" "memory at its end differs"
 check "what a call returned is changed" edit result
 found "a changed result" "the result differs"
+
+# Which of the calls that overlap comes first is seen from what became of them.
+check "posts overlap the end of the peer's queue pair" edit overlap "$TEST_DIR/trace.ib_write_bw"
+for n in 1 2 3 4 5; do
+	check "posts that overlap the end of the peer's queue pair come first" replays "$TEST_DIR/changed"
+done
 
 # --- what is broken is said -------------------------------------------------------------------
 

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, memory, result, flip, cut, version, foreign."""
+break the file: status, byte_len, memory, result, overlap, flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
 
 HEAD = 64
 REC = struct.Struct("<IIIIQQQQ")  # struct vt_rec
-KINDS = {"call": 1, "poll": 7, "mem": 11}
+KINDS = {"call": 1, "post_send": 2, "wr": 6, "poll": 7, "mem": 11}
 WC = 72
 MEM_FINAL = 2
 
@@ -49,10 +49,47 @@ def memory(data):
     right(data, at)
 
 
+def renumber(data, at, begin, end):
+    struct.pack_into("<QQ", data, at + 16, begin, end)
+    right(data, at)
+
+
+def later(data, behind):
+    for at, _, _, _ in list(records(data)):
+        if at > behind:
+            renumber(data, at, *[n + (1 << 32) for n in struct.unpack_from("<QQ", data, at + 16)])
+
+
+def overlap(folder):
+    """Let the second half of the client's posts overlap the end of the server's queue pair, in which they succeeded."""
+    paths = [folder + "/p%d/data" % p for p in (1, 2)]
+    files = [bytearray(open(path, "rb").read()) for path in paths]
+    posts = [[at for at, kind, _, _ in records(data) if kind in (KINDS["post_send"], KINDS["wr"])] for data in files]
+    if len(posts[0]) > len(posts[1]):
+        for pair in paths, files, posts:
+            pair.reverse()
+    server, client = files
+    lines = open(paths[0].replace("data", "calls")).read().splitlines()
+    destroy = next(at for at, kind, body, _ in records(server) if kind == KINDS["call"] and
+                   lines[struct.unpack_from("<I", server, body)[0] - 1].startswith("ibv_destroy_qp"))
+    begin = struct.unpack_from("<Q", server, destroy + 16)[0]
+    half = [at for at, _, _, _ in records(client) if posts[1][len(posts[1]) // 2] <= at <= posts[1][-1]]
+    later(server, destroy)
+    later(client, half[-1])
+    renumber(server, destroy, begin, begin + 2 * len(half) + 1)
+    for i, at in enumerate(half):
+        renumber(client, at, begin + 2 * i, begin + 2 * i + 1)
+    for path, data in zip(paths, files):
+        open(path, "wb").write(data)
+
+
 def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
+    if what == "overlap":
+        overlap(folder)
+        return
     if what == "status":
         completion(data, 8, 12)
     elif what == "byte_len":

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: calls that take away what a work request of a peer needs.
+ *
+ * Calls that overlapped in the record may come in any order, but for this: a post to a send queue that overlapped the
+ * end of the peer's queue pair, and whose queue pair has no failed completion from then on, was carried out before that
+ * end took effect. The call that takes away therefore lets such posts of other programs go first.
+ *
+ * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
+ * it, waits for nothing that the taking call brings about; and the wait has a bound, behind which the replay goes on
+ * without this courtesy.
+ */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COURTESY_NS 2000000000ULL
+
+int rp_overlap_init(struct rp_world *w)
+{
+	const struct vt_poll *poll;
+	const struct vt_rec *rec;
+	const struct vt_wc *wc;
+	uint32_t prog, i;
+	uint64_t off;
+
+	for (prog = 0; prog < w->dir.n_progs; prog++) {
+		w->failed_at[prog] = calloc(w->n_obj[prog][VOBJ_QP], sizeof(*w->failed_at[prog]));
+		if (!w->failed_at[prog])
+			return -ENOMEM;
+		for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));) {
+			if (rec->kind != VT_POLL)
+				continue;
+			poll = VT_BODY(vt_poll, rec);
+			for (i = 0, wc = vt_wcs(rec); i < poll->n; i++)
+				if (wc[i].status != IBV_WC_SUCCESS &&
+				    wc[i].qp < w->n_obj[prog][VOBJ_QP])
+					w->failed_at[prog][wc[i].qp] = rec->end;
+		}
+	}
+	return 0;
+}
+
+static bool takes_away(const struct vt_program *p, const struct vt_rec *rec)
+{
+	static const char *const calls[] = { "ibv_destroy_",  "ibv_dereg_",	"ibv_rereg_",
+					     "ibv_dealloc_",  "ibv_close_",	"rdma_destroy_",
+					     "rdma_dereg_mr", "rdma_disconnect" };
+	const char *line;
+	size_t len, i;
+
+	if (rec->kind != VT_CALL)
+		return rec->kind == VT_END;
+	line = vt_rec_line(p, rec, &len);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strncmp(line, calls[i], strlen(calls[i])))
+			return true;
+	return !strncmp(line, "ibv_modify_qp ", 14) &&
+	       (strstr(line, " attr.qp_state=IBV_QPS_ERR") ||
+		strstr(line, " attr.qp_state=IBV_QPS_RESET"));
+}
+
+static bool went_well(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+		      uint64_t since)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+
+	return post->bad && post->obj < w->n_obj[prog][VOBJ_QP] &&
+	       w->failed_at[prog][post->obj] <= since;
+}
+
+static bool all_well(const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	uint32_t i;
+
+	for (i = 0; i < poll->n; i++)
+		if (wc[i].status != IBV_WC_SUCCESS)
+			return false;
+	return poll->ret >= 0;
+}
+
+/* The number by which the last such post of that thread ended, or 0. */
+static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
+			   const struct vt_rec *taking)
+{
+	const struct vt_program *p = &w->dir.prog[s->prog];
+	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
+	const struct vt_rec *rec;
+
+	while ((rec = vt_next(p, &off)) && (rec->thread != s->thread || rec->begin < taking->end)) {
+		if (rec->thread != s->thread)
+			continue;
+		if (vt_is_send(rec->kind) && went_well(w, s->prog, rec, taking->begin))
+			until = rec->end;
+		else if (rec->kind == VT_CALL || rec->kind == VT_CQ_EVENT ||
+			 (rec->kind == VT_POLL && !all_well(rec)))
+			break;
+	}
+	return until;
+}
+
+void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct rp_world *w = t->prog->w;
+	uint64_t until, since = 0;
+	const struct rp_slot *s;
+	unsigned int rest = 0;
+	uint32_t i;
+
+	if (w->live || !takes_away(t->prog->p, rec))
+		return;
+	for (i = 0; i < w->n_slots; i++) {
+		s = &w->slot[i];
+		if (s->prog == t->slot->prog || s->next_end == RP_DONE)
+			continue;
+		until = goes_first(w, s, rec);
+		while (until && __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until &&
+		       !rp_failed(w)) {
+			if (!since)
+				since = vt_now();
+			else if (vt_now() - since > COURTESY_NS)
+				return;
+			rp_rest(&rest);
+		}
+	}
+}
