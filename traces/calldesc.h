@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how arguments and structs of calls are described to the walker (calltext.c).
+ * DOC: how arguments and structs of calls are described to the walker (callwalk.c).
  *
  * Arguments are fields of a struct of 64-bit words.
  */

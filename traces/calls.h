@@ -7,7 +7,7 @@
  * VCALLS(X) has a row for each call of the control path: its name, how it says what came of it, by which way
  * programs reach it, and its arguments as (kind, name). All else follows from the kinds: the C type
  * (VA_kind) from which the recorder's wrappers and the replayer's calls are made, and the description
- * (VD_kind) by which one walker (calltext.c) writes a call as a line of text and reads it back:
+ * (VD_kind) by which one walker (callwalk.c) writes a call as a line of text and reads it back:
  *
  *	ibv_create_qp pd=pd1 attr.send_cq=cq1 attr.cap.max_send_wr=1 attr.qp_type=IBV_QPT_RC = qp1 ...
  *

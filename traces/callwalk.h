@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: the walker of calls, between writing (calltext.c) and reading (callparse.c). */
+/** DOC: the walker of calls, between writing (callwalk.c, calltext.c) and reading (callparse.c). */
 #ifndef TRACES_CALLWALK_H
 #define TRACES_CALLWALK_H
 
@@ -38,6 +38,15 @@ __attribute__((format(printf, 2, 3))) void vwalk_add(struct vwalk *w, const char
 void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value);
 void vwalk_quoted(struct vwalk *w, const char *s, size_t max);
 void vwalk_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
+/** vwalk_key() - " NAME=", with the path before the name. */
+void vwalk_key(struct vwalk *w, const char *name);
+/** vwalk_hex(), vwalk_named(), vwalk_flags() - bytes, a value by its name, the names of bits. */
+void vwalk_hex(struct vwalk *w, const void *bytes, size_t n);
+void vwalk_named(struct vwalk *w, const struct vnames *names, uint64_t v);
+void vwalk_flags(struct vwalk *w, const struct vnames *names, uint64_t v);
+/** vwalk_address() - ADDRESS:PORT of this name. @port_fact: 0, or the port is a "~" */
+void vwalk_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
+		   uint32_t port_fact);
 /** vwalk_fields() - go over fields. @base: where they lie; @mask: bits by which some of them count */
 void vwalk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
 		  uint64_t mask);
