@@ -217,7 +217,7 @@ check "fork(): a child is a program of its own" forks
 
 # all_read DIR - the trace of a program that was killed has work requests, and the end is missing
 killed() {
-	local port server client out
+	local port server client out c s n
 	port=$(free_port)
 	record "$TEST_DIR/kill" ib_write_bw -p "$port" --run_infinitely >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
@@ -225,9 +225,16 @@ killed() {
 	record "$TEST_DIR/kill" ib_write_bw -p "$port" --run_infinitely "$ADDR" >"$TEST_DIR/client.out" 2>&1 </dev/null &
 	client=$!
 	wait_for 20 busy "$TEST_DIR/kill" || { kill $client $server; return 1; }
-	# limit's children, which the programs are.
-	kill -9 $(pgrep -P $client) $(pgrep -P $server)
-	wait $client $server
+	# The files grow while they are read.
+	for ((n = 0; n < 20; n++)); do
+		limit "$RDMAEMU" trace stat "$TEST_DIR/kill" >"$TEST_DIR/live" || { kill $client $server; return 1; }
+	done
+	kill -9 $(sed -n 's/^pid //p' "$TEST_DIR"/kill/p[12]/program)
+	wait $client
+	c=$?
+	wait $server
+	s=$?
+	[ $c/$s = 137/137 ] || { echo "ended with $c and $s"; return 1; }
 	out=$(limit "$RDMAEMU" trace stat --json "$TEST_DIR/kill") || return
 	json 'sum(1 for p in d if not p["ended"])' <<<"$out" | grep -qx 2 &&
 		reads_back "$TEST_DIR/kill"

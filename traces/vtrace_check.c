@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct check {
 	struct vt_program *p;
@@ -218,6 +219,14 @@ static int check_head(const struct check *c)
 	return 0;
 }
 
+/* Whether a live writer has made the file longer since it was mapped. */
+static bool has_grown(const struct check *c)
+{
+	struct stat st;
+
+	return !stat(c->path, &st) && (uint64_t)st.st_size > c->p->mapped;
+}
+
 int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	struct check c = { .p = p, .path = path, .err = err };
@@ -231,6 +240,8 @@ int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 	     c.off += rec->size) {
 		rec = (struct vt_rec *)(p->data + c.off);
 		if (!__atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
+			break;
+		if (rec->size > p->mapped - c.off && has_grown(&c))
 			break;
 		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->size > VT_MAX_REC ||
 		    rec->size > p->mapped - c.off)
