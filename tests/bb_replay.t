@@ -35,6 +35,7 @@ replays() {
 # recorded NAME COMMAND... - a pair is recorded, and its trace has two programs
 recorded() {
 	local TRACE_DIR=$TEST_DIR/trace.$1
+	setting_up || return
 	export TRACE_DIR
 	shift
 	rm -rf "$TRACE_DIR"
@@ -90,6 +91,7 @@ cm ucmatose "ucmatose -p PORT" "ucmatose -s $ADDR -p PORT"
 # single NAME COMMAND... - a program of ours that has both sides
 single() {
 	local TRACE_DIR=$TEST_DIR/trace.$1
+	setting_up || return
 	export TRACE_DIR
 	shift
 	run_a "$@" && [ -d "$TRACE_DIR/p1" ]
