@@ -243,6 +243,15 @@ int opts_env(struct opts *o)
 	return 0;
 }
 
+void opts_env_clear(u64 keep)
+{
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++)
+		if (opt_defs[id].env && !(keep & OPT_BIT(id)))
+			unsetenv(opt_defs[id].env);
+}
+
 static char *trim(char *s)
 {
 	char *end;

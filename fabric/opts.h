@@ -195,6 +195,8 @@ void opts_init(struct opts *o);
 int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv);
 /** opts_env() - take the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
 int opts_env(struct opts *o);
+/** opts_env_clear() - programs that are started are not to take them: all but those of the OPT_BIT()s @keep. */
+void opts_env_clear(u64 keep);
 /**
  * opts_file() - take the `key = value` lines of a file.
  * @must: complain when there is no such file

@@ -54,13 +54,34 @@ static int from_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const ch
 	return 0;
 }
 
+/* What variables and files of now say and no flag of a replay can: its fabric is alone, and its clock runs. */
+static void forget(struct opts *o)
+{
+	static const enum opt_id ids[] = { OPT_LISTEN,	   OPT_JOIN,  OPT_TOKEN_FILE, OPT_NAME,
+					   OPT_TIME_SCALE, OPT_CLOCK, OPT_CHAOS };
+	size_t i;
+
+	o->listen[0] = o->join[0] = o->token_file[0] = o->name[0] = '\0';
+	o->manual = false;
+	if (o->level[OPT_CHAOS] != LEVEL_FLAG)
+		o->chaos = o->chaos_random = false;
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		if (o->level[ids[i]] != LEVEL_FLAG)
+			o->level[ids[i]] = LEVEL_DEFAULT;
+}
+
 /* Settings of the recorded fabric. Flags win, variables and files of now do not. */
 static int recorded(struct opts *o, const char *dir, const struct vt_dir *d)
 {
 	const char *seed = vt_thing(&d->about, "seed"), *profile = vt_thing(&d->about, "profile"),
 		   *chaos = vt_thing(&d->about, "chaos"), *subnet = vt_thing(&d->about, "subnet"),
-		   *isolated = vt_thing(&d->about, "isolated");
+		   *isolated = vt_thing(&d->about, "isolated"),
+		   *scale = vt_thing(&d->about, "time-scale");
 
+	forget(o);
+	o->ppm = CLOCK_PPM;
+	if (scale && !parse_scale(scale, &o->ppm))
+		return trouble("%s/trace: time-scale '%s': expected " SCALE_EXPECTED, dir, scale);
 	if (seed && o->level[OPT_SEED] != LEVEL_FLAG && !parse_number(seed, ~0ULL, &o->seed))
 		return trouble("%s/trace: seed '%s': expected a number of at most 64 bits", dir,
 			       seed);
@@ -216,6 +237,8 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 	if (d && as && !o->first_mr)
 		o->first_mr = replay_as_keys(as, d);
 	ret = (d && recorded(o, dir, d)) || (as && replay_as_trace(as, o)) || start(o, &fresh);
+	/* All that is to be known of it is said by now: who is started on it has no wishes. */
+	opts_env_clear(OPT_BIT(OPT_DIR) | OPT_BIT(OPT_PAYLOAD));
 	if (!ret) {
 		ret = make_nodes(d, as, o, self, o->fabric) ||
 		      play(o, replay, self, o->fabric, dir, as, &status);

@@ -164,16 +164,8 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 static void __attribute__((noreturn))
 grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = {
-		"LD_PRELOAD",	      "RDMAEMU_SOCKET",	       "RDMAEMU_SYSFS",
-		"RDMAEMU_FABRIC",     "RDMAEMU_DIR",	       "RDMAEMU_CONFIG",
-		"RDMAEMU_ISOLATED",   "RDMAEMU_LINGER",	       "RDMAEMU_SEED",
-		"RDMAEMU_PROFILE",    "RDMAEMU_NODE",	       "RDMAEMU_SUBNET",
-		"RDMAEMU_TOPOLOGY",   "RDMAEMU_LISTEN",	       "RDMAEMU_JOIN",
-		"RDMAEMU_TOKEN_FILE", "RDMAEMU_RUN",	       "RDMAEMU_NAME",
-		"RDMAEMU_TIME_SCALE", "RDMAEMU_CLOCK",	       "RDMAEMU_CHAOS",
-		"RDMAEMU_RECORD",     "RDMAEMU_RECORD_PAYLOAD"
-	};
+	static const char *const vars[] = { "LD_PRELOAD", PROTO_ENV, PROTO_SYSFS_ENV, PROTO_RUN_ENV,
+					    "RDMAEMU_RECORD" };
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
 
@@ -189,6 +181,7 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 	reset_limits();
 	for (i = 0; i < ARRAY_SIZE(vars); i++)
 		unsetenv(vars[i]);
+	opts_env_clear(0);
 	umask(077);
 	if (chdir("/"))
 		fail(DAEMON_FD_READY, "/");
