@@ -22,6 +22,7 @@ const char *packet_fault_text(u32 fault)
 		[PKT_VERSION] = "it has another version of a header",
 		[PKT_PAD] = "its pad does not fit its payload",
 		[PKT_OPCODE] = "it has no opcode of the QP's transport",
+		[PKT_GROUP] = "it is for a multicast group, and not for QP 0xffffff",
 		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
 		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
 		[PKT_NOT_WAITED] = "it answers what is not outstanding",

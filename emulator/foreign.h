@@ -18,6 +18,7 @@ enum packet_fault {
 	PKT_VERSION, /* of the transport, an LRH or a GRH */
 	PKT_PAD, /* more than there is payload, or what makes no multiple of 4 */
 	PKT_OPCODE, /* none that the QP's transport has */
+	PKT_GROUP, /* to a multicast group, but not to the QP number that all members have */
 	PKT_LEN, /* payload where there is none, or more than the port's MTU */
 	PKT_SYNDROME, /* an AETH's is a reserved one */
 	PKT_NOT_WAITED, /* an answer to what is not outstanding */

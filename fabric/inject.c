@@ -86,8 +86,8 @@ static int find_qp(const struct hca *hca, struct proto_inject *q, int from,
 
 /* --- what its packets look like -------------------------------------------------------------------- */
 
-static void tell_region(const struct hca *hca, const struct hca_qp *qp, u32 nth,
-			struct proto_inject *q)
+/* Whoever has registered them. */
+static void tell_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inject *q)
 {
 	const struct hca_mr *mr;
 	u32 i;
@@ -95,8 +95,7 @@ static void tell_region(const struct hca *hca, const struct hca_qp *qp, u32 nth,
 	q->n_mrs = 0;
 	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
 		mr = &hca->mr[i];
-		if (mr->client != qp->client || mr->dev != qp->dev || mr->pd != qp->pd ||
-		    ++q->n_mrs != nth)
+		if (!mr->client || mr->kind > MR_NULL || mr->pd != pd || ++q->n_mrs != nth)
 			continue;
 		q->rkey = mr->key;
 		q->va = mr->iova;
@@ -104,13 +103,36 @@ static void tell_region(const struct hca *hca, const struct hca_qp *qp, u32 nth,
 	}
 }
 
-static void tell_srq(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+/* The protection domain of a target QP's requests is that of the SRQ which they name. Return: that */
+static u32 tell_srq(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
 {
+	const struct hca_srq *srq;
 	u32 i;
 
-	for (i = 0; i < hca->tab[TAB_SRQ].high && !q->srqn; i++)
-		if (hca->srq[i].client && hca->srq[i].xrcd == qp->xrcd)
-			q->srqn = hca->srq[i].srqn;
+	for (i = 0; i < hca->tab[TAB_SRQ].high; i++) {
+		srq = &hca->srq[i];
+		if (!srq->client || srq->xrcd != qp->xrcd)
+			continue;
+		q->srqn = srq->srqn;
+		return srq->pd;
+	}
+	return 0;
+}
+
+static void tell_group(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+{
+	const struct hca_mcast *m;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_MCAST].high; i++) {
+		m = &hca->mcast[i];
+		if (!m->client || m->qpn != qp->qpn)
+			continue;
+		memcpy(q->mgid, m->gid, 16);
+		q->mlid = (u16)m->lid;
+		q->in_group = 1;
+		return;
+	}
 }
 
 /* A port's address that is of the same family as @like. */
@@ -124,12 +146,12 @@ static const u8 *gid_like(const struct hca_port *p, const u8 *like)
 	return p->gid[0].raw;
 }
 
-/* A datagram QP's own address: IPv4 if its port has one. */
-static const u8 *own_gid(const struct hca_port *p)
+/* A datagram QP's own address: as its group's or else IPv4 if its port has one. */
+static const u8 *own_gid(const struct hca_port *p, const struct proto_inject *q)
 {
 	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff };
 
-	return gid_like(p, v4);
+	return gid_like(p, q->in_group ? q->mgid : v4);
 }
 
 static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int from,
@@ -146,8 +168,10 @@ static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int f
 	}
 	peer = dst < hca->n_devs ? &hca->dev[dst] : NULL;
 	q->lid = (u16)p->lid;
-	memcpy(q->gid, own_gid(p), 16);
+	tell_group(hca, qp, q);
+	memcpy(q->gid, own_gid(p, q), 16);
 	if (is_connected(qp)) {
+		q->global = d->link_layer != LINK_INFINIBAND || av->is_global;
 		memcpy(q->gid, p->gid[av->sgid_index % HCA_GIDS].raw, 16);
 		memcpy(q->peer_gid, av->dgid, 16);
 	} else if (peer) {
@@ -171,7 +195,7 @@ static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int f
 static void tell(const struct hca *hca, const struct hca_qp *qp, int from, struct proto_inject *q)
 {
 	const struct hca_client *c = &hca->client[qp->client - 1];
-	u32 mr = q->mr ? q->mr : 1;
+	u32 mr = q->mr ? q->mr : 1, pd = qp->pd;
 
 	snprintf(q->program, sizeof(q->program), "%.*s", (int)sizeof(c->name) - 1, c->name);
 	q->qpn = qp->qpn;
@@ -186,9 +210,10 @@ static void tell(const struct hca *hca, const struct hca_qp *qp, int from, struc
 	q->una = qp->req.una_psn;
 	q->next = qp->req.next_psn;
 	tell_addresses(hca, qp, from, q);
-	tell_region(hca, qp, mr, q);
 	if (qp->type == QPT_XRC_RECV)
-		tell_srq(hca, qp, q);
+		pd = tell_srq(hca, qp, q);
+	if (pd)
+		tell_region(hca, pd, mr, q);
 }
 
 int inject_ask(struct fabric *f, struct proto_msg *m)

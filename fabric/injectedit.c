@@ -28,12 +28,39 @@ static void set_key(const struct inject_file *file, const struct inject_live *li
 		}
 }
 
-static void set_net(const struct proto_inject *q, struct roce_pkt *p)
+/* Whether two packets are for the same multicast group. */
+static bool same_group(const struct roce_pkt *a, const struct roce_pkt *b)
 {
-	bool v4 = gid_is_v4(q->gid);
+	if (!inject_is_group(a) || !inject_is_group(b))
+		return false;
+	return a->net == ROCE_IB || b->net == ROCE_IB ? a->dlid == b->dlid
+						      : !memcmp(a->dgid, b->dgid, 16);
+}
 
+/* The port's, or a group's: that of the file is the queue pair's. */
+static void set_destination(const struct inject_file *file, const struct proto_inject *q,
+			    struct roce_pkt *p)
+{
+	if (!inject_is_group(p)) {
+		memcpy(p->dgid, q->gid, 16);
+		p->dlid = q->lid;
+	} else if (q->in_group && file->group && same_group(p, file->group)) {
+		memcpy(p->dgid, q->mgid, 16);
+		p->dlid = q->mlid;
+	}
+}
+
+static void set_net(const struct inject_file *file, const struct proto_inject *q,
+		    struct roce_pkt *p)
+{
+	bool v4 = gid_is_v4(q->gid), grh = p->net == ROCE_IB_GRH;
+
+	set_destination(file, q, p);
+	/* A connection has a GRH or none. */
+	if (q->type != QPT_UD)
+		grh = q->global;
 	if (q->link_layer == LINK_INFINIBAND)
-		p->net = p->net == ROCE_IB_GRH ? ROCE_IB_GRH : ROCE_IB;
+		p->net = grh ? ROCE_IB_GRH : ROCE_IB;
 	else
 		p->net = v4 ? ROCE_IP4 : ROCE_IP6;
 	if (p->net == ROCE_IP4)
@@ -43,9 +70,7 @@ static void set_net(const struct proto_inject *q, struct roce_pkt *p)
 	if (!p->hop_limit)
 		p->hop_limit = q->hop_limit;
 	memcpy(p->sgid, q->peer_gid, 16);
-	memcpy(p->dgid, q->gid, 16);
 	p->slid = q->peer_lid;
-	p->dlid = q->lid;
 }
 
 u32 inject_psn_base(const struct proto_inject *q, const struct roce_pkt *p, bool from_live)
@@ -59,10 +84,11 @@ static void set_connection(const struct inject_file *file, const struct inject_f
 	const struct proto_inject *q = &live->q;
 	u32 headers = roce_headers(p->opcode);
 
-	set_net(q, p);
+	set_net(file, q, p);
 	if (p->dqpn == GSI_QPN)
 		return;
-	p->dqpn = q->qpn;
+	if (!inject_is_group(p))
+		p->dqpn = q->qpn;
 	if (q->type != QPT_UD)
 		p->psn = (inject_psn_base(q, p, false) + fr->rel) & IB_PSN_MASK;
 	if (headers & (ROCE_RETH | ROCE_ATOMICETH))
@@ -100,5 +126,7 @@ int inject_make(const struct inject_file *file, const struct inject_frame *fr,
 		return ret;
 	out->link = roce_link_of(p.net);
 	out->len = (u32)ret;
+	if (p.net >= ROCE_IB && (fr->pkt.wrong & ROCE_BAD_VCRC))
+		out->bytes[out->len - 1] ^= 1;
 	return 0;
 }

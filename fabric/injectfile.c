@@ -6,6 +6,7 @@
  * A frame that it does not understand, as it is malformed, counts from the first frame to the same QP.
  */
 #include "emulator/ib.h"
+#include "emulator/model.h"
 #include "fabric/injecttool.h"
 #include "fabric/traceconn.h"
 
@@ -137,16 +138,31 @@ static void note_key(struct inject_file *f, const struct roce_pkt *p)
 		f->key[i].va = p->va;
 }
 
+bool inject_is_group(const struct roce_pkt *p)
+{
+	return p->opcode >> 5 == ROCE_UD &&
+	       (p->net == ROCE_IB ? p->dlid >= HCA_LIDS : gid_is_mcast(p->dgid));
+}
+
+/* An InfiniBand port sends with a GRH to some, and without one to others. */
+bool inject_by_peer(const struct inject_file *f, u32 i)
+{
+	const struct roce_pkt *first = &f->frame[f->first].pkt, *p = &f->frame[i].pkt;
+
+	if (f->frame[i].parsed == -ENOMSG || p->slid != first->slid)
+		return false;
+	return p->net == ROCE_IB || first->net == ROCE_IB || !memcmp(p->sgid, first->sgid, 16);
+}
+
 /* What the peer that is played has named. */
 static void find_keys(struct inject_file *f)
 {
-	const struct roce_pkt *first = &f->frame[f->first].pkt, *p;
+	const struct roce_pkt *p;
 	u32 i;
 
 	for (i = 0; i < f->n; i++) {
 		p = &f->frame[i].pkt;
-		if (f->frame[i].parsed || memcmp(p->sgid, first->sgid, 16) != 0 ||
-		    p->slid != first->slid)
+		if (f->frame[i].parsed || !inject_by_peer(f, i))
 			continue;
 		if (roce_headers(p->opcode) & (ROCE_RETH | ROCE_ATOMICETH))
 			note_key(f, p);
@@ -154,6 +170,8 @@ static void find_keys(struct inject_file *f)
 			continue;
 		if (!f->qkey)
 			f->qkey = p->qkey;
+		if (!f->group && inject_is_group(p))
+			f->group = p;
 		if (!f->srqn)
 			f->srqn = p->srqn;
 	}

@@ -227,6 +227,8 @@ int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_
 	if (b->dst_type == QPT_UD && *fault == PKT_FAULTS) {
 		if (b->op != BOP_SEND)
 			*fault = PKT_OPCODE;
+		else if (burst_is_mcast(b) && b->dst_qpn != IB_MCAST_QPN)
+			*fault = PKT_GROUP;
 		else if (b->len > b->mtu)
 			*fault = PKT_LEN;
 	}

@@ -179,21 +179,12 @@ static int send_frame(struct run *r, u32 nr, const struct inject_value *v, u32 n
 	return 0;
 }
 
-/* What the peer that is played has sent. */
-static bool by_peer(const struct inject_file *file, u32 i)
-{
-	const struct roce_pkt *first = &file->frame[file->first].pkt, *p = &file->frame[i].pkt;
-
-	return file->frame[i].parsed != -ENOMSG && !memcmp(p->sgid, first->sgid, 16) &&
-	       p->slid == first->slid;
-}
-
 static int send_all(struct run *r, const struct inject_value *v, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < r->file->n; i++)
-		if (by_peer(r->file, i) && send_frame(r, i + 1, v, n))
+		if (inject_by_peer(r->file, i) && send_frame(r, i + 1, v, n))
 			return -1;
 	return 0;
 }

@@ -43,11 +43,13 @@ struct inject_tap {
 	u8 taken[TAP_BYTES];
 };
 
-/* Whether it is from the queue pair to its peer. */
+/* Whether it is from the queue pair to its peer, or to a multicast group, where the peer may be. */
 static bool is_ours(const struct inject_tap *t, const struct roce_pkt *p)
 {
 	const struct proto_inject *q = &t->live->q;
 
+	if (q->type == QPT_UD && inject_is_group(p))
+		return p->sqpn == q->qpn;
 	if (q->link_layer == LINK_INFINIBAND) {
 		if (p->slid != q->lid || (q->peer_lid && p->dlid != q->peer_lid))
 			return false;

@@ -48,6 +48,7 @@ struct inject_region {
  * @first: the first frame that has an RDMA packet: its sender is the peer that is played; @n: there is none
  * @key: those of its requests, in the order in which they come
  * @qkey, @srqn: the first that it has for a QP other than 1
+ * @group: the first frame to a multicast group, likewise; NULL: there is none
  */
 struct inject_file {
 	const char *path;
@@ -58,8 +59,13 @@ struct inject_file {
 	struct inject_region key[INJECT_KEYS];
 	u32 n_keys;
 	u32 qkey, srqn;
+	const struct roce_pkt *group;
 };
 
+/** inject_by_peer() - whether frame @i is of the peer that is played. */
+bool inject_by_peer(const struct inject_file *file, u32 i);
+/** inject_is_group() - whether a packet is for a multicast group. */
+bool inject_is_group(const struct roce_pkt *p);
 /** inject_load() - read a capture. Return: 0, or -1 after one line on stderr. */
 int inject_load(struct inject_file *file, const char *path);
 void inject_unload(struct inject_file *file);

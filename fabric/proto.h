@@ -334,6 +334,8 @@ struct proto_fault {
  * @mr: in: the @mr th memory region of its PD, from 1 on; @n_mrs: out: there are so many
  * @gid, @peer_gid, @lid, @peer_lid: out: the ends' addresses
  * @first_request, @first_answer: out: PSN of the first request that it was to get, and that it sent
+ * @mgid, @mlid: out: of the first multicast group that it is in; @in_group: it is in one
+ * @global: out: its packets have a GRH, on InfiniBand too
  * @epsn: out: of the next request that it waits for
  * @una, @next: out: of what it has sent: the oldest that is not acknowledged, and the next
  */
@@ -359,6 +361,9 @@ struct proto_inject {
 	u8 gid[16], peer_gid[16];
 	u16 lid, peer_lid;
 	u8 sl, tclass, hop_limit, isolated;
+	u8 mgid[16];
+	u16 mlid;
+	u8 global, in_group;
 	u32 first_request, first_answer;
 	u32 epsn, una, next;
 	u32 n_mrs;

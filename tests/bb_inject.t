@@ -3,63 +3,8 @@
 # settings: one: packets are put in where the queue pair is
 # `rdmaemu replay FILE --inject`: hand-made packets into a live queue pair whose peer is nobody, and what comes back.
 . "$(dirname "$0")/lib.sh"
+. "$TOP/tests/inject.sh"
 need python3
-
-P=$TEST_DIR/p.pcap
-S=$TEST_DIR/script
-
-make() {
-	python3 "$TOP/tests/inject_make.py" "$P" "$@"
-}
-
-# live ARGS... - a program with such a queue pair, on node live; its stdin is descriptor 7
-live() {
-	rm -f "$TEST_DIR/in" "$TEST_DIR/out"
-	mkfifo "$TEST_DIR/in"
-	limit "$RDMAEMU" run --node live -- "$T/app_ghost" "$@" <"$TEST_DIR/in" >"$TEST_DIR/out" 2>&1 &
-	LIVE=$!
-	exec 7>"$TEST_DIR/in"
-	wait_for 60 grep -q '^qp ' "$TEST_DIR/out"
-}
-
-say() {
-	printf '%s\n' "$@" >&7
-}
-
-# said LINE - the program prints it
-said() {
-	wait_for 30 grep -qx -- "$1" "$TEST_DIR/out" && ok "the program: $1" || not_ok "the program: $1" "$(cat "$TEST_DIR/out")"
-}
-
-die() {
-	exec 7>&-
-	wait $LIVE
-}
-
-inject() {
-	limit "$RDMAEMU" replay "$P" --inject "$@"
-}
-
-# follows NAME SCRIPT-LINE... - what comes back is as the script says
-follows() {
-	local name=$1
-	shift
-	printf '%s\n' "$@" >"$S"
-	check "$name" inject --script "$S"
-}
-
-# differs NAME WORDS SCRIPT-LINE... - status 1, and one line with these words
-differs() {
-	local name=$1 words=$2 err status=0
-	shift 2
-	printf '%s\n' "$@" >"$S"
-	err=$(inject --script "$S" 2>&1 >/dev/null) || status=$?
-	if [ $status = 1 ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
-		ok "$name"
-	else
-		not_ok "$name" "status $status: $err" "wanted: $words"
-	fi
-}
 
 # refuses NAME STATUS WORDS ARGS...
 refuses() {

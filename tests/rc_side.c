@@ -52,7 +52,9 @@ int rc_gid(struct ibv_context *ctx, union ibv_gid *gid)
 		return -1;
 	for (int i = 0; i < port.gid_tbl_len; i++) {
 		if (ibv_query_gid_ex(ctx, 1, i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+		    entry.gid_type != (port.link_layer == IBV_LINK_LAYER_INFINIBAND
+					       ? IBV_GID_TYPE_IB
+					       : IBV_GID_TYPE_ROCE_V2))
 			continue;
 		*gid = entry.gid;
 		return i;

@@ -73,6 +73,7 @@ struct vb_wr {
 struct vb_addr {
 	uint32_t qpn, psn;
 	union ibv_gid gid;
+	uint16_t lid; /* of an InfiniBand port */
 	struct ibv_qp_cap cap;
 };
 

@@ -395,6 +395,7 @@ static int do_connect(struct vb_side *s, void *arg)
 	struct ibv_qp *qp = s->qp[c->i].qp;
 	int ret;
 
+	attr.ah_attr.dlid = c->peer.lid;
 	attr.ah_attr.grh.dgid = c->peer.gid;
 	attr.ah_attr.grh.sgid_index = (uint8_t)s->gid_index;
 	attr.ah_attr.grh.hop_limit = 64;
