@@ -113,6 +113,12 @@ void captures_look(struct fabric *f);
 void captures_client(struct fabric *f);
 /** captures_end() - the fabric ends: what is in the ring goes to the files. */
 void captures_end(struct fabric *f);
+/**
+ * capture_written() - how far the capture that is held by a connection has got.
+ * @upto: a position in the ring; 0: becomes that of now
+ * Return: 0: all before it is written, so many @packets in all; -EAGAIN; -ENOENT: there is none.
+ */
+int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets);
 /** capture_fill() - what is told of one: id, path, counts, state. */
 void capture_fill(const struct capture *c, struct proto_capture *q);
 /** capture_names() - whether the port is one that it is about. */

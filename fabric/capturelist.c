@@ -1,10 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures as they are shown: `rdmaemu capture list`. */
+/* Captures as they are shown: `rdmaemu capture list`; and how far one has got. */
 #include "fabric/capture.h"
 #include "fabric/jsonadd.h"
 #include "fabric/textout.h"
 
 #include <stdio.h>
+
+int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets)
+{
+	const struct capture *c = NULL;
+	u64 at;
+	u32 i;
+
+	for (i = 0; i < CAPTURES && !c; i++)
+		if (f->captures->of[i] && f->captures->of[i]->owner == owner)
+			c = f->captures->of[i];
+	if (!c || load_acquire(&c->state) != CAPTURE_RUNNING)
+		return -ENOENT;
+	if (!*upto)
+		*upto = load_acquire(&f->hca->capture.head);
+	pthread_mutex_lock(&f->captures->lock);
+	at = c->at;
+	pthread_mutex_unlock(&f->captures->lock);
+	*packets = load_relaxed(&c->count.packets);
+	return at >= *upto ? 0 : -EAGAIN;
+}
 
 static const char *state_name(const struct proto_capture *q)
 {

@@ -328,6 +328,8 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return inject_ask(f, m);
 	case PROTO_INJECT_FRAME:
 		return inject_frame(f, c, m);
+	case PROTO_INJECT_SETTLED:
+		return inject_settled(f, c, m);
 	case PROTO_STOP:
 		note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;

@@ -9,6 +9,7 @@
 #include "fabric/inject.h"
 #include "emulator/foreign.h"
 #include "emulator/model.h"
+#include "fabric/capture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,17 @@ int inject_ask(struct fabric *f, struct proto_msg *m)
 	if (!ret)
 		tell(f->hca, qp, from, q);
 	return ret;
+}
+
+int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m)
+{
+	struct proto_settled *q = &m->settled;
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, q->qpn);
+
+	/* What is yet to arrive is yet to be answered. */
+	if (qp && linkq_holds(&f->link->q, qp->dev, qp->qpn))
+		return -EAGAIN;
+	return capture_written(f, c, &q->upto, &q->packets);
 }
 
 /* --- frames ----------------------------------------------------------------------------------------- */

@@ -31,6 +31,8 @@ int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_
 
 /** inject_ask() - PROTO_INJECT: @m becomes the answer. Return: as that says. */
 int inject_ask(struct fabric *f, struct proto_msg *m);
+/** inject_settled() - PROTO_INJECT_SETTLED. Return: as that says. */
+int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m);
 /** inject_frame() - PROTO_INJECT_FRAME. Return: -EINPROGRESS: answered later; -EINVAL; -EBUSY. */
 int inject_frame(struct fabric *f, struct conn *c, const struct proto_msg *m);
 /** inject_forget() - a connection is closed. */

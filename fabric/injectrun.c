@@ -37,7 +37,7 @@ struct run {
 	struct json_object *out;
 };
 
-static void nap(u64 ns)
+void inject_nap(u64 ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000),
 			       .tv_nsec = (long)(ns % 1000000000) };
@@ -115,7 +115,7 @@ static int find(struct run *r)
 	int ret;
 
 	while ((ret = ask(r, r->o->mr, q)) == -ENOENT && real_ns() < until)
-		nap(LOOK_NS);
+		inject_nap(LOOK_NS);
 	if (ret)
 		return not_found(r, ret, q);
 	for (i = 0; i < r->file->n_keys; i++) {
@@ -270,7 +270,7 @@ static int await_state(struct run *r, const struct inject_step *s)
 	int ret;
 
 	while (!(ret = ask(r, 1, &q)) && q.state != s->state && real_ns() < until)
-		nap(LOOK_NS);
+		inject_nap(LOOK_NS);
 	if (ret == -ENOENT)
 		return differs(r, s, "no such queue pair any more");
 	if (ret)
@@ -304,13 +304,13 @@ static int step(struct run *r, const struct inject_step *s)
 	case DO_NOTHING:
 		return expect(r, s);
 	case DO_WAIT:
-		nap(s->ns);
+		inject_nap(s->ns);
 		return 0;
 	case DO_STATE:
 		return await_state(r, s);
 	default:
 		r->ignored = s->ops;
-		return 0;
+		return inject_ignore(r->tap, s->ops) ? tap_failed(-EPIPE) : 0;
 	}
 }
 

@@ -7,6 +7,7 @@
  */
 #include "emulator/obj.h"
 #include "fabric/cli.h"
+#include "fabric/fabric.h" /* real_ns() */
 #include "fabric/injecttool.h"
 
 #include <fcntl.h>
@@ -18,6 +19,8 @@
 
 #define TAP_PACKETS 4096u
 #define TAP_BYTES   (PROTO_FRAME + 512u)
+#define SETTLE_NS   (10ULL * 1000000000) /* links may take long, and others may keep them busy */
+#define LOOK_NS	    (2ULL * 1000000)
 
 struct tap_frame {
 	u32 link;
@@ -28,6 +31,8 @@ struct tap_frame {
 /**
  * struct inject_tap - see above.
  * @ring: packets @tail to @head; free running
+ * @read: packets that the capture had, whoever has sent them
+ * @ignored: a bit for each enum fault_op that is not kept
  * @sock: the connection by which the capture is held
  */
 struct inject_tap {
@@ -38,6 +43,8 @@ struct inject_tap {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	u32 head, tail;
+	u64 read;
+	u64 ignored;
 	bool ended, lost;
 	struct tap_frame *ring;
 	u8 taken[TAP_BYTES];
@@ -60,11 +67,11 @@ static bool is_ours(const struct inject_tap *t, const struct roce_pkt *p)
 				 : p->dqpn == q->peer_qpn || p->dqpn == GSI_QPN;
 }
 
+/* Lock held. */
 static void keep(struct inject_tap *t, u32 link, const u8 *bytes, u32 len)
 {
 	struct tap_frame *f;
 
-	pthread_mutex_lock(&t->lock);
 	if (t->head - t->tail == TAP_PACKETS || len > TAP_BYTES) {
 		t->lost = true;
 	} else {
@@ -73,8 +80,6 @@ static void keep(struct inject_tap *t, u32 link, const u8 *bytes, u32 len)
 		f->len = len;
 		memcpy(f->bytes, bytes, len);
 	}
-	pthread_cond_signal(&t->more);
-	pthread_mutex_unlock(&t->lock);
 }
 
 static void *tap_thread(void *arg)
@@ -85,13 +90,20 @@ static void *tap_thread(void *arg)
 	struct pcap_pkthdr *h;
 	struct roce_pkt p;
 	const u8 *bytes;
+	bool ours;
 	u32 link;
 
 	if (pcap) {
 		link = (u32)pcap_datalink(pcap);
-		while (pcap_next_ex(pcap, &h, &bytes) == 1)
-			if (!roce_parse(link, bytes, h->caplen, h->len, &p) && is_ours(t, &p))
+		while (pcap_next_ex(pcap, &h, &bytes) == 1) {
+			ours = !roce_parse(link, bytes, h->caplen, h->len, &p) && is_ours(t, &p);
+			pthread_mutex_lock(&t->lock);
+			if (ours && !(t->ignored & BIT64(inject_op(&p))))
 				keep(t, link, bytes, h->caplen);
+			t->read++;
+			pthread_cond_signal(&t->more);
+			pthread_mutex_unlock(&t->lock);
+		}
 		pcap_close(pcap);
 	} else {
 		fclose(t->in);
@@ -176,7 +188,8 @@ struct inject_tap *inject_tap(const struct opts *o, const char *sock,
 	return NULL;
 }
 
-int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p)
+/* Return: as inject_seen(), but for what is still on its way. */
+static int take(struct inject_tap *t, u64 until, struct roce_pkt *p)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000),
 			       .tv_nsec = (long)(until % 1000000000) };
@@ -195,6 +208,48 @@ int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p)
 		memcpy(t->taken, f->bytes, f->len);
 		ret = roce_parse(f->link, t->taken, f->len, f->len, p);
 	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+/*
+ * Wait until all that has been sent by now is in the ring: nobody says how long that takes on a busy machine.
+ * Return: 0, or -EPIPE.
+ */
+static int settle(struct inject_tap *t)
+{
+	static struct proto_msg m;
+	u64 until = real_ns() + SETTLE_NS;
+	int ret;
+
+	m = (struct proto_msg){ .op = PROTO_INJECT_SETTLED, .settled.qpn = t->live->q.qpn };
+	while ((ret = ctl_call(t->sock, &m, NULL)) == -EAGAIN && real_ns() < until)
+		inject_nap(LOOK_NS);
+	if (ret && ret != -EAGAIN)
+		return -EPIPE;
+	pthread_mutex_lock(&t->lock);
+	while (!ret && t->read < m.settled.packets && !t->ended)
+		pthread_cond_wait(&t->more, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	return 0;
+}
+
+int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p)
+{
+	int ret = take(t, until, p);
+
+	if (ret != -ETIMEDOUT)
+		return ret;
+	ret = settle(t);
+	return ret ? ret : take(t, 0, p);
+}
+
+int inject_ignore(struct inject_tap *t, u64 ops)
+{
+	int ret = settle(t);
+
+	pthread_mutex_lock(&t->lock);
+	t->ignored = ops;
 	pthread_mutex_unlock(&t->lock);
 	return ret;
 }

@@ -177,13 +177,18 @@ struct inject_tap *inject_tap(const struct opts *o, const char *sock,
 /**
  * inject_seen() - the next packet that the queue pair has sent to its peer.
  * @until: real time, ns
- * Return: 0; -ETIMEDOUT; -EPIPE: the capture has ended. @p's payload is there until the next call.
+ * Return: 0; -ETIMEDOUT: none has been sent by then, however late it would have come here; -EPIPE: the capture has
+ * ended. @p's payload is there until the next call.
  */
 int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p);
+/** inject_ignore() - packets that are sent from now on are not kept: a bit for each enum fault_op. Return: 0 or -EPIPE */
+int inject_ignore(struct inject_tap *t, u64 ops);
 void inject_tap_end(struct inject_tap *t);
 
 /* --- all of it ----------------------------------------------------------------------------------------- */
 
+/** inject_nap() - sleep, in real time. */
+void inject_nap(u64 ns);
 /** inject_run() - carry it out. Return: exit status. */
 int inject_run(const struct opts *o, const char *sock, const struct inject_file *file,
 	       const struct inject_script *s);

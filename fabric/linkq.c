@@ -301,6 +301,20 @@ void linkq_drop(struct linkq *q, struct lq_entry *e)
 	tidy(q);
 }
 
+bool linkq_holds(const struct linkq *q, u32 dev, u32 qpn)
+{
+	const struct lq_key *k;
+	u32 i;
+
+	for (i = 0; i < q->n_flows; i++) {
+		k = &q->flow[q->heap[i]].key;
+		if ((k->src_dev == dev && k->src_qpn == qpn) ||
+		    (k->dst_dev == dev && k->dst_qpn == qpn))
+			return true;
+	}
+	return false;
+}
+
 u64 linkq_next(const struct linkq *q)
 {
 	return q->n_flows ? heap_at(q, 0) : ~0ULL;

@@ -136,6 +136,8 @@ struct lq_entry *linkq_last(struct linkq *q, const struct lq_key *k);
 /** linkq_put() - queue it, at the end of its flow; it never overtakes. @left, @at, @wire are set. */
 void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e);
 void linkq_drop(struct linkq *q, struct lq_entry *e);
+/** linkq_holds() - whether anything is on its way to or from a QP. */
+bool linkq_holds(const struct linkq *q, u32 dev, u32 qpn);
 /** linkq_next() - when something arrives next; ~0: nothing is under way. */
 u64 linkq_next(const struct linkq *q);
 /** linkq_due() - the entry that arrives first, if it has by @now, or NULL. */

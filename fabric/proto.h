@@ -114,6 +114,11 @@ enum proto_op {
 	 * -EREMOTE: it is for another fabric.
 	 */
 	PROTO_INJECT_FRAME,
+	/*
+	 * INJECT_SETTLED: in: settled, on the connection that a capture is held by. out: settled. -EAGAIN: a
+	 * packet of the queue pair is under way, or not in the capture yet. -ENOENT: there is no capture.
+	 */
+	PROTO_INJECT_SETTLED,
 };
 
 enum proto_flags {
@@ -371,6 +376,19 @@ struct proto_inject {
 	u64 va, len; /* of the region */
 };
 
+/**
+ * struct proto_settled - whether a capture has all that a queue pair has sent.
+ * @qpn: the queue pair's
+ * @upto: in: 0, or what the answer before had: the packets that were sent by the time of that question count
+ * @packets: out: so many has the capture written by now
+ */
+struct proto_settled {
+	u32 qpn;
+	u32 pad;
+	u64 upto;
+	u64 packets;
+};
+
 #define PROTO_FRAME 4608u /* the largest MTU and all headers */
 
 /** struct proto_frame - a frame. @link: LINKTYPE_* of pcap: enum roce_link */
@@ -402,6 +420,7 @@ struct proto_msg {
 		struct proto_journal journal;
 		struct proto_inject inject;
 		struct proto_frame frame;
+		struct proto_settled settled;
 		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
 	};
 };
