@@ -11,6 +11,8 @@
 #define ANSWERS	  (CAP_RING / 8) /* free for what answers a request, READ data apart */
 #define FULL	  (CAP_RING / 2) /* from here on the fabric process is kicked */
 #define ROOM_WAIT 200000u /* ns of real time */
+#define SPAN	  (64u << 10) /* of another process's memory that is read as a whole */
+#define SPAN_MTU  2048u /* up to here that is cheaper than to read a piece of each packet */
 
 static u32 text_len(const struct cap_note *note)
 {
@@ -103,6 +105,17 @@ static struct cap_rec *place(struct hca_capture *c, u32 size, u64 behind)
 	r->size = skip;
 	store_release(&c->write, c->write + skip);
 	return (struct cap_rec *)(void *)c->ring;
+}
+
+/* Bytes from @at on that are free in one piece, where a record is being put. */
+static u32 room_behind(const struct hca_capture *c, const u8 *at)
+{
+	u32 off = (u32)(at - c->ring), from = (u32)(c->write % CAP_RING);
+	u64 used = c->write - load_acquire(&c->tail), ahead = off - from;
+
+	return used + ahead >= CAP_RING || off >= CAP_RING
+		       ? 0
+		       : (u32)min_u64(CAP_RING - used - ahead, CAP_RING - off);
 }
 
 /* The ring fills up: who drains it is told, once. */
@@ -227,8 +240,35 @@ static int scoop_add(struct scoop *s, u64 off, u64 len)
 	return len ? -EFAULT_SRC : 0;
 }
 
-/* What is kept of the payload, to @to in the ring, which is its own until it counts. */
-static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
+/*
+ * What is kept of each packet, out of another process's memory: a piece of a page costs the kernel as much as the page. So
+ * whole packets go to @behind, @room bytes of the ring that are free, and what is kept from there.
+ */
+static int fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
+{
+	const struct burst *b = s->b;
+	u32 n = burst_packets(b), at_once = min_u32(room, SPAN) / b->mtu, i, j, count;
+	u64 off, last;
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i += count) {
+		count = min_u32(at_once, n - i);
+		off = (u64)i * b->mtu;
+		last = min_u64(keep, b->len - off - (u64)(count - 1) * b->mtu);
+		s->dst.iov[0].addr = (u64)(behind - (u8 *)s->e->hca);
+		s->dst.iov[0].len = room;
+		ret = scoop_add(s, b->off + off, (u64)(count - 1) * b->mtu + last);
+		if (!ret)
+			ret = scoop_flush(s);
+		for (j = 0; j < count && !ret; j++)
+			memcpy(to + (u64)(i + j) * keep, behind + (u64)j * b->mtu,
+			       j < count - 1 ? keep : last);
+	}
+	return ret;
+}
+
+/* What is kept of the payload, to @to in the ring, which is its own until it counts. @room: bytes that are free behind it */
+static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len, u32 room)
 {
 	struct scoop s = {
 		.e = e,
@@ -246,6 +286,8 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 		ret = scoop_add(&s, b->off, len);
 		return ret ? ret : scoop_flush(&s);
 	}
+	if (b->mem->client != e->self && b->mtu <= SPAN_MTU && room >= 2 * b->mtu)
+		return fetch_spans(&s, keep, to, to + len, room);
 	for (i = 0; i < n && !ret; i++) {
 		at = (u64)i * b->mtu;
 		ret = scoop_add(&s, b->off + at, min_u64(keep, b->len - min_u64(at, b->len)));
@@ -319,6 +361,7 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	u32 who = takers(e, b), text = text_len(note), keep, size;
 	struct cap_rec *r;
 	u64 behind;
+	u8 *to;
 	int ret;
 
 	*m = (struct cap_mark){
@@ -336,7 +379,8 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	r->size = size;
 	r->takers = who;
 	r->keep = keep;
-	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + ALIGN_UP(text, 8u), kept(b, keep)) : 0;
+	to = (u8 *)(r + 1) + ALIGN_UP(text, 8u);
+	ret = keep ? fetch(e, b, keep, to, kept(b, keep), room_behind(c, to + kept(b, keep))) : 0;
 	if (ret == -EAGAIN || ret == -ESRCH) {
 		c->write = m->write;
 		return ret == -EAGAIN ? ret : 0;

@@ -119,6 +119,59 @@ static void test_records(void)
 	down();
 }
 
+/* Whether the next record has the first 100 bytes of each packet of that message. */
+static bool has_pieces(u64 *at, u32 len)
+{
+	struct hca_capture *c = &m->hca->capture;
+	u32 n = packets_of(len, 256), i, kept;
+	struct cap_view v;
+
+	if (!capture_next(m->hca, at, c->head, &v) || v.rec->keep != 100 ||
+	    burst_packets(&v.rec->b) != n)
+		return false;
+	for (i = 0; i < n; i++) {
+		kept = min_u32(100, len - i * 256);
+		if (memcmp(v.payload + i * 100ull, m->c[0].mem + i * 256ull, kept))
+			return false;
+	}
+	return capture_next(m->hca, at, c->head, &v);
+}
+
+/* Long messages of which little is kept, wherever in the ring they come to lie, whoever sends them for their owner. */
+static void test_pieces(void)
+{
+	struct hca_capture *c;
+	struct cqe cqe;
+	u64 at, before = 0;
+	u32 i, len;
+
+	up();
+	c = &m->hca->capture;
+	look(1, 100);
+	for (i = 0; i < 300; i++) {
+		len = 200000 + i * 131;
+		/* The reader is a message late, as records would begin anew behind all that was read. */
+		c->tail = before;
+		before = at = c->head;
+		/* Every other time it is the receiver's process that carries it out. */
+		if (i % 2) {
+			CU_ASSERT_EQUAL(send(len), 0);
+		} else {
+			emu_fill(m->c[0].mem, len, (int)i);
+			emu_post(m, &a, WR_SEND, 2, m->c[0].mem, len);
+			emu_recv(m, &b, 1, m->c[1].mem, len);
+			emu_publish(m, &a);
+			engine_poke(&m->c[1].e);
+			emu_run(m, m->clock + SEC);
+			CU_ASSERT(emu_poll(m, &b.rcq, &cqe, NULL));
+			CU_ASSERT(emu_poll(m, &a.scq, &cqe, NULL));
+		}
+		CU_ASSERT(has_pieces(&at, len));
+	}
+	CU_ASSERT(c->head > CAP_RING);
+	down();
+}
+
 /* Round the ring's end, many times, behind a reader that is always a message late. */
 static void test_round(void)
 {
@@ -267,6 +320,7 @@ static void test_garbage(void)
 
 static const struct cu_test tests[] = {
 	{ "records: what is sent, in order, as much as is wanted", test_records },
+	{ "long messages of which little is kept, whoever carries them out", test_pieces },
 	{ "round the ring's end", test_round },
 	{ "a ring that was read is begun anew", test_anew },
 	{ "a full ring: requests wait, or are counted", test_full },
