@@ -6,6 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A program may poll an extended CQ by ibv_poll_cq() as well: each one is drained as it was polled in the record, at
+ * first as it is to be polled first.
+ */
+static void learn_polls(struct rp_prog *g)
+{
+	const struct vt_poll *poll;
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+
+	while ((rec = vt_next(g->p, &off))) {
+		if (rec->kind != VT_POLL)
+			continue;
+		poll = VT_BODY(vt_poll, rec);
+		if (poll->cq >= g->n_obj[VOBJ_CQ] || g->cq[poll->cq].polled)
+			continue;
+		g->cq[poll->cq].polled = true;
+		g->cq[poll->cq].by_start = poll->ex;
+	}
+}
+
 int rp_objects_init(struct rp_prog *g)
 {
 	uint32_t i;
@@ -29,6 +50,7 @@ int rp_objects_init(struct rp_prog *g)
 		g->rq[i].last = &g->rq[i].first;
 	for (i = 0; i < g->n_obj[VOBJ_SRQ]; i++)
 		g->srq[i].last = &g->srq[i].first;
+	learn_polls(g);
 	return 0;
 }
 

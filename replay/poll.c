@@ -44,7 +44,7 @@ int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 	struct ibv_wc wc;
 	int got;
 
-	if (cq->ex)
+	if (cq->ex && cq->by_start)
 		return rp_drain_ex(g, cq, n);
 	while (n--) {
 		memset(&wc, 0, sizeof(wc));
@@ -391,6 +391,9 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
 	if (!rp_obj(g, VOBJ_CQ, poll->cq))
 		return rp_trouble(t, rec, "a poll of cq%u, which there is not", poll->cq);
 	cq = &g->cq[poll->cq];
+	pthread_mutex_lock(&g->lock);
+	cq->by_start = poll->ex;
+	pthread_mutex_unlock(&g->lock);
 	for (i = 0; i < poll->n; i++) {
 		if (!await(t, rec, cq, &wc[i]))
 			return false;
@@ -400,7 +403,7 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
 		return true;
 	pthread_mutex_lock(&g->lock);
 	/* Attributes are not in the record: those that no version knows are refused so. */
-	ret = poll->ex && poll->ret == -EINVAL ? rp_refused_ex(cq) : rp_drain(g, cq, 1);
+	ret = cq->ex && poll->ex && poll->ret == -EINVAL ? rp_refused_ex(cq) : rp_drain(g, cq, 1);
 	pthread_mutex_unlock(&g->lock);
 	if (ret < 0)
 		return true;

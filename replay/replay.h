@@ -236,6 +236,8 @@ struct rp_cq {
 	bool missed; /* completions were there when it was armed: there may be no event */
 	uint64_t ex_flags; /* ibv_create_cq_ex(): wc_flags */
 	bool ex;
+	bool polled; /* in the record */
+	bool by_start; /* it was, by ibv_start_poll() */
 };
 
 struct rp_prog;
