@@ -137,6 +137,7 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	ret = node_use(f, m->lease.node);
 	if (ret < 0)
 		return ret;
+	m->lease.number = (u32)ret;
 	if (m->flags & PROTO_F_STAY)
 		f->linger_ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;

@@ -15,12 +15,14 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 6u
+#define PROTO_VERSION 7u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
 /* The node that a program is on; unset: the host itself. */
 #define PROTO_NODE_ENV "RDMAEMU_NODE"
+/* Its number: nodes are counted as they are made, which is how they get their addresses. */
+#define PROTO_NODE_NUMBER_ENV "RDMAEMU_NODE_NUMBER"
 /* The number of the `rdmaemu run` that a program was started by. */
 #define PROTO_RUN_ENV "RDMAEMU_RUN"
 
@@ -196,6 +198,7 @@ struct proto_lease {
 	u32 faults; /* out: rules there are */
 	u64 chaos_seed; /* out */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
+	u32 number; /* out: of the node */
 };
 
 /**

@@ -114,19 +114,44 @@ static int make_node(const char *node, char *self, char *fabric)
 						  : 0;
 }
 
-/* Addresses are given to nodes as they are made: in the order of the record, that is of those who come first. */
+/* The number of a program's node; older traces do not have it. */
+static u64 number_of(const struct vt_program *p)
+{
+	const char *text = vt_thing(&p->about, "node-number");
+	u64 number;
+
+	return text && parse_number(text, HCA_MAX_NODES, &number) ? number : 0;
+}
+
+/* Those of a number, in the order of the programs. */
+static int make_numbered(const struct vt_dir *d, u64 number, char *self, char *fabric)
+{
+	const char *node;
+	u32 i;
+
+	for (i = 0; i < d->n_progs; i++) {
+		node = vt_thing(&d->prog[i].about, "node");
+		if (number_of(&d->prog[i]) == number && node && strcmp(node, "-") != 0 &&
+		    strcmp(node, NODE_NAME) != 0 && make_node(node, self, fabric))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Addresses are given to nodes as they are made: in the order of the record, which is not that of the programs' first
+ * calls.
+ */
 static int make_nodes(const struct vt_dir *d, const struct replay_as *as, const struct opts *o,
 		      char *self, char *fabric)
 {
-	const char *node, *two[2];
+	const char *two[2];
+	u64 number;
 	u32 i;
 
-	for (i = 0; d && i < d->n_progs; i++) {
-		node = vt_thing(&d->prog[i].about, "node");
-		if (node && strcmp(node, "-") != 0 && strcmp(node, "node0") != 0 &&
-		    make_node(node, self, fabric))
+	for (number = 0; d && number <= HCA_MAX_NODES; number++)
+		if (make_numbered(d, number, self, fabric))
 			return -1;
-	}
 	if (!as || d)
 		return 0;
 	two[o->live_first] = as->e.node;

@@ -95,9 +95,9 @@ int preload(const char *lib)
 	return ret;
 }
 
-static int set_env(const struct opts *o, const struct fabric_paths *p)
+static int set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
 {
-	char lib[PATH_MAX], tree[PATH_MAX];
+	char lib[PATH_MAX], tree[PATH_MAX], number[16];
 
 	if (find_lib(lib))
 		return -1;
@@ -105,7 +105,9 @@ static int set_env(const struct opts *o, const struct fabric_paths *p)
 		return trouble("path %s/nodes/... is too long", p->sysfs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return trouble("environment: %s", strerror(errno));
-	if (preload(lib) || setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
+	snprintf(number, sizeof(number), "%u", node);
+	if (preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
+	    setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
 	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
 		return trouble("environment: %s", strerror(errno));
 	return 0;
@@ -185,8 +187,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (keep_lease(sock, m.flags) || set_env(o, p) || (o->out[0] && record_start(o, argv)) ||
-	    capture_before(o, p))
+	if (keep_lease(sock, m.flags) || set_env(o, p, m.lease.number) ||
+	    (o->out[0] && record_start(o, argv)) || capture_before(o, p))
 		return EXIT_TROUBLE;
 	if (at_end_wanted(o, p))
 		return run_and_report(o, p, argv);

@@ -169,20 +169,22 @@ static void put_command(char *line, size_t cap)
 
 static void write_about(void)
 {
-	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART);
+	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART),
+		   *number = getenv("RDMAEMU_NODE_NUMBER");
 	static char text[2 * sizeof(about_command)];
 	char name[64];
 	int n;
 
 	put_command(about_command, sizeof(about_command));
-	n = snprintf(text, sizeof(text),
-		     "name %s\ncommand %s\npid %d\nparent %d\nnode %s\npayload %s\n%s",
-		     proc_text("/proc/self/comm", name, sizeof(name)), about_command, (int)getpid(),
-		     (int)getppid(), node && *node ? node : "node0",
-		     rec.payload == REC_FULL   ? "full"
-		     : rec.payload == REC_HASH ? "hash"
-					       : "none",
-		     part ? part : "");
+	n = snprintf(
+		text, sizeof(text),
+		"name %s\ncommand %s\npid %d\nparent %d\nnode %s\nnode-number %s\npayload %s\n%s",
+		proc_text("/proc/self/comm", name, sizeof(name)), about_command, (int)getpid(),
+		(int)getppid(), node && *node ? node : "node0", number && *number ? number : "0",
+		rec.payload == REC_FULL	  ? "full"
+		: rec.payload == REC_HASH ? "hash"
+					  : "none",
+		part ? part : "");
 	if (n > 0 && (size_t)n < sizeof(text))
 		vt_file(&rec.w, "program", text, (size_t)n);
 }
