@@ -19,7 +19,7 @@ for sample in "$TOP"/traces/samples/*/; do
 	check "$name has its line in README.md" grep -q "^| \`$name\` |" "$TOP/traces/samples/README.md"
 	n=$((n + 1))
 done
-is "samples" $n 6
+is "samples" $n 7
 
 # Nothing of a trace is trusted: a call that there is not, in a program whose name is longer than any message.
 strange() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # record.sh NAME... - record samples anew, each beside this script. BUILD= names the build directory. Needs perftest,
-# ibverbs-utils and rdmacm-utils.
+# ibverbs-utils, rdmacm-utils and ucx-utils.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 R=$(cd "$here/../.." && cd "${BUILD:-build}" && pwd)/bin/rdmaemu
@@ -31,6 +31,17 @@ pair() {
 	wait
 }
 
+# Queues of some entries: what UCX posts at first is most of its trace.
+ucx() {
+	local args=(-p $port -t ucp_put_lat -s 8 -n 20 -w 5)
+	(
+		export UCX_TLS=rc_v UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error
+		export UCX_{RC,UD}_VERBS_RX_QUEUE_LEN=64 UCX_RC_VERBS_TX_QUEUE_LEN=64 UCX_UD_VERBS_RX_QUEUE_LEN_INIT=16
+		export UCX_{RC,UD}_VERBS_{R,T}X_BUFS_GROW=16
+		pair "$1" ucx_perftest "${args[@]}" -- ucx_perftest "${args[@]}" $server
+	)
+}
+
 sample() {
 	case $1 in
 	rc_pingpong) pair "$1" ibv_rc_pingpong -p $port -g 1 -n 20 -r 8 -- ibv_rc_pingpong -p $port -g 1 -n 20 -r 8 $server ;;
@@ -44,12 +55,13 @@ sample() {
 		FLAGS="--scenario $RDMAEMU_DIR/lossy.scn" pair "$1" ib_write_bw -p $port -x 1 -F -n 20 -s 512 -- ib_write_bw -p $port -x 1 -F -n 20 -s 512 $server
 		;;
 	atomics) pair "$1" ib_atomic_lat -p $port -x 1 -F -n 20 -- ib_atomic_lat -p $port -x 1 -F -n 20 $server ;;
+	ucx) ucx "$1" ;;
 	ud_multicast) pair "$1" mckey -m 239.1.1.1 -b $server -C 5 -- mckey -m 239.1.1.1 -s -b 10.77.0.2 -C 5 ;;
 	*) echo "record.sh: no such sample: $1" >&2 && exit 2 ;;
 	esac
 }
 
-[ $# != 0 ] || set -- rc_pingpong rping rnr_storm lossy_write atomics ud_multicast
+[ $# != 0 ] || set -- rc_pingpong rping rnr_storm lossy_write atomics ud_multicast ucx
 for name; do
 	sample "$name"
 done

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes: a replay makes one fabric
+# What UCX and libfabric make of verbs is recorded, and played without them.
+. "$(dirname "$0")/lib.sh"
+need ucx_perftest fi_pingpong
+. "$TOP/tests/replay.sh"
+
+export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
+
+# ucx TRANSPORT TEST SIZE
+ucx() {
+	UCX_TLS=$1 pp "ucx_$1_$2_$3" ucx_perftest -t "$2" -s "$3" -n 100 -w 10
+}
+for size in 8 100000; do
+	for test in tag_lat ucp_am_lat ucp_put_lat ucp_get stream_lat; do
+		ucx rc_v $test $size
+		ucx ud_v $test $size
+	done
+done
+ucx rc_v tag_bw 8
+for test in ucp_add ucp_fadd ucp_swap ucp_cswap; do
+	ucx rc_v $test 8
+done
+
+# fi PROVIDER ENDPOINT SIZE - it looks at no loopback address
+fi_pp() {
+	SERVER_PORT=-B CLIENT_PORT=-P pp "fi_$1_$2_$3" fi_pingpong -p "$1" -e "$2" -c -I 20 -S "$3"
+}
+if [ "$SETTING" != one ] || [ -n "$(ip -o addr show up scope global 2>/dev/null)" ]; then
+	for size in 1 4096 100000; do
+		fi_pp verbs msg $size
+	done
+	fi_pp verbs dgram 1024
+	fi_pp "verbs;ofi_rxd" rdm 1024
+fi
+done_testing
