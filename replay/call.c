@@ -56,7 +56,7 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	}
 }
 
-static void publish_rest(struct rp_thread *t, uint64_t ret)
+static void publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
 	struct rp_prog *g = t->prog;
@@ -73,6 +73,10 @@ static void publish_rest(struct rp_thread *t, uint64_t ret)
 		for (i = 1; i < g->n_obj[VOBJ_MW]; i++)
 			if (rp_obj(g, VOBJ_MW, i) == (void *)(uintptr_t)c->args[1])
 				made[i].num = ((struct ibv_mw *)(uintptr_t)c->args[1])->rkey;
+	} else if (strstr(line + c->out, " id.src=")) {
+		i = rp_subject(line, VOBJ_ID, " id=");
+		if (i)
+			rp_port_made(g, i);
 	}
 }
 
@@ -288,17 +292,44 @@ static bool is_state(const char *word, size_t name)
 	return false;
 }
 
+/* The number behind the last colon of a word, and how long the word is before it. 0: there is none. */
+static uint16_t port_of(const char *word, size_t len, size_t *before)
+{
+	const char *colon = memrchr(word, ':', len);
+	char *end;
+	unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+
+	if (!colon || end != word + len || port > UINT16_MAX)
+		return 0;
+	*before = (size_t)(colon - word);
+	return (uint16_t)port;
+}
+
+/* Addresses with the same port, which has another number in this run. */
+static bool same_address(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
+			 size_t b_len)
+{
+	size_t a_before, b_before;
+	uint16_t a_port = port_of(a, a_len, &a_before), b_port = port_of(b, b_len, &b_before);
+
+	return a_port && b_port && a_before == b_before && !memcmp(a, b, a_before) &&
+	       rp_port(t, a_port) == b_port;
+}
+
 /* "?" is an object that the recorder had not known. */
-static bool same_word(const char *a, size_t a_len, const char *b, size_t b_len, size_t name)
+static bool same_word(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
+		      size_t b_len, size_t name)
 {
 	if (a_len == b_len && !memcmp(a, b, a_len))
+		return true;
+	if (same_address(t, a, a_len, b, b_len))
 		return true;
 	return (a_len == name + 2 && a[name + 1] == '?') ||
 	       (b_len == name + 2 && b[name + 1] == '?');
 }
 
 /* Both sides of a result, word by word. */
-static bool same_result(const char *want, const char *got)
+static bool same_result(const struct rp_thread *t, const char *want, const char *got)
 {
 	size_t w, g, w_name, g_name;
 
@@ -308,7 +339,7 @@ static bool same_result(const char *want, const char *got)
 		w_name = strcspn(want, "= ");
 		g_name = strcspn(got, "= ");
 		if (w_name == g_name && !memcmp(want, got, w_name)) {
-			if (!same_word(want, w, got, g, w_name))
+			if (!same_word(t, want, w, got, g, w_name))
 				return false;
 			want += w;
 			got += g;
@@ -420,13 +451,13 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 		pthread_mutex_lock(&t->prog->lock);
 		vcall_bind(c, line, len, ret, &env);
 		registered(t, rec, ret);
-		publish_rest(t, ret);
+		publish_rest(t, line, ret);
 		cq_made(t, ret);
 		reset(t);
 		pthread_mutex_unlock(&t->prog->lock);
 	}
 	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
-	if (!same_result(want, t->text.text + strlen(" = ")))
+	if (!same_result(t, want, t->text.text + strlen(" = ")))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
 	return !told || seen_as_recorded(t, rec, line, told);
 }

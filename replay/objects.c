@@ -2,6 +2,7 @@
 /* Objects by kind and ordinal, and what stands for recorded keys and numbers. */
 #include "replay/replay.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,30 @@ static uint64_t fact(void *arg, uint32_t kind, uint64_t value)
 	}
 }
 
+uint16_t rp_port(const struct rp_thread *t, uint16_t value)
+{
+	const struct rp_world *w = t->prog->w;
+	const struct rp_num *n = rp_world_find(w->port, w->n_port, value, ~0u, t->when);
+	uint32_t now = 0;
+
+	if (n)
+		now = __atomic_load_n(&w->made[n->prog][RP_PORT][n->ord].num, __ATOMIC_ACQUIRE);
+	return now ? (uint16_t)now : value;
+}
+
+static uint16_t port(void *arg, uint16_t value)
+{
+	return rp_port(arg, value);
+}
+
+void rp_port_made(struct rp_prog *g, uint32_t id)
+{
+	struct rdma_cm_id *obj = rp_obj(g, VOBJ_ID, id);
+
+	if (obj)
+		publish(g, RP_PORT, id, ntohs(rdma_get_src_port(obj)), 0);
+}
+
 struct vcall_env rp_env(struct rp_thread *t)
 {
 	return (struct vcall_env){ .arg = t,
@@ -188,7 +213,8 @@ struct vcall_env rp_env(struct rp_thread *t)
 				   .find = find,
 				   .bind = bind_obj,
 				   .device = device,
-				   .fact = fact };
+				   .fact = fact,
+				   .port = port };
 }
 
 /* This run's key or number of an object; of a live program's when it is needed first. */

@@ -45,7 +45,7 @@ struct rp_slot {
 
 /** struct rp_made - what an object of this run has instead of the recorded. */
 struct rp_made {
-	uint32_t num; /* rkey, or number of a QP or SRQ */
+	uint32_t num; /* rkey, number of a QP or SRQ, or an identifier's port */
 	uint32_t lkey;
 	uint32_t handle;
 	int64_t delta; /* MR: this run's address minus the recorded */
@@ -59,6 +59,7 @@ enum rp_made_kind {
 	RP_CTX, /* num: its cmd_fd + 1 */
 	RP_PD,
 	RP_DM,
+	RP_PORT, /* of an identifier of the rdma_cm: num */
 	RP_MADE_COUNT,
 };
 
@@ -141,6 +142,9 @@ struct rp_world {
 	size_t n_handle;
 	struct rp_num *cmd_fd; /* contexts by the file of their cmd_fd */
 	size_t n_cmd_fd;
+	struct rp_num
+		*port; /* of identifiers: the fabric gives those that nobody asked for in turn */
+	size_t n_port;
 	uint64_t file[RP_MAX_FILES]; /* others */
 	uint32_t n_files;
 	struct rp_word *word;
@@ -166,6 +170,9 @@ struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog);
 /** rp_world_find() - whose a number was at @when. NULL: nobody's. */
 const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
 				   uint32_t mask, uint64_t when);
+/** rp_subject() - the object that a call has made or changed: behind " = ", or an argument of that name (" id="). 0: none. */
+uint32_t rp_subject(const char *line, enum vobj kind, const char *arg);
+
 /* --- files.c ----------------------------------------------------------------------------- */
 
 /** rp_files_learn() - the files that a call of the record names. Returns 0 or -ENOMEM. */
@@ -367,6 +374,10 @@ struct vcall_env rp_env(struct rp_thread *t);
 /** rp_key(), rp_qpn() - this run's key or number for a recorded one. */
 uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
 uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
+/** rp_port() - the same of a port number; those that no identifier has got are the programs' own choice. */
+uint16_t rp_port(const struct rp_thread *t, uint16_t port);
+/** rp_port_made() - an identifier may have got a port. */
+void rp_port_made(struct rp_prog *g, uint32_t id);
 /** rp_handle() - the same of a handle by which an object of that kind is imported. */
 uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle, uint64_t when);
 

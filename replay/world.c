@@ -13,7 +13,7 @@
 
 static const enum vobj made_kind[RP_MADE_COUNT] = {
 	[RP_MR] = VOBJ_MR,   [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ,
-	[RP_CTX] = VOBJ_CTX, [RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM
+	[RP_CTX] = VOBJ_CTX, [RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM, [RP_PORT] = VOBJ_ID
 };
 
 /* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
@@ -72,8 +72,7 @@ static int add(struct rp_num **nums, size_t *n, const struct rp_num *one)
 	return 0;
 }
 
-/* The object that a call has made or changed: behind " = ", or an argument of that name. */
-static uint32_t subject(const char *line, enum vobj kind, const char *arg)
+uint32_t rp_subject(const char *line, enum vobj kind, const char *arg)
 {
 	const char *out = strstr(line, " = "), *at;
 	uint32_t nth = 0;
@@ -102,9 +101,23 @@ static int learn_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *
 	one.num = (uint32_t)handle;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !one.ord; i++) {
 		one.kind = kinds[i].kind;
-		one.ord = subject(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
+		one.ord = rp_subject(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
 	}
 	return one.ord ? add(&w->handle, &w->n_handle, &one) : 0;
+}
+
+static int learn_port(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	struct rp_num one = { .prog = prog, .from = rec->end, .kind = RP_PORT };
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint64_t port;
+	size_t len;
+
+	if (!vt_fact(p, rec, true, "id.src", &port) || !port)
+		return 0;
+	one.num = (uint32_t)port;
+	one.ord = rp_subject(vt_rec_line(p, rec, &len), VOBJ_ID, " id=");
+	return one.ord ? add(&w->port, &w->n_port, &one) : 0;
 }
 
 static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
@@ -116,14 +129,16 @@ static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	uint64_t rkey, lkey, qpn;
 	int ret = learn_handle(w, prog, rec);
 
+	if (!ret)
+		ret = learn_port(w, prog, rec);
 	if (ret)
 		return ret;
 	if (vt_fact(p, rec, true, "rkey", &rkey)) {
 		one.kind = RP_MR;
-		one.ord = subject(line, VOBJ_MR, " mr=");
+		one.ord = rp_subject(line, VOBJ_MR, " mr=");
 		if (!one.ord) {
 			one.kind = RP_MW;
-			one.ord = subject(line, VOBJ_MW, " mw=");
+			one.ord = rp_subject(line, VOBJ_MW, " mw=");
 		}
 		one.num = (uint32_t)rkey;
 		ret = one.ord ? add(&w->key, &w->n_key, &one) : 0;
@@ -135,12 +150,12 @@ static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	} else if (vt_fact(p, rec, true, "qp_num", &qpn) ||
 		   vt_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
 		one.kind = RP_QP;
-		one.ord = subject(line, VOBJ_QP, " id.qp=");
+		one.ord = rp_subject(line, VOBJ_QP, " id.qp=");
 		one.num = (uint32_t)qpn;
 		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
 	} else if (vt_fact(p, rec, true, "srq_num", &qpn)) {
 		one.kind = RP_SRQ;
-		one.ord = subject(line, VOBJ_SRQ, " srq=");
+		one.ord = rp_subject(line, VOBJ_SRQ, " srq=");
 		one.num = (uint32_t)qpn;
 		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
 	}
@@ -214,6 +229,7 @@ static int read_all(struct rp_world *w)
 	}
 	qsort(w->key, w->n_key, sizeof(*w->key), by_num);
 	qsort(w->qpn, w->n_qpn, sizeof(*w->qpn), by_num);
+	qsort(w->port, w->n_port, sizeof(*w->port), by_num);
 	return 0;
 }
 

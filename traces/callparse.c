@@ -267,9 +267,23 @@ static void read_out(struct reader *r, const struct vfield *f, uint8_t *at)
 		vread_bad_word(r, f->name, &v, "\"-\"");
 }
 
+/* The port may be one that this run has given another number. */
+static void read_address(struct reader *r, const struct vfield *f, const struct word *v,
+			 uint8_t *at)
+{
+	struct sockaddr_storage *sa = vread_counted(r, sizeof(*sa), 1);
+	/* It lies at the same place in both. */
+	struct sockaddr_in *in = (void *)sa;
+
+	store_pointer(at, sa);
+	if (sa && !vread_word_address(v, sa))
+		vread_bad_word(r, f->name, v, "ADDRESS:PORT or [ADDRESS%SCOPE]:PORT");
+	else if (sa && r->env->port && (sa->ss_family == AF_INET || sa->ss_family == AF_INET6))
+		in->sin_port = htons(r->env->port(r->env->arg, ntohs(in->sin_port)));
+}
+
 static void read_value(struct reader *r, const struct vfield *f, uint8_t *at)
 {
-	struct sockaddr_storage *sa;
 	struct word v;
 	uint8_t *p = at;
 
@@ -293,10 +307,7 @@ static void read_value(struct reader *r, const struct vfield *f, uint8_t *at)
 			vread_bad_word(r, f->name, &v, "32 hexadecimal digits");
 		break;
 	case VK_PSOCKADDR:
-		sa = vread_counted(r, sizeof(*sa), 1);
-		store_pointer(at, sa);
-		if (sa && !vread_word_address(&v, sa))
-			vread_bad_word(r, f->name, &v, "ADDRESS:PORT or [ADDRESS%SCOPE]:PORT");
+		read_address(r, f, &v, at);
 		break;
 	default: /* bytes that lie here */
 		if (v.len != 2 * (size_t)f->size || !vread_word_hex(&v, at, f->size))

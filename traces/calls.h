@@ -453,6 +453,7 @@ int vcall_find(const char *name, size_t len);
  * @bind: the object that the record has under @ordinal is @obj
  * @device: the device of a name. Return: NULL: there is none.
  * @fact: what stands for a fact of the record (enum vfact) in this run. Return: it
+ * @port: the same of a port number in an address that goes in
  */
 struct vcall_env {
 	void *arg;
@@ -461,6 +462,7 @@ struct vcall_env {
 	void (*bind)(void *arg, enum vobj kind, uint32_t ordinal, void *obj);
 	struct ibv_device *(*device)(void *arg, const char *name);
 	uint64_t (*fact)(void *arg, uint32_t kind, uint64_t value);
+	uint16_t (*port)(void *arg, uint16_t port);
 };
 
 /**

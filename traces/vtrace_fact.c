@@ -9,7 +9,7 @@ bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, con
 	const struct vt_call *call = VT_BODY(vt_call, rec);
 	size_t len, name_len = strlen(name);
 	const char *at = vt_rec_line(p, rec, &len);
-	bool quoted = false, behind = false;
+	bool quoted = false, behind = false, wanted = false;
 	uint32_t i = 0;
 
 	for (; *at; at++) {
@@ -19,15 +19,18 @@ bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, con
 			continue;
 		if (!strncmp(at, " = ", 3))
 			behind = true;
-		if (*at == '~' && i++ >= call->n_facts)
+		if (*at == ' ')
+			wanted = behind == out && !strncmp(at + 1, name, name_len) &&
+				 at[1 + name_len] == '=';
+		if (*at != '~')
+			continue;
+		if (i >= call->n_facts)
 			return false;
-		if (behind == out && *at == ' ' && !strncmp(at + 1, name, name_len) &&
-		    !strncmp(at + 1 + name_len, "=~", 2)) {
-			if (i >= call->n_facts)
-				return false;
+		if (wanted) {
 			*v = call->fact[i];
 			return true;
 		}
+		i++;
 	}
 	return false;
 }
