@@ -92,16 +92,33 @@ static struct shim_srq *srq_of(const struct cqe *e)
 	return srq && cqe_owner(srq->index, srq->gen) == e->owner ? srq : NULL;
 }
 
-/* @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ */
+/*
+ * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ
+ * Return: NULL: there is none.
+ */
+static inline const struct rq_wqe *recv_of(const struct shim_qp *qp, const struct shim_srq *srq,
+					   const struct cqe *e, u32 *max_sge)
+{
+	if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)))
+		return NULL;
+	if (unlikely(srq)) {
+		*max_sge = srq->max_sge;
+		return srq_wqe(srq, e->slot);
+	}
+	if (unlikely(!qp || !qp->rq.depth || e->flags & CQE_SRQ))
+		return NULL;
+	*max_sge = qp->rq.max_sge;
+	return rq_slot(&qp->rq, e->slot);
+}
+
 static inline void lay_entry(const struct shim_qp *qp, const struct shim_srq *srq,
 			     const struct cqe *e)
 {
-	if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)))
-		return;
-	if (unlikely(srq))
-		lay_data(srq_wqe(srq, e->slot), srq->max_sge, e);
-	else if (likely(qp && qp->rq.depth && !(e->flags & CQE_SRQ)))
-		lay_data(rq_slot(&qp->rq, e->slot), qp->rq.max_sge, e);
+	u32 max_sge = 0;
+	const struct rq_wqe *w = recv_of(qp, srq, e, &max_sge);
+
+	if (likely(w))
+		lay_data(w, max_sge, e);
 }
 
 static void lay_wq(const struct cqe *e)
@@ -292,13 +309,37 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
+/*
+ * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is registered, and end their queue
+ * pairs and regions only then (UCX): that must harm nobody, as it does not where pages are pinned.
+ */
+static bool is_there(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+{
+	u32 i, n, left = min_u32(e->byte_len, IB_GRH_LEN + CQE_INLINE);
+	const u8 *at;
+
+	for (i = 0; left && i < w->num_sge && i < max_sge; i++, left -= n) {
+		n = min_u32(w->sge[i].len, left);
+		at = n ? mr_shadow_find(w->sge[i].lkey, ~0u, ACC_LOCAL_WRITE, w->sge[i].addr, n)
+		       : NULL;
+		if (at && mem_prefault(at, n, true))
+			return false;
+	}
+	return true;
+}
+
 /* Lay the data of an entry that was not polled. */
 static void lay_early(const struct shim_qp *qp, struct cqe *e)
 {
-	if (e->flags & CQE_WQ)
-		lay_wq(e);
-	else
-		lay_entry(qp, e->flags & CQE_SRQ ? srq_of(e) : NULL, e);
+	const struct rq_wqe *w = NULL;
+	u32 max_sge = 0;
+
+	if (!(e->flags & CQE_WQ))
+		w = recv_of(qp, e->flags & CQE_SRQ ? srq_of(e) : NULL, e, &max_sge);
+	else if (e->flags & CQE_HAS_DATA)
+		w = wq_recv(e, &max_sge);
+	if (w && is_there(w, max_sge, e))
+		lay_data(w, max_sge, e);
 	e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 }
 

@@ -325,6 +325,32 @@ static void test_mappings(void)
 	munmap(huge, HUGE);
 }
 
+/* Memory that is given back before its region and its queue pair are: what waits for a poll goes nowhere. */
+static void test_gone(bool qp_first)
+{
+	uint8_t *mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(a->pd, mem, PAGE, LW);
+	struct ibv_sge sge = { (uintptr_t)mem, 64, mr ? mr->lkey : 0 };
+	struct vb_wr wr = { .op = IBV_WR_SEND,
+			    .wr_id = 9,
+			    .flags = IBV_SEND_SIGNALED,
+			    .sge = { { (uintptr_t)b->buf, 64, b->info.lkey } },
+			    .num_sge = 1 };
+	struct ibv_wc wc = { 0 };
+
+	if (!ok(mr && !vb_recv(a, 0, 1, &sge, 1) && !vb_send(b, 1, false, &wr) &&
+			vb_done(b, 1, VB_SCQ, 9, IBV_WC_SEND, &wc),
+		"a message waits for a poll"))
+		return;
+	munmap(mem, PAGE);
+	if (qp_first)
+		fresh();
+	ok(!ibv_dereg_mr(mr), "its memory goes before the %s", qp_first ? "queue pair" : "region");
+	if (!qp_first)
+		ok(vb_done(a, 0, VB_RCQ, 1, IBV_WC_RECV, &wc) && wc.byte_len == 64,
+		   "it is still reported");
+}
+
 static void test_caps(void)
 {
 	struct ibv_odp_caps *odp = &a->info.dev.odp_caps;
@@ -346,6 +372,8 @@ int main(int argc, char **argv)
 	test_advise();
 	test_implicit();
 	test_mappings();
+	test_gone(false);
+	test_gone(true);
 	vb_pair_down(&p);
 	vb_close_two(a, b);
 	return tap_failed != 0;
