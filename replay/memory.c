@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
- * the recorded addresses where nothing else is there.
+ * the recorded addresses where nothing else is there; of a region that is all of the address space, what work requests name.
  */
 #include "replay/replay.h"
 
@@ -14,6 +14,7 @@
 #define PAGE	    4096u
 #define MAX_MEMORY  (256ULL << 30)
 #define MAX_REGIONS 1000000u
+#define JOIN_FROM   1024u
 #define SHADOW_MAX  (256ULL << 20)
 /* How long data may be under way that the record has at a program's end. */
 #define YIELD_FIRST 64u
@@ -57,84 +58,136 @@ static int map(struct rp_region *r)
 	return 0;
 }
 
-/* The memory that a recorded call registered; false: it did not. */
-static bool registered(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed,
-		       struct rp_region *r)
+/* Returns 0, or -ENOMEM. */
+static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
+{
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1), end = addr + len + PAGE - 1;
+	struct rp_region *more;
+
+	if (!addr || !len || end < addr)
+		return 0;
+	/* Work requests name the same memory again and again. */
+	if (g->n_regions >= JOIN_FROM && !(g->n_regions & (g->n_regions - 1))) {
+		qsort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+		g->n_regions = join(g->region, g->n_regions);
+	}
+	/* A power of two: there is no room. */
+	if (!(g->n_regions & (g->n_regions - 1))) {
+		more = g->n_regions < MAX_REGIONS
+			       ? realloc(g->region,
+					 (g->n_regions ? 2 * g->n_regions : 1) * sizeof(*more))
+			       : NULL;
+		if (!more)
+			return -ENOMEM;
+		g->region = more;
+	}
+	g->region[g->n_regions++] =
+		(struct rp_region){ .addr = start, .len = (end & ~(uint64_t)(PAGE - 1)) - start };
+	return 0;
+}
+
+/* The memory that a recorded call registered. */
+static int add_registered(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
 	struct vcall_env env = { 0 };
+	const uint64_t *a = parsed->args;
 	const char *line;
-	uint64_t addr, end;
+	uint32_t ord;
 	size_t len;
 
 	line = vt_rec_line(g->p, rec, &len);
 	if (strncmp(line, "ibv_reg_mr", 10) != 0 && strncmp(line, "ibv_rereg_mr", 12) != 0)
-		return false;
+		return 0;
 	if (vcall_parse(parsed, line, len, call->fact, call->n_facts, &env))
-		return false;
+		return 0;
 	switch (parsed->call) {
 	case VCALL_ibv_reg_mr:
+		ord = rp_subject(line, VOBJ_MR, " = ");
+		if (ord && !a[1] && a[2] == SIZE_MAX)
+			g->mr[ord].implicit = true;
+		/* Fall through */
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
-		addr = parsed->args[1];
-		end = addr + parsed->args[2];
-		if (!strstr(line + parsed->out, "mr"))
-			return false;
-		break;
+		return strstr(line + parsed->out, "mr") ? add(g, a[1], a[2]) : 0;
 	case VCALL_ibv_rereg_mr:
-		if (!(parsed->args[1] & IBV_REREG_MR_CHANGE_TRANSLATION))
-			return false;
-		addr = parsed->args[3];
-		end = addr + parsed->args[4];
-		break;
+		return a[1] & IBV_REREG_MR_CHANGE_TRANSLATION ? add(g, a[3], a[4]) : 0;
 	default:
-		return false;
+		return 0;
 	}
-	r->addr = addr & ~(uint64_t)(PAGE - 1);
-	r->len = ((end + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - r->addr;
-	r->delta = 0;
-	return addr && end > addr && r->len;
 }
 
-static int gather(struct rp_prog *g, struct vt_error *err)
+/* What a work request names by a region that is all of the address space. @own: it is this program's */
+static int add_named(struct rp_prog *g, bool own, const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	const struct rp_world *w = g->w;
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	const struct rp_num *n;
+	uint64_t len = 8;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < wr->n_sge && !ret; i++) {
+		len += sge[i].len;
+		if (own && sge[i].mr < g->n_obj[VOBJ_MR] && g->mr[sge[i].mr].implicit)
+			ret = add(g, sge[i].addr, sge[i].len);
+	}
+	n = wr->rkey ? rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin) : NULL;
+	if (ret || !n || n->prog != g->nth || n->kind != RP_MR || !g->mr[n->ord].implicit)
+		return ret;
+	return add(g, wr->remote_addr, len);
+}
+
+static int add_implicit(struct rp_prog *g)
+{
+	const struct vt_dir *dir = &g->w->dir;
+	const struct vt_rec *rec;
+	const struct vt_wr *wr;
+	uint32_t prog, i;
+	uint64_t off;
+	int ret = 0;
+
+	for (prog = 0; prog < dir->n_progs; prog++)
+		for (off = 0; (rec = vt_next(&dir->prog[prog], &off)) && !ret;) {
+			if (!vt_is_send(rec->kind) && !vt_is_recv(rec->kind))
+				continue;
+			wr = vt_wr_first(rec);
+			for (i = 0; i < VT_BODY(vt_post, rec)->bad && !ret;
+			     i++, wr = vt_wr_next(wr))
+				ret = add_named(g, prog == g->nth, rec, wr);
+		}
+	return ret;
+}
+
+static int gather(struct rp_prog *g)
 {
 	struct vcall_parsed *parsed = malloc(sizeof(*parsed));
+	bool implicit = false;
 	const struct vt_rec *rec;
 	uint64_t off = 0;
-	size_t cap = 64;
+	uint32_t i;
+	int ret = parsed ? 0 : -ENOMEM;
 
-	g->region = malloc(cap * sizeof(*g->region));
-	while (parsed && g->region && (rec = vt_next(g->p, &off))) {
-		if (rec->kind != VT_CALL || !registered(g, rec, parsed, &g->region[g->n_regions]))
-			continue;
-		if (++g->n_regions == cap) {
-			void *more = cap < MAX_REGIONS
-					     ? realloc(g->region, 2 * cap * sizeof(*g->region))
-					     : NULL;
-
-			if (!more)
-				break;
-			g->region = more;
-			cap *= 2;
-		}
-	}
+	while (!ret && (rec = vt_next(g->p, &off)))
+		if (rec->kind == VT_CALL)
+			ret = add_registered(g, rec, parsed);
 	free(parsed);
-	if (!parsed || !g->region || g->n_regions == cap) {
-		snprintf(err->text, sizeof(err->text), "p%u: too many MRs for the memory here",
-			 g->p->num);
-		return -ENOMEM;
-	}
-	return 0;
+	for (i = 1; i < g->n_obj[VOBJ_MR]; i++)
+		implicit |= g->mr[i].implicit;
+	return !ret && implicit ? add_implicit(g) : ret;
 }
 
 int rp_memory_init(struct rp_prog *g, struct vt_error *err)
 {
 	uint64_t sum = 0;
 	size_t i;
-	int ret = gather(g, err);
+	int ret = gather(g);
 
-	if (ret)
+	if (ret) {
+		snprintf(err->text, sizeof(err->text), "p%u: too many MRs for the memory here",
+			 g->p->num);
 		return ret;
+	}
 	qsort(g->region, g->n_regions, sizeof(*g->region), by_addr);
 	g->n_regions = join(g->region, g->n_regions);
 	for (i = 0; i < g->n_regions && !ret; i++) {
@@ -256,11 +309,18 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
 {
+	const struct rp_region *r;
 	const struct rp_mr *m;
 
 	if (!mr || mr >= g->n_obj[VOBJ_MR])
 		return NULL;
 	m = &g->mr[mr];
+	if (m->implicit && !m->host) {
+		r = region_of(g, addr);
+		return r && len <= r->len - (addr - r->addr)
+			       ? (uint8_t *)(uintptr_t)(addr + (uint64_t)r->delta)
+			       : NULL;
+	}
 	if (!m->host || addr < m->base || addr - m->base > m->len ||
 	    len > m->len - (addr - m->base))
 		return NULL;

@@ -60,8 +60,10 @@ void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *
 		to[i].length = from[i].len;
 		if (from[i].mr && from[i].mr < t->prog->n_obj[VOBJ_MR]) {
 			to[i].lkey = made[from[i].mr].lkey;
-			to[i].addr = from[i].addr + (uint64_t)made[from[i].mr].delta;
 			at = rp_at_mr(t->prog, from[i].mr, from[i].addr, from[i].len);
+			to[i].addr = t->prog->mr[from[i].mr].implicit
+					     ? rp_moved(t->prog, from[i].addr)
+					     : from[i].addr + (uint64_t)made[from[i].mr].delta;
 		} else if (bytes && left) {
 			/* Inline: memory of no MR. */
 			to[i].lkey = from[i].lkey;

@@ -205,6 +205,7 @@ struct rp_mr {
 	uint64_t base; /* recorded: what addresses of work requests start from */
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
+	bool implicit; /* all of the address space */
 	/* what the record says is there, and behind it what was there at first; NULL: not followed, it is too much */
 	uint8_t *shadow;
 };
