@@ -43,6 +43,8 @@ struct vt_sum {
 	u64 calls, failed_calls;
 	u64 posts, wrs[256], recv_wrs, bytes, wr_bytes[256];
 	u64 polls, empty, wcs, status[64];
+	u64 tag_ops; /* ibv_post_srq_ops(): tags added and removed, syncs */
+	u64 dm_copies, dm_bytes;
 	u64 notifies, events, notes, unfinished;
 	u64 mem_bytes;
 	struct vt_lat lat;

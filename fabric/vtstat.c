@@ -24,6 +24,9 @@ static struct json_object *json_of(const struct vt_program *p, const struct vt_s
 	json_object_object_add(o, "work_requests", ops);
 	add_int(o, "receives_posted", s->recv_wrs);
 	add_int(o, "bytes", s->bytes);
+	add_int(o, "tag_operations", s->tag_ops);
+	add_int(o, "dm_copies", s->dm_copies);
+	add_int(o, "dm_bytes", s->dm_bytes);
 	add_int(o, "polls", s->polls);
 	add_int(o, "empty_polls", s->empty);
 	add_int(o, "completions", s->wcs);
@@ -60,6 +63,11 @@ static void print(const struct vt_program *p, const struct vt_sum *s)
 			printf("  %s: %llu work requests, %llu bytes\n", ib_wr_opcode_name(i),
 			       (unsigned long long)s->wrs[i], (unsigned long long)s->wr_bytes[i]);
 	printf("  receives: %llu posted\n", (unsigned long long)s->recv_wrs);
+	if (s->tag_ops)
+		printf("  tag matching: %llu operations\n", (unsigned long long)s->tag_ops);
+	if (s->dm_copies)
+		printf("  device memory: %llu copies, %llu bytes\n",
+		       (unsigned long long)s->dm_copies, (unsigned long long)s->dm_bytes);
 	for (i = 0; i < ARRAY_SIZE(s->status); i++)
 		if (s->status[i])
 			printf("  completions %s: %llu\n", ib_wc_status_name(i),

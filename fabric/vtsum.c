@@ -129,6 +129,12 @@ static int sum_post(struct vt_sum *s, struct queues *all, const struct vt_rec *r
 	return 0;
 }
 
+static void sum_dm(struct vt_sum *s, const struct vt_dm *dm)
+{
+	s->dm_copies++;
+	s->dm_bytes += dm->ret ? 0 : dm->len;
+}
+
 static void sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
@@ -169,6 +175,13 @@ static int sum_rec(const struct vt_program *p, struct vt_sum *s, struct queues *
 	case VT_POST_WQ:
 	case VT_WR:
 		return sum_post(s, all, rec);
+	case VT_POST_OPS:
+		s->posts++;
+		s->tag_ops += VT_BODY(vt_post, rec)->bad;
+		return 0;
+	case VT_DM:
+		sum_dm(s, VT_BODY(vt_dm, rec));
+		return 0;
 	case VT_POLL:
 		sum_poll(s, all, rec);
 		return 0;

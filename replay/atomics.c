@@ -230,6 +230,7 @@ static int follow(struct rp_world *w, uint32_t prog, struct sendq *queue, const 
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
+	case VT_POST_OPS:
 	case VT_WR:
 		return follow_post(w, prog, queue, rec);
 	case VT_POLL:
