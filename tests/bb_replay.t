@@ -56,10 +56,10 @@ own() {
 		check "$*: replayed" replays "$TEST_DIR/trace.$1"
 	done
 }
-for app in async cm_addrinfo cm_ep cm_info cqex domain ece flow nodes post raw rss states ud ud_data ud_mcast; do
+for app in async cq cm_addrinfo cm_ep cm_info cqex domain ece flow nodes post raw rss states ud ud_data ud_mcast; do
 	own app_$app
 done
-for app in cm_conn cm_mcast cm_sync cm_user cqmod dmabuf import mw mw_inv rereg retry srq table \
+for app in cm_addr cm_conn cm_mcast cm_sync cm_user cqmod dmabuf import mem mw mw_inv rereg retry srq table \
 	table_flags tm uc xrc; do
 	own app_$app remote
 done
