@@ -14,11 +14,12 @@
 
 #define SPIN	64u
 #define YIELD	256u
+#define LONG	4096u /* rests: who has waited that long waits for something slow */
 #define REST_NS 50000
 
 void rp_rest(unsigned int *n)
 {
-	struct timespec nap = { .tv_nsec = REST_NS };
+	struct timespec nap = { .tv_nsec = *n < LONG ? REST_NS : 20 * REST_NS };
 
 	++*n;
 	if (*n < SPIN)
