@@ -43,9 +43,10 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	slot->seq = 0;
 	slot->ts = e->host->now(e->ctx);
 	slot->nth = ++hca->journal_nth;
-	if (j->cause == CAUSE_FAULT)
-		slot->rule = j->info; /* 0: who knows it is not here */
-	if (e->rule) {
+	/* One rule's doing is what another one meets: a NAK is lost on its way. @info 0: who knows it is not here */
+	if (j->cause == CAUSE_FAULT && j->info) {
+		slot->rule = j->info;
+	} else if (e->rule) {
 		slot->cause = CAUSE_FAULT;
 		slot->rule = e->rule;
 	}

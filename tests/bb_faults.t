@@ -194,6 +194,11 @@ for type in RC XRC; do
 	END
 done
 
+seen "a rule's NAK is lost by another rule" 'nak code=REM_OP_ERR nth=2 ; drop opcode=ACKNOWLEDGE nth=2' \
+	RC write 3 100 timeout=10 retry=2 -- '0 1! 2!' '' 'ERR ERR' 1
+is 'which hit it as well' "$(rule hits 1)" 1
+journal 'the journal names that one' 'ACKNOWLEDGE .*dropped: by fault rule f2: '
+
 # --- which, and when
 
 seen 'direction=tx qp= is one side' 'drop qp=0x11 direction=tx nth=1' RC send 2 10 -- '0 1' '0 1' 'RTS RTS' 1
