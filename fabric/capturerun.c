@@ -155,6 +155,7 @@ static int open_file(struct writer *w)
 		.application = "rdmaemu " RDMAEMU_VERSION,
 		.comment = "times are the fabric's clock since the fabric's start",
 	};
+	bool ib = w->hca->dev[0].link_layer != LINK_ETHERNET, any = false;
 	u32 d, p;
 	int ret = pcapng_open(&w->out, &o);
 
@@ -162,11 +163,17 @@ static int open_file(struct writer *w)
 		return fail(w->c, ret, "");
 	/* The writer's own now; the number stays good until the thread has ended. */
 	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
-		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
-			if (capture_names(w->hca, q, d, p) && iface_of(w, d, p) < 0)
+		for (p = 1; p <= w->hca->dev[d].n_ports; p++) {
+			if (!capture_names(w->hca, q, d, p))
+				continue;
+			if (iface_of(w, d, p) < 0)
 				return -1;
-	ret = iface_dropped(w, w->hca->dev[0].link_layer != LINK_ETHERNET) < 0;
-	if (ret)
+			if (!any)
+				ib = w->hca->dev[d].link_layer != LINK_ETHERNET;
+			any = true;
+		}
+	/* Of the same kind as the ports: a file of InfiniBand ports alone has one link type. */
+	if (iface_dropped(w, ib) < 0)
 		return -1;
 	ret = pcapng_flush(w->out);
 	return ret ? fail(w->c, ret, "") : 0;

@@ -135,4 +135,36 @@ said "4 received 51 bytes"
 die
 limit "$RDMAEMU" log | grep -q "node ghost.*: dropped: .*its ICRC or VCRC is wrong" && ok "the journal: checksums" || not_ok "the journal: checksums"
 check "audit of InfiniBand" limit "$RDMAEMU" status --audit
+limit "$RDMAEMU" fabric stop
+
+# --- programs that know nothing of it, on InfiniBand ports of a fabric whose own are Ethernet: LIDs, no GRH
+
+# pingpong PROGRAM - its client, whose peer is the node ghost; three messages of 64 bytes
+pingpong() {
+	local port
+	port=$(free_port)
+	/usr/bin/python3 "$TOP/tests/inject_peer.py" "$port" "$(printf '%032d' 0)" "$LID" >"$TEST_DIR/peer.out" 2>&1 &
+	wait_listen "$port" $! || return
+	limit "$RDMAEMU" run --node live -- "$1" -n 3 -s 64 -p "$port" 127.0.0.1 >"$TEST_DIR/out" 2>&1 </dev/null &
+	LIVE=$!
+}
+
+printf 'node %s --profile infiniband\n' live ghost >"$TEST_DIR/topology"
+limit "$RDMAEMU" fabric start --time-scale 0.02 --topology "$TEST_DIR/topology"
+LID=$(status_json | json "[x['ports'][0]['lid'] for x in d['devices'] if x['node'] == 'ghost'][0]")
+make ACK,net=ib SEND_ONLY,len=64,ack=1,net=grh UC_SEND_ONLY,len=64,net=grh
+if command -v ibv_rc_pingpong >/dev/null; then
+	# What it sends may be there before anybody looks, and again when it is late.
+	for i in 0 1 2; do
+		steps+=("ignore none" "expect SEND_ONLY psn=+$i size=64 within 60s" "ignore REQUEST" "send 1 psn=+$i" "send 2 psn=+$i"
+			"expect ACK psn=+$i msn=$((i + 1))")
+	done
+	check "ibv_rc_pingpong is connected with nobody" pingpong ibv_rc_pingpong
+	follows "its messages, ours, acknowledges" "${steps[@]}"
+	wait $LIVE && ok "it is content" || not_ok "it is content" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
+	# Its receives are there from the start, and nobody answers.
+	check "ibv_uc_pingpong is connected with nobody" pingpong ibv_uc_pingpong
+	follows "our messages" "ignore REQUEST" "send 3" "send 3 psn=+1" "send 3 psn=+2" "expect none"
+	wait $LIVE && ok "it is content, too" || not_ok "it is content, too" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
+fi
 done_testing
