@@ -3,7 +3,8 @@
 # settings: one: a fabric's own clock
 # Fabric time: faster than real time, slower, stopped, moved by hand.
 . "$(dirname "$0")/lib.sh"
-need rping ibv_rc_pingpong ib_write_lat
+. "$TOP/tests/rdmacm.sh"
+need rping ibv_rc_pingpong ib_write_lat ucmatose udaddy cmtime
 
 # start ARGS... - a fresh fabric
 start() {
@@ -114,6 +115,22 @@ RUN_FLAGS="--fabric iso --isolated --time-scale 20"
 app app_ops remote
 app app_cqex
 RUN_FLAGS=
+
+# Programs of the rdma_cm, with the time-outs that they ask for. That nobody has an address is found out in no time.
+nobody() {
+	limit "$RDMAEMU" run -- rping -c -a 192.0.2.99 -C 1 2>&1 | grep -q 'RDMA_CM_EVENT_ADDR_ERROR, error -110'
+}
+for scale in 0.1 20; do
+	check "start at scale $scale" start --time-scale $scale
+	port=$(free_port)
+	check "rping at scale $scale" cm_both TCP "$port" "rping -s -p $port -C 20" "rping -c -p $port -a 127.0.0.1 -C 20 -V"
+	check "ucmatose at scale $scale" cm_both TCP "$port" "ucmatose -p $port" "ucmatose -s 127.0.0.1 -p $port"
+	check "udaddy at scale $scale" cm_both UDP 7174 "udaddy" "udaddy -s 127.0.0.1"
+	SERVER_ENDS=no
+	check "cmtime at scale $scale" cm_both TCP "$port" "cmtime -c 20 -p $port" "cmtime -c 20 -p $port -s 127.0.0.1"
+	SERVER_ENDS=''
+	check "an address that nobody has at scale $scale" nobody
+done
 
 # Joined fabrics have one clock.
 port=$(free_port)
