@@ -16,19 +16,9 @@
 #include "fabric/fabric.h"
 #include "fabric/opts.h"
 
-#include <time.h>
-
 #define PASSES	    64u
 #define PAUSE_NS    (50 * NSEC_PER_USEC)
 #define PATIENCE_NS (5 * NSEC_PER_SEC)
-
-u64 real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
-}
 
 u64 fabric_ns(const struct fabric *f)
 {

@@ -14,15 +14,6 @@ struct found {
 	bool base_match;
 };
 
-/* 0: it is of no episode's. */
-static u32 episode_of(const struct vt_program *p)
-{
-	const char *text = vt_thing(&p->about, "episode");
-	u64 n;
-
-	return text && parse_number(text, UINT32_MAX, &n) ? (u32)n : 0;
-}
-
 static bool is(const struct vt_program *p, const char *key, const char *value)
 {
 	const char *have = vt_thing(&p->about, key);
@@ -45,7 +36,7 @@ static void find(struct found *f, const struct vt_dir *d, const char *which, con
 
 	*f = (struct found){ .base = -1 };
 	for (p = d->prog; p < d->prog + d->n_progs; p++) {
-		n = episode_of(p);
+		n = vt_episode(p);
 		if (n && is(p, "as", which)) {
 			f->first = f->first && f->first < n ? f->first : n;
 			f->last = max_u32(f->last, n);
@@ -58,7 +49,7 @@ static void find(struct found *f, const struct vt_dir *d, const char *which, con
 	}
 	for (p = d->prog; f->base >= 0 && p < d->prog + d->n_progs; p++)
 		f->base_match |=
-			p != &d->prog[f->base] && !episode_of(p) && is(p, "command", request);
+			p != &d->prog[f->base] && !vt_episode(p) && is(p, "command", request);
 }
 
 static void take_episode(struct episode *e, const struct vt_dir *d, const char *which, u32 nth)
@@ -66,7 +57,7 @@ static void take_episode(struct episode *e, const struct vt_dir *d, const char *
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++)
-		if (episode_of(&d->prog[i]) == nth && is(&d->prog[i], "as", which))
+		if (vt_episode(&d->prog[i]) == nth && is(&d->prog[i], "as", which))
 			e->part[e->n++] = i;
 }
 
@@ -85,9 +76,9 @@ static bool take(struct episode *e, const struct found *f, const struct opts *o,
 /* Whether a program is on the other side of the one that is played. */
 static bool is_peer(const struct vt_program *p, const struct vt_program *played)
 {
-	u32 nth = episode_of(played);
+	u32 nth = vt_episode(played);
 
-	if (p == played || episode_of(p) != nth)
+	if (p == played || vt_episode(p) != nth)
 		return false;
 	return !nth || !vt_thing(&p->about, "as") != !vt_thing(&played->about, "as");
 }
@@ -116,7 +107,7 @@ static u32 next_episode(const struct vt_dir *d)
 	u32 i, last = 0;
 
 	for (i = 0; i < d->n_progs; i++)
-		last = max_u32(last, episode_of(&d->prog[i]));
+		last = max_u32(last, vt_episode(&d->prog[i]));
 	return last + 1;
 }
 

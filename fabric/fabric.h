@@ -21,6 +21,7 @@
 #include "fabric/nodes.h"
 #include "fabric/profile.h"
 #include "fabric/proto.h"
+#include "fabric/realtime.h"
 #include "fabric/statedir.h"
 #include "fabric/topology.h"
 #include "fabric/vmcopy.h"
@@ -294,10 +295,8 @@ struct fabric {
 	u64 log_bytes;
 };
 
-/* --- clock.c: fabric time, and real time for all that is about processes and sockets ---------- */
+/* --- clock.c: fabric time; real time is realtime.h's ------------------------------------------ */
 
-/** real_ns() - real time: CLOCK_MONOTONIC. */
-u64 real_ns(void);
 /** fabric_ns() - fabric time: emulator/clock.h. */
 u64 fabric_ns(const struct fabric *f);
 /** engine_now() - the same as the engine sees it: with chaos the time that what it is at was to happen at. */

@@ -4,10 +4,10 @@
  */
 #include "emulator/ib.h"
 #include "fabric/cli.h"
-#include "fabric/fabric.h" /* real_ns() */
 #include "fabric/fault.h"
 #include "fabric/injecttool.h"
 #include "fabric/jsonadd.h"
+#include "fabric/realtime.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  */
 #include "emulator/obj.h"
 #include "fabric/cli.h"
-#include "fabric/fabric.h" /* real_ns() */
 #include "fabric/injecttool.h"
+#include "fabric/realtime.h"
 
 #include <fcntl.h>
 #include <pcap/pcap.h>

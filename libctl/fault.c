@@ -2,22 +2,14 @@
 /**
  * DOC: fault rules.
  */
+#include "fabric/realtime.h"
 #include "libctl/ctl.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* Between two looks at a rule that is waited for. */
 #define NAP_MIN_NS 100000L
 #define NAP_MAX_NS 5000000L
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
 
 static int no_rule(struct rdmaemu *r, int id)
 {
@@ -121,7 +113,7 @@ int64_t rdmaemu_fault_hits(struct rdmaemu *r, int id)
 
 int rdmaemu_fault_wait(struct rdmaemu *r, int id, uint64_t hits, int timeout_ms)
 {
-	u64 end = now_ns() + (timeout_ms > 0 ? (u64)timeout_ms * 1000000 : 0);
+	u64 end = real_ns() + (timeout_ms > 0 ? (u64)timeout_ms * 1000000 : 0);
 	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
 	struct rdmaemu_fault f = { .id = 0 };
 
@@ -130,7 +122,7 @@ int rdmaemu_fault_wait(struct rdmaemu *r, int id, uint64_t hits, int timeout_ms)
 			return -1;
 		if (f.hits >= hits)
 			return 0;
-		if (timeout_ms >= 0 && now_ns() >= end)
+		if (timeout_ms >= 0 && real_ns() >= end)
 			return ctl_fail(r, ETIMEDOUT,
 					"fault %d: %llu hits of %llu in %d ms (%llu seen): %s", id,
 					(unsigned long long)f.hits, (unsigned long long)hits,

@@ -159,13 +159,6 @@ static bool live_made(const struct vt_program *p, void *arg)
 	return !is_played(p) && has_made(p, m) && !m->rank--;
 }
 
-static const char *episode_of(const struct vt_program *p)
-{
-	const char *nth = vt_thing(&p->about, "episode");
-
-	return nth ? nth : "";
-}
-
 /*
  * A live command may be several programs. The one that stands for a recorded program is as many further, among those
  * that have such an object, as that was among those which were live then.
@@ -173,14 +166,14 @@ static const char *episode_of(const struct vt_program *p)
 static uint32_t rank_of(const struct rp_prog *g, const struct rp_num *n)
 {
 	const struct vt_dir *d = &g->w->dir;
-	const char *nth = episode_of(&d->prog[n->prog]);
+	uint32_t nth = vt_episode(&d->prog[n->prog]);
 	bool played = is_played(&d->prog[n->prog]);
 	struct made m = { .kind = n->kind, .ord = n->ord };
 	uint32_t i, rank = 0;
 
 	for (i = 0; i < n->prog; i++)
 		rank += i != g->nth && is_played(&d->prog[i]) == played &&
-			!strcmp(episode_of(&d->prog[i]), nth) && has_made(&d->prog[i], &m);
+			vt_episode(&d->prog[i]) == nth && has_made(&d->prog[i], &m);
 	return rank;
 }
 

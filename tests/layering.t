@@ -59,7 +59,7 @@ nothing "librecord includes itself, traces, and how the shim stands between" \
 	includes librecord '(librecord|traces)/[a-z_]*\.h|libshim/interpose\.h'
 nothing "replay includes itself and traces" includes replay '(replay|traces)/[a-z_]*\.h'
 nothing "libctl includes itself, its header and what asks the fabric process" \
-	includes libctl '(libctl|include)/[a-z_]*\.h|fabric/(ctlcall|statedir|counters|version)\.h'
+	includes libctl '(libctl|include)/[a-z_]*\.h|fabric/(ctlcall|statedir|counters|version|realtime)\.h'
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" \

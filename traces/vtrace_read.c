@@ -40,6 +40,18 @@ const char *vt_thing(const struct vt_things *t, const char *key)
 	return NULL;
 }
 
+uint32_t vt_episode(const struct vt_program *p)
+{
+	const char *text = vt_thing(&p->about, "episode");
+	unsigned long n;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	n = strtoul(text, &end, 10);
+	return *end || n > UINT32_MAX ? 0 : (uint32_t)n;
+}
+
 /* A whole file in memory with a NUL behind it. */
 static int slurp(const char *path, size_t max, char **text, size_t *len, struct vt_error *err)
 {

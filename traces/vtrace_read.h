@@ -52,6 +52,9 @@ struct vt_program {
 	bool ended;
 };
 
+/** vt_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */
+uint32_t vt_episode(const struct vt_program *p);
+
 /** struct vt_dir - a trace directory. */
 struct vt_dir {
 	char path[4096];
