@@ -230,6 +230,9 @@ void rec_call_end(struct rec_call *c, u64 ret)
 	}
 	if (c->call == VCALL_ibv_rereg_mr && !failed)
 		changed_mr(c->args);
+	if (c->call == VCALL_ibv_modify_qp && !failed && c->args[2] & IBV_QP_STATE &&
+	    ((const struct ibv_qp_attr *)c->args[1])->qp_state == IBV_QPS_RESET)
+		rec_recv_reset(rec_find(VOBJ_QP, (void *)c->args[0]));
 	errno = err;
 }
 

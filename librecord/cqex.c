@@ -92,7 +92,8 @@ static void current(struct rec_obj *o, struct ibv_cq_ex *ex)
 		flush(o);
 		b->span = rec_begin();
 	}
-	fill(&b->wc[b->n++], ex, &b->low, o->ctx_obj);
+	fill(&b->wc[b->n], ex, &b->low, o->ctx_obj);
+	rec_received(&b->wc[b->n++], o->ctx_obj);
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)

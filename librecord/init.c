@@ -197,6 +197,7 @@ static void forked(void)
 	rec.epoch++;
 	rec_thread.depth = 0;
 	rec_table_forget();
+	rec_received_forget();
 	pthread_mutex_init(&rec.lock, NULL);
 	pthread_mutex_init(&starting, NULL);
 }

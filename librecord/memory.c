@@ -31,6 +31,7 @@
 /* Of shadows, and of what is exposed. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_obj *exposed;
+static struct rec_obj *shadows;
 
 bool rec_read(void *to, u64 addr, size_t len)
 {
@@ -111,6 +112,26 @@ static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, 
 	vt_done(r);
 }
 
+static bool overlap(const struct rec_mr *a, const struct rec_mr *b)
+{
+	return a->addr < b->addr + b->len && b->addr < a->addr + a->len;
+}
+
+/* What the trace has of this memory now, by whichever region. */
+static void tell_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 len)
+{
+	struct rec_obj *t;
+	u64 from, to;
+
+	for (t = o->mr.twin ? shadows : NULL; t; t = t->mr.next_shadow) {
+		from = t->mr.addr > addr ? t->mr.addr : addr;
+		to = t->mr.addr + t->mr.len < addr + len ? t->mr.addr + t->mr.len : addr + len;
+		if (t != o && from < to)
+			memcpy(t->mr.shadow + (from - t->mr.addr), bytes + (from - addr),
+			       to - from);
+	}
+}
+
 /*
  * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
  * With the lock.
@@ -136,6 +157,7 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 		to -= n;
 		record_mem(o, what, off + from, to - from, now + from, number);
 		memcpy(was + from, now + from, to - from);
+		tell_twins(o, o->mr.addr + off + from, now + from, to - from);
 		from = to;
 	}
 }
@@ -212,6 +234,21 @@ static void give_shadow(struct rec_obj *o)
 	o->mr.shadow = mem;
 }
 
+/* With the lock. Others that have some of its memory are looked at before: their shadows are right from here on. */
+static void find_twins(struct rec_obj *o)
+{
+	struct rec_obj *t;
+
+	for (t = shadows; t; t = t->mr.next_shadow) {
+		if (!overlap(&t->mr, &o->mr))
+			continue;
+		scan(t, VT_MEM_CHANGED, 0, t->mr.len);
+		t->mr.twin = o->mr.twin = true;
+	}
+	o->mr.next_shadow = shadows;
+	shadows = o;
+}
+
 void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 {
 	o->mr.addr = addr;
@@ -226,10 +263,12 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 	if (rec.payload == REC_FULL)
 		give_shadow(o);
 	pthread_mutex_lock(&lock);
-	if (o->mr.shadow)
+	if (o->mr.shadow) {
+		find_twins(o);
 		scan(o, VT_MEM_FIRST, 0, o->mr.len);
-	else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand)
+	} else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand) {
 		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL, 0);
+	}
 	o->mr.exposed =
 		o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
 	if (o->mr.exposed) {
@@ -262,6 +301,11 @@ void rec_mr_free(struct rec_obj *o)
 	for (at = &exposed; *at; at = &(*at)->mr.next)
 		if (*at == o) {
 			*at = o->mr.next;
+			break;
+		}
+	for (at = &shadows; *at; at = &(*at)->mr.next_shadow)
+		if (*at == o) {
+			*at = o->mr.next_shadow;
 			break;
 		}
 	if (o->mr.shadow) {
@@ -379,6 +423,6 @@ u64 rec_address(const struct rec_obj *mr, u64 addr)
 void rec_memory_forget(struct rec_obj *o)
 {
 	pthread_mutex_init(&lock, NULL);
-	exposed = NULL;
+	exposed = shadows = NULL;
 	memset(&o->mr, 0, sizeof(o->mr));
 }

@@ -52,8 +52,10 @@ static void record_poll(struct rec_obj *o, struct rec_span span, int ret, const 
 
 	if (!r)
 		return;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		fill_wc(&to[i], &wc[i], o ? o->ctx_obj : NULL);
+		rec_received(&to[i], o ? o->ctx_obj : NULL);
+	}
 	rec_end(r, span);
 	vt_done(r);
 }

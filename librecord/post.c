@@ -370,12 +370,16 @@ static int post_recvs(enum vt_kind kind, enum vobj obj, void *queue, post_fn low
 		rec_note("%s: more than %u work requests at once", "ibv_post_recv", CHAIN_MAX);
 	else
 		put_recvs(&p, kind, o, wr, n, size);
+	if (kind != VT_POST_WQ && n <= CHAIN_MAX)
+		rec_recv_posted(o, wr, n);
 	p.span = rec_begin();
 	ret = lower(queue, wr, &failed);
 	if (ret && bad)
 		*bad = failed;
 	for (; at && at != failed && i < n; at = at->next)
 		i++;
+	if (ret && kind != VT_POST_WQ && n <= CHAIN_MAX)
+		rec_recv_refused(o, failed, n - i);
 	if (p.rec)
 		end_post(&p, ret, ret ? i : n);
 	return ret;

@@ -137,6 +137,7 @@ static inline void rec_end(struct vt_rec *r, struct rec_span s)
 struct rec_ctx; /* ops.c */
 struct rec_wr; /* wr.c */
 struct rec_cqex; /* cqex.c */
+struct rec_recvs; /* received.c */
 
 /**
  * struct rec_mr - an MR.
@@ -146,6 +147,7 @@ struct rec_cqex; /* cqex.c */
  * @rkey: by which peers name it
  * @on_demand: what was not touched yet is not to be
  * @exposed: peers can read it, or atomics return it
+ * @twin: its memory, or part of it, is another one's as well: what the trace says of one it says of both
  */
 struct rec_mr {
 	u64 addr;
@@ -155,7 +157,9 @@ struct rec_mr {
 	u32 rkey;
 	bool on_demand;
 	bool exposed;
+	bool twin;
 	struct rec_obj *next; /* of those that are exposed */
+	struct rec_obj *next_shadow; /* of those that have one */
 };
 
 /**
@@ -180,6 +184,9 @@ struct rec_obj {
 		struct rec_wr *wr;
 	};
 	struct rec_cqex *ex;
+	struct rec_recvs *recvs; /* QP, SRQ: receives that are posted */
+	const void *srq; /* QP: the address of its SRQ */
+	bool datagrams; /* QP: a GRH comes before the payload */
 	void *low[2]; /* functions of a WQ or DM, as the library below had made it */
 };
 
@@ -277,6 +284,20 @@ void rec_wr_free(struct rec_obj *o);
 /** rec_cqex_new() - put our functions into an extended CQ. */
 void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex);
 void rec_cqex_free(struct rec_obj *o);
+
+/* --- received.c ----------------------------------------------------------------------------- */
+
+/** rec_recv_posted() - @n receives are about to be posted to a QP or SRQ. @o: NULL: it is not known */
+void rec_recv_posted(struct rec_obj *o, const struct ibv_recv_wr *wr, u32 n);
+/** rec_recv_refused() - the last @n of them were not, from @bad on. */
+void rec_recv_refused(struct rec_obj *o, const struct ibv_recv_wr *bad, u32 n);
+/** rec_recv_reset() - a QP has none any more. @o: NULL: it is not known */
+void rec_recv_reset(struct rec_obj *o);
+/** rec_received() - the CRC of what a completion has received, where that is known. */
+void rec_received(struct vt_wc *wc, const struct rec_obj *ctx);
+void rec_recvs_free(struct rec_obj *o);
+/** rec_received_forget() - in a child of fork(). */
+void rec_received_forget(void);
 
 /* --- memory.c ------------------------------------------------------------------------------- */
 

@@ -167,9 +167,11 @@ static void set_up(struct rec_obj *o, const void *obj)
 		return;
 	o->ctx_obj = rec_find(VOBJ_CTX, ctx);
 	o->ctx = o->ctx_obj ? o->ctx_obj->ctx : NULL;
-	if (o->kind == VOBJ_QP)
+	if (o->kind == VOBJ_QP) {
+		o->srq = ((const struct ibv_qp *)obj)->srq;
+		o->datagrams = ((const struct ibv_qp *)obj)->qp_type == IBV_QPT_UD;
 		rec_alias(o, ((const struct ibv_qp *)obj)->qp_num);
-	else if (o->kind == VOBJ_WQ)
+	} else if (o->kind == VOBJ_WQ)
 		rec_wq_new(o, (struct ibv_wq *)(uintptr_t)obj);
 	else if (o->kind == VOBJ_DM)
 		rec_dm_new(o, (struct ibv_dm *)(uintptr_t)obj);
@@ -185,6 +187,7 @@ static void release(struct rec_obj *o)
 		rec_cqex_free(o);
 	else if (o->kind == VOBJ_CTX)
 		free(o->ctx);
+	rec_recvs_free(o);
 	free(o);
 }
 

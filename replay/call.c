@@ -73,6 +73,8 @@ static void publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
 		for (i = 1; i < g->n_obj[VOBJ_MW]; i++)
 			if (rp_obj(g, VOBJ_MW, i) == (void *)(uintptr_t)c->args[1])
 				made[i].num = ((struct ibv_mw *)(uintptr_t)c->args[1])->rkey;
+	} else if (c->call == VCALL_ibv_dereg_mr) {
+		rp_mr_gone(g, rp_subject(line, VOBJ_MR, " mr="));
 	} else if (strstr(line + c->out, " id.src=")) {
 		i = rp_subject(line, VOBJ_ID, " id=");
 		if (i)
@@ -104,6 +106,7 @@ static void reset(struct rp_thread *t)
 	const struct ibv_qp_attr *attr;
 	struct rp_prog *g = t->prog;
 	struct rp_queue *q;
+	struct rp_recv *r;
 	uint32_t i;
 
 	if (c->call != VCALL_ibv_modify_qp || !(c->args[2] & IBV_QP_STATE))
@@ -115,6 +118,9 @@ static void reset(struct rp_thread *t)
 		if (rp_obj(g, VOBJ_QP, i) != (void *)(uintptr_t)c->args[0])
 			continue;
 		q = &g->rq[i];
+		for (r = q->first; r; r = r->next)
+			rp_place_left(g, r->wr);
+		q->unsure = false;
 		*q->last = g->free_recv;
 		g->free_recv = q->first;
 		q->first = NULL;

@@ -15,7 +15,6 @@
 #define MAX_MEMORY  (256ULL << 30)
 #define MAX_REGIONS 1000000u
 #define JOIN_FROM   1024u
-#define SHADOW_MAX  (256ULL << 20)
 /* How long data may be under way that the record has at a program's end. */
 #define YIELD_FIRST 64u
 #define SETTLE_NS   5000000000ULL
@@ -243,6 +242,20 @@ static bool region_at(const struct rp_prog *g, const uint8_t *host, uint64_t len
 	return false;
 }
 
+/* The recorded address of memory here. */
+static uint64_t recorded_at(const struct rp_prog *g, const uint8_t *at)
+{
+	size_t i;
+
+	for (i = 0; i < g->n_regions; i++) {
+		uint64_t addr = (uint64_t)(uintptr_t)at - (uint64_t)g->region[i].delta;
+
+		if (addr - g->region[i].addr < g->region[i].len)
+			return addr;
+	}
+	return 0;
+}
+
 uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
 {
 	const struct rp_region *r = region_of(g, addr);
@@ -264,29 +277,6 @@ static void clear(uint8_t *at, uint64_t len)
 	memset(to, 0, (size_t)(at + len - to));
 }
 
-static uint8_t *new_shadow(struct rp_prog *g, uint64_t len)
-{
-	uint8_t *at;
-
-	if (len > SHADOW_MAX - g->shadows)
-		return NULL;
-	at = mmap(NULL, 2 * len, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
-		return NULL;
-	g->shadows += len;
-	return at;
-}
-
-static void free_shadow(struct rp_prog *g, struct rp_mr *mr)
-{
-	if (!mr->shadow)
-		return;
-	munmap(mr->shadow, 2 * mr->len);
-	g->shadows -= mr->len;
-	mr->shadow = NULL;
-}
-
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
 		int64_t delta)
 {
@@ -295,7 +285,7 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	if (!ord || ord >= g->n_obj[VOBJ_MR])
 		return;
 	mr = &g->mr[ord];
-	free_shadow(g, mr);
+	rp_shadow_free(g, mr);
 	mr->base = base;
 	mr->len = len;
 	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
@@ -303,8 +293,19 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	g->w->made[g->nth][RP_MR][ord].delta = delta;
 	if (!mr->host || !g->w->full)
 		return;
+	/* What has been received there goes. */
+	rp_place_written(g, recorded_at(g, host), len);
 	clear(host, len);
-	mr->shadow = new_shadow(g, len);
+	rp_twins_find(g, mr);
+	mr->shadow = rp_shadow_new(g, len);
+}
+
+void rp_mr_gone(struct rp_prog *g, uint32_t ord)
+{
+	if (!ord || ord >= g->n_obj[VOBJ_MR])
+		return;
+	rp_shadow_free(g, &g->mr[ord]);
+	g->mr[ord].twin = false;
 }
 
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
@@ -411,6 +412,17 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	return rp_diverge(t, rec, "memory that peers change", want, got);
 }
 
+/* What is neither as it was nor as it will be has been received here already, and is about to go. With the lock. */
+static void written(struct rp_prog *g, const struct vt_mem *mem, const uint8_t *at,
+		    const uint8_t *bytes)
+{
+	const uint8_t *was = g->mr[mem->mr].shadow;
+
+	if (!memcmp(at, bytes, mem->len) || (was && !memcmp(at, was + mem->off, mem->len)))
+		return;
+	rp_place_written(g, recorded_at(g, at), mem->len);
+}
+
 bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
@@ -433,10 +445,14 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !g->w->ignore_memory &&
 	    !explained(t, rec, at, bytes))
 		return false;
+	pthread_mutex_lock(&g->lock);
+	written(g, mem, at, bytes);
 	if (g->mr[mem->mr].shadow)
 		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
+	rp_twins_tell(g, mem->mr, at, bytes, mem->len);
 	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
 		memcpy(rp_mr_first(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
+	pthread_mutex_unlock(&g->lock);
 	if (memcmp(at, bytes, mem->len) != 0)
 		memcpy(at, bytes, mem->len);
 	return true;

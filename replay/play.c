@@ -128,6 +128,10 @@ static int prepare(struct rp_prog *g, struct vt_error *err)
 		ret = rp_memory_init(g, err);
 	else
 		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
+	if (!ret && rp_places_init(g)) {
+		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
+		ret = -ENOMEM;
+	}
 	if (ret)
 		return ret;
 	g->devs = ibv_get_device_list(NULL);

@@ -126,8 +126,9 @@ static struct rp_recv *take_recv(struct rp_prog *g, uint32_t qp, struct rp_recv 
 	return r;
 }
 
-static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, uint32_t len,
-			     bool *known)
+/* @skip: bytes before the payload */
+static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, uint32_t skip,
+			     uint32_t len, bool *known)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	uint32_t i, part, crc = 0;
@@ -135,12 +136,17 @@ static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, ui
 
 	for (i = 0; i < wr->n_sge && len; i++) {
 		part = sge[i].len < len ? sge[i].len : len;
+		len -= part;
+		if (skip >= part) {
+			skip -= part;
+			continue;
+		}
 		at = rp_at_mr(g, sge[i].mr, sge[i].addr, part);
 		if (!at)
 			*known = false;
 		else
-			crc = vt_crc(crc, at, part);
-		len -= part;
+			crc = vt_crc(crc, at + skip, part - skip);
+		skip = 0;
 	}
 	return crc;
 }
@@ -240,6 +246,14 @@ static bool diverge(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	return rp_diverge(t, rec, what, a, b);
 }
 
+/* Bytes that come before the payload. */
+static uint32_t grh_of(const struct rp_prog *g, uint32_t qp)
+{
+	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
+
+	return obj && obj->qp_type == IBV_QPT_UD ? VT_GRH : 0;
+}
+
 /* What differs, and the CRC of what was received. @r: where it lies, or NULL. With the lock. */
 static unsigned int differs_all(struct rp_thread *t, const struct vt_rec *rec,
 				const struct vt_wc *want, const struct rp_cqe *got,
@@ -250,10 +264,12 @@ static unsigned int differs_all(struct rp_thread *t, const struct vt_rec *rec,
 	unsigned int d = differs(t, rec, want, got, srq);
 
 	*crc = 0;
-	if (d || !r || g->w->ignore & D_PAYLOAD || !(want->flags & VT_WC_CRC) ||
+	if (d || !r || g->w->live || g->w->ignore & D_PAYLOAD || !(want->flags & VT_WC_CRC) ||
 	    !(got->wc.opcode & RECV_SIDE) || !g->w->full)
 		return d;
-	*crc = received_crc(g, (*r)->wr, got->wc.byte_len, &known);
+	*crc = received_crc(g, (*r)->wr, grh_of(g, got->qp), got->wc.byte_len, &known);
+	if (known)
+		__atomic_add_fetch(&g->w->share->count.payloads, 1, __ATOMIC_RELAXED);
 	return known && *crc != want->crc ? D_PAYLOAD : 0;
 }
 
@@ -268,9 +284,13 @@ static bool compare(struct rp_thread *t, const struct vt_rec *rec, const struct 
 {
 	struct rp_prog *g = t->prog;
 	struct rp_recv **r = receives(got) ? posted(g, got->qp, got->wc.wr_id) : NULL, *taken;
+	struct rp_queue *q = queue_of(g, got->qp);
+	bool alone = r && rp_place_left(g, (*r)->wr) && !q->unsure;
 	uint32_t crc;
-	unsigned int d = differs_all(t, rec, want, got, r, &crc);
+	unsigned int d = differs_all(t, rec, want, got, alone ? r : NULL, &crc);
 
+	if (q && got->wc.status != IBV_WC_SUCCESS)
+		q->unsure = true;
 	if (r) {
 		taken = take_recv(g, got->qp, r);
 		taken->next = g->free_recv;

@@ -220,6 +220,7 @@ static void remember(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *
 		r->next = NULL;
 		*q->last = r;
 		q->last = &r->next;
+		rp_place_taken(g, wr);
 	}
 }
 

@@ -71,6 +71,7 @@ struct rp_count {
 	uint64_t events;
 	uint64_t bytes;
 	uint64_t mems;
+	uint64_t payloads; /* of receives */
 	uint64_t order; /* completions that came in another order between QPs */
 	uint64_t unexpected; /* of a live program, that were not as recorded */
 };
@@ -206,6 +207,7 @@ struct rp_mr {
 	uint64_t len;
 	uint8_t *host; /* here; NULL: no memory of the program's */
 	bool implicit; /* all of the address space */
+	bool twin; /* its memory, or part of it, is another one's as well */
 	/* what the record says is there, and behind it what was there at first; NULL: not followed, it is too much */
 	uint8_t *shadow;
 };
@@ -225,6 +227,7 @@ struct rp_recv {
 
 struct rp_queue {
 	struct rp_recv *first, **last;
+	bool unsure; /* one in error may have been of either side: which receives are posted is not certain any more */
 	bool loose; /* an unexpected message has taken one: others take other ones than in the record */
 };
 
@@ -311,6 +314,8 @@ struct rp_prog {
 	uint32_t n_threads;
 	uint32_t first_slot;
 	struct rp_file *file; /* of XRC domains */
+	struct rp_places
+		*places; /* where receives land; NULL: the record has no CRCs of what they got */
 	struct rp_aside *aside; /* events that were not expected yet */
 	struct rp_tag *tag[RP_TAG_LISTS];
 	uint32_t running;
@@ -349,10 +354,23 @@ uint64_t rp_nowhere(uint64_t addr);
  */
 void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
 		int64_t delta);
+/** rp_mr_gone() - it is not registered any more. With the lock. */
+void rp_mr_gone(struct rp_prog *g, uint32_t ord);
 /** rp_at_mr() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
 uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
 /** rp_mem() - VT_MEM. */
 bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
+
+/* --- shadow.c: with the lock ------------------------------------------------------------------------------- */
+
+/** rp_shadow_new(), rp_shadow_free() - make one of @len bytes and as many behind it; NULL: there is no room. */
+uint8_t *rp_shadow_new(struct rp_prog *g, uint64_t len);
+void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr);
+/** rp_twins_find() - a new MR and others that have the same memory learn of each other. */
+void rp_twins_find(struct rp_prog *g, struct rp_mr *mr);
+/** rp_twins_tell() - what the record has now at @at, which is in an MR, it has in its twins as well. */
+void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
+		   uint64_t len);
 
 /* --- files.c, landing.c --------------------------------------------------------------------------- */
 
@@ -363,6 +381,16 @@ uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when);
  * record has in the end what was there at first.
  */
 bool rp_only_landed(const struct rp_prog *g, uint32_t mr);
+
+/* --- received.c: with the lock ------------------------------------------------------------------ */
+
+/** rp_places_init() - find where what lands. Returns 0 or -ENOMEM. */
+int rp_places_init(struct rp_prog *g);
+/** rp_place_taken(), rp_place_left() - a receive is posted, is not any more. Returns whether its bytes can be compared. */
+void rp_place_taken(struct rp_prog *g, const struct vt_wr *wr);
+bool rp_place_left(struct rp_prog *g, const struct vt_wr *wr);
+/** rp_place_written() - the replay overwrites there, by the recorded address, what may have been received. */
+void rp_place_written(struct rp_prog *g, uint64_t addr, uint64_t len);
 
 /* --- objects.c --------------------------------------------------------------------------- */
 

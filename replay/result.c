@@ -26,6 +26,7 @@ void result_take(struct rp_count *sum, const struct rp_world *w)
 	sum->events += c->events;
 	sum->bytes += c->bytes;
 	sum->mems += c->mems;
+	sum->payloads += c->payloads;
 	sum->unexpected += c->unexpected;
 }
 
@@ -47,6 +48,7 @@ static void show_json(const struct args *a, uint32_t programs, const struct rp_c
 	put(o, "events", c->events);
 	put(o, "bytes", c->bytes);
 	put(o, "memory_regions", c->mems);
+	put(o, "payloads", c->payloads);
 	if (a->as) {
 		put(o, "unexpected", c->unexpected);
 		put(o, "recorded", kept);

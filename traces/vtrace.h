@@ -237,8 +237,8 @@ struct vt_poll {
 	uint64_t empty;
 };
 
-#define VT_WC_CRC                                                                                  \
-	(1u << 0) /* @crc is of what was received: of @byte_len bytes, UD's GRH with them */
+#define VT_WC_CRC (1u << 0) /* @crc is of what was received: of @byte_len bytes without UD's GRH */
+#define VT_GRH	  40u /* bytes of that */
 
 /**
  * struct vt_wc - a completion. Of an extended CQ, fields that it does not have are 0.
