@@ -48,7 +48,7 @@ static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_e
 	uint32_t rkey = rp_key(g, wr->rkey, rec->begin, &delta);
 	uint64_t addr = wr->remote_addr + (uint64_t)delta;
 
-	/* verbs.h may be older than ibv_wr_flush(). */
+	/* ibv_wr_flush(), which nobody records yet. */
 	if (wr->flags & VT_WR_FLUSH)
 		return false;
 	switch ((int)wr->opcode) {

@@ -94,11 +94,11 @@ edit() {
 	python3 "$TOP/tests/trace_edit.py" "$TEST_DIR/changed" "$1"
 }
 
-# found HOW WORDS - the replay of the changed trace says so, with the program and the place
+# found HOW WORDS [PROGRAM] - the replay of the changed trace says so, with the program and the place
 found() {
 	local out status=0
 	out=$(limit "$REAL" replay --timeout $((10 * SLOW)) "$TEST_DIR/changed" 2>&1) || status=$?
-	if [ $status = 1 ] && grep -qE "^p[12]/(data|calls):[0-9]+ \(ibv_rc_pingpong\): .*$2" <<<"$out" &&
+	if [ $status = 1 ] && grep -qE "^p[12]/(data|calls):[0-9]+ \(${3-ibv_rc_pingpong}\): .*$2" <<<"$out" &&
 		grep -q '^  recorded: ' <<<"$out" && grep -q '^  replayed: ' <<<"$out"; then
 		ok "$1 is found"
 	else
@@ -110,6 +110,12 @@ check "a completion's status is changed" edit status
 found "a changed status" "the completion's status differs"
 check "a completion's length is changed" edit byte_len
 found "a changed length" "the completion's byte_len differs"
+check "the CRC of what was received is changed" edit payload "$TEST_DIR/trace.app_ud_data"
+found "a changed payload" "the completion's payload differs" app_ud_data
+payloads() {
+	"$REAL" replay --json "$TEST_DIR/trace.app_ud_data" | json "d['divergence'] is None and d['payloads'] > 1000"
+}
+is "payloads are compared" "$(payloads)" True
 check "a byte of memory is changed" edit memory
 found "a changed byte" "memory at its end differs"
 check "what a call returned is changed" edit result
@@ -152,6 +158,14 @@ stat_is() {
 is "stat: work requests" "$(stat_is "[p['work_requests'].get('SEND') for p in d]")" "[100, 100]"
 is "stat: completions" "$(stat_is "[p['completions_by_status'] for p in d]")" \
 	"[{'IBV_WC_SUCCESS': 200}, {'IBV_WC_SUCCESS': 200}]"
+tags() {
+	"$REAL" trace stat --json "$TEST_DIR/trace.app_tm" | json "sum(p['tag_operations'] for p in d) > 10"
+}
+is "stat: tags" "$(tags)" True
+copies() {
+	"$REAL" trace stat --json "$TEST_DIR/trace.app_import" | json "any(p['dm_copies'] and p['dm_bytes'] for p in d)"
+}
+is "stat: copies of device memory" "$(copies)" True
 shown() {
 	"$REAL" trace show "$base" | grep -q 'ibv_create_qp pd=pd1 .* = qp1 ' &&
 		"$REAL" trace show --data "$base" | grep -q 'payload\|bytes' &&

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, memory, result, overlap, flip, cut, version, foreign."""
+break the file: status, byte_len, payload, memory, result, overlap, flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
@@ -38,6 +38,14 @@ def completion(data, field, value):
     assert struct.unpack_from("<I", data, body + 4)[0] >= 1
     struct.pack_into("<I", data, body + 24 + field, value)
     right(data, at)
+
+
+def completions(data):
+    """(offset of the record, offset of its struct vt_wc) of all of them."""
+    for at, kind, body, _ in records(data):
+        if kind == KINDS["poll"]:
+            for i in range(struct.unpack_from("<I", data, body + 4)[0]):
+                yield at, body + 24 + i * WC
 
 
 def memory(data):
@@ -94,17 +102,14 @@ def main():
         completion(data, 8, 12)
     elif what == "byte_len":
         # The receive's: of a send it is undefined.
-        for at, kind, body, _ in records(data):
-            if kind != KINDS["poll"]:
-                continue
-            for i in range(struct.unpack_from("<I", data, body + 4)[0]):
-                wc = body + 24 + i * WC
-                if struct.unpack_from("<I", data, wc + 12)[0] & 128:
-                    struct.pack_into("<I", data, wc + 20, 17)
-                    right(data, at)
-                    open(path, "wb").write(data)
-                    return
-        sys.exit("no receive")
+        at, wc = next(of for of in completions(data) if struct.unpack_from("<I", data, of[1] + 12)[0] & 128)
+        struct.pack_into("<I", data, wc + 20, 17)
+        right(data, at)
+    elif what == "payload":
+        # The CRC of what the last one received that has it.
+        at, wc = [of for of in completions(data) if struct.unpack_from("<I", data, of[1] + 48)[0] & 1][-1]
+        data[wc + 44] ^= 1
+        right(data, at)
     elif what == "memory":
         memory(data)
     elif what == "result":
