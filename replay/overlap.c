@@ -6,6 +6,9 @@
  * end of the peer's queue pair, and whose queue pair has no failed completion from then on, was carried out before that
  * end took effect. The call that takes away therefore lets such posts of other programs go first.
  *
+ * The end of a program is in the record before its process has gone, and what it had with it: posts that went well right
+ * behind it, with nothing but successful polls between, go first as well, and so do those polls.
+ *
  * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
  * it, waits for nothing that the taking call brings about; and the wait has a bound, behind which the replay goes on
  * without this courtesy.
@@ -17,6 +20,8 @@
 #include <string.h>
 
 #define COURTESY_NS 2000000000ULL
+/* How long after its end a recorded process may have been there. */
+#define GONE_NS 1000000000ULL
 
 int rp_overlap_init(struct rp_world *w)
 {
@@ -83,6 +88,14 @@ static bool all_well(const struct vt_rec *rec)
 	return poll->ret >= 0;
 }
 
+/* Whether a record may be of before the call that takes away took effect. */
+static bool in_time(const struct rp_slot *s, const struct vt_rec *rec, const struct vt_rec *taking)
+{
+	if (taking->kind == VT_END)
+		return rec->t_begin < taking->t_end + GONE_NS;
+	return rec->thread != s->thread || rec->begin < taking->end;
+}
+
 /* The number by which the last such post of that thread ended, or 0. */
 static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
 			   const struct vt_rec *taking)
@@ -91,16 +104,33 @@ static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
 	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
 	const struct vt_rec *rec;
 
-	while ((rec = vt_next(p, &off)) && (rec->thread != s->thread || rec->begin < taking->end)) {
+	while ((rec = vt_next(p, &off)) && in_time(s, rec, taking)) {
 		if (rec->thread != s->thread)
 			continue;
 		if (vt_is_send(rec->kind) && went_well(w, s->prog, rec, taking->begin))
 			until = rec->end;
-		else if (rec->kind == VT_CALL || rec->kind == VT_CQ_EVENT ||
-			 (rec->kind == VT_POLL && !all_well(rec)))
+		else if (rec->kind == VT_POLL && all_well(rec))
+			until = until && taking->kind == VT_END ? rec->end : until;
+		else if (rec->kind == VT_CALL || rec->kind == VT_CQ_EVENT || rec->kind == VT_POLL)
 			break;
 	}
 	return until;
+}
+
+/* Wait until that thread has done so much. Returns false: it takes too long. */
+static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t until,
+		     uint64_t *since)
+{
+	unsigned int rest = 0;
+
+	while (__atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until && !rp_failed(w)) {
+		if (!*since)
+			*since = vt_now();
+		else if (vt_now() - *since > COURTESY_NS)
+			return false;
+		rp_rest(&rest);
+	}
+	return true;
 }
 
 void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
@@ -108,7 +138,6 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 	const struct rp_world *w = t->prog->w;
 	uint64_t until, since = 0;
 	const struct rp_slot *s;
-	unsigned int rest = 0;
 	uint32_t i;
 
 	if (w->live || !takes_away(t->prog->p, rec))
@@ -118,13 +147,10 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 		if (s->prog == t->slot->prog || s->next_end == RP_DONE)
 			continue;
 		until = goes_first(w, s, rec);
-		while (until && __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until &&
-		       !rp_failed(w)) {
-			if (!since)
-				since = vt_now();
-			else if (vt_now() - since > COURTESY_NS)
-				return;
-			rp_rest(&rest);
-		}
+		/* Those behind the end wait for it as all do. */
+		if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
+			rp_end_later(t, until);
+		if (until && !let_pass(w, s, until, &since))
+			return;
 	}
 }

@@ -327,6 +327,8 @@ struct rp_prog {
 bool rp_turn(struct rp_thread *t, const struct vt_rec *rec);
 /** rp_at() - the thread is at this record now; NULL: at its end. */
 void rp_at(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_end_later() - the record that the thread is at ends by that number: what begins before need not wait for it. */
+void rp_end_later(const struct rp_thread *t, uint64_t end);
 bool rp_failed(const struct rp_world *w);
 /** rp_rest() - one step of waiting for something, longer each time. *@n starts at 0. */
 void rp_rest(unsigned int *n);

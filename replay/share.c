@@ -62,6 +62,12 @@ void rp_at(struct rp_thread *t, const struct vt_rec *rec)
 	wake(t->prog->w->share);
 }
 
+void rp_end_later(const struct rp_thread *t, uint64_t end)
+{
+	__atomic_store_n(&t->slot->next_end, end, __ATOMIC_SEQ_CST);
+	wake(t->prog->w->share);
+}
+
 /* Whether all that ended before @begin has ended here. */
 static bool may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin)
 {

@@ -127,6 +127,11 @@ for n in 1 2 3 4 5; do
 	check "posts that overlap the end of the peer's queue pair come first" replays "$TEST_DIR/changed"
 done
 
+check "the server ends before posts that went well" edit leave "$TEST_DIR/trace.ib_write_bw"
+for n in 1 2 3; do
+	check "posts that went well come before the end of the peer's process" replays "$TEST_DIR/changed"
+done
+
 # --- what is broken is said -------------------------------------------------------------------
 
 # refused HOW EXPECTED - status 2 and one line

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, payload, memory, result, overlap, flip, cut, version, foreign."""
+break the file: status, byte_len, payload, memory, result, overlap, leave, flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
@@ -91,12 +91,35 @@ def overlap(folder):
         open(path, "wb").write(data)
 
 
+def leave(folder):
+    """Let the server end, with all that it has, before the second half of the client's posts, which went well."""
+    paths = [folder + "/p%d/data" % p for p in (1, 2)]
+    files = [bytearray(open(path, "rb").read()) for path in paths]
+    posts = [[at for at, kind, _, _ in records(data) if kind in (KINDS["post_send"], KINDS["wr"])] for data in files]
+    if len(posts[0]) > len(posts[1]):
+        for pair in paths, files, posts:
+            pair.reverse()
+    server, client = files
+    half = posts[1][len(posts[1]) // 2]
+    when = struct.unpack_from("<QQQQ", client, half + 16)
+    later(client, half - 1)
+    # The server's records up to there, and its last one.
+    end = [at for at, _, _, _ in records(server)][-1]
+    last = server[end:end + struct.unpack_from("<I", server, end)[0]]
+    cut = next(at for at, _, _, _ in records(server) if struct.unpack_from("<Q", server, at + 16)[0] >= when[0])
+    server = server[:cut] + last
+    struct.pack_into("<QQQQ", server, cut + 16, when[0], when[0], when[2], when[2])
+    right(server, cut)
+    open(paths[0], "wb").write(server)
+    open(paths[1], "wb").write(client)
+
+
 def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
-    if what == "overlap":
-        overlap(folder)
+    if what in ("overlap", "leave"):
+        {"overlap": overlap, "leave": leave}[what](folder)
         return
     if what == "status":
         completion(data, 8, 12)
