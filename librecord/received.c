@@ -27,6 +27,8 @@ struct held {
 	struct rec_piece {
 		u64 addr; /* in the program's memory */
 		u32 len;
+		u32 lkey;
+		u32 mr; /* ordinal of its region */
 	} sge[HELD_SGE];
 };
 
@@ -78,9 +80,12 @@ static void hold(struct rec_recvs *q, const struct ibv_recv_wr *wr, const struct
 	to->n = wr->num_sge < 0 || wr->num_sge > (int)HELD_SGE ? HELD_SGE + 1 : (u32)wr->num_sge;
 	for (i = 0; i < to->n && i < HELD_SGE; i++) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
+		const struct rec_obj *mr = rec_find_mr(ctx, sge->lkey);
 
-		to->sge[i].addr = rec_address(rec_find_mr(ctx, sge->lkey), sge->addr);
+		to->sge[i].addr = rec_address(mr, sge->addr);
 		to->sge[i].len = sge->length;
+		to->sge[i].lkey = sge->lkey;
+		to->sge[i].mr = mr ? mr->ord : 0;
 	}
 }
 
@@ -176,9 +181,38 @@ static bool take(struct rec_recvs *q, bool srq, u64 wr_id, struct held *to)
 	return to->n <= HELD_SGE;
 }
 
-static u32 crc_of(const struct held *h, u32 skip, u32 len)
+/* Whether the memory is what it was when the receive was posted: its regions are still registered. With the lock. */
+static bool still_there(const struct held *h, const struct rec_obj *ctx)
 {
-	u32 i, n, crc = 0;
+	const struct rec_obj *mr;
+	u32 i;
+
+	for (i = 0; i < h->n; i++) {
+		mr = rec_find_mr(ctx, h->sge[i].lkey);
+		if (!mr || !mr->mr.len || mr->ord != h->sge[i].mr)
+			return false;
+	}
+	return true;
+}
+
+/* Return: false: some of it cannot be read. */
+static bool add_piece(u64 addr, u32 len, u32 *crc)
+{
+	u8 *b = rec_thread.bounce;
+	u32 n;
+
+	for (; len; addr += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (!rec_read(b, addr, n))
+			return false;
+		*crc = vt_crc(*crc, b, n);
+	}
+	return true;
+}
+
+static bool crc_of(const struct held *h, u32 skip, u32 len, u32 *crc)
+{
+	u32 i, n;
 
 	for (i = 0; i < h->n && len; i++) {
 		n = h->sge[i].len < len ? h->sge[i].len : len;
@@ -187,10 +221,11 @@ static u32 crc_of(const struct held *h, u32 skip, u32 len)
 			skip -= n;
 			continue;
 		}
-		crc = rec_crc(crc, h->sge[i].addr + skip, n - skip);
+		if (!add_piece(h->sge[i].addr + skip, n - skip, crc))
+			return false;
 		skip = 0;
 	}
-	return crc;
+	return true;
 }
 
 void rec_received(struct vt_wc *wc, const struct rec_obj *ctx)
@@ -213,11 +248,13 @@ void rec_received(struct vt_wc *wc, const struct rec_obj *ctx)
 	if (q && failed)
 		q->blind = true;
 	else if (q && !q->blind)
-		known = take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h);
+		known = take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h) && still_there(&h, ctx);
 	pthread_mutex_unlock(&lock);
 	/* With RDMA WRITE it is no receive's memory. */
 	if (!known || wc->opcode != IBV_WC_RECV || wc->byte_len > rec.per_wr)
 		return;
-	wc->crc = crc_of(&h, skip, wc->byte_len);
-	wc->flags |= VT_WC_CRC;
+	if (crc_of(&h, skip, wc->byte_len, &wc->crc))
+		wc->flags |= VT_WC_CRC;
+	else
+		wc->crc = 0;
 }

@@ -175,6 +175,18 @@ static bool make_places(struct builder *b, struct rp_places *p)
 	return true;
 }
 
+/* Whether a program sends from memory of another one's, of which the trace does not say what was there when. */
+static bool imports(const struct rp_world *w)
+{
+	uint32_t prog, i;
+
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		for (i = 0; i < w->dir.prog[prog].n_lines; i++)
+			if (!strncmp(w->dir.prog[prog].line[i], "ibv_import_mr ", 14))
+				return true;
+	return false;
+}
+
 /* Whether the record has any. */
 static bool any(const struct rp_prog *g)
 {
@@ -199,7 +211,7 @@ int rp_places_init(struct rp_prog *g)
 	int ret = 0;
 
 	/* What a live program sends has its own addresses and keys. */
-	if (!g->w->full || g->w->live || !any(g))
+	if (!g->w->full || g->w->live || imports(g->w) || !any(g))
 		return 0;
 	b.delta = calloc(g->n_obj[VOBJ_MR], sizeof(*b.delta));
 	b.moved = calloc(g->n_obj[VOBJ_MR], sizeof(*b.moved));
