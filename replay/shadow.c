@@ -32,7 +32,7 @@ void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr)
 
 /* What the record has of memory now it has of all regions there. */
 void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
-		       uint64_t len)
+		   uint64_t len)
 {
 	const uint8_t *from, *to;
 	struct rp_mr *t;
