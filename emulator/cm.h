@@ -204,6 +204,7 @@ enum cm_linked {
  * @groups: the first of its memberships + 1
  * @mad: what was sent last and may be sent again
  * @drops: how often it was dropped, with the last @drop_cause (enum journal_cause) and its @drop_info
+ * @refused_by: fault rule that answers it, and not who it is for; 0: none
  */
 struct hca_cmid {
 	u32 client;
@@ -264,6 +265,7 @@ struct hca_cmid {
 	u8 drop_cause;
 	u32 drops;
 	u32 drop_info;
+	u32 refused_by;
 	u32 next_qpn;
 	u64 deadline;
 	u64 wait;

@@ -143,6 +143,7 @@ void cm_keep(struct engine *e, struct hca_cmid *id, u32 proto)
 	id->retries = id->max_retries;
 	id->wait = id->response;
 	id->drops = 0;
+	id->refused_by = 0;
 	cm_arm(e, id, e->host->now(e->ctx) + id->wait);
 	store_release(&id->proto, proto);
 	cm_send(e, id, id->mad);

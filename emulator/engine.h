@@ -328,6 +328,8 @@ __cold void journal_add(struct engine *e, const struct journal_entry *j);
  * @cause: enum journal_cause; @info: what that says, of CAUSE_FAULT the number of the rule
  */
 __cold void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info);
+/** journal_refused() - a message of connection management, @mad, is answered by fault rule @rule. Token held. */
+__cold void journal_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule);
 
 /** journal_is_error() - whether an entry is an error, or a notice: some events tell of no error. */
 bool journal_is_error(const struct journal_entry *j);

@@ -345,18 +345,26 @@ static const u8 *burst_mad(const struct hca *hca, const struct burst *b)
 	return (const u8 *)hca + m->iov[0].addr;
 }
 
+/* Whose request it is, where that is still known. */
+static struct hca_cmid *mad_sender(struct hca *hca, const u8 *mad)
+{
+	u32 local = (u32)mad_get(mad, F_LOCAL_ID);
+	struct hca_cmid *id = &hca->cmid[local & 0xffff];
+
+	return id->client && id->local_id == local ? id : NULL;
+}
+
 /* Whose MAD it is, and how often that one was dropped. */
 static void drop_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info, struct journal_entry *j)
 {
-	u32 attr = (u32)mad_get(mad, F_ATTR), local = (u32)mad_get(mad, F_LOCAL_ID);
 	struct hca_cmid *id;
 
 	if (!mad_is_cm(mad))
 		return;
 	j->optype = JOP_MAD;
-	j->opcode = (u16)attr;
-	id = &hca->cmid[local & 0xffff];
-	if (!id->client || id->local_id != local)
+	j->opcode = (u16)mad_get(mad, F_ATTR);
+	id = mad_sender(hca, mad);
+	if (!id)
 		return;
 	who_client(hca, id->client - 1, &j->who);
 	j->who.qpn = id->qpn;
@@ -365,7 +373,8 @@ static void drop_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info, struct
 	id->drop_info = info;
 }
 
-void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
+/* @mad: the message of connection management that it is, or NULL */
+static void drop(struct engine *e, const struct burst *b, const u8 *mad, u32 cause, u32 info)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *src = sender(hca, b), *dst = hca_qp_by_num(hca, b->dst_qpn);
@@ -381,7 +390,6 @@ void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
 		.who = who_none(hca, b->src_dev, b->src_qpn),
 		.peer = who_none(hca, b->dst_dev, b->dst_qpn),
 	};
-	const u8 *mad = burst_mad(hca, b);
 
 	set_burst(&j, b);
 	if (src) {
@@ -399,6 +407,20 @@ void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
 	if (answer && dst && dst->dev == b->dst_dev && qp_reliable(dst))
 		count_drop(dst, b, true, cause, info);
 	journal_add(e, &j);
+}
+
+void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
+{
+	drop(e, b, burst_mad(e->hca, b), cause, info);
+}
+
+void journal_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule)
+{
+	struct hca_cmid *id = mad_sender(e->hca, mad);
+
+	drop(e, b, mad, CAUSE_FAULT, rule);
+	if (id)
+		id->refused_by = rule;
 }
 
 /* --- clients and ports --- */
@@ -519,5 +541,9 @@ void cm_journal(struct engine *e, const struct hca_cmid *id, const struct cm_eve
 		who_qp(hca, peer, &j.peer);
 	if (cause == CAUSE_CM_TIMEOUT)
 		journal_why_cm(e, id, &j);
+	if (id->refused_by && (cause == CAUSE_CM_REJECT || cause == CAUSE_CM_SIDR)) {
+		j.cause = CAUSE_FAULT;
+		j.info = id->refused_by;
+	}
 	journal_add(e, &j);
 }

@@ -102,7 +102,7 @@ static bool message_arrives(struct fabric *f, struct lq_entry *e)
 		return false;
 	f->engine.rule = r->id;
 	if (r->act == FA_REJECT) {
-		fault_lost(f, &e->b, r->id);
+		journal_refused(&f->engine, &e->b, link_payload(f, e), r->id);
 		reject(f, e, r);
 	} else {
 		put_off(f, e);

@@ -68,6 +68,8 @@ through 'cm reject reason=28 nth=2' '[0]'
 through 'cm drop REP node=c' '[0]'
 through 'drop opcode=MAD nth=1' '[1]'
 fails 'cm reject reason=28' '[1]' 'REJECTED|28|connect error'
+check "a rejected program's entry names the rule" test "$(grep -c 'rping.*RDMA_CM_EVENT_REJECTED: by fault rule f1: cm reject reason=28' <<<"$LOG")" = 1
+check "and so does its request's" test "$(grep -c 'rping.* CM REQ psn 0x[0-9a-f]*: dropped: by fault rule f1' <<<"$LOG")" = 1
 fails 'cm reject reason=9' '[1]' 'REJECTED|9|connect error'
 fails 'cm drop REQ' '[16]' 'UNREACHABLE|connect error'
 "$R" fabric stop
