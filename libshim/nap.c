@@ -18,6 +18,9 @@
  *
  * @brought in the segment counts up behind each delivery (fabric/napping.c), so that nobody sleeps over one
  * that he has not seen: a futex compares it.
+ *
+ * Captures that must not lose anything hold everybody up when their ring is full. Who drains it needs a CPU, which
+ * pollers that find nothing leave to him while he is behind.
  */
 #include "libshim/queues.h"
 #include "libshim/sys.h"
@@ -28,6 +31,8 @@
 #define BUSY_NS	  50000000ull /* and how long there are none then */
 #define NAP_NS	  200000ull
 #define TIGHT_NS  100000ull /* between two looks, of 32 polls each */
+#define BEHIND	  (CAP_RING / 4) /* bytes that captures have not looked at */
+#define WAY_NS	  300000ull
 #define DIRECT_NS 10000000ull /* so long it is not looked again who is connected how */
 
 static bool is_direct(const struct hca_qp *qp)
@@ -89,5 +94,15 @@ bool cq_nap(struct shim_cq *cq)
 	/* The next look follows at once. */
 	n->since = sys_now() - YIELD_NS;
 	n->looks = YIELD_NS / TIGHT_NS;
+	return true;
+}
+
+bool cq_give_way(void)
+{
+	const struct hca_capture *c = &shim.hca->capture;
+
+	if (!load_relaxed(&c->on) || load_relaxed(&c->head) - load_relaxed(&c->tail) < BEHIND)
+		return false;
+	sys_nap(WAY_NS);
 	return true;
 }

@@ -184,6 +184,8 @@ bool cq_idle(struct shim_cq *cq)
 		return false;
 	if (shim_poke())
 		return true;
+	if (unlikely(load_relaxed(&shim.hca->watched)) && cq_give_way())
+		return true;
 	return unlikely(load_relaxed(&shim.hca->n_via)) && cq_nap(cq);
 }
 

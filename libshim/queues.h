@@ -33,6 +33,8 @@ void cq_lay_all(struct shim_cq *cq);
 
 /** cq_nap() - nothing was found, again: maybe sleep a little. Return: whether to look again. */
 bool cq_nap(struct shim_cq *cq);
+/** cq_give_way() - nothing was found: sleep a little if captures are behind. Return: whether to look again. */
+bool cq_give_way(void);
 
 /* --- cq.c, cqex.c --------------------------------------------------------------------------- */
 
