@@ -68,39 +68,38 @@ def later(data, behind):
             renumber(data, at, *[n + (1 << 32) for n in struct.unpack_from("<QQ", data, at + 16)])
 
 
-def overlap(folder):
-    """Let the second half of the client's posts overlap the end of the server's queue pair, in which they succeeded."""
+def sides(folder):
+    """Paths and data of the server and of the client, who posts more, and where the client's posts are."""
     paths = [folder + "/p%d/data" % p for p in (1, 2)]
     files = [bytearray(open(path, "rb").read()) for path in paths]
     posts = [[at for at, kind, _, _ in records(data) if kind in (KINDS["post_send"], KINDS["wr"])] for data in files]
     if len(posts[0]) > len(posts[1]):
         for pair in paths, files, posts:
             pair.reverse()
-    server, client = files
+    return paths, files, posts[1]
+
+
+def overlap(folder):
+    """Let the second half of the client's posts overlap the end of the server's queue pair, in which they succeeded."""
+    paths, (server, client), posts = sides(folder)
     lines = open(paths[0].replace("data", "calls")).read().splitlines()
     destroy = next(at for at, kind, body, _ in records(server) if kind == KINDS["call"] and
                    lines[struct.unpack_from("<I", server, body)[0] - 1].startswith("ibv_destroy_qp"))
     begin = struct.unpack_from("<Q", server, destroy + 16)[0]
-    half = [at for at, _, _, _ in records(client) if posts[1][len(posts[1]) // 2] <= at <= posts[1][-1]]
+    half = [at for at, _, _, _ in records(client) if posts[len(posts) // 2] <= at <= posts[-1]]
     later(server, destroy)
     later(client, half[-1])
     renumber(server, destroy, begin, begin + 2 * len(half) + 1)
     for i, at in enumerate(half):
         renumber(client, at, begin + 2 * i, begin + 2 * i + 1)
-    for path, data in zip(paths, files):
+    for path, data in zip(paths, (server, client)):
         open(path, "wb").write(data)
 
 
 def leave(folder):
     """Let the server end, with all that it has, before the second half of the client's posts, which went well."""
-    paths = [folder + "/p%d/data" % p for p in (1, 2)]
-    files = [bytearray(open(path, "rb").read()) for path in paths]
-    posts = [[at for at, kind, _, _ in records(data) if kind in (KINDS["post_send"], KINDS["wr"])] for data in files]
-    if len(posts[0]) > len(posts[1]):
-        for pair in paths, files, posts:
-            pair.reverse()
-    server, client = files
-    half = posts[1][len(posts[1]) // 2]
+    paths, (server, client), posts = sides(folder)
+    half = posts[len(posts) // 2]
     when = struct.unpack_from("<QQQQ", client, half + 16)
     later(client, half - 1)
     # The server's records up to there, and its last one.
