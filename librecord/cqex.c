@@ -18,6 +18,9 @@ struct rec_cqex {
 	struct vt_wc wc[BATCH];
 };
 
+/* The CQ that this thread is between ibv_start_poll() and ibv_end_poll() of. */
+static __thread struct rec_obj *open_cq __attribute__((tls_model("initial-exec")));
+
 static struct rec_obj *object_of(struct ibv_cq_ex *ex)
 {
 	return rec_find(VOBJ_CQ, ex);
@@ -88,9 +91,11 @@ static void current(struct rec_obj *o, struct ibv_cq_ex *ex)
 {
 	struct rec_cqex *b = o->ex;
 
-	if (b->n == BATCH) {
+	if (b->n == BATCH)
 		flush(o);
-		b->span = rec_begin();
+	if (!b->n) {
+		b->span.begin = load_relaxed(&rec.w.order->next);
+		b->span.t_begin = vt_now();
 	}
 	fill(&b->wc[b->n], ex, &b->low, o->ctx_obj);
 	rec_received(&b->wc[b->n++], o->ctx_obj);
@@ -114,9 +119,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		if (ret) {
 			record(o, span, NULL, 0, -ret);
 		} else {
-			o->ex->span = span;
 			o->ex->n = 0;
 			current(o, ex);
+			o->ex->span = span;
+			open_cq = o;
 		}
 	}
 	rec_leave();
@@ -141,6 +147,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 	struct rec_obj *o = object_of(ex);
 
+	open_cq = NULL;
 	/* What it had is written before the CQ is free for others. */
 	if (rec_enter()) {
 		flush(o);
@@ -149,6 +156,12 @@ static void end_poll(struct ibv_cq_ex *ex)
 	} else {
 		o->ex->low.end_poll(ex);
 	}
+}
+
+void rec_cqex_post(void)
+{
+	if (open_cq)
+		flush(open_cq);
 }
 
 void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex)
@@ -168,6 +181,8 @@ void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex)
 
 void rec_cqex_free(struct rec_obj *o)
 {
+	if (open_cq == o)
+		open_cq = NULL;
 	free(o->ex);
 	o->ex = NULL;
 }

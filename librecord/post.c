@@ -296,6 +296,7 @@ int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 		rec_changes(true);
 		put_sends(&p, qp, o, wr, n);
 	}
+	rec_cqex_post();
 	p.span = rec_begin();
 	ret = ctx->ops.post_send(qp, wr, &failed);
 	if (ret && bad)
@@ -372,6 +373,7 @@ static int post_recvs(enum vt_kind kind, enum vobj obj, void *queue, post_fn low
 		put_recvs(&p, kind, o, wr, n, size);
 	if (kind != VT_POST_WQ && n <= CHAIN_MAX)
 		rec_recv_posted(o, wr, n);
+	rec_cqex_post();
 	p.span = rec_begin();
 	ret = lower(queue, wr, &failed);
 	if (ret && bad)

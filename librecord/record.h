@@ -281,6 +281,8 @@ struct rec_obj *rec_sge(struct vt_sge *to, const struct ibv_sge *sge, const stru
 /** rec_wr_new() - put our functions into a QP that has an ibv_qp_ex. */
 void rec_wr_new(struct rec_obj *o, struct ibv_qp_ex *ex);
 void rec_wr_free(struct rec_obj *o);
+/** rec_cqex_post() - something is posted: what was polled before is recorded before, also where ibv_end_poll() is still to come. */
+void rec_cqex_post(void);
 /** rec_cqex_new() - put our functions into an extended CQ. */
 void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex);
 void rec_cqex_free(struct rec_obj *o);

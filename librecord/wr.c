@@ -79,6 +79,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 	if (rec_enter()) {
 		rec_changes(true);
+		rec_cqex_post();
 		span = rec_begin();
 		rec_leave();
 	}
