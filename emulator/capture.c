@@ -267,8 +267,8 @@ static int fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
 	return ret;
 }
 
-/* What is kept of the payload, to @to in the ring, which is its own until it counts. @room: bytes that are free behind it */
-static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len, u32 room)
+/* What is kept of the payload, to @to in the ring, which is its own until it counts. */
+static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
 {
 	struct scoop s = {
 		.e = e,
@@ -276,7 +276,7 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 		.src = { .client = b->mem->client, .kind = b->mem->kind },
 		.dst = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 },
 	};
-	u32 n = burst_packets(b), i;
+	u32 n = burst_packets(b), i, room;
 	u64 at;
 	int ret = 0;
 
@@ -286,8 +286,11 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 		ret = scoop_add(&s, b->off, len);
 		return ret ? ret : scoop_flush(&s);
 	}
-	if (b->mem->client != e->self && b->mtu <= SPAN_MTU && room >= 2 * b->mtu)
-		return fetch_spans(&s, keep, to, to + len, room);
+	if (b->mem->client != e->self && b->mtu <= SPAN_MTU) {
+		room = room_behind(&e->hca->capture, to + len);
+		if (room >= 2 * b->mtu)
+			return fetch_spans(&s, keep, to, to + len, room);
+	}
 	for (i = 0; i < n && !ret; i++) {
 		at = (u64)i * b->mtu;
 		ret = scoop_add(&s, b->off + at, min_u64(keep, b->len - min_u64(at, b->len)));
@@ -361,7 +364,6 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	u32 who = takers(e, b), text = text_len(note), keep, size;
 	struct cap_rec *r;
 	u64 behind;
-	u8 *to;
 	int ret;
 
 	*m = (struct cap_mark){
@@ -379,8 +381,7 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	r->size = size;
 	r->takers = who;
 	r->keep = keep;
-	to = (u8 *)(r + 1) + ALIGN_UP(text, 8u);
-	ret = keep ? fetch(e, b, keep, to, kept(b, keep), room_behind(c, to + kept(b, keep))) : 0;
+	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + ALIGN_UP(text, 8u), kept(b, keep)) : 0;
 	if (ret == -EAGAIN || ret == -ESRCH) {
 		c->write = m->write;
 		return ret == -EAGAIN ? ret : 0;

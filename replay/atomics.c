@@ -81,23 +81,18 @@ static int add(struct rp_world *w, const struct rp_word *one)
 	return 0;
 }
 
-static int find_atomics(struct rp_world *w, const struct vt_rec *rec)
+static int find_atomic(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
-	const struct vt_post *post = VT_BODY(vt_post, rec);
-	const struct vt_wr *wr = vt_wr_first(rec);
+	struct rp_world *w = arg;
 	const struct rp_num *n;
-	uint32_t i;
-	int ret = 0;
 
-	for (i = 0; i < post->bad && !ret; i++, wr = vt_wr_next(wr)) {
-		n = is_atomic(wr) ? target(w, rec, wr) : NULL;
-		if (n)
-			ret = add(w, &(struct rp_word){ .prog = n->prog,
-							.mr = n->ord,
-							.addr = wr->remote_addr,
-							.first = rec->end });
-	}
-	return ret;
+	(void)prog;
+	n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
+	return n ? add(w, &(struct rp_word){ .prog = n->prog,
+					     .mr = n->ord,
+					     .addr = wr->remote_addr,
+					     .first = rec->end })
+		 : 0;
 }
 
 static void unique(struct rp_world *w)
@@ -265,15 +260,9 @@ static int follow_all(struct rp_world *w, uint32_t prog)
 
 int rp_words_init(struct rp_world *w)
 {
-	const struct vt_rec *rec;
 	uint32_t prog;
-	uint64_t off;
-	int ret = 0;
+	int ret = rp_each_wr(w, find_atomic, w);
 
-	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
-		for (off = 0; !ret && (rec = vt_next(&w->dir.prog[prog], &off));)
-			if (vt_is_send(rec->kind))
-				ret = find_atomics(w, rec);
 	if (ret || !w->n_words)
 		return ret;
 	unique(w);

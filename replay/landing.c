@@ -55,37 +55,21 @@ static void mark_remote(struct landing *l, const struct vt_rec *rec, const struc
 		memset(l->map, 1, l->len);
 }
 
-static void mark_wr(struct landing *l, bool own, const struct vt_rec *rec, const struct vt_wr *wr)
+static int mark_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
+	struct landing *l = arg;
 	bool send = vt_is_send(rec->kind);
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	uint32_t i;
 
 	if (send && wr->rkey)
 		mark_remote(l, rec, wr);
-	if (own &&
+	if (prog == l->g->nth &&
 	    (!send || wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	     wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD))
 		for (i = 0; i < wr->n_sge; i++)
 			mark(l, sge[i].mr, sge[i].addr, sge[i].len);
-}
-
-static void mark_all(struct landing *l)
-{
-	const struct vt_dir *dir = &l->g->w->dir;
-	const struct vt_rec *rec;
-	const struct vt_wr *wr;
-	uint32_t prog, i;
-	uint64_t off;
-
-	for (prog = 0; prog < dir->n_progs; prog++)
-		for (off = 0; (rec = vt_next(&dir->prog[prog], &off));) {
-			if (!vt_is_post(rec->kind))
-				continue;
-			wr = vt_wr_first(rec);
-			for (i = 0; i < VT_BODY(vt_post, rec)->bad; i++, wr = vt_wr_next(wr))
-				mark_wr(l, prog == l->g->nth, rec, wr);
-		}
+	return 0;
 }
 
 bool rp_only_landed(const struct rp_prog *g, uint32_t mr)
@@ -98,7 +82,7 @@ bool rp_only_landed(const struct rp_prog *g, uint32_t mr)
 	l.map = calloc(1, l.len);
 	if (!l.map)
 		return false;
-	mark_all(&l);
+	rp_each_wr(g->w, mark_wr, &l);
 	for (i = 0; i < l.len && only; i++)
 		only = l.at[i] == was[i] || (l.map[i] && was[i] == first[i]);
 	free(l.map);

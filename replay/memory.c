@@ -116,9 +116,10 @@ static int add_registered(struct rp_prog *g, const struct vt_rec *rec, struct vc
 	}
 }
 
-/* What a work request names by a region that is all of the address space. @own: it is this program's */
-static int add_named(struct rp_prog *g, bool own, const struct vt_rec *rec, const struct vt_wr *wr)
+/* What a work request names by a region that is all of the address space. */
+static int add_named(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
+	struct rp_prog *g = arg;
 	const struct rp_world *w = g->w;
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	const struct rp_num *n;
@@ -126,36 +127,17 @@ static int add_named(struct rp_prog *g, bool own, const struct vt_rec *rec, cons
 	uint32_t i;
 	int ret = 0;
 
+	if (rec->kind == VT_POST_OPS)
+		return 0;
 	for (i = 0; i < wr->n_sge && !ret; i++) {
 		len += sge[i].len;
-		if (own && sge[i].mr < g->n_obj[VOBJ_MR] && g->mr[sge[i].mr].implicit)
+		if (prog == g->nth && sge[i].mr < g->n_obj[VOBJ_MR] && g->mr[sge[i].mr].implicit)
 			ret = add(g, sge[i].addr, sge[i].len);
 	}
 	n = wr->rkey ? rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin) : NULL;
 	if (ret || !n || n->prog != g->nth || n->kind != RP_MR || !g->mr[n->ord].implicit)
 		return ret;
 	return add(g, wr->remote_addr, len);
-}
-
-static int add_implicit(struct rp_prog *g)
-{
-	const struct vt_dir *dir = &g->w->dir;
-	const struct vt_rec *rec;
-	const struct vt_wr *wr;
-	uint32_t prog, i;
-	uint64_t off;
-	int ret = 0;
-
-	for (prog = 0; prog < dir->n_progs; prog++)
-		for (off = 0; (rec = vt_next(&dir->prog[prog], &off)) && !ret;) {
-			if (!vt_is_send(rec->kind) && !vt_is_recv(rec->kind))
-				continue;
-			wr = vt_wr_first(rec);
-			for (i = 0; i < VT_BODY(vt_post, rec)->bad && !ret;
-			     i++, wr = vt_wr_next(wr))
-				ret = add_named(g, prog == g->nth, rec, wr);
-		}
-	return ret;
 }
 
 static int gather(struct rp_prog *g)
@@ -173,7 +155,7 @@ static int gather(struct rp_prog *g)
 	free(parsed);
 	for (i = 1; i < g->n_obj[VOBJ_MR]; i++)
 		implicit |= g->mr[i].implicit;
-	return !ret && implicit ? add_implicit(g) : ret;
+	return !ret && implicit ? rp_each_wr(g->w, add_named, g) : ret;
 }
 
 int rp_memory_init(struct rp_prog *g, struct vt_error *err)

@@ -23,28 +23,19 @@
 /* How long after its end a recorded process may have been there. */
 #define GONE_NS 1000000000ULL
 
-int rp_overlap_init(struct rp_world *w)
+int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
-	const struct vt_poll *poll;
-	const struct vt_rec *rec;
-	const struct vt_wc *wc;
-	uint32_t prog, i;
-	uint64_t off;
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	uint32_t i, n = w->n_obj[prog][VOBJ_QP];
 
-	for (prog = 0; prog < w->dir.n_progs; prog++) {
-		w->failed_at[prog] = calloc(w->n_obj[prog][VOBJ_QP], sizeof(*w->failed_at[prog]));
-		if (!w->failed_at[prog])
-			return -ENOMEM;
-		for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));) {
-			if (rec->kind != VT_POLL)
-				continue;
-			poll = VT_BODY(vt_poll, rec);
-			for (i = 0, wc = vt_wcs(rec); i < poll->n; i++)
-				if (wc[i].status != IBV_WC_SUCCESS &&
-				    wc[i].qp < w->n_obj[prog][VOBJ_QP])
-					w->failed_at[prog][wc[i].qp] = rec->end;
-		}
-	}
+	if (!w->failed_at[prog])
+		w->failed_at[prog] = calloc(n, sizeof(*w->failed_at[prog]));
+	if (!w->failed_at[prog])
+		return -ENOMEM;
+	for (i = 0; i < poll->n; i++)
+		if (wc[i].status != IBV_WC_SUCCESS && wc[i].qp < n)
+			w->failed_at[prog][wc[i].qp] = rec->end;
 	return 0;
 }
 
@@ -73,7 +64,7 @@ static bool went_well(const struct rp_world *w, uint32_t prog, const struct vt_r
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 
 	return post->bad && post->obj < w->n_obj[prog][VOBJ_QP] &&
-	       w->failed_at[prog][post->obj] <= since;
+	       (!w->failed_at[prog] || w->failed_at[prog][post->obj] <= since);
 }
 
 static bool all_well(const struct vt_rec *rec)
@@ -144,7 +135,8 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 		return;
 	for (i = 0; i < w->n_slots; i++) {
 		s = &w->slot[i];
-		if (s->prog == t->slot->prog || s->next_end == RP_DONE)
+		if (s->prog == t->slot->prog ||
+		    __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) == RP_DONE)
 			continue;
 		until = goes_first(w, s, rec);
 		/* Those behind the end wait for it as all do. */

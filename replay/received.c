@@ -92,9 +92,10 @@ static void learn_mr(struct builder *b, const struct vt_rec *rec)
 	b->delta[ord] = delta;
 }
 
-static void add_wr(struct builder *b, uint32_t prog, const struct vt_rec *rec,
-		   const struct vt_wr *wr)
+/* Return: other than 0: nothing can be said of any. */
+static int add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
+	struct builder *b = arg;
 	const struct rp_world *w = b->g->w;
 	bool send = vt_is_send(rec->kind), own = prog == b->g->nth;
 	const struct vt_sge *sge = vt_wr_sge(wr);
@@ -106,33 +107,24 @@ static void add_wr(struct builder *b, uint32_t prog, const struct vt_rec *rec,
 			add(b, sge[i].mr, sge[i].addr, sge[i].len,
 			    send || rec->kind == VT_POST_OPS ? NULL : wr);
 	if (!send || !wr->rkey || wr->opcode == IBV_WR_RDMA_READ)
-		return;
+		return b->lost;
 	n = rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
 	if (n && n->kind == RP_MR && n->prog == b->g->nth)
 		add(b, n->ord, wr->remote_addr, wr->payload > 8 ? wr->payload : 8, NULL);
 	else if (!n || n->kind != RP_MR)
 		b->lost = true;
+	return b->lost;
 }
 
 static void add_all(struct builder *b)
 {
-	const struct vt_dir *dir = &b->g->w->dir;
 	const struct vt_rec *rec;
-	const struct vt_wr *wr;
-	uint32_t prog, i;
 	uint64_t off;
 
 	for (off = 0; (rec = vt_next(b->g->p, &off));)
 		if (rec->kind == VT_CALL)
 			learn_mr(b, rec);
-	for (prog = 0; prog < dir->n_progs; prog++)
-		for (off = 0; (rec = vt_next(&dir->prog[prog], &off)) && !b->lost;) {
-			if (!vt_is_post(rec->kind))
-				continue;
-			wr = vt_wr_first(rec);
-			for (i = 0; i < VT_BODY(vt_post, rec)->bad; i++, wr = vt_wr_next(wr))
-				add_wr(b, prog, rec, wr);
-		}
+	rp_each_wr(b->g->w, add_wr, b);
 }
 
 static int by_lo(const void *a, const void *b)

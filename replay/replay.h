@@ -174,6 +174,14 @@ const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t 
 /** rp_subject() - the object that a call has made or changed: behind " = ", or an argument of that name (" id="). 0: none. */
 uint32_t rp_subject(const char *line, enum vobj kind, const char *arg);
 
+/**
+ * rp_each_wr() - call @fn with each work request that was accepted, of all programs, until it returns something
+ * else than 0. Returns that, or 0.
+ */
+int rp_each_wr(const struct rp_world *w,
+	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
+			 const struct vt_wr *wr),
+	       void *arg);
 /* --- files.c ----------------------------------------------------------------------------- */
 
 /** rp_files_learn() - the files that a call of the record names. Returns 0 or -ENOMEM. */
@@ -190,8 +198,8 @@ struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr,
 
 /* --- overlap.c --------------------------------------------------------------------------- */
 
-/** rp_overlap_init() - learn when queue pairs failed. Returns 0 or -ENOMEM. */
-int rp_overlap_init(struct rp_world *w);
+/** rp_overlap_learn() - learn from a poll of the record when queue pairs failed. Returns 0 or -ENOMEM. */
+int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec);
 /** rp_let_pass() - before a call that takes something away: wait for overlapping posts of peers that were before it. */
 void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec);
 

@@ -191,6 +191,29 @@ const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t 
 	return best;
 }
 
+int rp_each_wr(const struct rp_world *w,
+	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
+			 const struct vt_wr *wr),
+	       void *arg)
+{
+	const struct vt_rec *rec;
+	const struct vt_wr *wr;
+	uint32_t prog, i;
+	uint64_t off;
+	int ret = 0;
+
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		for (off = 0; !ret && (rec = vt_next(&w->dir.prog[prog], &off));) {
+			if (!vt_is_post(rec->kind))
+				continue;
+			wr = vt_wr_first(rec);
+			for (i = 0; i < VT_BODY(vt_post, rec)->bad && !ret;
+			     i++, wr = vt_wr_next(wr))
+				ret = fn(arg, prog, rec, wr);
+		}
+	return ret;
+}
+
 static void lay_out(struct rp_world *w)
 {
 	size_t size = (sizeof(struct rp_share) + 63) & ~(size_t)63;
@@ -218,10 +241,12 @@ static int read_all(struct rp_world *w)
 		for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));) {
 			if (rec->t_begin < w->first_t)
 				w->first_t = rec->t_begin;
-			if (rec->kind != VT_CALL)
-				continue;
-			ret = learn(w, prog, rec);
-			if (!ret)
+			ret = 0;
+			if (rec->kind == VT_POLL)
+				ret = rp_overlap_learn(w, prog, rec);
+			else if (rec->kind == VT_CALL)
+				ret = learn(w, prog, rec);
+			if (!ret && rec->kind == VT_CALL)
 				ret = rp_files_learn(w, prog, rec);
 			if (ret)
 				return ret;
@@ -247,8 +272,6 @@ int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err)
 	ret = read_all(w);
 	if (!ret)
 		ret = rp_words_init(w);
-	if (!ret)
-		ret = rp_overlap_init(w);
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s: no memory", dir);
 	else
