@@ -155,6 +155,27 @@ static void name_peer(struct jconn *c, const struct sockaddr_storage *sa)
 	snprintf(c->who, sizeof(c->who), "[%s]:%u", ip, ntohs(in6->sin6_port));
 }
 
+/* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
+ * chosen, the host's own does as well. */
+static void uncontrolled(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} us, peer;
+	socklen_t len = sizeof(us), len_peer = sizeof(peer);
+	static const char plain[] = "reno";
+
+	memset(&us, 0, sizeof(us));
+	memset(&peer, 0, sizeof(peer));
+	if (getsockname(fd, &us.any, &len) || getpeername(fd, &peer.any, &len_peer))
+		return;
+	us.in.sin_port = peer.in.sin_port;
+	if (!memcmp(&us, &peer, sizeof(us)))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain) - 1);
+}
+
 static void on_event(struct fabric *f, struct watch *w, u32 events);
 
 struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa)
@@ -178,6 +199,8 @@ struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockadd
 	}
 	f->join->n_conns = max_u32(f->join->n_conns, (u32)(c - f->join->conn) + 1);
 	c->want_read = true;
+	if (!out)
+		uncontrolled(fd);
 	c->state = out ? JC_CONNECTING : JC_HELLO;
 	c->out = out;
 	c->since = c->heard_at = c->sent_at = c->moved_at = real_ns();
@@ -295,6 +318,7 @@ static void connected(struct fabric *f, struct jconn *c)
 		jconn_close(f, c, NULL);
 		return;
 	}
+	uncontrolled(c->w.fd);
 	c->state = JC_HELLO;
 	hello_send(f, c);
 	jconn_flush(f, c);

@@ -4,7 +4,7 @@
 # Fabrics joined over TCP: two in state directories of their own, over loopback.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"
-need ibv_rc_pingpong ib_send_bw rping udaddy mckey python3
+need ibv_rc_pingpong ib_send_bw rping udaddy mckey python3 ss
 
 port=$(free_port)
 
@@ -32,6 +32,10 @@ on_a run --node na -- true
 check "a node that is named later is made known" wait_for 10 knows on_b na
 on_b run --node nb -- true
 check "and to the other side" wait_for 10 knows on_a nb
+no_pacing() {
+	[ "$(ss -tinH state established "( sport = :$port or dport = :$port )" | grep -cw reno)" = 2 ]
+}
+check "a connection within the host is not paced, at either end" no_pacing
 refused_node() {
 	! on_b run --node na -- true >/dev/null 2>&1
 }
