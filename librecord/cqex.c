@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Extended completion queues: what is polled between ibv_start_poll() and ibv_end_poll() is one record, or
- * one before each post in between and one behind.
+ * one before each call in between and one behind.
  *
  * The library below holds the CQ's lock in between, so that the batch needs none. Fields are read by the library's own
  * functions when an entry becomes current; a program's reading is none of ours.
@@ -88,20 +88,16 @@ static void flush(struct rec_obj *o)
 		record(o, b->span, b->wc, n, (int)n);
 }
 
-/* More may come before ibv_end_poll(). */
-static void flush_part(struct rec_obj *o)
-{
-	flush(o);
-	o->ex->span.begin = load_relaxed(&rec.w.order->next);
-	o->ex->span.t_begin = vt_now();
-}
-
 static void current(struct rec_obj *o, struct ibv_cq_ex *ex)
 {
 	struct rec_cqex *b = o->ex;
 
 	if (b->n == BATCH)
-		flush_part(o);
+		flush(o);
+	if (!b->n) {
+		b->span.begin = load_relaxed(&rec.w.order->next);
+		b->span.t_begin = vt_now();
+	}
 	fill(&b->wc[b->n], ex, &b->low, o->ctx_obj);
 	rec_received(&b->wc[b->n++], o->ctx_obj);
 }
@@ -124,9 +120,9 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		if (ret) {
 			record(o, span, NULL, 0, -ret);
 		} else {
-			o->ex->span = span;
 			o->ex->n = 0;
 			current(o, ex);
+			o->ex->span = span;
 			open_cq = o;
 		}
 	}
@@ -163,10 +159,10 @@ static void end_poll(struct ibv_cq_ex *ex)
 	}
 }
 
-void rec_cqex_post(void)
+void rec_cqex_part(void)
 {
 	if (open_cq)
-		flush_part(open_cq);
+		flush(open_cq);
 }
 
 void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex)

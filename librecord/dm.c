@@ -14,7 +14,7 @@ static void record(const struct rec_obj *o, struct rec_span span, const struct v
 	struct vt_dm *body;
 	struct vt_rec *r;
 
-	r = vt_take(&rec.w, VT_DM, sizeof(*body) + stored);
+	r = rec_take(VT_DM, sizeof(*body) + stored);
 	if (!r)
 		return;
 	body = vt_body(r);

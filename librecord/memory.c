@@ -93,7 +93,7 @@ static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, 
 	u32 crc;
 
 	crc = bytes ? vt_crc(0, bytes, len) : rec_crc(0, o->mr.addr + off, len);
-	r = vt_take(&rec.w, VT_MEM, sizeof(*body) + (bytes ? len : 0));
+	r = rec_take(VT_MEM, sizeof(*body) + (bytes ? len : 0));
 	if (!r)
 		return;
 	body = vt_body(r);

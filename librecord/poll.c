@@ -30,7 +30,7 @@ static void fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_
 
 struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
 {
-	struct vt_rec *r = vt_take(&rec.w, VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
+	struct vt_rec *r = rec_take(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
 	struct vt_poll *body;
 
 	if (!r)
@@ -88,7 +88,7 @@ int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static void record_op(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
 {
-	struct vt_rec *r = vt_take(&rec.w, kind, sizeof(*op));
+	struct vt_rec *r = rec_take(kind, sizeof(*op));
 
 	if (!r)
 		return;

@@ -218,7 +218,7 @@ struct post {
 
 static bool begin_post(struct post *p, enum vt_kind kind, size_t size, u32 obj, u32 n)
 {
-	p->rec = vt_take(&rec.w, kind, sizeof(*p->body) + size);
+	p->rec = rec_take(kind, sizeof(*p->body) + size);
 	if (!p->rec)
 		return false;
 	p->body = vt_body(p->rec);
@@ -296,7 +296,6 @@ int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 		rec_changes(true);
 		put_sends(&p, qp, o, wr, n);
 	}
-	rec_cqex_post();
 	p.span = rec_begin();
 	ret = ctx->ops.post_send(qp, wr, &failed);
 	if (ret && bad)
@@ -373,7 +372,6 @@ static int post_recvs(enum vt_kind kind, enum vobj obj, void *queue, post_fn low
 		put_recvs(&p, kind, o, wr, n, size);
 	if (kind != VT_POST_WQ && n <= CHAIN_MAX)
 		rec_recv_posted(o, wr, n);
-	rec_cqex_post();
 	p.span = rec_begin();
 	ret = lower(queue, wr, &failed);
 	if (ret && bad)

@@ -114,12 +114,28 @@ struct rec_span {
 	u64 t_begin;
 };
 
+/**
+ * rec_cqex_part() - something else of this thread is about to be recorded: what it has polled by now is recorded
+ * before, also where ibv_end_poll() is still to come.
+ */
+void rec_cqex_part(void);
+
 /** rec_begin() - a call begins. */
 static inline struct rec_span rec_begin(void)
 {
-	struct rec_span s = { .t_begin = vt_now(), .begin = vt_number(&rec.w) };
+	struct rec_span s;
 
+	rec_cqex_part();
+	s.t_begin = vt_now();
+	s.begin = vt_number(&rec.w);
 	return s;
+}
+
+/** rec_take() - a place for a record, as vt_take(). A thread's records are played in the order of their places. */
+static inline struct vt_rec *rec_take(enum vt_kind kind, size_t body)
+{
+	rec_cqex_part();
+	return vt_take(&rec.w, kind, body);
 }
 
 /** rec_end() - a call has ended: fill in a record's head. */
@@ -281,8 +297,6 @@ struct rec_obj *rec_sge(struct vt_sge *to, const struct ibv_sge *sge, const stru
 /** rec_wr_new() - put our functions into a QP that has an ibv_qp_ex. */
 void rec_wr_new(struct rec_obj *o, struct ibv_qp_ex *ex);
 void rec_wr_free(struct rec_obj *o);
-/** rec_cqex_post() - something is posted: what was polled before is recorded before, also where ibv_end_poll() is still to come. */
-void rec_cqex_post(void);
 /** rec_cqex_new() - put our functions into an extended CQ. */
 void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex);
 void rec_cqex_free(struct rec_obj *o);

@@ -57,7 +57,7 @@ static struct vt_rec *take(const struct rec_obj *srq, const struct ibv_ops_wr *o
 	u32 i, n;
 
 	size = size_of(op, &n);
-	r = size ? vt_take(&rec.w, VT_POST_OPS, sizeof(*body) + size) : NULL;
+	r = size ? rec_take(VT_POST_OPS, sizeof(*body) + size) : NULL;
 	if (!r)
 		return NULL;
 	body = vt_body(r);

@@ -79,7 +79,6 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 	if (rec_enter()) {
 		rec_changes(true);
-		rec_cqex_post();
 		span = rec_begin();
 		rec_leave();
 	}
@@ -387,7 +386,7 @@ static struct vt_rec *take_batch(struct rec_wr *b, const struct rec_obj *o)
 		rec_note("qp%u: a batch of ibv_wr_...() is longer than %u bytes", o->ord, BUFFER);
 		return NULL;
 	}
-	r = vt_take(&rec.w, VT_WR, sizeof(*body) + b->len);
+	r = rec_take(VT_WR, sizeof(*body) + b->len);
 	if (!r)
 		return NULL;
 	body = vt_body(r);

@@ -67,10 +67,26 @@ reads_back() {
 	"$T/unit_calls" "$1"/p*/calls
 }
 
+# in_order DIR - the records of each thread lie in the order of their times: that is how they are played
+in_order() {
+	limit "$RDMAEMU" trace show "$1" | awk '
+		/^p[0-9]/ { delete last }
+		/^ +[0-9.]+ t[0-9]+ / {
+			if ($1 + 0 < last[$2]) {
+				print "behind " last[$2] ": " $0
+				bad = 1
+			}
+			last[$2] = $1 + 0
+			n++
+		}
+		END { exit bad || n < 10 }'
+}
+
 # traced NAME DIR - checks that every trace must pass
 traced() {
 	check "$1: lines read back" reads_back "$2"
 	check "$1: the trace is whole" limit "$RDMAEMU" trace stat "$2"
+	check "$1: each thread's records are in order" in_order "$2"
 	is "$1: both programs ended" "$(limit "$RDMAEMU" trace stat --json "$2" |
 		json 'len([p for p in d if p["ended"]])')" 2
 }
@@ -78,7 +94,7 @@ traced() {
 # --- ping-pongs and perftest: as many work requests as they say ---------------------------------
 
 n=0
-for c in "ibv_rc_pingpong -n 50" "ibv_rc_pingpong -n 50 -e" "ibv_rc_pingpong -n 50 -N" "ibv_uc_pingpong -n 50" \
+for c in "ibv_rc_pingpong -n 50" "ibv_rc_pingpong -n 50 -e" "ibv_rc_pingpong -n 50 -N" "ibv_rc_pingpong -n 50 -t" "ibv_uc_pingpong -n 50" \
 	"ibv_ud_pingpong -n 50"; do
 	n=$((n + 1))
 	# shellcheck disable=SC2086
