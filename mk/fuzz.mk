@@ -7,7 +7,7 @@
 #	make fuzz FUZZ='roce pcap' RUNS=5000000	some
 #
 # NAME is tests/fuzz/fuzz_NAME.c with the sources FUZZ_SRC_NAME, the libraries FUZZ_LIBS_NAME and inputs of up to
-# FUZZ_MAX_NAME bytes (2048). tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
+# FUZZ_MAX_NAME bytes (2048), run with FUZZ_ARGS_NAME. tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
 
 RUNS ?= 1000000
 FUZZ ?= trace roce pcap vtrace inject script
@@ -29,6 +29,8 @@ FUZZ_SRC_inject	:= fabric/injectpkt.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tes
 FUZZ_LIBS_inject := -lz -lpthread
 FUZZ_SRC_script	:= $(filter-out fabric/cli.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_script := -ljson-c -lnettle -lpcap -lm -lz -lpthread
+# A line on stderr for each input would be most of its time; reports come nevertheless.
+FUZZ_ARGS_script := -close_fd_mask=2
 
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
 
@@ -38,7 +40,7 @@ fuzz: $(addprefix fuzz-,$(FUZZ))
 fuzz-%: $(BUILD)/fuzz/fuzz_%
 	@rm -rf $(BUILD)/fuzz/corpus_$* && mkdir -p $(BUILD)/fuzz/corpus_$*
 	/usr/bin/python3 tests/fuzz/corpus.py $* $(BUILD)/fuzz/corpus_$*
-	$< -runs=$(RUNS) -max_len=$(or $(FUZZ_MAX_$*),2048) -print_final_stats=1 $(BUILD)/fuzz/corpus_$*
+	$< -runs=$(RUNS) -max_len=$(or $(FUZZ_MAX_$*),2048) -print_final_stats=1 $(FUZZ_ARGS_$*) $(BUILD)/fuzz/corpus_$*
 
 # Always made again: what its sources include is not followed here.
 $(BUILD)/fuzz/fuzz_%: FORCE
