@@ -14,6 +14,7 @@
 
 #define SCRIPT_MAX  (1u << 20) /* bytes */
 #define WORDS	    40u
+#define STEPS_MORE  32u /* room is made for so many at a time */
 #define TIME_LIMIT  (3600ULL * 1000000000) /* ns */
 #define WITHIN	    (10ULL * 1000000000)
 #define WITHIN_NONE 100000000ULL
@@ -80,8 +81,17 @@ static bool take_values(struct line *l, struct inject_step *s, bool send)
 
 static bool add(struct line *l, struct inject_script *s, const struct inject_step *step)
 {
+	struct inject_step *more;
+
 	if (s->n == INJECT_STEPS)
 		return wrong(l, "a script of at most 4096 steps");
+	if (s->n == s->room) {
+		more = realloc(s->step, (s->room + STEPS_MORE) * sizeof(*more));
+		if (!more)
+			return wrong(l, "memory for it");
+		s->step = more;
+		s->room += STEPS_MORE;
+	}
 	s->step[s->n++] = *step;
 	return true;
 }
@@ -242,9 +252,6 @@ int inject_script_text(struct inject_script *s, char *text)
 	char words[512], *save = NULL, *at, *hash;
 
 	s->text = text;
-	s->step = calloc(INJECT_STEPS, sizeof(*s->step));
-	if (!s->step)
-		return trouble("replay: %s: %s", s->path, strerror(ENOMEM));
 	/* Empty lines count, too. */
 	for (at = text; at; at = save) {
 		save = strchr(at, '\n');

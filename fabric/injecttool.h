@@ -153,12 +153,12 @@ struct inject_step {
 	struct inject_value value[INJECT_VALUES];
 };
 
-/** struct inject_script - steps. @path: NULL: there is no script */
+/** struct inject_script - steps. @path: NULL: there is no script; @room: there is so much for */
 struct inject_script {
 	const char *path;
 	char *text;
 	struct inject_step *step;
-	u32 n;
+	u32 n, room;
 };
 
 /** inject_script() - read a script. Return: 0, or -1 after one line on stderr. */
