@@ -38,9 +38,15 @@ static u32 keep_of(const struct hca_capture *c, const struct burst *b)
 	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
 }
 
+/* Behind the head, before the payload. */
+static u64 text_room(u32 text)
+{
+	return ALIGN_UP((u64)text, 8u);
+}
+
 static u32 size_of(u32 text, u64 payload)
 {
-	return (u32)ALIGN_UP(sizeof(struct cap_rec) + ALIGN_UP(text, 8u) + payload, (u64)ALIGN);
+	return (u32)ALIGN_UP(sizeof(struct cap_rec) + text_room(text) + payload, (u64)ALIGN);
 }
 
 static u64 kept(const struct burst *b, u32 keep)
@@ -381,7 +387,7 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	r->size = size;
 	r->takers = who;
 	r->keep = keep;
-	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + ALIGN_UP(text, 8u), kept(b, keep)) : 0;
+	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + text_room(text), kept(b, keep)) : 0;
 	if (ret == -EAGAIN || ret == -ESRCH) {
 		c->write = m->write;
 		return ret == -EAGAIN ? ret : 0;
@@ -472,7 +478,7 @@ static bool sound(const struct cap_rec *r, u64 *behind)
 {
 	u64 n;
 
-	*behind = sizeof(*r) + ALIGN_UP((u32)r->text, 8u);
+	*behind = sizeof(*r) + text_room(r->text);
 	if (r->kind == CAP_SKIP)
 		return true;
 	if (r->kind != CAP_BURST && r->kind != CAP_FRAME)
