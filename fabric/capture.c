@@ -263,6 +263,9 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 		;
 	if (i == CAPTURES)
 		return -EUSERS;
+	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
+	if (*fd >= 0 && strcmp(m->capture.path, "-") != 0 && ftruncate(*fd, 0) && errno != EINVAL)
+		return -errno;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -358,7 +361,8 @@ static void halt(struct fabric *f, struct capture *c)
 /* Its thread has ended. Return: whether it was forgotten: somebody was told, or nobody will ask. */
 static bool ended(struct fabric *f, struct capture *c)
 {
-	bool began = c->reads;
+	/* One that has ended by itself reads no more. */
+	bool began = c->reads || c->joined;
 
 	if (!c->joined) {
 		pthread_join(c->thread, NULL);

@@ -67,7 +67,7 @@ static int open_file(const char *verb, const char *file)
 				       verb);
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else {
-		fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	return fd < 0 ? trouble("%s: %s: %s", verb, file, strerror(errno)) : fd;
 }

@@ -50,6 +50,10 @@ refused "a ring in no directory" "capture start: $TEST_DIR/no/x: No such file or
 	capture start --ring-size 1M "$TEST_DIR/no/x"
 refused "no such port" "capture start: fabric default has no such port; see 'rdmaemu status'" \
 	capture start --device mlx9_9 "$CAP"
+echo precious >"$CAP"
+refused "no such port, for a file that is there" "capture start: fabric default has no such port; see 'rdmaemu status'" \
+	capture start --node nowhere "$CAP"
+is "its contents stay" "$(cat "$CAP")" precious
 refused "a filter that is none" "capture start: --filter 'udp portt 1': can't parse filter expression: syntax error; see pcap-filter(7)" \
 	capture start --filter 'udp portt 1' "$CAP"
 refused "a snap length that is none" "capture start: --snaplen '12': expected bytes, 64 to 65535" \
@@ -216,6 +220,21 @@ is "a reader that takes nothing: the capture ends all the same" \
 	"$(grep -c "rdmaemu: capture: nobody takes what is written: Broken pipe" <<<"$out")" 1
 kill $stuck
 wait
+
+# A reader that goes away.
+fresh
+head -c 2000 "$TEST_DIR/fifo" >/dev/null &
+gone=$!
+start "$TEST_DIR/fifo"
+pair_run ib_send_bw -n 5 -s 65536 -m 1024 >/dev/null 2>&1 || :
+wait $gone
+for i in {1..100}; do
+	[ "$(listed state)" = failed ] && break
+	sleep 0.1
+done
+out=$(stop 2>&1) && not_ok "a capture that has failed by itself: stop says so by its exit status"
+is "a capture that has failed by itself: stop says why" \
+	"$(grep -c "^rdmaemu: capture: $TEST_DIR/fifo: Broken pipe, after [0-9]* packets$" <<<"$out")" 1
 
 # A full disk.
 if [ -w /dev/full ]; then
