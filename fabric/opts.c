@@ -316,7 +316,7 @@ int opts_file(struct opts *o, const char *path, bool must)
 
 void opts_usage(u64 allowed)
 {
-	char flag[32];
+	char flag[48];
 	int id;
 
 	for (id = 0; id < OPT_COUNT; id++) {
