@@ -214,6 +214,18 @@ static int late_flags(const struct verb *v, struct opts *o, int n, int argc, cha
 	return n + more;
 }
 
+/* What was printed has to be there. Return: exit status. */
+static int printed(int status)
+{
+	if (fflush(stdout))
+		trouble("standard output: %s", strerror(errno));
+	else if (ferror(stdout))
+		trouble("standard output: it could not be written");
+	else
+		return status;
+	return status ? status : 1;
+}
+
 static int verb_main(const struct verb *v, int argc, char **argv)
 {
 	static struct fabric_paths paths;
@@ -242,7 +254,7 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	}
 	if (settle(&o, &paths))
 		return runs_program(v) ? EXIT_TROUBLE : 1;
-	return v->run(&o, &paths, argc - n, argv + n);
+	return printed(v->run(&o, &paths, argc - n, argv + n));
 }
 
 static int fabric_process(int argc, char **argv)

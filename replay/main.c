@@ -236,6 +236,7 @@ int main(int argc, char **argv)
 	struct args a;
 	uint32_t i;
 	char *list;
+	int ret;
 
 	if (parse(&a, argc, argv))
 		return 2;
@@ -249,8 +250,12 @@ int main(int argc, char **argv)
 	for (i = 0; i < a.n_as; i++)
 		if (a.nth[i] >= w.dir.n_progs)
 			return complain("--as: expected indexes of programs of the trace");
-	if (a.part < 0)
-		return a.as ? play_as(&a, &w) : play_all(&a, &w);
+	if (a.part < 0) {
+		ret = a.as ? play_as(&a, &w) : play_all(&a, &w);
+		return fflush(stdout) || ferror(stdout)
+			       ? complain("standard output: it could not be written")
+			       : ret;
+	}
 	if ((uint32_t)a.part >= w.dir.n_progs || rp_world_map(&w, a.share, false))
 		return complain("not started by rdmaemu-replay");
 	return rp_play(&w, (uint32_t)a.part, a.pace, a.timeout);

@@ -33,6 +33,20 @@ strange() {
 }
 check "a long name" strange
 
+# What cannot be printed is trouble.
+full() {
+	local out status=0
+	out=$(limit "$RDMAEMU" "$@" "$TOP/traces/samples/atomics" 2>&1 >/dev/full) || status=$?
+	[ $status != 0 ] && grep -q '^rdmaemu: .*standard output: ' <<<"$out" && return
+	echo "status $status: $out"
+	return 1
+}
+if [ -w /dev/full ]; then
+	for verb in "trace show" "trace show --json" "trace stat" replay "replay --json"; do
+		check "$verb, and nowhere to write" full $verb
+	done
+fi
+
 # A sample in JSON, and with the recorded times.
 json_result() {
 	limit "$RDMAEMU" replay --json --pace recorded "$TOP/traces/samples/atomics" |
