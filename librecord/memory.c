@@ -8,6 +8,9 @@
  * that they could learn of: what differs is recorded (VT_MEM_CHANGED) and the shadow follows. Part of what differs may
  * be what peers have written there, or what was received: the same bytes come in the replay.
  *
+ * A message that is received changes memory, and the program may put back what the shadow has: to the replay that is a change.
+ * So where a message differs from the shadow its grains are marked, and recorded whole when they are looked at next.
+ *
  * Memory is read by process_vm_readv(): a program may register what it cannot read, and may unmap what is registered.
  */
 #include "librecord/record.h"
@@ -162,6 +165,65 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 	}
 }
 
+/* Behind the shadow: a bit for each grain. */
+static u64 shadow_size(u64 len)
+{
+	return ALIGN_UP(len, 8) + ALIGN_UP(len, 64 * GRAIN) / (64 * GRAIN) * 8;
+}
+
+static u64 *landed_word(const struct rec_obj *o, u64 grain)
+{
+	return (u64 *)(void *)(o->mr.shadow + ALIGN_UP(o->mr.len, 8)) + grain / 64;
+}
+
+void rec_landed(u64 addr, const u8 *bytes, u64 len)
+{
+	struct rec_obj *o;
+	u64 at, next, end;
+
+	pthread_mutex_lock(&lock);
+	for (o = shadows; o; o = o->mr.next_shadow) {
+		at = addr > o->mr.addr ? addr - o->mr.addr : 0;
+		end = addr + len > o->mr.addr ? min_u64(addr + len - o->mr.addr, o->mr.len) : 0;
+		for (; at < end; at = next) {
+			next = min_u64((at / GRAIN + 1) * GRAIN, end);
+			if (!memcmp(o->mr.shadow + at, bytes + (o->mr.addr + at - addr), next - at))
+				continue;
+			*landed_word(o, at / GRAIN) |= 1ull << at / GRAIN % 64;
+			o->mr.landed = true;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Whether any of it is in a marked grain. With the lock. */
+static bool marked(const struct rec_obj *o, u64 off, size_t len)
+{
+	u64 grain, last = (off + len - 1) / GRAIN;
+
+	for (grain = off / GRAIN; o->mr.landed && grain <= last; grain++)
+		if (*landed_word(o, grain) >> grain % 64 & 1)
+			return true;
+	return false;
+}
+
+/* All of a marked grain differs from what is there @now. Of one that is not looked at whole the mark stays. With the lock. */
+static void unsettle(struct rec_obj *o, u64 off, const u8 *now, size_t len)
+{
+	u64 at, next, grain, i;
+
+	for (at = off; at < off + len; at = next) {
+		grain = at / GRAIN;
+		next = min_u64((grain + 1) * GRAIN, off + len);
+		if (!(*landed_word(o, grain) >> grain % 64 & 1))
+			continue;
+		for (i = at; i < next; i++)
+			o->mr.shadow[i] = (u8)~now[i - off];
+		if (at == grain * GRAIN && next == min_u64(at + GRAIN, o->mr.len))
+			*landed_word(o, grain) &= ~(1ull << grain % 64);
+	}
+}
+
 /*
  * How many bytes from here on, up to @len, have never been touched: they are zeros, and reading would make them memory.
  * Of memory on demand only.
@@ -189,6 +251,7 @@ static size_t untouched(u64 addr, size_t len)
 static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 {
 	u8 *b = rec_thread.bounce;
+	bool landed;
 	u64 number;
 	size_t n;
 
@@ -205,12 +268,15 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 		}
 		if (!rec_read(b, o->mr.addr + off, n))
 			return;
-		if (!memcmp(b, o->mr.shadow + off, n))
+		landed = marked(o, off, n);
+		if (!landed && !memcmp(b, o->mr.shadow + off, n))
 			continue;
 		/* Once more: what peers did before that number is to be in what is said to have been there at it. */
 		number = vt_number(&rec.w);
 		if (!rec_read(b, o->mr.addr + off, n))
 			return;
+		if (landed)
+			unsettle(o, off, b, n);
 		compare(o, what, off, b, n, number);
 	}
 }
@@ -225,11 +291,11 @@ static void give_shadow(struct rec_obj *o)
 			 o->ord, (unsigned long long)o->mr.len);
 		return;
 	}
-	mem = mmap(NULL, o->mr.len, PROT_READ | PROT_WRITE,
+	mem = mmap(NULL, shadow_size(o->mr.len), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		return;
-	madvise(mem, o->mr.len, MADV_DONTFORK);
+	madvise(mem, shadow_size(o->mr.len), MADV_DONTFORK);
 	__atomic_sub_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
 	o->mr.shadow = mem;
 }
@@ -309,7 +375,7 @@ void rec_mr_free(struct rec_obj *o)
 			break;
 		}
 	if (o->mr.shadow) {
-		munmap(o->mr.shadow, o->mr.len);
+		munmap(o->mr.shadow, shadow_size(o->mr.len));
 		__atomic_add_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
 	}
 	memset(&o->mr, 0, sizeof(o->mr));

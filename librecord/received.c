@@ -195,7 +195,7 @@ static bool still_there(const struct held *h, const struct rec_obj *ctx)
 	return true;
 }
 
-/* Return: false: some of it cannot be read. */
+/* Looked at, and summed up. Return: false: some of it cannot be read. */
 static bool add_piece(u64 addr, u32 len, u32 *crc)
 {
 	u8 *b = rec_thread.bounce;
@@ -205,6 +205,7 @@ static bool add_piece(u64 addr, u32 len, u32 *crc)
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
 		if (!rec_read(b, addr, n))
 			return false;
+		rec_landed(addr, b, n);
 		*crc = vt_crc(*crc, b, n);
 	}
 	return true;
@@ -251,9 +252,9 @@ void rec_received(struct vt_wc *wc, const struct rec_obj *ctx)
 		known = take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h) && still_there(&h, ctx);
 	pthread_mutex_unlock(&lock);
 	/* With RDMA WRITE it is no receive's memory. */
-	if (!known || wc->opcode != IBV_WC_RECV || wc->byte_len > rec.per_wr)
+	if (!known || wc->opcode != IBV_WC_RECV)
 		return;
-	if (crc_of(&h, skip, wc->byte_len, &wc->crc))
+	if (crc_of(&h, skip, wc->byte_len, &wc->crc) && wc->byte_len <= rec.per_wr)
 		wc->flags |= VT_WC_CRC;
 	else
 		wc->crc = 0;

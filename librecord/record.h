@@ -174,6 +174,7 @@ struct rec_mr {
 	bool on_demand;
 	bool exposed;
 	bool twin;
+	bool landed; /* messages were received in it that differed from the shadow */
 	struct rec_obj *next; /* of those that are exposed */
 	struct rec_obj *next_shadow; /* of those that have one */
 };
@@ -331,6 +332,8 @@ void rec_changes(bool send);
 void rec_changes_at(u32 rkey, u64 addr, u64 len);
 /** rec_payload_sge() - record what has changed in memory that is about to be sent. Return: whether the trace knows the bytes. */
 bool rec_payload_sge(struct rec_obj *mr, u64 addr, u32 len);
+/** rec_landed() - a message was received at @addr of the program's memory, which has @bytes there now. */
+void rec_landed(u64 addr, const u8 *bytes, u64 len);
 /** rec_address() - where in the program's memory an address in a work request is. @mr: of its key, or NULL */
 u64 rec_address(const struct rec_obj *mr, u64 addr);
 /** rec_memory_forget() - in a child of fork(): an MR of the parent's. */
