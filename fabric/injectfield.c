@@ -136,7 +136,7 @@ const char *inject_value(struct inject_value *v, const char *word, bool send)
 	u32 i;
 
 	*v = (struct inject_value){ 0 };
-	for (i = 0; i < ARRAY_SIZE(fields); i++)
+	for (i = 0; eq && i < ARRAY_SIZE(fields); i++)
 		if (n == strlen(fields[i].name) && !strncmp(word, fields[i].name, n)) {
 			v->field = (u8)i;
 			return take_number(v, &fields[i], eq + 1);

@@ -191,7 +191,11 @@ int inject_load(struct inject_file *f, const char *path)
 	/* Touched as far as there are frames. */
 	f->frame = calloc(INJECT_FRAMES, sizeof(*f->frame));
 	f->bytes = malloc(INJECT_BYTES);
-	ret = f->frame && f->bytes ? read_frames(f, pcap) : bad(f, strerror(ENOMEM));
+	if (!f->frame || !f->bytes) {
+		pcap_close(pcap);
+		return bad(f, strerror(ENOMEM));
+	}
+	ret = read_frames(f, pcap);
 	pcap_close(pcap);
 	if (!ret)
 		ret = find_psns(f);

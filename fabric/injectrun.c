@@ -173,7 +173,7 @@ static int send_frame(struct run *r, u32 nr, const struct inject_value *v, u32 n
 			"replay: %s: frame %u: it is for another fabric, which is to be told there",
 			r->file->path, nr);
 	else if (ret)
-		return not_running(r->o, ret) ? -1 : -1;
+		return -not_running(r->o, ret);
 	r->sent++;
 	note_sent(r, nr, &m.frame);
 	return 0;

@@ -270,7 +270,7 @@ int inject_script_text(struct inject_script *s, char *text)
 		if ((size_t)snprintf(words, sizeof(words), "%s", at) >= sizeof(words))
 			return trouble("replay: %s:%u: expected a line of at most 511 bytes",
 				       s->path, l.nr);
-		if (split(&l, words))
+		if (split(&l, words) && l.n)
 			take_line(&l, s, at);
 		if (l.expected)
 			return trouble("replay: %s:%u: '%s': expected %s", s->path, l.nr,

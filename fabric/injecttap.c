@@ -128,7 +128,7 @@ static int start(const struct opts *o, struct inject_tap *t, const char *path)
 	snprintf(m.capture.path, sizeof(m.capture.path), "replay --inject");
 	t->sock = ctl_connect(path);
 	if (t->sock < 0)
-		return not_running(o, t->sock) ? -1 : -1;
+		return -not_running(o, t->sock);
 	if (pipe2(fd, O_CLOEXEC))
 		return trouble("replay: a pipe: %s", strerror(errno));
 	ret = ctl_call_fd(t->sock, &m, fd[1]);

@@ -159,25 +159,10 @@ static void tell_peers(struct fabric *f)
 /* Where a member listens, as others can reach it: the address that it comes from, its own port. */
 static void learn_address(struct member *m, const struct jconn *c)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} sa;
-	socklen_t len = sizeof(sa);
-
-	memset(&sa, 0, sizeof(sa));
 	memset(&m->addr, 0, sizeof(m->addr));
 	m->addr.id = m->id;
-	if (!c->hello.port || getpeername(c->w.fd, &sa.any, &len))
-		return;
-	m->addr.port = c->hello.port;
-	if (sa.any.sa_family == AF_INET) {
-		gid_map_v4(m->addr.ip, &sa.in.sin_addr);
-	} else {
-		memcpy(m->addr.ip, &sa.in6.sin6_addr, 16);
-		m->addr.scope = sa.in6.sin6_scope_id;
-	}
+	if (c->hello.port && jconn_address(c->w.fd, true, m->addr.ip, &m->addr.scope))
+		m->addr.port = c->hello.port;
 }
 
 void join_up(struct fabric *f, struct jconn *c)

@@ -236,6 +236,8 @@ u64 session_tick(struct fabric *f, struct member *m, u64 now);
 
 /** jconn_new() - a connection for a socket. @out: it is being connected. NULL: too many. */
 struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa);
+/** jconn_address() - one end's IP address, an IPv4 one mapped. Return: false: it has none any more. */
+bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope);
 /** jconn_close() - end it; @why: for the log, NULL: nothing is said. */
 void jconn_close(struct fabric *f, struct jconn *c, const char *why);
 /** jconn_refuse() - the same, and the other side is told. */

@@ -155,24 +155,38 @@ static void name_peer(struct jconn *c, const struct sockaddr_storage *sa)
 	snprintf(c->who, sizeof(c->who), "[%s]:%u", ip, ntohs(in6->sin6_port));
 }
 
-/* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
- * chosen, the host's own does as well. */
-static void uncontrolled(int fd)
+bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
 {
 	union {
 		struct sockaddr any;
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
-	} us, peer;
-	socklen_t len = sizeof(us), len_peer = sizeof(peer);
-	static const char plain[] = "reno";
+	} sa;
+	socklen_t len = sizeof(sa);
 
-	memset(&us, 0, sizeof(us));
-	memset(&peer, 0, sizeof(peer));
-	if (getsockname(fd, &us.any, &len) || getpeername(fd, &peer.any, &len_peer))
-		return;
-	us.in.sin_port = peer.in.sin_port;
-	if (!memcmp(&us, &peer, sizeof(us)))
+	memset(&sa, 0, sizeof(sa));
+	if (peer ? getpeername(fd, &sa.any, &len) : getsockname(fd, &sa.any, &len))
+		return false;
+	*scope = 0;
+	if (sa.any.sa_family == AF_INET) {
+		gid_map_v4(ip, &sa.in.sin_addr);
+	} else {
+		memcpy(ip, &sa.in6.sin6_addr, 16);
+		*scope = sa.in6.sin6_scope_id;
+	}
+	return true;
+}
+
+/* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
+ * chosen, the host's own does as well. */
+static void uncontrolled(int fd)
+{
+	static const char plain[] = "reno";
+	u8 us[16], peer[16];
+	u32 scope;
+
+	if (jconn_address(fd, false, us, &scope) && jconn_address(fd, true, peer, &scope) &&
+	    !memcmp(us, peer, sizeof(us)))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain) - 1);
 }
 

@@ -121,10 +121,9 @@ static int write_trace(const struct opts *o, const char *dir, int fd, char **arg
 static bool is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
-	struct dirent *d;
 	u32 n = 0;
 
-	while (dir && (d = readdir(dir)))
+	while (dir && readdir(dir))
 		n++;
 	if (dir)
 		closedir(dir);

@@ -168,7 +168,7 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 /* Behind the shadow: a bit for each grain. */
 static u64 shadow_size(u64 len)
 {
-	return ALIGN_UP(len, 8) + ALIGN_UP(len, 64 * GRAIN) / (64 * GRAIN) * 8;
+	return ALIGN_UP(len, 8) + (len + 64ul * GRAIN - 1) / (64ul * GRAIN) * 8;
 }
 
 static u64 *landed_word(const struct rec_obj *o, u64 grain)
