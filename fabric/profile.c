@@ -5,6 +5,7 @@
 #include "fabric/profile.h"
 #include "fabric/opts.h"
 #include "fabric/textfile.h"
+#include "traces/bounds.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -91,9 +92,9 @@ struct key {
 };
 
 #define AT(field) offsetof(struct profile, field)
-#define NUM(field, min, max)                                                                       \
+#define NUM(field)                                                                                 \
 	{                                                                                          \
-#field, KEY_U32, AT(lim.field), min, max, NULL                                     \
+#field, KEY_U32, AT(lim.field), LEAST_##field, MOST_##field, NULL                  \
 	}
 #define WORD(name, field, words)                                                                   \
 	{                                                                                          \
@@ -105,15 +106,52 @@ struct key {
 	}
 #define COUNT_MAX(table) ((table)-32) /* some slots are not given out */
 
+/* Recorders go by the same numbers; the emulator has as much. */
+enum {
+#define BOUND(key, least, most) LEAST_##key = (least), MOST_##key = (most),
+	VT_BOUNDS(BOUND)
+#undef BOUND
+};
+#define FITS(key, most) _Static_assert(MOST_##key == (u64)(most), #key)
+FITS(max_qp, COUNT_MAX(HCA_MAX_QP));
+FITS(max_qp_wr, LIM_QP_WR);
+FITS(max_sge, LIM_SGE);
+FITS(max_sge_rd, LIM_SGE);
+FITS(max_inline, LIM_INLINE);
+FITS(max_cq, COUNT_MAX(HCA_MAX_CQ));
+FITS(max_cqe, LIM_CQE);
+FITS(max_mr, COUNT_MAX(HCA_MAX_MR));
+FITS(max_pd, COUNT_MAX(HCA_MAX_PD));
+FITS(max_mw, COUNT_MAX(HCA_MAX_MR));
+FITS(max_ah, COUNT_MAX(HCA_MAX_AH));
+FITS(max_srq, COUNT_MAX(HCA_MAX_SRQ));
+FITS(max_srq_wr, LIM_QP_WR);
+FITS(max_srq_sge, LIM_SGE);
+FITS(max_rd_atom, LIM_RD_ATOM);
+FITS(ack_delay, LIM_ACK_DELAY);
+FITS(max_msg, LIM_MSG);
+FITS(max_xrcd, COUNT_MAX(HCA_MAX_XRCD));
+FITS(max_wq, COUNT_MAX(HCA_MAX_WQ));
+FITS(max_ind, COUNT_MAX(HCA_MAX_IND));
+FITS(max_ind_size, LIM_IND);
+FITS(max_flow, COUNT_MAX(HCA_MAX_FLOW));
+FITS(max_tso, LIM_TSO);
+FITS(comp_vectors, LIM_COMP_VECTORS);
+FITS(devices, PROFILE_MAX_DEVS);
+FITS(ports, HCA_MAX_PORTS);
+FITS(max_pkeys, LIM_PKEYS);
+_Static_assert(VT_NAME_BYTES == sizeof(((struct profile *)0)->dev_name) - 1, "name");
+_Static_assert(VT_FW_BYTES == sizeof(((struct profile *)0)->fw) - 1, "fw_ver");
+
 static const struct key keys[] = {
-	{ "devices", KEY_U32, AT(n_devs), 1, PROFILE_MAX_DEVS, NULL },
-	{ "ports", KEY_U32, AT(n_ports), 1, HCA_MAX_PORTS, NULL },
+	{ "devices", KEY_U32, AT(n_devs), LEAST_devices, MOST_devices, NULL },
+	{ "ports", KEY_U32, AT(n_ports), LEAST_ports, MOST_ports, NULL },
 	TEXT("name", dev_name),
 	TEXT("fw_ver", fw),
 	TEXT("board_id", board),
-	NUM(vendor_id, 0, 0xffffff),
-	NUM(part_id, 0, 0xffffffff),
-	NUM(hw_ver, 0, 0xffffffff),
+	NUM(vendor_id),
+	NUM(part_id),
+	NUM(hw_ver),
 	{ "pci_vendor", KEY_U32, AT(pci_vendor), 0, 0xffff, NULL },
 	WORD("link_layer", link_layer, link_words),
 	WORD("active_mtu", active_mtu, active_words),
@@ -121,43 +159,43 @@ static const struct key keys[] = {
 	WORD("speed", speed, speed_words),
 	WORD("width", width, width_words),
 	{ "subnet_prefix", KEY_U64, AT(prefix), 0, ~0ULL, NULL },
-	{ "max_pkeys", KEY_U32, AT(lim.pkeys), 1, LIM_PKEYS, NULL },
+	{ "max_pkeys", KEY_U32, AT(lim.pkeys), LEAST_max_pkeys, MOST_max_pkeys, NULL },
 	{ "pkeys", KEY_PKEYS, 0, 0, 0xffff, NULL },
 	{ "caps", KEY_SET64, AT(lim.caps), 0, 0, cap_words },
 	{ "qp_types", KEY_WORDS, AT(lim.qp_types), 0, 0, type_words },
 	WORD("atomic_cap", lim.atomic_cap, atomic_words),
 	WORD("odp", lim.odp, bool_words),
-	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), 4096, ~0ULL, NULL },
-	{ "max_dm", KEY_U64, AT(lim.max_dm), 0, 1ULL << 30, NULL },
-	NUM(max_qp, 1, COUNT_MAX(HCA_MAX_QP)),
-	NUM(max_qp_wr, 1, LIM_QP_WR),
-	NUM(max_sge, 1, LIM_SGE),
-	NUM(max_sge_rd, 1, LIM_SGE),
-	NUM(max_inline, 0, LIM_INLINE),
-	NUM(max_cq, 1, COUNT_MAX(HCA_MAX_CQ)),
-	NUM(max_cqe, 1, LIM_CQE),
-	NUM(max_mr, 1, COUNT_MAX(HCA_MAX_MR)),
-	NUM(max_pd, 1, COUNT_MAX(HCA_MAX_PD)),
-	NUM(max_mw, 0, COUNT_MAX(HCA_MAX_MR)),
-	NUM(max_ah, 1, COUNT_MAX(HCA_MAX_AH)),
-	NUM(max_srq, 0, COUNT_MAX(HCA_MAX_SRQ)),
-	NUM(max_srq_wr, 0, LIM_QP_WR),
-	NUM(max_srq_sge, 0, LIM_SGE),
-	NUM(max_rd_atom, 0, LIM_RD_ATOM),
-	NUM(max_res_rd_atom, 0, 0x7fffffff),
-	NUM(ack_delay, 0, LIM_ACK_DELAY),
-	NUM(max_msg, 4096, LIM_MSG),
-	NUM(max_mcast_grp, 0, 32768),
-	NUM(max_mcast_attach, 0, 65535),
-	NUM(max_xrcd, 0, COUNT_MAX(HCA_MAX_XRCD)),
-	NUM(max_wq, 0, COUNT_MAX(HCA_MAX_WQ)),
-	NUM(max_ind, 0, COUNT_MAX(HCA_MAX_IND)),
-	NUM(max_ind_size, 0, LIM_IND),
-	NUM(max_flow, 0, COUNT_MAX(HCA_MAX_FLOW)),
+	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), LEAST_max_mr_size, MOST_max_mr_size, NULL },
+	{ "max_dm", KEY_U64, AT(lim.max_dm), LEAST_max_dm, MOST_max_dm, NULL },
+	NUM(max_qp),
+	NUM(max_qp_wr),
+	NUM(max_sge),
+	NUM(max_sge_rd),
+	NUM(max_inline),
+	NUM(max_cq),
+	NUM(max_cqe),
+	NUM(max_mr),
+	NUM(max_pd),
+	NUM(max_mw),
+	NUM(max_ah),
+	NUM(max_srq),
+	NUM(max_srq_wr),
+	NUM(max_srq_sge),
+	NUM(max_rd_atom),
+	NUM(max_res_rd_atom),
+	NUM(ack_delay),
+	NUM(max_msg),
+	NUM(max_mcast_grp),
+	NUM(max_mcast_attach),
+	NUM(max_xrcd),
+	NUM(max_wq),
+	NUM(max_ind),
+	NUM(max_ind_size),
+	NUM(max_flow),
 	{ "max_counters", KEY_U32, AT(lim.max_ctr), 0, COUNT_MAX(HCA_MAX_CTR), NULL },
-	NUM(max_tags, 0, 65535),
-	NUM(max_tso, 0, LIM_TSO),
-	NUM(comp_vectors, 1, LIM_COMP_VECTORS),
+	NUM(max_tags),
+	NUM(max_tso),
+	NUM(comp_vectors),
 };
 
 /** struct reader - where in which profile. @given: a bit per key that had a line. */
