@@ -200,6 +200,7 @@ int record_start(struct opts *o, char **argv)
 	if (find_recorder(lib))
 		return -1;
 	if (preload(lib) || setenv("RDMAEMU_RECORD", dir, 1) ||
+	    (o->real && setenv("RDMAEMU_RECORD_REAL", "1", 1)) ||
 	    (o->payload[0] && setenv("RDMAEMU_RECORD_PAYLOAD", o->payload, 1)))
 		return trouble("environment: %s", strerror(errno));
 	return 0;

@@ -218,6 +218,7 @@ void rec_call_end(struct rec_call *c, u64 ret)
 		return;
 	write_line(c, ret, err);
 	if (!failed) {
+		rec_cm_address(c->call, c->args);
 		if (vcall_descs[c->call].ret == VRET_NEW + VOBJ_MR)
 			new_mr(c->call, c->args, (void *)ret);
 		else if (c->call == VCALL_ibv_create_cq_ex || c->call == VCALL_ibv_create_qp_ex ||

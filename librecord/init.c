@@ -31,6 +31,8 @@ static pthread_key_t thread_key;
 #define ENV_PER_WR  "RDMAEMU_RECORD_PER_WR"
 #define ENV_MEMORY  "RDMAEMU_RECORD_MEMORY"
 #define ENV_PART    "RDMAEMU_RECORD_PART" /* more lines for the file "program" */
+#define ENV_REAL                                                                                   \
+	"RDMAEMU_RECORD_REAL" /* other devices than the emulator's: the trace gets a profile */
 
 #define PER_WR_DEFAULT (64u << 10)
 #define MEMORY_DEFAULT (256ull << 20)
@@ -198,6 +200,7 @@ static void forked(void)
 	rec_thread.depth = 0;
 	rec_table_forget();
 	rec_received_forget();
+	rec_devices_forget();
 	pthread_mutex_init(&rec.lock, NULL);
 	pthread_mutex_init(&starting, NULL);
 }
@@ -213,6 +216,7 @@ static u32 start(void)
 	rec.payload = env_payload();
 	rec.per_wr = (u32)min_u32((u32)env_bytes(ENV_PER_WR, PER_WR_DEFAULT), 16u << 20);
 	rec.room = env_bytes(ENV_MEMORY, MEMORY_DEFAULT);
+	rec.real = getenv(ENV_REAL) != NULL;
 	ret = vt_create(&rec.w, dir);
 	if (ret) {
 		complain("rdmaemu record: %s: %s: this program is not recorded\n", dir,

@@ -61,6 +61,7 @@ extern __thread struct rec_thread rec_thread __attribute__((tls_model("initial-e
  * @lock: objects, shadows
  * @per_wr: bytes of payload that one work request may leave in the trace
  * @room: bytes that shadows and contents may still take
+ * @real: the trace gets a profile of the device
  */
 struct rec_state {
 	u32 state;
@@ -69,6 +70,7 @@ struct rec_state {
 	enum rec_payload payload;
 	u32 per_wr;
 	u64 room;
+	bool real;
 	pthread_mutex_t lock;
 	struct vt_writer w;
 };
@@ -249,6 +251,17 @@ struct rec_call {
 /** rec_call_begin(), rec_call_end() - around a call; between rec_enter() and rec_leave(). errno is kept. */
 void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args);
 void rec_call_end(struct rec_call *c, u64 ret);
+
+/* --- devices.c, profile.c ------------------------------------------------------------------- */
+
+/** rec_device() - a context was seen first: what its device is, and what others there are, if the trace has it not. errno is kept. */
+void rec_device(struct ibv_context *ctx);
+/** rec_cm_address() - the same of the IP address of a port that a call, which went well, may have told the program. */
+void rec_cm_address(enum vcall call, const u64 *args);
+/** rec_devices_forget() - in a child of fork(). */
+void rec_devices_forget(void);
+/** rec_profile() - the trace gets a profile of the emulator's like this device, with @devices of them. */
+void rec_profile(struct ibv_context *ctx, u32 devices);
 
 /* --- ops.c: functions in objects ------------------------------------------------------------ */
 

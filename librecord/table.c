@@ -161,6 +161,8 @@ static void set_up(struct rec_obj *o, const void *obj)
 	if (o->kind == VOBJ_CTX) {
 		o->ctx_obj = o;
 		o->ctx = rec_ctx_new((struct ibv_context *)(uintptr_t)obj);
+		if (o->ctx)
+			rec_device((struct ibv_context *)(uintptr_t)obj);
 		return;
 	}
 	if (!ctx)

@@ -199,6 +199,25 @@ static int data(struct vt_program *p, const char *path, struct vt_error *err)
 	return ret;
 }
 
+/* Older traces have no such file, nor has a program that opened no device. */
+static int devices(struct vt_program *p, const char *dir, struct vt_error *err)
+{
+	char path[PATH_MAX + 32], *text;
+	size_t len;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/p%u/devices", dir, p->num);
+	ret = slurp(path, VT_DEVICES_TEXT, &text, &len, err);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	if (strlen(text) != len)
+		ret = vt_fail(err, -EINVAL, "%s: expected no NUL", path);
+	else
+		ret = vt_devices_parse(&p->devices, path, text, err);
+	free(text);
+	return ret;
+}
+
 /* A program that was killed with its first call has not come to all its files. */
 static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 {
@@ -208,6 +227,9 @@ static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
 	ret = things(&p->about, path, err);
 	if (ret && ret != -ENOENT)
+		return ret;
+	ret = devices(p, dir, err);
+	if (ret)
 		return ret;
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
 	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
@@ -284,6 +306,7 @@ void vt_shut(struct vt_dir *d)
 		free(p->line);
 		free(p->line_len);
 		vt_things_free(&p->about);
+		vt_devices_free(&p->devices);
 	}
 	free(d->prog);
 	d->prog = NULL;

@@ -7,6 +7,7 @@
 #define TRACES_VTRACE_READ_H
 
 #include "traces/vtrace.h"
+#include "traces/vtrace_devices.h"
 
 /** struct vt_error - what is wrong: one line, with file and place. */
 struct vt_error {
@@ -34,6 +35,7 @@ const char *vt_thing(const struct vt_things *t, const char *key);
  * @unfinished: records that were begun and not completed: calls under way when it was killed, or, of a
  *              program that still writes, when the trace was opened
  * @ended: it has a VT_END
+ * @devices: those that it had; none in older traces, and of programs that have opened none
  */
 struct vt_program {
 	unsigned int num;
@@ -50,6 +52,7 @@ struct vt_program {
 	uint64_t n_recs;
 	uint64_t unfinished;
 	bool ended;
+	struct vt_devices devices;
 };
 
 /** vt_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */

@@ -240,17 +240,47 @@ int vt_create(struct vt_writer *w, const char *dir)
 	return 0;
 }
 
-int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+static int write_file(const struct vt_writer *w, const char *name, int flags, const char *text,
+		      size_t len)
 {
 	char path[PATH_MAX + 32];
 	int fd, ret;
 
 	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, text, len);
 	close(fd);
+	return ret;
+}
+
+int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	return write_file(w, name, O_EXCL, text, len);
+}
+
+int vt_file_add(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	return write_file(w, name, O_APPEND, text, len);
+}
+
+int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	char here[PATH_MAX + 32], there[PATH_MAX + 64];
+	int ret;
+
+	snprintf(there, sizeof(there), "%s/../%s", w->dir, name);
+	if (!access(there, F_OK))
+		return 0;
+	ret = vt_file(w, name, text, len);
+	if (ret)
+		return ret;
+	snprintf(here, sizeof(here), "%s/%s", w->dir, name);
+	/* Another program may have been first. */
+	if (link(here, there) && errno != EEXIST)
+		ret = -errno;
+	unlink(here);
 	return ret;
 }
 

@@ -59,6 +59,14 @@ int vt_create(struct vt_writer *w, const char *dir);
  * Returns 0 or -errno.
  */
 int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len);
+/** vt_file_add() - write more of such a file, which is made if it is not there. */
+int vt_file_add(struct vt_writer *w, const char *name, const char *text, size_t len);
+/**
+ * vt_dir_file() - write a file of the trace as a whole, if it is not there: all of it at once, whatever becomes of the program.
+ *
+ * Returns 0, also where it was there, or -errno.
+ */
+int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len);
 
 /** vt_number() - the next number of the order. */
 uint64_t vt_number(struct vt_writer *w);
