@@ -107,6 +107,9 @@ static const struct opt_def {
 	[OPT_IGNORE] = { "ignore", "FIELD,...", NULL, false,
 			 "do not compare: wr_id, status, opcode, byte_len, imm, wc_flags, payload, "
 			 "src_qp, memory" },
+	[OPT_CAPABILITIES] = { "capabilities", NULL, NULL, false,
+			       "compare what devices have of everything, also with devices of "
+			       "another kind" },
 	[OPT_MODE] = { "mode", "none|once|new_episodes|all", NULL, false,
 		       "with --as: play the record (none), make it if there is none (once), have "
 		       "the "

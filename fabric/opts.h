@@ -79,6 +79,7 @@ enum opt_id {
 	OPT_WIRE,
 	OPT_AS,
 	OPT_IGNORE,
+	OPT_CAPABILITIES,
 	OPT_MODE,
 	OPT_COMMAND,
 	OPT_LIVE_NODE,
@@ -181,6 +182,7 @@ struct opts {
 	bool data;
 	bool pace; /* as recorded */
 	bool real; /* the devices that there are, no fabric */
+	bool capabilities; /* are compared in any case */
 	u32 timeout; /* seconds */
 };
 

@@ -209,6 +209,7 @@ static const struct opt_value {
 	[OPT_ERF] = A_SWITCH(erf),
 	[OPT_AS] = A_TEXT(as, "a program's name, of at most 31 characters, or as p1"),
 	[OPT_IGNORE] = A_TEXT(ignore, "fields, with commas between"),
+	[OPT_CAPABILITIES] = A_SWITCH(capabilities),
 	[OPT_MODE] = BY(set_mode, "none, once, new_episodes or all"),
 	[OPT_COMMAND] = A_TEXT(command, "a command of at most 4095 characters"),
 	[OPT_LIVE_NODE] = A_NAME(live_node),

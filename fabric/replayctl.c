@@ -33,7 +33,7 @@ static int beside(const char *name, char path[PATH_MAX], char self[PATH_MAX])
 	return 0;
 }
 
-/* A file of the trace that has a setting, unless one was given. */
+/* A file of the trace that has a setting, unless one was given. Of several the first that is there. */
 static int from_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const char *dir,
 		     const char *name)
 {
@@ -98,6 +98,7 @@ static int recorded(struct opts *o, const char *dir, const struct vt_dir *d)
 	if (isolated && o->level[OPT_ISOLATED] != LEVEL_FLAG)
 		o->isolated = !strcmp(isolated, "yes");
 	return from_file(o, OPT_PROFILE, o->profile, dir, "profile.conf") ||
+	       from_file(o, OPT_PROFILE, o->profile, dir, "profile") ||
 	       from_file(o, OPT_SCENARIO, o->scenario, dir, "scenario.txt") ||
 	       from_file(o, OPT_TOPOLOGY, o->topology, dir, "topology.txt");
 }
@@ -188,6 +189,8 @@ static int play(const struct opts *o, char *replay, char *self, char *fabric, ch
 		argv[n++] = "--ignore";
 		argv[n++] = (char *)o->ignore;
 	}
+	if (o->capabilities)
+		argv[n++] = "--capabilities";
 	if (as)
 		n += replay_as_words(as, o, argv + n, 32);
 	argv[n++] = "--";

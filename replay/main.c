@@ -76,6 +76,8 @@ static int parse(struct args *a, int argc, char **argv)
 		{ "node", required_argument, NULL, 'N' },
 		{ "live-node", required_argument, NULL, 'L' },
 		{ "live-first", no_argument, NULL, 'F' },
+		{ "devices", no_argument, NULL, 'D' },
+		{ "capabilities", no_argument, NULL, 'C' },
 		{ 0 },
 	};
 	long v;
@@ -148,6 +150,12 @@ static int parse(struct args *a, int argc, char **argv)
 			break;
 		case 'F':
 			a->live_first = true;
+			break;
+		case 'D':
+			a->devices = true;
+			break;
+		case 'C':
+			a->capabilities = true;
 			break;
 		default:
 			return 2;
@@ -224,6 +232,8 @@ static int play_all(const struct args *a, struct rp_world *w)
 		}
 	}
 	why = result_why(w);
+	if (why && __atomic_load_n(&w->share->unfit, __ATOMIC_SEQ_CST))
+		return complain(why);
 	result_take(&sum, w);
 	result_show(a, w->share->players, &sum, why, 0);
 	return why != NULL;
@@ -243,6 +253,8 @@ int main(int argc, char **argv)
 	if ((!a.as || a.n_as || a.part >= 0) && rp_world_open(&w, a.dir, &err))
 		return complain(err.text);
 	w.live = a.trace;
+	w.on_devices = a.devices;
+	w.capabilities = a.capabilities;
 	if (a.ignore && (!(list = strdup(a.ignore)) || !rp_ignore(&w, list)))
 		return complain("--ignore: expected " RP_FIELDS);
 	if (a.unexpected && !rp_policy(&w, a.unexpected))

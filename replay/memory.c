@@ -3,7 +3,7 @@
  * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
  * the recorded addresses where nothing else is there; of a region that is all of the address space, what work requests name.
  */
-#include "replay/replay.h"
+#include "replay/identity.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -270,6 +270,7 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	rp_shadow_free(g, mr);
 	mr->base = base;
 	mr->len = len;
+	mr->grh = false;
 	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
 	mr->host = host && len && region_at(g, host, len) ? host : NULL;
 	g->w->made[g->nth][RP_MR][ord].delta = delta;
@@ -419,7 +420,7 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 		return !g->mr[mem->mr].host ||
 		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
 	if (mem->what == VT_MEM_FINAL)
-		return !g->w->full || g->w->ignore_memory ||
+		return !g->w->full || g->w->ignore_memory || rp_has_grh(g, mem->mr) ||
 		       __atomic_load_n(&g->w->share->count.unexpected, __ATOMIC_RELAXED) ||
 		       final(t, rec, at);
 	if (!bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A program of the trace, played by a thread for each of its threads, and watched by the first one. */
-#include "replay/replay.h"
+#include "replay/identity.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -193,7 +193,13 @@ int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 		return 2;
 	}
 	__atomic_store_n(&w->share->pid[nth], getpid(), __ATOMIC_RELEASE);
+	if (!rp_here(&g))
+		return 1;
 	meet(w);
+	if (rp_map_make(&g)) {
+		fprintf(stderr, "rdmaemu: replay: p%u: no memory\n", g.p->num);
+		return 2;
+	}
 	g.running = g.n_threads;
 	for (i = 0; i < g.n_threads; i++) {
 		if (pthread_create(&g.thread[i].id, NULL, play_thread, &g.thread[i])) {

@@ -291,6 +291,8 @@ static bool compare(struct rp_thread *t, const struct vt_rec *rec, const struct 
 
 	if (q && got->wc.status != IBV_WC_SUCCESS)
 		q->unsure = true;
+	if (r && grh_of(g, got->qp))
+		rp_grh_lands(g, (*r)->wr);
 	if (r) {
 		taken = take_recv(g, got->qp, r);
 		taken->next = g->free_recv;

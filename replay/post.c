@@ -224,6 +224,20 @@ static void remember(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *
 	}
 }
 
+/* Datagrams bring a GRH along. With the lock. */
+static void expect_grh(struct rp_prog *g, const struct vt_rec *rec)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+	const struct ibv_qp *qp = rec->kind == VT_POST_RECV ? rp_obj(g, VOBJ_QP, post->obj) : NULL;
+	const struct vt_wr *wr = vt_wr_first(rec);
+	uint32_t i;
+
+	for (i = 0; g->map && qp && qp->qp_type == IBV_QPT_UD && i < post->n; i++) {
+		rp_grh_lands(g, wr);
+		wr = vt_wr_next(wr);
+	}
+}
+
 static int post_to(struct rp_thread *t, const struct vt_rec *rec, struct ibv_recv_wr *first,
 		   struct ibv_recv_wr **bad)
 {
@@ -268,6 +282,7 @@ bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec)
 		sge += wr->n_sge;
 	}
 	pthread_mutex_lock(&g->lock);
+	expect_grh(g, rec);
 	if (rec->kind == VT_POST_RECV && post->obj < g->n_obj[VOBJ_QP])
 		remember(g, &g->rq[post->obj], vt_wr_first(rec), post->bad);
 	else if (rec->kind == VT_POST_SRQ && post->obj < g->n_obj[VOBJ_SRQ])

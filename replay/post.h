@@ -3,7 +3,7 @@
 #ifndef REPLAY_POST_H
 #define REPLAY_POST_H
 
-#include "replay/replay.h"
+#include "replay/identity.h"
 
 /** rp_scratch() - room for a record's work requests. */
 bool rp_scratch(struct rp_thread *t, const struct vt_rec *rec);

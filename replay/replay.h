@@ -82,6 +82,7 @@ struct rp_share {
 	uint32_t beat; /* futex: counts whatever somebody may wait for */
 	uint32_t sleepers;
 	uint32_t failed; /* 1: somebody writes @why, 2: it is there */
+	uint32_t unfit; /* the devices here cannot stand for the recorded: nothing was played */
 	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
 	uint32_t ready; /* processes */
 	uint32_t players; /* processes that play */
@@ -158,6 +159,9 @@ struct rp_world {
 	const char *
 		live; /* trace of the program that is live instead of a recorded one; NULL: all are played */
 	enum rp_unexpected unexpected;
+	char *here[VT_MAX_PROGS]; /* the devices here, as text; identity.h */
+	bool on_devices; /* there is no fabric of ours */
+	bool capabilities; /* are compared in any case */
 	bool ignore_memory; /* what memory held at its end is not compared */
 	unsigned int ignore; /* nor are these fields of completions: bits of poll.c */
 };
@@ -216,6 +220,7 @@ struct rp_mr {
 	uint8_t *host; /* here; NULL: no memory of the program's */
 	bool implicit; /* all of the address space */
 	bool twin; /* its memory, or part of it, is another one's as well */
+	bool grh; /* GRHs of datagrams land there */
 	/* what the record says is there, and behind it what was there at first; NULL: not followed, it is too much */
 	uint8_t *shadow;
 };
@@ -294,6 +299,7 @@ struct rp_thread {
 	pthread_t id;
 	struct vcall_parsed parsed;
 	struct vcall_text text;
+	char *mapped; /* the line, with what is here */
 	uint64_t when; /* number by which the call of its record began */
 	struct rp_scratch scratch;
 };
@@ -327,6 +333,7 @@ struct rp_prog {
 	struct rp_aside *aside; /* events that were not expected yet */
 	struct rp_tag *tag[RP_TAG_LISTS];
 	uint32_t running;
+	struct rp_map *map; /* NULL: all is called as it was recorded */
 };
 
 /* --- share.c: order ---------------------------------------------------------------------- */
@@ -350,6 +357,9 @@ bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what,
 /** rp_trouble() - the replay cannot go on, which is nobody's divergence. Returns false. */
 bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/** rp_unfit() - the devices here cannot stand for the recorded. */
+void rp_unfit(struct rp_world *w, const char *why);
 
 /* --- memory.c ---------------------------------------------------------------------------- */
 

@@ -12,6 +12,8 @@ struct args {
 	const char *dir;
 	const char *run; /* rdmaemu; NULL: on the devices that there are */
 	const char *fabric;
+	bool devices; /* a part: on those that there are */
+	bool capabilities; /* are compared in any case */
 	bool pace;
 	bool json;
 	uint64_t timeout;

@@ -129,6 +129,12 @@ static void fail(struct rp_world *w, const char *text)
 	wake(w->share);
 }
 
+void rp_unfit(struct rp_world *w, const char *why)
+{
+	__atomic_store_n(&w->share->unfit, 1, __ATOMIC_SEQ_CST);
+	fail(w, why);
+}
+
 static const char *name_of(const struct vt_program *p)
 {
 	const char *name = vt_thing(&p->about, "name");

@@ -95,6 +95,10 @@ static void part(const struct args *a, const struct rp_world *w, uint32_t nth, i
 	put_two(&words, "--live", a->trace);
 	put_two(&words, "--ignore", a->ignore);
 	put_two(&words, "--unexpected", a->unexpected);
+	if (!a->run)
+		put(&words, "--devices");
+	if (a->capabilities)
+		put(&words, "--capabilities");
 	put(&words, "--");
 	put(&words, a->dir);
 	become(words.argv);

@@ -3,7 +3,7 @@
  * DOC: the trace as a whole: how many threads and objects its programs have, whose each recorded key and number was,
  * and the shared memory that follows from that.
  */
-#include "replay/replay.h"
+#include "replay/identity.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -225,7 +225,7 @@ static void lay_out(struct rp_world *w)
 	for (prog = 0; prog < w->dir.n_progs; prog++)
 		for (kind = 0; kind < RP_MADE_COUNT; kind++)
 			size += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
-	w->share_size = size;
+	w->share_size = size + (size_t)w->dir.n_progs * RP_DEVICES_TEXT;
 }
 
 static int read_all(struct rp_world *w)
@@ -323,6 +323,8 @@ int rp_world_map(struct rp_world *w, int fd, bool fresh)
 			w->made[prog][kind] = (struct rp_made *)at;
 			at += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
 		}
+	for (prog = 0; prog < w->dir.n_progs; prog++, at += RP_DEVICES_TEXT)
+		w->here[prog] = (char *)at;
 	return fresh ? rp_files_make(w) : 0;
 }
 
