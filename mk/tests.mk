@@ -49,6 +49,8 @@ $(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
 $(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
 $(T)/unit_join: $(call objs,fabric/join_wire.c)
+# One of the recorder's, whose profiles the fabric process reads.
+$(T)/unit_card: $(call objs,librecord/profile.c fabric/profile.c fabric/profile_builtin.c fabric/textfile.c fabric/optvalues.c)
 
 # Those of traces/.
 $(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: $(TRACES_OBJ)
