@@ -17,12 +17,13 @@
 #define MAX_ADDRS 64u
 #define ADDR_LINE 96u
 
-/** struct seen - what the file has. @nr: numbers of devices; bits. @name: of those; @addr: lines */
+/** struct seen - what the file has, @len bytes. @nr: numbers of devices; bits. @name: of those; @addr: lines */
 static struct {
 	pthread_mutex_t lock;
 	bool list;
 	u64 nr;
 	char name[VT_MAX_DEVS][VT_DEV_NAME];
+	size_t len;
 	u32 n_addrs;
 	char addr[MAX_ADDRS][ADDR_LINE];
 } seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -35,6 +36,16 @@ void rec_devices_forget(void)
 	seen.list = false;
 	seen.nr = 0;
 	seen.n_addrs = 0;
+	seen.len = 0;
+}
+
+/* What a reader would not take is left out. */
+static bool add(const struct vdev_text *t)
+{
+	if (t->len > VT_DEVICES_TEXT - seen.len)
+		return false;
+	seen.len += t->len;
+	return !vt_file_add(&rec.w, "devices", t->text, t->len);
 }
 
 static bool find_api(struct vdev_api *api)
@@ -85,7 +96,7 @@ static void put(const struct vdev_api *api, struct ibv_device **list, struct ibv
 	if (!seen.list)
 		vdev_put_list(&t, api, list);
 	vdev_put_context(&t, api, ctx, nr);
-	if (!vt_file_add(&rec.w, "devices", t.text, t.len)) {
+	if (add(&t)) {
 		seen.list = true;
 		seen.nr |= BIT64(nr);
 		snprintf(seen.name[nr], sizeof(seen.name[nr]), "%s", ctx->device->name);
@@ -155,7 +166,7 @@ static void put_address(const struct rdma_cm_id *id)
 	for (i = 0; i < seen.n_addrs; i++)
 		if (!strcmp(seen.addr[i], line))
 			return;
-	if (!vt_file_add(&rec.w, "devices", line, t.len))
+	if (add(&t))
 		snprintf(seen.addr[seen.n_addrs++], ADDR_LINE, "%s", line);
 }
 

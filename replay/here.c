@@ -8,9 +8,12 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #undef ibv_query_port
 
@@ -105,37 +108,57 @@ static int describe(const struct rp_prog *g, struct vdev_text *t, char *why, siz
 	return ret;
 }
 
+/* In a process of its own. Returns false: @why is set. */
+static bool look(struct rp_prog *g, char *why, size_t cap)
+{
+	struct rp_seen *seen = &g->w->seen[g->nth];
+	struct vdev_text t = { .text = seen->text, .cap = sizeof(seen->text) };
+	struct vt_devices here;
+	struct vt_error err;
+	char *copy;
+
+	not_counted(true);
+	if (describe(g, &t, why, cap))
+		return false;
+	snprintf(why, cap, "p%u: no memory", g->p->num);
+	copy = strdup(seen->text);
+	if (!copy)
+		return false;
+	if (vt_devices_parse(&here, "devices here", copy, &err)) {
+		snprintf(why, cap, "p%u: %s", g->p->num, err.text);
+		return false;
+	}
+	if (rp_map_own(g, &here))
+		return false;
+	seen->differs = g->map->differs;
+	return !seen->differs || rp_fits(g, &here, why, cap);
+}
+
 bool rp_here(struct rp_prog *g)
 {
-	struct vdev_text t = { .text = g->w->here[g->nth], .cap = RP_DEVICES_TEXT };
-	struct vt_devices here = { .n = 0 };
-	struct vt_error err = { "" };
-	char why[512], *copy;
-	int ret;
+	char why[640] = "";
+	int status;
+	pid_t pid;
 
 	if (!g->p->devices.n || g->w->live)
 		return true;
-	not_counted(true);
-	ret = describe(g, &t, why, sizeof(why));
-	not_counted(false);
-	copy = ret ? NULL : strdup(t.text);
-	if (!ret && !copy) {
-		ret = -ENOMEM;
-		snprintf(why, sizeof(why), "p%u: no memory", g->p->num);
+	/*
+	 * What the program opens is to be the first that this process opens: where objects lie, and which are named by an
+	 * address that is in use again, is then as it was.
+	 */
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!look(g, why, sizeof(why)))
+			rp_unfit(g->w, why);
+		_exit(0);
 	}
-	if (!ret && vt_devices_parse(&here, "devices here", copy, &err)) {
-		ret = -EINVAL;
-		snprintf(why, sizeof(why), "p%u: %s", g->p->num, err.text);
-	}
-	if (!ret && rp_map_own(g, &here)) {
-		ret = -ENOMEM;
-		snprintf(why, sizeof(why), "p%u: no memory", g->p->num);
-	}
-	if (!ret && g->map->differs && !rp_fits(g, &here, why, sizeof(why)))
-		ret = -ENODEV;
-	vt_devices_free(&here);
-	free(copy);
-	if (ret)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || status) {
+		snprintf(why, sizeof(why), "p%u: what the devices are here could not be asked",
+			 g->p->num);
 		rp_unfit(g->w, why);
-	return !ret;
+	}
+	return !rp_failed(g->w);
 }

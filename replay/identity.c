@@ -273,43 +273,48 @@ int rp_map_own(struct rp_prog *g, const struct vt_devices *here)
 	return ret;
 }
 
-static int add_program(struct rp_map *m, const struct rp_prog *g, uint32_t prog)
+/* What a program's process has said. One that is not played has said nothing. */
+static int parse(struct vt_devices *here, const struct rp_prog *g, uint32_t prog)
 {
-	const struct vt_devices *was = &g->w->dir.prog[prog].devices;
-	struct vt_devices here = { .n = 0 };
+	char *copy = strndup(g->w->seen[prog].text, sizeof(g->w->seen[prog].text));
 	struct vt_error err;
-	char *copy;
 	int ret;
 
-	/* One that is not played has said nothing. */
-	if (!was->n || !g->w->here[prog][0])
-		return 0;
-	copy = strndup(g->w->here[prog], RP_DEVICES_TEXT);
-	ret = copy ? vt_devices_parse(&here, "devices here", copy, &err) : -ENOMEM;
-	if (!ret)
-		ret = add_devices(m, was, &here, false);
-	vt_devices_free(&here);
+	memset(here, 0, sizeof(*here));
+	if (!copy)
+		return -ENOMEM;
+	ret = vt_devices_parse(here, "devices here", copy, &err);
 	free(copy);
+	return ret;
+}
+
+static int add_program(struct rp_prog *g, uint32_t prog)
+{
+	struct vt_devices here;
+	int ret = parse(&here, g, prog);
+
+	if (!ret)
+		ret = prog == g->nth
+			      ? rp_map_own(g, &here)
+			      : add_devices(g->map, &g->w->dir.prog[prog].devices, &here, false);
+	vt_devices_free(&here);
 	return ret;
 }
 
 int rp_map_make(struct rp_prog *g)
 {
-	struct vt_devices none = { .n = 0 };
-	int ret = 0;
+	bool differs = false;
 	uint32_t i;
+	int ret;
 
-	if (g->w->live)
+	for (i = 0; i < g->w->dir.n_progs && !g->w->live; i++)
+		differs |= g->w->seen[i].differs;
+	if (!differs)
 		return 0;
 	/* A program that has opened no device may name those of others. */
-	if (!g->map)
-		ret = rp_map_own(g, &none);
+	ret = add_program(g, g->nth);
 	for (i = 0; i < g->w->dir.n_progs && !ret; i++)
 		if (i != g->nth)
-			ret = add_program(g->map, g, i);
-	if (g->map && (ret || !g->map->differs)) {
-		drop(g->map);
-		g->map = NULL;
-	}
+			ret = add_program(g, i);
 	return ret;
 }

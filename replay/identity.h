@@ -16,8 +16,13 @@
 
 #include "replay/replay.h"
 
-#define RP_DEVICES_TEXT (VT_DEVICES_TEXT / 4) /* of the devices here, of one program */
-#define RP_NO_INDEX	UINT32_MAX
+#define RP_NO_INDEX UINT32_MAX
+
+/** struct rp_seen - what the devices here are that a program's stand for, as pN/devices says it. In shared memory. */
+struct rp_seen {
+	bool differs; /* from what was recorded */
+	char text[VT_DEVICES_TEXT / 4];
+};
 
 /** enum rp_pair_kind - what has a counterpart. */
 enum rp_pair_kind {

@@ -190,7 +190,7 @@ static bool put_index(struct made *m, const struct rp_map *map, const struct rp_
 	if (from >= VT_MAX_GIDS || map->index[from] == from || map->index[from] == RP_NO_INDEX)
 		return false;
 	if (result && !map->index[from]) {
-		m->len--;
+		m->text[--m->len] = '\0'; /* nor the space before it */
 		return true;
 	}
 	add(m, w->word, w->key + 1);

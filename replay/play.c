@@ -188,13 +188,13 @@ int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 	if (w->live)
 		stand_for(w, g.p);
 	pthread_mutex_init(&g.lock, NULL);
+	if (!rp_here(&g))
+		return 1;
 	if (prepare(&g, &err)) {
 		fprintf(stderr, "rdmaemu: replay: %s\n", err.text);
 		return 2;
 	}
 	__atomic_store_n(&w->share->pid[nth], getpid(), __ATOMIC_RELEASE);
-	if (!rp_here(&g))
-		return 1;
 	meet(w);
 	if (rp_map_make(&g)) {
 		fprintf(stderr, "rdmaemu: replay: p%u: no memory\n", g.p->num);

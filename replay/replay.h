@@ -128,6 +128,7 @@ struct rp_word {
 };
 
 struct rp_thread;
+struct rp_seen; /* identity.h */
 
 /** struct rp_world - the trace as a whole, the same in all processes. */
 struct rp_world {
@@ -159,7 +160,7 @@ struct rp_world {
 	const char *
 		live; /* trace of the program that is live instead of a recorded one; NULL: all are played */
 	enum rp_unexpected unexpected;
-	char *here[VT_MAX_PROGS]; /* the devices here, as text; identity.h */
+	struct rp_seen *seen; /* by program: the devices here */
 	bool on_devices; /* there is no fabric of ours */
 	bool capabilities; /* are compared in any case */
 	bool ignore_memory; /* what memory held at its end is not compared */

@@ -32,7 +32,7 @@ static bool is_ip(const struct rp_named *w)
 	const char *v = w->value;
 
 	if (*v == '[')
-		return true;
+		return memchr(v, ']', w->value_len) != NULL;
 	return *v >= '0' && *v <= '9' && memchr(v, '.', w->value_len) &&
 	       memchr(v, ':', w->value_len) && strspn(v, "0123456789.") < w->value_len &&
 	       v[strspn(v, "0123456789.")] == ':';
@@ -127,7 +127,7 @@ bool rp_gid_of(const struct rp_named *w, uint8_t gid[16])
 		v += n;
 		n = w->kind == RP_WORD_TEXT ? strcspn(v, "\"%")
 					    : strcspn(v, *w->value == '[' ? "%]" : ":");
-		if (n >= sizeof(text))
+		if (n >= sizeof(text) || (size_t)(v - w->value) + n > w->value_len)
 			return false;
 		memcpy(text, v, n);
 		text[n] = '\0';

@@ -225,7 +225,7 @@ static void lay_out(struct rp_world *w)
 	for (prog = 0; prog < w->dir.n_progs; prog++)
 		for (kind = 0; kind < RP_MADE_COUNT; kind++)
 			size += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
-	w->share_size = size + (size_t)w->dir.n_progs * RP_DEVICES_TEXT;
+	w->share_size = size + w->dir.n_progs * sizeof(struct rp_seen);
 }
 
 static int read_all(struct rp_world *w)
@@ -323,8 +323,7 @@ int rp_world_map(struct rp_world *w, int fd, bool fresh)
 			w->made[prog][kind] = (struct rp_made *)at;
 			at += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
 		}
-	for (prog = 0; prog < w->dir.n_progs; prog++, at += RP_DEVICES_TEXT)
-		w->here[prog] = (char *)at;
+	w->seen = (struct rp_seen *)at;
 	return fresh ? rp_files_make(w) : 0;
 }
 

@@ -130,6 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(p.calls, data + 2, text);
 	vt_things_parse(&things, "trace", p.calls, &err);
 	vt_things_free(&things);
+	memcpy(p.calls, data + 2, text);
+	vt_devices_parse(&p.devices, "devices", p.calls, &err);
+	vt_devices_free(&p.devices);
 	free(p.calls);
 	free(p.line);
 	free(p.line_len);
