@@ -94,12 +94,12 @@ bool rp_is_capability(const struct rp_thread *t, const char *want, const char *g
 	static const char *const port[] = { "state", "phys_state", "link_layer", "lid",
 					    "lmc",   "sm_lid",	   NULL };
 	static const char *const active[] = { "active_mtu", NULL };
-	static const char *const label[] = { "flow_label", "id.pd", NULL };
+	static const char *const label[] = { "flow_label", NULL };
 	static const char *const path[] = { "hop_limit", "traffic_class", "static_rate", "sl",
 					    NULL };
 	const struct rp_map *m = t->prog->map;
 
-	/* Made of addresses and numbers of queue pairs; named by where it lies, where others may have lain. */
+	/* Made of addresses and numbers of queue pairs. */
 	if (m && ends_with(want, name, label))
 		return true;
 	if (!m || !m->other)
