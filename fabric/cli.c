@@ -215,6 +215,52 @@ static int late_flags(const struct verb *v, struct opts *o, int n, int argc, cha
 	return n + more;
 }
 
+static bool is_trace(const struct verb *v)
+{
+	return v->run == verb_trace_show || v->run == verb_trace_stat || v->run == verb_trace_diff;
+}
+
+/* Flags between and behind the arguments of @v, up to "--". Return: -1, or how many words are left of @argv. */
+static int any_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
+{
+	bool flags = true; /* no "--" has come yet */
+	int from = n, to = n, more;
+
+	while (from < argc) {
+		argv[to++] = argv[from++];
+		more = flags ? opts_parse(o, v->name, v->flags, argc - from, argv + from) : 0;
+		if (more < 0)
+			return more;
+		from += more;
+		flags = flags && !(more && !strcmp(argv[from - 1], "--"));
+	}
+	return to;
+}
+
+/* What a verb that was called without arguments expects; NULL: its usage says so. */
+static const char *expected_of(const struct verb *v)
+{
+	if (v->run == verb_replay || v->run == verb_trace_show || v->run == verb_trace_stat)
+		return "a trace directory";
+	if (v->run == verb_trace_diff)
+		return "two trace directories";
+	if (v->run == verb_capture_start)
+		return "a file, or '-'";
+	return v->run == verb_inject ? "a capture, pcap or pcapng" : NULL;
+}
+
+static int nothing_given(const struct verb *v)
+{
+	const char *expected = expected_of(v);
+
+	if (expected)
+		trouble("%s: expected %s; see 'rdmaemu %s --help'", v->name, expected, v->name);
+	else
+		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
+			runs_program(v) ? "program" : "value", v->name);
+	return EXIT_USAGE;
+}
+
 /* What was printed has to be there. Return: exit status. */
 static int printed(int status)
 {
@@ -237,7 +283,9 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	n = opts_parse(&o, v->name, v->flags, argc, argv);
 	if (n >= 0 && (v->run == verb_inject || v->run == verb_replay))
 		n = late_flags(v, &o, n, argc, argv);
-	if (n < 0)
+	if (n >= 0 && is_trace(v))
+		argc = any_flags(v, &o, n, argc, argv);
+	if (n < 0 || argc < 0)
 		return EXIT_USAGE;
 	if (o.help)
 		return verb_usage(v);
@@ -248,11 +296,8 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	}
 	if (v->takes_args && n >= argc &&
 	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && !runs_program(v)) &&
-	    v->run != verb_clock_run && v->run != verb_capture_stop) {
-		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
-			runs_program(v) ? "program" : "value", v->name);
-		return EXIT_USAGE;
-	}
+	    v->run != verb_clock_run && v->run != verb_capture_stop)
+		return nothing_given(v);
 	if (settle(&o, &paths))
 		return runs_program(v) ? EXIT_TROUBLE : 1;
 	return printed(v->run(&o, &paths, argc - n, argv + n));
@@ -293,8 +338,27 @@ static bool is_meant(const struct verb *v, int argc, char **argv)
 	return v->run != verb_inject;
 }
 
+/* The second words of verbs that have two; NULL: @first is the first word of none. */
+static const char *group_words(const char *first)
+{
+	static const char *const groups[][2] = {
+		{ "fabric", "start, stop or status" },
+		{ "port", "up, down, lid, pkey or link" },
+		{ "fault", "add, list, remove, clear or try" },
+		{ "capture", "start, stop or list" },
+		{ "trace", "show, stat or diff" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(groups); i++)
+		if (!strcmp(groups[i][0], first))
+			return groups[i][1];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	const char *words;
 	size_t i;
 	int n;
 
@@ -317,15 +381,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
 		return usage();
-	if (!strcmp(argv[0], "fabric") || !strcmp(argv[0], "port") || !strcmp(argv[0], "fault") ||
-	    !strcmp(argv[0], "capture")) {
+	words = group_words(argv[0]);
+	if (words) {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 			return usage();
-		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0],
-			!strcmp(argv[0], "fabric") ? "start, stop or status"
-			: argv[0][0] == 'c'	   ? "start, stop or list"
-			: argv[0][0] == 'p'	   ? "up, down, lid, pkey or link"
-						   : "add, list, remove, clear or try");
+		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0], words);
 		return EXIT_USAGE;
 	}
 	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",

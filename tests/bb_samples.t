@@ -47,6 +47,39 @@ if [ -w /dev/full ]; then
 	done
 fi
 
+# --- arguments of trace and replay ----------------------------------------------------------------
+
+A=$TOP/traces/samples/atomics
+lists_verbs() {
+	local out verb
+	out=$(limit "$RDMAEMU" trace "$1") || return
+	for verb in show stat diff; do
+		grep -q "rdmaemu trace $verb " <<<"$out" || return
+	done
+}
+check "trace --help lists its verbs" lists_verbs --help
+check "trace -h as well" lists_verbs -h
+rdmaemu_refuses trace "trace alone" 2 "trace: expected show, stat or diff"
+rdmaemu_refuses trace "no such trace verb" 2 "trace: expected show, stat or diff" list
+rdmaemu_refuses "trace stat" "trace stat without a directory" 2 "expected a trace directory"
+rdmaemu_refuses "trace diff" "trace diff without directories" 2 "expected two trace directories"
+rdmaemu_refuses replay "replay without a directory" 2 "replay: expected a trace directory"
+rdmaemu_refuses "capture start" "capture start without a file" 2 "capture start: expected a file"
+
+# same NAME WORDS... - `rdmaemu trace WORDS` prints what the words of $BEFORE print, flags before directories
+same() {
+	local name=$1
+	shift
+	# shellcheck disable=SC2086
+	is "$name" "$(limit "$RDMAEMU" trace "$@" 2>&1)" "$(limit "$RDMAEMU" trace $BEFORE 2>&1)"
+}
+BEFORE="stat --json $A" same "stat DIR --json" stat "$A" --json
+BEFORE="show --program p2 $A" same "show DIR --program p2" show "$A" --program p2
+BEFORE="diff --json $A $TOP/traces/samples/ud_multicast" same "diff DIR --json DIR" diff "$A" --json "$TOP/traces/samples/ud_multicast"
+BEFORE="diff --json $A $TOP/traces/samples/ud_multicast" same "diff DIR DIR --json" diff "$A" "$TOP/traces/samples/ud_multicast" --json
+rdmaemu_refuses "trace stat" "no flags behind --" 2 "expected one trace directory" "$A" -- --json
+rdmaemu_refuses "trace stat" "flags that there are not, behind it" 2 "unknown option '--jsn'" "$A" --jsn
+
 # A sample in JSON, and with the recorded times.
 json_result() {
 	limit "$RDMAEMU" replay --json --pace recorded "$TOP/traces/samples/atomics" |
