@@ -11,10 +11,11 @@
 #include <json-c/json.h>
 
 /**
- * vt_open_only() - open the one trace directory that a command is called with.
+ * vt_open_only() - open the one trace directory that a command is called with, which has the program of `--program`.
  * Return: 0, or -1 after a line on stderr.
  */
-int vt_open_only(struct vt_dir *d, const char *command, int argc, char **argv);
+int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc,
+		 char **argv);
 /** vt_name_of() - a program's name, or "?". */
 const char *vt_name_of(const struct vt_program *p);
 /** vt_wanted() - whether `--program` means it: by its name, its pid or pN. */

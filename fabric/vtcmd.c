@@ -91,12 +91,19 @@ static int open_dir(struct vt_dir *d, const char *path)
 	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
 }
 
-int vt_open_only(struct vt_dir *d, const char *command, int argc, char **argv)
+int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc, char **argv)
 {
+	u32 i;
+
 	if (argc != 1)
 		return trouble("%s: expected one trace directory; see 'rdmaemu %s --help'", command,
 			       command);
-	return open_dir(d, argv[0]);
+	if (open_dir(d, argv[0]))
+		return -1;
+	for (i = 0; i < d->n_progs; i++)
+		if (vt_wanted(o, &d->prog[i]))
+			return 0;
+	return trouble("no program '%s' in %s", o->program, argv[0]);
 }
 
 int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)

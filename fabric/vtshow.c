@@ -203,7 +203,7 @@ int verb_trace_show(struct opts *o, const struct fabric_paths *paths, int argc, 
 	u32 i;
 
 	(void)paths;
-	if (vt_open_only(&d, "trace show", argc, argv))
+	if (vt_open_only(&d, o, "trace show", argc, argv))
 		return EXIT_USAGE;
 	t0 = first_time(&d);
 	if (o->json)

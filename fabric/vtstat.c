@@ -99,7 +99,7 @@ int verb_trace_stat(struct opts *o, const struct fabric_paths *paths, int argc, 
 	u32 i;
 
 	(void)paths;
-	if (vt_open_only(&d, "trace stat", argc, argv))
+	if (vt_open_only(&d, o, "trace stat", argc, argv))
 		return EXIT_USAGE;
 	all = o->json ? json_object_new_array() : NULL;
 	for (i = 0; i < d.n_progs && !ret; i++) {

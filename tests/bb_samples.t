@@ -80,6 +80,10 @@ BEFORE="diff --json $A $TOP/traces/samples/ud_multicast" same "diff DIR DIR --js
 rdmaemu_refuses "trace stat" "no flags behind --" 2 "expected one trace directory" "$A" -- --json
 rdmaemu_refuses "trace stat" "flags that there are not, behind it" 2 "unknown option '--jsn'" "$A" --jsn
 
+for verb in "trace stat" "trace show" "trace stat --json" "trace show --json"; do
+	rdmaemu_refuses "$verb" "$verb: no such program" 2 "no program 'nosuch' in $A" --program nosuch "$A"
+done
+
 # A sample in JSON, and with the recorded times.
 json_result() {
 	limit "$RDMAEMU" replay --json --pace recorded "$TOP/traces/samples/atomics" |
