@@ -169,7 +169,8 @@ static void put_command(char *line, size_t cap)
 		;
 }
 
-static void write_about(void)
+/* Return: 0 or -errno */
+static int write_about(void)
 {
 	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART),
 		   *number = getenv("RDMAEMU_NODE_NUMBER");
@@ -187,8 +188,9 @@ static void write_about(void)
 		: rec.payload == REC_HASH ? "hash"
 					  : "none",
 		part ? part : "");
-	if (n > 0 && (size_t)n < sizeof(text))
-		vt_file(&rec.w, "program", text, (size_t)n);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return -EMSGSIZE;
+	return vt_file(&rec.w, "program", text, (size_t)n);
 }
 
 static void forked(void)
@@ -228,8 +230,14 @@ static u32 start(void)
 	    (pthread_key_create(&thread_key, thread_ends) || pthread_atfork(NULL, NULL, forked)))
 		complain("rdmaemu record: %s\n", strerror(ENOMEM));
 	once = true;
-	write_about();
-	return REC_ON;
+	/* What is recorded is of no use without: readers expect it before the first record. */
+	ret = write_about();
+	if (!ret)
+		return REC_ON;
+	complain("rdmaemu record: %s/program: %s: this program is not recorded\n", rec.w.dir,
+		 strerror(-ret));
+	vt_forget(&rec.w);
+	return REC_OFF;
 }
 
 bool rec_start(void)

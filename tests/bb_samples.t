@@ -33,6 +33,19 @@ strange() {
 }
 check "a long name" strange
 
+# without FILE - all that read a trace miss it by its name
+without() {
+	local dir=$TEST_DIR/without.$1
+	cp -r "$TOP/traces/samples/atomics" "$dir" && rm "$dir/p1/$1"
+	for verb in "trace stat" "trace show" replay; do
+		rdmaemu_refuses "$verb" "$verb: no p1/$1" 2 "$dir/p1/$1: No such file or directory" "$dir"
+	done
+	rdmaemu_refuses "trace diff" "trace diff: no p1/$1" 2 "$dir/p1/$1: No such file" "$TOP/traces/samples/atomics" "$dir"
+}
+for file in calls data program; do
+	without $file
+done
+
 # What cannot be printed is trouble.
 full() {
 	local out status=0

@@ -268,6 +268,91 @@ static void test_append(void)
 	nftw(to, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static void file_gone(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/p1/%s", dir, name);
+	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+}
+
+/* Whether a trace of p1 can be read, and what is said of it: that, or by whom it can, whether it was recorded. */
+static bool reads(bool *recorded, char *why, size_t size)
+{
+	static struct vt_dir d;
+	struct vt_error err = { "" };
+	bool yes = !vt_open(&d, dir, &err);
+
+	*recorded = yes && !vt_recorded(&d, &d.prog[0], &err);
+	snprintf(why, size, "%s", err.text);
+	if (yes)
+		vt_shut(&d);
+	return yes;
+}
+
+/* A file that must be there, by the writer's order, is missed by its name. */
+static void test_missing(void)
+{
+	static const char *const names[] = { "calls", "data", "program" };
+	char why[512], want[96];
+	bool recorded, calls;
+	u32 i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(names); i++) {
+		calls = i >= ARRAY_SIZE(names);
+		fresh();
+		begin();
+		if (calls)
+			write_some(1, 1);
+		vt_close(&w);
+		vt_forget(&w);
+		CU_ASSERT(reads(&recorded, why, sizeof(why)) && recorded);
+		file_gone(names[i % 3]);
+		snprintf(want, sizeof(want), "%s/p1/%s: No such file", dir, names[i % 3]);
+		CU_ASSERT(!reads(&recorded, why, sizeof(why)));
+		CU_ASSERT_PTR_NOT_NULL(strstr(why, want));
+	}
+	file_gone("data");
+	CU_ASSERT(!reads(&recorded, why, sizeof(why)) && strstr(why, "/p1/data: No such file"));
+}
+
+/* After each step of a writer that is killed, the trace can be read, and nothing was recorded before the last one. */
+static void test_killed_at_once(void)
+{
+	char path[96], why[512];
+	struct vt_head h;
+	bool recorded;
+	int fd;
+
+	fresh();
+	snprintf(path, sizeof(path), "%s/p1", dir);
+	CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	snprintf(path, sizeof(path), "%s/p1/calls", dir);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	snprintf(path, sizeof(path), "%s/p1/data", dir);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why, "/p1/data: expected a head of 64 bytes"));
+	CU_ASSERT_EQUAL_FATAL(ftruncate(fd, 1 << 20), 0);
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	h = (struct vt_head){ .magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER };
+	CU_ASSERT_EQUAL(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why, "/p1/program: expected"));
+	snprintf(path, sizeof(path), "%s/p1/program", dir);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	CU_ASSERT(reads(&recorded, why, sizeof(why)) && !recorded);
+	/* There is a program, so there was a head. */
+	memset(&h, 0, sizeof(h));
+	CU_ASSERT_EQUAL(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	CU_ASSERT(!reads(&recorded, why, sizeof(why)) && strstr(why, "expected a head"));
+	CU_ASSERT_EQUAL_FATAL(ftruncate(fd, 0), 0);
+	CU_ASSERT(!reads(&recorded, why, sizeof(why)) && strstr(why, "expected a head"));
+	close(fd);
+}
+
 static void test_words(void)
 {
 	char line[32] = "", all[256] = "";
@@ -432,6 +517,8 @@ int main(void)
 		{ "read while it is written", test_while_written },
 		{ "two programs", test_two },
 		{ "one trace behind another", test_append },
+		{ "files that are missing", test_missing },
+		{ "killed before it has its files", test_killed_at_once },
 		{ "commands as text", test_words },
 		{ "devices", test_devices },
 		{ "devices: lines that are none", test_devices_wrong },

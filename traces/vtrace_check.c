@@ -233,6 +233,7 @@ int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 	int ret = check_head(&c);
 	struct vt_rec *rec;
 
+	p->begun = !ret && ((const struct vt_head *)p->data)->magic == VT_MAGIC;
 	p->n_recs = p->unfinished = 0;
 	p->n_threads = 0;
 	p->ended = false;

@@ -168,24 +168,25 @@ int vt_lines(struct vt_program *p, const char *path, struct vt_error *err)
 	return 0;
 }
 
-static int data(struct vt_program *p, const char *path, struct vt_error *err)
+/* @must: the writer had come beyond its head. */
+static int data(struct vt_program *p, const char *path, bool must, struct vt_error *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 	void *at;
 
+	if (fd < 0 && errno == ENOENT && !must)
+		return 0;
 	if (fd < 0)
 		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
 	else if ((uint64_t)st.st_size > VT_MAX_DATA)
 		ret = vt_fail(err, -EFBIG, "%s: expected at most %llu bytes", path, VT_MAX_DATA);
-	else if (!st.st_size)
-		ret = -ENOENT;
-	else if ((size_t)st.st_size < sizeof(struct vt_head))
+	else if ((size_t)st.st_size < sizeof(struct vt_head) && (st.st_size || must))
 		ret = vt_fail(err, -EINVAL, "%s: expected a head of %zu bytes", path,
 			      sizeof(struct vt_head));
-	if (!ret) {
+	if (!ret && st.st_size) {
 		/* Written to by vt_check(). */
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_NORESERVE, fd, 0);
@@ -218,31 +219,64 @@ static int devices(struct vt_program *p, const char *dir, struct vt_error *err)
 	return ret;
 }
 
-/* A program that was killed with its first call has not come to all its files. */
+static bool is_there(const char *dir, const struct vt_program *p, const char *name)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/p%u/%s", dir, p->num, name);
+	return !stat(path, &st);
+}
+
+/*
+ * A program that was killed with its first call has not come to all its files, and one that is at it makes them
+ * meanwhile. They are made in this order: calls, data, the head in it, program, and then the first record: who has
+ * one of these has all before it, so what is there is asked before those are looked at.
+ */
 static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 {
+	bool has_program = is_there(dir, p, "program"),
+	     has_data = has_program || is_there(dir, p, "data"), must;
 	char path[PATH_MAX + 32];
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
-	ret = things(&p->about, path, err);
-	if (ret && ret != -ENOENT)
-		return ret;
-	ret = devices(p, dir, err);
-	if (ret)
-		return ret;
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
 	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
-	if (!p->calls)
-		return ret == -ENOENT ? 0 : ret;
+	if (ret)
+		return ret == -ENOENT && !has_data ? 0 : ret;
 	ret = vt_lines(p, path, err);
 	if (ret)
 		return ret;
+	must = has_program || p->calls_len;
 	snprintf(path, sizeof(path), "%s/p%u/data", dir, p->num);
-	ret = data(p, path, err);
+	ret = data(p, path, must, err);
+	if (!ret && p->data)
+		ret = vt_check(p, path, err);
 	if (ret)
-		return ret == -ENOENT ? 0 : ret;
-	return vt_check(p, path, err);
+		return ret;
+	must |= p->size > sizeof(struct vt_head);
+	if (must && !p->begun)
+		return vt_fail(err, -EINVAL, "%s: at byte 0: expected a head", path);
+	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
+	ret = things(&p->about, path, err);
+	if (ret)
+		return ret == -ENOENT && !must ? 0 : ret;
+	return devices(p, dir, err);
+}
+
+int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err)
+{
+	if (!p->begun)
+		return vt_fail(err, -ENODATA,
+			       "%s/p%u/data: expected a head of %zu bytes: nothing was recorded of "
+			       "this program",
+			       d->path, p->num, sizeof(struct vt_head));
+	if (!p->about.n)
+		return vt_fail(err, -ENODATA,
+			       "%s/p%u/program: expected 'key value' lines: nothing was recorded "
+			       "of this program",
+			       d->path, p->num);
+	return 0;
 }
 
 static int about(struct vt_dir *d, struct vt_error *err)

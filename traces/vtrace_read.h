@@ -34,6 +34,7 @@ const char *vt_thing(const struct vt_things *t, const char *key);
  * @lines, @line: calls, without newlines
  * @unfinished: records that were begun and not completed: calls under way when it was killed, or, of a
  *              program that still writes, when the trace was opened
+ * @begun: its data has a head
  * @ended: it has a VT_END
  * @devices: those that it had; none in older traces, and of programs that have opened none
  */
@@ -51,6 +52,7 @@ struct vt_program {
 	uint32_t n_threads;
 	uint64_t n_recs;
 	uint64_t unfinished;
+	bool begun;
 	bool ended;
 	struct vt_devices devices;
 };
@@ -74,6 +76,14 @@ struct vt_dir {
  */
 int vt_open(struct vt_dir *d, const char *path, struct vt_error *err);
 void vt_shut(struct vt_dir *d);
+
+/**
+ * vt_recorded() - whether the recorder had begun with a program: it had room for its files, and the program was not
+ * killed while they were made. One that has made no call since is recorded as well.
+ *
+ * Returns 0, or -ENODATA with @err set.
+ */
+int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err);
 
 /** vt_next() - the record at *@off, which starts at 0 and moves behind it. NULL at the end. Skips unfinished ones. */
 const struct vt_rec *vt_next(const struct vt_program *p, uint64_t *off);

@@ -252,6 +252,9 @@ static int write_file(const struct vt_writer *w, const char *name, int flags, co
 		return -errno;
 	ret = write_all(fd, text, len);
 	close(fd);
+	/* Half of it would say something else. */
+	if (ret)
+		unlink(path);
 	return ret;
 }
 
