@@ -280,6 +280,18 @@ static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct 
 	child_leave(status);
 }
 
+/* Whether all that is to be played was recorded. @as: NULL: all programs are played. Return: 0, or -1 after a line */
+static int playable(const struct vt_dir *d, const struct replay_as *as)
+{
+	u32 i, n = as ? as->e.n : d->n_progs;
+	struct vt_error err;
+
+	for (i = 0; i < n; i++)
+		if (vt_recorded(d, &d->prog[as ? as->e.part[i] : i], &err))
+			return trouble("%s", err.text);
+	return 0;
+}
+
 /* Flags that go with others only. Return: what is wrong, or NULL */
 static const char *at_odds(const struct opts *o, int argc)
 {
@@ -318,6 +330,8 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	if (beside(REPLAY, replay, self))
 		return EXIT_USAGE;
 	if (o->as[0] && replay_as_open(&as, o, is_new ? NULL : &d, argv[0], argv + 1))
+		return EXIT_USAGE;
+	if (!is_new && playable(&d, o->as[0] ? &as : NULL))
 		return EXIT_USAGE;
 	if (!o->real)
 		return on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],

@@ -91,6 +91,24 @@ static int open_dir(struct vt_dir *d, const char *path)
 	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
 }
 
+/* Says of which of the programs that @o means nothing was recorded. Return: 0, or -1: of none of them was anything. */
+static int say_empty(const struct vt_dir *d, const struct opts *o)
+{
+	struct vt_error err;
+	int ret = -1;
+	u32 i;
+
+	for (i = 0; i < d->n_progs; i++) {
+		if (!vt_wanted(o, &d->prog[i]))
+			continue;
+		if (vt_recorded(d, &d->prog[i], &err))
+			trouble("%s", err.text);
+		else
+			ret = 0;
+	}
+	return ret;
+}
+
 int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc, char **argv)
 {
 	u32 i;
@@ -102,7 +120,7 @@ int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, in
 		return -1;
 	for (i = 0; i < d->n_progs; i++)
 		if (vt_wanted(o, &d->prog[i]))
-			return 0;
+			return say_empty(d, o);
 	return trouble("no program '%s' in %s", o->program, argv[0]);
 }
 
@@ -118,7 +136,7 @@ int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char
 			"--help'");
 		return EXIT_USAGE;
 	}
-	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]))
+	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]) || say_empty(&a, o) || say_empty(&b, o))
 		return EXIT_USAGE;
 	json = o->json ? json_object_new_array() : NULL;
 	n = vt_diff(&a, &b, o->data, json);

@@ -212,7 +212,7 @@ int verb_trace_show(struct opts *o, const struct fabric_paths *paths, int argc, 
 		if (!vt_wanted(o, &d.prog[i]))
 			continue;
 		printf("p%u %s: %s\n", d.prog[i].num, vt_name_of(&d.prog[i]),
-		       vt_thing(&d.prog[i].about, "command") ?: "");
+		       vt_thing(&d.prog[i].about, "command") ?: "nothing was recorded");
 		for (off = 0; (rec = vt_next(&d.prog[i], &off));)
 			show_rec(&d.prog[i], rec, t0, o->data);
 	}

@@ -5,6 +5,12 @@
 
 #include <stdlib.h>
 
+/* As vt_recorded(), which says what was expected. */
+static bool is_recorded(const struct vt_program *p)
+{
+	return p->begun && p->about.n;
+}
+
 static struct json_object *json_of(const struct vt_program *p, const struct vt_sum *s)
 {
 	struct json_object *o = json_object_new_object(), *ops = json_object_new_object(),
@@ -13,6 +19,7 @@ static struct json_object *json_of(const struct vt_program *p, const struct vt_s
 
 	add_int(o, "program", p->num);
 	add_str(o, "name", vt_name_of(p));
+	json_object_object_add(o, "recorded", json_object_new_boolean(is_recorded(p)));
 	json_object_object_add(o, "ended", json_object_new_boolean(p->ended));
 	add_int(o, "threads", p->n_threads);
 	add_int(o, "calls", s->calls);
@@ -53,6 +60,11 @@ static struct json_object *json_of(const struct vt_program *p, const struct vt_s
 static void print(const struct vt_program *p, const struct vt_sum *s)
 {
 	u32 i;
+
+	if (!is_recorded(p)) {
+		printf("p%u %s: nothing was recorded\n", p->num, vt_name_of(p));
+		return;
+	}
 
 	printf("p%u %s: %u thread%s%s\n", p->num, vt_name_of(p), p->n_threads,
 	       p->n_threads == 1 ? "" : "s", p->ended ? "" : ", killed");

@@ -46,6 +46,42 @@ for file in calls data program; do
 	without $file
 done
 
+# unrecorded NAME DIR - all that read a trace of which nothing was recorded say so
+unrecorded() {
+	local verb
+	for verb in "trace stat" "trace stat --json" "trace show" replay "trace diff $A"; do
+		rdmaemu_refuses "$verb" "$1: ${verb%/*}" 2 "$2/p1/data: expected a head of 64 bytes: nothing was recorded" "$2"
+	done
+}
+
+A=$TOP/traces/samples/atomics
+# A file system that is full does to the recorder what a limit for files does.
+no_room() {
+	local err
+	err=$(limit "$RDMAEMU" record -o "$TEST_DIR/room" -- sh -c 'trap "" XFSZ; ulimit -f 100; exec ibv_devices' 2>&1 >/dev/null) &&
+		[[ $err == *"this program is not recorded" ]]
+}
+if check "no room for a trace" no_room; then
+	unrecorded "no room" "$TEST_DIR/room"
+fi
+cp -r "$A" "$TEST_DIR/half" && rm -r "$TEST_DIR/half/p2/"* && : >"$TEST_DIR/half/p2/calls"
+half() {
+	local out
+	out=$(limit "$RDMAEMU" trace "$@" "$TEST_DIR/half" 2>"$TEST_DIR/err") && grep -q '^p1 [a-z]' <<<"$out" &&
+		grep -q '^p2 ?: nothing was recorded$' <<<"$out" && grep -q "half/p2/data: expected a head" "$TEST_DIR/err"
+}
+check "trace stat: one of two was not recorded" half stat
+check "trace show: one of two was not recorded" half show
+rdmaemu_refuses replay "replay: one of two was not recorded" 2 "half/p2/data: expected a head" "$TEST_DIR/half"
+rdmaemu_refuses "trace stat" "trace stat: that one" 2 "half/p2/data: expected a head" --program p2 "$TEST_DIR/half"
+
+# A program that has made no call but its first is another matter.
+few() {
+	limit "$RDMAEMU" record -o "$TEST_DIR/few" -- ibv_devices && limit "$RDMAEMU" trace stat "$TEST_DIR/few" &&
+		limit "$RDMAEMU" replay "$TEST_DIR/few" | grep -q 'no divergence$'
+}
+check "a program with few calls" few
+
 # What cannot be printed is trouble.
 full() {
 	local out status=0
@@ -62,7 +98,6 @@ fi
 
 # --- arguments of trace and replay ----------------------------------------------------------------
 
-A=$TOP/traces/samples/atomics
 lists_verbs() {
 	local out verb
 	out=$(limit "$RDMAEMU" trace "$1") || return
