@@ -53,7 +53,7 @@ SHIM_SRC     := $(wildcard libshim/*.c)
 # Copying between processes is the same for both sides.
 SHARED_SRC   := $(wildcard fabric/vmcopy.c)
 
-REPLAY_SRC   := $(wildcard replay/*.c)
+REPLAY_SRC   := $(wildcard replay/*.c) traces/words.c
 
 CTL_SRC	     := $(wildcard libctl/*.c) fabric/ctlcall.c fabric/statefind.c fabric/counters.c
 

@@ -14,12 +14,15 @@
  */
 #include "replay/run.h"
 #include "traces/vtrace_append.h"
+#include "traces/words.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +30,7 @@
 #define HOLD	   "replay-hold"
 #define GRACE_NS   3000000000u /* the real program may take to its end, when the live one has gone */
 #define KILL_NS	   5000000000u
+#define LOOK_NS	   100000000u
 #define NOT_NUMBER (-1)
 
 /** struct as - the run. @listened: parts that did; @asked: connections they were recorded with */
@@ -35,7 +39,9 @@ struct as {
 	struct rp_world *w;
 	pid_t live, real;
 	int live_status; /* NOT_NUMBER: it has not ended */
-	bool live_listens, held;
+	bool live_listens, held, gone;
+	uint64_t
+		looked; /* when it was looked last whether all of the live command's programs have ended */
 	uint32_t played, listened, asked;
 	struct rp_count sum;
 	char why[4096]; /* "": nothing differs */
@@ -49,6 +55,64 @@ static bool live_ended(struct as *s)
 	    waitpid(s->live, &status, WNOHANG) == s->live)
 		s->live_status = status;
 	return s->live_status != NOT_NUMBER;
+}
+
+/* The live program that has ended, and how. */
+static void put_end(const struct as *s, char *text, size_t size)
+{
+	char words[256] = "";
+	int status = s->live_status, i;
+
+	for (i = 0; s->a->live[i] && words_put(words, sizeof(words), s->a->live[i]); i++)
+		;
+	if (WIFSIGNALED(status))
+		snprintf(text, size, "the live program (%s) has ended with signal %d (%s)", words,
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(text, size, "the live program (%s) has ended with status %d", words,
+			 WEXITSTATUS(status));
+}
+
+/* The exit status by which `rdmaemu record` has said that it cannot run the live program, or 0. */
+static int not_started(struct as *s)
+{
+	int status = live_ended(s) && WIFEXITED(s->live_status) ? WEXITSTATUS(s->live_status) : 0;
+
+	return status >= 125 && status <= 127 && !rp_live_count(s->a->trace, false, rp_is_any)
+		       ? status
+		       : 0;
+}
+
+/* Whether some process is left that is recorded: it has a shared lock on the file "trace", also when it has made no call. */
+static bool is_held(const char *dir)
+{
+	char path[PATH_MAX];
+	bool held;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/trace", dir) >= PATH_MAX)
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* Those that are played learn when nothing more is to be expected of the live command. */
+static void tell_end(struct as *s)
+{
+	char text[512];
+
+	if (s->gone || !live_ended(s) || vt_now() - s->looked < LOOK_NS)
+		return;
+	s->looked = vt_now();
+	/* With the real program those that are played hold the lock as well. */
+	s->gone = !rp_live_runs(s->a->trace) && (s->a->real || !is_held(s->a->trace));
+	if (!s->gone)
+		return;
+	put_end(s, text, sizeof(text));
+	rp_live_gone(s->w, text);
 }
 
 static void hold(struct as *s, bool on)
@@ -120,6 +184,7 @@ static int share(struct as *s, const struct stage *g)
 	if (fd < 0 || ftruncate(fd, (off_t)w->share_size) || rp_world_map(w, fd, true))
 		return -1;
 	w->share->players = 1;
+	s->gone = false;
 	w->share->hold_at = g->holds ? g->last : 0;
 	for (i = 0; i < w->dir.n_progs; i++)
 		for (t = 0; i != g->prog && t <= w->dir.prog[i].n_threads; t++)
@@ -140,6 +205,9 @@ static bool attend(struct as *s, struct stage *g)
 		hold(s, true);
 		__atomic_store_n(&s->w->share->held, 1, __ATOMIC_SEQ_CST);
 	}
+	tell_end(s);
+	if (not_started(s))
+		return false;
 	return !s->played || !g->listens || !live_ended(s) || has_come_to(s->w, g->prog, g->first);
 }
 
@@ -169,6 +237,22 @@ static void play_part(struct as *s, struct stage *g, int fd)
 		snprintf(s->why, sizeof(s->why), "%s", s->w->share->why);
 }
 
+/* The live program does not listen, or has ended before. Returns 0 with @s->why, or an exit status after a line on stderr. */
+static int no_listener(struct as *s, const struct vt_program *p)
+{
+	const char *name = vt_thing(&p->about, "name");
+	char end[512];
+
+	if (!live_ended(s))
+		return complain("the live program does not listen, as the recorded one did");
+	if (not_started(s))
+		return not_started(s);
+	put_end(s, end, sizeof(end));
+	snprintf(s->why, sizeof(s->why), "p%u (%.100s): waits for the live program to listen; %s",
+		 p->num, name ? name : "?", end);
+	return 0;
+}
+
 /* Play a part of the record. Returns 0, or an exit status after a line on stderr. */
 static int play_stage(struct as *s, uint32_t nth)
 {
@@ -192,10 +276,10 @@ static int play_stage(struct as *s, uint32_t nth)
 	}
 	if (how) {
 		close(fd);
-		return complain("the live program does not listen, as the recorded one did");
+		return no_listener(s, p);
 	}
 	play_part(s, &g, fd);
-	return 0;
+	return not_started(s);
 }
 
 static void end_by(pid_t pid, int sig)

@@ -108,6 +108,8 @@ bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 			return true;
 		if (rp_failed(g->w))
 			return false;
+		if (rp_live_over(t))
+			return rp_left_alone(t, rec, want);
 		if (vt_now() - t->slot->since > g->timeout)
 			return rp_diverge(t, rec, "the event", want, "none came");
 	}

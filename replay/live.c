@@ -8,6 +8,8 @@
  */
 #include "replay/replay.h"
 
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +80,20 @@ static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, vo
 		found = has(&d.prog[i], arg);
 	vt_shut(&d);
 	return found;
+}
+
+static bool runs(const struct vt_program *p, void *arg)
+{
+	const char *pid = vt_thing(&p->about, "pid");
+	long n = pid ? strtol(pid, NULL, 10) : 0;
+
+	(void)arg;
+	return !is_played(p) && !p->ended && n > 0 && n <= INT_MAX && !kill((pid_t)n, 0);
+}
+
+bool rp_live_runs(const char *dir)
+{
+	return live_has(dir, runs, NULL);
 }
 
 struct count {
@@ -177,18 +193,36 @@ static uint32_t rank_of(const struct rp_prog *g, const struct rp_num *n)
 	return rank;
 }
 
+static void not_made(const struct rp_prog *g, const struct rp_num *n)
+{
+	const char *name = vt_thing(&g->p->about, "name");
+	char text[1024];
+
+	snprintf(text, sizeof(text), "p%u (%.100s): waits for %s%u of the live program; %s",
+		 g->p->num, name ? name : "?", n->kind == RP_MR ? "mr" : "qp", n->ord,
+		 g->w->share->gone);
+	rp_fail(g->w, text);
+}
+
 uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n)
 {
 	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
 	struct made was = { .kind = n->kind, .ord = n->ord }, now = was;
 	uint64_t since = vt_now();
 	unsigned int rest = 0;
+	bool gone = false;
 
 	if (!has_made(&g->w->dir.prog[n->prog], &was))
 		return 0;
 	do {
 		if (rp_failed(g->w) || vt_now() - since > g->timeout)
 			return 0;
+		/* It has written all that it will: one more look. */
+		if (gone) {
+			not_made(g, n);
+			return 0;
+		}
+		gone = __atomic_load_n(&g->w->share->gone_at, __ATOMIC_SEQ_CST) != 0;
 		rp_rest(&rest);
 		now.rank = rank_of(g, n);
 	} while (!live_has(g->w->live, live_made, &now));

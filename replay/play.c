@@ -100,6 +100,7 @@ static void watch(struct rp_prog *g)
 	struct rp_thread *t;
 	uint64_t since, off;
 	uint32_t i;
+	size_t len;
 
 	while (__atomic_load_n(&g->running, __ATOMIC_SEQ_CST)) {
 		nanosleep(&nap, NULL);
@@ -109,9 +110,15 @@ static void watch(struct rp_prog *g)
 			t = &g->thread[i];
 			since = __atomic_load_n(&t->slot->since, __ATOMIC_RELAXED);
 			off = __atomic_load_n(&t->slot->off, __ATOMIC_RELAXED);
-			if (!since || !off || vt_now() - since < g->timeout + GRACE_NS)
+			if (!since || !off)
 				continue;
 			rec = (const struct vt_rec *)(g->p->data + off);
+			if (rec->kind == VT_CALL && rp_live_over(t)) {
+				rp_left_alone(t, rec, vt_rec_line(g->p, rec, &len));
+				return;
+			}
+			if (vt_now() - since < g->timeout + GRACE_NS)
+				continue;
 			rp_diverge(t, rec, "the call's end", "it returned",
 				   "it has not returned in time");
 			return;

@@ -368,7 +368,9 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 	char text[320];
 	int ret = 0;
 	bool same;
+	size_t n;
 
+	__atomic_store_n(&t->awaited, want, __ATOMIC_RELEASE);
 	for (;;) {
 		pthread_mutex_lock(&g->lock);
 		at = match_any(t, rec, cq, want);
@@ -389,6 +391,13 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 			return rp_trouble(t, rec, "the poll of the CQ failed: %d", ret);
 		if (rp_failed(g->w))
 			return false;
+		if (rp_live_over(t)) {
+			describe(text, sizeof(text), want, want->qp, want->src_qp);
+			n = strlen(text);
+			snprintf(text + n, sizeof(text) - n, "%s",
+				 cq->first ? " (others came)" : "");
+			return rp_left_alone(t, rec, text);
+		}
 		if (vt_now() - t->slot->since > g->timeout) {
 			describe(text, sizeof(text), want, want->qp, want->src_qp);
 			if (!cq->first || cq->first->told)

@@ -93,6 +93,8 @@ struct rp_share {
 	int32_t pid[VT_MAX_PROGS]; /* of those that play */
 	int32_t file[RP_MAX_FILES]; /* descriptors, the same in all processes */
 	char why[4096];
+	uint64_t gone_at; /* CLOCK_MONOTONIC: the live program was seen to have ended; 0: it runs */
+	char gone[512]; /* how it has, from then on */
 };
 
 /** struct rp_num - a recorded key or number, and whose it was from when on. Sorted by @num, then @from. */
@@ -302,6 +304,7 @@ struct rp_thread {
 	struct vcall_text text;
 	char *mapped; /* the line, with what is here */
 	uint64_t when; /* number by which the call of its record began */
+	const struct vt_wc *awaited; /* of the poll that it is at */
 	struct rp_scratch scratch;
 };
 
@@ -345,7 +348,11 @@ bool rp_turn(struct rp_thread *t, const struct vt_rec *rec);
 void rp_at(struct rp_thread *t, const struct vt_rec *rec);
 /** rp_end_later() - the record that the thread is at ends by that number: what begins before need not wait for it. */
 void rp_end_later(const struct rp_thread *t, uint64_t end);
+/** rp_may_begin() - whether all that ended before @begin has ended here. */
+bool rp_may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin);
 bool rp_failed(const struct rp_world *w);
+/** rp_fail() - all that is played ends; of several the first @text counts. */
+void rp_fail(struct rp_world *w, const char *text);
 /** rp_rest() - one step of waiting for something, longer each time. *@n starts at 0. */
 void rp_rest(unsigned int *n);
 
@@ -453,6 +460,17 @@ uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line
  * which is waited for. rp_made.delta is set as well. Returns 0: there is none.
  */
 uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n);
+/** rp_live_runs() - whether one of the live command's programs has not ended: it may have left some behind. */
+bool rp_live_runs(const char *dir);
+
+/* --- gone.c ------------------------------------------------------------------------------ */
+
+/** rp_live_gone() - say to all that are played that the live program has ended. @text: how */
+void rp_live_gone(struct rp_world *w, const char *text);
+/** rp_live_over() - whether the live program has ended, and what the thread waits for cannot come any more. */
+bool rp_live_over(const struct rp_thread *t);
+/** rp_left_alone() - say so, and what is waited for. Returns false. */
+bool rp_left_alone(struct rp_thread *t, const struct vt_rec *rec, const char *want);
 
 /* --- unexpected.c ------------------------------------------------------------------------ */
 

@@ -68,8 +68,7 @@ void rp_end_later(const struct rp_thread *t, uint64_t end)
 	wake(t->prog->w->share);
 }
 
-/* Whether all that ended before @begin has ended here. */
-static bool may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin)
+bool rp_may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin)
 {
 	uint32_t i;
 
@@ -102,7 +101,7 @@ bool rp_turn(struct rp_thread *t, const struct vt_rec *rec)
 		beat = __atomic_load_n(&w->share->beat, __ATOMIC_SEQ_CST);
 		if (rp_failed(w))
 			return false;
-		if (may_begin(w, t->slot, rec->begin))
+		if (rp_may_begin(w, t->slot, rec->begin))
 			break;
 		if (n++ < SPIN)
 			continue;
@@ -117,7 +116,7 @@ bool rp_turn(struct rp_thread *t, const struct vt_rec *rec)
 	return true;
 }
 
-static void fail(struct rp_world *w, const char *text)
+void rp_fail(struct rp_world *w, const char *text)
 {
 	uint32_t none = 0;
 
@@ -157,7 +156,7 @@ bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what,
 		 "%s (%.100s): %s: %s differs\n  recorded: %.1200s\n  replayed: %.1200s%s%.1200s",
 		 place, name_of(p), vt_kind_name(rec->kind), what, want, got,
 		 *line ? "\n  line:     " : "", line);
-	fail(t->prog->w, text);
+	rp_fail(t->prog->w, text);
 	return false;
 }
 
@@ -174,6 +173,6 @@ bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, 
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	fail(t->prog->w, text);
+	rp_fail(t->prog->w, text);
 	return false;
 }

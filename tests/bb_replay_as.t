@@ -65,7 +65,7 @@ differs "a client of other sizes" "memory at its end differs" rping p1 rping -c 
 IGNORE=(--ignore memory)
 check "sizes are not compared" as_rping rping p1 rping -c -a $S -C 5 -S 200
 IGNORE=()
-differs "a client that ends sooner" "recorded" rping p1 rping -c -a $S -C 2
+differs "a client that ends sooner" "has ended with" rping p1 rping -c -a $S -C 2
 
 # It sends memory as malloc(3) gave it, and what that held depends on which events came before: so that all of it holds the
 # same, malloc fills it, which what its caches keep for a thread would escape.
@@ -84,5 +84,30 @@ refuses "no live program" "expected a live program behind" "$TEST_DIR/rping" --a
 refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
 refuses "two of that name" "expected one of several" "$TEST_DIR/rping" --as rping -- true
 refuses "no such field" "expected wr_id, status" "$TEST_DIR/rping" --as p1 --ignore colour -- true
-refuses "one that does not listen" "does not listen" "$TEST_DIR/rping" --as p2 --timeout 2 -- true
+refuses "one that does not listen" "does not listen" "$TEST_DIR/rping" --as p2 --timeout 2 -- sleep 9
+
+# soon STATUS LINE PROGRAM COMMAND... - the replay ends long before its timeout, with that status and only that line
+soon() {
+	local want=$1 line=$2 program=$3 out status=0 since=$SECONDS
+	shift 3
+	out=$(limit "$RDMAEMU" replay "$TEST_DIR/rping" --as "$program" --timeout 300 -- "$@" 2>"$TEST_DIR/err" </dev/null) || status=$?
+	echo "status $status after $((SECONDS - since)) s: $out"
+	cat "$TEST_DIR/err"
+	[ $status = "$want" ] && [ $((SECONDS - since)) -lt $((30 * SLOW)) ] || return
+	if [ $want = 1 ]; then
+		[ "$(wc -l <<<"$out")" = 1 ] && grep -qE -- "$line" <<<"$out"
+	else
+		[ -z "$out" ] && [ "$(cat "$TEST_DIR/err")" = "$line" ]
+	fi
+}
+REQUEST='^p1/calls:[0-9]* \(rping\): waits for RDMA_CM_EVENT_CONNECT_REQUEST; the live program'
+check "it has ended before it connected" soon 1 "$REQUEST \(false\) has ended with status 1$" p1 false
+check "it was killed" soon 1 "$REQUEST \(.*\) has ended with signal 9 \(Killed\)$" p1 sh -c 'kill -9 $$'
+check "it has ended before it listened" soon 1 '^p2 \(rping\): waits for .* to listen; the live program \(true\) has ended with status 0$' p2 true
+check "it ends sooner than it did" soon 1 "^p1/data:[0-9]* \(rping\): waits for .*; the live program \(rping -c -a $S -C 4\) has ended with status" \
+	p1 rping -c -a $S -C 4
+check "a program that there is not" soon 127 "rdmaemu: /no/such: No such file or directory" p1 /no/such
+check "which was to listen" soon 127 "rdmaemu: /no/such: No such file or directory" p2 /no/such
+check "a file that is no program" soon 126 "rdmaemu: /etc/passwd: Permission denied" p1 /etc/passwd
+check "a command that leaves its program behind" as_rping rping p1 sh -c "(sleep 3; exec rping -c -a $S -C 5) >/dev/null &"
 done_testing
