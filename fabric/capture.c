@@ -369,7 +369,7 @@ static bool ended(struct fabric *f, struct capture *c)
 		c->joined = true;
 		mark(f);
 		let_go(f, c);
-		if (c->cut && !c->err) {
+		if (c->cut && (!c->err || c->err == EPIPE)) {
 			c->err = EPIPE;
 			snprintf(c->why, sizeof(c->why), "nobody takes what is written");
 		}
@@ -418,18 +418,19 @@ void captures_work(struct fabric *f)
 	}
 }
 
-/* Nobody takes what it writes: it goes nowhere from now on. */
+/* Nobody takes what it writes: as if its reader had gone, so that nothing counts as written from now on. */
 static void unstick(struct fabric *f, struct capture *c)
 {
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int ends[2];
 
-	if (null < 0)
+	if (pipe2(ends, O_CLOEXEC))
 		return;
+	close(ends[0]);
 	pthread_mutex_lock(&f->captures->lock);
 	if (c->fd >= 0 && !c->closing)
-		dup3(null, c->fd, O_CLOEXEC);
+		dup3(ends[1], c->fd, O_CLOEXEC);
 	pthread_mutex_unlock(&f->captures->lock);
-	close(null);
+	close(ends[1]);
 	pthread_kill(c->thread, SIG_UNSTICK);
 	c->cut = true;
 }

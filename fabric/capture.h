@@ -33,10 +33,11 @@ enum capture_state {
 
 /**
  * struct capture_count - what a capture has done. Written by its thread, read by the loop, each word as one.
+ * @packets, @bytes: that have been written; @taken: packets, also those that wait to be
  * @lost: packets for which the ring had no room
  */
 struct capture_count {
-	u64 packets, bytes, filtered, lost;
+	u64 packets, bytes, taken, filtered, lost;
 	u32 files;
 };
 
@@ -116,7 +117,7 @@ void captures_end(struct fabric *f);
 /**
  * capture_written() - how far the capture that is held by a connection has got.
  * @upto: a position in the ring; 0: becomes that of now
- * Return: 0: all before it is written, so many @packets in all; -EAGAIN; -ENOENT: there is none.
+ * Return: 0: all before it is written, or about to be, so many @packets in all; -EAGAIN; -ENOENT: there is none.
  */
 int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets);
 /** capture_fill() - what is told of one: id, path, counts, state. */

@@ -22,7 +22,7 @@ int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *
 	pthread_mutex_lock(&f->captures->lock);
 	at = c->at;
 	pthread_mutex_unlock(&f->captures->lock);
-	*packets = load_relaxed(&c->count.packets);
+	*packets = load_relaxed(&c->count.taken);
 	return at >= *upto ? 0 : -EAGAIN;
 }
 

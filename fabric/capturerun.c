@@ -197,6 +197,7 @@ static void count(struct writer *w)
 
 	pcapng_stat(w->out, &s);
 	store_relaxed(&w->c->count.packets, s.packets);
+	store_relaxed(&w->c->count.taken, s.packets + s.waiting);
 	store_relaxed(&w->c->count.bytes, s.bytes);
 	store_relaxed(&w->c->count.files, s.files);
 }
@@ -374,6 +375,8 @@ static int work(struct writer *w)
 		ret = w->unflushed ? pcapng_flush(w->out) : 0;
 		if (ret)
 			return fail(c, ret, "");
+		if (w->unflushed)
+			count(w);
 		w->unflushed = false;
 		nap(c, ms);
 		ms = ms * 2 < NAP_MAX_MS ? ms * 2 : NAP_MAX_MS;
@@ -420,10 +423,10 @@ static void end(struct writer *w)
 		look_lost(w);
 		if (w->untold)
 			pcapng_count(w->out, 0, 0, w->untold);
+		ret = pcapng_end(w->out, w->last_ns);
+		if (ret && !c->err)
+			fail(c, ret, "");
 		count(w);
-		/* What fails here is told by pcapng_close(). */
-		if (!c->err)
-			pcapng_flush(w->out);
 		pthread_mutex_lock(&c->f->captures->lock);
 		c->closing = true;
 		pthread_mutex_unlock(&c->f->captures->lock);

@@ -207,11 +207,17 @@ static void test_options(void)
 	CU_ASSERT_EQUAL(pcapng_write(w, &p), 0);
 	pcapng_count(w, 0, 10, 4);
 	pcapng_stat(w, &st);
-	CU_ASSERT_EQUAL(st.packets, 1);
+	CU_ASSERT_EQUAL(st.packets, 0);
+	CU_ASSERT_EQUAL(st.waiting, 1);
 	CU_ASSERT_EQUAL(st.dropped, 7);
 	CU_ASSERT_EQUAL(st.files, 1);
+	CU_ASSERT_EQUAL(pcapng_end(w, 0x1122334455ULL), 0);
+	pcapng_stat(w, &st);
+	CU_ASSERT_EQUAL(st.packets, 1);
+	CU_ASSERT_EQUAL(st.waiting, 0);
 	CU_ASSERT_EQUAL(pcapng_close(w, 0x1122334455ULL), 0);
 	f = read_file(path);
+	CU_ASSERT_EQUAL(st.bytes, f.len);
 	CU_ASSERT_EQUAL(walk(&f).whole, f.len);
 	b = nth_block(&f, 0x0a0d0d0a, 0);
 	CU_ASSERT(text_is(b, 24, 2, "hw") && text_is(b, 24, 3, "os"));
@@ -388,6 +394,7 @@ static void test_killed(void)
 static void full(rlim_t max)
 {
 	struct rlimit limit, small;
+	struct pcapng_stat st;
 	u8 frame[1000] = { 0 };
 	struct pcapng *w;
 	struct blocks b;
@@ -408,10 +415,15 @@ static void full(rlim_t max)
 	CU_ASSERT_EQUAL(put(w, i, frame, sizeof(frame)), -EFBIG);
 	CU_ASSERT_EQUAL(add(w, "two"), -EFBIG);
 	CU_ASSERT_EQUAL(pcapng_flush(w), -EFBIG);
+	CU_ASSERT_EQUAL(pcapng_end(w, 0), -EFBIG);
+	pcapng_stat(w, &st);
 	CU_ASSERT_EQUAL(pcapng_close(w, 0), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &limit);
 	f = read_file(in_dir("full"));
 	b = walk(&f);
+	CU_ASSERT_EQUAL(st.packets, b.n[EPB]);
+	CU_ASSERT_EQUAL(st.waiting, 0);
+	CU_ASSERT_EQUAL(st.bytes, f.len);
 	CU_ASSERT_EQUAL(b.whole, f.len);
 	CU_ASSERT(f.len <= max && f.len + 1100 > max);
 	free(f.at);

@@ -36,8 +36,10 @@ struct iface {
  * struct pcapng - see pcapng.h.
  * @error: errno of what failed; nothing more is written then
  * @ns: of the last packet
+ * @start: where in the present file it begins: standard output may be behind something
  * @flushed: bytes of the present file, without what is gathered
  * @file_packets: of the present file
+ * @ended: it has its statistics
  * @cached, @n_direct, @direct_ns: see write_some()
  * @section: the section header, for each file of a ring
  */
@@ -45,11 +47,13 @@ struct pcapng {
 	int fd;
 	bool keep_fd; /* standard output */
 	bool regular;
+	bool ended;
 	u32 cached; /* so many writes go to the page cache; ~0: all */
 	u32 n_direct; /* writes that did not, in @direct_ns */
 	u64 direct_ns;
 	int error;
 	u64 ns;
+	off_t start;
 	u64 flushed;
 	u64 file_packets;
 	u64 ring_bytes, ring_packets;
@@ -78,13 +82,14 @@ static int failed(struct pcapng *w, int error)
 	return -error;
 }
 
-/* Bytes of the whole blocks among the first @len that are gathered. */
-static u32 whole_blocks(const struct pcapng *w, u32 len)
+/* Bytes of the whole blocks among the first @len that are gathered; @packets: of them. */
+static u32 whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 {
 	u32 at = 0;
 
-	while (at < len && block_len(w->buf + at) <= len - at)
-		at += block_len(w->buf + at);
+	for (*packets = 0; at < len && block_len(w->buf + at) <= len - at;
+	     at += block_len(w->buf + at))
+		*packets += block_is_packet(w->buf + at);
 	return at;
 }
 
@@ -140,24 +145,25 @@ static int write_all(struct pcapng *w, u32 *done)
 
 int pcapng_flush(struct pcapng *w)
 {
+	u64 packets = w->stat.waiting;
+	u32 done, whole;
 	int error;
-	u32 done;
 
 	if (w->error)
 		return -w->error;
 	if (!w->used)
 		return 0;
 	error = write_all(w, &done);
-	if (error)
-		done = whole_blocks(w, done);
-	w->flushed += done;
-	w->used = 0;
-	if (!error)
-		return 0;
+	whole = error ? whole_blocks(w, done, &packets) : done;
 	/* What there is stays readable, as far as that can be helped. */
-	if (w->regular && ftruncate(w->fd, (off_t)w->flushed))
-		return failed(w, error);
-	return failed(w, error);
+	if (error && w->regular && !ftruncate(w->fd, w->start + (off_t)(w->flushed + whole)))
+		done = whole;
+	w->flushed += whole;
+	w->stat.bytes += done;
+	w->stat.packets += packets;
+	w->stat.waiting = 0;
+	w->used = 0;
+	return error ? failed(w, error) : 0;
 }
 
 /* Room for a block of @len bytes, or NULL: w->error. */
@@ -171,7 +177,6 @@ static u8 *room(struct pcapng *w, u32 len)
 		return NULL;
 	at = w->buf + w->used;
 	w->used += len;
-	w->stat.bytes += len;
 	return at;
 }
 
@@ -215,6 +220,10 @@ static int begin_file(struct pcapng *w)
 	u32 i;
 
 	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
+	w->start = 0;
+	if (w->regular)
+		w->start =
+			fcntl(w->fd, F_GETFL) & O_APPEND ? st.st_size : lseek(w->fd, 0, SEEK_CUR);
 	w->flushed = w->file_packets = 0;
 	w->cached = 0;
 	w->stat.files++;
@@ -403,7 +412,7 @@ int pcapng_write(struct pcapng *w, const struct pcapng_pkt *p)
 	n->packets++;
 	n->dropped += p->dropped;
 	w->stat.dropped += p->dropped;
-	w->stat.packets++;
+	w->stat.waiting++;
 	w->file_packets++;
 	w->ns = p->ns;
 	return 0;
@@ -428,9 +437,17 @@ const char *pcapng_path(const struct pcapng *w)
 	return w->path;
 }
 
+int pcapng_end(struct pcapng *w, u64 ns)
+{
+	if (w->ended)
+		return -w->error;
+	w->ended = true;
+	return end_file(w, ns);
+}
+
 int pcapng_close(struct pcapng *w, u64 ns)
 {
-	int ret = end_file(w, ns);
+	int ret = pcapng_end(w, ns);
 
 	if (!w->keep_fd && w->fd >= 0 && close(w->fd) && !ret)
 		ret = -errno;

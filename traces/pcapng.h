@@ -94,10 +94,15 @@ struct pcapng_pkt {
 	const char *comment;
 };
 
-/** struct pcapng_stat - what a writer has done so far, over all files of a ring. */
+/**
+ * struct pcapng_stat - what a writer has done so far, over all files of a ring.
+ * @packets, @bytes: that have been written, also to files that are gone by now; of packets whole ones
+ * @waiting: packets that are gathered, and are not in a file yet
+ */
 struct pcapng_stat {
 	u64 packets;
-	u64 bytes; /* in files, and waiting to be */
+	u64 bytes;
+	u64 waiting;
 	u64 dropped;
 	u32 files;
 };
@@ -137,7 +142,14 @@ void pcapng_stat(const struct pcapng *w, struct pcapng_stat *out);
 /** pcapng_path() - the file that is being written; "" when it was given as a descriptor. */
 const char *pcapng_path(const struct pcapng *w);
 /**
- * pcapng_close() - statistics and what is gathered are written, all is freed.
+ * pcapng_end() - statistics and what is gathered are written; pcapng_stat() tells what there is in all. Only
+ * pcapng_close() may follow.
+ * @ns: the time of the end, for the statistics
+ * Return: 0, or -errno: not all is in the file.
+ */
+int pcapng_end(struct pcapng *w, u64 ns);
+/**
+ * pcapng_close() - pcapng_end(), unless that has been called, and all is freed.
  * @ns: the time of the end, for the statistics
  * Return: 0, or -errno: not all is in the file.
  */

@@ -219,3 +219,11 @@ u32 block_len(const u8 *at)
 	memcpy(&len, at + 4, sizeof(len));
 	return len;
 }
+
+bool block_is_packet(const u8 *at)
+{
+	u32 type;
+
+	memcpy(&type, at, sizeof(type));
+	return type == BLOCK_PACKET;
+}

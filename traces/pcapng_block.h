@@ -26,5 +26,7 @@ u32 block_packet(u8 *at, const struct pcapng_pkt *p);
 u32 block_stats(u8 *at, u32 iface, u64 ns, const struct pcapng_count *n);
 /** block_len() - what the block at @at says of its own length. */
 u32 block_len(const u8 *at);
+/** block_is_packet() - whether it is a packet. */
+bool block_is_packet(const u8 *at);
 
 #endif

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: what captures write does not depend on where the programs are
+# Captures whose disk is full: what is told of them, and that the counts are those of what is in the file.
+. "$(dirname "$0")/lib.sh"
+need python3 ibv_rc_pingpong unshare mount
+
+# In a mount namespace of its own: nothing stays mounted.
+if [ -z "${CAPTURE_FULL:-}" ]; then
+	own=(unshare -m)
+	is_root || own=(unshare -rm)
+	"${own[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip_all "no file system can be mounted"
+	CAPTURE_FULL=1 exec "${own[@]}" "$0"
+fi
+
+DISK=$TEST_DIR/disk
+CAP=$DISK/cap.pcapng
+mkdir -p "$DISK"
+
+# look FILE EXPR... - by tests/capture_check.py
+look() {
+	/usr/bin/python3 "$TOP/tests/capture_check.py" "$@"
+}
+
+# disk SIZE - an empty file system of that size, and a new fabric
+disk() {
+	"$RDMAEMU" fabric stop >/dev/null 2>&1
+	umount "$DISK" 2>/dev/null
+	mount -t tmpfs -o "size=$1" none "$DISK"
+	limit "$RDMAEMU" fabric start
+}
+
+# failed - the only capture has failed
+failed() {
+	[ "$(limit "$RDMAEMU" capture list --json | json "d[0]['state']")" = failed ]
+}
+
+# listed KEY - of the only capture
+listed() {
+	limit "$RDMAEMU" capture list --json | json "d[0]['$1']"
+}
+
+# --- counts ---
+disk 100k
+limit "$RDMAEMU" capture start "$CAP" >/dev/null
+check "traffic for a disk that is too small" pair_run ibv_rc_pingpong -n 300 -s 1024
+check "the capture fails" wait_for 20 failed
+n=$(look "$CAP" 'count()')
+is "the file is whole" "$(look "$CAP" 'cut')" 0
+is "list: packets and bytes are what the file has" "$(listed packets) $(listed bytes)" "$n $(stat -c %s "$CAP")"
+is "log: likewise" "$(limit "$RDMAEMU" log | grep -c "cap.pcapng: No space left on device: it has ended, after $n packets$")" 1
+is "stop: likewise" "$(limit "$RDMAEMU" capture stop 2>&1 | sort)" \
+	"$(printf '%s\n' "$CAP: $n packets, $(stat -c %s "$CAP") bytes" \
+		"rdmaemu: capture: $CAP: No space left on device, after $n packets" | sort)"
+rm "$CAP"
+limit "$RDMAEMU" capture start "$CAP" >/dev/null
+out=$(limit "$RDMAEMU" capture stop)
+is "what stands at the file's end counts" "$out" "$CAP: 0 packets, $(stat -c %s "$CAP") bytes"
+limit "$RDMAEMU" capture start - >"$CAP"
+out=$(limit "$RDMAEMU" capture stop)
+is "of standard output as well" "$out" "-: 0 packets, $(stat -c %s "$CAP") bytes"
+
+disk 100k
+printf 'precious' >"$CAP"
+limit "$RDMAEMU" capture start - >>"$CAP"
+check "traffic behind what is there" pair_run ibv_rc_pingpong -n 300 -s 1024
+check "that capture fails" wait_for 20 failed
+is "what stood before it stays, and all that was told" "$(head -c 8 "$CAP") $(($(stat -c %s "$CAP") - 8))" \
+	"precious $(listed bytes)"
+limit "$RDMAEMU" fabric stop
+done_testing
