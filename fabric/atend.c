@@ -25,11 +25,13 @@ bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)
 	return false;
 }
 
-void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
 {
+	bool done = true;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(reports); i++)
 		if (reports[i].wanted(o, p))
-			reports[i].report(o, p, run, program);
+			done &= reports[i].report(o, p, run, program);
+	return done;
 }

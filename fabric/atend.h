@@ -16,16 +16,18 @@
  * @report: say it, on stderr. The fabric is there: this process has a lease.
  *	@run: the number that the program and its children were told (PROTO_RUN_ENV)
  *	@program: argv[0]
+ *	Return: whether what was asked for with the run was done
  */
 struct at_end {
 	bool (*wanted)(const struct opts *o, const struct fabric_paths *p);
-	void (*report)(const struct opts *o, const struct fabric_paths *p, u32 run,
+	bool (*report)(const struct opts *o, const struct fabric_paths *p, u32 run,
 		       const char *program);
 };
 
-/** at_end_wanted() - whether there is any such report. at_end_report() - all that are. */
+/** at_end_wanted() - whether there is any such report. */
 bool at_end_wanted(const struct opts *o, const struct fabric_paths *p);
-void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+/** at_end_report() - all that are. Return: whether each was done. */
+bool at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		   const char *program);
 
 /* --- faultctl.c --- */
@@ -33,7 +35,7 @@ void at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 /** faults_wanted() - whether the fabric had rules when the program was started. */
 bool faults_wanted(const struct opts *o, const struct fabric_paths *p);
 /** faults_report() - rules that never hit, and the seed if it has decided anything. */
-void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		   const char *program);
 
 /* --- capturectl.c --- */
@@ -41,8 +43,8 @@ void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 /** capture_before() - start the capture that the run is to have. Return: 0, or -1 after one line on stderr. */
 int capture_before(const struct opts *o, const struct fabric_paths *p);
 bool capture_wanted(const struct opts *o, const struct fabric_paths *p);
-/** capture_report() - when the run's programs have gone, end the capture, and say what it could not do. */
-void capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+/** capture_report() - when the run's programs have gone, end the capture, and say what it could not do. Return: false: that. */
+bool capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program);
 
 /* --- explain.c --- */
@@ -55,13 +57,13 @@ int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int 
 
 bool explain_wanted(const struct opts *o, const struct fabric_paths *p);
 /** explain_report() - the journal of the program and its children, what is alike as one. */
-void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program);
 
 /* --- chaosctl.c --- */
 
 bool chaos_wanted(const struct opts *o, const struct fabric_paths *p);
 /** chaos_report() - the fabric's chaos has a seed. */
-void chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program);
+bool chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program);
 
 #endif

@@ -171,6 +171,7 @@ void capture_fill(const struct capture *c, struct proto_capture *q)
 {
 	*q = c->ask;
 	q->id = c->id;
+	q->ended = c->told;
 	q->packets = load_relaxed(&c->count.packets);
 	q->bytes = load_relaxed(&c->count.bytes);
 	q->filtered = load_relaxed(&c->count.filtered);
@@ -264,8 +265,11 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 	if (i == CAPTURES)
 		return -EUSERS;
 	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
-	if (*fd >= 0 && strcmp(m->capture.path, "-") != 0 && ftruncate(*fd, 0) && errno != EINVAL)
-		return -errno;
+	if (*fd >= 0 && strcmp(m->capture.path, "-") != 0 && ftruncate(*fd, 0) && errno != EINVAL) {
+		m->capture.err = errno;
+		m->capture.text[0] = '\0';
+		return -EIO;
+	}
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -289,19 +293,22 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 
 static int stop(struct fabric *f, struct conn *conn, const struct proto_msg *m)
 {
-	struct capture *c = NULL;
+	struct capture *c = NULL, *at;
 	u32 i;
 
-	for (i = 0; i < CAPTURES && !c; i++)
-		if (f->captures->of[i] &&
-		    (!m->capture.id || f->captures->of[i]->id == m->capture.id))
-			c = f->captures->of[i];
+	for (i = 0; i < CAPTURES && !c; i++) {
+		at = f->captures->of[i];
+		if (at && (!at->told || at->owner == conn) &&
+		    (!m->capture.id || at->id == m->capture.id))
+			c = at;
+	}
 	if (!c)
 		return -ENOENT;
 	if (c->conn)
 		return -EBUSY;
 	c->conn = conn;
-	c->owner = NULL;
+	if (c->owner == conn)
+		c->owner = NULL;
 	c->stop = true;
 	f->captures->news = 1;
 	return -EINPROGRESS;
@@ -385,6 +392,12 @@ static bool ended(struct fabric *f, struct capture *c)
 	if (!c->stop && began)
 		return false;
 	answer(f, c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START, began ? 0 : -EIO);
+	/* Whose capture it is does not know yet. */
+	if (began && c->owner) {
+		c->told = true;
+		c->stop = false;
+		return false;
+	}
 	f->captures->of[c->bit] = NULL;
 	forget(c);
 	return true;

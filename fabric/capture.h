@@ -53,6 +53,7 @@ struct capture_count {
  * @conn: who waits for READY, or for ENDED; NULL: nobody
  * @owner: it ends with this connection; NULL: it does not
  * @reads: the ring may not be written over behind @at; guarded by captures.lock, as is @at
+ * @told: another than @owner has ended it, and knows how; @owner is still to ask
  * @stop: somebody wants it to end; @joined: its thread has been; @cut: its reader took nothing any more
  * @closing: its descriptor is about to be closed by the thread; guarded by captures.lock
  * @err: 0, or errno that it has ended with; @why: what it was about
@@ -73,6 +74,7 @@ struct capture {
 	struct conn *owner;
 	int err;
 	bool reads;
+	bool told;
 	bool stop;
 	bool joined;
 	bool cut;

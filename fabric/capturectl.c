@@ -289,7 +289,18 @@ int capture_before(const struct opts *o, const struct fabric_paths *p)
 	return 0;
 }
 
-void capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+/* The fabric knows nothing of it any more. @ret: why */
+static void left_alone(const struct opts *o, int ret)
+{
+	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE)
+		trouble("capture: %s: fabric %s ended before the capture did: packets may be "
+			"missing",
+			o->capture, o->fabric);
+	else
+		trouble("capture: %s: fabric %s: %s", o->capture, o->fabric, strerror(-ret));
+}
+
+bool capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program)
 {
 	struct proto_capture q;
@@ -302,7 +313,11 @@ void capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 	ret = stop(own.sock, own.id, &q);
 	close(own.sock);
 	if (ret)
-		not_running(o, ret);
-	else
-		failed(&q);
+		left_alone(o, ret);
+	else if (!failed(&q) && q.ended)
+		trouble("capture: %s: 'rdmaemu capture stop' ended it before the program's end, "
+			"after "
+			"%llu packets",
+			q.path, (unsigned long long)q.packets);
+	return !ret && !q.err;
 }

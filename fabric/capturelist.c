@@ -94,7 +94,7 @@ static void print_all(const struct fabric *f, FILE *out, bool json)
 	u32 i;
 
 	for (i = 0; i < CAPTURES; i++) {
-		if (!f->captures->of[i])
+		if (!f->captures->of[i] || f->captures->of[i]->told)
 			continue;
 		capture_fill(f->captures->of[i], &q);
 		if (json)

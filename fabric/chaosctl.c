@@ -10,10 +10,11 @@ bool chaos_wanted(const struct opts *o, const struct fabric_paths *p)
 	return o->chaos;
 }
 
-void chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
 {
 	(void)p;
 	(void)run;
 	(void)program;
 	fprintf(stderr, "rdmaemu: chaos seed %llu\n", (unsigned long long)o->chaos_seed);
+	return true;
 }

@@ -28,7 +28,8 @@ static const struct verb verbs[] = {
 	  "rdmaemu becomes the program: its exit status, its signals, its terminal. With "
 	  "--explain\n"
 	  "or --capture it stays as its parent, and these are the same.\n"
-	  "Exit status if it cannot: 125 trouble with the fabric, 126 the program cannot be\n"
+	  "Exit status if it cannot: 125 trouble with the fabric (or the capture failed, and the\n"
+	  "program did not), 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
 	  PLACE | MAKE | RULES | FRAMES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
 		  OPT_BIT(OPT_CAPTURE),

@@ -38,7 +38,7 @@ int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int 
 	return ret;
 }
 
-void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		    const char *program)
 {
 	struct proto_msg m;
@@ -46,7 +46,7 @@ void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 
 	if (ret) {
 		not_running(o, ret);
-		return;
+		return true;
 	}
 	if (!m.log.errors && !m.log.notices)
 		fprintf(stderr, "rdmaemu: nothing to explain: no error, drop, NAK or retry of %s\n",
@@ -56,4 +56,5 @@ void explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 			(unsigned long long)m.log.errors, m.log.errors == 1 ? "" : "s",
 			(unsigned long long)m.log.notices, m.log.notices == 1 ? "" : "s", program);
 	print_fd(fd, stderr);
+	return true;
 }

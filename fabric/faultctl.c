@@ -89,7 +89,7 @@ bool faults_wanted(const struct opts *o, const struct fabric_paths *p)
 	return o->faults;
 }
 
-void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
 {
 	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
 	int sock = ctl_connect(p->sock), fd = -1, ret;
@@ -104,10 +104,11 @@ void faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, 
 	in = ret || fd < 0 ? NULL : fdopen(fd, "r");
 	if (!in) {
 		not_running(o, ret ? ret : -EPROTO);
-		return;
+		return true;
 	}
 	rewind(in);
 	while (fgets(line, sizeof(line), in))
 		fprintf(stderr, "rdmaemu: %s", line);
 	fclose(in);
+	return true;
 }

@@ -27,7 +27,7 @@
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
 enum exit_status {
 	EXIT_USAGE = 2,
-	EXIT_TROUBLE = 125, /* `run`: the program was not started */
+	EXIT_TROUBLE = 125, /* `run`: the program was not started, or its capture failed */
 	EXIT_CANNOT_EXEC = 126,
 	EXIT_NOT_FOUND = 127,
 };

@@ -298,6 +298,7 @@ struct proto_journal {
  * @path: the file, absolute; of a ring, what its files' names are made of
  * @packets, @bytes, @filtered, @lost, @files: out: what it has done
  * @err: out: errno that it has ended with, about @text; 0: none
+ * @ended: out: another than its owner has ended it
  */
 struct proto_capture {
 	u32 id;
@@ -305,7 +306,7 @@ struct proto_capture {
 	u32 snaplen;
 	u32 port;
 	u32 erf;
-	u32 pad;
+	u32 ended;
 	u64 ring_bytes;
 	u32 ring_files;
 	u32 files;

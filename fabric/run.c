@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LIB_ENV "RDMAEMU_LIB"
@@ -163,7 +164,8 @@ static int run_and_report(const struct opts *o, const struct fabric_paths *p, ch
 	ret = child_run(argv, &status);
 	if (ret)
 		return not_executed(argv[0], -ret);
-	at_end_report(o, p, run, argv[0]);
+	if (!at_end_report(o, p, run, argv[0]) && WIFEXITED(status) && !WEXITSTATUS(status))
+		return EXIT_TROUBLE;
 	child_leave(status);
 }
 

@@ -67,5 +67,57 @@ check "traffic behind what is there" pair_run ibv_rc_pingpong -n 300 -s 1024
 check "that capture fails" wait_for 20 failed
 is "what stood before it stays, and all that was told" "$(head -c 8 "$CAP") $(($(stat -c %s "$CAP") - 8))" \
 	"precious $(listed bytes)"
+
+# --- rdmaemu run --capture ---
+# run STATUS ARGS... - a run with traffic, which ends with that status; what rdmaemu says is in SAID, its own status in ST
+run() {
+	local status=$1 port
+	shift
+	port=$(free_port)
+	ST=0
+	SAID=$(limit "$RDMAEMU" run "$@" -- bash -c "ibv_rc_pingpong -n 300 -s 1024 -p $port >/dev/null &
+		for i in {1..500}; do ibv_rc_pingpong -n 300 -s 1024 -p $port 127.0.0.1 >/dev/null 2>&1 && break
+		sleep 0.1; done; wait; $MORE exit $status" 2>&1 >/dev/null) || ST=$?
+}
+MORE=''
+
+disk 100k
+run 0 --capture "$CAP"
+is "run: a disk that is full is told" "$SAID" \
+	"rdmaemu: capture: $CAP: No space left on device, after $(look "$CAP" 'count()') packets"
+is "run: and is its status" $ST 125
+run 7 --capture "$CAP"
+is "run: a program that fails keeps its status" "$(grep -c "^rdmaemu: capture: $CAP: No space" <<<"$SAID") $ST" "1 7"
+MORE="'$RDMAEMU' capture stop >/dev/null 2>&1; '$RDMAEMU' capture stop 2>/dev/null && exit 99;"
+run 0 --capture "$CAP"
+is "run: likewise where somebody else has stopped it" "$SAID $ST" \
+	"rdmaemu: capture: $CAP: No space left on device, after $(look "$CAP" 'count()') packets 125"
+disk 10M
+MORE="'$RDMAEMU' capture stop >/dev/null; [ -z \"\$('$RDMAEMU' capture list)\" ] || exit 99;"
+run 0 --capture "$CAP"
+is "run: a capture that was stopped by hand" "$SAID $ST" \
+	"rdmaemu: capture: $CAP: 'rdmaemu capture stop' ended it before the program's end, after $(look "$CAP" 'count()') packets 0"
+MORE="'$RDMAEMU' fabric stop; "
+run 0 --capture "$CAP"
+is "run: a fabric that was stopped" "$SAID $ST" \
+	"rdmaemu: capture: $CAP: fabric default ended before the capture did: packets may be missing 125"
+MORE=''
+run 0 --capture "$CAP"
+is "run: a capture that is whole" "$SAID $ST $(look "$CAP" 'count("RC SEND_ONLY") + count("RC SEND_LAST")')" " 0 600"
+
+# A limit that the fabric has from who has started it.
+limit "$RDMAEMU" fabric stop
+truncate -s $((64 * 1024 ** 3 - 50000)) "$CAP"
+ST=0
+out=$(
+	ulimit -f $((64 * 1024 ** 2))
+	exec 3>&1
+	port=$(free_port)
+	limit "$RDMAEMU" run --capture - -- bash -c "ibv_rc_pingpong -n 300 -s 1024 -p $port >/dev/null 2>&1 &
+		for i in {1..500}; do ibv_rc_pingpong -n 300 -s 1024 -p $port 127.0.0.1 >/dev/null 2>&1 && break
+		sleep 0.1; done; wait" 2>&3 >>"$CAP"
+) || ST=$?
+is "run: a file that may not grow" "$(sed 's/after [0-9]* packets/after N packets/' <<<"$out") $ST" \
+	"rdmaemu: capture: -: File too large, after N packets 125"
 limit "$RDMAEMU" fabric stop
 done_testing
