@@ -230,8 +230,13 @@ static int start_thread(struct capture *c)
 	return -ret;
 }
 
-static void forget(struct capture *c)
+static void leave(struct captures *t, struct capture *c)
 {
+	/* Threads of others look at all. */
+	pthread_mutex_lock(&t->lock);
+	if (t->of[c->bit] == c)
+		t->of[c->bit] = NULL;
+	pthread_mutex_unlock(&t->lock);
 	if (c->wake >= 0)
 		close(c->wake);
 	free(c);
@@ -249,6 +254,24 @@ static bool sound(const struct proto_capture *q)
 	       q->path[0];
 }
 
+/* Among the others, if none of them writes to the same. Return: 0 or -errno; *@q is what there is to say. */
+static int enter(struct captures *t, struct capture *c, struct proto_capture *q)
+{
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = c->fd >= 0 ? capture_claim(t, c, c->fd, &q->id) : capture_claim_ring(t, c, &q->id);
+	if (!ret)
+		t->of[c->bit] = c;
+	pthread_mutex_unlock(&t->lock);
+	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
+	if (ret || c->fd < 0 || !strcmp(q->path, "-") || !ftruncate(c->fd, 0) || errno == EINVAL)
+		return ret;
+	q->err = errno;
+	q->text[0] = '\0';
+	return -EIO;
+}
+
 static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
 {
 	struct captures *t = f->captures;
@@ -264,29 +287,25 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 		;
 	if (i == CAPTURES)
 		return -EUSERS;
-	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
-	if (*fd >= 0 && strcmp(m->capture.path, "-") != 0 && ftruncate(*fd, 0) && errno != EINVAL) {
-		m->capture.err = errno;
-		m->capture.text[0] = '\0';
-		return -EIO;
-	}
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	*c = (struct capture){ .f = f,
+			       .id = t->last_id + 1,
 			       .bit = i,
 			       .ask = m->capture,
 			       .fd = *fd,
 			       .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 			       .conn = conn,
 			       .owner = m->flags & PROTO_F_HOLD ? conn : NULL };
-	ret = c->wake < 0 ? -errno : start_thread(c);
+	ret = enter(t, c, &m->capture);
+	if (!ret)
+		ret = c->wake < 0 ? -EMFILE : start_thread(c);
 	if (ret) {
-		forget(c);
+		leave(t, c);
 		return ret;
 	}
-	c->id = ++t->last_id;
-	t->of[i] = c;
+	t->last_id = c->id;
 	*fd = -1;
 	return -EINPROGRESS;
 }
@@ -398,8 +417,7 @@ static bool ended(struct fabric *f, struct capture *c)
 		c->stop = false;
 		return false;
 	}
-	f->captures->of[c->bit] = NULL;
-	forget(c);
+	leave(f->captures, c);
 	return true;
 }
 

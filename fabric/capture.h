@@ -22,6 +22,7 @@
 #include "fabric/link.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 enum capture_state {
 	CAPTURE_OPENING, /* its thread opens the file */
@@ -56,6 +57,7 @@ struct capture_count {
  * @told: another than @owner has ended it, and knows how; @owner is still to ask
  * @stop: somebody wants it to end; @joined: its thread has been; @cut: its reader took nothing any more
  * @closing: its descriptor is about to be closed by the thread; guarded by captures.lock
+ * @file: what it writes to now, where that is a regular file, else st_nlink is 0; guarded by captures.lock
  * @err: 0, or errno that it has ended with; @why: what it was about
  * @stuck_at: bytes that it had written when that was looked at last, @stuck_since
  */
@@ -80,11 +82,12 @@ struct capture {
 	bool cut;
 	bool closing;
 	char why[256];
+	struct stat file;
 	struct capture_count count;
 	u64 stuck_at, stuck_since;
 };
 
-/** struct captures - all of them. @news: a thread has moved its capture on. @lock: guards the ring's tail */
+/** struct captures - all of them. @news: a thread has moved its capture on. @lock: guards @of and the ring's tail */
 struct captures {
 	struct capture *of[CAPTURES];
 	u32 last_id;
@@ -126,6 +129,17 @@ int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *
 void capture_fill(const struct capture *c, struct proto_capture *q);
 /** capture_names() - whether the port is one that it is about. */
 bool capture_names(const struct hca *hca, const struct proto_capture *q, u32 dev, u32 port);
+
+/* --- capturefile.c: two captures into one file would spoil it ----------------------------------------- */
+
+/**
+ * capture_claim() - @fd becomes what @c writes to, unless another capture does. Pipes and devices are free for all.
+ * captures.lock is held.
+ * Return: 0; -EBUSY: so does that of number *@id; -errno
+ */
+int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id);
+/** capture_claim_ring() - likewise, all of a ring, which has no file yet. */
+int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id);
 
 /* --- capturerun.c: in the capture's own thread ---------------------------------------------------- */
 

@@ -82,8 +82,10 @@ static int refused(const struct opts *o, const char *verb, const char *file, int
 	case -EUSERS:
 		return trouble("%s: fabric %s has %u captures already; see 'rdmaemu capture list'",
 			       verb, o->fabric, CAPTURES);
+	case -EBUSY:
+		return trouble("%s: %s: capture %u writes to it already", verb, file, q->id);
 	case -EIO:
-		if (q->err == EINVAL && q->text[0])
+		if ((q->err == EINVAL || q->err == EBUSY) && q->text[0])
 			return trouble("%s: %s", verb, q->text);
 		return trouble("%s: %s: %s", verb, q->text[0] ? q->text : file, strerror(q->err));
 	}

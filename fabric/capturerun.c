@@ -48,6 +48,9 @@ struct writer {
 static int fail(struct capture *c, int err, const char *what)
 {
 	c->err = err < 0 ? -err : err;
+	/* Then claim() has said it. */
+	if (c->err == EBUSY && !*what && c->why[0])
+		return -1;
 	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, what);
 	return -1;
 }
@@ -144,6 +147,24 @@ static int compile(struct writer *w)
 	return 0;
 }
 
+/* A file of a ring. */
+static int claim(void *arg, int fd, const char *path)
+{
+	struct capture *c = arg;
+	struct captures *all = c->f->captures;
+	const char *name = strrchr(path, '/');
+	u32 id = 0;
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	ret = capture_claim(all, c, fd, &id);
+	pthread_mutex_unlock(&all->lock);
+	if (ret == -EBUSY)
+		snprintf(c->why, sizeof(c->why), "%.200s: capture %u writes to it already",
+			 name ? name + 1 : path, id);
+	return ret;
+}
+
 static int open_file(struct writer *w)
 {
 	const struct proto_capture *q = &w->c->ask;
@@ -152,6 +173,8 @@ static int open_file(struct writer *w)
 		.path = w->c->fd < 0 ? q->path : NULL,
 		.ring_bytes = q->ring_bytes,
 		.ring_files = q->ring_files,
+		.claim = claim,
+		.arg = w->c,
 		.application = "rdmaemu " RDMAEMU_VERSION,
 		.comment = "times are the fabric's clock since the fabric's start",
 	};

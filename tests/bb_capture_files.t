@@ -70,7 +70,59 @@ refused "no such capture" "capture stop: fabric default has no capture 7" captur
 refused "a number that is none" "capture stop: 'x': expected a capture's number" capture stop x
 refused "run: a filter without a capture" "run: --filter: expected --capture as well" run --filter udp -- true
 
+# --- two into one ---
+ONE=$TEST_DIR/one.pcapng
+start "$ONE"
+id=$ID
+check "traffic for one file" pair_run ibv_rc_pingpong -n 10 -s 1024
+wait_for 10 sh -c "[ \$(stat -c %s '$ONE') -gt 5000 ]"
+sum=$(md5sum <"$ONE")
+ln "$ONE" "$TEST_DIR/other"
+ln -s one.pcapng "$TEST_DIR/link"
+for file in one.pcapng other link; do
+	refused "two captures into one file, as $file" \
+		"capture start: $TEST_DIR/$file: capture $id writes to it already" \
+		capture start --filter 'less 100' "$TEST_DIR/$file"
+done
+refused "two captures into one file: run" "run: $ONE: capture $id writes to it already" run --capture "$ONE" -- true
+rm "$TEST_DIR/other" "$TEST_DIR/link"
+is "the file is as it was" "$(md5sum <"$ONE")" "$sum"
+is "there is one capture" "$(limit "$RDMAEMU" capture list --json | json 'len(d)')" 1
+stop >/dev/null
+is "all is in it" "$(look "$ONE" 'count("RC SEND_ONLY"), cut')" "(20, 0)"
+check "it is free again" start "$ONE"
+check "a device is free for all" start /dev/null
+check "and once more" start /dev/null
+stop >/dev/null
+
+start --ring-size 16K --ring-files 3 "$TEST_DIR/two.pcapng"
+id=$ID
+check "traffic for a ring's files" pair_run ibv_rc_pingpong -n 40 -s 1024
+wait_for 10 test -e "$TEST_DIR/two_00004.pcapng"
+last=$(find "$TEST_DIR" -name 'two_*' | sort | tail -n 1)
+first=$(find "$TEST_DIR" -name 'two_*' | sort | head -n 1)
+sum=$(cat "$first" | md5sum)
+refused "a file of a ring that is full" "capture start: $first: capture $id writes to it already" capture start "$first"
+refused "a file of a ring that is written" "capture start: $last: capture $id writes to it already" capture start "$last"
+refused "a ring twice" "capture start: $TEST_DIR/./two.pcapng: capture $id writes to it already" \
+	capture start --ring-size 16K "$TEST_DIR/./two.pcapng"
+is "the file of the ring is as it was" "$(cat "$first" | md5sum)" "$sum"
+stop >/dev/null
+rm "$TEST_DIR"/two_*
+start "$TEST_DIR/two_00001.pcapng"
+refused "a ring's first file that another capture has" "capture start: two_00001.pcapng: capture $ID writes to it already" \
+	capture start --ring-size 16K "$TEST_DIR/two.pcapng"
+stop >/dev/null
+start "$TEST_DIR/two_00002.pcapng"
+id=$ID
+start --ring-size 16K "$TEST_DIR/two.pcapng"
+check "traffic for a ring that meets another capture's file" pair_run ibv_rc_pingpong -n 40 -s 1024
+out=$(stop 2>&1) && not_ok "that ends the ring"
+is "why is told" "$(grep -c "^rdmaemu: capture: two_00002.pcapng: capture $id writes to it already: Device or resource busy, after" <<<"$out")" 1
+is "the other is whole" "$(look "$TEST_DIR/two_00002.pcapng" 'count("RC SEND_ONLY"), cut')" "(80, 0)"
+
 # --- what is written ---
+fresh
 check "a capture begins" start "$CAP"
 check "traffic" pair_run ib_send_bw -n 100 -s 1024 -m 1024
 is "it is listed" "$(listed state), $(listed file), $(listed lossy)" "running, $CAP, False"

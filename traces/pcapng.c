@@ -58,6 +58,8 @@ struct pcapng {
 	u64 file_packets;
 	u64 ring_bytes, ring_packets;
 	u32 ring_files;
+	int (*claim)(void *arg, int fd, const char *path);
+	void *arg;
 	struct pcapng_stat stat;
 	u8 *section;
 	struct iface *iface;
@@ -193,24 +195,36 @@ static int put_copy(struct pcapng *w, const u8 *block)
 
 /* --- files ---------------------------------------------------------------------------------------- */
 
-/* FILE_00007.pcapng of FILE.pcapng. */
-static void ring_path(const struct pcapng *w, u32 nth, char *out, size_t size)
+void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size)
 {
-	const char *slash = strrchr(w->base, '/'), *dot = strrchr(w->base, '.');
+	const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
 
 	if (!dot || (slash && dot < slash))
-		dot = w->base + strlen(w->base);
-	snprintf(out, size, "%.*s_%05u%s", (int)(dot - w->base), w->base, nth, dot);
+		dot = file + strlen(file);
+	snprintf(out, size, "%.*s_%05u%s", (int)(dot - file), file, nth, dot);
 }
 
+/* Return: 0; -errno: there is no descriptor. */
 static int open_file(struct pcapng *w)
 {
+	int ret;
+
 	if (has_ring(w))
-		ring_path(w, w->stat.files + 1, w->path, sizeof(w->path));
+		pcapng_ring_path(w->base, w->stat.files + 1, w->path, sizeof(w->path));
 	else
 		memcpy(w->path, w->base, sizeof(w->base));
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return w->fd < 0 ? -errno : 0;
+	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (w->fd < 0)
+		return -errno;
+	ret = w->claim ? w->claim(w->arg, w->fd, w->path) : 0;
+	/* A pipe has no length. */
+	if (!ret && ftruncate(w->fd, 0) && errno != EINVAL)
+		ret = -errno;
+	if (!ret)
+		return 0;
+	close(w->fd);
+	w->fd = -1;
+	return ret;
 }
 
 /* What each file begins with. */
@@ -268,7 +282,7 @@ static int turn(struct pcapng *w)
 	if (ret)
 		return failed(w, -ret);
 	if (w->ring_files && w->stat.files >= w->ring_files) {
-		ring_path(w, w->stat.files + 1 - w->ring_files, old, sizeof(old));
+		pcapng_ring_path(w->base, w->stat.files + 1 - w->ring_files, old, sizeof(old));
 		/* Somebody else may have moved it away. */
 		unlink(old);
 	}
@@ -330,6 +344,8 @@ int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 	w->ring_bytes = o->ring_bytes;
 	w->ring_packets = o->ring_packets;
 	w->ring_files = o->ring_files;
+	w->claim = o->claim;
+	w->arg = o->arg;
 	w->section = malloc(block_section(NULL, o));
 	ret = w->section ? take_path(w, o) : -ENOMEM;
 	if (ret) {

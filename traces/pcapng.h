@@ -35,6 +35,8 @@
  * @ring_bytes: a file of a ring is full when one more block would make it longer than that; 0: never
  * @ring_packets: ... when it has so many packets; 0: never
  * @ring_files: files that are kept of a ring; 0: all. With neither bytes nor packets there is no ring
+ * @claim: NULL, or told of each file that is opened by its path, before it is truncated. Return: 0, or -errno: not
+ *	that one; nothing is done to it then. @arg: its first
  * @hardware, @os, @application: of the section header; NULL: not said
  * @comment: the section's
  */
@@ -44,6 +46,8 @@ struct pcapng_opts {
 	u64 ring_bytes;
 	u64 ring_packets;
 	u32 ring_files;
+	int (*claim)(void *arg, int fd, const char *path);
+	void *arg;
 	const char *hardware;
 	const char *os;
 	const char *application;
@@ -139,6 +143,8 @@ void pcapng_count(struct pcapng *w, u32 iface, u64 filtered, u64 lost);
 int pcapng_flush(struct pcapng *w);
 /** pcapng_stat() - what it has done. */
 void pcapng_stat(const struct pcapng *w, struct pcapng_stat *out);
+/** pcapng_ring_path() - the @nth file, from 1, of a ring: FILE_00007.pcapng of FILE.pcapng. */
+void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size);
 /** pcapng_path() - the file that is being written; "" when it was given as a descriptor. */
 const char *pcapng_path(const struct pcapng *w);
 /**
