@@ -72,6 +72,15 @@ static int open_file(const char *verb, const char *file)
 	return fd < 0 ? trouble("%s: %s: %s", verb, file, strerror(errno)) : fd;
 }
 
+/* Of a file that this process makes. */
+static u32 file_mode(void)
+{
+	const mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
 static int refused(const struct opts *o, const char *verb, const char *file, int ret,
 		   const struct proto_capture *q)
 {
@@ -113,6 +122,7 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	q->snaplen = o->snaplen;
 	q->ring_bytes = o->ring_size;
 	q->ring_files = o->ring_files;
+	q->mode = file_mode();
 	q->port = o->port;
 	/* Of a run it is where the program is. */
 	if (!hold && strcmp(o->node, "all") != 0)

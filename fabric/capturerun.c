@@ -173,6 +173,7 @@ static int open_file(struct writer *w)
 		.path = w->c->fd < 0 ? q->path : NULL,
 		.ring_bytes = q->ring_bytes,
 		.ring_files = q->ring_files,
+		.mode = S_IFREG | (q->mode & 0666),
 		.claim = claim,
 		.arg = w->c,
 		.application = "rdmaemu " RDMAEMU_VERSION,

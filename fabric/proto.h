@@ -298,6 +298,7 @@ struct proto_journal {
  * @path: the file, absolute; of a ring, what its files' names are made of
  * @packets, @bytes, @filtered, @lost, @files: out: what it has done
  * @err: out: errno that it has ended with, about @text; 0: none
+ * @mode: of files that are made of a ring: as who asks would make them
  * @ended: out: another than its owner has ended it
  */
 struct proto_capture {
@@ -307,6 +308,8 @@ struct proto_capture {
 	u32 port;
 	u32 erf;
 	u32 ended;
+	u32 mode;
+	u32 pad;
 	u64 ring_bytes;
 	u32 ring_files;
 	u32 files;

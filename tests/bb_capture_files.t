@@ -170,6 +170,15 @@ is "ring: three files, none longer than 64 KiB" \
 is "ring: each is complete" "$(for f in "${files[@]}"; do look "$f" 'cut == 0 and count() > 0 and "dropped" in names'; done | xargs)" \
 	"True True True"
 
+(
+	umask 027
+	limit "$RDMAEMU" capture start --ring-size 16K "$TEST_DIR/mode.pcapng" >/dev/null
+	limit "$RDMAEMU" capture start "$TEST_DIR/mode_plain" >/dev/null
+)
+check "traffic for files with a mode" pair_run ibv_rc_pingpong -n 40 -s 1024
+stop >/dev/null
+is "all files follow the umask" "$(stat -c %a "$TEST_DIR"/mode_* | sort | uniq -c | awk '{ print $2, ($1 > 2) }')" "640 1"
+
 # --- faults ---
 fresh
 printf '# comment\ndrop opcode=SEND_ONLY every=5\n' >"$TEST_DIR/lossy.scn"

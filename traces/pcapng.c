@@ -58,6 +58,7 @@ struct pcapng {
 	u64 file_packets;
 	u64 ring_bytes, ring_packets;
 	u32 ring_files;
+	u32 mode;
 	int (*claim)(void *arg, int fd, const char *path);
 	void *arg;
 	struct pcapng_stat stat;
@@ -204,6 +205,21 @@ void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size)
 	snprintf(out, size, "%.*s_%05u%s", (int)(dot - file), file, nth, dot);
 }
 
+/* Return: a descriptor, or -errno. */
+static int open_path(struct pcapng *w)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+	int fd = open(w->path, flags | O_EXCL, 0666);
+
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(w->path, flags, 0666);
+	} else if (fd >= 0 && w->mode && fchmod(fd, w->mode & 0777)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
 /* Return: 0; -errno: there is no descriptor. */
 static int open_file(struct pcapng *w)
 {
@@ -213,9 +229,9 @@ static int open_file(struct pcapng *w)
 		pcapng_ring_path(w->base, w->stat.files + 1, w->path, sizeof(w->path));
 	else
 		memcpy(w->path, w->base, sizeof(w->base));
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	w->fd = open_path(w);
 	if (w->fd < 0)
-		return -errno;
+		return w->fd;
 	ret = w->claim ? w->claim(w->arg, w->fd, w->path) : 0;
 	/* A pipe has no length. */
 	if (!ret && ftruncate(w->fd, 0) && errno != EINVAL)
@@ -344,6 +360,7 @@ int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 	w->ring_bytes = o->ring_bytes;
 	w->ring_packets = o->ring_packets;
 	w->ring_files = o->ring_files;
+	w->mode = o->mode;
 	w->claim = o->claim;
 	w->arg = o->arg;
 	w->section = malloc(block_section(NULL, o));

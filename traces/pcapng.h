@@ -35,6 +35,7 @@
  * @ring_bytes: a file of a ring is full when one more block would make it longer than that; 0: never
  * @ring_packets: ... when it has so many packets; 0: never
  * @ring_files: files that are kept of a ring; 0: all. With neither bytes nor packets there is no ring
+ * @mode: of a file that is made, with S_IFREG; 0: as the umask says
  * @claim: NULL, or told of each file that is opened by its path, before it is truncated. Return: 0, or -errno: not
  *	that one; nothing is done to it then. @arg: its first
  * @hardware, @os, @application: of the section header; NULL: not said
@@ -46,6 +47,7 @@ struct pcapng_opts {
 	u64 ring_bytes;
 	u64 ring_packets;
 	u32 ring_files;
+	u32 mode;
 	int (*claim)(void *arg, int fd, const char *path);
 	void *arg;
 	const char *hardware;
