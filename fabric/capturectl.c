@@ -56,20 +56,34 @@ static int absolute(const char *verb, const char *file, char path[PATH_MAX])
 	return n < PATH_MAX ? 0 : trouble("%s: %s: %s", verb, file, strerror(ENAMETOOLONG));
 }
 
-/* Return: a descriptor, or -1 after one line. */
-static int open_file(const char *verb, const char *file)
+/* Return: a descriptor, or -1 after one line. @made: whether the file was not there before */
+static int open_file(const char *verb, const char *file, bool *made)
 {
 	int fd;
 
+	*made = false;
 	if (!strcmp(file, "-")) {
 		if (isatty(STDOUT_FILENO))
 			return trouble("%s: standard output is a terminal: expected a pipe or file",
 				       verb);
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else {
-		fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		*made = fd >= 0;
+		if (fd < 0 && errno == EEXIST)
+			fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	return fd < 0 ? trouble("%s: %s: %s", verb, file, strerror(errno)) : fd;
+}
+
+/* A file that was made for nothing goes again, if it is still that one. */
+static void take_back(const char *file, int fd)
+{
+	struct stat mine, there;
+
+	if (!fstat(fd, &mine) && !lstat(file, &there) && mine.st_dev == there.st_dev &&
+	    mine.st_ino == there.st_ino)
+		unlink(file);
 }
 
 /* Of a file that this process makes. */
@@ -108,6 +122,7 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	static struct proto_msg m;
 	const struct timeval forever = { 0 };
 	struct proto_capture *q = &m.capture;
+	bool made = false;
 	int fd = -1, ret;
 
 	m = (struct proto_msg){ .op = PROTO_CAPTURE_START, .flags = hold ? PROTO_F_HOLD : 0 };
@@ -130,13 +145,16 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	snprintf(q->dev, sizeof(q->dev), "%s", o->device);
 	snprintf(q->filter, sizeof(q->filter), "%s", o->filter);
 	if (!o->ring_size) {
-		fd = open_file(verb, file);
+		fd = open_file(verb, file, &made);
 		if (fd < 0)
 			return -1;
 	}
 	/* A name in the filter may have to be looked up. */
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 	ret = ctl_call_fd(sock, &m, fd);
+	/* It is another's by now where that writes to it. */
+	if (ret && ret != -EBUSY && made)
+		take_back(file, fd);
 	if (fd >= 0)
 		close(fd);
 	return ret ? refused(o, verb, file, ret, q) : (int)q->id;

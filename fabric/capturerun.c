@@ -443,7 +443,10 @@ static void end(struct writer *w)
 	struct capture *c = w->c;
 	int ret;
 
-	if (w->out) {
+	if (w->out && load_acquire(&c->state) == CAPTURE_OPENING) {
+		/* Refused: nothing of it stays. */
+		pcapng_drop(w->out);
+	} else if (w->out) {
 		look_lost(w);
 		if (w->untold)
 			pcapng_count(w->out, 0, 0, w->untold);

@@ -121,6 +121,20 @@ out=$(stop 2>&1) && not_ok "that ends the ring"
 is "why is told" "$(grep -c "^rdmaemu: capture: two_00002.pcapng: capture $id writes to it already: Device or resource busy, after" <<<"$out")" 1
 is "the other is whole" "$(look "$TEST_DIR/two_00002.pcapng" 'count("RC SEND_ONLY"), cut')" "(80, 0)"
 
+# A refused capture leaves no file of its own.
+NEW=$TEST_DIR/new.pcapng
+refused "a file that is made for nothing" "capture start: fabric default has no such port; see 'rdmaemu status'" \
+	capture start --node nowhere "$NEW"
+is "goes again" "$(ls "$NEW" 2>/dev/null)" ""
+refused "run: likewise, of a port's filter" "run: --filter: libpcap knows no fields of InfiniBand packets, only their length ('len < 100'); see --device for Ethernet ports" \
+	run --fabric ib --profile infiniband --capture "$NEW" --filter 'udp port 4791' -- true
+is "run: goes again" "$(ls "$NEW" 2>/dev/null)" ""
+"$RDMAEMU" fabric stop --fabric ib >/dev/null 2>&1
+: >"$NEW"
+refused "one that was there" "capture start: fabric default has no such port; see 'rdmaemu status'" \
+	capture start --node nowhere "$NEW"
+is "stays" "$(ls "$NEW" 2>/dev/null)" "$NEW"
+
 # --- what is written ---
 fresh
 check "a capture begins" start "$CAP"

@@ -68,6 +68,19 @@ check "that capture fails" wait_for 20 failed
 is "what stood before it stays, and all that was told" "$(head -c 8 "$CAP") $(($(stat -c %s "$CAP") - 8))" \
 	"precious $(listed bytes)"
 
+# A disk that has no room at all.
+disk 100k
+mkdir "$DISK/empty"
+head -c 100k /dev/zero >"$DISK/full" 2>/dev/null
+for flags in '' '--ring-size 16K'; do
+	ST=0
+	# shellcheck disable=SC2086
+	out=$(limit "$RDMAEMU" capture start $flags "$DISK/empty/new" 2>&1) || ST=$?
+	is "a full disk${flags:+, for a ring}: refused" "$(grep -c 'No space left on device$' <<<"$out") $ST" "1 1"
+	is "and leaves no file" "$(ls "$DISK/empty")" ""
+done
+rm "$DISK/full"
+
 # --- rdmaemu run --capture ---
 # run STATUS ARGS... - a run with traffic, which ends with that status; what rdmaemu says is in SAID, its own status in ST
 run() {

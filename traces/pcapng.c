@@ -48,6 +48,7 @@ struct pcapng {
 	bool keep_fd; /* standard output */
 	bool regular;
 	bool ended;
+	bool made; /* the present file was not there before */
 	u32 cached; /* so many writes go to the page cache; ~0: all */
 	u32 n_direct; /* writes that did not, in @direct_ns */
 	u64 direct_ns;
@@ -211,6 +212,7 @@ static int open_path(struct pcapng *w)
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
 	int fd = open(w->path, flags | O_EXCL, 0666);
 
+	w->made = fd >= 0;
 	if (fd < 0 && errno == EEXIST) {
 		fd = open(w->path, flags, 0666);
 	} else if (fd >= 0 && w->mode && fchmod(fd, w->mode & 0777)) {
@@ -344,6 +346,15 @@ static void let_go(struct pcapng *w)
 	free(w);
 }
 
+void pcapng_drop(struct pcapng *w)
+{
+	if (!w->keep_fd && w->fd >= 0)
+		close(w->fd);
+	if (w->made)
+		unlink(w->path);
+	let_go(w);
+}
+
 int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 {
 	struct pcapng *w;
@@ -374,9 +385,7 @@ int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 	if (!ret)
 		ret = pcapng_flush(w);
 	if (ret) {
-		if (!w->keep_fd)
-			close(w->fd);
-		let_go(w);
+		pcapng_drop(w);
 		return ret;
 	}
 	*out = w;

@@ -162,5 +162,7 @@ int pcapng_end(struct pcapng *w, u64 ns);
  * Return: 0, or -errno: not all is in the file.
  */
 int pcapng_close(struct pcapng *w, u64 ns);
+/** pcapng_drop() - all is freed without an end; the present file goes again if it was made. */
+void pcapng_drop(struct pcapng *w);
 
 #endif
