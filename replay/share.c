@@ -131,7 +131,7 @@ void rp_fail(struct rp_world *w, const char *text)
 void rp_unfit(struct rp_world *w, const char *why)
 {
 	__atomic_store_n(&w->share->unfit, 1, __ATOMIC_SEQ_CST);
-	fail(w, why);
+	rp_fail(w, why);
 }
 
 static const char *name_of(const struct vt_program *p)
