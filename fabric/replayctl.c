@@ -7,6 +7,7 @@
 #include "fabric/cli.h"
 #include "fabric/nodes.h"
 #include "fabric/replayas.h"
+#include "fabric/replaydir.h"
 #include "fabric/scenario.h"
 #include "traces/vtrace_read.h"
 
@@ -243,9 +244,8 @@ static int own_place(struct opts *o, const struct fabric_paths *p, const struct 
 		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");
 	if (uid && setenv(NODES_UID_ENV, uid, 1))
 		return trouble("environment: %s", strerror(errno));
-	if (snprintf(o->dir, sizeof(o->dir), "%s/replay-XXXXXX", p->dir) >= PATH_MAX ||
-	    !mkdtemp(o->dir))
-		return trouble("%s: %s", o->dir, strerror(errno));
+	if (replaydir_make(p->dir, o->dir))
+		return -1;
 	if (setenv("RDMAEMU_DIR", o->dir, 1))
 		return trouble("environment: %s", strerror(errno));
 	return paths_of(fresh, o->dir, o->fabric);

@@ -80,6 +80,43 @@ check "rdma_server is recorded" record ep rdma_server -- rdma_client -s $S
 check "a client without its server: rdma_server" as ep p2 rdma_server
 check "a server without its client: rdma_client" as ep p1 rdma_client -s $S
 
+# A replay that is killed; "owner" is locked as long as somebody uses the directory.
+dirs() {
+	find "$RDMAEMU_DIR" -maxdepth 1 -name 'replay-*' -printf '%f\n' | sort | xargs
+}
+mkdir -m 700 "$RDMAEMU_DIR/replay-abcdef" "$RDMAEMU_DIR/replay-longname" "$RDMAEMU_DIR/replay-locked"
+touch "$RDMAEMU_DIR/replay-locked/owner"
+(flock 9 && exec sleep 600) 9<"$RDMAEMU_DIR/replay-locked/owner" &
+holder=$!
+before=$(dirs)
+"$RDMAEMU" replay "$TEST_DIR/rping" --as p1 -- sh -c 'echo $$ >"$1"; exec sleep 300' sh "$TEST_DIR/pid" >/dev/null 2>&1 </dev/null &
+replay=$!
+wait_for 20 test -s "$TEST_DIR/pid"
+as_rping rping p1 rping -c -a $S -C 5 >/dev/null
+is "a replay that runs keeps its directory" "$(dirs | wc -w)" $(($(wc -w <<<"$before") + 1))
+kill -9 $replay
+wait $replay 2>/dev/null
+as_rping rping p1 rping -c -a $S -C 5 >/dev/null
+is "one that was killed leaves it, and its program still has it" "$(dirs | wc -w)" $(($(wc -w <<<"$before") + 1))
+kill -9 "$(cat "$TEST_DIR/pid")"
+# unused - another replay clears it away, when all that the killed one has started is gone
+unused() {
+	as_rping rping p1 rping -c -a $S -C 5 >/dev/null
+	[ "$(dirs)" = "$before" ]
+}
+eventually_unused() {
+	local i
+	for i in {1..10}; do
+		unused && return
+		sleep 3 # who asks whether the fabric is there has it stay a second longer
+	done
+	dirs
+	return 1
+}
+check "a later one removes it, and nothing else" eventually_unused
+kill $holder
+wait $holder 2>/dev/null
+
 refuses "no live program" "expected a live program behind" "$TEST_DIR/rping" --as p1
 refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
 refuses "two of that name" "expected one of several" "$TEST_DIR/rping" --as rping -- true
