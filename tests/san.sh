@@ -16,7 +16,8 @@ status=0
 export DEATH_STEP=20011
 
 runtime() {
-	"${CC:-gcc}" -print-file-name="lib$1.so"
+	# shellcheck disable=SC2086 # CC may be several words, as for make
+	${CC:-gcc} -print-file-name="lib$1.so"
 }
 
 # names DIR-OR-GLOB... - tests by name, without those that $left_out matches
