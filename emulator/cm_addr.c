@@ -139,7 +139,7 @@ bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_plac
 		return false;
 	/* As find_gid() would: active ports first, in their order, and interfaces' addresses first. */
 	while (addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
-		order = (hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
+		order = (u32)(hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
 			addr_number(dev, port, !ip, index);
 		if (order >= best)
 			continue;
