@@ -30,10 +30,13 @@
 #define CM_UDP_QKEY   0x01234567u
 #define CM_IPOIB_QKEY 0x00000b1bu
 
-/** cm_time_ns() - a time as messages have it, in whole milliseconds as the kernel has it. */
+/**
+ * cm_time_ns() - a time as messages have it, in whole milliseconds as the kernel has it. What they cannot
+ * have (RDMA_OPTION_ID_ACK_TIMEOUT takes any byte) is the longest that they can.
+ */
 static inline u64 cm_time_ns(u32 t)
 {
-	return 1000000ULL << (t > 8 ? t - 8 : 0);
+	return 1000000ULL << (t > 8 ? min_u32(CM_MAX_TIMEOUT, t) - 8 : 0);
 }
 
 /** cm_ack_timeout() - what a QP waits for an ACK, given the responder's delay and the path. */

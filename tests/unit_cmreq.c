@@ -108,11 +108,29 @@ static void test_service(void)
 	emu_cm_free(c);
 }
 
+/* RDMA_OPTION_ID_ACK_TIMEOUT takes any byte, and messages have five bits. */
+static void test_long_timeout(void)
+{
+	struct emu_cm *c = emu_cm_new(3, CM_PS_TCP, 0);
+	struct emu_id a = emu_cm_active(c);
+	struct hca_cmid *id = emu_cmid(c->m, &a);
+
+	id->lifetime = 254;
+	CU_ASSERT_EQUAL(emu_cm_connect(c->m, &a, NULL), 0);
+	CU_ASSERT_EQUAL(mad_get(id->mad, F_REQ_ACK_TIMEOUT), 31);
+	CU_ASSERT_EQUAL(id->timeout, 31);
+	CU_ASSERT_EQUAL(id->response, (2ULL * (1 << 23) + (1 << 12)) * 1000000);
+	CU_ASSERT_EQUAL(cm_time_ns(31), cm_time_ns(254));
+	CU_ASSERT(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
 		{ "transports", test_transport },
 		{ "service ids", test_service },
+		{ "a time-out that no message has is the longest", test_long_timeout },
 		{ NULL, NULL },
 	};
 
