@@ -7,6 +7,10 @@
  * is written there (RDMA WRITEs, receives, READs), where the program itself is not seen to write it before
  * the first atomic came, and when all atomics on it have completed, because a look in between may see any number of
  * them.
+ *
+ * For the same reason a recorded value must not be written where the atomics here are ahead of the record or behind it: those that
+ * come later would add to it. A word that ends as what it was plus all that was added is only theirs. Of any other one the
+ * program may have written itself what the record has, and it is written.
  */
 #include "replay/replay.h"
 
@@ -91,7 +95,8 @@ static int find_atomic(void *arg, uint32_t prog, const struct vt_rec *rec, const
 	return n ? add(w, &(struct rp_word){ .prog = n->prog,
 					     .mr = n->ord,
 					     .addr = wr->remote_addr,
-					     .first = rec->end })
+					     .first = rec->end,
+					     .off = UINT64_MAX })
 		 : 0;
 }
 
@@ -99,7 +104,7 @@ static void unique(struct rp_world *w)
 {
 	size_t i, to = 0;
 
-	qsort(w->word, w->n_words, sizeof(*w->word), by_place);
+	rp_sort(w->word, w->n_words, sizeof(*w->word), by_place);
 	for (i = 1; i < w->n_words; i++)
 		if (w->word[i].prog != w->word[to].prog || w->word[i].mr != w->word[to].mr ||
 		    w->word[i].addr != w->word[to].addr)
@@ -186,9 +191,11 @@ static void completed(struct sendq *q, const struct vt_wc *wc, uint64_t when)
 		if (q->out[i].signaled)
 			break;
 	}
-	for (; until < q->n && q->first <= until; q->first++)
+	for (; until < q->n && q->first <= until; q->first++) {
 		if (q->out[q->first].word->settled < when)
 			q->out[q->first].word->settled = when;
+		q->out[q->first].word->mixed |= wc->status != IBV_WC_SUCCESS;
+	}
 }
 
 static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
@@ -209,6 +216,8 @@ static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
 		one = (struct out){ .wr_id = wr->wr_id,
 				    .word = word_from(w, n->prog, n->ord, wr->remote_addr),
 				    .signaled = wr->send_flags & IBV_SEND_SIGNALED };
+		one.word->sum += wr->compare_add;
+		one.word->mixed |= wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD;
 		ret = begun(&queue[post->obj], &one);
 	}
 	return ret;
@@ -258,8 +267,68 @@ static int follow_all(struct rp_world *w, uint32_t prog)
 	return ret;
 }
 
+/* --- what the record says lay there ------------------------------------------------------- */
+
+/* Where a registered MR's words are in it. */
+static void place(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	struct rp_word *word;
+	const char *line;
+	uint64_t base;
+	uint32_t mr;
+	size_t len;
+
+	line = vt_rec_line(p, rec, &len);
+	if (strncmp(line, "ibv_reg_mr", 10) != 0)
+		return;
+	mr = rp_subject(line, VOBJ_MR, " = ");
+	word = mr ? word_from(w, prog, mr, 0) : NULL;
+	if (!word ||
+	    (!vt_fact(p, rec, false, "iova", &base) && !vt_fact(p, rec, true, "addr", &base)))
+		return;
+	for (; word < w->word + w->n_words && word->prog == prog && word->mr == mr; word++)
+		if (word->addr >= base)
+			word->off = word->addr - base;
+}
+
+static void look(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = mem->what == VT_MEM_FINAL ? NULL : vt_mem_bytes(rec);
+	struct rp_word *word = bytes ? word_from(w, prog, mem->mr, 0) : NULL;
+	uint64_t from, to;
+
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr;
+	     word++) {
+		from = word->off < mem->off ? mem->off : word->off;
+		to = word->off + WORD < mem->off + mem->len ? word->off + WORD
+							    : mem->off + mem->len;
+		if (word->off == UINT64_MAX || from >= to)
+			continue;
+		memcpy((uint8_t *)&word->value + (from - word->off), bytes + (from - mem->off),
+		       to - from);
+		if (rec->begin < word->first)
+			word->start = word->value;
+	}
+}
+
+static void look_all(struct rp_world *w, uint32_t prog)
+{
+	const struct vt_rec *rec;
+	uint64_t off;
+
+	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+		if (rec->kind == VT_CALL)
+			place(w, prog, rec);
+	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+		if (rec->kind == VT_MEM)
+			look(w, prog, rec);
+}
+
 int rp_words_init(struct rp_world *w)
 {
+	struct rp_word *word;
 	uint32_t prog;
 	int ret = rp_each_wr(w, find_atomic, w);
 
@@ -268,6 +337,11 @@ int rp_words_init(struct rp_world *w)
 	unique(w);
 	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
 		ret = follow_all(w, prog);
+	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
+		look_all(w, prog);
+	for (word = w->word; word < w->word + w->n_words; word++)
+		word->sums = !word->mixed && word->settled != UINT64_MAX &&
+			     word->value - word->start == word->sum;
 	return ret;
 }
 
@@ -276,4 +350,33 @@ struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr,
 	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
 
 	return word && word->addr <= addr ? word : NULL;
+}
+
+/* What is the same already is left alone: a peer may write there. */
+static void put(uint8_t *at, const uint8_t *bytes, uint64_t len)
+{
+	if (memcmp(at, bytes, len) != 0)
+		memcpy(at, bytes, len);
+}
+
+void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t addr,
+		  uint8_t *at)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = vt_mem_bytes(rec);
+	const struct rp_word *word = word_from(w, prog, mem->mr, addr < WORD ? 0 : addr - WORD + 1);
+	uint64_t done = 0, from;
+
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr &&
+	       word->addr < addr + mem->len;
+	     word++) {
+		if (!word->sums || word->first > rec->begin)
+			continue;
+		from = word->addr > addr ? word->addr - addr : 0;
+		if (from > done)
+			put(at + done, bytes + done, from - done);
+		done = word->addr + WORD - addr;
+	}
+	if (done < mem->len)
+		put(at + done, bytes + done, mem->len - done);
 }

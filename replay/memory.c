@@ -67,7 +67,7 @@ static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
 		return 0;
 	/* Work requests name the same memory again and again. */
 	if (g->n_regions >= JOIN_FROM && !(g->n_regions & (g->n_regions - 1))) {
-		qsort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+		rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
 		g->n_regions = join(g->region, g->n_regions);
 	}
 	/* A power of two: there is no room. */
@@ -169,7 +169,7 @@ int rp_memory_init(struct rp_prog *g, struct vt_error *err)
 			 g->p->num);
 		return ret;
 	}
-	qsort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+	rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
 	g->n_regions = join(g->region, g->n_regions);
 	for (i = 0; i < g->n_regions && !ret; i++) {
 		sum += g->region[i].len;
@@ -351,18 +351,18 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 }
 
 /*
- * Whether a byte that is neither as the record says nor as it was before is the doing of atomics that came out
- * differently. A word that changes before the first of them is written by the program, too: it is not compared any more. To fill all
+ * The word of a byte that by then, when they have all completed, is the doing of atomics; NULL: it may be the program's. A word that changes before the first of them is written by the program, too: it is not compared any more. To fill all
  * of a region before is only how it begins.
  */
-static bool by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off, bool changed)
+static const struct rp_word *by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off,
+					bool changed)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	struct rp_word *word = rp_word_at(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
 
 	if (word && changed && word->first > rec->begin && mem->len < g->mr[mem->mr].len)
 		word->settled = UINT64_MAX;
-	return word && word->settled < rec->begin;
+	return word && word->settled < rec->begin ? word : NULL;
 }
 
 /*
@@ -375,14 +375,16 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
+	const struct rp_word *word;
 	bool differs = false;
 	char want[96], got[96];
 	uint64_t i, k = 0;
 
 	for (i = 0; i < mem->len; i++) {
-		if (!by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]) || differs)
+		word = by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]);
+		if (!word || differs)
 			continue;
-		differs = at[i] != bytes[i] && at[i] != was[i];
+		differs = at[i] != bytes[i] && (word->sums || at[i] != was[i]);
 		k = i;
 	}
 	if (!differs)
@@ -436,7 +438,6 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
 		memcpy(rp_mr_first(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
 	pthread_mutex_unlock(&g->lock);
-	if (memcmp(at, bytes, mem->len) != 0)
-		memcpy(at, bytes, mem->len);
+	rp_words_put(g->w, g->nth, rec, g->mr[mem->mr].base + mem->off, at);
 	return true;
 }

@@ -150,7 +150,7 @@ static bool make_places(struct builder *b, struct rp_places *p)
 	p->use = calloc(b->n, sizeof(*p->use));
 	if (!p->place || !p->use)
 		return false;
-	qsort(b->span, b->n, sizeof(*b->span), by_lo);
+	rp_sort(b->span, b->n, sizeof(*b->span), by_lo);
 	for (i = 0; i < b->n; i++) {
 		if (!at || b->span[i].lo >= at->hi) {
 			at = &p->place[p->n++];
@@ -163,7 +163,7 @@ static bool make_places(struct builder *b, struct rp_places *p)
 		else
 			at->other = true;
 	}
-	qsort(p->use, p->n_use, sizeof(*p->use), by_wr);
+	rp_sort(p->use, p->n_use, sizeof(*p->use), by_wr);
 	return true;
 }
 

@@ -28,6 +28,7 @@
 #include "traces/vtrace_write.h" /* vt_crc(), vt_now() */
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #define RP_MAGIC     0x70657275u
 #define RP_TIMEOUT   60u /* seconds that a wait may take */
@@ -120,6 +121,10 @@ enum rp_unexpected {
  * @addr: by which the atomics name it
  * @first: the first of them was posted then
  * @settled: they all had completed then; UINT64_MAX: the word is not compared
+ * @off: where it is in the MR; UINT64_MAX: that is not known
+ * @sum: what they add; @mixed: not all of them are additions that went well
+ * @start, @value: what the record says was there before the first, and in the end
+ * @sums: nothing but they has changed it: what lies there in between is theirs to say, not the record's
  */
 struct rp_word {
 	uint32_t prog;
@@ -127,6 +132,11 @@ struct rp_word {
 	uint64_t addr;
 	uint64_t first;
 	uint64_t settled;
+	uint64_t off;
+	uint64_t sum;
+	uint64_t start, value;
+	bool mixed;
+	bool sums;
 };
 
 struct rp_thread;
@@ -189,6 +199,15 @@ int rp_each_wr(const struct rp_world *w,
 	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
 			 const struct vt_wr *wr),
 	       void *arg);
+
+/** rp_sort() - as qsort(3), also of nothing: a list without entries has no memory. */
+static inline void rp_sort(void *base, size_t n, size_t size,
+			   int (*compare)(const void *a, const void *b))
+{
+	if (n)
+		qsort(base, n, size, compare);
+}
+
 /* --- files.c ----------------------------------------------------------------------------- */
 
 /** rp_files_learn() - the files that a call of the record names. Returns 0 or -ENOMEM. */
@@ -202,6 +221,12 @@ int rp_files_make(struct rp_world *w);
 int rp_words_init(struct rp_world *w);
 /** rp_word_at() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
 struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
+/**
+ * rp_words_put() - write recorded bytes of an MR, but for words that are sums of what atomics have added.
+ * @addr: by which atomics name the first byte; @at: where that is here
+ */
+void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t addr,
+		  uint8_t *at);
 
 /* --- overlap.c --------------------------------------------------------------------------- */
 

@@ -252,9 +252,9 @@ static int read_all(struct rp_world *w)
 				return ret;
 		}
 	}
-	qsort(w->key, w->n_key, sizeof(*w->key), by_num);
-	qsort(w->qpn, w->n_qpn, sizeof(*w->qpn), by_num);
-	qsort(w->port, w->n_port, sizeof(*w->port), by_num);
+	rp_sort(w->key, w->n_key, sizeof(*w->key), by_num);
+	rp_sort(w->qpn, w->n_qpn, sizeof(*w->qpn), by_num);
+	rp_sort(w->port, w->n_port, sizeof(*w->port), by_num);
 	return 0;
 }
 

@@ -52,12 +52,14 @@ check "app_errors: recorded" single app_errors "$T/app_errors" local
 check "app_errors: replayed" replays "$TEST_DIR/trace.app_errors"
 
 # own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay: app_tm sends some as payload.
-# What cannot be replayed, and why, is in docs/traces.md.
+# FLAGS: of the fabric. What cannot be replayed, and why, is in docs/traces.md.
+n_own=0
 own() {
-	local n RUN_FLAGS="--fabric $1"
-	check "$*: recorded" single "$1" "$T/$1" "${@:2}" || return
+	local n RUN_FLAGS="--fabric $1-$((++n_own)) ${FLAGS-}"
+	rm -rf "$TEST_DIR/trace.$1"
+	check "$* ${FLAGS-}: recorded" single "$1" "$T/$1" "${@:2}" || return
 	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
-		check "$*: replayed" replays "$TEST_DIR/trace.$1"
+		check "$* ${FLAGS-}: replayed" replays "$TEST_DIR/trace.$1"
 	done
 }
 for app in async cq cm_addrinfo cm_ep cm_info cqex domain ece flow nodes post raw rss states ud ud_data ud_mcast; do
@@ -69,6 +71,37 @@ for app in cm_addr cm_conn cm_mcast cm_sync cm_user cqmod dmabuf import mem mw m
 done
 own app_cm_reject local
 own app_stress 4 20
+own app_lucky
+for name in send_odd psn_wrap ud_send read_3k cmp_swap rnr_fail nak_access; do
+	own app_exchange remote $name
+done
+for profile in generic rxe connectx6 minimal; do
+	case $profile in generic | connectx6) types=0x11c ;; *) types=0x1c ;; esac
+	FLAGS="--profile $profile" own app_limits $types ops
+done
+FLAGS=--chaos=7 own app_stress 4 20 2>/dev/null
+# Connection after connection, until they are stopped.
+joinload() {
+	local port
+	port=$(free_port)
+	cm_start TCP "$port" "$T/app_cm_joinload" serve "$ADDR" "$port" 7 || return
+	run_b timeout --preserve-status 0.3 "$T/app_cm_joinload" call "$ADDR" "$port" 7 >"$TEST_DIR/client.out" 2>&1
+	local c=$?
+	cm_stop
+	[ $c = 0 ] && [ "$SERVER_STATUS" = 0 ] && grep -q '^# [1-9][0-9]* good' "$TEST_DIR/client.out" && return
+	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	return 1
+}
+round app_cm_joinload joinload
+# It looks at the memory of its fabric process.
+many_nodes() {
+	local pid
+	"$REAL" fabric start --fabric many && pid=$("$REAL" status --json --fabric many | json 'd["pid"]') || return
+	RUN_FLAGS="--fabric many" single app_many_nodes "$T/app_many_nodes" 20 40 "$pid"
+}
+check "app_many_nodes: recorded" many_nodes
+check "app_many_nodes: replayed" replays "$TEST_DIR/trace.app_many_nodes"
+"$REAL" fabric stop --fabric many
 # Its port is its own.
 round udaddy cm_both UDP 7174 "udaddy -b $ADDR" "udaddy -s $ADDR"
 

@@ -14,7 +14,8 @@ static uint64_t lay(const struct ibv_sge *sge, int n, uint8_t *buf, uint64_t roo
 	for (int i = 0; i < n && at < room; i++) {
 		uint64_t len = sge[i].length < room - at ? sge[i].length : room - at;
 
-		memcpy(buf + at, (void *)(uintptr_t)sge[i].addr, len);
+		if (len)
+			memcpy(buf + at, (void *)(uintptr_t)sge[i].addr, len);
 		at += len;
 	}
 	return at;
