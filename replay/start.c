@@ -210,8 +210,7 @@ void gone(struct rp_world *w, uint32_t nth, int status)
 	struct rp_slot *slot = rp_slots_of(w, nth);
 	uint32_t none = 0;
 
-	__atomic_store_n(&slot->next_end, RP_DONE, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&w->share->beat, 1, __ATOMIC_SEQ_CST);
+	rp_slot_at(slot, RP_DONE);
 	if (!status || !__atomic_compare_exchange_n(&w->share->failed, &none, 1, false,
 						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
@@ -224,4 +223,5 @@ void gone(struct rp_world *w, uint32_t nth, int status)
 			 "p%u: its replay could not be started (status %d)", w->dir.prog[nth].num,
 			 WEXITSTATUS(status));
 	__atomic_store_n(&w->share->failed, 2, __ATOMIC_SEQ_CST);
+	rp_wake_all(w);
 }
