@@ -216,9 +216,11 @@ static void test_beyond(void)
 	make(o);
 	poll = put(o, 0, 10, 20, VT_POLL);
 	rp_at(&o->t[0], poll);
-	o->slot[1].next_end = 15;
-	o->slot[1].off = o->p.size;
+	rp_at(&o->t[1], put(o, 1, 11, 15, VT_POST_SEND));
+	o->p.size = o->slot[1].off;
 	CU_ASSERT_FALSE(rp_after_others(&o->t[0], poll));
+	o->p.size += sizeof(struct entry);
+	CU_ASSERT(rp_after_others(&o->t[0], poll));
 	free(o->p.data);
 }
 
