@@ -149,7 +149,9 @@ static const struct verb verbs[] = {
 	  "fabric like\n"
 	  "the recorded one, and compare what comes of them. The first divergence is shown with "
 	  "both\n"
-	  "sides, exit status 1.",
+	  "sides, exit status 1. With --json standard output has nothing else: what OTHER prints "
+	  "there\n"
+	  "goes to standard error.",
 	  PLACE | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_SCENARIO) |
 		  OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_CHAOS) |
 		  OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_PACE) | OPT_BIT(OPT_REAL) |

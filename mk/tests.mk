@@ -56,6 +56,10 @@ $(T)/unit_card: $(call objs,librecord/profile.c fabric/profile.c fabric/profile_
 $(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: $(TRACES_OBJ)
 $(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: UNIT_LIBS := -lpcap -lz
 
+# Of a replay, how its threads wait for each other.
+$(T)/unit_turn: $(call objs,replay/turn.c replay/share.c) $(VTRACE_OBJ)
+$(T)/unit_turn: UNIT_LIBS := -lz
+
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

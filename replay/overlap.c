@@ -141,7 +141,7 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 		until = goes_first(w, s, rec);
 		/* Those behind the end wait for it as all do. */
 		if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
-			rp_end_later(t, until);
+			rp_slot_at(t->slot, until);
 		if (until && !let_pass(w, s, until, &since))
 			return;
 	}

@@ -62,7 +62,7 @@ static void wait_held(const struct rp_thread *t, const struct vt_rec *rec)
 	unsigned int rest = 0;
 
 	/* It looks at where the thread is. */
-	__atomic_store_n(&t->slot->next_end, rec->end + 1, __ATOMIC_SEQ_CST);
+	rp_slot_at(t->slot, rec->end + 1);
 	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_failed(t->prog->w))
 		rp_rest(&rest);
 }
@@ -74,6 +74,9 @@ static void *play_thread(void *arg)
 	uint64_t off = 0;
 	bool ok = true;
 
+	/* A thread's sleeps are 50 us too long, which is more than lies between most calls. */
+	if (t->prog->pace)
+		prctl(PR_SET_TIMERSLACK, 1UL);
 	for (rec = next_of(t, &off); rec && ok; rec = next_of(t, &off)) {
 		rp_at(t, rec);
 		ok = rp_turn(t, rec);

@@ -405,7 +405,8 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 						  cq->first ? "others came" : "none came");
 			return diverge(t, rec, want, cq->first, D_WR_ID, 0);
 		}
-		rp_rest(&rest);
+		if (!rp_after_others(t, rec))
+			rp_rest(&rest);
 	}
 }
 

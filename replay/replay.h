@@ -8,7 +8,7 @@
  * by the thread whose they are, in their order. A call begins when all calls of all programs that had ended before
  * it began in the record have ended here: every thread says in shared memory (struct rp_slot) by which
  * number the call ends that it is at. So calls that overlapped may overlap again, and all else is in order;
- * overlap.c has the one exception.
+ * turn.c has how they wait for each other, and overlap.c the one exception.
  * The record of all programs with the smallest begin may always begin, so no wait is for ever; what the library itself
  * does not end within a bound is told by a watchdog (main thread).
  *
@@ -35,13 +35,22 @@
 #define RP_DONE	     UINT64_MAX
 #define RP_MAX_FILES 256u
 
-/** struct rp_slot - a thread of a program. @next_end: the number by which the call ends that it is at. */
+/**
+ * struct rp_slot - a thread of a program.
+ * @next_end: the number by which the call ends that it is at
+ * @wanted: the smallest number that somebody who sleeps wants @next_end to have reached; RP_DONE: nobody does
+ * @beat: futex of those who sleep: how often they were woken
+ * @cpu: that it was seen on last, from 1
+ */
 struct rp_slot {
 	uint64_t next_end;
 	uint32_t prog; /* index in the trace */
 	uint32_t thread; /* ordinal */
 	uint64_t off; /* of the record that it is at */
 	uint64_t since; /* when it began with it; 0: it waits for its turn */
+	uint64_t wanted;
+	uint32_t beat;
+	uint32_t cpu;
 } __attribute__((aligned(64)));
 
 /** struct rp_made - what an object of this run has instead of the recorded. */
@@ -80,8 +89,6 @@ struct rp_count {
 /** struct rp_share - shared by all processes of a replay. Slots follow, then objects: rp_layout. */
 struct rp_share {
 	uint32_t magic;
-	uint32_t beat; /* futex: counts whatever somebody may wait for */
-	uint32_t sleepers;
 	uint32_t failed; /* 1: somebody writes @why, 2: it is there */
 	uint32_t unfit; /* the devices here cannot stand for the recorded: nothing was played */
 	uint64_t start; /* CLOCK_MONOTONIC when all were ready */
@@ -330,6 +337,7 @@ struct rp_thread {
 	char *mapped; /* the line, with what is here */
 	uint64_t when; /* number by which the call of its record began */
 	const struct vt_wc *awaited; /* of the poll that it is at */
+	uint64_t look_ns; /* how long it looks whether others get on before it sleeps: turn.c */
 	struct rp_scratch scratch;
 };
 
@@ -365,16 +373,26 @@ struct rp_prog {
 	struct rp_map *map; /* NULL: all is called as it was recorded */
 };
 
-/* --- share.c: order ---------------------------------------------------------------------- */
+/* --- turn.c: order ----------------------------------------------------------------------- */
 
 /** rp_turn() - wait until it is the record's turn. Returns false: somebody has failed. */
 bool rp_turn(struct rp_thread *t, const struct vt_rec *rec);
 /** rp_at() - the thread is at this record now; NULL: at its end. */
 void rp_at(struct rp_thread *t, const struct vt_rec *rec);
-/** rp_end_later() - the record that the thread is at ends by that number: what begins before need not wait for it. */
-void rp_end_later(const struct rp_thread *t, uint64_t end);
+/** rp_slot_at() - what a thread is at ends by that number: what begins before need not wait for it. RP_DONE: it has ended. */
+void rp_slot_at(struct rp_slot *s, uint64_t end);
 /** rp_may_begin() - whether all that ended before @begin has ended here. */
 bool rp_may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin);
+/**
+ * rp_after_others() - let a thread get on that was, in the record, over with what it is at before @rec had ended, or had
+ * begun to post by then: that may bring what @rec waits for. Waits a bounded time. Returns false: there is none.
+ */
+bool rp_after_others(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_wake_all() - all who sleep look again. */
+void rp_wake_all(const struct rp_world *w);
+
+/* --- share.c ----------------------------------------------------------------------------- */
+
 bool rp_failed(const struct rp_world *w);
 /** rp_fail() - all that is played ends; of several the first @text counts. */
 void rp_fail(struct rp_world *w, const char *text);

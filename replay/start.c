@@ -104,6 +104,13 @@ static void part(const struct args *a, const struct rp_world *w, uint32_t nth, i
 	become(words.argv);
 }
 
+/* With --json standard output is the result's alone; what others print goes to stderr. */
+static void leave_stdout(const struct args *a)
+{
+	if (a->json && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		_exit(complain(strerror(errno)));
+}
+
 static void live(const struct args *a)
 {
 	struct words words = { .n = 0 };
@@ -111,6 +118,7 @@ static void live(const struct args *a)
 	size_t count = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	leave_stdout(a);
 	say_part(a, true);
 	put_run(&words, a, a->live_node, true);
 	while (a->live[count])
@@ -129,6 +137,7 @@ static void real(const struct args *a)
 	char *line;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	leave_stdout(a);
 	say_part(a, false);
 	if (asprintf(&line, "exec %s", a->real) < 0)
 		_exit(complain(strerror(ENOMEM)));
@@ -184,8 +193,10 @@ int start_tool(const struct args *a, const char *const tool[])
 	put_two(&words, "--fabric", a->fabric);
 	put(&words, tool[2]);
 	pid = child();
-	if (!pid)
+	if (!pid) {
+		leave_stdout(a);
 		become(words.argv);
+	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		return 2;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
@@ -210,8 +221,7 @@ void gone(struct rp_world *w, uint32_t nth, int status)
 	struct rp_slot *slot = rp_slots_of(w, nth);
 	uint32_t none = 0;
 
-	__atomic_store_n(&slot->next_end, RP_DONE, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&w->share->beat, 1, __ATOMIC_SEQ_CST);
+	rp_slot_at(slot, RP_DONE);
 	if (!status || !__atomic_compare_exchange_n(&w->share->failed, &none, 1, false,
 						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
@@ -224,4 +234,5 @@ void gone(struct rp_world *w, uint32_t nth, int status)
 			 "p%u: its replay could not be started (status %d)", w->dir.prog[nth].num,
 			 WEXITSTATUS(status));
 	__atomic_store_n(&w->share->failed, 2, __ATOMIC_SEQ_CST);
+	rp_wake_all(w);
 }

@@ -291,6 +291,7 @@ static void first_records(struct rp_world *w, uint32_t prog, struct rp_slot *slo
 		slot[i].prog = prog;
 		slot[i].thread = i;
 		slot[i].next_end = RP_DONE;
+		slot[i].wanted = RP_DONE;
 	}
 	for (off = 0; (rec = vt_next(p, &off));)
 		if (slot[rec->thread].next_end == RP_DONE)

@@ -67,6 +67,27 @@ check "sizes are not compared" as_rping rping p1 rping -c -a $S -C 5 -S 200
 IGNORE=()
 differs "a client that ends sooner" "has ended with" rping p1 rping -c -a $S -C 2
 
+# What the live program prints must not be mixed with the JSON; the shell prints, whatever becomes of rping.
+json_alone() {
+	local want=$1 status=0
+	shift
+	limit "$RDMAEMU" replay --json "$TEST_DIR/rping" --as p1 --timeout $((60 * SLOW)) -- sh -c "$1" \
+		>"$TEST_DIR/out" 2>"$TEST_DIR/err" </dev/null || status=$?
+	cat "$TEST_DIR/out" "$TEST_DIR/err"
+	{ [ $status = "$want" ] || { [ "$want" = 0 ] && did_well $status "$TEST_DIR/err"; }; } && ! grep -qx 'a word of its own' "$TEST_DIR/out" &&
+		[ "$(grep -c '^a word of its own$' "$TEST_DIR/err")" = 1 ] && json "$2" <"$TEST_DIR/out" | grep -qx True
+}
+check "JSON has standard output for itself" json_alone 0 "echo a word of its own; exec rping -c -a $S -C 5 -v" \
+	"d['divergence'] is None and d['programs'] == 1 and d['completions'] > 0"
+check "so it has where the replay diverges" json_alone 1 "echo a word of its own; exec rping -c -a $S -C 2" \
+	"'has ended with' in d['divergence']"
+with_text() {
+	limit "$RDMAEMU" replay "$TEST_DIR/rping" --as p1 -- sh -c "echo a word of its own; exec rping -c -a $S -C 5" \
+		>"$TEST_DIR/out" 2>/dev/null </dev/null
+	grep -qx 'a word of its own' "$TEST_DIR/out" && grep -q 'no divergence$' "$TEST_DIR/out"
+}
+check "without it the live program has it as well" with_text
+
 # It sends memory as malloc(3) gave it, and what that held depends on which events came before: so that all of it holds the
 # same, malloc fills it, which what its caches keep for a thread would escape.
 export GLIBC_TUNABLES=glibc.malloc.perturb=85:glibc.malloc.tcache_count=0
