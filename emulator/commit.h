@@ -19,6 +19,7 @@ static inline void commit_state(struct hca_qp *qp, u32 state)
 
 static inline void commit_entry(struct hca_cq *cq, struct cqe *cqe, u32 prod)
 {
+	/* cppcheck-suppress ctunullpointer ; no CQ goes with no CQE, and then this is not called */
 	cq->prod = prod;
 	store_release(&cqe->seq, prod);
 }

@@ -2,8 +2,8 @@
 /**
  * DOC: which file each capture writes to: never the same.
  *
- * Files are compared by device and inode. The files of a ring that are full are looked up by their names each time:
- * who takes them away may do so, and gives their inodes to others.
+ * Files are compared by device and inode. The files of a ring that are full are looked up by their
+ * names each time: who takes them away may do so, and gives their inodes to others.
  */
 #include "fabric/capture.h"
 #include "traces/pcapng.h"
@@ -65,28 +65,34 @@ int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id)
 	return 0;
 }
 
-/* Of a path in a directory that is there; "" else. */
-static const char *split(const char *path, struct stat *dir)
+/* Into the directory, which has to be there, and the name in it. */
+static bool split(const char *path, struct stat *dir, const char **name)
 {
 	char copy[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 
 	snprintf(copy, sizeof(copy), "%s", path);
-	return !slash || stat(dirname(copy), dir) ? "" : slash + 1;
+	if (!slash || !slash[1] || stat(dirname(copy), dir))
+		return false;
+	*name = slash + 1;
+	return true;
 }
 
 int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id)
 {
-	struct stat dir, other;
-	const char *name = split(c->ask.path, &dir);
+	struct stat dir, o_dir;
+	const char *name, *o_name;
 	u32 i;
 
-	for (i = 0; i < CAPTURES && *name; i++) {
+	if (!split(c->ask.path, &dir, &name))
+		return 0;
+	for (i = 0; i < CAPTURES; i++) {
 		const struct capture *o = all->of[i];
 
 		if (o == c || !writes(o) || !o->ask.ring_bytes)
 			continue;
-		if (!strcmp(split(o->ask.path, &other), name) && same(&dir, &other)) {
+		if (split(o->ask.path, &o_dir, &o_name) && !strcmp(o_name, name) &&
+		    same(&o_dir, &dir)) {
 			*id = o->id;
 			return -EBUSY;
 		}

@@ -237,8 +237,8 @@ static int own(struct rp_map *m, const struct rp_prog *g, const struct vt_device
 	/* Devices of the emulator's and others round limits, and have them, each in their own way. */
 	m->other = (real && !strcmp(real, "yes")) != g->w->on_devices;
 	for (i = 0; i < m->n_names; i++) {
-		strcpy(m->from_name[i], was->dev[i].name);
-		strcpy(m->to_name[i], here->dev[i].name);
+		memcpy(m->from_name[i], was->dev[i].name, sizeof(m->from_name[i]));
+		memcpy(m->to_name[i], here->dev[i].name, sizeof(m->to_name[i]));
 		m->differs |= strcmp(m->from_name[i], m->to_name[i]) != 0;
 		m->other |= !same_kind(&was->dev[i], &here->dev[i]);
 	}

@@ -17,6 +17,8 @@
 #include "replay/replay.h"
 
 #define RP_NO_INDEX UINT32_MAX
+#define RP_IB_GID                                                                                  \
+	19u /* where a sockaddr_ib's GID begins: behind "ib:" and 8 bytes in hexadecimal */
 
 /** struct rp_seen - what the devices here are that a program's stand for, as pN/devices says it. In shared memory. */
 struct rp_seen {

@@ -117,11 +117,9 @@ static bool put_address(struct made *m, const struct rp_named *w, const struct r
 
 static bool put_ib(struct made *m, const struct rp_named *w, const struct rp_pair *p)
 {
-	const size_t before = strlen("ib:") + 2 * 8;
-
-	add(m, w->word, w->key + 1 + before);
+	add(m, w->word, w->key + 1 + RP_IB_GID);
 	add_hex(m, p->to, sizeof(p->to));
-	add(m, w->value + before + 32, w->value_len - before - 32);
+	add(m, w->value + RP_IB_GID + 32, w->value_len - RP_IB_GID - 32);
 	return true;
 }
 

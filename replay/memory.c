@@ -378,7 +378,7 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	const struct rp_word *word;
 	bool differs = false;
 	char want[96], got[96];
-	uint64_t i, k = 0;
+	uint64_t i, k = 0, off;
 
 	for (i = 0; i < mem->len; i++) {
 		word = by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]);
@@ -389,11 +389,10 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	}
 	if (!differs)
 		return true;
-	i = k;
-	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr,
-		 (unsigned long long)(mem->off + i), bytes[i]);
-	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)(mem->off + i),
-		 at[i]);
+	off = mem->off + k;
+	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)off,
+		 bytes[k]);
+	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)off, at[k]);
 	return rp_diverge(t, rec, "memory that peers change", want, got);
 }
 

@@ -47,7 +47,12 @@ static void put_run(struct words *w, const struct args *a, const char *node, boo
 	put(w, "--");
 }
 
-static void become(const char *const argv[])
+static void __attribute__((noreturn)) fail(int error)
+{
+	_exit(complain(strerror(error)));
+}
+
+static void __attribute__((noreturn)) become(const char *const argv[])
 {
 	execv(argv[0], (char **)argv);
 	fprintf(stderr, "rdmaemu: replay: %s: %s\n", argv[0], strerror(errno));
@@ -65,7 +70,7 @@ static void say_part(const struct args *a, bool live)
 		     a->request ? a->request : "", live ? "" : "as ", live ? "" : a->name,
 		     live ? "" : "\n") < 0 ||
 	    setenv(PART_ENV, text, 1))
-		_exit(complain(strerror(ENOMEM)));
+		fail(ENOMEM);
 	free(text);
 }
 
@@ -78,7 +83,7 @@ static void part(const struct args *a, const struct rp_world *w, uint32_t nth, i
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (len < 0)
-		_exit(complain(strerror(errno)));
+		fail(errno);
 	self[len] = '\0';
 	snprintf(index, sizeof(index), "%u", nth);
 	snprintf(share, sizeof(share), "%d", fd);
@@ -125,7 +130,7 @@ static void live(const struct args *a)
 		count++;
 	argv = calloc(words.n + count + 1, sizeof(*argv));
 	if (!argv)
-		_exit(complain(strerror(ENOMEM)));
+		fail(ENOMEM);
 	memcpy(argv, words.argv, words.n * sizeof(*argv));
 	memcpy(argv + words.n, a->live, count * sizeof(*argv));
 	become(argv);
@@ -140,7 +145,7 @@ static void real(const struct args *a)
 	leave_stdout(a);
 	say_part(a, false);
 	if (asprintf(&line, "exec %s", a->real) < 0)
-		_exit(complain(strerror(ENOMEM)));
+		fail(ENOMEM);
 	put_run(&words, a, a->node, true);
 	put(&words, "/bin/sh");
 	put_two(&words, "-c", line);

@@ -118,8 +118,8 @@ bool rp_gid_of(const struct rp_named *w, uint8_t gid[16])
 	case RP_WORD_GID:
 		from_hex(gid, v);
 		return true;
-	case RP_WORD_IB: /* family, P_Key, flow label; then the address */
-		from_hex(gid, v + 3 + 2 * 8);
+	case RP_WORD_IB: /* behind family, P_Key and flow label */
+		from_hex(gid, v + RP_IB_GID);
 		return true;
 	case RP_WORD_IP:
 	case RP_WORD_TEXT:

@@ -48,7 +48,7 @@ static int use_ipv4(struct vb_side *s, void *arg)
 	int i;
 
 	for (i = 0; i < s->info.port.gid_tbl_len; i++) {
-		if (ibv_query_gid(s->ctx, 1, i, gid) || memcmp(gid, mapped, sizeof(mapped)))
+		if (ibv_query_gid(s->ctx, 1, i, gid) || memcmp(gid, mapped, sizeof(mapped)) != 0)
 			continue;
 		s->gid_index = i;
 		s->info.gid = *gid;

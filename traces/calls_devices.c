@@ -31,8 +31,11 @@ static const char *word(char to[VT_DEV_NAME], const char *from, size_t max)
 {
 	size_t i;
 
-	for (i = 0; i < max && i < VT_DEV_NAME - 1 && from[i]; i++)
-		to[i] = from[i] <= ' ' || from[i] > '~' ? '_' : from[i];
+	for (i = 0; i < max && i < VT_DEV_NAME - 1 && from[i]; i++) {
+		to[i] = from[i];
+		if (to[i] <= ' ' || to[i] > '~')
+			to[i] = '_';
+	}
 	if (!i)
 		to[i++] = '-';
 	to[i] = '\0';

@@ -91,6 +91,16 @@ static bool one_of(const char *word, const char *const *names, uint32_t n, uint3
 	return false;
 }
 
+static bool name(const char *word, char to[VT_DEV_NAME])
+{
+	size_t len = strlen(word);
+
+	if (len >= VT_DEV_NAME)
+		return false;
+	memcpy(to, word, len + 1);
+	return true;
+}
+
 /* Room for one more in an array that grows by doubling. */
 static void *one_more(void *array, uint32_t n, size_t size)
 {
@@ -104,17 +114,16 @@ static int device(struct vt_devices *d, const struct line *l)
 
 	if (l->n != 4 || !number(l->word[1], VT_MAX_DEVS - 1, &nr) || nr != d->n)
 		return wrong(l, "'device NUMBER NAME GUID', numbered from 0 to at most 63");
-	if (strlen(l->word[2]) >= VT_DEV_NAME)
-		return wrong(l, "a name of at most 63 bytes");
 	dev = one_more(d->dev, d->n, sizeof(*dev));
 	if (!dev)
 		return vt_fail(l->err, -ENOMEM, "%s: no memory", l->path);
 	d->dev = dev;
 	dev += d->n;
 	memset(dev, 0, sizeof(*dev));
+	if (!name(l->word[2], dev->name))
+		return wrong(l, "a name of at most 63 bytes");
 	if (!guid(l->word[3], &dev->guid))
 		return wrong(l, "a GUID of 16 hexadecimal digits");
-	strcpy(dev->name, l->word[2]);
 	d->n++;
 	return 0;
 }
@@ -133,9 +142,8 @@ static int kind(struct vt_devices *d, const struct line *l)
 	if (l->n != 7 || !dev || dev->known || !guid(l->word[2], &dev->system) ||
 	    !number(l->word[3], UINT32_MAX, &dev->vendor) ||
 	    !number(l->word[4], UINT32_MAX, &dev->part) ||
-	    !number(l->word[5], UINT32_MAX, &dev->hw) || strlen(l->word[6]) >= VT_DEV_NAME)
+	    !number(l->word[5], UINT32_MAX, &dev->hw) || !name(l->word[6], dev->fw))
 		return wrong(l, "'kind DEVICE GUID VENDOR PART HW FIRMWARE', once of a device");
-	strcpy(dev->fw, l->word[6]);
 	dev->known = true;
 	return 0;
 }

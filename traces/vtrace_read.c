@@ -52,7 +52,7 @@ uint32_t vt_episode(const struct vt_program *p)
 	return *end || n > UINT32_MAX ? 0 : (uint32_t)n;
 }
 
-/* A whole file in memory with a NUL behind it. */
+/* A whole file in memory with a NUL behind it; NULL with an error, and only then. */
 static int slurp(const char *path, size_t max, char **text, size_t *len, struct vt_error *err)
 {
 	struct stat st;
@@ -126,7 +126,7 @@ static int things(struct vt_things *t, const char *path, struct vt_error *err)
 	size_t len;
 	int ret = slurp(path, MAX_TEXT, &text, &len, err);
 
-	if (!ret)
+	if (text)
 		ret = vt_things_parse(t, path, text, err);
 	free(text);
 	return ret;
@@ -209,7 +209,7 @@ static int devices(struct vt_program *p, const char *dir, struct vt_error *err)
 
 	snprintf(path, sizeof(path), "%s/p%u/devices", dir, p->num);
 	ret = slurp(path, VT_DEVICES_TEXT, &text, &len, err);
-	if (ret)
+	if (!text)
 		return ret == -ENOENT ? 0 : ret;
 	if (strlen(text) != len)
 		ret = vt_fail(err, -EINVAL, "%s: expected no NUL", path);
@@ -242,7 +242,7 @@ static int program(struct vt_program *p, const char *dir, struct vt_error *err)
 
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
 	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
-	if (ret)
+	if (!p->calls)
 		return ret == -ENOENT && !has_data ? 0 : ret;
 	ret = vt_lines(p, path, err);
 	if (ret)

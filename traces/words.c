@@ -18,6 +18,7 @@ static bool is_plain(const char *word)
 /* As many bytes as there are, or more than there is room for. */
 static size_t put(char *at, size_t room, const char *word)
 {
+	static const char quote[] = { '\'', '\\', '\'', '\'' };
 	bool plain = is_plain(word);
 	size_t n = 0;
 
@@ -25,12 +26,14 @@ static size_t put(char *at, size_t room, const char *word)
 		at[n++] = '\'';
 	for (; *word && n < room; word++) {
 		if (*word == '\'') {
-			if (room - n < 4)
+			if (room - n < sizeof(quote))
 				return room;
-			memcpy(at + n, "'\\''", 4);
-			n += 4;
+			memcpy(at + n, quote, sizeof(quote));
+			n += sizeof(quote);
+		} else if ((unsigned char)*word < ' ') {
+			at[n++] = ' ';
 		} else {
-			at[n++] = (unsigned char)*word < ' ' ? ' ' : *word;
+			at[n++] = *word;
 		}
 	}
 	if (!plain && n < room)
