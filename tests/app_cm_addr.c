@@ -127,10 +127,10 @@ static void test_ports(void)
 
 static int do_family(struct vb_side *s, void *arg)
 {
-	struct sockaddr sa = { .sa_family = *(sa_family_t *)arg };
+	struct sockaddr_storage sa = { .ss_family = *(sa_family_t *)arg };
 
 	(void)s;
-	return rdma_bind_addr(cm_ids[0], &sa) ? errno : 0;
+	return rdma_bind_addr(cm_ids[0], (struct sockaddr *)&sa) ? errno : 0;
 }
 
 /* AF_IB: librdmacm tries it to find out what there is. */

@@ -10,7 +10,7 @@ case $BUILD in
 /*) ;;
 *) BUILD=$TOP/$BUILD ;;
 esac
-RDMAEMU=$BUILD/bin/rdmaemu
+RDMAEMU=${SAN_RDMAEMU:-$BUILD/bin/rdmaemu}
 SHIM=$BUILD/lib/librdmaemu.so
 T=$BUILD/tests
 TEST_DIR=${TEST_DIR:-$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-t.XXXXXX")}
