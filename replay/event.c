@@ -5,7 +5,7 @@
  * Whether arming a CQ gives an event is a race in every program: completions that were there before give none. When
  * there were some here and not in the record, the event that the record has is not waited for. The record may have
  * it later, after another arming: a program that looks once more after it has armed the CQ leaves the event in the channel until it
- * waits the next time.
+ * waits the next time. So they are counted: each arming may have been too late here.
  */
 #include "replay/replay.h"
 
@@ -28,7 +28,7 @@ bool rp_notify(struct rp_thread *t, const struct vt_rec *rec)
 	ret = ibv_req_notify_cq(cq, (int)op->n);
 	pthread_mutex_lock(&g->lock);
 	rp_drain(g, &g->cq[op->cq], DRAIN);
-	g->cq[op->cq].missed |= g->cq[op->cq].first != NULL;
+	g->cq[op->cq].missed += g->cq[op->cq].first != NULL;
 	pthread_mutex_unlock(&g->lock);
 	if (ret == op->ret)
 		return true;
@@ -76,7 +76,7 @@ static bool have(struct rp_prog *g, uint32_t cq)
 	if (g->cq[cq].pending)
 		g->cq[cq].pending--;
 	else if (g->cq[cq].missed)
-		g->cq[cq].missed = false;
+		g->cq[cq].missed--;
 	else
 		yes = false;
 	pthread_mutex_unlock(&g->lock);

@@ -95,7 +95,8 @@ static void bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
 
 	c->cq = cq;
 	c->events = 0;
-	c->missed = c->ex = false;
+	c->missed = 0;
+	c->ex = false;
 	c->pending = 0;
 	c->first = NULL;
 	c->last = &c->first;

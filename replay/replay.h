@@ -292,7 +292,7 @@ struct rp_cq {
 	struct rp_cqe *first, **last;
 	uint32_t events; /* taken and not acknowledged */
 	uint32_t pending; /* taken, and the record has not had them yet */
-	bool missed; /* completions were there when it was armed: there may be no event */
+	uint32_t missed; /* armings when completions were there: these may give no event */
 	uint64_t ex_flags; /* ibv_create_cq_ex(): wc_flags */
 	bool ex;
 	bool polled; /* in the record */
