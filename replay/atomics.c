@@ -95,7 +95,7 @@ static int find_atomic(void *arg, uint32_t prog, const struct vt_rec *rec, const
 	return n ? add(w, &(struct rp_word){ .prog = n->prog,
 					     .mr = n->ord,
 					     .addr = wr->remote_addr,
-					     .first = rec->end,
+					     .first = rec->begin,
 					     .off = UINT64_MAX })
 		 : 0;
 }

@@ -126,7 +126,7 @@ enum rp_unexpected {
 /**
  * struct rp_word - eight bytes of an MR that peers do atomics on. Sorted by all that says where.
  * @addr: by which the atomics name it
- * @first: the first of them was posted then
+ * @first: the first of them was being posted from then on
  * @settled: they all had completed then; UINT64_MAX: the word is not compared
  * @off: where it is in the MR; UINT64_MAX: that is not known
  * @sum: what they add; @mixed: not all of them are additions that went well
