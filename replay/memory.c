@@ -351,8 +351,9 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 }
 
 /*
- * The word of a byte that by then, when they have all completed, is the doing of atomics; NULL: it may be the program's. A word that changes before the first of them is written by the program, too: it is not compared any more. To fill all
- * of a region before is only how it begins.
+ * The word of a byte that by then, when they have all completed, is the doing of atomics; NULL: it may be the program's.
+ * A word that changes before the first of them is written by the program, too: it is not compared any more. To
+ * fill all of a region before is only how it begins.
  */
 static const struct rp_word *by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off,
 					bool changed)

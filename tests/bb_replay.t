@@ -101,7 +101,7 @@ many_nodes() {
 }
 check "app_many_nodes: recorded" many_nodes
 check "app_many_nodes: replayed" replays "$TEST_DIR/trace.app_many_nodes"
-"$REAL" fabric stop --fabric many
+"$REAL" fabric stop --fabric many >/dev/null 2>&1
 # Its port is its own.
 round udaddy cm_both UDP 7174 "udaddy -b $ADDR" "udaddy -s $ADDR"
 
