@@ -25,6 +25,8 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 
 	if (c->call == VCALL_ibv_rereg_mr)
 		mr = (void *)(uintptr_t)a[0];
+	if (!mr)
+		return;
 	for (ord = 0, i = 1; i < g->n_obj[VOBJ_MR]; i++)
 		if (rp_obj(g, VOBJ_MR, i) == mr)
 			ord = i;

@@ -55,20 +55,18 @@ RUN_FLAGS='--fabric nodes --node other' under shared
 
 # From outside; the sources are built once more, under sanitizers.
 printf 'devices 2\n' >"$TEST_DIR/two"
-defines=(-DVERSION="\"$version\"" -DSTOP="\"$RDMAEMU fabric stop --fabric out\""
-	-DRESTART="\"$RDMAEMU fabric stop --fabric out && $RDMAEMU fabric start --fabric out\"")
 outside() {
 	local out status=0
 	check "a fabric" "$RDMAEMU" fabric start --fabric out --profile "$TEST_DIR/two"
-	out=$(limit "$@" "$RDMAEMU_DIR" out 2>&1) || status=$?
+	out=$(limit "$@" "$RDMAEMU_DIR" out "$version" "$RDMAEMU" 2>&1) || status=$?
 	sed -E "s|^((not )?ok) |\\1 ${1##*/}: |" <<<"$out"
 	[ $status = 0 ] || not_ok "${1##*/}: status $status"
 }
 # shellcheck disable=SC2046
-check "a program outside" compile "$TEST_DIR/outside" "${defines[@]}" \
+check "a program outside" compile "$TEST_DIR/outside" \
 	"$TOP/tests/ctl_outside.c" $(flags --libs)
 outside "$TEST_DIR/outside"
-if BUILD_SAN='' compile "$TEST_DIR/asan" "${defines[@]}" -fsanitize=address,undefined \
+if BUILD_SAN='' compile "$TEST_DIR/asan" -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined "$TOP"/tests/ctl_outside.c "$TOP"/libctl/*.c \
 	"$TOP"/fabric/{ctlcall,statefind,counters}.c >"$TEST_DIR/asan.out" 2>&1; then
 	LD_PRELOAD='' outside "$TEST_DIR/asan"

@@ -2,7 +2,7 @@
 /*
  * rdmaemu.h from a program that is not on the fabric and knows nothing of verbs. Started by
  * tests/bb_ctl.t, which also builds it under ASan and UBSan with the library's own sources.
- *	ctl_outside DIR FABRIC		FABRIC has two devices
+ *	ctl_outside DIR FABRIC VERSION COMMAND	FABRIC has two devices; VERSION is the header's; COMMAND is rdmaemu
  */
 #include <errno.h>
 #include <math.h>
@@ -81,7 +81,7 @@ static void test_faults(void)
 
 static void test_clock(void)
 {
-	struct rdmaemu_clock c, d;
+	struct rdmaemu_clock c = { 0 }, d = { 0 };
 
 	ok(!rdmaemu_clock_stop(r) && !rdmaemu_clock_get(r, &c) && !c.running, "stop");
 	ok(!rdmaemu_clock_advance(r, 1500000000) && !rdmaemu_clock_get(r, &d) &&
@@ -111,23 +111,32 @@ static void test_state(void)
 	   "a counter of the second device");
 }
 
+/* Returns whether `COMMAND fabric VERB --fabric FABRIC` went well. */
+static int fabric(const char *const argv[], const char *verb)
+{
+	char line[8192];
+
+	snprintf(line, sizeof(line), "%s fabric %s --fabric %s", argv[4], verb, argv[2]);
+	return !system(line);
+}
+
 /* The fabric is stopped, and another one started in its place. */
-static void test_restart(void)
+static void test_restart(const char *const argv[])
 {
 	struct rdmaemu_fault f;
 
-	ok(rdmaemu_fault_add(r, "fail call=ibv_alloc_pd errno=ENOMEM") > 0 && !system(RESTART) &&
-		   !rdmaemu_fault_next(r, 0, &f),
+	ok(rdmaemu_fault_add(r, "fail call=ibv_alloc_pd errno=ENOMEM") > 0 &&
+		   fabric(argv, "stop") && fabric(argv, "start") && !rdmaemu_fault_next(r, 0, &f),
 	   "a handle goes on with the next fabric of that name");
-	ok(!system(STOP) && rdmaemu_fault_next(r, 0, &f) == -1 && errno == ENOENT,
+	ok(fabric(argv, "stop") && rdmaemu_fault_next(r, 0, &f) == -1 && errno == ENOENT,
 	   "a fabric that has gone");
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc != 5)
 		return 2;
-	ok(!strcmp(rdmaemu_version(), VERSION), "the library's version is the header's");
+	ok(!strcmp(rdmaemu_version(), argv[3]), "the library's version is the header's");
 	test_open(argv[1]);
 	r = rdmaemu_open_fabric(argv[1], argv[2]);
 	ok(r && !rdmaemu_error(r)[0], "open a fabric by name");
@@ -136,7 +145,7 @@ int main(int argc, char **argv)
 	test_faults();
 	test_clock();
 	test_state();
-	test_restart();
+	test_restart((const char *const *)argv);
 	rdmaemu_close(r);
 	return failed != 0;
 }

@@ -88,9 +88,7 @@ static void walk_pointer(struct vwalk *w, const struct vfield *f, const uint8_t 
 	}
 	if (f->kind == VK_PMASK && w->dir == VDIR_OUT)
 		mask = mask ? vfield_int((void *)(uintptr_t)mask, 4) : 0;
-	else if (f->kind == VK_PMASK)
-		mask = ~0ULL;
-	else if (f->count_off == VCOUNT_NONE)
+	else if (f->kind == VK_PMASK || f->count_off == VCOUNT_NONE)
 		mask = ~0ULL;
 	walk_struct(w, f->name, f->aux, p, mask);
 }
