@@ -67,7 +67,8 @@ static bool comes_back(const char *line, size_t len)
 		return false;
 	}
 	vcall_put_in(&text, parsed.call, parsed.args, &env);
-	if (text.lost || text.len != (size_t)(out - line) || memcmp(text.text, line, text.len)) {
+	if (text.lost || text.len != (size_t)(out - line) ||
+	    memcmp(text.text, line, text.len) != 0) {
 		printf("# was %.*s\n# is  %s\n", (int)(out - line), line, text.text);
 		return false;
 	}

@@ -131,7 +131,7 @@ static bool has_pieces(u64 *at, u32 len)
 		return false;
 	for (i = 0; i < n; i++) {
 		kept = min_u32(100, len - i * 256);
-		if (memcmp(v.payload + i * 100ull, m->c[0].mem + i * 256ull, kept))
+		if (memcmp(v.payload + i * 100ull, m->c[0].mem + i * 256ull, kept) != 0)
 			return false;
 	}
 	return capture_next(m->hca, at, c->head, &v);

@@ -103,8 +103,8 @@ void vmw_use(struct vobj *o)
 		.send_flags = w.flags,
 		.bind_info = { w.mr->ptr, w.addr, w.bind_len, w.bind_access },
 	};
-	/* NOLINTNEXTLINE(bugprone-branch-clone): in the order in which they are looked at */
 	if (o->mw.type != IBV_MW_TYPE_1)
+		/* NOLINTNEXTLINE(bugprone-branch-clone): in the order in which they are looked at */
 		want = EINVAL;
 	else if (w.mr->uses[U_PD] != o->uses[U_PD])
 		want = EPERM;

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 	struct inject_script s = { .path = "script" };
 	char *text = malloc(len + 1);
 
-	must(text);
+	must(text != NULL);
 	memcpy(text, data, len);
 	text[len] = '\0';
 	inject_script_text(&s, text);
