@@ -27,10 +27,32 @@ def made_frames():
         yield name, link, trace_make.go_back_n(to, back) + [to(trace_make.send(7, 61)), back(trace_make.ack(7))]
 
 
+DEVICES = b"""device 0 mlx5_0 0002c90300a1b2c0
+device 1 mlx5_1 0002c90300a1b2c1
+kind 0 0002c90300a1b2c0 0x2c9 4123 0 20.31.1014
+port 0 1 Ethernet 0 0 0
+gid 0 1 0 fe800000000000000202c9fffea1b2c0 RoCEv1 4
+gid 0 1 3 00000000000000000000ffffc0000202 RoCEv2 4
+address 0 1 192.0.2.2
+kind 1 0002c90300a1b2c0 0x2c9 4123 0 -
+port 1 1 InfiniBand 7 0 1
+gid 1 1 0 fe800000000000000002c90300a1b2c1 IB 0
+address 1 1 2001:db8::2
+"""
+
+
 def vtrace():
-    """Programs of the samples, as fuzz_vtrace.c takes them: the text, and the first records."""
+    """
+    Programs of the samples, as fuzz_vtrace.c takes them: the text, and the first records. The text is read as each file
+    of text in a trace.
+    """
+    yield "devices", struct.pack("<H", len(DEVICES)) + DEVICES
     samples = os.path.join(os.path.dirname(TESTS), "traces", "samples")
     for name in sorted(os.listdir(samples)):
+        trace = os.path.join(samples, name, "trace")
+        if os.path.isfile(trace):
+            text = open(trace, "rb").read()[:4096]
+            yield name, struct.pack("<H", len(text)) + text
         for prog in ("p1", "p2"):
             folder = os.path.join(samples, name, prog)
             if not os.path.isdir(folder):
