@@ -7,7 +7,8 @@
  * Each measurement forks a peer. The two are pinned on the first two CPUs that this process may
  * use; with a single CPU nothing is pinned and who spins yields. Names end in their unit: _ns per
  * operation, _gbs in 10^9 bytes per second, _per_s. One run measures each figure once: tests/bench
- * repeats the program between the benchmarks that it is compared with, and takes medians.
+ * repeats the program between the benchmarks that it is compared with, and takes medians. `limits tcp`
+ * has only those of TCP, which differ most from one moment to the next.
  *
  * A peer that dies would leave the other waiting: LIMIT_S ends both.
  */
@@ -42,7 +43,7 @@
 #define PIECE_LEN  64u
 #define PIECE_STEP 128u /* pieces are not adjacent, or the kernel's work would be that of one */
 #define TAIL_LEN   8u
-#define TCP_TOTAL  (256u << 20)
+#define TCP_TOTAL  (512u << 20)
 
 /**
  * struct shared - what both processes see.
@@ -446,8 +447,14 @@ static void tcp(void)
 	close(listener);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool only_tcp = argc == 2 && !strcmp(argv[1], "tcp");
+
+	if (argc != 1 && !only_tcp) {
+		fprintf(stderr, "usage: limits [tcp]\n");
+		return 2;
+	}
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sh == MAP_FAILED)
 		die("mmap");
@@ -458,10 +465,12 @@ int main(void)
 		printf("{\n\t\"cpus\": [%d]", cpu[0]);
 	else
 		printf("{\n\t\"cpus\": [%d, %d]", cpu[0], cpu[1]);
-	line();
-	copies();
-	event_wakes();
-	futex_wakes();
+	if (!only_tcp) {
+		line();
+		copies();
+		event_wakes();
+		futex_wakes();
+	}
 	tcp();
 	printf("\n}\n");
 	return fflush(stdout) ? 1 : 0;

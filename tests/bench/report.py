@@ -102,7 +102,7 @@ def measures(limit, true_ms, rc_lat):
 def captured(samples):
     """The same for what is captured: its limits are the same without a capture."""
     for size in 65536, 1048576:
-        alone = samples.get(f"send_bw_{size}")
+        alone = samples.get(f"not_captured_bw_{size}")
         limit = statistics.median(alone) * PERFTEST_MB / 1e9 if alone else None
         yield (f"captured_bw_{size}", f"captured: ib_send_bw -s {size}", "GB/s", PERFTEST_MB / 1e9, limit,
                "without a capture", limit and 0.5 * limit, False)
