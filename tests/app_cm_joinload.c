@@ -2,11 +2,11 @@
 /*
  * Connections by the rdma_cm between joined fabrics, one after the other, while tests/torture_join.py
  * breaks what is between them.
- *	app_cm_joinload serve|call ADDRESS PORT SEED
+ *	app_cm_joinload serve|call ADDRESS PORT SEED [CONNECTIONS]
  *
  * The caller connects, sends messages that the other side sends back, looks at them, and disconnects.
  * A connection may fail in any way that a network may make it fail; what comes must be right. Ends at
- * SIGTERM with 0; 11: the device was lost; 3: something is wrong.
+ * SIGTERM, and the caller after so many good CONNECTIONS, with 0; 11: the device was lost; 3: something is wrong.
  */
 #include "tests/rc.h"
 
@@ -300,10 +300,10 @@ static bool call_once(struct sockaddr *sa, uint64_t *rng)
 	return well;
 }
 
-static void call(struct sockaddr *sa, uint64_t rng)
+static void call(struct sockaddr *sa, uint64_t rng, uint64_t connections)
 {
 	note("connected");
-	while (!stop) {
+	while (!stop && good < connections) {
 		if (call_once(sa, &rng)) {
 			good++;
 		} else {
@@ -318,8 +318,8 @@ int main(int argc, char **argv)
 	const struct sigaction term = { .sa_handler = on_term };
 	struct sockaddr_in in = { .sin_family = AF_INET };
 
-	if (argc != 5 || inet_pton(AF_INET, argv[2], &in.sin_addr) != 1)
-		die("usage: app_cm_joinload serve|call ADDRESS PORT SEED");
+	if (argc < 5 || argc > 6 || inet_pton(AF_INET, argv[2], &in.sin_addr) != 1)
+		die("usage: app_cm_joinload serve|call ADDRESS PORT SEED [CONNECTIONS]");
 	in.sin_port = htons((uint16_t)atoi(argv[3]));
 	sigaction(SIGTERM, &term, NULL);
 	chan = rdma_create_event_channel();
@@ -328,7 +328,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "serve"))
 		serve((struct sockaddr *)&in);
 	else
-		call((struct sockaddr *)&in, strtoull(argv[4], NULL, 0) | 1);
+		call((struct sockaddr *)&in, strtoull(argv[4], NULL, 0) | 1,
+		     argc == 6 ? strtoull(argv[5], NULL, 0) : UINT64_MAX);
 	note("%llu good, %llu failed", (unsigned long long)good, (unsigned long long)failures);
 	return 0;
 }

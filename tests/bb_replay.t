@@ -80,15 +80,15 @@ for profile in generic rxe connectx6 minimal; do
 	FLAGS="--profile $profile" own app_limits $types ops
 done
 FLAGS=--chaos=7 own app_stress 4 20 2>/dev/null
-# Connection after connection, until they are stopped.
+# Connection after connection; the server until it is stopped.
 joinload() {
 	local port
 	port=$(free_port)
 	cm_start TCP "$port" "$T/app_cm_joinload" serve "$ADDR" "$port" 7 || return
-	run_b timeout --preserve-status 0.3 "$T/app_cm_joinload" call "$ADDR" "$port" 7 >"$TEST_DIR/client.out" 2>&1
+	run_b "$T/app_cm_joinload" call "$ADDR" "$port" 7 30 >"$TEST_DIR/client.out" 2>&1
 	local c=$?
 	cm_stop
-	[ $c = 0 ] && [ "$SERVER_STATUS" = 0 ] && grep -q '^# [1-9][0-9]* good' "$TEST_DIR/client.out" && return
+	[ $c = 0 ] && [ "$SERVER_STATUS" = 0 ] && grep -q '^# 30 good' "$TEST_DIR/client.out" && return
 	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
 	return 1
 }
@@ -118,7 +118,8 @@ broken() {
 		not_ok "a broken emulator, rule $1, is caught by $2" "status $status" "$out"
 	fi
 }
-broken 1 ib_atomic_bw "memory that peers change differs"
+# Found while it runs, or by what is left.
+broken 1 ib_atomic_bw "memory \(that peers change\|at its end\) differs"
 broken 2 udaddy "the completion's imm differs"
 broken 3 app_errors "the completion's status differs"
 
