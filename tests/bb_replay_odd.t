@@ -55,7 +55,11 @@ LIVE=(rping -s -C 3)
 check "a server that registers" live 0 '^recorded: 2 programs' K --as rping --mode once --command "rping -c -a $S -C 3" \
 	--node b --live-node a --live-first "${LONG[@]}"
 LIVE=("$L" mrs 40 "${LIVE[@]}")
-check "as the record's keys are" live 0 'no divergence$' K --as rping "${LONG[@]}"
+if [ "${SAN_RDMAEMU-}" ]; then
+	skip "as the record's keys are" "a sanitizer's heap has addresses that are never free in another process"
+else
+	check "as the record's keys are" live 0 'no divergence$' K --as rping "${LONG[@]}"
+fi
 
 refuses() {
 	rdmaemu_refuses replay "$1" 2 "${@:2}"

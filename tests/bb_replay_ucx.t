@@ -11,6 +11,10 @@ export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
 
 # ucx TRANSPORT TEST SIZE
 ucx() {
+	if [ "${SAN_RDMAEMU-}" ] && [ "$1$3" = ud_v100000 ]; then
+		skip "ucx_$1_$2_$3" "datagrams find no receive posted at a sanitizer's speed; which were lost is in no record"
+		return
+	fi
 	UCX_TLS=$1 pp "ucx_$1_$2_$3" ucx_perftest -t "$2" -s "$3" -n 100 -w 10
 }
 for size in 8 100000; do
