@@ -4,8 +4,34 @@
  */
 #include "emulator/clock.h"
 
-/* A writer that died half way is not waited for: its fabric is gone. */
-#define TRIES 10000u
+#include <time.h>
+
+#define SPINS  2000u
+#define NAPS   5000u
+#define NAP_NS 50000
+
+/*
+ * The writer is at it, and may have lost its CPU half way: what is read now is of two clocks. One that has died half
+ * way is waited for once only: its fabric is gone.
+ */
+static bool wait_written(u32 seq, u32 tries)
+{
+	static const struct timespec nap = { .tv_nsec = NAP_NS };
+	static u32 dead; /* of the seq that it left */
+
+	if (tries < SPINS) {
+		__builtin_ia32_pause();
+		return true;
+	}
+	if (load_relaxed(&dead) == seq && seq & 1)
+		return false;
+	if (tries < SPINS + NAPS) {
+		nanosleep(&nap, NULL);
+		return true;
+	}
+	store_relaxed(&dead, seq);
+	return false;
+}
 
 static u64 scaled(u64 ns, u64 times, u64 by)
 {
@@ -17,17 +43,15 @@ static u64 scaled(u64 ns, u64 times, u64 by)
 u64 clock_read(const struct hca_clock *c, u64 real)
 {
 	u64 from, fabric, ppm;
-	u32 seq, i;
+	u32 seq, i = 0;
 
-	for (i = 0; i < TRIES; i++) {
+	do {
 		seq = load_acquire(&c->seq);
 		from = load_relaxed(&c->real);
 		fabric = load_relaxed(&c->fabric);
 		ppm = load_relaxed(&c->ppm);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(seq & 1) && load_relaxed(&c->seq) == seq)
-			break;
-	}
+	} while (((seq & 1) || load_relaxed(&c->seq) != seq) && wait_written(seq, i++));
 	/* Real time may have been taken before the clock was changed. */
 	return real <= from ? fabric : fabric + scaled(real - from, ppm, CLOCK_PPM);
 }

@@ -5,6 +5,7 @@
 
 #include "tests/cu.h"
 #include <pthread.h>
+#include <time.h>
 
 static void test_plain(void)
 {
@@ -76,9 +77,10 @@ static struct hca_clock shared;
 static u64 real_clock;
 static u32 over;
 
-/* As fabric/clock.c does it, with a real time that moves when it is read. */
+/* As fabric/clock.c does it, with a real time that moves when it is read. Now and then it loses its CPU half way. */
 static void *writer(void *arg)
 {
+	const struct timespec away = { .tv_nsec = 20000000 };
 	struct hca_clock v;
 	u64 seed = 9, real;
 	u32 i;
@@ -93,6 +95,8 @@ static void *writer(void *arg)
 		exchange(&shared.seq, shared.seq | 1);
 		real = __atomic_fetch_add(&real_clock, 1000, __ATOMIC_SEQ_CST);
 		store_relaxed(&shared.fabric, clock_at(&v, real));
+		if (i % (CHANGES / 8) == CHANGES / 16)
+			nanosleep(&away, NULL);
 		store_relaxed(&shared.real, real);
 		store_relaxed(&shared.ppm, i % 3 ? emu_rnd(&seed) % (20 * CLOCK_PPM) : 0);
 		store_release(&shared.seq, (shared.seq | 1) + 1);
@@ -130,6 +134,17 @@ static void test_monotonic(void)
 	CU_ASSERT_FALSE(back[1]);
 }
 
+/* Whoever reads goes on, with what was there when it died. */
+static void test_dead(void)
+{
+	const struct hca_clock c = {
+		.own = 1, .seq = 7, .real = 1000, .fabric = 5000, .ppm = CLOCK_PPM
+	};
+
+	CU_ASSERT_EQUAL(clock_at(&c, 1001), 5001);
+	CU_ASSERT_EQUAL(clock_at(&c, 1002), 5002);
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -138,6 +153,7 @@ int main(void)
 		{ "stopped", test_stopped },
 		{ "back to real time", test_back },
 		{ "it never goes back", test_monotonic },
+		{ "one whose writer has died half way", test_dead },
 		{ NULL, NULL },
 	};
 
