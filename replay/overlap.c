@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * DOC: calls that take away what a work request of a peer needs.
+ * DOC: calls that take away what a work request of a peer needs, or an event that another thread takes.
  *
  * Calls that overlapped in the record may come in any order, but for this: a post to a send queue that overlapped the
  * end of the peer's queue pair, and whose queue pair has no failed completion from then on, was carried out before that
@@ -9,6 +9,9 @@
  * The end of a program is in the record before its process has gone, and what it had with it: posts that went well right
  * behind it, with nothing but successful polls between, go first as well, and so do those polls.
  *
+ * rdma_destroy_id() forgets the events that nobody has taken. One about its identifier that another thread of the program
+ * took in a call that overlapped it had been taken before: that call goes first.
+ *
  * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
  * it, waits for nothing that the taking call brings about; and the wait has a bound, behind which the replay goes on
  * without this courtesy.
@@ -16,6 +19,7 @@
 #include "replay/replay.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +128,56 @@ static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t
 	return true;
 }
 
+/* Whether a call took an event about an identifier, or about one that it listens for. */
+static bool took_event(const struct vt_program *p, const struct vt_rec *rec, uint32_t id)
+{
+	static const char call[] = "rdma_get_cm_event ";
+	const char *line;
+	char word[32];
+	size_t len;
+
+	if (rec->kind != VT_CALL)
+		return false;
+	line = vt_rec_line(p, rec, &len);
+	if (strncmp(line, call, sizeof(call) - 1) != 0)
+		return false;
+	snprintf(word, sizeof(word), " event.id=id%u", id);
+	line = strstr(line, word);
+	return line && (line[strlen(word)] == ' ' || !line[strlen(word)]);
+}
+
+/* Other threads of the program take the events that are about to be forgotten. */
+static void let_take(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	static const char call[] = "rdma_destroy_id ";
+	const struct rp_world *w = t->prog->w;
+	const struct vt_program *p = t->prog->p;
+	const struct vt_rec *other;
+	uint64_t off, until, since = 0;
+	const char *line;
+	uint32_t i, id;
+	size_t len;
+
+	if (rec->kind != VT_CALL)
+		return;
+	line = vt_rec_line(p, rec, &len);
+	id = strncmp(line, call, sizeof(call) - 1) ? 0 : rp_subject(line, VOBJ_ID, " id=");
+	for (i = 0; i < w->n_slots && id; i++) {
+		const struct rp_slot *s = &w->slot[i];
+
+		if (s == t->slot || s->prog != t->slot->prog ||
+		    __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) == RP_DONE)
+			continue;
+		off = __atomic_load_n(&s->off, __ATOMIC_RELAXED);
+		for (until = 0; (other = vt_next(p, &off)) && other->begin < rec->end;)
+			if (other->thread == s->thread && other->end < rec->end &&
+			    took_event(p, other, id))
+				until = other->end;
+		if (until && !let_pass(w, s, until, &since))
+			return;
+	}
+}
+
 void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct rp_world *w = t->prog->w;
@@ -131,6 +185,7 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 	const struct rp_slot *s;
 	uint32_t i;
 
+	let_take(t, rec);
 	if (w->live || !takes_away(t->prog->p, rec))
 		return;
 	for (i = 0; i < w->n_slots; i++) {

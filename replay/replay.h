@@ -239,7 +239,10 @@ void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *
 
 /** rp_overlap_learn() - learn from a poll of the record when queue pairs failed. Returns 0 or -ENOMEM. */
 int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec);
-/** rp_let_pass() - before a call that takes something away: wait for overlapping posts of peers that were before it. */
+/**
+ * rp_let_pass() - before a call that takes something away: wait for overlapping posts of peers, and for other threads
+ * that take an event, which were before it.
+ */
 void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec);
 
 /** struct rp_region - memory of the program, here and there. */

@@ -170,6 +170,22 @@ for n in 1 2 3; do
 	check "posts that went well come before the end of the peer's process" replays "$TEST_DIR/changed"
 done
 
+# rping's client, which may be through before it has taken DISCONNECTED.
+taken() {
+	local port
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		port=$(free_port)
+		recorded event cm_both TCP "$port" "rping -s -p $port -C 3" "rping -c -p $port -a $ADDR -C 3" || return
+		grep -q 'DISCONNECTED event.id=id1$' "$TEST_DIR"/trace.event/p*/calls && return
+	done
+	return 1
+}
+check "an event of an identifier that ends" taken
+check "it is taken while the identifier is destroyed" edit event "$TEST_DIR/trace.event"
+for n in 1 2 3; do
+	check "who takes an event comes before what makes it forgotten" replays "$TEST_DIR/changed"
+done
+
 # --- what is broken is said -------------------------------------------------------------------
 
 # refused HOW EXPECTED - status 2 and one line

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, payload, memory, result, overlap, leave, flip, cut, version, foreign."""
+break the file: status, byte_len, payload, memory, result, overlap, leave, event, flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
@@ -113,12 +113,47 @@ def leave(folder):
     open(paths[1], "wb").write(client)
 
 
+def calls_of(folder, prog, data):
+    """(offset, text of the line) of each call of a program."""
+    lines = open("%s/p%d/calls" % (folder, prog)).read().splitlines()
+    for at, kind, body, _ in records(data):
+        if kind == KINDS["call"]:
+            yield at, lines[struct.unpack_from("<I", data, body)[0] - 1]
+
+
+def event(folder):
+    """Of rping: let the client take DISCONNECTED, and the server bring it about, while the client's identifier is destroyed."""
+    paths = [folder + "/p%d/data" % p for p in (1, 2)]
+    files = [bytearray(open(path, "rb").read()) for path in paths]
+    calls = [list(calls_of(folder, i + 1, data)) for i, data in enumerate(files)]
+    client = next(i for i in (0, 1) if any(line.startswith("rdma_connect ") for _, line in calls[i]))
+
+    def find(side, start, words=""):
+        return next(at for at, line in calls[side] if line.startswith(start) and words in line)
+    get = find(client, "rdma_get_cm_event ", "RDMA_CM_EVENT_DISCONNECTED")
+    ack = next(at for at, line in calls[client] if at > get and line.startswith("rdma_ack_cm_event "))
+    destroy = find(client, "rdma_destroy_id id=id1 ")
+    leave = find(1 - client, "rdma_disconnect ")
+    begin = struct.unpack_from("<Q", files[client], destroy + 16)[0]
+    later(files[1 - client], leave)
+    for data in files:
+        for at, _, _, _ in list(records(data)):
+            renumber(data, at, *[n + (1 << 32) if n > begin else n for n in struct.unpack_from("<QQ", data, at + 16)])
+
+    renumber(files[client], destroy, begin, begin + 6)
+    renumber(files[1 - client], leave, begin + 1, begin + 2)
+    renumber(files[client], get, struct.unpack_from("<Q", files[client], get + 16)[0], begin + 3)
+    renumber(files[client], ack, begin + 4, begin + 5)
+    for path, data in zip(paths, files):
+        open(path, "wb").write(data)
+
+
 def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
-    if what in ("overlap", "leave"):
-        {"overlap": overlap, "leave": leave}[what](folder)
+    if what in ("overlap", "leave", "event"):
+        {"overlap": overlap, "leave": leave, "event": event}[what](folder)
         return
     if what == "status":
         completion(data, 8, 12)
