@@ -427,6 +427,16 @@ static uint64_t carry_out(struct rp_thread *t, const struct vt_rec *rec, const c
 				      (void *)(uintptr_t)c->args[1]);
 }
 
+/* The program had handed in what was no object any more, and was refused: there is no such thing to hand in here. */
+static bool handed_nothing(const char *line)
+{
+	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");
+
+	return out && at && at < out &&
+	       (!strncmp(out, " = -1 E", 7) || !strncmp(out, " = NULL E", 9) ||
+		!strncmp(out, " = E", 4));
+}
+
 bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -443,6 +453,8 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	line = rp_mapped(t, line, &len);
 	if (!line)
 		return rp_trouble(t, rec, "no room for the line as it is here");
+	if (handed_nothing(line))
+		return true;
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
 		return rp_trouble(t, rec, "%s", c->why);
 	if (!prepare(t, line))

@@ -9,7 +9,7 @@
  * The end of a program is in the record before its process has gone, and what it had with it: posts that went well right
  * behind it, with nothing but successful polls between, go first as well, and so do those polls.
  *
- * rdma_destroy_id() forgets the events that nobody has taken. One about its identifier that another thread of the program
+ * What destroys an object forgets the events about it that nobody has taken. One that another thread of the program
  * took in a call that overlapped it had been taken before: that call goes first.
  *
  * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
@@ -19,7 +19,6 @@
 #include "replay/replay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,51 +127,75 @@ static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t
 	return true;
 }
 
-/* Whether a call took an event about an identifier, or about one that it listens for. */
-static bool took_event(const struct vt_program *p, const struct vt_rec *rec, uint32_t id)
+/** struct forgets - a call that forgets the events about an object that nobody has taken. The last one has none. */
+static const struct forgets {
+	const char *call, *object; /* and the argument that names it */
+	const char *take, *about; /* by which others take them, and where they name it */
+} forgets[] = {
+	{ "rdma_destroy_id ", " id=", "rdma_get_cm_event ", " event.id=" },
+	{ "ibv_destroy_qp ", " qp=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_cq ", " cq=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_srq ", " srq=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_wq ", " wq=", "ibv_get_async_event ", " event.element=" },
+	{ NULL, NULL, NULL, NULL },
+};
+
+/* The word behind @arg in a call of that name, and its length; NULL: it is none. */
+static const char *word_of(const struct vt_program *p, const struct vt_rec *rec, const char *call,
+			   const char *arg, size_t *len)
 {
-	static const char call[] = "rdma_get_cm_event ";
-	const char *line;
-	char word[32];
-	size_t len;
+	const char *line, *word;
 
 	if (rec->kind != VT_CALL)
-		return false;
-	line = vt_rec_line(p, rec, &len);
-	if (strncmp(line, call, sizeof(call) - 1) != 0)
-		return false;
-	snprintf(word, sizeof(word), " event.id=id%u", id);
-	line = strstr(line, word);
-	return line && (line[strlen(word)] == ' ' || !line[strlen(word)]);
+		return NULL;
+	line = vt_rec_line(p, rec, len);
+	if (strncmp(line, call, strlen(call)) != 0)
+		return NULL;
+	word = strstr(line, arg);
+	if (!word)
+		return NULL;
+	word += strlen(arg);
+	*len = strcspn(word, " ");
+	return word;
+}
+
+/* The number by which the last call of that thread ended that took an event about the object, or 0. */
+static uint64_t takes_first(const struct vt_program *p, const struct rp_slot *s,
+			    const struct forgets *f, const struct vt_rec *rec)
+{
+	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
+	size_t len, other_len;
+	const char *object = word_of(p, rec, f->call, f->object, &len), *other;
+	const struct vt_rec *at;
+
+	while (object && (at = vt_next(p, &off)) && at->begin < rec->end) {
+		if (at->thread != s->thread || at->end > rec->end)
+			continue;
+		other = word_of(p, at, f->take, f->about, &other_len);
+		if (other && other_len == len && !memcmp(other, object, len))
+			until = at->end;
+	}
+	return until;
 }
 
 /* Other threads of the program take the events that are about to be forgotten. */
 static void let_take(const struct rp_thread *t, const struct vt_rec *rec)
 {
-	static const char call[] = "rdma_destroy_id ";
 	const struct rp_world *w = t->prog->w;
-	const struct vt_program *p = t->prog->p;
-	const struct vt_rec *other;
-	uint64_t off, until, since = 0;
-	const char *line;
-	uint32_t i, id;
+	const struct forgets *f = forgets;
+	uint64_t until, since = 0;
 	size_t len;
+	uint32_t i;
 
-	if (rec->kind != VT_CALL)
-		return;
-	line = vt_rec_line(p, rec, &len);
-	id = strncmp(line, call, sizeof(call) - 1) ? 0 : rp_subject(line, VOBJ_ID, " id=");
-	for (i = 0; i < w->n_slots && id; i++) {
+	while (f->call && !word_of(t->prog->p, rec, f->call, f->object, &len))
+		f++;
+	for (i = 0; i < w->n_slots && f->call; i++) {
 		const struct rp_slot *s = &w->slot[i];
 
 		if (s == t->slot || s->prog != t->slot->prog ||
 		    __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) == RP_DONE)
 			continue;
-		off = __atomic_load_n(&s->off, __ATOMIC_RELAXED);
-		for (until = 0; (other = vt_next(p, &off)) && other->begin < rec->end;)
-			if (other->thread == s->thread && other->end < rec->end &&
-			    took_event(p, other, id))
-				until = other->end;
+		until = takes_first(t->prog->p, s, f, rec);
 		if (until && !let_pass(w, s, until, &since))
 			return;
 	}

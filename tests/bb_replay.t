@@ -159,6 +159,10 @@ found "a changed byte" "memory at its end differs"
 check "what a call returned is changed" edit result
 found "a changed result" "the result differs"
 
+# rping's other thread does so at its end, now and then.
+check "a call is handed what is no object any more" edit nobody
+check "that is not done again" replays "$TEST_DIR/changed"
+
 # Which of the calls that overlap comes first is seen from what became of them.
 check "posts overlap the end of the peer's queue pair" edit overlap "$TEST_DIR/trace.ib_write_bw"
 for n in 1 2 3 4 5; do

@@ -24,6 +24,22 @@ for size in 8 100000; do
 	done
 done
 ucx rc_v tag_bw 8
+
+# Its thread for asynchronous events takes one about a queue pair while another thread destroys it; in some runs it
+# comes too late for that.
+taken() {
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		UCX_TLS=rc_v recorded async pair_run ucx_perftest -t tag_lat -s 8 -n 10 -w 1 || return
+		grep -q 'IBV_EVENT_QP_LAST_WQE_REACHED event.element=qp[0-9]*$' "$TEST_DIR"/trace.async/p*/calls && return
+	done
+	return 1
+}
+check "an asynchronous event of a queue pair that ends" taken
+check "it is taken while the queue pair is destroyed" /usr/bin/python3 "$TOP/tests/trace_edit.py" "$TEST_DIR/trace.async" async
+for _ in 1 2 3 4 5; do
+	check "who takes an asynchronous event comes before what makes it forgotten" replays "$TEST_DIR/trace.async"
+done
+
 for test in ucp_add ucp_fadd ucp_swap ucp_cswap; do
 	ucx rc_v $test 8
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, payload, memory, result, overlap, leave, event, flip, cut, version, foreign."""
+break the file: status, byte_len, payload, memory, result, nobody, overlap, leave, event, async, flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
@@ -113,6 +113,13 @@ def leave(folder):
     open(paths[1], "wb").write(client)
 
 
+def room(files, number):
+    """Numbers above are much larger then."""
+    for data in files:
+        for at, _, _, _ in list(records(data)):
+            renumber(data, at, *[n + (1 << 32) if n > number else n for n in struct.unpack_from("<QQ", data, at + 16)])
+
+
 def calls_of(folder, prog, data):
     """(offset, text of the line) of each call of a program."""
     lines = open("%s/p%d/calls" % (folder, prog)).read().splitlines()
@@ -135,10 +142,8 @@ def event(folder):
     destroy = find(client, "rdma_destroy_id id=id1 ")
     leave = find(1 - client, "rdma_disconnect ")
     begin = struct.unpack_from("<Q", files[client], destroy + 16)[0]
-    later(files[1 - client], leave)
-    for data in files:
-        for at, _, _, _ in list(records(data)):
-            renumber(data, at, *[n + (1 << 32) if n > begin else n for n in struct.unpack_from("<QQ", data, at + 16)])
+    room([files[1 - client]], struct.unpack_from("<Q", files[1 - client], leave + 16)[0])
+    room(files, begin)
 
     renumber(files[client], destroy, begin, begin + 6)
     renumber(files[1 - client], leave, begin + 1, begin + 2)
@@ -148,12 +153,32 @@ def event(folder):
         open(path, "wb").write(data)
 
 
+def asynchronous(folder):
+    """Let the program that has taken LAST_WQE_REACHED have done so while the queue pair was being destroyed."""
+    paths = [folder + "/p%d/data" % p for p in (1, 2)]
+    files = [bytearray(open(path, "rb").read()) for path in paths]
+    calls = [list(calls_of(folder, i + 1, data)) for i, data in enumerate(files)]
+    side, get, line = next((i, at, line) for i in (0, 1) for at, line in calls[i]
+                           if line.startswith("ibv_get_async_event ") and "IBV_EVENT_QP_LAST_WQE_REACHED" in line)
+    qp = line.split("event.element=")[1]
+    ack = next(at for at, line in calls[side] if line.startswith("ibv_ack_async_event ") and "=%s " % qp in line)
+    destroy = next(at for at, line in calls[side] if line.startswith("ibv_destroy_qp qp=%s " % qp))
+    begin = struct.unpack_from("<Q", files[side], destroy + 16)[0]
+    room(files, begin)
+    renumber(files[side], destroy, begin, begin + 4)
+    renumber(files[side], get, struct.unpack_from("<Q", files[side], get + 16)[0], begin + 1)
+    renumber(files[side], ack, begin + 2, begin + 3)
+    for path, data in zip(paths, files):
+        open(path, "wb").write(data)
+
+
 def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
-    if what in ("overlap", "leave", "event"):
-        {"overlap": overlap, "leave": leave, "event": event}[what](folder)
+    several = {"overlap": overlap, "leave": leave, "event": event, "async": asynchronous}
+    if what in several:
+        several[what](folder)
         return
     if what == "status":
         completion(data, 8, 12)
@@ -173,6 +198,10 @@ def main():
         lines = open(folder + "/p1/calls").read()
         assert " = qp1 " in lines
         open(folder + "/p1/calls", "w").write(lines.replace("attr.cap.max_inline_data=128", "attr.cap.max_inline_data=77", 1))
+    elif what == "nobody":
+        lines = open(folder + "/p1/calls").read()
+        assert "\nibv_dealloc_pd pd=pd1 = 0\n" in lines
+        open(folder + "/p1/calls", "w").write(lines.replace("\nibv_dealloc_pd pd=pd1 = 0\n", "\nibv_dealloc_pd pd=? = EINVAL\n"))
     elif what == "flip":
         at, _, body, _ = list(records(data))[3]
         data[body] ^= 4
