@@ -3,12 +3,10 @@
  * DOC: fabric time from real time and back: see clock.h.
  */
 #include "emulator/clock.h"
+#include "emulator/rest.h"
 
-#include <time.h>
-
-#define SPINS  2000u
 #define NAPS   5000u
-#define NAP_NS 50000
+#define NAP_NS 50000u
 
 /*
  * The writer is at it, and may have lost its CPU half way: what is read now is of two clocks. One that has died half
@@ -16,17 +14,12 @@
  */
 static bool wait_written(u32 seq, u32 tries)
 {
-	static const struct timespec nap = { .tv_nsec = NAP_NS };
 	static u32 dead; /* of the seq that it left */
 
-	if (tries < SPINS) {
-		__builtin_ia32_pause();
-		return true;
-	}
-	if (load_relaxed(&dead) == seq && seq & 1)
+	if (tries >= REST_SPINS && load_relaxed(&dead) == seq && seq & 1)
 		return false;
-	if (tries < SPINS + NAPS) {
-		nanosleep(&nap, NULL);
+	if (tries < REST_SPINS + NAPS) {
+		rest(tries, NAP_NS);
 		return true;
 	}
 	store_relaxed(&dead, seq);

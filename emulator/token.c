@@ -18,11 +18,11 @@
  * for themselves and for the fabric process.
  */
 #include "emulator/model.h"
-
-#include <time.h>
+#include "emulator/rest.h"
 
 #define POST_ROUNDS 64u /* holdings, each of a budget's worth, that one post may use */
 #define FEW_CLIENTS 32u /* any of so many serves all the others */
+#define NAP_NS	    20000u
 
 static void budget_reset(struct engine *e)
 {
@@ -54,16 +54,13 @@ bool engine_try(struct engine *e)
 
 int engine_enter(struct engine *e)
 {
-	struct timespec nap = { .tv_nsec = 20000 };
-	u32 spins = 0;
+	u32 tries = 0;
 
 	while (!try_again(e)) {
 		if (load_relaxed(&e->hca->fatal))
 			return -EIO;
-		if (++spins < 2000)
-			__builtin_ia32_pause();
-		else
-			nanosleep(&nap, NULL);
+		rest(tries, NAP_NS);
+		tries += tries < REST_SPINS;
 	}
 	budget_reset(e);
 	return 0;

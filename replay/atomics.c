@@ -12,7 +12,7 @@
  * come later would add to it. A word that ends as what it was plus all that was added is only theirs. Of any other one the
  * program may have written itself what the record has, and it is written.
  */
-#include "replay/replay.h"
+#include "replay/world.h"
 
 #include <errno.h>
 #include <stdlib.h>

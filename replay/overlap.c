@@ -127,7 +127,7 @@ static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t
 	return true;
 }
 
-/** struct forgets - a call that forgets the events about an object that nobody has taken. The last one has none. */
+/** struct forgets - a call that forgets the events about an object that nobody has taken; the last one is none. */
 static const struct forgets {
 	const char *call, *object; /* and the argument that names it */
 	const char *take, *about; /* by which others take them, and where they name it */
@@ -178,49 +178,46 @@ static uint64_t takes_first(const struct vt_program *p, const struct rp_slot *s,
 	return until;
 }
 
-/* Other threads of the program take the events that are about to be forgotten. */
-static void let_take(const struct rp_thread *t, const struct vt_rec *rec)
+/* Which of them @rec is. */
+static const struct forgets *forgets_of(const struct vt_program *p, const struct vt_rec *rec)
+{
+	const struct forgets *f = forgets;
+	size_t len;
+
+	while (f->call && !word_of(p, rec, f->call, f->object, &len))
+		f++;
+	return f;
+}
+
+/* The number up to which the thread of @s goes before that of @t carries out @rec, or 0. */
+static uint64_t before(const struct rp_thread *t, const struct vt_rec *rec, const struct forgets *f,
+		       bool takes, const struct rp_slot *s)
 {
 	const struct rp_world *w = t->prog->w;
-	const struct forgets *f = forgets;
-	uint64_t until, since = 0;
-	size_t len;
-	uint32_t i;
+	uint64_t until;
 
-	while (f->call && !word_of(t->prog->p, rec, f->call, f->object, &len))
-		f++;
-	for (i = 0; i < w->n_slots && f->call; i++) {
-		const struct rp_slot *s = &w->slot[i];
-
-		if (s == t->slot || s->prog != t->slot->prog ||
-		    __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) == RP_DONE)
-			continue;
-		until = takes_first(t->prog->p, s, f, rec);
-		if (until && !let_pass(w, s, until, &since))
-			return;
-	}
+	if (s->prog == t->slot->prog)
+		return s != t->slot && f->call ? takes_first(t->prog->p, s, f, rec) : 0;
+	until = takes ? goes_first(w, s, rec) : 0;
+	/* Those behind the end wait for it as all do. */
+	if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
+		rp_slot_at(t->slot, until);
+	return until;
 }
 
 void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct rp_world *w = t->prog->w;
+	const struct forgets *f = forgets_of(t->prog->p, rec);
+	bool takes = !w->live && takes_away(t->prog->p, rec);
 	uint64_t until, since = 0;
-	const struct rp_slot *s;
 	uint32_t i;
 
-	let_take(t, rec);
-	if (w->live || !takes_away(t->prog->p, rec))
-		return;
-	for (i = 0; i < w->n_slots; i++) {
-		s = &w->slot[i];
-		if (s->prog == t->slot->prog ||
-		    __atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) == RP_DONE)
+	for (i = 0; i < w->n_slots && (f->call || takes); i++) {
+		if (__atomic_load_n(&w->slot[i].next_end, __ATOMIC_SEQ_CST) == RP_DONE)
 			continue;
-		until = goes_first(w, s, rec);
-		/* Those behind the end wait for it as all do. */
-		if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
-			rp_slot_at(t->slot, until);
-		if (until && !let_pass(w, s, until, &since))
+		until = before(t, rec, f, takes, &w->slot[i]);
+		if (until && !let_pass(w, &w->slot[i], until, &since))
 			return;
 	}
 }

@@ -68,10 +68,20 @@ def later(data, behind):
             renumber(data, at, *[n + (1 << 32) for n in struct.unpack_from("<QQ", data, at + 16)])
 
 
+def both(folder):
+    """Paths and data of both programs."""
+    paths = [folder + "/p%d/data" % p for p in (1, 2)]
+    return paths, [bytearray(open(path, "rb").read()) for path in paths]
+
+
+def write(paths, files):
+    for path, data in zip(paths, files):
+        open(path, "wb").write(data)
+
+
 def sides(folder):
     """Paths and data of the server and of the client, who posts more, and where the client's posts are."""
-    paths = [folder + "/p%d/data" % p for p in (1, 2)]
-    files = [bytearray(open(path, "rb").read()) for path in paths]
+    paths, files = both(folder)
     posts = [[at for at, kind, _, _ in records(data) if kind in (KINDS["post_send"], KINDS["wr"])] for data in files]
     if len(posts[0]) > len(posts[1]):
         for pair in paths, files, posts:
@@ -92,8 +102,7 @@ def overlap(folder):
     renumber(server, destroy, begin, begin + 2 * len(half) + 1)
     for i, at in enumerate(half):
         renumber(client, at, begin + 2 * i, begin + 2 * i + 1)
-    for path, data in zip(paths, (server, client)):
-        open(path, "wb").write(data)
+    write(paths, (server, client))
 
 
 def leave(folder):
@@ -109,8 +118,7 @@ def leave(folder):
     server = server[:cut] + last
     struct.pack_into("<QQQQ", server, cut + 16, when[0], when[0], when[2], when[2])
     right(server, cut)
-    open(paths[0], "wb").write(server)
-    open(paths[1], "wb").write(client)
+    write(paths, (server, client))
 
 
 def room(files, number):
@@ -130,8 +138,7 @@ def calls_of(folder, prog, data):
 
 def event(folder):
     """Of rping: let the client take DISCONNECTED, and the server bring it about, while the client's identifier is destroyed."""
-    paths = [folder + "/p%d/data" % p for p in (1, 2)]
-    files = [bytearray(open(path, "rb").read()) for path in paths]
+    paths, files = both(folder)
     calls = [list(calls_of(folder, i + 1, data)) for i, data in enumerate(files)]
     client = next(i for i in (0, 1) if any(line.startswith("rdma_connect ") for _, line in calls[i]))
 
@@ -144,19 +151,16 @@ def event(folder):
     begin = struct.unpack_from("<Q", files[client], destroy + 16)[0]
     room([files[1 - client]], struct.unpack_from("<Q", files[1 - client], leave + 16)[0])
     room(files, begin)
-
     renumber(files[client], destroy, begin, begin + 6)
     renumber(files[1 - client], leave, begin + 1, begin + 2)
     renumber(files[client], get, struct.unpack_from("<Q", files[client], get + 16)[0], begin + 3)
     renumber(files[client], ack, begin + 4, begin + 5)
-    for path, data in zip(paths, files):
-        open(path, "wb").write(data)
+    write(paths, files)
 
 
 def asynchronous(folder):
     """Let the program that has taken LAST_WQE_REACHED have done so while the queue pair was being destroyed."""
-    paths = [folder + "/p%d/data" % p for p in (1, 2)]
-    files = [bytearray(open(path, "rb").read()) for path in paths]
+    paths, files = both(folder)
     calls = [list(calls_of(folder, i + 1, data)) for i, data in enumerate(files)]
     side, get, line = next((i, at, line) for i in (0, 1) for at, line in calls[i]
                            if line.startswith("ibv_get_async_event ") and "IBV_EVENT_QP_LAST_WQE_REACHED" in line)
@@ -168,8 +172,7 @@ def asynchronous(folder):
     renumber(files[side], destroy, begin, begin + 4)
     renumber(files[side], get, struct.unpack_from("<Q", files[side], get + 16)[0], begin + 1)
     renumber(files[side], ack, begin + 2, begin + 3)
-    for path, data in zip(paths, files):
-        open(path, "wb").write(data)
+    write(paths, files)
 
 
 def main():
