@@ -295,7 +295,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
 	case PROTO_CAPTURE_LIST:
-		out = m->op == PROTO_STATUS	  ? status_make(f, m->flags)
+		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
 		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
 		      : m->op == PROTO_FAULT_LIST ? faults_list(f, m->flags)
 						  : captures_list(f, m->flags);

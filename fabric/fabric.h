@@ -527,8 +527,8 @@ void ports_work(struct fabric *f);
 
 /* --- status.c, log.c ----------------------------------------------------------------------- */
 
-/** status_make() - the fabric's state; @flags: enum proto_flags. Return: a memfd or -errno. */
-int status_make(struct fabric *f, u32 flags);
+/** status_make() - the fabric's state; *@flags: PROTO_F_* of the request, and those of its answer. Return: a memfd or -errno. */
+int status_make(struct fabric *f, u32 *flags);
 /** log_entry() - PROTO_JOURNAL: @m becomes the answer. Return: 0 or -ENOENT. */
 int log_entry(struct fabric *f, struct proto_msg *m);
 /** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */

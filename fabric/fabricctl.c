@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define AUDIT_TRIES 20u /* of half a second each: fabric/status.c */
+
 int not_running(const struct opts *o, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
@@ -24,15 +26,15 @@ int not_running(const struct opts *o, int err)
 	return 1;
 }
 
-/* One question to a running fabric. Returns 0 with its text's memfd in @fd, or -errno. */
-static int ask(const struct fabric_paths *p, u32 op, u32 flags, int *fd)
+/* One question to a running fabric. Returns 0 with the answer in *@m and its text's memfd in @fd, or -errno. */
+static int ask(const struct fabric_paths *p, struct proto_msg *m, int *fd)
 {
-	struct proto_msg m = { .op = op, .flags = flags };
 	int sock = ctl_connect(p->sock), ret;
 
+	*fd = -1;
 	if (sock < 0)
 		return sock;
-	ret = ctl_call(sock, &m, fd);
+	ret = ctl_call(sock, m, fd);
 	close(sock);
 	if (!ret && *fd < 0)
 		return -EPROTO;
@@ -41,17 +43,37 @@ static int ask(const struct fabric_paths *p, u32 op, u32 flags, int *fd)
 
 int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 {
-	u32 flags = (o->json ? PROTO_F_JSON : 0) | (o->audit ? PROTO_F_AUDIT : 0);
-	int fd = -1, ret = ask(p, op, flags, &fd);
+	struct proto_msg m = { .op = op, .flags = o->json ? PROTO_F_JSON : 0 };
+	int fd, ret = ask(p, &m, &fd);
 
 	return ret ? not_running(o, ret) : print_fd(fd, stdout);
+}
+
+static int print_audited(const struct opts *o, const struct fabric_paths *p)
+{
+	struct proto_msg m;
+	u32 tries = 0;
+	int fd, ret;
+
+	for (;;) {
+		m = (struct proto_msg){ .op = PROTO_STATUS, .flags = PROTO_F_AUDIT };
+		m.flags |= o->json ? PROTO_F_JSON : 0;
+		ret = ask(p, &m, &fd);
+		if (ret)
+			return not_running(o, ret);
+		if (!(m.flags & PROTO_F_BUSY) || ++tries == AUDIT_TRIES)
+			break;
+		close(fd);
+	}
+	ret = print_fd(fd, stdout);
+	return ret || m.flags & (PROTO_F_BUSY | PROTO_F_UNSOUND) ? 1 : 0;
 }
 
 int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	return print_text(o, p, PROTO_STATUS);
+	return o->audit ? print_audited(o, p) : print_text(o, p, PROTO_STATUS);
 }
 
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -109,15 +131,16 @@ static long number(struct json_object *root, const char *key)
 
 int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
+	struct proto_msg m = { .op = PROTO_STATUS, .flags = PROTO_F_JSON };
 	struct json_tokener *tok;
 	struct json_object *root;
 	size_t len = 0;
 	char *text;
-	int fd = -1, ret;
+	int fd, ret;
 
 	(void)argc;
 	(void)argv;
-	ret = ask(p, PROTO_STATUS, PROTO_F_JSON, &fd);
+	ret = ask(p, &m, &fd);
 	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE) {
 		printf("fabric %s: not running\n", o->fabric);
 		return 1;

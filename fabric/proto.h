@@ -15,7 +15,7 @@
 #include "emulator/hca.h"
 
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 7u
+#define PROTO_VERSION 8u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
@@ -45,7 +45,7 @@ enum proto_op {
 	 * there is none. out: flags, PROTO_F_*; lease.
 	 */
 	PROTO_LEASE,
-	/* STATUS: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. */
+	/* STATUS: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. Of an audit: PROTO_F_BUSY, PROTO_F_UNSOUND. */
 	PROTO_STATUS,
 	/* LOG: in: log. out: log, whose positions have moved on; text likewise. */
 	PROTO_LOG,
@@ -125,6 +125,8 @@ enum proto_op {
 
 enum proto_flags {
 	PROTO_F_END = 1 << 8, /* JOURNAL */
+	PROTO_F_BUSY = 1 << 9, /* STATUS, out: there was no audit: the engine did not stand still */
+	PROTO_F_UNSOUND = 1 << 10, /* STATUS, out: the audit has found something */
 	PROTO_F_JSON = 1 << 0, /* STATUS, LOG: JSON is wanted */
 	PROTO_F_STAY = 1 << 1, /* LEASE: do not leave when the last client has gone */
 	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */

@@ -318,41 +318,48 @@ static struct json_object *gather(const struct fabric *f)
 	return o;
 }
 
-/* Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. */
-static void add_audit(struct json_object *o, struct fabric *f)
+/*
+ * Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. Return: 0, PROTO_F_BUSY
+ * or PROTO_F_UNSOUND.
+ */
+static u32 add_audit(struct json_object *o, struct fabric *f)
 {
 	struct timespec nap = { .tv_nsec = 1000000 };
 	char why[256];
-	int tries;
+	int tries, ret;
 
 	for (tries = 0; !engine_try(&f->engine); tries++) {
 		if (tries == AUDIT_TRIES) {
 			add_str(o, "audit", "the engine is busy");
-			return;
+			return PROTO_F_BUSY;
 		}
 		nanosleep(&nap, NULL);
 	}
-	add_str(o, "audit", hca_audit(f->hca, why, sizeof(why)) ? why : "clean");
+	ret = hca_audit(f->hca, why, sizeof(why));
 	engine_leave(&f->engine);
+	add_str(o, "audit", ret ? why : "clean");
+	return ret ? PROTO_F_UNSOUND : 0;
 }
 
-int status_make(struct fabric *f, u32 flags)
+int status_make(struct fabric *f, u32 *flags)
 {
 	struct json_object *o = gather(f);
 	struct text_out text;
 	FILE *out = text_begin(&text);
+	u32 found = 0;
 
 	if (!out) {
 		json_object_put(o);
 		return -ENOMEM;
 	}
-	if (flags & PROTO_F_AUDIT)
-		add_audit(o, f);
-	if (flags & PROTO_F_JSON) {
+	if (*flags & PROTO_F_AUDIT)
+		found = add_audit(o, f);
+	if (*flags & PROTO_F_JSON) {
 		json_out(out, o);
 	} else {
 		status_print(out, o);
 		json_object_put(o);
 	}
+	*flags = found;
 	return text_end(&text);
 }
