@@ -5,7 +5,7 @@
 #include "emulator/clock.h"
 #include "emulator/rest.h"
 
-#define NAPS   5000u
+#define NAPS   50000u
 #define NAP_NS 50000u
 
 /*

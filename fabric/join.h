@@ -171,6 +171,7 @@ struct target {
 /**
  * struct join - all of it.
  * @ready_by: the starter is told at the latest then; NEVER: it has been
+ * @ticked_at: when join_tick() was called last
  * @due: frames wait for the token; @retry_at: or will, for those that could not be taken
  * @data: payload of the burst that is being taken
  * @node_hash: what was last told of each node; @tell: look whether there is news
@@ -188,6 +189,7 @@ struct join {
 	struct member *member[JOIN_MAX_MEMBERS];
 	u32 n_members;
 	u64 ready_by;
+	u64 ticked_at;
 	bool due;
 	bool full; /* a buffer had no room for a burst */
 	u64 retry_at;

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COURTESY_NS 2000000000ULL
+#define COURTESY_NS 10000000000ULL
 /* How long after its end a recorded process may have been there. */
 #define GONE_NS 1000000000ULL
 
