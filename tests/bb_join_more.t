@@ -112,6 +112,27 @@ both_kinds "a helper at the sender"
 by_helper "" "" >/dev/null 2>&1
 stop_all
 
+# --- hosts that were suspended ----------------------------------------------------------------------
+
+# What had no CPU for longer than a silence may last has heard nothing because it did not listen.
+both_stop() {
+	local a b side
+	a=$(on_a status --json | json 'd["pid"]')
+	b=$(on_b status --json | json 'd["pid"]')
+	kill -STOP "$a" "$b"
+	sleep 7
+	kill -CONT "$a" "$b"
+	sleep 1
+	for side in on_a on_b; do
+		$side log | grep "join: .*\(silent\|closed\|lost\)" && return 1
+	done
+	return 0
+}
+check "two fabrics join" join_two
+check "both are stopped for a while: their connection stays" both_stop
+check "and carries on" across ibv_rc_pingpong -g $GID -n 200 -c
+stop_all
+
 # --- names and addresses ---------------------------------------------------------------------------
 
 port=$(free_port)
