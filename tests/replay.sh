@@ -41,10 +41,10 @@ recorded() {
 	}
 }
 
-# round NAME COMMAND... - record, replay
+# round NAME COMMAND... - record, replay. RECORD: by another than recorded
 round() {
 	local n
-	check "$1: recorded" with_clock recorded "$@" || return
+	check "$1: recorded" with_clock "${RECORD:-recorded}" "$@" || return
 	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
 		check "$1: replayed" replays "$TEST_DIR/trace.$1"
 	done
