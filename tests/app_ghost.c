@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue pair whose peer is nobody: it is connected by hand to a QP number at a node's address, and does what
- * lines on stdin say. What becomes of it is printed.
+ * lines on stdin say. What becomes of each is printed, a line.
  *	app_ghost NODE RC|UC|UD|XRC_RECV|XRC_SEND QPN [4|6 [LID]]
  * An InfiniBand port's GID stands for NODE, with 6 and its LID.
  */
@@ -111,6 +111,12 @@ static void wait_one(enum vb_cq which)
 		printf("%lu done\n", (unsigned long)wc.wr_id);
 }
 
+static void set(unsigned long byte, unsigned long len)
+{
+	memset(s->buf, (int)byte, len);
+	printf("filled %lu\n", len);
+}
+
 static void show(unsigned long off, unsigned long len)
 {
 	while (len--)
@@ -143,7 +149,7 @@ static void line(const char *cmd, unsigned long a, unsigned long b)
 	else if (!strcmp(cmd, "sent"))
 		wait_one(VB_SCQ);
 	else if (!strcmp(cmd, "fill"))
-		memset(s->buf, (int)a, b);
+		set(a, b);
 	else if (!strcmp(cmd, "mem"))
 		show(a, b);
 	else if (!strcmp(cmd, "state"))

@@ -75,36 +75,36 @@ wire() {
 
 # captured NAME COMMAND... -- EXPR... - the same, as a check
 captured() {
-	check "$1" wire "$@"
+	check "$1" with_clock wire "$@"
 }
 
 for t in send write read; do
-	captured "ib_${t}_bw" pair_run ib_${t}_bw -n 20 -s 3000 -m 1024 --
+	captured "ib_${t}_bw" pair_once ib_${t}_bw -n 20 -s 3000 -m 1024 --
 done
-captured ibv_rc_pingpong pair_run ibv_rc_pingpong -n 5 -- \
-	'count("RC SEND_FIRST") == count("RC SEND_LAST") == 10' 'count("RC SEND_MIDDLE") == 20' \
-	'count("RC ACK") == 10'
-captured ibv_uc_pingpong pair_run ibv_uc_pingpong -n 5 -- 'count("UC SEND_LAST") == 10' 'count("RC ACK") == 0'
-captured ibv_ud_pingpong pair_run ibv_ud_pingpong -n 5 -s 1024 -g 1 -- 'count("UD SEND_ONLY") == 10' \
+captured ibv_rc_pingpong pair_once ibv_rc_pingpong -n 5 -- \
+	'once("RC SEND_FIRST") == once("RC SEND_LAST") == 10' 'once("RC SEND_MIDDLE") == 20' \
+	'once("RC ACK") == 10'
+captured ibv_uc_pingpong pair_once ibv_uc_pingpong -n 5 -- 'count("UC SEND_LAST") == 10' 'count("RC ACK") == 0'
+captured ibv_ud_pingpong pair_once ibv_ud_pingpong -n 5 -s 1024 -g 1 -- 'count("UD SEND_ONLY") == 10' \
 	'all(p.len == packets[0].len for p in packets)'
 # It counts the completions of all its queue pairs together, and ends with messages under way: between fabrics nobody may be left to
 # acknowledge those.
-captured ibv_srq_pingpong pair_run ibv_srq_pingpong -n 20 -- 'count("RC SEND_FIRST") >= count("RC ACK") >= 40'
-captured "XRC: ib_send_bw -c XRC" pair_run ib_send_bw -c XRC -n 10 -s 3000 -m 1024 -- \
-	'count("XRC SEND_FIRST") == 10' 'count("XRC ACK") >= 1'
-captured "WRITE with immediate: ib_write_bw --write_with_imm" pair_run ib_write_bw -n 10 -s 100 -- \
-	'count("RC WRITE_ONLY") == 10'
-captured "READs and their answers" pair_run ib_read_lat -n 5 -s 3000 -m 1024 -- 'count("RC READ_REQ") == 5' \
-	'count("RC READ_RESP_FIRST") == count("RC READ_RESP_MIDDLE") == count("RC READ_RESP_LAST") == 5'
-captured "FETCH_ADD" pair_run ib_atomic_lat -n 5 -A FETCH_AND_ADD -- \
-	'count("RC FETCH_ADD") == count("RC ATOMIC_ACK") == 5'
-captured "CMP_SWAP" pair_run ib_atomic_lat -n 5 -A CMP_AND_SWAP -- \
-	'count("RC CMP_SWAP") == count("RC ATOMIC_ACK") == 5'
-captured "UD: ib_send_lat -c UD" pair_run ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
-captured "UC: ib_write_bw -c UC" pair_run ib_write_bw -c UC -n 10 -s 5000 -m 1024 -- \
+captured ibv_srq_pingpong pair_once ibv_srq_pingpong -n 20 -- 'once("RC SEND_FIRST") >= once("RC ACK") >= 40'
+captured "XRC: ib_send_bw -c XRC" pair_once ib_send_bw -c XRC -n 10 -s 3000 -m 1024 -- \
+	'once("XRC SEND_FIRST") == 10' 'count("XRC ACK") >= 1'
+captured "WRITE with immediate: ib_write_bw --write_with_imm" pair_once ib_write_bw -n 10 -s 100 -- \
+	'once("RC WRITE_ONLY") == 10'
+captured "READs and their answers" pair_once ib_read_lat -n 5 -s 3000 -m 1024 -- 'once("RC READ_REQ") == 5' \
+	'once("RC READ_RESP_FIRST") == once("RC READ_RESP_MIDDLE") == once("RC READ_RESP_LAST") == 5'
+captured "FETCH_ADD" pair_once ib_atomic_lat -n 5 -A FETCH_AND_ADD -- \
+	'once("RC FETCH_ADD") == once("RC ATOMIC_ACK") == 5'
+captured "CMP_SWAP" pair_once ib_atomic_lat -n 5 -A CMP_AND_SWAP -- \
+	'once("RC CMP_SWAP") == once("RC ATOMIC_ACK") == 5'
+captured "UD: ib_send_lat -c UD" pair_once ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
+captured "UC: ib_write_bw -c UC" pair_once ib_write_bw -c UC -n 10 -s 5000 -m 1024 -- \
 	'count("UC WRITE_FIRST") == count("UC WRITE_LAST") == 10' 'count("UC WRITE_MIDDLE") == 30'
 if [ "$SETTING" != fabrics ]; then
-	captured "small WRITEs in a stream" pair_run ib_write_bw -n 1000 -s 8 -- 'count("RC WRITE_ONLY") == 1000'
+	captured "small WRITEs in a stream" pair_once ib_write_bw -n 1000 -s 8 -- 'count("RC WRITE_ONLY") == 1000'
 fi
 
 ping() {
@@ -114,19 +114,19 @@ ping() {
 }
 captured "rping: with the messages of connection management" ping -- \
 	'sum(p.dqpn == 1 for p in packets) >= 5' 'all(p.len == packets[0].len for p in packets if p.dqpn == 1)' \
-	'count("RC READ_REQ") == 5'
+	'once("RC READ_REQ") == 5'
 is "rping: tshark knows the messages by their names" \
 	"$(tshark -r "$CAP" 2>/dev/null | grep -o 'CM: [A-Za-z]*' | sort -u | xargs)" "CM: ConnectReply CM: ConnectRequest CM: DisconnectReply CM: DisconnectRequest CM: ReadyToUse"
 
 # Who runs the engine, and what the wire is, makes no difference.
 RUN_FLAGS=--isolated
-captured "isolated: ibv_rc_pingpong" pair_run ibv_rc_pingpong -n 5 -- 'count("RC SEND_FIRST") == count("RC ACK") == 10'
-captured "isolated: ib_read_bw" pair_run ib_read_bw -n 20 -s 100000 -- 'count("RC READ_REQ") >= 20'
+captured "isolated: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- 'once("RC SEND_FIRST") == once("RC ACK") == 10'
+captured "isolated: ib_read_bw" pair_once ib_read_bw -n 20 -s 100000 -- 'count("RC READ_REQ") >= 20'
 RUN_FLAGS=--chaos=7
-captured "chaos: ib_write_bw" pair_run ib_write_bw -n 20 -s 20000 -- 'count("RC WRITE_FIRST") == 20'
+captured "chaos: ib_write_bw" pair_once ib_write_bw -n 20 -s 20000 -- 'once("RC WRITE_FIRST") == 20'
 RUN_FLAGS='--profile infiniband'
-captured "InfiniBand: ibv_rc_pingpong" pair_run ibv_rc_pingpong -n 5 -- 'all(p.ip in (0, 3, False, True) for p in packets)'
-captured "InfiniBand: ib_send_lat -c UD" pair_run ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
+captured "InfiniBand: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- 'all(p.ip in (0, 3, False, True) for p in packets)'
+captured "InfiniBand: ib_send_lat -c UD" pair_once ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
 captured "InfiniBand: rping" ping -- 'sum(p.dqpn == 1 for p in packets) >= 5'
 RUN_FLAGS=
 

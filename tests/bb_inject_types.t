@@ -139,13 +139,13 @@ limit "$RDMAEMU" fabric stop
 
 # --- programs that know nothing of it, on InfiniBand ports of a fabric whose own are Ethernet: LIDs, no GRH
 
-# pingpong PROGRAM - its client, whose peer is the node ghost; three messages of 64 bytes
+# pingpong PROGRAM N - its client, whose peer is the node ghost; N messages of 64 bytes
 pingpong() {
 	local port
 	port=$(free_port)
 	/usr/bin/python3 "$TOP/tests/inject_peer.py" "$port" "$(printf '%032d' 0)" "$LID" >"$TEST_DIR/peer.out" 2>&1 &
 	wait_listen "$port" $! || return
-	limit "$RDMAEMU" run --node live -- "$1" -n 3 -s 64 -p "$port" 127.0.0.1 >"$TEST_DIR/out" 2>&1 </dev/null &
+	limit "$RDMAEMU" run --node live -- "$1" -n "$2" -s 64 -p "$port" 127.0.0.1 >"$TEST_DIR/out" 2>&1 </dev/null &
 	LIVE=$!
 }
 
@@ -159,12 +159,13 @@ if command -v ibv_rc_pingpong >/dev/null; then
 		steps+=("ignore none" "expect SEND_ONLY psn=+$i size=64 within 60s" "ignore REQUEST" "send 1 psn=+$i" "send 2 psn=+$i"
 			"expect ACK psn=+$i msn=$((i + 1))")
 	done
-	check "ibv_rc_pingpong is connected with nobody" pingpong ibv_rc_pingpong
+	check "ibv_rc_pingpong is connected with nobody" pingpong ibv_rc_pingpong 3
 	follows "its messages, ours, acknowledges" "${steps[@]}"
 	wait $LIVE && ok "it is content" || not_ok "it is content" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
-	# Its receives are there from the start, and nobody answers.
-	check "ibv_uc_pingpong is connected with nobody" pingpong ibv_uc_pingpong
-	follows "our messages" "ignore REQUEST" "send 3" "send 3 psn=+1" "send 3 psn=+2" "expect none"
+	# Its receives are there from the start, and nobody answers. With a third message it would wait for ever where it has
+	# received all of them before its first one is sent.
+	check "ibv_uc_pingpong is connected with nobody" pingpong ibv_uc_pingpong 2
+	follows "our messages" "ignore REQUEST" "send 3" "send 3 psn=+1" "expect none"
 	wait $LIVE && ok "it is content, too" || not_ok "it is content, too" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
 fi
 done_testing

@@ -164,9 +164,11 @@ follow=$!
 limit "$RDMAEMU" log --follow --json --program rping >"$TEST_DIR/follow.json" &
 follow_json=$!
 # In the background SIGINT is ignored, if nobody says otherwise.
-env --default-signal=INT "$RDMAEMU" log --follow >/dev/null &
+env --default-signal=INT "$RDMAEMU" log --follow >"$TEST_DIR/follow.int" &
 interrupted=$!
-wait_for 20 test -s "$TEST_DIR/follow"
+for out in follow follow.json follow.int; do
+	wait_for 20 test -s "$TEST_DIR/$out"
+done
 before=$(wc -l <"$TEST_DIR/follow")
 run_b rping -c -a "$ADDR" -p 10 -C 1 >/dev/null 2>&1
 check "--follow goes on" wait_for 20 grep -q 'at port 10$' "$TEST_DIR/follow"
@@ -249,8 +251,8 @@ check "--explain: and the program goes on with it" wait_for 20 in_state "$child"
 # Who stops the program itself lets it go on himself.
 stopped_itself() {
 	kill -STOP "$child"
-	wait_for 20 in_state "$child" T && sleep 0.3 && in_state $pid S && kill -CONT "$child" &&
-		wait_for 20 in_state "$child" S && in_state $pid S && return
+	wait_for 20 in_state "$child" T && sleep 0.3 && ! in_state $pid T && kill -CONT "$child" &&
+		wait_for 20 in_state "$child" S && wait_for 20 in_state $pid S && return
 	echo "states: $(state "$child") $(state $pid)"
 	return 1
 }

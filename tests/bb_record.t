@@ -19,6 +19,7 @@ record() {
 sides() {
 	local dir=$1 port s=0 c=0 server
 	shift
+	rm -rf "$dir"
 	port=$(free_port)
 	record "$dir" "$@" -p "$port" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
@@ -29,18 +30,6 @@ sides() {
 	[ $s = 0 ] && [ $c = 0 ] && return
 	tail -n 5 "$TEST_DIR/server.out" "$TEST_DIR/client.out"
 	return 1
-}
-
-# with_clock DIR PROGRAM ARGS... - sides, again where perftest could not tell how fast its clock ticks
-with_clock() {
-	local i
-	for i in 1 2 3 4; do
-		rm -rf "$1"
-		sides "$@" && return
-		no_report || return
-	done
-	rm -rf "$1"
-	sides "$@"
 }
 
 # stat DIR PROGRAM - what `trace stat` says of the Nth program
@@ -108,8 +97,7 @@ done
 perf() {
 	local name=$1 line=$2
 	shift 2
-	rm -rf "$TEST_DIR/perf"
-	check "$*" with_clock "$TEST_DIR/perf" "$@" || return
+	check "$*" with_clock sides "$TEST_DIR/perf" "$@" || return
 	traced "$*" "$TEST_DIR/perf"
 	check "$*: $line" has "$TEST_DIR/perf" 2 "$line"
 }
@@ -130,9 +118,9 @@ cm_sides() {
 	wait_for 30 cm_listens TCP "$2" $server
 	# shellcheck disable=SC2086
 	record "$dir" $4 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
-	did_well $c "$TEST_DIR/client.out" || { kill $server; return 1; }
+	did_well $c "$TEST_DIR/client.out" || kill $server
 	wait $server || s=$?
-	did_well $s "$TEST_DIR/server.out"
+	did_well $c "$TEST_DIR/client.out" && did_well $s "$TEST_DIR/server.out"
 }
 for c in "rping -C 20 -v" "ucmatose -C 20" "ib_send_bw -n 1000 -R"; do
 	n=$(free_port)
@@ -141,7 +129,7 @@ for c in "rping -C 20 -v" "ucmatose -C 20" "ib_send_bw -n 1000 -R"; do
 	ucmatose*) args=("$c -p $n" "$c -p $n -s $ADDR") ;;
 	*) args=("$c -p $n" "$c -p $n $ADDR") ;;
 	esac
-	if check "$c" cm_sides "$TEST_DIR/cm" "$n" "${args[@]}"; then
+	if check "$c" with_clock cm_sides "$TEST_DIR/cm" "$n" "${args[@]}"; then
 		check "$c: lines read back" reads_back "$TEST_DIR/cm"
 		check "$c: the trace is whole" limit "$RDMAEMU" trace stat "$TEST_DIR/cm"
 	fi
@@ -165,7 +153,7 @@ bytes() {
 payload() {
 	local p
 	for p in full hash none; do
-		RDMAEMU_RECORD_PAYLOAD=$p with_clock "$TEST_DIR/payload-$p" ib_send_bw -n 100 -s 4096 || return
+		RDMAEMU_RECORD_PAYLOAD=$p with_clock sides "$TEST_DIR/payload-$p" ib_send_bw -n 100 -s 4096 || return
 		grep -q "^payload $p$" "$TEST_DIR/payload-$p/trace" || return
 	done
 	# Random bytes of the client's buffer are in the full one only.

@@ -26,6 +26,8 @@ client() {
 }
 
 LONG=(--timeout $((60 * SLOW)))
+# Where something is waited for in vain: it bounds the live program's start as well.
+SHORT=(--timeout $((10 * SLOW)))
 client 10 20 30 1
 check "recorded" live 0 '^recorded: 2 programs' D --as server --mode once --command "$L server $P" --node a --live-node b "${LONG[@]}"
 check "as recorded" live 0 'no divergence$' D --as server "${LONG[@]}"
@@ -39,11 +41,11 @@ check "and nothing was said by ignore" live 0 '^1 programs' D --as server --unex
 check "on stderr" test "$(grep -c unexpected: out)" = 0
 client 20 10 30 1
 check "in another order: put aside" live 0 'no divergence, 1 unexpected$' D --as server --unexpected wait "${LONG[@]}"
-check "in another order: what was ignored does not come again" live 1 'byte_len=20 .*' D --as server --unexpected ignore --timeout 3
+check "in another order: what was ignored does not come again" live 1 'byte_len=20 .*' D --as server --unexpected ignore "${SHORT[@]}"
 client 5 6 7 8 9 11 12 13 14 15 16 17 10 20 30 1
 check "more of them than there are receives" live 0 'no divergence, 12 unexpected$' D --as server --unexpected ignore "${LONG[@]}"
 client 10 20 1
-check "wait: what does not come" live 1 'byte_len=30 .*' D --as server --unexpected wait --timeout 3
+check "wait: what does not come" live 1 'byte_len=30 .*' D --as server --unexpected wait "${SHORT[@]}"
 check "is a divergence" grep -q "others came" out
 client 10 20 30 1 also
 check "a connection beyond the record" live 1 'replayed: .*CONNECT_REQUEST' D --as server "${LONG[@]}"

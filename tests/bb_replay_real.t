@@ -48,6 +48,7 @@ both() {
 over() {
 	local fabric=$1 dir=$TEST_DIR/$2 port
 	shift 2
+	rm -rf "$dir"
 	port=$(free_port)
 	both "$fabric" "$port" "$RDMAEMU" record --real -o "$dir" -- "$@" -p "$port" -- "$@" -p "$port" 127.0.0.1
 }
@@ -125,7 +126,7 @@ check "what the devices were is in the trace" grep -qE '^device 0 mlx5_0 [0-9a-f
 check "the card's name is elsewhere another" plays rc
 check "recorded over a card: ibv_ud_pingpong" over card ud ibv_ud_pingpong -g 1 -n 50
 check "datagrams" plays ud
-check "recorded over a card: ib_write_bw" over card write ib_write_bw -n 20 -F
+check "recorded over a card: ib_write_bw" with_clock over card write ib_write_bw -n 20 -F
 check "perftest" plays write
 addr=$(first_address rc p1)
 check "recorded over a card: rping" over_cm card rping rping -s -C 3 -a "$addr" -p PORT -- rping -c -a "$addr" -C 3 -p PORT
@@ -161,11 +162,12 @@ here() {
 	shift
 	while [ "$1" != -- ]; do flags+=("$1") && shift; done
 	shift
+	rm -rf "$dir"
 	port=$(free_port)
 	limit "$RDMAEMU" record -o "$dir" "${flags[@]}" --node a -- "$@" -p "$port" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	wait_listen "$port" $server || return
-	limit "$RDMAEMU" record -o "$dir" "${flags[@]}" --node b -- "$@" -p "$port" 127.0.0.1 >/dev/null 2>&1 </dev/null || status=$?
+	limit "$RDMAEMU" record -o "$dir" "${flags[@]}" --node b -- "$@" -p "$port" 127.0.0.1 >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
 	wait $server || status=$?
 	return $status
 }
@@ -214,7 +216,7 @@ check "a card by another name, with other GIDs" plays_on far x hrc
 check "and as always" plays hrc
 check "recorded here: ibv_ud_pingpong" here hud --fabric mine -- ibv_ud_pingpong -g 1 -n 50
 check "the GRHs of datagrams" plays_on far x hud
-check "recorded here: ib_send_bw, datagrams" here hsend --fabric mine -- ib_send_bw -c UD -n 20 -F
+check "recorded here: ib_send_bw, datagrams" with_clock here hsend --fabric mine -- ib_send_bw -c UD -n 20 -F
 check "perftest on a card" plays_on far x hsend
 addr=$(first_address hrc p1)
 check "recorded here: ucmatose" here_cm hcm mine ucmatose -b "$addr" -p PORT -- ucmatose -s "$addr" -p PORT
@@ -239,7 +241,7 @@ caught() {
 	echo "status $status: $out"
 	return 1
 }
-check "recorded here: ib_atomic_bw" here hatomic --fabric mine -- ib_atomic_bw -n 100 -F
+check "recorded here: ib_atomic_bw" with_clock here hatomic --fabric mine -- ib_atomic_bw -n 100 -F
 check "atomics on a card" plays_on far x hatomic
 check "a library whose atomics are wrong is caught" caught 1 hatomic "memory that peers change differs"
 check "one whose immediates are wrong is caught" caught 2 hudaddy "the completion's imm differs"

@@ -6,6 +6,7 @@
 #
 #	packets		list of Packet
 #	count(OP)	packets of that opcode on interfaces of ports ("RC SEND_ONLY")
+#	once(OP)	the same, without those that were sent again: by interface, queue pair and PSN
 #	names		of the interfaces
 #	dropped		packets on the interface "dropped"
 #	stats		by interface: packets that were looked at, that were lost, that the filter took
@@ -163,8 +164,11 @@ def main():
         return sum(p.iface != "dropped" and (op is None or p.op == op) and (iface is None or p.iface == iface)
                    for p in packets)
 
-    scope = {"packets": packets, "count": count, "names": names, "dropped": dropped, "stats": stats,
-             "cut": blocks.cut, "write_erf": write_erf, "Counter": collections.Counter}
+    def once(op):
+        return len({(p.iface, p.dqpn, p.psn) for p in packets if p.iface != "dropped" and p.op == op})
+
+    scope = {"packets": packets, "count": count, "once": once, "names": names, "dropped": dropped,
+             "stats": stats, "cut": blocks.cut, "write_erf": write_erf, "Counter": collections.Counter}
     for e in sys.argv[2:]:
         print(eval(e, scope))  # pylint: disable=eval-used
 

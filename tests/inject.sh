@@ -20,8 +20,17 @@ live() {
 	wait_for 60 grep -q "^qp " "$TEST_DIR/out"
 }
 
+# answers N - the program has printed so many lines
+answers() {
+	[ "$(wc -l <"$TEST_DIR/out")" -ge "$1" ]
+}
+
+# say LINE... - what the program is to do; it has an answer to each when it is done
 say() {
+	local n
+	n=$(($(wc -l <"$TEST_DIR/out") + $#))
 	printf '%s\n' "$@" >&7
+	wait_for 30 answers $n
 }
 
 # said LINE - the program prints it

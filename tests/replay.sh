@@ -41,10 +41,10 @@ recorded() {
 	}
 }
 
-# round NAME COMMAND... - record, replay
+# round NAME COMMAND... - record, replay. RECORD: by another than recorded
 round() {
 	local n
-	check "$1: recorded" recorded "$@" || return
+	check "$1: recorded" with_clock "${RECORD:-recorded}" "$@" || return
 	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
 		check "$1: replayed" replays "$TEST_DIR/trace.$1"
 	done
@@ -53,5 +53,5 @@ round() {
 pp() {
 	local name=$1
 	shift
-	round "$name" pair_run "$@"
+	round "$name" pair_once "$@"
 }
