@@ -46,7 +46,7 @@ across() {
 }
 
 both() {
-	across "$*" "$*"
+	reported across "$*" "$*"
 }
 
 # figure N - column N of the last line of figures
