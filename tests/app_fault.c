@@ -181,7 +181,8 @@ static void post(int i)
 		write_message(place(a, i, FROM), (uint32_t)i);
 	if (vb_send(a, 0, false, &wr))
 		die("cannot post %d", i);
-	usleep((useconds_t)pause_ms * 1000);
+	if (pause_ms)
+		usleep((useconds_t)pause_ms * 1000);
 }
 
 static void post_recvs(void)
@@ -247,12 +248,25 @@ static void run(void)
 	settle();
 }
 
+/* Return: whether one has come. Time in which this did not run does not count. */
+static bool next_recv(struct ibv_wc *wc)
+{
+	int ms = settle_s ? SOON : QUIET;
+
+	while (!vb_poll(b, pair.rq, pair.rcq, 0, wc)) {
+		if (!ms--)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
 static void print_recvs(void)
 {
 	struct ibv_wc wc;
 	uint32_t len;
 
-	while (vb_poll(b, pair.rq, pair.rcq, settle_s ? SOON : QUIET, &wc)) {
+	while (next_recv(&wc)) {
 		len = wc.byte_len - pair.off;
 		if (wc.status != IBV_WC_SUCCESS)
 			printf("recv: %s\n", ibv_wc_status_str(wc.status));

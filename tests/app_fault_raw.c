@@ -78,7 +78,7 @@ int main(void)
 	frames("drop opcode=SEND_ONLY every=2", "13", 3);
 	frames("corrupt nth=3", "0134", 1);
 	frames("duplicate nth=2", "011234", 1);
-	frames("delay 500ms nth=1", "12340", 1);
+	frames("delay 5s nth=1", "12340", 1);
 	frames("reorder nth=1 gap=2 2s", "12034", 1);
 	frames("rate 10Mbit", "01234", 5);
 	frames("drop type=UD ; drop opcode=RDMA_WRITE ; drop type=RC", "01234", 0);

@@ -21,8 +21,11 @@ running
 is "fabric status when none runs" $? 1
 
 # Started on demand, and gone a little after its last client.
-check "run starts a fabric" emu ibv_devices
-fpid=$(status_json | json 'd["pid"]')
+on_demand() {
+	emu sh -c "ibv_devices >&2 && '$RDMAEMU' status --json" >"$TEST_DIR/status"
+}
+check "run starts a fabric" on_demand
+fpid=$(json 'd["pid"]' <"$TEST_DIR/status")
 gone() {
 	[ ! -e "/proc/$fpid" ]
 }
@@ -56,7 +59,7 @@ done
 # Two fabrics side by side do not see each other: a QP of one cannot reach one of the other.
 check "fabric start --fabric red" fabric start --fabric red
 check "fabric start --fabric blue" fabric start --fabric blue
-limit "$RDMAEMU" run --fabric red -- "$T/app_idle" 2 >/dev/null &
+limit "$RDMAEMU" run --fabric red -- "$T/app_idle" 60 >/dev/null &
 pid=$!
 if wait_for 10 sh -c "'$RDMAEMU' status --json --fabric red | grep -q app_idle"; then
 	ok "red sees its client"
@@ -64,6 +67,7 @@ else
 	not_ok "red sees its client" "$("$RDMAEMU" status --json --fabric red 2>&1)"
 fi
 is "blue does not" "$("$RDMAEMU" status --json --fabric blue | grep -c app_idle)" 0
+kill $pid
 wait $pid
 port=$(free_port)
 limit "$RDMAEMU" run --fabric red -- ibv_rc_pingpong -p "$port" >/dev/null 2>&1 &

@@ -40,12 +40,12 @@ watch a
 JOB_A=$JOB PID_A=$PID
 watch b
 JOB_B=$JOB PID_B=$PID
-bash -c 'exec -a ibv_asyncwatch sleep 60' &
+bash -c 'exec -a ibv_asyncwatch sleep 600' &
 other=$!
 fault add 'kill node=a'
 wait $JOB_A
 is "kill: SIGKILL" $? 137
-is "a client of another node lives" "$(state "$PID_B")" S
+check "a client of another node lives" wait_for 10 is_state "$PID_B" S
 is "one hit" "$(hits)" 1
 fault add "kill pid=$PID_B signal=TERM"
 wait $JOB_B
@@ -71,7 +71,7 @@ fault add 'p: pause program=ibv_asyncwatch'
 check "paused again" wait_for 10 is_state "$PID" T
 fault remove p
 check "who removes the rule resumes" wait_for 10 is_state "$PID" S
-fault add "p: pause pid=$PID for=200ms"
+fault add "p: pause pid=$PID for=3s"
 check "for a while" wait_for 10 is_state "$PID" T
 check "and no longer" wait_for 10 is_state "$PID" S
 is "a hit" "$(hits)" 1

@@ -7,6 +7,7 @@
 need python3
 
 FAULT=$T/app_fault
+export RDMAEMU_BIN=$RDMAEMU
 
 # json EXPR - the port's counters are p
 json() {
@@ -78,9 +79,10 @@ journal() {
 
 # --- what is lost: the reliable repair it, the others lose just that
 
+# Where a request that comes later tells of what is missing, timeout=19 leaves 2 s to post it in.
 for type in RC XRC; do
 	seen "$type: a SEND is dropped, and comes again" 'drop opcode=SEND_ONLY nth=3' \
-		$type send 5 100 -- '0 1 2 3 4' '0 1 2 3 4' 'RTS RTS' 1
+		$type send 5 100 timeout=19 -- '0 1 2 3 4' '0 1 2 3 4' 'RTS RTS' 1
 	is "$type: the responder says so, once" "$(json "p['out_of_seq_request'] > 0, p['rcvd_seq_err']")" \
 		'True 1'
 	journal "$type: the journal names the rule" 'SEND_ONLY psn .*dropped: by fault rule f1: drop opcode=SEND_ONLY nth=3'
@@ -89,7 +91,7 @@ for type in RC XRC; do
 	seen "$type: an ACK" 'drop opcode=ACK nth=1' $type send 1 100 -- 0 0 'RTS RTS' 1
 	is "$type: the request comes again, and is a duplicate" "$(json "p['duplicate_request'], p['timeouts']")" '1 1'
 	seen "$type: a NAK" 'drop opcode=SEND_ONLY nth=1 ; drop opcode=NAK nth=1' \
-		$type send 3 100 -- '0 1 2' '0 1 2' 'RTS RTS' 1
+		$type send 3 100 timeout=18 -- '0 1 2' '0 1 2' 'RTS RTS' 1
 	is "$type: then the time-out finds it" "$(rule hits 1) $(json "p['rcvd_seq_err'], p['timeouts']")" '1 0 1'
 	seen "$type: part of a READ's answer" 'drop opcode=RDMA_READ_RESPONSE_MIDDLE nth=2' \
 		$type read 2 5000 -- '0 1' '' 'RTS RTS' 1
@@ -149,20 +151,20 @@ seen 'UC: the second is out of sequence, and a message of its own' 'duplicate nt
 # --- late, and in another order
 
 for type in RC XRC; do
-	seen "$type: one that is late is overtaken, and asked for" 'delay opcode=SEND_ONLY 200ms nth=2' \
-		$type send 4 100 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 1
+	seen "$type: one that is late is overtaken, and asked for" 'delay opcode=SEND_ONLY 2s nth=2' \
+		$type send 4 100 timeout=19 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 1
 	is "$type: by a NAK" "$(json "p['rcvd_seq_err'] > 0")" True
 	seen "$type: all are late, in their order" 'delay opcode=REQUEST 2ms jitter=1ms distribution=normal' \
-		$type send 4 3000 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 12
+		$type send 4 3000 timeout=19 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 12
 	is "$type: and nothing is sent again" "$(json "p['completer_retry_err']")" 0
 done
-seen 'UD: one that is late is overtaken' 'delay 200ms nth=1' UD send 3 10 -- '0 1 2' '1 2 0' 'RTS RTS' 1
+seen 'UD: one that is late is overtaken' 'delay 5s nth=1' UD send 3 10 settle=10 -- '0 1 2' '1 2 0' 'RTS RTS' 1
 seen 'UD: overtaken by two' 'reorder nth=1 gap=2 2s' UD send 4 10 -- '0 1 2 3' '1 2 0 3' 'RTS RTS' 1
 seen 'UD: nobody comes to overtake' 'reorder nth=2 gap=3 5ms' UD send 2 10 -- '0 1' '0 1' 'RTS RTS' 1
 seen 'UC: overtaken, and so out of sequence' 'reorder nth=1 gap=1 2s' UC send 3 10 -- '0 1 2' '1 0 2' 'RTS RTS' 1
 for type in RC XRC; do
 	seen "$type: overtaken by two" 'reorder opcode=SEND_ONLY nth=1 gap=2 2s' \
-		$type send 4 10 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 1
+		$type send 4 10 timeout=19 -- '0 1 2 3' '0 1 2 3' 'RTS RTS' 1
 	is "$type: a NAK asks for it" "$(json "p['rcvd_seq_err'] > 0")" True
 done
 for type in RC UC UD XRC; do

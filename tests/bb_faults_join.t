@@ -37,7 +37,7 @@ on_b fabric start --join 127.0.0.1:$port --name beta
 on_a run --node na -- true
 on_b run --node nb -- true
 check "the fabrics know each other" eval 'wait_for 10 knows on_b na && wait_for 10 knows on_a nb'
-send="ib_send_bw -x 1 -n 50 -s 3000 -u 14"
+send="ib_send_bw -F -x 1 -n 50 -s 3000 -u 18"
 across "without rules" '' '' '[]' '[]' "$send"
 across "dropped where it leaves" '' 'drop node=nb direction=tx opcode=SEND_MIDDLE,SEND_FIRST nth=4' '[]' '[1]' "$send"
 across "dropped where it arrives" 'drop node=na direction=rx opcode=SEND_FIRST,SEND_ONLY nth=4' '' '[1]' '[]' "$send"

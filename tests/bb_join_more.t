@@ -6,7 +6,6 @@
 . "$TOP/tests/join.sh"
 need ibv_rc_pingpong ibv_devinfo ib_send_bw rping python3
 
-LIMIT=$((60 * SLOW))
 stop_all() {
 	local side
 	for side in a b c; do

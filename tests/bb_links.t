@@ -46,7 +46,7 @@ across() {
 }
 
 both() {
-	across "$*" "$*"
+	with_clock across "$*" "$*"
 }
 
 # figure N - column N of the last line of figures

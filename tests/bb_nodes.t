@@ -70,7 +70,7 @@ check "rping by address" both "rping -s -p PORT -C 20 -V" "rping -c -p PORT -C 2
 check "rping by IPv6 address" both "rping -s -p PORT -a ::0 -C 20 -V" "rping -c -p PORT -C 20 -V -a fd77::1"
 check "rping by name" both "rping -s -p PORT -C 20 -V" "rping -c -p PORT -C 20 -V -a a"
 CLIENT_ENV='' check "rping from the host" both "rping -s -p PORT -C 2" "rping -c -p PORT -C 2 -a a"
-check "ib_send_bw -R by name" both "ib_send_bw -R -n 100 -p PORT" "ib_send_bw -R -n 100 -p PORT a"
+check "ib_send_bw -R by name" both "ib_send_bw -F -R -n 100 -p PORT" "ib_send_bw -F -R -n 100 -p PORT a"
 
 # Port numbers are the node's: b listens at the one that a listens at.
 same_port() {
@@ -98,9 +98,9 @@ check "servers of two nodes at one port" same_port
 by_name() {
 	local port server status=0
 	port=$(free_port)
-	on a ib_send_bw -n 100 -p "$port" >/dev/null 2>&1 &
+	on a ib_send_bw -F -n 100 -p "$port" >/dev/null 2>&1 &
 	server=$!
-	wait_listen "$port" $server && on b ib_send_bw -n 100 -p "$port" a || status=1
+	wait_listen "$port" $server && on b ib_send_bw -F -n 100 -p "$port" a || status=1
 	wait $server && return $status
 }
 check "ib_send_bw by name, with its socket" by_name

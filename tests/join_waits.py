@@ -133,13 +133,14 @@ def say(name, good, *why):
 
 
 def exhaust(member):
-    """Takes what comes until nothing does, and all timers have fired. Return: whether the window is used up."""
-    sent = 0
+    """Takes what comes until the window is used up and all timers have fired. Return: whether it came to that."""
+    sent, end = 0, time.monotonic() + 60 * SLOW
     while True:
         body = member.next(1)
-        if body is None:
+        if body is not None:
+            sent += 24 + len(body)
+        elif sent >= WINDOW or time.monotonic() > end:
             return sent >= WINDOW
-        sent += 24 + len(body)
 
 
 member = Member()

@@ -191,7 +191,8 @@ no_report() {
 	grep -qs "Can't produce a report" "$TEST_DIR"/server.out "$TEST_DIR"/client.out
 }
 
-# with_clock COMMAND... - it, and once more as long as that is what is wrong
+# with_clock COMMAND... - it runs both sides, and does so once more as long as that is what is wrong. Where nobody looks at
+# the figures -F does as well: perftest then prints some in any case.
 with_clock() {
 	local i
 	for i in 1 2 3 4; do

@@ -61,5 +61,9 @@ with socket.socket() as server:
     server.listen()
     sel.register(server, selectors.EVENT_READ, accept)
     while True:
-        for key, _ in sel.select():
+        # Cut between two events, not in the middle of one.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+        events = sel.select()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        for key, _ in events:
             key.data(key.fileobj)
