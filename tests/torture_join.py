@@ -368,8 +368,7 @@ class Torture:
     def settle(self):
         """Nothing breaks any more: all are there, all works, and nothing is left."""
         for r in self.relays:
-            r.away_until = r.stall_until = r.crumble_until = 0
-            r.orders.clear()
+            r.order("calm")
         # A half-open connection is noticed when it has been silent for long enough.
         good = [pair.stop() for pair in self.pairs]
         check("%s: the programs end well, %s" % (self.kind, [(p.runs, p.lost) for p in self.pairs]), all(good))

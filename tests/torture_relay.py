@@ -67,6 +67,8 @@ class Relay(threading.Thread):
             self.stall_until = now + seconds
         if what == "crumble":
             self.crumble_until = now + seconds
+        if what == "calm":
+            self.away_until = self.stall_until = self.crumble_until = 0
         for s in list(self.peer):
             if s not in self.peer:
                 continue
