@@ -275,10 +275,16 @@ static void test_overrun(void)
 			good = !vb_recv1(b, 1, recvs, b->buf + (recvs % 32) * 4096, 4096);
 		recvs += i % 3 ? 1 : 0;
 		good = good && sent(&wr);
-		/* From afar they come later, but none may get its buffer from one behind it. */
-		while (good &&
-		       vb_poll(b, 1, VB_RCQ,
-			       peer_late() && (recvs - n > 16 || i == 500) ? VB_SHORT : 0, &wc)) {
+		/*
+		 * From afar they come later, but none may get its buffer from one behind it. Each receive
+		 * was posted for a message: as many as are open, at least, are under way.
+		 */
+		while (good && vb_poll(b, 1, VB_RCQ,
+				       !peer_late()	? 0
+				       : recvs - n > 16 ? VB_WAIT
+				       : i == 500	? VB_SHORT
+							: 0,
+				       &wc)) {
 			uint32_t got = ntohl(wc.imm_data);
 
 			good = !wc.status && wc.wr_id == n && got > last &&
