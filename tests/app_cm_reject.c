@@ -131,7 +131,8 @@ static void test_destroyed(unsigned int port)
 	connect_to(A, RDMA_PS_TCP, port);
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, NULL, "CONNECT_REQUEST");
 	gone(a, A);
-	cm_quiet(b, CH_B, "a client that gives up: no event for a request not yet accepted");
+	cm_fence(a, A, CH_A, b, "a client gives up");
+	cm_quiet(b, CH_B, "no event for a request not yet accepted");
 	is_errno(cm_qp(b, B), EINVAL, "rdma_create_qp for it");
 	is_errno(cm_accept(b, B, &(struct cm_parm){ .retry_count = 7 }), EINVAL,
 		 "rdma_accept of it");
@@ -209,7 +210,7 @@ static void test_backlog(void)
 
 	for (int i = 0; i < n; i++)
 		connect_to(i, RDMA_PS_TCP, port);
-	cm_quiet(a, CH_A, "a request too many is not answered");
+	cm_fence(a, n, CH_A, b, "a request too many is not answered");
 	for (int i = 0; i < n; i++) {
 		cm_expect(b, CH_B, B + i, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &ev,
 			  i < BACKLOG ? "one that waits" : "one that is sent again");
@@ -247,7 +248,7 @@ static void test_taken(void)
 	}
 	/* A request that nobody has taken goes with the listener. */
 	connect_to(A, RDMA_PS_TCP, port);
-	cm_quiet(a, CH_A, "a request waits");
+	ok(cm_waits(b, CH_B), "a request waits");
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
 	cm_expect(a, CH_A, A, RDMA_CM_EVENT_REJECTED, 28, NULL, "REJECTED, 28");
 	gone(a, A);

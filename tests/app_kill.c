@@ -71,7 +71,7 @@ static void kill_once(int round, enum ibv_wr_opcode op)
 	pthread_join(thread, NULL);
 	waitpid(b->pid, NULL, 0);
 	least = 4 * 4.096e-3 * (1 << 13) * 0.9;
-	most = least * 5 + 2000;
+	most = least * 5 + WAIT;
 	if (took < least || took > most || last != IBV_WC_RETRY_EXC_ERR)
 		note("%s after %.1f ms", ibv_wc_status_str(last), took);
 	ok(last == IBV_WC_RETRY_EXC_ERR && took < most,

@@ -196,8 +196,8 @@ static void dropped(const char *what, struct vb_wr wr, int recvs, uint32_t len)
 	if (recvs)
 		good = !vb_recv1(b, 1, 20, b->buf, len);
 	good = good && !vb_send(a, 0, false, &wr) &&
-	       vb_done(a, 0, VB_SCQ, wr.wr_id, IBV_WC_SEND, &wc) && vb_nothing(b, 1, VB_RCQ) &&
-	       vb_event(b, 0) == -1 && vb_state(a, 0) == IBV_QPS_RTS &&
+	       vb_done(a, 0, VB_SCQ, wr.wr_id, IBV_WC_SEND, &wc) && !vb_fence(a, b) &&
+	       vb_nothing(b, 1, VB_RCQ) && vb_event(b, 0) == -1 && vb_state(a, 0) == IBV_QPS_RTS &&
 	       vb_state(b, 1) == IBV_QPS_RTS;
 	if (good && !recvs)
 		good = !vb_recv1(b, 1, 20, b->buf, 1000);

@@ -107,6 +107,11 @@ unsigned int cm_listening(struct vb_side *s, int i, int ch, enum rdma_port_space
 			  int backlog);
 /** cm_pair() - connect id @i of @a (channel 0) to a new id @j of @b (channel 2), with QPs. */
 bool cm_pair(struct vb_side *a, int i, struct vb_side *b, int j, unsigned int port);
+/**
+ * cm_fence() - wait until all that identifiers of @a have said to @b has got there, and what was answered is
+ * here. ok() when none of that is an event of channel @ch. @i: an id of @a that is free
+ */
+bool cm_fence(struct vb_side *a, int i, int ch, struct vb_side *b, const char *what);
 /** cm_traffic() - whether a SEND goes from one identifier's QP to the other's. */
 bool cm_traffic(struct vb_side *a, int i, struct vb_side *b, int j);
 

@@ -237,6 +237,21 @@ bool cm_pair(struct vb_side *a, int i, struct vb_side *b, int j, unsigned int po
 	return true;
 }
 
+/* MADs keep their order, and nobody listens at port 1. */
+bool cm_fence(struct vb_side *a, int i, int ch, struct vb_side *b, const char *what)
+{
+	struct cm_parm p = cm_parm(0, 0);
+	bool good;
+
+	cm_resolved(a, i, ch, RDMA_PS_TCP, vb_addr(b, false), 1);
+	must(cm_qp(a, i), "rdma_create_qp");
+	must(cm_connect(a, i, &p), "rdma_connect");
+	good = cm_expect(a, ch, i, RDMA_CM_EVENT_REJECTED, 8, NULL, what);
+	must(cm_qp_destroy(a, i), "rdma_destroy_qp");
+	must(cm_destroy(a, i), "rdma_destroy_id");
+	return good;
+}
+
 /* A message of 1 KiB from the start of a side's buffer to 4 KiB behind the start of the other's. */
 #define XFER_LEN  1024u
 #define XFER_RECV 4096u

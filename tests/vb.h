@@ -214,6 +214,11 @@ static inline bool vb_crosses(enum ibv_qp_type type)
  */
 int vb_link(struct vb_side *a, int i, const struct vb_spec *spec_a, struct vb_side *b, int j,
 	    const struct vb_spec *spec_b);
+/**
+ * vb_fence() - wait until what @a has sent to @b has got there or has been dropped: of what no answer says
+ * so, as long as its completions are there. Takes the last QP of either side. Return: as vb_link(); EIO.
+ */
+int vb_fence(struct vb_side *a, struct vb_side *b);
 /** vb_pair_up() - fresh connected QPs; returns 0 or the errno value of the first failure. */
 int vb_pair_up(struct vb_pair *p, struct vb_side *a, struct vb_side *b, const struct vb_spec *spec);
 void vb_pair_down(struct vb_pair *p);

@@ -66,6 +66,23 @@ int vb_link(struct vb_side *a, int i, const struct vb_spec *spec_a, struct vb_si
 	return ret ? ret : vb_connect(a, i, b, j, spec_a);
 }
 
+/* Between two places all requests keep their order, so an answer to the last is one to all. */
+int vb_fence(struct vb_side *a, struct vb_side *b)
+{
+	int i = VB_QPS - 2, j = VB_QPS - 1, ret;
+	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 1, a, NULL, 0);
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+	struct ibv_wc wc;
+
+	ret = vb_link(a, i, &spec, b, j, &spec);
+	ret = ret ? ret : vb_send(a, i, false, &wr);
+	if (!ret && !vb_done(a, i, VB_SCQ, 1, IBV_WC_RDMA_WRITE, &wc))
+		ret = EIO;
+	vb_destroy(a, i);
+	vb_destroy(b, j);
+	return ret;
+}
+
 static int pair_make(struct vb_pair *p, const struct vb_spec *spec)
 {
 	struct vb_spec there = *spec;
