@@ -287,7 +287,7 @@ static void test_race(long n)
 	ok(!lost && got == n, "no lost wake-up in %ld SENDs (%ld events)", n, events);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	a = end_local();
 	b = end_local();
@@ -299,6 +299,6 @@ int main(void)
 	test_arm();
 	test_fd();
 	test_ack();
-	test_race(100000);
+	test_race(argc > 1 ? atol(argv[1]) : 100000);
 	return tap_failed != 0;
 }

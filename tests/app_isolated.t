@@ -8,7 +8,7 @@ app app_ops remote
 app app_errors remote
 app app_retry remote
 in_one app app_states
-in_one app app_cq
+in_one app app_cq 3000
 in_one app app_mr
 in_one app app_lifetime
 app app_kill stopped

@@ -29,7 +29,7 @@ stop_server() {
 
 # numbers FILE [counts] - every number in there (every number of messages and bytes: its clock goes in steps of
 # 10 ms, and by it what takes less has no speed) is above 0 and, as a message cannot arrive that was
-# not sent, the receiver of a one-way test has no more of them than the sender
+# not sent, the receiver of a one-way test has no more of them than the sender. Status 3: one is 0, or missing
 numbers() {
 	/usr/bin/python3 - "$@" <<'PY'
 import re, sys
@@ -44,17 +44,25 @@ for line in open(sys.argv[1]):
         scale = words[word[1]] if word else unit[m[3]]
         seen[m[1]] = float(exact.replace(',', '')) * (1 if m[4] else scale)
 counts = [k for k in seen if k.endswith(('_msgs', '_bytes'))]
-assert counts, 'no numbers'
-assert all(seen[k] > 0 for k in (counts if sys.argv[2:] else seen)), 'a number is 0'
+wanted = (counts if sys.argv[2:] else list(seen)) + ['recv_msgs'] * ('send_msgs' in seen)
+if not counts or not all(seen.get(k, 0) > 0 for k in wanted):
+    print('a number is 0, or missing')
+    sys.exit(3)
 if 'send_msgs' in seen:
     # Printed with three digits.
     assert seen['recv_msgs'] <= seen['send_msgs'] * 1.005, 'more received than sent'
 PY
 }
 
+# run ARGS... - once more if a number is 0, as it is when a side did not get the CPU for all of its second
 run() {
-	run_b qperf -lp "$port" "$ADDR" "$@" >"$TEST_DIR/out" 2>&1 </dev/null &&
+	local i status
+	for i in 1 2 3; do
+		run_b qperf -lp "$port" "$ADDR" "$@" >"$TEST_DIR/out" 2>&1 </dev/null || break
 		numbers "$TEST_DIR/out" ${COUNTS-} && return
+		status=$?
+		[ $status = 3 ] || break
+	done
 	cat "$TEST_DIR/out" "$TEST_DIR/server.out"
 	return 1
 }
