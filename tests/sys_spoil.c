@@ -38,12 +38,12 @@ int main(int argc, char **argv)
 {
 	const off_t at = offsetof(struct hca, dev[0].n[TAB_CQ]);
 	int fd = argc == 3 ? open_hca(argv[1]) : -1;
-	__typeof__(((struct hca *)0)->dev[0].n[0]) n;
+	u32 n;
 
 	if (fd < 0 || pread(fd, &n, sizeof(n), at) != sizeof(n)) {
 		perror("sys_spoil");
 		return 1;
 	}
-	n += (__typeof__(n))atoi(argv[2]);
+	n += (u32)atoi(argv[2]);
 	return pwrite(fd, &n, sizeof(n), at) != sizeof(n);
 }
