@@ -11,7 +11,8 @@
  * is the only one. Who yields often where others are busy, however, waits for the time slices of all of them,
  * once for each time that he has yielded. So when a yield has taken long there are none for a while, and who
  * polls sleeps instead, until he is brought something, or a fifth of a millisecond: short enough for who has
- * other things to do than to poll.
+ * other things to do than to poll. Whose last wait was twice as long as that sleeps at once:
+ * what comes in large pieces takes the fabric processes all the CPU that there is, and polls only slow it down.
  *
  * Only who polls in a tight loop does so, and nobody who has a connection without such links: what comes
  * there is brought by its peer, who wakes nobody.
@@ -27,6 +28,7 @@
 
 #define SPIN_NS	  20000ull /* that long a poller only polls */
 #define YIELD_NS  200000ull /* and so long if the others let him */
+#define LARGE_NS  400000ull /* a wait after which the next one is taken to be long, too */
 #define LONG_NS	  500000ull /* a yield that has taken more than the fabric process needs */
 #define BUSY_NS	  50000000ull /* and how long there are none then */
 #define NAP_NS	  200000ull
@@ -76,10 +78,12 @@ bool cq_nap(struct shim_cq *cq)
 	struct nap *n = &cq->nap;
 	u32 brought = load_acquire(&seg->brought);
 	u64 now = sys_now(), spun = now - n->since;
+	bool tight = spun / (n->looks + 1) <= TIGHT_NS;
 
 	/* Of two threads that poll one CQ, either may begin anew: then they sleep later. */
-	if (brought != n->brought || spun / (n->looks + 1) > TIGHT_NS) {
-		n->since = now;
+	if (brought != n->brought || !tight) {
+		n->patient = tight && now - n->began > LARGE_NS;
+		n->began = n->since = now;
 		n->brought = brought;
 		n->looks = 0;
 		return false;
@@ -87,7 +91,7 @@ bool cq_nap(struct shim_cq *cq)
 	n->looks++;
 	if (has_direct(now))
 		return false;
-	if (spun < (yield(n, now) ? SPIN_NS : YIELD_NS))
+	if (!n->patient && spun < (yield(n, now) ? SPIN_NS : YIELD_NS))
 		return false;
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);

@@ -184,15 +184,18 @@ struct shim_channel {
 
 /**
  * struct nap - of a CQ's poller, see nap.c.
- * @brought: what was read of the segment's word when the wait began, at @since (ns)
- * @looks: looks since then
+ * @brought: what was read of the segment's word when the wait began, at @began (ns)
+ * @since, @looks: looks since then, where naps count as polls
  * @busy_until: CPUs are taken to be busy with others until then
+ * @patient: the wait before was a long one
  */
 struct nap {
+	u64 began;
 	u64 since;
 	u64 busy_until;
 	u32 brought;
 	u32 looks;
+	bool patient;
 };
 
 /**
