@@ -95,7 +95,7 @@ def measures(limit, true_ms, rc_lat):
     yield ("run_true_cold", "the same, fabric to start", "ms", 1, true_ms, "true", true_ms + 30,
            True)
     yield "cpu_idle", "fabric process, idle", "%CPU", 1, None, "", 0, True
-    # The issue asks for "next to none" here, which is no number to judge by.
+    # It should be next to none, which is no number to judge by.
     yield "cpu_send_bw", "fabric process, ib_send_bw", "%CPU", 1, None, "", None, True
 
 
