@@ -77,8 +77,11 @@ mkdir -m 700 "$TEST_DIR/server" "$TEST_DIR/client"
 bridge || skip_all "no bridges here"
 trap 'stop_all >/dev/null 2>&1' EXIT
 # Not by check, which has a shell of its own.
-container server 192.0.2.1 && ok "a host of the server's" || not_ok "a host of the server's"
-container client 192.0.2.2 && ok "and one of the client's" || not_ok "and one of the client's"
+if container server 192.0.2.1 && container client 192.0.2.2; then
+	ok "two hosts on a bridge"
+else
+	not_ok "two hosts on a bridge"
+fi
 
 run client >"$TEST_DIR/client.out" 2>&1 </dev/null &
 client=$!
