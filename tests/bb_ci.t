@@ -49,15 +49,15 @@ check "files that docs/ci.md names exist" named
 needed_packages() {
 	local h dir found=()
 	for h in $(grep -rhoE '^#include <[^>]+>' --include='*.[ch]' "$@" | sed 's/.*<\(.*\)>/\1/' | sort -u); do
-		for dir in /usr/include "/usr/include/$(gcc -print-multiarch)"; do
+		for dir in /usr/include "/usr/include/$arch"; do
 			[ ! -e "$dir/$h" ] || found+=("$dir/$h")
 		done
 	done
 	packages_of "${found[@]}"
 }
-# packages_of FILE... - but libc's, which the compiler brings or every image has
+# packages_of FILE... - but libc's, which the compiler brings or every image has, and a sanitizer's
 packages_of() {
-	dpkg -S "$@" 2>/dev/null | sed 's/:.*//' | sort -u | grep -vE '^(libc6.*|linux-libc-dev)$'
+	dpkg -S "$@" 2>/dev/null | sed 's/:.*//' | sort -u | grep -vE '^(libc6.*|linux-libc-dev|libgcc-s1|lib[a-z]*san[0-9]+)$'
 }
 # names_all FILE PACKAGE... - it installs all of them, libx1.2-dev also by the name of libx-dev
 names_all() {
@@ -73,13 +73,14 @@ names_all() {
 }
 sources=(emulator fabric libctl librecord libshim replay traces)
 if command -v dpkg >/dev/null; then
+	arch=$(gcc -print-multiarch)
 	mapfile -t needed < <(needed_packages "${sources[@]/#/../}")
 	for f in Dockerfile github-actions.yml; do
 		check "$f installs what is built with" names_all $f "${needed[@]}"
 	done
 	# shellcheck disable=SC2046 # no spaces in them
 	mapfile -t linked < <(packages_of $(readelf -d "$RDMAEMU" "$BUILD"/lib/*.so |
-		sed -n 's/.*(NEEDED).*\[\(.*\)\]/*\/\1/p' | sort -u))
+		sed -n "s/.*(NEEDED).*\[\(.*\)\]/*\/$arch\/\1/p" | sort -u))
 	check "Dockerfile installs what is linked" names_all Dockerfile "${linked[@]}"
 else
 	skip "packages of the examples" "no dpkg here"
