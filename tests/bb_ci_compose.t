@@ -4,19 +4,9 @@
 # The services of examples/compose.yaml as their containers run them: two hosts on one bridge, with names, environment,
 # secret and command from the file, the client first.
 . "$(dirname "$0")/lib.sh"
-need unshare nsenter ip ib_write_bw python3
+need hostname ib_write_bw python3
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"
-
-if [ "${1-}" != inside ]; then
-	if is_root; then
-		ns=(unshare -nm)
-	else
-		ns=(unshare -rnm)
-	fi
-	"${ns[@]}" true 2>/dev/null || skip_all "cannot make namespaces"
-	export TEST_DIR
-	exec "${ns[@]}" "$0" inside
-fi
+own_netns
 
 # service NAME - of the file: environment, then hostname and command, as bash takes them
 service() {

@@ -5,18 +5,8 @@
 # ordinary user has them in a user namespace, and as containers on one bridge are.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/join.sh"
-need unshare nsenter ip ibv_rc_pingpong ib_send_bw rping
-
-if [ "${1-}" != inside ]; then
-	if is_root; then
-		ns=(unshare -n)
-	else
-		ns=(unshare -rn)
-	fi
-	"${ns[@]}" true 2>/dev/null || skip_all "cannot make network namespaces"
-	export TEST_DIR
-	exec "${ns[@]}" "$0" inside
-fi
+need ibv_rc_pingpong ib_send_bw rping
+own_netns
 
 unshare -n sleep 1000 &
 peer=$!
