@@ -8,6 +8,10 @@
  * copied in order, and each lies within a cache line, so that none is seen before an older one or in
  * part. Whatever is not that simple takes the ordinary way, burst by burst.
  *
+ * What the kernel does for each entry of the target's list, to pin its page, costs more than to copy it. So
+ * pieces that lie one behind the other become one entry, where the source's entries still make it copy
+ * them one by one.
+ *
  * train_send() has both ends at hand; train_input() has the target's, of WRITEs from another fabric.
  */
 #include "emulator/model.h"
@@ -50,10 +54,17 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	return awaits(e, peer, qp->req.next_psn) ? peer : NULL;
 }
 
-/* Where a piece goes, added to @dst. Return: false: it is for the ordinary way. */
-static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 len,
-		   struct hca_mem *dst)
+/* Whether a copy reads the entries of @src one by one. All other memory is read into a buffer before. */
+static bool at_hand(const struct engine *e, const struct hca_mem *src)
 {
+	return src->kind == MEM_SEG || src->client == HCA_PROC || src->client == e->self;
+}
+
+/* Where a piece of @src goes, added to @dst. Return: false: it is for the ordinary way. */
+static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 len,
+		   const struct hca_mem *src, struct hca_mem *dst)
+{
+	struct hca_iov *last = dst->n ? &dst->iov[dst->n - 1] : NULL;
 	struct hca_mem to;
 
 	if (mem_remote(e->hca, peer, peer->pd, rkey, va, len, ACC_REMOTE_WRITE, &to))
@@ -62,7 +73,10 @@ static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 
 		return false;
 	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
 		return false;
-	dst->iov[dst->n++] = to.iov[0];
+	if (last && last->addr + last->len == to.iov[0].addr && at_hand(e, src))
+		last->len += len;
+	else
+		dst->iov[dst->n++] = to.iov[0];
 	return true;
 }
 
@@ -101,9 +115,9 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 		return false;
 	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
-	if (!target(e, peer, w.rkey, w.remote_addr, len, dst))
-		return false;
 	src->kind = from.kind;
+	if (!target(e, peer, w.rkey, w.remote_addr, len, src, dst))
+		return false;
 	src->iov[src->n++] = from.iov[0];
 	return true;
 }
@@ -122,15 +136,15 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	dst.client = peer->client - 1;
 	dst.kind = MEM_VM;
 	dst.n = 0;
-	while (dst.n < TRAIN_MAX && s.next + dst.n != posted &&
-	       couple(e, qp, peer, seg, s.next + dst.n, &src, &dst))
-		total += dst.iov[dst.n - 1].len;
-	if (dst.n < 2)
+	while (src.n < TRAIN_MAX && s.next + src.n != posted &&
+	       couple(e, qp, peer, seg, s.next + src.n, &src, &dst))
+		total += src.iov[src.n - 1].len;
+	if (src.n < 2)
 		return false;
-	s.next += dst.n;
+	s.next += src.n;
 	s.sent = s.next;
-	s.next_psn = psn_add(s.next_psn, dst.n);
-	s.tx_pkts += dst.n;
+	s.next_psn = psn_add(s.next_psn, src.n);
+	s.tx_pkts += src.n;
 	s.tx_bytes += total;
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	/* An error is found again, and dealt with, by the ordinary way. */
@@ -139,8 +153,8 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}
-	port_moved(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, dst.n, total);
-	executed(e, peer, dst.n, total);
+	port_moved(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, src.n, total);
+	executed(e, peer, src.n, total);
 	xmit_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
 	return true;
 }
@@ -160,7 +174,8 @@ bool train_input(struct engine *e, const struct train *t)
 	dst.kind = MEM_VM;
 	dst.n = 0;
 	for (i = 0; i < t->n; i++) {
-		if (!target(e, qp, t->piece[i].rkey, t->piece[i].va, t->piece[i].len, &dst))
+		if (!target(e, qp, t->piece[i].rkey, t->piece[i].va, t->piece[i].len, &t->src,
+			    &dst))
 			return false;
 		total += t->piece[i].len;
 	}

@@ -75,6 +75,63 @@ static void test_arrives(void)
 	emu_free(m);
 }
 
+/* Each entry of the target's list costs the kernel more than its bytes. */
+static void test_rows(void)
+{
+	static const u32 at[N] = { 0, 8, 16, 32, 40 };
+	u32 i;
+
+	up();
+	for (i = 0; i < N; i++)
+		t.piece[i].va = (u64)(uintptr_t)(m->c[1].mem + 4096 + at[i]);
+	t.src.client = HCA_PROC;
+	CU_ASSERT_TRUE(arrive());
+	/* The source's are as many as before: so each piece is copied by itself, in order. */
+	CU_ASSERT_EQUAL(m->copy_from, N);
+	CU_ASSERT_EQUAL(m->copy_to, 2);
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(memcmp(m->c[1].mem + 4096 + at[i], m->c[0].mem + 8 * i, 8), 0);
+	for (i = 24; i < 32; i++)
+		CU_ASSERT_EQUAL(m->c[1].mem[4096 + i], 0);
+	CU_ASSERT_EQUAL(m->hca->qp[b.slot].resp.msn, N);
+	emu_free(m);
+}
+
+/* N WRITEs of 8 bytes to one row, served by @e. */
+static void post_row(struct engine *e, u32 entries)
+{
+	struct cqe c;
+	u32 i;
+
+	for (i = 0; i < N; i++)
+		emu_remote(m, emu_post(m, &a, WR_RDMA_WRITE, i, m->c[0].mem + 16 * i, 8), 1,
+			   m->c[1].mem + 4096 + 8 * i);
+	emu_publish(m, &a);
+	engine_enter(e);
+	engine_run_qp(e, a.slot);
+	engine_leave(e);
+	CU_ASSERT_EQUAL(m->copy_from, N);
+	CU_ASSERT_EQUAL(m->copy_to, entries);
+	for (i = 0; i < N; i++) {
+		CU_ASSERT_EQUAL(memcmp(m->c[1].mem + 4096 + 8 * i, m->c[0].mem + 16 * i, 8), 0);
+		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
+		CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
+	}
+	emu_free(m);
+}
+
+static void test_row_sent(void)
+{
+	up();
+	emu_fill(m->c[0].mem, 16 * N, 9);
+	post_row(&m->c[0].e, 1);
+	/* The fabric process reads all of it before it writes: entry by entry is what keeps the order. */
+	up();
+	emu_fill(m->c[0].mem, 16 * N, 10);
+	m->hca->client[0].fabric_reach = 1;
+	post_row(&m->fabric, N);
+}
+
 /* Nothing changes, and one by one it takes the ordinary way. */
 static void refused(void)
 {
@@ -149,6 +206,8 @@ static void test_doorbell(void)
 
 static const struct cu_test tests[] = {
 	{ "small WRITEs that come together", test_arrives },
+	{ "targets in a row are one entry", test_rows },
+	{ "and of WRITEs of this fabric, where their order is kept", test_row_sent },
 	{ "what is for the ordinary way", test_refused },
 	{ "doorbells of paths with via", test_doorbell },
 	{ NULL, NULL },
