@@ -8,9 +8,9 @@
  * copied in order, and each lies within a cache line, so that none is seen before an older one or in
  * part. Whatever is not that simple takes the ordinary way, burst by burst.
  *
- * What the kernel does for each entry of the target's list, to pin its page, costs more than to copy it. So
- * pieces that lie one behind the other become one entry, where the source's entries still make it copy
- * them one by one.
+ * What the kernel does for each entry of the target's list, to pin its page, costs more than to
+ * copy it. So pieces that lie one behind the other become one entry, where the source's entries
+ * still make it copy them one by one.
  *
  * train_send() has both ends at hand; train_input() has the target's, of WRITEs from another fabric.
  */
@@ -54,7 +54,7 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	return awaits(e, peer, qp->req.next_psn) ? peer : NULL;
 }
 
-/* Whether a copy reads the entries of @src one by one. All other memory is read into a buffer before. */
+/* Whether a copy takes @src entry by entry. All other memory is read into a buffer before. */
 static bool at_hand(const struct engine *e, const struct hca_mem *src)
 {
 	return src->kind == MEM_SEG || src->client == HCA_PROC || src->client == e->self;

@@ -17,6 +17,7 @@
 #define FABRIC_FABRIC_H
 
 #include "emulator/cmd.h"
+#include "emulator/crowd.h"
 #include "emulator/engine.h"
 #include "fabric/nodes.h"
 #include "fabric/profile.h"
@@ -195,6 +196,8 @@ struct note {
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
+ * @brought_at: when programs were last brought something over links
+ * @crowd: whether the CPUs are busy with others
  * @late_turns: so often there was too much to be delivered for deadlines to be looked at
  * @follow_at: when followers of the journal are looked after next
  * @gids_stale: addresses of the host have changed
@@ -262,6 +265,8 @@ struct fabric {
 	u64 pending_at;
 	u64 served; /* hca->served when that was set */
 	u64 active_at;
+	u64 brought_at;
+	struct crowd crowd;
 	u32 late_turns;
 
 	struct port_job port_job[MAX_PORT_JOBS];

@@ -32,6 +32,8 @@ void brought_wake(struct fabric *f)
 {
 	struct client *cl;
 
+	if (f->brought)
+		f->brought_at = real_ns();
 	while ((cl = f->brought)) {
 		f->brought = cl->brought_next;
 		cl->brought = false;

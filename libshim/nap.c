@@ -9,9 +9,9 @@
  * tick, and everything takes milliseconds. So who has polled and was brought nothing gives its CPU away. First
  * with sched_yield(), after which it goes on at once when the fabric process, which runs for microseconds,
  * is the only one. Who yields often where others are busy, however, waits for the time slices of all of them,
- * once for each time that he has yielded. So when a yield has taken long there are none for a while, and who
- * polls sleeps instead, until he is brought something, or a fifth of a millisecond: short enough for who has
- * other things to do than to poll. Whose last wait was twice as long as that sleeps at once:
+ * once for each time that he has yielded. So when a yield has taken long there are none for a while
+ * (emulator/crowd.h), and who polls sleeps instead, until he is brought something, or a fifth of a
+ * millisecond: short enough for who has other things to do than to poll. Whose last wait was twice as long as that sleeps at once:
  * what comes in large pieces takes the fabric processes all the CPU that there is, and polls only slow it down.
  *
  * Only who polls in a tight loop does so, and nobody who has a connection without such links: what comes
@@ -29,8 +29,6 @@
 #define SPIN_NS	  20000ull /* that long a poller only polls */
 #define YIELD_NS  200000ull /* and so long if the others let him */
 #define LARGE_NS  400000ull /* a wait after which the next one is taken to be long, too */
-#define LONG_NS	  500000ull /* a yield that has taken more than the fabric process needs */
-#define BUSY_NS	  50000000ull /* and how long there are none then */
 #define NAP_NS	  200000ull
 #define TIGHT_NS  100000ull /* between two looks, of 32 polls each */
 #define BEHIND	  (CAP_RING / 4) /* bytes that captures have not looked at */
@@ -60,18 +58,6 @@ static bool has_direct(u64 now)
 	return any;
 }
 
-/* Return: whether the CPUs are busy with others. */
-static bool yield(struct nap *n, u64 now)
-{
-	if (now < n->busy_until)
-		return true;
-	sched_yield();
-	if (sys_now() - now < LONG_NS)
-		return false;
-	n->busy_until = now + BUSY_NS;
-	return true;
-}
-
 bool cq_nap(struct shim_cq *cq)
 {
 	struct seg_hdr *seg = shim.seg;
@@ -91,7 +77,7 @@ bool cq_nap(struct shim_cq *cq)
 	n->looks++;
 	if (has_direct(now))
 		return false;
-	if (!n->patient && spun < (yield(n, now) ? SPIN_NS : YIELD_NS))
+	if (!n->patient && spun < (crowd_yield(&n->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);

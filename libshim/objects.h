@@ -27,6 +27,7 @@
 #include <infiniband/verbs.h>
 #include <sched.h>
 
+#include "emulator/crowd.h"
 #include "libshim/shim.h"
 
 /* verbs.h gives these names to macros; the shim defines the functions behind them. */
@@ -186,13 +187,13 @@ struct shim_channel {
  * struct nap - of a CQ's poller, see nap.c.
  * @brought: what was read of the segment's word when the wait began, at @began (ns)
  * @since, @looks: looks since then, where naps count as polls
- * @busy_until: CPUs are taken to be busy with others until then
+ * @crowd: whether CPUs are busy with others
  * @patient: the wait before was a long one
  */
 struct nap {
 	u64 began;
 	u64 since;
-	u64 busy_until;
+	struct crowd crowd;
 	u32 brought;
 	u32 looks;
 	bool patient;

@@ -95,13 +95,10 @@ is "directory is private" "$(stat -c %a "$RDMAEMU_DIR")" 700
 # An idle fabric uses no CPU.
 fabric start >/dev/null
 fpid=$(status_json | json 'd["pid"]')
-ticks() {
-	awk '{ print $14 + $15 }' "/proc/$fpid/stat"
-}
 if [ -r "/proc/$fpid/stat" ]; then
-	before=$(ticks)
+	before=$(cpu_ticks "$fpid")
 	sleep 1
-	is "an idle fabric uses no CPU" "$(($(ticks) - before))" 0
+	is "an idle fabric uses no CPU" "$(($(cpu_ticks "$fpid") - before))" 0
 fi
 fabric stop >/dev/null
 done_testing

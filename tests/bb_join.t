@@ -59,6 +59,20 @@ mckey_across() {
 }
 check "UD multicast across" mckey_across
 
+# They stay awake for a moment behind what they have brought, not for longer.
+idle() {
+	local side pid before
+	for side in on_a on_b; do
+		pid=$($side status --json | json 'd["pid"]')
+		before=$(cpu_ticks "$pid")
+		sleep 2
+		[ $(($(cpu_ticks "$pid") - before)) -lt 20 ] && continue
+		echo "$side: $(($(cpu_ticks "$pid") - before)) ticks"
+		return 1
+	done
+}
+check "nothing is done while nothing passes" idle
+
 # --- connections that break --------------------------------------------------------------------
 
 on_b fabric stop >/dev/null

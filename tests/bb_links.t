@@ -201,13 +201,10 @@ for verb in write read send; do
 done
 check "the living are served" both ibv_rc_pingpong -g 0 -c -n 10
 
-# CPU time of the fabric process in clock ticks.
-ticks() {
-	awk '{ print $14 + $15 }' "/proc/$(status_json | json "d['pid']")/stat"
-}
-before=$(ticks)
+fpid=$(status_json | json "d['pid']")
+before=$(cpu_ticks "$fpid")
 sleep 2
-check "nothing is done while nothing is under way" [ $(($(ticks) - before)) -lt 20 ]
+check "nothing is done while nothing is under way" [ $(($(cpu_ticks "$fpid") - before)) -lt 20 ]
 
 wrong() {
 	local status=0

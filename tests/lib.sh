@@ -230,6 +230,11 @@ status_json() {
 	limit "$RDMAEMU" status --json "$@"
 }
 
+# cpu_ticks PID - CPU time of a process so far
+cpu_ticks() {
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
 # json EXPRESSION - evaluate a Python expression over the JSON document `d` on stdin
 json() {
 	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
