@@ -11,8 +11,9 @@
  * is the only one. Who yields often where others are busy, however, waits for the time slices of all of them,
  * once for each time that he has yielded. So when a yield has taken long there are none for a while
  * (emulator/crowd.h), and who polls sleeps instead, until he is brought something, or a fifth of a
- * millisecond: short enough for who has other things to do than to poll. Whose last wait was twice as long as that sleeps at once:
- * what comes in large pieces takes the fabric processes all the CPU that there is, and polls only slow it down.
+ * millisecond: short enough for who has other things to do than to poll. Whose last wait was twice as
+ * long as that sleeps at once: what comes in large pieces takes the fabric processes all the CPU that there is,
+ * and polls only slow it down.
  *
  * Only who polls in a tight loop does so, and nobody who has a connection without such links: what comes
  * there is brought by its peer, who wakes nobody.
