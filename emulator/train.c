@@ -10,7 +10,8 @@
  *
  * What the kernel does for each entry of the target's list, to pin its page, costs more than to
  * copy it. So pieces that lie one behind the other become one entry, where the source's entries
- * still make it copy them one by one.
+ * still make it copy them one by one. But not the last one: a copy lets the last word of an entry of
+ * several lines land by itself (vmcopy.c).
  *
  * train_send() has both ends at hand; train_input() has the target's, of WRITEs from another fabric.
  */
@@ -80,6 +81,18 @@ static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 
 	return true;
 }
 
+/* The last piece, of @len bytes, gets an entry of its own. */
+static void part_last(struct hca_mem *dst, u64 len)
+{
+	struct hca_iov *last = &dst->iov[dst->n - 1];
+
+	if (last->len == len)
+		return;
+	last->len -= len;
+	/* There is room: they have become fewer entries than pieces. */
+	dst->iov[dst->n++] = (struct hca_iov){ .addr = last->addr + last->len, .len = len };
+}
+
 /* The responder has executed @n of them, of @total bytes. */
 static void executed(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
 {
@@ -141,6 +154,7 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 		total += src.iov[src.n - 1].len;
 	if (src.n < 2)
 		return false;
+	part_last(&dst, src.iov[src.n - 1].len);
 	s.next += src.n;
 	s.sent = s.next;
 	s.next_psn = psn_add(s.next_psn, src.n);
@@ -179,6 +193,7 @@ bool train_input(struct engine *e, const struct train *t)
 			return false;
 		total += t->piece[i].len;
 	}
+	part_last(&dst, t->piece[t->n - 1].len);
 	/* An error is found again, and dealt with, by the ordinary way. */
 	if (e->host->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
 		return false;

@@ -196,7 +196,8 @@ struct note {
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
- * @brought_at: when programs were last brought something over links
+ * @brought_at: when programs were last brought something over links; @brought_often: how often, by now,
+ *	without a pause
  * @crowd: whether the CPUs are busy with others
  * @late_turns: so often there was too much to be delivered for deadlines to be looked at
  * @follow_at: when followers of the journal are looked after next
@@ -266,6 +267,7 @@ struct fabric {
 	u64 served; /* hca->served when that was set */
 	u64 active_at;
 	u64 brought_at;
+	u32 brought_often;
 	struct crowd crowd;
 	u32 late_turns;
 

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define PAUSE_NS NSEC_PER_MSEC /* what comes later has nothing to do with what was before */
+
 void brought_to(struct fabric *f, const struct hca_qp *qp)
 {
 	struct client *cl = qp && qp->client ? f->by_id[qp->client - 1] : NULL;
@@ -31,9 +33,13 @@ static void wake(struct seg_hdr *seg)
 void brought_wake(struct fabric *f)
 {
 	struct client *cl;
+	u64 now;
 
-	if (f->brought)
-		f->brought_at = real_ns();
+	if (f->brought) {
+		now = real_ns();
+		f->brought_often = now - f->brought_at < PAUSE_NS ? f->brought_often + 1 : 0;
+		f->brought_at = now;
+	}
 	while ((cl = f->brought)) {
 		f->brought = cl->brought_next;
 		cl->brought = false;

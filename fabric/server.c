@@ -20,6 +20,7 @@
 #define RETRY_LEAVE_NS (10 * NSEC_PER_MSEC)
 #define SPIN_NS	       (20 * NSEC_PER_USEC)
 #define AWAKE_NS       (200 * NSEC_PER_USEC)
+#define OFTEN	       16u /* one exchange of a message brings less */
 #define CROWD_MAX_NS   NSEC_PER_SEC
 /* The first user of a fresh fabric may be slow to come, whatever the linger. */
 #define FIRST_USE_NS (5 * NSEC_PER_SEC)
@@ -173,6 +174,12 @@ static u64 try_leave(struct fabric *f, u64 now)
 	return now;
 }
 
+/* Isolated clients may all poll, and never give their CPUs away. */
+static bool clients_poll(const struct fabric *f)
+{
+	return f->isolated && f->n_clients >= f->n_cpus;
+}
+
 /*
  * A fabric that serves isolated clients looks at their rings a little longer before it sleeps,
  * unless that takes the CPU from a client that polls, which is the one to go on.
@@ -181,7 +188,7 @@ static bool spin(struct fabric *f)
 {
 	u64 now = real_ns();
 
-	if (f->n_clients >= f->n_cpus)
+	if (clients_poll(f))
 		return false;
 	while (now - f->active_at < SPIN_NS) {
 		if (isolated_look(f))
@@ -193,19 +200,21 @@ static bool spin(struct fabric *f)
 }
 
 /*
- * Where something has just been brought over a link, more comes soon. To sleep and be woken costs
- * more than to bring it, and who is woken by the first doorbell of many takes little at a time. So
- * it stays awake for a while, and gives its CPU away between looks, as pollers do. But who polls
- * memory, or computes, keeps it for a time slice, where a sleeper is woken at once: then there is
- * none of this for a second in the end.
+ * Where much is brought over links, more comes soon. To sleep and be woken costs more than to bring
+ * it, and who is woken by the first doorbell of many takes little at a time. So it stays awake for a
+ * while, and gives its CPU away between looks, as pollers do. But who polls memory, or computes, keeps
+ * it for a time slice, where a sleeper is woken at once: so nobody does it for what is rare, or
+ * before a deadline, or where that has happened a moment ago.
  *
  * Return: the number of events in @ev; 0: it is time to sleep, or there is work.
  */
-static int stay_awake(struct fabric *f, u64 until, struct epoll_event *ev)
+static int stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 {
+	u64 until = f->brought_at + AWAKE_NS;
 	int n = 0;
 
-	until = min_u64(until, f->brought_at + AWAKE_NS);
+	if (f->brought_often < OFTEN || next < until || clients_poll(f))
+		return 0;
 	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any) &&
 	       crowd_yield(&f->crowd, real_ns, CROWD_MAX_NS))
 		n = epoll_wait(f->epoll, ev, EVENTS, 0);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of bytes: who sees the last byte of a message sees all of it.
- *	app_order local|remote|pidns COUNT [SEED]
+ *	app_order local|remote|pidns|lines COUNT [SEED]
  *
  * A thread polls the last byte of where the next message will land, as MPI, UCX and ib_write_lat
  * do, and then looks for older bytes before it. The buffers are shared memory, so it may do that
  * here also when the other end lives in another process.
+ *
+ * lines: small WRITEs to one line of memory each, which are posted together to lines in a row. Who sees
+ * the first word of one sees the others of that line, too, where the other end is in reach.
  */
 #include "tests/rc.h"
 
@@ -145,6 +148,81 @@ static bool run(enum ibv_wr_opcode op, long count, uint64_t start)
 	return good;
 }
 
+#define LINE  64u
+#define WORDS (LINE / 8)
+#define ROW   4u
+
+static _Atomic(long) torn;
+
+/* A row has come when the first word of its last line has. */
+static void *row_watcher(void *arg)
+{
+	struct job *job = arg;
+	volatile uint64_t *row = (void *)job->base, *last = row + (size_t)(ROW - 1) * WORDS;
+
+	for (uint64_t i = 1; i <= (uint64_t)job->count && !stop; i++) {
+		unsigned int spins = 0;
+		long bad = 0;
+
+		atomic_store(&ready, (long)i);
+		while (*last != i && !stop)
+			if (++spins % 4096 == 0)
+				sched_yield();
+		atomic_thread_fence(memory_order_acquire);
+		torn += last[WORDS - 1] != i && !stop;
+		while (last[WORDS - 1] != i && !stop)
+			;
+		atomic_thread_fence(memory_order_acquire);
+		for (unsigned int k = 0; k < ROW * WORDS; k++)
+			bad += row[k] != i;
+		stale += !!bad && !stop;
+		atomic_store(&landed, (long)i);
+	}
+	return NULL;
+}
+
+static bool run_rows(long count)
+{
+	struct job job = { 0, count, b->buf };
+	uint64_t *src = (void *)(a->buf + AREA);
+	struct rc_wr wr[ROW];
+	pthread_t thread;
+	bool good = true;
+	int bad;
+
+	pthread_create(&thread, NULL, row_watcher, &job);
+	for (long i = 1; i <= count && good; i++) {
+		for (unsigned int k = 0; k < ROW * WORDS; k++)
+			src[k] = (uint64_t)i;
+		for (unsigned int k = 0; k < ROW; k++)
+			wr[k] = wr_make(IBV_WR_RDMA_WRITE, k, a, src + (size_t)k * WORDS, LINE, b,
+					b->buf + (size_t)k * LINE);
+		while (ready != i)
+			sched_yield();
+		good = accepted(i, "ibv_post_send", end_sends(a, wr, ROW, &bad));
+		for (unsigned int k = 0; k < ROW && good; k++)
+			good = completes(a, 0, i);
+		while (good && landed != i)
+			sched_yield();
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	return good;
+}
+
+/* A line is not copied at once either, but within nanoseconds: hardly ever seen. */
+static void lines(long count)
+{
+	bool good = run_rows(count);
+
+	ok(good && !stale, "%ld rows of %u lines, none with an older line before its last one",
+	   count, ROW);
+	ok(torn * 100 <= count, "of their last lines none is seen in part");
+	if (!good || stale || torn)
+		note("%ld with older lines, %ld in part%s%s", (long)stale, (long)torn,
+		     trouble[0] ? ", " : "", trouble);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -165,6 +243,11 @@ int main(int argc, char **argv)
 	end_open(a);
 	end_open(b);
 	pair_up(a, b, &rc_defaults, &rc_defaults);
+	if (!strcmp(where, "lines")) {
+		lines(count);
+		end_close(b);
+		return tap_failed != 0;
+	}
 	for (int i = 0; i < 3; i++) {
 		bool good = run(ops[i].op, count / ops[i].share, seed);
 

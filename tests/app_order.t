@@ -8,6 +8,7 @@ LIMIT=$((600 * SLOW))
 count=${ORDER_COUNT:-$(by 1000000 5000)}
 in_one app app_order local $((2 * count / SLOW))
 app app_order remote $((count / SLOW))
+app app_order lines $((count / 4 / SLOW))
 fabric_stop
 # Nobody may reach another's memory: the helper thread of the target copies.
 RUN_BY="$T/sys_noptrace" app app_order remote $(by $((count / SLOW / 50)) 500)

@@ -88,7 +88,7 @@ struct emu {
 	u32 kicks;
 	int copy_error; /* the next copy answers with it, once */
 	u32 copy_skip; /* or one that comes so many later */
-	u32 copy_from, copy_to; /* entries of the lists of the last copy */
+	struct hca_mem copy_from, copy_to; /* the lists of the last copy */
 	u32 hidden; /* client + 1 whose segment cannot be had */
 	u32 (*fault)(struct emu *m, struct hca_work *work); /* as hca_host.fault; NULL: no faults */
 	struct hca_host host;

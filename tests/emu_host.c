@@ -52,8 +52,8 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 	u32 d = seek(dst, &doff), s = seek(src, &soff);
 
 	(void)key;
-	m->copy_from = src->n;
-	m->copy_to = dst->n;
+	m->copy_from = *src;
+	m->copy_to = *dst;
 	if (m->copy_error && !m->copy_skip--) {
 		int ret = m->copy_error;
 

@@ -87,8 +87,11 @@ static void test_rows(void)
 	t.src.client = HCA_PROC;
 	CU_ASSERT_TRUE(arrive());
 	/* The source's are as many as before: so each piece is copied by itself, in order. */
-	CU_ASSERT_EQUAL(m->copy_from, N);
-	CU_ASSERT_EQUAL(m->copy_to, 2);
+	CU_ASSERT_EQUAL(m->copy_from.n, N);
+	CU_ASSERT_EQUAL(m->copy_to.n, 3);
+	CU_ASSERT_EQUAL(m->copy_to.iov[0].len, 24);
+	/* The last word of an entry lands by itself: not of one that has more than the last piece. */
+	CU_ASSERT_EQUAL(m->copy_to.iov[2].len, 8);
 	for (i = 0; i < N; i++)
 		CU_ASSERT_EQUAL(memcmp(m->c[1].mem + 4096 + at[i], m->c[0].mem + 8 * i, 8), 0);
 	for (i = 24; i < 32; i++)
@@ -110,8 +113,9 @@ static void post_row(struct engine *e, u32 entries)
 	engine_enter(e);
 	engine_run_qp(e, a.slot);
 	engine_leave(e);
-	CU_ASSERT_EQUAL(m->copy_from, N);
-	CU_ASSERT_EQUAL(m->copy_to, entries);
+	CU_ASSERT_EQUAL(m->copy_from.n, N);
+	CU_ASSERT_EQUAL(m->copy_to.n, entries);
+	CU_ASSERT_EQUAL(m->copy_to.iov[entries - 1].len, 8);
 	for (i = 0; i < N; i++) {
 		CU_ASSERT_EQUAL(memcmp(m->c[1].mem + 4096 + 8 * i, m->c[0].mem + 16 * i, 8), 0);
 		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
@@ -124,7 +128,7 @@ static void test_row_sent(void)
 {
 	up();
 	emu_fill(m->c[0].mem, 16 * N, 9);
-	post_row(&m->c[0].e, 1);
+	post_row(&m->c[0].e, 2);
 	/* The fabric process reads all of it before it writes: entry by entry is what keeps the order. */
 	up();
 	emu_fill(m->c[0].mem, 16 * N, 10);
