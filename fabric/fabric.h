@@ -196,8 +196,8 @@ struct note {
  * @busy_noted: it was said that this holder is stopped
  * @pending_at: when doorbells that others should serve become ours, or NEVER
  * @active_at: when there was last something to do for isolated clients
- * @brought_at: when programs were last brought something over links; @brought_often: how often, by now,
- *	without a pause
+ * @brought_at: when programs were last brought something over links
+ * @brought_often: how often, by then, without a pause
  * @crowd: whether the CPUs are busy with others
  * @late_turns: so often there was too much to be delivered for deadlines to be looked at
  * @follow_at: when followers of the journal are looked after next

@@ -202,9 +202,9 @@ static bool spin(struct fabric *f)
 /*
  * Where much is brought over links, more comes soon. To sleep and be woken costs more than to bring
  * it, and who is woken by the first doorbell of many takes little at a time. So it stays awake for a
- * while, and gives its CPU away between looks, as pollers do. But who polls memory, or computes, keeps
- * it for a time slice, where a sleeper is woken at once: so nobody does it for what is rare, or
- * before a deadline, or where that has happened a moment ago.
+ * while, and gives its CPU away between looks, as pollers do. But who polls memory, or computes,
+ * keeps it for a time slice, where a sleeper is woken at once: so this is not done for what is
+ * rare, with a deadline near, or where that has happened a moment ago.
  *
  * Return: the number of events in @ev; 0: it is time to sleep, or there is work.
  */
