@@ -181,7 +181,7 @@ bool train_input(struct engine *e, const struct train *t)
 	u64 total = 0;
 	u32 i;
 
-	if (!qp || qp->type != QPT_RC || !qp_addressed(qp, b) || !seg_of(e, qp->client) ||
+	if (!t->n || !qp || qp->type != QPT_RC || !qp_addressed(qp, b) || !seg_of(e, qp->client) ||
 	    !awaits(e, qp, b->psn))
 		return false;
 	dst.client = qp->client - 1;
