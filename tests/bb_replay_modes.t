@@ -4,36 +4,11 @@
 # `rdmaemu replay DIR --as PROGRAM --mode MODE -- OTHER`: records that are made when they are needed, and grow.
 . "$(dirname "$0")/lib.sh"
 . "$TOP/tests/rdmacm.sh"
+. "$TOP/tests/live.sh"
 need rping udaddy ucmatose
 
 S=10.77.0.1
 cd "$TEST_DIR" || exit 1
-
-# trips STATUS - the real program or the live one was rping, which at its end has tripped over its own threads: nothing
-# was recorded
-trips() {
-	did_well 255 out && { [ "$1" = 255 ] || grep -q 'the real program has ended with status 255' out; }
-}
-
-# live STATUS WORDS DIR ARGS... - a replay has that status, or that of rping's race with itself at its end, and says
-# these words
-live() {
-	local want=$1 words=$2 status=0 try
-	shift 2
-	for try in 1 2 3 4 5; do
-		status=0
-		limit "$RDMAEMU" replay "$@" --timeout $((${WAIT:-60} * SLOW)) -- "${LIVE[@]}" >out 2>&1 </dev/null || status=$?
-		if [ "$status" = "$want" ] || grep -qE -- "$words" out || ! trips "$status"; then
-			break
-		fi
-	done
-	cat out
-	[ "$status" = "$want" ] || { [ "$want" = 0 ] && did_well "$status" out; } || {
-		echo "status $status, not $want, at try $try"
-		return 1
-	}
-	grep -qE -- "$words" out
-}
 
 # parts DIR N [PLAYED] - so many programs are in a trace, of which so many (all) are played without a live one
 parts() {
