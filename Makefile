@@ -41,21 +41,24 @@ LIB	:= $(BUILD)/lib/librdmaemu.so
 RECORD	:= $(BUILD)/lib/librdmaemu-record.so
 
 # For tests that control their fabric.
-VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/version.h)
+VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/proto/version.h)
 CTL	:= $(BUILD)/lib/librdmaemu-ctl
 CTL_SO	:= $(CTL).so.$(VERSION)
 CTL_ABI := librdmaemu-ctl.so.0
 
-EMULATOR_SRC := $(wildcard emulator/*.c)
-TRACES_SRC   := $(wildcard traces/*.c)
-FABRIC_SRC   := $(wildcard fabric/*.c)
-SHIM_SRC     := $(wildcard libshim/*.c)
+# Sources of whole folders, their subfolders included.
+sources = $(sort $(shell find $(1) -name '*.c'))
+
+EMULATOR_SRC := $(call sources,emulator)
+TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace)
+FABRIC_SRC   := $(call sources,fabric)
+SHIM_SRC     := $(call sources,libshim)
 # Copying between processes is the same for both sides.
-SHARED_SRC   := $(wildcard fabric/vmcopy.c)
+SHARED_SRC   := fabric/proto/vmcopy.c
 
-REPLAY_SRC   := $(wildcard replay/*.c) traces/words.c
+REPLAY_SRC   := $(call sources,traces/replay)
 
-CTL_SRC	     := $(wildcard libctl/*.c) fabric/ctlcall.c fabric/statefind.c fabric/counters.c
+CTL_SRC	     := $(call sources,libctl) $(addprefix fabric/proto/,control_call.c state_find.c port_counters.c)
 
 objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -63,11 +66,11 @@ EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
 TRACES_OBJ   := $(call objs,$(TRACES_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
+VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 # The recorder stands between programs and libraries as the shim does, and knows of the rest only what a trace is.
-RECORD_OBJ   := $(call objs,$(wildcard librecord/*.c) libshim/next.c libshim/dl.c $(wildcard traces/call*.c) \
-		traces/vtrace_write.c traces/words.c)
+RECORD_OBJ   := $(call objs,$(call sources,traces/record traces/calls) libshim/interpose/real_symbol.c \
+		libshim/interpose/dl.c traces/vtrace/write.c traces/vtrace/command_line.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
-VTRACE_OBJ   := $(call objs,$(wildcard traces/vtrace*.c traces/call*.c))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
 
 .PHONY: all
@@ -119,7 +122,7 @@ $(BUILD)/obj/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Built-in profiles are the files themselves.
-$(BUILD)/obj/fabric/profile_builtin.o: $(wildcard profiles/*.conf)
+$(BUILD)/obj/fabric/common/profile_builtin.o: $(wildcard profiles/*.conf)
 
 include mk/tests.mk
 include mk/fuzz.mk

@@ -3,7 +3,7 @@
  * DOC: records of what is sent: see capture.h.
  */
 #include "emulator/capture.h"
-#include "emulator/frame.h"
+#include "emulator/transport/frame.h"
 #include "emulator/model.h"
 
 #define ALIGN	  64u
@@ -20,7 +20,7 @@ static u32 text_len(const struct cap_note *note)
 						   : 0;
 }
 
-/* Raw Ethernet that goes over links: fabric/link.c carries it as a packet. */
+/* Raw Ethernet that goes over links: fabric/link/link.c carries it as a packet. */
 static bool is_frame(const struct burst *b)
 {
 	return b->dst_type == QPT_RAW_PACKET;
@@ -180,7 +180,7 @@ static void address(struct hca *hca, const struct burst *b, struct cap_rec *r)
 		r->av = src->attr.av;
 	if (b->av)
 		r->av = *b->av;
-	/* Without one, its port is known all the same: ud.c. */
+	/* Without one, its port is known all the same: emulator/transport/ud.c. */
 	memcpy(r->dgid, r->av.is_global ? r->av.dgid : gid_at(hca, b->dst_dev, b->dst_port, 0),
 	       sizeof(r->dgid));
 	memcpy(r->sgid, gid_at(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));

@@ -3,7 +3,7 @@
  * DOC: fabric time from real time and back: see clock.h.
  */
 #include "emulator/clock.h"
-#include "emulator/rest.h"
+#include "emulator/backoff.h"
 
 #define NAPS   50000u
 #define NAP_NS 50000u

@@ -6,7 +6,7 @@
  * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
  * compiler to it (and other machines).
  */
-#include "emulator/tm.h"
+#include "emulator/transport/tag.h"
 
 /* What goes with the step: see commit_tag(). */
 void commit_apply_tag(struct engine *e)

@@ -9,7 +9,7 @@
 #ifndef EMULATOR_ENGINE_H
 #define EMULATOR_ENGINE_H
 
-#include "emulator/burst.h"
+#include "emulator/transport/burst.h"
 #include "emulator/hca.h"
 
 /**
@@ -50,7 +50,7 @@ struct hca_work {
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now (who sends is run again when it can go on), or, where this is
  *        NULL, not from this process
- * @fault: whether a work request is to fail on purpose (fault.h), with which status: enum ib_wc_status,
+ * @fault: whether a work request is to fail on purpose (emulator/transport/fault.h), with which status: enum ib_wc_status,
  *         0: it is not. NULL where there are no faults: everywhere but in the fabric process
  */
 struct hca_host {
@@ -104,7 +104,7 @@ struct engine {
 
 #define ENGINE_FABRIC (~0u)
 
-/* Small WRITEs up to this size, a cache line, are carried together (train.c). */
+/* Small WRITEs up to this size, a cache line, are carried together (emulator/transport/write_batch.c). */
 #define TRAIN_PIECE 64u
 
 /* --- token.c ------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ void seg_ring(struct seg_hdr *seg, u32 slot);
 /** engine_ring() - set the doorbell of QP @slot of client @client, from inside or outside. */
 void engine_ring(struct engine *e, u32 client, u32 slot);
 
-/* --- train.c ------------------------------------------------------------------------------- */
+/* --- emulator/transport/write_batch.c ------------------------------------------------------------------------------- */
 
 #define TRAIN_MAX LIM_SGE /* pieces of one copy */
 
@@ -169,7 +169,7 @@ struct train {
  */
 bool train_input(struct engine *e, const struct train *t);
 
-/* --- run.c --------------------------------------------------------------------------------- */
+/* --- emulator/transport/wire.c --------------------------------------------------------------------------------- */
 
 /** engine_run_qp() - run the QP's send side as far as it goes now. Token held. */
 void engine_run_qp(struct engine *e, u32 slot);
@@ -209,7 +209,7 @@ void engine_reap(struct engine *e, u32 client);
 /** engine_fatal() - move every QP of @client to ERR and flush it. Token held. */
 void engine_fatal(struct engine *e, u32 client);
 
-/* --- port.c: for the fabric process, token held ---------------------------------------------- */
+/* --- emulator/verbs/port.c: for the fabric process, token held ---------------------------------------------- */
 
 /** port_event() - raise an event of a port on every open context of its device. */
 void port_event(struct engine *e, u32 dev, u32 port, u32 event);
@@ -224,7 +224,7 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid);
 bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 		  const struct hca_gid *gid);
 
-/* --- via.c ------------------------------------------------------------------------------- */
+/* --- emulator/transport/relay.c ------------------------------------------------------------------------------- */
 
 /** via_ring() - QP @slot, whose path has @via, has work for the fabric process. No token needed. */
 void via_ring(struct engine *e, u32 slot);
@@ -280,7 +280,7 @@ void via_changed(struct hca *hca);
 /** port_set_link() - the port's link becomes *link. For the fabric process, token held. */
 void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
 
-/* --- cmd.c --------------------------------------------------------------------------------- */
+/* --- emulator/verbs/cmd.c --------------------------------------------------------------------------------- */
 
 struct hca_cmd;
 /**
@@ -319,7 +319,7 @@ static inline struct hca_qp *hca_qp_by_num(struct hca *hca, u32 qpn)
 /** hca_mr_by_key() - the live MR with that key, or NULL. */
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
 
-/* --- journal.c ----------------------------------------------------------------------------- */
+/* --- emulator/journal/writer.c ----------------------------------------------------------------------------- */
 
 /** journal_add() - put *j into its ring; @ts, @seq and @nth are filled in here. Token held. */
 __cold void journal_add(struct engine *e, const struct journal_entry *j);
@@ -334,7 +334,7 @@ __cold void journal_refused(struct engine *e, const struct burst *b, const u8 *m
 /** journal_is_error() - whether an entry is an error, or a notice: some events tell of no error. */
 bool journal_is_error(const struct journal_entry *j);
 
-/* --- journal_names.c, journal_text.c --------------------------------------------------------- */
+/* --- emulator/journal/names.c, emulator/journal/text.c --------------------------------------------------------- */
 
 /** journal_what() - in a word: the completion's status, the event, ... */
 const char *journal_what(const struct journal_entry *j);

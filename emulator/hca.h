@@ -19,7 +19,7 @@
 #define EMULATOR_HCA_H
 
 #include "emulator/clock.h"
-#include "emulator/journal.h"
+#include "emulator/journal/entry.h"
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
@@ -137,7 +137,7 @@ enum req_flags {
 	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
-	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: rndv.c */
+	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: emulator/transport/rndv.c */
 };
 
 /**
@@ -161,7 +161,7 @@ struct req_state {
 	u64 tx_pkts; /* counters, retransmissions included */
 	u64 tx_bytes;
 	u32 sent; /* WQEs before this one were begun: they go on in SQD */
-	u32 own; /* tag + 1 whose rendezvous is being read, and no WQE: rndv.c */
+	u32 own; /* tag + 1 whose rendezvous is being read, and no WQE: emulator/transport/rndv.c */
 } cacheline_aligned;
 _Static_assert(sizeof(struct req_state) == 64, "one line");
 
@@ -229,7 +229,7 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
 }
 
 /**
- * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/fault.h.
+ * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/transport/fault.h.
  * @wqe: WQE + 1 that was asked about last; 0: none
  * @status: that it ends with; 0: it is not to fail
  * @nak: it is sent, and its responder refuses it so: enum ib_aeth
@@ -442,7 +442,7 @@ struct hca {
 	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
 	struct hca_clock clock; /* @own in the first line, which is read all the time */
 	u64 chaos_seed;
-	u32 chaos; /* fabric/chaos.c: all packets pass through the fabric process */
+	u32 chaos; /* fabric/link/chaos.c: all packets pass through the fabric process */
 	u32 ports_down; /* of all devices */
 	char name[64];
 

@@ -5,7 +5,7 @@
 #ifndef EMULATOR_HCA_PORT_H
 #define EMULATOR_HCA_PORT_H
 
-#include "emulator/cm.h"
+#include "emulator/cm/cm.h"
 
 /** struct hca_gid - one GID table entry. */
 struct hca_gid {
@@ -112,7 +112,7 @@ struct hca_port {
 
 /**
  * struct hca_dev - a device.
- * @member: 0: of this fabric; else which of those that it is joined with (fabric/join.c)
+ * @member: 0: of this fabric; else which of those that it is joined with (fabric/join/mesh.c)
  * @port: by number, 1 to @n_ports. Number 0 is that of a QP without a port: it has no P_Keys.
  */
 struct hca_dev {

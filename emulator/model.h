@@ -5,14 +5,14 @@
 #ifndef EMULATOR_MODEL_H
 #define EMULATOR_MODEL_H
 
-#include "emulator/cmd.h"
+#include "emulator/verbs/cmd.h"
 #include "emulator/commit.h"
-#include "emulator/count.h"
+#include "emulator/verbs/port_counter.h"
 #include "emulator/engine.h"
-#include "emulator/frame.h"
-#include "emulator/journal_model.h"
+#include "emulator/transport/frame.h"
+#include "emulator/journal/writer.h"
 
-/** typedef cmd_fn - carries out a command of a client, see cmd.h. Return: 0 or -errno. */
+/** typedef cmd_fn - carries out a command of a client, see emulator/verbs/cmd.h. Return: 0 or -errno. */
 typedef int cmd_fn(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 #define CMD_FN(op, fn) cmd_fn cmd_##fn;
@@ -98,7 +98,7 @@ static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 	return qp->rq_depth && prod - qp->resp.rq_cons <= qp->rq_depth ? prod : qp->resp.rq_cons;
 }
 
-/* --- cq.c --- */
+/* --- emulator/verbs/cq.c --- */
 
 /** cq_make_room() - look how far the client has got. Return: false: the CQ has overrun. */
 bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
@@ -145,7 +145,7 @@ void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline)
 /** deadline_scan() - look at all, of @n slots, that have a bit. Return: the next deadline, or ~0. */
 u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadline_fn look);
 
-/* --- cqmod.c --- */
+/* --- emulator/verbs/cq_moderate.c --- */
 
 /** cq_mod_due() - one more entry that is waited for. Return: whether its event is to come now. */
 bool cq_mod_due(struct engine *e, struct hca_cq *cq);
@@ -160,7 +160,7 @@ void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct 
 /** commit_redo() - apply what a dead holder had committed. */
 void commit_redo(struct engine *e);
 
-/* --- mr.c --- */
+/* --- emulator/verbs/mr.c --- */
 
 /**
  * mem_local() - check a scatter/gather list against the protection domain and turn it into memory.
@@ -177,7 +177,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
 	       u32 need, struct hca_mem *mem);
 
-/* --- mw.c --- */
+/* --- emulator/verbs/mw.c --- */
 
 /**
  * mr_slot() - a free slot for a region or window of @dev, of which there may be @limit: that of the key that is asked for.
@@ -213,7 +213,7 @@ bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
 /** mw_drop_qp() - unbind the type 2 windows of a QP that goes. */
 void mw_drop_qp(struct hca *hca, const struct hca_qp *qp);
 
-/* --- qp.c, qp_modify.c --- */
+/* --- emulator/verbs/qp.c, emulator/verbs/qp_modify.c --- */
 
 /** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
 void qp_clear(struct engine *e, struct hca_qp *qp);
@@ -268,7 +268,7 @@ static inline struct hca_port *port_of(struct hca *hca, u32 dev, u32 port)
 	return &hca->dev[dev].port[port];
 }
 
-/* --- requester.c, wqe.c --- */
+/* --- emulator/transport/requester.c, emulator/transport/wqe.c --- */
 
 /* A burst, and what one READ request asks for, is at most this long. */
 #define REQ_CHUNK (1u << 20)
@@ -319,7 +319,7 @@ static inline bool qp_reliable(const struct hca_qp *qp)
 	return qp->type == QPT_RC || qp->type == QPT_XRC_SEND || qp->type == QPT_XRC_RECV;
 }
 
-/* --- train.c --- */
+/* --- emulator/transport/write_batch.c --- */
 
 /**
  * train_send() - send the small WRITEs that wait, up to WQE @posted, as one.
@@ -327,7 +327,7 @@ static inline bool qp_reliable(const struct hca_qp *qp)
  */
 bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted);
 
-/* --- completer.c --- */
+/* --- emulator/transport/completer.c --- */
 
 /** comp_ack() - an ACK or NAK has come. Return: as hca_input(). */
 int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
@@ -350,7 +350,7 @@ void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
 		   u32 status, struct cqe *cqe);
 
-/* --- rxq.c: see also rx.h --- */
+/* --- emulator/transport/rxq.c: see also emulator/transport/rxq.h --- */
 
 /**
  * rx_give_back() - a QP goes in mid-message: the slot of the SRQ's receive that it holds is the
@@ -362,7 +362,7 @@ void wq_flush(struct engine *e, struct hca_wq *wq);
 /** rx_flush() - flush a QP's receives. Return: true when none is left. */
 bool rx_flush(struct engine *e, struct hca_qp *qp);
 
-/* --- uc.c, ud.c, mcast.c --- */
+/* --- emulator/transport/uc.c, emulator/transport/ud.c, emulator/verbs/mcast.c --- */
 
 int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
@@ -371,7 +371,7 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 /** mcast_input() - deliver a datagram to the group's members. Return: as hca_input(). */
 int mcast_input(struct engine *e, const struct burst *b);
 
-/* --- av.c --- */
+/* --- emulator/verbs/av.c --- */
 
 /**
  * av_check() - check an address and find its device.
@@ -391,7 +391,7 @@ static inline bool av_is_via(const struct hca *hca, const struct hca_path *path,
 /** gid_is_mcast() - a multicast group's. */
 bool gid_is_mcast(const u8 gid[16]);
 
-/* --- srq.c, tag.c, xrcd.c --- */
+/* --- emulator/verbs/srq.c, emulator/transport/tag.c, emulator/verbs/xrcd.c --- */
 
 /** xrc_srq() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
 u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn);
@@ -410,7 +410,7 @@ void tm_forget(struct hca *hca, struct hca_qp *qp);
 /** tm_recount() - set what is counted of tags from what is there. */
 void tm_recount(struct hca *hca);
 
-/* --- wq.c, flow.c, counters.c, raw.c: see also eth.h --- */
+/* --- emulator/verbs/wq.c, emulator/verbs/flow.c, emulator/verbs/flow_counter.c, emulator/transport/raw.c: see also emulator/transport/eth.h --- */
 
 /**
  * raw_send() - put the next frame of a RAW_PACKET work request on the wire.
@@ -422,7 +422,7 @@ void tm_recount(struct hca *hca);
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
 	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info);
 
-/* --- dm.c, import.c --- */
+/* --- emulator/verbs/dm.c, emulator/verbs/import.c --- */
 
 /** dm_imported() - the device memory @handle, made on context @ctx of a device of the client's node. */
 struct hca_dm *dm_imported(struct hca *hca, u32 client, u32 handle, u64 ctx);
@@ -433,7 +433,7 @@ bool pd_imported(const struct hca *hca, u32 client, u32 pd);
 /** pd_forget() - a PD is no more: nobody has it imported. */
 void pd_forget(struct hca *hca, u32 pd);
 
-/* --- via.c: see also engine.h --- */
+/* --- emulator/transport/relay.c: see also engine.h --- */
 
 /**
  * ack_timeout_ns() - a QP's time-out for acknowledges; of those with a peer in another fabric at least
@@ -462,12 +462,12 @@ bool raw_via(const struct hca *hca, u32 dev, u32 port);
 /** via_chunk() - qp->chunk_shift for the QP's path as its links are now. */
 void via_chunk(const struct hca *hca, struct hca_qp *qp);
 
-/* --- flush.c --- */
+/* --- emulator/transport/flush.c --- */
 
 /** qp_flush() - complete what is left on a QP in ERR, or SQE. Return: true when nothing is left. */
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
-/* --- run.c --- */
+/* --- emulator/transport/wire.c --- */
 
 /** xmit() - put a burst on the wire. Return: as hca_input(). */
 int xmit(struct engine *e, const struct burst *b);

@@ -86,7 +86,7 @@ enum hca_mr_kind {
  * @mr: windows: index + 1 of the region, while it is bound
  * @qpn: type 2 windows: the QP that bound it, which alone may use it
  * @last_key: the slot's latest key, from which the next one is made
- * @turn: windows: which request of QP @qpn bound or invalidated it; see mw.c
+ * @turn: windows: which request of QP @qpn bound or invalidated it; see emulator/verbs/mw.c
  * @dm: regions: device memory that it is of + 1
  */
 struct hca_mr {

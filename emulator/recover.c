@@ -8,8 +8,8 @@
  * again.
  */
 #include "emulator/capture.h"
-#include "emulator/cm_model.h"
-#include "emulator/resp.h"
+#include "emulator/cm/model.h"
+#include "emulator/transport/responder.h"
 
 /*
  * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has

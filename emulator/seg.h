@@ -38,7 +38,7 @@
 #define SEG_CHAN_DEPTH	4096u /* events a channel holds */
 #define SEG_CMD_SLOTS	16u
 #define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */
-#define SEG_CALL_WORDS	3u /* a bit per call of libibverbs and librdmacm: fabric/calls.h */
+#define SEG_CALL_WORDS	3u /* a bit per call of libibverbs and librdmacm: fabric/proto/calls.h */
 
 /** struct wq_sge - one scatter/gather entry, as struct ibv_sge. */
 struct wq_sge {
@@ -288,7 +288,7 @@ struct seg_hdr {
 	u64 db_bits[SEG_MAX_QPS / 64];
 	u64 cmd_bits; /* command slots posted (isolated) */
 
-	/* What came over links, for who polls for it: futex on @brought (libshim/nap.c). */
+	/* What came over links, for who polls for it: futex on @brought (libshim/client/poll_idle.c). */
 	u32 brought cacheline_aligned; /* times that the fabric process has brought something */
 	u32 napping; /* somebody waits for the next time */
 

@@ -18,7 +18,7 @@
  * for themselves and for the fabric process.
  */
 #include "emulator/model.h"
-#include "emulator/rest.h"
+#include "emulator/backoff.h"
 
 #define POST_ROUNDS 64u /* holdings, each of a budget's worth, that one post may use */
 #define FEW_CLIENTS 32u /* any of so many serves all the others */

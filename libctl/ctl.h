@@ -3,12 +3,12 @@
  * DOC: librdmaemu-ctl, inside: a handle is a connection to the fabric process and a line of trouble.
  *
  * Only sockets: neither the engine nor other libraries come into the program. What is asked goes over the
- * fabric's socket (fabric/proto.h). A connection that fails is made anew by the next question.
+ * fabric's socket (fabric/proto/proto.h). A connection that fails is made anew by the next question.
  */
 #ifndef LIBCTL_CTL_H
 #define LIBCTL_CTL_H
 
-#include "fabric/ctlcall.h"
+#include "fabric/proto/control_call.h"
 #include "include/rdmaemu.h"
 
 #include <sys/un.h>

@@ -2,7 +2,7 @@
 /**
  * DOC: fault rules.
  */
-#include "fabric/realtime.h"
+#include "fabric/proto/real_time.h"
 #include "libctl/ctl.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
  */
 #include "libctl/ctl.h"
 
-#include "fabric/statedir.h"
-#include "fabric/version.h"
+#include "fabric/proto/state_dir.h"
+#include "fabric/proto/version.h"
 
 #include <stdarg.h>
 #include <stdio.h>

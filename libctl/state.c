@@ -4,7 +4,7 @@
  */
 #include "libctl/ctl.h"
 
-#include "fabric/counters.h"
+#include "fabric/proto/port_counters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,22 +12,22 @@
 RUNS ?= 1000000
 FUZZ ?= trace roce pcap vtrace inject script
 
-ROCE_SRC := $(wildcard traces/roce*.c)
+ROCE_SRC := $(wildcard traces/formats/roce*.c)
 
-FUZZ_SRC_trace	:= fabric/traceframe.c fabric/traceconn.c fabric/faultpkt.c fabric/faultnames.c $(ROCE_SRC) $(EMULATOR_SRC)
+FUZZ_SRC_trace	:= fabric/cli/fault_try/frame.c fabric/cli/fault_try/connection.c fabric/fault/packet.c fabric/fault/names.c $(ROCE_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_trace := -lz
 FUZZ_SRC_roce	:= $(ROCE_SRC)
 FUZZ_LIBS_roce	:= -lz
 FUZZ_SRC_pcap	:= $(ROCE_SRC)
 FUZZ_LIBS_pcap	:= -lpcap -lz
 FUZZ_MAX_pcap	:= 8192
-FUZZ_SRC_vtrace	:= $(wildcard traces/vtrace*.c traces/call*.c)
+FUZZ_SRC_vtrace	:= $(call sources,traces/vtrace traces/calls)
 FUZZ_LIBS_vtrace := -lz -lpthread
 FUZZ_MAX_vtrace	:= 8192
 
-FUZZ_SRC_inject	:= fabric/injectpkt.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/emu*.c)
+FUZZ_SRC_inject	:= fabric/inject/packet.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
 FUZZ_LIBS_inject := -lz -lpthread
-FUZZ_SRC_script	:= $(filter-out fabric/cli.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
+FUZZ_SRC_script	:= $(filter-out fabric/cli/cli.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_script := -ljson-c -lnettle -lpcap -lm -lz -lpthread
 # A line on stderr for each input would be most of its time; reports come nevertheless.
 FUZZ_ARGS_script := -close_fd_mask=2

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 
-LINT_SRC := $(wildcard emulator/*.c traces/*.c fabric/*.c libshim/*.c librecord/*.c replay/*.c libctl/*.c tests/*.c tests/bench/*.c tests/fuzz/*.c)
-LINT_ALL := $(LINT_SRC) $(wildcard emulator/*.h traces/*.h fabric/*.h libshim/*.h librecord/*.h replay/*.h libctl/*.h include/*.h tests/*.h tests/bench/*.h tests/fuzz/*.h)
+LINT_DIRS := emulator traces fabric libshim libctl tests
+LINT_SRC := $(call sources,$(LINT_DIRS))
+LINT_ALL := $(LINT_SRC) $(sort $(shell find $(LINT_DIRS) include -name '*.h'))
 
 .PHONY: lint lint-deps format-deps tidy cppcheck format format-check
 lint: tidy cppcheck

@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/unit_*.c	CUnit programs over the emulator's own objects
-# tests/app_*.c		verbs programs, started by tests/*.t under `rdmaemu run`
-# tests/sys_*.c		small helpers without libibverbs
-# tests/bench/*.c	measurements
+# tests/unit/			CUnit programs over parts of the project, in folders as the sources have them
+# tests/verbs/OBJECT/NAME.c	verbs programs, built as app_OBJECT_NAME and started by *.t under `rdmaemu run`
+# tests/lib/tools/, tests/shim/	small helpers without libibverbs
+# tests/model/			random walks with a model beside them
+# tests/bench/			measurements
+# tests/lib/c/			what several of them share
 
 T := $(BUILD)/tests
 
-UNIT_SRC  := $(wildcard tests/unit_*.c)
-APP_SRC	  := $(wildcard tests/app_*.c)
-SYS_SRC	  := $(wildcard tests/sys_*.c)
-WALK_SRC  := $(wildcard tests/walk_engine*.c)
-WALKV_SRC := $(wildcard tests/walk_verbs*.c)
+UNIT_SRC  := $(call sources,tests/unit)
+APP_SRC	  := $(call sources,tests/verbs)
+SYS_SRC	  := $(wildcard tests/lib/tools/*.c tests/shim/*.c)
+WALK_SRC  := $(wildcard tests/model/walk_engine*.c)
+WALKV_SRC := $(wildcard tests/model/walk_verbs*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 
 UNIT_BIN  := $(patsubst tests/%.c,$(T)/%,$(UNIT_SRC))
-APP_BIN	  := $(patsubst tests/%.c,$(T)/%,$(APP_SRC))
+# tests/verbs/cm/conn.c is app_cm_conn.
+APP_BIN	  := $(addprefix $(T)/app_,$(subst /,_,$(patsubst tests/verbs/%.c,%,$(APP_SRC))))
 CM_BIN	  := $(filter $(T)/app_cm_%,$(APP_BIN))
-SYS_BIN	  := $(patsubst tests/%.c,$(T)/%,$(SYS_SRC))
+SYS_BIN	  := $(addprefix $(T)/,$(notdir $(basename $(SYS_SRC))))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 
 # What several programs of a kind share.
-UNIT_COMMON := $(call objs,$(wildcard tests/emu*.c))
-APP_COMMON  := $(call objs,$(wildcard tests/rc*.c tests/vb*.c) tests/peer.c)
-CM_COMMON   := $(call objs,$(wildcard tests/rdmacm*.c))
+UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
+APP_COMMON  := $(call objs,$(wildcard tests/lib/c/rc*.c tests/lib/c/vb*.c) tests/lib/c/peer.c)
+CM_COMMON   := $(call objs,$(wildcard tests/lib/c/rdmacm*.c))
 
 # Emulators that break a rule each (BREAK_RULE in these sources), for replays to notice.
-BROKEN_SRC := emulator/resp_read.c emulator/requester.c emulator/responder.c
+BROKEN_SRC := emulator/transport/resp_read.c emulator/transport/requester.c emulator/transport/responder.c
 BROKEN_LIB := $(patsubst %,$(T)/broken-%/librdmaemu.so,1 2 3)
 
 .PHONY: tests
@@ -39,26 +42,35 @@ $(BROKEN_LIB): $(T)/broken-%/librdmaemu.so: $(BROKEN_SRC) $(LIB)
 		$(filter-out $(call objs,$(BROKEN_SRC)),$(SHIM_OBJ) $(EMULATOR_OBJ)) $(ALL_LDFLAGS) \
 		-Wl,-soname,librdmaemu.so -Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed
 
-$(T)/unit_%: $(BUILD)/obj/tests/unit_%.o $(UNIT_COMMON) $(EMULATOR_OBJ)
+# These stand in subfolders, and each names its object: a pattern's % does not reach across a `/` of two names.
+define unit_program
+$(T)/$(1): $(BUILD)/obj/tests/$(1).o $(UNIT_COMMON) $(EMULATOR_OBJ)
+endef
+$(foreach p,$(UNIT_SRC:tests/%.c=%),$(eval $(call unit_program,$(p))))
+$(UNIT_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
-# One that tests parts of the fabric process.
-$(T)/unit_link: $(call objs,fabric/linkq.c fabric/buddy.c fabric/linkwords.c)
-$(T)/unit_fault: $(filter-out %/cli.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(T)/unit_fault: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
-$(T)/unit_join: $(call objs,fabric/join_wire.c)
+# Those that test parts of the fabric process.
+U := $(T)/unit
+$(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
+$(U)/fabric/fault/test_rules: $(filter-out %/cli/cli.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
+$(U)/fabric/fault/test_rules: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
+$(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 # One of the recorder's, whose profiles the fabric process reads.
-$(T)/unit_card: $(call objs,librecord/profile.c fabric/profile.c fabric/profile_builtin.c fabric/textfile.c fabric/optvalues.c)
+$(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
+	profile_builtin.c text_file.c opts_values.c))
 
 # Those of traces/.
-$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: $(TRACES_OBJ)
-$(T)/unit_roce $(T)/unit_pcapng $(T)/unit_cmpcap $(T)/unit_calls $(T)/unit_vtrace: UNIT_LIBS := -lpcap -lz
+TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_pcapng formats/test_cm_frames calls/test_calls \
+	vtrace/test_vtrace)
+$(TRACE_UNITS): $(TRACES_OBJ)
+$(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 
 # Of a replay, how its threads wait for each other.
-$(T)/unit_turn: $(call objs,replay/turn.c replay/share.c) $(VTRACE_OBJ)
-$(T)/unit_turn: UNIT_LIBS := -lz
+$(U)/traces/replay/test_turn: $(call objs,traces/replay/turn.c traces/replay/shared.c) $(VTRACE_OBJ)
+$(U)/traces/replay/test_turn: UNIT_LIBS := -lz
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -70,18 +82,22 @@ $(T)/walk_verbs: $(call objs,$(WALKV_SRC)) $(APP_COMMON)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
 
-$(T)/app_%: $(BUILD)/obj/tests/app_%.o $(APP_COMMON)
+define app_program
+$(T)/app_$(subst /,_,$(1)): $(BUILD)/obj/tests/verbs/$(1).o $(APP_COMMON)
+endef
+$(foreach p,$(APP_SRC:tests/verbs/%.c=%),$(eval $(call app_program,$(p))))
+$(CM_BIN): $(CM_COMMON)
+$(CM_BIN): APP_LIBS := -lrdmacm
+$(APP_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -libverbs -lpthread
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) -libverbs -lpthread
 
-# The rdma_cm's. A static pattern: of two implicit rules, make takes the one whose prerequisites exist.
-$(CM_BIN): $(T)/%: $(BUILD)/obj/tests/%.o $(CM_COMMON) $(APP_COMMON)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrdmacm -libverbs -lpthread
-
-$(T)/sys_%: $(BUILD)/obj/tests/sys_%.o
+define sys_program
+$(T)/$(notdir $(1)): $(BUILD)/obj/tests/$(1).o
+endef
+$(foreach p,$(SYS_SRC:tests/%.c=%),$(eval $(call sys_program,$(p))))
+$(SYS_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread $(SYS_LIBS)
@@ -98,12 +114,12 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
 # One that goes by the table of calls.
-$(T)/app_cm_calls: $(call objs,fabric/calls.c tests/calls_verbs.c)
+$(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 
 .SECONDARY:
 
 # All tests, on one node. TESTS= picks some by name; SETTING= says where their two sides are
-# (tests/setting.sh): make test TESTS='bb_pingpong unit_psn' SETTING='nodes fabrics', or SETTING=all
+# (tests/lib/setting.sh): make test TESTS='bb_pingpong unit_psn' SETTING='nodes fabrics', or SETTING=all
 SETTING ?= one
 .PHONY: test
 test: deps
@@ -133,7 +149,7 @@ walk: all tests
 	@BUILD=$(BUILD) WALK_STEPS=$(STEPS) WALK_SEED=$(SEED) TEST_TIMEOUT=7200 tests/run walk
 
 .PHONY: bench
-bench: all $(BENCH_BIN) $(T)/app_many_nodes
+bench: all $(BENCH_BIN) $(T)/app_device_many_nodes
 	@BUILD=$(BUILD) tests/bench/run
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.

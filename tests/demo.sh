@@ -3,7 +3,7 @@
 # Two unmodified programs of Debian's perftest, a server and a client, through the emulator.
 set -eu
 cd "$(dirname "$0")/.."
-. tests/lib.sh
+. tests/lib/lib.sh
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-demo.XXXXXX")
 export RDMAEMU_DIR=$dir

@@ -5,6 +5,7 @@
 # Reports go to files, since a fabric process and many a test's programs have no terminal to write
 # to; one report is a failure, whatever the tests say.
 set -u
+shopt -s globstar
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 reports=$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-san.XXXXXX") || exit 1
@@ -25,7 +26,9 @@ runtime() {
 names() {
 	local path
 	for path; do
-		path=$(basename "$path" .t)
+		path=${path#"$BUILD"/}
+		path=${path#tests/}
+		path=${path%.t}
 		case " $left_out " in *" $path "*) ;; *) echo "${left_out:+=}$path" ;; esac
 	done
 }
@@ -62,18 +65,18 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit_recover*, unit_cqdeath: their victims run on the trap flag, which the sanitizer's own code
+		# unit/emulator/test_recover*, verbs/test_cq_recover: their victims run on the trap flag, which the sanitizer's own code
 		# would be stepped through, too; check-valgrind leaves it out for a similar reason.
-		left_out="unit_recover unit_recover_tm unit_cqdeath"
+		left_out="unit/emulator/test_recover unit/emulator/test_recover_tag unit/emulator/verbs/test_cq_recover"
 		# shellcheck disable=SC2046
-		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit_*) ||
+		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit/**/test_*) ||
 			status=1
-		# torture, app_order: what they look for is in the timing of the real thing.
-		# shim_exports: looks at the built library's symbols, which are a sanitizer's here.
-		# bb_replay_as, _modes: a program's heap has addresses here that are never free in another process.
-		left_out="torture app_order shim_exports bb_replay_as bb_replay_modes"
+		# torture/kill, verbs/qp/order: what they look for is in the timing of the real thing.
+		# shim/exports: looks at the built library's symbols, which are a sanitizer's here.
+		# e2e/replay/as, modes: a program's heap has addresses here that are never free in another process.
+		left_out="torture/kill verbs/qp/order shim/exports e2e/replay/as e2e/replay/modes"
 		# shellcheck disable=SC2046
-		set -- $(names tests/*.t)
+		set -- $(names tests/**/*.t)
 	fi
 	# What programs leak at exit is theirs, and so are their signals.
 	preloading
@@ -83,13 +86,13 @@ asan() {
 tsan() {
 	# TSan holds signals back, which are how the victims of some die.
 	local left_out
-	left_out=$(grep -l emu_die tests/unit_*.c | sed 's|.*/||; s|\.c$||' | xargs)
+	left_out=$(grep -rl emu_die tests/unit | sed 's|^tests/||; s|\.c$||' | xargs)
 
 	export TEST_SLOW=4 TEST_TIMEOUT=1200
 	# die_after_fork: the fabric process is a child of `rdmaemu`, and makes a thread.
 	export TSAN_OPTIONS=exitcode=66:die_after_fork=0:log_path=$reports/tsan
 	# shellcheck disable=SC2046
-	tests/run $(names "$BUILD"/tests/unit_*) =app_threads || status=1
+	tests/run $(names "$BUILD"/tests/unit/**/test_*) =verbs/device/threads || status=1
 }
 
 valgrind() {
@@ -99,10 +102,10 @@ valgrind() {
 		echo "skip valgrind: not installed"
 		return
 	fi
-	for t in "$BUILD"/tests/unit_*; do
-		# unit_recover*, unit_cqdeath: die by the trap flag, which valgrind's processor does not have.
+	for t in "$BUILD"/tests/unit/**/test_*; do
+		# test_recover*, test_cq_recover: die by the trap flag, which valgrind's processor does not have.
 		case $t in
-		*/unit_recover* | */unit_cqdeath) continue ;;
+		*/test_recover* | */test_cq_recover) continue ;;
 		esac
 		[ -x "$t" ] || continue
 		command valgrind -q --error-exitcode=99 --leak-check=full --fair-sched=yes \

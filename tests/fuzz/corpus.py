@@ -6,7 +6,7 @@ import struct
 import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, TESTS)
+sys.path.insert(0, os.path.join(TESTS, "lib", "py"))
 import trace_make  # noqa: E402
 
 # The link types, in the order of the table in tests/fuzz/links.h.
@@ -15,14 +15,14 @@ LINKS = [1, 101, 113, 197, 247, 276]
 
 def captures():
     """(name, bytes) of the kernel's captures."""
-    folder = os.path.join(TESTS, "traces")
+    folder = os.path.join(TESTS, "data", "traces")
     for name in sorted(os.listdir(folder)):
         if name.endswith(".pcap"):
             yield name, open(os.path.join(folder, name), "rb").read()
 
 
 def made_frames():
-    """(name, link type, frames) of tests/trace_make.py."""
+    """(name, link type, frames) of tests/lib/py/trace_make.py."""
     for name, (link, to, back) in trace_make.KINDS.items():
         yield name, link, trace_make.go_back_n(to, back) + [to(trace_make.send(7, 61)), back(trace_make.ack(7))]
 

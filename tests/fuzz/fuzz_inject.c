@@ -4,9 +4,9 @@
  * byte of what is made right (ICRC, addresses, QP number, PSN), and a frame. The queue pair goes on with work of its own,
  * and is made anew when it has failed.
  */
-#include "emulator/audit.h"
-#include "fabric/inject.h"
-#include "tests/emu_foreign.h"
+#include "emulator/audit/audit.h"
+#include "fabric/inject/inject.h"
+#include "tests/lib/c/emu_foreign.h"
 #include "tests/fuzz/links.h"
 
 enum right {

@@ -4,7 +4,7 @@
  * and a frame. What is read of it is built again, and read from that frame it is the same.
  */
 #include "tests/fuzz/links.h"
-#include "tests/roce_same.h"
+#include "tests/lib/c/roce_same.h"
 
 /* Memory of just the size, so that what is beyond it shows. */
 static void build_again(const struct roce_pkt *p)

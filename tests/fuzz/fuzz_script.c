@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scripts of rdmaemu-inject(7) for libFuzzer: `make fuzz FUZZ=script`. What is wrong with one is said on stderr. */
-#include "fabric/injecttool.h"
+#include "fabric/cli/inject/tool.h"
 #include "tests/fuzz/links.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

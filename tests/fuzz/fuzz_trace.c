@@ -5,7 +5,7 @@
  * An input is a link type, by its number in the table, and frames, each behind its length of one byte (255:
  * what there is) and a byte of how many were not captured. All of them are learned and looked at, as a trace.
  */
-#include "fabric/traceconn.h"
+#include "fabric/cli/fault_try/connection.h"
 #include "tests/fuzz/links.h"
 
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  * checks of the records are made right, so that what they guard is reached; what the reader then believes is
  * read as the programs do that use it.
  */
-#include "traces/calls.h"
-#include "traces/vtrace_check.h"
-#include "traces/vtrace_write.h"
+#include "traces/calls/calls.h"
+#include "traces/vtrace/check.h"
+#include "traces/vtrace/write.h"
 
 #include <stdlib.h>
 #include <string.h>

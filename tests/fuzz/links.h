@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_LINKS_H
 #define TESTS_FUZZ_LINKS_H
 
-#include "traces/roce.h"
+#include "traces/formats/roce.h"
 
 #include <stdlib.h>
 

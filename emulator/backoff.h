@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits for another thread or process that is nearly done, and may have lost its CPU just then. */
+#ifndef EMULATOR_BACKOFF_H
+#define EMULATOR_BACKOFF_H
+
+#include "emulator/types.h"
+
+#include <time.h>
+
+#define REST_SPINS 2000u
+
+/** rest() - between the looks of a wait; @tries: how many there were. At first a moment, then @ns (under 1 s). */
+static inline void rest(u32 tries, u32 ns)
+{
+	const struct timespec nap = { .tv_nsec = ns };
+
+	if (tries < REST_SPINS)
+		__builtin_ia32_pause();
+	else
+		nanosleep(&nap, NULL);
+}
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: addresses of connection management: which port of which device has one, and what follows for
+ * an identifier.
+ *
+ * The addresses there are, are those in the ports' GID tables: of RoCE ports the IP addresses of
+ * their interfaces; of InfiniBand ports the link-local address that IPoIB makes of a port's GUID,
+ * which is its GID, and those of the host's interfaces, which stand for IPoIB's. Loopback addresses are no port's. The rdma_cm takes them for wildcards, and as a
+ * destination for the first port of the node that is active.
+ */
+#include "emulator/cm/model.h"
+
+/* The bytes that tell addresses of one family apart. */
+static const u8 *ip_of(const struct cm_addr *a, u32 *len)
+{
+	*len = a->family == CM_AF_INET ? 4 : 16;
+	return a->ip + 16 - *len;
+}
+
+bool cm_addr_any(const struct cm_addr *a)
+{
+	static const u8 loop6[16] = { [15] = 1 }, zero[16];
+	u32 len;
+	const u8 *ip = ip_of(a, &len);
+
+	if (a->family == CM_AF_INET && ip[0] == 127)
+		return true;
+	return !memcmp(ip, zero, len) || !memcmp(a->ip, loop6, sizeof(loop6));
+}
+
+bool cm_addr_linklocal(const struct cm_addr *a)
+{
+	return a->family == CM_AF_INET6 && a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
+}
+
+bool cm_addr_mcast(const struct cm_addr *a)
+{
+	u32 len;
+	const u8 *ip = ip_of(a, &len);
+
+	return a->family == CM_AF_INET ? (ip[0] & 0xf0) == 0xe0 : ip[0] == 0xff;
+}
+
+bool cm_addr_same(const struct cm_addr *a, const struct cm_addr *b)
+{
+	if (a->family != b->family || memcmp(a->ip, b->ip, sizeof(a->ip)) != 0)
+		return false;
+	return !cm_addr_linklocal(a) || a->scope == b->scope;
+}
+
+static const struct hca_gid *address(const struct hca *hca, const struct cm_place *at)
+{
+	const struct hca_port *p = &hca->dev[at->dev].port[at->port];
+
+	return at->ip ? &p->ip[at->ip - 1] : &p->gid[at->index];
+}
+
+const u8 *cm_gid(const struct hca *hca, const struct cm_place *at)
+{
+	return hca->dev[at->dev].port[at->port].gid[at->index].raw;
+}
+
+typedef bool (*gid_wanted)(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+			   const struct cm_addr *a);
+
+static bool gid_is(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+		   const struct cm_addr *a)
+{
+	(void)d;
+	(void)index;
+	return gid_is_v4(g->raw) == (a->family == CM_AF_INET) &&
+	       !memcmp(g->raw, a->ip, sizeof(a->ip));
+}
+
+/* The same, on the interface that a link-local address is given with. */
+static bool gid_is_scoped(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+			  const struct cm_addr *a)
+{
+	if (cm_addr_linklocal(a) && a->scope && g->ifindex && g->ifindex != a->scope)
+		return false;
+	return gid_is(d, g, index, a);
+}
+
+/* An address to reach @a from. The GID that a RoCE port has by itself is no interface's address. */
+static bool gid_reaches(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+			const struct cm_addr *a)
+{
+	bool local = g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80;
+
+	if (gid_is_v4(g->raw) != (a->family == CM_AF_INET))
+		return false;
+	return !local || cm_addr_linklocal(a) || index || d->link_layer == LINK_INFINIBAND;
+}
+
+/* An entry of a port that is wanted: interfaces' addresses come before GIDs that are none. */
+static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
+			 gid_wanted wanted, struct cm_place *at)
+{
+	const struct hca_dev *d = &hca->dev[dev];
+	const struct hca_port *p = &d->port[port];
+	u32 i;
+
+	*at = (struct cm_place){ dev, (u8)port, 0, 0 };
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->ip[i].valid && wanted(d, &p->ip[i], i, a)) {
+			at->ip = (u8)(i + 1);
+			return true;
+		}
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->gid[i].valid && wanted(d, &p->gid[i], i, a)) {
+			at->index = (u8)i;
+			return true;
+		}
+	return false;
+}
+
+/* The node's first entry of a table that is wanted; those of ports that are active come first. */
+static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
+		     struct cm_place *at)
+{
+	const struct hca_node *n = &hca->node[node];
+	u32 down, d, p;
+
+	for (down = 0; down < 2; down++)
+		for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
+			for (p = 1; p <= hca->dev[d].n_ports; p++)
+				if ((hca->dev[d].port[p].state != PORT_ACTIVE) == down &&
+				    find_on_port(hca, d, p, a, wanted, at))
+					return true;
+	return false;
+}
+
+bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_place *at)
+{
+	u32 link = 0, dev, port, index, order, best = ~0u;
+	bool ip;
+
+	if (gid_is_v4(a->ip) != (a->family == CM_AF_INET))
+		return false;
+	/* As find_gid() would: active ports first, in their order, and interfaces' addresses first. */
+	while (addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
+		order = (u32)(hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
+			addr_number(dev, port, !ip, index);
+		if (order >= best)
+			continue;
+		best = order;
+		*at = (struct cm_place){ dev, (u8)port, ip ? 0 : (u8)index,
+					 ip ? (u8)(index + 1) : 0 };
+	}
+	return best != ~0u;
+}
+
+/* Any entry: of the address's family when there is one. */
+static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr *a,
+			  struct cm_place *at)
+{
+	const struct hca_node *own = &hca->node[node];
+	const struct hca_port *p;
+	u32 d, n, down, g;
+
+	for (down = 0; down < 2; down++)
+		for (d = own->first_dev; d < own->first_dev + own->n_devs; d++)
+			for (n = 1; n <= hca->dev[d].n_ports; n++) {
+				p = &hca->dev[d].port[n];
+				if ((p->state != PORT_ACTIVE) != down)
+					continue;
+				*at = (struct cm_place){ d, (u8)n, 0, 0 };
+				for (g = 0; g < HCA_GIDS; g++)
+					if (p->gid[g].valid &&
+					    gid_reaches(&hca->dev[d], &p->gid[g], g, a)) {
+						at->index = (u8)g;
+						break;
+					}
+				return true;
+			}
+	return false;
+}
+
+static bool has_ip(const struct hca_dev *d)
+{
+	u32 p, i;
+
+	if (d->link_layer == LINK_ETHERNET)
+		return true;
+	for (p = 1; p <= d->n_ports; p++)
+		for (i = 0; i < HCA_GIDS; i++)
+			if (d->port[p].ip[i].valid)
+				return true;
+	return false;
+}
+
+/* Without a port on Ethernet or an interface, there is no device for any IP address. */
+static bool knows_ip(const struct hca *hca, u32 node)
+{
+	const struct hca_node *n = &hca->node[node];
+	u32 d;
+
+	for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
+		if (has_ip(&hca->dev[d]))
+			return true;
+	return false;
+}
+
+void cm_bind_to(struct hca_cmid *id, const struct cm_place *at)
+{
+	id->bound = at->dev + 1;
+	id->port = at->port;
+	id->sgid_index = at->index;
+}
+
+int cm_bind_device(struct hca *hca, struct hca_cmid *id)
+{
+	const struct cm_addr *a = &id->src;
+	struct cm_place at;
+	bool found;
+
+	if (cm_addr_any(a))
+		found = find_loopback(hca, id->node, a, &at);
+	else
+		found = find_gid(hca, id->node, a, gid_is_scoped, &at);
+	if (found)
+		cm_bind_to(id, &at);
+	else if (cm_addr_any(a) || cm_addr_linklocal(a) || !knows_ip(hca, id->node))
+		return -ENODEV;
+	return found ? 0 : -EADDRNOTAVAIL;
+}
+
+static bool family_ok(const struct cm_addr *a)
+{
+	return a->family == CM_AF_INET || a->family == CM_AF_INET6;
+}
+
+int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src,
+		 const struct cm_addr *dst)
+{
+	int ret = 0;
+
+	if (!family_ok(src))
+		return -EAFNOSUPPORT;
+	if (id->state != CM_IDLE || (cm_addr_linklocal(src) && !src->scope))
+		return -EINVAL;
+	id->src = *src;
+	if (!cm_addr_any(src))
+		ret = cm_bind_device(hca, id);
+	/* As with sockets: IPv4 is for itself, IPv6 for both, if nothing else is said. */
+	if (!(id->opt & CM_OPT_AFONLY_SET))
+		id->opt = (id->opt & ~(u32)CM_OPT_AFONLY) |
+			  (src->family == CM_AF_INET ? CM_OPT_AFONLY : 0);
+	id->dst = dst ? *dst : (struct cm_addr){ .family = src->family };
+	if (!ret)
+		ret = cm_port_get(hca, id);
+	if (ret) {
+		id->bound = id->port = id->sgid_index = 0;
+		memset(&id->src, 0, sizeof(id->src));
+		memset(&id->dst, 0, sizeof(id->dst));
+		return ret;
+	}
+	id->state = CM_ADDR_BOUND;
+	return 0;
+}
+
+int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+
+	return id ? cm_bind_addr(e->hca, id, &cmd->cm.src, NULL) : -EINVAL;
+}
+
+/* The address that a route to @id->dst begins at. Return: 0 or -errno, of the call; *status: event. */
+static int source(struct hca *hca, struct hca_cmid *id, s32 *status)
+{
+	const struct hca_gid *g;
+	struct cm_place at;
+	bool found = false;
+
+	*status = 0;
+	if (id->bound)
+		return 0;
+	if (cm_addr_any(&id->dst))
+		return cm_bind_device(hca, id);
+	/* From an address of one's own to that very address, else from the first one. */
+	if (!cm_addr_mcast(&id->dst))
+		found = find_gid(hca, id->node, &id->dst, gid_is, &at);
+	if (!found)
+		found = find_gid(hca, id->node, &id->dst, gid_reaches, &at);
+	if (!found && knows_ip(hca, id->node))
+		return -ENETUNREACH;
+	*status = found ? 0 : -ENODEV;
+	if (!found)
+		return 0;
+	cm_bind_to(id, &at);
+	g = address(hca, &at);
+	memcpy(id->src.ip, g->raw, sizeof(id->src.ip));
+	id->src.scope = cm_addr_linklocal(&id->src) ? g->ifindex : 0;
+	return 0;
+}
+
+static void set_loopback(struct cm_addr *a)
+{
+	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
+	static const u8 v6[16] = { [15] = 1 };
+
+	memcpy(a->ip, a->family == CM_AF_INET ? v4 : v6, sizeof(a->ip));
+}
+
+/* Where @id->dst is, from the port that the identifier is bound to. Return: status of the event. */
+static s32 destination(struct hca *hca, struct hca_cmid *id)
+{
+	const struct hca_dev *d = &hca->dev[id->bound - 1];
+	struct cm_place at = { id->bound - 1, id->port, id->sgid_index, 0 };
+	struct hca_av av = { .port_num = id->port,
+			     .sgid_index = id->sgid_index,
+			     .dst_dev = ~0u,
+			     .is_global = d->link_layer == LINK_ETHERNET,
+			     .traffic_class = id->tos };
+
+	if (av.is_global)
+		av.hop_limit = 64;
+	if (cm_addr_mcast(&id->dst)) {
+		cm_mgid(hca, id, &id->dst, av.dgid);
+		av.is_global = 1;
+		id->av = av;
+		return 0;
+	}
+	if (!cm_addr_any(&id->dst) && !cm_find_addr(hca, &id->dst, &at))
+		return -ETIMEDOUT;
+	if (hca->dev[at.dev].link_layer != d->link_layer)
+		return -ENODEV;
+	memcpy(av.dgid, cm_gid(hca, &at), sizeof(av.dgid));
+	av.dst_dev = at.dev;
+	av.dst_port = at.port;
+	av.dlid = (u16)hca->dev[at.dev].port[at.port].lid;
+	id->av = av;
+	return 0;
+}
+
+int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct cm_addr src = cmd->cm.src, dst = cmd->cm.dst;
+	s32 status;
+	int ret;
+
+	if (!id)
+		return -EINVAL;
+	if (!family_ok(&dst))
+		return -EAFNOSUPPORT;
+	if (id->state == CM_IDLE) {
+		if (!src.family) {
+			src = (struct cm_addr){ .family = dst.family, .scope = dst.scope };
+			if (src.family == CM_AF_INET)
+				src.ip[10] = src.ip[11] = 0xff;
+		}
+		ret = cm_bind_addr(hca, id, &src, &dst);
+		if (ret)
+			return ret;
+	}
+	if (id->state != CM_ADDR_BOUND || id->src.family != dst.family)
+		return -EINVAL;
+	id->dst = dst;
+	ret = source(hca, id, &status);
+	if (ret)
+		return ret;
+	if (!status)
+		status = destination(hca, id);
+	if (unlikely(cmd->cm.fail < 0))
+		status = cmd->cm.fail;
+	if (!status && cm_addr_any(&dst) && cm_addr_any(&id->src))
+		set_loopback(&id->src);
+	if (status) {
+		journal_cm_errno(e, id, CM_EV_ADDR_ERROR, status, cmd->cm.fail < 0);
+		cm_event_simple(e, id, CM_ADDR_BOUND, CMP_IDLE, CM_EV_ADDR_ERROR, status);
+	} else {
+		cm_event_simple(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ADDR_RESOLVED, 0);
+	}
+	return 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: event channels of connection management.
+ *
+ * An event comes into being by the one store that gives its slot an owner. All that follows, its
+ * place in the list, the identifier's new states, the wake-up, can be done again: the identifier
+ * notes the event (@ev_seq) when it is done, and cm_recover() sees to those that were not noted. A
+ * wake-up too many does no harm: its reader finds no event.
+ *
+ * The order of a channel's list is that of @seq. An event that moves to another channel gets a new
+ * number.
+ *
+ * With chaos an event is there only some time after what it tells of, as for a program that is slow: until then
+ * it is not read, and those behind it on its channel neither; the fabric process wakes its reader.
+ */
+#include "emulator/cm/model.h"
+
+#define CM_DEV	   0u
+#define CM_LATE_NS 800000u /* of real time, at most */
+
+static struct hca_cmch *own_ch(struct hca *hca, u32 client, u32 handle)
+{
+	return tab_owned(hca, TAB_CMCH, client, handle);
+}
+
+int cmd_cm_open_chan(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cmch *ch;
+	int i;
+
+	if (cmd->cm.chan >= SEG_MAX_CHANS)
+		return -EINVAL;
+	i = tab_find(e->hca, TAB_CMCH, CM_DEV, HCA_MAX_CMCH);
+	if (i < 0)
+		return i;
+	ch = &e->hca->cmch[i];
+	ch->chan = cmd->cm.chan;
+	ch->refs = ch->head = ch->tail = 0;
+	tab_own(e->hca, TAB_CMCH, (u32)i, client, CM_DEV);
+	cmd->handle = (u32)i;
+	return 0;
+}
+
+int cmd_cm_close_chan(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cmch *ch = own_ch(e->hca, client, cmd->handle);
+
+	if (!ch)
+		return -EINVAL;
+	if (ch->refs)
+		return -EBUSY;
+	tab_free(e->hca, TAB_CMCH, cmd->handle);
+	return 0;
+}
+
+static u32 link_of(const struct hca *hca, const struct hca_cmev *ev)
+{
+	return (u32)(ev - hca->cmev) + 1;
+}
+
+void cm_event_link(struct hca *hca, struct hca_cmev *ev)
+{
+	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
+	struct hca_cmch *ch = &hca->cmch[ev->ch];
+	u32 link = link_of(hca, ev);
+
+	/* Who is woken finds it at the head, or what is before it. */
+	if (unlikely(ch->tail && hca->cmev[ch->tail - 1].due > ev->due))
+		ev->due = hca->cmev[ch->tail - 1].due;
+	ev->next = ev->next_own = 0;
+	ev->prev = ch->tail;
+	*(ch->tail ? &hca->cmev[ch->tail - 1].next : &ch->head) = link;
+	ch->tail = link;
+	*(to->last ? &hca->cmev[to->last - 1].next_own : &to->first) = link;
+	to->last = link;
+	hca->cmid[ev->ev.id].waiting++;
+}
+
+/* @before: link of the one before it among its identifier's; 0: it is the first. */
+static void unlink_event(struct hca *hca, struct hca_cmev *ev, u32 before)
+{
+	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
+	struct hca_cmch *ch = &hca->cmch[ev->ch];
+
+	*(ev->prev ? &hca->cmev[ev->prev - 1].next : &ch->head) = ev->next;
+	*(ev->next ? &hca->cmev[ev->next - 1].prev : &ch->tail) = ev->prev;
+	*(before ? &hca->cmev[before - 1].next_own : &to->first) = ev->next_own;
+	if (to->last == link_of(hca, ev))
+		to->last = before;
+	hca->cmid[ev->ev.id].waiting--;
+}
+
+static void wake(struct engine *e, const struct hca_cmev *ev)
+{
+	struct hca *hca = e->hca;
+
+	if (likely(!ev->due))
+		chan_wake(e, ev->client, hca->cmch[ev->ch].chan);
+	else
+		deadline_set(e, hca->cmev_bits, hca->cmev_sum, (u32)(ev - hca->cmev), ev->due);
+}
+
+/* When an event is to be there. */
+static u64 due(struct engine *e, u64 seq)
+{
+	const struct hca *hca = e->hca;
+	u64 span = clock_span(&hca->clock, CM_LATE_NS);
+
+	if (likely(!hca->chaos) || !span)
+		return 0;
+	return e->host->now(e->ctx) + mix64(hca->chaos_seed ^ seq << 8) % span;
+}
+
+/* As deadline_fn. */
+static u64 look(struct engine *e, u32 slot, u64 now)
+{
+	struct hca_cmev *ev = &e->hca->cmev[slot];
+
+	if (!ev->client || !ev->due)
+		return 0;
+	if (ev->due > now)
+		return ev->due;
+	ev->due = 0;
+	wake(e, ev);
+	return 0;
+}
+
+u64 cm_late_timers(struct engine *e, u64 now)
+{
+	struct hca *hca = e->hca;
+
+	if (likely(!hca->chaos))
+		return ~0ULL;
+	return deadline_scan(e, hca->cmev_bits, hca->cmev_sum, HCA_MAX_CMEV, now, look);
+}
+
+void cm_event_apply(struct engine *e, struct hca_cmev *ev)
+{
+	struct hca_cmid *id = &e->hca->cmid[ev->ev.id];
+
+	cm_become(id, ev->state, ev->proto);
+	wake(e, ev);
+	store_release(&id->ev_seq, ev->seq);
+}
+
+bool cm_event_room(const struct hca *hca, u32 client)
+{
+	return hca->client[client].n[TAB_CMEV] < CM_CLIENT_EVENTS &&
+	       hca->tab[TAB_CMEV].n < HCA_MAX_CMEV;
+}
+
+/* Who gets it: NULL when nobody can. */
+static struct hca_cmid *reader(struct hca *hca, struct hca_cmid *id, const struct cm_event *ev)
+{
+	if (id->state == CM_DESTROYING)
+		return NULL;
+	if (ev->type == CM_EV_CONNECT_REQUEST)
+		return id->listener ? &hca->cmid[id->listener - 1] : NULL;
+	return id->uid ? id : NULL;
+}
+
+static void raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 mc,
+		  struct cm_event *ev)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmid *to = reader(hca, id, ev);
+	struct hca_cmev *new;
+	int i = -ENOMEM;
+
+	if (to && cm_event_room(hca, to->client - 1))
+		i = tab_find(hca, TAB_CMEV, CM_DEV, HCA_MAX_CMEV);
+	if (i < 0) {
+		cm_become(id, id->state == CM_DESTROYING ? CM_DESTROYING : state, proto);
+		return;
+	}
+	ev->id = cmid_slot(hca, id);
+	ev->listen_id = to == id ? 0 : cmid_slot(hca, to);
+	ev->uid = to->uid;
+	new = &hca->cmev[i];
+	new->ch = to->ch;
+	new->seq = ++hca->cm_seq;
+	new->state = state;
+	new->proto = proto;
+	new->mc = mc;
+	new->due = due(e, new->seq);
+	new->ev = *ev;
+	tab_own(hca, TAB_CMEV, (u32)i, to->client - 1, CM_DEV);
+	cm_event_link(hca, new);
+	cm_event_apply(e, new);
+}
+
+void cm_event(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, struct cm_event *ev)
+{
+	raise(e, id, state, proto, 0, ev);
+}
+
+void cm_event_simple(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
+		     s32 status)
+{
+	struct cm_event ev = { .type = type, .status = status };
+
+	raise(e, id, state, proto, 0, &ev);
+}
+
+void cm_event_mc(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, struct cm_event *ev)
+{
+	raise(e, id, id->state, id->proto, (u32)(mc - e->hca->cmmc) + 1, ev);
+}
+
+int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmch *ch = own_ch(hca, client, cmd->handle);
+	struct hca_cmev *ev;
+	struct hca_cmid *to;
+
+	if (!ch)
+		return -EINVAL;
+	if (!ch->head)
+		return -EAGAIN;
+	ev = &hca->cmev[ch->head - 1];
+	if (unlikely(ev->due))
+		return -EAGAIN;
+	to = &hca->cmid[cm_event_counts(ev)];
+	cmd->cm.ev = ev->ev;
+	to->reported++;
+	if (ev->mc)
+		hca->cmmc[ev->mc - 1].reported++;
+	if (ev->ev.type == CM_EV_CONNECT_REQUEST) {
+		to->pending--;
+		hca->cmid[ev->ev.id].listener = 0;
+	}
+	unlink_event(hca, ev, 0);
+	tab_free(hca, TAB_CMEV, (u32)(ev - hca->cmev));
+	return 0;
+}
+
+u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc *mc)
+{
+	struct hca *hca = e->hca;
+	u32 want = mc ? (u32)(mc - hca->cmmc) + 1 : 0;
+	u32 at, next, before = 0, n = 0;
+	struct hca_cmev *ev;
+
+	for (at = id->first; at; at = next) {
+		ev = &hca->cmev[at - 1];
+		next = ev->next_own;
+		if (mc && ev->mc != want) {
+			before = at;
+			continue;
+		}
+		unlink_event(hca, ev, before);
+		tab_free(hca, TAB_CMEV, at - 1);
+		/* Of one that is not due nobody has been told. */
+		n += !ev->due;
+		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
+			cm_retire(e, &hca->cmid[ev->ev.id]);
+	}
+	return n;
+}
+
+/* The first of its identifier's, to the end of channel @to, under a number of its own. */
+static void move_event(struct engine *e, struct hca_cmev *ev, u32 to)
+{
+	struct hca *hca = e->hca;
+	u64 seq = ++hca->cm_seq;
+
+	unlink_event(hca, ev, 0);
+	/* First noted, then numbered: the states that came with it are not to come again. */
+	store_release(&hca->cmid[ev->ev.id].ev_seq, seq);
+	ev->seq = seq;
+	ev->ch = to;
+	cm_event_link(hca, ev);
+	wake(e, ev);
+}
+
+static void change_channel(struct hca *hca, struct hca_cmid *id, u32 to)
+{
+	hca->cmch[id->ch].refs--;
+	hca->cmch[to].refs++;
+	id->ch = to;
+}
+
+u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
+{
+	struct hca *hca = e->hca;
+	u32 last = id->last, at = 0, n = 0;
+	struct hca_cmev *ev;
+
+	change_channel(hca, id, to);
+	while (at != last) {
+		at = id->first;
+		ev = &hca->cmev[at - 1];
+		/* Requests go where their listener goes. */
+		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
+			change_channel(hca, &hca->cmid[ev->ev.id], to);
+		n += !ev->due;
+		move_event(e, ev, to);
+	}
+	return n;
+}

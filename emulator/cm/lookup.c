@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: how connections are found: by their own communication id, in which their slot is, and by what
+ * the peer calls them, its CA's GUID with its communication id or its QP's number.
+ *
+ * A connection stands in both tables of peers as long as its state says that it has one.
+ */
+#include "emulator/cm/proto.h"
+
+static u32 bucket(u64 guid, u32 key)
+{
+	return (u32)(mix64(guid ^ (u64)key << 32 ^ key) % HCA_MAX_CMID);
+}
+
+void cm_begin(struct hca *hca, struct hca_cmid *id)
+{
+	id->local_id = cmid_slot(hca, id) | ++id->gen << 16;
+	id->remote_id = 0;
+	id->remote_qpn = 0;
+	id->remote_guid = 0;
+	id->remote_psn = 0;
+	id->linked = 0;
+	id->tid = ++hca->cm_tid;
+	id->psn = (u32)mix64(hca->seed + hca->cm_tid) & IB_PSN_MASK;
+}
+
+struct hca_cmid *cm_by_local(struct hca *hca, u32 local_id, u32 remote_id)
+{
+	struct hca_cmid *id = &hca->cmid[local_id & 0xffff];
+
+	_Static_assert(HCA_MAX_CMID == 65536, "a slot takes 16 bits");
+	if (!id->client || !id->proto || id->local_id != local_id || id->remote_id != remote_id)
+		return NULL;
+	return id;
+}
+
+struct hca_cmid *cm_by_remote(struct hca *hca, u64 guid, u32 remote_id)
+{
+	u32 i = hca->cm_remote[bucket(guid, remote_id)];
+
+	while (i &&
+	       (hca->cmid[i - 1].remote_guid != guid || hca->cmid[i - 1].remote_id != remote_id))
+		i = hca->cmid[i - 1].next_remote;
+	return i ? &hca->cmid[i - 1] : NULL;
+}
+
+struct hca_cmid *cm_by_qpn(struct hca *hca, u64 guid, u32 qpn)
+{
+	u32 i = hca->cm_qpn[bucket(guid, qpn)];
+
+	while (i && (hca->cmid[i - 1].remote_guid != guid || hca->cmid[i - 1].remote_qpn != qpn))
+		i = hca->cmid[i - 1].next_qpn;
+	return i ? &hca->cmid[i - 1] : NULL;
+}
+
+void cm_link(struct hca *hca, struct hca_cmid *id, u32 how)
+{
+	u32 slot = cmid_slot(hca, id) + 1;
+	u32 *head;
+
+	if (how & CM_BY_ID) {
+		head = &hca->cm_remote[bucket(id->remote_guid, id->remote_id)];
+		id->next_remote = *head;
+		*head = slot;
+	}
+	if (how & CM_BY_QPN) {
+		head = &hca->cm_qpn[bucket(id->remote_guid, id->remote_qpn)];
+		id->next_qpn = *head;
+		*head = slot;
+	}
+	id->linked = (u8)how;
+}
+
+void cm_unlink(struct hca *hca, struct hca_cmid *id)
+{
+	u32 slot = cmid_slot(hca, id) + 1;
+	u32 *at;
+
+	if (id->linked & CM_BY_ID) {
+		at = &hca->cm_remote[bucket(id->remote_guid, id->remote_id)];
+		while (*at && *at != slot)
+			at = &hca->cmid[*at - 1].next_remote;
+		if (*at)
+			*at = id->next_remote;
+	}
+	if (id->linked & CM_BY_QPN) {
+		at = &hca->cm_qpn[bucket(id->remote_guid, id->remote_qpn)];
+		while (*at && *at != slot)
+			at = &hca->cmid[*at - 1].next_qpn;
+		if (*at)
+			*at = id->next_qpn;
+	}
+	id->linked = 0;
+}
+
+/* Which tables a connection in this state stands in. */
+static u32 links_of(u32 proto)
+{
+	switch (proto) {
+	case CMP_REQ_RCVD:
+	case CMP_MRA_REQ_SENT:
+	case CMP_REP_SENT:
+	case CMP_MRA_REP_RCVD:
+	case CMP_REP_RCVD:
+	case CMP_MRA_REP_SENT:
+	case CMP_ESTABLISHED:
+	case CMP_DREQ_SENT:
+	case CMP_DREQ_RCVD:
+		return CM_BY_ID | CM_BY_QPN;
+	case CMP_SIDR_REQ_RCVD:
+		return CM_BY_ID;
+	default:
+		return 0;
+	}
+}
+
+void cm_peers_rebuild(struct hca *hca)
+{
+	u32 i;
+
+	memset(hca->cm_remote, 0, sizeof(hca->cm_remote));
+	memset(hca->cm_qpn, 0, sizeof(hca->cm_qpn));
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
+		if (hca->cmid[i].client)
+			cm_link(hca, &hca->cmid[i], links_of(hca->cmid[i].proto));
+}

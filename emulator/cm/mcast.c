@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: multicast groups of identifiers: which GID an address stands for, and on InfiniBand which LID
+ * the subnet manager has given the group.
+ *
+ * Packets come by the memberships of queue pairs (emulator/verbs/mcast.c), which the program's side makes when it
+ * reads the event. What is remembered here is what the kernel remembers: what was joined, for
+ * leaving it, and how many events there were.
+ *
+ * The kernel refuses groups of IPv6 addresses on RoCE v2, since it cannot join them at the switch.
+ * Here the switch is one's own, and they are their own GIDs, as on devices that have such groups.
+ */
+#include "emulator/cm/model.h"
+
+#define FIRST_MLID 0xc001u /* the one before is that of IPoIB's broadcast group */
+#define LAST_MLID  0xfffeu
+
+#define UDP_QKEY   0x01234567u /* RDMA_UDP_QKEY */
+#define IPOIB_QKEY 0x0b1bu
+
+static bool is_ib(const struct hca *hca, const struct hca_cmid *id)
+{
+	return hca->dev[id->bound - 1].link_layer == LINK_INFINIBAND;
+}
+
+/* RFC 4391, 4: signature and P_Key; the rdma_cm's own signature for its datagrams. */
+static void ipoib_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
+		       u8 mgid[16])
+{
+	u16 pkey = hca->dev[id->bound - 1].port[id->port].pkey[0] | 0x8000;
+	bool v4 = a->family == 2;
+
+	/* Assigned by the subnet manager itself: taken as it is. */
+	if (!v4 && a->ip[0] == 0xff && (a->ip[1] & 0xf0) == 0x10 && a->ip[2] == 0xa0 &&
+	    a->ip[3] == 0x1b) {
+		memcpy(mgid, a->ip, 16);
+		return;
+	}
+	memset(mgid, 0, 16);
+	mgid[0] = 0xff;
+	mgid[1] = 0x12;
+	mgid[2] = v4 ? 0x40 : 0x60;
+	mgid[3] = id->ps == CM_PS_UDP ? 0x01 : 0x1b;
+	mgid[4] = (u8)(pkey >> 8);
+	mgid[5] = (u8)pkey;
+	if (v4) {
+		memcpy(mgid + 12, a->ip + 12, 4);
+		mgid[12] &= 0x0f;
+	} else {
+		memcpy(mgid + 6, a->ip + 6, 10);
+	}
+}
+
+void cm_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a, u8 mgid[16])
+{
+	if (is_ib(hca, id))
+		ipoib_mgid(hca, id, a, mgid);
+	else
+		memcpy(mgid, a->ip, 16);
+}
+
+/* The LID that the group has, or a new one. Return: 0 when there is none left. */
+static u32 mlid_of(const struct hca *hca, const u8 mgid[16])
+{
+	u32 i, lid, top = FIRST_MLID - 1;
+	bool used;
+
+	for (i = 0; i < hca->tab[TAB_CMMC].high; i++) {
+		const struct hca_cmmc *mc = &hca->cmmc[i];
+
+		if (!mc->client || !mc->mlid)
+			continue;
+		if (!memcmp(mc->mgid, mgid, 16))
+			return mc->mlid;
+		top = max_u32(top, mc->mlid);
+	}
+	if (top < LAST_MLID)
+		return top + 1;
+	for (lid = FIRST_MLID; lid <= LAST_MLID; lid++) {
+		used = false;
+		for (i = 0; i < hca->tab[TAB_CMMC].high && !used; i++)
+			used = hca->cmmc[i].client && hca->cmmc[i].mlid == lid;
+		if (!used)
+			return lid;
+	}
+	return 0;
+}
+
+static void default_qkey(const struct hca *hca, struct hca_cmid *id)
+{
+	if (id->qkey)
+		return;
+	if (id->ps == CM_PS_UDP || id->ps == CM_PS_IB)
+		id->qkey = UDP_QKEY;
+	else if (id->ps == CM_PS_IPOIB && is_ib(hca, id))
+		id->qkey = IPOIB_QKEY;
+}
+
+/* The group's address, for who sends to it; or, with @fail, that it could not be joined. */
+static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s32 fail)
+{
+	struct cm_event ev = { .type = fail < 0 ? CM_EV_MULTICAST_ERROR : CM_EV_MULTICAST_JOIN,
+			       .status = fail < 0 ? fail : 0,
+			       .context = mc->context,
+			       .ud = 1 };
+	bool v4 = mc->addr.family == 2;
+
+	ev.av = (struct hca_av){
+		.dst_dev = ~0u,
+		.is_global = 1,
+		.sgid_index = id->sgid_index,
+		.hop_limit = is_ib(e->hca, id) ? 0
+			     : v4	       ? 64
+					       : 1,
+		.traffic_class = id->tos,
+		.dlid = (u16)mc->mlid,
+		.port_num = id->port,
+	};
+	if (fail < 0)
+		journal_cm_errno(e, id, CM_EV_MULTICAST_ERROR, fail, true);
+	memcpy(ev.av.dgid, mc->mgid, 16);
+	ev.param.qpn = 0xffffff;
+	ev.param.qkey = id->qkey;
+	cm_event_mc(e, id, mc, &ev);
+}
+
+/* What kernel and subnet manager let join. */
+static int may_join(const struct hca *hca, const struct hca_cmid *id, const struct cmd_cm *c)
+{
+	if (c->flags > 1 || !id->bound || id->qp_type != QPT_UD)
+		return -EINVAL;
+	if (id->state != CM_ADDR_BOUND && id->state != CM_ADDR_RESOLVED)
+		return -EINVAL;
+	if (c->dst.family != 2 && c->dst.family != 10)
+		return -EINVAL;
+	return is_ib(hca, id) || cm_addr_mcast(&c->dst) ? 0 : -EINVAL;
+}
+
+int cmd_cm_join(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmmc new = { 0 };
+	int i, ret;
+
+	if (!id)
+		return -EINVAL;
+	ret = may_join(hca, id, &cmd->cm);
+	if (ret)
+		return ret;
+	new.id = cmid_slot(hca, id);
+	new.addr = cmd->cm.dst;
+	new.context = cmd->cm.context;
+	cm_mgid(hca, id, &new.addr, new.mgid);
+	new.mlid = is_ib(hca, id) ? mlid_of(hca, new.mgid) : 0;
+	i = tab_find(hca, TAB_CMMC, 0, HCA_MAX_CMMC);
+	if (i < 0 || (is_ib(hca, id) && !new.mlid))
+		return -ENOMEM;
+	default_qkey(hca, id);
+	new.next = id->groups;
+	hca->cmmc[i] = new;
+	tab_own(hca, TAB_CMMC, (u32)i, client, 0);
+	id->groups = (u32)i + 1;
+	joined(e, id, &hca->cmmc[i], cmd->cm.fail);
+	return 0;
+}
+
+int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	const struct cmd_cm *c = &cmd->cm;
+	struct hca_cmmc *mc = NULL;
+	u32 *at;
+
+	if (!id)
+		return -EINVAL;
+	for (at = &id->groups; *at; at = &mc->next) {
+		mc = &hca->cmmc[*at - 1];
+		if (mc->context == c->context && cm_addr_same(&mc->addr, &c->dst))
+			break;
+	}
+	if (!mc || !*at)
+		return -EADDRNOTAVAIL;
+	cmd->cm.dropped = cm_events_drop(e, id, mc);
+	cmd->cm.reported = mc->reported;
+	*at = mc->next;
+	tab_free(hca, TAB_CMMC, (u32)(mc - hca->cmmc));
+	return 0;
+}
+
+void cm_mcast_drop(struct hca *hca, struct hca_cmid *id)
+{
+	u32 at;
+
+	for (at = id->groups; at; at = hca->cmmc[at - 1].next)
+		tab_free(hca, TAB_CMMC, at - 1);
+	id->groups = 0;
+}
+
+void cm_mcast_rebuild(struct hca *hca)
+{
+	struct hca_cmmc *mc;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
+		hca->cmid[i].groups = 0;
+	for (i = 0; i < hca->tab[TAB_CMMC].high; i++) {
+		mc = &hca->cmmc[i];
+		if (!mc->client)
+			continue;
+		mc->next = hca->cmid[mc->id].groups;
+		hca->cmid[mc->id].groups = i + 1;
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: connection management after a holder's death: tables, lists and counts are made anew from
+ * what the identifiers and events say of themselves, so that no death leaves them half done.
+ *
+ * An event that its identifier has not noted is one that the dead had just made: its states are
+ * applied and its channel is woken, perhaps for the second time. A request's identifier without
+ * such an event has come too early: it goes, and the peer asks again.
+ */
+#include "emulator/cm/model.h"
+
+#define SORT_BINS 18u /* 2^17 events and one more */
+_Static_assert(HCA_MAX_CMEV <= 1u << (SORT_BINS - 1), "bins for all events");
+
+/* Lists of events, links of index + 1, in the order of @seq. */
+static u32 merge(struct hca *hca, u32 a, u32 b)
+{
+	u32 head = 0, *tail = &head, *least;
+
+	while (a && b) {
+		least = hca->cmev[a - 1].seq < hca->cmev[b - 1].seq ? &a : &b;
+		*tail = *least;
+		tail = &hca->cmev[*least - 1].next;
+		*least = *tail;
+	}
+	*tail = a ? a : b;
+	return head;
+}
+
+static bool id_lives(const struct hca *hca, u32 slot, u32 client)
+{
+	return slot < HCA_MAX_CMID && hca->cmid[slot].client == client &&
+	       hca->cmid[slot].state != CM_DESTROYING;
+}
+
+/* Whether all that the event names still exists: its program may have died in taking it away. */
+static bool event_holds(const struct hca *hca, const struct hca_cmev *ev)
+{
+	u32 to = cm_event_counts(ev);
+
+	if (!id_lives(hca, ev->ev.id, ev->client) || !id_lives(hca, to, ev->client))
+		return false;
+	if (ev->ev.type == CM_EV_CONNECT_REQUEST && hca->cmid[ev->ev.id].listener != to + 1)
+		return false;
+	return !ev->mc || hca->cmmc[ev->mc - 1].client == ev->client;
+}
+
+/* All events, sorted. Those that nobody can get are freed. */
+static u32 sorted_events(struct hca *hca)
+{
+	u32 bin[SORT_BINS] = { 0 };
+	u32 i, b, link, all = 0;
+
+	for (i = 0; i < hca->tab[TAB_CMEV].high; i++) {
+		if (!hca->cmev[i].client)
+			continue;
+		if (!event_holds(hca, &hca->cmev[i])) {
+			tab_free(hca, TAB_CMEV, i);
+			continue;
+		}
+		hca->cmev[i].next = 0;
+		link = i + 1;
+		for (b = 0; b < SORT_BINS - 1 && bin[b]; b++) {
+			link = merge(hca, bin[b], link);
+			bin[b] = 0;
+		}
+		bin[b] = bin[b] ? merge(hca, bin[b], link) : link;
+	}
+	for (b = 0; b < SORT_BINS; b++)
+		all = merge(hca, all, bin[b]);
+	return all;
+}
+
+static void relink_events(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmev *ev;
+	u32 i, at, next;
+
+	for (i = 0; i < hca->tab[TAB_CMCH].high; i++)
+		hca->cmch[i].head = hca->cmch[i].tail = 0;
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
+		hca->cmid[i].waiting = hca->cmid[i].first = hca->cmid[i].last = 0;
+	for (at = sorted_events(hca); at; at = next) {
+		ev = &hca->cmev[at - 1];
+		next = ev->next;
+		ev->ch = hca->cmid[cm_event_counts(ev)].ch;
+		cm_event_link(hca, ev);
+		if (ev->seq > hca->cmid[ev->ev.id].ev_seq)
+			cm_event_apply(e, ev);
+	}
+}
+
+/* A request that came too early, or an identifier that program and protocol have let go. */
+static bool is_stray(const struct hca_cmid *id)
+{
+	if (id->state == CM_DESTROYING)
+		return id->proto == CMP_IDLE;
+	return id->listener && !id->waiting;
+}
+
+/* Backlogs and channels: who is in them. */
+static void recount(struct hca *hca)
+{
+	struct hca_cmid *id;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_CMCH].high; i++)
+		hca->cmch[i].refs = 0;
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
+		id = &hca->cmid[i];
+		id->pending = 0;
+		if (id->client && is_stray(id))
+			tab_free(hca, TAB_CMID, i);
+	}
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
+		id = &hca->cmid[i];
+		if (!id->client || id->state == CM_DESTROYING)
+			continue;
+		hca->cmch[id->ch].refs++;
+		if (id->listener)
+			hca->cmid[id->listener - 1].pending++;
+	}
+}
+
+static void rearm(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	u32 i;
+
+	if (hca->cm_left != hca->cm_sent)
+		hca->next_deadline = 1;
+	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
+		if (!hca->cmid[i].client || !hca->cmid[i].deadline)
+			continue;
+		hca->cm_bits[i / 64] |= BIT64(i % 64);
+		hca->cm_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
+		hca->next_deadline = min_u64(hca->next_deadline, hca->cmid[i].deadline);
+	}
+	for (i = 0; i < hca->tab[TAB_CMEV].high; i++) {
+		if (!hca->cmev[i].client || !hca->cmev[i].due)
+			continue;
+		hca->cmev_bits[i / 64] |= BIT64(i % 64);
+		hca->cmev_sum[i / 64 / 64] |= BIT64(i / 64 % 64);
+		hca->next_deadline = min_u64(hca->next_deadline, hca->cmev[i].due);
+	}
+}
+
+void cm_recover(struct engine *e)
+{
+	if (!e->hca->tab[TAB_CMCH].high)
+		return;
+	relink_events(e);
+	recount(e->hca);
+	cm_ports_rebuild(e->hca);
+	cm_peers_rebuild(e->hca);
+	cm_mcast_rebuild(e->hca);
+	rearm(e);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: requests for a connection, at the side that listens: a new one has a listener, a place in its
+ * backlog and a path back; one that is known gets what its answer was; one that comes from a QP which
+ * should be connected tells that it is not any more.
+ */
+#include "emulator/cm/proto.h"
+
+/* Return: enum ib_qp_type; 0: of no QPs that there are, reliable datagrams above all. */
+static u32 req_qp_type(const u8 mad[MAD_SIZE])
+{
+	switch (mad_get(mad, F_REQ_TRANSPORT)) {
+	case 0:
+		return QPT_RC;
+	case 1:
+		return QPT_UC;
+	case 3:
+		return mad_get(mad, F_REQ_EXT_TRANSPORT) == 1 ? QPT_XRC_RECV : 0;
+	default:
+		return 0;
+	}
+}
+
+/* A request that is known already: what was said to it may have been lost. */
+static void req_again(struct engine *e, const struct hca_cmid *id)
+{
+	if (id->proto == CMP_MRA_REQ_SENT)
+		cm_send_mra(e, id, ABOUT_REQ);
+}
+
+/* The path back to who has asked. Return: as av_check(). */
+static int req_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
+		    struct hca_av *av)
+{
+	const struct hca_dev *dev = &e->hca->dev[b->dst_dev];
+	int index;
+
+	cm_reply_av(e->hca, b, av);
+	av->flow_label = (u32)mad_get(mad, F_REQ_FLOW_LABEL);
+	av->traffic_class = (u8)mad_get(mad, F_REQ_TRAFFIC_CLASS);
+	av->sl = (u8)mad_get(mad, F_REQ_SL);
+	if (dev->link_layer == LINK_ETHERNET) {
+		index = cm_port_index(&dev->port[b->dst_port], mad + REQ_REMOTE_GID);
+		if (index < 0)
+			return -ENODATA;
+		av->sgid_index = (u8)index;
+		av->is_global = 1;
+		memcpy(av->dgid, mad + REQ_LOCAL_GID, sizeof(av->dgid));
+		if (av_is_mcast(av))
+			return -EINVAL;
+	}
+	return av_check(e->hca, b->dst_dev, av);
+}
+
+/* What the request says of the connection. */
+static void req_take(struct hca_cmid *id, const u8 mad[MAD_SIZE])
+{
+	u32 timeout = (u32)mad_get(mad, F_REQ_ACK_TIMEOUT);
+
+	id->passive = 1;
+	id->remote_id = (u32)mad_get(mad, F_LOCAL_ID);
+	id->remote_guid = mad_get(mad, F_REQ_CA_GUID);
+	id->remote_qpn = (u32)mad_get(mad, F_REQ_QPN);
+	id->remote_psn = (u32)mad_get(mad, F_REQ_PSN);
+	id->service_id = mad_get(mad, F_REQ_SERVICE_ID);
+	id->tid = mad_get(mad, F_TID);
+	id->qp_type = req_qp_type(mad);
+	id->pkey = (u32)mad_get(mad, F_REQ_PKEY);
+	id->mtu = (u32)mad_get(mad, F_REQ_MTU);
+	id->initiator_depth = (u8)mad_get(mad, F_REQ_RESPONDER_RESOURCES);
+	id->responder_resources = (u8)mad_get(mad, F_REQ_INITIATOR_DEPTH);
+	id->retry_count = (u8)mad_get(mad, F_REQ_RETRY_COUNT);
+	id->rnr_retry_count = (u8)mad_get(mad, F_REQ_RNR_RETRY);
+	id->max_retries = (u8)mad_get(mad, F_REQ_MAX_RETRIES);
+	id->response = cm_time_ns((u32)mad_get(mad, F_REQ_LOCAL_TIMEOUT));
+	id->timeout = (u8)(timeout ? timeout : 1);
+}
+
+static void req_event(struct cm_event *ev, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+{
+	struct cm_param *p = &ev->param;
+
+	ev->type = CM_EV_CONNECT_REQUEST;
+	p->qpn = id->remote_qpn;
+	p->responder_resources = id->responder_resources;
+	p->initiator_depth = id->initiator_depth;
+	p->flow_control = (u8)mad_get(mad, F_REQ_FLOW_CONTROL);
+	p->retry_count = id->retry_count;
+	p->rnr_retry_count = id->rnr_retry_count;
+	p->srq = (u8)mad_get(mad, F_REQ_SRQ);
+	p->ece_vendor = (u32)mad_get(mad, F_REQ_VENDOR_ID);
+	p->ece_options = (u32)mad_get(mad, F_ATTR_MOD);
+	cm_event_data(p, mad, CMA_HDR);
+}
+
+struct hca_cmid *cm_request(struct engine *e, const struct burst *b, const u8 *data, u64 service,
+			    u32 type, struct cm_addr *local, struct cm_addr *peer, u32 *reason)
+{
+	struct hca_cmid *listener;
+
+	/* Of those who refuse, one that listens at that port at another address has another reason. */
+	*reason = CM_REJ_INVALID_SERVICE_ID;
+	if (service >> 32 || !cm_port_listens(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
+		return NULL;
+	*reason = CM_REJ_CONSUMER_DEFINED;
+	if (cma_get(data, (u16)service, local, peer))
+		return NULL;
+	listener = cm_listener(e->hca, b->dst_dev, (u32)service >> 16, local);
+	return listener && (!listener->qp_type || listener->qp_type == type) ? listener : NULL;
+}
+
+static void req_child(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
+		      const struct hca_av *av, struct hca_cmid *id)
+{
+	struct cm_event ev = { 0 };
+
+	cm_begin(e->hca, id);
+	req_take(id, mad);
+	id->av = *av;
+	id->bound = b->dst_dev + 1;
+	id->port = b->dst_port;
+	id->sgid_index = av->sgid_index;
+	req_event(&ev, id, mad);
+	cm_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
+	/* Answered when its program does; meanwhile requests that come again get an MRA. */
+	cm_event(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
+}
+
+void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+{
+	u64 guid = mad_get(mad, F_REQ_CA_GUID), service = mad_get(mad, F_REQ_SERVICE_ID);
+	const struct hca_port *port = &e->hca->dev[b->dst_dev].port[b->dst_port];
+	u32 reason, len, off = mad_private(MAD_REQ, &len);
+	struct hca_cmid *id, *listener;
+	struct cm_addr local, peer;
+	struct hca_av av;
+
+	id = cm_by_remote(e->hca, guid, (u32)mad_get(mad, F_LOCAL_ID));
+	if (id) {
+		req_again(e, id);
+		return;
+	}
+	/* The peer's QP is connected, as it seems: that was before it went and came back. */
+	id = cm_by_qpn(e->hca, guid, (u32)mad_get(mad, F_REQ_QPN));
+	if (id) {
+		cm_refuse(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REQ, NULL, 0);
+		(void)cm_disconnect(e, id);
+		return;
+	}
+	listener = cm_request(e, b, mad + off, service, req_qp_type(mad), &local, &peer, &reason);
+	if (!listener) {
+		cm_refuse(e, b, mad, reason, ABOUT_REQ, NULL, 0);
+		return;
+	}
+	if (req_path(e, b, mad, &av)) {
+		cm_refuse(e, b, mad, CM_REJ_INVALID_GID, ABOUT_REQ, port->gid[0].raw, 16);
+		return;
+	}
+	/* Without room it is not refused: it comes again. */
+	id = cm_child(e, listener);
+	if (!id)
+		return;
+	id->src = local;
+	id->dst = peer;
+	req_child(e, b, mad, &av, id);
+}

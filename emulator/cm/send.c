@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: sending: a MAD is a datagram from QP 1 to QP 1 (IBTA 13.5). It may get lost; who wants an answer
+ * sends it again. MADs that have to wait for the fabric process leave in the order that they were sent
+ * in: a REJ that overtakes what it is about finds nobody.
+ */
+#include "emulator/cm/proto.h"
+
+#define MAD_RETRY_NS 1000000u
+
+/* Whether it goes the way of those that wait. */
+static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
+{
+	const struct hca_path path = { .src_dev = m->dev,
+				       .src_port = (u8)m->port,
+				       .dst_dev = m->av.dst_dev,
+				       .dst_port = m->av.dst_port };
+
+	return av_is_via(hca, &path, &m->av);
+}
+
+/* Put a MAD that is in the ring on the wire. Return: as xmit(). */
+static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
+{
+	struct hca *hca = e->hca;
+	struct hca_mem mem = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
+	struct burst b = {
+		.op = BOP_SEND,
+		.flags = BF_FIRST | BF_LAST,
+		.src_dev = m->dev,
+		.src_port = (u8)m->port,
+		.dst_dev = m->av.dst_dev,
+		.dst_port = m->av.dst_port,
+		.pkey = m->pkey,
+		.src_qpn = GSI_QPN,
+		.dst_qpn = GSI_QPN,
+		.psn = m->psn,
+		.npkts = 1,
+		.qkey = GSI_QKEY,
+		.dst_type = QPT_UD,
+		.len = MAD_SIZE,
+		.av = &m->av,
+		.mem = &mem,
+	};
+
+	mem.iov[0].addr = (u64)((const char *)m->mad - (const char *)hca);
+	mem.iov[0].len = MAD_SIZE;
+	b.mtu = ib_mtu_bytes(hca->dev[m->dev].port[m->port].active_mtu);
+	b.via = mad_is_via(hca, m);
+	return xmit(e, &b);
+}
+
+static u64 retry_at(struct engine *e)
+{
+	return e->host->now(e->ctx) + MAD_RETRY_NS;
+}
+
+/* Put a MAD into the ring of those under way, and on the wire. */
+static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
+		 const u8 mad[MAD_SIZE])
+{
+	struct hca *hca = e->hca;
+	struct hca_port *p = port_of(hca, dev, port);
+	u64 nth = hca->cm_sent;
+	struct hca_cmmad *m = &hca->cm_mad[nth % HCA_CM_MADS];
+	bool behind;
+
+	if (!p)
+		return;
+	m->waits = 0;
+	m->dev = dev;
+	m->port = port;
+	m->pkey = pkey;
+	m->av = *av;
+	memcpy(m->mad, mad, MAD_SIZE);
+	m->psn = p->gsi_psn;
+	p->gsi_psn = psn_add(p->gsi_psn, 1);
+	store_release(&hca->cm_sent, nth + 1);
+	behind = hca->cm_left != nth && mad_is_via(hca, m);
+	if (hca->cm_left == nth)
+		hca->cm_left = nth + 1;
+	if (!behind && mad_xmit(e, m) != -EAGAIN)
+		return;
+	store_release(&m->waits, 1);
+	hca->cm_left = min_u64(hca->cm_left, nth);
+	/* The fabric process can send it and those before it, or has to wait. */
+	store_release(&hca->next_deadline,
+		      min_u64(hca->next_deadline, !behind && e->host->link ? retry_at(e) : 1));
+	e->kick = true;
+}
+
+u64 cm_send_waiting(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	struct hca_cmmad *m;
+
+	if (likely(hca->cm_left == hca->cm_sent) || e->self != ENGINE_FABRIC)
+		return ~0ULL;
+	/* Older ones were overwritten. */
+	if (hca->cm_sent - hca->cm_left > HCA_CM_MADS)
+		hca->cm_left = hca->cm_sent - HCA_CM_MADS;
+	for (; hca->cm_left != hca->cm_sent; hca->cm_left++) {
+		m = &hca->cm_mad[hca->cm_left % HCA_CM_MADS];
+		if (m->waits && port_of(hca, m->dev, m->port) && mad_xmit(e, m) == -EAGAIN)
+			return retry_at(e);
+		m->waits = 0;
+	}
+	return ~0ULL;
+}
+
+void cm_send(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+{
+	if (id->bound)
+		post(e, id->bound - 1, id->port, (u16)id->pkey, &id->av, mad);
+}
+
+void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av)
+{
+	const struct hca_port *from = &hca->dev[b->src_dev].port[b->src_port];
+	const struct hca_port *to = &hca->dev[b->dst_dev].port[b->dst_port];
+	int index;
+
+	*av = *b->av;
+	index = cm_port_index(to, b->av->dgid);
+	memcpy(av->dgid, from->gid[b->av->sgid_index % HCA_GIDS].raw, sizeof(av->dgid));
+	av->sgid_index = index < 0 ? 0 : (u8)index;
+	av->dst_dev = b->src_dev;
+	av->dst_port = b->src_port;
+	av->port_num = b->dst_port;
+	av->dlid = (u16)from->lid;
+}
+
+void cm_reply(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+{
+	struct hca_av av;
+
+	cm_reply_av(e->hca, b, &av);
+	post(e, b->dst_dev, b->dst_port, b->pkey, &av, mad);
+}
+
+void cm_keep(struct engine *e, struct hca_cmid *id, u32 proto)
+{
+	id->retries = id->max_retries;
+	id->wait = id->response;
+	id->drops = 0;
+	id->refused_by = 0;
+	cm_arm(e, id, e->host->now(e->ctx) + id->wait);
+	store_release(&id->proto, proto);
+	cm_send(e, id, id->mad);
+}
+
+static void ids_put(u8 mad[MAD_SIZE], const struct hca_cmid *id)
+{
+	mad_set(mad, F_LOCAL_ID, id->local_id);
+	mad_set(mad, F_REMOTE_ID, id->remote_id);
+}
+
+void cm_refuse(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], u32 reason,
+	       u32 about, const void *info, u32 info_len)
+{
+	u8 rej[MAD_SIZE];
+
+	mad_start(rej, MAD_REJ, mad_get(mad, F_TID));
+	/* A REQ has no remote id: what stands there is not ours. */
+	mad_set(rej, F_LOCAL_ID, about == ABOUT_REQ ? 0 : mad_get(mad, F_REMOTE_ID));
+	mad_set(rej, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
+	mad_set(rej, F_REJ_ABOUT, about);
+	mad_set(rej, F_REJ_REASON, reason);
+	mad_set(rej, F_REJ_INFO_LEN, info_len);
+	if (info_len)
+		memcpy(rej + REJ_INFO, info, info_len);
+	cm_reply(e, b, rej);
+}
+
+void cm_send_mra(struct engine *e, const struct hca_cmid *id, u32 about)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_MRA, id->tid);
+	ids_put(mad, id);
+	mad_set(mad, F_MRA_ABOUT, about);
+	mad_set(mad, F_MRA_TIMEOUT, CM_MRA_TIMEOUT);
+	cm_send(e, id, mad);
+}
+
+void cm_send_rtu(struct engine *e, const struct hca_cmid *id)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_RTU, id->tid);
+	ids_put(mad, id);
+	cm_send(e, id, mad);
+}
+
+void cm_send_drep(struct engine *e, const struct hca_cmid *id)
+{
+	u8 mad[MAD_SIZE];
+
+	mad_start(mad, MAD_DREP, id->tid);
+	ids_put(mad, id);
+	cm_send(e, id, mad);
+}
+
+void cm_send_dreq(struct engine *e, struct hca_cmid *id, bool keep)
+{
+	id->tid = ++e->hca->cm_tid;
+	mad_start(id->mad, MAD_DREQ, id->tid);
+	ids_put(id->mad, id);
+	mad_set(id->mad, F_DREQ_QPN, id->remote_qpn);
+	if (keep)
+		cm_keep(e, id, CMP_DREQ_SENT);
+	else
+		cm_send(e, id, id->mad);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the journal in words, for who knows rdma-core.
+ */
+#include "emulator/transport/burst.h"
+#include "emulator/cm/mad.h"
+#include "emulator/engine.h"
+#include "emulator/transport/untrusted.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define NSEC 1000000000ULL
+
+/** struct text - a line that is being written; what is too long is cut off. */
+struct text {
+	char *p;
+	size_t left;
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->p, t->left, fmt, ap);
+	va_end(ap);
+	if (n < 0 || !t->left)
+		return;
+	n = (size_t)n < t->left ? n : (int)t->left - 1;
+	t->p += n;
+	t->left -= (size_t)n;
+}
+
+/* "s" of a plural. */
+static const char *s_of(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* A time of the fabric clock, in seconds since the fabric's start. */
+static void say_time(struct text *t, u64 ts, u64 epoch)
+{
+	u64 us = (ts > epoch ? ts - epoch : 0) / 1000;
+
+	say(t, "%llu.%06llu s", (unsigned long long)(us / 1000000),
+	    (unsigned long long)(us % 1000000));
+}
+
+/* --- who and what --- */
+
+static void say_node(struct text *t, const struct hca *hca, u32 node)
+{
+	if (node < min_u32(hca->n_nodes, HCA_MAX_NODES))
+		say(t, "%s", hca->node[node].name);
+	else
+		say(t, "?");
+}
+
+void journal_who(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
+		 size_t size)
+{
+	struct text t = { buf, size };
+
+	*buf = '\0';
+	if (w->name[0])
+		say(&t, "%.*s[%d]@", (int)sizeof(w->name), w->name, w->pid);
+	else if (w->node != JOURNAL_NOBODY)
+		say(&t, "node ");
+	else if (!w->qpn)
+		return;
+	if (w->node != JOURNAL_NOBODY || w->name[0])
+		say_node(&t, hca, w->node);
+	if (!w->qpn)
+		return;
+	say(&t, "%s%s%sqp 0x%06x", t.p == buf ? "" : " ", qp_type ? ib_qp_type_name(qp_type) : "",
+	    qp_type ? " " : "", w->qpn);
+}
+
+static const char *wire_name(u32 op)
+{
+	static const char *const names[BOP_NONE] = {
+		[BOP_SEND] = "SEND",
+		[BOP_WRITE] = "RDMA_WRITE",
+		[BOP_READ_REQ] = "RDMA_READ_REQUEST",
+		[BOP_READ_RESP] = "RDMA_READ_RESPONSE",
+		[BOP_ATOMIC_REQ] = "ATOMIC",
+		[BOP_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[BOP_ATOMIC_ACK] = "ATOMIC_ACKNOWLEDGE",
+		[BOP_ACK] = "ACKNOWLEDGE",
+	};
+
+	return op < BOP_NONE ? names[op] : "?";
+}
+
+/* The packet's opcode as IBTA table 38 has it; of a burst of several, @n, what they have in common. */
+static void say_wire(struct text *t, u32 op, u32 flags, u32 n)
+{
+	static const char *const where[] = { "MIDDLE", "FIRST", "LAST", "ONLY" };
+
+	say(t, "%s", wire_name(op));
+	if (n > 1 || (op != BOP_SEND && op != BOP_WRITE && op != BOP_READ_RESP))
+		return;
+	say(t, "_%s", where[(flags & BF_FIRST ? 1 : 0) | (flags & BF_LAST ? 2 : 0)]);
+	if (flags & BF_IMM)
+		say(t, "_WITH_IMM");
+	if (flags & BF_INV)
+		say(t, "_WITH_INV");
+}
+
+static const char *mad_name(u32 attr)
+{
+	static const char *const names[] = { "REQ",  "MRA",	 "REJ",	     "REP", "RTU", "DREQ",
+					     "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR" };
+
+	return attr >= MAD_REQ && attr < MAD_ATTR_END ? names[attr - MAD_REQ] : "MAD";
+}
+
+void journal_op(const struct journal_entry *j, char *buf, size_t size)
+{
+	struct text t = { buf, size };
+
+	*buf = '\0';
+	switch (j->optype) {
+	case JOP_WR:
+		say(&t, "%s", ib_wr_opcode_name(j->opcode));
+		break;
+	case JOP_RECV:
+		say(&t, "RECV");
+		break;
+	case JOP_WIRE:
+		say_wire(&t, j->opcode & 0xff, j->opcode >> 8, j->n);
+		break;
+	case JOP_MAD:
+		say(&t, "CM %s", mad_name(j->opcode));
+		break;
+	case JOP_CALL:
+		say(&t, "%.*s()", (int)sizeof(j->call), j->call);
+		break;
+	}
+}
+
+/* --- why --- */
+
+static const char *reject_text(u32 reason)
+{
+	switch (reason) {
+	case CM_REJ_NO_QP:
+		return "no QP available";
+	case CM_REJ_NO_RESOURCES:
+		return "no resources available";
+	case CM_REJ_TIMEOUT:
+		return "the peer has given up";
+	case CM_REJ_UNSUPPORTED:
+		return "unsupported request";
+	case CM_REJ_INVALID_COMM_ID:
+		return "invalid communication ID";
+	case CM_REJ_INVALID_SERVICE_ID:
+		return "invalid service ID: nobody listens there";
+	case CM_REJ_INVALID_TRANSPORT:
+		return "invalid transport service type";
+	case CM_REJ_STALE_CONN:
+		return "stale connection: the peer has one with this QP already";
+	case CM_REJ_INVALID_GID:
+		return "invalid GID: the peer knows no way back";
+	case CM_REJ_CONSUMER_DEFINED:
+		return "consumer defined: by the program, or nobody listens at that address or for "
+		       "that type of QP";
+	case CM_REJ_DUPLICATE_LOCAL_COMM_ID:
+		return "duplicate local communication ID";
+	default:
+		return "see IBTA table 110";
+	}
+}
+
+/* Causes that need no more than @info. NULL: say_cause() has more to say. */
+static const char *plain_text(u32 cause)
+{
+	static const char *const text[CAUSE_COUNT] = {
+		[CAUSE_NONE] = "no cause is known",
+		[CAUSE_LKEY] = "lkey 0x%x: none of the PD, or not its range or right",
+		[CAUSE_LOCAL_LEN] = "its length does not fit: %u bytes",
+		[CAUSE_REQUEST_LEN] = "longer than the receive, which has %u bytes",
+		[CAUSE_RKEY] = "rkey 0x%x: none of the PD, or not its range or right",
+		[CAUSE_ACCESS_FLAGS] = "not enabled in qp_access_flags, which are 0x%x",
+		[CAUSE_RD_ATOMIC] = "beyond max_rd_atomic or max_dest_rd_atomic %u",
+		[CAUSE_MISALIGNED] = "the address of an atomic is no multiple of 8, low bits %u",
+		[CAUSE_MEM_FAULT] = "registered memory is not mapped any more, key 0x%x",
+		[CAUSE_CQ_OVERRUN] = "completion queue %u is full: it was not polled in time",
+		[CAUSE_BAD_WQE] = "malformed, or not for this type of QP, opcode %u",
+		[CAUSE_SRQN] = "SRQ 0x%x is none of the target's XRC domain",
+		[CAUSE_AH] = "address handle %u: there is none, or of another PD or port",
+		[CAUSE_WINDOW] = "the memory window is refused, key 0x%x",
+		[CAUSE_TAG] = "tag handle 0x%x: there is none, or it has its message already",
+		[CAUSE_CM_SIDR] =
+			"the peer has answered that no datagrams go there, SIDR status %u",
+		[CAUSE_NO_PORT] = "nobody has the address that it was sent to",
+		[CAUSE_NO_QP] = "there is no QP 0x%06x at that port",
+		[CAUSE_OTHER_PEER] = "the QP there is connected with another one, qp 0x%06x",
+		[CAUSE_QKEY] = "Q_Key 0x%08x is not the QP's",
+		[CAUSE_NO_RECEIVE] = "no receive is posted",
+		[CAUSE_TOO_LONG] = "%u bytes of payload in a packet are more than a link's MTU",
+		[CAUSE_OUT_OF_SEQ] = "PSN 0x%06x was expected: packets before it were lost",
+		[CAUSE_REFUSED] = "rights, range or length do not allow it, rkey 0x%x",
+		[CAUSE_NO_MAD] = "it is no message of connection management",
+		[CAUSE_NO_WAY] = "there is no connection to the fabric that it is for",
+		[CAUSE_SENDER_GONE] = "the memory that it was to come from has gone",
+		[CAUSE_TIMEOUT] = "no acknowledge in time, timeout %u",
+		[CAUSE_SEQ_NAK] = "the peer lacks it: PSN sequence NAK",
+		[CAUSE_LOST_RESPONSE] = "the answer to it was lost: a later one has come",
+		[CAUSE_RNR] = "RNR NAK, timer %u",
+		[CAUSE_PSN] = "it is missing, and PSN 0x%06x has come",
+		[CAUSE_ADMIN] = "changed by command, or with the host's addresses",
+		[CAUSE_MODIFIED] = "modified to IBV_QPS_ERR by its program",
+		[CAUSE_LIMIT] = "fewer than srq_limit %u receives are left",
+		[CAUSE_FIRST_PACKET] = "a packet has come to the QP in RTR",
+		[CAUSE_DRAINED] = "all that was begun in SQD is complete",
+		[CAUSE_LAST_WQE] = "the QP is in ERR and takes nothing more of its SRQ",
+	};
+
+	return cause < CAUSE_COUNT ? text[cause] : "?";
+}
+
+static void say_cause(struct text *t, const struct hca *hca, u32 cause, u32 info, const char *rule)
+{
+	switch (cause) {
+	case CAUSE_FAULT:
+		say(t, "by %s%s", rule ? "fault rule " : "a fault rule", rule ? rule : "");
+		break;
+	case CAUSE_CM_ERRNO:
+		say(t, "%s", strerror((int)info));
+		break;
+	case CAUSE_PORT_DOWN:
+		say(t, "%s port %u is down",
+		    info >> 8 < hca->n_devs ? hca->dev[info >> 8].name : "?", info & 0xff);
+		break;
+	case CAUSE_PKEY:
+		say(t, "P_Key 0x%04x of the sender does not match 0x%04x", info >> 16,
+		    info & 0xffff);
+		break;
+	case CAUSE_QP_STATE:
+		say(t, "the QP there is in %s", ib_qp_state_name(info));
+		break;
+	case CAUSE_PACKET:
+		say(t, "%s", packet_fault_text(info));
+		break;
+	default:
+		say(t, plain_text(cause), info);
+	}
+}
+
+/* What has become of the answer. */
+static void say_silence(struct text *t, const struct hca *hca, const struct journal_entry *j,
+			const char *rule)
+{
+	switch (j->why) {
+	case WHY_DROPPED:
+		say(t, "dropped %u time%s: ", j->n, s_of(j->n));
+		say_cause(t, hca, j->why_cause, j->why_info, rule);
+		break;
+	case WHY_NO_ADDRESS:
+		say(t, "nobody has the address that it is sent to");
+		break;
+	case WHY_OWN_PORT:
+		say(t, "its port %u is down", j->why_info);
+		break;
+	case WHY_PEER_PORT:
+		say(t, "the peer's port %u is down", j->why_info);
+		break;
+	case WHY_PEER_ENDED:
+		say(t, "the peer's program has ended");
+		break;
+	case WHY_PEER_GONE:
+		say(t, "the peer has no such QP: destroyed, or never made");
+		break;
+	case WHY_PEER_STATE:
+		say(t, "the peer's QP is in %s", ib_qp_state_name(j->why_info));
+		break;
+	case WHY_PEER_OTHER:
+		say(t, "the peer's QP is connected with qp 0x%06x", j->why_info);
+		break;
+	case WHY_PKEY:
+		say(t, "P_Key 0x%04x does not match the peer's 0x%04x", j->why_info >> 16,
+		    j->why_info & 0xffff);
+		break;
+	case WHY_FAR:
+		say(t, "the peer is on another fabric, whose log may tell");
+		break;
+	case WHY_SILENT:
+		say(t, "the peer's QP is in %s and has not answered in time",
+		    ib_qp_state_name(j->why_info));
+		break;
+	default:
+		say(t, "why is not known");
+	}
+}
+
+static void say_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		      u64 epoch, const char *rule)
+{
+	say(t, "no acknowledge, sent %u time%s", j->attempt + 1, s_of(j->attempt + 1));
+	if (j->since) {
+		say(t, " from ");
+		say_time(t, j->since, epoch);
+		say(t, " to ");
+		say_time(t, j->last, epoch);
+	}
+	say(t, ": ");
+	say_silence(t, hca, j, rule);
+}
+
+static void say_rnr(struct text *t, const struct hca *hca, const struct journal_entry *j, u64 epoch)
+{
+	char peer[2 * NODE_NAME_MAX + 64];
+
+	journal_who(hca, &j->peer, 0, peer, sizeof(peer));
+	say(t, "%u RNR NAK%s since ", j->n, s_of(j->n));
+	say_time(t, j->since, epoch);
+	if (j->why_info == ~0u)
+		say(t, ", the receives of %s are not known here", peer[0] ? peer : "the peer");
+	else
+		say(t, ", %u receive%s posted by %s", j->why_info, s_of(j->why_info),
+		    peer[0] ? peer : "the peer");
+}
+
+static void say_cm(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		   const char *rule)
+{
+	if (j->cause == CAUSE_CM_REJECT) {
+		say(t, "rejected with reason %u, %s", j->info, reject_text(j->info));
+		if (j->why_info)
+			say(t, ", at port %u", j->why_info);
+		return;
+	}
+	say(t, "no answer to %u of them", j->info + 1);
+	if (j->why) {
+		say(t, ": ");
+		say_silence(t, hca, j, rule);
+	}
+}
+
+static void say_why(struct text *t, const struct hca *hca, const struct journal_entry *j, u64 epoch,
+		    const char *rule)
+{
+	switch (j->cause) {
+	case CAUSE_RETRY:
+		say_retry(t, hca, j, epoch, rule);
+		return;
+	case CAUSE_RNR_RETRY:
+		say_rnr(t, hca, j, epoch);
+		return;
+	case CAUSE_NAK:
+		say(t, "the peer has refused it: ");
+		if (j->why == WHY_NAK)
+			say_cause(t, hca, j->why_cause, j->why_info, rule);
+		else
+			say(t, "NAK, syndrome 0x%02x", j->info);
+		return;
+	case CAUSE_CM_TIMEOUT:
+	case CAUSE_CM_REJECT:
+		say_cm(t, hca, j, rule);
+		return;
+	}
+	if (j->kind == JRN_GONE)
+		say(t, "ended with %u QP%s connected", j->n, s_of(j->n));
+	else if (j->kind == JRN_FLUSH)
+		say(t, "%u work request%s: ", j->n, s_of(j->n));
+	if (j->kind != JRN_GONE)
+		say_cause(t, hca, j->cause, j->info, rule);
+}
+
+void journal_why(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
+		 char *buf, size_t size)
+{
+	struct text t = { buf, size };
+
+	*buf = '\0';
+	say_why(&t, hca, j, epoch, rule);
+}
+
+/* --- all --- */
+
+static void say_port(struct text *t, const struct hca *hca, const struct journal_entry *j)
+{
+	if (j->dev < hca->n_devs && !j->who.name[0] && j->port)
+		say(t, " %s port %u", hca->dev[j->dev].name, j->port);
+}
+
+void journal_text(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
+		  char *buf, size_t size)
+{
+	struct text t = { buf, size };
+	char part[256];
+
+	*buf = '\0';
+	journal_who(hca, &j->who, j->qp_type, part, sizeof(part));
+	say(&t, "%s", part[0] ? part : "fabric");
+	if (!j->who.qpn)
+		say_port(&t, hca, j);
+	journal_who(hca, &j->peer, 0, part, sizeof(part));
+	if (part[0])
+		say(&t, " -> %s", part);
+	say(&t, ":");
+	journal_op(j, part, sizeof(part));
+	if (part[0])
+		say(&t, " %s", part);
+	if (j->has_wr_id)
+		say(&t, " wr_id %llu", (unsigned long long)j->wr_id);
+	if (j->has_psn)
+		say(&t, " psn 0x%06x", j->psn);
+	if (j->kind == JRN_DROP && j->n > 1)
+		say(&t, "-0x%06x", psn_add(j->psn, j->n - 1));
+	if (j->kind == JRN_RETRY)
+		say(&t, " attempt %u", j->attempt + 2);
+	if (part[0] || j->has_wr_id || j->has_psn)
+		say(&t, ":");
+	say(&t, " %s: ", journal_what(j));
+	say_why(&t, hca, j, epoch, rule);
+}

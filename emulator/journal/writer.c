@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: writing the journal: who, what, and the cause that whoever calls knows. What lies behind the
+ * cause is found out in why.c.
+ *
+ * An entry is complete before its ring says that it is there, so that a reader, who holds no token,
+ * has to look only whether it was overwritten meanwhile. A holder that dies in between leaves a slot
+ * that the next entry gets.
+ */
+#include "emulator/cm/proto.h"
+#include "emulator/journal/writer.h"
+
+bool journal_is_error(const struct journal_entry *j)
+{
+	if (j->kind != JRN_EVENT)
+		return j->kind <= JRN_CALL;
+	switch (j->status) {
+	case EV_COMM_EST:
+	case EV_SQ_DRAINED:
+	case EV_QP_LAST_WQE_REACHED:
+	case EV_SRQ_LIMIT_REACHED:
+	case EV_PORT_ACTIVE:
+	case EV_LID_CHANGE:
+	case EV_PKEY_CHANGE:
+	case EV_GID_CHANGE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+void journal_add(struct engine *e, const struct journal_entry *j)
+{
+	struct hca *hca = e->hca;
+	bool notice = !journal_is_error(j);
+	u64 *seq = notice ? &hca->notice_seq : &hca->error_seq;
+	struct journal_entry *slot =
+		notice ? &hca->notice[*seq % JOURNAL_NOTICES] : &hca->error[*seq % JOURNAL_ERRORS];
+
+	store_relaxed(&slot->seq, 0);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	*slot = *j;
+	slot->seq = 0;
+	slot->ts = e->host->now(e->ctx);
+	slot->nth = ++hca->journal_nth;
+	/* One rule's doing is what another one meets: a NAK is lost on its way. @info 0: who knows it is not here */
+	if (j->cause == CAUSE_FAULT && j->info) {
+		slot->rule = j->info;
+	} else if (e->rule) {
+		slot->cause = CAUSE_FAULT;
+		slot->rule = e->rule;
+	}
+	store_release(&slot->seq, *seq + 1);
+	store_release(seq, *seq + 1);
+}
+
+/* --- who --- */
+
+static void who_client(const struct hca *hca, u32 client, struct journal_who *w)
+{
+	const struct hca_client *c = &hca->client[client];
+
+	w->client = client;
+	/* What outlives its program has nobody. */
+	if (client >= HCA_MAX_CLIENTS)
+		return;
+	_Static_assert(sizeof(w->name) == sizeof(c->name), "a program's name");
+	memcpy(w->name, c->name, sizeof(w->name));
+	w->pid = c->pid;
+	w->node = c->node;
+	w->run = c->run;
+}
+
+/* Of device @dev, or of none that there is. */
+static struct journal_who who_none(const struct hca *hca, u32 dev, u32 qpn)
+{
+	return (struct journal_who){
+		.client = JOURNAL_NOBODY,
+		.node = dev < HCA_MAX_DEVS && dev < hca->n_devs ? hca->dev[dev].node
+								: JOURNAL_NOBODY,
+		.qpn = qpn,
+	};
+}
+
+static void who_qp(const struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
+{
+	*w = who_none(hca, qp->dev, qp->qpn);
+	who_client(hca, qp->client - 1, w);
+}
+
+struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp)
+{
+	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
+
+	return peer && peer->dev == qp->attr.av.dst_dev ? peer : NULL;
+}
+
+static bool connected(const struct hca_qp *qp)
+{
+	return qp->type == QPT_UC || qp_reliable(qp);
+}
+
+/* Who is at the other end now, or what is known of it. */
+static void who_there(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
+{
+	const struct hca_qp *peer = journal_peer(hca, qp);
+
+	if (peer)
+		who_qp(hca, peer, w);
+	else
+		*w = who_none(hca, qp->attr.av.dst_dev, qp->attr.dest_qpn);
+}
+
+/* The same; one that has gone is named as it was when the QP was connected. */
+static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
+{
+	if (!connected(qp) || qp->state < QPS_RTR)
+		*w = who_none(hca, JOURNAL_NOBODY, 0);
+	else if (!journal_peer(hca, qp) && qp->trouble.peer.qpn == qp->attr.dest_qpn)
+		*w = qp->trouble.peer;
+	else
+		who_there(hca, qp, w);
+}
+
+void journal_meet(struct hca *hca, struct hca_qp *qp)
+{
+	memset(&qp->trouble, 0, sizeof(qp->trouble));
+	if (connected(qp))
+		who_there(hca, qp, &qp->trouble.peer);
+}
+
+/* --- QPs --- */
+
+struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32 kind, u32 status,
+				   u32 cause, u32 info)
+{
+	struct journal_entry j = {
+		.kind = (u8)kind,
+		.status = (u8)status,
+		.cause = (u8)cause,
+		.info = info,
+		.dev = qp->dev,
+		.conn = qp->conn,
+		.port = (u8)qp->attr.port_num,
+		.qp_type = (u8)qp->type,
+	};
+
+	who_qp(hca, qp, &j.who);
+	who_peer(hca, qp, &j.peer);
+	return j;
+}
+
+static void set_psn(struct journal_entry *j, u32 psn)
+{
+	j->psn = psn & IB_PSN_MASK;
+	j->has_psn = 1;
+}
+
+static void set_wr_id(struct journal_entry *j, u64 wr_id)
+{
+	j->wr_id = wr_id;
+	j->has_wr_id = 1;
+}
+
+static void set_wqe(struct journal_entry *j, const struct sq_wqe *w)
+{
+	if (!w)
+		return;
+	j->optype = JOP_WR;
+	j->opcode = w->opcode;
+	set_wr_id(j, w->wr_id);
+}
+
+static void set_burst(struct journal_entry *j, const struct burst *b)
+{
+	j->optype = JOP_WIRE;
+	j->opcode = (u16)(b->op | b->flags << 8);
+	set_psn(j, b->psn);
+}
+
+void journal_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 status,
+		  u32 cause, u32 info)
+{
+	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
+
+	set_wqe(&j, w);
+	if (connected(qp))
+		set_psn(&j, qp->req.una_psn);
+	journal_why_send(e, qp, w, &j);
+	journal_add(e, &j);
+}
+
+void journal_recv(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+		  const u64 *wr_id, u32 status, u32 cause, u32 info)
+{
+	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
+
+	if (!connected(qp))
+		j.peer = who_none(e->hca, b->src_dev, b->src_qpn);
+	j.optype = JOP_RECV;
+	set_psn(&j, b->psn);
+	if (wr_id)
+		set_wr_id(&j, *wr_id);
+	journal_add(e, &j);
+}
+
+void journal_tag(struct engine *e, const struct hca_qp *qp, const struct hca_tag *tag, u32 status,
+		 u32 cause, u32 info)
+{
+	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
+
+	j.optype = JOP_RECV;
+	set_psn(&j, qp->req.una_psn);
+	set_wr_id(&j, tag->wr_id);
+	journal_add(e, &j);
+}
+
+static u32 event_cause(u32 event, u32 cause)
+{
+	if (cause != CAUSE_NONE)
+		return cause;
+	switch (event) {
+	case EV_COMM_EST:
+		return CAUSE_FIRST_PACKET;
+	case EV_SQ_DRAINED:
+		return CAUSE_DRAINED;
+	case EV_QP_LAST_WQE_REACHED:
+		return CAUSE_LAST_WQE;
+	default:
+		return cause;
+	}
+}
+
+void journal_qp_event(struct engine *e, const struct hca_qp *qp, u32 event, u32 cause, u32 info)
+{
+	struct journal_entry j =
+		journal_of_qp(e->hca, qp, JRN_EVENT, event, event_cause(event, cause), info);
+
+	if (connected(qp))
+		set_psn(&j, qp->resp.epsn);
+	journal_add(e, &j);
+}
+
+void journal_nak(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 psn, u8 syndrome,
+		 u32 cause, u32 info)
+{
+	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_NAK, syndrome, cause, info);
+	struct hca_trouble *t = &qp->trouble;
+
+	if (b) {
+		set_burst(&j, b);
+		j.n = burst_packets(b);
+	}
+	set_psn(&j, psn);
+	if (syndrome > AETH_NAK_PSN_SEQ) {
+		t->nak_psn = psn & IB_PSN_MASK;
+		t->nak_cause = (u8)cause;
+		t->nak_info = info;
+		t->nak_rule = cause == CAUSE_FAULT ? info : e->rule;
+	}
+	journal_add(e, &j);
+}
+
+void journal_retry(struct engine *e, struct hca_qp *qp, u32 cause, u32 info)
+{
+	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_RETRY, 0, cause, info);
+	struct hca_trouble *t = &qp->trouble;
+	u32 psn = qp->req.una_psn;
+	u64 now = e->host->now(e->ctx);
+	u64 waited = cause == CAUSE_TIMEOUT ? ack_timeout_ns(e->hca, qp) : 0;
+
+	if (cause == CAUSE_RNR) {
+		if (!t->rnr || t->rnr_psn != psn) {
+			t->rnr = 0;
+			t->rnr_since = now;
+		}
+		t->rnr_psn = psn;
+		j.attempt = t->rnr++;
+	} else {
+		if (!t->n || t->psn != psn) {
+			t->n = 0;
+			t->since = now - min_u64(now, waited);
+		}
+		t->psn = psn;
+		t->last = now;
+		j.attempt = t->n++;
+	}
+	set_psn(&j, psn);
+	journal_add(e, &j);
+}
+
+void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n)
+{
+	struct journal_entry j =
+		journal_of_qp(e->hca, qp, JRN_FLUSH, WCS_WR_FLUSH_ERR, CAUSE_MODIFIED, 0);
+
+	j.n = n;
+	if (n)
+		journal_add(e, &j);
+}
+
+/* --- drops --- */
+
+/* The QP that a burst has come from, if it is one of ours. */
+static struct hca_qp *sender(struct hca *hca, const struct burst *b)
+{
+	struct hca_qp *qp;
+
+	/* A datagram's source may say anything. */
+	if (b->av && b->src_qpn != GSI_QPN)
+		qp = hca->qp[b->src_slot].client ? &hca->qp[b->src_slot] : NULL;
+	else
+		qp = hca_qp_by_num(hca, b->src_qpn);
+	return qp && qp->dev == b->src_dev ? qp : NULL;
+}
+
+/* Keep how often the oldest packet that the requester still waits for was dropped, or its answer. */
+static void count_drop(struct hca_qp *qp, const struct burst *b, bool answer, u32 cause, u32 info)
+{
+	struct hca_trouble *t = &qp->trouble;
+	u32 una = qp->req.una_psn, psn = answer ? una : b->psn;
+
+	if (psn_diff(psn, una) < 0)
+		return;
+	if (!t->drops || psn_diff(t->drop_psn, una) < 0 || psn_diff(psn, t->drop_psn) < 0) {
+		t->drop_psn = psn;
+		t->drops = 0;
+	}
+	if (psn != t->drop_psn)
+		return;
+	t->drops++;
+	t->drop_cause = (u8)cause;
+	t->drop_info = info;
+	t->drop_rule = cause == CAUSE_FAULT ? info : 0;
+}
+
+/* A MAD that lies in HCA memory, or NULL. */
+static const u8 *burst_mad(const struct hca *hca, const struct burst *b)
+{
+	const struct hca_mem *m = b->mem;
+
+	if (b->src_qpn != GSI_QPN || !m || m->client != HCA_SELF || b->len != MAD_SIZE ||
+	    m->iov[0].addr > sizeof(*hca) - MAD_SIZE)
+		return NULL;
+	return (const u8 *)hca + m->iov[0].addr;
+}
+
+/* Whose request it is, where that is still known. */
+static struct hca_cmid *mad_sender(struct hca *hca, const u8 *mad)
+{
+	u32 local = (u32)mad_get(mad, F_LOCAL_ID);
+	struct hca_cmid *id = &hca->cmid[local & 0xffff];
+
+	return id->client && id->local_id == local ? id : NULL;
+}
+
+/* Whose MAD it is, and how often that one was dropped. */
+static void drop_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info, struct journal_entry *j)
+{
+	struct hca_cmid *id;
+
+	if (!mad_is_cm(mad))
+		return;
+	j->optype = JOP_MAD;
+	j->opcode = (u16)mad_get(mad, F_ATTR);
+	id = mad_sender(hca, mad);
+	if (!id)
+		return;
+	who_client(hca, id->client - 1, &j->who);
+	j->who.qpn = id->qpn;
+	id->drops++;
+	id->drop_cause = (u8)cause;
+	id->drop_info = info;
+}
+
+/* @mad: the message of connection management that it is, or NULL */
+static void drop(struct engine *e, const struct burst *b, const u8 *mad, u32 cause, u32 info)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *src = sender(hca, b), *dst = hca_qp_by_num(hca, b->dst_qpn);
+	bool answer = b->op == BOP_ACK || b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK;
+	struct journal_entry j = {
+		.kind = JRN_DROP,
+		.cause = (u8)cause,
+		.info = info,
+		.dev = b->src_dev,
+		.port = b->src_port,
+		.qp_type = peer_type(b->dst_type),
+		.n = burst_packets(b),
+		.who = who_none(hca, b->src_dev, b->src_qpn),
+		.peer = who_none(hca, b->dst_dev, b->dst_qpn),
+	};
+
+	set_burst(&j, b);
+	if (src) {
+		who_qp(hca, src, &j.who);
+		j.conn = src->conn;
+	}
+	if (dst && dst->dev == b->dst_dev)
+		who_qp(hca, dst, &j.peer);
+	else if (src && connected(src))
+		who_peer(hca, src, &j.peer);
+	if (mad)
+		drop_mad(hca, mad, cause, info, &j);
+	if (!answer && src && qp_reliable(src))
+		count_drop(src, b, false, cause, info);
+	if (answer && dst && dst->dev == b->dst_dev && qp_reliable(dst))
+		count_drop(dst, b, true, cause, info);
+	journal_add(e, &j);
+}
+
+void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
+{
+	drop(e, b, burst_mad(e->hca, b), cause, info);
+}
+
+void journal_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule)
+{
+	struct hca_cmid *id = mad_sender(e->hca, mad);
+
+	drop(e, b, mad, CAUSE_FAULT, rule);
+	if (id)
+		id->refused_by = rule;
+}
+
+/* --- clients and ports --- */
+
+void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause, u32 info)
+{
+	struct journal_entry j = {
+		.kind = (u8)kind,
+		.status = (u8)status,
+		.cause = (u8)cause,
+		.info = info,
+		.dev = dev,
+		.who = who_none(e->hca, dev, 0),
+		.peer = who_none(e->hca, JOURNAL_NOBODY, 0),
+	};
+
+	who_client(e->hca, owner - 1, &j.who);
+	journal_add(e, &j);
+}
+
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
+				     u32 rule)
+{
+	struct journal_entry j = {
+		.kind = JRN_CALL,
+		.status = (u8)err,
+		.cause = CAUSE_FAULT,
+		.info = rule,
+		.dev = JOURNAL_NOBODY,
+		.optype = JOP_CALL,
+		.who = who_none(hca, JOURNAL_NOBODY, 0),
+		.peer = who_none(hca, JOURNAL_NOBODY, 0),
+	};
+
+	who_client(hca, client, &j.who);
+	strncpy(j.call, call, sizeof(j.call) - 1);
+	return j;
+}
+
+void journal_port(struct engine *e, u32 dev, u32 port, u32 event)
+{
+	struct journal_entry j = {
+		.kind = JRN_EVENT,
+		.status = (u8)event,
+		.cause = CAUSE_ADMIN,
+		.dev = dev,
+		.port = (u8)port,
+		.who = who_none(e->hca, dev, 0),
+		.peer = who_none(e->hca, JOURNAL_NOBODY, 0),
+	};
+
+	journal_add(e, &j);
+}
+
+void journal_gone(struct engine *e, u32 client)
+{
+	struct hca *hca = e->hca;
+	struct journal_entry j = {
+		.kind = JRN_GONE,
+		.who = who_none(hca, JOURNAL_NOBODY, 0),
+		.peer = who_none(hca, JOURNAL_NOBODY, 0),
+	};
+	const struct hca_qp *qp;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
+		qp = &hca->qp[i];
+		if (qp->client != client + 1 || !connected(qp) || qp->state < QPS_RTR ||
+		    qp->state == QPS_ERR)
+			continue;
+		/* The peer of the first of them, as an example. */
+		if (!j.n++) {
+			j = journal_of_qp(hca, qp, JRN_GONE, 0, CAUSE_NONE, 0);
+			j.n = 1;
+			j.who.qpn = 0;
+		}
+	}
+	if (j.n)
+		journal_add(e, &j);
+}
+
+/* --- connection management --- */
+
+void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 event, s32 status,
+		      bool on_purpose)
+{
+	const u32 cause = on_purpose ? CAUSE_FAULT : CAUSE_CM_ERRNO;
+
+	journal_client(e, id->client, id->bound ? id->bound - 1 : JOURNAL_NOBODY, JRN_CM, event,
+		       cause, on_purpose ? 0 : (u32)-status);
+}
+
+void cm_journal(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
+		u32 info)
+{
+	struct hca *hca = e->hca;
+	u32 dev = id->bound - 1;
+	const struct hca_qp *peer = hca_qp_by_num(hca, id->remote_qpn);
+	struct journal_entry j = {
+		.kind = JRN_CM,
+		.status = (u8)ev->type,
+		.cause = (u8)cause,
+		.info = info,
+		.dev = dev,
+		.port = id->port,
+		.qp_type = (u8)id->qp_type,
+		.optype = JOP_MAD,
+		.opcode = (u16)mad_get(id->mad, F_ATTR),
+		.why_info = id->passive ? id->src.port : id->dst.port,
+		.who = who_none(hca, dev, id->qpn),
+		.peer = who_none(hca, id->av.dst_dev, id->remote_qpn),
+	};
+
+	if (id->state != CM_CONNECT)
+		return;
+	who_client(hca, id->client - 1, &j.who);
+	if (peer && peer->dev == id->av.dst_dev)
+		who_qp(hca, peer, &j.peer);
+	if (cause == CAUSE_CM_TIMEOUT)
+		journal_why_cm(e, id, &j);
+	if (id->refused_by && (cause == CAUSE_CM_REJECT || cause == CAUSE_CM_SIDR)) {
+		j.cause = CAUSE_FAULT;
+		j.info = id->refused_by;
+	}
+	journal_add(e, &j);
+}

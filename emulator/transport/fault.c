@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: completions that fail on purpose: see fault.h.
+ */
+#include "emulator/transport/fault.h"
+
+u8 fault_nak(u32 status)
+{
+	switch (status) {
+	case WCS_REM_INV_REQ_ERR:
+		return AETH_NAK_INV_REQ;
+	case WCS_REM_ACCESS_ERR:
+		return AETH_NAK_REM_ACCESS;
+	case WCS_REM_OP_ERR:
+		return AETH_NAK_REM_OP;
+	default:
+		return 0;
+	}
+}
+
+/* Ask about WQE @s->next. */
+static void ask(struct engine *e, struct hca_qp *qp, const struct req_state *s,
+		const struct sq_wqe *w, u64 len)
+{
+	struct hca_work work = {
+		.qp = qp,
+		.client = qp->client - 1,
+		.opcode = w->opcode,
+		.wr_id = w->wr_id,
+		.len = len,
+	};
+	u32 status = e->host->fault(e->ctx, &work);
+
+	qp->fault.wqe = s->next + 1;
+	qp->fault.rule = work.rule;
+	qp->fault.status = (u8)status;
+	qp->fault.nak = fault_nak(status);
+	qp->fault.late = status == WCS_BAD_RESP_ERR;
+}
+
+/* Whether a WQE before *s->next is on its way to its end. */
+static bool behind(const struct hca_qp *qp, const struct req_state *s)
+{
+	u32 doomed = qp->fault.wqe - 1;
+
+	return (qp->fault.nak || qp->fault.late) && doomed - s->una < s->next - s->una;
+}
+
+static void count(struct engine *e, const struct hca_qp *qp, u32 status)
+{
+	if (status == WCS_RETRY_EXC_ERR)
+		dev_count(e->hca, qp, CNT_RETRY_EXC);
+	else if (status == WCS_RNR_RETRY_EXC_ERR)
+		dev_count(e->hca, qp, CNT_RNR_RETRY_EXC);
+}
+
+int fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct req_state *s,
+	      const struct sq_wqe *w, u64 len)
+{
+	struct hca_qp_fault *f = &qp->fault;
+
+	if (behind(qp, s))
+		return -EAGAIN;
+	if (f->wqe != s->next + 1) {
+		/* One that was begun was asked about, or began before there was a rule. */
+		if (s->next_off || (s32)(s->sent - s->next) > 0)
+			return 0;
+		ask(e, qp, s, w, len);
+	}
+	if (!f->status || f->nak || f->late)
+		return 0;
+	if (s->una != s->next)
+		return -EAGAIN;
+	count(e, qp, f->status);
+	if (f->status == WCS_FATAL_ERR)
+		qp_event(e, qp, EV_QP_FATAL, CAUSE_FAULT, f->rule);
+	req_fail(e, qp, seg, f->status, CAUSE_FAULT, f->rule);
+	return 1;
+}
+
+void fault_mark(const struct hca_qp *qp, const struct req_state *s, struct burst *b)
+{
+	if (qp->fault.wqe != s->next + 1)
+		return;
+	b->aeth = qp->fault.nak;
+	b->rule = qp->fault.rule;
+}
+
+int fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule)
+{
+	u32 event;
+
+	switch (nak) {
+	case AETH_NAK_INV_REQ:
+		event = EV_QP_REQ_ERR;
+		break;
+	case AETH_NAK_REM_ACCESS:
+		event = EV_QP_ACCESS_ERR;
+		break;
+	case AETH_NAK_REM_OP:
+		event = EV_QP_FATAL;
+		break;
+	default:
+		return 0; /* no request has that: dropped */
+	}
+	return resp_nak_fail(e, qp, b, nak, 0, event, CAUSE_FAULT, rule);
+}
+
+int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	/* What another fabric's rules are called means nothing here. */
+	return fault_nak_request(e, qp, b, b->aeth, e->hca->dev[b->src_dev].member ? 0 : b->rule);
+}
+
+u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
+	       u64 wr_id, u64 room)
+{
+	struct hca_qp_fault *f = &qp->fault;
+	struct hca_work work = {
+		.qp = qp,
+		.client = rx->owner - 1,
+		.recv = true,
+		.wr_id = wr_id,
+		.len = room,
+	};
+
+	if (!(b->flags & BF_FIRST) && b->op == BOP_SEND)
+		return 0;
+	/* It may be offered again, until its memory can be reached. */
+	if (f->recv_asked && f->recv_psn == b->psn && f->recv_from == b->src_qpn)
+		return f->recv_status;
+	f->recv_status = (u8)e->host->fault(e->ctx, &work);
+	f->recv_rule = work.rule;
+	f->recv_psn = b->psn;
+	f->recv_from = b->src_qpn;
+	f->recv_asked = true;
+	return f->recv_status;
+}
+
+int fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	u32 status = qp->fault.recv_status;
+	bool request = status == WCS_LOC_LEN_ERR || status == WCS_REM_INV_REQ_ERR;
+
+	return resp_nak_fail(e, qp, b, request ? AETH_NAK_INV_REQ : AETH_NAK_REM_OP, status, 0,
+			     CAUSE_FAULT, qp->fault.recv_rule);
+}
+
+bool fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
+		      const struct rq_wqe *w)
+{
+	u32 status = fault_recv(e, qp, rx, b, w->wr_id, w->total_len);
+
+	if (status)
+		rx_error(e, qp, rx, b, status, CAUSE_FAULT, qp->fault.recv_rule);
+	return status;
+}

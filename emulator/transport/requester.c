@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the requester: from posted WQEs to bursts.
+ *
+ * Theory of operation
+ * -------------------
+ * req_step() sends the next burst of the WQE at @next: up to qp_chunk() bytes, a whole number of packets
+ * unless it ends the message. The new state is committed before the burst is put on the wire, since
+ * a wire without delay delivers it, and its acknowledge, within the call. The ring stays writable to
+ * the client, so a WQE is copied before it is looked at, and read again when it is completed or sent
+ * once more: a client that changes it in between confuses only itself.
+ *
+ * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
+ * thing at a time.
+ */
+#include "emulator/transport/fault.h"
+#include "emulator/transport/tag.h"
+
+#define PSN_WINDOW (1 << 22)
+
+/* In SQD only what was begun goes on: the next one is not even looked at. */
+static bool halted(const struct hca_qp *qp, const struct req_state *s)
+{
+	return unlikely(qp->state == QPS_SQD) && (s32)(s->sent - s->next) <= 0;
+}
+
+/* Whether WQE @next may begin, or go on, now. */
+static bool may_send(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
+{
+	if (psn_diff(s->next_psn, s->una_psn) > PSN_WINDOW)
+		return false;
+	if ((w->send_flags & SEND_FENCE) && s->rd_out)
+		return false;
+	return !wqe_is_rd(w->opcode) || s->rd_out < qp->attr.max_rd_atomic;
+}
+
+/* Begin a work request that is done within the HCA, or as frames: the oldest, all else is complete. */
+static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct sq_wqe *w)
+{
+	struct req_state s = qp->req;
+
+	if (s.una != s.next)
+		return false;
+	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
+	if (wqe_allowed(qp->type, w->opcode))
+		return likely(!e->host->fault) || !fault_wqe(e, qp, seg, &s, w, w->total_len);
+	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
+	return false;
+}
+
+/* The oldest work request has been done without packets that count. */
+static void req_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	struct req_state s = qp->req;
+
+	s.next++;
+	s.next_off = 0;
+	s.sent = s.next;
+	e->budget_wrs--;
+	/* One step: that it was begun leaves no other trace. */
+	req_complete(e, qp, seg, &s);
+}
+
+/* LOCAL_INV and BIND_MW. Return: as req_step(). */
+static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 info = 0, status = WCS_SUCCESS;
+	struct sq_wqe w;
+
+	if (!req_begin(e, qp, seg, &w))
+		return qp->state == QPS_ERR || qp->state == QPS_SQE;
+	if (w.opcode == WR_BIND_MW)
+		status = mw_bind(e->hca, qp, &w, &info);
+	else if (mw_invalidate(e->hca, qp, qp->pd, w.rkey, mw_turn_sq(qp), true))
+		status = WCS_MW_BIND_ERR; /* "memory management operation error" (IBTA 11.6.2) */
+	if (status)
+		req_fail(e, qp, seg, status, CAUSE_WINDOW, info ? info : w.rkey);
+	else
+		req_done(e, qp, seg);
+	return true;
+}
+
+/* One frame. Return: as req_step(). */
+static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 cause = CAUSE_BAD_WQE, info = 0;
+	struct req_state s;
+	struct sq_wqe w;
+	u64 at = qp->req.next_off;
+	int ret;
+
+	if (!req_begin(e, qp, seg, &w))
+		return qp->state == QPS_ERR || qp->state == QPS_SQE;
+	ret = raw_send(e, qp, seg, sq_slot(seg, qp, qp->req.next), &w, &at, &cause, &info);
+	if (ret == 1 || ret == -EAGAIN) {
+		s = qp->req;
+		s.next_off = at;
+		s.sent = s.next + 1; /* begun: it goes on in SQD */
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+		if (ret == -EAGAIN)
+			qp_stall(e, qp);
+		return ret == 1;
+	}
+	if (ret)
+		req_fail(e, qp, seg, (u32)-ret, cause, info);
+	else
+		req_done(e, qp, seg);
+	return true;
+}
+
+/* What the opcode says of a burst beyond its payload. */
+static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64 chunk, bool last,
+			  struct burst *b)
+{
+	if (b->op == BOP_READ_REQ) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->va += s->next_off;
+		b->dma_len = chunk;
+		b->mem = NULL;
+		return;
+	}
+	if (b->op == BOP_ATOMIC_REQ) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->atomic_op = w->opcode;
+		b->compare_add = w->compare_add;
+		b->swap = w->swap;
+		b->len = 0;
+		b->mem = NULL;
+		return;
+	}
+	b->flags = BF_ACK_REQ;
+	if (!s->next_off)
+		b->flags |= BF_FIRST;
+	if (!last)
+		return;
+	b->flags |= BF_LAST | wqe_ops[w->opcode].flags;
+	if (w->send_flags & SEND_SOLICITED)
+		b->flags |= BF_SOLICITED;
+	b->imm = BREAK_RULE == 2 ? 0 : w->imm;
+	b->inv_rkey = w->rkey;
+}
+
+/* The next @chunk bytes, of @total, of the WQE that *s has come to. */
+static void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
+		      const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b)
+{
+	*b = (struct burst){
+		.op = wqe_ops[w->opcode].op,
+		.path = qp->path,
+		.psn = s->next_psn,
+		.npkts = packets_of(chunk, qp->mtu),
+		.mtu = qp->mtu,
+		.rkey = w->rkey,
+		.va = w->remote_addr,
+		.dma_len = total,
+		.srqn = w->remote_qpn,
+		.len = chunk,
+		.off = s->next_off,
+		.mem = chunk ? mem : NULL,
+	};
+	burst_request(s, w, chunk, s->next_off + chunk == total, b);
+}
+
+/* *s moves past @npkts packets with @chunk bytes of its WQE's @total. */
+static inline void req_advance(struct req_state *s, const struct sq_wqe *w, u32 npkts, u64 chunk,
+			       u64 total)
+{
+	s->next_psn = psn_add(s->next_psn, npkts);
+	s->next_off += chunk;
+	s->tx_pkts += npkts;
+	s->tx_bytes += chunk;
+	if (wqe_is_rd(w->opcode))
+		s->rd_out++;
+	if (s->next_off == total) {
+		s->next++;
+		s->next_off = 0;
+	}
+	if ((s32)(s->next + 1 - s->sent) > 0)
+		s->sent = s->next_off ? s->next + 1 : s->next;
+}
+
+/* Send the next burst of WQEs up to @posted, of which there is one. Return: as req_step(). */
+static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
+{
+	struct req_state old = qp->req, s = old;
+	const struct sq_wqe *slot;
+	struct sq_wqe w;
+	struct hca_mem mem;
+	struct burst b;
+	u32 status, cause, info;
+	u64 total, chunk;
+	int fault;
+
+	if (unlikely(sq_slot(seg, qp, s.next)->opcode == WR_LOCAL_INV ||
+		     sq_slot(seg, qp, s.next)->opcode == WR_BIND_MW))
+		return req_local(e, qp, seg);
+	if (unlikely(qp->type == QPT_RAW_PACKET))
+		return req_raw(e, qp, seg);
+	/* Several wait, nothing is under way, and the wire neither delays nor loses. */
+	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
+	    train_send(e, qp, seg, posted))
+		return true;
+	slot = sq_slot(seg, qp, s.next);
+	memcpy(&w, slot, sizeof(w));
+	status = wqe_check(e, qp, seg, slot, &w, &mem, &total, &cause, &info);
+	if (status) {
+		/* It is the oldest one's turn to complete first. */
+		if (s.una != s.next)
+			return false;
+		req_fail(e, qp, seg, status, cause, info);
+		return true;
+	}
+	if (unlikely(e->host->fault)) {
+		fault = fault_wqe(e, qp, seg, &s, &w, total);
+		if (fault)
+			return fault > 0;
+	}
+	if (!may_send(qp, &s, &w))
+		return false;
+	if (w.opcode != WR_RDMA_READ && wqe_is_rd(w.opcode))
+		total = 0;
+	if (s.next_off > total)
+		s.next_off = total; /* the client shortened a WQE under way */
+	/* A READ that is asked for again is asked for in the same portions as before. */
+	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
+	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
+	if (unlikely(e->host->fault))
+		fault_mark(qp, &s, &b);
+	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
+		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
+		return true;
+	}
+	req_advance(&s, &w, b.npkts, chunk, total);
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
+	e->budget_bytes -= (s64)chunk;
+	e->budget_wrs--;
+	if (xmit(e, &b) == -EAGAIN) {
+		commit_req(e, qp, &old, qp->state, NULL, NULL);
+		qp_stall(e, qp);
+		return false;
+	}
+	/* Nobody acknowledges: what has left is done. */
+	if (unlikely(!qp_reliable(qp)) && s.next != old.next)
+		req_complete(e, qp, seg, &s);
+	return true;
+}
+
+/* Send the next burst. Return: whether it is worth while to call again. */
+static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 posted = sq_posted(seg, qp);
+
+	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || halted(qp, &qp->req))
+		return false;
+	return req_next(e, qp, seg, posted);
+}
+
+void req_rewind(struct req_state *s, u32 mtu)
+{
+	s->next = s->una;
+	s->next_psn = s->una_psn;
+	s->next_off = (u64)((s->una_psn - s->una_first) & IB_PSN_MASK) * mtu;
+	s->rd_out = 0;
+}
+
+void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 status, u32 cause,
+	      u32 info)
+{
+	struct hca_cq *cq = &e->hca->cq[qp->scq];
+	struct req_state s = qp->req;
+	const struct sq_wqe *w;
+	struct cqe *cqe;
+
+	if (unlikely(req_own(&s))) {
+		rndv_fail(e, qp, seg, status, cause, info);
+		return;
+	}
+	w = sq_slot(seg, qp, s.una);
+	journal_send(e, qp, w, status, cause, info);
+	cqe = cq_reserve(e, seg, cq);
+	if (cqe)
+		cqe_fill_send(e, qp, w, s.una, status, cqe);
+	s.una++;
+	s.next = s.una;
+	s.next_off = 0;
+	s.next_psn = s.una_psn = s.una_first;
+	timer_arm(e, qp, 0);
+	/* A send error of an unreliable QP leaves its receive side alone (IBTA 10.3.1.6). */
+	commit_req(e, qp, &s, qp_reliable(qp) ? QPS_ERR : QPS_SQE, cq, cqe);
+	if (cqe && cq->chan)
+		cq_notify(e, seg, cq, true);
+}
+
+/* Nothing came back in time: send again, or give up. */
+static void ack_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	struct req_state s = qp->req;
+
+	dev_count(e->hca, qp, CNT_TIMEOUT);
+	if (!s.retry) {
+		dev_count(e->hca, qp, CNT_RETRY_EXC);
+		req_fail(e, qp, seg, WCS_RETRY_EXC_ERR, CAUSE_RETRY, qp->attr.retry_cnt);
+		return;
+	}
+	s.retry--;
+	s.flags &= ~(u32)REQ_RESENT;
+	qp->n_retry++;
+	dev_count(e->hca, qp, CNT_RETRY);
+	journal_retry(e, qp, CAUSE_TIMEOUT, qp->attr.timeout);
+	req_rewind(&s, qp->mtu);
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
+}
+
+void req_timeout(struct engine *e, struct hca_qp *qp)
+{
+	struct seg_hdr *seg = seg_of(e, qp->client);
+	struct req_state s = qp->req;
+
+	if (!seg || (qp->state != QPS_RTS && qp->state != QPS_SQD))
+		return;
+	if (s.flags & REQ_RNR_WAIT) {
+		s.flags &= ~(u32)REQ_RNR_WAIT;
+		commit_req(e, qp, &s, qp->state, NULL, NULL);
+	} else if (s.next_psn != s.una_psn) {
+		ack_timeout(e, qp, seg);
+	}
+}
+
+static void drained(struct engine *e, struct hca_qp *qp)
+{
+	struct req_state s = qp->req;
+
+	if (s.next_psn != s.una_psn || (s.flags & REQ_DRAINED) || (s32)(s.sent - s.next) > 0 ||
+	    req_own(&s))
+		return;
+	if (qp->attr.en_sqd_async_notify)
+		qp_event(e, qp, EV_SQ_DRAINED, CAUSE_NONE, 0);
+	s.flags |= REQ_DRAINED;
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
+}
+
+/* The time to the acknowledge is counted from when the packet has left. */
+static u64 ack_from(struct engine *e, const struct hca_qp *qp)
+{
+	u64 now = e->host->now(e->ctx);
+
+	return unlikely(qp->path.via) && qp->left_at > now ? qp->left_at : now;
+}
+
+/* Arm the ack timer while something is unacknowledged (IBTA 9.9.2.1.1). */
+static void ack_timer(struct engine *e, struct hca_qp *qp)
+{
+	const struct req_state *s = &qp->req;
+
+	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
+		return;
+	via_flows(e, qp);
+	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
+		qp->deadline = 0;
+	else if (!qp->deadline)
+		timer_arm(e, qp, ack_from(e, qp) + ack_timeout_ns(e->hca, qp));
+}
+
+void engine_run_qp(struct engine *e, u32 slot)
+{
+	struct hca_qp *qp = &e->hca->qp[slot];
+	struct seg_hdr *seg;
+	bool more = true;
+
+	if (!qp->client)
+		return;
+	seg = seg_of(e, qp->client);
+	if (!seg || (qp->stalled && e->self != ENGINE_FABRIC)) {
+		/* One that was told to wait has its timer. */
+		if (!(qp->req.flags & REQ_RNR_WAIT) || !qp->deadline)
+			qp_stall(e, qp);
+		return;
+	}
+	/* The timer of one that was stalled was not that of an acknowledge. */
+	if (unlikely(qp->stalled) && !(qp->req.flags & REQ_RNR_WAIT))
+		timer_arm(e, qp, 0);
+	qp->stalled = 0;
+	if (e->self == ENGINE_FABRIC)
+		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
+	e->hca->cur_qp = slot + 1;
+	while (more && budget_left(e)) {
+		if (qp->state == QPS_ERR || qp->state == QPS_SQE)
+			more = !qp_flush(e, qp, seg);
+		else if (qp->state == QPS_RTS || qp->state == QPS_SQD)
+			more = unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg);
+		else
+			more = false;
+	}
+	e->hca->cur_qp = 0;
+	if (more) {
+		engine_ring(e, qp->client - 1, slot);
+		e->kick = true;
+	}
+	if (qp->state == QPS_RTS || qp->state == QPS_SQD)
+		ack_timer(e, qp);
+	if (qp->state == QPS_SQD)
+		drained(e, qp);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the responder's side of READ and atomics, first time and again.
+ *
+ * A READ is executed anew when its request comes again; an atomic never is: its result is kept
+ * (IBTA 9.4.5, 9.7.5.1.4). State is committed before the response leaves, so a response that gets
+ * lost, or whose carrier dies, is asked for again as a duplicate.
+ */
+#include "emulator/transport/responder.h"
+
+static void accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 npkts)
+{
+	struct resp_state s = qp->resp;
+
+	s.epsn = psn_add(b->psn, npkts);
+	s.msn = (s.msn + 1) & IB_PSN_MASK;
+	s.flags &= ~(u32)RESP_NAK_SENT;
+	s.rx_pkts++;
+	commit_resp(e, qp, &s, qp->state);
+}
+
+static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 cause,
+		  u32 info)
+{
+	u32 event = nak == AETH_NAK_INV_REQ ? EV_QP_REQ_ERR : EV_QP_ACCESS_ERR;
+
+	return resp_nak_fail(e, qp, b, nak, 0, event, cause, info);
+}
+
+/* A request that came before has had its answer: what cannot be answered again is dropped. */
+static int refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup, u8 nak,
+		       u32 cause, u32 info)
+{
+	return dup ? 0 : refuse(e, qp, b, nak, cause, info);
+}
+
+int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
+{
+	u32 npkts = packets_of(b->dma_len, qp->mtu);
+	struct hca_mem src;
+	struct burst rsp;
+
+	if (!(qp->attr.access & ACC_REMOTE_READ))
+		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS,
+				   qp->attr.access);
+	if (!qp->attr.max_dest_rd_atomic)
+		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+	if (b->dma_len > LIM_MSG || mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va,
+					       b->dma_len, ACC_REMOTE_READ, &src))
+		return refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	if (!dup)
+		accept_request(e, qp, b, npkts);
+	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
+	rsp.npkts = npkts;
+	rsp.len = b->dma_len;
+	rsp.mem = rsp.len ? &src : NULL;
+	return xmit(e, &rsp);
+}
+
+static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct burst rsp;
+	u32 i;
+
+	/* The latest first: sequence numbers come round again. */
+	for (i = 1; i <= LIM_RD_ATOM; i++) {
+		const struct atomic_res *res = &qp->at[(qp->resp.at_head - i) % LIM_RD_ATOM];
+
+		if (!res->nth || res->psn != b->psn)
+			continue;
+		resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+		rsp.orig = res->orig;
+		return xmit(e, &rsp);
+	}
+	return 0; /* too old: the requester cannot be waiting for it */
+}
+
+/*
+ * A holder died between noting what it would write and noting that it had: memory tells. When the
+ * word does not change (a compare that fails, an addition of 0) once more does no harm.
+ */
+static int find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res, u32 nth)
+{
+	struct atomic_res now = { 0 };
+	int ret = e->host->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
+				  &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
+
+	if (ret)
+		return ret;
+	if (now.orig == res->want && res->want != res->orig)
+		store_release(&res->nth, nth);
+	else
+		res->begun = 0;
+	return 0;
+}
+
+void resp_atomic_recover(struct engine *e, struct hca_qp *qp)
+{
+	u32 nth = qp->resp.at_head + 1;
+	struct atomic_res *res = &qp->at[qp->resp.at_head % LIM_RD_ATOM];
+
+	/* Where memory cannot be reached from here now, the request that comes again asks again. */
+	if (res->begun == nth && res->nth != nth)
+		find_out(e, qp, res, nth);
+}
+
+/* Execute, unless a holder did just that and died before it could commit. */
+static int execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+		   const struct hca_mem *dst, struct atomic_res *res, u32 nth)
+{
+	int ret = 0;
+
+	if (res->begun == nth && res->nth != nth)
+		ret = find_out(e, qp, res, nth);
+	if (ret || res->nth == nth)
+		return ret;
+	res->nth = 0;
+	res->begun = 0;
+	res->psn = b->psn;
+	res->addr = dst->iov[0].addr;
+	res->client = dst->client;
+	res->turn = nth;
+	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op,
+			      b->compare_add + (BREAK_RULE == 1), b->swap, res,
+			      (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	if (ret)
+		return ret;
+	store_release(&res->nth, nth);
+	return 0;
+}
+
+int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
+{
+	struct resp_state s = qp->resp;
+	struct atomic_res *res = &qp->at[s.at_head % LIM_RD_ATOM];
+	struct hca_mem dst;
+	struct burst rsp;
+	int ret;
+
+	if (dup)
+		return replay(e, qp, b);
+	if (!(qp->attr.access & ACC_REMOTE_ATOMIC))
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+	if (!qp->attr.max_dest_rd_atomic)
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+	if (b->va & 7)
+		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
+	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, 8, ACC_REMOTE_ATOMIC,
+		       &dst))
+		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	ret = execute(e, qp, b, &dst, res, s.at_head + 1);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return ret == -EAGAIN ? ret : 0;
+	if (ret)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
+				     b->rkey);
+	s.at_head++;
+	s.epsn = psn_add(b->psn, 1);
+	s.msn = (s.msn + 1) & IB_PSN_MASK;
+	s.flags &= ~(u32)RESP_NAK_SENT;
+	s.rx_pkts++;
+	commit_resp(e, qp, &s, qp->state);
+	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
+	rsp.orig = res->orig;
+	return xmit(e, &rsp);
+}

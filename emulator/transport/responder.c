@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the RC responder: what a request does at its target (IBTA 9.7).
+ *
+ * Theory of operation
+ * -------------------
+ * A burst is looked at in this order, as single packets would be: sequence (behind: duplicate; ahead:
+ * one sequence NAK, then silence until recovered), opcode sequence, rights, resources, memory. The
+ * payload is copied first; then the new state and the receive's completion are committed together;
+ * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
+ */
+#include "emulator/transport/fault.h"
+#include "emulator/transport/tag.h"
+
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
+{
+	*b = (struct burst){
+		.op = op,
+		.flags = BF_FIRST | BF_LAST,
+		.aeth = syndrome,
+		.path = qp->path,
+		.psn = psn & IB_PSN_MASK,
+		.npkts = 1,
+		.mtu = qp->mtu,
+		.msn = qp->resp.msn,
+	};
+}
+
+int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+		  u32 recv_status, u32 event, u32 cause, u32 info)
+{
+	struct hca_srq *srq = resp_srq(e->hca, qp, b);
+	struct resp_state s = qp->resp;
+	struct rx rx;
+
+	if (recv_status && !rx_open(e, qp, srq, &rx))
+		return -EAGAIN;
+	dev_count(e->hca, qp, CNT_NAK_SENT);
+	journal_nak(e, qp, b, b->psn, nak, cause, info);
+	s.flags &= ~(u32)RESP_IN_MSG;
+	timer_arm(e, qp, 0);
+	if (event)
+		qp_event(e, qp, event, cause, info);
+	if (recv_status) {
+		rx_journal(e, qp, &rx, b, recv_status, cause, info);
+		rx_fail(e, qp, &rx, &s, recv_status, QPS_ERR);
+	} else {
+		commit_resp(e, qp, &s, QPS_ERR);
+	}
+	engine_ring(e, qp->client - 1, qp_slot(qp));
+	return xmit_ack(e, qp, b->psn, nak);
+}
+
+struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	u32 i = qp->srq;
+
+	if (unlikely(qp->type == QPT_XRC_RECV))
+		i = xrc_srq(hca, qp, b->srqn);
+	return i ? &hca->srq[i - 1] : NULL;
+}
+
+u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	u32 i;
+
+	if (likely(qp->type != QPT_XRC_RECV))
+		return qp->pd;
+	i = xrc_srq(hca, qp, b->srqn);
+	return i ? hca->srq[i - 1].pd : 0;
+}
+
+int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer)
+{
+	dev_count(e->hca, qp, CNT_RNR_SENT);
+	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (timer & 0x1f)));
+}
+
+int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
+{
+	journal_nak(e, qp, NULL, psn, AETH_RNR_NAK, CAUSE_NO_RECEIVE, 0);
+	return xmit_rnr(e, qp, psn, qp->attr.min_rnr_timer);
+}
+
+int resp_unreached(struct engine *e, const struct burst *b, int ret)
+{
+	if (ret == -EAGAIN)
+		return ret;
+	journal_drop(e, b, CAUSE_SENDER_GONE, 0);
+	return 0;
+}
+
+int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+	       const struct hca_mem *dst, u64 at)
+{
+	if (!b->len)
+		return 0;
+	return e->host->copy(e->ctx, dst, at, b->mem, b->off, b->len,
+			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
+}
+
+int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	if (b->flags & BF_ACK_REQ)
+		xmit_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
+	return 0;
+}
+
+/* A receive that cannot take the message: say what is wrong with it. */
+static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst *b,
+			const struct rx_wc *wc, int ret)
+{
+	u32 lkey = wc->wqe->num_sge ? wc->wqe->sge[0].lkey : 0;
+
+	if (ret == -EACCES)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_LKEY,
+				     wc->bad);
+	if (ret == -EMSGSIZE)
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, WCS_LOC_LEN_ERR, 0,
+				     CAUSE_REQUEST_LEN, wc->room);
+	if (ret == -EFAULT_SRC)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT, 0);
+	return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_MEM_FAULT, lkey);
+}
+
+int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
+{
+	return resp_nak_fail(e, qp, b, BREAK_RULE == 3 ? AETH_NAK_REM_OP : AETH_NAK_REM_ACCESS, 0,
+			     EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
+}
+
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
+{
+	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
+}
+
+static bool on_tags(const struct rx *rx)
+{
+	return rx->srq && rx->srq->type == SRQ_TM;
+}
+
+/* Inlined twice: what own queues do not need is left out for them. */
+static inline __attribute__((always_inline)) int resp_send(struct engine *e, struct hca_qp *qp,
+							   struct rx *rx, const struct burst *b)
+{
+	struct rx_wc wc = { .opcode = WCO_RECV };
+	struct cqe *cqe = NULL;
+	struct resp_state s;
+	int ret;
+
+	if (unlikely(on_tags(rx)) && !tm_accept(e, qp, rx, b, &wc, &ret))
+		return ret;
+	s = qp->resp;
+	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
+	if (!wc.wqe)
+		return resp_rnr(e, qp, b->psn);
+	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
+		return fault_recv_nak(e, qp, b);
+	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
+		return resp_rkey_refused(e, qp, b, b->inv_rkey);
+	if (b->flags & BF_LAST)
+		cqe = cq_reserve(e, rx->seg, rx->cq);
+	ret = rx_place(e, qp, rx, b, s.off, &wc, cqe);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return resp_unreached(e, b, ret);
+	if (ret)
+		return recv_refused(e, qp, b, &wc, ret);
+	wc.len = s.off + (u32)b->len;
+	s.op = BOP_SEND;
+	resp_advance(&s, b, b->len);
+	if (unlikely(b->flags & BF_INV))
+		resp_invalidate(e->hca, qp, b, true);
+	if (b->flags & BF_LAST) {
+		rx_done_fast(e, qp, rx, &s, b, &wc, cqe);
+	} else {
+		rx_hold(e, qp, rx, &s, wc.slot);
+	}
+	return resp_ack_asked(e, qp, b);
+}
+
+static int send_own(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct rx rx;
+
+	return likely(rx_open_own(e, qp, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
+}
+
+static int send_shared(struct engine *e, struct hca_qp *qp, struct hca_srq *srq,
+		       const struct burst *b)
+{
+	struct rx rx;
+
+	return likely(rx_open_srq(e, qp, srq, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
+}
+
+static int write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s, u32 *cause,
+		       u32 *info)
+{
+	*cause = CAUSE_ACCESS_FLAGS;
+	*info = qp->attr.access;
+	if (!(qp->attr.access & ACC_REMOTE_WRITE))
+		return -EACCES;
+	*cause = CAUSE_MISALIGNED;
+	*info = (u32)b->va & 7;
+	if (b->op == BOP_ATOMIC_WRITE && ((b->va & 7) || b->dma_len != 8))
+		return -EINVAL;
+	s->va = b->va;
+	s->rkey = b->rkey;
+	s->len = (u32)b->dma_len;
+	s->off = 0;
+	return 0;
+}
+
+static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct resp_state s = qp->resp;
+	struct rx_wc wc = { .opcode = WCO_RECV_RDMA_WITH_IMM };
+	struct hca_mem dst;
+	u32 cause, info;
+	struct rx rx;
+	u64 at;
+	int ret;
+
+	if ((b->flags & BF_FIRST) && write_begin(qp, b, &s, &cause, &info))
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, cause, info);
+	at = s.off;
+	if (at + b->len > s.len || ((b->flags & BF_LAST) && at + b->len != s.len))
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
+				     b->op);
+	/* The whole range each time: the region may go while a message is under way. */
+	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), s.rkey, s.va, s.len, ACC_REMOTE_WRITE,
+		       &dst))
+		return resp_rkey_refused(e, qp, b, s.rkey);
+	if (b->flags & BF_IMM) {
+		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
+			return -EAGAIN;
+		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
+		if (!wc.wqe)
+			return resp_rnr(e, qp, b->psn);
+		if (unlikely(e->host->fault) &&
+		    fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
+			return fault_recv_nak(e, qp, b);
+	}
+	ret = resp_fetch(e, qp, b, &dst, at);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return resp_unreached(e, b, ret);
+	if (ret)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
+				     s.rkey);
+	s.op = b->op;
+	resp_advance(&s, b, b->len);
+	wc.len = s.len;
+	if (b->flags & BF_IMM)
+		rx_done(e, qp, &rx, &s, b, &wc, cq_reserve(e, rx.seg, rx.cq));
+	else
+		commit_resp(e, qp, &s, qp->state);
+	return resp_ack_asked(e, qp, b);
+}
+
+/* FIRST, MIDDLE, LAST in order and of one kind (IBTA 9.7.4.1.2). */
+static bool opcode_sequence_ok(const struct resp_state *s, const struct burst *b)
+{
+	bool in_msg = s->flags & RESP_IN_MSG;
+
+	if (b->flags & BF_FIRST)
+		return !in_msg;
+	return in_msg && s->op == b->op;
+}
+
+bool resp_length_ok(const struct hca_qp *qp, const struct burst *b)
+{
+	const u8 whole = BF_FIRST | BF_LAST;
+
+	return likely(b->mtu == qp->mtu) ||
+	       ((b->flags & whole) == whole && b->len <= min_u32(b->mtu, qp->mtu));
+}
+
+/* XRC: a request names an SRQ of the target's domain (IBTA A14), all its packets the same. */
+static bool srq_named(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	const struct hca_srq *srq = resp_srq(hca, qp, b);
+
+	return srq && (!qp->resp.held || srq == rx_holds(hca, qp));
+}
+
+static inline int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct hca_srq *srq;
+
+	if (!opcode_sequence_ok(&qp->resp, b) || !resp_length_ok(qp, b))
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
+				     b->op);
+	if (unlikely(b->aeth))
+		return fault_answer(e, qp, b);
+	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
+				     b->srqn);
+	switch (b->op) {
+	case BOP_SEND:
+		srq = resp_srq(e->hca, qp, b);
+		return likely(!srq) ? send_own(e, qp, b) : send_shared(e, qp, srq, b);
+	case BOP_WRITE:
+	case BOP_ATOMIC_WRITE:
+		return resp_write(e, qp, b);
+	case BOP_READ_REQ:
+		return resp_read(e, qp, b, false);
+	case BOP_ATOMIC_REQ:
+		return resp_atomic(e, qp, b, false);
+	default:
+		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
+				     b->op);
+	}
+}
+
+/* Ahead of what is expected: something was lost. Say so once. */
+static int out_of_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct resp_state s = qp->resp;
+
+	dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
+	if (s.flags & RESP_NAK_SENT)
+		return 0;
+	s.flags |= RESP_NAK_SENT;
+	commit_resp(e, qp, &s, qp->state);
+	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_PSN, b->psn);
+	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
+}
+
+static int duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 behind)
+{
+	struct burst rest;
+
+	dev_count(e->hca, qp, CNT_DUP_REQUEST);
+	if (b->op == BOP_READ_REQ)
+		return resp_read(e, qp, b, true);
+	if (b->op == BOP_ATOMIC_REQ)
+		return resp_atomic(e, qp, b, true);
+	if (behind >= b->npkts)
+		return xmit_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
+	burst_split(b, behind, b->npkts - behind, &rest);
+	return in_order(e, qp, &rest);
+}
+
+void comm_est(struct engine *e, struct hca_qp *qp)
+{
+	struct resp_state s = qp->resp;
+
+	qp_event(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
+	s.flags |= RESP_COMM_EST;
+	commit_resp(e, qp, &s, qp->state);
+}
+
+int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	s32 diff;
+
+	if (unlikely(!seg_of(e, qp->client)))
+		return -EAGAIN;
+	if (unlikely(qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)) {
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
+		return 0;
+	}
+	if (qp->state == QPS_RTR && !(qp->resp.flags & RESP_COMM_EST))
+		comm_est(e, qp);
+	diff = psn_diff(b->psn, qp->resp.epsn);
+	if (unlikely(diff > 0))
+		return out_of_sequence(e, qp, b);
+	if (unlikely(diff < 0))
+		return duplicate(e, qp, b, (u32)-diff);
+	return in_order(e, qp, b);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the responder (responder.c, resp_read.c), and what others who take requests need of it.
+ */
+#ifndef EMULATOR_TRANSPORT_RESPONDER_H
+#define EMULATOR_TRANSPORT_RESPONDER_H
+
+#include "emulator/model.h"
+
+/** resp_input() - a request has come. Return: as hca_input(). */
+int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
+void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
+/** resp_rkey_refused() - resp_nak_fail() for a remote key. */
+int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
+/**
+ * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It
+ * goes before the message is committed, so that a holder's death in between does not leave it valid.
+ * @go: do it; false: only say whether it can be done
+ * Return: 0 or -EACCES.
+ */
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
+/** resp_rnr() - no receive is posted: the requester shall wait. */
+int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
+/** xmit_rnr() - send that RNR NAK. @timer: the code of how long to wait. Return: as xmit_ack(). */
+int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer);
+/**
+ * resp_unreached() - a copy has answered -EAGAIN, or -ESRCH: who was to have the payload, or give it, has died.
+ * Return: -EAGAIN, or 0: the burst is dropped.
+ */
+__cold int resp_unreached(struct engine *e, const struct burst *b, int ret);
+/** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */
+int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/**
+ * resp_nak_fail() - refuse the request: NAK, QP to ERR, event.
+ * @recv_status: completes the current receive with it when not WCS_SUCCESS
+ */
+int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+		  u32 recv_status, u32 event, u32 cause, u32 info);
+/** resp_srq() - the SRQ that a request's message goes to, or NULL: the QP's own queue. */
+struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+/** resp_pd() - the protection domain that a request's remote key is checked against. */
+u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+/** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */
+int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+	       const struct hca_mem *dst, u64 at);
+/**
+ * resp_length_ok() - all packets of a message but the last are as long as the path MTU, which both
+ * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
+ */
+bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
+/** comm_est() - the first packet reached a QP in RTR. */
+void comm_est(struct engine *e, struct hca_qp *qp);
+/** resp_read(), resp_atomic() - the request is a READ, an atomic. @dup: it came before. */
+int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
+int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
+/** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
+void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: tag matching among the files of the model: the list of tags (tag.c), messages that look for
+ * their tag (tag_match.c), and the reading of rendezvous (rndv.c).
+ */
+#ifndef EMULATOR_TRANSPORT_TAG_H
+#define EMULATOR_TRANSPORT_TAG_H
+
+#include "emulator/transport/rxq.h"
+
+#define TMH_LEN 16u /* struct ibv_tmh */
+#define RVH_LEN 16u /* struct ibv_rvh */
+
+/** enum tmh_op - enum ibv_tmh_op. */
+enum tmh_op {
+	TMH_NO_TAG,
+	TMH_RNDV,
+	TMH_FIN,
+	TMH_EAGER,
+};
+
+/* --- commit.c --- */
+
+/**
+ * commit_tag() - the next commit, which must follow at once, also changes @tag.
+ * @state: TAG_DONE: the tag goes
+ */
+void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state);
+/** commit_cqe() - publish an entry that belongs to no step of a QP, but to its owner's command. */
+void commit_cqe(struct hca_cq *cq, struct cqe *cqe);
+
+/* --- tag.c --- */
+
+/** tag_match() - the oldest tag that takes a message tagged @tag, or NULL. */
+struct hca_tag *tag_match(struct hca *hca, const struct hca_srq *srq, u64 tag);
+/** tag_drop() - take a tag off its list and free it. May be done twice. */
+void tag_drop(struct hca *hca, struct hca_tag *tag);
+/** tag_cqe() - what a CQ says of a tag's message. */
+void tag_cqe(struct engine *e, const struct hca_qp *qp, const struct hca_tag *tag, u32 status,
+	     u32 wc_flags, struct cqe *cqe);
+/** tm_behind() - messages that were unexpected and that the client has not counted yet. */
+static inline u32 tm_behind(const struct hca_srq *srq)
+{
+	/* HCAs count modulo 2^16, and so do programs. */
+	return (srq->unexpected - srq->synced) & 0xffff;
+}
+
+/* --- tag_match.c --- */
+
+/**
+ * tm_accept() - a SEND's burst arrives at a QP on a tag-matching SRQ.
+ * Return: true when it goes to a receive of the SRQ, as *wc says; false when all is done with it
+ * and *ret says how, as hca_input().
+ */
+bool tm_accept(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
+	       struct rx_wc *wc, int *ret);
+/** tm_fail() - rx_fail() where the receive is a tag's. */
+void tm_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
+	     u32 qp_state);
+
+/* --- rndv.c --- */
+
+/** req_own() - the send side is at work for the HCA itself. */
+static inline bool req_own(const struct req_state *s)
+{
+	return s->own || (s->flags & REQ_FIN);
+}
+
+/**
+ * rndv_turn() - whether what is to be sent next is the HCA's own. Work requests that were begun
+ * come to their end first.
+ */
+static inline bool rndv_turn(const struct hca_qp *qp)
+{
+	const struct req_state *s = &qp->req;
+
+	if (likely(!qp->rndv && !(s->flags & REQ_FIN)))
+		return false;
+	return req_own(s) ||
+	       (qp->state == QPS_RTS && !s->next_off && (s32)(s->sent - s->next) <= 0);
+}
+
+/** rndv_step() - send the next burst. Return: as req_step(): whether to call again. */
+bool rndv_step(struct engine *e, struct hca_qp *qp);
+/** rndv_ack() - everything before @end is acknowledged. Return: false when the READ is in the way. */
+bool rndv_ack(const struct hca_qp *qp, struct req_state *s, u32 end);
+/** rndv_response() - data of the READ. Return: as hca_input(). */
+int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
+		  const struct burst *b);
+/** rndv_fail() - req_fail() where the request is the HCA's own. */
+void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 status, u32 cause,
+	       u32 info);
+/** rndv_flush() - end what a QP in ERR has not read. Return: true when nothing is left. */
+bool rndv_flush(struct engine *e, struct hca_qp *qp, struct rx *rx);
+
+#endif

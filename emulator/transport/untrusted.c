@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what is looked at in packets that anybody may have made.
+ *
+ * Requester and responder take the packets of a message to be as long as the path MTU, answers to be cut as
+ * the request was, and opcodes to be some that exist, as bursts of ours are. All else (sequence, rights,
+ * ranges, receives, memory) they check for every packet, and this does not.
+ */
+#include "emulator/transport/untrusted.h"
+#include "emulator/model.h"
+
+#define WHOLE (BF_FIRST | BF_LAST)
+/* No QP's path MTU: a packet with it is refused as too long or too short. */
+#define MTU_WRONG 1u
+
+const char *packet_fault_text(u32 fault)
+{
+	static const char *const text[PKT_FAULTS] = {
+		[PKT_CUT] = "it is cut, or its lengths contradict each other",
+		[PKT_CSUM] = "a checksum of its IP or UDP header is wrong",
+		[PKT_CRC] = "its ICRC or VCRC is wrong",
+		[PKT_VERSION] = "it has another version of a header",
+		[PKT_PAD] = "its pad does not fit its payload",
+		[PKT_OPCODE] = "it has no opcode of the QP's transport",
+		[PKT_GROUP] = "it is for a multicast group, and not for QP 0xffffff",
+		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
+		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
+		[PKT_NOT_WAITED] = "it answers what is not outstanding",
+		[PKT_READ] =
+			"it is a READ of more than 1 MiB, which is not carried in one piece here",
+		[PKT_RANGE] = "it repeats a READ and asks for more than that did",
+	};
+
+	return fault < PKT_FAULTS ? text[fault] : "?";
+}
+
+void foreign_drop(struct engine *e, const struct burst *b, u32 fault)
+{
+	struct hca_port *port = port_of(e->hca, b->dst_dev, b->dst_port);
+
+	if (port)
+		port->counters[CNT_DROPPED]++;
+	journal_drop(e, b, CAUSE_PACKET, fault);
+}
+
+/* IBTA 9.7.4.1.6: all but the last are as long as the path MTU, the last has at least a byte. */
+static bool length_ok(const struct hca_qp *qp, const struct burst *b)
+{
+	u64 before = b->flags & BF_FIRST ? 0 : qp->resp.off;
+
+	switch (b->op) {
+	case BOP_SEND:
+	case BOP_WRITE:
+		if (before + b->len > LIM_MSG || b->dma_len > LIM_MSG)
+			return false;
+		if (!(b->flags & BF_LAST))
+			return b->len == qp->mtu;
+		return b->len <= qp->mtu && (b->len || (b->flags & BF_FIRST));
+	case BOP_ATOMIC_WRITE:
+		return b->len == 8;
+	default:
+		return true;
+	}
+}
+
+/* IBTA 9.7.5.2.1, tables 46 and 48. */
+static bool syndrome_ok(u8 aeth)
+{
+	return aeth < AETH_NAK_PSN_SEQ ? aeth < 0x40 : aeth <= AETH_NAK_REM_OP;
+}
+
+static bool drop(struct engine *e, const struct burst *p, u32 fault)
+{
+	foreign_drop(e, p, fault);
+	return false;
+}
+
+static bool answer_ok(struct engine *e, const struct hca_qp *qp, const struct burst *p)
+{
+	if (!qp_reliable(qp))
+		return drop(e, p, PKT_OPCODE);
+	if (!syndrome_ok(p->aeth))
+		return drop(e, p, PKT_SYNDROME);
+	if (!req_outstanding(qp, p->psn))
+		return drop(e, p, PKT_NOT_WAITED);
+	return true;
+}
+
+static bool request_ok(struct engine *e, const struct hca_qp *qp, struct burst *p)
+{
+	s32 ahead = psn_diff(p->psn, qp->resp.epsn);
+
+	if (!qp_reliable(qp) && (p->op != BOP_SEND && (p->op != BOP_WRITE || qp->type == QPT_UD)))
+		return drop(e, p, PKT_OPCODE);
+	/* One that came before is acknowledged, or answered, again: only what it is has to exist. */
+	if (ahead < 0 && p->op == BOP_NONE)
+		return drop(e, p, PKT_OPCODE);
+	if (p->op == BOP_READ_REQ) {
+		p->npkts = packets_of(min_u64(p->dma_len, LIM_MSG), qp->mtu);
+		if (ahead < 0 && (s32)p->npkts > -ahead)
+			return drop(e, p, PKT_RANGE);
+	}
+	if (!length_ok(qp, p))
+		p->mtu = MTU_WRONG;
+	return true;
+}
+
+bool foreign_ok(struct engine *e, struct hca_qp *qp, struct burst *p)
+{
+	p->flags &= (u8)~BF_FOREIGN;
+	p->mtu = qp->mtu;
+	/* It has no path yet, and its state is the reason to drop it. */
+	if (qp->state < QPS_RTR)
+		return true;
+	if (p->op == BOP_ACK || p->op == BOP_READ_RESP || p->op == BOP_ATOMIC_ACK) {
+		p->flags |= BF_FOREIGN;
+		return answer_ok(e, qp, p);
+	}
+	/* That is no fault rule's. */
+	p->aeth = 0;
+	return request_ok(e, qp, p);
+}
+
+/*
+ * Responses come as they were asked for: one READ request for each qp_chunk() of the message, and what is
+ * asked for again may begin anywhere in it (IBTA 9.7.5.1.9, and 9.9.2.3 for what follows from it).
+ */
+u32 foreign_response(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
+{
+	u64 chunk = qp_chunk(qp), begin = at & ~(chunk - 1), left;
+	bool last;
+
+	if (b->aeth >= AETH_RNR_NAK)
+		return WCS_BAD_RESP_ERR;
+	if (b->op != BOP_READ_RESP)
+		return WCS_SUCCESS;
+	left = min_u64(begin + chunk, total) - at;
+	last = left <= qp->mtu;
+	if (!!(b->flags & BF_LAST) != last || (at == begin && !(b->flags & BF_FIRST)))
+		return WCS_BAD_RESP_ERR;
+	return b->len == min_u64(left, qp->mtu) ? WCS_SUCCESS : WCS_LOC_LEN_ERR;
+}

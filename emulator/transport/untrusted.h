@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: packets that no requester or responder of ours has made: they may say anything.
+ *
+ * The engine's own bursts are right by construction. A burst with BF_FOREIGN is a single packet off a wire;
+ * here is what is to be looked at in it beyond what requester and responder look at anyway.
+ */
+#ifndef EMULATOR_TRANSPORT_UNTRUSTED_H
+#define EMULATOR_TRANSPORT_UNTRUSTED_H
+
+#include "emulator/engine.h"
+
+/** enum packet_fault - why a packet is dropped without a word: what CAUSE_PACKET says. */
+enum packet_fault {
+	PKT_CUT, /* it ends within its headers, or its lengths contradict each other */
+	PKT_CSUM, /* IP's or UDP's */
+	PKT_CRC, /* ICRC or VCRC */
+	PKT_VERSION, /* of the transport, an LRH or a GRH */
+	PKT_PAD, /* more than there is payload, or what makes no multiple of 4 */
+	PKT_OPCODE, /* none that the QP's transport has */
+	PKT_GROUP, /* to a multicast group, but not to the QP number that all members have */
+	PKT_LEN, /* payload where there is none, or more than the port's MTU */
+	PKT_SYNDROME, /* an AETH's is a reserved one */
+	PKT_NOT_WAITED, /* an answer to what is not outstanding */
+	PKT_RANGE, /* a READ that came before, but asked for less then */
+	PKT_READ, /* a READ of more than is carried in one piece */
+	PKT_FAULTS,
+};
+
+/** packet_fault_text() - in words. */
+const char *packet_fault_text(u32 fault);
+
+/**
+ * foreign_ok() - whether QP @qp, which it is addressed to, looks at the packet. One that it does not is
+ * counted and journalled.
+ * @p: a copy of the burst; where the packet has a length that its opcode cannot have, @p->mtu becomes one
+ *     that the responder refuses
+ */
+bool foreign_ok(struct engine *e, struct hca_qp *qp, struct burst *p);
+/**
+ * foreign_response() - what a response is that answers the oldest request, at byte @at of @total.
+ * Return: WCS_SUCCESS, or what the request ends with.
+ */
+u32 foreign_response(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b);
+/** foreign_drop() - count and journal a packet that is dropped without a word. @fault: enum packet_fault */
+__cold void foreign_drop(struct engine *e, const struct burst *b, u32 fault);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the wire's two ends, and timers.
+ *
+ * Each QP has one timer (ack time-out or RNR wait). Armed ones have a bit in timer_bits; the fabric
+ * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan. The
+ * events of moderated CQs (emulator/verbs/cq_moderate.c) have theirs.
+ */
+#include "emulator/capture.h"
+#include "emulator/cm/model.h"
+#include "emulator/transport/untrusted.h"
+#include "emulator/transport/responder.h"
+
+/* A READ request's data comes the other way. */
+static u64 wire_bytes(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 0 : b->len;
+}
+
+bool qp_addressed(const struct hca_qp *qp, const struct burst *b)
+{
+	if (qp->type != b->dst_type || qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
+		return false;
+	if (qp->type != QPT_UD &&
+	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||
+	     qp->attr.av.dst_port != b->src_port))
+		return false;
+	return pkeys_match(qp->path.pkey, b->pkey);
+}
+
+/* Its send side may go on, or flush. The one that runs just now does so anyway. */
+static inline void answered(struct engine *e, const struct hca_qp *qp)
+{
+	u32 slot = qp_slot(qp);
+
+	if (e->hca->cur_qp != slot + 1)
+		engine_ring(e, qp->client - 1, slot);
+}
+
+/* To its QP. Return: as hca_input(). */
+static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	int ret;
+
+	if (unlikely(qp->type == QPT_UD))
+		return ud_input(e, qp, b);
+	if (unlikely(qp->type == QPT_UC))
+		return uc_input(e, qp, b);
+	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
+		return resp_input(e, qp, b);
+	ret = b->op == BOP_ACK ? comp_ack(e, qp, b->psn, b->aeth) : comp_input(e, qp, b);
+	answered(e, qp);
+	return ret;
+}
+
+/* The same for a packet that anybody may have made. */
+static int foreign_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	struct burst p = *b;
+
+	return foreign_ok(e, qp, &p) ? qp_input(e, qp, &p) : 0;
+}
+
+/* A burst that no QP takes: why the one that it names, @qp, does not. */
+static void nobody(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+		   const struct hca_port *port)
+{
+	if (!port)
+		journal_drop(e, b, CAUSE_NO_PORT, 0);
+	else if (!qp || qp->type != b->dst_type || qp->dev != b->dst_dev ||
+		 qp->attr.port_num != b->dst_port)
+		journal_drop(e, b, CAUSE_NO_QP, b->dst_qpn);
+	else if (qp->state < QPS_RTR)
+		journal_drop(e, b, CAUSE_QP_STATE, qp->state);
+	else if (!pkeys_match(qp->path.pkey, b->pkey))
+		journal_drop(e, b, CAUSE_PKEY, (u32)b->pkey << 16 | qp->path.pkey);
+	else
+		journal_drop(e, b, CAUSE_OTHER_PEER, qp->attr.dest_qpn);
+}
+
+/* A burst that has reached its port. Return: as hca_input(), -ENETDOWN when there is no such port. */
+static int port_input(struct engine *e, const struct burst *b)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
+	struct hca_port *port;
+
+	if (likely(qp && qp_addressed(qp, b)))
+		return unlikely(b->flags & BF_FOREIGN) ? foreign_input(e, qp, b)
+						       : qp_input(e, qp, b);
+	if (b->dst_qpn == GSI_QPN)
+		return cm_input(e, b);
+	port = port_of(hca, b->dst_dev, b->dst_port);
+	if (port)
+		port->counters[CNT_DROPPED]++;
+	nobody(e, qp, b, port);
+	return port ? 0 : -ENETDOWN;
+}
+
+int hca_input(struct engine *e, const struct burst *b)
+{
+	int ret;
+
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		return mcast_input(e, b);
+	if (unlikely(port_is_down(e->hca, b->dst_dev, b->dst_port))) {
+		journal_drop(e, b, CAUSE_PORT_DOWN, b->dst_dev << 8 | b->dst_port);
+		return 0;
+	}
+	ret = port_input(e, b);
+	if (unlikely(ret == -EAGAIN))
+		return ret;
+	if (likely(ret != -ENETDOWN))
+		port_moved(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
+			   wire_bytes(b));
+	return 0;
+}
+
+/* Return: as hca_input(). */
+static int carry(struct engine *e, const struct burst *b)
+{
+	const struct hca_host *host = e->host;
+
+	if (unlikely(host->wire))
+		return host->wire(e->ctx, b);
+	if (likely(!b->via))
+		return hca_input(e, b);
+	return host->link ? host->link(e->ctx, b) : -EAGAIN;
+}
+
+/* It cannot leave its port. Return: as hca_input(). */
+static int stay_behind(struct engine *e, const struct burst *b)
+{
+	struct cap_note note = { .fate = CAP_DROPPED,
+				 .cause = CAUSE_PORT_DOWN,
+				 .info = b->src_dev << 8 | b->src_port };
+
+	if (capture_put(e, b, &note) == -EAGAIN)
+		return -EAGAIN;
+	e->hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
+	journal_drop(e, b, note.cause, note.info);
+	return 0;
+}
+
+/* carry(), and captures see it. What takes a link does so there: fabric/link/link.c. */
+static int carry_watched(struct engine *e, const struct burst *b)
+{
+	struct cap_mark mark;
+	int ret;
+
+	if (b->via || e->host->wire)
+		return carry(e, b);
+	ret = capture_begin(e, b, NULL, &mark);
+	if (ret)
+		return ret;
+	ret = carry(e, b);
+	capture_end(e, &mark, ret);
+	return ret;
+}
+
+/* xmit() where there is more to look at than who is to have it. */
+static int xmit_slow(struct engine *e, const struct burst *b)
+{
+	struct hca *hca = e->hca;
+	int ret;
+
+	if (likely(!hca->watched))
+		ret = carry(e, b);
+	else if (port_is_down(hca, b->src_dev, b->src_port))
+		return stay_behind(e, b);
+	else
+		ret = carry_watched(e, b);
+	if (ret == -EAGAIN)
+		return ret;
+	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b), wire_bytes(b));
+	if (unlikely(b->av && av_is_mcast(b->av)))
+		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
+	return ret;
+}
+
+/*
+ * The QP at the other end of a wire without loss or delay within one port; NULL: there is more to
+ * look at.
+ */
+static inline struct hca_qp *loop_peer(const struct engine *e, const struct hca_path *path)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *qp;
+
+	if (unlikely(e->host->wire || hca->watched || !path->loop))
+		return NULL;
+	qp = hca_qp_by_num(hca, path->dst_qpn);
+	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;
+}
+
+int xmit(struct engine *e, const struct burst *b)
+{
+	struct hca_qp *qp = likely(!b->av) ? loop_peer(e, &b->path) : NULL;
+	int ret;
+
+	if (unlikely(!qp))
+		return xmit_slow(e, b);
+	ret = qp_input(e, qp, b);
+	if (likely(ret != -EAGAIN))
+		port_moved(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
+			   wire_bytes(b));
+	return ret;
+}
+
+int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
+{
+	struct hca_qp *peer = loop_peer(e, &qp->path);
+	struct burst b;
+	int ret;
+
+	if (unlikely(!peer || !qp_reliable(peer))) {
+		resp_start(qp, psn, BOP_ACK, aeth, &b);
+		return xmit(e, &b);
+	}
+	/* There is no more to an ACK than these two numbers. */
+	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
+	answered(e, peer);
+	if (likely(ret != -EAGAIN))
+		port_moved(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
+	return ret;
+}
+
+void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
+{
+	qp->deadline = deadline;
+	deadline_set(e, e->hca->timer_bits, e->hca->timer_sum, qp_slot(qp), deadline);
+}
+
+void qp_stall(struct engine *e, struct hca_qp *qp)
+{
+	qp->stalled = 1;
+	dev_count(e->hca, qp, CNT_DEFERRED);
+	if (e->self != ENGINE_FABRIC)
+		timer_arm(e, qp, 1);
+	else
+		via_wait(e, qp);
+}
+
+static void fire(struct engine *e, u32 slot)
+{
+	struct hca_qp *qp = &e->hca->qp[slot];
+
+	qp->deadline = 0;
+	if (unlikely(via_early(e, qp)))
+		return;
+	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || via_overdue(e, qp))
+		req_timeout(e, qp);
+	engine_run_qp(e, slot);
+}
+
+/* As deadline_fn. */
+static u64 look(struct engine *e, u32 slot, u64 now)
+{
+	struct hca_qp *qp = &e->hca->qp[slot];
+
+	if (qp->client && qp->deadline && qp->deadline <= now) {
+		e->due = qp->deadline;
+		fire(e, slot);
+		e->due = 0;
+	}
+	return qp->client ? qp->deadline : 0;
+}
+
+u64 engine_timers(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	u64 now = e->host->now(e->ctx);
+	u64 next, mads;
+
+	if (load_relaxed(&hca->next_deadline) > now)
+		return hca->next_deadline;
+	hca->next_deadline = ~0ULL;
+	mads = cm_send_waiting(e);
+	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
+	next = min_u64(next, mads);
+	next = min_u64(next, cq_mod_timers(e, now));
+	next = min_u64(next, cm_timers(e, now));
+	next = min_u64(next, cm_late_timers(e, now));
+	hca->next_deadline = min_u64(hca->next_deadline, next);
+	return hca->next_deadline;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: flow steering: rules, and which of them a frame meets, ibv_create_flow(3).
+ *
+ * Theory of operation
+ * -------------------
+ * A rule is a value and a mask for the fields of emulator/transport/frame.h; what a rule asks of the kind of a header
+ * ("there is an IPv4 header") is a field as well, so that matching is comparing words.
+ *
+ * Each port decides for itself. Its NORMAL rules are asked in the order of @order: priority, then
+ * age; rules for nothing but a multicast address come after all others, the default rules last. The
+ * first that matches takes the frame. Rules that are equal to that one share it, each of their queue
+ * pairs gets a copy, as ConnectX does it: that is how several receive one multicast address. Rules
+ * that do not trap get a copy when they come before the one that does; sniffers always.
+ */
+#include "emulator/transport/eth.h"
+
+#define MAX_PRIORITY 0xffffu
+#define TAG_BITS     24u /* of a completion */
+
+enum {
+	ORDER_NORMAL,
+	ORDER_MULTICAST, /* NORMAL, but all that it looks at is a multicast address */
+	ORDER_DEFAULT,
+};
+
+typedef u64 __attribute__((may_alias)) any64;
+
+static bool fields_match(const struct flow_match *have, const struct flow_match *value,
+			 const struct flow_match *mask)
+{
+	const any64 *h = (const any64 *)have, *v = (const any64 *)value, *m = (const any64 *)mask;
+	u32 i;
+
+	for (i = 0; i < sizeof(*have) / sizeof(u64); i++)
+		if ((h[i] & m[i]) != v[i])
+			return false;
+	return true;
+}
+
+static bool rule_matches(const struct hca_flow *r, const struct frame *f)
+{
+	if (r->type == FLOW_MC_DEFAULT && !(f->outer.m.dmac[0] & 1))
+		return false;
+	return fields_match(&f->outer.m, &r->value, &r->mask) &&
+	       (!r->inner || fields_match(&f->inner.m, &r->inner_value, &r->inner_mask));
+}
+
+static u32 order_kind(const struct hca_flow *r)
+{
+	return (u32)(r->order >> 48);
+}
+
+static bool steers(const struct hca_flow *r)
+{
+	return r->client && r->type != FLOW_SNIFFER && !(r->flags & FLOW_DONT_TRAP);
+}
+
+bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route *r)
+{
+	const struct hca_flow *rule;
+	u32 i;
+
+	if (!hca->tab[TAB_FLOW].n)
+		return false;
+	memset(r->best, 0, min_u32(hca->n_devs, HCA_MAX_DEVS) * sizeof(r->best[0]));
+	for (i = 0; i < hca->tab[TAB_FLOW].high; i++) {
+		u32 *best;
+
+		rule = &hca->flow[i];
+		if (!steers(rule))
+			continue;
+		best = &r->best[rule->dev][rule->port - 1];
+		if ((!*best || rule->order < hca->flow[*best].order) && rule_matches(rule, f))
+			*best = i;
+	}
+	return true;
+}
+
+/* Whether two rules stand for the same frames, with the same priority. */
+static bool same_rule(const struct hca_flow *a, const struct hca_flow *b)
+{
+	if (order_kind(a) == ORDER_DEFAULT)
+		return order_kind(b) == ORDER_DEFAULT && a->priority == b->priority;
+	return order_kind(a) == order_kind(b) && a->priority == b->priority &&
+	       !memcmp(&a->value, &b->value,
+		       offsetof(struct hca_flow, inner_mask) + sizeof(a->inner_mask) -
+			       offsetof(struct hca_flow, value));
+}
+
+/* The queue pair has the rule twice: one copy. */
+static bool repeated(const struct hca *hca, const struct hca_flow *r, u32 i)
+{
+	u32 j;
+
+	for (j = 0; j < i; j++)
+		if (hca->flow[j].qpn == r->qpn && hca->flow[j].port == r->port &&
+		    steers(&hca->flow[j]) && same_rule(r, &hca->flow[j]))
+			return true;
+	return false;
+}
+
+bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_route *r, u32 i)
+{
+	const struct hca_flow *rule = &hca->flow[i], *best;
+	u32 b;
+
+	if (!rule->client)
+		return false;
+	b = r->best[rule->dev][rule->port - 1];
+	best = &hca->flow[b];
+	if (i == b)
+		return true;
+	if (rule->type == FLOW_SNIFFER)
+		return rule_matches(rule, f);
+	if (rule->flags & FLOW_DONT_TRAP)
+		return (!b || order_kind(best) > order_kind(rule) ||
+			best->priority >= rule->priority) &&
+		       rule_matches(rule, f);
+	return b && !best->drop && !rule->drop && best->qpn != rule->qpn && same_rule(best, rule) &&
+	       rule_matches(rule, f) && !repeated(hca, rule, i);
+}
+
+static bool is_zero(const struct flow_match *m)
+{
+	static const struct flow_match none;
+
+	return !memcmp(m, &none, sizeof(none));
+}
+
+/* The mask may only have bits for a multicast destination. */
+static bool multicast_only(const struct cmd_flow *c)
+{
+	struct flow_match m = c->mask;
+
+	if (!(c->mask.dmac[0] & c->value.dmac[0] & 1) || !is_zero(&c->inner_mask))
+		return false;
+	memset(m.dmac, 0, sizeof(m.dmac));
+	m.l2 = 0;
+	return is_zero(&m);
+}
+
+static void masked(struct flow_match *value, const struct flow_match *mask)
+{
+	any64 *v = (any64 *)value;
+	const any64 *m = (const any64 *)mask;
+	u32 i;
+
+	for (i = 0; i < sizeof(*value) / sizeof(u64); i++)
+		v[i] &= m[i];
+}
+
+static int create_check(struct hca *hca, u32 client, const struct cmd_flow *c)
+{
+	const struct hca_qp *qp = own_qp(hca, client, c->qp);
+	const struct hca_ctr *ctr;
+
+	if (!qp || qp->type != QPT_RAW_PACKET || !port_of(hca, qp->dev, c->port) ||
+	    c->type > FLOW_SNIFFER || c->priority > MAX_PRIORITY ||
+	    (c->flags & ~(u32)FLOW_DONT_TRAP))
+		return -EINVAL;
+	if ((c->flags & FLOW_DONT_TRAP) && c->type != FLOW_NORMAL)
+		return -EINVAL;
+	if (c->has_tag &&
+	    (c->tag >> TAG_BITS || c->type == FLOW_ALL_DEFAULT || c->type == FLOW_MC_DEFAULT))
+		return -EINVAL;
+	if (!c->counters)
+		return 0;
+	ctr = tab_owned(hca, TAB_CTR, client, c->counters - 1);
+	return ctr && ctr->n && ctr->dev == qp->dev ? 0 : -EINVAL;
+}
+
+static void fill(struct hca *hca, struct hca_flow *r, const struct cmd_flow *c)
+{
+	u64 kind = c->type != FLOW_NORMAL ? ORDER_DEFAULT
+		   : multicast_only(c)	  ? ORDER_MULTICAST
+					  : ORDER_NORMAL;
+
+	memset(r, 0, sizeof(*r));
+	r->qpn = hca->qp[c->qp].qpn;
+	r->port = c->port;
+	r->type = c->type;
+	r->priority = c->priority;
+	r->flags = c->flags;
+	r->counters = c->counters;
+	r->tag = c->has_tag ? c->tag : 0;
+	r->has_tag = !!c->has_tag;
+	r->drop = !!c->drop;
+	r->order = kind << 48 | (u64)c->priority << 32 | hca->flow_seq++;
+	r->mask = c->mask;
+	r->value = c->value;
+	r->inner_mask = c->inner_mask;
+	r->inner_value = c->inner_value;
+	masked(&r->value, &r->mask);
+	masked(&r->inner_value, &r->inner_mask);
+	r->inner = !is_zero(&r->inner_mask);
+	if (r->counters)
+		hca->ctr[r->counters - 1].refs++;
+}
+
+int cmd_create_flow(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca *hca = e->hca;
+	const struct cmd_flow *c = &cmd->flow;
+	int ret = create_check(hca, client, c), i;
+	u32 dev;
+
+	if (ret)
+		return ret;
+	dev = hca->qp[c->qp].dev;
+	i = tab_find(hca, TAB_FLOW, dev, lim_of(hca, dev)->max_flow);
+	if (i < 0)
+		return i;
+	fill(hca, &hca->flow[i], c);
+	tab_own(hca, TAB_FLOW, (u32)i, client, dev);
+	cmd->handle = (u32)i;
+	return 0;
+}
+
+int cmd_destroy_flow(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	const struct hca_flow *r = tab_owned(e->hca, TAB_FLOW, client, cmd->handle);
+
+	if (!r)
+		return -EINVAL;
+	if (r->counters)
+		e->hca->ctr[r->counters - 1].refs--;
+	tab_free(e->hca, TAB_FLOW, cmd->handle);
+	return 0;
+}

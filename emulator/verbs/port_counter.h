@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what the model counts of ports: packets and messages in struct hca_fresh, all else at once.
+ */
+#ifndef EMULATOR_VERBS_PORT_COUNTER_H
+#define EMULATOR_VERBS_PORT_COUNTER_H
+
+#include "emulator/hca.h"
+
+/** count_moved() - a port's own counters of packets. */
+void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes);
+/** fresh_flush() - what was counted last goes to its port. */
+void fresh_flush(struct hca *hca);
+
+static inline u32 fresh_key(u32 dev, u32 port)
+{
+	return dev << 8 | port;
+}
+
+/** fresh_of() - the fresh counts of a port. @full: they are to make room. */
+static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port, bool full)
+{
+	struct hca_fresh *f = &hca->fresh;
+
+	if (unlikely(f->key != fresh_key(dev, port) || full)) {
+		fresh_flush(hca);
+		f->key = fresh_key(dev, port);
+	}
+	return f;
+}
+
+/** fresh_packets() - the same, with room for packets; NULL: too many, or too long. */
+static inline struct hca_fresh *fresh_packets(struct hca *hca, u32 dev, u32 port, u32 npkts,
+					      u64 bytes)
+{
+	struct hca_fresh *f;
+
+	if (unlikely(bytes > FRESH_BYTES || npkts > FRESH_MAX))
+		return NULL;
+	f = fresh_of(hca, dev, port, hca->fresh.n >= FRESH_MAX);
+	f->n++;
+	return f;
+}
+
+/** port_moved() - a port has sent packets, or received them, or both. */
+static inline void port_moved(struct hca *hca, u32 dev, u32 port, enum pkt_move how, u32 npkts,
+			      u64 bytes)
+{
+	struct hca_fresh *f = fresh_packets(hca, dev, port, npkts, bytes);
+
+	if (likely(f)) {
+		f->pkts[how] = (u16)(f->pkts[how] + npkts);
+		f->bytes[how] += (u32)bytes;
+		return;
+	}
+	count_moved(&hca->dev[dev].port[port], how, npkts, bytes);
+}
+
+/** count_send(), count_recv() - a SEND, or its receive, has completed. */
+static inline void count_send(struct hca *hca, const struct hca_qp *qp)
+{
+	fresh_of(hca, qp->dev, qp->attr.port_num, hca->fresh.sends == UINT16_MAX)->sends++;
+}
+
+static inline void count_recv(struct hca *hca, const struct hca_qp *qp)
+{
+	fresh_of(hca, qp->dev, qp->attr.port_num, hca->fresh.recvs == UINT16_MAX)->recvs++;
+}
+
+#endif

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: captures: which ports they look at, and when they begin and end. See capture.h.
+ */
+#include "fabric/capture/capture.h"
+#include "traces/formats/roce.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define STUCK_NS    (5 * NSEC_PER_SEC) /* nobody reads what it writes: it ends all the same */
+#define LOOK_NS	    (50 * NSEC_PER_MSEC)
+#define END_NS	    (2 * NSEC_PER_SEC) /* of a fabric that ends */
+#define SIG_UNSTICK SIGUSR2
+
+/* The fewest bytes before the payload of a frame. */
+#define HDR_ETH 54u
+#define HDR_IB	20u
+
+static void on_unstick(int sig)
+{
+	(void)sig;
+}
+
+int captures_make(struct fabric *f)
+{
+	/* Without SA_RESTART: a write that waits for a reader is to return. */
+	const struct sigaction sa = { .sa_handler = on_unstick };
+
+	f->captures = calloc(1, sizeof(*f->captures));
+	if (!f->captures)
+		return -ENOMEM;
+	pthread_mutex_init(&f->captures->lock, NULL);
+	return sigaction(SIG_UNSTICK, &sa, NULL) ? -errno : 0;
+}
+
+/* --- ports ---------------------------------------------------------------------------------------- */
+
+bool capture_names(const struct hca *hca, const struct proto_capture *q, u32 dev, u32 port)
+{
+	return port_named(hca, dev, port, q->node, q->dev, q->port);
+}
+
+/* Bytes of the payload that the first @snap bytes of a frame may have. */
+static u32 keep_of(const struct hca *hca, u32 snap)
+{
+	u32 hdr = HDR_ETH, d;
+
+	for (d = 0; d < hca->n_devs; d++)
+		if (hca->dev[d].link_layer != LINK_ETHERNET)
+			hdr = HDR_IB;
+	return snap > hdr ? snap - hdr : 0;
+}
+
+static bool runs(const struct capture *c)
+{
+	return c && c->reads && load_relaxed(&c->state) == CAPTURE_RUNNING;
+}
+
+/*
+ * What all captures together want of the engine. Token held, or, of a node that is being made, not.
+ * Return: whether ports begin, or end, to lead through the links' queue.
+ */
+static bool mark_ports(struct fabric *f)
+{
+	struct hca *hca = f->hca;
+	struct hca_capture *ring = &hca->capture;
+	u32 on = 0, lossless = 0, snap = 0, d, p, i, bits;
+	struct capture *c;
+	bool moved = false;
+
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		if (!runs(c))
+			continue;
+		on |= 1u << i;
+		lossless |= c->ask.lossy ? 0 : 1u << i;
+		bits = c->ask.snaplen ? c->ask.snaplen : ROCE_FRAME_MAX;
+		snap = snap > bits ? snap : bits;
+	}
+	store_relaxed(&ring->snap, snap);
+	store_relaxed(&ring->keep, keep_of(hca, snap));
+	store_relaxed(&ring->lossless, lossless);
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports; p++) {
+			bits = 0;
+			for (i = 0; i < CAPTURES; i++)
+				if (on & 1u << i &&
+				    capture_names(hca, &f->captures->of[i]->ask, d, p))
+					bits |= 1u << i;
+			store_relaxed(&hca->dev[d].port[p].capture, bits);
+			moved |= hca->dev[d].port[p].capture_via != (bits && ring->far);
+			store_relaxed(&hca->dev[d].port[p].capture_via, bits && ring->far);
+		}
+	store_relaxed(&ring->on, on);
+	hca_watch(hca);
+	return moved;
+}
+
+/* Whether there is a program whose memory only its helper reaches. */
+static u32 any_far(const struct fabric *f)
+{
+	const struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next)
+		if (!cl->dead && !f->hca->client[cl->id].fabric_reach)
+			return 1;
+	return 0;
+}
+
+/* The same with the token. */
+static void mark(struct fabric *f)
+{
+	f->hca->capture.far = any_far(f);
+	if (mark_ports(f))
+		via_changed(f->hca);
+}
+
+void captures_client(struct fabric *f)
+{
+	if (f->hca->capture.on && !f->hca->capture.far && any_far(f))
+		store_relaxed(&f->captures->news, 1);
+}
+
+void captures_node(struct fabric *f)
+{
+	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
+	if (f->captures && f->hca->capture.on && mark_ports(f))
+		store_relaxed(&f->captures->news, 1);
+}
+
+static bool any_port(const struct hca *hca, const struct proto_capture *q)
+{
+	u32 d, p;
+
+	if (!q->node[0] && !q->dev[0] && !q->port)
+		return true;
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports; p++)
+			if (capture_names(hca, q, d, p))
+				return true;
+	return false;
+}
+
+/* Nobody reads the ring any more, or one less. Token held. */
+static void let_go(struct fabric *f, struct capture *c)
+{
+	struct hca_capture *ring = &f->hca->capture;
+	u32 i;
+
+	pthread_mutex_lock(&f->captures->lock);
+	c->reads = false;
+	for (i = 0; i < CAPTURES && !(f->captures->of[i] && f->captures->of[i]->reads); i++)
+		;
+	if (i == CAPTURES) {
+		store_release(&ring->tail, ring->head);
+		/* Its memory is given back; what is there is read by nobody. */
+		fallocate(f->hca_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)offsetof(struct hca, capture.ring), CAP_RING);
+	}
+	pthread_mutex_unlock(&f->captures->lock);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------- */
+
+void capture_fill(const struct capture *c, struct proto_capture *q)
+{
+	*q = c->ask;
+	q->id = c->id;
+	q->ended = c->told;
+	q->packets = load_relaxed(&c->count.packets);
+	q->bytes = load_relaxed(&c->count.bytes);
+	q->filtered = load_relaxed(&c->count.filtered);
+	q->lost = load_relaxed(&c->count.lost);
+	q->files = load_relaxed(&c->count.files);
+	q->state = load_acquire(&c->state);
+	if (q->state != CAPTURE_ENDED)
+		return;
+	q->err = c->err;
+	memcpy(q->text, c->why, sizeof(q->text));
+}
+
+static void answer(struct fabric *f, struct capture *c, u32 op, int ret)
+{
+	static struct proto_msg m;
+	struct conn *conn = c->conn;
+
+	c->conn = NULL;
+	if (!conn)
+		return;
+	m = (struct proto_msg){ .magic = PROTO_MAGIC, .op = op, .ret = ret };
+	capture_fill(c, &m.capture);
+	conn_answer(f, conn, &m);
+}
+
+static void wake(const struct capture *c)
+{
+	const u64 one = 1;
+
+	if (write(c->wake, &one, sizeof(one)) != sizeof(one))
+		return; /* it has been woken often enough */
+}
+
+void captures_look(struct fabric *f)
+{
+	u32 i;
+
+	if (likely(!f->hca->capture.on) || !load_relaxed(&f->hca->capture.rung))
+		return;
+	for (i = 0; i < CAPTURES; i++)
+		if (runs(f->captures->of[i]))
+			wake(f->captures->of[i]);
+}
+
+/* The thread takes no signal but the one that is meant for it. */
+static int start_thread(struct capture *c)
+{
+	sigset_t all, was;
+	int ret;
+
+	sigfillset(&all);
+	sigdelset(&all, SIG_UNSTICK);
+	pthread_sigmask(SIG_BLOCK, &all, &was);
+	ret = pthread_create(&c->thread, NULL, capture_thread, c);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	return -ret;
+}
+
+static void leave(struct captures *t, struct capture *c)
+{
+	/* Threads of others look at all. */
+	pthread_mutex_lock(&t->lock);
+	if (t->of[c->bit] == c)
+		t->of[c->bit] = NULL;
+	pthread_mutex_unlock(&t->lock);
+	if (c->wake >= 0)
+		close(c->wake);
+	free(c);
+}
+
+static bool ends_well(const char *s, size_t size)
+{
+	return memchr(s, '\0', size);
+}
+
+static bool sound(const struct proto_capture *q)
+{
+	return ends_well(q->node, sizeof(q->node)) && ends_well(q->dev, sizeof(q->dev)) &&
+	       ends_well(q->filter, sizeof(q->filter)) && ends_well(q->path, sizeof(q->path)) &&
+	       q->path[0];
+}
+
+/* Among the others, if none of them writes to the same. Return: 0 or -errno; *@q is what there is to say. */
+static int enter(struct captures *t, struct capture *c, struct proto_capture *q)
+{
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = c->fd >= 0 ? capture_claim(t, c, c->fd, &q->id) : capture_claim_ring(t, c, &q->id);
+	if (!ret)
+		t->of[c->bit] = c;
+	pthread_mutex_unlock(&t->lock);
+	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
+	if (ret || c->fd < 0 || !strcmp(q->path, "-") || !ftruncate(c->fd, 0) || errno == EINVAL)
+		return ret;
+	q->err = errno;
+	q->text[0] = '\0';
+	return -EIO;
+}
+
+static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
+{
+	struct captures *t = f->captures;
+	struct capture *c;
+	u32 i;
+	int ret;
+
+	if (!sound(&m->capture) || (*fd < 0) != (m->capture.ring_bytes != 0))
+		return -EINVAL;
+	if (!any_port(f->hca, &m->capture))
+		return -ENODEV;
+	for (i = 0; i < CAPTURES && t->of[i]; i++)
+		;
+	if (i == CAPTURES)
+		return -EUSERS;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct capture){ .f = f,
+			       .id = t->last_id + 1,
+			       .bit = i,
+			       .ask = m->capture,
+			       .fd = *fd,
+			       .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			       .conn = conn,
+			       .owner = m->flags & PROTO_F_HOLD ? conn : NULL };
+	ret = enter(t, c, &m->capture);
+	if (!ret)
+		ret = c->wake < 0 ? -EMFILE : start_thread(c);
+	if (ret) {
+		leave(t, c);
+		return ret;
+	}
+	t->last_id = c->id;
+	*fd = -1;
+	return -EINPROGRESS;
+}
+
+static int stop(struct fabric *f, struct conn *conn, const struct proto_msg *m)
+{
+	struct capture *c = NULL, *at;
+	u32 i;
+
+	for (i = 0; i < CAPTURES && !c; i++) {
+		at = f->captures->of[i];
+		if (at && (!at->told || at->owner == conn) &&
+		    (!m->capture.id || at->id == m->capture.id))
+			c = at;
+	}
+	if (!c)
+		return -ENOENT;
+	if (c->conn)
+		return -EBUSY;
+	c->conn = conn;
+	if (c->owner == conn)
+		c->owner = NULL;
+	c->stop = true;
+	f->captures->news = 1;
+	return -EINPROGRESS;
+}
+
+int capture_request(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
+{
+	return m->op == PROTO_CAPTURE_START ? start(f, conn, m, fd) : stop(f, conn, m);
+}
+
+void capture_forget(struct fabric *f, const struct conn *conn)
+{
+	struct capture *c;
+	u32 i;
+
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		if (!c)
+			continue;
+		if (c->conn == conn)
+			c->conn = NULL;
+		if (c->owner == conn) {
+			c->owner = NULL;
+			c->stop = true;
+			store_relaxed(&f->captures->news, 1);
+		}
+	}
+}
+
+/* --- their course ----------------------------------------------------------------------------------- */
+
+static void run(struct fabric *f, struct capture *c)
+{
+	struct hca_capture *ring = &f->hca->capture;
+
+	pthread_mutex_lock(&f->captures->lock);
+	c->at = ring->head;
+	c->reads = true;
+	pthread_mutex_unlock(&f->captures->lock);
+	store_release(&c->state, CAPTURE_RUNNING);
+	mark(f);
+	wake(c);
+	note(f, "capture %u: to %s", c->id, c->ask.path);
+	answer(f, c, PROTO_CAPTURE_START, 0);
+}
+
+static void halt(struct fabric *f, struct capture *c)
+{
+	c->stop_at = f->hca->capture.head;
+	store_release(&c->state, CAPTURE_STOPPING);
+	c->stuck_since = real_ns();
+	c->stuck_at = 0;
+	mark(f);
+	wake(c);
+}
+
+/* Its thread has ended. Return: whether it was forgotten: somebody was told, or nobody will ask. */
+static bool ended(struct fabric *f, struct capture *c)
+{
+	/* One that has ended by itself reads no more. */
+	bool began = c->reads || c->joined;
+
+	if (!c->joined) {
+		pthread_join(c->thread, NULL);
+		c->joined = true;
+		mark(f);
+		let_go(f, c);
+		if (c->cut && (!c->err || c->err == EPIPE)) {
+			c->err = EPIPE;
+			snprintf(c->why, sizeof(c->why), "nobody takes what is written");
+		}
+		if (c->err)
+			note(f, "capture %u: %s: %s: it has ended, after %llu packets", c->id,
+			     c->why[0] ? c->why : c->ask.path, strerror(c->err),
+			     (unsigned long long)c->count.packets);
+		else
+			note(f, "capture %u: it has ended, after %llu packets", c->id,
+			     (unsigned long long)c->count.packets);
+	}
+	/* One that ends by itself is asked about later. */
+	if (!c->stop && began)
+		return false;
+	answer(f, c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START, began ? 0 : -EIO);
+	/* Whose capture it is does not know yet. */
+	if (began && c->owner) {
+		c->told = true;
+		c->stop = false;
+		return false;
+	}
+	leave(f->captures, c);
+	return true;
+}
+
+bool captures_due(const struct fabric *f)
+{
+	return f->captures && load_relaxed(&f->captures->news);
+}
+
+void captures_work(struct fabric *f)
+{
+	struct capture *c;
+	u32 i;
+
+	exchange(&f->captures->news, 0);
+	if (f->hca->capture.on) {
+		mark(f);
+		via_changed(f->hca);
+	}
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		if (!c)
+			continue;
+		if (load_acquire(&c->state) == CAPTURE_READY)
+			run(f, c);
+		if (load_acquire(&c->state) == CAPTURE_RUNNING && c->stop)
+			halt(f, c);
+		if (load_acquire(&c->state) == CAPTURE_ENDED)
+			ended(f, c);
+	}
+}
+
+/* Nobody takes what it writes: as if its reader had gone, so that nothing counts as written from now on. */
+static void unstick(struct fabric *f, struct capture *c)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	close(ends[0]);
+	pthread_mutex_lock(&f->captures->lock);
+	if (c->fd >= 0 && !c->closing)
+		dup3(ends[1], c->fd, O_CLOEXEC);
+	pthread_mutex_unlock(&f->captures->lock);
+	close(ends[1]);
+	pthread_kill(c->thread, SIG_UNSTICK);
+	c->cut = true;
+}
+
+u64 captures_tick(struct fabric *f)
+{
+	u64 now = real_ns(), next = NEVER, bytes;
+	struct capture *c;
+	u32 i;
+
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		if (!c || load_acquire(&c->state) != CAPTURE_STOPPING)
+			continue;
+		next = now + LOOK_NS;
+		bytes = load_relaxed(&c->count.bytes);
+		if (bytes != c->stuck_at) {
+			c->stuck_at = bytes;
+			c->stuck_since = now;
+		} else if (now - c->stuck_since > STUCK_NS) {
+			unstick(f, c);
+		}
+	}
+	return next;
+}
+
+void captures_end(struct fabric *f)
+{
+	struct capture *c;
+	u64 until = real_ns() + END_NS;
+	u32 i;
+
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		if (!c || !c->reads || c->joined)
+			continue;
+		if (load_acquire(&c->state) == CAPTURE_RUNNING) {
+			c->stop_at = load_acquire(&f->hca->capture.head);
+			store_release(&c->state, CAPTURE_STOPPING);
+		}
+		wake(c);
+	}
+	for (i = 0; i < CAPTURES; i++) {
+		c = f->captures->of[i];
+		while (c && c->reads && load_acquire(&c->state) != CAPTURE_ENDED) {
+			if (real_ns() > until)
+				unstick(f, c);
+			usleep(1000);
+		}
+	}
+}

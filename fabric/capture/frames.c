@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: from the ring's records to packets as they are on the wire.
+ *
+ * What a packet's headers have beyond its burst is what Linux' software RoCE puts there: the source port comes
+ * from the flow label or the QP numbers, an IPv4 packet is not to be fragmented, MAC addresses are those that the
+ * ports' GUIDs are made of.
+ */
+#include "fabric/capture/capture.h"
+#include "traces/formats/roce.h"
+
+#include <endian.h>
+
+#define SPORT_BASE 0xc000u
+#define SPORT_MASK 0x3fffu
+
+/* EUI-64, the other way round. */
+static void mac_of_guid(u64 guid, u8 mac[6])
+{
+	mac[0] = (u8)(guid >> 56) ^ 2;
+	mac[1] = (u8)(guid >> 48);
+	mac[2] = (u8)(guid >> 40);
+	mac[3] = (u8)(guid >> 16);
+	mac[4] = (u8)(guid >> 8);
+	mac[5] = (u8)guid;
+}
+
+static void mac_of_port(const struct hca *hca, u32 dev, u32 port, u8 mac[6])
+{
+	memset(mac, 0, 6);
+	if (dev < HCA_MAX_DEVS && port <= HCA_MAX_PORTS)
+		mac_of_guid(hca->dev[dev].port[port].guid, mac);
+}
+
+/* RFC 1112, RFC 2464. */
+static void mac_of_group(const u8 gid[16], u8 mac[6])
+{
+	static const u8 v4[] = { 0x01, 0x00, 0x5e }, v6[] = { 0x33, 0x33 };
+
+	if (gid_is_v4(gid)) {
+		memcpy(mac, v4, 3);
+		memcpy(mac + 3, gid + 13, 3);
+		mac[3] &= 0x7f;
+	} else {
+		memcpy(mac, v6, 2);
+		memcpy(mac + 2, gid + 12, 4);
+	}
+}
+
+static bool group_address(const u8 gid[16])
+{
+	return gid[0] == 0xff || (gid_is_v4(gid) && gid[12] >> 4 == 0xe);
+}
+
+/* As the kernel's rdma_get_udp_sport(): the flow label, or a hash of both QP numbers, folded. */
+static u16 source_port(u32 flow_label, u32 src_qpn, u32 dst_qpn)
+{
+	u64 v = (u64)src_qpn * dst_qpn;
+	u32 label = flow_label & 0xfffff;
+
+	if (!label) {
+		v ^= v >> 20;
+		v ^= v >> 40;
+		label = (u32)v & 0xfffff;
+	}
+	return (u16)(((label & SPORT_MASK) ^ label >> 14) | SPORT_BASE);
+}
+
+static u8 transport_of(u32 qp_type)
+{
+	switch (qp_type) {
+	case QPT_UC:
+		return ROCE_UC;
+	case QPT_UD:
+		return ROCE_UD;
+	case QPT_XRC_SEND:
+	case QPT_XRC_RECV:
+		return ROCE_XRC;
+	default:
+		return ROCE_RC;
+	}
+}
+
+/* The four opcodes of a message's packets follow each other, but for what rides on the last. */
+static u8 data_op(u8 base, bool first, bool last, u8 flags)
+{
+	static const u8 invalidate[] = { ROCE_SEND_LAST_INV, ROCE_SEND_ONLY_INV };
+	u8 imm = flags & BF_IMM && last;
+
+	if (last && flags & BF_INV)
+		return invalidate[first];
+	if (first)
+		return (u8)(last ? base + 4 + imm : base);
+	return (u8)(last ? base + 2 + imm : base + 1);
+}
+
+static u8 read_resp_op(bool first, bool last)
+{
+	if (first)
+		return last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST;
+	return last ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE;
+}
+
+static u8 op_of(const struct burst *b, bool first, bool last)
+{
+	switch (b->op) {
+	case BOP_SEND:
+		return data_op(ROCE_SEND_FIRST, first, last, b->flags);
+	case BOP_WRITE:
+		return data_op(ROCE_WRITE_FIRST, first, last, b->flags & (u8)~BF_INV);
+	case BOP_READ_REQ:
+		return ROCE_READ_REQ;
+	case BOP_READ_RESP:
+		return read_resp_op(first, last);
+	case BOP_ATOMIC_REQ:
+		return b->atomic_op == WR_ATOMIC_FETCH_AND_ADD ? ROCE_FETCH_ADD : ROCE_CMP_SWAP;
+	case BOP_ATOMIC_WRITE:
+		return ROCE_ATOMIC_WRITE;
+	case BOP_ATOMIC_ACK:
+		return ROCE_ATOMIC_ACK;
+	default:
+		return ROCE_ACK;
+	}
+}
+
+static void network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
+{
+	const struct hca_dev *dev = &hca->dev[r->b.src_dev];
+	const struct burst *b = &r->b;
+
+	memcpy(p->sgid, r->sgid, sizeof(p->sgid));
+	memcpy(p->dgid, r->dgid, sizeof(p->dgid));
+	p->tclass = r->av.traffic_class;
+	p->flow_label = r->av.flow_label & 0xfffff;
+	p->hop_limit = r->av.hop_limit;
+	if (dev->link_layer != LINK_ETHERNET) {
+		p->net = r->av.is_global ? ROCE_IB_GRH : ROCE_IB;
+		p->sl = r->av.sl & 0xf;
+		p->slid = (u16)(dev->port[b->src_port].lid | r->av.src_path_bits);
+		p->dlid = r->av.dlid;
+		return;
+	}
+	p->net = gid_is_v4(r->sgid) && gid_is_v4(r->dgid) ? ROCE_IP4 : ROCE_IP6;
+	p->ip_frag = ROCE_IP_DF;
+	p->udp_src = source_port(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
+	mac_of_port(hca, b->src_dev, b->src_port, p->eth_src);
+	if (group_address(r->dgid))
+		mac_of_group(r->dgid, p->eth_dst);
+	else
+		mac_of_port(hca, b->dst_dev, b->dst_port, p->eth_dst);
+}
+
+/* In all packets of a burst, or in those of them that have such a header. */
+static void headers(const struct burst *b, struct roce_pkt *p)
+{
+	p->pkey = b->pkey;
+	p->dqpn = b->dst_qpn & IB_QPN_MASK;
+	p->qkey = b->qkey;
+	p->sqpn = b->src_qpn & IB_QPN_MASK;
+	p->srqn = b->srqn & IB_QPN_MASK;
+	p->va = b->va;
+	p->rkey = b->rkey;
+	p->dma_len = (u32)b->dma_len;
+	p->syndrome = b->aeth;
+	p->msn = b->msn & IB_PSN_MASK;
+	p->orig = b->orig;
+	p->imm = be32toh(b->imm);
+	p->inv_rkey = b->inv_rkey;
+	p->swap = b->swap;
+	p->compare = b->compare_add;
+	if (b->op == BOP_ATOMIC_REQ && b->atomic_op == WR_ATOMIC_FETCH_AND_ADD) {
+		p->swap = b->compare_add;
+		p->compare = 0;
+	}
+}
+
+u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p)
+{
+	const struct cap_rec *r = v->rec;
+	const struct burst *b = &r->b;
+
+	if (b->src_dev >= HCA_MAX_DEVS || b->src_port > HCA_MAX_PORTS || !b->mtu)
+		return 0;
+	memset(p, 0, sizeof(*p));
+	network(hca, r, p);
+	headers(b, p);
+	if (r->fate & CAP_DAMAGED)
+		p->icrc_xor = 1;
+	return burst_packets(b);
+}
+
+/* Who answers it by something else than an ACK is not asked for one, but Linux sets the bit as well. */
+static bool asks(const struct burst *b)
+{
+	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
+		return false;
+	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ;
+}
+
+/* Payload bytes of packet @i, and where they are. */
+static void payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
+{
+	const struct burst *b = &v->rec->b;
+	u64 at = (u64)i * b->mtu, len = b->op == BOP_READ_REQ ? 0 : b->len;
+
+	p->payload_len = len > at ? (u32)min_u64(len - at, b->mtu) : 0;
+	p->payload_cap = min_u32(p->payload_len, v->rec->keep);
+	p->payload = v->payload + (u64)i * v->rec->keep;
+}
+
+bool cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p)
+{
+	const struct burst *b = &v->rec->b;
+	u32 n = burst_packets(b), was = p->payload_len;
+	bool first = !i && b->flags & BF_FIRST, last = i + 1 == n && b->flags & BF_LAST;
+
+	payload(v, i, p);
+	p->psn = psn_add(b->psn, i);
+	p->ip_id = (u16)(v->rec->nth + i);
+	if (i > 1 && i + 1 < n)
+		return p->payload_len == was;
+	p->opcode = ROCE_OPCODE(transport_of(b->dst_type), op_of(b, first, last));
+	p->solicited = last && b->flags & BF_SOLICITED;
+	p->ack_req = i + 1 == n && asks(b);
+	return false;
+}

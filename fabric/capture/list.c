@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Captures as they are shown: `rdmaemu capture list`; and how far one has got. */
+#include "fabric/capture/capture.h"
+#include "fabric/common/json.h"
+#include "fabric/common/text_out.h"
+
+#include <stdio.h>
+
+int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets)
+{
+	const struct capture *c = NULL;
+	u64 at;
+	u32 i;
+
+	for (i = 0; i < CAPTURES && !c; i++)
+		if (f->captures->of[i] && f->captures->of[i]->owner == owner)
+			c = f->captures->of[i];
+	if (!c || load_acquire(&c->state) != CAPTURE_RUNNING)
+		return -ENOENT;
+	if (!*upto)
+		*upto = load_acquire(&f->hca->capture.head);
+	pthread_mutex_lock(&f->captures->lock);
+	at = c->at;
+	pthread_mutex_unlock(&f->captures->lock);
+	*packets = load_relaxed(&c->count.taken);
+	return at >= *upto ? 0 : -EAGAIN;
+}
+
+static const char *state_name(const struct proto_capture *q)
+{
+	switch (q->state) {
+	case CAPTURE_OPENING:
+	case CAPTURE_READY:
+		return "starting";
+	case CAPTURE_RUNNING:
+		return "running";
+	case CAPTURE_STOPPING:
+		return "stopping";
+	default:
+		return q->err ? "failed" : "ended";
+	}
+}
+
+static void add_word(struct json_object *o, const char *key, const char *s)
+{
+	if (s[0])
+		add_str(o, key, s);
+}
+
+static struct json_object *json_one(const struct proto_capture *q)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_int(o, "capture", q->id);
+	add_word(o, "file", q->path);
+	add_word(o, "state", state_name(q));
+	add_word(o, "node", q->node);
+	add_word(o, "device", q->dev);
+	if (q->port)
+		add_int(o, "port", q->port);
+	add_word(o, "filter", q->filter);
+	if (q->snaplen)
+		add_int(o, "snaplen", q->snaplen);
+	if (q->ring_bytes)
+		add_int(o, "ring_size", q->ring_bytes);
+	if (q->ring_files)
+		add_int(o, "ring_files", q->ring_files);
+	json_object_object_add(o, "lossy", json_object_new_boolean((int)q->lossy));
+	add_int(o, "packets", q->packets);
+	add_int(o, "bytes", q->bytes);
+	add_int(o, "filtered", q->filtered);
+	add_int(o, "lost", q->lost);
+	add_int(o, "files", q->files);
+	if (q->err)
+		add_word(o, "error", strerror(q->err));
+	return o;
+}
+
+static void print_one(FILE *out, const struct proto_capture *q)
+{
+	fprintf(out, "%-4u %-9s %10llu %12llu %10llu %8llu  %s", q->id, state_name(q),
+		(unsigned long long)q->packets, (unsigned long long)q->bytes,
+		(unsigned long long)q->filtered, (unsigned long long)q->lost, q->path);
+	if (q->err)
+		fprintf(out, ": %s", strerror(q->err));
+	fputc('\n', out);
+}
+
+static void print_all(const struct fabric *f, FILE *out, bool json)
+{
+	struct json_object *all = json_object_new_array();
+	static struct proto_capture q;
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < CAPTURES; i++) {
+		if (!f->captures->of[i] || f->captures->of[i]->told)
+			continue;
+		capture_fill(f->captures->of[i], &q);
+		if (json)
+			json_object_array_add(all, json_one(&q));
+		else if (!any)
+			fprintf(out, "%-4s %-9s %10s %12s %10s %8s  FILE\n", "N", "STATE",
+				"PACKETS", "BYTES", "FILTERED", "LOST");
+		if (!json)
+			print_one(out, &q);
+		any = true;
+	}
+	if (json)
+		json_out(out, all);
+}
+
+int captures_list(struct fabric *f, u32 flags)
+{
+	struct text_out text;
+	FILE *out = text_begin(&text);
+
+	if (!out)
+		return -ENOMEM;
+	print_all(f, out, flags & PROTO_F_JSON);
+	return text_end(&text);
+}

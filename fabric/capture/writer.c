@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a capture's thread: from the ring to a file.
+ *
+ * It waits for nothing but its file: it looks at the ring again and again, less often the longer there is nothing in
+ * it, and is woken when the ring fills up, or when it is to end.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/proto/version.h"
+#include "traces/formats/pcapng.h"
+#include "traces/formats/roce.h"
+
+#include <pcap/pcap.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define NAP_MIN_MS 1
+#define NAP_MAX_MS 20
+#define TURN	   (1u << 20) /* bytes of ring before others may write there again */
+#define FRAME_ROOM ROCE_FRAME_MAX
+#define MTU_ROOM   (64u << 10)
+#define NO_IFACE   (-1)
+#define TAIL_MAX   9u /* behind a payload: pad, ICRC, VCRC */
+
+/**
+ * struct writer - a capture at work.
+ * @iface: of the ports, NO_IFACE: not yet; @dropped: by kind of link: Ethernet, InfiniBand
+ * @filter: likewise; no instructions: everything
+ * @lost: packets of ours that had no room in the ring, as far as was looked; @untold: those of them that the file does
+ *	not tell of yet
+ */
+struct writer {
+	struct capture *c;
+	const struct hca *hca;
+	struct pcapng *out;
+	int iface[HCA_MAX_DEVS][HCA_MAX_PORTS + 1];
+	int dropped[2];
+	struct bpf_program filter[2];
+	u64 lost, untold;
+	u64 last_ns;
+	bool unflushed;
+	u8 frame[ROCE_ERF_LEN + FRAME_ROOM];
+};
+
+/* @what: what it is about; "": its file. Return: -1. */
+static int fail(struct capture *c, int err, const char *what)
+{
+	c->err = err < 0 ? -err : err;
+	/* Then claim() has said it. */
+	if (c->err == EBUSY && !*what && c->why[0])
+		return -1;
+	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, what);
+	return -1;
+}
+
+static u32 snap_of(const struct capture *c)
+{
+	return c->ask.snaplen ? c->ask.snaplen : PCAPNG_SNAPLEN;
+}
+
+/* --- interfaces ------------------------------------------------------------------------------------- */
+
+static int add_iface(struct writer *w, const char *name, const char *description, bool ib)
+{
+	struct pcapng_iface i = {
+		.name = name,
+		.description = description,
+		.filter = w->c->ask.filter[0] ? w->c->ask.filter : NULL,
+		.link = ROCE_LINK_ETHERNET,
+		.snaplen = w->c->ask.snaplen,
+	};
+	int ret;
+
+	if (ib)
+		i.link = w->c->ask.erf ? ROCE_LINK_ERF : ROCE_LINK_IB;
+	if (ib && w->c->ask.erf && i.snaplen)
+		i.snaplen += ROCE_ERF_LEN;
+	ret = pcapng_add_iface(w->out, &i);
+	return ret < 0 ? fail(w->c, ret, "") : ret;
+}
+
+/* Return: the interface of a port, or -1. */
+static int iface_of(struct writer *w, u32 dev, u32 port)
+{
+	const struct hca_dev *d = &w->hca->dev[dev];
+	char name[sizeof(d->name) + PROTO_NODE_SIZE + 8];
+	int *i = &w->iface[dev][port];
+
+	if (*i == NO_IFACE) {
+		snprintf(name, sizeof(name), "%s/%s/%u", w->hca->node[d->node % HCA_MAX_NODES].name,
+			 d->name, port);
+		*i = add_iface(w, name, NULL, d->link_layer != LINK_ETHERNET);
+	}
+	return *i;
+}
+
+static int iface_dropped(struct writer *w, bool ib)
+{
+	if (w->dropped[ib] == NO_IFACE)
+		w->dropped[ib] =
+			add_iface(w, "dropped", "packets that did not get to their port", ib);
+	return w->dropped[ib];
+}
+
+/* --- begin -------------------------------------------------------------------------------------------- */
+
+/* Whether one of its ports is an InfiniBand port. */
+static bool any_ib(const struct writer *w)
+{
+	u32 d, p;
+
+	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
+		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
+			if (w->hca->dev[d].link_layer != LINK_ETHERNET &&
+			    capture_names(w->hca, &w->c->ask, d, p))
+				return true;
+	return false;
+}
+
+static int compile(struct writer *w)
+{
+	static const int links[2] = { DLT_EN10MB, ROCE_LINK_IB };
+	char why[PCAP_ERRBUF_SIZE];
+	pcap_t *p;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < 2 && w->c->ask.filter[0]; i++) {
+		p = pcap_open_dead(links[i], MTU_ROOM);
+		if (!p)
+			return fail(w->c, ENOMEM, "filter");
+		ret = pcap_compile(p, &w->filter[i], w->c->ask.filter, 1, PCAP_NETMASK_UNKNOWN);
+		snprintf(why, sizeof(why), "%.200s", ret ? pcap_geterr(p) : "");
+		pcap_close(p);
+		if (ret && i == 0)
+			return fail(w->c, EINVAL, why);
+		if (ret && any_ib(w))
+			return fail(w->c, EINVAL,
+				    "--filter: libpcap knows no fields of InfiniBand packets, only "
+				    "their length ('len < 100'); see --device for Ethernet ports");
+		/* Ports that come later: what cannot be asked about their packets takes none. */
+		if (ret)
+			w->filter[i].bf_len = 0;
+	}
+	return 0;
+}
+
+/* A file of a ring. */
+static int claim(void *arg, int fd, const char *path)
+{
+	struct capture *c = arg;
+	struct captures *all = c->f->captures;
+	const char *name = strrchr(path, '/');
+	u32 id = 0;
+	int ret;
+
+	pthread_mutex_lock(&all->lock);
+	ret = capture_claim(all, c, fd, &id);
+	pthread_mutex_unlock(&all->lock);
+	if (ret == -EBUSY)
+		snprintf(c->why, sizeof(c->why), "%.200s: capture %u writes to it already",
+			 name ? name + 1 : path, id);
+	return ret;
+}
+
+static int open_file(struct writer *w)
+{
+	const struct proto_capture *q = &w->c->ask;
+	struct pcapng_opts o = {
+		.fd = w->c->fd,
+		.path = w->c->fd < 0 ? q->path : NULL,
+		.ring_bytes = q->ring_bytes,
+		.ring_files = q->ring_files,
+		.mode = S_IFREG | (q->mode & 0666),
+		.claim = claim,
+		.arg = w->c,
+		.application = "rdmaemu " RDMAEMU_VERSION,
+		.comment = "times are the fabric's clock since the fabric's start",
+	};
+	bool ib = w->hca->dev[0].link_layer != LINK_ETHERNET, any = false;
+	u32 d, p;
+	int ret = pcapng_open(&w->out, &o);
+
+	if (ret)
+		return fail(w->c, ret, "");
+	/* The writer's own now; the number stays good until the thread has ended. */
+	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
+		for (p = 1; p <= w->hca->dev[d].n_ports; p++) {
+			if (!capture_names(w->hca, q, d, p))
+				continue;
+			if (iface_of(w, d, p) < 0)
+				return -1;
+			if (!any)
+				ib = w->hca->dev[d].link_layer != LINK_ETHERNET;
+			any = true;
+		}
+	/* Of the same kind as the ports: a file of InfiniBand ports alone has one link type. */
+	if (iface_dropped(w, ib) < 0)
+		return -1;
+	ret = pcapng_flush(w->out);
+	return ret ? fail(w->c, ret, "") : 0;
+}
+
+/* --- packets -------------------------------------------------------------------------------------------- */
+
+/* Packets that the ring had no room for. The senders write next to that number: not for each packet. */
+static void look_lost(struct writer *w)
+{
+	u64 all = load_relaxed(&w->hca->capture.lost[w->c->bit]), n = all - w->lost;
+
+	w->lost = all;
+	w->untold += n;
+	store_relaxed(&w->c->count.lost, w->c->count.lost + n);
+}
+
+static void count(struct writer *w)
+{
+	struct pcapng_stat s;
+
+	pcapng_stat(w->out, &s);
+	store_relaxed(&w->c->count.packets, s.packets);
+	store_relaxed(&w->c->count.taken, s.packets + s.waiting);
+	store_relaxed(&w->c->count.bytes, s.bytes);
+	store_relaxed(&w->c->count.files, s.files);
+}
+
+/* A frame of @cap bytes, of @len. Return: 0 or -1. */
+static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 cap, u32 len,
+	       bool ib, const char *text)
+{
+	bool dropped = r->fate & CAP_DROPPED;
+	int iface = dropped ? iface_dropped(w, ib) : iface_of(w, r->b.src_dev, r->b.src_port), ret;
+	struct pcapng_pkt p = {
+		.ns = r->ns - min_u64(r->ns, w->c->f->started),
+		.frame = frame,
+		.caplen = min_u32(cap, snap_of(w->c)),
+		.len = len,
+		.comment = text,
+	};
+
+	if (iface < 0)
+		return -1;
+	p.iface = (u32)iface;
+	if (w->c->ask.filter[0] &&
+	    (!w->filter[ib].bf_len || !bpf_filter(w->filter[ib].bf_insns, frame, len, cap))) {
+		pcapng_count(w->out, p.iface, 1, 0);
+		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
+		return 0;
+	}
+	/* There is room in front of what build() has made. */
+	if (ib && w->c->ask.erf) {
+		roce_erf(w->frame, p.ns, p.caplen, len);
+		p.frame = w->frame;
+		p.caplen += ROCE_ERF_LEN;
+		p.len += ROCE_ERF_LEN;
+	}
+	p.dropped = w->untold;
+	w->untold = 0;
+	ret = pcapng_write(w->out, &p);
+	w->unflushed = true;
+	w->last_ns = p.ns;
+	return ret ? fail(w->c, ret, "") : 0;
+}
+
+/* What a drop's cause is, where nothing more is said. */
+static void say_why(const struct writer *w, const struct cap_view *v, char *text, size_t size)
+{
+	struct journal_entry j = { .kind = JRN_DROP,
+				   .cause = (u8)v->rec->cause,
+				   .info = v->rec->info };
+	size_t n = (size_t)snprintf(text, size, "dropped: ");
+
+	journal_why(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
+}
+
+/* Return: bytes of the frame that are in w->frame, behind room for a header. @next: roce_build_next() will do */
+static int build(struct writer *w, const struct roce_pkt *p, u32 snap, bool next, u32 *len)
+{
+	u8 *frame = w->frame + ROCE_ERF_LEN;
+	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole,
+	    room = min_u32(snap, FRAME_ROOM);
+	int n = next ? roce_build_next(p, frame, room, len) : roce_build(p, frame, room, len);
+
+	if (likely(n != -EINVAL))
+		return n;
+	whole = roce_frame_len(p);
+	/* Not all of the payload was there: pad and checksums are not captured then. */
+	return whole > missing ? roce_build(p, frame, min_u32(snap, whole - missing), len) : n;
+}
+
+/* What is said of a record's packets. */
+static void comment(const struct writer *w, const struct cap_view *v, char text[CAP_TEXT])
+{
+	text[0] = '\0';
+	if (v->rec->text)
+		snprintf(text, CAP_TEXT, "%.*s", (int)min_u32(v->rec->text, CAP_TEXT - 1), v->text);
+	else if (v->rec->fate & CAP_DROPPED)
+		say_why(w, v, text, CAP_TEXT);
+}
+
+static int put_burst(struct writer *w, const struct cap_view *v, const char *text)
+{
+	struct roce_pkt p;
+	u32 n = cap_packets(w->hca, v, &p), i, len;
+	bool next;
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i++) {
+		next = cap_packet(v, i, &p);
+		ret = build(w, &p, snap_of(w->c), next, &len);
+		if (ret >= 0)
+			ret = put(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,
+				  p.net >= ROCE_IB, text);
+		else
+			ret = 0; /* no frame has such fields: a program has written them */
+	}
+	return ret;
+}
+
+static int put_record(struct writer *w, const struct cap_view *v)
+{
+	const struct cap_rec *r = v->rec;
+	char text[CAP_TEXT];
+
+	if (!(r->takers & 1u << w->c->bit) || r->b.src_dev >= HCA_MAX_DEVS ||
+	    r->b.src_port > HCA_MAX_PORTS)
+		return 0;
+	comment(w, v, text);
+	if (r->kind == CAP_BURST)
+		return put_burst(w, v, text);
+	return put(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len, false, text);
+}
+
+/* --- the loop ---------------------------------------------------------------------------------------------- */
+
+/* The ring is free up to where the last of all has got. */
+static void advance(struct capture *c, u64 at)
+{
+	struct captures *all = c->f->captures;
+	struct hca_capture *ring = &c->f->hca->capture;
+	u64 least = at;
+	u32 i;
+
+	pthread_mutex_lock(&all->lock);
+	c->at = at;
+	for (i = 0; i < CAPTURES; i++)
+		if (all->of[i] && all->of[i] != c && all->of[i]->reads)
+			least = min_u64(least, all->of[i]->at);
+	store_release(&ring->tail, least);
+	store_relaxed(&ring->rung, 0);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* What there is, up to @end. Return: 1: something; 0: nothing; -1. */
+static int drain(struct writer *w, u64 end)
+{
+	u64 at = w->c->at, from = at;
+	struct cap_view v;
+
+	look_lost(w);
+	while (at - from < TURN && capture_next(w->hca, &at, end, &v))
+		if (put_record(w, &v))
+			return -1;
+	if (at == from && at != end)
+		return fail(w->c, EBADMSG, "the ring of packets was overwritten by a program");
+	if (at == from)
+		return 0;
+	count(w);
+	advance(w->c, at);
+	return 1;
+}
+
+static void nap(struct capture *c, int ms)
+{
+	struct pollfd p = { .fd = c->wake, .events = POLLIN };
+	u64 n;
+
+	if (poll(&p, 1, ms) == 1 && read(c->wake, &n, sizeof(n)) < 0)
+		return;
+}
+
+static int work(struct writer *w)
+{
+	struct capture *c = w->c;
+	int ms = NAP_MIN_MS, ret = 0;
+	bool stopping;
+
+	while (ret >= 0) {
+		stopping = load_acquire(&c->state) == CAPTURE_STOPPING;
+		ret = drain(w, stopping ? c->stop_at : load_acquire(&w->hca->capture.head));
+		if (ret) {
+			ms = NAP_MIN_MS;
+			continue;
+		}
+		if (stopping)
+			break;
+		ret = w->unflushed ? pcapng_flush(w->out) : 0;
+		if (ret)
+			return fail(c, ret, "");
+		if (w->unflushed)
+			count(w);
+		w->unflushed = false;
+		nap(c, ms);
+		ms = ms * 2 < NAP_MAX_MS ? ms * 2 : NAP_MAX_MS;
+	}
+	return ret;
+}
+
+static void tell(struct capture *c, u32 state)
+{
+	const u64 one = 1;
+
+	store_release(&c->state, state);
+	store_release(&c->f->captures->news, 1);
+	if (write(c->f->kick.fd, &one, sizeof(one)) != sizeof(one))
+		return; /* it is full: the loop has yet to look */
+}
+
+static struct writer *begin(struct capture *c)
+{
+	struct writer *w = malloc(sizeof(*w));
+	u32 d, p;
+
+	if (!w)
+		return NULL;
+	w->c = c;
+	w->hca = c->f->hca;
+	w->out = NULL;
+	w->lost = w->untold = w->last_ns = 0;
+	w->unflushed = false;
+	memset(w->filter, 0, sizeof(w->filter));
+	w->dropped[0] = w->dropped[1] = NO_IFACE;
+	for (d = 0; d < HCA_MAX_DEVS; d++)
+		for (p = 0; p <= HCA_MAX_PORTS; p++)
+			w->iface[d][p] = NO_IFACE;
+	return w;
+}
+
+static void end(struct writer *w)
+{
+	struct capture *c = w->c;
+	int ret;
+
+	if (w->out && load_acquire(&c->state) == CAPTURE_OPENING) {
+		/* Refused: nothing of it stays. */
+		pcapng_drop(w->out);
+	} else if (w->out) {
+		look_lost(w);
+		if (w->untold)
+			pcapng_count(w->out, 0, 0, w->untold);
+		ret = pcapng_end(w->out, w->last_ns);
+		if (ret && !c->err)
+			fail(c, ret, "");
+		count(w);
+		pthread_mutex_lock(&c->f->captures->lock);
+		c->closing = true;
+		pthread_mutex_unlock(&c->f->captures->lock);
+		ret = pcapng_close(w->out, w->last_ns);
+		if (ret && !c->err)
+			fail(c, ret, "");
+	} else if (c->fd >= 0) {
+		close(c->fd);
+	}
+	pcap_freecode(&w->filter[0]);
+	pcap_freecode(&w->filter[1]);
+	free(w);
+}
+
+void *capture_thread(void *arg)
+{
+	struct capture *c = arg;
+	struct writer *w = begin(c);
+
+	prctl(PR_SET_NAME, "capture");
+	if (!w) {
+		fail(c, ENOMEM, "");
+		if (c->fd >= 0)
+			close(c->fd);
+	} else if (!compile(w) && !open_file(w)) {
+		w->lost = load_relaxed(&w->hca->capture.lost[c->bit]);
+		tell(c, CAPTURE_READY);
+		while (load_acquire(&c->state) == CAPTURE_READY)
+			nap(c, NAP_MAX_MS);
+		work(w);
+	}
+	if (w)
+		end(w);
+	tell(c, CAPTURE_ENDED);
+	return NULL;
+}

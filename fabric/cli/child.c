@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu run` as its program's parent.
+ *
+ * Theory of operation
+ * -------------------
+ * All signals but those of a process's own mistakes are blocked here and taken one by one, so nothing
+ * happens between two of them. One that a process has sent goes on to the child. One from the kernel
+ * (^C, ^Z, hang-up) went to the whole process group, so the child has it. The child gets mask and
+ * dispositions as they were. A pipe that closes with exec tells whether there was one.
+ */
+#include "fabric/cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/** struct before - how signals were, for the child. */
+struct before {
+	sigset_t mask;
+	struct sigaction chld;
+};
+
+static void block_signals(sigset_t *set, struct before *b)
+{
+	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	size_t i;
+
+	sigfillset(set);
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(set, own[i]);
+	/* Where children are ignored, nobody could be waited for. */
+	sigaction(SIGCHLD, &dfl, &b->chld);
+	sigprocmask(SIG_BLOCK, set, &b->mask);
+}
+
+static void __attribute__((noreturn))
+become(char **argv, const struct before *b, pid_t parent, int tell)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It died before it could take this process along. */
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	sigaction(SIGCHLD, &b->chld, NULL);
+	sigprocmask(SIG_SETMASK, &b->mask, NULL);
+	execvp(argv[0], argv);
+	err = errno;
+	/* Nobody is left to tell if this fails. */
+	_exit(write(tell, &err, sizeof(err)) == sizeof(err) ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/* Pass on a signal that a process has sent. */
+static void forward(pid_t child, const siginfo_t *si)
+{
+	if (si->si_code == SI_QUEUE)
+		sigqueue(child, si->si_signo, si->si_value);
+	else if (si->si_code <= 0 || si->si_signo == SIGCONT)
+		kill(child, si->si_signo);
+}
+
+/* The child has changed its state. Return: whether it has ended. */
+static bool look(pid_t child, int *status)
+{
+	while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
+		if (!WIFSTOPPED(*status))
+			return true;
+		/*
+		 * By job control: whoever waits for this process sees it stopped, as the program itself would
+		 * be. Who has sent SIGSTOP to the program itself (a pause rule, a debugger) lets it go on
+		 * himself, and knows nothing of this process.
+		 */
+		if (WSTOPSIG(*status) != SIGSTOP)
+			raise(SIGSTOP);
+	}
+	return false;
+}
+
+static void wait_end(pid_t child, const sigset_t *set, int *status)
+{
+	siginfo_t si;
+
+	for (;;) {
+		if (sigwaitinfo(set, &si) < 0)
+			continue;
+		if (si.si_signo != SIGCHLD || si.si_code <= 0)
+			forward(child, &si);
+		if (si.si_signo == SIGCHLD && look(child, status))
+			return;
+	}
+}
+
+/* What became of exec: 0 or -errno. */
+static int told(int fd)
+{
+	int err = 0;
+	ssize_t n;
+
+	do
+		n = read(fd, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(fd);
+	return n == sizeof(err) ? -err : 0;
+}
+
+int child_run(char **argv, int *status)
+{
+	pid_t parent = getpid(), child;
+	struct before b;
+	sigset_t set;
+	int fds[2], err;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	block_signals(&set, &b);
+	child = fork();
+	if (!child)
+		become(argv, &b, parent, fds[1]);
+	err = child < 0 ? errno : 0;
+	close(fds[1]);
+	if (err) {
+		close(fds[0]);
+		return -err;
+	}
+	err = told(fds[0]);
+	if (err)
+		waitpid(child, status, 0);
+	else
+		wait_end(child, &set, status);
+	return err;
+}
+
+void child_leave(int status)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t set;
+	int sig;
+
+	if (!WIFSIGNALED(status))
+		exit(WEXITSTATUS(status));
+	sig = WTERMSIG(status);
+	/* The program has dumped its core, if it was to. */
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	exit(128 + sig);
+}

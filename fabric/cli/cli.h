@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the verbs of the `rdmaemu` command.
+ */
+#ifndef FABRIC_CLI_CLI_H
+#define FABRIC_CLI_CLI_H
+
+#include "fabric/cli/control.h"
+#include "fabric/proto/version.h"
+
+#include <stdio.h>
+
+/**
+ * struct verb - one word of the command line.
+ * @run: gets what follows its flags; returns the exit status
+ * @flags: OPT_BIT()s it knows
+ * @takes_args: something may follow the flags
+ */
+struct verb {
+	const char *name;
+	const char *usage;
+	const char *help;
+	u64 flags;
+	bool takes_args;
+	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+};
+
+int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_up(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_down(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_lid(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+/** not_running() - say why there was no answer. Return: 1, the exit status. */
+int not_running(const struct opts *o, int err);
+/** print_text() - ask the fabric for text, by @op, and print it. Return: the exit status. */
+int print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
+int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+/** map_text() - the text in a memfd; NULL: there is none. */
+char *map_text(int fd, size_t *len);
+/** print_fd() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
+int print_fd(int fd, FILE *out);
+int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_inject(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_show(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_stat(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+
+#endif

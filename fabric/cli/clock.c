@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu clock`, `rdmaemu clock advance|run|stop`.
+ */
+#include "fabric/cli/cli.h"
+#include "fabric/common/json.h"
+#include "fabric/common/parse_link.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static void print_time(const char *before, u64 ns)
+{
+	printf("%s%llu.%09llu s", before, (unsigned long long)(ns / 1000000000),
+	       (unsigned long long)(ns % 1000000000));
+}
+
+static void print_line(const struct opts *o, const struct proto_clock *k)
+{
+	printf("fabric %s: ", o->fabric);
+	print_time("", k->now);
+	if (!k->running)
+		printf(", stopped");
+	else if (k->ppm != CLOCK_PPM)
+		printf(", running at %g times real time", (double)k->ppm / CLOCK_PPM);
+	else
+		printf(", running");
+	if (k->next != ~0ULL)
+		print_time(", next timer at ", k->next);
+	putchar('\n');
+}
+
+static void print_object(const struct opts *o, const struct proto_clock *k)
+{
+	struct json_object *j = json_object_new_object();
+
+	add_str(j, "fabric", o->fabric);
+	json_object_object_add(j, "now_ns", json_object_new_uint64(k->now));
+	json_object_object_add(j, "running", json_object_new_boolean((int)k->running));
+	json_object_object_add(j, "scale", json_object_new_double((double)k->ppm / CLOCK_PPM));
+	json_object_object_add(j, "next_ns",
+			       k->next == ~0ULL ? NULL : json_object_new_uint64(k->next));
+	json_out(stdout, j);
+}
+
+static int explain(const struct opts *o, int err, const struct proto_clock *k)
+{
+	switch (err) {
+	case -EOPNOTSUPP:
+		trouble("fabric %s is joined with others: its clock stays as it is", o->fabric);
+		break;
+	case -EBUSY:
+		trouble("fabric %s: its clock is being moved by somebody else", o->fabric);
+		break;
+	case -ERANGE:
+		trouble("fabric %s: that is further than its clock goes", o->fabric);
+		break;
+	case -ETIME:
+		trouble("fabric %s: its clock got to %llu.%09llu s: a program that is stopped has "
+			"its "
+			"engine",
+			o->fabric, (unsigned long long)(k->now / 1000000000),
+			(unsigned long long)(k->now % 1000000000));
+		break;
+	default:
+		return not_running(o, err);
+	}
+	return 1;
+}
+
+/* @k becomes the answer. Return: the exit status. */
+static int ask(const struct opts *o, const struct fabric_paths *p, struct proto_clock k)
+{
+	struct proto_msg m = { .op = PROTO_CLOCK, .clock = k };
+	const struct timeval for_ever = { 0 };
+	int sock = ctl_connect(p->sock), ret;
+
+	if (sock < 0)
+		return not_running(o, sock);
+	/* A long way takes its time. */
+	if (k.what == PROTO_CLOCK_ADVANCE)
+		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever));
+	ret = ctl_call(sock, &m, NULL);
+	close(sock);
+	if (ret)
+		return explain(o, ret, &m.clock);
+	if (o->json)
+		print_object(o, &m.clock);
+	else if (k.what == PROTO_CLOCK_SHOW)
+		print_line(o, &m.clock);
+	return 0;
+}
+
+int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return ask(o, p, (struct proto_clock){ .what = PROTO_CLOCK_SHOW });
+}
+
+int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_clock k = { .what = PROTO_CLOCK_ADVANCE };
+
+	if (argc != 1 || !time_parse(argv[0], CLOCK_ADVANCE_MAX, &k.ns)) {
+		trouble("clock advance: '%s': expected a time of up to a year, with its unit: ns, "
+			"us, "
+			"ms or s",
+			argc > 1 ? argv[1] : argv[0]);
+		return EXIT_USAGE;
+	}
+	return ask(o, p, k);
+}
+
+int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_clock k = { .what = PROTO_CLOCK_RUN };
+
+	if (argc > 1 || (argc && !parse_scale(argv[0], &k.ppm))) {
+		trouble("clock run: '%s': expected " SCALE_EXPECTED, argv[argc > 1]);
+		return EXIT_USAGE;
+	}
+	return ask(o, p, k);
+}
+
+int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return ask(o, p, (struct proto_clock){ .what = PROTO_CLOCK_STOP });
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the command's side of the fabric's socket.
+ *
+ * Theory of operation
+ * -------------------
+ * Many commands may want the same fabric at once, while it may just be leaving or have been killed.
+ * A command first simply connects and asks for a lease; an answer means that the fabric will not
+ * leave before this process ends. If there is nobody, or the connection ends without an answer, it
+ * takes the fabric's lock and tries again: under the lock nobody starts or leaves, so that who is
+ * not there now is dead, what he left is removed, and a new fabric process is started. A leaving
+ * fabric takes the same lock before it removes its socket.
+ */
+#include "fabric/cli/control.h"
+#include "fabric/common/profile.h"
+#include "fabric/server/sysfs.h"
+#include "fabric/common/topology.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Connects and takes the lease. Returns the socket or -errno. */
+static int join(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
+{
+	int sock = ctl_connect(p->sock), ret;
+
+	if (sock < 0)
+		return sock;
+	memset(m, 0, sizeof(*m));
+	m->op = PROTO_LEASE;
+	m->flags = stay ? PROTO_F_STAY : 0;
+	snprintf(m->lease.node, sizeof(m->lease.node), "%s", o->node);
+	ret = ctl_call(sock, m, NULL);
+	if (!ret)
+		return sock;
+	close(sock);
+	return ret;
+}
+
+static bool nobody_there(int err)
+{
+	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE;
+}
+
+/* Joins the fabric, or starts it and joins. Lock held. */
+static int start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
+			struct proto_msg *m)
+{
+	char why[PATH_MAX + 256];
+	int sock = join(o, p, stay, m);
+
+	if (sock >= 0 || !nobody_there(sock))
+		return sock;
+	unlink(p->sock);
+	if (spawn_fabric(o, p, stay, lock, why, sizeof(why))) {
+		trouble("fabric %s: %s", o->fabric, why);
+		return -ECANCELED;
+	}
+	return join(o, p, stay, m);
+}
+
+/* A fabric that runs already may not be what was asked for. */
+static int check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
+			const struct proto_msg *m)
+{
+	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
+		return trouble("fabric %s is running and is not isolated; choose another --fabric",
+			       o->fabric);
+	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
+		return trouble("fabric %s is running with another profile; choose another --fabric",
+			       o->fabric);
+	if (o->level[OPT_TIME_SCALE] >= LEVEL_ENV && o->ppm != m->lease.ppm)
+		return trouble("fabric %s was started with another --time-scale; choose another "
+			       "--fabric, or see 'rdmaemu clock run'",
+			       o->fabric);
+	if (o->level[OPT_CLOCK] >= LEVEL_ENV && o->manual != m->lease.manual)
+		return trouble("fabric %s was started with another --clock; choose another "
+			       "--fabric, or see 'rdmaemu clock'",
+			       o->fabric);
+	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !m->lease.chaos)
+		return trouble("fabric %s is running without chaos; choose another --fabric",
+			       o->fabric);
+	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !o->chaos_random &&
+	    o->chaos_seed != m->lease.chaos_seed)
+		return trouble("fabric %s is running with chaos of seed %llu; choose another "
+			       "--fabric",
+			       o->fabric, (unsigned long long)m->lease.chaos_seed);
+	if (topology && topology != m->lease.topology)
+		return trouble(
+			"fabric %s is running with another topology; choose another --fabric",
+			o->fabric);
+	return 0;
+}
+
+/* Whether the topology that is asked for, if any, can be read. */
+static int topology_check(const struct opts *o, u64 *hash)
+{
+	struct topology *t;
+	int ret = 0;
+
+	if (!o->topology[0])
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return trouble("%s", strerror(ENOMEM));
+	ret = topology_load(t, o->topology);
+	*hash = t->hash;
+	if (!ret)
+		topology_free(t);
+	free(t);
+	return ret;
+}
+
+int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
+{
+	struct profile profile;
+	u64 topology = 0;
+	int sock, lock, tries;
+
+	if (profile_load(&profile, o->profile) || topology_check(o, &topology))
+		return -1;
+	sock = join(o, p, stay, m);
+	/* A fabric that was killed right after it had started is worth a few more. */
+	for (tries = 0; nobody_there(sock) && tries < 5; tries++) {
+		lock = lock_take(p->lock, true);
+		if (lock < 0)
+			return trouble("%s: %s", p->lock, strerror(-lock));
+		sock = start_locked(o, p, stay, lock, m);
+		close(lock);
+	}
+	if (sock == -ECANCELED)
+		return -1;
+	if (sock == -ETIMEDOUT)
+		return trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+	if (sock == -ENOSPC)
+		return trouble("fabric %s has no room or no address for another node", o->fabric);
+	if (sock < 0)
+		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
+	if (check_fabric(o, &profile, topology, m)) {
+		close(sock);
+		return -1;
+	}
+	return sock;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the command's side of the fabric: be connected with it, start it if it is missing.
+ */
+#ifndef FABRIC_CLI_CONTROL_H
+#define FABRIC_CLI_CONTROL_H
+
+#include "fabric/proto/control_call.h"
+#include "fabric/common/opts.h"
+#include "fabric/proto/state_dir.h"
+
+/**
+ * ctl_start() - be connected to the fabric, which is started if it is not running.
+ * @stay: it shall not leave when its last program has gone
+ * @m: receives the answer to PROTO_LEASE
+ *
+ * Takes a lease for the calling process. Safe against any number of others that do the same, and
+ * against a fabric that is just leaving.
+ * Return: the connected socket, or -1 after one line on stderr.
+ */
+int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m);
+/**
+ * spawn_fabric() - start the fabric process and wait until its socket is ready.
+ * @lock: descriptor of the fabric's lock, held; the new process shares it until it is ready
+ * @why: receives a line on failure
+ * Return: 0 or -1.
+ */
+int spawn_fabric(const struct opts *o, const struct fabric_paths *p, bool stay, int lock, char *why,
+		 size_t size);
+
+#endif

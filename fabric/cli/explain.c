@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu run --explain`: what went wrong for the program and its children, and why.
+ */
+#include "fabric/cli/run_report.h"
+#include "fabric/cli/cli.h"
+
+#include <unistd.h>
+
+#define GONE_TRIES   50 /* the fabric clears away what has ended: that may be told, too */
+#define GONE_WAIT_US 10000
+
+bool explain_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	(void)p;
+	return o->explain;
+}
+
+int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd)
+{
+	int sock = ctl_connect(p->sock), tries = 0, ret;
+
+	if (sock < 0)
+		return sock;
+	for (;;) {
+		*m = (struct proto_msg){ .op = PROTO_LOG, .flags = PROTO_F_SUMMARY };
+		m->log.run = run;
+		*fd = -1;
+		ret = ctl_call(sock, m, fd);
+		if (!ret && *fd < 0)
+			ret = -EPROTO;
+		if (ret || !m->log.clients || tries++ >= GONE_TRIES)
+			break;
+		close(*fd);
+		usleep(GONE_WAIT_US);
+	}
+	close(sock);
+	return ret;
+}
+
+bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		    const char *program)
+{
+	struct proto_msg m;
+	int fd, ret = run_summary(p, run, &m, &fd);
+
+	if (ret) {
+		not_running(o, ret);
+		return true;
+	}
+	if (!m.log.errors && !m.log.notices)
+		fprintf(stderr, "rdmaemu: nothing to explain: no error, drop, NAK or retry of %s\n",
+			program);
+	else
+		fprintf(stderr, "rdmaemu: %llu error%s, %llu notice%s of %s\n",
+			(unsigned long long)m.log.errors, m.log.errors == 1 ? "" : "s",
+			(unsigned long long)m.log.notices, m.log.notices == 1 ? "" : "s", program);
+	print_fd(fd, stderr);
+	return true;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu fabric start|stop|status`, `rdmaemu status`.
+ */
+#include "fabric/cli/cli.h"
+#include "fabric/cli/scenario.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AUDIT_TRIES 20u /* of half a second each: fabric/server/status.c */
+
+int not_running(const struct opts *o, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
+		trouble("fabric %s is not running", o->fabric);
+	else if (err == -ETIMEDOUT)
+		trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+	else
+		trouble("fabric %s: %s", o->fabric, strerror(-err));
+	return 1;
+}
+
+/* One question to a running fabric. Returns 0 with the answer in *@m and its text's memfd in @fd, or -errno. */
+static int ask(const struct fabric_paths *p, struct proto_msg *m, int *fd)
+{
+	int sock = ctl_connect(p->sock), ret;
+
+	*fd = -1;
+	if (sock < 0)
+		return sock;
+	ret = ctl_call(sock, m, fd);
+	close(sock);
+	if (!ret && *fd < 0)
+		return -EPROTO;
+	return ret;
+}
+
+int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
+{
+	struct proto_msg m = { .op = op, .flags = o->json ? PROTO_F_JSON : 0 };
+	int fd, ret = ask(p, &m, &fd);
+
+	return ret ? not_running(o, ret) : print_fd(fd, stdout);
+}
+
+static int print_audited(const struct opts *o, const struct fabric_paths *p)
+{
+	struct proto_msg m;
+	u32 tries = 0;
+	int fd, ret;
+
+	for (;;) {
+		m = (struct proto_msg){ .op = PROTO_STATUS, .flags = PROTO_F_AUDIT };
+		m.flags |= o->json ? PROTO_F_JSON : 0;
+		ret = ask(p, &m, &fd);
+		if (ret)
+			return not_running(o, ret);
+		if (!(m.flags & PROTO_F_BUSY) || ++tries == AUDIT_TRIES)
+			break;
+		close(fd);
+	}
+	ret = print_fd(fd, stdout);
+	return ret || m.flags & (PROTO_F_BUSY | PROTO_F_UNSOUND) ? 1 : 0;
+}
+
+int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return o->audit ? print_audited(o, p) : print_text(o, p, PROTO_STATUS);
+}
+
+int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct scenario s;
+	struct proto_msg m;
+	int sock, ret;
+
+	(void)argc;
+	(void)argv;
+	if (scenario_load(&s, o))
+		return 1;
+	if (o->dry_run) {
+		scenario_print(&s, false);
+		return 0;
+	}
+	sock = ctl_start(o, p, o->level[OPT_LINGER] < LEVEL_FLAG, &m);
+	if (sock < 0)
+		return 1;
+	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
+	close(sock);
+	return ret;
+}
+
+int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_msg m = { .op = PROTO_STOP };
+	int sock, ret;
+	ssize_t n;
+
+	(void)argc;
+	(void)argv;
+	sock = ctl_connect(p->sock);
+	if (sock < 0)
+		return not_running(o, sock);
+	ret = ctl_call(sock, &m, NULL);
+	if (!ret)
+		/* It hangs up when it has removed its files. */
+		do
+			n = recv(sock, &m, sizeof(m), 0);
+		while (n > 0 || (n < 0 && errno == EINTR));
+	close(sock);
+	return ret ? not_running(o, ret) : 0;
+}
+
+static long number(struct json_object *root, const char *key)
+{
+	struct json_object *v;
+
+	if (!json_object_object_get_ex(root, key, &v))
+		return 0;
+	return json_object_is_type(v, json_type_array) ? (long)json_object_array_length(v)
+						       : (long)json_object_get_int64(v);
+}
+
+int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_msg m = { .op = PROTO_STATUS, .flags = PROTO_F_JSON };
+	struct json_tokener *tok;
+	struct json_object *root;
+	size_t len = 0;
+	char *text;
+	int fd, ret;
+
+	(void)argc;
+	(void)argv;
+	ret = ask(p, &m, &fd);
+	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE) {
+		printf("fabric %s: not running\n", o->fabric);
+		return 1;
+	}
+	if (ret)
+		return not_running(o, ret);
+	text = map_text(fd, &len);
+	close(fd);
+	tok = json_tokener_new();
+	root = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
+	if (!root) {
+		trouble("fabric %s: its answer is no JSON", o->fabric);
+		ret = 1;
+	} else {
+		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue "
+		       "pairs%s\n",
+		       o->fabric, number(root, "pid"), number(root, "devices"),
+		       number(root, "clients"), number(root, "qps"),
+		       number(root, "isolated") ? ", isolated" : "");
+	}
+	json_object_put(root);
+	json_tokener_free(tok);
+	if (text)
+		munmap(text, len);
+	return ret;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu fault add|list|remove|clear`. `try` is fabric/cli/fault_try/try.c's.
+ */
+#include "fabric/cli/run_report.h"
+#include "fabric/cli/cli.h"
+#include "fabric/fault/fault.h"
+#include "fabric/cli/scenario.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct scenario s = { 0 };
+	int sock, ret = scenario_given(&s, "fault add", o, argc, argv);
+
+	if (ret)
+		return ret;
+	if (o->dry_run) {
+		scenario_print(&s, o->json);
+		scenario_free(&s);
+		return 0;
+	}
+	sock = ctl_connect(p->sock);
+	if (sock < 0) {
+		scenario_free(&s);
+		return not_running(o, sock);
+	}
+	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
+	close(sock);
+	scenario_free(&s);
+	return ret;
+}
+
+int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return print_text(o, p, PROTO_FAULT_LIST);
+}
+
+int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_msg m;
+	int sock = ctl_connect(p->sock), ret = 0, i;
+
+	if (sock < 0)
+		return not_running(o, sock);
+	for (i = 0; i < argc && !ret; i++) {
+		memset(&m, 0, sizeof(m));
+		m.op = PROTO_FAULT_REMOVE;
+		if (!*argv[i] || strlen(argv[i]) >= sizeof(m.fault.name)) {
+			trouble("fault remove: '%s': expected a rule's name", argv[i]);
+			ret = EXIT_USAGE;
+			break;
+		}
+		snprintf(m.fault.name, sizeof(m.fault.name), "%s", argv[i]);
+		ret = ctl_call(sock, &m, NULL);
+		if (ret == -ENOENT)
+			ret = trouble("fabric %s has no rule '%s'; see 'rdmaemu fault list'",
+				      o->fabric, argv[i])
+				      ? 1
+				      : 0;
+		else if (ret)
+			ret = not_running(o, ret);
+	}
+	close(sock);
+	return ret;
+}
+
+int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct proto_msg m = { .op = PROTO_FAULT_CLEAR };
+	int sock = ctl_connect(p->sock), ret;
+
+	(void)argc;
+	(void)argv;
+	if (sock < 0)
+		return not_running(o, sock);
+	ret = ctl_call(sock, &m, NULL);
+	close(sock);
+	return ret ? not_running(o, ret) : 0;
+}
+
+bool faults_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	(void)p;
+	return o->faults;
+}
+
+bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+{
+	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
+	int sock = ctl_connect(p->sock), fd = -1, ret;
+	char line[2 * FAULT_TEXT];
+	FILE *in;
+
+	(void)run;
+	(void)program;
+	ret = sock < 0 ? sock : ctl_call(sock, &m, &fd);
+	if (sock >= 0)
+		close(sock);
+	in = ret || fd < 0 ? NULL : fdopen(fd, "r");
+	if (!in) {
+		not_running(o, ret ? ret : -EPROTO);
+		return true;
+	}
+	rewind(in);
+	while (fgets(line, sizeof(line), in))
+		fprintf(stderr, "rdmaemu: %s", line);
+	fclose(in);
+	return true;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* See connection.h. */
+#include "fabric/cli/fault_try/connection.h"
+#include "emulator/cm/mad.h"
+#include "fabric/fault/packet.h"
+
+#include <stdlib.h>
+
+#define CHAIN 4096u
+#define TRIES 4u /* answers by which a flow's peer is looked for */
+#define REQS  256u /* that wait for their REP, at once */
+
+/**
+ * struct flow - what goes from an address to a QP of another.
+ * @from: the first frame that is its
+ * @next: in its chain, + 1; a younger one of the same key stands before the older
+ * @peer: the flow of the other direction, + 1
+ * @first: PSN of its first request; @last: of its last
+ * @ans: that of its first answer
+ * @at: frame of its last request
+ * @rounds: of its requests, and of its answers
+ */
+struct flow {
+	u64 from;
+	u64 at;
+	u32 src, dst, qpn, transport;
+	u32 next;
+	u32 peer;
+	u32 conn;
+	u32 first, last, ans;
+	u32 tries;
+	bool has_first, has_ans;
+	struct pkt_rounds rounds[2];
+};
+
+/** struct req - a REQ that was seen. */
+struct req {
+	u32 src, local_id;
+	u32 qpn, psn;
+};
+
+struct trace_conns {
+	struct trace_addr addr[TRACE_NODES];
+	u32 n_addrs;
+	u32 n_flows, max_flows;
+	u32 n_conns;
+	u32 n_reqs; /* so many so far; the last REQS are kept */
+	struct req req[REQS];
+	u32 chain[CHAIN];
+	struct flow flow[];
+};
+
+struct trace_conns *trace_conns_make(u32 flows)
+{
+	/* Touched as far as there are flows. */
+	struct trace_conns *t = calloc(1, sizeof(*t) + flows * sizeof(t->flow[0]));
+
+	if (t)
+		t->max_flows = flows;
+	return t;
+}
+
+void trace_conns_free(struct trace_conns *t)
+{
+	free(t);
+}
+
+/* Return: its number, or TRACE_NODES: there is none. */
+static u32 node_find_addr(const struct trace_conns *t, const struct trace_addr *a)
+{
+	u32 i;
+
+	for (i = 0; i < t->n_addrs; i++)
+		if (!memcmp(&t->addr[i], a, sizeof(*a)))
+			return i;
+	return TRACE_NODES;
+}
+
+/* Return: its number, or TRACE_NODES: there are too many. */
+static u32 node_of(struct trace_conns *t, const struct trace_addr *a)
+{
+	u32 i = node_find_addr(t, a);
+
+	if (i < TRACE_NODES || t->n_addrs == TRACE_NODES)
+		return i;
+	t->addr[t->n_addrs] = *a;
+	return t->n_addrs++;
+}
+
+static u32 *chain_of(struct trace_conns *t, u32 src, u32 dst, u32 qpn)
+{
+	u64 h = ((u64)src << 34 ^ (u64)dst << 24 ^ qpn) * 0x9e3779b97f4a7c15ULL;
+
+	return &t->chain[h >> 32 & (CHAIN - 1)];
+}
+
+/* The one that a frame is of, or NULL. */
+static struct flow *flow_find(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
+{
+	u32 at = *chain_of(t, src, dst, qpn);
+	struct flow *f;
+
+	for (; at; at = f->next) {
+		f = &t->flow[at - 1];
+		if (f->src == src && f->dst == dst && f->qpn == qpn && f->from <= frame)
+			return f;
+	}
+	return NULL;
+}
+
+static struct flow *flow_new(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
+{
+	u32 *chain = chain_of(t, src, dst, qpn);
+	struct flow *f = t->n_flows < t->max_flows ? &t->flow[t->n_flows] : NULL;
+
+	if (!f)
+		return NULL;
+	*f = (struct flow){
+		.from = frame, .src = src, .dst = dst, .qpn = qpn, .next = *chain, .transport = ~0u
+	};
+	*chain = ++t->n_flows;
+	return f;
+}
+
+static void join(struct trace_conns *t, struct flow *a, struct flow *b)
+{
+	a->peer = (u32)(b - t->flow) + 1;
+	b->peer = (u32)(a - t->flow) + 1;
+}
+
+static bool is_answer(const struct trace_pkt *p)
+{
+	return p->opcode >= OP_READ_RESP_FIRST && p->opcode <= OP_ATOMIC_ACK;
+}
+
+/* --- learning -------------------------------------------------------------------------------------- */
+
+/* A REP: two flows begin, unless it is sent again. @src: who sends it */
+static int learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst, const struct trace_cm *rep)
+{
+	const struct req *q = NULL;
+	struct flow *fwd, *back;
+	u32 i;
+
+	for (i = 0; i < min_u32(t->n_reqs, REQS); i++)
+		if (t->req[i].src == dst && t->req[i].local_id == rep->remote_id)
+			q = &t->req[i];
+	if (!q)
+		return 0;
+	fwd = flow_find(t, frame, dst, src, rep->qpn);
+	back = flow_find(t, frame, src, dst, q->qpn);
+	if (fwd && back && fwd->peer == (u32)(back - t->flow) + 1 && fwd->has_first &&
+	    fwd->first == rep->psn && back->first == q->psn)
+		return 0;
+	fwd = flow_new(t, frame, dst, src, rep->qpn);
+	back = fwd ? flow_new(t, frame, src, dst, q->qpn) : NULL;
+	if (!back)
+		return -ENOSPC;
+	join(t, fwd, back);
+	/* Each says what the other is to begin with: IBTA volume 1, 12.7, Starting PSN. */
+	fwd->first = fwd->last = rep->psn;
+	back->first = back->last = q->psn;
+	fwd->has_first = back->has_first = true;
+	return 0;
+}
+
+static int learn_cm(struct trace_conns *t, u64 frame, u32 src, u32 dst, const struct trace_cm *cm)
+{
+	struct req *q;
+
+	if (cm->attr == MAD_REP)
+		return learn_rep(t, frame, src, dst, cm);
+	if (cm->attr != MAD_REQ)
+		return 0;
+	q = &t->req[t->n_reqs++ % REQS];
+	*q = (struct req){ .src = src, .local_id = cm->local_id, .qpn = cm->qpn, .psn = cm->psn };
+	return 0;
+}
+
+/* The flow whose request has that answer: the one of those without a peer that sent last. */
+static void find_requester(struct trace_conns *t, struct flow *f, u32 psn)
+{
+	struct flow *r, *best = NULL;
+	u32 i;
+
+	for (i = 0; i < t->n_flows; i++) {
+		r = &t->flow[i];
+		if (r->peer || r == f || r->src != f->dst || r->dst != f->src ||
+		    r->transport != f->transport || !r->has_first)
+			continue;
+		if (psn_diff(psn, r->first) >= 0 && psn_diff(psn, r->last) <= 0 &&
+		    (!best || r->at > best->at))
+			best = r;
+	}
+	if (best)
+		join(t, f, best);
+}
+
+static void learn_request(struct flow *f, u64 frame, const struct trace_pkt *p)
+{
+	if (!f->has_first)
+		f->first = f->last = p->psn;
+	f->has_first = true;
+	if (psn_diff(p->psn, f->last) > 0)
+		f->last = p->psn;
+	f->at = frame;
+}
+
+int trace_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *p)
+{
+	u32 src = node_of(t, &p->src), dst = node_of(t, &p->dst);
+	struct flow *f;
+
+	if (src == TRACE_NODES || dst == TRACE_NODES)
+		return -ENOSPC;
+	if (p->transport == ROCE_UD)
+		return learn_cm(t, frame, src, dst, &p->cm);
+	f = flow_find(t, frame, src, dst, p->dst_qpn);
+	if (!f)
+		f = flow_new(t, frame, src, dst, p->dst_qpn);
+	if (!f)
+		return -ENOSPC;
+	f->transport = p->transport;
+	if (!is_answer(p)) {
+		learn_request(f, frame, p);
+		return 0;
+	}
+	if (!f->has_ans)
+		f->ans = p->psn;
+	f->has_ans = true;
+	if (!f->peer && f->tries++ < TRIES)
+		find_requester(t, f, p->psn);
+	return 0;
+}
+
+/* The only one without a peer that may be @f's, if that is so the other way round, too. */
+static struct flow *only_match(struct trace_conns *t, const struct flow *f)
+{
+	struct flow *r, *found = NULL;
+	u32 i;
+
+	for (i = 0; i < t->n_flows; i++) {
+		r = &t->flow[i];
+		if (r->peer || r->transport != f->transport || r == f)
+			continue;
+		if (r->src == f->src && r->dst == f->dst)
+			return NULL;
+		if (r->src != f->dst || r->dst != f->src)
+			continue;
+		if (found)
+			return NULL;
+		found = r;
+	}
+	return found;
+}
+
+void trace_settle(struct trace_conns *t)
+{
+	struct flow *f, *r;
+	u32 i;
+
+	for (i = 0; i < t->n_flows; i++) {
+		f = &t->flow[i];
+		r = f->peer ? NULL : only_match(t, f);
+		if (r)
+			join(t, f, r);
+	}
+	for (i = 0; i < t->n_flows; i++) {
+		f = &t->flow[i];
+		if (f->conn)
+			continue;
+		f->conn = ++t->n_conns;
+		if (f->peer)
+			t->flow[f->peer - 1].conn = f->conn;
+	}
+}
+
+/* --- looking --------------------------------------------------------------------------------------- */
+
+static u32 op_of(const struct trace_pkt *p)
+{
+	if (p->transport == ROCE_UD && p->src_qpn == 1 && p->dst_qpn == 1)
+		return OP_MAD;
+	return p->opcode == OP_ACK ? pkt_ack_op((u8)p->aeth) : p->opcode;
+}
+
+static u32 types_of(u32 transport)
+{
+	switch (transport) {
+	case ROCE_RC:
+		return 1u << QPT_RC;
+	case ROCE_UC:
+		return 1u << QPT_UC;
+	case ROCE_UD:
+		return 1u << QPT_UD;
+	default:
+		return 1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV;
+	}
+}
+
+static struct fault_end end_of(u32 node, u32 qpn)
+{
+	return (struct fault_end){ .node = node, .dev = node, .port = 1, .qpn = qpn };
+}
+
+bool trace_look(struct trace_conns *t, u64 frame, const struct trace_pkt *p, struct fault_pkt *out)
+{
+	u32 src = node_find_addr(t, &p->src), dst = node_find_addr(t, &p->dst), first;
+	bool answer = is_answer(p);
+	struct flow *f, *peer;
+
+	if (src == TRACE_NODES || dst == TRACE_NODES)
+		return false;
+	*out = (struct fault_pkt){ .op = op_of(p),
+				   .mad = p->cm.attr,
+				   .types = types_of(p->transport),
+				   .psn = p->psn,
+				   .rel = p->psn,
+				   .round = 1,
+				   .size = p->size };
+	out->src = end_of(src, p->transport == ROCE_UD ? p->src_qpn : TRACE_QP_UNKNOWN);
+	out->dst = end_of(dst, p->dst_qpn);
+	f = p->transport == ROCE_UD ? NULL : flow_find(t, frame, src, dst, p->dst_qpn);
+	if (!f)
+		return p->transport == ROCE_UD;
+	peer = f->peer ? &t->flow[f->peer - 1] : NULL;
+	if (peer)
+		out->src.qpn = peer->qpn;
+	/* An answer's PSN is the request's, of the other direction. */
+	first = !answer ? f->first : peer && peer->has_first ? peer->first : f->ans;
+	out->conn = f->conn;
+	out->rel = (p->psn - first) & IB_PSN_MASK;
+	out->round = rounds_next(&f->rounds[answer], p->psn);
+	return true;
+}
+
+u32 trace_nodes(const struct trace_conns *t)
+{
+	return t->n_addrs;
+}
+
+const struct trace_addr *trace_node(const struct trace_conns *t, u32 node)
+{
+	return &t->addr[node];
+}
+
+u32 trace_n_conns(const struct trace_conns *t)
+{
+	return t->n_conns;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu fault try`: which packets of a captured trace rules would hit.
+ *
+ * Theory of operation
+ * -------------------
+ * The rules are asked by the fabric's own matcher, which wants a fabric: one is made whose nodes are the
+ * trace's addresses, whose clock is the trace's, and in which nothing happens. The file is read twice, see
+ * connection.h: first for the connections and nodes that there are, then each packet is shown to the rules
+ * in the order of fabric/fault/tx.c. All that is in the file is anybody's: libpcap checks its own lengths,
+ * traces/formats/roce.h those of packets.
+ */
+#include "fabric/cli/fault_try/try.h"
+#include "fabric/cli/cli.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/keys.h"
+
+#include <pcap/pcap.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TIME_END 1000000000u /* s; a trace that says more is taken for that long */
+
+static u64 trial_now(void *ctx)
+{
+	return ((struct trial *)ctx)->now;
+}
+
+/* --- rules ---------------------------------------------------------------------------------------- */
+
+/* NULL, or why a trace cannot tell what the rule hits. */
+static const char *unknowable(const struct fault_rule *r)
+{
+	static const struct {
+		u64 keys;
+		const char *why;
+	} keys[] = {
+		{ KEY(PROGRAM), "program=: a trace does not say whose its packets are" },
+		{ KEY(PID), "pid=: a trace does not say whose its packets are" },
+		{ KEY(DEVICE), "device=: a trace has addresses only" },
+		{ KEY(PORT), "port=: a trace has addresses only" },
+		{ KEY(WR_ID), "wr_id=: a trace has no work requests" },
+	};
+	size_t i;
+
+	if (r->on == FAULT_ON_CALL)
+		return "it is about calls, which a trace does not have";
+	if (r->on == FAULT_ON_WR)
+		return "it is about work requests, which a trace does not have";
+	if (r->on == FAULT_ON_TIME && !r->triggered)
+		return "it waits for no packet, only for its time";
+	if (r->on == FAULT_ON_STATE && r->act != FA_PARTITION)
+		return "it is about no packets";
+	/* Of an event, a link or a process these say what it is done to. */
+	for (i = 0; i < ARRAY_SIZE(keys) && r->on == FAULT_ON_WIRE; i++)
+		if (r->has & keys[i].keys)
+			return keys[i].why;
+	return NULL;
+}
+
+static int try_rule(void *ctx, const char *text, u32 line)
+{
+	struct trial *t = ctx;
+	struct faults *all = t->fabric.faults;
+	struct fault_rule rule, *r;
+	const char *why;
+	int ret = fault_parse(&rule, text, &t->refusal);
+
+	if (ret)
+		return ret;
+	if (rule.name[0] && fault_find(all, rule.name, 0))
+		return fault_refuse(&t->refusal, rule.name, "a name that no other rule has");
+	if (t->s->file)
+		snprintf(rule.place, sizeof(rule.place), "%.240s:%u", t->s->file, line);
+	/* fabric/cli/scenario.c has counted them. */
+	r = fault_put(&t->fabric, &rule);
+	all->n++;
+	why = unknowable(r);
+	if (!why)
+		return 0;
+	trouble("fault try: %s: cannot be tried: %s", fault_rule_text(&t->fabric, r->id), why);
+	t->refused++;
+	return 0;
+}
+
+/* Return: 0 or -1 after a line on stderr for each that cannot be tried. */
+static int take_rules(struct trial *t, const struct scenario *s)
+{
+	u32 line = 0;
+
+	t->s = s;
+	if (!fault_lines(s->text, s->len, &t->refusal, &line, try_rule, t))
+		return t->refused ? -1 : 0;
+	if (s->file)
+		return trouble("%s:%u: '%s': expected %s", s->file, line, t->refusal.word,
+			       t->refusal.expected);
+	return trouble("fault try: '%s': expected %s", t->refusal.word, t->refusal.expected);
+}
+
+/* --- the file ------------------------------------------------------------------------------------- */
+
+/* As fabric/fault/tx.c judges a packet that leaves, then what is looked at where it arrives. */
+static void try_packet(struct trial *t, const struct fault_pkt *p)
+{
+	struct fabric *f = &t->fabric;
+	struct fault_rule *r;
+	bool dropped = false;
+	u32 i, at = 0;
+
+	for (i = 0; i < f->faults->high; i++) {
+		r = &f->faults->rule[i];
+		if (r->act == FA_PARTITION)
+			r->state = fault_open(f, r);
+		if (r->triggered && fault_sees(f, r, p) && fault_turn(f, r, fault_pkt_key(p)))
+			trial_hit(t, p, r);
+	}
+	r = fault_cut(f, p);
+	if (r) {
+		dropped = true;
+		trial_hit(t, p, r);
+	}
+	while ((r = fault_match_wire(f, p, FAULT_ACTS_SEND, &at))) {
+		dropped |= r->act == FA_DROP;
+		trial_hit(t, p, r);
+	}
+	for (at = 0; !dropped && (r = fault_match_wire(f, p, FAULT_ACTS_ARRIVAL, &at));)
+		trial_hit(t, p, r);
+}
+
+static int learn_packet(struct trial *t, const struct trace_pkt *p)
+{
+	if (trace_learn(t->conns, t->frames, p))
+		return trouble("fault try: %s: frame %llu: expected at most %u addresses and %u "
+			       "flows between them",
+			       t->file, (unsigned long long)t->frames, TRACE_NODES, TRACE_FLOWS);
+	return 0;
+}
+
+static void look_packet(struct trial *t, const struct trace_pkt *p)
+{
+	struct hca *hca = t->fabric.hca;
+	struct fault_pkt pkt;
+
+	/* A file that is being written to may have others by now. */
+	if (!trace_look(t->conns, t->frames, p, &pkt) || pkt.src.dev >= hca->n_devs ||
+	    pkt.dst.dev >= hca->n_devs)
+		return;
+	pkt.src.node = hca->dev[pkt.src.dev].node;
+	pkt.dst.node = hca->dev[pkt.dst.dev].node;
+	try_packet(t, &pkt);
+}
+
+static void set_time(struct trial *t, const struct timeval *tv)
+{
+	u64 s, ns = (u64)tv->tv_usec % NSEC_PER_SEC;
+
+	if (t->frames == 1)
+		t->start = *tv;
+	s = (u64)tv->tv_sec - (u64)t->start.tv_sec;
+	if (tv->tv_sec < t->start.tv_sec)
+		s = ns = 0;
+	s = s < TIME_END ? s : TIME_END;
+	ns += s * NSEC_PER_SEC;
+	s = (u64)t->start.tv_usec % NSEC_PER_SEC;
+	t->now = ns > s ? ns - s : 0;
+}
+
+/* Return: 0, or -1 after a line on stderr, which @quiet leaves out. */
+static int read_frames(struct trial *t, pcap_t *pcap, bool learn)
+{
+	u32 link = (u32)pcap_datalink(pcap);
+	struct pcap_pkthdr *h;
+	struct trace_pkt p;
+	const u8 *bytes;
+	int ret;
+
+	t->frames = t->packets = t->bad = 0;
+	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1) {
+		t->frames++;
+		set_time(t, &h->ts);
+		switch (trace_frame(link, bytes, h->caplen, h->len, &p)) {
+		case TRACE_OTHER:
+			continue;
+		case TRACE_BAD:
+			t->bad++;
+			continue;
+		case TRACE_RDMA:
+			break;
+		}
+		t->packets++;
+		if (!learn)
+			look_packet(t, &p);
+		else if (learn_packet(t, &p))
+			return -1;
+	}
+	/* The second time it is said. */
+	if (ret == PCAP_ERROR_BREAK || learn)
+		return 0;
+	return trouble("fault try: %s: behind frame %llu: %s", t->file,
+		       (unsigned long long)t->frames, pcap_geterr(pcap));
+}
+
+/* Return: 0 or -1 after a line on stderr. */
+static int read_file(struct trial *t, bool learn)
+{
+	char err[PCAP_ERRBUF_SIZE] = "";
+	FILE *file = fopen(t->file, "rbe");
+	pcap_t *pcap;
+	int ret;
+
+	if (!file)
+		return trouble("fault try: %s: %s", t->file, strerror(errno));
+	if (fseek(file, 0, SEEK_END) || fseek(file, 0, SEEK_SET)) {
+		fclose(file);
+		return trouble("fault try: %s: expected a file, which is read twice", t->file);
+	}
+	pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, err);
+	if (!pcap) {
+		fclose(file);
+		return trouble("fault try: %s: expected a capture, pcap or pcapng: %s", t->file,
+			       err);
+	}
+	if (roce_link_known((u32)pcap_datalink(pcap)))
+		ret = read_frames(t, pcap, learn);
+	else
+		ret = trouble("fault try: %s: link type %d: expected Ethernet, Linux cooked, IP, "
+			      "InfiniBand or ERF",
+			      t->file, pcap_datalink(pcap));
+	pcap_close(pcap);
+	return ret;
+}
+
+/* --- the verb ------------------------------------------------------------------------------------- */
+
+static int make_fabric(struct trial *t)
+{
+	struct fabric *f = &t->fabric;
+
+	t->conns = trace_conns_make(TRACE_FLOWS);
+	f->hca = mmap(NULL, sizeof(struct hca), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!t->conns || f->hca == MAP_FAILED || faults_make(f))
+		return trouble("%s", strerror(ENOMEM));
+	f->hca->seed = t->o->seed;
+	t->host.now = trial_now;
+	f->engine.hca = f->hca;
+	f->engine.host = &t->host;
+	f->engine.ctx = t;
+	return 0;
+}
+
+static int try_file(struct trial *t)
+{
+	int ret;
+
+	t->file = t->o->trace;
+	if (read_file(t, true))
+		return 1;
+	trace_settle(t->conns);
+	ret = trial_make_nodes(t);
+	if (ret)
+		return trouble("fault try: %s: nodes: %s", t->file, strerror(-ret)) ? 1 : 0;
+	if (trial_check_nodes(t))
+		return 1;
+	if (t->o->json)
+		printf("{\"hits\": [");
+	ret = read_file(t, false) ? 1 : 0;
+	return trial_end(t) ? 1 : ret;
+}
+
+int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	static struct trial t;
+	struct scenario s = { 0 };
+	int ret;
+
+	(void)p;
+	if (!o->trace[0]) {
+		trouble("fault try: expected --trace FILE; see 'rdmaemu fault try --help'");
+		return EXIT_USAGE;
+	}
+	ret = scenario_given(&s, "fault try", o, argc, argv);
+	if (ret)
+		return ret;
+	t.o = o;
+	if (trial_names(&t))
+		ret = EXIT_USAGE;
+	else
+		ret = make_fabric(&t) || take_rules(&t, &s) ? 1 : try_file(&t);
+	if (t.fabric.faults)
+		free(t.fabric.faults);
+	trace_conns_free(t.conns);
+	scenario_free(&s);
+	return ret;
+}

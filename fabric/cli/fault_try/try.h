@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu fault try`: what its parts share. See try.c.
+ */
+#ifndef FABRIC_CLI_FAULT_TRY_TRY_H
+#define FABRIC_CLI_FAULT_TRY_TRY_H
+
+#include "fabric/server/fabric.h"
+#include "fabric/cli/scenario.h"
+#include "fabric/cli/fault_try/connection.h"
+
+#include <netinet/in.h>
+#include <sys/time.h>
+
+#define TRIAL_NAMES 64u
+
+/** struct node_name - what --nodes calls an address. */
+struct node_name {
+	char name[NODE_NAME_MAX + 1];
+	struct trace_addr addr;
+};
+
+/**
+ * struct trial - one `fault try`.
+ * @now: time since the first frame
+ * @frames, @packets, @bad: of the file, those of RDMA, and those of which the headers make no sense
+ * @s, @refused: while rules are read; how many cannot be tried
+ * @printed: hits so far
+ */
+struct trial {
+	const struct opts *o;
+	const char *file;
+	struct fabric fabric;
+	struct hca_host host;
+	struct trace_conns *conns;
+	struct node_name names[TRIAL_NAMES];
+	u32 n_names;
+	struct timeval start;
+	u64 now;
+	u64 frames, packets, bad;
+	const struct scenario *s;
+	struct fault_bad refusal;
+	u32 refused;
+	u64 printed;
+};
+
+/* --- nodes.c --- */
+
+/** trial_names() - read --nodes. Return: 0 or -1 after a line on stderr. */
+int trial_names(struct trial *t);
+/**
+ * trial_make_nodes() - each address is a device of a node; two of one name are the same node's.
+ * Return: 0 or -errno.
+ */
+int trial_make_nodes(struct trial *t);
+/**
+ * trial_check_nodes() - a rule about a node that the trace has not can never hit.
+ * Return: 0 or -1 after a line on stderr for each.
+ */
+int trial_check_nodes(struct trial *t);
+void trial_list_nodes(const struct trial *t, char *out, size_t size);
+void trial_addr_text(const struct trace_addr *a, char out[INET6_ADDRSTRLEN]);
+
+/* --- output.c --- */
+
+/** trial_hit() - a rule hits a packet: print it. */
+void trial_hit(struct trial *t, const struct fault_pkt *p, const struct fault_rule *r);
+/** trial_end() - what is printed behind all hits. Return: the exit status. */
+int trial_end(struct trial *t);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the journal in short: entries that differ in time, PSN and work request only are one line, with the
+ * first of them in words.
+ */
+#include "fabric/journal/reader.h"
+
+#include <stdlib.h>
+
+#define KINDS_MAX 64u /* lines; what is more is only counted */
+
+/** struct alike - entries that are alike. @first: of them */
+struct alike {
+	struct journal_entry first;
+	u64 n;
+	u64 last;
+};
+
+/** struct sum - all of them. @more: entries that had no room */
+struct sum {
+	struct alike kind[KINDS_MAX];
+	u32 n;
+	u64 more;
+	u64 errors, notices;
+};
+
+static bool same_side(const struct journal_who *a, const struct journal_who *b)
+{
+	return a->client == b->client && a->pid == b->pid && a->node == b->node &&
+	       !memcmp(a->name, b->name, sizeof(a->name));
+}
+
+static bool alike(const struct journal_entry *a, const struct journal_entry *b)
+{
+	return a->kind == b->kind && a->status == b->status && a->cause == b->cause &&
+	       a->why == b->why && (a->why != WHY_PEER_STATE || a->why_info == b->why_info) &&
+	       a->why_cause == b->why_cause && a->rule == b->rule && a->optype == b->optype &&
+	       (a->opcode & 0xff) == (b->opcode & 0xff) && same_side(&a->who, &b->who) &&
+	       same_side(&a->peer, &b->peer) && !memcmp(a->call, b->call, sizeof(a->call));
+}
+
+static void take(struct sum *s, const struct journal_entry *j)
+{
+	u32 i;
+
+	if (journal_is_error(j))
+		s->errors++;
+	else
+		s->notices++;
+	for (i = 0; i < s->n && !alike(&s->kind[i].first, j); i++)
+		;
+	if (i == KINDS_MAX) {
+		s->more++;
+		return;
+	}
+	if (i == s->n) {
+		s->kind[s->n++].first = *j;
+		s->kind[i].n = 0;
+	}
+	s->kind[i].n++;
+	s->kind[i].last = j->ts;
+}
+
+static void print(FILE *out, struct fabric *f, const struct alike *a)
+{
+	char line[LOG_LINE_MAX], first[32], last[32];
+
+	log_line(f, &a->first, line, sizeof(line));
+	log_time(f, a->first.ts, first, sizeof(first));
+	log_time(f, a->last, last, sizeof(last));
+	fprintf(out, "%6llu x %s%s%s %s\n", (unsigned long long)a->n, first, a->n > 1 ? "-" : "",
+		a->n > 1 ? last : "", line);
+}
+
+static u64 clients_of(const struct fabric *f, u32 run)
+{
+	const struct client *cl;
+	u64 n = 0;
+
+	for (cl = f->clients; cl; cl = cl->next)
+		n += !cl->freed && f->hca->client[cl->id].run == run;
+	return n;
+}
+
+void log_summary(FILE *out, struct fabric *f, struct proto_log *q)
+{
+	struct sum *s = calloc(1, sizeof(*s));
+	const struct journal_entry *j;
+	const struct note *n;
+	struct log_cursor c;
+	u32 i, errors;
+
+	if (!s)
+		return;
+	log_start(&c, f, q);
+	while (log_next(&c, &j, &n))
+		if (j)
+			take(s, j);
+	for (errors = 2; errors--;)
+		for (i = 0; i < s->n; i++)
+			if (journal_is_error(&s->kind[i].first) == (errors == 1))
+				print(out, f, &s->kind[i]);
+	if (s->more)
+		fprintf(out, "%6llu x other\n", (unsigned long long)s->more);
+	q->errors = s->errors;
+	q->notices = s->notices;
+	q->clients = clients_of(f, q->run);
+	free(s);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: answers of the fabric process that come as a text in a memfd.
+ */
+#include "fabric/cli/cli.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *map_text(int fd, size_t *len)
+{
+	struct stat st;
+	char *text;
+
+	if (fstat(fd, &st) || !st.st_size)
+		return NULL;
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	*len = (size_t)st.st_size;
+	return text == MAP_FAILED ? NULL : text;
+}
+
+int print_fd(int fd, FILE *out)
+{
+	size_t len = 0;
+	char *text = map_text(fd, &len);
+	int ret;
+
+	close(fd);
+	if (!text)
+		return 0;
+	ret = fwrite(text, 1, len, out) != len || fflush(out);
+	munmap(text, len);
+	if (ret)
+		trouble("standard %s: %s", out == stderr ? "error" : "output", strerror(errno));
+	return ret;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "fabric/cli/replay_as.h"
+#include "fabric/cli/record.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void remove_tree(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+bool replay_is_new(const struct opts *o, const char *dir)
+{
+	struct dirent *e;
+	bool empty = true;
+	DIR *d;
+
+	if (!o->as[0] || o->mode == MODE_NONE)
+		return false;
+	d = opendir(dir);
+	if (!d)
+		return errno == ENOENT;
+	while (empty && (e = readdir(d)))
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	closedir(d);
+	return empty;
+}
+
+/* What is recorded now is on a fabric like the recorded one, and nobody else adds to the trace meanwhile. */
+static int join(struct replay_as *a, const struct opts *o)
+{
+	static const enum opt_id settings[] = { OPT_PROFILE, OPT_SEED,	OPT_SCENARIO, OPT_TOPOLOGY,
+						OPT_SUBNET,  OPT_CHAOS, OPT_ISOLATED };
+	char path[PATH_MAX + 8];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++)
+		if (o->level[settings[i]] == LEVEL_FLAG)
+			return trouble("replay: --mode: what is added to %s is recorded on a "
+				       "fabric like that: expected no flags that change it",
+				       a->dir);
+	snprintf(path, sizeof(path), "%s/trace", a->dir);
+	a->joined = open(path, O_RDONLY | O_CLOEXEC);
+	if (a->joined < 0 || flock(a->joined, LOCK_EX | LOCK_NB))
+		return trouble("%s: %s", path,
+			       errno == EWOULDBLOCK ? "it is being recorded" : strerror(errno));
+	return 0;
+}
+
+int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir,
+		   char **live)
+{
+	size_t len = strlen(dir);
+
+	a->held = a->joined = -1;
+	a->live = live;
+	a->dir = dir;
+	a->trace[0] = '\0';
+	while (len > 1 && dir[len - 1] == '/')
+		dir[--len] = '\0';
+	if (episode_choose(&a->e, o, d, live))
+		return -1;
+	/* The fabric's first node is who comes first. */
+	o->node[0] = '\0';
+	return a->e.real && d ? join(a, o) : 0;
+}
+
+u32 replay_as_keys(const struct replay_as *a, const struct vt_dir *d)
+{
+	const struct vt_program *p;
+	const struct vt_rec *rec;
+	u64 off, key, last = 0;
+	u32 i;
+
+	for (i = 0; i < a->e.n; i++) {
+		p = &d->prog[a->e.part[i]];
+		for (off = 0; (rec = vt_next(p, &off));)
+			if (rec->kind == VT_CALL && vt_fact(p, rec, true, "rkey", &key) &&
+			    key >> 8 > last)
+				last = key >> 8;
+	}
+	return last && last + 1 < HCA_MAX_MR ? (u32)last + 1 : 0;
+}
+
+int replay_as_trace(struct replay_as *a, struct opts *o)
+{
+	int n;
+
+	if (!a->e.real) {
+		n = snprintf(a->trace, PATH_MAX, "%s/live", o->dir);
+		return n < PATH_MAX ? 0 : trouble("%s: path too long", o->dir);
+	}
+	/* In the file system that it is to be in: it is moved there. */
+	n = snprintf(a->trace, PATH_MAX, "%s%snew-%d", a->dir, a->joined < 0 ? "." : "/",
+		     (int)getpid());
+	if (n >= PATH_MAX)
+		return trouble("%s: path too long", a->dir);
+	snprintf(o->out, sizeof(o->out), "%s", a->trace);
+	a->held = record_make(o, a->live);
+	if (a->held < 0)
+		a->trace[0] = '\0';
+	return a->held < 0 ? -1 : 0;
+}
+
+static int two(char **argv, int n, int max, const char *flag, const char *value)
+{
+	if (!value[0] || n + 2 > max)
+		return n;
+	argv[n++] = (char *)flag;
+	argv[n++] = (char *)value;
+	return n;
+}
+
+int replay_as_words(struct replay_as *a, const struct opts *o, char **argv, int max)
+{
+	int n = 0, len = 0;
+	u32 i;
+
+	for (i = 0; i < a->e.n; i++)
+		len += snprintf(a->list + len, sizeof(a->list) - (size_t)len, "%s%u", i ? "," : "",
+				a->e.part[i]);
+	if (!a->e.n)
+		a->list[0] = '\0';
+	argv[n++] = "--as";
+	argv[n++] = a->list;
+	n = two(argv, n, max, "--live", a->trace);
+	n = two(argv, n, max, "--name", o->as);
+	n = two(argv, n, max, "--unexpected", o->unexpected);
+	n = two(argv, n, max, "--node", a->e.node);
+	n = two(argv, n, max, "--live-node", a->e.live_node);
+	if (!a->e.real)
+		return n;
+	snprintf(a->nth, sizeof(a->nth), "%u", a->e.nth);
+	n = two(argv, n, max, "--request", a->e.request);
+	n = two(argv, n, max, "--real", a->e.command);
+	n = two(argv, n, max, "--keep", a->dir);
+	n = two(argv, n, max, "--episode", a->nth);
+	if (o->live_first && n < max)
+		argv[n++] = "--live-first";
+	return n;
+}
+
+void replay_as_close(struct replay_as *a)
+{
+	if (a->held >= 0)
+		close(a->held);
+	if (a->e.real && a->trace[0])
+		remove_tree(a->trace);
+	if (a->joined >= 0)
+		close(a->joined);
+}

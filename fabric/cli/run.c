@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program, or its
+ * parent where there is something to say at its end.
+ */
+#include "fabric/cli/run_report.h"
+#include "fabric/cli/child.h"
+#include "fabric/cli/cli.h"
+#include "fabric/cli/record.h"
+#include "fabric/cli/scenario.h"
+#include "fabric/server/sysfs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIB_ENV "RDMAEMU_LIB"
+#define LIB_REL "../lib/"
+
+/* A library beside this very command, whether built or installed. */
+static int beside(const char *name, char path[PATH_MAX])
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n < 0)
+		return trouble("/proc/self/exe: %s", strerror(errno));
+	exe[n] = '\0';
+	*strrchr(exe, '/') = '\0';
+	if (snprintf(path, PATH_MAX, "%s/" LIB_REL "%s", exe, name) >= PATH_MAX)
+		return trouble("%s: %s", exe, strerror(ENAMETOOLONG));
+	return 0;
+}
+
+static int loadable(const char *path, char lib[PATH_MAX])
+{
+	if (!realpath(path, lib) || access(lib, R_OK))
+		return trouble("%s: %s", path, strerror(errno));
+	/* ld.so(8) takes either for a separator and has no way to quote it. */
+	if (strpbrk(lib, ": \t\n"))
+		return trouble("%s: a preloaded library's path may not have a space or colon", lib);
+	return 0;
+}
+
+static int find_lib(char lib[PATH_MAX])
+{
+	const char *given = getenv(LIB_ENV);
+	char path[PATH_MAX];
+
+	if (given && *given)
+		snprintf(path, sizeof(path), "%s", given);
+	else if (beside("librdmaemu.so", path))
+		return -1;
+	return loadable(path, lib);
+}
+
+int find_recorder(char lib[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	return beside("librdmaemu-record.so", path) ? -1 : loadable(path, lib);
+}
+
+/* Whether a library is one of those in LD_PRELOAD. */
+static bool preloaded(const char *list, const char *lib)
+{
+	size_t n = strlen(lib), len;
+
+	for (; list && *list; list += len + strspn(list + len, ": ")) {
+		len = strcspn(list, ": ");
+		if (len == n && !memcmp(list, lib, n))
+			return true;
+	}
+	return false;
+}
+
+int preload(const char *lib)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *both;
+	int ret;
+
+	if (!old || !*old)
+		return setenv("LD_PRELOAD", lib, 1);
+	/* Once is enough when rdmaemu runs under rdmaemu. */
+	if (preloaded(old, lib))
+		return 0;
+	if (asprintf(&both, "%s:%s", lib, old) < 0)
+		return -1;
+	ret = setenv("LD_PRELOAD", both, 1);
+	free(both);
+	return ret;
+}
+
+static int set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
+{
+	char lib[PATH_MAX], tree[PATH_MAX], number[16];
+
+	if (find_lib(lib))
+		return -1;
+	if (sysfs_root(tree, p->sysfs, o->node))
+		return trouble("path %s/nodes/... is too long", p->sysfs);
+	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
+		return trouble("environment: %s", strerror(errno));
+	snprintf(number, sizeof(number), "%u", node);
+	if (preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
+	    setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
+	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
+		return trouble("environment: %s", strerror(errno));
+	return 0;
+}
+
+/*
+ * The lease is bound to this process and outlives exec. Where the fabric cannot watch it (it is in
+ * another PID namespace and the kernel is old) the connection itself is handed on to the program,
+ * at a number that programs do not expect to get.
+ */
+static int keep_lease(int sock, u32 flags)
+{
+	struct rlimit r;
+	int fd, high = 1000;
+
+	if (!(flags & PROTO_F_HOLD)) {
+		close(sock);
+		return 0;
+	}
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur > 16 && r.rlim_cur <= 1010)
+		high = (int)r.rlim_cur - 10;
+	fd = fcntl(sock, F_DUPFD, high);
+	close(sock);
+	return fd < 0 ? trouble("lease: %s", strerror(errno)) : 0;
+}
+
+/* By this number the programs of this run are known to the fabric. */
+static int number_run(u32 *run)
+{
+	char text[16];
+
+	while (!*run)
+		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
+			return trouble("random number: %s", strerror(errno));
+	snprintf(text, sizeof(text), "%u", *run);
+	return setenv(PROTO_RUN_ENV, text, 1) ? trouble("environment: %s", strerror(errno)) : 0;
+}
+
+int not_executed(const char *program, int err)
+{
+	trouble("%s: %s", program, strerror(err));
+	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+}
+
+/* Stay as the program's parent: there is something to say at its end. */
+static int run_and_report(const struct opts *o, const struct fabric_paths *p, char **argv)
+{
+	u32 run = 0;
+	int status, ret;
+
+	if (number_run(&run))
+		return EXIT_TROUBLE;
+	ret = child_run(argv, &status);
+	if (ret)
+		return not_executed(argv[0], -ret);
+	if (!at_end_report(o, p, run, argv[0]) && WIFEXITED(status) && !WEXITSTATUS(status))
+		return EXIT_TROUBLE;
+	child_leave(status);
+}
+
+int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	struct scenario s;
+	struct proto_msg m;
+	int sock;
+
+	(void)argc;
+	if (scenario_load(&s, o))
+		return EXIT_TROUBLE;
+	if (o->dry_run) {
+		scenario_print(&s, false);
+		return 0;
+	}
+	sock = ctl_start(o, p, false, &m);
+	if (sock < 0 || scenario_add(&s, sock, o, NULL, NULL))
+		return EXIT_TROUBLE;
+	/* Whoever has started it. */
+	o->chaos = m.lease.chaos;
+	o->chaos_seed = m.lease.chaos_seed;
+	o->faults = m.lease.faults || o->scenario[0];
+	if (keep_lease(sock, m.flags) || set_env(o, p, m.lease.number) ||
+	    (o->out[0] && record_start(o, argv)) || capture_before(o, p))
+		return EXIT_TROUBLE;
+	if (at_end_wanted(o, p))
+		return run_and_report(o, p, argv);
+	execvp(argv[0], argv);
+	return not_executed(argv[0], errno);
+}

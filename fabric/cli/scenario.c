@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* See scenario.h. */
+#include "fabric/cli/scenario.h"
+#include "fabric/cli/control.h"
+#include "fabric/fault/fault.h"
+#include "fabric/common/json.h"
+#include "fabric/common/text_file.h"
+#include "fabric/common/text_out.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/** struct reading - what fault_lines() hands its rules to. @all: for --json, or NULL */
+struct reading {
+	struct fault_bad bad;
+	const struct scenario *s;
+	u32 n;
+	bool print;
+	struct json_object *all;
+};
+
+static void show(struct reading *r, const struct fault_rule *rule, u32 line)
+{
+	char name[FAULT_NAME], place[FAULT_PLACE] = "";
+	struct json_object *o;
+
+	snprintf(name, sizeof(name), "%s", rule->name);
+	if (!name[0])
+		snprintf(name, sizeof(name), "f%u", r->n);
+	if (r->s->file)
+		snprintf(place, sizeof(place), "%.240s:%u", r->s->file, line);
+	if (!r->all) {
+		printf("%s: %s%s%s\n", name, rule->text, place[0] ? "  # " : "", place);
+		return;
+	}
+	o = json_object_new_object();
+	add_str(o, "name", name);
+	add_str(o, "rule", rule->text);
+	if (place[0])
+		add_str(o, "place", place);
+	json_object_array_add(r->all, o);
+}
+
+static int each(void *ctx, const char *text, u32 line)
+{
+	struct reading *r = ctx;
+	struct fault_rule rule;
+	int ret = fault_parse(&rule, text, &r->bad);
+
+	if (ret)
+		return ret;
+	if (r->n++ >= FAULT_RULES)
+		return fault_refuse(&r->bad, text, "at most %u rules", FAULT_RULES);
+	if (r->print)
+		show(r, &rule, line);
+	return 0;
+}
+
+/* Return: 0 or -1 after a line on stderr. */
+static int read_rules(struct scenario *s)
+{
+	struct reading r = { .s = s };
+	u32 line = 0;
+
+	if (!fault_lines(s->text, s->len, &r.bad, &line, each, &r)) {
+		s->n = r.n;
+		return 0;
+	}
+	if (s->file)
+		trouble("%s:%u: '%s': expected %s", s->file, line, r.bad.word, r.bad.expected);
+	else
+		trouble("fault: '%s': expected %s", r.bad.word, r.bad.expected);
+	scenario_free(s);
+	return -1;
+}
+
+int scenario_load(struct scenario *s, const struct opts *o)
+{
+	*s = (struct scenario){ .file = o->scenario };
+	if (!o->scenario[0])
+		return 0;
+	s->text = textfile_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);
+	return s->text ? read_rules(s) : -1;
+}
+
+int scenario_text(struct scenario *s, const char *text)
+{
+	*s = (struct scenario){ .text = strdup(text), .len = strlen(text) };
+	if (!s->text)
+		return trouble("%s", strerror(ENOMEM));
+	return read_rules(s);
+}
+
+/* The words as one line, to be freed. */
+static char *join_words(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int i;
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+int scenario_given(struct scenario *s, const char *verb, const struct opts *o, int argc,
+		   char **argv)
+{
+	bool file = o->level[OPT_SCENARIO] == LEVEL_FLAG;
+	char *text;
+	int ret;
+
+	if (file ? argc : !argc) {
+		trouble("%s: expected a rule or --scenario; see 'rdmaemu %s --help'", verb, verb);
+		return EXIT_USAGE;
+	}
+	if (file)
+		return scenario_load(s, o) ? EXIT_USAGE : 0;
+	text = join_words(argc, argv);
+	ret = text ? scenario_text(s, text) : trouble("%s", strerror(ENOMEM));
+	free(text);
+	if (!ret && !s->n) {
+		scenario_free(s);
+		trouble("%s: expected a rule; see 'rdmaemu %s --help'", verb, verb);
+		return EXIT_USAGE;
+	}
+	return ret ? EXIT_USAGE : 0;
+}
+
+void scenario_print(const struct scenario *s, bool json)
+{
+	struct reading r = { .s = s, .print = true, .all = json ? json_object_new_array() : NULL };
+	u32 line;
+
+	if (s->text)
+		fault_lines(s->text, s->len, &r.bad, &line, each, &r);
+	if (json)
+		json_out(stdout, r.all);
+}
+
+static int send_text(int sock, struct proto_msg *m, const char *text, size_t len)
+{
+	int fd = text_memfd(text, len), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = ctl_call_fd(sock, m, fd);
+	close(fd);
+	return ret;
+}
+
+int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *last, u32 *n)
+{
+	static struct proto_msg m;
+	int ret;
+
+	if (!s->text)
+		return 0;
+	m = (struct proto_msg){ .op = PROTO_FAULT_ADD };
+	if (s->file)
+		snprintf(m.fault.place, sizeof(m.fault.place), "%s", s->file);
+	ret = send_text(sock, &m, s->text, s->len);
+	if (ret == -EINVAL && m.fault.text[0])
+		return trouble("%s%s", s->file ? "" : "fault: ", m.fault.text);
+	if (ret == -EBUSY)
+		return trouble("fabric %s is busy with other rules: try again", o->fabric);
+	if (ret)
+		return trouble("fabric %s: rules: %s", o->fabric, strerror(-ret));
+	if (last)
+		*last = m.fault.id;
+	if (n)
+		*n = m.fault.n;
+	return 0;
+}
+
+void scenario_free(struct scenario *s)
+{
+	free(s->text);
+	s->text = NULL;
+}

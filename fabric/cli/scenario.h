@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: fault rules on the command's side: files of them, and handing them to a fabric.
+ */
+#ifndef FABRIC_CLI_SCENARIO_H
+#define FABRIC_CLI_SCENARIO_H
+
+#include "fabric/common/opts.h"
+
+#include <stddef.h>
+
+/** struct scenario - a file of rules that has been read, all of them understood. @text: NULL: none */
+struct scenario {
+	char *text;
+	size_t len;
+	const char *file;
+	u32 n;
+};
+
+/**
+ * scenario_load() - read the file that o->scenario names, if it names one.
+ * Return: 0, or -1 after one line on stderr that names file and line.
+ */
+int scenario_load(struct scenario *s, const struct opts *o);
+/** scenario_text() - the same for rules that stand on the command line. */
+int scenario_text(struct scenario *s, const char *text);
+/**
+ * scenario_given() - rules that are the arguments of @verb, or in the file of its --scenario.
+ * Return: 0, or the exit status after one line on stderr.
+ */
+int scenario_given(struct scenario *s, const char *verb, const struct opts *o, int argc,
+		   char **argv);
+/** scenario_print() - what would be set, to stdout. */
+void scenario_print(const struct scenario *s, bool json);
+/**
+ * scenario_add() - hand it to the fabric at the other end of @sock.
+ * @last: receives the last rule's id, @n how many were added; may be NULL
+ * Return: 0, or -1 after one line on stderr.
+ */
+int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *last, u32 *n);
+void scenario_free(struct scenario *s);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/* `rdmaemu trace show|stat|diff`: arguments, and what they share. */
+#include "fabric/common/json.h"
+#include "fabric/cli/trace/trace.h"
+
+#include <stdlib.h>
+
+const char *vt_name_of(const struct vt_program *p)
+{
+	const char *name = vt_thing(&p->about, "name");
+
+	return name ? name : "?";
+}
+
+bool vt_wanted(const struct opts *o, const struct vt_program *p)
+{
+	const char *pid = vt_thing(&p->about, "pid");
+	char num[16];
+
+	if (!o->program[0])
+		return true;
+	snprintf(num, sizeof(num), "p%u", p->num);
+	return !strcmp(o->program, num) || !strcmp(o->program, vt_name_of(p)) ||
+	       (pid && !strcmp(o->program, pid));
+}
+
+void vt_queue(const struct vt_rec *rec, char *text, size_t size)
+{
+	bool srq = rec->kind == VT_POST_SRQ || rec->kind == VT_POST_OPS;
+	const char *kind = srq ? "srq" : rec->kind == VT_POST_WQ ? "wq" : "qp";
+
+	snprintf(text, size, "%s%u", kind, VT_BODY(vt_post, rec)->obj);
+}
+
+const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	static const char *const ops[] = {
+		[VT_TAG_ADD] = "TAG_ADD",
+		[VT_TAG_DEL] = "TAG_DEL",
+		[VT_TAG_SYNC] = "TAG_SYNC",
+	};
+
+	if (rec->kind == VT_POST_OPS)
+		return wr->opcode < ARRAY_SIZE(ops) ? ops[wr->opcode] : "?";
+	return vt_is_recv(rec->kind) ? "RECV" : ib_wr_opcode_name(wr->opcode);
+}
+
+u64 vt_wr_bytes_of(const struct vt_wr *wr)
+{
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	u64 sum = 0;
+	u32 i;
+
+	if (wr->payload)
+		return wr->payload;
+	for (i = 0; i < wr->n_sge; i++)
+		sum += sge[i].len;
+	return sum;
+}
+
+const char *vt_wc_op(const struct vt_wc *wc)
+{
+	static const char *const names[] = {
+		[WCO_SEND] = "SEND",
+		[WCO_RDMA_WRITE] = "RDMA_WRITE",
+		[WCO_RDMA_READ] = "RDMA_READ",
+		[WCO_COMP_SWAP] = "COMP_SWAP",
+		[WCO_FETCH_ADD] = "FETCH_ADD",
+		[WCO_BIND_MW] = "BIND_MW",
+		[WCO_LOCAL_INV] = "LOCAL_INV",
+		[WCO_TSO] = "TSO",
+		[WCO_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[WCO_RECV] = "RECV",
+		[WCO_RECV_RDMA_WITH_IMM] = "RECV_RDMA_WITH_IMM",
+		[WCO_TM_ADD] = "TM_ADD",
+		[WCO_TM_DEL] = "TM_DEL",
+		[WCO_TM_SYNC] = "TM_SYNC",
+		[WCO_TM_RECV] = "TM_RECV",
+		[WCO_TM_NO_TAG] = "TM_NO_TAG",
+	};
+
+	if (wc->status != WCS_SUCCESS || wc->opcode >= ARRAY_SIZE(names) || !names[wc->opcode])
+		return "-";
+	return names[wc->opcode];
+}
+
+static int open_dir(struct vt_dir *d, const char *path)
+{
+	struct vt_error err;
+
+	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
+}
+
+/* Says of which of the programs that @o means nothing was recorded. Return: 0, or -1: of none of them was anything. */
+static int say_empty(const struct vt_dir *d, const struct opts *o)
+{
+	struct vt_error err;
+	int ret = -1;
+	u32 i;
+
+	for (i = 0; i < d->n_progs; i++) {
+		if (!vt_wanted(o, &d->prog[i]))
+			continue;
+		if (vt_recorded(d, &d->prog[i], &err))
+			trouble("%s", err.text);
+		else
+			ret = 0;
+	}
+	return ret;
+}
+
+int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc, char **argv)
+{
+	u32 i;
+
+	if (argc != 1)
+		return trouble("%s: expected one trace directory; see 'rdmaemu %s --help'", command,
+			       command);
+	if (open_dir(d, argv[0]))
+		return -1;
+	for (i = 0; i < d->n_progs; i++)
+		if (vt_wanted(o, &d->prog[i]))
+			return say_empty(d, o);
+	return trouble("no program '%s' in %s", o->program, argv[0]);
+}
+
+int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
+{
+	static struct vt_dir a, b;
+	struct json_object *json;
+	int n;
+
+	(void)p;
+	if (argc != 2) {
+		trouble("trace diff: expected two trace directories; see 'rdmaemu trace diff "
+			"--help'");
+		return EXIT_USAGE;
+	}
+	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]) || say_empty(&a, o) || say_empty(&b, o))
+		return EXIT_USAGE;
+	json = o->json ? json_object_new_array() : NULL;
+	n = vt_diff(&a, &b, o->data, json);
+	if (json)
+		json_out(stdout, json);
+	vt_shut(&a);
+	vt_shut(&b);
+	if (n < 0) {
+		trouble("trace diff: no memory");
+		return EXIT_USAGE;
+	}
+	return n > 0;
+}

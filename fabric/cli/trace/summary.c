@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* What a recorded program did, in numbers: `rdmaemu trace stat`. */
+#include "fabric/cli/trace/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A work request that was posted: when, and as what. By QP, in order. */
+struct posted {
+	u64 wr_id;
+	u64 at;
+};
+
+struct sendq {
+	struct posted *wr;
+	size_t n, first, cap;
+};
+
+struct queues {
+	struct sendq *q;
+	u32 n;
+};
+
+static int posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
+{
+	struct sendq *q;
+	void *more;
+
+	if (qp >= all->n) {
+		more = realloc(all->q, (qp + 64) * sizeof(*all->q));
+		if (!more)
+			return -ENOMEM;
+		all->q = more;
+		memset(all->q + all->n, 0, (qp + 64 - all->n) * sizeof(*all->q));
+		all->n = qp + 64;
+	}
+	q = &all->q[qp];
+	if (q->n == q->cap) {
+		/* What has completed makes room first. */
+		if (q->first)
+			memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
+		q->n -= q->first;
+		q->first = 0;
+		if (q->n * 2 >= q->cap) {
+			more = realloc(q->wr, (q->cap + 64) * 2 * sizeof(*q->wr));
+			if (!more)
+				return -ENOMEM;
+			q->wr = more;
+			q->cap = (q->cap + 64) * 2;
+		}
+	}
+	q->wr[q->n++] = (struct posted){ .wr_id = wr_id, .at = at };
+	return 0;
+}
+
+static u32 bucket_of(u64 ns)
+{
+	u32 bit;
+
+	if (ns < 16)
+		return (u32)ns;
+	bit = 63 - (u32)__builtin_clzll(ns);
+	return (bit - 3) * 16 + (u32)((ns >> (bit - 4)) & 15);
+}
+
+u64 vt_lat_at(const struct vt_lat *l, u32 of_1000)
+{
+	u64 left = l->n * of_1000 / 1000, top;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(l->bucket); i++) {
+		if (l->bucket[i] > left) {
+			top = i < 16 ? i : (16ULL + i % 16) << (i / 16 - 1);
+			return top < l->min ? l->min : top > l->max ? l->max : top;
+		}
+		left -= l->bucket[i];
+	}
+	return l->max;
+}
+
+static void latency(struct vt_lat *l, u64 ns)
+{
+	if (!l->n || ns < l->min)
+		l->min = ns;
+	if (ns > l->max)
+		l->max = ns;
+	l->n++;
+	l->sum += ns;
+	l->bucket[bucket_of(ns)]++;
+}
+
+/* Those before it on its queue have completed without a completion of their own. */
+static void completed(struct vt_sum *s, struct queues *all, const struct vt_wc *wc, u64 at)
+{
+	struct sendq *q;
+	size_t i;
+
+	if (wc->qp >= all->n || (wc->status == WCS_SUCCESS && wc->opcode & WCO_RECV))
+		return;
+	q = &all->q[wc->qp];
+	for (i = q->first; i < q->n; i++) {
+		if (q->wr[i].wr_id != wc->wr_id)
+			continue;
+		if (at >= q->wr[i].at)
+			latency(&s->lat, at - q->wr[i].at);
+		q->first = i + 1;
+		return;
+	}
+}
+
+static int sum_post(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+	const struct vt_wr *wr = vt_wr_first(rec);
+	u32 i;
+
+	s->posts++;
+	for (i = 0; i < post->bad; i++, wr = vt_wr_next(wr)) {
+		if (vt_is_recv(rec->kind)) {
+			s->recv_wrs++;
+			continue;
+		}
+		s->wrs[wr->opcode & 255]++;
+		s->wr_bytes[wr->opcode & 255] += vt_wr_bytes_of(wr);
+		s->bytes += vt_wr_bytes_of(wr);
+		if (posted(all, post->obj, wr->wr_id, rec->t_begin))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void sum_dm(struct vt_sum *s, const struct vt_dm *dm)
+{
+	s->dm_copies++;
+	s->dm_bytes += dm->ret ? 0 : dm->len;
+}
+
+static void sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	u32 i;
+
+	s->polls++;
+	s->empty += poll->empty;
+	s->wcs += poll->n;
+	for (i = 0; i < poll->n; i++) {
+		s->status[wc[i].status & 63]++;
+		completed(s, all, &wc[i], rec->t_end);
+	}
+}
+
+/* A call's result tells: NULL, -1 or an error's name. */
+static bool failed(const char *line)
+{
+	const char *out = strstr(line, " = ");
+
+	return out && (!strncmp(out, " = NULL", 7) || !strncmp(out, " = -1", 5) ||
+		       !strncmp(out, " = E", 4));
+}
+
+static int sum_rec(const struct vt_program *p, struct vt_sum *s, struct queues *all,
+		   const struct vt_rec *rec)
+{
+	size_t len;
+
+	switch ((enum vt_kind)rec->kind) {
+	case VT_CALL:
+		s->calls++;
+		s->failed_calls += failed(vt_rec_line(p, rec, &len));
+		return 0;
+	case VT_POST_SEND:
+	case VT_POST_RECV:
+	case VT_POST_SRQ:
+	case VT_POST_WQ:
+	case VT_WR:
+		return sum_post(s, all, rec);
+	case VT_POST_OPS:
+		s->posts++;
+		s->tag_ops += VT_BODY(vt_post, rec)->bad;
+		return 0;
+	case VT_DM:
+		sum_dm(s, VT_BODY(vt_dm, rec));
+		return 0;
+	case VT_POLL:
+		sum_poll(s, all, rec);
+		return 0;
+	case VT_EMPTY:
+		s->empty += VT_BODY(vt_cqop, rec)->n;
+		return 0;
+	case VT_NOTIFY:
+		s->notifies++;
+		return 0;
+	case VT_CQ_EVENT:
+		s->events++;
+		return 0;
+	case VT_NOTE:
+		s->notes++;
+		return 0;
+	case VT_MEM:
+		s->mem_bytes += VT_BODY(vt_mem, rec)->stored;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int vt_sum(const struct vt_program *p, struct vt_sum *s)
+{
+	struct queues all = { 0 };
+	const struct vt_rec *rec;
+	u64 off = 0;
+	int ret = 0;
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	s->unfinished = p->unfinished;
+	while (!ret && (rec = vt_next(p, &off)))
+		ret = sum_rec(p, s, &all, rec);
+	for (i = 0; i < all.n; i++)
+		free(all.q[i].wr);
+	free(all.q);
+	return ret;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: settings of the `rdmaemu` command: flags, RDMAEMU_* variables, a file of `key = value`
+ * lines.
+ *
+ * A flag wins over a variable, a variable over the file, the file over the default.
+ */
+#ifndef FABRIC_COMMON_OPTS_H
+#define FABRIC_COMMON_OPTS_H
+
+#include "emulator/clock.h"
+#include "emulator/journal/entry.h"
+#include "emulator/node.h"
+
+#include <limits.h>
+
+#define FABRIC_NAME_MAX 40
+#define LINGER_MS_MAX	86400000u
+#define LINGER_MS_RUN	1000u
+#define SEED_DEFAULT	1u
+#define SNAPLEN_MIN	64u
+#define SNAPLEN_MAX	65535u
+#define RING_SIZE_MIN	4096u
+#define RING_SIZE_MAX	(1ULL << 50)
+#define SCALE_EXPECTED	"a number from 0.001 to 1000, with up to 6 decimals"
+
+/** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
+enum exit_status {
+	EXIT_USAGE = 2,
+	EXIT_TROUBLE = 125, /* `run`: the program was not started, or its capture failed */
+	EXIT_CANNOT_EXEC = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+enum opt_id {
+	OPT_FABRIC,
+	OPT_DIR,
+	OPT_CONFIG,
+	OPT_ISOLATED,
+	OPT_LINGER,
+	OPT_SEED,
+	OPT_FIRST_MR,
+	OPT_PROFILE,
+	OPT_NODE,
+	OPT_SUBNET,
+	OPT_TOPOLOGY,
+	OPT_LISTEN,
+	OPT_JOIN,
+	OPT_TOKEN_FILE,
+	OPT_NAME,
+	OPT_TIME_SCALE,
+	OPT_CLOCK,
+	OPT_CHAOS,
+	OPT_DEVICE,
+	OPT_PORT,
+	OPT_JSON,
+	OPT_AUDIT,
+	OPT_SCENARIO,
+	OPT_DRY_RUN,
+	OPT_PROGRAM,
+	OPT_QP,
+	OPT_FOLLOW,
+	OPT_EXPLAIN,
+	OPT_TRACE,
+	OPT_NODES,
+	OPT_CAPTURE,
+	OPT_FILTER,
+	OPT_SNAPLEN,
+	OPT_RING_SIZE,
+	OPT_RING_FILES,
+	OPT_LOSSY,
+	OPT_ERF,
+	OPT_DATA,
+	OPT_PACE,
+	OPT_REAL,
+	OPT_TIMEOUT,
+	OPT_OUT,
+	OPT_PAYLOAD,
+	OPT_WIRE,
+	OPT_AS,
+	OPT_IGNORE,
+	OPT_CAPABILITIES,
+	OPT_MODE,
+	OPT_COMMAND,
+	OPT_LIVE_NODE,
+	OPT_LIVE_FIRST,
+	OPT_UNEXPECTED,
+	OPT_INJECT,
+	OPT_FROM,
+	OPT_SCRIPT,
+	OPT_AS_IS,
+	OPT_MR,
+	OPT_HELP,
+	OPT_COUNT,
+};
+
+#define OPT_BIT(id) (1ULL << (id))
+
+/** Where a setting came from; a higher one wins. */
+enum opt_level {
+	LEVEL_DEFAULT,
+	LEVEL_FILE,
+	LEVEL_ENV,
+	LEVEL_FLAG,
+};
+
+/** enum replay_mode - where a live program's answers come from, see docs/traces.md. */
+enum replay_mode {
+	MODE_NONE, /* the record */
+	MODE_ONCE, /* the record, which is made if there is none */
+	MODE_NEW, /* the record, and beyond it the real program, which is recorded */
+	MODE_ALL, /* the real program, which is recorded */
+};
+
+/**
+ * struct opts - all settings.
+ * @level: where each came from (enum opt_level)
+ * @dir, @config: as given; "" when not
+ * @profile: name or file
+ * @ppm: fabric time that passes in 1,000,000 of real time
+ * @manual: the fabric's clock stands until it is moved
+ * @linger_ms: valid when its level is not LEVEL_DEFAULT
+ */
+struct opts {
+	u8 level[OPT_COUNT];
+	char fabric[FABRIC_NAME_MAX + 1];
+	char dir[PATH_MAX];
+	char config[PATH_MAX];
+	bool isolated;
+	bool json;
+	bool audit;
+	bool dry_run;
+	bool help;
+	bool follow;
+	bool explain;
+	u32 linger_ms;
+	u64 seed;
+	u32 first_mr; /* index; 0: not given */
+	u32 ppm;
+	bool manual;
+	bool chaos;
+	bool chaos_random; /* the seed was drawn */
+	u64 chaos_seed;
+	bool faults; /* the fabric has rules when a program is started */
+	char profile[PATH_MAX];
+	char node[NODE_NAME_MAX + 1]; /* "": not given */
+	char subnet[80]; /* likewise */
+	char topology[PATH_MAX]; /* likewise */
+	char listen[256 + 16]; /* ADDR:PORT; "": nowhere */
+	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
+	char token_file[PATH_MAX];
+	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
+	char scenario[PATH_MAX]; /* likewise */
+	char trace[PATH_MAX]; /* likewise */
+	char nodes[PATH_MAX]; /* NAME=ADDRESS[,NAME=ADDRESS]... */
+	char out[PATH_MAX]; /* trace directory; "": not given */
+	char payload[8]; /* likewise */
+	bool wire; /* a capture belongs to the trace */
+	char device[32];
+	u32 port; /* 0: not given */
+	char program[JOURNAL_NAME]; /* "": not given */
+	u32 qpn; /* 0: not given */
+	char as[JOURNAL_NAME]; /* "": not given */
+	char ignore[128]; /* likewise */
+	enum replay_mode mode;
+	char unexpected[8]; /* "": not given */
+	char command[PATH_MAX]; /* likewise */
+	char live_node[NODE_NAME_MAX + 1]; /* likewise */
+	bool live_first;
+	bool inject;
+	bool as_is;
+	char from[NODE_NAME_MAX + 1]; /* "": not given */
+	char script[PATH_MAX]; /* likewise */
+	u32 mr; /* ordinal of a memory region; 0: not given */
+	char capture[PATH_MAX]; /* "": not given */
+	char filter[1024]; /* likewise */
+	u32 snaplen; /* 0: not given */
+	u64 ring_size; /* bytes; 0: not given */
+	u32 ring_files; /* likewise */
+	bool lossy;
+	bool erf;
+	bool data;
+	bool pace; /* as recorded */
+	bool real; /* the devices that there are, no fabric */
+	bool capabilities; /* are compared in any case */
+	u32 timeout; /* seconds */
+};
+
+/** opts_init() - defaults. */
+void opts_init(struct opts *o);
+/**
+ * opts_parse() - read flags from @argv until the first that is none, or after "--".
+ * @verb: for messages, e.g. "run"
+ * @allowed: OPT_BIT()s of the flags that this verb knows
+ * Return: index of the first argument that is no flag, or -1 after one line on stderr.
+ */
+int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv);
+/** opts_env() - take the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
+int opts_env(struct opts *o);
+/** opts_env_clear() - programs that are started are not to take them: all but those of the OPT_BIT()s @keep. */
+void opts_env_clear(u64 keep);
+/**
+ * opts_file() - take the `key = value` lines of a file.
+ * @must: complain when there is no such file
+ * Return: 0, or -1 after one line on stderr that names file and line.
+ */
+int opts_file(struct opts *o, const char *path, bool must);
+/** opts_usage() - print the help lines of the flags in @allowed to stdout. */
+void opts_usage(u64 allowed);
+/** parse_number() - a decimal, 0x or 0 octal number up to @max. */
+bool parse_number(const char *s, u64 max, u64 *out);
+
+/** parse_size() - a number of bytes, maybe with K, M or G for 1024 of what is before, up to @max. */
+bool parse_size(const char *s, u64 max, u64 *out);
+/** parse_bool() - 1, yes, true, on; or 0, no, false, off, "". */
+bool parse_bool(const char *s, bool *out);
+
+/** parse_scale() - a decimal number from 0.001 to 1000, in millionths. */
+bool parse_scale(const char *s, u32 *ppm);
+
+/** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
+bool join_address_ok(const char *s, bool many);
+
+/** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */
+int trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

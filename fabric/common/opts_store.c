@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* See opts_store.h. One table says of each setting what its value is. */
+#include "fabric/common/opts_store.h"
+#include "fabric/common/nodes.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+static bool store_text(char *to, size_t size, const char *value)
+{
+	size_t n = strlen(value);
+
+	if (!n || n >= size)
+		return false;
+	memcpy(to, value, n + 1);
+	return true;
+}
+
+static bool set_subnet(struct opts *o, const char *value)
+{
+	struct subnets subnets;
+
+	return strlen(value) < sizeof(o->subnet) && subnets_parse(&subnets, value) &&
+	       store_text(o->subnet, sizeof(o->subnet), value);
+}
+
+static bool set_listen(struct opts *o, const char *value)
+{
+	return join_address_ok(value, false) && store_text(o->listen, sizeof(o->listen), value);
+}
+
+static bool set_join(struct opts *o, const char *value)
+{
+	return join_address_ok(value, true) && store_text(o->join, sizeof(o->join), value);
+}
+
+static bool set_scale(struct opts *o, const char *value)
+{
+	return parse_scale(value, &o->ppm);
+}
+
+static bool set_isolated(struct opts *o, const char *value)
+{
+	return parse_bool(value, &o->isolated);
+}
+
+static bool set_clock(struct opts *o, const char *value)
+{
+	o->manual = !strcmp(value, "manual");
+	return o->manual || !strcmp(value, "run");
+}
+
+static bool set_chaos(struct opts *o, const char *value)
+{
+	u32 seed;
+
+	o->chaos = true;
+	o->chaos_random = !strcmp(value, CHAOS_RANDOM);
+	if (!o->chaos_random)
+		return parse_number(value, ~0ULL, &o->chaos_seed);
+	/* Short enough to be typed again. */
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return false;
+	o->chaos_seed = seed;
+	return true;
+}
+
+static bool set_ring_size(struct opts *o, const char *value)
+{
+	return parse_size(value, RING_SIZE_MAX, &o->ring_size) && o->ring_size >= RING_SIZE_MIN;
+}
+
+static bool set_pace(struct opts *o, const char *value)
+{
+	o->pace = !strcmp(value, "recorded");
+	return o->pace || !strcmp(value, "fast");
+}
+
+/* Return: the place of @value among the words, which end with NULL, or -1. */
+static int word_of(const char *value, const char *const *words)
+{
+	int i;
+
+	for (i = 0; words[i]; i++)
+		if (!strcmp(words[i], value))
+			return i;
+	return -1;
+}
+
+static bool set_mode(struct opts *o, const char *value)
+{
+	static const char *const words[] = { [MODE_NONE] = "none",
+					     [MODE_ONCE] = "once",
+					     [MODE_NEW] = "new_episodes",
+					     [MODE_ALL] = "all",
+					     NULL };
+	int mode = word_of(value, words);
+
+	if (mode >= 0)
+		o->mode = (enum replay_mode)mode;
+	return mode >= 0;
+}
+
+static bool set_payload(struct opts *o, const char *value)
+{
+	static const char *const words[] = { "full", "hash", "none", NULL };
+
+	return word_of(value, words) >= 0 && store_text(o->payload, sizeof(o->payload), value);
+}
+
+static bool set_unexpected(struct opts *o, const char *value)
+{
+	static const char *const words[] = { "fail", "wait", "ignore", NULL };
+
+	return word_of(value, words) >= 0 &&
+	       store_text(o->unexpected, sizeof(o->unexpected), value);
+}
+
+enum kind {
+	OTHER, /* @set takes it */
+	SWITCH, /* bool: given */
+	NAME, /* of a node or fabric */
+	TEXT, /* not empty, as much as fits */
+	NUMBER32, /* @min to @max */
+	NUMBER64,
+};
+
+#define AT(member) offsetof(struct opts, member), sizeof(((struct opts *)0)->member)
+#define A_SWITCH(member)                                                                           \
+	{                                                                                          \
+		SWITCH, AT(member), 0, 0, NULL, NULL                                               \
+	}
+#define A_NAME(member)                                                                             \
+	{                                                                                          \
+		NAME, AT(member), 0, 0, NAME_EXPECTED, NULL                                        \
+	}
+#define A_TEXT(member, expected)                                                                   \
+	{                                                                                          \
+		TEXT, AT(member), 0, 0, expected, NULL                                             \
+	}
+#define A_NUMBER(bits, member, min, max, expected)                                                 \
+	{                                                                                          \
+		NUMBER##bits, AT(member), min, max, expected, NULL                                 \
+	}
+#define BY(set, expected)                                                                          \
+	{                                                                                          \
+		OTHER, 0, 0, 0, 0, expected, set                                                   \
+	}
+
+/**
+ * struct opt_value - a setting's value.
+ * @off, @size: of what holds it in struct opts
+ * @expected: what is said where it is none
+ */
+static const struct opt_value {
+	enum kind kind;
+	size_t off;
+	size_t size;
+	u64 min;
+	u64 max;
+	const char *expected;
+	bool (*set)(struct opts *o, const char *value);
+} opt_values[OPT_COUNT] = {
+	[OPT_FABRIC] = A_NAME(fabric),
+	[OPT_DIR] = A_TEXT(dir, "a directory"),
+	[OPT_CONFIG] = A_TEXT(config, "a file"),
+	[OPT_ISOLATED] = BY(set_isolated, "yes or no"),
+	[OPT_LINGER] = A_NUMBER(32, linger_ms, 0, LINGER_MS_MAX, "milliseconds, 0 to 86400000"),
+	[OPT_SEED] = A_NUMBER(64, seed, 0, ~0ULL, "a number of at most 64 bits"),
+	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 1048575"),
+	[OPT_PROFILE] = A_TEXT(profile, "a profile's name or file"),
+	[OPT_NODE] = A_NAME(node),
+	[OPT_SUBNET] = BY(set_subnet, SUBNETS_EXPECTED),
+	[OPT_TOPOLOGY] = A_TEXT(topology, "a file"),
+	[OPT_LISTEN] = BY(set_listen, "ADDR:PORT"),
+	[OPT_JOIN] = BY(set_join, "HOST:PORT, or several with commas between"),
+	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
+	[OPT_NAME] = A_NAME(name),
+	[OPT_TIME_SCALE] = BY(set_scale, SCALE_EXPECTED),
+	[OPT_CLOCK] = BY(set_clock, "run or manual"),
+	[OPT_CHAOS] = BY(set_chaos, "a number of at most 64 bits, or random"),
+	[OPT_DEVICE] = A_TEXT(device, "a device's name"),
+	[OPT_PORT] = A_NUMBER(32, port, 1, 255, "a port's number, 1 or more"),
+	[OPT_JSON] = A_SWITCH(json),
+	[OPT_AUDIT] = A_SWITCH(audit),
+	[OPT_SCENARIO] = A_TEXT(scenario, "a file"),
+	[OPT_DRY_RUN] = A_SWITCH(dry_run),
+	[OPT_PROGRAM] =
+		A_TEXT(program, "a program's name, of at most 31 characters, or its process id"),
+	[OPT_QP] = A_NUMBER(32, qpn, 1, IB_QPN_MASK, "the number of a queue pair, 1 to 0xffffff"),
+	[OPT_FOLLOW] = A_SWITCH(follow),
+	[OPT_EXPLAIN] = A_SWITCH(explain),
+	[OPT_TRACE] = A_TEXT(trace, "a file"),
+	[OPT_NODES] = A_TEXT(nodes, "NAME=ADDRESS,..."),
+	[OPT_CAPTURE] = A_TEXT(capture, "a file"),
+	[OPT_FILTER] = A_TEXT(filter, "an expression of at most 1023 characters"),
+	[OPT_SNAPLEN] = A_NUMBER(32, snaplen, SNAPLEN_MIN, SNAPLEN_MAX, "bytes, 64 to 65535"),
+	[OPT_RING_SIZE] = BY(set_ring_size, "bytes, 4096 or more, maybe with K, M or G"),
+	[OPT_RING_FILES] = A_NUMBER(32, ring_files, 1, 99999, "a number of files, 1 to 99999"),
+	[OPT_LOSSY] = A_SWITCH(lossy),
+	[OPT_DATA] = A_SWITCH(data),
+	[OPT_PACE] = BY(set_pace, "fast or recorded"),
+	[OPT_REAL] = A_SWITCH(real),
+	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
+	[OPT_OUT] = A_TEXT(out, "a directory"),
+	[OPT_WIRE] = A_SWITCH(wire),
+	[OPT_PAYLOAD] = BY(set_payload, "full, hash or none"),
+	[OPT_ERF] = A_SWITCH(erf),
+	[OPT_AS] = A_TEXT(as, "a program's name, of at most 31 characters, or as p1"),
+	[OPT_IGNORE] = A_TEXT(ignore, "fields, with commas between"),
+	[OPT_CAPABILITIES] = A_SWITCH(capabilities),
+	[OPT_MODE] = BY(set_mode, "none, once, new_episodes or all"),
+	[OPT_COMMAND] = A_TEXT(command, "a command of at most 4095 characters"),
+	[OPT_LIVE_NODE] = A_NAME(live_node),
+	[OPT_LIVE_FIRST] = A_SWITCH(live_first),
+	[OPT_UNEXPECTED] = BY(set_unexpected, "fail, wait or ignore"),
+	[OPT_INJECT] = A_SWITCH(inject),
+	[OPT_FROM] = A_NAME(from),
+	[OPT_SCRIPT] = A_TEXT(script, "a file"),
+	[OPT_AS_IS] = A_SWITCH(as_is),
+	[OPT_MR] = A_NUMBER(32, mr, 1, UINT32_MAX, "the ordinal of a memory region, 1 or more"),
+	[OPT_HELP] = A_SWITCH(help),
+};
+
+static bool store_number(const struct opt_value *v, void *to, const char *value)
+{
+	u64 n;
+
+	if (!parse_number(value, v->max, &n) || n < v->min)
+		return false;
+	if (v->kind == NUMBER64)
+		*(u64 *)to = n;
+	else
+		*(u32 *)to = (u32)n;
+	return true;
+}
+
+const char *opt_store(struct opts *o, enum opt_id id, const char *value)
+{
+	const struct opt_value *v = &opt_values[id];
+	void *to = (char *)o + v->off;
+	bool stored = true;
+
+	switch (v->kind) {
+	case OTHER:
+		stored = v->set(o, value);
+		break;
+	case SWITCH:
+		*(bool *)to = true;
+		break;
+	case NAME:
+		stored = node_name_ok(value) && store_text(to, v->size, value);
+		break;
+	case TEXT:
+		stored = store_text(to, v->size, value);
+		break;
+	case NUMBER32:
+	case NUMBER64:
+		stored = store_number(v, to, value);
+		break;
+	}
+	return stored ? NULL : v->expected;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the private directory, and the lock under which fabrics start and end.
+ */
+#include "fabric/proto/state_dir.h"
+#include "fabric/common/opts.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Makes a directory if it is missing. Return: NULL, or what is wrong with the one that is there. */
+static const char *private_dir(const char *path)
+{
+	struct stat st;
+
+	if ((mkdir(path, 0700) && errno != EEXIST) || lstat(path, &st))
+		return strerror(errno);
+	if (!S_ISDIR(st.st_mode))
+		return "not a directory";
+	if (st.st_uid != geteuid())
+		return "belongs to another user";
+	if (st.st_mode & 077)
+		return "not private: its mode should be 0700";
+	return NULL;
+}
+
+int statedir_open(const char *given, char path[PATH_MAX])
+{
+	const char *wrong;
+	int ret = statedir_find(given, path);
+
+	if (ret)
+		return trouble("state directory: %s", strerror(-ret));
+	wrong = private_dir(path);
+	if (wrong)
+		return trouble("directory %s: %s; choose another with --dir", path, wrong);
+	return 0;
+}
+
+static bool in_memory(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
+}
+
+static int path_of(char out[PATH_MAX], const char *dir, const char *name, const char *suffix)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, name, suffix);
+
+	return n < PATH_MAX ? 0 : trouble("path %s/... is too long", dir);
+}
+
+/* The tree has some hundred files: on a disk they would take longer than all the rest. */
+static int sysfs_path(struct fabric_paths *p, const char *name)
+{
+	char shm[64];
+	int n;
+
+	snprintf(shm, sizeof(shm), "/dev/shm/rdmaemu-%u", (unsigned)geteuid());
+	if (in_memory(p->dir) || !in_memory("/dev/shm") || private_dir(shm))
+		return path_of(p->sysfs, p->dir, name, ".sysfs");
+	n = snprintf(p->sysfs, PATH_MAX, "%s/%016llx.%s.sysfs", shm,
+		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)), name);
+	return n < PATH_MAX ? 0 : -1;
+}
+
+int paths_of(struct fabric_paths *p, const char *dir, const char *name)
+{
+	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
+	if (path_of(p->lock, dir, name, ".lock") || path_of(p->sock, dir, name, ".sock") ||
+	    path_of(p->log, dir, name, ".log") || sysfs_path(p, name))
+		return -1;
+	if (strlen(p->sock) > limit)
+		return trouble(
+			"%s has %zu bytes, a socket's path may have %zu; choose a shorter --dir",
+			p->sock, strlen(p->sock), limit);
+	return 0;
+}
+
+int lock_take(const char *path, bool wait)
+{
+	struct stat mine, there;
+	int fd, err;
+
+	for (;;) {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			return -errno;
+		while (flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB)) {
+			err = errno;
+			if (err == EINTR)
+				continue;
+			close(fd);
+			return -err;
+		}
+		/* The last holder may have removed the file: then the name is another's lock. */
+		if (!fstat(fd, &mine) && !stat(path, &there) && mine.st_ino == there.st_ino &&
+		    mine.st_dev == there.st_dev)
+			return fd;
+		close(fd);
+	}
+}
+
+void lock_drop_file(const char *path, int fd)
+{
+	unlink(path);
+	close(fd);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: topology files: the nodes of a fabric, their devices, ports and addresses.
+ *
+ * A file is read as a whole, by the command, which says what is wrong with it, and again by the fabric
+ * process, which makes what it describes before it serves anybody. See rdmaemu-topology(5).
+ */
+#ifndef FABRIC_COMMON_TOPOLOGY_H
+#define FABRIC_COMMON_TOPOLOGY_H
+
+#include "fabric/common/nodes.h"
+
+#include <limits.h>
+
+/** struct topo_line - a line that is read: its words, those that are taken so far, and where it is. */
+struct topo_line {
+	const char *file;
+	int number;
+	u32 n, at;
+	char *word[64];
+};
+
+/** struct topo_port - a change of ports, and the line that says so. */
+struct topo_port {
+	struct proto_port change;
+	int line;
+};
+
+/** struct topo_profile - a profile that nodes have. */
+struct topo_profile {
+	struct profile profile;
+	char path[PATH_MAX];
+	struct topo_profile *next;
+};
+
+/**
+ * struct topology - what a file says.
+ * @hash: of its text, never 0; 0: there is no file
+ */
+struct topology {
+	char file[PATH_MAX];
+	u64 hash;
+	bool has_subnets;
+	struct subnets subnets;
+	u32 n_nodes;
+	u32 n_ports;
+	struct node_spec *node;
+	int *node_line; /* of each */
+	struct topo_port *port;
+	struct topo_profile *profiles;
+};
+
+struct fabric;
+
+/** topology_load() - read a file. Return: 0, or -1 after one line on stderr that names file and line. */
+int topology_load(struct topology *t, const char *path);
+/** topology_free() - forget what was read. */
+void topology_free(struct topology *t);
+/**
+ * topology_apply() - make the nodes, and change the ports. Nobody but this process is there yet.
+ * @why: receives what is wrong, with file and line
+ * Return: 0 or -errno.
+ */
+int topology_apply(struct fabric *f, const struct topology *t, char *why, size_t size);
+
+/** topo_refuse() - a line on stderr: "FILE:LINE: 'WHAT': expected EXPECTED". Return: -1. */
+int topo_refuse(const struct topo_line *l, const char *what, const char *expected);
+/**
+ * topo_flag() - take the next flag, as --NAME VALUE or --NAME=VALUE.
+ * Return: 1 with @name and @value; 0: the next word is none, or there is none; -1 after topo_refuse().
+ */
+int topo_flag(struct topo_line *l, const char **name, const char **value);
+/** topo_has_node() - whether a line has named that node so far, or it is the host. */
+bool topo_has_node(const struct topology *t, const char *name);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: calls that fail on purpose, the fabric process's side: see fabric/proto/calls.h and libshim/client/call_fault.c.
+ *
+ * Which calls a rule is about is told to every client by a bit per call in its segment, so that only
+ * those ask. They are answered without the token: its holder may be the one who asks. What has failed is
+ * journalled as soon as the token is to be had.
+ */
+#include "emulator/journal/writer.h"
+#include "fabric/proto/calls.h"
+#include "fabric/fault/effects.h"
+#include "fabric/journal/reader.h"
+
+/* So that many are waiting for the token that there is no room: the log file has it at least. */
+static void say_only(struct fabric *f, const struct journal_entry *j)
+{
+	char line[LOG_LINE_MAX];
+
+	log_line(f, j, line, sizeof(line));
+	note(f, "%s", line);
+}
+
+static void call_journal(struct fabric *f, u32 client, const char *call, const struct fault_rule *r)
+{
+	struct faults *t = f->faults;
+	struct journal_entry j = journal_of_call(f->hca, client, call, (u32)r->what.err, r->id);
+
+	if (t->n_calls == FAULT_CALLS) {
+		say_only(f, &j);
+		return;
+	}
+	t->call[t->n_calls++] = j;
+	/* Who is told of it may end, and whoever started it ask, before the loop comes round. */
+	if (!engine_try(&f->engine))
+		return;
+	fault_calls_journal(f);
+	engine_leave(&f->engine);
+}
+
+void fault_calls_journal(struct fabric *f)
+{
+	struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->n_calls; i++)
+		journal_add(&f->engine, &t->call[i]);
+	t->n_calls = 0;
+}
+
+_Static_assert(sizeof(((struct seg_hdr *)0)->fail_calls) == SEG_CALL_WORDS * sizeof(u64), "mask");
+
+int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
+{
+	const struct fault_rule *r;
+	u32 id = m->call.id;
+
+	if (id >= CALL_COUNT)
+		return -EINVAL;
+	r = fault_match_call(f, cl->id, id);
+	m->call.err = 0;
+	m->call.event = 0;
+	if (!r)
+		return 0;
+	/* An event is journalled when it comes. */
+	if (r->act == FA_EVENT) {
+		m->call.event = ETIMEDOUT;
+	} else {
+		m->call.err = (u32)r->what.err;
+		call_journal(f, cl->id, call_descs[id].name, r);
+	}
+	return 0;
+}
+
+static void mask_of(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
+{
+	const struct faults *t = f->faults;
+	u32 i, id;
+
+	memset(mask, 0, SEG_CALL_WORDS * sizeof(*mask));
+	for (i = 0; i < t->high; i++) {
+		if (!t->rule[i].id || t->rule[i].on != FAULT_ON_CALL)
+			continue;
+		id = t->rule[i].what.call_id;
+		mask[id / 64] |= BIT64(id % 64);
+	}
+}
+
+static void tell(struct client *cl, const u64 mask[SEG_CALL_WORDS])
+{
+	u32 i;
+
+	for (i = 0; cl->seg && i < SEG_CALL_WORDS; i++)
+		store_relaxed(&cl->seg->fail_calls[i], mask[i]);
+}
+
+void fault_calls(struct fabric *f, struct client *cl)
+{
+	u64 mask[SEG_CALL_WORDS];
+
+	mask_of(f, mask);
+	if (cl) {
+		tell(cl, mask);
+		return;
+	}
+	for (cl = f->clients; cl; cl = cl->next)
+		tell(cl, mask);
+}

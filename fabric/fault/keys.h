@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the words of a fault rule, as tables: which keys there are, and which an action takes.
+ */
+#ifndef FABRIC_FAULT_KEYS_H
+#define FABRIC_FAULT_KEYS_H
+
+#include "fabric/fault/fault.h"
+
+/** enum fault_key - what a rule can say: KEY=VALUE, and behind K_BARE what stands alone. */
+enum fault_key {
+	/* where */
+	K_NODE,
+	K_PEER,
+	K_LINK,
+	K_DEVICE,
+	K_PORT,
+	K_PROGRAM,
+	K_PID,
+	K_QP,
+	K_TYPE,
+	K_OPCODE,
+	K_DIRECTION,
+	K_CONN,
+	K_PSN,
+	K_ROUND,
+	K_SIZE,
+	K_WR_ID,
+	K_CQ,
+	K_SRQ,
+	/* when */
+	K_NTH,
+	K_AFTER,
+	K_EVERY,
+	K_PROB,
+	K_FOR,
+	K_AT,
+	K_SEED,
+	/* what */
+	K_JITTER,
+	K_DISTRIBUTION,
+	K_GAP,
+	K_TIMER,
+	K_CODE,
+	K_REASON,
+	K_STATUS,
+	K_CALL,
+	K_ERRNO,
+	K_SIGNAL,
+	K_PERIOD,
+	K_KEYS, /* above: with '=' */
+	K_BARE = K_KEYS,
+	K_PERCENT = K_BARE,
+	K_TIME,
+	K_RATE,
+	K_EVENT,
+	K_MAD,
+	K_GROUPS,
+	K_STATE, /* down, up, flap */
+	K_HEAL,
+	K_FORCE,
+	K_LIMIT, /* max_NAME=N */
+	K_END,
+};
+
+#define KEY(k) BIT64(K_##k)
+
+#define KEYS_WHO	(KEY(NODE) | KEY(DEVICE) | KEY(PORT) | KEY(PROGRAM) | KEY(PID) | KEY(QP))
+#define KEYS_TURN	(KEY(NTH) | KEY(AFTER) | KEY(EVERY) | KEY(PROB) | KEY(SEED))
+#define KEYS_WHEN	(KEYS_TURN | KEY(FOR) | KEY(AT))
+#define KEYS_CONNECTION (KEY(CONN) | KEY(PSN) | KEY(ROUND))
+#define KEYS_PACKET                                                                                \
+	(KEYS_WHO | KEY(PEER) | KEY(LINK) | KEY(TYPE) | KEY(OPCODE) | KEY(DIRECTION) |             \
+	 KEYS_CONNECTION | KEY(SIZE))
+/* An action that is carried out once waits for such a packet when one of these is said. */
+#define KEYS_TRIGGER (KEY(OPCODE) | KEY(CONN) | KEY(PSN) | KEY(ROUND) | KEY(SIZE) | KEYS_TURN)
+
+/**
+ * struct fault_act_def - an action's word.
+ * @keys: what it takes; @need: what it must have
+ * @expected: what is said when a word is none of those
+ */
+struct fault_act_def {
+	const char *word;
+	u8 act; /* enum fault_act */
+	u8 on; /* enum fault_on */
+	u64 keys;
+	u64 need;
+	const char *expected;
+};
+
+/** fault_act_def() - of that word, or NULL; fault_act_at() - by number, NULL behind the last. */
+const struct fault_act_def *fault_act_def(const char *word);
+const struct fault_act_def *fault_act_at(u32 i);
+/** fault_key_name() - as it is written. */
+const char *fault_key_name(u32 key);
+
+/* A value of KEY=VALUE. Return: NULL, or what was expected. values.c */
+const char *fault_key_take(struct fault_rule *r, enum fault_key key, const char *value);
+/**
+ * fault_bare_take() - a word that stands alone, or max_NAME=N, of the kinds in @kinds.
+ * Return: the kind, or -1: it is none of them.
+ */
+int fault_bare_take(struct fault_rule *r, u64 kinds, const char *word);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: limits of devices that rules shrink. Queries show them, and what is over them is refused as if the
+ * device were like that; what there is already stays.
+ *
+ * What the devices have by themselves is kept from the first such rule on. After each change the limits of
+ * all devices are made anew from that and the rules that hold.
+ */
+#include "fabric/fault/effects.h"
+
+#include <stdlib.h>
+
+static bool names_dev(const struct fabric *f, const struct fault_rule *r, u32 dev)
+{
+	return r->id && r->act == FA_LIMIT && r->phase == 1 && fault_on_port(f, &r->where, dev, 0);
+}
+
+/* What a device has under the rules that hold. */
+static void apply(struct fabric *f, u32 dev, struct hca_limits *l)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r;
+	u32 i, k;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		for (k = 0; names_dev(f, r, dev) && k < r->what.n_limits; k++)
+			if (fault_shrink(l, r->what.limit[k].name, r->what.limit[k].value))
+				r->hits = r->hits ? r->hits : 1;
+	}
+}
+
+void fault_limits(struct fabric *f)
+{
+	struct hca *hca = f->hca;
+	struct hca_limits l;
+	u32 d;
+
+	if (!f->own_limits)
+		return;
+	for (d = f->n_own_limits; d < hca->n_devs; d++)
+		f->own_limits[d] = hca->dev[d].lim;
+	f->n_own_limits = hca->n_devs;
+	for (d = 0; d < hca->n_devs; d++) {
+		if (hca->dev[d].member)
+			continue;
+		l = f->own_limits[d];
+		apply(f, d, &l);
+		hca->dev[d].lim = l;
+	}
+}
+
+void fault_limit(struct fabric *f, struct fault_rule *r)
+{
+	if (!f->own_limits)
+		f->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->own_limits));
+	if (!f->own_limits)
+		note(f, "fault %s: no memory for it", r->name);
+	fault_limits(f);
+}
+
+void fault_unlimit(struct fabric *f, struct fault_rule *r)
+{
+	r->phase = 2;
+	fault_limits(f);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Fault rules as they are shown: `rdmaemu fault list`. */
+#include "fabric/server/fabric.h"
+#include "fabric/fault/fault.h"
+#include "fabric/common/json.h"
+#include "fabric/common/text_out.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *on_name(const struct fault_rule *r)
+{
+	static const char *const names[] = {
+		[FAULT_ON_WIRE] = "packets",	 [FAULT_ON_CALL] = "calls",
+		[FAULT_ON_WR] = "work requests", [FAULT_ON_TIME] = "once",
+		[FAULT_ON_STATE] = "state",
+	};
+
+	return r->triggered ? "packets" : names[r->on];
+}
+
+static void add_ns(struct json_object *o, const char *key, const struct fabric *f, u64 at)
+{
+	if (at && at != FAULT_NEVER)
+		add_int(o, key, at - f->started);
+}
+
+static struct json_object *json_rule(const struct fabric *f, const struct fault_rule *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_int(o, "id", r->id);
+	add_str(o, "name", r->name);
+	add_str(o, "rule", r->text);
+	if (r->place[0])
+		add_str(o, "place", r->place);
+	add_str(o, "on", on_name(r));
+	add_int(o, "seen", r->seen);
+	add_int(o, "hits", r->hits);
+	add_ns(o, "from_ns", f, r->from);
+	add_ns(o, "until_ns", f, r->until);
+	return o;
+}
+
+struct json_object *faults_json(const struct fabric *f)
+{
+	struct json_object *root = json_object_new_object(), *all = json_object_new_array();
+	const struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id)
+			json_object_array_add(all, json_rule(f, &t->rule[i]));
+	json_object_object_add(root, "seed", json_object_new_uint64(f->hca->seed));
+	json_object_object_add(root, "random", json_object_new_boolean(t->random));
+	json_object_object_add(root, "faults", all);
+	return root;
+}
+
+static void list_json(const struct fabric *f, FILE *out)
+{
+	json_out(out, faults_json(f));
+}
+
+static void list_text(const struct fabric *f, FILE *out)
+{
+	const struct faults *t = f->faults;
+	const struct fault_rule *r;
+	u32 i;
+
+	if (t->n)
+		fprintf(out, "%-16s %10s %10s  RULE\n", "NAME", "SEEN", "HITS");
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id)
+			fprintf(out, "%-16s %10llu %10llu  %s%s%s\n", r->name,
+				(unsigned long long)r->seen, (unsigned long long)r->hits, r->text,
+				r->place[0] ? "  # " : "", r->place);
+	}
+}
+
+/* What a run should tell at its end: rules that did nothing, and what decided about the others. */
+static void list_summary(const struct fabric *f, FILE *out)
+{
+	const struct faults *t = f->faults;
+	const struct fault_rule *r;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (!r->id || r->hits)
+			continue;
+		fprintf(out, "fault %s never %s: %s%s%s%s", r->name, r->seen ? "hit" : "matched",
+			r->text, r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
+		if (r->seen)
+			fprintf(out, ": it was about %llu", (unsigned long long)r->seen);
+		fputc('\n', out);
+	}
+	if (t->random)
+		fprintf(out, "faults were decided by --seed %llu\n",
+			(unsigned long long)f->hca->seed);
+}
+
+int faults_list(struct fabric *f, u32 flags)
+{
+	struct text_out text;
+	FILE *out = text_begin(&text);
+
+	if (!out)
+		return -ENOMEM;
+	if (flags & PROTO_F_SUMMARY)
+		list_summary(f, out);
+	else if (flags & PROTO_F_JSON)
+		list_json(f, out);
+	else
+		list_text(f, out);
+	return text_end(&text);
+}
+
+int fault_next(const struct fabric *f, struct proto_msg *m)
+{
+	const struct fault_rule *r, *found = NULL;
+	const struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id && r->id >= m->fault.id && (!found || r->id < found->id))
+			found = r;
+	}
+	if (!found)
+		return -ENOENT;
+	m->fault = (struct proto_fault){
+		.id = found->id, .n = t->n, .seen = found->seen, .hits = found->hits
+	};
+	snprintf(m->fault.name, sizeof(m->fault.name), "%s", found->name);
+	snprintf(m->fault.place, sizeof(m->fault.place), "%s", found->place);
+	snprintf(m->fault.text, sizeof(m->fault.text), "%s", found->text);
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* From lines to fault rules. See fault.h; the words are in keys.c and values.c. */
+#include "fabric/fault/keys.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define WORDS  48u
+#define BLANKS " \t\r\n"
+
+/** struct words - a line that is read. */
+struct words {
+	char buf[FAULT_TEXT];
+	char *word[WORDS];
+	u32 n, at;
+};
+
+int fault_refuse(struct fault_bad *bad, const char *word, const char *fmt, ...)
+{
+	va_list ap;
+
+	snprintf(bad->word, sizeof(bad->word), "%s", word);
+	va_start(ap, fmt);
+	vsnprintf(bad->expected, sizeof(bad->expected), fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static int split(struct words *w, const char *text, struct fault_bad *bad)
+{
+	char *p = w->buf, *word;
+	const char *c;
+
+	*w = (struct words){ 0 };
+	if (strlen(text) >= sizeof(w->buf))
+		return fault_refuse(bad, "", "a rule of at most %u characters", FAULT_TEXT - 1);
+	for (c = text; *c; c++)
+		if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\r' && *c != '\n')
+			return fault_refuse(bad, "", "text without control characters");
+	snprintf(w->buf, sizeof(w->buf), "%s", text);
+	while ((word = strsep(&p, BLANKS))) {
+		if (!*word)
+			continue;
+		if (w->n >= WORDS)
+			return fault_refuse(bad, word, "at most %u words", WORDS);
+		w->word[w->n++] = word;
+	}
+	return 0;
+}
+
+static const char *next(struct words *w)
+{
+	return w->at < w->n ? w->word[w->at++] : NULL;
+}
+
+static int take_name(struct fault_rule *r, struct words *w, struct fault_bad *bad)
+{
+	char *word = w->n ? w->word[0] : NULL;
+	size_t n = word ? strlen(word) : 0;
+
+	if (!n || word[n - 1] != ':')
+		return 0;
+	w->at++;
+	word[n - 1] = '\0';
+	if (n > FAULT_NAME || !node_name_ok(word)) {
+		word[n - 1] = ':';
+		return fault_refuse(bad, word,
+				    "a rule's name: 1 to 39 of A-Z a-z 0-9 . _ -, then ':'");
+	}
+	snprintf(r->name, sizeof(r->name), "%s", word);
+	return 0;
+}
+
+/* All actions, for whoever has written none of them. "cm" has its own second words. */
+static int no_action(const char *word, struct fault_bad *bad)
+{
+	const struct fault_act_def *d;
+	char all[256] = "";
+	size_t n = 0;
+	bool cm = false;
+	u32 i;
+
+	for (i = 0; (d = fault_act_at(i)); i++) {
+		if (!strncmp(d->word, "cm ", 3) && cm)
+			continue;
+		cm |= !strncmp(d->word, "cm ", 3);
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
+				      strncmp(d->word, "cm ", 3) != 0 ? d->word : "cm");
+	}
+	return fault_refuse(bad, word ? word : "", "an action: %s", all);
+}
+
+static int take_action(struct fault_rule *r, struct words *w, const struct fault_act_def **def,
+		       struct fault_bad *bad)
+{
+	const char *word = next(w), *second;
+	char both[32];
+
+	if (word && !strcmp(word, "cm")) {
+		second = next(w);
+		snprintf(both, sizeof(both), "cm %.20s", second ? second : "");
+		*def = fault_act_def(both);
+		if (!*def)
+			return fault_refuse(bad, second ? second : "cm",
+					    "drop, delay, duplicate, reject or mra behind cm");
+	} else {
+		*def = word ? fault_act_def(word) : NULL;
+	}
+	if (!*def)
+		return no_action(word, bad);
+	r->act = (*def)->act;
+	r->on = (*def)->on;
+	while (fault_act_at(r->act_word) != *def)
+		r->act_word++;
+	return 0;
+}
+
+static int key_of(const char *word, size_t n)
+{
+	u32 key;
+
+	for (key = 0; key < K_KEYS; key++)
+		if (strlen(fault_key_name(key)) == n && !strncmp(fault_key_name(key), word, n))
+			return (int)key;
+	return -1;
+}
+
+/* The keys that an action has, "node, peer, ...". */
+static void keys_of(const struct fault_act_def *def, char *out, size_t size)
+{
+	size_t n = 0;
+	u32 key;
+
+	for (key = 0; key < K_KEYS && n < size; key++)
+		if (def->keys & BIT64(key))
+			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "",
+					      fault_key_name(key));
+}
+
+static bool has_digits(const char *word)
+{
+	return isdigit((unsigned char)word[*word == '-' || *word == '.']);
+}
+
+/* A word that is none of the action's, and almost one. Return: -EINVAL, or 0: it is like none. */
+static int almost(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+{
+	size_t n = strlen(word);
+	int key = key_of(word, n);
+
+	if (key >= 0 && (def->keys & BIT64(key)))
+		return fault_refuse(bad, word, "%s=VALUE", word);
+	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PERCENT)))
+		return fault_refuse(bad, word, "a percentage, more than 0%% and at most 100%%");
+	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PROB)))
+		return fault_refuse(bad, word, "prob=%s: %s takes no percentage alone", word,
+				    def->word);
+	if (has_digits(word) && (def->keys & KEY(TIME)))
+		return fault_refuse(bad, word,
+				    "a time with its unit, as 50us, more than 0 and at most 10s");
+	if (has_digits(word) && (def->keys & KEY(RATE)))
+		return fault_refuse(bad, word,
+				    "a rate with its unit, as 10Gbit: bit, kbit, Mbit or Gbit");
+	if (has_digits(word) && (def->keys & KEY(PERCENT)))
+		return fault_refuse(bad, word, "a percentage with its sign, as 1%%");
+	if (strchr(word, '|') && (def->keys & KEY(GROUPS)))
+		return fault_refuse(
+			bad, word, "two groups or more as a,b|c, each of nodes' names or, once, *");
+	return 0;
+}
+
+static int no_word(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+{
+	char keys[256];
+
+	if (almost(def, word, bad))
+		return -EINVAL;
+	keys_of(def, keys, sizeof(keys));
+	if (strchr(word, '='))
+		return fault_refuse(bad, word, "a key of %s: %s", def->word, keys);
+	return fault_refuse(bad, word, "%s; its keys: %s", def->expected, keys);
+}
+
+static int take_pair(struct fault_rule *r, const struct fault_act_def *def, const char *word,
+		     const char *eq, struct fault_bad *bad)
+{
+	int key = key_of(word, (size_t)(eq - word));
+	const char *expected;
+
+	if (key < 0)
+		return no_word(def, word, bad);
+	if (!(def->keys & BIT64(key)))
+		return fault_refuse(bad, word, "no %s=: %s does not go by it",
+				    fault_key_name((u32)key), def->word);
+	if (r->has & BIT64(key))
+		return fault_refuse(bad, word, "%s= once", fault_key_name((u32)key));
+	r->has |= BIT64(key);
+	expected = fault_key_take(r, (enum fault_key)key, eq + 1);
+	return expected ? fault_refuse(bad, word, "%s", expected) : 0;
+}
+
+static int take_word(struct fault_rule *r, const struct fault_act_def *def, const char *word,
+		     struct fault_bad *bad)
+{
+	const char *eq = strchr(word, '=');
+	int kind;
+
+	if (eq && key_of(word, (size_t)(eq - word)) >= 0)
+		return take_pair(r, def, word, eq, bad);
+	kind = fault_bare_take(r, def->keys, word);
+	if (kind < 0)
+		return no_word(def, word, bad);
+	if ((r->has & BIT64(kind)) && kind != K_LIMIT)
+		return fault_refuse(bad, word, "%s once", fault_key_name((u32)kind));
+	r->has |= BIT64(kind);
+	return 0;
+}
+
+int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
+{
+	const struct fault_act_def *def = NULL;
+	struct words w = { .n = 0 };
+	const char *word;
+	u32 i;
+	int ret;
+
+	memset(r, 0, sizeof(*r));
+	memset(bad, 0, sizeof(*bad));
+	r->when.prob = FAULT_PROB_ONE;
+	r->due = FAULT_NEVER;
+	ret = split(&w, text, bad);
+	if (!ret)
+		ret = take_name(r, &w, bad);
+	if (!ret)
+		ret = take_action(r, &w, &def, bad);
+	if (ret || !def)
+		return ret;
+	/* As it is shown: without the name, one blank between words. */
+	for (i = !!r->name[0]; i < w.n; i++)
+		snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "%s%s",
+			 r->text[0] ? " " : "", w.word[i]);
+	while (!ret && (word = next(&w)))
+		ret = take_word(r, def, word, bad);
+	if (ret)
+		return ret;
+	for (i = 0; i < K_END; i++)
+		if (def->need & ~r->has & BIT64(i))
+			return fault_refuse(bad, def->word, "%s%s behind it", fault_key_name(i),
+					    i < K_KEYS ? "=" : "");
+	r->triggered = r->on == FAULT_ON_TIME && (r->has & KEYS_TRIGGER);
+	return fault_check(r, bad);
+}
+
+/* One line of a scenario, which is changed. */
+static int each_rule(char *line, u32 number, int (*each)(void *ctx, const char *rule, u32 line),
+		     void *ctx)
+{
+	char *rule;
+	int ret = 0;
+
+	line[strcspn(line, "#")] = '\0';
+	while (!ret && (rule = strsep(&line, ";")))
+		if (rule[strspn(rule, BLANKS)])
+			ret = each(ctx, rule, number);
+	return ret;
+}
+
+int fault_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
+		int (*each)(void *ctx, const char *rule, u32 line), void *ctx)
+{
+	const char *end = text + len, *nl;
+	char buf[4 * FAULT_TEXT];
+	int ret = 0;
+
+	for (*line = 1; !ret && text < end; (*line)++, text = nl + 1) {
+		nl = memchr(text, '\n', (size_t)(end - text));
+		nl = nl ? nl : end;
+		if ((size_t)(nl - text) >= sizeof(buf))
+			return fault_refuse(bad, "", "a line of at most %zu characters",
+					    sizeof(buf) - 1);
+		memcpy(buf, text, (size_t)(nl - text));
+		buf[nl - text] = '\0';
+		ret = each_rule(buf, *line, each, ctx);
+		if (ret)
+			break;
+	}
+	return ret;
+}

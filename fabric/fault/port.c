@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: faults of links and ports: link down|up|flap, partition, heal, and the events of ports.
+ *
+ * A port's link goes down as by `rdmaemu port down`: the port tells its programs, and loses packets both
+ * ways. A link between two nodes, and a partition, lose packets without a word: the wire asks
+ * fault_cut().
+ */
+#include "fabric/server/fabric.h"
+#include "fabric/fault/action.h"
+
+#include <stdio.h>
+
+/** What struct fault_rule.state says of a link: it is down because of the rule. */
+#define LINK_IS_DOWN 1u
+
+/* "node0" is also what the host's node is called that has another name. */
+static void name_ports(const struct fabric *f, const struct fault_where *w, struct proto_port *q)
+{
+	const char *node = w->link[0] ? w->link : w->node;
+
+	if (!strcmp(node, NODE_NAME))
+		node = f->hca->node[0].name;
+	snprintf(q->node, sizeof(q->node), "%.*s", (int)NODE_NAME_MAX, node);
+	snprintf(q->dev, sizeof(q->dev), "%s", w->device);
+	q->port = w->port;
+}
+
+static bool is_pair(const struct fabric *f, const struct fault_rule *r)
+{
+	return r->where.link[0] && strcmp(r->where.link, NODE_NAME) != 0 &&
+	       node_find(f->hca, r->where.link) < 0;
+}
+
+/* Return: whether there is such a link. */
+static bool set_link(struct fabric *f, struct fault_rule *r, bool down)
+{
+	struct proto_port q = { .what = PORT_CHANGE_STATE,
+				.value = down ? PORT_DOWN : PORT_ACTIVE };
+
+	r->state = down ? LINK_IS_DOWN : 0;
+	if (is_pair(f, r))
+		return strchr(r->where.link, '-');
+	name_ports(f, &r->where, &q);
+	if (port_change(f, &q))
+		return false;
+	ports_show(f);
+	return true;
+}
+
+bool fault_link_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	u64 now = engine_now(f), end;
+	bool first = !r->phase, down, done;
+
+	(void)p;
+	if (first)
+		r->until = r->when.for_ns ? now + r->when.for_ns : FAULT_NEVER;
+	end = r->until;
+	down = r->what.link != LINK_UP && now < end &&
+	       (first || (r->what.link == LINK_FLAP && !r->state));
+	done = set_link(f, r, down);
+	if (!done && first)
+		return false;
+	r->phase = 1;
+	if (now >= end)
+		r->phase = 0; /* a packet may trigger it again */
+	else if (r->what.link == LINK_FLAP)
+		fault_due_at(f, r, min_u64(now + r->what.period_ns, end));
+	else if (end != FAULT_NEVER)
+		fault_due_at(f, r, end);
+	return down || r->what.link == LINK_UP;
+}
+
+void fault_link_removed(struct fabric *f, struct fault_rule *r)
+{
+	if (r->state)
+		set_link(f, r, false);
+}
+
+/* --- partitions ---------------------------------------------------------------------------------- */
+
+/* Which group of "a,b|c|*" a node is in; 0: none. */
+static u32 group_of(const char *groups, const char *name, const char *other)
+{
+	u32 group = 1, star = 0;
+	const char *p = groups;
+	size_t n;
+
+	for (;;) {
+		n = strcspn(p, ",|");
+		if ((strlen(name) == n && !strncmp(p, name, n)) ||
+		    (other && strlen(other) == n && !strncmp(p, other, n)))
+			return group;
+		if (n == 1 && *p == '*')
+			star = group;
+		if (!p[n])
+			return star;
+		group += p[n] == '|';
+		p += n + 1;
+	}
+}
+
+static u32 node_group(const struct fabric *f, const char *groups, u32 node)
+{
+	return group_of(groups, f->hca->node[node].name, node ? NULL : NODE_NAME);
+}
+
+static bool cuts(const struct fabric *f, const struct fault_rule *r, const struct fault_pkt *p)
+{
+	u32 a, b;
+
+	if (r->act == FA_LINK)
+		return r->state && r->where.link[0] && is_pair(f, r) && fault_sees(f, r, p);
+	if (r->act != FA_PARTITION || !r->state)
+		return false;
+	a = node_group(f, r->what.groups, p->src.node);
+	b = node_group(f, r->what.groups, p->dst.node);
+	return a && b && a != b;
+}
+
+struct fault_rule *fault_cut(struct fabric *f, const struct fault_pkt *p)
+{
+	struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id && cuts(f, &t->rule[i], p)) {
+			t->rule[i].seen++;
+			t->rule[i].hits++;
+			return &t->rule[i];
+		}
+	return NULL;
+}
+
+void fault_partition_added(struct fabric *f, struct fault_rule *r)
+{
+	r->state = 1;
+	note(f, "partition %s: %s", r->name, r->what.groups);
+}
+
+void fault_partition_removed(struct fabric *f, struct fault_rule *r)
+{
+	if (r->state)
+		note(f, "partition %s is healed", r->name);
+	r->state = 0;
+}
+
+bool fault_heal_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	struct faults *t = f->faults;
+	bool any = false;
+	u32 i;
+
+	(void)p;
+	for (i = 0; i < t->high; i++) {
+		struct fault_rule *o = &t->rule[i];
+
+		if (!o->id || o->act != FA_PARTITION || !o->state ||
+		    (r->what.heal[0] && strcmp(r->what.heal, o->name) != 0))
+			continue;
+		fault_partition_removed(f, o);
+		any = true;
+	}
+	return any;
+}
+
+/* --- events of ports ------------------------------------------------------------------------------ */
+
+bool fault_is_port_event(u32 event)
+{
+	return (event >= EV_PORT_ACTIVE && event <= EV_SM_CHANGE) ||
+	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
+}
+
+bool fault_port_event(struct fabric *f, struct fault_rule *r)
+{
+	u32 ev = r->what.event, d, p, n = 0;
+	struct proto_port q = { .what = PORT_CHANGE_STATE,
+				.value = ev == EV_PORT_ERR ? PORT_DOWN : PORT_ACTIVE };
+
+	if (ev == EV_PORT_ERR || ev == EV_PORT_ACTIVE) {
+		name_ports(f, &r->where, &q);
+		if (port_change(f, &q))
+			return false;
+		ports_show(f);
+		return true;
+	}
+	for (d = 0; d < f->hca->n_devs; d++)
+		for (p = 1; p <= f->hca->dev[d].n_ports && !f->hca->dev[d].member; p++)
+			if (fault_on_port(f, &r->where, d, p)) {
+				port_event(&f->engine, d, p, ev);
+				n++;
+			}
+	return n;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: programs that are killed, paused and resumed.
+ *
+ * Only clients of the fabric, and by pidfd: never a process that has got the number of one. The token is
+ * held meanwhile, so that nobody is stopped inside the engine, where all others would wait for him. Who
+ * was paused goes on when the time of the rule is over, when the rule is removed, or when the fabric
+ * ends.
+ */
+#include "fabric/fault/effects.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Return: whether the signal was sent. */
+static bool send_to(struct fabric *f, const struct fault_rule *r, const struct client *cl,
+		    int signo)
+{
+	const struct hca_client *h = &f->hca->client[cl->id];
+
+	if (cl->exit.fd < 0) {
+		note(f, "fault %s: process %d (%s) cannot be reached: no pidfd here", r->name,
+		     h->fabric_pid, h->name);
+		return false;
+	}
+	if (syscall(SYS_pidfd_send_signal, cl->exit.fd, signo, NULL, 0)) {
+		if (errno != ESRCH)
+			note(f, "fault %s: process %d (%s): %s", r->name, h->fabric_pid, h->name,
+			     strerror(errno));
+		return false;
+	}
+	note(f, "fault %s: SIG%s to process %d (%s)", r->name, sigabbrev_np(signo), h->fabric_pid,
+	     h->name);
+	return true;
+}
+
+static bool meant(struct fabric *f, const struct fault_rule *r, const struct client *cl)
+{
+	return !cl->dead && !cl->exited && fault_on_client(f, &r->where, cl->id);
+}
+
+bool fault_kill(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	struct client *cl;
+	bool done = false;
+
+	(void)p;
+	for (cl = f->clients; cl; cl = cl->next)
+		if (meant(f, r, cl))
+			done |= send_to(f, r, cl, r->what.signo ? r->what.signo : SIGKILL);
+	return done;
+}
+
+static bool resume(struct fabric *f, struct fault_rule *r, struct client *cl)
+{
+	cl->paused_by = 0;
+	return send_to(f, r, cl, SIGCONT);
+}
+
+void fault_unpause(struct fabric *f, struct fault_rule *r)
+{
+	struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next)
+		if (cl->paused_by == r->id && !cl->dead)
+			resume(f, r, cl);
+	r->phase = 0;
+}
+
+bool fault_pause(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	struct client *cl;
+	bool done = false;
+
+	(void)p;
+	if (r->phase) {
+		fault_unpause(f, r);
+		return false;
+	}
+	for (cl = f->clients; cl; cl = cl->next)
+		if (meant(f, r, cl) && !cl->paused_by && send_to(f, r, cl, SIGSTOP)) {
+			cl->paused_by = r->id;
+			done = true;
+		}
+	if (done && r->when.for_ns) {
+		r->phase = 1;
+		fault_due_at(f, r, engine_now(f) + r->when.for_ns);
+	}
+	return done;
+}
+
+bool fault_resume(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	struct client *cl;
+	bool done = false;
+
+	(void)p;
+	for (cl = f->clients; cl; cl = cl->next)
+		if (meant(f, r, cl) && cl->paused_by)
+			done |= resume(f, r, cl);
+	return done;
+}
+
+void fault_unpause_all(struct fabric *f)
+{
+	struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next)
+		if (cl->paused_by && !cl->dead && cl->exit.fd >= 0)
+			syscall(SYS_pidfd_send_signal, cl->exit.fd, SIGCONT, NULL, 0);
+}

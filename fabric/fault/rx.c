@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: faults of packets, where they arrive: what a responder refuses, and what was damaged on the way.
+ *
+ * Only a request that would be taken now can be refused: the next one in sequence, of a QP that is ready.
+ * All else passes, and is not counted: the responder drops it, or answers it again, by itself.
+ */
+#include "emulator/cm/proto.h"
+#include "emulator/transport/fault.h"
+#include "emulator/transport/responder.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/packet.h"
+#include "fabric/fault/tx.h"
+#include "fabric/link/link.h"
+
+#define REFUSE (FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK))
+#define ANSWER (FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
+
+/* As if the one before it had been lost: say so, also when that was said before. */
+static int nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
+{
+	struct resp_state s = qp->resp;
+
+	s.flags |= RESP_NAK_SENT;
+	commit_resp(e, qp, &s, qp->state);
+	dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
+	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_FAULT, rule);
+	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
+}
+
+static int refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
+		  const struct fault_rule *r)
+{
+	struct engine *e = &f->engine;
+
+	if (r->act == FA_RNR) {
+		journal_nak(e, qp, b, b->psn, AETH_RNR_NAK, CAUSE_FAULT, r->id);
+		return xmit_rnr(e, qp, b->psn,
+				r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer);
+	}
+	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
+		return nak_sequence(e, qp, b, r->id);
+	return fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
+}
+
+/* The next rule that hits, counted at the first try. */
+static const struct fault_rule *look(struct fabric *f, struct lq_entry *e, u32 acts)
+{
+	struct fault_rule *r;
+	struct fault_pkt p;
+	u32 first, at = 0;
+
+	if (e->tries)
+		return e->verdict ? fault_find(f->faults, "", e->verdict) : NULL;
+	pkt_ends(f->hca, &e->b, &p, &first);
+	pkt_one(&e->b, first, &p);
+	p.round = e->round;
+	if (p.op == OP_MAD)
+		p.mad = (u32)mad_get(link_payload(f, e), F_ATTR);
+	r = fault_match_wire(f, &p, acts, &at);
+	e->verdict = r ? r->id : 0;
+	return r;
+}
+
+/* A request of connection management that nobody gets to see. */
+static void reject(struct fabric *f, const struct lq_entry *e, const struct fault_rule *r)
+{
+	const u8 *mad = link_payload(f, e);
+	u8 rep[MAD_SIZE];
+
+	if (mad_get(mad, F_ATTR) == MAD_SIDR_REQ) {
+		mad_start(rep, MAD_SIDR_REP, mad_get(mad, F_TID));
+		mad_set(rep, F_LOCAL_ID, mad_get(mad, F_LOCAL_ID));
+		mad_set(rep, F_SIDR_REP_SERVICE_ID, mad_get(mad, F_SIDR_REQ_SERVICE_ID));
+		mad_set(rep, F_SIDR_REP_STATUS, r->what.has_reason ? r->what.reason : SIDR_REJECT);
+		cm_reply(&f->engine, &e->b, rep);
+		return;
+	}
+	cm_refuse(&f->engine, &e->b, mad,
+		  r->what.has_reason ? r->what.reason : CM_REJ_CONSUMER_DEFINED, ABOUT_REQ, NULL,
+		  0);
+}
+
+/* The requester is told to wait longer; the request is delivered as well. */
+static void put_off(struct fabric *f, const struct lq_entry *e)
+{
+	const u8 *mad = link_payload(f, e);
+	u8 mra[MAD_SIZE];
+
+	mad_start(mra, MAD_MRA, mad_get(mad, F_TID));
+	mad_set(mra, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
+	mad_set(mra, F_MRA_ABOUT, ABOUT_REQ);
+	mad_set(mra, F_MRA_TIMEOUT, CM_MRA_TIMEOUT);
+	cm_reply(&f->engine, &e->b, mra);
+}
+
+static bool message_arrives(struct fabric *f, struct lq_entry *e)
+{
+	const struct fault_rule *r = look(f, e, ANSWER);
+
+	if (!r || e->tries)
+		return false;
+	f->engine.rule = r->id;
+	if (r->act == FA_REJECT) {
+		journal_refused(&f->engine, &e->b, link_payload(f, e), r->id);
+		reject(f, e, r);
+	} else {
+		put_off(f, e);
+	}
+	f->engine.rule = 0;
+	return r->act == FA_REJECT;
+}
+
+bool faultwire_arrive(struct fabric *f, struct lq_entry *e, int *ret)
+{
+	const struct fault_rule *r;
+	struct hca_qp *qp;
+
+	*ret = 0;
+	if (f->hca->dev[e->b.dst_dev].member)
+		return false;
+	if (pkt_op(&e->b) == OP_MAD)
+		return message_arrives(f, e);
+	qp = link_taker(f, &e->b);
+	if (!qp)
+		return false;
+	r = look(f, e, REFUSE);
+	if (!r)
+		return false;
+	/* What is journalled of it is the rule's doing. */
+	f->engine.rule = r->id;
+	*ret = refuse(f, qp, &e->b, r);
+	f->engine.rule = 0;
+	return true;
+}
+
+void faultwire_corrupt(struct fabric *f, const struct lq_entry *e)
+{
+	struct hca_port *p = port_of(f->hca, e->b.dst_dev, e->b.dst_port);
+
+	if (p && !f->hca->dev[e->b.dst_dev].member)
+		p->counters[CNT_RCV_ERRORS]++;
+	fault_lost(f, &e->b, e->corrupt);
+}
+
+void fault_lost(struct fabric *f, const struct burst *b, u32 rule)
+{
+	if (rule)
+		journal_drop(&f->engine, b, CAUSE_FAULT, rule);
+	else
+		note(f, "qp 0x%06x to 0x%06x psn 0x%06x is lost: the link's queue is full",
+		     b->src_qpn, b->dst_qpn, b->psn);
+}

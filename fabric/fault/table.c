@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of fault rules: what is added, removed, and carried out at its time. See fault.h. */
+#include "fabric/server/fabric.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/effects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct fault_job {
+	struct conn *conn;
+	struct proto_msg msg;
+	char *text;
+	size_t len;
+};
+
+/** struct batch - the rules of one request, before they are added: all of them or none. */
+struct batch {
+	struct fabric *f;
+	struct fault_rule *rule;
+	u32 n;
+	const char *file; /* "": from the command line */
+	struct fault_bad bad;
+};
+
+int faults_make(struct fabric *f)
+{
+	f->faults = calloc(1, sizeof(*f->faults));
+	if (!f->faults)
+		return -ENOMEM;
+	f->faults->due = FAULT_NEVER;
+	return 0;
+}
+
+struct fault_rule *fault_find(struct faults *t, const char *name, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id &&
+		    (name[0] ? !strcmp(t->rule[i].name, name) : t->rule[i].id == id))
+			return &t->rule[i];
+	return NULL;
+}
+
+const char *fault_rule_text(struct fabric *f, u32 rule)
+{
+	static char text[FAULT_NAME + FAULT_TEXT + FAULT_PLACE + 16];
+	const struct fault_rule *r = fault_find(f->faults, "", rule);
+	u32 i;
+
+	/* What was removed stays in its place until that is needed. */
+	for (i = 0; !r && rule && i < f->faults->high; i++)
+		if (f->faults->rule[i].old_id == rule)
+			r = &f->faults->rule[i];
+	if (!r)
+		snprintf(text, sizeof(text), "%u, which was removed", rule);
+	else
+		snprintf(text, sizeof(text), "%s: %s%s%s%s", r->name, r->text,
+			 r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
+	return text;
+}
+
+/* --- ports that rules look at ----------------------------------------------------------------- */
+
+/* Whether packets of that port, or work requests sent there, may be what a rule is about. */
+static bool looks_at(const struct fabric *f, const struct fault_rule *r, u32 dev, u32 port)
+{
+	const struct fault_where *w = &r->where;
+
+	if (r->act == FA_PARTITION || r->triggered || w->link[0] || w->peer[0])
+		return true;
+	if (r->on != FAULT_ON_WIRE && r->on != FAULT_ON_WR)
+		return false;
+	return fault_on_port(f, w, dev, port);
+}
+
+/* Return: how many ports have changed. */
+static u32 mark_ports(struct fabric *f)
+{
+	const struct faults *t = f->faults;
+	struct hca *hca = f->hca;
+	u32 d, p, i, look, changed = 0;
+
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports && !hca->dev[d].member; p++) {
+			for (look = i = 0; i < t->high && !look; i++)
+				look = t->rule[i].id && looks_at(f, &t->rule[i], d, p);
+			changed += hca->dev[d].port[p].fault != look;
+			hca->dev[d].port[p].fault = look;
+		}
+	return changed;
+}
+
+static void faults_ports(struct fabric *f)
+{
+	if (mark_ports(f) || f->faults->stale)
+		via_changed(f->hca);
+	f->faults->stale = false;
+}
+
+void faults_node(struct fabric *f)
+{
+	struct faults *t = f->faults;
+	u32 i, n = t && t->n ? mark_ports(f) : 0;
+
+	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
+	if (n) {
+		store_relaxed(&f->hca->n_via, f->hca->n_via + n);
+		t->stale = true;
+	}
+	if (t)
+		fault_limits(f);
+	/* What was to be done there at once, or is overdue. */
+	for (i = 0; t && i < t->high; i++)
+		if (t->rule[i].id && t->rule[i].waits)
+			fault_due_at(f, &t->rule[i], engine_now(f));
+}
+
+static void count_rules(struct faults *t)
+{
+	const struct fault_rule *r;
+	u32 i;
+
+	t->n = 0;
+	t->wire = false;
+	memset(t->n_on, 0, sizeof(t->n_on));
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (!r->id)
+			continue;
+		t->n++;
+		t->n_on[r->on]++;
+		t->wire |= r->on == FAULT_ON_WIRE || r->act == FA_PARTITION || r->triggered ||
+			   (r->act == FA_LINK && r->where.link[0]);
+	}
+}
+
+/* --- time ---------------------------------------------------------------------------------------- */
+
+void fault_due_at(struct fabric *f, struct fault_rule *r, u64 at)
+{
+	r->due = at;
+	if (at < f->faults->due)
+		f->faults->due = at;
+}
+
+bool faults_due(const struct fabric *f)
+{
+	const struct faults *t = f->faults;
+
+	return t->n_jobs || t->n_calls || t->stale ||
+	       (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
+}
+
+u64 faults_next(const struct fabric *f)
+{
+	return f->faults->due;
+}
+
+/* A rule that holds for a while: its window opens, and closes. */
+static void turn_state(struct fabric *f, struct fault_rule *r)
+{
+	const struct fault_backend *b = &fault_backends[r->act];
+
+	if (r->phase++) {
+		if (b->removed)
+			b->removed(f, r);
+		return;
+	}
+	if (b->added)
+		b->added(f, r);
+	if (r->until != FAULT_NEVER)
+		fault_due_at(f, r, r->until);
+}
+
+static void fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+{
+	bool done = fault_backends[r->act].fire(f, r, p);
+
+	/* On a link that comes with its node it is carried out then. */
+	r->waits = !done && !p && r->act == FA_LINK && !r->phase;
+	if (done && !p)
+		r->hits++;
+}
+
+static void run_due(struct fabric *f)
+{
+	struct faults *t = f->faults;
+	u64 now = engine_now(f);
+	u32 i;
+
+	if (now < t->due)
+		return;
+	t->due = FAULT_NEVER;
+	for (i = 0; i < t->high; i++) {
+		struct fault_rule *r = &t->rule[i];
+
+		if (r->id && r->due <= now) {
+			r->due = FAULT_NEVER;
+			if (r->on == FAULT_ON_STATE)
+				turn_state(f, r);
+			else
+				fire(f, r, NULL);
+		}
+		if (r->id && r->due < t->due)
+			t->due = r->due;
+	}
+}
+
+void fault_trigger(struct fabric *f, const struct fault_pkt *p)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id && r->triggered && fault_sees(f, r, p) &&
+		    fault_turn(f, r, fault_pkt_key(p)))
+			fire(f, r, p);
+	}
+}
+
+/* --- adding and removing -------------------------------------------------------------------------- */
+
+static void remove_rule(struct fabric *f, struct fault_rule *r)
+{
+	const struct fault_backend *b = &fault_backends[r->act];
+
+	/* What its window has not opened for yet was never done, what it has closed for was undone. */
+	if (b->removed && (r->on != FAULT_ON_STATE || r->phase == 1))
+		b->removed(f, r);
+	note(f, "fault %s removed: %s: %llu hits", r->name, r->text, (unsigned long long)r->hits);
+	r->old_id = r->id;
+	r->id = 0;
+	r->due = FAULT_NEVER;
+}
+
+static void set_window(const struct fabric *f, struct fault_rule *r)
+{
+	const struct fault_when *w = &r->when;
+
+	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? engine_now(f) : 0;
+	r->until = w->for_ns ? r->from + w->for_ns : FAULT_NEVER;
+	/* Of what is done once, `for` says how long it lasts, not until when it may happen. */
+	if (r->on == FAULT_ON_TIME)
+		r->until = FAULT_NEVER;
+	if (r->triggered && !w->count)
+		r->when.count = 1;
+}
+
+struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r;
+	u32 i;
+
+	for (i = 0; i < t->high && t->rule[i].id; i++)
+		;
+	t->high = i == t->high ? i + 1 : t->high;
+	r = &t->rule[i];
+	*r = *new;
+	r->id = ++t->last_id;
+	if (!r->name[0])
+		snprintf(r->name, sizeof(r->name), "f%u", r->id);
+	set_window(f, r);
+	return r;
+}
+
+static void add_rule(struct fabric *f, const struct fault_rule *new)
+{
+	struct fault_rule *r = fault_put(f, new);
+
+	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
+		fault_due_at(f, r, r->from ? r->from : engine_now(f));
+	else if (fault_backends[r->act].added)
+		fault_backends[r->act].added(f, r);
+	note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "", r->place);
+}
+
+static void changed(struct fabric *f)
+{
+	count_rules(f->faults);
+	faults_ports(f);
+	fault_calls(f, NULL);
+	run_due(f);
+}
+
+static bool name_taken(const struct batch *b, const char *name)
+{
+	u32 i;
+
+	if (!name[0])
+		return false;
+	for (i = 0; i < b->n; i++)
+		if (!strcmp(b->rule[i].name, name))
+			return true;
+	return fault_find(b->f->faults, name, 0);
+}
+
+static int batch_rule(void *ctx, const char *text, u32 line)
+{
+	struct batch *b = ctx;
+	struct fault_rule *r = &b->rule[b->n];
+	int ret;
+
+	if (b->f->faults->n + b->n >= FAULT_RULES)
+		return fault_refuse(&b->bad, text, "at most %u rules", FAULT_RULES);
+	ret = fault_parse(r, text, &b->bad);
+	if (!ret)
+		ret = fault_check_fabric(b->f->hca, b->f->topology, r, &b->bad);
+	if (ret)
+		return ret;
+	if (!fault_backends[r->act].there)
+		return fault_refuse(&b->bad, fault_act_name(r), "an action that this fabric knows");
+	if (fault_backends[r->act].check)
+		ret = fault_backends[r->act].check(b->f, r, &b->bad);
+	if (ret)
+		return ret;
+	if (name_taken(b, r->name))
+		return fault_refuse(&b->bad, r->name, "a name that no other rule has");
+	if (b->file[0])
+		snprintf(r->place, sizeof(r->place), "%.240s:%u", b->file, line);
+	b->n++;
+	return 0;
+}
+
+/* Whether the same file was added before. */
+static bool known_file(const struct faults *t, u64 hash)
+{
+	u32 i, n = t->n_files < FAULT_FILES ? t->n_files : FAULT_FILES;
+
+	for (i = 0; i < n; i++)
+		if (t->file[i] == hash)
+			return true;
+	return false;
+}
+
+static void add_batch(struct fabric *f, const struct batch *b, struct proto_fault *q)
+{
+	u32 i;
+
+	for (i = 0; i < b->n; i++)
+		add_rule(f, &b->rule[i]);
+	q->n = b->n;
+	q->id = f->faults->last_id;
+	changed(f);
+}
+
+static int do_add(struct fabric *f, struct fault_job *j)
+{
+	struct proto_fault *q = &j->msg.fault;
+	struct batch b = { .f = f, .file = q->place };
+	const char *text = j->text ? j->text : q->text;
+	size_t len = j->text ? j->len : strlen(q->text);
+	char where[FAULT_PLACE + 16] = "";
+	u64 hash = b.file[0] ? fnv1a(fnv1a(FNV1A_BASIS, b.file, strlen(b.file)), text, len) : 0;
+	u32 line;
+	int ret;
+
+	q->n = 0;
+	if (hash && known_file(f->faults, hash))
+		return 0;
+	b.rule = calloc(FAULT_RULES, sizeof(*b.rule));
+	if (!b.rule)
+		return -ENOMEM;
+	ret = fault_lines(text, len, &b.bad, &line, batch_rule, &b);
+	if (ret) {
+		if (b.file[0])
+			snprintf(where, sizeof(where), "%.240s:%u: ", b.file, line);
+		snprintf(q->text, sizeof(q->text), "%.200s'%.70s': expected %.200s", where,
+			 b.bad.word, b.bad.expected);
+	} else {
+		add_batch(f, &b, q);
+		if (hash)
+			f->faults->file[f->faults->n_files++ % FAULT_FILES] = hash;
+	}
+	free(b.rule);
+	return ret;
+}
+
+static int do_remove(struct fabric *f, struct proto_fault *q)
+{
+	struct fault_rule *r = fault_find(f->faults, q->name, q->id);
+
+	if (!r)
+		return -ENOENT;
+	q->hits = r->hits;
+	remove_rule(f, r);
+	q->n = 1;
+	changed(f);
+	return 0;
+}
+
+static int do_clear(struct fabric *f, struct proto_fault *q)
+{
+	struct faults *t = f->faults;
+	u32 i;
+
+	for (i = q->n = 0; i < t->high; i++)
+		if (t->rule[i].id) {
+			remove_rule(f, &t->rule[i]);
+			q->n++;
+		}
+	/* A scenario can be added again then. */
+	t->n_files = 0;
+	changed(f);
+	return 0;
+}
+
+static int do_job(struct fabric *f, struct fault_job *j)
+{
+	switch (j->msg.op) {
+	case PROTO_FAULT_ADD:
+		return do_add(f, j);
+	case PROTO_FAULT_REMOVE:
+		return do_remove(f, &j->msg.fault);
+	default:
+		return do_clear(f, &j->msg.fault);
+	}
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void job_free(struct faults *t, u32 i)
+{
+	free(t->job[i]->text);
+	free(t->job[i]);
+	t->job[i] = NULL;
+	t->n_jobs--;
+}
+
+/* A scenario's text, from a memfd. Return: 0 or -errno. */
+static int job_text(struct fault_job *j, int fd)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)FAULT_SCENARIO)
+		return -EINVAL;
+	j->text = calloc(1, (size_t)st.st_size + 1);
+	if (!j->text)
+		return -ENOMEM;
+	n = pread(fd, j->text, (size_t)st.st_size, 0);
+	if (n < 0 || memchr(j->text, '\0', (size_t)n))
+		return n < 0 ? -errno : -EINVAL;
+	j->len = (size_t)n;
+	return 0;
+}
+
+int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd)
+{
+	struct faults *t = f->faults;
+	struct proto_fault *q = &m->fault;
+	struct fault_job *j;
+	int ret = 0;
+	u32 i;
+
+	q->name[sizeof(q->name) - 1] = '\0';
+	q->text[sizeof(q->text) - 1] = '\0';
+	q->place[sizeof(q->place) - 1] = '\0';
+	for (i = 0; i < FAULT_JOBS && t->job[i]; i++)
+		;
+	if (i == FAULT_JOBS)
+		return -EBUSY;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->conn = c;
+	j->msg = *m;
+	if (fd >= 0)
+		ret = job_text(j, fd);
+	t->job[i] = j;
+	t->n_jobs++;
+	if (!ret)
+		return -EINPROGRESS;
+	job_free(t, i);
+	return ret;
+}
+
+void fault_forget(struct fabric *f, const struct conn *c)
+{
+	u32 i;
+
+	for (i = 0; i < FAULT_JOBS; i++)
+		if (f->faults->job[i] && f->faults->job[i]->conn == c)
+			job_free(f->faults, i);
+}
+
+void faults_work(struct fabric *f)
+{
+	struct faults *t = f->faults;
+	struct fault_job *j;
+	struct conn *c;
+	u32 i;
+
+	if (t->stale)
+		faults_ports(f);
+	fault_calls_journal(f);
+	run_due(f);
+	for (i = 0; i < FAULT_JOBS && t->n_jobs; i++) {
+		j = t->job[i];
+		if (!j)
+			continue;
+		j->msg.ret = do_job(f, j);
+		c = j->conn;
+		/* Answering may close the connection, which forgets its jobs. */
+		j->conn = NULL;
+		conn_answer(f, c, &j->msg);
+		job_free(t, i);
+	}
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: faults of packets, where they leave. See tx.h.
+ *
+ * Theory of operation
+ * -------------------
+ * A burst whose ports rules look at is fetched as a whole first: from then on nothing can make its
+ * sender try again, so that each packet is counted once. Then each packet is shown to the rules, in
+ * order. Packets to which nothing happens go on together, as bursts; the others go one by one, each with
+ * its fate. Requests that a rule may refuse where they arrive (rnr, nak, cm reject, mra) go one by one as
+ * well and are shown to those rules there (rx.c).
+ *
+ * A burst that no rule has touched goes on as it is. One of which packets have gone loses the flags of its
+ * ends with them, as on a wire: a lost last packet is a lost request for an acknowledge.
+ */
+#include "emulator/cm/mad.h"
+#include "fabric/capture/capture.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/packet.h"
+#include "fabric/fault/tx.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder: unless the rule says */
+#define RATE_QUEUE  (8 * NSEC_PER_MSEC) /* of a rate's time may wait */
+#define WINDOW_PKTS 256
+#define WINDOW_NS   NSEC_PER_MSEC /* but an acknowledge wakes it sooner */
+#define DELAY_MAX   (60 * NSEC_PER_SEC)
+#define HELD	    64u
+#define BURST_PKTS  4096u /* more are sent as they are: nobody of ours sends such */
+
+/** struct held - a packet that waits to be overtaken by @gap more of its flow. */
+struct held {
+	struct link_held link;
+	u32 gap;
+};
+
+/**
+ * struct faultwire - what packets have left behind.
+ * @rounds: by QP slot, four each: of what it sends and gets, requests and answers
+ */
+struct faultwire {
+	struct held held[HELD];
+	u32 n_held;
+	struct pkt_rounds rounds[HCA_MAX_QP][4];
+};
+
+/** struct verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0: none */
+struct verdict {
+	struct link_fate fate;
+	u32 dropped;
+	u32 copies;
+	u32 doubled;
+	u32 gap;
+	bool touched;
+};
+
+/** struct parcel - a burst that is being sent. @said: what rules do to the packet that is looked at, in words */
+struct parcel {
+	struct fabric *f;
+	const struct lq_entry *whole;
+	struct fault_pkt pkt;
+	u32 first_psn;
+	const struct trip *trip;
+	u64 left;
+	char said[CAP_TEXT];
+};
+
+int faultwire_make(struct fabric *f)
+{
+	/* Touched as far as QPs are looked at. */
+	f->faultwire = calloc(1, sizeof(*f->faultwire));
+	return f->faultwire ? 0 : -ENOMEM;
+}
+
+/* --- rounds -------------------------------------------------------------------------------------- */
+
+/* The side of the connection that is ours: the sender if it is. */
+static struct pkt_rounds *rounds_of(struct fabric *f, const struct fault_pkt *p, bool answer)
+{
+	const struct fault_end *e = p->src.client ? &p->src : &p->dst;
+	struct pkt_rounds *r;
+
+	if (!p->conn || !e->client)
+		return NULL;
+	r = &f->faultwire->rounds[e->qpn & (HCA_MAX_QP - 1)][(e == &p->dst) * 2 + answer];
+	if (r->qpn != e->qpn || r->conn != p->conn)
+		*r = (struct pkt_rounds){ .qpn = e->qpn, .conn = p->conn };
+	return r;
+}
+
+static bool is_answer(u32 op)
+{
+	return (op >= OP_READ_RESP_FIRST && op <= OP_ATOMIC_ACK) ||
+	       (op >= OP_NAK_SEQ && op <= OP_NAK_RNR);
+}
+
+static void look_at(struct parcel *c, const struct burst *b)
+{
+	struct pkt_rounds *r;
+
+	pkt_one(b, c->first_psn, &c->pkt);
+	r = rounds_of(c->f, &c->pkt, is_answer(c->pkt.op));
+	c->pkt.round = r ? rounds_next(r, b->psn) : 1;
+}
+
+/* --- delays --------------------------------------------------------------------------------------- */
+
+/* From 0 to 1, neither. */
+static double fraction(u64 x)
+{
+	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Of mean 0; spread as the distribution's tables of tc-netem are: by the standard deviation. */
+static double spread(const struct fabric *f, const struct fault_rule *r, u64 key)
+{
+	const double pi = 3.14159265358979323846;
+	double u = fraction(fault_random(f, r, key, 1)), v;
+
+	switch (r->what.dist) {
+	case DIST_NORMAL:
+		v = fraction(fault_random(f, r, key, 2));
+		return sqrt(-2 * log(u)) * cos(2 * pi * v);
+	case DIST_PARETO: /* of shape 3: mean 3/2, standard deviation sqrt(3)/2 */
+		return (1 / cbrt(u) - 1.5) / 0.8660254037844386;
+	default:
+		return 2 * u - 1;
+	}
+}
+
+static u64 delay_of(struct fabric *f, const struct fault_rule *r, u64 key)
+{
+	double ns = (double)r->what.delay_ns;
+
+	if (!r->what.jitter_ns)
+		return r->what.delay_ns;
+	f->faults->random = true;
+	ns += (double)r->what.jitter_ns * spread(f, r, key);
+	return ns <= 0 ? 0 : ns >= (double)DELAY_MAX ? DELAY_MAX : (u64)ns;
+}
+
+/* All packets that the rule hits pass it one after the other; r->state: it is busy until then. */
+static u64 rate_wait(const struct fabric *f, struct fault_rule *r, u64 wire)
+{
+	u64 now = engine_now(f), start = r->state > now ? r->state : now;
+
+	r->state = start + (u64)((unsigned __int128)wire * 8 * NSEC_PER_SEC / r->what.rate_bps);
+	return r->state - now;
+}
+
+/* --- verdicts ------------------------------------------------------------------------------------- */
+
+/* What one rule makes late keeps its order; what it does not overtakes. */
+static u8 lane_of(const struct fabric *f, const struct fault_rule *r)
+{
+	return (u8)(1 + (u32)(r - f->faults->rule) % (LINK_OWN - 1));
+}
+
+/* For captures. @late: ns that a delay has added */
+static void tell(struct parcel *c, const struct fault_rule *r, const struct verdict *v, u64 late)
+{
+	switch (r->act) {
+	case FA_DROP:
+		if (v->dropped == r->id)
+			capture_fate(c->f, c->said, r->id, "dropped");
+		break;
+	case FA_CORRUPT:
+		capture_fate(c->f, c->said, r->id, "damaged");
+		break;
+	case FA_DUPLICATE:
+		capture_fate(c->f, c->said, r->id, "sent twice");
+		break;
+	case FA_DELAY:
+		capture_fate(c->f, c->said, r->id, "delayed %.6f s", (double)late / 1e9);
+		break;
+	case FA_REORDER:
+		capture_fate(c->f, c->said, r->id, "held back, to be overtaken by %u", v->gap);
+		break;
+	case FA_RATE:
+		capture_fate(c->f, c->said, r->id, "held back to its rate");
+		break;
+	}
+}
+
+static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b, struct verdict *v)
+{
+	u64 key = fault_pkt_key(&c->pkt), was = v->fate.delay_ns;
+
+	v->touched = true;
+	switch (r->act) {
+	case FA_DROP:
+		v->dropped = v->dropped ? v->dropped : r->id;
+		break;
+	case FA_CORRUPT:
+		v->fate.corrupt = r->id;
+		break;
+	case FA_DUPLICATE:
+		v->copies++;
+		v->doubled = r->id;
+		break;
+	case FA_DELAY:
+		v->fate.delay_ns += delay_of(c->f, r, key);
+		v->fate.lane = lane_of(c->f, r);
+		break;
+	case FA_REORDER:
+		v->gap = r->what.gap ? r->what.gap : 1;
+		v->fate.hold_ns = r->what.delay_ns ? r->what.delay_ns : HOLD_NS;
+		break;
+	case FA_RATE:
+		v->fate.wait_ns += rate_wait(c->f, r, link_wire_bytes(b));
+		v->fate.lane = lane_of(c->f, r);
+		break;
+	}
+	if (unlikely(c->f->hca->capture.on))
+		tell(c, r, v, v->fate.delay_ns - was);
+}
+
+/* Whether a rule will look at the packet where it arrives. */
+static bool looks_later(const struct parcel *c)
+{
+	const struct faults *t = c->f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id && (FAULT_ACTS_ARRIVAL & FAULT_ACT(t->rule[i].act)) &&
+		    fault_sees(c->f, &t->rule[i], &c->pkt))
+			return true;
+	return false;
+}
+
+/* @b: one packet. */
+static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
+{
+	struct fault_rule *r;
+	u32 at = 0;
+
+	*v = (struct verdict){ .copies = 1, .fate = { .trip = c->trip, .left = c->left } };
+	c->said[0] = '\0';
+	look_at(c, b);
+	fault_trigger(c->f, &c->pkt);
+	r = fault_cut(c->f, &c->pkt);
+	if (r) {
+		v->dropped = r->id;
+		v->touched = true;
+		if (unlikely(c->f->hca->capture.on))
+			capture_fate(c->f, c->said, r->id, "dropped");
+	}
+	while ((r = fault_match_wire(c->f, &c->pkt, FAULT_ACTS_SEND, &at)))
+		apply(c, r, b, v);
+	v->fate.round = c->pkt.round;
+	v->fate.look = !v->dropped && looks_later(c);
+	v->touched |= v->fate.look;
+}
+
+/* --- sending -------------------------------------------------------------------------------------- */
+
+static void drop_held(struct faultwire *w, u32 i)
+{
+	w->held[i] = w->held[--w->n_held];
+}
+
+/* A packet of a flow comes at @at: those of it that wait to be overtaken are, by one more. */
+static void overtake(struct fabric *f, const struct lq_key *k, u64 at)
+{
+	struct faultwire *w = f->faultwire;
+	struct lq_key key;
+	u32 i;
+
+	for (i = 0; i < w->n_held;) {
+		key = w->held[i].link.key;
+		key.lane = 0;
+		if (memcmp(&key, k, sizeof(key)) != 0 || --w->held[i].gap) {
+			i++;
+			continue;
+		}
+		link_overtaken(f, &w->held[i].link, at + 1);
+		drop_held(w, i);
+	}
+}
+
+/* It goes nowhere. @rule: 0: for want of room */
+static void lose(struct parcel *c, const struct burst *b, u32 rule)
+{
+	const struct cap_note note = { .fate = CAP_DROPPED,
+				       .text = rule ? c->said
+						    : "dropped: the link's queue is full" };
+
+	fault_lost(c->f, b, rule);
+	if (unlikely(c->f->hca->capture.on))
+		(void)capture_put(&c->f->engine, b, &note); /* there is room */
+}
+
+/* One of them is copied out of the whole. Return: NULL: there is no room, it is lost. */
+static struct lq_entry *cut_out(struct parcel *c, const struct burst *b)
+{
+	struct lq_entry *e;
+	int ret;
+
+	e = link_take(c->f, b, &ret);
+	if (!e)
+		lose(c, b, 0);
+	return e;
+}
+
+/* It leaves its port. A group's copies leave the switch: their datagram was seen before. */
+static void leave(struct parcel *c, const struct burst *b, const struct verdict *v)
+{
+	const struct cap_note note = { .fate = v->fate.corrupt ? CAP_DAMAGED : 0,
+				       .text = v->touched ? c->said : NULL };
+
+	if (unlikely(c->f->hca->capture.on) && !c->trip)
+		capture_sent(c->f, b, &note);
+}
+
+static void send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
+{
+	struct faultwire *w = c->f->faultwire;
+	struct lq_key k = linkq_key(b);
+	struct link_held held = { 0 };
+	struct link_fate fate = v->fate;
+	struct lq_entry *e = cut_out(c, b);
+	u64 at;
+
+	if (!e)
+		return;
+	leave(c, b, v);
+	if (w->n_held == HELD)
+		fate.hold_ns = 0;
+	at = link_depart(c->f, e, &fate, &held);
+	if (held.key.lane)
+		w->held[w->n_held++] = (struct held){ .link = held, .gap = v->gap };
+	else if (w->n_held)
+		overtake(c->f, &k, at);
+}
+
+/* Packets @from to @to of the whole. */
+static void send_run(struct parcel *c, u32 from, u32 to)
+{
+	const struct verdict none = { .fate = { .trip = c->trip, .left = c->left } };
+	struct burst b;
+
+	if (from == to)
+		return;
+	burst_split(&c->whole->b, from, to - from, &b);
+	send_piece(c, &b, &none);
+}
+
+static void send_one(struct parcel *c, const struct burst *b, const struct verdict *v)
+{
+	struct verdict once = *v;
+	u32 i;
+
+	if (v->dropped) {
+		lose(c, b, v->dropped);
+		return;
+	}
+	for (i = 0; i < v->copies; i++) {
+		send_piece(c, b, &once);
+		/* The duplicates come at once, whatever holds the first. */
+		once.fate.hold_ns = 0;
+	}
+}
+
+/*
+ * Whether it may go as it is, once all of it was looked at: a whole burst to which nothing happens keeps
+ * its place in the queue, and is not copied again.
+ */
+static bool send_whole(struct parcel *c, struct lq_entry *whole)
+{
+	struct link_fate fate = { .trip = c->trip, .left = c->left };
+	const struct verdict none = { 0 };
+	struct lq_key k = linkq_key(&whole->b);
+	u64 at;
+
+	leave(c, &whole->b, &none);
+	at = link_depart(c->f, whole, &fate, NULL);
+
+	if (c->f->faultwire->n_held)
+		overtake(c->f, &k, at);
+	return true;
+}
+
+/* Show all packets to the rules, and send them. Return: whether @whole has gone itself. */
+static bool send_packets(struct parcel *c, struct lq_entry *whole)
+{
+	u32 n = burst_packets(&whole->b), i, run = 0;
+	struct verdict v;
+	struct burst b;
+
+	for (i = 0; i < n; i++) {
+		if (n == 1)
+			b = whole->b;
+		else
+			burst_split(&whole->b, i, 1, &b);
+		judge(c, &b, &v);
+		if (!v.touched)
+			continue;
+		send_run(c, run, i);
+		send_one(c, &b, &v);
+		run = i + 1;
+	}
+	if (!run)
+		return send_whole(c, whole);
+	send_run(c, run, n);
+	return false;
+}
+
+static void send_parcel(struct fabric *f, struct lq_entry *whole, const struct trip *trip, u64 left)
+{
+	struct parcel c = { .f = f, .whole = whole, .trip = trip, .left = left };
+
+	pkt_ends(f->hca, &whole->b, &c.pkt, &c.first_psn);
+	if (pkt_op(&whole->b) == OP_MAD && linkq_payload(&whole->b) == MAD_SIZE)
+		c.pkt.mad = (u32)mad_get(link_payload(f, whole), F_ATTR);
+	if (burst_packets(&whole->b) > BURST_PKTS)
+		send_whole(&c, whole);
+	else if (!send_packets(&c, whole))
+		link_give(f, whole);
+}
+
+/* Whether a rate has enough waiting for who sends to wait, too. Return: 0 or -EAGAIN. */
+static int rates_may(struct fabric *f, const struct burst *b)
+{
+	const struct faults *t = f->faults;
+	u64 now = engine_now(f);
+	struct fault_pkt p;
+	struct burst one;
+	u32 i, first;
+
+	for (i = 0; i < t->high; i++) {
+		const struct fault_rule *r = &t->rule[i];
+
+		if (!r->id || r->act != FA_RATE || r->state <= now + RATE_QUEUE ||
+		    !fault_open(f, r))
+			continue;
+		pkt_ends(f->hca, b, &p, &first);
+		one = *b;
+		if (b->op != BOP_READ_REQ && b->npkts > 1)
+			burst_split(b, 0, 1, &one);
+		pkt_one(&one, first, &p);
+		if (!is_answer(p.op) && fault_sees(f, r, &p))
+			return link_hold(f, r->state - RATE_QUEUE);
+	}
+	return 0;
+}
+
+/* One of its requests that is to be acknowledged. */
+static bool qp_sends(const struct hca_qp *qp, const struct burst *b)
+{
+	return (qp->type == QPT_RC || qp->type == QPT_XRC_SEND) && b->op != BOP_ACK &&
+	       b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK;
+}
+
+/*
+ * Whether the QP has so much under way that it waits for acknowledges: all that is behind a lost packet is
+ * sent again. Return: 0 or -EAGAIN.
+ */
+static int window_may(struct fabric *f, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
+
+	if (!qp || qp->dev != b->src_dev || !qp_sends(qp, b) ||
+	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
+		return 0;
+	/* Nothing leaves: from now on it waits for what is the oldest now. */
+	via_left(&f->engine, b, engine_now(f));
+	return link_hold(f, engine_now(f) + WINDOW_NS);
+}
+
+int faultwire_send(struct fabric *f, const struct burst *b)
+{
+	struct lq_entry *whole;
+	int ret = link_may(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
+
+	if (!ret)
+		ret = window_may(f, b);
+	if (!ret)
+		ret = rates_may(f, b);
+	if (!ret)
+		ret = capture_may(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
+	if (ret)
+		return ret;
+	whole = link_take(f, b, &ret);
+	if (whole)
+		send_parcel(f, whole, NULL, 0);
+	return link_full(f, ret);
+}
+
+void faultwire_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left)
+{
+	int ret;
+	struct lq_entry *e = link_take(f, b, &ret);
+
+	if (e)
+		send_parcel(f, e, trip, left);
+	else
+		fault_lost(f, b, 0);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: putting in packets: which queue pair, and frames on their way to it. See inject.h.
+ *
+ * Questions are answered at once, without the token, as status is. A frame waits for it in a short list, and is
+ * answered when the switch has taken it; one that finds no room there is tried again. Each connection has one
+ * frame at a time.
+ */
+#include "fabric/inject/inject.h"
+#include "emulator/transport/untrusted.h"
+#include "emulator/model.h"
+#include "fabric/capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define JOBS	 8u
+#define AGAIN_NS (200 * NSEC_PER_USEC)
+
+/** struct inject_job - a frame. @conn: NULL: none; @at: real time at which it is tried */
+struct inject_job {
+	struct conn *conn;
+	u64 at;
+	struct proto_msg msg;
+};
+
+struct inject {
+	struct inject_job job[JOBS];
+	u32 n;
+};
+
+/* --- which queue pair ------------------------------------------------------------------------------ */
+
+static bool is_program(const struct hca_client *c, const char *name)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", c->pid);
+	return !*name || !strcmp(name, pid) || !strncmp(name, c->name, sizeof(c->name));
+}
+
+static bool is_connected(const struct hca_qp *qp)
+{
+	return qp->type != QPT_UD && qp->type != QPT_RAW_PACKET;
+}
+
+/* Whether it is one that is meant. @from: node of its peer, or -1: any */
+static bool matches(const struct hca *hca, const struct hca_qp *qp, const struct proto_inject *q,
+		    int from)
+{
+	if (!qp->client || qp->client > HCA_MAX_CLIENTS || qp->dev >= hca->n_devs ||
+	    qp->type == QPT_RAW_PACKET)
+		return false;
+	if (q->qpn && q->qpn != qp->qpn)
+		return false;
+	if (qp->state < QPS_RTR || (qp->state == QPS_ERR && !q->qpn))
+		return false;
+	if (!port_named(hca, qp->dev, qp->attr.port_num, q->node, q->dev, q->port) ||
+	    !is_program(&hca->client[qp->client - 1], q->program))
+		return false;
+	if (from < 0 || !is_connected(qp))
+		return true;
+	return qp->attr.av.dst_dev < hca->n_devs && hca->dev[qp->attr.av.dst_dev].node == (u32)from;
+}
+
+/* Return: 0, -ENOENT or -ENOTUNIQ. Datagram QPs count where there is no other. */
+static int find_qp(const struct hca *hca, struct proto_inject *q, int from,
+		   const struct hca_qp **found)
+{
+	u32 i, n[2] = { 0 };
+	const struct hca_qp *qp, *last[2] = { NULL };
+	bool c;
+
+	for (i = FIRST_QP; i < hca->tab[TAB_QP].high; i++) {
+		qp = &hca->qp[i];
+		if (!matches(hca, qp, q, from))
+			continue;
+		c = is_connected(qp);
+		n[c]++;
+		last[c] = qp;
+	}
+	c = n[true];
+	q->n = n[c];
+	*found = last[c];
+	return !q->n ? -ENOENT : q->n > 1 ? -ENOTUNIQ : 0;
+}
+
+/* --- what its packets look like -------------------------------------------------------------------- */
+
+/* Whoever has registered them. */
+static void tell_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inject *q)
+{
+	const struct hca_mr *mr;
+	u32 i;
+
+	q->n_mrs = 0;
+	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
+		mr = &hca->mr[i];
+		if (!mr->client || mr->kind > MR_NULL || mr->pd != pd || ++q->n_mrs != nth)
+			continue;
+		q->rkey = mr->key;
+		q->va = mr->iova;
+		q->len = mr->len;
+	}
+}
+
+/* The protection domain of a target QP's requests is that of the SRQ which they name. Return: that */
+static u32 tell_srq(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+{
+	const struct hca_srq *srq;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_SRQ].high; i++) {
+		srq = &hca->srq[i];
+		if (!srq->client || srq->xrcd != qp->xrcd)
+			continue;
+		q->srqn = srq->srqn;
+		return srq->pd;
+	}
+	return 0;
+}
+
+static void tell_group(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+{
+	const struct hca_mcast *m;
+	u32 i;
+
+	for (i = 0; i < hca->tab[TAB_MCAST].high; i++) {
+		m = &hca->mcast[i];
+		if (!m->client || m->qpn != qp->qpn)
+			continue;
+		memcpy(q->mgid, m->gid, 16);
+		q->mlid = (u16)m->lid;
+		q->in_group = 1;
+		return;
+	}
+}
+
+/* A port's address that is of the same family as @like. */
+static const u8 *gid_like(const struct hca_port *p, const u8 *like)
+{
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->gid[i].valid && gid_is_v4(p->gid[i].raw) == gid_is_v4(like))
+			return p->gid[i].raw;
+	return p->gid[0].raw;
+}
+
+/* A datagram QP's own address: as its group's or else IPv4 if its port has one. */
+static const u8 *own_gid(const struct hca_port *p, const struct proto_inject *q)
+{
+	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff };
+
+	return gid_like(p, q->in_group ? q->mgid : v4);
+}
+
+static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int from,
+			   struct proto_inject *q)
+{
+	const struct hca_dev *d = &hca->dev[qp->dev], *peer;
+	const struct hca_port *p = &d->port[qp->attr.port_num];
+	const struct hca_av *av = &qp->attr.av;
+	u32 dst = av->dst_dev, port = av->dst_port;
+
+	if (!is_connected(qp)) {
+		dst = from < 0 ? ~0u : hca->node[from].first_dev;
+		port = 1;
+	}
+	peer = dst < hca->n_devs ? &hca->dev[dst] : NULL;
+	q->lid = (u16)p->lid;
+	tell_group(hca, qp, q);
+	memcpy(q->gid, own_gid(p, q), 16);
+	if (is_connected(qp)) {
+		q->global = d->link_layer != LINK_INFINIBAND || av->is_global;
+		memcpy(q->gid, p->gid[av->sgid_index % HCA_GIDS].raw, 16);
+		memcpy(q->peer_gid, av->dgid, 16);
+	} else if (peer) {
+		memcpy(q->peer_gid, gid_like(&peer->port[port], q->gid), 16);
+	}
+	if (peer) {
+		q->peer_lid = (u16)peer->port[port].lid;
+		snprintf(q->from, sizeof(q->from), "%s", hca->node[peer->node].name);
+	}
+	q->link_layer = d->link_layer;
+	q->sl = av->sl;
+	q->tclass = av->traffic_class;
+	q->hop_limit = av->hop_limit ? av->hop_limit : 64;
+	q->flow_label = av->flow_label;
+	snprintf(q->node, sizeof(q->node), "%s", hca->node[d->node].name);
+	snprintf(q->dev, sizeof(q->dev), "%s", d->name);
+	q->port = qp->attr.port_num;
+	q->mtu = qp->mtu ? qp->mtu : ib_mtu_bytes(p->active_mtu);
+}
+
+static void tell(const struct hca *hca, const struct hca_qp *qp, int from, struct proto_inject *q)
+{
+	const struct hca_client *c = &hca->client[qp->client - 1];
+	u32 mr = q->mr ? q->mr : 1, pd = qp->pd;
+
+	snprintf(q->program, sizeof(q->program), "%.*s", (int)sizeof(c->name) - 1, c->name);
+	q->qpn = qp->qpn;
+	q->type = qp->type;
+	q->state = qp->state;
+	q->peer_qpn = qp->attr.dest_qpn;
+	q->pkey = qp->path.pkey;
+	q->qkey = qp->attr.qkey;
+	q->first_request = qp->attr.rq_psn;
+	q->first_answer = qp->attr.sq_psn;
+	q->epsn = qp->resp.epsn;
+	q->una = qp->req.una_psn;
+	q->next = qp->req.next_psn;
+	tell_addresses(hca, qp, from, q);
+	if (qp->type == QPT_XRC_RECV)
+		pd = tell_srq(hca, qp, q);
+	if (pd)
+		tell_region(hca, pd, mr, q);
+}
+
+int inject_ask(struct fabric *f, struct proto_msg *m)
+{
+	struct proto_inject *q = &m->inject;
+	const struct hca_qp *qp;
+	int from = -1, ret;
+
+	q->node[sizeof(q->node) - 1] = q->dev[sizeof(q->dev) - 1] = '\0';
+	q->from[sizeof(q->from) - 1] = q->program[sizeof(q->program) - 1] = '\0';
+	if (q->from[0]) {
+		from = node_named(f, q->from);
+		if (from < 0)
+			return from;
+	}
+	/* Only what was asked for counts; all else is the answer's. */
+	memset(&q->n, 0, sizeof(*q) - offsetof(struct proto_inject, n));
+	ret = find_qp(f->hca, q, from, &qp);
+	if (!ret)
+		tell(f->hca, qp, from, q);
+	return ret;
+}
+
+int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m)
+{
+	struct proto_settled *q = &m->settled;
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, q->qpn);
+
+	/* What is yet to arrive is yet to be answered. */
+	if (qp && linkq_holds(&f->link->q, qp->dev, qp->qpn))
+		return -EAGAIN;
+	return capture_written(f, c, &q->upto, &q->packets);
+}
+
+/* --- frames ----------------------------------------------------------------------------------------- */
+
+int inject_frame(struct fabric *f, struct conn *c, const struct proto_msg *m)
+{
+	struct inject *in = f->inject;
+	u32 i;
+
+	if (!m->frame.len || m->frame.len > sizeof(m->frame.bytes) ||
+	    !roce_link_known(m->frame.link))
+		return -EINVAL;
+	if (!in)
+		in = f->inject = calloc(1, sizeof(*in));
+	if (!in)
+		return -ENOMEM;
+	for (i = 0; i < JOBS; i++)
+		if (in->job[i].conn == c)
+			return -EBUSY;
+	for (i = 0; i < JOBS; i++) {
+		if (in->job[i].conn)
+			continue;
+		in->job[i].conn = c;
+		in->job[i].at = 0;
+		in->job[i].msg = *m;
+		in->n++;
+		return -EINPROGRESS;
+	}
+	return -EBUSY;
+}
+
+void inject_forget(struct fabric *f, const struct conn *c)
+{
+	u32 i;
+
+	for (i = 0; f->inject && i < JOBS; i++)
+		if (f->inject->job[i].conn == c) {
+			f->inject->job[i].conn = NULL;
+			f->inject->n--;
+		}
+}
+
+u64 inject_next(const struct fabric *f)
+{
+	u64 at = NEVER;
+	u32 i;
+
+	for (i = 0; f->inject && f->inject->n && i < JOBS; i++)
+		if (f->inject->job[i].conn)
+			at = min_u64(at, f->inject->job[i].at);
+	return at;
+}
+
+bool inject_due(const struct fabric *f)
+{
+	u64 at = inject_next(f);
+
+	return at != NEVER && (!at || real_ns() >= at);
+}
+
+/* It has come to the switch, and the port that it is said to come from has sent it. */
+static void count_sent(struct hca *hca, const struct burst *b)
+{
+	if (!hca->dev[b->src_dev].member)
+		port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, 1,
+			   b->op == BOP_READ_REQ ? 0 : b->len);
+}
+
+/* What the journal says of a packet that was dropped at once, and not of what answers it. */
+static void say_dropped(const struct fabric *f, u64 seq, const struct burst *b,
+			struct proto_frame *q)
+{
+	const struct journal_entry *j;
+
+	for (; seq < f->hca->notice_seq; seq++) {
+		j = &f->hca->notice[seq % JOURNAL_NOTICES];
+		if (j->kind == JRN_DROP && j->psn == b->psn && j->peer.qpn == b->dst_qpn)
+			journal_why(f->hca, j, f->started, NULL, q->why, sizeof(q->why));
+	}
+}
+
+/* Return: the answer, or -EAGAIN. */
+static int put_in(struct fabric *f, struct proto_frame *q)
+{
+	u64 seq = f->hca->notice_seq;
+	struct inject_pkt p;
+	struct roce_pkt r;
+	u32 fault;
+	int ret = roce_parse(q->link, q->bytes, q->len, q->len, &r);
+
+	q->why[0] = '\0';
+	if (ret == -ENOMSG)
+		return ret;
+	ret = inject_burst(f->hca, &r, &p, &fault);
+	if (ret)
+		return ret;
+	if (fault != PKT_FAULTS)
+		foreign_drop(&f->engine, &p.b, fault);
+	else
+		ret = link_input(f, &p.b);
+	if (ret)
+		return ret;
+	count_sent(f->hca, &p.b);
+	say_dropped(f, seq, &p.b, q);
+	return 0;
+}
+
+void inject_work(struct fabric *f)
+{
+	struct inject_job *j;
+	struct conn *c;
+
+	for (j = f->inject->job; j < f->inject->job + JOBS; j++) {
+		if (!j->conn || (j->at && real_ns() < j->at))
+			continue;
+		j->msg.ret = put_in(f, &j->msg.frame);
+		if (j->msg.ret == -EAGAIN) {
+			j->at = real_ns() + AGAIN_NS;
+			continue;
+		}
+		c = j->conn;
+		j->conn = NULL;
+		f->inject->n--;
+		conn_answer(f, c, &j->msg);
+	}
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: connections of joined fabrics: sockets, buffers, and which frames go where.
+ */
+#include "fabric/join/join.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SMALL_READ 65536u
+
+static u8 *map(u32 size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* --- what is to be written --- */
+
+u32 jconn_pending(const struct jconn *c)
+{
+	const struct jbuf *t = &c->tx;
+
+	return t->tail >= t->head ? t->tail - t->head : t->wrap - t->head + t->tail;
+}
+
+u8 *jconn_reserve(struct jconn *c, u32 len)
+{
+	struct jbuf *t = &c->tx;
+
+	if (t->tail < t->head)
+		return t->head - t->tail > len ? t->mem + t->tail : NULL;
+	if (JOIN_TX_SIZE - t->tail >= len)
+		return t->mem + t->tail;
+	if (t->head <= len)
+		return NULL;
+	t->wrap = t->tail;
+	t->tail = 0;
+	return t->mem;
+}
+
+void jconn_commit(struct jconn *c, u32 len)
+{
+	c->tx.tail += len;
+}
+
+static void consumed(struct jbuf *t, u32 n)
+{
+	u32 upper = t->tail < t->head ? t->wrap - t->head : 0;
+
+	if (upper && n >= upper) {
+		t->head = n - upper;
+	} else {
+		t->head += n;
+	}
+	if (t->head == t->tail)
+		t->head = t->tail = 0;
+}
+
+void jconn_flush(struct fabric *f, struct jconn *c)
+{
+	struct jbuf *t = &c->tx;
+	struct iovec v[2];
+	ssize_t n;
+	int nv;
+
+	while (c->state > JC_CONNECTING && t->head != t->tail) {
+		nv = t->tail < t->head ? 2 : 1;
+		v[0].iov_base = t->mem + t->head;
+		v[0].iov_len = (nv == 2 ? t->wrap : t->tail) - t->head;
+		v[1].iov_base = t->mem;
+		v[1].iov_len = t->tail;
+		if (!v[0].iov_len) {
+			t->head = 0;
+			continue;
+		}
+		n = writev(c->w.fd, v, nv);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN) {
+			jconn_close(f, c, strerror(errno));
+			return;
+		}
+		if (n <= 0)
+			break;
+		c->sent_at = c->moved_at = real_ns();
+		consumed(t, (u32)n);
+		if (f->join->full) {
+			f->join->full = false;
+			waiting_ring(f);
+		}
+	}
+	c->stuck = t->head != t->tail;
+	if (!c->stuck)
+		c->moved_at = real_ns();
+	jconn_interest(f, c);
+}
+
+int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, const void *body,
+	       u32 len)
+{
+	struct join_hdr h = { .len = JOIN_HDR + len, .type = type, .src = src, .dst = dst };
+	u8 *p;
+
+	(void)f;
+	if (!c || c->state <= JC_CONNECTING)
+		return -EAGAIN;
+	p = jconn_reserve(c, h.len);
+	if (!p)
+		return -EAGAIN;
+	join_hdr_put(p, &h);
+	if (len)
+		memcpy(p + JOIN_HDR, body, len);
+	jconn_commit(c, h.len);
+	return 0;
+}
+
+/* --- coming and going --- */
+
+/* Those that we make and nobody answers leave room for those that come, and the other way round. */
+static struct jconn *free_slot(struct join *j, bool out)
+{
+	u32 i, early = 0;
+	struct jconn *slot = NULL;
+
+	for (i = 0; i < JOIN_MAX_CONNS; i++) {
+		early += j->conn[i].state != JC_FREE && j->conn[i].state != JC_UP &&
+			 j->conn[i].out == out;
+		if (j->conn[i].state == JC_FREE && !slot)
+			slot = &j->conn[i];
+	}
+	return early < JOIN_MAX_EARLIES ? slot : NULL;
+}
+
+static void name_peer(struct jconn *c, const struct sockaddr_storage *sa)
+{
+	const struct sockaddr_in6 *in6 = (const void *)sa;
+	const struct sockaddr_in *in = (const void *)sa;
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (sa->ss_family == AF_INET) {
+		inet_ntop(AF_INET, &in->sin_addr, ip, sizeof(ip));
+		snprintf(c->who, sizeof(c->who), "%s:%u", ip, ntohs(in->sin_port));
+		return;
+	}
+	inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof(ip));
+	snprintf(c->who, sizeof(c->who), "[%s]:%u", ip, ntohs(in6->sin6_port));
+}
+
+bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} sa;
+	socklen_t len = sizeof(sa);
+
+	memset(&sa, 0, sizeof(sa));
+	if (peer ? getpeername(fd, &sa.any, &len) : getsockname(fd, &sa.any, &len))
+		return false;
+	*scope = 0;
+	if (sa.any.sa_family == AF_INET) {
+		gid_map_v4(ip, &sa.in.sin_addr);
+	} else {
+		memcpy(ip, &sa.in6.sin6_addr, 16);
+		*scope = sa.in6.sin6_scope_id;
+	}
+	return true;
+}
+
+/* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
+ * chosen, the host's own does as well. */
+static void uncontrolled(int fd)
+{
+	static const char plain[] = "reno";
+	u8 us[16], peer[16];
+	u32 scope;
+
+	if (jconn_address(fd, false, us, &scope) && jconn_address(fd, true, peer, &scope) &&
+	    !memcmp(us, peer, sizeof(us)))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain) - 1);
+}
+
+static void on_event(struct fabric *f, struct watch *w, u32 events);
+
+struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa)
+{
+	struct jconn *c = free_slot(f->join, out);
+	const int one = 1;
+
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	c->rx = map(JOIN_RX_SIZE);
+	c->tx.mem = map(JOIN_TX_SIZE);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (!c->rx || !c->tx.mem || watch_add(f, &c->w, fd, on_event)) {
+		if (c->rx)
+			munmap(c->rx, JOIN_RX_SIZE);
+		if (c->tx.mem)
+			munmap(c->tx.mem, JOIN_TX_SIZE);
+		c->w.fd = -1;
+		return NULL;
+	}
+	f->join->n_conns = max_u32(f->join->n_conns, (u32)(c - f->join->conn) + 1);
+	c->want_read = true;
+	if (!out)
+		uncontrolled(fd);
+	c->state = out ? JC_CONNECTING : JC_HELLO;
+	c->out = out;
+	c->since = c->heard_at = c->sent_at = c->moved_at = real_ns();
+	name_peer(c, sa);
+	return c;
+}
+
+void jconn_close(struct fabric *f, struct jconn *c, const char *why)
+{
+	if (c->state == JC_FREE)
+		return;
+	if (why)
+		note(f, "join: %s%s%s: %s", c->member ? c->member->name : "",
+		     c->member ? " at " : "", c->who, why);
+	watch_close(&c->w);
+	munmap(c->rx, JOIN_RX_SIZE);
+	munmap(c->tx.mem, JOIN_TX_SIZE);
+	c->state = JC_FREE;
+	join_down(f, c);
+}
+
+void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
+{
+	char text[JOIN_TEXT + 1], why[JOIN_TEXT + 32];
+	struct member *m = c->member;
+	va_list ap;
+
+	if (c->state == JC_FREE)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	f->join->n_turned_away++;
+	if (c->target)
+		snprintf(f->join->target[c->target - 1].refused, sizeof(text), "%s", text);
+	snprintf(why, sizeof(why), "turned away: %s", text);
+	/* What was queued before it has no more use, unless a part of a frame has left already. */
+	if (!jconn_send(f, c, JT_REFUSE, f->join->id, 0, text, (u32)strlen(text)))
+		jconn_flush(f, c);
+	jconn_close(f, c, why);
+	if (m && !m->conn && m->next_try != NEVER)
+		m->next_try = real_ns() + JOIN_REFUSED_NS;
+}
+
+void jconn_interest(struct fabric *f, struct jconn *c)
+{
+	bool rd = JOIN_RX_SIZE - c->rx_tail >= SMALL_READ && c->state > JC_CONNECTING;
+	bool wr = c->state == JC_CONNECTING || c->stuck;
+	struct epoll_event ev = { .events = (rd ? EPOLLIN : 0u) | (wr ? EPOLLOUT : 0u),
+				  .data.ptr = &c->w };
+
+	if (c->state == JC_FREE || (rd == c->want_read && wr == c->want_write))
+		return;
+	c->want_read = rd;
+	c->want_write = wr;
+	epoll_ctl(f->epoll, EPOLL_CTL_MOD, c->w.fd, &ev);
+}
+
+/* --- what comes in --- */
+
+/* Frames of the handshake need no token. */
+static void early_frames(struct fabric *f, struct jconn *c)
+{
+	struct join_hdr h;
+	const u8 *at;
+
+	while (c->state == JC_HELLO || c->state == JC_PROOF) {
+		at = c->rx + c->rx_head;
+		if (c->rx_tail - c->rx_head < JOIN_HDR)
+			return;
+		if (join_hdr_get(at, JOIN_MAX_EARLY, &h)) {
+			jconn_refuse(f, c, "this is not a fabric's greeting");
+			return;
+		}
+		if (c->rx_tail - c->rx_head < h.len)
+			return;
+		c->rx_head += h.len;
+		hello_input(f, c, &h, at + JOIN_HDR);
+	}
+}
+
+static void read_some(struct fabric *f, struct jconn *c)
+{
+	u32 room = JOIN_RX_SIZE - c->rx_tail;
+	ssize_t n;
+
+	/* A stranger is not given more room than a greeting needs. */
+	if (c->state != JC_UP)
+		room = min_u32(room, 2 * JOIN_MAX_EARLY);
+	if (!room)
+		return;
+	n = read(c->w.fd, c->rx + c->rx_tail, room);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		jconn_close(f, c, n ? strerror(errno) : "the connection has ended");
+		return;
+	}
+	c->rx_tail += (u32)n;
+	c->heard_at = real_ns();
+	if (c->state != JC_UP)
+		early_frames(f, c);
+	if (c->state == JC_UP) {
+		f->join->due = true;
+		jconn_interest(f, c);
+	}
+}
+
+static void connected(struct fabric *f, struct jconn *c)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (getsockopt(c->w.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
+		jconn_close(f, c, NULL);
+		return;
+	}
+	uncontrolled(c->w.fd);
+	c->state = JC_HELLO;
+	hello_send(f, c);
+	jconn_flush(f, c);
+}
+
+static void on_event(struct fabric *f, struct watch *w, u32 events)
+{
+	struct jconn *c = container_of(w, struct jconn, w);
+
+	if (c->state == JC_CONNECTING) {
+		if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+			connected(f, c);
+		return;
+	}
+	if (events & EPOLLOUT)
+		jconn_flush(f, c);
+	if (c->state != JC_FREE && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		read_some(f, c);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: frames of established connections: for us, or to be passed on; and lanes that wait.
+ */
+#include "fabric/join/join.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+/* A holding of the token looks at so much of each connection. */
+#define TURN_BYTES (2u << 20)
+#define AGAIN_NS   (200 * NSEC_PER_USEC)
+
+static bool lane_append(struct jlane *l, const u8 *frame, u32 len)
+{
+	if (!l->mem) {
+		l->mem = mmap(NULL, JOIN_LANE_SIZE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (l->mem == MAP_FAILED) {
+			l->mem = NULL;
+			return false;
+		}
+	}
+	if (JOIN_LANE_SIZE - l->tail < len && l->head) {
+		memmove(l->mem, l->mem + l->head, l->tail - l->head);
+		l->tail -= l->head;
+		l->head = 0;
+	}
+	if (JOIN_LANE_SIZE - l->tail < len)
+		return false;
+	memcpy(l->mem + l->tail, frame, len);
+	l->tail += len;
+	return true;
+}
+
+/* What waits in the member's lanes. Return: false: one of them is broken. */
+static bool lanes_go_on(struct fabric *f, struct member *m)
+{
+	struct join_hdr h;
+	struct jlane *l;
+	int ret;
+
+	for (l = m->lane; l < m->lane + LANES; l++) {
+		ret = 0;
+		while (!ret && l->head != l->tail) {
+			join_hdr_get(l->mem + l->head, JOIN_MAX_FRAME, &h);
+			ret = burst_take(f, m, &h, l->mem + l->head + JOIN_HDR,
+					 burst_next(l->mem + l->head, l->tail - l->head));
+			if (ret == -EPROTO)
+				return false;
+			if (!ret)
+				l->head += h.len;
+		}
+		if (l->head == l->tail)
+			l->head = l->tail = 0;
+		else
+			f->join->retry_at = real_ns() + AGAIN_NS;
+	}
+	burst_credit(f, m);
+	return true;
+}
+
+/* A burst, or with those behind it a train. */
+static const char *burst_input(struct fabric *f, struct jconn *c, struct member *m,
+			       const struct join_hdr *h, const u8 *frame, u32 have)
+{
+	struct jlane *l = &m->lane[h->lane];
+	u32 done = burst_train(f, m, frame, have);
+	int ret = -EAGAIN;
+
+	if (done) {
+		c->rx_head += done - h->len;
+		return NULL;
+	}
+
+	/* Packets of who has no addresses here go nowhere. */
+	if (!m->ready)
+		return NULL;
+	if (l->head == l->tail)
+		ret = burst_take(f, m, h, frame + JOIN_HDR, burst_next(frame, have));
+	if (ret == -EPROTO)
+		return "a broken burst";
+	if (!ret)
+		return NULL;
+	f->join->retry_at = real_ns() + AGAIN_NS;
+	return lane_append(l, frame, h->len) ? NULL : "more than it has credit for";
+}
+
+static const char *credit_input(struct fabric *f, struct member *m, const u8 *body, u32 len)
+{
+	u64 limit;
+	u32 i;
+
+	if (len != JOIN_CREDIT)
+		return "a broken credit";
+	/* Of what was sent before, and counts no more. */
+	if (join_u64_get(body) != m->session)
+		return NULL;
+	for (i = 0; i < LANES; i++) {
+		limit = join_u64_get(body + (1 + i) * sizeof(u64));
+		if (limit > m->lane[i].sent + JOIN_WINDOW)
+			return "more credit than there is";
+		if (limit <= m->lane[i].limit)
+			continue;
+		m->lane[i].limit = limit;
+		m->lane[i].dry_at = 0;
+	}
+	waiting_ring(f);
+	f->join->retry_at = real_ns();
+	return NULL;
+}
+
+static void refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+{
+	char text[JOIN_TEXT + 1];
+	u32 i;
+
+	for (i = 0; i < len && i < JOIN_TEXT; i++)
+		text[i] = isprint(body[i]) ? (char)body[i] : '?';
+	text[i] = '\0';
+	join_refused(f, c, text);
+}
+
+/* A frame from member @m, and what has come behind it. Return: NULL, or what is wrong with it. */
+static const char *frame_input(struct fabric *f, struct jconn *c, struct member *m,
+			       const struct join_hdr *h, const u8 *frame, u32 have)
+{
+	const u8 *body = frame + JOIN_HDR;
+	u32 len = h->len - JOIN_HDR;
+
+	if (!session_heard(m, h->type))
+		return NULL;
+	switch (h->type) {
+	case JT_BURST:
+		return burst_input(f, c, m, h, frame, have);
+	case JT_CREDIT:
+		return credit_input(f, m, body, len);
+	case JT_NODE:
+	case JT_DEV:
+	case JT_READY:
+		return tab_input(f, m, h->type, body, len);
+	case JT_PEERS:
+		if (m->conn != c || join_peers_input(f, c, body, len))
+			return "broken peers";
+		return NULL;
+	case JT_PING:
+		return NULL;
+	case JT_BYE:
+		note(f, "join: %s has left", m->name);
+		m->next_try = NEVER;
+		tab_bury(f, m);
+		if (m->conn == c)
+			jconn_close(f, c, NULL);
+		return NULL;
+	case JT_ASK:
+	case JT_BEGIN:
+		return session_input(f, m, h->type, body, len);
+	case JT_REFUSE:
+		refused(f, c, body, len);
+		return NULL;
+	default:
+		return "a frame out of place";
+	}
+}
+
+/* For another member that is connected with us. */
+static void pass_on(struct fabric *f, const struct join_hdr *h, const u8 *frame)
+{
+	struct member *m = join_member(f, h->dst, false);
+	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
+
+	/* One that is lost would be credit lost: with a new connection both begin anew. */
+	if (m && m->conn && !p)
+		jconn_close(f, m->conn, "it is too slow: too much waits for it");
+	if (!p)
+		return;
+	memcpy(p, frame, h->len);
+	jconn_commit(m->conn, h->len);
+	if (!m->conn->want_write && jconn_pending(m->conn) >= TURN_BYTES / 8)
+		jconn_flush(f, m->conn);
+}
+
+static const char *route_frame(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+			       const u8 *frame, u32 have)
+{
+	struct member *m = c->member;
+
+	if (h->dst != f->join->id && h->dst) {
+		if (h->src != m->id)
+			return "a frame of somebody else";
+		pass_on(f, h, frame);
+		return NULL;
+	}
+	if (h->src != m->id) {
+		if (!jconn_leads_to(c, h->src))
+			return "a frame of somebody else";
+		m = join_member(f, h->src, false);
+		/* Who takes another way than we do will be told, or tells us. */
+		if (!m || m->via != c)
+			return NULL;
+	}
+	return frame_input(f, c, m, h, frame, have);
+}
+
+static void make_room(struct jconn *c)
+{
+	u32 n = c->rx_tail - c->rx_head;
+
+	if (!n) {
+		c->rx_head = c->rx_tail = 0;
+	} else if (JOIN_RX_SIZE - c->rx_tail < JOIN_MAX_FRAME) {
+		memmove(c->rx, c->rx + c->rx_head, n);
+		c->rx_head = 0;
+		c->rx_tail = n;
+	}
+}
+
+/* Return: whether there is more to be looked at. */
+static bool conn_input(struct fabric *f, struct jconn *c)
+{
+	u32 done = 0, have;
+	const char *why;
+	struct join_hdr h;
+	const u8 *at;
+
+	while (c->state == JC_UP && done < TURN_BYTES) {
+		have = c->rx_tail - c->rx_head;
+		at = c->rx + c->rx_head;
+		if (have < JOIN_HDR)
+			break;
+		if (join_hdr_get(at, JOIN_MAX_FRAME, &h)) {
+			jconn_refuse(f, c, "a broken frame");
+			return false;
+		}
+		if (have < h.len)
+			break;
+		c->rx_head += h.len;
+		done += h.len;
+		why = route_frame(f, c, &h, at, have);
+		if (why && c->state == JC_UP)
+			jconn_refuse(f, c, "%s", why);
+	}
+	if (c->state != JC_UP)
+		return false;
+	make_room(c);
+	jconn_interest(f, c);
+	return done >= TURN_BYTES;
+}
+
+void join_news(struct fabric *f)
+{
+	if (f->join)
+		f->join->tell = true;
+}
+
+bool join_due(const struct fabric *f, u64 now)
+{
+	const struct join *j = f->join;
+
+	return j && (j->due || j->tell || now >= j->retry_at);
+}
+
+u64 join_next(const struct fabric *f)
+{
+	return f->join ? f->join->retry_at : NEVER;
+}
+
+void join_input(struct fabric *f)
+{
+	struct join *j = f->join;
+	struct member *m;
+	bool more = false;
+	u64 now = real_ns();
+	u32 i;
+
+	j->due = false;
+	j->retry_at = NEVER;
+	for (i = 0; i < j->n_conns; i++)
+		if (j->conn[i].state == JC_UP)
+			more |= conn_input(f, &j->conn[i]);
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
+		m = j->member[i];
+		if (m && m->via && !lanes_go_on(f, m))
+			jconn_refuse(f, m->via, "a broken burst");
+		if (m && !m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS) {
+			note(f, "join: %s is dead", m->name);
+			tab_bury(f, m);
+		}
+	}
+	if (j->tell)
+		tab_news(f);
+	j->due |= more;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the handshake of joined fabrics: versions, and the proof that both have the token.
+ */
+#include "fabric/join/join.h"
+#include "fabric/common/opts.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char token_trouble[PATH_MAX + 80];
+
+static const char *no_token(const char *path, const char *why)
+{
+	snprintf(token_trouble, sizeof(token_trouble), "token file %s: %s", path, why);
+	return token_trouble;
+}
+
+const char *join_token_load(const char *path, u8 *token, u32 *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	if (fd < 0)
+		return no_token(path, strerror(errno));
+	n = fstat(fd, &st) ? -1 : read(fd, token, JOIN_MAX_TOKEN);
+	err = errno;
+	close(fd);
+	if (n < 0)
+		return no_token(path, strerror(err));
+	if (n == JOIN_MAX_TOKEN)
+		return no_token(path, "it has more than 4095 bytes");
+	while (n && isspace(token[n - 1]))
+		n--;
+	if (!n)
+		return no_token(path, "there is no token in it");
+	/* A secret of the host's own is to stay one; those of containers are mounted as they are. */
+	if (S_ISREG(st.st_mode) && (st.st_mode & S_IWOTH))
+		return no_token(path, "others may write to it");
+	*len = (u32)n;
+	return NULL;
+}
+
+static void proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
+{
+	static const char label[] = "rdmaemu join 1";
+	const struct join *j = f->join;
+	const u8 role = mine == c->out ? 'C' : 'A';
+	struct hmac_sha256_ctx ctx;
+	u8 ids[16];
+
+	join_u64_put(ids, mine ? j->id : c->peer);
+	join_u64_put(ids + 8, mine ? c->peer : j->id);
+	hmac_sha256_set_key(&ctx, j->token_len, j->token);
+	hmac_sha256_update(&ctx, sizeof(label) - 1, (const u8 *)label);
+	hmac_sha256_update(&ctx, 1, &role);
+	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->nonce : c->hello.nonce);
+	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->hello.nonce : c->nonce);
+	hmac_sha256_update(&ctx, sizeof(ids), ids);
+	hmac_sha256_digest(&ctx, JOIN_MAC, mac);
+}
+
+void hello_send(struct fabric *f, struct jconn *c)
+{
+	struct join_hello h = { .version = JOIN_VERSION, .port = f->join->port, .ppm = f->ppm };
+	u8 body[JOIN_HELLO];
+
+	if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
+		jconn_close(f, c, "no random numbers");
+		return;
+	}
+	memcpy(h.nonce, c->nonce, sizeof(h.nonce));
+	snprintf(h.name, sizeof(h.name), "%s", f->node_name);
+	join_hello_put(body, &h);
+	jconn_send(f, c, JT_HELLO, f->join->id, 0, body, sizeof(body));
+}
+
+static void proof_send(struct fabric *f, struct jconn *c)
+{
+	u8 mac[JOIN_MAC];
+
+	proof(f, c, true, mac);
+	jconn_send(f, c, JT_PROOF, f->join->id, 0, mac, sizeof(mac));
+}
+
+static void greeted(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
+{
+	int ret = join_hello_get(body, h->len - JOIN_HDR, &c->hello);
+
+	if (ret == -EPROTONOSUPPORT) {
+		jconn_refuse(f, c, "it speaks version %u of the protocol, not %u", c->hello.version,
+			     JOIN_VERSION);
+		return;
+	}
+	if (ret || !h->src) {
+		jconn_refuse(f, c, "this is not a fabric's greeting");
+		return;
+	}
+	/* Time-outs of one would be nonsense to the other. */
+	if ((c->hello.ppm ? c->hello.ppm : CLOCK_PPM) != f->ppm) {
+		jconn_refuse(f, c, "its clock runs at another --time-scale");
+		return;
+	}
+	c->peer = h->src;
+	if (!join_found(f, c)) {
+		jconn_close(f, c, c->wanted ? NULL : "it is this fabric itself");
+		return;
+	}
+	c->state = JC_PROOF;
+	/* Who connects shows first that it has the token. */
+	if (c->out)
+		proof_send(f, c);
+}
+
+static void proven(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
+{
+	u8 mac[JOIN_MAC];
+
+	proof(f, c, false, mac);
+	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer ||
+	    !memeql_sec(mac, body, JOIN_MAC)) {
+		jconn_refuse(f, c, "wrong token");
+		return;
+	}
+	if (!c->out)
+		proof_send(f, c);
+	c->state = JC_UP;
+	join_up(f, c);
+}
+
+void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
+{
+	char text[JOIN_TEXT + 1];
+	u32 i, len = h->len - JOIN_HDR;
+
+	if (h->type == JT_REFUSE) {
+		for (i = 0; i < len && i < JOIN_TEXT; i++)
+			text[i] = isprint(body[i]) ? (char)body[i] : '?';
+		text[i] = '\0';
+		join_refused(f, c, text);
+		return;
+	}
+	if (h->type == JT_HELLO && c->state == JC_HELLO)
+		greeted(f, c, h, body);
+	else if (h->type == JT_PROOF && c->state == JC_PROOF)
+		proven(f, c, h, body);
+	else
+		jconn_refuse(f, c, "this is not a fabric's greeting");
+	if (c->state != JC_FREE)
+		jconn_flush(f, c);
+}

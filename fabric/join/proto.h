@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the protocol between joined fabrics: see docs/join.md. Layouts, and turning them into structs
+ * and back. All of this is pure: no state, no I/O; what is read is checked here, but for what takes
+ * knowledge of the members (which devices there are), which is bursts.c's and tables.c's.
+ */
+#ifndef FABRIC_JOIN_PROTO_H
+#define FABRIC_JOIN_PROTO_H
+
+#include "emulator/transport/burst.h"
+
+#define JOIN_VERSION   2u
+#define JOIN_MAGIC     "rdmaemuJ"
+#define JOIN_HDR       24u
+#define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
+#define JOIN_MAX_FRAME (JOIN_MAX_DATA + 512u)
+#define JOIN_MAX_EARLY 512u /* a frame before the handshake is done */
+#define JOIN_NONCE     32u
+#define JOIN_MAC       32u
+#define JOIN_TEXT      160u
+#define JOIN_NAME      48u
+#define JOIN_HELLO     96u
+#define JOIN_NODE      (8u + JOIN_NAME)
+#define JOIN_BEGIN     8u
+#define JOIN_CREDIT    (8u + 8u * LANES)
+#define JOIN_NODE_DEVS 8u /* devices of a node */
+#define JOIN_BURST     112u
+#define JOIN_AV	       32u
+#define JOIN_MAX_PEERS 64u
+#define JOIN_PEER      32u /* bytes of one entry of PEERS */
+#define JOIN_MAX_DEV   2048u /* bytes of a DEV's body */
+#define JOIN_MCAST     (~0u) /* as destination device */
+
+/* As the client of a MEM_SEG: the payload of the burst that is being taken, in the fabric process. */
+#define HCA_JOIN 0xfffffffbu
+
+enum join_type {
+	JT_HELLO = 1,
+	JT_PROOF,
+	JT_REFUSE,
+	JT_NODE,
+	JT_DEV,
+	JT_READY,
+	JT_PEERS,
+	JT_BURST,
+	JT_CREDIT,
+	JT_PING,
+	JT_BYE,
+	JT_ASK,
+	JT_BEGIN,
+};
+
+enum join_lane {
+	LANE_REQUEST,
+	LANE_ANSWER,
+	LANES,
+};
+
+/** struct join_hdr - a frame's header. @len: of the frame, header included */
+struct join_hdr {
+	u32 len;
+	u8 type;
+	u8 lane;
+	u64 src, dst;
+};
+
+struct join_hello {
+	u32 version;
+	u16 port; /* where it listens; 0: nowhere */
+	u32 ppm; /* how fast its clock runs, in millionths of real time; 0: it does not say */
+	u8 nonce[JOIN_NONCE];
+	char name[JOIN_NAME];
+};
+
+struct join_peer {
+	u64 id;
+	u8 ip[16]; /* IPv4 as IPv4-mapped IPv6 */
+	u32 scope; /* of a link-local address */
+	u16 port;
+};
+
+/** join_hdr_put() - write a header. */
+void join_hdr_put(u8 *p, const struct join_hdr *h);
+/** join_hdr_get() - read and check one. @max: of a frame's length. Return: 0 or -EPROTO. */
+int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h);
+
+void join_hello_put(u8 *p, const struct join_hello *h);
+/**
+ * join_hello_get() - Return: 0, -EPROTO, or -EPROTONOSUPPORT: another version, of which nothing but
+ * @h->version is known.
+ */
+int join_hello_get(const u8 *p, u32 len, struct join_hello *h);
+
+/** join_name_ok() - [A-Za-z0-9._-]{1,40}, what nodes may be called. */
+bool join_name_ok(const char *name, u32 size);
+
+/** join_node_put() - Return: bytes written. */
+u32 join_node_put(u8 *p, u32 index, u32 n_devs, const char *name);
+/** join_node_get() - Return: 0 or -EPROTO. @name: receives JOIN_NAME bytes */
+int join_node_get(const u8 *p, u32 len, u32 *index, u32 *n_devs, char *name);
+
+/** join_dev_put() - a device as others need to know it. Return: bytes written, at most JOIN_MAX_DEV. */
+u32 join_dev_put(u8 *p, const struct hca_dev *d);
+/**
+ * join_dev_get() - Return: 0 or -EPROTO. Fills in what was sent, with the sender's @index and @node, and
+ * leaves the rest zero.
+ */
+int join_dev_get(const u8 *p, u32 len, struct hca_dev *d);
+
+/** join_peers_put() - Return: bytes written. @n: at most JOIN_MAX_PEERS */
+u32 join_peers_put(u8 *p, const struct join_peer *peer, u32 n);
+/** join_peers_get() - Return: how many, or -EPROTO. @peer: room for JOIN_MAX_PEERS */
+int join_peers_get(const u8 *p, u32 len, struct join_peer *peer);
+
+/** join_u64_put(), join_u64_get() - a number of 8 bytes. */
+void join_u64_put(u8 *p, u64 v);
+u64 join_u64_get(const u8 *p);
+
+/** join_lane_of() - which lane a burst takes. */
+static inline enum join_lane join_lane_of(u8 op)
+{
+	return op == BOP_ACK || op == BOP_READ_RESP || op == BOP_ATOMIC_ACK ? LANE_ANSWER
+									    : LANE_REQUEST;
+}
+
+/** join_burst_size() - bytes of a burst's body before its payload. */
+static inline u32 join_burst_size(const struct burst *b)
+{
+	return JOIN_BURST + (b->av ? JOIN_AV : 0);
+}
+
+/** join_data_len() - bytes of payload that go with a burst. */
+static inline u32 join_data_len(const struct burst *b)
+{
+	return b->op == BOP_READ_REQ ? 0 : (u32)b->len;
+}
+
+/** join_burst_put() - all but the payload. @src_dev, @dst_dev: as the receiver is to see them */
+void join_burst_put(u8 *p, const struct burst *b, u32 src_dev, u32 dst_dev);
+/** join_burst_void() - of one that was put: its payload cannot be read, and does not follow. */
+void join_burst_void(u8 *p);
+/**
+ * join_burst_get() - read and check a body. @lane: that it came in
+ * @av: receives the address of a datagram, which b->av then points to
+ * @data: receives where the payload is, join_data_len() bytes, or NULL: it could not be read
+ * Return: 0 or -EPROTO. b->src_dev and b->dst_dev are numbers of the sender's, not looked at here.
+ */
+int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av *av,
+		   const u8 **data);
+
+/**
+ * join_same_way() - whether the burst in frame @b goes from the same QP to the same QP as that in frame @a,
+ * in the same lane. Both are whole.
+ */
+bool join_same_way(const u8 *a, const u8 *b);
+/** join_acks_too() - whether the acknowledge of the request in frame @next, if it is one, does for @b. */
+bool join_acks_too(const struct burst *b, const u8 *next);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: names of hosts to join. Looking one up takes its time, and the loop never waits: a child does it,
+ * and writes what it has found into a pipe.
+ */
+#include "fabric/join/join.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static u32 look_up(const struct target *t, int flags, struct sockaddr_storage *out)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
+	struct addrinfo *list = NULL, *a;
+	u32 n = 0;
+
+	if (getaddrinfo(t->host, t->port, &hints, &list))
+		return 0;
+	for (a = list; a && n < JOIN_MAX_ADDRS; a = a->ai_next)
+		if (a->ai_addrlen <= sizeof(*out))
+			memcpy(&out[n++], a->ai_addr, a->ai_addrlen);
+	freeaddrinfo(list);
+	return n;
+}
+
+static void on_found(struct fabric *f, struct watch *w, u32 events)
+{
+	struct target *t = container_of(w, struct target, resolve);
+	ssize_t n = read(w->fd, t->addr, sizeof(t->addr));
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	t->n_addrs = n > 0 ? (u32)((size_t)n / sizeof(t->addr[0])) : 0;
+	t->next_addr = 0;
+	watch_close(w);
+	waitpid(t->resolver, NULL, 0);
+	if (!t->n_addrs && !t->unknown)
+		note(f, "join: %s: no such host, so far", t->host);
+	t->unknown = !t->n_addrs;
+}
+
+void dns_start(struct fabric *f, struct target *t)
+{
+	struct sockaddr_storage addr[JOIN_MAX_ADDRS];
+	int fds[2];
+	u32 n;
+
+	if (t->resolve.fd >= 0)
+		return;
+	t->n_addrs = look_up(t, AI_NUMERICHOST | AI_NUMERICSERV, t->addr);
+	t->next_addr = 0;
+	if (t->n_addrs || pipe2(fds, O_CLOEXEC | O_NONBLOCK))
+		return;
+	memset(addr, 0, sizeof(addr));
+	t->resolver = fork();
+	if (!t->resolver) {
+		alarm(10);
+		n = look_up(t, AI_NUMERICSERV, addr);
+		_exit(write(fds[1], addr, n * sizeof(addr[0])) < 0);
+	}
+	close(fds[1]);
+	if (t->resolver < 0 || watch_add(f, &t->resolve, fds[0], on_found)) {
+		close(fds[0]);
+		t->resolve.fd = -1;
+	}
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: joining: from the settings to the first connections; and leaving.
+ */
+#include "fabric/join/join.h"
+#include "fabric/server/daemon.h"
+#include "fabric/common/opts.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* "HOST:PORT", "[IPV6]:PORT". Return: whether it is. */
+static bool split(const char *s, size_t n, char *host, size_t size, char port[8])
+{
+	const char *colon = memrchr(s, ':', n);
+	size_t h = colon ? (size_t)(colon - s) : 0, p = colon ? n - h - 1 : 0;
+	u64 number;
+
+	if (!h || !p || p >= 8)
+		return false;
+	if (s[0] == '[' && s[h - 1] == ']') {
+		s++;
+		h -= 2;
+	}
+	if (!h || h >= size)
+		return false;
+	memcpy(host, s, h);
+	host[h] = '\0';
+	memcpy(port, colon + 1, p);
+	port[p] = '\0';
+	return parse_number(port, 65535, &number);
+}
+
+bool join_address_ok(const char *s, bool many)
+{
+	char host[256], port[8];
+	u32 count = 0;
+	size_t n;
+
+	for (;; s += n + 1) {
+		n = strcspn(s, ",");
+		if (!split(s, n, host, sizeof(host), port) || ++count > JOIN_MAX_TARGETS)
+			return false;
+		if (!s[n])
+			return many || count == 1;
+	}
+}
+
+static bool is_loopback(const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *in6 = (const void *)sa;
+	const struct sockaddr_in *in = (const void *)sa;
+
+	if (sa->sa_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+static const char *listen_at(struct fabric *f, const char *where)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} sa = { 0 };
+	struct join *j = f->join;
+	struct addrinfo *a = NULL;
+	socklen_t len = sizeof(sa);
+	char host[256], port[8];
+	const int one = 1;
+	int fd, err;
+
+	split(where, strlen(where), host, sizeof(host), port);
+	if (getaddrinfo(host, port, &hints, &a))
+		return "there is no such address";
+	if (!j->token_len && !is_loopback(a->ai_addr)) {
+		freeaddrinfo(a);
+		return "an address that is not loopback needs --token-file";
+	}
+	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	err = fd < 0 || bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, SOMAXCONN) ||
+	      getsockname(fd, &sa.any, &len) || watch_add(f, &j->listen, fd, join_accept);
+	freeaddrinfo(a);
+	if (err)
+		return strerror(errno);
+	j->port = ntohs(sa.any.sa_family == AF_INET ? sa.in.sin_port : sa.in6.sin6_port);
+	note(f, "join: listening at %s:%u as %s", host, j->port, f->node_name);
+	return NULL;
+}
+
+static void add_targets(struct join *j, const char *s)
+{
+	struct target *t;
+	size_t n;
+
+	for (;; s += n + 1) {
+		n = strcspn(s, ",");
+		t = &j->target[j->n_targets++];
+		t->resolve.fd = -1;
+		split(s, n, t->host, sizeof(t->host), t->port);
+		if (!s[n])
+			return;
+	}
+}
+
+static void init(struct join *j)
+{
+	u32 i;
+
+	j->listen.fd = -1;
+	j->retry_at = NEVER;
+	j->ready_by = real_ns() + JOIN_READY_NS;
+	for (i = 0; i < JOIN_MAX_CONNS; i++)
+		j->conn[i].w.fd = -1;
+	while (!j->id)
+		if (getrandom(&j->id, sizeof(j->id), 0) != sizeof(j->id))
+			j->id = 0;
+}
+
+const char *join_start(struct fabric *f, const struct opts *o)
+{
+	static char text[sizeof(o->listen) + 80];
+	const char *why;
+	struct join *j;
+
+	if (!o->listen[0] && !o->join[0]) {
+		daemon_ready(f, NULL);
+		return NULL;
+	}
+	if (o->manual)
+		return "a clock that is moved by hand is its own: --clock manual does not go with "
+		       "--listen or --join";
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return "no memory";
+	f->join = j;
+	f->join_send = join_send;
+	init(j);
+	why = o->token_file[0] ? join_token_load(o->token_file, j->token, &j->token_len) : NULL;
+	if (why)
+		return why;
+	if (o->join[0])
+		add_targets(j, o->join);
+	why = o->listen[0] ? listen_at(f, o->listen) : NULL;
+	if (!why)
+		return NULL;
+	snprintf(text, sizeof(text), "listen at %s: %s", o->listen, why);
+	return text;
+}
+
+void join_end(struct fabric *f)
+{
+	struct join *j = f->join;
+	struct member *m;
+	u32 i;
+
+	/* First those behind others, who pass nothing on any more when they have been told. */
+	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++) {
+		m = j->member[i];
+		if (m && m->via && m->via != m->conn)
+			(void)jconn_send(f, m->via, JT_BYE, j->id, m->id, NULL, 0);
+	}
+	for (i = 0; j && i < JOIN_MAX_CONNS; i++)
+		if (j->conn[i].state == JC_UP) {
+			(void)jconn_send(f, &j->conn[i], JT_BYE, j->id, j->conn[i].peer, NULL, 0);
+			jconn_flush(f, &j->conn[i]);
+		}
+}

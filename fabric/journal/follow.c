@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: `rdmaemu log --follow`, in the fabric process: what is new in the journal goes to those who follow it.
+ *
+ * Programs write the journal without a word to this process, so it looks from time to time, as long as
+ * there are followers. Who does not read fast enough gets the next answer when there is room, and is told
+ * what was overwritten meanwhile. Followers do not keep a fabric from leaving.
+ */
+#include "fabric/journal/log.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LOOK_NS (50 * NSEC_PER_MSEC)
+
+int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m)
+{
+	if (!c->follow) {
+		c->follow = malloc(sizeof(*c->follow));
+		if (!c->follow)
+			return -ENOMEM;
+		f->n_followers++;
+	}
+	*c->follow = *m;
+	use_changed(f);
+	return 0;
+}
+
+void follow_end(struct fabric *f, struct conn *c)
+{
+	if (!c->follow)
+		return;
+	free(c->follow);
+	c->follow = NULL;
+	f->n_followers--;
+}
+
+static bool news(const struct fabric *f, const struct proto_log *q)
+{
+	return q->errors != load_relaxed(&f->hca->error_seq) ||
+	       q->notices != load_relaxed(&f->hca->notice_seq) || q->notes != f->n_notes;
+}
+
+static void push(struct fabric *f, struct conn *c)
+{
+	struct proto_msg m = *c->follow;
+	int fd = log_make(f, &m.log, m.flags), ret = 0;
+
+	if (fd < 0)
+		return;
+	/* What is new may not be what is asked for. */
+	if (lseek(fd, 0, SEEK_END) > 0 || m.log.lost)
+		ret = conn_send(c, &m, &fd, 1);
+	close(fd);
+	if (!ret)
+		c->follow->log = m.log;
+	else if (ret != -EAGAIN)
+		conn_close(f, c);
+}
+
+void follow_push(struct fabric *f)
+{
+	struct conn *c;
+
+	for (c = f->conns; c && f->n_followers; c = c->next)
+		if (!c->dead && c->follow && news(f, &c->follow->log))
+			push(f, c);
+}
+
+u64 follow_tick(struct fabric *f)
+{
+	u64 now;
+
+	if (!f->n_followers)
+		return NEVER;
+	now = real_ns();
+	if (now >= f->follow_at) {
+		follow_push(f);
+		f->follow_at = now + LOOK_NS;
+	}
+	return f->follow_at;
+}

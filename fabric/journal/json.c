@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: an entry of the journal as JSON.
+ */
+#include "fabric/server/fabric.h"
+#include "fabric/fault/fault.h"
+#include "fabric/common/json.h"
+#include "fabric/journal/log.h"
+
+#include <stdio.h>
+
+static struct json_object *json_who(const struct hca *hca, const struct journal_who *w)
+{
+	struct json_object *o = json_object_new_object();
+
+	if (w->name[0]) {
+		json_object_object_add(o, "name",
+				       json_object_new_string_len(
+					       w->name, (int)strnlen(w->name, sizeof(w->name))));
+		add_int(o, "pid", (u64)w->pid);
+		add_int(o, "client", w->client);
+	}
+	if (w->node < hca->n_nodes)
+		add_str(o, "node", hca->node[w->node].name);
+	if (w->qpn)
+		add_int(o, "qpn", w->qpn);
+	return o;
+}
+
+/* Times are told from the fabric's start. */
+static u64 since_start(const struct fabric *f, u64 ts)
+{
+	return ts > f->started ? ts - f->started : 0;
+}
+
+static void add_times(struct json_object *o, const struct fabric *f, const struct journal_entry *j)
+{
+	if (j->since)
+		add_int(o, "since", since_start(f, j->since));
+	if (j->last)
+		add_int(o, "last", since_start(f, j->last));
+}
+
+static void add_why(struct json_object *o, const struct journal_entry *j)
+{
+	add_str(o, "cause", journal_cause_name(j->cause));
+	add_int(o, "info", j->info);
+	if (j->why) {
+		add_str(o, "why", journal_why_name(j->why));
+		add_int(o, "why_info", j->why_info);
+	}
+	if (j->why_cause)
+		add_str(o, "why_cause", journal_cause_name(j->why_cause));
+	if (j->n)
+		add_int(o, "n", j->n);
+}
+
+struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
+{
+	struct json_object *o = json_object_new_object();
+	const char *rule = j->rule ? fault_rule_text(f, j->rule) : NULL;
+	char text[2048];
+
+	add_int(o, "ts", since_start(f, j->ts));
+	add_str(o, "kind", journal_kind_name(j));
+	add_str(o, "status", journal_what(j));
+	json_object_object_add(o, "who", json_who(f->hca, &j->who));
+	json_object_object_add(o, "peer", json_who(f->hca, &j->peer));
+	if (j->qp_type)
+		add_str(o, "qp_type", ib_qp_type_name(j->qp_type));
+	if (j->conn)
+		add_int(o, "conn", j->conn);
+	if (j->port && j->dev < f->hca->n_devs) {
+		add_str(o, "device", f->hca->dev[j->dev].name);
+		add_int(o, "port", j->port);
+	}
+	journal_op(j, text, sizeof(text));
+	if (text[0])
+		add_str(o, "opcode", text);
+	if (j->has_wr_id)
+		json_object_object_add(o, "wr_id", json_object_new_uint64(j->wr_id));
+	if (j->has_psn)
+		add_int(o, "psn", j->psn);
+	add_int(o, "attempt", j->attempt);
+	add_times(o, f, j);
+	add_why(o, j);
+	if (j->rule) {
+		add_int(o, "rule", j->rule);
+		add_str(o, "rule_text", rule);
+	}
+	journal_why(f->hca, j, f->started, rule, text, sizeof(text));
+	add_str(o, "text", text);
+	return o;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what happened: the HCA's journal and the fabric process's own notes, merged by time.
+ */
+#include "fabric/server/fabric.h"
+#include "fabric/fault/fault.h"
+#include "fabric/common/json.h"
+#include "fabric/journal/log.h"
+#include "fabric/journal/reader.h"
+#include "fabric/common/text_out.h"
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOG_MAX (256u << 10) /* bytes of the log file, which then starts anew */
+
+void note(struct fabric *f, const char *fmt, ...)
+{
+	struct note *t = &f->notes[f->n_notes++ % NOTES];
+	struct stat st;
+	va_list ap;
+
+	t->ts = fabric_ns(f);
+	va_start(ap, fmt);
+	vsnprintf(t->text, sizeof(t->text), fmt, ap);
+	va_end(ap);
+	if (!fstat(STDERR_FILENO, &st) && S_ISREG(st.st_mode) && st.st_size > LOG_MAX &&
+	    ftruncate(STDERR_FILENO, 0))
+		return;
+	dprintf(STDERR_FILENO, "%llu.%09llu %s\n", (unsigned long long)(t->ts / NSEC_PER_SEC),
+		(unsigned long long)(t->ts % NSEC_PER_SEC), t->text);
+}
+
+/* --- how they look --- */
+
+static struct json_object *json_note(const struct fabric *f, const struct note *n)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_int(o, "ts", n->ts - f->started);
+	add_str(o, "kind", "fabric");
+	add_str(o, "text", n->text);
+	return o;
+}
+
+void log_time(const struct fabric *f, u64 ts, char *buf, size_t size)
+{
+	u64 us = (ts > f->started ? ts - f->started : 0) / NSEC_PER_USEC;
+
+	snprintf(buf, size, "%llu.%06llu", (unsigned long long)(us / 1000000),
+		 (unsigned long long)(us % 1000000));
+}
+
+void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t size)
+{
+	journal_text(f->hca, j, f->started, j->rule ? fault_rule_text(f, j->rule) : NULL, buf,
+		     size);
+}
+
+static void print_text(FILE *out, struct fabric *f, const struct journal_entry *j,
+		       const struct note *n)
+{
+	char line[LOG_LINE_MAX], time[32];
+
+	if (j)
+		log_line(f, j, line, sizeof(line));
+	else
+		snprintf(line, sizeof(line), "fabric: %s", n->text);
+	log_time(f, j ? j->ts : n->ts, time, sizeof(time));
+	fprintf(out, "%s %s\n", time, line);
+}
+
+/* An array is begun with the first of them, and ended by the caller. */
+static void print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
+		       const struct note *n, const char *before)
+{
+	struct json_object *o = j ? log_json(f, j) : json_note(f, n);
+
+	fprintf(out, "%s%s", before, json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
+	json_object_put(o);
+}
+
+static void print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
+{
+	bool array = (flags & PROTO_F_JSON) && !(flags & PROTO_F_LINES), any = false;
+	const struct journal_entry *j;
+	const struct note *n;
+	struct log_cursor c;
+
+	log_start(&c, f, q);
+	while (log_next(&c, &j, &n)) {
+		if (!(flags & PROTO_F_JSON))
+			print_text(out, f, j, n);
+		else if (array)
+			print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
+		else
+			print_json(out, f, j, n, any ? "\n" : "");
+		any = true;
+	}
+	if (array)
+		fprintf(out, "%s", any ? "\n]\n" : "[]\n");
+	else if (any && (flags & PROTO_F_JSON))
+		fprintf(out, "\n");
+}
+
+int log_make(struct fabric *f, struct proto_log *q, u32 flags)
+{
+	struct text_out text;
+	FILE *out = text_begin(&text);
+
+	if (!out)
+		return -ENOMEM;
+	if (flags & PROTO_F_SUMMARY)
+		log_summary(out, f, q);
+	else
+		print_all(out, f, q, flags);
+	return text_end(&text);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the journal as the fabric process reads it: both rings and its own notes, in the order of time.
+ */
+#ifndef FABRIC_JOURNAL_READER_H
+#define FABRIC_JOURNAL_READER_H
+
+#include "fabric/server/fabric.h"
+
+#include <stdio.h>
+
+#define LOG_LINE_MAX 2048
+
+/** struct reader - one ring of the journal, and a copy of its next entry. */
+struct reader {
+	const struct journal_entry *ring;
+	u64 size, at, end;
+	struct journal_entry j;
+	bool have;
+};
+
+/**
+ * struct log_cursor - both rings and the notes, from the positions of a query on.
+ * The journal is written by others meanwhile: an entry that changes under the copy is left out.
+ */
+struct log_cursor {
+	struct fabric *f;
+	struct reader errors, notices;
+	u64 note, note_end;
+	struct proto_log *q;
+};
+
+/** log_start() - begin at the positions in *q, which move on to where it ends. *q must stay. */
+void log_start(struct log_cursor *c, struct fabric *f, struct proto_log *q);
+/**
+ * log_next() - the next thing that happened, of those that are asked for: *j, valid until the next call, or
+ * *n is set. Return: false at the end.
+ */
+bool log_next(struct log_cursor *c, const struct journal_entry **j, const struct note **n);
+
+/* --- log.c, fabric/cli/log_summary.c --- */
+
+/** log_time() - a time as seconds since the fabric's start. */
+void log_time(const struct fabric *f, u64 ts, char *buf, size_t size);
+/** log_line() - an entry in words, without its time. */
+void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t size);
+/** log_summary() - entries that are alike as one, errors first. *q is told how many there were. */
+void log_summary(FILE *out, struct fabric *f, struct proto_log *q);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: chaos: legal freedom used to the full.
+ *
+ * Theory of operation
+ * -------------------
+ * The specification leaves much open that an HCA, or an emulator in a good mood, does in one and the same
+ * way every time. Programs come to rely on that. With chaos all packets pass through the fabric process, and
+ * what may be otherwise is otherwise:
+ *
+ *   completions of different QPs come in any order (those of one in the order of its queue, as ever);
+ *   a send queue gets its turn late, so that what was posted together goes out in several parts, beside
+ *	other queues' work and later posts;
+ *   messages go in bursts of all sizes (via_chunk() in the engine);
+ *   an acknowledge comes late, or one comes for several requests;
+ *   a SEND is refused by an RNR NAK though a receive is posted, where the requester has tries to spare;
+ *   events come later than what they tell of.
+ *
+ * Nothing fails by that: acknowledge time-outs are as long as between fabrics, an RNR NAK is only sent
+ * where it costs one of many tries, short waits, and not twice for the same packet.
+ *
+ * Decisions are a hash of the seed, the two QPs' numbers, the PSN from the first that was seen on, and what is
+ * decided; not of the time. Times cannot be the same on every run, but the order can: what is sent within a
+ * round, of a fraction of a millisecond from its first burst on, arrives after its end, at times that the
+ * hash spreads over as long, and before anything of the next round. So a program of one thread that
+ * posts, then waits, sees the same order each time, as long as it posts within a round; by a clock that is
+ * moved by hand that is always so.
+ */
+#include "fabric/link/chaos.h"
+#include "fabric/link/link.h"
+
+#include "emulator/transport/responder.h"
+
+#include <stdlib.h>
+
+#define ROUND_NS (200 * NSEC_PER_USEC)
+#define LATE	 256u
+#define RNR_MAX	 (2 * NSEC_PER_MSEC) /* the waits of longer ones are not asked for */
+
+/* What is decided. */
+enum salt {
+	SALT_ARRIVAL,
+	SALT_HOLD,
+	SALT_HOLD_FOR,
+	SALT_ACK,
+	SALT_RNR,
+	SALT_EVENT,
+};
+
+/**
+ * struct chaos_end - what one of our QPs has sent, or got from another fabric.
+ * @qpn, @peer: that this is about
+ * @first: by class: the first PSN; @known: a bit for each
+ * @held: PSN + 1 that waits for its turn, or has; @until: when that comes; @refused: that was refused by an RNR NAK
+ */
+struct chaos_end {
+	u32 qpn, peer;
+	u32 first[LQ_CLASSES];
+	u32 known;
+	u32 held;
+	u32 refused;
+	u64 until;
+};
+
+/** struct late - an event that is due @at, for client @owner - 1. @gen, @fd_gen: of client and channel */
+struct late {
+	u64 at;
+	u32 owner, gen;
+	u32 chan, fd_gen;
+	struct chan_event ev;
+};
+
+/**
+ * struct chaos - all of it.
+ * @round: when the present round began
+ * @arriving: when what is being delivered was to arrive; 0: nothing is
+ * @end: by slot: of a sender of ours; [1]: of a receiver, whose sender is not ours
+ * @late: events, in the order in which they came; @n_events: that there were
+ * @pushing: they are being queued now
+ */
+struct chaos {
+	u64 seed;
+	u64 round;
+	u64 arriving;
+	struct chaos_end end[HCA_MAX_QP][2];
+	struct late late[LATE];
+	u32 n_late;
+	u64 n_events;
+	bool pushing;
+};
+
+int chaos_make(struct fabric *f)
+{
+	/* Touched as far as QPs are used. */
+	f->chaos = calloc(1, sizeof(*f->chaos));
+	if (!f->chaos)
+		return -ENOMEM;
+	f->chaos->seed = mix64(f->hca->chaos_seed);
+	return 0;
+}
+
+static struct chaos_end *end_of(struct fabric *f, const struct burst *b)
+{
+	bool far = b->src_dev >= f->hca->n_devs || f->hca->dev[b->src_dev].member;
+	u32 qpn = far ? b->dst_qpn : b->src_qpn, peer = far ? b->src_qpn : b->dst_qpn;
+	struct chaos_end *e = &f->chaos->end[qpn & (HCA_MAX_QP - 1)][far];
+
+	if (e->qpn != qpn || e->peer != peer)
+		*e = (struct chaos_end){ .qpn = qpn, .peer = peer };
+	return e;
+}
+
+static u64 decide(struct fabric *f, const struct burst *b, enum salt salt)
+{
+	struct chaos_end *e = end_of(f, b);
+	u32 cls = linkq_key(b).cls;
+
+	if (!(e->known & 1u << cls)) {
+		e->known |= 1u << cls;
+		e->first[cls] = b->psn;
+	}
+	return mix64(mix64(f->chaos->seed ^ ((u64)b->src_qpn << 32 | b->dst_qpn)) ^
+		     ((u64)((b->psn - e->first[cls]) & IB_PSN_MASK) << 16 | cls << 8 | salt));
+}
+
+u64 chaos_now(const struct fabric *f)
+{
+	if (f->engine.due > 1)
+		return f->engine.due;
+	return f->chaos->arriving ? f->chaos->arriving : fabric_ns(f);
+}
+
+void chaos_arriving(struct fabric *f, u64 at)
+{
+	f->chaos->arriving = at;
+}
+
+/* As long in real time, whatever the clock. */
+static u64 round_ns(const struct fabric *f)
+{
+	u64 ns = clock_span(&f->hca->clock, ROUND_NS);
+
+	return ns ? ns : ROUND_NS;
+}
+
+/* Some time in the one that follows the present round. */
+static u64 after_round(struct fabric *f, u64 x)
+{
+	u64 now = chaos_now(f), ns = round_ns(f);
+
+	if (now >= f->chaos->round + ns)
+		f->chaos->round = now;
+	return f->chaos->round + ns + x % ns;
+}
+
+u64 chaos_arrival(struct fabric *f, const struct burst *b, u64 extra)
+{
+	return after_round(f, decide(f, b, SALT_ARRIVAL)) + extra;
+}
+
+bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at)
+{
+	struct chaos_end *e = end_of(f, b);
+
+	if (linkq_key(b).cls != LQ_REQUEST || b->dst_qpn == GSI_QPN)
+		return false;
+	if (e->held != b->psn + 1) {
+		if (decide(f, b, SALT_HOLD) % 4)
+			return false;
+		e->held = b->psn + 1;
+		e->until = after_round(f, decide(f, b, SALT_HOLD_FOR));
+	}
+	/* Later posts do not end it. */
+	*at = e->until;
+	return chaos_now(f) < e->until;
+}
+
+/* Of its kind that one acknowledge is enough for several. */
+static bool is_acked(const struct burst *b)
+{
+	return (b->op == BOP_SEND || b->op == BOP_WRITE || b->op == BOP_ATOMIC_WRITE) &&
+	       (b->flags & BF_ACK_REQ);
+}
+
+void chaos_ack(struct fabric *f, const struct burst *b, struct burst *last)
+{
+	if (is_acked(b) && is_acked(last) && psn_diff(b->psn, last->psn) > 0 &&
+	    decide(f, last, SALT_ACK) % 2)
+		last->flags &= (u8)~BF_ACK_REQ;
+}
+
+/* The requester, if it has tries to spare; it may not be ours. */
+static bool can_spare(struct fabric *f, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
+
+	return qp && qp->dev == b->src_dev && (qp->attr.rnr_retry == 7 || qp->req.rnr_retry > 1);
+}
+
+bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
+{
+	struct chaos_end *e = end_of(f, b);
+	struct hca_qp *qp;
+
+	if (b->op != BOP_SEND || !(b->flags & BF_FIRST) || b->aeth || e->refused == b->psn + 1)
+		return false;
+	qp = link_taker(f, b);
+	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !can_spare(f, b) ||
+	    ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX || decide(f, b, SALT_RNR) % 8)
+		return false;
+	*ret = xmit_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
+	if (*ret != -EAGAIN)
+		e->refused = b->psn + 1;
+	return true;
+}
+
+/* --- events --- */
+
+/* Whether what it is about is still there: else it is not told of any more, as if it had been unread. */
+static bool alive(const struct fabric *f, const struct late *l)
+{
+	const struct client *cl = f->by_id[l->owner - 1];
+	const struct chan_event *ev = &l->ev;
+	struct hca *hca = f->hca;
+
+	if (!cl || cl->dead || cl->gen != l->gen || cl->seg->chan[l->chan].fd_gen != l->fd_gen)
+		return false;
+	switch (ev->kind) {
+	case ELEM_CQ:
+		return hca->cq[ev->handle].client == l->owner && hca->cq[ev->handle].gen == ev->gen;
+	case ELEM_QP:
+		return hca_qp_by_num(hca, ev->gen);
+	case ELEM_SRQ:
+		return hca->srq[ev->handle].client == l->owner &&
+		       hca->srq[ev->handle].gen == ev->gen;
+	default:
+		return false;
+	}
+}
+
+bool chaos_late(void *ctx, u32 owner, u32 chan, const struct chan_event *ev)
+{
+	struct fabric *f = ctx;
+	struct chaos *c = f->chaos;
+	struct late *l;
+	u64 at;
+	u32 i;
+
+	if (likely(!c) || c->pushing || c->n_late == LATE || !f->by_id[owner - 1])
+		return false;
+	if (ev->kind != ELEM_CQ && ev->kind != ELEM_QP && ev->kind != ELEM_SRQ)
+		return false;
+	at = chaos_now(f) + mix64(c->seed ^ (c->n_events++ << 8 | SALT_EVENT)) % (4 * round_ns(f));
+	/* A channel's stay in order. */
+	for (i = 0; i < c->n_late; i++)
+		if (c->late[i].owner == owner && c->late[i].chan == chan && c->late[i].at > at)
+			at = c->late[i].at;
+	l = &c->late[c->n_late++];
+	*l = (struct late){ .at = at, .owner = owner, .chan = chan, .ev = *ev };
+	l->gen = f->by_id[owner - 1]->gen;
+	l->fd_gen = f->by_id[owner - 1]->seg->chan[chan].fd_gen;
+	return true;
+}
+
+u64 chaos_next(const struct fabric *f)
+{
+	u64 next = NEVER;
+	u32 i;
+
+	for (i = 0; f->chaos && i < f->chaos->n_late; i++)
+		next = min_u64(next, f->chaos->late[i].at);
+	return next;
+}
+
+void chaos_work(struct fabric *f)
+{
+	struct chaos *c = f->chaos;
+	u64 now = fabric_ns(f);
+	u32 i, kept = 0;
+
+	c->pushing = true;
+	for (i = 0; i < c->n_late; i++) {
+		if (c->late[i].at > now)
+			c->late[kept++] = c->late[i];
+		else if (alive(f, &c->late[i]))
+			chan_push(&f->engine, c->late[i].owner, c->late[i].chan, &c->late[i].ev);
+	}
+	c->n_late = kept;
+	c->pushing = false;
+}

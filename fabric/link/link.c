@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the links between ports and the fabric's switch.
+ *
+ * Theory of operation
+ * -------------------
+ * A burst that leaves a port is copied with its payload, as it would be on the wire, and given two
+ * times on the fabric clock: when its last packet has left the port, and when it arrives at the other
+ * one. Each direction of a link is busy until some time; what is sent next starts then. Packets of a
+ * burst go through the switch one by one, so the second link carries the first of them while the
+ * others are still to come.
+ *
+ * A flow may have some milliseconds' worth of the link's rate waiting to leave, in bytes; then its QP
+ * waits until the first of them has left. So all flows have about the same share of the queue, which
+ * is that of the rate, and none of the acknowledge's time-out is spent in the queue. The number of
+ * packets that are on their way is limited by memory alone: see queue.h.
+ *
+ * What has arrived is handed to the engine by receive.c. Memory that is out of reach for the
+ * moment, and an answer for which there is no room, keep a flow waiting, not the others.
+ */
+#include "fabric/link/link.h"
+#include "fabric/capture/capture.h"
+#include "fabric/link/chaos.h"
+#include "fabric/fault/fault.h"
+#include "fabric/fault/tx.h"
+
+#include <stdlib.h>
+
+#define WINDOW_MS    8 /* of a link's rate that a flow may have waiting */
+#define WINDOW_MIN   (2ull * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
+#define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
+#define ROOM_WAIT_NS (50 * NSEC_PER_USEC)
+
+int link_make(struct fabric *f)
+{
+	f->link = calloc(1, sizeof(*f->link));
+	if (!f->link)
+		return -ENOMEM;
+	f->link->seed = f->hca->seed | 1;
+	f->link->flow = LQ_ENTRIES;
+	return linkq_make(&f->link->q);
+}
+
+void *link_mem(struct fabric *f)
+{
+	return f->link->q.mem;
+}
+
+u32 link_flow(const struct fabric *f)
+{
+	return f->link->flow;
+}
+
+bool link_flow_waits(const struct fabric *f, u32 flow)
+{
+	const struct linkq *q = &f->link->q;
+
+	return flow < LQ_ENTRIES && q->flow[flow].heap && q->entry[q->flow[flow].head].tries;
+}
+
+u64 link_next(const struct fabric *f)
+{
+	return linkq_next(&f->link->q);
+}
+
+const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port)
+{
+	const struct hca_dev *d = &hca->dev[dev];
+
+	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
+}
+
+static u64 send_ns(u64 bytes, u64 rate_bps)
+{
+	return rate_bps ? (u64)((unsigned __int128)bytes * 8 * NSEC_PER_SEC / rate_bps) : 0;
+}
+
+static u64 jitter(struct link *l, const struct hca_uplink *up)
+{
+	u64 x = l->seed;
+
+	if (!up->jitter_ns)
+		return 0;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	l->seed = x;
+	return x % (up->jitter_ns + 1);
+}
+
+/* Over one direction of a link, which is busy until *busy. */
+static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire, struct trip *t,
+		 u64 *left)
+{
+	u64 begin = t->first > *busy ? t->first : *busy;
+	u64 end = begin + send_ns(wire, up->rate_bps), delay = up->delay_ns + jitter(l, up);
+
+	if (up->rate_bps)
+		*busy = end;
+	*left = end > t->last ? end : t->last;
+	t->first = begin + delay;
+	t->last = *left + delay;
+}
+
+static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
+{
+	const struct hca_uplink *up = link_uplink(f->hca, b->src_dev, b->src_port);
+
+	*left = t->last;
+	if (up)
+		pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
+}
+
+/* The switch loses nothing: what it cannot pass on yet is held back where it comes from. */
+static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
+{
+	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
+	u64 there = t->last, passed;
+
+	if (!up)
+		return;
+	pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &passed);
+	*left += passed - there;
+}
+
+u64 link_wire_bytes(const struct burst *b)
+{
+	/* A frame has its headers with it. */
+	return linkq_payload(b) +
+	       (b->dst_type == QPT_RAW_PACKET ? 0 : (u64)burst_packets(b) * WIRE_HEADERS);
+}
+
+/* Packets that are too long for a link on their way do not get through. Return: 1, 0 or -EAGAIN. */
+static int too_long(struct fabric *f, const struct burst *b)
+{
+	const struct hca_uplink *from = link_uplink(f->hca, b->src_dev, b->src_port);
+	const struct hca_uplink *to = link_uplink(f->hca, b->dst_dev, b->dst_port);
+	u64 len = min_u64(linkq_payload(b), b->mtu);
+
+	if (linkq_payload(b) <= BUDDY_MAX &&
+	    !(from && from->mtu && len > ib_mtu_bytes(from->mtu)) &&
+	    !(to && to->mtu && len > ib_mtu_bytes(to->mtu)))
+		return 0;
+	if (capture_lost(f, b, CAUSE_TOO_LONG, (u32)len))
+		return -EAGAIN;
+	journal_drop(&f->engine, b, CAUSE_TOO_LONG, (u32)len);
+	return 1;
+}
+
+int link_lost(struct fabric *f, const struct burst *b)
+{
+	if (b->dst_dev < f->hca->n_devs)
+		return too_long(f, b);
+	if (capture_lost(f, b, CAUSE_NO_PORT, 0))
+		return -EAGAIN;
+	journal_drop(&f->engine, b, CAUSE_NO_PORT, 0);
+	return 1;
+}
+
+bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
+{
+	const struct hca_uplink *from = link_uplink(f->hca, k->src_dev, k->src_port);
+	const struct hca_uplink *to = link_uplink(f->hca, k->dst_dev, k->dst_port);
+	u64 rate = rate_slower(from ? from->rate_bps : 0, to ? to->rate_bps : 0), window, waits;
+	struct lq_flow *flow = rate ? linkq_flow(&f->link->q, k) : NULL;
+
+	if (!flow)
+		return false;
+	window = rate / (8000u / WINDOW_MS);
+	if (window < WINDOW_MIN)
+		window = WINDOW_MIN;
+	waits = linkq_backlog(&f->link->q, flow, now, next);
+	return waits && waits + wire > window;
+}
+
+/* The payload, as it is now. Return: 0, -EAGAIN or -ESRCH. */
+static int fetch(struct fabric *f, const struct burst *b, struct lq_entry *e)
+{
+	int ret;
+
+	if (!b->mem)
+		return 0;
+	ret = f->engine.host->copy(f, &e->mem, 0, b->mem, b->off, b->len,
+				   (u64)b->src_qpn << 32 | b->psn << 1);
+	if (ret == -EAGAIN || ret == -ESRCH)
+		return ret;
+	/* Who is to take it finds that there is nothing, as where it copies itself. */
+	if (ret)
+		e->mem.kind = MEM_NONE;
+	return 0;
+}
+
+u64 link_room_at(const struct fabric *f, u64 now)
+{
+	u64 next = link_next(f), wait = clock_span(&f->hca->clock, ROOM_WAIT_NS);
+
+	if (!wait)
+		wait = ROOM_WAIT_NS;
+	return next < now + 20 * wait && next > now + wait ? next : now + wait;
+}
+
+/* With chaos; when it arrives. */
+static u64 chaos_sent(struct fabric *f, const struct lq_key *k, const struct burst *b, u64 extra)
+{
+	struct lq_entry *last = linkq_last(&f->link->q, k);
+
+	if (last && !last->tries)
+		chaos_ack(f, b, &last->b);
+	return chaos_arrival(f, b, extra);
+}
+
+int link_hold(struct fabric *f, u64 at)
+{
+	via_hold(&f->engine, at);
+	return -EAGAIN;
+}
+
+int link_may(struct fabric *f, const struct burst *b, u32 n)
+{
+	struct lq_key k = linkq_key(b);
+	u64 now = fabric_ns(f), next;
+
+	if (k.cls == LQ_REQUEST && link_held_back(f, &k, link_wire_bytes(b), now, &next))
+		return link_hold(f, next);
+	if (unlikely(f->chaos) && chaos_hold(f, b, &next))
+		return link_hold(f, next);
+	if (n > 1 && f->link->q.n_entries + n + LQ_SPARE > LQ_ENTRIES)
+		return link_hold(f, link_room_at(f, now));
+	return 0;
+}
+
+struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
+{
+	struct lq_key k = linkq_key(b);
+	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
+
+	if (!e) {
+		*ret = -ENOSPC;
+		return NULL;
+	}
+	*ret = fetch(f, b, e);
+	if (!*ret)
+		return e;
+	linkq_drop(&f->link->q, e);
+	*ret = *ret == -EAGAIN ? *ret : 0;
+	return NULL;
+}
+
+int link_full(struct fabric *f, int ret)
+{
+	return ret == -ENOSPC ? link_hold(f, link_room_at(f, fabric_ns(f))) : ret;
+}
+
+void link_give(struct fabric *f, struct lq_entry *e)
+{
+	linkq_drop(&f->link->q, e);
+}
+
+void *link_payload(struct fabric *f, const struct lq_entry *e)
+{
+	return f->link->q.mem + e->mem.iov[0].addr;
+}
+
+/* What does not leave its port passes no link. */
+static bool within_port(const struct burst *b)
+{
+	return b->src_dev == b->dst_dev && b->src_port == b->dst_port;
+}
+
+/* A lane that nobody else is in. */
+static bool own_lane(const struct linkq *q, struct lq_key *k)
+{
+	for (k->lane = LINK_OWN; k->lane < LINK_LANES; k->lane++)
+		if (!linkq_flow(q, k))
+			return true;
+	return false;
+}
+
+static void put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *e,
+		      const struct link_fate *fate, struct link_held *held)
+{
+	struct linkq *q = &f->link->q;
+
+	e->corrupt = fate->corrupt;
+	e->look = fate->look;
+	e->round = fate->round;
+	e->at += fate->delay_ns;
+	if (fate->hold_ns && own_lane(q, k)) {
+		e->at += fate->hold_ns;
+		*held = (struct link_held){ .key = *k, .entry = (u32)(e - q->entry) };
+	} else {
+		k->lane = fate->lane;
+	}
+	linkq_put(q, k, e);
+}
+
+u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
+		struct link_held *held)
+{
+	struct lq_key k = linkq_key(&e->b);
+	u64 start = fabric_ns(f) + (fate ? fate->wait_ns : 0);
+	struct trip t = { start, start };
+
+	e->wire = (u32)link_wire_bytes(&e->b);
+	e->left = start;
+	if (fate && fate->trip) {
+		t = *fate->trip;
+		e->left = fate->left;
+	} else if (!within_port(&e->b)) {
+		pass_up(f, &e->b, e->wire, &t, &e->left);
+	}
+	if (!within_port(&e->b))
+		pass_down(f, &e->b, e->wire, &t, &e->left);
+	e->at = t.last;
+	if (unlikely(f->chaos) && !(fate && fate->trip))
+		e->at = chaos_sent(f, &k, &e->b, t.last - start + (fate ? fate->wait_ns : 0));
+	if (fate && fate->trip)
+		; /* a copy for a group: nobody waits for it */
+	else if (k.cls == LQ_REQUEST)
+		via_left(&f->engine, &e->b, e->left);
+	else
+		via_expect(&f->engine, e->b.dst_dev, e->b.dst_qpn, e->left);
+	if (fate)
+		put_fated(f, &k, e, fate, held);
+	else
+		linkq_put(&f->link->q, &k, e);
+	return e->at;
+}
+
+void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
+{
+	struct linkq *q = &f->link->q;
+	const struct lq_flow *flow = linkq_flow(q, &h->key);
+
+	/* It may have waited long enough, and come. */
+	if (flow && flow->head == h->entry && q->entry[h->entry].at > at)
+		linkq_hasten(q, &q->entry[h->entry], at);
+}
+
+bool link_looked_at(const struct fabric *f, const struct burst *b)
+{
+	const struct hca *hca = f->hca;
+
+	if (likely(!f->faults->wire))
+		return false;
+	return hca->dev[b->src_dev].port[b->src_port].fault ||
+	       (b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].fault);
+}
+
+int link_send_one(struct fabric *f, const struct burst *b)
+{
+	struct lq_entry *e;
+	int ret;
+
+	if (link_looked_at(f, b))
+		return faultwire_send(f, b);
+	ret = link_may(f, b, 1);
+	if (!ret)
+		ret = capture_may(f, b, 1);
+	e = ret ? NULL : link_take(f, b, &ret);
+	if (e) {
+		capture_sent(f, &e->b, NULL);
+		link_depart(f, e, NULL, NULL);
+	}
+	return link_full(f, ret);
+}
+
+/* Note the port. Return: whether it was noted before. */
+static bool seen(struct link *l, u32 dev, u32 port)
+{
+	u32 n = dev * LINK_PORTS + port;
+	bool was = l->seen[n / 64] & BIT64(n % 64);
+
+	l->seen[n / 64] |= BIT64(n % 64);
+	return was;
+}
+
+/* A copy for the members on one port, which leaves the switch at *t. Return: 0, -EAGAIN or -ESRCH. */
+static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
+{
+	struct lq_key k = linkq_key(b);
+	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
+	int ret = e ? fetch(f, b, e) : -EAGAIN;
+
+	if (ret) {
+		if (e)
+			linkq_drop(&f->link->q, e);
+		return ret;
+	}
+	e->wire = (u32)link_wire_bytes(b);
+	e->left = left;
+	if (!within_port(b))
+		pass_down(f, b, e->wire, &t, &e->left);
+	e->at = t.last;
+	linkq_put(&f->link->q, &k, e);
+	/* The payload is read once. */
+	b->mem = e->b.mem;
+	b->off = 0;
+	return 0;
+}
+
+static int send_group(struct fabric *f, const struct burst *b, bool ours)
+{
+	struct link *l = f->link;
+	u64 now = fabric_ns(f), left = now;
+	struct trip here = { now, now }, t = here, to;
+	struct lq_entry *master = NULL;
+	struct burst one = *b;
+	u32 i = 0, dev, n = 0;
+	u8 port;
+	int ret = 0;
+
+	while (mcast_next_port(f->hca, b, &i, &dev, &port))
+		n++;
+	/* For all of them, or none. */
+	if (l->q.n_entries + n + LQ_SPARE > LQ_ENTRIES ||
+	    (u64)(l->q.arena[LQ_REQUEST].used + n * 16) * BUDDY_UNIT > LQ_ARENA) {
+		via_hold(&f->engine, link_room_at(f, now));
+		return -EAGAIN;
+	}
+	memset(l->seen, 0, sizeof(l->seen));
+	if (ours)
+		pass_up(f, b, link_wire_bytes(b), &t, &left);
+	if (f->faults->wire) {
+		master = link_take(f, b, &ret);
+		if (!master)
+			return link_full(f, ret);
+		one.mem = master->b.mem;
+		one.off = 0;
+	}
+	for (i = 0; mcast_next_port(f->hca, b, &i, &dev, &port);) {
+		if (seen(l, dev, port))
+			continue;
+		one.dst_dev = dev;
+		one.dst_port = port;
+		if (too_long(f, &one) == 1)
+			continue;
+		to = within_port(&one) && ours ? here : t;
+		if (master) {
+			faultwire_copy(f, &one, &to, left);
+			continue;
+		}
+		ret = send_copy(f, &one, to, left);
+		if (ret)
+			return ret == -EAGAIN ? ret : 0;
+	}
+	if (master)
+		link_give(f, master);
+	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
+}
+
+int link_send_group(struct fabric *f, const struct burst *b, bool ours)
+{
+	struct cap_mark mark;
+	int ret = capture_begin(&f->engine, b, NULL, &mark);
+
+	if (ret)
+		return ret;
+	ret = send_group(f, b, ours);
+	capture_end(&f->engine, &mark, ret);
+	return ret;
+}
+
+/* To a device of another member, on no link of ours that takes time. */
+static int send_far(struct fabric *f, u32 member, const struct burst *b)
+{
+	struct cap_mark mark;
+	int ret;
+
+	if (!f->join_send)
+		return 0;
+	ret = capture_begin(&f->engine, b, NULL, &mark);
+	if (ret)
+		return ret;
+	ret = f->join_send(f, member, b);
+	capture_end(&f->engine, &mark, ret);
+	return ret;
+}
+
+int link_send(struct fabric *f, const struct burst *b)
+{
+	u32 member;
+	int ret;
+
+	/* What nobody acknowledges is complete as soon as it is sent. */
+	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC || b->dst_type == QPT_RAW_PACKET) &&
+	    f->hca->cur_qp)
+		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
+	if (burst_is_mcast(b))
+		return link_send_group(f, b, true);
+	ret = link_lost(f, b);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	member = f->hca->dev[b->dst_dev].member;
+	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
+		return send_far(f, member, b);
+	return link_send_one(f, b);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: where links end: bursts that arrive at our ports, or at the switch from another member.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/link/chaos.h"
+#include "fabric/fault/tx.h"
+#include "fabric/link/link.h"
+
+#include "emulator/model.h"
+
+#define AGAIN_NS     (20 * NSEC_PER_USEC)
+#define AGAIN_SHIFTS 6
+#define WORK_BURSTS  512
+#define WORK_BYTES   (4u << 20)
+
+/* Whether the answer to it, if it has one, can be sent; *next: else, when to look again. */
+static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
+{
+	struct lq_key back = linkq_key(b);
+	u64 len = b->op == BOP_READ_REQ ? b->dma_len : 0;
+
+	if (back.cls == LQ_ANSWER)
+		return true;
+	back = (struct lq_key){ .src_dev = b->dst_dev,
+				.dst_dev = b->src_dev,
+				.src_qpn = b->dst_qpn,
+				.dst_qpn = b->src_qpn,
+				.src_port = b->dst_port,
+				.dst_port = b->src_port,
+				.cls = LQ_ANSWER };
+	*next = link_room_at(f, now);
+	if (!linkq_room(&f->link->q, &back, len) || !capture_answer_fits(f, b))
+		return false;
+	if (!len || !link_held_back(f, &back, len, now, next))
+		return true;
+	/* A responder sends to all of them in turns: it will not take them for lost. */
+	via_expect(&f->engine, b->src_dev, b->src_qpn, *next);
+	return false;
+}
+
+/* A burst comes to where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
+static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
+{
+	u32 member = f->hca->dev[b->dst_dev].member;
+	int ret;
+
+	if (member)
+		return f->join_send ? f->join_send(f, member, b) : 0;
+	if (burst_is_mcast(b))
+		return mcast_deliver(&f->engine, b, step);
+	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
+		return 0; /* no requester of ours asks for that much at once */
+	if (!answer_fits(f, b, now, next))
+		return -EAGAIN;
+	if (unlikely(f->chaos) && chaos_rnr(f, b, &ret))
+		return ret;
+	ret = hca_input(&f->engine, b);
+	if (!ret)
+		brought_to(f, hca_qp_by_num(f->hca, b->dst_qpn));
+	return ret;
+}
+
+/* The same for one that was under way. */
+static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
+{
+	int ret;
+
+	if (unlikely(e->corrupt)) {
+		faultwire_corrupt(f, e);
+		return 0;
+	}
+	if (unlikely(e->look)) {
+		if (!answer_fits(f, &e->b, now, next))
+			return -EAGAIN;
+		if (faultwire_arrive(f, e, &ret))
+			return ret;
+	}
+	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
+		return raw_input(&f->engine, &e->b, link_payload(f, e), &e->step);
+	return deliver(f, &e->b, &e->step, now, next);
+}
+
+void link_work(struct fabric *f)
+{
+	struct link *l = f->link;
+	u64 now = fabric_ns(f), bytes = 0, wait, next;
+	struct lq_entry *e;
+	u32 n = 0;
+
+	f->again_at = 0;
+	while (!f->again_at && n++ < WORK_BURSTS && bytes < WORK_BYTES &&
+	       (e = linkq_due(&l->q, now))) {
+		bytes += linkq_payload(&e->b);
+		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
+		next = now + clock_span(&f->hca->clock, wait);
+		l->flow = e->flow;
+		if (unlikely(f->chaos))
+			chaos_arriving(f, e->at);
+		if (arrive(f, e, now, &next) != -EAGAIN) {
+			linkq_done(&l->q, e);
+		} else {
+			linkq_again(&l->q, e, next);
+			/* By a clock that stands it stays due: what it waits for is not time. */
+			if (next <= now)
+				f->again_at = real_ns() + wait;
+		}
+		l->flow = LQ_ENTRIES;
+	}
+	if (unlikely(f->chaos))
+		chaos_arriving(f, 0);
+}
+
+/* Of answers, too, that have been sent meanwhile, and are there already. */
+bool link_late(const struct fabric *f)
+{
+	return linkq_due(&f->link->q, fabric_ns(f));
+}
+
+bool link_direct(const struct fabric *f, const struct burst *b)
+{
+	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
+	struct lq_key k;
+
+	if (!up || f->chaos || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
+		return false;
+	/* Nothing is under way to anybody, as a rule. */
+	if (likely(!f->link->q.n_flows))
+		return true;
+	k = linkq_key(b);
+	return !linkq_flow(&f->link->q, &k);
+}
+
+struct hca_qp *link_taker(struct fabric *f, const struct burst *b)
+{
+	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+
+	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp) || b->psn != qp->resp.epsn)
+		return NULL;
+	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
+		return NULL;
+	return port_of(f->hca, b->dst_dev, b->dst_port)->state == PORT_ACTIVE ? qp : NULL;
+}
+
+/* Behind what is on its way to the same QP; at once where there is nothing. */
+static int input_one(struct fabric *f, const struct burst *b)
+{
+	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
+	struct cap_mark mark;
+	u64 next;
+	u32 step = 0;
+	int ret;
+
+	if (link_direct(f, b)) {
+		ret = capture_begin(&f->engine, b, NULL, &mark);
+		if (ret)
+			return ret;
+		ret = deliver(f, b, &step, fabric_ns(f), &next);
+		capture_end(&f->engine, &mark, ret);
+		if (ret != -EAGAIN)
+			return 0;
+	}
+	return up ? link_send_one(f, b) : 0;
+}
+
+int link_input(struct fabric *f, const struct burst *b)
+{
+	int ret;
+
+	if (burst_is_mcast(b))
+		return link_send_group(f, b, false);
+	ret = link_lost(f, b);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	return input_one(f, b);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the calls of libibverbs and librdmacm that can fail, how each says so, and with which errors.
+ *
+ * One list for both sides: the shim numbers its calls by it (enum call_id, libshim/client/call_fault.c), the fabric
+ * process finds calls and their errors by name in it (fabric/proto/calls.c).
+ *
+ * The errors are those of the call's man page. Most of those pages name none ("errno will be set"): then
+ * they are what the kernel's uverbs and rdma_ucm commands behind the call return (CALL_E_*).
+ * ibv_*() calls that verbs.h makes of others are not in it: a program that calls ibv_create_qp_ex() with
+ * nothing but a PD calls ibv_create_qp(), rdma_post_send() is ibv_post_send(), rdma_reg_msgs() is
+ * ibv_reg_mr().
+ */
+#ifndef FABRIC_PROTO_CALLS_H
+#define FABRIC_PROTO_CALLS_H
+
+#include "emulator/seg.h"
+
+#include <errno.h>
+
+/** enum call_how - how a call says that it has failed. */
+enum call_how {
+	CALL_NULL, /* NULL, and errno */
+	CALL_MINUS1, /* -1, and errno */
+	CALL_ERRNO, /* errno's value */
+	CALL_NEG, /* errno's value, negative */
+	CALL_REREG, /* IBV_REREG_MR_ERR_CMD, and errno */
+};
+
+/* What makes an object, ends it, changes it, and asks for something. */
+#define CALL_E_MAKE                                                                                \
+	EINVAL, ENOMEM, EFAULT, EPERM, EAGAIN, EBUSY, ENOSPC, EIO, ENODEV, EOPNOTSUPP, ENOSYS
+#define CALL_E_END    EINVAL, EBUSY, EFAULT, EIO, ENODEV
+#define CALL_E_CHANGE EINVAL, ENOMEM, EFAULT, EPERM, EBUSY, EIO, ENODEV, EOPNOTSUPP, ENOSYS
+#define CALL_E_ASK    EINVAL, ENOMEM, EFAULT, EIO, ENODEV, EOPNOTSUPP, ENOSYS
+#define CALL_E_POST   EINVAL, ENOMEM, EFAULT, EIO
+/* Identifiers and channels of the rdma_cm. */
+#define CALL_E_CM EINVAL, ENOMEM, EFAULT, EBADF, EBUSY, ENODEV, ENOSYS, EPERM
+
+/* clang-format off: a table */
+#define CALLS(X)                                                                                   \
+	X(ibv_get_device_list, CALL_NULL, EPERM, ENOMEM, ENOSYS)                                   \
+	X(ibv_open_device, CALL_NULL, CALL_E_MAKE, EMFILE, ENFILE, EACCES, ENXIO)                  \
+	X(ibv_close_device, CALL_MINUS1, CALL_E_END)                                               \
+	X(ibv_import_device, CALL_NULL, CALL_E_MAKE, EBADF, EMFILE)                                \
+	X(ibv_fork_init, CALL_ERRNO, EINVAL, ENOMEM, ENOSYS)                                       \
+	X(ibv_get_async_event, CALL_MINUS1, EINTR, EAGAIN, EINVAL, EIO, EBADF)                     \
+	X(ibv_query_device, CALL_ERRNO, CALL_E_ASK)                                                \
+	X(ibv_query_device_ex, CALL_ERRNO, CALL_E_ASK)                                             \
+	X(ibv_query_port, CALL_ERRNO, CALL_E_ASK)                                                  \
+	X(ibv_query_gid, CALL_MINUS1, CALL_E_ASK, ENOENT)                                          \
+	X(ibv_query_gid_ex, CALL_ERRNO, ENODATA, CALL_E_ASK)                                       \
+	X(ibv_query_gid_table, CALL_NEG, CALL_E_ASK)                                               \
+	X(ibv_query_pkey, CALL_MINUS1, CALL_E_ASK, ENOENT)                                         \
+	X(ibv_get_pkey_index, CALL_MINUS1, CALL_E_ASK, ENOENT)                                     \
+	X(ibv_query_rt_values_ex, CALL_ERRNO, CALL_E_ASK)                                          \
+	X(ibv_alloc_pd, CALL_NULL, CALL_E_MAKE)                                                    \
+	X(ibv_dealloc_pd, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_import_pd, CALL_NULL, CALL_E_MAKE, ENOENT)                                           \
+	X(ibv_alloc_td, CALL_NULL, CALL_E_MAKE)                                                    \
+	X(ibv_dealloc_td, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_alloc_parent_domain, CALL_NULL, CALL_E_MAKE)                                         \
+	X(ibv_open_xrcd, CALL_NULL, CALL_E_MAKE, EBADF, ENOENT, EEXIST)                            \
+	X(ibv_close_xrcd, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_reg_mr, CALL_NULL, CALL_E_MAKE)                                                      \
+	X(ibv_reg_mr_iova, CALL_NULL, CALL_E_MAKE)                                                 \
+	X(ibv_reg_dmabuf_mr, CALL_NULL, CALL_E_MAKE, EBADF)                                        \
+	X(ibv_reg_dm_mr, CALL_NULL, CALL_E_MAKE)                                                   \
+	X(ibv_alloc_null_mr, CALL_NULL, CALL_E_MAKE)                                               \
+	X(ibv_import_mr, CALL_NULL, CALL_E_MAKE, ENOENT)                                           \
+	X(ibv_rereg_mr, CALL_REREG, CALL_E_CHANGE)                                                 \
+	X(ibv_dereg_mr, CALL_ERRNO, CALL_E_END, ENOMEM)                                            \
+	X(ibv_advise_mr, CALL_ERRNO, EOPNOTSUPP, EFAULT, EINVAL, EPERM, ENOENT, ENOMEM, ENOSYS)    \
+	X(ibv_alloc_mw, CALL_NULL, CALL_E_MAKE)                                                    \
+	X(ibv_dealloc_mw, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_bind_mw, CALL_ERRNO, CALL_E_POST, EPERM, EOPNOTSUPP)                                 \
+	X(ibv_alloc_dm, CALL_NULL, CALL_E_MAKE)                                                    \
+	X(ibv_free_dm, CALL_ERRNO, CALL_E_END)                                                     \
+	X(ibv_import_dm, CALL_NULL, CALL_E_MAKE, ENOENT)                                           \
+	X(ibv_memcpy_to_dm, CALL_ERRNO, EFAULT, EINVAL, EIO, EOPNOTSUPP)                           \
+	X(ibv_memcpy_from_dm, CALL_ERRNO, EFAULT, EINVAL, EIO, EOPNOTSUPP)                         \
+	X(ibv_create_comp_channel, CALL_NULL, CALL_E_MAKE, EMFILE, ENFILE)                         \
+	X(ibv_destroy_comp_channel, CALL_ERRNO, CALL_E_END)                                        \
+	X(ibv_get_cq_event, CALL_MINUS1, EINTR, EAGAIN, EINVAL, EIO, EBADF)                        \
+	X(ibv_create_cq, CALL_NULL, CALL_E_MAKE)                                                   \
+	X(ibv_create_cq_ex, CALL_NULL, CALL_E_MAKE)                                                \
+	X(ibv_resize_cq, CALL_ERRNO, CALL_E_CHANGE)                                                \
+	X(ibv_modify_cq, CALL_ERRNO, CALL_E_CHANGE)                                                \
+	X(ibv_destroy_cq, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_req_notify_cq, CALL_ERRNO, EINVAL, EIO)                                              \
+	X(ibv_poll_cq, CALL_MINUS1, EPERM, EINVAL, EIO, EFAULT)                                    \
+	X(ibv_start_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                         \
+	X(ibv_next_poll, CALL_ERRNO, EINVAL, EIO, EFAULT)                                          \
+	X(ibv_create_srq, CALL_NULL, CALL_E_MAKE)                                                  \
+	X(ibv_create_srq_ex, CALL_NULL, CALL_E_MAKE)                                               \
+	X(ibv_modify_srq, CALL_ERRNO, CALL_E_CHANGE)                                               \
+	X(ibv_query_srq, CALL_ERRNO, CALL_E_ASK)                                                   \
+	X(ibv_get_srq_num, CALL_ERRNO, CALL_E_ASK)                                                 \
+	X(ibv_destroy_srq, CALL_ERRNO, CALL_E_END)                                                 \
+	X(ibv_post_srq_recv, CALL_ERRNO, CALL_E_POST)                                              \
+	X(ibv_post_srq_ops, CALL_ERRNO, CALL_E_POST)                                               \
+	X(ibv_create_qp, CALL_NULL, CALL_E_MAKE)                                                   \
+	X(ibv_create_qp_ex, CALL_NULL, CALL_E_MAKE)                                                \
+	X(ibv_open_qp, CALL_NULL, CALL_E_MAKE)                                                     \
+	X(ibv_modify_qp, CALL_ERRNO, CALL_E_CHANGE, EADDRNOTAVAIL, ENETUNREACH, EHOSTUNREACH,      \
+	  ETIMEDOUT)                                                                               \
+	X(ibv_modify_qp_rate_limit, CALL_ERRNO, EOPNOTSUPP, EINVAL, ENOMEM, EIO, ENOSYS)           \
+	X(ibv_query_qp, CALL_ERRNO, CALL_E_ASK)                                                    \
+	X(ibv_query_ece, CALL_ERRNO, EOPNOTSUPP, EINVAL)                                           \
+	X(ibv_set_ece, CALL_ERRNO, EOPNOTSUPP, EINVAL)                                             \
+	X(ibv_destroy_qp, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_post_send, CALL_ERRNO, CALL_E_POST)                                                  \
+	X(ibv_post_recv, CALL_ERRNO, CALL_E_POST)                                                  \
+	X(ibv_wr_complete, CALL_ERRNO, CALL_E_POST)                                                \
+	X(ibv_create_ah, CALL_NULL, CALL_E_MAKE, EADDRNOTAVAIL, ENETUNREACH, EHOSTUNREACH,         \
+	  ETIMEDOUT)                                                                               \
+	X(ibv_init_ah_from_wc, CALL_MINUS1, CALL_E_ASK)                                            \
+	X(ibv_create_ah_from_wc, CALL_NULL, CALL_E_MAKE)                                           \
+	X(ibv_destroy_ah, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_attach_mcast, CALL_ERRNO, CALL_E_CHANGE)                                             \
+	X(ibv_detach_mcast, CALL_ERRNO, CALL_E_CHANGE)                                             \
+	X(ibv_create_wq, CALL_NULL, CALL_E_MAKE)                                                   \
+	X(ibv_modify_wq, CALL_ERRNO, CALL_E_CHANGE)                                                \
+	X(ibv_destroy_wq, CALL_ERRNO, CALL_E_END)                                                  \
+	X(ibv_post_wq_recv, CALL_ERRNO, CALL_E_POST)                                               \
+	X(ibv_create_rwq_ind_table, CALL_NULL, CALL_E_MAKE)                                        \
+	X(ibv_destroy_rwq_ind_table, CALL_ERRNO, CALL_E_END)                                       \
+	X(ibv_create_flow, CALL_NULL, EINVAL, ENOMEM, ENXIO, EPERM, EBUSY, ENOENT, EIO,            \
+	  EOPNOTSUPP)                                                                              \
+	X(ibv_destroy_flow, CALL_ERRNO, CALL_E_END)                                                \
+	X(ibv_create_counters, CALL_NULL, EOPNOTSUPP, ENOSYS, ENOMEM, EINVAL)                      \
+	X(ibv_destroy_counters, CALL_ERRNO, EINVAL, EBUSY)                                         \
+	X(ibv_attach_counters_point_flow, CALL_ERRNO, EINVAL, ENOTSUP, EBUSY, ENOMEM)              \
+	X(ibv_read_counters, CALL_ERRNO, EINVAL, ENOTSUP, EIO)                                     \
+	X(rdma_create_event_channel, CALL_NULL, ENODEV, ENOMEM, EMFILE, ENFILE, EACCES, ENOENT)    \
+	X(rdma_create_id, CALL_MINUS1, CALL_E_CM)                                                  \
+	X(rdma_destroy_id, CALL_MINUS1, CALL_E_CM)                                                 \
+	X(rdma_migrate_id, CALL_MINUS1, CALL_E_CM)                                                 \
+	X(rdma_get_devices, CALL_NULL, ENOMEM, ENODEV)                                             \
+	X(rdma_getaddrinfo, CALL_MINUS1, ENOMEM, EINVAL, ENODEV, EADDRNOTAVAIL, ENODATA)           \
+	X(rdma_bind_addr, CALL_MINUS1, CALL_E_CM, EADDRINUSE, EADDRNOTAVAIL, EACCES, EAFNOSUPPORT) \
+	X(rdma_resolve_addr, CALL_MINUS1, CALL_E_CM, EADDRNOTAVAIL, ENETUNREACH, EHOSTUNREACH,     \
+	  ETIMEDOUT, EAFNOSUPPORT)                                                                 \
+	X(rdma_resolve_route, CALL_MINUS1, CALL_E_CM, ETIMEDOUT)                                   \
+	X(rdma_resolve_addrinfo, CALL_MINUS1, CALL_E_CM, EOPNOTSUPP)                               \
+	X(rdma_query_addrinfo, CALL_MINUS1, CALL_E_CM)                                             \
+	X(rdma_create_ep, CALL_MINUS1, CALL_E_CM, EADDRINUSE, EADDRNOTAVAIL, ETIMEDOUT,            \
+	  ENETUNREACH, EHOSTUNREACH)                                                               \
+	X(rdma_get_request, CALL_MINUS1, CALL_E_CM, EAGAIN, EINTR)                                 \
+	X(rdma_listen, CALL_MINUS1, CALL_E_CM, EADDRINUSE)                                         \
+	X(rdma_connect, CALL_MINUS1, CALL_E_CM, ECONNREFUSED, ETIMEDOUT, EISCONN)                  \
+	X(rdma_accept, CALL_MINUS1, CALL_E_CM, ECONNREFUSED, ETIMEDOUT, ECONNRESET)                \
+	X(rdma_establish, CALL_MINUS1, CALL_E_CM)                                                  \
+	X(rdma_reject, CALL_MINUS1, CALL_E_CM)                                                     \
+	X(rdma_reject_ece, CALL_MINUS1, CALL_E_CM)                                                 \
+	X(rdma_disconnect, CALL_MINUS1, CALL_E_CM, ENOTCONN)                                       \
+	X(rdma_notify, CALL_MINUS1, CALL_E_CM, EISCONN)                                            \
+	X(rdma_get_cm_event, CALL_MINUS1, EINVAL, EAGAIN, EINTR, EBADF, EIO, ENOMEM, ENODEV)       \
+	X(rdma_ack_cm_event, CALL_MINUS1, EINVAL)                                                  \
+	X(rdma_create_qp, CALL_MINUS1, CALL_E_MAKE)                                                \
+	X(rdma_create_qp_ex, CALL_MINUS1, CALL_E_MAKE)                                             \
+	X(rdma_init_qp_attr, CALL_MINUS1, CALL_E_CM)                                               \
+	X(rdma_create_srq, CALL_MINUS1, CALL_E_MAKE)                                               \
+	X(rdma_create_srq_ex, CALL_MINUS1, CALL_E_MAKE)                                            \
+	X(rdma_join_multicast, CALL_MINUS1, CALL_E_CM, EADDRNOTAVAIL)                              \
+	X(rdma_join_multicast_ex, CALL_MINUS1, CALL_E_CM, EADDRNOTAVAIL, ENOTSUP)                  \
+	X(rdma_leave_multicast, CALL_MINUS1, CALL_E_CM, EADDRNOTAVAIL)                             \
+	X(rdma_set_option, CALL_MINUS1, CALL_E_CM)                                                 \
+	X(rdma_set_local_ece, CALL_MINUS1, EINVAL, ENOSYS)                                         \
+	X(rdma_get_remote_ece, CALL_MINUS1, EINVAL, ENOSYS)                                        \
+	X(rdma_write_cm_event, CALL_MINUS1, CALL_E_CM)
+/* clang-format on */
+
+/** enum call_id - CALL_ibv_reg_mr and so on. */
+enum call_id {
+#define CALL_ID(name, ...) CALL_##name,
+	CALLS(CALL_ID)
+#undef CALL_ID
+		CALL_COUNT,
+};
+
+_Static_assert(CALL_COUNT <= 64 * SEG_CALL_WORDS, "a bit each");
+
+#define CALL_ERRNOS 20u
+
+/** struct call_desc - one call. @err: errors it may fail with, 0 behind the last */
+struct call_desc {
+	const char *name;
+	u8 how; /* enum call_how */
+	u8 err[CALL_ERRNOS];
+};
+
+extern const struct call_desc call_descs[CALL_COUNT];
+
+/** call_find() - a call by its name. Return: enum call_id or -1. */
+int call_find(const char *name);
+/** call_may_fail() - whether @err is one of the call's errors. */
+bool call_may_fail(u32 call, int err);
+/** call_errors() - the names of its errors, "ENOMEM, EINVAL". Return: @buf */
+const char *call_errors(u32 call, char *buf, size_t size);
+/** errno_find() - errno's value by its name, as in errno(3). Return: it, 0: there is none. */
+int errno_find(const char *name);
+
+#endif

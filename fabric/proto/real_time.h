@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: real time: for all that is about processes and sockets, not about the fabric. */
+#ifndef FABRIC_PROTO_REAL_TIME_H
+#define FABRIC_PROTO_REAL_TIME_H
+
+#include "emulator/types.h"
+
+#include <time.h>
+
+/** real_ns() - CLOCK_MONOTONIC. */
+static inline u64 real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
+#endif

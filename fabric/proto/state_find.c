@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: where the private directory is, for the command and for librdmaemu-ctl.
+ */
+#include "fabric/proto/state_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A runtime directory is used when it is really ours: not after su(1) or sudo(8). */
+static bool runtime_dir_ok(const char *path)
+{
+	struct stat st;
+
+	return path && path[0] == '/' && !stat(path, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !access(path, W_OK | X_OK);
+}
+
+int statedir_find(const char *given, char path[PATH_MAX])
+{
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+	char cwd[PATH_MAX];
+	int n;
+
+	if (given[0] == '/') {
+		n = snprintf(path, PATH_MAX, "%s", given);
+	} else if (given[0]) {
+		if (!getcwd(cwd, sizeof(cwd)))
+			return -errno;
+		n = snprintf(path, PATH_MAX, "%s/%s", cwd, given);
+	} else if (runtime_dir_ok(xdg)) {
+		n = snprintf(path, PATH_MAX, "%s/rdmaemu", xdg);
+	} else {
+		n = snprintf(path, PATH_MAX, "/tmp/rdmaemu-%u", (unsigned)geteuid());
+	}
+	if (n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+	return 0;
+}

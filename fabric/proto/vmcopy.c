@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: see vmcopy.h for the theory of operation.
+ *
+ * Both sides of a copy are first laid out as iovec arrays (struct span) of exactly the bytes to
+ * move; a scatter list has at most LIM_SGE entries, so one system call takes all of them. A copy
+ * that fell short is then examined: the source is read page by page to learn whose fault it was.
+ */
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "fabric/proto/vmcopy.h"
+
+#define TAIL_MAX    8u /* the tail lies in one naturally aligned word */
+#define CACHE_LINE  64u
+#define PAGE	    4096u /* the smallest page there is: good enough to step by */
+#define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
+#define NULL_IOV    ENODATA /* internal: a list has entries of a null MR */
+
+typedef u64 __attribute__((may_alias)) any64;
+typedef u32 __attribute__((may_alias)) any32;
+typedef u16 __attribute__((may_alias)) any16;
+
+/**
+ * struct span - one side of a copy.
+ * @pid: the process whose memory @v names; VM_OWN: ours
+ * @n: entries of @v; one is spare for the tail
+ */
+struct span {
+	s32 pid;
+	u32 n;
+	struct iovec v[LIM_SGE + 1];
+};
+
+/** store_tail() - at most 8 bytes within an aligned word, lowest first, each store a release. */
+static void store_tail(u8 *dst, const u8 *src, u64 len)
+{
+	while (len) {
+		u64 step = TAIL_MAX;
+		u64 w = 0;
+
+		while (step > len || ((uintptr_t)dst & (step - 1)))
+			step >>= 1;
+		memcpy(&w, src, step);
+		if (step == 8)
+			store_release((any64 *)(void *)dst, w);
+		else if (step == 4)
+			store_release((any32 *)(void *)dst, *(any32 *)(void *)&w);
+		else if (step == 2)
+			store_release((any16 *)(void *)dst, *(any16 *)(void *)&w);
+		else
+			store_release(dst, *(u8 *)&w);
+		dst += step;
+		src += step;
+		len -= step;
+	}
+}
+
+/** tail_len() - length of the tail of [addr, addr + len): what lies in its last aligned word. */
+static u64 tail_len(uintptr_t addr, u64 len)
+{
+	uintptr_t end = addr + len;
+	uintptr_t word = (end - 1) & ~(uintptr_t)(TAIL_MAX - 1);
+
+	return word > addr ? end - word : len;
+}
+
+static void vm_local(void *dst, const void *src, u64 len)
+{
+	u64 tail;
+
+	if (!len)
+		return;
+	tail = tail_len((uintptr_t)dst, len);
+	/* A program may send to itself from overlapping buffers: undefined content, defined code.
+	 */
+	memmove(dst, src, len - tail);
+	store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
+}
+
+/** span_base() - find out how a side is reached. Return: 0, -EAGAIN, -ESRCH or @fault. */
+static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u8 **base,
+		     int fault)
+{
+	*base = NULL;
+	s->pid = VM_OWN;
+	if (mem->kind == MEM_SEG) {
+		*base = vm->seg(vm->ctx, mem->client);
+		return *base ? 0 : -EAGAIN;
+	}
+	if (mem->kind != MEM_VM)
+		return fault;
+	s->pid = vm->pid(vm->ctx, mem->client);
+	if (s->pid >= VM_OWN)
+		return 0;
+	return s->pid == VM_GONE ? -ESRCH : -EAGAIN;
+}
+
+/**
+ * span_make() - lay out bytes [off, off + len) of @mem. @len is not 0.
+ * Return: 0, -EAGAIN, -ESRCH, -NULL_IOV, or @fault when a segment offset or the list's length is
+ * wrong.
+ */
+static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u64 off,
+		     u64 len, int fault)
+{
+	u8 *base;
+	u32 i;
+	int ret = span_base(vm, s, mem, &base, fault);
+
+	if (ret)
+		return ret;
+	s->n = 0;
+	for (i = 0; i < mem->n && i < LIM_SGE && len; i++) {
+		u64 addr = mem->iov[i].addr, have = mem->iov[i].len;
+
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		if (unlikely(addr == IOV_NULL))
+			return -NULL_IOV;
+		addr += off;
+		have = min_u64(have - off, len);
+		off = 0;
+		if (base && (addr > SEG_SIZE || have > SEG_SIZE - addr))
+			return fault;
+		s->v[s->n].iov_base = base ? (void *)(base + addr) : (void *)(uintptr_t)addr;
+		s->v[s->n++].iov_len = have;
+		len -= have;
+	}
+	return len ? fault : 0;
+}
+
+/** span_cut_tail() - make the tail the span's last entry. Return: its length. */
+static u64 span_cut_tail(struct span *s)
+{
+	struct iovec *last = &s->v[s->n - 1];
+	u64 tail = tail_len((uintptr_t)last->iov_base, last->iov_len);
+
+	if (tail < last->iov_len) {
+		last->iov_len -= tail;
+		last[1].iov_base = (u8 *)last->iov_base + last->iov_len;
+		last[1].iov_len = tail;
+		s->n++;
+	}
+	return tail;
+}
+
+/** span_one_line() - whether the end of the span needs no care: it shares a line with what
+ * precedes. */
+static bool span_one_line(const struct span *s)
+{
+	const struct iovec *last = &s->v[s->n - 1];
+	uintptr_t first_byte = (uintptr_t)last->iov_base;
+	uintptr_t last_byte = first_byte + last->iov_len - 1;
+
+	return first_byte / CACHE_LINE == last_byte / CACHE_LINE;
+}
+
+static ssize_t vm_read(s32 pid, const struct iovec *local, u32 nl, const struct iovec *remote,
+		       u32 nr)
+{
+	return syscall(SYS_process_vm_readv, pid, local, (unsigned long)nl, remote,
+		       (unsigned long)nr, 0UL);
+}
+
+static ssize_t vm_write(s32 pid, const struct iovec *local, u32 nl, const struct iovec *remote,
+			u32 nr)
+{
+	return syscall(SYS_process_vm_writev, pid, local, (unsigned long)nl, remote,
+		       (unsigned long)nr, 0UL);
+}
+
+/** span_readable() - whether every page of a span can be read. */
+static bool span_readable(const struct span *s)
+{
+	s32 pid = s->pid == VM_OWN ? (s32)getpid() : s->pid;
+	u32 i;
+
+	for (i = 0; i < s->n; i++) {
+		uintptr_t at = (uintptr_t)s->v[i].iov_base;
+		uintptr_t last = at + s->v[i].iov_len - 1;
+
+		for (;; at = min_u64((at | (PAGE - 1)) + 1, last)) {
+			u8 byte;
+			struct iovec local = { &byte, 1 }, remote = { (void *)at, 1 };
+
+			if (vm_read(pid, &local, 1, &remote, 1) != 1)
+				return false;
+			if (at == last)
+				break;
+		}
+	}
+	return true;
+}
+
+/**
+ * vm_failure() - what a call that did not move all its bytes means.
+ * @got: its result
+ */
+static int vm_failure(ssize_t got, const struct span *src)
+{
+	if (got < 0 && errno == ESRCH)
+		return -ESRCH;
+	if (got < 0 && errno != EFAULT && errno != EINVAL)
+		return -EAGAIN; /* refused: EPERM, ENOSYS or what else a filter may answer */
+	return span_readable(src) ? -EFAULT_DST : -EFAULT_SRC;
+}
+
+/** gather() - take @len bytes off a cursor (@i, @at) in a list of local memory, which has them. */
+static void gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
+{
+	while (len && *i < src->n) {
+		u64 n = min_u64(len, src->v[*i].iov_len - *at);
+
+		memmove(dst, (u8 *)src->v[*i].iov_base + *at, n);
+		dst += n;
+		len -= n;
+		*at += n;
+		if (*at == src->v[*i].iov_len) {
+			++*i;
+			*at = 0;
+		}
+	}
+}
+
+static int copy_local(struct span *dst, const struct span *src)
+{
+	u8 word[TAIL_MAX];
+	u64 at = 0;
+	u64 tail;
+	u32 i, s = 0;
+
+	if (dst->n == 1 && src->n == 1) {
+		vm_local(dst->v[0].iov_base, src->v[0].iov_base, dst->v[0].iov_len);
+		return 0;
+	}
+	tail = span_cut_tail(dst);
+	for (i = 0; i + 1 < dst->n; i++)
+		gather(dst->v[i].iov_base, dst->v[i].iov_len, src, &s, &at);
+	gather(word, tail, src, &s, &at);
+	store_tail(dst->v[i].iov_base, word, tail);
+	return 0;
+}
+
+static int copy_out(struct span *dst, const struct span *src, u64 len)
+{
+	ssize_t got;
+
+	if (!span_one_line(dst))
+		span_cut_tail(dst);
+	got = vm_write(dst->pid, src->v, src->n, dst->v, dst->n);
+	return got == (ssize_t)len ? 0 : vm_failure(got, src);
+}
+
+static int copy_in(struct span *dst, const struct span *src, u64 len)
+{
+	u8 word[TAIL_MAX];
+	u64 tail = span_cut_tail(dst);
+	struct iovec *last = &dst->v[dst->n - 1];
+	u8 *end = last->iov_base;
+	ssize_t got;
+
+	last->iov_base = word;
+	got = vm_read(src->pid, dst->v, dst->n, src->v, src->n);
+	if (got != (ssize_t)len)
+		return vm_failure(got, src);
+	store_tail(end, word, tail);
+	return 0;
+}
+
+/** copy_across() - between two other processes. The last piece has the tail, and comes last. */
+static int copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+		       const struct hca_mem *src, u64 soff, u64 len)
+{
+	static u8 bounce[BOUNCE_SIZE] cacheline_aligned;
+	struct span mid, far;
+	u64 pos, n;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		n = min_u64(len - pos, BOUNCE_SIZE);
+		mid.pid = VM_OWN;
+		mid.n = 1;
+		mid.v[0].iov_base = bounce;
+		mid.v[0].iov_len = n;
+		ret = span_make(vm, &far, src, soff + pos, n, -EFAULT_SRC);
+		if (!ret)
+			ret = copy_in(&mid, &far, n);
+		if (ret)
+			break;
+		mid.n = 1;
+		mid.v[0].iov_base = bounce;
+		mid.v[0].iov_len = n;
+		ret = span_make(vm, &far, dst, doff + pos, n, -EFAULT_DST);
+		if (!ret)
+			ret = copy_out(&far, &mid, n);
+	}
+	return ret;
+}
+
+/* The entry that byte *off is in; *off becomes the offset in it. NULL: the list ends before. */
+static const struct hca_iov *entry_at(const struct hca_mem *mem, u64 *off)
+{
+	u32 i;
+
+	for (i = 0; i < mem->n && i < LIM_SGE; i++) {
+		if (*off < mem->iov[i].len)
+			return &mem->iov[i];
+		*off -= mem->iov[i].len;
+	}
+	return NULL;
+}
+
+static int copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, u64 len)
+{
+	static const u8 zeros[PAGE];
+	struct span d, s = { .pid = VM_OWN, .n = 1 };
+	u64 pos, n;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		n = min_u64(len - pos, sizeof(zeros));
+		s.v[0].iov_base = (void *)(uintptr_t)zeros;
+		s.v[0].iov_len = n;
+		ret = span_make(vm, &d, dst, doff + pos, n, -EFAULT_DST);
+		if (!ret)
+			ret = d.pid == VM_OWN ? copy_local(&d, &s) : copy_out(&d, &s, n);
+	}
+	return ret;
+}
+
+/** copy_null() - a copy from or to null MRs, piece by piece: each within one entry of both lists. */
+static int copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+		     const struct hca_mem *src, u64 soff, u64 len)
+{
+	const struct hca_iov *d, *s;
+	u64 pos, n, din, sin;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		din = doff + pos;
+		sin = soff + pos;
+		d = entry_at(dst, &din);
+		s = entry_at(src, &sin);
+		if (!d || !s)
+			return d ? -EFAULT_SRC : -EFAULT_DST;
+		n = min_u64(len - pos, min_u64(d->len - din, s->len - sin));
+		if (d->addr == IOV_NULL)
+			continue;
+		ret = s->addr == IOV_NULL ? copy_zeros(vm, dst, doff + pos, n)
+					  : vm_copy(vm, dst, doff + pos, src, soff + pos, n);
+	}
+	return ret;
+}
+
+int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+	    u64 soff, u64 len)
+{
+	struct span d, s;
+	int ret;
+
+	if (!len)
+		return 0;
+	ret = span_make(vm, &s, src, soff, len, -EFAULT_SRC);
+	if (!ret)
+		ret = span_make(vm, &d, dst, doff, len, -EFAULT_DST);
+	if (unlikely(ret == -NULL_IOV))
+		return copy_null(vm, dst, doff, src, soff, len);
+	if (ret)
+		return ret;
+	if (s.pid == VM_OWN)
+		return d.pid == VM_OWN ? copy_local(&d, &s) : copy_out(&d, &s, len);
+	if (d.pid == VM_OWN)
+		return copy_in(&d, &s, len);
+	return copy_across(vm, dst, doff, src, soff, len);
+}
+
+/** atomic_own() - in this process: the program's own CPU atomics see it as one, too. */
+static void atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct atomic_res *res)
+{
+	u64 old = load_relaxed(word);
+	u64 want;
+
+	do {
+		want = atomic_result(op, old, compare_add, swap);
+		atomic_begin(res, old, want);
+	} while (!__atomic_compare_exchange_n(word, &old, want, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+}
+
+int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+	      struct atomic_res *res)
+{
+	s32 pid = vm->pid(vm->ctx, client);
+	u64 old, want;
+	struct iovec remote = { (void *)(uintptr_t)addr, sizeof(u64) };
+	struct iovec from = { &old, sizeof(old) }, to = { &want, sizeof(want) };
+
+	if (pid == VM_OWN) {
+		atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap, res);
+		return 0;
+	}
+	if (pid < 0)
+		return pid == VM_GONE ? -ESRCH : -EAGAIN;
+	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old))
+		goto fail;
+	want = atomic_result(op, old, compare_add, swap);
+	atomic_begin(res, old, want);
+	if (want != old && vm_write(pid, &to, 1, &remote, 1) != sizeof(want))
+		goto fail;
+	return 0;
+fail:
+	return errno == EFAULT ? -EFAULT_DST : errno == ESRCH ? -ESRCH : -EAGAIN;
+}
+
+int vm_probe(s32 pid, u64 cookie_addr, u64 cookie)
+{
+	u64 word = 0;
+	struct iovec local = { &word, sizeof(word) };
+	struct iovec remote = { (void *)(uintptr_t)cookie_addr, sizeof(word) };
+	ssize_t got = vm_read(pid, &local, 1, &remote, 1);
+
+	if (got == sizeof(word))
+		return word == cookie ? 0 : -ENOENT;
+	if (got < 0 && errno == ESRCH)
+		return -ESRCH;
+	return got < 0 && errno == EFAULT ? -ENOENT : -EPERM;
+}

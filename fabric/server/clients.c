@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: clients: how they come, how their death is noticed.
+ *
+ * A client is dead when its process has exited (pidfd) or its connection has ended: the latter also
+ * when it has executed another program, whose image knows nothing of the old one's objects.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/fault/effects.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A hung-up process whose memory cannot be seen is given that long to get out of the engine. */
+#define GRACE_NS (2 * NSEC_PER_SEC)
+
+struct client *client_of(struct fabric *f, u32 id, u32 gen)
+{
+	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
+
+	return cl && cl->gen == gen && !cl->dead ? cl : NULL;
+}
+
+/* Find out whether this process can reach the client's memory. */
+static void client_probe(struct fabric *f, struct client *cl)
+{
+	struct hca_client *h = &f->hca->client[cl->id];
+
+	h->fabric_reach = h->fabric_pid > 0 && h->cookie_addr &&
+			  !vm_probe(h->fabric_pid, h->cookie_addr, h->cookie);
+}
+
+static void on_client_exit(struct fabric *f, struct watch *w, u32 events)
+{
+	struct client *cl = container_of(w, struct client, exit);
+
+	(void)events;
+	watch_close(w);
+	cl->exited = true;
+	client_die(f, cl);
+}
+
+/* An empty segment, which can neither shrink nor grow under those who have it mapped. */
+static int make_segment(struct client *cl)
+{
+	void *p;
+
+	cl->seg_fd = memfd_create("rdmaemu-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (cl->seg_fd < 0)
+		return -errno;
+	if (ftruncate(cl->seg_fd, (off_t)SEG_SIZE) ||
+	    fcntl(cl->seg_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	p = mmap(NULL, SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, cl->seg_fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	cl->seg = p;
+	return 0;
+}
+
+static void release(struct client *cl)
+{
+	int i;
+
+	watch_close(&cl->exit);
+	if (cl->seg)
+		munmap(cl->seg, SEG_SIZE);
+	cl->seg = NULL;
+	if (cl->seg_fd >= 0)
+		close(cl->seg_fd);
+	if (cl->helper_fd >= 0)
+		close(cl->helper_fd);
+	for (i = 0; cl->chan_fd && i < (int)SEG_MAX_CHANS; i++)
+		if (cl->chan_fd[i] >= 0)
+			close(cl->chan_fd[i]);
+	cl->seg_fd = cl->helper_fd = -1;
+}
+
+static struct client *client_new(void)
+{
+	struct client *cl = calloc(1, sizeof(*cl));
+
+	if (!cl)
+		return NULL;
+	cl->exit.fd = cl->seg_fd = cl->helper_fd = -1;
+	cl->chan_fd = malloc(SEG_MAX_CHANS * sizeof(int));
+	if (!cl->chan_fd) {
+		free(cl);
+		return NULL;
+	}
+	memset(cl->chan_fd, 0xff, SEG_MAX_CHANS * sizeof(int));
+	return cl;
+}
+
+/* Program names are printed on terminals. */
+static void copy_name(char *to, const char *from, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size - 1 && from[i]; i++)
+		to[i] = isprint((unsigned char)from[i]) ? from[i] : '?';
+	to[i] = '\0';
+}
+
+static void fill_public(struct fabric *f, struct client *cl, const struct conn *c,
+			const struct proto_hello *h, u32 node)
+{
+	struct hca_client *pub = &f->hca->client[cl->id];
+
+	pub->node = node;
+	pub->pid = h->pid;
+	pub->fabric_pid = c->cred.pid;
+	pub->pidns = h->pidns;
+	pub->cookie_addr = h->cookie_addr;
+	pub->cookie = h->cookie;
+	pub->seg_size = SEG_SIZE;
+	pub->run = h->run;
+	copy_name(pub->name, h->name, sizeof(pub->name));
+	client_probe(f, cl);
+}
+
+/* Images of the same process that have gone without their connection's end being noticed. */
+static void drop_old_images(struct fabric *f, s32 pid)
+{
+	struct hca_client *h;
+	struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		h = &f->hca->client[cl->id];
+		if (!cl->dead && pid > 0 && h->fabric_pid == pid && h->fabric_reach &&
+		    vm_probe(pid, h->cookie_addr, h->cookie) == -ENOENT)
+			client_die(f, cl);
+	}
+}
+
+static int hello_ok(const struct conn *c, const struct proto_hello *h)
+{
+	if (c->client)
+		return -EALREADY;
+	if (h->version != PROTO_VERSION)
+		return -EPROTONOSUPPORT;
+	return 0;
+}
+
+/* Everything of a new client but its place in the HCA. */
+static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
+{
+	int fd = peer_pidfd(c), ret;
+
+	if (fd == -ESRCH)
+		return fd;
+	if (fd >= 0) {
+		ret = watch_add(f, &cl->exit, fd, on_client_exit);
+		if (ret)
+			return ret;
+	}
+	return make_segment(cl);
+}
+
+/* What a client is told of itself. */
+static void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w)
+{
+	const struct hca_client *pub = &f->hca->client[cl->id];
+	const struct hca_node *node = &f->hca->node[pub->node];
+
+	memset(w, 0, sizeof(*w));
+	w->client = cl->id;
+	w->gen = cl->gen;
+	w->isolated = f->isolated;
+	w->fabric_reach = pub->fabric_reach;
+	w->seg_size = SEG_SIZE;
+	w->hca_size = f->isolated ? 0 : sizeof(struct hca);
+	w->node = pub->node;
+	w->first_dev = node->first_dev;
+	w->n_devs = min_u32(node->n_devs, PROTO_MAX_DEVS);
+}
+
+int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds)
+{
+	struct proto_hello h = m->hello;
+	struct client *cl;
+	int ret = hello_ok(c, &h), id, node;
+
+	if (ret)
+		return ret;
+	h.node[sizeof(h.node) - 1] = '\0';
+	node = node_named(f, h.node[0] ? h.node : NODE_NAME);
+	if (node < 0)
+		return node;
+	drop_old_images(f, c->cred.pid);
+	cl = client_new();
+	if (!cl)
+		return -ENOMEM;
+	ret = client_prepare(f, c, cl);
+	id = ret ? ret : hca_add_client(f->hca);
+	if (id < 0) {
+		release(cl);
+		free(cl->chan_fd);
+		free(cl);
+		return id;
+	}
+	cl->id = (u32)id;
+	cl->gen = f->hca->client[id].gen;
+	clock_show(f, cl);
+	seg_format(cl->seg, cl->id, cl->gen);
+	fault_calls(f, cl);
+	fill_public(f, cl, c, &h, (u32)node);
+	cl->conn = c;
+	c->client = cl;
+	cl->next = f->clients;
+	f->clients = cl;
+	f->by_id[id] = cl;
+	f->n_clients++;
+	use_changed(f);
+	captures_client(f);
+
+	client_welcome(f, cl, &m->welcome);
+	fds[(*n_fds)++] = cl->seg_fd;
+	fds[(*n_fds)++] = f->kick.fd;
+	if (!f->isolated)
+		fds[(*n_fds)++] = f->hca_fd;
+	return 0;
+}
+
+void client_die(struct fabric *f, struct client *cl)
+{
+	struct conn *c = cl->conn;
+
+	if (cl->dead)
+		return;
+	cl->dead = true;
+	f->n_dead++;
+	f->hca->client[cl->id].state = CLIENT_DYING;
+	/* Should its process live on without a connection, it sees its device fail. */
+	store_release(&cl->seg->fatal, 1);
+	if (c) {
+		cl->conn = NULL;
+		c->client = NULL;
+		conn_close(f, c);
+	}
+}
+
+bool client_image_gone(struct fabric *f, struct client *cl)
+{
+	struct pollfd p = { .fd = cl->exit.fd, .events = POLLIN };
+	const struct hca_client *h = &f->hca->client[cl->id];
+
+	if (cl->exited)
+		return true;
+	if (cl->exit.fd >= 0 && poll(&p, 1, 0) > 0)
+		return true;
+	if (h->fabric_reach && vm_probe(h->fabric_pid, h->cookie_addr, h->cookie))
+		return true;
+	return real_ns() - f->busy_since > GRACE_NS;
+}
+
+void client_free(struct fabric *f, struct client *cl)
+{
+	helper_forget(f, cl);
+	release(cl);
+	f->by_id[cl->id] = NULL;
+	f->n_clients--;
+	f->n_dead--;
+	cl->freed = true;
+	f->graves = true;
+	use_changed(f);
+}
+
+void clients_fatal(struct fabric *f)
+{
+	struct client *cl;
+
+	store_release(&f->hca->fatal, 1);
+	for (cl = f->clients; cl; cl = cl->next)
+		if (cl->seg)
+			store_release(&cl->seg->fatal, 1);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: connections: who may, what they say, what they get; and leases.
+ *
+ * A message is handled completely when it arrives. A peer that sends what is no message, or does
+ * not take its answers, is cut off.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/journal/log.h"
+#include "fabric/fault/effects.h"
+#include "fabric/inject/inject.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_FDS	  4u /* descriptors in one message, either way */
+#define BATCH	  16 /* messages from one connection before others get their turn */
+#define HDR_BYTES offsetof(struct proto_msg, hello)
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+union fd_space {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
+};
+
+int peer_pidfd(const struct conn *c)
+{
+	socklen_t len = sizeof(int);
+	int fd;
+
+	/* Linux 6.5: exactly the process that connected, also where its number means nothing. */
+	if (!getsockopt(c->w.fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len)) {
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		return fd;
+	}
+	if (errno != ENOPROTOOPT)
+		return -errno;
+	if (c->cred.pid <= 0)
+		return -ENOTSUP;
+	fd = (int)syscall(SYS_pidfd_open, c->cred.pid, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+void conn_close(struct fabric *f, struct conn *c)
+{
+	struct client *cl = c->client;
+
+	if (c->dead)
+		return;
+	c->dead = true;
+	c->client = NULL;
+	port_forget(f, c);
+	fault_forget(f, c);
+	clock_forget(f, c);
+	capture_forget(f, c);
+	inject_forget(f, c);
+	watch_close(&c->w);
+	f->n_conns--;
+	follow_end(f, c);
+	f->n_leases -= c->hold;
+	f->graves = true;
+	if (cl) {
+		cl->conn = NULL;
+		client_die(f, cl);
+	}
+	use_changed(f);
+}
+
+static void bury_conns(struct fabric *f)
+{
+	struct conn **cp = &f->conns, *c;
+
+	while ((c = *cp)) {
+		if (!c->dead) {
+			cp = &c->next;
+			continue;
+		}
+		*cp = c->next;
+		free(c);
+	}
+}
+
+void conns_bury(struct fabric *f)
+{
+	struct lease **lp = &f->leases, *l;
+	struct client **clp = &f->clients, *cl;
+
+	if (!f->graves)
+		return;
+	f->graves = false;
+	bury_conns(f);
+	while ((l = *lp)) {
+		if (!l->dead) {
+			lp = &l->next;
+			continue;
+		}
+		*lp = l->next;
+		free(l);
+	}
+	while ((cl = *clp)) {
+		if (!cl->freed) {
+			clp = &cl->next;
+			continue;
+		}
+		*clp = cl->next;
+		free(cl->chan_fd);
+		free(cl);
+	}
+}
+
+static void on_lease_exit(struct fabric *f, struct watch *w, u32 events)
+{
+	struct lease *l = container_of(w, struct lease, w);
+
+	(void)events;
+	watch_close(w);
+	l->dead = true;
+	f->graves = true;
+	f->n_leases--;
+	use_changed(f);
+}
+
+static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
+{
+	struct lease *l;
+	int fd, ret;
+
+	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
+	ret = node_use(f, m->lease.node);
+	if (ret < 0)
+		return ret;
+	m->lease.number = (u32)ret;
+	if (m->flags & PROTO_F_STAY)
+		f->linger_ns = NEVER;
+	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
+	m->lease.profile = profile_hash(&f->profile);
+	m->lease.topology = f->topology;
+	m->lease.ppm = f->ppm_made;
+	m->lease.manual = f->manual_made;
+	m->lease.chaos = f->hca->chaos;
+	m->lease.chaos_seed = f->hca->chaos_seed;
+	m->lease.faults = f->faults->n;
+	if (f->n_leases >= MAX_LEASES)
+		return -EUSERS;
+	fd = peer_pidfd(c);
+	if (fd < 0) {
+		m->flags |= PROTO_F_HOLD;
+		f->n_leases += !c->hold;
+		c->hold = true;
+		use_changed(f);
+		return 0;
+	}
+	l = calloc(1, sizeof(*l));
+	ret = l ? watch_add(f, &l->w, fd, on_lease_exit) : -ENOMEM;
+	if (ret) {
+		free(l);
+		close(fd);
+		return ret;
+	}
+	l->next = f->leases;
+	f->leases = l;
+	f->n_leases++;
+	use_changed(f);
+	return 0;
+}
+
+/* The client that a message's peer field names, for questions that isolated clients may not ask. */
+static struct client *named_peer(struct fabric *f, const struct proto_msg *m, int *err)
+{
+	struct client *cl = client_of(f, m->peer.client, m->peer.gen);
+
+	*err = f->isolated ? -EPERM : !cl ? -ENOENT : 0;
+	return *err ? NULL : cl;
+}
+
+/* What the fabric process writes to must not block it, whatever file the client may send. */
+static bool is_eventfd(int fd)
+{
+	char path[32], target[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, target, sizeof(target) - 1) < 0)
+		return errno == ENOENT; /* no /proc: nothing is known */
+	return !strcmp(target, "anon_inode:[eventfd]");
+}
+
+static int op_chan_add(struct client *cl, u32 chan, int *fd)
+{
+	if (chan >= SEG_MAX_CHANS || *fd < 0 || !is_eventfd(*fd))
+		return -EINVAL;
+	if (cl->chan_fd[chan] >= 0)
+		close(cl->chan_fd[chan]);
+	cl->chan_fd[chan] = *fd;
+	*fd = -1;
+	return 0;
+}
+
+static int op_chan_del(struct client *cl, u32 chan)
+{
+	if (chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
+		return -ENOENT;
+	close(cl->chan_fd[chan]);
+	cl->chan_fd[chan] = -1;
+	return 0;
+}
+
+static int op_helper_fd(struct fabric *f, struct client *cl, int *fd)
+{
+	if (*fd < 0 || !is_eventfd(*fd))
+		return -EINVAL;
+	if (cl->helper_fd >= 0)
+		close(cl->helper_fd);
+	cl->helper_fd = *fd;
+	*fd = -1;
+	helper_ready(f, cl);
+	return 0;
+}
+
+/* Messages that only a client may send. */
+static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, int *fd, int *out)
+{
+	struct client *peer;
+	int err;
+
+	switch (m->op) {
+	case PROTO_CHAN_ADD:
+		return op_chan_add(cl, m->peer.chan, fd);
+	case PROTO_CHAN_DEL:
+		return op_chan_del(cl, m->peer.chan);
+	case PROTO_HELPER_FD:
+		return op_helper_fd(f, cl, fd);
+	}
+	peer = named_peer(f, m, &err);
+	if (!peer)
+		return err;
+	switch (m->op) {
+	case PROTO_SEG:
+		*out = peer->seg_fd;
+		return 0;
+	case PROTO_CHAN:
+		*out = m->peer.chan < SEG_MAX_CHANS ? peer->chan_fd[m->peer.chan] : -1;
+		return *out < 0 ? -ENOENT : 0;
+	case PROTO_HELPER:
+		*out = peer->helper_fd;
+		return *out < 0 ? -ENOENT : 0;
+	}
+	return -EPROTO;
+}
+
+/* The node that a message is about, or -ENOENT. A client's is its own. */
+static int asked_node(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
+{
+	if (c->client)
+		return (int)f->hca->client[c->client->id].node;
+	ask->node[sizeof(ask->node) - 1] = '\0';
+	return ask->node[0] ? node_find(f->hca, ask->node) : 0;
+}
+
+static int op_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)
+{
+	int node = asked_node(f, c, &m->ask);
+	u32 i = m->ask.number;
+
+	if (node < 0 || i >= f->hca->node[node].n_devs || i >= PROTO_MAX_DEVS)
+		return -ENODEV;
+	hca_dev_now(f->hca, f->hca->node[node].first_dev + i, &m->dev);
+	return 0;
+}
+
+/**
+ * handle() - one request; @m becomes the answer.
+ * @fd: the descriptor that came with it or -1; taken over by setting it to -1
+ * @fds: receives descriptors to send, @n_fds of them
+ * @temp: receives one to close afterwards
+ */
+static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd, int *fds,
+		  u32 *n_fds, int *temp)
+{
+	int out = -1, ret;
+
+	switch (m->op) {
+	case PROTO_HELLO:
+		return client_hello(f, c, m, fds, n_fds);
+	case PROTO_LEASE:
+		return op_lease(f, c, m);
+	case PROTO_STATUS:
+	case PROTO_LOG:
+	case PROTO_FAULT_LIST:
+	case PROTO_CAPTURE_LIST:
+		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
+		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
+		      : m->op == PROTO_FAULT_LIST ? faults_list(f, m->flags)
+						  : captures_list(f, m->flags);
+		if (out < 0)
+			return out;
+		*temp = fds[(*n_fds)++] = out;
+		return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m)
+									 : 0;
+	case PROTO_DEV:
+		return op_dev(f, c, m);
+	case PROTO_NODE:
+		return node_ask(f, m);
+	case PROTO_PORT:
+		return port_request(f, c, m);
+	case PROTO_CALL:
+		return c->client ? fault_call(f, c->client, m) : -ENOTCONN;
+	case PROTO_FAULT_ADD:
+	case PROTO_FAULT_REMOVE:
+	case PROTO_FAULT_CLEAR:
+		return fault_request(f, c, m, *fd);
+	case PROTO_JOURNAL:
+		return log_entry(f, m);
+	case PROTO_FAULT_NEXT:
+		return fault_next(f, m);
+	case PROTO_CLOCK:
+		return clock_request(f, c, m);
+	case PROTO_CAPTURE_START:
+	case PROTO_CAPTURE_STOP:
+		return capture_request(f, c, m, fd);
+	case PROTO_INJECT:
+		return inject_ask(f, m);
+	case PROTO_INJECT_FRAME:
+		return inject_frame(f, c, m);
+	case PROTO_INJECT_SETTLED:
+		return inject_settled(f, c, m);
+	case PROTO_STOP:
+		note(f, "told to stop by process %d", c->cred.pid);
+		f->leaving = true;
+		return 0;
+	}
+	if (m->op > PROTO_HELPER || !m->op)
+		return -EPROTO;
+	if (!c->client)
+		return -ENOTCONN;
+	ret = client_op(f, c->client, m, fd, &out);
+	if (!ret && out >= 0)
+		fds[(*n_fds)++] = out;
+	return ret;
+}
+
+int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
+{
+	union fd_space ctl = { 0 };
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cm;
+
+	if (n_fds) {
+		mh.msg_control = &ctl;
+		mh.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+		cm = CMSG_FIRSTHDR(&mh);
+		cm->cmsg_level = SOL_SOCKET;
+		cm->cmsg_type = SCM_RIGHTS;
+		cm->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+		memcpy(CMSG_DATA(cm), fds, n_fds * sizeof(int));
+	}
+	return sendmsg(c->w.fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m)
+{
+	if (!c->dead && conn_send(c, m, NULL, 0))
+		conn_close(f, c);
+}
+
+/* Receives one message. Return: its length, 0 at the end, -errno. One descriptor goes to @fd. */
+static ssize_t receive(struct conn *c, struct proto_msg *m, int *fd)
+{
+	union fd_space ctl;
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
+	};
+	struct cmsghdr *cm;
+	int got[MAX_FDS];
+	ssize_t n;
+	size_t i;
+
+	*fd = -1;
+	memset(m, 0, sizeof(*m));
+	n = recvmsg(c->w.fd, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n < 0)
+		return -errno;
+	for (cm = CMSG_FIRSTHDR(&mh); cm; cm = CMSG_NXTHDR(&mh, cm)) {
+		if (cm->cmsg_level != SOL_SOCKET || cm->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(got, CMSG_DATA(cm), cm->cmsg_len - CMSG_LEN(0));
+		for (i = 0; i < (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			if (*fd < 0)
+				*fd = got[i];
+			else
+				close(got[i]);
+		}
+	}
+	if (mh.msg_flags & MSG_TRUNC)
+		return -EMSGSIZE;
+	return n;
+}
+
+/* One message in, one out. Return: false when the connection was closed or has no more. */
+static bool serve_one(struct fabric *f, struct conn *c)
+{
+	struct proto_msg m;
+	int fds[MAX_FDS], fd, temp = -1;
+	u32 n_fds = 0;
+	ssize_t n;
+	int ret;
+
+	n = receive(c, &m, &fd);
+	if (n == -EAGAIN || n == -EINTR)
+		return false;
+	if (n > 0 && ((size_t)n < HDR_BYTES || m.magic != PROTO_MAGIC))
+		n = -EPROTO;
+	if (n <= 0) {
+		if (n < 0 && n != -ECONNRESET)
+			note(f, "process %d sent what is no request: %s", c->cred.pid,
+			     strerror((int)-n));
+		if (fd >= 0)
+			close(fd);
+		conn_close(f, c);
+		return false;
+	}
+	m.ret = handle(f, c, &m, &fd, fds, &n_fds, &temp);
+	if (m.ret == -EINPROGRESS) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	ret = m.ret == -EPROTO ? -EPROTO : conn_send(c, &m, fds, n_fds);
+	if (fd >= 0)
+		close(fd);
+	if (temp >= 0)
+		close(temp);
+	if (!ret)
+		return true;
+	if (ret != -EPIPE && ret != -ECONNRESET)
+		note(f, "process %d is cut off: request %u: %s", c->cred.pid, m.op, strerror(-ret));
+	conn_close(f, c);
+	return false;
+}
+
+static void on_message(struct fabric *f, struct watch *w, u32 events)
+{
+	struct conn *c = container_of(w, struct conn, w);
+	int i;
+
+	(void)events;
+	for (i = 0; i < BATCH && serve_one(f, c); i++)
+		;
+}
+
+static void admit(struct fabric *f, int fd)
+{
+	socklen_t len = sizeof(struct ucred);
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
+		note(f, "connection dropped: whose it is: %s", strerror(errno));
+	} else if (c->cred.uid != geteuid()) {
+		note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
+	} else if (f->n_conns >= MAX_CONNS) {
+		note(f, "process %d refused: %u connections are open", c->cred.pid, f->n_conns);
+	} else if (watch_add(f, &c->w, fd, on_message)) {
+		note(f, "connection dropped: %s", strerror(errno));
+	} else {
+		c->next = f->conns;
+		f->conns = c;
+		f->n_conns++;
+		use_changed(f);
+		return;
+	}
+	free(c);
+	close(fd);
+}
+
+/* Without a free descriptor a connection would wait, and wake us, for ever: it is hung up on. */
+static void turn_away(struct fabric *f)
+{
+	int fd;
+
+	close(f->spare_fd);
+	fd = accept4(f->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	note(f, "connection dropped: no descriptors are left");
+}
+
+void conn_accept(struct fabric *f, struct watch *w, u32 events)
+{
+	int fd, i;
+
+	(void)events;
+	for (i = 0; i < 4 * BATCH; i++) {
+		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			turn_away(f);
+		if (fd < 0)
+			return;
+		admit(f, fd);
+	}
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/link/chaos.h"
+#include "fabric/server/daemon.h"
+#include "fabric/server/fabric.h"
+#include "fabric/journal/log.h"
+#include "fabric/fault/effects.h"
+#include "fabric/fault/tx.h"
+#include "fabric/server/sysfs.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static int make_hca(struct fabric *f, const struct opts *o)
+{
+	void *p;
+	int ret;
+
+	f->hca_fd = memfd_create("rdmaemu-hca", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (f->hca_fd < 0 || ftruncate(f->hca_fd, (off_t)sizeof(struct hca)) ||
+	    fcntl(f->hca_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	p = mmap(NULL, sizeof(struct hca), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		 f->hca_fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	f->hca = p;
+	hca_format(f->hca, o->seed, o->isolated, o->fabric);
+	f->hca->fabric_pid = (u32)getpid();
+	if (o->first_mr)
+		f->hca->tab[TAB_MR].cursor = o->first_mr;
+	clock_start(f, o);
+	f->hca->chaos = o->chaos;
+	f->hca->n_via = o->chaos;
+	f->hca->chaos_seed = o->chaos_seed;
+	if (o->chaos && chaos_make(f))
+		return -ENOMEM;
+	ret = node_named(f, f->node_name);
+	if (ret < 0)
+		return ret;
+	f->engine.hca = f->hca;
+	f->engine.host = &fabric_host;
+	f->engine.ctx = f;
+	f->engine.self = ENGINE_FABRIC;
+	f->engine.token = TOKEN_FABRIC;
+	return 0;
+}
+
+static int make_sysfs(struct fabric *f)
+{
+	/* A fabric that was killed has left its own. */
+	sysfs_remove(f->paths.sysfs);
+	return node_show(f, 0);
+}
+
+/* In a mesh the node with the host's addresses is known by the host's name. */
+static void name_node(struct fabric *f, const struct opts *o)
+{
+	char host[64] = "";
+
+	snprintf(f->node_name, sizeof(f->node_name), "%s", NODE_NAME);
+	if (o->name[0])
+		snprintf(f->node_name, sizeof(f->node_name), "%s", o->name);
+	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
+		 node_name_ok(host))
+		snprintf(f->node_name, sizeof(f->node_name), "%.47s", host);
+	f->spread = name_spread(f->node_name);
+}
+
+static struct fabric *fabric_new(const struct opts *o)
+{
+	struct fabric *f = calloc(1, sizeof(*f));
+
+	if (!f || paths_of(&f->paths, o->dir, o->fabric) || profile_load(&f->profile, o->profile)) {
+		free(f);
+		return NULL;
+	}
+	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
+	name_node(f, o);
+	f->isolated = o->isolated;
+	f->started = real_ns();
+	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
+	f->pending_at = NEVER;
+	f->leave_at = NEVER;
+	subnets_default(&f->subnets);
+	if (o->subnet[0])
+		subnets_parse(&f->subnets, o->subnet);
+	f->lock = -1;
+	f->netlink.fd = -1;
+	f->epoll = epoll_create1(EPOLL_CLOEXEC);
+	f->kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return f;
+}
+
+/* Files go first, so that those who wait for the hang-up find nothing left. */
+static void fabric_end(struct fabric *f)
+{
+	struct conn *c;
+
+	captures_end(f);
+	unlink(f->paths.sock);
+	follow_push(f);
+	clients_fatal(f);
+	fault_unpause_all(f);
+	sysfs_remove(f->paths.sysfs);
+	unlink(f->paths.log);
+	if (f->lock >= 0)
+		lock_drop_file(f->paths.lock, f->lock);
+	for (c = f->conns; c; c = c->next)
+		if (!c->dead)
+			watch_close(&c->w);
+	watch_close(&f->listen);
+}
+
+/* Return: 0 or -errno; -ECANCELED: @what has said why. */
+static int make_topology(struct fabric *f, const struct opts *o, const char **what)
+{
+	static char why[PATH_MAX + 256];
+	static struct topology t;
+	int ret;
+
+	if (!o->topology[0])
+		return 0;
+	*what = o->topology;
+	if (topology_load(&t, o->topology))
+		return -EINVAL;
+	/* A flag wins. */
+	if (t.has_subnets && !o->subnet[0])
+		f->subnets = t.subnets;
+	f->topology = t.hash;
+	*what = why;
+	ret = topology_apply(f, &t, why, sizeof(why));
+	topology_free(&t);
+	return ret ? -ECANCELED : 0;
+}
+
+static int fabric_start(struct fabric *f, const struct opts *o, const char **what)
+{
+	int ret;
+
+	*what = "descriptors";
+	if (f->epoll < 0 || f->kick.fd < 0)
+		return -errno;
+	*what = "HCA memory";
+	ret = make_hca(f, o);
+	if (!ret)
+		ret = link_make(f);
+	if (!ret)
+		ret = faults_make(f);
+	if (!ret)
+		ret = faultwire_make(f);
+	if (ret)
+		return ret;
+	ret = captures_make(f);
+	if (ret)
+		return ret;
+	ret = make_topology(f, o, what);
+	if (ret)
+		return ret;
+	*what = f->paths.sysfs;
+	ret = make_sysfs(f);
+	if (ret)
+		return ret;
+	*what = f->paths.sock;
+	ret = server_listen(f);
+	if (!ret)
+		ports_watch(f);
+	return ret;
+}
+
+void daemon_ready(struct fabric *f, const char *but)
+{
+	char text[512];
+	int n;
+
+	if (f->starter_told)
+		return;
+	f->starter_told = true;
+	n = but ? snprintf(text, sizeof(text) - 1, "%c%s", DAEMON_BUT, but) : 0;
+	n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
+	text[n++] = DAEMON_READY;
+	if (write(DAEMON_FD_READY, text, (size_t)n) != n)
+		note(f, "the starter has gone");
+	close(DAEMON_FD_READY);
+	close(DAEMON_FD_LOCK);
+}
+
+void daemon_failed(struct fabric *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vdprintf(DAEMON_FD_READY, fmt, ap);
+	va_end(ap);
+	f->starter_told = true;
+	close(DAEMON_FD_READY);
+	close(DAEMON_FD_LOCK);
+}
+
+int daemon_main(const struct opts *o)
+{
+	const char *what = "memory";
+	struct fabric *f = fabric_new(o);
+	int ret = f ? fabric_start(f, o, &what) : -ENOMEM;
+
+	prctl(PR_SET_NAME, "rdmaemu");
+	if (ret) {
+		/* -ECANCELED: what has said why. */
+		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what,
+			ret == -ECANCELED ? "" : ": ", ret == -ECANCELED ? "" : strerror(-ret));
+		return 1;
+	}
+	what = join_start(f, o);
+	if (what) {
+		daemon_failed(f, "cannot start: %s", what);
+		fabric_end(f);
+		return 1;
+	}
+	server_loop(f);
+	join_end(f);
+	fabric_end(f);
+	/* The kernel takes the rest back faster. */
+	_exit(0);
+}

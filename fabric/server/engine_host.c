@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine's surroundings in the fabric process (struct hca_host).
+ */
+#include "fabric/link/chaos.h"
+#include "fabric/fault/effects.h"
+#include "fabric/join/proto.h"
+#include "fabric/link/queue.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+static u64 host_now(void *ctx)
+{
+	struct fabric *f = ctx;
+
+	return unlikely(f->chaos) ? chaos_now(f) : fabric_ns(f);
+}
+
+static void *host_seg(void *ctx, u32 client)
+{
+	struct fabric *f = ctx;
+
+	if (client == HCA_SELF)
+		return f->hca;
+	if (client == HCA_LINK)
+		return link_mem(f);
+	if (client == HCA_JOIN)
+		return join_mem(f);
+	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
+}
+
+static s32 vm_pid(void *ctx, u32 client)
+{
+	struct fabric *f = ctx;
+	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
+
+	if (client == HCA_PROC)
+		return VM_OWN;
+	if (!cl || cl->dead)
+		return VM_GONE;
+	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;
+}
+
+static struct vm_ctx vm_of(struct fabric *f)
+{
+	return (struct vm_ctx){ .ctx = f, .seg = host_seg, .pid = vm_pid };
+}
+
+int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		   u64 soff, u64 len)
+{
+	struct vm_ctx vm = vm_of(f);
+
+	return vm_copy(&vm, dst, doff, src, soff, len);
+}
+
+bool needs_helper(struct fabric *f, u32 client, u32 kind)
+{
+	return kind == MEM_VM && vm_pid(f, client) == VM_NOWAY;
+}
+
+static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		     u64 soff, u64 len, u64 key)
+{
+	struct fabric *f = ctx;
+
+	if (needs_helper(f, dst->client, dst->kind) || needs_helper(f, src->client, src->kind))
+		return helper_copy(f, dst, doff, src, soff, len, key);
+	return fabric_vm_copy(f, dst, doff, src, soff, len);
+}
+
+static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		       struct atomic_res *res, u64 key)
+{
+	struct fabric *f = ctx;
+	struct vm_ctx vm = vm_of(f);
+
+	if (needs_helper(f, client, MEM_VM))
+		return helper_atomic(f, client, addr, op, compare_add, swap, res, key);
+	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
+}
+
+int count_event(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	const u64 one = 1;
+
+	/* It is the client's, who may have filled it up: never block on it. */
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+		return -EAGAIN;
+	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}
+
+static void host_notify(void *ctx, u32 client, u32 chan)
+{
+	struct fabric *f = ctx;
+	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
+	int ret;
+
+	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
+		return;
+	ret = count_event(cl->chan_fd[chan]);
+	if (ret && ret != -EAGAIN)
+		note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
+}
+
+static void host_kick(void *ctx)
+{
+	struct fabric *f = ctx;
+
+	f->kicked = true;
+}
+
+static int host_link(void *ctx, const struct burst *b)
+{
+	return link_send(ctx, b);
+}
+
+const struct hca_host fabric_host = {
+	.now = host_now,
+	.seg = host_seg,
+	.copy = host_copy,
+	.atomic = host_atomic,
+	.notify = host_notify,
+	.late = chaos_late,
+	.kick = host_kick,
+	.link = host_link,
+	.fault = fault_work,
+};

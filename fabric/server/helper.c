@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: copies that need the helper thread of a client, where the kernel lets nobody else in.
+ *
+ * Theory of operation
+ * -------------------
+ * Each client has one job slot and one bounce buffer in its segment. A job moves at most a buffer
+ * full between the bounce buffer and the client's memory; the helper thread does it and kicks. So a
+ * copy is a number of rounds, and a round has up to two jobs: read at the source, write at the
+ * destination. Where one side can be reached from here, that half is done at once.
+ *
+ * The engine cannot wait: the copy answers -EAGAIN, the QP for which it is made is remembered, and
+ * rung when a helper has finished. It then asks for the same copy again, with the same key, and
+ * struct xfer knows how far it has got. A transfer takes all the helpers it needs for a round at
+ * once, so that two transfers cannot wait for each other's. A client that is stopped simply takes
+ * long; who dies takes his transfers with him (helper_forget()).
+ *
+ * What the client writes into the job is not trusted: its state only says that it is time to go on.
+ */
+#include "fabric/server/fabric.h"
+
+/* Who a copy is made for: the requester that runs, or a flow of the links. */
+static u32 slot_here(struct fabric *f)
+{
+	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
+}
+
+void waiting_here(struct fabric *f)
+{
+	u32 slot = slot_here(f);
+
+	/* A link asks again by itself. */
+	if (slot >= HCA_MAX_QP || (f->waiting[slot / 64] & BIT64(slot % 64)))
+		return;
+	f->waiting[slot / 64] |= BIT64(slot % 64);
+	f->n_waiting++;
+}
+
+void waiting_ring(struct fabric *f)
+{
+	u32 i, bit, slot, owner;
+
+	if (!f->n_waiting)
+		return;
+	for (i = 0; f->n_waiting && i < ARRAY_SIZE(f->waiting); i++) {
+		u64 bits = f->waiting[i];
+
+		f->waiting[i] = 0;
+		for_each_bit64(bit, bits) {
+			f->n_waiting--;
+			slot = i * 64 + bit;
+			owner = f->hca->qp[slot].client;
+			if (owner && owner <= HCA_MAX_CLIENTS)
+				engine_ring(&f->engine, owner - 1, slot);
+		}
+	}
+	f->rung = true;
+}
+
+static void release(struct client **cl)
+{
+	if (*cl)
+		(*cl)->xfer = NULL;
+	*cl = NULL;
+}
+
+static void xfer_end(struct fabric *f, struct xfer *x)
+{
+	release(&x->src);
+	release(&x->dst);
+	x->used = false;
+	if (f->n_waiting)
+		waiting_ring(f);
+}
+
+/*
+ * Whether nobody will come back for it: its QP has gone, has failed, or drains and does not begin
+ * what this was for.
+ */
+static bool xfer_stale(const struct fabric *f, const struct xfer *x)
+{
+	const struct hca_qp *qp;
+
+	if (x->slot >= HCA_MAX_QP)
+		return !link_flow_waits(f, x->slot - HCA_MAX_QP);
+	qp = &f->hca->qp[x->slot];
+	if (!qp->client || qp->qpn != x->qpn)
+		return true;
+	if (qp->state == QPS_SQD)
+		return (s32)(qp->req.sent - qp->req.next) <= 0;
+	return qp->state != QPS_RTS;
+}
+
+/*
+ * The transfer @key, or a new one. NULL when there are too many. A QP makes one at a time: another
+ * that it had begun was given up (the program changed the request), and must not keep its helpers.
+ */
+static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
+{
+	struct xfer *x, *place = NULL;
+
+	for (x = f->xfer; x < f->xfer + MAX_XFERS; x++) {
+		if (x->used && x->key == want->key && x->slot == want->slot &&
+		    x->qpn == want->qpn && x->len == want->len && x->doff == want->doff &&
+		    x->soff == want->soff)
+			return x;
+		if (x->used && x->slot == want->slot)
+			xfer_end(f, x);
+		if (!place && (!x->used || xfer_stale(f, x)))
+			place = x;
+	}
+	if (!place)
+		return NULL;
+	if (place->used)
+		xfer_end(f, place);
+	*place = *want;
+	place->used = true;
+	return place;
+}
+
+/* The helper of @id for @x alone; into *held. Return: false when it is busy or not there yet. */
+static bool take_helper(struct fabric *f, struct xfer *x, u32 id, struct client **held)
+{
+	struct client *cl = f->by_id[id];
+
+	if (!cl || cl->helper_fd < 0)
+		return false;
+	if (cl->xfer == x) {
+		*held = cl;
+		return true;
+	}
+	if (cl->xfer && !xfer_stale(f, cl->xfer))
+		return false;
+	/* One that was given up may still be at work. */
+	if (load_acquire(&cl->seg->job.state) == HELPER_BUSY)
+		return false;
+	if (cl->xfer)
+		xfer_end(f, cl->xfer);
+	cl->xfer = x;
+	*held = cl;
+	return true;
+}
+
+/* Gives the helper @len bytes of @mem at @off to read into or to write from its bounce buffer. */
+static void post(struct fabric *f, struct client *cl, bool write_it, const struct hca_mem *mem,
+		 u64 off, u64 len, u64 key)
+{
+	struct helper_job *job = &cl->seg->job;
+	u32 i, n = 0;
+	u64 take;
+	int ret;
+
+	for (i = 0; i < mem->n && n < ARRAY_SIZE(job->iov) && len; i++) {
+		if (off >= mem->iov[i].len) {
+			off -= mem->iov[i].len;
+			continue;
+		}
+		take = min_u64(len, mem->iov[i].len - off);
+		job->iov[n].addr = iov_at(&mem->iov[i], off);
+		job->iov[n++].len = take;
+		len -= take;
+		off = 0;
+	}
+	job->n = n;
+	job->write = write_it;
+	job->key = key;
+	job->result = 0;
+	store_release(&job->state, HELPER_BUSY);
+	ret = count_event(cl->helper_fd);
+	if (ret)
+		note(f, "helper of client %u: %s", cl->id, strerror(-ret));
+}
+
+/* The bounce buffer of @cl as memory. */
+static struct hca_mem bounce_of(const struct client *cl)
+{
+	return (struct hca_mem){ .client = cl->id,
+				 .kind = MEM_SEG,
+				 .n = 1,
+				 .iov = { { offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE } } };
+}
+
+/* Has the helper finished? Return: its result, or -EAGAIN. */
+static int job_result(struct client *cl)
+{
+	struct helper_job *job = &cl->seg->job;
+
+	if (load_acquire(&job->state) != HELPER_DONE)
+		return -EAGAIN;
+	return load_relaxed(&job->result) ? -EFAULT : 0;
+}
+
+static void round_done(struct xfer *x, u64 n)
+{
+	if (x->src)
+		store_release(&x->src->seg->job.state, HELPER_IDLE);
+	if (x->dst)
+		store_release(&x->dst->seg->job.state, HELPER_IDLE);
+	release(&x->src);
+	release(&x->dst);
+	x->off += n;
+	x->phase = XFER_START;
+}
+
+/* The bytes of this round are at hand (in the source's buffer or memory): on to the destination. */
+static int deliver(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
+		   const struct hca_mem *src, u64 n)
+{
+	struct hca_mem from = x->src ? bounce_of(x->src) : *src, to;
+	u64 at = x->src ? 0 : x->soff + x->off;
+	int ret = 0;
+
+	if (!x->dst) {
+		ret = fabric_vm_copy(f, dst, x->doff + x->off, &from, at, n);
+		if (!ret)
+			round_done(x, n);
+		return ret;
+	}
+	if (x->src != x->dst) {
+		to = bounce_of(x->dst);
+		ret = fabric_vm_copy(f, &to, 0, &from, at, n);
+	}
+	if (ret)
+		return ret;
+	post(f, x->dst, true, dst, x->doff + x->off, n, x->key);
+	x->phase = XFER_WRITE;
+	return 0;
+}
+
+/* One step of a round. Return: 0 to go on, -EAGAIN to wait, or the copy's error. */
+static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
+		const struct hca_mem *src)
+{
+	u64 n = min_u64(x->len - x->off, SEG_BOUNCE_SIZE);
+	bool far_src = needs_helper(f, src->client, src->kind);
+	bool far_dst = needs_helper(f, dst->client, dst->kind);
+	int ret;
+
+	switch (x->phase) {
+	case XFER_START:
+		if ((far_src && !take_helper(f, x, src->client, &x->src)) ||
+		    (far_dst && !take_helper(f, x, dst->client, &x->dst))) {
+			release(&x->src);
+			return -EAGAIN;
+		}
+		if (!far_src)
+			return deliver(f, x, dst, src, n);
+		post(f, x->src, false, src, x->soff + x->off, n, x->key);
+		x->phase = XFER_READ;
+		return 0;
+	case XFER_READ:
+		ret = job_result(x->src);
+		if (ret)
+			return ret == -EAGAIN ? ret : -EFAULT_SRC;
+		return deliver(f, x, dst, src, n);
+	default:
+		ret = job_result(x->dst);
+		if (ret)
+			return ret == -EAGAIN ? ret : -EFAULT_DST;
+		round_done(x, n);
+		return 0;
+	}
+}
+
+static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
+{
+	u32 slot = slot_here(f);
+	struct xfer want = { .slot = slot,
+			     .qpn = slot < HCA_MAX_QP ? f->hca->qp[slot].qpn : 0,
+			     .key = key,
+			     .doff = doff,
+			     .soff = soff,
+			     .len = len };
+
+	return xfer_get(f, &want);
+}
+
+int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len, u64 key)
+{
+	struct xfer *x = xfer_here(f, doff, soff, len, key);
+	int ret = x ? 0 : -EAGAIN;
+
+	while (!ret && x->off < len)
+		ret = step(f, x, dst, src);
+	if (ret == -EAGAIN)
+		waiting_here(f);
+	else
+		xfer_end(f, x);
+	return ret;
+}
+
+/*
+ * Read, change, write, with the helper kept in between: atomic among all that goes through it. What
+ * other processes do to that memory without it (they live where the client does) may interleave.
+ */
+int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		  struct atomic_res *res, u64 key)
+{
+	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
+	struct xfer *x = xfer_here(f, addr, 0, 8, key);
+	u64 value;
+	int ret = -EAGAIN;
+
+	if (x && x->phase == XFER_START && take_helper(f, x, client, &x->dst)) {
+		post(f, x->dst, false, &word, 0, 8, key);
+		x->phase = XFER_READ;
+	}
+	if (x && x->phase == XFER_READ && !(ret = job_result(x->dst))) {
+		memcpy(&x->orig, x->dst->seg->bounce, 8);
+		value = atomic_result(op, x->orig, compare_add, swap);
+		memcpy(x->dst->seg->bounce, &value, 8);
+		post(f, x->dst, true, &word, 0, 8, key);
+		x->phase = XFER_WRITE;
+		ret = -EAGAIN;
+	} else if (x && x->phase == XFER_WRITE) {
+		ret = job_result(x->dst);
+	}
+	if (ret == -EAGAIN) {
+		waiting_here(f);
+		return ret;
+	}
+	res->orig = x->orig;
+	store_release(&x->dst->seg->job.state, HELPER_IDLE);
+	xfer_end(f, x);
+	return ret ? -EFAULT_DST : 0;
+}
+
+void helpers_look(struct fabric *f)
+{
+	struct client *cl;
+
+	if (!f->n_waiting)
+		return;
+	for (cl = f->clients; cl; cl = cl->next)
+		if (!cl->dead && load_acquire(&cl->seg->job.state) == HELPER_DONE) {
+			waiting_ring(f);
+			return;
+		}
+}
+
+void helper_ready(struct fabric *f, struct client *cl)
+{
+	if (f->n_waiting && !cl->dead)
+		waiting_ring(f);
+}
+
+void helper_forget(struct fabric *f, struct client *cl)
+{
+	if (cl->xfer)
+		xfer_end(f, cl->xfer);
+	/* Its peers' transfers find it gone when they ask again. */
+	if (f->n_waiting)
+		waiting_ring(f);
+}

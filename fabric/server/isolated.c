@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: isolated clients: they share nothing but their own segment, and this process does it all.
+ *
+ * They ring doorbells and post commands in the segment and kick. Both are found by looking through
+ * the segments. What stands in a segment can change at any time, so a command is copied before it
+ * is looked at.
+ */
+#include "fabric/server/fabric.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool isolated_look(struct fabric *f)
+{
+	struct hca *hca = f->hca;
+	struct client *cl;
+	bool found = false;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (cl->dead)
+			continue;
+		if (load_acquire(&cl->seg->db_any)) {
+			fetch_or(&hca->pending_clients[cl->id / 64], BIT64(cl->id % 64));
+			fetch_or(&hca->pending, BIT64(cl->id / 64));
+			found = true;
+		}
+		found |= load_acquire(&cl->seg->cmd_bits) != 0;
+	}
+	return found;
+}
+
+static void run_command(struct fabric *f, struct client *cl, struct cmd_slot *slot)
+{
+	struct hca_cmd cmd;
+
+	if (load_acquire(&slot->state) != CMD_POSTED)
+		return;
+	memcpy(&cmd, slot->cmd, sizeof(cmd));
+	hca_cmd_exec(&f->engine, cl->id, &cmd);
+	memcpy(slot->cmd, &cmd, sizeof(cmd));
+	store_release(&slot->state, CMD_DONE);
+	/* Not FUTEX_PRIVATE: the waiter is another process. */
+	syscall(SYS_futex, &slot->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void isolated_commands(struct fabric *f)
+{
+	struct client *cl;
+	u64 bits;
+	u32 i;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (cl->dead || !load_relaxed(&cl->seg->cmd_bits))
+			continue;
+		bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
+		for_each_bit64(i, bits)
+			run_command(f, cl, &cl->seg->cmd[i]);
+	}
+	f->active_at = real_ns();
+}

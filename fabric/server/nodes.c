@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: making nodes, and what of them is shown in sysfs.
+ *
+ * A node's tree is written when its first program is started, so that a topology of many nodes costs
+ * next to nothing.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/fault/fault.h"
+#include "fabric/common/opts.h"
+#include "fabric/server/sysfs.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define GUIDS_PER_DEV 16
+/* Subnet managers number ports from 1; here the manager itself has that. */
+#define SM_LID	  1
+#define FIRST_LID 2
+#define N_LIDS	  (0xc000u - FIRST_LID)
+
+/* The user whose fabric it is, or as if it were: a replay has the addresses of the record. */
+static u32 guid_user(void)
+{
+	const char *text = getenv(NODES_UID_ENV);
+	u64 uid;
+
+	return text && parse_number(text, ~0u, &uid) ? (u32)uid : (u32)geteuid();
+}
+
+/* A locally administered EUI-64, the same for this user's fabric and node of that name every time. */
+static u64 make_guid(const char *fabric, const char *node)
+{
+	const u32 uid = guid_user();
+	u64 h = fnv1a(fnv1a(FNV1A_BASIS, &uid, sizeof(uid)), fabric, strlen(fabric));
+
+	if (strcmp(node, NODE_NAME) != 0)
+		h = fnv1a(fnv1a(h, "/", 1), node, strlen(node));
+	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
+}
+
+u64 name_spread(const char *name)
+{
+	return strcmp(name, NODE_NAME) ? fnv1a(FNV1A_BASIS, name, strlen(name)) >> 32 : 0;
+}
+
+static bool addr_taken(const struct hca *hca, const u8 raw[16])
+{
+	u32 at = 0, dev, port, index;
+	bool ip;
+
+	return addr_next(hca, raw, &at, &dev, &port, &index, &ip);
+}
+
+static void ip4_of(const struct subnets *s, u64 n, u8 raw[16])
+{
+	u32 ip = htobe32(s->ip4 | (u32)n);
+
+	gid_map_v4(raw, &ip);
+}
+
+static void ip6_of(const struct subnets *s, u64 n, u8 raw[16])
+{
+	u32 i;
+
+	memcpy(raw, s->ip6, 16);
+	for (i = 0; i < 8; i++)
+		raw[15 - i] |= (u8)(n >> (8 * i));
+}
+
+/* The next addresses that nobody has, of the same number in both subnets. Return: 0 or -ENOSPC. */
+static int next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
+{
+	const struct subnets *s = &f->subnets;
+	u64 last = (1ULL << min_u32(32 - s->bits4, 128 - s->bits6)) - 2, n;
+
+	while (f->addresses < last) {
+		n = (f->spread + f->addresses++) % last + 1;
+		ip4_of(s, n, ip4);
+		ip6_of(s, n, ip6);
+		if (!addr_taken(f->hca, ip4) && !addr_taken(f->hca, ip6))
+			return 0;
+	}
+	return -ENOSPC;
+}
+
+static void set_address(struct hca_gid *g, const u8 raw[16], const struct hca_gid *host)
+{
+	memcpy(g->raw, raw, 16);
+	g->type = host->type;
+	g->valid = 1;
+	g->ifindex = host->ifindex;
+	memcpy(g->ndev, host->ndev, sizeof(g->ndev));
+}
+
+/* What a port of @node that is its @nth has for addresses: a RoCE port's are GIDs. */
+static int set_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p,
+			 const struct node_spec *s, u32 nth)
+{
+	struct hca_gid *g = d->link_layer == LINK_ETHERNET ? p->gid : p->ip;
+	struct hca_node *n = &f->hca->node[d->node];
+	struct hca_gid host;
+	u8 ip4[16], ip6[16];
+	int ret;
+
+	/* The interface is the one that the host's first port sits on. */
+	gids_self(f, p->guid, &host);
+	if (d->link_layer == LINK_ETHERNET)
+		p->gid[0] = host;
+	if (nth >= s->n_ip4 || nth >= s->n_ip6) {
+		ret = next_addresses(f, ip4, ip6);
+		if (ret)
+			return ret;
+	}
+	if (nth < s->n_ip4)
+		memcpy(ip4, s->ip4[nth], 16);
+	if (nth < s->n_ip6)
+		memcpy(ip6, s->ip6[nth], 16);
+	set_address(&g[1], ip4, &host);
+	set_address(&g[2], ip6, &host);
+	if (nth)
+		return 0;
+	memcpy(n->ip4, ip4, 16);
+	memcpy(n->ip6, ip6, 16);
+	return 0;
+}
+
+static void set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
+{
+	u8 port;
+
+	gid_make(&p->gid[0], prefix, p->guid);
+	p->gid[0].type = 0;
+	p->sm_lid = SM_LID;
+	do
+		p->lid = FIRST_LID + (u32)(f->spread + f->lids++) % N_LIDS;
+	while (hca_find_lid(f->hca, p->lid, &port) >= 0);
+}
+
+/* @nth: of the node's ports. Return: 0 or -ENOSPC. */
+static int make_port(struct fabric *f, struct hca_dev *d, u32 number, const struct profile *pr,
+		     const struct node_spec *s, u32 nth)
+{
+	struct hca_port *p = &d->port[number];
+	int ret = 0;
+
+	p->state = PORT_ACTIVE;
+	p->guid = d->guid + number - 1;
+	p->max_mtu = pr->max_mtu;
+	p->active_mtu = pr->active_mtu;
+	memcpy(p->pkey, pr->pkey, sizeof(p->pkey));
+	if (d->link_layer == LINK_INFINIBAND)
+		set_ib_port(f, p, pr->prefix);
+	if (d->node)
+		ret = set_addresses(f, d, p, s, nth);
+	else if (d->link_layer == LINK_INFINIBAND)
+		ips_now(f, d->index, number, p->ip);
+	else
+		gids_now(f, d->index, number, p->gid);
+	if (!p->active_mtu)
+		p->active_mtu = d->link_layer == LINK_INFINIBAND
+					? p->max_mtu
+					: netdev_mtu_code(p->gid[0].ndev, p->max_mtu);
+	return ret;
+}
+
+static void make_dev(struct hca_dev *d, const struct profile *pr, u64 guid)
+{
+	snprintf(d->name, sizeof(d->name), "%s%u", pr->dev_name, d->number);
+	memcpy(d->fw, pr->fw, sizeof(d->fw));
+	memcpy(d->board, pr->board, sizeof(d->board));
+	d->pci_vendor = pr->pci_vendor ? pr->pci_vendor : pr->lim.vendor_id & 0xffff;
+	d->guid = guid + (u64)d->number * GUIDS_PER_DEV;
+	d->link_layer = pr->link_layer;
+	d->speed = pr->speed;
+	d->width = pr->width;
+	d->lim = pr->lim;
+	/* Raw packets are Ethernet frames. */
+	if (d->link_layer == LINK_INFINIBAND)
+		d->lim.qp_types &= ~(1u << QPT_RAW_PACKET);
+	d->valid = 1;
+}
+
+int node_make(struct fabric *f, const struct node_spec *s)
+{
+	const struct profile *pr = s->profile ? s->profile : &f->profile;
+	u32 n_devs = s->n_devs ? s->n_devs : pr->n_devs, i, p;
+	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
+	u64 guid = make_guid(f->name, s->name);
+	int node = node_begin(f->hca, s->name, n_devs), ret = 0;
+
+	if (node < 0)
+		return node;
+	f->hca->node[node].bits4 = f->subnets.bits4;
+	f->hca->node[node].bits6 = f->subnets.bits6;
+	if (max_u32(s->n_ip4, s->n_ip6) > n_devs * n_ports)
+		return -EOVERFLOW;
+	for (i = 0; i < s->n_ip4 + s->n_ip6; i++)
+		if (addr_taken(f->hca, i < s->n_ip4 ? s->ip4[i] : s->ip6[i - s->n_ip4]))
+			return -EADDRINUSE;
+	for (i = 0; i < n_devs && !ret; i++) {
+		struct hca_dev *d = &f->hca->dev[f->hca->node[node].first_dev + i];
+
+		make_dev(d, pr, guid);
+		d->n_ports = n_ports;
+		for (p = 1; p <= n_ports && !ret; p++)
+			ret = make_port(f, d, p, pr, s, i * n_ports + p - 1);
+	}
+	if (ret)
+		return ret;
+	node_publish(f->hca, (u32)node);
+	faults_node(f);
+	captures_node(f);
+	join_news(f);
+	return node;
+}
+
+int node_named(struct fabric *f, const char *name)
+{
+	struct node_spec s = { 0 };
+	int node;
+
+	if (!node_name_ok(name))
+		return -EINVAL;
+	/* By this name, too, whatever others call it. */
+	if (f->hca->n_nodes && !strcmp(name, NODE_NAME))
+		return 0;
+	node = node_find(f->hca, name);
+	if (node >= 0)
+		return f->hca->node[node].member ? -EREMOTE : node;
+	snprintf(s.name, sizeof(s.name), "%s", name);
+	return node_make(f, &s);
+}
+
+/* The host's addresses are those that its first devices have now. */
+static void host_addresses(const struct hca *hca, struct hca_node *n)
+{
+	const struct hca_gid *g;
+	u32 d, p, i;
+	u8 *to;
+
+	memset(n->ip4, 0, sizeof(n->ip4));
+	memset(n->ip6, 0, sizeof(n->ip6));
+	for (d = n->n_devs; d--;)
+		for (p = hca->dev[d].n_ports; p; p--)
+			for (i = HCA_GIDS - 1; i; i--) {
+				const struct hca_port *at = &hca->dev[d].port[p];
+
+				g = at->ip[i].valid ? &at->ip[i] : &at->gid[i];
+				to = gid_is_v4(g->raw) ? n->ip4 : n->ip6;
+				if (g->valid && g->raw[0] != 0xfe)
+					memcpy(to, g->raw, 16);
+			}
+}
+
+int node_ask(const struct fabric *f, struct proto_msg *m)
+{
+	u32 at = 0, dev, port, index;
+	bool ip;
+	int node;
+
+	m->ask.node[sizeof(m->ask.node) - 1] = '\0';
+	if (m->ask.node[0])
+		node = node_find(f->hca, m->ask.node);
+	else
+		node = addr_next(f->hca, m->ask.ip, &at, &dev, &port, &index, &ip)
+			       ? (int)f->hca->dev[dev].node
+			       : -ENOENT;
+	if (node < 0)
+		return node;
+	m->node = f->hca->node[node];
+	if (!node)
+		host_addresses(f->hca, &m->node);
+	return 0;
+}
+
+/* Its tree's root. Return: 0 or -ENAMETOOLONG. */
+static int root_of(const struct fabric *f, u32 node, char root[PATH_MAX])
+{
+	return sysfs_root(root, f->paths.sysfs, node ? f->hca->node[node].name : NODE_NAME);
+}
+
+int node_show(struct fabric *f, u32 node)
+{
+	const struct hca_node *n = &f->hca->node[node];
+	char root[PATH_MAX], dir[PATH_MAX + 8];
+	int ret = root_of(f, node, root);
+
+	if (ret)
+		return ret;
+	snprintf(dir, sizeof(dir), "%s/nodes", f->paths.sysfs);
+	if (node && mkdir(dir, 0700) && errno != EEXIST)
+		return -errno;
+	ret = sysfs_build(root, &f->hca->dev[n->first_dev], n->n_devs);
+	f->shown[node].tree = !ret;
+	return ret;
+}
+
+int node_use(struct fabric *f, const char *name)
+{
+	int node = node_named(f, name[0] ? name : NODE_NAME), ret = 0;
+
+	if (node < 0)
+		return node;
+	if (!f->shown[node].tree)
+		ret = node_show(f, (u32)node);
+	else
+		node_show_counters(f, (u32)node);
+	return ret ? ret : node;
+}
+
+void node_show_counters(struct fabric *f, u32 node)
+{
+	const struct hca_node *n = &f->hca->node[node];
+	static struct hca_dev devs[PROFILE_MAX_DEVS];
+	char root[PATH_MAX];
+	u64 sum = 0;
+	u32 d, p, i;
+	int ret;
+
+	for (d = 0; d < n->n_devs; d++) {
+		hca_dev_now(f->hca, n->first_dev + d, &devs[d]);
+		for (p = 1; p <= devs[d].n_ports; p++)
+			for (i = 0; i < CNT_COUNT; i++)
+				sum += devs[d].port[p].counters[i];
+	}
+	if (sum == f->shown[node].counted)
+		return;
+	f->shown[node].counted = sum;
+	ret = root_of(f, node, root);
+	if (!ret)
+		ret = sysfs_counters(root, devs, n->n_devs);
+	if (ret)
+		note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric's state as a JSON object, gathered without the token.
+ *
+ * What others change meanwhile may be seen half way: a status is a glance, not a snapshot. Text is
+ * printed from the same object (fabric/cli/status_text.c).
+ */
+#include "emulator/audit/audit.h"
+#include "fabric/proto/port_counters.h"
+#include "fabric/server/fabric.h"
+#include "fabric/common/json.h"
+#include "fabric/server/status.h"
+#include "fabric/common/text_out.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define AUDIT_TRIES 500 /* milliseconds */
+
+static void add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
+bool process_stopped(s32 pid)
+{
+	char path[48], line[512], *p;
+	FILE *file;
+	bool stopped = false;
+
+	if (pid <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* "pid (name) state": the name may have parentheses of its own. */
+	if (fgets(line, sizeof(line), file) && (p = strrchr(line, ')')) && p[1] == ' ')
+		stopped = p[2] == 'T' || p[2] == 't';
+	fclose(file);
+	return stopped;
+}
+
+const struct client *status_client(const struct fabric *f, u32 owner)
+{
+	return owner && owner <= HCA_MAX_CLIENTS ? f->by_id[owner - 1] : NULL;
+}
+
+static struct json_object *json_engine(const struct fabric *f)
+{
+	struct json_object *o = json_object_new_object();
+	u64 token = load_relaxed(&f->hca->token);
+	const struct client *cl = status_client(f, (u32)token);
+	const struct hca_client *h;
+
+	add_int(o, "steals", f->hca->steals);
+	if (token == TOKEN_FREE) {
+		add_str(o, "holder", "none");
+	} else if (token == TOKEN_FABRIC || !cl || cl->gen != (u32)(token >> 32)) {
+		add_str(o, "holder", token == TOKEN_FABRIC ? "fabric" : "unknown");
+	} else {
+		h = &f->hca->client[cl->id];
+		add_str(o, "holder", "client");
+		add_int(o, "client", cl->id);
+		add_int(o, "pid", (u64)h->fabric_pid);
+		add_str(o, "name", h->name);
+		add_bool(o, "stopped", process_stopped(h->fabric_pid));
+	}
+	return o;
+}
+
+static struct json_object *json_counters(const struct hca_port *p)
+{
+	struct json_object *o = json_object_new_object();
+	u32 i;
+
+	for (i = 0; i < CNT_COUNT; i++)
+		add_int(o, counter_name(i), load_relaxed(&p->counters[i]));
+	return o;
+}
+
+static struct json_object *json_gids(const struct hca_port *p)
+{
+	static const char *const types[] = { "IB", "RoCE v1", "RoCE v2" };
+	struct json_object *all = json_object_new_array(), *o;
+	char text[INET6_ADDRSTRLEN];
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++) {
+		const struct hca_gid *g = &p->gid[i];
+
+		if (!g->valid)
+			continue;
+		o = json_object_new_object();
+		add_int(o, "index", i);
+		add_str(o, "gid", inet_ntop(AF_INET6, g->raw, text, sizeof(text)));
+		add_str(o, "type", g->type < ARRAY_SIZE(types) ? types[g->type] : "?");
+		add_str(o, "netdev", g->ndev);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static struct json_object *json_ports(const struct hca_dev *d)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	u32 i;
+
+	for (i = 1; i <= d->n_ports; i++) {
+		const struct hca_port *p = &d->port[i];
+
+		o = json_object_new_object();
+		add_int(o, "port", i);
+		add_str(o, "state", p->state == PORT_ACTIVE ? "ACTIVE" : "DOWN");
+		add_str(o, "link_layer",
+			d->link_layer == LINK_ETHERNET ? "Ethernet" : "InfiniBand");
+		add_int(o, "lid", p->lid);
+		add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
+		add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
+		json_object_object_add(o, "gids", json_gids(p));
+		json_object_object_add(o, "counters", json_counters(p));
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+/* Whose node or device it is, when it is another member's. */
+static void add_member(struct json_object *o, const struct fabric *f, u32 member)
+{
+	const char *name = status_member_name(f, member);
+
+	if (name)
+		add_str(o, "member", name);
+}
+
+static struct json_object *json_devices(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	struct hca_dev now;
+	const struct hca_dev *d = &now;
+	char guid[32];
+	u32 i;
+
+	for (i = 0; i < min_u32(f->hca->n_devs, HCA_MAX_DEVS); i++) {
+		hca_dev_now(f->hca, i, &now);
+		o = json_object_new_object();
+		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),
+			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,
+			 (unsigned)d->guid & 0xffff);
+		add_str(o, "name", d->name);
+		add_str(o, "node", f->hca->node[d->node].name);
+		add_member(o, f, d->member);
+		add_str(o, "guid", guid);
+		json_object_object_add(o, "ports", json_ports(d));
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+/* Of all kinds, but for the contexts themselves. */
+static u64 objects(const struct hca *hca, u32 client)
+{
+	u64 sum = 0;
+	u32 t, i;
+
+	for (t = 0; t < TAB_COUNT; t++)
+		sum += hca->client[client].n[t];
+	for (i = 0; i < min_u32(load_relaxed(&hca->tab[TAB_REF].high), HCA_MAX_REF); i++)
+		if (load_acquire(&hca->ref[i].client) == client + 1 &&
+		    hca->ref[i].kind == REF_CONTEXT)
+			sum--;
+	return sum;
+}
+
+static struct json_object *json_clients(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	const struct hca_client *h;
+	const struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (cl->freed)
+			continue;
+		h = &f->hca->client[cl->id];
+		o = json_object_new_object();
+		add_int(o, "client", cl->id);
+		add_int(o, "pid", (u64)h->pid);
+		add_str(o, "name", h->name);
+		add_str(o, "node", f->hca->node[h->node].name);
+		add_str(o, "state", cl->dead ? "dying" : "live");
+		add_str(o, "memory",
+			h->fabric_reach	     ? "direct"
+			: cl->helper_fd >= 0 ? "helper"
+					     : "none");
+		add_int(o, "qps", h->n[TAB_QP]);
+		add_int(o, "cqs", h->n[TAB_CQ]);
+		add_int(o, "mrs", h->n[TAB_MR]);
+		add_int(o, "pds", h->n[TAB_PD]);
+		add_int(o, "objects", objects(f->hca, cl->id));
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+/* The program at the other end of a connected QP, if it is one of this fabric. */
+static void add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
+{
+	struct hca_qp *peer = qp->attr.dest_qpn ? hca_qp_by_num(f->hca, qp->attr.dest_qpn) : NULL;
+	const struct client *cl = peer ? status_client(f, peer->client) : NULL;
+
+	if (qp->state < QPS_RTR || !qp->attr.dest_qpn)
+		return;
+	add_int(o, "peer_qpn", qp->attr.dest_qpn);
+	if (!cl)
+		return;
+	add_int(o, "peer_client", cl->id);
+	add_int(o, "peer_pid", (u64)f->hca->client[cl->id].pid);
+	add_str(o, "peer_name", f->hca->client[cl->id].name);
+}
+
+static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *qp)
+{
+	struct json_object *o = json_object_new_object(), *c = json_object_new_object();
+	const struct client *cl = status_client(f, qp->client);
+
+	add_int(o, "qpn", qp->qpn);
+	add_str(o, "type", ib_qp_type_name(qp->type));
+	add_str(o, "state", ib_qp_state_name(qp->state));
+	add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
+	add_str(o, "node",
+		qp->dev < HCA_MAX_DEVS ? f->hca->node[f->hca->dev[qp->dev].node].name : "?");
+	add_int(o, "client", qp->client - 1);
+	if (cl) {
+		add_int(o, "pid", (u64)f->hca->client[cl->id].pid);
+		add_str(o, "name", f->hca->client[cl->id].name);
+	}
+	add_peer(o, f, qp);
+	add_int(o, "mtu", qp->mtu);
+	add_bool(o, "waits_for_helper", qp->stalled);
+	add_int(c, "xmit_packets", qp->req.tx_pkts);
+	add_int(c, "xmit_bytes", qp->req.tx_bytes);
+	add_int(c, "rcv_packets", qp->resp.rx_pkts);
+	add_int(c, "rcv_bytes", qp->resp.rx_bytes);
+	add_int(c, "retransmissions", qp->n_retry);
+	add_int(c, "rcvd_rnr_err", qp->n_rnr);
+	json_object_object_add(o, "counters", c);
+	return o;
+}
+
+static struct json_object *json_qps(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
+
+	for (i = 0; i < n; i++)
+		if (load_acquire(&f->hca->qp[i].client))
+			json_object_array_add(all, json_qp(f, &f->hca->qp[i]));
+	return all;
+}
+
+static void add_address(struct json_object *all, int family, const u8 *ip)
+{
+	static const u8 none[16];
+	char text[INET6_ADDRSTRLEN];
+
+	if (memcmp(ip, none, family == AF_INET ? 4 : 16) != 0 &&
+	    inet_ntop(family, ip, text, sizeof(text)))
+		json_object_array_add(all, json_object_new_string(text));
+}
+
+static struct json_object *json_nodes(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o, *addrs;
+	const struct hca_node *n;
+	u32 i;
+
+	for (i = 0; i < min_u32(f->hca->n_nodes, HCA_MAX_NODES); i++) {
+		n = &f->hca->node[i];
+		o = json_object_new_object();
+		addrs = json_object_new_array();
+		add_str(o, "name", n->name);
+		add_member(o, f, n->member);
+		add_int(o, "devices", n->n_devs);
+		add_address(addrs, AF_INET, n->ip4 + 12);
+		add_address(addrs, AF_INET6, n->ip6);
+		json_object_object_add(o, "addresses", addrs);
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
+static struct json_object *gather(const struct fabric *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "fabric", f->name);
+	add_int(o, "pid", f->hca->fabric_pid);
+	add_bool(o, "isolated", f->isolated);
+	add_str(o, "profile", f->profile.title);
+	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
+	if (f->chaos)
+		json_object_object_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
+	add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
+	if (f->linger_ns != NEVER)
+		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
+	add_int(o, "leases", f->n_leases);
+	json_object_object_add(o, "engine", json_engine(f));
+	if (f->join)
+		json_object_object_add(o, "join", status_join(f));
+	json_object_object_add(o, "members", status_members(f));
+	json_object_object_add(o, "nodes", json_nodes(f));
+	json_object_object_add(o, "devices", json_devices(f));
+	json_object_object_add(o, "clients", json_clients(f));
+	json_object_object_add(o, "qps", json_qps(f));
+	json_object_object_add(o, "ids", status_ids(f));
+	return o;
+}
+
+/*
+ * Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. Return: 0, PROTO_F_BUSY
+ * or PROTO_F_UNSOUND.
+ */
+static u32 add_audit(struct json_object *o, struct fabric *f)
+{
+	struct timespec nap = { .tv_nsec = 1000000 };
+	char why[256];
+	int tries, ret;
+
+	for (tries = 0; !engine_try(&f->engine); tries++) {
+		if (tries == AUDIT_TRIES) {
+			add_str(o, "audit", "the engine is busy");
+			return PROTO_F_BUSY;
+		}
+		nanosleep(&nap, NULL);
+	}
+	ret = hca_audit(f->hca, why, sizeof(why));
+	engine_leave(&f->engine);
+	add_str(o, "audit", ret ? why : "clean");
+	return ret ? PROTO_F_UNSOUND : 0;
+}
+
+int status_make(struct fabric *f, u32 *flags)
+{
+	struct json_object *o = gather(f);
+	struct text_out text;
+	FILE *out = text_begin(&text);
+	u32 found = 0;
+
+	if (!out) {
+		json_object_put(o);
+		return -ENOMEM;
+	}
+	if (*flags & PROTO_F_AUDIT)
+		found = add_audit(o, f);
+	if (*flags & PROTO_F_JSON) {
+		json_out(out, o);
+	} else {
+		status_print(out, o);
+		json_object_put(o);
+	}
+	*flags = found;
+	return text_end(&text);
+}

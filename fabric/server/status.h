@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a fabric's state, from JSON object to text.
+ */
+#ifndef FABRIC_SERVER_STATUS_H
+#define FABRIC_SERVER_STATUS_H
+
+#include "emulator/types.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+struct fabric;
+struct client;
+
+/** status_client() - the client that owns an object (number + 1), if there still is one. */
+const struct client *status_client(const struct fabric *f, u32 owner);
+/** status_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
+struct json_object *status_ids(const struct fabric *f);
+/** status_members() - the members of the mesh; an empty array where the fabric is not joined. */
+struct json_object *status_members(const struct fabric *f);
+/** status_join() - this fabric as the others see it. To be called of joined ones only. */
+struct json_object *status_join(const struct fabric *f);
+/**
+ * status_member_name() - of the member with that number as in struct hca_dev.member.
+ * Return: its name; "?": it is forgotten; NULL: the number is 0, our own.
+ */
+const char *status_member_name(const struct fabric *f, u32 number);
+
+/** status_print() - print the object that status.c gathers for people. */
+void status_print(FILE *out, struct json_object *o);
+
+#endif

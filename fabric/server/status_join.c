@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of the mesh in a status. */
+#include "fabric/join/join.h"
+#include "fabric/common/json.h"
+#include "fabric/server/status.h"
+
+#include <stdio.h>
+
+static void add_id(struct json_object *o, u64 id)
+{
+	char text[20];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	add_str(o, "id", text);
+}
+
+static const char *state_of(const struct member *m)
+{
+	if (!m->via)
+		return m->dead ? "dead" : "away";
+	if (!m->ready)
+		return "joining";
+	return m->conn == m->via ? "direct" : "behind";
+}
+
+static struct json_object *json_traffic(u64 bytes, u64 bursts)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_int(o, "bytes", bytes);
+	add_int(o, "bursts", bursts);
+	return o;
+}
+
+/* What may still be sent to it in each lane: none when a frame has gone beyond. */
+static struct json_object *json_credit(const struct member *m)
+{
+	static const char *const names[LANES] = { "requests", "answers" };
+	struct json_object *o = json_object_new_object();
+	const struct jlane *l;
+	u32 i;
+
+	for (i = 0; i < LANES; i++) {
+		l = &m->lane[i];
+		add_int(o, names[i], m->via && l->limit > l->sent ? l->limit - l->sent : 0);
+	}
+	return o;
+}
+
+static struct json_object *json_member(const struct member *m)
+{
+	struct json_object *o = json_object_new_object();
+	u64 waiting = 0;
+	u32 i;
+
+	for (i = 0; i < LANES; i++)
+		waiting += m->lane[i].tail - m->lane[i].head;
+	add_str(o, "name", m->name);
+	add_id(o, m->id);
+	add_str(o, "state", state_of(m));
+	if (m->via)
+		add_str(o, "address", m->via->who);
+	if (m->via && m->via != m->conn && m->via->member)
+		add_str(o, "via", m->via->member->name);
+	json_object_object_add(o, "sent", json_traffic(m->tx_bytes, m->tx_bursts));
+	json_object_object_add(o, "received", json_traffic(m->rx_bytes, m->rx_bursts));
+	add_int(o, "dropped", m->dropped);
+	json_object_object_add(o, "credit", json_credit(m));
+	add_int(o, "waiting", waiting);
+	return o;
+}
+
+struct json_object *status_members(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i;
+
+	for (i = 0; f->join && i < JOIN_MAX_MEMBERS; i++)
+		if (f->join->member[i])
+			json_object_array_add(all, json_member(f->join->member[i]));
+	return all;
+}
+
+struct json_object *status_join(const struct fabric *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_id(o, f->join->id);
+	add_str(o, "name", f->node_name);
+	add_int(o, "port", f->join->port);
+	add_int(o, "turned_away", f->join->n_turned_away);
+	return o;
+}
+
+const char *status_member_name(const struct fabric *f, u32 number)
+{
+	if (!number)
+		return NULL;
+	return f->join && number <= JOIN_MAX_MEMBERS && f->join->member[number - 1]
+		       ? f->join->member[number - 1]->name
+		       : "?";
+}

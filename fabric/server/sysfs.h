@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the private copy of what the kernel would show of the devices in /sys and /dev.
+ *
+ * One tree of ordinary files and symlinks per node, of the devices that its programs are to see. `rdmaemu run` names its root in $RDMAEMU_SYSFS; the shim then shows
+ *
+ *	<root>/sys/class/infiniband*		as	/sys/class/infiniband*
+ *	<root>/sys/devices/pci0fab:*		as	/sys/devices/pci0fab:*
+ *	<root>/dev/infiniband*			as	/dev/infiniband*
+ *
+ * PCI domain 0fab is made up, so that no real device's directory is ever hidden.
+ */
+#ifndef FABRIC_SERVER_SYSFS_H
+#define FABRIC_SERVER_SYSFS_H
+
+#include "emulator/hca.h"
+
+#include <limits.h>
+
+/* The largest device index that fits into the made-up PCI domain (256 buses of 32 devices). */
+#define SYSFS_MAX_INDEX 8190u
+
+/**
+ * sysfs_build() - write the tree for @n devices.
+ * @root: directory to put it in; created (mode 0700) if missing, its parent must exist
+ * @devs: uverbsN belongs to devs[N]
+ *
+ * Called again for the same root and devices it brings the files up to date, each at once for those
+ * who read it. Counters are only there by name: the shim reads them from the HCA. Nothing in the tree
+ * is opened or followed outside @root.
+ * Return: 0 or -errno; on error the tree may be incomplete, sysfs_remove() cleans it up.
+ */
+int sysfs_build(const char *root, const struct hca_dev *devs, u32 n);
+
+/**
+ * sysfs_root() - the root of the tree of node @name, in the fabric's tree @fabric, which is that of
+ * the host, node0. Return: 0 or -ENAMETOOLONG.
+ */
+int sysfs_root(char root[PATH_MAX], const char *fabric, const char *name);
+
+/**
+ * sysfs_counters() - bring the files of the counters up to date, in a tree that was built.
+ * Return: 0 or -errno.
+ */
+int sysfs_counters(const char *root, const struct hca_dev *devs, u32 n);
+
+/**
+ * sysfs_remove() - delete the tree, root included. Symlinks are removed, not followed.
+ * Return: 0 (also if there is none) or -errno of the first failure; it deletes what it can.
+ */
+int sysfs_remove(const char *root);
+
+#endif

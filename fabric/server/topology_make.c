@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a fabric as its topology says. Before anybody is served, so that no token is needed.
+ */
+#include "fabric/server/fabric.h"
+
+#include <stdio.h>
+
+static const char *node_trouble(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+		return "the host or another node has one of its addresses";
+	case -EOVERFLOW:
+		return "it has more addresses than ports";
+	case -ENOSPC:
+		return "no room for its devices, or the subnet has no address left";
+	}
+	return strerror(-err);
+}
+
+static const char *port_trouble(int err)
+{
+	switch (err) {
+	case -ENODEV:
+		return "there is no such device or port";
+	case -EOPNOTSUPP:
+		return "only ports with link layer InfiniBand have LIDs";
+	case -ERANGE:
+		return "the ports have smaller tables";
+	case -ENOTUNIQ:
+		return "a LID is one port's: name it by --node, --device and --port";
+	case -EADDRINUSE:
+		return "another port has that LID";
+	}
+	return strerror(-err);
+}
+
+/* Those that are told their addresses come first: the others get what is left. */
+static int make_nodes(struct fabric *f, const struct topology *t, bool told, char *why, size_t size)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < t->n_nodes; i++) {
+		if ((t->node[i].n_ip4 || t->node[i].n_ip6) != told)
+			continue;
+		ret = node_make(f, &t->node[i]);
+		if (ret >= 0)
+			continue;
+		snprintf(why, size, "%s:%d: node %s: %s", t->file, t->node_line[i], t->node[i].name,
+			 node_trouble(ret));
+		return ret;
+	}
+	return 0;
+}
+
+int topology_apply(struct fabric *f, const struct topology *t, char *why, size_t size)
+{
+	int ret = make_nodes(f, t, true, why, size);
+	u32 i;
+
+	if (!ret)
+		ret = make_nodes(f, t, false, why, size);
+	for (i = 0; !ret && i < t->n_ports; i++) {
+		ret = port_change(f, &t->port[i].change);
+		if (ret)
+			snprintf(why, size, "%s:%d: %s", t->file, t->port[i].line,
+				 port_trouble(ret));
+	}
+	return ret;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: engine work of the fabric process.
+ *
+ * Theory of operation
+ * -------------------
+ * What needs the token is collected by looking, not by queueing: dead clients, deadlines, doorbells
+ * in shared memory. If something is due, the token is tried once; if another has it, again after
+ * 50 us, 100 us, up to a millisecond. The loop meanwhile serves its sockets.
+ *
+ * Doorbells in a direct fabric are left to the programs for a while: they move data with one copy,
+ * this process needs two. Deadlines (a QP stuck in a program that cannot reach some memory has one
+ * that has passed), dead clients and QPs that a helper has worked for are seen to at once.
+ *
+ * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
+ * is waited for, and reported.
+ */
+#include "fabric/capture/capture.h"
+#include "fabric/link/chaos.h"
+#include "fabric/server/fabric.h"
+#include "fabric/fault/fault.h"
+#include "fabric/inject/inject.h"
+
+#define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
+#define BACKOFF_MAX_NS	   NSEC_PER_MSEC
+#define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
+#define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
+#define LATE_TURNS	   256u /* deadlines wait no longer for what rules make of packets */
+#define STOPPED_NS	   (100 * NSEC_PER_MSEC)
+#define STRANGER_NS	   (2 * NSEC_PER_SEC)
+
+static struct client *holder_of(struct fabric *f, u64 token)
+{
+	u32 id = (u32)token - 1;
+	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
+
+	return cl && token == token_of(cl->id, cl->gen) ? cl : NULL;
+}
+
+/* The token is with @token, again or for the first time. */
+static void watch_holder(struct fabric *f, u64 token, u64 now)
+{
+	struct client *cl = holder_of(f, token);
+	const struct hca_client *h;
+
+	if (f->busy_token != token) {
+		f->busy_token = token;
+		f->busy_since = now;
+		f->busy_noted = false;
+	}
+	if (f->busy_noted || !cl || now - f->busy_since < STOPPED_NS)
+		return;
+	h = &f->hca->client[cl->id];
+	if (process_stopped(h->fabric_pid)) {
+		f->busy_noted = true;
+		note(f, "process %d (%s) is stopped inside the engine: all others wait for it",
+		     h->fabric_pid, h->name);
+	}
+}
+
+/*
+ * Whether the holder will never let go. One that is no client any more had closed its connection,
+ * was cleared away, and came into the engine once more.
+ */
+static bool holder_gone(struct fabric *f, struct client *cl)
+{
+	return cl ? cl->dead && client_image_gone(f, cl) : real_ns() - f->busy_since > STRANGER_NS;
+}
+
+static bool take_token(struct fabric *f, u64 now)
+{
+	struct engine *e = &f->engine;
+	struct client *cl;
+	u64 token;
+
+	if (engine_try(e))
+		goto taken;
+	token = load_relaxed(&f->hca->token);
+	if (token != TOKEN_FREE) {
+		watch_holder(f, token, now);
+		cl = holder_of(f, token);
+		if (holder_gone(f, cl) && engine_steal(e, token)) {
+			note(f, "engine taken back from process %d (%s), which died in it",
+			     cl ? f->hca->client[cl->id].fabric_pid : 0,
+			     cl ? f->hca->client[cl->id].name : "a former client");
+			goto taken;
+		}
+	}
+	f->backoff_ns = f->busy_noted	? BACKOFF_STOPPED_NS
+			: f->backoff_ns ? min_u64(2 * f->backoff_ns, BACKOFF_MAX_NS)
+					: BACKOFF_MIN_NS;
+	f->retry_at = now + f->backoff_ns;
+	return false;
+taken:
+	if (f->busy_noted)
+		note(f, "the engine is free again");
+	f->busy_noted = false;
+	f->busy_token = TOKEN_FREE;
+	f->backoff_ns = 0;
+	f->retry_at = 0;
+	return true;
+}
+
+static void reap_dead(struct fabric *f)
+{
+	struct client *cl;
+
+	for (cl = f->clients; cl; cl = cl->next) {
+		if (!cl->dead || cl->freed)
+			continue;
+		engine_reap(&f->engine, cl->id);
+		client_free(f, cl);
+	}
+}
+
+/* Whether doorbells that others may serve are ours by now. */
+static bool pending_due(struct fabric *f, u64 now)
+{
+	struct hca *hca = f->hca;
+
+	if (!load_relaxed(&hca->pending)) {
+		f->pending_at = NEVER;
+		/* Who rings now kicks; who rang before it saw this is found here. */
+		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
+			return false;
+	}
+	if (f->isolated || f->rung || f->move.to)
+		return true;
+	/* As long as programs serve doorbells, those that are pending now are new ones. */
+	if (f->pending_at == NEVER || f->served != load_relaxed(&hca->served)) {
+		f->served = load_relaxed(&hca->served);
+		f->pending_at = now + PENDING_WAIT_NS;
+		exchange(&hca->watching, 1);
+	}
+	return now >= f->pending_at;
+}
+
+u64 engine_deadline(const struct fabric *f)
+{
+	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
+		       min_u64(faults_next(f), chaos_next(f)));
+}
+
+/* In real time. */
+static u64 next_due(const struct fabric *f)
+{
+	u64 timers = fabric_real(f, load_relaxed(&f->hca->next_deadline));
+	u64 links = fabric_real(f, link_next(f));
+
+	if (unlikely(f->again_at) && links < f->again_at)
+		links = f->again_at;
+	return min_u64(min_u64(timers, links),
+		       min_u64(min_u64(join_next(f), inject_next(f)),
+			       fabric_real(f, min_u64(faults_next(f), chaos_next(f)))));
+}
+
+bool engine_quiet(struct fabric *f)
+{
+	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
+	       !f->n_waiting && !ports_due(f) && !captures_due(f) && inject_next(f) == NEVER &&
+	       !load_relaxed(&f->hca->pending) && !load_relaxed(&f->hca->via_any) &&
+	       !faults_due(f) && engine_deadline(f) > fabric_ns(f) &&
+	       !(f->isolated && isolated_look(f));
+}
+
+static bool work_due(struct fabric *f, u64 now)
+{
+	bool commands = f->isolated && isolated_look(f);
+
+	if (f->kicked) {
+		f->kicked = false;
+		helpers_look(f);
+		captures_look(f);
+	}
+	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || captures_due(f) ||
+	       inject_due(f) || join_due(f, now) || faults_due(f) ||
+	       load_relaxed(&f->hca->via_any) || now >= next_due(f);
+}
+
+void engine_doze(struct fabric *f, u64 *next)
+{
+	struct hca *hca = f->hca;
+
+	if (!load_relaxed(&hca->via_any)) {
+		/* Who rings now kicks; who rang before it saw this is found here. */
+		exchange(&hca->via_asleep, 1);
+		if (!load_relaxed(&hca->via_any))
+			return;
+		store_relaxed(&hca->via_asleep, 0);
+	}
+	*next = min_u64(*next, f->retry_at);
+}
+
+u64 engine_work(struct fabric *f)
+{
+	u64 now = real_ns();
+
+	if (!work_due(f, now)) {
+		f->rung = false;
+		return min_u64(next_due(f), f->pending_at);
+	}
+	if (now < f->retry_at || !take_token(f, now))
+		return f->retry_at;
+	f->rung = false;
+	f->pending_at = NEVER;
+	store_relaxed(&f->hca->watching, 0);
+	if (f->n_dead)
+		reap_dead(f);
+	if (ports_due(f))
+		ports_work(f);
+	if (faults_due(f))
+		faults_work(f);
+	if (captures_due(f))
+		captures_work(f);
+	if (f->isolated)
+		isolated_commands(f);
+	if (f->join)
+		join_input(f);
+	if (inject_due(f))
+		inject_work(f);
+	via_serve(&f->engine);
+	/* What has come may be what somebody is about to give up waiting for. */
+	link_work(f);
+	if (!f->faults->wire || !link_late(f) || ++f->late_turns > LATE_TURNS) {
+		f->late_turns = 0;
+		engine_timers(&f->engine);
+	}
+	if (unlikely(f->chaos))
+		chaos_work(f);
+	engine_leave(&f->engine);
+	brought_wake(f);
+	/* What the budget left over, or was rung for us meanwhile. */
+	if (f->kicked || load_relaxed(&f->hca->pending))
+		return f->isolated || f->kicked ? 0 : min_u64(next_due(f), now + PENDING_WAIT_NS);
+	return next_due(f);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: event channels: a ring in the segment and an eventfd that counts its events.
+ *
+ * The descriptor is the program's: it may poll it, set O_NONBLOCK on it, or leave it blocking. The
+ * shim keeps its own duplicate for events that this process itself causes, so that a program which
+ * closed its number is not written into whatever has that number now. A read that finds no event
+ * in the ring was woken for nothing (a holder died between ring and eventfd, and the event was sent
+ * again) and reads on.
+ *
+ * A channel number is used again, with another descriptor. Peers keep descriptors that they once
+ * asked for, so the ring tells how often that happened (@fd_gen).
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+#define LOCAL_EVENTS 2u /* events a process raises itself: device fatal, once */
+
+struct shim_chan {
+	pthread_mutex_t lock; /* readers among themselves; the descriptor against its closing */
+	int fd; /* own duplicate, or -1 */
+	bool used;
+	u32 debt; /* counts of voided events that readers have taken, but not yet looked for */
+	u32 n_local;
+	struct chan_event local[LOCAL_EVENTS];
+};
+
+static struct shim_chan chans[SEG_MAX_CHANS];
+static u32 n_opened; /* the first so many have been initialized */
+static pthread_mutex_t alloc_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int chan_claim(void)
+{
+	struct shim_chan *c;
+	u32 i;
+
+	pthread_mutex_lock(&alloc_lock);
+	for (i = 0; i < n_opened && chans[i].used; i++)
+		;
+	if (i == SEG_MAX_CHANS) {
+		pthread_mutex_unlock(&alloc_lock);
+		return -EMFILE;
+	}
+	c = &chans[i];
+	if (i == n_opened) {
+		pthread_mutex_init(&c->lock, NULL);
+		c->fd = -1;
+		store_release(&n_opened, i + 1);
+	}
+	c->used = true;
+	pthread_mutex_unlock(&alloc_lock);
+	return (int)i;
+}
+
+/* A channel that there is, or was. */
+static struct shim_chan *chan_at(u32 chan)
+{
+	return chan < load_acquire(&n_opened) ? &chans[chan] : NULL;
+}
+
+static void chan_release(u32 chan)
+{
+	struct shim_chan *c = &chans[chan];
+
+	pthread_mutex_lock(&c->lock);
+	if (c->fd >= 0)
+		sys_close(c->fd);
+	c->fd = -1;
+	c->n_local = 0;
+	c->debt = 0;
+	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&alloc_lock);
+	c->used = false;
+	pthread_mutex_unlock(&alloc_lock);
+}
+
+/* A user of the slot before may have left events. The engine knows no such channel now. */
+static void ring_reset(u32 chan)
+{
+	struct chan_ring *r = &shim.seg->chan[chan];
+
+	store_release(&r->fd_gen, r->fd_gen + 1);
+	store_release(&r->cons, load_acquire(&r->prod));
+}
+
+int shim_chan_new(int *fd)
+{
+	struct proto_msg m = { .op = PROTO_CHAN_ADD };
+	int chan = chan_claim();
+	int ret, dup_fd;
+
+	if (chan < 0)
+		return chan;
+	*fd = sys_eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (*fd < 0) {
+		chan_release((u32)chan);
+		return *fd;
+	}
+	ring_reset((u32)chan);
+	dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	ret = dup_fd;
+	if (dup_fd >= 0) {
+		chans[chan].fd = fd_high(dup_fd);
+		m.peer.chan = (u32)chan;
+		ret = rpc_call(&m, *fd, NULL, 0);
+	}
+	if (ret >= 0)
+		return chan;
+	sys_close(*fd);
+	chan_release((u32)chan);
+	return ret;
+}
+
+void shim_chan_free(u32 chan, int fd)
+{
+	struct proto_msg m = { .op = PROTO_CHAN_DEL, .peer.chan = chan };
+
+	if (!chan_at(chan))
+		return;
+	/* Should the fabric have gone, there is nothing left to tell it. */
+	if (!load_relaxed(&shim.fatal))
+		rpc_call(&m, -1, NULL, 0);
+	sys_close(fd);
+	chan_release(chan);
+}
+
+/* The next event of the ring. The channel's lock is held. */
+static bool ring_take(struct chan_ring *r, struct chan_event *ev)
+{
+	u32 cons = r->cons;
+
+	while (load_acquire(&r->prod) != cons) {
+		*ev = r->ev[cons % SEG_CHAN_DEPTH];
+		store_release(&r->cons, ++cons);
+		if (ev->type != CHAN_EV_VOID)
+			return true;
+	}
+	return false;
+}
+
+/* Take @n counts off the descriptor. The channel's lock is held. */
+static void uncount(struct shim_chan *c, u32 n)
+{
+	u64 one;
+
+	for (; n; n--)
+		if (sys_read_nowait(c->fd, &one, sizeof(one)) < 0)
+			c->debt++;
+}
+
+/*
+ * A reader that had a count has looked for its event. While some are in debt, it may have been given
+ * an event that came later, whose count is still there: it would leave the descriptor readable without
+ * an event. The channel's lock is held.
+ */
+static void settle(struct shim_chan *c, bool found)
+{
+	u64 one;
+
+	if (!found && c->debt)
+		c->debt--;
+	while (c->debt && sys_read_nowait(c->fd, &one, sizeof(one)) > 0)
+		c->debt--;
+}
+
+static bool chan_take(u32 chan, struct chan_event *ev)
+{
+	struct shim_chan *c = &chans[chan];
+	bool found;
+	u32 i;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->n_local) {
+		*ev = c->local[0];
+		c->n_local--;
+		for (i = 0; i < c->n_local; i++)
+			c->local[i] = c->local[i + 1];
+		found = true;
+	} else {
+		found = ring_take(&shim.seg->chan[chan], ev);
+	}
+	settle(c, found);
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+/*
+ * Programs end their event threads with pthread_cancel(), because the read(2) in libibverbs is a
+ * cancellation point. The raw call is none, so it is made one. Nothing is held meanwhile.
+ */
+static ssize_t read_count(int fd)
+{
+	ssize_t got;
+	u64 one;
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	got = sys_read(fd, &one, sizeof(one));
+	pthread_setcanceltype(type, NULL);
+	return got;
+}
+
+int shim_chan_wait(int fd)
+{
+	ssize_t got;
+
+	shim_drain();
+	got = read_count(fd);
+	if (got >= 0)
+		return 0;
+	errno = (int)-got;
+	return -1;
+}
+
+int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
+{
+	if (!chan_at(chan)) {
+		errno = EINVAL;
+		return -1;
+	}
+	do {
+		if (shim_chan_wait(fd))
+			return -1;
+	} while (!chan_take(chan, ev));
+	return 0;
+}
+
+/* The channel's lock is held. */
+static void count(const struct shim_chan *c, u64 n)
+{
+	/* Cannot fail: the count would have to reach 2^64. */
+	if (c->fd >= 0)
+		sys_write(c->fd, &n, sizeof(n));
+}
+
+/*
+ * Void the events of an object in the ring. Each takes one of the counts with it; where a reader has
+ * it already, that one finds nothing and reads on.
+ */
+static void ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
+{
+	u32 i, prod = load_acquire(&r->prod);
+	struct chan_event *ev;
+
+	for (i = r->cons; i != prod; i++) {
+		ev = &r->ev[i % SEG_CHAN_DEPTH];
+		if (ev->kind != kind || ev->handle != handle || ev->gen != gen ||
+		    ev->type == CHAN_EV_VOID)
+			continue;
+		ev->type = CHAN_EV_VOID;
+		uncount(c, 1);
+	}
+}
+
+void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen)
+{
+	if (!chan_at(chan))
+		return;
+	pthread_mutex_lock(&chans[chan].lock);
+	ring_void(&chans[chan], &shim.seg->chan[chan], kind, handle, gen);
+	pthread_mutex_unlock(&chans[chan].lock);
+}
+
+/* Return: 0 or -ENOSPC. The channel's lock is held. */
+static int put_local(struct shim_chan *c, struct chan_ring *r, const struct chan_event *ev)
+{
+	u32 prod = load_relaxed(&r->prod);
+
+	/* Of an isolated client without its fabric nobody else writes the ring. */
+	if (shim.isolated && load_relaxed(&shim.fatal)) {
+		if (prod - r->cons >= SEG_CHAN_DEPTH)
+			return -ENOSPC;
+		r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+		store_release(&r->prod, prod + 1);
+		return 0;
+	}
+	if (c->n_local >= LOCAL_EVENTS)
+		return -ENOSPC;
+	c->local[c->n_local++] = *ev;
+	return 0;
+}
+
+int shim_chan_push(u32 chan, const struct chan_event *ev)
+{
+	struct shim_chan *c = chan_at(chan);
+	int ret;
+
+	if (!c || !c->used)
+		return -EBADF;
+	pthread_mutex_lock(&c->lock);
+	ret = put_local(c, &shim.seg->chan[chan], ev);
+	if (!ret)
+		count(c, 1);
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+void shim_chan_uncount(u32 chan, u32 n)
+{
+	struct shim_chan *c = chan_at(chan);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	uncount(c, n);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void shim_chan_settle(u32 chan, bool found)
+{
+	struct shim_chan *c = chan_at(chan);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	settle(c, found);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void shim_chan_count(u32 chan, u64 n)
+{
+	struct shim_chan *c = chan_at(chan);
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	count(c, n);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void chan_notify(u32 chan)
+{
+	shim_chan_count(chan, 1);
+}
+
+void chan_forked(void)
+{
+	u32 i;
+
+	pthread_mutex_init(&alloc_lock, NULL);
+	for (i = 0; i < n_opened; i++) {
+		pthread_mutex_init(&chans[i].lock, NULL);
+		if (chans[i].fd >= 0)
+			sys_close(chans[i].fd);
+		chans[i].fd = -1;
+		chans[i].used = false;
+		chans[i].debt = 0;
+		chans[i].n_local = 0;
+	}
+}

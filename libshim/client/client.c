@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: becoming a client of the fabric.
+ *
+ * Happens at first use (the first look for devices), not when the library is loaded: it is loaded
+ * into every process. The fabric hands out a segment, an eventfd to wake it by, and, unless it is
+ * isolated, HCA memory. Nothing of it is believed before it was checked.
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+static const struct hca_clock real_time;
+
+struct shim_client shim = {
+	.clock = &real_time, .sock = -1, .kick_fd = -1, .fail_calls = no_fail_calls
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A word that others can read to make sure that they reached this very process. */
+static u64 cookie;
+
+void client_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void client_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* Replace a shared mapping by zero pages of our own; inaccessible ones where memory is rationed. */
+static void replace_mapping(void *map, u64 size)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+
+	if (mmap(map, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+		(void)mmap(map, size, PROT_NONE, flags, -1, 0);
+}
+
+void client_forked(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	if (!shim.live)
+		return;
+	shim.live = false;
+	shim.fatal = false;
+	shim.isolated = false;
+	shim.engine.hca = NULL;
+	shim.fail_calls = no_fail_calls;
+	shim.clock = &real_time;
+	replace_mapping(shim.seg, SEG_SIZE);
+	if (shim.hca)
+		replace_mapping(shim.hca, sizeof(*shim.hca));
+	sys_close(shim.kick_fd);
+	shim.kick_fd = -1;
+}
+
+static void copy_name(char *dst, size_t size, const char *src)
+{
+	strncpy(dst, src ? src : "", size - 1);
+	dst[size - 1] = '\0';
+}
+
+static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
+{
+	const char *run = getenv(PROTO_RUN_ENV);
+	struct stat ns = { 0 };
+
+	if (sys_getrandom(&cookie, sizeof(cookie)) != sizeof(cookie))
+		return -EIO;
+	/* With yama's ptrace_scope 1 only this lets peers reach our memory. EINVAL: no yama. */
+	sys_prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	sys_stat("/proc/self/ns/pid", &ns);
+	memset(m, 0, sizeof(*m));
+	m->op = PROTO_HELLO;
+	m->hello.version = PROTO_VERSION;
+	m->hello.pid = sys_getpid();
+	m->hello.pidns = ns.st_ino;
+	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
+	m->hello.cookie = cookie;
+	copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
+	copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
+	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
+	return rpc_call(m, -1, fds, RPC_MAX_FDS);
+}
+
+static int check_welcome(const struct proto_welcome *w, int n_fds)
+{
+	if (n_fds != (w->isolated ? 2 : 3) || w->client >= HCA_MAX_CLIENTS || !w->gen)
+		return -EPROTO;
+	if (w->seg_size != SEG_SIZE || (!w->isolated && w->hca_size != sizeof(struct hca)))
+		return -EPROTO;
+	if (w->n_devs > PROTO_MAX_DEVS || w->first_dev > HCA_MAX_DEVS - w->n_devs)
+		return -EPROTO;
+	return 0;
+}
+
+static int map_all(const struct proto_welcome *w, const int *fds)
+{
+	struct seg_hdr *seg = map_shared(fds[0], SEG_SIZE);
+	struct hca *hca = NULL;
+	int ret = seg ? seg_check(seg, w->client, w->gen) : -ENOMEM;
+
+	if (!ret && !w->isolated) {
+		hca = map_shared(fds[2], sizeof(*hca));
+		ret = hca ? hca_check(hca, sizeof(*hca)) : -ENOMEM;
+	}
+	if (ret) {
+		if (seg)
+			munmap(seg, SEG_SIZE);
+		if (hca)
+			munmap(hca, sizeof(*hca));
+		return ret;
+	}
+	shim.seg = seg;
+	shim.hca = hca;
+	return 0;
+}
+
+/* The connection stands: fill in the rest. @fds: segment, kick eventfd and perhaps HCA memory. */
+static void take_office(const struct proto_welcome *w, const int *fds)
+{
+	shim.welcome = *w;
+	shim.id = w->client;
+	shim.gen = w->gen;
+	shim.isolated = w->isolated;
+	shim.kick_fd = fds[1];
+	shim.clock = shim.hca ? &shim.hca->clock : &shim.seg->clock;
+	shim.engine = (struct engine){
+		.hca = shim.hca,
+		.host = &shim_host,
+		.self = w->client,
+		.token = token_of(w->client, w->gen),
+		.near = host_near(),
+	};
+	if (w->fabric_reach)
+		sys_close(fds[0]);
+	else
+		helper_keep(fds[0]);
+	if (shim.hca)
+		sys_close(fds[2]);
+	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
+	store_release(&shim.live, true);
+}
+
+static int join(const char *path)
+{
+	struct proto_msg m;
+	int fds[RPC_MAX_FDS];
+	int n = 0;
+	int ret = rpc_open(path);
+
+	if (ret == -ENOENT || ret == -ECONNREFUSED)
+		return -ENOSYS;
+	if (ret)
+		return ret;
+	ret = segheap_init();
+	if (!ret) {
+		n = say_hello(&m, fds);
+		ret = n < 0 ? n : check_welcome(&m.welcome, n);
+	}
+	if (!ret)
+		ret = map_all(&m.welcome, fds);
+	if (!ret) {
+		take_office(&m.welcome, fds);
+		return 0;
+	}
+	while (n > 0)
+		sys_close(fds[--n]);
+	rpc_close();
+	return ret;
+}
+
+int shim_connect(void)
+{
+	const char *path;
+	int ret = 0;
+
+	if (likely(load_acquire(&shim.live)))
+		return load_relaxed(&shim.fatal) ? -EIO : 0;
+	path = getenv(PROTO_ENV);
+	if (!path || !*path)
+		return -ENOSYS;
+	client_lock();
+	if (!shim.live) {
+		ret = fork_watch();
+		if (!ret)
+			ret = join(path);
+	}
+	client_unlock();
+	return ret;
+}
+
+int shim_open(void)
+{
+	int ret = shim_connect();
+
+	return ret ? ret : watch_start();
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: commands, doorbells, and the work that a program does for the engine in passing.
+ *
+ * A direct client executes its commands itself, with the token. An isolated one fills a command
+ * slot of its segment, wakes the fabric process and sleeps on the slot's state.
+ *
+ * Programs end in signal handlers, with exit() and all that tidies up then. A handler that
+ * interrupted its own thread in the engine would wait for ever for the token; it gets EDEADLK.
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include <sched.h>
+#include <limits.h>
+
+#define WAIT_NS	   100000000ULL /* how often a sleeper looks whether the fabric still lives */
+#define ALL_SLOTS  ((1u << SEG_CMD_SLOTS) - 1)
+#define MAX_DRAINS 64u /* each within the engine's budget; the fabric process goes on */
+
+/* Bit per command slot that a thread of this process uses. */
+static u32 slots_used;
+
+/* This thread is in the engine. Read by signal handlers of the same thread. */
+static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
+
+void command_forked(void)
+{
+	slots_used = 0;
+}
+
+void command_wake(void)
+{
+	u32 i;
+
+	for (i = 0; i < SEG_CMD_SLOTS; i++)
+		sys_futex_wake(&shim.seg->cmd[i].state, INT_MAX, 0);
+	sys_futex_wake(&slots_used, INT_MAX, FUTEX_PRIVATE_FLAG);
+}
+
+/* Wake the fabric process. */
+static void kick(void)
+{
+	u64 one = 1;
+
+	/* EAGAIN: the count is at its limit, so the fabric process is awake or about to be. */
+	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+/* Return: a slot, or -EIO when the fabric went while all were in use. */
+static int slot_claim(void)
+{
+	u32 used = load_relaxed(&slots_used);
+	u32 slot;
+
+	for (;;) {
+		if (load_relaxed(&shim.fatal))
+			return -EIO;
+		if (used == ALL_SLOTS) {
+			sys_futex_wait(&slots_used, used, WAIT_NS, FUTEX_PRIVATE_FLAG);
+			used = load_relaxed(&slots_used);
+			continue;
+		}
+		slot = (u32)__builtin_ctz(~used);
+		if (__atomic_compare_exchange_n(&slots_used, &used, used | 1u << slot, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return (int)slot;
+	}
+}
+
+static void slot_release(u32 slot)
+{
+	u32 before = __atomic_fetch_and(&slots_used, ~(1u << slot), __ATOMIC_RELEASE);
+
+	if (before == ALL_SLOTS)
+		sys_futex_wake(&slots_used, 1, FUTEX_PRIVATE_FLAG);
+}
+
+static int cmd_isolated(struct hca_cmd *cmd)
+{
+	int slot = slot_claim();
+	struct cmd_slot *s;
+
+	if (slot < 0)
+		return slot;
+	s = &shim.seg->cmd[slot];
+	memcpy(s->cmd, cmd, sizeof(*cmd));
+	store_release(&s->state, CMD_POSTED);
+	fetch_or(&shim.seg->cmd_bits, BIT64(slot));
+	kick();
+	while (load_acquire(&s->state) == CMD_POSTED) {
+		/* The slot stays claimed: nobody can say whether it will still be answered. */
+		if (load_relaxed(&shim.fatal))
+			return -EIO;
+		sys_futex_wait(&s->state, CMD_POSTED, WAIT_NS, 0);
+	}
+	memcpy(cmd, s->cmd, sizeof(*cmd));
+	store_release(&s->state, CMD_FREE);
+	slot_release((u32)slot);
+	return cmd->ret;
+}
+
+int shim_cmd(struct hca_cmd *cmd)
+{
+	struct engine *e = &shim.engine;
+	int ret;
+
+	if (!shim.live || load_relaxed(&shim.fatal)) {
+		ret = -EIO;
+	} else if (shim.isolated) {
+		ret = cmd_isolated(cmd);
+	} else if (inside) {
+		ret = -EDEADLK;
+	} else {
+		inside = true;
+		ret = engine_enter(e);
+		if (!ret) {
+			ret = hca_cmd_exec(e, shim.id, cmd);
+			engine_leave(e);
+		}
+		inside = false;
+	}
+	/* The helper was given addresses before the region went. */
+	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
+		helper_settle();
+	cmd->ret = ret;
+	return ret;
+}
+
+void shim_doorbell(u32 slot)
+{
+	bool outer = inside;
+
+	if (likely(shim.engine.hca)) {
+		inside = true;
+		engine_doorbell(&shim.engine, shim.seg, slot);
+		inside = outer;
+	} else if (shim.live) {
+		seg_ring(shim.seg, slot);
+		kick();
+	}
+}
+
+bool shim_poke(void)
+{
+	bool outer = inside, did;
+
+	if (!shim.engine.hca)
+		return false;
+	inside = true;
+	did = engine_poke(&shim.engine);
+	inside = outer;
+	return did;
+}
+
+void shim_drain(void)
+{
+	u32 i;
+
+	if (!shim.engine.hca)
+		return;
+	/* While somebody else has the token, the doorbells are his to serve. */
+	for (i = 0; i < MAX_DRAINS && load_relaxed(&shim.seg->db_any); i++)
+		if (!shim_poke())
+			break;
+	if (load_relaxed(&shim.seg->db_any))
+		kick();
+}
+
+#define SETTLE_NS      100000000ULL /* that a wait may take */
+#define SETTLE_MORE_NS 5000000000ULL /* beyond that, all of them together */
+#define SETTLE_NAP_NS  50000
+
+/* Whether one of the QPs waits for the fabric process to send for it. */
+static bool unsettled(const struct hca *hca, u32 slot)
+{
+	u32 i, last = slot == ANY_SLOT ? load_relaxed(&hca->tab[TAB_QP].high) : slot + 1;
+	const struct hca_qp *qp;
+
+	for (i = slot == ANY_SLOT ? 0 : slot; i < last && i < HCA_MAX_QP; i++) {
+		qp = &hca->qp[i];
+		if ((load_relaxed(&qp->stalled) || load_relaxed(&hca->cur_qp) == i + 1 ||
+		     (load_relaxed(&hca->via_bits[i / 64]) & BIT64(i % 64))) &&
+		    qp->client == shim.engine.self + 1 && qp->state == QPS_RTS &&
+		    (slot != ANY_SLOT || qp->type == QPT_UD))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What was posted has left an HCA by the time that the program can destroy what it was posted with, and
+ * datagrams are sent in that belief. A fabric process that has lost its CPU gets to it in time; behind a link that takes
+ * nothing not every queue pair waits for long.
+ */
+void shim_settle(u32 slot)
+{
+	static u64 more = SETTLE_MORE_NS;
+	const struct timespec nap = { .tv_nsec = SETTLE_NAP_NS };
+	const struct hca *hca = shim.engine.hca;
+	u64 from, took = 0, left = load_relaxed(&more);
+
+	if (!hca || !load_relaxed(&hca->n_via))
+		return;
+	from = sys_now();
+	while (unsettled(hca, slot) && took < SETTLE_NS + left && !load_relaxed(&hca->fatal)) {
+		nanosleep(&nap, NULL);
+		took = sys_now() - from;
+	}
+	if (took > SETTLE_NS)
+		store_relaxed(&more, left - min_u64(left, took - SETTLE_NS));
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the memory helper's work: copies of this process's memory where nobody else may reach it.
+ *
+ * A job names ranges of this process and a direction; the data passes through the bounce buffer in
+ * the segment. It is moved with pread and pwrite on the segment's descriptor, so that an address
+ * that is not mapped is an error and not a crash. The last word is stored on its own.
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include <stddef.h>
+#include <sys/eventfd.h>
+
+#define BOUNCE_OFF offsetof(struct seg_hdr, bounce)
+
+#define SETTLE_NAP_NS 10000u
+
+static int seg_fd = -1;
+static int wake_fd = -1;
+static u32 jobs_done;
+
+void helper_keep(int fd)
+{
+	seg_fd = fd;
+}
+
+int helper_open(void)
+{
+	struct proto_msg m = { .op = PROTO_HELPER_FD };
+	int fd = sys_eventfd(0, EFD_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	fd = fd_high(fd);
+	ret = rpc_call(&m, fd, NULL, 0);
+	if (ret < 0) {
+		sys_close(fd);
+		return ret;
+	}
+	wake_fd = fd;
+	return fd;
+}
+
+static int move(bool write_it, u64 addr, u64 len, u64 off)
+{
+	void *p = (void *)(uintptr_t)addr;
+	ssize_t got;
+
+	while (len) {
+		got = write_it ? sys_pread(seg_fd, p, len, (off_t)off)
+			       : sys_pwrite(seg_fd, p, len, (off_t)off);
+		if (got <= 0)
+			return got ? (int)got : -EIO;
+		p = (char *)p + got;
+		off += (u64)got;
+		len -= (u64)got;
+	}
+	return 0;
+}
+
+/* Programs poll the end of a buffer: the rest first, then the tail, a word at most, at once. */
+static int move_last(bool write_it, u64 addr, u64 len, u64 off)
+{
+	u64 end = addr + len;
+	u64 word = end & 7 ? end & ~7ULL : end - 8;
+	u64 tail = word > addr ? end - word : 0;
+	int ret = move(write_it, addr, len - tail, off);
+
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return ret || !tail ? ret : move(write_it, end - tail, tail, off + len - tail);
+}
+
+static int do_job(const struct helper_job *job)
+{
+	u64 done = 0;
+	int ret = 0;
+	u32 i, n = min_u32(job->n, ARRAY_SIZE(job->iov));
+
+	for (i = 0; i < n && !ret; i++) {
+		u64 addr = job->iov[i].addr, len = job->iov[i].len;
+
+		if (len > SEG_BOUNCE_SIZE - done)
+			return -EINVAL;
+		if (addr != IOV_NULL)
+			ret = move_last(job->write, addr, len, BOUNCE_OFF + done);
+		else if (!job->write)
+			memset(shim.seg->bounce + done, 0, len);
+		done += len;
+	}
+	return ret;
+}
+
+void helper_serve(int fd)
+{
+	struct helper_job *job = &shim.seg->job;
+	const u64 one = 1;
+	u64 count;
+
+	if (sys_read(fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	if (load_acquire(&job->state) != HELPER_BUSY)
+		return;
+	job->result = do_job(job);
+	__atomic_fetch_add(&jobs_done, 1, __ATOMIC_RELEASE);
+	store_release(&job->state, HELPER_DONE);
+	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+void helper_settle(void)
+{
+	const struct helper_job *job = &shim.seg->job;
+	u32 done = load_acquire(&jobs_done);
+
+	/* One that begins from here on was asked for after what the caller did. */
+	while (wake_fd >= 0 && load_acquire(&job->state) == HELPER_BUSY &&
+	       load_acquire(&jobs_done) == done && !load_relaxed(&shim.fatal))
+		sys_nap(SETTLE_NAP_NS);
+}
+
+void helper_forked(void)
+{
+	if (seg_fd >= 0)
+		sys_close(seg_fd);
+	if (wake_fd >= 0)
+		sys_close(wake_fd);
+	seg_fd = wake_fd = -1;
+}

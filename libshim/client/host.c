@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine's view of this process: clock, peers' segments and memory, wake-ups.
+ *
+ * All of it runs with the token held, so the caches of peers need no lock. A peer is known by its
+ * slot and generation; what belongs to an earlier user of the slot is dropped when it is met. The
+ * fabric process answers the requests made here without the token.
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include "fabric/proto/vmcopy.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum reach {
+	REACH_UNKNOWN,
+	REACH_YES,
+	REACH_NO,
+};
+
+/** struct peer - what is cached of another client. @gen: generation it belongs to; 0: nothing */
+struct peer {
+	u32 gen;
+	u32 reach; /* enum reach */
+	void *seg;
+};
+
+/**
+ * struct peer_chan - a descriptor of a peer's channel, kept for the next event.
+ * @gen: the client's generation; 0: nothing is kept here
+ * @fd_gen: tells whether it still is the channel's
+ */
+struct peer_chan {
+	u32 client;
+	u32 gen;
+	u32 chan;
+	u32 fd_gen;
+	int fd;
+};
+
+/* At most so many are kept, and no more than a quarter of what the process may have open. */
+#define KEEP_MAX 4096ul
+
+static struct peer peers[HCA_MAX_CLIENTS];
+static u64 near[HCA_MAX_CLIENTS / 64]; /* those with a segment, and this process */
+static struct {
+	u32 n;
+	struct peer_chan *chan;
+} kept;
+static u64 own_pidns;
+
+static u64 host_now(void *ctx)
+{
+	(void)ctx;
+	return clock_at(shim.clock, sys_now());
+}
+
+static void set_near(u32 client, bool on)
+{
+	if (on)
+		near[client / 64] |= BIT64(client % 64);
+	else
+		near[client / 64] &= ~BIT64(client % 64);
+}
+
+const u64 *host_near(void)
+{
+	memset(near, 0, sizeof(near));
+	set_near(shim.id, true);
+	return near;
+}
+
+static void peer_drop(struct peer *p)
+{
+	if (p->seg)
+		munmap(p->seg, SEG_SIZE);
+	memset(p, 0, sizeof(*p));
+	set_near((u32)(p - peers), false);
+}
+
+/* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
+static struct peer *peer_get(u32 client)
+{
+	const struct hca_client *c = &shim.hca->client[client];
+	struct peer *p = &peers[client];
+
+	if (client >= HCA_MAX_CLIENTS || load_acquire(&c->state) != CLIENT_LIVE)
+		return NULL;
+	if (unlikely(p->gen != c->gen)) {
+		peer_drop(p);
+		p->gen = c->gen;
+	}
+	return p;
+}
+
+static void *map_peer(struct peer *p, u32 client)
+{
+	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = p->gen } };
+	void *seg;
+	int fd;
+
+	if (rpc_call(&m, -1, &fd, 1) != 1)
+		return NULL;
+	seg = map_shared(fd, SEG_SIZE);
+	sys_close(fd);
+	if (seg && seg_check(seg, client, p->gen)) {
+		munmap(seg, SEG_SIZE);
+		seg = NULL;
+	}
+	p->seg = seg;
+	if (seg)
+		set_near(client, true);
+	return seg;
+}
+
+static void *peer_seg(void *ctx, u32 client)
+{
+	struct peer *p;
+
+	(void)ctx;
+	if (client == shim.id)
+		return shim.seg;
+	if (unlikely(client == HCA_SELF))
+		return shim.hca;
+	p = peer_get(client);
+	if (!p)
+		return NULL;
+	return likely(p->seg) ? p->seg : map_peer(p, client);
+}
+
+/* Numbers of processes mean the same in one PID namespace only; the cookie proves it. */
+static u32 find_reach(const struct hca_client *c)
+{
+	struct stat st;
+
+	if (!own_pidns && !sys_stat("/proc/self/ns/pid", &st))
+		own_pidns = st.st_ino;
+	if (!own_pidns || c->pidns != own_pidns)
+		return REACH_NO;
+	return vm_probe(c->pid, c->cookie_addr, c->cookie) ? REACH_NO : REACH_YES;
+}
+
+/* struct vm_ctx's view of a client from this process. Token held. */
+static s32 peer_pid(void *ctx, u32 client)
+{
+	struct peer *p;
+
+	(void)ctx;
+	if (client == shim.id)
+		return VM_OWN;
+	p = peer_get(client);
+	if (!p)
+		return VM_GONE;
+	if (unlikely(p->reach == REACH_UNKNOWN))
+		p->reach = find_reach(&shim.hca->client[client]);
+	return p->reach == REACH_YES ? shim.hca->client[client].pid : VM_NOWAY;
+}
+
+static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
+
+static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		     u64 soff, u64 len, u64 key)
+{
+	(void)ctx;
+	(void)key;
+	return vm_copy(&vm, dst, doff, src, soff, len);
+}
+
+static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		       struct atomic_res *res, u64 key)
+{
+	(void)ctx;
+	(void)key;
+	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
+}
+
+static void chan_drop(struct peer_chan *c)
+{
+	if (c->gen)
+		sys_close(c->fd);
+	c->gen = 0;
+}
+
+/* Where a channel's descriptor is kept, if it is; NULL without memory. Others may be in the place. */
+static struct peer_chan *chan_place(u32 client, u32 chan)
+{
+	struct rlimit lim;
+
+	if (!kept.n) {
+		if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur > 4 * KEEP_MAX)
+			lim.rlim_cur = 4 * KEEP_MAX;
+		kept.n = max_u32((u32)lim.rlim_cur / 4, 1);
+		kept.chan = calloc(kept.n, sizeof(*kept.chan));
+	}
+	return kept.chan ? &kept.chan[(client * 61 + chan) % kept.n] : NULL;
+}
+
+/* The eventfd of a peer's channel, or -1. */
+static int chan_fd(const struct peer *p, u32 client, u32 chan)
+{
+	struct proto_msg m = { .op = PROTO_CHAN,
+			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
+	struct seg_hdr *seg = peer_seg(NULL, client);
+	struct peer_chan *c = NULL;
+	u32 fd_gen, i;
+
+	if (seg && chan < SEG_MAX_CHANS)
+		c = chan_place(client, chan);
+	if (!c)
+		return -1;
+	fd_gen = load_acquire(&seg->chan[chan].fd_gen);
+	if (likely(c->gen == p->gen && c->client == client && c->chan == chan &&
+		   c->fd_gen == fd_gen))
+		return c->fd;
+	chan_drop(c);
+	if (rpc_call(&m, -1, &c->fd, 1) != 1) {
+		/* The program may have used up its descriptors: it needs them more than we do. */
+		for (i = 0; i < kept.n; i++)
+			chan_drop(&kept.chan[i]);
+		if (rpc_call(&m, -1, &c->fd, 1) != 1)
+			return -1;
+	}
+	*c = (struct peer_chan){ client, p->gen, chan, fd_gen, c->fd };
+	return c->fd;
+}
+
+static void host_notify(void *ctx, u32 client, u32 chan)
+{
+	const u64 one = 1;
+	struct peer *p;
+	int fd;
+
+	(void)ctx;
+	if (client == shim.id) {
+		chan_notify(chan);
+		return;
+	}
+	p = peer_get(client);
+	fd = p ? chan_fd(p, client, chan) : -1;
+	if (fd >= 0)
+		sys_write(fd, &one, sizeof(one));
+}
+
+static void host_kick(void *ctx)
+{
+	const u64 one = 1;
+
+	(void)ctx;
+	sys_write(shim.kick_fd, &one, sizeof(one));
+}
+
+void host_forked(void)
+{
+	u32 i;
+
+	for (i = 0; i < HCA_MAX_CLIENTS; i++)
+		if (peers[i].gen)
+			peer_drop(&peers[i]);
+	for (i = 0; i < kept.n; i++)
+		chan_drop(&kept.chan[i]);
+	own_pidns = 0;
+}
+
+const struct hca_host shim_host = {
+	.now = host_now,
+	.seg = peer_seg,
+	.copy = host_copy,
+	.atomic = host_atomic,
+	.notify = host_notify,
+	.kick = host_kick,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the allocator of the segment's heap, from which rings are carved.
+ *
+ * Theory of operation
+ * -------------------
+ * The heap is a sequence of blocks without gaps, each free or used, no two free ones adjoining.
+ * What describes a block lies in process memory (the segment may be written by its neighbours), in
+ * the sequence's order, on a list by size class when free, in a hash table by offset when used.
+ *
+ * Free memory is always zero. A freed block's whole pages are cut out of the segment's file
+ * (MADV_REMOVE), together with pages that have become wholly free now; the edges are cleared. So
+ * nothing needs to be cleared when it is handed out, and untouched rings cost no memory.
+ *
+ * The heap outlives fork(): in the child what is used stays used, so an inherited object that the
+ * child frees can never be taken for one of the child's own.
+ */
+#include "libshim/client/plumbing.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define GRAIN	  64u
+#define PAGE	  4096u
+#define N_CLASSES 33u /* by the position of the size's highest bit */
+#define N_BUCKETS 4096u
+#define MAX_TRIES 32u /* blocks of a class that are looked at before the next class is */
+
+/**
+ * struct block - a piece of the heap.
+ * @prev, @next: neighbours by offset
+ * @link, @back: free: others of its size class; used: @link is the hash chain
+ */
+struct block {
+	u64 off;
+	u64 size;
+	struct block *prev, *next;
+	struct block *link, **back;
+	bool used;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *classes[N_CLASSES];
+static struct block *buckets[N_BUCKETS];
+static bool ready;
+
+void segheap_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void segheap_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void segheap_forked(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static u32 class_of(u64 size)
+{
+	return min_u32(63u - (u32)__builtin_clzll(size), N_CLASSES - 1);
+}
+
+static struct block **bucket_of(u64 off)
+{
+	return &buckets[(off / GRAIN * 0x9e3779b97f4a7c15ULL) >> 52];
+}
+_Static_assert(N_BUCKETS == 1u << (64 - 52), "bucket_of() takes the product's top bits");
+
+static void free_insert(struct block *b)
+{
+	struct block **head = &classes[class_of(b->size)];
+
+	b->used = false;
+	b->link = *head;
+	b->back = head;
+	if (*head)
+		(*head)->back = &b->link;
+	*head = b;
+}
+
+static void free_remove(struct block *b)
+{
+	*b->back = b->link;
+	if (b->link)
+		b->link->back = b->back;
+}
+
+int segheap_init(void)
+{
+	struct block *b;
+	int ret = 0;
+
+	segheap_lock();
+	if (!ready) {
+		b = calloc(1, sizeof(*b));
+		if (b) {
+			b->off = SEG_HEAP_OFF;
+			b->size = SEG_SIZE - SEG_HEAP_OFF;
+			free_insert(b);
+			ready = true;
+		} else {
+			ret = -ENOMEM;
+		}
+	}
+	segheap_unlock();
+	return ret;
+}
+
+/* Bytes in front of @b's first offset that is fit for an allocation of @align. */
+static u64 padding(const struct block *b, u64 align)
+{
+	return ALIGN_UP(b->off, align) - b->off;
+}
+
+static struct block *find_in_class(u32 class, u64 size, u64 align, u32 tries)
+{
+	struct block *b;
+
+	for (b = classes[class]; b && tries; b = b->link, tries--)
+		if (b->size >= size + padding(b, align))
+			return b;
+	return NULL;
+}
+
+static struct block *find_free(u64 size, u64 align)
+{
+	struct block *b = NULL;
+	u32 c;
+
+	for (c = class_of(size); c < N_CLASSES && !b; c++)
+		b = find_in_class(c, size, align, MAX_TRIES);
+	/* Only when the heap is nearly full: leave nothing out. */
+	for (c = class_of(size); c < N_CLASSES && !b; c++)
+		b = find_in_class(c, size, align, ~0u);
+	return b;
+}
+
+/* Split @b, which is on no list, at @size; the rest goes to the free ones. Return: -ENOMEM or 0. */
+static int split(struct block *b, u64 size)
+{
+	struct block *rest;
+
+	if (b->size == size)
+		return 0;
+	rest = calloc(1, sizeof(*rest));
+	if (!rest)
+		return -ENOMEM;
+	rest->off = b->off + size;
+	rest->size = b->size - size;
+	rest->prev = b;
+	rest->next = b->next;
+	if (b->next)
+		b->next->prev = rest;
+	b->next = rest;
+	b->size = size;
+	free_insert(rest);
+	return 0;
+}
+
+static struct block *carve(u64 size, u64 align)
+{
+	struct block *b = find_free(size, align);
+	struct block *front;
+	u64 pad;
+
+	if (!b)
+		return NULL;
+	free_remove(b);
+	pad = padding(b, align);
+	if (pad) {
+		front = b;
+		if (split(front, pad)) {
+			free_insert(front);
+			return NULL;
+		}
+		free_insert(front);
+		b = front->next;
+		free_remove(b);
+	}
+	/* Without memory for the rest's description, the block goes out as it is. */
+	split(b, size);
+	b->used = true;
+	b->link = *bucket_of(b->off);
+	*bucket_of(b->off) = b;
+	return b;
+}
+
+u64 seg_alloc(u64 size)
+{
+	u64 align = size >= PAGE ? PAGE : GRAIN;
+	struct block *b = NULL;
+
+	if (!size || size > SEG_SIZE)
+		return 0;
+	size = ALIGN_UP(size, align);
+	segheap_lock();
+	if (ready)
+		b = carve(size, align);
+	segheap_unlock();
+	return b ? b->off : 0;
+}
+
+/* Make @b's memory zero again; @whole is the free block that it will be part of. */
+static void wipe(const struct block *b, u64 whole_off, u64 whole_end)
+{
+	u64 end = b->off + b->size;
+	u64 from = b->off / PAGE * PAGE;
+	u64 to = ALIGN_UP(end, PAGE);
+
+	if (from < whole_off)
+		from += PAGE;
+	if (to > whole_end)
+		to -= PAGE;
+	/* Fails for memory that is locked (mlockall); then it is cleared by hand. */
+	if (from >= to || madvise(seg_at(from), to - from, MADV_REMOVE)) {
+		memset(seg_at(b->off), 0, b->size);
+		return;
+	}
+	if (b->off < from)
+		memset(seg_at(b->off), 0, from - b->off);
+	if (end > to)
+		memset(seg_at(to), 0, end - to);
+}
+
+/* Take the used block that starts at @off out of the hash table. */
+static struct block *unhash(u64 off, u64 size)
+{
+	struct block **at;
+	struct block *b;
+
+	for (at = bucket_of(off); *at; at = &(*at)->link) {
+		b = *at;
+		if (b->off == off && b->size >= size) {
+			*at = b->link;
+			return b;
+		}
+	}
+	return NULL;
+}
+
+/* Append the free block @b to @a and forget @b; both are on no list. */
+static void merge(struct block *a, struct block *b)
+{
+	a->size += b->size;
+	a->next = b->next;
+	if (b->next)
+		b->next->prev = a;
+	free(b);
+}
+
+void seg_free(u64 off, u64 size)
+{
+	struct block *b, *prev, *next;
+
+	if (!off)
+		return;
+	segheap_lock();
+	b = unhash(off, size);
+	if (b) {
+		prev = b->prev && !b->prev->used ? b->prev : NULL;
+		next = b->next && !b->next->used ? b->next : NULL;
+		wipe(b, prev ? prev->off : b->off,
+		     next ? next->off + next->size : b->off + b->size);
+		if (next) {
+			free_remove(next);
+			merge(b, next);
+		}
+		if (prev) {
+			free_remove(prev);
+			merge(prev, b);
+			b = prev;
+		}
+		free_insert(b);
+	}
+	segheap_unlock();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the watcher: the one thread that a process has once it has opened a device.
+ *
+ * It sleeps until the fabric process goes, which closes the socket, or until the memory helper is
+ * asked for. When the fabric has gone, nobody keeps timers or watches the dead any more: the device
+ * is finished for this process. Its queues are flushed and every context hears of it, so that
+ * neither pollers nor sleepers hang.
+ */
+#include "libshim/client/plumbing.h"
+#include "libshim/interpose/syscall.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+#define STACK_SIZE   (256u << 10)
+#define STEAL_TRIES  400u
+#define STEAL_SPINS  200u /* tries between two naps: a busy holder is not a dead one */
+#define STEAL_NAP_NS 5000000u /* 2 s in all for a living holder to let go */
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool running;
+
+static bool try_often(struct engine *e)
+{
+	u32 i;
+
+	for (i = 0; i < STEAL_SPINS; i++)
+		if (engine_try(e))
+			return true;
+	return false;
+}
+
+/*
+ * The token, in a fabric without its process. A holder that never lets go is taken for dead, unless
+ * it is a thread of this process: that one lives.
+ */
+static void seize(struct engine *e)
+{
+	u64 holder = 0;
+	u32 i;
+
+	for (i = 0; i < STEAL_TRIES; i++) {
+		if (try_often(e))
+			return;
+		holder = load_relaxed(&e->hca->token);
+		if (holder == TOKEN_FABRIC && engine_steal(e, holder))
+			return;
+		sys_nap(STEAL_NAP_NS);
+	}
+	while (!try_often(e)) {
+		holder = load_relaxed(&e->hca->token);
+		if (holder != TOKEN_FREE && holder != e->token && engine_steal(e, holder))
+			return;
+		sys_nap(STEAL_NAP_NS);
+	}
+}
+
+static void fabric_gone(void)
+{
+	store_release(&shim.fatal, true);
+	store_release(&shim.seg->fatal, 1);
+	command_wake();
+	if (shim.hca) {
+		seize(&shim.engine);
+		engine_fatal(&shim.engine, shim.id);
+		engine_leave(&shim.engine);
+	} else {
+		shim_flush_local();
+	}
+	shim_raise_fatal();
+}
+
+static void *watch(void *arg)
+{
+	struct pollfd fds[2] = { { .fd = shim.sock, .events = POLLRDHUP }, { .fd = -1 } };
+
+	fds[1].fd = (int)(intptr_t)arg;
+	fds[1].events = POLLIN;
+	for (;;) {
+		if (sys_ppoll(fds, 2) < 0)
+			continue;
+		if (fds[1].revents & POLLIN)
+			helper_serve(fds[1].fd);
+		else if (fds[1].revents)
+			fds[1].fd = -1; /* the program closed it */
+		if (fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))
+			break;
+	}
+	fabric_gone();
+	return NULL;
+}
+
+/* All signals blocked: they are the program's own threads' business. */
+static int spawn(int helper_fd)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	ret = pthread_attr_init(&attr);
+	if (ret)
+		return -ret;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&thread, &attr, watch, (void *)(intptr_t)helper_fd);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (!ret)
+		pthread_setname_np(thread, "rdmaemu");
+	return -ret;
+}
+
+int watch_start(void)
+{
+	int helper_fd = -1;
+	int ret = 0;
+
+	pthread_mutex_lock(&start_lock);
+	if (!running) {
+		if (!shim.welcome.fabric_reach) {
+			helper_fd = helper_open();
+			ret = helper_fd < 0 ? helper_fd : 0;
+		}
+		if (!ret)
+			ret = spawn(helper_fd);
+		running = !ret;
+	}
+	pthread_mutex_unlock(&start_lock);
+	return ret;
+}
+
+void watch_forked(void)
+{
+	pthread_mutex_init(&start_lock, NULL);
+	running = false;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: addresses and routes of identifiers, and what the program sees of them.
+ *
+ * On Ethernet the GIDs are those that the addresses make, and there is no P_Key before there is a
+ * path, as with the kernel.
+ */
+#include "libshim/cm/cm.h"
+#include "libshim/verbs/device.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <stdlib.h>
+
+socklen_t cm_addr_len(const struct sockaddr *sa)
+{
+	if (!sa)
+		return 0;
+	switch (sa->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+void cm_addr_get(struct cm_addr *a, const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+
+	memset(a, 0, sizeof(*a));
+	if (!cm_addr_len(sa))
+		return;
+	a->family = sa->sa_family;
+	if (a->family == AF_INET) {
+		a->port = ntohs(in->sin_port);
+		gid_map_v4(a->ip, &in->sin_addr);
+	} else {
+		a->port = ntohs(in6->sin6_port);
+		a->scope = in6->sin6_scope_id;
+		memcpy(a->ip, &in6->sin6_addr, sizeof(a->ip));
+	}
+}
+
+void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)sa;
+
+	if (a->family == AF_INET) {
+		memset(in, 0, sizeof(*in));
+		in->sin_family = AF_INET;
+		in->sin_port = htons(a->port);
+		memcpy(&in->sin_addr, a->ip + 12, sizeof(in->sin_addr));
+	} else if (a->family == AF_INET6) {
+		memset(in6, 0, sizeof(*in6));
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(a->port);
+		in6->sin6_scope_id = a->scope;
+		memcpy(&in6->sin6_addr, a->ip, sizeof(in6->sin6_addr));
+	}
+}
+
+/* The device that it is bound to. Return: 0, or -1 with errno. */
+static int take_device(struct shim_cmid *c, const struct cmd_cm *q)
+{
+	struct cm_dev *dev;
+
+	if (c->dev || !q->dev)
+		return 0;
+	dev = cm_dev_get(q->dev - 1);
+	if (!dev)
+		return -1;
+	pthread_mutex_lock(&objs_lock);
+	c->dev = dev;
+	pthread_mutex_unlock(&objs_lock);
+	c->id.verbs = dev->verbs;
+	c->id.pd = dev->pd;
+	c->id.port_num = (u8)q->port;
+	return 0;
+}
+
+static bool is_ethernet(const struct shim_cmid *c)
+{
+	struct ibv_port_attr attr;
+
+	return shim_query_port(c->id.verbs, c->id.port_num, &attr, sizeof(attr)) ||
+	       attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+}
+
+static int query(struct shim_cmid *c, struct hca_cmd *cmd)
+{
+	struct rdma_addr *addr = &c->id.route.addr;
+	const struct cmd_cm *q = &cmd->cm;
+
+	memset(cmd, 0, sizeof(*cmd));
+	if (cmid_cmd(c, CMD_CM_QUERY, cmd))
+		return -1;
+	cm_addr_put(&addr->src_storage, &q->src);
+	cm_addr_put(&addr->dst_storage, &q->dst);
+	if (take_device(c, q))
+		return -1;
+	if (!c->dev)
+		return 0;
+	memcpy(addr->addr.ibaddr.sgid.raw, q->route.sgid, sizeof(q->route.sgid));
+	memcpy(addr->addr.ibaddr.dgid.raw, q->route.dgid, sizeof(q->route.dgid));
+	if (!is_ethernet(c))
+		addr->addr.ibaddr.pkey = htobe16(q->route.pkey);
+	return 0;
+}
+
+int cmid_query_addr(struct shim_cmid *c)
+{
+	struct hca_cmd cmd;
+
+	return query(c, &cmd);
+}
+
+#define SELECT_EXACTLY 2
+
+static void path_from_route(struct ibv_sa_path_rec *p, const struct cm_route *r)
+{
+	memcpy(p->sgid.raw, r->sgid, sizeof(r->sgid));
+	memcpy(p->dgid.raw, r->dgid, sizeof(r->dgid));
+	p->slid = htobe16(r->slid);
+	p->dlid = htobe16(r->dlid);
+	p->flow_label = htobe32(r->flow_label);
+	p->hop_limit = r->hop_limit;
+	p->traffic_class = r->traffic_class;
+	p->reversible = 1;
+	p->numb_path = 1;
+	p->pkey = htobe16(r->pkey);
+	p->sl = r->sl;
+	p->mtu_selector = SELECT_EXACTLY;
+	p->mtu = r->mtu;
+	p->rate_selector = SELECT_EXACTLY;
+	p->rate = r->rate;
+	p->packet_life_time_selector = SELECT_EXACTLY;
+	p->packet_life_time = r->packet_lifetime;
+	p->preference = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
+}
+
+int cmid_query_route(struct shim_cmid *c)
+{
+	struct rdma_route *route = &c->id.route;
+	struct ibv_sa_path_rec *path;
+	struct hca_cmd cmd;
+
+	if (query(c, &cmd))
+		return -1;
+	if (!cmd.cm.n_paths)
+		return 0;
+	path = calloc(1, sizeof(*path));
+	if (!path)
+		return -1;
+	path_from_route(path, &cmd.cm.route);
+	free(route->path_rec);
+	route->path_rec = path;
+	route->num_paths = 1;
+	return 0;
+}
+
+/**
+ * rdma_bind_addr() - rdma_bind_addr(3).
+ * Return: 0, or -1 with errno (EINVAL: no IP address, or bound already; EADDRINUSE, EADDRNOTAVAIL,
+ * ENODEV: nobody has it; EACCES).
+ */
+SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	struct shim_cmid *c = cmid_of(id);
+	struct hca_cmd cmd = { 0 };
+
+	if (call_fails(CALL_rdma_bind_addr))
+		return -1;
+	if (!c)
+		return -1;
+	if (!cm_addr_len(addr))
+		return fail_minus(-EINVAL);
+	cm_addr_get(&cmd.cm.src, addr);
+	if (cmid_cmd(c, CMD_CM_BIND, &cmd))
+		return -1;
+	return cmid_query_addr(c);
+}
+
+/** rdma_resolve_addr() - rdma_resolve_addr(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
+				  struct sockaddr *dst_addr, int timeout_ms)
+{
+	struct shim_cmid *c = cmid_of(id);
+	socklen_t len = cm_addr_len(dst_addr);
+	struct hca_cmd cmd = { 0 };
+
+	if (call_ends(CALL_rdma_resolve_addr, &cmd.cm.fail))
+		return -1;
+	if (!c)
+		return -1;
+	if (!len || (src_addr && !cm_addr_len(src_addr)))
+		return fail_minus(-EINVAL);
+	cm_addr_get(&cmd.cm.src, src_addr);
+	cm_addr_get(&cmd.cm.dst, dst_addr);
+	cmd.cm.timeout_ms = (u32)timeout_ms;
+	if (cmid_cmd(c, CMD_CM_RESOLVE_ADDR, &cmd))
+		return -1;
+	memcpy(&id->route.addr.dst_storage, dst_addr, len);
+	return cmid_complete(c);
+}
+
+/** rdma_resolve_route() - rdma_resolve_route(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+{
+	struct shim_cmid *c = cmid_of(id);
+	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
+
+	if (call_ends(CALL_rdma_resolve_route, &cmd.cm.fail))
+		return -1;
+	if (!c || cmid_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
+		return -1;
+	return cmid_complete(c);
+}
+
+static __be16 port_of(const struct sockaddr *sa)
+{
+	switch (sa->sa_family) {
+	case AF_INET:
+		return ((const struct sockaddr_in *)sa)->sin_port;
+	case AF_INET6:
+		return ((const struct sockaddr_in6 *)sa)->sin6_port;
+	default:
+		return 0;
+	}
+}
+
+/** rdma_get_src_port() - rdma_get_src_port(3). Return: port in network order, 0: not bound. */
+SHIM_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return port_of(&id->route.addr.src_addr);
+}
+
+/** rdma_get_dst_port() - rdma_get_dst_port(3). Return: port in network order, 0: not connected. */
+SHIM_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return port_of(&id->route.addr.dst_addr);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the rdma_cm's devices: opened when they are first needed, once for all identifiers.
+ */
+#include "libshim/cm/cm.h"
+#include "libshim/verbs/device.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cm_dev devs[PROTO_MAX_DEVS];
+
+void cm_forked(void)
+{
+	/* Only the forking thread exists in the child, and it is not in here. */
+	pthread_mutex_init(&devs_lock, NULL);
+	memset(devs, 0, sizeof(devs));
+	cmch_forked();
+	cmids_forked();
+}
+
+int cm_devices_init(void)
+{
+	int ret = shim_connect();
+
+	if (!ret && !shim.welcome.n_devs)
+		ret = -ENODEV;
+	if (!ret)
+		ret = objs_init();
+	/* What librdmacm makes of any failure to list devices. */
+	return ret ? fail_minus(ret == -ENOMEM ? -ENOMEM : -ENODEV) : 0;
+}
+
+/* devs_lock held. Return: 0, or -1 with errno. */
+static int dev_open(struct cm_dev *d, u32 index)
+{
+	struct shim_device *dev;
+	struct ibv_device_attr attr;
+	int ret;
+
+	if (d->verbs)
+		return 0;
+	dev = device_by_index(index);
+	if (!dev)
+		return -1;
+	d->verbs = ibv_open_device(&dev->dev);
+	if (!d->verbs)
+		return -1;
+	ret = ibv_query_device(d->verbs, &attr);
+	if (ret) {
+		ibv_close_device(d->verbs);
+		d->verbs = NULL;
+		return fail_minus(-ret);
+	}
+	d->max_qpsize = (u32)attr.max_qp_wr;
+	d->max_initiator_depth = (u8)min_u32((u32)attr.max_qp_init_rd_atom, 255);
+	d->max_responder_resources = (u8)min_u32((u32)attr.max_qp_rd_atom, 255);
+	return 0;
+}
+
+struct cm_dev *cm_dev_get(u32 index)
+{
+	struct cm_dev *d;
+	bool ok;
+
+	if (index - shim.welcome.first_dev >= PROTO_MAX_DEVS)
+		return fail_null(-ENODEV);
+	d = &devs[index - shim.welcome.first_dev];
+	pthread_mutex_lock(&devs_lock);
+	ok = !dev_open(d, index);
+	if (ok && !d->pd)
+		d->pd = ibv_alloc_pd(d->verbs);
+	ok = ok && d->pd;
+	if (ok)
+		d->refs++;
+	pthread_mutex_unlock(&devs_lock);
+	return ok ? d : NULL;
+}
+
+void cm_dev_put(struct cm_dev *d)
+{
+	pthread_mutex_lock(&devs_lock);
+	if (!--d->refs) {
+		/* A program may have left objects on it, and then it stays. */
+		if (!ibv_dealloc_pd(d->pd))
+			d->pd = NULL;
+		if (d->xrcd && !ibv_close_xrcd(d->xrcd))
+			d->xrcd = NULL;
+	}
+	pthread_mutex_unlock(&devs_lock);
+}
+
+struct ibv_xrcd *cm_dev_xrcd(struct cm_dev *d)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct ibv_xrcd *xrcd;
+
+	pthread_mutex_lock(&devs_lock);
+	if (!d->xrcd)
+		d->xrcd = ibv_open_xrcd(d->verbs, &attr);
+	xrcd = d->xrcd;
+	pthread_mutex_unlock(&devs_lock);
+	return xrcd;
+}
+
+/**
+ * rdma_get_devices() - rdma_get_devices(3).
+ * Return: NULL-terminated array, to be given to rdma_free_devices(); NULL with errno.
+ */
+SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
+{
+	struct ibv_context **list = NULL;
+	u32 i, n = 0;
+	bool ok = true;
+
+	if (call_fails_early(CALL_rdma_get_devices))
+		return NULL;
+	if (num_devices)
+		*num_devices = 0;
+	if (cm_devices_init())
+		return NULL;
+	n = min_u32(shim.welcome.n_devs, PROTO_MAX_DEVS);
+	list = calloc(n + 1, sizeof(struct ibv_context *));
+	if (!list)
+		return NULL;
+	pthread_mutex_lock(&devs_lock);
+	for (i = 0; ok && i < n; i++) {
+		ok = !dev_open(&devs[i], shim.welcome.first_dev + i);
+		list[i] = devs[i].verbs;
+	}
+	pthread_mutex_unlock(&devs_lock);
+	if (!ok) {
+		free(list);
+		return NULL;
+	}
+	if (num_devices)
+		*num_devices = (int)n;
+	return list;
+}
+
+/** rdma_free_devices() - rdma_free_devices(3): the devices stay open. */
+SHIM_EXPORT void rdma_free_devices(struct ibv_context **list)
+{
+	free(list);
+}

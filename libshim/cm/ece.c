@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: enhanced connection establishment of identifiers whose QP is the program's: what the two
+ * ends tell each other of features beyond the standard travels in REQ, REP and REJ.
+ */
+#include "libshim/cm/cm.h"
+
+/* IBTA 12.6.7.2, enum ib_cm_rej_reason. */
+#define REJ_VENDOR_OPTION_NOT_SUPPORTED 35
+
+/** rdma_set_local_ece() - rdma_set_local_ece(3). Return: 0, or -1 with errno EINVAL. */
+SHIM_EXPORT int rdma_set_local_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+
+	if (call_fails(CALL_rdma_set_local_ece))
+		return -1;
+	if (!id)
+		return -1;
+	if (ibid->qp || !ece || !ece->vendor_id || ece->comp_mask)
+		return fail_minus(-EINVAL);
+	id->local_ece.vendor_id = ece->vendor_id;
+	id->local_ece.options = ece->options;
+	return 0;
+}
+
+/** rdma_get_remote_ece() - rdma_get_remote_ece(3). Return: 0, or -1 with errno EINVAL. */
+SHIM_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+
+	if (call_fails(CALL_rdma_get_remote_ece))
+		return -1;
+	if (!id)
+		return -1;
+	if (ibid->qp || !ece)
+		return fail_minus(-EINVAL);
+	ece->vendor_id = id->remote_ece.vendor_id;
+	ece->options = id->remote_ece.options;
+	ece->comp_mask = 0;
+	return 0;
+}
+
+int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len)
+{
+	struct hca_cmd cmd = { 0 };
+
+	if (!data)
+		len = 0;
+	if (len > CM_REJ_DATA)
+		return fail_minus(-EINVAL);
+	cmd.cm.reason = reason;
+	cmd.cm.has_param = 1;
+	cmd.cm.param.data_len = len;
+	if (len)
+		memcpy(cmd.cm.param.data, data, len);
+	return cmid_cmd(id, CMD_CM_REJECT, &cmd);
+}
+
+/**
+ * rdma_reject_ece() - rdma_reject(3), because of what the peer has told by ECE.
+ * Return: 0, or -1 with errno.
+ */
+SHIM_EXPORT int rdma_reject_ece(struct rdma_cm_id *ibid, const void *data, uint8_t len)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+
+	if (call_fails(CALL_rdma_reject_ece))
+		return -1;
+	return id ? cmid_reject(id, REJ_VENDOR_OPTION_NOT_SUPPORTED, data, len) : -1;
+}

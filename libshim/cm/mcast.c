@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: multicast groups of identifiers.
+ *
+ * A group is joined when its event is read: then the identifier's QP, if there is one, is attached
+ * to it, unless the program only wants to send to it. Each group counts its own events, since it
+ * may be left before the identifier is destroyed.
+ */
+#include "libshim/cm/cm.h"
+
+#include <stdlib.h>
+
+static void mc_free(struct shim_cmmc *mc)
+{
+	pthread_cond_destroy(&mc->cond);
+	free(mc);
+}
+
+static void mc_link(struct shim_cmid *id, struct shim_cmmc *mc)
+{
+	pthread_mutex_lock(&id->mut);
+	mc->next = id->mc;
+	id->mc = mc;
+	pthread_mutex_unlock(&id->mut);
+}
+
+static void mc_unlink(struct shim_cmid *id, struct shim_cmmc *mc)
+{
+	struct shim_cmmc **p;
+
+	pthread_mutex_lock(&id->mut);
+	for (p = &id->mc; *p && *p != mc; p = &(*p)->next)
+		;
+	if (*p)
+		*p = mc->next;
+	pthread_mutex_unlock(&id->mut);
+}
+
+/* @fail: as in struct cmd_cm */
+static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags, void *context,
+		s32 fail)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+	socklen_t len = cm_addr_len(addr);
+	struct hca_cmd cmd = { .cm.fail = fail };
+	struct shim_cmmc *mc;
+	int err;
+
+	if (!id)
+		return -1;
+	if (!len)
+		return fail_minus(-EINVAL);
+	mc = calloc(1, sizeof(*mc));
+	if (!mc)
+		return -1;
+	mc->id = id;
+	mc->context = context;
+	mc->join_flags = flags;
+	memcpy(&mc->addr, addr, len);
+	pthread_cond_init(&mc->cond, NULL);
+	/* Its event may be read before the command returns. */
+	mc_link(id, mc);
+	cm_addr_get(&cmd.cm.dst, addr);
+	cmd.cm.flags = flags;
+	cmd.cm.context = (uintptr_t)mc;
+	if (cmid_cmd(id, CMD_CM_JOIN, &cmd)) {
+		err = errno;
+		mc_unlink(id, mc);
+		mc_free(mc);
+		return fail_minus(-err);
+	}
+	return cmid_complete(id);
+}
+
+/** rdma_join_multicast() - rdma_join_multicast(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
+{
+	s32 fail;
+
+	if (call_ends(CALL_rdma_join_multicast, &fail))
+		return -1;
+	return join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context, fail);
+}
+
+/** rdma_join_multicast_ex() - rdma_join_multicast_ex(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr,
+				       void *context)
+{
+	u32 need = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+
+	if (call_fails(CALL_rdma_join_multicast_ex))
+		return -1;
+	if (attr->comp_mask >= RDMA_CM_JOIN_MC_ATTR_RESERVED)
+		return fail_minus(-ENOTSUP);
+	if ((attr->comp_mask & need) != need || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
+		return fail_minus(-EINVAL);
+	return join(id, attr->addr, attr->join_flags, context, 0);
+}
+
+int cmmc_joined(struct shim_cmmc *mc, struct shim_cmev *ev)
+{
+	const struct ibv_ah_attr *ah = &ev->event.param.ud.ah_attr;
+	struct ibv_qp *qp = mc->id->id.qp;
+	int ret;
+
+	mc->mgid = ah->grh.dgid;
+	mc->mlid = ah->dlid;
+	if (!qp || mc->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
+		return 0;
+	ret = ibv_attach_mcast(qp, &mc->mgid, mc->mlid);
+	if (ret)
+		return fail_minus(-ret);
+	mc->attached = true;
+	return 0;
+}
+
+/* The group at that address, the latest first, taken off the list; or NULL. */
+static struct shim_cmmc *mc_take(struct shim_cmid *id, const struct sockaddr *addr, socklen_t len)
+{
+	struct shim_cmmc **p, *mc;
+
+	pthread_mutex_lock(&id->mut);
+	for (p = &id->mc; *p && memcmp(&(*p)->addr, addr, len) != 0; p = &(*p)->next)
+		;
+	mc = *p;
+	if (mc)
+		*p = mc->next;
+	pthread_mutex_unlock(&id->mut);
+	return mc;
+}
+
+/* A synchronous identifier's latest event is the library's to acknowledge. */
+static void ack_own(struct rdma_cm_id *id, const struct shim_cmmc *mc)
+{
+	struct shim_cmev *ev = (struct shim_cmev *)id->event;
+
+	if (!to_cmid(id)->sync || !ev || ev->mc != mc)
+		return;
+	cmev_ack(id->event);
+	id->event = NULL;
+}
+
+/**
+ * rdma_leave_multicast() - rdma_leave_multicast(3). Waits until the events of the group that were
+ * read have been acknowledged. Return: 0, or -1 with errno (EADDRNOTAVAIL: not joined).
+ */
+SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *addr)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+	socklen_t len = cm_addr_len(addr);
+	struct hca_cmd cmd = { .op = CMD_CM_LEAVE };
+	struct shim_cmmc *mc;
+	int ret, given;
+
+	if (call_fails(CALL_rdma_leave_multicast))
+		return -1;
+	if (!id)
+		return -1;
+	if (!len)
+		return fail_minus(-EINVAL);
+	mc = mc_take(id, addr, len);
+	if (!mc)
+		return fail_minus(-EADDRNOTAVAIL);
+	if (ibid->qp && mc->attached)
+		ibv_detach_mcast(ibid->qp, &mc->mgid, mc->mlid);
+	cm_addr_get(&cmd.cm.dst, addr);
+	cmd.cm.context = (uintptr_t)mc;
+	ret = cmid_usable(id);
+	if (!ret)
+		ret = cmch_drop_cmd(id, &cmd, true, NULL);
+	ack_own(ibid, mc);
+	pthread_mutex_lock(&id->mut);
+	/* The HCA's count has those that another thread has taken, but not yet looked at. */
+	given = ret ? mc->delivered : (int)cmd.cm.reported;
+	while (mc->events_completed < given)
+		pthread_cond_wait(&mc->cond, &id->mut);
+	pthread_mutex_unlock(&id->mut);
+	mc_free(mc);
+	return ret ? fail_minus(ret) : 0;
+}
+
+void cmmc_free_all(struct shim_cmid *id)
+{
+	struct shim_cmmc *mc;
+
+	while ((mc = id->mc)) {
+		id->mc = mc->next;
+		mc_free(mc);
+	}
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the QP of an identifier: made, moved through its states, destroyed.
+ *
+ * A connected QP goes to INIT when it is made, so that receives can be posted, and on to RTR and RTS
+ * as its connection is made; a datagram QP goes to RTS at once. What the states need comes from the
+ * engine (CMD_CM_INIT_QP_ATTR), which knows the connection.
+ */
+#include "libshim/cm/cm.h"
+#include "libshim/verbs/domain.h"
+
+#include <rdma/rdma_verbs.h>
+
+/* Attributes for the next state of the identifier's QP. Return: 0, or -1 with errno. */
+static int next_attr(struct shim_cmid *id, enum ibv_qp_state state, struct ibv_qp_attr *attr,
+		     int *mask)
+{
+	struct hca_cmd cmd = { 0 };
+
+	cmd.cm.qp_state = state;
+	if (cmid_cmd(id, CMD_CM_INIT_QP_ATTR, &cmd))
+		return -1;
+	qp_attr_to_ib(attr, &cmd.cm.attr);
+	*mask = (int)cmd.cm.attr_mask;
+	return 0;
+}
+
+static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	return rdma_seterrno(ibv_modify_qp(qp, attr, mask));
+}
+
+static int move(struct shim_cmid *id, struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr;
+	int mask;
+
+	if (next_attr(id, state, &attr, &mask))
+		return -1;
+	return modify(qp, &attr, mask);
+}
+
+/** rdma_init_qp_attr() - rdma_init_qp_attr(3), for the state @attr->qp_state. 0, or -1 with errno. */
+SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *attr, int *mask)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+
+	if (call_fails(CALL_rdma_init_qp_attr))
+		return -1;
+	if (!id)
+		return -1;
+	return next_attr(id, attr->qp_state, attr, mask);
+}
+
+/* The ends of a connection tell each other what they have beyond the standard. */
+static int accept_ece(struct shim_cmid *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece = id->remote_ece;
+	int ret;
+
+	if (!ece.vendor_id)
+		return 0;
+	ret = ibv_set_ece(qp, &ece);
+	return ret == EOPNOTSUPP ? 0 : rdma_seterrno(ret);
+}
+
+static int init_ece(struct shim_cmid *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece;
+	int ret = ibv_query_ece(qp, &ece);
+
+	if (ret)
+		return rdma_seterrno(ret);
+	id->local_ece = ece;
+	return accept_ece(id, qp);
+}
+
+int cmid_qp_rtr(struct shim_cmid *id, u8 resp_res)
+{
+	struct ibv_qp *qp = id->id.qp;
+	struct ibv_qp_attr attr;
+	int mask;
+
+	if (!qp)
+		return 0;
+	/* INIT again: what it allows is known only now. */
+	if (accept_ece(id, qp) || move(id, qp, IBV_QPS_INIT) ||
+	    next_attr(id, IBV_QPS_RTR, &attr, &mask))
+		return -1;
+	if (resp_res != RDMA_MAX_RESP_RES)
+		attr.max_dest_rd_atomic = resp_res;
+	return modify(qp, &attr, mask);
+}
+
+int cmid_qp_rts(struct shim_cmid *id, u8 init_depth)
+{
+	struct ibv_qp_attr attr;
+	int mask;
+
+	if (!id->id.qp)
+		return 0;
+	if (next_attr(id, IBV_QPS_RTS, &attr, &mask))
+		return -1;
+	if (init_depth != RDMA_MAX_INIT_DEPTH)
+		attr.max_rd_atomic = init_depth;
+	return modify(id->id.qp, &attr, mask);
+}
+
+int cmid_qp_err(struct shim_cmid *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	return id->id.qp ? modify(id->id.qp, &attr, IBV_QP_STATE) : 0;
+}
+
+static int init_ud(struct shim_cmid *id, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+
+	if (move(id, qp, IBV_QPS_INIT) || modify(qp, &attr, IBV_QP_STATE))
+		return -1;
+	attr.qp_state = IBV_QPS_RTS;
+	return modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+void cmid_destroy_cqs(struct rdma_cm_id *id)
+{
+	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
+		return;
+	/* CQs first: either may be on the other's channel. */
+	if (id->send_cq && id->send_cq != id->recv_cq)
+		ibv_destroy_cq(id->send_cq);
+	if (id->recv_cq)
+		ibv_destroy_cq(id->recv_cq);
+	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->send_cq_channel);
+	if (id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->recv_cq_channel);
+	id->send_cq = id->recv_cq = NULL;
+	id->send_cq_channel = id->recv_cq_channel = NULL;
+}
+
+static int cq_pair_create(struct rdma_cm_id *id, u32 size, struct ibv_cq **cq,
+			  struct ibv_comp_channel **ch)
+{
+	if (!size)
+		return 0;
+	*ch = ibv_create_comp_channel(id->verbs);
+	if (!*ch)
+		return -1;
+	*cq = ibv_create_cq(id->verbs, (int)size, id, *ch, 0);
+	return *cq ? 0 : -1;
+}
+
+int cmid_create_cqs(struct rdma_cm_id *id, u32 send_size, u32 recv_size)
+{
+	int err;
+
+	if (!cq_pair_create(id, recv_size, &id->recv_cq, &id->recv_cq_channel) &&
+	    !cq_pair_create(id, send_size, &id->send_cq, &id->send_cq_channel))
+		return 0;
+	err = errno;
+	cmid_destroy_cqs(id);
+	return fail_minus(-err);
+}
+
+/* What the program left out is the identifier's own. Return: 0, or -1 with errno. */
+static int default_attr(struct shim_cmid *id, struct ibv_qp_init_attr_ex *attr)
+{
+	struct rdma_cm_id *ibid = &id->id;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
+		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
+		attr->pd = ibid->pd;
+	} else if (attr->pd->context != ibid->verbs) {
+		return fail_minus(-EINVAL);
+	}
+	if ((ibid->recv_cq && attr->recv_cq && ibid->recv_cq != attr->recv_cq) ||
+	    (ibid->send_cq && attr->send_cq && ibid->send_cq != attr->send_cq))
+		return fail_minus(-EINVAL);
+	if (ibid->qp_type == IBV_QPT_XRC_RECV &&
+	    (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)) {
+		attr->xrcd = cm_dev_xrcd(id->dev);
+		if (!attr->xrcd)
+			return -1;
+		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	}
+	if (cmid_create_cqs(ibid, attr->send_cq || ibid->send_cq ? 0 : attr->cap.max_send_wr,
+			    attr->recv_cq || ibid->recv_cq ? 0 : attr->cap.max_recv_wr))
+		return -1;
+	if (!attr->send_cq)
+		attr->send_cq = ibid->send_cq;
+	if (!attr->recv_cq)
+		attr->recv_cq = ibid->recv_cq;
+	if (!attr->srq)
+		attr->srq = ibid->srq;
+	return 0;
+}
+
+/**
+ * rdma_create_qp_ex() - rdma_create_qp(3): on the identifier's protection domain, with CQs of its
+ * own and on its SRQ, where @attr names none. Return: 0, or -1 with errno.
+ */
+SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_attr_ex *attr)
+{
+	struct shim_cmid *id = cmid_of(ibid);
+	struct ibv_qp *qp;
+	int err;
+
+	if (call_fails(CALL_rdma_create_qp_ex))
+		return -1;
+	if (!id)
+		return -1;
+	if (ibid->qp || !id->dev)
+		return fail_minus(-EINVAL);
+	if (default_attr(id, attr))
+		return -1;
+	qp = ibv_create_qp_ex(ibid->verbs, attr);
+	if (qp && !init_ece(id, qp) &&
+	    !(ibid->qp_type == IBV_QPT_UD ? init_ud(id, qp) : move(id, qp, IBV_QPS_INIT))) {
+		/* A target QP of an XRC domain has none. */
+		if (qp->pd)
+			ibid->pd = qp->pd;
+		ibid->qp = qp;
+		return 0;
+	}
+	err = errno;
+	if (qp)
+		ibv_destroy_qp(qp);
+	cmid_destroy_cqs(ibid);
+	return fail_minus(-err);
+}
+
+/** rdma_create_qp() - rdma_create_qp(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex;
+	int ret;
+
+	if (call_fails(CALL_rdma_create_qp))
+		return -1;
+	memset(&ex, 0, sizeof(ex));
+	/* The extended structure begins with the plain one. */
+	memcpy(&ex, attr, sizeof(*attr));
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ex.pd = pd;
+	ret = rdma_create_qp_ex(id, &ex);
+	memcpy(attr, &ex, sizeof(*attr));
+	return ret;
+}
+
+/** rdma_destroy_qp() - rdma_destroy_qp(3), with the CQs that were made for it. */
+SHIM_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	ibv_destroy_qp(id->qp);
+	id->qp = NULL;
+	cmid_destroy_cqs(id);
+}

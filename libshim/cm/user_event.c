@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: events that a program itself puts on a channel of the rdma_cm. The HCA has no part in them.
+ * They are newer than the headers that we build with may be.
+ */
+#include "libshim/cm/cm.h"
+
+#include <stdlib.h>
+
+#define EVENT_USER ((enum rdma_cm_event_type)18) /* RDMA_CM_EVENT_USER */
+
+/* objs_lock held. */
+static void enqueue(struct shim_cmch *ch, struct shim_cmev *ev)
+{
+	struct shim_cmev **p;
+
+	for (p = &ch->user; *p; p = &(*p)->next)
+		;
+	ev->next = NULL;
+	*p = ev;
+	shim_chan_count(ch->chan, 1);
+}
+
+bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev)
+{
+	struct shim_cmev *first;
+	bool got;
+
+	pthread_mutex_lock(&objs_lock);
+	first = ch->user;
+	if (first) {
+		ch->user = first->next;
+		*ev = *first;
+		pthread_mutex_lock(&ev->id->mut);
+		ev->id->delivered++;
+		ev->id->user++;
+		pthread_mutex_unlock(&ev->id->mut);
+	}
+	pthread_mutex_unlock(&objs_lock);
+	got = first;
+	free(first);
+	return got;
+}
+
+void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to)
+{
+	struct shim_cmch *from = cmch_of(id->id.channel);
+	struct shim_cmev **p, *ev;
+
+	if (!from)
+		return;
+	pthread_mutex_lock(&objs_lock);
+	for (p = &from->user; *p;) {
+		ev = *p;
+		if (ev->id != id) {
+			p = &ev->next;
+			continue;
+		}
+		*p = ev->next;
+		shim_chan_uncount(from->chan, 1);
+		if (to)
+			enqueue(to, ev);
+		else
+			free(ev);
+	}
+	pthread_mutex_unlock(&objs_lock);
+}
+
+int cmev_user_put(struct shim_cmid *c, enum rdma_cm_event_type event, int status, u64 arg)
+{
+	struct shim_cmch *ch;
+	struct shim_cmev *ev;
+
+	if (c->gone)
+		return fail_minus(-EBADF);
+	ch = cmch_of(c->id.channel);
+	ev = ch ? obj_alloc(sizeof(*ev)) : NULL;
+	if (!ev)
+		return -1;
+	ev->id = c;
+	ev->event.id = &c->id;
+	ev->event.event = event;
+	ev->event.status = status;
+	memcpy(&ev->event.param, &arg, sizeof(arg));
+	pthread_mutex_lock(&objs_lock);
+	enqueue(ch, ev);
+	pthread_mutex_unlock(&objs_lock);
+	return 0;
+}
+
+/* rdma_write_cm_event(), under a name that newer headers do not declare. */
+SHIM_EXPORT int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event,
+					  int status, uint64_t arg) __asm__("rdma_write_cm_event");
+
+/**
+ * newer_rdma_write_cm_event() - rdma_write_cm_event(3).
+ * Return: 0, or -1 with errno (EINVAL: none of ours, or not RDMA_CM_EVENT_USER).
+ */
+int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status,
+			      uint64_t arg)
+{
+	struct shim_cmid *c = cmid_of(id);
+
+	if (call_fails(CALL_rdma_write_cm_event))
+		return -1;
+	if (!c || event != EVENT_USER)
+		return fail_minus(-EINVAL);
+	return cmev_user_put(c, event, status, arg);
+}

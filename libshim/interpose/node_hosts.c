@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names and addresses of nodes, for programs that look them up or open sockets to them.
+ *
+ * Theory of operation
+ * -------------------
+ * A node's addresses are on no interface of the host: the fabric knows them, the kernel does not. The
+ * rdma_cm needs no more. But programs also look their peer up by name, with libc's getaddrinfo(3),
+ * and often exchange what they need on a socket first. So names of nodes resolve to their addresses;
+ * and a socket that is connected or bound to the address of a node of this machine is so to the
+ * loopback address, where all its nodes are, to sockets. Port numbers of sockets are the host's: two
+ * nodes' servers need two. That is so for datagrams as well; but where each is sent to an address of its
+ * own (sendto(2), sendmsg(2)), and in what gethostbyname(3) answers, there are no nodes: a program that
+ * speaks verbs has no need of them.
+ *
+ * librspreload has connect() and bind() too, for sockets that are RDMA: to those the addresses are
+ * right as they are.
+ */
+#include "libshim/client/rpc_signal.h"
+#include "libshim/interpose/interpose.h"
+#include "libshim/interpose/syscall.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+HOOK(int, getaddrinfo, const char *node, const char *service, const struct addrinfo *hints,
+     struct addrinfo **res);
+HOOK(int, connect, int fd, const struct sockaddr *addr, socklen_t len);
+HOOK(int, bind, int fd, const struct sockaddr *addr, socklen_t len);
+
+/* Return: whether there is such a node. */
+static bool ask_node(struct proto_msg *m)
+{
+	int saved = errno, fd = ask_open();
+	bool found = fd >= 0 && ask_call(fd, m);
+
+	if (fd >= 0)
+		sys_close(fd);
+	errno = saved;
+	return found;
+}
+
+/* The address of node @name as text, of the family that is wanted. */
+static bool find_name(const char *name, int family, char text[INET6_ADDRSTRLEN])
+{
+	struct proto_msg m = { .op = PROTO_NODE };
+	static const u8 none[16];
+	const u8 *ip;
+
+	if (!name || !node_name_ok(name) || !strcmp(name, "localhost"))
+		return false;
+	memcpy(m.ask.node, name, strlen(name));
+	if (!ask_node(&m))
+		return false;
+	ip = family == AF_INET6 ? m.node.ip6 : m.node.ip4;
+	if (!memcmp(ip, none, sizeof(none)))
+		return false;
+	return family == AF_INET6 ? inet_ntop(AF_INET6, ip, text, INET6_ADDRSTRLEN)
+				  : inet_ntop(AF_INET, ip + 12, text, INET6_ADDRSTRLEN);
+}
+
+int hook_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		     struct addrinfo **res)
+{
+	struct addrinfo numeric = { 0 };
+	char text[INET6_ADDRSTRLEN];
+	int ret;
+
+	if (hints)
+		numeric = *hints;
+	if ((numeric.ai_flags & AI_NUMERICHOST) || !find_name(node, numeric.ai_family, text))
+		return next(getaddrinfo)(node, service, hints, res);
+	numeric.ai_flags |= AI_NUMERICHOST;
+	ret = next(getaddrinfo)(text, service, &numeric, res);
+	if (!ret && (*res)->ai_canonname) {
+		free((*res)->ai_canonname);
+		(*res)->ai_canonname = strdup(node);
+	}
+	return ret;
+}
+
+/* Whether the address is one of a node of this machine, other than the host's own. */
+static bool is_nodes(const u8 ip[16])
+{
+	struct proto_msg m = { .op = PROTO_NODE };
+
+	memcpy(m.ask.ip, ip, sizeof(m.ask.ip));
+	return ask_node(&m) && !m.node.member && m.node.first_dev;
+}
+
+/** union address - one that is given to the kernel instead. */
+union address {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+/* Return: the address to go to instead: @to. Or @addr. */
+static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len, union address *to,
+				      const void *fn)
+{
+	Dl_info lib;
+	u8 ip[16];
+
+	if (!addr || len < sizeof(addr->sa_family) || len > sizeof(*to))
+		return addr;
+	if (addr->sa_family == AF_INET && len >= sizeof(to->in)) {
+		memcpy(&to->in, addr, sizeof(to->in));
+		gid_map_v4(ip, &to->in.sin_addr);
+		if (ip[12] == 127 || !to->in.sin_addr.s_addr)
+			return addr;
+		to->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	} else if (addr->sa_family == AF_INET6 && len >= sizeof(to->in6)) {
+		memcpy(&to->in6, addr, sizeof(to->in6));
+		memcpy(ip, &to->in6.sin6_addr, 16);
+		if (IN6_IS_ADDR_LOOPBACK(&to->in6.sin6_addr) ||
+		    IN6_IS_ADDR_UNSPECIFIED(&to->in6.sin6_addr))
+			return addr;
+		to->in6.sin6_addr = in6addr_loopback;
+		/* Their servers listen on IPv4 if they know no other. */
+		if (gid_is_v4(ip))
+			inet_pton(AF_INET6, "::ffff:127.0.0.1", &to->in6.sin6_addr);
+	} else {
+		return addr;
+	}
+	if (dladdr(fn, &lib) && lib.dli_fname && strstr(lib.dli_fname, "librspreload"))
+		return addr;
+	return is_nodes(ip) ? &to->sa : addr;
+}
+
+int hook_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	union address to;
+
+	return next(connect)(fd, on_host(addr, len, &to, (const void *)next(connect)), len);
+}
+
+int hook_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	union address to;
+
+	return next(bind)(fd, on_host(addr, len, &to, (const void *)next(bind)), len);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Counters of ports: files whose content is made when they are opened.
+ *
+ * Whoever opens one gets a file of its own with what the HCA has counted by then: read from HCA
+ * memory by a program that has it mapped, told by the fabric process to all others, isolated clients
+ * and programs like cat(1) among them. Those ask on a connection of their own, so that no lock is
+ * needed: an open() may come from a signal handler or after vfork().
+ *
+ * Where there is no answer, and for paths relative to a directory of the tree, there is the file as
+ * it lies in the tree.
+ */
+#include "libshim/interpose/path.h"
+
+#include "emulator/verbs/port_counter_files.h"
+#include "libshim/client/rpc_signal.h"
+#include "libshim/client/shim.h"
+#include "libshim/interpose/syscall.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+/** struct counter_path - what the tail of a path says: .../NAME/ports/N/counters/FILE. */
+struct counter_path {
+	char dev[32];
+	u32 port;
+	enum port_dir dir;
+	const char *file;
+};
+
+/* Steps back to the component before @end. Return: its start, NULL when there is none. */
+static const char *component_before(const char *path, const char *end)
+{
+	const char *p = end;
+
+	while (p > path && p[-1] != '/')
+		p--;
+	return p > path && p < end ? p : NULL;
+}
+
+static bool is(const char *p, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - p) == n && !memcmp(p, word, n);
+}
+
+static bool parse(const char *path, struct counter_path *c)
+{
+	const char *end = path + strlen(path), *p[5];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = component_before(path, end);
+		if (!p[i])
+			return false;
+		if (i == 1 && is(p[1], end, "counters"))
+			c->dir = DIR_COUNTERS;
+		else if (i == 1 && is(p[1], end, "hw_counters"))
+			c->dir = DIR_HW_COUNTERS;
+		else if (i == 1 || (i == 3 && !is(p[3], end, "ports")))
+			return false;
+		if (i == 4 && (size_t)(end - p[4]) >= sizeof(c->dev))
+			return false;
+		if (i == 4) {
+			memset(c->dev, 0, sizeof(c->dev));
+			memcpy(c->dev, p[4], (size_t)(end - p[4]));
+		}
+		end = p[i] - 1;
+	}
+	c->file = p[0];
+	c->port = (u32)(*p[2] - '0');
+	return p[2][1] == '/' && c->port - 1 < HCA_MAX_PORTS;
+}
+
+static bool value_asked(const struct counter_path *c, u64 *value)
+{
+	int fd = ask_open();
+	struct proto_msg m;
+	bool found = false;
+	u32 i;
+
+	if (fd < 0)
+		return false;
+	for (i = 0; !found && i < PROTO_MAX_DEVS && ask_dev(fd, i, &m); i++)
+		if (!strncmp(m.dev.name, c->dev, sizeof(c->dev)))
+			found = port_file_value(&m.dev, c->port, c->dir, c->file, value);
+	sys_close(fd);
+	return found;
+}
+
+static bool value_now(const struct counter_path *c, u64 *value)
+{
+	const struct hca *hca = load_acquire(&shim.live) ? shim.hca : NULL;
+	struct hca_dev now;
+	u32 i = shim.welcome.first_dev, end = i + shim.welcome.n_devs;
+
+	if (!hca)
+		return value_asked(c, value);
+	for (; i < end; i++)
+		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
+			hca_dev_now(hca, i, &now);
+			return port_file_value(&now, c->port, c->dir, c->file, value);
+		}
+	return false;
+}
+
+int counter_open(const char *mapped, int flags)
+{
+	int saved = errno, fd = -1;
+	struct counter_path c;
+	char text[24];
+	u64 value;
+	ssize_t n;
+
+	if ((flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) != O_RDONLY || !parse(mapped, &c) ||
+	    !value_now(&c, &value))
+		goto out;
+	n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
+	fd = (int)syscall(SYS_memfd_create, c.file, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	if (fd >= 0 &&
+	    (sys_write(fd, text, (size_t)n) != n || syscall(SYS_lseek, fd, 0, SEEK_SET))) {
+		sys_close(fd);
+		fd = -1;
+	}
+out:
+	errno = saved;
+	return fd;
+}

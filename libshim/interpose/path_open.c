@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Wrappers of what opens files and directories by path. See path.c.
+ *
+ * Some files in the private tree are not what they stand for and are completed here:
+ *  - counters: see path_counters.c
+ *  - /dev/infiniband/uverbsN: the kernel's interface behind it is not emulated, so open() fails
+ *    with ENXIO, as for a device node without a driver. stat() and access() show a device.
+ *  - attributes of an empty GID entry: the kernel lets a program open them and answers its read()
+ *    with EINVAL; programs tell "entry unused" from "no such attribute" by that. The private file
+ *    is empty, and the program gets an epoll descriptor, whose read() fails in just that way.
+ */
+#include "libshim/interpose/path.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+HOOK(int, open, const char *path, int flags, ...);
+HOOK(int, open64, const char *path, int flags, ...);
+HOOK(int, openat, int dirfd, const char *path, int flags, ...);
+HOOK(int, openat64, int dirfd, const char *path, int flags, ...);
+HOOK(int, __open_2, const char *path, int flags);
+HOOK(int, __open64_2, const char *path, int flags);
+HOOK(int, __openat_2, int dirfd, const char *path, int flags);
+HOOK(int, __openat64_2, int dirfd, const char *path, int flags);
+HOOK(FILE *, fopen, const char *path, const char *mode);
+HOOK(FILE *, fopen64, const char *path, const char *mode);
+
+/* Raw: a preloaded librspreload takes close() over. */
+static void close_quietly(int fd)
+{
+	int saved = errno;
+
+	syscall(SYS_close, fd);
+	errno = saved;
+}
+
+static bool is_empty(int fd)
+{
+	struct statx st;
+
+	return !syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_TYPE, &st) &&
+	       S_ISREG(st.stx_mode) && st.stx_size == 0;
+}
+
+/* Opens a path that is ours. Like sysfs, the tree does not let programs create files. */
+static __attribute__((noinline)) int open_mapped(const char *path, int flags)
+{
+	char to[PATH_MAX];
+	int fd;
+
+	if (path_map(path, to))
+		return -1;
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	fd = counter_open(to, flags);
+	if (fd >= 0)
+		return fd;
+	fd = next(openat)(AT_FDCWD, to, flags & ~(O_CREAT | O_EXCL | O_TRUNC));
+	if (fd < 0 || (flags & O_PATH))
+		return fd;
+	if (path_is_chardev(to)) {
+		close_quietly(fd);
+		errno = ENXIO;
+		return -1;
+	}
+	if (strstr(to, "/gid_attrs/") && is_empty(fd)) {
+		close_quietly(fd);
+		return epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
+	}
+	return fd;
+}
+
+static bool takes_mode(int flags)
+{
+	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* The optional argument of open(): only there, and only to be read, when the flags say so. */
+#define OPEN_MODE(flags)                                                                           \
+	({                                                                                         \
+		mode_t mode_ = 0;                                                                  \
+		va_list ap_;                                                                       \
+                                                                                                   \
+		if (takes_mode(flags)) {                                                           \
+			va_start(ap_, flags);                                                      \
+			mode_ = va_arg(ap_, mode_t);                                               \
+			va_end(ap_);                                                               \
+		}                                                                                  \
+		mode_;                                                                             \
+	})
+
+int hook_open(const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return open_mapped(path, flags);
+	return next(open)(path, flags, mode);
+}
+
+int hook_open64(const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return open_mapped(path, flags);
+	return next(open64)(path, flags, mode);
+}
+
+int hook_openat(int dirfd, const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (unlikely(path_ours(dirfd, path)))
+		return open_mapped(path, flags);
+	return next(openat)(dirfd, path, flags, mode);
+}
+
+int hook_openat64(int dirfd, const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (unlikely(path_ours(dirfd, path)))
+		return open_mapped(path, flags);
+	return next(openat64)(dirfd, path, flags, mode);
+}
+
+/* The variants that _FORTIFY_SOURCE calls when there is no mode argument. */
+
+int hook___open_2(const char *path, int flags)
+{
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return open_mapped(path, flags);
+	return next(__open_2)(path, flags);
+}
+
+int hook___open64_2(const char *path, int flags)
+{
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return open_mapped(path, flags);
+	return next(__open64_2)(path, flags);
+}
+
+int hook___openat_2(int dirfd, const char *path, int flags)
+{
+	if (unlikely(path_ours(dirfd, path)))
+		return open_mapped(path, flags);
+	return next(__openat_2)(dirfd, path, flags);
+}
+
+int hook___openat64_2(int dirfd, const char *path, int flags)
+{
+	if (unlikely(path_ours(dirfd, path)))
+		return open_mapped(path, flags);
+	return next(__openat64_2)(dirfd, path, flags);
+}
+
+static FILE *fopen_mapped(const char *path, const char *mode)
+{
+	int flags, fd;
+	FILE *file;
+
+	if (strchr(mode, '+'))
+		flags = O_RDWR;
+	else
+		flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY;
+	if (strchr(mode, 'e'))
+		flags |= O_CLOEXEC;
+	fd = open_mapped(path, flags);
+	if (fd < 0)
+		return NULL;
+	file = fdopen(fd, mode);
+	if (!file)
+		close_quietly(fd);
+	return file;
+}
+
+FILE *hook_fopen(const char *path, const char *mode)
+{
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return fopen_mapped(path, mode);
+	return next(fopen)(path, mode);
+}
+
+FILE *hook_fopen64(const char *path, const char *mode)
+{
+	if (unlikely(path_ours(AT_FDCWD, path)))
+		return fopen_mapped(path, mode);
+	return next(fopen64)(path, mode);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: address handles and multicast groups.
+ */
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+
+/** ibv_create_ah() - ibv_create_ah(3). Return: AH, or NULL with errno. */
+SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
+	struct shim_ah *ah;
+
+	if (call_fails(CALL_ibv_create_ah))
+		return NULL;
+	if (!ctx)
+		return fail_null(-EINVAL);
+	cmd.ah.pd = pd->handle;
+	av_from_ah(&cmd.ah.av, attr);
+	ah = obj_new(ctx, sizeof(*ah), &cmd);
+	if (!ah)
+		return NULL;
+	ah->ah.context = pd->context;
+	ah->ah.pd = pd;
+	ah->ah.handle = cmd.handle;
+	ah->magic = MAGIC_AH;
+	return &ah->ah;
+}
+
+/** ibv_destroy_ah() - ibv_create_ah(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
+{
+	struct shim_ah *ah = (struct shim_ah *)ibah;
+	struct shim_context *ctx = ah && ah->magic == MAGIC_AH ? context_of(ibah->context) : NULL;
+
+	if (call_fails(CALL_ibv_destroy_ah))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	shim_settle(ANY_SLOT);
+	return obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
+}
+
+/* The index of a GID in the port's table, or -1. */
+static int gid_index(const struct hca_port *p, const u8 gid[16])
+{
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->gid[i].valid && !memcmp(p->gid[i].raw, gid, 16))
+			return (int)i;
+	return -1;
+}
+
+/* The addresses of a GRH: with IPv4 they stand in the header in its last 20 bytes. */
+static void grh_gids(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *flow)
+{
+	const u8 *ip = (const u8 *)grh + 20;
+
+	if (be32toh(grh->version_tclass_flow) >> 28 == 6) {
+		memcpy(sgid, grh->sgid.raw, 16);
+		memcpy(dgid, grh->dgid.raw, 16);
+		*flow = be32toh(grh->version_tclass_flow);
+		return;
+	}
+	memset(sgid, 0, 16);
+	sgid[10] = sgid[11] = 0xff;
+	memcpy(dgid, sgid, 16);
+	memcpy(sgid + 12, ip + 12, 4);
+	memcpy(dgid + 12, ip + 16, 4);
+	*flow = (u32)ip[1] << 20;
+}
+
+/**
+ * ibv_init_ah_from_wc() - ibv_create_ah_from_wc(3): the address to answer a datagram at.
+ * Return: 0, or -1 with errno.
+ */
+SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, struct ibv_wc *wc,
+				    struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	const struct hca_port *p;
+	struct hca_dev buf;
+	u8 sgid[16], dgid[16];
+	int index;
+	u32 flow;
+
+	if (call_fails(CALL_ibv_init_ah_from_wc))
+		return -1;
+	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	if (!p)
+		return fail_minus(-EINVAL);
+	memset(attr, 0, sizeof(*attr));
+	attr->dlid = wc->slid;
+	attr->sl = wc->sl;
+	attr->src_path_bits = wc->dlid_path_bits;
+	attr->port_num = port;
+	if (!(wc->wc_flags & IBV_WC_GRH))
+		return 0;
+	grh_gids(grh, sgid, dgid, &flow);
+	index = gid_index(p, dgid);
+	if (index < 0 && dgid[0] != 0xff && !(dgid[10] == 0xff && dgid[12] >= 224))
+		return fail_minus(-EINVAL);
+	attr->is_global = 1;
+	memcpy(attr->grh.dgid.raw, sgid, 16);
+	attr->grh.sgid_index = index < 0 ? 0 : (u8)index;
+	attr->grh.flow_label = flow & 0xfffff;
+	attr->grh.traffic_class = (u8)(flow >> 20);
+	/* How far it has come says nothing of how far the answer may go. */
+	attr->grh.hop_limit = 0xff;
+	return 0;
+}
+
+/** ibv_create_ah_from_wc() - ibv_create_ah_from_wc(3). Return: AH, or NULL with errno. */
+SHIM_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+						 struct ibv_grh *grh, uint8_t port)
+{
+	struct ibv_ah_attr attr;
+
+	if (call_fails(CALL_ibv_create_ah_from_wc))
+		return NULL;
+	if (!pd_of(pd, NULL))
+		return fail_null(-EINVAL);
+	if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr))
+		return NULL;
+	return ibv_create_ah(pd, &attr);
+}
+
+static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32 op)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	struct shim_context *ctx = qp && qp->magic == MAGIC_QP ? context_of(ibqp->context) : NULL;
+	struct hca_cmd cmd = { .op = op };
+
+	if (!ctx)
+		return EINVAL;
+	cmd.handle = ibqp->handle;
+	cmd.mcast.lid = lid;
+	memcpy(cmd.mcast.gid, gid->raw, 16);
+	return -obj_cmd(ctx, &cmd);
+}
+
+/** ibv_attach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	if (call_fails(CALL_ibv_attach_mcast))
+		return errno;
+	return mcast_cmd(qp, gid, lid, CMD_ATTACH_MCAST);
+}
+
+/** ibv_detach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	if (call_fails(CALL_ibv_detach_mcast))
+		return errno;
+	return mcast_cmd(qp, gid, lid, CMD_DETACH_MCAST);
+}

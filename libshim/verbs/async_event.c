@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: asynchronous events.
+ *
+ * Destroying an object waits until its events were acknowledged. What counts as delivered is
+ * counted under objs_lock, together with the lookup: an event is either delivered before the object
+ * leaves its table, and then waited for, or dropped.
+ */
+#include "libshim/cm/cm.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered)
+{
+	pthread_mutex_lock(mutex);
+	while (*acked != delivered)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+void qp_end_events(struct shim_context *ctx, struct shim_qp *qp)
+{
+	struct ibv_qp *ibqp = &qp->qp;
+
+	shim_chan_drop(ctx->async_chan, qp->opened ? ELEM_OPENED_QP : ELEM_QP, ibqp->handle,
+		       qp->qpn);
+	events_drained(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, qp->async_events);
+}
+
+/* An object of a context that was closed before may report to a channel that has a new owner. */
+static bool event_of_cq(struct ibv_context *ibctx, const struct chan_event *ev,
+			struct ibv_async_event *out)
+{
+	struct shim_cq *cq = ev->handle < HCA_MAX_CQ ? objs->cq[ev->handle] : NULL;
+
+	if (!cq || cq->gen != ev->gen || cq->cq.context != ibctx)
+		return false;
+	cq->async_events++;
+	out->element.cq = &cq->cq;
+	return true;
+}
+
+static bool event_of_qp(struct ibv_context *ibctx, const struct chan_event *ev,
+			struct ibv_async_event *out)
+{
+	struct shim_qp *qp = qp_find(ev->gen);
+
+	if (!qp || qp->qp.context != ibctx)
+		return false;
+	qp->async_events++;
+	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED &&
+	    ev->type != EV_QP_LAST_WQE_REACHED)
+		qp_saw_error(qp);
+	out->element.qp = &qp->qp;
+	return true;
+}
+
+static bool event_of_opened(struct ibv_context *ibctx, const struct chan_event *ev,
+			    struct ibv_async_event *out)
+{
+	struct shim_qp *qp = objs->opened;
+
+	while (qp && (qp->qp.handle != ev->handle || qp->qpn != ev->gen))
+		qp = qp->next_opened;
+	if (!qp || qp->qp.context != ibctx)
+		return false;
+	qp->async_events++;
+	out->element.qp = &qp->qp;
+	return true;
+}
+
+static bool event_of_srq(struct ibv_context *ibctx, const struct chan_event *ev,
+			 struct ibv_async_event *out)
+{
+	struct shim_srq *srq = ev->handle < HCA_MAX_SRQ ? objs->srq[ev->handle] : NULL;
+
+	if (!srq || srq->gen != ev->gen || srq->srq.context != ibctx)
+		return false;
+	srq->async_events++;
+	out->element.srq = &srq->srq;
+	return true;
+}
+
+/* Return: whether the event still means something. */
+static bool event_translate(struct ibv_context *ibctx, const struct chan_event *ev,
+			    struct ibv_async_event *out)
+{
+	bool ok = false;
+
+	memset(out, 0, sizeof(*out));
+	out->event_type = ev->type;
+	pthread_mutex_lock(&objs_lock);
+	switch (ev->kind) {
+	case ELEM_CQ:
+		ok = event_of_cq(ibctx, ev, out);
+		break;
+	case ELEM_QP:
+		ok = event_of_qp(ibctx, ev, out);
+		break;
+	case ELEM_OPENED_QP:
+		ok = event_of_opened(ibctx, ev, out);
+		break;
+	case ELEM_SRQ:
+		ok = event_of_srq(ibctx, ev, out);
+		break;
+	case ELEM_WQ:
+		ok = wq_event(ibctx, ev, out);
+		break;
+	case ELEM_PORT:
+		out->element.port_num = (int)ev->handle;
+		ok = true;
+		break;
+	case ELEM_DEVICE:
+		ok = true;
+		break;
+	default:
+		break;
+	}
+	pthread_mutex_unlock(&objs_lock);
+	return ok;
+}
+
+/** ibv_get_async_event() - ibv_get_async_event(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_event *event)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct chan_event ev;
+
+	if (call_fails(CALL_ibv_get_async_event))
+		return -1;
+	if (!ctx)
+		return -1;
+	if (ctx->dead)
+		return fail_minus(-EIO);
+	do {
+		if (shim_chan_get(ctx->async_chan, ibctx->async_fd, &ev))
+			return -1;
+	} while (!event_translate(ibctx, &ev, event));
+	return 0;
+}
+
+static void count_ack(pthread_mutex_t *mutex, pthread_cond_t *cond, u32 *acked)
+{
+	pthread_mutex_lock(mutex);
+	++*acked;
+	pthread_cond_broadcast(cond);
+	pthread_mutex_unlock(mutex);
+}
+
+/** ibv_ack_async_event() - ibv_ack_async_event(3). */
+SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct ibv_cq *cq = event->element.cq;
+	struct ibv_qp *qp = event->element.qp;
+	struct ibv_srq *srq = event->element.srq;
+	struct ibv_wq *wq = event->element.wq;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		count_ack(&cq->mutex, &cq->cond, &cq->async_events_completed);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		count_ack(&qp->mutex, &qp->cond, &qp->events_completed);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		count_ack(&srq->mutex, &srq->cond, &srq->events_completed);
+		break;
+	case IBV_EVENT_WQ_FATAL:
+		count_ack(&wq->mutex, &wq->cond, &wq->events_completed);
+		break;
+	default: /* of a port or the device: nothing waits for them */
+		break;
+	}
+}
+
+void shim_raise_fatal(void)
+{
+	struct chan_event ev = { .type = EV_DEVICE_FATAL, .kind = ELEM_DEVICE };
+	struct shim_context *ctx;
+
+	pthread_mutex_lock(&objs_lock);
+	/* It can fail for a channel that is being closed; nobody waits for that one. */
+	for (ctx = contexts; ctx; ctx = ctx->next)
+		if (!ctx->closed)
+			shim_chan_push(ctx->async_chan, &ev);
+	pthread_mutex_unlock(&objs_lock);
+	cm_raise_fatal();
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Verbs newer than rdma-core 44, up to 65: they need not be in the headers that
+ * we build with. Where they are, their prototypes must not meet our definitions, which therefore
+ * take no arguments and have names of their own; an ignored argument costs a caller nothing. What
+ * each one returns is in its man page in rdma-core (ibv_alloc_dmah(3), ibv_query_port_speed(3),
+ * ibv_alloc_buf(3), ibv_create_comp_cntr(3), ...).
+ */
+#include "libshim/interpose/interpose.h"
+
+#define NEWER(type, name, result)                                                                  \
+	SHIM_EXPORT type newer_##name(void) __asm__(#name);                                        \
+	type newer_##name(void)                                                                    \
+	{                                                                                          \
+		errno = EOPNOTSUPP;                                                                \
+		return result;                                                                     \
+	}
+
+#define NEWER_NULL(name)   NEWER(void *, name, NULL)
+#define NEWER_ERRNO(name)  NEWER(int, name, EOPNOTSUPP)
+#define NEWER_MINUS1(name) NEWER(int, name, -1)
+
+/* IBVERBS_1.15 */
+NEWER_NULL(ibv_alloc_dmah)
+NEWER_ERRNO(ibv_dealloc_dmah)
+NEWER_NULL(ibv_reg_mr_ex)
+
+/* IBVERBS_1.16 */
+NEWER_MINUS1(ibv_dm_export_dmabuf_fd)
+NEWER_ERRNO(ibv_query_port_speed)
+
+/* IBVERBS_1.17; ibv_free_buf() returns nothing, and nobody has a buffer to free. */
+NEWER_NULL(ibv_alloc_buf)
+NEWER_ERRNO(ibv_free_buf)
+NEWER_NULL(ibv_reg_buf_mr)
+
+/* IBVERBS_1.18 */
+NEWER_ERRNO(_ibv_query_comp_cntr_caps)
+NEWER_NULL(ibv_create_comp_cntr)
+NEWER_ERRNO(ibv_destroy_comp_cntr)
+NEWER_MINUS1(ibv_export_buf_dmabuf_fd)
+NEWER_ERRNO(ibv_inc_comp_cntr)
+NEWER_ERRNO(ibv_inc_err_comp_cntr)
+NEWER_ERRNO(ibv_qp_attach_comp_cntr)
+NEWER_ERRNO(ibv_read_comp_cntr)
+NEWER_ERRNO(ibv_read_err_comp_cntr)
+NEWER_ERRNO(ibv_set_comp_cntr)
+NEWER_ERRNO(ibv_set_err_comp_cntr)

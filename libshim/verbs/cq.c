@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: creating, resizing and destroying completion queues.
+ */
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#include <stdlib.h>
+
+static struct shim_cq *cq_of(struct ibv_cq *ibcq)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+
+	return cq && cq->magic == MAGIC_CQ ? cq : NULL;
+}
+
+/* A ring for at least @cqe entries. Return: 0 or -errno. */
+static int ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *depth)
+{
+	struct hca_dev buf;
+
+	if (cqe < 1 || cqe > limits_now(ctx, &buf)->max_cqe)
+		return -EINVAL;
+	*depth = shim_pow2(cqe);
+	*ring = seg_alloc(CQ_HDR + (u64)*depth * sizeof(struct cqe));
+	return *ring ? 0 : -ENOMEM;
+}
+
+/* What really fits is told, up to the limit that the device states. */
+static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
+{
+	struct hca_dev buf;
+
+	cq->ring = ring;
+	cq->ring_size = CQ_HDR + (u64)depth * sizeof(struct cqe);
+	cq->ctl = seg_at(ring);
+	cq->entries = seg_at(ring + CQ_HDR);
+	cq->mask = depth - 1;
+	cq->cons = 0;
+	cq->cq.cqe = (int)min_u32(depth, limits_now(ctx, &buf)->max_cqe);
+}
+
+#define WC_TS                                                                                      \
+	((u64)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq,
+			 const struct ibv_cq_init_attr_ex *attr)
+{
+	struct shim_channel *ch = (struct shim_channel *)cq->cq.channel;
+	struct hca_cmd cmd = { .op = CMD_CREATE_CQ };
+	int ret;
+
+	cmd.cq.ring = cq->ring;
+	cmd.cq.depth = cq->mask + 1;
+	cmd.cq.chan = ch ? ch->index + 1 : 0;
+	cmd.cq.async_chan = ctx->async_chan;
+	cmd.cq.dev = ctx->dev->info.index;
+	cmd.cq.want_ts = !!(attr->wc_flags & WC_TS);
+	cmd.cq.ignore_overrun = (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+				(attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
+	ret = obj_cmd(ctx, &cmd);
+	if (ret)
+		return ret;
+	cq->cq.handle = cmd.handle;
+	cq->gen = cmd.cq.gen;
+	return 0;
+}
+
+static int cq_check_args(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
+{
+	const struct shim_channel *ch = (const struct shim_channel *)attr->channel;
+
+	if (attr->comp_vector >= (u32)ibctx->num_comp_vectors)
+		return -EINVAL;
+	if (ch && (ch->magic != MAGIC_CHANNEL || attr->channel->context != ibctx))
+		return -EINVAL;
+	return 0;
+}
+
+/* The CQ is known to the HCA: it becomes known here. */
+static void cq_init(struct shim_context *ctx, struct shim_cq *cq)
+{
+	pthread_mutex_init(&cq->cq.mutex, NULL);
+	pthread_cond_init(&cq->cq.cond, NULL);
+	cq->magic = MAGIC_CQ;
+	if (cq->cq.channel)
+		__atomic_fetch_add(&cq->cq.channel->refcnt, 1, __ATOMIC_RELAXED);
+	context_get(ctx);
+	objs_add_cq(cq);
+}
+
+struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct shim_cq *cq;
+	u64 ring = 0;
+	u32 depth;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	ret = ctx->dead ? -EIO : cq_check_args(ibctx, attr);
+	if (!ret)
+		ret = ring_new(ctx, attr->cqe, &ring, &depth);
+	if (ret)
+		return fail_null(ret);
+	cq = obj_alloc(sizeof(*cq));
+	if (!cq) {
+		seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
+		return NULL;
+	}
+	cq->cq.context = ibctx;
+	cq->cq.channel = attr->channel;
+	cq->cq.cq_context = attr->cq_context;
+	cq_set_ring(ctx, cq, ring, depth);
+	ret = cq_create_cmd(ctx, cq, attr);
+	if (ret) {
+		seg_free(cq->ring, cq->ring_size);
+		free(cq);
+		return fail_null(ret);
+	}
+	cq_init(ctx, cq);
+	return cq;
+}
+
+/** ibv_create_cq() - ibv_create_cq(3). Return: CQ, or NULL with errno. */
+SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, void *cq_context,
+					 struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = (u32)cqe,
+					    .cq_context = cq_context,
+					    .channel = channel,
+					    .comp_vector = (u32)comp_vector };
+	struct shim_cq *cq;
+
+	if (call_fails(CALL_ibv_create_cq))
+		return NULL;
+	if (cqe < 1 || comp_vector < 0)
+		return fail_null(-EINVAL);
+	cq = cq_new(ibctx, &attr);
+	return cq ? &cq->cq : NULL;
+}
+
+/* Both locks held: neither poller nor poster sees the ring change. */
+static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
+{
+	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
+	int ret;
+
+	store_release(&cq->ctl->cons, cq->cons);
+	cmd.cq.ring = ring;
+	cmd.cq.depth = depth;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret)
+		return ret;
+	seg_free(cq->ring, cq->ring_size);
+	cq_set_ring(ctx, cq, ring, depth);
+	return 0;
+}
+
+/** ibv_resize_cq() - ibv_resize_cq(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct shim_cq *cq = cq_of(ibcq);
+	struct shim_context *ctx = cq ? context_of(ibcq->context) : NULL;
+	u64 ring = 0;
+	u32 depth;
+	int ret;
+
+	if (call_fails(CALL_ibv_resize_cq))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	if (ctx->dead)
+		return EIO;
+	if (cqe < 1)
+		return EINVAL;
+	ret = ring_new(ctx, (u32)cqe, &ring, &depth);
+	if (ret)
+		return -ret;
+	shim_lock(&cq->lock);
+	shim_lock(&cq->arm_lock);
+	ret = cq_swap_ring(ctx, cq, ring, depth);
+	shim_unlock(&cq->arm_lock);
+	shim_unlock(&cq->lock);
+	if (ret)
+		seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
+	return -ret;
+}
+
+/* Events that nobody has read go with the CQ; those that were read must be acknowledged. */
+static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
+{
+	const struct shim_channel *ch = (const struct shim_channel *)cq->cq.channel;
+	struct ibv_cq *ibcq = &cq->cq;
+
+	if (ch)
+		shim_chan_drop(ch->index, ELEM_CQ, ibcq->handle, cq->gen);
+	shim_chan_drop(ctx->async_chan, ELEM_CQ, ibcq->handle, cq->gen);
+	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed, cq->comp_events);
+	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed, cq->async_events);
+}
+
+/** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs). */
+SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct shim_cq *cq = cq_of(ibcq);
+	struct shim_context *ctx = cq ? context_of(ibcq->context) : NULL;
+	int ret;
+
+	if (call_fails(CALL_ibv_destroy_cq))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	ret = obj_destroy_cmd(ctx, CMD_DESTROY_CQ, ibcq->handle);
+	if (ret)
+		return -ret;
+	if (!ctx->dead) {
+		objs_del_cq(cq);
+		cq_end_events(ctx, cq);
+		seg_free(cq->ring, cq->ring_size);
+	}
+	if (ibcq->channel)
+		__atomic_fetch_sub(&ibcq->channel->refcnt, 1, __ATOMIC_RELEASE);
+	parent_put(cq->parent);
+	cq->magic = 0;
+	pthread_cond_destroy(&ibcq->cond);
+	pthread_mutex_destroy(&ibcq->mutex);
+	free(cq);
+	context_put(ctx);
+	return 0;
+}

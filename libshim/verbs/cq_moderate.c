@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what can be modified of a CQ: its moderation. The counting is the engine's.
+ */
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+/** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
+int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+	struct shim_context *ctx = cq && cq->magic == MAGIC_CQ ? context_of(ibcq->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ };
+
+	if (call_fails(CALL_ibv_modify_cq))
+		return errno;
+	if (!ctx || attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	cmd.handle = ibcq->handle;
+	cmd.cq.mod_count = attr->moderate.cq_count;
+	cmd.cq.mod_period = attr->moderate.cq_period;
+	return -obj_cmd(ctx, &cmd);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: thread domains and parent domains.
+ *
+ * A parent domain is a PD of its own kind over another one, whose number in the HCA it has: what is
+ * made in it has the protection of the inner PD. A thread domain promises that its objects are used
+ * by one thread at a time; their locks are then never waited for, and stay.
+ *
+ * Custom allocators, ibv_alloc_parent_domain(3), are asked for what is allocated in the program's
+ * own memory beside the object itself: the list of free slots of an SRQ (enum domain_resource). The
+ * queues lie in the client's segment, where the engine finds them, and cannot lie elsewhere. The
+ * callbacks are called by the thread that creates, resizes or destroys the object, never by another.
+ */
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+
+#include <stdlib.h>
+
+/** struct shim_td - a thread domain. @users: parent domains that have it */
+struct shim_td {
+	struct ibv_td td;
+	u32 magic;
+	u32 users;
+};
+
+/** struct parent_domain - what a struct shim_pd with @real is. */
+struct parent_domain {
+	struct shim_pd pd;
+	void *(*alloc)(struct ibv_pd *pd, void *ctx, size_t size, size_t align, uint64_t type);
+	void (*free)(struct ibv_pd *pd, void *ctx, void *ptr, uint64_t type);
+	void *ctx;
+};
+
+static struct shim_td *td_of(struct ibv_td *ibtd)
+{
+	struct shim_td *td = (struct shim_td *)ibtd;
+
+	return td && td->magic == MAGIC_TD ? td : NULL;
+}
+
+static struct parent_domain *parent_of(struct ibv_pd *ibpd)
+{
+	struct shim_pd *pd = pd_of(ibpd, NULL);
+
+	return pd && pd->real ? container_of(pd, struct parent_domain, pd) : NULL;
+}
+
+static void hold(u32 *count)
+{
+	__atomic_fetch_add(count, 1, __ATOMIC_ACQ_REL);
+}
+
+static void drop(u32 *count)
+{
+	__atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
+}
+
+/** shim_alloc_td() - ibv_alloc_td(3). Return: thread domain, or NULL with errno. */
+struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct shim_td *td;
+
+	if (call_fails(CALL_ibv_alloc_td))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	if (attr->comp_mask)
+		return fail_null(-EINVAL);
+	if (ctx->dead)
+		return fail_null(-EIO);
+	td = obj_alloc(sizeof(*td));
+	if (!td)
+		return NULL;
+	td->td.context = ibctx;
+	td->magic = MAGIC_TD;
+	context_get(ctx);
+	return &td->td;
+}
+
+/** shim_dealloc_td() - ibv_dealloc_td(3). Return: 0 or errno value (EBUSY: a parent domain's). */
+int shim_dealloc_td(struct ibv_td *ibtd)
+{
+	struct shim_td *td = td_of(ibtd);
+	struct shim_context *ctx = td ? context_of(ibtd->context) : NULL;
+
+	if (call_fails(CALL_ibv_dealloc_td))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	if (__atomic_load_n(&td->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	obj_free(ctx, td, &td->magic);
+	return 0;
+}
+
+static int check_attr(struct ibv_context *ibctx, const struct ibv_parent_domain_init_attr *attr)
+{
+	u32 known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+
+	if (!pd_of(attr->pd, ibctx) || (attr->comp_mask & ~known))
+		return -EINVAL;
+	if (attr->td && (!td_of(attr->td) || attr->td->context != ibctx))
+		return -EINVAL;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) &&
+	    (!attr->alloc || !attr->free))
+		return -EINVAL;
+	return 0;
+}
+
+/** shim_alloc_parent_domain() - ibv_alloc_parent_domain(3). Return: PD, or NULL with errno. */
+struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
+					struct ibv_parent_domain_init_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct parent_domain *p;
+	int ret;
+
+	if (call_fails(CALL_ibv_alloc_parent_domain))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	ret = ctx->dead ? -EIO : check_attr(ibctx, attr);
+	if (ret)
+		return fail_null(ret);
+	p = obj_alloc(sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pd.pd.context = ibctx;
+	p->pd.pd.handle = attr->pd->handle;
+	p->pd.magic = MAGIC_PD;
+	p->pd.real = (struct shim_pd *)attr->pd;
+	p->pd.td = td_of(attr->td);
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		p->alloc = attr->alloc;
+		p->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		p->ctx = attr->pd_context;
+	hold(&p->pd.real->users);
+	if (p->pd.td)
+		hold(&p->pd.td->users);
+	context_get(ctx);
+	return &p->pd.pd;
+}
+
+int parent_dealloc(struct shim_pd *pd)
+{
+	struct parent_domain *p = container_of(pd, struct parent_domain, pd);
+	struct shim_context *ctx = context_of(pd->pd.context);
+
+	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	drop(&pd->real->users);
+	if (pd->td)
+		drop(&pd->td->users);
+	obj_free(ctx, p, &pd->magic);
+	return 0;
+}
+
+struct shim_pd *parent_get(struct ibv_pd *ibpd)
+{
+	struct parent_domain *p = parent_of(ibpd);
+
+	if (!p)
+		return NULL;
+	hold(&p->pd.users);
+	return &p->pd;
+}
+
+void parent_put(struct shim_pd *parent)
+{
+	if (parent)
+		drop(&parent->users);
+}
+
+void *domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what, bool *custom)
+{
+	struct parent_domain *p = parent ? container_of(parent, struct parent_domain, pd) : NULL;
+	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;
+
+	if (p && p->alloc)
+		ptr = p->alloc(&p->pd.pd, p->ctx, size, 64, what);
+	*custom = ptr != IBV_ALLOCATOR_USE_DEFAULT;
+	return *custom ? ptr : malloc(size);
+}
+
+void domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom)
+{
+	struct parent_domain *p;
+
+	if (custom) {
+		p = container_of(parent, struct parent_domain, pd);
+		p->free(&p->pd.pd, p->ctx, ptr, what);
+	} else {
+		free(ptr);
+	}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what a QP says of itself beyond its attributes: enhanced connection establishment (ECE), the
+ * order of data, packet pacing.
+ *
+ * ECE lets the ends of a connection agree on features that their vendor has beyond the standard. The
+ * emulated device has none: its options are 0 at any time, whatever the peer offers.
+ */
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+static struct shim_context *qp_context(struct ibv_qp *ibqp)
+{
+	if (!ibqp || to_qp(ibqp)->magic != MAGIC_QP)
+		return NULL;
+	return context_of(ibqp->context);
+}
+
+/* These set errno besides, as libibverbs does. */
+static int fail_errno(int err)
+{
+	errno = err;
+	return err;
+}
+
+/** ibv_query_ece() - ibv_query_ece(3). Return: 0 or errno value. */
+SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	struct shim_context *ctx = qp_context(qp);
+
+	if (call_fails(CALL_ibv_query_ece))
+		return errno;
+	if (!ctx)
+		return fail_errno(EINVAL);
+	ece->vendor_id = ctx->dev->info.lim.vendor_id;
+	ece->options = 0;
+	ece->comp_mask = 0;
+	return 0;
+}
+
+/**
+ * ibv_set_ece() - ibv_set_ece(3): those of @ece's options that are accepted, none, are written back.
+ * Return: 0 or errno value (EINVAL: another vendor's options; EOPNOTSUPP, as in libibverbs: no vendor).
+ */
+SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	struct shim_context *ctx = qp_context(qp);
+
+	if (call_fails(CALL_ibv_set_ece))
+		return errno;
+	if (ctx && !ece->vendor_id)
+		return fail_errno(EOPNOTSUPP);
+	if (!ctx || ece->comp_mask || ece->vendor_id != ctx->dev->info.lim.vendor_id)
+		return fail_errno(EINVAL);
+	if (ctx->dead)
+		return fail_errno(EIO);
+	ece->options = 0;
+	return 0;
+}
+
+/**
+ * ibv_query_qp_data_in_order() - ibv_query_qp_data_in_order(3): the last bytes of a message land last;
+ * of the others no order is promised, neither in aligned pieces, which newer libraries ask for by a flag.
+ * Return: 0. There is no error.
+ */
+SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp;
+	(void)op;
+	(void)flags;
+	return 0;
+}
+
+/**
+ * shim_modify_qp_rate_limit() - ibv_modify_qp_rate_limit(3): packet_pacing_caps are 0.
+ * Return: EOPNOTSUPP, or EINVAL for what is no QP.
+ */
+int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	if (call_fails(CALL_ibv_modify_qp_rate_limit))
+		return errno;
+	if (!qp_context(qp) || attr->comp_mask)
+		return EINVAL;
+	return EOPNOTSUPP;
+}

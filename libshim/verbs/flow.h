@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: flows, and counters objects as flows refer to them.
+ */
+#ifndef LIBSHIM_VERBS_FLOW_H
+#define LIBSHIM_VERBS_FLOW_H
+
+#include "libshim/verbs/objects.h"
+
+/* --- flow.c ----------------------------------------------------------------------------------- */
+
+struct ibv_flow *shim_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int shim_destroy_flow(struct ibv_flow *flow);
+
+/* --- flow_counter.c ------------------------------------------------------------------------------- */
+
+struct shim_ctr {
+	union {
+		struct ibv_counters counters;
+		u8 room[64];
+	};
+	u32 magic;
+	u32 handle;
+};
+
+/** ctr_of() - the shim's view of a counters object, or NULL. */
+struct shim_ctr *ctr_of(struct ibv_counters *counters);
+
+struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
+					  struct ibv_counters_init_attr *attr);
+int shim_destroy_counters(struct ibv_counters *counters);
+int shim_attach_counters_point_flow(struct ibv_counters *counters,
+				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
+int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags);
+
+#endif

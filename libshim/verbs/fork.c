@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: fork safety of the verbs objects.
+ *
+ * Registered memory needs no protection from copy-on-write: the HCA reaches it by its address in
+ * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
+ * that a child works on rings that it shares with its parent: its inherited contexts are dead.
+ */
+#include "libshim/cm/cm.h"
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&objs_lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&objs_lock);
+}
+
+/* The calls that do not go through a context. */
+static void extended_set_dead(void)
+{
+	u32 i, word, bit;
+	u64 bits;
+
+	for (i = 0; i < HCA_MAX_QP; i++)
+		if (objs->qp[i] && objs->qp[i]->extended)
+			wr_set_dead(objs->qp[i]);
+	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+		bits = objs->cq_used[word];
+		for_each_bit64(bit, bits)
+			cqx_set_dead(objs->cq[word * 64 + bit]);
+	}
+}
+
+static void fork_child(void)
+{
+	struct shim_context *ctx;
+
+	for (ctx = contexts; ctx; ctx = ctx->next)
+		context_set_dead(ctx);
+	contexts = NULL;
+	if (objs)
+		extended_set_dead();
+	objs = NULL;
+	mr_shadow_forget();
+	devices_forget();
+	cm_forked();
+	pthread_mutex_unlock(&objs_lock);
+}
+
+int objs_fork_watch(void)
+{
+	static bool done;
+	int ret = done ? 0 : pthread_atfork(fork_prepare, fork_parent, fork_child);
+
+	done = !ret;
+	return -ret;
+}
+
+/** ibv_fork_init() - ibv_fork_init(3): nothing to prepare. Return: 0. */
+SHIM_EXPORT int ibv_fork_init(void)
+{
+	if (call_fails_early(CALL_ibv_fork_init))
+		return errno;
+	return 0;
+}
+
+/** ibv_is_fork_initialized() - ibv_is_fork_initialized(3): forking is always safe here. */
+SHIM_EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: sharing contexts, PDs and MRs between processes: ibv_import_device(3), ibv_import_pd(3),
+ * ibv_import_mr(3).
+ *
+ * A context's descriptor, cmd_fd, is that of a memory file: its head says which context of which
+ * fabric it is, behind it lies the context's device memory (dm.c). The number in the head is random
+ * and makes the HCA hand out what was made on that context, so to have the descriptor is to have
+ * the right, as with a real device. The file cannot be cut short under those who have it mapped.
+ */
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/interpose/syscall.h"
+
+#include <sys/mman.h>
+
+#define FILE_MAGIC   0x78746352u /* "Rctx" */
+#define FILE_VERSION 1u
+
+/** struct ctx_head - the head of a context's file. */
+struct ctx_head {
+	u32 magic;
+	u32 version;
+	u64 fabric; /* as CMD_IMPORT tells */
+	u64 id;
+	u32 dev; /* index in the HCA */
+	u32 pad;
+};
+
+static int ask_fabric(u64 *fabric)
+{
+	struct hca_cmd cmd = { .op = CMD_IMPORT };
+	int ret;
+
+	cmd.import.kind = IMPORT_FABRIC;
+	ret = shim_cmd(&cmd);
+	*fabric = cmd.import.fabric;
+	return ret;
+}
+
+int cmd_fd_make(u32 dev, u64 *id)
+{
+	struct ctx_head head = { .magic = FILE_MAGIC, .version = FILE_VERSION, .dev = dev };
+	int ret = ask_fabric(&head.fabric);
+	int fd;
+
+	if (ret)
+		return ret;
+	if (sys_getrandom(&head.id, sizeof(head.id)) != sizeof(head.id))
+		return -EIO;
+	fd = memfd_create("rdmaemu-context", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (sys_pwrite(fd, &head, sizeof(head), 0) != sizeof(head))
+		ret = -ENOSPC;
+	if (!ret && sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
+		ret = -EPERM;
+	if (ret) {
+		sys_close(fd);
+		return ret;
+	}
+	*id = head.id;
+	return fd;
+}
+
+/** ibv_import_device() - ibv_import_device(3); has @cmd_fd from then on. NULL with errno. */
+SHIM_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	struct shim_device *dev;
+	struct ctx_head head;
+	u64 fabric;
+	int ret;
+
+	if (call_fails_early(CALL_ibv_import_device))
+		return NULL;
+	if (sys_pread(cmd_fd, &head, sizeof(head), 0) != sizeof(head) || head.magic != FILE_MAGIC ||
+	    head.version != FILE_VERSION)
+		return fail_null(-EINVAL);
+	dev = device_by_index(head.dev);
+	if (!dev)
+		return NULL;
+	ret = ask_fabric(&fabric);
+	if (!ret && fabric != head.fabric)
+		ret = -ENODEV;
+	return ret ? fail_null(ret) : context_new(dev, cmd_fd, head.id);
+}
+
+/** ibv_import_pd() - ibv_import_pd(3). Return: PD, or NULL with errno (ENOENT: no such handle). */
+SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_handle)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_IMPORT };
+	struct shim_pd *pd;
+
+	if (call_fails(CALL_ibv_import_pd))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	cmd.import.kind = IMPORT_PD;
+	cmd.import.index = pd_handle;
+	cmd.import.ctx = ctx->id;
+	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	if (!pd)
+		return NULL;
+	pd->pd.context = ibctx;
+	pd->pd.handle = pd_handle;
+	pd->imported = true;
+	pd->ref = cmd.handle;
+	pd->magic = MAGIC_PD;
+	return &pd->pd;
+}
+
+/** ibv_unimport_pd() - ibv_import_pd(3): the domain itself stays. */
+SHIM_EXPORT void ibv_unimport_pd(struct ibv_pd *ibpd)
+{
+	struct shim_pd *pd = pd_of(ibpd, NULL);
+	struct shim_context *ctx = pd ? context_of(ibpd->context) : NULL;
+
+	if (!ctx)
+		return;
+	/* It fails when somebody has destroyed the domain, and with it this hold on it. */
+	if (pd->imported)
+		obj_destroy_cmd(ctx, CMD_UNIMPORT, pd->ref);
+	obj_free(ctx, pd, &pd->magic);
+}
+
+/** ibv_import_mr() - ibv_import_mr(3). Return: MR, or NULL with errno (ENOENT: no such handle). */
+SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle)
+{
+	struct shim_context *ctx = pd_of(ibpd, NULL) ? context_of(ibpd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_IMPORT };
+	struct shim_mr *mr;
+
+	if (call_fails(CALL_ibv_import_mr))
+		return NULL;
+	if (!ctx)
+		return fail_null(-EINVAL);
+	cmd.import.kind = IMPORT_MR;
+	cmd.import.index = mr_handle;
+	mr = obj_new(ctx, sizeof(*mr), &cmd);
+	if (!mr)
+		return NULL;
+	mr->mr.context = ibpd->context;
+	mr->mr.pd = ibpd;
+	mr->mr.length = cmd.import.len;
+	mr->mr.handle = mr_handle;
+	mr->mr.lkey = cmd.import.key;
+	mr->mr.rkey = cmd.import.null ? 0 : cmd.import.key;
+	mr->type = MRT_IMPORTED;
+	mr->magic = MAGIC_MR;
+	return &mr->mr;
+}
+
+/** ibv_unimport_mr() - ibv_import_mr(3): the region itself stays. */
+SHIM_EXPORT void ibv_unimport_mr(struct ibv_mr *ibmr)
+{
+	struct shim_mr *mr = (struct shim_mr *)ibmr;
+
+	if (mr && mr->magic == MAGIC_MR && context_of(ibmr->context))
+		mr_unimport(mr);
+}

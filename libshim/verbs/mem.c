@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: memory regions as this process knows them.
+ *
+ * Theory of operation
+ * -------------------
+ * Small payloads are gathered by the poster and laid out by the poller, in the program's own
+ * context. Before it touches memory, the HCA's answer must be known: is the key valid, does the
+ * range fit? This table answers it without a lock. It is only a shadow: where it says no, the work
+ * request goes to the engine as it is and the engine has the last word.
+ *
+ * Each entry has a sequence number, odd while the entry changes. A reader that meets a change
+ * takes it for a no.
+ */
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+
+#include <stdlib.h>
+
+#define CHUNK_BITS 10
+#define CHUNK	   (1u << CHUNK_BITS)
+#define N_CHUNKS   (HCA_MAX_MR / CHUNK)
+
+struct mr_shadow {
+	u32 seq;
+	u32 key; /* 0: none */
+	u32 pd;
+	u32 access;
+	u64 addr;
+	u64 iova;
+	u64 len;
+};
+
+static struct mr_shadow *chunks[N_CHUNKS];
+static pthread_mutex_t shadow_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void mr_shadow_forget(void)
+{
+	pthread_mutex_init(&shadow_lock, NULL);
+	memset(chunks, 0, sizeof(chunks));
+}
+
+/* The entry of a key's index, or NULL. */
+static struct mr_shadow *shadow_at(u32 key)
+{
+	u32 index = key >> 8;
+	struct mr_shadow *chunk;
+
+	if (unlikely(index >= HCA_MAX_MR || !key))
+		return NULL;
+	chunk = load_acquire(&chunks[index >> CHUNK_BITS]);
+	return chunk ? chunk + (index & (CHUNK - 1)) : NULL;
+}
+
+static void shadow_write(struct mr_shadow *s, const struct mr_shadow *v)
+{
+	u32 seq = s->seq;
+
+	store_relaxed(&s->seq, seq + 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	store_relaxed(&s->key, v->key);
+	store_relaxed(&s->pd, v->pd);
+	store_relaxed(&s->access, v->access);
+	store_relaxed(&s->addr, v->addr);
+	store_relaxed(&s->iova, v->iova);
+	store_relaxed(&s->len, v->len);
+	store_release(&s->seq, seq + 2);
+}
+
+int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
+{
+	struct mr_shadow v = {
+		.key = key, .pd = pd, .access = access, .addr = addr, .iova = iova, .len = len
+	};
+	u32 index = key >> 8;
+	struct mr_shadow *chunk;
+	int ret = 0;
+
+	if (index >= HCA_MAX_MR)
+		return -EINVAL;
+	pthread_mutex_lock(&shadow_lock);
+	chunk = chunks[index >> CHUNK_BITS];
+	if (!chunk) {
+		chunk = calloc(CHUNK, sizeof(*chunk));
+		if (chunk)
+			store_release(&chunks[index >> CHUNK_BITS], chunk);
+		else
+			ret = -ENOMEM;
+	}
+	if (chunk)
+		shadow_write(&chunk[index & (CHUNK - 1)], &v);
+	pthread_mutex_unlock(&shadow_lock);
+	return ret;
+}
+
+void mr_shadow_clear(u32 key)
+{
+	static const struct mr_shadow none;
+	u32 index = key >> 8;
+	struct mr_shadow *chunk;
+
+	if (index >= HCA_MAX_MR)
+		return;
+	pthread_mutex_lock(&shadow_lock);
+	chunk = chunks[index >> CHUNK_BITS];
+	/* The index may be in use again, under a newer key. */
+	if (chunk && chunk[index & (CHUNK - 1)].key == key)
+		shadow_write(&chunk[index & (CHUNK - 1)], &none);
+	pthread_mutex_unlock(&shadow_lock);
+}
+
+void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
+{
+	const struct mr_shadow *s = shadow_at(lkey);
+	u64 off, base, size;
+	bool ok;
+	u32 seq;
+
+	if (unlikely(!s))
+		return NULL;
+	seq = load_acquire(&s->seq);
+	ok = load_relaxed(&s->key) == lkey && (pd == ~0u || load_relaxed(&s->pd) == pd) &&
+	     !(access & ~load_relaxed(&s->access));
+	base = load_relaxed(&s->addr);
+	size = load_relaxed(&s->len);
+	off = addr - load_relaxed(&s->iova);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (unlikely(!ok || (seq & 1) || load_relaxed(&s->seq) != seq))
+		return NULL;
+	if (unlikely(off > size || len > size - off))
+		return NULL;
+	return (void *)(uintptr_t)(base + off);
+}
+
+bool mr_shadow_get(u32 key, struct mr_known *known)
+{
+	const struct mr_shadow *s = shadow_at(key);
+	u32 seq;
+
+	if (!s)
+		return false;
+	seq = load_acquire(&s->seq);
+	known->key = load_relaxed(&s->key);
+	known->pd = load_relaxed(&s->pd);
+	known->access = load_relaxed(&s->access);
+	known->addr = load_relaxed(&s->addr);
+	known->iova = load_relaxed(&s->iova);
+	known->len = load_relaxed(&s->len);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return known->key && !(seq & 1) && load_relaxed(&s->seq) == seq;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: registration of memory.
+ *
+ * Memory stays the program's own; what is registered is the right to reach it. On-demand regions
+ * differ from others only in not being faulted in. Relaxed ordering changes nothing.
+ */
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+
+#define ACCESS_KNOWN                                                                               \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |                   \
+	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
+
+/*
+ * ibv_reg_mr(3): remote write and atomic rights need the local one. Rights out of the optional
+ * range are dropped where they mean nothing.
+ */
+int mr_check_access(u32 access)
+{
+	u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (access & ~(u32)(ACCESS_KNOWN | IBV_ACCESS_OPTIONAL_RANGE))
+		return -EINVAL;
+	if ((access & remote) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if ((access & IBV_ACCESS_HUGETLB) && !(access & IBV_ACCESS_ON_DEMAND))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_range(const void *addr, size_t len, u32 access)
+{
+	/* Implicit: all of the address space, whatever comes to be there. */
+	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
+		return access & IBV_ACCESS_HUGETLB ? -EINVAL : 0;
+	/* Also when rounded up to pages, the end must be an address. */
+	if (!len || (uintptr_t)addr > UINTPTR_MAX - PAGE ||
+	    len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
+		return -EINVAL;
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return addr ? 0 : -EINVAL;
+	return mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+static __thread u32 wanted __attribute__((tls_model("initial-exec")));
+
+SHIM_EXPORT void rdmaemu_next_key(u32 key)
+{
+	wanted = key;
+}
+
+u32 mr_wanted_key(void)
+{
+	u32 key = wanted;
+
+	wanted = 0;
+	return key;
+}
+
+static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
+{
+	struct cmd_reg_mr *c = &cmd->mr;
+	int ret = obj_cmd(ctx, cmd);
+
+	if (ret)
+		return ret;
+	/* Null MRs are left out: there is no memory to copy from or to. */
+	if (mr->type != MRT_NULL)
+		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	if (ret) {
+		obj_destroy_cmd(ctx, CMD_DEREG_MR, cmd->handle);
+		return ret;
+	}
+	mr->mr.handle = cmd->handle;
+	mr->mr.lkey = c->key;
+	mr->mr.rkey = mr->type == MRT_NULL ? 0 : c->key;
+	mr->access = c->access;
+	mr->iova = c->iova;
+	mr->magic = MAGIC_MR;
+	return 0;
+}
+
+struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd, void *addr,
+		       size_t len)
+{
+	struct shim_context *ctx = context_of(pd->context);
+	struct shim_mr *mr = ctx ? obj_alloc(sizeof(*mr)) : NULL;
+	int ret;
+
+	if (!mr)
+		return NULL;
+	mr->type = type;
+	mr->mr.context = pd->context;
+	mr->mr.pd = pd;
+	mr->mr.addr = addr;
+	mr->mr.length = len;
+	ret = mr_create(ctx, mr, cmd);
+	if (ret) {
+		free(mr);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	return mr;
+}
+
+static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
+{
+	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = mr_wanted_key() };
+	struct shim_mr *mr;
+	int ret;
+
+	if (!ctx)
+		return fail_null(-EINVAL);
+	ret = ctx->dead ? -EIO : mr_check_access(access);
+	if (!ret)
+		ret = check_range(addr, len, access);
+	/* Virtual and real address have the same offset in their page; 0 is the zero-based region.
+	 */
+	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
+		ret = -EINVAL;
+	if (!ret && iova + len < iova)
+		ret = -EINVAL;
+	if (ret)
+		return fail_null(ret);
+	cmd.mr.addr = (uintptr_t)addr;
+	cmd.mr.len = len;
+	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	cmd.mr.pd = pd->handle;
+	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
+	mr = mr_new(pd, MRT_USER, &cmd, addr, len);
+	return mr ? &mr->mr : NULL;
+}
+
+/** ibv_reg_mr() - ibv_reg_mr(3). Return: MR, or NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	if (call_fails(CALL_ibv_reg_mr))
+		return NULL;
+	return mr_reg(pd, addr, length, (uintptr_t)addr, (u32)access);
+}
+
+/** ibv_reg_mr_iova() - ibv_reg_mr_iova(3). Return: MR, or NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
+					   uint64_t iova, int access)
+{
+	if (call_fails(CALL_ibv_reg_mr_iova))
+		return NULL;
+	return mr_reg(pd, addr, length, iova, (u32)access);
+}
+
+/** ibv_reg_mr_iova2() - what verbs.h calls when access is not a constant. NULL with errno. */
+SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					    uint64_t iova, unsigned int access)
+{
+	bool iova_given = iova != (uintptr_t)addr;
+
+	if (call_fails(iova_given ? CALL_ibv_reg_mr_iova : CALL_ibv_reg_mr))
+		return NULL;
+	return mr_reg(pd, addr, length, iova, access);
+}
+
+struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	struct shim_mr *mr;
+
+	if (call_fails(CALL_ibv_alloc_null_mr))
+		return NULL;
+	if (!pd_of(pd, NULL))
+		return fail_null(-EINVAL);
+	cmd.mr.kind = MR_NULL;
+	cmd.mr.len = SIZE_MAX;
+	cmd.mr.pd = pd->handle;
+	cmd.mr.access = IBV_ACCESS_LOCAL_WRITE;
+	mr = mr_new(pd, MRT_NULL, &cmd, NULL, SIZE_MAX);
+	return mr ? &mr->mr : NULL;
+}
+
+/* What libibverbs itself refuses of a re-registration. */
+static bool rereg_input_ok(const struct shim_mr *mr, int flags, const void *addr, size_t length,
+			   u32 access)
+{
+	if (mr->type != MRT_USER || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED))
+		return false;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!length || !addr))
+		return false;
+	return !access || (flags & IBV_REREG_MR_CHANGE_ACCESS);
+}
+
+/* The arguments of a re-registration as a command. Return: 0 or -errno. */
+static int rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+			 size_t length, u32 access, struct hca_cmd *cmd)
+{
+	bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+	int ret;
+
+	if (!(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		access = mr->access;
+	if (!(flags & IBV_REREG_MR_CHANGE_PD))
+		pd = mr->mr.pd;
+	else if (!pd_of(pd, mr->mr.context))
+		return -EINVAL;
+	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
+	cmd->mr.len = move ? length : mr->mr.length;
+	cmd->mr.iova = mr->iova;
+	if (move && !(access & IBV_ACCESS_ZERO_BASED))
+		cmd->mr.iova = (uintptr_t)addr;
+	ret = mr_check_access(access);
+	if (!ret)
+		ret = check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
+	cmd->mr.pd = pd->handle;
+	cmd->mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
+	cmd->mr.flags = (u32)flags;
+	return ret;
+}
+
+/**
+ * ibv_rereg_mr() - ibv_rereg_mr(3). The keys stay.
+ * Return: 0 or enum ibv_rereg_mr_err_code, with errno.
+ */
+SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *addr,
+			     size_t length, int access)
+{
+	struct shim_mr *mr = (struct shim_mr *)ibmr;
+	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_REREG_MR };
+	struct cmd_reg_mr *c = &cmd.mr;
+	int ret;
+
+	if (call_fails(CALL_ibv_rereg_mr))
+		return IBV_REREG_MR_ERR_CMD;
+	if (!ctx || !rereg_input_ok(mr, flags, addr, length, (u32)access)) {
+		errno = EINVAL;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	ret = rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
+	cmd.handle = ibmr->handle;
+	if (!ret)
+		ret = obj_cmd(ctx, &cmd);
+	/* Data of unpolled receives belongs where the region was when they were filled. */
+	if (!ret) {
+		objs_each_cq(cq_lay_all);
+		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	}
+	if (ret) {
+		errno = -ret;
+		return IBV_REREG_MR_ERR_CMD;
+	}
+	ibmr->addr = (void *)(uintptr_t)c->addr;
+	ibmr->length = c->len;
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		ibmr->pd = pd;
+	mr->access = c->access;
+	mr->iova = c->iova;
+	return 0;
+}
+
+void mr_unimport(struct shim_mr *mr)
+{
+	struct shim_context *ctx = context_of(mr->mr.context);
+
+	obj_free(ctx, mr, &mr->magic);
+}
+
+/** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */
+SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
+{
+	struct shim_mr *mr = (struct shim_mr *)ibmr;
+	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_DEREG_MR };
+	int ret;
+
+	if (call_fails(CALL_ibv_dereg_mr))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	cmd.handle = ibmr->handle;
+	cmd.mr.key = ibmr->lkey;
+	ret = obj_end_cmd(ctx, &cmd);
+	if (ret)
+		return -ret;
+	if (!ctx->dead) {
+		/* Data of unpolled receives belongs into memory that is still registered. */
+		objs_each_cq(cq_lay_all);
+		mr_shadow_clear(ibmr->lkey);
+	}
+	if (mr->map)
+		munmap(mr->map, mr->map_len);
+	if (mr->dm)
+		__atomic_fetch_sub(&mr->dm->users, 1, __ATOMIC_ACQ_REL);
+	mr_unimport(mr);
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: memory windows. What a bind may do is decided where it is executed (emulator/verbs/mw.c); refused at
+ * posting is only what could not be right in any state of the HCA.
+ */
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#define BIND_ACCESS                                                                                \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
+
+static struct shim_mw *mw_of(struct ibv_mw *ibmw)
+{
+	struct shim_mw *mw = (struct shim_mw *)ibmw;
+
+	return mw && mw->magic == MAGIC_MW ? mw : NULL;
+}
+
+/* What advise.c is to know of the index: it belongs to a window. */
+static u32 shadow_key(u32 handle)
+{
+	return handle << 8;
+}
+
+/** shim_alloc_mw() - ibv_alloc_mw(3). Return: window, or NULL with errno. */
+struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_ALLOC_MW, .mr.key = mr_wanted_key() };
+	struct shim_mw *mw;
+	int ret;
+
+	if (call_fails(CALL_ibv_alloc_mw))
+		return NULL;
+	if (!ctx || (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2))
+		return fail_null(-EINVAL);
+	cmd.mr.pd = pd->handle;
+	cmd.mr.kind = type == IBV_MW_TYPE_1 ? MW_1 : MW_2;
+	mw = obj_new(ctx, sizeof(*mw), &cmd);
+	if (!mw)
+		return NULL;
+	ret = mr_shadow_set(shadow_key(cmd.handle), pd->handle, SHADOW_WINDOW, 0, 0, 0);
+	if (ret) {
+		obj_destroy_cmd(ctx, CMD_DEALLOC_MW, cmd.handle);
+		obj_free(ctx, mw, &mw->magic);
+		return fail_null(ret);
+	}
+	mw->mw.context = pd->context;
+	mw->mw.pd = pd;
+	mw->mw.rkey = cmd.mr.key;
+	mw->mw.handle = cmd.handle;
+	mw->mw.type = type;
+	mw->magic = MAGIC_MW;
+	return &mw->mw;
+}
+
+/** shim_dealloc_mw() - ibv_alloc_mw(3). Bound ones are unbound. Return: 0 or errno value. */
+int shim_dealloc_mw(struct ibv_mw *ibmw)
+{
+	struct shim_mw *mw = mw_of(ibmw);
+	struct shim_context *ctx = mw ? context_of(ibmw->context) : NULL;
+	int ret;
+
+	if (call_fails(CALL_ibv_dealloc_mw))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_MW, ibmw->handle);
+	if (ret)
+		return -ret;
+	if (!ctx->dead)
+		mr_shadow_clear(shadow_key(ibmw->handle));
+	obj_free(ctx, mw, &mw->magic);
+	return 0;
+}
+
+static int fill_bind(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
+		     const struct ibv_mw_bind_info *info)
+{
+	const struct shim_mr *mr = (const struct shim_mr *)info->mr;
+
+	/* ibv_alloc_null_mr(3): binding to a null MR is invalid. */
+	if (mr && (mr->magic != MAGIC_MR || mr->type == MRT_NULL))
+		return EINVAL;
+	if ((info->mw_access_flags & ~(u32)BIND_ACCESS) || (!mr && (info->addr || info->length)))
+		return EINVAL;
+	w->ah = mw->handle;
+	w->rkey = rkey;
+	w->remote_qpn = mr ? mr->mr.lkey : 0;
+	w->remote_addr = info->addr;
+	w->swap = info->length;
+	w->remote_qkey = info->mw_access_flags;
+	return 0;
+}
+
+int mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
+		 const struct ibv_mw_bind_info *info)
+{
+	(void)qp;
+	if (!mw_of(mw) || mw->type != IBV_MW_TYPE_2 || rkey >> 8 != mw->handle)
+		return EINVAL;
+	return fill_bind(w, mw, rkey, info);
+}
+
+/** shim_bind_mw() - ibv_bind_mw(3), of type 1. Return: 0 or errno value. */
+int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	struct sq_wqe *w;
+	u32 rkey;
+	int ret;
+
+	if (call_fails(CALL_ibv_bind_mw))
+		return errno;
+	if (qp->magic != MAGIC_QP || !mw_of(mw) || !op_in(WR_BIND_MW, qp->ops) ||
+	    (bind->send_flags & ~(u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED)))
+		return EINVAL;
+	shim_lock(&qp->sq.lock);
+	ret = sq_claim(qp, &w);
+	if (!ret) {
+		memset(w, 0, sizeof(*w));
+		w->wr_id = bind->wr_id;
+		w->opcode = WR_BIND_MW;
+		w->send_flags = (u8)bind->send_flags;
+		if (qp->sig_all)
+			w->send_flags |= SEND_SIGNALED;
+		rkey = ibv_inc_rkey(mw->rkey);
+		ret = fill_bind(w, mw, rkey, &bind->bind_info);
+	}
+	if (!ret) {
+		mw->rkey = rkey;
+		qp->sq.head++;
+		store_release(&qp->sq.ctl->prod, qp->sq.head);
+		combine_ring(qp);
+	}
+	shim_unlock(&qp->sq.lock);
+	if (!ret)
+		shim_doorbell(qp->slot);
+	return ret;
+}

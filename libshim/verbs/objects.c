@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what all verbs objects share: tables, references, commands.
+ */
+#include "libshim/verbs/objects.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct shim_objs *objs;
+pthread_mutex_t objs_lock = PTHREAD_MUTEX_INITIALIZER;
+struct shim_context *contexts;
+
+int objs_init(void)
+{
+	int ret = 0;
+	void *p;
+
+	pthread_mutex_lock(&objs_lock);
+	if (!objs) {
+		ret = objs_fork_watch();
+		p = ret ? MAP_FAILED
+			: mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p != MAP_FAILED)
+			objs = p;
+		else if (!ret)
+			ret = -ENOMEM;
+	}
+	pthread_mutex_unlock(&objs_lock);
+	return ret;
+}
+
+void *obj_alloc(size_t size)
+{
+	void *p = aligned_alloc(64, ALIGN_UP(size, 64));
+
+	if (!p) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return memset(p, 0, size);
+}
+
+struct shim_context *context_of(struct ibv_context *ibctx)
+{
+	struct shim_context *ctx;
+
+	if (!ibctx || ibctx->abi_compat != (void *)-1)
+		return fail_null(-EINVAL);
+	ctx = container_of(ibctx, struct shim_context, verbs.context);
+	return ctx->magic == MAGIC_CONTEXT ? ctx : fail_null(-EINVAL);
+}
+
+void context_get(struct shim_context *ctx)
+{
+	__atomic_fetch_add(&ctx->refs, 1, __ATOMIC_RELAXED);
+}
+
+void context_put(struct shim_context *ctx)
+{
+	struct shim_context **p;
+
+	if (__atomic_sub_fetch(&ctx->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	pthread_mutex_lock(&objs_lock);
+	for (p = &contexts; *p && *p != ctx; p = &(*p)->next)
+		;
+	if (*p)
+		*p = ctx->next;
+	pthread_mutex_unlock(&objs_lock);
+	pthread_mutex_destroy(&ctx->verbs.context.mutex);
+	ctx->magic = 0;
+	free(ctx);
+}
+
+int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
+{
+	return ctx->dead ? -EIO : shim_cmd(cmd);
+}
+
+int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
+{
+	int ret;
+
+	if (ctx->dead)
+		return 0;
+	ret = shim_cmd(cmd);
+	/*
+	 * No HCA any more: what the object was in it went with it. Or it cannot be entered in this
+	 * signal handler, which is about to end the process: then it goes with that.
+	 */
+	return ret == -EIO || ret == -EDEADLK ? 0 : ret;
+}
+
+int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
+{
+	struct hca_cmd cmd = { .op = op, .handle = handle };
+
+	return obj_end_cmd(ctx, &cmd);
+}
+
+void *obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd)
+{
+	void *obj = obj_alloc(size);
+	int ret;
+
+	if (!obj)
+		return NULL;
+	ret = obj_cmd(ctx, cmd);
+	if (ret) {
+		free(obj);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	return obj;
+}
+
+void obj_free(struct shim_context *ctx, void *obj, u32 *magic)
+{
+	*magic = 0;
+	free(obj);
+	context_put(ctx);
+}
+
+int obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle)
+{
+	int ret = obj_destroy_cmd(ctx, op, handle);
+
+	if (ret)
+		return -ret;
+	obj_free(ctx, obj, magic);
+	return 0;
+}
+
+void objs_add_cq(struct shim_cq *cq)
+{
+	u32 i = cq->cq.handle;
+
+	pthread_mutex_lock(&objs_lock);
+	objs->cq[i] = cq;
+	objs->cq_used[i / 64] |= BIT64(i % 64);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+/* objs_lock held, and given away in between. Pins are short. */
+static void wait_unpinned(const u32 *pins)
+{
+	while (*pins) {
+		pthread_mutex_unlock(&objs_lock);
+		sched_yield();
+		pthread_mutex_lock(&objs_lock);
+	}
+}
+
+void objs_del_cq(struct shim_cq *cq)
+{
+	u32 i = cq->cq.handle;
+
+	pthread_mutex_lock(&objs_lock);
+	if (objs->cq[i] == cq) {
+		objs->cq[i] = NULL;
+		objs->cq_used[i / 64] &= ~BIT64(i % 64);
+	}
+	wait_unpinned(&cq->pins);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_each_cq(void (*fn)(struct shim_cq *cq))
+{
+	struct shim_cq *cq;
+	u32 word, bit;
+	u64 bits;
+
+	pthread_mutex_lock(&objs_lock);
+	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+		bits = objs->cq_used[word];
+		for_each_bit64(bit, bits) {
+			cq = objs->cq[word * 64 + bit];
+			if (!cq)
+				continue;
+			/* Whoever holds the CQ's lock may be waiting for objs_lock. */
+			cq->pins++;
+			pthread_mutex_unlock(&objs_lock);
+			fn(cq);
+			pthread_mutex_lock(&objs_lock);
+			cq->pins--;
+		}
+	}
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_add_qp(struct shim_qp *qp)
+{
+	pthread_mutex_lock(&objs_lock);
+	if (qp->opened) {
+		qp->next_opened = objs->opened;
+		objs->opened = qp;
+	} else {
+		store_release(&objs->qp[qp->slot], qp);
+	}
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_del_qp(struct shim_qp *qp)
+{
+	struct shim_qp **p;
+
+	pthread_mutex_lock(&objs_lock);
+	for (p = &objs->opened; *p && *p != qp; p = &(*p)->next_opened)
+		;
+	if (*p)
+		*p = qp->next_opened;
+	if (objs->qp[qp->slot] == qp)
+		store_release(&objs->qp[qp->slot], NULL);
+	wait_unpinned(&qp->pins);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_add_srq(struct shim_srq *srq)
+{
+	pthread_mutex_lock(&objs_lock);
+	store_release(&objs->srq[srq->index], srq);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+void objs_del_srq(struct shim_srq *srq)
+{
+	pthread_mutex_lock(&objs_lock);
+	if (objs->srq[srq->index] == srq)
+		store_release(&objs->srq[srq->index], NULL);
+	wait_unpinned(&srq->pins);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+struct shim_qp *qp_pin(u32 slot)
+{
+	struct shim_qp *qp;
+
+	if (!load_relaxed(&objs->qp[slot]))
+		return NULL;
+	pthread_mutex_lock(&objs_lock);
+	qp = objs->qp[slot];
+	if (qp)
+		qp->pins++;
+	pthread_mutex_unlock(&objs_lock);
+	return qp;
+}
+
+void qp_unpin(struct shim_qp *qp)
+{
+	pthread_mutex_lock(&objs_lock);
+	qp->pins--;
+	pthread_mutex_unlock(&objs_lock);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: protection domains.
+ */
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+
+struct shim_pd *pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
+{
+	struct shim_pd *pd = (struct shim_pd *)ibpd;
+
+	return pd && pd->magic == MAGIC_PD && (!ibctx || ibpd->context == ibctx) ? pd : NULL;
+}
+
+/** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
+SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
+	struct shim_pd *pd;
+
+	if (call_fails(CALL_ibv_alloc_pd))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	cmd.dev = ctx->dev->info.index;
+	cmd.ctx = ctx->id;
+	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	if (!pd)
+		return NULL;
+	pd->pd.context = ibctx;
+	pd->pd.handle = cmd.handle;
+	pd->magic = MAGIC_PD;
+	return &pd->pd;
+}
+
+/** ibv_dealloc_pd() - ibv_dealloc_pd(3). Return: 0 or errno value; EBUSY while it is used. */
+SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct shim_pd *pd = (struct shim_pd *)ibpd;
+	struct shim_context *ctx;
+
+	if (call_fails(CALL_ibv_dealloc_pd))
+		return errno;
+	if (!pd || pd->magic != MAGIC_PD)
+		return EINVAL;
+	ctx = context_of(ibpd->context);
+	if (!ctx)
+		return EINVAL;
+	if (pd->real)
+		return parent_dealloc(pd);
+	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	return obj_end(ctx, pd, &pd->magic, CMD_DEALLOC_PD, ibpd->handle);
+}

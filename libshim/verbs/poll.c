@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: polling and arming completion queues.
+ *
+ * Theory of operation
+ * -------------------
+ * An entry is valid when its sequence number is that of its place in the stream, so polling reads
+ * one cache line that the engine writes, and nothing else that is shared. Consuming an entry
+ *
+ *  - lays the data of a small receive, which travels in the entry, into the receive's buffers,
+ *    where it must be when the entry is reported (the last byte last, for those who look there);
+ *  - frees the work request's slot and, on a send queue, all slots before it: work requests
+ *    complete in order, and unsignalled ones have no entry of their own.
+ *
+ * A poller that finds nothing works for others: the token may be free while work is pending.
+ */
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#define IDLE_POLLS 32 /* empty polls between looks at the token's line */
+
+const struct cqe *cq_peek(const struct shim_cq *cq)
+{
+	const struct cqe *e = &cq->entries[cq->cons & cq->mask];
+
+	return load_acquire(&e->seq) == cq->cons + 1 ? e : NULL;
+}
+
+/** struct spot - where in a receive's scatter list the next byte goes. */
+struct spot {
+	const struct rq_wqe *w;
+	u32 max_sge;
+	u32 i;
+	u32 at;
+};
+
+/* Bytes land at @at of a list's entry, the last of them last. */
+static inline void put(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
+{
+	u8 *to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
+
+	if (likely(to)) {
+		memcpy(to, from, n - 1);
+		store_release(&to[n - 1], from[n - 1]);
+	}
+}
+
+static void lay(struct spot *p, const u8 *from, u32 left)
+{
+	const struct wq_sge *sge;
+	u32 n;
+
+	for (; left && p->i < p->w->num_sge && p->i < p->max_sge; p->i++, p->at = 0) {
+		sge = &p->w->sge[p->i];
+		n = min_u32(sge->len - p->at, left);
+		if (!n)
+			continue;
+		put(sge, p->at, from, n);
+		left -= n;
+		from += n;
+		p->at += n;
+		if (p->at < sge->len)
+			return;
+	}
+}
+
+/* Lay an entry's data into the buffers of its receive: the route header of a datagram, payload. */
+static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+{
+	u32 len = min_u32(e->byte_len, CQE_INLINE);
+	struct spot p;
+
+	/* As it is nearly always: payload alone, which fits into the first entry. */
+	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len)) {
+		put(w->sge, 0, e->data, len);
+		return;
+	}
+	p = (struct spot){ .w = w, .max_sge = max_sge };
+	if (e->flags & CQE_GRH) {
+		lay(&p, e->grh, IB_GRH_LEN);
+		len = e->byte_len > IB_GRH_LEN ? e->byte_len - IB_GRH_LEN : 0;
+	}
+	if (e->flags & CQE_HAS_DATA)
+		lay(&p, e->data, min_u32(len, CQE_INLINE));
+}
+
+static struct shim_srq *srq_of(const struct cqe *e)
+{
+	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
+
+	return srq && cqe_owner(srq->index, srq->gen) == e->owner ? srq : NULL;
+}
+
+/*
+ * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ
+ * Return: NULL: there is none.
+ */
+static inline const struct rq_wqe *recv_of(const struct shim_qp *qp, const struct shim_srq *srq,
+					   const struct cqe *e, u32 *max_sge)
+{
+	if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)))
+		return NULL;
+	if (unlikely(srq)) {
+		*max_sge = srq->max_sge;
+		return srq_wqe(srq, e->slot);
+	}
+	if (unlikely(!qp || !qp->rq.depth || e->flags & CQE_SRQ))
+		return NULL;
+	*max_sge = qp->rq.max_sge;
+	return rq_slot(&qp->rq, e->slot);
+}
+
+static inline void lay_entry(const struct shim_qp *qp, const struct shim_srq *srq,
+			     const struct cqe *e)
+{
+	u32 max_sge = 0;
+	const struct rq_wqe *w = recv_of(qp, srq, e, &max_sge);
+
+	if (likely(w))
+		lay_data(w, max_sge, e);
+}
+
+static void lay_wq(const struct cqe *e)
+{
+	const struct rq_wqe *w;
+	u32 max_sge;
+
+	if (!(e->flags & CQE_HAS_DATA))
+		return;
+	w = wq_recv(e, &max_sge);
+	if (w)
+		lay_data(w, max_sge, e);
+}
+
+/* An entry of a queue that is no QP's own, or whose QP has gone. */
+static __attribute__((noinline)) void consume_other(const struct cqe *e)
+{
+	struct shim_srq *srq;
+
+	if (e->flags & CQE_WQ) {
+		if (e->flags & CQE_SKIP)
+			return;
+		lay_wq(e);
+		wq_consume(e);
+	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) {
+		srq = srq_of(e);
+		lay_entry(NULL, srq, e);
+		if (srq)
+			srq_slot_free(srq, e->slot);
+	} else if ((e->flags & CQE_SRQ) && !(e->flags & CQE_SKIP)) {
+		tm_consume(e);
+	}
+}
+
+void cq_consume(struct shim_cq *cq, const struct cqe *e)
+{
+	struct shim_qp *qp = qp_find(e->qpn);
+
+	(void)cq;
+	if (unlikely(e->flags & (CQE_WQ | CQE_SRQ | CQE_SKIP))) {
+		consume_other(e);
+	} else if (e->flags & CQE_RECV) {
+		lay_entry(qp, NULL, e);
+		if (likely(qp))
+			store_release(&qp->rq.tail, e->slot + 1);
+	} else if (likely(qp)) {
+		store_release(&qp->sq.tail, e->slot + 1);
+	}
+	if (unlikely(e->status != WCS_SUCCESS) && qp && !(e->flags & (CQE_WQ | CQE_SKIP)))
+		qp_saw_error(qp);
+}
+
+bool cq_idle(struct shim_cq *cq)
+{
+	u32 idle;
+
+	if (shim.isolated)
+		return false;
+	/* Not under the lock: a count that gets lost between two threads does no harm. */
+	idle = load_relaxed(&cq->idle) + 1;
+	store_relaxed(&cq->idle, idle);
+	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
+		return false;
+	if (shim_poke())
+		return true;
+	if (unlikely(load_relaxed(&shim.hca->watched)) && cq_give_way())
+		return true;
+	return unlikely(load_relaxed(&shim.hca->n_via)) && cq_nap(cq);
+}
+
+static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)
+{
+	wc->wr_id = e->wr_id;
+	wc->status = e->status;
+	wc->vendor_err = e->vendor_err;
+	wc->qp_num = e->qpn & IB_QPN_MASK;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+	if (unlikely(e->status != WCS_SUCCESS)) {
+		wc->opcode = 0;
+		wc->byte_len = 0;
+		wc->imm_data = 0;
+		wc->src_qp = 0;
+		wc->wc_flags = 0;
+		return;
+	}
+	wc->opcode = e->opcode;
+	wc->byte_len = e->byte_len;
+	wc->imm_data = e->imm;
+	wc->src_qp = e->src_qp;
+	wc->wc_flags = e->wc_flags;
+	if (unlikely(e->flags & CQE_EXT)) {
+		wc->pkey_index = e->pkey_index;
+		wc->slid = e->slid;
+		wc->sl = e->sl;
+		wc->dlid_path_bits = e->dlid_path_bits;
+	}
+}
+
+static int poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
+{
+	u32 start = cq->cons;
+	const struct cqe *e;
+	int found = 0;
+
+	while (found < n && (e = cq_peek(cq))) {
+		cq_consume(cq, e);
+		if (likely(!(e->flags & CQE_SKIP)))
+			fill_wc(&wc[found++], e);
+		cq->cons++;
+	}
+	if (cq->cons != start)
+		store_release(&cq->ctl->cons, cq->cons);
+	return found;
+}
+
+int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+	int found;
+
+	if (unlikely(cq->magic != MAGIC_CQ || n < 0))
+		return -EINVAL;
+	if (call_fails(CALL_ibv_poll_cq))
+		return -1;
+	shim_lock(&cq->lock);
+	found = poll_ready(cq, n, wc);
+	shim_unlock(&cq->lock);
+	if (found || !n || !cq_idle(cq))
+		return found;
+	shim_lock(&cq->lock);
+	found = poll_ready(cq, n, wc);
+	shim_unlock(&cq->lock);
+	return found;
+}
+
+/*
+ * Arming orders itself before the polls that follow, and the engine orders the entry before its
+ * look at the arming: one of the two sees the other.
+ */
+static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
+{
+	u32 none = CQ_ARM_NONE;
+
+	if (!solicited_only)
+		exchange(&ctl->armed, CQ_ARM_ANY);
+	else /* a request for any entry stays until it has fired */
+		__atomic_compare_exchange_n(&ctl->armed, &none, CQ_ARM_SOLICITED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct shim_cq *cq = to_cq(ibcq);
+
+	if (unlikely(cq->magic != MAGIC_CQ))
+		return EINVAL;
+	if (call_fails(CALL_ibv_req_notify_cq))
+		return errno;
+	shim_lock(&cq->arm_lock);
+	cq_arm(cq->ctl, solicited_only);
+	shim_unlock(&cq->arm_lock);
+	/* The caller may sleep in poll(2) next, where nobody works for it. */
+	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
+		shim_drain();
+	return 0;
+}
+
+/*
+ * Lock a CQ, unless this thread has it from start_poll: programs destroy things in the middle of a
+ * batch. @first: the first entry that was not consumed yet. Return: whether it was locked.
+ */
+static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
+{
+	bool mine = load_acquire(&cq->in_batch) && pthread_equal(cq->owner, pthread_self());
+
+	if (!mine)
+		shim_lock(&cq->lock);
+	*first = cq->cons + (cq->cur ? 1 : 0);
+	return !mine;
+}
+
+/* The entry with that ordinal if the engine has written it, else NULL. */
+static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
+{
+	struct cqe *e = &cq->entries[i & cq->mask];
+
+	return load_acquire(&e->seq) == i + 1 ? e : NULL;
+}
+
+/*
+ * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is registered, and end their queue
+ * pairs and regions only then (UCX): that must harm nobody, as it does not where pages are pinned.
+ */
+static bool is_there(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+{
+	u32 i, n, left = min_u32(e->byte_len, IB_GRH_LEN + CQE_INLINE);
+	const u8 *at;
+
+	for (i = 0; left && i < w->num_sge && i < max_sge; i++, left -= n) {
+		n = min_u32(w->sge[i].len, left);
+		at = n ? mr_shadow_find(w->sge[i].lkey, ~0u, ACC_LOCAL_WRITE, w->sge[i].addr, n)
+		       : NULL;
+		if (at && mem_prefault(at, n, true))
+			return false;
+	}
+	return true;
+}
+
+/* Lay the data of an entry that was not polled. */
+static void lay_early(const struct shim_qp *qp, struct cqe *e)
+{
+	const struct rq_wqe *w = NULL;
+	u32 max_sge = 0;
+
+	if (!(e->flags & CQE_WQ))
+		w = recv_of(qp, e->flags & CQE_SRQ ? srq_of(e) : NULL, e, &max_sge);
+	else if (e->flags & CQE_HAS_DATA)
+		w = wq_recv(e, &max_sge);
+	if (w && is_there(w, max_sge, e))
+		lay_data(w, max_sge, e);
+	e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
+}
+
+void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
+{
+	struct cqe *e;
+	bool locked;
+	u32 i;
+
+	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
+		if (e->qpn != qpn || (e->flags & CQE_SKIP))
+			continue;
+		lay_early(qp, e);
+		e->flags |= CQE_SKIP;
+	}
+	if (locked)
+		shim_unlock(&cq->lock);
+}
+
+void cq_lay_all(struct shim_cq *cq)
+{
+	struct cqe *e;
+	bool locked;
+	u32 i;
+
+	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
+		if (!(e->flags & CQE_SKIP))
+			lay_early(qp_find(e->qpn), e);
+	}
+	if (locked)
+		shim_unlock(&cq->lock);
+}

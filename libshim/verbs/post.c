@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: posting work requests.
+ *
+ * Theory of operation
+ * -------------------
+ * Work requests are written into ring slots, published with one release store of the producer
+ * index, and then the doorbell is rung, which usually runs them at once in this very thread. What
+ * cannot be right whatever the HCA's state (too many entries, too much inline data, wrong QP state)
+ * fails here; keys, bounds and remote errors are the engine's and become completions.
+ *
+ * Small payloads are gathered into the slot when their keys are good: the engine then needs no
+ * second look at this process's memory. A slot is free again when a completion for it, or for a
+ * later one, was polled.
+ */
+#include "libshim/verbs/memory.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+_Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE |
+		     IBV_SEND_IP_CSUM) == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED |
+						SEND_INLINE | SEND_IP_CSUM),
+	       "flags are posted as they are");
+
+u32 qp_type_ops(u32 type)
+{
+	static const u32 ops[] = {
+		[IBV_QPT_RC] = OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
+		[IBV_QPT_UC] = OPS_SEND | OPS_WRITE | OPS_LOCAL,
+		[IBV_QPT_UD] = OP(WR_SEND) | OP(WR_SEND_WITH_IMM),
+		[IBV_QPT_RAW_PACKET] = OP(WR_SEND) | OP(WR_TSO),
+		[IBV_QPT_XRC_SEND] =
+			OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
+		[IBV_QPT_XRC_RECV] = 0,
+	};
+
+	return type < ARRAY_SIZE(ops) ? ops[type] : 0;
+}
+
+int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+{
+	struct shim_wq *q = &qp->sq;
+	if (unlikely(load_relaxed(&qp->state) < QPS_RTS))
+		return EINVAL;
+	if (unlikely(load_relaxed(&shim.fatal)))
+		return EIO;
+	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+		return ENOMEM;
+	*out = sq_slot(q, q->head);
+	return 0;
+}
+
+/* Copy inline data, keys not looked at. Return: 0 or EINVAL. */
+static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+{
+	u8 *to = (u8 *)w->sge;
+	u64 total = 0;
+	u32 i;
+
+	if (unlikely(!op_in(w->opcode, OPS_SEND | OPS_WRITE | OP(WR_ATOMIC_WRITE))))
+		return EINVAL;
+	for (i = 0; i < n; i++) {
+		total += sg[i].length;
+		if (unlikely(total > qp->sq.max_inline))
+			return EINVAL;
+		/* An empty entry may name no memory at all. */
+		if (sg[i].length)
+			memcpy(to, (void *)(uintptr_t)sg[i].addr, sg[i].length);
+		to += sg[i].length;
+	}
+	w->num_sge = 0;
+	w->total_len = (u32)total;
+	w->hw = SQ_HW_INLINE;
+	return 0;
+}
+
+/* Gather a small payload into the slot. Return: false when the HCA might refuse it. */
+static bool gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+{
+	u8 *to = (u8 *)w->sge;
+	void *from;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (!sg[i].length)
+			continue;
+		from = mr_shadow_find(sg[i].lkey, qp->pd, 0, sg[i].addr, sg[i].length);
+		if (unlikely(!from))
+			return false;
+		memcpy(to, from, sg[i].length);
+		to += sg[i].length;
+	}
+	return true;
+}
+
+/* Whether a payload of that size travels in the slot. */
+static bool is_small(u32 opcode, u64 total)
+{
+	if (op_in(opcode, OPS_SEND))
+		return total <= CQE_INLINE;
+	return op_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
+}
+
+int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
+{
+	u64 total = 0;
+	u32 i;
+
+	if (unlikely(n > qp->sq.max_sge))
+		return EINVAL;
+	if (unlikely(w->opcode == WR_TSO))
+		return tso_set_sges(qp, w, sg, n);
+	if (w->send_flags & SEND_INLINE)
+		return set_inline(qp, w, sg, (u32)n);
+	for (i = 0; i < n; i++)
+		total += sg[i].length;
+	if (unlikely(total > LIM_MSG))
+		return EINVAL;
+	w->total_len = (u32)total;
+	if (is_small(w->opcode, total) && gather(qp, w, sg, (u32)n)) {
+		w->num_sge = 0;
+		w->hw = SQ_HW_INLINE;
+		return 0;
+	}
+	memcpy(w->sge, sg, n * sizeof(*sg));
+	w->num_sge = (u16)n;
+	w->hw = 0;
+	return 0;
+}
+
+/* The part of a work request that its opcode, or the QP's type, brings along. */
+static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
+{
+	u32 opcode = wr->opcode;
+
+	if (op_in(opcode, OPS_ATOMIC)) {
+		w->remote_addr = wr->wr.atomic.remote_addr;
+		w->rkey = wr->wr.atomic.rkey;
+		w->compare_add = wr->wr.atomic.compare_add;
+		w->swap = wr->wr.atomic.swap;
+	} else if (!op_in(opcode, OPS_SEND)) {
+		w->remote_addr = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	} else if (qp->qp.qp_type == IBV_QPT_UD) {
+		const struct shim_ah *ah = (const struct shim_ah *)wr->wr.ud.ah;
+
+		if (!ah || ah->magic != MAGIC_AH)
+			return EINVAL;
+		w->ah = ah->ah.handle;
+		w->remote_qpn = wr->wr.ud.remote_qpn;
+		w->remote_qkey = wr->wr.ud.remote_qkey;
+	}
+	if (qp->qp.qp_type == IBV_QPT_XRC_SEND)
+		w->remote_qpn = wr->qp_type.xrc.remote_srqn;
+	return 0;
+}
+
+/* Work requests without a payload of the usual kind. Return: 0 or errno value. */
+static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
+{
+	w->num_sge = 0;
+	w->total_len = 0;
+	w->hw = 0;
+	if (wr->opcode == IBV_WR_BIND_MW)
+		return mw_fill_bind(qp, w, wr->bind_mw.mw, wr->bind_mw.rkey,
+				    &wr->bind_mw.bind_info);
+	if (wr->opcode == IBV_WR_TSO)
+		return tso_fill(qp, w, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss, wr->sg_list,
+				(u32)wr->num_sge);
+	w->rkey = wr->invalidate_rkey;
+	return 0;
+}
+
+static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct sq_wqe *w;
+	int ret = sq_claim(qp, &w);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!op_in(wr->opcode, qp->ops) || wr->num_sge < 0 ||
+		     (wr->send_flags & ~qp->flags_ok)))
+		return EINVAL;
+	w->wr_id = wr->wr_id;
+	w->opcode = (u8)wr->opcode;
+	w->send_flags = (u8)wr->send_flags;
+	if (qp->sig_all)
+		w->send_flags |= SEND_SIGNALED;
+	w->rkey = 0;
+	w->imm = 0;
+	if (unlikely(op_in(wr->opcode, OPS_LOCAL | OP(WR_TSO)))) {
+		ret = sq_put_other(qp, w, wr);
+	} else {
+		ret = sq_put_op(qp, w, wr);
+		if (wr->opcode == IBV_WR_SEND_WITH_INV)
+			w->rkey = wr->invalidate_rkey;
+		else
+			w->imm = wr->imm_data;
+		if (likely(!ret))
+			ret = sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
+	}
+	if (likely(!ret))
+		qp->sq.head++;
+	return ret;
+}
+
+/* What the engine carries together with others of its kind. */
+static bool is_piece(const struct sq_wqe *w)
+{
+	return w->hw == SQ_HW_INLINE && w->total_len <= TRAIN_PIECE;
+}
+
+/** shim_post_send() - ibv_post_send(3). Return: 0 or errno value. */
+int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	bool posted, small = true, wait = false;
+	u32 head, slot;
+	int ret = 0;
+
+	if (unlikely(qp->magic != MAGIC_QP)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	if (call_fails(CALL_ibv_post_send)) {
+		*bad_wr = wr;
+		return errno;
+	}
+	shim_lock(&qp->sq.lock);
+	head = qp->sq.head;
+	for (; wr; wr = wr->next) {
+		ret = sq_put(qp, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+		small = small && wr->opcode == IBV_WR_RDMA_WRITE;
+	}
+	posted = qp->sq.head != head;
+	if (likely(posted)) {
+		small = small && is_piece(sq_slot(&qp->sq, qp->sq.head - 1));
+		store_release(&qp->sq.ctl->prod, qp->sq.head);
+		wait = small && combine_wait(qp);
+		if (!wait)
+			combine_ring(qp);
+	}
+	slot = qp->slot;
+	shim_unlock(&qp->sq.lock);
+	if (unlikely(!posted))
+		return ret;
+	if (wait) {
+		engine_defer(&shim.engine, shim.seg, slot);
+		return ret;
+	}
+	shim_doorbell(slot);
+	if (small)
+		combine_end();
+	return ret;
+}
+
+void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
+{
+	u32 i, n = (u32)wr->num_sge;
+	u64 total = 0;
+
+	w->wr_id = wr->wr_id;
+	for (i = 0; i < n; i++) {
+		w->sge[i].addr = wr->sg_list[i].addr;
+		w->sge[i].len = wr->sg_list[i].length;
+		w->sge[i].lkey = wr->sg_list[i].lkey;
+		total += wr->sg_list[i].length;
+	}
+	w->num_sge = (u16)n;
+	w->total_len = (u32)min_u64(total, UINT32_MAX);
+}
+
+static int rq_put(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
+{
+	/* A negative number is too large as well. */
+	if (unlikely(reset || (u32)wr->num_sge > q->max_sge))
+		return EINVAL;
+	if (unlikely(load_relaxed(&shim.fatal)))
+		return EIO;
+	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+		return ENOMEM;
+	rq_fill(rq_slot(q, q->head), wr);
+	q->head++;
+	return 0;
+}
+
+int rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr,
+	    bool *posted)
+{
+	u32 head = q->head;
+	int ret = 0;
+
+	for (; wr; wr = wr->next) {
+		ret = rq_put(q, reset, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	*posted = q->head != head;
+	if (likely(*posted))
+		store_release(&q->ctl->prod, q->head);
+	return ret;
+}
+
+/*
+ * Receives wait for a peer and need no doorbell, except in ERR, where they are flushed. The engine
+ * publishes the state before it flushes, and looks at the producer index after that.
+ */
+static bool recv_needs_doorbell(struct shim_qp *qp)
+{
+	const struct shim_context *ctx;
+	const struct chan_ring *ev;
+
+	if (shim.isolated) {
+		/* Not visible here: ring when it may be, unread events included. */
+		ctx = container_of(qp->qp.context, struct shim_context, verbs.context);
+		ev = &shim.seg->chan[ctx->async_chan];
+		return load_relaxed(&qp->maybe_err) || load_relaxed(&qp->state) == QPS_ERR ||
+		       load_acquire(&ev->prod) != load_relaxed(&ev->cons);
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return load_relaxed(&shim.hca->qp[qp->slot].state) == QPS_ERR;
+}
+
+/** shim_post_recv() - ibv_post_recv(3). Return: 0 or errno value. */
+int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	bool posted, ring;
+	int ret;
+
+	if (unlikely(qp->magic != MAGIC_QP || qp->srq)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	if (call_fails(CALL_ibv_post_recv)) {
+		*bad_wr = wr;
+		return errno;
+	}
+	shim_lock(&qp->rq.lock);
+	ret = rq_post(&qp->rq, load_relaxed(&qp->state) == QPS_RESET, wr, bad_wr, &posted);
+	shim_unlock(&qp->rq.lock);
+	ring = posted && recv_needs_doorbell(qp);
+	if (unlikely(ring))
+		shim_doorbell(qp->slot);
+	return ret;
+}

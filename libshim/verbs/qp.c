@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: creating and destroying queue pairs.
+ *
+ * Programs look for limits by trying: creation fails with EINVAL beyond them, writes back what was
+ * granted, and costs no more than what it maps.
+ */
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#include <stdlib.h>
+
+/** ex_ops - the opcode that each bit of send_ops_flags stands for. */
+static const struct {
+	u64 flag;
+	u32 opcode;
+} ex_ops[] = {
+	{ IBV_QP_EX_WITH_RDMA_WRITE, WR_RDMA_WRITE },
+	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, WR_RDMA_WRITE_WITH_IMM },
+	{ IBV_QP_EX_WITH_SEND, WR_SEND },
+	{ IBV_QP_EX_WITH_SEND_WITH_IMM, WR_SEND_WITH_IMM },
+	{ IBV_QP_EX_WITH_RDMA_READ, WR_RDMA_READ },
+	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, WR_ATOMIC_CMP_AND_SWP },
+	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, WR_ATOMIC_FETCH_AND_ADD },
+	{ IBV_QP_EX_WITH_LOCAL_INV, WR_LOCAL_INV },
+	{ IBV_QP_EX_WITH_BIND_MW, WR_BIND_MW },
+	{ IBV_QP_EX_WITH_SEND_WITH_INV, WR_SEND_WITH_INV },
+	{ IBV_QP_EX_WITH_TSO, WR_TSO },
+	{ IBV_QP_EX_WITH_ATOMIC_WRITE, WR_ATOMIC_WRITE },
+};
+
+/* Whether a QP of the type has all operations that were asked for. */
+static bool ops_fit(u32 type, u64 flags)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ex_ops); i++) {
+		if ((flags & ex_ops[i].flag) && !op_in(ex_ops[i].opcode, qp_type_ops(type)))
+			return false;
+		flags &= ~ex_ops[i].flag;
+	}
+	return !flags;
+}
+
+static bool cq_fits(struct ibv_cq *cq, const struct ibv_context *ibctx)
+{
+	return cq && to_cq(cq)->magic == MAGIC_CQ && cq->context == ibctx;
+}
+
+static bool srq_fits(struct ibv_srq *srq, const struct ibv_context *ibctx)
+{
+	return to_srq(srq)->magic == MAGIC_SRQ && srq->context == ibctx;
+}
+
+#define CREATE_KNOWN                                                                               \
+	(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS |                           \
+	 IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |                                \
+	 IBV_QP_CREATE_PCI_WRITE_END_PADDING)
+
+/* The extensions: which there are, and to which types they belong. */
+static int check_ex(const struct ibv_qp_init_attr_ex *attr)
+{
+	u32 raw_flags = IBV_QP_CREATE_SCATTER_FCS | IBV_QP_CREATE_CVLAN_STRIPPING;
+	u32 ud_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SOURCE_QPN;
+	u32 known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+		    IBV_QP_INIT_ATTR_MAX_TSO_HEADER | IBV_QP_INIT_ATTR_IND_TABLE |
+		    IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	u32 flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+
+	if ((attr->comp_mask & ~known) || (flags & ~(u32)CREATE_KNOWN))
+		return -EOPNOTSUPP;
+	if (((flags & raw_flags) && attr->qp_type != IBV_QPT_RAW_PACKET) ||
+	    ((flags & ud_flags) && attr->qp_type != IBV_QPT_UD))
+		return -EINVAL;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) &&
+	    (attr->qp_type != IBV_QPT_RAW_PACKET || attr->max_tso_header > LIM_INLINE))
+		return -EINVAL;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
+	    !ops_fit(attr->qp_type, attr->send_ops_flags))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* @recv: it has a receive queue; what is asked for one that it has not is ignored. */
+static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
+{
+	const struct hca_limits *lim;
+	struct hca_dev buf;
+
+	lim = limits_now(ctx, &buf);
+	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > lim->max_sge ||
+	    cap->max_inline_data > lim->max_inline)
+		return -EINVAL;
+	return recv && (cap->max_recv_wr > lim->max_qp_wr || cap->max_recv_sge > lim->max_sge)
+		       ? -EINVAL
+		       : 0;
+}
+
+/* What a QP of this type is made of. */
+static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+{
+	const struct ibv_context *ibctx = &ctx->verbs.context;
+	bool pd = (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && pd_of(attr->pd, ibctx);
+	bool rss = attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
+
+	switch (attr->qp_type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+	case IBV_QPT_RAW_PACKET:
+		if (!pd || (rss && attr->qp_type != IBV_QPT_RAW_PACKET))
+			return -EINVAL;
+		if (rss)
+			return attr->srq ? -EINVAL : 0;
+		if (!cq_fits(attr->send_cq, ibctx) || !cq_fits(attr->recv_cq, ibctx))
+			return -EINVAL;
+		/* ibv_create_qp(3): RC and UD only. */
+		if (attr->srq && (!srq_fits(attr->srq, ibctx) ||
+				  (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UD)))
+			return -EINVAL;
+		break;
+	case IBV_QPT_XRC_SEND:
+		if (!pd || !cq_fits(attr->send_cq, ibctx))
+			return -EINVAL;
+		break;
+	case IBV_QPT_XRC_RECV:
+		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd ||
+		    ((struct shim_xrcd *)attr->xrcd)->magic != MAGIC_XRCD)
+			return -EINVAL;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+	return check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
+}
+
+/*
+ * What is granted: queues of a power of two entries, and as much inline data as the slot has room
+ * for anyway.
+ */
+static void grant(const struct shim_context *ctx, const struct shim_qp *qp,
+		  const struct ibv_qp_cap *want, struct ibv_qp_cap *cap)
+{
+	u32 room = sq_stride(want->max_send_sge, want->max_inline_data) - SQ_HDR;
+	bool recv = !qp->srq && qp->qp.qp_type != IBV_QPT_XRC_SEND;
+	struct hca_dev buf;
+
+	*cap = *want;
+	cap->max_send_wr = want->max_send_wr ? shim_pow2(want->max_send_wr) : 0;
+	cap->max_recv_wr = recv && want->max_recv_wr ? shim_pow2(want->max_recv_wr) : 0;
+	if (!recv)
+		cap->max_recv_sge = 0;
+	cap->max_inline_data = min_u32(room, limits_now(ctx, &buf)->max_inline);
+}
+
+static void wq_free(struct shim_wq *q)
+{
+	if (q->ring)
+		seg_free(q->ring, q->ring_size);
+	q->ring = 0;
+}
+
+static int wq_alloc(struct shim_wq *q, u32 depth, u32 stride, u32 extra)
+{
+	q->depth = depth;
+	q->stride = stride;
+	if (!depth)
+		return 0;
+	q->ring_size = sizeof(struct wq_ctl) + (u64)depth * stride + extra;
+	q->ring = seg_alloc(q->ring_size);
+	if (!q->ring)
+		return -ENOMEM;
+	q->ctl = seg_at(q->ring);
+	q->slots = seg_at(q->ring + sizeof(struct wq_ctl));
+	return 0;
+}
+
+/* Behind the send queue of a raw QP lies the frame that the engine is at. */
+static int qp_alloc_queues(struct shim_qp *qp, const struct cmd_qp *c)
+{
+	const struct ibv_qp_cap *cap = &qp->cap;
+	u32 extra = c->type == QPT_RAW_PACKET ? LIM_FRAME : 0;
+	u32 stride = sq_stride(c->max_sge, c->max_inline) + ALIGN_UP(c->max_tso_hdr, 64u);
+	int ret;
+
+	ret = wq_alloc(&qp->sq, cap->max_send_wr, stride, extra);
+	if (!ret)
+		ret = wq_alloc(&qp->rq, cap->max_recv_wr, rq_stride(cap->max_recv_sge), 0);
+	qp->sq.max_sge = cap->max_send_sge;
+	qp->sq.max_inline = cap->max_inline_data;
+	qp->rq.max_sge = cap->max_recv_sge;
+	return ret;
+}
+
+static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp,
+			 const struct ibv_qp_init_attr_ex *attr)
+{
+	struct hca_cmd cmd = { .op = CMD_CREATE_QP };
+	struct cmd_qp *c = &cmd.qp;
+	int ret = 0;
+
+	c->type = qp->qp.qp_type;
+	c->dev = ctx->dev->info.index;
+	c->pd = qp->pd;
+	c->scq = qp->qp.send_cq ? qp->qp.send_cq->handle : 0;
+	c->rcq = qp->qp.recv_cq ? qp->qp.recv_cq->handle : 0;
+	c->srq = qp->srq ? qp->srq->index + 1 : 0;
+	c->xrcd = qp->xrcd ? qp->xrcd->handle + 1 : 0;
+	c->max_sge = qp->cap.max_send_sge;
+	c->max_rsge = qp->cap.max_recv_sge;
+	c->max_inline = qp->cap.max_inline_data;
+	c->max_tso_hdr = qp->max_tso_hdr;
+	c->sig_all = qp->sig_all;
+	c->cap_send_wr = qp->cap.max_send_wr;
+	c->cap_recv_wr = qp->cap.max_recv_wr;
+	c->async_chan = ctx->async_chan;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) {
+		c->create_flags = attr->create_flags;
+		if (attr->create_flags & IBV_QP_CREATE_SOURCE_QPN)
+			c->source_qpn = attr->source_qpn;
+	}
+	if (attr->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
+		ret = rss_fill(attr, c);
+	if (!ret)
+		ret = qp_alloc_queues(qp, c);
+	c->sq_ring = qp->sq.ring;
+	c->rq_ring = qp->rq.ring;
+	c->sq_depth = qp->sq.depth;
+	c->rq_depth = qp->rq.depth;
+	if (!ret)
+		ret = obj_cmd(ctx, &cmd);
+	if (ret)
+		return ret;
+	qp->qpn = c->qpn;
+	qp->slot = c->qpn & (HCA_MAX_QP - 1);
+	qp->qp.qp_num = c->qpn & IB_QPN_MASK;
+	qp->qp.handle = cmd.handle;
+	return 0;
+}
+
+static void qp_hold(struct shim_qp *qp, u32 d)
+{
+	if (qp->qp.send_cq)
+		__atomic_fetch_add(&to_cq(qp->qp.send_cq)->users, d, __ATOMIC_ACQ_REL);
+	if (qp->qp.recv_cq)
+		__atomic_fetch_add(&to_cq(qp->qp.recv_cq)->users, d, __ATOMIC_ACQ_REL);
+	if (qp->srq)
+		__atomic_fetch_add(&qp->srq->users, d, __ATOMIC_ACQ_REL);
+	if (qp->xrcd)
+		__atomic_fetch_add(&qp->xrcd->users, d, __ATOMIC_ACQ_REL);
+}
+
+/* What the QP is made of and says about itself, before there is one in the HCA. */
+static void qp_fill(struct shim_context *ctx, struct shim_qp *qp,
+		    const struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *ibqp = &qp->qp;
+	bool queues = attr->qp_type != IBV_QPT_XRC_RECV &&
+		      !(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE);
+
+	ibqp->context = &ctx->verbs.context;
+	ibqp->qp_context = attr->qp_context;
+	ibqp->qp_type = attr->qp_type;
+	ibqp->state = IBV_QPS_RESET;
+	if (attr->qp_type != IBV_QPT_XRC_RECV) {
+		ibqp->pd = attr->pd;
+		qp->pd = attr->pd->handle;
+	} else {
+		qp->xrcd = (struct shim_xrcd *)attr->xrcd;
+	}
+	if (queues)
+		ibqp->send_cq = attr->send_cq;
+	if (queues && attr->qp_type != IBV_QPT_XRC_SEND) {
+		ibqp->recv_cq = attr->recv_cq;
+		ibqp->srq = attr->srq;
+		qp->srq = to_srq(attr->srq);
+	}
+	if (queues)
+		grant(ctx, qp, &attr->cap, &qp->cap);
+	qp->sig_all = attr->sq_sig_all;
+	qp->ops = qp_type_ops(attr->qp_type);
+	qp->flags_ok = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+	if (attr->qp_type == IBV_QPT_RAW_PACKET)
+		qp->flags_ok |= IBV_SEND_IP_CSUM;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
+		qp->max_tso_hdr = attr->max_tso_header;
+}
+
+void qp_init(struct shim_qp *qp)
+{
+	pthread_mutex_init(&qp->qp.mutex, NULL);
+	pthread_cond_init(&qp->qp.cond, NULL);
+	qp->magic = MAGIC_QP;
+	if (qp->extended)
+		wr_init(qp);
+	qp_hold(qp, 1);
+	qp->parent = parent_get(qp->qp.pd);
+	objs_add_qp(qp);
+}
+
+static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct shim_qp *qp;
+	int ret;
+
+	if (!ctx)
+		return NULL;
+	ret = ctx->dead ? -EIO : check_ex(attr);
+	if (!ret)
+		ret = check_attr(ctx, attr);
+	if (ret)
+		return fail_null(ret);
+	qp = obj_alloc(sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp_fill(ctx, qp, attr);
+	qp->extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	ret = qp_create_cmd(ctx, qp, attr);
+	if (ret) {
+		wq_free(&qp->sq);
+		wq_free(&qp->rq);
+		free(qp);
+		return fail_null(ret);
+	}
+	context_get(ctx);
+	qp_init(qp);
+	if (qp->qp.send_cq)
+		attr->cap = qp->cap;
+	return &qp->qp;
+}
+
+struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+{
+	if (call_fails(CALL_ibv_create_qp_ex))
+		return NULL;
+	return qp_new(ibctx, attr);
+}
+
+/** ibv_create_qp() - ibv_create_qp(3). Return: QP, or NULL with errno. */
+SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex;
+	struct ibv_qp *qp;
+
+	if (call_fails(CALL_ibv_create_qp))
+		return NULL;
+	if (!pd_of(pd, NULL))
+		return fail_null(-EINVAL);
+	memset(&ex, 0, sizeof(ex));
+	/* The extended structure begins with the plain one. */
+	memcpy(&ex, attr, sizeof(*attr));
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ex.pd = pd;
+	qp = qp_new(pd->context, &ex);
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
+}
+
+/**
+ * ibv_destroy_qp() - ibv_destroy_qp(3). Completions that were not polled are not reported any
+ * more. Waits until events of the QP were acknowledged. Return: 0 or errno value.
+ */
+SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct shim_qp *qp = to_qp(ibqp);
+	struct shim_context *ctx = qp && qp->magic == MAGIC_QP ? context_of(ibqp->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_DESTROY_QP };
+	int ret;
+
+	if (call_fails(CALL_ibv_destroy_qp))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)
+		shim_settle(ibqp->handle);
+	cmd.handle = ibqp->handle;
+	cmd.qp.xrcd = qp->opened;
+	ret = obj_end_cmd(ctx, &cmd);
+	if (ret)
+		return -ret;
+	if (!ctx->dead) {
+		objs_del_qp(qp);
+		if (ibqp->send_cq)
+			cq_forget_qp(to_cq(ibqp->send_cq), qp);
+		if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq)
+			cq_forget_qp(to_cq(ibqp->recv_cq), qp);
+		qp_end_events(ctx, qp);
+		wq_free(&qp->sq);
+		wq_free(&qp->rq);
+	}
+	qp_hold(qp, (u32)-1);
+	parent_put(qp->parent);
+	qp->magic = 0;
+	pthread_cond_destroy(&ibqp->cond);
+	pthread_mutex_destroy(&ibqp->mutex);
+	free(qp);
+	context_put(ctx);
+	return 0;
+}

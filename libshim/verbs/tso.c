@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: TSO work requests: the header is copied into the slot, the payload's list lies behind it.
+ *
+ * What the header is made of is the engine's to look at when it cuts the payload into segments.
+ */
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#define MIN_HEADER 14u /* an Ethernet header */
+
+int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
+{
+	u8 *list = (u8 *)w->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
+	u64 total = 0;
+	size_t i;
+
+	/* The payload is only ever read by the HCA. */
+	if ((w->send_flags & SEND_INLINE) || n > qp->sq.max_sge)
+		return EINVAL;
+	for (i = 0; i < n; i++)
+		total += sg[i].length;
+	if (total > LIM_MSG)
+		return EINVAL;
+	w->total_len = (u32)total;
+	if (n)
+		memcpy(list, sg, n * sizeof(*sg));
+	w->num_sge = (u16)n;
+	return 0;
+}
+
+int tso_fill(struct shim_qp *qp, struct sq_wqe *w, const void *hdr, u32 hdr_sz, u32 mss,
+	     const struct ibv_sge *sg, u32 n)
+{
+	if (hdr_sz < MIN_HEADER || hdr_sz > qp->max_tso_hdr || !mss)
+		return EINVAL;
+	memcpy(w->sge, hdr, hdr_sz);
+	w->ah = hdr_sz;
+	w->remote_qkey = mss;
+	return tso_set_sges(qp, w, sg, n);
+}

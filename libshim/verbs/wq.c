@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: receive work queues, indirection tables, and queue pairs that spread over them.
+ *
+ * A WQ's ring is as a queue pair's receive ring. Its completions name the WQ (CQE_WQ): what is to be
+ * freed is found by that. The WQ's lock is held while its state changes, so that a post either comes
+ * before and is flushed, or sees ERR and has itself flushed.
+ */
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/queues.h"
+
+#include <stdlib.h>
+
+_Static_assert((u32)IBV_WQ_FLAGS_CVLAN_STRIPPING == (u32)WQF_CVLAN_STRIPPING &&
+		       (u32)IBV_WQ_FLAGS_SCATTER_FCS == (u32)WQF_SCATTER_FCS &&
+		       (u32)IBV_WQ_FLAGS_PCI_WRITE_END_PADDING == (u32)WQF_PCI_WRITE_END_PADDING,
+	       "flags are passed as they are");
+_Static_assert((u32)IBV_WQS_RDY == (u32)WQS_RDY && (u32)IBV_WQS_ERR == (u32)WQS_ERR, "states too");
+_Static_assert((u32)IBV_RX_HASH_SRC_IPV4 == (u32)RXH_SRC_IPV4 &&
+		       (u32)IBV_RX_HASH_DST_PORT_UDP == (u32)RXH_DST_PORT_UDP &&
+		       (u32)IBV_RX_HASH_IPSEC_SPI == (u32)RXH_IPSEC_SPI &&
+		       (u32)IBV_RX_HASH_INNER == RXH_INNER,
+	       "and hash fields");
+
+/**
+ * struct shim_rwq - a receive work queue.
+ * @wqn: its number in completions
+ * @maybe_err: an error completion was seen: it may be in ERR though nobody here put it there
+ */
+struct shim_rwq {
+	union {
+		struct ibv_wq wq;
+		u8 room[256];
+	};
+	u32 magic;
+	u32 wqn;
+	u32 gen;
+	u32 async_events; /* delivered */
+	bool maybe_err;
+	struct shim_wq rq;
+};
+
+/** struct shim_ind - an indirection table of @n entries. */
+struct shim_ind {
+	union {
+		struct ibv_rwq_ind_table table;
+		u8 room[64];
+	};
+	u32 magic;
+	u32 handle;
+	u32 n;
+};
+
+static struct shim_rwq *wq_of(struct ibv_wq *ibwq)
+{
+	struct shim_rwq *wq = (struct shim_rwq *)ibwq;
+
+	return wq && wq->magic == MAGIC_WQ ? wq : NULL;
+}
+
+/* The WQ that a completion is of, if it is there. */
+static struct shim_rwq *wq_find(const struct cqe *e)
+{
+	struct shim_rwq *wq = load_acquire(&objs->wq[e->owner & (HCA_MAX_WQ - 1)]);
+
+	return wq && wq->wqn == e->qpn ? wq : NULL;
+}
+
+const struct rq_wqe *wq_recv(const struct cqe *e, u32 *max_sge)
+{
+	struct shim_rwq *wq = wq_find(e);
+
+	*max_sge = wq ? wq->rq.max_sge : 0;
+	return wq ? rq_slot(&wq->rq, e->slot) : NULL;
+}
+
+bool wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
+	      struct ibv_async_event *out)
+{
+	struct shim_rwq *wq = ev->handle < HCA_MAX_WQ ? objs->wq[ev->handle] : NULL;
+
+	if (!wq || wq->gen != ev->gen || wq->wq.context != ibctx)
+		return false;
+	wq->async_events++;
+	out->element.wq = &wq->wq;
+	return true;
+}
+
+void wq_consume(const struct cqe *e)
+{
+	struct shim_rwq *wq = wq_find(e);
+
+	if (!wq)
+		return;
+	store_release(&wq->rq.tail, e->slot + 1);
+	if (e->status != WCS_SUCCESS)
+		store_relaxed(&wq->maybe_err, true);
+}
+
+/* As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that. */
+static bool in_error(const struct shim_rwq *wq)
+{
+	if (shim.isolated)
+		return load_relaxed(&wq->maybe_err) || wq->wq.state == IBV_WQS_ERR;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return load_relaxed(&shim.hca->wq[wq->wq.handle].state) == WQS_ERR;
+}
+
+/* ibv_post_wq_recv(). Return: 0 or errno value. */
+static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct shim_rwq *wq = wq_of(ibwq);
+	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
+	bool posted;
+	int ret;
+
+	if (unlikely(!ctx || ctx->dead)) {
+		*bad_wr = wr;
+		return ctx ? EIO : EINVAL;
+	}
+	if (call_fails(CALL_ibv_post_wq_recv)) {
+		*bad_wr = wr;
+		return errno;
+	}
+	shim_lock(&wq->rq.lock);
+	ret = rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
+	if (likely(posted) && unlikely(in_error(wq))) {
+		cmd.handle = ibwq->handle;
+		/* The receives are posted; without a fabric nobody completes them. */
+		obj_cmd(ctx, &cmd);
+	}
+	shim_unlock(&wq->rq.lock);
+	return ret;
+}
+
+static int check_init(struct ibv_context *ibctx, const struct ibv_wq_init_attr *attr, u32 *flags)
+{
+	const struct hca_limits *lim;
+	struct hca_dev buf;
+
+	lim = limits_now(context_of(ibctx), &buf);
+	if (attr->comp_mask & ~(u32)IBV_WQ_INIT_ATTR_FLAGS)
+		return -EINVAL;
+	*flags = attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS ? attr->create_flags : 0;
+	if (attr->wq_type != IBV_WQT_RQ || !pd_of(attr->pd, ibctx) || !attr->cq ||
+	    to_cq(attr->cq)->magic != MAGIC_CQ || attr->cq->context != ibctx)
+		return -EINVAL;
+	if (!attr->max_wr || attr->max_wr > lim->max_qp_wr || attr->max_sge > lim->max_sge)
+		return -EINVAL;
+	return 0;
+}
+
+static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
+		      const struct ibv_wq_init_attr *attr, u32 flags)
+{
+	struct shim_wq *q = &wq->rq;
+	struct hca_cmd cmd = { .op = CMD_CREATE_WQ };
+	int ret;
+
+	q->max_sge = attr->max_sge ? attr->max_sge : 1;
+	q->depth = shim_pow2(attr->max_wr);
+	q->stride = rq_stride(q->max_sge);
+	q->ring_size = sizeof(struct wq_ctl) + (u64)q->depth * q->stride;
+	q->ring = seg_alloc(q->ring_size);
+	if (!q->ring)
+		return -ENOMEM;
+	q->ctl = seg_at(q->ring);
+	q->slots = seg_at(q->ring + sizeof(struct wq_ctl));
+	cmd.wq.ring = q->ring;
+	cmd.wq.dev = ctx->dev->info.index;
+	cmd.wq.pd = attr->pd->handle;
+	cmd.wq.cq = attr->cq->handle;
+	cmd.wq.depth = q->depth;
+	cmd.wq.max_sge = q->max_sge;
+	cmd.wq.flags = flags;
+	cmd.wq.async_chan = ctx->async_chan;
+	ret = obj_cmd(ctx, &cmd);
+	if (ret) {
+		seg_free(q->ring, q->ring_size);
+		return ret;
+	}
+	wq->wqn = cmd.wq.wqn;
+	wq->gen = cmd.wq.gen;
+	wq->wq.handle = cmd.handle;
+	wq->wq.wq_num = cmd.wq.wqn & IB_QPN_MASK;
+	return 0;
+}
+
+static void set_entry(u32 index, struct shim_rwq *wq)
+{
+	pthread_mutex_lock(&objs_lock);
+	store_release(&objs->wq[index], wq);
+	pthread_mutex_unlock(&objs_lock);
+}
+
+/** shim_create_wq() - ibv_create_wq(3). Return: WQ, or NULL with errno. */
+struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct shim_rwq *wq;
+	u32 flags;
+	int ret;
+
+	if (call_fails(CALL_ibv_create_wq))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	ret = ctx->dead ? -EIO : check_init(ibctx, attr, &flags);
+	if (ret)
+		return fail_null(ret);
+	wq = obj_alloc(sizeof(*wq));
+	if (!wq)
+		return NULL;
+	ret = create_cmd(ctx, wq, attr, flags);
+	if (ret) {
+		free(wq);
+		return fail_null(ret);
+	}
+	wq->wq.context = ibctx;
+	wq->wq.wq_context = attr->wq_context;
+	wq->wq.pd = attr->pd;
+	wq->wq.cq = attr->cq;
+	wq->wq.state = IBV_WQS_RESET;
+	wq->wq.wq_type = attr->wq_type;
+	wq->wq.post_recv = post_recv;
+	wq->magic = MAGIC_WQ;
+	__atomic_fetch_add(&to_cq(attr->cq)->users, 1, __ATOMIC_ACQ_REL);
+	context_get(ctx);
+	set_entry(wq->wq.handle, wq);
+	attr->max_wr = min_u32(wq->rq.depth, ctx->dev->info.lim.max_qp_wr);
+	attr->max_sge = wq->rq.max_sge;
+	return &wq->wq;
+}
+
+/* In RESET the engine does not look at the ring. Completions go first: they move the tail. */
+static void ring_reset(struct shim_rwq *wq)
+{
+	cq_forget(to_cq(wq->wq.cq), wq->wqn, NULL);
+	wq->rq.head = 0;
+	store_release(&wq->rq.tail, 0);
+	store_release(&wq->rq.ctl->prod, 0);
+	store_relaxed(&wq->maybe_err, false);
+}
+
+/** shim_modify_wq() - ibv_modify_wq(3). Return: 0 or errno value. */
+int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
+{
+	struct shim_rwq *wq = wq_of(ibwq);
+	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
+	int ret;
+
+	if (call_fails(CALL_ibv_modify_wq))
+		return errno;
+	if (!ctx || !attr->attr_mask)
+		return EINVAL;
+	cmd.handle = ibwq->handle;
+	cmd.wq.mask = attr->attr_mask;
+	cmd.wq.state = attr->wq_state;
+	cmd.wq.cur_state = attr->curr_wq_state;
+	cmd.wq.flags = attr->flags;
+	cmd.wq.flags_mask = attr->flags_mask;
+	if (ctx->dead)
+		return EIO;
+	shim_lock(&wq->rq.lock);
+	ret = obj_cmd(ctx, &cmd);
+	if (!ret && (attr->attr_mask & IBV_WQ_ATTR_STATE)) {
+		if (attr->wq_state == IBV_WQS_RESET)
+			ring_reset(wq);
+		ibwq->state = attr->wq_state;
+	}
+	shim_unlock(&wq->rq.lock);
+	return -ret;
+}
+
+/** shim_destroy_wq() - ibv_create_wq(3). Return: 0 or errno value; EBUSY while a table has it. */
+int shim_destroy_wq(struct ibv_wq *ibwq)
+{
+	struct shim_rwq *wq = wq_of(ibwq);
+	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	int ret;
+
+	if (call_fails(CALL_ibv_destroy_wq))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	ret = obj_destroy_cmd(ctx, CMD_DESTROY_WQ, ibwq->handle);
+	if (ret)
+		return -ret;
+	if (!ctx->dead) {
+		/* Data of unpolled receives belongs into their buffers. Then no entry names it. */
+		cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
+		set_entry(ibwq->handle, NULL);
+		shim_chan_drop(ctx->async_chan, ELEM_WQ, ibwq->handle, wq->gen);
+		events_drained(&ibwq->mutex, &ibwq->cond, &ibwq->events_completed,
+			       wq->async_events);
+		seg_free(wq->rq.ring, wq->rq.ring_size);
+	}
+	__atomic_fetch_sub(&to_cq(ibwq->cq)->users, 1, __ATOMIC_ACQ_REL);
+	wq->magic = 0;
+	pthread_cond_destroy(&ibwq->cond);
+	pthread_mutex_destroy(&ibwq->mutex);
+	free(wq);
+	context_put(ctx);
+	return 0;
+}
+
+/* The handles of the table's queues. */
+static int fill_ind(struct ibv_context *ibctx, const struct ibv_rwq_ind_table_init_attr *attr,
+		    struct cmd_ind *c)
+{
+	u32 i;
+
+	if (attr->comp_mask)
+		return -EINVAL;
+	c->dev = context_of(ibctx)->dev->info.index;
+	c->log_size = attr->log_ind_tbl_size;
+	if (c->log_size >= 32 || 1u << c->log_size > LIM_IND)
+		return -EINVAL;
+	for (i = 0; i < 1u << c->log_size; i++) {
+		if (!wq_of(attr->ind_tbl[i]) || attr->ind_tbl[i]->context != ibctx)
+			return -EINVAL;
+		c->wq[i] = attr->ind_tbl[i]->handle;
+	}
+	return 0;
+}
+
+/** shim_create_rwq_ind_table() - ibv_create_rwq_ind_table(3). Return: table, or NULL with errno. */
+struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
+						    struct ibv_rwq_ind_table_init_attr *attr)
+{
+	struct shim_context *ctx = context_of(ibctx);
+	struct hca_cmd cmd = { .op = CMD_CREATE_IND };
+	struct shim_ind *t;
+	int ret;
+
+	if (call_fails(CALL_ibv_create_rwq_ind_table))
+		return NULL;
+	if (!ctx)
+		return NULL;
+	ret = ctx->dead ? -EIO : fill_ind(ibctx, attr, &cmd.ind);
+	if (ret)
+		return fail_null(ret);
+	t = obj_new(ctx, sizeof(*t), &cmd);
+	if (!t)
+		return NULL;
+	t->table.context = ibctx;
+	t->table.ind_tbl_handle = (int)cmd.handle;
+	t->table.ind_tbl_num = (int)cmd.handle;
+	t->handle = cmd.handle;
+	t->n = 1u << cmd.ind.log_size;
+	t->magic = MAGIC_IND;
+	return &t->table;
+}
+
+/** shim_destroy_rwq_ind_table() - the same. Return: 0 or errno value; EBUSY while a QP has it. */
+int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
+{
+	struct shim_ind *t = (struct shim_ind *)table;
+	struct shim_context *ctx = t && t->magic == MAGIC_IND ? context_of(table->context) : NULL;
+
+	if (call_fails(CALL_ibv_destroy_rwq_ind_table))
+		return errno;
+	if (!ctx)
+		return EINVAL;
+	return obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
+}
+
+/* Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart. */
+static int check_fields(u64 fields, u32 entries)
+{
+	u64 v4 = RXH_SRC_IPV4 | RXH_DST_IPV4, v6 = RXH_SRC_IPV6 | RXH_DST_IPV6;
+	u64 tcp = RXH_SRC_PORT_TCP | RXH_DST_PORT_TCP, udp = RXH_SRC_PORT_UDP | RXH_DST_PORT_UDP;
+
+	if (fields & ~(v4 | v6 | tcp | udp | RXH_IPSEC_SPI | RXH_INNER))
+		return -EOPNOTSUPP;
+	if ((fields & v4) && (fields & v6))
+		return -EINVAL;
+	if (!!(fields & tcp) + !!(fields & udp) + !!(fields & RXH_IPSEC_SPI) > 1)
+		return -EINVAL;
+	/* Nothing to tell frames apart by: that is for a table of one. */
+	return fields || entries == 1 ? 0 : -EINVAL;
+}
+
+int rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c)
+{
+	const u32 both = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+	const struct ibv_rx_hash_conf *h = &attr->rx_hash_conf;
+	const struct shim_ind *t = (const struct shim_ind *)attr->rwq_ind_tbl;
+	int ret;
+
+	if ((attr->comp_mask & both) != both || attr->qp_type != IBV_QPT_RAW_PACKET || !t ||
+	    t->magic != MAGIC_IND || t->table.context != attr->pd->context)
+		return -EINVAL;
+	if (h->rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ)
+		return -EOPNOTSUPP;
+	if (h->rx_hash_key_len != RSS_KEY || !h->rx_hash_key)
+		return -EINVAL;
+	ret = check_fields(h->rx_hash_fields_mask, t->n);
+	if (ret)
+		return ret;
+	c->ind = t->handle + 1;
+	c->rss_fields = (u32)h->rx_hash_fields_mask;
+	memcpy(c->rss_key, h->rx_hash_key, RSS_KEY);
+	return 0;
+}

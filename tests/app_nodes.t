@@ -1,8 +1,0 @@
-#!/bin/bash
-# SPDX-License-Identifier: MIT
-# settings: one: names its nodes itself
-# Nodes, seen by programs of ours.
-. "$(dirname "$0")/lib.sh"
-app app_nodes
-RUN_FLAGS='--isolated --fabric isolated' app app_nodes
-done_testing

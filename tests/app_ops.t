@@ -1,8 +1,0 @@
-#!/bin/bash
-# SPDX-License-Identifier: MIT
-# settings: one nodes fabrics
-# Every RC opcode: between two QPs of a process, and between two processes.
-. "$(dirname "$0")/lib.sh"
-in_one app app_ops local
-app app_ops remote
-done_testing

@@ -1,9 +1,0 @@
-#!/bin/bash
-# SPDX-License-Identifier: MIT
-# settings: one: one process of many threads
-# Verbs from many threads of one process, also where clients are isolated.
-. "$(dirname "$0")/lib.sh"
-app app_threads $((2000 / SLOW))
-"$RDMAEMU" fabric stop >/dev/null 2>&1
-RUN_FLAGS=--isolated app app_threads $((400 / SLOW))
-done_testing

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: examples, with hosts of their own
+# The examples of docs/ci.md, as far as they can be checked where there are no containers.
+. "$(dirname "$0")/../../lib/lib.sh"
+cd "$TOP/examples" || exit 1
+PATH=$(dirname "$RDMAEMU"):$PATH
+
+for f in *.sh; do
+	check "$f is a shell script" sh -n "$f"
+done
+if python3 -c 'import yaml' 2>/dev/null; then
+	for f in *.yaml *.yml; do
+		check "$f is YAML" python3 -c 'import sys, yaml; assert list(yaml.safe_load_all(open(sys.argv[1])))' "$f"
+	done
+else
+	skip "YAML files" "python3-yaml is not installed"
+fi
+if docker compose version >/dev/null 2>&1; then
+	check "docker compose reads its file" docker compose -f compose.yaml config -q
+else
+	skip "docker compose reads its file" "docker compose is not installed"
+fi
+
+# Each variable and verb that they use is one that rdmaemu has.
+known() {
+	local w
+	"$RDMAEMU" fabric start --help >"$TEST_DIR/help"
+	for w in $(grep -oh 'RDMAEMU_[A-Z_]*[A-Z]' ./* ../docs/ci.md | sort -u); do
+		[ "$w" = RDMAEMU_DIR ] || grep -q "\[$w\]" "$TEST_DIR/help" || {
+			echo "no such variable: $w"
+			return 1
+		}
+	done
+}
+check "variables that they name exist" known
+named() {
+	local f
+	for f in $(grep -o 'examples/[a-z.A-Z-]*[a-z]' ../docs/ci.md | sort -u); do
+		[ "$f" = examples/rdmaemu-token ] || [ -e "$TOP/$f" ] || {
+			echo "no such file: $f"
+			return 1
+		}
+	done
+}
+check "files that docs/ci.md names exist" named
+
+# needed_packages DIR... - Debian's packages of the headers that the sources there name
+needed_packages() {
+	local h dir found=()
+	for h in $(grep -rhoE '^#include <[^>]+>' --include='*.[ch]' "$@" | sed 's/.*<\(.*\)>/\1/' | sort -u); do
+		for dir in /usr/include "/usr/include/$arch"; do
+			[ ! -e "$dir/$h" ] || found+=("$dir/$h")
+		done
+	done
+	packages_of "${found[@]}"
+}
+# packages_of FILE... - but libc's, which the compiler brings or every image has, and a sanitizer's
+packages_of() {
+	dpkg -S "$@" 2>/dev/null | sed 's/:.*//' | sort -u | grep -vE '^(libc6.*|linux-libc-dev|libgcc-s1|lib[a-z]*san[0-9]+)$'
+}
+# names_all FILE PACKAGE... - it installs all of them, libx1.2-dev also by the name of libx-dev
+names_all() {
+	local file=$1 p
+	shift
+	[ $# -gt 0 ] || return
+	for p; do
+		grep -qE "(^|[[:space:]])($p|$(sed -E 's/[0-9.]+-dev$/-dev/' <<<"$p"))([[:space:]]|\$)" "$file" || {
+			echo "$file does not install $p"
+			return 1
+		}
+	done
+}
+sources=(emulator fabric libctl librecord libshim replay traces)
+if command -v dpkg >/dev/null; then
+	arch=$(gcc -print-multiarch)
+	mapfile -t needed < <(needed_packages "${sources[@]/#/../}")
+	for f in Dockerfile github-actions.yml; do
+		check "$f installs what is built with" names_all $f "${needed[@]}"
+	done
+	# shellcheck disable=SC2046 # no spaces in them
+	mapfile -t linked < <(packages_of $(readelf -d "$RDMAEMU" "$BUILD"/lib/*.so |
+		sed -n "s/.*(NEEDED).*\[\(.*\)\]/*\/$arch\/\1/p" | sort -u))
+	check "Dockerfile installs what is linked" names_all Dockerfile "${linked[@]}"
+else
+	skip "packages of the examples" "no dpkg here"
+fi
+
+# To a file: what it leaves behind when it fails must not keep check waiting.
+job() {
+	limit sh job.sh >"$TEST_DIR/job" 2>&1 || {
+		tail -n 20 "$TEST_DIR/job"
+		return 1
+	}
+}
+command -v ib_write_bw >/dev/null && check "job.sh" job
+mpi() {
+	local out
+	out=$(OMPI_COMM_WORLD_RANK=3 limit sh mpirun.sh sh -c 'echo "$RDMAEMU_NODE"; ibv_devices') &&
+		grep -q rank3 <<<"$out" && grep -q rdmaemu0 <<<"$out"
+}
+check "mpirun.sh" mpi
+done_testing

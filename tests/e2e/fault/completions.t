@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes fabrics
+# Completions that fail on purpose: each status with each opcode and type of queue pair that can have it.
+. "$(dirname "$0")/../../lib/lib.sh"
+export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU
+
+in_one app app_fault_wc local
+app app_fault_wc remote
+check "nothing is left" audit_all
+limit "$RDMAEMU" log >"$TEST_DIR/log"
+# Last: the fabric above may not outlive it.
+[ "$SETTING" != one ] || RUN_FLAGS='--isolated --fabric isolated' RDMAEMU_FABRIC=isolated app app_fault_wc remote
+for s in LOC_LEN LOC_QP_OP LOC_PROT GENERAL RETRY_EXC RNR_RETRY_EXC REM_ABORT RESP_TIMEOUT FATAL REM_INV_REQ \
+	REM_OP REM_ACCESS BAD_RESP; do
+	check "the journal says why: $s" grep -q "IBV_WC_${s}_ERR.*rule" "$TEST_DIR/log"
+done
+done_testing

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: what is written in a page
+# Every example of rdmaemu-faults(7): each rule is added to a fabric, and traffic goes on under it; each
+# command is run.
+. "$(dirname "$0")/../../lib/lib.sh"
+
+PAGE=$TOP/man/rdmaemu-faults.7
+FAULT=$T/app_fault_packets
+
+# examples - the lines of the page's examples, as a reader sees them, without comments
+examples() {
+	awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$PAGE" |
+		sed 's/\\-/-/g; s/\\e/\\/g; s/[[:space:]]*#.*//'
+}
+
+# node_in RULE - the node that its packets are of
+node_in() {
+	case $1 in
+	*node=*) expr "$1 " : '.*node=\([^ ]*\) ' ;;
+	*) echo a ;;
+	esac
+}
+
+# under RULE - it is added, shown, and what goes on under it ends; then it is removed
+under() {
+	local node out
+	node=$(node_in "$1")
+	"$RDMAEMU" fault add "$1" || return
+	out=$("$RDMAEMU" fault list) || return
+	echo "$out"
+	[ "$(wc -l <<<"$out")" -gt 1 ] || return
+	# Completions with an error are as they should be; only that there are none is not.
+	limit "$RDMAEMU" run --node "$node" -- "$FAULT" local RC send 20 3000 timeout=8 retry=3 >"$TEST_DIR/out"
+	grep -c '^send ' "$TEST_DIR/out"
+	"$RDMAEMU" fault clear && [ "$(grep -c '^send ' "$TEST_DIR/out")" = 20 ]
+}
+
+check "the page is there" test -r "$PAGE"
+cd "$TEST_DIR" || exit 1
+echo 'loss 1%' >lossy.faults
+cp "$TOP/tests/data/traces/rping.pcap" . || exit 1
+PATH=$(dirname "$RDMAEMU"):$PATH
+n=0
+while read -r line; do
+	case $line in
+	'') continue ;;
+	'$ '*)
+		# shellcheck disable=SC2086 # as a shell would
+		check "$line" limit ${line#??}
+		;;
+	*)
+		[ $n != 0 ] || "$RDMAEMU" fabric start
+		check "$line" under "$line"
+		;;
+	esac
+	n=$((n + 1))
+done < <(examples)
+check "there are examples, $n" test $n -gt 40
+check "the fabric is sound" "$RDMAEMU" status --audit
+"$RDMAEMU" fabric stop
+done_testing

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes fabrics
+# ibv_rc_pingpong in all its ways; -c makes it look at what arrived.
+. "$(dirname "$0")/../../lib/lib.sh"
+need ibv_rc_pingpong
+
+pp() {
+	pair ibv_rc_pingpong "$@"
+}
+
+pp
+pp -g 0
+pp -c
+pp -c -g 0 -e
+pp -e
+pp -o
+pp -o -e -g 0
+pp -N
+pp -m 256 -c
+pp -m 1024 -c
+pp -r 1
+pp -r 1 -e
+for size in 1 2 63 64 65 72 73 127 1023 1024 1025 4095 4096 4097 65536; do
+	pp -c -s $size -n 200
+done
+for size in 1048576 16777216 67108864; do
+	pp -c -s $size -n 5
+	pp -c -s $size -n 3 -e -g 0
+done
+done_testing

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: the suite uses one host alone
+# rdma-core's own test suite, as Debian's python3-pyverbs ships it: every module that is not about one
+# vendor's devices. tests/e2e/third_party/pyverbs.skips says which tests no emulated device can run here.
+. "$(dirname "$0")/../../lib/lib.sh"
+src=${PYVERBS_SUITE:-/usr/share/doc/rdma-core/tests}
+[ -e "$src/run_tests.py" ] || skip_all "rdma-core's test suite is not in $src"
+# Debian's interpreter: the one that Debian's pyverbs is built for.
+/usr/bin/python3 -c 'import pyverbs.device' 2>/dev/null || skip_all "python3-pyverbs is not installed"
+
+suite=$TEST_DIR/suite
+mkdir -p "$suite/tests"
+for f in "$src"/*.py "$src"/*.py.gz; do
+	name=$(basename "$f" .gz)
+	case $name in
+	run_tests.py | test_mlx5* | test_efa*) continue ;;
+	esac
+	case $f in
+	*.gz) gzip -dc "$f" >"$suite/tests/$name" ;;
+	*.py) [ ! -e "$f" ] || cp "$f" "$suite/tests/$name" ;;
+	esac
+done
+mv "$suite/tests/args_parser.py" "$suite/"
+
+# Three tests put memory into huge pages; root can lend them some.
+pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+lent=
+if is_root && [ "$(cat $pages 2>/dev/null)" = 0 ] && { echo 8 >$pages; } 2>/dev/null; then
+	lent=1
+	trap 'echo 0 >$pages' EXIT
+	trap 'exit 143' TERM
+fi
+
+# Raw packets are root's; root of a user namespace will do, as the device is the user's own.
+as_root=()
+if ! is_root && unshare -r true 2>/dev/null; then
+	as_root=(unshare -r)
+fi
+
+"${as_root[@]}" /usr/bin/python3 "$TOP/tests/lib/py/pyverbs_run.py" "$suite" "$TOP/tests/e2e/third_party/pyverbs.skips" \
+	"$RDMAEMU" run -- || FAILED=1
+done_testing

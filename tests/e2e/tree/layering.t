@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: reads sources
+# Which folder includes which: the table in docs/design.md.
+. "$(dirname "$0")/../../lib/lib.sh"
+cd "$TOP" || exit 1
+
+# sources FOLDER - its files and those of its subfolders
+sources() {
+	find "$1" -name '*.[ch]' | sort
+}
+
+# includes FOLDER ALLOWED - project headers that files below it include beyond the allowed (an ERE)
+includes() {
+	sources "$1" | xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+		grep -vE "#[[:space:]]*include[[:space:]]*\"($2)\""
+}
+
+# system FOLDER FORBIDDEN - system headers that files below it include and must not (an ERE)
+system() {
+	sources "$1" | xargs grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<($2)" | not_audit
+}
+
+# The audit of HCA memory is not part of the model: it counts in memory of its own.
+not_audit() {
+	grep -v '^emulator/audit/tables.c:.*\(<stdlib.h>\|alloc(\|free(\)'
+}
+
+# touches - functions that the model must not call
+touches() {
+	sources emulator | xargs grep -nwE '(fopen|open|socket|getenv|pthread_create|malloc|calloc|free)[[:space:]]*\(' |
+		not_audit
+}
+
+# api_of_traces - files of formats and readers that know the API
+api_of_traces() {
+	local folder
+	for folder in formats vtrace; do
+		system traces/$folder '(infiniband|rdma)/'
+	done
+	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(calls\|devices\)\.[ch]:'
+}
+
+# nothing NAME COMMAND... - the command must print nothing
+nothing() {
+	local name=$1 out
+	shift
+	out=$("$@")
+	if [ -z "$out" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "$out"
+	fi
+}
+
+# A path of one of these folders.
+in_folders() {
+	echo "($1)/[a-z_/]*\.h"
+}
+
+nothing "emulator includes itself only" includes emulator "$(in_folders emulator)"
+nothing "emulator has no I/O, threads, environment or other libraries" \
+	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
+nothing "emulator does not touch files, threads or the environment" touches
+for folder in formats calls vtrace; do
+	nothing "traces/$folder includes the formats, and the short names of integers" includes traces/$folder \
+		"$(in_folders 'traces/(formats|calls|vtrace)')|emulator/types\.h"
+	nothing "traces/$folder knows no library but libc, zlib and libpcap" system traces/$folder '(json-c|nettle)/'
+done
+# calls.h and devices.h: the description of the API in the API's own types.
+nothing "and of traces only the table of calls knows the API" api_of_traces
+nothing "fabric includes emulator, traces and itself" includes fabric \
+	"$(in_folders 'emulator|fabric|traces/(formats|calls|vtrace)')"
+nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
+for folder in server journal link fault join capture inject proto common; do
+	nothing "fabric/$folder includes nothing of the command" includes fabric/$folder \
+		"$(in_folders 'emulator|traces/[a-z]*|fabric/(server|journal|link|fault|join|capture|inject|proto|common)')"
+done
+nothing "libshim includes emulator, itself and the fabric's client protocol" includes libshim \
+	"$(in_folders 'emulator|libshim|traces/(formats|calls|vtrace)|fabric/proto')"
+nothing "the recorder includes itself, traces, and how the shim stands between" includes traces/record \
+	"$(in_folders 'traces/(record|calls|vtrace)')|libshim/interpose/interpose\.h|emulator/types\.h"
+nothing "the replay includes itself and traces" includes traces/replay \
+	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/types\.h"
+nothing "libctl includes itself, its header and what asks the fabric process" includes libctl \
+	"$(in_folders 'libctl|include|fabric/proto')"
+nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
+nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
+nothing "no file includes by relative path" grep -rnE --include='*.[ch]' '#[[:space:]]*include[[:space:]]*"\.' \
+	emulator fabric libshim libctl traces
+done_testing

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a queue pair of the emulator's, and packets for it that anybody may have made. What it sends is kept, and goes
+ * no further: its peer is there only for its address.
+ */
+#ifndef TESTS_LIB_C_EMU_FOREIGN_H
+#define TESTS_LIB_C_EMU_FOREIGN_H
+
+#include "emulator/transport/untrusted.h"
+#include "tests/lib/c/emu.h"
+
+#define FOREIGN_MTU  1024u
+#define FOREIGN_KEPT 64u
+
+/** struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's memory */
+struct foreign_pkt {
+	u8 op;
+	u8 flags;
+	u32 psn;
+	u32 len;
+	u8 aeth;
+	u32 off;
+	u32 dma_len;
+	u32 rkey; /* 0: the right one */
+};
+
+/** struct foreign - the queue pairs, and what the live one has sent. */
+struct foreign {
+	struct emu *m;
+	struct emu_qp ghost, live;
+	struct burst kept[FOREIGN_KEPT];
+	u32 n_kept;
+	u64 n_errors;
+};
+
+/** foreign_up() - a fresh HCA with a pair of that type (enum ib_qp_type). */
+void foreign_up(struct foreign *f, u32 type);
+/** foreign_again() - a new pair in the old one's place. */
+void foreign_again(struct foreign *f);
+/** foreign_down() - its end. Return: whether an audit finds nothing. */
+bool foreign_down(struct foreign *f);
+/** foreign_put() - a packet comes. */
+void foreign_put(struct foreign *f, const struct foreign_pkt *p);
+/** foreign_first() - the PSN that those of packets with that opcode count from. */
+u32 foreign_first(u8 op);
+
+static inline const struct hca_qp *foreign_qp(const struct foreign *f)
+{
+	return &f->m->hca->qp[f->live.slot];
+}
+
+#endif

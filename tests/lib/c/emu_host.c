@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's outside in tests: memory, clock, wire. See tests/lib/c/emu.h. */
+#include "tests/lib/c/emu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/** struct emu_piece - part of a burst under way. */
+struct emu_piece {
+	struct emu_piece *next;
+	u64 at;
+	struct burst b;
+	struct hca_mem mem;
+};
+
+static u64 host_now(void *ctx)
+{
+	return ((struct emu *)ctx)->clock;
+}
+
+static void *host_seg(void *ctx, u32 client)
+{
+	struct emu *m = ctx;
+
+	if (client == HCA_SELF)
+		return m->hca;
+	return client < EMU_CLIENTS && client + 1 != m->hidden ? m->c[client].seg : NULL;
+}
+
+static u8 *at_iov(struct emu *m, const struct hca_mem *mem, u32 i, u64 off)
+{
+	if (mem->kind == MEM_SEG)
+		return (u8 *)host_seg(m, mem->client) + mem->iov[i].addr + off;
+	return (u8 *)(uintptr_t)mem->iov[i].addr + off;
+}
+
+/* The iov entry that holds byte *off of @mem; *off becomes the offset in it. */
+static u32 seek(const struct hca_mem *mem, u64 *off)
+{
+	u32 i = 0;
+
+	while (i < mem->n && *off >= mem->iov[i].len)
+		*off -= mem->iov[i++].len;
+	return i;
+}
+
+static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		     u64 soff, u64 len, u64 key)
+{
+	struct emu *m = ctx;
+	u32 d = seek(dst, &doff), s = seek(src, &soff);
+
+	(void)key;
+	m->copy_from = *src;
+	m->copy_to = *dst;
+	if (m->copy_error && !m->copy_skip--) {
+		int ret = m->copy_error;
+
+		m->copy_error = 0;
+		m->copy_skip = 0;
+		return ret;
+	}
+	while (len) {
+		u64 n = len;
+
+		if (d >= dst->n)
+			return -EFAULT_DST;
+		if (s >= src->n)
+			return -EFAULT_SRC;
+		n = min_u64(n, min_u64(dst->iov[d].len - doff, src->iov[s].len - soff));
+		if (src->iov[s].addr == IOV_NULL && dst->iov[d].addr != IOV_NULL)
+			memset(at_iov(m, dst, d, doff), 0, n);
+		else if (dst->iov[d].addr != IOV_NULL)
+			memmove(at_iov(m, dst, d, doff), at_iov(m, src, s, soff), n);
+		len -= n;
+		doff += n;
+		soff += n;
+		while (d < dst->n && doff == dst->iov[d].len)
+			doff = 0, d++;
+		while (s < src->n && soff == src->iov[s].len)
+			soff = 0, s++;
+	}
+	return 0;
+}
+
+static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		       struct atomic_res *res, u64 key)
+{
+	u64 *p = (u64 *)(uintptr_t)addr;
+	u64 want = atomic_result(op, *p, compare_add, swap);
+
+	(void)ctx;
+	(void)client;
+	(void)key;
+	atomic_begin(res, *p, want);
+	__atomic_store_n(p, want, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static void host_notify(void *ctx, u32 client, u32 chan)
+{
+	(void)chan;
+	((struct emu *)ctx)->c[client].notified++;
+}
+
+static void host_kick(void *ctx)
+{
+	/* Called without the token. */
+	__atomic_fetch_add(&((struct emu *)ctx)->kicks, 1, __ATOMIC_RELAXED);
+}
+
+static bool chance(struct emu *m, u32 permille)
+{
+	return permille && emu_rnd(&m->seed) % 1000 < permille;
+}
+
+static void enqueue(struct emu *m, const struct burst *b)
+{
+	struct emu_piece *p = malloc(sizeof(*p)), **at = &m->wire;
+
+	if (!p)
+		abort();
+	p->b = *b;
+	if (b->mem) {
+		p->mem = *b->mem;
+		p->b.mem = &p->mem;
+	}
+	p->at = m->clock + m->faults.delay;
+	if (chance(m, m->faults.late))
+		p->at += emu_rnd(&m->seed) % m->faults.jitter;
+	while (*at && (*at)->at <= p->at)
+		at = &(*at)->next;
+	p->next = *at;
+	*at = p;
+}
+
+static void send_piece(struct emu *m, const struct burst *b)
+{
+	m->carried++;
+	if (m->carried == m->lose || chance(m, m->faults.loss)) {
+		m->lost++;
+		if (m->lose_rule)
+			journal_drop(&m->fabric, b, CAUSE_FAULT, m->lose_rule);
+		return;
+	}
+	enqueue(m, b);
+	if (m->carried == m->twice || chance(m, m->faults.dup)) {
+		m->dups++;
+		enqueue(m, b);
+	}
+}
+
+static int host_wire(void *ctx, const struct burst *b)
+{
+	struct emu *m = ctx;
+	struct burst part;
+
+	if (!m->queued)
+		return hca_input(&m->fabric, b);
+	if (b->op == BOP_READ_REQ || b->npkts < 2 || !chance(m, m->faults.split)) {
+		send_piece(m, b);
+		return 0;
+	}
+	for (u32 i = 0; i < b->npkts;) {
+		u32 n = min_u32(b->npkts - i, 1 + (u32)(emu_rnd(&m->seed) % 3));
+
+		burst_split(b, i, n, &part);
+		send_piece(m, &part);
+		i += n;
+	}
+	return 0;
+}
+
+static const struct hca_host direct_host = {
+	.now = host_now,
+	.seg = host_seg,
+	.copy = host_copy,
+	.atomic = host_atomic,
+	.notify = host_notify,
+	.kick = host_kick,
+};
+
+static const struct hca_host wire_host = {
+	.now = host_now,
+	.seg = host_seg,
+	.copy = host_copy,
+	.atomic = host_atomic,
+	.notify = host_notify,
+	.kick = host_kick,
+	.wire = host_wire,
+};
+
+static u32 host_fault(void *ctx, struct hca_work *work)
+{
+	struct emu *m = ctx;
+
+	return m->fault(m, work);
+}
+
+static void set_host(struct emu *m)
+{
+	m->host = m->queued ? wire_host : direct_host;
+	m->host.fault = m->fault ? host_fault : NULL;
+}
+
+void emu_fault(struct emu *m, u32 (*fn)(struct emu *m, struct hca_work *work))
+{
+	m->fault = fn;
+	set_host(m);
+}
+
+void emu_wire(struct emu *m, const struct emu_faults *f)
+{
+	m->queued = f != NULL;
+	if (f)
+		m->faults = *f;
+	set_host(m);
+}
+
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("mmap");
+		abort();
+	}
+	return p;
+}
+
+void emu_client_new(struct emu *m, u32 i)
+{
+	struct emu_client *c = &m->c[i];
+	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
+
+	c->id = (u32)hca_add_client(m->hca);
+	c->gen = m->hca->client[c->id].gen;
+	m->hca->client[c->id].fabric_reach = 1;
+	seg_format(c->seg, c->id, c->gen);
+	c->heap = SEG_HEAP_OFF;
+	c->e = (struct engine){ .hca = m->hca,
+				.host = &m->host,
+				.ctx = m,
+				.self = c->id,
+				.token = token_of(c->id, c->gen) };
+	if (c->id != i || emu_cmd(m, c->id, &cmd))
+		abort();
+	c->pd = cmd.handle;
+	cmd = (struct hca_cmd){ .op = CMD_REG_MR };
+	cmd.mr = (struct cmd_reg_mr){ .addr = (uintptr_t)c->mem,
+				      .iova = (uintptr_t)c->mem,
+				      .len = EMU_AREA,
+				      .pd = c->pd,
+				      .access = emu_conn_defaults.access };
+	if (emu_cmd(m, c->id, &cmd))
+		abort();
+	c->key = cmd.mr.key;
+}
+
+struct emu *emu_new(u64 seed)
+{
+	static const u8 gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1 };
+	struct emu *m = map(sizeof(*m));
+	struct hca_port *p;
+	struct hca_dev *d;
+
+	m->hca = map(sizeof(*m->hca));
+	m->seed = seed | 1;
+	m->clock = 1000000;
+	hca_format(m->hca, seed, false, "test");
+	node_begin(m->hca, "node0", 1);
+	d = &m->hca->dev[0];
+	d->valid = 1;
+	d->n_ports = 1;
+	d->link_layer = LINK_ETHERNET;
+	hca_default_limits(&d->lim);
+	p = &d->port[1];
+	p->state = PORT_ACTIVE;
+	p->active_mtu = 5;
+	p->max_mtu = 5;
+	p->pkey[0] = IB_DEFAULT_PKEY;
+	memcpy(p->gid[0].raw, gid, 16);
+	p->gid[0].type = 2;
+	p->gid[0].valid = 1;
+	node_publish(m->hca, 0);
+	set_host(m);
+	m->fabric = (struct engine){ .hca = m->hca,
+				     .host = &m->host,
+				     .ctx = m,
+				     .self = ENGINE_FABRIC,
+				     .token = TOKEN_FABRIC };
+	for (u32 i = 0; i < EMU_CLIENTS; i++) {
+		m->c[i].seg = map(EMU_SEG);
+		m->c[i].mem = map(EMU_AREA);
+		emu_client_new(m, i);
+	}
+	return m;
+}
+
+void emu_free(struct emu *m)
+{
+	while (m->wire) {
+		struct emu_piece *p = m->wire;
+
+		m->wire = p->next;
+		free(p);
+	}
+	for (int i = 0; i < EMU_CLIENTS; i++) {
+		munmap(m->c[i].seg, EMU_SEG);
+		munmap(m->c[i].mem, EMU_AREA);
+	}
+	munmap(m->hca, sizeof(*m->hca));
+	munmap(m, sizeof(*m));
+}
+
+/* Deliver what is due. */
+static void deliver(struct emu *m)
+{
+	while (m->wire && m->wire->at <= m->clock) {
+		struct emu_piece *p = m->wire;
+
+		m->wire = p->next;
+		if (hca_input(&m->fabric, &p->b) == -EAGAIN) {
+			p->at = m->clock + 1000;
+			p->next = m->wire;
+			m->wire = p;
+			return;
+		}
+		free(p);
+	}
+}
+
+bool emu_run(struct emu *m, u64 until)
+{
+	for (u32 rounds = 0;; rounds++) {
+		u64 next;
+
+		if (engine_enter(&m->fabric))
+			return false;
+		deliver(m);
+		next = engine_timers(&m->fabric);
+		engine_leave(&m->fabric);
+		if (m->hca->pending) {
+			if (rounds > 10000000)
+				return false;
+			continue;
+		}
+		/* Serving doorbells may have armed a timer. */
+		next = min_u64(next, m->hca->next_deadline);
+		if (m->wire)
+			next = min_u64(next, m->wire->at);
+		if (next == ~0ULL)
+			return true;
+		if (next > until) {
+			m->clock = until > m->clock ? until : m->clock;
+			return false;
+		}
+		if (next > m->clock)
+			m->clock = next;
+	}
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Fabrics A, B and C in state directories of their own; sourced after tests/lib/lib.sh. Programs run on
+# the nodes na and nb, but where the namespaces have addresses of their own (IN_A, IN_B are commands
+# to run the sides by, ADDR_A the address that B reaches A by, NODE_A and NODE_B are empty).
+
+IN_A=() IN_B=()
+NODE_A=(--node na) NODE_B=(--node nb)
+SERVER_ON=on_a CLIENT_ON=on_b
+OOB=127.0.0.1
+GID=1
+mkdir -p -m 700 "$TEST_DIR/a" "$TEST_DIR/b" "$TEST_DIR/c"
+
+on_a() {
+	RDMAEMU_DIR=$TEST_DIR/a limit "${IN_A[@]}" "$RDMAEMU" "$@"
+}
+
+on_b() {
+	RDMAEMU_DIR=$TEST_DIR/b limit "${IN_B[@]}" "$RDMAEMU" "$@"
+}
+
+on_c() {
+	RDMAEMU_DIR=$TEST_DIR/c limit "$RDMAEMU" "$@"
+}
+
+# knows SIDE NODE - whether a side (on_a ...) can reach a node of that name
+knows() {
+	"$1" status --json | json "[n['name'] for n in d['nodes']].index('$2')" >/dev/null
+}
+
+# address SIDE NODE - its IPv4 address
+address() {
+	"$1" status --json |
+		json "[a for n in d['nodes'] if n['name'] == '$2' for a in n['addresses']][0]"
+}
+
+# both_sides PORT SERVER CLIENT - two command lines; the server is on A, or SERVER_ON, and listens by
+# TCP at PORT; the client is on B, or CLIENT_ON
+both_sides() {
+	local server s=0 c=0
+	# shellcheck disable=SC2086
+	$SERVER_ON run "${NODE_A[@]}" -- $2 >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	if [ "$1" = 0 ]; then
+		wait_for 20 cm_listens
+	else
+		wait_for 20 "${IN_A[@]}" bash -c ". '$TOP/tests/lib/lib.sh'; wait_listen $1 $server"
+	fi
+	# shellcheck disable=SC2086
+	$CLIENT_ON run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	did_well $c "$TEST_DIR/client.out" && c=0
+	[ $c = 0 ] || sleep 0.2
+	[ $c = 0 ] || kill $server 2>/dev/null || :
+	wait $server || s=$?
+	[ $c = 0 ] && did_well $s "$TEST_DIR/server.out" && return 0
+	echo "server: status $s"
+	tail -n 40 "$TEST_DIR/server.out"
+	echo "client: status $c"
+	tail -n 40 "$TEST_DIR/client.out"
+	$SERVER_ON log | tail -n 5
+	$CLIENT_ON log | tail -n 5
+	return 1
+}
+
+# cm_listens - somebody on the server's side listens by the rdma_cm
+cm_listens() {
+	$SERVER_ON status --json | json "[1 for i in d['ids'] if 'LISTEN' in str(i).upper()][0]"
+}
+
+# failures - how often connections between members, or queue pairs, were given up for lack of time
+failures() {
+	local side
+	for side in on_a on_b on_c; do
+		"$side" log 2>/dev/null
+	done | grep -cE 'it is silent|it is too slow|is dead|IBV_WC_RETRY_EXC_ERR|RDMA_CM_EVENT_UNREACHABLE'
+}
+
+# steady COMMAND... - it must succeed, but once more after a machine with too much to do has made the
+# others look dead: ibv_*_pingpong wait half a second for them, and datagrams are lost meanwhile
+steady() {
+	local before out
+	for _ in 1 2 3 4 5; do
+		before=$(failures)
+		out=$("$@" 2>&1) && return 0
+		[ "$(failures)" != "$before" ] || no_report || break
+		sleep 2
+	done
+	echo "$out"
+	return 1
+}
+
+# across_once PROGRAM ARGS... - as pair_run, with the server on A and the client on B
+across_once() {
+	local port
+	port=$(free_port)
+	both_sides "$port" "$* -p $port" "$* -p $port $OOB"
+}
+
+across() {
+	steady across_once "$@"
+}
+
+# cm_across SERVER CLIENT - programs of the rdma_cm
+cm_across() {
+	steady both_sides 0 "$1" "$2"
+}
+
+# all_across - what must work between fabrics
+all_across() {
+	local p addr
+	for p in rc uc ud; do
+		check "ibv_${p}_pingpong across$1" across ibv_${p}_pingpong -g $GID -n 300 -c
+	done
+	check "ibv_rc_pingpong -e across$1" across ibv_rc_pingpong -g $GID -n 100 -e
+	check "ibv_xsrq_pingpong across$1" across ibv_xsrq_pingpong -g $GID -n 100
+	check "ibv_srq_pingpong across$1" across ibv_srq_pingpong -g $GID -n 100
+	check "ib_send_bw across$1" across ib_send_bw -x $GID -s 65536 -n 500
+	check "ib_send_bw -c UD across$1" across ib_send_bw -c UD -x $GID -s 1024 -n 500 -r 512
+	check "ib_write_bw across$1" across ib_write_bw -x $GID -s 1048576 -n 100
+	check "ib_write_bw -a across$1" across ib_write_bw -x $GID -a -n 20
+	check "ib_read_bw across$1" across ib_read_bw -x $GID -s 1048576 -n 100
+	check "ib_read_bw -b across$1" across ib_read_bw -b -x $GID -s 65536 -n 200
+	check "ib_atomic_bw across$1" across ib_atomic_bw -x $GID -n 200
+	check "ib_write_lat across$1" across ib_write_lat -x $GID -n 200
+	check "ib_send_bw -q 16 across$1" across ib_send_bw -x $GID -q 16 -s 4096 -n 100
+	addr=${ADDR_A:-$(address on_a na)}
+	check "rping across$1" cm_across "rping -s -a $addr -S 5000" "rping -c -a $addr -C 50 -V -S 5000"
+	check "udaddy across$1" cm_across "udaddy -b $addr -S 500" "udaddy -s $addr -S 500"
+	check "ucmatose across$1" cm_across "ucmatose -b $addr -S 5000" "ucmatose -s $addr -S 5000"
+}

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Helpers of the black-box tests: sourced by tests/*.t, which tests/run starts with a private
+# RDMAEMU_DIR. A test prints `ok NAME`, `not ok NAME` or `ok NAME # SKIP why` per check.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILD=${BUILD:-build}
+case $BUILD in
+/*) ;;
+*) BUILD=$TOP/$BUILD ;;
+esac
+RDMAEMU=${SAN_RDMAEMU:-$BUILD/bin/rdmaemu}
+SHIM=$BUILD/lib/librdmaemu.so
+T=$BUILD/tests
+TEST_DIR=${TEST_DIR:-$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-t.XXXXXX")}
+export RDMAEMU_DIR=${RDMAEMU_DIR:-$TEST_DIR/state}
+
+# Checks made under this are slower; time limits and counts follow it. A sanitizer build sets it.
+SLOW=${TEST_SLOW:-1}
+LIMIT=$((180 * SLOW))
+FAILED=0
+
+ok() {
+	echo "ok $1"
+}
+
+not_ok() {
+	echo "not ok $1"
+	shift
+	[ $# = 0 ] || printf '# %s\n' "$@"
+	FAILED=$((FAILED + 1))
+}
+
+skip() {
+	echo "ok $1 # SKIP $2"
+}
+
+# skip_all WHY - the whole test cannot be run here
+skip_all() {
+	echo "# SKIP $1"
+	exit 77
+}
+
+# done_testing - last line of a test
+done_testing() {
+	setting_down
+	[ "$FAILED" = 0 ]
+	exit
+}
+
+# check NAME COMMAND... - COMMAND must succeed; its output is shown if it does not
+check() {
+	local name=$1 out status=0
+	shift
+	out=$("$@" 2>&1 </dev/null) || status=$?
+	if [ $status = 0 ]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $*"
+		[ -z "$out" ] || printf '%s\n' "$out" | tail -n 40 | sed 's/^/#   /'
+	fi
+	return $status
+}
+
+# is NAME GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got:    $2" "wanted: $3"
+	fi
+}
+
+# limit COMMAND... - with the general time limit; the command stays in this process group
+limit() {
+	timeout --foreground -k 5 "$LIMIT" "$@"
+}
+
+# rdmaemu_refuses VERB NAME STATUS WORDS ARGS... - `rdmaemu VERB ARGS...` ends with that status and says one line on stderr
+# that has these words
+rdmaemu_refuses() {
+	local verb=$1 name=$2 want=$3 words=$4 err status=0
+	shift 4
+	# shellcheck disable=SC2086
+	err=$(limit "$RDMAEMU" $verb "$@" 2>&1 >/dev/null </dev/null) || status=$?
+	if [ $status = "$want" ] && [ "$(wc -l <<<"$err")" = 1 ] && [[ $err == *"$words"* ]]; then
+		ok "$name"
+	else
+		not_ok "$name" "status $status: $err" "wanted: $words"
+	fi
+}
+
+# emu COMMAND... - under `rdmaemu run`, where the servers are
+emu() {
+	setting_up && limit "$RDMAEMU" run "${SERVER_AT[@]}" -- "$@"
+}
+
+# free_port - a TCP port that no other test was given and nobody listens on
+free_port() {
+	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port='' hex
+	(
+		flock 9
+		[ ! -s "$file" ] || read -r port <"$file"
+		[ -n "$port" ] || port=$((20000 + RANDOM % 8000))
+		while :; do
+			port=$((port + 1))
+			[ $port -lt 32000 ] || port=20000
+			hex=$(printf '%04X' $port)
+			grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6 || break
+		done
+		echo "$port" >"$file"
+		echo "$port"
+	) 9>>"$file.lock"
+}
+
+# wait_listen PORT PID - until somebody listens on PORT; fails when PID has gone
+wait_listen() {
+	local hex i
+	hex=$(printf '%04X' "$1")
+	for ((i = 0; i < 1000 * SLOW; i++)); do
+		if grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6; then
+			return 0
+		fi
+		kill -0 "$2" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+
+# wait_for SECONDS COMMAND... - until COMMAND succeeds; four times as long, as others may want the CPU
+wait_for() {
+	local i n=$(($1 * 50 * 4 * SLOW))
+	shift
+	for ((i = 0; i < n; i++)); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# pair_once PROGRAM ARGS... - server and client of one program, as perftest and ibv_*_pingpong
+# take them: -p PORT, and the client the address; where the setting has them (tests/lib/setting.sh). Leaves
+# both outputs in $TEST_DIR; fails if either fails. PAIR_SERVER and PAIR_CLIENT may hold a command to run
+# each side by, SERVER_PORT and CLIENT_PORT what is -p on its side.
+pair_once() {
+	local port server s=0 c=0 side CMD
+	port=$(free_port)
+	# On Ethernet ping-pongs find another host by its GID only.
+	if [ "$SETTING" != one ] && [[ $1 == ibv_*_pingpong && " $* " != *' -g '* ]]; then
+		set -- "$@" -g 1
+	fi
+	command_a "$@" "${SERVER_PORT--p}" "$port" || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	server=$!
+	if wait_listen "$port" $server; then
+		run_b "$@" "${CLIENT_PORT--p}" "$port" "$ADDR" \
+			>"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
+	else
+		echo "server did not listen" >"$TEST_DIR/client.out"
+		c=1
+	fi
+	[ $c = 0 ] || kill $server 2>/dev/null || :
+	wait $server || s=$?
+	[ $s = 0 ] && [ $c = 0 ] && return 0
+	# What is said on stderr stands in front of what stdout had kept.
+	for side in server client; do
+		echo "$side: status $([ $side = server ] && echo $s || echo $c)"
+		head -n 6 "$TEST_DIR/$side.out"
+		echo ...
+		tail -n 6 "$TEST_DIR/$side.out"
+	done
+	limit "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
+	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
+	return 1
+}
+
+# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or as rping does, server
+# or client, when at its end its main thread destroys the channel just before its other thread reads from it. Then that
+# is all there is to complain of (what stdout kept may stand before it in its line); state 10 is that of who was told
+# that the peer has disconnected.
+did_well() {
+	[ "$1" = 0 ] && return
+	[ "$1" = 255 ] && grep -q "rdma_get_cm_event: " "$2" &&
+		! grep -v "wait for RDMA_READ_ADV state 10$" "$2" | grep -qE "wait for |failed|error|mismatch"
+}
+
+# no_report - whether perftest has given up as it could not tell how fast its clock ticks: it compares the TSC
+# with gettimeofday(), which comes out askew where it does not get the CPU in between
+no_report() {
+	grep -qs "Can't produce a report" "$TEST_DIR"/server.out "$TEST_DIR"/client.out
+}
+
+# with_clock COMMAND... - it runs both sides, and does so once more as long as that is what is wrong. Where nobody looks at
+# the figures -F does as well: perftest then prints some in any case.
+with_clock() {
+	local i
+	for i in 1 2 3 4; do
+		"$@" && return
+		no_report || return
+	done
+	"$@"
+}
+
+# pair_run PROGRAM ARGS... - pair_once, likewise
+pair_run() {
+	with_clock pair_once "$@"
+}
+
+# pair PROGRAM ARGS... - the same as a check of its own
+pair() {
+	check "${PAIR_NAME-$*}" pair_run "$@"
+}
+
+# is_root - whether this test may change user and namespaces
+is_root() {
+	[ "$(id -u)" = 0 ]
+}
+
+# need PROGRAM... - skip the test when one is not installed
+need() {
+	local p
+	for p; do
+		command -v "$p" >/dev/null || skip_all "$p is not installed"
+	done
+}
+
+# status_json [FABRIC ARGS...] - what `rdmaemu status --json` prints
+status_json() {
+	limit "$RDMAEMU" status --json "$@"
+}
+
+# cpu_ticks PID - CPU time of a process so far
+cpu_ticks() {
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+# json EXPRESSION - evaluate a Python expression over the JSON document `d` on stdin
+json() {
+	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
+}
+
+# app NAME ARGS... - a verbs program of ours that prints TAP itself, under `rdmaemu run`.
+# RUN_BY may hold a command to run it by, RUN_FLAGS flags of `rdmaemu run`. A second process of it
+# goes to the client's place (tests/lib/c/peer.c).
+app() {
+	local status=0 out name=$1
+	shift
+	out=$(peer_vars && PAIR_SERVER=${RUN_BY-} run_a "$T/$name" "$@" 2>&1 </dev/null) || status=$?
+	sed -E "s|^((not )?ok) |\\1 $name${*:+ $*}${RUN_BY:+ (${RUN_BY##*/})}${RUN_FLAGS:+ (${RUN_FLAGS})}: |" <<<"$out"
+	grep -q '^not ok ' <<<"$out" && FAILED=$((FAILED + 1))
+	if [ $status != 0 ] && ! grep -q '^not ok ' <<<"$out"; then
+		not_ok "$name $*: status $status"
+	fi
+}
+
+# shellcheck source=tests/lib/setting.sh
+. "$TOP/tests/lib/setting.sh"
+setting_init "$@"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Helpers of the tests with programs that use the rdma_cm; sourced after tests/lib/lib.sh.
+
+# cm_listens SPACE PORT PID - whether somebody listens there, or the process has gone
+cm_listens() {
+	kill -0 "$3" 2>/dev/null || return 0
+	if [ "$1" = UDP-SOCKET ]; then
+		# Datagrams of rsockets begin with a plain socket.
+		grep -qs ":$(printf %04X "$2") " /proc/net/udp /proc/net/udp6
+	else
+		[ "$(status_json 2>/dev/null | json "any(i['state'] == 'LISTEN' and
+			i['space'] == '$1' and i['source'].endswith(':$2') for i in d['ids'])")" = True ]
+	fi
+}
+
+# cm_start SPACE PORT COMMAND... - a server in the background, until it listens: TCP, UDP, IB or
+# UDP-SOCKET; its pid is in SERVER and what it prints in $TEST_DIR/server.out.
+cm_start() {
+	local ps=$1 port=$2 CMD
+	shift 2
+	command_a "$@" || return
+	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	SERVER=$!
+	wait_for 30 cm_listens "$ps" "$port" $SERVER && kill -0 $SERVER 2>/dev/null && return
+	echo "the server does not listen at $port"
+	cm_stop
+	cat "$TEST_DIR/server.out"
+	return 1
+}
+
+# cm_stop - end the server by a signal; SERVER_STATUS is then how it has ended
+cm_stop() {
+	kill "$SERVER" 2>/dev/null
+	wait "$SERVER"
+	SERVER_STATUS=$?
+	return 0
+}
+
+# cm_client COMMAND... - a client; what it prints is in $TEST_DIR/client.out
+cm_client() {
+	local status=0
+	run_b "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
+	did_well $status "$TEST_DIR/client.out" || return $status
+}
+
+# cm_both SPACE PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
+# end by itself.
+cm_both() {
+	local s=0 c=0
+	# shellcheck disable=SC2086
+	cm_start "$1" "$2" $3 || return
+	# shellcheck disable=SC2086
+	cm_client $4 || c=$?
+	if [ $c != 0 ] || [ "${SERVER_ENDS-}" = no ]; then
+		cm_stop
+	else
+		wait "$SERVER" || s=$?
+	fi
+	[ $c = 0 ] && did_well $s "$TEST_DIR/server.out" && return
+	# 143: it was still running when the client had failed.
+	[ $c = 0 ] || s=$SERVER_STATUS
+	echo "server: status $s"
+	tail -n 20 "$TEST_DIR/server.out"
+	echo "client: status $c"
+	tail -n 20 "$TEST_DIR/client.out"
+	return 1
+}
+
+# says FILE COUNT PATTERN - that many lines of a file match
+says() {
+	local n
+	n=$(grep -cE -- "$3" "$TEST_DIR/$1")
+	[ "$n" = "$2" ] && return
+	echo "$1: $n lines with \"$3\", not $2:"
+	tail -n 20 "$TEST_DIR/$1"
+	return 1
+}
+
+# failed STATUS - whether a program has ended with an error of its own, not by a time limit or signal
+failed() {
+	[ "$1" != 0 ] && [ "$1" != 124 ] && [ "$1" != 137 ] && [ "$1" != 139 ]
+}
+
+# isolated COMMAND... - in a fabric that runs everything itself
+isolated() {
+	RDMAEMU_ISOLATED=1 RDMAEMU_FABRIC=isolated "$@"
+}

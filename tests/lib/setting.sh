@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Where the two sides of a test are: sourced by tests/lib/lib.sh. SETTING, which tests/run hands in, is
+#
+#	one	both on the host's own node
+#	nodes	the server on node a, the client on node b of one fabric
+#	fabrics	the server on one fabric, the client on another, each in a network namespace of its own,
+#		with a veth between them; the fabrics are joined over TCP
+#
+# Each test says in a line `# settings:` which of them it runs in; see tests/run.
+#
+# What is run by run_a() (emu(), cm_start(), the servers of pair_run()) is at the server's place, what
+# is run by run_b() at the client's. $ADDR and $ADDR6 are the server's addresses, to sockets too,
+# $CLIENT and $CLIENT6 the client's. Fabrics are started when they are first needed, with what
+# RDMAEMU_* and RUN_FLAGS say; in `one` programs do that themselves.
+
+SETTING=${SETTING:-one}
+SERVER_AT=() CLIENT_AT=() IN_CLIENT=()
+ADDR=127.0.0.1 ADDR6=::1 CLIENT=127.0.0.1 CLIENT6=::1
+SIDES='local remote'
+TEST_DIR_B=$TEST_DIR/client
+
+# by N M - N in the setting `one`, M in the others, where less will do: what one shows they need not
+by() {
+	if [ "$SETTING" = one ]; then
+		echo "$1"
+	else
+		echo "$2"
+	fi
+}
+
+# in_one COMMAND... - what has no second side: not in the other settings
+in_one() {
+	[ "$SETTING" != one ] || "$@"
+}
+
+# own_netns ARGS... - have the test start again in a network namespace of its own, in which it is
+# root; once
+own_netns() {
+	local ns=(unshare -n)
+	[ -z "${IN_NETNS-}" ] || return 0
+	need unshare nsenter ip
+	[ "$(id -u)" = 0 ] || ns=(unshare -rn)
+	"${ns[@]}" true 2>/dev/null || skip_all "cannot make network namespaces"
+	export TEST_DIR IN_NETNS=1
+	exec "${ns[@]}" "$0" "$@"
+}
+
+# veth_pair - a second namespace: its process is in PEER, a command to go there by in IN_PEER; this one
+# has the addresses 192.0.2.1 and 2001:db8::1, that one ...2
+veth_pair() {
+	unshare -n sleep infinity &
+	PEER=$!
+	IN_PEER=(nsenter -t $PEER -n)
+	wait_for 10 other_netns || return
+	ip link set lo up && "${IN_PEER[@]}" ip link set lo up &&
+		ip link add veth0 type veth peer name veth1 netns $PEER || return
+	# No link-local addresses: they are there a second later, and that is an event.
+	ip link set veth0 addrgenmode none
+	"${IN_PEER[@]}" ip link set veth1 addrgenmode none
+	ip addr add 192.0.2.1/24 dev veth0 && ip addr add 2001:db8::1/64 dev veth0 nodad &&
+		ip link set veth0 up &&
+		"${IN_PEER[@]}" ip addr add 192.0.2.2/24 dev veth1 &&
+		"${IN_PEER[@]}" ip addr add 2001:db8::2/64 dev veth1 nodad &&
+		"${IN_PEER[@]}" ip link set veth1 up
+}
+
+other_netns() {
+	[ "$(readlink /proc/$PEER/ns/net)" != "$(readlink /proc/self/ns/net)" ]
+}
+
+# at_client COMMAND... - `rdmaemu` with the client's fabric
+at_client() {
+	"${IN_CLIENT[@]}" timeout --foreground -k 5 "$LIMIT" "$@"
+}
+
+# fabric_name - that programs of this moment are on
+fabric_name() {
+	sed -n 's/.*--fabric[ =]\([^ ]*\).*/\1/p' <<<"${RUN_FLAGS-}" | grep . || echo "${RDMAEMU_FABRIC:-default}"
+}
+
+# setting_up - the fabric or fabrics that programs of this moment are on
+setting_up() {
+	local name
+	[ "$SETTING" != one ] || return 0
+	name=$(fabric_name)
+	[ ! -e "$TEST_DIR/up.$name" ] || return 0
+	"${SETTING}_up" >"$TEST_DIR/up.out" 2>&1 && : >"$TEST_DIR/up.$name" && return
+	echo "the fabrics of this setting do not start:"
+	cat "$TEST_DIR/up.out"
+	return 1
+}
+
+# In this order: node a has the first addresses.
+nodes_up() {
+	# shellcheck disable=SC2086
+	limit "$RDMAEMU" fabric start ${RUN_FLAGS-} &&
+		limit "$RDMAEMU" run ${RUN_FLAGS-} --node a -- true &&
+		limit "$RDMAEMU" run ${RUN_FLAGS-} --node b -- true
+}
+
+fabrics_up() {
+	local port
+	port=$(free_port)
+	printf 'for this test' >"$TEST_DIR/token"
+	# shellcheck disable=SC2086
+	limit "$RDMAEMU" fabric start ${RUN_FLAGS-} --listen "192.0.2.1:$port" \
+		--token-file "$TEST_DIR/token" --name alpha &&
+		at_client "$RDMAEMU" fabric start ${RUN_FLAGS-} --join "192.0.2.1:$port" \
+			--token-file "$TEST_DIR/token" --name beta &&
+		wait_for 20 fabrics_know
+}
+
+# Whether each of the two fabrics knows the other's node.
+fabrics_know() {
+	local name
+	name=$(fabric_name)
+	status_json --fabric "$name" | json "[n['name'] for n in d['nodes']].index('beta')" &&
+		client_status --fabric "$name" | json "[n['name'] for n in d['nodes']].index('alpha')"
+}
+
+# crossed NAME - note whether anything has passed between the two sides of a fabric that is about to end
+crossed() {
+	local node=b n
+	[ "$SETTING" = nodes ] || node=beta
+	n=$(client_status --fabric "$1" | json "sum(p['counters'].get('xmit_packets', 0)
+		for x in d['devices'] if x['node'] == '$node' for p in x['ports'])" 2>/dev/null)
+	[ "${n:-0}" = 0 ] || : >"$TEST_DIR/crossed"
+}
+
+# fabric_stop - end the fabric or fabrics that programs of this moment are on
+fabric_stop() {
+	local name
+	name=$(fabric_name)
+	if [ -e "$TEST_DIR/up.$name" ]; then
+		crossed "$name"
+		rm -f "$TEST_DIR/up.$name"
+	fi
+	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" fabric stop --fabric "$name" >/dev/null 2>&1
+	limit "$RDMAEMU" fabric stop --fabric "$name" >/dev/null 2>&1
+}
+
+# setting_down - end them all; whether the setting was what it says: packets passed between its sides
+setting_down() {
+	local f
+	[ "$SETTING" != one ] || return 0
+	for f in "$TEST_DIR"/up.*; do
+		case $f in
+		*.out | *'*') continue ;;
+		esac
+		RUN_FLAGS='' RDMAEMU_FABRIC=${f##*/up.} fabric_stop
+	done
+	[ -e "$TEST_DIR/crossed" ] || not_ok "packets passed between the sides of the setting"
+}
+
+# client_status - status_json of the client's fabric
+client_status() {
+	at_client "$RDMAEMU" status --json "$@"
+}
+
+# audit_all ARGS... - `rdmaemu status --audit` of the fabric, and of the client's
+audit_all() {
+	limit "$RDMAEMU" status --audit "$@" || return
+	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" status --audit "$@"
+}
+
+# command_a COMMAND... - leaves in CMD how to run that at the server's place, command_b at the
+# client's. SERVER_ENV and CLIENT_ENV may hold variables, PAIR_SERVER and PAIR_CLIENT a command to
+# run it by, RUN_FLAGS flags of `rdmaemu run`.
+command_a() {
+	setting_up || return
+	# shellcheck disable=SC2206
+	CMD=(timeout --foreground -k 5 "$LIMIT" env ${SERVER_ENV-} ${PAIR_SERVER-}
+		"$RDMAEMU" run ${RUN_FLAGS-} "${SERVER_AT[@]}" -- "$@")
+}
+
+command_b() {
+	setting_up || return
+	# shellcheck disable=SC2206
+	CMD=("${IN_CLIENT[@]}" timeout --foreground -k 5 "$LIMIT" env ${CLIENT_ENV-} ${PAIR_CLIENT-}
+		"$RDMAEMU" run ${RUN_FLAGS-} "${CLIENT_AT[@]}" -- "$@")
+}
+
+run_a() {
+	local CMD
+	command_a "$@" && "${CMD[@]}"
+}
+
+run_b() {
+	local CMD
+	command_b "$@" && "${CMD[@]}"
+}
+
+# peer_vars - variables by which a program of ours finds the client's place for its second process
+# (tests/lib/c/peer.c)
+peer_vars() {
+	local CMD
+	[ "$SETTING" != one ] || return 0
+	export PEER_ENV PEER_NETNS PEER_ADDR=$CLIENT PEER_ADDR6=$CLIENT6 HERE_ADDR=$ADDR HERE_ADDR6=$ADDR6
+	CLIENT_ENV='' PAIR_CLIENT='' command_b env || return
+	PEER_ENV=$("${CMD[@]}" | grep -E '^RDMAEMU_(SOCKET|SYSFS|NODE|DIR|FABRIC)=')
+	PEER_NETNS=''
+	[ "$SETTING" != fabrics ] || PEER_NETNS=/proc/$PEER/ns/net
+}
+
+# setting_init ARGS... - called once by tests/lib/lib.sh, with the test's arguments
+setting_init() {
+	case $SETTING in
+	one) return ;;
+	nodes)
+		SERVER_AT=(--node a) CLIENT_AT=(--node b)
+		ADDR=10.77.0.1 ADDR6=fd77::1 CLIENT=10.77.0.2 CLIENT6=fd77::2
+		;;
+	fabrics)
+		own_netns "$@"
+		trap setting_end EXIT
+		veth_pair || skip_all "no veth interfaces here"
+		mkdir -p -m 700 "$TEST_DIR_B"
+		IN_CLIENT=("${IN_PEER[@]}" env RDMAEMU_DIR="$TEST_DIR_B")
+		ADDR=192.0.2.1 ADDR6=2001:db8::1 CLIENT=192.0.2.2 CLIENT6=2001:db8::2
+		;;
+	*)
+		echo "no setting: $SETTING" >&2
+		exit 2
+		;;
+	esac
+	SIDES=remote
+}
+
+setting_end() {
+	kill "$PEER" 2>/dev/null
+}

@@ -1,9 +1,0 @@
-#!/bin/bash
-# SPDX-License-Identifier: MIT
-# alone
-# settings: one: fabrics and nodes of its own
-# Scenarios of fault rules at random: each ends in success or in the right error, and does so again.
-. "$(dirname "$0")/lib.sh"
-need python3
-export TOP RDMAEMU T TEST_DIR SLOW RDMAEMU_LINGER=60000
-python3 "$TOP/tests/torture_fault.py" "${TORTURE_FAULTS:-$((60 / SLOW))}" "${TORTURE_RERUNS:-12}" "${TORTURE_SEED:-1}"

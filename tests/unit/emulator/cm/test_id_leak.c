@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Nothing is left of identifiers that nobody has any more, whoever dies when. */
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu_cm.h"
+
+/* Client @client is killed, not holding the token. */
+static void kill_client(struct emu *m, u32 client)
+{
+	CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
+	engine_reap(&m->fabric, client);
+	engine_leave(&m->fabric);
+}
+
+/* It had not read that it was connected; the other side does not answer its end. */
+static void test_unread(void)
+{
+	struct emu_cm *c = emu_cm_new(1, CM_PS_TCP, 0);
+	struct emu_id a = emu_cm_active(c), b;
+	struct cm_event ev;
+
+	CU_ASSERT_EQUAL(emu_cm_connect(c->m, &a, NULL), 0);
+	b = emu_cm_request(c);
+	CU_ASSERT_EQUAL(emu_cm_accept(c->m, &b, NULL), 0);
+	CU_ASSERT(emu_cm_want(c, 0, CM_EV_CONNECT_RESPONSE, 0, &ev));
+	CU_ASSERT_EQUAL(emu_cm_rtu(c->m, &a), 0);
+	kill_client(c->m, 1);
+	CU_ASSERT(emu_cm_audit(c->m));
+	CU_ASSERT(emu_cm_want(c, 0, CM_EV_DISCONNECTED, 0, &ev));
+	CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &a), 0);
+	CU_ASSERT(emu_run(c->m, ~0ULL));
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 0);
+	CU_ASSERT(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
+/* Many with events unread are destroyed; those of the others come as they came. */
+static void test_others(void)
+{
+	enum { N = 5000 };
+	static struct emu_id a[N], b[N];
+	struct emu_cm *c = emu_cm_new(3, CM_PS_TCP, 0);
+	struct cm_event ev;
+	u32 i;
+
+	for (i = 0; i < N; i++)
+		CU_ASSERT_FATAL(emu_cm_pair(c, &a[i], &b[i]));
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &a[i]), 0);
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &b[i]), 0);
+	emu_run(c->m, c->m->clock + 1000000000000ULL);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMEV].n, 4 * N);
+	for (i = N; i-- > 0;)
+		if (i % 3)
+			CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &a[i]), 0);
+	CU_ASSERT(emu_cm_audit(c->m));
+	for (i = 0; i < N; i += 3) {
+		CU_ASSERT(emu_cm_want(c, 0, CM_EV_DISCONNECTED, 0, &ev));
+		CU_ASSERT_EQUAL(ev.id, a[i].h);
+	}
+	for (i = 0; i < N; i++)
+		CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &b[i]), 0);
+	for (i = 0; i < N; i += 3)
+		CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &a[i]), 0);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 1);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMEV].n, 0);
+	CU_ASSERT(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
+struct fatal {
+	int (*call)(struct emu *m, const struct emu_id *id);
+	struct emu_id id;
+};
+
+static void fatal_call(struct emu *m, void *arg)
+{
+	const struct fatal *f = arg;
+
+	f->call(m, &f->id);
+}
+
+/*
+ * Side 1 has destroyed its identifier, which waits for the answer to its DREQ; side 0 dies in the call
+ * that answers. Return: whether it died.
+ */
+static bool dies_answering(int (*call)(struct emu *m, const struct emu_id *id), long n)
+{
+	struct emu_cm *c = emu_cm_new(2, CM_PS_TCP, 0);
+	struct fatal f = { .call = call };
+	struct emu_id b;
+	bool died;
+
+	CU_ASSERT_FATAL(emu_cm_pair(c, &f.id, &b));
+	CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &b), 0);
+	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 3);
+	died = emu_die_in(c->m, fatal_call, &f, n);
+	if (died) {
+		emu_reap(c->m);
+		CU_ASSERT(emu_run(c->m, ~0ULL));
+		CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 1);
+		if (c->m->hca->tab[TAB_CMID].n != 1)
+			printf("# died after %ld instructions\n", n);
+		CU_ASSERT(emu_cm_audit(c->m));
+	}
+	emu_cm_free(c);
+	return died;
+}
+
+static void test_answering(void)
+{
+	long step = emu_death_step(23), n;
+
+	for (n = 1; dies_answering(emu_cm_disconnect, n); n += step)
+		;
+	CU_ASSERT(n > 1);
+	for (n = 1; dies_answering(emu_cm_destroy, n); n += step)
+		;
+	CU_ASSERT(n > 1);
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "killed with an event unread", test_unread },
+		{ "events of others", test_others },
+		{ "killed while it answers one who has gone", test_answering },
+		{ NULL, NULL },
+	};
+
+	return cu_run("cmgone", tests);
+}

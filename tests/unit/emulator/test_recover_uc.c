@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Death of a holder of the token that carries others' UC messages or datagrams, at every so many
+ * instructions: a message may be lost, but comes at most once, and its sender hears of it once. See
+ * tests/unit/emulator/test_recover.c.
+ */
+#include "emulator/audit/audit.h"
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#define SEC 1000000000ULL
+#define N   4
+#define LEN 600
+
+static struct emu *m;
+/* 0 dies with nothing of its own to do but the doorbell that 2 left, whose messages go to 3. */
+static struct emu_qp q0, q1, q2, q3;
+
+static void prepare(u32 opcode)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct sq_wqe *w;
+
+	o.depth = 8;
+	o.mtu = 1;
+	m = emu_new(3);
+	emu_connect(m, 0, 1, &o, &q0, &q1);
+	o.type = QPT_UC;
+	emu_connect(m, 2, 3, &o, &q2, &q3);
+	for (u32 i = 0; i < N; i++) {
+		emu_fill(m->c[2].mem + i * 4096, LEN, i + 1);
+		w = emu_post(m, &q2, opcode, i, m->c[2].mem + i * 4096, LEN);
+		w->imm = i;
+		if (opcode == WR_RDMA_WRITE_WITH_IMM)
+			emu_remote(m, w, 3, m->c[3].mem + i * 4096);
+	}
+	for (u32 i = 0; i < 2 * N; i++)
+		emu_recv(m, &q3, i, m->c[3].mem + i * 4096, 4096);
+	emu_publish(m, &q2);
+}
+
+static bool check(u32 *arrived)
+{
+	struct cqe c = { 0 };
+	u32 seen = 0;
+	char why[200];
+	bool good = true;
+
+	for (u32 i = 0; i < N; i++)
+		good = good && emu_poll(m, &q2.scq, &c, NULL) && c.status == WCS_SUCCESS &&
+		       c.wr_id == i;
+	good = good && !emu_poll(m, &q2.scq, &c, NULL);
+	while (emu_poll(m, &q3.rcq, &c, NULL)) {
+		good = good && c.status == WCS_SUCCESS && c.imm < N && c.byte_len == LEN &&
+		       !(seen >> c.imm);
+		seen |= 1u << (c.imm % 32);
+		++*arrived;
+	}
+	return good && !hca_audit(m->hca, why, sizeof(why));
+}
+
+static void deaths(u32 opcode)
+{
+	long step = emu_death_step(211);
+	u32 tried = 0, bad = 0, arrived = 0, whole = 0;
+	bool died = true;
+
+	for (long n = 1; died; n += step) {
+		u32 got = 0;
+
+		prepare(opcode);
+		died = emu_die_after(m, &q0, n);
+		emu_reap(m);
+		emu_run(m, m->clock + 10 * SEC);
+		if (!check(&got) || got + 1 < N) {
+			if (++bad <= 5)
+				printf("# death after %ld instructions: %u arrived\n", n, got);
+		}
+		arrived += got;
+		whole += got == N;
+		tried++;
+		emu_free(m);
+	}
+	printf("# %u deaths, %u of %u messages arrived\n", tried, arrived, tried * N);
+	CU_ASSERT_EQUAL(bad, 0);
+	CU_ASSERT_TRUE(whole > 1);
+}
+
+static void test_send(void)
+{
+	deaths(WR_SEND_WITH_IMM);
+}
+
+static void test_write(void)
+{
+	deaths(WR_RDMA_WRITE_WITH_IMM);
+}
+
+static const struct cu_test tests[] = {
+	{ "a UC SEND comes at most once when its carrier dies", test_send },
+	{ "a UC WRITE comes at most once when its carrier dies", test_write },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("recovery of UC", tests);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What a responder refuses, and what it only drops. */
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+static struct emu *m;
+static struct emu_qp a, b;
+
+static void up(void)
+{
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &emu_conn_defaults, &a, &b);
+}
+
+static void test_late_read(void)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct hca_cmd reg = { .op = CMD_REG_MR };
+	struct burst again = { .op = BOP_READ_REQ, .flags = BF_FIRST | BF_LAST, .npkts = 1 };
+	struct sq_wqe *w;
+	struct cqe c;
+
+	up();
+	reg.mr = (struct cmd_reg_mr){ .addr = (uintptr_t)m->c[1].mem,
+				      .iova = (uintptr_t)m->c[1].mem,
+				      .len = 4096,
+				      .pd = m->c[1].pd,
+				      .access = ACC_REMOTE_READ };
+	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, 1, &reg), 0);
+	w = emu_post(m, &a, WR_RDMA_READ, 1, m->c[0].mem, 8);
+	emu_remote(m, w, 1, m->c[1].mem);
+	w->rkey = reg.mr.key;
+	emu_ring(m, &a);
+	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL) && c.status == WCS_SUCCESS);
+	reg.op = CMD_DEREG_MR;
+	CU_ASSERT_EQUAL(emu_cmd(m, 1, &reg), 0);
+	again.src_qpn = a.qpn;
+	again.dst_qpn = b.qpn;
+	again.src_port = again.dst_port = 1;
+	again.pkey = IB_DEFAULT_PKEY;
+	again.dst_type = QPT_RC;
+	again.mtu = m->hca->qp[b.slot].mtu;
+	again.psn = o.psn_a;
+	again.va = (uintptr_t)m->c[1].mem;
+	again.rkey = reg.mr.key;
+	again.dma_len = 8;
+	engine_enter(&m->fabric);
+	CU_ASSERT_EQUAL(hca_input(&m->fabric, &again), 0);
+	/* It was taken for a duplicate. */
+	CU_ASSERT_EQUAL(m->hca->dev[0].port[1].counters[CNT_DUP_REQUEST], 1);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(emu_state(m, &a), QPS_RTS);
+	CU_ASSERT_EQUAL(emu_state(m, &b), QPS_RTS);
+	CU_ASSERT_EQUAL(emu_event(m, 1), -1);
+	emu_free(m);
+}
+
+static void test_source_gone(void)
+{
+	struct cqe c;
+
+	up();
+	emu_recv(m, &b, 7, m->c[1].mem, 4096);
+	emu_post(m, &a, WR_SEND, 1, m->c[0].mem, 2000);
+	m->copy_error = -EFAULT_SRC;
+	emu_ring(m, &a);
+	emu_run(m, m->clock + 1000000000);
+	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
+	CU_ASSERT_EQUAL(c.status, WCS_REM_OP_ERR);
+	CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
+	CU_ASSERT_EQUAL(emu_event(m, 1), EV_QP_FATAL);
+	CU_ASSERT_TRUE(emu_poll(m, &b.rcq, &c, NULL));
+	CU_ASSERT_EQUAL(c.status, WCS_WR_FLUSH_ERR);
+	emu_free(m);
+}
+
+static const struct cu_test tests[] = {
+	{ "a READ that comes late again, for a region that has gone, is dropped", test_late_read },
+	{ "a SEND whose data cannot be read takes the QP down with an event", test_source_gone },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("refused requests", tests);
+}

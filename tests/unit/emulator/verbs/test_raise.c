@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Async events when their carrier dies: a program that waits for one gets it, and is woken for it,
+ * whatever instruction its carrier died at. Twice is harmless, never is not.
+ */
+#include "emulator/audit/audit.h"
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#define SEC 1000000000ULL
+
+static struct emu *m;
+/* 0 dies with the doorbell that 2 left, whose messages go to 3. */
+static struct emu_qp q0, q1, q2, q3;
+static u64 heap[EMU_CLIENTS];
+
+static void limit(u32 n)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_SRQ, .handle = q3.srq_index };
+
+	cmd.srq.mask = 2;
+	cmd.srq.limit = n;
+	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, 3, &cmd), 0);
+}
+
+/* Everything where it was the time before, so that it takes the same instructions. */
+static void prepare(void)
+{
+	struct emu_conn o = emu_conn_defaults;
+
+	for (u32 i = 0; i < EMU_CLIENTS; i++)
+		m->c[i].heap = heap[i];
+	for (u32 t = 0; t < TAB_COUNT; t++)
+		m->hca->tab[t].cursor = 17;
+	o.depth = 4;
+	o.mtu = 1;
+	o.timeout = 10;
+	emu_connect(m, 0, 1, &o, &q0, &q1);
+	o.srq = true;
+	emu_connect(m, 2, 3, &o, &q2, &q3);
+	for (u32 i = 0; i < 3; i++)
+		emu_recv(m, &q3, i, m->c[3].mem, 1000);
+	limit(3);
+	emu_post(m, &q2, WR_SEND, 0, m->c[2].mem, 600);
+	/* Refused: the key is nobody's. */
+	emu_post(m, &q2, WR_RDMA_WRITE, 1, m->c[2].mem, 8);
+	while (emu_event(m, 3) >= 0)
+		;
+	m->c[3].notified = 0;
+	emu_publish(m, &q2);
+}
+
+static bool check(long n)
+{
+	u32 limits = 0, errors = 0, lasts = 0, all = 0;
+	char why[200] = "";
+	int ev;
+
+	for (; (ev = emu_event(m, 3)) >= 0; all++) {
+		limits += ev == EV_SRQ_LIMIT_REACHED;
+		errors += ev == EV_QP_ACCESS_ERR;
+		lasts += ev == EV_QP_LAST_WQE_REACHED;
+	}
+	if (limits && errors && lasts && all == limits + errors + lasts &&
+	    m->c[3].notified >= all && !hca_audit(m->hca, why, sizeof(why)))
+		return true;
+	printf("# death after %ld instructions: limit %u, error %u, last %u, woken %u; %s\n", n,
+	       limits, errors, lasts, m->c[3].notified, why);
+	return false;
+}
+
+static void test_deaths(void)
+{
+	long n, step = emu_death_step(23);
+	bool died = true;
+	u32 bad = 0;
+
+	m = emu_new(1);
+	for (u32 i = 0; i < EMU_CLIENTS; i++)
+		heap[i] = m->c[i].heap;
+	for (n = 1; died && bad < 5; n += step) {
+		prepare();
+		died = emu_die_after(m, &q0, n);
+		emu_reap(m);
+		emu_run(m, m->clock + 10 * SEC);
+		bad += !check(n);
+		emu_destroy(m, &q1);
+		emu_destroy(m, &q2);
+		emu_destroy(m, &q3);
+		emu_client_new(m, 0);
+	}
+	printf("# %ld instructions\n", n);
+	CU_ASSERT_EQUAL(bad, 0);
+	emu_free(m);
+}
+
+static const struct cu_test tests[] = {
+	{ "events come though their carrier dies", test_deaths },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("events", tests);
+}

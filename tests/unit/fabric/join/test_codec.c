@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* The frames of joined fabrics: what is written is read again, and noise is refused without harm. */
+#include "fabric/join/proto.h"
+#include "tests/lib/c/cu.h"
+
+#include <stdlib.h>
+
+#define ROUNDS 300000
+
+static u64 rnd_state;
+
+static u64 rnd(void)
+{
+	rnd_state ^= rnd_state << 13;
+	rnd_state ^= rnd_state >> 7;
+	rnd_state ^= rnd_state << 17;
+	return rnd_state;
+}
+
+/* Memory that ends where it ends: the sanitizers see who reads on. */
+static u8 *tight(const u8 *from, u32 len)
+{
+	u8 *p = malloc(len ? len : 1);
+
+	if (!p)
+		abort();
+	memcpy(p, from, len);
+	return p;
+}
+
+static struct burst write_burst(void)
+{
+	return (struct burst){ .op = BOP_WRITE,
+			       .flags = BF_FIRST | BF_LAST | BF_ACK_REQ,
+			       .psn = 0x123456,
+			       .src_qpn = 0x11,
+			       .dst_qpn = 0x10022,
+			       .src_port = 1,
+			       .dst_port = 2,
+			       .pkey = 0xffff,
+			       .dst_type = QPT_RC,
+			       .npkts = 3,
+			       .mtu = 1024,
+			       .rkey = 0x501,
+			       .va = 0x7f0012345678,
+			       .dma_len = 2500,
+			       .len = 2500 };
+}
+
+static struct burst datagram(const struct hca_av *av)
+{
+	return (struct burst){ .op = BOP_SEND,
+			       .flags = BF_FIRST | BF_LAST | BF_IMM,
+			       .src_qpn = 0x13,
+			       .dst_qpn = 0xffffff,
+			       .src_port = 1,
+			       .pkey = 0x8001,
+			       .dst_type = QPT_UD,
+			       .npkts = 1,
+			       .mtu = 4096,
+			       .imm = 0xdeadbeef,
+			       .qkey = 0x1234567,
+			       .len = 100,
+			       .av = av };
+}
+
+/* Puts it, with a payload, and gets it again. */
+static int around(const struct burst *b, u8 lane, struct burst *out, struct hca_av *av)
+{
+	u8 body[8192] = { 0 };
+	u32 size = join_burst_size(b), data = join_data_len(b), i;
+	const u8 *at = NULL;
+	int ret;
+	u8 *p;
+
+	for (i = 0; i < data; i++)
+		body[size + i] = (u8)(i * 7);
+	join_burst_put(body, b, 5, 6);
+	p = tight(body, size + data);
+	ret = join_burst_get(p, size + data, lane, out, av, &at);
+	if (!ret)
+		CU_ASSERT_PTR_EQUAL(at, p + size);
+	free(p);
+	return ret;
+}
+
+static void test_burst(void)
+{
+	struct burst b = write_burst(), got;
+	struct hca_av av;
+
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
+	CU_ASSERT_EQUAL(got.src_dev, 5);
+	CU_ASSERT_EQUAL(got.dst_dev, 6);
+	b.src_dev = 5;
+	b.dst_dev = 6;
+	CU_ASSERT_EQUAL(memcmp(&b.path, &got.path, sizeof(b.path)), 0);
+	CU_ASSERT_EQUAL(got.psn, b.psn);
+	CU_ASSERT_EQUAL(got.va, b.va);
+	CU_ASSERT_EQUAL(got.rkey, b.rkey);
+	CU_ASSERT_EQUAL(got.len, b.len);
+	CU_ASSERT_EQUAL(got.dma_len, b.dma_len);
+	CU_ASSERT_PTR_NULL(got.av);
+	/* In its own lane only. */
+	CU_ASSERT_EQUAL(around(&b, LANE_ANSWER, &got, &av), -EPROTO);
+}
+
+/* Frames of two bursts from the same QP to the same QP, and where one of them differs. */
+static void test_neighbours(void)
+{
+	const struct join_hdr h = {
+		.len = JOIN_HDR + JOIN_BURST, .type = JT_BURST, .src = 1, .dst = 2
+	};
+	u8 x[JOIN_HDR + JOIN_BURST], y[sizeof(x)];
+	struct burst b = write_burst();
+	u32 i;
+
+	join_hdr_put(x, &h);
+	join_burst_put(x + JOIN_HDR, &b, 5, 6);
+	b.psn++;
+	b.va += 64;
+	memcpy(y, x, sizeof(x));
+	join_burst_put(y + JOIN_HDR, &b, 5, 6);
+	CU_ASSERT_TRUE(join_same_way(x, y));
+	CU_ASSERT_TRUE(join_acks_too(&b, y));
+	for (i = 4; i < JOIN_HDR + 29; i++) {
+		if (i >= JOIN_HDR && i < JOIN_HDR + 8)
+			continue;
+		y[i] ^= 1;
+		CU_ASSERT_FALSE(join_same_way(x, y));
+		y[i] ^= 1;
+	}
+	y[0]--; /* too short for a burst */
+	CU_ASSERT_FALSE(join_same_way(x, y));
+	b.op = BOP_READ_REQ;
+	CU_ASSERT_FALSE(join_acks_too(&b, y));
+	b.op = BOP_WRITE;
+	y[JOIN_HDR + 1] &= (u8)~BF_ACK_REQ;
+	CU_ASSERT_FALSE(join_acks_too(&b, y));
+}
+
+static void test_datagram(void)
+{
+	struct hca_av to = { .dgid = { 0xff, 0x12, [15] = 9 },
+			     .is_global = 1,
+			     .sgid_index = 3,
+			     .flow_label = 0x12345,
+			     .hop_limit = 64,
+			     .traffic_class = 32,
+			     .dlid = 0xc001,
+			     .sl = 5 };
+	struct burst b = datagram(&to), got;
+	struct hca_av av;
+
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
+	CU_ASSERT_PTR_EQUAL(got.av, &av);
+	CU_ASSERT_EQUAL(memcmp(av.dgid, to.dgid, 16), 0);
+	CU_ASSERT_EQUAL(av.flow_label, to.flow_label);
+	CU_ASSERT_EQUAL(av.sgid_index, 3);
+	CU_ASSERT_EQUAL(av.dlid, 0xc001);
+	CU_ASSERT_EQUAL(av.sl, 5);
+	CU_ASSERT_EQUAL(got.qkey, b.qkey);
+	CU_ASSERT_EQUAL(got.imm, b.imm);
+	to.sgid_index = HCA_GIDS;
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
+	/* One packet, no more. */
+	to.sgid_index = 0;
+	b.len = 5000;
+	b.npkts = 2;
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
+}
+
+static void test_void(void)
+{
+	struct burst b = write_burst(), got;
+	u8 body[JOIN_BURST + 1] = { 0 };
+	const u8 *data = body;
+	struct hca_av av;
+
+	join_burst_put(body, &b, 0, 0);
+	join_burst_void(body);
+	CU_ASSERT_EQUAL(join_burst_get(body, JOIN_BURST, LANE_REQUEST, &got, &av, &data), 0);
+	CU_ASSERT_PTR_NULL(data);
+	CU_ASSERT_EQUAL(got.len, b.len);
+	CU_ASSERT_EQUAL(join_burst_get(body, sizeof(body), LANE_REQUEST, &got, &av, &data),
+			-EPROTO);
+}
+
+static void test_read_request(void)
+{
+	struct burst b = write_burst(), got;
+	struct hca_av av;
+
+	b.op = BOP_READ_REQ;
+	b.dma_len = b.len = 1 << 20;
+	b.npkts = 1024;
+	CU_ASSERT_EQUAL(join_data_len(&b), 0);
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
+	CU_ASSERT_EQUAL(got.len, 1 << 20);
+	/* More than any answer may carry. */
+	b.dma_len++;
+	b.npkts++;
+	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
+}
+
+static void test_bad_bursts(void)
+{
+	struct burst b, got;
+	struct hca_av av;
+	u32 i;
+
+	for (i = 0; i < 10; i++) {
+		b = write_burst();
+		switch (i) {
+		case 0:
+			b.npkts = 2;
+			break;
+		case 1:
+			b.mtu = 1000;
+			break;
+		case 2:
+			b.op = BOP_NONE;
+			break;
+		case 3:
+			b.flags = 0x80;
+			break;
+		case 4:
+			b.flags = BF_FIRST; /* not whole packets, and more to come */
+			break;
+		case 5:
+			b.flags = BF_FIRST | BF_IMM;
+			break;
+		case 6:
+			b.src_port = 0;
+			break;
+		case 7:
+			b.dst_type = QPT_RAW_PACKET;
+			break;
+		case 8:
+			b.psn = 1 << 24;
+			break;
+		default:
+			b.dma_len = (u64)LIM_MSG + 1;
+			break;
+		}
+		CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
+	}
+}
+
+static void make_dev(struct hca_dev *d)
+{
+	u32 p;
+
+	memset(d, 0, sizeof(*d));
+	d->index = 7;
+	d->node = 3;
+	d->guid = 0x1122334455667788;
+	d->n_ports = 2;
+	d->link_layer = LINK_ETHERNET;
+	strcpy(d->name, "rdmaemu0");
+	for (p = 1; p <= 2; p++) {
+		d->port[p].state = PORT_ACTIVE;
+		d->port[p].lid = 100 + p;
+		d->port[p].max_mtu = 5;
+		d->port[p].active_mtu = 3;
+		d->port[p].guid = d->guid + p;
+		d->port[p].pkey[0] = 0xffff;
+		d->port[p].gid[0].valid = 1;
+		d->port[p].gid[0].raw[0] = 0xfe;
+		d->port[p].gid[15].valid = 1;
+		d->port[p].gid[15].type = 2;
+		d->port[p].gid[15].raw[15] = (u8)p;
+		d->port[p].ip[4].valid = 1;
+		d->port[p].ip[4].raw[12] = 10;
+	}
+}
+
+static void test_dev(void)
+{
+	static struct hca_dev d, got;
+	u8 body[JOIN_MAX_DEV], *p;
+	u32 len, i;
+
+	make_dev(&d);
+	len = join_dev_put(body, &d);
+	CU_ASSERT_EQUAL(join_dev_get(body, len, &got), 0);
+	CU_ASSERT_EQUAL(got.index, 7);
+	CU_ASSERT_EQUAL(got.node, 3);
+	CU_ASSERT_EQUAL(got.guid, d.guid);
+	CU_ASSERT_STRING_EQUAL(got.name, "rdmaemu0");
+	CU_ASSERT_EQUAL(memcmp(got.port[2].gid, d.port[2].gid, sizeof(got.port[2].gid)), 0);
+	CU_ASSERT_EQUAL(memcmp(got.port[1].ip, d.port[1].ip, sizeof(got.port[1].ip)), 0);
+	CU_ASSERT_EQUAL(got.port[1].lid, 101);
+	/* Any part of it is none. */
+	for (i = 0; i < len; i++) {
+		p = tight(body, i);
+		CU_ASSERT_EQUAL(join_dev_get(p, i, &got), -EPROTO);
+		free(p);
+	}
+	d.n_ports = 3;
+	body[16] = 3;
+	CU_ASSERT_EQUAL(join_dev_get(body, len, &got), -EPROTO);
+}
+
+static void test_hello(void)
+{
+	struct join_hello h = { .version = JOIN_VERSION, .port = 7471, .name = "alpha" }, got;
+	u8 body[JOIN_HELLO];
+	u32 i;
+
+	join_hello_put(body, &h);
+	CU_ASSERT_EQUAL(join_hello_get(body, sizeof(body), &got), 0);
+	CU_ASSERT_EQUAL(got.port, 7471);
+	CU_ASSERT_STRING_EQUAL(got.name, "alpha");
+	for (i = 0; i < sizeof(body); i++)
+		CU_ASSERT_EQUAL(join_hello_get(body, i, &got), -EPROTO);
+	body[8] = JOIN_VERSION + 1;
+	/* Whatever else another version has to say. */
+	CU_ASSERT_EQUAL(join_hello_get(body, 20, &got), -EPROTONOSUPPORT);
+	body[8] = JOIN_VERSION;
+	body[48] = '/';
+	CU_ASSERT_EQUAL(join_hello_get(body, sizeof(body), &got), -EPROTO);
+	memset(body + 48, 'a', JOIN_NAME);
+	CU_ASSERT_EQUAL(join_hello_get(body, sizeof(body), &got), -EPROTO);
+}
+
+static void test_peers(void)
+{
+	struct join_peer peer[JOIN_MAX_PEERS] = { { .id = 1, .port = 5 }, { .id = ~0ULL } };
+	struct join_peer got[JOIN_MAX_PEERS];
+	u8 body[(JOIN_MAX_PEERS + 1) * JOIN_PEER] = { 0 };
+
+	CU_ASSERT_EQUAL(join_peers_put(body, peer, 2), 2 * JOIN_PEER);
+	CU_ASSERT_EQUAL(join_peers_get(body, 2 * JOIN_PEER, got), 2);
+	CU_ASSERT_EQUAL(got[0].port, 5);
+	CU_ASSERT_EQUAL(got[1].id, ~0ULL);
+	CU_ASSERT_EQUAL(join_peers_get(body, 2 * JOIN_PEER - 1, got), -EPROTO);
+	CU_ASSERT_EQUAL(join_peers_get(body, 3 * JOIN_PEER, got), -EPROTO);
+	CU_ASSERT_EQUAL(join_peers_get(body, sizeof(body), got), -EPROTO);
+}
+
+static void test_header(void)
+{
+	struct join_hdr h = { .len = 24, .type = JT_PING, .src = 1, .dst = 2 }, got;
+	u8 p[JOIN_HDR];
+
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_EARLY, &got), 0);
+	CU_ASSERT_EQUAL(got.src, 1);
+	CU_ASSERT_EQUAL(got.dst, 2);
+	h.len = 23;
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_EARLY, &got), -EPROTO);
+	h.len = JOIN_MAX_FRAME + 1;
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
+	h.len = 24;
+	h.lane = 1;
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
+	h.type = JT_BURST;
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), 0);
+	h.type = JT_BEGIN + 1;
+	h.lane = 0;
+	join_hdr_put(p, &h);
+	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
+}
+
+/* What the engine may be given, whatever came. */
+static void must_be_sane(const struct burst *b, const u8 *body, u32 len, const u8 *data)
+{
+	CU_ASSERT_TRUE_FATAL(!data || data + join_data_len(b) == body + len);
+	CU_ASSERT_TRUE_FATAL(data || len == join_burst_size(b));
+	CU_ASSERT_TRUE_FATAL(b->op <= BOP_ACK && b->psn <= IB_PSN_MASK);
+	CU_ASSERT_TRUE_FATAL(b->len <= JOIN_MAX_DATA && b->npkts == packets_of(b->len, b->mtu));
+	CU_ASSERT_TRUE_FATAL(b->src_port && b->src_port <= HCA_MAX_PORTS);
+	CU_ASSERT_TRUE_FATAL(!b->av == (b->dst_type != QPT_UD));
+	CU_ASSERT_TRUE_FATAL(!b->av || b->av->sgid_index < HCA_GIDS);
+}
+
+/* The @i-th frame's body: a good one with some bytes changed, or cut, or noise alone. Return: its length. */
+static u32 make_body(u32 i, u8 *body, u32 size, const struct hca_dev *d)
+{
+	const struct join_hello hello = { .version = JOIN_VERSION, .name = "x" };
+	const struct hca_av to = { .is_global = 1 };
+	u32 len = JOIN_HELLO, k;
+	struct burst b;
+
+	memset(body, 0, size);
+	if (i % 5 == 0) {
+		b = rnd() % 2 ? write_burst() : datagram(&to);
+		len = join_burst_size(&b) + join_data_len(&b);
+		join_burst_put(body, &b, 0, 0);
+	} else if (i % 5 == 1) {
+		len = join_dev_put(body, d);
+	} else if (i % 5 == 2) {
+		join_hello_put(body, &hello);
+	} else if (i % 5 == 3) {
+		len = join_node_put(body, 1, 2, "node");
+	} else {
+		len = (u32)(rnd() % 1500);
+		for (k = 0; k < len; k++)
+			body[k] = (u8)rnd();
+	}
+	for (k = (u32)(rnd() % 4); k; k--)
+		body[rnd() % 200] = (u8)rnd();
+	return rnd() % 8 ? len : (u32)(rnd() % (len + 1));
+}
+
+/* All that read frames are given it. Return: whether it is a burst. */
+static bool feed(const u8 *p, u32 len, u8 lane)
+{
+	struct join_peer peer[JOIN_MAX_PEERS];
+	static struct hca_dev dev;
+	struct join_hello hello;
+	char name[JOIN_NAME];
+	const u8 *data;
+	struct hca_av av;
+	struct burst b;
+	u32 index, n;
+
+	if (!join_dev_get(p, len, &dev))
+		CU_ASSERT_TRUE_FATAL(dev.n_ports && dev.n_ports <= HCA_MAX_PORTS);
+	if (!join_hello_get(p, len, &hello))
+		CU_ASSERT_TRUE_FATAL(strnlen(hello.name, JOIN_NAME) <= 40);
+	if (!join_node_get(p, len, &index, &n, name))
+		CU_ASSERT_TRUE_FATAL(n && n <= JOIN_NODE_DEVS && strlen(name) <= 40);
+	CU_ASSERT_TRUE_FATAL(join_peers_get(p, len, peer) <= (int)JOIN_MAX_PEERS);
+	if (join_burst_get(p, len, lane, &b, &av, &data))
+		return false;
+	must_be_sane(&b, p, len, data);
+	return true;
+}
+
+static void test_fuzz(void)
+{
+	static struct hca_dev d;
+	u8 body[4096], *p;
+	u32 i, len, taken = 0;
+
+	rnd_state = 0x9e3779b97f4a7c15ULL;
+	make_dev(&d);
+	for (i = 0; i < ROUNDS; i++) {
+		len = make_body(i, body, sizeof(body), &d);
+		p = tight(body, len);
+		taken += feed(p, len, i % 2);
+		free(p);
+	}
+	/* Some get through: it is no test of a function that refuses all. */
+	CU_ASSERT_TRUE(taken > ROUNDS / 100);
+}
+
+static const struct cu_test tests[] = {
+	{ "a burst", test_burst },
+	{ "neighbours", test_neighbours },
+	{ "a datagram", test_datagram },
+	{ "a burst without its payload", test_void },
+	{ "a READ request", test_read_request },
+	{ "bursts that are wrong", test_bad_bursts },
+	{ "a device", test_dev },
+	{ "a greeting", test_hello },
+	{ "peers", test_peers },
+	{ "headers", test_header },
+	{ "noise", test_fuzz },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("join", tests);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames: each packet there and back, checksums beside published and captured ones, what is wrong with a frame. */
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/roce_same.h"
+
+#include <dirent.h>
+#include <pcap/pcap.h>
+#include <stdlib.h>
+
+#define NETS 5u
+
+static u64 seed = 1;
+
+static u64 rnd(void)
+{
+	return mix64(seed++);
+}
+
+static void fill(void *at, size_t len)
+{
+	u8 *b = at;
+
+	while (len--)
+		*b++ = (u8)rnd();
+}
+
+static u8 payload[65536];
+
+/* A packet with something in every field that its frame has. */
+static struct roce_pkt any_packet(u32 net, u8 opcode, u32 len)
+{
+	u32 hdrs = roce_headers(opcode);
+	struct roce_pkt p = { .net = (u8)net, .opcode = opcode };
+
+	fill(payload, len);
+	p.payload = payload;
+	p.payload_len = p.payload_cap = len;
+	if (net == ROCE_IB || net == ROCE_IB_GRH) {
+		p.vl = rnd() & 15;
+		p.sl = rnd() & 15;
+		p.slid = (u16)rnd();
+		p.dlid = (u16)rnd();
+	} else {
+		fill(p.eth_dst, 6);
+		fill(p.eth_src, 6);
+	}
+	if (net != ROCE_IB) {
+		p.tclass = (u8)rnd();
+		p.hop_limit = (u8)rnd();
+		fill(p.sgid, 16);
+		fill(p.dgid, 16);
+	}
+	if (net == ROCE_IP4) {
+		memset(p.sgid, 0, 10);
+		memset(p.sgid + 10, 0xff, 2);
+		memcpy(p.dgid, p.sgid, 12);
+		p.ip_id = (u16)rnd();
+		p.ip_frag = ROCE_IP_DF;
+	} else if (net != ROCE_IB) {
+		p.flow_label = rnd() & 0xfffff;
+	}
+	if (net == ROCE_IP4 || net == ROCE_IP6)
+		p.udp_src = (u16)rnd();
+	p.solicited = rnd() & 1;
+	p.mig = rnd() & 1;
+	p.pkey = (u16)rnd();
+	p.ecn = (u8)rnd();
+	p.dqpn = rnd() & 0xffffff;
+	p.ack_req = rnd() & 1;
+	p.resv7 = rnd() & 0x7f;
+	p.psn = rnd() & 0xffffff;
+#define IF(hdr, field, mask)                                                                       \
+	if (hdrs & (hdr))                                                                          \
+	p.field = (__typeof__(p.field))(rnd() & (mask))
+	IF(ROCE_RDETH, eec, 0xffffff);
+	IF(ROCE_DETH, qkey, ~0u);
+	IF(ROCE_DETH, sqpn, 0xffffff);
+	IF(ROCE_XRCETH, srqn, 0xffffff);
+	IF(ROCE_FETH, flush, ~0u);
+	IF(ROCE_RETH | ROCE_ATOMICETH, va, ~0ULL);
+	IF(ROCE_RETH | ROCE_ATOMICETH, rkey, ~0u);
+	IF(ROCE_RETH, dma_len, ~0u);
+	IF(ROCE_ATOMICETH, swap, ~0ULL);
+	IF(ROCE_ATOMICETH, compare, ~0ULL);
+	IF(ROCE_AETH, syndrome, 0xff);
+	IF(ROCE_AETH, msn, 0xffffff);
+	IF(ROCE_ATOMICACKETH, orig, ~0ULL);
+	IF(ROCE_IMMDT, imm, ~0u);
+	IF(ROCE_IETH, inv_rkey, ~0u);
+#undef IF
+	return p;
+}
+
+static u8 frame[ROCE_FRAME_MAX + 16], again[ROCE_FRAME_MAX + 16];
+
+static void there_and_back(u32 net, u8 opcode, u32 len)
+{
+	struct roce_pkt p, q;
+	u32 wire = 0, hdrs = roce_headers(opcode), wrong = 0;
+	int n;
+
+	p = any_packet(net, opcode, len);
+	n = roce_build(&p, frame, sizeof(frame), &wire);
+	CU_ASSERT_EQUAL(n, (int)wire);
+	CU_ASSERT_EQUAL(wire, roce_frame_len(&p));
+	if (!hdrs)
+		wrong = ROCE_BAD_OPCODE;
+	else if (len && !(hdrs & ROCE_PAYLOAD))
+		wrong = ROCE_BAD_PAYLOAD;
+	CU_ASSERT_EQUAL(roce_parse(roce_link_of(net), frame, wire, wire, &q), 0);
+	CU_ASSERT_EQUAL(q.wrong, wrong);
+	CU_ASSERT_EQUAL(q.pad, -len & 3u);
+	CU_ASSERT(roce_same(&p, &q));
+	CU_ASSERT_EQUAL(roce_build(&q, again, sizeof(again), &wire), n);
+	CU_ASSERT_EQUAL(memcmp(frame, again, (size_t)n), 0);
+}
+
+static void test_round_trip(void)
+{
+	static const u32 lens[] = { 0, 1, 2, 3, 4, 5, 8, 63, 256, 1023, 4096 };
+	u32 net, op, i, known = 0;
+
+	for (op = 0; op < 256; op++) {
+		known += roce_headers((u8)op) != 0;
+		for (net = 0; net < NETS; net++)
+			for (i = 0; i < ARRAY_SIZE(lens); i++)
+				there_and_back(net, (u8)op, lens[i]);
+	}
+	/* RC, UC, RD, UD, XRC, CNP. */
+	CU_ASSERT_EQUAL(known, 25 + 12 + 22 + 2 + 25 + 1);
+}
+
+static void test_vlan(void)
+{
+	u32 i, n, wire;
+	struct roce_pkt p, q;
+
+	for (i = 1; i <= 2; i++) {
+		p = any_packet(ROCE_IP4, ROCE_SEND_ONLY, 5);
+		p.vlan[0] = i == 1 ? ROCE_VLAN(7) : 0x88a8u << 16 | 1;
+		p.vlan[1] = i == 1 ? 0 : ROCE_VLAN(0x6123);
+		n = (u32)roce_build(&p, frame, sizeof(frame), &wire);
+		CU_ASSERT_EQUAL(n, 14 + 20 + 8 + 12 + 8 + 4 + i * 4);
+		CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_ETHERNET, frame, wire, wire, &q), 0);
+		CU_ASSERT_EQUAL(q.wrong, 0);
+		CU_ASSERT(roce_same(&p, &q));
+	}
+}
+
+/* A snap length: a prefix of the frame, made of no more payload than it needs. */
+static void test_snap(void)
+{
+	static const u8 ops[] = { ROCE_SEND_ONLY, ROCE_WRITE_ONLY_IMM, ROCE_CMP_SWAP,
+				  ROCE_OPCODE(ROCE_UD, ROCE_SEND_ONLY) };
+	u32 net, i, snap, wire, wire2, need;
+	struct roce_pkt p, q, cut;
+	u8 *some, *out;
+	int n, ret;
+
+	for (net = 0; net < NETS; net++) {
+		for (i = 0; i < ARRAY_SIZE(ops); i++) {
+			p = any_packet(net, ops[i], ops[i] == ROCE_CMP_SWAP ? 0 : 61);
+			n = roce_build(&p, frame, sizeof(frame), &wire);
+			for (snap = 0; snap <= wire; snap++) {
+				/* Memory of just that size: what is beyond it shows in sanitizers. */
+				need = roce_payload_needed(&p, snap);
+				cut = p;
+				cut.payload = some = malloc(need ? need : 1);
+				cut.payload_cap = need;
+				memcpy(some, p.payload, need);
+				out = malloc(snap ? snap : 1);
+				CU_ASSERT_EQUAL(roce_build(&cut, out, snap, &wire2), (int)snap);
+				CU_ASSERT_EQUAL(wire2, (u32)n);
+				CU_ASSERT_EQUAL(memcmp(out, frame, snap), 0);
+				ret = roce_parse(roce_link_of(net), out, snap, wire, &q);
+				CU_ASSERT(ret == 0 || ret == -EBADMSG || ret == -ENOMSG);
+				CU_ASSERT_EQUAL(q.wrong & ROCE_CUT, snap < wire ? ROCE_CUT : 0);
+				if (!ret)
+					CU_ASSERT(roce_same(&p, &q) && !(q.wrong & ~ROCE_CUT));
+				/* All headers are in the first ROCE_HDR_MAX bytes. */
+				CU_ASSERT(!ret || snap < ROCE_HDR_MAX);
+				if (need) {
+					cut.payload_cap--;
+					CU_ASSERT_EQUAL(roce_build(&cut, out, snap, &wire2),
+							-EINVAL);
+				}
+				free(some);
+				free(out);
+			}
+		}
+	}
+}
+
+/* The frame of the packet behind one, made of its frame: as if made anew, whatever is captured of it. */
+static void test_next(void)
+{
+	static u8 next[ROCE_FRAME_MAX];
+	static u8 other[61];
+	u32 net, op, snap, wire, wire2, ids;
+	struct roce_pkt p, q;
+	int n;
+
+	for (net = 0; net < NETS; net++) {
+		for (op = 0; op < 256; op++) {
+			if (!roce_headers((u8)op))
+				continue;
+			p = any_packet(net, (u8)op, roce_headers((u8)op) & ROCE_PAYLOAD ? 61 : 0);
+			q = p;
+			fill(other, sizeof(other));
+			q.payload = other;
+			for (snap = 0; snap <= roce_frame_len(&p); snap++) {
+				/* Each step from and to the ends of what a 16-bit checksum carries. */
+				ids = (u32)rnd();
+				p.ip_id = snap % 3 ? (u16)ids : 0;
+				q.ip_id = snap % 5 ? (u16)(ids >> 16) : 0xffff;
+				q.psn = rnd() & 0xffffff;
+				roce_build(&p, next, snap, &wire);
+				n = roce_build(&q, frame, snap, &wire);
+				CU_ASSERT_EQUAL(roce_build_next(&q, next, snap, &wire2), n);
+				CU_ASSERT_EQUAL(wire, wire2);
+				CU_ASSERT_EQUAL(memcmp(next, frame, snap), 0);
+			}
+			q.payload_cap = 0;
+			if (q.payload_len)
+				CU_ASSERT_EQUAL(roce_build_next(&q, next, sizeof(next), &wire2),
+						-EINVAL);
+		}
+	}
+}
+
+/* --- checksums ------------------------------------------------------------------------------------- */
+
+/* IBTA volume 1, 7.8.2: the sample of a local packet, with its ICRC and VCRC. */
+static void test_sample(void)
+{
+	static const u8 sample[] = {
+		0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87,
+		0x00, 0x87, 0xb1, 0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c,
+		0x01, 0x5d, 0x40, 0x02, 0x38, 0xf2, 0x7a, 0x05, 0x00, 0x00, 0x00, 0x0e,
+		0xbb, 0x88, 0x4d, 0x85, 0xfd, 0x5c, 0xfb, 0xa4, 0x72, 0x8b, 0xc0, 0x69,
+		0x0e, 0xd4, 0x00, 0x00, 0x96, 0x25, 0xb7, 0x5a, 0x45, 0xfa,
+	};
+	struct roce_pkt p;
+	u32 wire;
+
+	CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_IB, sample, sizeof(sample), sizeof(sample), &p), 0);
+	CU_ASSERT_EQUAL(p.wrong, 0);
+	CU_ASSERT_EQUAL(p.net, ROCE_IB);
+	CU_ASSERT_EQUAL(p.vl, 7);
+	CU_ASSERT_EQUAL(p.sl, 1);
+	CU_ASSERT_EQUAL(p.dlid, 0x375c);
+	CU_ASSERT_EQUAL(p.slid, 0x17d2);
+	CU_ASSERT_EQUAL(p.opcode, ROCE_WRITE_ONLY);
+	CU_ASSERT_EQUAL(p.pkey, 0x2487);
+	CU_ASSERT_EQUAL(p.dqpn, 0x87b1b3);
+	CU_ASSERT_EQUAL(p.psn, 0x0dec2a);
+	CU_ASSERT_EQUAL(p.va, 0x01710a1c015d4002);
+	CU_ASSERT_EQUAL(p.rkey, 0x38f27a05);
+	CU_ASSERT_EQUAL(p.dma_len, 14);
+	CU_ASSERT_EQUAL(p.payload_len, 14);
+	CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), sizeof(sample));
+	CU_ASSERT_EQUAL(memcmp(frame, sample, sizeof(sample)), 0);
+}
+
+/* What the ICRC leaves out, as bits of bytes from @head on; @bth is where the BTH begins. */
+static bool variant(u32 net, u32 bth, u32 at, u32 bit)
+{
+	u32 ip = net == ROCE_IB_GRH ? 8 : 0;
+
+	if (at == bth + 4)
+		return true;
+	if (net == ROCE_IB || net == ROCE_IB_GRH) {
+		if (at == 0)
+			return bit >= 4;
+		if (net == ROCE_IB || at < 8)
+			return false;
+	}
+	at -= ip;
+	bth -= ip;
+	if (net == ROCE_IP4)
+		return at == 1 || at == 8 || at == 10 || at == 11 || at == 26 || at == 27;
+	if (at >= bth || (net == ROCE_IP6 && at >= 46))
+		return net == ROCE_IP6 && at < 48;
+	return (at == 0 && bit < 4) || (at > 0 && at < 4) || at == 7;
+}
+
+/* Each bit of a frame is in the ICRC, or is one that routers and switches may change. */
+static void test_each_bit(void)
+{
+	static const u32 bth[] = { 28, 48, 40, 8, 48 };
+	u32 net, at, bit, wire, head, crcs;
+	struct roce_pkt p, q;
+	int ret;
+	bool bad;
+
+	for (net = 0; net < NETS; net++) {
+		p = any_packet(net, ROCE_WRITE_ONLY, 30);
+		roce_build(&p, frame, sizeof(frame), &wire);
+		head = net == ROCE_IB || net == ROCE_IB_GRH ? 0 : 14;
+		for (at = head; at < wire; at++) {
+			for (bit = 0; bit < 8; bit++) {
+				frame[at] ^= (u8)(1 << bit);
+				ret = roce_parse(roce_link_of(net), frame, wire, wire, &q);
+				frame[at] ^= (u8)(1 << bit);
+				crcs = q.wrong & (ROCE_BAD_ICRC | ROCE_BAD_VCRC);
+				if (ret)
+					continue; /* a length, a version, what it carries */
+				bad = !variant(net, bth[net], at - head, bit);
+				if (!head && at >= wire - 2)
+					bad = false; /* the VCRC */
+				CU_ASSERT_EQUAL(!!(crcs & ROCE_BAD_ICRC), bad);
+				CU_ASSERT_EQUAL(!!(crcs & ROCE_BAD_VCRC), !head);
+			}
+		}
+	}
+}
+
+/* A packet that is to be corrupt is, and nothing else of it. */
+static void test_corrupt(void)
+{
+	struct roce_pkt p, q;
+	u32 net, wire;
+
+	for (net = 0; net < NETS; net++) {
+		p = any_packet(net, ROCE_SEND_ONLY, 30);
+		p.icrc_xor = 0x80000001;
+		roce_build(&p, frame, sizeof(frame), &wire);
+		CU_ASSERT_EQUAL(roce_parse(roce_link_of(net), frame, wire, wire, &q), 0);
+		CU_ASSERT_EQUAL(q.wrong, ROCE_BAD_ICRC);
+		p.icrc_xor = 0;
+		roce_build(&p, again, sizeof(again), &wire);
+		CU_ASSERT_EQUAL(roce_parse(roce_link_of(net), again, wire, wire, &p), 0);
+		CU_ASSERT_EQUAL(q.icrc ^ p.icrc, 0x80000001);
+	}
+}
+
+/* --- frames of the kernel's soft device -------------------------------------------------------------- */
+
+static u32 read_pcap(const char *path)
+{
+	char err[PCAP_ERRBUF_SIZE];
+	pcap_t *pcap = pcap_open_offline(path, err);
+	struct pcap_pkthdr *h;
+	struct roce_pkt p;
+	const u8 *bytes;
+	u32 n = 0, wire = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pcap);
+	for (; pcap_next_ex(pcap, &h, &bytes) == 1; n++) {
+		CU_ASSERT_EQUAL(roce_parse((u32)pcap_datalink(pcap), bytes, h->caplen, h->len, &p),
+				0);
+		CU_ASSERT_EQUAL(p.wrong, 0);
+		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), (int)h->len);
+		CU_ASSERT_EQUAL(memcmp(frame, bytes, h->caplen), 0);
+	}
+	pcap_close(pcap);
+	return n;
+}
+
+static void test_rxe(void)
+{
+	DIR *dir = opendir("tests/data/traces");
+	char path[300];
+	struct dirent *d;
+	u32 files = 0, frames = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	if (!dir)
+		return;
+	while ((d = readdir(dir))) {
+		if (!strstr(d->d_name, ".pcap"))
+			continue;
+		snprintf(path, sizeof(path), "tests/data/traces/%s", d->d_name);
+		files++;
+		frames += read_pcap(path);
+	}
+	closedir(dir);
+	CU_ASSERT_EQUAL(files, 10);
+	CU_ASSERT(frames > 50);
+}
+
+/* --- limits and wrong frames ------------------------------------------------------------------------- */
+
+static void test_limits(void)
+{
+	static const u32 most[NETS] = { 65535 - 20 - 8 - 16, 65535 - 40 - 8 - 16, 65535 - 40 - 16,
+					2047 * 4 - 8 - 16, 2047 * 4 - 8 - 40 - 16 };
+	struct roce_pkt p;
+	u32 net, wire;
+
+	for (net = 0; net < NETS; net++) {
+		there_and_back(net, ROCE_SEND_ONLY, most[net] & ~3u);
+		p = any_packet(net, ROCE_SEND_ONLY, (most[net] & ~3u) + 1);
+		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), -EMSGSIZE);
+		p.payload_len = ~0u;
+		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), -EMSGSIZE);
+	}
+#define TOO_WIDE(field, v)                                                                         \
+	do {                                                                                       \
+		p = any_packet(ROCE_IP6, ROCE_SEND_ONLY, 4);                                       \
+		p.field = v;                                                                       \
+		CU_ASSERT_EQUAL(roce_build(&p, frame, sizeof(frame), &wire), -EINVAL);             \
+	} while (0)
+	TOO_WIDE(net, NETS);
+	TOO_WIDE(psn, 1u << 24);
+	TOO_WIDE(dqpn, 1u << 24);
+	TOO_WIDE(msn, 1u << 24);
+	TOO_WIDE(sqpn, 1u << 24);
+	TOO_WIDE(srqn, 1u << 24);
+	TOO_WIDE(eec, 1u << 24);
+	TOO_WIDE(flow_label, 1u << 20);
+	TOO_WIDE(sl, 16);
+	TOO_WIDE(vl, 16);
+	TOO_WIDE(tver, 16);
+	TOO_WIDE(resv7, 128);
+#undef TOO_WIDE
+}
+
+/** struct edit - bytes @at of a frame become @to (@n of them), or it is @len long. */
+struct edit {
+	u32 net, at, n;
+	u64 to;
+	u32 len;
+	int ret;
+	u32 wrong;
+};
+
+/* Of a SEND of 5 bytes: 14 + 20 + 8 + 12 + 8 + 4 in IPv4. Bytes of the frame, with its Ethernet header. */
+static const struct edit edits[] = {
+	{ ROCE_IP4, 12, 2, 0x0806, 0, -ENOMSG, 0 },
+	{ ROCE_IP4, 14, 1, 0x55, 0, -ENOMSG, 0 },
+	{ ROCE_IP4, 14, 1, 0x44, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 16, 2, 0xffff, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 16, 2, 8, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 20, 2, 1, 0, -ENOMSG, 0 },
+	{ ROCE_IP4, 22, 1, 1, 0, 0, ROCE_BAD_IP_CSUM },
+	{ ROCE_IP4, 23, 1, 6, 0, -ENOMSG, 0 },
+	{ ROCE_IP4, 36, 2, 4790, 0, -ENOMSG, 0 },
+	{ ROCE_IP4, 38, 2, 7, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 38, 2, 0xffff, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 38, 2, 28, 0, 0, ROCE_BAD_LEN | ROCE_BAD_ICRC },
+	{ ROCE_IP4, 38, 2, 12, 0, -EBADMSG, ROCE_BAD_LEN | ROCE_BAD_SHORT },
+	{ ROCE_IP4, 40, 2, 0x1234, 0, 0, ROCE_BAD_UDP_CSUM },
+	{ ROCE_IP4, 42, 1, 0x18, 0, 0, ROCE_BAD_OPCODE | ROCE_BAD_ICRC },
+	{ ROCE_IP4, 42, 1, 0x11, 0, 0, ROCE_BAD_PAYLOAD | ROCE_BAD_ICRC },
+	{ ROCE_IP4, 43, 1, 0x01, 0, 0, ROCE_BAD_TVER | ROCE_BAD_ICRC },
+	{ ROCE_IP4, 62, 4, 0, 0, 0, ROCE_BAD_ICRC },
+	{ ROCE_IP4, 0, 0, 0, 65, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP4, 0, 0, 0, 80, 0, 0 },
+	{ ROCE_IP6, 14, 1, 0x40, 0, -ENOMSG, ROCE_BAD_GRH },
+	{ ROCE_IP6, 18, 2, 0xffff, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IP6, 20, 1, 58, 0, -ENOMSG, 0 },
+	{ ROCE_V1, 14, 1, 0x40, 0, -EBADMSG, ROCE_BAD_GRH },
+	{ ROCE_V1, 20, 1, 17, 0, -ENOMSG, 0 },
+	{ ROCE_IB, 0, 1, 0x01, 0, 0, ROCE_BAD_GRH | ROCE_BAD_ICRC | ROCE_BAD_VCRC },
+	{ ROCE_IB, 1, 1, 0x00, 0, -ENOMSG, 0 },
+	{ ROCE_IB, 4, 2, 1, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IB, 4, 2, 0x7ff, 0, -EBADMSG, ROCE_BAD_LEN },
+	{ ROCE_IB, 4, 2, 4, 0, -EBADMSG, ROCE_BAD_SHORT },
+	{ ROCE_IB, 0, 0, 0, 32, 0, 0 }, /* captured without its VCRC */
+	{ ROCE_IB_GRH, 8, 1, 0, 0, -EBADMSG, ROCE_BAD_GRH },
+	{ ROCE_IB_GRH, 14, 1, 17, 0, -ENOMSG, 0 },
+	{ ROCE_IB_GRH, 12, 2, 20, 0, 0, ROCE_BAD_LEN | ROCE_BAD_ICRC },
+};
+
+static void test_wrong(void)
+{
+	const struct edit *e;
+	struct roce_pkt p, q;
+	u32 wire, i, len;
+
+	for (e = edits; e < edits + ARRAY_SIZE(edits); e++) {
+		p = any_packet(e->net, ROCE_SEND_ONLY, 5);
+		memset(frame, 0, 128);
+		roce_build(&p, frame, sizeof(frame), &wire);
+		for (i = 0; i < e->n; i++)
+			frame[e->at + i] = (u8)(e->to >> 8 * (e->n - 1 - i));
+		len = e->len ? e->len : wire;
+		CU_ASSERT_EQUAL(roce_parse(roce_link_of(e->net), frame, len, len, &q), e->ret);
+		CU_ASSERT_EQUAL(q.wrong, e->wrong);
+		if (q.wrong != e->wrong)
+			printf("# edit %zu: %#x, not %#x\n", (size_t)(e - edits), q.wrong,
+			       e->wrong);
+		CU_ASSERT_EQUAL(!e->wrong, !*roce_wrong_text(q.wrong));
+	}
+	/* Pad: all four counts of a packet that has one byte of payload and three of pad. */
+	p = any_packet(ROCE_IB, ROCE_SEND_ONLY, 0);
+	roce_build(&p, frame, sizeof(frame), &wire);
+	frame[9] |= 0x30;
+	CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_IB, frame, wire, wire, &q), -EBADMSG);
+	CU_ASSERT_EQUAL(q.wrong, ROCE_BAD_PAD);
+	CU_ASSERT_EQUAL(roce_parse(105, frame, wire, wire, &q), -ENOMSG);
+	CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_IB, frame, 0, 0, &q), -EBADMSG);
+}
+
+/* A UDP checksum, where there is one. */
+static void test_udp_csum(void)
+{
+	struct roce_pkt p, q;
+	u32 net, wire, sum, right;
+
+	for (net = ROCE_IP4; net <= ROCE_IP6; net++) {
+		p = any_packet(net, ROCE_SEND_ONLY, 7);
+		for (sum = 1, right = 0; sum < 65536; sum++) {
+			p.udp_csum = (u16)sum;
+			roce_build(&p, frame, sizeof(frame), &wire);
+			CU_ASSERT_EQUAL(roce_parse(ROCE_LINK_ETHERNET, frame, wire, wire, &q), 0);
+			right += !(q.wrong & ROCE_BAD_UDP_CSUM);
+		}
+		CU_ASSERT_EQUAL(right, 1);
+	}
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "each opcode on each network, there and back", test_round_trip },
+		{ "VLAN tags", test_vlan },
+		{ "snap lengths", test_snap },
+		{ "the next packet's frame", test_next },
+		{ "the specification's sample packet", test_sample },
+		{ "each bit of a frame and the checksums", test_each_bit },
+		{ "a corrupt packet", test_corrupt },
+		{ "the kernel's frames are made again byte for byte", test_rxe },
+		{ "limits", test_limits },
+		{ "wrong frames", test_wrong },
+		{ "UDP checksums", test_udp_csum },
+		{ NULL, NULL },
+	};
+
+	return cu_run("roce", tests);
+}

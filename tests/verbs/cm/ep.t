@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: programs of one process
+# Endpoints, and the QPs, SRQs and addresses of the rdma_cm's identifiers.
+. "$(dirname "$0")/../../lib/lib.sh"
+app app_cm_addrinfo
+app app_cm_newer
+app app_cm_ep
+export RUN_FLAGS='--isolated --fabric isolated'
+app app_cm_newer
+app app_cm_ep
+done_testing

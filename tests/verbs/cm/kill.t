@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes fabrics
+# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random; the fabric's end.
+. "$(dirname "$0")/../../lib/lib.sh"
+
+kills() {
+	# The fabric outlives its programs: what they leave is looked at.
+	if [ "$SETTING" = one ]; then
+		check "a fabric ${*:+(}$*${*:+)}" limit "$RDMAEMU" fabric start "$@"
+	fi
+	app app_cm_kill
+	app app_cm_storm 1000 "${TEST_SEED:-1}"
+	app app_cm_storm 300 "${TEST_SEED:-7}7"
+	check "the audit is clean" audit_all "${fabric[@]}"
+	in_one app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
+}
+
+fabric=()
+kills
+fabric=(--fabric isolated)
+export RUN_FLAGS='--isolated --fabric isolated'
+kills --isolated --fabric isolated
+done_testing

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Address lookup that ends in an event: rdma_resolve_addrinfo(3), rdma_query_addrinfo(3), which the
+ * installed headers and library need not have.
+ */
+#include "tests/lib/c/rc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <rdma/rdma_cma.h>
+
+#define FLAG_SA	       0x10
+#define FLAG_DNS       0x20
+#define EVENT_RESOLVED 16
+#define EVENT_ERROR    17
+
+static int (*resolve)(struct rdma_cm_id *, const char *, const char *,
+		      const struct rdma_addrinfo *);
+static int (*query)(struct rdma_cm_id *, struct rdma_addrinfo **);
+
+static bool fails(int ret, int err)
+{
+	return ret == -1 && errno == err;
+}
+
+static int next_event(struct rdma_event_channel *ch, int *status)
+{
+	struct rdma_cm_event *ev;
+	int type;
+
+	if (rdma_get_cm_event(ch, &ev))
+		return -1;
+	type = (int)ev->event;
+	*status = ev->status;
+	rdma_ack_cm_event(ev);
+	return type;
+}
+
+static void test_async(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	struct rdma_addrinfo hints = { .ai_flags = FLAG_DNS, .ai_port_space = RDMA_PS_TCP };
+	struct rdma_addrinfo *res;
+	int status = -1;
+
+	ok(fails(query(id, &res), EINVAL), "nothing was looked up: EINVAL");
+	ok(!resolve(id, "127.0.0.1", "7471", &hints) && next_event(ch, &status) == EVENT_RESOLVED &&
+		   !status,
+	   "a lookup ends in its event");
+	if (ok(!query(id, &res), "rdma_query_addrinfo"))
+		ok(res->ai_family == AF_INET && res->ai_dst_len && res->ai_qp_type == IBV_QPT_RC,
+		   "has what was found");
+	rdma_freeaddrinfo(res);
+	hints.ai_flags |= RAI_NUMERICHOST;
+	ok(!resolve(id, "localhost", "7471", &hints) && next_event(ch, &status) == EVENT_ERROR &&
+		   status == EAI_NONAME,
+	   "a lookup that fails, too");
+	ok(fails(query(id, &res), EINVAL), "and there is no result any more");
+	hints.ai_flags = FLAG_DNS | FLAG_SA;
+	ok(fails(resolve(id, "127.0.0.1", NULL, &hints), EINVAL), "both ways at once: EINVAL");
+	hints.ai_flags = FLAG_SA;
+	ok(fails(resolve(id, NULL, "7471", &hints), EOPNOTSUPP), "service records: EOPNOTSUPP");
+	ok(fails(resolve(id, NULL, NULL, NULL), EINVAL), "nothing at all: EINVAL");
+}
+
+int main(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	resolve = (__typeof__(resolve))dlsym(RTLD_DEFAULT, "rdma_resolve_addrinfo");
+	query = (__typeof__(query))dlsym(RTLD_DEFAULT, "rdma_query_addrinfo");
+	if (!ok(resolve && query, "the functions are there") || !ok(ch, "an event channel"))
+		return 1;
+	if (ok(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "an identifier")) {
+		test_async(ch, id);
+		rdma_destroy_id(id);
+	}
+	if (ok(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), "a synchronous one")) {
+		ok(!resolve(id, "127.0.0.1", "7471", NULL) && id->event &&
+			   (int)id->event->event == EVENT_RESOLVED,
+		   "waits for its event");
+		rdma_destroy_id(id);
+	}
+	rdma_destroy_event_channel(ch);
+	return 0;
+}

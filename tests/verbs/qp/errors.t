@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
+# The table of errors, row by row, and what takes time.
+. "$(dirname "$0")/../../lib/lib.sh"
+in_one app app_qp_errors local
+app app_qp_errors remote
+in_one app app_qp_retry local
+app app_qp_retry remote
+done_testing

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow
+# settings: one nodes fabrics
+# 16 processes with 16 QPs each, all data verified; also where clients are isolated.
+. "$(dirname "$0")/../../lib/lib.sh"
+app app_qp_stress $(by 16 6) $(($(by 400 60) / SLOW))
+fabric_stop
+RUN_FLAGS=--isolated app app_qp_stress $(by 16 6) $(($(by 100 30) / SLOW))
+done_testing

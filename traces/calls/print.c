@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* Calls as lines of text: the line, and what stands in it of the call as a whole: its name and its result. */
+#include "traces/calls/walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t vcall_makes(enum vcall call, const uint64_t *args)
+{
+	const uint32_t ctx = 1u << VOBJ_CTX | 1u << VOBJ_PD, evch = 1u << VOBJ_EVCH;
+	const uint32_t queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH;
+	struct rdma_cm_event **e;
+
+	switch (call) {
+	case VCALL_rdma_get_devices:
+		return 1u << VOBJ_CTX;
+	case VCALL_rdma_create_id:
+		return evch;
+	case VCALL_rdma_bind_addr:
+	case VCALL_rdma_resolve_addr:
+		return ctx;
+	case VCALL_rdma_create_ep:
+		return ctx | queues | 1u << VOBJ_SRQ | evch;
+	case VCALL_rdma_get_request:
+		return ctx | queues | 1u << VOBJ_SRQ | evch | 1u << VOBJ_EV;
+	case VCALL_rdma_create_qp:
+	case VCALL_rdma_create_qp_ex:
+		return ctx | queues;
+	case VCALL_rdma_create_srq:
+	case VCALL_rdma_create_srq_ex:
+		return ctx | queues | 1u << VOBJ_SRQ;
+	case VCALL_rdma_get_cm_event:
+		e = (struct rdma_cm_event **)(uintptr_t)args[1];
+		if ((*e)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			return ctx | 1u << VOBJ_ID;
+		return (*e)->event == RDMA_CM_EVENT_ADDR_RESOLVED ? ctx : 0;
+	default:
+		return 0;
+	}
+}
+
+int vcall_failed(enum vcall call, uint64_t ret, int err)
+{
+	int r = (int)ret;
+
+	switch (vcall_descs[call].ret) {
+	case VRET_VOID:
+	case VRET_INT:
+		return 0;
+	case VRET_ERR:
+		return r;
+	case VRET_M1:
+	case VRET_REREG:
+		return r ? (err ? err : EIO) : 0;
+	case VRET_COUNT:
+		return (int64_t)ret < 0 ? (int)-(int64_t)ret : 0;
+	default:
+		return ret ? 0 : (err ? err : EIO);
+	}
+}
+
+static void put_error(struct vwalk *w, int err)
+{
+	const char *name = strerrorname_np(err);
+
+	if (name)
+		vwalk_add(w, "%s", name);
+	else
+		vwalk_add(w, "%d", err);
+}
+
+static void put_devices(struct vwalk *w, struct ibv_device **list)
+{
+	for (; *list; list++) {
+		vwalk_add(w, " ");
+		vwalk_quoted(w, (*list)->name, sizeof((*list)->name));
+	}
+}
+
+static void put_contexts(struct vwalk *w, struct ibv_context **list)
+{
+	char name[16];
+	uint32_t i;
+
+	for (i = 0; i < VCALL_ARRAY && list[i]; i++) {
+		snprintf(name, sizeof(name), "[%u]", i);
+		vwalk_object(w, name, VOBJ_CTX, list[i], false);
+	}
+}
+
+static void put_result(struct vwalk *w, uint32_t kind, uint64_t ret, int failed)
+{
+	uint32_t ord;
+
+	switch (kind) {
+	case VRET_VOID:
+		vwalk_add(w, "void");
+		break;
+	case VRET_INT:
+	case VRET_COUNT:
+		if (failed)
+			put_error(w, failed);
+		else
+			vwalk_add(w, "%lld", (long long)ret);
+		break;
+	case VRET_ERR:
+		if (failed)
+			put_error(w, failed);
+		else
+			vwalk_add(w, "0");
+		break;
+	case VRET_M1:
+	case VRET_REREG:
+		vwalk_add(w, "%d", (int)ret);
+		break;
+	case VRET_DEVS:
+	case VRET_CTXS:
+		vwalk_add(w, "%s", ret ? "list" : "NULL");
+		break;
+	default:
+		ord = ret && w->env->name ? w->env->name(w->env->arg, kind - VRET_NEW,
+							 (void *)(uintptr_t)ret, true)
+					  : 0;
+		if (ord)
+			vwalk_add(w, "%s%u", vobj_names[kind - VRET_NEW], ord);
+		else
+			vwalk_add(w, "%s", ret ? "?" : "NULL");
+	}
+	if (failed && kind != VRET_ERR && kind != VRET_COUNT) {
+		vwalk_add(w, " ");
+		put_error(w, failed);
+	}
+}
+
+/* What a new object's own numbers are: others are told them. */
+static void put_numbers(struct vwalk *w, uint32_t kind, const void *obj)
+{
+	const struct ibv_mr *mr = obj;
+	const struct ibv_qp *qp = obj;
+	const struct ibv_mw *mw = obj;
+
+	if (kind == VRET_NEW + VOBJ_MR) {
+		vwalk_add(w, " addr=");
+		vwalk_fact(w, VFACT_ADDR, (uintptr_t)mr->addr);
+		vwalk_add(w, " length=%llu lkey=", (unsigned long long)mr->length);
+		vwalk_fact(w, VFACT_KEY, mr->lkey);
+		vwalk_add(w, " rkey=");
+		vwalk_fact(w, VFACT_KEY, mr->rkey);
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, mr->handle);
+	} else if (kind == VRET_NEW + VOBJ_PD) {
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_pd *)obj)->handle);
+	} else if (kind == VRET_NEW + VOBJ_DM) {
+		vwalk_add(w, " handle=");
+		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_dm *)obj)->handle);
+	} else if (kind == VRET_NEW + VOBJ_QP) {
+		vwalk_add(w, " qp_num=");
+		vwalk_fact(w, VFACT_QPN, qp->qp_num);
+	} else if (kind == VRET_NEW + VOBJ_MW) {
+		vwalk_add(w, " rkey=");
+		vwalk_fact(w, VFACT_KEY, mw->rkey);
+	} else if (kind == VRET_NEW + VOBJ_CTX) {
+		/* By which another program may import it. */
+		vwalk_add(w, " cmd_fd=");
+		vwalk_fact(w, VFACT_FD,
+			   (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);
+	} else if (kind == VRET_NEW + VOBJ_CQ) {
+		vwalk_add(w, " cqe=%d", ((const struct ibv_cq *)obj)->cqe);
+	}
+}
+
+void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
+		  const struct vcall_env *env)
+{
+	const struct vcall_desc *d = &vcall_descs[call];
+	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_IN };
+
+	t->len = 0;
+	t->n_facts = 0;
+	t->lost = false;
+	t->unknown = 0;
+	vwalk_add(&w, "%s", d->name);
+	vwalk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
+}
+
+void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
+		   int err, const struct vcall_env *env)
+{
+	const struct vcall_desc *d = &vcall_descs[call];
+	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_OUT, .ret = ret };
+	int failed = vcall_failed(call, ret, err);
+
+	vwalk_add(&w, " = ");
+	put_result(&w, d->ret, ret, failed);
+	if (failed)
+		return;
+	if (d->ret >= VRET_NEW)
+		put_numbers(&w, d->ret, (void *)(uintptr_t)ret);
+	else if (d->ret == VRET_DEVS)
+		put_devices(&w, (struct ibv_device **)(uintptr_t)ret);
+	else if (d->ret == VRET_CTXS)
+		put_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
+	else if (call == VCALL_ibv_rereg_mr)
+		put_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
+	else if (call == VCALL_ibv_bind_mw)
+		put_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
+	w.makes = vcall_makes(call, args);
+	vwalk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
+}
+
+void vcall_walk_bind(struct vwalk *w, enum vcall call)
+{
+	const struct vcall_desc *d = &vcall_descs[call];
+
+	w->makes = vcall_makes(call, w->args);
+	if (d->ret == VRET_CTXS && w->ret)
+		put_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
+	vwalk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);
+}

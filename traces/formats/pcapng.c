@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/* See pcapng.h. */
+#include "traces/formats/pcapng_block.h"
+#include "traces/vtrace/write.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Room that a packet's block takes beside the captured bytes. */
+#define PACKET_EXTRA (96u + PCAPNG_STRING)
+_Static_assert(PCAPNG_SNAPLEN + PACKET_EXTRA <= PCAPNG_BUFFER, "any block fits");
+#define RING_MIN 4096u
+
+/* pwritev2(2), since Linux 6.14; older headers do not have it. */
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80
+#endif
+#define SLOW_WRITES                                                                                \
+	16u /* of a full buffer: so many that take longer than that have waited for the disk */
+#define SLOW_NS	   100000000u
+#define SLOW_PAUSE 128u /* writes that are then left to the page cache */
+
+/** struct iface - one that has been added. @block: its description, for each file of a ring */
+struct iface {
+	u8 *block;
+	struct pcapng_count n; /* of the present file */
+};
+
+/**
+ * struct pcapng - see pcapng.h.
+ * @error: errno of what failed; nothing more is written then
+ * @ns: of the last packet
+ * @start: where in the present file it begins: standard output may be behind something
+ * @flushed: bytes of the present file, without what is gathered
+ * @file_packets: of the present file
+ * @ended: it has its statistics
+ * @cached, @n_direct, @direct_ns: see write_some()
+ * @section: the section header, for each file of a ring
+ */
+struct pcapng {
+	int fd;
+	bool keep_fd; /* standard output */
+	bool regular;
+	bool ended;
+	bool made; /* the present file was not there before */
+	u32 cached; /* so many writes go to the page cache; ~0: all */
+	u32 n_direct; /* writes that did not, in @direct_ns */
+	u64 direct_ns;
+	int error;
+	u64 ns;
+	off_t start;
+	u64 flushed;
+	u64 file_packets;
+	u64 ring_bytes, ring_packets;
+	u32 ring_files;
+	u32 mode;
+	int (*claim)(void *arg, int fd, const char *path);
+	void *arg;
+	struct pcapng_stat stat;
+	u8 *section;
+	struct iface *iface;
+	u32 n_ifaces, max_ifaces;
+	u32 stats_len; /* of the blocks at the end of a file */
+	u32 used;
+	char base[PATH_MAX];
+	char path[PATH_MAX + 16];
+	u8 buf[PCAPNG_BUFFER];
+};
+
+static bool has_ring(const struct pcapng *w)
+{
+	return w->ring_bytes || w->ring_packets;
+}
+
+/* --- out ------------------------------------------------------------------------------------------ */
+
+static int failed(struct pcapng *w, int error)
+{
+	w->error = error;
+	return -error;
+}
+
+/* Bytes of the whole blocks among the first @len that are gathered; @packets: of them. */
+static u32 whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
+{
+	u32 at = 0;
+
+	for (*packets = 0; at < len && block_len(w->buf + at) <= len - at;
+	     at += block_len(w->buf + at))
+		*packets += block_is_packet(w->buf + at);
+	return at;
+}
+
+/*
+ * As write(2). A full buffer is one of many: what goes straight on to the disk leaves its pages to those that follow,
+ * which is quicker than ever more fresh memory (on a virtual machine by far), and pushes nothing out of the page
+ * cache. A disk that makes us wait is slower than what is captured: then the page cache is what takes it.
+ */
+static ssize_t write_some(struct pcapng *w, const u8 *at, u32 len)
+{
+	const struct iovec v = { .iov_base = (void *)(uintptr_t)at, .iov_len = len };
+	ssize_t n;
+	u64 from;
+
+	if (!w->regular || w->cached || len < PCAPNG_BUFFER / 2) {
+		if (w->cached && w->cached != ~0u)
+			w->cached--;
+		return write(w->fd, at, len);
+	}
+	from = vt_now();
+	n = pwritev2(w->fd, &v, 1, -1, RWF_DONTCACHE);
+	if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
+		w->cached = ~0u;
+		return write(w->fd, at, len);
+	}
+	w->direct_ns += vt_now() - from;
+	if (++w->n_direct < SLOW_WRITES)
+		return n;
+	if (w->direct_ns > SLOW_NS)
+		w->cached = SLOW_PAUSE;
+	w->n_direct = 0;
+	w->direct_ns = 0;
+	return n;
+}
+
+/* Return: 0, or errno; *@done is set in either case. */
+static int write_all(struct pcapng *w, u32 *done)
+{
+	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
+	ssize_t n;
+
+	for (*done = 0; *done < w->used;) {
+		n = write_some(w, w->buf + *done, w->used - *done);
+		if (n >= 0)
+			*done += (u32)n;
+		else if (errno == EAGAIN)
+			poll(&p, 1, -1);
+		else if (errno != EINTR)
+			return errno;
+	}
+	return 0;
+}
+
+int pcapng_flush(struct pcapng *w)
+{
+	u64 packets = w->stat.waiting;
+	u32 done, whole;
+	int error;
+
+	if (w->error)
+		return -w->error;
+	if (!w->used)
+		return 0;
+	error = write_all(w, &done);
+	whole = error ? whole_blocks(w, done, &packets) : done;
+	/* What there is stays readable, as far as that can be helped. */
+	if (error && w->regular && !ftruncate(w->fd, w->start + (off_t)(w->flushed + whole)))
+		done = whole;
+	w->flushed += whole;
+	w->stat.bytes += done;
+	w->stat.packets += packets;
+	w->stat.waiting = 0;
+	w->used = 0;
+	return error ? failed(w, error) : 0;
+}
+
+/* Room for a block of @len bytes, or NULL: w->error. */
+static u8 *room(struct pcapng *w, u32 len)
+{
+	u8 *at;
+
+	if (w->used + len > sizeof(w->buf) && pcapng_flush(w))
+		return NULL;
+	if (w->error)
+		return NULL;
+	at = w->buf + w->used;
+	w->used += len;
+	return at;
+}
+
+static int put_copy(struct pcapng *w, const u8 *block)
+{
+	u32 len = block_len(block);
+	u8 *at = room(w, len);
+
+	if (!at)
+		return -w->error;
+	memcpy(at, block, len);
+	return 0;
+}
+
+/* --- files ---------------------------------------------------------------------------------------- */
+
+void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size)
+{
+	const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+
+	if (!dot || (slash && dot < slash))
+		dot = file + strlen(file);
+	snprintf(out, size, "%.*s_%05u%s", (int)(dot - file), file, nth, dot);
+}
+
+/* Return: a descriptor, or -errno. */
+static int open_path(struct pcapng *w)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+	int fd = open(w->path, flags | O_EXCL, 0666);
+
+	w->made = fd >= 0;
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(w->path, flags, 0666);
+	} else if (fd >= 0 && w->mode && fchmod(fd, w->mode & 0777)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* Return: 0; -errno: there is no descriptor. */
+static int open_file(struct pcapng *w)
+{
+	int ret;
+
+	if (has_ring(w))
+		pcapng_ring_path(w->base, w->stat.files + 1, w->path, sizeof(w->path));
+	else
+		memcpy(w->path, w->base, sizeof(w->base));
+	w->fd = open_path(w);
+	if (w->fd < 0)
+		return w->fd;
+	ret = w->claim ? w->claim(w->arg, w->fd, w->path) : 0;
+	/* A pipe has no length. */
+	if (!ret && ftruncate(w->fd, 0) && errno != EINVAL)
+		ret = -errno;
+	if (!ret)
+		return 0;
+	close(w->fd);
+	w->fd = -1;
+	return ret;
+}
+
+/* What each file begins with. */
+static int begin_file(struct pcapng *w)
+{
+	struct stat st;
+	u32 i;
+
+	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
+	w->start = 0;
+	if (w->regular)
+		w->start =
+			fcntl(w->fd, F_GETFL) & O_APPEND ? st.st_size : lseek(w->fd, 0, SEEK_CUR);
+	w->flushed = w->file_packets = 0;
+	w->cached = 0;
+	w->stat.files++;
+	if (put_copy(w, w->section))
+		return -w->error;
+	for (i = 0; i < w->n_ifaces; i++) {
+		w->iface[i].n = (struct pcapng_count){ 0 };
+		if (put_copy(w, w->iface[i].block))
+			return -w->error;
+	}
+	return 0;
+}
+
+/* Statistics, and all is written. */
+static int end_file(struct pcapng *w, u64 ns)
+{
+	u32 len, i;
+	u8 *at;
+
+	for (i = 0; i < w->n_ifaces; i++) {
+		len = block_stats(NULL, i, ns, &w->iface[i].n);
+		at = room(w, len);
+		if (!at)
+			break;
+		block_stats(at, i, ns, &w->iface[i].n);
+	}
+	return pcapng_flush(w);
+}
+
+/* The next file of a ring. */
+static int turn(struct pcapng *w)
+{
+	char old[sizeof(w->path)];
+	int ret = end_file(w, w->ns);
+
+	if (close(w->fd) && !ret)
+		ret = failed(w, errno);
+	w->fd = -1;
+	if (ret)
+		return ret;
+	ret = open_file(w);
+	if (ret)
+		return failed(w, -ret);
+	if (w->ring_files && w->stat.files >= w->ring_files) {
+		pcapng_ring_path(w->base, w->stat.files + 1 - w->ring_files, old, sizeof(old));
+		/* Somebody else may have moved it away. */
+		unlink(old);
+	}
+	return begin_file(w);
+}
+
+static bool is_full(const struct pcapng *w, u32 len)
+{
+	if (!w->file_packets)
+		return false;
+	if (w->ring_packets && w->file_packets >= w->ring_packets)
+		return true;
+	return w->ring_bytes && w->flushed + w->used + len + w->stats_len > w->ring_bytes;
+}
+
+/* --- the interface -------------------------------------------------------------------------------- */
+
+static int take_path(struct pcapng *w, const struct pcapng_opts *o)
+{
+	if (!o->path) {
+		w->fd = o->fd;
+		return 0;
+	}
+	if (!strcmp(o->path, "-")) {
+		w->fd = STDOUT_FILENO;
+		w->keep_fd = true;
+		return 0;
+	}
+	if (strlen(o->path) >= sizeof(w->base))
+		return -ENAMETOOLONG;
+	memcpy(w->base, o->path, strlen(o->path) + 1);
+	return open_file(w);
+}
+
+static void let_go(struct pcapng *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->n_ifaces; i++)
+		free(w->iface[i].block);
+	free(w->iface);
+	free(w->section);
+	free(w);
+}
+
+void pcapng_drop(struct pcapng *w)
+{
+	if (!w->keep_fd && w->fd >= 0)
+		close(w->fd);
+	if (w->made)
+		unlink(w->path);
+	let_go(w);
+}
+
+int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
+{
+	struct pcapng *w;
+	int ret;
+
+	if (o->ring_bytes || o->ring_packets) {
+		if (!o->path || !strcmp(o->path, "-") ||
+		    (o->ring_bytes && o->ring_bytes < RING_MIN))
+			return -EINVAL;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->ring_bytes = o->ring_bytes;
+	w->ring_packets = o->ring_packets;
+	w->ring_files = o->ring_files;
+	w->mode = o->mode;
+	w->claim = o->claim;
+	w->arg = o->arg;
+	w->section = malloc(block_section(NULL, o));
+	ret = w->section ? take_path(w, o) : -ENOMEM;
+	if (ret) {
+		let_go(w);
+		return ret;
+	}
+	block_section(w->section, o);
+	ret = begin_file(w);
+	if (!ret)
+		ret = pcapng_flush(w);
+	if (ret) {
+		pcapng_drop(w);
+		return ret;
+	}
+	*out = w;
+	return 0;
+}
+
+static int more_ifaces(struct pcapng *w)
+{
+	u32 max = w->max_ifaces ? w->max_ifaces * 2 : 16;
+	struct iface *more;
+
+	if (w->n_ifaces < w->max_ifaces)
+		return 0;
+	if (w->n_ifaces >= PCAPNG_IFACES)
+		return -ENOSPC;
+	more = realloc(w->iface, max * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	w->iface = more;
+	w->max_ifaces = max;
+	return 0;
+}
+
+int pcapng_add_iface(struct pcapng *w, const struct pcapng_iface *i)
+{
+	struct pcapng_count none = { 0 };
+	struct iface *f;
+	int ret = w->error ? -w->error : more_ifaces(w);
+
+	if (ret)
+		return ret;
+	f = &w->iface[w->n_ifaces];
+	*f = (struct iface){ .block = malloc(block_iface(NULL, i)) };
+	if (!f->block)
+		return -ENOMEM;
+	block_iface(f->block, i);
+	ret = put_copy(w, f->block);
+	if (ret) {
+		free(f->block);
+		return ret;
+	}
+	w->stats_len += block_stats(NULL, 0, 0, &none);
+	return (int)w->n_ifaces++;
+}
+
+int pcapng_write(struct pcapng *w, const struct pcapng_pkt *p)
+{
+	struct pcapng_count *n;
+	u32 len;
+	u8 *at;
+	int ret;
+
+	if (p->iface >= w->n_ifaces || p->caplen > p->len || p->caplen > PCAPNG_SNAPLEN)
+		return -EINVAL;
+	len = block_packet(NULL, p);
+	if (is_full(w, len)) {
+		ret = turn(w);
+		if (ret)
+			return ret;
+	}
+	at = room(w, len);
+	if (!at)
+		return -w->error;
+	block_packet(at, p);
+	n = &w->iface[p->iface].n;
+	n->packets++;
+	n->dropped += p->dropped;
+	w->stat.dropped += p->dropped;
+	w->stat.waiting++;
+	w->file_packets++;
+	w->ns = p->ns;
+	return 0;
+}
+
+void pcapng_count(struct pcapng *w, u32 iface, u64 filtered, u64 lost)
+{
+	if (iface >= w->n_ifaces)
+		return;
+	w->iface[iface].n.filtered += filtered;
+	w->iface[iface].n.dropped += lost;
+	w->stat.dropped += lost;
+}
+
+void pcapng_stat(const struct pcapng *w, struct pcapng_stat *out)
+{
+	*out = w->stat;
+}
+
+const char *pcapng_path(const struct pcapng *w)
+{
+	return w->path;
+}
+
+int pcapng_end(struct pcapng *w, u64 ns)
+{
+	if (w->ended)
+		return -w->error;
+	w->ended = true;
+	return end_file(w, ns);
+}
+
+int pcapng_close(struct pcapng *w, u64 ns)
+{
+	int ret = pcapng_end(w, ns);
+
+	if (!w->keep_fd && w->fd >= 0 && close(w->fd) && !ret)
+		ret = -errno;
+	let_go(w);
+	return ret;
+}

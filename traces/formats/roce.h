@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: RDMA packets as bytes: RoCE v2, RoCE v1 and InfiniBand frames, both ways.
+ *
+ * A struct roce_pkt has all that stands in a frame's headers, in host order. roce_build() makes the frame of
+ * it, with lengths, checksums, pad, ICRC and VCRC filled in; roce_parse() is the way back, and says what is
+ * wrong with the frame. Both are pure functions; roce_parse() trusts no length in a frame, which anybody may
+ * have made. Headers are those of IBTA volume 1, chapter 9, and for RoCE annexes A16 and A17.
+ */
+#ifndef TRACES_FORMATS_ROCE_H
+#define TRACES_FORMATS_ROCE_H
+
+#include "emulator/types.h"
+
+/** enum roce_link - link types, LINKTYPE_* of pcap. All are read; ETHERNET and IB are also made. */
+enum roce_link {
+	ROCE_LINK_ETHERNET = 1,
+	ROCE_LINK_RAW_OLD = 12, /* DLT_RAW, as libpcap calls LINKTYPE_RAW */
+	ROCE_LINK_RAW = 101,
+	ROCE_LINK_SLL = 113,
+	ROCE_LINK_ERF = 197,
+	ROCE_LINK_IPV4 = 228,
+	ROCE_LINK_IPV6 = 229,
+	ROCE_LINK_IB = 247, /* from the LRH to the VCRC */
+	ROCE_LINK_SLL2 = 276,
+};
+
+/** enum roce_net - what carries the packet. It follows which link type a frame of it has. */
+enum roce_net {
+	ROCE_IP4, /* Ethernet, IPv4, UDP 4791 */
+	ROCE_IP6, /* Ethernet, IPv6, UDP 4791 */
+	ROCE_V1, /* Ethernet, GRH */
+	ROCE_IB, /* LRH */
+	ROCE_IB_GRH, /* LRH, GRH */
+};
+
+/** enum roce_transport - the upper three bits of the BTH's opcode. */
+enum roce_transport {
+	ROCE_RC = 0,
+	ROCE_UC = 1,
+	ROCE_RD = 2,
+	ROCE_UD = 3,
+	ROCE_CNP = 4, /* congestion notification, annex A17.9.3: opcode 0x81 alone */
+	ROCE_XRC = 5,
+};
+
+/** enum roce_op - the lower five bits: IBTA volume 1, table 38. */
+enum roce_op {
+	ROCE_SEND_FIRST,
+	ROCE_SEND_MIDDLE,
+	ROCE_SEND_LAST,
+	ROCE_SEND_LAST_IMM,
+	ROCE_SEND_ONLY,
+	ROCE_SEND_ONLY_IMM,
+	ROCE_WRITE_FIRST,
+	ROCE_WRITE_MIDDLE,
+	ROCE_WRITE_LAST,
+	ROCE_WRITE_LAST_IMM,
+	ROCE_WRITE_ONLY,
+	ROCE_WRITE_ONLY_IMM,
+	ROCE_READ_REQ,
+	ROCE_READ_RESP_FIRST,
+	ROCE_READ_RESP_MIDDLE,
+	ROCE_READ_RESP_LAST,
+	ROCE_READ_RESP_ONLY,
+	ROCE_ACK,
+	ROCE_ATOMIC_ACK,
+	ROCE_CMP_SWAP,
+	ROCE_FETCH_ADD,
+	ROCE_RESYNC, /* RD alone */
+	ROCE_SEND_LAST_INV,
+	ROCE_SEND_ONLY_INV,
+	ROCE_FLUSH = 28,
+	ROCE_ATOMIC_WRITE,
+};
+
+#define ROCE_OPCODE(transport, op) ((u8)((transport) << 5 | (op)))
+#define ROCE_OPCODE_CNP		   0x81u
+
+/** enum roce_hdr - extended headers, in the order in which they follow the BTH. */
+enum roce_hdr {
+	ROCE_RDETH = 1 << 0,
+	ROCE_DETH = 1 << 1,
+	ROCE_XRCETH = 1 << 2,
+	ROCE_FETH = 1 << 3,
+	ROCE_RETH = 1 << 4,
+	ROCE_ATOMICETH = 1 << 5,
+	ROCE_AETH = 1 << 6,
+	ROCE_ATOMICACKETH = 1 << 7,
+	ROCE_IMMDT = 1 << 8,
+	ROCE_IETH = 1 << 9,
+	ROCE_PAYLOAD = 1 << 10, /* not a header: there may be payload */
+	ROCE_KNOWN = 1 << 11, /* the opcode is one */
+};
+
+/** enum roce_wrong - what is wrong with a frame that was read; 0: nothing. */
+enum roce_wrong {
+	ROCE_BAD_SHORT = 1 << 0, /* it ends within its headers or ICRC: fields behind that are 0 */
+	ROCE_BAD_LEN = 1 << 1, /* lengths of its headers contradict each other */
+	ROCE_BAD_IP_CSUM = 1 << 2,
+	ROCE_BAD_UDP_CSUM = 1 << 3, /* it has one, and it is not right */
+	ROCE_BAD_GRH = 1 << 4, /* version or next header of a GRH, or link version of an LRH */
+	ROCE_BAD_TVER = 1 << 5, /* transport header version is not 0 */
+	ROCE_BAD_OPCODE = 1 << 6, /* unknown: what is behind the BTH is payload */
+	ROCE_BAD_PAD = 1 << 7, /* more pad than payload, or both are no multiple of 4 */
+	ROCE_BAD_PAYLOAD = 1 << 8, /* payload, where the opcode has none */
+	ROCE_BAD_ICRC = 1 << 9,
+	ROCE_BAD_VCRC = 1 << 10,
+	ROCE_CUT =
+		1
+		<< 11, /* nothing wrong: not all was captured; ICRC and VCRC could not be checked */
+};
+
+#define ROCE_UDP_PORT 4791u
+#define ROCE_MAD_QKEY 0x80010000u
+/* No more bytes than these come before the payload: a capture of so many has all headers. */
+#define ROCE_HDR_MAX 128u
+/* No frame that roce_build() makes is longer. */
+#define ROCE_FRAME_MAX (22u + 40u + 65535u)
+#define ROCE_VLAN(tci) (0x8100u << 16 | (tci)) /* as an entry of roce_pkt.vlan */
+#define ROCE_IP_DF     0x4000u /* as roce_pkt.ip_frag: what RoCE sends */
+
+/**
+ * struct roce_pkt - one packet. Integers in host order; bytes (MACs, GIDs) as on the wire.
+ * Which of the extended headers' fields count follows from @opcode: roce_headers().
+ *
+ * @net: enum roce_net
+ * @vlan: of Ethernet, outer tag first: protocol (0x8100, 0x88a8) << 16 | TCI; 0: none
+ * @tclass: traffic class, or IPv4's type of service (DSCP << 2 | ECN)
+ * @flow_label: of IPv6 and GRH, 20 bits
+ * @ip_id, @ip_frag: of IPv4: identification; flags and fragment offset, ROCE_IP_DF as a rule
+ * @hop_limit: or IPv4's TTL
+ * @sgid, @dgid: IPv4 addresses as ::ffff:a.b.c.d
+ * @udp_csum: as it stands there; 0, as RoCE has it: none
+ * @vl, @sl, @slid, @dlid: of the LRH
+ * @ecn: FECN 0x80, BECN 0x40, and six reserved bits
+ * @resv7: the bits behind AckReq
+ * @syndrome, @msn: AETH
+ * @eec: RDETH; @srqn: XRCETH; @qkey, @sqpn: DETH; @flush: FETH
+ * @va, @rkey, @dma_len: RETH; AtomicETH has the first two as well
+ * @swap, @compare: AtomicETH; of a FetchAdd, @swap is what is added
+ * @orig: AtomicAckETH; @imm: ImmDt; @inv_rkey: IETH
+ * @payload: its first @payload_cap bytes, of the @payload_len that the packet has, without pad. What is
+ *           read points into the frame. To build, no more need be there than roce_payload_needed() says.
+ * @icrc_xor: building: the ICRC is made wrong by that; 0: it is right. Reading leaves it 0
+ * @pad, @icrc, @vcrc, @wrong: reading: as found; building does not look at them
+ */
+struct roce_pkt {
+	/* network */
+	u8 net;
+	u8 eth_dst[6], eth_src[6];
+	u32 vlan[2];
+	u8 tclass;
+	u32 flow_label;
+	u16 ip_id, ip_frag;
+	u8 hop_limit;
+	u8 sgid[16], dgid[16];
+	u16 udp_src;
+	u16 udp_csum;
+	u8 vl, sl;
+	u16 slid, dlid;
+
+	/* BTH */
+	u8 opcode;
+	bool solicited;
+	bool mig;
+	u8 tver;
+	u16 pkey;
+	u8 ecn;
+	u32 dqpn;
+	bool ack_req;
+	u8 resv7;
+	u32 psn;
+
+	/* extended headers */
+	u32 eec;
+	u32 qkey, sqpn;
+	u32 srqn;
+	u32 flush;
+	u64 va;
+	u32 rkey, dma_len;
+	u64 swap, compare;
+	u8 syndrome;
+	u32 msn;
+	u64 orig;
+	u32 imm;
+	u32 inv_rkey;
+
+	const u8 *payload;
+	u32 payload_len, payload_cap;
+
+	u32 icrc_xor;
+	u8 pad;
+	u32 icrc;
+	u16 vcrc;
+	u32 wrong; /* enum roce_wrong */
+};
+
+/** roce_headers() - enum roce_hdr of a BTH's opcode; 0: it is none. */
+u32 roce_headers(u8 opcode);
+/** roce_is_answer() - READ and atomic responses, acknowledges: of RC, RD and XRC. */
+bool roce_is_answer(u8 opcode);
+/** roce_link_of() - the link type (enum roce_link) of frames of an enum roce_net: ETHERNET or IB. */
+u32 roce_link_of(u32 net);
+
+/** roce_frame_len() - bytes of the packet's frame on the wire: @payload_len and @net count. */
+u32 roce_frame_len(const struct roce_pkt *p);
+/**
+ * roce_payload_needed() - bytes that must be at @payload to build the first @snap bytes of the frame.
+ * None behind those captured, unless part of the ICRC is captured as well: it is of all.
+ */
+u32 roce_payload_needed(const struct roce_pkt *p, u32 snap);
+/**
+ * roce_build() - the first @snap bytes of the packet's frame, all of it with @snap >= roce_frame_len().
+ * @buf: room for @snap bytes, or for the whole frame if that is less
+ * @wire_len: bytes of the whole frame
+ *
+ * Return: bytes at @buf; -EMSGSIZE: no frame has so much payload; -EINVAL: @payload_cap is less than is
+ * needed, or a field does not fit its place.
+ */
+int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
+/**
+ * roce_build_next() - the same, where @buf has what roce_build() has made of a packet from which this one differs in
+ * nothing but @psn, @ip_id and the bytes of its payload, with the same @snap: quicker, as most headers stay.
+ */
+int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
+
+/**
+ * roce_erf() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:
+ * together they are of link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB (as of 4.0).
+ * @ns: its time since 1970; @caplen, @wire_len: of the frame alone
+ */
+void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len);
+#define ROCE_ERF_LEN 16u
+
+/** roce_link_known() - whether roce_parse() understands frames of that link type. */
+bool roce_link_known(u32 link);
+/**
+ * roce_parse() - read a frame.
+ * @link: enum roce_link
+ * @frame: @caplen bytes of it; @len: those that it had on the wire
+ * @p: all fields are set; @p->wrong says what is wrong with the frame
+ *
+ * Of a frame that is cut (@caplen < @len) what is there is read. IP options, IPv6 extension headers and
+ * what is behind the packet are skipped, and are not in @p.
+ *
+ * Return: 0: an RDMA packet whose headers are all there, though maybe not right (@p->wrong);
+ * -EBADMSG: it says that it is one, but ends within its headers, or its lengths are impossible;
+ * -ENOMSG: it is none.
+ */
+int roce_parse(u32 link, const u8 *frame, u32 caplen, u32 len, struct roce_pkt *p);
+/** roce_wrong_text() - the lowest of @wrong's bits in words, "bad ICRC"; "" when there is none. */
+const char *roce_wrong_text(u32 wrong);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames from packets. See roce.h. */
+#include "traces/formats/roce_model.h"
+
+/** struct lens - bytes of a frame's parts. @l3: of the IP header or GRH; @bth: with extended headers */
+struct lens {
+	u32 l2, l3, udp, bth, payload, pad;
+};
+
+static void lens_of(const struct roce_pkt *p, struct lens *n)
+{
+	u32 i;
+
+	*n = (struct lens){ .l2 = net_is_ib(p->net) ? LRH_LEN : ETH_LEN,
+			    .udp = net_is_udp(p->net) ? UDP_LEN : 0,
+			    .bth = BTH_LEN + hdr_len(roce_headers(p->opcode)),
+			    .payload = p->payload_len,
+			    .pad = -p->payload_len & 3u };
+	if (p->net == ROCE_IP4)
+		n->l3 = IP4_LEN;
+	else if (p->net != ROCE_IB)
+		n->l3 = IP6_LEN;
+	for (i = 0; i < ARRAY_SIZE(p->vlan) && !net_is_ib(p->net); i++)
+		n->l2 += p->vlan[i] ? VLAN_LEN : 0;
+}
+
+static u32 headers_len(const struct lens *n)
+{
+	return n->l2 + n->l3 + n->udp + n->bth;
+}
+
+/* From the BTH to the ICRC. */
+static u32 transport_len(const struct lens *n)
+{
+	return n->bth + n->payload + n->pad + ICRC_LEN;
+}
+
+static u32 wire_len_of(const struct roce_pkt *p, const struct lens *n)
+{
+	return headers_len(n) - n->bth + transport_len(n) + (net_is_ib(p->net) ? VCRC_LEN : 0);
+}
+
+u32 roce_link_of(u32 net)
+{
+	return net_is_ib(net) ? ROCE_LINK_IB : ROCE_LINK_ETHERNET;
+}
+
+u32 roce_frame_len(const struct roce_pkt *p)
+{
+	struct lens n;
+
+	lens_of(p, &n);
+	return wire_len_of(p, &n);
+}
+
+static u32 needed(const struct lens *n, u32 snap)
+{
+	u32 at = headers_len(n);
+
+	if (snap > at + n->payload + n->pad)
+		return n->payload;
+	return snap > at ? min_u32(snap - at, n->payload) : 0;
+}
+
+u32 roce_payload_needed(const struct roce_pkt *p, u32 snap)
+{
+	struct lens n;
+
+	lens_of(p, &n);
+	return needed(&n, snap);
+}
+
+/* --- headers -------------------------------------------------------------------------------------- */
+
+static u8 *put_eth(u8 *at, const struct roce_pkt *p)
+{
+	static const u16 types[] = {
+		[ROCE_IP4] = ETH_IP4, [ROCE_IP6] = ETH_IP6, [ROCE_V1] = ETH_ROCE
+	};
+	u32 i;
+
+	memcpy(at, p->eth_dst, 6);
+	memcpy(at + 6, p->eth_src, 6);
+	at += 12;
+	for (i = 0; i < ARRAY_SIZE(p->vlan); i++) {
+		if (!p->vlan[i])
+			continue;
+		be_put(at, VLAN_LEN, p->vlan[i]);
+		at += VLAN_LEN;
+	}
+	be_put(at, 2, types[p->net]);
+	return at + 2;
+}
+
+static u8 *put_lrh(u8 *at, const struct roce_pkt *p, u32 pktlen)
+{
+	at[0] = (u8)(p->vl << 4);
+	at[1] = (u8)(p->sl << 4 | (p->net == ROCE_IB_GRH ? LNH_GRH : LNH_BTH));
+	be_put(at + 2, 2, p->dlid);
+	be_put(at + 4, 2, pktlen / 4);
+	be_put(at + 6, 2, p->slid);
+	return at + LRH_LEN;
+}
+
+static u8 *put_ip4(u8 *at, const struct roce_pkt *p, u32 len)
+{
+	at[0] = 4 << 4 | IP4_LEN / 4;
+	at[1] = p->tclass;
+	be_put(at + 2, 2, IP4_LEN + len);
+	be_put(at + 4, 2, p->ip_id);
+	be_put(at + 6, 2, p->ip_frag);
+	at[8] = p->hop_limit;
+	at[9] = PROTO_UDP;
+	be_put(at + 10, 2, 0);
+	memcpy(at + 12, p->sgid + 12, 4);
+	memcpy(at + 16, p->dgid + 12, 4);
+	be_put(at + 10, 2, ones_fold(ones_sum(0, at, IP4_LEN)));
+	return at + IP4_LEN;
+}
+
+static u8 *put_ip6(u8 *at, const struct roce_pkt *p, u32 len, u8 next)
+{
+	be_put(at, 4, 6u << 28 | (u32)p->tclass << 20 | p->flow_label);
+	be_put(at + 4, 2, len);
+	at[6] = next;
+	at[7] = p->hop_limit;
+	memcpy(at + 8, p->sgid, 16);
+	memcpy(at + 24, p->dgid, 16);
+	return at + IP6_LEN;
+}
+
+static u8 *put_udp(u8 *at, const struct roce_pkt *p, u32 len)
+{
+	be_put(at, 2, p->udp_src);
+	be_put(at + 2, 2, ROCE_UDP_PORT);
+	be_put(at + 4, 2, len);
+	be_put(at + 6, 2, p->udp_csum);
+	return at + UDP_LEN;
+}
+
+static void put_bth(u8 *at, const struct roce_pkt *p, u32 pad)
+{
+	at[0] = p->opcode;
+	at[1] = (u8)(p->solicited << 7 | p->mig << 6 | pad << 4 | p->tver);
+	be_put(at + 2, 2, p->pkey);
+	at[4] = p->ecn;
+	be_put(at + 5, 3, p->dqpn);
+	at[8] = (u8)(p->ack_req << 7 | p->resv7);
+	be_put(at + 9, 3, p->psn);
+}
+
+/* Return: where the BTH begins. */
+static u32 put_headers(u8 *hdr, const struct roce_pkt *p, const struct lens *n)
+{
+	u32 len = transport_len(n);
+	u8 *at;
+
+	at = net_is_ib(p->net) ? put_lrh(hdr, p, n->l2 + n->l3 + len) : put_eth(hdr, p);
+	if (p->net == ROCE_IP4)
+		at = put_ip4(at, p, n->udp + len);
+	else if (p->net != ROCE_IB)
+		at = put_ip6(at, p, n->udp + len, net_is_udp(p->net) ? PROTO_UDP : NEXT_BTH);
+	if (net_is_udp(p->net))
+		at = put_udp(at, p, n->udp + len);
+	put_bth(at, p, n->pad);
+	hdr_put(roce_headers(p->opcode), p, at + BTH_LEN);
+	return (u32)(at - hdr);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------ */
+
+/* Whether the fields, which may be wider than their places, fit. */
+static bool fits(const struct roce_pkt *p)
+{
+	u32 three = p->dqpn | p->psn | p->eec | p->sqpn | p->srqn | p->msn;
+
+	return p->net <= ROCE_IB_GRH && p->vl < 16 && p->sl < 16 && p->tver < 16 &&
+	       p->resv7 < 128 && p->flow_label < 1u << 20 && three < 1u << 24;
+}
+
+/* Behind the payload come pad, ICRC and maybe VCRC, of which @snap bytes from @frame on are wanted. */
+static void put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, u32 bth, u32 snap)
+{
+	u32 end = headers_len(n) + n->payload, l2 = net_is_ib(p->net) ? 0 : n->l2;
+	u8 tail[3 + ICRC_LEN + VCRC_LEN] = { 0 }, *whole;
+	u32 icrc;
+
+	if (snap <= end)
+		return;
+	whole = frame + end;
+	memset(whole, 0, min_u32(n->pad, snap - end));
+	if (snap <= end + n->pad)
+		return;
+	icrc = frame_icrc(p->net, frame + l2, frame + bth, whole + n->pad) ^ p->icrc_xor;
+	icrc = __builtin_bswap32(icrc);
+	be_put(tail, ICRC_LEN, icrc);
+	memcpy(whole + n->pad, tail, min_u32(ICRC_LEN, snap - end - n->pad));
+	end += n->pad + ICRC_LEN;
+	if (snap <= end)
+		return;
+	be_put(tail, VCRC_LEN, __builtin_bswap16(frame_vcrc(frame, end)));
+	memcpy(frame + end, tail, min_u32(VCRC_LEN, snap - end));
+}
+
+/* Return: 0; *@n and *@wire_len are set, and *@payload: bytes of it in the first *@snap. -errno: as roce_build() */
+static int measure(const struct roce_pkt *p, struct lens *n, u32 *snap, u32 *payload, u32 *wire_len)
+{
+	if (!fits(p))
+		return -EINVAL;
+	/* Of no sum below more than a frame can say of its length. */
+	if (p->payload_len > 65535)
+		return -EMSGSIZE;
+	lens_of(p, n);
+	if (n->l3 + n->udp + transport_len(n) >
+	    (net_is_ib(p->net) ? PKTLEN_MAX * 4 - LRH_LEN : 65535))
+		return -EMSGSIZE;
+	*wire_len = wire_len_of(p, n);
+	*snap = min_u32(*snap, *wire_len);
+	*payload = needed(n, *snap);
+	return *payload > p->payload_cap ? -EINVAL : 0;
+}
+
+int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
+{
+	u8 hdr[ROCE_HDR_MAX];
+	u32 bth, payload;
+	struct lens n;
+	int ret = measure(p, &n, &snap, &payload, wire_len);
+
+	if (ret)
+		return ret;
+	bth = put_headers(hdr, p, &n);
+	memcpy(buf, hdr, min_u32(snap, headers_len(&n)));
+	if (payload)
+		memcpy(buf + headers_len(&n), p->payload, payload);
+	put_tail(buf, p, &n, bth, snap);
+	return (int)snap;
+}
+
+/* RFC 1624: of a header that is never all zeros. */
+static void replace_ip_id(u8 *ip, u16 id)
+{
+	u32 was = (u32)be_get(ip + 4, 2), sum = ~(u32)be_get(ip + 10, 2) & 0xffff;
+
+	be_put(ip + 4, 2, id);
+	be_put(ip + 10, 2, ones_fold((u64)sum + (~was & 0xffff) + id));
+}
+
+int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
+{
+	u32 bth, payload;
+	struct lens n;
+	int ret = measure(p, &n, &snap, &payload, wire_len);
+
+	if (ret)
+		return ret;
+	if (snap < headers_len(&n))
+		return roce_build(p, buf, snap, wire_len);
+	bth = headers_len(&n) - n.bth;
+	if (p->net == ROCE_IP4)
+		replace_ip_id(buf + n.l2, p->ip_id);
+	be_put(buf + bth + 9, 3, p->psn);
+	if (payload)
+		memcpy(buf + headers_len(&n), p->payload, payload);
+	put_tail(buf, p, &n, bth, snap);
+	return (int)snap;
+}
+
+void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len)
+{
+	u64 s = ns / 1000000000, rest = ns % 1000000000;
+	u32 i;
+
+	/* Seconds and their fraction in 64 bits, the one thing here that begins with its lowest byte. */
+	s = s << 32 | (rest << 32) / 1000000000;
+	for (i = 0; i < 8; i++)
+		out[i] = (u8)(s >> 8 * i);
+	out[8] = ERF_IB;
+	out[9] = 1 << 2; /* records are as long as they are captured */
+	be_put(out + 10, 2, ROCE_ERF_LEN + caplen);
+	be_put(out + 12, 2, 0);
+	be_put(out + 14, 2, wire_len);
+}

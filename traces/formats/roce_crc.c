@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Checksums of frames: ICRC, VCRC, IP's. */
+#include "traces/formats/roce_model.h"
+
+#include <zlib.h>
+
+static u32 crc(u32 sum, const u8 *p, size_t len)
+{
+	return (u32)crc32(sum, p, (uInt)len);
+}
+
+/* An IPv4, IPv6 or global route header with all ones where routers write: its length. */
+static u32 mask_ip(u32 net, const u8 *ip, u8 *out)
+{
+	if (net == ROCE_IP4) {
+		memcpy(out, ip, IP4_LEN);
+		out[1] = 0xff; /* type of service */
+		out[8] = 0xff; /* TTL */
+		out[10] = out[11] = 0xff; /* checksum */
+		return IP4_LEN;
+	}
+	memcpy(out, ip, IP6_LEN);
+	out[0] |= 0x0f; /* traffic class, flow label */
+	out[1] = out[2] = out[3] = 0xff;
+	out[7] = 0xff; /* hop limit */
+	return IP6_LEN;
+}
+
+u32 frame_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
+{
+	u8 masked[IP6_LEN];
+	u32 sum, n;
+
+	/* What has no LRH is taken for one with an LRH of ones. */
+	memset(masked, 0xff, LRH_LEN);
+	if (net_is_ib(net)) {
+		memcpy(masked, head, LRH_LEN);
+		masked[0] |= 0xf0; /* virtual lane */
+		head += LRH_LEN;
+	}
+	sum = crc(0, masked, LRH_LEN);
+	if (net != ROCE_IB) {
+		n = mask_ip(net, head, masked);
+		sum = crc(sum, masked, n);
+		head += n;
+	}
+	if (net_is_udp(net)) {
+		/* IP options and the like, if there are any, as they are. */
+		sum = crc(sum, head, (size_t)(bth - UDP_LEN - head));
+		memcpy(masked, bth - UDP_LEN, UDP_LEN);
+		masked[6] = masked[7] = 0xff; /* checksum */
+		sum = crc(sum, masked, UDP_LEN);
+	}
+	memcpy(masked, bth, BTH_LEN);
+	masked[4] = 0xff; /* FECN, BECN, reserved */
+	sum = crc(sum, masked, BTH_LEN);
+	return crc(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
+}
+
+/* x^16 + x^12 + x^3 + x + 1, lowest bit first, four bits at a time. */
+u16 frame_vcrc(const u8 *lrh, u32 len)
+{
+	static const u16 table[16] = {
+		0x0000, 0x1a01, 0x3402, 0x2e03, 0x6804, 0x7205, 0x5c06, 0x4607,
+		0xd008, 0xca09, 0xe40a, 0xfe0b, 0xb80c, 0xa20d, 0x8c0e, 0x960f,
+	};
+	u32 sum = 0xffff, i;
+
+	for (i = 0; i < len; i++) {
+		sum = sum >> 4 ^ table[(sum ^ lrh[i]) & 15];
+		sum = sum >> 4 ^ table[(sum ^ lrh[i] >> 4) & 15];
+	}
+	return (u16)~sum;
+}
+
+u64 ones_sum(u64 sum, const u8 *p, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		sum += be_get(p + i, 2);
+	if (len & 1)
+		sum += (u64)p[len - 1] << 8;
+	return sum;
+}
+
+u16 ones_fold(u64 sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (u16)~sum;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what building and reading frames share.
+ */
+#ifndef TRACES_FORMATS_ROCE_MODEL_H
+#define TRACES_FORMATS_ROCE_MODEL_H
+
+#include "traces/formats/roce.h"
+
+#include <endian.h>
+
+#define ETH_LEN	   14u
+#define VLAN_LEN   4u
+#define LRH_LEN	   8u
+#define IP4_LEN	   20u
+#define IP6_LEN	   40u /* a GRH's, too */
+#define UDP_LEN	   8u
+#define BTH_LEN	   12u
+#define ICRC_LEN   4u
+#define VCRC_LEN   2u
+#define ETH_VLAN   0x8100u
+#define ETH_QINQ   0x88a8u
+#define ETH_IP4	   0x0800u
+#define ETH_IP6	   0x86ddu
+#define ETH_ROCE   0x8915u /* version 1: a GRH behind it */
+#define PROTO_UDP  17u
+#define ERF_ETH	   2u
+#define ERF_IB	   21u
+#define NEXT_BTH   0x1bu /* of a GRH */
+#define LNH_BTH	   2u /* of an LRH */
+#define LNH_GRH	   3u
+#define PKTLEN_MAX 0x7ffu /* of an LRH, in words */
+
+/* 1 to 8 bytes, the highest first. */
+static inline u64 be_get(const u8 *p, u32 bytes)
+{
+	u64 v = 0;
+
+	memcpy(&v, p, bytes);
+	return be64toh(v) >> (64 - 8 * bytes);
+}
+
+static inline void be_put(u8 *p, u32 bytes, u64 v)
+{
+	v = htobe64(v << (64 - 8 * bytes));
+	memcpy(p, &v, bytes);
+}
+
+/* Of an enum roce_net. */
+static inline bool net_is_ib(u32 net)
+{
+	return net == ROCE_IB || net == ROCE_IB_GRH;
+}
+
+static inline bool net_is_udp(u32 net)
+{
+	return net == ROCE_IP4 || net == ROCE_IP6;
+}
+
+/* --- roce_hdr.c ------------------------------------------------------------------------------- */
+
+/** hdr_len() - bytes of the extended headers in @hdrs (enum roce_hdr). */
+u32 hdr_len(u32 hdrs);
+/** hdr_put(), hdr_get() - all of @hdrs, hdr_len() bytes, in their order. */
+void hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out);
+void hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
+
+/* --- roce_crc.c ------------------------------------------------------------------------------- */
+
+/**
+ * frame_icrc() - the ICRC of a packet, as a number whose lowest byte goes first (IBTA volume 1, 7.8.1, A17.3.2).
+ * @net: enum roce_net; @head: its first header: LRH, GRH or IP; @bth: its BTH
+ * @end: behind payload and pad, where the ICRC stands
+ */
+u32 frame_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end);
+/** frame_vcrc() - the VCRC of the @len bytes from the LRH to the ICRC (7.8.2), lowest byte first. */
+u16 frame_vcrc(const u8 *lrh, u32 len);
+/** ones_sum() - the sum of IP's checksums, not yet folded, on from @sum. */
+u64 ones_sum(u64 sum, const u8 *p, u32 len);
+/** ones_fold() - the checksum of that. */
+u16 ones_fold(u64 sum);
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/*
+ * pN/devices: what the devices are, asked of the library below when the program has opened one, or librdmacm has.
+ *
+ * These are no calls of the program's: who counts its calls, as the emulator does for rules that have some of them fail, is
+ * told so by a function that only such a library has. What cannot be asked is left out.
+ */
+#include "traces/record/record.h"
+#include "traces/record/wrap.h"
+
+#include "traces/calls/devices.h"
+#include "traces/vtrace/devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_ADDRS 64u
+#define ADDR_LINE 96u
+
+/** struct seen - what the file has, @len bytes. @nr: numbers of devices; bits. @name: of those; @addr: lines */
+static struct {
+	pthread_mutex_t lock;
+	bool list;
+	u64 nr;
+	char name[VT_MAX_DEVS][VT_DEV_NAME];
+	size_t len;
+	u32 n_addrs;
+	char addr[MAX_ADDRS][ADDR_LINE];
+} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+_Static_assert(VT_MAX_DEVS <= 64, "a bit each");
+
+void rec_devices_forget(void)
+{
+	pthread_mutex_init(&seen.lock, NULL);
+	seen.list = false;
+	seen.nr = 0;
+	seen.n_addrs = 0;
+	seen.len = 0;
+}
+
+/* What a reader would not take is left out. */
+static bool add(const struct vdev_text *t)
+{
+	if (t->len > VT_DEVICES_TEXT - seen.len)
+		return false;
+	seen.len += t->len;
+	return !vt_file_add(&rec.w, "devices", t->text, t->len);
+}
+
+static bool find_api(struct vdev_api *api)
+{
+	static void *list, *free_list, *guid, *device, *port, *gid;
+
+	api->list = (__typeof__(api->list))rec_next(&list, "ibv_get_device_list");
+	api->free_list = (__typeof__(api->free_list))rec_next(&free_list, "ibv_free_device_list");
+	api->guid = (__typeof__(api->guid))rec_next(&guid, "ibv_get_device_guid");
+	api->device = (__typeof__(api->device))rec_next(&device, "ibv_query_device");
+	api->port = (__typeof__(api->port))rec_next(&port, "ibv_query_port");
+	api->gid = (__typeof__(api->gid))rec_next(&gid, "_ibv_query_gid_ex");
+	return api->list && api->free_list && api->guid && api->device && api->port;
+}
+
+static void not_counted(bool on)
+{
+	static void *slot;
+	void (*fn)(bool) = (__typeof__(fn))next_resolve(&slot, "rdmaemu_not_counted");
+
+	if (fn)
+		fn(on);
+}
+
+/* Its number in the list, VT_MAX_DEVS: it is not there. @n: set to how many there are */
+static u32 number_of(struct ibv_device **list, const struct ibv_context *ctx, u32 *n)
+{
+	u32 i, nr = VT_MAX_DEVS;
+
+	for (i = 0; list[i]; i++)
+		if (i < VT_MAX_DEVS && !strcmp(list[i]->name, ctx->device->name))
+			nr = i;
+	*n = i;
+	return nr;
+}
+
+/* With the lock. */
+static void put(const struct vdev_api *api, struct ibv_device **list, struct ibv_context *ctx)
+{
+	struct vdev_text t = { .cap = VT_DEVICES_TEXT / 4 };
+	u32 n, nr = number_of(list, ctx, &n);
+
+	if (nr == VT_MAX_DEVS || seen.nr & BIT64(nr))
+		return;
+	t.text = malloc(t.cap);
+	if (!t.text)
+		return;
+	if (!seen.list)
+		vdev_put_list(&t, api, list);
+	vdev_put_context(&t, api, ctx, nr);
+	if (add(&t)) {
+		seen.list = true;
+		seen.nr |= BIT64(nr);
+		snprintf(seen.name[nr], sizeof(seen.name[nr]), "%s", ctx->device->name);
+	}
+	free(t.text);
+	if (rec.real)
+		rec_profile(ctx, n);
+}
+
+void rec_device(struct ibv_context *ctx)
+{
+	struct ibv_device **list;
+	struct vdev_api api;
+	int saved = errno;
+
+	pthread_mutex_lock(&seen.lock);
+	not_counted(true);
+	list = find_api(&api) ? api.list(NULL) : NULL;
+	if (list) {
+		put(&api, list, ctx);
+		api.free_list(list);
+	}
+	not_counted(false);
+	pthread_mutex_unlock(&seen.lock);
+	errno = saved;
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* The identifier that a call may have bound to a port. NULL: it has none. */
+static const struct rdma_cm_id *bound(enum vcall call, const u64 *args)
+{
+	const struct rdma_cm_event *event;
+
+	switch (call) {
+	case VCALL_rdma_bind_addr:
+	case VCALL_rdma_resolve_addr:
+		return (const void *)args[0];
+	case VCALL_rdma_create_ep:
+		return *(struct rdma_cm_id **)args[0];
+	case VCALL_rdma_get_request:
+		return *(struct rdma_cm_id **)args[1];
+	case VCALL_rdma_get_cm_event:
+		event = *(struct rdma_cm_event **)args[1];
+		return event->event == RDMA_CM_EVENT_ADDR_RESOLVED ||
+				       event->event == RDMA_CM_EVENT_CONNECT_REQUEST
+			       ? event->id
+			       : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* With the lock. */
+static void put_address(const struct rdma_cm_id *id)
+{
+	char line[ADDR_LINE];
+	struct vdev_text t = { .text = line, .cap = sizeof(line) };
+	u32 nr, i;
+
+	for (nr = 0; nr < VT_MAX_DEVS; nr++)
+		if (seen.nr & BIT64(nr) && !strcmp(seen.name[nr], id->verbs->device->name))
+			break;
+	if (nr == VT_MAX_DEVS || seen.n_addrs == MAX_ADDRS ||
+	    !vdev_put_address(&t, nr, id->port_num, &id->route.addr.src_addr) || !t.len)
+		return;
+	for (i = 0; i < seen.n_addrs; i++)
+		if (!strcmp(seen.addr[i], line))
+			return;
+	if (add(&t))
+		snprintf(seen.addr[seen.n_addrs++], ADDR_LINE, "%s", line);
+}
+
+void rec_cm_address(enum vcall call, const u64 *args)
+{
+	const struct rdma_cm_id *id = bound(call, args);
+
+	if (!id || !id->verbs || !id->port_num)
+		return;
+	pthread_mutex_lock(&seen.lock);
+	put_address(id);
+	pthread_mutex_unlock(&seen.lock);
+}

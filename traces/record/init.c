@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Beginning and end of a recording in a process.
+ *
+ * A program gets its part of the trace directory with its first call; who never makes one leaves nothing. A
+ * child of fork() begins anew with its own first call. What is recorded is in the files at once, so that
+ * there is little to do at the end, and nothing is lost but that if there is none (kill -9).
+ */
+#include "traces/record/record.h"
+#include "traces/vtrace/command_line.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const char interpose_soname[] = "librdmaemu-record.so";
+
+__thread struct rec_thread rec_thread __attribute__((tls_model("initial-exec")));
+struct rec_state rec = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Serializes beginnings. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t thread_key;
+
+#define ENV_DIR	    "RDMAEMU_RECORD"
+#define ENV_PAYLOAD "RDMAEMU_RECORD_PAYLOAD"
+#define ENV_PER_WR  "RDMAEMU_RECORD_PER_WR"
+#define ENV_MEMORY  "RDMAEMU_RECORD_MEMORY"
+#define ENV_PART    "RDMAEMU_RECORD_PART" /* more lines for the file "program" */
+#define ENV_REAL                                                                                   \
+	"RDMAEMU_RECORD_REAL" /* other devices than the emulator's: the trace gets a profile */
+
+#define PER_WR_DEFAULT (64u << 10)
+#define MEMORY_DEFAULT (256ull << 20)
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+struct thread_memory {
+	struct vcall_text text;
+	_Alignas(64) u8 bounce[REC_BOUNCE];
+};
+
+static void thread_ends(void *mem)
+{
+	rec_thread.text = NULL;
+	rec_thread.bounce = NULL;
+	rec_thread.ord = 0;
+	munmap(mem, sizeof(struct thread_memory));
+}
+
+bool rec_ready_thread(void)
+{
+	struct thread_memory *mem;
+	int saved = errno;
+
+	if (!rec_thread.text) {
+		mem = mmap(NULL, sizeof(*mem), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+		errno = saved;
+		if (mem == MAP_FAILED)
+			return false;
+		rec_thread.text = &mem->text;
+		rec_thread.bounce = mem->bounce;
+		pthread_setspecific(thread_key, mem);
+	}
+	rec_thread.ord = vt_thread(&rec.w);
+	rec_thread.epoch = rec.epoch;
+	return true;
+}
+
+void rec_note(const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	vt_note(&rec.w, rec_thread.ord, text);
+}
+
+/* --- beginning -------------------------------------------------------------------------------- */
+
+static __attribute__((format(printf, 1, 2))) void complain(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		syscall(SYS_write, 2, text,
+			(size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* A number of bytes in the environment, which `rdmaemu record` has checked. */
+static u64 env_bytes(const char *name, u64 otherwise)
+{
+	const char *text = getenv(name);
+	char *end;
+	u64 v;
+
+	if (!text || !*text)
+		return otherwise;
+	v = strtoull(text, &end, 10);
+	if (*end) {
+		complain("rdmaemu record: %s=%s: expected a number of bytes\n", name, text);
+		return otherwise;
+	}
+	return v;
+}
+
+static enum rec_payload env_payload(void)
+{
+	static const char *const names[] = { "full", "hash", "none" };
+	const char *text = getenv(ENV_PAYLOAD);
+	u32 i;
+
+	for (i = 0; text && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i]))
+			return (enum rec_payload)i;
+	if (text && *text)
+		complain("rdmaemu record: %s=%s: expected full, hash or none\n", ENV_PAYLOAD, text);
+	return REC_FULL;
+}
+
+/* A file of /proc/self, its bytes below ' ' as spaces. Return: @buf */
+static const char *proc_text(const char *path, char *buf, size_t size)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? 0 : syscall(SYS_read, fd, buf, size - 1);
+	long i;
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	if (n < 0)
+		n = 0;
+	for (i = 0; i < n; i++)
+		if ((u8)buf[i] < ' ')
+			buf[i] = ' ';
+	while (n && buf[n - 1] == ' ')
+		n--;
+	buf[n] = '\0';
+	return buf;
+}
+
+static char about_command[16384];
+
+/* The command, word by word. */
+static void put_command(char *line, size_t cap)
+{
+	static char words[32768];
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? 0 : syscall(SYS_read, fd, words, sizeof(words) - 1), at;
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	line[0] = '\0';
+	if (n < 0)
+		n = 0;
+	words[n] = '\0';
+	for (at = 0; at < n && words_put(line, cap, words + at); at += (long)strlen(words + at) + 1)
+		;
+}
+
+/* Return: 0 or -errno */
+static int write_about(void)
+{
+	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART),
+		   *number = getenv("RDMAEMU_NODE_NUMBER");
+	static char text[2 * sizeof(about_command)];
+	char name[64];
+	int n;
+
+	put_command(about_command, sizeof(about_command));
+	n = snprintf(
+		text, sizeof(text),
+		"name %s\ncommand %s\npid %d\nparent %d\nnode %s\nnode-number %s\npayload %s\n%s",
+		proc_text("/proc/self/comm", name, sizeof(name)), about_command, (int)getpid(),
+		(int)getppid(), node && *node ? node : "node0", number && *number ? number : "0",
+		rec.payload == REC_FULL	  ? "full"
+		: rec.payload == REC_HASH ? "hash"
+					  : "none",
+		part ? part : "");
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return -EMSGSIZE;
+	return vt_file(&rec.w, "program", text, (size_t)n);
+}
+
+static void forked(void)
+{
+	if (rec.state == REC_ON)
+		vt_forget(&rec.w);
+	rec.state = 0;
+	rec.epoch++;
+	rec_thread.depth = 0;
+	rec_table_forget();
+	rec_received_forget();
+	rec_devices_forget();
+	pthread_mutex_init(&rec.lock, NULL);
+	pthread_mutex_init(&starting, NULL);
+}
+
+static u32 start(void)
+{
+	const char *dir = getenv(ENV_DIR);
+	static bool once;
+	int ret;
+
+	if (!dir || !*dir)
+		return REC_OFF;
+	rec.payload = env_payload();
+	rec.per_wr = (u32)min_u32((u32)env_bytes(ENV_PER_WR, PER_WR_DEFAULT), 16u << 20);
+	rec.room = env_bytes(ENV_MEMORY, MEMORY_DEFAULT);
+	rec.real = getenv(ENV_REAL) != NULL;
+	ret = vt_create(&rec.w, dir);
+	if (ret) {
+		complain("rdmaemu record: %s: %s: this program is not recorded\n", dir,
+			 strerror(-ret));
+		return REC_OFF;
+	}
+	rec.pid = getpid();
+	if (!once &&
+	    (pthread_key_create(&thread_key, thread_ends) || pthread_atfork(NULL, NULL, forked)))
+		complain("rdmaemu record: %s\n", strerror(ENOMEM));
+	once = true;
+	/* What is recorded is of no use without: readers expect it before the first record. */
+	ret = write_about();
+	if (!ret)
+		return REC_ON;
+	complain("rdmaemu record: %s/program: %s: this program is not recorded\n", rec.w.dir,
+		 strerror(-ret));
+	vt_forget(&rec.w);
+	return REC_OFF;
+}
+
+bool rec_start(void)
+{
+	int saved = errno;
+
+	if (rec.state == REC_OFF)
+		return false;
+	pthread_mutex_lock(&starting);
+	/* What it calls is none of the program's. */
+	rec_thread.depth++;
+	if (!rec.state)
+		store_release(&rec.state, start());
+	rec_thread.depth--;
+	pthread_mutex_unlock(&starting);
+	errno = saved;
+	return rec.state == REC_ON;
+}
+
+/* --- end -------------------------------------------------------------------------------------- */
+
+/* Once, and not in a child of vfork(), whose memory is its parent's. */
+static void finish(void)
+{
+	static u32 done; /* epoch + 1 of the process that has ended */
+	u32 mine = rec.epoch + 1;
+
+	if (load_acquire(&rec.state) != REC_ON || rec.pid != getpid() ||
+	    exchange(&done, mine) == mine)
+		return;
+	/* From within a call, by a signal's handler: the locks may be this thread's own. It ends as if it were killed. */
+	if (rec_thread.depth || (!rec_thread.text && !rec_ready_thread()))
+		return;
+	rec_thread.depth++;
+	rec_each(VOBJ_MR, rec_mr_final);
+	rec_each(VOBJ_CQ, rec_empty);
+	/* Other threads may go on until the process is gone: they find no room. */
+	vt_close(&rec.w);
+	rec_thread.depth--;
+}
+
+static __attribute__((destructor)) void at_exit(void)
+{
+	finish();
+}
+
+HOOK(void, _exit, int status) __attribute__((noreturn));
+HOOK(void, _Exit, int status) __attribute__((noreturn));
+
+void hook__exit(int status)
+{
+	finish();
+	next(_exit)(status);
+	__builtin_unreachable();
+}
+
+void hook__Exit(int status)
+{
+	finish();
+	next(_Exit)(status);
+	__builtin_unreachable();
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The contents of registered memory.
+ *
+ * A replay has the memory of the record: what lay in an MR when it was registered, and what the program has written there since. The
+ * shadow of an MR has what the trace says about it. Before bytes are sent they are compared with it, and where
+ * peers can read memory it is compared as a whole, within a bound, whenever the program does something
+ * that they could learn of: what differs is recorded (VT_MEM_CHANGED) and the shadow follows. Part of what differs may
+ * be what peers have written there, or what was received: the same bytes come in the replay.
+ *
+ * A message that is received changes memory, and the program may put back what the shadow has: to the replay that is a change.
+ * So where a message differs from the shadow its grains are marked, and recorded whole when they are looked at next.
+ *
+ * Memory is read by process_vm_readv(): a program may register what it cannot read, and may unmap what is registered.
+ */
+#include "traces/record/record.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FIRST_PIECE (1u << 20) /* contents are recorded in pieces of at most so much */
+#define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
+#define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
+#define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
+#define FREE_NS                                                                                    \
+	2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
+#define TARGETS	  64u /* regions among which that of a key is looked for */
+#define PAGE	  4096u
+#define FINAL_MAX (256ull << 20)
+
+/* Of shadows, and of what is exposed. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_obj *exposed;
+static struct rec_obj *shadows;
+
+bool rec_read(void *to, u64 addr, size_t len)
+{
+	static bool denied;
+	struct iovec local = { to, len }, remote = { (void *)(uintptr_t)addr, len };
+
+	if (!len)
+		return true;
+	if (likely(!load_relaxed(&denied))) {
+		long n = syscall(SYS_process_vm_readv, rec.pid, &local, 1, &remote, 1, 0);
+
+		if (n == (long)len)
+			return true;
+		if (n >= 0 || (errno != EPERM && errno != ENOSYS)) {
+			if (n >= 0)
+				memset((u8 *)to + n, 0, len - (size_t)n);
+			else
+				memset(to, 0, len);
+			return false;
+		}
+		store_relaxed(&denied, true);
+	}
+	memcpy(to, (const void *)(uintptr_t)addr, len);
+	return true;
+}
+
+u32 rec_crc(u32 before, u64 addr, u64 len)
+{
+	u8 *b = rec_thread.bounce;
+	size_t n;
+
+	for (; len; addr += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		rec_read(b, addr, n);
+		before = vt_crc(before, b, n);
+	}
+	return before;
+}
+
+/* Whether all of it is there: a program may have given registered memory back. */
+static bool readable(u64 addr, u64 len)
+{
+	size_t n;
+
+	for (; len; addr += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (!rec_read(rec_thread.bounce, addr, n))
+			return false;
+	}
+	return true;
+}
+
+/* A record about memory, of @number or a new one; its bytes if there are any, else those at @addr are summed up. */
+static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
+		       const void *bytes, u64 number)
+{
+	struct vt_mem *body;
+	struct vt_rec *r;
+	u32 crc;
+
+	crc = bytes ? vt_crc(0, bytes, len) : rec_crc(0, o->mr.addr + off, len);
+	r = rec_take(VT_MEM, sizeof(*body) + (bytes ? len : 0));
+	if (!r)
+		return;
+	body = vt_body(r);
+	body->mr = o->ord;
+	body->what = what;
+	body->off = off;
+	body->len = len;
+	body->crc = crc;
+	if (bytes) {
+		body->stored = (u32)len;
+		memcpy(body + 1, bytes, len);
+	}
+	r->thread = rec_thread.ord;
+	r->begin = r->end = number ? number : vt_number(&rec.w);
+	r->t_begin = r->t_end = vt_now();
+	vt_done(r);
+}
+
+static bool overlap(const struct rec_mr *a, const struct rec_mr *b)
+{
+	return a->addr < b->addr + b->len && b->addr < a->addr + a->len;
+}
+
+/* What the trace has of this memory now, by whichever region. */
+static void tell_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 len)
+{
+	struct rec_obj *t;
+	u64 from, to;
+
+	for (t = o->mr.twin ? shadows : NULL; t; t = t->mr.next_shadow) {
+		from = t->mr.addr > addr ? t->mr.addr : addr;
+		to = t->mr.addr + t->mr.len < addr + len ? t->mr.addr + t->mr.len : addr + len;
+		if (t != o && from < to)
+			memcpy(t->mr.shadow + (from - t->mr.addr), bytes + (from - addr),
+			       to - from);
+	}
+}
+
+/*
+ * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
+ * With the lock.
+ */
+static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now, size_t len,
+		    u64 number)
+{
+	u8 *was = o->mr.shadow + off;
+	size_t from = 0, to;
+
+	while (from < len) {
+		size_t n = len - from < GRAIN ? len - from : GRAIN;
+
+		if (!memcmp(now + from, was + from, n)) {
+			from += n;
+			continue;
+		}
+		while (now[from] == was[from])
+			from++;
+		/* Up to a stretch of GRAIN bytes that are the same. */
+		for (to = from + 1, n = 0; to < len && n < GRAIN; to++)
+			n = now[to] == was[to] ? n + 1 : 0;
+		to -= n;
+		record_mem(o, what, off + from, to - from, now + from, number);
+		memcpy(was + from, now + from, to - from);
+		tell_twins(o, o->mr.addr + off + from, now + from, to - from);
+		from = to;
+	}
+}
+
+/* Behind the shadow: a bit for each grain. */
+static u64 shadow_size(u64 len)
+{
+	return ALIGN_UP(len, 8) + (len + 64ul * GRAIN - 1) / (64ul * GRAIN) * 8;
+}
+
+static u64 *landed_word(const struct rec_obj *o, u64 grain)
+{
+	return (u64 *)(void *)(o->mr.shadow + ALIGN_UP(o->mr.len, 8)) + grain / 64;
+}
+
+void rec_landed(u64 addr, const u8 *bytes, u64 len)
+{
+	struct rec_obj *o;
+	u64 at, next, end;
+
+	pthread_mutex_lock(&lock);
+	for (o = shadows; o; o = o->mr.next_shadow) {
+		at = addr > o->mr.addr ? addr - o->mr.addr : 0;
+		end = addr + len > o->mr.addr ? min_u64(addr + len - o->mr.addr, o->mr.len) : 0;
+		for (; at < end; at = next) {
+			next = min_u64((at / GRAIN + 1) * GRAIN, end);
+			if (!memcmp(o->mr.shadow + at, bytes + (o->mr.addr + at - addr), next - at))
+				continue;
+			*landed_word(o, at / GRAIN) |= 1ull << at / GRAIN % 64;
+			o->mr.landed = true;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Whether any of it is in a marked grain. With the lock. */
+static bool marked(const struct rec_obj *o, u64 off, size_t len)
+{
+	u64 grain, last = (off + len - 1) / GRAIN;
+
+	for (grain = off / GRAIN; o->mr.landed && grain <= last; grain++)
+		if (*landed_word(o, grain) >> grain % 64 & 1)
+			return true;
+	return false;
+}
+
+/* All of a marked grain differs from what is there @now. Of one that is not looked at whole the mark stays. With the lock. */
+static void unsettle(struct rec_obj *o, u64 off, const u8 *now, size_t len)
+{
+	u64 at, next, grain, i;
+
+	for (at = off; at < off + len; at = next) {
+		grain = at / GRAIN;
+		next = min_u64((grain + 1) * GRAIN, off + len);
+		if (!(*landed_word(o, grain) >> grain % 64 & 1))
+			continue;
+		for (i = at; i < next; i++)
+			o->mr.shadow[i] = (u8)~now[i - off];
+		if (at == grain * GRAIN && next == min_u64(at + GRAIN, o->mr.len))
+			*landed_word(o, grain) &= ~(1ull << grain % 64);
+	}
+}
+
+/*
+ * How many bytes from here on, up to @len, have never been touched: they are zeros, and reading would make them memory.
+ * Of memory on demand only.
+ */
+static size_t untouched(u64 addr, size_t len)
+{
+	static int fd = -2;
+	u64 page = addr / PAGE, n = (addr + len - 1) / PAGE - page + 1, entry[64], i;
+
+	if (fd == -2)
+		fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (n > ARRAY_SIZE(entry))
+		n = ARRAY_SIZE(entry);
+	if (fd < 0 || syscall(SYS_pread64, fd, entry, n * 8, page * 8) != (long)(n * 8))
+		return 0;
+	/* Neither present nor swapped out. */
+	for (i = 0; i < n && !(entry[i] >> 62); i++)
+		;
+	if (!i)
+		return 0;
+	return (page + i) * PAGE - addr < len ? (size_t)((page + i) * PAGE - addr) : len;
+}
+
+/* With the lock. */
+static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
+{
+	u8 *b = rec_thread.bounce;
+	bool landed;
+	u64 number;
+	size_t n;
+
+	for (; len; off += n, len -= n) {
+		n = len < REC_BOUNCE ? len : REC_BOUNCE;
+		if (o->mr.on_demand) {
+			size_t skip = untouched(o->mr.addr + off, n);
+
+			if (skip) {
+				n = skip;
+				continue;
+			}
+			n = n < PAGE ? n : PAGE;
+		}
+		if (!rec_read(b, o->mr.addr + off, n))
+			return;
+		landed = marked(o, off, n);
+		if (!landed && !memcmp(b, o->mr.shadow + off, n))
+			continue;
+		/* Once more: what peers did before that number is to be in what is said to have been there at it. */
+		number = vt_number(&rec.w);
+		if (!rec_read(b, o->mr.addr + off, n))
+			return;
+		if (landed)
+			unsettle(o, off, b, n);
+		compare(o, what, off, b, n, number);
+	}
+}
+
+static void give_shadow(struct rec_obj *o)
+{
+	u64 left = load_relaxed(&rec.room);
+	void *mem;
+
+	if (o->mr.len > left) {
+		rec_note("mr%u: %llu bytes are more than there is room for: contents by hash only",
+			 o->ord, (unsigned long long)o->mr.len);
+		return;
+	}
+	mem = mmap(NULL, shadow_size(o->mr.len), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		return;
+	madvise(mem, shadow_size(o->mr.len), MADV_DONTFORK);
+	__atomic_sub_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
+	o->mr.shadow = mem;
+}
+
+/* With the lock. Others that have some of its memory are looked at before: their shadows are right from here on. */
+static void find_twins(struct rec_obj *o)
+{
+	struct rec_obj *t;
+
+	for (t = shadows; t; t = t->mr.next_shadow) {
+		if (!overlap(&t->mr, &o->mr))
+			continue;
+		scan(t, VT_MEM_CHANGED, 0, t->mr.len);
+		t->mr.twin = o->mr.twin = true;
+	}
+	o->mr.next_shadow = shadows;
+	shadows = o;
+}
+
+void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
+{
+	o->mr.addr = addr;
+	o->mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	o->mr.len = addr ? len : 0;
+	o->mr.on_demand = access & IBV_ACCESS_ON_DEMAND;
+	/* All of the address space: on demand. */
+	if (addr + len < addr)
+		o->mr.len = 0;
+	if (!o->mr.len || rec.payload == REC_NONE)
+		return;
+	if (rec.payload == REC_FULL)
+		give_shadow(o);
+	pthread_mutex_lock(&lock);
+	if (o->mr.shadow) {
+		find_twins(o);
+		scan(o, VT_MEM_FIRST, 0, o->mr.len);
+	} else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand) {
+		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL, 0);
+	}
+	o->mr.exposed =
+		o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+	if (o->mr.exposed) {
+		o->mr.next = exposed;
+		exposed = o;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void rec_mr_final(struct rec_obj *o)
+{
+	if (!o->mr.len || rec.payload == REC_NONE || !o->ord)
+		return;
+	pthread_mutex_lock(&lock);
+	if (o->mr.shadow)
+		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
+	if (o->mr.len <= FINAL_MAX && readable(o->mr.addr, o->mr.len))
+		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
+	else
+		rec_note("mr%u: its %llu bytes are gone, or too many to sum up", o->ord,
+			 (unsigned long long)o->mr.len);
+	pthread_mutex_unlock(&lock);
+}
+
+void rec_mr_free(struct rec_obj *o)
+{
+	struct rec_obj **at;
+
+	pthread_mutex_lock(&lock);
+	for (at = &exposed; *at; at = &(*at)->mr.next)
+		if (*at == o) {
+			*at = o->mr.next;
+			break;
+		}
+	for (at = &shadows; *at; at = &(*at)->mr.next_shadow)
+		if (*at == o) {
+			*at = o->mr.next_shadow;
+			break;
+		}
+	if (o->mr.shadow) {
+		munmap(o->mr.shadow, shadow_size(o->mr.len));
+		__atomic_add_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
+	}
+	memset(&o->mr, 0, sizeof(o->mr));
+	pthread_mutex_unlock(&lock);
+}
+
+/* Return: bytes that peers can read. */
+static u64 exposed_bytes(void)
+{
+	const struct rec_obj *o;
+	u64 sum = 0;
+
+	for (o = exposed; o; o = o->mr.next)
+		sum += o->mr.len;
+	return sum;
+}
+
+/*
+ * Comparing much of it before each of many sends would take all of the time: after the first seconds it takes half of it, and what the
+ * program changes may be recorded later than a peer reads it.
+ */
+static bool too_soon(u64 all, u64 rest_until)
+{
+	static bool noted;
+
+	if (all <= SCAN_SMALL || vt_now() >= rest_until)
+		return false;
+	if (!noted)
+		rec_note("peers can read %llu bytes: they are not compared before each send",
+			 (unsigned long long)all);
+	noted = true;
+	return true;
+}
+
+void rec_changes(bool send)
+{
+	static u64 turn; /* where the next scan goes on, in what does not fit into one */
+	static u64 rest_until;
+	static u64 spent; /* ns */
+	u64 max = load_relaxed(&spent) < FREE_NS ? UINT64_MAX : SCAN_MAX;
+	u64 left = max, all, at, len, start;
+	struct rec_obj *o;
+
+	if (likely(!load_relaxed(&exposed)))
+		return;
+	pthread_mutex_lock(&lock);
+	all = exposed_bytes();
+	if (turn >= all || all <= max)
+		turn = 0;
+	start = vt_now();
+	if (send && max == SCAN_MAX && too_soon(all, rest_until))
+		left = 0;
+	for (o = exposed, at = turn; o && left; o = o->mr.next) {
+		if (at >= o->mr.len) {
+			at -= o->mr.len;
+			continue;
+		}
+		len = o->mr.len - at < left ? o->mr.len - at : left;
+		scan(o, VT_MEM_CHANGED, at, len);
+		turn += len;
+		left -= len;
+		at = 0;
+	}
+	if (left != max && all > SCAN_SMALL) {
+		u64 now = vt_now();
+
+		store_relaxed(&spent, spent + (now - start));
+
+		if (now >= rest_until)
+			rest_until = now + (now - start);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void rec_changes_at(u32 rkey, u64 addr, u64 len)
+{
+	struct rec_obj *o;
+	u64 off;
+	u32 n = 0;
+
+	if (!load_relaxed(&exposed))
+		return;
+	pthread_mutex_lock(&lock);
+	for (o = exposed; o && n < TARGETS; o = o->mr.next, n++) {
+		off = addr - o->mr.iova;
+		if (o->mr.rkey == rkey && len <= o->mr.len && off <= o->mr.len - len) {
+			scan(o, VT_MEM_CHANGED, off, len);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+bool rec_payload_sge(struct rec_obj *o, u64 addr, u32 len)
+{
+	u64 off = addr - o->mr.iova;
+
+	if (!o->mr.shadow || len > o->mr.len || off > o->mr.len - len)
+		return false;
+	pthread_mutex_lock(&lock);
+	scan(o, VT_MEM_CHANGED, off, len);
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+u64 rec_address(const struct rec_obj *mr, u64 addr)
+{
+	return mr && mr->mr.len ? addr - mr->mr.iova + mr->mr.addr : addr;
+}
+
+void rec_memory_forget(struct rec_obj *o)
+{
+	pthread_mutex_init(&lock, NULL);
+	exposed = shadows = NULL;
+	memset(&o->mr, 0, sizeof(o->mr));
+}

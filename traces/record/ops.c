@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Calls that programs make through pointers in objects.
+ *
+ * verbs.h's inlines call through ibv_context.ops and struct verbs_context. A context gets our functions into those places of its
+ * tables that were filled; the library's own are kept in struct rec_ctx, and a wrapper finds them by the context
+ * of the object that it is called with.
+ */
+#include "traces/record/record.h"
+#include "traces/record/wrap.h"
+
+#include "traces/calls/desc.h"
+
+#include <stdlib.h>
+
+struct rec_ctx *rec_ctx_of(const struct ibv_context *ctx)
+{
+	const struct rec_obj *o = rec_find(VOBJ_CTX, ctx);
+
+	return o ? o->ctx : NULL;
+}
+
+static struct rec_ctx *ctx_of_call(enum vcall call, u64 first)
+{
+	/* Programs must not hand anything else in; who does dies here as in verbs.h's inline. */
+	return rec_ctx_of(rec_context_of(vcall_descs[call].args[0].obj, (void *)first));
+}
+
+/* Where the function of each call lies in struct rec_ctx. */
+#define LOW_ibv_query_rt_values_ex	   vx.query_rt_values
+#define LOW_ibv_alloc_td		   vx.alloc_td
+#define LOW_ibv_dealloc_td		   vx.dealloc_td
+#define LOW_ibv_alloc_parent_domain	   vx.alloc_parent_domain
+#define LOW_ibv_open_xrcd		   vx.open_xrcd
+#define LOW_ibv_close_xrcd		   vx.close_xrcd
+#define LOW_ibv_reg_dm_mr		   vx.reg_dm_mr
+#define LOW_ibv_alloc_null_mr		   vx.alloc_null_mr
+#define LOW_ibv_advise_mr		   vx.advise_mr
+#define LOW_ibv_alloc_mw		   ops.alloc_mw
+#define LOW_ibv_dealloc_mw		   ops.dealloc_mw
+#define LOW_ibv_bind_mw			   ops.bind_mw
+#define LOW_ibv_alloc_dm		   vx.alloc_dm
+#define LOW_ibv_free_dm			   vx.free_dm
+#define LOW_ibv_create_cq_ex		   vx.create_cq_ex
+#define LOW_ibv_modify_cq		   vx.modify_cq
+#define LOW_ibv_create_srq_ex		   vx.create_srq_ex
+#define LOW_ibv_get_srq_num		   vx.get_srq_num
+#define LOW_ibv_create_qp_ex		   vx.create_qp_ex
+#define LOW_ibv_open_qp			   vx.open_qp
+#define LOW_ibv_modify_qp_rate_limit	   vx.modify_qp_rate_limit
+#define LOW_ibv_create_wq		   vx.create_wq
+#define LOW_ibv_modify_wq		   vx.modify_wq
+#define LOW_ibv_destroy_wq		   vx.destroy_wq
+#define LOW_ibv_create_rwq_ind_table	   vx.create_rwq_ind_table
+#define LOW_ibv_destroy_rwq_ind_table	   vx.destroy_rwq_ind_table
+#define LOW_ibv_create_flow		   vx.ibv_create_flow
+#define LOW_ibv_destroy_flow		   vx.ibv_destroy_flow
+#define LOW_ibv_create_counters		   vx.create_counters
+#define LOW_ibv_destroy_counters	   vx.destroy_counters
+#define LOW_ibv_attach_counters_point_flow vx.attach_counters_point_flow
+#define LOW_ibv_read_counters		   vx.read_counters
+
+/* No context that is not known has our functions in it. */
+#define WRAP_INL(name, ret, first, ...)                                                            \
+	static VR_##ret inl_##name(REC_PARAMS(first, ##__VA_ARGS__))                               \
+	{                                                                                          \
+		const u64 args_[] = { REC_VALUES(first, ##__VA_ARGS__) };                          \
+		struct rec_ctx *ctx = ctx_of_call(VCALL_##name, args_[0]);                         \
+                                                                                                   \
+		REC_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
+	}
+#define WRAP_SYM(name, ret, ...)
+#define WRAP_OWN(name, ret, ...)
+#define WRAP(name, ret, way, ...) WRAP_##way(name, ret, ##__VA_ARGS__)
+VCALLS(WRAP)
+
+/* --- calls that are not as their description ---------------------------------------------------- */
+
+/* verbs.h's inline adds the size of the struct. */
+static int own_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+			  size_t len)
+{
+	const u64 args[VCALL_ARGS] = { (uintptr_t)context, port_num, (uintptr_t)attr };
+	struct rec_ctx *ctx = rec_ctx_of(context);
+	struct rec_call c;
+	int ret;
+
+	if (len < sizeof(*attr) || !rec_enter())
+		return ctx->vx.query_port(context, port_num, attr, len);
+	rec_call_begin(&c, VCALL_ibv_query_port, args);
+	ret = ctx->vx.query_port(context, port_num, attr, len);
+	rec_call_end(&c, (u64)(int64_t)ret);
+	rec_leave();
+	return ret;
+}
+
+static int own_query_device_ex(struct ibv_context *context,
+			       const struct ibv_query_device_ex_input *input,
+			       struct ibv_device_attr_ex *attr, size_t size)
+{
+	const u64 args[VCALL_ARGS] = { (uintptr_t)context, (uintptr_t)input, (uintptr_t)attr };
+	struct rec_ctx *ctx = rec_ctx_of(context);
+	struct rec_call c;
+	int ret;
+
+	if (size < sizeof(*attr) || !rec_enter())
+		return ctx->vx.query_device_ex(context, input, attr, size);
+	rec_call_begin(&c, VCALL_ibv_query_device_ex, args);
+	ret = ctx->vx.query_device_ex(context, input, attr, size);
+	rec_call_end(&c, (u64)(int64_t)ret);
+	rec_leave();
+	return ret;
+}
+
+/* --- putting them in ---------------------------------------------------------------------------- */
+
+void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq)
+{
+	o->low[0] = (void *)wq->post_recv;
+	wq->post_recv = rec_post_wq_recv;
+}
+
+#define PUT_OP(member, fn)                                                                         \
+	do {                                                                                       \
+		if (ctx->ops.member)                                                               \
+			ctx->ops.member = fn;                                                      \
+	} while (0)
+#define PUT_VX(member, fn)                                                                         \
+	do {                                                                                       \
+		struct verbs_context *v_ = verbs_get_ctx_op(ctx, member);                          \
+                                                                                                   \
+		if (v_) {                                                                          \
+			c->vx.member = v_->member;                                                 \
+			v_->member = fn;                                                           \
+		}                                                                                  \
+	} while (0)
+
+static void put_vx(struct ibv_context *ctx, struct rec_ctx *c)
+{
+	PUT_VX(query_port, own_query_port);
+	PUT_VX(query_device_ex, own_query_device_ex);
+	PUT_VX(post_srq_ops, rec_post_srq_ops);
+	PUT_VX(query_rt_values, inl_ibv_query_rt_values_ex);
+	PUT_VX(alloc_td, inl_ibv_alloc_td);
+	PUT_VX(dealloc_td, inl_ibv_dealloc_td);
+	PUT_VX(alloc_parent_domain, inl_ibv_alloc_parent_domain);
+	PUT_VX(open_xrcd, inl_ibv_open_xrcd);
+	PUT_VX(close_xrcd, inl_ibv_close_xrcd);
+	PUT_VX(reg_dm_mr, inl_ibv_reg_dm_mr);
+	PUT_VX(alloc_null_mr, inl_ibv_alloc_null_mr);
+	PUT_VX(advise_mr, inl_ibv_advise_mr);
+	PUT_VX(alloc_dm, inl_ibv_alloc_dm);
+	PUT_VX(free_dm, inl_ibv_free_dm);
+	PUT_VX(create_cq_ex, inl_ibv_create_cq_ex);
+	PUT_VX(modify_cq, inl_ibv_modify_cq);
+	PUT_VX(create_srq_ex, inl_ibv_create_srq_ex);
+	PUT_VX(get_srq_num, inl_ibv_get_srq_num);
+	PUT_VX(create_qp_ex, inl_ibv_create_qp_ex);
+	PUT_VX(open_qp, inl_ibv_open_qp);
+	PUT_VX(modify_qp_rate_limit, inl_ibv_modify_qp_rate_limit);
+	PUT_VX(create_wq, inl_ibv_create_wq);
+	PUT_VX(modify_wq, inl_ibv_modify_wq);
+	PUT_VX(destroy_wq, inl_ibv_destroy_wq);
+	PUT_VX(create_rwq_ind_table, inl_ibv_create_rwq_ind_table);
+	PUT_VX(destroy_rwq_ind_table, inl_ibv_destroy_rwq_ind_table);
+	PUT_VX(ibv_create_flow, inl_ibv_create_flow);
+	PUT_VX(ibv_destroy_flow, inl_ibv_destroy_flow);
+	PUT_VX(create_counters, inl_ibv_create_counters);
+	PUT_VX(destroy_counters, inl_ibv_destroy_counters);
+	PUT_VX(attach_counters_point_flow, inl_ibv_attach_counters_point_flow);
+	PUT_VX(read_counters, inl_ibv_read_counters);
+}
+
+struct rec_ctx *rec_ctx_new(struct ibv_context *ctx)
+{
+	struct rec_ctx *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		rec_note("a context is not recorded: %s", strerror(ENOMEM));
+		return NULL;
+	}
+	c->ops = ctx->ops;
+	PUT_OP(post_send, rec_post_send);
+	PUT_OP(post_recv, rec_post_recv);
+	PUT_OP(post_srq_recv, rec_post_srq_recv);
+	PUT_OP(poll_cq, rec_poll_cq);
+	PUT_OP(req_notify_cq, rec_req_notify_cq);
+	PUT_OP(alloc_mw, inl_ibv_alloc_mw);
+	PUT_OP(dealloc_mw, inl_ibv_dealloc_mw);
+	PUT_OP(bind_mw, inl_ibv_bind_mw);
+	put_vx(ctx, c);
+	return c;
+}

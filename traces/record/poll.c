@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Completions and their events. Polls that find nothing are counted, and told with the next that finds something.
+ */
+#include "traces/record/record.h"
+#include "traces/record/wrap.h"
+
+static void fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_obj *ctx)
+{
+	const struct rec_obj *qp = rec_find_qpn(ctx, wc->qp_num);
+
+	to->wr_id = wc->wr_id;
+	to->status = wc->status;
+	to->vendor_err = wc->vendor_err;
+	to->qp = qp ? qp->ord : 0;
+	to->qp_num = wc->qp_num;
+	/* The other fields of a failed one are undefined. */
+	if (wc->status != IBV_WC_SUCCESS)
+		return;
+	to->opcode = wc->opcode;
+	to->byte_len = wc->byte_len;
+	to->imm = wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ? wc->imm_data : 0;
+	to->src_qp = wc->src_qp;
+	to->wc_flags = wc->wc_flags;
+	to->pkey_index = wc->pkey_index;
+	to->slid = wc->slid;
+	to->sl = wc->sl;
+	to->dlid_path_bits = wc->dlid_path_bits;
+}
+
+struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
+{
+	struct vt_rec *r = rec_take(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
+	struct vt_poll *body;
+
+	if (!r)
+		return NULL;
+	body = vt_body(r);
+	body->cq = cq ? cq->ord : 0;
+	body->n = n;
+	body->ret = ret;
+	body->empty = cq ? exchange(&cq->empty, 0) : 0;
+	*wc = (struct vt_wc *)(body + 1);
+	return r;
+}
+
+static void record_poll(struct rec_obj *o, struct rec_span span, int ret, const struct ibv_wc *wc)
+{
+	u32 i, n = ret > 0 ? (u32)ret : 0;
+	struct vt_wc *to;
+	struct vt_rec *r = rec_poll_take(o, ret, n, &to);
+
+	if (!r)
+		return;
+	for (i = 0; i < n; i++) {
+		fill_wc(&to[i], &wc[i], o ? o->ctx_obj : NULL);
+		rec_received(&to[i], o ? o->ctx_obj : NULL);
+	}
+	rec_end(r, span);
+	vt_done(r);
+}
+
+int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct rec_ctx *ctx = rec_ctx_of(cq->context);
+	struct rec_span span;
+	struct rec_obj *o;
+	int ret, saved;
+
+	if (!rec_enter())
+		return ctx->ops.poll_cq(cq, n, wc);
+	/* Numbers are taken without: other programs' calls must not wait for the line that it is in. */
+	span.begin = load_relaxed(&rec.w.order->next);
+	span.t_begin = 0;
+	ret = ctx->ops.poll_cq(cq, n, wc);
+	saved = errno;
+	o = rec_find(VOBJ_CQ, cq);
+	if (!ret && o) {
+		__atomic_add_fetch(&o->empty, 1, __ATOMIC_RELAXED);
+	} else if (ret) {
+		span.t_begin = vt_now();
+		record_poll(o, span, ret, wc);
+	}
+	rec_leave();
+	errno = saved;
+	return ret;
+}
+
+static void record_op(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
+{
+	struct vt_rec *r = rec_take(kind, sizeof(*op));
+
+	if (!r)
+		return;
+	memcpy(vt_body(r), op, sizeof(*op));
+	rec_end(r, span);
+	vt_done(r);
+}
+
+void rec_empty(struct rec_obj *cq)
+{
+	struct vt_cqop op = { .cq = cq->ord, .n = exchange(&cq->empty, 0) };
+
+	if (op.n && cq->ord)
+		record_op(VT_EMPTY, rec_begin(), &op);
+}
+
+int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct rec_ctx *ctx = rec_ctx_of(cq->context);
+	struct vt_cqop op = { .n = (u64)solicited_only };
+	struct rec_span span;
+	int saved;
+
+	if (!rec_enter())
+		return ctx->ops.req_notify_cq(cq, solicited_only);
+	span = rec_begin();
+	op.ret = ctx->ops.req_notify_cq(cq, solicited_only);
+	saved = errno;
+	op.cq = rec_ord(VOBJ_CQ, cq);
+	record_op(VT_NOTIFY, span, &op);
+	rec_leave();
+	errno = saved;
+	return op.ret;
+}
+
+SHIM_EXPORT int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
+				  void **context) __asm__("ibv_get_cq_event");
+SHIM_EXPORT void wrap_ack_cq_events(struct ibv_cq *cq, unsigned int n) __asm__("ibv_ack_cq_events");
+
+int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	static void *slot;
+	__typeof__(&wrap_get_cq_event) lower;
+	struct vt_cqop op = { .cq = 0 };
+	struct rec_span span;
+	int ret, saved;
+
+	lower = (__typeof__(lower))rec_next(&slot, "ibv_get_cq_event");
+	if (!rec_enter())
+		return lower(channel, cq, context);
+	span = rec_begin();
+	ret = lower(channel, cq, context);
+	saved = errno;
+	op.ret = ret ? -saved : 0;
+	op.cq = ret ? 0 : rec_ord(VOBJ_CQ, *cq);
+	op.obj2 = rec_ord(VOBJ_CH, channel);
+	op.n = 1;
+	/* Asked without waiting, and there was none: as good as an empty poll. */
+	if (!ret || saved != EAGAIN)
+		record_op(VT_CQ_EVENT, span, &op);
+	rec_leave();
+	errno = saved;
+	return ret;
+}
+
+void wrap_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+	static void *slot;
+	__typeof__(&wrap_ack_cq_events) lower;
+	struct vt_cqop op = { .n = n };
+	struct rec_span span;
+
+	lower = (__typeof__(lower))rec_next(&slot, "ibv_ack_cq_events");
+	if (!rec_enter()) {
+		lower(cq, n);
+		return;
+	}
+	op.cq = rec_ord(VOBJ_CQ, cq);
+	span = rec_begin();
+	lower(cq, n);
+	record_op(VT_ACK, span, &op);
+	rec_leave();
+}

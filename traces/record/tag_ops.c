@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/* Tag matching: ibv_post_srq_ops(), a record for each call with all of its chain. */
+#include "traces/record/record.h"
+
+#define OPS_MAX 4096u /* of one call; more are carried out and noted */
+
+static u32 entries(const struct ibv_ops_wr *op)
+{
+	int n = op->opcode == IBV_WR_TAG_ADD ? op->tm.add.num_sge : 0;
+
+	return n < 0 ? 0 : n > (int)VT_MAX_SGE ? VT_MAX_SGE : (u32)n;
+}
+
+static size_t size_of(const struct ibv_ops_wr *op, u32 *n)
+{
+	size_t size = 0;
+
+	for (*n = 0; op && *n < OPS_MAX; op = op->next, ++*n)
+		size += sizeof(struct vt_wr) + entries(op) * sizeof(struct vt_sge);
+	if (op) {
+		rec_note("ibv_post_srq_ops: more than %u operations at once", OPS_MAX);
+		return 0;
+	}
+	return size;
+}
+
+/* The handle is the result of adding a tag: it is filled in when the call has returned. */
+static struct vt_wr *put(struct vt_wr *to, const struct ibv_ops_wr *op, const struct rec_obj *srq)
+{
+	struct vt_sge *sge = (struct vt_sge *)(to + 1);
+	u32 i, n = entries(op);
+
+	to->size = (u32)(sizeof(*to) + n * sizeof(*sge));
+	to->opcode = op->opcode;
+	to->wr_id = op->wr_id;
+	to->send_flags = (u32)op->flags;
+	to->imm = op->tm.unexpected_cnt;
+	to->n_sge = n;
+	if (op->opcode == IBV_WR_TAG_DEL)
+		to->rkey = op->tm.handle;
+	if (op->opcode == IBV_WR_TAG_ADD) {
+		to->remote_addr = op->tm.add.recv_wr_id;
+		to->compare_add = op->tm.add.tag;
+		to->swap = op->tm.add.mask;
+	}
+	for (i = 0; i < n; i++)
+		rec_sge(&sge[i], &op->tm.add.sg_list[i], srq ? srq->ctx_obj : NULL, false);
+	return (struct vt_wr *)((u8 *)to + to->size);
+}
+
+static struct vt_rec *take(const struct rec_obj *srq, const struct ibv_ops_wr *op)
+{
+	struct vt_post *body;
+	struct vt_rec *r;
+	struct vt_wr *to;
+	size_t size;
+	u32 i, n;
+
+	size = size_of(op, &n);
+	r = size ? rec_take(VT_POST_OPS, sizeof(*body) + size) : NULL;
+	if (!r)
+		return NULL;
+	body = vt_body(r);
+	body->obj = srq ? srq->ord : 0;
+	body->n = n;
+	to = (struct vt_wr *)(body + 1);
+	for (i = 0; i < n; i++, op = op->next)
+		to = put(to, op, srq);
+	return r;
+}
+
+static void finish(struct vt_rec *r, struct rec_span span, const struct ibv_ops_wr *op,
+		   const struct ibv_ops_wr *failed, int ret)
+{
+	struct vt_post *body = vt_body(r);
+	struct vt_wr *to = (struct vt_wr *)(body + 1);
+
+	body->ret = ret;
+	for (; body->bad < body->n && !(ret && op == failed); body->bad++, op = op->next) {
+		if (op->opcode == IBV_WR_TAG_ADD)
+			to->rkey = op->tm.handle;
+		to = (struct vt_wr *)((u8 *)to + to->size);
+	}
+	rec_end(r, span);
+	vt_done(r);
+}
+
+int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+{
+	struct rec_ctx *ctx = rec_ctx_of(srq->context);
+	struct ibv_ops_wr *failed = NULL;
+	struct rec_span span;
+	struct vt_rec *r;
+	int ret, saved;
+
+	if (!rec_enter())
+		return ctx->vx.post_srq_ops(srq, op, bad);
+	r = take(rec_find(VOBJ_SRQ, srq), op);
+	span = rec_begin();
+	ret = ctx->vx.post_srq_ops(srq, op, &failed);
+	saved = errno;
+	if (ret && bad)
+		*bad = failed;
+	if (r)
+		finish(r, span, op, failed, ret);
+	rec_leave();
+	errno = saved;
+	return ret;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: words of memory that peers do atomics on, and when the record's value of one can be compared.
+ *
+ * What lies in memory at some moment of the record was written by the program or by a peer, and the record does not say by
+ * whom. A word is compared where it can only be the peers' atomics: where nothing else that the trace knows of
+ * is written there (RDMA WRITEs, receives, READs), where the program itself is not seen to write it before
+ * the first atomic came, and when all atomics on it have completed, because a look in between may see any number of
+ * them.
+ *
+ * For the same reason a recorded value must not be written where the atomics here are ahead of the record or behind it: those that
+ * come later would add to it. A word that ends as what it was plus all that was added is only theirs. Of any other one the
+ * program may have written itself what the record has, and it is written.
+ */
+#include "traces/replay/trace_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD 8u
+
+static int by_place(const void *a, const void *b)
+{
+	const struct rp_word *x = a, *y = b;
+
+	if (x->prog != y->prog)
+		return x->prog < y->prog ? -1 : 1;
+	if (x->mr != y->mr)
+		return x->mr < y->mr ? -1 : 1;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The first word of an MR at @addr or behind it. */
+static struct rp_word *word_from(const struct rp_world *w, uint32_t prog, uint32_t mr,
+				 uint64_t addr)
+{
+	struct rp_word key = { .prog = prog, .mr = mr, .addr = addr };
+	size_t low = 0, high = w->n_words, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (by_place(&w->word[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < w->n_words && w->word[low].prog == prog && w->word[low].mr == mr
+		       ? &w->word[low]
+		       : NULL;
+}
+
+static bool is_atomic(const struct vt_wr *wr)
+{
+	return wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr->opcode == IBV_WR_ATOMIC_WRITE;
+}
+
+/* The MR that a remote key is of; NULL: none, or it is that of a window. */
+static const struct rp_num *target(const struct rp_world *w, const struct vt_rec *rec,
+				   const struct vt_wr *wr)
+{
+	const struct rp_num *n = rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
+
+	return n && n->kind == RP_MR && !n->lkey ? n : NULL;
+}
+
+static int add(struct rp_world *w, const struct rp_word *one)
+{
+	struct rp_word *more;
+
+	/* A row of atomics on one word is the rule. */
+	if (w->n_words && w->word[w->n_words - 1].prog == one->prog &&
+	    w->word[w->n_words - 1].mr == one->mr && w->word[w->n_words - 1].addr == one->addr)
+		return 0;
+	if (!(w->n_words & (w->n_words - 1))) {
+		more = realloc(w->word, (w->n_words ? 2 * w->n_words : 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		w->word = more;
+	}
+	w->word[w->n_words++] = *one;
+	return 0;
+}
+
+static int find_atomic(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	struct rp_world *w = arg;
+	const struct rp_num *n;
+
+	(void)prog;
+	n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
+	return n ? add(w, &(struct rp_word){ .prog = n->prog,
+					     .mr = n->ord,
+					     .addr = wr->remote_addr,
+					     .first = rec->begin,
+					     .off = UINT64_MAX })
+		 : 0;
+}
+
+static void unique(struct rp_world *w)
+{
+	size_t i, to = 0;
+
+	rp_sort(w->word, w->n_words, sizeof(*w->word), by_place);
+	for (i = 1; i < w->n_words; i++)
+		if (w->word[i].prog != w->word[to].prog || w->word[i].mr != w->word[to].mr ||
+		    w->word[i].addr != w->word[to].addr)
+			w->word[++to] = w->word[i];
+	w->n_words = to + 1;
+}
+
+/* --- what else is written there ----------------------------------------------------------- */
+
+static void spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr, uint64_t len)
+{
+	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
+
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mr;
+	     word++) {
+		if (word->addr >= addr && word->addr - addr >= len)
+			return;
+		word->settled = UINT64_MAX;
+	}
+}
+
+static void spoil_by_wr(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+			const struct vt_wr *wr)
+{
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	const struct rp_num *n;
+	uint32_t i;
+
+	if (vt_is_send(rec->kind) &&
+	    (wr->opcode == IBV_WR_RDMA_WRITE || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
+		n = target(w, rec, wr);
+		if (n)
+			spoil(w, n->prog, n->ord, wr->remote_addr, wr->payload);
+	} else if (!vt_is_send(rec->kind) || is_atomic(wr) || wr->opcode == IBV_WR_RDMA_READ) {
+		for (i = 0; i < wr->n_sge; i++)
+			spoil(w, prog, sge[i].mr, sge[i].addr, sge[i].len);
+	}
+}
+
+/* --- when they are done ------------------------------------------------------------------- */
+
+/** struct out - an atomic under way. */
+struct out {
+	uint64_t wr_id;
+	struct rp_word *word;
+	bool signaled;
+};
+
+/** struct sendq - those of a QP, in order: @first to @n. */
+struct sendq {
+	struct out *out;
+	size_t first, n, cap;
+};
+
+static int begun(struct sendq *q, const struct out *one)
+{
+	struct out *more;
+
+	if (q->first == q->n)
+		q->first = q->n = 0;
+	if (q->n == q->cap) {
+		more = realloc(q->out, (2 * q->cap + 64) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		q->out = more;
+		q->cap = 2 * q->cap + 64;
+	}
+	q->out[q->n++] = *one;
+	return 0;
+}
+
+/* Those before it on its queue are done as well; those that were not signaled have no completion of their own. */
+static void completed(struct sendq *q, const struct vt_wc *wc, uint64_t when)
+{
+	size_t i, until = q->n;
+
+	if (wc->status == IBV_WC_SUCCESS && wc->opcode & IBV_WC_RECV)
+		return;
+	for (i = q->first; i < q->n; i++) {
+		if (q->out[i].wr_id != wc->wr_id)
+			continue;
+		if (q->out[i].signaled || until == q->n)
+			until = i;
+		if (q->out[i].signaled)
+			break;
+	}
+	for (; until < q->n && q->first <= until; q->first++) {
+		if (q->out[q->first].word->settled < when)
+			q->out[q->first].word->settled = when;
+		q->out[q->first].word->mixed |= wc->status != IBV_WC_SUCCESS;
+	}
+}
+
+static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
+		       const struct vt_rec *rec)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+	const struct vt_wr *wr = vt_wr_first(rec);
+	const struct rp_num *n;
+	struct out one;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < post->bad && !ret; i++, wr = vt_wr_next(wr)) {
+		spoil_by_wr(w, prog, rec, wr);
+		n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
+		if (!n || post->obj >= w->n_obj[prog][VOBJ_QP])
+			continue;
+		one = (struct out){ .wr_id = wr->wr_id,
+				    .word = word_from(w, n->prog, n->ord, wr->remote_addr),
+				    .signaled = wr->send_flags & IBV_SEND_SIGNALED };
+		one.word->sum += wr->compare_add;
+		one.word->mixed |= wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD;
+		ret = begun(&queue[post->obj], &one);
+	}
+	return ret;
+}
+
+static int follow(struct rp_world *w, uint32_t prog, struct sendq *queue, const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc;
+	uint32_t i;
+
+	switch ((enum vt_kind)rec->kind) {
+	case VT_POST_SEND:
+	case VT_POST_RECV:
+	case VT_POST_SRQ:
+	case VT_POST_WQ:
+	case VT_POST_OPS:
+	case VT_WR:
+		return follow_post(w, prog, queue, rec);
+	case VT_POLL:
+		for (i = 0, wc = vt_wcs(rec); i < poll->n; i++)
+			if (wc[i].qp && wc[i].qp < w->n_obj[prog][VOBJ_QP])
+				completed(&queue[wc[i].qp], &wc[i], rec->end);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int follow_all(struct rp_world *w, uint32_t prog)
+{
+	uint32_t n = w->n_obj[prog][VOBJ_QP], i;
+	struct sendq *queue = calloc(n, sizeof(*queue));
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+	int ret = queue ? 0 : -ENOMEM;
+
+	while (!ret && (rec = vt_next(&w->dir.prog[prog], &off)))
+		ret = follow(w, prog, queue, rec);
+	for (i = 0; queue && i < n; i++) {
+		/* Nobody knows when these were done. */
+		for (; queue[i].first < queue[i].n; queue[i].first++)
+			queue[i].out[queue[i].first].word->settled = UINT64_MAX;
+		free(queue[i].out);
+	}
+	free(queue);
+	return ret;
+}
+
+/* --- what the record says lay there ------------------------------------------------------- */
+
+/* Where a registered MR's words are in it. */
+static void place(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	struct rp_word *word;
+	const char *line;
+	uint64_t base;
+	uint32_t mr;
+	size_t len;
+
+	line = vt_rec_line(p, rec, &len);
+	if (strncmp(line, "ibv_reg_mr", 10) != 0)
+		return;
+	mr = rp_subject(line, VOBJ_MR, " = ");
+	word = mr ? word_from(w, prog, mr, 0) : NULL;
+	if (!word ||
+	    (!vt_fact(p, rec, false, "iova", &base) && !vt_fact(p, rec, true, "addr", &base)))
+		return;
+	for (; word < w->word + w->n_words && word->prog == prog && word->mr == mr; word++)
+		if (word->addr >= base)
+			word->off = word->addr - base;
+}
+
+static void look(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = mem->what == VT_MEM_FINAL ? NULL : vt_mem_bytes(rec);
+	struct rp_word *word = bytes ? word_from(w, prog, mem->mr, 0) : NULL;
+	uint64_t from, to;
+
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr;
+	     word++) {
+		from = word->off < mem->off ? mem->off : word->off;
+		to = word->off + WORD < mem->off + mem->len ? word->off + WORD
+							    : mem->off + mem->len;
+		if (word->off == UINT64_MAX || from >= to)
+			continue;
+		memcpy((uint8_t *)&word->value + (from - word->off), bytes + (from - mem->off),
+		       to - from);
+		if (rec->begin < word->first)
+			word->start = word->value;
+	}
+}
+
+static void look_all(struct rp_world *w, uint32_t prog)
+{
+	const struct vt_rec *rec;
+	uint64_t off;
+
+	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+		if (rec->kind == VT_CALL)
+			place(w, prog, rec);
+	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+		if (rec->kind == VT_MEM)
+			look(w, prog, rec);
+}
+
+int rp_words_init(struct rp_world *w)
+{
+	struct rp_word *word;
+	uint32_t prog;
+	int ret = rp_each_wr(w, find_atomic, w);
+
+	if (ret || !w->n_words)
+		return ret;
+	unique(w);
+	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
+		ret = follow_all(w, prog);
+	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
+		look_all(w, prog);
+	for (word = w->word; word < w->word + w->n_words; word++)
+		word->sums = !word->mixed && word->settled != UINT64_MAX &&
+			     word->value - word->start == word->sum;
+	return ret;
+}
+
+struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr)
+{
+	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
+
+	return word && word->addr <= addr ? word : NULL;
+}
+
+/* What is the same already is left alone: a peer may write there. */
+static void put(uint8_t *at, const uint8_t *bytes, uint64_t len)
+{
+	if (memcmp(at, bytes, len) != 0)
+		memcpy(at, bytes, len);
+}
+
+void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t addr,
+		  uint8_t *at)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = vt_mem_bytes(rec);
+	const struct rp_word *word = word_from(w, prog, mem->mr, addr < WORD ? 0 : addr - WORD + 1);
+	uint64_t done = 0, from;
+
+	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr &&
+	       word->addr < addr + mem->len;
+	     word++) {
+		if (!word->sums || word->first > rec->begin)
+			continue;
+		from = word->addr > addr ? word->addr - addr : 0;
+		if (from > done)
+			put(at + done, bytes + done, from - done);
+		done = word->addr + WORD - addr;
+	}
+	if (done < mem->len)
+		put(at + done, bytes + done, mem->len - done);
+}

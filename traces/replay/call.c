@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+/* VT_CALL: a call of the control path, carried out again and compared by its text. */
+#include "traces/replay/identity.h"
+#include "traces/calls/desc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+
+/* What the call has changed that other records go by. */
+static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	const uint64_t *a = c->args;
+	struct ibv_mr *mr = (void *)(uintptr_t)ret;
+	uint64_t addr = 0, iova = 0;
+	uint32_t ord, i;
+
+	if (c->call == VCALL_ibv_rereg_mr)
+		mr = (void *)(uintptr_t)a[0];
+	if (!mr)
+		return;
+	for (ord = 0, i = 1; i < g->n_obj[VOBJ_MR]; i++)
+		if (rp_obj(g, VOBJ_MR, i) == mr)
+			ord = i;
+	if (!ord || !vt_fact(g->p, rec, true, "addr", &addr))
+		return;
+	switch (c->call) {
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		if (vt_fact(g->p, rec, false, "iova", &iova))
+			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
+		break;
+	case VCALL_ibv_reg_mr:
+		if (a[3] & IBV_ACCESS_ZERO_BASED) {
+			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0);
+			break;
+		}
+		/* Fall through */
+	case VCALL_ibv_rereg_mr:
+		/* With another PD it keeps what it holds. */
+		if (c->call == VCALL_ibv_rereg_mr &&
+		    !(a[1] & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS)))
+			break;
+		rp_mr_made(g, ord, addr, mr->length, mr->addr,
+			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
+		break;
+	default:
+		/* Device memory, the null MR, an imported one: no memory of the program's. */
+		rp_mr_made(g, ord, 0, 0, NULL, 0);
+	}
+}
+
+static void publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	struct rp_made *made;
+	uint32_t i;
+
+	if (c->call == VCALL_ibv_get_srq_num && !ret) {
+		for (i = 1; i < g->n_obj[VOBJ_SRQ]; i++)
+			if (rp_obj(g, VOBJ_SRQ, i) == (void *)(uintptr_t)c->args[0])
+				g->w->made[g->nth][RP_SRQ][i].num =
+					*(uint32_t *)(uintptr_t)c->args[1];
+	} else if (c->call == VCALL_ibv_bind_mw && !ret) {
+		made = g->w->made[g->nth][RP_MW];
+		for (i = 1; i < g->n_obj[VOBJ_MW]; i++)
+			if (rp_obj(g, VOBJ_MW, i) == (void *)(uintptr_t)c->args[1])
+				made[i].num = ((struct ibv_mw *)(uintptr_t)c->args[1])->rkey;
+	} else if (c->call == VCALL_ibv_dereg_mr) {
+		rp_mr_gone(g, rp_subject(line, VOBJ_MR, " mr="));
+	} else if (strstr(line + c->out, " id.src=")) {
+		i = rp_subject(line, VOBJ_ID, " id=");
+		if (i)
+			rp_port_made(g, i);
+	}
+}
+
+/* Which of its fields a completion has. */
+static void cq_made(struct rp_thread *t, uint64_t ret)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	struct rp_prog *g = t->prog;
+	uint32_t i;
+
+	if (c->call != VCALL_ibv_create_cq_ex)
+		return;
+	for (i = 1; i < g->n_obj[VOBJ_CQ]; i++) {
+		if (rp_obj(g, VOBJ_CQ, i) != (void *)(uintptr_t)ret)
+			continue;
+		g->cq[i].ex = true;
+		g->cq[i].ex_flags = ((struct ibv_cq_init_attr_ex *)(uintptr_t)c->args[1])->wc_flags;
+	}
+}
+
+/* Queues start anew when their QP does. */
+static void reset(struct rp_thread *t)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	const struct ibv_qp_attr *attr;
+	struct rp_prog *g = t->prog;
+	struct rp_queue *q;
+	struct rp_recv *r;
+	uint32_t i;
+
+	if (c->call != VCALL_ibv_modify_qp || !(c->args[2] & IBV_QP_STATE))
+		return;
+	attr = (void *)(uintptr_t)c->args[1];
+	if (attr->qp_state != IBV_QPS_RESET)
+		return;
+	for (i = 1; i < g->n_obj[VOBJ_QP]; i++) {
+		if (rp_obj(g, VOBJ_QP, i) != (void *)(uintptr_t)c->args[0])
+			continue;
+		q = &g->rq[i];
+		for (r = q->first; r; r = r->next)
+			rp_place_left(g, r->wr);
+		q->unsure = false;
+		*q->last = g->free_recv;
+		g->free_recv = q->first;
+		q->first = NULL;
+		q->last = &q->first;
+	}
+}
+
+/* An XRC domain is found by its file, of which the trace has but the descriptor. */
+static int file_for(struct rp_prog *g, int was)
+{
+	struct rp_file *f;
+
+	for (f = g->file; f; f = f->next)
+		if (f->was == was)
+			return f->fd;
+	f = malloc(sizeof(*f));
+	if (!f)
+		return -1;
+	f->was = was;
+	f->fd = memfd_create("rdmaemu-replay-xrcd", MFD_CLOEXEC);
+	f->next = g->file;
+	g->file = f;
+	return f->fd;
+}
+
+/* The recorded key of what a call makes, which a live program may be told of. 0: it makes no such thing. */
+static uint32_t key_told(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	uint64_t key = 0;
+
+	switch (t->parsed.call) {
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+	case VCALL_ibv_alloc_mw:
+		return t->prog->w->live && vt_fact(t->prog->p, rec, true, "rkey", &key)
+			       ? (uint32_t)key
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+/* The emulator gives keys that are asked for; others do not. */
+static void ask_for_key(uint32_t key)
+{
+	static void (*next_key)(uint32_t key);
+
+	if (!next_key)
+		next_key = (void (*)(uint32_t))dlsym(RTLD_DEFAULT, "rdmaemu_next_key");
+	if (next_key)
+		next_key(key);
+}
+
+/* A program's own allocators, which may have had nothing to give. */
+static __thread bool refuse;
+
+static void *domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
+			  uint64_t type)
+{
+	(void)pd, (void)context, (void)size, (void)align, (void)type;
+	return refuse ? NULL : IBV_ALLOCATOR_USE_DEFAULT;
+}
+
+static void domain_free(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
+{
+	(void)pd, (void)context, (void)ptr, (void)type;
+}
+
+/* Memory that is not there for the time of a call. */
+static void hide(const struct vcall_parsed *c, int prot)
+{
+	const struct ibv_sge *sge = (void *)(uintptr_t)c->args[3];
+	uint64_t i, from, to;
+
+	for (i = 0; sge && i < c->args[4]; i++) {
+		from = sge[i].addr & ~(uint64_t)(PAGE - 1);
+		to = (sge[i].addr + sge[i].length + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+		mprotect((void *)(uintptr_t)from, to - from, prot);
+	}
+}
+
+/* What stands for arguments that are of no use here as they were. */
+static bool prepare(struct rp_thread *t, const char *line)
+{
+	struct vcall_parsed *c = &t->parsed;
+	struct ibv_parent_domain_init_attr *domain;
+	struct ibv_xrcd_init_attr *xrcd;
+	struct rp_prog *g = t->prog;
+
+	refuse = strstr(line + c->out, "NULL ENOMEM");
+
+	switch (c->call) {
+	case VCALL_ibv_get_device_list:
+	case VCALL_rdma_get_devices:
+		/* A program that did not ask for the number. */
+		if (!strstr(line + c->out, "num_devices="))
+			c->args[0] = 0;
+		return true;
+	case VCALL_ibv_open_xrcd:
+		xrcd = (void *)(uintptr_t)c->args[1];
+		/* Older traces have its number there; then each program has files of its own. */
+		if (xrcd && !strstr(line, " attr.fd=~") && !strstr(line + c->out, "NULL EBADF") &&
+		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
+			pthread_mutex_lock(&g->lock);
+			xrcd->fd = file_for(g, xrcd->fd);
+			pthread_mutex_unlock(&g->lock);
+			return xrcd->fd >= 0;
+		}
+		return true;
+	case VCALL_ibv_alloc_parent_domain:
+		domain = (void *)(uintptr_t)c->args[1];
+		if (domain && domain->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+		    !strstr(line + c->out, "NULL EINVAL")) {
+			domain->alloc = domain_alloc;
+			domain->free = domain_free;
+		}
+		return true;
+	case VCALL_ibv_destroy_cq:
+		if (!strncmp(line + c->out, "0", 1) && c->args[0])
+			rp_ack_rest(g, (void *)(uintptr_t)c->args[0]);
+		return true;
+	case VCALL_rdma_destroy_id:
+		rp_drop_aside(g, (void *)(uintptr_t)c->args[0]);
+		return true;
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		if (strstr(line + c->out, "NULL EFAULT"))
+			c->args[1] = rp_nowhere(c->args[1]);
+		return true;
+	case VCALL_ibv_rereg_mr:
+		if (strstr(line + c->out, " EFAULT"))
+			c->args[3] = rp_nowhere(c->args[3]);
+		return true;
+	case VCALL_rdma_get_cm_event:
+		/* Nowhere to put one: else it would wait for it. */
+		if (!strncmp(line + c->out, "-1 EINVAL", 9))
+			c->args[1] = 0;
+		return true;
+	case VCALL_ibv_advise_mr:
+		/* The program had given the memory back since it had registered it. */
+		if (!strncmp(line + c->out, "EFAULT", 6))
+			hide(c, PROT_NONE);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/*
+ * Fields of an identifier are no results: the program may have put something there itself (rsockets do), or one of
+ * its threads may be destroying what is there while another one gets an event.
+ */
+static bool is_state(const char *word, size_t name)
+{
+	static const char *const names[] = {
+		"src", "dst",	    "send_cq", "recv_cq", "send_cq_channel", "recv_cq_channel",
+		"qp",  "qp.qp_num", "srq",     "pd"
+	};
+	size_t i;
+
+	if (!strncmp(word, "event.", 6)) {
+		word += 6;
+		name -= 6;
+	}
+	/* Older traces do not have it. */
+	if (name == 6 && (!strncmp(word, "cmd_fd", 6) || !strncmp(word, "handle", 6)))
+		return true;
+	if (name < 3 || strncmp(word, "id.", 3) != 0)
+		return false;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == name - 3 && !strncmp(word + 3, names[i], name - 3))
+			return true;
+	return false;
+}
+
+/* The number behind the last colon of a word, and how long the word is before it. 0: there is none. */
+static uint16_t port_of(const char *word, size_t len, size_t *before)
+{
+	const char *colon = memrchr(word, ':', len);
+	char *end;
+	unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+
+	if (!colon || end != word + len || port > UINT16_MAX)
+		return 0;
+	*before = (size_t)(colon - word);
+	return (uint16_t)port;
+}
+
+/* Addresses with the same port, which has another number in this run. */
+static bool same_address(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
+			 size_t b_len)
+{
+	size_t a_before, b_before;
+	uint16_t a_port = port_of(a, a_len, &a_before), b_port = port_of(b, b_len, &b_before);
+
+	return a_port && b_port && a_before == b_before && !memcmp(a, b, a_before) &&
+	       rp_port(t, a_port) == b_port;
+}
+
+/* "?" is an object that the recorder had not known. */
+static bool same_word(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
+		      size_t b_len, size_t name)
+{
+	if (a_len == b_len && !memcmp(a, b, a_len))
+		return true;
+	if (same_address(t, a, a_len, b, b_len))
+		return true;
+	return (a_len == name + 2 && a[name + 1] == '?') ||
+	       (b_len == name + 2 && b[name + 1] == '?');
+}
+
+/*
+ * The rdma_cm's own PD of an identifier's device, which goes with the last identifier there. It is named by its address, where
+ * another one may have lain before, here and there not the same one.
+ */
+static bool is_cm_pd(const char *word, size_t name)
+{
+	return (name == 5 && !memcmp(word, "id.pd", 5)) ||
+	       (name == 11 && !memcmp(word, "event.id.pd", 11));
+}
+
+/* Both sides of a result, word by word. */
+static bool same_result(const struct rp_thread *t, const char *want, const char *got)
+{
+	size_t w, g, w_name, g_name;
+
+	while (*want || *got) {
+		w = strcspn(want, " ");
+		g = strcspn(got, " ");
+		w_name = strcspn(want, "= ");
+		g_name = strcspn(got, "= ");
+		if (w_name == g_name && !memcmp(want, got, w_name)) {
+			if (!same_word(t, want, w, got, g, w_name) && !is_cm_pd(want, w_name) &&
+			    !rp_is_capability(t, want, got, w_name))
+				return false;
+			want += w;
+			got += g;
+		} else if (is_state(want, w_name) ||
+			   (w_name < w && rp_is_capability(t, want, NULL, w_name))) {
+			want += w;
+		} else if (is_state(got, g_name) ||
+			   (g_name < g && rp_is_capability(t, got, NULL, g_name))) {
+			got += g;
+		} else {
+			return false;
+		}
+		want += *want == ' ';
+		got += *got == ' ';
+	}
+	return true;
+}
+
+/* The descriptor of which the program had said that it does not want to wait there. */
+static int channel_fd(const struct vcall_parsed *c)
+{
+	const struct rdma_event_channel *ch = (void *)(uintptr_t)c->args[0];
+	const struct vfield *arg = vcall_descs[c->call].args;
+
+	if (!vcall_descs[c->call].n_args || !ch)
+		return -1;
+	if (arg->obj == VOBJ_ID)
+		ch = ((struct rdma_cm_id *)(uintptr_t)c->args[0])->channel;
+	else if (arg->obj == VOBJ_CTX)
+		return ((struct ibv_context *)(uintptr_t)c->args[0])->async_fd;
+	else if (arg->obj != VOBJ_EVCH)
+		return -1;
+	return ch ? ch->fd : -1;
+}
+
+/* What a live program is told of a region that it may reach is what the record says. */
+static bool seen_as_recorded(struct rp_thread *t, const struct vt_rec *rec, const char *line,
+			     uint32_t told)
+{
+	uint64_t addr;
+
+	if (!strstr(line, "IBV_ACCESS_REMOTE") || !vt_fact(t->prog->p, rec, true, "addr", &addr))
+		return true;
+	if (rp_key(t->prog, told, rec->end, &(int64_t){ 0 }) != told)
+		return rp_trouble(t, rec,
+				  "the region has not got rkey 0x%x, of which a live program is "
+				  "told",
+				  told);
+	if (rp_moved(t->prog, addr) != addr)
+		return rp_trouble(t, rec,
+				  "the region is at 0x%llx, but a live program is told the "
+				  "recorded 0x%llx, which is not free here",
+				  (unsigned long long)rp_moved(t->prog, addr),
+				  (unsigned long long)addr);
+	return true;
+}
+
+static uint64_t carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want)
+{
+	const struct vcall_parsed *c = &t->parsed;
+
+	if (t->prog->w->unexpected == RP_FAIL || c->call != VCALL_rdma_get_cm_event ||
+	    strncmp(want, "0 ", 2) != 0)
+		return rp_invoke(c->call, c->args);
+	return (uint64_t)rp_get_event(t, rec, want, (void *)(uintptr_t)c->args[0],
+				      (void *)(uintptr_t)c->args[1]);
+}
+
+/* The program had handed in what was no object any more, and was refused: there is no such thing to hand in here. */
+static bool handed_nothing(const char *line)
+{
+	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");
+
+	return out && at && at < out &&
+	       (!strncmp(out, " = -1 E", 7) || !strncmp(out, " = NULL E", 9) ||
+		!strncmp(out, " = E", 4));
+}
+
+bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct vt_call *call = VT_BODY(vt_call, rec);
+	struct vcall_parsed *c = &t->parsed;
+	struct vcall_env env = rp_env(t);
+	const char *line, *want;
+	int err, fd, flags;
+	uint32_t told;
+	uint64_t ret;
+	size_t len;
+
+	t->when = rec->begin;
+	line = vt_rec_line(t->prog->p, rec, &len);
+	line = rp_mapped(t, line, &len);
+	if (!line)
+		return rp_trouble(t, rec, "no room for the line as it is here");
+	if (handed_nothing(line))
+		return true;
+	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
+		return rp_trouble(t, rec, "%s", c->why);
+	if (!prepare(t, line))
+		return rp_trouble(t, rec, "no memory");
+	fd = strncmp(line + c->out, "-1 EAGAIN", 9) ? -1 : channel_fd(c);
+	flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	told = key_told(t, rec);
+	if (told)
+		ask_for_key(told);
+	errno = 0;
+	ret = carry_out(t, rec, line + c->out);
+	err = errno;
+	if (c->call == VCALL_ibv_advise_mr && !strncmp(line + c->out, "EFAULT", 6))
+		hide(c, PROT_READ | PROT_WRITE);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, flags);
+	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);
+	t->text.len = t->text.n_facts = 0;
+	t->text.lost = false;
+	t->text.text[0] = '\0';
+	want = line + c->out;
+	if (told && !ret && err == EBUSY)
+		return rp_trouble(t, rec,
+				  "rkey 0x%x, of which a live program is told, is in use by a "
+				  "region of its own",
+				  told);
+	if (!vcall_failed(c->call, ret, err)) {
+		pthread_mutex_lock(&t->prog->lock);
+		vcall_bind(c, line, len, ret, &env);
+		registered(t, rec, ret);
+		publish_rest(t, line, ret);
+		cq_made(t, ret);
+		reset(t);
+		pthread_mutex_unlock(&t->prog->lock);
+	}
+	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
+	if (!same_result(t, want, t->text.text + strlen(" = ")) && !rp_not_compared(t, line))
+		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
+	return !told || seen_as_recorded(t, rec, line, told);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: descriptors that the program gave to a call. The record says which file one was of.
+ *
+ * The command descriptor of a context of the trace is that of the context here, in whichever process it is. For each other file
+ * there is an empty one, which the process that starts all others has made: programs that shared theirs share it.
+ */
+#include "traces/replay/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is_file(uint64_t v)
+{
+	return v >> 62 == VCALL_FILE >> 62;
+}
+
+/* "ibv_open_device ... = ctx1 cmd_fd=~": a context and its file. */
+static int learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t file)
+{
+	struct rp_num *more = realloc(w->cmd_fd, (w->n_cmd_fd + 1) * sizeof(*more));
+	const char *line, *at;
+	size_t len;
+
+	if (!more)
+		return -ENOMEM;
+	w->cmd_fd = more;
+	line = vt_rec_line(&w->dir.prog[prog], rec, &len);
+	at = strstr(line, " = ctx");
+	if (!at)
+		return 0;
+	more[w->n_cmd_fd++] = (struct rp_num){
+		.file = file, .prog = prog, .ord = (uint32_t)atoi(at + 6), .from = rec->end
+	};
+	return 0;
+}
+
+int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint64_t file;
+	uint32_t i;
+
+	if (vt_fact(p, rec, true, "cmd_fd", &file) && is_file(file))
+		return learn_context(w, prog, rec, file);
+	if (!(vt_fact(p, rec, false, "attr.fd", &file) || vt_fact(p, rec, false, "fd", &file)) ||
+	    !is_file(file))
+		return 0;
+	for (i = 0; i < w->n_files && w->file[i] != file; i++)
+		;
+	if (i == w->n_files && i < RP_MAX_FILES)
+		w->file[w->n_files++] = file;
+	return 0;
+}
+
+int rp_files_make(struct rp_world *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->n_files; i++) {
+		/* Without MFD_CLOEXEC: all processes inherit it. */
+		w->share->file[i] = memfd_create("rdmaemu-replay-file", 0);
+		if (w->share->file[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int context_fd(const struct rp_prog *g, const struct rp_num *n)
+{
+	const struct rp_made *made = &g->w->made[n->prog][RP_CTX][n->ord];
+	uint32_t fd = __atomic_load_n(&made->num, __ATOMIC_ACQUIRE);
+	int pid = __atomic_load_n(&g->w->share->pid[n->prog], __ATOMIC_ACQUIRE), pidfd, got;
+
+	if (!fd)
+		return -1;
+	if (n->prog == g->nth)
+		return fcntl((int)fd - 1, F_DUPFD_CLOEXEC, 0);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return -1;
+	got = (int)syscall(SYS_pidfd_getfd, pidfd, fd - 1, 0);
+	close(pidfd);
+	return got;
+}
+
+uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when)
+{
+	const struct rp_num *best = NULL;
+	struct rp_world *w = g->w;
+	uint32_t i;
+
+	if (!is_file(file))
+		return file;
+	/* The latest that had this one then: a context that was imported has it, too. */
+	for (i = 0; i < w->n_cmd_fd; i++)
+		if (w->cmd_fd[i].file == file && w->cmd_fd[i].from <= when &&
+		    (!best || w->cmd_fd[i].from > best->from))
+			best = &w->cmd_fd[i];
+	if (best)
+		return (uint64_t)(int64_t)context_fd(g, best);
+	for (i = 0; i < w->n_files; i++)
+		if (w->file[i] == file)
+			return (uint64_t)(int64_t)w->share->file[i];
+	return UINT64_MAX;
+}

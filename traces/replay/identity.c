@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/* Pairs of what was recorded and what is here. */
+#include "traces/replay/identity.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- GIDs -------------------------------------------------------------------------------------- */
+
+static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+static bool is_v4(const uint8_t addr[16])
+{
+	return !memcmp(addr, v4_mapped, sizeof(v4_mapped));
+}
+
+/* What a GID is of: those of Ethernet are addresses. */
+static uint32_t sort_of(const struct vt_gid *g)
+{
+	uint32_t family;
+
+	if (g->type == VT_GID_IB)
+		return VT_GID_IB;
+	family = is_v4(g->raw) ? 1 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2 : 3;
+	return family << 8 | g->type;
+}
+
+const struct vt_gid *rp_gid_for(const struct vt_port *was, const struct vt_gid *gid,
+				const struct vt_port *here)
+{
+	const struct vt_gid *first = NULL;
+	uint32_t i, nth = 0, sort = sort_of(gid);
+
+	for (i = 0; i < here->n_gids; i++)
+		if (here->gid[i].index == gid->index && sort_of(&here->gid[i]) == sort)
+			return &here->gid[i];
+	/* Else the nth of its sort, or the first. */
+	for (i = 0; &was->gid[i] < gid; i++)
+		nth += sort_of(&was->gid[i]) == sort;
+	for (i = 0; i < here->n_gids; i++) {
+		if (sort_of(&here->gid[i]) != sort)
+			continue;
+		if (!first)
+			first = &here->gid[i];
+		if (!nth--)
+			return &here->gid[i];
+	}
+	return first;
+}
+
+const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap)
+{
+	char address[INET6_ADDRSTRLEN];
+
+	snprintf(text, cap, "%s %s", inet_ntop(AF_INET6, gid->raw, address, sizeof(address)),
+		 vt_gid_names[gid->type]);
+	return text;
+}
+
+/* --- pairs ------------------------------------------------------------------------------------- */
+
+static int add(struct rp_map *m, const struct rp_pair *p)
+{
+	struct rp_pair *more;
+	uint32_t i;
+
+	if (p->none || memcmp(p->from, p->to, sizeof(p->from)) != 0)
+		m->differs = true;
+	for (i = 0; i < m->n_pairs; i++)
+		if (m->pair[i].kind == p->kind && !memcmp(m->pair[i].from, p->from, 16))
+			return 0;
+	if (!(m->n_pairs & (m->n_pairs - 1))) {
+		more = realloc(m->pair, (m->n_pairs ? 2u * m->n_pairs : 1u) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		m->pair = more;
+	}
+	m->pair[m->n_pairs++] = *p;
+	return 0;
+}
+
+static int add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_t from, uint64_t to)
+{
+	struct rp_pair p = { .kind = kind };
+
+	if (!from)
+		return 0;
+	memcpy(p.from, &from, sizeof(from));
+	memcpy(p.to, &to, sizeof(to));
+	return add(m, &p);
+}
+
+/* One that is elsewhere in the table of each port stands for nothing; rp_fits() sees to those that are needed. */
+static void set_index(struct rp_map *m, uint32_t from, uint32_t to)
+{
+	if (!m->has_index[from])
+		m->index[from] = to;
+	else if (m->index[from] != to && to != RP_NO_INDEX)
+		m->index[from] = m->index[from] == RP_NO_INDEX ? to : RP_NO_INDEX;
+	m->has_index[from] = true;
+}
+
+/* @own: its indexes are the program's */
+static int add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_gid *gid,
+		   const struct vt_port *here, bool own)
+{
+	const struct vt_gid *now = rp_gid_for(was, gid, here);
+	struct rp_pair p = { .kind = RP_PAIR_GID, .none = !now };
+
+	memcpy(p.from, gid->raw, sizeof(p.from));
+	p.from_if = gid->ifindex;
+	if (now) {
+		memcpy(p.to, now->raw, sizeof(p.to));
+		p.to_if = now->ifindex;
+	}
+	m->uneven |= !now || now->index != gid->index;
+	if (own)
+		set_index(m, gid->index, now ? now->index : RP_NO_INDEX);
+	return add(m, &p);
+}
+
+/* Addresses that are no GIDs: the same one, or the nth of its family in the order in which they were met, or the first. */
+static const uint8_t *address_for(const struct vt_port *was, uint32_t i, const struct vt_port *here)
+{
+	bool v4 = is_v4(was->addr[i]);
+	const uint8_t *first = NULL;
+	uint32_t k, nth = 0;
+
+	for (k = 0; k < here->n_addrs; k++)
+		if (!memcmp(here->addr[k], was->addr[i], 16))
+			return here->addr[k];
+	for (k = 0; k < i; k++)
+		nth += is_v4(was->addr[k]) == v4;
+	for (k = 0; k < here->n_addrs; k++) {
+		if (is_v4(here->addr[k]) != v4)
+			continue;
+		if (!first)
+			first = here->addr[k];
+		if (!nth--)
+			return here->addr[k];
+	}
+	return first;
+}
+
+static int add_addresses(struct rp_map *m, const struct vt_port *was, const struct vt_port *here)
+{
+	struct rp_pair p = { .kind = RP_PAIR_GID };
+	const uint8_t *now;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < was->n_addrs && !ret; i++) {
+		now = address_for(was, i, here);
+		if (!now)
+			continue;
+		memcpy(p.from, was->addr[i], sizeof(p.from));
+		memcpy(p.to, now, sizeof(p.to));
+		ret = add(m, &p);
+	}
+	return ret;
+}
+
+static int add_port(struct rp_map *m, const struct vt_port *was, const struct vt_port *here,
+		    bool own)
+{
+	uint32_t i, same = was->lmc < here->lmc ? was->lmc : here->lmc;
+	int ret = add_number(m, RP_PAIR_LID, was->sm_lid, here->sm_lid);
+
+	/* All that a path may have in its lower bits. */
+	for (i = 0; i < 1u << same && was->lid && !ret; i++)
+		ret = add_number(m, RP_PAIR_LID, was->lid + i, here->lid + i);
+	m->uneven |= was->n_gids != here->n_gids;
+	for (i = 0; i < was->n_gids && !ret; i++)
+		ret = add_gid(m, was, &was->gid[i], here, own);
+	/* Those of Ethernet are in the GID table. */
+	if (!ret && was->link != VT_LINK_ETHERNET)
+		ret = add_addresses(m, was, here);
+	return ret;
+}
+
+static int add_device(struct rp_map *m, const struct vt_device *was, const struct vt_device *here,
+		      bool own)
+{
+	const struct vt_port *port;
+	int ret = add_number(m, RP_PAIR_GUID, was->guid, here->guid);
+	uint32_t i;
+
+	if (!ret && was->known && here->known)
+		ret = add_number(m, RP_PAIR_GUID, was->system, here->system);
+	for (i = 0; i < was->n_ports && !ret; i++) {
+		port = vt_port_of(here, was->port[i].num);
+		if (port)
+			ret = add_port(m, &was->port[i], port, own);
+	}
+	return ret;
+}
+
+static int add_devices(struct rp_map *m, const struct vt_devices *was,
+		       const struct vt_devices *here, bool own)
+{
+	int ret = 0;
+	uint32_t i;
+
+	for (i = 0; i < was->n && i < here->n && !ret; i++)
+		ret = add_device(m, &was->dev[i], &here->dev[i], own);
+	return ret;
+}
+
+/* --- a program's own devices ------------------------------------------------------------------- */
+
+static bool same_kind(const struct vt_device *a, const struct vt_device *b)
+{
+	return !a->known || !b->known ||
+	       (a->vendor == b->vendor && a->part == b->part && a->hw == b->hw &&
+		!strcmp(a->fw, b->fw));
+}
+
+static int own(struct rp_map *m, const struct rp_prog *g, const struct vt_devices *here)
+{
+	const struct vt_devices *was = &g->p->devices;
+	const char *real = vt_thing(&g->w->dir.about, "real");
+	uint32_t i;
+
+	/* An older trace, or a program that has opened none. */
+	if (!was->n)
+		return 0;
+	m->list = was->n != here->n;
+	m->differs |= m->list;
+	m->n_names = was->n < here->n ? was->n : here->n;
+	m->from_name = calloc(m->n_names + 1, sizeof(*m->from_name));
+	m->to_name = calloc(m->n_names + 1, sizeof(*m->to_name));
+	if (!m->from_name || !m->to_name)
+		return -ENOMEM;
+	/* Devices of the emulator's and others round limits, and have them, each in their own way. */
+	m->other = (real && !strcmp(real, "yes")) != g->w->on_devices;
+	for (i = 0; i < m->n_names; i++) {
+		memcpy(m->from_name[i], was->dev[i].name, sizeof(m->from_name[i]));
+		memcpy(m->to_name[i], here->dev[i].name, sizeof(m->to_name[i]));
+		m->differs |= strcmp(m->from_name[i], m->to_name[i]) != 0;
+		m->other |= !same_kind(&was->dev[i], &here->dev[i]);
+	}
+	m->other &= !g->w->capabilities;
+	m->differs |= m->other;
+	return add_devices(m, was, here, true);
+}
+
+static void drop(struct rp_map *m)
+{
+	free(m->pair);
+	free(m->from_name);
+	free(m->to_name);
+	free(m);
+}
+
+int rp_map_own(struct rp_prog *g, const struct vt_devices *here)
+{
+	struct rp_map *m = calloc(1, sizeof(*m));
+	uint32_t i;
+	int ret;
+
+	if (!m)
+		return -ENOMEM;
+	for (i = 0; i < VT_MAX_GIDS; i++)
+		m->index[i] = i;
+	ret = own(m, g, here);
+	if (ret)
+		drop(m);
+	else
+		g->map = m;
+	return ret;
+}
+
+/* What a program's process has said. One that is not played has said nothing. */
+static int parse(struct vt_devices *here, const struct rp_prog *g, uint32_t prog)
+{
+	char *copy = strndup(g->w->seen[prog].text, sizeof(g->w->seen[prog].text));
+	struct vt_error err;
+	int ret;
+
+	memset(here, 0, sizeof(*here));
+	if (!copy)
+		return -ENOMEM;
+	ret = vt_devices_parse(here, "devices here", copy, &err);
+	free(copy);
+	return ret;
+}
+
+static int add_program(struct rp_prog *g, uint32_t prog)
+{
+	struct vt_devices here;
+	int ret = parse(&here, g, prog);
+
+	if (!ret)
+		ret = prog == g->nth
+			      ? rp_map_own(g, &here)
+			      : add_devices(g->map, &g->w->dir.prog[prog].devices, &here, false);
+	vt_devices_free(&here);
+	return ret;
+}
+
+int rp_map_make(struct rp_prog *g)
+{
+	bool differs = false;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < g->w->dir.n_progs && !g->w->live; i++)
+		differs |= g->w->seen[i].differs;
+	if (!differs)
+		return 0;
+	/* A program that has opened no device may name those of others. */
+	ret = add_program(g, g->nth);
+	for (i = 0; i < g->w->dir.n_progs && !ret; i++)
+		if (i != g->nth)
+			ret = add_program(g, i);
+	return ret;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: a live program in the place of a recorded one.
+ *
+ * It runs under the recorder, and what it has made is read from that trace while it is written: that it listens, and
+ * the keys and addresses of its regions, and the numbers of its queue pairs. Its n-th region stands for the recorded
+ * program's n-th, and so do its queue pairs.
+ */
+#include "traces/replay/replay.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const char *line, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(line, name, n) && line[n] == ' ';
+}
+
+bool rp_is_listen(const char *line)
+{
+	return begins(line, "rdma_listen");
+}
+
+bool rp_is_request(const char *line)
+{
+	return (begins(line, "rdma_get_cm_event") &&
+		strstr(line, " event.event=RDMA_CM_EVENT_CONNECT_REQUEST")) ||
+	       (begins(line, "rdma_get_request") && strstr(line, " = 0"));
+}
+
+bool rp_is_any(const char *line)
+{
+	(void)line;
+	return true;
+}
+
+uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line), uint64_t *first,
+			uint64_t *last)
+{
+	const struct vt_rec *rec;
+	uint64_t off, end = 0;
+	uint32_t n = 0;
+	size_t len;
+
+	for (off = 0; (rec = vt_next(p, &off));) {
+		if (rec->kind != VT_CALL || !is(vt_rec_line(p, rec, &len)))
+			continue;
+		if (!n++ && first)
+			*first = rec->end;
+		end = rec->end > end ? rec->end : end;
+	}
+	if (n && last)
+		*last = end;
+	return n;
+}
+
+/* Programs of the live trace that are played, or the real one, say what they stand for. */
+static bool is_played(const struct vt_program *p)
+{
+	return vt_thing(&p->about, "as") != NULL;
+}
+
+/* Whether @has finds what it looks for in a program of the trace that is being written. */
+static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, void *arg), void *arg)
+{
+	struct vt_dir d;
+	struct vt_error err;
+	bool found = false;
+	unsigned int i;
+
+	/* It may not be there yet. */
+	if (vt_open(&d, dir, &err))
+		return false;
+	for (i = 0; i < d.n_progs && !found; i++)
+		found = has(&d.prog[i], arg);
+	vt_shut(&d);
+	return found;
+}
+
+static bool runs(const struct vt_program *p, void *arg)
+{
+	const char *pid = vt_thing(&p->about, "pid");
+	long n = pid ? strtol(pid, NULL, 10) : 0;
+
+	(void)arg;
+	return !is_played(p) && !p->ended && n > 0 && n <= INT_MAX && !kill((pid_t)n, 0);
+}
+
+bool rp_live_runs(const char *dir)
+{
+	return live_has(dir, runs, NULL);
+}
+
+struct count {
+	bool played;
+	bool (*is)(const char *line);
+	uint32_t n;
+};
+
+static bool count_more(const struct vt_program *p, void *arg)
+{
+	struct count *c = arg;
+
+	if (is_played(p) == c->played)
+		c->n += rp_count_calls(p, c->is, NULL, NULL);
+	return false;
+}
+
+uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line))
+{
+	struct count c = { .played = played, .is = is };
+
+	live_has(dir, count_more, &c);
+	return c.n;
+}
+
+/* What has the object @name (" = mr3") of a program: the call that made it, or that told of it. */
+static const struct vt_rec *made_by(const struct vt_program *p, const char *name)
+{
+	const struct vt_rec *rec;
+	size_t len, n = strlen(name);
+	const char *at;
+	uint64_t off;
+
+	for (off = 0; (rec = vt_next(p, &off));) {
+		if (rec->kind != VT_CALL)
+			continue;
+		at = strstr(vt_rec_line(p, rec, &len), name);
+		if (at && (at[n] == ' ' || !at[n]))
+			return rec;
+	}
+	return NULL;
+}
+
+/* struct made - an object that a program has made: its key or number, and where a region is. */
+struct made {
+	uint32_t kind; /* enum rp_made_kind */
+	uint32_t ord;
+	uint32_t rank; /* so many programs that have one are passed by */
+	uint64_t num;
+	uint64_t addr;
+};
+
+static bool has_made(const struct vt_program *p, struct made *m)
+{
+	const struct vt_rec *rec;
+	char name[24];
+
+	if (m->kind == RP_MR) {
+		snprintf(name, sizeof(name), " = mr%u", m->ord);
+		rec = made_by(p, name);
+		return rec && vt_fact(p, rec, true, "rkey", &m->num) &&
+		       vt_fact(p, rec, true, "addr", &m->addr);
+	}
+	if (m->kind != RP_QP)
+		return false;
+	snprintf(name, sizeof(name), " = qp%u", m->ord);
+	rec = made_by(p, name);
+	if (rec)
+		return vt_fact(p, rec, true, "qp_num", &m->num);
+	snprintf(name, sizeof(name), " id.qp=qp%u", m->ord);
+	rec = made_by(p, name);
+	return rec && vt_fact(p, rec, true, "id.qp.qp_num", &m->num);
+}
+
+static bool live_made(const struct vt_program *p, void *arg)
+{
+	struct made *m = arg;
+
+	return !is_played(p) && has_made(p, m) && !m->rank--;
+}
+
+/*
+ * A live command may be several programs. The one that stands for a recorded program is as many further, among those
+ * that have such an object, as that was among those which were live then.
+ */
+static uint32_t rank_of(const struct rp_prog *g, const struct rp_num *n)
+{
+	const struct vt_dir *d = &g->w->dir;
+	uint32_t nth = vt_episode(&d->prog[n->prog]);
+	bool played = is_played(&d->prog[n->prog]);
+	struct made m = { .kind = n->kind, .ord = n->ord };
+	uint32_t i, rank = 0;
+
+	for (i = 0; i < n->prog; i++)
+		rank += i != g->nth && is_played(&d->prog[i]) == played &&
+			vt_episode(&d->prog[i]) == nth && has_made(&d->prog[i], &m);
+	return rank;
+}
+
+static void not_made(const struct rp_prog *g, const struct rp_num *n)
+{
+	const char *name = vt_thing(&g->p->about, "name");
+	char text[1024];
+
+	snprintf(text, sizeof(text), "p%u (%.100s): waits for %s%u of the live program; %s",
+		 g->p->num, name ? name : "?", n->kind == RP_MR ? "mr" : "qp", n->ord,
+		 g->w->share->gone);
+	rp_fail(g->w, text);
+}
+
+uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n)
+{
+	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
+	struct made was = { .kind = n->kind, .ord = n->ord }, now = was;
+	uint64_t since = vt_now();
+	unsigned int rest = 0;
+	bool gone = false;
+
+	if (!has_made(&g->w->dir.prog[n->prog], &was))
+		return 0;
+	do {
+		if (rp_failed(g->w) || vt_now() - since > g->timeout)
+			return 0;
+		/* It has written all that it will: one more look. */
+		if (gone) {
+			not_made(g, n);
+			return 0;
+		}
+		gone = __atomic_load_n(&g->w->share->gone_at, __ATOMIC_SEQ_CST) != 0;
+		rp_rest(&rest);
+		now.rank = rank_of(g, n);
+	} while (!live_has(g->w->live, live_made, &now));
+	made->delta = (int64_t)(now.addr - was.addr);
+	__atomic_store_n(&made->num, (uint32_t)now.num, __ATOMIC_RELEASE);
+	return (uint32_t)now.num;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/* What the devices are here that a program's devices stand for. */
+#include "traces/replay/identity.h"
+#include "traces/calls/devices.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#undef ibv_query_port
+
+/* What is asked here is none of the program's calls, which rules of the emulator's count. */
+static void not_counted(bool on)
+{
+	void (*fn)(bool) = (void (*)(bool))dlsym(RTLD_DEFAULT, "rdmaemu_not_counted");
+
+	if (fn)
+		fn(on);
+}
+
+/* The port that an address is of, as the rdma_cm says. */
+static void put_address(struct vdev_text *t, struct ibv_device **list, const struct sockaddr *sa)
+{
+	struct sockaddr_storage at = { 0 };
+	struct rdma_cm_id *id;
+	uint32_t i;
+
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
+		return;
+	memcpy(&at, sa,
+	       sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	if (!rdma_bind_addr(id, (struct sockaddr *)&at) && id->verbs && id->port_num)
+		for (i = 0; list[i]; i++)
+			if (!strcmp(list[i]->name, id->verbs->device->name))
+				vdev_put_address(t, i, id->port_num, sa);
+	rdma_destroy_id(id);
+}
+
+/* Addresses that are in no GID: of InfiniBand ports. */
+static void put_addresses(struct vdev_text *t, struct ibv_device **list)
+{
+	struct ifaddrs *all, *a;
+
+	if (getifaddrs(&all))
+		return;
+	for (a = all; a; a = a->ifa_next)
+		if (a->ifa_addr && a->ifa_flags & IFF_UP && !(a->ifa_flags & IFF_LOOPBACK) &&
+		    (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6))
+			put_address(t, list, a->ifa_addr);
+	freeifaddrs(all);
+}
+
+static bool has_addresses(const struct vt_devices *d)
+{
+	uint32_t i, p;
+
+	for (i = 0; i < d->n; i++)
+		for (p = 0; p < d->dev[i].n_ports; p++)
+			if (d->dev[i].port[p].n_addrs && d->dev[i].port[p].link != VT_LINK_ETHERNET)
+				return true;
+	return false;
+}
+
+/* Returns 0 or -errno, with @why set. */
+static int describe(const struct rp_prog *g, struct vdev_text *t, char *why, size_t cap)
+{
+	static const struct vdev_api api = { .list = ibv_get_device_list,
+					     .free_list = ibv_free_device_list,
+					     .guid = ibv_get_device_guid,
+					     .device = ibv_query_device,
+					     .port = ibv_query_port,
+					     .gid = _ibv_query_gid_ex };
+	const struct vt_devices *was = &g->p->devices;
+	struct ibv_device **list = api.list(NULL);
+	struct ibv_context *ctx;
+	int ret = 0;
+	uint32_t i;
+
+	if (!list) {
+		snprintf(why, cap, "p%u: the list of devices: %s", g->p->num, strerror(errno));
+		return -EIO;
+	}
+	vdev_put_list(t, &api, list);
+	for (i = 0; i < was->n && list[i] && !ret; i++) {
+		if (!was->dev[i].n_ports)
+			continue;
+		ctx = ibv_open_device(list[i]);
+		if (ctx) {
+			vdev_put_context(t, &api, ctx, i);
+			ibv_close_device(ctx);
+			continue;
+		}
+		ret = errno ? -errno : -EIO;
+		snprintf(why, cap, "p%u: device %s, for the recorded %s: %s", g->p->num,
+			 ibv_get_device_name(list[i]), was->dev[i].name, strerror(-ret));
+	}
+	if (!ret && has_addresses(was))
+		put_addresses(t, list);
+	api.free_list(list);
+	return ret;
+}
+
+/* In a process of its own. Returns false: @why is set. */
+static bool look(struct rp_prog *g, char *why, size_t cap)
+{
+	struct rp_seen *seen = &g->w->seen[g->nth];
+	struct vdev_text t = { .text = seen->text, .cap = sizeof(seen->text) };
+	struct vt_devices here;
+	struct vt_error err;
+	char *copy;
+
+	not_counted(true);
+	if (describe(g, &t, why, cap))
+		return false;
+	snprintf(why, cap, "p%u: no memory", g->p->num);
+	copy = strdup(seen->text);
+	if (!copy)
+		return false;
+	if (vt_devices_parse(&here, "devices here", copy, &err)) {
+		snprintf(why, cap, "p%u: %s", g->p->num, err.text);
+		return false;
+	}
+	if (rp_map_own(g, &here))
+		return false;
+	seen->differs = g->map->differs;
+	return !seen->differs || rp_fits(g, &here, why, cap);
+}
+
+bool rp_here(struct rp_prog *g)
+{
+	char why[640] = "";
+	int status;
+	pid_t pid;
+
+	if (!g->p->devices.n || g->w->live)
+		return true;
+	/*
+	 * What the program opens is to be the first that this process opens: where objects lie, and which are named by an
+	 * address that is in use again, is then as it was.
+	 */
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!look(g, why, sizeof(why)))
+			rp_unfit(g->w, why);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || status) {
+		snprintf(why, sizeof(why), "p%u: what the devices are here could not be asked",
+			 g->p->num);
+		rp_unfit(g->w, why);
+	}
+	return !rp_failed(g->w);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: rdmaemu-replay: play a trace. `rdmaemu replay` makes the fabric and starts it; it starts itself once per program
+ * of the trace, there by `rdmaemu run` on the program's node.
+ */
+#include "traces/replay/run.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int complain(const char *text)
+{
+	fprintf(stderr, "rdmaemu: replay: %s\n", text);
+	return 2;
+}
+
+static bool number(const char *text, long max, long *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtol(text, &end, 10);
+	return !errno && end != text && !*end && *v >= 0 && *v <= max;
+}
+
+/* "0,3": what is played, one after the other; "": nothing is. */
+static bool indexes(struct args *a, const char *list)
+{
+	long v;
+	char *end;
+
+	a->as = true;
+	for (a->n_as = 0; *list; list = end + (*end == ',')) {
+		v = strtol(list, &end, 10);
+		if (end == list || (*end && *end != ',') || v < 0 || v >= VT_MAX_PROGS ||
+		    a->n_as == VT_MAX_PROGS)
+			return false;
+		a->nth[a->n_as++] = (uint32_t)v;
+	}
+	return true;
+}
+
+/* Whether all is there that playing against a live program takes. */
+static bool whole(const struct args *a)
+{
+	return a->run && a->trace && (a->n_as || a->real) &&
+	       (!a->real || (a->keep && a->episode && a->name && a->request));
+}
+
+static int parse(struct args *a, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "run", required_argument, NULL, 'r' },
+		{ "fabric", required_argument, NULL, 'f' },
+		{ "pace", required_argument, NULL, 'p' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "part", required_argument, NULL, 'P' },
+		{ "share", required_argument, NULL, 's' },
+		{ "as", required_argument, NULL, 'a' },
+		{ "live", required_argument, NULL, 'l' },
+		{ "ignore", required_argument, NULL, 'i' },
+		{ "unexpected", required_argument, NULL, 'u' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "request", required_argument, NULL, 'q' },
+		{ "real", required_argument, NULL, 'R' },
+		{ "keep", required_argument, NULL, 'k' },
+		{ "episode", required_argument, NULL, 'e' },
+		{ "node", required_argument, NULL, 'N' },
+		{ "live-node", required_argument, NULL, 'L' },
+		{ "live-first", no_argument, NULL, 'F' },
+		{ "devices", no_argument, NULL, 'D' },
+		{ "capabilities", no_argument, NULL, 'C' },
+		{ 0 },
+	};
+	long v;
+	int c;
+
+	*a = (struct args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'r':
+			a->run = optarg;
+			break;
+		case 'f':
+			a->fabric = optarg;
+			break;
+		case 'j':
+			a->json = true;
+			break;
+		case 'p':
+			a->pace = !strcmp(optarg, "recorded");
+			if (!a->pace && strcmp(optarg, "fast") != 0)
+				return complain("--pace: expected recorded or fast");
+			break;
+		case 't':
+			if (!number(optarg, 86400, &v) || !v)
+				return complain("--timeout: expected seconds, 1 to 86400");
+			a->timeout = (uint64_t)v * 1000000000u;
+			break;
+		case 'P':
+			if (!number(optarg, VT_MAX_PROGS, &a->part))
+				return complain("--part: expected the index of a program");
+			break;
+		case 's':
+			if (!number(optarg, INT_MAX, &v))
+				return complain("--share: expected a descriptor");
+			a->share = (int)v;
+			break;
+		case 'a':
+			if (!indexes(a, optarg))
+				return complain("--as: expected indexes of programs");
+			break;
+		case 'l':
+			a->trace = optarg;
+			break;
+		case 'i':
+			a->ignore = optarg;
+			break;
+		case 'u':
+			a->unexpected = optarg;
+			break;
+		case 'n':
+			a->name = optarg;
+			break;
+		case 'q':
+			a->request = optarg;
+			break;
+		case 'R':
+			a->real = optarg;
+			break;
+		case 'k':
+			a->keep = optarg;
+			break;
+		case 'e':
+			a->episode = optarg;
+			break;
+		case 'N':
+			a->node = optarg;
+			break;
+		case 'L':
+			a->live_node = optarg;
+			break;
+		case 'F':
+			a->live_first = true;
+			break;
+		case 'D':
+			a->devices = true;
+			break;
+		case 'C':
+			a->capabilities = true;
+			break;
+		default:
+			return 2;
+		}
+	}
+	a->live = argv + optind + 1;
+	if (argc - optind < 1 || (argc - optind > 1) != a->as || (a->as && !whole(a)) ||
+	    (a->part >= 0 && a->share < 0) || (a->run && !a->fabric))
+		return complain(
+			"usage: rdmaemu-replay [--pace recorded|fast] [--timeout SECONDS] [--json] "
+			"[--run RDMAEMU --fabric NAME] DIR");
+	a->dir = argv[optind];
+	return 0;
+}
+
+/*
+ * Whether a program is of an episode with several parts. Requests were held back between these (traces/replay/live_session.c), which
+ * the order of calls does not tell: all of them but one would be refused.
+ */
+static bool needs_live(const struct rp_world *w, uint32_t nth)
+{
+	const char *episode = vt_thing(&w->dir.prog[nth].about, "episode"), *other;
+	uint32_t i, parts = 0;
+
+	for (i = 0; episode && i < w->dir.n_progs; i++) {
+		other = vt_thing(&w->dir.prog[i].about, "episode");
+		parts += other && !strcmp(other, episode) && vt_thing(&w->dir.prog[i].about, "as");
+	}
+	return parts > 1;
+}
+
+/* One that is not played is at its end. */
+static void leave_out(struct rp_world *w, uint32_t nth)
+{
+	uint32_t t;
+
+	for (t = 0; t <= w->dir.prog[nth].n_threads; t++)
+		rp_slots_of(w, nth)[t].next_end = RP_DONE;
+}
+
+static int play_all(const struct args *a, struct rp_world *w)
+{
+	int fd = memfd_create("rdmaemu-replay", 0), status;
+	struct rp_count sum = { 0 };
+	pid_t pid[VT_MAX_PROGS] = { 0 }, end;
+	const char *why;
+	uint32_t i, left;
+
+	if (fd < 0 || ftruncate(fd, (off_t)w->share_size) || rp_world_map(w, fd, true))
+		return complain(strerror(errno));
+	for (i = 0, left = 0; i < w->dir.n_progs; i++) {
+		if (needs_live(w, i))
+			leave_out(w, i);
+		else
+			left++;
+	}
+	w->share->players = left;
+	for (i = 0; i < w->dir.n_progs; i++) {
+		pid[i] = needs_live(w, i) ? 0 : start_part(a, w, i, fd);
+		if (pid[i] < 0)
+			gone(w, i, 2 << 8);
+	}
+	while (left) {
+		end = waitpid(-1, &status, 0);
+		if (end < 0 && errno == EINTR)
+			continue;
+		if (end < 0)
+			break;
+		for (i = 0; i < w->dir.n_progs; i++) {
+			if (pid[i] == end) {
+				gone(w, i, status);
+				left--;
+			}
+		}
+	}
+	why = result_why(w);
+	if (why && __atomic_load_n(&w->share->unfit, __ATOMIC_SEQ_CST))
+		return complain(why);
+	result_take(&sum, w);
+	result_show(a, w->share->players, &sum, why, 0);
+	return why != NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static struct rp_world w;
+	struct vt_error err;
+	struct args a;
+	uint32_t i;
+	char *list;
+	int ret;
+
+	if (parse(&a, argc, argv))
+		return 2;
+	if ((!a.as || a.n_as || a.part >= 0) && rp_world_open(&w, a.dir, &err))
+		return complain(err.text);
+	w.live = a.trace;
+	w.on_devices = a.devices;
+	w.capabilities = a.capabilities;
+	if (a.ignore && (!(list = strdup(a.ignore)) || !rp_ignore(&w, list)))
+		return complain("--ignore: expected " RP_FIELDS);
+	if (a.unexpected && !rp_policy(&w, a.unexpected))
+		return complain("--unexpected: expected fail, wait or ignore");
+	for (i = 0; i < a.n_as; i++)
+		if (a.nth[i] >= w.dir.n_progs)
+			return complain("--as: expected indexes of programs of the trace");
+	if (a.part < 0) {
+		ret = a.as ? play_as(&a, &w) : play_all(&a, &w);
+		return fflush(stdout) || ferror(stdout)
+			       ? complain("standard output: it could not be written")
+			       : ret;
+	}
+	if ((uint32_t)a.part >= w.dir.n_progs || rp_world_map(&w, a.share, false))
+		return complain("not started by rdmaemu-replay");
+	return rp_play(&w, (uint32_t)a.part, a.pace, a.timeout);
+}

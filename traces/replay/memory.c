@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
+ * the recorded addresses where nothing else is there; of a region that is all of the address space, what work requests name.
+ */
+#include "traces/replay/identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE	    4096u
+#define MAX_MEMORY  (256ULL << 30)
+#define MAX_REGIONS 1000000u
+#define JOIN_FROM   1024u
+/* How long data may be under way that the record has at a program's end. */
+#define YIELD_FIRST 64u
+#define SETTLE_NS   5000000000ULL
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct rp_region *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Joins regions that overlap or touch. */
+static size_t join(struct rp_region *r, size_t n)
+{
+	size_t i, to = 0;
+	uint64_t end;
+
+	for (i = 1; i < n; i++) {
+		end = r[i].addr + r[i].len;
+		if (r[i].addr > r[to].addr + r[to].len)
+			r[++to] = r[i];
+		else if (end > r[to].addr + r[to].len)
+			r[to].len = end - r[to].addr;
+	}
+	return n ? to + 1 : 0;
+}
+
+static int map(struct rp_region *r)
+{
+	const int prot = PROT_READ | PROT_WRITE,
+		  flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	void *want = (void *)(uintptr_t)r->addr;
+	void *at = mmap(want, r->len, prot, flags | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at == MAP_FAILED)
+		at = mmap(NULL, r->len, prot, flags, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	r->delta = (int64_t)((uint64_t)(uintptr_t)at - r->addr);
+	return 0;
+}
+
+/* Returns 0, or -ENOMEM. */
+static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
+{
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1), end = addr + len + PAGE - 1;
+	struct rp_region *more;
+
+	if (!addr || !len || end < addr)
+		return 0;
+	/* Work requests name the same memory again and again. */
+	if (g->n_regions >= JOIN_FROM && !(g->n_regions & (g->n_regions - 1))) {
+		rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+		g->n_regions = join(g->region, g->n_regions);
+	}
+	/* A power of two: there is no room. */
+	if (!(g->n_regions & (g->n_regions - 1))) {
+		more = g->n_regions < MAX_REGIONS
+			       ? realloc(g->region,
+					 (g->n_regions ? 2 * g->n_regions : 1) * sizeof(*more))
+			       : NULL;
+		if (!more)
+			return -ENOMEM;
+		g->region = more;
+	}
+	g->region[g->n_regions++] =
+		(struct rp_region){ .addr = start, .len = (end & ~(uint64_t)(PAGE - 1)) - start };
+	return 0;
+}
+
+/* The memory that a recorded call registered. */
+static int add_registered(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed)
+{
+	const struct vt_call *call = VT_BODY(vt_call, rec);
+	struct vcall_env env = { 0 };
+	const uint64_t *a = parsed->args;
+	const char *line;
+	uint32_t ord;
+	size_t len;
+
+	line = vt_rec_line(g->p, rec, &len);
+	if (strncmp(line, "ibv_reg_mr", 10) != 0 && strncmp(line, "ibv_rereg_mr", 12) != 0)
+		return 0;
+	if (vcall_parse(parsed, line, len, call->fact, call->n_facts, &env))
+		return 0;
+	switch (parsed->call) {
+	case VCALL_ibv_reg_mr:
+		ord = rp_subject(line, VOBJ_MR, " = ");
+		if (ord && !a[1] && a[2] == SIZE_MAX)
+			g->mr[ord].implicit = true;
+		/* Fall through */
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+		return strstr(line + parsed->out, "mr") ? add(g, a[1], a[2]) : 0;
+	case VCALL_ibv_rereg_mr:
+		return a[1] & IBV_REREG_MR_CHANGE_TRANSLATION ? add(g, a[3], a[4]) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* What a work request names by a region that is all of the address space. */
+static int add_named(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+{
+	struct rp_prog *g = arg;
+	const struct rp_world *w = g->w;
+	const struct vt_sge *sge = vt_wr_sge(wr);
+	const struct rp_num *n;
+	uint64_t len = 8;
+	uint32_t i;
+	int ret = 0;
+
+	if (rec->kind == VT_POST_OPS)
+		return 0;
+	for (i = 0; i < wr->n_sge && !ret; i++) {
+		len += sge[i].len;
+		if (prog == g->nth && sge[i].mr < g->n_obj[VOBJ_MR] && g->mr[sge[i].mr].implicit)
+			ret = add(g, sge[i].addr, sge[i].len);
+	}
+	n = wr->rkey ? rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin) : NULL;
+	if (ret || !n || n->prog != g->nth || n->kind != RP_MR || !g->mr[n->ord].implicit)
+		return ret;
+	return add(g, wr->remote_addr, len);
+}
+
+static int gather(struct rp_prog *g)
+{
+	struct vcall_parsed *parsed = malloc(sizeof(*parsed));
+	bool implicit = false;
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+	uint32_t i;
+	int ret = parsed ? 0 : -ENOMEM;
+
+	while (!ret && (rec = vt_next(g->p, &off)))
+		if (rec->kind == VT_CALL)
+			ret = add_registered(g, rec, parsed);
+	free(parsed);
+	for (i = 1; i < g->n_obj[VOBJ_MR]; i++)
+		implicit |= g->mr[i].implicit;
+	return !ret && implicit ? rp_each_wr(g->w, add_named, g) : ret;
+}
+
+int rp_memory_init(struct rp_prog *g, struct vt_error *err)
+{
+	uint64_t sum = 0;
+	size_t i;
+	int ret = gather(g);
+
+	if (ret) {
+		snprintf(err->text, sizeof(err->text), "p%u: too many MRs for the memory here",
+			 g->p->num);
+		return ret;
+	}
+	rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
+	g->n_regions = join(g->region, g->n_regions);
+	for (i = 0; i < g->n_regions && !ret; i++) {
+		sum += g->region[i].len;
+		ret = sum > MAX_MEMORY ? -ENOMEM : map(&g->region[i]);
+	}
+	if (ret)
+		snprintf(err->text, sizeof(err->text), "p%u: %llu bytes of registered memory: %s",
+			 g->p->num, (unsigned long long)sum, strerror(-ret));
+	return ret;
+}
+
+uint64_t rp_nowhere(uint64_t addr)
+{
+	static uint64_t page;
+	void *at;
+
+	if (!page) {
+		at = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		page = at == MAP_FAILED ? 0 : (uint64_t)(uintptr_t)at;
+	}
+	return page + (addr & (PAGE - 1));
+}
+
+static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
+{
+	size_t low = 0, high = g->n_regions, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (addr < g->region[mid].addr)
+			high = mid;
+		else if (addr - g->region[mid].addr >= g->region[mid].len)
+			low = mid + 1;
+		else
+			return &g->region[mid];
+	}
+	return NULL;
+}
+
+/* Whether memory here is that of a region. */
+static bool region_at(const struct rp_prog *g, const uint8_t *host, uint64_t len)
+{
+	size_t i;
+
+	for (i = 0; i < g->n_regions; i++) {
+		uint64_t at = g->region[i].addr + (uint64_t)g->region[i].delta;
+		uint64_t off = (uint64_t)(uintptr_t)host - at;
+
+		if (off < g->region[i].len && len <= g->region[i].len - off)
+			return true;
+	}
+	return false;
+}
+
+/* The recorded address of memory here. */
+static uint64_t recorded_at(const struct rp_prog *g, const uint8_t *at)
+{
+	size_t i;
+
+	for (i = 0; i < g->n_regions; i++) {
+		uint64_t addr = (uint64_t)(uintptr_t)at - (uint64_t)g->region[i].delta;
+
+		if (addr - g->region[i].addr < g->region[i].len)
+			return addr;
+	}
+	return 0;
+}
+
+uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
+{
+	const struct rp_region *r = region_of(g, addr);
+
+	return r ? addr + (uint64_t)r->delta : addr;
+}
+
+/* The record has what lay there when it was registered, as far as it was not zero. */
+static void clear(uint8_t *at, uint64_t len)
+{
+	uint8_t *from = (uint8_t *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	uint8_t *to = (uint8_t *)(((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1));
+
+	if (from >= to || madvise(from, (size_t)(to - from), MADV_DONTNEED)) {
+		memset(at, 0, len);
+		return;
+	}
+	memset(at, 0, (size_t)(from - at));
+	memset(to, 0, (size_t)(at + len - to));
+}
+
+void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
+		int64_t delta)
+{
+	struct rp_mr *mr;
+
+	if (!ord || ord >= g->n_obj[VOBJ_MR])
+		return;
+	mr = &g->mr[ord];
+	rp_shadow_free(g, mr);
+	mr->base = base;
+	mr->len = len;
+	mr->grh = false;
+	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
+	mr->host = host && len && region_at(g, host, len) ? host : NULL;
+	g->w->made[g->nth][RP_MR][ord].delta = delta;
+	if (!mr->host || !g->w->full)
+		return;
+	/* What has been received there goes. */
+	rp_place_written(g, recorded_at(g, host), len);
+	clear(host, len);
+	rp_twins_find(g, mr);
+	mr->shadow = rp_shadow_new(g, len);
+}
+
+void rp_mr_gone(struct rp_prog *g, uint32_t ord)
+{
+	if (!ord || ord >= g->n_obj[VOBJ_MR])
+		return;
+	rp_shadow_free(g, &g->mr[ord]);
+	g->mr[ord].twin = false;
+}
+
+uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
+{
+	const struct rp_region *r;
+	const struct rp_mr *m;
+
+	if (!mr || mr >= g->n_obj[VOBJ_MR])
+		return NULL;
+	m = &g->mr[mr];
+	if (m->implicit && !m->host) {
+		r = region_of(g, addr);
+		return r && len <= r->len - (addr - r->addr)
+			       ? (uint8_t *)(uintptr_t)(addr + (uint64_t)r->delta)
+			       : NULL;
+	}
+	if (!m->host || addr < m->base || addr - m->base > m->len ||
+	    len > m->len - (addr - m->base))
+		return NULL;
+	return m->host + (addr - m->base);
+}
+
+/*
+ * Whether the record knows these bytes, and this run's differ from them only where something lands and the record has
+ * what was there at first: the program may have put that back. A live program may send anything: what it leaves counts.
+ */
+static bool put_back(const struct rp_prog *g, const struct vt_mem *mem)
+{
+	const struct rp_mr *mr = &g->mr[mem->mr];
+
+	return mr->shadow && !g->w->live && !mem->off && mem->len == mr->len &&
+	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_only_landed(g, mem->mr);
+}
+
+static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	uint64_t since = vt_now();
+	unsigned int n = YIELD_FIRST;
+	char want[64], got[64];
+	uint32_t crc;
+
+	__atomic_add_fetch(&t->prog->w->share->count.mems, 1, __ATOMIC_RELAXED);
+	crc = vt_crc(0, at, mem->len);
+	if (crc != mem->crc && put_back(t->prog, mem))
+		return true;
+	/* What came last may still be on its way: nobody has polled for it. */
+	for (; crc != mem->crc; crc = vt_crc(0, at, mem->len)) {
+		if (rp_failed(t->prog->w))
+			return false;
+		if (vt_now() - since > SETTLE_NS)
+			break;
+		rp_rest(&n);
+	}
+	if (crc == mem->crc)
+		return true;
+	snprintf(want, sizeof(want), "mr%u CRC-32 %08x", mem->mr, mem->crc);
+	snprintf(got, sizeof(got), "mr%u CRC-32 %08x", mem->mr, crc);
+	return rp_diverge(t, rec, "memory at its end", want, got);
+}
+
+/*
+ * The word of a byte that by then, when they have all completed, is the doing of atomics; NULL: it may be the program's.
+ * A word that changes before the first of them is written by the program, too: it is not compared any more. To
+ * fill all of a region before is only how it begins.
+ */
+static const struct rp_word *by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off,
+					bool changed)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	struct rp_word *word = rp_word_at(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
+
+	if (word && changed && word->first > rec->begin && mem->len < g->mr[mem->mr].len)
+		word->settled = UINT64_MAX;
+	return word && word->settled < rec->begin ? word : NULL;
+}
+
+/*
+ * What the record says has changed was changed by the program, and then here is what was there before, or by a peer, and
+ * then it has changed here as well. Asked of words that only atomics change: other memory may have been
+ * changed by a peer and by the program since the record looked last.
+ */
+static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
+		      const uint8_t *bytes)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
+	const struct rp_word *word;
+	bool differs = false;
+	char want[96], got[96];
+	uint64_t i, k = 0, off;
+
+	for (i = 0; i < mem->len; i++) {
+		word = by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]);
+		if (!word || differs)
+			continue;
+		differs = at[i] != bytes[i] && (word->sums || at[i] != was[i]);
+		k = i;
+	}
+	if (!differs)
+		return true;
+	off = mem->off + k;
+	snprintf(want, sizeof(want), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)off,
+		 bytes[k]);
+	snprintf(got, sizeof(got), "mr%u+%#llx: %02x", mem->mr, (unsigned long long)off, at[k]);
+	return rp_diverge(t, rec, "memory that peers change", want, got);
+}
+
+/* What is neither as it was nor as it will be has been received here already, and is about to go. With the lock. */
+static void written(struct rp_prog *g, const struct vt_mem *mem, const uint8_t *at,
+		    const uint8_t *bytes)
+{
+	const uint8_t *was = g->mr[mem->mr].shadow;
+
+	if (!memcmp(at, bytes, mem->len) || (was && !memcmp(at, was + mem->off, mem->len)))
+		return;
+	rp_place_written(g, recorded_at(g, at), mem->len);
+}
+
+bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
+	const uint8_t *bytes = vt_mem_bytes(rec);
+	struct rp_prog *g = t->prog;
+	uint8_t *at;
+
+	if (!mem->mr || mem->mr >= g->n_obj[VOBJ_MR])
+		return rp_trouble(t, rec, "memory of mr%u, which is not in the trace", mem->mr);
+	at = rp_at_mr(g, mem->mr, g->mr[mem->mr].base + mem->off, mem->len);
+	if (!at)
+		return !g->mr[mem->mr].host ||
+		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
+	if (mem->what == VT_MEM_FINAL)
+		return !g->w->full || g->w->ignore_memory || rp_has_grh(g, mem->mr) ||
+		       __atomic_load_n(&g->w->share->count.unexpected, __ATOMIC_RELAXED) ||
+		       final(t, rec, at);
+	if (!bytes)
+		return true;
+	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !g->w->ignore_memory &&
+	    !explained(t, rec, at, bytes))
+		return false;
+	pthread_mutex_lock(&g->lock);
+	written(g, mem, at, bytes);
+	if (g->mr[mem->mr].shadow)
+		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
+	rp_twins_tell(g, mem->mr, at, bytes, mem->len);
+	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
+		memcpy(rp_mr_first(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
+	pthread_mutex_unlock(&g->lock);
+	rp_words_put(g->w, g->nth, rec, g->mr[mem->mr].base + mem->off, at);
+	return true;
+}

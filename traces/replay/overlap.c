@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: calls that take away what a work request of a peer needs, or an event that another thread takes.
+ *
+ * Calls that overlapped in the record may come in any order, but for this: a post to a send queue that overlapped the
+ * end of the peer's queue pair, and whose queue pair has no failed completion from then on, was carried out before that
+ * end took effect. The call that takes away therefore lets such posts of other programs go first.
+ *
+ * The end of a program is in the record before its process has gone, and what it had with it: posts that went well right
+ * behind it, with nothing but successful polls between, go first as well, and so do those polls.
+ *
+ * What destroys an object forgets the events about it that nobody has taken. One that another thread of the program
+ * took in a call that overlapped it had been taken before: that call goes first.
+ *
+ * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
+ * it, waits for nothing that the taking call brings about; and the wait has a bound, behind which the replay goes on
+ * without this courtesy.
+ */
+#include "traces/replay/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COURTESY_NS 10000000000ULL
+/* How long after its end a recorded process may have been there. */
+#define GONE_NS 1000000000ULL
+
+int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	uint32_t i, n = w->n_obj[prog][VOBJ_QP];
+
+	if (!w->failed_at[prog])
+		w->failed_at[prog] = calloc(n, sizeof(*w->failed_at[prog]));
+	if (!w->failed_at[prog])
+		return -ENOMEM;
+	for (i = 0; i < poll->n; i++)
+		if (wc[i].status != IBV_WC_SUCCESS && wc[i].qp < n)
+			w->failed_at[prog][wc[i].qp] = rec->end;
+	return 0;
+}
+
+static bool takes_away(const struct vt_program *p, const struct vt_rec *rec)
+{
+	static const char *const calls[] = { "ibv_destroy_",  "ibv_dereg_",	"ibv_rereg_",
+					     "ibv_dealloc_",  "ibv_close_",	"rdma_destroy_",
+					     "rdma_dereg_mr", "rdma_disconnect" };
+	const char *line;
+	size_t len, i;
+
+	if (rec->kind != VT_CALL)
+		return rec->kind == VT_END;
+	line = vt_rec_line(p, rec, &len);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strncmp(line, calls[i], strlen(calls[i])))
+			return true;
+	return !strncmp(line, "ibv_modify_qp ", 14) &&
+	       (strstr(line, " attr.qp_state=IBV_QPS_ERR") ||
+		strstr(line, " attr.qp_state=IBV_QPS_RESET"));
+}
+
+static bool went_well(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+		      uint64_t since)
+{
+	const struct vt_post *post = VT_BODY(vt_post, rec);
+
+	return post->bad && post->obj < w->n_obj[prog][VOBJ_QP] &&
+	       (!w->failed_at[prog] || w->failed_at[prog][post->obj] <= since);
+}
+
+static bool all_well(const struct vt_rec *rec)
+{
+	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
+	const struct vt_wc *wc = vt_wcs(rec);
+	uint32_t i;
+
+	for (i = 0; i < poll->n; i++)
+		if (wc[i].status != IBV_WC_SUCCESS)
+			return false;
+	return poll->ret >= 0;
+}
+
+/* Whether a record may be of before the call that takes away took effect. */
+static bool in_time(const struct rp_slot *s, const struct vt_rec *rec, const struct vt_rec *taking)
+{
+	if (taking->kind == VT_END)
+		return rec->t_begin < taking->t_end + GONE_NS;
+	return rec->thread != s->thread || rec->begin < taking->end;
+}
+
+/* The number by which the last such post of that thread ended, or 0. */
+static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
+			   const struct vt_rec *taking)
+{
+	const struct vt_program *p = &w->dir.prog[s->prog];
+	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
+	const struct vt_rec *rec;
+
+	while ((rec = vt_next(p, &off)) && in_time(s, rec, taking)) {
+		if (rec->thread != s->thread)
+			continue;
+		if (vt_is_send(rec->kind) && went_well(w, s->prog, rec, taking->begin))
+			until = rec->end;
+		else if (rec->kind == VT_POLL && all_well(rec))
+			until = until && taking->kind == VT_END ? rec->end : until;
+		else if (rec->kind == VT_CALL || rec->kind == VT_CQ_EVENT || rec->kind == VT_POLL)
+			break;
+	}
+	return until;
+}
+
+/* Wait until that thread has done so much. Returns false: it takes too long. */
+static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t until,
+		     uint64_t *since)
+{
+	unsigned int rest = 0;
+
+	while (__atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until && !rp_failed(w)) {
+		if (!*since)
+			*since = vt_now();
+		else if (vt_now() - *since > COURTESY_NS)
+			return false;
+		rp_rest(&rest);
+	}
+	return true;
+}
+
+/** struct forgets - a call that forgets the events about an object that nobody has taken; the last one is none. */
+static const struct forgets {
+	const char *call, *object; /* and the argument that names it */
+	const char *take, *about; /* by which others take them, and where they name it */
+} forgets[] = {
+	{ "rdma_destroy_id ", " id=", "rdma_get_cm_event ", " event.id=" },
+	{ "ibv_destroy_qp ", " qp=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_cq ", " cq=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_srq ", " srq=", "ibv_get_async_event ", " event.element=" },
+	{ "ibv_destroy_wq ", " wq=", "ibv_get_async_event ", " event.element=" },
+	{ NULL, NULL, NULL, NULL },
+};
+
+/* The word behind @arg in a call of that name, and its length; NULL: it is none. */
+static const char *word_of(const struct vt_program *p, const struct vt_rec *rec, const char *call,
+			   const char *arg, size_t *len)
+{
+	const char *line, *word;
+
+	if (rec->kind != VT_CALL)
+		return NULL;
+	line = vt_rec_line(p, rec, len);
+	if (strncmp(line, call, strlen(call)) != 0)
+		return NULL;
+	word = strstr(line, arg);
+	if (!word)
+		return NULL;
+	word += strlen(arg);
+	*len = strcspn(word, " ");
+	return word;
+}
+
+/* The number by which the last call of that thread ended that took an event about the object, or 0. */
+static uint64_t takes_first(const struct vt_program *p, const struct rp_slot *s,
+			    const struct forgets *f, const struct vt_rec *rec)
+{
+	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
+	size_t len, other_len;
+	const char *object = word_of(p, rec, f->call, f->object, &len), *other;
+	const struct vt_rec *at;
+
+	while (object && (at = vt_next(p, &off)) && at->begin < rec->end) {
+		if (at->thread != s->thread || at->end > rec->end)
+			continue;
+		other = word_of(p, at, f->take, f->about, &other_len);
+		if (other && other_len == len && !memcmp(other, object, len))
+			until = at->end;
+	}
+	return until;
+}
+
+/* Which of them @rec is. */
+static const struct forgets *forgets_of(const struct vt_program *p, const struct vt_rec *rec)
+{
+	const struct forgets *f = forgets;
+	size_t len;
+
+	while (f->call && !word_of(p, rec, f->call, f->object, &len))
+		f++;
+	return f;
+}
+
+/* The number up to which the thread of @s goes before that of @t carries out @rec, or 0. */
+static uint64_t before(const struct rp_thread *t, const struct vt_rec *rec, const struct forgets *f,
+		       bool takes, const struct rp_slot *s)
+{
+	const struct rp_world *w = t->prog->w;
+	uint64_t until;
+
+	if (s->prog == t->slot->prog)
+		return s != t->slot && f->call ? takes_first(t->prog->p, s, f, rec) : 0;
+	until = takes ? goes_first(w, s, rec) : 0;
+	/* Those behind the end wait for it as all do. */
+	if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
+		rp_slot_at(t->slot, until);
+	return until;
+}
+
+void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	const struct rp_world *w = t->prog->w;
+	const struct forgets *f = forgets_of(t->prog->p, rec);
+	bool takes = !w->live && takes_away(t->prog->p, rec);
+	uint64_t until, since = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->n_slots && (f->call || takes); i++) {
+		if (__atomic_load_n(&w->slot[i].next_end, __ATOMIC_SEQ_CST) == RP_DONE)
+			continue;
+		until = before(t, rec, f, takes, &w->slot[i]);
+		if (until && !let_pass(w, &w->slot[i], until, &since))
+			return;
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* A program of the trace, played by a thread for each of its threads, and watched by the first one. */
+#include "traces/replay/identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a call may take beyond the bound of waits that say by themselves what they waited for. */
+#define GRACE_NS 5000000000ULL
+
+static bool play_one(struct rp_thread *t, const struct vt_rec *rec)
+{
+	switch ((enum vt_kind)rec->kind) {
+	case VT_CALL:
+		return rp_call(t, rec);
+	case VT_POST_SEND:
+		return rp_post_send(t, rec);
+	case VT_POST_RECV:
+	case VT_POST_SRQ:
+	case VT_POST_WQ:
+		return rp_post_recv(t, rec);
+	case VT_POST_OPS:
+		return rp_post_ops(t, rec);
+	case VT_DM:
+		return rp_dm(t, rec);
+	case VT_WR:
+		return rp_post_wr(t, rec);
+	case VT_POLL:
+		return rp_poll(t, rec);
+	case VT_NOTIFY:
+		return rp_notify(t, rec);
+	case VT_CQ_EVENT:
+		return rp_cq_event(t, rec);
+	case VT_ACK:
+		return rp_ack(t, rec);
+	case VT_MEM:
+		return rp_mem(t, rec);
+	default:
+		return true;
+	}
+}
+
+static const struct vt_rec *next_of(const struct rp_thread *t, uint64_t *off)
+{
+	const struct vt_rec *rec;
+
+	do
+		rec = vt_next(t->prog->p, off);
+	while (rec && rec->thread != t->slot->thread);
+	return rec;
+}
+
+/* Requests of a live program that come now are not the record's: whoever started us sees to it. */
+static void wait_held(const struct rp_thread *t, const struct vt_rec *rec)
+{
+	struct rp_share *s = t->prog->w->share;
+	unsigned int rest = 0;
+
+	/* It looks at where the thread is. */
+	rp_slot_at(t->slot, rec->end + 1);
+	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_failed(t->prog->w))
+		rp_rest(&rest);
+}
+
+static void *play_thread(void *arg)
+{
+	struct rp_thread *t = arg;
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+	bool ok = true;
+
+	/* A thread's sleeps are 50 us too long, which is more than lies between most calls. */
+	if (t->prog->pace)
+		prctl(PR_SET_TIMERSLACK, 1UL);
+	for (rec = next_of(t, &off); rec && ok; rec = next_of(t, &off)) {
+		rp_at(t, rec);
+		ok = rp_turn(t, rec);
+		if (ok) {
+			rp_let_pass(t, rec);
+			ok = play_one(t, rec);
+		}
+		if (ok && rec->end == t->prog->w->share->hold_at)
+			wait_held(t, rec);
+	}
+	/* The program's end is over when its process has gone: whoever has started it says so. */
+	if (ok && (t->slot->thread || !t->prog->p->ended))
+		rp_at(t, NULL);
+	__atomic_store_n(&t->slot->since, 0, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&t->prog->running, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* A call that does not return; waits of our own end by themselves. */
+static void watch(struct rp_prog *g)
+{
+	struct timespec nap = { .tv_nsec = 2000000 };
+	const struct vt_rec *rec;
+	struct rp_thread *t;
+	uint64_t since, off;
+	uint32_t i;
+	size_t len;
+
+	while (__atomic_load_n(&g->running, __ATOMIC_SEQ_CST)) {
+		nanosleep(&nap, NULL);
+		if (rp_failed(g->w))
+			return;
+		for (i = 0; i < g->n_threads; i++) {
+			t = &g->thread[i];
+			since = __atomic_load_n(&t->slot->since, __ATOMIC_RELAXED);
+			off = __atomic_load_n(&t->slot->off, __ATOMIC_RELAXED);
+			if (!since || !off)
+				continue;
+			rec = (const struct vt_rec *)(g->p->data + off);
+			if (rec->kind == VT_CALL && rp_live_over(t)) {
+				rp_left_alone(t, rec, vt_rec_line(g->p, rec, &len));
+				return;
+			}
+			if (vt_now() - since < g->timeout + GRACE_NS)
+				continue;
+			rp_diverge(t, rec, "the call's end", "it returned",
+				   "it has not returned in time");
+			return;
+		}
+	}
+}
+
+static int prepare(struct rp_prog *g, struct vt_error *err)
+{
+	uint32_t i;
+	int ret = rp_objects_init(g);
+
+	if (!ret)
+		ret = rp_memory_init(g, err);
+	else
+		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
+	if (!ret && rp_places_init(g)) {
+		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
+		ret = -ENOMEM;
+	}
+	if (ret)
+		return ret;
+	g->devs = ibv_get_device_list(NULL);
+	g->n_threads = g->p->n_threads + 1;
+	g->thread = calloc(g->n_threads, sizeof(*g->thread));
+	if (!g->thread) {
+		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
+		return -ENOMEM;
+	}
+	for (i = 0; i < g->n_threads; i++) {
+		g->thread[i].prog = g;
+		g->thread[i].slot = &g->w->slot[g->first_slot + i];
+	}
+	return 0;
+}
+
+/* All begin together: the recorded pace is counted from there. */
+static void meet(struct rp_world *w)
+{
+	unsigned int rest = 0;
+
+	if (__atomic_add_fetch(&w->share->ready, 1, __ATOMIC_SEQ_CST) == w->share->players)
+		__atomic_store_n(&w->share->start, vt_now(), __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&w->share->start, __ATOMIC_SEQ_CST) && !rp_failed(w))
+		rp_rest(&rest);
+}
+
+/* One of several programs, against a live one: it has the name of the recorded one, and its own beginning. */
+static void stand_for(struct rp_world *w, const struct vt_program *p)
+{
+	const char *name = vt_thing(&p->about, "name");
+	const struct vt_rec *rec;
+	uint64_t off = 0;
+
+	if (name)
+		prctl(PR_SET_NAME, name);
+	rec = vt_next(p, &off);
+	if (rec)
+		w->first_t = rec->t_begin;
+}
+
+int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
+{
+	static struct rp_prog g;
+	struct vt_error err;
+	uint32_t i;
+
+	g.w = w;
+	g.nth = nth;
+	g.p = &w->dir.prog[nth];
+	g.pace = pace;
+	g.timeout = timeout;
+	g.first_slot = (uint32_t)(rp_slots_of(w, nth) - w->slot);
+	if (w->live)
+		stand_for(w, g.p);
+	pthread_mutex_init(&g.lock, NULL);
+	if (!rp_here(&g))
+		return 1;
+	if (prepare(&g, &err)) {
+		fprintf(stderr, "rdmaemu: replay: %s\n", err.text);
+		return 2;
+	}
+	__atomic_store_n(&w->share->pid[nth], getpid(), __ATOMIC_RELEASE);
+	meet(w);
+	if (rp_map_make(&g)) {
+		fprintf(stderr, "rdmaemu: replay: p%u: no memory\n", g.p->num);
+		return 2;
+	}
+	g.running = g.n_threads;
+	for (i = 0; i < g.n_threads; i++) {
+		if (pthread_create(&g.thread[i].id, NULL, play_thread, &g.thread[i])) {
+			fprintf(stderr, "rdmaemu: replay: p%u: no thread\n", g.p->num);
+			return 2;
+		}
+	}
+	watch(&g);
+	/* As the program: what it has not destroyed goes with it, and so do threads that hang. */
+	fflush(NULL);
+	_exit(rp_failed(w) ? 1 : 0);
+}

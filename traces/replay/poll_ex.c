@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/* Extended CQs: ibv_start_poll() to ibv_end_poll(), with the fields that the CQ was made for. */
+#include "traces/replay/replay.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct ibv_wc *wc)
+{
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = ex->wr_id;
+	wc->status = ex->status;
+	if (cq->ex_flags & IBV_WC_EX_WITH_QP_NUM)
+		wc->qp_num = ibv_wc_read_qp_num(ex);
+	if (wc->status != IBV_WC_SUCCESS)
+		return;
+	wc->opcode = ibv_wc_read_opcode(ex);
+	wc->wc_flags = ibv_wc_read_wc_flags(ex);
+	if (cq->ex_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		wc->byte_len = ibv_wc_read_byte_len(ex);
+	if (wc->wc_flags & IBV_WC_WITH_INV)
+		wc->invalidated_rkey = ibv_wc_read_invalidated_rkey(ex);
+	else if (cq->ex_flags & IBV_WC_EX_WITH_IMM && wc->wc_flags & IBV_WC_WITH_IMM)
+		wc->imm_data = ibv_wc_read_imm_data(ex);
+	if (cq->ex_flags & IBV_WC_EX_WITH_SRC_QP)
+		wc->src_qp = ibv_wc_read_src_qp(ex);
+}
+
+int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct ibv_wc wc;
+	int ret = ibv_start_poll(ex, &attr);
+
+	if (ret == ENOENT)
+		return 0;
+	if (ret)
+		return -ret;
+	do {
+		read_wc(cq, ex, &wc);
+		rp_keep(g, cq, &wc);
+	} while (--n > 0 && !(ret = ibv_next_poll(ex)));
+	ibv_end_poll(ex);
+	return ret == ENOENT ? 0 : -ret;
+}
+
+int rp_refused_ex(struct rp_cq *cq)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
+	struct ibv_poll_cq_attr attr = { .comp_mask = 1u << 31 };
+	int ret = ibv_start_poll(ex, &attr);
+
+	if (!ret)
+		ibv_end_poll(ex);
+	return -ret;
+}

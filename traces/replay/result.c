@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/* What a replay prints at its end. */
+#include "traces/replay/run.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+const char *result_why(struct rp_world *w)
+{
+	unsigned int rest = 0;
+
+	if (!rp_failed(w))
+		return NULL;
+	while (__atomic_load_n(&w->share->failed, __ATOMIC_SEQ_CST) != 2 && rest < 10000)
+		rp_rest(&rest);
+	return w->share->why;
+}
+
+void result_take(struct rp_count *sum, const struct rp_world *w)
+{
+	const struct rp_count *c = &w->share->count;
+
+	sum->calls += c->calls;
+	sum->wrs += c->wrs;
+	sum->wcs += c->wcs;
+	sum->events += c->events;
+	sum->bytes += c->bytes;
+	sum->mems += c->mems;
+	sum->payloads += c->payloads;
+	sum->unexpected += c->unexpected;
+}
+
+static void put(struct json_object *o, const char *key, uint64_t value)
+{
+	json_object_object_add(o, key, json_object_new_int64((int64_t)value));
+}
+
+static void show_json(const struct args *a, uint32_t programs, const struct rp_count *c,
+		      const char *why, uint32_t kept)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "divergence", why ? json_object_new_string(why) : NULL);
+	put(o, "programs", programs);
+	put(o, "calls", c->calls);
+	put(o, "work_requests", c->wrs);
+	put(o, "completions", c->wcs);
+	put(o, "events", c->events);
+	put(o, "bytes", c->bytes);
+	put(o, "memory_regions", c->mems);
+	put(o, "payloads", c->payloads);
+	if (a->as) {
+		put(o, "unexpected", c->unexpected);
+		put(o, "recorded", kept);
+	}
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+void result_show(const struct args *a, uint32_t programs, const struct rp_count *c, const char *why,
+		 uint32_t kept)
+{
+	if (a->json) {
+		show_json(a, programs, c, why, kept);
+		return;
+	}
+	if (why) {
+		printf("%s\n", why);
+		return;
+	}
+	if (programs)
+		printf("%u programs, %llu calls, %llu work requests, %llu completions, %llu memory "
+		       "regions: no divergence",
+		       programs, (unsigned long long)c->calls, (unsigned long long)c->wrs,
+		       (unsigned long long)c->wcs, (unsigned long long)c->mems);
+	if (c->unexpected)
+		printf(", %llu unexpected", (unsigned long long)c->unexpected);
+	if (programs)
+		putchar('\n');
+	if (kept)
+		printf("recorded: %u programs, episode %s of %s\n", kept, a->episode, a->keep);
+}

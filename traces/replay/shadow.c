@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* What the record says is in an MR: one shadow for each, which agree where several have the same memory. */
+#include "traces/replay/replay.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define SHADOW_MAX (256ULL << 20)
+
+uint8_t *rp_shadow_new(struct rp_prog *g, uint64_t len)
+{
+	uint8_t *at;
+
+	if (len > SHADOW_MAX - g->shadows)
+		return NULL;
+	at = mmap(NULL, 2 * len, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	g->shadows += len;
+	return at;
+}
+
+void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr)
+{
+	if (!mr->shadow)
+		return;
+	munmap(mr->shadow, 2 * mr->len);
+	g->shadows -= mr->len;
+	mr->shadow = NULL;
+}
+
+/* What the record has of memory now it has of all regions there. */
+void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
+		   uint64_t len)
+{
+	const uint8_t *from, *to;
+	struct rp_mr *t;
+
+	for (t = g->mr; g->mr[mr].twin && t < g->mr + g->n_obj[VOBJ_MR]; t++) {
+		if (!t->shadow || t == &g->mr[mr])
+			continue;
+		from = t->host > at ? t->host : at;
+		to = t->host + t->len < at + len ? t->host + t->len : at + len;
+		if (from < to)
+			memcpy(t->shadow + (from - t->host), bytes + (from - at),
+			       (size_t)(to - from));
+	}
+}
+
+void rp_twins_find(struct rp_prog *g, struct rp_mr *mr)
+{
+	struct rp_mr *t;
+
+	for (t = g->mr; t < g->mr + g->n_obj[VOBJ_MR]; t++)
+		if (t != mr && t->shadow && t->host < mr->host + mr->len &&
+		    mr->host < t->host + t->len)
+			t->twin = mr->twin = true;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What devices of another kind may answer otherwise: what they have and how much of it, and what sizes they make of those that
+ * were asked for. Whether that is enough the calls say that use it.
+ */
+#include "traces/replay/identity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_call(const char *line, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(line, name, n) && (!line[n] || line[n] == ' ');
+}
+
+static bool has_index(const char *line, const char *name, unsigned long *index)
+{
+	const char *at = strstr(line, name);
+
+	*index = at && at < strstr(line, " = ") ? strtoul(at + strlen(name), NULL, 10) : 0;
+	return true;
+}
+
+/* A GID that nothing stands for; the list of all, where tables differ. */
+static bool is_uneven(const struct rp_map *m, const char *line)
+{
+	unsigned long i;
+
+	if (!m->uneven || !rp_is_query_gid(line))
+		return false;
+	if (is_call(line, "ibv_query_gid_table"))
+		return true;
+	if (is_call(line, "ibv_query_gid_ex"))
+		has_index(line, " gid_index=", &i);
+	else
+		has_index(line, " index=", &i);
+	/* Its 0 is not in the line, where no other index could be put. */
+	return i >= VT_MAX_GIDS || !m->has_index[i] || m->index[i] == RP_NO_INDEX ||
+	       (!i && m->index[0]);
+}
+
+bool rp_not_compared(const struct rp_thread *t, const char *line)
+{
+	const struct rp_map *m = t->prog->map;
+	unsigned long i;
+
+	if (!m)
+		return false;
+	if (is_uneven(m, line) || (m->list && (is_call(line, "ibv_get_device_list") ||
+					       is_call(line, "rdma_get_devices"))))
+		return true;
+	if (!m->other)
+		return false;
+	/* The default key is in all tables. */
+	if (is_call(line, "ibv_query_pkey"))
+		return has_index(line, " index=", &i) && i;
+	return is_call(line, "ibv_query_qp_data_in_order") || is_call(line, "ibv_query_ece") ||
+	       is_call(line, "rdma_get_remote_ece");
+}
+
+/* Whether a word's key ends with one of these. */
+static bool ends_with(const char *word, size_t name, const char *const *last)
+{
+	size_t n;
+
+	for (; *last; last++) {
+		n = strlen(*last);
+		if (name >= n && !memcmp(word + name - n, *last, n) &&
+		    (name == n || word[name - n - 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* IBV_MTU_1024: the number. */
+static unsigned long mtu(const char *word, size_t name)
+{
+	const char *at = word + name + 1, *end = at + strcspn(at, " ");
+
+	while (end > at && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return strtoul(end, NULL, 10);
+}
+
+bool rp_is_capability(const struct rp_thread *t, const char *want, const char *got, size_t name)
+{
+	static const char *const sizes[] = { "cqe",	     "max_send_wr",  "max_recv_wr",
+					     "max_send_sge", "max_recv_sge", "max_inline_data",
+					     "max_wr",	     "max_sge",	     NULL };
+	static const char *const device[] = { "node_guid", "sys_image_guid", "phys_port_cnt",
+					      NULL };
+	static const char *const port[] = { "state", "phys_state", "link_layer", "lid",
+					    "lmc",   "sm_lid",	   NULL };
+	static const char *const active[] = { "active_mtu", NULL };
+	static const char *const label[] = { "flow_label", NULL };
+	static const char *const path[] = { "hop_limit", "traffic_class", "static_rate", "sl",
+					    NULL };
+	const struct rp_map *m = t->prog->map;
+
+	/* Made of addresses and numbers of queue pairs. */
+	if (m && ends_with(want, name, label))
+		return true;
+	if (!m || !m->other)
+		return false;
+	if (ends_with(want, name, path))
+		return true;
+	switch (t->parsed.call) {
+	case VCALL_ibv_query_device:
+	case VCALL_ibv_query_device_ex:
+		return !ends_with(want, name, device);
+	case VCALL_ibv_query_port:
+		if (ends_with(want, name, active))
+			return got && mtu(got, name) >= mtu(want, name);
+		return !ends_with(want, name, port);
+	default:
+		return ends_with(want, name, sizes);
+	}
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: the trace as a whole: how many threads and objects its programs have, whose each recorded key and number was,
+ * and the shared memory that follows from that.
+ */
+#include "traces/replay/identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const enum vobj made_kind[RP_MADE_COUNT] = {
+	[RP_MR] = VOBJ_MR,   [RP_MW] = VOBJ_MW, [RP_QP] = VOBJ_QP, [RP_SRQ] = VOBJ_SRQ,
+	[RP_CTX] = VOBJ_CTX, [RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM, [RP_PORT] = VOBJ_ID
+};
+
+/* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
+static enum vobj object_at(const char *at, uint32_t *nth)
+{
+	unsigned long n;
+	uint32_t kind;
+	size_t len;
+	char *end;
+
+	for (kind = 1; kind < VOBJ_COUNT; kind++) {
+		len = strlen(vobj_names[kind]);
+		if (strncmp(at, vobj_names[kind], len) != 0 || at[len] < '1' || at[len] > '9')
+			continue;
+		n = strtoul(at + len, &end, 10);
+		if ((*end && *end != ' ') || n > VT_MAX_OBJ)
+			continue;
+		*nth = (uint32_t)n;
+		return kind;
+	}
+	return VOBJ_NONE;
+}
+
+/* The ordinals that a program's lines name. */
+static void count_objects(struct rp_world *w, uint32_t prog)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint32_t *n = w->n_obj[prog], line, nth, kind;
+	const char *at;
+
+	for (kind = 0; kind < VOBJ_COUNT; kind++)
+		n[kind] = 1;
+	for (line = 0; line < p->n_lines; line++) {
+		for (at = p->line[line]; *at; at++) {
+			if (*at != ' ' && *at != '=')
+				continue;
+			kind = object_at(at + 1, &nth);
+			if (kind != VOBJ_NONE && nth >= n[kind])
+				n[kind] = nth + 1;
+		}
+	}
+}
+
+static int add(struct rp_num **nums, size_t *n, const struct rp_num *one)
+{
+	struct rp_num *more;
+
+	/* A power of two: there is no room. */
+	if (!(*n & (*n - 1))) {
+		more = realloc(*nums, (*n ? 2 * *n : 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		*nums = more;
+	}
+	(*nums)[(*n)++] = *one;
+	return 0;
+}
+
+uint32_t rp_subject(const char *line, enum vobj kind, const char *arg)
+{
+	const char *out = strstr(line, " = "), *at;
+	uint32_t nth = 0;
+
+	if (out && object_at(out + 3, &nth) == kind)
+		return nth;
+	at = strstr(line, arg);
+	return at && object_at(at + strlen(arg), &nth) == kind ? nth : 0;
+}
+
+/* An object that others may import; of an import nobody asks where it came from. */
+static int learn_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	static const struct {
+		enum rp_made_kind kind;
+		enum vobj obj;
+	} kinds[] = { { RP_PD, VOBJ_PD }, { RP_MR, VOBJ_MR }, { RP_DM, VOBJ_DM } };
+	struct rp_num one = { .prog = prog, .from = rec->end };
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint64_t handle;
+	uint32_t i;
+	size_t len;
+
+	if (!vt_fact(p, rec, true, "handle", &handle))
+		return 0;
+	one.num = (uint32_t)handle;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !one.ord; i++) {
+		one.kind = kinds[i].kind;
+		one.ord = rp_subject(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
+	}
+	return one.ord ? add(&w->handle, &w->n_handle, &one) : 0;
+}
+
+static int learn_port(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	struct rp_num one = { .prog = prog, .from = rec->end, .kind = RP_PORT };
+	const struct vt_program *p = &w->dir.prog[prog];
+	uint64_t port;
+	size_t len;
+
+	if (!vt_fact(p, rec, true, "id.src", &port) || !port)
+		return 0;
+	one.num = (uint32_t)port;
+	one.ord = rp_subject(vt_rec_line(p, rec, &len), VOBJ_ID, " id=");
+	return one.ord ? add(&w->port, &w->n_port, &one) : 0;
+}
+
+static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	struct rp_num one = { .prog = prog, .from = rec->end };
+	size_t len;
+	const char *line = vt_rec_line(p, rec, &len);
+	uint64_t rkey, lkey, qpn;
+	int ret = learn_handle(w, prog, rec);
+
+	if (!ret)
+		ret = learn_port(w, prog, rec);
+	if (ret)
+		return ret;
+	if (vt_fact(p, rec, true, "rkey", &rkey)) {
+		one.kind = RP_MR;
+		one.ord = rp_subject(line, VOBJ_MR, " mr=");
+		if (!one.ord) {
+			one.kind = RP_MW;
+			one.ord = rp_subject(line, VOBJ_MW, " mw=");
+		}
+		one.num = (uint32_t)rkey;
+		ret = one.ord ? add(&w->key, &w->n_key, &one) : 0;
+		if (!ret && one.ord && vt_fact(p, rec, true, "lkey", &lkey) && lkey != rkey) {
+			one.num = (uint32_t)lkey;
+			one.lkey = true;
+			ret = add(&w->key, &w->n_key, &one);
+		}
+	} else if (vt_fact(p, rec, true, "qp_num", &qpn) ||
+		   vt_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
+		one.kind = RP_QP;
+		one.ord = rp_subject(line, VOBJ_QP, " id.qp=");
+		one.num = (uint32_t)qpn;
+		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
+	} else if (vt_fact(p, rec, true, "srq_num", &qpn)) {
+		one.kind = RP_SRQ;
+		one.ord = rp_subject(line, VOBJ_SRQ, " srq=");
+		one.num = (uint32_t)qpn;
+		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
+	}
+	return ret;
+}
+
+static int by_num(const void *a, const void *b)
+{
+	const struct rp_num *x = a, *y = b;
+
+	if (x->num != y->num)
+		return x->num < y->num ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
+				   uint32_t mask, uint64_t when)
+{
+	const struct rp_num *best = NULL;
+	size_t low = 0, high = n, mid;
+
+	value &= mask;
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (num[mid].num < value)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < n && (num[low].num & mask) == value; low++)
+		if (num[low].from <= when && (!best || num[low].from > best->from))
+			best = &num[low];
+	return best;
+}
+
+int rp_each_wr(const struct rp_world *w,
+	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
+			 const struct vt_wr *wr),
+	       void *arg)
+{
+	const struct vt_rec *rec;
+	const struct vt_wr *wr;
+	uint32_t prog, i;
+	uint64_t off;
+	int ret = 0;
+
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		for (off = 0; !ret && (rec = vt_next(&w->dir.prog[prog], &off));) {
+			if (!vt_is_post(rec->kind))
+				continue;
+			wr = vt_wr_first(rec);
+			for (i = 0; i < VT_BODY(vt_post, rec)->bad && !ret;
+			     i++, wr = vt_wr_next(wr))
+				ret = fn(arg, prog, rec, wr);
+		}
+	return ret;
+}
+
+static void lay_out(struct rp_world *w)
+{
+	size_t size = (sizeof(struct rp_share) + 63) & ~(size_t)63;
+	uint32_t prog, kind;
+
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		w->n_slots += w->dir.prog[prog].n_threads + 1;
+	size += w->n_slots * sizeof(struct rp_slot);
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		for (kind = 0; kind < RP_MADE_COUNT; kind++)
+			size += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
+	w->share_size = size + w->dir.n_progs * sizeof(struct rp_seen);
+}
+
+static int read_all(struct rp_world *w)
+{
+	const struct vt_rec *rec;
+	uint32_t prog;
+	uint64_t off;
+	int ret;
+
+	w->first_t = UINT64_MAX;
+	for (prog = 0; prog < w->dir.n_progs; prog++) {
+		count_objects(w, prog);
+		for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));) {
+			if (rec->t_begin < w->first_t)
+				w->first_t = rec->t_begin;
+			ret = 0;
+			if (rec->kind == VT_POLL)
+				ret = rp_overlap_learn(w, prog, rec);
+			else if (rec->kind == VT_CALL)
+				ret = learn(w, prog, rec);
+			if (!ret && rec->kind == VT_CALL)
+				ret = rp_files_learn(w, prog, rec);
+			if (ret)
+				return ret;
+		}
+	}
+	rp_sort(w->key, w->n_key, sizeof(*w->key), by_num);
+	rp_sort(w->qpn, w->n_qpn, sizeof(*w->qpn), by_num);
+	rp_sort(w->port, w->n_port, sizeof(*w->port), by_num);
+	return 0;
+}
+
+int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err)
+{
+	const char *payload;
+	int ret;
+
+	memset(w, 0, sizeof(*w));
+	ret = vt_open(&w->dir, dir, err);
+	if (ret)
+		return ret;
+	payload = vt_thing(&w->dir.about, "payload");
+	w->full = !payload || !strcmp(payload, "full");
+	ret = read_all(w);
+	if (!ret)
+		ret = rp_words_init(w);
+	if (ret)
+		snprintf(err->text, sizeof(err->text), "%s: no memory", dir);
+	else
+		lay_out(w);
+	return ret;
+}
+
+/* The first record of each thread: none of them may be overtaken. */
+static void first_records(struct rp_world *w, uint32_t prog, struct rp_slot *slot)
+{
+	const struct vt_program *p = &w->dir.prog[prog];
+	const struct vt_rec *rec;
+	uint64_t off;
+	uint32_t i;
+
+	for (i = 0; i <= p->n_threads; i++) {
+		slot[i].prog = prog;
+		slot[i].thread = i;
+		slot[i].next_end = RP_DONE;
+		slot[i].wanted = RP_DONE;
+	}
+	for (off = 0; (rec = vt_next(p, &off));)
+		if (slot[rec->thread].next_end == RP_DONE)
+			slot[rec->thread].next_end = rec->end;
+}
+
+int rp_world_map(struct rp_world *w, int fd, bool fresh)
+{
+	struct rp_slot *slot;
+	uint32_t prog, kind;
+	uint8_t *at;
+
+	at = mmap(NULL, w->share_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	w->share = (struct rp_share *)at;
+	if (!fresh && w->share->magic != RP_MAGIC)
+		return -EINVAL;
+	w->share->magic = RP_MAGIC;
+	at += (sizeof(struct rp_share) + 63) & ~(size_t)63;
+	w->slot = slot = (struct rp_slot *)at;
+	for (prog = 0; prog < w->dir.n_progs; prog++) {
+		if (fresh)
+			first_records(w, prog, slot);
+		slot += w->dir.prog[prog].n_threads + 1;
+	}
+	at = (uint8_t *)slot;
+	for (prog = 0; prog < w->dir.n_progs; prog++)
+		for (kind = 0; kind < RP_MADE_COUNT; kind++) {
+			w->made[prog][kind] = (struct rp_made *)at;
+			at += w->n_obj[prog][made_kind[kind]] * sizeof(struct rp_made);
+		}
+	w->seen = (struct rp_seen *)at;
+	return fresh ? rp_files_make(w) : 0;
+}
+
+struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog)
+{
+	struct rp_slot *slot = w->slot;
+	uint32_t i;
+
+	for (i = 0; i < prog; i++)
+		slot += w->dir.prog[i].n_threads + 1;
+	return slot;
+}

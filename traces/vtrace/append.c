@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "traces/vtrace/append.h"
+#include "traces/vtrace/check.h"
+#include "traces/vtrace/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long lies between what was there and what is added, for whoever goes by recorded times. */
+#define PAUSE_NS 1000000000u
+
+/** struct span - what the records of a trace have given out, and when. */
+struct span {
+	uint64_t last;
+	uint64_t t_first;
+	uint64_t t_last;
+};
+
+static struct span span_of(const struct vt_dir *d)
+{
+	struct span s = { .t_first = UINT64_MAX };
+	const struct vt_rec *rec;
+	unsigned int i;
+	uint64_t off;
+
+	for (i = 0; i < d->n_progs; i++) {
+		for (off = 0; (rec = vt_next(&d->prog[i], &off));) {
+			s.last = rec->end > s.last ? rec->end : s.last;
+			s.t_first = rec->t_begin < s.t_first ? rec->t_begin : s.t_first;
+			s.t_last = rec->t_end > s.t_last ? rec->t_end : s.t_last;
+		}
+	}
+	return s;
+}
+
+/* All numbers and times of a data file, which vt_open() has found to be sound, by so much later. */
+static int shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns, struct vt_error *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct vt_rec *rec;
+	uint64_t off;
+	uint8_t *at;
+
+	at = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (at == MAP_FAILED)
+		return -EIO;
+	for (off = sizeof(struct vt_head); off + sizeof(*rec) <= size; off += rec->size) {
+		rec = (struct vt_rec *)(at + off);
+		/* One that was not completed has neither. */
+		if (!rec->check)
+			continue;
+		rec->begin += by;
+		rec->end += by;
+		rec->t_begin += by_ns;
+		rec->t_end += by_ns;
+		vt_done(rec);
+	}
+	munmap(at, size);
+	return 0;
+}
+
+/* What is given out next is behind all that has been added. */
+static int set_order(const char *dir, uint64_t next, struct vt_error *err)
+{
+	struct vt_head h = {
+		.magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER, .next = next
+	};
+	char path[PATH_MAX + 16];
+	int fd, ret = 0;
+
+	snprintf(path, sizeof(path), "%s/order", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0 || pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
+		ret = vt_fail(err, errno ? -errno : -EIO, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int move(const struct vt_dir *to, const struct vt_dir *from, struct vt_error *err)
+{
+	char here[PATH_MAX + 32], there[PATH_MAX + 32];
+	unsigned int i;
+
+	for (i = 0; i < from->n_progs; i++) {
+		snprintf(here, sizeof(here), "%s/p%u", from->path, from->prog[i].num);
+		snprintf(there, sizeof(there), "%s/p%u", to->path, to->n_progs + 1 + i);
+		if (rename(here, there))
+			return vt_fail(err, -errno, "%s: %s", there, strerror(errno));
+	}
+	return 0;
+}
+
+static int append(const struct vt_dir *to, const struct vt_dir *from, struct vt_error *err)
+{
+	struct span before = span_of(to), added = span_of(from);
+	uint64_t by_ns = before.t_last + PAUSE_NS - added.t_first;
+	char path[PATH_MAX + 32];
+	unsigned int i;
+	int ret = 0;
+
+	if (to->n_progs + from->n_progs > VT_MAX_PROGS)
+		return vt_fail(err, -EMFILE, "%s: expected at most %u programs", to->path,
+			       VT_MAX_PROGS);
+	for (i = 0; i < from->n_progs && !ret; i++) {
+		snprintf(path, sizeof(path), "%s/p%u/data", from->path, from->prog[i].num);
+		if (from->prog[i].size)
+			ret = shift(path, from->prog[i].size, before.last, by_ns, err);
+	}
+	if (!ret)
+		ret = set_order(to->path, before.last + added.last + 1, err);
+	return ret ? ret : move(to, from, err);
+}
+
+int vt_append(const char *to, const char *from, struct vt_error *err)
+{
+	struct vt_dir a, b;
+	int ret = vt_open(&a, to, err), first;
+
+	if (ret)
+		return ret;
+	ret = vt_open(&b, from, err);
+	if (!ret) {
+		first = (int)a.n_progs + 1;
+		ret = append(&a, &b, err);
+		ret = ret ? ret : first;
+		vt_shut(&b);
+	}
+	vt_shut(&a);
+	return ret;
+}

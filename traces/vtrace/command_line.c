@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "traces/vtrace/command_line.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_plain(const char *word)
+{
+	const char *c;
+
+	for (c = word; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("_-+=.,:/@%^", *c))
+			return false;
+	return c != word && strcmp(word, WORDS_CUT) != 0;
+}
+
+/* As many bytes as there are, or more than there is room for. */
+static size_t put(char *at, size_t room, const char *word)
+{
+	static const char quote[] = { '\'', '\\', '\'', '\'' };
+	bool plain = is_plain(word);
+	size_t n = 0;
+
+	if (!plain && n < room)
+		at[n++] = '\'';
+	for (; *word && n < room; word++) {
+		if (*word == '\'') {
+			if (room - n < sizeof(quote))
+				return room;
+			memcpy(at + n, quote, sizeof(quote));
+			n += sizeof(quote);
+		} else if ((unsigned char)*word < ' ') {
+			at[n++] = ' ';
+		} else {
+			at[n++] = *word;
+		}
+	}
+	if (!plain && n < room)
+		at[n++] = '\'';
+	return n;
+}
+
+bool words_put(char *line, size_t cap, const char *word)
+{
+	size_t len = strlen(line), room = sizeof(" " WORDS_CUT), n;
+
+	if (len) {
+		if (cap < len + 1 + room)
+			return false;
+		line[len++] = ' ';
+	}
+	/* There is always room for the sign that it was cut. */
+	n = cap > len + room ? put(line + len, cap - len - room, word) : 0;
+	if (n && n < cap - len - room) {
+		line[len + n] = '\0';
+		return true;
+	}
+	snprintf(line + len, cap - len, "%s", WORDS_CUT);
+	return false;
+}
+
+bool words_whole(const char *line)
+{
+	size_t len = strlen(line), cut = strlen(WORDS_CUT);
+
+	return len && (len < cut || strcmp(line + len - cut, WORDS_CUT) != 0 ||
+		       (len > cut && line[len - cut - 1] != ' '));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: a command as a line of text, with quotes where sh(1) needs them. */
+#ifndef TRACES_VTRACE_COMMAND_LINE_H
+#define TRACES_VTRACE_COMMAND_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WORDS_CUT                                                                                  \
+	"..." /* last word of a command that was too long; one that is really that has quotes */
+
+/**
+ * words_put() - add a word to a line, with a space before it if it is not the first. Bytes below ' ' become spaces.
+ * @cap: of @line
+ *
+ * Returns false: it does not fit; the line then ends with WORDS_CUT.
+ */
+bool words_put(char *line, size_t cap, const char *word);
+
+/** words_whole() - whether the line is a command, and was not cut. */
+bool words_whole(const char *line);
+
+#endif

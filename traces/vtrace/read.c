@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/**
+ * DOC: opening a trace directory, also one that is being written. Files are mapped privately;
+ * traces/vtrace/check.c looks at all records before anybody else does.
+ */
+#include "traces/vtrace/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_TEXT   (1u << 20) /* of a "key value" file */
+#define MAX_THINGS 256u
+#define MAX_CALLS  (1u << 30) /* bytes of pN/calls */
+
+int vt_fail(struct vt_error *err, int ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return ret;
+}
+
+const char *vt_thing(const struct vt_things *t, const char *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->n; i++)
+		if (!strcmp(t->thing[i].key, key))
+			return t->thing[i].value;
+	return NULL;
+}
+
+uint32_t vt_episode(const struct vt_program *p)
+{
+	const char *text = vt_thing(&p->about, "episode");
+	unsigned long n;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	n = strtoul(text, &end, 10);
+	return *end || n > UINT32_MAX ? 0 : (uint32_t)n;
+}
+
+/* A whole file in memory with a NUL behind it; NULL with an error, and only then. */
+static int slurp(const char *path, size_t max, char **text, size_t *len, struct vt_error *err)
+{
+	struct stat st;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
+
+	*text = NULL;
+	if (fd < 0)
+		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
+	else if ((uint64_t)st.st_size > max)
+		ret = vt_fail(err, -EFBIG, "%s: expected at most %zu bytes", path, max);
+	*text = ret ? NULL : malloc((size_t)st.st_size + 1);
+	*len = 0;
+	while (*text && *len < (size_t)st.st_size) {
+		n = read(fd, *text + *len, (size_t)st.st_size - *len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		*len += (size_t)n;
+	}
+	close(fd);
+	if (!ret && !*text)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	if (*text)
+		(*text)[*len] = '\0';
+	return ret;
+}
+
+static int one_thing(struct vt_things *t, const char *path, unsigned int nr, char *line,
+		     struct vt_error *err)
+{
+	char *space = strchr(line, ' ');
+	struct vt_thing *thing = &t->thing[t->n];
+	size_t len = space ? (size_t)(space - line) : strlen(line);
+
+	if (t->n == MAX_THINGS)
+		return vt_fail(err, -EINVAL, "%s:%u: expected at most %u lines", path, nr,
+			       MAX_THINGS);
+	if (!len || len >= sizeof(thing->key))
+		return vt_fail(err, -EINVAL, "%s:%u: expected 'key value'", path, nr);
+	memcpy(thing->key, line, len);
+	thing->key[len] = '\0';
+	thing->value = strdup(space ? space + 1 : "");
+	if (!thing->value)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	t->n++;
+	return 0;
+}
+
+int vt_things_parse(struct vt_things *t, const char *path, char *text, struct vt_error *err)
+{
+	unsigned int nr = 0;
+	char *line, *save;
+	int ret = 0;
+
+	t->n = 0;
+	t->thing = calloc(MAX_THINGS, sizeof(*t->thing));
+	if (!t->thing)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	for (line = strtok_r(text, "\n", &save); line && !ret; line = strtok_r(NULL, "\n", &save))
+		ret = one_thing(t, path, ++nr, line, err);
+	return ret;
+}
+
+static int things(struct vt_things *t, const char *path, struct vt_error *err)
+{
+	char *text;
+	size_t len;
+	int ret = slurp(path, MAX_TEXT, &text, &len, err);
+
+	if (text)
+		ret = vt_things_parse(t, path, text, err);
+	free(text);
+	return ret;
+}
+
+void vt_things_free(struct vt_things *t)
+{
+	unsigned int i;
+
+	for (i = 0; t->thing && i < t->n; i++)
+		free(t->thing[i].value);
+	free(t->thing);
+	t->thing = NULL;
+	t->n = 0;
+}
+
+/* Lines without newline; a last one that has none was being written when the program was killed. */
+int vt_lines(struct vt_program *p, const char *path, struct vt_error *err)
+{
+	char *at = p->calls, *end;
+	uint32_t n = 0;
+
+	for (end = at; (end = strchr(end, '\n')); end++)
+		n++;
+	p->line = calloc(n + 1u, sizeof(*p->line));
+	p->line_len = calloc(n + 1u, sizeof(*p->line_len));
+	if (!p->line || !p->line_len)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	for (; (end = strchr(at, '\n')); at = end + 1) {
+		if ((size_t)(end - at) >= VT_MAX_LINE)
+			return vt_fail(err, -EINVAL, "%s:%u: expected at most %u bytes", path,
+				       p->n_lines + 1, VT_MAX_LINE);
+		*end = '\0';
+		p->line[p->n_lines] = at;
+		p->line_len[p->n_lines++] = (uint32_t)(end - at);
+	}
+	if (strlen(at) != (size_t)(p->calls + p->calls_len - at))
+		return vt_fail(err, -EINVAL, "%s:%u: expected no NUL", path, p->n_lines + 1);
+	return 0;
+}
+
+/* @must: the writer had come beyond its head. */
+static int data(struct vt_program *p, const char *path, bool must, struct vt_error *err)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
+	void *at;
+
+	if (fd < 0 && errno == ENOENT && !must)
+		return 0;
+	if (fd < 0)
+		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
+	else if ((uint64_t)st.st_size > VT_MAX_DATA)
+		ret = vt_fail(err, -EFBIG, "%s: expected at most %llu bytes", path, VT_MAX_DATA);
+	else if ((size_t)st.st_size < sizeof(struct vt_head) && (st.st_size || must))
+		ret = vt_fail(err, -EINVAL, "%s: expected a head of %zu bytes", path,
+			      sizeof(struct vt_head));
+	if (!ret && st.st_size) {
+		/* Written to by vt_check(). */
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+		if (at == MAP_FAILED)
+			ret = vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+		else
+			p->data = at;
+		p->mapped = at == MAP_FAILED ? 0 : (uint64_t)st.st_size;
+	}
+	close(fd);
+	return ret;
+}
+
+/* Older traces have no such file, nor has a program that opened no device. */
+static int devices(struct vt_program *p, const char *dir, struct vt_error *err)
+{
+	char path[PATH_MAX + 32], *text;
+	size_t len;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/p%u/devices", dir, p->num);
+	ret = slurp(path, VT_DEVICES_TEXT, &text, &len, err);
+	if (!text)
+		return ret == -ENOENT ? 0 : ret;
+	if (strlen(text) != len)
+		ret = vt_fail(err, -EINVAL, "%s: expected no NUL", path);
+	else
+		ret = vt_devices_parse(&p->devices, path, text, err);
+	free(text);
+	return ret;
+}
+
+static bool is_there(const char *dir, const struct vt_program *p, const char *name)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/p%u/%s", dir, p->num, name);
+	return !stat(path, &st);
+}
+
+/*
+ * A program that was killed with its first call has not come to all its files, and one that is at it makes them
+ * meanwhile. They are made in this order: calls, data, the head in it, program, and then the first record: who has
+ * one of these has all before it, so what is there is asked before those are looked at.
+ */
+static int program(struct vt_program *p, const char *dir, struct vt_error *err)
+{
+	bool has_program = is_there(dir, p, "program"),
+	     has_data = has_program || is_there(dir, p, "data"), must;
+	char path[PATH_MAX + 32];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
+	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
+	if (!p->calls)
+		return ret == -ENOENT && !has_data ? 0 : ret;
+	ret = vt_lines(p, path, err);
+	if (ret)
+		return ret;
+	must = has_program || p->calls_len;
+	snprintf(path, sizeof(path), "%s/p%u/data", dir, p->num);
+	ret = data(p, path, must, err);
+	if (!ret && p->data)
+		ret = vt_check(p, path, err);
+	if (ret)
+		return ret;
+	must |= p->size > sizeof(struct vt_head);
+	if (must && !p->begun)
+		return vt_fail(err, -EINVAL, "%s: at byte 0: expected a head", path);
+	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
+	ret = things(&p->about, path, err);
+	if (ret)
+		return ret == -ENOENT && !must ? 0 : ret;
+	return devices(p, dir, err);
+}
+
+int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err)
+{
+	if (!p->begun)
+		return vt_fail(err, -ENODATA,
+			       "%s/p%u/data: expected a head of %zu bytes: nothing was recorded of "
+			       "this program",
+			       d->path, p->num, sizeof(struct vt_head));
+	if (!p->about.n)
+		return vt_fail(err, -ENODATA,
+			       "%s/p%u/program: expected 'key value' lines: nothing was recorded "
+			       "of this program",
+			       d->path, p->num);
+	return 0;
+}
+
+static int about(struct vt_dir *d, struct vt_error *err)
+{
+	char path[PATH_MAX + 32];
+	const char *version;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/trace", d->path);
+	ret = things(&d->about, path, err);
+	if (ret)
+		return ret;
+	version = d->about.n && !strcmp(d->about.thing[0].key, "rdmaemu") ? d->about.thing[0].value
+									  : "";
+	if (strncmp(version, "trace ", 6) != 0)
+		return vt_fail(err, -EINVAL, "%s:1: expected 'rdmaemu trace %u'", path, VT_VERSION);
+	if (strtoul(version + 6, NULL, 10) != VT_VERSION)
+		return vt_fail(err, -EPROTO,
+			       "%s:1: a trace of version %.16s; this reader knows version %u", path,
+			       version + 6, VT_VERSION);
+	return 0;
+}
+
+int vt_open(struct vt_dir *d, const char *path, struct vt_error *err)
+{
+	char sub[PATH_MAX + 32];
+	struct stat st;
+	unsigned int n;
+	int ret;
+
+	memset(d, 0, sizeof(*d));
+	if (strlen(path) >= PATH_MAX)
+		return vt_fail(err, -ENAMETOOLONG, "%.64s...: path too long", path);
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	d->prog = calloc(VT_MAX_PROGS, sizeof(*d->prog));
+	if (!d->prog)
+		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+	ret = about(d, err);
+	for (n = 1; !ret && n <= VT_MAX_PROGS; n++) {
+		snprintf(sub, sizeof(sub), "%s/p%u", path, n);
+		if (stat(sub, &st))
+			break;
+		d->prog[d->n_progs].num = n;
+		ret = program(&d->prog[d->n_progs++], path, err);
+	}
+	if (!ret && !d->n_progs)
+		ret = vt_fail(err, -ENOENT, "%s: no program in it (expected %s/p1)", path, path);
+	if (ret)
+		vt_shut(d);
+	return ret;
+}
+
+void vt_shut(struct vt_dir *d)
+{
+	struct vt_program *p;
+
+	for (p = d->prog; p && p < d->prog + d->n_progs; p++) {
+		if (p->mapped)
+			munmap((void *)p->data, p->mapped);
+		free(p->calls);
+		free(p->line);
+		free(p->line_len);
+		vt_things_free(&p->about);
+		vt_devices_free(&p->devices);
+	}
+	free(d->prog);
+	d->prog = NULL;
+	d->n_progs = 0;
+	vt_things_free(&d->about);
+}
+
+void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap)
+{
+	if (rec->kind == VT_CALL)
+		snprintf(text, cap, "p%u/calls:%u", p->num, VT_BODY(vt_call, rec)->line);
+	else
+		snprintf(text, cap, "p%u/data:%llu", p->num,
+			 (unsigned long long)((const uint8_t *)rec - p->data));
+}
+
+const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len)
+{
+	uint32_t i = VT_BODY(vt_call, rec)->line - 1;
+
+	*len = p->line_len[i];
+	return p->line[i];
+}

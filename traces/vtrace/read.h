@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: reading a trace directory, whoever made it: everything is checked, and everything that is wrong is
+ * said with its file and place.
+ */
+#ifndef TRACES_VTRACE_READ_H
+#define TRACES_VTRACE_READ_H
+
+#include "traces/vtrace/vtrace.h"
+#include "traces/vtrace/devices.h"
+
+/** struct vt_error - what is wrong: one line, with file and place. */
+struct vt_error {
+	char text[512];
+};
+
+/** struct vt_thing - an entry of a "key value" file. */
+struct vt_thing {
+	char key[32];
+	char *value;
+};
+
+struct vt_things {
+	unsigned int n;
+	struct vt_thing *thing;
+};
+
+/** vt_thing() - the value of a key, or NULL. */
+const char *vt_thing(const struct vt_things *t, const char *key);
+
+/**
+ * struct vt_program - a program of a trace.
+ * @about: its file "program"
+ * @lines, @line: calls, without newlines
+ * @unfinished: records that were begun and not completed: calls under way when it was killed, or, of a
+ *              program that still writes, when the trace was opened
+ * @begun: its data has a head
+ * @ended: it has a VT_END
+ * @devices: those that it had; none in older traces, and of programs that have opened none
+ */
+struct vt_program {
+	unsigned int num;
+	struct vt_things about;
+	uint8_t *data;
+	uint64_t size; /* up to the end of the last record */
+	uint64_t mapped;
+	char *calls;
+	size_t calls_len;
+	uint32_t n_lines;
+	const char **line;
+	uint32_t *line_len;
+	uint32_t n_threads;
+	uint64_t n_recs;
+	uint64_t unfinished;
+	bool begun;
+	bool ended;
+	struct vt_devices devices;
+};
+
+/** vt_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */
+uint32_t vt_episode(const struct vt_program *p);
+
+/** struct vt_dir - a trace directory. */
+struct vt_dir {
+	char path[4096];
+	struct vt_things about; /* its file "trace" */
+	unsigned int n_progs;
+	struct vt_program *prog; /* by number, ascending */
+};
+
+/**
+ * vt_open() - read a trace directory: all files are mapped and all records checked, so that what vt_next()
+ * and vt_rec_*() give is sound.
+ *
+ * Returns 0 or -errno, with @err set.
+ */
+int vt_open(struct vt_dir *d, const char *path, struct vt_error *err);
+void vt_shut(struct vt_dir *d);
+
+/**
+ * vt_recorded() - whether the recorder had begun with a program: it had room for its files, and the program was not
+ * killed while they were made. One that has made no call since is recorded as well.
+ *
+ * Returns 0, or -ENODATA with @err set.
+ */
+int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err);
+
+/** vt_next() - the record at *@off, which starts at 0 and moves behind it. NULL at the end. Skips unfinished ones. */
+const struct vt_rec *vt_next(const struct vt_program *p, uint64_t *off);
+
+/* Where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
+void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
+
+/** vt_rec_line() - the line of a VT_CALL, with a NUL behind it. */
+const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len);
+
+/** vt_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. Returns false: it has none. */
+bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+	     uint64_t *v);
+
+/* Bodies. */
+#define VT_BODY(type, rec) ((const struct type *)((rec) + 1))
+
+/** vt_wr_first(), vt_wr_next() - the work requests of a post: as many as vt_post.n. */
+const struct vt_wr *vt_wr_first(const struct vt_rec *rec);
+const struct vt_wr *vt_wr_next(const struct vt_wr *wr);
+
+/* What follows a work request. vt_wr_bytes(): NULL: it has none in the trace. */
+const struct vt_sge *vt_wr_sge(const struct vt_wr *wr);
+const uint8_t *vt_wr_tso(const struct vt_wr *wr);
+const uint8_t *vt_wr_bytes(const struct vt_wr *wr);
+
+/** vt_wcs() - the completions of a VT_POLL: as many as vt_poll.n. */
+const struct vt_wc *vt_wcs(const struct vt_rec *rec);
+
+/** vt_mem_bytes() - of a VT_MEM; NULL: not in the trace. */
+const uint8_t *vt_mem_bytes(const struct vt_rec *rec);
+
+/** vt_dm_bytes() - of a VT_DM into a DM; NULL: not in the trace. */
+const uint8_t *vt_dm_bytes(const struct vt_rec *rec);
+
+/** vt_kind_name() - as in `rdmaemu trace show`. */
+const char *vt_kind_name(unsigned int kind);
+
+#endif

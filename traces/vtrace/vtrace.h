@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: traces of verbs: the format of a trace directory.
+ *
+ * Theory of operation
+ * -------------------
+ * A trace directory has what several programs called, each in a folder of its own (pN/), and one counter
+ * that all of them share (order). Every call takes a number from the counter when it begins and another
+ * when it has ended: of two calls of any two programs it can be said which one came first, or that
+ * they overlapped. That is what a replay goes by; times are for people.
+ *
+ * A program's calls of the control path are lines of text (pN/calls), which have only what is the same in
+ * every run; for each line the binary file (pN/data) has a record VT_CALL with what is not: numbers, times,
+ * and the values that stand as "~" in the line (VT_FACT), in their order there. The data path is in the
+ * binary file only.
+ *
+ * The binary file is a row of records, each struct vt_rec and behind it the body of its kind. It grows as a shared
+ * mapping. A record's size is stored when its place is taken, and its check last: a program that is
+ * killed leaves records without a check, which are as long as they say and have nothing else.
+ * Zeros follow the last record. All integers are the machine's own, which vt_head.order tells.
+ *
+ * Objects are named by kind and ordinal in the order of their creation in that program, from 1 ("mr2");
+ * 0 is none or one that is not known.
+ */
+#ifndef TRACES_VTRACE_VTRACE_H
+#define TRACES_VTRACE_VTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VT_VERSION 1u
+#define VT_MAGIC   0x63617254u /* "Trac" */
+#define VT_ORDER   0x0102030405060708ULL
+
+/* Bounds of what a reader accepts and a writer makes. */
+#define VT_MAX_PROGS   256u
+#define VT_MAX_THREADS 1024u /* of one program */
+#define VT_MAX_LINE    (64u << 10) /* of calls, with its newline */
+#define VT_MAX_FACTS   512u /* of one line */
+#define VT_MAX_REC     (80u << 20) /* bytes of one record */
+#define VT_MAX_DATA    (64ULL << 30) /* bytes of pN/data */
+#define VT_MAX_OBJ     (1u << 20) /* ordinals of one kind */
+#define VT_MAX_WR      65536u /* of one post */
+#define VT_MAX_SGE     256u /* of one work request */
+#define VT_MAX_WC      65536u /* of one poll */
+
+/** struct vt_head - the first bytes of pN/data, and of order. */
+struct vt_head {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t order; /* VT_ORDER, as this machine stores it */
+	uint64_t next; /* order: the number that is given out next, from 1. data: 0 */
+	uint64_t pad[5];
+};
+
+/* clang-format off: a table */
+#define VT_KINDS(X)                                                                                \
+	X(CALL, "call") /* struct vt_call: a line of calls */                                      \
+	X(POST_SEND, "post_send") /* struct vt_post: ibv_post_send() */                            \
+	X(POST_RECV, "post_recv") /* struct vt_post: ibv_post_recv() */                            \
+	X(POST_SRQ, "post_srq_recv") /* struct vt_post: ibv_post_srq_recv() */                     \
+	X(POST_WQ, "post_wq_recv") /* struct vt_post: ibv_post_wq_recv() */                        \
+	X(WR, "wr") /* struct vt_post: ibv_wr_start() to ibv_wr_complete() or _abort() */          \
+	X(POLL, "poll") /* struct vt_poll: a poll that found something, or failed */               \
+	X(NOTIFY, "notify") /* struct vt_cqop: ibv_req_notify_cq(); n: solicited only */           \
+	X(CQ_EVENT, "cq_event") /* struct vt_cqop: ibv_get_cq_event(); obj2: the channel */        \
+	X(ACK, "ack") /* struct vt_cqop: ibv_ack_cq_events(); n: how many */                       \
+	X(MEM, "mem") /* struct vt_mem: what memory holds */                                       \
+	X(EMPTY, "empty") /* struct vt_cqop: n polls of a CQ that found nothing, all in all */     \
+	X(NOTE, "note") /* struct vt_note: something that was not recorded, and why */             \
+	X(END, "end") /* struct vt_end: the program's last record */                               \
+	X(POST_OPS, "post_srq_ops") /* struct vt_post: ibv_post_srq_ops() */                       \
+	X(DM, "dm") /* struct vt_dm: ibv_memcpy_to_dm(), ibv_memcpy_from_dm() */
+/* clang-format on */
+
+/** enum vt_kind - of a record. */
+enum vt_kind {
+	VT_NONE,
+#define VT_KIND(name, text) VT_##name,
+	VT_KINDS(VT_KIND)
+#undef VT_KIND
+		VT_KIND_COUNT,
+};
+
+/** vt_is_recv() - a post of receives. */
+static inline bool vt_is_recv(uint32_t kind)
+{
+	return kind == VT_POST_RECV || kind == VT_POST_SRQ || kind == VT_POST_WQ;
+}
+
+/** vt_is_send() - a post to a send queue. */
+static inline bool vt_is_send(uint32_t kind)
+{
+	return kind == VT_POST_SEND || kind == VT_WR;
+}
+
+/** vt_is_post() - work requests: the body is a struct vt_post. */
+static inline bool vt_is_post(uint32_t kind)
+{
+	return vt_is_send(kind) || vt_is_recv(kind) || kind == VT_POST_OPS;
+}
+
+/**
+ * struct vt_rec - a record's head. Its body follows.
+ * @size: bytes with this head, a multiple of 8; stored when the place is taken
+ * @check: CRC-32 (zlib's) of all behind this word, 1 where that is 0; stored last. 0: the record is
+ *         not complete
+ * @thread: ordinal of the thread, from 1, in the order of their first calls
+ * @begin, @end: the call's numbers; the same one for records that are no calls
+ * @t_begin, @t_end: CLOCK_MONOTONIC, nanoseconds
+ */
+struct vt_rec {
+	uint32_t size;
+	uint32_t check;
+	uint32_t kind; /* enum vt_kind */
+	uint32_t thread;
+	uint64_t begin;
+	uint64_t end;
+	uint64_t t_begin;
+	uint64_t t_end;
+};
+
+/**
+ * struct vt_call - VT_CALL.
+ * @line: in calls, from 1
+ * @n_facts: values that follow, one for each "~" of the line
+ */
+struct vt_call {
+	uint32_t line;
+	uint32_t n_facts;
+	uint64_t fact[];
+};
+
+/**
+ * struct vt_post - VT_POST_SEND, VT_POST_RECV, VT_POST_SRQ, VT_POST_WQ, VT_POST_OPS, VT_WR. struct vt_wr follow.
+ * @obj: ordinal of the QP, SRQ or WQ
+ * @ret: what the call returned: 0 or errno's value
+ * @bad: index of the work request that bad_wr named; @n where there was none
+ * @how: VT_WR: 0, or VT_ABORTED
+ */
+struct vt_post {
+	uint32_t obj;
+	uint32_t n;
+	int32_t ret;
+	uint32_t bad;
+	uint32_t how;
+	uint32_t pad;
+};
+
+#define VT_ABORTED 1u
+
+/** enum vt_op - vt_wr.opcode of VT_POST_OPS: enum ibv_ops_wr_opcode. */
+enum vt_op {
+	VT_TAG_ADD,
+	VT_TAG_DEL,
+	VT_TAG_SYNC,
+};
+
+/* vt_wr.flags */
+#define VT_WR_CRC	   (1u << 0) /* @crc is of the payload */
+#define VT_WR_BYTES	   (1u << 1) /* all bytes of the payload follow */
+#define VT_WR_INLINE_ONE   (1u << 2) /* VT_WR: ibv_wr_set_inline_data() */
+#define VT_WR_INLINE_LIST  (1u << 3) /* VT_WR: ibv_wr_set_inline_data_list() */
+#define VT_WR_SGE_ONE	   (1u << 4) /* VT_WR: ibv_wr_set_sge() */
+#define VT_WR_SGE_LIST	   (1u << 5) /* VT_WR: ibv_wr_set_sge_list() */
+#define VT_WR_FLUSH	   (1u << 6) /* VT_WR: ibv_wr_flush(): @mw_access is type and level */
+#define VT_WR_ATOMIC_WRITE (1u << 7) /* VT_WR: ibv_wr_atomic_write(): @swap is the value */
+
+/**
+ * struct vt_wr - a work request: struct ibv_send_wr or ibv_recv_wr, or what ibv_wr_*() built. What does not
+ * belong to its opcode is 0. @n_sge struct vt_sge follow, then @tso_hdr bytes, then the payload if VT_WR_BYTES.
+ * @size: bytes with all that follows, a multiple of 8
+ * @opcode: enum ibv_wr_opcode; 0 in receives
+ * @imm: imm_data or invalidate_rkey, as it lies in memory
+ * @payload: bytes of all that it sends; 0 in receives, READs and atomics
+ * @ah: ordinal; UD
+ * @mw, @mw_rkey, @mw_mr, @mw_access, @mw_addr, @mw_len: IBV_WR_BIND_MW; the MR by its ordinal, @mw_rkey is
+ *      the new key
+ *
+ * VT_POST_OPS: @opcode is enum ibv_ops_wr_opcode, @send_flags enum ibv_ops_flags, @imm unexpected_cnt, @rkey the
+ * handle, which adding a tag gives and removing one takes, @remote_addr recv_wr_id, @compare_add the tag, @swap the mask.
+ */
+struct vt_wr {
+	uint32_t size;
+	uint32_t opcode;
+	uint64_t wr_id;
+	uint32_t send_flags;
+	uint32_t n_sge;
+	uint32_t imm;
+	uint32_t rkey;
+	uint64_t remote_addr;
+	uint64_t compare_add;
+	uint64_t swap;
+	uint32_t ah;
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	uint32_t srqn; /* XRC: remote_srqn */
+	uint32_t mw;
+	uint32_t mw_rkey;
+	uint32_t mw_mr;
+	uint32_t mw_access;
+	uint64_t mw_addr;
+	uint64_t mw_len;
+	uint32_t payload;
+	uint32_t crc;
+	uint32_t flags; /* VT_WR_* */
+	uint16_t tso_mss;
+	uint16_t tso_hdr;
+};
+
+/**
+ * struct vt_sge - a piece of memory.
+ * @addr: as the program gave it
+ * @mr: ordinal of the MR whose lkey it is; 0: inline, or a key of none
+ */
+struct vt_sge {
+	uint64_t addr;
+	uint32_t len;
+	uint32_t lkey;
+	uint32_t mr;
+	uint32_t pad;
+};
+
+/**
+ * struct vt_poll - VT_POLL. struct vt_wc follow.
+ * @ret: what ibv_poll_cq() returned: the completions or -1; ibv_start_poll() to ibv_end_poll(): the
+ *       completions, or errno's value, negative
+ * @empty: polls of this CQ by any thread that found nothing since its last VT_POLL
+ * @ex: by ibv_start_poll()
+ */
+struct vt_poll {
+	uint32_t cq;
+	uint32_t n;
+	int32_t ret;
+	uint32_t ex;
+	uint64_t empty;
+};
+
+#define VT_WC_CRC (1u << 0) /* @crc is of what was received: of @byte_len bytes without UD's GRH */
+#define VT_GRH	  40u /* bytes of that */
+
+/**
+ * struct vt_wc - a completion. Of an extended CQ, fields that it does not have are 0.
+ * @qp: ordinal of the QP that @qp_num is of; 0: none of this program
+ * @imm: imm_data or invalidated_rkey, as it lies in memory
+ * @ts: completion timestamp, 0 without
+ */
+struct vt_wc {
+	uint64_t wr_id;
+	uint32_t status; /* enum ibv_wc_status */
+	uint32_t opcode; /* enum ibv_wc_opcode; not told unless IBV_WC_SUCCESS */
+	uint32_t vendor_err;
+	uint32_t byte_len;
+	uint32_t imm;
+	uint32_t qp;
+	uint32_t qp_num;
+	uint32_t src_qp;
+	uint32_t wc_flags;
+	uint32_t crc;
+	uint32_t flags; /* VT_WC_* */
+	uint16_t pkey_index;
+	uint16_t slid;
+	uint8_t sl;
+	uint8_t dlid_path_bits;
+	uint8_t pad[6];
+	uint64_t ts;
+};
+
+/** struct vt_cqop - VT_NOTIFY, VT_CQ_EVENT, VT_ACK, VT_EMPTY. @obj2: the channel, or 0. */
+struct vt_cqop {
+	uint32_t cq;
+	uint32_t obj2;
+	int32_t ret; /* what the call returned: 0, errno's value (VT_NOTIFY) or minus errno's (VT_CQ_EVENT) */
+	uint32_t pad;
+	uint64_t n;
+};
+
+/** enum vt_mem_what - why contents of memory are recorded. */
+enum vt_mem_what {
+	VT_MEM_FIRST, /* as they were when the MR was registered; nothing recorded: zeros */
+	VT_MEM_CHANGED, /* the program itself wrote them since */
+	VT_MEM_FINAL, /* the whole MR before it was deregistered or at the program's end: CRC only */
+};
+
+/**
+ * struct vt_mem - VT_MEM: @stored bytes follow, all or none of @len.
+ * @mr: ordinal; of VT_MEM_FIRST and _FINAL the record is beside the one of the call
+ * @off: from the MR's address
+ */
+struct vt_mem {
+	uint32_t mr;
+	uint32_t what; /* enum vt_mem_what */
+	uint64_t off;
+	uint64_t len;
+	uint32_t crc; /* CRC-32 of the bytes */
+	uint32_t stored;
+};
+
+/**
+ * struct vt_dm - VT_DM: a copy between the program's memory and a DM's. @stored bytes follow, all or none of @len.
+ * @to: into the DM; only then bytes are stored
+ * @ret: what the call returned: 0 or errno's value
+ * @crc: CRC-32 of the bytes; 0 of a copy that failed
+ */
+struct vt_dm {
+	uint32_t dm;
+	uint32_t to;
+	uint64_t off;
+	uint64_t len;
+	uint32_t crc;
+	uint32_t stored;
+	int32_t ret;
+	uint32_t pad;
+};
+
+/** struct vt_note - VT_NOTE: text without a NUL. */
+struct vt_note {
+	uint32_t len;
+	uint32_t pad;
+	char text[];
+};
+
+/** struct vt_end - VT_END. A program that was killed has none. */
+struct vt_end {
+	uint32_t notes; /* VT_NOTE records that there was no room for */
+	uint32_t pad;
+};
+
+#endif

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+#include "traces/vtrace/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* How a data file grows: by a quarter, within these. */
+#define GROW_MIN (1ULL << 20)
+#define GROW_MAX (32ULL << 20)
+/* Where a process may not have as much address space. */
+#define SPACE_MIN (64ULL << 20)
+/* Our descriptors are where programs do not expect to get any. */
+#define FD_HIGH 900
+
+uint32_t vt_crc(uint32_t before, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+
+	while (len) {
+		uInt n = len > 1u << 30 ? 1u << 30 : (uInt)len;
+
+		before = (uint32_t)crc32(before, at, n);
+		at += n;
+		len -= n;
+	}
+	return before;
+}
+
+uint64_t vt_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t vt_number(struct vt_writer *w)
+{
+	return __atomic_fetch_add(&w->order->next, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t vt_thread(struct vt_writer *w)
+{
+	return __atomic_add_fetch(&w->threads, 1, __ATOMIC_RELAXED);
+}
+
+static int high(int fd)
+{
+	int up = fcntl(fd, F_DUPFD_CLOEXEC, FD_HIGH);
+
+	if (up < 0)
+		return fd;
+	close(fd);
+	return up;
+}
+
+/*
+ * A file of ours: programs that become daemons close all descriptors, and the number may be another
+ * file's by now.
+ */
+static int again(struct vt_writer *w, struct vt_own *own, const char *name)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	if (own->fd >= 0 && !fstat(own->fd, &st) && st.st_ino == own->ino && st.st_dev == own->dev)
+		return own->fd;
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	own->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	if (own->fd < 0)
+		return -errno;
+	own->fd = high(own->fd);
+	return own->fd;
+}
+
+static int first(struct vt_writer *w, struct vt_own *own, const char *name)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	own->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (own->fd < 0)
+		return -errno;
+	own->fd = high(own->fd);
+	if (fstat(own->fd, &st))
+		return -errno;
+	own->dev = st.st_dev;
+	own->ino = st.st_ino;
+	return 0;
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static struct vt_head head(void)
+{
+	return (struct vt_head){ .magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER };
+}
+
+/* The counter that all programs share; with the lock of its file, so that one of them makes it. */
+static int map_order(struct vt_writer *w, int fd)
+{
+	struct vt_head h = head();
+	struct stat st;
+
+	h.next = 1;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!st.st_size && pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
+		return errno ? -errno : -EIO;
+	w->order = mmap(NULL, sizeof(h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (w->order == MAP_FAILED)
+		return -errno;
+	if (w->order->magic != VT_MAGIC || w->order->version != VT_VERSION ||
+	    (st.st_size && st.st_size != sizeof(h))) {
+		munmap(w->order, sizeof(h));
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static int next_dir(struct vt_writer *w, const char *dir)
+{
+	for (w->num = 1; w->num <= VT_MAX_PROGS; w->num++) {
+		snprintf(w->dir, sizeof(w->dir), "%s/p%u", dir, w->num);
+		if (!mkdir(w->dir, 0777))
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EMFILE;
+}
+
+static int enter(struct vt_writer *w, const char *dir)
+{
+	char path[PATH_MAX + 32], real[PATH_MAX];
+	int fd, ret;
+
+	if (!realpath(dir, real))
+		return -errno;
+	snprintf(path, sizeof(path), "%s/order", real);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
+		;
+	ret = ret ? -errno : map_order(w, fd);
+	if (!ret)
+		ret = next_dir(w, real);
+	/* The mapping keeps the file open, and with it the lock. */
+	flock(fd, LOCK_UN);
+	close(fd);
+	return ret;
+}
+
+/* Maps more of the file. Its blocks are taken first: a full disk is an error here, not a SIGBUS. */
+static int grow(struct vt_writer *w, uint64_t need)
+{
+	uint64_t by = w->mapped / 4, to;
+	int fd = again(w, &w->data, "data"), err;
+	void *at;
+
+	by = by < GROW_MIN ? GROW_MIN : by > GROW_MAX ? GROW_MAX : by;
+	to = (need + by - 1) / GROW_MIN * GROW_MIN + GROW_MIN;
+	if (to > w->space)
+		to = w->space;
+	if (fd < 0)
+		return fd;
+	if (need > to)
+		return -EFBIG;
+	err = posix_fallocate(fd, (off_t)w->mapped, (off_t)(to - w->mapped));
+	if (err)
+		return -err;
+	at = mmap(w->base + w->mapped, to - w->mapped, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_FIXED, fd, (off_t)w->mapped);
+	if (at == MAP_FAILED)
+		return -errno;
+	w->mapped = to;
+	return 0;
+}
+
+static int space(struct vt_writer *w)
+{
+	for (w->space = VT_MAX_DATA; w->space >= SPACE_MIN; w->space /= 4) {
+		w->base = mmap(NULL, w->space, PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (w->base != MAP_FAILED)
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+int vt_create(struct vt_writer *w, const char *dir)
+{
+	struct vt_head h = head();
+	int ret;
+
+	memset(w, 0, sizeof(*w));
+	w->data.fd = w->calls.fd = -1;
+	pthread_mutex_init(&w->lock, NULL);
+	ret = enter(w, dir);
+	if (!ret)
+		ret = first(w, &w->calls, "calls");
+	if (!ret)
+		ret = first(w, &w->data, "data");
+	if (!ret)
+		ret = space(w);
+	if (!ret)
+		ret = grow(w, sizeof(h));
+	if (ret) {
+		w->full = -ret;
+		return ret;
+	}
+	memcpy(w->base, &h, sizeof(h));
+	w->tail = sizeof(h);
+	return 0;
+}
+
+static int write_file(const struct vt_writer *w, const char *name, int flags, const char *text,
+		      size_t len)
+{
+	char path[PATH_MAX + 32];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, text, len);
+	close(fd);
+	/* Half of it would say something else. */
+	if (ret)
+		unlink(path);
+	return ret;
+}
+
+int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	return write_file(w, name, O_EXCL, text, len);
+}
+
+int vt_file_add(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	return write_file(w, name, O_APPEND, text, len);
+}
+
+int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+{
+	char here[PATH_MAX + 32], there[PATH_MAX + 64];
+	int ret;
+
+	snprintf(there, sizeof(there), "%s/../%s", w->dir, name);
+	if (!access(there, F_OK))
+		return 0;
+	ret = vt_file(w, name, text, len);
+	if (ret)
+		return ret;
+	snprintf(here, sizeof(here), "%s/%s", w->dir, name);
+	/* Another program may have been first. */
+	if (link(here, there) && errno != EEXIST)
+		ret = -errno;
+	unlink(here);
+	return ret;
+}
+
+/* With the lock. */
+static struct vt_rec *take(struct vt_writer *w, enum vt_kind kind, size_t body)
+{
+	size_t size = (sizeof(struct vt_rec) + body + 7) & ~(size_t)7;
+	struct vt_rec *rec;
+	int ret = 0;
+
+	if (w->full || body > VT_MAX_REC - sizeof(*rec) - 8)
+		return NULL;
+	if (w->tail + size > w->mapped)
+		ret = grow(w, w->tail + size);
+	if (ret) {
+		w->full = -ret;
+		return NULL;
+	}
+	rec = (struct vt_rec *)(w->base + w->tail);
+	w->tail += size;
+	rec->kind = kind;
+	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
+	return rec;
+}
+
+struct vt_rec *vt_take(struct vt_writer *w, enum vt_kind kind, size_t body)
+{
+	struct vt_rec *rec;
+
+	pthread_mutex_lock(&w->lock);
+	rec = take(w, kind, body);
+	pthread_mutex_unlock(&w->lock);
+	return rec;
+}
+
+void vt_done(struct vt_rec *rec)
+{
+	uint32_t check = vt_crc(0, &rec->kind, rec->size - offsetof(struct vt_rec, kind));
+
+	__atomic_store_n(&rec->check, check ? check : 1, __ATOMIC_RELEASE);
+}
+
+static int put_line(struct vt_writer *w, const char *line, size_t len)
+{
+	struct iovec v[2] = { { .iov_base = (void *)line, .iov_len = len },
+			      { .iov_base = "\n", .iov_len = 1 } };
+	int fd = again(w, &w->calls, "calls");
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	/* At once: a line of which a signal left a part is one without its record. */
+	do
+		n = writev(fd, v, 2);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len + 1 ? 0 : -ENOSPC;
+}
+
+int vt_line(struct vt_writer *w, const struct vt_rec *like, const char *line, size_t len,
+	    const uint64_t *fact, uint32_t n_facts)
+{
+	struct vt_rec *rec = NULL;
+	struct vt_call *call;
+	int ret;
+
+	if (len >= VT_MAX_LINE || n_facts > VT_MAX_FACTS)
+		return -EMSGSIZE;
+	pthread_mutex_lock(&w->lock);
+	ret = w->full ? -w->full : put_line(w, line, len);
+	if (ret)
+		w->full = -ret;
+	else
+		rec = take(w, VT_CALL, sizeof(*call) + n_facts * sizeof(*fact));
+	if (rec) {
+		call = vt_body(rec);
+		call->line = ++w->lines;
+		call->n_facts = n_facts;
+		memcpy(call->fact, fact, n_facts * sizeof(*fact));
+	}
+	ret = -w->full;
+	pthread_mutex_unlock(&w->lock);
+	if (!rec)
+		return ret;
+	rec->thread = like->thread;
+	rec->begin = like->begin;
+	rec->end = like->end;
+	rec->t_begin = like->t_begin;
+	rec->t_end = like->t_end;
+	vt_done(rec);
+	return 0;
+}
+
+static void stamp(struct vt_writer *w, struct vt_rec *rec, uint32_t thread)
+{
+	rec->thread = thread;
+	rec->begin = rec->end = vt_number(w);
+	rec->t_begin = rec->t_end = vt_now();
+}
+
+void vt_note(struct vt_writer *w, uint32_t thread, const char *text)
+{
+	size_t len = strlen(text);
+	struct vt_rec *rec = vt_take(w, VT_NOTE, sizeof(struct vt_note) + len);
+	struct vt_note *note;
+
+	if (!rec) {
+		__atomic_add_fetch(&w->lost_notes, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	note = vt_body(rec);
+	note->len = (uint32_t)len;
+	memcpy(note->text, text, len);
+	stamp(w, rec, thread);
+	vt_done(rec);
+}
+
+void vt_close(struct vt_writer *w)
+{
+	struct vt_rec *rec;
+	struct vt_end *end;
+	int fd;
+
+	pthread_mutex_lock(&w->lock);
+	rec = take(w, VT_END, sizeof(*end));
+	if (rec) {
+		end = vt_body(rec);
+		end->notes = w->lost_notes;
+		stamp(w, rec, 0);
+		vt_done(rec);
+	}
+	/* Threads that are still writing have their places, all of them before the tail. */
+	if (!w->full)
+		w->full = ESHUTDOWN;
+	fd = again(w, &w->data, "data");
+	if (fd >= 0 && ftruncate(fd, (off_t)w->tail))
+		w->full = errno;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void vt_forget(struct vt_writer *w)
+{
+	struct stat st;
+	struct vt_own *own[2] = { &w->data, &w->calls };
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (own[i]->fd >= 0 && !fstat(own[i]->fd, &st) && st.st_ino == own[i]->ino &&
+		    st.st_dev == own[i]->dev)
+			close(own[i]->fd);
+	if (w->base && w->base != MAP_FAILED)
+		munmap(w->base, w->space);
+	if (w->order && w->order != MAP_FAILED)
+		munmap(w->order, sizeof(*w->order));
+	memset(w, 0, sizeof(*w));
+	w->full = ESHUTDOWN;
+	w->data.fd = w->calls.fd = -1;
+}
