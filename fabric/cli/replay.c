@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: `rdmaemu replay`: a fresh fabric like the recorded one, rdmaemu-replay on it, and its end.
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* A tree of files below a root; see tree.h. */
 #include "fabric/common/tree.h"
 

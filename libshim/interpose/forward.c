@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Exports of libibverbs that providers and librdmacm call with plain data: they touch neither a
  * device of ours nor its context, and stay the installed library's business. Exported all the same,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Names and addresses of nodes, for programs that look them up or open sockets to them.
  *

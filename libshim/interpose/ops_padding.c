@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The block behind verbs_context.priv, see shim_priv_guard(). */
 #include "libshim/interpose/interpose.h"
 

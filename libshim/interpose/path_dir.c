@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Wrappers of what lists directories, expands patterns and changes directory. See path.c. */
 #include "libshim/interpose/path.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Wrappers of what resolves symlinks: besides rewriting the path they take the private root out of
  * the result, so that programs find the /sys/devices/... strings that they parse. See path.c.

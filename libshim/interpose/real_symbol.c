@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What lies behind the shim: the next definition of a symbol, and the real RDMA libraries. */
 #include "libshim/interpose/interpose.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * rsockets: the installed librdmacm's own code, which runs on top of our rdma_* and ibv_*
  * because it calls those through its PLT. Programs that link librdmacm would find these functions

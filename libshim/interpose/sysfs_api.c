@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * What libibverbs exports for reading sysfs. Applications use it for attributes that the verbs do
  * not report (ibv_devinfo: board_id).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Verbs newer than rdma-core 44, up to 65: they need not be in the headers that
  * we build with. Where they are, their prototypes must not meet our definitions, which therefore

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Names of enum values, as programs print (and scripts match) them: rdma-core's very strings. */
 #include "libshim/interpose/interpose.h"
 

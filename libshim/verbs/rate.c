@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Static rates: enum ibv_rate to and from a multiple of 2.5 Gbit/s and Mbit/s (InfiniBand
  * Architecture Specification, volume 1, PathRecord:Rate). See ibv_rate_to_mult(3).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints what the pure functions of libibverbs and librdmacm answer, for all values in reach. Run
  * with and without the shim preloaded, the outputs must be the same.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Takes libibverbs as NCCL does: dlopen() by name, then 22 mandatory functions by dlvsym() of their
  * version and the optional ones. Succeeds if all of them are the shim's.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Reaches the devices of sys_shim_tree through every libc function that the shim wraps. Run with
  * the shim preloaded and RDMAEMU_SYSFS set.

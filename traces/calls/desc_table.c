@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The table of calls, made of VCALLS() by the kinds of arguments and results. */
 #include "traces/calls/desc.h"
 

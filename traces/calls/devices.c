@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 #include "traces/calls/devices.h"
 #include "traces/vtrace/devices.h"
 

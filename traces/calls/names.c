@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Names of flags and values, as verbs.h and rdma_cma.h have them. */
 #include "traces/calls/desc.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Calls as lines of text: the line, and what stands in it of the call as a whole: its name and its result. */
 #include "traces/calls/walk.h"
 

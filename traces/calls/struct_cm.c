@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Structs of librdmacm. */
 #include "traces/calls/struct.h"
 

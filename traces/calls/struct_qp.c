@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Structs of libibverbs: queue pairs, work queues, flows and counters. */
 #include "traces/calls/struct.h"
 

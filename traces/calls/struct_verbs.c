@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Structs of libibverbs: devices, domains, memory, CQs and SRQs. */
 #include "traces/calls/struct.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Calls as lines of text: what the walker writes piece by piece. */
 #include "traces/calls/walk.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Words of a line, and room for what they say. A line is anybody's: nothing in it is believed. */
 #include "traces/calls/word.h"
 

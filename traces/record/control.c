@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * The control path: wrappers of the exported functions, made of their description, and what a recorded call leaves behind:
  * a line, and objects that are known or known no more.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Extended completion queues: what is polled between ibv_start_poll() and ibv_end_poll() is one record, or
  * one before each call in between and one behind.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * pN/devices: what the devices are, asked of the library below when the program has opened one, or librdmacm has.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Copies between the program's memory and a device's, through the pointers that a DM has. */
 #include "traces/record/record.h"
 

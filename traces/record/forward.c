@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that are not recorded: they tell what lies in an object or free a list, or are newer than the recorder. They are
  * exported nevertheless, so that who takes symbols from a dlopen() handle finds them.

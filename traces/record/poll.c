@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Completions and their events. Polls that find nothing are counted, and told with the next that finds something.
  */

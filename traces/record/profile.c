@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * A profile of the emulator's, rdmaemu-profile(5), made of what a device says of itself: as far as its keys have a word for
  * it, and within what they take. What a device is not asked for (which inline data it takes, its flows) is left to the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Tag matching: ibv_post_srq_ops(), a record for each call with all of its chain. */
 #include "traces/record/record.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * ibv_wr_*(): what lies between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort() is one record.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: words of memory that peers do atomics on, and when the record's value of one can be compared.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* VT_CALL: a call of the control path, carried out again and compared by its text. */
 #include "traces/replay/identity.h"
 #include "traces/calls/desc.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * GRHs of datagrams, which lie before the payload and name addresses of the recorded run's, or of this: where they land memory is
  * not compared at its end when addresses are others here. The payload is, where its completion is.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Whether the devices here have all that the trace needs of the recorded ones. */
 #include "traces/replay/identity.h"
 

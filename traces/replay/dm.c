@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* VT_DM: copies to and from the memory of a device. What is read there is compared. */
 #include "traces/replay/replay.h"
 #include "traces/vtrace/write.h"

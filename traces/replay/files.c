@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: descriptors that the program gave to a call. The record says which file one was of.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Pairs of what was recorded and what is here. */
 #include "traces/replay/identity.h"
 

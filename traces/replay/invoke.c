@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Every call of VCALLS(), with its arguments from 64-bit words. */
 #include "traces/replay/replay.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What the devices are here that a program's devices stand for. */
 #include "traces/replay/identity.h"
 #include "traces/calls/devices.h"

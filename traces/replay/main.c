@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: rdmaemu-replay: play a trace. `rdmaemu replay` makes the fabric and starts it; it starts itself once per program
  * of the trace, there by `rdmaemu run` on the program's node.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* A recorded line with what is here in the place of what was recorded. */
 #include "traces/replay/identity.h"
 

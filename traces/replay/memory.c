@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
  * the recorded addresses where nothing else is there; of a region that is all of the address space, what work requests name.

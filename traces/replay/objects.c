@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Objects by kind and ordinal, and what stands for recorded keys and numbers. */
 #include "traces/replay/replay.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: calls that take away what a work request of a peer needs, or an event that another thread takes.
  *

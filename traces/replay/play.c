@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* A program of the trace, played by a thread for each of its threads, and watched by the first one. */
 #include "traces/replay/identity.h"
 

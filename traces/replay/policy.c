@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: what a live program does that was not recorded at that place: messages, and events of the rdma_cm.
  *

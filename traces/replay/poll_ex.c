@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Extended CQs: ibv_start_poll() to ibv_end_poll(), with the fields that the CQ was made for. */
 #include "traces/replay/replay.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Work requests: of the record, with this run's addresses, keys and numbers. */
 #include "traces/replay/post.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What a replay prints at its end. */
 #include "traces/replay/run.h"
 

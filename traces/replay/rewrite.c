@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Which words of a recorded line name devices, ports and addresses. */
 #include "traces/replay/identity.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What the record says is in an MR: one shadow for each, which agree where several have the same memory. */
 #include "traces/replay/replay.h"
 

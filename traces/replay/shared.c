@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What all threads of a replay have in common: rests, and the end by a divergence. */
 #include "traces/replay/replay.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The processes of a replay: each starts as a child of rdmaemu-replay, by `rdmaemu run` or `rdmaemu record`. */
 #include "traces/replay/run.h"
 

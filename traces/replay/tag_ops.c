@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* VT_POST_OPS: tag matching. A tag is removed by the handle that adding it gave, which is this run's own. */
 #include "traces/replay/post.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * What devices of another kind may answer otherwise: what they have and how much of it, and what sizes they make of those that
  * were asked for. Whether that is enough the calls say that use it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: the trace as a whole: how many threads and objects its programs have, whose each recorded key and number was,
  * and the shared memory that follows from that.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* VT_WR: work requests that the program built by ibv_wr_*(). */
 #include "traces/replay/post.h"
 

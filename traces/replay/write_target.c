@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: where in an MR the trace lets something land: RDMA WRITEs and atomics of peers, receives, READs.
  *

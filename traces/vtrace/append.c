@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/append.h"
 #include "traces/vtrace/check.h"
 #include "traces/vtrace/write.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/command_line.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/devices.h"
 #include "traces/vtrace/check.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: opening a trace directory, also one that is being written. Files are mapped privately;
  * traces/vtrace/check.c looks at all records before anybody else does.

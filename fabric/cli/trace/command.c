@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* `rdmaemu trace show|stat|diff`: arguments, and what they share. */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"

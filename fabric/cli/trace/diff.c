@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /**
  * DOC: `rdmaemu trace diff`. Both traces are taken apart into sequences that have one order in every run: the lines of
  * a thread, what was posted to a queue, the completions of a side of a QP. How these lie between each other, and how

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* `rdmaemu trace show --json`: an array with an object for each record, printed one by one. */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"

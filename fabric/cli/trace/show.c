@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* `rdmaemu trace show`. */
 #include "fabric/cli/trace/trace.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* `rdmaemu trace stat`. */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What a recorded program did, in numbers: `rdmaemu trace stat`. */
 #include "fabric/cli/trace/trace.h"
 

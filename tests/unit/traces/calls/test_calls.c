@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls as lines of text: what was written is read as the same call, and lines that are wrong are refused by a word of them.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Order among the threads of a replay: who waits for whom, and that who waits is woken. */
 #include "traces/replay/replay.h"
 #include "tests/lib/c/cu.h"
