@@ -21,14 +21,14 @@ SHIM_EXPORT void rdmaemu_not_counted(bool on)
 	not_asked = on;
 }
 
-bool call_ask(enum call_id call, s32 *event)
+bool call_fault_query(enum call_id call, s32 *event)
 {
 	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
 
 	if (not_asked)
 		return false;
 	/* Without a fabric there are no faults either. */
-	if (rpc_call(&m, -1, NULL, 0) < 0)
+	if (shim_rpc_call(&m, -1, NULL, 0) < 0)
 		return false;
 	if (event)
 		*event = -(s32)m.call.event;
@@ -40,5 +40,5 @@ bool call_ask(enum call_id call, s32 *event)
 
 bool call_fails_early(enum call_id call)
 {
-	return !shim_connect() && call_fails(call);
+	return !shim_client_connect() && call_fails(call);
 }

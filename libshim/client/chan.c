@@ -78,7 +78,7 @@ static void chan_release(u32 chan)
 }
 
 /* A user of the slot before may have left events. The engine knows no such channel now. */
-static void ring_reset(u32 chan)
+static void chan_ring_reset(u32 chan)
 {
 	struct chan_ring *r = &shim.seg->chan[chan];
 
@@ -99,13 +99,13 @@ int shim_chan_new(int *fd)
 		chan_release((u32)chan);
 		return *fd;
 	}
-	ring_reset((u32)chan);
+	chan_ring_reset((u32)chan);
 	dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 	ret = dup_fd;
 	if (dup_fd >= 0) {
-		chans[chan].fd = fd_high(dup_fd);
+		chans[chan].fd = shim_fd_high(dup_fd);
 		m.peer.chan = (u32)chan;
-		ret = rpc_call(&m, *fd, NULL, 0);
+		ret = shim_rpc_call(&m, *fd, NULL, 0);
 	}
 	if (ret >= 0)
 		return chan;
@@ -122,13 +122,13 @@ void shim_chan_free(u32 chan, int fd)
 		return;
 	/* Should the fabric have gone, there is nothing left to tell it. */
 	if (!load_relaxed(&shim.fatal))
-		rpc_call(&m, -1, NULL, 0);
+		shim_rpc_call(&m, -1, NULL, 0);
 	sys_close(fd);
 	chan_release(chan);
 }
 
 /* The next event of the ring. The channel's lock is held. */
-static bool ring_take(struct chan_ring *r, struct chan_event *ev)
+static bool chan_ring_take(struct chan_ring *r, struct chan_event *ev)
 {
 	u32 cons = r->cons;
 
@@ -142,7 +142,7 @@ static bool ring_take(struct chan_ring *r, struct chan_event *ev)
 }
 
 /* Take @n counts off the descriptor. The channel's lock is held. */
-static void uncount(struct shim_chan *c, u32 n)
+static void chan_fd_uncount(struct shim_chan *c, u32 n)
 {
 	u64 one;
 
@@ -156,7 +156,7 @@ static void uncount(struct shim_chan *c, u32 n)
  * an event that came later, whose count is still there: it would leave the descriptor readable without
  * an event. The channel's lock is held.
  */
-static void settle(struct shim_chan *c, bool found)
+static void chan_debt_settle(struct shim_chan *c, bool found)
 {
 	u64 one;
 
@@ -180,9 +180,9 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 			c->local[i] = c->local[i + 1];
 		found = true;
 	} else {
-		found = ring_take(&shim.seg->chan[chan], ev);
+		found = chan_ring_take(&shim.seg->chan[chan], ev);
 	}
-	settle(c, found);
+	chan_debt_settle(c, found);
 	pthread_mutex_unlock(&c->lock);
 	return found;
 }
@@ -191,7 +191,7 @@ static bool chan_take(u32 chan, struct chan_event *ev)
  * Programs end their event threads with pthread_cancel(), because the read(2) in libibverbs is a
  * cancellation point. The raw call is none, so it is made one. Nothing is held meanwhile.
  */
-static ssize_t read_count(int fd)
+static ssize_t chan_fd_read(int fd)
 {
 	ssize_t got;
 	u64 one;
@@ -207,8 +207,8 @@ int shim_chan_wait(int fd)
 {
 	ssize_t got;
 
-	shim_drain();
-	got = read_count(fd);
+	shim_engine_drain();
+	got = chan_fd_read(fd);
 	if (got >= 0)
 		return 0;
 	errno = (int)-got;
@@ -229,7 +229,7 @@ int shim_chan_get(u32 chan, int fd, struct chan_event *ev)
 }
 
 /* The channel's lock is held. */
-static void count(const struct shim_chan *c, u64 n)
+static void chan_fd_count(const struct shim_chan *c, u64 n)
 {
 	/* Cannot fail: the count would have to reach 2^64. */
 	if (c->fd >= 0)
@@ -240,7 +240,7 @@ static void count(const struct shim_chan *c, u64 n)
  * Void the events of an object in the ring. Each takes one of the counts with it; where a reader has
  * it already, that one finds nothing and reads on.
  */
-static void ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
+static void chan_ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
 {
 	u32 i, prod = load_acquire(&r->prod);
 	struct chan_event *ev;
@@ -251,7 +251,7 @@ static void ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 ha
 		    ev->type == CHAN_EV_VOID)
 			continue;
 		ev->type = CHAN_EV_VOID;
-		uncount(c, 1);
+		chan_fd_uncount(c, 1);
 	}
 }
 
@@ -260,12 +260,12 @@ void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen)
 	if (!chan_at(chan))
 		return;
 	pthread_mutex_lock(&chans[chan].lock);
-	ring_void(&chans[chan], &shim.seg->chan[chan], kind, handle, gen);
+	chan_ring_void(&chans[chan], &shim.seg->chan[chan], kind, handle, gen);
 	pthread_mutex_unlock(&chans[chan].lock);
 }
 
 /* Return: 0 or -ENOSPC. The channel's lock is held. */
-static int put_local(struct shim_chan *c, struct chan_ring *r, const struct chan_event *ev)
+static int chan_put_local(struct shim_chan *c, struct chan_ring *r, const struct chan_event *ev)
 {
 	u32 prod = load_relaxed(&r->prod);
 
@@ -291,9 +291,9 @@ int shim_chan_push(u32 chan, const struct chan_event *ev)
 	if (!c || !c->used)
 		return -EBADF;
 	pthread_mutex_lock(&c->lock);
-	ret = put_local(c, &shim.seg->chan[chan], ev);
+	ret = chan_put_local(c, &shim.seg->chan[chan], ev);
 	if (!ret)
-		count(c, 1);
+		chan_fd_count(c, 1);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
 }
@@ -305,7 +305,7 @@ void shim_chan_uncount(u32 chan, u32 n)
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	uncount(c, n);
+	chan_fd_uncount(c, n);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -316,7 +316,7 @@ void shim_chan_settle(u32 chan, bool found)
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	settle(c, found);
+	chan_debt_settle(c, found);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -327,16 +327,16 @@ void shim_chan_count(u32 chan, u64 n)
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	count(c, n);
+	chan_fd_count(c, n);
 	pthread_mutex_unlock(&c->lock);
 }
 
-void chan_notify(u32 chan)
+void shim_chan_notify(u32 chan)
 {
 	shim_chan_count(chan, 1);
 }
 
-void chan_forked(void)
+void shim_chan_forked(void)
 {
 	u32 i;
 

@@ -25,18 +25,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* A word that others can read to make sure that they reached this very process. */
 static u64 cookie;
 
-void client_lock(void)
+void shim_client_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void client_unlock(void)
+void shim_client_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
 /* Replace a shared mapping by zero pages of our own; inaccessible ones where memory is rationed. */
-static void replace_mapping(void *map, u64 size)
+static void mapping_make_private(void *map, u64 size)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 
@@ -44,7 +44,7 @@ static void replace_mapping(void *map, u64 size)
 		(void)mmap(map, size, PROT_NONE, flags, -1, 0);
 }
 
-void client_forked(void)
+void shim_client_forked(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (!shim.live)
@@ -55,20 +55,20 @@ void client_forked(void)
 	shim.engine.hca = NULL;
 	shim.fail_calls = no_fail_calls;
 	shim.clock = &real_time;
-	replace_mapping(shim.seg, SEG_SIZE);
+	mapping_make_private(shim.seg, SEG_SIZE);
 	if (shim.hca)
-		replace_mapping(shim.hca, sizeof(*shim.hca));
+		mapping_make_private(shim.hca, sizeof(*shim.hca));
 	sys_close(shim.kick_fd);
 	shim.kick_fd = -1;
 }
 
-static void copy_name(char *dst, size_t size, const char *src)
+static void hello_copy_name(char *dst, size_t size, const char *src)
 {
 	strncpy(dst, src ? src : "", size - 1);
 	dst[size - 1] = '\0';
 }
 
-static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
+static int client_send_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 {
 	const char *run = getenv(PROTO_RUN_ENV);
 	struct stat ns = { 0 };
@@ -85,13 +85,13 @@ static int say_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 	m->hello.pidns = ns.st_ino;
 	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
 	m->hello.cookie = cookie;
-	copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
-	copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
+	hello_copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
+	hello_copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
 	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
-	return rpc_call(m, -1, fds, RPC_MAX_FDS);
+	return shim_rpc_call(m, -1, fds, RPC_MAX_FDS);
 }
 
-static int check_welcome(const struct proto_welcome *w, int n_fds)
+static int welcome_check(const struct proto_welcome *w, int n_fds)
 {
 	if (n_fds != (w->isolated ? 2 : 3) || w->client >= HCA_MAX_CLIENTS || !w->gen)
 		return -EPROTO;
@@ -102,14 +102,14 @@ static int check_welcome(const struct proto_welcome *w, int n_fds)
 	return 0;
 }
 
-static int map_all(const struct proto_welcome *w, const int *fds)
+static int welcome_map(const struct proto_welcome *w, const int *fds)
 {
-	struct seg_hdr *seg = map_shared(fds[0], SEG_SIZE);
+	struct seg_hdr *seg = shim_map_shared(fds[0], SEG_SIZE);
 	struct hca *hca = NULL;
 	int ret = seg ? seg_check(seg, w->client, w->gen) : -ENOMEM;
 
 	if (!ret && !w->isolated) {
-		hca = map_shared(fds[2], sizeof(*hca));
+		hca = shim_map_shared(fds[2], sizeof(*hca));
 		ret = hca ? hca_check(hca, sizeof(*hca)) : -ENOMEM;
 	}
 	if (ret) {
@@ -125,7 +125,7 @@ static int map_all(const struct proto_welcome *w, const int *fds)
 }
 
 /* The connection stands: fill in the rest. @fds: segment, kick eventfd and perhaps HCA memory. */
-static void take_office(const struct proto_welcome *w, const int *fds)
+static void client_set_up(const struct proto_welcome *w, const int *fds)
 {
 	shim.welcome = *w;
 	shim.id = w->client;
@@ -138,47 +138,47 @@ static void take_office(const struct proto_welcome *w, const int *fds)
 		.host = &shim_host,
 		.self = w->client,
 		.token = token_of(w->client, w->gen),
-		.near = host_near(),
+		.near = shim_host_near(),
 	};
 	if (w->fabric_reach)
 		sys_close(fds[0]);
 	else
-		helper_keep(fds[0]);
+		shim_helper_keep(fds[0]);
 	if (shim.hca)
 		sys_close(fds[2]);
 	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
 	store_release(&shim.live, true);
 }
 
-static int join(const char *path)
+static int client_join(const char *path)
 {
 	struct proto_msg m;
 	int fds[RPC_MAX_FDS];
 	int n = 0;
-	int ret = rpc_open(path);
+	int ret = shim_rpc_open(path);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED)
 		return -ENOSYS;
 	if (ret)
 		return ret;
-	ret = segheap_init();
+	ret = shim_seg_heap_init();
 	if (!ret) {
-		n = say_hello(&m, fds);
-		ret = n < 0 ? n : check_welcome(&m.welcome, n);
+		n = client_send_hello(&m, fds);
+		ret = n < 0 ? n : welcome_check(&m.welcome, n);
 	}
 	if (!ret)
-		ret = map_all(&m.welcome, fds);
+		ret = welcome_map(&m.welcome, fds);
 	if (!ret) {
-		take_office(&m.welcome, fds);
+		client_set_up(&m.welcome, fds);
 		return 0;
 	}
 	while (n > 0)
 		sys_close(fds[--n]);
-	rpc_close();
+	shim_rpc_close();
 	return ret;
 }
 
-int shim_connect(void)
+int shim_client_connect(void)
 {
 	const char *path;
 	int ret = 0;
@@ -188,19 +188,19 @@ int shim_connect(void)
 	path = getenv(PROTO_ENV);
 	if (!path || !*path)
 		return -ENOSYS;
-	client_lock();
+	shim_client_lock();
 	if (!shim.live) {
-		ret = fork_watch();
+		ret = shim_fork_watch();
 		if (!ret)
-			ret = join(path);
+			ret = client_join(path);
 	}
-	client_unlock();
+	shim_client_unlock();
 	return ret;
 }
 
-int shim_open(void)
+int shim_client_start(void)
 {
-	int ret = shim_connect();
+	int ret = shim_client_connect();
 
-	return ret ? ret : watch_start();
+	return ret ? ret : shim_watch_start();
 }

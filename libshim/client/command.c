@@ -24,12 +24,12 @@ static u32 slots_used;
 /* This thread is in the engine. Read by signal handlers of the same thread. */
 static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
 
-void command_forked(void)
+void shim_cmd_forked(void)
 {
 	slots_used = 0;
 }
 
-void command_wake(void)
+void shim_cmd_wake(void)
 {
 	u32 i;
 
@@ -39,7 +39,7 @@ void command_wake(void)
 }
 
 /* Wake the fabric process. */
-static void kick(void)
+static void fabric_kick(void)
 {
 	u64 one = 1;
 
@@ -48,7 +48,7 @@ static void kick(void)
 }
 
 /* Return: a slot, or -EIO when the fabric went while all were in use. */
-static int slot_claim(void)
+static int cmd_slot_claim(void)
 {
 	u32 used = load_relaxed(&slots_used);
 	u32 slot;
@@ -68,7 +68,7 @@ static int slot_claim(void)
 	}
 }
 
-static void slot_release(u32 slot)
+static void cmd_slot_release(u32 slot)
 {
 	u32 before = __atomic_fetch_and(&slots_used, ~(1u << slot), __ATOMIC_RELEASE);
 
@@ -76,9 +76,9 @@ static void slot_release(u32 slot)
 		sys_futex_wake(&slots_used, 1, FUTEX_PRIVATE_FLAG);
 }
 
-static int cmd_isolated(struct hca_cmd *cmd)
+static int cmd_exec_isolated(struct hca_cmd *cmd)
 {
-	int slot = slot_claim();
+	int slot = cmd_slot_claim();
 	struct cmd_slot *s;
 
 	if (slot < 0)
@@ -87,7 +87,7 @@ static int cmd_isolated(struct hca_cmd *cmd)
 	memcpy(s->cmd, cmd, sizeof(*cmd));
 	store_release(&s->state, CMD_POSTED);
 	fetch_or(&shim.seg->cmd_bits, BIT64(slot));
-	kick();
+	fabric_kick();
 	while (load_acquire(&s->state) == CMD_POSTED) {
 		/* The slot stays claimed: nobody can say whether it will still be answered. */
 		if (load_relaxed(&shim.fatal))
@@ -96,11 +96,11 @@ static int cmd_isolated(struct hca_cmd *cmd)
 	}
 	memcpy(cmd, s->cmd, sizeof(*cmd));
 	store_release(&s->state, CMD_FREE);
-	slot_release((u32)slot);
+	cmd_slot_release((u32)slot);
 	return cmd->ret;
 }
 
-int shim_cmd(struct hca_cmd *cmd)
+int shim_cmd_exec(struct hca_cmd *cmd)
 {
 	struct engine *e = &shim.engine;
 	int ret;
@@ -108,7 +108,7 @@ int shim_cmd(struct hca_cmd *cmd)
 	if (!shim.live || load_relaxed(&shim.fatal)) {
 		ret = -EIO;
 	} else if (shim.isolated) {
-		ret = cmd_isolated(cmd);
+		ret = cmd_exec_isolated(cmd);
 	} else if (inside) {
 		ret = -EDEADLK;
 	} else {
@@ -122,12 +122,12 @@ int shim_cmd(struct hca_cmd *cmd)
 	}
 	/* The helper was given addresses before the region went. */
 	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
-		helper_settle();
+		shim_helper_settle();
 	cmd->ret = ret;
 	return ret;
 }
 
-void shim_doorbell(u32 slot)
+void shim_doorbell_ring(u32 slot)
 {
 	bool outer = inside;
 
@@ -137,11 +137,11 @@ void shim_doorbell(u32 slot)
 		inside = outer;
 	} else if (shim.live) {
 		seg_ring(shim.seg, slot);
-		kick();
+		fabric_kick();
 	}
 }
 
-bool shim_poke(void)
+bool shim_engine_poke(void)
 {
 	bool outer = inside, did;
 
@@ -153,7 +153,7 @@ bool shim_poke(void)
 	return did;
 }
 
-void shim_drain(void)
+void shim_engine_drain(void)
 {
 	u32 i;
 
@@ -161,10 +161,10 @@ void shim_drain(void)
 		return;
 	/* While somebody else has the token, the doorbells are his to serve. */
 	for (i = 0; i < MAX_DRAINS && load_relaxed(&shim.seg->db_any); i++)
-		if (!shim_poke())
+		if (!shim_engine_poke())
 			break;
 	if (load_relaxed(&shim.seg->db_any))
-		kick();
+		fabric_kick();
 }
 
 #define SETTLE_NS      100000000ULL /* that a wait may take */
@@ -172,7 +172,7 @@ void shim_drain(void)
 #define SETTLE_NAP_NS  50000
 
 /* Whether one of the QPs waits for the fabric process to send for it. */
-static bool unsettled(const struct hca *hca, u32 slot)
+static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 {
 	u32 i, last = slot == ANY_SLOT ? load_relaxed(&hca->tab[TAB_QP].high) : slot + 1;
 	const struct hca_qp *qp;
@@ -193,7 +193,7 @@ static bool unsettled(const struct hca *hca, u32 slot)
  * datagrams are sent in that belief. A fabric process that has lost its CPU gets to it in time; behind a link that takes
  * nothing not every queue pair waits for long.
  */
-void shim_settle(u32 slot)
+void shim_sends_settle(u32 slot)
 {
 	static u64 more = SETTLE_MORE_NS;
 	const struct timespec nap = { .tv_nsec = SETTLE_NAP_NS };
@@ -203,7 +203,8 @@ void shim_settle(u32 slot)
 	if (!hca || !load_relaxed(&hca->n_via))
 		return;
 	from = sys_now();
-	while (unsettled(hca, slot) && took < SETTLE_NS + left && !load_relaxed(&hca->fatal)) {
+	while (has_unsettled_sends(hca, slot) && took < SETTLE_NS + left &&
+	       !load_relaxed(&hca->fatal)) {
 		nanosleep(&nap, NULL);
 		took = sys_now() - from;
 	}

@@ -13,7 +13,7 @@
 #include "libshim/verbs/queues.h"
 
 /* The ordinal of the first entry that the engine did not write. */
-static u32 cq_end(const struct shim_cq *cq)
+static u32 flush_cq_end(const struct shim_cq *cq)
 {
 	u32 i = cq->cons + (cq->cur ? 1 : 0);
 
@@ -23,7 +23,8 @@ static u32 cq_end(const struct shim_cq *cq)
 }
 
 /* The first slot of a queue that no completion, polled or not, stands for. */
-static u32 first_open(const struct shim_cq *cq, u32 end, u32 qpn, const struct shim_wq *q, u32 recv)
+static u32 flush_first_slot(const struct shim_cq *cq, u32 end, u32 qpn, const struct shim_wq *q,
+			    u32 recv)
 {
 	u32 slot = load_acquire(&q->tail), i;
 	const struct cqe *e;
@@ -36,19 +37,19 @@ static u32 first_open(const struct shim_cq *cq, u32 end, u32 qpn, const struct s
 	return slot;
 }
 
-static u64 wr_id_of(const struct shim_wq *q, u32 slot, u32 recv)
+static u64 flush_wr_id(const struct shim_wq *q, u32 slot, u32 recv)
 {
-	return recv ? rq_slot(q, slot)->wr_id : sq_slot(q, slot)->wr_id;
+	return recv ? shim_rq_slot(q, slot)->wr_id : shim_sq_slot(q, slot)->wr_id;
 }
 
 static void flush_queue(struct shim_cq *cq, u32 qpn, const struct shim_wq *q, u32 recv)
 {
-	u32 end = cq_end(cq), slot = first_open(cq, end, qpn, q, recv);
+	u32 end = flush_cq_end(cq), slot = flush_first_slot(cq, end, qpn, q, recv);
 	struct cqe *e;
 
 	for (; slot != q->head && end - cq->cons <= cq->mask; slot++, end++) {
 		e = &cq->entries[end & cq->mask];
-		e->wr_id = wr_id_of(q, slot, recv);
+		e->wr_id = flush_wr_id(q, slot, recv);
 		e->qpn = qpn;
 		e->slot = slot;
 		e->vendor_err = 0;
@@ -58,7 +59,7 @@ static void flush_queue(struct shim_cq *cq, u32 qpn, const struct shim_wq *q, u3
 	}
 }
 
-static void cq_wake(struct shim_cq *cq)
+static void flush_cq_wake(struct shim_cq *cq)
 {
 	struct shim_channel *ch = (struct shim_channel *)cq->cq.channel;
 	struct chan_event ev = {
@@ -83,7 +84,7 @@ static void flush_cq(struct shim_cq *cq)
 	u32 i;
 
 	for (i = 0; i < HCA_MAX_QP; i++) {
-		qp = qp_pin(i);
+		qp = shim_qp_pin(i);
 		if (!qp)
 			continue;
 		shim_lock(&qp->sq.lock);
@@ -96,13 +97,13 @@ static void flush_cq(struct shim_cq *cq)
 		if (to_cq(qp->qp.recv_cq) == cq && qp->rq.depth)
 			flush_queue(cq, qp->qpn, &qp->rq, CQE_RECV);
 		shim_unlock(&cq->lock);
-		qp_unpin(qp);
+		shim_qp_unpin(qp);
 	}
-	cq_wake(cq);
+	flush_cq_wake(cq);
 }
 
 void shim_flush_local(void)
 {
 	if (objs)
-		objs_each_cq(flush_cq);
+		shim_objs_each_cq(flush_cq);
 }

@@ -16,41 +16,41 @@
 
 #include <pthread.h>
 
-static void prepare(void)
+static void fork_lock_all(void)
 {
-	client_lock();
-	segheap_lock();
-	rpc_lock();
+	shim_client_lock();
+	shim_seg_heap_lock();
+	shim_rpc_lock();
 }
 
-static void parent(void)
+static void fork_unlock_all(void)
 {
-	rpc_unlock();
-	segheap_unlock();
-	client_unlock();
+	shim_rpc_unlock();
+	shim_seg_heap_unlock();
+	shim_client_unlock();
 }
 
-static void child(void)
+static void fork_forget_all(void)
 {
 	shim.epoch++;
-	watch_forked();
-	helper_forked();
-	host_forked();
-	rpc_forked();
-	chan_forked();
-	command_forked();
-	segheap_forked();
-	client_forked();
+	shim_watch_forked();
+	shim_helper_forked();
+	shim_host_forked();
+	shim_rpc_forked();
+	shim_chan_forked();
+	shim_cmd_forked();
+	shim_seg_heap_forked();
+	shim_client_forked();
 }
 
-int fork_watch(void)
+int shim_fork_watch(void)
 {
 	static bool done;
 	int ret;
 
 	if (done)
 		return 0;
-	ret = pthread_atfork(prepare, parent, child);
+	ret = pthread_atfork(fork_lock_all, fork_unlock_all, fork_forget_all);
 	done = !ret;
 	return -ret;
 }

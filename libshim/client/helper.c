@@ -20,12 +20,12 @@ static int seg_fd = -1;
 static int wake_fd = -1;
 static u32 jobs_done;
 
-void helper_keep(int fd)
+void shim_helper_keep(int fd)
 {
 	seg_fd = fd;
 }
 
-int helper_open(void)
+int shim_helper_open(void)
 {
 	struct proto_msg m = { .op = PROTO_HELPER_FD };
 	int fd = sys_eventfd(0, EFD_CLOEXEC);
@@ -33,8 +33,8 @@ int helper_open(void)
 
 	if (fd < 0)
 		return fd;
-	fd = fd_high(fd);
-	ret = rpc_call(&m, fd, NULL, 0);
+	fd = shim_fd_high(fd);
+	ret = shim_rpc_call(&m, fd, NULL, 0);
 	if (ret < 0) {
 		sys_close(fd);
 		return ret;
@@ -43,7 +43,7 @@ int helper_open(void)
 	return fd;
 }
 
-static int move(bool write_it, u64 addr, u64 len, u64 off)
+static int job_move(bool write_it, u64 addr, u64 len, u64 off)
 {
 	void *p = (void *)(uintptr_t)addr;
 	ssize_t got;
@@ -61,18 +61,18 @@ static int move(bool write_it, u64 addr, u64 len, u64 off)
 }
 
 /* Programs poll the end of a buffer: the rest first, then the tail, a word at most, at once. */
-static int move_last(bool write_it, u64 addr, u64 len, u64 off)
+static int job_move_tail_last(bool write_it, u64 addr, u64 len, u64 off)
 {
 	u64 end = addr + len;
 	u64 word = end & 7 ? end & ~7ULL : end - 8;
 	u64 tail = word > addr ? end - word : 0;
-	int ret = move(write_it, addr, len - tail, off);
+	int ret = job_move(write_it, addr, len - tail, off);
 
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	return ret || !tail ? ret : move(write_it, end - tail, tail, off + len - tail);
+	return ret || !tail ? ret : job_move(write_it, end - tail, tail, off + len - tail);
 }
 
-static int do_job(const struct helper_job *job)
+static int job_run(const struct helper_job *job)
 {
 	u64 done = 0;
 	int ret = 0;
@@ -84,7 +84,7 @@ static int do_job(const struct helper_job *job)
 		if (len > SEG_BOUNCE_SIZE - done)
 			return -EINVAL;
 		if (addr != IOV_NULL)
-			ret = move_last(job->write, addr, len, BOUNCE_OFF + done);
+			ret = job_move_tail_last(job->write, addr, len, BOUNCE_OFF + done);
 		else if (!job->write)
 			memset(shim.seg->bounce + done, 0, len);
 		done += len;
@@ -92,7 +92,7 @@ static int do_job(const struct helper_job *job)
 	return ret;
 }
 
-void helper_serve(int fd)
+void shim_helper_serve(int fd)
 {
 	struct helper_job *job = &shim.seg->job;
 	const u64 one = 1;
@@ -102,13 +102,13 @@ void helper_serve(int fd)
 		return;
 	if (load_acquire(&job->state) != HELPER_BUSY)
 		return;
-	job->result = do_job(job);
+	job->result = job_run(job);
 	__atomic_fetch_add(&jobs_done, 1, __ATOMIC_RELEASE);
 	store_release(&job->state, HELPER_DONE);
 	sys_write(shim.kick_fd, &one, sizeof(one));
 }
 
-void helper_settle(void)
+void shim_helper_settle(void)
 {
 	const struct helper_job *job = &shim.seg->job;
 	u32 done = load_acquire(&jobs_done);
@@ -119,7 +119,7 @@ void helper_settle(void)
 		sys_nap(SETTLE_NAP_NS);
 }
 
-void helper_forked(void)
+void shim_helper_forked(void)
 {
 	if (seg_fd >= 0)
 		sys_close(seg_fd);

@@ -52,13 +52,13 @@ static struct {
 } kept;
 static u64 own_pidns;
 
-static u64 host_now(void *ctx)
+static u64 shim_host_now(void *ctx)
 {
 	(void)ctx;
 	return clock_at(shim.clock, sys_now());
 }
 
-static void set_near(u32 client, bool on)
+static void near_set(u32 client, bool on)
 {
 	if (on)
 		near[client / 64] |= BIT64(client % 64);
@@ -66,10 +66,10 @@ static void set_near(u32 client, bool on)
 		near[client / 64] &= ~BIT64(client % 64);
 }
 
-const u64 *host_near(void)
+const u64 *shim_host_near(void)
 {
 	memset(near, 0, sizeof(near));
-	set_near(shim.id, true);
+	near_set(shim.id, true);
 	return near;
 }
 
@@ -78,7 +78,7 @@ static void peer_drop(struct peer *p)
 	if (p->seg)
 		munmap(p->seg, SEG_SIZE);
 	memset(p, 0, sizeof(*p));
-	set_near((u32)(p - peers), false);
+	near_set((u32)(p - peers), false);
 }
 
 /* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
@@ -96,15 +96,15 @@ static struct peer *peer_get(u32 client)
 	return p;
 }
 
-static void *map_peer(struct peer *p, u32 client)
+static void *peer_map(struct peer *p, u32 client)
 {
 	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = p->gen } };
 	void *seg;
 	int fd;
 
-	if (rpc_call(&m, -1, &fd, 1) != 1)
+	if (shim_rpc_call(&m, -1, &fd, 1) != 1)
 		return NULL;
-	seg = map_shared(fd, SEG_SIZE);
+	seg = shim_map_shared(fd, SEG_SIZE);
 	sys_close(fd);
 	if (seg && seg_check(seg, client, p->gen)) {
 		munmap(seg, SEG_SIZE);
@@ -112,7 +112,7 @@ static void *map_peer(struct peer *p, u32 client)
 	}
 	p->seg = seg;
 	if (seg)
-		set_near(client, true);
+		near_set(client, true);
 	return seg;
 }
 
@@ -128,11 +128,11 @@ static void *peer_seg(void *ctx, u32 client)
 	p = peer_get(client);
 	if (!p)
 		return NULL;
-	return likely(p->seg) ? p->seg : map_peer(p, client);
+	return likely(p->seg) ? p->seg : peer_map(p, client);
 }
 
 /* Numbers of processes mean the same in one PID namespace only; the cookie proves it. */
-static u32 find_reach(const struct hca_client *c)
+static u32 peer_find_reach(const struct hca_client *c)
 {
 	struct stat st;
 
@@ -155,29 +155,29 @@ static s32 peer_pid(void *ctx, u32 client)
 	if (!p)
 		return VM_GONE;
 	if (unlikely(p->reach == REACH_UNKNOWN))
-		p->reach = find_reach(&shim.hca->client[client]);
+		p->reach = peer_find_reach(&shim.hca->client[client]);
 	return p->reach == REACH_YES ? shim.hca->client[client].pid : VM_NOWAY;
 }
 
 static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
 
-static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		     u64 soff, u64 len, u64 key)
+static int shim_host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+			  u64 soff, u64 len, u64 key)
 {
 	(void)ctx;
 	(void)key;
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
-static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       struct atomic_res *res, u64 key)
+static int shim_host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+			    struct atomic_res *res, u64 key)
 {
 	(void)ctx;
 	(void)key;
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-static void chan_drop(struct peer_chan *c)
+static void peer_chan_drop(struct peer_chan *c)
 {
 	if (c->gen)
 		sys_close(c->fd);
@@ -185,7 +185,7 @@ static void chan_drop(struct peer_chan *c)
 }
 
 /* Where a channel's descriptor is kept, if it is; NULL without memory. Others may be in the place. */
-static struct peer_chan *chan_place(u32 client, u32 chan)
+static struct peer_chan *peer_chan_place(u32 client, u32 chan)
 {
 	struct rlimit lim;
 
@@ -199,7 +199,7 @@ static struct peer_chan *chan_place(u32 client, u32 chan)
 }
 
 /* The eventfd of a peer's channel, or -1. */
-static int chan_fd(const struct peer *p, u32 client, u32 chan)
+static int peer_chan_fd(const struct peer *p, u32 client, u32 chan)
 {
 	struct proto_msg m = { .op = PROTO_CHAN,
 			       .peer = { .client = client, .gen = p->gen, .chan = chan } };
@@ -208,26 +208,26 @@ static int chan_fd(const struct peer *p, u32 client, u32 chan)
 	u32 fd_gen, i;
 
 	if (seg && chan < SEG_MAX_CHANS)
-		c = chan_place(client, chan);
+		c = peer_chan_place(client, chan);
 	if (!c)
 		return -1;
 	fd_gen = load_acquire(&seg->chan[chan].fd_gen);
 	if (likely(c->gen == p->gen && c->client == client && c->chan == chan &&
 		   c->fd_gen == fd_gen))
 		return c->fd;
-	chan_drop(c);
-	if (rpc_call(&m, -1, &c->fd, 1) != 1) {
+	peer_chan_drop(c);
+	if (shim_rpc_call(&m, -1, &c->fd, 1) != 1) {
 		/* The program may have used up its descriptors: it needs them more than we do. */
 		for (i = 0; i < kept.n; i++)
-			chan_drop(&kept.chan[i]);
-		if (rpc_call(&m, -1, &c->fd, 1) != 1)
+			peer_chan_drop(&kept.chan[i]);
+		if (shim_rpc_call(&m, -1, &c->fd, 1) != 1)
 			return -1;
 	}
 	*c = (struct peer_chan){ client, p->gen, chan, fd_gen, c->fd };
 	return c->fd;
 }
 
-static void host_notify(void *ctx, u32 client, u32 chan)
+static void shim_host_notify(void *ctx, u32 client, u32 chan)
 {
 	const u64 one = 1;
 	struct peer *p;
@@ -235,16 +235,16 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 
 	(void)ctx;
 	if (client == shim.id) {
-		chan_notify(chan);
+		shim_chan_notify(chan);
 		return;
 	}
 	p = peer_get(client);
-	fd = p ? chan_fd(p, client, chan) : -1;
+	fd = p ? peer_chan_fd(p, client, chan) : -1;
 	if (fd >= 0)
 		sys_write(fd, &one, sizeof(one));
 }
 
-static void host_kick(void *ctx)
+static void shim_host_kick(void *ctx)
 {
 	const u64 one = 1;
 
@@ -252,7 +252,7 @@ static void host_kick(void *ctx)
 	sys_write(shim.kick_fd, &one, sizeof(one));
 }
 
-void host_forked(void)
+void shim_host_forked(void)
 {
 	u32 i;
 
@@ -260,15 +260,15 @@ void host_forked(void)
 		if (peers[i].gen)
 			peer_drop(&peers[i]);
 	for (i = 0; i < kept.n; i++)
-		chan_drop(&kept.chan[i]);
+		peer_chan_drop(&kept.chan[i]);
 	own_pidns = 0;
 }
 
 const struct hca_host shim_host = {
-	.now = host_now,
+	.now = shim_host_now,
 	.seg = peer_seg,
-	.copy = host_copy,
-	.atomic = host_atomic,
-	.notify = host_notify,
-	.kick = host_kick,
+	.copy = shim_host_copy,
+	.atomic = shim_host_atomic,
+	.notify = shim_host_notify,
+	.kick = shim_host_kick,
 };

@@ -36,14 +36,14 @@
 #define WAY_NS	  300000ull
 #define DIRECT_NS 10000000ull /* so long it is not looked again who is connected how */
 
-static bool is_direct(const struct hca_qp *qp)
+static bool is_direct_qp(const struct hca_qp *qp)
 {
 	return qp->client == shim.engine.self + 1 && !qp->path.via && qp->type != QPT_UD &&
 	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
 }
 
 /* Whether this process has a connection that needs no fabric process, as of some milliseconds ago. */
-static bool has_direct(u64 now)
+static bool has_direct_qp(u64 now)
 {
 	static u64 looked;
 	static bool found;
@@ -53,13 +53,13 @@ static bool has_direct(u64 now)
 	if (now - load_relaxed(&looked) < DIRECT_NS)
 		return load_relaxed(&found);
 	for (i = 0; i < high && i < HCA_MAX_QP && !any; i++)
-		any = is_direct(&shim.hca->qp[i]);
+		any = is_direct_qp(&shim.hca->qp[i]);
 	store_relaxed(&found, any);
 	store_relaxed(&looked, now);
 	return any;
 }
 
-bool cq_nap(struct shim_cq *cq)
+bool shim_poll_idle(struct shim_cq *cq)
 {
 	struct seg_hdr *seg = shim.seg;
 	struct nap *n = &cq->nap;
@@ -76,7 +76,7 @@ bool cq_nap(struct shim_cq *cq)
 		return false;
 	}
 	n->looks++;
-	if (has_direct(now))
+	if (has_direct_qp(now))
 		return false;
 	if (!n->patient && spun < (crowd_yield(&n->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
@@ -88,7 +88,7 @@ bool cq_nap(struct shim_cq *cq)
 	return true;
 }
 
-bool cq_give_way(void)
+bool shim_poll_give_way(void)
 {
 	const struct hca_capture *c = &shim.hca->capture;
 

@@ -20,23 +20,23 @@ static int sock = -1;
 static dev_t sock_dev;
 static ino_t sock_ino;
 
-void rpc_lock(void)
+void shim_rpc_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void rpc_unlock(void)
+void shim_rpc_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
-void rpc_forked(void)
+void shim_rpc_forked(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	rpc_close();
+	shim_rpc_close();
 }
 
-int fd_high(int fd)
+int shim_fd_high(int fd)
 {
 	int at, high;
 
@@ -53,7 +53,7 @@ int fd_high(int fd)
 	return fd;
 }
 
-void *map_shared(int fd, u64 size)
+void *shim_map_shared(int fd, u64 size)
 {
 	struct stat st;
 	void *map;
@@ -77,14 +77,14 @@ void *map_shared(int fd, u64 size)
 }
 
 /* A program that closes all its descriptors closes ours too, and may then have opened its own. */
-static bool still_ours(void)
+static bool rpc_is_open(void)
 {
 	struct stat st;
 
 	return sock >= 0 && !sys_fstat(sock, &st) && st.st_dev == sock_dev && st.st_ino == sock_ino;
 }
 
-int rpc_open(const char *path)
+int shim_rpc_open(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
@@ -97,7 +97,7 @@ int rpc_open(const char *path)
 	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
-	fd = fd_high(fd);
+	fd = shim_fd_high(fd);
 	do
 		ret = sys_connect(fd, &addr, sizeof(addr));
 	while (ret == -EINTR);
@@ -114,9 +114,9 @@ int rpc_open(const char *path)
 	return 0;
 }
 
-void rpc_close(void)
+void shim_rpc_close(void)
 {
-	if (still_ours())
+	if (rpc_is_open())
 		sys_close(sock);
 	sock = -1;
 	shim.sock = -1;
@@ -127,7 +127,7 @@ union fd_cmsg {
 	char buf[CMSG_SPACE(RPC_MAX_FDS * sizeof(int))];
 };
 
-static int request(const struct proto_msg *m, int send_fd)
+static int rpc_send_request(const struct proto_msg *m, int send_fd)
 {
 	struct iovec iov = { (void *)m, sizeof(*m) };
 	union fd_cmsg c = { .buf = { 0 } };
@@ -151,7 +151,7 @@ static int request(const struct proto_msg *m, int send_fd)
 }
 
 /* Take the descriptors out of a message; those that were not asked for are closed. */
-static int take_fds(struct msghdr *msg, int *fds, int max)
+static int rpc_take_fds(struct msghdr *msg, int *fds, int max)
 {
 	struct cmsghdr *c;
 	size_t i, n;
@@ -165,7 +165,7 @@ static int take_fds(struct msghdr *msg, int *fds, int max)
 		for (i = 0; i < n; i++) {
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 			if (got < max)
-				fds[got++] = fd_high(fd);
+				fds[got++] = shim_fd_high(fd);
 			else
 				sys_close(fd);
 		}
@@ -173,7 +173,7 @@ static int take_fds(struct msghdr *msg, int *fds, int max)
 	return got;
 }
 
-static int reply(struct proto_msg *m, u32 op, int *fds, int max)
+static int rpc_receive_reply(struct proto_msg *m, u32 op, int *fds, int max)
 {
 	struct iovec iov = { m, sizeof(*m) };
 	union fd_cmsg c;
@@ -189,7 +189,7 @@ static int reply(struct proto_msg *m, u32 op, int *fds, int max)
 	while (n == -EINTR);
 	if (n <= 0)
 		return n < 0 ? (int)n : -EIO;
-	got = take_fds(&msg, fds, max);
+	got = rpc_take_fds(&msg, fds, max);
 	if (n != sizeof(*m) || m->magic != PROTO_MAGIC || m->op != op)
 		ret = -EPROTO;
 	else if (m->ret)
@@ -201,17 +201,17 @@ static int reply(struct proto_msg *m, u32 op, int *fds, int max)
 	return ret ? ret : got;
 }
 
-int rpc_call(struct proto_msg *m, int send_fd, int *fds, int max)
+int shim_rpc_call(struct proto_msg *m, int send_fd, int *fds, int max)
 {
 	u32 op = m->op;
 	int ret;
 
 	m->magic = PROTO_MAGIC;
 	m->ret = 0;
-	rpc_lock();
-	ret = still_ours() ? request(m, send_fd) : -EIO;
+	shim_rpc_lock();
+	ret = rpc_is_open() ? rpc_send_request(m, send_fd) : -EIO;
 	if (!ret)
-		ret = reply(m, op, fds, max);
-	rpc_unlock();
+		ret = rpc_receive_reply(m, op, fds, max);
+	shim_rpc_unlock();
 	return ret;
 }

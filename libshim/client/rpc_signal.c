@@ -9,7 +9,7 @@
 
 #define ANSWER_S 5 /* how long a fabric process that is stopped is waited for */
 
-int ask_open(void)
+int rpc_signal_open(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	struct timeval tv = { .tv_sec = ANSWER_S };
@@ -31,7 +31,7 @@ int ask_open(void)
 	return fd;
 }
 
-bool ask_call(int fd, struct proto_msg *m)
+bool rpc_signal_call(int fd, struct proto_msg *m)
 {
 	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -43,7 +43,7 @@ bool ask_call(int fd, struct proto_msg *m)
 	       m->op == op && !m->ret;
 }
 
-void ask_of_node(struct proto_msg *m)
+void rpc_signal_set_node(struct proto_msg *m)
 {
 	const char *node = secure_getenv(PROTO_NODE_ENV);
 
@@ -51,11 +51,11 @@ void ask_of_node(struct proto_msg *m)
 		strncpy(m->ask.node, node, sizeof(m->ask.node) - 1);
 }
 
-bool ask_dev(int fd, u32 number, struct proto_msg *m)
+bool rpc_signal_get_dev(int fd, u32 number, struct proto_msg *m)
 {
 	memset(m, 0, sizeof(*m));
 	m->op = PROTO_DEV;
 	m->ask.number = number;
-	ask_of_node(m);
-	return ask_call(fd, m);
+	rpc_signal_set_node(m);
+	return rpc_signal_call(fd, m);
 }

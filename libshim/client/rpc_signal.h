@@ -8,13 +8,13 @@
 
 #include "fabric/proto/proto.h"
 
-/** ask_open() - connect. Return: descriptor, to be closed, or -errno. */
-int ask_open(void);
-/** ask_call() - send @m and receive the answer into it. Return: whether there is one, without error. */
-bool ask_call(int fd, struct proto_msg *m);
-/** ask_of_node() - @m asks about the node that this program is on. */
-void ask_of_node(struct proto_msg *m);
-/** ask_dev() - device @number of this program's node into @m->dev. Return: whether there is one. */
-bool ask_dev(int fd, u32 number, struct proto_msg *m);
+/** rpc_signal_open() - connect. Return: descriptor, to be closed, or -errno. */
+int rpc_signal_open(void);
+/** rpc_signal_call() - send @m and receive the answer into it. Return: whether there is one, without error. */
+bool rpc_signal_call(int fd, struct proto_msg *m);
+/** rpc_signal_set_node() - @m asks about the node that this program is on. */
+void rpc_signal_set_node(struct proto_msg *m);
+/** rpc_signal_get_dev() - device @number of this program's node into @m->dev. Return: whether there is one. */
+bool rpc_signal_get_dev(int fd, u32 number, struct proto_msg *m);
 
 #endif

@@ -45,35 +45,35 @@ static struct block *classes[N_CLASSES];
 static struct block *buckets[N_BUCKETS];
 static bool ready;
 
-void segheap_lock(void)
+void shim_seg_heap_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void segheap_unlock(void)
+void shim_seg_heap_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
-void segheap_forked(void)
+void shim_seg_heap_forked(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static u32 class_of(u64 size)
+static u32 block_size_class(u64 size)
 {
 	return min_u32(63u - (u32)__builtin_clzll(size), N_CLASSES - 1);
 }
 
-static struct block **bucket_of(u64 off)
+static struct block **block_bucket(u64 off)
 {
 	return &buckets[(off / GRAIN * 0x9e3779b97f4a7c15ULL) >> 52];
 }
-_Static_assert(N_BUCKETS == 1u << (64 - 52), "bucket_of() takes the product's top bits");
+_Static_assert(N_BUCKETS == 1u << (64 - 52), "block_bucket() takes the product's top bits");
 
-static void free_insert(struct block *b)
+static void free_list_insert(struct block *b)
 {
-	struct block **head = &classes[class_of(b->size)];
+	struct block **head = &classes[block_size_class(b->size)];
 
 	b->used = false;
 	b->link = *head;
@@ -83,65 +83,65 @@ static void free_insert(struct block *b)
 	*head = b;
 }
 
-static void free_remove(struct block *b)
+static void free_list_remove(struct block *b)
 {
 	*b->back = b->link;
 	if (b->link)
 		b->link->back = b->back;
 }
 
-int segheap_init(void)
+int shim_seg_heap_init(void)
 {
 	struct block *b;
 	int ret = 0;
 
-	segheap_lock();
+	shim_seg_heap_lock();
 	if (!ready) {
 		b = calloc(1, sizeof(*b));
 		if (b) {
 			b->off = SEG_HEAP_OFF;
 			b->size = SEG_SIZE - SEG_HEAP_OFF;
-			free_insert(b);
+			free_list_insert(b);
 			ready = true;
 		} else {
 			ret = -ENOMEM;
 		}
 	}
-	segheap_unlock();
+	shim_seg_heap_unlock();
 	return ret;
 }
 
 /* Bytes in front of @b's first offset that is fit for an allocation of @align. */
-static u64 padding(const struct block *b, u64 align)
+static u64 block_padding(const struct block *b, u64 align)
 {
 	return ALIGN_UP(b->off, align) - b->off;
 }
 
-static struct block *find_in_class(u32 class, u64 size, u64 align, u32 tries)
+static struct block *block_find_in_class(u32 class, u64 size, u64 align, u32 tries)
 {
 	struct block *b;
 
 	for (b = classes[class]; b && tries; b = b->link, tries--)
-		if (b->size >= size + padding(b, align))
+		if (b->size >= size + block_padding(b, align))
 			return b;
 	return NULL;
 }
 
-static struct block *find_free(u64 size, u64 align)
+static struct block *block_find(u64 size, u64 align)
 {
 	struct block *b = NULL;
 	u32 c;
 
-	for (c = class_of(size); c < N_CLASSES && !b; c++)
-		b = find_in_class(c, size, align, MAX_TRIES);
+	for (c = block_size_class(size); c < N_CLASSES && !b; c++)
+		b = block_find_in_class(c, size, align, MAX_TRIES);
 	/* Only when the heap is nearly full: leave nothing out. */
-	for (c = class_of(size); c < N_CLASSES && !b; c++)
-		b = find_in_class(c, size, align, ~0u);
+	for (c = block_size_class(size); c < N_CLASSES && !b; c++)
+		b = block_find_in_class(c, size, align, ~0u);
 	return b;
 }
 
 /* Split @b, which is on no list, at @size; the rest goes to the free ones. Return: -ENOMEM or 0. */
-static int split(struct block *b, u64 size)
+static int block_split(struct block *b, u64 size)
 {
 	struct block *rest;
 
@@ -158,39 +158,39 @@ static int split(struct block *b, u64 size)
 		b->next->prev = rest;
 	b->next = rest;
 	b->size = size;
-	free_insert(rest);
+	free_list_insert(rest);
 	return 0;
 }
 
-static struct block *carve(u64 size, u64 align)
+static struct block *block_carve(u64 size, u64 align)
 {
-	struct block *b = find_free(size, align);
+	struct block *b = block_find(size, align);
 	struct block *front;
 	u64 pad;
 
 	if (!b)
 		return NULL;
-	free_remove(b);
-	pad = padding(b, align);
+	free_list_remove(b);
+	pad = block_padding(b, align);
 	if (pad) {
 		front = b;
-		if (split(front, pad)) {
-			free_insert(front);
+		if (block_split(front, pad)) {
+			free_list_insert(front);
 			return NULL;
 		}
-		free_insert(front);
+		free_list_insert(front);
 		b = front->next;
-		free_remove(b);
+		free_list_remove(b);
 	}
 	/* Without memory for the rest's description, the block goes out as it is. */
-	split(b, size);
+	block_split(b, size);
 	b->used = true;
-	b->link = *bucket_of(b->off);
-	*bucket_of(b->off) = b;
+	b->link = *block_bucket(b->off);
+	*block_bucket(b->off) = b;
 	return b;
 }
 
-u64 seg_alloc(u64 size)
+u64 shim_seg_alloc(u64 size)
 {
 	u64 align = size >= PAGE ? PAGE : GRAIN;
 	struct block *b = NULL;
@@ -198,15 +198,15 @@ u64 seg_alloc(u64 size)
 	if (!size || size > SEG_SIZE)
 		return 0;
 	size = ALIGN_UP(size, align);
-	segheap_lock();
+	shim_seg_heap_lock();
 	if (ready)
-		b = carve(size, align);
-	segheap_unlock();
+		b = block_carve(size, align);
+	shim_seg_heap_unlock();
 	return b ? b->off : 0;
 }
 
 /* Make @b's memory zero again; @whole is the free block that it will be part of. */
-static void wipe(const struct block *b, u64 whole_off, u64 whole_end)
+static void block_wipe(const struct block *b, u64 whole_off, u64 whole_end)
 {
 	u64 end = b->off + b->size;
 	u64 from = b->off / PAGE * PAGE;
@@ -217,23 +217,23 @@ static void wipe(const struct block *b, u64 whole_off, u64 whole_end)
 	if (to > whole_end)
 		to -= PAGE;
 	/* Fails for memory that is locked (mlockall); then it is cleared by hand. */
-	if (from >= to || madvise(seg_at(from), to - from, MADV_REMOVE)) {
-		memset(seg_at(b->off), 0, b->size);
+	if (from >= to || madvise(shim_seg_at(from), to - from, MADV_REMOVE)) {
+		memset(shim_seg_at(b->off), 0, b->size);
 		return;
 	}
 	if (b->off < from)
-		memset(seg_at(b->off), 0, from - b->off);
+		memset(shim_seg_at(b->off), 0, from - b->off);
 	if (end > to)
-		memset(seg_at(to), 0, end - to);
+		memset(shim_seg_at(to), 0, end - to);
 }
 
 /* Take the used block that starts at @off out of the hash table. */
-static struct block *unhash(u64 off, u64 size)
+static struct block *block_unhash(u64 off, u64 size)
 {
 	struct block **at;
 	struct block *b;
 
-	for (at = bucket_of(off); *at; at = &(*at)->link) {
+	for (at = block_bucket(off); *at; at = &(*at)->link) {
 		b = *at;
 		if (b->off == off && b->size >= size) {
 			*at = b->link;
@@ -244,7 +244,7 @@ static struct block *unhash(u64 off, u64 size)
 }
 
 /* Append the free block @b to @a and forget @b; both are on no list. */
-static void merge(struct block *a, struct block *b)
+static void block_merge(struct block *a, struct block *b)
 {
 	a->size += b->size;
 	a->next = b->next;
@@ -253,29 +253,29 @@ static void merge(struct block *a, struct block *b)
 	free(b);
 }
 
-void seg_free(u64 off, u64 size)
+void shim_seg_free(u64 off, u64 size)
 {
 	struct block *b, *prev, *next;
 
 	if (!off)
 		return;
-	segheap_lock();
-	b = unhash(off, size);
+	shim_seg_heap_lock();
+	b = block_unhash(off, size);
 	if (b) {
 		prev = b->prev && !b->prev->used ? b->prev : NULL;
 		next = b->next && !b->next->used ? b->next : NULL;
-		wipe(b, prev ? prev->off : b->off,
-		     next ? next->off + next->size : b->off + b->size);
+		block_wipe(b, prev ? prev->off : b->off,
+			   next ? next->off + next->size : b->off + b->size);
 		if (next) {
-			free_remove(next);
-			merge(b, next);
+			free_list_remove(next);
+			block_merge(b, next);
 		}
 		if (prev) {
-			free_remove(prev);
-			merge(prev, b);
+			free_list_remove(prev);
+			block_merge(prev, b);
 			b = prev;
 		}
-		free_insert(b);
+		free_list_insert(b);
 	}
-	segheap_unlock();
+	shim_seg_heap_unlock();
 }

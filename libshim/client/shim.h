@@ -47,31 +47,31 @@ extern struct shim_client shim;
 
 /* --- client.c ------------------------------------------------------------------------------ */
 
-/** shim_connect() - be a client; idempotent, thread-safe. Return: 0, -errno (-ENOSYS: none). */
-int shim_connect(void);
-/** shim_open() - called once per ibv_open_device(): makes sure that the watcher thread runs. */
-int shim_open(void);
-/** shim_cmd() - execute a command, direct or through the command ring. Return: 0 or -errno. */
-int shim_cmd(struct hca_cmd *cmd);
-/** shim_doorbell() - work was posted on the QP in slot @slot. */
-void shim_doorbell(u32 slot);
-/** shim_poke() - a poller found nothing: work off what is pending. Return: whether it did. */
-bool shim_poke(void);
+/** shim_client_connect() - be a client; idempotent, thread-safe. Return: 0, -errno (-ENOSYS: none). */
+int shim_client_connect(void);
+/** shim_client_start() - called once per ibv_open_device(): makes sure that the watcher thread runs. */
+int shim_client_start(void);
+/** shim_cmd_exec() - execute a command, direct or through the command ring. Return: 0 or -errno. */
+int shim_cmd_exec(struct hca_cmd *cmd);
+/** shim_doorbell_ring() - work was posted on the QP in slot @slot. */
+void shim_doorbell_ring(u32 slot);
+/** shim_engine_poke() - a poller found nothing: work off what is pending. Return: whether it did. */
+bool shim_engine_poke(void);
 /**
- * shim_settle() - give the fabric process, where it has to send for us, the time to do it, but not for
+ * shim_sends_settle() - give the fabric process, where it has to send for us, the time to do it, but not for
  * ever. @slot: of the QP; ANY_SLOT: all UD QPs of this process
  */
 #define ANY_SLOT (~0u)
-void shim_settle(u32 slot);
-/** shim_drain() - about to sleep: work off everything this process still has pending. */
-void shim_drain(void);
+void shim_sends_settle(u32 slot);
+/** shim_engine_drain() - about to sleep: work off everything this process still has pending. */
+void shim_engine_drain(void);
 
-/** seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, 0: ENOMEM. */
-u64 seg_alloc(u64 size);
-/** seg_free() - give it back; whole pages return to the system. */
-void seg_free(u64 off, u64 size);
-/** seg_at() - the address of an offset in the own segment. */
-static inline void *seg_at(u64 off)
+/** shim_seg_alloc() - zeroed, 64-byte aligned space in the own segment. Return: offset, 0: ENOMEM. */
+u64 shim_seg_alloc(u64 size);
+/** shim_seg_free() - give it back; whole pages return to the system. */
+void shim_seg_free(u64 off, u64 size);
+/** shim_seg_at() - the address of an offset in the own segment. */
+static inline void *shim_seg_at(u64 off)
 {
 	return (char *)shim.seg + off;
 }
@@ -112,8 +112,8 @@ void shim_chan_drop(u32 chan, u32 kind, u32 handle, u32 gen);
 /* --- call_fault.c ------------------------------------------------------------------------------- */
 
 extern const u64 no_fail_calls[SEG_CALL_WORDS];
-/** call_ask() - as call_ends(), where there is a rule for that call: whether it hits this one. */
-bool call_ask(enum call_id call, s32 *event);
+/** call_fault_query() - as call_fails_with_event(), where there is a rule for that call: whether it hits this one. */
+bool call_fault_query(enum call_id call, s32 *event);
 /** call_fails_early() - call_fails() of calls that may be the first: the fabric is sought, too. */
 bool call_fails_early(enum call_id call);
 
@@ -124,18 +124,18 @@ bool call_fails_early(enum call_id call);
 static inline bool call_fails(enum call_id call)
 {
 	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
-	       call_ask(call, NULL);
+	       call_fault_query(call, NULL);
 }
 
 /**
- * call_ends() - the same of a call of the rdma_cm that an event comes of, which may tell of an error.
+ * call_fails_with_event() - the same of a call of the rdma_cm that an event comes of, which may tell of an error.
  * @event: set to the status of that, 0: as it comes
  */
-static inline bool call_ends(enum call_id call, s32 *event)
+static inline bool call_fails_with_event(enum call_id call, s32 *event)
 {
 	*event = 0;
 	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
-	       call_ask(call, event);
+	       call_fault_query(call, event);
 }
 
 /* --- host.c -------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ extern const struct hca_host shim_host;
 
 /* --- watch.c ------------------------------------------------------------------------------- */
 
-int watch_start(void);
+int shim_watch_start(void);
 /**
  * shim_raise_fatal() - raise IBV_EVENT_DEVICE_FATAL on every open context. Called once, by the
  * watcher, when the fabric has gone and this process's queues were flushed: in libshim/verbs/async_event.c.

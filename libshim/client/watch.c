@@ -21,7 +21,7 @@
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool running;
 
-static bool try_often(struct engine *e)
+static bool token_try(struct engine *e)
 {
 	u32 i;
 
@@ -35,20 +35,20 @@ static bool try_often(struct engine *e)
  * The token, in a fabric without its process. A holder that never lets go is taken for dead, unless
  * it is a thread of this process: that one lives.
  */
-static void seize(struct engine *e)
+static void token_seize(struct engine *e)
 {
 	u64 holder = 0;
 	u32 i;
 
 	for (i = 0; i < STEAL_TRIES; i++) {
-		if (try_often(e))
+		if (token_try(e))
 			return;
 		holder = load_relaxed(&e->hca->token);
 		if (holder == TOKEN_FABRIC && engine_steal(e, holder))
 			return;
 		sys_nap(STEAL_NAP_NS);
 	}
-	while (!try_often(e)) {
+	while (!token_try(e)) {
 		holder = load_relaxed(&e->hca->token);
 		if (holder != TOKEN_FREE && holder != e->token && engine_steal(e, holder))
 			return;
@@ -56,13 +56,13 @@ static void seize(struct engine *e)
 	}
 }
 
-static void fabric_gone(void)
+static void watcher_fabric_gone(void)
 {
 	store_release(&shim.fatal, true);
 	store_release(&shim.seg->fatal, 1);
-	command_wake();
+	shim_cmd_wake();
 	if (shim.hca) {
-		seize(&shim.engine);
+		token_seize(&shim.engine);
 		engine_fatal(&shim.engine, shim.id);
 		engine_leave(&shim.engine);
 	} else {
@@ -71,7 +71,7 @@ static void fabric_gone(void)
 	shim_raise_fatal();
 }
 
-static void *watch(void *arg)
+static void *watcher_main(void *arg)
 {
 	struct pollfd fds[2] = { { .fd = shim.sock, .events = POLLRDHUP }, { .fd = -1 } };
 
@@ -81,18 +81,18 @@ static void *watch(void *arg)
 		if (sys_ppoll(fds, 2) < 0)
 			continue;
 		if (fds[1].revents & POLLIN)
-			helper_serve(fds[1].fd);
+			shim_helper_serve(fds[1].fd);
 		else if (fds[1].revents)
 			fds[1].fd = -1; /* the program closed it */
 		if (fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))
 			break;
 	}
-	fabric_gone();
+	watcher_fabric_gone();
 	return NULL;
 }
 
 /* All signals blocked: they are the program's own threads' business. */
-static int spawn(int helper_fd)
+static int watcher_spawn(int helper_fd)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
@@ -106,7 +106,7 @@ static int spawn(int helper_fd)
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&thread, &attr, watch, (void *)(intptr_t)helper_fd);
+	ret = pthread_create(&thread, &attr, watcher_main, (void *)(intptr_t)helper_fd);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (!ret)
@@ -114,7 +114,7 @@ static int spawn(int helper_fd)
 	return -ret;
 }
 
-int watch_start(void)
+int shim_watch_start(void)
 {
 	int helper_fd = -1;
 	int ret = 0;
@@ -122,18 +122,18 @@ int watch_start(void)
 	pthread_mutex_lock(&start_lock);
 	if (!running) {
 		if (!shim.welcome.fabric_reach) {
-			helper_fd = helper_open();
+			helper_fd = shim_helper_open();
 			ret = helper_fd < 0 ? helper_fd : 0;
 		}
 		if (!ret)
-			ret = spawn(helper_fd);
+			ret = watcher_spawn(helper_fd);
 		running = !ret;
 	}
 	pthread_mutex_unlock(&start_lock);
 	return ret;
 }
 
-void watch_forked(void)
+void shim_watch_forked(void)
 {
 	pthread_mutex_init(&start_lock, NULL);
 	running = false;

@@ -26,7 +26,7 @@
 #define PENALTY_MAX    (1u << 20)
 
 /* Any clock that is cheap and roughly steady will do. */
-static u64 cycles(void)
+static u64 cpu_cycles(void)
 {
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
@@ -41,7 +41,7 @@ static u64 cycles(void)
  */
 static __thread u64 last_end __attribute__((tls_model("initial-exec")));
 
-bool combine_wait(struct shim_qp *qp)
+bool shim_write_batch_wait(struct shim_qp *qp)
 {
 	struct shim_combine *c = &qp->combine;
 	u32 runs;
@@ -55,7 +55,7 @@ bool combine_wait(struct shim_qp *qp)
 		c->rest--;
 		return false;
 	}
-	if (cycles() - last_end > GAP_CYCLES || qp->sq.head - c->rung >= BATCH)
+	if (cpu_cycles() - last_end > GAP_CYCLES || qp->sq.head - c->rung >= BATCH)
 		return false;
 	runs = load_relaxed(&shim.hca->qp[qp->slot].n_fabric);
 	if (unlikely(runs != c->fabric_runs)) {
@@ -64,16 +64,16 @@ bool combine_wait(struct shim_qp *qp)
 		c->rest = c->penalty;
 		return false;
 	}
-	last_end = cycles();
+	last_end = cpu_cycles();
 	return true;
 }
 
-void combine_ring(struct shim_qp *qp)
+void shim_write_batch_rung(struct shim_qp *qp)
 {
 	qp->combine.rung = qp->sq.head;
 }
 
-void combine_end(void)
+void shim_write_batch_end(void)
 {
-	last_end = cycles();
+	last_end = cpu_cycles();
 }

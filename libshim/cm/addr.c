@@ -12,7 +12,7 @@
 #include <endian.h>
 #include <stdlib.h>
 
-socklen_t cm_addr_len(const struct sockaddr *sa)
+socklen_t ucma_addr_len(const struct sockaddr *sa)
 {
 	if (!sa)
 		return 0;
@@ -26,13 +26,13 @@ socklen_t cm_addr_len(const struct sockaddr *sa)
 	}
 }
 
-void cm_addr_get(struct cm_addr *a, const struct sockaddr *sa)
+void ucma_addr_from_sa(struct cm_addr *a, const struct sockaddr *sa)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
 
 	memset(a, 0, sizeof(*a));
-	if (!cm_addr_len(sa))
+	if (!ucma_addr_len(sa))
 		return;
 	a->family = sa->sa_family;
 	if (a->family == AF_INET) {
@@ -45,7 +45,7 @@ void cm_addr_get(struct cm_addr *a, const struct sockaddr *sa)
 	}
 }
 
-void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a)
+void ucma_addr_to_sa(struct sockaddr_storage *sa, const struct cm_addr *a)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)sa;
 	struct sockaddr_in *in = (struct sockaddr_in *)sa;
@@ -65,13 +65,13 @@ void cm_addr_put(struct sockaddr_storage *sa, const struct cm_addr *a)
 }
 
 /* The device that it is bound to. Return: 0, or -1 with errno. */
-static int take_device(struct shim_cmid *c, const struct cmd_cm *q)
+static int id_bind_device(struct ucma_id *c, const struct cmd_cm *q)
 {
-	struct cm_dev *dev;
+	struct ucma_dev *dev;
 
 	if (c->dev || !q->dev)
 		return 0;
-	dev = cm_dev_get(q->dev - 1);
+	dev = ucma_dev_get(q->dev - 1);
 	if (!dev)
 		return -1;
 	pthread_mutex_lock(&objs_lock);
@@ -83,7 +83,7 @@ static int take_device(struct shim_cmid *c, const struct cmd_cm *q)
 	return 0;
 }
 
-static bool is_ethernet(const struct shim_cmid *c)
+static bool is_ethernet_id(const struct ucma_id *c)
 {
 	struct ibv_port_attr attr;
 
@@ -91,32 +91,32 @@ static bool is_ethernet(const struct shim_cmid *c)
 	       attr.link_layer == IBV_LINK_LAYER_ETHERNET;
 }
 
-static int query(struct shim_cmid *c, struct hca_cmd *cmd)
+static int id_query(struct ucma_id *c, struct hca_cmd *cmd)
 {
 	struct rdma_addr *addr = &c->id.route.addr;
 	const struct cmd_cm *q = &cmd->cm;
 
 	memset(cmd, 0, sizeof(*cmd));
-	if (cmid_cmd(c, CMD_CM_QUERY, cmd))
+	if (ucma_id_cmd(c, CMD_CM_QUERY, cmd))
 		return -1;
-	cm_addr_put(&addr->src_storage, &q->src);
-	cm_addr_put(&addr->dst_storage, &q->dst);
-	if (take_device(c, q))
+	ucma_addr_to_sa(&addr->src_storage, &q->src);
+	ucma_addr_to_sa(&addr->dst_storage, &q->dst);
+	if (id_bind_device(c, q))
 		return -1;
 	if (!c->dev)
 		return 0;
 	memcpy(addr->addr.ibaddr.sgid.raw, q->route.sgid, sizeof(q->route.sgid));
 	memcpy(addr->addr.ibaddr.dgid.raw, q->route.dgid, sizeof(q->route.dgid));
-	if (!is_ethernet(c))
+	if (!is_ethernet_id(c))
 		addr->addr.ibaddr.pkey = htobe16(q->route.pkey);
 	return 0;
 }
 
-int cmid_query_addr(struct shim_cmid *c)
+int ucma_query_addr(struct ucma_id *c)
 {
 	struct hca_cmd cmd;
 
-	return query(c, &cmd);
+	return id_query(c, &cmd);
 }
 
 #define SELECT_EXACTLY 2
@@ -143,13 +143,13 @@ static void path_from_route(struct ibv_sa_path_rec *p, const struct cm_route *r)
 	p->preference = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
 }
 
-int cmid_query_route(struct shim_cmid *c)
+int ucma_query_route(struct ucma_id *c)
 {
 	struct rdma_route *route = &c->id.route;
 	struct ibv_sa_path_rec *path;
 	struct hca_cmd cmd;
 
-	if (query(c, &cmd))
+	if (id_query(c, &cmd))
 		return -1;
 	if (!cmd.cm.n_paths)
 		return 0;
@@ -170,58 +170,58 @@ int cmid_query_route(struct shim_cmid *c)
  */
 SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { 0 };
 
 	if (call_fails(CALL_rdma_bind_addr))
 		return -1;
 	if (!c)
 		return -1;
-	if (!cm_addr_len(addr))
+	if (!ucma_addr_len(addr))
 		return fail_minus(-EINVAL);
-	cm_addr_get(&cmd.cm.src, addr);
-	if (cmid_cmd(c, CMD_CM_BIND, &cmd))
+	ucma_addr_from_sa(&cmd.cm.src, addr);
+	if (ucma_id_cmd(c, CMD_CM_BIND, &cmd))
 		return -1;
-	return cmid_query_addr(c);
+	return ucma_query_addr(c);
 }
 
 /** rdma_resolve_addr() - rdma_resolve_addr(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
 				  struct sockaddr *dst_addr, int timeout_ms)
 {
-	struct shim_cmid *c = cmid_of(id);
-	socklen_t len = cm_addr_len(dst_addr);
+	struct ucma_id *c = ucma_id_of(id);
+	socklen_t len = ucma_addr_len(dst_addr);
 	struct hca_cmd cmd = { 0 };
 
-	if (call_ends(CALL_rdma_resolve_addr, &cmd.cm.fail))
+	if (call_fails_with_event(CALL_rdma_resolve_addr, &cmd.cm.fail))
 		return -1;
 	if (!c)
 		return -1;
-	if (!len || (src_addr && !cm_addr_len(src_addr)))
+	if (!len || (src_addr && !ucma_addr_len(src_addr)))
 		return fail_minus(-EINVAL);
-	cm_addr_get(&cmd.cm.src, src_addr);
-	cm_addr_get(&cmd.cm.dst, dst_addr);
+	ucma_addr_from_sa(&cmd.cm.src, src_addr);
+	ucma_addr_from_sa(&cmd.cm.dst, dst_addr);
 	cmd.cm.timeout_ms = (u32)timeout_ms;
-	if (cmid_cmd(c, CMD_CM_RESOLVE_ADDR, &cmd))
+	if (ucma_id_cmd(c, CMD_CM_RESOLVE_ADDR, &cmd))
 		return -1;
 	memcpy(&id->route.addr.dst_storage, dst_addr, len);
-	return cmid_complete(c);
+	return ucma_complete(c);
 }
 
 /** rdma_resolve_route() - rdma_resolve_route(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
 
-	if (call_ends(CALL_rdma_resolve_route, &cmd.cm.fail))
+	if (call_fails_with_event(CALL_rdma_resolve_route, &cmd.cm.fail))
 		return -1;
-	if (!c || cmid_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
+	if (!c || ucma_id_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
 		return -1;
-	return cmid_complete(c);
+	return ucma_complete(c);
 }
 
-static __be16 port_of(const struct sockaddr *sa)
+static __be16 sa_port(const struct sockaddr *sa)
 {
 	switch (sa->sa_family) {
 	case AF_INET:
@@ -236,11 +236,11 @@ static __be16 port_of(const struct sockaddr *sa)
 /** rdma_get_src_port() - rdma_get_src_port(3). Return: port in network order, 0: not bound. */
 SHIM_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	return port_of(&id->route.addr.src_addr);
+	return sa_port(&id->route.addr.src_addr);
 }
 
 /** rdma_get_dst_port() - rdma_get_dst_port(3). Return: port in network order, 0: not connected. */
 SHIM_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return port_of(&id->route.addr.dst_addr);
+	return sa_port(&id->route.addr.dst_addr);
 }

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 
 /* Of addresses that are given as GIDs. */
-static bool want_ib(const struct rdma_addrinfo *hints)
+static bool wants_ib_addr(const struct rdma_addrinfo *hints)
 {
 	int need = RAI_FAMILY | RAI_NUMERICHOST;
 
 	return hints && hints->ai_family == AF_IB && (hints->ai_flags & need) == need;
 }
 
-static int socktype(int qp_type)
+static int qp_socktype(int qp_type)
 {
 	switch (qp_type) {
 	case IBV_QPT_RC:
@@ -35,7 +35,7 @@ static int socktype(int qp_type)
 	}
 }
 
-static int protocol(int port_space, int type)
+static int port_space_protocol(int port_space, int type)
 {
 	switch (port_space) {
 	case RDMA_PS_TCP:
@@ -50,9 +50,9 @@ static int protocol(int port_space, int type)
 	}
 }
 
-static struct addrinfo to_hints(const struct rdma_addrinfo *rai)
+static struct addrinfo rai_to_hints(const struct rdma_addrinfo *rai)
 {
-	struct addrinfo ai = { .ai_socktype = socktype(rai->ai_qp_type) };
+	struct addrinfo ai = { .ai_socktype = qp_socktype(rai->ai_qp_type) };
 
 	if (rai->ai_flags & RAI_PASSIVE)
 		ai.ai_flags |= AI_PASSIVE;
@@ -60,14 +60,14 @@ static struct addrinfo to_hints(const struct rdma_addrinfo *rai)
 		ai.ai_flags |= AI_NUMERICHOST;
 	if (rai->ai_family != AF_IB)
 		ai.ai_family = rai->ai_family;
-	else if (want_ib(rai))
+	else if (wants_ib_addr(rai))
 		ai.ai_family = AF_INET6;
-	ai.ai_protocol = protocol(rai->ai_port_space, ai.ai_socktype);
+	ai.ai_protocol = port_space_protocol(rai->ai_port_space, ai.ai_socktype);
 	return ai;
 }
 
 /* Return: 0, or -1 with errno ENOMEM. */
-static int copy_addr(struct sockaddr **to, socklen_t *to_len, const void *from, socklen_t len)
+static int rai_copy_addr(struct sockaddr **to, socklen_t *to_len, const void *from, socklen_t len)
 {
 	*to = malloc(len);
 	if (!*to)
@@ -78,7 +78,7 @@ static int copy_addr(struct sockaddr **to, socklen_t *to_len, const void *from, 
 }
 
 /* A GID written as an IPv6 address, with the service id of its port: RDMA IP CM services (IBTA A11). */
-static struct sockaddr_ib gid_addr(const struct sockaddr_in6 *sin6, int port_space)
+static struct sockaddr_ib gid_to_sockaddr(const struct sockaddr_in6 *sin6, int port_space)
 {
 	struct sockaddr_ib sib = { .sib_family = AF_IB, .sib_pkey = htobe16(0xffff) };
 	u16 port = be16toh(sin6->sin6_port);
@@ -97,8 +97,8 @@ static struct sockaddr_ib gid_addr(const struct sockaddr_in6 *sin6, int port_spa
 }
 
 /* From libc's answer. Return: 0, or -1 with errno. */
-static int from_ai(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
-		   const struct addrinfo *ai)
+static int rai_from_ai(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
+		       const struct addrinfo *ai)
 {
 	bool passive = hints && (hints->ai_flags & RAI_PASSIVE);
 	struct sockaddr **addr = passive ? &rai->ai_src_addr : &rai->ai_dst_addr;
@@ -116,34 +116,34 @@ static int from_ai(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
 		rai->ai_port_space = ai->ai_protocol == IPPROTO_TCP   ? RDMA_PS_TCP
 				     : ai->ai_protocol == IPPROTO_UDP ? RDMA_PS_UDP
 								      : 0;
-	if (want_ib(hints)) {
-		sib = gid_addr((const struct sockaddr_in6 *)ai->ai_addr, rai->ai_port_space);
+	if (wants_ib_addr(hints)) {
+		sib = gid_to_sockaddr((const struct sockaddr_in6 *)ai->ai_addr, rai->ai_port_space);
 		rai->ai_family = AF_IB;
-		return copy_addr(addr, len, &sib, sizeof(sib));
+		return rai_copy_addr(addr, len, &sib, sizeof(sib));
 	}
 	rai->ai_family = ai->ai_family;
-	return copy_addr(addr, len, ai->ai_addr, ai->ai_addrlen);
+	return rai_copy_addr(addr, len, ai->ai_addr, ai->ai_addrlen);
 }
 
 /* Return: 0, -1 with errno, or an EAI_ number. */
-static int by_name(const char *node, const char *service, const struct rdma_addrinfo *hints,
-		   struct rdma_addrinfo *rai)
+static int rai_by_name(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		       struct rdma_addrinfo *rai)
 {
 	struct addrinfo want, *ai;
 	int ret;
 
 	if (hints)
-		want = to_hints(hints);
+		want = rai_to_hints(hints);
 	ret = getaddrinfo(node, service, hints ? &want : NULL, &ai);
 	if (ret)
 		return ret;
-	ret = from_ai(rai, hints, ai);
+	ret = rai_from_ai(rai, hints, ai);
 	freeaddrinfo(ai);
 	return ret;
 }
 
 /* Without a name, the hints have the addresses. Return: 0, or -1 with errno. */
-static int by_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *rai)
+static int rai_by_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *rai)
 {
 	rai->ai_flags = hints->ai_flags;
 	rai->ai_family = hints->ai_family;
@@ -151,8 +151,8 @@ static int by_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *rai
 	rai->ai_port_space = hints->ai_port_space;
 	if (!hints->ai_dst_len)
 		return 0;
-	return copy_addr(&rai->ai_dst_addr, &rai->ai_dst_len, hints->ai_dst_addr,
-			 hints->ai_dst_len);
+	return rai_copy_addr(&rai->ai_dst_addr, &rai->ai_dst_len, hints->ai_dst_addr,
+			     hints->ai_dst_len);
 }
 
 /**
@@ -169,16 +169,16 @@ SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		return -1;
 	if (!node && !service && !hints)
 		return fail_minus(-EINVAL);
-	if (cm_devices_init())
+	if (ucma_init())
 		return -1;
 	rai = calloc(1, sizeof(*rai));
 	if (!rai)
 		return -1;
-	ret = hints && !node && !service ? by_hints(hints, rai)
-					 : by_name(node, service, hints, rai);
+	ret = hints && !node && !service ? rai_by_hints(hints, rai)
+					 : rai_by_name(node, service, hints, rai);
 	if (!ret && hints && !rai->ai_src_len && hints->ai_src_len)
-		ret = copy_addr(&rai->ai_src_addr, &rai->ai_src_len, hints->ai_src_addr,
-				hints->ai_src_len);
+		ret = rai_copy_addr(&rai->ai_src_addr, &rai->ai_src_len, hints->ai_src_addr,
+				    hints->ai_src_len);
 	if (ret) {
 		rdma_freeaddrinfo(rai);
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow the list's loop */

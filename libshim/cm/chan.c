@@ -14,38 +14,38 @@
 /* More than anybody will ever read: the descriptor is readable from now on. */
 #define COUNT_FOR_EVER BIT64(62)
 
-static struct shim_cmch *channels; /* under objs_lock */
+static struct ucma_chan *channels; /* under objs_lock */
 
-struct shim_cmch *cmch_of(struct rdma_event_channel *ch)
+struct ucma_chan *ucma_chan_of(struct rdma_event_channel *ch)
 {
-	struct shim_cmch *c = (struct shim_cmch *)ch;
+	struct ucma_chan *c = (struct ucma_chan *)ch;
 
-	if (!c || c->magic != MAGIC_CMCH)
+	if (!c || c->magic != MAGIC_UCMA_CHAN)
 		return fail_null(-EINVAL);
 	return c->epoch == shim.epoch ? c : fail_null(-EIO);
 }
 
-int cmch_drop_cmd(struct shim_cmid *id, struct hca_cmd *cmd, bool mc, struct shim_cmch *to)
+int ucma_chan_drop_cmd(struct ucma_id *id, struct hca_cmd *cmd, bool mc, struct ucma_chan *to)
 {
-	struct shim_cmch *c = cmch_of(id->id.channel);
+	struct ucma_chan *c = ucma_chan_of(id->id.channel);
 	int ret;
 
 	if (!c)
 		return -errno;
 	cmd->handle = id->handle;
 	pthread_mutex_lock(&c->taking);
-	ret = shim_cmd(cmd);
+	ret = shim_cmd_exec(cmd);
 	if (!ret && cmd->cm.dropped)
 		shim_chan_uncount(c->chan, cmd->cm.dropped);
 	if (!mc && (!ret || !to))
-		cmev_user_move(id, to);
+		ucma_user_event_move(id, to);
 	pthread_mutex_unlock(&c->taking);
 	return ret;
 }
 
-void cm_raise_fatal(void)
+void ucma_raise_fatal(void)
 {
-	struct shim_cmch *c;
+	struct ucma_chan *c;
 
 	pthread_mutex_lock(&objs_lock);
 	for (c = channels; c; c = c->next)
@@ -53,18 +53,18 @@ void cm_raise_fatal(void)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void cmch_forked(void)
+void ucma_chans_forked(void)
 {
 	channels = NULL;
 }
 
 /* Make it known to the HCA and to this process. Return: 0 or -errno. */
-static int channel_open(struct shim_cmch *c)
+static int channel_open(struct ucma_chan *c)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_OPEN_CHAN };
 	int chan, ret;
 
-	ret = shim_open();
+	ret = shim_client_start();
 	if (ret)
 		return ret;
 	chan = shim_chan_new(&c->ch.fd);
@@ -72,7 +72,7 @@ static int channel_open(struct shim_cmch *c)
 		return chan;
 	c->chan = (u32)chan;
 	cmd.cm.chan = c->chan;
-	ret = shim_cmd(&cmd);
+	ret = shim_cmd_exec(&cmd);
 	if (ret) {
 		shim_chan_free(c->chan, c->ch.fd);
 		return ret;
@@ -81,7 +81,7 @@ static int channel_open(struct shim_cmch *c)
 	pthread_mutex_lock(&objs_lock);
 	c->next = channels;
 	channels = c;
-	/* Who comes too late for cm_raise_fatal() has seen why already. */
+	/* Who comes too late for ucma_raise_fatal() has seen why already. */
 	if (load_relaxed(&shim.fatal))
 		shim_chan_count(c->chan, COUNT_FOR_EVER);
 	pthread_mutex_unlock(&objs_lock);
@@ -94,17 +94,17 @@ static int channel_open(struct shim_cmch *c)
  */
 SHIM_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 {
-	struct shim_cmch *c;
+	struct ucma_chan *c;
 	int ret;
 
 	if (call_fails_early(CALL_rdma_create_event_channel))
 		return NULL;
-	if (cm_devices_init())
+	if (ucma_init())
 		return NULL;
-	c = obj_alloc(sizeof(*c));
+	c = shim_obj_alloc(sizeof(*c));
 	if (!c)
 		return NULL;
-	c->magic = MAGIC_CMCH;
+	c->magic = MAGIC_UCMA_CHAN;
 	c->epoch = shim.epoch;
 	pthread_mutex_init(&c->taking, NULL);
 	ret = channel_open(c);
@@ -116,10 +116,10 @@ SHIM_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 }
 
 /* Nobody finds it any more. Events that nobody has read are forgotten. */
-static void channel_unlink(struct shim_cmch *c)
+static void channel_unlink(struct ucma_chan *c)
 {
-	struct shim_cmch **p;
-	struct shim_cmev *ev;
+	struct ucma_chan **p;
+	struct ucma_event *ev;
 
 	pthread_mutex_lock(&objs_lock);
 	for (p = &channels; *p && *p != c; p = &(*p)->next)
@@ -137,17 +137,17 @@ static void channel_unlink(struct shim_cmch *c)
 /** rdma_destroy_event_channel() - rdma_destroy_event_channel(3). */
 SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
-	struct shim_cmch *c = (struct shim_cmch *)channel;
+	struct ucma_chan *c = (struct ucma_chan *)channel;
 	struct hca_cmd cmd = { .op = CMD_CM_CLOSE_CHAN };
 
-	if (!c || c->magic != MAGIC_CMCH)
+	if (!c || c->magic != MAGIC_UCMA_CHAN)
 		return;
 	if (c->epoch == shim.epoch) {
-		cmids_end(c);
+		ucma_ids_end(c);
 		channel_unlink(c);
 		cmd.handle = c->handle;
 		/* It fails where there is nobody any more who could queue an event. */
-		shim_cmd(&cmd);
+		shim_cmd_exec(&cmd);
 		shim_chan_free(c->chan, c->ch.fd);
 		pthread_mutex_destroy(&c->taking);
 	} else {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* What librdmacm itself refuses. @dev's limits hold for connections only. */
-static bool param_ok(const struct shim_cmid *c, const struct rdma_conn_param *p)
+static bool is_valid_param(const struct ucma_id *c, const struct rdma_conn_param *p)
 {
 	if (c->id.ps != RDMA_PS_TCP || (!p && c->id.qp))
 		return true;
@@ -27,8 +27,8 @@ static bool param_ok(const struct shim_cmid *c, const struct rdma_conn_param *p)
  * Private data: first what rdma_getaddrinfo(3) gave, then the call's. What has no room in any message
  * is cut off; its length tells the engine to refuse it.
  */
-static void fill_data(const struct shim_cmid *c, struct cm_param *to,
-		      const struct rdma_conn_param *p)
+static void param_fill_data(const struct ucma_id *c, struct cm_param *to,
+			    const struct rdma_conn_param *p)
 {
 	u32 len = p && p->private_data ? p->private_data_len : 0;
 	u32 first = min_u32((u32)c->connect_len, sizeof(to->data));
@@ -41,7 +41,7 @@ static void fill_data(const struct shim_cmid *c, struct cm_param *to,
 	to->data_len = (u8)min_u32((u32)c->connect_len + len, 255);
 }
 
-static void fill_param(const struct shim_cmid *c, struct cm_param *to,
+static void param_fill(const struct ucma_id *c, struct cm_param *to,
 		       const struct rdma_conn_param *p)
 {
 	const struct ibv_qp *qp = c->id.qp;
@@ -54,26 +54,26 @@ static void fill_param(const struct shim_cmid *c, struct cm_param *to,
 	to->rnr_retry_count = p ? p->rnr_retry_count : 7;
 	to->qpn = qp ? qp->qp_num : p ? p->qp_num : 0;
 	to->srq = qp ? !!qp->srq : p ? !!p->srq : 0;
-	fill_data(c, to, p);
+	param_fill_data(c, to, p);
 }
 
 /** rdma_listen() - rdma_listen(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .cm.backlog = (u32)backlog };
 
 	if (call_fails(CALL_rdma_listen))
 		return -1;
-	if (!c || cmid_cmd(c, CMD_CM_LISTEN, &cmd))
+	if (!c || ucma_id_cmd(c, CMD_CM_LISTEN, &cmd))
 		return -1;
-	return cmid_query_addr(c);
+	return ucma_query_addr(c);
 }
 
 /** rdma_connect() - rdma_connect(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .cm.has_param = 1 };
 	u8 depth, resources;
 
@@ -81,25 +81,25 @@ SHIM_EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 		return -1;
 	if (!c)
 		return -1;
-	if (!c->dev || !param_ok(c, p))
+	if (!c->dev || !is_valid_param(c, p))
 		return fail_minus(-EINVAL);
 	depth = p ? p->initiator_depth : RDMA_MAX_INIT_DEPTH;
 	resources = p ? p->responder_resources : RDMA_MAX_RESP_RES;
 	c->initiator_depth = depth == RDMA_MAX_INIT_DEPTH ? c->dev->max_initiator_depth : depth;
 	c->responder_resources =
 		resources == RDMA_MAX_RESP_RES ? c->dev->max_responder_resources : resources;
-	fill_param(c, &cmd.cm.param, p);
+	param_fill(c, &cmd.cm.param, p);
 	cmd.cm.param.ece_vendor = c->local_ece.vendor_id;
-	if (cmid_cmd(c, CMD_CM_CONNECT, &cmd))
+	if (ucma_id_cmd(c, CMD_CM_CONNECT, &cmd))
 		return -1;
 	free(c->connect);
 	c->connect = NULL;
 	c->connect_len = 0;
-	return cmid_complete(c);
+	return ucma_complete(c);
 }
 
 /* No more than the peer has asked for, if the program does not say. */
-static void accept_limits(struct shim_cmid *c, const struct rdma_conn_param *p)
+static void accept_set_limits(struct ucma_id *c, const struct rdma_conn_param *p)
 {
 	u8 depth = p ? p->initiator_depth : RDMA_MAX_INIT_DEPTH;
 	u8 resources = p ? p->responder_resources : RDMA_MAX_RESP_RES;
@@ -113,10 +113,10 @@ static void accept_limits(struct shim_cmid *c, const struct rdma_conn_param *p)
 }
 
 /* The request's event has done its duty. */
-static int accepted_ud(struct shim_cmid *c)
+static int accept_ud_done(struct ucma_id *c)
 {
 	if (c->sync && c->id.event) {
-		cmev_ack(c->id.event);
+		ucma_event_ack(c->id.event);
 		c->id.event = NULL;
 	}
 	return 0;
@@ -125,7 +125,7 @@ static int accepted_ud(struct shim_cmid *c)
 /** rdma_accept() - rdma_accept(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .cm.has_param = 1 };
 	bool ud;
 	int err;
@@ -134,33 +134,33 @@ SHIM_EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 		return -1;
 	if (!c)
 		return -1;
-	if (!c->dev || (!p && !id->qp) || !param_ok(c, p))
+	if (!c->dev || (!p && !id->qp) || !is_valid_param(c, p))
 		return fail_minus(-EINVAL);
-	accept_limits(c, p);
+	accept_set_limits(c, p);
 	ud = id->qp_type == IBV_QPT_UD;
-	if (!ud && (cmid_qp_rtr(c, c->responder_resources) || cmid_qp_rts(c, c->initiator_depth)))
+	if (!ud && (ucma_qp_rtr(c, c->responder_resources) || ucma_qp_rts(c, c->initiator_depth)))
 		return -1;
 	cmd.cm.uid = (u64)(uintptr_t)c;
-	fill_param(c, &cmd.cm.param, p);
+	param_fill(c, &cmd.cm.param, p);
 	cmd.cm.param.ece_vendor = c->remote_ece.vendor_id;
-	if (cmid_cmd(c, CMD_CM_ACCEPT, &cmd)) {
+	if (ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd)) {
 		err = errno;
-		cmid_qp_err(c);
+		ucma_qp_err(c);
 		return fail_minus(-err);
 	}
-	return ud ? accepted_ud(c) : cmid_complete(c);
+	return ud ? accept_ud_done(c) : ucma_complete(c);
 }
 
-int cmid_establish(struct shim_cmid *c)
+int ucma_establish(struct ucma_id *c)
 {
 	struct hca_cmd cmd = { 0 };
 	int err;
 
-	if (!cmid_qp_rtr(c, RDMA_MAX_RESP_RES) && !cmid_qp_rts(c, RDMA_MAX_INIT_DEPTH) &&
-	    !cmid_cmd(c, CMD_CM_ACCEPT, &cmd))
+	if (!ucma_qp_rtr(c, RDMA_MAX_RESP_RES) && !ucma_qp_rts(c, RDMA_MAX_INIT_DEPTH) &&
+	    !ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd))
 		return 0;
 	err = errno;
-	cmid_qp_err(c);
+	ucma_qp_err(c);
 	return fail_minus(-err);
 }
 
@@ -170,30 +170,30 @@ int cmid_establish(struct shim_cmid *c)
  */
 SHIM_EXPORT int rdma_establish(struct rdma_cm_id *id)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 
 	if (call_fails(CALL_rdma_establish))
 		return -1;
 	if (!c)
 		return -1;
-	return id->qp ? fail_minus(-EINVAL) : cmid_establish(c);
+	return id->qp ? fail_minus(-EINVAL) : ucma_establish(c);
 }
 
 /** rdma_reject() - rdma_reject(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 			    uint8_t private_data_len)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 
 	if (call_fails(CALL_rdma_reject))
 		return -1;
-	return c ? cmid_reject(c, CM_REJ_CONSUMER_DEFINED, private_data, private_data_len) : -1;
+	return c ? ucma_reject(c, CM_REJ_CONSUMER_DEFINED, private_data, private_data_len) : -1;
 }
 
 /** rdma_disconnect() - rdma_disconnect(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { 0 };
 
 	if (call_fails(CALL_rdma_disconnect))
@@ -202,18 +202,18 @@ SHIM_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 		return -1;
 	if (!id->verbs)
 		return fail_minus(-EINVAL);
-	if (cmid_qp_err(c) || cmid_cmd(c, CMD_CM_DISCONNECT, &cmd))
+	if (ucma_qp_err(c) || ucma_id_cmd(c, CMD_CM_DISCONNECT, &cmd))
 		return -1;
-	return cmid_complete(c);
+	return ucma_complete(c);
 }
 
 /** rdma_notify() - rdma_notify(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .cm.event = (u32)event };
 
 	if (call_fails(CALL_rdma_notify))
 		return -1;
-	return c ? cmid_cmd(c, CMD_CM_NOTIFY, &cmd) : -1;
+	return c ? ucma_id_cmd(c, CMD_CM_NOTIFY, &cmd) : -1;
 }

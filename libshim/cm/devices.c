@@ -9,31 +9,31 @@
 #include <stdlib.h>
 
 static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cm_dev devs[PROTO_MAX_DEVS];
+static struct ucma_dev devs[PROTO_MAX_DEVS];
 
-void cm_forked(void)
+void ucma_forked(void)
 {
 	/* Only the forking thread exists in the child, and it is not in here. */
 	pthread_mutex_init(&devs_lock, NULL);
 	memset(devs, 0, sizeof(devs));
-	cmch_forked();
-	cmids_forked();
+	ucma_chans_forked();
+	ucma_ids_forked();
 }
 
-int cm_devices_init(void)
+int ucma_init(void)
 {
-	int ret = shim_connect();
+	int ret = shim_client_connect();
 
 	if (!ret && !shim.welcome.n_devs)
 		ret = -ENODEV;
 	if (!ret)
-		ret = objs_init();
+		ret = shim_objs_init();
 	/* What librdmacm makes of any failure to list devices. */
 	return ret ? fail_minus(ret == -ENOMEM ? -ENOMEM : -ENODEV) : 0;
 }
 
 /* devs_lock held. Return: 0, or -1 with errno. */
-static int dev_open(struct cm_dev *d, u32 index)
+static int cm_dev_open(struct ucma_dev *d, u32 index)
 {
 	struct shim_device *dev;
 	struct ibv_device_attr attr;
@@ -41,7 +41,7 @@ static int dev_open(struct cm_dev *d, u32 index)
 
 	if (d->verbs)
 		return 0;
-	dev = device_by_index(index);
+	dev = shim_device_by_index(index);
 	if (!dev)
 		return -1;
 	d->verbs = ibv_open_device(&dev->dev);
@@ -59,16 +59,16 @@ static int dev_open(struct cm_dev *d, u32 index)
 	return 0;
 }
 
-struct cm_dev *cm_dev_get(u32 index)
+struct ucma_dev *ucma_dev_get(u32 index)
 {
-	struct cm_dev *d;
+	struct ucma_dev *d;
 	bool ok;
 
 	if (index - shim.welcome.first_dev >= PROTO_MAX_DEVS)
 		return fail_null(-ENODEV);
 	d = &devs[index - shim.welcome.first_dev];
 	pthread_mutex_lock(&devs_lock);
-	ok = !dev_open(d, index);
+	ok = !cm_dev_open(d, index);
 	if (ok && !d->pd)
 		d->pd = ibv_alloc_pd(d->verbs);
 	ok = ok && d->pd;
@@ -78,7 +78,7 @@ struct cm_dev *cm_dev_get(u32 index)
 	return ok ? d : NULL;
 }
 
-void cm_dev_put(struct cm_dev *d)
+void ucma_dev_put(struct ucma_dev *d)
 {
 	pthread_mutex_lock(&devs_lock);
 	if (!--d->refs) {
@@ -91,7 +91,7 @@ void cm_dev_put(struct cm_dev *d)
 	pthread_mutex_unlock(&devs_lock);
 }
 
-struct ibv_xrcd *cm_dev_xrcd(struct cm_dev *d)
+struct ibv_xrcd *ucma_dev_xrcd(struct ucma_dev *d)
 {
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
@@ -122,7 +122,7 @@ SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		return NULL;
 	if (num_devices)
 		*num_devices = 0;
-	if (cm_devices_init())
+	if (ucma_init())
 		return NULL;
 	n = min_u32(shim.welcome.n_devs, PROTO_MAX_DEVS);
 	list = calloc(n + 1, sizeof(struct ibv_context *));
@@ -130,7 +130,7 @@ SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		return NULL;
 	pthread_mutex_lock(&devs_lock);
 	for (i = 0; ok && i < n; i++) {
-		ok = !dev_open(&devs[i], shim.welcome.first_dev + i);
+		ok = !cm_dev_open(&devs[i], shim.welcome.first_dev + i);
 		list[i] = devs[i].verbs;
 	}
 	pthread_mutex_unlock(&devs_lock);

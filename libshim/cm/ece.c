@@ -11,7 +11,7 @@
 /** rdma_set_local_ece() - rdma_set_local_ece(3). Return: 0, or -1 with errno EINVAL. */
 SHIM_EXPORT int rdma_set_local_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 
 	if (call_fails(CALL_rdma_set_local_ece))
 		return -1;
@@ -27,7 +27,7 @@ SHIM_EXPORT int rdma_set_local_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
 /** rdma_get_remote_ece() - rdma_get_remote_ece(3). Return: 0, or -1 with errno EINVAL. */
 SHIM_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 
 	if (call_fails(CALL_rdma_get_remote_ece))
 		return -1;
@@ -41,7 +41,7 @@ SHIM_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *ibid, struct ibv_ece *ece
 	return 0;
 }
 
-int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len)
+int ucma_reject(struct ucma_id *id, u32 reason, const void *data, u8 len)
 {
 	struct hca_cmd cmd = { 0 };
 
@@ -54,7 +54,7 @@ int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len)
 	cmd.cm.param.data_len = len;
 	if (len)
 		memcpy(cmd.cm.param.data, data, len);
-	return cmid_cmd(id, CMD_CM_REJECT, &cmd);
+	return ucma_id_cmd(id, CMD_CM_REJECT, &cmd);
 }
 
 /**
@@ -63,9 +63,9 @@ int cmid_reject(struct shim_cmid *id, u32 reason, const void *data, u8 len)
  */
 SHIM_EXPORT int rdma_reject_ece(struct rdma_cm_id *ibid, const void *data, uint8_t len)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 
 	if (call_fails(CALL_rdma_reject_ece))
 		return -1;
-	return id ? cmid_reject(id, REJ_VENDOR_OPTION_NOT_SUPPORTED, data, len) : -1;
+	return id ? ucma_reject(id, REJ_VENDOR_OPTION_NOT_SUPPORTED, data, len) : -1;
 }

@@ -12,8 +12,8 @@
 #define RESOLVE_MS 2000
 
 /* What is asked for is kept for the QPs of requests: rdma_get_request(). */
-static int passive(struct rdma_cm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-		   const struct ibv_qp_init_attr *attr)
+static int ep_set_up_passive(struct rdma_cm_id *id, const struct rdma_addrinfo *res,
+			     struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr *keep;
 
@@ -28,22 +28,22 @@ static int passive(struct rdma_cm_id *id, const struct rdma_addrinfo *res, struc
 		return -1;
 	*keep = *attr;
 	keep->qp_type = res->ai_qp_type;
-	to_cmid(id)->qp_init_attr = keep;
+	to_ucma_id(id)->qp_init_attr = keep;
 	return 0;
 }
 
-static int route(struct rdma_cm_id *id, const struct rdma_addrinfo *res)
+static int ep_set_route(struct rdma_cm_id *id, const struct rdma_addrinfo *res)
 {
 	if (!res->ai_route_len)
 		return rdma_resolve_route(id, RESOLVE_MS);
 	if (rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, res->ai_route,
 			    res->ai_route_len))
 		return -1;
-	return cmid_complete(to_cmid(id));
+	return ucma_complete(to_ucma_id(id));
 }
 
 /* Private data that comes before the program's. */
-static int connect_data(struct shim_cmid *id, const struct rdma_addrinfo *res)
+static int ep_set_connect_data(struct ucma_id *id, const struct rdma_addrinfo *res)
 {
 	if (!res->ai_connect_len)
 		return 0;
@@ -55,17 +55,18 @@ static int connect_data(struct shim_cmid *id, const struct rdma_addrinfo *res)
 	return 0;
 }
 
-static int active(struct rdma_cm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-		  struct ibv_qp_init_attr *attr)
+static int ep_set_up_active(struct rdma_cm_id *id, const struct rdma_addrinfo *res,
+			    struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	if (rdma_resolve_addr(id, res->ai_src_addr, res->ai_dst_addr, RESOLVE_MS) || route(id, res))
+	if (rdma_resolve_addr(id, res->ai_src_addr, res->ai_dst_addr, RESOLVE_MS) ||
+	    ep_set_route(id, res))
 		return -1;
 	if (attr) {
 		attr->qp_type = res->ai_qp_type;
 		if (rdma_create_qp(id, pd, attr))
 			return -1;
 	}
-	return connect_data(to_cmid(id), res);
+	return ep_set_connect_data(to_ucma_id(id), res);
 }
 
 /** rdma_create_ep() - rdma_create_ep(3). Return: 0, or -1 with errno. */
@@ -77,10 +78,10 @@ SHIM_EXPORT int rdma_create_ep(struct rdma_cm_id **idp, struct rdma_addrinfo *re
 
 	if (call_fails_early(CALL_rdma_create_ep))
 		return -1;
-	if (cmid_create(NULL, &id, NULL, res->ai_port_space, res->ai_qp_type))
+	if (ucma_id_create(NULL, &id, NULL, res->ai_port_space, res->ai_qp_type))
 		return -1;
-	if (!(res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, attr)
-					  : active(id, res, pd, attr))) {
+	if (!(res->ai_flags & RAI_PASSIVE ? ep_set_up_passive(id, res, pd, attr)
+					  : ep_set_up_active(id, res, pd, attr))) {
 		*idp = id;
 		return 0;
 	}
@@ -100,9 +101,9 @@ SHIM_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 }
 
 /* Whether @event is a request that can be handed to the program: 0, or an errno value. */
-static int request_error(struct rdma_cm_id *listen, const struct rdma_cm_event *event)
+static int ep_check_request(struct rdma_cm_id *listen, const struct rdma_cm_event *event)
 {
-	const struct shim_cmid *id = to_cmid(listen);
+	const struct ucma_id *id = to_ucma_id(listen);
 	struct ibv_qp_init_attr attr;
 
 	if (event->status)
@@ -122,7 +123,7 @@ static int request_error(struct rdma_cm_id *listen, const struct rdma_cm_event *
  */
 SHIM_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **idp)
 {
-	struct shim_cmid *id = cmid_of(listen);
+	struct ucma_id *id = ucma_id_of(listen);
 	struct rdma_cm_event *event;
 	int err;
 
@@ -133,12 +134,12 @@ SHIM_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **
 	if (!id->sync)
 		return fail_minus(-EINVAL);
 	if (listen->event) {
-		cmev_ack(listen->event);
+		ucma_event_ack(listen->event);
 		listen->event = NULL;
 	}
 	if (rdma_get_cm_event(listen->channel, &event))
 		return -1;
-	err = request_error(listen, event);
+	err = ep_check_request(listen, event);
 	if (err) {
 		listen->event = event;
 		return fail_minus(-err);

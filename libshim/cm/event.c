@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-void cmev_count(struct shim_cmid *id, struct shim_cmmc *mc)
+void ucma_event_count(struct ucma_id *id, struct ucma_mcast *mc)
 {
 	pthread_mutex_lock(&id->mut);
 	id->delivered++;
@@ -23,7 +23,7 @@ void cmev_count(struct shim_cmid *id, struct shim_cmmc *mc)
 	pthread_mutex_unlock(&id->mut);
 }
 
-void cmev_done(struct shim_cmid *id, struct shim_cmmc *mc)
+void ucma_event_done(struct ucma_id *id, struct ucma_mcast *mc)
 {
 	pthread_mutex_lock(&id->mut);
 	id->events_completed++;
@@ -35,7 +35,7 @@ void cmev_done(struct shim_cmid *id, struct shim_cmmc *mc)
 	pthread_mutex_unlock(&id->mut);
 }
 
-static void copy_conn(struct shim_cmev *ev, const struct cm_param *p)
+static void event_copy_conn(struct ucma_event *ev, const struct cm_param *p)
 {
 	struct rdma_conn_param *conn = &ev->event.param.conn;
 	u8 len = p->data_len < CM_MAX_DATA ? p->data_len : CM_MAX_DATA;
@@ -52,7 +52,7 @@ static void copy_conn(struct shim_cmev *ev, const struct cm_param *p)
 	conn->qp_num = p->qpn;
 }
 
-static void copy_ud(struct shim_cmev *ev, const struct cm_event *e)
+static void event_copy_ud(struct ucma_event *ev, const struct cm_event *e)
 {
 	struct rdma_ud_param *ud = &ev->event.param.ud;
 	u8 len = e->param.data_len < CM_MAX_DATA ? e->param.data_len : CM_MAX_DATA;
@@ -60,19 +60,19 @@ static void copy_ud(struct shim_cmev *ev, const struct cm_event *e)
 	memcpy(ev->data, e->param.data, len);
 	ud->private_data = len ? ev->data : NULL;
 	ud->private_data_len = len;
-	ah_from_av(&ud->ah_attr, &e->av);
+	shim_ah_from_av(&ud->ah_attr, &e->av);
 	ud->qp_num = e->param.qpn;
 	ud->qkey = e->param.qkey;
 }
 
-static void copy_ece(struct shim_cmid *id, const struct cm_param *p)
+static void id_copy_ece(struct ucma_id *id, const struct cm_param *p)
 {
 	id->remote_ece.vendor_id = p->ece_vendor;
 	id->remote_ece.options = p->ece_options;
 }
 
 /* An event that tells of success, unless what it brings cannot be had: then it tells of that. */
-static void or_error(struct shim_cmev *ev, int ret, enum rdma_cm_event_type failed)
+static void event_set_result(struct ucma_event *ev, int ret, enum rdma_cm_event_type failed)
 {
 	ev->event.status = ret;
 	if (ret)
@@ -80,79 +80,79 @@ static void or_error(struct shim_cmev *ev, int ret, enum rdma_cm_event_type fail
 }
 
 /* The identifier of a new connection. Return: 0, or -1 when it cannot be had: no event then. */
-static int on_request(struct shim_cmev *ev, const struct cm_event *e)
+static int event_on_request(struct ucma_event *ev, const struct cm_event *e)
 {
 	struct rdma_cm_id *listen = &ev->id->id;
-	struct shim_cmid *c =
-		cmid_alloc(listen->channel, listen->context, listen->ps, listen->qp_type);
+	struct ucma_id *c =
+		ucma_id_alloc(listen->channel, listen->context, listen->ps, listen->qp_type);
 	struct hca_cmd cmd = { .op = CMD_CM_DESTROY_ID, .handle = e->id };
 
 	if (!c) {
 		/* Who asked is told by its end. */
-		shim_cmd(&cmd);
+		shim_cmd_exec(&cmd);
 		return -1;
 	}
-	cmid_known(c, e->id);
+	ucma_id_known(c, e->id);
 	ev->event.listen_id = listen;
 	ev->event.id = &c->id;
 	if (!e->ud) {
 		c->initiator_depth = e->param.initiator_depth;
 		c->responder_resources = e->param.responder_resources;
 	}
-	copy_ece(c, &e->param);
-	if ((!ev->id->sync || !rdma_migrate_id(&c->id, NULL)) && !cmid_query_route(c))
+	id_copy_ece(c, &e->param);
+	if ((!ev->id->sync || !rdma_migrate_id(&c->id, NULL)) && !ucma_query_route(c))
 		return 0;
 	rdma_destroy_id(&c->id);
 	return -1;
 }
 
-static void on_response(struct shim_cmev *ev, const struct cm_event *e)
+static void event_on_response(struct ucma_event *ev, const struct cm_event *e)
 {
-	copy_ece(ev->id, &e->param);
+	id_copy_ece(ev->id, &e->param);
 	if (!ev->id->id.qp)
 		return;
 	ev->event.event = RDMA_CM_EVENT_ESTABLISHED;
-	or_error(ev, cmid_establish(ev->id), RDMA_CM_EVENT_CONNECT_ERROR);
+	event_set_result(ev, ucma_establish(ev->id), RDMA_CM_EVENT_CONNECT_ERROR);
 	ev->id->connect_error = !!ev->event.status;
 }
 
-static void on_multicast(struct shim_cmev *ev)
+static void event_on_multicast(struct ucma_event *ev)
 {
 	ev->event.param.ud.private_data = ev->mc->context;
 	ev->event.param.ud.private_data_len = 0;
 	if (ev->event.event == RDMA_CM_EVENT_MULTICAST_JOIN)
-		or_error(ev, cmmc_joined(ev->mc, ev), RDMA_CM_EVENT_MULTICAST_ERROR);
+		event_set_result(ev, ucma_mcast_joined(ev->mc, ev), RDMA_CM_EVENT_MULTICAST_ERROR);
 }
 
 /* What an event means for its identifier. Return: whether it is for the program. */
-static bool process(struct shim_cmev *ev, const struct cm_event *e)
+static bool event_process(struct ucma_event *ev, const struct cm_event *e)
 {
 	if (e->ud)
-		copy_ud(ev, e);
+		event_copy_ud(ev, e);
 	else
-		copy_conn(ev, &e->param);
+		event_copy_conn(ev, &e->param);
 	switch (e->type) {
 	case CM_EV_ADDR_RESOLVED:
-		or_error(ev, cmid_query_addr(ev->id), RDMA_CM_EVENT_ADDR_ERROR);
+		event_set_result(ev, ucma_query_addr(ev->id), RDMA_CM_EVENT_ADDR_ERROR);
 		return true;
 	case CM_EV_ROUTE_RESOLVED:
-		or_error(ev, cmid_query_route(ev->id), RDMA_CM_EVENT_ROUTE_ERROR);
+		event_set_result(ev, ucma_query_route(ev->id), RDMA_CM_EVENT_ROUTE_ERROR);
 		return true;
 	case CM_EV_CONNECT_REQUEST:
-		return !on_request(ev, e);
+		return !event_on_request(ev, e);
 	case CM_EV_CONNECT_RESPONSE:
-		on_response(ev, e);
+		event_on_response(ev, e);
 		return true;
 	case CM_EV_REJECTED:
 		if (ev->id->connect_error)
 			return false;
-		cmid_qp_err(ev->id);
+		ucma_qp_err(ev->id);
 		return true;
 	case CM_EV_DISCONNECTED:
 		return !ev->id->connect_error;
 	case CM_EV_MULTICAST_JOIN:
 	case CM_EV_MULTICAST_ERROR:
-		on_multicast(ev);
+		event_on_multicast(ev);
 		return true;
 	default:
 		return true;
@@ -163,47 +163,47 @@ static bool process(struct shim_cmev *ev, const struct cm_event *e)
  * Whose it is. Without a name it is one of a connection that the program was accepting: only that
  * it stands may be told by then. Return: whether there is anybody to tell.
  */
-static bool address(struct shim_cmch *ch, struct shim_cmev *ev, const struct cm_event *e)
+static bool event_find_id(struct ucma_chan *ch, struct ucma_event *ev, const struct cm_event *e)
 {
 	bool named = e->uid;
 
 	if (e->type == CM_EV_MULTICAST_JOIN || e->type == CM_EV_MULTICAST_ERROR) {
-		ev->mc = (struct shim_cmmc *)(uintptr_t)e->context;
+		ev->mc = (struct ucma_mcast *)(uintptr_t)e->context;
 		ev->id = ev->mc->id;
 		named = true;
 	} else if (named) {
-		ev->id = (struct shim_cmid *)(uintptr_t)e->uid;
+		ev->id = (struct ucma_id *)(uintptr_t)e->uid;
 	} else {
-		ev->id = cmid_by_handle(ch, e->id);
+		ev->id = ucma_id_by_handle(ch, e->id);
 	}
 	if (!ev->id)
 		return false;
 	ev->event.id = &ev->id->id;
 	ev->event.event = (enum rdma_cm_event_type)e->type;
 	ev->event.status = e->status;
-	cmev_count(ev->id, ev->mc);
+	ucma_event_count(ev->id, ev->mc);
 	if (named || e->type == CM_EV_ESTABLISHED)
 		return true;
-	cmev_done(ev->id, ev->mc);
+	ucma_event_done(ev->id, ev->mc);
 	return false;
 }
 
 /* That the device of an identifier has gone. Return: 0, or -EIO when all have been told. */
-static int removal(struct shim_cmch *ch, struct shim_cmev *ev)
+static int event_take_removal(struct ucma_chan *ch, struct ucma_event *ev)
 {
-	struct shim_cmid *id = cmid_next_removed(ch);
+	struct ucma_id *id = ucma_id_next_removed(ch);
 
 	if (!id)
 		return -EIO;
 	ev->id = id;
 	ev->event.id = &id->id;
 	ev->event.event = RDMA_CM_EVENT_DEVICE_REMOVAL;
-	cmev_count(id, NULL);
+	ucma_event_count(id, NULL);
 	return 0;
 }
 
 /* The event that was counted. Return: 0, -EAGAIN (nothing for the program) or -errno. */
-static int take_event(struct shim_cmch *ch, struct shim_cmev *ev)
+static int event_take(struct ucma_chan *ch, struct ucma_event *ev)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_GET_EVENT, .handle = ch->handle };
 	bool user;
@@ -211,24 +211,24 @@ static int take_event(struct shim_cmch *ch, struct shim_cmev *ev)
 
 	memset(ev, 0, sizeof(*ev));
 	pthread_mutex_lock(&ch->taking);
-	ret = shim_cmd(&cmd);
-	user = ret == -EAGAIN && cmev_user_take(ch, ev);
+	ret = shim_cmd_exec(&cmd);
+	user = ret == -EAGAIN && ucma_user_event_take(ch, ev);
 	shim_chan_settle(ch->chan, ret != -EAGAIN || user);
 	pthread_mutex_unlock(&ch->taking);
 	if (ret == -EAGAIN)
 		return user ? 0 : -EAGAIN;
 	if (load_acquire(&shim.fatal))
-		return removal(ch, ev);
+		return event_take_removal(ch, ev);
 	if (ret) {
 		/* It is still there. */
 		shim_chan_count(ch->chan, 1);
 		return ret;
 	}
-	if (!address(ch, ev, &cmd.cm.ev))
+	if (!event_find_id(ch, ev, &cmd.cm.ev))
 		return -EAGAIN;
-	if (process(ev, &cmd.cm.ev))
+	if (event_process(ev, &cmd.cm.ev))
 		return 0;
-	cmev_done(ev->id, ev->mc);
+	ucma_event_done(ev->id, ev->mc);
 	return -EAGAIN;
 }
 
@@ -238,8 +238,8 @@ static int take_event(struct shim_cmch *ch, struct shim_cmev *ev)
  */
 SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
-	struct shim_cmch *ch = cmch_of(channel);
-	struct shim_cmev *ev;
+	struct ucma_chan *ch = ucma_chan_of(channel);
+	struct ucma_event *ev;
 	int ret;
 
 	if (call_fails(CALL_rdma_get_cm_event))
@@ -248,7 +248,7 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 		return -1;
 	if (!event)
 		return fail_minus(-EINVAL);
-	ev = obj_alloc(sizeof(*ev));
+	ev = shim_obj_alloc(sizeof(*ev));
 	if (!ev)
 		return -1;
 	do {
@@ -257,7 +257,7 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 			break;
 		}
 		/* A wake-up may have been for nothing. */
-		ret = take_event(ch, ev);
+		ret = event_take(ch, ev);
 	} while (ret == -EAGAIN);
 	if (ret) {
 		free(ev);
@@ -267,11 +267,11 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 	return 0;
 }
 
-void cmev_ack(struct rdma_cm_event *event)
+void ucma_event_ack(struct rdma_cm_event *event)
 {
-	struct shim_cmev *ev = (struct shim_cmev *)event;
+	struct ucma_event *ev = (struct ucma_event *)event;
 
-	cmev_done(ev->id, ev->mc);
+	ucma_event_done(ev->id, ev->mc);
 	free(ev);
 }
 
@@ -282,18 +282,18 @@ SHIM_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 		return -1;
 	if (!event)
 		return fail_minus(-EINVAL);
-	cmev_ack(event);
+	ucma_event_ack(event);
 	return 0;
 }
 
-int cmid_complete(struct shim_cmid *c)
+int ucma_complete(struct ucma_id *c)
 {
 	struct rdma_cm_id *id = &c->id;
 
 	if (!c->sync)
 		return 0;
 	if (id->event) {
-		cmev_ack(id->event);
+		ucma_event_ack(id->event);
 		id->event = NULL;
 	}
 	if (rdma_get_cm_event(id->channel, &id->event))

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-static struct shim_cmid *ids; /* under objs_lock */
+static struct ucma_id *ids; /* under objs_lock */
 
-static void id_link(struct shim_cmid *c)
+static void id_link(struct ucma_id *c)
 {
 	pthread_mutex_lock(&objs_lock);
 	c->next = ids;
@@ -23,7 +23,7 @@ static void id_link(struct shim_cmid *c)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-static void id_unlink(struct shim_cmid *c)
+static void id_unlink(struct ucma_id *c)
 {
 	pthread_mutex_lock(&objs_lock);
 	if (c->prev_next && c->epoch == shim.epoch) {
@@ -35,14 +35,14 @@ static void id_unlink(struct shim_cmid *c)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void cmids_forked(void)
+void ucma_ids_forked(void)
 {
 	ids = NULL;
 }
 
-struct shim_cmid *cmid_by_handle(const struct shim_cmch *ch, u32 handle)
+struct ucma_id *ucma_id_by_handle(const struct ucma_chan *ch, u32 handle)
 {
-	struct shim_cmid *c;
+	struct ucma_id *c;
 
 	pthread_mutex_lock(&objs_lock);
 	for (c = ids; c && (c->id.channel != &ch->ch || c->handle != handle || c->gone);
@@ -52,9 +52,9 @@ struct shim_cmid *cmid_by_handle(const struct shim_cmch *ch, u32 handle)
 	return c;
 }
 
-struct shim_cmid *cmid_next_removed(const struct shim_cmch *ch)
+struct ucma_id *ucma_id_next_removed(const struct ucma_chan *ch)
 {
-	struct shim_cmid *c;
+	struct ucma_id *c;
 
 	pthread_mutex_lock(&objs_lock);
 	for (c = ids; c && (c->id.channel != &ch->ch || c->removed || !c->dev); c = c->next)
@@ -66,9 +66,9 @@ struct shim_cmid *cmid_next_removed(const struct shim_cmch *ch)
 }
 
 /* The next identifier of the channel, now gone. */
-static struct shim_cmid *next_gone(const struct shim_cmch *ch)
+static struct ucma_id *id_next_gone(const struct ucma_chan *ch)
 {
-	struct shim_cmid *c;
+	struct ucma_id *c;
 
 	pthread_mutex_lock(&objs_lock);
 	for (c = ids; c && (c->id.channel != &ch->ch || c->gone); c = c->next)
@@ -79,47 +79,47 @@ static struct shim_cmid *next_gone(const struct shim_cmch *ch)
 	return c;
 }
 
-void cmids_end(struct shim_cmch *ch)
+void ucma_ids_end(struct ucma_chan *ch)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_DESTROY_ID };
-	struct shim_cmid *c;
+	struct ucma_id *c;
 
-	while ((c = next_gone(ch))) {
+	while ((c = id_next_gone(ch))) {
 		cmd.handle = c->handle;
 		/* It fails where the HCA has gone, and the identifier with it. */
-		shim_cmd(&cmd);
+		shim_cmd_exec(&cmd);
 	}
 }
 
-struct shim_cmid *cmid_of(struct rdma_cm_id *id)
+struct ucma_id *ucma_id_of(struct rdma_cm_id *id)
 {
-	struct shim_cmid *c = to_cmid(id);
+	struct ucma_id *c = to_ucma_id(id);
 
-	return c && c->magic == MAGIC_CMID ? c : fail_null(-EINVAL);
+	return c && c->magic == MAGIC_UCMA_ID ? c : fail_null(-EINVAL);
 }
 
-int cmid_usable(const struct shim_cmid *c)
+int ucma_id_check(const struct ucma_id *c)
 {
 	if (c->epoch != shim.epoch)
 		return -EIO;
 	return c->gone ? -EBADF : 0;
 }
 
-int cmid_cmd(struct shim_cmid *c, u32 op, struct hca_cmd *cmd)
+int ucma_id_cmd(struct ucma_id *c, u32 op, struct hca_cmd *cmd)
 {
-	int ret = cmid_usable(c);
+	int ret = ucma_id_check(c);
 
 	cmd->op = op;
 	cmd->handle = c->handle;
 	if (!ret)
-		ret = shim_cmd(cmd);
+		ret = shim_cmd_exec(cmd);
 	return ret ? fail_minus(ret) : 0;
 }
 
-struct shim_cmid *cmid_alloc(struct rdma_event_channel *channel, void *context,
-			     enum rdma_port_space ps, enum ibv_qp_type qp_type)
+struct ucma_id *ucma_id_alloc(struct rdma_event_channel *channel, void *context,
+			      enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
-	struct shim_cmid *c = obj_alloc(sizeof(*c));
+	struct ucma_id *c = shim_obj_alloc(sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -129,7 +129,7 @@ struct shim_cmid *cmid_alloc(struct rdma_event_channel *channel, void *context,
 		free(c);
 		return NULL;
 	}
-	c->magic = MAGIC_CMID;
+	c->magic = MAGIC_UCMA_ID;
 	c->epoch = shim.epoch;
 	c->id.context = context;
 	c->id.ps = ps;
@@ -139,11 +139,11 @@ struct shim_cmid *cmid_alloc(struct rdma_event_channel *channel, void *context,
 	return c;
 }
 
-void cmid_free(struct shim_cmid *c)
+void ucma_id_free(struct ucma_id *c)
 {
 	id_unlink(c);
 	if (c->dev && c->epoch == shim.epoch)
-		cm_dev_put(c->dev);
+		ucma_dev_put(c->dev);
 	if (c->sync)
 		rdma_destroy_event_channel(c->id.channel);
 	pthread_cond_destroy(&c->cond);
@@ -156,37 +156,37 @@ void cmid_free(struct shim_cmid *c)
 	free(c);
 }
 
-void cmid_known(struct shim_cmid *c, u32 handle)
+void ucma_id_known(struct ucma_id *c, u32 handle)
 {
 	c->handle = handle;
 	id_link(c);
 }
 
-int cmid_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
-		enum rdma_port_space ps, enum ibv_qp_type qp_type)
+int ucma_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_CREATE_ID };
-	struct shim_cmid *c;
+	struct ucma_id *c;
 	int ret;
 
-	if (cm_devices_init())
+	if (ucma_init())
 		return -1;
-	if (channel && !cmch_of(channel))
+	if (channel && !ucma_chan_of(channel))
 		return -1;
-	c = cmid_alloc(channel, context, ps, qp_type);
+	c = ucma_id_alloc(channel, context, ps, qp_type);
 	/* What librdmacm says, also when it was a channel that could not be had. */
 	if (!c)
 		return fail_minus(-ENOMEM);
 	cmd.cm.uid = (u64)(uintptr_t)c;
-	cmd.cm.ch = cmch_of(c->id.channel)->handle;
+	cmd.cm.ch = ucma_chan_of(c->id.channel)->handle;
 	cmd.cm.ps = (u32)ps;
 	cmd.cm.qp_type = (u32)qp_type;
-	ret = shim_cmd(&cmd);
+	ret = shim_cmd_exec(&cmd);
 	if (ret) {
-		cmid_free(c);
+		ucma_id_free(c);
 		return fail_minus(ret);
 	}
-	cmid_known(c, cmd.handle);
+	ucma_id_known(c, cmd.handle);
 	*id = &c->id;
 	return 0;
 }
@@ -202,10 +202,10 @@ SHIM_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_c
 
 	if (call_fails_early(CALL_rdma_create_id))
 		return -1;
-	return cmid_create(channel, id, context, ps, ud ? IBV_QPT_UD : IBV_QPT_RC);
+	return ucma_id_create(channel, id, context, ps, ud ? IBV_QPT_UD : IBV_QPT_RC);
 }
 
-static void wait_acked(struct shim_cmid *c, int events)
+static void id_wait_acked(struct ucma_id *c, int events)
 {
 	pthread_mutex_lock(&c->mut);
 	while (c->events_completed < events)
@@ -214,7 +214,7 @@ static void wait_acked(struct shim_cmid *c, int events)
 }
 
 /* Events of the identifier that the program was given: the HCA's count and those made here. */
-static int events_given(struct shim_cmid *c, const struct hca_cmd *cmd, int ret)
+static int id_events_given(struct ucma_id *c, const struct hca_cmd *cmd, int ret)
 {
 	int n;
 
@@ -231,7 +231,7 @@ static int events_given(struct shim_cmid *c, const struct hca_cmd *cmd, int ret)
 SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_DESTROY_ID };
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	int ret;
 
 	if (call_fails(CALL_rdma_destroy_id))
@@ -239,32 +239,32 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (!c)
 		return -1;
 	if (c->epoch != shim.epoch) {
-		cmmc_free_all(c);
-		cmid_free(c);
+		ucma_mcast_free_all(c);
+		ucma_id_free(c);
 		return 0;
 	}
 	if (c->gone)
 		return fail_minus(-EBADF);
-	ret = cmch_drop_cmd(c, &cmd, false, NULL);
-	/* As in obj_end_cmd(): the HCA has gone, or cannot be entered any more. */
+	ret = ucma_chan_drop_cmd(c, &cmd, false, NULL);
+	/* As in shim_obj_end_cmd(): the HCA has gone, or cannot be entered any more. */
 	if (ret && ret != -EIO && ret != -EDEADLK)
 		return fail_minus(ret);
 	if (id->event)
-		cmev_ack(id->event);
-	wait_acked(c, events_given(c, &cmd, ret));
-	cmmc_free_all(c);
-	cmid_free(c);
+		ucma_event_ack(id->event);
+	id_wait_acked(c, id_events_given(c, &cmd, ret));
+	ucma_mcast_free_all(c);
+	ucma_id_free(c);
 	return 0;
 }
 
 /* It is the new channel's. The old one goes when it was the identifier's own. */
-static void take_channel(struct shim_cmid *c, struct shim_cmch *to, bool sync)
+static void id_set_channel(struct ucma_id *c, struct ucma_chan *to, bool sync)
 {
 	struct rdma_event_channel *old = c->id.channel;
 	bool old_sync = c->sync;
 
 	if (old_sync && c->id.event) {
-		cmev_ack(c->id.event);
+		ucma_event_ack(c->id.event);
 		c->id.event = NULL;
 	}
 	pthread_mutex_lock(&objs_lock);
@@ -281,10 +281,10 @@ static void take_channel(struct shim_cmid *c, struct shim_cmch *to, bool sync)
  */
 SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { .op = CMD_CM_MIGRATE_ID };
 	bool sync = !channel;
-	struct shim_cmch *to;
+	struct ucma_chan *to;
 	int ret;
 
 	if (call_fails(CALL_rdma_migrate_id))
@@ -295,19 +295,19 @@ SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel
 		return fail_minus(-EINVAL);
 	if (sync)
 		channel = rdma_create_event_channel();
-	to = channel ? cmch_of(channel) : NULL;
+	to = channel ? ucma_chan_of(channel) : NULL;
 	if (!to)
 		return -1;
 	cmd.cm.ch = to->handle;
-	ret = cmid_usable(c);
+	ret = ucma_id_check(c);
 	if (!ret)
-		ret = cmch_drop_cmd(c, &cmd, false, to);
+		ret = ucma_chan_drop_cmd(c, &cmd, false, to);
 	if (ret) {
 		if (sync)
 			rdma_destroy_event_channel(channel);
 		return fail_minus(ret);
 	}
-	take_channel(c, to, sync);
-	wait_acked(c, events_given(c, &cmd, 0));
+	id_set_channel(c, to, sync);
+	id_wait_acked(c, id_events_given(c, &cmd, 0));
 	return 0;
 }

@@ -10,13 +10,13 @@
 
 #include <stdlib.h>
 
-static void mc_free(struct shim_cmmc *mc)
+static void mcast_free(struct ucma_mcast *mc)
 {
 	pthread_cond_destroy(&mc->cond);
 	free(mc);
 }
 
-static void mc_link(struct shim_cmid *id, struct shim_cmmc *mc)
+static void mcast_link(struct ucma_id *id, struct ucma_mcast *mc)
 {
 	pthread_mutex_lock(&id->mut);
 	mc->next = id->mc;
@@ -24,9 +24,9 @@ static void mc_link(struct shim_cmid *id, struct shim_cmmc *mc)
 	pthread_mutex_unlock(&id->mut);
 }
 
-static void mc_unlink(struct shim_cmid *id, struct shim_cmmc *mc)
+static void mcast_unlink(struct ucma_id *id, struct ucma_mcast *mc)
 {
-	struct shim_cmmc **p;
+	struct ucma_mcast **p;
 
 	pthread_mutex_lock(&id->mut);
 	for (p = &id->mc; *p && *p != mc; p = &(*p)->next)
@@ -37,13 +37,13 @@ static void mc_unlink(struct shim_cmid *id, struct shim_cmmc *mc)
 }
 
 /* @fail: as in struct cmd_cm */
-static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags, void *context,
-		s32 fail)
+static int mcast_join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags,
+		      void *context, s32 fail)
 {
-	struct shim_cmid *id = cmid_of(ibid);
-	socklen_t len = cm_addr_len(addr);
+	struct ucma_id *id = ucma_id_of(ibid);
+	socklen_t len = ucma_addr_len(addr);
 	struct hca_cmd cmd = { .cm.fail = fail };
-	struct shim_cmmc *mc;
+	struct ucma_mcast *mc;
 	int err;
 
 	if (!id)
@@ -59,17 +59,17 @@ static int join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 flags,
 	memcpy(&mc->addr, addr, len);
 	pthread_cond_init(&mc->cond, NULL);
 	/* Its event may be read before the command returns. */
-	mc_link(id, mc);
-	cm_addr_get(&cmd.cm.dst, addr);
+	mcast_link(id, mc);
+	ucma_addr_from_sa(&cmd.cm.dst, addr);
 	cmd.cm.flags = flags;
 	cmd.cm.context = (uintptr_t)mc;
-	if (cmid_cmd(id, CMD_CM_JOIN, &cmd)) {
+	if (ucma_id_cmd(id, CMD_CM_JOIN, &cmd)) {
 		err = errno;
-		mc_unlink(id, mc);
-		mc_free(mc);
+		mcast_unlink(id, mc);
+		mcast_free(mc);
 		return fail_minus(-err);
 	}
-	return cmid_complete(id);
+	return ucma_complete(id);
 }
 
 /** rdma_join_multicast() - rdma_join_multicast(3). Return: 0, or -1 with errno. */
@@ -77,9 +77,9 @@ SHIM_EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr
 {
 	s32 fail;
 
-	if (call_ends(CALL_rdma_join_multicast, &fail))
+	if (call_fails_with_event(CALL_rdma_join_multicast, &fail))
 		return -1;
-	return join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context, fail);
+	return mcast_join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context, fail);
 }
 
 /** rdma_join_multicast_ex() - rdma_join_multicast_ex(3). Return: 0, or -1 with errno. */
@@ -94,10 +94,10 @@ SHIM_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_joi
 		return fail_minus(-ENOTSUP);
 	if ((attr->comp_mask & need) != need || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return fail_minus(-EINVAL);
-	return join(id, attr->addr, attr->join_flags, context, 0);
+	return mcast_join(id, attr->addr, attr->join_flags, context, 0);
 }
 
-int cmmc_joined(struct shim_cmmc *mc, struct shim_cmev *ev)
+int ucma_mcast_joined(struct ucma_mcast *mc, struct ucma_event *ev)
 {
 	const struct ibv_ah_attr *ah = &ev->event.param.ud.ah_attr;
 	struct ibv_qp *qp = mc->id->id.qp;
@@ -115,9 +115,9 @@ int cmmc_joined(struct shim_cmmc *mc, struct shim_cmev *ev)
 }
 
 /* The group at that address, the latest first, taken off the list; or NULL. */
-static struct shim_cmmc *mc_take(struct shim_cmid *id, const struct sockaddr *addr, socklen_t len)
+static struct ucma_mcast *mcast_take(struct ucma_id *id, const struct sockaddr *addr, socklen_t len)
 {
-	struct shim_cmmc **p, *mc;
+	struct ucma_mcast **p, *mc;
 
 	pthread_mutex_lock(&id->mut);
 	for (p = &id->mc; *p && memcmp(&(*p)->addr, addr, len) != 0; p = &(*p)->next)
@@ -130,13 +130,13 @@ static struct shim_cmmc *mc_take(struct shim_cmid *id, const struct sockaddr *ad
 }
 
 /* A synchronous identifier's latest event is the library's to acknowledge. */
-static void ack_own(struct rdma_cm_id *id, const struct shim_cmmc *mc)
+static void mcast_ack_own_event(struct rdma_cm_id *id, const struct ucma_mcast *mc)
 {
-	struct shim_cmev *ev = (struct shim_cmev *)id->event;
+	struct ucma_event *ev = (struct ucma_event *)id->event;
 
-	if (!to_cmid(id)->sync || !ev || ev->mc != mc)
+	if (!to_ucma_id(id)->sync || !ev || ev->mc != mc)
 		return;
-	cmev_ack(id->event);
+	ucma_event_ack(id->event);
 	id->event = NULL;
 }
 
@@ -146,10 +146,10 @@ static void ack_own(struct rdma_cm_id *id, const struct shim_cmmc *mc)
  */
 SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *addr)
 {
-	struct shim_cmid *id = cmid_of(ibid);
-	socklen_t len = cm_addr_len(addr);
+	struct ucma_id *id = ucma_id_of(ibid);
+	socklen_t len = ucma_addr_len(addr);
 	struct hca_cmd cmd = { .op = CMD_CM_LEAVE };
-	struct shim_cmmc *mc;
+	struct ucma_mcast *mc;
 	int ret, given;
 
 	if (call_fails(CALL_rdma_leave_multicast))
@@ -158,33 +158,33 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 		return -1;
 	if (!len)
 		return fail_minus(-EINVAL);
-	mc = mc_take(id, addr, len);
+	mc = mcast_take(id, addr, len);
 	if (!mc)
 		return fail_minus(-EADDRNOTAVAIL);
 	if (ibid->qp && mc->attached)
 		ibv_detach_mcast(ibid->qp, &mc->mgid, mc->mlid);
-	cm_addr_get(&cmd.cm.dst, addr);
+	ucma_addr_from_sa(&cmd.cm.dst, addr);
 	cmd.cm.context = (uintptr_t)mc;
-	ret = cmid_usable(id);
+	ret = ucma_id_check(id);
 	if (!ret)
-		ret = cmch_drop_cmd(id, &cmd, true, NULL);
-	ack_own(ibid, mc);
+		ret = ucma_chan_drop_cmd(id, &cmd, true, NULL);
+	mcast_ack_own_event(ibid, mc);
 	pthread_mutex_lock(&id->mut);
 	/* The HCA's count has those that another thread has taken, but not yet looked at. */
 	given = ret ? mc->delivered : (int)cmd.cm.reported;
 	while (mc->events_completed < given)
 		pthread_cond_wait(&mc->cond, &id->mut);
 	pthread_mutex_unlock(&id->mut);
-	mc_free(mc);
+	mcast_free(mc);
 	return ret ? fail_minus(ret) : 0;
 }
 
-void cmmc_free_all(struct shim_cmid *id)
+void ucma_mcast_free_all(struct ucma_id *id)
 {
-	struct shim_cmmc *mc;
+	struct ucma_mcast *mc;
 
 	while ((mc = id->mc)) {
 		id->mc = mc->next;
-		mc_free(mc);
+		mcast_free(mc);
 	}
 }

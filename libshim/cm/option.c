@@ -10,7 +10,7 @@
 _Static_assert(sizeof(struct ibv_path_data) == CM_PATH_DATA, "as the engine has it");
 
 /* Return: 0 or -EINVAL. */
-static int pick_path(struct cmd_cm *cmd, const struct ibv_path_data *path, size_t len)
+static int option_pick_path(struct cmd_cm *cmd, const struct ibv_path_data *path, size_t len)
 {
 	size_t i, n = len / sizeof(*path);
 
@@ -32,7 +32,7 @@ static int pick_path(struct cmd_cm *cmd, const struct ibv_path_data *path, size_
 SHIM_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 				size_t optlen)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 	struct hca_cmd cmd = { 0 };
 
 	if (call_fails(CALL_rdma_set_option))
@@ -44,12 +44,12 @@ SHIM_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, v
 	cmd.cm.level = (u32)level;
 	cmd.cm.optname = (u32)optname;
 	if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) {
-		if (pick_path(&cmd.cm, optval, optlen))
+		if (option_pick_path(&cmd.cm, optval, optlen))
 			return fail_minus(-EINVAL);
 	} else {
 		/* One that is too long is so for all options. */
 		cmd.cm.optlen = (u32)(optlen < sizeof(cmd.cm.opt) ? optlen : sizeof(cmd.cm.opt));
 		memcpy(cmd.cm.opt, optval ? optval : "", cmd.cm.optlen);
 	}
-	return cmid_cmd(c, CMD_CM_SET_OPTION, &cmd);
+	return ucma_id_cmd(c, CMD_CM_SET_OPTION, &cmd);
 }

@@ -12,48 +12,48 @@
 #include <rdma/rdma_verbs.h>
 
 /* Attributes for the next state of the identifier's QP. Return: 0, or -1 with errno. */
-static int next_attr(struct shim_cmid *id, enum ibv_qp_state state, struct ibv_qp_attr *attr,
-		     int *mask)
+static int id_qp_attr(struct ucma_id *id, enum ibv_qp_state state, struct ibv_qp_attr *attr,
+		      int *mask)
 {
 	struct hca_cmd cmd = { 0 };
 
 	cmd.cm.qp_state = state;
-	if (cmid_cmd(id, CMD_CM_INIT_QP_ATTR, &cmd))
+	if (ucma_id_cmd(id, CMD_CM_INIT_QP_ATTR, &cmd))
 		return -1;
-	qp_attr_to_ib(attr, &cmd.cm.attr);
+	shim_qp_attr_to_ib(attr, &cmd.cm.attr);
 	*mask = (int)cmd.cm.attr_mask;
 	return 0;
 }
 
-static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+static int id_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	return rdma_seterrno(ibv_modify_qp(qp, attr, mask));
 }
 
-static int move(struct shim_cmid *id, struct ibv_qp *qp, enum ibv_qp_state state)
+static int id_qp_move(struct ucma_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr;
 	int mask;
 
-	if (next_attr(id, state, &attr, &mask))
+	if (id_qp_attr(id, state, &attr, &mask))
 		return -1;
-	return modify(qp, &attr, mask);
+	return id_qp_modify(qp, &attr, mask);
 }
 
 /** rdma_init_qp_attr() - rdma_init_qp_attr(3), for the state @attr->qp_state. 0, or -1 with errno. */
 SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *attr, int *mask)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 
 	if (call_fails(CALL_rdma_init_qp_attr))
 		return -1;
 	if (!id)
 		return -1;
-	return next_attr(id, attr->qp_state, attr, mask);
+	return id_qp_attr(id, attr->qp_state, attr, mask);
 }
 
 /* The ends of a connection tell each other what they have beyond the standard. */
-static int accept_ece(struct shim_cmid *id, struct ibv_qp *qp)
+static int id_accept_ece(struct ucma_id *id, struct ibv_qp *qp)
 {
 	struct ibv_ece ece = id->remote_ece;
 	int ret;
@@ -64,7 +64,7 @@ static int accept_ece(struct shim_cmid *id, struct ibv_qp *qp)
 	return ret == EOPNOTSUPP ? 0 : rdma_seterrno(ret);
 }
 
-static int init_ece(struct shim_cmid *id, struct ibv_qp *qp)
+static int id_init_ece(struct ucma_id *id, struct ibv_qp *qp)
 {
 	struct ibv_ece ece;
 	int ret = ibv_query_ece(qp, &ece);
@@ -72,10 +72,10 @@ static int init_ece(struct shim_cmid *id, struct ibv_qp *qp)
 	if (ret)
 		return rdma_seterrno(ret);
 	id->local_ece = ece;
-	return accept_ece(id, qp);
+	return id_accept_ece(id, qp);
 }
 
-int cmid_qp_rtr(struct shim_cmid *id, u8 resp_res)
+int ucma_qp_rtr(struct ucma_id *id, u8 resp_res)
 {
 	struct ibv_qp *qp = id->id.qp;
 	struct ibv_qp_attr attr;
@@ -84,46 +84,46 @@ int cmid_qp_rtr(struct shim_cmid *id, u8 resp_res)
 	if (!qp)
 		return 0;
 	/* INIT again: what it allows is known only now. */
-	if (accept_ece(id, qp) || move(id, qp, IBV_QPS_INIT) ||
-	    next_attr(id, IBV_QPS_RTR, &attr, &mask))
+	if (id_accept_ece(id, qp) || id_qp_move(id, qp, IBV_QPS_INIT) ||
+	    id_qp_attr(id, IBV_QPS_RTR, &attr, &mask))
 		return -1;
 	if (resp_res != RDMA_MAX_RESP_RES)
 		attr.max_dest_rd_atomic = resp_res;
-	return modify(qp, &attr, mask);
+	return id_qp_modify(qp, &attr, mask);
 }
 
-int cmid_qp_rts(struct shim_cmid *id, u8 init_depth)
+int ucma_qp_rts(struct ucma_id *id, u8 init_depth)
 {
 	struct ibv_qp_attr attr;
 	int mask;
 
 	if (!id->id.qp)
 		return 0;
-	if (next_attr(id, IBV_QPS_RTS, &attr, &mask))
+	if (id_qp_attr(id, IBV_QPS_RTS, &attr, &mask))
 		return -1;
 	if (init_depth != RDMA_MAX_INIT_DEPTH)
 		attr.max_rd_atomic = init_depth;
-	return modify(id->id.qp, &attr, mask);
+	return id_qp_modify(id->id.qp, &attr, mask);
 }
 
-int cmid_qp_err(struct shim_cmid *id)
+int ucma_qp_err(struct ucma_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	return id->id.qp ? modify(id->id.qp, &attr, IBV_QP_STATE) : 0;
+	return id->id.qp ? id_qp_modify(id->id.qp, &attr, IBV_QP_STATE) : 0;
 }
 
-static int init_ud(struct shim_cmid *id, struct ibv_qp *qp)
+static int id_qp_init_ud(struct ucma_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 
-	if (move(id, qp, IBV_QPS_INIT) || modify(qp, &attr, IBV_QP_STATE))
+	if (id_qp_move(id, qp, IBV_QPS_INIT) || id_qp_modify(qp, &attr, IBV_QP_STATE))
 		return -1;
 	attr.qp_state = IBV_QPS_RTS;
-	return modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return id_qp_modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-void cmid_destroy_cqs(struct rdma_cm_id *id)
+void ucma_cqs_destroy(struct rdma_cm_id *id)
 {
 	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
 		return;
@@ -140,8 +140,8 @@ void cmid_destroy_cqs(struct rdma_cm_id *id)
 	id->send_cq_channel = id->recv_cq_channel = NULL;
 }
 
-static int cq_pair_create(struct rdma_cm_id *id, u32 size, struct ibv_cq **cq,
-			  struct ibv_comp_channel **ch)
+static int cq_and_channel_create(struct rdma_cm_id *id, u32 size, struct ibv_cq **cq,
+				 struct ibv_comp_channel **ch)
 {
 	if (!size)
 		return 0;
@@ -152,20 +152,20 @@ static int cq_pair_create(struct rdma_cm_id *id, u32 size, struct ibv_cq **cq,
 	return *cq ? 0 : -1;
 }
 
-int cmid_create_cqs(struct rdma_cm_id *id, u32 send_size, u32 recv_size)
+int ucma_cqs_create(struct rdma_cm_id *id, u32 send_size, u32 recv_size)
 {
 	int err;
 
-	if (!cq_pair_create(id, recv_size, &id->recv_cq, &id->recv_cq_channel) &&
-	    !cq_pair_create(id, send_size, &id->send_cq, &id->send_cq_channel))
+	if (!cq_and_channel_create(id, recv_size, &id->recv_cq, &id->recv_cq_channel) &&
+	    !cq_and_channel_create(id, send_size, &id->send_cq, &id->send_cq_channel))
 		return 0;
 	err = errno;
-	cmid_destroy_cqs(id);
+	ucma_cqs_destroy(id);
 	return fail_minus(-err);
 }
 
 /* What the program left out is the identifier's own. Return: 0, or -1 with errno. */
-static int default_attr(struct shim_cmid *id, struct ibv_qp_init_attr_ex *attr)
+static int qp_default_attr(struct ucma_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	struct rdma_cm_id *ibid = &id->id;
 
@@ -180,12 +180,12 @@ static int default_attr(struct shim_cmid *id, struct ibv_qp_init_attr_ex *attr)
 		return fail_minus(-EINVAL);
 	if (ibid->qp_type == IBV_QPT_XRC_RECV &&
 	    (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)) {
-		attr->xrcd = cm_dev_xrcd(id->dev);
+		attr->xrcd = ucma_dev_xrcd(id->dev);
 		if (!attr->xrcd)
 			return -1;
 		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
 	}
-	if (cmid_create_cqs(ibid, attr->send_cq || ibid->send_cq ? 0 : attr->cap.max_send_wr,
+	if (ucma_cqs_create(ibid, attr->send_cq || ibid->send_cq ? 0 : attr->cap.max_send_wr,
 			    attr->recv_cq || ibid->recv_cq ? 0 : attr->cap.max_recv_wr))
 		return -1;
 	if (!attr->send_cq)
@@ -203,7 +203,7 @@ static int default_attr(struct shim_cmid *id, struct ibv_qp_init_attr_ex *attr)
  */
 SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_attr_ex *attr)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 	struct ibv_qp *qp;
 	int err;
 
@@ -213,11 +213,12 @@ SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_at
 		return -1;
 	if (ibid->qp || !id->dev)
 		return fail_minus(-EINVAL);
-	if (default_attr(id, attr))
+	if (qp_default_attr(id, attr))
 		return -1;
 	qp = ibv_create_qp_ex(ibid->verbs, attr);
-	if (qp && !init_ece(id, qp) &&
-	    !(ibid->qp_type == IBV_QPT_UD ? init_ud(id, qp) : move(id, qp, IBV_QPS_INIT))) {
+	if (qp && !id_init_ece(id, qp) &&
+	    !(ibid->qp_type == IBV_QPT_UD ? id_qp_init_ud(id, qp)
+					  : id_qp_move(id, qp, IBV_QPS_INIT))) {
 		/* A target QP of an XRC domain has none. */
 		if (qp->pd)
 			ibid->pd = qp->pd;
@@ -227,7 +228,7 @@ SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_at
 	err = errno;
 	if (qp)
 		ibv_destroy_qp(qp);
-	cmid_destroy_cqs(ibid);
+	ucma_cqs_destroy(ibid);
 	return fail_minus(-err);
 }
 
@@ -255,5 +256,5 @@ SHIM_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	ibv_destroy_qp(id->qp);
 	id->qp = NULL;
-	cmid_destroy_cqs(id);
+	ucma_cqs_destroy(id);
 }

@@ -31,7 +31,7 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
 				const struct rdma_addrinfo *hints)
 {
 	int flags = hints ? hints->ai_flags & (FLAG_SA | FLAG_DNS) : 0;
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 	struct rdma_addrinfo *res = NULL;
 	int ret;
 
@@ -49,9 +49,9 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
 	/* The event may be read, and the result asked for, before this returns. */
 	rdma_freeaddrinfo(id->resolved);
 	id->resolved = res;
-	if (cmev_user_put(id, ret ? EVENT_ERROR : EVENT_RESOLVED, ret, 0))
+	if (ucma_user_event_put(id, ret ? EVENT_ERROR : EVENT_RESOLVED, ret, 0))
 		return -1;
-	return cmid_complete(id);
+	return ucma_complete(id);
 }
 
 /**
@@ -60,7 +60,7 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
  */
 int newer_rdma_query_addrinfo(struct rdma_cm_id *ibid, struct rdma_addrinfo **info)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 
 	if (call_fails(CALL_rdma_query_addrinfo))
 		return -1;

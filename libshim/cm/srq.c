@@ -10,15 +10,15 @@
  * An XRC SRQ has a domain and a CQ: those of the identifier, where the program names none.
  * *made: a CQ was made.
  */
-static int default_xrc(struct shim_cmid *id, struct ibv_srq_init_attr_ex *attr, bool *made)
+static int srq_default_xrc(struct ucma_id *id, struct ibv_srq_init_attr_ex *attr, bool *made)
 {
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
-		attr->xrcd = cm_dev_xrcd(id->dev);
+		attr->xrcd = ucma_dev_xrcd(id->dev);
 		if (!attr->xrcd)
 			return -1;
 	}
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
-		if (cmid_create_cqs(&id->id, 0, attr->attr.max_wr))
+		if (ucma_cqs_create(&id->id, 0, attr->attr.max_wr))
 			return -1;
 		attr->cq = id->id.recv_cq;
 		*made = true;
@@ -30,7 +30,7 @@ static int default_xrc(struct shim_cmid *id, struct ibv_srq_init_attr_ex *attr, 
 /** rdma_create_srq_ex() - rdma_create_srq(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *ibid, struct ibv_srq_init_attr_ex *attr)
 {
-	struct shim_cmid *id = cmid_of(ibid);
+	struct ucma_id *id = ucma_id_of(ibid);
 	bool made = false;
 	int err;
 
@@ -44,14 +44,14 @@ SHIM_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *ibid, struct ibv_srq_init_
 		attr->pd = ibid->pd;
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 	}
-	if (attr->srq_type == IBV_SRQT_XRC && default_xrc(id, attr, &made))
+	if (attr->srq_type == IBV_SRQT_XRC && srq_default_xrc(id, attr, &made))
 		return -1;
 	ibid->srq = ibv_create_srq_ex(ibid->verbs, attr);
 	if (ibid->srq)
 		return 0;
 	err = errno;
 	if (made)
-		cmid_destroy_cqs(ibid);
+		ucma_cqs_destroy(ibid);
 	return fail_minus(-err);
 }
 
@@ -80,5 +80,5 @@ SHIM_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
 {
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;
-	cmid_destroy_cqs(id);
+	ucma_cqs_destroy(id);
 }

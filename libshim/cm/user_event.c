@@ -10,9 +10,9 @@
 #define EVENT_USER ((enum rdma_cm_event_type)18) /* RDMA_CM_EVENT_USER */
 
 /* objs_lock held. */
-static void enqueue(struct shim_cmch *ch, struct shim_cmev *ev)
+static void user_event_enqueue(struct ucma_chan *ch, struct ucma_event *ev)
 {
-	struct shim_cmev **p;
+	struct ucma_event **p;
 
 	for (p = &ch->user; *p; p = &(*p)->next)
 		;
@@ -21,9 +21,9 @@ static void enqueue(struct shim_cmch *ch, struct shim_cmev *ev)
 	shim_chan_count(ch->chan, 1);
 }
 
-bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev)
+bool ucma_user_event_take(struct ucma_chan *ch, struct ucma_event *ev)
 {
-	struct shim_cmev *first;
+	struct ucma_event *first;
 	bool got;
 
 	pthread_mutex_lock(&objs_lock);
@@ -42,10 +42,10 @@ bool cmev_user_take(struct shim_cmch *ch, struct shim_cmev *ev)
 	return got;
 }
 
-void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to)
+void ucma_user_event_move(struct ucma_id *id, struct ucma_chan *to)
 {
-	struct shim_cmch *from = cmch_of(id->id.channel);
-	struct shim_cmev **p, *ev;
+	struct ucma_chan *from = ucma_chan_of(id->id.channel);
+	struct ucma_event **p, *ev;
 
 	if (!from)
 		return;
@@ -59,22 +59,22 @@ void cmev_user_move(struct shim_cmid *id, struct shim_cmch *to)
 		*p = ev->next;
 		shim_chan_uncount(from->chan, 1);
 		if (to)
-			enqueue(to, ev);
+			user_event_enqueue(to, ev);
 		else
 			free(ev);
 	}
 	pthread_mutex_unlock(&objs_lock);
 }
 
-int cmev_user_put(struct shim_cmid *c, enum rdma_cm_event_type event, int status, u64 arg)
+int ucma_user_event_put(struct ucma_id *c, enum rdma_cm_event_type event, int status, u64 arg)
 {
-	struct shim_cmch *ch;
-	struct shim_cmev *ev;
+	struct ucma_chan *ch;
+	struct ucma_event *ev;
 
 	if (c->gone)
 		return fail_minus(-EBADF);
-	ch = cmch_of(c->id.channel);
-	ev = ch ? obj_alloc(sizeof(*ev)) : NULL;
+	ch = ucma_chan_of(c->id.channel);
+	ev = ch ? shim_obj_alloc(sizeof(*ev)) : NULL;
 	if (!ev)
 		return -1;
 	ev->id = c;
@@ -83,7 +83,7 @@ int cmev_user_put(struct shim_cmid *c, enum rdma_cm_event_type event, int status
 	ev->event.status = status;
 	memcpy(&ev->event.param, &arg, sizeof(arg));
 	pthread_mutex_lock(&objs_lock);
-	enqueue(ch, ev);
+	user_event_enqueue(ch, ev);
 	pthread_mutex_unlock(&objs_lock);
 	return 0;
 }
@@ -99,11 +99,11 @@ SHIM_EXPORT int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_ev
 int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status,
 			      uint64_t arg)
 {
-	struct shim_cmid *c = cmid_of(id);
+	struct ucma_id *c = ucma_id_of(id);
 
 	if (call_fails(CALL_rdma_write_cm_event))
 		return -1;
 	if (!c || event != EVENT_USER)
 		return fail_minus(-EINVAL);
-	return cmev_user_put(c, event, status, arg);
+	return ucma_user_event_put(c, event, status, arg);
 }

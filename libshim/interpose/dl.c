@@ -39,7 +39,7 @@ static bool is_soname(const char *base, const char *lib)
 }
 
 /* The library that a request for @file gets: ours for any name of libibverbs or librdmacm. */
-static const char *redirect(const char *file)
+static const char *dlopen_redirect(const char *file)
 {
 	const char *base;
 
@@ -54,11 +54,11 @@ static const char *redirect(const char *file)
 
 SIBLING_CALLS void *hook_dlopen(const char *file, int mode)
 {
-	__typeof__(&hook_dlopen) open_next = next(dlopen);
+	__typeof__(&hook_dlopen) open_next = libc_next(dlopen);
 
 	if (unlikely(!open_next))
 		return NULL; /* before glibc 2.34, in a program without libdl */
-	file = redirect(file);
+	file = dlopen_redirect(file);
 	mode &= ~RTLD_DEEPBIND;
 	TAIL_CALL open_next(file, mode);
 }
@@ -66,12 +66,12 @@ SIBLING_CALLS void *hook_dlopen(const char *file, int mode)
 /* In another namespace than the base one no preload exists: such a request passes untouched. */
 SIBLING_CALLS void *hook_dlmopen(Lmid_t ns, const char *file, int mode)
 {
-	__typeof__(&hook_dlmopen) open_next = next(dlmopen);
+	__typeof__(&hook_dlmopen) open_next = libc_next(dlmopen);
 
 	if (unlikely(!open_next))
 		return NULL;
 	if (ns == LM_ID_BASE) {
-		file = redirect(file);
+		file = dlopen_redirect(file);
 		mode &= ~RTLD_DEEPBIND;
 	}
 	TAIL_CALL open_next(ns, file, mode);

@@ -43,7 +43,7 @@ struct block {
 	u32 n;
 };
 
-static void fill4(struct entry *e, const u8 raw[16], u32 bits)
+static void entry_fill_ipv4(struct entry *e, const u8 raw[16], u32 bits)
 {
 	u32 mask = htonl(~0u << (32 - bits));
 
@@ -56,7 +56,7 @@ static void fill4(struct entry *e, const u8 raw[16], u32 bits)
 	e->ifa.ifa_broadaddr = &e->broad.sa;
 }
 
-static void fill6(struct entry *e, const u8 raw[16], u32 bits)
+static void entry_fill_ipv6(struct entry *e, const u8 raw[16], u32 bits)
 {
 	u32 i;
 
@@ -67,7 +67,7 @@ static void fill6(struct entry *e, const u8 raw[16], u32 bits)
 		e->mask.in6.sin6_addr.s6_addr[i / 8] |= (u8)(0x80 >> i % 8);
 }
 
-static void add(struct block *b, const struct hca_gid *g, const struct hca_node *node)
+static void entry_add(struct block *b, const struct hca_gid *g, const struct hca_node *node)
 {
 	struct entry *e = &b->entry[b->n];
 	bool v4 = gid_is_v4(g->raw);
@@ -82,14 +82,14 @@ static void add(struct block *b, const struct hca_gid *g, const struct hca_node 
 		.ifa_netmask = &e->mask.sa,
 	};
 	if (v4)
-		fill4(e, g->raw, node->bits4);
+		entry_fill_ipv4(e, g->raw, node->bits4);
 	else
-		fill6(e, g->raw, node->bits6);
+		entry_fill_ipv6(e, g->raw, node->bits6);
 	if (b->n++)
 		e[-1].ifa.ifa_next = &e->ifa;
 }
 
-static void add_dev(struct block *b, const struct hca_dev *d, const struct hca_node *node)
+static void entries_add_dev(struct block *b, const struct hca_dev *d, const struct hca_node *node)
 {
 	const struct hca_gid *g;
 	u32 p, i;
@@ -97,26 +97,26 @@ static void add_dev(struct block *b, const struct hca_dev *d, const struct hca_n
 	for (p = 1; p <= min_u32(d->n_ports, HCA_MAX_PORTS); p++) {
 		g = d->link_layer == LINK_ETHERNET ? d->port[p].gid : d->port[p].ip;
 		for (i = 0; i < HCA_GIDS; i++)
-			add(b, &g[i], node);
+			entry_add(b, &g[i], node);
 	}
 }
 
 /* The node's addresses, as far as the fabric process tells. */
-static void ask_addresses(struct block *b)
+static void entries_add_node(struct block *b)
 {
 	struct proto_msg m = { .op = PROTO_NODE };
 	struct hca_node node;
-	int fd = ask_open();
+	int fd = rpc_signal_open();
 	u32 i;
 
 	if (fd < 0)
 		return;
-	ask_of_node(&m);
+	rpc_signal_set_node(&m);
 	/* The host's name may have been given, too; its addresses are in libc's list. */
-	if (ask_call(fd, &m) && m.node.bits4) {
+	if (rpc_signal_call(fd, &m) && m.node.bits4) {
 		node = m.node;
-		for (i = 0; i < PROTO_MAX_DEVS && ask_dev(fd, i, &m); i++)
-			add_dev(b, &m.dev, &node);
+		for (i = 0; i < PROTO_MAX_DEVS && rpc_signal_get_dev(fd, i, &m); i++)
+			entries_add_dev(b, &m.dev, &node);
 	}
 	sys_close(fd);
 }
@@ -124,18 +124,18 @@ static void ask_addresses(struct block *b)
 int hook_getifaddrs(struct ifaddrs **list)
 {
 	const char *node = secure_getenv(PROTO_NODE_ENV);
-	int ret = next(getifaddrs)(list), saved = errno;
+	int ret = libc_next(getifaddrs)(list), saved = errno;
 	struct block *b;
 
 	if (ret || !node || !node[0])
 		return ret;
 	b = calloc(1, sizeof(*b));
 	if (!b) {
-		next(freeifaddrs)(*list);
+		libc_next(freeifaddrs)(*list);
 		errno = ENOMEM;
 		return -1;
 	}
-	ask_addresses(b);
+	entries_add_node(b);
 	if (b->n) {
 		b->entry[b->n - 1].ifa.ifa_next = *list;
 		*list = &b->entry[0].ifa;
@@ -152,10 +152,10 @@ void hook_freeifaddrs(struct ifaddrs *list)
 	struct ifaddrs *behind;
 
 	if (!list || list->ifa_name != (char *)list + offsetof(struct block, name)) {
-		next(freeifaddrs)(list);
+		libc_next(freeifaddrs)(list);
 		return;
 	}
 	behind = b->entry[b->n - 1].ifa.ifa_next;
 	free(b);
-	next(freeifaddrs)(behind);
+	libc_next(freeifaddrs)(behind);
 }

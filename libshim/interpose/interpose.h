@@ -4,7 +4,7 @@
  *
  * A wrapper of libc's foo() is a function hook_foo() whose symbol is "foo" (HOOK()), so that libc's
  * headers with their attributes, redirections and inlines do not meet its definition. It reaches
- * the function that it hides with next(foo). Everything here may run before main(), in signal
+ * the function that it hides with libc_next(foo). Everything here may run before main(), in signal
  * handlers, in a vfork()ed child and in processes that never use RDMA.
  */
 #ifndef LIBSHIM_INTERPOSE_INTERPOSE_H
@@ -20,23 +20,23 @@ extern const char interpose_soname[];
 #define HOOK(type, name, ...) SHIM_EXPORT type hook_##name(__VA_ARGS__) __asm__(#name)
 
 /**
- * next() - the next definition of a hooked function in lookup order: libc's, or that of another
+ * libc_next() - the next definition of a hooked function in lookup order: libc's, or that of another
  * preloaded library. NULL if there is none (a function newer than this libc).
  */
-#define next(name)                                                                                 \
+#define libc_next(name)                                                                            \
 	({                                                                                         \
 		static void *slot_;                                                                \
 		(__typeof__(&hook_##name))next_symbol(&slot_, #name);                              \
 	})
 
-/** next_resolve() - look @name up behind the shim and remember it in @slot. Keeps errno. */
-void *next_resolve(void **slot, const char *name);
+/** next_symbol_resolve() - look @name up behind the shim and remember it in @slot. Keeps errno. */
+void *next_symbol_resolve(void **slot, const char *name);
 
 static inline void *next_symbol(void **slot, const char *name)
 {
 	void *fn = load_acquire(slot);
 
-	return likely(fn) ? fn : next_resolve(slot, name);
+	return likely(fn) ? fn : next_symbol_resolve(slot, name);
 }
 
 enum real_lib {
@@ -51,12 +51,12 @@ enum real_lib {
 void *real_symbol(void **slot, enum real_lib lib, const char *name);
 
 /**
- * shim_priv_guard() - what verbs_context.priv must point at: 8 KiB of which every word is the
+ * ops_padding() - what verbs_context.priv must point at: 8 KiB of which every word is the
  * address of a function that returns EOPNOTSUPP.
  *
  * The real libibverbs keeps a table of functions there. A verb that is newer than the shim binds
  * to the real library, takes our context, and calls through that table.
  */
-void *shim_priv_guard(void);
+void *ops_padding(void);
 
 #endif

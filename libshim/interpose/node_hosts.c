@@ -32,10 +32,10 @@ HOOK(int, connect, int fd, const struct sockaddr *addr, socklen_t len);
 HOOK(int, bind, int fd, const struct sockaddr *addr, socklen_t len);
 
 /* Return: whether there is such a node. */
-static bool ask_node(struct proto_msg *m)
+static bool node_query(struct proto_msg *m)
 {
-	int saved = errno, fd = ask_open();
-	bool found = fd >= 0 && ask_call(fd, m);
+	int saved = errno, fd = rpc_signal_open();
+	bool found = fd >= 0 && rpc_signal_call(fd, m);
 
 	if (fd >= 0)
 		sys_close(fd);
@@ -44,7 +44,7 @@ static bool ask_node(struct proto_msg *m)
 }
 
 /* The address of node @name as text, of the family that is wanted. */
-static bool find_name(const char *name, int family, char text[INET6_ADDRSTRLEN])
+static bool node_resolve_name(const char *name, int family, char text[INET6_ADDRSTRLEN])
 {
 	struct proto_msg m = { .op = PROTO_NODE };
 	static const u8 none[16];
@@ -53,7 +53,7 @@ static bool find_name(const char *name, int family, char text[INET6_ADDRSTRLEN])
 	if (!name || !node_name_ok(name) || !strcmp(name, "localhost"))
 		return false;
 	memcpy(m.ask.node, name, strlen(name));
-	if (!ask_node(&m))
+	if (!node_query(&m))
 		return false;
 	ip = family == AF_INET6 ? m.node.ip6 : m.node.ip4;
 	if (!memcmp(ip, none, sizeof(none)))
@@ -71,10 +71,11 @@ int hook_getaddrinfo(const char *node, const char *service, const struct addrinf
 
 	if (hints)
 		numeric = *hints;
-	if ((numeric.ai_flags & AI_NUMERICHOST) || !find_name(node, numeric.ai_family, text))
-		return next(getaddrinfo)(node, service, hints, res);
+	if ((numeric.ai_flags & AI_NUMERICHOST) ||
+	    !node_resolve_name(node, numeric.ai_family, text))
+		return libc_next(getaddrinfo)(node, service, hints, res);
 	numeric.ai_flags |= AI_NUMERICHOST;
-	ret = next(getaddrinfo)(text, service, &numeric, res);
+	ret = libc_next(getaddrinfo)(text, service, &numeric, res);
 	if (!ret && (*res)->ai_canonname) {
 		free((*res)->ai_canonname);
 		(*res)->ai_canonname = strdup(node);
@@ -83,12 +84,12 @@ int hook_getaddrinfo(const char *node, const char *service, const struct addrinf
 }
 
 /* Whether the address is one of a node of this machine, other than the host's own. */
-static bool is_nodes(const u8 ip[16])
+static bool is_node_addr(const u8 ip[16])
 {
 	struct proto_msg m = { .op = PROTO_NODE };
 
 	memcpy(m.ask.ip, ip, sizeof(m.ask.ip));
-	return ask_node(&m) && !m.node.member && m.node.first_dev;
+	return node_query(&m) && !m.node.member && m.node.first_dev;
 }
 
 /** union address - one that is given to the kernel instead. */
@@ -99,8 +100,8 @@ union address {
 };
 
 /* Return: the address to go to instead: @to. Or @addr. */
-static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len, union address *to,
-				      const void *fn)
+static const struct sockaddr *node_addr_to_loopback(const struct sockaddr *addr, socklen_t len,
+						    union address *to, const void *fn)
 {
 	Dl_info lib;
 	u8 ip[16];
@@ -128,19 +129,21 @@ static const struct sockaddr *on_host(const struct sockaddr *addr, socklen_t len
 	}
 	if (dladdr(fn, &lib) && lib.dli_fname && strstr(lib.dli_fname, "librspreload"))
 		return addr;
-	return is_nodes(ip) ? &to->sa : addr;
+	return is_node_addr(ip) ? &to->sa : addr;
 }
 
 int hook_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	union address to;
 
-	return next(connect)(fd, on_host(addr, len, &to, (const void *)next(connect)), len);
+	return libc_next(connect)(
+		fd, node_addr_to_loopback(addr, len, &to, (const void *)libc_next(connect)), len);
 }
 
 int hook_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	union address to;
 
-	return next(bind)(fd, on_host(addr, len, &to, (const void *)next(bind)), len);
+	return libc_next(bind)(
+		fd, node_addr_to_loopback(addr, len, &to, (const void *)libc_next(bind)), len);
 }

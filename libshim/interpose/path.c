@@ -67,7 +67,7 @@ const char *path_root(size_t *len)
 }
 
 /* Skips slashes and "." components. */
-static const char *skip_slashes(const char *p)
+static const char *component_skip_slashes(const char *p)
 {
 	for (;;) {
 		if (*p != '/' && !(p[0] == '.' && (p[1] == '/' || p[1] == '\0')))
@@ -77,7 +77,7 @@ static const char *skip_slashes(const char *p)
 }
 
 /* If the component at @p matches @pattern: its end, otherwise NULL. */
-static const char *match_component(const char *p, const char *pattern)
+static const char *component_match(const char *p, const char *pattern)
 {
 	while (*pattern && *pattern != '*')
 		if (*p++ != *pattern++)
@@ -91,7 +91,7 @@ static const char *match_component(const char *p, const char *pattern)
  * Recognise @path. Return: the rest behind the fixed part of the prefix, NULL if none matches.
  * *@which: the row of prefix[].
  */
-static const char *match_prefix(const char *path, u32 *which)
+static const char *prefix_match(const char *path, u32 *which)
 {
 	u32 row, col;
 
@@ -99,7 +99,7 @@ static const char *match_prefix(const char *path, u32 *which)
 		const char *p = path;
 
 		for (col = 0; p && col < ARRAY_SIZE(prefix[0]) && prefix[row][col]; col++)
-			p = match_component(skip_slashes(p), prefix[row][col]);
+			p = component_match(component_skip_slashes(p), prefix[row][col]);
 		if (p) {
 			*which = row;
 			return p;
@@ -124,12 +124,12 @@ static bool is_root_dir(int dirfd)
 	return same;
 }
 
-bool path_match(int dirfd, const char *path)
+bool path_has_prefix(int dirfd, const char *path)
 {
 	size_t len;
 	u32 which;
 
-	if (!match_prefix(path, &which) || !path_root(&len))
+	if (!prefix_match(path, &which) || !path_root(&len))
 		return false;
 	return path[0] == '/' || is_root_dir(dirfd);
 }
@@ -139,7 +139,7 @@ int path_map(const char *path, char *to)
 	size_t root_len, len;
 	u32 which, col;
 	const char *root = path_root(&root_len);
-	const char *rest = match_prefix(path, &which);
+	const char *rest = prefix_match(path, &which);
 	char *out = to;
 
 	if (!root || !rest) {
@@ -190,6 +190,6 @@ bool path_is_chardev(const char *mapped)
 
 	if (!root || strncmp(p, dir, sizeof(dir) - 1) != 0)
 		return false;
-	p = skip_slashes(p + sizeof(dir) - 1);
+	p = component_skip_slashes(p + sizeof(dir) - 1);
 	return !strncmp(p, "uverbs", 6);
 }

@@ -16,11 +16,11 @@
 
 /* Every path that goes through the wrappers is @dirfd + @path, as for openat(2). */
 
-/** path_match() - the full test; path_ours() spares most paths the call. */
-bool path_match(int dirfd, const char *path);
+/** path_has_prefix() - the full test; path_is_ours() spares most paths the call. */
+bool path_has_prefix(int dirfd, const char *path);
 
-/** path_ours() - whether the path is one to rewrite. Never faults on NULL. */
-static inline bool path_ours(int dirfd, const char *path)
+/** path_is_ours() - whether the path is one to rewrite. Never faults on NULL. */
+static inline bool path_is_ours(int dirfd, const char *path)
 {
 	const char *p = path;
 
@@ -31,11 +31,11 @@ static inline bool path_ours(int dirfd, const char *path)
 	/* "sys..." or "dev..."; a relative one counts if @dirfd is the root directory. */
 	if (likely(!(p[0] == 's' && p[1] == 'y') && !(p[0] == 'd' && p[1] == 'e')))
 		return false;
-	return path_match(dirfd, path);
+	return path_has_prefix(dirfd, path);
 }
 
 /**
- * path_map() - the private path for one that path_ours() accepted.
+ * path_map() - the private path for one that path_is_ours() accepted.
  * @to: PATH_MAX bytes
  * Return: 0, or -1 with errno (ENAMETOOLONG).
  */
@@ -55,11 +55,11 @@ size_t path_strip_head(char *path, size_t n, const char *root);
 bool path_is_chardev(const char *mapped);
 
 /**
- * counter_open() - open a port's counter with its value of this moment (path_counters.c).
+ * path_counter_open() - open a port's counter with its value of this moment (path_counters.c).
  * @mapped: as path_map() gives it
  * Return: descriptor, or -1 when it is no such file, or nobody can tell. Leaves errno alone.
  */
-int counter_open(const char *mapped, int flags);
+int path_counter_open(const char *mapped, int flags);
 
 /** path_root() - the root of the private tree and, in *@len, its length; NULL if there is none. */
 const char *path_root(size_t *len);
@@ -82,17 +82,17 @@ const char *path_root(size_t *len);
                                                                                                    \
 		if (path_map(path, to))                                                            \
 			return fail;                                                               \
-		return next(name) margs;                                                           \
+		return libc_next(name) margs;                                                      \
 	}                                                                                          \
 	type hook_##name params                                                                    \
 	{                                                                                          \
-		__typeof__(&hook_##name) fn = next(name);                                          \
+		__typeof__(&hook_##name) fn = libc_next(name);                                     \
                                                                                                    \
 		if (unlikely(!fn)) {                                                               \
 			errno = ENOSYS;                                                            \
 			return fail;                                                               \
 		}                                                                                  \
-		if (unlikely(path_ours(dirfd, path)))                                              \
+		if (unlikely(path_is_ours(dirfd, path)))                                           \
 			return mapped_##name args;                                                 \
 		return fn args;                                                                    \
 	}

@@ -31,7 +31,7 @@ struct counter_path {
 };
 
 /* Steps back to the component before @end. Return: its start, NULL when there is none. */
-static const char *component_before(const char *path, const char *end)
+static const char *component_find_before(const char *path, const char *end)
 {
 	const char *p = end;
 
@@ -40,27 +40,27 @@ static const char *component_before(const char *path, const char *end)
 	return p > path && p < end ? p : NULL;
 }
 
-static bool is(const char *p, const char *end, const char *word)
+static bool component_is(const char *p, const char *end, const char *word)
 {
 	size_t n = strlen(word);
 
 	return (size_t)(end - p) == n && !memcmp(p, word, n);
 }
 
-static bool parse(const char *path, struct counter_path *c)
+static bool counter_path_parse(const char *path, struct counter_path *c)
 {
 	const char *end = path + strlen(path), *p[5];
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(p); i++) {
-		p[i] = component_before(path, end);
+		p[i] = component_find_before(path, end);
 		if (!p[i])
 			return false;
-		if (i == 1 && is(p[1], end, "counters"))
+		if (i == 1 && component_is(p[1], end, "counters"))
 			c->dir = DIR_COUNTERS;
-		else if (i == 1 && is(p[1], end, "hw_counters"))
+		else if (i == 1 && component_is(p[1], end, "hw_counters"))
 			c->dir = DIR_HW_COUNTERS;
-		else if (i == 1 || (i == 3 && !is(p[3], end, "ports")))
+		else if (i == 1 || (i == 3 && !component_is(p[3], end, "ports")))
 			return false;
 		if (i == 4 && (size_t)(end - p[4]) >= sizeof(c->dev))
 			return false;
@@ -75,30 +75,30 @@ static bool parse(const char *path, struct counter_path *c)
 	return p[2][1] == '/' && c->port - 1 < HCA_MAX_PORTS;
 }
 
-static bool value_asked(const struct counter_path *c, u64 *value)
+static bool counter_value_query(const struct counter_path *c, u64 *value)
 {
-	int fd = ask_open();
+	int fd = rpc_signal_open();
 	struct proto_msg m;
 	bool found = false;
 	u32 i;
 
 	if (fd < 0)
 		return false;
-	for (i = 0; !found && i < PROTO_MAX_DEVS && ask_dev(fd, i, &m); i++)
+	for (i = 0; !found && i < PROTO_MAX_DEVS && rpc_signal_get_dev(fd, i, &m); i++)
 		if (!strncmp(m.dev.name, c->dev, sizeof(c->dev)))
 			found = port_file_value(&m.dev, c->port, c->dir, c->file, value);
 	sys_close(fd);
 	return found;
 }
 
-static bool value_now(const struct counter_path *c, u64 *value)
+static bool counter_value_read(const struct counter_path *c, u64 *value)
 {
 	const struct hca *hca = load_acquire(&shim.live) ? shim.hca : NULL;
 	struct hca_dev now;
 	u32 i = shim.welcome.first_dev, end = i + shim.welcome.n_devs;
 
 	if (!hca)
-		return value_asked(c, value);
+		return counter_value_query(c, value);
 	for (; i < end; i++)
 		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
 			hca_dev_now(hca, i, &now);
@@ -107,7 +107,7 @@ static bool value_now(const struct counter_path *c, u64 *value)
 	return false;
 }
 
-int counter_open(const char *mapped, int flags)
+int path_counter_open(const char *mapped, int flags)
 {
 	int saved = errno, fd = -1;
 	struct counter_path c;
@@ -115,8 +115,8 @@ int counter_open(const char *mapped, int flags)
 	u64 value;
 	ssize_t n;
 
-	if ((flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) != O_RDONLY || !parse(mapped, &c) ||
-	    !value_now(&c, &value))
+	if ((flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) != O_RDONLY ||
+	    !counter_path_parse(mapped, &c) || !counter_value_read(&c, &value))
 		goto out;
 	n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
 	fd = (int)syscall(SYS_memfd_create, c.file, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);

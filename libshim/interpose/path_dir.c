@@ -39,7 +39,7 @@ HOOK(char *, get_current_dir_name, void);
  * The pattern for the private tree; its root is quoted so that no character in it is special.
  * Return: 0 or GLOB_NOSPACE.
  */
-static int map_pattern(const char *pattern, int flags, char *to)
+static int glob_map_pattern(const char *pattern, int flags, char *to)
 {
 	char plain[PATH_MAX];
 	size_t root_len, i, n = 0;
@@ -61,8 +61,8 @@ static int map_pattern(const char *pattern, int flags, char *to)
  * Paths found, from the first one of this call on, as the program expects them. With GLOB_NOCHECK
  * one of them can be the pattern itself, quotes and all.
  */
-static void strip_found(char **pathv, size_t from, size_t to, const char *pattern,
-			const char *mapped)
+static void glob_strip_found(char **pathv, size_t from, size_t to, const char *pattern,
+			     const char *mapped)
 {
 	size_t i, len = strlen(pattern);
 
@@ -80,20 +80,20 @@ static __attribute__((noinline)) int glob_mapped(const char *pattern, int flags,
 	char to[PATH_MAX];
 	size_t offs = flags & GLOB_DOOFFS ? g->gl_offs : 0;
 	size_t first = offs + (flags & GLOB_APPEND ? g->gl_pathc : 0);
-	int ret = map_pattern(pattern, flags, to);
+	int ret = glob_map_pattern(pattern, flags, to);
 
 	if (!ret)
-		ret = next(glob)(to, flags, errfunc, g);
+		ret = libc_next(glob)(to, flags, errfunc, g);
 	if (!ret)
-		strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
+		glob_strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
 	return ret;
 }
 
 int hook_glob(const char *pattern, int flags, glob_errfunc errfunc, glob_t *g)
 {
-	if (unlikely(path_ours(AT_FDCWD, pattern)))
+	if (unlikely(path_is_ours(AT_FDCWD, pattern)))
 		return glob_mapped(pattern, flags, errfunc, g);
-	return next(glob)(pattern, flags, errfunc, g);
+	return libc_next(glob)(pattern, flags, errfunc, g);
 }
 
 static __attribute__((noinline)) int glob64_mapped(const char *pattern, int flags,
@@ -102,25 +102,25 @@ static __attribute__((noinline)) int glob64_mapped(const char *pattern, int flag
 	char to[PATH_MAX];
 	size_t offs = flags & GLOB_DOOFFS ? g->gl_offs : 0;
 	size_t first = offs + (flags & GLOB_APPEND ? g->gl_pathc : 0);
-	int ret = map_pattern(pattern, flags, to);
+	int ret = glob_map_pattern(pattern, flags, to);
 
 	if (!ret)
-		ret = next(glob64)(to, flags, errfunc, g);
+		ret = libc_next(glob64)(to, flags, errfunc, g);
 	if (!ret)
-		strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
+		glob_strip_found(g->gl_pathv, first, offs + g->gl_pathc, pattern, to);
 	return ret;
 }
 
 int hook_glob64(const char *pattern, int flags, glob_errfunc errfunc, glob64_t *g)
 {
-	if (unlikely(path_ours(AT_FDCWD, pattern)))
+	if (unlikely(path_is_ours(AT_FDCWD, pattern)))
 		return glob64_mapped(pattern, flags, errfunc, g);
-	return next(glob64)(pattern, flags, errfunc, g);
+	return libc_next(glob64)(pattern, flags, errfunc, g);
 }
 
 /* The counterpart of chdir(). ERANGE is judged by the private path's length, which is longer. */
 
-static char *strip_cwd(char *cwd)
+static char *cwd_strip(char *cwd)
 {
 	if (cwd)
 		path_strip(cwd);
@@ -129,15 +129,15 @@ static char *strip_cwd(char *cwd)
 
 char *hook_getcwd(char *buf, size_t size)
 {
-	return strip_cwd(next(getcwd)(buf, size));
+	return cwd_strip(libc_next(getcwd)(buf, size));
 }
 
 char *hook___getcwd_chk(char *buf, size_t size, size_t buflen)
 {
-	return strip_cwd(next(__getcwd_chk)(buf, size, buflen));
+	return cwd_strip(libc_next(__getcwd_chk)(buf, size, buflen));
 }
 
 char *hook_get_current_dir_name(void)
 {
-	return strip_cwd(next(get_current_dir_name)());
+	return cwd_strip(libc_next(get_current_dir_name)());
 }

@@ -17,7 +17,7 @@ HOOK(char *, __realpath_chk, const char *path, char *resolved, size_t resolvedle
 HOOK(char *, canonicalize_file_name, const char *path);
 
 /* Links within the tree are relative; /proc/self/fd/N and cwd have the private path in full. */
-static ssize_t strip_link(char *buf, ssize_t n)
+static ssize_t readlink_strip(char *buf, ssize_t n)
 {
 	size_t len;
 	const char *root;
@@ -34,41 +34,41 @@ static __attribute__((noinline)) ssize_t readlink_mapped(const char *path, char 
 
 	if (path_map(path, to))
 		return -1;
-	return next(readlink)(to, buf, size);
+	return libc_next(readlink)(to, buf, size);
 }
 
 ssize_t hook_readlink(const char *path, char *buf, size_t size)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return readlink_mapped(path, buf, size);
-	return strip_link(buf, next(readlink)(path, buf, size));
+	return readlink_strip(buf, libc_next(readlink)(path, buf, size));
 }
 
 ssize_t hook_readlinkat(int dirfd, const char *path, char *buf, size_t size)
 {
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return readlink_mapped(path, buf, size);
-	return strip_link(buf, next(readlinkat)(dirfd, path, buf, size));
+	return readlink_strip(buf, libc_next(readlinkat)(dirfd, path, buf, size));
 }
 
 /* libc's check of the buffer's size comes first: it ends the process on overflow. */
 
 ssize_t hook___readlink_chk(const char *path, char *buf, size_t size, size_t buflen)
 {
-	if (unlikely(size <= buflen && path_ours(AT_FDCWD, path)))
+	if (unlikely(size <= buflen && path_is_ours(AT_FDCWD, path)))
 		return readlink_mapped(path, buf, size);
-	return strip_link(buf, next(__readlink_chk)(path, buf, size, buflen));
+	return readlink_strip(buf, libc_next(__readlink_chk)(path, buf, size, buflen));
 }
 
 ssize_t hook___readlinkat_chk(int dirfd, const char *path, char *buf, size_t size, size_t buflen)
 {
-	if (unlikely(size <= buflen && path_ours(dirfd, path)))
+	if (unlikely(size <= buflen && path_is_ours(dirfd, path)))
 		return readlink_mapped(path, buf, size);
-	return strip_link(buf, next(__readlinkat_chk)(dirfd, path, buf, size, buflen));
+	return readlink_strip(buf, libc_next(__readlinkat_chk)(dirfd, path, buf, size, buflen));
 }
 
 /* Also for a relative path: the working directory may lie in the tree. */
-static char *strip_resolved(char *resolved)
+static char *realpath_strip(char *resolved)
 {
 	if (resolved)
 		path_strip(resolved);
@@ -82,30 +82,30 @@ static __attribute__((noinline)) char *realpath_mapped(const char *path, char *r
 
 	if (path_map(path, to))
 		return NULL;
-	found = next(realpath)(to, resolved);
+	found = libc_next(realpath)(to, resolved);
 	/* The root as given may itself go through symlinks. */
-	if (found && !path_strip(found) && next(realpath)(path_root(&len), to))
+	if (found && !path_strip(found) && libc_next(realpath)(path_root(&len), to))
 		path_strip_head(found, strlen(found) + 1, to);
 	return found;
 }
 
 char *hook_realpath(const char *path, char *resolved)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return realpath_mapped(path, resolved);
-	return strip_resolved(next(realpath)(path, resolved));
+	return realpath_strip(libc_next(realpath)(path, resolved));
 }
 
 char *hook___realpath_chk(const char *path, char *resolved, size_t resolvedlen)
 {
-	if (unlikely(resolvedlen >= PATH_MAX && path_ours(AT_FDCWD, path)))
+	if (unlikely(resolvedlen >= PATH_MAX && path_is_ours(AT_FDCWD, path)))
 		return realpath_mapped(path, resolved);
-	return strip_resolved(next(__realpath_chk)(path, resolved, resolvedlen));
+	return realpath_strip(libc_next(__realpath_chk)(path, resolved, resolvedlen));
 }
 
 char *hook_canonicalize_file_name(const char *path)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return realpath_mapped(path, NULL);
-	return strip_resolved(next(canonicalize_file_name)(path));
+	return realpath_strip(libc_next(canonicalize_file_name)(path));
 }

@@ -31,7 +31,7 @@ HOOK(FILE *, fopen, const char *path, const char *mode);
 HOOK(FILE *, fopen64, const char *path, const char *mode);
 
 /* Raw: a preloaded librspreload takes close() over. */
-static void close_quietly(int fd)
+static void fd_close_keep_errno(int fd)
 {
 	int saved = errno;
 
@@ -39,7 +39,7 @@ static void close_quietly(int fd)
 	errno = saved;
 }
 
-static bool is_empty(int fd)
+static bool is_empty_file(int fd)
 {
 	struct statx st;
 
@@ -59,25 +59,25 @@ static __attribute__((noinline)) int open_mapped(const char *path, int flags)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	fd = counter_open(to, flags);
+	fd = path_counter_open(to, flags);
 	if (fd >= 0)
 		return fd;
-	fd = next(openat)(AT_FDCWD, to, flags & ~(O_CREAT | O_EXCL | O_TRUNC));
+	fd = libc_next(openat)(AT_FDCWD, to, flags & ~(O_CREAT | O_EXCL | O_TRUNC));
 	if (fd < 0 || (flags & O_PATH))
 		return fd;
 	if (path_is_chardev(to)) {
-		close_quietly(fd);
+		fd_close_keep_errno(fd);
 		errno = ENXIO;
 		return -1;
 	}
-	if (strstr(to, "/gid_attrs/") && is_empty(fd)) {
-		close_quietly(fd);
+	if (strstr(to, "/gid_attrs/") && is_empty_file(fd)) {
+		fd_close_keep_errno(fd);
 		return epoll_create1(flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
 	}
 	return fd;
 }
 
-static bool takes_mode(int flags)
+static bool open_takes_mode(int flags)
 {
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
@@ -88,7 +88,7 @@ static bool takes_mode(int flags)
 		mode_t mode_ = 0;                                                                  \
 		va_list ap_;                                                                       \
                                                                                                    \
-		if (takes_mode(flags)) {                                                           \
+		if (open_takes_mode(flags)) {                                                      \
 			va_start(ap_, flags);                                                      \
 			mode_ = va_arg(ap_, mode_t);                                               \
 			va_end(ap_);                                                               \
@@ -100,66 +100,66 @@ int hook_open(const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
 
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return open_mapped(path, flags);
-	return next(open)(path, flags, mode);
+	return libc_next(open)(path, flags, mode);
 }
 
 int hook_open64(const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
 
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return open_mapped(path, flags);
-	return next(open64)(path, flags, mode);
+	return libc_next(open64)(path, flags, mode);
 }
 
 int hook_openat(int dirfd, const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
 
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return open_mapped(path, flags);
-	return next(openat)(dirfd, path, flags, mode);
+	return libc_next(openat)(dirfd, path, flags, mode);
 }
 
 int hook_openat64(int dirfd, const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
 
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return open_mapped(path, flags);
-	return next(openat64)(dirfd, path, flags, mode);
+	return libc_next(openat64)(dirfd, path, flags, mode);
 }
 
 /* The variants that _FORTIFY_SOURCE calls when there is no mode argument. */
 
 int hook___open_2(const char *path, int flags)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return open_mapped(path, flags);
-	return next(__open_2)(path, flags);
+	return libc_next(__open_2)(path, flags);
 }
 
 int hook___open64_2(const char *path, int flags)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return open_mapped(path, flags);
-	return next(__open64_2)(path, flags);
+	return libc_next(__open64_2)(path, flags);
 }
 
 int hook___openat_2(int dirfd, const char *path, int flags)
 {
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return open_mapped(path, flags);
-	return next(__openat_2)(dirfd, path, flags);
+	return libc_next(__openat_2)(dirfd, path, flags);
 }
 
 int hook___openat64_2(int dirfd, const char *path, int flags)
 {
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return open_mapped(path, flags);
-	return next(__openat64_2)(dirfd, path, flags);
+	return libc_next(__openat64_2)(dirfd, path, flags);
 }
 
 static FILE *fopen_mapped(const char *path, const char *mode)
@@ -178,20 +178,20 @@ static FILE *fopen_mapped(const char *path, const char *mode)
 		return NULL;
 	file = fdopen(fd, mode);
 	if (!file)
-		close_quietly(fd);
+		fd_close_keep_errno(fd);
 	return file;
 }
 
 FILE *hook_fopen(const char *path, const char *mode)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return fopen_mapped(path, mode);
-	return next(fopen)(path, mode);
+	return libc_next(fopen)(path, mode);
 }
 
 FILE *hook_fopen64(const char *path, const char *mode)
 {
-	if (unlikely(path_ours(AT_FDCWD, path)))
+	if (unlikely(path_is_ours(AT_FDCWD, path)))
 		return fopen_mapped(path, mode);
-	return next(fopen64)(path, mode);
+	return libc_next(fopen64)(path, mode);
 }

@@ -25,7 +25,7 @@ static u32 uverbs_minor(const char *mapped)
 	return UVERBS_MINOR + (u32)strtoul(digits, NULL, 10);
 }
 
-static int show_chardev(int ret, const char *mapped, struct stat *st)
+static int stat_show_chardev(int ret, const char *mapped, struct stat *st)
 {
 	if (ret || !path_is_chardev(mapped))
 		return ret;
@@ -46,17 +46,17 @@ static int show_chardev(int ret, const char *mapped, struct stat *st)
                                                                                                    \
 		if (path_map(path, to))                                                            \
 			return -1;                                                                 \
-		return show_chardev(next(name) margs, to, (struct stat *)st);                      \
+		return stat_show_chardev(libc_next(name) margs, to, (struct stat *)st);            \
 	}                                                                                          \
 	int hook_##name params                                                                     \
 	{                                                                                          \
-		__typeof__(&hook_##name) fn = next(name);                                          \
+		__typeof__(&hook_##name) fn = libc_next(name);                                     \
                                                                                                    \
 		if (unlikely(!fn)) {                                                               \
 			errno = ENOSYS;                                                            \
 			return -1;                                                                 \
 		}                                                                                  \
-		if (unlikely(path_ours(dirfd, path)))                                              \
+		if (unlikely(path_is_ours(dirfd, path)))                                           \
 			return mapped_##name args;                                                 \
 		return fn args;                                                                    \
 	}
@@ -96,7 +96,7 @@ static __attribute__((noinline)) int mapped_statx(int dirfd, const char *path, i
 
 	if (path_map(path, to))
 		return -1;
-	ret = next(statx)(dirfd, to, flags, mask, st);
+	ret = libc_next(statx)(dirfd, to, flags, mask, st);
 	if (ret || !path_is_chardev(to))
 		return ret;
 	st->stx_mode = (u16)(S_IFCHR | (st->stx_mode & 0777));
@@ -109,13 +109,13 @@ static __attribute__((noinline)) int mapped_statx(int dirfd, const char *path, i
 
 int hook_statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *st)
 {
-	__typeof__(&hook_statx) fn = next(statx);
+	__typeof__(&hook_statx) fn = libc_next(statx);
 
 	if (unlikely(!fn)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	if (unlikely(path_ours(dirfd, path)))
+	if (unlikely(path_is_ours(dirfd, path)))
 		return mapped_statx(dirfd, path, flags, mask, st);
 	return fn(dirfd, path, flags, mask, st);
 }

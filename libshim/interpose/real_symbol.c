@@ -12,7 +12,7 @@
 #define LIBC_FIRST_VERSION "GLIBC_2.17"
 #endif
 
-void *next_resolve(void **slot, const char *name)
+void *next_symbol_resolve(void **slot, const char *name)
 {
 	int saved = errno;
 	void *fn = dlsym(RTLD_NEXT, name);

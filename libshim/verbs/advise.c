@@ -7,11 +7,12 @@
 #include "libshim/verbs/objects.h"
 
 /* Find the range that an entry names, as the man page lists what can be wrong. 0 or errno value. */
-static int find_range(const struct ibv_pd *pd, const struct ibv_sge *sg, bool write, void **addr)
+static int advise_find_range(const struct ibv_pd *pd, const struct ibv_sge *sg, bool write,
+			     void **addr)
 {
 	struct mr_known mr;
 
-	if (!mr_shadow_get(sg->lkey, &mr))
+	if (!shim_mr_shadow_get(sg->lkey, &mr))
 		return EFAULT;
 	if (mr.access & SHADOW_WINDOW)
 		return EINVAL;
@@ -42,13 +43,13 @@ int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !write &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return ENOTSUP;
-	if (!pd_of(pd, NULL) || (flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !sg || !n)
+	if (!shim_pd_of(pd, NULL) || (flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !sg || !n)
 		return EINVAL;
 	for (i = 0; i < n && !ret; i++) {
-		ret = find_range(pd, &sg[i], write, &addr);
+		ret = advise_find_range(pd, &sg[i], write, &addr);
 		/* What is present needs no preparation: without faulting, there is nothing to do. */
 		if (!ret && sg[i].length && advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-			ret = -mem_prefault(addr, sg[i].length, write);
+			ret = -shim_mem_prefault(addr, sg[i].length, write);
 	}
 	return ret;
 }

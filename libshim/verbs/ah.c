@@ -12,7 +12,7 @@
 /** ibv_create_ah() - ibv_create_ah(3). Return: AH, or NULL with errno. */
 SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
+	struct shim_context *ctx = shim_pd_of(pd, NULL) ? shim_context_of(pd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
 	struct shim_ah *ah;
 
@@ -21,8 +21,8 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	if (!ctx)
 		return fail_null(-EINVAL);
 	cmd.ah.pd = pd->handle;
-	av_from_ah(&cmd.ah.av, attr);
-	ah = obj_new(ctx, sizeof(*ah), &cmd);
+	shim_av_from_ah(&cmd.ah.av, attr);
+	ah = shim_obj_new(ctx, sizeof(*ah), &cmd);
 	if (!ah)
 		return NULL;
 	ah->ah.context = pd->context;
@@ -36,18 +36,19 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
 {
 	struct shim_ah *ah = (struct shim_ah *)ibah;
-	struct shim_context *ctx = ah && ah->magic == MAGIC_AH ? context_of(ibah->context) : NULL;
+	struct shim_context *ctx =
+		ah && ah->magic == MAGIC_AH ? shim_context_of(ibah->context) : NULL;
 
 	if (call_fails(CALL_ibv_destroy_ah))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	shim_settle(ANY_SLOT);
-	return obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
+	shim_sends_settle(ANY_SLOT);
+	return shim_obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
 }
 
 /* The index of a GID in the port's table, or -1. */
-static int gid_index(const struct hca_port *p, const u8 gid[16])
+static int port_find_gid(const struct hca_port *p, const u8 gid[16])
 {
 	u32 i;
 
@@ -58,7 +59,7 @@ static int gid_index(const struct hca_port *p, const u8 gid[16])
 }
 
 /* The addresses of a GRH: with IPv4 they stand in the header in its last 20 bytes. */
-static void grh_gids(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *flow)
+static void grh_parse(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *flow)
 {
 	const u8 *ip = (const u8 *)grh + 20;
 
@@ -83,7 +84,7 @@ static void grh_gids(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *f
 SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, struct ibv_wc *wc,
 				    struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_port *p;
 	struct hca_dev buf;
 	u8 sgid[16], dgid[16];
@@ -92,7 +93,7 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 
 	if (call_fails(CALL_ibv_init_ah_from_wc))
 		return -1;
-	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
 	if (!p)
 		return fail_minus(-EINVAL);
 	memset(attr, 0, sizeof(*attr));
@@ -102,8 +103,8 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 	attr->port_num = port;
 	if (!(wc->wc_flags & IBV_WC_GRH))
 		return 0;
-	grh_gids(grh, sgid, dgid, &flow);
-	index = gid_index(p, dgid);
+	grh_parse(grh, sgid, dgid, &flow);
+	index = port_find_gid(p, dgid);
 	if (index < 0 && dgid[0] != 0xff && !(dgid[10] == 0xff && dgid[12] >= 224))
 		return fail_minus(-EINVAL);
 	attr->is_global = 1;
@@ -124,7 +125,7 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_w
 
 	if (call_fails(CALL_ibv_create_ah_from_wc))
 		return NULL;
-	if (!pd_of(pd, NULL))
+	if (!shim_pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr))
 		return NULL;
@@ -134,7 +135,8 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_w
 static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32 op)
 {
 	struct shim_qp *qp = to_qp(ibqp);
-	struct shim_context *ctx = qp && qp->magic == MAGIC_QP ? context_of(ibqp->context) : NULL;
+	struct shim_context *ctx =
+		qp && qp->magic == MAGIC_QP ? shim_context_of(ibqp->context) : NULL;
 	struct hca_cmd cmd = { .op = op };
 
 	if (!ctx)
@@ -142,7 +144,7 @@ static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32
 	cmd.handle = ibqp->handle;
 	cmd.mcast.lid = lid;
 	memcpy(cmd.mcast.gid, gid->raw, 16);
-	return -obj_cmd(ctx, &cmd);
+	return -shim_obj_cmd(ctx, &cmd);
 }
 
 /** ibv_attach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */

@@ -10,7 +10,8 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queues.h"
 
-void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked, u32 delivered)
+void shim_events_drain(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked,
+		       u32 delivered)
 {
 	pthread_mutex_lock(mutex);
 	while (*acked != delivered)
@@ -18,13 +19,13 @@ void events_drained(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *ack
 	pthread_mutex_unlock(mutex);
 }
 
-void qp_end_events(struct shim_context *ctx, struct shim_qp *qp)
+void shim_qp_end_events(struct shim_context *ctx, struct shim_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->qp;
 
 	shim_chan_drop(ctx->async_chan, qp->opened ? ELEM_OPENED_QP : ELEM_QP, ibqp->handle,
 		       qp->qpn);
-	events_drained(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, qp->async_events);
+	shim_events_drain(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, qp->async_events);
 }
 
 /* An object of a context that was closed before may report to a channel that has a new owner. */
@@ -43,14 +44,14 @@ static bool event_of_cq(struct ibv_context *ibctx, const struct chan_event *ev,
 static bool event_of_qp(struct ibv_context *ibctx, const struct chan_event *ev,
 			struct ibv_async_event *out)
 {
-	struct shim_qp *qp = qp_find(ev->gen);
+	struct shim_qp *qp = shim_qp_find(ev->gen);
 
 	if (!qp || qp->qp.context != ibctx)
 		return false;
 	qp->async_events++;
 	if (ev->type != EV_COMM_EST && ev->type != EV_SQ_DRAINED &&
 	    ev->type != EV_QP_LAST_WQE_REACHED)
-		qp_saw_error(qp);
+		shim_qp_saw_error(qp);
 	out->element.qp = &qp->qp;
 	return true;
 }
@@ -104,7 +105,7 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 		ok = event_of_srq(ibctx, ev, out);
 		break;
 	case ELEM_WQ:
-		ok = wq_event(ibctx, ev, out);
+		ok = shim_wq_event(ibctx, ev, out);
 		break;
 	case ELEM_PORT:
 		out->element.port_num = (int)ev->handle;
@@ -123,7 +124,7 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 /** ibv_get_async_event() - ibv_get_async_event(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_event *event)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct chan_event ev;
 
 	if (call_fails(CALL_ibv_get_async_event))
@@ -139,7 +140,7 @@ SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_
 	return 0;
 }
 
-static void count_ack(pthread_mutex_t *mutex, pthread_cond_t *cond, u32 *acked)
+static void event_count_ack(pthread_mutex_t *mutex, pthread_cond_t *cond, u32 *acked)
 {
 	pthread_mutex_lock(mutex);
 	++*acked;
@@ -157,7 +158,7 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		count_ack(&cq->mutex, &cq->cond, &cq->async_events_completed);
+		event_count_ack(&cq->mutex, &cq->cond, &cq->async_events_completed);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -167,14 +168,14 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		count_ack(&qp->mutex, &qp->cond, &qp->events_completed);
+		event_count_ack(&qp->mutex, &qp->cond, &qp->events_completed);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		count_ack(&srq->mutex, &srq->cond, &srq->events_completed);
+		event_count_ack(&srq->mutex, &srq->cond, &srq->events_completed);
 		break;
 	case IBV_EVENT_WQ_FATAL:
-		count_ack(&wq->mutex, &wq->cond, &wq->events_completed);
+		event_count_ack(&wq->mutex, &wq->cond, &wq->events_completed);
 		break;
 	default: /* of a port or the device: nothing waits for them */
 		break;
@@ -192,5 +193,5 @@ void shim_raise_fatal(void)
 		if (!ctx->closed)
 			shim_chan_push(ctx->async_chan, &ev);
 	pthread_mutex_unlock(&objs_lock);
-	cm_raise_fatal();
+	ucma_raise_fatal();
 }

@@ -18,7 +18,7 @@ static struct shim_channel *channel_of(struct ibv_comp_channel *ibch)
 /** ibv_create_comp_channel() - ibv_create_comp_channel(3). Return: channel, or NULL with errno. */
 SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibctx)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_channel *ch;
 	int fd = -1, index;
 
@@ -28,7 +28,7 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 		return NULL;
 	if (ctx->dead)
 		return fail_null(-EIO);
-	ch = obj_alloc(sizeof(*ch));
+	ch = shim_obj_alloc(sizeof(*ch));
 	if (!ch)
 		return NULL;
 	index = shim_chan_new(&fd);
@@ -40,7 +40,7 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 	ch->index = (u32)index;
 	ch->channel.context = ibctx;
 	ch->channel.fd = fd;
-	context_get(ctx);
+	shim_context_get(ctx);
 	return &ch->channel;
 }
 
@@ -49,7 +49,7 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 {
 	struct shim_channel *ch = channel_of(ibch);
-	struct shim_context *ctx = ch ? context_of(ibch->context) : NULL;
+	struct shim_context *ctx = ch ? shim_context_of(ibch->context) : NULL;
 
 	if (call_fails(CALL_ibv_destroy_comp_channel))
 		return errno;
@@ -63,12 +63,12 @@ SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 		shim_chan_free(ch->index, ibch->fd);
 	ch->magic = 0;
 	free(ch);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }
 
 /* The CQ that an event names, its delivery counted, or NULL when it has gone since. */
-static struct shim_cq *event_cq(const struct chan_event *ev)
+static struct shim_cq *comp_event_cq(const struct chan_event *ev)
 {
 	struct shim_cq *cq = NULL;
 
@@ -89,7 +89,7 @@ SHIM_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **
 				 void **cq_context)
 {
 	struct shim_channel *ch = channel_of(ibch);
-	struct shim_context *ctx = ch ? context_of(ibch->context) : NULL;
+	struct shim_context *ctx = ch ? shim_context_of(ibch->context) : NULL;
 	struct shim_cq *cq = NULL;
 	struct chan_event ev;
 
@@ -97,11 +97,11 @@ SHIM_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **
 		return -1;
 	if (!ctx || ctx->dead)
 		return fail_minus(ctx ? -EIO : -EINVAL);
-	shim_drain();
+	shim_engine_drain();
 	while (!cq) {
 		if (shim_chan_get(ch->index, ibch->fd, &ev))
 			return -1;
-		cq = event_cq(&ev);
+		cq = comp_event_cq(&ev);
 	}
 	*ibcq = &cq->cq;
 	*cq_context = cq->cq.cq_context;

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/** shim_priv_guard() - block for verbs_context.priv, see the interposition's own description. */
-extern void *shim_priv_guard(void);
+/** ops_padding() - block for verbs_context.priv, see the interposition's own description. */
+extern void *ops_padding(void);
 
 static const struct ibv_context_ops live_ops = {
 	.alloc_mw = shim_alloc_mw,
@@ -74,7 +74,7 @@ static int dead_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind
 	return EIO;
 }
 
-void context_set_dead(struct shim_context *ctx)
+void shim_context_set_dead(struct shim_context *ctx)
 {
 	struct ibv_context_ops *ops = &ctx->verbs.context.ops;
 
@@ -97,7 +97,7 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	ctx->dev = dev;
 	ctx->async_chan = chan;
 	v->sz = sizeof(*v);
-	v->priv = shim_priv_guard();
+	v->priv = ops_padding();
 	v->query_port = shim_query_port;
 	v->query_device_ex = shim_query_device_ex;
 	v->query_rt_values = shim_query_rt_values;
@@ -139,17 +139,17 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	pthread_mutex_init(&v->context.mutex, NULL);
 }
 
-struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
+struct ibv_context *shim_context_new(struct shim_device *dev, int cmd_fd, u64 id)
 {
 	struct hca_cmd cmd = { .op = CMD_OPEN_DEV };
 	struct shim_context *ctx = NULL;
 	int fd = -1, chan = 0, ret;
 
-	ret = objs_init();
+	ret = shim_objs_init();
 	if (!ret)
-		ret = shim_open();
+		ret = shim_client_start();
 	if (!ret)
-		ctx = obj_alloc(sizeof(*ctx));
+		ctx = shim_obj_alloc(sizeof(*ctx));
 	if (!ret && !ctx)
 		ret = -ENOMEM;
 	if (!ret) {
@@ -159,7 +159,7 @@ struct ibv_context *context_new(struct shim_device *dev, int cmd_fd, u64 id)
 	if (!ret) {
 		cmd.open.dev = dev->info.index;
 		cmd.open.async_chan = (u32)chan;
-		ret = shim_cmd(&cmd);
+		ret = shim_cmd_exec(&cmd);
 		if (ret)
 			shim_chan_free((u32)chan, fd);
 	}
@@ -189,11 +189,11 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 		return NULL;
 	if (!dev || dev->magic != MAGIC_DEVICE)
 		return fail_null(-EINVAL);
-	ret = shim_connect();
+	ret = shim_client_connect();
 	if (ret)
 		return fail_null(ret);
-	fd = cmd_fd_make(dev->info.index, &id);
-	return fd < 0 ? fail_null(fd) : context_new(dev, fd, id);
+	fd = shim_context_fd_make(dev->info.index, &id);
+	return fd < 0 ? fail_null(fd) : shim_context_new(dev, fd, id);
 }
 
 /**
@@ -203,7 +203,7 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
  */
 SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 
 	if (call_fails(CALL_ibv_close_device))
 		return -1;
@@ -214,11 +214,11 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	pthread_mutex_unlock(&objs_lock);
 	syscall(SYS_close, ctx->verbs.context.cmd_fd);
 	/* It fails where there is nobody any more who could raise an event. */
-	obj_destroy_cmd(ctx, CMD_CLOSE_DEV, ctx->handle);
+	shim_obj_destroy_cmd(ctx, CMD_CLOSE_DEV, ctx->handle);
 	if (ctx->dead)
 		syscall(SYS_close, ctx->verbs.context.async_fd);
 	else
 		shim_chan_free(ctx->async_chan, ctx->verbs.context.async_fd);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }

@@ -17,14 +17,14 @@ static struct shim_cq *cq_of(struct ibv_cq *ibcq)
 }
 
 /* A ring for at least @cqe entries. Return: 0 or -errno. */
-static int ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *depth)
+static int cq_ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *depth)
 {
 	struct hca_dev buf;
 
-	if (cqe < 1 || cqe > limits_now(ctx, &buf)->max_cqe)
+	if (cqe < 1 || cqe > shim_limits_now(ctx, &buf)->max_cqe)
 		return -EINVAL;
 	*depth = shim_pow2(cqe);
-	*ring = seg_alloc(CQ_HDR + (u64)*depth * sizeof(struct cqe));
+	*ring = shim_seg_alloc(CQ_HDR + (u64)*depth * sizeof(struct cqe));
 	return *ring ? 0 : -ENOMEM;
 }
 
@@ -35,11 +35,11 @@ static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 
 
 	cq->ring = ring;
 	cq->ring_size = CQ_HDR + (u64)depth * sizeof(struct cqe);
-	cq->ctl = seg_at(ring);
-	cq->entries = seg_at(ring + CQ_HDR);
+	cq->ctl = shim_seg_at(ring);
+	cq->entries = shim_seg_at(ring + CQ_HDR);
 	cq->mask = depth - 1;
 	cq->cons = 0;
-	cq->cq.cqe = (int)min_u32(depth, limits_now(ctx, &buf)->max_cqe);
+	cq->cq.cqe = (int)min_u32(depth, shim_limits_now(ctx, &buf)->max_cqe);
 }
 
 #define WC_TS                                                                                      \
@@ -60,7 +60,7 @@ static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq,
 	cmd.cq.want_ts = !!(attr->wc_flags & WC_TS);
 	cmd.cq.ignore_overrun = (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 				(attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
 	cq->cq.handle = cmd.handle;
@@ -87,13 +87,13 @@ static void cq_init(struct shim_context *ctx, struct shim_cq *cq)
 	cq->magic = MAGIC_CQ;
 	if (cq->cq.channel)
 		__atomic_fetch_add(&cq->cq.channel->refcnt, 1, __ATOMIC_RELAXED);
-	context_get(ctx);
-	objs_add_cq(cq);
+	shim_context_get(ctx);
+	shim_objs_add_cq(cq);
 }
 
-struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
+struct shim_cq *shim_cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_cq *cq;
 	u64 ring = 0;
 	u32 depth;
@@ -103,12 +103,12 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_
 		return NULL;
 	ret = ctx->dead ? -EIO : cq_check_args(ibctx, attr);
 	if (!ret)
-		ret = ring_new(ctx, attr->cqe, &ring, &depth);
+		ret = cq_ring_new(ctx, attr->cqe, &ring, &depth);
 	if (ret)
 		return fail_null(ret);
-	cq = obj_alloc(sizeof(*cq));
+	cq = shim_obj_alloc(sizeof(*cq));
 	if (!cq) {
-		seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
+		shim_seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
 		return NULL;
 	}
 	cq->cq.context = ibctx;
@@ -117,7 +117,7 @@ struct shim_cq *cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_
 	cq_set_ring(ctx, cq, ring, depth);
 	ret = cq_create_cmd(ctx, cq, attr);
 	if (ret) {
-		seg_free(cq->ring, cq->ring_size);
+		shim_seg_free(cq->ring, cq->ring_size);
 		free(cq);
 		return fail_null(ret);
 	}
@@ -139,7 +139,7 @@ SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, voi
 		return NULL;
 	if (cqe < 1 || comp_vector < 0)
 		return fail_null(-EINVAL);
-	cq = cq_new(ibctx, &attr);
+	cq = shim_cq_new(ibctx, &attr);
 	return cq ? &cq->cq : NULL;
 }
 
@@ -152,10 +152,10 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 	store_release(&cq->ctl->cons, cq->cons);
 	cmd.cq.ring = ring;
 	cmd.cq.depth = depth;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
-	seg_free(cq->ring, cq->ring_size);
+	shim_seg_free(cq->ring, cq->ring_size);
 	cq_set_ring(ctx, cq, ring, depth);
 	return 0;
 }
@@ -164,7 +164,7 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct shim_cq *cq = cq_of(ibcq);
-	struct shim_context *ctx = cq ? context_of(ibcq->context) : NULL;
+	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;
 	u64 ring = 0;
 	u32 depth;
 	int ret;
@@ -177,7 +177,7 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 		return EIO;
 	if (cqe < 1)
 		return EINVAL;
-	ret = ring_new(ctx, (u32)cqe, &ring, &depth);
+	ret = cq_ring_new(ctx, (u32)cqe, &ring, &depth);
 	if (ret)
 		return -ret;
 	shim_lock(&cq->lock);
@@ -186,7 +186,7 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 	shim_unlock(&cq->arm_lock);
 	shim_unlock(&cq->lock);
 	if (ret)
-		seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
+		shim_seg_free(ring, CQ_HDR + (u64)depth * sizeof(struct cqe));
 	return -ret;
 }
 
@@ -199,15 +199,16 @@ static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
 	if (ch)
 		shim_chan_drop(ch->index, ELEM_CQ, ibcq->handle, cq->gen);
 	shim_chan_drop(ctx->async_chan, ELEM_CQ, ibcq->handle, cq->gen);
-	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed, cq->comp_events);
-	events_drained(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed, cq->async_events);
+	shim_events_drain(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed, cq->comp_events);
+	shim_events_drain(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed,
+			  cq->async_events);
 }
 
 /** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs). */
 SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct shim_cq *cq = cq_of(ibcq);
-	struct shim_context *ctx = cq ? context_of(ibcq->context) : NULL;
+	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;
 	int ret;
 
 	if (call_fails(CALL_ibv_destroy_cq))
@@ -216,21 +217,21 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 		return EINVAL;
 	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_CQ, ibcq->handle);
+	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_CQ, ibcq->handle);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		objs_del_cq(cq);
+		shim_objs_del_cq(cq);
 		cq_end_events(ctx, cq);
-		seg_free(cq->ring, cq->ring_size);
+		shim_seg_free(cq->ring, cq->ring_size);
 	}
 	if (ibcq->channel)
 		__atomic_fetch_sub(&ibcq->channel->refcnt, 1, __ATOMIC_RELEASE);
-	parent_put(cq->parent);
+	shim_parent_put(cq->parent);
 	cq->magic = 0;
 	pthread_cond_destroy(&ibcq->cond);
 	pthread_mutex_destroy(&ibcq->mutex);
 	free(cq);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }

@@ -11,18 +11,18 @@
 
 #include <time.h>
 
-static struct shim_cq *cqx(struct ibv_cq_ex *ex)
+static struct shim_cq *to_cq_of_ex(struct ibv_cq_ex *ex)
 {
 	return (struct shim_cq *)ex;
 }
 
 /* Make the next reportable entry current. Return: 0 or ENOENT. */
-static int advance(struct shim_cq *cq)
+static int batch_advance(struct shim_cq *cq)
 {
 	const struct cqe *e;
 
-	while ((e = cq_peek(cq))) {
-		cq_consume(cq, e);
+	while ((e = shim_cq_peek(cq))) {
+		shim_cq_consume(cq, e);
 		if (!(e->flags & CQE_SKIP)) {
 			cq->cur = e;
 			cq->ex.wr_id = e->wr_id;
@@ -36,7 +36,7 @@ static int advance(struct shim_cq *cq)
 }
 
 /* Give the current entry, if any, back to the engine. */
-static void retire(struct shim_cq *cq)
+static void batch_retire(struct shim_cq *cq)
 {
 	if (cq->cur)
 		cq->cons++;
@@ -45,7 +45,7 @@ static void retire(struct shim_cq *cq)
 }
 
 /* What wall clock time is ahead of the fabric's clock, to a microsecond unless we are interrupted. */
-static u64 wall_offset(void)
+static u64 wall_clock_offset(void)
 {
 	u64 before, after, wall;
 	struct timespec now;
@@ -62,7 +62,7 @@ static u64 wall_offset(void)
 
 static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-	struct shim_cq *cq = cqx(ex);
+	struct shim_cq *cq = to_cq_of_ex(ex);
 	int ret;
 
 	if (attr && attr->comp_mask)
@@ -70,22 +70,22 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	if (call_fails(CALL_ibv_start_poll))
 		return errno;
 	shim_lock(&cq->lock);
-	ret = advance(cq);
+	ret = batch_advance(cq);
 	if (unlikely(ret)) {
-		retire(cq);
+		batch_retire(cq);
 		shim_unlock(&cq->lock);
-		if (!cq_idle(cq))
+		if (!shim_cq_idle(cq))
 			return ret;
 		shim_lock(&cq->lock);
-		ret = advance(cq);
+		ret = batch_advance(cq);
 		if (ret) {
-			retire(cq);
+			batch_retire(cq);
 			shim_unlock(&cq->lock);
 			return ret;
 		}
 	}
 	if (cq->wall)
-		cq->wall_off = wall_offset();
+		cq->wall_off = wall_clock_offset();
 	cq->owner = pthread_self();
 	store_release(&cq->in_batch, true);
 	return 0;
@@ -93,95 +93,95 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 static int cqx_next_poll(struct ibv_cq_ex *ex)
 {
-	struct shim_cq *cq = cqx(ex);
+	struct shim_cq *cq = to_cq_of_ex(ex);
 
 	if (call_fails(CALL_ibv_next_poll))
 		return errno;
-	retire(cq);
-	return advance(cq);
+	batch_retire(cq);
+	return batch_advance(cq);
 }
 
 static void cqx_end_poll(struct ibv_cq_ex *ex)
 {
-	struct shim_cq *cq = cqx(ex);
+	struct shim_cq *cq = to_cq_of_ex(ex);
 
-	retire(cq);
+	batch_retire(cq);
 	store_release(&cq->in_batch, false);
 	shim_unlock(&cq->lock);
 }
 
 static enum ibv_wc_opcode cqx_read_opcode(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->opcode;
+	return to_cq_of_ex(ex)->cur->opcode;
 }
 
 static uint32_t cqx_read_vendor_err(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->vendor_err;
+	return to_cq_of_ex(ex)->cur->vendor_err;
 }
 
 static uint32_t cqx_read_byte_len(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->byte_len;
+	return to_cq_of_ex(ex)->cur->byte_len;
 }
 
 static __be32 cqx_read_imm_data(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->imm;
+	return to_cq_of_ex(ex)->cur->imm;
 }
 
 static uint32_t cqx_read_qp_num(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->qpn & IB_QPN_MASK;
+	return to_cq_of_ex(ex)->cur->qpn & IB_QPN_MASK;
 }
 
 static uint32_t cqx_read_src_qp(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->src_qp;
+	return to_cq_of_ex(ex)->cur->src_qp;
 }
 
 static unsigned int cqx_read_wc_flags(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->wc_flags;
+	return to_cq_of_ex(ex)->cur->wc_flags;
 }
 
 /* What lies in the third line is there for some entries only. */
-static const struct cqe *ext(struct ibv_cq_ex *ex)
+static const struct cqe *cqe_extension(struct ibv_cq_ex *ex)
 {
 	static const struct cqe none;
-	const struct cqe *e = cqx(ex)->cur;
+	const struct cqe *e = to_cq_of_ex(ex)->cur;
 
 	return e->flags & CQE_EXT ? e : &none;
 }
 
 static uint32_t cqx_read_slid(struct ibv_cq_ex *ex)
 {
-	return ext(ex)->slid;
+	return cqe_extension(ex)->slid;
 }
 
 static uint8_t cqx_read_sl(struct ibv_cq_ex *ex)
 {
-	return ext(ex)->sl;
+	return cqe_extension(ex)->sl;
 }
 
 static uint8_t cqx_read_dlid_path_bits(struct ibv_cq_ex *ex)
 {
-	return ext(ex)->dlid_path_bits;
+	return cqe_extension(ex)->dlid_path_bits;
 }
 
 static uint16_t cqx_read_cvlan(struct ibv_cq_ex *ex)
 {
-	return ext(ex)->cvlan;
+	return cqe_extension(ex)->cvlan;
 }
 
 static uint32_t cqx_read_flow_tag(struct ibv_cq_ex *ex)
 {
-	return ext(ex)->flow_tag;
+	return cqe_extension(ex)->flow_tag;
 }
 
 static void cqx_read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 {
-	const struct cqe *e = ext(ex);
+	const struct cqe *e = cqe_extension(ex);
 
 	info->tag = e->tm_tag;
 	info->priv = e->tm_priv;
@@ -189,13 +189,13 @@ static void cqx_read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 
 static uint64_t cqx_read_completion_ts(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->ts;
+	return to_cq_of_ex(ex)->cur->ts;
 }
 
 /* By one offset for the whole batch, so that entries keep their distances. */
 static uint64_t cqx_read_wallclock_ns(struct ibv_cq_ex *ex)
 {
-	return cqx(ex)->cur->ts + cqx(ex)->wall_off;
+	return to_cq_of_ex(ex)->cur->ts + to_cq_of_ex(ex)->wall_off;
 }
 
 /* Functions for fields that were not asked for are not there (ibv_create_cq_ex(3)). */
@@ -235,12 +235,12 @@ static int dead_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return EIO;
 }
 
-void cqx_set_dead(struct shim_cq *cq)
+void shim_cqx_set_dead(struct shim_cq *cq)
 {
 	cq->ex.start_poll = dead_start_poll;
 }
 
-static int check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
+static int cqx_check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr)
 {
 	u32 mask = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 	u32 flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
@@ -254,7 +254,7 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_attr_e
 	if (attr->wc_flags & ~(u64)IBV_CREATE_CQ_SUP_WC_FLAGS)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
-		pd = pd_of(attr->parent_domain, ibctx);
+		pd = shim_pd_of(attr->parent_domain, ibctx);
 		if (!pd || !pd->real)
 			return -EINVAL;
 	}
@@ -263,19 +263,19 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_attr_e
 
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr)
 {
-	int ret = check_attr(ibctx, attr);
+	int ret = cqx_check_attr(ibctx, attr);
 	struct shim_cq *cq;
 
 	if (call_fails(CALL_ibv_create_cq_ex))
 		return NULL;
 	if (ret)
 		return fail_null(ret);
-	cq = cq_new(ibctx, attr);
+	cq = shim_cq_new(ibctx, attr);
 	if (!cq)
 		return NULL;
 	cq->wall = attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
-		cq->parent = parent_get(attr->parent_domain);
+		cq->parent = shim_parent_get(attr->parent_domain);
 	cqx_init(&cq->ex, attr->wc_flags);
 	return &cq->ex;
 }

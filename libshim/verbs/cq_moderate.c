@@ -9,7 +9,8 @@
 int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
 	struct shim_cq *cq = to_cq(ibcq);
-	struct shim_context *ctx = cq && cq->magic == MAGIC_CQ ? context_of(ibcq->context) : NULL;
+	struct shim_context *ctx =
+		cq && cq->magic == MAGIC_CQ ? shim_context_of(ibcq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ };
 
 	if (call_fails(CALL_ibv_modify_cq))
@@ -19,5 +20,5 @@ int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 	cmd.handle = ibcq->handle;
 	cmd.cq.mod_count = attr->moderate.cq_count;
 	cmd.cq.mod_period = attr->moderate.cq_period;
-	return -obj_cmd(ctx, &cmd);
+	return -shim_obj_cmd(ctx, &cmd);
 }

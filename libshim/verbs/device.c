@@ -15,7 +15,7 @@ static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shim_device *devices[PROTO_MAX_DEVS];
 static u32 n_devices;
 
-void devices_forget(void)
+void shim_devices_forget(void)
 {
 	/* Only the forking thread exists in the child, and it is not in here. */
 	pthread_mutex_init(&devices_lock, NULL);
@@ -24,10 +24,10 @@ void devices_forget(void)
 }
 
 /* Ask the fabric. Return: 0 or -errno. */
-static int device_ask(u32 number, struct hca_dev *info)
+static int device_query(u32 number, struct hca_dev *info)
 {
 	struct proto_msg m = { .op = PROTO_DEV, .ask.number = number };
-	int ret = rpc_call(&m, -1, NULL, 0);
+	int ret = shim_rpc_call(&m, -1, NULL, 0);
 	u32 p, g;
 
 	if (ret < 0)
@@ -44,20 +44,20 @@ static int device_ask(u32 number, struct hca_dev *info)
 	return 0;
 }
 
-const struct hca_dev *device_now(const struct shim_context *ctx, struct hca_dev *buf)
+const struct hca_dev *shim_device_now(const struct shim_context *ctx, struct hca_dev *buf)
 {
 	if (ctx->dead || load_relaxed(&shim.fatal))
 		return &ctx->dev->info;
 	if (shim.hca)
 		return &shim.hca->dev[ctx->dev->info.index];
-	return device_ask(ctx->dev->info.number, buf) ? &ctx->dev->info : buf;
+	return device_query(ctx->dev->info.number, buf) ? &ctx->dev->info : buf;
 }
 
 /* Return: 0 or -errno. */
 static int device_new(u32 number, struct shim_device **dev)
 {
-	struct shim_device *d = obj_alloc(sizeof(*d));
-	int ret = d ? device_ask(number, &d->info) : -ENOMEM;
+	struct shim_device *d = shim_obj_alloc(sizeof(*d));
+	int ret = d ? device_query(number, &d->info) : -ENOMEM;
 
 	if (ret) {
 		free(d);
@@ -92,9 +92,9 @@ static int devices_make(void)
 	return ret;
 }
 
-struct shim_device *device_by_index(u32 index)
+struct shim_device *shim_device_by_index(u32 index)
 {
-	int ret = shim_connect();
+	int ret = shim_client_connect();
 	u32 i;
 
 	if (!ret)
@@ -121,7 +121,7 @@ SHIM_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 		return NULL;
 	if (num_devices)
 		*num_devices = 0;
-	ret = shim_connect();
+	ret = shim_client_connect();
 	if (!ret)
 		ret = devices_make();
 	if (ret)
@@ -148,7 +148,7 @@ SHIM_EXPORT const char *ibv_get_device_name(struct ibv_device *device)
 	return device->name;
 }
 
-static const struct shim_device *device_of(const struct ibv_device *device)
+static const struct shim_device *shim_device_of(const struct ibv_device *device)
 {
 	const struct shim_device *d = (const struct shim_device *)device;
 
@@ -158,7 +158,7 @@ static const struct shim_device *device_of(const struct ibv_device *device)
 /** ibv_get_device_guid() - ibv_get_device_guid(3). Return: node GUID in network byte order. */
 SHIM_EXPORT __be64 ibv_get_device_guid(struct ibv_device *device)
 {
-	const struct shim_device *d = device_of(device);
+	const struct shim_device *d = shim_device_of(device);
 
 	return d ? htobe64(d->info.guid) : 0;
 }
@@ -166,7 +166,7 @@ SHIM_EXPORT __be64 ibv_get_device_guid(struct ibv_device *device)
 /** ibv_get_device_index() - ibv_get_device_index(3). Return: index or -1. */
 SHIM_EXPORT int ibv_get_device_index(struct ibv_device *device)
 {
-	const struct shim_device *d = device_of(device);
+	const struct shim_device *d = shim_device_of(device);
 
 	return d ? (int)d->info.number : -1;
 }

@@ -33,19 +33,19 @@ static struct shim_dm *dm_of(struct ibv_dm *ibdm)
 
 static int dm_cmd(const struct shim_context *ctx, struct hca_cmd *cmd)
 {
-	int ret = ctx->dead ? shim_connect() : 0;
+	int ret = ctx->dead ? shim_client_connect() : 0;
 
-	return ret ? ret : shim_cmd(cmd);
+	return ret ? ret : shim_cmd_exec(cmd);
 }
 
 /* Where in the file a piece lies; the first grain is the file's head. */
-static u64 dm_place(const struct shim_context *ctx, u32 handle)
+static u64 dm_file_offset(const struct shim_context *ctx, u32 handle)
 {
 	return DM_GRAIN + handle * ALIGN_UP(ctx->dev->info.lim.max_dm, DM_GRAIN);
 }
 
 /* Make the file long enough. It can only grow, whoever else is about to do the same. */
-static int grow(int fd, u64 size)
+static int dm_file_grow(int fd, u64 size)
 {
 	struct rlimit limit;
 	struct stat st;
@@ -67,8 +67,8 @@ static int grow(int fd, u64 size)
 
 static int dm_map(const struct shim_context *ctx, struct shim_dm *dm)
 {
-	u64 place = dm_place(ctx, dm->dm.handle);
-	int ret = grow(ctx->verbs.context.cmd_fd, place + dm->len);
+	u64 place = dm_file_offset(ctx, dm->dm.handle);
+	int ret = dm_file_grow(ctx->verbs.context.cmd_fd, place + dm->len);
 	void *map;
 
 	if (ret)
@@ -81,7 +81,7 @@ static int dm_map(const struct shim_context *ctx, struct shim_dm *dm)
 	return 0;
 }
 
-static int dm_access(const struct shim_dm *dm, u64 off, const void *host, size_t len)
+static int dm_check_range(const struct shim_dm *dm, u64 off, const void *host, size_t len)
 {
 	if (dm->magic != MAGIC_DM)
 		return EINVAL;
@@ -95,7 +95,7 @@ static int dm_access(const struct shim_dm *dm, u64 off, const void *host, size_t
 static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *host, size_t len)
 {
 	struct shim_dm *dm = (struct shim_dm *)ibdm;
-	int ret = dm_access(dm, off, host, len);
+	int ret = dm_check_range(dm, off, host, len);
 
 	if (call_fails(CALL_ibv_memcpy_to_dm))
 		return errno;
@@ -107,7 +107,7 @@ static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *host, size_t 
 static int dm_read(void *host, struct ibv_dm *ibdm, uint64_t off, size_t len)
 {
 	struct shim_dm *dm = (struct shim_dm *)ibdm;
-	int ret = dm_access(dm, off, host, len);
+	int ret = dm_check_range(dm, off, host, len);
 
 	if (call_fails(CALL_ibv_memcpy_from_dm))
 		return errno;
@@ -119,7 +119,7 @@ static int dm_read(void *host, struct ibv_dm *ibdm, uint64_t off, size_t len)
 /* What @handle names in the HCA becomes an object here. Return: NULL with errno. */
 static struct ibv_dm *dm_new(struct shim_context *ctx, u32 handle, u64 len)
 {
-	struct shim_dm *dm = obj_alloc(sizeof(*dm));
+	struct shim_dm *dm = shim_obj_alloc(sizeof(*dm));
 	int ret;
 
 	if (!dm)
@@ -137,7 +137,7 @@ static struct ibv_dm *dm_new(struct shim_context *ctx, u32 handle, u64 len)
 		return fail_null(ret);
 	}
 	dm->magic = MAGIC_DM;
-	context_get(ctx);
+	shim_context_get(ctx);
 	return &dm->dm;
 }
 
@@ -150,7 +150,7 @@ static int dm_end(const struct shim_context *ctx, u32 handle)
 
 struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_ALLOC_DM };
 	struct ibv_dm *dm;
 	int ret;
@@ -179,20 +179,20 @@ struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr
 /* Forget it. A region that is still there may need the mapping. */
 static void dm_drop(struct shim_dm *dm, bool wipe)
 {
-	struct shim_context *ctx = context_of(dm->dm.context);
+	struct shim_context *ctx = shim_context_of(dm->dm.context);
 
 	if (wipe)
 		madvise(dm->map, dm->len, MADV_REMOVE);
 	if (!__atomic_load_n(&dm->users, __ATOMIC_ACQUIRE))
 		munmap(dm->map, dm->len);
-	obj_free(ctx, dm, &dm->magic);
+	shim_obj_free(ctx, dm, &dm->magic);
 }
 
 /** shim_free_dm() - ibv_free_dm(3). Return: 0 or errno value; EBUSY while regions are on it. */
 int shim_free_dm(struct ibv_dm *ibdm)
 {
 	struct shim_dm *dm = dm_of(ibdm);
-	struct shim_context *ctx = dm ? context_of(ibdm->context) : NULL;
+	struct shim_context *ctx = dm ? shim_context_of(ibdm->context) : NULL;
 	bool mine;
 	int ret;
 
@@ -217,17 +217,17 @@ struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t o
 
 	if (call_fails(CALL_ibv_reg_dm_mr))
 		return NULL;
-	if (!pd_of(pd, NULL) || !dm || ibdm->context != pd->context ||
+	if (!shim_pd_of(pd, NULL) || !dm || ibdm->context != pd->context ||
 	    !(access & IBV_ACCESS_ZERO_BASED) || (access & ~(u32)DM_ACCESS) ||
-	    mr_check_access(access) || offset > dm->len || length > dm->len - offset)
+	    shim_mr_check_access(access) || offset > dm->len || length > dm->len - offset)
 		return fail_null(-EINVAL);
 	cmd.mr.addr = (uintptr_t)dm->map + offset;
 	cmd.mr.len = length;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access;
 	cmd.mr.dm = ibdm->handle + 1;
-	cmd.mr.ctx = context_of(ibdm->context)->id;
-	mr = mr_new(pd, MRT_DM, &cmd, NULL, length);
+	cmd.mr.ctx = shim_context_of(ibdm->context)->id;
+	mr = shim_mr_new(pd, MRT_DM, &cmd, NULL, length);
 	if (!mr)
 		return NULL;
 	mr->dm = dm;
@@ -238,7 +238,7 @@ struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t o
 /** ibv_import_dm() - ibv_import_dm(3). Return: DM, or NULL with errno. */
 SHIM_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *ibctx, uint32_t dm_handle)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	int ret;
 
@@ -249,7 +249,7 @@ SHIM_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *ibctx, uint32_t dm_
 	cmd.import.kind = IMPORT_DM;
 	cmd.import.index = dm_handle;
 	cmd.import.ctx = ctx->id;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	return ret ? fail_null(ret) : dm_new(ctx, dm_handle, cmd.import.len);
 }
 
@@ -258,6 +258,6 @@ SHIM_EXPORT void ibv_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct shim_dm *dm = dm_of(ibdm);
 
-	if (dm && context_of(ibdm->context))
+	if (dm && shim_context_of(ibdm->context))
 		dm_drop(dm, false);
 }

@@ -20,7 +20,7 @@
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_RELAXED_ORDERING)
 
 /* Whether @fd is a dma-buf that has the range. Return: 0, -EBADF or -EINVAL. */
-static int check_fd(int fd, u64 offset, u64 length)
+static int dmabuf_check_fd(int fd, u64 offset, u64 length)
 {
 	struct statfs fs;
 	off_t size;
@@ -35,7 +35,7 @@ static int check_fd(int fd, u64 offset, u64 length)
 	return offset + length > (u64)size ? -EINVAL : 0;
 }
 
-static int map_fd(int fd, u64 offset, u64 length, u32 access, struct shim_mr *where)
+static int dmabuf_map(int fd, u64 offset, u64 length, u32 access, struct shim_mr *where)
 {
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	int prot = PROT_READ | (access & IBV_ACCESS_LOCAL_WRITE ? PROT_WRITE : 0);
@@ -57,13 +57,13 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 	if (call_fails(CALL_ibv_reg_dmabuf_mr))
 		return NULL;
-	if (!pd_of(pd, NULL) || ((u32)access & ~(u32)DMABUF_ACCESS) ||
-	    mr_check_access((u32)access) || (offset ^ iova) % page || offset + length < offset ||
-	    iova + length < iova)
+	if (!shim_pd_of(pd, NULL) || ((u32)access & ~(u32)DMABUF_ACCESS) ||
+	    shim_mr_check_access((u32)access) || (offset ^ iova) % page ||
+	    offset + length < offset || iova + length < iova)
 		return fail_null(-EINVAL);
-	ret = check_fd(fd, offset, length);
+	ret = dmabuf_check_fd(fd, offset, length);
 	if (!ret)
-		ret = map_fd(fd, offset, length, (u32)access, &where);
+		ret = dmabuf_map(fd, offset, length, (u32)access, &where);
 	if (ret)
 		return fail_null(ret);
 	cmd.mr.addr = (uintptr_t)where.map + offset % page;
@@ -71,7 +71,7 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	cmd.mr.iova = iova;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = (u32)access;
-	mr = mr_new(pd, MRT_DMABUF, &cmd, (void *)(uintptr_t)offset, length);
+	mr = shim_mr_new(pd, MRT_DMABUF, &cmd, (void *)(uintptr_t)offset, length);
 	if (!mr) {
 		ret = -errno;
 		munmap(where.map, where.map_len);

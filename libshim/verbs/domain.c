@@ -40,17 +40,17 @@ static struct shim_td *td_of(struct ibv_td *ibtd)
 
 static struct parent_domain *parent_of(struct ibv_pd *ibpd)
 {
-	struct shim_pd *pd = pd_of(ibpd, NULL);
+	struct shim_pd *pd = shim_pd_of(ibpd, NULL);
 
 	return pd && pd->real ? container_of(pd, struct parent_domain, pd) : NULL;
 }
 
-static void hold(u32 *count)
+static void users_inc(u32 *count)
 {
 	__atomic_fetch_add(count, 1, __ATOMIC_ACQ_REL);
 }
 
-static void drop(u32 *count)
+static void users_dec(u32 *count)
 {
 	__atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
 }
@@ -58,7 +58,7 @@ static void drop(u32 *count)
 /** shim_alloc_td() - ibv_alloc_td(3). Return: thread domain, or NULL with errno. */
 struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_td *td;
 
 	if (call_fails(CALL_ibv_alloc_td))
@@ -69,12 +69,12 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 		return fail_null(-EINVAL);
 	if (ctx->dead)
 		return fail_null(-EIO);
-	td = obj_alloc(sizeof(*td));
+	td = shim_obj_alloc(sizeof(*td));
 	if (!td)
 		return NULL;
 	td->td.context = ibctx;
 	td->magic = MAGIC_TD;
-	context_get(ctx);
+	shim_context_get(ctx);
 	return &td->td;
 }
 
@@ -82,7 +82,7 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 int shim_dealloc_td(struct ibv_td *ibtd)
 {
 	struct shim_td *td = td_of(ibtd);
-	struct shim_context *ctx = td ? context_of(ibtd->context) : NULL;
+	struct shim_context *ctx = td ? shim_context_of(ibtd->context) : NULL;
 
 	if (call_fails(CALL_ibv_dealloc_td))
 		return errno;
@@ -90,15 +90,16 @@ int shim_dealloc_td(struct ibv_td *ibtd)
 		return EINVAL;
 	if (__atomic_load_n(&td->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	obj_free(ctx, td, &td->magic);
+	shim_obj_free(ctx, td, &td->magic);
 	return 0;
 }
 
-static int check_attr(struct ibv_context *ibctx, const struct ibv_parent_domain_init_attr *attr)
+static int parent_check_attr(struct ibv_context *ibctx,
+			     const struct ibv_parent_domain_init_attr *attr)
 {
 	u32 known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
-	if (!pd_of(attr->pd, ibctx) || (attr->comp_mask & ~known))
+	if (!shim_pd_of(attr->pd, ibctx) || (attr->comp_mask & ~known))
 		return -EINVAL;
 	if (attr->td && (!td_of(attr->td) || attr->td->context != ibctx))
 		return -EINVAL;
@@ -112,7 +113,7 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_parent_domain_
 struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 					struct ibv_parent_domain_init_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct parent_domain *p;
 	int ret;
 
@@ -120,10 +121,10 @@ struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 		return NULL;
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : check_attr(ibctx, attr);
+	ret = ctx->dead ? -EIO : parent_check_attr(ibctx, attr);
 	if (ret)
 		return fail_null(ret);
-	p = obj_alloc(sizeof(*p));
+	p = shim_obj_alloc(sizeof(*p));
 	if (!p)
 		return NULL;
 	p->pd.pd.context = ibctx;
@@ -137,44 +138,45 @@ struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 	}
 	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
 		p->ctx = attr->pd_context;
-	hold(&p->pd.real->users);
+	users_inc(&p->pd.real->users);
 	if (p->pd.td)
-		hold(&p->pd.td->users);
-	context_get(ctx);
+		users_inc(&p->pd.td->users);
+	shim_context_get(ctx);
 	return &p->pd.pd;
 }
 
-int parent_dealloc(struct shim_pd *pd)
+int shim_parent_dealloc(struct shim_pd *pd)
 {
 	struct parent_domain *p = container_of(pd, struct parent_domain, pd);
-	struct shim_context *ctx = context_of(pd->pd.context);
+	struct shim_context *ctx = shim_context_of(pd->pd.context);
 
 	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	drop(&pd->real->users);
+	users_dec(&pd->real->users);
 	if (pd->td)
-		drop(&pd->td->users);
-	obj_free(ctx, p, &pd->magic);
+		users_dec(&pd->td->users);
+	shim_obj_free(ctx, p, &pd->magic);
 	return 0;
 }
 
-struct shim_pd *parent_get(struct ibv_pd *ibpd)
+struct shim_pd *shim_parent_get(struct ibv_pd *ibpd)
 {
 	struct parent_domain *p = parent_of(ibpd);
 
 	if (!p)
 		return NULL;
-	hold(&p->pd.users);
+	users_inc(&p->pd.users);
 	return &p->pd;
 }
 
-void parent_put(struct shim_pd *parent)
+void shim_parent_put(struct shim_pd *parent)
 {
 	if (parent)
-		drop(&parent->users);
+		users_dec(&parent->users);
 }
 
-void *domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what, bool *custom)
+void *shim_domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what,
+			bool *custom)
 {
 	struct parent_domain *p = parent ? container_of(parent, struct parent_domain, pd) : NULL;
 	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;
@@ -185,7 +187,7 @@ void *domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource wha
 	return *custom ? ptr : malloc(size);
 }
 
-void domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom)
+void shim_domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom)
 {
 	struct parent_domain *p;
 

@@ -9,8 +9,8 @@
 
 /* --- pd.c ----------------------------------------------------------------------------------- */
 
-/** pd_of() - the shim's view of a PD, or NULL when it is not one of this context. */
-struct shim_pd *pd_of(struct ibv_pd *pd, const struct ibv_context *ibctx);
+/** shim_pd_of() - the shim's view of a PD, or NULL when it is not one of this context. */
+struct shim_pd *shim_pd_of(struct ibv_pd *pd, const struct ibv_context *ibctx);
 
 /* --- domain.c --------------------------------------------------------------------------------- */
 
@@ -18,21 +18,22 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 int shim_dealloc_td(struct ibv_td *td);
 struct ibv_pd *shim_alloc_parent_domain(struct ibv_context *ibctx,
 					struct ibv_parent_domain_init_attr *attr);
-/** parent_dealloc() - ibv_dealloc_pd(3) of a parent domain. Return: 0 or EBUSY. */
-int parent_dealloc(struct shim_pd *pd);
-/** parent_get() - an object is made in @pd. Return: the parent domain that it is, now held, or NULL. */
-struct shim_pd *parent_get(struct ibv_pd *pd);
-/** parent_put() - the object is gone. @parent: as parent_get() returned it */
-void parent_put(struct shim_pd *parent);
+/** shim_parent_dealloc() - ibv_dealloc_pd(3) of a parent domain. Return: 0 or EBUSY. */
+int shim_parent_dealloc(struct shim_pd *pd);
+/** shim_parent_get() - an object is made in @pd. Return: the parent domain that it is, now held, or NULL. */
+struct shim_pd *shim_parent_get(struct ibv_pd *pd);
+/** shim_parent_put() - the object is gone. @parent: as shim_parent_get() returned it */
+void shim_parent_put(struct shim_pd *parent);
 
 /** enum domain_resource - what custom allocators are asked for, with RDMA_DRIVER_UNKNOWN above. */
 enum domain_resource {
 	DOMAIN_SRQ_SLOTS = 1,
 };
 
-/** domain_alloc() - memory from @parent's allocator (*custom), or malloc()'s. NULL: none left. */
-void *domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what, bool *custom);
-void domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom);
+/** shim_domain_alloc() - memory from @parent's allocator (*custom), or malloc()'s. NULL: none left. */
+void *shim_domain_alloc(struct shim_pd *parent, size_t size, enum domain_resource what,
+			bool *custom);
+void shim_domain_free(struct shim_pd *parent, void *ptr, enum domain_resource what, bool custom);
 
 /* --- xrcd.c --------------------------------------------------------------------------------- */
 
@@ -42,9 +43,9 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 
 /* --- qp_attr.c, ah.c -------------------------------------------------------------------------- */
 
-void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah);
-void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av);
-/** qp_attr_to_ib() - all attributes but the capabilities, which become 0. */
-void qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a);
+void shim_av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah);
+void shim_ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av);
+/** shim_qp_attr_to_ib() - all attributes but the capabilities, which become 0. */
+void shim_qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a);
 
 #endif

@@ -9,11 +9,11 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queues.h"
 
-static struct shim_context *qp_context(struct ibv_qp *ibqp)
+static struct shim_context *shim_qp_context(struct ibv_qp *ibqp)
 {
 	if (!ibqp || to_qp(ibqp)->magic != MAGIC_QP)
 		return NULL;
-	return context_of(ibqp->context);
+	return shim_context_of(ibqp->context);
 }
 
 /* These set errno besides, as libibverbs does. */
@@ -26,7 +26,7 @@ static int fail_errno(int err)
 /** ibv_query_ece() - ibv_query_ece(3). Return: 0 or errno value. */
 SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	struct shim_context *ctx = qp_context(qp);
+	struct shim_context *ctx = shim_qp_context(qp);
 
 	if (call_fails(CALL_ibv_query_ece))
 		return errno;
@@ -44,7 +44,7 @@ SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
  */
 SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	struct shim_context *ctx = qp_context(qp);
+	struct shim_context *ctx = shim_qp_context(qp);
 
 	if (call_fails(CALL_ibv_set_ece))
 		return errno;
@@ -79,7 +79,7 @@ int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *
 {
 	if (call_fails(CALL_ibv_modify_qp_rate_limit))
 		return errno;
-	if (!qp_context(qp) || attr->comp_mask)
+	if (!shim_qp_context(qp) || attr->comp_mask)
 		return EINVAL;
 	return EOPNOTSUPP;
 }

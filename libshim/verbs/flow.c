@@ -29,7 +29,7 @@ struct shim_flow {
 
 /* Each takes one filter, be it value or mask, over into the fields. */
 
-static void fill_eth(const void *filter, struct flow_match *m)
+static void match_fill_eth(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_eth_filter *f = filter;
 
@@ -39,7 +39,7 @@ static void fill_eth(const void *filter, struct flow_match *m)
 	m->vlan = f->vlan_tag;
 }
 
-static void fill_ipv4(const void *filter, struct flow_match *m)
+static void match_fill_ipv4(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_ipv4_filter *f = filter;
 
@@ -47,7 +47,7 @@ static void fill_ipv4(const void *filter, struct flow_match *m)
 	m->dst4 = f->dst_ip;
 }
 
-static void fill_ipv4_ext(const void *filter, struct flow_match *m)
+static void match_fill_ipv4_ext(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_ipv4_ext_filter *f = filter;
 
@@ -59,7 +59,7 @@ static void fill_ipv4_ext(const void *filter, struct flow_match *m)
 	m->ip_flags = f->flags;
 }
 
-static void fill_ipv6(const void *filter, struct flow_match *m)
+static void match_fill_ipv6(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_ipv6_filter *f = filter;
 
@@ -71,7 +71,7 @@ static void fill_ipv6(const void *filter, struct flow_match *m)
 	m->ttl = f->hop_limit;
 }
 
-static void fill_ports(const void *filter, struct flow_match *m)
+static void match_fill_ports(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_tcp_udp_filter *f = filter;
 
@@ -79,14 +79,14 @@ static void fill_ports(const void *filter, struct flow_match *m)
 	m->sport = f->src_port;
 }
 
-static void fill_vxlan(const void *filter, struct flow_match *m)
+static void match_fill_vxlan(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_tunnel_filter *f = filter;
 
 	m->vni = f->tunnel_id;
 }
 
-static void fill_gre(const void *filter, struct flow_match *m)
+static void match_fill_gre(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_gre_filter *f = filter;
 
@@ -95,14 +95,14 @@ static void fill_gre(const void *filter, struct flow_match *m)
 	m->gre_key = f->key;
 }
 
-static void fill_mpls(const void *filter, struct flow_match *m)
+static void match_fill_mpls(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_mpls_filter *f = filter;
 
 	m->mpls = f->label;
 }
 
-static void fill_esp(const void *filter, struct flow_match *m)
+static void match_fill_esp(const void *filter, struct flow_match *m)
 {
 	const struct ibv_flow_esp_filter *f = filter;
 
@@ -134,19 +134,19 @@ struct spec_kind {
 	}
 
 static const struct spec_kind kinds[] = {
-	KIND(ETH, eth, l2, 1, 0xff, fill_eth),
-	KIND(IPV4, ipv4, l3, 4, 0xff, fill_ipv4),
-	KIND(IPV4_EXT, ipv4_ext, l3, 4, 0xff, fill_ipv4_ext),
-	KIND(IPV6, ipv6, l3, 6, 0xff, fill_ipv6),
-	KIND(TCP, tcp_udp, l4, 6, 0xff, fill_ports),
-	KIND(UDP, tcp_udp, l4, 17, 0xff, fill_ports),
-	KIND(ESP, esp, tunnel, TUN_ESP, TUN_ESP, fill_esp),
-	KIND(VXLAN_TUNNEL, tunnel, tunnel, TUN_VXLAN, TUN_VXLAN, fill_vxlan),
-	KIND(GRE, gre, tunnel, TUN_GRE, TUN_GRE, fill_gre),
-	KIND(MPLS, mpls, tunnel, TUN_MPLS, TUN_MPLS, fill_mpls),
+	KIND(ETH, eth, l2, 1, 0xff, match_fill_eth),
+	KIND(IPV4, ipv4, l3, 4, 0xff, match_fill_ipv4),
+	KIND(IPV4_EXT, ipv4_ext, l3, 4, 0xff, match_fill_ipv4_ext),
+	KIND(IPV6, ipv6, l3, 6, 0xff, match_fill_ipv6),
+	KIND(TCP, tcp_udp, l4, 6, 0xff, match_fill_ports),
+	KIND(UDP, tcp_udp, l4, 17, 0xff, match_fill_ports),
+	KIND(ESP, esp, tunnel, TUN_ESP, TUN_ESP, match_fill_esp),
+	KIND(VXLAN_TUNNEL, tunnel, tunnel, TUN_VXLAN, TUN_VXLAN, match_fill_vxlan),
+	KIND(GRE, gre, tunnel, TUN_GRE, TUN_GRE, match_fill_gre),
+	KIND(MPLS, mpls, tunnel, TUN_MPLS, TUN_MPLS, match_fill_mpls),
 };
 
-static const struct spec_kind *kind_of(u32 type)
+static const struct spec_kind *spec_kind_of(u32 type)
 {
 	u32 i;
 
@@ -157,9 +157,9 @@ static const struct spec_kind *kind_of(u32 type)
 }
 
 /* A header: each kind once, and of those that exclude each other one. */
-static int put_header(const struct ibv_flow_spec *spec, struct cmd_flow *c)
+static int flow_put_header(const struct ibv_flow_spec *spec, struct cmd_flow *c)
 {
-	const struct spec_kind *k = kind_of(spec->hdr.type & ~(u32)IBV_FLOW_SPEC_INNER);
+	const struct spec_kind *k = spec_kind_of(spec->hdr.type & ~(u32)IBV_FLOW_SPEC_INNER);
 	bool inner = spec->hdr.type & IBV_FLOW_SPEC_INNER;
 	struct flow_match *v = inner ? &c->inner_value : &c->value;
 	struct flow_match *m = inner ? &c->inner_mask : &c->mask;
@@ -184,8 +184,8 @@ static int put_header(const struct ibv_flow_spec *spec, struct cmd_flow *c)
 	return 0;
 }
 
-static int put_action(const struct ibv_flow_spec *spec, const struct ibv_context *ibctx,
-		      struct cmd_flow *c)
+static int flow_put_action(const struct ibv_flow_spec *spec, const struct ibv_context *ibctx,
+			   struct cmd_flow *c)
 {
 	const struct shim_ctr *ctr;
 
@@ -203,7 +203,7 @@ static int put_action(const struct ibv_flow_spec *spec, const struct ibv_context
 	case IBV_FLOW_SPEC_ACTION_COUNT:
 		if (spec->hdr.size < sizeof(spec->flow_count) || c->counters)
 			return -EINVAL;
-		ctr = ctr_of(spec->flow_count.counters);
+		ctr = shim_counters_of(spec->flow_count.counters);
 		if (!ctr || ctr->counters.context != ibctx)
 			return -EINVAL;
 		c->counters = ctr->handle + 1;
@@ -215,8 +215,8 @@ static int put_action(const struct ibv_flow_spec *spec, const struct ibv_context
 	}
 }
 
-static int put_specs(const struct ibv_flow_attr *attr, const struct ibv_context *ibctx,
-		     struct cmd_flow *c)
+static int flow_put_specs(const struct ibv_flow_attr *attr, const struct ibv_context *ibctx,
+			  struct cmd_flow *c)
 {
 	const u8 *at = (const u8 *)(attr + 1);
 	struct ibv_flow_spec spec;
@@ -230,14 +230,14 @@ static int put_specs(const struct ibv_flow_attr *attr, const struct ibv_context 
 			return -EINVAL;
 		memcpy(&spec, at, spec.hdr.size);
 		if (spec.hdr.type >= IBV_FLOW_SPEC_ACTION_TAG)
-			ret = put_action(&spec, ibctx, c);
+			ret = flow_put_action(&spec, ibctx, c);
 		else
-			ret = put_header(&spec, c);
+			ret = flow_put_header(&spec, c);
 	}
 	return ret;
 }
 
-static int check_attr(const struct shim_qp *qp, const struct ibv_flow_attr *attr)
+static int flow_check_attr(const struct shim_qp *qp, const struct ibv_flow_attr *attr)
 {
 	u32 known = IBV_FLOW_ATTR_FLAGS_DONT_TRAP | IBV_FLOW_ATTR_FLAGS_EGRESS;
 
@@ -258,7 +258,8 @@ static int check_attr(const struct shim_qp *qp, const struct ibv_flow_attr *attr
 struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr)
 {
 	struct shim_qp *qp = to_qp(ibqp);
-	struct shim_context *ctx = qp && qp->magic == MAGIC_QP ? context_of(ibqp->context) : NULL;
+	struct shim_context *ctx =
+		qp && qp->magic == MAGIC_QP ? shim_context_of(ibqp->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_CREATE_FLOW };
 	struct shim_flow *f;
 	int ret;
@@ -267,9 +268,9 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 		return NULL;
 	if (!ctx)
 		return fail_null(-EINVAL);
-	ret = check_attr(qp, attr);
+	ret = flow_check_attr(qp, attr);
 	if (!ret)
-		ret = put_specs(attr, ibqp->context, &cmd.flow);
+		ret = flow_put_specs(attr, ibqp->context, &cmd.flow);
 	if (ret)
 		return fail_null(ret);
 	cmd.flow.qp = ibqp->handle;
@@ -278,7 +279,7 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 	cmd.flow.type = attr->type;
 	cmd.flow.priority = attr->priority;
 	cmd.flow.flags = attr->flags;
-	f = obj_new(ctx, sizeof(*f), &cmd);
+	f = shim_obj_new(ctx, sizeof(*f), &cmd);
 	if (!f)
 		return NULL;
 	f->flow.context = ibqp->context;
@@ -292,11 +293,12 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 int shim_destroy_flow(struct ibv_flow *flow)
 {
 	struct shim_flow *f = (struct shim_flow *)flow;
-	struct shim_context *ctx = f && f->magic == MAGIC_FLOW ? context_of(flow->context) : NULL;
+	struct shim_context *ctx =
+		f && f->magic == MAGIC_FLOW ? shim_context_of(flow->context) : NULL;
 
 	if (call_fails(CALL_ibv_destroy_flow))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	return obj_end(ctx, f, &f->magic, CMD_DESTROY_FLOW, f->handle);
+	return shim_obj_end(ctx, f, &f->magic, CMD_DESTROY_FLOW, f->handle);
 }

@@ -23,8 +23,8 @@ struct shim_ctr {
 	u32 handle;
 };
 
-/** ctr_of() - the shim's view of a counters object, or NULL. */
-struct shim_ctr *ctr_of(struct ibv_counters *counters);
+/** shim_counters_of() - the shim's view of a counters object, or NULL. */
+struct shim_ctr *shim_counters_of(struct ibv_counters *counters);
 
 struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 					  struct ibv_counters_init_attr *attr);

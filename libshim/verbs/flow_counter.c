@@ -10,7 +10,7 @@ _Static_assert((u32)IBV_COUNTER_PACKETS == (u32)CTR_PACKETS &&
 		       (u32)IBV_COUNTER_BYTES == (u32)CTR_BYTES,
 	       "descriptions are passed as they are");
 
-struct shim_ctr *ctr_of(struct ibv_counters *counters)
+struct shim_ctr *shim_counters_of(struct ibv_counters *counters)
 {
 	struct shim_ctr *c = (struct shim_ctr *)counters;
 
@@ -21,7 +21,7 @@ struct shim_ctr *ctr_of(struct ibv_counters *counters)
 struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 					  struct ibv_counters_init_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_CREATE_COUNTERS };
 	struct shim_ctr *c;
 
@@ -32,7 +32,7 @@ struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 	if (attr->comp_mask)
 		return fail_null(-EOPNOTSUPP);
 	cmd.ctr.dev = ctx->dev->info.index;
-	c = obj_new(ctx, sizeof(*c), &cmd);
+	c = shim_obj_new(ctx, sizeof(*c), &cmd);
 	if (!c)
 		return NULL;
 	c->counters.context = ibctx;
@@ -44,22 +44,22 @@ struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 /** shim_destroy_counters() - Return: 0 or errno value; EBUSY while a flow counts. */
 int shim_destroy_counters(struct ibv_counters *counters)
 {
-	struct shim_ctr *c = ctr_of(counters);
-	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	struct shim_ctr *c = shim_counters_of(counters);
+	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;
 
 	if (call_fails(CALL_ibv_destroy_counters))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	return obj_end(ctx, c, &c->magic, CMD_DESTROY_COUNTERS, c->handle);
+	return shim_obj_end(ctx, c, &c->magic, CMD_DESTROY_COUNTERS, c->handle);
 }
 
 /** shim_attach_counters_point_flow() - Return: 0 or errno value; ENOTSUP for a flow that exists. */
 int shim_attach_counters_point_flow(struct ibv_counters *counters,
 				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
 {
-	struct shim_ctr *c = ctr_of(counters);
-	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	struct shim_ctr *c = shim_counters_of(counters);
+	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_ATTACH_COUNTERS };
 
 	if (call_fails(CALL_ibv_attach_counters_point_flow))
@@ -71,14 +71,14 @@ int shim_attach_counters_point_flow(struct ibv_counters *counters,
 	cmd.handle = c->handle;
 	cmd.ctr.what = attr->counter_desc;
 	cmd.ctr.index = attr->index;
-	return -obj_cmd(ctx, &cmd);
+	return -shim_obj_cmd(ctx, &cmd);
 }
 
 /** shim_read_counters() - Return: 0 or errno value; EINVAL while no flow counts. */
 int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
-	struct shim_ctr *c = ctr_of(counters);
-	struct shim_context *ctx = c ? context_of(counters->context) : NULL;
+	struct shim_ctr *c = shim_counters_of(counters);
+	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_READ_COUNTERS };
 	u32 i;
 	int ret;
@@ -89,7 +89,7 @@ int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t
 		return EINVAL;
 	cmd.handle = c->handle;
 	cmd.ctr.n = n;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
 	for (i = 0; i < n; i++)

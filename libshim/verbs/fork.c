@@ -12,52 +12,53 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queues.h"
 
-static void fork_prepare(void)
+static void verbs_fork_prepare(void)
 {
 	pthread_mutex_lock(&objs_lock);
 }
 
-static void fork_parent(void)
+static void verbs_fork_parent(void)
 {
 	pthread_mutex_unlock(&objs_lock);
 }
 
 /* The calls that do not go through a context. */
-static void extended_set_dead(void)
+static void objs_set_dead(void)
 {
 	u32 i, word, bit;
 	u64 bits;
 
 	for (i = 0; i < HCA_MAX_QP; i++)
 		if (objs->qp[i] && objs->qp[i]->extended)
-			wr_set_dead(objs->qp[i]);
+			shim_wr_set_dead(objs->qp[i]);
 	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
 		bits = objs->cq_used[word];
 		for_each_bit64(bit, bits)
-			cqx_set_dead(objs->cq[word * 64 + bit]);
+			shim_cqx_set_dead(objs->cq[word * 64 + bit]);
 	}
 }
 
-static void fork_child(void)
+static void verbs_fork_child(void)
 {
 	struct shim_context *ctx;
 
 	for (ctx = contexts; ctx; ctx = ctx->next)
-		context_set_dead(ctx);
+		shim_context_set_dead(ctx);
 	contexts = NULL;
 	if (objs)
-		extended_set_dead();
+		objs_set_dead();
 	objs = NULL;
-	mr_shadow_forget();
-	devices_forget();
-	cm_forked();
+	shim_mr_shadow_forget();
+	shim_devices_forget();
+	ucma_forked();
 	pthread_mutex_unlock(&objs_lock);
 }
 
-int objs_fork_watch(void)
+int shim_verbs_init(void)
 {
 	static bool done;
-	int ret = done ? 0 : pthread_atfork(fork_prepare, fork_parent, fork_child);
+	int ret =
+		done ? 0 : pthread_atfork(verbs_fork_prepare, verbs_fork_parent, verbs_fork_child);
 
 	done = !ret;
 	return -ret;

@@ -12,13 +12,13 @@ enum gid_type_sysfs {
 };
 
 /* Return: 0, -EINVAL (no such port or index), -ENODATA (empty; @e then has a zero GID). */
-static int gid_get(struct ibv_context *ibctx, u32 port, u32 index, struct ibv_gid_entry *e)
+static int gid_entry_get(struct ibv_context *ibctx, u32 port, u32 index, struct ibv_gid_entry *e)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_port *p;
 	struct hca_dev buf;
 
-	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
 	if (!p || index >= HCA_GIDS)
 		return -EINVAL;
 	memset(e, 0, sizeof(*e));
@@ -37,7 +37,7 @@ SHIM_EXPORT int ibv_query_gid(struct ibv_context *ibctx, uint8_t port, int index
 			      union ibv_gid *gid)
 {
 	struct ibv_gid_entry e;
-	int ret = index < 0 ? -EINVAL : gid_get(ibctx, port, (u32)index, &e);
+	int ret = index < 0 ? -EINVAL : gid_entry_get(ibctx, port, (u32)index, &e);
 
 	if (call_fails(CALL_ibv_query_gid))
 		return -1;
@@ -61,7 +61,7 @@ SHIM_EXPORT int _ibv_query_gid_ex(struct ibv_context *ibctx, uint32_t port, uint
 		return errno;
 	if (flags)
 		return EOPNOTSUPP;
-	ret = gid_get(ibctx, port, index, &e);
+	ret = gid_entry_get(ibctx, port, index, &e);
 	if (ret)
 		return -ret;
 	memset(entry, 0, entry_size);
@@ -76,7 +76,7 @@ SHIM_EXPORT int _ibv_query_gid_ex(struct ibv_context *ibctx, uint32_t port, uint
 SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_gid_entry *entries,
 					 size_t max_entries, uint32_t flags, size_t entry_size)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct ibv_gid_entry e;
 	size_t n = 0;
 	u32 i;
@@ -89,7 +89,7 @@ SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_g
 	if (!ctx || !max_entries)
 		return -EINVAL;
 	for (i = 0; i < ctx->dev->info.n_ports * HCA_GIDS; i++) {
-		ret = gid_get(ibctx, i / HCA_GIDS + 1, i % HCA_GIDS, &e);
+		ret = gid_entry_get(ibctx, i / HCA_GIDS + 1, i % HCA_GIDS, &e);
 		if (ret == -ENODATA)
 			continue;
 		if (ret || n == max_entries)
@@ -111,7 +111,7 @@ SHIM_EXPORT int ibv_query_gid_type(struct ibv_context *ibctx, uint8_t port, unsi
 				   unsigned int *type)
 {
 	struct ibv_gid_entry e;
-	int ret = gid_get(ibctx, port, index, &e);
+	int ret = gid_entry_get(ibctx, port, index, &e);
 
 	if (ret && ret != -ENODATA)
 		return fail_minus(ret);

@@ -29,21 +29,21 @@ struct ctx_head {
 	u32 pad;
 };
 
-static int ask_fabric(u64 *fabric)
+static int fabric_id_query(u64 *fabric)
 {
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	int ret;
 
 	cmd.import.kind = IMPORT_FABRIC;
-	ret = shim_cmd(&cmd);
+	ret = shim_cmd_exec(&cmd);
 	*fabric = cmd.import.fabric;
 	return ret;
 }
 
-int cmd_fd_make(u32 dev, u64 *id)
+int shim_context_fd_make(u32 dev, u64 *id)
 {
 	struct ctx_head head = { .magic = FILE_MAGIC, .version = FILE_VERSION, .dev = dev };
-	int ret = ask_fabric(&head.fabric);
+	int ret = fabric_id_query(&head.fabric);
 	int fd;
 
 	if (ret)
@@ -78,19 +78,19 @@ SHIM_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 	if (sys_pread(cmd_fd, &head, sizeof(head), 0) != sizeof(head) || head.magic != FILE_MAGIC ||
 	    head.version != FILE_VERSION)
 		return fail_null(-EINVAL);
-	dev = device_by_index(head.dev);
+	dev = shim_device_by_index(head.dev);
 	if (!dev)
 		return NULL;
-	ret = ask_fabric(&fabric);
+	ret = fabric_id_query(&fabric);
 	if (!ret && fabric != head.fabric)
 		ret = -ENODEV;
-	return ret ? fail_null(ret) : context_new(dev, cmd_fd, head.id);
+	return ret ? fail_null(ret) : shim_context_new(dev, cmd_fd, head.id);
 }
 
 /** ibv_import_pd() - ibv_import_pd(3). Return: PD, or NULL with errno (ENOENT: no such handle). */
 SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_handle)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_pd *pd;
 
@@ -101,7 +101,7 @@ SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_
 	cmd.import.kind = IMPORT_PD;
 	cmd.import.index = pd_handle;
 	cmd.import.ctx = ctx->id;
-	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	pd = shim_obj_new(ctx, sizeof(*pd), &cmd);
 	if (!pd)
 		return NULL;
 	pd->pd.context = ibctx;
@@ -115,21 +115,21 @@ SHIM_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *ibctx, uint32_t pd_
 /** ibv_unimport_pd() - ibv_import_pd(3): the domain itself stays. */
 SHIM_EXPORT void ibv_unimport_pd(struct ibv_pd *ibpd)
 {
-	struct shim_pd *pd = pd_of(ibpd, NULL);
-	struct shim_context *ctx = pd ? context_of(ibpd->context) : NULL;
+	struct shim_pd *pd = shim_pd_of(ibpd, NULL);
+	struct shim_context *ctx = pd ? shim_context_of(ibpd->context) : NULL;
 
 	if (!ctx)
 		return;
 	/* It fails when somebody has destroyed the domain, and with it this hold on it. */
 	if (pd->imported)
-		obj_destroy_cmd(ctx, CMD_UNIMPORT, pd->ref);
-	obj_free(ctx, pd, &pd->magic);
+		shim_obj_destroy_cmd(ctx, CMD_UNIMPORT, pd->ref);
+	shim_obj_free(ctx, pd, &pd->magic);
 }
 
 /** ibv_import_mr() - ibv_import_mr(3). Return: MR, or NULL with errno (ENOENT: no such handle). */
 SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle)
 {
-	struct shim_context *ctx = pd_of(ibpd, NULL) ? context_of(ibpd->context) : NULL;
+	struct shim_context *ctx = shim_pd_of(ibpd, NULL) ? shim_context_of(ibpd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_IMPORT };
 	struct shim_mr *mr;
 
@@ -139,7 +139,7 @@ SHIM_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *ibpd, uint32_t mr_handle
 		return fail_null(-EINVAL);
 	cmd.import.kind = IMPORT_MR;
 	cmd.import.index = mr_handle;
-	mr = obj_new(ctx, sizeof(*mr), &cmd);
+	mr = shim_obj_new(ctx, sizeof(*mr), &cmd);
 	if (!mr)
 		return NULL;
 	mr->mr.context = ibpd->context;
@@ -158,6 +158,6 @@ SHIM_EXPORT void ibv_unimport_mr(struct ibv_mr *ibmr)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 
-	if (mr && mr->magic == MAGIC_MR && context_of(ibmr->context))
-		mr_unimport(mr);
+	if (mr && mr->magic == MAGIC_MR && shim_context_of(ibmr->context))
+		shim_mr_unimport(mr);
 }

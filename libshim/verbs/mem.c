@@ -34,7 +34,7 @@ struct mr_shadow {
 static struct mr_shadow *chunks[N_CHUNKS];
 static pthread_mutex_t shadow_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void mr_shadow_forget(void)
+void shim_mr_shadow_forget(void)
 {
 	pthread_mutex_init(&shadow_lock, NULL);
 	memset(chunks, 0, sizeof(chunks));
@@ -67,7 +67,7 @@ static void shadow_write(struct mr_shadow *s, const struct mr_shadow *v)
 	store_release(&s->seq, seq + 2);
 }
 
-int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
+int shim_mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
 {
 	struct mr_shadow v = {
 		.key = key, .pd = pd, .access = access, .addr = addr, .iova = iova, .len = len
@@ -93,7 +93,7 @@ int mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
 	return ret;
 }
 
-void mr_shadow_clear(u32 key)
+void shim_mr_shadow_clear(u32 key)
 {
 	static const struct mr_shadow none;
 	u32 index = key >> 8;
@@ -109,7 +109,7 @@ void mr_shadow_clear(u32 key)
 	pthread_mutex_unlock(&shadow_lock);
 }
 
-void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
+void *shim_mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
 {
 	const struct mr_shadow *s = shadow_at(lkey);
 	u64 off, base, size;
@@ -132,7 +132,7 @@ void *mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
 	return (void *)(uintptr_t)(base + off);
 }
 
-bool mr_shadow_get(u32 key, struct mr_known *known)
+bool shim_mr_shadow_get(u32 key, struct mr_known *known)
 {
 	const struct mr_shadow *s = shadow_at(key);
 	u32 seq;

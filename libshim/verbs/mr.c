@@ -24,7 +24,7 @@
  * ibv_reg_mr(3): remote write and atomic rights need the local one. Rights out of the optional
  * range are dropped where they mean nothing.
  */
-int mr_check_access(u32 access)
+int shim_mr_check_access(u32 access)
 {
 	u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -37,7 +37,7 @@ int mr_check_access(u32 access)
 	return 0;
 }
 
-static int check_range(const void *addr, size_t len, u32 access)
+static int mr_check_range(const void *addr, size_t len, u32 access)
 {
 	/* Implicit: all of the address space, whatever comes to be there. */
 	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
@@ -48,7 +48,7 @@ static int check_range(const void *addr, size_t len, u32 access)
 		return -EINVAL;
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return addr ? 0 : -EINVAL;
-	return mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+	return shim_mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
 static __thread u32 wanted __attribute__((tls_model("initial-exec")));
@@ -58,7 +58,7 @@ SHIM_EXPORT void rdmaemu_next_key(u32 key)
 	wanted = key;
 }
 
-u32 mr_wanted_key(void)
+u32 shim_mr_wanted_key(void)
 {
 	u32 key = wanted;
 
@@ -66,18 +66,18 @@ u32 mr_wanted_key(void)
 	return key;
 }
 
-static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
+static int mr_create_cmd(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
 {
 	struct cmd_reg_mr *c = &cmd->mr;
-	int ret = obj_cmd(ctx, cmd);
+	int ret = shim_obj_cmd(ctx, cmd);
 
 	if (ret)
 		return ret;
 	/* Null MRs are left out: there is no memory to copy from or to. */
 	if (mr->type != MRT_NULL)
-		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+		ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
 	if (ret) {
-		obj_destroy_cmd(ctx, CMD_DEREG_MR, cmd->handle);
+		shim_obj_destroy_cmd(ctx, CMD_DEREG_MR, cmd->handle);
 		return ret;
 	}
 	mr->mr.handle = cmd->handle;
@@ -89,11 +89,11 @@ static int mr_create(struct shim_context *ctx, struct shim_mr *mr, struct hca_cm
 	return 0;
 }
 
-struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd, void *addr,
-		       size_t len)
+struct shim_mr *shim_mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd,
+			    void *addr, size_t len)
 {
-	struct shim_context *ctx = context_of(pd->context);
-	struct shim_mr *mr = ctx ? obj_alloc(sizeof(*mr)) : NULL;
+	struct shim_context *ctx = shim_context_of(pd->context);
+	struct shim_mr *mr = ctx ? shim_obj_alloc(sizeof(*mr)) : NULL;
 	int ret;
 
 	if (!mr)
@@ -103,27 +103,27 @@ struct shim_mr *mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd
 	mr->mr.pd = pd;
 	mr->mr.addr = addr;
 	mr->mr.length = len;
-	ret = mr_create(ctx, mr, cmd);
+	ret = mr_create_cmd(ctx, mr, cmd);
 	if (ret) {
 		free(mr);
 		return fail_null(ret);
 	}
-	context_get(ctx);
+	shim_context_get(ctx);
 	return mr;
 }
 
 static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova, u32 access)
 {
-	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = mr_wanted_key() };
+	struct shim_context *ctx = shim_pd_of(pd, NULL) ? shim_context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = shim_mr_wanted_key() };
 	struct shim_mr *mr;
 	int ret;
 
 	if (!ctx)
 		return fail_null(-EINVAL);
-	ret = ctx->dead ? -EIO : mr_check_access(access);
+	ret = ctx->dead ? -EIO : shim_mr_check_access(access);
 	if (!ret)
-		ret = check_range(addr, len, access);
+		ret = mr_check_range(addr, len, access);
 	/* Virtual and real address have the same offset in their page; 0 is the zero-based region.
 	 */
 	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
@@ -137,7 +137,7 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
-	mr = mr_new(pd, MRT_USER, &cmd, addr, len);
+	mr = shim_mr_new(pd, MRT_USER, &cmd, addr, len);
 	return mr ? &mr->mr : NULL;
 }
 
@@ -176,19 +176,19 @@ struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
 
 	if (call_fails(CALL_ibv_alloc_null_mr))
 		return NULL;
-	if (!pd_of(pd, NULL))
+	if (!shim_pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	cmd.mr.kind = MR_NULL;
 	cmd.mr.len = SIZE_MAX;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = IBV_ACCESS_LOCAL_WRITE;
-	mr = mr_new(pd, MRT_NULL, &cmd, NULL, SIZE_MAX);
+	mr = shim_mr_new(pd, MRT_NULL, &cmd, NULL, SIZE_MAX);
 	return mr ? &mr->mr : NULL;
 }
 
 /* What libibverbs itself refuses of a re-registration. */
-static bool rereg_input_ok(const struct shim_mr *mr, int flags, const void *addr, size_t length,
-			   u32 access)
+static bool mr_rereg_is_valid(const struct shim_mr *mr, int flags, const void *addr, size_t length,
+			      u32 access)
 {
 	if (mr->type != MRT_USER || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED))
 		return false;
@@ -198,8 +198,8 @@ static bool rereg_input_ok(const struct shim_mr *mr, int flags, const void *addr
 }
 
 /* The arguments of a re-registration as a command. Return: 0 or -errno. */
-static int rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
-			 size_t length, u32 access, struct hca_cmd *cmd)
+static int mr_rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+			    size_t length, u32 access, struct hca_cmd *cmd)
 {
 	bool move = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
 	int ret;
@@ -208,16 +208,16 @@ static int rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *pd,
 		access = mr->access;
 	if (!(flags & IBV_REREG_MR_CHANGE_PD))
 		pd = mr->mr.pd;
-	else if (!pd_of(pd, mr->mr.context))
+	else if (!shim_pd_of(pd, mr->mr.context))
 		return -EINVAL;
 	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
 	cmd->mr.len = move ? length : mr->mr.length;
 	cmd->mr.iova = mr->iova;
 	if (move && !(access & IBV_ACCESS_ZERO_BASED))
 		cmd->mr.iova = (uintptr_t)addr;
-	ret = mr_check_access(access);
+	ret = shim_mr_check_access(access);
 	if (!ret)
-		ret = check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
+		ret = mr_check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
 	cmd->mr.pd = pd->handle;
 	cmd->mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
 	cmd->mr.flags = (u32)flags;
@@ -232,25 +232,26 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 			     size_t length, int access)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
-	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct shim_context *ctx =
+		mr && mr->magic == MAGIC_MR ? shim_context_of(ibmr->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REREG_MR };
 	struct cmd_reg_mr *c = &cmd.mr;
 	int ret;
 
 	if (call_fails(CALL_ibv_rereg_mr))
 		return IBV_REREG_MR_ERR_CMD;
-	if (!ctx || !rereg_input_ok(mr, flags, addr, length, (u32)access)) {
+	if (!ctx || !mr_rereg_is_valid(mr, flags, addr, length, (u32)access)) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
-	ret = rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
+	ret = mr_rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
 	cmd.handle = ibmr->handle;
 	if (!ret)
-		ret = obj_cmd(ctx, &cmd);
+		ret = shim_obj_cmd(ctx, &cmd);
 	/* Data of unpolled receives belongs where the region was when they were filled. */
 	if (!ret) {
-		objs_each_cq(cq_lay_all);
-		ret = mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+		shim_objs_each_cq(shim_cq_place_all);
+		ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
 	}
 	if (ret) {
 		errno = -ret;
@@ -265,18 +266,19 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	return 0;
 }
 
-void mr_unimport(struct shim_mr *mr)
+void shim_mr_unimport(struct shim_mr *mr)
 {
-	struct shim_context *ctx = context_of(mr->mr.context);
+	struct shim_context *ctx = shim_context_of(mr->mr.context);
 
-	obj_free(ctx, mr, &mr->magic);
+	shim_obj_free(ctx, mr, &mr->magic);
 }
 
 /** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */
 SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
-	struct shim_context *ctx = mr && mr->magic == MAGIC_MR ? context_of(ibmr->context) : NULL;
+	struct shim_context *ctx =
+		mr && mr->magic == MAGIC_MR ? shim_context_of(ibmr->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_DEREG_MR };
 	int ret;
 
@@ -286,18 +288,18 @@ SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 		return EINVAL;
 	cmd.handle = ibmr->handle;
 	cmd.mr.key = ibmr->lkey;
-	ret = obj_end_cmd(ctx, &cmd);
+	ret = shim_obj_end_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
 		/* Data of unpolled receives belongs into memory that is still registered. */
-		objs_each_cq(cq_lay_all);
-		mr_shadow_clear(ibmr->lkey);
+		shim_objs_each_cq(shim_cq_place_all);
+		shim_mr_shadow_clear(ibmr->lkey);
 	}
 	if (mr->map)
 		munmap(mr->map, mr->map_len);
 	if (mr->dm)
 		__atomic_fetch_sub(&mr->dm->users, 1, __ATOMIC_ACQ_REL);
-	mr_unimport(mr);
+	shim_mr_unimport(mr);
 	return 0;
 }

@@ -20,7 +20,7 @@ static struct shim_mw *mw_of(struct ibv_mw *ibmw)
 }
 
 /* What advise.c is to know of the index: it belongs to a window. */
-static u32 shadow_key(u32 handle)
+static u32 mw_shadow_key(u32 handle)
 {
 	return handle << 8;
 }
@@ -28,8 +28,8 @@ static u32 shadow_key(u32 handle)
 /** shim_alloc_mw() - ibv_alloc_mw(3). Return: window, or NULL with errno. */
 struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct shim_context *ctx = pd_of(pd, NULL) ? context_of(pd->context) : NULL;
-	struct hca_cmd cmd = { .op = CMD_ALLOC_MW, .mr.key = mr_wanted_key() };
+	struct shim_context *ctx = shim_pd_of(pd, NULL) ? shim_context_of(pd->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_ALLOC_MW, .mr.key = shim_mr_wanted_key() };
 	struct shim_mw *mw;
 	int ret;
 
@@ -39,13 +39,13 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		return fail_null(-EINVAL);
 	cmd.mr.pd = pd->handle;
 	cmd.mr.kind = type == IBV_MW_TYPE_1 ? MW_1 : MW_2;
-	mw = obj_new(ctx, sizeof(*mw), &cmd);
+	mw = shim_obj_new(ctx, sizeof(*mw), &cmd);
 	if (!mw)
 		return NULL;
-	ret = mr_shadow_set(shadow_key(cmd.handle), pd->handle, SHADOW_WINDOW, 0, 0, 0);
+	ret = shim_mr_shadow_set(mw_shadow_key(cmd.handle), pd->handle, SHADOW_WINDOW, 0, 0, 0);
 	if (ret) {
-		obj_destroy_cmd(ctx, CMD_DEALLOC_MW, cmd.handle);
-		obj_free(ctx, mw, &mw->magic);
+		shim_obj_destroy_cmd(ctx, CMD_DEALLOC_MW, cmd.handle);
+		shim_obj_free(ctx, mw, &mw->magic);
 		return fail_null(ret);
 	}
 	mw->mw.context = pd->context;
@@ -61,24 +61,24 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 int shim_dealloc_mw(struct ibv_mw *ibmw)
 {
 	struct shim_mw *mw = mw_of(ibmw);
-	struct shim_context *ctx = mw ? context_of(ibmw->context) : NULL;
+	struct shim_context *ctx = mw ? shim_context_of(ibmw->context) : NULL;
 	int ret;
 
 	if (call_fails(CALL_ibv_dealloc_mw))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DEALLOC_MW, ibmw->handle);
+	ret = shim_obj_destroy_cmd(ctx, CMD_DEALLOC_MW, ibmw->handle);
 	if (ret)
 		return -ret;
 	if (!ctx->dead)
-		mr_shadow_clear(shadow_key(ibmw->handle));
-	obj_free(ctx, mw, &mw->magic);
+		shim_mr_shadow_clear(mw_shadow_key(ibmw->handle));
+	shim_obj_free(ctx, mw, &mw->magic);
 	return 0;
 }
 
-static int fill_bind(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
-		     const struct ibv_mw_bind_info *info)
+static int bind_fill_wqe(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
+			 const struct ibv_mw_bind_info *info)
 {
 	const struct shim_mr *mr = (const struct shim_mr *)info->mr;
 
@@ -96,13 +96,13 @@ static int fill_bind(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
 	return 0;
 }
 
-int mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
-		 const struct ibv_mw_bind_info *info)
+int shim_mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
+		      const struct ibv_mw_bind_info *info)
 {
 	(void)qp;
 	if (!mw_of(mw) || mw->type != IBV_MW_TYPE_2 || rkey >> 8 != mw->handle)
 		return EINVAL;
-	return fill_bind(w, mw, rkey, info);
+	return bind_fill_wqe(w, mw, rkey, info);
 }
 
 /** shim_bind_mw() - ibv_bind_mw(3), of type 1. Return: 0 or errno value. */
@@ -115,11 +115,11 @@ int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 
 	if (call_fails(CALL_ibv_bind_mw))
 		return errno;
-	if (qp->magic != MAGIC_QP || !mw_of(mw) || !op_in(WR_BIND_MW, qp->ops) ||
+	if (qp->magic != MAGIC_QP || !mw_of(mw) || !op_is_in(WR_BIND_MW, qp->ops) ||
 	    (bind->send_flags & ~(u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED)))
 		return EINVAL;
 	shim_lock(&qp->sq.lock);
-	ret = sq_claim(qp, &w);
+	ret = shim_sq_claim(qp, &w);
 	if (!ret) {
 		memset(w, 0, sizeof(*w));
 		w->wr_id = bind->wr_id;
@@ -128,16 +128,16 @@ int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 		if (qp->sig_all)
 			w->send_flags |= SEND_SIGNALED;
 		rkey = ibv_inc_rkey(mw->rkey);
-		ret = fill_bind(w, mw, rkey, &bind->bind_info);
+		ret = bind_fill_wqe(w, mw, rkey, &bind->bind_info);
 	}
 	if (!ret) {
 		mw->rkey = rkey;
 		qp->sq.head++;
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
-		combine_ring(qp);
+		shim_write_batch_rung(qp);
 	}
 	shim_unlock(&qp->sq.lock);
 	if (!ret)
-		shim_doorbell(qp->slot);
+		shim_doorbell_ring(qp->slot);
 	return ret;
 }

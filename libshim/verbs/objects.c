@@ -11,14 +11,14 @@ struct shim_objs *objs;
 pthread_mutex_t objs_lock = PTHREAD_MUTEX_INITIALIZER;
 struct shim_context *contexts;
 
-int objs_init(void)
+int shim_objs_init(void)
 {
 	int ret = 0;
 	void *p;
 
 	pthread_mutex_lock(&objs_lock);
 	if (!objs) {
-		ret = objs_fork_watch();
+		ret = shim_verbs_init();
 		p = ret ? MAP_FAILED
 			: mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -31,7 +31,7 @@ int objs_init(void)
 	return ret;
 }
 
-void *obj_alloc(size_t size)
+void *shim_obj_alloc(size_t size)
 {
 	void *p = aligned_alloc(64, ALIGN_UP(size, 64));
 
@@ -42,7 +42,7 @@ void *obj_alloc(size_t size)
 	return memset(p, 0, size);
 }
 
-struct shim_context *context_of(struct ibv_context *ibctx)
+struct shim_context *shim_context_of(struct ibv_context *ibctx)
 {
 	struct shim_context *ctx;
 
@@ -52,12 +52,12 @@ struct shim_context *context_of(struct ibv_context *ibctx)
 	return ctx->magic == MAGIC_CONTEXT ? ctx : fail_null(-EINVAL);
 }
 
-void context_get(struct shim_context *ctx)
+void shim_context_get(struct shim_context *ctx)
 {
 	__atomic_fetch_add(&ctx->refs, 1, __ATOMIC_RELAXED);
 }
 
-void context_put(struct shim_context *ctx)
+void shim_context_put(struct shim_context *ctx)
 {
 	struct shim_context **p;
 
@@ -74,18 +74,18 @@ void context_put(struct shim_context *ctx)
 	free(ctx);
 }
 
-int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
+int shim_obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 {
-	return ctx->dead ? -EIO : shim_cmd(cmd);
+	return ctx->dead ? -EIO : shim_cmd_exec(cmd);
 }
 
-int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
+int shim_obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 {
 	int ret;
 
 	if (ctx->dead)
 		return 0;
-	ret = shim_cmd(cmd);
+	ret = shim_cmd_exec(cmd);
 	/*
 	 * No HCA any more: what the object was in it went with it. Or it cannot be entered in this
 	 * signal handler, which is about to end the process: then it goes with that.
@@ -93,47 +93,47 @@ int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 	return ret == -EIO || ret == -EDEADLK ? 0 : ret;
 }
 
-int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
+int shim_obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle)
 {
 	struct hca_cmd cmd = { .op = op, .handle = handle };
 
-	return obj_end_cmd(ctx, &cmd);
+	return shim_obj_end_cmd(ctx, &cmd);
 }
 
-void *obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd)
+void *shim_obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd)
 {
-	void *obj = obj_alloc(size);
+	void *obj = shim_obj_alloc(size);
 	int ret;
 
 	if (!obj)
 		return NULL;
-	ret = obj_cmd(ctx, cmd);
+	ret = shim_obj_cmd(ctx, cmd);
 	if (ret) {
 		free(obj);
 		return fail_null(ret);
 	}
-	context_get(ctx);
+	shim_context_get(ctx);
 	return obj;
 }
 
-void obj_free(struct shim_context *ctx, void *obj, u32 *magic)
+void shim_obj_free(struct shim_context *ctx, void *obj, u32 *magic)
 {
 	*magic = 0;
 	free(obj);
-	context_put(ctx);
+	shim_context_put(ctx);
 }
 
-int obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle)
+int shim_obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle)
 {
-	int ret = obj_destroy_cmd(ctx, op, handle);
+	int ret = shim_obj_destroy_cmd(ctx, op, handle);
 
 	if (ret)
 		return -ret;
-	obj_free(ctx, obj, magic);
+	shim_obj_free(ctx, obj, magic);
 	return 0;
 }
 
-void objs_add_cq(struct shim_cq *cq)
+void shim_objs_add_cq(struct shim_cq *cq)
 {
 	u32 i = cq->cq.handle;
 
@@ -144,7 +144,7 @@ void objs_add_cq(struct shim_cq *cq)
 }
 
 /* objs_lock held, and given away in between. Pins are short. */
-static void wait_unpinned(const u32 *pins)
+static void objs_wait_unpinned(const u32 *pins)
 {
 	while (*pins) {
 		pthread_mutex_unlock(&objs_lock);
@@ -153,7 +153,7 @@ static void wait_unpinned(const u32 *pins)
 	}
 }
 
-void objs_del_cq(struct shim_cq *cq)
+void shim_objs_del_cq(struct shim_cq *cq)
 {
 	u32 i = cq->cq.handle;
 
@@ -162,11 +162,11 @@ void objs_del_cq(struct shim_cq *cq)
 		objs->cq[i] = NULL;
 		objs->cq_used[i / 64] &= ~BIT64(i % 64);
 	}
-	wait_unpinned(&cq->pins);
+	objs_wait_unpinned(&cq->pins);
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void objs_each_cq(void (*fn)(struct shim_cq *cq))
+void shim_objs_each_cq(void (*fn)(struct shim_cq *cq))
 {
 	struct shim_cq *cq;
 	u32 word, bit;
@@ -190,7 +190,7 @@ void objs_each_cq(void (*fn)(struct shim_cq *cq))
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void objs_add_qp(struct shim_qp *qp)
+void shim_objs_add_qp(struct shim_qp *qp)
 {
 	pthread_mutex_lock(&objs_lock);
 	if (qp->opened) {
@@ -202,7 +202,7 @@ void objs_add_qp(struct shim_qp *qp)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void objs_del_qp(struct shim_qp *qp)
+void shim_objs_del_qp(struct shim_qp *qp)
 {
 	struct shim_qp **p;
 
@@ -213,27 +213,27 @@ void objs_del_qp(struct shim_qp *qp)
 		*p = qp->next_opened;
 	if (objs->qp[qp->slot] == qp)
 		store_release(&objs->qp[qp->slot], NULL);
-	wait_unpinned(&qp->pins);
+	objs_wait_unpinned(&qp->pins);
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void objs_add_srq(struct shim_srq *srq)
+void shim_objs_add_srq(struct shim_srq *srq)
 {
 	pthread_mutex_lock(&objs_lock);
 	store_release(&objs->srq[srq->index], srq);
 	pthread_mutex_unlock(&objs_lock);
 }
 
-void objs_del_srq(struct shim_srq *srq)
+void shim_objs_del_srq(struct shim_srq *srq)
 {
 	pthread_mutex_lock(&objs_lock);
 	if (objs->srq[srq->index] == srq)
 		store_release(&objs->srq[srq->index], NULL);
-	wait_unpinned(&srq->pins);
+	objs_wait_unpinned(&srq->pins);
 	pthread_mutex_unlock(&objs_lock);
 }
 
-struct shim_qp *qp_pin(u32 slot)
+struct shim_qp *shim_qp_pin(u32 slot)
 {
 	struct shim_qp *qp;
 
@@ -247,7 +247,7 @@ struct shim_qp *qp_pin(u32 slot)
 	return qp;
 }
 
-void qp_unpin(struct shim_qp *qp)
+void shim_qp_unpin(struct shim_qp *qp)
 {
 	pthread_mutex_lock(&objs_lock);
 	qp->pins--;

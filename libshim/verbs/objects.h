@@ -376,52 +376,52 @@ extern struct shim_context *contexts; /* open, or closed with objects left */
 
 /* --- objects.c ------------------------------------------------------------------------------ */
 
-/** objs_init() - make the tables. Idempotent, thread-safe. Return: 0 or -errno. */
-int objs_init(void);
-/** obj_alloc() - zeroed, cache-line aligned memory for an object, or NULL with errno ENOMEM. */
-void *obj_alloc(size_t size);
-/** context_of() - the shim's view of a context, or NULL with errno EINVAL when it is not ours. */
-struct shim_context *context_of(struct ibv_context *ibctx);
-void context_get(struct shim_context *ctx);
-/** context_put() - drop a reference; frees the context with the last one. */
-void context_put(struct shim_context *ctx);
-/** obj_cmd() - execute a command that creates, modifies or queries. Return: 0 or -errno. */
-int obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
+/** shim_objs_init() - make the tables. Idempotent, thread-safe. Return: 0 or -errno. */
+int shim_objs_init(void);
+/** shim_obj_alloc() - zeroed, cache-line aligned memory for an object, or NULL with errno ENOMEM. */
+void *shim_obj_alloc(size_t size);
+/** shim_context_of() - the shim's view of a context, or NULL with errno EINVAL when it is not ours. */
+struct shim_context *shim_context_of(struct ibv_context *ibctx);
+void shim_context_get(struct shim_context *ctx);
+/** shim_context_put() - drop a reference; frees the context with the last one. */
+void shim_context_put(struct shim_context *ctx);
+/** shim_obj_cmd() - execute a command that creates, modifies or queries. Return: 0 or -errno. */
+int shim_obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
 /**
- * obj_destroy_cmd() - destroy the HCA's side of an object. Succeeds when the HCA has gone or the
+ * shim_obj_destroy_cmd() - destroy the HCA's side of an object. Succeeds when the HCA has gone or the
  * object was inherited by a forked child: there is nothing left to destroy then.
  * Return: 0 or -errno.
  */
-int obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle);
-/** obj_end_cmd() - the same with a command that says more than a handle. */
-int obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
+int shim_obj_destroy_cmd(struct shim_context *ctx, u32 op, u32 handle);
+/** shim_obj_end_cmd() - the same with a command that says more than a handle. */
+int shim_obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
 /**
- * obj_new() - an object of @size and, by *cmd, its counterpart in the HCA.
+ * shim_obj_new() - an object of @size and, by *cmd, its counterpart in the HCA.
  * Return: it, zeroed, with a reference to its context; NULL with errno.
  */
-void *obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd);
-/** obj_free() - the end of an object that obj_new() made, or likewise; @magic: the object's. */
-void obj_free(struct shim_context *ctx, void *obj, u32 *magic);
-/** obj_end() - obj_destroy_cmd(), then obj_free(). Return: 0 or errno's value, the object then kept. */
-int obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle);
-void objs_add_cq(struct shim_cq *cq);
-/** objs_del_cq() - take a CQ out of the table and wait until nobody works on it. */
-void objs_del_cq(struct shim_cq *cq);
-/** objs_each_cq() - call @fn for each CQ, without a lock held. */
-void objs_each_cq(void (*fn)(struct shim_cq *cq));
-void objs_add_qp(struct shim_qp *qp);
-void objs_del_qp(struct shim_qp *qp);
-void objs_add_srq(struct shim_srq *srq);
-/** objs_del_srq() - take an SRQ out of the table and wait until nobody works on it. */
-void objs_del_srq(struct shim_srq *srq);
-/** qp_pin() - the QP of an HCA slot, kept from being freed until qp_unpin(); or NULL. */
-struct shim_qp *qp_pin(u32 slot);
-void qp_unpin(struct shim_qp *qp);
+void *shim_obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd);
+/** shim_obj_free() - the end of an object that shim_obj_new() made, or likewise; @magic: the object's. */
+void shim_obj_free(struct shim_context *ctx, void *obj, u32 *magic);
+/** shim_obj_end() - shim_obj_destroy_cmd(), then shim_obj_free(). Return: 0 or errno's value, the object then kept. */
+int shim_obj_end(struct shim_context *ctx, void *obj, u32 *magic, u32 op, u32 handle);
+void shim_objs_add_cq(struct shim_cq *cq);
+/** shim_objs_del_cq() - take a CQ out of the table and wait until nobody works on it. */
+void shim_objs_del_cq(struct shim_cq *cq);
+/** shim_objs_each_cq() - call @fn for each CQ, without a lock held. */
+void shim_objs_each_cq(void (*fn)(struct shim_cq *cq));
+void shim_objs_add_qp(struct shim_qp *qp);
+void shim_objs_del_qp(struct shim_qp *qp);
+void shim_objs_add_srq(struct shim_srq *srq);
+/** shim_objs_del_srq() - take an SRQ out of the table and wait until nobody works on it. */
+void shim_objs_del_srq(struct shim_srq *srq);
+/** shim_qp_pin() - the QP of an HCA slot, kept from being freed until shim_qp_unpin(); or NULL. */
+struct shim_qp *shim_qp_pin(u32 slot);
+void shim_qp_unpin(struct shim_qp *qp);
 
 /* --- fork.c ---------------------------------------------------------------------------- */
 
-/** objs_fork_watch() - have contexts marked dead in forked children. Idempotent; objs_lock held. */
-int objs_fork_watch(void);
+/** shim_verbs_init() - have contexts marked dead in forked children. Idempotent; objs_lock held. */
+int shim_verbs_init(void);
 
 /* --- casts and errors ------------------------------------------------------------------------- */
 

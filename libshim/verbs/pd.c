@@ -5,7 +5,7 @@
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
 
-struct shim_pd *pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
+struct shim_pd *shim_pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
 {
 	struct shim_pd *pd = (struct shim_pd *)ibpd;
 
@@ -15,7 +15,7 @@ struct shim_pd *pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
 /** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
 SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_ALLOC_PD };
 	struct shim_pd *pd;
 
@@ -25,7 +25,7 @@ SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 		return NULL;
 	cmd.dev = ctx->dev->info.index;
 	cmd.ctx = ctx->id;
-	pd = obj_new(ctx, sizeof(*pd), &cmd);
+	pd = shim_obj_new(ctx, sizeof(*pd), &cmd);
 	if (!pd)
 		return NULL;
 	pd->pd.context = ibctx;
@@ -44,12 +44,12 @@ SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
 		return errno;
 	if (!pd || pd->magic != MAGIC_PD)
 		return EINVAL;
-	ctx = context_of(ibpd->context);
+	ctx = shim_context_of(ibpd->context);
 	if (!ctx)
 		return EINVAL;
 	if (pd->real)
-		return parent_dealloc(pd);
+		return shim_parent_dealloc(pd);
 	if (__atomic_load_n(&pd->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	return obj_end(ctx, pd, &pd->magic, CMD_DEALLOC_PD, ibpd->handle);
+	return shim_obj_end(ctx, pd, &pd->magic, CMD_DEALLOC_PD, ibpd->handle);
 }

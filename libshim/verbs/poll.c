@@ -20,7 +20,7 @@
 
 #define IDLE_POLLS 32 /* empty polls between looks at the token's line */
 
-const struct cqe *cq_peek(const struct shim_cq *cq)
+const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 {
 	const struct cqe *e = &cq->entries[cq->cons & cq->mask];
 
@@ -36,9 +36,9 @@ struct spot {
 };
 
 /* Bytes land at @at of a list's entry, the last of them last. */
-static inline void put(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
+static inline void sge_write(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
 {
-	u8 *to = mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
+	u8 *to = shim_mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
 
 	if (likely(to)) {
 		memcpy(to, from, n - 1);
@@ -46,7 +46,7 @@ static inline void put(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
 	}
 }
 
-static void lay(struct spot *p, const u8 *from, u32 left)
+static void recv_place_part(struct spot *p, const u8 *from, u32 left)
 {
 	const struct wq_sge *sge;
 	u32 n;
@@ -56,7 +56,7 @@ static void lay(struct spot *p, const u8 *from, u32 left)
 		n = min_u32(sge->len - p->at, left);
 		if (!n)
 			continue;
-		put(sge, p->at, from, n);
+		sge_write(sge, p->at, from, n);
 		left -= n;
 		from += n;
 		p->at += n;
@@ -66,26 +66,26 @@ static void lay(struct spot *p, const u8 *from, u32 left)
 }
 
 /* Lay an entry's data into the buffers of its receive: the route header of a datagram, payload. */
-static void lay_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
 	u32 len = min_u32(e->byte_len, CQE_INLINE);
 	struct spot p;
 
 	/* As it is nearly always: payload alone, which fits into the first entry. */
 	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len)) {
-		put(w->sge, 0, e->data, len);
+		sge_write(w->sge, 0, e->data, len);
 		return;
 	}
 	p = (struct spot){ .w = w, .max_sge = max_sge };
 	if (e->flags & CQE_GRH) {
-		lay(&p, e->grh, IB_GRH_LEN);
+		recv_place_part(&p, e->grh, IB_GRH_LEN);
 		len = e->byte_len > IB_GRH_LEN ? e->byte_len - IB_GRH_LEN : 0;
 	}
 	if (e->flags & CQE_HAS_DATA)
-		lay(&p, e->data, min_u32(len, CQE_INLINE));
+		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE));
 }
 
-static struct shim_srq *srq_of(const struct cqe *e)
+static struct shim_srq *cqe_srq(const struct cqe *e)
 {
 	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 
@@ -96,82 +96,83 @@ static struct shim_srq *srq_of(const struct cqe *e)
  * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ
  * Return: NULL: there is none.
  */
-static inline const struct rq_wqe *recv_of(const struct shim_qp *qp, const struct shim_srq *srq,
-					   const struct cqe *e, u32 *max_sge)
+static inline const struct rq_wqe *cqe_recv_slot(const struct shim_qp *qp,
+						 const struct shim_srq *srq, const struct cqe *e,
+						 u32 *max_sge)
 {
 	if (!(e->flags & (CQE_HAS_DATA | CQE_GRH)))
 		return NULL;
 	if (unlikely(srq)) {
 		*max_sge = srq->max_sge;
-		return srq_wqe(srq, e->slot);
+		return shim_srq_slot(srq, e->slot);
 	}
 	if (unlikely(!qp || !qp->rq.depth || e->flags & CQE_SRQ))
 		return NULL;
 	*max_sge = qp->rq.max_sge;
-	return rq_slot(&qp->rq, e->slot);
+	return shim_rq_slot(&qp->rq, e->slot);
 }
 
-static inline void lay_entry(const struct shim_qp *qp, const struct shim_srq *srq,
-			     const struct cqe *e)
+static inline void cqe_place_data(const struct shim_qp *qp, const struct shim_srq *srq,
+				  const struct cqe *e)
 {
 	u32 max_sge = 0;
-	const struct rq_wqe *w = recv_of(qp, srq, e, &max_sge);
+	const struct rq_wqe *w = cqe_recv_slot(qp, srq, e, &max_sge);
 
 	if (likely(w))
-		lay_data(w, max_sge, e);
+		recv_place_data(w, max_sge, e);
 }
 
-static void lay_wq(const struct cqe *e)
+static void cqe_place_wq_data(const struct cqe *e)
 {
 	const struct rq_wqe *w;
 	u32 max_sge;
 
 	if (!(e->flags & CQE_HAS_DATA))
 		return;
-	w = wq_recv(e, &max_sge);
+	w = shim_wq_recv(e, &max_sge);
 	if (w)
-		lay_data(w, max_sge, e);
+		recv_place_data(w, max_sge, e);
 }
 
 /* An entry of a queue that is no QP's own, or whose QP has gone. */
-static __attribute__((noinline)) void consume_other(const struct cqe *e)
+static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 {
 	struct shim_srq *srq;
 
 	if (e->flags & CQE_WQ) {
 		if (e->flags & CQE_SKIP)
 			return;
-		lay_wq(e);
-		wq_consume(e);
+		cqe_place_wq_data(e);
+		shim_wq_consume(e);
 	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) {
-		srq = srq_of(e);
-		lay_entry(NULL, srq, e);
+		srq = cqe_srq(e);
+		cqe_place_data(NULL, srq, e);
 		if (srq)
-			srq_slot_free(srq, e->slot);
+			shim_srq_slot_free(srq, e->slot);
 	} else if ((e->flags & CQE_SRQ) && !(e->flags & CQE_SKIP)) {
-		tm_consume(e);
+		shim_tag_consume(e);
 	}
 }
 
-void cq_consume(struct shim_cq *cq, const struct cqe *e)
+void shim_cq_consume(struct shim_cq *cq, const struct cqe *e)
 {
-	struct shim_qp *qp = qp_find(e->qpn);
+	struct shim_qp *qp = shim_qp_find(e->qpn);
 
 	(void)cq;
 	if (unlikely(e->flags & (CQE_WQ | CQE_SRQ | CQE_SKIP))) {
-		consume_other(e);
+		cqe_consume_other(e);
 	} else if (e->flags & CQE_RECV) {
-		lay_entry(qp, NULL, e);
+		cqe_place_data(qp, NULL, e);
 		if (likely(qp))
 			store_release(&qp->rq.tail, e->slot + 1);
 	} else if (likely(qp)) {
 		store_release(&qp->sq.tail, e->slot + 1);
 	}
 	if (unlikely(e->status != WCS_SUCCESS) && qp && !(e->flags & (CQE_WQ | CQE_SKIP)))
-		qp_saw_error(qp);
+		shim_qp_saw_error(qp);
 }
 
-bool cq_idle(struct shim_cq *cq)
+bool shim_cq_idle(struct shim_cq *cq)
 {
 	u32 idle;
 
@@ -182,14 +183,14 @@ bool cq_idle(struct shim_cq *cq)
 	store_relaxed(&cq->idle, idle);
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
-	if (shim_poke())
+	if (shim_engine_poke())
 		return true;
-	if (unlikely(load_relaxed(&shim.hca->watched)) && cq_give_way())
+	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
 		return true;
-	return unlikely(load_relaxed(&shim.hca->n_via)) && cq_nap(cq);
+	return unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(cq);
 }
 
-static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)
+static inline void wc_fill(struct ibv_wc *wc, const struct cqe *e)
 {
 	wc->wr_id = e->wr_id;
 	wc->status = e->status;
@@ -220,16 +221,16 @@ static inline void fill_wc(struct ibv_wc *wc, const struct cqe *e)
 	}
 }
 
-static int poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
+static int cq_poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
 {
 	u32 start = cq->cons;
 	const struct cqe *e;
 	int found = 0;
 
-	while (found < n && (e = cq_peek(cq))) {
-		cq_consume(cq, e);
+	while (found < n && (e = shim_cq_peek(cq))) {
+		shim_cq_consume(cq, e);
 		if (likely(!(e->flags & CQE_SKIP)))
-			fill_wc(&wc[found++], e);
+			wc_fill(&wc[found++], e);
 		cq->cons++;
 	}
 	if (cq->cons != start)
@@ -247,12 +248,12 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	if (call_fails(CALL_ibv_poll_cq))
 		return -1;
 	shim_lock(&cq->lock);
-	found = poll_ready(cq, n, wc);
+	found = cq_poll_ready(cq, n, wc);
 	shim_unlock(&cq->lock);
-	if (found || !n || !cq_idle(cq))
+	if (found || !n || !shim_cq_idle(cq))
 		return found;
 	shim_lock(&cq->lock);
-	found = poll_ready(cq, n, wc);
+	found = cq_poll_ready(cq, n, wc);
 	shim_unlock(&cq->lock);
 	return found;
 }
@@ -285,7 +286,7 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	shim_unlock(&cq->arm_lock);
 	/* The caller may sleep in poll(2) next, where nobody works for it. */
 	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
-		shim_drain();
+		shim_engine_drain();
 	return 0;
 }
 
@@ -315,37 +316,38 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
  * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is registered, and end their queue
  * pairs and regions only then (UCX): that must harm nobody, as it does not where pages are pinned.
  */
-static bool is_there(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+static bool recv_is_mapped(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
 	u32 i, n, left = min_u32(e->byte_len, IB_GRH_LEN + CQE_INLINE);
 	const u8 *at;
 
 	for (i = 0; left && i < w->num_sge && i < max_sge; i++, left -= n) {
 		n = min_u32(w->sge[i].len, left);
-		at = n ? mr_shadow_find(w->sge[i].lkey, ~0u, ACC_LOCAL_WRITE, w->sge[i].addr, n)
+		at = n ? shim_mr_shadow_find(w->sge[i].lkey, ~0u, ACC_LOCAL_WRITE, w->sge[i].addr,
+					     n)
 		       : NULL;
-		if (at && mem_prefault(at, n, true))
+		if (at && shim_mem_prefault(at, n, true))
 			return false;
 	}
 	return true;
 }
 
 /* Lay the data of an entry that was not polled. */
-static void lay_early(const struct shim_qp *qp, struct cqe *e)
+static void cqe_place_early(const struct shim_qp *qp, struct cqe *e)
 {
 	const struct rq_wqe *w = NULL;
 	u32 max_sge = 0;
 
 	if (!(e->flags & CQE_WQ))
-		w = recv_of(qp, e->flags & CQE_SRQ ? srq_of(e) : NULL, e, &max_sge);
+		w = cqe_recv_slot(qp, e->flags & CQE_SRQ ? cqe_srq(e) : NULL, e, &max_sge);
 	else if (e->flags & CQE_HAS_DATA)
-		w = wq_recv(e, &max_sge);
-	if (w && is_there(w, max_sge, e))
-		lay_data(w, max_sge, e);
+		w = shim_wq_recv(e, &max_sge);
+	if (w && recv_is_mapped(w, max_sge, e))
+		recv_place_data(w, max_sge, e);
 	e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 }
 
-void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
+void shim_cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
 {
 	struct cqe *e;
 	bool locked;
@@ -354,14 +356,14 @@ void cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp)
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
 		if (e->qpn != qpn || (e->flags & CQE_SKIP))
 			continue;
-		lay_early(qp, e);
+		cqe_place_early(qp, e);
 		e->flags |= CQE_SKIP;
 	}
 	if (locked)
 		shim_unlock(&cq->lock);
 }
 
-void cq_lay_all(struct shim_cq *cq)
+void shim_cq_place_all(struct shim_cq *cq)
 {
 	struct cqe *e;
 	bool locked;
@@ -369,7 +371,7 @@ void cq_lay_all(struct shim_cq *cq)
 
 	for (locked = cq_lock_outside(cq, &i); (e = cq_entry(cq, i)); i++) {
 		if (!(e->flags & CQE_SKIP))
-			lay_early(qp_find(e->qpn), e);
+			cqe_place_early(shim_qp_find(e->qpn), e);
 	}
 	if (locked)
 		shim_unlock(&cq->lock);

@@ -22,7 +22,7 @@ _Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | I
 						SEND_INLINE | SEND_IP_CSUM),
 	       "flags are posted as they are");
 
-u32 qp_type_ops(u32 type)
+u32 shim_qp_type_ops(u32 type)
 {
 	static const u32 ops[] = {
 		[IBV_QPT_RC] = OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
@@ -37,7 +37,7 @@ u32 qp_type_ops(u32 type)
 	return type < ARRAY_SIZE(ops) ? ops[type] : 0;
 }
 
-int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 {
 	struct shim_wq *q = &qp->sq;
 	if (unlikely(load_relaxed(&qp->state) < QPS_RTS))
@@ -46,18 +46,18 @@ int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 		return EIO;
 	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
 		return ENOMEM;
-	*out = sq_slot(q, q->head);
+	*out = shim_sq_slot(q, q->head);
 	return 0;
 }
 
 /* Copy inline data, keys not looked at. Return: 0 or EINVAL. */
-static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+static int sq_set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
 {
 	u8 *to = (u8 *)w->sge;
 	u64 total = 0;
 	u32 i;
 
-	if (unlikely(!op_in(w->opcode, OPS_SEND | OPS_WRITE | OP(WR_ATOMIC_WRITE))))
+	if (unlikely(!op_is_in(w->opcode, OPS_SEND | OPS_WRITE | OP(WR_ATOMIC_WRITE))))
 		return EINVAL;
 	for (i = 0; i < n; i++) {
 		total += sg[i].length;
@@ -75,7 +75,7 @@ static int set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 }
 
 /* Gather a small payload into the slot. Return: false when the HCA might refuse it. */
-static bool gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
+static bool sq_gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
 {
 	u8 *to = (u8 *)w->sge;
 	void *from;
@@ -84,7 +84,7 @@ static bool gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *s
 	for (i = 0; i < n; i++) {
 		if (!sg[i].length)
 			continue;
-		from = mr_shadow_find(sg[i].lkey, qp->pd, 0, sg[i].addr, sg[i].length);
+		from = shim_mr_shadow_find(sg[i].lkey, qp->pd, 0, sg[i].addr, sg[i].length);
 		if (unlikely(!from))
 			return false;
 		memcpy(to, from, sg[i].length);
@@ -94,14 +94,14 @@ static bool gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *s
 }
 
 /* Whether a payload of that size travels in the slot. */
-static bool is_small(u32 opcode, u64 total)
+static bool is_small_payload(u32 opcode, u64 total)
 {
-	if (op_in(opcode, OPS_SEND))
+	if (op_is_in(opcode, OPS_SEND))
 		return total <= CQE_INLINE;
-	return op_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
+	return op_is_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
 }
 
-int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
+int shim_sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
 {
 	u64 total = 0;
 	u32 i;
@@ -109,15 +109,15 @@ int sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, 
 	if (unlikely(n > qp->sq.max_sge))
 		return EINVAL;
 	if (unlikely(w->opcode == WR_TSO))
-		return tso_set_sges(qp, w, sg, n);
+		return shim_tso_set_sges(qp, w, sg, n);
 	if (w->send_flags & SEND_INLINE)
-		return set_inline(qp, w, sg, (u32)n);
+		return sq_set_inline(qp, w, sg, (u32)n);
 	for (i = 0; i < n; i++)
 		total += sg[i].length;
 	if (unlikely(total > LIM_MSG))
 		return EINVAL;
 	w->total_len = (u32)total;
-	if (is_small(w->opcode, total) && gather(qp, w, sg, (u32)n)) {
+	if (is_small_payload(w->opcode, total) && sq_gather(qp, w, sg, (u32)n)) {
 		w->num_sge = 0;
 		w->hw = SQ_HW_INLINE;
 		return 0;
@@ -133,12 +133,12 @@ static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send
 {
 	u32 opcode = wr->opcode;
 
-	if (op_in(opcode, OPS_ATOMIC)) {
+	if (op_is_in(opcode, OPS_ATOMIC)) {
 		w->remote_addr = wr->wr.atomic.remote_addr;
 		w->rkey = wr->wr.atomic.rkey;
 		w->compare_add = wr->wr.atomic.compare_add;
 		w->swap = wr->wr.atomic.swap;
-	} else if (!op_in(opcode, OPS_SEND)) {
+	} else if (!op_is_in(opcode, OPS_SEND)) {
 		w->remote_addr = wr->wr.rdma.remote_addr;
 		w->rkey = wr->wr.rdma.rkey;
 	} else if (qp->qp.qp_type == IBV_QPT_UD) {
@@ -162,23 +162,23 @@ static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_s
 	w->total_len = 0;
 	w->hw = 0;
 	if (wr->opcode == IBV_WR_BIND_MW)
-		return mw_fill_bind(qp, w, wr->bind_mw.mw, wr->bind_mw.rkey,
-				    &wr->bind_mw.bind_info);
+		return shim_mw_fill_bind(qp, w, wr->bind_mw.mw, wr->bind_mw.rkey,
+					 &wr->bind_mw.bind_info);
 	if (wr->opcode == IBV_WR_TSO)
-		return tso_fill(qp, w, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss, wr->sg_list,
-				(u32)wr->num_sge);
+		return shim_tso_fill(qp, w, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss, wr->sg_list,
+				     (u32)wr->num_sge);
 	w->rkey = wr->invalidate_rkey;
 	return 0;
 }
 
-static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
+static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct sq_wqe *w;
-	int ret = sq_claim(qp, &w);
+	int ret = shim_sq_claim(qp, &w);
 
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(!op_in(wr->opcode, qp->ops) || wr->num_sge < 0 ||
+	if (unlikely(!op_is_in(wr->opcode, qp->ops) || wr->num_sge < 0 ||
 		     (wr->send_flags & ~qp->flags_ok)))
 		return EINVAL;
 	w->wr_id = wr->wr_id;
@@ -188,7 +188,7 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 		w->send_flags |= SEND_SIGNALED;
 	w->rkey = 0;
 	w->imm = 0;
-	if (unlikely(op_in(wr->opcode, OPS_LOCAL | OP(WR_TSO)))) {
+	if (unlikely(op_is_in(wr->opcode, OPS_LOCAL | OP(WR_TSO)))) {
 		ret = sq_put_other(qp, w, wr);
 	} else {
 		ret = sq_put_op(qp, w, wr);
@@ -197,7 +197,7 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 		else
 			w->imm = wr->imm_data;
 		if (likely(!ret))
-			ret = sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
+			ret = shim_sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
 	}
 	if (likely(!ret))
 		qp->sq.head++;
@@ -205,7 +205,7 @@ static int sq_put(struct shim_qp *qp, const struct ibv_send_wr *wr)
 }
 
 /* What the engine carries together with others of its kind. */
-static bool is_piece(const struct sq_wqe *w)
+static bool is_batch_piece(const struct sq_wqe *w)
 {
 	return w->hw == SQ_HW_INLINE && w->total_len <= TRAIN_PIECE;
 }
@@ -229,7 +229,7 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	shim_lock(&qp->sq.lock);
 	head = qp->sq.head;
 	for (; wr; wr = wr->next) {
-		ret = sq_put(qp, wr);
+		ret = sq_put_wr(qp, wr);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
 			break;
@@ -238,11 +238,11 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	}
 	posted = qp->sq.head != head;
 	if (likely(posted)) {
-		small = small && is_piece(sq_slot(&qp->sq, qp->sq.head - 1));
+		small = small && is_batch_piece(shim_sq_slot(&qp->sq, qp->sq.head - 1));
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
-		wait = small && combine_wait(qp);
+		wait = small && shim_write_batch_wait(qp);
 		if (!wait)
-			combine_ring(qp);
+			shim_write_batch_rung(qp);
 	}
 	slot = qp->slot;
 	shim_unlock(&qp->sq.lock);
@@ -252,13 +252,13 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		engine_defer(&shim.engine, shim.seg, slot);
 		return ret;
 	}
-	shim_doorbell(slot);
+	shim_doorbell_ring(slot);
 	if (small)
-		combine_end();
+		shim_write_batch_end();
 	return ret;
 }
 
-void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
+void shim_rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
 {
 	u32 i, n = (u32)wr->num_sge;
 	u64 total = 0;
@@ -274,7 +274,7 @@ void rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
 	w->total_len = (u32)min_u64(total, UINT32_MAX);
 }
 
-static int rq_put(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
+static int rq_put_wr(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
 {
 	/* A negative number is too large as well. */
 	if (unlikely(reset || (u32)wr->num_sge > q->max_sge))
@@ -283,19 +283,19 @@ static int rq_put(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
 		return EIO;
 	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
 		return ENOMEM;
-	rq_fill(rq_slot(q, q->head), wr);
+	shim_rq_fill(shim_rq_slot(q, q->head), wr);
 	q->head++;
 	return 0;
 }
 
-int rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr,
-	    bool *posted)
+int shim_rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr,
+		 bool *posted)
 {
 	u32 head = q->head;
 	int ret = 0;
 
 	for (; wr; wr = wr->next) {
-		ret = rq_put(q, reset, wr);
+		ret = rq_put_wr(q, reset, wr);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
 			break;
@@ -311,7 +311,7 @@ int rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct ibv_re
  * Receives wait for a peer and need no doorbell, except in ERR, where they are flushed. The engine
  * publishes the state before it flushes, and looks at the producer index after that.
  */
-static bool recv_needs_doorbell(struct shim_qp *qp)
+static bool needs_recv_doorbell(struct shim_qp *qp)
 {
 	const struct shim_context *ctx;
 	const struct chan_ring *ev;
@@ -343,10 +343,10 @@ int shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_
 		return errno;
 	}
 	shim_lock(&qp->rq.lock);
-	ret = rq_post(&qp->rq, load_relaxed(&qp->state) == QPS_RESET, wr, bad_wr, &posted);
+	ret = shim_rq_post(&qp->rq, load_relaxed(&qp->state) == QPS_RESET, wr, bad_wr, &posted);
 	shim_unlock(&qp->rq.lock);
-	ring = posted && recv_needs_doorbell(qp);
+	ring = posted && needs_recv_doorbell(qp);
 	if (unlikely(ring))
-		shim_doorbell(qp->slot);
+		shim_doorbell_ring(qp->slot);
 	return ret;
 }

@@ -82,7 +82,7 @@ static int maps_cover(struct maps *m, u64 addr, u64 end, bool write)
 	return 0;
 }
 
-static int check_maps(u64 addr, u64 end, bool write)
+static int maps_check(u64 addr, u64 end, bool write)
 {
 	struct maps m = { .pos = 0 };
 	int ret;
@@ -95,7 +95,7 @@ static int check_maps(u64 addr, u64 end, bool write)
 	return ret;
 }
 
-int mem_prefault(const void *addr, size_t len, bool write)
+int shim_mem_prefault(const void *addr, size_t len, bool write)
 {
 	u64 start = (uintptr_t)addr / PAGE * PAGE;
 	u64 end = ALIGN_UP((uintptr_t)addr + len, PAGE);
@@ -111,7 +111,7 @@ int mem_prefault(const void *addr, size_t len, bool write)
 		return 0;
 	/* EINVAL: not known to this kernel, insufficient rights, or a mapping of a special kind. */
 	if (errno == EINVAL)
-		return check_maps(start, end, write);
+		return maps_check(start, end, write);
 	/* ENOMEM is a hole as well as want of memory, and the latter would not end here. */
 	return -EFAULT;
 }

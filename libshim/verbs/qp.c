@@ -32,24 +32,24 @@ static const struct {
 };
 
 /* Whether a QP of the type has all operations that were asked for. */
-static bool ops_fit(u32 type, u64 flags)
+static bool qp_type_has_ops(u32 type, u64 flags)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ex_ops); i++) {
-		if ((flags & ex_ops[i].flag) && !op_in(ex_ops[i].opcode, qp_type_ops(type)))
+		if ((flags & ex_ops[i].flag) && !op_is_in(ex_ops[i].opcode, shim_qp_type_ops(type)))
 			return false;
 		flags &= ~ex_ops[i].flag;
 	}
 	return !flags;
 }
 
-static bool cq_fits(struct ibv_cq *cq, const struct ibv_context *ibctx)
+static bool is_cq_of(struct ibv_cq *cq, const struct ibv_context *ibctx)
 {
 	return cq && to_cq(cq)->magic == MAGIC_CQ && cq->context == ibctx;
 }
 
-static bool srq_fits(struct ibv_srq *srq, const struct ibv_context *ibctx)
+static bool is_srq_of(struct ibv_srq *srq, const struct ibv_context *ibctx)
 {
 	return to_srq(srq)->magic == MAGIC_SRQ && srq->context == ibctx;
 }
@@ -60,7 +60,7 @@ static bool srq_fits(struct ibv_srq *srq, const struct ibv_context *ibctx)
 	 IBV_QP_CREATE_PCI_WRITE_END_PADDING)
 
 /* The extensions: which there are, and to which types they belong. */
-static int check_ex(const struct ibv_qp_init_attr_ex *attr)
+static int qp_check_extensions(const struct ibv_qp_init_attr_ex *attr)
 {
 	u32 raw_flags = IBV_QP_CREATE_SCATTER_FCS | IBV_QP_CREATE_CVLAN_STRIPPING;
 	u32 ud_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SOURCE_QPN;
@@ -78,18 +78,18 @@ static int check_ex(const struct ibv_qp_init_attr_ex *attr)
 	    (attr->qp_type != IBV_QPT_RAW_PACKET || attr->max_tso_header > LIM_INLINE))
 		return -EINVAL;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    !ops_fit(attr->qp_type, attr->send_ops_flags))
+	    !qp_type_has_ops(attr->qp_type, attr->send_ops_flags))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
 /* @recv: it has a receive queue; what is asked for one that it has not is ignored. */
-static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
+static int qp_check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
 {
 	const struct hca_limits *lim;
 	struct hca_dev buf;
 
-	lim = limits_now(ctx, &buf);
+	lim = shim_limits_now(ctx, &buf);
 	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > lim->max_sge ||
 	    cap->max_inline_data > lim->max_inline)
 		return -EINVAL;
@@ -99,10 +99,10 @@ static int check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *c
 }
 
 /* What a QP of this type is made of. */
-static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+static int qp_check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
 {
 	const struct ibv_context *ibctx = &ctx->verbs.context;
-	bool pd = (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && pd_of(attr->pd, ibctx);
+	bool pd = (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && shim_pd_of(attr->pd, ibctx);
 	bool rss = attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
 
 	switch (attr->qp_type) {
@@ -114,15 +114,15 @@ static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_a
 			return -EINVAL;
 		if (rss)
 			return attr->srq ? -EINVAL : 0;
-		if (!cq_fits(attr->send_cq, ibctx) || !cq_fits(attr->recv_cq, ibctx))
+		if (!is_cq_of(attr->send_cq, ibctx) || !is_cq_of(attr->recv_cq, ibctx))
 			return -EINVAL;
 		/* ibv_create_qp(3): RC and UD only. */
-		if (attr->srq && (!srq_fits(attr->srq, ibctx) ||
+		if (attr->srq && (!is_srq_of(attr->srq, ibctx) ||
 				  (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UD)))
 			return -EINVAL;
 		break;
 	case IBV_QPT_XRC_SEND:
-		if (!pd || !cq_fits(attr->send_cq, ibctx))
+		if (!pd || !is_cq_of(attr->send_cq, ibctx))
 			return -EINVAL;
 		break;
 	case IBV_QPT_XRC_RECV:
@@ -133,15 +133,15 @@ static int check_attr(const struct shim_context *ctx, const struct ibv_qp_init_a
 	default:
 		return -EOPNOTSUPP;
 	}
-	return check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
+	return qp_check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
 }
 
 /*
  * What is granted: queues of a power of two entries, and as much inline data as the slot has room
  * for anyway.
  */
-static void grant(const struct shim_context *ctx, const struct shim_qp *qp,
-		  const struct ibv_qp_cap *want, struct ibv_qp_cap *cap)
+static void qp_grant_caps(const struct shim_context *ctx, const struct shim_qp *qp,
+			  const struct ibv_qp_cap *want, struct ibv_qp_cap *cap)
 {
 	u32 room = sq_stride(want->max_send_sge, want->max_inline_data) - SQ_HDR;
 	bool recv = !qp->srq && qp->qp.qp_type != IBV_QPT_XRC_SEND;
@@ -152,28 +152,28 @@ static void grant(const struct shim_context *ctx, const struct shim_qp *qp,
 	cap->max_recv_wr = recv && want->max_recv_wr ? shim_pow2(want->max_recv_wr) : 0;
 	if (!recv)
 		cap->max_recv_sge = 0;
-	cap->max_inline_data = min_u32(room, limits_now(ctx, &buf)->max_inline);
+	cap->max_inline_data = min_u32(room, shim_limits_now(ctx, &buf)->max_inline);
 }
 
-static void wq_free(struct shim_wq *q)
+static void queue_free(struct shim_wq *q)
 {
 	if (q->ring)
-		seg_free(q->ring, q->ring_size);
+		shim_seg_free(q->ring, q->ring_size);
 	q->ring = 0;
 }
 
-static int wq_alloc(struct shim_wq *q, u32 depth, u32 stride, u32 extra)
+static int queue_alloc(struct shim_wq *q, u32 depth, u32 stride, u32 extra)
 {
 	q->depth = depth;
 	q->stride = stride;
 	if (!depth)
 		return 0;
 	q->ring_size = sizeof(struct wq_ctl) + (u64)depth * stride + extra;
-	q->ring = seg_alloc(q->ring_size);
+	q->ring = shim_seg_alloc(q->ring_size);
 	if (!q->ring)
 		return -ENOMEM;
-	q->ctl = seg_at(q->ring);
-	q->slots = seg_at(q->ring + sizeof(struct wq_ctl));
+	q->ctl = shim_seg_at(q->ring);
+	q->slots = shim_seg_at(q->ring + sizeof(struct wq_ctl));
 	return 0;
 }
 
@@ -185,9 +185,9 @@ static int qp_alloc_queues(struct shim_qp *qp, const struct cmd_qp *c)
 	u32 stride = sq_stride(c->max_sge, c->max_inline) + ALIGN_UP(c->max_tso_hdr, 64u);
 	int ret;
 
-	ret = wq_alloc(&qp->sq, cap->max_send_wr, stride, extra);
+	ret = queue_alloc(&qp->sq, cap->max_send_wr, stride, extra);
 	if (!ret)
-		ret = wq_alloc(&qp->rq, cap->max_recv_wr, rq_stride(cap->max_recv_sge), 0);
+		ret = queue_alloc(&qp->rq, cap->max_recv_wr, rq_stride(cap->max_recv_sge), 0);
 	qp->sq.max_sge = cap->max_send_sge;
 	qp->sq.max_inline = cap->max_inline_data;
 	qp->rq.max_sge = cap->max_recv_sge;
@@ -222,7 +222,7 @@ static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp,
 			c->source_qpn = attr->source_qpn;
 	}
 	if (attr->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
-		ret = rss_fill(attr, c);
+		ret = shim_rss_fill(attr, c);
 	if (!ret)
 		ret = qp_alloc_queues(qp, c);
 	c->sq_ring = qp->sq.ring;
@@ -230,7 +230,7 @@ static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp,
 	c->sq_depth = qp->sq.depth;
 	c->rq_depth = qp->rq.depth;
 	if (!ret)
-		ret = obj_cmd(ctx, &cmd);
+		ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
 	qp->qpn = c->qpn;
@@ -240,7 +240,7 @@ static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp,
 	return 0;
 }
 
-static void qp_hold(struct shim_qp *qp, u32 d)
+static void qp_add_users(struct shim_qp *qp, u32 d)
 {
 	if (qp->qp.send_cq)
 		__atomic_fetch_add(&to_cq(qp->qp.send_cq)->users, d, __ATOMIC_ACQ_REL);
@@ -253,8 +253,8 @@ static void qp_hold(struct shim_qp *qp, u32 d)
 }
 
 /* What the QP is made of and says about itself, before there is one in the HCA. */
-static void qp_fill(struct shim_context *ctx, struct shim_qp *qp,
-		    const struct ibv_qp_init_attr_ex *attr)
+static void qp_init_fields(struct shim_context *ctx, struct shim_qp *qp,
+			   const struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp *ibqp = &qp->qp;
 	bool queues = attr->qp_type != IBV_QPT_XRC_RECV &&
@@ -278,9 +278,9 @@ static void qp_fill(struct shim_context *ctx, struct shim_qp *qp,
 		qp->srq = to_srq(attr->srq);
 	}
 	if (queues)
-		grant(ctx, qp, &attr->cap, &qp->cap);
+		qp_grant_caps(ctx, qp, &attr->cap, &qp->cap);
 	qp->sig_all = attr->sq_sig_all;
-	qp->ops = qp_type_ops(attr->qp_type);
+	qp->ops = shim_qp_type_ops(attr->qp_type);
 	qp->flags_ok = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
 	if (attr->qp_type == IBV_QPT_RAW_PACKET)
 		qp->flags_ok |= IBV_SEND_IP_CSUM;
@@ -288,45 +288,45 @@ static void qp_fill(struct shim_context *ctx, struct shim_qp *qp,
 		qp->max_tso_hdr = attr->max_tso_header;
 }
 
-void qp_init(struct shim_qp *qp)
+void shim_qp_init(struct shim_qp *qp)
 {
 	pthread_mutex_init(&qp->qp.mutex, NULL);
 	pthread_cond_init(&qp->qp.cond, NULL);
 	qp->magic = MAGIC_QP;
 	if (qp->extended)
-		wr_init(qp);
-	qp_hold(qp, 1);
-	qp->parent = parent_get(qp->qp.pd);
-	objs_add_qp(qp);
+		shim_wr_init(qp);
+	qp_add_users(qp, 1);
+	qp->parent = shim_parent_get(qp->qp.pd);
+	shim_objs_add_qp(qp);
 }
 
 static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_qp *qp;
 	int ret;
 
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : check_ex(attr);
+	ret = ctx->dead ? -EIO : qp_check_extensions(attr);
 	if (!ret)
-		ret = check_attr(ctx, attr);
+		ret = qp_check_attr(ctx, attr);
 	if (ret)
 		return fail_null(ret);
-	qp = obj_alloc(sizeof(*qp));
+	qp = shim_obj_alloc(sizeof(*qp));
 	if (!qp)
 		return NULL;
-	qp_fill(ctx, qp, attr);
+	qp_init_fields(ctx, qp, attr);
 	qp->extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	ret = qp_create_cmd(ctx, qp, attr);
 	if (ret) {
-		wq_free(&qp->sq);
-		wq_free(&qp->rq);
+		queue_free(&qp->sq);
+		queue_free(&qp->rq);
 		free(qp);
 		return fail_null(ret);
 	}
-	context_get(ctx);
-	qp_init(qp);
+	shim_context_get(ctx);
+	shim_qp_init(qp);
 	if (qp->qp.send_cq)
 		attr->cap = qp->cap;
 	return &qp->qp;
@@ -347,7 +347,7 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 
 	if (call_fails(CALL_ibv_create_qp))
 		return NULL;
-	if (!pd_of(pd, NULL))
+	if (!shim_pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	memset(&ex, 0, sizeof(ex));
 	/* The extended structure begins with the plain one. */
@@ -367,7 +367,8 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct shim_qp *qp = to_qp(ibqp);
-	struct shim_context *ctx = qp && qp->magic == MAGIC_QP ? context_of(ibqp->context) : NULL;
+	struct shim_context *ctx =
+		qp && qp->magic == MAGIC_QP ? shim_context_of(ibqp->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_DESTROY_QP };
 	int ret;
 
@@ -376,28 +377,28 @@ SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 	if (!ctx)
 		return EINVAL;
 	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)
-		shim_settle(ibqp->handle);
+		shim_sends_settle(ibqp->handle);
 	cmd.handle = ibqp->handle;
 	cmd.qp.xrcd = qp->opened;
-	ret = obj_end_cmd(ctx, &cmd);
+	ret = shim_obj_end_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		objs_del_qp(qp);
+		shim_objs_del_qp(qp);
 		if (ibqp->send_cq)
-			cq_forget_qp(to_cq(ibqp->send_cq), qp);
+			shim_cq_forget_qp(to_cq(ibqp->send_cq), qp);
 		if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq)
-			cq_forget_qp(to_cq(ibqp->recv_cq), qp);
-		qp_end_events(ctx, qp);
-		wq_free(&qp->sq);
-		wq_free(&qp->rq);
+			shim_cq_forget_qp(to_cq(ibqp->recv_cq), qp);
+		shim_qp_end_events(ctx, qp);
+		queue_free(&qp->sq);
+		queue_free(&qp->rq);
 	}
-	qp_hold(qp, (u32)-1);
-	parent_put(qp->parent);
+	qp_add_users(qp, (u32)-1);
+	shim_parent_put(qp->parent);
 	qp->magic = 0;
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);
 	free(qp);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }

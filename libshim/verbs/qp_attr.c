@@ -6,7 +6,7 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queues.h"
 
-void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
+void shim_av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 {
 	memcpy(av->dgid, ah->grh.dgid.raw, sizeof(av->dgid));
 	av->dst_dev = ~0u; /* the engine looks it up */
@@ -22,7 +22,7 @@ void av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 	av->port_num = ah->port_num;
 }
 
-void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
+void shim_ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
 {
 	memcpy(ah->grh.dgid.raw, av->dgid, sizeof(av->dgid));
 	ah->grh.flow_label = av->flow_label;
@@ -38,7 +38,7 @@ void ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
 }
 
 /* Only what the mask names is read: the rest of a caller's structure may be anything. */
-static void attr_from_ib(struct hca_qp_attr *a, const struct ibv_qp_attr *ib, u32 mask)
+static void qp_attr_from_ib(struct hca_qp_attr *a, const struct ibv_qp_attr *ib, u32 mask)
 {
 	memset(a, 0, sizeof(*a));
 	a->state = ib->qp_state;
@@ -62,10 +62,10 @@ static void attr_from_ib(struct hca_qp_attr *a, const struct ibv_qp_attr *ib, u3
 	if (mask & IBV_QP_RATE_LIMIT) /* newer than the rest of the structure */
 		a->rate_limit = ib->rate_limit;
 	if (mask & IBV_QP_AV)
-		av_from_ah(&a->av, &ib->ah_attr);
+		shim_av_from_ah(&a->av, &ib->ah_attr);
 }
 
-void qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
+void shim_qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
 {
 	/* Not the whole structure: callers built against old headers have no rate_limit. */
 	memset(ib, 0, offsetof(struct ibv_qp_attr, rate_limit));
@@ -87,17 +87,17 @@ void qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
 	ib->timeout = (u8)a->timeout;
 	ib->retry_cnt = (u8)a->retry_cnt;
 	ib->rnr_retry = (u8)a->rnr_retry;
-	ah_from_av(&ib->ah_attr, &a->av);
+	shim_ah_from_av(&ib->ah_attr, &a->av);
 }
 
-static struct shim_context *qp_context(struct ibv_qp *ibqp)
+static struct shim_context *shim_qp_context(struct ibv_qp *ibqp)
 {
 	if (!ibqp || to_qp(ibqp)->magic != MAGIC_QP)
 		return NULL;
-	return context_of(ibqp->context);
+	return shim_context_of(ibqp->context);
 }
 
-static void wq_reset(struct shim_wq *q)
+static void qp_reset_queue(struct shim_wq *q)
 {
 	shim_lock(&q->lock);
 	q->head = 0;
@@ -111,22 +111,22 @@ static void wq_reset(struct shim_wq *q)
  * The QP was reset. In RESET the engine looks at neither queue and no work request is accepted, so
  * they can be emptied now. Completions go first: polling one would move a queue's tail.
  */
-static void queues_reset(struct shim_qp *qp)
+static void qp_reset_queues(struct shim_qp *qp)
 {
 	store_relaxed(&qp->state, QPS_RESET);
 	if (qp->qp.send_cq)
-		cq_forget_qp(to_cq(qp->qp.send_cq), qp);
+		shim_cq_forget_qp(to_cq(qp->qp.send_cq), qp);
 	if (qp->qp.recv_cq && qp->qp.recv_cq != qp->qp.send_cq)
-		cq_forget_qp(to_cq(qp->qp.recv_cq), qp);
-	wq_reset(&qp->sq);
-	wq_reset(&qp->rq);
+		shim_cq_forget_qp(to_cq(qp->qp.recv_cq), qp);
+	qp_reset_queue(&qp->sq);
+	qp_reset_queue(&qp->rq);
 	store_relaxed(&qp->maybe_err, false);
 }
 
 /** ibv_modify_qp() - ibv_modify_qp(3). Return: 0, or errno value and nothing was modified. */
 SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
-	struct shim_context *ctx = qp_context(ibqp);
+	struct shim_context *ctx = shim_qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
 	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
 	int ret;
@@ -138,12 +138,12 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 	cmd.handle = ibqp->handle;
 	cmd.mod.mask = (u32)attr_mask;
 	cmd.mod.opened = qp->opened;
-	attr_from_ib(&cmd.mod.attr, attr, (u32)attr_mask);
-	ret = obj_cmd(ctx, &cmd);
+	qp_attr_from_ib(&cmd.mod.attr, attr, (u32)attr_mask);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret || !(attr_mask & IBV_QP_STATE))
 		return -ret;
 	if (attr->qp_state == IBV_QPS_RESET)
-		queues_reset(qp);
+		qp_reset_queues(qp);
 	else
 		store_relaxed(&qp->state, (u32)attr->qp_state);
 	ibqp->state = attr->qp_state;
@@ -154,7 +154,7 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 			     struct ibv_qp_init_attr *init_attr)
 {
-	struct shim_context *ctx = qp_context(ibqp);
+	struct shim_context *ctx = shim_qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
 	struct hca_cmd cmd = { .op = CMD_QUERY_QP };
 	int ret;
@@ -166,10 +166,10 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 		return EINVAL;
 	cmd.handle = ibqp->handle;
 	cmd.mod.opened = qp->opened;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
-	qp_attr_to_ib(attr, &cmd.mod.attr);
+	shim_qp_attr_to_ib(attr, &cmd.mod.attr);
 	attr->cap = qp->cap;
 	ibqp->state = attr->qp_state;
 	init_attr->qp_context = ibqp->qp_context;

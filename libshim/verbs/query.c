@@ -20,7 +20,7 @@
 #define SUBNET_TIMEOUT 18 /* as OpenSM sets it */
 
 /* @lim: as they are now: rules may have shrunk them */
-static void fill_device_attr(const struct shim_context *ctx, const struct hca_limits *lim,
+static void device_attr_fill(const struct shim_context *ctx, const struct hca_limits *lim,
 			     struct ibv_device_attr *a)
 {
 	memset(a, 0, sizeof(*a));
@@ -61,18 +61,18 @@ static void fill_device_attr(const struct shim_context *ctx, const struct hca_li
 /** ibv_query_device() - ibv_query_device(3). Return: 0 or errno value. */
 SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_dev buf;
 
 	if (call_fails(CALL_ibv_query_device))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	fill_device_attr(ctx, limits_now(ctx, &buf), attr);
+	device_attr_fill(ctx, shim_limits_now(ctx, &buf), attr);
 	return 0;
 }
 
-static void fill_odp(struct ibv_device_attr_ex *a)
+static void device_attr_fill_odp(struct ibv_device_attr_ex *a)
 {
 	struct ibv_odp_caps *odp = &a->odp_caps;
 
@@ -87,7 +87,7 @@ static void fill_odp(struct ibv_device_attr_ex *a)
 }
 
 /* What a device does for Ethernet frames, tags and completion queues beside the transport. */
-static void fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
+static void device_attr_fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
 {
 	const u32 raw = lim->qp_types & 1u << IBV_QPT_RAW_PACKET;
 
@@ -129,7 +129,7 @@ static void fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_e
 int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t size)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_limits *lim;
 	struct ibv_device_attr_ex a;
 	struct hca_dev buf;
@@ -139,11 +139,11 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	if (!ctx || (input && input->comp_mask))
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
-	lim = limits_now(ctx, &buf);
-	fill_device_attr(ctx, lim, &a.orig_attr);
-	fill_offloads(lim, &a);
+	lim = shim_limits_now(ctx, &buf);
+	device_attr_fill(ctx, lim, &a.orig_attr);
+	device_attr_fill_offloads(lim, &a);
 	if (ctx->dev->info.lim.odp)
-		fill_odp(&a);
+		device_attr_fill_odp(&a);
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;
@@ -155,7 +155,7 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 
 int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 
 	if (call_fails(CALL_ibv_query_rt_values_ex))
 		return errno;
@@ -170,7 +170,7 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 
 int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_dev *d;
 	const struct hca_port *p;
 	struct ibv_port_attr a;
@@ -178,8 +178,8 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 
 	if (call_fails(CALL_ibv_query_port))
 		return errno;
-	d = ctx ? device_now(ctx, &buf) : NULL;
-	p = d ? device_port(d, port) : NULL;
+	d = ctx ? shim_device_now(ctx, &buf) : NULL;
+	p = d ? shim_device_port(d, port) : NULL;
 	if (!p)
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
@@ -218,13 +218,13 @@ SHIM_EXPORT int ibv_query_port(struct ibv_context *ibctx, uint8_t port,
 /** ibv_query_pkey() - ibv_query_pkey(3). Return: 0, or -1 with errno. */
 SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int index, __be16 *pkey)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_port *p;
 	struct hca_dev buf;
 
 	if (call_fails(CALL_ibv_query_pkey))
 		return -1;
-	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
 	if (!p || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
 		return fail_minus(-EINVAL);
 	*pkey = htons(p->pkey[index]);
@@ -234,14 +234,14 @@ SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int inde
 /** ibv_get_pkey_index() - ibv_get_pkey_index(3). Return: index or -1. */
 SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be16 pkey)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_port *p;
 	struct hca_dev buf;
 	u32 i;
 
 	if (call_fails(CALL_ibv_get_pkey_index))
 		return -1;
-	p = ctx ? device_port(device_now(ctx, &buf), port) : NULL;
+	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
 	if (!p)
 		return fail_minus(-EINVAL);
 	for (i = 0; i < ctx->dev->info.lim.pkeys; i++)

@@ -20,17 +20,17 @@ static struct shim_srq *srq_of(struct ibv_srq *ibsrq)
 }
 
 /* A ring for @depth receives. Return: 0 or -ENOMEM; *srq has no ring then. */
-static int ring_new(struct shim_srq *srq, u32 depth, u32 stride)
+static int srq_ring_new(struct shim_srq *srq, u32 depth, u32 stride)
 {
 	u64 size = srq_slots_off(depth) + (u64)depth * stride;
-	u64 ring = seg_alloc(size);
+	u64 ring = shim_seg_alloc(size);
 	u32 *stack = NULL;
 
 	if (ring)
-		stack = domain_alloc(srq->parent, depth * sizeof(*stack), DOMAIN_SRQ_SLOTS,
-				     &srq->free_custom);
+		stack = shim_domain_alloc(srq->parent, depth * sizeof(*stack), DOMAIN_SRQ_SLOTS,
+					  &srq->free_custom);
 	if (!stack) {
-		seg_free(ring, size);
+		shim_seg_free(ring, size);
 		return -ENOMEM;
 	}
 	srq->free = stack;
@@ -39,9 +39,9 @@ static int ring_new(struct shim_srq *srq, u32 depth, u32 stride)
 	srq->ring_size = size;
 	srq->depth = depth;
 	srq->stride = stride;
-	srq->ctl = seg_at(ring);
-	srq->order = seg_at(ring + sizeof(struct wq_ctl));
-	srq->slots = seg_at(ring + srq_slots_off(depth));
+	srq->ctl = shim_seg_at(ring);
+	srq->order = shim_seg_at(ring + sizeof(struct wq_ctl));
+	srq->slots = shim_seg_at(ring + srq_slots_off(depth));
 	while (srq->n_free < depth) {
 		stack[srq->n_free] = depth - 1 - srq->n_free;
 		srq->n_free++;
@@ -49,15 +49,15 @@ static int ring_new(struct shim_srq *srq, u32 depth, u32 stride)
 	return 0;
 }
 
-static void ring_free(struct shim_srq *srq)
+static void srq_ring_free(struct shim_srq *srq)
 {
 	if (!srq->ring)
 		return;
-	seg_free(srq->ring, srq->ring_size);
-	domain_free(srq->parent, srq->free, DOMAIN_SRQ_SLOTS, srq->free_custom);
+	shim_seg_free(srq->ring, srq->ring_size);
+	shim_domain_free(srq->parent, srq->free, DOMAIN_SRQ_SLOTS, srq->free_custom);
 }
 
-static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_ex *attr)
+static int srq_check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_ex *attr)
 {
 	const struct hca_limits *lim;
 	u32 known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
@@ -65,10 +65,10 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_
 	const struct shim_xrcd *xrcd = (const struct shim_xrcd *)attr->xrcd;
 	struct hca_dev buf;
 
-	lim = limits_now(context_of(ibctx), &buf);
+	lim = shim_limits_now(shim_context_of(ibctx), &buf);
 	if (attr->comp_mask & ~known)
 		return -EOPNOTSUPP;
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !pd_of(attr->pd, ibctx))
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !shim_pd_of(attr->pd, ibctx))
 		return -EINVAL;
 	if (!lim->max_srq)
 		return -EOPNOTSUPP;
@@ -94,8 +94,8 @@ static int check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_
 		       : -EINVAL;
 }
 
-static int create_cmd(struct shim_context *ctx, struct shim_srq *srq,
-		      const struct ibv_srq_init_attr_ex *attr)
+static int srq_create_cmd(struct shim_context *ctx, struct shim_srq *srq,
+			  const struct ibv_srq_init_attr_ex *attr)
 {
 	struct hca_cmd cmd = { .op = CMD_CREATE_SRQ };
 	struct cmd_srq *c = &cmd.srq;
@@ -114,7 +114,7 @@ static int create_cmd(struct shim_context *ctx, struct shim_srq *srq,
 	c->cq = srq->cq ? srq->cq->handle + 1 : 0;
 	c->async_chan = ctx->async_chan;
 	c->max_tags = srq->type == SRQ_TM ? attr->tm_cap.max_num_tags : 0;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	srq->index = cmd.handle;
 	srq->gen = c->gen;
 	srq->srqn = c->srqn;
@@ -122,7 +122,7 @@ static int create_cmd(struct shim_context *ctx, struct shim_srq *srq,
 	return ret;
 }
 
-static void srq_fill(struct shim_srq *srq, const struct ibv_srq_init_attr_ex *attr)
+static void srq_init_fields(struct shim_srq *srq, const struct ibv_srq_init_attr_ex *attr)
 {
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE)
 		srq->type = attr->srq_type == IBV_SRQT_XRC  ? SRQ_XRC
@@ -140,7 +140,7 @@ static void srq_fill(struct shim_srq *srq, const struct ibv_srq_init_attr_ex *at
 	srq->srq.pd = attr->pd;
 }
 
-static void srq_hold(struct shim_srq *srq, u32 d)
+static void srq_add_users(struct shim_srq *srq, u32 d)
 {
 	if (srq->cq)
 		__atomic_fetch_add(&to_cq(srq->cq)->users, d, __ATOMIC_ACQ_REL);
@@ -150,36 +150,36 @@ static void srq_hold(struct shim_srq *srq, u32 d)
 
 static struct ibv_srq *srq_new(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_srq *srq;
 	int ret;
 
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : check_attr(ibctx, attr);
+	ret = ctx->dead ? -EIO : srq_check_attr(ibctx, attr);
 	if (ret)
 		return fail_null(ret);
-	srq = obj_alloc(sizeof(*srq));
+	srq = shim_obj_alloc(sizeof(*srq));
 	if (!srq)
 		return NULL;
-	srq_fill(srq, attr);
-	srq->parent = parent_get(attr->pd);
-	ret = ring_new(srq, shim_pow2(attr->attr.max_wr), rq_stride(srq->max_sge));
+	srq_init_fields(srq, attr);
+	srq->parent = shim_parent_get(attr->pd);
+	ret = srq_ring_new(srq, shim_pow2(attr->attr.max_wr), rq_stride(srq->max_sge));
 	srq->max_wr = min_u32(srq->depth, ctx->dev->info.lim.max_srq_wr);
 	if (!ret)
-		ret = create_cmd(ctx, srq, attr);
+		ret = srq_create_cmd(ctx, srq, attr);
 	if (ret) {
-		ring_free(srq);
-		parent_put(srq->parent);
+		srq_ring_free(srq);
+		shim_parent_put(srq->parent);
 		free(srq);
 		return fail_null(ret);
 	}
 	pthread_mutex_init(&srq->srq.mutex, NULL);
 	pthread_cond_init(&srq->srq.cond, NULL);
 	srq->magic = MAGIC_SRQ;
-	srq_hold(srq, 1);
-	context_get(ctx);
-	objs_add_srq(srq);
+	srq_add_users(srq, 1);
+	shim_context_get(ctx);
+	shim_objs_add_srq(srq);
 	attr->attr.max_wr = srq->max_wr;
 	attr->attr.max_sge = srq->max_sge;
 	return &srq->srq;
@@ -200,7 +200,7 @@ SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 
 	if (call_fails(CALL_ibv_create_srq))
 		return NULL;
-	if (!pd_of(pd, NULL))
+	if (!shim_pd_of(pd, NULL))
 		return fail_null(-EINVAL);
 	ex.srq_context = attr->srq_context;
 	ex.attr = attr->attr;
@@ -222,10 +222,10 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 		return -EINVAL;
 	if (depth < srq->depth)
 		depth = srq->depth; /* numbers of slots in use go up to the old depth */
-	max = limits_now(ctx, &buf)->max_srq_wr;
+	max = shim_limits_now(ctx, &buf)->max_srq_wr;
 	if (cmd->srq.max_wr > max)
 		return -EINVAL;
-	ret = ring_new(&new, depth, srq->stride);
+	ret = srq_ring_new(&new, depth, srq->stride);
 	if (ret)
 		return ret;
 	memcpy(new.slots, srq->slots, (size_t)srq->depth * srq->stride);
@@ -233,16 +233,16 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 	cmd->srq.ring = new.ring;
 	cmd->srq.depth = depth;
 	cmd->srq.max_wr = max_u32(cmd->srq.max_wr, min_u32(depth, max));
-	ret = obj_cmd(ctx, cmd);
+	ret = shim_obj_cmd(ctx, cmd);
 	if (ret) {
-		ring_free(&new);
+		srq_ring_free(&new);
 		return ret;
 	}
 	memcpy(new.free, srq->free, srq->n_free * sizeof(*new.free));
 	new.n_free = srq->n_free;
 	for (i = srq->depth; i < depth; i++)
 		new.free[new.n_free++] = i;
-	ring_free(srq);
+	srq_ring_free(srq);
 	srq->free = new.free;
 	srq->free_custom = new.free_custom;
 	srq->n_free = new.n_free;
@@ -260,7 +260,7 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
 {
 	struct shim_srq *srq = srq_of(ibsrq);
-	struct shim_context *ctx = srq ? context_of(ibsrq->context) : NULL;
+	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_SRQ };
 	int ret;
 
@@ -275,7 +275,7 @@ SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	cmd.srq.limit = attr->srq_limit;
 	cmd.srq.max_wr = attr->max_wr;
 	shim_lock(&srq->lock);
-	ret = mask & IBV_SRQ_MAX_WR ? srq_resize(ctx, srq, &cmd) : obj_cmd(ctx, &cmd);
+	ret = mask & IBV_SRQ_MAX_WR ? srq_resize(ctx, srq, &cmd) : shim_obj_cmd(ctx, &cmd);
 	shim_unlock(&srq->lock);
 	return -ret;
 }
@@ -284,7 +284,7 @@ SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 {
 	struct shim_srq *srq = srq_of(ibsrq);
-	struct shim_context *ctx = srq ? context_of(ibsrq->context) : NULL;
+	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_QUERY_SRQ };
 	int ret;
 
@@ -293,7 +293,7 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = srq->index;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return -ret;
 	attr->max_wr = cmd.srq.max_wr;
@@ -306,7 +306,7 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct shim_srq *srq = srq_of(ibsrq);
-	struct shim_context *ctx = srq ? context_of(ibsrq->context) : NULL;
+	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
 	int ret;
 
 	if (call_fails(CALL_ibv_destroy_srq))
@@ -315,25 +315,25 @@ SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 		return EINVAL;
 	if (__atomic_load_n(&srq->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_SRQ, srq->index);
+	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_SRQ, srq->index);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
 		/* Data of unpolled receives belongs into their buffers; the slots go now. */
-		objs_each_cq(cq_lay_all);
-		objs_del_srq(srq);
+		shim_objs_each_cq(shim_cq_place_all);
+		shim_objs_del_srq(srq);
 		shim_chan_drop(ctx->async_chan, ELEM_SRQ, srq->index, srq->gen);
-		events_drained(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed,
-			       srq->async_events);
-		ring_free(srq);
+		shim_events_drain(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed,
+				  srq->async_events);
+		srq_ring_free(srq);
 	}
-	srq_hold(srq, (u32)-1);
-	parent_put(srq->parent);
+	srq_add_users(srq, (u32)-1);
+	shim_parent_put(srq->parent);
 	srq->magic = 0;
 	pthread_cond_destroy(&ibsrq->cond);
 	pthread_mutex_destroy(&ibsrq->mutex);
 	free(srq);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ int shim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-static int srq_put(struct shim_srq *srq, const struct ibv_recv_wr *wr)
+static int srq_put_recv(struct shim_srq *srq, const struct ibv_recv_wr *wr)
 {
 	u32 slot;
 
@@ -360,7 +360,7 @@ static int srq_put(struct shim_srq *srq, const struct ibv_recv_wr *wr)
 	if (unlikely(!srq->n_free))
 		return ENOMEM;
 	slot = srq->free[--srq->n_free];
-	rq_fill(srq_wqe(srq, slot), wr);
+	shim_rq_fill(shim_srq_slot(srq, slot), wr);
 	store_relaxed(&srq->order[srq->head & (srq->depth - 1)], slot);
 	srq->head++;
 	return 0;
@@ -382,7 +382,7 @@ int shim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv
 	}
 	shim_lock(&srq->lock);
 	for (; wr; wr = wr->next) {
-		ret = srq_put(srq, wr);
+		ret = srq_put_recv(srq, wr);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
 			break;
@@ -393,7 +393,7 @@ int shim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv
 	return ret;
 }
 
-void srq_slot_free(struct shim_srq *srq, u32 slot)
+void shim_srq_slot_free(struct shim_srq *srq, u32 slot)
 {
 	shim_lock(&srq->lock);
 	if (likely(srq->n_free < srq->depth))

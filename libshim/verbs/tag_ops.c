@@ -16,7 +16,7 @@ _Static_assert((int)WCF_TM_SYNC_REQ == IBV_WC_TM_SYNC_REQ &&
 	       "flags");
 
 /* Return: 0 or -errno. SRQ lock held. */
-static int post_one(struct shim_context *ctx, struct shim_srq *srq, struct ibv_ops_wr *op)
+static int tag_op_post(struct shim_context *ctx, struct shim_srq *srq, struct ibv_ops_wr *op)
 {
 	struct hca_cmd cmd = { .op = CMD_SRQ_OPS, .handle = srq->index };
 	struct cmd_srq_op *c = &cmd.tm;
@@ -42,7 +42,7 @@ static int post_one(struct shim_context *ctx, struct shim_srq *srq, struct ibv_o
 		if (c->num_sge == 1)
 			memcpy(&c->sge, op->tm.add.sg_list, sizeof(c->sge));
 	}
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)
 		return ret;
 	srq->ops++;
@@ -56,7 +56,7 @@ int shim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *op, struct ibv_o
 {
 	struct shim_srq *srq = to_srq(ibsrq);
 	struct shim_context *ctx =
-		srq && srq->magic == MAGIC_SRQ ? context_of(ibsrq->context) : NULL;
+		srq && srq->magic == MAGIC_SRQ ? shim_context_of(ibsrq->context) : NULL;
 	int ret = 0;
 
 	if (!ctx || srq->type != SRQ_TM) {
@@ -69,7 +69,7 @@ int shim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *op, struct ibv_o
 	}
 	shim_lock(&srq->lock);
 	for (; op && !ret; op = op->next) {
-		ret = post_one(ctx, srq, op);
+		ret = tag_op_post(ctx, srq, op);
 		if (ret)
 			*bad_op = op;
 	}
@@ -77,7 +77,7 @@ int shim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *op, struct ibv_o
 	return -ret;
 }
 
-void tm_consume(const struct cqe *e)
+void shim_tag_consume(const struct cqe *e)
 {
 	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
 

@@ -9,7 +9,7 @@
 
 #define MIN_HEADER 14u /* an Ethernet header */
 
-int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
+int shim_tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
 {
 	u8 *list = (u8 *)w->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
 	u64 total = 0;
@@ -29,13 +29,13 @@ int tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg,
 	return 0;
 }
 
-int tso_fill(struct shim_qp *qp, struct sq_wqe *w, const void *hdr, u32 hdr_sz, u32 mss,
-	     const struct ibv_sge *sg, u32 n)
+int shim_tso_fill(struct shim_qp *qp, struct sq_wqe *w, const void *hdr, u32 hdr_sz, u32 mss,
+		  const struct ibv_sge *sg, u32 n)
 {
 	if (hdr_sz < MIN_HEADER || hdr_sz > qp->max_tso_hdr || !mss)
 		return EINVAL;
 	memcpy(w->sge, hdr, hdr_sz);
 	w->ah = hdr_sz;
 	w->remote_qkey = mss;
-	return tso_set_sges(qp, w, sg, n);
+	return shim_tso_set_sges(qp, w, sg, n);
 }

@@ -68,16 +68,16 @@ static struct shim_rwq *wq_find(const struct cqe *e)
 	return wq && wq->wqn == e->qpn ? wq : NULL;
 }
 
-const struct rq_wqe *wq_recv(const struct cqe *e, u32 *max_sge)
+const struct rq_wqe *shim_wq_recv(const struct cqe *e, u32 *max_sge)
 {
 	struct shim_rwq *wq = wq_find(e);
 
 	*max_sge = wq ? wq->rq.max_sge : 0;
-	return wq ? rq_slot(&wq->rq, e->slot) : NULL;
+	return wq ? shim_rq_slot(&wq->rq, e->slot) : NULL;
 }
 
-bool wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
-	      struct ibv_async_event *out)
+bool shim_wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
+		   struct ibv_async_event *out)
 {
 	struct shim_rwq *wq = ev->handle < HCA_MAX_WQ ? objs->wq[ev->handle] : NULL;
 
@@ -88,7 +88,7 @@ bool wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
 	return true;
 }
 
-void wq_consume(const struct cqe *e)
+void shim_wq_consume(const struct cqe *e)
 {
 	struct shim_rwq *wq = wq_find(e);
 
@@ -100,7 +100,7 @@ void wq_consume(const struct cqe *e)
 }
 
 /* As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that. */
-static bool in_error(const struct shim_rwq *wq)
+static bool wq_is_in_error(const struct shim_rwq *wq)
 {
 	if (shim.isolated)
 		return load_relaxed(&wq->maybe_err) || wq->wq.state == IBV_WQS_ERR;
@@ -109,10 +109,10 @@ static bool in_error(const struct shim_rwq *wq)
 }
 
 /* ibv_post_wq_recv(). Return: 0 or errno value. */
-static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static int wq_post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	struct shim_rwq *wq = wq_of(ibwq);
-	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	struct shim_context *ctx = wq ? shim_context_of(ibwq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
 	bool posted;
 	int ret;
@@ -126,26 +126,26 @@ static int post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_rec
 		return errno;
 	}
 	shim_lock(&wq->rq.lock);
-	ret = rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
-	if (likely(posted) && unlikely(in_error(wq))) {
+	ret = shim_rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
+	if (likely(posted) && unlikely(wq_is_in_error(wq))) {
 		cmd.handle = ibwq->handle;
 		/* The receives are posted; without a fabric nobody completes them. */
-		obj_cmd(ctx, &cmd);
+		shim_obj_cmd(ctx, &cmd);
 	}
 	shim_unlock(&wq->rq.lock);
 	return ret;
 }
 
-static int check_init(struct ibv_context *ibctx, const struct ibv_wq_init_attr *attr, u32 *flags)
+static int wq_check_attr(struct ibv_context *ibctx, const struct ibv_wq_init_attr *attr, u32 *flags)
 {
 	const struct hca_limits *lim;
 	struct hca_dev buf;
 
-	lim = limits_now(context_of(ibctx), &buf);
+	lim = shim_limits_now(shim_context_of(ibctx), &buf);
 	if (attr->comp_mask & ~(u32)IBV_WQ_INIT_ATTR_FLAGS)
 		return -EINVAL;
 	*flags = attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS ? attr->create_flags : 0;
-	if (attr->wq_type != IBV_WQT_RQ || !pd_of(attr->pd, ibctx) || !attr->cq ||
+	if (attr->wq_type != IBV_WQT_RQ || !shim_pd_of(attr->pd, ibctx) || !attr->cq ||
 	    to_cq(attr->cq)->magic != MAGIC_CQ || attr->cq->context != ibctx)
 		return -EINVAL;
 	if (!attr->max_wr || attr->max_wr > lim->max_qp_wr || attr->max_sge > lim->max_sge)
@@ -153,8 +153,8 @@ static int check_init(struct ibv_context *ibctx, const struct ibv_wq_init_attr *
 	return 0;
 }
 
-static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
-		      const struct ibv_wq_init_attr *attr, u32 flags)
+static int wq_create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
+			 const struct ibv_wq_init_attr *attr, u32 flags)
 {
 	struct shim_wq *q = &wq->rq;
 	struct hca_cmd cmd = { .op = CMD_CREATE_WQ };
@@ -164,11 +164,11 @@ static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
 	q->depth = shim_pow2(attr->max_wr);
 	q->stride = rq_stride(q->max_sge);
 	q->ring_size = sizeof(struct wq_ctl) + (u64)q->depth * q->stride;
-	q->ring = seg_alloc(q->ring_size);
+	q->ring = shim_seg_alloc(q->ring_size);
 	if (!q->ring)
 		return -ENOMEM;
-	q->ctl = seg_at(q->ring);
-	q->slots = seg_at(q->ring + sizeof(struct wq_ctl));
+	q->ctl = shim_seg_at(q->ring);
+	q->slots = shim_seg_at(q->ring + sizeof(struct wq_ctl));
 	cmd.wq.ring = q->ring;
 	cmd.wq.dev = ctx->dev->info.index;
 	cmd.wq.pd = attr->pd->handle;
@@ -177,9 +177,9 @@ static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
 	cmd.wq.max_sge = q->max_sge;
 	cmd.wq.flags = flags;
 	cmd.wq.async_chan = ctx->async_chan;
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret) {
-		seg_free(q->ring, q->ring_size);
+		shim_seg_free(q->ring, q->ring_size);
 		return ret;
 	}
 	wq->wqn = cmd.wq.wqn;
@@ -189,7 +189,7 @@ static int create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
 	return 0;
 }
 
-static void set_entry(u32 index, struct shim_rwq *wq)
+static void wq_table_set(u32 index, struct shim_rwq *wq)
 {
 	pthread_mutex_lock(&objs_lock);
 	store_release(&objs->wq[index], wq);
@@ -199,7 +199,7 @@ static void set_entry(u32 index, struct shim_rwq *wq)
 /** shim_create_wq() - ibv_create_wq(3). Return: WQ, or NULL with errno. */
 struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_rwq *wq;
 	u32 flags;
 	int ret;
@@ -208,13 +208,13 @@ struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr
 		return NULL;
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : check_init(ibctx, attr, &flags);
+	ret = ctx->dead ? -EIO : wq_check_attr(ibctx, attr, &flags);
 	if (ret)
 		return fail_null(ret);
-	wq = obj_alloc(sizeof(*wq));
+	wq = shim_obj_alloc(sizeof(*wq));
 	if (!wq)
 		return NULL;
-	ret = create_cmd(ctx, wq, attr, flags);
+	ret = wq_create_cmd(ctx, wq, attr, flags);
 	if (ret) {
 		free(wq);
 		return fail_null(ret);
@@ -225,20 +225,20 @@ struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr
 	wq->wq.cq = attr->cq;
 	wq->wq.state = IBV_WQS_RESET;
 	wq->wq.wq_type = attr->wq_type;
-	wq->wq.post_recv = post_recv;
+	wq->wq.post_recv = wq_post_recv;
 	wq->magic = MAGIC_WQ;
 	__atomic_fetch_add(&to_cq(attr->cq)->users, 1, __ATOMIC_ACQ_REL);
-	context_get(ctx);
-	set_entry(wq->wq.handle, wq);
+	shim_context_get(ctx);
+	wq_table_set(wq->wq.handle, wq);
 	attr->max_wr = min_u32(wq->rq.depth, ctx->dev->info.lim.max_qp_wr);
 	attr->max_sge = wq->rq.max_sge;
 	return &wq->wq;
 }
 
 /* In RESET the engine does not look at the ring. Completions go first: they move the tail. */
-static void ring_reset(struct shim_rwq *wq)
+static void wq_ring_reset(struct shim_rwq *wq)
 {
-	cq_forget(to_cq(wq->wq.cq), wq->wqn, NULL);
+	shim_cq_forget(to_cq(wq->wq.cq), wq->wqn, NULL);
 	wq->rq.head = 0;
 	store_release(&wq->rq.tail, 0);
 	store_release(&wq->rq.ctl->prod, 0);
@@ -249,7 +249,7 @@ static void ring_reset(struct shim_rwq *wq)
 int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 {
 	struct shim_rwq *wq = wq_of(ibwq);
-	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	struct shim_context *ctx = wq ? shim_context_of(ibwq->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_MODIFY_WQ };
 	int ret;
 
@@ -266,10 +266,10 @@ int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 	if (ctx->dead)
 		return EIO;
 	shim_lock(&wq->rq.lock);
-	ret = obj_cmd(ctx, &cmd);
+	ret = shim_obj_cmd(ctx, &cmd);
 	if (!ret && (attr->attr_mask & IBV_WQ_ATTR_STATE)) {
 		if (attr->wq_state == IBV_WQS_RESET)
-			ring_reset(wq);
+			wq_ring_reset(wq);
 		ibwq->state = attr->wq_state;
 	}
 	shim_unlock(&wq->rq.lock);
@@ -280,43 +280,43 @@ int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 int shim_destroy_wq(struct ibv_wq *ibwq)
 {
 	struct shim_rwq *wq = wq_of(ibwq);
-	struct shim_context *ctx = wq ? context_of(ibwq->context) : NULL;
+	struct shim_context *ctx = wq ? shim_context_of(ibwq->context) : NULL;
 	int ret;
 
 	if (call_fails(CALL_ibv_destroy_wq))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	ret = obj_destroy_cmd(ctx, CMD_DESTROY_WQ, ibwq->handle);
+	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_WQ, ibwq->handle);
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
 		/* Data of unpolled receives belongs into their buffers. Then no entry names it. */
-		cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
-		set_entry(ibwq->handle, NULL);
+		shim_cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
+		wq_table_set(ibwq->handle, NULL);
 		shim_chan_drop(ctx->async_chan, ELEM_WQ, ibwq->handle, wq->gen);
-		events_drained(&ibwq->mutex, &ibwq->cond, &ibwq->events_completed,
-			       wq->async_events);
-		seg_free(wq->rq.ring, wq->rq.ring_size);
+		shim_events_drain(&ibwq->mutex, &ibwq->cond, &ibwq->events_completed,
+				  wq->async_events);
+		shim_seg_free(wq->rq.ring, wq->rq.ring_size);
 	}
 	__atomic_fetch_sub(&to_cq(ibwq->cq)->users, 1, __ATOMIC_ACQ_REL);
 	wq->magic = 0;
 	pthread_cond_destroy(&ibwq->cond);
 	pthread_mutex_destroy(&ibwq->mutex);
 	free(wq);
-	context_put(ctx);
+	shim_context_put(ctx);
 	return 0;
 }
 
 /* The handles of the table's queues. */
-static int fill_ind(struct ibv_context *ibctx, const struct ibv_rwq_ind_table_init_attr *attr,
-		    struct cmd_ind *c)
+static int ind_table_fill(struct ibv_context *ibctx, const struct ibv_rwq_ind_table_init_attr *attr,
+			  struct cmd_ind *c)
 {
 	u32 i;
 
 	if (attr->comp_mask)
 		return -EINVAL;
-	c->dev = context_of(ibctx)->dev->info.index;
+	c->dev = shim_context_of(ibctx)->dev->info.index;
 	c->log_size = attr->log_ind_tbl_size;
 	if (c->log_size >= 32 || 1u << c->log_size > LIM_IND)
 		return -EINVAL;
@@ -332,7 +332,7 @@ static int fill_ind(struct ibv_context *ibctx, const struct ibv_rwq_ind_table_in
 struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 						    struct ibv_rwq_ind_table_init_attr *attr)
 {
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_CREATE_IND };
 	struct shim_ind *t;
 	int ret;
@@ -341,10 +341,10 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 		return NULL;
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : fill_ind(ibctx, attr, &cmd.ind);
+	ret = ctx->dead ? -EIO : ind_table_fill(ibctx, attr, &cmd.ind);
 	if (ret)
 		return fail_null(ret);
-	t = obj_new(ctx, sizeof(*t), &cmd);
+	t = shim_obj_new(ctx, sizeof(*t), &cmd);
 	if (!t)
 		return NULL;
 	t->table.context = ibctx;
@@ -360,17 +360,18 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 {
 	struct shim_ind *t = (struct shim_ind *)table;
-	struct shim_context *ctx = t && t->magic == MAGIC_IND ? context_of(table->context) : NULL;
+	struct shim_context *ctx =
+		t && t->magic == MAGIC_IND ? shim_context_of(table->context) : NULL;
 
 	if (call_fails(CALL_ibv_destroy_rwq_ind_table))
 		return errno;
 	if (!ctx)
 		return EINVAL;
-	return obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
+	return shim_obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
 }
 
 /* Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart. */
-static int check_fields(u64 fields, u32 entries)
+static int rss_check_fields(u64 fields, u32 entries)
 {
 	u64 v4 = RXH_SRC_IPV4 | RXH_DST_IPV4, v6 = RXH_SRC_IPV6 | RXH_DST_IPV6;
 	u64 tcp = RXH_SRC_PORT_TCP | RXH_DST_PORT_TCP, udp = RXH_SRC_PORT_UDP | RXH_DST_PORT_UDP;
@@ -385,7 +386,7 @@ static int check_fields(u64 fields, u32 entries)
 	return fields || entries == 1 ? 0 : -EINVAL;
 }
 
-int rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c)
+int shim_rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c)
 {
 	const u32 both = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
 	const struct ibv_rx_hash_conf *h = &attr->rx_hash_conf;
@@ -399,7 +400,7 @@ int rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c)
 		return -EOPNOTSUPP;
 	if (h->rx_hash_key_len != RSS_KEY || !h->rx_hash_key)
 		return -EINVAL;
-	ret = check_fields(h->rx_hash_fields_mask, t->n);
+	ret = rss_check_fields(h->rx_hash_fields_mask, t->n);
 	if (ret)
 		return ret;
 	c->ind = t->handle + 1;

@@ -9,7 +9,7 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queues.h"
 
-static struct shim_qp *qpx(struct ibv_qp_ex *ex)
+static struct shim_qp *to_qp_of_ex(struct ibv_qp_ex *ex)
 {
 	return (struct shim_qp *)ex;
 }
@@ -24,14 +24,14 @@ static void wr_fail(struct shim_qp *qp, int err)
 /* Begin a work request. Return: its slot, or NULL when the batch has failed. */
 static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 	struct sq_wqe *w = NULL;
 	int ret;
 
 	if (unlikely(qp->batch_err))
 		return NULL;
-	ret = sq_claim(qp, &w);
-	if (!ret && ((ex->wr_flags & ~qp->flags_ok) || !op_in(opcode, qp->ops)))
+	ret = shim_sq_claim(qp, &w);
+	if (!ret && ((ex->wr_flags & ~qp->flags_ok) || !op_is_in(opcode, qp->ops)))
 		ret = EINVAL;
 	if (unlikely(ret)) {
 		wr_fail(qp, ret);
@@ -55,7 +55,7 @@ static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 
 static void wrx_start(struct ibv_qp_ex *ex)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 
 	shim_lock(&qp->sq.lock);
 	qp->batch_head = qp->sq.head;
@@ -65,7 +65,7 @@ static void wrx_start(struct ibv_qp_ex *ex)
 
 static void wrx_abort(struct ibv_qp_ex *ex)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 
 	qp->sq.head = qp->batch_head;
 	qp->cur = NULL;
@@ -74,7 +74,7 @@ static void wrx_abort(struct ibv_qp_ex *ex)
 
 static int wrx_complete(struct ibv_qp_ex *ex)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 	int err = qp->batch_err;
 	bool posted;
 
@@ -90,7 +90,7 @@ static int wrx_complete(struct ibv_qp_ex *ex)
 	qp->cur = NULL;
 	shim_unlock(&qp->sq.lock);
 	if (posted)
-		shim_doorbell(qp->slot);
+		shim_doorbell_ring(qp->slot);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static void wrx_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 		w->rkey = invalidate_rkey;
 }
 
-static struct sq_wqe *wr_rdma(struct ibv_qp_ex *ex, u32 opcode, u32 rkey, u64 remote_addr)
+static struct sq_wqe *wr_new_rdma(struct ibv_qp_ex *ex, u32 opcode, u32 rkey, u64 remote_addr)
 {
 	struct sq_wqe *w = wr_new(ex, opcode);
 
@@ -128,18 +128,18 @@ static struct sq_wqe *wr_rdma(struct ibv_qp_ex *ex, u32 opcode, u32 rkey, u64 re
 
 static void wrx_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	wr_rdma(ex, WR_RDMA_READ, rkey, remote_addr);
+	wr_new_rdma(ex, WR_RDMA_READ, rkey, remote_addr);
 }
 
 static void wrx_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	wr_rdma(ex, WR_RDMA_WRITE, rkey, remote_addr);
+	wr_new_rdma(ex, WR_RDMA_WRITE, rkey, remote_addr);
 }
 
 static void wrx_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 			       __be32 imm_data)
 {
-	struct sq_wqe *w = wr_rdma(ex, WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr);
+	struct sq_wqe *w = wr_new_rdma(ex, WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr);
 
 	if (w)
 		w->imm = imm_data;
@@ -148,7 +148,7 @@ static void wrx_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t rem
 static void wrx_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 			       uint64_t compare, uint64_t swap)
 {
-	struct sq_wqe *w = wr_rdma(ex, WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr);
+	struct sq_wqe *w = wr_new_rdma(ex, WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr);
 
 	if (w) {
 		w->compare_add = compare;
@@ -159,7 +159,7 @@ static void wrx_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t rem
 static void wrx_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 				 uint64_t add)
 {
-	struct sq_wqe *w = wr_rdma(ex, WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr);
+	struct sq_wqe *w = wr_new_rdma(ex, WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr);
 
 	if (w) {
 		w->compare_add = add;
@@ -169,12 +169,12 @@ static void wrx_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t r
 
 static void wrx_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *sg_list)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 	int ret;
 
 	if (unlikely(!qp->cur))
 		return;
-	ret = sq_set_sges(qp, qp->cur, sg_list, num_sge);
+	ret = shim_sq_set_sges(qp, qp->cur, sg_list, num_sge);
 	if (unlikely(ret))
 		wr_fail(qp, ret);
 }
@@ -190,7 +190,7 @@ static void wrx_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint
 static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 				     const struct ibv_data_buf *buf)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 	struct sq_wqe *w = qp->cur;
 	size_t total = 0, i;
 
@@ -227,10 +227,10 @@ static void wrx_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 			const struct ibv_mw_bind_info *info)
 {
 	struct sq_wqe *w = wr_new(ex, WR_BIND_MW);
-	int ret = w ? mw_fill_bind(qpx(ex), w, mw, rkey, info) : 0;
+	int ret = w ? shim_mw_fill_bind(to_qp_of_ex(ex), w, mw, rkey, info) : 0;
 
 	if (unlikely(ret))
-		wr_fail(qpx(ex), ret);
+		wr_fail(to_qp_of_ex(ex), ret);
 }
 
 static void wrx_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
@@ -245,16 +245,16 @@ static void wrx_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 static void wrx_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
 	struct sq_wqe *w = wr_new(ex, WR_TSO);
-	int ret = w ? tso_fill(qpx(ex), w, hdr, hdr_sz, mss, NULL, 0) : 0;
+	int ret = w ? shim_tso_fill(to_qp_of_ex(ex), w, hdr, hdr_sz, mss, NULL, 0) : 0;
 
 	if (unlikely(ret))
-		wr_fail(qpx(ex), ret);
+		wr_fail(to_qp_of_ex(ex), ret);
 }
 
 static void wrx_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 			     const void *data)
 {
-	struct sq_wqe *w = wr_rdma(ex, WR_ATOMIC_WRITE, rkey, remote_addr);
+	struct sq_wqe *w = wr_new_rdma(ex, WR_ATOMIC_WRITE, rkey, remote_addr);
 
 	if (!w)
 		return;
@@ -267,7 +267,7 @@ static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibah, uint32_t 
 			    uint32_t remote_qkey)
 {
 	const struct shim_ah *ah = (const struct shim_ah *)ibah;
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 
 	if (unlikely(!qp->cur))
 		return;
@@ -282,17 +282,17 @@ static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibah, uint32_t 
 
 static void wrx_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 
 	if (unlikely(!qp->cur))
 		return;
 	if (unlikely(qp->qp.qp_type != IBV_QPT_XRC_SEND))
 		wr_fail(qp, EINVAL);
-	else if (!op_in(qp->cur->opcode, OPS_LOCAL)) /* which go to nobody */
+	else if (!op_is_in(qp->cur->opcode, OPS_LOCAL)) /* which go to nobody */
 		qp->cur->remote_qpn = remote_srqn;
 }
 
-void wr_init(struct shim_qp *qp)
+void shim_wr_init(struct shim_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->ex;
 
@@ -320,18 +320,18 @@ void wr_init(struct shim_qp *qp)
 }
 
 /* The thread that had the lock when the process forked does not exist in the child. */
-static void dead_start(struct ibv_qp_ex *ex)
+static void dead_wr_start(struct ibv_qp_ex *ex)
 {
-	struct shim_qp *qp = qpx(ex);
+	struct shim_qp *qp = to_qp_of_ex(ex);
 
 	qp->batch_head = qp->sq.head;
 	qp->batch_err = EIO;
 	qp->cur = NULL;
 }
 
-void wr_set_dead(struct shim_qp *qp)
+void shim_wr_set_dead(struct shim_qp *qp)
 {
-	qp->ex.wr_start = dead_start;
+	qp->ex.wr_start = dead_wr_start;
 }
 
 /** ibv_qp_to_qp_ex() - NULL unless the QP was created with send_ops_flags. */

@@ -13,7 +13,7 @@
 struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr)
 {
 	u32 need = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_cmd cmd = { .op = CMD_OPEN_XRCD };
 	struct shim_xrcd *xrcd;
 	struct stat st;
@@ -38,7 +38,7 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 	cmd.xrcd.dev = ctx->dev->info.index;
 	cmd.xrcd.oflags =
 		(attr->oflags & O_CREAT ? XRCD_CREAT : 0) | (attr->oflags & O_EXCL ? XRCD_EXCL : 0);
-	xrcd = obj_new(ctx, sizeof(*xrcd), &cmd);
+	xrcd = shim_obj_new(ctx, sizeof(*xrcd), &cmd);
 	if (!xrcd)
 		return NULL;
 	xrcd->xrcd.context = ibctx;
@@ -57,12 +57,12 @@ int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
 		return errno;
 	if (!xrcd || xrcd->magic != MAGIC_XRCD)
 		return EINVAL;
-	ctx = context_of(ibxrcd->context);
+	ctx = shim_context_of(ibxrcd->context);
 	if (!ctx)
 		return EINVAL;
 	if (__atomic_load_n(&xrcd->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
-	return obj_end(ctx, xrcd, &xrcd->magic, CMD_CLOSE_XRCD, xrcd->handle);
+	return shim_obj_end(ctx, xrcd, &xrcd->magic, CMD_CLOSE_XRCD, xrcd->handle);
 }
 
 /** shim_open_qp() - ibv_open_qp(3). Return: QP, or NULL with errno. */
@@ -71,7 +71,7 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	u32 known = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_CONTEXT |
 		    IBV_QP_OPEN_ATTR_TYPE;
 	u32 need = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
-	struct shim_context *ctx = context_of(ibctx);
+	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_xrcd *xrcd = (struct shim_xrcd *)attr->xrcd;
 	struct hca_cmd cmd = { .op = CMD_OPEN_QP };
 	struct shim_qp *qp;
@@ -87,7 +87,7 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	cmd.qp.xrcd = xrcd->handle + 1;
 	cmd.qp.qpn = attr->qp_num;
 	cmd.qp.async_chan = ctx->async_chan;
-	qp = obj_new(ctx, sizeof(*qp), &cmd);
+	qp = shim_obj_new(ctx, sizeof(*qp), &cmd);
 	if (!qp)
 		return NULL;
 	qp->qp.context = ibctx;
@@ -100,6 +100,6 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	qp->slot = attr->qp_num & (HCA_MAX_QP - 1);
 	qp->opened = true;
 	qp->xrcd = xrcd;
-	qp_init(qp);
+	shim_qp_init(qp);
 	return &qp->qp;
 }

@@ -64,7 +64,7 @@ static bool find_api(struct vdev_api *api)
 static void not_counted(bool on)
 {
 	static void *slot;
-	void (*fn)(bool) = (__typeof__(fn))next_resolve(&slot, "rdmaemu_not_counted");
+	void (*fn)(bool) = (__typeof__(fn))next_symbol_resolve(&slot, "rdmaemu_not_counted");
 
 	if (fn)
 		fn(on);

@@ -290,13 +290,13 @@ HOOK(void, _Exit, int status) __attribute__((noreturn));
 void hook__exit(int status)
 {
 	finish();
-	next(_exit)(status);
+	libc_next(_exit)(status);
 	__builtin_unreachable();
 }
 
 void hook__Exit(int status)
 {
 	finish();
-	next(_Exit)(status);
+	libc_next(_Exit)(status);
 	__builtin_unreachable();
 }

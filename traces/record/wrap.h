@@ -17,7 +17,7 @@ static inline void *rec_next(void **slot, const char *name)
 
 	if (likely(fn))
 		return fn;
-	fn = next_resolve(slot, name);
+	fn = next_symbol_resolve(slot, name);
 	/* rdma_...() and the functions of rsockets. */
 	return fn ? fn : real_symbol(slot, name[0] == 'r' ? REAL_CM : REAL_VERBS, name);
 }

@@ -64,7 +64,7 @@ static int query_gid(struct ibv_context *ctx, uint8_t nr, int index, union ibv_g
 	return 0;
 }
 
-void *next_resolve(void **slot, const char *name)
+void *next_symbol_resolve(void **slot, const char *name)
 {
 	return *slot = !strcmp(name, "ibv_query_pkey")	? (void *)query_pkey
 		       : !strcmp(name, "ibv_query_gid") ? (void *)query_gid
