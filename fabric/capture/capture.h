@@ -95,80 +95,81 @@ struct captures {
 	pthread_mutex_t lock;
 };
 
-/** captures_make() - none. Return: 0 or -ENOMEM. */
-int captures_make(struct fabric *f);
+/** fabric_capture_init() - none. Return: 0 or -ENOMEM. */
+int fabric_capture_init(struct fabric *f);
 /**
- * capture_request() - PROTO_CAPTURE_START, _STOP. @fd: what came with it; set to -1 if it is kept.
+ * fabric_capture_request() - PROTO_CAPTURE_START, _STOP. @fd: what came with it; set to -1 if it is kept.
  * Return: 0, -EINPROGRESS: answered later; -errno, with capture.text where there is more to say.
  */
-int capture_request(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd);
-/** captures_list() - PROTO_CAPTURE_LIST. Return: a memfd or -errno. */
-int captures_list(struct fabric *f, u32 flags);
-/** capture_forget() - a connection is closed. */
-void capture_forget(struct fabric *f, const struct conn *c);
-/** captures_due() - whether there is something to do with the token. captures_work() - do it. */
-bool captures_due(const struct fabric *f);
-void captures_work(struct fabric *f);
-/** captures_tick() - look at those that are to end. Return: when to come back (real time), or NEVER. */
-u64 captures_tick(struct fabric *f);
-/** captures_node() - a node came: mark its ports. No token needed. */
-void captures_node(struct fabric *f);
-/** captures_look() - the ring may fill up: threads that sleep are woken. */
-void captures_look(struct fabric *f);
-/** captures_client() - a client has come. No token needed. */
-void captures_client(struct fabric *f);
-/** captures_end() - the fabric ends: what is in the ring goes to the files. */
-void captures_end(struct fabric *f);
+int fabric_capture_request(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd);
+/** fabric_capture_list() - PROTO_CAPTURE_LIST. Return: a memfd or -errno. */
+int fabric_capture_list(struct fabric *f, u32 flags);
+/** fabric_capture_conn_closed() - a connection is closed. */
+void fabric_capture_conn_closed(struct fabric *f, const struct conn *c);
+/** fabric_capture_due() - whether there is something to do with the token. fabric_capture_work() - do it. */
+bool fabric_capture_due(const struct fabric *f);
+void fabric_capture_work(struct fabric *f);
+/** fabric_capture_tick() - look at those that are to end. Return: when to come back (real time), or NEVER. */
+u64 fabric_capture_tick(struct fabric *f);
+/** fabric_capture_node_added() - a node came: mark its ports. No token needed. */
+void fabric_capture_node_added(struct fabric *f);
+/** fabric_capture_wake_writers() - the ring may fill up: threads that sleep are woken. */
+void fabric_capture_wake_writers(struct fabric *f);
+/** fabric_capture_client_added() - a client has come. No token needed. */
+void fabric_capture_client_added(struct fabric *f);
+/** fabric_capture_shutdown() - the fabric ends: what is in the ring goes to the files. */
+void fabric_capture_shutdown(struct fabric *f);
 /**
- * capture_written() - how far the capture that is held by a connection has got.
+ * fabric_capture_written() - how far the capture that is held by a connection has got.
  * @upto: a position in the ring; 0: becomes that of now
  * Return: 0: all before it is written, or about to be, so many @packets in all; -EAGAIN; -ENOENT: there is none.
  */
-int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets);
-/** capture_fill() - what is told of one: id, path, counts, state. */
-void capture_fill(const struct capture *c, struct proto_capture *q);
-/** capture_names() - whether the port is one that it is about. */
-bool capture_names(const struct hca *hca, const struct proto_capture *q, u32 dev, u32 port);
+int fabric_capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets);
+/** fabric_capture_describe() - what is told of one: id, path, counts, state. */
+void fabric_capture_describe(const struct capture *c, struct proto_capture *q);
+/** fabric_capture_has_port() - whether the port is one that it is about. */
+bool fabric_capture_has_port(const struct hca *hca, const struct proto_capture *q, u32 dev,
+			     u32 port);
 
 /* --- files.c: two captures into one file would spoil it ----------------------------------------- */
 
 /**
- * capture_claim() - @fd becomes what @c writes to, unless another capture does. Pipes and devices are free for all.
+ * fabric_capture_claim_file() - @fd becomes what @c writes to, unless another capture does. Pipes and devices are free for all.
  * captures.lock is held.
  * Return: 0; -EBUSY: so does that of number *@id; -errno
  */
-int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id);
-/** capture_claim_ring() - likewise, all of a ring, which has no file yet. */
-int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id);
+int fabric_capture_claim_file(struct captures *all, struct capture *c, int fd, u32 *id);
+/** fabric_capture_claim_ring() - likewise, all of a ring, which has no file yet. */
+int fabric_capture_claim_ring(struct captures *all, const struct capture *c, u32 *id);
 
 /* --- writer.c: in the capture's own thread ---------------------------------------------------- */
 
-/** capture_thread() - all of it. @arg: struct capture */
-void *capture_thread(void *arg);
+/** capture_writer_thread() - all of it. @arg: struct capture */
+void *capture_writer_thread(void *arg);
 
 /* --- frames.c ----------------------------------------------------------------------------------- */
 
 struct roce_pkt;
-/** cap_packets() - what the packets of a record have in common. Return: how many they are; 0: it is broken. */
-u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
+/** capture_frame_begin() - what the packets of a record have in common. Return: how many they are; 0: it is broken. */
+u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
 /**
- * cap_packet() - packet @i of it, in turn: what only this one has.
+ * capture_frame_next() - packet @i of it, in turn: what only this one has.
  * Return: whether roce_build_next() can make its frame of that of the packet before.
  */
-bool cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p);
+bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
 
 /* --- notes.c, for fabric/link/link.c and fabric/fault/tx.c ----------------------------------------------------- */
 
-/** capture_lost() - a burst is lost where links begin. As capture_put(). @cause, @info: as journal_drop() */
-int capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info);
-/** capture_sent() - a burst leaves its port, for which there is room. */
-void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note);
-/** capture_fate() - "TEXT by fault rule NAME, PLACE", added to @text of CAP_TEXT bytes. */
-void capture_fate(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
+/** link_capture_lost() - a burst is lost where links begin. As capture_put(). @cause, @info: as journal_drop() */
+int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info);
+/** link_capture_sent() - a burst leaves its port, for which there is room. */
+void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note);
+/** fault_capture_text() - "TEXT by fault rule NAME, PLACE", added to @text of CAP_TEXT bytes. */
+void fault_capture_text(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/** capture_answer_fits() - whether what answers a burst that arrives has room. */
-bool capture_answer_fits(struct fabric *f, const struct burst *b);
-/** capture_may() - whether a burst of @n records can be sent. Return: 0 or -EAGAIN, as link_may(). */
-int capture_may(struct fabric *f, const struct burst *b, u32 n);
+/** link_capture_answer_fits() - whether what answers a burst that arrives has room. */
+bool link_capture_answer_fits(struct fabric *f, const struct burst *b);
+/** link_capture_may_send() - whether a burst of @n records can be sent. Return: 0 or -EAGAIN, as link_may_send(). */
+int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n);
 
 #endif

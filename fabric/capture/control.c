@@ -21,15 +21,15 @@
 #define HDR_ETH 54u
 #define HDR_IB	20u
 
-static void on_unstick(int sig)
+static void capture_on_unstick(int sig)
 {
 	(void)sig;
 }
 
-int captures_make(struct fabric *f)
+int fabric_capture_init(struct fabric *f)
 {
 	/* Without SA_RESTART: a write that waits for a reader is to return. */
-	const struct sigaction sa = { .sa_handler = on_unstick };
+	const struct sigaction sa = { .sa_handler = capture_on_unstick };
 
 	f->captures = calloc(1, sizeof(*f->captures));
 	if (!f->captures)
@@ -40,13 +40,14 @@ int captures_make(struct fabric *f)
 
 /* --- ports ---------------------------------------------------------------------------------------- */
 
-bool capture_names(const struct hca *hca, const struct proto_capture *q, u32 dev, u32 port)
+bool fabric_capture_has_port(const struct hca *hca, const struct proto_capture *q, u32 dev,
+			     u32 port)
 {
-	return port_named(hca, dev, port, q->node, q->dev, q->port);
+	return fabric_port_matches(hca, dev, port, q->node, q->dev, q->port);
 }
 
 /* Bytes of the payload that the first @snap bytes of a frame may have. */
-static u32 keep_of(const struct hca *hca, u32 snap)
+static u32 capture_payload_kept(const struct hca *hca, u32 snap)
 {
 	u32 hdr = HDR_ETH, d;
 
@@ -56,7 +57,7 @@ static u32 keep_of(const struct hca *hca, u32 snap)
 	return snap > hdr ? snap - hdr : 0;
 }
 
-static bool runs(const struct capture *c)
+static bool capture_is_running(const struct capture *c)
 {
 	return c && c->reads && load_relaxed(&c->state) == CAPTURE_RUNNING;
 }
@@ -65,7 +66,7 @@ static bool runs(const struct capture *c)
  * What all captures together want of the engine. Token held, or, of a node that is being made, not.
  * Return: whether ports begin, or end, to lead through the links' queue.
  */
-static bool mark_ports(struct fabric *f)
+static bool capture_mark_ports(struct fabric *f)
 {
 	struct hca *hca = f->hca;
 	struct hca_capture *ring = &hca->capture;
@@ -75,7 +76,7 @@ static bool mark_ports(struct fabric *f)
 
 	for (i = 0; i < CAPTURES; i++) {
 		c = f->captures->of[i];
-		if (!runs(c))
+		if (!capture_is_running(c))
 			continue;
 		on |= 1u << i;
 		lossless |= c->ask.lossy ? 0 : 1u << i;
@@ -83,14 +84,14 @@ static bool mark_ports(struct fabric *f)
 		snap = snap > bits ? snap : bits;
 	}
 	store_relaxed(&ring->snap, snap);
-	store_relaxed(&ring->keep, keep_of(hca, snap));
+	store_relaxed(&ring->keep, capture_payload_kept(hca, snap));
 	store_relaxed(&ring->lossless, lossless);
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++) {
 			bits = 0;
 			for (i = 0; i < CAPTURES; i++)
 				if (on & 1u << i &&
-				    capture_names(hca, &f->captures->of[i]->ask, d, p))
+				    fabric_capture_has_port(hca, &f->captures->of[i]->ask, d, p))
 					bits |= 1u << i;
 			store_relaxed(&hca->dev[d].port[p].capture, bits);
 			moved |= hca->dev[d].port[p].capture_via != (bits && ring->far);
@@ -102,7 +103,7 @@ static bool mark_ports(struct fabric *f)
 }
 
 /* Whether there is a program whose memory only its helper reaches. */
-static u32 any_far(const struct fabric *f)
+static u32 capture_any_remote_memory(const struct fabric *f)
 {
 	const struct client *cl;
 
@@ -113,27 +114,27 @@ static u32 any_far(const struct fabric *f)
 }
 
 /* The same with the token. */
-static void mark(struct fabric *f)
+static void capture_mark(struct fabric *f)
 {
-	f->hca->capture.far = any_far(f);
-	if (mark_ports(f))
+	f->hca->capture.far = capture_any_remote_memory(f);
+	if (capture_mark_ports(f))
 		via_changed(f->hca);
 }
 
-void captures_client(struct fabric *f)
+void fabric_capture_client_added(struct fabric *f)
 {
-	if (f->hca->capture.on && !f->hca->capture.far && any_far(f))
+	if (f->hca->capture.on && !f->hca->capture.far && capture_any_remote_memory(f))
 		store_relaxed(&f->captures->news, 1);
 }
 
-void captures_node(struct fabric *f)
+void fabric_capture_node_added(struct fabric *f)
 {
 	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
-	if (f->captures && f->hca->capture.on && mark_ports(f))
+	if (f->captures && f->hca->capture.on && capture_mark_ports(f))
 		store_relaxed(&f->captures->news, 1);
 }
 
-static bool any_port(const struct hca *hca, const struct proto_capture *q)
+static bool capture_any_port(const struct hca *hca, const struct proto_capture *q)
 {
 	u32 d, p;
 
@@ -141,13 +142,13 @@ static bool any_port(const struct hca *hca, const struct proto_capture *q)
 		return true;
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (capture_names(hca, q, d, p))
+			if (fabric_capture_has_port(hca, q, d, p))
 				return true;
 	return false;
 }
 
 /* Nobody reads the ring any more, or one less. Token held. */
-static void let_go(struct fabric *f, struct capture *c)
+static void capture_release_ring(struct fabric *f, struct capture *c)
 {
 	struct hca_capture *ring = &f->hca->capture;
 	u32 i;
@@ -167,7 +168,7 @@ static void let_go(struct fabric *f, struct capture *c)
 
 /* --- requests ----------------------------------------------------------------------------------------- */
 
-void capture_fill(const struct capture *c, struct proto_capture *q)
+void fabric_capture_describe(const struct capture *c, struct proto_capture *q)
 {
 	*q = c->ask;
 	q->id = c->id;
@@ -184,7 +185,7 @@ void capture_fill(const struct capture *c, struct proto_capture *q)
 	memcpy(q->text, c->why, sizeof(q->text));
 }
 
-static void answer(struct fabric *f, struct capture *c, u32 op, int ret)
+static void capture_send_reply(struct fabric *f, struct capture *c, u32 op, int ret)
 {
 	static struct proto_msg m;
 	struct conn *conn = c->conn;
@@ -193,11 +194,11 @@ static void answer(struct fabric *f, struct capture *c, u32 op, int ret)
 	if (!conn)
 		return;
 	m = (struct proto_msg){ .magic = PROTO_MAGIC, .op = op, .ret = ret };
-	capture_fill(c, &m.capture);
-	conn_answer(f, conn, &m);
+	fabric_capture_describe(c, &m.capture);
+	conn_reply(f, conn, &m);
 }
 
-static void wake(const struct capture *c)
+static void capture_wake(const struct capture *c)
 {
 	const u64 one = 1;
 
@@ -205,19 +206,19 @@ static void wake(const struct capture *c)
 		return; /* it has been woken often enough */
 }
 
-void captures_look(struct fabric *f)
+void fabric_capture_wake_writers(struct fabric *f)
 {
 	u32 i;
 
 	if (likely(!f->hca->capture.on) || !load_relaxed(&f->hca->capture.rung))
 		return;
 	for (i = 0; i < CAPTURES; i++)
-		if (runs(f->captures->of[i]))
-			wake(f->captures->of[i]);
+		if (capture_is_running(f->captures->of[i]))
+			capture_wake(f->captures->of[i]);
 }
 
 /* The thread takes no signal but the one that is meant for it. */
-static int start_thread(struct capture *c)
+static int capture_start_thread(struct capture *c)
 {
 	sigset_t all, was;
 	int ret;
@@ -225,12 +226,12 @@ static int start_thread(struct capture *c)
 	sigfillset(&all);
 	sigdelset(&all, SIG_UNSTICK);
 	pthread_sigmask(SIG_BLOCK, &all, &was);
-	ret = pthread_create(&c->thread, NULL, capture_thread, c);
+	ret = pthread_create(&c->thread, NULL, capture_writer_thread, c);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	return -ret;
 }
 
-static void leave(struct captures *t, struct capture *c)
+static void capture_unregister(struct captures *t, struct capture *c)
 {
 	/* Threads of others look at all. */
 	pthread_mutex_lock(&t->lock);
@@ -242,25 +243,27 @@ static void leave(struct captures *t, struct capture *c)
 	free(c);
 }
 
-static bool ends_well(const char *s, size_t size)
+static bool capture_str_is_terminated(const char *s, size_t size)
 {
 	return memchr(s, '\0', size);
 }
 
-static bool sound(const struct proto_capture *q)
+static bool capture_request_is_sound(const struct proto_capture *q)
 {
-	return ends_well(q->node, sizeof(q->node)) && ends_well(q->dev, sizeof(q->dev)) &&
-	       ends_well(q->filter, sizeof(q->filter)) && ends_well(q->path, sizeof(q->path)) &&
-	       q->path[0];
+	return capture_str_is_terminated(q->node, sizeof(q->node)) &&
+	       capture_str_is_terminated(q->dev, sizeof(q->dev)) &&
+	       capture_str_is_terminated(q->filter, sizeof(q->filter)) &&
+	       capture_str_is_terminated(q->path, sizeof(q->path)) && q->path[0];
 }
 
 /* Among the others, if none of them writes to the same. Return: 0 or -errno; *@q is what there is to say. */
-static int enter(struct captures *t, struct capture *c, struct proto_capture *q)
+static int capture_register(struct captures *t, struct capture *c, struct proto_capture *q)
 {
 	int ret;
 
 	pthread_mutex_lock(&t->lock);
-	ret = c->fd >= 0 ? capture_claim(t, c, c->fd, &q->id) : capture_claim_ring(t, c, &q->id);
+	ret = c->fd >= 0 ? fabric_capture_claim_file(t, c, c->fd, &q->id)
+			 : fabric_capture_claim_ring(t, c, &q->id);
 	if (!ret)
 		t->of[c->bit] = c;
 	pthread_mutex_unlock(&t->lock);
@@ -272,16 +275,16 @@ static int enter(struct captures *t, struct capture *c, struct proto_capture *q)
 	return -EIO;
 }
 
-static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
+static int capture_start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
 {
 	struct captures *t = f->captures;
 	struct capture *c;
 	u32 i;
 	int ret;
 
-	if (!sound(&m->capture) || (*fd < 0) != (m->capture.ring_bytes != 0))
+	if (!capture_request_is_sound(&m->capture) || (*fd < 0) != (m->capture.ring_bytes != 0))
 		return -EINVAL;
-	if (!any_port(f->hca, &m->capture))
+	if (!capture_any_port(f->hca, &m->capture))
 		return -ENODEV;
 	for (i = 0; i < CAPTURES && t->of[i]; i++)
 		;
@@ -298,11 +301,11 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 			       .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 			       .conn = conn,
 			       .owner = m->flags & PROTO_F_HOLD ? conn : NULL };
-	ret = enter(t, c, &m->capture);
+	ret = capture_register(t, c, &m->capture);
 	if (!ret)
-		ret = c->wake < 0 ? -EMFILE : start_thread(c);
+		ret = c->wake < 0 ? -EMFILE : capture_start_thread(c);
 	if (ret) {
-		leave(t, c);
+		capture_unregister(t, c);
 		return ret;
 	}
 	t->last_id = c->id;
@@ -310,7 +313,7 @@ static int start(struct fabric *f, struct conn *conn, struct proto_msg *m, int *
 	return -EINPROGRESS;
 }
 
-static int stop(struct fabric *f, struct conn *conn, const struct proto_msg *m)
+static int capture_stop(struct fabric *f, struct conn *conn, const struct proto_msg *m)
 {
 	struct capture *c = NULL, *at;
 	u32 i;
@@ -333,12 +336,13 @@ static int stop(struct fabric *f, struct conn *conn, const struct proto_msg *m)
 	return -EINPROGRESS;
 }
 
-int capture_request(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
+int fabric_capture_request(struct fabric *f, struct conn *conn, struct proto_msg *m, int *fd)
 {
-	return m->op == PROTO_CAPTURE_START ? start(f, conn, m, fd) : stop(f, conn, m);
+	return m->op == PROTO_CAPTURE_START ? capture_start(f, conn, m, fd)
+					    : capture_stop(f, conn, m);
 }
 
-void capture_forget(struct fabric *f, const struct conn *conn)
+void fabric_capture_conn_closed(struct fabric *f, const struct conn *conn)
 {
 	struct capture *c;
 	u32 i;
@@ -359,7 +363,7 @@ void capture_forget(struct fabric *f, const struct conn *conn)
 
 /* --- their course ----------------------------------------------------------------------------------- */
 
-static void run(struct fabric *f, struct capture *c)
+static void capture_run(struct fabric *f, struct capture *c)
 {
 	struct hca_capture *ring = &f->hca->capture;
 
@@ -368,24 +372,24 @@ static void run(struct fabric *f, struct capture *c)
 	c->reads = true;
 	pthread_mutex_unlock(&f->captures->lock);
 	store_release(&c->state, CAPTURE_RUNNING);
-	mark(f);
-	wake(c);
-	note(f, "capture %u: to %s", c->id, c->ask.path);
-	answer(f, c, PROTO_CAPTURE_START, 0);
+	capture_mark(f);
+	capture_wake(c);
+	fabric_note(f, "capture %u: to %s", c->id, c->ask.path);
+	capture_send_reply(f, c, PROTO_CAPTURE_START, 0);
 }
 
-static void halt(struct fabric *f, struct capture *c)
+static void capture_begin_stop(struct fabric *f, struct capture *c)
 {
 	c->stop_at = f->hca->capture.head;
 	store_release(&c->state, CAPTURE_STOPPING);
 	c->stuck_since = real_ns();
 	c->stuck_at = 0;
-	mark(f);
-	wake(c);
+	capture_mark(f);
+	capture_wake(c);
 }
 
 /* Its thread has ended. Return: whether it was forgotten: somebody was told, or nobody will ask. */
-static bool ended(struct fabric *f, struct capture *c)
+static bool capture_reap(struct fabric *f, struct capture *c)
 {
 	/* One that has ended by itself reads no more. */
 	bool began = c->reads || c->joined;
@@ -393,47 +397,48 @@ static bool ended(struct fabric *f, struct capture *c)
 	if (!c->joined) {
 		pthread_join(c->thread, NULL);
 		c->joined = true;
-		mark(f);
-		let_go(f, c);
+		capture_mark(f);
+		capture_release_ring(f, c);
 		if (c->cut && (!c->err || c->err == EPIPE)) {
 			c->err = EPIPE;
 			snprintf(c->why, sizeof(c->why), "nobody takes what is written");
 		}
 		if (c->err)
-			note(f, "capture %u: %s: %s: it has ended, after %llu packets", c->id,
-			     c->why[0] ? c->why : c->ask.path, strerror(c->err),
-			     (unsigned long long)c->count.packets);
+			fabric_note(f, "capture %u: %s: %s: it has ended, after %llu packets",
+				    c->id, c->why[0] ? c->why : c->ask.path, strerror(c->err),
+				    (unsigned long long)c->count.packets);
 		else
-			note(f, "capture %u: it has ended, after %llu packets", c->id,
-			     (unsigned long long)c->count.packets);
+			fabric_note(f, "capture %u: it has ended, after %llu packets", c->id,
+				    (unsigned long long)c->count.packets);
 	}
 	/* One that ends by itself is asked about later. */
 	if (!c->stop && began)
 		return false;
-	answer(f, c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START, began ? 0 : -EIO);
+	capture_send_reply(f, c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START,
+			   began ? 0 : -EIO);
 	/* Whose capture it is does not know yet. */
 	if (began && c->owner) {
 		c->told = true;
 		c->stop = false;
 		return false;
 	}
-	leave(f->captures, c);
+	capture_unregister(f->captures, c);
 	return true;
 }
 
-bool captures_due(const struct fabric *f)
+bool fabric_capture_due(const struct fabric *f)
 {
 	return f->captures && load_relaxed(&f->captures->news);
 }
 
-void captures_work(struct fabric *f)
+void fabric_capture_work(struct fabric *f)
 {
 	struct capture *c;
 	u32 i;
 
 	exchange(&f->captures->news, 0);
 	if (f->hca->capture.on) {
-		mark(f);
+		capture_mark(f);
 		via_changed(f->hca);
 	}
 	for (i = 0; i < CAPTURES; i++) {
@@ -441,16 +446,16 @@ void captures_work(struct fabric *f)
 		if (!c)
 			continue;
 		if (load_acquire(&c->state) == CAPTURE_READY)
-			run(f, c);
+			capture_run(f, c);
 		if (load_acquire(&c->state) == CAPTURE_RUNNING && c->stop)
-			halt(f, c);
+			capture_begin_stop(f, c);
 		if (load_acquire(&c->state) == CAPTURE_ENDED)
-			ended(f, c);
+			capture_reap(f, c);
 	}
 }
 
 /* Nobody takes what it writes: as if its reader had gone, so that nothing counts as written from now on. */
-static void unstick(struct fabric *f, struct capture *c)
+static void capture_unstick(struct fabric *f, struct capture *c)
 {
 	int ends[2];
 
@@ -466,7 +471,7 @@ static void unstick(struct fabric *f, struct capture *c)
 	c->cut = true;
 }
 
-u64 captures_tick(struct fabric *f)
+u64 fabric_capture_tick(struct fabric *f)
 {
 	u64 now = real_ns(), next = NEVER, bytes;
 	struct capture *c;
@@ -482,13 +487,13 @@ u64 captures_tick(struct fabric *f)
 			c->stuck_at = bytes;
 			c->stuck_since = now;
 		} else if (now - c->stuck_since > STUCK_NS) {
-			unstick(f, c);
+			capture_unstick(f, c);
 		}
 	}
 	return next;
 }
 
-void captures_end(struct fabric *f)
+void fabric_capture_shutdown(struct fabric *f)
 {
 	struct capture *c;
 	u64 until = real_ns() + END_NS;
@@ -502,13 +507,13 @@ void captures_end(struct fabric *f)
 			c->stop_at = load_acquire(&f->hca->capture.head);
 			store_release(&c->state, CAPTURE_STOPPING);
 		}
-		wake(c);
+		capture_wake(c);
 	}
 	for (i = 0; i < CAPTURES; i++) {
 		c = f->captures->of[i];
 		while (c && c->reads && load_acquire(&c->state) != CAPTURE_ENDED) {
 			if (real_ns() > until)
-				unstick(f, c);
+				capture_unstick(f, c);
 			usleep(1000);
 		}
 	}

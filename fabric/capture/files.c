@@ -11,18 +11,18 @@
 #include <libgen.h>
 #include <stdio.h>
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool capture_file_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool writes(const struct capture *c)
+static bool capture_is_writing(const struct capture *c)
 {
 	return c && load_acquire(&c->state) != CAPTURE_ENDED;
 }
 
 /* Whether it is one of a ring's files that are full. */
-static bool in_ring(const struct capture *c, const struct stat *st)
+static bool capture_file_in_ring(const struct capture *c, const struct stat *st)
 {
 	u32 last = load_relaxed(&c->count.files), i = 1;
 	char path[PATH_MAX + 16];
@@ -34,13 +34,13 @@ static bool in_ring(const struct capture *c, const struct stat *st)
 		i = last - c->ask.ring_files;
 	for (; i <= last; i++) {
 		pcapng_ring_path(c->ask.path, i, path, sizeof(path));
-		if (!stat(path, &there) && same(&there, st))
+		if (!stat(path, &there) && capture_file_is_same(&there, st))
 			return true;
 	}
 	return false;
 }
 
-int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id)
+int fabric_capture_claim_file(struct captures *all, struct capture *c, int fd, u32 *id)
 {
 	struct stat st;
 	u32 i;
@@ -53,9 +53,10 @@ int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id)
 	for (i = 0; i < CAPTURES; i++) {
 		const struct capture *o = all->of[i];
 
-		if (o == c || !writes(o))
+		if (o == c || !capture_is_writing(o))
 			continue;
-		if ((o->file.st_nlink && same(&o->file, &st)) || in_ring(o, &st)) {
+		if ((o->file.st_nlink && capture_file_is_same(&o->file, &st)) ||
+		    capture_file_in_ring(o, &st)) {
 			*id = o->id;
 			return -EBUSY;
 		}
@@ -66,7 +67,7 @@ int capture_claim(struct captures *all, struct capture *c, int fd, u32 *id)
 }
 
 /* Into the directory, which has to be there, and the name in it. */
-static bool split(const char *path, struct stat *dir, const char **name)
+static bool capture_path_split(const char *path, struct stat *dir, const char **name)
 {
 	char copy[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -78,21 +79,21 @@ static bool split(const char *path, struct stat *dir, const char **name)
 	return true;
 }
 
-int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id)
+int fabric_capture_claim_ring(struct captures *all, const struct capture *c, u32 *id)
 {
 	struct stat dir, o_dir;
 	const char *name, *o_name;
 	u32 i;
 
-	if (!split(c->ask.path, &dir, &name))
+	if (!capture_path_split(c->ask.path, &dir, &name))
 		return 0;
 	for (i = 0; i < CAPTURES; i++) {
 		const struct capture *o = all->of[i];
 
-		if (o == c || !writes(o) || !o->ask.ring_bytes)
+		if (o == c || !capture_is_writing(o) || !o->ask.ring_bytes)
 			continue;
-		if (split(o->ask.path, &o_dir, &o_name) && !strcmp(o_name, name) &&
-		    same(&o_dir, &dir)) {
+		if (capture_path_split(o->ask.path, &o_dir, &o_name) && !strcmp(o_name, name) &&
+		    capture_file_is_same(&o_dir, &dir)) {
 			*id = o->id;
 			return -EBUSY;
 		}

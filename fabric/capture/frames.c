@@ -15,7 +15,7 @@
 #define SPORT_MASK 0x3fffu
 
 /* EUI-64, the other way round. */
-static void mac_of_guid(u64 guid, u8 mac[6])
+static void frame_guid_mac(u64 guid, u8 mac[6])
 {
 	mac[0] = (u8)(guid >> 56) ^ 2;
 	mac[1] = (u8)(guid >> 48);
@@ -25,15 +25,15 @@ static void mac_of_guid(u64 guid, u8 mac[6])
 	mac[5] = (u8)guid;
 }
 
-static void mac_of_port(const struct hca *hca, u32 dev, u32 port, u8 mac[6])
+static void frame_port_mac(const struct hca *hca, u32 dev, u32 port, u8 mac[6])
 {
 	memset(mac, 0, 6);
 	if (dev < HCA_MAX_DEVS && port <= HCA_MAX_PORTS)
-		mac_of_guid(hca->dev[dev].port[port].guid, mac);
+		frame_guid_mac(hca->dev[dev].port[port].guid, mac);
 }
 
 /* RFC 1112, RFC 2464. */
-static void mac_of_group(const u8 gid[16], u8 mac[6])
+static void frame_group_mac(const u8 gid[16], u8 mac[6])
 {
 	static const u8 v4[] = { 0x01, 0x00, 0x5e }, v6[] = { 0x33, 0x33 };
 
@@ -47,13 +47,13 @@ static void mac_of_group(const u8 gid[16], u8 mac[6])
 	}
 }
 
-static bool group_address(const u8 gid[16])
+static bool frame_is_group(const u8 gid[16])
 {
 	return gid[0] == 0xff || (gid_is_v4(gid) && gid[12] >> 4 == 0xe);
 }
 
 /* As the kernel's rdma_get_udp_sport(): the flow label, or a hash of both QP numbers, folded. */
-static u16 source_port(u32 flow_label, u32 src_qpn, u32 dst_qpn)
+static u16 frame_udp_source(u32 flow_label, u32 src_qpn, u32 dst_qpn)
 {
 	u64 v = (u64)src_qpn * dst_qpn;
 	u32 label = flow_label & 0xfffff;
@@ -66,7 +66,7 @@ static u16 source_port(u32 flow_label, u32 src_qpn, u32 dst_qpn)
 	return (u16)(((label & SPORT_MASK) ^ label >> 14) | SPORT_BASE);
 }
 
-static u8 transport_of(u32 qp_type)
+static u8 frame_transport(u32 qp_type)
 {
 	switch (qp_type) {
 	case QPT_UC:
@@ -82,7 +82,7 @@ static u8 transport_of(u32 qp_type)
 }
 
 /* The four opcodes of a message's packets follow each other, but for what rides on the last. */
-static u8 data_op(u8 base, bool first, bool last, u8 flags)
+static u8 frame_data_op(u8 base, bool first, bool last, u8 flags)
 {
 	static const u8 invalidate[] = { ROCE_SEND_LAST_INV, ROCE_SEND_ONLY_INV };
 	u8 imm = flags & BF_IMM && last;
@@ -94,24 +94,24 @@ static u8 data_op(u8 base, bool first, bool last, u8 flags)
 	return (u8)(last ? base + 2 + imm : base + 1);
 }
 
-static u8 read_resp_op(bool first, bool last)
+static u8 frame_read_resp_op(bool first, bool last)
 {
 	if (first)
 		return last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST;
 	return last ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE;
 }
 
-static u8 op_of(const struct burst *b, bool first, bool last)
+static u8 frame_opcode(const struct burst *b, bool first, bool last)
 {
 	switch (b->op) {
 	case BOP_SEND:
-		return data_op(ROCE_SEND_FIRST, first, last, b->flags);
+		return frame_data_op(ROCE_SEND_FIRST, first, last, b->flags);
 	case BOP_WRITE:
-		return data_op(ROCE_WRITE_FIRST, first, last, b->flags & (u8)~BF_INV);
+		return frame_data_op(ROCE_WRITE_FIRST, first, last, b->flags & (u8)~BF_INV);
 	case BOP_READ_REQ:
 		return ROCE_READ_REQ;
 	case BOP_READ_RESP:
-		return read_resp_op(first, last);
+		return frame_read_resp_op(first, last);
 	case BOP_ATOMIC_REQ:
 		return b->atomic_op == WR_ATOMIC_FETCH_AND_ADD ? ROCE_FETCH_ADD : ROCE_CMP_SWAP;
 	case BOP_ATOMIC_WRITE:
@@ -123,7 +123,7 @@ static u8 op_of(const struct burst *b, bool first, bool last)
 	}
 }
 
-static void network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
+static void frame_network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
 {
 	const struct hca_dev *dev = &hca->dev[r->b.src_dev];
 	const struct burst *b = &r->b;
@@ -142,16 +142,17 @@ static void network(const struct hca *hca, const struct cap_rec *r, struct roce_
 	}
 	p->net = gid_is_v4(r->sgid) && gid_is_v4(r->dgid) ? ROCE_IP4 : ROCE_IP6;
 	p->ip_frag = ROCE_IP_DF;
-	p->udp_src = source_port(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
-	mac_of_port(hca, b->src_dev, b->src_port, p->eth_src);
-	if (group_address(r->dgid))
-		mac_of_group(r->dgid, p->eth_dst);
+	p->udp_src =
+		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
+	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
+	if (frame_is_group(r->dgid))
+		frame_group_mac(r->dgid, p->eth_dst);
 	else
-		mac_of_port(hca, b->dst_dev, b->dst_port, p->eth_dst);
+		frame_port_mac(hca, b->dst_dev, b->dst_port, p->eth_dst);
 }
 
 /* In all packets of a burst, or in those of them that have such a header. */
-static void headers(const struct burst *b, struct roce_pkt *p)
+static void frame_headers(const struct burst *b, struct roce_pkt *p)
 {
 	p->pkey = b->pkey;
 	p->dqpn = b->dst_qpn & IB_QPN_MASK;
@@ -174,7 +175,7 @@ static void headers(const struct burst *b, struct roce_pkt *p)
 	}
 }
 
-u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p)
+u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p)
 {
 	const struct cap_rec *r = v->rec;
 	const struct burst *b = &r->b;
@@ -182,15 +183,15 @@ u32 cap_packets(const struct hca *hca, const struct cap_view *v, struct roce_pkt
 	if (b->src_dev >= HCA_MAX_DEVS || b->src_port > HCA_MAX_PORTS || !b->mtu)
 		return 0;
 	memset(p, 0, sizeof(*p));
-	network(hca, r, p);
-	headers(b, p);
+	frame_network(hca, r, p);
+	frame_headers(b, p);
 	if (r->fate & CAP_DAMAGED)
 		p->icrc_xor = 1;
 	return burst_packets(b);
 }
 
 /* Who answers it by something else than an ACK is not asked for one, but Linux sets the bit as well. */
-static bool asks(const struct burst *b)
+static bool frame_asks_ack(const struct burst *b)
 {
 	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
 		return false;
@@ -198,7 +199,7 @@ static bool asks(const struct burst *b)
 }
 
 /* Payload bytes of packet @i, and where they are. */
-static void payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
+static void frame_payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
 	u64 at = (u64)i * b->mtu, len = b->op == BOP_READ_REQ ? 0 : b->len;
@@ -208,19 +209,19 @@ static void payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 	p->payload = v->payload + (u64)i * v->rec->keep;
 }
 
-bool cap_packet(const struct cap_view *v, u32 i, struct roce_pkt *p)
+bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
 	u32 n = burst_packets(b), was = p->payload_len;
 	bool first = !i && b->flags & BF_FIRST, last = i + 1 == n && b->flags & BF_LAST;
 
-	payload(v, i, p);
+	frame_payload(v, i, p);
 	p->psn = psn_add(b->psn, i);
 	p->ip_id = (u16)(v->rec->nth + i);
 	if (i > 1 && i + 1 < n)
 		return p->payload_len == was;
-	p->opcode = ROCE_OPCODE(transport_of(b->dst_type), op_of(b, first, last));
+	p->opcode = ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, first, last));
 	p->solicited = last && b->flags & BF_SOLICITED;
-	p->ack_req = i + 1 == n && asks(b);
+	p->ack_req = i + 1 == n && frame_asks_ack(b);
 	return false;
 }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets)
+int fabric_capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *packets)
 {
 	const struct capture *c = NULL;
 	u64 at;
@@ -26,7 +26,7 @@ int capture_written(struct fabric *f, const struct conn *owner, u64 *upto, u64 *
 	return at >= *upto ? 0 : -EAGAIN;
 }
 
-static const char *state_name(const struct proto_capture *q)
+static const char *capture_state_name(const struct proto_capture *q)
 {
 	switch (q->state) {
 	case CAPTURE_OPENING:
@@ -41,24 +41,24 @@ static const char *state_name(const struct proto_capture *q)
 	}
 }
 
-static void add_word(struct json_object *o, const char *key, const char *s)
+static void capture_json_add_str(struct json_object *o, const char *key, const char *s)
 {
 	if (s[0])
 		add_str(o, key, s);
 }
 
-static struct json_object *json_one(const struct proto_capture *q)
+static struct json_object *capture_json(const struct proto_capture *q)
 {
 	struct json_object *o = json_object_new_object();
 
 	add_int(o, "capture", q->id);
-	add_word(o, "file", q->path);
-	add_word(o, "state", state_name(q));
-	add_word(o, "node", q->node);
-	add_word(o, "device", q->dev);
+	capture_json_add_str(o, "file", q->path);
+	capture_json_add_str(o, "state", capture_state_name(q));
+	capture_json_add_str(o, "node", q->node);
+	capture_json_add_str(o, "device", q->dev);
 	if (q->port)
 		add_int(o, "port", q->port);
-	add_word(o, "filter", q->filter);
+	capture_json_add_str(o, "filter", q->filter);
 	if (q->snaplen)
 		add_int(o, "snaplen", q->snaplen);
 	if (q->ring_bytes)
@@ -72,13 +72,13 @@ static struct json_object *json_one(const struct proto_capture *q)
 	add_int(o, "lost", q->lost);
 	add_int(o, "files", q->files);
 	if (q->err)
-		add_word(o, "error", strerror(q->err));
+		capture_json_add_str(o, "error", strerror(q->err));
 	return o;
 }
 
-static void print_one(FILE *out, const struct proto_capture *q)
+static void capture_print_one(FILE *out, const struct proto_capture *q)
 {
-	fprintf(out, "%-4u %-9s %10llu %12llu %10llu %8llu  %s", q->id, state_name(q),
+	fprintf(out, "%-4u %-9s %10llu %12llu %10llu %8llu  %s", q->id, capture_state_name(q),
 		(unsigned long long)q->packets, (unsigned long long)q->bytes,
 		(unsigned long long)q->filtered, (unsigned long long)q->lost, q->path);
 	if (q->err)
@@ -86,7 +86,7 @@ static void print_one(FILE *out, const struct proto_capture *q)
 	fputc('\n', out);
 }
 
-static void print_all(const struct fabric *f, FILE *out, bool json)
+static void capture_print_all(const struct fabric *f, FILE *out, bool json)
 {
 	struct json_object *all = json_object_new_array();
 	static struct proto_capture q;
@@ -96,27 +96,27 @@ static void print_all(const struct fabric *f, FILE *out, bool json)
 	for (i = 0; i < CAPTURES; i++) {
 		if (!f->captures->of[i] || f->captures->of[i]->told)
 			continue;
-		capture_fill(f->captures->of[i], &q);
+		fabric_capture_describe(f->captures->of[i], &q);
 		if (json)
-			json_object_array_add(all, json_one(&q));
+			json_object_array_add(all, capture_json(&q));
 		else if (!any)
 			fprintf(out, "%-4s %-9s %10s %12s %10s %8s  FILE\n", "N", "STATE",
 				"PACKETS", "BYTES", "FILTERED", "LOST");
 		if (!json)
-			print_one(out, &q);
+			capture_print_one(out, &q);
 		any = true;
 	}
 	if (json)
 		json_out(out, all);
 }
 
-int captures_list(struct fabric *f, u32 flags)
+int fabric_capture_list(struct fabric *f, u32 flags)
 {
 	struct text_out text;
 	FILE *out = text_begin(&text);
 
 	if (!out)
 		return -ENOMEM;
-	print_all(f, out, flags & PROTO_F_JSON);
+	capture_print_all(f, out, flags & PROTO_F_JSON);
 	return text_end(&text);
 }

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void capture_fate(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
+void fault_capture_text(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
 {
 	const struct fault_rule *r = fault_find(f->faults, "", rule);
 	size_t n = strlen(text);
@@ -29,7 +29,7 @@ void capture_fate(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
 			 r->place[0] ? ", " : ": ", r->place[0] ? r->place : r->text);
 }
 
-int capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info)
+int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info)
 {
 	struct cap_note note = { .fate = CAP_DROPPED, .cause = cause, .info = info };
 	char text[CAP_TEXT] = "";
@@ -37,12 +37,12 @@ int capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info)
 	if (likely(!f->hca->capture.on))
 		return 0;
 	if (cause == CAUSE_FAULT)
-		capture_fate(f, text, info, "dropped");
+		fault_capture_text(f, text, info, "dropped");
 	note.text = text;
 	return capture_put(&f->engine, b, &note);
 }
 
-int capture_may(struct fabric *f, const struct burst *b, u32 n)
+int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n)
 {
 	/* An answer has its room: its request would not have arrived else. */
 	if (likely(!f->hca->capture.on) || !capture_looks(f->hca, b) ||
@@ -53,7 +53,7 @@ int capture_may(struct fabric *f, const struct burst *b, u32 n)
 	return link_hold(f, link_room_at(f, fabric_ns(f)));
 }
 
-void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note)
+void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note)
 {
 	struct cap_note by_rule = { 0 };
 	char text[CAP_TEXT] = "";
@@ -62,7 +62,7 @@ void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note
 		return;
 	/* What answers a request that a rule has refused. */
 	if (f->engine.rule && !(note && note->text && note->text[0])) {
-		capture_fate(f, text, f->engine.rule, "sent");
+		fault_capture_text(f, text, f->engine.rule, "sent");
 		by_rule.text = text;
 		by_rule.fate = note ? note->fate : 0;
 		note = &by_rule;
@@ -72,7 +72,7 @@ void capture_sent(struct fabric *f, const struct burst *b, const struct cap_note
 		capture_missed(&f->engine, b);
 }
 
-bool capture_answer_fits(struct fabric *f, const struct burst *b)
+bool link_capture_answer_fits(struct fabric *f, const struct burst *b)
 {
 	return likely(!f->hca->capture.on) || !f->hca->capture.lossless ||
 	       !capture_looks(f->hca, b) || capture_room(&f->engine, b, 1);

@@ -45,24 +45,24 @@ struct writer {
 };
 
 /* @what: what it is about; "": its file. Return: -1. */
-static int fail(struct capture *c, int err, const char *what)
+static int writer_fail(struct capture *c, int err, const char *what)
 {
 	c->err = err < 0 ? -err : err;
-	/* Then claim() has said it. */
+	/* Then writer_claim_file() has said it. */
 	if (c->err == EBUSY && !*what && c->why[0])
 		return -1;
 	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, what);
 	return -1;
 }
 
-static u32 snap_of(const struct capture *c)
+static u32 writer_snaplen(const struct capture *c)
 {
 	return c->ask.snaplen ? c->ask.snaplen : PCAPNG_SNAPLEN;
 }
 
 /* --- interfaces ------------------------------------------------------------------------------------- */
 
-static int add_iface(struct writer *w, const char *name, const char *description, bool ib)
+static int writer_add_iface(struct writer *w, const char *name, const char *description, bool ib)
 {
 	struct pcapng_iface i = {
 		.name = name,
@@ -78,11 +78,11 @@ static int add_iface(struct writer *w, const char *name, const char *description
 	if (ib && w->c->ask.erf && i.snaplen)
 		i.snaplen += ROCE_ERF_LEN;
 	ret = pcapng_add_iface(w->out, &i);
-	return ret < 0 ? fail(w->c, ret, "") : ret;
+	return ret < 0 ? writer_fail(w->c, ret, "") : ret;
 }
 
 /* Return: the interface of a port, or -1. */
-static int iface_of(struct writer *w, u32 dev, u32 port)
+static int writer_iface(struct writer *w, u32 dev, u32 port)
 {
 	const struct hca_dev *d = &w->hca->dev[dev];
 	char name[sizeof(d->name) + PROTO_NODE_SIZE + 8];
@@ -91,35 +91,35 @@ static int iface_of(struct writer *w, u32 dev, u32 port)
 	if (*i == NO_IFACE) {
 		snprintf(name, sizeof(name), "%s/%s/%u", w->hca->node[d->node % HCA_MAX_NODES].name,
 			 d->name, port);
-		*i = add_iface(w, name, NULL, d->link_layer != LINK_ETHERNET);
+		*i = writer_add_iface(w, name, NULL, d->link_layer != LINK_ETHERNET);
 	}
 	return *i;
 }
 
-static int iface_dropped(struct writer *w, bool ib)
+static int writer_iface_dropped(struct writer *w, bool ib)
 {
 	if (w->dropped[ib] == NO_IFACE)
-		w->dropped[ib] =
-			add_iface(w, "dropped", "packets that did not get to their port", ib);
+		w->dropped[ib] = writer_add_iface(w, "dropped",
+						  "packets that did not get to their port", ib);
 	return w->dropped[ib];
 }
 
 /* --- begin -------------------------------------------------------------------------------------------- */
 
 /* Whether one of its ports is an InfiniBand port. */
-static bool any_ib(const struct writer *w)
+static bool writer_any_ib_port(const struct writer *w)
 {
 	u32 d, p;
 
 	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
 		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
 			if (w->hca->dev[d].link_layer != LINK_ETHERNET &&
-			    capture_names(w->hca, &w->c->ask, d, p))
+			    fabric_capture_has_port(w->hca, &w->c->ask, d, p))
 				return true;
 	return false;
 }
 
-static int compile(struct writer *w)
+static int writer_compile_filter(struct writer *w)
 {
 	static const int links[2] = { DLT_EN10MB, ROCE_LINK_IB };
 	char why[PCAP_ERRBUF_SIZE];
@@ -130,16 +130,17 @@ static int compile(struct writer *w)
 	for (i = 0; i < 2 && w->c->ask.filter[0]; i++) {
 		p = pcap_open_dead(links[i], MTU_ROOM);
 		if (!p)
-			return fail(w->c, ENOMEM, "filter");
+			return writer_fail(w->c, ENOMEM, "filter");
 		ret = pcap_compile(p, &w->filter[i], w->c->ask.filter, 1, PCAP_NETMASK_UNKNOWN);
 		snprintf(why, sizeof(why), "%.200s", ret ? pcap_geterr(p) : "");
 		pcap_close(p);
 		if (ret && i == 0)
-			return fail(w->c, EINVAL, why);
-		if (ret && any_ib(w))
-			return fail(w->c, EINVAL,
-				    "--filter: libpcap knows no fields of InfiniBand packets, only "
-				    "their length ('len < 100'); see --device for Ethernet ports");
+			return writer_fail(w->c, EINVAL, why);
+		if (ret && writer_any_ib_port(w))
+			return writer_fail(
+				w->c, EINVAL,
+				"--filter: libpcap knows no fields of InfiniBand packets, only "
+				"their length ('len < 100'); see --device for Ethernet ports");
 		/* Ports that come later: what cannot be asked about their packets takes none. */
 		if (ret)
 			w->filter[i].bf_len = 0;
@@ -148,7 +149,7 @@ static int compile(struct writer *w)
 }
 
 /* A file of a ring. */
-static int claim(void *arg, int fd, const char *path)
+static int writer_claim_file(void *arg, int fd, const char *path)
 {
 	struct capture *c = arg;
 	struct captures *all = c->f->captures;
@@ -157,7 +158,7 @@ static int claim(void *arg, int fd, const char *path)
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	ret = capture_claim(all, c, fd, &id);
+	ret = fabric_capture_claim_file(all, c, fd, &id);
 	pthread_mutex_unlock(&all->lock);
 	if (ret == -EBUSY)
 		snprintf(c->why, sizeof(c->why), "%.200s: capture %u writes to it already",
@@ -165,7 +166,7 @@ static int claim(void *arg, int fd, const char *path)
 	return ret;
 }
 
-static int open_file(struct writer *w)
+static int writer_open_file(struct writer *w)
 {
 	const struct proto_capture *q = &w->c->ask;
 	struct pcapng_opts o = {
@@ -174,7 +175,7 @@ static int open_file(struct writer *w)
 		.ring_bytes = q->ring_bytes,
 		.ring_files = q->ring_files,
 		.mode = S_IFREG | (q->mode & 0666),
-		.claim = claim,
+		.claim = writer_claim_file,
 		.arg = w->c,
 		.application = "rdmaemu " RDMAEMU_VERSION,
 		.comment = "times are the fabric's clock since the fabric's start",
@@ -184,29 +185,29 @@ static int open_file(struct writer *w)
 	int ret = pcapng_open(&w->out, &o);
 
 	if (ret)
-		return fail(w->c, ret, "");
+		return writer_fail(w->c, ret, "");
 	/* The writer's own now; the number stays good until the thread has ended. */
 	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
 		for (p = 1; p <= w->hca->dev[d].n_ports; p++) {
-			if (!capture_names(w->hca, q, d, p))
+			if (!fabric_capture_has_port(w->hca, q, d, p))
 				continue;
-			if (iface_of(w, d, p) < 0)
+			if (writer_iface(w, d, p) < 0)
 				return -1;
 			if (!any)
 				ib = w->hca->dev[d].link_layer != LINK_ETHERNET;
 			any = true;
 		}
 	/* Of the same kind as the ports: a file of InfiniBand ports alone has one link type. */
-	if (iface_dropped(w, ib) < 0)
+	if (writer_iface_dropped(w, ib) < 0)
 		return -1;
 	ret = pcapng_flush(w->out);
-	return ret ? fail(w->c, ret, "") : 0;
+	return ret ? writer_fail(w->c, ret, "") : 0;
 }
 
 /* --- packets -------------------------------------------------------------------------------------------- */
 
 /* Packets that the ring had no room for. The senders write next to that number: not for each packet. */
-static void look_lost(struct writer *w)
+static void writer_count_lost(struct writer *w)
 {
 	u64 all = load_relaxed(&w->hca->capture.lost[w->c->bit]), n = all - w->lost;
 
@@ -215,7 +216,7 @@ static void look_lost(struct writer *w)
 	store_relaxed(&w->c->count.lost, w->c->count.lost + n);
 }
 
-static void count(struct writer *w)
+static void writer_update_counts(struct writer *w)
 {
 	struct pcapng_stat s;
 
@@ -227,15 +228,17 @@ static void count(struct writer *w)
 }
 
 /* A frame of @cap bytes, of @len. Return: 0 or -1. */
-static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 cap, u32 len,
-	       bool ib, const char *text)
+static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 cap,
+			    u32 len, bool ib, const char *text)
 {
 	bool dropped = r->fate & CAP_DROPPED;
-	int iface = dropped ? iface_dropped(w, ib) : iface_of(w, r->b.src_dev, r->b.src_port), ret;
+	int iface = dropped ? writer_iface_dropped(w, ib)
+			    : writer_iface(w, r->b.src_dev, r->b.src_port),
+	    ret;
 	struct pcapng_pkt p = {
 		.ns = r->ns - min_u64(r->ns, w->c->f->started),
 		.frame = frame,
-		.caplen = min_u32(cap, snap_of(w->c)),
+		.caplen = min_u32(cap, writer_snaplen(w->c)),
 		.len = len,
 		.comment = text,
 	};
@@ -249,7 +252,7 @@ static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 c
 		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
 		return 0;
 	}
-	/* There is room in front of what build() has made. */
+	/* There is room in front of what writer_build_frame() has made. */
 	if (ib && w->c->ask.erf) {
 		roce_erf(w->frame, p.ns, p.caplen, len);
 		p.frame = w->frame;
@@ -261,11 +264,12 @@ static int put(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 c
 	ret = pcapng_write(w->out, &p);
 	w->unflushed = true;
 	w->last_ns = p.ns;
-	return ret ? fail(w->c, ret, "") : 0;
+	return ret ? writer_fail(w->c, ret, "") : 0;
 }
 
 /* What a drop's cause is, where nothing more is said. */
-static void say_why(const struct writer *w, const struct cap_view *v, char *text, size_t size)
+static void writer_drop_reason(const struct writer *w, const struct cap_view *v, char *text,
+			       size_t size)
 {
 	struct journal_entry j = { .kind = JRN_DROP,
 				   .cause = (u8)v->rec->cause,
@@ -276,7 +280,8 @@ static void say_why(const struct writer *w, const struct cap_view *v, char *text
 }
 
 /* Return: bytes of the frame that are in w->frame, behind room for a header. @next: roce_build_next() will do */
-static int build(struct writer *w, const struct roce_pkt *p, u32 snap, bool next, u32 *len)
+static int writer_build_frame(struct writer *w, const struct roce_pkt *p, u32 snap, bool next,
+			      u32 *len)
 {
 	u8 *frame = w->frame + ROCE_ERF_LEN;
 	u32 missing = p->payload_len - p->payload_cap + TAIL_MAX, whole,
@@ -291,35 +296,35 @@ static int build(struct writer *w, const struct roce_pkt *p, u32 snap, bool next
 }
 
 /* What is said of a record's packets. */
-static void comment(const struct writer *w, const struct cap_view *v, char text[CAP_TEXT])
+static void writer_comment(const struct writer *w, const struct cap_view *v, char text[CAP_TEXT])
 {
 	text[0] = '\0';
 	if (v->rec->text)
 		snprintf(text, CAP_TEXT, "%.*s", (int)min_u32(v->rec->text, CAP_TEXT - 1), v->text);
 	else if (v->rec->fate & CAP_DROPPED)
-		say_why(w, v, text, CAP_TEXT);
+		writer_drop_reason(w, v, text, CAP_TEXT);
 }
 
-static int put_burst(struct writer *w, const struct cap_view *v, const char *text)
+static int writer_put_burst(struct writer *w, const struct cap_view *v, const char *text)
 {
 	struct roce_pkt p;
-	u32 n = cap_packets(w->hca, v, &p), i, len;
+	u32 n = capture_frame_begin(w->hca, v, &p), i, len;
 	bool next;
 	int ret = 0;
 
 	for (i = 0; i < n && !ret; i++) {
-		next = cap_packet(v, i, &p);
-		ret = build(w, &p, snap_of(w->c), next, &len);
+		next = capture_frame_next(v, i, &p);
+		ret = writer_build_frame(w, &p, writer_snaplen(w->c), next, &len);
 		if (ret >= 0)
-			ret = put(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,
-				  p.net >= ROCE_IB, text);
+			ret = writer_put_frame(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,
+					       p.net >= ROCE_IB, text);
 		else
 			ret = 0; /* no frame has such fields: a program has written them */
 	}
 	return ret;
 }
 
-static int put_record(struct writer *w, const struct cap_view *v)
+static int writer_put_record(struct writer *w, const struct cap_view *v)
 {
 	const struct cap_rec *r = v->rec;
 	char text[CAP_TEXT];
@@ -327,16 +332,17 @@ static int put_record(struct writer *w, const struct cap_view *v)
 	if (!(r->takers & 1u << w->c->bit) || r->b.src_dev >= HCA_MAX_DEVS ||
 	    r->b.src_port > HCA_MAX_PORTS)
 		return 0;
-	comment(w, v, text);
+	writer_comment(w, v, text);
 	if (r->kind == CAP_BURST)
-		return put_burst(w, v, text);
-	return put(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len, false, text);
+		return writer_put_burst(w, v, text);
+	return writer_put_frame(w, r, v->payload, min_u32(r->keep, r->frame_len), r->frame_len,
+				false, text);
 }
 
 /* --- the loop ---------------------------------------------------------------------------------------------- */
 
 /* The ring is free up to where the last of all has got. */
-static void advance(struct capture *c, u64 at)
+static void writer_advance_tail(struct capture *c, u64 at)
 {
 	struct captures *all = c->f->captures;
 	struct hca_capture *ring = &c->f->hca->capture;
@@ -354,25 +360,26 @@ static void advance(struct capture *c, u64 at)
 }
 
 /* What there is, up to @end. Return: 1: something; 0: nothing; -1. */
-static int drain(struct writer *w, u64 end)
+static int writer_drain_ring(struct writer *w, u64 end)
 {
 	u64 at = w->c->at, from = at;
 	struct cap_view v;
 
-	look_lost(w);
+	writer_count_lost(w);
 	while (at - from < TURN && capture_next(w->hca, &at, end, &v))
-		if (put_record(w, &v))
+		if (writer_put_record(w, &v))
 			return -1;
 	if (at == from && at != end)
-		return fail(w->c, EBADMSG, "the ring of packets was overwritten by a program");
+		return writer_fail(w->c, EBADMSG,
+				   "the ring of packets was overwritten by a program");
 	if (at == from)
 		return 0;
-	count(w);
-	advance(w->c, at);
+	writer_update_counts(w);
+	writer_advance_tail(w->c, at);
 	return 1;
 }
 
-static void nap(struct capture *c, int ms)
+static void writer_sleep(struct capture *c, int ms)
 {
 	struct pollfd p = { .fd = c->wake, .events = POLLIN };
 	u64 n;
@@ -381,7 +388,7 @@ static void nap(struct capture *c, int ms)
 		return;
 }
 
-static int work(struct writer *w)
+static int writer_run(struct writer *w)
 {
 	struct capture *c = w->c;
 	int ms = NAP_MIN_MS, ret = 0;
@@ -389,7 +396,8 @@ static int work(struct writer *w)
 
 	while (ret >= 0) {
 		stopping = load_acquire(&c->state) == CAPTURE_STOPPING;
-		ret = drain(w, stopping ? c->stop_at : load_acquire(&w->hca->capture.head));
+		ret = writer_drain_ring(w, stopping ? c->stop_at
+						    : load_acquire(&w->hca->capture.head));
 		if (ret) {
 			ms = NAP_MIN_MS;
 			continue;
@@ -398,17 +406,17 @@ static int work(struct writer *w)
 			break;
 		ret = w->unflushed ? pcapng_flush(w->out) : 0;
 		if (ret)
-			return fail(c, ret, "");
+			return writer_fail(c, ret, "");
 		if (w->unflushed)
-			count(w);
+			writer_update_counts(w);
 		w->unflushed = false;
-		nap(c, ms);
+		writer_sleep(c, ms);
 		ms = ms * 2 < NAP_MAX_MS ? ms * 2 : NAP_MAX_MS;
 	}
 	return ret;
 }
 
-static void tell(struct capture *c, u32 state)
+static void writer_set_state(struct capture *c, u32 state)
 {
 	const u64 one = 1;
 
@@ -418,7 +426,7 @@ static void tell(struct capture *c, u32 state)
 		return; /* it is full: the loop has yet to look */
 }
 
-static struct writer *begin(struct capture *c)
+static struct writer *writer_begin(struct capture *c)
 {
 	struct writer *w = malloc(sizeof(*w));
 	u32 d, p;
@@ -438,7 +446,7 @@ static struct writer *begin(struct capture *c)
 	return w;
 }
 
-static void end(struct writer *w)
+static void writer_end(struct writer *w)
 {
 	struct capture *c = w->c;
 	int ret;
@@ -447,19 +455,19 @@ static void end(struct writer *w)
 		/* Refused: nothing of it stays. */
 		pcapng_drop(w->out);
 	} else if (w->out) {
-		look_lost(w);
+		writer_count_lost(w);
 		if (w->untold)
 			pcapng_count(w->out, 0, 0, w->untold);
 		ret = pcapng_end(w->out, w->last_ns);
 		if (ret && !c->err)
-			fail(c, ret, "");
-		count(w);
+			writer_fail(c, ret, "");
+		writer_update_counts(w);
 		pthread_mutex_lock(&c->f->captures->lock);
 		c->closing = true;
 		pthread_mutex_unlock(&c->f->captures->lock);
 		ret = pcapng_close(w->out, w->last_ns);
 		if (ret && !c->err)
-			fail(c, ret, "");
+			writer_fail(c, ret, "");
 	} else if (c->fd >= 0) {
 		close(c->fd);
 	}
@@ -468,25 +476,25 @@ static void end(struct writer *w)
 	free(w);
 }
 
-void *capture_thread(void *arg)
+void *capture_writer_thread(void *arg)
 {
 	struct capture *c = arg;
-	struct writer *w = begin(c);
+	struct writer *w = writer_begin(c);
 
 	prctl(PR_SET_NAME, "capture");
 	if (!w) {
-		fail(c, ENOMEM, "");
+		writer_fail(c, ENOMEM, "");
 		if (c->fd >= 0)
 			close(c->fd);
-	} else if (!compile(w) && !open_file(w)) {
+	} else if (!writer_compile_filter(w) && !writer_open_file(w)) {
 		w->lost = load_relaxed(&w->hca->capture.lost[c->bit]);
-		tell(c, CAPTURE_READY);
+		writer_set_state(c, CAPTURE_READY);
 		while (load_acquire(&c->state) == CAPTURE_READY)
-			nap(c, NAP_MAX_MS);
-		work(w);
+			writer_sleep(c, NAP_MAX_MS);
+		writer_run(w);
 	}
 	if (w)
-		end(w);
-	tell(c, CAPTURE_ENDED);
+		writer_end(w);
+	writer_set_state(c, CAPTURE_ENDED);
 	return NULL;
 }

@@ -24,22 +24,24 @@ struct sum {
 	u64 errors, notices;
 };
 
-static bool same_side(const struct journal_who *a, const struct journal_who *b)
+static bool log_summary_is_same_side(const struct journal_who *a, const struct journal_who *b)
 {
 	return a->client == b->client && a->pid == b->pid && a->node == b->node &&
 	       !memcmp(a->name, b->name, sizeof(a->name));
 }
 
-static bool alike(const struct journal_entry *a, const struct journal_entry *b)
+static bool log_summary_is_alike(const struct journal_entry *a, const struct journal_entry *b)
 {
 	return a->kind == b->kind && a->status == b->status && a->cause == b->cause &&
 	       a->why == b->why && (a->why != WHY_PEER_STATE || a->why_info == b->why_info) &&
 	       a->why_cause == b->why_cause && a->rule == b->rule && a->optype == b->optype &&
-	       (a->opcode & 0xff) == (b->opcode & 0xff) && same_side(&a->who, &b->who) &&
-	       same_side(&a->peer, &b->peer) && !memcmp(a->call, b->call, sizeof(a->call));
+	       (a->opcode & 0xff) == (b->opcode & 0xff) &&
+	       log_summary_is_same_side(&a->who, &b->who) &&
+	       log_summary_is_same_side(&a->peer, &b->peer) &&
+	       !memcmp(a->call, b->call, sizeof(a->call));
 }
 
-static void take(struct sum *s, const struct journal_entry *j)
+static void log_summary_add(struct sum *s, const struct journal_entry *j)
 {
 	u32 i;
 
@@ -47,7 +49,7 @@ static void take(struct sum *s, const struct journal_entry *j)
 		s->errors++;
 	else
 		s->notices++;
-	for (i = 0; i < s->n && !alike(&s->kind[i].first, j); i++)
+	for (i = 0; i < s->n && !log_summary_is_alike(&s->kind[i].first, j); i++)
 		;
 	if (i == KINDS_MAX) {
 		s->more++;
@@ -61,7 +63,7 @@ static void take(struct sum *s, const struct journal_entry *j)
 	s->kind[i].last = j->ts;
 }
 
-static void print(FILE *out, struct fabric *f, const struct alike *a)
+static void log_summary_print(FILE *out, struct fabric *f, const struct alike *a)
 {
 	char line[LOG_LINE_MAX], first[32], last[32];
 
@@ -72,7 +74,7 @@ static void print(FILE *out, struct fabric *f, const struct alike *a)
 		a->n > 1 ? last : "", line);
 }
 
-static u64 clients_of(const struct fabric *f, u32 run)
+static u64 log_summary_count_clients(const struct fabric *f, u32 run)
 {
 	const struct client *cl;
 	u64 n = 0;
@@ -95,15 +97,15 @@ void log_summary(FILE *out, struct fabric *f, struct proto_log *q)
 	log_start(&c, f, q);
 	while (log_next(&c, &j, &n))
 		if (j)
-			take(s, j);
+			log_summary_add(s, j);
 	for (errors = 2; errors--;)
 		for (i = 0; i < s->n; i++)
 			if (journal_is_error(&s->kind[i].first) == (errors == 1))
-				print(out, f, &s->kind[i]);
+				log_summary_print(out, f, &s->kind[i]);
 	if (s->more)
 		fprintf(out, "%6llu x other\n", (unsigned long long)s->more);
 	q->errors = s->errors;
 	q->notices = s->notices;
-	q->clients = clients_of(f, q->run);
+	q->clients = log_summary_count_clients(f, q->run);
 	free(s);
 }

@@ -17,7 +17,7 @@ static void say_only(struct fabric *f, const struct journal_entry *j)
 	char line[LOG_LINE_MAX];
 
 	log_line(f, j, line, sizeof(line));
-	note(f, "%s", line);
+	fabric_note(f, "%s", line);
 }
 
 static void call_journal(struct fabric *f, u32 client, const char *call, const struct fault_rule *r)

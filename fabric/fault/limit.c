@@ -55,7 +55,7 @@ void fault_limit(struct fabric *f, struct fault_rule *r)
 	if (!f->own_limits)
 		f->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->own_limits));
 	if (!f->own_limits)
-		note(f, "fault %s: no memory for it", r->name);
+		fabric_note(f, "fault %s: no memory for it", r->name);
 	fault_limits(f);
 }
 

@@ -42,9 +42,9 @@ static bool set_link(struct fabric *f, struct fault_rule *r, bool down)
 	if (is_pair(f, r))
 		return strchr(r->where.link, '-');
 	name_ports(f, &r->where, &q);
-	if (port_change(f, &q))
+	if (fabric_port_change(f, &q))
 		return false;
-	ports_show(f);
+	fabric_ports_publish(f);
 	return true;
 }
 
@@ -136,13 +136,13 @@ struct fault_rule *fault_cut(struct fabric *f, const struct fault_pkt *p)
 void fault_partition_added(struct fabric *f, struct fault_rule *r)
 {
 	r->state = 1;
-	note(f, "partition %s: %s", r->name, r->what.groups);
+	fabric_note(f, "partition %s: %s", r->name, r->what.groups);
 }
 
 void fault_partition_removed(struct fabric *f, struct fault_rule *r)
 {
 	if (r->state)
-		note(f, "partition %s is healed", r->name);
+		fabric_note(f, "partition %s is healed", r->name);
 	r->state = 0;
 }
 
@@ -181,9 +181,9 @@ bool fault_port_event(struct fabric *f, struct fault_rule *r)
 
 	if (ev == EV_PORT_ERR || ev == EV_PORT_ACTIVE) {
 		name_ports(f, &r->where, &q);
-		if (port_change(f, &q))
+		if (fabric_port_change(f, &q))
 			return false;
-		ports_show(f);
+		fabric_ports_publish(f);
 		return true;
 	}
 	for (d = 0; d < f->hca->n_devs; d++)

@@ -20,18 +20,18 @@ static bool send_to(struct fabric *f, const struct fault_rule *r, const struct c
 	const struct hca_client *h = &f->hca->client[cl->id];
 
 	if (cl->exit.fd < 0) {
-		note(f, "fault %s: process %d (%s) cannot be reached: no pidfd here", r->name,
-		     h->fabric_pid, h->name);
+		fabric_note(f, "fault %s: process %d (%s) cannot be reached: no pidfd here",
+			    r->name, h->fabric_pid, h->name);
 		return false;
 	}
 	if (syscall(SYS_pidfd_send_signal, cl->exit.fd, signo, NULL, 0)) {
 		if (errno != ESRCH)
-			note(f, "fault %s: process %d (%s): %s", r->name, h->fabric_pid, h->name,
-			     strerror(errno));
+			fabric_note(f, "fault %s: process %d (%s): %s", r->name, h->fabric_pid,
+				    h->name, strerror(errno));
 		return false;
 	}
-	note(f, "fault %s: SIG%s to process %d (%s)", r->name, sigabbrev_np(signo), h->fabric_pid,
-	     h->name);
+	fabric_note(f, "fault %s: SIG%s to process %d (%s)", r->name, sigabbrev_np(signo),
+		    h->fabric_pid, h->name);
 	return true;
 }
 

@@ -121,7 +121,7 @@ bool faultwire_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 		return false;
 	if (pkt_op(&e->b) == OP_MAD)
 		return message_arrives(f, e);
-	qp = link_taker(f, &e->b);
+	qp = link_expecting_qp(f, &e->b);
 	if (!qp)
 		return false;
 	r = look(f, e, REFUSE);
@@ -148,6 +148,6 @@ void fault_lost(struct fabric *f, const struct burst *b, u32 rule)
 	if (rule)
 		journal_drop(&f->engine, b, CAUSE_FAULT, rule);
 	else
-		note(f, "qp 0x%06x to 0x%06x psn 0x%06x is lost: the link's queue is full",
-		     b->src_qpn, b->dst_qpn, b->psn);
+		fabric_note(f, "qp 0x%06x to 0x%06x psn 0x%06x is lost: the link's queue is full",
+			    b->src_qpn, b->dst_qpn, b->psn);
 }

@@ -233,7 +233,8 @@ static void remove_rule(struct fabric *f, struct fault_rule *r)
 	/* What its window has not opened for yet was never done, what it has closed for was undone. */
 	if (b->removed && (r->on != FAULT_ON_STATE || r->phase == 1))
 		b->removed(f, r);
-	note(f, "fault %s removed: %s: %llu hits", r->name, r->text, (unsigned long long)r->hits);
+	fabric_note(f, "fault %s removed: %s: %llu hits", r->name, r->text,
+		    (unsigned long long)r->hits);
 	r->old_id = r->id;
 	r->id = 0;
 	r->due = FAULT_NEVER;
@@ -278,7 +279,8 @@ static void add_rule(struct fabric *f, const struct fault_rule *new)
 		fault_due_at(f, r, r->from ? r->from : engine_now(f));
 	else if (fault_backends[r->act].added)
 		fault_backends[r->act].added(f, r);
-	note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "", r->place);
+	fabric_note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "",
+		    r->place);
 }
 
 static void changed(struct fabric *f)
@@ -509,7 +511,7 @@ void faults_work(struct fabric *f)
 		c = j->conn;
 		/* Answering may close the connection, which forgets its jobs. */
 		j->conn = NULL;
-		conn_answer(f, c, &j->msg);
+		conn_reply(f, c, &j->msg);
 		job_free(t, i);
 	}
 }

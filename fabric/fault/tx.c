@@ -164,22 +164,23 @@ static void tell(struct parcel *c, const struct fault_rule *r, const struct verd
 	switch (r->act) {
 	case FA_DROP:
 		if (v->dropped == r->id)
-			capture_fate(c->f, c->said, r->id, "dropped");
+			fault_capture_text(c->f, c->said, r->id, "dropped");
 		break;
 	case FA_CORRUPT:
-		capture_fate(c->f, c->said, r->id, "damaged");
+		fault_capture_text(c->f, c->said, r->id, "damaged");
 		break;
 	case FA_DUPLICATE:
-		capture_fate(c->f, c->said, r->id, "sent twice");
+		fault_capture_text(c->f, c->said, r->id, "sent twice");
 		break;
 	case FA_DELAY:
-		capture_fate(c->f, c->said, r->id, "delayed %.6f s", (double)late / 1e9);
+		fault_capture_text(c->f, c->said, r->id, "delayed %.6f s", (double)late / 1e9);
 		break;
 	case FA_REORDER:
-		capture_fate(c->f, c->said, r->id, "held back, to be overtaken by %u", v->gap);
+		fault_capture_text(c->f, c->said, r->id, "held back, to be overtaken by %u",
+				   v->gap);
 		break;
 	case FA_RATE:
-		capture_fate(c->f, c->said, r->id, "held back to its rate");
+		fault_capture_text(c->f, c->said, r->id, "held back to its rate");
 		break;
 	}
 }
@@ -245,7 +246,7 @@ static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
 		v->dropped = r->id;
 		v->touched = true;
 		if (unlikely(c->f->hca->capture.on))
-			capture_fate(c->f, c->said, r->id, "dropped");
+			fault_capture_text(c->f, c->said, r->id, "dropped");
 	}
 	while ((r = fault_match_wire(c->f, &c->pkt, FAULT_ACTS_SEND, &at)))
 		apply(c, r, b, v);
@@ -311,7 +312,7 @@ static void leave(struct parcel *c, const struct burst *b, const struct verdict 
 				       .text = v->touched ? c->said : NULL };
 
 	if (unlikely(c->f->hca->capture.on) && !c->trip)
-		capture_sent(c->f, b, &note);
+		link_capture_sent(c->f, b, &note);
 }
 
 static void send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
@@ -417,7 +418,7 @@ static void send_parcel(struct fabric *f, struct lq_entry *whole, const struct t
 	if (burst_packets(&whole->b) > BURST_PKTS)
 		send_whole(&c, whole);
 	else if (!send_packets(&c, whole))
-		link_give(f, whole);
+		link_release(f, whole);
 }
 
 /* Whether a rate has enough waiting for who sends to wait, too. Return: 0 or -EAGAIN. */
@@ -472,20 +473,20 @@ static int window_may(struct fabric *f, const struct burst *b)
 int faultwire_send(struct fabric *f, const struct burst *b)
 {
 	struct lq_entry *whole;
-	int ret = link_may(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
+	int ret = link_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
 
 	if (!ret)
 		ret = window_may(f, b);
 	if (!ret)
 		ret = rates_may(f, b);
 	if (!ret)
-		ret = capture_may(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
+		ret = link_capture_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
 	if (ret)
 		return ret;
 	whole = link_take(f, b, &ret);
 	if (whole)
 		send_parcel(f, whole, NULL, 0);
-	return link_full(f, ret);
+	return link_take_result(f, ret);
 }
 
 void faultwire_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left)

@@ -31,7 +31,7 @@ struct inject {
 
 /* --- which queue pair ------------------------------------------------------------------------------ */
 
-static bool is_program(const struct hca_client *c, const char *name)
+static bool inject_is_program(const struct hca_client *c, const char *name)
 {
 	char pid[16];
 
@@ -39,14 +39,14 @@ static bool is_program(const struct hca_client *c, const char *name)
 	return !*name || !strcmp(name, pid) || !strncmp(name, c->name, sizeof(c->name));
 }
 
-static bool is_connected(const struct hca_qp *qp)
+static bool inject_qp_is_connected(const struct hca_qp *qp)
 {
 	return qp->type != QPT_UD && qp->type != QPT_RAW_PACKET;
 }
 
 /* Whether it is one that is meant. @from: node of its peer, or -1: any */
-static bool matches(const struct hca *hca, const struct hca_qp *qp, const struct proto_inject *q,
-		    int from)
+static bool inject_qp_matches(const struct hca *hca, const struct hca_qp *qp,
+			      const struct proto_inject *q, int from)
 {
 	if (!qp->client || qp->client > HCA_MAX_CLIENTS || qp->dev >= hca->n_devs ||
 	    qp->type == QPT_RAW_PACKET)
@@ -55,17 +55,17 @@ static bool matches(const struct hca *hca, const struct hca_qp *qp, const struct
 		return false;
 	if (qp->state < QPS_RTR || (qp->state == QPS_ERR && !q->qpn))
 		return false;
-	if (!port_named(hca, qp->dev, qp->attr.port_num, q->node, q->dev, q->port) ||
-	    !is_program(&hca->client[qp->client - 1], q->program))
+	if (!fabric_port_matches(hca, qp->dev, qp->attr.port_num, q->node, q->dev, q->port) ||
+	    !inject_is_program(&hca->client[qp->client - 1], q->program))
 		return false;
-	if (from < 0 || !is_connected(qp))
+	if (from < 0 || !inject_qp_is_connected(qp))
 		return true;
 	return qp->attr.av.dst_dev < hca->n_devs && hca->dev[qp->attr.av.dst_dev].node == (u32)from;
 }
 
 /* Return: 0, -ENOENT or -ENOTUNIQ. Datagram QPs count where there is no other. */
-static int find_qp(const struct hca *hca, struct proto_inject *q, int from,
-		   const struct hca_qp **found)
+static int inject_find_qp(const struct hca *hca, struct proto_inject *q, int from,
+			  const struct hca_qp **found)
 {
 	u32 i, n[2] = { 0 };
 	const struct hca_qp *qp, *last[2] = { NULL };
@@ -73,9 +73,9 @@ static int find_qp(const struct hca *hca, struct proto_inject *q, int from,
 
 	for (i = FIRST_QP; i < hca->tab[TAB_QP].high; i++) {
 		qp = &hca->qp[i];
-		if (!matches(hca, qp, q, from))
+		if (!inject_qp_matches(hca, qp, q, from))
 			continue;
-		c = is_connected(qp);
+		c = inject_qp_is_connected(qp);
 		n[c]++;
 		last[c] = qp;
 	}
@@ -88,7 +88,7 @@ static int find_qp(const struct hca *hca, struct proto_inject *q, int from,
 /* --- what its packets look like -------------------------------------------------------------------- */
 
 /* Whoever has registered them. */
-static void tell_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inject *q)
+static void inject_describe_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inject *q)
 {
 	const struct hca_mr *mr;
 	u32 i;
@@ -105,7 +105,8 @@ static void tell_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inj
 }
 
 /* The protection domain of a target QP's requests is that of the SRQ which they name. Return: that */
-static u32 tell_srq(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+static u32 inject_describe_srq(const struct hca *hca, const struct hca_qp *qp,
+			       struct proto_inject *q)
 {
 	const struct hca_srq *srq;
 	u32 i;
@@ -120,7 +121,8 @@ static u32 tell_srq(const struct hca *hca, const struct hca_qp *qp, struct proto
 	return 0;
 }
 
-static void tell_group(const struct hca *hca, const struct hca_qp *qp, struct proto_inject *q)
+static void inject_describe_group(const struct hca *hca, const struct hca_qp *qp,
+				  struct proto_inject *q)
 {
 	const struct hca_mcast *m;
 	u32 i;
@@ -137,7 +139,7 @@ static void tell_group(const struct hca *hca, const struct hca_qp *qp, struct pr
 }
 
 /* A port's address that is of the same family as @like. */
-static const u8 *gid_like(const struct hca_port *p, const u8 *like)
+static const u8 *inject_gid_like(const struct hca_port *p, const u8 *like)
 {
 	u32 i;
 
@@ -148,35 +150,35 @@ static const u8 *gid_like(const struct hca_port *p, const u8 *like)
 }
 
 /* A datagram QP's own address: as its group's or else IPv4 if its port has one. */
-static const u8 *own_gid(const struct hca_port *p, const struct proto_inject *q)
+static const u8 *inject_own_gid(const struct hca_port *p, const struct proto_inject *q)
 {
 	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff };
 
-	return gid_like(p, q->in_group ? q->mgid : v4);
+	return inject_gid_like(p, q->in_group ? q->mgid : v4);
 }
 
-static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int from,
-			   struct proto_inject *q)
+static void inject_describe_addresses(const struct hca *hca, const struct hca_qp *qp, int from,
+				      struct proto_inject *q)
 {
 	const struct hca_dev *d = &hca->dev[qp->dev], *peer;
 	const struct hca_port *p = &d->port[qp->attr.port_num];
 	const struct hca_av *av = &qp->attr.av;
 	u32 dst = av->dst_dev, port = av->dst_port;
 
-	if (!is_connected(qp)) {
+	if (!inject_qp_is_connected(qp)) {
 		dst = from < 0 ? ~0u : hca->node[from].first_dev;
 		port = 1;
 	}
 	peer = dst < hca->n_devs ? &hca->dev[dst] : NULL;
 	q->lid = (u16)p->lid;
-	tell_group(hca, qp, q);
-	memcpy(q->gid, own_gid(p, q), 16);
-	if (is_connected(qp)) {
+	inject_describe_group(hca, qp, q);
+	memcpy(q->gid, inject_own_gid(p, q), 16);
+	if (inject_qp_is_connected(qp)) {
 		q->global = d->link_layer != LINK_INFINIBAND || av->is_global;
 		memcpy(q->gid, p->gid[av->sgid_index % HCA_GIDS].raw, 16);
 		memcpy(q->peer_gid, av->dgid, 16);
 	} else if (peer) {
-		memcpy(q->peer_gid, gid_like(&peer->port[port], q->gid), 16);
+		memcpy(q->peer_gid, inject_gid_like(&peer->port[port], q->gid), 16);
 	}
 	if (peer) {
 		q->peer_lid = (u16)peer->port[port].lid;
@@ -193,7 +195,8 @@ static void tell_addresses(const struct hca *hca, const struct hca_qp *qp, int f
 	q->mtu = qp->mtu ? qp->mtu : ib_mtu_bytes(p->active_mtu);
 }
 
-static void tell(const struct hca *hca, const struct hca_qp *qp, int from, struct proto_inject *q)
+static void inject_describe_qp(const struct hca *hca, const struct hca_qp *qp, int from,
+			       struct proto_inject *q)
 {
 	const struct hca_client *c = &hca->client[qp->client - 1];
 	u32 mr = q->mr ? q->mr : 1, pd = qp->pd;
@@ -210,11 +213,11 @@ static void tell(const struct hca *hca, const struct hca_qp *qp, int from, struc
 	q->epsn = qp->resp.epsn;
 	q->una = qp->req.una_psn;
 	q->next = qp->req.next_psn;
-	tell_addresses(hca, qp, from, q);
+	inject_describe_addresses(hca, qp, from, q);
 	if (qp->type == QPT_XRC_RECV)
-		pd = tell_srq(hca, qp, q);
+		pd = inject_describe_srq(hca, qp, q);
 	if (pd)
-		tell_region(hca, pd, mr, q);
+		inject_describe_region(hca, pd, mr, q);
 }
 
 int inject_ask(struct fabric *f, struct proto_msg *m)
@@ -226,15 +229,15 @@ int inject_ask(struct fabric *f, struct proto_msg *m)
 	q->node[sizeof(q->node) - 1] = q->dev[sizeof(q->dev) - 1] = '\0';
 	q->from[sizeof(q->from) - 1] = q->program[sizeof(q->program) - 1] = '\0';
 	if (q->from[0]) {
-		from = node_named(f, q->from);
+		from = fabric_node_find_or_make(f, q->from);
 		if (from < 0)
 			return from;
 	}
 	/* Only what was asked for counts; all else is the answer's. */
 	memset(&q->n, 0, sizeof(*q) - offsetof(struct proto_inject, n));
-	ret = find_qp(f->hca, q, from, &qp);
+	ret = inject_find_qp(f->hca, q, from, &qp);
 	if (!ret)
-		tell(f->hca, qp, from, q);
+		inject_describe_qp(f->hca, qp, from, q);
 	return ret;
 }
 
@@ -244,9 +247,9 @@ int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m)
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, q->qpn);
 
 	/* What is yet to arrive is yet to be answered. */
-	if (qp && linkq_holds(&f->link->q, qp->dev, qp->qpn))
+	if (qp && linkq_holds_qp(&f->link->q, qp->dev, qp->qpn))
 		return -EAGAIN;
-	return capture_written(f, c, &q->upto, &q->packets);
+	return fabric_capture_written(f, c, &q->upto, &q->packets);
 }
 
 /* --- frames ----------------------------------------------------------------------------------------- */
@@ -308,7 +311,7 @@ bool inject_due(const struct fabric *f)
 }
 
 /* It has come to the switch, and the port that it is said to come from has sent it. */
-static void count_sent(struct hca *hca, const struct burst *b)
+static void inject_count_sent(struct hca *hca, const struct burst *b)
 {
 	if (!hca->dev[b->src_dev].member)
 		port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, 1,
@@ -316,8 +319,8 @@ static void count_sent(struct hca *hca, const struct burst *b)
 }
 
 /* What the journal says of a packet that was dropped at once, and not of what answers it. */
-static void say_dropped(const struct fabric *f, u64 seq, const struct burst *b,
-			struct proto_frame *q)
+static void inject_drop_reason(const struct fabric *f, u64 seq, const struct burst *b,
+			       struct proto_frame *q)
 {
 	const struct journal_entry *j;
 
@@ -329,7 +332,7 @@ static void say_dropped(const struct fabric *f, u64 seq, const struct burst *b,
 }
 
 /* Return: the answer, or -EAGAIN. */
-static int put_in(struct fabric *f, struct proto_frame *q)
+static int inject_put_frame(struct fabric *f, struct proto_frame *q)
 {
 	u64 seq = f->hca->notice_seq;
 	struct inject_pkt p;
@@ -349,8 +352,8 @@ static int put_in(struct fabric *f, struct proto_frame *q)
 		ret = link_input(f, &p.b);
 	if (ret)
 		return ret;
-	count_sent(f->hca, &p.b);
-	say_dropped(f, seq, &p.b, q);
+	inject_count_sent(f->hca, &p.b);
+	inject_drop_reason(f, seq, &p.b, q);
 	return 0;
 }
 
@@ -362,7 +365,7 @@ void inject_work(struct fabric *f)
 	for (j = f->inject->job; j < f->inject->job + JOBS; j++) {
 		if (!j->conn || (j->at && real_ns() < j->at))
 			continue;
-		j->msg.ret = put_in(f, &j->msg.frame);
+		j->msg.ret = inject_put_frame(f, &j->msg.frame);
 		if (j->msg.ret == -EAGAIN) {
 			j->at = real_ns() + AGAIN_NS;
 			continue;
@@ -370,6 +373,6 @@ void inject_work(struct fabric *f)
 		c = j->conn;
 		j->conn = NULL;
 		f->inject->n--;
-		conn_answer(f, c, &j->msg);
+		conn_reply(f, c, &j->msg);
 	}
 }

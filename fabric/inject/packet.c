@@ -18,7 +18,7 @@ struct op_map {
 
 #define ONLY (BF_FIRST | BF_LAST)
 
-static struct op_map op_of(u32 op)
+static struct op_map inject_opcode(u32 op)
 {
 	static const struct op_map map[32] = {
 		[ROCE_SEND_FIRST] = { BOP_SEND, BF_FIRST },
@@ -59,7 +59,7 @@ static struct op_map op_of(u32 op)
 }
 
 /* The transport of QPs that take it: struct hca_path.dst_type; 0: none does. */
-static u8 type_of(u8 opcode)
+static u8 inject_qp_type(u8 opcode)
 {
 	switch (opcode >> 5) {
 	case ROCE_RC:
@@ -76,8 +76,8 @@ static u8 type_of(u8 opcode)
 }
 
 /* The port that has the address of one end, by GID or LID. Return: whether there is one. */
-static bool find_port(const struct hca *hca, const struct roce_pkt *r, bool source, u32 *dev,
-		      u8 *port, u32 *index)
+static bool inject_find_port(const struct hca *hca, const struct roce_pkt *r, bool source, u32 *dev,
+			     u8 *port, u32 *index)
 {
 	const u8 *gid = source ? r->sgid : r->dgid;
 	u32 at = 0, p;
@@ -98,7 +98,7 @@ static bool find_port(const struct hca *hca, const struct roce_pkt *r, bool sour
 	return false;
 }
 
-static void address(const struct roce_pkt *r, struct inject_pkt *p, u32 sgid_index)
+static void inject_set_address(const struct roce_pkt *r, struct inject_pkt *p, u32 sgid_index)
 {
 	p->av = (struct hca_av){
 		.dst_dev = p->b.dst_dev,
@@ -117,15 +117,15 @@ static void address(const struct roce_pkt *r, struct inject_pkt *p, u32 sgid_ind
 }
 
 /* Where it comes from and goes to. Return: as inject_burst(). */
-static int ends(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p)
+static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p)
 {
 	struct burst *b = &p->b;
 	const struct hca_qp *qp;
 	u32 index, none;
 
-	if (!find_port(hca, r, true, &b->src_dev, &b->src_port, &index))
+	if (!inject_find_port(hca, r, true, &b->src_dev, &b->src_port, &index))
 		return -ENXIO;
-	if (!find_port(hca, r, false, &b->dst_dev, &b->dst_port, &none)) {
+	if (!inject_find_port(hca, r, false, &b->dst_dev, &b->dst_port, &none)) {
 		b->dst_dev = ~0u;
 		b->dst_port = 0;
 	} else if (hca->dev[b->dst_dev].member) {
@@ -133,7 +133,7 @@ static int ends(const struct hca *hca, const struct roce_pkt *r, struct inject_p
 	}
 	if (b->dst_type == QPT_UD) {
 		b->src_qpn = r->sqpn;
-		address(r, p, index);
+		inject_set_address(r, p, index);
 		return 0;
 	}
 	/* A connected QP's packets do not say which QP they come from. */
@@ -144,9 +144,9 @@ static int ends(const struct hca *hca, const struct roce_pkt *r, struct inject_p
 	return 0;
 }
 
-static void fields(const struct roce_pkt *r, struct burst *b)
+static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
 {
-	const struct op_map m = op_of(r->opcode);
+	const struct op_map m = inject_opcode(r->opcode);
 	bool add = (r->opcode & 31) == ROCE_FETCH_ADD;
 
 	*b = (struct burst){
@@ -155,7 +155,7 @@ static void fields(const struct roce_pkt *r, struct burst *b)
 		.aeth = r->syndrome,
 		.atomic_op = add ? WR_ATOMIC_FETCH_AND_ADD : WR_ATOMIC_CMP_AND_SWP,
 		.psn = r->psn,
-		.dst_type = type_of(r->opcode),
+		.dst_type = inject_qp_type(r->opcode),
 		.dst_qpn = r->dqpn,
 		.pkey = r->pkey,
 		.npkts = 1,
@@ -179,7 +179,7 @@ static void fields(const struct roce_pkt *r, struct burst *b)
 }
 
 /* What a port looks at before it knows for which QP it is. Return: enum packet_fault, PKT_FAULTS: nothing. */
-static u32 fault_of(const struct roce_pkt *r)
+static u32 inject_packet_fault(const struct roce_pkt *r)
 {
 	static const struct {
 		u32 wrong;
@@ -199,7 +199,7 @@ static u32 fault_of(const struct roce_pkt *r)
 	/* There are no GIDs of RoCE version 1 here. */
 	if (r->net == ROCE_V1)
 		return PKT_VERSION;
-	if (!type_of(r->opcode))
+	if (!inject_qp_type(r->opcode))
 		return PKT_OPCODE;
 	return PKT_FAULTS;
 }
@@ -209,15 +209,15 @@ int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_
 	struct burst *b = &p->b;
 	int ret;
 
-	fields(r, b);
-	ret = ends(hca, r, p);
+	inject_set_fields(r, b);
+	ret = inject_set_ends(hca, r, p);
 	if (ret)
 		return ret;
 	b->mtu = ib_mtu_bytes(
 		b->dst_dev < hca->n_devs ? hca->dev[b->dst_dev].port[b->dst_port].active_mtu : 5);
 	p->mem = (struct hca_mem){ .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
 	p->mem.iov[0] = (struct hca_iov){ (u64)(uintptr_t)r->payload, r->payload_len };
-	*fault = fault_of(r);
+	*fault = inject_packet_fault(r);
 	if (r->wrong & (ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD)) {
 		if (roce_is_answer(r->opcode) && *fault == PKT_FAULTS)
 			*fault = PKT_LEN;

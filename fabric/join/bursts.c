@@ -12,7 +12,7 @@
 /* What is queued is written at once from here on: the peer works on it while more is gathered. */
 #define FLUSH_AT (256u << 10)
 
-void burst_credit(struct fabric *f, struct member *m)
+void join_credit_send(struct fabric *f, struct member *m)
 {
 	u64 limit[LANES];
 	u8 body[JOIN_CREDIT];
@@ -48,7 +48,7 @@ struct stage {
 #define STAGES	 8u
 #define STAGE_NS NSEC_PER_SEC /* a burst that was not asked for so long was given up */
 
-static struct stage *stage_of(u64 key)
+static struct stage *burst_stage_get(u64 key)
 {
 	static struct stage *all[STAGES];
 	struct stage **free = NULL;
@@ -71,7 +71,7 @@ static struct stage *stage_of(u64 key)
 }
 
 /* A small payload that lies in the sender's segment is at hand. Return: false: it is not like that. */
-static bool gather_near(struct fabric *f, const struct burst *b, u8 *to, u32 len)
+static bool burst_gather_segment(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
 	const struct hca_mem *mem = b->mem;
 	const u8 *base;
@@ -87,7 +87,7 @@ static bool gather_near(struct fabric *f, const struct burst *b, u8 *to, u32 len
 }
 
 /* The payload goes straight from the program's memory into the buffer. Return: as hca_host.copy. */
-static int gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
+static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
 	struct hca_mem dst = {
 		.client = HCA_PROC, .kind = MEM_VM, .n = 1, .iov = { { (u64)(uintptr_t)to, len } }
@@ -97,11 +97,11 @@ static int gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 	struct stage *st;
 	int ret;
 
-	if (!len || (len <= TRAIN_PIECE && gather_near(f, b, to, len)))
+	if (!len || (len <= TRAIN_PIECE && burst_gather_segment(f, b, to, len)))
 		return 0;
-	if (likely(!needs_helper(f, b->mem->client, b->mem->kind)))
+	if (likely(!memory_needs_helper(f, b->mem->client, b->mem->kind)))
 		return f->engine.host->copy(f, &dst, 0, b->mem, b->off, len, key);
-	st = stage_of(key);
+	st = burst_stage_get(key);
 	if (!st)
 		return -EAGAIN;
 	dst.iov[0].addr = (u64)(uintptr_t)st->mem;
@@ -114,7 +114,7 @@ static int gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 }
 
 /* Return: 0 or -EAGAIN. */
-static int send_to(struct fabric *f, struct member *m, const struct burst *b, u32 dst_dev)
+static int burst_send_member(struct fabric *f, struct member *m, const struct burst *b, u32 dst_dev)
 {
 	struct jlane *lane = &m->lane[join_lane_of(b->op)];
 	struct join_hdr h = {
@@ -139,7 +139,7 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 		f->join->full = true;
 		return -EAGAIN;
 	}
-	ret = gather(f, b, p + head, data);
+	ret = burst_gather(f, b, p + head, data);
 	if (ret == -EAGAIN)
 		return ret;
 	if (ret == -ESRCH) {
@@ -163,7 +163,7 @@ static int send_to(struct fabric *f, struct member *m, const struct burst *b, u3
 	return 0;
 }
 
-static bool reachable(struct fabric *f, struct member *m, const struct burst *b)
+static bool burst_member_reachable(struct fabric *f, struct member *m, const struct burst *b)
 {
 	if (m->via && m->ready)
 		return true;
@@ -172,15 +172,15 @@ static bool reachable(struct fabric *f, struct member *m, const struct burst *b)
 	return false;
 }
 
-static void flood(struct fabric *f, const struct burst *b)
+static void burst_send_group(struct fabric *f, const struct burst *b)
 {
 	struct join *j = f->join;
 	u32 i;
 
 	/* Datagrams: who has no room for one does not get it. */
 	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++)
-		if (j->member[i] && reachable(f, j->member[i], b))
-			(void)send_to(f, j->member[i], b, JOIN_MCAST);
+		if (j->member[i] && burst_member_reachable(f, j->member[i], b))
+			(void)burst_send_member(f, j->member[i], b, JOIN_MCAST);
 }
 
 int join_send(struct fabric *f, u32 member, const struct burst *b)
@@ -190,25 +190,25 @@ int join_send(struct fabric *f, u32 member, const struct burst *b)
 	int ret;
 
 	if (member == LINK_ALL) {
-		flood(f, b);
+		burst_send_group(f, b);
 		return 0;
 	}
 	if (!m || j->far_index[b->dst_dev] == JOIN_NOWHERE) {
 		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
 		return 0;
 	}
-	if (!reachable(f, m, b))
+	if (!burst_member_reachable(f, m, b))
 		return 0;
-	ret = send_to(f, m, b, j->far_index[b->dst_dev]);
+	ret = burst_send_member(f, m, b, j->far_index[b->dst_dev]);
 	if (ret == -EAGAIN)
-		waiting_here(f);
+		wait_add_current(f);
 	return ret;
 }
 
 /* --- in --- */
 
 /* The devices that it names become ours. Return: whether both may be named. */
-static bool translate(const struct fabric *f, const struct member *m, struct burst *b)
+static bool burst_translate(const struct fabric *f, const struct member *m, struct burst *b)
 {
 	const struct hca *hca = f->hca;
 	u16 slot = b->src_dev < HCA_MAX_DEVS ? m->dev_slot[b->src_dev] : 0;
@@ -228,7 +228,7 @@ void *join_mem(struct fabric *f)
 	return f->join ? (void *)(uintptr_t)f->join->data : NULL;
 }
 
-const u8 *burst_next(const u8 *at, u32 have)
+const u8 *join_burst_next(const u8 *at, u32 have)
 {
 	struct join_hdr h, next;
 
@@ -239,7 +239,7 @@ const u8 *burst_next(const u8 *at, u32 have)
 }
 
 /* One more of a train, if it is. */
-static bool join_train(struct train *t, const struct burst *b, const u8 *data)
+static bool burst_train_add(struct train *t, const struct burst *b, const u8 *data)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
@@ -259,7 +259,7 @@ static bool join_train(struct train *t, const struct burst *b, const u8 *data)
 	return true;
 }
 
-u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
+u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 {
 	struct jlane *lane = &m->lane[LANE_REQUEST];
 	const u8 *frame = at;
@@ -277,21 +277,21 @@ u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 	t.src.kind = MEM_VM;
 	while (frame && t.n < TRAIN_MAX && !join_hdr_get(frame, JOIN_MAX_FRAME, &h) &&
 	       !join_burst_get(frame + JOIN_HDR, h.len - JOIN_HDR, h.lane, &b, &av, &data) &&
-	       join_train(&t, &b, data)) {
-		frame = burst_next(at + done, have - done);
+	       burst_train_add(&t, &b, data)) {
+		frame = join_burst_next(at + done, have - done);
 		done += h.len;
 	}
 	t.src.n = (u16)t.n;
-	if (t.n < 2 || !translate(f, m, &t.first) || !link_direct(f, &t.first) ||
+	if (t.n < 2 || !burst_translate(f, m, &t.first) || !link_is_direct(f, &t.first) ||
 	    !train_input(&f->engine, &t))
 		return 0;
-	brought_to(f, hca_qp_by_num(f->hca, t.first.dst_qpn));
+	poller_wake_add(f, hca_qp_by_num(f->hca, t.first.dst_qpn));
 	lane->taken += done;
 	return done;
 }
 
-int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
-	       const u8 *next)
+int join_burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
+		    const u8 *next)
 {
 	struct hca_mem mem = { .client = HCA_JOIN, .kind = MEM_SEG, .n = 1 };
 	struct hca_av av;
@@ -300,7 +300,7 @@ int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, con
 	int ret;
 
 	if (join_burst_get(body, h->len - JOIN_HDR, h->lane, &b, &av, &data) ||
-	    !translate(f, m, &b))
+	    !burst_translate(f, m, &b))
 		return -EPROTO;
 	if (b.av) {
 		av.dst_dev = b.dst_dev;

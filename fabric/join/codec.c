@@ -11,19 +11,19 @@
 #define PORT_HEAD 48u
 #define GID_SIZE  20u
 
-static void put16(u8 *p, u16 v)
+static void codec_put16(u8 *p, u16 v)
 {
 	v = htole16(v);
 	memcpy(p, &v, sizeof(v));
 }
 
-static void put32(u8 *p, u32 v)
+static void codec_put32(u8 *p, u32 v)
 {
 	v = htole32(v);
 	memcpy(p, &v, sizeof(v));
 }
 
-static u16 get16(const u8 *p)
+static u16 codec_get16(const u8 *p)
 {
 	u16 v;
 
@@ -31,7 +31,7 @@ static u16 get16(const u8 *p)
 	return le16toh(v);
 }
 
-static u32 get32(const u8 *p)
+static u32 codec_get32(const u8 *p)
 {
 	u32 v;
 
@@ -55,22 +55,23 @@ u64 join_u64_get(const u8 *p)
 
 void join_hdr_put(u8 *p, const struct join_hdr *h)
 {
-	put32(p, h->len);
+	codec_put32(p, h->len);
 	p[4] = h->type;
 	p[5] = h->lane;
-	put16(p + 6, 0);
+	codec_put16(p + 6, 0);
 	join_u64_put(p + 8, h->src);
 	join_u64_put(p + 16, h->dst);
 }
 
 int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h)
 {
-	h->len = get32(p);
+	h->len = codec_get32(p);
 	h->type = p[4];
 	h->lane = p[5];
 	h->src = join_u64_get(p + 8);
 	h->dst = join_u64_get(p + 16);
-	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_BEGIN || get16(p + 6))
+	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_BEGIN ||
+	    codec_get16(p + 6))
 		return -EPROTO;
 	return h->lane && (h->type != JT_BURST || h->lane >= LANES) ? -EPROTO : 0;
 }
@@ -85,9 +86,9 @@ void join_hello_put(u8 *p, const struct join_hello *h)
 	memset(p, 0, JOIN_HELLO);
 	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): 8 bytes, not text */
 	memcpy(p, JOIN_MAGIC, 8);
-	put16(p + 8, (u16)h->version);
-	put16(p + 10, h->port);
-	put32(p + 12, h->ppm);
+	codec_put16(p + 8, (u16)h->version);
+	codec_put16(p + 10, h->port);
+	codec_put32(p + 12, h->ppm);
 	memcpy(p + 16, h->nonce, JOIN_NONCE);
 	memcpy(p + 48, h->name, strnlen(h->name, JOIN_NAME - 1));
 }
@@ -96,13 +97,13 @@ int join_hello_get(const u8 *p, u32 len, struct join_hello *h)
 {
 	if (len < 10 || memcmp(p, JOIN_MAGIC, 8) != 0)
 		return -EPROTO;
-	h->version = get16(p + 8);
+	h->version = codec_get16(p + 8);
 	if (h->version != JOIN_VERSION)
 		return -EPROTONOSUPPORT;
 	if (len != JOIN_HELLO)
 		return -EPROTO;
-	h->port = get16(p + 10);
-	h->ppm = get32(p + 12);
+	h->port = codec_get16(p + 10);
+	h->ppm = codec_get32(p + 12);
 	memcpy(h->nonce, p + 16, JOIN_NONCE);
 	memcpy(h->name, p + 48, JOIN_NAME);
 	return join_name_ok(h->name, JOIN_NAME) ? 0 : -EPROTO;
@@ -111,8 +112,8 @@ int join_hello_get(const u8 *p, u32 len, struct join_hello *h)
 u32 join_node_put(u8 *p, u32 index, u32 n_devs, const char *name)
 {
 	memset(p, 0, JOIN_NODE);
-	put32(p, index);
-	put32(p + 4, n_devs);
+	codec_put32(p, index);
+	codec_put32(p + 4, n_devs);
 	memcpy(p + 8, name, strnlen(name, JOIN_NAME - 1));
 	return JOIN_NODE;
 }
@@ -121,15 +122,15 @@ int join_node_get(const u8 *p, u32 len, u32 *index, u32 *n_devs, char *name)
 {
 	if (len != JOIN_NODE)
 		return -EPROTO;
-	*index = get32(p);
-	*n_devs = get32(p + 4);
+	*index = codec_get32(p);
+	*n_devs = codec_get32(p + 4);
 	memcpy(name, p + 8, JOIN_NAME);
 	return *n_devs && *n_devs <= JOIN_NODE_DEVS && join_name_ok(name, JOIN_NAME) ? 0 : -EPROTO;
 }
 
 /* --- devices --- */
 
-static u8 *gids_put(u8 *p, const struct hca_gid gid[HCA_GIDS], u8 *n)
+static u8 *codec_gids_put(u8 *p, const struct hca_gid gid[HCA_GIDS], u8 *n)
 {
 	u32 i;
 
@@ -140,28 +141,28 @@ static u8 *gids_put(u8 *p, const struct hca_gid gid[HCA_GIDS], u8 *n)
 		memcpy(p, gid[i].raw, 16);
 		p[16] = (u8)i;
 		p[17] = gid[i].type;
-		put16(p + 18, 0);
+		codec_put16(p + 18, 0);
 		p += GID_SIZE;
 		++*n;
 	}
 	return p;
 }
 
-static u8 *port_put(u8 *p, const struct hca_port *port)
+static u8 *codec_port_put(u8 *p, const struct hca_port *port)
 {
 	u8 *head = p;
 	u32 i;
 
 	memset(p, 0, PORT_HEAD);
-	put32(p, port->state);
-	put32(p + 4, port->lid);
-	put32(p + 8, port->active_mtu);
-	put32(p + 12, port->max_mtu);
+	codec_put32(p, port->state);
+	codec_put32(p + 4, port->lid);
+	codec_put32(p + 8, port->active_mtu);
+	codec_put32(p + 12, port->max_mtu);
 	join_u64_put(p + 16, port->guid);
 	for (i = 0; i < LIM_PKEYS; i++)
-		put16(p + 24 + 2ul * i, port->pkey[i]);
-	p = gids_put(p + PORT_HEAD, port->gid, &head[40]);
-	return gids_put(p, port->ip, &head[41]);
+		codec_put16(p + 24 + 2ul * i, port->pkey[i]);
+	p = codec_gids_put(p + PORT_HEAD, port->gid, &head[40]);
+	return codec_gids_put(p, port->ip, &head[41]);
 }
 
 u32 join_dev_put(u8 *p, const struct hca_dev *d)
@@ -173,20 +174,20 @@ u32 join_dev_put(u8 *p, const struct hca_dev *d)
 			       JOIN_MAX_DEV,
 		       "room");
 	memset(p, 0, DEV_HEAD);
-	put32(p, d->index);
-	put32(p + 4, d->node);
+	codec_put32(p, d->index);
+	codec_put32(p + 4, d->node);
 	join_u64_put(p + 8, d->guid);
-	put32(p + 16, d->n_ports);
-	put32(p + 20, d->link_layer);
-	put32(p + 24, d->speed);
-	put32(p + 28, d->width);
+	codec_put32(p + 16, d->n_ports);
+	codec_put32(p + 20, d->link_layer);
+	codec_put32(p + 24, d->speed);
+	codec_put32(p + 28, d->width);
 	memcpy(p + 40, d->name, strnlen(d->name, sizeof(d->name) - 1));
 	for (n = 1; n <= d->n_ports; n++)
-		at = port_put(at, &d->port[n]);
+		at = codec_port_put(at, &d->port[n]);
 	return (u32)(at - p);
 }
 
-static const u8 *gids_get(const u8 *p, const u8 *end, u32 n, struct hca_gid gid[HCA_GIDS])
+static const u8 *codec_gids_get(const u8 *p, const u8 *end, u32 n, struct hca_gid gid[HCA_GIDS])
 {
 	if (n > HCA_GIDS || (u64)(end - p) < (u64)n * GID_SIZE)
 		return NULL;
@@ -200,25 +201,25 @@ static const u8 *gids_get(const u8 *p, const u8 *end, u32 n, struct hca_gid gid[
 	return p;
 }
 
-static const u8 *port_get(const u8 *p, const u8 *end, struct hca_port *port)
+static const u8 *codec_port_get(const u8 *p, const u8 *end, struct hca_port *port)
 {
 	const u8 *head = p;
 	u32 i;
 
 	if ((u64)(end - p) < PORT_HEAD)
 		return NULL;
-	port->state = get32(p);
-	port->lid = get32(p + 4);
-	port->active_mtu = get32(p + 8);
-	port->max_mtu = get32(p + 12);
+	port->state = codec_get32(p);
+	port->lid = codec_get32(p + 4);
+	port->active_mtu = codec_get32(p + 8);
+	port->max_mtu = codec_get32(p + 12);
 	port->guid = join_u64_get(p + 16);
 	for (i = 0; i < LIM_PKEYS; i++)
-		port->pkey[i] = get16(p + 24 + 2ul * i);
+		port->pkey[i] = codec_get16(p + 24 + 2ul * i);
 	if ((port->state != PORT_ACTIVE && port->state != PORT_DOWN) || port->lid > 0xbfff ||
 	    !port->active_mtu || port->active_mtu > port->max_mtu || port->max_mtu > 5)
 		return NULL;
-	p = gids_get(p + PORT_HEAD, end, head[40], port->gid);
-	return p ? gids_get(p, end, head[41], port->ip) : NULL;
+	p = codec_gids_get(p + PORT_HEAD, end, head[40], port->gid);
+	return p ? codec_gids_get(p, end, head[41], port->ip) : NULL;
 }
 
 int join_dev_get(const u8 *p, u32 len, struct hca_dev *d)
@@ -229,20 +230,20 @@ int join_dev_get(const u8 *p, u32 len, struct hca_dev *d)
 	memset(d, 0, sizeof(*d));
 	if (len < DEV_HEAD || len > JOIN_MAX_DEV)
 		return -EPROTO;
-	d->index = get32(p);
-	d->node = get32(p + 4);
+	d->index = codec_get32(p);
+	d->node = codec_get32(p + 4);
 	d->guid = join_u64_get(p + 8);
-	d->n_ports = get32(p + 16);
-	d->link_layer = get32(p + 20);
-	d->speed = get32(p + 24);
-	d->width = get32(p + 28);
+	d->n_ports = codec_get32(p + 16);
+	d->link_layer = codec_get32(p + 20);
+	d->speed = codec_get32(p + 24);
+	d->width = codec_get32(p + 28);
 	memcpy(d->name, p + 40, sizeof(d->name));
 	if (d->index >= HCA_MAX_DEVS || !d->n_ports || d->n_ports > HCA_MAX_PORTS ||
 	    (d->link_layer != LINK_INFINIBAND && d->link_layer != LINK_ETHERNET) ||
 	    !join_name_ok(d->name, sizeof(d->name)))
 		return -EPROTO;
 	for (n = 1; at && n <= d->n_ports; n++)
-		at = port_get(at, end, &d->port[n]);
+		at = codec_port_get(at, end, &d->port[n]);
 	return at == end ? 0 : -EPROTO;
 }
 
@@ -254,8 +255,8 @@ u32 join_peers_put(u8 *p, const struct join_peer *peer, u32 n)
 		memset(p, 0, JOIN_PEER);
 		join_u64_put(p, peer[i].id);
 		memcpy(p + 8, peer[i].ip, 16);
-		put32(p + 24, peer[i].scope);
-		put16(p + 28, peer[i].port);
+		codec_put32(p + 24, peer[i].scope);
+		codec_put16(p + 28, peer[i].port);
 	}
 	return n * JOIN_PEER;
 }
@@ -269,8 +270,8 @@ int join_peers_get(const u8 *p, u32 len, struct join_peer *peer)
 	for (i = 0; i < n; i++, p += JOIN_PEER) {
 		peer[i].id = join_u64_get(p);
 		memcpy(peer[i].ip, p + 8, 16);
-		peer[i].scope = get32(p + 24);
-		peer[i].port = get16(p + 28);
+		peer[i].scope = codec_get32(p + 24);
+		peer[i].port = codec_get16(p + 28);
 		if (!peer[i].id)
 			return -EPROTO;
 	}
@@ -279,30 +280,30 @@ int join_peers_get(const u8 *p, u32 len, struct join_peer *peer)
 
 /* --- bursts --- */
 
-static void av_put(u8 *p, const struct hca_av *av)
+static void codec_av_put(u8 *p, const struct hca_av *av)
 {
 	memset(p, 0, JOIN_AV);
 	memcpy(p, av->dgid, 16);
-	put32(p + 16, av->flow_label);
+	codec_put32(p + 16, av->flow_label);
 	p[20] = av->is_global;
 	p[21] = av->sgid_index;
 	p[22] = av->hop_limit;
 	p[23] = av->traffic_class;
-	put16(p + 24, av->dlid);
+	codec_put16(p + 24, av->dlid);
 	p[26] = av->sl;
 	p[27] = av->static_rate;
 }
 
-static int av_get(const u8 *p, struct hca_av *av)
+static int codec_av_get(const u8 *p, struct hca_av *av)
 {
 	memset(av, 0, sizeof(*av));
 	memcpy(av->dgid, p, 16);
-	av->flow_label = get32(p + 16);
+	av->flow_label = codec_get32(p + 16);
 	av->is_global = p[20];
 	av->sgid_index = p[21];
 	av->hop_limit = p[22];
 	av->traffic_class = p[23];
-	av->dlid = get16(p + 24);
+	av->dlid = codec_get16(p + 24);
 	av->sl = p[26];
 	av->static_rate = p[27];
 	return av->is_global > 1 || av->sgid_index >= HCA_GIDS || av->sl > 15 ? -EPROTO : 0;
@@ -314,88 +315,88 @@ void join_burst_put(u8 *p, const struct burst *b, u32 src_dev, u32 dst_dev)
 	p[1] = b->flags;
 	p[2] = b->aeth;
 	p[3] = b->atomic_op;
-	put32(p + 4, b->psn);
-	put32(p + 8, src_dev);
-	put32(p + 12, dst_dev);
-	put32(p + 16, b->src_qpn);
-	put32(p + 20, b->dst_qpn);
+	codec_put32(p + 4, b->psn);
+	codec_put32(p + 8, src_dev);
+	codec_put32(p + 12, dst_dev);
+	codec_put32(p + 16, b->src_qpn);
+	codec_put32(p + 20, b->dst_qpn);
 	p[24] = b->src_port;
 	p[25] = b->dst_port;
-	put16(p + 26, b->pkey);
+	codec_put16(p + 26, b->pkey);
 	p[28] = b->dst_type;
 	p[29] = b->av ? 1 : 0;
-	put16(p + 30, b->src_slot);
-	put32(p + 32, b->npkts);
-	put32(p + 36, b->msn);
-	put32(p + 40, b->mtu);
-	put32(p + 44, b->imm);
-	put32(p + 48, b->inv_rkey);
-	put32(p + 52, b->rkey);
-	put32(p + 56, b->srqn);
-	put32(p + 60, b->qkey);
+	codec_put16(p + 30, b->src_slot);
+	codec_put32(p + 32, b->npkts);
+	codec_put32(p + 36, b->msn);
+	codec_put32(p + 40, b->mtu);
+	codec_put32(p + 44, b->imm);
+	codec_put32(p + 48, b->inv_rkey);
+	codec_put32(p + 52, b->rkey);
+	codec_put32(p + 56, b->srqn);
+	codec_put32(p + 60, b->qkey);
 	join_u64_put(p + 64, b->va);
 	join_u64_put(p + 72, b->dma_len);
 	join_u64_put(p + 80, b->compare_add);
 	join_u64_put(p + 88, b->swap);
 	join_u64_put(p + 96, b->orig);
-	put32(p + 104, join_data_len(b));
-	put32(p + 108, 0);
+	codec_put32(p + 104, join_data_len(b));
+	codec_put32(p + 108, 0);
 	if (b->av)
-		av_put(p + JOIN_BURST, b->av);
+		codec_av_put(p + JOIN_BURST, b->av);
 }
 
 void join_burst_void(u8 *p)
 {
-	put32(p + 108, 1);
+	codec_put32(p + 108, 1);
 }
 
-static void fields_get(const u8 *p, struct burst *b)
+static void codec_burst_fields_get(const u8 *p, struct burst *b)
 {
 	*b = (struct burst){
 		.op = p[0],
 		.flags = p[1],
 		.aeth = p[2],
 		.atomic_op = p[3],
-		.psn = get32(p + 4),
-		.src_dev = get32(p + 8),
-		.dst_dev = get32(p + 12),
-		.src_qpn = get32(p + 16),
-		.dst_qpn = get32(p + 20),
+		.psn = codec_get32(p + 4),
+		.src_dev = codec_get32(p + 8),
+		.dst_dev = codec_get32(p + 12),
+		.src_qpn = codec_get32(p + 16),
+		.dst_qpn = codec_get32(p + 20),
 		.src_port = p[24],
 		.dst_port = p[25],
-		.pkey = get16(p + 26),
+		.pkey = codec_get16(p + 26),
 		.dst_type = p[28],
-		.src_slot = get16(p + 30),
-		.npkts = get32(p + 32),
-		.msn = get32(p + 36),
-		.mtu = get32(p + 40),
-		.imm = get32(p + 44),
-		.inv_rkey = get32(p + 48),
-		.rkey = get32(p + 52),
-		.srqn = get32(p + 56),
-		.qkey = get32(p + 60),
+		.src_slot = codec_get16(p + 30),
+		.npkts = codec_get32(p + 32),
+		.msn = codec_get32(p + 36),
+		.mtu = codec_get32(p + 40),
+		.imm = codec_get32(p + 44),
+		.inv_rkey = codec_get32(p + 48),
+		.rkey = codec_get32(p + 52),
+		.srqn = codec_get32(p + 56),
+		.qkey = codec_get32(p + 60),
 		.va = join_u64_get(p + 64),
 		.dma_len = join_u64_get(p + 72),
 		.compare_add = join_u64_get(p + 80),
 		.swap = join_u64_get(p + 88),
 		.orig = join_u64_get(p + 96),
-		.len = get32(p + 104),
+		.len = codec_get32(p + 104),
 	};
 }
 
-static bool mtu_ok(u32 mtu)
+static bool codec_mtu_ok(u32 mtu)
 {
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
 }
 
 /* What every burst has, whatever its opcode. */
-static bool common_ok(const struct burst *b)
+static bool codec_burst_common_ok(const struct burst *b)
 {
 	const u32 types = 1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_XRC_SEND |
 			  1u << QPT_XRC_RECV;
 	const u8 last = BF_IMM | BF_INV | BF_SOLICITED;
 
-	if (b->op > BOP_ACK || b->flags > 2 * BF_ACK_REQ - 1 || !mtu_ok(b->mtu))
+	if (b->op > BOP_ACK || b->flags > 2 * BF_ACK_REQ - 1 || !codec_mtu_ok(b->mtu))
 		return false;
 	if ((b->flags & last) && !(b->flags & BF_LAST))
 		return false;
@@ -407,7 +408,7 @@ static bool common_ok(const struct burst *b)
 }
 
 /* The payload, and the packets that it takes. */
-static bool length_ok(const struct burst *b)
+static bool codec_burst_length_ok(const struct burst *b)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
@@ -431,7 +432,7 @@ static bool length_ok(const struct burst *b)
 	}
 }
 
-static bool datagram_ok(const struct burst *b)
+static bool codec_burst_datagram_ok(const struct burst *b)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
@@ -445,20 +446,21 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 
 	if (len < size)
 		return -EPROTO;
-	fields_get(p, b);
+	codec_burst_fields_get(p, b);
 	if (p[29] > 1 || (p[29] == 1) != (b->dst_type == QPT_UD))
 		return -EPROTO;
 	if (p[29]) {
 		size += JOIN_AV;
-		if (len < size || av_get(p + JOIN_BURST, av))
+		if (len < size || codec_av_get(p + JOIN_BURST, av))
 			return -EPROTO;
 		b->av = av;
 	}
-	if (!common_ok(b) || !length_ok(b) || join_lane_of(b->op) != lane)
+	if (!codec_burst_common_ok(b) || !codec_burst_length_ok(b) || join_lane_of(b->op) != lane)
 		return -EPROTO;
-	if ((b->av && !datagram_ok(b)) || b->len > JOIN_MAX_DATA || get32(p + 108) > 1)
+	if ((b->av && !codec_burst_datagram_ok(b)) || b->len > JOIN_MAX_DATA ||
+	    codec_get32(p + 108) > 1)
 		return -EPROTO;
-	*data = get32(p + 108) ? NULL : p + size;
+	*data = codec_get32(p + 108) ? NULL : p + size;
 	if (len - size != (*data ? b->len : 0))
 		return -EPROTO;
 	/* What is asked for, as the engine has it. */
@@ -472,17 +474,19 @@ bool join_same_way(const u8 *a, const u8 *b)
 {
 	const u8 *x = a + JOIN_HDR, *y = b + JOIN_HDR;
 
-	if (get32(b) < JOIN_HDR + JOIN_BURST || a[4] != JT_BURST || memcmp(a + 4, b + 4, 20) != 0)
+	if (codec_get32(b) < JOIN_HDR + JOIN_BURST || a[4] != JT_BURST ||
+	    memcmp(a + 4, b + 4, 20) != 0)
 		return false;
 	return !memcmp(x + 8, y + 8, 21);
 }
 
-static bool asks(u8 op, u8 flags)
+static bool codec_asks_ack(u8 op, u8 flags)
 {
 	return (op == BOP_SEND || op == BOP_WRITE) && (flags & BF_ACK_REQ);
 }
 
 bool join_acks_too(const struct burst *b, const u8 *next)
 {
-	return asks(b->op, b->flags) && asks(next[JOIN_HDR], next[JOIN_HDR + 1]);
+	return codec_asks_ack(b->op, b->flags) &&
+	       codec_asks_ack(next[JOIN_HDR], next[JOIN_HDR + 1]);
 }

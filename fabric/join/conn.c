@@ -15,7 +15,7 @@
 
 #define SMALL_READ 65536u
 
-static u8 *map(u32 size)
+static u8 *jconn_map(u32 size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -52,7 +52,7 @@ void jconn_commit(struct jconn *c, u32 len)
 	c->tx.tail += len;
 }
 
-static void consumed(struct jbuf *t, u32 n)
+static void jbuf_consume(struct jbuf *t, u32 n)
 {
 	u32 upper = t->tail < t->head ? t->wrap - t->head : 0;
 
@@ -92,10 +92,10 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 		if (n <= 0)
 			break;
 		c->sent_at = c->moved_at = real_ns();
-		consumed(t, (u32)n);
+		jbuf_consume(t, (u32)n);
 		if (f->join->full) {
 			f->join->full = false;
-			waiting_ring(f);
+			wait_ring_all(f);
 		}
 	}
 	c->stuck = t->head != t->tail;
@@ -126,7 +126,7 @@ int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, con
 /* --- coming and going --- */
 
 /* Those that we make and nobody answers leave room for those that come, and the other way round. */
-static struct jconn *free_slot(struct join *j, bool out)
+static struct jconn *jconn_free_slot(struct join *j, bool out)
 {
 	u32 i, early = 0;
 	struct jconn *slot = NULL;
@@ -140,7 +140,7 @@ static struct jconn *free_slot(struct join *j, bool out)
 	return early < JOIN_MAX_EARLIES ? slot : NULL;
 }
 
-static void name_peer(struct jconn *c, const struct sockaddr_storage *sa)
+static void jconn_name_peer(struct jconn *c, const struct sockaddr_storage *sa)
 {
 	const struct sockaddr_in6 *in6 = (const void *)sa;
 	const struct sockaddr_in *in = (const void *)sa;
@@ -179,7 +179,7 @@ bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
 
 /* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
  * chosen, the host's own does as well. */
-static void uncontrolled(int fd)
+static void jconn_set_congestion(int fd)
 {
 	static const char plain[] = "reno";
 	u8 us[16], peer[16];
@@ -190,20 +190,20 @@ static void uncontrolled(int fd)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain) - 1);
 }
 
-static void on_event(struct fabric *f, struct watch *w, u32 events);
+static void jconn_on_event(struct fabric *f, struct watch *w, u32 events);
 
 struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa)
 {
-	struct jconn *c = free_slot(f->join, out);
+	struct jconn *c = jconn_free_slot(f->join, out);
 	const int one = 1;
 
 	if (!c)
 		return NULL;
 	memset(c, 0, sizeof(*c));
-	c->rx = map(JOIN_RX_SIZE);
-	c->tx.mem = map(JOIN_TX_SIZE);
+	c->rx = jconn_map(JOIN_RX_SIZE);
+	c->tx.mem = jconn_map(JOIN_TX_SIZE);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (!c->rx || !c->tx.mem || watch_add(f, &c->w, fd, on_event)) {
+	if (!c->rx || !c->tx.mem || loop_watch_add(f, &c->w, fd, jconn_on_event)) {
 		if (c->rx)
 			munmap(c->rx, JOIN_RX_SIZE);
 		if (c->tx.mem)
@@ -214,11 +214,11 @@ struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockadd
 	f->join->n_conns = max_u32(f->join->n_conns, (u32)(c - f->join->conn) + 1);
 	c->want_read = true;
 	if (!out)
-		uncontrolled(fd);
+		jconn_set_congestion(fd);
 	c->state = out ? JC_CONNECTING : JC_HELLO;
 	c->out = out;
 	c->since = c->heard_at = c->sent_at = c->moved_at = real_ns();
-	name_peer(c, sa);
+	jconn_name_peer(c, sa);
 	return c;
 }
 
@@ -227,13 +227,13 @@ void jconn_close(struct fabric *f, struct jconn *c, const char *why)
 	if (c->state == JC_FREE)
 		return;
 	if (why)
-		note(f, "join: %s%s%s: %s", c->member ? c->member->name : "",
-		     c->member ? " at " : "", c->who, why);
-	watch_close(&c->w);
+		fabric_note(f, "join: %s%s%s: %s", c->member ? c->member->name : "",
+			    c->member ? " at " : "", c->who, why);
+	loop_watch_close(&c->w);
 	munmap(c->rx, JOIN_RX_SIZE);
 	munmap(c->tx.mem, JOIN_TX_SIZE);
 	c->state = JC_FREE;
-	join_down(f, c);
+	mesh_conn_down(f, c);
 }
 
 void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
@@ -276,7 +276,7 @@ void jconn_interest(struct fabric *f, struct jconn *c)
 /* --- what comes in --- */
 
 /* Frames of the handshake need no token. */
-static void early_frames(struct fabric *f, struct jconn *c)
+static void jconn_early_frames(struct fabric *f, struct jconn *c)
 {
 	struct join_hdr h;
 	const u8 *at;
@@ -296,7 +296,7 @@ static void early_frames(struct fabric *f, struct jconn *c)
 	}
 }
 
-static void read_some(struct fabric *f, struct jconn *c)
+static void jconn_read(struct fabric *f, struct jconn *c)
 {
 	u32 room = JOIN_RX_SIZE - c->rx_tail;
 	ssize_t n;
@@ -316,14 +316,14 @@ static void read_some(struct fabric *f, struct jconn *c)
 	c->rx_tail += (u32)n;
 	c->heard_at = real_ns();
 	if (c->state != JC_UP)
-		early_frames(f, c);
+		jconn_early_frames(f, c);
 	if (c->state == JC_UP) {
 		f->join->due = true;
 		jconn_interest(f, c);
 	}
 }
 
-static void connected(struct fabric *f, struct jconn *c)
+static void jconn_connected(struct fabric *f, struct jconn *c)
 {
 	socklen_t len = sizeof(int);
 	int err = 0;
@@ -332,23 +332,23 @@ static void connected(struct fabric *f, struct jconn *c)
 		jconn_close(f, c, NULL);
 		return;
 	}
-	uncontrolled(c->w.fd);
+	jconn_set_congestion(c->w.fd);
 	c->state = JC_HELLO;
 	hello_send(f, c);
 	jconn_flush(f, c);
 }
 
-static void on_event(struct fabric *f, struct watch *w, u32 events)
+static void jconn_on_event(struct fabric *f, struct watch *w, u32 events)
 {
 	struct jconn *c = container_of(w, struct jconn, w);
 
 	if (c->state == JC_CONNECTING) {
 		if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-			connected(f, c);
+			jconn_connected(f, c);
 		return;
 	}
 	if (events & EPOLLOUT)
 		jconn_flush(f, c);
 	if (c->state != JC_FREE && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-		read_some(f, c);
+		jconn_read(f, c);
 }

@@ -12,7 +12,7 @@
 #define TURN_BYTES (2u << 20)
 #define AGAIN_NS   (200 * NSEC_PER_USEC)
 
-static bool lane_append(struct jlane *l, const u8 *frame, u32 len)
+static bool jlane_append(struct jlane *l, const u8 *frame, u32 len)
 {
 	if (!l->mem) {
 		l->mem = mmap(NULL, JOIN_LANE_SIZE, PROT_READ | PROT_WRITE,
@@ -35,7 +35,7 @@ static bool lane_append(struct jlane *l, const u8 *frame, u32 len)
 }
 
 /* What waits in the member's lanes. Return: false: one of them is broken. */
-static bool lanes_go_on(struct fabric *f, struct member *m)
+static bool frames_lanes(struct fabric *f, struct member *m)
 {
 	struct join_hdr h;
 	struct jlane *l;
@@ -45,8 +45,8 @@ static bool lanes_go_on(struct fabric *f, struct member *m)
 		ret = 0;
 		while (!ret && l->head != l->tail) {
 			join_hdr_get(l->mem + l->head, JOIN_MAX_FRAME, &h);
-			ret = burst_take(f, m, &h, l->mem + l->head + JOIN_HDR,
-					 burst_next(l->mem + l->head, l->tail - l->head));
+			ret = join_burst_take(f, m, &h, l->mem + l->head + JOIN_HDR,
+					      join_burst_next(l->mem + l->head, l->tail - l->head));
 			if (ret == -EPROTO)
 				return false;
 			if (!ret)
@@ -57,16 +57,16 @@ static bool lanes_go_on(struct fabric *f, struct member *m)
 		else
 			f->join->retry_at = real_ns() + AGAIN_NS;
 	}
-	burst_credit(f, m);
+	join_credit_send(f, m);
 	return true;
 }
 
 /* A burst, or with those behind it a train. */
-static const char *burst_input(struct fabric *f, struct jconn *c, struct member *m,
-			       const struct join_hdr *h, const u8 *frame, u32 have)
+static const char *frames_burst(struct fabric *f, struct jconn *c, struct member *m,
+				const struct join_hdr *h, const u8 *frame, u32 have)
 {
 	struct jlane *l = &m->lane[h->lane];
-	u32 done = burst_train(f, m, frame, have);
+	u32 done = join_burst_train(f, m, frame, have);
 	int ret = -EAGAIN;
 
 	if (done) {
@@ -78,16 +78,16 @@ static const char *burst_input(struct fabric *f, struct jconn *c, struct member 
 	if (!m->ready)
 		return NULL;
 	if (l->head == l->tail)
-		ret = burst_take(f, m, h, frame + JOIN_HDR, burst_next(frame, have));
+		ret = join_burst_take(f, m, h, frame + JOIN_HDR, join_burst_next(frame, have));
 	if (ret == -EPROTO)
 		return "a broken burst";
 	if (!ret)
 		return NULL;
 	f->join->retry_at = real_ns() + AGAIN_NS;
-	return lane_append(l, frame, h->len) ? NULL : "more than it has credit for";
+	return jlane_append(l, frame, h->len) ? NULL : "more than it has credit for";
 }
 
-static const char *credit_input(struct fabric *f, struct member *m, const u8 *body, u32 len)
+static const char *frames_credit(struct fabric *f, struct member *m, const u8 *body, u32 len)
 {
 	u64 limit;
 	u32 i;
@@ -106,12 +106,12 @@ static const char *credit_input(struct fabric *f, struct member *m, const u8 *bo
 		m->lane[i].limit = limit;
 		m->lane[i].dry_at = 0;
 	}
-	waiting_ring(f);
+	wait_ring_all(f);
 	f->join->retry_at = real_ns();
 	return NULL;
 }
 
-static void refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+static void frames_refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 {
 	char text[JOIN_TEXT + 1];
 	u32 i;
@@ -119,37 +119,37 @@ static void refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 	for (i = 0; i < len && i < JOIN_TEXT; i++)
 		text[i] = isprint(body[i]) ? (char)body[i] : '?';
 	text[i] = '\0';
-	join_refused(f, c, text);
+	mesh_conn_refused(f, c, text);
 }
 
 /* A frame from member @m, and what has come behind it. Return: NULL, or what is wrong with it. */
-static const char *frame_input(struct fabric *f, struct jconn *c, struct member *m,
-			       const struct join_hdr *h, const u8 *frame, u32 have)
+static const char *frames_one(struct fabric *f, struct jconn *c, struct member *m,
+			      const struct join_hdr *h, const u8 *frame, u32 have)
 {
 	const u8 *body = frame + JOIN_HDR;
 	u32 len = h->len - JOIN_HDR;
 
-	if (!session_heard(m, h->type))
+	if (!session_accepts(m, h->type))
 		return NULL;
 	switch (h->type) {
 	case JT_BURST:
-		return burst_input(f, c, m, h, frame, have);
+		return frames_burst(f, c, m, h, frame, have);
 	case JT_CREDIT:
-		return credit_input(f, m, body, len);
+		return frames_credit(f, m, body, len);
 	case JT_NODE:
 	case JT_DEV:
 	case JT_READY:
-		return tab_input(f, m, h->type, body, len);
+		return tables_input(f, m, h->type, body, len);
 	case JT_PEERS:
-		if (m->conn != c || join_peers_input(f, c, body, len))
+		if (m->conn != c || mesh_peers_input(f, c, body, len))
 			return "broken peers";
 		return NULL;
 	case JT_PING:
 		return NULL;
 	case JT_BYE:
-		note(f, "join: %s has left", m->name);
+		fabric_note(f, "join: %s has left", m->name);
 		m->next_try = NEVER;
-		tab_bury(f, m);
+		tables_bury(f, m);
 		if (m->conn == c)
 			jconn_close(f, c, NULL);
 		return NULL;
@@ -157,7 +157,7 @@ static const char *frame_input(struct fabric *f, struct jconn *c, struct member 
 	case JT_BEGIN:
 		return session_input(f, m, h->type, body, len);
 	case JT_REFUSE:
-		refused(f, c, body, len);
+		frames_refused(f, c, body, len);
 		return NULL;
 	default:
 		return "a frame out of place";
@@ -165,9 +165,9 @@ static const char *frame_input(struct fabric *f, struct jconn *c, struct member 
 }
 
 /* For another member that is connected with us. */
-static void pass_on(struct fabric *f, const struct join_hdr *h, const u8 *frame)
+static void frames_forward(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 {
-	struct member *m = join_member(f, h->dst, false);
+	struct member *m = mesh_member(f, h->dst, false);
 	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
 
 	/* One that is lost would be credit lost: with a new connection both begin anew. */
@@ -181,29 +181,29 @@ static void pass_on(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 		jconn_flush(f, m->conn);
 }
 
-static const char *route_frame(struct fabric *f, struct jconn *c, const struct join_hdr *h,
-			       const u8 *frame, u32 have)
+static const char *frames_route(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+				const u8 *frame, u32 have)
 {
 	struct member *m = c->member;
 
 	if (h->dst != f->join->id && h->dst) {
 		if (h->src != m->id)
 			return "a frame of somebody else";
-		pass_on(f, h, frame);
+		frames_forward(f, h, frame);
 		return NULL;
 	}
 	if (h->src != m->id) {
 		if (!jconn_leads_to(c, h->src))
 			return "a frame of somebody else";
-		m = join_member(f, h->src, false);
+		m = mesh_member(f, h->src, false);
 		/* Who takes another way than we do will be told, or tells us. */
 		if (!m || m->via != c)
 			return NULL;
 	}
-	return frame_input(f, c, m, h, frame, have);
+	return frames_one(f, c, m, h, frame, have);
 }
 
-static void make_room(struct jconn *c)
+static void jconn_make_room(struct jconn *c)
 {
 	u32 n = c->rx_tail - c->rx_head;
 
@@ -217,7 +217,7 @@ static void make_room(struct jconn *c)
 }
 
 /* Return: whether there is more to be looked at. */
-static bool conn_input(struct fabric *f, struct jconn *c)
+static bool frames_conn(struct fabric *f, struct jconn *c)
 {
 	u32 done = 0, have;
 	const char *why;
@@ -237,18 +237,18 @@ static bool conn_input(struct fabric *f, struct jconn *c)
 			break;
 		c->rx_head += h.len;
 		done += h.len;
-		why = route_frame(f, c, &h, at, have);
+		why = frames_route(f, c, &h, at, have);
 		if (why && c->state == JC_UP)
 			jconn_refuse(f, c, "%s", why);
 	}
 	if (c->state != JC_UP)
 		return false;
-	make_room(c);
+	jconn_make_room(c);
 	jconn_interest(f, c);
 	return done >= TURN_BYTES;
 }
 
-void join_news(struct fabric *f)
+void join_tables_changed(struct fabric *f)
 {
 	if (f->join)
 		f->join->tell = true;
@@ -278,17 +278,17 @@ void join_input(struct fabric *f)
 	j->retry_at = NEVER;
 	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state == JC_UP)
-			more |= conn_input(f, &j->conn[i]);
+			more |= frames_conn(f, &j->conn[i]);
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = j->member[i];
-		if (m && m->via && !lanes_go_on(f, m))
+		if (m && m->via && !frames_lanes(f, m))
 			jconn_refuse(f, m->via, "a broken burst");
 		if (m && !m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS) {
-			note(f, "join: %s is dead", m->name);
-			tab_bury(f, m);
+			fabric_note(f, "join: %s is dead", m->name);
+			tables_bury(f, m);
 		}
 	}
 	if (j->tell)
-		tab_news(f);
+		tables_send_news(f);
 	j->due |= more;
 }

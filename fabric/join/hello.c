@@ -17,7 +17,7 @@
 
 static char token_trouble[PATH_MAX + 80];
 
-static const char *no_token(const char *path, const char *why)
+static const char *token_error(const char *path, const char *why)
 {
 	snprintf(token_trouble, sizeof(token_trouble), "token file %s: %s", path, why);
 	return token_trouble;
@@ -31,26 +31,26 @@ const char *join_token_load(const char *path, u8 *token, u32 *len)
 	int err;
 
 	if (fd < 0)
-		return no_token(path, strerror(errno));
+		return token_error(path, strerror(errno));
 	n = fstat(fd, &st) ? -1 : read(fd, token, JOIN_MAX_TOKEN);
 	err = errno;
 	close(fd);
 	if (n < 0)
-		return no_token(path, strerror(err));
+		return token_error(path, strerror(err));
 	if (n == JOIN_MAX_TOKEN)
-		return no_token(path, "it has more than 4095 bytes");
+		return token_error(path, "it has more than 4095 bytes");
 	while (n && isspace(token[n - 1]))
 		n--;
 	if (!n)
-		return no_token(path, "there is no token in it");
+		return token_error(path, "there is no token in it");
 	/* A secret of the host's own is to stay one; those of containers are mounted as they are. */
 	if (S_ISREG(st.st_mode) && (st.st_mode & S_IWOTH))
-		return no_token(path, "others may write to it");
+		return token_error(path, "others may write to it");
 	*len = (u32)n;
 	return NULL;
 }
 
-static void proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
+static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
 {
 	static const char label[] = "rdmaemu join 1";
 	const struct join *j = f->join;
@@ -84,15 +84,16 @@ void hello_send(struct fabric *f, struct jconn *c)
 	jconn_send(f, c, JT_HELLO, f->join->id, 0, body, sizeof(body));
 }
 
-static void proof_send(struct fabric *f, struct jconn *c)
+static void hello_proof_send(struct fabric *f, struct jconn *c)
 {
 	u8 mac[JOIN_MAC];
 
-	proof(f, c, true, mac);
+	hello_proof(f, c, true, mac);
 	jconn_send(f, c, JT_PROOF, f->join->id, 0, mac, sizeof(mac));
 }
 
-static void greeted(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
+static void hello_received(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+			   const u8 *body)
 {
 	int ret = join_hello_get(body, h->len - JOIN_HDR, &c->hello);
 
@@ -111,30 +112,31 @@ static void greeted(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 		return;
 	}
 	c->peer = h->src;
-	if (!join_found(f, c)) {
+	if (!mesh_peer_found(f, c)) {
 		jconn_close(f, c, c->wanted ? NULL : "it is this fabric itself");
 		return;
 	}
 	c->state = JC_PROOF;
 	/* Who connects shows first that it has the token. */
 	if (c->out)
-		proof_send(f, c);
+		hello_proof_send(f, c);
 }
 
-static void proven(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
+static void hello_proof_received(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+				 const u8 *body)
 {
 	u8 mac[JOIN_MAC];
 
-	proof(f, c, false, mac);
+	hello_proof(f, c, false, mac);
 	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer ||
 	    !memeql_sec(mac, body, JOIN_MAC)) {
 		jconn_refuse(f, c, "wrong token");
 		return;
 	}
 	if (!c->out)
-		proof_send(f, c);
+		hello_proof_send(f, c);
 	c->state = JC_UP;
-	join_up(f, c);
+	mesh_conn_up(f, c);
 }
 
 void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
@@ -146,13 +148,13 @@ void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, co
 		for (i = 0; i < len && i < JOIN_TEXT; i++)
 			text[i] = isprint(body[i]) ? (char)body[i] : '?';
 		text[i] = '\0';
-		join_refused(f, c, text);
+		mesh_conn_refused(f, c, text);
 		return;
 	}
 	if (h->type == JT_HELLO && c->state == JC_HELLO)
-		greeted(f, c, h, body);
+		hello_received(f, c, h, body);
 	else if (h->type == JT_PROOF && c->state == JC_PROOF)
-		proven(f, c, h, body);
+		hello_proof_received(f, c, h, body);
 	else
 		jconn_refuse(f, c, "this is not a fabric's greeting");
 	if (c->state != JC_FREE)

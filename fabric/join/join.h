@@ -9,7 +9,7 @@
  * connection, or that of the hub it is behind.
  *
  * Reading and writing sockets happens in the loop and needs no token. Frames of established connections
- * are looked at with the token (join_input(), from engine_work()): bursts go into the engine, tables into
+ * are looked at with the token (join_input(), from work_run()): bursts go into the engine, tables into
  * HCA memory. A burst that the engine cannot take now is copied into its member's lane, and what comes
  * after it in that lane waits there, too; other lanes and members go on. Lanes are bounded by the credit
  * that was given. What the engine sends (join_send()) is encoded into the connection's buffer, payload
@@ -202,23 +202,23 @@ struct join {
 
 /* --- mesh.c: the mesh ------------------------------------------------------------------------ */
 
-/** join_member() - the member with that id, made if @make and there is room; or NULL. */
-struct member *join_member(struct fabric *f, u64 id, bool make);
-/** join_up() - a connection has been proven. It may be closed by this. */
-void join_up(struct fabric *f, struct jconn *c);
-/** join_down() - a connection of a member is being closed. */
-void join_down(struct fabric *f, struct jconn *c);
+/** mesh_member() - the member with that id, made if @make and there is room; or NULL. */
+struct member *mesh_member(struct fabric *f, u64 id, bool make);
+/** mesh_conn_up() - a connection has been proven. It may be closed by this. */
+void mesh_conn_up(struct fabric *f, struct jconn *c);
+/** mesh_conn_down() - a connection of a member is being closed. */
+void mesh_conn_down(struct fabric *f, struct jconn *c);
 /**
- * join_found() - who is there has said its id. Return: whether the connection is wanted. At the address of one
+ * mesh_peer_found() - who is there has said its id. Return: whether the connection is wanted. At the address of one
  * that has died there may be another.
  */
-bool join_found(struct fabric *f, const struct jconn *c);
-/** join_refused() - the other side of a connection will not have us. */
-void join_refused(struct fabric *f, struct jconn *c, const char *why);
+bool mesh_peer_found(struct fabric *f, const struct jconn *c);
+/** mesh_conn_refused() - the other side of a connection will not have us. */
+void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why);
 /** jconn_leads_to() - whether the other end is connected with that member. */
 bool jconn_leads_to(const struct jconn *c, u64 id);
-/** join_peers_input() - PEERS of a neighbour. Return: 0 or -EPROTO. */
-int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
+/** mesh_peers_input() - PEERS of a neighbour. Return: 0 or -EPROTO. */
+int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
 
 /** join_accept() - the listening socket's event handler. */
 void join_accept(struct fabric *f, struct watch *w, u32 events);
@@ -229,8 +229,8 @@ void join_accept(struct fabric *f, struct watch *w, u32 events);
 void session_route(struct fabric *f, struct member *m);
 /** session_input() - ASK or BEGIN of @m. Return: NULL, or what is wrong with it. */
 const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
-/** session_heard() - whether a frame of this type is of a session of @m that began on this way. */
-bool session_heard(const struct member *m, u8 type);
+/** session_accepts() - whether a frame of this type is of a session of @m that began on this way. */
+bool session_accepts(const struct member *m, u8 type);
 /** session_tick() - what has been waited for too long. Return: when to come back. */
 u64 session_tick(struct fabric *f, struct member *m, u64 now);
 
@@ -270,37 +270,37 @@ void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, co
 
 /* --- tables.c: tables ------------------------------------------------------------------------ */
 
-/** tab_tell() - send a member our nodes and devices. */
-void tab_tell(struct fabric *f, struct member *m);
-/** tab_news() - send all members what has changed. Token held. */
-void tab_news(struct fabric *f);
-/** tab_input() - NODE, DEV or READY of @m. Token held. Return: NULL, or why it is refused. */
-const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
-/** tab_bury() - nobody has the addresses of @m any more. Token held. */
-void tab_bury(struct fabric *f, struct member *m);
+/** tables_send_all() - send a member our nodes and devices. */
+void tables_send_all(struct fabric *f, struct member *m);
+/** tables_send_news() - send all members what has changed. Token held. */
+void tables_send_news(struct fabric *f);
+/** tables_input() - NODE, DEV or READY of @m. Token held. Return: NULL, or why it is refused. */
+const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
+/** tables_bury() - nobody has the addresses of @m any more. Token held. */
+void tables_bury(struct fabric *f, struct member *m);
 
 /* --- bursts.c: bursts ----------------------------------------------------------------------- */
 
 /**
- * burst_take() - a burst from @m. Token held.
+ * join_burst_take() - a burst from @m. Token held.
  * @next: the frame behind it if that is whole and goes the same way, or NULL
  * Return: 0, -EAGAIN: not now, -EPROTO.
  */
-int burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
-	       const u8 *next);
+int join_burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
+		    const u8 *next);
 /**
- * burst_train() - small WRITEs that have come together, in the frames from @at on, of which @have bytes are
- * there. Token held. Return: bytes of the frames that are done with; 0: take the first by burst_take().
+ * join_burst_train() - small WRITEs that have come together, in the frames from @at on, of which @have bytes are
+ * there. Token held. Return: bytes of the frames that are done with; 0: take the first by join_burst_take().
  */
-u32 burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have);
-/** burst_next() - as @next of burst_take(): the frame behind the one at @at of which @have bytes are there. */
-const u8 *burst_next(const u8 *at, u32 have);
-/** burst_credit() - tell @m how much more it may send, if it is time. */
-void burst_credit(struct fabric *f, struct member *m);
+u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have);
+/** join_burst_next() - as @next of join_burst_take(): the frame behind the one at @at of which @have bytes are there. */
+const u8 *join_burst_next(const u8 *at, u32 have);
+/** join_credit_send() - tell @m how much more it may send, if it is time. */
+void join_credit_send(struct fabric *f, struct member *m);
 
 /* --- resolve.c --------------------------------------------------------------------------------- */
 
-/** dns_start() - look a target's name up, in a process of its own when that may take time. */
-void dns_start(struct fabric *f, struct target *t);
+/** resolve_start() - look a target's name up, in a process of its own when that may take time. */
+void resolve_start(struct fabric *f, struct target *t);
 
 #endif

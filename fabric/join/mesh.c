@@ -17,7 +17,7 @@
 /* --- members --- */
 
 /* Its place is given away. What was its stays as it is, but is not that of the next one there. */
-static void forget(struct fabric *f, struct member *m)
+static void member_forget(struct fabric *f, struct member *m)
 {
 	struct hca *hca = f->hca;
 	u32 i;
@@ -33,7 +33,7 @@ static void forget(struct fabric *f, struct member *m)
 	free(m);
 }
 
-struct member *join_member(struct fabric *f, u64 id, bool make)
+struct member *mesh_member(struct fabric *f, u64 id, bool make)
 {
 	struct join *j = f->join;
 	struct member *m, **slot = NULL;
@@ -52,7 +52,7 @@ struct member *join_member(struct fabric *f, u64 id, bool make)
 	if (!m)
 		return NULL;
 	if (*slot)
-		forget(f, *slot);
+		member_forget(f, *slot);
 	*slot = m;
 	m->id = id;
 	m->number = (u32)(slot - j->member) + 1;
@@ -62,14 +62,14 @@ struct member *join_member(struct fabric *f, u64 id, bool make)
 	return m;
 }
 
-static void route(struct fabric *f, struct member *m, struct jconn *via)
+static void member_set_route(struct fabric *f, struct member *m, struct jconn *via)
 {
 	m->via = via;
 	m->told = false;
 	if (!via) {
 		m->lost_at = real_ns();
 		/* What waits for credit goes on, and is lost. */
-		waiting_ring(f);
+		wait_ring_all(f);
 		return;
 	}
 	session_route(f, m);
@@ -87,7 +87,7 @@ bool jconn_leads_to(const struct jconn *c, u64 id)
 
 /* The way to a member: its own connection, or the neighbour with the lowest id that has one. It is the
  * same one on both sides, since it has one with both. */
-static struct jconn *best_way(struct fabric *f, const struct member *m)
+static struct jconn *member_best_route(struct fabric *f, const struct member *m)
 {
 	struct jconn *best = m->conn, *c;
 	u32 i;
@@ -101,7 +101,7 @@ static struct jconn *best_way(struct fabric *f, const struct member *m)
 	return best;
 }
 
-static void reroute(struct fabric *f)
+static void mesh_reroute(struct fabric *f)
 {
 	struct jconn *way;
 	struct member *m;
@@ -109,35 +109,35 @@ static void reroute(struct fabric *f)
 
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = f->join->member[i];
-		way = m ? best_way(f, m) : NULL;
+		way = m ? member_best_route(f, m) : NULL;
 		if (m && m->via != way)
-			route(f, m, way);
+			member_set_route(f, m, way);
 	}
 }
 
 /* --- connections --- */
 
-static u64 next_wait(u64 last)
+static u64 mesh_backoff_next(u64 last)
 {
 	return last ? min_u64(2 * last, RETRY_MAX_NS) : RETRY_MIN_NS;
 }
 
-static void target_later(struct target *t, u64 wait)
+static void target_retry_later(struct target *t, u64 wait)
 {
-	t->backoff = next_wait(t->backoff);
+	t->backoff = mesh_backoff_next(t->backoff);
 	t->next_try = real_ns() + (wait ? wait : t->backoff);
 }
 
 /* Which of two connections between the same two stays: one made later by the same side, or else that of
  * the lower id. */
-static bool replaces(const struct fabric *f, const struct jconn *new, const struct jconn *old)
+static bool jconn_replaces(const struct fabric *f, const struct jconn *new, const struct jconn *old)
 {
 	if (new->out == old->out)
 		return true;
 	return new->out == (f->join->id < new->peer);
 }
 
-static void tell_peers(struct fabric *f)
+static void mesh_send_peers(struct fabric *f)
 {
 	struct join *j = f->join;
 	struct join_peer peer[JOIN_MAX_PEERS];
@@ -157,7 +157,7 @@ static void tell_peers(struct fabric *f)
 }
 
 /* Where a member listens, as others can reach it: the address that it comes from, its own port. */
-static void learn_address(struct member *m, const struct jconn *c)
+static void member_learn_address(struct member *m, const struct jconn *c)
 {
 	memset(&m->addr, 0, sizeof(m->addr));
 	m->addr.id = m->id;
@@ -165,10 +165,10 @@ static void learn_address(struct member *m, const struct jconn *c)
 		m->addr.port = c->hello.port;
 }
 
-void join_up(struct fabric *f, struct jconn *c)
+void mesh_conn_up(struct fabric *f, struct jconn *c)
 {
 	struct join *j = f->join;
-	struct member *m = join_member(f, c->peer, true);
+	struct member *m = mesh_member(f, c->peer, true);
 	struct jconn *old = m ? m->conn : NULL;
 
 	if (!m) {
@@ -179,7 +179,7 @@ void join_up(struct fabric *f, struct jconn *c)
 		j->target[c->target - 1].id = c->peer;
 		j->target[c->target - 1].backoff = 0;
 	}
-	if (old && !replaces(f, c, old)) {
+	if (old && !jconn_replaces(f, c, old)) {
 		jconn_close(f, c, NULL);
 		return;
 	}
@@ -188,54 +188,54 @@ void join_up(struct fabric *f, struct jconn *c)
 	m->backoff = 0;
 	m->next_try = NEVER;
 	snprintf(m->name, sizeof(m->name), "%s", c->hello.name);
-	learn_address(m, c);
+	member_learn_address(m, c);
 	if (old) {
 		old->member = NULL;
 		jconn_close(f, old, NULL);
 	}
-	reroute(f);
+	mesh_reroute(f);
 	if (c->state == JC_UP)
-		tell_peers(f);
+		mesh_send_peers(f);
 }
 
-bool join_found(struct fabric *f, const struct jconn *c)
+bool mesh_peer_found(struct fabric *f, const struct jconn *c)
 {
-	struct member *m = c->wanted ? join_member(f, c->wanted, false) : NULL;
+	struct member *m = c->wanted ? mesh_member(f, c->wanted, false) : NULL;
 
 	if (!c->wanted || c->wanted == c->peer)
 		return c->peer != f->join->id;
 	/* No use in looking for it there again. One that we are connected with has no need of a second. */
 	if (m)
 		m->next_try = NEVER;
-	m = join_member(f, c->peer, false);
+	m = mesh_member(f, c->peer, false);
 	return c->peer != f->join->id && !(m && m->conn);
 }
 
-void join_down(struct fabric *f, struct jconn *c)
+void mesh_conn_down(struct fabric *f, struct jconn *c)
 {
 	struct member *m = c->member && c->member->conn == c ? c->member : NULL;
 	struct target *t;
 
 	if (c->target) {
 		t = &f->join->target[c->target - 1];
-		target_later(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
+		target_retry_later(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
 	}
 	if (m)
 		m->conn = NULL;
-	reroute(f);
+	mesh_reroute(f);
 	if (!m)
 		return;
 	if (c->out && !c->target && m->addr.port) {
 		m->backoff = RETRY_MIN_NS;
 		m->next_try = real_ns() + m->backoff;
 	}
-	tell_peers(f);
+	mesh_send_peers(f);
 }
 
-void join_refused(struct fabric *f, struct jconn *c, const char *why)
+void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why)
 {
 	struct target *t = c->target ? &f->join->target[c->target - 1] : NULL;
-	struct member *m = c->wanted ? join_member(f, c->wanted, false) : NULL;
+	struct member *m = c->wanted ? mesh_member(f, c->wanted, false) : NULL;
 	char line[JOIN_TEXT + 32];
 
 	snprintf(line, sizeof(line), "we are refused: %s", why);
@@ -246,7 +246,7 @@ void join_refused(struct fabric *f, struct jconn *c, const char *why)
 		m->next_try = real_ns() + JOIN_REFUSED_NS;
 }
 
-static struct jconn *dial(struct fabric *f, const struct sockaddr_storage *sa)
+static struct jconn *mesh_dial(struct fabric *f, const struct sockaddr_storage *sa)
 {
 	socklen_t len =
 		sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
@@ -264,38 +264,38 @@ static struct jconn *dial(struct fabric *f, const struct sockaddr_storage *sa)
 	return c;
 }
 
-static void dial_target(struct fabric *f, struct target *t)
+static void mesh_dial_target(struct fabric *f, struct target *t)
 {
 	struct join *j = f->join;
-	struct member *m = t->id ? join_member(f, t->id, false) : NULL;
+	struct member *m = t->id ? mesh_member(f, t->id, false) : NULL;
 	struct jconn *c;
 
 	if (m && m->conn) {
 		t->next_try = real_ns() + RETRY_MAX_NS;
 		return;
 	}
-	target_later(t, 0);
+	target_retry_later(t, 0);
 	t->refused[0] = '\0';
 	if (t->next_addr >= t->n_addrs) {
-		dns_start(f, t);
+		resolve_start(f, t);
 		if (!t->n_addrs)
 			return;
 	}
-	c = dial(f, &t->addr[t->next_addr++]);
+	c = mesh_dial(f, &t->addr[t->next_addr++]);
 	if (!c)
 		return;
 	c->target = (u32)(t - j->target) + 1;
 	t->next_try = NEVER;
 }
 
-static void dial_member(struct fabric *f, struct member *m)
+static void mesh_dial_member(struct fabric *f, struct member *m)
 {
 	struct sockaddr_storage sa = { 0 };
 	struct sockaddr_in6 *in6 = (void *)&sa;
 	struct sockaddr_in *in = (void *)&sa;
 	struct jconn *c;
 
-	m->backoff = next_wait(m->backoff);
+	m->backoff = mesh_backoff_next(m->backoff);
 	m->next_try = real_ns() + m->backoff;
 	if (m->addr.ip[10] == 0xff && m->addr.ip[11] == 0xff) {
 		in->sin_family = AF_INET;
@@ -307,12 +307,12 @@ static void dial_member(struct fabric *f, struct member *m)
 		memcpy(&in6->sin6_addr, m->addr.ip, 16);
 		in6->sin6_scope_id = m->addr.scope;
 	}
-	c = dial(f, &sa);
+	c = mesh_dial(f, &sa);
 	if (c)
 		c->wanted = m->id;
 }
 
-int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 {
 	struct join_peer peer[JOIN_MAX_PEERS];
 	int i, n = join_peers_get(body, len, peer);
@@ -324,13 +324,13 @@ int join_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 		if (peer[i].id == f->join->id)
 			continue;
 		c->behind[c->n_behind++] = peer[i].id;
-		m = join_member(f, peer[i].id, true);
+		m = mesh_member(f, peer[i].id, true);
 		if (m && !m->conn && peer[i].port && m->next_try == NEVER) {
 			m->addr = peer[i];
 			m->next_try = real_ns();
 		}
 	}
-	reroute(f);
+	mesh_reroute(f);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 	c = jconn_new(f, fd, false, &sa);
 	if (!c) {
 		f->join->n_turned_away++;
-		note(f, "join: turned away: there are too many connections");
+		fabric_note(f, "join: turned away: there are too many connections");
 		close(fd);
 		return;
 	}
@@ -359,7 +359,7 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 }
 
 /* What is wrong with a connection by now, or NULL. */
-static const char *overdue(const struct jconn *c, u64 now, u64 *next)
+static const char *jconn_overdue_reason(const struct jconn *c, u64 now, u64 *next)
 {
 	if (c->state != JC_UP) {
 		*next = min_u64(*next, c->since + JOIN_EARLY_NS);
@@ -371,11 +371,11 @@ static const char *overdue(const struct jconn *c, u64 now, u64 *next)
 	return now >= c->moved_at + JOIN_SILENT_NS ? "it is too slow: it takes no data" : NULL;
 }
 
-static u64 tick_conn(struct fabric *f, struct jconn *c, u64 now)
+static u64 mesh_tick_conn(struct fabric *f, struct jconn *c, u64 now)
 {
-	/* Once in that time all are looked at, whatever is due: see excuse(). */
+	/* Once in that time all are looked at, whatever is due: see mesh_shift_deadlines(). */
 	u64 next = now + JOIN_PING_NS;
-	const char *why = overdue(c, now, &next);
+	const char *why = jconn_overdue_reason(c, now, &next);
 
 	if (why) {
 		jconn_close(f, c, c->state == JC_CONNECTING ? NULL : why);
@@ -394,14 +394,14 @@ static u64 tick_conn(struct fabric *f, struct jconn *c, u64 now)
 	return c->state == JC_FREE ? NEVER : next;
 }
 
-static u64 tick_member(struct fabric *f, struct member *m, u64 now)
+static u64 mesh_tick_member(struct fabric *f, struct member *m, u64 now)
 {
 	if (!m->conn && now >= m->next_try) {
 		/* One that has been away for long may be anywhere. */
 		if (m->dead && !m->via && m->lost_at && now - m->lost_at > 6 * JOIN_DEAD_NS)
 			m->next_try = NEVER;
 		else
-			dial_member(f, m);
+			mesh_dial_member(f, m);
 	}
 	if (m->via)
 		return min_u64(m->conn ? NEVER : m->next_try, session_tick(f, m, now));
@@ -411,7 +411,7 @@ static u64 tick_member(struct fabric *f, struct member *m, u64 now)
 }
 
 /* The starter waits until the mesh is there, or is not. */
-static void tell_starter(struct fabric *f, u64 now)
+static void mesh_report_starter(struct fabric *f, u64 now)
 {
 	struct join *j = f->join;
 	char line[320], but[320] = "";
@@ -419,12 +419,12 @@ static void tell_starter(struct fabric *f, u64 now)
 	u32 i, up = 0;
 
 	for (i = 0; i < j->n_targets; i++) {
-		m = j->target[i].id ? join_member(f, j->target[i].id, false) : NULL;
+		m = j->target[i].id ? mesh_member(f, j->target[i].id, false) : NULL;
 		up += m && m->ready;
 		if (!j->target[i].refused[0])
 			continue;
-		daemon_failed(f, "cannot start: join %s:%s: refused: %s", j->target[i].host,
-			      j->target[i].port, j->target[i].refused);
+		starter_report_failure(f, "cannot start: join %s:%s: refused: %s",
+				       j->target[i].host, j->target[i].port, j->target[i].refused);
 		j->ready_by = NEVER;
 		f->leaving = true;
 		return;
@@ -432,25 +432,25 @@ static void tell_starter(struct fabric *f, u64 now)
 	if (up < j->n_targets && now < j->ready_by)
 		return;
 	for (i = 0; i < j->n_targets && up < j->n_targets; i++) {
-		m = j->target[i].id ? join_member(f, j->target[i].id, false) : NULL;
+		m = j->target[i].id ? mesh_member(f, j->target[i].id, false) : NULL;
 		if (m && m->ready)
 			continue;
 		snprintf(line, sizeof(line), "not joined with %s:%s yet%s, trying on",
 			 j->target[i].host, j->target[i].port,
 			 j->target[i].unknown ? " (no such host)" : "");
-		note(f, "join: %s", line);
+		fabric_note(f, "join: %s", line);
 		if (!but[0])
 			snprintf(but, sizeof(but), "%s", line);
 	}
 	j->ready_by = NEVER;
-	daemon_ready(f, but[0] ? but : NULL);
+	starter_report_ready(f, but[0] ? but : NULL);
 }
 
 /*
  * This process had no CPU for @away ns: what the others have sent meanwhile is yet to be read, and none of them is late
  * for that.
  */
-static void excuse(struct join *j, u64 now, u64 away)
+static void mesh_shift_deadlines(struct join *j, u64 now, u64 away)
 {
 	struct member *m;
 	struct jconn *c;
@@ -481,21 +481,21 @@ u64 join_tick(struct fabric *f)
 	if (!j)
 		return NEVER;
 	if (j->ticked_at && now - j->ticked_at > 2 * JOIN_PING_NS)
-		excuse(j, now, now - j->ticked_at);
+		mesh_shift_deadlines(j, now, now - j->ticked_at);
 	j->ticked_at = now;
 	if (j->ready_by != NEVER)
-		tell_starter(f, now);
+		mesh_report_starter(f, now);
 	next = j->ready_by;
 	for (i = 0; i < j->n_targets; i++) {
 		if (now >= j->target[i].next_try)
-			dial_target(f, &j->target[i]);
+			mesh_dial_target(f, &j->target[i]);
 		next = min_u64(next, j->target[i].next_try);
 	}
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
 		if (j->member[i])
-			next = min_u64(next, tick_member(f, j->member[i], now));
+			next = min_u64(next, mesh_tick_member(f, j->member[i], now));
 	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state != JC_FREE)
-			next = min_u64(next, tick_conn(f, &j->conn[i], now));
+			next = min_u64(next, mesh_tick_conn(f, &j->conn[i], now));
 	return j->due ? now : next;
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static u32 look_up(const struct target *t, int flags, struct sockaddr_storage *out)
+static u32 resolve_look_up(const struct target *t, int flags, struct sockaddr_storage *out)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
 	struct addrinfo *list = NULL, *a;
@@ -26,7 +26,7 @@ static u32 look_up(const struct target *t, int flags, struct sockaddr_storage *o
 	return n;
 }
 
-static void on_found(struct fabric *f, struct watch *w, u32 events)
+static void resolve_on_result(struct fabric *f, struct watch *w, u32 events)
 {
 	struct target *t = container_of(w, struct target, resolve);
 	ssize_t n = read(w->fd, t->addr, sizeof(t->addr));
@@ -36,14 +36,14 @@ static void on_found(struct fabric *f, struct watch *w, u32 events)
 		return;
 	t->n_addrs = n > 0 ? (u32)((size_t)n / sizeof(t->addr[0])) : 0;
 	t->next_addr = 0;
-	watch_close(w);
+	loop_watch_close(w);
 	waitpid(t->resolver, NULL, 0);
 	if (!t->n_addrs && !t->unknown)
-		note(f, "join: %s: no such host, so far", t->host);
+		fabric_note(f, "join: %s: no such host, so far", t->host);
 	t->unknown = !t->n_addrs;
 }
 
-void dns_start(struct fabric *f, struct target *t)
+void resolve_start(struct fabric *f, struct target *t)
 {
 	struct sockaddr_storage addr[JOIN_MAX_ADDRS];
 	int fds[2];
@@ -51,7 +51,7 @@ void dns_start(struct fabric *f, struct target *t)
 
 	if (t->resolve.fd >= 0)
 		return;
-	t->n_addrs = look_up(t, AI_NUMERICHOST | AI_NUMERICSERV, t->addr);
+	t->n_addrs = resolve_look_up(t, AI_NUMERICHOST | AI_NUMERICSERV, t->addr);
 	t->next_addr = 0;
 	if (t->n_addrs || pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 		return;
@@ -59,11 +59,11 @@ void dns_start(struct fabric *f, struct target *t)
 	t->resolver = fork();
 	if (!t->resolver) {
 		alarm(10);
-		n = look_up(t, AI_NUMERICSERV, addr);
+		n = resolve_look_up(t, AI_NUMERICSERV, addr);
 		_exit(write(fds[1], addr, n * sizeof(addr[0])) < 0);
 	}
 	close(fds[1]);
-	if (t->resolver < 0 || watch_add(f, &t->resolve, fds[0], on_found)) {
+	if (t->resolver < 0 || loop_watch_add(f, &t->resolve, fds[0], resolve_on_result)) {
 		close(fds[0]);
 		t->resolve.fd = -1;
 	}

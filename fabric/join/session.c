@@ -21,7 +21,7 @@
 #include "fabric/join/join.h"
 
 /* What is sent to @m counts from now on. Queue pairs that wait for credit go on. */
-static void begin(struct fabric *f, struct member *m)
+static void session_begin(struct fabric *f, struct member *m)
 {
 	u8 body[JOIN_BEGIN];
 	struct jlane *l;
@@ -36,14 +36,14 @@ static void begin(struct fabric *f, struct member *m)
 		jconn_close(f, m->via, "it takes no tables");
 		return;
 	}
-	tab_tell(f, m);
+	tables_send_all(f, m);
 	/* Else when it is ready: what is sent to who is not is lost. */
 	if (m->ready)
-		waiting_ring(f);
+		wait_ring_all(f);
 }
 
 /* What comes from @m counts from now on. */
-static void heard(struct member *m, u64 session)
+static void session_restart_input(struct member *m, u64 session)
 {
 	struct jlane *l;
 
@@ -56,7 +56,7 @@ static void heard(struct member *m, u64 session)
 	}
 }
 
-static void ask(struct fabric *f, struct member *m)
+static void session_ask(struct fabric *f, struct member *m)
 {
 	m->asked_at = real_ns();
 	/* Where there is no room it is asked again. */
@@ -65,13 +65,13 @@ static void ask(struct fabric *f, struct member *m)
 
 void session_route(struct fabric *f, struct member *m)
 {
-	heard(m, 0);
+	session_restart_input(m, 0);
 	m->ready = false;
 	m->asked_at = real_ns();
 	/* On a connection of our own it begins by itself. */
 	if (m->via != m->conn)
-		ask(f, m);
-	begin(f, m);
+		session_ask(f, m);
+	session_begin(f, m);
 }
 
 const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len)
@@ -79,13 +79,13 @@ const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 
 	if (len != (type == JT_BEGIN ? JOIN_BEGIN : 0) || (len && !join_u64_get(body)))
 		return "a broken session";
 	if (type == JT_BEGIN)
-		heard(m, join_u64_get(body));
+		session_restart_input(m, join_u64_get(body));
 	else
-		begin(f, m);
+		session_begin(f, m);
 	return NULL;
 }
 
-bool session_heard(const struct member *m, u8 type)
+bool session_accepts(const struct member *m, u8 type)
 {
 	if (m->heard)
 		return true;
@@ -100,7 +100,7 @@ u64 session_tick(struct fabric *f, struct member *m, u64 now)
 
 	if (!m->ready) {
 		if (now >= m->asked_at + JOIN_SILENT_NS)
-			ask(f, m);
+			session_ask(f, m);
 		return m->asked_at + JOIN_SILENT_NS;
 	}
 	for (i = 0; i < LANES; i++)
@@ -110,7 +110,7 @@ u64 session_tick(struct fabric *f, struct member *m, u64 now)
 		return NEVER;
 	if (now < since + JOIN_SILENT_NS)
 		return since + JOIN_SILENT_NS;
-	note(f, "join: %s gives no credit: what is under way to it is given up", m->name);
-	begin(f, m);
+	fabric_note(f, "join: %s gives no credit: what is under way to it is given up", m->name);
+	session_begin(f, m);
 	return NEVER;
 }

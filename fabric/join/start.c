@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* "HOST:PORT", "[IPV6]:PORT". Return: whether it is. */
-static bool split(const char *s, size_t n, char *host, size_t size, char port[8])
+static bool join_address_split(const char *s, size_t n, char *host, size_t size, char port[8])
 {
 	const char *colon = memrchr(s, ':', n);
 	size_t h = colon ? (size_t)(colon - s) : 0, p = colon ? n - h - 1 : 0;
@@ -43,14 +43,15 @@ bool join_address_ok(const char *s, bool many)
 
 	for (;; s += n + 1) {
 		n = strcspn(s, ",");
-		if (!split(s, n, host, sizeof(host), port) || ++count > JOIN_MAX_TARGETS)
+		if (!join_address_split(s, n, host, sizeof(host), port) ||
+		    ++count > JOIN_MAX_TARGETS)
 			return false;
 		if (!s[n])
 			return many || count == 1;
 	}
 }
 
-static bool is_loopback(const struct sockaddr *sa)
+static bool sockaddr_is_loopback(const struct sockaddr *sa)
 {
 	const struct sockaddr_in6 *in6 = (const void *)sa;
 	const struct sockaddr_in *in = (const void *)sa;
@@ -60,7 +61,7 @@ static bool is_loopback(const struct sockaddr *sa)
 	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-static const char *listen_at(struct fabric *f, const char *where)
+static const char *join_listen(struct fabric *f, const char *where)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
@@ -76,10 +77,10 @@ static const char *listen_at(struct fabric *f, const char *where)
 	const int one = 1;
 	int fd, err;
 
-	split(where, strlen(where), host, sizeof(host), port);
+	join_address_split(where, strlen(where), host, sizeof(host), port);
 	if (getaddrinfo(host, port, &hints, &a))
 		return "there is no such address";
-	if (!j->token_len && !is_loopback(a->ai_addr)) {
+	if (!j->token_len && !sockaddr_is_loopback(a->ai_addr)) {
 		freeaddrinfo(a);
 		return "an address that is not loopback needs --token-file";
 	}
@@ -87,16 +88,16 @@ static const char *listen_at(struct fabric *f, const char *where)
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	err = fd < 0 || bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, SOMAXCONN) ||
-	      getsockname(fd, &sa.any, &len) || watch_add(f, &j->listen, fd, join_accept);
+	      getsockname(fd, &sa.any, &len) || loop_watch_add(f, &j->listen, fd, join_accept);
 	freeaddrinfo(a);
 	if (err)
 		return strerror(errno);
 	j->port = ntohs(sa.any.sa_family == AF_INET ? sa.in.sin_port : sa.in6.sin6_port);
-	note(f, "join: listening at %s:%u as %s", host, j->port, f->node_name);
+	fabric_note(f, "join: listening at %s:%u as %s", host, j->port, f->node_name);
 	return NULL;
 }
 
-static void add_targets(struct join *j, const char *s)
+static void join_add_targets(struct join *j, const char *s)
 {
 	struct target *t;
 	size_t n;
@@ -105,13 +106,13 @@ static void add_targets(struct join *j, const char *s)
 		n = strcspn(s, ",");
 		t = &j->target[j->n_targets++];
 		t->resolve.fd = -1;
-		split(s, n, t->host, sizeof(t->host), t->port);
+		join_address_split(s, n, t->host, sizeof(t->host), t->port);
 		if (!s[n])
 			return;
 	}
 }
 
-static void init(struct join *j)
+static void join_init(struct join *j)
 {
 	u32 i;
 
@@ -132,7 +133,7 @@ const char *join_start(struct fabric *f, const struct opts *o)
 	struct join *j;
 
 	if (!o->listen[0] && !o->join[0]) {
-		daemon_ready(f, NULL);
+		starter_report_ready(f, NULL);
 		return NULL;
 	}
 	if (o->manual)
@@ -143,13 +144,13 @@ const char *join_start(struct fabric *f, const struct opts *o)
 		return "no memory";
 	f->join = j;
 	f->join_send = join_send;
-	init(j);
+	join_init(j);
 	why = o->token_file[0] ? join_token_load(o->token_file, j->token, &j->token_len) : NULL;
 	if (why)
 		return why;
 	if (o->join[0])
-		add_targets(j, o->join);
-	why = o->listen[0] ? listen_at(f, o->listen) : NULL;
+		join_add_targets(j, o->join);
+	why = o->listen[0] ? join_listen(f, o->listen) : NULL;
 	if (!why)
 		return NULL;
 	snprintf(text, sizeof(text), "listen at %s: %s", o->listen, why);

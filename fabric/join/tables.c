@@ -14,7 +14,7 @@
 
 /* --- what we tell --- */
 
-static bool is_loopback(const struct hca_gid *g)
+static bool gid_is_loopback(const struct hca_gid *g)
 {
 	static const u8 v6[16] = { [15] = 1 };
 
@@ -22,7 +22,7 @@ static bool is_loopback(const struct hca_gid *g)
 }
 
 /* A device as others are to see it. Return: bytes. */
-static u32 make_dev(const struct hca_dev *d, u8 *body)
+static u32 tables_dev_encode(const struct hca_dev *d, u8 *body)
 {
 	static struct hca_dev copy;
 	u32 p, i;
@@ -31,27 +31,27 @@ static u32 make_dev(const struct hca_dev *d, u8 *body)
 	/* What everybody has is nobody's. */
 	for (p = 1; p <= copy.n_ports; p++)
 		for (i = 0; i < HCA_GIDS; i++) {
-			copy.port[p].gid[i].valid &= !is_loopback(&copy.port[p].gid[i]);
-			copy.port[p].ip[i].valid &= !is_loopback(&copy.port[p].ip[i]);
+			copy.port[p].gid[i].valid &= !gid_is_loopback(&copy.port[p].gid[i]);
+			copy.port[p].ip[i].valid &= !gid_is_loopback(&copy.port[p].ip[i]);
 		}
 	return join_dev_put(body, &copy);
 }
 
 /* Return: a number that changes with what is told of the node. */
-static u64 node_hash(const struct fabric *f, const struct hca_node *n)
+static u64 tables_node_hash(const struct fabric *f, const struct hca_node *n)
 {
 	u8 body[JOIN_MAX_DEV];
 	u64 h = 0;
 	u32 d;
 
 	for (d = 0; d < n->n_devs; d++)
-		h = h * 31 +
-		    fnv1a(FNV1A_BASIS, body, make_dev(&f->hca->dev[n->first_dev + d], body));
+		h = h * 31 + fnv1a(FNV1A_BASIS, body,
+				   tables_dev_encode(&f->hca->dev[n->first_dev + d], body));
 	return h;
 }
 
 /* A node with its devices. Return: 0 or -EAGAIN. */
-static int send_node(struct fabric *f, struct member *m, u32 index)
+static int tables_send_node(struct fabric *f, struct member *m, u32 index)
 {
 	const struct hca_node *n = &f->hca->node[index];
 	u8 body[JOIN_MAX_DEV];
@@ -59,13 +59,13 @@ static int send_node(struct fabric *f, struct member *m, u32 index)
 	int ret = jconn_send(f, m->via, JT_NODE, f->join->id, m->id, body, len);
 
 	for (d = 0; d < n->n_devs && !ret; d++) {
-		len = make_dev(&f->hca->dev[n->first_dev + d], body);
+		len = tables_dev_encode(&f->hca->dev[n->first_dev + d], body);
 		ret = jconn_send(f, m->via, JT_DEV, f->join->id, m->id, body, len);
 	}
 	return ret;
 }
 
-void tab_tell(struct fabric *f, struct member *m)
+void tables_send_all(struct fabric *f, struct member *m)
 {
 	const struct hca *hca = f->hca;
 	int ret = 0;
@@ -73,7 +73,7 @@ void tab_tell(struct fabric *f, struct member *m)
 
 	for (n = 0; n < hca->n_nodes && !ret; n++)
 		if (!hca->node[n].member)
-			ret = send_node(f, m, n);
+			ret = tables_send_node(f, m, n);
 	if (!ret)
 		ret = jconn_send(f, m->via, JT_READY, f->join->id, m->id, NULL, 0);
 	m->told = !ret;
@@ -81,7 +81,7 @@ void tab_tell(struct fabric *f, struct member *m)
 		jconn_close(f, m->via, "it takes no tables");
 }
 
-void tab_news(struct fabric *f)
+void tables_send_news(struct fabric *f)
 {
 	struct join *j = f->join;
 	struct member *m;
@@ -90,13 +90,13 @@ void tab_news(struct fabric *f)
 
 	j->tell = false;
 	for (n = 0; n < f->hca->n_nodes; n++) {
-		h = f->hca->node[n].member ? 0 : node_hash(f, &f->hca->node[n]);
+		h = f->hca->node[n].member ? 0 : tables_node_hash(f, &f->hca->node[n]);
 		if (h == j->node_hash[n])
 			continue;
 		j->node_hash[n] = h;
 		for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 			m = j->member[i];
-			if (m && m->via && m->told && send_node(f, m, n))
+			if (m && m->via && m->told && tables_send_node(f, m, n))
 				jconn_close(f, m->via, "it takes no tables");
 		}
 	}
@@ -106,7 +106,7 @@ void tab_news(struct fabric *f)
 
 static char refusal[JOIN_TEXT];
 
-static bool lives(const struct fabric *f, u32 member, const struct member *but)
+static bool tables_member_lives(const struct fabric *f, u32 member, const struct member *but)
 {
 	const struct member *m =
 		member && member <= JOIN_MAX_MEMBERS ? f->join->member[member - 1] : NULL;
@@ -115,19 +115,20 @@ static bool lives(const struct fabric *f, u32 member, const struct member *but)
 }
 
 /* Whose address it is, of those that live, other than device @slot. -1: nobody's. */
-static int owner(const struct fabric *f, const struct member *m, const struct hca_gid *g, u32 slot)
+static int tables_addr_owner(const struct fabric *f, const struct member *m,
+			     const struct hca_gid *g, u32 slot)
 {
 	u32 at = 0, dev, port, index;
 	bool ip;
 
 	while (g->valid && addr_next(f->hca, g->raw, &at, &dev, &port, &index, &ip))
-		if (dev != slot && lives(f, f->hca->dev[dev].member, m))
+		if (dev != slot && tables_member_lives(f, f->hca->dev[dev].member, m))
 			return (int)dev;
 	return -1;
 }
 
 /* Addresses that somebody else has already stay his. */
-static void drop_taken(struct fabric *f, struct member *m, struct hca_dev *d, u32 slot)
+static void tables_drop_taken(struct fabric *f, struct member *m, struct hca_dev *d, u32 slot)
 {
 	char ip[INET6_ADDRSTRLEN];
 	struct hca_gid *g;
@@ -136,25 +137,27 @@ static void drop_taken(struct fabric *f, struct member *m, struct hca_dev *d, u3
 	for (p = 1; p <= d->n_ports; p++)
 		for (i = 0; i < 2 * HCA_GIDS; i++) {
 			g = i < HCA_GIDS ? &d->port[p].gid[i] : &d->port[p].ip[i - HCA_GIDS];
-			if (owner(f, m, g, slot) < 0)
+			if (tables_addr_owner(f, m, g, slot) < 0)
 				continue;
 			g->valid = 0;
 			inet_ntop(AF_INET6, g->raw, ip, sizeof(ip));
 			if (!m->met)
-				note(f, "join: %s has the address %s, which is there already",
-				     m->incoming.name, ip);
+				fabric_note(f,
+					    "join: %s has the address %s, which is there already",
+					    m->incoming.name, ip);
 		}
 }
 
 /* Whether numbers that must be unique are another's. */
-static const char *clashes(struct fabric *f, struct member *m, const struct hca_dev *d, u32 slot)
+static const char *tables_find_clash(struct fabric *f, struct member *m, const struct hca_dev *d,
+				     u32 slot)
 {
 	u32 p;
 	u8 port;
 	int at;
 
 	for (p = 1; p <= d->n_ports; p++) {
-		if (owner(f, m, &d->port[p].gid[0], slot) >= 0) {
+		if (tables_addr_owner(f, m, &d->port[p].gid[0], slot) >= 0) {
 			snprintf(refusal, sizeof(refusal),
 				 "%s of node '%s' has the GUID of another: are names (--name) "
 				 "unique?",
@@ -162,7 +165,8 @@ static const char *clashes(struct fabric *f, struct member *m, const struct hca_
 			return refusal;
 		}
 		at = hca_find_lid(f->hca, d->port[p].lid, &port);
-		if (at >= 0 && (u32)at != slot && lives(f, f->hca->dev[at].member, m)) {
+		if (at >= 0 && (u32)at != slot &&
+		    tables_member_lives(f, f->hca->dev[at].member, m)) {
 			snprintf(refusal, sizeof(refusal), "LID %u of node '%s' is another's",
 				 d->port[p].lid, m->incoming.name);
 			return refusal;
@@ -172,7 +176,7 @@ static const char *clashes(struct fabric *f, struct member *m, const struct hca_
 }
 
 /* A device of a new node, which nobody sees yet. */
-static void fill(struct hca_dev *to, const struct hca_dev *d, u32 member)
+static void tables_dev_fill(struct hca_dev *to, const struct hca_dev *d, u32 member)
 {
 	const struct hca_dev was = { .node = to->node, .index = to->index, .number = to->number };
 	u32 p;
@@ -189,7 +193,7 @@ static void fill(struct hca_dev *to, const struct hca_dev *d, u32 member)
 }
 
 /* A device that is known already. */
-static void update(struct fabric *f, u32 slot, const struct hca_dev *d, u32 member)
+static void tables_dev_update(struct fabric *f, u32 slot, const struct hca_dev *d, u32 member)
 {
 	struct hca_dev *to = &f->hca->dev[slot];
 	u32 p, i;
@@ -206,7 +210,7 @@ static void update(struct fabric *f, u32 slot, const struct hca_dev *d, u32 memb
 }
 
 /* The first address of each family, which its name stands for. */
-static void name_addresses(struct hca_node *n, const struct hca_dev *d)
+static void tables_node_addresses(struct hca_node *n, const struct hca_dev *d)
 {
 	const struct hca_gid *g = d->link_layer == LINK_ETHERNET ? d->port[1].gid : d->port[1].ip;
 	u32 i;
@@ -219,13 +223,13 @@ static void name_addresses(struct hca_node *n, const struct hca_dev *d)
 }
 
 /* Whether the device's slot can be that of @d: the same kind, as it was. */
-static bool same_kind(const struct hca_dev *a, const struct hca_dev *b)
+static bool tables_dev_same_kind(const struct hca_dev *a, const struct hca_dev *b)
 {
 	return a->n_ports == b->n_ports && a->link_layer == b->link_layer && a->guid == b->guid;
 }
 
 /* All of a node has come. */
-static const char *node_enter(struct fabric *f, struct member *m)
+static const char *tables_node_enter(struct fabric *f, struct member *m)
 {
 	struct join_node *in = &m->incoming;
 	struct hca *hca = f->hca;
@@ -235,7 +239,7 @@ static const char *node_enter(struct fabric *f, struct member *m)
 	const char *why;
 	u32 i, slot;
 
-	if (!new &&lives(f, hca->node[at].member, m)) {
+	if (!new &&tables_member_lives(f, hca->node[at].member, m)) {
 		snprintf(refusal, sizeof(refusal),
 			 "there is a node '%s' already: give one of them another name", in->name);
 		return refusal;
@@ -247,34 +251,35 @@ static const char *node_enter(struct fabric *f, struct member *m)
 	n = &hca->node[at];
 	for (i = 0; i < in->n_devs; i++) {
 		slot = n->first_dev + i;
-		if (n->n_devs != in->n_devs || (!new && !same_kind(&hca->dev[slot], &in->dev[i]))) {
+		if (n->n_devs != in->n_devs ||
+		    (!new && !tables_dev_same_kind(&hca->dev[slot], &in->dev[i]))) {
 			snprintf(refusal, sizeof(refusal), "node '%s' had other devices before",
 				 in->name);
 			return refusal;
 		}
-		why = clashes(f, m, &in->dev[i], new ? HCA_MAX_DEVS : slot);
+		why = tables_find_clash(f, m, &in->dev[i], new ? HCA_MAX_DEVS : slot);
 		if (why)
 			return why;
 	}
 	for (i = 0; i < in->n_devs; i++) {
 		slot = n->first_dev + i;
-		drop_taken(f, m, &in->dev[i], new ? HCA_MAX_DEVS : slot);
+		tables_drop_taken(f, m, &in->dev[i], new ? HCA_MAX_DEVS : slot);
 		if (new)
-			fill(&hca->dev[slot], &in->dev[i], m->number);
+			tables_dev_fill(&hca->dev[slot], &in->dev[i], m->number);
 		else
-			update(f, slot, &in->dev[i], m->number);
+			tables_dev_update(f, slot, &in->dev[i], m->number);
 		f->join->far_index[slot] = in->dev[i].index;
 		m->dev_slot[in->dev[i].index] = (u16)(slot + 1);
 	}
 	n->member = m->number;
-	name_addresses(n, &in->dev[0]);
+	tables_node_addresses(n, &in->dev[0]);
 	if (new)
 		node_publish(hca, (u32)at);
 	via_changed(hca);
 	return NULL;
 }
 
-const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len)
+const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len)
 {
 	struct join_node *in = &m->incoming;
 
@@ -293,7 +298,7 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 		if (in->got >= in->n_devs || join_dev_get(body, len, &in->dev[in->got]) ||
 		    in->dev[in->got].node != in->index)
 			return "a broken table";
-		return ++in->got == in->n_devs ? node_enter(f, m) : NULL;
+		return ++in->got == in->n_devs ? tables_node_enter(f, m) : NULL;
 	}
 	if (len || in->got != in->n_devs)
 		return "a broken table";
@@ -301,13 +306,13 @@ const char *tab_input(struct fabric *f, struct member *m, u8 type, const u8 *bod
 	m->dead = false;
 	if (m->ready)
 		return NULL;
-	note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
+	fabric_note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
 	m->ready = true;
-	waiting_ring(f);
+	wait_ring_all(f);
 	return NULL;
 }
 
-void tab_bury(struct fabric *f, struct member *m)
+void tables_bury(struct fabric *f, struct member *m)
 {
 	static const struct hca_gid none;
 	struct hca_dev *d;

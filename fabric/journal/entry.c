@@ -3,12 +3,12 @@
 #include "fabric/journal/reader.h"
 
 /* What is not there any more is passed over. */
-static u64 behind(const struct reader *r)
+static u64 log_reader_position(const struct reader *r)
 {
 	return r->at - r->have;
 }
 
-static void fill(struct fabric *f, const struct journal_entry *j, struct proto_journal *p)
+static void log_entry_fill(struct fabric *f, const struct journal_entry *j, struct proto_journal *p)
 {
 	char line[LOG_LINE_MAX];
 
@@ -48,8 +48,8 @@ int log_entry(struct fabric *f, struct proto_msg *m)
 	while (!j)
 		if (!log_next(&c, &j, &n))
 			return -ENOENT;
-	m->journal.errors = behind(&c.errors);
-	m->journal.notices = behind(&c.notices);
-	fill(f, j, &m->journal);
+	m->journal.errors = log_reader_position(&c.errors);
+	m->journal.notices = log_reader_position(&c.notices);
+	log_entry_fill(f, j, &m->journal);
 	return 0;
 }

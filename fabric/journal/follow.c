@@ -22,7 +22,7 @@ int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m)
 		f->n_followers++;
 	}
 	*c->follow = *m;
-	use_changed(f);
+	linger_update(f);
 	return 0;
 }
 
@@ -35,13 +35,13 @@ void follow_end(struct fabric *f, struct conn *c)
 	f->n_followers--;
 }
 
-static bool news(const struct fabric *f, const struct proto_log *q)
+static bool follow_has_news(const struct fabric *f, const struct proto_log *q)
 {
 	return q->errors != load_relaxed(&f->hca->error_seq) ||
 	       q->notices != load_relaxed(&f->hca->notice_seq) || q->notes != f->n_notes;
 }
 
-static void push(struct fabric *f, struct conn *c)
+static void follow_push_one(struct fabric *f, struct conn *c)
 {
 	struct proto_msg m = *c->follow;
 	int fd = log_make(f, &m.log, m.flags), ret = 0;
@@ -63,8 +63,8 @@ void follow_push(struct fabric *f)
 	struct conn *c;
 
 	for (c = f->conns; c && f->n_followers; c = c->next)
-		if (!c->dead && c->follow && news(f, &c->follow->log))
-			push(f, c);
+		if (!c->dead && c->follow && follow_has_news(f, &c->follow->log))
+			follow_push_one(f, c);
 }
 
 u64 follow_tick(struct fabric *f)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static struct json_object *json_who(const struct hca *hca, const struct journal_who *w)
+static struct json_object *log_json_who(const struct hca *hca, const struct journal_who *w)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -28,20 +28,21 @@ static struct json_object *json_who(const struct hca *hca, const struct journal_
 }
 
 /* Times are told from the fabric's start. */
-static u64 since_start(const struct fabric *f, u64 ts)
+static u64 log_json_since_start(const struct fabric *f, u64 ts)
 {
 	return ts > f->started ? ts - f->started : 0;
 }
 
-static void add_times(struct json_object *o, const struct fabric *f, const struct journal_entry *j)
+static void log_json_add_times(struct json_object *o, const struct fabric *f,
+			       const struct journal_entry *j)
 {
 	if (j->since)
-		add_int(o, "since", since_start(f, j->since));
+		add_int(o, "since", log_json_since_start(f, j->since));
 	if (j->last)
-		add_int(o, "last", since_start(f, j->last));
+		add_int(o, "last", log_json_since_start(f, j->last));
 }
 
-static void add_why(struct json_object *o, const struct journal_entry *j)
+static void log_json_add_why(struct json_object *o, const struct journal_entry *j)
 {
 	add_str(o, "cause", journal_cause_name(j->cause));
 	add_int(o, "info", j->info);
@@ -61,11 +62,11 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	const char *rule = j->rule ? fault_rule_text(f, j->rule) : NULL;
 	char text[2048];
 
-	add_int(o, "ts", since_start(f, j->ts));
+	add_int(o, "ts", log_json_since_start(f, j->ts));
 	add_str(o, "kind", journal_kind_name(j));
 	add_str(o, "status", journal_what(j));
-	json_object_object_add(o, "who", json_who(f->hca, &j->who));
-	json_object_object_add(o, "peer", json_who(f->hca, &j->peer));
+	json_object_object_add(o, "who", log_json_who(f->hca, &j->who));
+	json_object_object_add(o, "peer", log_json_who(f->hca, &j->peer));
 	if (j->qp_type)
 		add_str(o, "qp_type", ib_qp_type_name(j->qp_type));
 	if (j->conn)
@@ -82,8 +83,8 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	if (j->has_psn)
 		add_int(o, "psn", j->psn);
 	add_int(o, "attempt", j->attempt);
-	add_times(o, f, j);
-	add_why(o, j);
+	log_json_add_times(o, f, j);
+	log_json_add_why(o, j);
 	if (j->rule) {
 		add_int(o, "rule", j->rule);
 		add_str(o, "rule_text", rule);

@@ -18,7 +18,7 @@
 
 #define LOG_MAX (256u << 10) /* bytes of the log file, which then starts anew */
 
-void note(struct fabric *f, const char *fmt, ...)
+void fabric_note(struct fabric *f, const char *fmt, ...)
 {
 	struct note *t = &f->notes[f->n_notes++ % NOTES];
 	struct stat st;
@@ -37,7 +37,7 @@ void note(struct fabric *f, const char *fmt, ...)
 
 /* --- how they look --- */
 
-static struct json_object *json_note(const struct fabric *f, const struct note *n)
+static struct json_object *log_json_note(const struct fabric *f, const struct note *n)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -61,8 +61,8 @@ void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t
 		     size);
 }
 
-static void print_text(FILE *out, struct fabric *f, const struct journal_entry *j,
-		       const struct note *n)
+static void log_print_text(FILE *out, struct fabric *f, const struct journal_entry *j,
+			   const struct note *n)
 {
 	char line[LOG_LINE_MAX], time[32];
 
@@ -75,16 +75,16 @@ static void print_text(FILE *out, struct fabric *f, const struct journal_entry *
 }
 
 /* An array is begun with the first of them, and ended by the caller. */
-static void print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
-		       const struct note *n, const char *before)
+static void log_print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
+			   const struct note *n, const char *before)
 {
-	struct json_object *o = j ? log_json(f, j) : json_note(f, n);
+	struct json_object *o = j ? log_json(f, j) : log_json_note(f, n);
 
 	fprintf(out, "%s%s", before, json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
 	json_object_put(o);
 }
 
-static void print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
+static void log_print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 {
 	bool array = (flags & PROTO_F_JSON) && !(flags & PROTO_F_LINES), any = false;
 	const struct journal_entry *j;
@@ -94,11 +94,11 @@ static void print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flag
 	log_start(&c, f, q);
 	while (log_next(&c, &j, &n)) {
 		if (!(flags & PROTO_F_JSON))
-			print_text(out, f, j, n);
+			log_print_text(out, f, j, n);
 		else if (array)
-			print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
+			log_print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
 		else
-			print_json(out, f, j, n, any ? "\n" : "");
+			log_print_json(out, f, j, n, any ? "\n" : "");
 		any = true;
 	}
 	if (array)
@@ -117,6 +117,6 @@ int log_make(struct fabric *f, struct proto_log *q, u32 flags)
 	if (flags & PROTO_F_SUMMARY)
 		log_summary(out, f, q);
 	else
-		print_all(out, f, q, flags);
+		log_print_all(out, f, q, flags);
 	return text_end(&text);
 }

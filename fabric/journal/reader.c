@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* Positions from which on the rings still have everything; *lost gets what they do not have any more. */
-static u64 ring_start(u64 from, u64 end, u64 size, u64 *lost)
+static u64 log_ring_start(u64 from, u64 end, u64 size, u64 *lost)
 {
 	u64 oldest = end > size ? end - size : 0;
 
@@ -31,19 +31,19 @@ void log_start(struct log_cursor *c, struct fabric *f, struct proto_log *q)
 	c->errors.ring = hca->error;
 	c->errors.size = JOURNAL_ERRORS;
 	c->errors.end = load_acquire(&hca->error_seq);
-	c->errors.at = ring_start(q->errors, c->errors.end, JOURNAL_ERRORS, &q->lost);
+	c->errors.at = log_ring_start(q->errors, c->errors.end, JOURNAL_ERRORS, &q->lost);
 	c->notices.ring = hca->notice;
 	c->notices.size = JOURNAL_NOTICES;
 	c->notices.end = load_acquire(&hca->notice_seq);
-	c->notices.at = ring_start(q->notices, c->notices.end, JOURNAL_NOTICES, &q->lost);
+	c->notices.at = log_ring_start(q->notices, c->notices.end, JOURNAL_NOTICES, &q->lost);
 	c->note_end = f->n_notes;
-	c->note = ring_start(q->notes, c->note_end, NOTES, &q->lost);
+	c->note = log_ring_start(q->notes, c->note_end, NOTES, &q->lost);
 	q->errors = c->errors.end;
 	q->notices = c->notices.end;
 	q->notes = c->note_end;
 }
 
-static const struct journal_entry *peek(struct reader *r)
+static const struct journal_entry *log_reader_peek(struct reader *r)
 {
 	const struct journal_entry *e;
 
@@ -60,9 +60,10 @@ static const struct journal_entry *peek(struct reader *r)
 }
 
 /* The older of the two rings' next entries; NULL: there is none. */
-static struct reader *next_reader(struct log_cursor *c)
+static struct reader *log_cursor_reader(struct log_cursor *c)
 {
-	const struct journal_entry *e = peek(&c->errors), *n = peek(&c->notices);
+	const struct journal_entry *e = log_reader_peek(&c->errors),
+				   *n = log_reader_peek(&c->notices);
 
 	if (!e || !n)
 		return e ? &c->errors : n ? &c->notices : NULL;
@@ -70,9 +71,10 @@ static struct reader *next_reader(struct log_cursor *c)
 }
 
 /* The next thing that happened: *j or *n is set. Return: false at the end. */
-static bool next(struct log_cursor *c, const struct journal_entry **j, const struct note **n)
+static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j,
+			    const struct note **n)
 {
-	struct reader *r = next_reader(c);
+	struct reader *r = log_cursor_reader(c);
 
 	*j = NULL;
 	*n = c->note < c->note_end ? &c->f->notes[c->note % NOTES] : NULL;
@@ -88,8 +90,8 @@ static bool next(struct log_cursor *c, const struct journal_entry **j, const str
 
 /* --- which of them are wanted --- */
 
-static bool side_wanted(const struct fabric *f, const struct journal_who *w,
-			const struct proto_log *q)
+static bool log_query_wants_side(const struct fabric *f, const struct journal_who *w,
+				 const struct proto_log *q)
 {
 	char pid[16];
 
@@ -106,22 +108,23 @@ static bool side_wanted(const struct fabric *f, const struct journal_who *w,
 }
 
 /* One side is to have all that is asked for. */
-static bool wanted(const struct fabric *f, const struct journal_entry *j, const struct proto_log *q)
+static bool log_query_wants(const struct fabric *f, const struct journal_entry *j,
+			    const struct proto_log *q)
 {
 	/* Of what somebody did to a program that is asked for by its run, what it did itself. */
-	return side_wanted(f, &j->who, q) ||
-	       ((!q->run || j->kind == JRN_DROP) && side_wanted(f, &j->peer, q));
+	return log_query_wants_side(f, &j->who, q) ||
+	       ((!q->run || j->kind == JRN_DROP) && log_query_wants_side(f, &j->peer, q));
 }
 
-static bool notes_wanted(const struct proto_log *q)
+static bool log_query_wants_notes(const struct proto_log *q)
 {
 	return !q->program[0] && !q->node[0] && !q->qpn && !q->run;
 }
 
 bool log_next(struct log_cursor *c, const struct journal_entry **j, const struct note **n)
 {
-	while (next(c, j, n))
-		if (*j ? wanted(c->f, *j, c->q) : notes_wanted(c->q))
+	while (log_reader_next(c, j, n))
+		if (*j ? log_query_wants(c->f, *j, c->q) : log_query_wants_notes(c->q))
 			return true;
 	return false;
 }

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static size_t books_size(u32 n)
+static size_t buddy_books_size(u32 n)
 {
 	return (size_t)n * (2 * sizeof(u32) + sizeof(u8));
 }
 
-static void push(struct buddy *b, u32 unit, u32 order)
+static void buddy_list_add(struct buddy *b, u32 unit, u32 order)
 {
 	b->state[unit] = (u8)(order + 1);
 	b->prev[unit] = 0;
@@ -23,7 +23,7 @@ static void push(struct buddy *b, u32 unit, u32 order)
 	b->head[order] = unit + 1;
 }
 
-static void take_out(struct buddy *b, u32 unit, u32 order)
+static void buddy_list_del(struct buddy *b, u32 unit, u32 order)
 {
 	u32 next = b->next[unit], prev = b->prev[unit];
 
@@ -39,7 +39,7 @@ static void take_out(struct buddy *b, u32 unit, u32 order)
 int buddy_make(struct buddy *b, u64 bytes)
 {
 	u32 n = (u32)(bytes / BUDDY_MAX) << (BUDDY_ORDERS - 1), i;
-	u32 *books = mmap(NULL, books_size(n), PROT_READ | PROT_WRITE,
+	u32 *books = mmap(NULL, buddy_books_size(n), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (books == MAP_FAILED)
@@ -47,18 +47,18 @@ int buddy_make(struct buddy *b, u64 bytes)
 	*b = (struct buddy){ .n = n, .next = books, .prev = books + n };
 	b->state = (u8 *)(books + 2 * (size_t)n);
 	for (i = n; i; i -= 1u << (BUDDY_ORDERS - 1))
-		push(b, i - (1u << (BUDDY_ORDERS - 1)), BUDDY_ORDERS - 1);
+		buddy_list_add(b, i - (1u << (BUDDY_ORDERS - 1)), BUDDY_ORDERS - 1);
 	return 0;
 }
 
 void buddy_destroy(struct buddy *b)
 {
 	if (b->next)
-		munmap(b->next, books_size(b->n));
+		munmap(b->next, buddy_books_size(b->n));
 	memset(b, 0, sizeof(*b));
 }
 
-static u32 order_for(u64 bytes)
+static u32 buddy_order_for(u64 bytes)
 {
 	u32 order = 0;
 
@@ -68,29 +68,29 @@ static u32 order_for(u64 bytes)
 }
 
 /* The smallest order from @order on of which there is a free piece. */
-static u32 order_free(const struct buddy *b, u32 order)
+static u32 buddy_order_free(const struct buddy *b, u32 order)
 {
 	while (order < BUDDY_ORDERS && !b->head[order])
 		order++;
 	return order;
 }
 
-bool buddy_can(const struct buddy *b, u64 bytes)
+bool buddy_has_room(const struct buddy *b, u64 bytes)
 {
-	return order_free(b, order_for(bytes)) < BUDDY_ORDERS;
+	return buddy_order_free(b, buddy_order_for(bytes)) < BUDDY_ORDERS;
 }
 
 int buddy_alloc(struct buddy *b, u64 bytes)
 {
-	u32 order = order_for(bytes), from = order_free(b, order), unit;
+	u32 order = buddy_order_for(bytes), from = buddy_order_free(b, order), unit;
 
 	if (from >= BUDDY_ORDERS)
 		return -ENOMEM;
 	unit = b->head[from] - 1;
-	take_out(b, unit, from);
+	buddy_list_del(b, unit, from);
 	while (from > order) {
 		from--;
-		push(b, unit + (1u << from), from);
+		buddy_list_add(b, unit + (1u << from), from);
 	}
 	b->state[unit] = (u8)((order + 1) | BUDDY_TAKEN);
 	b->used += 1u << order;
@@ -107,8 +107,8 @@ void buddy_free(struct buddy *b, u32 unit)
 		other = unit ^ 1u << order;
 		if (b->state[other] != order + 1)
 			break;
-		take_out(b, other, order);
+		buddy_list_del(b, other, order);
 		unit &= ~(1u << order);
 	}
-	push(b, unit, order);
+	buddy_list_add(b, unit, order);
 }

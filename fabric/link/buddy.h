@@ -36,8 +36,8 @@ int buddy_make(struct buddy *b, u64 bytes);
 void buddy_destroy(struct buddy *b);
 /** buddy_alloc() - a piece of at least @bytes. Return: its first unit, or -ENOMEM. */
 int buddy_alloc(struct buddy *b, u64 bytes);
-/** buddy_can() - whether buddy_alloc() would find one. */
-bool buddy_can(const struct buddy *b, u64 bytes);
+/** buddy_has_room() - whether buddy_alloc() would find one. */
+bool buddy_has_room(const struct buddy *b, u64 bytes);
 void buddy_free(struct buddy *b, u32 unit);
 
 #endif

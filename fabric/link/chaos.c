@@ -99,7 +99,7 @@ int chaos_make(struct fabric *f)
 	return 0;
 }
 
-static struct chaos_end *end_of(struct fabric *f, const struct burst *b)
+static struct chaos_end *chaos_end_get(struct fabric *f, const struct burst *b)
 {
 	bool far = b->src_dev >= f->hca->n_devs || f->hca->dev[b->src_dev].member;
 	u32 qpn = far ? b->dst_qpn : b->src_qpn, peer = far ? b->src_qpn : b->dst_qpn;
@@ -110,9 +110,9 @@ static struct chaos_end *end_of(struct fabric *f, const struct burst *b)
 	return e;
 }
 
-static u64 decide(struct fabric *f, const struct burst *b, enum salt salt)
+static u64 chaos_decide(struct fabric *f, const struct burst *b, enum salt salt)
 {
-	struct chaos_end *e = end_of(f, b);
+	struct chaos_end *e = chaos_end_get(f, b);
 	u32 cls = linkq_key(b).cls;
 
 	if (!(e->known & 1u << cls)) {
@@ -130,13 +130,13 @@ u64 chaos_now(const struct fabric *f)
 	return f->chaos->arriving ? f->chaos->arriving : fabric_ns(f);
 }
 
-void chaos_arriving(struct fabric *f, u64 at)
+void chaos_set_arriving(struct fabric *f, u64 at)
 {
 	f->chaos->arriving = at;
 }
 
 /* As long in real time, whatever the clock. */
-static u64 round_ns(const struct fabric *f)
+static u64 chaos_round_ns(const struct fabric *f)
 {
 	u64 ns = clock_span(&f->hca->clock, ROUND_NS);
 
@@ -144,9 +144,9 @@ static u64 round_ns(const struct fabric *f)
 }
 
 /* Some time in the one that follows the present round. */
-static u64 after_round(struct fabric *f, u64 x)
+static u64 chaos_next_round(struct fabric *f, u64 x)
 {
-	u64 now = chaos_now(f), ns = round_ns(f);
+	u64 now = chaos_now(f), ns = chaos_round_ns(f);
 
 	if (now >= f->chaos->round + ns)
 		f->chaos->round = now;
@@ -155,20 +155,20 @@ static u64 after_round(struct fabric *f, u64 x)
 
 u64 chaos_arrival(struct fabric *f, const struct burst *b, u64 extra)
 {
-	return after_round(f, decide(f, b, SALT_ARRIVAL)) + extra;
+	return chaos_next_round(f, chaos_decide(f, b, SALT_ARRIVAL)) + extra;
 }
 
 bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at)
 {
-	struct chaos_end *e = end_of(f, b);
+	struct chaos_end *e = chaos_end_get(f, b);
 
 	if (linkq_key(b).cls != LQ_REQUEST || b->dst_qpn == GSI_QPN)
 		return false;
 	if (e->held != b->psn + 1) {
-		if (decide(f, b, SALT_HOLD) % 4)
+		if (chaos_decide(f, b, SALT_HOLD) % 4)
 			return false;
 		e->held = b->psn + 1;
-		e->until = after_round(f, decide(f, b, SALT_HOLD_FOR));
+		e->until = chaos_next_round(f, chaos_decide(f, b, SALT_HOLD_FOR));
 	}
 	/* Later posts do not end it. */
 	*at = e->until;
@@ -176,37 +176,38 @@ bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at)
 }
 
 /* Of its kind that one acknowledge is enough for several. */
-static bool is_acked(const struct burst *b)
+static bool chaos_is_acked(const struct burst *b)
 {
 	return (b->op == BOP_SEND || b->op == BOP_WRITE || b->op == BOP_ATOMIC_WRITE) &&
 	       (b->flags & BF_ACK_REQ);
 }
 
-void chaos_ack(struct fabric *f, const struct burst *b, struct burst *last)
+void chaos_coalesce_ack(struct fabric *f, const struct burst *b, struct burst *last)
 {
-	if (is_acked(b) && is_acked(last) && psn_diff(b->psn, last->psn) > 0 &&
-	    decide(f, last, SALT_ACK) % 2)
+	if (chaos_is_acked(b) && chaos_is_acked(last) && psn_diff(b->psn, last->psn) > 0 &&
+	    chaos_decide(f, last, SALT_ACK) % 2)
 		last->flags &= (u8)~BF_ACK_REQ;
 }
 
 /* The requester, if it has tries to spare; it may not be ours. */
-static bool can_spare(struct fabric *f, const struct burst *b)
+static bool chaos_has_rnr_retries(struct fabric *f, const struct burst *b)
 {
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
 
 	return qp && qp->dev == b->src_dev && (qp->attr.rnr_retry == 7 || qp->req.rnr_retry > 1);
 }
 
-bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
+bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret)
 {
-	struct chaos_end *e = end_of(f, b);
+	struct chaos_end *e = chaos_end_get(f, b);
 	struct hca_qp *qp;
 
 	if (b->op != BOP_SEND || !(b->flags & BF_FIRST) || b->aeth || e->refused == b->psn + 1)
 		return false;
-	qp = link_taker(f, b);
-	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !can_spare(f, b) ||
-	    ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX || decide(f, b, SALT_RNR) % 8)
+	qp = link_expecting_qp(f, b);
+	if (!qp || (qp->resp.flags & RESP_IN_MSG) || !chaos_has_rnr_retries(f, b) ||
+	    ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX ||
+	    chaos_decide(f, b, SALT_RNR) % 8)
 		return false;
 	*ret = xmit_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
 	if (*ret != -EAGAIN)
@@ -217,7 +218,7 @@ bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret)
 /* --- events --- */
 
 /* Whether what it is about is still there: else it is not told of any more, as if it had been unread. */
-static bool alive(const struct fabric *f, const struct late *l)
+static bool chaos_event_is_alive(const struct fabric *f, const struct late *l)
 {
 	const struct client *cl = f->by_id[l->owner - 1];
 	const struct chan_event *ev = &l->ev;
@@ -238,7 +239,7 @@ static bool alive(const struct fabric *f, const struct late *l)
 	}
 }
 
-bool chaos_late(void *ctx, u32 owner, u32 chan, const struct chan_event *ev)
+bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *ev)
 {
 	struct fabric *f = ctx;
 	struct chaos *c = f->chaos;
@@ -250,7 +251,8 @@ bool chaos_late(void *ctx, u32 owner, u32 chan, const struct chan_event *ev)
 		return false;
 	if (ev->kind != ELEM_CQ && ev->kind != ELEM_QP && ev->kind != ELEM_SRQ)
 		return false;
-	at = chaos_now(f) + mix64(c->seed ^ (c->n_events++ << 8 | SALT_EVENT)) % (4 * round_ns(f));
+	at = chaos_now(f) +
+	     mix64(c->seed ^ (c->n_events++ << 8 | SALT_EVENT)) % (4 * chaos_round_ns(f));
 	/* A channel's stay in order. */
 	for (i = 0; i < c->n_late; i++)
 		if (c->late[i].owner == owner && c->late[i].chan == chan && c->late[i].at > at)
@@ -282,7 +284,7 @@ void chaos_work(struct fabric *f)
 	for (i = 0; i < c->n_late; i++) {
 		if (c->late[i].at > now)
 			c->late[kept++] = c->late[i];
-		else if (alive(f, &c->late[i]))
+		else if (chaos_event_is_alive(f, &c->late[i]))
 			chan_push(&f->engine, c->late[i].owner, c->late[i].chan, &c->late[i].ev);
 	}
 	c->n_late = kept;

@@ -22,20 +22,20 @@ u64 chaos_now(const struct fabric *f);
 bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at);
 /** chaos_arrival() - when a burst arrives that takes @extra ns over links. */
 u64 chaos_arrival(struct fabric *f, const struct burst *b, u64 extra);
-/** chaos_arriving() - one is being delivered that was to arrive at @at; 0: it has been. */
-void chaos_arriving(struct fabric *f, u64 at);
+/** chaos_set_arriving() - one is being delivered that was to arrive at @at; 0: it has been. */
+void chaos_set_arriving(struct fabric *f, u64 at);
 /**
- * chaos_ack() - burst @b follows @last, which is still under way in the same flow: one acknowledge may do for
+ * chaos_coalesce_ack() - burst @b follows @last, which is still under way in the same flow: one acknowledge may do for
  * both.
  */
-void chaos_ack(struct fabric *f, const struct burst *b, struct burst *last);
+void chaos_coalesce_ack(struct fabric *f, const struct burst *b, struct burst *last);
 /**
- * chaos_rnr() - a request arrives: whether it was refused by an RNR NAK, though it could be taken. It will
+ * chaos_send_rnr() - a request arrives: whether it was refused by an RNR NAK, though it could be taken. It will
  * come again. Token held. Return: false; true: done with, *ret as hca_input().
  */
-bool chaos_rnr(struct fabric *f, const struct burst *b, int *ret);
-/** chaos_late() - as hca_host.late. */
-bool chaos_late(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
+bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret);
+/** chaos_delay_event() - as hca_host.late. */
+bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
 /** chaos_next() - fabric time at which the next of these events is due, or NEVER. */
 u64 chaos_next(const struct fabric *f);
 /** chaos_work() - queue those that are due. With chaos; token held. */

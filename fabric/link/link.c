@@ -70,12 +70,12 @@ const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port)
 	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
 }
 
-static u64 send_ns(u64 bytes, u64 rate_bps)
+static u64 link_serialize_ns(u64 bytes, u64 rate_bps)
 {
 	return rate_bps ? (u64)((unsigned __int128)bytes * 8 * NSEC_PER_SEC / rate_bps) : 0;
 }
 
-static u64 jitter(struct link *l, const struct hca_uplink *up)
+static u64 link_jitter(struct link *l, const struct hca_uplink *up)
 {
 	u64 x = l->seed;
 
@@ -89,11 +89,12 @@ static u64 jitter(struct link *l, const struct hca_uplink *up)
 }
 
 /* Over one direction of a link, which is busy until *busy. */
-static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire, struct trip *t,
-		 u64 *left)
+static void link_pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire,
+		      struct trip *t, u64 *left)
 {
 	u64 begin = t->first > *busy ? t->first : *busy;
-	u64 end = begin + send_ns(wire, up->rate_bps), delay = up->delay_ns + jitter(l, up);
+	u64 end = begin + link_serialize_ns(wire, up->rate_bps),
+	    delay = up->delay_ns + link_jitter(l, up);
 
 	if (up->rate_bps)
 		*busy = end;
@@ -102,24 +103,26 @@ static void pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wir
 	t->last = *left + delay;
 }
 
-static void pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
+static void link_pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t,
+			 u64 *left)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->src_dev, b->src_port);
 
 	*left = t->last;
 	if (up)
-		pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
+		link_pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
 }
 
 /* The switch loses nothing: what it cannot pass on yet is held back where it comes from. */
-static void pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left)
+static void link_pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t,
+			   u64 *left)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	u64 there = t->last, passed;
 
 	if (!up)
 		return;
-	pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &passed);
+	link_pass(f->link, up, &f->link->pipe[b->dst_dev][b->dst_port].down, wire, t, &passed);
 	*left += passed - there;
 }
 
@@ -131,7 +134,7 @@ u64 link_wire_bytes(const struct burst *b)
 }
 
 /* Packets that are too long for a link on their way do not get through. Return: 1, 0 or -EAGAIN. */
-static int too_long(struct fabric *f, const struct burst *b)
+static int link_check_length(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *from = link_uplink(f->hca, b->src_dev, b->src_port);
 	const struct hca_uplink *to = link_uplink(f->hca, b->dst_dev, b->dst_port);
@@ -141,23 +144,23 @@ static int too_long(struct fabric *f, const struct burst *b)
 	    !(from && from->mtu && len > ib_mtu_bytes(from->mtu)) &&
 	    !(to && to->mtu && len > ib_mtu_bytes(to->mtu)))
 		return 0;
-	if (capture_lost(f, b, CAUSE_TOO_LONG, (u32)len))
+	if (link_capture_lost(f, b, CAUSE_TOO_LONG, (u32)len))
 		return -EAGAIN;
 	journal_drop(&f->engine, b, CAUSE_TOO_LONG, (u32)len);
 	return 1;
 }
 
-int link_lost(struct fabric *f, const struct burst *b)
+int link_check_route(struct fabric *f, const struct burst *b)
 {
 	if (b->dst_dev < f->hca->n_devs)
-		return too_long(f, b);
-	if (capture_lost(f, b, CAUSE_NO_PORT, 0))
+		return link_check_length(f, b);
+	if (link_capture_lost(f, b, CAUSE_NO_PORT, 0))
 		return -EAGAIN;
 	journal_drop(&f->engine, b, CAUSE_NO_PORT, 0);
 	return 1;
 }
 
-bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
+bool link_is_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next)
 {
 	const struct hca_uplink *from = link_uplink(f->hca, k->src_dev, k->src_port);
 	const struct hca_uplink *to = link_uplink(f->hca, k->dst_dev, k->dst_port);
@@ -174,7 +177,7 @@ bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now,
 }
 
 /* The payload, as it is now. Return: 0, -EAGAIN or -ESRCH. */
-static int fetch(struct fabric *f, const struct burst *b, struct lq_entry *e)
+static int link_fetch_payload(struct fabric *f, const struct burst *b, struct lq_entry *e)
 {
 	int ret;
 
@@ -200,12 +203,13 @@ u64 link_room_at(const struct fabric *f, u64 now)
 }
 
 /* With chaos; when it arrives. */
-static u64 chaos_sent(struct fabric *f, const struct lq_key *k, const struct burst *b, u64 extra)
+static u64 link_chaos_arrival(struct fabric *f, const struct lq_key *k, const struct burst *b,
+			      u64 extra)
 {
 	struct lq_entry *last = linkq_last(&f->link->q, k);
 
 	if (last && !last->tries)
-		chaos_ack(f, b, &last->b);
+		chaos_coalesce_ack(f, b, &last->b);
 	return chaos_arrival(f, b, extra);
 }
 
@@ -215,12 +219,12 @@ int link_hold(struct fabric *f, u64 at)
 	return -EAGAIN;
 }
 
-int link_may(struct fabric *f, const struct burst *b, u32 n)
+int link_may_send(struct fabric *f, const struct burst *b, u32 n)
 {
 	struct lq_key k = linkq_key(b);
 	u64 now = fabric_ns(f), next;
 
-	if (k.cls == LQ_REQUEST && link_held_back(f, &k, link_wire_bytes(b), now, &next))
+	if (k.cls == LQ_REQUEST && link_is_held_back(f, &k, link_wire_bytes(b), now, &next))
 		return link_hold(f, next);
 	if (unlikely(f->chaos) && chaos_hold(f, b, &next))
 		return link_hold(f, next);
@@ -238,7 +242,7 @@ struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
 		*ret = -ENOSPC;
 		return NULL;
 	}
-	*ret = fetch(f, b, e);
+	*ret = link_fetch_payload(f, b, e);
 	if (!*ret)
 		return e;
 	linkq_drop(&f->link->q, e);
@@ -246,12 +250,12 @@ struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
 	return NULL;
 }
 
-int link_full(struct fabric *f, int ret)
+int link_take_result(struct fabric *f, int ret)
 {
 	return ret == -ENOSPC ? link_hold(f, link_room_at(f, fabric_ns(f))) : ret;
 }
 
-void link_give(struct fabric *f, struct lq_entry *e)
+void link_release(struct fabric *f, struct lq_entry *e)
 {
 	linkq_drop(&f->link->q, e);
 }
@@ -262,13 +266,13 @@ void *link_payload(struct fabric *f, const struct lq_entry *e)
 }
 
 /* What does not leave its port passes no link. */
-static bool within_port(const struct burst *b)
+static bool burst_is_within_port(const struct burst *b)
 {
 	return b->src_dev == b->dst_dev && b->src_port == b->dst_port;
 }
 
 /* A lane that nobody else is in. */
-static bool own_lane(const struct linkq *q, struct lq_key *k)
+static bool link_own_lane(const struct linkq *q, struct lq_key *k)
 {
 	for (k->lane = LINK_OWN; k->lane < LINK_LANES; k->lane++)
 		if (!linkq_flow(q, k))
@@ -276,8 +280,8 @@ static bool own_lane(const struct linkq *q, struct lq_key *k)
 	return false;
 }
 
-static void put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *e,
-		      const struct link_fate *fate, struct link_held *held)
+static void link_put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *e,
+			   const struct link_fate *fate, struct link_held *held)
 {
 	struct linkq *q = &f->link->q;
 
@@ -285,7 +289,7 @@ static void put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *e,
 	e->look = fate->look;
 	e->round = fate->round;
 	e->at += fate->delay_ns;
-	if (fate->hold_ns && own_lane(q, k)) {
+	if (fate->hold_ns && link_own_lane(q, k)) {
 		e->at += fate->hold_ns;
 		*held = (struct link_held){ .key = *k, .entry = (u32)(e - q->entry) };
 	} else {
@@ -306,14 +310,15 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 	if (fate && fate->trip) {
 		t = *fate->trip;
 		e->left = fate->left;
-	} else if (!within_port(&e->b)) {
-		pass_up(f, &e->b, e->wire, &t, &e->left);
+	} else if (!burst_is_within_port(&e->b)) {
+		link_pass_up(f, &e->b, e->wire, &t, &e->left);
 	}
-	if (!within_port(&e->b))
-		pass_down(f, &e->b, e->wire, &t, &e->left);
+	if (!burst_is_within_port(&e->b))
+		link_pass_down(f, &e->b, e->wire, &t, &e->left);
 	e->at = t.last;
 	if (unlikely(f->chaos) && !(fate && fate->trip))
-		e->at = chaos_sent(f, &k, &e->b, t.last - start + (fate ? fate->wait_ns : 0));
+		e->at = link_chaos_arrival(f, &k, &e->b,
+					   t.last - start + (fate ? fate->wait_ns : 0));
 	if (fate && fate->trip)
 		; /* a copy for a group: nobody waits for it */
 	else if (k.cls == LQ_REQUEST)
@@ -321,7 +326,7 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 	else
 		via_expect(&f->engine, e->b.dst_dev, e->b.dst_qpn, e->left);
 	if (fate)
-		put_fated(f, &k, e, fate, held);
+		link_put_fated(f, &k, e, fate, held);
 	else
 		linkq_put(&f->link->q, &k, e);
 	return e->at;
@@ -337,7 +342,7 @@ void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
 		linkq_hasten(q, &q->entry[h->entry], at);
 }
 
-bool link_looked_at(const struct fabric *f, const struct burst *b)
+bool link_has_rules(const struct fabric *f, const struct burst *b)
 {
 	const struct hca *hca = f->hca;
 
@@ -352,21 +357,21 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	struct lq_entry *e;
 	int ret;
 
-	if (link_looked_at(f, b))
+	if (link_has_rules(f, b))
 		return faultwire_send(f, b);
-	ret = link_may(f, b, 1);
+	ret = link_may_send(f, b, 1);
 	if (!ret)
-		ret = capture_may(f, b, 1);
+		ret = link_capture_may_send(f, b, 1);
 	e = ret ? NULL : link_take(f, b, &ret);
 	if (e) {
-		capture_sent(f, &e->b, NULL);
+		link_capture_sent(f, &e->b, NULL);
 		link_depart(f, e, NULL, NULL);
 	}
-	return link_full(f, ret);
+	return link_take_result(f, ret);
 }
 
 /* Note the port. Return: whether it was noted before. */
-static bool seen(struct link *l, u32 dev, u32 port)
+static bool link_port_test_and_mark(struct link *l, u32 dev, u32 port)
 {
 	u32 n = dev * LINK_PORTS + port;
 	bool was = l->seen[n / 64] & BIT64(n % 64);
@@ -376,11 +381,11 @@ static bool seen(struct link *l, u32 dev, u32 port)
 }
 
 /* A copy for the members on one port, which leaves the switch at *t. Return: 0, -EAGAIN or -ESRCH. */
-static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
+static int link_send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 {
 	struct lq_key k = linkq_key(b);
 	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
-	int ret = e ? fetch(f, b, e) : -EAGAIN;
+	int ret = e ? link_fetch_payload(f, b, e) : -EAGAIN;
 
 	if (ret) {
 		if (e)
@@ -389,8 +394,8 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 	}
 	e->wire = (u32)link_wire_bytes(b);
 	e->left = left;
-	if (!within_port(b))
-		pass_down(f, b, e->wire, &t, &e->left);
+	if (!burst_is_within_port(b))
+		link_pass_down(f, b, e->wire, &t, &e->left);
 	e->at = t.last;
 	linkq_put(&f->link->q, &k, e);
 	/* The payload is read once. */
@@ -399,7 +404,7 @@ static int send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 	return 0;
 }
 
-static int send_group(struct fabric *f, const struct burst *b, bool ours)
+static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct link *l = f->link;
 	u64 now = fabric_ns(f), left = now;
@@ -420,32 +425,32 @@ static int send_group(struct fabric *f, const struct burst *b, bool ours)
 	}
 	memset(l->seen, 0, sizeof(l->seen));
 	if (ours)
-		pass_up(f, b, link_wire_bytes(b), &t, &left);
+		link_pass_up(f, b, link_wire_bytes(b), &t, &left);
 	if (f->faults->wire) {
 		master = link_take(f, b, &ret);
 		if (!master)
-			return link_full(f, ret);
+			return link_take_result(f, ret);
 		one.mem = master->b.mem;
 		one.off = 0;
 	}
 	for (i = 0; mcast_next_port(f->hca, b, &i, &dev, &port);) {
-		if (seen(l, dev, port))
+		if (link_port_test_and_mark(l, dev, port))
 			continue;
 		one.dst_dev = dev;
 		one.dst_port = port;
-		if (too_long(f, &one) == 1)
+		if (link_check_length(f, &one) == 1)
 			continue;
-		to = within_port(&one) && ours ? here : t;
+		to = burst_is_within_port(&one) && ours ? here : t;
 		if (master) {
 			faultwire_copy(f, &one, &to, left);
 			continue;
 		}
-		ret = send_copy(f, &one, to, left);
+		ret = link_send_copy(f, &one, to, left);
 		if (ret)
 			return ret == -EAGAIN ? ret : 0;
 	}
 	if (master)
-		link_give(f, master);
+		link_release(f, master);
 	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
 }
 
@@ -456,13 +461,13 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 
 	if (ret)
 		return ret;
-	ret = send_group(f, b, ours);
+	ret = link_group_copies(f, b, ours);
 	capture_end(&f->engine, &mark, ret);
 	return ret;
 }
 
 /* To a device of another member, on no link of ours that takes time. */
-static int send_far(struct fabric *f, u32 member, const struct burst *b)
+static int link_send_remote(struct fabric *f, u32 member, const struct burst *b)
 {
 	struct cap_mark mark;
 	int ret;
@@ -485,14 +490,14 @@ int link_send(struct fabric *f, const struct burst *b)
 	/* What nobody acknowledges is complete as soon as it is sent. */
 	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC || b->dst_type == QPT_RAW_PACKET) &&
 	    f->hca->cur_qp)
-		brought_to(f, &f->hca->qp[f->hca->cur_qp - 1]);
+		poller_wake_add(f, &f->hca->qp[f->hca->cur_qp - 1]);
 	if (burst_is_mcast(b))
 		return link_send_group(f, b, true);
-	ret = link_lost(f, b);
+	ret = link_check_route(f, b);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	member = f->hca->dev[b->dst_dev].member;
 	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
-		return send_far(f, member, b);
+		return link_send_remote(f, member, b);
 	return link_send_one(f, b);
 }

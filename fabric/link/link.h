@@ -68,10 +68,10 @@ struct link_held {
 };
 
 /**
- * link_may() - whether a burst of @n packets, each maybe on its own, can be sent now.
+ * link_may_send() - whether a burst of @n packets, each maybe on its own, can be sent now.
  * Return: 0, or -EAGAIN: who sends goes on when there is room.
  */
-int link_may(struct fabric *f, const struct burst *b, u32 n);
+int link_may_send(struct fabric *f, const struct burst *b, u32 n);
 /** link_hold() - the QP that runs goes on at @at. Return: -EAGAIN. */
 int link_hold(struct fabric *f, u64 at);
 /**
@@ -79,10 +79,10 @@ int link_hold(struct fabric *f, u64 at);
  * Return: NULL with *ret: -EAGAIN; -ENOSPC: there is no place; 0: it is lost, its sender has gone.
  */
 struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret);
-/** link_full() - what link_take() has returned, for who sends: it goes on when there is room. */
-int link_full(struct fabric *f, int ret);
-/** link_give() - it is not sent. */
-void link_give(struct fabric *f, struct lq_entry *e);
+/** link_take_result() - what link_take() has returned, for who sends: it goes on when there is room. */
+int link_take_result(struct fabric *f, int ret);
+/** link_release() - it is not sent. */
+void link_release(struct fabric *f, struct lq_entry *e);
 /**
  * link_depart() - what link_take() returned leaves its port.
  * @fate: NULL: nothing but its links; else bursts may overtake each other
@@ -97,18 +97,18 @@ void link_overtaken(struct fabric *f, const struct link_held *h, u64 at);
 void *link_payload(struct fabric *f, const struct lq_entry *e);
 /** link_wire_bytes() - bytes that a burst is on the wire. */
 u64 link_wire_bytes(const struct burst *b);
-/** link_looked_at() - whether rules look at what goes from or to these ports. */
-bool link_looked_at(const struct fabric *f, const struct burst *b);
+/** link_has_rules() - whether rules look at what goes from or to these ports. */
+bool link_has_rules(const struct fabric *f, const struct burst *b);
 
 /** link_uplink() - the uplink of a port of ours, or NULL. */
 const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
 /**
- * link_lost() - whether a burst has nowhere to go, or does not fit on its way there: 1, or 0. -EAGAIN: it has not, and
+ * link_check_route() - whether a burst has nowhere to go, or does not fit on its way there: 1, or 0. -EAGAIN: it has not, and
  * captures have no room for that now.
  */
-int link_lost(struct fabric *f, const struct burst *b);
-/** link_held_back() - whether a flow has so much waiting that @wire more bytes wait, too: until *next. */
-bool link_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next);
+int link_check_route(struct fabric *f, const struct burst *b);
+/** link_is_held_back() - whether a flow has so much waiting that @wire more bytes wait, too: until *next. */
+bool link_is_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next);
 /**
  * link_room_at() - when there may be room again. Where the clock stands, it comes with what arrives
  * later.
@@ -125,9 +125,9 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours);
 /* --- receive.c --------------------------------------------------------------------------------- */
 
 /**
- * link_taker() - the QP that would take the request now, the next one in sequence. Return: NULL: its responder drops it,
+ * link_expecting_qp() - the QP that would take the request now, the next one in sequence. Return: NULL: its responder drops it,
  * answers it again, or is not reliable.
  */
-struct hca_qp *link_taker(struct fabric *f, const struct burst *b);
+struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b);
 
 #endif

@@ -11,7 +11,7 @@
 #define HASH	 LQ_ENTRIES
 #define GIVEBACK ((u32)((1u << 20) / BUDDY_UNIT)) /* below that pages are kept for the next time */
 
-static void *map(size_t n)
+static void *linkq_map(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		       -1, 0);
@@ -19,7 +19,7 @@ static void *map(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void unmap(void *p, size_t n)
+static void linkq_unmap(void *p, size_t n)
 {
 	if (p)
 		munmap(p, n);
@@ -29,11 +29,11 @@ void linkq_destroy(struct linkq *q)
 {
 	u32 i;
 
-	unmap(q->entry, LQ_ENTRIES * sizeof(*q->entry));
-	unmap(q->flow, LQ_ENTRIES * sizeof(*q->flow));
-	unmap(q->heap, LQ_ENTRIES * sizeof(*q->heap));
-	unmap(q->hash, HASH * sizeof(*q->hash));
-	unmap(q->mem, LQ_CLASSES * LQ_ARENA);
+	linkq_unmap(q->entry, LQ_ENTRIES * sizeof(*q->entry));
+	linkq_unmap(q->flow, LQ_ENTRIES * sizeof(*q->flow));
+	linkq_unmap(q->heap, LQ_ENTRIES * sizeof(*q->heap));
+	linkq_unmap(q->hash, HASH * sizeof(*q->hash));
+	linkq_unmap(q->mem, LQ_CLASSES * LQ_ARENA);
 	for (i = 0; i < LQ_CLASSES; i++)
 		buddy_destroy(&q->arena[i]);
 	memset(q, 0, sizeof(*q));
@@ -45,11 +45,11 @@ int linkq_make(struct linkq *q)
 	u32 i;
 
 	memset(q, 0, sizeof(*q));
-	q->entry = map(LQ_ENTRIES * sizeof(*q->entry));
-	q->flow = map(LQ_ENTRIES * sizeof(*q->flow));
-	q->heap = map(LQ_ENTRIES * sizeof(*q->heap));
-	q->hash = map(HASH * sizeof(*q->hash));
-	q->mem = map(LQ_CLASSES * LQ_ARENA);
+	q->entry = linkq_map(LQ_ENTRIES * sizeof(*q->entry));
+	q->flow = linkq_map(LQ_ENTRIES * sizeof(*q->flow));
+	q->heap = linkq_map(LQ_ENTRIES * sizeof(*q->heap));
+	q->hash = linkq_map(HASH * sizeof(*q->hash));
+	q->mem = linkq_map(LQ_CLASSES * LQ_ARENA);
 	for (i = 0; i < LQ_CLASSES && !ret; i++)
 		ret = buddy_make(&q->arena[i], LQ_ARENA);
 	if (ret || !q->entry || !q->flow || !q->heap || !q->hash || !q->mem) {
@@ -74,7 +74,7 @@ struct lq_key linkq_key(const struct burst *b)
 	};
 }
 
-static u32 *bucket(const struct linkq *q, const struct lq_key *k)
+static u32 *linkq_hash_bucket(const struct linkq *q, const struct lq_key *k)
 {
 	u64 h = ((u64)k->src_qpn << 32 | k->dst_qpn) * 0x9e3779b97f4a7c15ULL;
 
@@ -88,7 +88,7 @@ struct lq_flow *linkq_flow(const struct linkq *q, const struct lq_key *k)
 {
 	u32 at;
 
-	for (at = *bucket(q, k); at; at = q->flow[at - 1].chain)
+	for (at = *linkq_hash_bucket(q, k); at; at = q->flow[at - 1].chain)
 		if (!memcmp(&q->flow[at - 1].key, k, sizeof(*k)))
 			return &q->flow[at - 1];
 	return NULL;
@@ -96,54 +96,54 @@ struct lq_flow *linkq_flow(const struct linkq *q, const struct lq_key *k)
 
 /* --- the heap --- */
 
-static void heap_set(struct linkq *q, u32 place, u32 flow)
+static void linkq_heap_set(struct linkq *q, u32 place, u32 flow)
 {
 	q->heap[place] = flow;
 	q->flow[flow].heap = place + 1;
 }
 
-static u64 heap_at(const struct linkq *q, u32 place)
+static u64 linkq_heap_at(const struct linkq *q, u32 place)
 {
 	return q->flow[q->heap[place]].at;
 }
 
-static void heap_up(struct linkq *q, u32 place)
+static void linkq_heap_up(struct linkq *q, u32 place)
 {
 	u32 flow = q->heap[place];
 
-	while (place && q->flow[flow].at < heap_at(q, (place - 1) / 2)) {
-		heap_set(q, place, q->heap[(place - 1) / 2]);
+	while (place && q->flow[flow].at < linkq_heap_at(q, (place - 1) / 2)) {
+		linkq_heap_set(q, place, q->heap[(place - 1) / 2]);
 		place = (place - 1) / 2;
 	}
-	heap_set(q, place, flow);
+	linkq_heap_set(q, place, flow);
 }
 
-static void heap_down(struct linkq *q, u32 place)
+static void linkq_heap_down(struct linkq *q, u32 place)
 {
 	u32 flow = q->heap[place], child;
 
 	while ((child = 2 * place + 1) < q->n_flows) {
-		if (child + 1 < q->n_flows && heap_at(q, child + 1) < heap_at(q, child))
+		if (child + 1 < q->n_flows && linkq_heap_at(q, child + 1) < linkq_heap_at(q, child))
 			child++;
-		if (q->flow[flow].at <= heap_at(q, child))
+		if (q->flow[flow].at <= linkq_heap_at(q, child))
 			break;
-		heap_set(q, place, q->heap[child]);
+		linkq_heap_set(q, place, q->heap[child]);
 		place = child;
 	}
-	heap_set(q, place, flow);
+	linkq_heap_set(q, place, flow);
 }
 
-static void heap_move(struct linkq *q, u32 place)
+static void linkq_heap_move(struct linkq *q, u32 place)
 {
-	heap_up(q, place);
-	heap_down(q, place);
+	linkq_heap_up(q, place);
+	linkq_heap_down(q, place);
 }
 
 /* --- flows --- */
 
-static struct lq_flow *flow_new(struct linkq *q, const struct lq_key *k, u64 at)
+static struct lq_flow *linkq_flow_new(struct linkq *q, const struct lq_key *k, u64 at)
 {
-	u32 *b = bucket(q, k);
+	u32 *b = linkq_hash_bucket(q, k);
 	struct lq_flow *f;
 	u32 i = q->free_flow;
 
@@ -157,22 +157,22 @@ static struct lq_flow *flow_new(struct linkq *q, const struct lq_key *k, u64 at)
 	f->chain = *b;
 	*b = i;
 	q->n_flows++;
-	heap_set(q, q->n_flows - 1, i - 1);
-	heap_up(q, q->n_flows - 1);
+	linkq_heap_set(q, q->n_flows - 1, i - 1);
+	linkq_heap_up(q, q->n_flows - 1);
 	return f;
 }
 
-static void flow_free(struct linkq *q, struct lq_flow *f)
+static void linkq_flow_free(struct linkq *q, struct lq_flow *f)
 {
 	u32 i = (u32)(f - q->flow), place = f->heap - 1, *at;
 
-	for (at = bucket(q, &f->key); *at != i + 1; at = &q->flow[*at - 1].chain)
+	for (at = linkq_hash_bucket(q, &f->key); *at != i + 1; at = &q->flow[*at - 1].chain)
 		;
 	*at = f->chain;
 	q->n_flows--;
 	if (place != q->n_flows) {
-		heap_set(q, place, q->heap[q->n_flows]);
-		heap_move(q, place);
+		linkq_heap_set(q, place, q->heap[q->n_flows]);
+		linkq_heap_move(q, place);
 	}
 	f->heap = 0;
 	f->chain = q->free_flow;
@@ -198,13 +198,13 @@ u64 linkq_backlog(struct linkq *q, struct lq_flow *f, u64 now, u64 *next)
 
 /* --- entries --- */
 
-bool linkq_room(const struct linkq *q, const struct lq_key *k, u64 len)
+bool linkq_has_room(const struct linkq *q, const struct lq_key *k, u64 len)
 {
 	const struct lq_flow *f;
 
 	if (q->n_entries + (k->cls == LQ_REQUEST ? LQ_SPARE : 0) >= LQ_ENTRIES)
 		return false;
-	if (len && !buddy_can(&q->arena[k->cls], len))
+	if (len && !buddy_has_room(&q->arena[k->cls], len))
 		return false;
 	f = k->cls == LQ_REQUEST ? linkq_flow(q, k) : NULL;
 	return !f || (f->n < LQ_FLOW && f->bytes + len <= LQ_BYTES);
@@ -217,7 +217,7 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 	u64 len = linkq_payload(b);
 	int unit = 0;
 
-	if (!linkq_room(q, k, len))
+	if (!linkq_has_room(q, k, len))
 		return NULL;
 	if (len)
 		unit = buddy_alloc(&q->arena[k->cls], len);
@@ -264,7 +264,7 @@ void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e)
 	struct lq_flow *f = linkq_flow(q, k);
 
 	if (!f)
-		f = flow_new(q, k, e->at);
+		f = linkq_flow_new(q, k, e->at);
 	e->at = e->at > f->last_at ? e->at : f->last_at;
 	f->last_at = e->at;
 	e->flow = (u32)(f - q->flow);
@@ -281,7 +281,7 @@ void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e)
 }
 
 /* With the last one the memory that a crowd has used is given back. */
-static void tidy(struct linkq *q)
+static void linkq_give_back(struct linkq *q)
 {
 	if (q->n_entries || q->dirty < GIVEBACK)
 		return;
@@ -298,10 +298,10 @@ void linkq_drop(struct linkq *q, struct lq_entry *e)
 	e->next = q->free_entry;
 	q->free_entry = (u32)(e - q->entry) + 1;
 	q->n_entries--;
-	tidy(q);
+	linkq_give_back(q);
 }
 
-bool linkq_holds(const struct linkq *q, u32 dev, u32 qpn)
+bool linkq_holds_qp(const struct linkq *q, u32 dev, u32 qpn)
 {
 	const struct lq_key *k;
 	u32 i;
@@ -317,7 +317,7 @@ bool linkq_holds(const struct linkq *q, u32 dev, u32 qpn)
 
 u64 linkq_next(const struct linkq *q)
 {
-	return q->n_flows ? heap_at(q, 0) : ~0ULL;
+	return q->n_flows ? linkq_heap_at(q, 0) : ~0ULL;
 }
 
 struct lq_entry *linkq_due(struct linkq *q, u64 now)
@@ -337,10 +337,10 @@ void linkq_done(struct linkq *q, struct lq_entry *e)
 	f->bytes -= linkq_payload(&e->b);
 	f->n--;
 	if (f->head == LQ_NONE) {
-		flow_free(q, f);
+		linkq_flow_free(q, f);
 	} else {
 		f->at = q->entry[f->head].at;
-		heap_move(q, f->heap - 1);
+		linkq_heap_move(q, f->heap - 1);
 	}
 	linkq_drop(q, e);
 }
@@ -350,7 +350,7 @@ void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at)
 	struct lq_flow *f = &q->flow[e->flow];
 
 	e->at = f->at = f->last_at = at;
-	heap_move(q, f->heap - 1);
+	linkq_heap_move(q, f->heap - 1);
 }
 
 void linkq_again(struct linkq *q, struct lq_entry *e, u64 at)
@@ -359,5 +359,5 @@ void linkq_again(struct linkq *q, struct lq_entry *e, u64 at)
 
 	e->tries++;
 	f->at = at;
-	heap_move(q, f->heap - 1);
+	linkq_heap_move(q, f->heap - 1);
 }

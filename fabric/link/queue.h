@@ -123,8 +123,8 @@ struct lq_flow *linkq_flow(const struct linkq *q, const struct lq_key *k);
  * @next: when the first of them will have
  */
 u64 linkq_backlog(struct linkq *q, struct lq_flow *f, u64 now, u64 *next);
-/** linkq_room() - whether linkq_get() would find room for a burst of a class with @len bytes. */
-bool linkq_room(const struct linkq *q, const struct lq_key *k, u64 len);
+/** linkq_has_room() - whether linkq_get() would find room for a burst of a class with @len bytes. */
+bool linkq_has_room(const struct linkq *q, const struct lq_key *k, u64 len);
 /**
  * linkq_get() - room for a burst, to be given to linkq_put(), or back with linkq_drop().
  * Its @b, @av and @mem are set; the payload is to be copied to @mem.
@@ -136,8 +136,8 @@ struct lq_entry *linkq_last(struct linkq *q, const struct lq_key *k);
 /** linkq_put() - queue it, at the end of its flow; it never overtakes. @left, @at, @wire are set. */
 void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e);
 void linkq_drop(struct linkq *q, struct lq_entry *e);
-/** linkq_holds() - whether anything is on its way to or from a QP. */
-bool linkq_holds(const struct linkq *q, u32 dev, u32 qpn);
+/** linkq_holds_qp() - whether anything is on its way to or from a QP. */
+bool linkq_holds_qp(const struct linkq *q, u32 dev, u32 qpn);
 /** linkq_next() - when something arrives next; ~0: nothing is under way. */
 u64 linkq_next(const struct linkq *q);
 /** linkq_due() - the entry that arrives first, if it has by @now, or NULL. */

@@ -15,7 +15,7 @@
 #define WORK_BYTES   (4u << 20)
 
 /* Whether the answer to it, if it has one, can be sent; *next: else, when to look again. */
-static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
+static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
 {
 	struct lq_key back = linkq_key(b);
 	u64 len = b->op == BOP_READ_REQ ? b->dma_len : 0;
@@ -30,17 +30,17 @@ static bool answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *n
 				.dst_port = b->src_port,
 				.cls = LQ_ANSWER };
 	*next = link_room_at(f, now);
-	if (!linkq_room(&f->link->q, &back, len) || !capture_answer_fits(f, b))
+	if (!linkq_has_room(&f->link->q, &back, len) || !link_capture_answer_fits(f, b))
 		return false;
-	if (!len || !link_held_back(f, &back, len, now, next))
+	if (!len || !link_is_held_back(f, &back, len, now, next))
 		return true;
 	/* A responder sends to all of them in turns: it will not take them for lost. */
 	via_expect(&f->engine, b->src_dev, b->src_qpn, *next);
 	return false;
 }
 
-/* A burst comes to where its last link leads to. Return: as hca_input(); *next as answer_fits(). */
-static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
+/* A burst comes to where its last link leads to. Return: as hca_input(); *next as link_answer_fits(). */
+static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
 	u32 member = f->hca->dev[b->dst_dev].member;
 	int ret;
@@ -51,18 +51,18 @@ static int deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, 
 		return mcast_deliver(&f->engine, b, step);
 	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
 		return 0; /* no requester of ours asks for that much at once */
-	if (!answer_fits(f, b, now, next))
+	if (!link_answer_fits(f, b, now, next))
 		return -EAGAIN;
-	if (unlikely(f->chaos) && chaos_rnr(f, b, &ret))
+	if (unlikely(f->chaos) && chaos_send_rnr(f, b, &ret))
 		return ret;
 	ret = hca_input(&f->engine, b);
 	if (!ret)
-		brought_to(f, hca_qp_by_num(f->hca, b->dst_qpn));
+		poller_wake_add(f, hca_qp_by_num(f->hca, b->dst_qpn));
 	return ret;
 }
 
 /* The same for one that was under way. */
-static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
+static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 {
 	int ret;
 
@@ -71,14 +71,14 @@ static int arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 		return 0;
 	}
 	if (unlikely(e->look)) {
-		if (!answer_fits(f, &e->b, now, next))
+		if (!link_answer_fits(f, &e->b, now, next))
 			return -EAGAIN;
 		if (faultwire_arrive(f, e, &ret))
 			return ret;
 	}
 	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
 		return raw_input(&f->engine, &e->b, link_payload(f, e), &e->step);
-	return deliver(f, &e->b, &e->step, now, next);
+	return link_deliver(f, &e->b, &e->step, now, next);
 }
 
 void link_work(struct fabric *f)
@@ -96,8 +96,8 @@ void link_work(struct fabric *f)
 		next = now + clock_span(&f->hca->clock, wait);
 		l->flow = e->flow;
 		if (unlikely(f->chaos))
-			chaos_arriving(f, e->at);
-		if (arrive(f, e, now, &next) != -EAGAIN) {
+			chaos_set_arriving(f, e->at);
+		if (link_arrive(f, e, now, &next) != -EAGAIN) {
 			linkq_done(&l->q, e);
 		} else {
 			linkq_again(&l->q, e, next);
@@ -108,16 +108,16 @@ void link_work(struct fabric *f)
 		l->flow = LQ_ENTRIES;
 	}
 	if (unlikely(f->chaos))
-		chaos_arriving(f, 0);
+		chaos_set_arriving(f, 0);
 }
 
 /* Of answers, too, that have been sent meanwhile, and are there already. */
-bool link_late(const struct fabric *f)
+bool link_has_arrivals(const struct fabric *f)
 {
 	return linkq_due(&f->link->q, fabric_ns(f));
 }
 
-bool link_direct(const struct fabric *f, const struct burst *b)
+bool link_is_direct(const struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	struct lq_key k;
@@ -131,7 +131,7 @@ bool link_direct(const struct fabric *f, const struct burst *b)
 	return !linkq_flow(&f->link->q, &k);
 }
 
-struct hca_qp *link_taker(struct fabric *f, const struct burst *b)
+struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b)
 {
 	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
 
@@ -143,7 +143,7 @@ struct hca_qp *link_taker(struct fabric *f, const struct burst *b)
 }
 
 /* Behind what is on its way to the same QP; at once where there is nothing. */
-static int input_one(struct fabric *f, const struct burst *b)
+static int link_input_one(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	struct cap_mark mark;
@@ -151,11 +151,11 @@ static int input_one(struct fabric *f, const struct burst *b)
 	u32 step = 0;
 	int ret;
 
-	if (link_direct(f, b)) {
+	if (link_is_direct(f, b)) {
 		ret = capture_begin(&f->engine, b, NULL, &mark);
 		if (ret)
 			return ret;
-		ret = deliver(f, b, &step, fabric_ns(f), &next);
+		ret = link_deliver(f, b, &step, fabric_ns(f), &next);
 		capture_end(&f->engine, &mark, ret);
 		if (ret != -EAGAIN)
 			return 0;
@@ -169,8 +169,8 @@ int link_input(struct fabric *f, const struct burst *b)
 
 	if (burst_is_mcast(b))
 		return link_send_group(f, b, false);
-	ret = link_lost(f, b);
+	ret = link_check_route(f, b);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	return input_one(f, b);
+	return link_input_one(f, b);
 }

@@ -31,7 +31,7 @@ int ctl_connect(const char *path)
 	return sock;
 }
 
-static void take_fd(struct msghdr *mh, int *fd)
+static void ctl_take_fd(struct msghdr *mh, int *fd)
 {
 	struct cmsghdr *c;
 
@@ -46,7 +46,7 @@ union fd_space {
 };
 
 /* With descriptor @fd, unless that is -1. Return: as sendmsg(2). */
-static ssize_t send_msg(int sock, struct proto_msg *m, int fd)
+static ssize_t ctl_send_msg(int sock, struct proto_msg *m, int fd)
 {
 	union fd_space ctl = { 0 };
 	struct iovec iov = { m, sizeof(*m) };
@@ -87,7 +87,7 @@ int ctl_receive(int sock, struct proto_msg *m, int *fd)
 		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
 	if (!n)
 		return -EPIPE;
-	take_fd(&mh, &got);
+	ctl_take_fd(&mh, &got);
 	if (fd)
 		*fd = got;
 	else if (got >= 0)
@@ -99,7 +99,7 @@ int ctl_receive(int sock, struct proto_msg *m, int *fd)
 
 int ctl_ask(int sock, struct proto_msg *m, int give, int *fd)
 {
-	if (send_msg(sock, m, give) < 0)
+	if (ctl_send_msg(sock, m, give) < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
 	return ctl_receive(sock, m, fd);
 }

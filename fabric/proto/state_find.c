@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* A runtime directory is used when it is really ours: not after su(1) or sudo(8). */
-static bool runtime_dir_ok(const char *path)
+static bool statedir_runtime_ok(const char *path)
 {
 	struct stat st;
 
@@ -30,7 +30,7 @@ int statedir_find(const char *given, char path[PATH_MAX])
 		if (!getcwd(cwd, sizeof(cwd)))
 			return -errno;
 		n = snprintf(path, PATH_MAX, "%s/%s", cwd, given);
-	} else if (runtime_dir_ok(xdg)) {
+	} else if (statedir_runtime_ok(xdg)) {
 		n = snprintf(path, PATH_MAX, "%s/rdmaemu", xdg);
 	} else {
 		n = snprintf(path, PATH_MAX, "/tmp/rdmaemu-%u", (unsigned)geteuid());

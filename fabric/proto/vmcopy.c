@@ -33,8 +33,8 @@ struct span {
 	struct iovec v[LIM_SGE + 1];
 };
 
-/** store_tail() - at most 8 bytes within an aligned word, lowest first, each store a release. */
-static void store_tail(u8 *dst, const u8 *src, u64 len)
+/** vm_store_tail() - at most 8 bytes within an aligned word, lowest first, each store a release. */
+static void vm_store_tail(u8 *dst, const u8 *src, u64 len)
 {
 	while (len) {
 		u64 step = TAIL_MAX;
@@ -57,8 +57,8 @@ static void store_tail(u8 *dst, const u8 *src, u64 len)
 	}
 }
 
-/** tail_len() - length of the tail of [addr, addr + len): what lies in its last aligned word. */
-static u64 tail_len(uintptr_t addr, u64 len)
+/** vm_tail_len() - length of the tail of [addr, addr + len): what lies in its last aligned word. */
+static u64 vm_tail_len(uintptr_t addr, u64 len)
 {
 	uintptr_t end = addr + len;
 	uintptr_t word = (end - 1) & ~(uintptr_t)(TAIL_MAX - 1);
@@ -72,11 +72,11 @@ static void vm_local(void *dst, const void *src, u64 len)
 
 	if (!len)
 		return;
-	tail = tail_len((uintptr_t)dst, len);
+	tail = vm_tail_len((uintptr_t)dst, len);
 	/* A program may send to itself from overlapping buffers: undefined content, defined code.
 	 */
 	memmove(dst, src, len - tail);
-	store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
+	vm_store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
 }
 
 /** span_base() - find out how a side is reached. Return: 0, -EAGAIN, -ESRCH or @fault. */
@@ -137,7 +137,7 @@ static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_m
 static u64 span_cut_tail(struct span *s)
 {
 	struct iovec *last = &s->v[s->n - 1];
-	u64 tail = tail_len((uintptr_t)last->iov_base, last->iov_len);
+	u64 tail = vm_tail_len((uintptr_t)last->iov_base, last->iov_len);
 
 	if (tail < last->iov_len) {
 		last->iov_len -= tail;
@@ -209,8 +209,8 @@ static int vm_failure(ssize_t got, const struct span *src)
 	return span_readable(src) ? -EFAULT_DST : -EFAULT_SRC;
 }
 
-/** gather() - take @len bytes off a cursor (@i, @at) in a list of local memory, which has them. */
-static void gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
+/** span_gather() - take @len bytes off a cursor (@i, @at) in a list of local memory, which has them. */
+static void span_gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
 {
 	while (len && *i < src->n) {
 		u64 n = min_u64(len, src->v[*i].iov_len - *at);
@@ -226,7 +226,7 @@ static void gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
 	}
 }
 
-static int copy_local(struct span *dst, const struct span *src)
+static int vm_copy_local(struct span *dst, const struct span *src)
 {
 	u8 word[TAIL_MAX];
 	u64 at = 0;
@@ -239,13 +239,13 @@ static int copy_local(struct span *dst, const struct span *src)
 	}
 	tail = span_cut_tail(dst);
 	for (i = 0; i + 1 < dst->n; i++)
-		gather(dst->v[i].iov_base, dst->v[i].iov_len, src, &s, &at);
-	gather(word, tail, src, &s, &at);
-	store_tail(dst->v[i].iov_base, word, tail);
+		span_gather(dst->v[i].iov_base, dst->v[i].iov_len, src, &s, &at);
+	span_gather(word, tail, src, &s, &at);
+	vm_store_tail(dst->v[i].iov_base, word, tail);
 	return 0;
 }
 
-static int copy_out(struct span *dst, const struct span *src, u64 len)
+static int vm_copy_out(struct span *dst, const struct span *src, u64 len)
 {
 	ssize_t got;
 
@@ -255,7 +255,7 @@ static int copy_out(struct span *dst, const struct span *src, u64 len)
 	return got == (ssize_t)len ? 0 : vm_failure(got, src);
 }
 
-static int copy_in(struct span *dst, const struct span *src, u64 len)
+static int vm_copy_in(struct span *dst, const struct span *src, u64 len)
 {
 	u8 word[TAIL_MAX];
 	u64 tail = span_cut_tail(dst);
@@ -267,13 +267,13 @@ static int copy_in(struct span *dst, const struct span *src, u64 len)
 	got = vm_read(src->pid, dst->v, dst->n, src->v, src->n);
 	if (got != (ssize_t)len)
 		return vm_failure(got, src);
-	store_tail(end, word, tail);
+	vm_store_tail(end, word, tail);
 	return 0;
 }
 
-/** copy_across() - between two other processes. The last piece has the tail, and comes last. */
-static int copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
-		       const struct hca_mem *src, u64 soff, u64 len)
+/** vm_copy_across() - between two other processes. The last piece has the tail, and comes last. */
+static int vm_copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			  const struct hca_mem *src, u64 soff, u64 len)
 {
 	static u8 bounce[BOUNCE_SIZE] cacheline_aligned;
 	struct span mid, far;
@@ -288,7 +288,7 @@ static int copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 d
 		mid.v[0].iov_len = n;
 		ret = span_make(vm, &far, src, soff + pos, n, -EFAULT_SRC);
 		if (!ret)
-			ret = copy_in(&mid, &far, n);
+			ret = vm_copy_in(&mid, &far, n);
 		if (ret)
 			break;
 		mid.n = 1;
@@ -296,13 +296,13 @@ static int copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 d
 		mid.v[0].iov_len = n;
 		ret = span_make(vm, &far, dst, doff + pos, n, -EFAULT_DST);
 		if (!ret)
-			ret = copy_out(&far, &mid, n);
+			ret = vm_copy_out(&far, &mid, n);
 	}
 	return ret;
 }
 
 /* The entry that byte *off is in; *off becomes the offset in it. NULL: the list ends before. */
-static const struct hca_iov *entry_at(const struct hca_mem *mem, u64 *off)
+static const struct hca_iov *vm_iov_at(const struct hca_mem *mem, u64 *off)
 {
 	u32 i;
 
@@ -314,7 +314,7 @@ static const struct hca_iov *entry_at(const struct hca_mem *mem, u64 *off)
 	return NULL;
 }
 
-static int copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, u64 len)
+static int vm_copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, u64 len)
 {
 	static const u8 zeros[PAGE];
 	struct span d, s = { .pid = VM_OWN, .n = 1 };
@@ -327,14 +327,14 @@ static int copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64 do
 		s.v[0].iov_len = n;
 		ret = span_make(vm, &d, dst, doff + pos, n, -EFAULT_DST);
 		if (!ret)
-			ret = d.pid == VM_OWN ? copy_local(&d, &s) : copy_out(&d, &s, n);
+			ret = d.pid == VM_OWN ? vm_copy_local(&d, &s) : vm_copy_out(&d, &s, n);
 	}
 	return ret;
 }
 
-/** copy_null() - a copy from or to null MRs, piece by piece: each within one entry of both lists. */
-static int copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
-		     const struct hca_mem *src, u64 soff, u64 len)
+/** vm_copy_null() - a copy from or to null MRs, piece by piece: each within one entry of both lists. */
+static int vm_copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			const struct hca_mem *src, u64 soff, u64 len)
 {
 	const struct hca_iov *d, *s;
 	u64 pos, n, din, sin;
@@ -343,14 +343,14 @@ static int copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 dof
 	for (pos = 0; pos < len && !ret; pos += n) {
 		din = doff + pos;
 		sin = soff + pos;
-		d = entry_at(dst, &din);
-		s = entry_at(src, &sin);
+		d = vm_iov_at(dst, &din);
+		s = vm_iov_at(src, &sin);
 		if (!d || !s)
 			return d ? -EFAULT_SRC : -EFAULT_DST;
 		n = min_u64(len - pos, min_u64(d->len - din, s->len - sin));
 		if (d->addr == IOV_NULL)
 			continue;
-		ret = s->addr == IOV_NULL ? copy_zeros(vm, dst, doff + pos, n)
+		ret = s->addr == IOV_NULL ? vm_copy_zeros(vm, dst, doff + pos, n)
 					  : vm_copy(vm, dst, doff + pos, src, soff + pos, n);
 	}
 	return ret;
@@ -368,18 +368,18 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 	if (!ret)
 		ret = span_make(vm, &d, dst, doff, len, -EFAULT_DST);
 	if (unlikely(ret == -NULL_IOV))
-		return copy_null(vm, dst, doff, src, soff, len);
+		return vm_copy_null(vm, dst, doff, src, soff, len);
 	if (ret)
 		return ret;
 	if (s.pid == VM_OWN)
-		return d.pid == VM_OWN ? copy_local(&d, &s) : copy_out(&d, &s, len);
+		return d.pid == VM_OWN ? vm_copy_local(&d, &s) : vm_copy_out(&d, &s, len);
 	if (d.pid == VM_OWN)
-		return copy_in(&d, &s, len);
-	return copy_across(vm, dst, doff, src, soff, len);
+		return vm_copy_in(&d, &s, len);
+	return vm_copy_across(vm, dst, doff, src, soff, len);
 }
 
-/** atomic_own() - in this process: the program's own CPU atomics see it as one, too. */
-static void atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct atomic_res *res)
+/** vm_atomic_own() - in this process: the program's own CPU atomics see it as one, too. */
+static void vm_atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct atomic_res *res)
 {
 	u64 old = load_relaxed(word);
 	u64 want;
@@ -400,7 +400,7 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 	struct iovec from = { &old, sizeof(old) }, to = { &want, sizeof(want) };
 
 	if (pid == VM_OWN) {
-		atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap, res);
+		vm_atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap, res);
 		return 0;
 	}
 	if (pid < 0)

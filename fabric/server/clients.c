@@ -18,7 +18,7 @@
 /* A hung-up process whose memory cannot be seen is given that long to get out of the engine. */
 #define GRACE_NS (2 * NSEC_PER_SEC)
 
-struct client *client_of(struct fabric *f, u32 id, u32 gen)
+struct client *client_find(struct fabric *f, u32 id, u32 gen)
 {
 	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
 
@@ -34,18 +34,18 @@ static void client_probe(struct fabric *f, struct client *cl)
 			  !vm_probe(h->fabric_pid, h->cookie_addr, h->cookie);
 }
 
-static void on_client_exit(struct fabric *f, struct watch *w, u32 events)
+static void client_on_exit(struct fabric *f, struct watch *w, u32 events)
 {
 	struct client *cl = container_of(w, struct client, exit);
 
 	(void)events;
-	watch_close(w);
+	loop_watch_close(w);
 	cl->exited = true;
 	client_die(f, cl);
 }
 
 /* An empty segment, which can neither shrink nor grow under those who have it mapped. */
-static int make_segment(struct client *cl)
+static int client_make_segment(struct client *cl)
 {
 	void *p;
 
@@ -62,11 +62,11 @@ static int make_segment(struct client *cl)
 	return 0;
 }
 
-static void release(struct client *cl)
+static void client_release(struct client *cl)
 {
 	int i;
 
-	watch_close(&cl->exit);
+	loop_watch_close(&cl->exit);
 	if (cl->seg)
 		munmap(cl->seg, SEG_SIZE);
 	cl->seg = NULL;
@@ -97,7 +97,7 @@ static struct client *client_new(void)
 }
 
 /* Program names are printed on terminals. */
-static void copy_name(char *to, const char *from, size_t size)
+static void client_copy_name(char *to, const char *from, size_t size)
 {
 	size_t i;
 
@@ -106,8 +106,8 @@ static void copy_name(char *to, const char *from, size_t size)
 	to[i] = '\0';
 }
 
-static void fill_public(struct fabric *f, struct client *cl, const struct conn *c,
-			const struct proto_hello *h, u32 node)
+static void client_fill_public(struct fabric *f, struct client *cl, const struct conn *c,
+			       const struct proto_hello *h, u32 node)
 {
 	struct hca_client *pub = &f->hca->client[cl->id];
 
@@ -119,12 +119,12 @@ static void fill_public(struct fabric *f, struct client *cl, const struct conn *
 	pub->cookie = h->cookie;
 	pub->seg_size = SEG_SIZE;
 	pub->run = h->run;
-	copy_name(pub->name, h->name, sizeof(pub->name));
+	client_copy_name(pub->name, h->name, sizeof(pub->name));
 	client_probe(f, cl);
 }
 
 /* Images of the same process that have gone without their connection's end being noticed. */
-static void drop_old_images(struct fabric *f, s32 pid)
+static void client_drop_old_images(struct fabric *f, s32 pid)
 {
 	struct hca_client *h;
 	struct client *cl;
@@ -137,7 +137,7 @@ static void drop_old_images(struct fabric *f, s32 pid)
 	}
 }
 
-static int hello_ok(const struct conn *c, const struct proto_hello *h)
+static int client_hello_check(const struct conn *c, const struct proto_hello *h)
 {
 	if (c->client)
 		return -EALREADY;
@@ -149,16 +149,16 @@ static int hello_ok(const struct conn *c, const struct proto_hello *h)
 /* Everything of a new client but its place in the HCA. */
 static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 {
-	int fd = peer_pidfd(c), ret;
+	int fd = conn_pidfd(c), ret;
 
 	if (fd == -ESRCH)
 		return fd;
 	if (fd >= 0) {
-		ret = watch_add(f, &cl->exit, fd, on_client_exit);
+		ret = loop_watch_add(f, &cl->exit, fd, client_on_exit);
 		if (ret)
 			return ret;
 	}
-	return make_segment(cl);
+	return client_make_segment(cl);
 }
 
 /* What a client is told of itself. */
@@ -183,40 +183,40 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 {
 	struct proto_hello h = m->hello;
 	struct client *cl;
-	int ret = hello_ok(c, &h), id, node;
+	int ret = client_hello_check(c, &h), id, node;
 
 	if (ret)
 		return ret;
 	h.node[sizeof(h.node) - 1] = '\0';
-	node = node_named(f, h.node[0] ? h.node : NODE_NAME);
+	node = fabric_node_find_or_make(f, h.node[0] ? h.node : NODE_NAME);
 	if (node < 0)
 		return node;
-	drop_old_images(f, c->cred.pid);
+	client_drop_old_images(f, c->cred.pid);
 	cl = client_new();
 	if (!cl)
 		return -ENOMEM;
 	ret = client_prepare(f, c, cl);
 	id = ret ? ret : hca_add_client(f->hca);
 	if (id < 0) {
-		release(cl);
+		client_release(cl);
 		free(cl->chan_fd);
 		free(cl);
 		return id;
 	}
 	cl->id = (u32)id;
 	cl->gen = f->hca->client[id].gen;
-	clock_show(f, cl);
+	fabric_clock_publish(f, cl);
 	seg_format(cl->seg, cl->id, cl->gen);
 	fault_calls(f, cl);
-	fill_public(f, cl, c, &h, (u32)node);
+	client_fill_public(f, cl, c, &h, (u32)node);
 	cl->conn = c;
 	c->client = cl;
 	cl->next = f->clients;
 	f->clients = cl;
 	f->by_id[id] = cl;
 	f->n_clients++;
-	use_changed(f);
-	captures_client(f);
+	linger_update(f);
+	fabric_capture_client_added(f);
 
 	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;
@@ -244,7 +244,7 @@ void client_die(struct fabric *f, struct client *cl)
 	}
 }
 
-bool client_image_gone(struct fabric *f, struct client *cl)
+bool client_is_image_gone(struct fabric *f, struct client *cl)
 {
 	struct pollfd p = { .fd = cl->exit.fd, .events = POLLIN };
 	const struct hca_client *h = &f->hca->client[cl->id];
@@ -261,13 +261,13 @@ bool client_image_gone(struct fabric *f, struct client *cl)
 void client_free(struct fabric *f, struct client *cl)
 {
 	helper_forget(f, cl);
-	release(cl);
+	client_release(cl);
 	f->by_id[cl->id] = NULL;
 	f->n_clients--;
 	f->n_dead--;
 	cl->freed = true;
 	f->graves = true;
-	use_changed(f);
+	linger_update(f);
 }
 
 void clients_fatal(struct fabric *f)

@@ -27,7 +27,7 @@ u64 fabric_ns(const struct fabric *f)
 	return likely(f->hca) ? clock_at(&f->hca->clock, real) : real;
 }
 
-u64 fabric_real(const struct fabric *f, u64 at)
+u64 fabric_real_at(const struct fabric *f, u64 at)
 {
 	const struct hca_clock *c = &f->hca->clock;
 
@@ -35,7 +35,7 @@ u64 fabric_real(const struct fabric *f, u64 at)
 }
 
 /* Readers of *c wait from now on. */
-static void begin(struct hca_clock *c)
+static void clock_write_begin(struct hca_clock *c)
 {
 	if (!c->own) {
 		c->ppm = CLOCK_PPM; /* real time, the long way round */
@@ -44,7 +44,7 @@ static void begin(struct hca_clock *c)
 	exchange(&c->seq, c->seq | 1);
 }
 
-static void put(struct hca_clock *c, const struct hca_clock *v)
+static void clock_write_end(struct hca_clock *c, const struct hca_clock *v)
 {
 	store_relaxed(&c->real, v->real);
 	store_relaxed(&c->fabric, v->fabric);
@@ -53,27 +53,27 @@ static void put(struct hca_clock *c, const struct hca_clock *v)
 }
 
 /* From now on it runs at @ppm, and is at @at at least. */
-static void change(struct fabric *f, u64 ppm, u64 at)
+static void fabric_clock_set(struct fabric *f, u64 ppm, u64 at)
 {
 	struct hca_clock v = f->hca->clock;
 	struct client *cl;
 	u64 real, now;
 
-	begin(&f->hca->clock);
+	clock_write_begin(&f->hca->clock);
 	for (cl = f->clients; cl; cl = cl->next)
 		if (cl->seg)
-			begin(&cl->seg->clock);
+			clock_write_begin(&cl->seg->clock);
 	/* Only now: nobody has seen a later time by the old parameters. */
 	real = real_ns();
 	now = clock_at(&v, real);
 	v = (struct hca_clock){ .real = real, .fabric = at > now ? at : now, .ppm = ppm };
-	put(&f->hca->clock, &v);
+	clock_write_end(&f->hca->clock, &v);
 	for (cl = f->clients; cl; cl = cl->next)
 		if (cl->seg)
-			put(&cl->seg->clock, &v);
+			clock_write_end(&cl->seg->clock, &v);
 }
 
-void clock_start(struct fabric *f, const struct opts *o)
+void fabric_clock_start(struct fabric *f, const struct opts *o)
 {
 	f->ppm = f->ppm_made = o->ppm;
 	f->manual_made = o->manual;
@@ -84,35 +84,35 @@ void clock_start(struct fabric *f, const struct opts *o)
 	};
 }
 
-void clock_show(struct fabric *f, struct client *cl)
+void fabric_clock_publish(struct fabric *f, struct client *cl)
 {
 	cl->seg->clock = f->hca->clock;
 }
 
 /* --- by hand --- */
 
-static bool runs(const struct fabric *f)
+static bool clock_is_running(const struct fabric *f)
 {
 	return !f->hca->clock.own || f->hca->clock.ppm;
 }
 
-static void tell(const struct fabric *f, struct proto_clock *k)
+static void clock_fill_reply(const struct fabric *f, struct proto_clock *k)
 {
-	u64 next = engine_deadline(f);
+	u64 next = work_deadline(f);
 
 	k->now = fabric_ns(f) - f->started;
 	k->next = next == NEVER ? NEVER : next > f->started ? next - f->started : 0;
 	k->ppm = f->ppm;
-	k->running = runs(f);
+	k->running = clock_is_running(f);
 }
 
-static void run(struct fabric *f, u32 ppm)
+static void clock_set_running(struct fabric *f, u32 ppm)
 {
 	f->ppm = ppm ? ppm : f->ppm;
-	change(f, f->ppm, 0);
+	fabric_clock_set(f, f->ppm, 0);
 }
 
-static int advance(struct fabric *f, struct conn *c, u64 ns)
+static int fabric_clock_advance(struct fabric *f, struct conn *c, u64 ns)
 {
 	u64 now = fabric_ns(f);
 
@@ -124,7 +124,7 @@ static int advance(struct fabric *f, struct conn *c, u64 ns)
 	return -EINPROGRESS;
 }
 
-int clock_request(struct fabric *f, struct conn *c, struct proto_msg *m)
+int fabric_clock_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
 	struct proto_clock *k = &m->clock;
 
@@ -134,72 +134,72 @@ int clock_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 	case PROTO_CLOCK_SHOW:
 		break;
 	case PROTO_CLOCK_ADVANCE:
-		return advance(f, c, k->ns);
+		return fabric_clock_advance(f, c, k->ns);
 	case PROTO_CLOCK_STOP:
-		change(f, 0, 0);
+		fabric_clock_set(f, 0, 0);
 		break;
 	case PROTO_CLOCK_RUN:
 		if (k->ppm && (k->ppm < CLOCK_PPM_MIN || k->ppm > CLOCK_PPM_MAX))
 			return -ERANGE;
-		run(f, k->ppm);
+		clock_set_running(f, k->ppm);
 		break;
 	default:
 		return -EINVAL;
 	}
-	tell(f, k);
+	clock_fill_reply(f, k);
 	return 0;
 }
 
-static void moved(struct fabric *f, int ret)
+static void clock_move_done(struct fabric *f, int ret)
 {
 	struct proto_msg m = { .magic = PROTO_MAGIC, .op = PROTO_CLOCK, .ret = ret };
 	struct conn *c = f->move.conn;
 
 	f->move = (struct clock_move){ 0 };
-	tell(f, &m.clock);
+	clock_fill_reply(f, &m.clock);
 	if (c)
-		conn_answer(f, c, &m);
+		conn_reply(f, c, &m);
 }
 
-void clock_forget(struct fabric *f, const struct conn *c)
+void fabric_clock_conn_closed(struct fabric *f, const struct conn *c)
 {
 	if (f->move.conn == c)
 		f->move.conn = NULL;
 }
 
 /* Whether all that can be done at this time has been done. */
-static bool settled(struct fabric *f)
+static bool clock_move_is_settled(struct fabric *f)
 {
-	if (engine_quiet(f))
+	if (work_is_quiet(f))
 		return true;
 	if (f->retry_at || f->again_at || f->n_waiting)
 		return false;
 	return f->move.passes++ > PASSES;
 }
 
-u64 clock_work(struct fabric *f)
+u64 fabric_clock_work(struct fabric *f)
 {
 	struct clock_move *move = &f->move;
 	u64 now, next;
 
 	if (likely(!move->to))
 		return NEVER;
-	if (!settled(f)) {
+	if (!clock_move_is_settled(f)) {
 		if (real_ns() - move->since < PATIENCE_NS)
 			return f->retry_at || f->again_at || f->n_waiting ? real_ns() + PAUSE_NS
 									  : 0;
-		moved(f, -ETIME);
+		clock_move_done(f, -ETIME);
 		return NEVER;
 	}
 	now = fabric_ns(f);
-	next = engine_deadline(f);
+	next = work_deadline(f);
 	if (now >= move->to) {
-		moved(f, 0);
+		clock_move_done(f, 0);
 		return NEVER;
 	}
 	/* What is overdue has had its passes. */
 	next = next <= now ? now + 1 : min_u64(next, move->to);
-	change(f, f->hca->clock.own ? f->hca->clock.ppm : CLOCK_PPM, next);
+	fabric_clock_set(f, f->hca->clock.own ? f->hca->clock.ppm : CLOCK_PPM, next);
 	move->passes = 0;
 	move->since = real_ns();
 	return 0;

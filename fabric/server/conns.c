@@ -31,7 +31,7 @@ union fd_space {
 	char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
 };
 
-int peer_pidfd(const struct conn *c)
+int conn_pidfd(const struct conn *c)
 {
 	socklen_t len = sizeof(int);
 	int fd;
@@ -57,12 +57,12 @@ void conn_close(struct fabric *f, struct conn *c)
 		return;
 	c->dead = true;
 	c->client = NULL;
-	port_forget(f, c);
+	fabric_port_conn_closed(f, c);
 	fault_forget(f, c);
-	clock_forget(f, c);
-	capture_forget(f, c);
+	fabric_clock_conn_closed(f, c);
+	fabric_capture_conn_closed(f, c);
 	inject_forget(f, c);
-	watch_close(&c->w);
+	loop_watch_close(&c->w);
 	f->n_conns--;
 	follow_end(f, c);
 	f->n_leases -= c->hold;
@@ -71,10 +71,10 @@ void conn_close(struct fabric *f, struct conn *c)
 		cl->conn = NULL;
 		client_die(f, cl);
 	}
-	use_changed(f);
+	linger_update(f);
 }
 
-static void bury_conns(struct fabric *f)
+static void conns_free_dead(struct fabric *f)
 {
 	struct conn **cp = &f->conns, *c;
 
@@ -88,7 +88,7 @@ static void bury_conns(struct fabric *f)
 	}
 }
 
-void conns_bury(struct fabric *f)
+void conns_reap(struct fabric *f)
 {
 	struct lease **lp = &f->leases, *l;
 	struct client **clp = &f->clients, *cl;
@@ -96,7 +96,7 @@ void conns_bury(struct fabric *f)
 	if (!f->graves)
 		return;
 	f->graves = false;
-	bury_conns(f);
+	conns_free_dead(f);
 	while ((l = *lp)) {
 		if (!l->dead) {
 			lp = &l->next;
@@ -116,25 +116,25 @@ void conns_bury(struct fabric *f)
 	}
 }
 
-static void on_lease_exit(struct fabric *f, struct watch *w, u32 events)
+static void lease_on_exit(struct fabric *f, struct watch *w, u32 events)
 {
 	struct lease *l = container_of(w, struct lease, w);
 
 	(void)events;
-	watch_close(w);
+	loop_watch_close(w);
 	l->dead = true;
 	f->graves = true;
 	f->n_leases--;
-	use_changed(f);
+	linger_update(f);
 }
 
-static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
+static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
 	struct lease *l;
 	int fd, ret;
 
 	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
-	ret = node_use(f, m->lease.node);
+	ret = fabric_node_use(f, m->lease.node);
 	if (ret < 0)
 		return ret;
 	m->lease.number = (u32)ret;
@@ -150,16 +150,16 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	m->lease.faults = f->faults->n;
 	if (f->n_leases >= MAX_LEASES)
 		return -EUSERS;
-	fd = peer_pidfd(c);
+	fd = conn_pidfd(c);
 	if (fd < 0) {
 		m->flags |= PROTO_F_HOLD;
 		f->n_leases += !c->hold;
 		c->hold = true;
-		use_changed(f);
+		linger_update(f);
 		return 0;
 	}
 	l = calloc(1, sizeof(*l));
-	ret = l ? watch_add(f, &l->w, fd, on_lease_exit) : -ENOMEM;
+	ret = l ? loop_watch_add(f, &l->w, fd, lease_on_exit) : -ENOMEM;
 	if (ret) {
 		free(l);
 		close(fd);
@@ -168,21 +168,21 @@ static int op_lease(struct fabric *f, struct conn *c, struct proto_msg *m)
 	l->next = f->leases;
 	f->leases = l;
 	f->n_leases++;
-	use_changed(f);
+	linger_update(f);
 	return 0;
 }
 
 /* The client that a message's peer field names, for questions that isolated clients may not ask. */
-static struct client *named_peer(struct fabric *f, const struct proto_msg *m, int *err)
+static struct client *conn_peer_find(struct fabric *f, const struct proto_msg *m, int *err)
 {
-	struct client *cl = client_of(f, m->peer.client, m->peer.gen);
+	struct client *cl = client_find(f, m->peer.client, m->peer.gen);
 
 	*err = f->isolated ? -EPERM : !cl ? -ENOENT : 0;
 	return *err ? NULL : cl;
 }
 
 /* What the fabric process writes to must not block it, whatever file the client may send. */
-static bool is_eventfd(int fd)
+static bool fd_is_eventfd(int fd)
 {
 	char path[32], target[32] = "";
 
@@ -192,9 +192,9 @@ static bool is_eventfd(int fd)
 	return !strcmp(target, "anon_inode:[eventfd]");
 }
 
-static int op_chan_add(struct client *cl, u32 chan, int *fd)
+static int client_chan_add(struct client *cl, u32 chan, int *fd)
 {
-	if (chan >= SEG_MAX_CHANS || *fd < 0 || !is_eventfd(*fd))
+	if (chan >= SEG_MAX_CHANS || *fd < 0 || !fd_is_eventfd(*fd))
 		return -EINVAL;
 	if (cl->chan_fd[chan] >= 0)
 		close(cl->chan_fd[chan]);
@@ -203,7 +203,7 @@ static int op_chan_add(struct client *cl, u32 chan, int *fd)
 	return 0;
 }
 
-static int op_chan_del(struct client *cl, u32 chan)
+static int client_chan_del(struct client *cl, u32 chan)
 {
 	if (chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
 		return -ENOENT;
@@ -212,9 +212,9 @@ static int op_chan_del(struct client *cl, u32 chan)
 	return 0;
 }
 
-static int op_helper_fd(struct fabric *f, struct client *cl, int *fd)
+static int client_set_helper_fd(struct fabric *f, struct client *cl, int *fd)
 {
-	if (*fd < 0 || !is_eventfd(*fd))
+	if (*fd < 0 || !fd_is_eventfd(*fd))
 		return -EINVAL;
 	if (cl->helper_fd >= 0)
 		close(cl->helper_fd);
@@ -225,20 +225,21 @@ static int op_helper_fd(struct fabric *f, struct client *cl, int *fd)
 }
 
 /* Messages that only a client may send. */
-static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, int *fd, int *out)
+static int conn_client_request(struct fabric *f, struct client *cl, struct proto_msg *m, int *fd,
+			       int *out)
 {
 	struct client *peer;
 	int err;
 
 	switch (m->op) {
 	case PROTO_CHAN_ADD:
-		return op_chan_add(cl, m->peer.chan, fd);
+		return client_chan_add(cl, m->peer.chan, fd);
 	case PROTO_CHAN_DEL:
-		return op_chan_del(cl, m->peer.chan);
+		return client_chan_del(cl, m->peer.chan);
 	case PROTO_HELPER_FD:
-		return op_helper_fd(f, cl, fd);
+		return client_set_helper_fd(f, cl, fd);
 	}
-	peer = named_peer(f, m, &err);
+	peer = conn_peer_find(f, m, &err);
 	if (!peer)
 		return err;
 	switch (m->op) {
@@ -256,7 +257,7 @@ static int client_op(struct fabric *f, struct client *cl, struct proto_msg *m, i
 }
 
 /* The node that a message is about, or -ENOENT. A client's is its own. */
-static int asked_node(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
+static int conn_node_asked(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
 {
 	if (c->client)
 		return (int)f->hca->client[c->client->id].node;
@@ -264,9 +265,9 @@ static int asked_node(const struct fabric *f, const struct conn *c, struct proto
 	return ask->node[0] ? node_find(f->hca, ask->node) : 0;
 }
 
-static int op_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)
+static int conn_request_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)
 {
-	int node = asked_node(f, c, &m->ask);
+	int node = conn_node_asked(f, c, &m->ask);
 	u32 i = m->ask.number;
 
 	if (node < 0 || i >= f->hca->node[node].n_devs || i >= PROTO_MAX_DEVS)
@@ -276,13 +277,13 @@ static int op_dev(const struct fabric *f, const struct conn *c, struct proto_msg
 }
 
 /**
- * handle() - one request; @m becomes the answer.
+ * conn_request_dispatch() - one request; @m becomes the answer.
  * @fd: the descriptor that came with it or -1; taken over by setting it to -1
  * @fds: receives descriptors to send, @n_fds of them
  * @temp: receives one to close afterwards
  */
-static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd, int *fds,
-		  u32 *n_fds, int *temp)
+static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd,
+				 int *fds, u32 *n_fds, int *temp)
 {
 	int out = -1, ret;
 
@@ -290,7 +291,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_HELLO:
 		return client_hello(f, c, m, fds, n_fds);
 	case PROTO_LEASE:
-		return op_lease(f, c, m);
+		return lease_request(f, c, m);
 	case PROTO_STATUS:
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
@@ -298,18 +299,18 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
 		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
 		      : m->op == PROTO_FAULT_LIST ? faults_list(f, m->flags)
-						  : captures_list(f, m->flags);
+						  : fabric_capture_list(f, m->flags);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
 		return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m)
 									 : 0;
 	case PROTO_DEV:
-		return op_dev(f, c, m);
+		return conn_request_dev(f, c, m);
 	case PROTO_NODE:
-		return node_ask(f, m);
+		return fabric_node_ask(f, m);
 	case PROTO_PORT:
-		return port_request(f, c, m);
+		return fabric_port_request(f, c, m);
 	case PROTO_CALL:
 		return c->client ? fault_call(f, c->client, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
@@ -321,10 +322,10 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_FAULT_NEXT:
 		return fault_next(f, m);
 	case PROTO_CLOCK:
-		return clock_request(f, c, m);
+		return fabric_clock_request(f, c, m);
 	case PROTO_CAPTURE_START:
 	case PROTO_CAPTURE_STOP:
-		return capture_request(f, c, m, fd);
+		return fabric_capture_request(f, c, m, fd);
 	case PROTO_INJECT:
 		return inject_ask(f, m);
 	case PROTO_INJECT_FRAME:
@@ -332,7 +333,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 	case PROTO_INJECT_SETTLED:
 		return inject_settled(f, c, m);
 	case PROTO_STOP:
-		note(f, "told to stop by process %d", c->cred.pid);
+		fabric_note(f, "told to stop by process %d", c->cred.pid);
 		f->leaving = true;
 		return 0;
 	}
@@ -340,7 +341,7 @@ static int handle(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd
 		return -EPROTO;
 	if (!c->client)
 		return -ENOTCONN;
-	ret = client_op(f, c->client, m, fd, &out);
+	ret = conn_client_request(f, c->client, m, fd, &out);
 	if (!ret && out >= 0)
 		fds[(*n_fds)++] = out;
 	return ret;
@@ -365,14 +366,14 @@ int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
 	return sendmsg(c->w.fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m)
+void conn_reply(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
 	if (!c->dead && conn_send(c, m, NULL, 0))
 		conn_close(f, c);
 }
 
 /* Receives one message. Return: its length, 0 at the end, -errno. One descriptor goes to @fd. */
-static ssize_t receive(struct conn *c, struct proto_msg *m, int *fd)
+static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 {
 	union fd_space ctl;
 	struct iovec iov = { m, sizeof(*m) };
@@ -406,7 +407,7 @@ static ssize_t receive(struct conn *c, struct proto_msg *m, int *fd)
 }
 
 /* One message in, one out. Return: false when the connection was closed or has no more. */
-static bool serve_one(struct fabric *f, struct conn *c)
+static bool conn_serve_one(struct fabric *f, struct conn *c)
 {
 	struct proto_msg m;
 	int fds[MAX_FDS], fd, temp = -1;
@@ -414,21 +415,21 @@ static bool serve_one(struct fabric *f, struct conn *c)
 	ssize_t n;
 	int ret;
 
-	n = receive(c, &m, &fd);
+	n = conn_receive(c, &m, &fd);
 	if (n == -EAGAIN || n == -EINTR)
 		return false;
 	if (n > 0 && ((size_t)n < HDR_BYTES || m.magic != PROTO_MAGIC))
 		n = -EPROTO;
 	if (n <= 0) {
 		if (n < 0 && n != -ECONNRESET)
-			note(f, "process %d sent what is no request: %s", c->cred.pid,
-			     strerror((int)-n));
+			fabric_note(f, "process %d sent what is no request: %s", c->cred.pid,
+				    strerror((int)-n));
 		if (fd >= 0)
 			close(fd);
 		conn_close(f, c);
 		return false;
 	}
-	m.ret = handle(f, c, &m, &fd, fds, &n_fds, &temp);
+	m.ret = conn_request_dispatch(f, c, &m, &fd, fds, &n_fds, &temp);
 	if (m.ret == -EINPROGRESS) {
 		if (fd >= 0)
 			close(fd);
@@ -442,39 +443,41 @@ static bool serve_one(struct fabric *f, struct conn *c)
 	if (!ret)
 		return true;
 	if (ret != -EPIPE && ret != -ECONNRESET)
-		note(f, "process %d is cut off: request %u: %s", c->cred.pid, m.op, strerror(-ret));
+		fabric_note(f, "process %d is cut off: request %u: %s", c->cred.pid, m.op,
+			    strerror(-ret));
 	conn_close(f, c);
 	return false;
 }
 
-static void on_message(struct fabric *f, struct watch *w, u32 events)
+static void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 {
 	struct conn *c = container_of(w, struct conn, w);
 	int i;
 
 	(void)events;
-	for (i = 0; i < BATCH && serve_one(f, c); i++)
+	for (i = 0; i < BATCH && conn_serve_one(f, c); i++)
 		;
 }
 
-static void admit(struct fabric *f, int fd)
+static void conn_admit(struct fabric *f, int fd)
 {
 	socklen_t len = sizeof(struct ucred);
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
-		note(f, "connection dropped: whose it is: %s", strerror(errno));
+		fabric_note(f, "connection dropped: whose it is: %s", strerror(errno));
 	} else if (c->cred.uid != geteuid()) {
-		note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
+		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
 	} else if (f->n_conns >= MAX_CONNS) {
-		note(f, "process %d refused: %u connections are open", c->cred.pid, f->n_conns);
-	} else if (watch_add(f, &c->w, fd, on_message)) {
-		note(f, "connection dropped: %s", strerror(errno));
+		fabric_note(f, "process %d refused: %u connections are open", c->cred.pid,
+			    f->n_conns);
+	} else if (loop_watch_add(f, &c->w, fd, conn_on_message)) {
+		fabric_note(f, "connection dropped: %s", strerror(errno));
 	} else {
 		c->next = f->conns;
 		f->conns = c;
 		f->n_conns++;
-		use_changed(f);
+		linger_update(f);
 		return;
 	}
 	free(c);
@@ -482,7 +485,7 @@ static void admit(struct fabric *f, int fd)
 }
 
 /* Without a free descriptor a connection would wait, and wake us, for ever: it is hung up on. */
-static void turn_away(struct fabric *f)
+static void conn_reject_one(struct fabric *f)
 {
 	int fd;
 
@@ -491,7 +494,7 @@ static void turn_away(struct fabric *f)
 	if (fd >= 0)
 		close(fd);
 	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	note(f, "connection dropped: no descriptors are left");
+	fabric_note(f, "connection dropped: no descriptors are left");
 }
 
 void conn_accept(struct fabric *f, struct watch *w, u32 events)
@@ -502,9 +505,9 @@ void conn_accept(struct fabric *f, struct watch *w, u32 events)
 	for (i = 0; i < 4 * BATCH; i++) {
 		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			turn_away(f);
+			conn_reject_one(f);
 		if (fd < 0)
 			return;
-		admit(f, fd);
+		conn_admit(f, fd);
 	}
 }

@@ -21,7 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static int make_hca(struct fabric *f, const struct opts *o)
+static int daemon_make_hca(struct fabric *f, const struct opts *o)
 {
 	void *p;
 	int ret;
@@ -39,13 +39,13 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	f->hca->fabric_pid = (u32)getpid();
 	if (o->first_mr)
 		f->hca->tab[TAB_MR].cursor = o->first_mr;
-	clock_start(f, o);
+	fabric_clock_start(f, o);
 	f->hca->chaos = o->chaos;
 	f->hca->n_via = o->chaos;
 	f->hca->chaos_seed = o->chaos_seed;
 	if (o->chaos && chaos_make(f))
 		return -ENOMEM;
-	ret = node_named(f, f->node_name);
+	ret = fabric_node_find_or_make(f, f->node_name);
 	if (ret < 0)
 		return ret;
 	f->engine.hca = f->hca;
@@ -56,15 +56,15 @@ static int make_hca(struct fabric *f, const struct opts *o)
 	return 0;
 }
 
-static int make_sysfs(struct fabric *f)
+static int daemon_make_sysfs(struct fabric *f)
 {
 	/* A fabric that was killed has left its own. */
 	sysfs_remove(f->paths.sysfs);
-	return node_show(f, 0);
+	return fabric_node_publish(f, 0);
 }
 
 /* In a mesh the node with the host's addresses is known by the host's name. */
-static void name_node(struct fabric *f, const struct opts *o)
+static void daemon_name_node(struct fabric *f, const struct opts *o)
 {
 	char host[64] = "";
 
@@ -74,7 +74,7 @@ static void name_node(struct fabric *f, const struct opts *o)
 	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
 		 node_name_ok(host))
 		snprintf(f->node_name, sizeof(f->node_name), "%.47s", host);
-	f->spread = name_spread(f->node_name);
+	f->spread = fabric_node_spread(f->node_name);
 }
 
 static struct fabric *fabric_new(const struct opts *o)
@@ -86,7 +86,7 @@ static struct fabric *fabric_new(const struct opts *o)
 		return NULL;
 	}
 	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
-	name_node(f, o);
+	daemon_name_node(f, o);
 	f->isolated = o->isolated;
 	f->started = real_ns();
 	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
@@ -108,7 +108,7 @@ static void fabric_end(struct fabric *f)
 {
 	struct conn *c;
 
-	captures_end(f);
+	fabric_capture_shutdown(f);
 	unlink(f->paths.sock);
 	follow_push(f);
 	clients_fatal(f);
@@ -119,12 +119,12 @@ static void fabric_end(struct fabric *f)
 		lock_drop_file(f->paths.lock, f->lock);
 	for (c = f->conns; c; c = c->next)
 		if (!c->dead)
-			watch_close(&c->w);
-	watch_close(&f->listen);
+			loop_watch_close(&c->w);
+	loop_watch_close(&f->listen);
 }
 
 /* Return: 0 or -errno; -ECANCELED: @what has said why. */
-static int make_topology(struct fabric *f, const struct opts *o, const char **what)
+static int daemon_make_topology(struct fabric *f, const struct opts *o, const char **what)
 {
 	static char why[PATH_MAX + 256];
 	static struct topology t;
@@ -153,7 +153,7 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	if (f->epoll < 0 || f->kick.fd < 0)
 		return -errno;
 	*what = "HCA memory";
-	ret = make_hca(f, o);
+	ret = daemon_make_hca(f, o);
 	if (!ret)
 		ret = link_make(f);
 	if (!ret)
@@ -162,24 +162,24 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		ret = faultwire_make(f);
 	if (ret)
 		return ret;
-	ret = captures_make(f);
+	ret = fabric_capture_init(f);
 	if (ret)
 		return ret;
-	ret = make_topology(f, o, what);
+	ret = daemon_make_topology(f, o, what);
 	if (ret)
 		return ret;
 	*what = f->paths.sysfs;
-	ret = make_sysfs(f);
+	ret = daemon_make_sysfs(f);
 	if (ret)
 		return ret;
 	*what = f->paths.sock;
 	ret = server_listen(f);
 	if (!ret)
-		ports_watch(f);
+		fabric_ports_watch(f);
 	return ret;
 }
 
-void daemon_ready(struct fabric *f, const char *but)
+void starter_report_ready(struct fabric *f, const char *but)
 {
 	char text[512];
 	int n;
@@ -191,12 +191,12 @@ void daemon_ready(struct fabric *f, const char *but)
 	n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
 	text[n++] = DAEMON_READY;
 	if (write(DAEMON_FD_READY, text, (size_t)n) != n)
-		note(f, "the starter has gone");
+		fabric_note(f, "the starter has gone");
 	close(DAEMON_FD_READY);
 	close(DAEMON_FD_LOCK);
 }
 
-void daemon_failed(struct fabric *f, const char *fmt, ...)
+void starter_report_failure(struct fabric *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -223,7 +223,7 @@ int daemon_main(const struct opts *o)
 	}
 	what = join_start(f, o);
 	if (what) {
-		daemon_failed(f, "cannot start: %s", what);
+		starter_report_failure(f, "cannot start: %s", what);
 		fabric_end(f);
 		return 1;
 	}

@@ -21,10 +21,11 @@ enum daemon_fd {
 #define DAEMON_BUT   '+' /* before DAEMON_READY: a line that the starter is to print */
 
 struct fabric;
-/** daemon_ready() - the starter may go on. Once. @but: what its user should know, or NULL */
-void daemon_ready(struct fabric *f, const char *but);
-/** daemon_failed() - the starter is told why there is no fabric. */
-void daemon_failed(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** starter_report_ready() - the starter may go on. Once. @but: what its user should know, or NULL */
+void starter_report_ready(struct fabric *f, const char *but);
+/** starter_report_failure() - the starter is told why there is no fabric. */
+void starter_report_failure(struct fabric *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /** daemon_main() - be the fabric process. @o: its settings; stays when no linger was given. */
 int daemon_main(const struct opts *o);
 

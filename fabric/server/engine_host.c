@@ -30,7 +30,7 @@ static void *host_seg(void *ctx, u32 client)
 	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
 }
 
-static s32 vm_pid(void *ctx, u32 client)
+static s32 memory_vm_pid(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
 	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
@@ -42,22 +42,22 @@ static s32 vm_pid(void *ctx, u32 client)
 	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;
 }
 
-static struct vm_ctx vm_of(struct fabric *f)
+static struct vm_ctx memory_vm_ctx(struct fabric *f)
 {
-	return (struct vm_ctx){ .ctx = f, .seg = host_seg, .pid = vm_pid };
+	return (struct vm_ctx){ .ctx = f, .seg = host_seg, .pid = memory_vm_pid };
 }
 
-int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		   u64 soff, u64 len)
+int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len)
 {
-	struct vm_ctx vm = vm_of(f);
+	struct vm_ctx vm = memory_vm_ctx(f);
 
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
-bool needs_helper(struct fabric *f, u32 client, u32 kind)
+bool memory_needs_helper(struct fabric *f, u32 client, u32 kind)
 {
-	return kind == MEM_VM && vm_pid(f, client) == VM_NOWAY;
+	return kind == MEM_VM && memory_vm_pid(f, client) == VM_NOWAY;
 }
 
 static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -65,23 +65,24 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 {
 	struct fabric *f = ctx;
 
-	if (needs_helper(f, dst->client, dst->kind) || needs_helper(f, src->client, src->kind))
+	if (memory_needs_helper(f, dst->client, dst->kind) ||
+	    memory_needs_helper(f, src->client, src->kind))
 		return helper_copy(f, dst, doff, src, soff, len, key);
-	return fabric_vm_copy(f, dst, doff, src, soff, len);
+	return memory_copy(f, dst, doff, src, soff, len);
 }
 
 static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		       struct atomic_res *res, u64 key)
 {
 	struct fabric *f = ctx;
-	struct vm_ctx vm = vm_of(f);
+	struct vm_ctx vm = memory_vm_ctx(f);
 
-	if (needs_helper(f, client, MEM_VM))
+	if (memory_needs_helper(f, client, MEM_VM))
 		return helper_atomic(f, client, addr, op, compare_add, swap, res, key);
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-int count_event(int fd)
+int eventfd_signal(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	const u64 one = 1;
@@ -100,9 +101,9 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 
 	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
 		return;
-	ret = count_event(cl->chan_fd[chan]);
+	ret = eventfd_signal(cl->chan_fd[chan]);
 	if (ret && ret != -EAGAIN)
-		note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
+		fabric_note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
 }
 
 static void host_kick(void *ctx)
@@ -123,7 +124,7 @@ const struct hca_host fabric_host = {
 	.copy = host_copy,
 	.atomic = host_atomic,
 	.notify = host_notify,
-	.late = chaos_late,
+	.late = chaos_delay_event,
 	.kick = host_kick,
 	.link = host_link,
 	.fault = fault_work,

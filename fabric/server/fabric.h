@@ -312,28 +312,28 @@ static inline u64 engine_now(const struct fabric *f)
 	return f->engine.host->now(f->engine.ctx);
 }
 
-/** fabric_real() - real time at which fabric time will be @at, or NEVER. */
-u64 fabric_real(const struct fabric *f, u64 at);
-/** clock_start() - HCA memory is there: the clock becomes what the settings say. */
-void clock_start(struct fabric *f, const struct opts *o);
-/** clock_show() - a client has come: it gets the clock into its segment. */
-void clock_show(struct fabric *f, struct client *cl);
-/** clock_request() - PROTO_CLOCK. Return: 0, -EINPROGRESS: answered later; -errno. */
-int clock_request(struct fabric *f, struct conn *c, struct proto_msg *m);
-/** clock_work() - move it ahead if that was asked for. Return: real time to come back at, or NEVER. */
-u64 clock_work(struct fabric *f);
-/** clock_forget() - a connection is closed. */
-void clock_forget(struct fabric *f, const struct conn *c);
+/** fabric_real_at() - real time at which fabric time will be @at, or NEVER. */
+u64 fabric_real_at(const struct fabric *f, u64 at);
+/** fabric_clock_start() - HCA memory is there: the clock becomes what the settings say. */
+void fabric_clock_start(struct fabric *f, const struct opts *o);
+/** fabric_clock_publish() - a client has come: it gets the clock into its segment. */
+void fabric_clock_publish(struct fabric *f, struct client *cl);
+/** fabric_clock_request() - PROTO_CLOCK. Return: 0, -EINPROGRESS: answered later; -errno. */
+int fabric_clock_request(struct fabric *f, struct conn *c, struct proto_msg *m);
+/** fabric_clock_work() - move it ahead if that was asked for. Return: real time to come back at, or NEVER. */
+u64 fabric_clock_work(struct fabric *f);
+/** fabric_clock_conn_closed() - a connection is closed. */
+void fabric_clock_conn_closed(struct fabric *f, const struct conn *c);
 
 /* --- server.c ------------------------------------------------------------------------------ */
 
-/** watch_add() - put a descriptor into the epoll set. Return: 0 or -errno. */
-int watch_add(struct fabric *f, struct watch *w, int fd,
-	      void (*fn)(struct fabric *f, struct watch *w, u32 events));
-/** watch_close() - take it out and close it. */
-void watch_close(struct watch *w);
-/** use_changed() - a client, lease or connection came or went: think about leaving. */
-void use_changed(struct fabric *f);
+/** loop_watch_add() - put a descriptor into the epoll set. Return: 0 or -errno. */
+int loop_watch_add(struct fabric *f, struct watch *w, int fd,
+		   void (*fn)(struct fabric *f, struct watch *w, u32 events));
+/** loop_watch_close() - take it out and close it. */
+void loop_watch_close(struct watch *w);
+/** linger_update() - a client, lease or connection came or went: think about leaving. */
+void linger_update(struct fabric *f);
 /** server_listen() - bind the socket and watch it. Return: 0 or -errno. */
 int server_listen(struct fabric *f);
 /** server_loop() - serve until it is time to leave. The lock is held then. */
@@ -345,15 +345,15 @@ void server_loop(struct fabric *f);
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
 /** conn_close() - hang up; a client that it was is dead. */
 void conn_close(struct fabric *f, struct conn *c);
-/** conn_answer() - the answer to a request that had to wait. @c may have closed meanwhile. */
-void conn_answer(struct fabric *f, struct conn *c, struct proto_msg *m);
+/** conn_reply() - the answer to a request that had to wait. @c may have closed meanwhile. */
+void conn_reply(struct fabric *f, struct conn *c, struct proto_msg *m);
 /** conn_send() - send a message with descriptors, without waiting. Return: 0, -EAGAIN or -errno. */
 int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds);
-/** conns_bury() - free what was closed. */
-void conns_bury(struct fabric *f);
-/** peer_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone.
+/** conns_reap() - free what was closed. */
+void conns_reap(struct fabric *f);
+/** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has gone.
  */
-int peer_pidfd(const struct conn *c);
+int conn_pidfd(const struct conn *c);
 
 /* --- clients.c ----------------------------------------------------------------------------- */
 
@@ -362,67 +362,67 @@ int peer_pidfd(const struct conn *c);
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
 /** client_die() - its process has ended or it hung up: to be reaped. */
 void client_die(struct fabric *f, struct client *cl);
-/** client_image_gone() - whether none of its threads can still be at work in the engine. */
-bool client_image_gone(struct fabric *f, struct client *cl);
+/** client_is_image_gone() - whether none of its threads can still be at work in the engine. */
+bool client_is_image_gone(struct fabric *f, struct client *cl);
 /** client_free() - forget a client that was reaped. */
 void client_free(struct fabric *f, struct client *cl);
-/** client_of() - the live client @id of generation @gen, or NULL. */
-struct client *client_of(struct fabric *f, u32 id, u32 gen);
+/** client_find() - the live client @id of generation @gen, or NULL. */
+struct client *client_find(struct fabric *f, u32 id, u32 gen);
 /** clients_fatal() - tell all clients through shared memory that the fabric has gone. */
 void clients_fatal(struct fabric *f);
 
 /* --- work.c, isolated.c -------------------------------------------------------------------- */
 
-/** engine_work() - do what needs the token and is due. Return: when to come back (ns, or NEVER). */
-u64 engine_work(struct fabric *f);
-/** engine_deadline() - fabric time at which something is due next, ~0: nothing. */
-u64 engine_deadline(const struct fabric *f);
-/** engine_quiet() - whether the engine has nothing to do until then. */
-bool engine_quiet(struct fabric *f);
+/** work_run() - do what needs the token and is due. Return: when to come back (ns, or NEVER). */
+u64 work_run(struct fabric *f);
+/** work_deadline() - fabric time at which something is due next, ~0: nothing. */
+u64 work_deadline(const struct fabric *f);
+/** work_is_quiet() - whether the engine has nothing to do until then. */
+bool work_is_quiet(struct fabric *f);
 /**
- * engine_doze() - the loop is going to sleep until *next: from now on it is kicked for doorbells of
+ * work_prepare_sleep() - the loop is going to sleep until *next: from now on it is kicked for doorbells of
  * paths with @via. *next becomes sooner when some are there already.
  */
-void engine_doze(struct fabric *f, u64 *next);
-/** isolated_look() - collect doorbells of isolated clients. Return: whether there is work. */
-bool isolated_look(struct fabric *f);
+void work_prepare_sleep(struct fabric *f, u64 *next);
+/** isolated_has_work() - collect doorbells of isolated clients. Return: whether there is work. */
+bool isolated_has_work(struct fabric *f);
 /** isolated_commands() - execute commands that were posted. Token held. */
 void isolated_commands(struct fabric *f);
 
 /* --- poller_wake.c ----------------------------------------------------------------------------- */
 
-/** brought_to() - a QP, or NULL, has got something over a link, or a completion. Token held. */
-void brought_to(struct fabric *f, const struct hca_qp *qp);
-/** brought_wake() - their programs, if they sleep, look again. Before any of them is freed. */
-void brought_wake(struct fabric *f);
+/** poller_wake_add() - a QP, or NULL, has got something over a link, or a completion. Token held. */
+void poller_wake_add(struct fabric *f, const struct hca_qp *qp);
+/** poller_wake_all() - their programs, if they sleep, look again. Before any of them is freed. */
+void poller_wake_all(struct fabric *f);
 
 /* --- engine_host.c, helper.c --------------------------------------------------------------------- */
 
 extern const struct hca_host fabric_host;
-/** count_event() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
-int count_event(int fd);
-/** needs_helper() - whether only the client's own helper thread can reach that memory. */
-bool needs_helper(struct fabric *f, u32 client, u32 kind);
+/** eventfd_signal() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
+int eventfd_signal(int fd);
+/** memory_needs_helper() - whether only the client's own helper thread can reach that memory. */
+bool memory_needs_helper(struct fabric *f, u32 client, u32 kind);
 /** helper_copy() - as hca_host.copy, where a side needs its helper. */
 int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		u64 soff, u64 len, u64 key);
 /** helper_atomic() - as hca_host.atomic, through the client's helper. */
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		  struct atomic_res *res, u64 key);
-/** helpers_look() - ring the QPs that wait for helpers if one has finished. */
-void helpers_look(struct fabric *f);
-/** waiting_here() - the QP that runs is rung again by waiting_ring(). */
-void waiting_here(struct fabric *f);
-/** waiting_ring() - what QPs have waited for has come, maybe. */
-void waiting_ring(struct fabric *f);
+/** helpers_check_done() - ring the QPs that wait for helpers if one has finished. */
+void helpers_check_done(struct fabric *f);
+/** wait_add_current() - the QP that runs is rung again by wait_ring_all(). */
+void wait_add_current(struct fabric *f);
+/** wait_ring_all() - what QPs have waited for has come, maybe. */
+void wait_ring_all(struct fabric *f);
 /** helper_ready() - a client named its helper's eventfd. */
 void helper_ready(struct fabric *f, struct client *cl);
 /** helper_forget() - a client is freed: drop the transfers that touch it. */
 void helper_forget(struct fabric *f, struct client *cl);
 
-/** fabric_vm_copy() - as hca_host.copy, where no helper is needed. */
-int fabric_vm_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		   u64 soff, u64 len);
+/** memory_copy() - as hca_host.copy, where no helper is needed. */
+int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len);
 
 /* --- join*.c: other members of the mesh; fabric/join/join.h --- */
 
@@ -443,8 +443,8 @@ u64 join_next(const struct fabric *f);
 void join_input(struct fabric *f);
 /** join_mem() - the payload of the burst that is being taken: the memory of HCA_JOIN. */
 void *join_mem(struct fabric *f);
-/** join_news() - our devices, or what they have, may have changed: others are told. */
-void join_news(struct fabric *f);
+/** join_tables_changed() - our devices, or what they have, may have changed: others are told. */
+void join_tables_changed(struct fabric *f);
 /**
  * join_send() - as fabric.join_send: a burst to a device of @member, or a group. Token held.
  * Return: 0; it is lost when there is no way to it. -EAGAIN: there is no room now; the QP that runs is
@@ -464,14 +464,14 @@ int link_send(struct fabric *f, const struct burst *b);
  * Return: 0, or -EAGAIN: there is no room now; offer it again later.
  */
 int link_input(struct fabric *f, const struct burst *b);
-/** link_direct() - whether link_input() would hand it to the engine at once. */
-bool link_direct(const struct fabric *f, const struct burst *b);
+/** link_is_direct() - whether link_input() would hand it to the engine at once. */
+bool link_is_direct(const struct fabric *f, const struct burst *b);
 /** link_next() - fabric time at which something arrives next, ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);
 /** link_work() - deliver what has arrived. Token held. */
 void link_work(struct fabric *f);
-/** link_late() - whether more has arrived than was delivered. */
-bool link_late(const struct fabric *f);
+/** link_has_arrivals() - whether more has arrived than was delivered. */
+bool link_has_arrivals(const struct fabric *f);
 /** link_mem() - where the payload of what is on its way lies: the memory of HCA_LINK. */
 void *link_mem(struct fabric *f);
 /** link_flow() - the flow whose burst is being delivered; what comes without one has a number, too. */
@@ -481,56 +481,56 @@ bool link_flow_waits(const struct fabric *f, u32 flow);
 
 /* --- netlink.c -------------------------------------------------------------------------------- */
 
-/** gid_make() - a GID of a subnet prefix and an interface id. */
-void gid_make(struct hca_gid *g, u64 prefix, u64 guid);
-/** gids_self() - the GID that a RoCE port with that GUID has by itself, on the host's interface. */
-void gids_self(struct fabric *f, u64 guid, struct hca_gid *g);
-/** netdev_mtu_code() - the path MTU (enum ibv_mtu) that fits an interface's, at most @max. */
-u32 netdev_mtu_code(const char *ndev, u32 max);
-/** gids_now() - the GID table of an Ethernet port as the host's interfaces are now. */
-void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS]);
-/** ips_now() - the IP addresses of an InfiniBand port likewise, entry 0 left out. */
-void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
+/** netlink_gid_make() - a GID of a subnet prefix and an interface id. */
+void netlink_gid_make(struct hca_gid *g, u64 prefix, u64 guid);
+/** netlink_node_gid() - the GID that a RoCE port with that GUID has by itself, on the host's interface. */
+void netlink_node_gid(struct fabric *f, u64 guid, struct hca_gid *g);
+/** netlink_mtu_code() - the path MTU (enum ibv_mtu) that fits an interface's, at most @max. */
+u32 netlink_mtu_code(const char *ndev, u32 max);
+/** netlink_port_gids() - the GID table of an Ethernet port as the host's interfaces are now. */
+void netlink_port_gids(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS]);
+/** netlink_port_ips() - the IP addresses of an InfiniBand port likewise, entry 0 left out. */
+void netlink_port_ips(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS]);
 
 /* --- nodes.c ------------------------------------------------------------------------------- */
 
-/** name_spread() - a number that differs between fabrics whose host nodes have different names. */
-u64 name_spread(const char *name);
-/** node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC. */
-int node_make(struct fabric *f, const struct node_spec *s);
-/** node_named() - the node of that name, which is made if there is none. Return: as node_make(). */
-int node_named(struct fabric *f, const char *name);
-/** node_use() - likewise, and its sysfs tree is up to date. @name: "": the host. Return: or -errno. */
-int node_use(struct fabric *f, const char *name);
-/** node_ask() - PROTO_NODE: @m becomes the answer. Return: 0 or -ENOENT. */
-int node_ask(const struct fabric *f, struct proto_msg *m);
-/** node_show() - write a node's sysfs tree. Return: 0 or -errno. */
-int node_show(struct fabric *f, u32 node);
-/** node_show_counters() - write the counters into its tree, if something was counted. */
-void node_show_counters(struct fabric *f, u32 node);
+/** fabric_node_spread() - a number that differs between fabrics whose host nodes have different names. */
+u64 fabric_node_spread(const char *name);
+/** fabric_node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC. */
+int fabric_node_make(struct fabric *f, const struct node_spec *s);
+/** fabric_node_find_or_make() - the node of that name, which is made if there is none. Return: as fabric_node_make(). */
+int fabric_node_find_or_make(struct fabric *f, const char *name);
+/** fabric_node_use() - likewise, and its sysfs tree is up to date. @name: "": the host. Return: or -errno. */
+int fabric_node_use(struct fabric *f, const char *name);
+/** fabric_node_ask() - PROTO_NODE: @m becomes the answer. Return: 0 or -ENOENT. */
+int fabric_node_ask(const struct fabric *f, struct proto_msg *m);
+/** fabric_node_publish() - write a node's sysfs tree. Return: 0 or -errno. */
+int fabric_node_publish(struct fabric *f, u32 node);
+/** fabric_node_publish_counters() - write the counters into its tree, if something was counted. */
+void fabric_node_publish_counters(struct fabric *f, u32 node);
 
 /* --- ports.c ------------------------------------------------------------------------------- */
 
-/** ports_watch() - from now on notice when the host's addresses change. */
-void ports_watch(struct fabric *f);
-/** port_request() - PROTO_PORT. Return: -EINPROGRESS: answered later; -EBUSY. */
-int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m);
-/** port_change() - do it for all ports that are named, or, where one will not have it, for none. */
-int port_change(struct fabric *f, const struct proto_port *q);
+/** fabric_ports_watch() - from now on notice when the host's addresses change. */
+void fabric_ports_watch(struct fabric *f);
+/** fabric_port_request() - PROTO_PORT. Return: -EINPROGRESS: answered later; -EBUSY. */
+int fabric_port_request(struct fabric *f, struct conn *c, const struct proto_msg *m);
+/** fabric_port_change() - do it for all ports that are named, or, where one will not have it, for none. */
+int fabric_port_change(struct fabric *f, const struct proto_port *q);
 /**
- * port_named() - whether a port of this fabric's own is one that a request is about.
+ * fabric_port_matches() - whether a port of this fabric's own is one that a request is about.
  * @node, @name, @nr: its node, device and number as in a message; "", "", 0: any
  */
-bool port_named(const struct hca *hca, u32 dev, u32 port, const char *node, const char *name,
-		u32 nr);
-/** port_forget() - a connection is closed. */
-void port_forget(struct fabric *f, const struct conn *c);
-/** ports_due() - whether there is something to do with the token. */
-bool ports_due(const struct fabric *f);
-/** ports_show() - ports have changed: write the trees of those nodes that somebody looks at. */
-void ports_show(struct fabric *f);
-/** ports_work() - do it. Token held. */
-void ports_work(struct fabric *f);
+bool fabric_port_matches(const struct hca *hca, u32 dev, u32 port, const char *node,
+			 const char *name, u32 nr);
+/** fabric_port_conn_closed() - a connection is closed. */
+void fabric_port_conn_closed(struct fabric *f, const struct conn *c);
+/** fabric_ports_due() - whether there is something to do with the token. */
+bool fabric_ports_due(const struct fabric *f);
+/** fabric_ports_publish() - ports have changed: write the trees of those nodes that somebody looks at. */
+void fabric_ports_publish(struct fabric *f);
+/** fabric_ports_work() - do it. Token held. */
+void fabric_ports_work(struct fabric *f);
 
 /* --- status.c, fabric/journal/log.c ----------------------------------------------------------------------- */
 
@@ -538,9 +538,9 @@ void ports_work(struct fabric *f);
 int status_make(struct fabric *f, u32 *flags);
 /** log_entry() - PROTO_JOURNAL: @m becomes the answer. Return: 0 or -ENOENT. */
 int log_entry(struct fabric *f, struct proto_msg *m);
-/** note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
-void note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** process_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
-bool process_stopped(s32 pid);
+/** fabric_note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
+void fabric_note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** process_is_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
+bool process_is_stopped(s32 pid);
 
 #endif

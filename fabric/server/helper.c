@@ -20,14 +20,14 @@
 #include "fabric/server/fabric.h"
 
 /* Who a copy is made for: the requester that runs, or a flow of the links. */
-static u32 slot_here(struct fabric *f)
+static u32 xfer_slot(struct fabric *f)
 {
 	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
 }
 
-void waiting_here(struct fabric *f)
+void wait_add_current(struct fabric *f)
 {
-	u32 slot = slot_here(f);
+	u32 slot = xfer_slot(f);
 
 	/* A link asks again by itself. */
 	if (slot >= HCA_MAX_QP || (f->waiting[slot / 64] & BIT64(slot % 64)))
@@ -36,7 +36,7 @@ void waiting_here(struct fabric *f)
 	f->n_waiting++;
 }
 
-void waiting_ring(struct fabric *f)
+void wait_ring_all(struct fabric *f)
 {
 	u32 i, bit, slot, owner;
 
@@ -57,7 +57,7 @@ void waiting_ring(struct fabric *f)
 	f->rung = true;
 }
 
-static void release(struct client **cl)
+static void xfer_release_helper(struct client **cl)
 {
 	if (*cl)
 		(*cl)->xfer = NULL;
@@ -66,18 +66,18 @@ static void release(struct client **cl)
 
 static void xfer_end(struct fabric *f, struct xfer *x)
 {
-	release(&x->src);
-	release(&x->dst);
+	xfer_release_helper(&x->src);
+	xfer_release_helper(&x->dst);
 	x->used = false;
 	if (f->n_waiting)
-		waiting_ring(f);
+		wait_ring_all(f);
 }
 
 /*
  * Whether nobody will come back for it: its QP has gone, has failed, or drains and does not begin
  * what this was for.
  */
-static bool xfer_stale(const struct fabric *f, const struct xfer *x)
+static bool xfer_is_stale(const struct fabric *f, const struct xfer *x)
 {
 	const struct hca_qp *qp;
 
@@ -106,7 +106,7 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 			return x;
 		if (x->used && x->slot == want->slot)
 			xfer_end(f, x);
-		if (!place && (!x->used || xfer_stale(f, x)))
+		if (!place && (!x->used || xfer_is_stale(f, x)))
 			place = x;
 	}
 	if (!place)
@@ -119,7 +119,7 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 }
 
 /* The helper of @id for @x alone; into *held. Return: false when it is busy or not there yet. */
-static bool take_helper(struct fabric *f, struct xfer *x, u32 id, struct client **held)
+static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct client **held)
 {
 	struct client *cl = f->by_id[id];
 
@@ -129,7 +129,7 @@ static bool take_helper(struct fabric *f, struct xfer *x, u32 id, struct client 
 		*held = cl;
 		return true;
 	}
-	if (cl->xfer && !xfer_stale(f, cl->xfer))
+	if (cl->xfer && !xfer_is_stale(f, cl->xfer))
 		return false;
 	/* One that was given up may still be at work. */
 	if (load_acquire(&cl->seg->job.state) == HELPER_BUSY)
@@ -142,8 +142,8 @@ static bool take_helper(struct fabric *f, struct xfer *x, u32 id, struct client 
 }
 
 /* Gives the helper @len bytes of @mem at @off to read into or to write from its bounce buffer. */
-static void post(struct fabric *f, struct client *cl, bool write_it, const struct hca_mem *mem,
-		 u64 off, u64 len, u64 key)
+static void helper_job_post(struct fabric *f, struct client *cl, bool write_it,
+			    const struct hca_mem *mem, u64 off, u64 len, u64 key)
 {
 	struct helper_job *job = &cl->seg->job;
 	u32 i, n = 0;
@@ -166,13 +166,13 @@ static void post(struct fabric *f, struct client *cl, bool write_it, const struc
 	job->key = key;
 	job->result = 0;
 	store_release(&job->state, HELPER_BUSY);
-	ret = count_event(cl->helper_fd);
+	ret = eventfd_signal(cl->helper_fd);
 	if (ret)
-		note(f, "helper of client %u: %s", cl->id, strerror(-ret));
+		fabric_note(f, "helper of client %u: %s", cl->id, strerror(-ret));
 }
 
 /* The bounce buffer of @cl as memory. */
-static struct hca_mem bounce_of(const struct client *cl)
+static struct hca_mem helper_bounce_mem(const struct client *cl)
 {
 	return (struct hca_mem){ .client = cl->id,
 				 .kind = MEM_SEG,
@@ -181,7 +181,7 @@ static struct hca_mem bounce_of(const struct client *cl)
 }
 
 /* Has the helper finished? Return: its result, or -EAGAIN. */
-static int job_result(struct client *cl)
+static int helper_job_result(struct client *cl)
 {
 	struct helper_job *job = &cl->seg->job;
 
@@ -190,81 +190,81 @@ static int job_result(struct client *cl)
 	return load_relaxed(&job->result) ? -EFAULT : 0;
 }
 
-static void round_done(struct xfer *x, u64 n)
+static void xfer_round_done(struct xfer *x, u64 n)
 {
 	if (x->src)
 		store_release(&x->src->seg->job.state, HELPER_IDLE);
 	if (x->dst)
 		store_release(&x->dst->seg->job.state, HELPER_IDLE);
-	release(&x->src);
-	release(&x->dst);
+	xfer_release_helper(&x->src);
+	xfer_release_helper(&x->dst);
 	x->off += n;
 	x->phase = XFER_START;
 }
 
 /* The bytes of this round are at hand (in the source's buffer or memory): on to the destination. */
-static int deliver(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
-		   const struct hca_mem *src, u64 n)
+static int xfer_deliver(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
+			const struct hca_mem *src, u64 n)
 {
-	struct hca_mem from = x->src ? bounce_of(x->src) : *src, to;
+	struct hca_mem from = x->src ? helper_bounce_mem(x->src) : *src, to;
 	u64 at = x->src ? 0 : x->soff + x->off;
 	int ret = 0;
 
 	if (!x->dst) {
-		ret = fabric_vm_copy(f, dst, x->doff + x->off, &from, at, n);
+		ret = memory_copy(f, dst, x->doff + x->off, &from, at, n);
 		if (!ret)
-			round_done(x, n);
+			xfer_round_done(x, n);
 		return ret;
 	}
 	if (x->src != x->dst) {
-		to = bounce_of(x->dst);
-		ret = fabric_vm_copy(f, &to, 0, &from, at, n);
+		to = helper_bounce_mem(x->dst);
+		ret = memory_copy(f, &to, 0, &from, at, n);
 	}
 	if (ret)
 		return ret;
-	post(f, x->dst, true, dst, x->doff + x->off, n, x->key);
+	helper_job_post(f, x->dst, true, dst, x->doff + x->off, n, x->key);
 	x->phase = XFER_WRITE;
 	return 0;
 }
 
 /* One step of a round. Return: 0 to go on, -EAGAIN to wait, or the copy's error. */
-static int step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
-		const struct hca_mem *src)
+static int xfer_step(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
+		     const struct hca_mem *src)
 {
 	u64 n = min_u64(x->len - x->off, SEG_BOUNCE_SIZE);
-	bool far_src = needs_helper(f, src->client, src->kind);
-	bool far_dst = needs_helper(f, dst->client, dst->kind);
+	bool far_src = memory_needs_helper(f, src->client, src->kind);
+	bool far_dst = memory_needs_helper(f, dst->client, dst->kind);
 	int ret;
 
 	switch (x->phase) {
 	case XFER_START:
-		if ((far_src && !take_helper(f, x, src->client, &x->src)) ||
-		    (far_dst && !take_helper(f, x, dst->client, &x->dst))) {
-			release(&x->src);
+		if ((far_src && !xfer_take_helper(f, x, src->client, &x->src)) ||
+		    (far_dst && !xfer_take_helper(f, x, dst->client, &x->dst))) {
+			xfer_release_helper(&x->src);
 			return -EAGAIN;
 		}
 		if (!far_src)
-			return deliver(f, x, dst, src, n);
-		post(f, x->src, false, src, x->soff + x->off, n, x->key);
+			return xfer_deliver(f, x, dst, src, n);
+		helper_job_post(f, x->src, false, src, x->soff + x->off, n, x->key);
 		x->phase = XFER_READ;
 		return 0;
 	case XFER_READ:
-		ret = job_result(x->src);
+		ret = helper_job_result(x->src);
 		if (ret)
 			return ret == -EAGAIN ? ret : -EFAULT_SRC;
-		return deliver(f, x, dst, src, n);
+		return xfer_deliver(f, x, dst, src, n);
 	default:
-		ret = job_result(x->dst);
+		ret = helper_job_result(x->dst);
 		if (ret)
 			return ret == -EAGAIN ? ret : -EFAULT_DST;
-		round_done(x, n);
+		xfer_round_done(x, n);
 		return 0;
 	}
 }
 
-static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
+static struct xfer *xfer_get_current(struct fabric *f, u64 doff, u64 soff, u64 len, u64 key)
 {
-	u32 slot = slot_here(f);
+	u32 slot = xfer_slot(f);
 	struct xfer want = { .slot = slot,
 			     .qpn = slot < HCA_MAX_QP ? f->hca->qp[slot].qpn : 0,
 			     .key = key,
@@ -278,13 +278,13 @@ static struct xfer *xfer_here(struct fabric *f, u64 doff, u64 soff, u64 len, u64
 int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		u64 soff, u64 len, u64 key)
 {
-	struct xfer *x = xfer_here(f, doff, soff, len, key);
+	struct xfer *x = xfer_get_current(f, doff, soff, len, key);
 	int ret = x ? 0 : -EAGAIN;
 
 	while (!ret && x->off < len)
-		ret = step(f, x, dst, src);
+		ret = xfer_step(f, x, dst, src);
 	if (ret == -EAGAIN)
-		waiting_here(f);
+		wait_add_current(f);
 	else
 		xfer_end(f, x);
 	return ret;
@@ -298,26 +298,26 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 		  struct atomic_res *res, u64 key)
 {
 	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
-	struct xfer *x = xfer_here(f, addr, 0, 8, key);
+	struct xfer *x = xfer_get_current(f, addr, 0, 8, key);
 	u64 value;
 	int ret = -EAGAIN;
 
-	if (x && x->phase == XFER_START && take_helper(f, x, client, &x->dst)) {
-		post(f, x->dst, false, &word, 0, 8, key);
+	if (x && x->phase == XFER_START && xfer_take_helper(f, x, client, &x->dst)) {
+		helper_job_post(f, x->dst, false, &word, 0, 8, key);
 		x->phase = XFER_READ;
 	}
-	if (x && x->phase == XFER_READ && !(ret = job_result(x->dst))) {
+	if (x && x->phase == XFER_READ && !(ret = helper_job_result(x->dst))) {
 		memcpy(&x->orig, x->dst->seg->bounce, 8);
 		value = atomic_result(op, x->orig, compare_add, swap);
 		memcpy(x->dst->seg->bounce, &value, 8);
-		post(f, x->dst, true, &word, 0, 8, key);
+		helper_job_post(f, x->dst, true, &word, 0, 8, key);
 		x->phase = XFER_WRITE;
 		ret = -EAGAIN;
 	} else if (x && x->phase == XFER_WRITE) {
-		ret = job_result(x->dst);
+		ret = helper_job_result(x->dst);
 	}
 	if (ret == -EAGAIN) {
-		waiting_here(f);
+		wait_add_current(f);
 		return ret;
 	}
 	res->orig = x->orig;
@@ -326,7 +326,7 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 	return ret ? -EFAULT_DST : 0;
 }
 
-void helpers_look(struct fabric *f)
+void helpers_check_done(struct fabric *f)
 {
 	struct client *cl;
 
@@ -334,7 +334,7 @@ void helpers_look(struct fabric *f)
 		return;
 	for (cl = f->clients; cl; cl = cl->next)
 		if (!cl->dead && load_acquire(&cl->seg->job.state) == HELPER_DONE) {
-			waiting_ring(f);
+			wait_ring_all(f);
 			return;
 		}
 }
@@ -342,7 +342,7 @@ void helpers_look(struct fabric *f)
 void helper_ready(struct fabric *f, struct client *cl)
 {
 	if (f->n_waiting && !cl->dead)
-		waiting_ring(f);
+		wait_ring_all(f);
 }
 
 void helper_forget(struct fabric *f, struct client *cl)
@@ -351,5 +351,5 @@ void helper_forget(struct fabric *f, struct client *cl)
 		xfer_end(f, cl->xfer);
 	/* Its peers' transfers find it gone when they ask again. */
 	if (f->n_waiting)
-		waiting_ring(f);
+		wait_ring_all(f);
 }

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool isolated_look(struct fabric *f)
+bool isolated_has_work(struct fabric *f)
 {
 	struct hca *hca = f->hca;
 	struct client *cl;
@@ -32,7 +32,7 @@ bool isolated_look(struct fabric *f)
 	return found;
 }
 
-static void run_command(struct fabric *f, struct client *cl, struct cmd_slot *slot)
+static void isolated_run_command(struct fabric *f, struct client *cl, struct cmd_slot *slot)
 {
 	struct hca_cmd cmd;
 
@@ -57,7 +57,7 @@ void isolated_commands(struct fabric *f)
 			continue;
 		bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
 		for_each_bit64(i, bits)
-			run_command(f, cl, &cl->seg->cmd[i]);
+			isolated_run_command(f, cl, &cl->seg->cmd[i]);
 	}
 	f->active_at = real_ns();
 }

@@ -21,7 +21,7 @@
 /* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
 
-static u32 mtu_code(u32 netdev_mtu, u32 max)
+static u32 netlink_mtu_code_fit(u32 netdev_mtu, u32 max)
 {
 	u32 code = max;
 
@@ -30,7 +30,7 @@ static u32 mtu_code(u32 netdev_mtu, u32 max)
 	return code;
 }
 
-static u32 netdev_mtu(const char *name)
+static u32 netlink_ndev_mtu(const char *name)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq r = { 0 };
@@ -44,13 +44,13 @@ static u32 netdev_mtu(const char *name)
 	return mtu;
 }
 
-u32 netdev_mtu_code(const char *ndev, u32 max)
+u32 netlink_mtu_code(const char *ndev, u32 max)
 {
-	return mtu_code(netdev_mtu(ndev), max);
+	return netlink_mtu_code_fit(netlink_ndev_mtu(ndev), max);
 }
 
 /* Return: whether it is an address that GIDs are made of. */
-static bool gid_of(const struct ifaddrs *a, u8 raw[16])
+static bool netlink_gid_from_addr(const struct ifaddrs *a, u8 raw[16])
 {
 	const struct sockaddr_in *in = (const void *)a->ifa_addr;
 	const struct sockaddr_in6 *in6 = (const void *)a->ifa_addr;
@@ -80,7 +80,7 @@ struct deal {
 };
 
 /* An interface belongs to one port, for good. They take their turns as they come. */
-static bool is_ours(struct deal *d, const char *ndev)
+static bool netlink_is_port_ndev(struct deal *d, const char *ndev)
 {
 	struct ndev_order *o = d->order;
 	u32 i;
@@ -93,7 +93,7 @@ static bool is_ours(struct deal *d, const char *ndev)
 	return i % d->n == d->nth;
 }
 
-static void add_gid(struct deal *d, const u8 raw[16], const char *ndev)
+static void netlink_add_gid(struct deal *d, const u8 raw[16], const char *ndev)
 {
 	struct hca_gid *g;
 	u32 i;
@@ -112,18 +112,20 @@ static void add_gid(struct deal *d, const u8 raw[16], const char *ndev)
 }
 
 /* Adds the addresses of one family; loopback interfaces only, or all others. */
-static void add_family(struct deal *d, const struct ifaddrs *list, int family, bool loopback)
+static void netlink_add_family(struct deal *d, const struct ifaddrs *list, int family,
+			       bool loopback)
 {
 	const struct ifaddrs *a;
 	u8 raw[16];
 
 	for (a = list; a; a = a->ifa_next)
-		if (gid_of(a, raw) && a->ifa_addr->sa_family == family &&
-		    !!(a->ifa_flags & IFF_LOOPBACK) == loopback && is_ours(d, a->ifa_name))
-			add_gid(d, raw, a->ifa_name);
+		if (netlink_gid_from_addr(a, raw) && a->ifa_addr->sa_family == family &&
+		    !!(a->ifa_flags & IFF_LOOPBACK) == loopback &&
+		    netlink_is_port_ndev(d, a->ifa_name))
+			netlink_add_gid(d, raw, a->ifa_name);
 }
 
-static void put_u64(u8 *to, u64 v)
+static void netlink_put_be64(u8 *to, u64 v)
 {
 	int i;
 
@@ -131,15 +133,15 @@ static void put_u64(u8 *to, u64 v)
 		to[i] = (u8)(v >> (56 - 8 * i));
 }
 
-void gid_make(struct hca_gid *g, u64 prefix, u64 guid)
+void netlink_gid_make(struct hca_gid *g, u64 prefix, u64 guid)
 {
-	put_u64(g->raw, prefix);
-	put_u64(g->raw + 8, guid);
+	netlink_put_be64(g->raw, prefix);
+	netlink_put_be64(g->raw + 8, guid);
 	g->type = ROCE_V2;
 	g->valid = 1;
 }
 
-void gids_self(struct fabric *f, u64 guid, struct hca_gid *g)
+void netlink_node_gid(struct fabric *f, u64 guid, struct hca_gid *g)
 {
 	const struct hca_dev *host = &f->hca->dev[0];
 	const struct hca_gid *at = host->port[1].gid;
@@ -148,12 +150,12 @@ void gids_self(struct fabric *f, u64 guid, struct hca_gid *g)
 	if (host->link_layer == LINK_INFINIBAND)
 		at = &host->port[1].ip[1];
 	*g = (struct hca_gid){ 0 };
-	gid_make(g, LINK_LOCAL, guid);
+	netlink_gid_make(g, LINK_LOCAL, guid);
 	memcpy(g->ndev, at->ndev, sizeof(g->ndev));
 	g->ifindex = at->ifindex;
 }
 
-void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
+void netlink_port_gids(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 {
 	const struct hca_dev *hd = &f->hca->dev[dev];
 	struct deal d = { .order = &f->ndevs, .gid = gid, .used = 1 };
@@ -162,14 +164,14 @@ void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 	d.n = f->profile.n_devs * f->profile.n_ports;
 	d.nth = dev * f->profile.n_ports + port - 1;
 	memset(gid, 0, HCA_GIDS * sizeof(*gid));
-	gid_make(&gid[0], LINK_LOCAL, hd->port[port].guid);
+	netlink_gid_make(&gid[0], LINK_LOCAL, hd->port[port].guid);
 	if (getifaddrs(&list))
 		list = NULL;
-	add_family(&d, list, AF_INET, false);
-	add_family(&d, list, AF_INET6, false);
+	netlink_add_family(&d, list, AF_INET, false);
+	netlink_add_family(&d, list, AF_INET6, false);
 	if (!d.any) {
-		add_family(&d, list, AF_INET, true);
-		add_family(&d, list, AF_INET6, true);
+		netlink_add_family(&d, list, AF_INET, true);
+		netlink_add_family(&d, list, AF_INET6, true);
 	}
 	if (list)
 		freeifaddrs(list);
@@ -178,11 +180,11 @@ void gids_now(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 	gid[0].ifindex = if_nametoindex(gid[0].ndev);
 }
 
-void ips_now(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS])
+void netlink_port_ips(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA_GIDS])
 {
 	u32 i;
 
-	gids_now(f, dev, port, ip);
+	netlink_port_gids(f, dev, port, ip);
 	/* The link-local addresses of IPoIB interfaces are made of their own ports' GUIDs. */
 	for (i = 0; i < HCA_GIDS; i++)
 		if (ip[i].raw[0] == 0xfe && (ip[i].raw[1] & 0xc0) == 0x80)

@@ -23,7 +23,7 @@
 #define N_LIDS	  (0xc000u - FIRST_LID)
 
 /* The user whose fabric it is, or as if it were: a replay has the addresses of the record. */
-static u32 guid_user(void)
+static u32 node_guid_uid(void)
 {
 	const char *text = getenv(NODES_UID_ENV);
 	u64 uid;
@@ -32,9 +32,9 @@ static u32 guid_user(void)
 }
 
 /* A locally administered EUI-64, the same for this user's fabric and node of that name every time. */
-static u64 make_guid(const char *fabric, const char *node)
+static u64 node_make_guid(const char *fabric, const char *node)
 {
-	const u32 uid = guid_user();
+	const u32 uid = node_guid_uid();
 	u64 h = fnv1a(fnv1a(FNV1A_BASIS, &uid, sizeof(uid)), fabric, strlen(fabric));
 
 	if (strcmp(node, NODE_NAME) != 0)
@@ -42,12 +42,12 @@ static u64 make_guid(const char *fabric, const char *node)
 	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
 }
 
-u64 name_spread(const char *name)
+u64 fabric_node_spread(const char *name)
 {
 	return strcmp(name, NODE_NAME) ? fnv1a(FNV1A_BASIS, name, strlen(name)) >> 32 : 0;
 }
 
-static bool addr_taken(const struct hca *hca, const u8 raw[16])
+static bool node_addr_is_taken(const struct hca *hca, const u8 raw[16])
 {
 	u32 at = 0, dev, port, index;
 	bool ip;
@@ -55,14 +55,14 @@ static bool addr_taken(const struct hca *hca, const u8 raw[16])
 	return addr_next(hca, raw, &at, &dev, &port, &index, &ip);
 }
 
-static void ip4_of(const struct subnets *s, u64 n, u8 raw[16])
+static void subnet_ip4(const struct subnets *s, u64 n, u8 raw[16])
 {
 	u32 ip = htobe32(s->ip4 | (u32)n);
 
 	gid_map_v4(raw, &ip);
 }
 
-static void ip6_of(const struct subnets *s, u64 n, u8 raw[16])
+static void subnet_ip6(const struct subnets *s, u64 n, u8 raw[16])
 {
 	u32 i;
 
@@ -72,22 +72,22 @@ static void ip6_of(const struct subnets *s, u64 n, u8 raw[16])
 }
 
 /* The next addresses that nobody has, of the same number in both subnets. Return: 0 or -ENOSPC. */
-static int next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
+static int node_next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
 {
 	const struct subnets *s = &f->subnets;
 	u64 last = (1ULL << min_u32(32 - s->bits4, 128 - s->bits6)) - 2, n;
 
 	while (f->addresses < last) {
 		n = (f->spread + f->addresses++) % last + 1;
-		ip4_of(s, n, ip4);
-		ip6_of(s, n, ip6);
-		if (!addr_taken(f->hca, ip4) && !addr_taken(f->hca, ip6))
+		subnet_ip4(s, n, ip4);
+		subnet_ip6(s, n, ip6);
+		if (!node_addr_is_taken(f->hca, ip4) && !node_addr_is_taken(f->hca, ip6))
 			return 0;
 	}
 	return -ENOSPC;
 }
 
-static void set_address(struct hca_gid *g, const u8 raw[16], const struct hca_gid *host)
+static void node_set_address(struct hca_gid *g, const u8 raw[16], const struct hca_gid *host)
 {
 	memcpy(g->raw, raw, 16);
 	g->type = host->type;
@@ -97,8 +97,8 @@ static void set_address(struct hca_gid *g, const u8 raw[16], const struct hca_gi
 }
 
 /* What a port of @node that is its @nth has for addresses: a RoCE port's are GIDs. */
-static int set_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p,
-			 const struct node_spec *s, u32 nth)
+static int node_set_port_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p,
+				   const struct node_spec *s, u32 nth)
 {
 	struct hca_gid *g = d->link_layer == LINK_ETHERNET ? p->gid : p->ip;
 	struct hca_node *n = &f->hca->node[d->node];
@@ -107,11 +107,11 @@ static int set_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p
 	int ret;
 
 	/* The interface is the one that the host's first port sits on. */
-	gids_self(f, p->guid, &host);
+	netlink_node_gid(f, p->guid, &host);
 	if (d->link_layer == LINK_ETHERNET)
 		p->gid[0] = host;
 	if (nth >= s->n_ip4 || nth >= s->n_ip6) {
-		ret = next_addresses(f, ip4, ip6);
+		ret = node_next_addresses(f, ip4, ip6);
 		if (ret)
 			return ret;
 	}
@@ -119,8 +119,8 @@ static int set_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p
 		memcpy(ip4, s->ip4[nth], 16);
 	if (nth < s->n_ip6)
 		memcpy(ip6, s->ip6[nth], 16);
-	set_address(&g[1], ip4, &host);
-	set_address(&g[2], ip6, &host);
+	node_set_address(&g[1], ip4, &host);
+	node_set_address(&g[2], ip6, &host);
 	if (nth)
 		return 0;
 	memcpy(n->ip4, ip4, 16);
@@ -128,11 +128,11 @@ static int set_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p
 	return 0;
 }
 
-static void set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
+static void node_set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
 {
 	u8 port;
 
-	gid_make(&p->gid[0], prefix, p->guid);
+	netlink_gid_make(&p->gid[0], prefix, p->guid);
 	p->gid[0].type = 0;
 	p->sm_lid = SM_LID;
 	do
@@ -141,8 +141,8 @@ static void set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
 }
 
 /* @nth: of the node's ports. Return: 0 or -ENOSPC. */
-static int make_port(struct fabric *f, struct hca_dev *d, u32 number, const struct profile *pr,
-		     const struct node_spec *s, u32 nth)
+static int node_make_port(struct fabric *f, struct hca_dev *d, u32 number, const struct profile *pr,
+			  const struct node_spec *s, u32 nth)
 {
 	struct hca_port *p = &d->port[number];
 	int ret = 0;
@@ -153,21 +153,21 @@ static int make_port(struct fabric *f, struct hca_dev *d, u32 number, const stru
 	p->active_mtu = pr->active_mtu;
 	memcpy(p->pkey, pr->pkey, sizeof(p->pkey));
 	if (d->link_layer == LINK_INFINIBAND)
-		set_ib_port(f, p, pr->prefix);
+		node_set_ib_port(f, p, pr->prefix);
 	if (d->node)
-		ret = set_addresses(f, d, p, s, nth);
+		ret = node_set_port_addresses(f, d, p, s, nth);
 	else if (d->link_layer == LINK_INFINIBAND)
-		ips_now(f, d->index, number, p->ip);
+		netlink_port_ips(f, d->index, number, p->ip);
 	else
-		gids_now(f, d->index, number, p->gid);
+		netlink_port_gids(f, d->index, number, p->gid);
 	if (!p->active_mtu)
 		p->active_mtu = d->link_layer == LINK_INFINIBAND
 					? p->max_mtu
-					: netdev_mtu_code(p->gid[0].ndev, p->max_mtu);
+					: netlink_mtu_code(p->gid[0].ndev, p->max_mtu);
 	return ret;
 }
 
-static void make_dev(struct hca_dev *d, const struct profile *pr, u64 guid)
+static void node_make_dev(struct hca_dev *d, const struct profile *pr, u64 guid)
 {
 	snprintf(d->name, sizeof(d->name), "%s%u", pr->dev_name, d->number);
 	memcpy(d->fw, pr->fw, sizeof(d->fw));
@@ -184,12 +184,12 @@ static void make_dev(struct hca_dev *d, const struct profile *pr, u64 guid)
 	d->valid = 1;
 }
 
-int node_make(struct fabric *f, const struct node_spec *s)
+int fabric_node_make(struct fabric *f, const struct node_spec *s)
 {
 	const struct profile *pr = s->profile ? s->profile : &f->profile;
 	u32 n_devs = s->n_devs ? s->n_devs : pr->n_devs, i, p;
 	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
-	u64 guid = make_guid(f->name, s->name);
+	u64 guid = node_make_guid(f->name, s->name);
 	int node = node_begin(f->hca, s->name, n_devs), ret = 0;
 
 	if (node < 0)
@@ -199,26 +199,26 @@ int node_make(struct fabric *f, const struct node_spec *s)
 	if (max_u32(s->n_ip4, s->n_ip6) > n_devs * n_ports)
 		return -EOVERFLOW;
 	for (i = 0; i < s->n_ip4 + s->n_ip6; i++)
-		if (addr_taken(f->hca, i < s->n_ip4 ? s->ip4[i] : s->ip6[i - s->n_ip4]))
+		if (node_addr_is_taken(f->hca, i < s->n_ip4 ? s->ip4[i] : s->ip6[i - s->n_ip4]))
 			return -EADDRINUSE;
 	for (i = 0; i < n_devs && !ret; i++) {
 		struct hca_dev *d = &f->hca->dev[f->hca->node[node].first_dev + i];
 
-		make_dev(d, pr, guid);
+		node_make_dev(d, pr, guid);
 		d->n_ports = n_ports;
 		for (p = 1; p <= n_ports && !ret; p++)
-			ret = make_port(f, d, p, pr, s, i * n_ports + p - 1);
+			ret = node_make_port(f, d, p, pr, s, i * n_ports + p - 1);
 	}
 	if (ret)
 		return ret;
 	node_publish(f->hca, (u32)node);
 	faults_node(f);
-	captures_node(f);
-	join_news(f);
+	fabric_capture_node_added(f);
+	join_tables_changed(f);
 	return node;
 }
 
-int node_named(struct fabric *f, const char *name)
+int fabric_node_find_or_make(struct fabric *f, const char *name)
 {
 	struct node_spec s = { 0 };
 	int node;
@@ -232,11 +232,11 @@ int node_named(struct fabric *f, const char *name)
 	if (node >= 0)
 		return f->hca->node[node].member ? -EREMOTE : node;
 	snprintf(s.name, sizeof(s.name), "%s", name);
-	return node_make(f, &s);
+	return fabric_node_make(f, &s);
 }
 
 /* The host's addresses are those that its first devices have now. */
-static void host_addresses(const struct hca *hca, struct hca_node *n)
+static void node_host_addresses(const struct hca *hca, struct hca_node *n)
 {
 	const struct hca_gid *g;
 	u32 d, p, i;
@@ -256,7 +256,7 @@ static void host_addresses(const struct hca *hca, struct hca_node *n)
 			}
 }
 
-int node_ask(const struct fabric *f, struct proto_msg *m)
+int fabric_node_ask(const struct fabric *f, struct proto_msg *m)
 {
 	u32 at = 0, dev, port, index;
 	bool ip;
@@ -273,21 +273,21 @@ int node_ask(const struct fabric *f, struct proto_msg *m)
 		return node;
 	m->node = f->hca->node[node];
 	if (!node)
-		host_addresses(f->hca, &m->node);
+		node_host_addresses(f->hca, &m->node);
 	return 0;
 }
 
 /* Its tree's root. Return: 0 or -ENAMETOOLONG. */
-static int root_of(const struct fabric *f, u32 node, char root[PATH_MAX])
+static int node_sysfs_root(const struct fabric *f, u32 node, char root[PATH_MAX])
 {
 	return sysfs_root(root, f->paths.sysfs, node ? f->hca->node[node].name : NODE_NAME);
 }
 
-int node_show(struct fabric *f, u32 node)
+int fabric_node_publish(struct fabric *f, u32 node)
 {
 	const struct hca_node *n = &f->hca->node[node];
 	char root[PATH_MAX], dir[PATH_MAX + 8];
-	int ret = root_of(f, node, root);
+	int ret = node_sysfs_root(f, node, root);
 
 	if (ret)
 		return ret;
@@ -299,20 +299,20 @@ int node_show(struct fabric *f, u32 node)
 	return ret;
 }
 
-int node_use(struct fabric *f, const char *name)
+int fabric_node_use(struct fabric *f, const char *name)
 {
-	int node = node_named(f, name[0] ? name : NODE_NAME), ret = 0;
+	int node = fabric_node_find_or_make(f, name[0] ? name : NODE_NAME), ret = 0;
 
 	if (node < 0)
 		return node;
 	if (!f->shown[node].tree)
-		ret = node_show(f, (u32)node);
+		ret = fabric_node_publish(f, (u32)node);
 	else
-		node_show_counters(f, (u32)node);
+		fabric_node_publish_counters(f, (u32)node);
 	return ret ? ret : node;
 }
 
-void node_show_counters(struct fabric *f, u32 node)
+void fabric_node_publish_counters(struct fabric *f, u32 node)
 {
 	const struct hca_node *n = &f->hca->node[node];
 	static struct hca_dev devs[PROFILE_MAX_DEVS];
@@ -330,9 +330,9 @@ void node_show_counters(struct fabric *f, u32 node)
 	if (sum == f->shown[node].counted)
 		return;
 	f->shown[node].counted = sum;
-	ret = root_of(f, node, root);
+	ret = node_sysfs_root(f, node, root);
 	if (!ret)
 		ret = sysfs_counters(root, devs, n->n_devs);
 	if (ret)
-		note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
+		fabric_note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
 }

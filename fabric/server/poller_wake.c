@@ -11,7 +11,7 @@
 
 #define PAUSE_NS NSEC_PER_MSEC /* what comes later has nothing to do with what was before */
 
-void brought_to(struct fabric *f, const struct hca_qp *qp)
+void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 {
 	struct client *cl = qp && qp->client ? f->by_id[qp->client - 1] : NULL;
 
@@ -23,14 +23,14 @@ void brought_to(struct fabric *f, const struct hca_qp *qp)
 }
 
 /* Behind the entries that were brought. Who naps has said so before he compares the count. */
-static void wake(struct seg_hdr *seg)
+static void poller_wake_seg(struct seg_hdr *seg)
 {
 	__atomic_fetch_add(&seg->brought, 1, __ATOMIC_SEQ_CST);
 	if (load_relaxed(&seg->napping) && exchange(&seg->napping, 0))
 		syscall(SYS_futex, &seg->brought, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void brought_wake(struct fabric *f)
+void poller_wake_all(struct fabric *f)
 {
 	struct client *cl;
 	u64 now;
@@ -44,6 +44,6 @@ void brought_wake(struct fabric *f)
 		f->brought = cl->brought_next;
 		cl->brought = false;
 		if (cl->seg)
-			wake(cl->seg);
+			poller_wake_seg(cl->seg);
 	}
 }

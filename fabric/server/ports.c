@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void on_netlink(struct fabric *f, struct watch *w, u32 events)
+static void ports_on_netlink(struct fabric *f, struct watch *w, u32 events)
 {
 	char buf[8192];
 	ssize_t n;
@@ -28,7 +28,7 @@ static void on_netlink(struct fabric *f, struct watch *w, u32 events)
 	f->gids_stale = true;
 }
 
-void ports_watch(struct fabric *f)
+void fabric_ports_watch(struct fabric *f)
 {
 	struct sockaddr_nl sa = {
 		.nl_family = AF_NETLINK,
@@ -37,15 +37,15 @@ void ports_watch(struct fabric *f)
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&sa, sizeof(sa)) &&
-	    !watch_add(f, &f->netlink, fd, on_netlink))
+	    !loop_watch_add(f, &f->netlink, fd, ports_on_netlink))
 		return;
-	note(f, "addresses that change are not noticed: netlink: %s", strerror(errno));
+	fabric_note(f, "addresses that change are not noticed: netlink: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	f->netlink.fd = -1;
 }
 
-int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m)
+int fabric_port_request(struct fabric *f, struct conn *c, const struct proto_msg *m)
 {
 	u32 i;
 
@@ -60,7 +60,7 @@ int port_request(struct fabric *f, struct conn *c, const struct proto_msg *m)
 	return -EBUSY;
 }
 
-void port_forget(struct fabric *f, const struct conn *c)
+void fabric_port_conn_closed(struct fabric *f, const struct conn *c)
 {
 	u32 i;
 
@@ -71,7 +71,7 @@ void port_forget(struct fabric *f, const struct conn *c)
 		}
 }
 
-static int check_change(const struct hca_dev *d, const struct proto_port *q)
+static int port_check_change(const struct hca_dev *d, const struct proto_port *q)
 {
 	switch (q->what) {
 	case PORT_CHANGE_STATE:
@@ -93,7 +93,7 @@ static int check_change(const struct hca_dev *d, const struct proto_port *q)
 	return -EINVAL;
 }
 
-static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port *q)
+static void port_apply_change(struct fabric *f, u32 dev, u32 port, const struct proto_port *q)
 {
 	const struct hca_dev *d = &f->hca->dev[dev];
 	char name[sizeof(d->name) + NODE_NAME_MAX + 2];
@@ -105,26 +105,27 @@ static void change(struct fabric *f, u32 dev, u32 port, const struct proto_port 
 	switch (q->what) {
 	case PORT_CHANGE_STATE:
 		port_set_state(&f->engine, dev, port, q->value);
-		note(f, "%s port %u: %s", name, port, q->value == PORT_ACTIVE ? "up" : "down");
+		fabric_note(f, "%s port %u: %s", name, port,
+			    q->value == PORT_ACTIVE ? "up" : "down");
 		break;
 	case PORT_CHANGE_LID:
 		port_set_lid(&f->engine, dev, port, q->value);
-		note(f, "%s port %u: LID %u", name, port, q->value);
+		fabric_note(f, "%s port %u: LID %u", name, port, q->value);
 		break;
 	case PORT_CHANGE_PKEY:
 		port_set_pkey(&f->engine, dev, port, q->index, (u16)q->value);
-		note(f, "%s port %u: P_Key %u is 0x%04x", name, port, q->index, q->value);
+		fabric_note(f, "%s port %u: P_Key %u is 0x%04x", name, port, q->index, q->value);
 		break;
 	case PORT_CHANGE_LINK:
 		port_set_link(&f->engine, dev, port, &q->link);
 		link_text(&q->link, words, sizeof(words));
-		note(f, "%s port %u: link: %s", name, port, words);
+		fabric_note(f, "%s port %u: link: %s", name, port, words);
 		break;
 	}
 }
 
-bool port_named(const struct hca *hca, u32 dev, u32 port, const char *node, const char *name,
-		u32 nr)
+bool fabric_port_matches(const struct hca *hca, u32 dev, u32 port, const char *node,
+			 const char *name, u32 nr)
 {
 	const struct hca_dev *d = &hca->dev[dev];
 
@@ -135,12 +136,13 @@ bool port_named(const struct hca *hca, u32 dev, u32 port, const char *node, cons
 	return (!name[0] || !strncmp(name, d->name, PROTO_DEV_SIZE)) && (!nr || nr == port);
 }
 
-static bool names(const struct hca *hca, u32 dev, u32 port, const struct proto_port *q)
+static bool port_matches_request(const struct hca *hca, u32 dev, u32 port,
+				 const struct proto_port *q)
 {
-	return port_named(hca, dev, port, q->node, q->dev, q->port);
+	return fabric_port_matches(hca, dev, port, q->node, q->dev, q->port);
 }
 
-int port_change(struct fabric *f, const struct proto_port *q)
+int fabric_port_change(struct fabric *f, const struct proto_port *q)
 {
 	struct hca *hca = f->hca;
 	u32 d, p, n = 0;
@@ -148,8 +150,8 @@ int port_change(struct fabric *f, const struct proto_port *q)
 
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (names(hca, d, p, q)) {
-				ret = ret ? ret : check_change(&hca->dev[d], q);
+			if (port_matches_request(hca, d, p, q)) {
+				ret = ret ? ret : port_check_change(&hca->dev[d], q);
 				n++;
 			}
 	if (!n)
@@ -161,13 +163,14 @@ int port_change(struct fabric *f, const struct proto_port *q)
 		ret = -EADDRINUSE;
 	for (d = 0; !ret && d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (names(hca, d, p, q))
-				change(f, d, p, q);
+			if (port_matches_request(hca, d, p, q))
+				port_apply_change(f, d, p, q);
 	return ret;
 }
 
 /* The port's new table keeps what is still there in its place, so that indices stay good. */
-static void merge_gids(const struct hca_gid *old, const struct hca_gid *now, struct hca_gid *out)
+static void ports_merge_gids(const struct hca_gid *old, const struct hca_gid *now,
+			     struct hca_gid *out)
 {
 	bool placed[HCA_GIDS] = { true };
 	u32 i, j;
@@ -190,37 +193,37 @@ static void merge_gids(const struct hca_gid *old, const struct hca_gid *now, str
 	}
 }
 
-static void update_gids(struct fabric *f, u32 dev, u32 port)
+static void ports_update_gids(struct fabric *f, u32 dev, u32 port)
 {
 	struct hca_port *p = &f->hca->dev[dev].port[port];
 	struct hca_gid now[HCA_GIDS], merged[HCA_GIDS];
 	bool changed = false;
 	u32 i;
 
-	gids_now(f, dev, port, now);
-	merge_gids(p->gid, now, merged);
+	netlink_port_gids(f, dev, port, now);
+	ports_merge_gids(p->gid, now, merged);
 	for (i = 0; i < HCA_GIDS; i++)
 		changed |= port_set_gid(f->hca, dev, port, false, i, &merged[i]);
 	if (changed) {
 		f->shown[0].stale = true;
 		port_event(&f->engine, dev, port, EV_GID_CHANGE);
-		note(f, "%s port %u: its GIDs have changed", f->hca->dev[dev].name, port);
+		fabric_note(f, "%s port %u: its GIDs have changed", f->hca->dev[dev].name, port);
 	}
 }
 
 /* Nobody is told: they are no GIDs. */
-static void update_ips(struct fabric *f, u32 dev, u32 port)
+static void ports_update_ips(struct fabric *f, u32 dev, u32 port)
 {
 	struct hca_gid now[HCA_GIDS];
 	u32 i;
 
-	ips_now(f, dev, port, now);
+	netlink_port_ips(f, dev, port, now);
 	for (i = 0; i < HCA_GIDS; i++)
 		port_set_gid(f->hca, dev, port, true, i, &now[i]);
 }
 
 /* The addresses of the host's interfaces are node 0's. */
-static void update_all(struct fabric *f)
+static void ports_update_host(struct fabric *f)
 {
 	struct hca *hca = f->hca;
 	u32 d, p;
@@ -228,17 +231,17 @@ static void update_all(struct fabric *f)
 	for (d = 0; d < hca->node[0].n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
 			if (hca->dev[d].link_layer == LINK_ETHERNET)
-				update_gids(f, d, p);
+				ports_update_gids(f, d, p);
 			else
-				update_ips(f, d, p);
+				ports_update_ips(f, d, p);
 }
 
-bool ports_due(const struct fabric *f)
+bool fabric_ports_due(const struct fabric *f)
 {
 	return f->n_port_jobs || f->gids_stale;
 }
 
-void ports_show(struct fabric *f)
+void fabric_ports_publish(struct fabric *f)
 {
 	u32 i;
 	int ret;
@@ -247,33 +250,33 @@ void ports_show(struct fabric *f)
 		if (!f->shown[i].stale)
 			continue;
 		f->shown[i].stale = false;
-		join_news(f);
-		ret = f->shown[i].tree ? node_show(f, i) : 0;
+		join_tables_changed(f);
+		ret = f->shown[i].tree ? fabric_node_publish(f, i) : 0;
 		if (ret)
-			note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
+			fabric_note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
 	}
 }
 
-void ports_work(struct fabric *f)
+void fabric_ports_work(struct fabric *f)
 {
 	struct port_job job[MAX_PORT_JOBS];
 	u32 i, n = 0;
 
 	if (f->gids_stale) {
 		f->gids_stale = false;
-		update_all(f);
+		ports_update_host(f);
 	}
 	for (i = 0; i < MAX_PORT_JOBS; i++) {
 		if (!f->port_job[i].conn)
 			continue;
 		job[n] = f->port_job[i];
-		job[n].msg.ret = port_change(f, &job[n].msg.port);
+		job[n].msg.ret = fabric_port_change(f, &job[n].msg.port);
 		f->port_job[i].conn = NULL;
 		n++;
 	}
 	f->n_port_jobs = 0;
 	/* The files first: who is answered may look at them. */
-	ports_show(f);
+	fabric_ports_publish(f);
 	for (i = 0; i < n; i++)
-		conn_answer(f, job[i].conn, &job[i].msg);
+		conn_reply(f, job[i].conn, &job[i].msg);
 }

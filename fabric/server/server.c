@@ -25,8 +25,8 @@
 /* The first user of a fresh fabric may be slow to come, whatever the linger. */
 #define FIRST_USE_NS (5 * NSEC_PER_SEC)
 
-int watch_add(struct fabric *f, struct watch *w, int fd,
-	      void (*fn)(struct fabric *f, struct watch *w, u32 events))
+int loop_watch_add(struct fabric *f, struct watch *w, int fd,
+		   void (*fn)(struct fabric *f, struct watch *w, u32 events))
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = w };
 
@@ -35,7 +35,7 @@ int watch_add(struct fabric *f, struct watch *w, int fd,
 	return epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-void watch_close(struct watch *w)
+void loop_watch_close(struct watch *w)
 {
 	if (w->fd < 0)
 		return;
@@ -44,7 +44,7 @@ void watch_close(struct watch *w)
 	w->fd = -1;
 }
 
-void use_changed(struct fabric *f)
+void linger_update(struct fabric *f)
 {
 	u64 linger = f->linger_ns;
 
@@ -60,7 +60,7 @@ void use_changed(struct fabric *f)
 	}
 }
 
-static void on_kick(struct fabric *f, struct watch *w, u32 events)
+static void loop_on_kick(struct fabric *f, struct watch *w, u32 events)
 {
 	u64 n;
 
@@ -69,7 +69,7 @@ static void on_kick(struct fabric *f, struct watch *w, u32 events)
 		f->kicked = true;
 }
 
-static void on_timer(struct fabric *f, struct watch *w, u32 events)
+static void loop_on_timer(struct fabric *f, struct watch *w, u32 events)
 {
 	u64 n;
 
@@ -78,18 +78,18 @@ static void on_timer(struct fabric *f, struct watch *w, u32 events)
 		f->timer_set = NEVER;
 }
 
-static void on_signal(struct fabric *f, struct watch *w, u32 events)
+static void loop_on_signal(struct fabric *f, struct watch *w, u32 events)
 {
 	struct signalfd_siginfo si;
 
 	(void)events;
 	if (read(w->fd, &si, sizeof(si)) == sizeof(si)) {
-		note(f, "signal %u from process %u: leaving", si.ssi_signo, si.ssi_pid);
+		fabric_note(f, "signal %u from process %u: leaving", si.ssi_signo, si.ssi_pid);
 		f->leaving = true;
 	}
 }
 
-static int watch_signals(struct fabric *f)
+static int server_watch_signals(struct fabric *f)
 {
 	sigset_t set;
 	int fd;
@@ -101,7 +101,7 @@ static int watch_signals(struct fabric *f)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : watch_add(f, &f->signals, fd, on_signal);
+	return fd < 0 ? -errno : loop_watch_add(f, &f->signals, fd, loop_on_signal);
 }
 
 int server_listen(struct fabric *f)
@@ -119,22 +119,22 @@ int server_listen(struct fabric *f)
 	unlink(sa.sun_path);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, SOMAXCONN))
 		return -errno;
-	ret = watch_add(f, &f->listen, fd, conn_accept);
+	ret = loop_watch_add(f, &f->listen, fd, conn_accept);
 	if (!ret)
-		ret = watch_add(f, &f->kick, f->kick.fd, on_kick);
+		ret = loop_watch_add(f, &f->kick, f->kick.fd, loop_on_kick);
 	if (!ret)
-		ret = watch_signals(f);
+		ret = server_watch_signals(f);
 	if (ret)
 		return ret;
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	f->timer_set = NEVER;
-	return watch_add(f, &f->timer, fd, on_timer);
+	return loop_watch_add(f, &f->timer, fd, loop_on_timer);
 }
 
 /* Sets the timer to @at. Return: the timeout for epoll_wait(). */
-static int arm(struct fabric *f, u64 at)
+static int loop_timer_arm(struct fabric *f, u64 at)
 {
 	struct itimerspec it = { 0 };
 
@@ -152,7 +152,7 @@ static int arm(struct fabric *f, u64 at)
 }
 
 /* Leave if nobody has come meanwhile. Return: when to try again, or NEVER. */
-static u64 try_leave(struct fabric *f, u64 now)
+static u64 linger_try_leave(struct fabric *f, u64 now)
 {
 	if (!f->leaving && now < f->leave_at)
 		return f->leave_at;
@@ -175,7 +175,7 @@ static u64 try_leave(struct fabric *f, u64 now)
 }
 
 /* Isolated clients may all poll, and never give their CPUs away. */
-static bool clients_poll(const struct fabric *f)
+static bool loop_clients_poll(const struct fabric *f)
 {
 	return f->isolated && f->n_clients >= f->n_cpus;
 }
@@ -184,14 +184,14 @@ static bool clients_poll(const struct fabric *f)
  * A fabric that serves isolated clients looks at their rings a little longer before it sleeps,
  * unless that takes the CPU from a client that polls, which is the one to go on.
  */
-static bool spin(struct fabric *f)
+static bool loop_spin(struct fabric *f)
 {
 	u64 now = real_ns();
 
-	if (clients_poll(f))
+	if (loop_clients_poll(f))
 		return false;
 	while (now - f->active_at < SPIN_NS) {
-		if (isolated_look(f))
+		if (isolated_has_work(f))
 			return true;
 		__builtin_ia32_pause();
 		now = real_ns();
@@ -208,12 +208,12 @@ static bool spin(struct fabric *f)
  *
  * Return: the number of events in @ev; 0: it is time to sleep, or there is work.
  */
-static int stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
+static int loop_stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 {
 	u64 until = f->brought_at + AWAKE_NS;
 	int n = 0;
 
-	if (f->brought_often < OFTEN || next < until || clients_poll(f))
+	if (f->brought_often < OFTEN || next < until || loop_clients_poll(f))
 		return 0;
 	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any) &&
 	       crowd_yield(&f->crowd, real_ns, CROWD_MAX_NS))
@@ -221,14 +221,14 @@ static int stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 	return n;
 }
 
-static int wait_events(struct fabric *f, u64 next, struct epoll_event *ev)
+static int loop_wait_events(struct fabric *f, u64 next, struct epoll_event *ev)
 {
-	int n = stay_awake(f, next, ev);
+	int n = loop_stay_awake(f, next, ev);
 
 	if (n)
 		return n;
-	engine_doze(f, &next);
-	n = epoll_wait(f->epoll, ev, EVENTS, arm(f, next));
+	work_prepare_sleep(f, &next);
+	n = epoll_wait(f->epoll, ev, EVENTS, loop_timer_arm(f, next));
 	store_relaxed(&f->hca->via_asleep, 0);
 	return n;
 }
@@ -241,25 +241,25 @@ void server_loop(struct fabric *f)
 	int i, n;
 
 	f->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
-	use_changed(f);
+	linger_update(f);
 	for (;;) {
-		next = engine_work(f);
-		next = min_u64(next, clock_work(f));
+		next = work_run(f);
+		next = min_u64(next, fabric_clock_work(f));
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
-		next = min_u64(next, captures_tick(f));
-		next = min_u64(next, try_leave(f, real_ns()));
+		next = min_u64(next, fabric_capture_tick(f));
+		next = min_u64(next, linger_try_leave(f, real_ns()));
 		if (f->left)
 			return;
-		if (f->isolated && spin(f))
+		if (f->isolated && loop_spin(f))
 			next = 0;
-		n = wait_events(f, next, ev);
+		n = loop_wait_events(f, next, ev);
 		for (i = 0; i < n; i++) {
 			w = ev[i].data.ptr;
 			/* One event may close what another in this batch is about. */
 			if (w->fd >= 0)
 				w->fn(f, w, ev[i].events);
 		}
-		conns_bury(f);
+		conns_reap(f);
 	}
 }

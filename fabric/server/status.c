@@ -19,12 +19,12 @@
 
 #define AUDIT_TRIES 500 /* milliseconds */
 
-static void add_bool(struct json_object *o, const char *key, bool v)
+static void status_add_bool(struct json_object *o, const char *key, bool v)
 {
 	json_object_object_add(o, key, json_object_new_boolean(v));
 }
 
-bool process_stopped(s32 pid)
+bool process_is_stopped(s32 pid)
 {
 	char path[48], line[512], *p;
 	FILE *file;
@@ -48,7 +48,7 @@ const struct client *status_client(const struct fabric *f, u32 owner)
 	return owner && owner <= HCA_MAX_CLIENTS ? f->by_id[owner - 1] : NULL;
 }
 
-static struct json_object *json_engine(const struct fabric *f)
+static struct json_object *status_json_engine(const struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 	u64 token = load_relaxed(&f->hca->token);
@@ -66,12 +66,12 @@ static struct json_object *json_engine(const struct fabric *f)
 		add_int(o, "client", cl->id);
 		add_int(o, "pid", (u64)h->fabric_pid);
 		add_str(o, "name", h->name);
-		add_bool(o, "stopped", process_stopped(h->fabric_pid));
+		status_add_bool(o, "stopped", process_is_stopped(h->fabric_pid));
 	}
 	return o;
 }
 
-static struct json_object *json_counters(const struct hca_port *p)
+static struct json_object *status_json_counters(const struct hca_port *p)
 {
 	struct json_object *o = json_object_new_object();
 	u32 i;
@@ -81,7 +81,7 @@ static struct json_object *json_counters(const struct hca_port *p)
 	return o;
 }
 
-static struct json_object *json_gids(const struct hca_port *p)
+static struct json_object *status_json_gids(const struct hca_port *p)
 {
 	static const char *const types[] = { "IB", "RoCE v1", "RoCE v2" };
 	struct json_object *all = json_object_new_array(), *o;
@@ -103,7 +103,7 @@ static struct json_object *json_gids(const struct hca_port *p)
 	return all;
 }
 
-static struct json_object *json_ports(const struct hca_dev *d)
+static struct json_object *status_json_ports(const struct hca_dev *d)
 {
 	struct json_object *all = json_object_new_array(), *o;
 	u32 i;
@@ -119,15 +119,15 @@ static struct json_object *json_ports(const struct hca_dev *d)
 		add_int(o, "lid", p->lid);
 		add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
 		add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
-		json_object_object_add(o, "gids", json_gids(p));
-		json_object_object_add(o, "counters", json_counters(p));
+		json_object_object_add(o, "gids", status_json_gids(p));
+		json_object_object_add(o, "counters", status_json_counters(p));
 		json_object_array_add(all, o);
 	}
 	return all;
 }
 
 /* Whose node or device it is, when it is another member's. */
-static void add_member(struct json_object *o, const struct fabric *f, u32 member)
+static void status_add_member(struct json_object *o, const struct fabric *f, u32 member)
 {
 	const char *name = status_member_name(f, member);
 
@@ -135,7 +135,7 @@ static void add_member(struct json_object *o, const struct fabric *f, u32 member
 		add_str(o, "member", name);
 }
 
-static struct json_object *json_devices(const struct fabric *f)
+static struct json_object *status_json_devices(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
 	struct hca_dev now;
@@ -151,16 +151,16 @@ static struct json_object *json_devices(const struct fabric *f)
 			 (unsigned)d->guid & 0xffff);
 		add_str(o, "name", d->name);
 		add_str(o, "node", f->hca->node[d->node].name);
-		add_member(o, f, d->member);
+		status_add_member(o, f, d->member);
 		add_str(o, "guid", guid);
-		json_object_object_add(o, "ports", json_ports(d));
+		json_object_object_add(o, "ports", status_json_ports(d));
 		json_object_array_add(all, o);
 	}
 	return all;
 }
 
 /* Of all kinds, but for the contexts themselves. */
-static u64 objects(const struct hca *hca, u32 client)
+static u64 status_count_objects(const struct hca *hca, u32 client)
 {
 	u64 sum = 0;
 	u32 t, i;
@@ -174,7 +174,7 @@ static u64 objects(const struct hca *hca, u32 client)
 	return sum;
 }
 
-static struct json_object *json_clients(const struct fabric *f)
+static struct json_object *status_json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
 	const struct hca_client *h;
@@ -198,14 +198,14 @@ static struct json_object *json_clients(const struct fabric *f)
 		add_int(o, "cqs", h->n[TAB_CQ]);
 		add_int(o, "mrs", h->n[TAB_MR]);
 		add_int(o, "pds", h->n[TAB_PD]);
-		add_int(o, "objects", objects(f->hca, cl->id));
+		add_int(o, "objects", status_count_objects(f->hca, cl->id));
 		json_object_array_add(all, o);
 	}
 	return all;
 }
 
 /* The program at the other end of a connected QP, if it is one of this fabric. */
-static void add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
+static void status_add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
 {
 	struct hca_qp *peer = qp->attr.dest_qpn ? hca_qp_by_num(f->hca, qp->attr.dest_qpn) : NULL;
 	const struct client *cl = peer ? status_client(f, peer->client) : NULL;
@@ -220,7 +220,7 @@ static void add_peer(struct json_object *o, const struct fabric *f, const struct
 	add_str(o, "peer_name", f->hca->client[cl->id].name);
 }
 
-static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *qp)
+static struct json_object *status_json_qp(const struct fabric *f, const struct hca_qp *qp)
 {
 	struct json_object *o = json_object_new_object(), *c = json_object_new_object();
 	const struct client *cl = status_client(f, qp->client);
@@ -236,9 +236,9 @@ static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *
 		add_int(o, "pid", (u64)f->hca->client[cl->id].pid);
 		add_str(o, "name", f->hca->client[cl->id].name);
 	}
-	add_peer(o, f, qp);
+	status_add_peer(o, f, qp);
 	add_int(o, "mtu", qp->mtu);
-	add_bool(o, "waits_for_helper", qp->stalled);
+	status_add_bool(o, "waits_for_helper", qp->stalled);
 	add_int(c, "xmit_packets", qp->req.tx_pkts);
 	add_int(c, "xmit_bytes", qp->req.tx_bytes);
 	add_int(c, "rcv_packets", qp->resp.rx_pkts);
@@ -249,18 +249,18 @@ static struct json_object *json_qp(const struct fabric *f, const struct hca_qp *
 	return o;
 }
 
-static struct json_object *json_qps(const struct fabric *f)
+static struct json_object *status_json_qps(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array();
 	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_QP].high), HCA_MAX_QP);
 
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->qp[i].client))
-			json_object_array_add(all, json_qp(f, &f->hca->qp[i]));
+			json_object_array_add(all, status_json_qp(f, &f->hca->qp[i]));
 	return all;
 }
 
-static void add_address(struct json_object *all, int family, const u8 *ip)
+static void status_add_address(struct json_object *all, int family, const u8 *ip)
 {
 	static const u8 none[16];
 	char text[INET6_ADDRSTRLEN];
@@ -270,7 +270,7 @@ static void add_address(struct json_object *all, int family, const u8 *ip)
 		json_object_array_add(all, json_object_new_string(text));
 }
 
-static struct json_object *json_nodes(const struct fabric *f)
+static struct json_object *status_json_nodes(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o, *addrs;
 	const struct hca_node *n;
@@ -281,23 +281,23 @@ static struct json_object *json_nodes(const struct fabric *f)
 		o = json_object_new_object();
 		addrs = json_object_new_array();
 		add_str(o, "name", n->name);
-		add_member(o, f, n->member);
+		status_add_member(o, f, n->member);
 		add_int(o, "devices", n->n_devs);
-		add_address(addrs, AF_INET, n->ip4 + 12);
-		add_address(addrs, AF_INET6, n->ip6);
+		status_add_address(addrs, AF_INET, n->ip4 + 12);
+		status_add_address(addrs, AF_INET6, n->ip6);
 		json_object_object_add(o, "addresses", addrs);
 		json_object_array_add(all, o);
 	}
 	return all;
 }
 
-static struct json_object *gather(const struct fabric *f)
+static struct json_object *status_gather(const struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 
 	add_str(o, "fabric", f->name);
 	add_int(o, "pid", f->hca->fabric_pid);
-	add_bool(o, "isolated", f->isolated);
+	status_add_bool(o, "isolated", f->isolated);
 	add_str(o, "profile", f->profile.title);
 	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
 	if (f->chaos)
@@ -306,15 +306,15 @@ static struct json_object *gather(const struct fabric *f)
 	if (f->linger_ns != NEVER)
 		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
 	add_int(o, "leases", f->n_leases);
-	json_object_object_add(o, "engine", json_engine(f));
+	json_object_object_add(o, "engine", status_json_engine(f));
 	if (f->join)
 		json_object_object_add(o, "join", status_join(f));
 	json_object_object_add(o, "members", status_members(f));
-	json_object_object_add(o, "nodes", json_nodes(f));
-	json_object_object_add(o, "devices", json_devices(f));
-	json_object_object_add(o, "clients", json_clients(f));
-	json_object_object_add(o, "qps", json_qps(f));
-	json_object_object_add(o, "ids", status_ids(f));
+	json_object_object_add(o, "nodes", status_json_nodes(f));
+	json_object_object_add(o, "devices", status_json_devices(f));
+	json_object_object_add(o, "clients", status_json_clients(f));
+	json_object_object_add(o, "qps", status_json_qps(f));
+	json_object_object_add(o, "ids", status_cm_ids(f));
 	return o;
 }
 
@@ -322,7 +322,7 @@ static struct json_object *gather(const struct fabric *f)
  * Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. Return: 0, PROTO_F_BUSY
  * or PROTO_F_UNSOUND.
  */
-static u32 add_audit(struct json_object *o, struct fabric *f)
+static u32 status_add_audit(struct json_object *o, struct fabric *f)
 {
 	struct timespec nap = { .tv_nsec = 1000000 };
 	char why[256];
@@ -343,7 +343,7 @@ static u32 add_audit(struct json_object *o, struct fabric *f)
 
 int status_make(struct fabric *f, u32 *flags)
 {
-	struct json_object *o = gather(f);
+	struct json_object *o = status_gather(f);
 	struct text_out text;
 	FILE *out = text_begin(&text);
 	u32 found = 0;
@@ -353,7 +353,7 @@ int status_make(struct fabric *f, u32 *flags)
 		return -ENOMEM;
 	}
 	if (*flags & PROTO_F_AUDIT)
-		found = add_audit(o, f);
+		found = status_add_audit(o, f);
 	if (*flags & PROTO_F_JSON) {
 		json_out(out, o);
 	} else {

@@ -15,8 +15,8 @@ struct client;
 
 /** status_client() - the client that owns an object (number + 1), if there still is one. */
 const struct client *status_client(const struct fabric *f, u32 owner);
-/** status_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
-struct json_object *status_ids(const struct fabric *f);
+/** status_cm_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
+struct json_object *status_cm_ids(const struct fabric *f);
 /** status_members() - the members of the mesh; an empty array where the fabric is not joined. */
 struct json_object *status_members(const struct fabric *f);
 /** status_join() - this fabric as the others see it. To be called of joined ones only. */

@@ -10,7 +10,7 @@
 
 #define NAME(table, i) ((i) < sizeof(table) / sizeof((table)[0]) ? (table)[i] : "?")
 
-static const char *space_name(u32 ps)
+static const char *status_cm_space_name(u32 ps)
 {
 	switch (ps) {
 	case CM_PS_IPOIB:
@@ -25,7 +25,7 @@ static const char *space_name(u32 ps)
 	return "?";
 }
 
-static const char *state_name(u32 state)
+static const char *status_cm_state_name(u32 state)
 {
 	static const char *const names[] = {
 		"IDLE",	   "ADDR_BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED",
@@ -35,7 +35,7 @@ static const char *state_name(u32 state)
 	return NAME(names, state);
 }
 
-static const char *proto_name(u32 proto)
+static const char *status_cm_proto_name(u32 proto)
 {
 	static const char *const names[] = {
 		"IDLE",		"LISTEN",	"REQ_SENT",	 "REQ_RCVD",
@@ -47,7 +47,7 @@ static const char *proto_name(u32 proto)
 	return NAME(names, proto);
 }
 
-static void add_addr(struct json_object *o, const char *key, const struct cm_addr *a)
+static void status_cm_add_addr(struct json_object *o, const char *key, const struct cm_addr *a)
 {
 	char ip[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 16];
 
@@ -61,7 +61,7 @@ static void add_addr(struct json_object *o, const char *key, const struct cm_add
 	add_str(o, key, text);
 }
 
-static struct json_object *json_id(const struct fabric *f, u32 slot)
+static struct json_object *status_cm_json_id(const struct fabric *f, u32 slot)
 {
 	const struct hca_cmid *id = &f->hca->cmid[slot];
 	const struct client *cl = status_client(f, id->client);
@@ -75,21 +75,21 @@ static struct json_object *json_id(const struct fabric *f, u32 slot)
 		json_object_object_add(o, "pid", json_object_new_int64(h->pid));
 		add_str(o, "name", h->name);
 	}
-	add_str(o, "space", space_name(id->ps));
-	add_str(o, "state", state_name(id->state));
-	add_str(o, "protocol", proto_name(id->proto));
-	add_addr(o, "source", &id->src);
-	add_addr(o, "destination", &id->dst);
+	add_str(o, "space", status_cm_space_name(id->ps));
+	add_str(o, "state", status_cm_state_name(id->state));
+	add_str(o, "protocol", status_cm_proto_name(id->proto));
+	status_cm_add_addr(o, "source", &id->src);
+	status_cm_add_addr(o, "destination", &id->dst);
 	return o;
 }
 
-struct json_object *status_ids(const struct fabric *f)
+struct json_object *status_cm_ids(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array();
 	u32 i, n = min_u32(load_relaxed(&f->hca->tab[TAB_CMID].high), HCA_MAX_CMID);
 
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->cmid[i].client))
-			json_object_array_add(all, json_id(f, i));
+			json_object_array_add(all, status_cm_json_id(f, i));
 	return all;
 }

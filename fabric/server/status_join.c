@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static void add_id(struct json_object *o, u64 id)
+static void status_join_add_id(struct json_object *o, u64 id)
 {
 	char text[20];
 
@@ -14,7 +14,7 @@ static void add_id(struct json_object *o, u64 id)
 	add_str(o, "id", text);
 }
 
-static const char *state_of(const struct member *m)
+static const char *status_member_state(const struct member *m)
 {
 	if (!m->via)
 		return m->dead ? "dead" : "away";
@@ -23,7 +23,7 @@ static const char *state_of(const struct member *m)
 	return m->conn == m->via ? "direct" : "behind";
 }
 
-static struct json_object *json_traffic(u64 bytes, u64 bursts)
+static struct json_object *status_join_json_traffic(u64 bytes, u64 bursts)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -33,7 +33,7 @@ static struct json_object *json_traffic(u64 bytes, u64 bursts)
 }
 
 /* What may still be sent to it in each lane: none when a frame has gone beyond. */
-static struct json_object *json_credit(const struct member *m)
+static struct json_object *status_join_json_credit(const struct member *m)
 {
 	static const char *const names[LANES] = { "requests", "answers" };
 	struct json_object *o = json_object_new_object();
@@ -47,7 +47,7 @@ static struct json_object *json_credit(const struct member *m)
 	return o;
 }
 
-static struct json_object *json_member(const struct member *m)
+static struct json_object *status_join_json_member(const struct member *m)
 {
 	struct json_object *o = json_object_new_object();
 	u64 waiting = 0;
@@ -56,16 +56,16 @@ static struct json_object *json_member(const struct member *m)
 	for (i = 0; i < LANES; i++)
 		waiting += m->lane[i].tail - m->lane[i].head;
 	add_str(o, "name", m->name);
-	add_id(o, m->id);
-	add_str(o, "state", state_of(m));
+	status_join_add_id(o, m->id);
+	add_str(o, "state", status_member_state(m));
 	if (m->via)
 		add_str(o, "address", m->via->who);
 	if (m->via && m->via != m->conn && m->via->member)
 		add_str(o, "via", m->via->member->name);
-	json_object_object_add(o, "sent", json_traffic(m->tx_bytes, m->tx_bursts));
-	json_object_object_add(o, "received", json_traffic(m->rx_bytes, m->rx_bursts));
+	json_object_object_add(o, "sent", status_join_json_traffic(m->tx_bytes, m->tx_bursts));
+	json_object_object_add(o, "received", status_join_json_traffic(m->rx_bytes, m->rx_bursts));
 	add_int(o, "dropped", m->dropped);
-	json_object_object_add(o, "credit", json_credit(m));
+	json_object_object_add(o, "credit", status_join_json_credit(m));
 	add_int(o, "waiting", waiting);
 	return o;
 }
@@ -77,7 +77,7 @@ struct json_object *status_members(const struct fabric *f)
 
 	for (i = 0; f->join && i < JOIN_MAX_MEMBERS; i++)
 		if (f->join->member[i])
-			json_object_array_add(all, json_member(f->join->member[i]));
+			json_object_array_add(all, status_join_json_member(f->join->member[i]));
 	return all;
 }
 
@@ -85,7 +85,7 @@ struct json_object *status_join(const struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_id(o, f->join->id);
+	status_join_add_id(o, f->join->id);
 	add_str(o, "name", f->node_name);
 	add_int(o, "port", f->join->port);
 	add_int(o, "turned_away", f->join->n_turned_away);

@@ -43,7 +43,7 @@ struct sysfs_names {
 	char guid[24];
 };
 
-static void names_init(struct sysfs_names *n, const struct hca_dev *dev, u32 uverbs)
+static void sysfs_names_init(struct sysfs_names *n, const struct hca_dev *dev, u32 uverbs)
 {
 	u32 at = dev->number + 1, bus = at >> 5, slot = at & 31;
 
@@ -56,7 +56,7 @@ static void names_init(struct sysfs_names *n, const struct hca_dev *dev, u32 uve
 }
 
 /* The machine's CPUs as the kernel prints masks and lists. */
-static void put_cpus(struct tree *t)
+static void sysfs_put_cpus(struct tree *t)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF), words, i;
 	char mask[512];
@@ -79,7 +79,7 @@ static void put_cpus(struct tree *t)
 }
 
 /* The network interfaces that the port sits on. */
-static void put_net(struct tree *t, const struct hca_port *p, const struct sysfs_names *n)
+static void sysfs_put_ndevs(struct tree *t, const struct hca_port *p, const struct sysfs_names *n)
 {
 	char target[64];
 	u32 i;
@@ -96,7 +96,7 @@ static void put_net(struct tree *t, const struct hca_port *p, const struct sysfs
 }
 
 /* The PCI function: what says where the device sits in the machine. */
-static void put_pci(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
+static void sysfs_put_pci(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
 {
 	u32 i;
 
@@ -112,13 +112,13 @@ static void put_pci(struct tree *t, const struct hca_dev *dev, const struct sysf
 	tree_attr(t, "max_link_speed", "16.0 GT/s PCIe");
 	tree_attr(t, "current_link_width", "16");
 	tree_attr(t, "max_link_width", "16");
-	put_cpus(t);
+	sysfs_put_cpus(t);
 	for (i = 1; i <= dev->n_ports; i++)
-		put_net(t, &dev->port[i], n);
+		sysfs_put_ndevs(t, &dev->port[i], n);
 }
 
 /* A file per GID entry. The kernel shows an unused GID as zeros, of its attributes nothing. */
-static void put_gids(struct tree *t, const struct hca_port *p, const char *port)
+static void sysfs_put_gids(struct tree *t, const struct hca_port *p, const char *port)
 {
 	static const char *const types[] = { "IB/RoCE v1", "IB/RoCE v1", "RoCE v2" };
 	char name[8];
@@ -155,7 +155,8 @@ static void put_gids(struct tree *t, const struct hca_port *p, const char *port)
 	}
 }
 
-static void put_counter_dir(struct tree *t, enum port_dir dir, const struct hca_dev *dev, u32 port)
+static void sysfs_put_counter_dir(struct tree *t, enum port_dir dir, const struct hca_dev *dev,
+				  u32 port)
 {
 	const char *name;
 	u64 value;
@@ -166,16 +167,16 @@ static void put_counter_dir(struct tree *t, enum port_dir dir, const struct hca_
 			tree_attr(t, name, "%llu", (unsigned long long)value);
 }
 
-static void put_counters(struct tree *t, const struct hca_dev *dev, u32 port, const char *dir)
+static void sysfs_put_counters(struct tree *t, const struct hca_dev *dev, u32 port, const char *dir)
 {
 	tree_cd(t, "%s/counters", dir);
-	put_counter_dir(t, DIR_COUNTERS, dev, port);
+	sysfs_put_counter_dir(t, DIR_COUNTERS, dev, port);
 	tree_cd(t, "%s/hw_counters", dir);
-	put_counter_dir(t, DIR_HW_COUNTERS, dev, port);
+	sysfs_put_counter_dir(t, DIR_HW_COUNTERS, dev, port);
 }
 
 /* As the kernel words it, from active_speed and active_width. */
-static void put_rate(struct tree *t, const struct hca_dev *dev)
+static void sysfs_put_rate(struct tree *t, const struct hca_dev *dev)
 {
 	static const struct {
 		const char *name;
@@ -196,7 +197,7 @@ static void put_rate(struct tree *t, const struct hca_dev *dev)
 		  speeds[i].name);
 }
 
-static void put_port(struct tree *t, const struct hca_dev *dev, u32 number, const char *dir)
+static void sysfs_put_port(struct tree *t, const struct hca_dev *dev, u32 number, const char *dir)
 {
 	/* enum ibv_port_state */
 	static const char *const states[] = { "NOP",   "DOWN",	 "INIT",
@@ -210,7 +211,7 @@ static void put_port(struct tree *t, const struct hca_dev *dev, u32 number, cons
 	tree_cd(t, "%s", dir);
 	tree_attr(t, "state", "%u: %s", state, states[state]);
 	tree_attr(t, "phys_state", state > 1 ? "5: LinkUp" : "3: Disabled");
-	put_rate(t, dev);
+	sysfs_put_rate(t, dev);
 	tree_attr(t, "lid", "0x%x", p->lid);
 	tree_attr(t, "lid_mask_count", "0");
 	tree_attr(t, "sm_lid", "0x%x", p->sm_lid);
@@ -224,11 +225,11 @@ static void put_port(struct tree *t, const struct hca_dev *dev, u32 number, cons
 		snprintf(name, sizeof(name), "%u", i);
 		tree_attr(t, name, "0x%04x", p->pkey[i]);
 	}
-	put_gids(t, p, dir);
-	put_counters(t, dev, number, dir);
+	sysfs_put_gids(t, p, dir);
+	sysfs_put_counters(t, dev, number, dir);
 }
 
-static void put_ibdev(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
+static void sysfs_put_ibdev(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
 {
 	char path[256], target[128];
 	u32 i;
@@ -247,7 +248,7 @@ static void put_ibdev(struct tree *t, const struct hca_dev *dev, const struct sy
 	tree_attr(t, "hw_rev", "0x%x", dev->lim.hw_ver);
 	for (i = 1; i <= dev->n_ports; i++) {
 		snprintf(path, sizeof(path), PORT_DIR, n->pci, dev->name, i);
-		put_port(t, dev, i, path);
+		sysfs_put_port(t, dev, i, path);
 	}
 
 	tree_cd(t, "sys/class/infiniband");
@@ -255,8 +256,8 @@ static void put_ibdev(struct tree *t, const struct hca_dev *dev, const struct sy
 	tree_link(t, dev->name, target);
 }
 
-static void put_uverbs(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n,
-		       u32 uverbs)
+static void sysfs_put_uverbs(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n,
+			     u32 uverbs)
 {
 	char target[128];
 
@@ -274,7 +275,7 @@ static void put_uverbs(struct tree *t, const struct hca_dev *dev, const struct s
 	tree_write(t, n->uverbs, 0666, "", 0);
 }
 
-static bool dev_is_sane(const struct hca_dev *dev)
+static bool sysfs_dev_is_sane(const struct hca_dev *dev)
 {
 	size_t len = strnlen(dev->name, sizeof(dev->name));
 
@@ -297,7 +298,7 @@ int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (!dev_is_sane(&devs[i]))
+		if (!sysfs_dev_is_sane(&devs[i]))
 			return -EINVAL;
 	if (mkdir(root, 0700) && errno != EEXIST)
 		return -errno;
@@ -312,10 +313,10 @@ int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 	tree_cd(&t, "sys/class/infiniband_mad");
 	tree_attr(&t, "abi_version", "5");
 	for (i = 0; i < n && !t.err; i++) {
-		names_init(&names, &devs[i], i);
-		put_pci(&t, &devs[i], &names);
-		put_ibdev(&t, &devs[i], &names);
-		put_uverbs(&t, &devs[i], &names, i);
+		sysfs_names_init(&names, &devs[i], i);
+		sysfs_put_pci(&t, &devs[i], &names);
+		sysfs_put_ibdev(&t, &devs[i], &names);
+		sysfs_put_uverbs(&t, &devs[i], &names, i);
 	}
 	return tree_close(&t);
 }
@@ -330,10 +331,10 @@ int sysfs_counters(const char *root, const struct hca_dev *devs, u32 n)
 	if (tree_open(&t, root))
 		return t.err;
 	for (i = 0; i < n; i++) {
-		names_init(&names, &devs[i], i);
+		sysfs_names_init(&names, &devs[i], i);
 		for (p = 1; p <= devs[i].n_ports; p++) {
 			snprintf(dir, sizeof(dir), PORT_DIR, names.pci, devs[i].name, p);
-			put_counters(&t, &devs[i], p, dir);
+			sysfs_put_counters(&t, &devs[i], p, dir);
 		}
 	}
 	return tree_close(&t);

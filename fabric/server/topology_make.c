@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static const char *node_trouble(int err)
+static const char *topology_node_error(int err)
 {
 	switch (err) {
 	case -EADDRINUSE:
@@ -19,7 +19,7 @@ static const char *node_trouble(int err)
 	return strerror(-err);
 }
 
-static const char *port_trouble(int err)
+static const char *topology_port_error(int err)
 {
 	switch (err) {
 	case -ENODEV:
@@ -37,7 +37,8 @@ static const char *port_trouble(int err)
 }
 
 /* Those that are told their addresses come first: the others get what is left. */
-static int make_nodes(struct fabric *f, const struct topology *t, bool told, char *why, size_t size)
+static int topology_make_nodes(struct fabric *f, const struct topology *t, bool told, char *why,
+			       size_t size)
 {
 	u32 i;
 	int ret;
@@ -45,11 +46,11 @@ static int make_nodes(struct fabric *f, const struct topology *t, bool told, cha
 	for (i = 0; i < t->n_nodes; i++) {
 		if ((t->node[i].n_ip4 || t->node[i].n_ip6) != told)
 			continue;
-		ret = node_make(f, &t->node[i]);
+		ret = fabric_node_make(f, &t->node[i]);
 		if (ret >= 0)
 			continue;
 		snprintf(why, size, "%s:%d: node %s: %s", t->file, t->node_line[i], t->node[i].name,
-			 node_trouble(ret));
+			 topology_node_error(ret));
 		return ret;
 	}
 	return 0;
@@ -57,16 +58,16 @@ static int make_nodes(struct fabric *f, const struct topology *t, bool told, cha
 
 int topology_apply(struct fabric *f, const struct topology *t, char *why, size_t size)
 {
-	int ret = make_nodes(f, t, true, why, size);
+	int ret = topology_make_nodes(f, t, true, why, size);
 	u32 i;
 
 	if (!ret)
-		ret = make_nodes(f, t, false, why, size);
+		ret = topology_make_nodes(f, t, false, why, size);
 	for (i = 0; !ret && i < t->n_ports; i++) {
-		ret = port_change(f, &t->port[i].change);
+		ret = fabric_port_change(f, &t->port[i].change);
 		if (ret)
 			snprintf(why, size, "%s:%d: %s", t->file, t->port[i].line,
-				 port_trouble(ret));
+				 topology_port_error(ret));
 	}
 	return ret;
 }

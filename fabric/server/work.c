@@ -29,7 +29,7 @@
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 #define STRANGER_NS	   (2 * NSEC_PER_SEC)
 
-static struct client *holder_of(struct fabric *f, u64 token)
+static struct client *work_token_holder(struct fabric *f, u64 token)
 {
 	u32 id = (u32)token - 1;
 	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
@@ -38,9 +38,9 @@ static struct client *holder_of(struct fabric *f, u64 token)
 }
 
 /* The token is with @token, again or for the first time. */
-static void watch_holder(struct fabric *f, u64 token, u64 now)
+static void work_watch_holder(struct fabric *f, u64 token, u64 now)
 {
-	struct client *cl = holder_of(f, token);
+	struct client *cl = work_token_holder(f, token);
 	const struct hca_client *h;
 
 	if (f->busy_token != token) {
@@ -51,10 +51,11 @@ static void watch_holder(struct fabric *f, u64 token, u64 now)
 	if (f->busy_noted || !cl || now - f->busy_since < STOPPED_NS)
 		return;
 	h = &f->hca->client[cl->id];
-	if (process_stopped(h->fabric_pid)) {
+	if (process_is_stopped(h->fabric_pid)) {
 		f->busy_noted = true;
-		note(f, "process %d (%s) is stopped inside the engine: all others wait for it",
-		     h->fabric_pid, h->name);
+		fabric_note(f,
+			    "process %d (%s) is stopped inside the engine: all others wait for it",
+			    h->fabric_pid, h->name);
 	}
 }
 
@@ -62,12 +63,13 @@ static void watch_holder(struct fabric *f, u64 token, u64 now)
  * Whether the holder will never let go. One that is no client any more had closed its connection,
  * was cleared away, and came into the engine once more.
  */
-static bool holder_gone(struct fabric *f, struct client *cl)
+static bool work_is_holder_gone(struct fabric *f, struct client *cl)
 {
-	return cl ? cl->dead && client_image_gone(f, cl) : real_ns() - f->busy_since > STRANGER_NS;
+	return cl ? cl->dead && client_is_image_gone(f, cl)
+		  : real_ns() - f->busy_since > STRANGER_NS;
 }
 
-static bool take_token(struct fabric *f, u64 now)
+static bool work_take_token(struct fabric *f, u64 now)
 {
 	struct engine *e = &f->engine;
 	struct client *cl;
@@ -77,12 +79,12 @@ static bool take_token(struct fabric *f, u64 now)
 		goto taken;
 	token = load_relaxed(&f->hca->token);
 	if (token != TOKEN_FREE) {
-		watch_holder(f, token, now);
-		cl = holder_of(f, token);
-		if (holder_gone(f, cl) && engine_steal(e, token)) {
-			note(f, "engine taken back from process %d (%s), which died in it",
-			     cl ? f->hca->client[cl->id].fabric_pid : 0,
-			     cl ? f->hca->client[cl->id].name : "a former client");
+		work_watch_holder(f, token, now);
+		cl = work_token_holder(f, token);
+		if (work_is_holder_gone(f, cl) && engine_steal(e, token)) {
+			fabric_note(f, "engine taken back from process %d (%s), which died in it",
+				    cl ? f->hca->client[cl->id].fabric_pid : 0,
+				    cl ? f->hca->client[cl->id].name : "a former client");
 			goto taken;
 		}
 	}
@@ -93,7 +95,7 @@ static bool take_token(struct fabric *f, u64 now)
 	return false;
 taken:
 	if (f->busy_noted)
-		note(f, "the engine is free again");
+		fabric_note(f, "the engine is free again");
 	f->busy_noted = false;
 	f->busy_token = TOKEN_FREE;
 	f->backoff_ns = 0;
@@ -101,7 +103,7 @@ taken:
 	return true;
 }
 
-static void reap_dead(struct fabric *f)
+static void work_reap_dead(struct fabric *f)
 {
 	struct client *cl;
 
@@ -114,7 +116,7 @@ static void reap_dead(struct fabric *f)
 }
 
 /* Whether doorbells that others may serve are ours by now. */
-static bool pending_due(struct fabric *f, u64 now)
+static bool work_is_pending_due(struct fabric *f, u64 now)
 {
 	struct hca *hca = f->hca;
 
@@ -135,49 +137,49 @@ static bool pending_due(struct fabric *f, u64 now)
 	return now >= f->pending_at;
 }
 
-u64 engine_deadline(const struct fabric *f)
+u64 work_deadline(const struct fabric *f)
 {
 	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
 		       min_u64(faults_next(f), chaos_next(f)));
 }
 
 /* In real time. */
-static u64 next_due(const struct fabric *f)
+static u64 work_next_due(const struct fabric *f)
 {
-	u64 timers = fabric_real(f, load_relaxed(&f->hca->next_deadline));
-	u64 links = fabric_real(f, link_next(f));
+	u64 timers = fabric_real_at(f, load_relaxed(&f->hca->next_deadline));
+	u64 links = fabric_real_at(f, link_next(f));
 
 	if (unlikely(f->again_at) && links < f->again_at)
 		links = f->again_at;
 	return min_u64(min_u64(timers, links),
 		       min_u64(min_u64(join_next(f), inject_next(f)),
-			       fabric_real(f, min_u64(faults_next(f), chaos_next(f)))));
+			       fabric_real_at(f, min_u64(faults_next(f), chaos_next(f)))));
 }
 
-bool engine_quiet(struct fabric *f)
+bool work_is_quiet(struct fabric *f)
 {
 	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
-	       !f->n_waiting && !ports_due(f) && !captures_due(f) && inject_next(f) == NEVER &&
-	       !load_relaxed(&f->hca->pending) && !load_relaxed(&f->hca->via_any) &&
-	       !faults_due(f) && engine_deadline(f) > fabric_ns(f) &&
-	       !(f->isolated && isolated_look(f));
+	       !f->n_waiting && !fabric_ports_due(f) && !fabric_capture_due(f) &&
+	       inject_next(f) == NEVER && !load_relaxed(&f->hca->pending) &&
+	       !load_relaxed(&f->hca->via_any) && !faults_due(f) &&
+	       work_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_has_work(f));
 }
 
-static bool work_due(struct fabric *f, u64 now)
+static bool work_is_due(struct fabric *f, u64 now)
 {
-	bool commands = f->isolated && isolated_look(f);
+	bool commands = f->isolated && isolated_has_work(f);
 
 	if (f->kicked) {
 		f->kicked = false;
-		helpers_look(f);
-		captures_look(f);
+		helpers_check_done(f);
+		fabric_capture_wake_writers(f);
 	}
-	return pending_due(f, now) || commands || f->n_dead || ports_due(f) || captures_due(f) ||
-	       inject_due(f) || join_due(f, now) || faults_due(f) ||
-	       load_relaxed(&f->hca->via_any) || now >= next_due(f);
+	return work_is_pending_due(f, now) || commands || f->n_dead || fabric_ports_due(f) ||
+	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) || faults_due(f) ||
+	       load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
 }
 
-void engine_doze(struct fabric *f, u64 *next)
+void work_prepare_sleep(struct fabric *f, u64 *next)
 {
 	struct hca *hca = f->hca;
 
@@ -191,27 +193,27 @@ void engine_doze(struct fabric *f, u64 *next)
 	*next = min_u64(*next, f->retry_at);
 }
 
-u64 engine_work(struct fabric *f)
+u64 work_run(struct fabric *f)
 {
 	u64 now = real_ns();
 
-	if (!work_due(f, now)) {
+	if (!work_is_due(f, now)) {
 		f->rung = false;
-		return min_u64(next_due(f), f->pending_at);
+		return min_u64(work_next_due(f), f->pending_at);
 	}
-	if (now < f->retry_at || !take_token(f, now))
+	if (now < f->retry_at || !work_take_token(f, now))
 		return f->retry_at;
 	f->rung = false;
 	f->pending_at = NEVER;
 	store_relaxed(&f->hca->watching, 0);
 	if (f->n_dead)
-		reap_dead(f);
-	if (ports_due(f))
-		ports_work(f);
+		work_reap_dead(f);
+	if (fabric_ports_due(f))
+		fabric_ports_work(f);
 	if (faults_due(f))
 		faults_work(f);
-	if (captures_due(f))
-		captures_work(f);
+	if (fabric_capture_due(f))
+		fabric_capture_work(f);
 	if (f->isolated)
 		isolated_commands(f);
 	if (f->join)
@@ -221,16 +223,17 @@ u64 engine_work(struct fabric *f)
 	via_serve(&f->engine);
 	/* What has come may be what somebody is about to give up waiting for. */
 	link_work(f);
-	if (!f->faults->wire || !link_late(f) || ++f->late_turns > LATE_TURNS) {
+	if (!f->faults->wire || !link_has_arrivals(f) || ++f->late_turns > LATE_TURNS) {
 		f->late_turns = 0;
 		engine_timers(&f->engine);
 	}
 	if (unlikely(f->chaos))
 		chaos_work(f);
 	engine_leave(&f->engine);
-	brought_wake(f);
+	poller_wake_all(f);
 	/* What the budget left over, or was rung for us meanwhile. */
 	if (f->kicked || load_relaxed(&f->hca->pending))
-		return f->isolated || f->kicked ? 0 : min_u64(next_due(f), now + PENDING_WAIT_NS);
-	return next_due(f);
+		return f->isolated || f->kicked ? 0
+						: min_u64(work_next_due(f), now + PENDING_WAIT_NS);
+	return work_next_due(f);
 }

@@ -64,7 +64,7 @@ static void test_buddy(void)
 	for (i = 0; i < TURNS; i++) {
 		u32 at = (u32)(emu_rnd(&seed) % LIVE);
 		u64 bytes = 1 + emu_rnd(&seed) % (1u << (10 + emu_rnd(&seed) % 10));
-		bool can = buddy_can(&b, bytes);
+		bool can = buddy_has_room(&b, bytes);
 
 		if (live[at].n) {
 			for (j = 0; j < live[at].n; j++)
@@ -92,7 +92,7 @@ static void test_buddy(void)
 	CU_ASSERT_EQUAL(b.used, 0);
 	for (i = 0; i < 8; i++)
 		CU_ASSERT(buddy_alloc(&b, BUDDY_MAX) >= 0);
-	CU_ASSERT_FALSE(buddy_can(&b, 1));
+	CU_ASSERT_FALSE(buddy_has_room(&b, 1));
 	CU_ASSERT_EQUAL(buddy_alloc(&b, BUDDY_MAX + 1), -ENOMEM);
 	buddy_destroy(&b);
 }
