@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Install with apt what building and testing need and what is missing, and say what that is.
-# Packages are asked for by name, so that a machine which has them all is left alone. Arguments name
-# more of them, or ONLY=1 nothing but them.
+# Installs with apt the packages that building and testing need and that are missing, and names them.
+# It queries packages by name, so that it changes nothing on a machine that has them all. Arguments
+# name further packages; with ONLY=1 it installs those alone.
 set -eu
 
 PACKAGES="gcc libc6-dev make

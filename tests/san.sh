@@ -65,8 +65,9 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit/emulator/test_recover*, verbs/test_cq_recover: their victims run on the trap flag, which the sanitizer's own code
-		# would be stepped through, too; check-valgrind leaves it out for a similar reason.
+		# unit/emulator/test_recover*, verbs/test_cq_recover: the trap flag single-steps their
+		# victims, through the sanitizer's own code, too; check-valgrind leaves them out for a
+		# similar reason.
 		left_out="unit/emulator/test_recover unit/emulator/test_recover_tag unit/emulator/verbs/test_cq_recover"
 		# shellcheck disable=SC2046
 		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit/**/test_*) ||

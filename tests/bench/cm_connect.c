@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how many connections per second two processes set up: for each an identifier, its address and
- * route, a queue pair and the handshake, up to WINDOW of them at a time, as a server with many clients
- * has it. Printed is the whole rate, from the first identifier to the last ESTABLISHED.
+ * DOC: how many connections per second two processes set up: for each an identifier, its address
+ * and route, a queue pair and the handshake, up to WINDOW of them at a time, as a server with many
+ * clients has it. Printed is the whole rate, from the first identifier to the last ESTABLISHED.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -7,8 +7,8 @@
  * Each measurement forks a peer. The two are pinned on the first two CPUs that this process may
  * use; with a single CPU nothing is pinned and who spins yields. Names end in their unit: _ns per
  * operation, _gbs in 10^9 bytes per second, _per_s. One run measures each figure once: tests/bench
- * repeats the program between the benchmarks that it is compared with, and takes medians. `limits tcp`
- * has only those of TCP, which differ most from one moment to the next.
+ * repeats the program between the benchmarks that it is compared with, and takes medians. `limits
+ * tcp` has only those of TCP, which differ most from one moment to the next.
  *
  * A peer that dies would leave the other waiting: LIMIT_S ends both.
  */

@@ -111,8 +111,8 @@ def captured(samples):
 def beside_many(samples):
     """The same for what tests/bench/run does beside_many(): its limits are the same without them."""
     yield "idle_qp", "10,000 QPs: each, + rings", "KiB", 1 / 1024, None, "", 8, True
-    for name, text, unit, at_most in (("rate", "ib_send_bw -s 64 beside them", "M/s", False),
-                                      ("lat", "ib_send_lat -s 2 beside them", "us", True)):
+    for name, text, unit, at_most in (("rate", "ib_send_bw -s 64 next to them", "M/s", False),
+                                      ("lat", "ib_send_lat -s 2 next to them", "us", True)):
         alone = samples.get(f"{name}_default")
         limit = statistics.median(alone) if alone else None
         target = limit and (limit * 1.05 if at_most else limit / 1.05)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames for libFuzzer that are put into a live queue pair: `make fuzz FUZZ=inject`. An input is a link type's number, a
- * byte of what is made right (ICRC, addresses, QP number, PSN), and a frame. The queue pair goes on with work of its own,
- * and is made anew when it has failed.
+ * Frames for libFuzzer that are put into a live queue pair: `make fuzz FUZZ=inject`. An input is a
+ * link type's number, a byte of what is made right (ICRC, addresses, QP number, PSN), and a frame.
+ * The queue pair goes on with work of its own, and is made anew when it has failed.
  */
 #include "emulator/audit/audit.h"
 #include "fabric/inject/inject.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Capture files for libFuzzer, by libpcap, as `rdmaemu fault try` and `rdmaemu replay --inject` read them: `make fuzz`. */
+/*
+ * Capture files for libFuzzer, by libpcap, as `rdmaemu fault try` and `rdmaemu replay --inject`
+ * read them: `make fuzz`.
+ */
 #include "tests/fuzz/links.h"
 
 #include <pcap/pcap.h>

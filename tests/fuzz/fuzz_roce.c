@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames for libFuzzer: `make fuzz`. An input is the number of a link type, a byte of how many bytes were not captured,
- * and a frame. What is read of it is built again, and read from that frame it is the same.
+ * Frames for libFuzzer: `make fuzz`. An input is the number of a link type, a byte of how many
+ * bytes were not captured, and a frame. The parsed frame is built again, and parsing that one gives
+ * the same result.
  */
 #include "tests/fuzz/links.h"
 #include "tests/lib/c/roce_same.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Scripts of rdmaemu-inject(7) for libFuzzer: `make fuzz FUZZ=script`. What is wrong with one is said on stderr. */
+/*
+ * Scripts of rdmaemu-inject(7) for libFuzzer: `make fuzz FUZZ=script`. The parser prints errors on
+ * stderr.
+ */
 #include "fabric/cli/inject/tool.h"
 #include "tests/fuzz/links.h"
 

@@ -2,8 +2,9 @@
 /*
  * What `rdmaemu fault try` makes of a trace's frames, for libFuzzer: `make fuzz`.
  *
- * An input is a link type, by its number in the table, and frames, each behind its length of one byte (255:
- * what there is) and a byte of how many were not captured. All of them are learned and looked at, as a trace.
+ * An input is a link type, by its number in the table, and frames, each after its length in one
+ * byte (255: the rest) and a byte of how many bytes were not captured. The target reads all of them
+ * as one trace.
  */
 #include "fabric/cli/fault_try/connection.h"
 #include "tests/fuzz/links.h"
@@ -12,7 +13,10 @@
 
 #define FRAMES 64u
 
-/* Frames of the input; the next one begins at *@at. Memory of its own, so that what is read beyond it shows. */
+/*
+ * Frames of the input; the next one begins at *@at. Memory of its own, so that what is read beyond
+ * it shows.
+ */
 static u8 *next_frame(const u8 *data, size_t len, size_t *at, u32 *caplen, u32 *wire)
 {
 	u32 n, cut;

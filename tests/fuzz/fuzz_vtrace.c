@@ -2,9 +2,9 @@
 /*
  * A program's part of a trace of verbs, for libFuzzer: `make fuzz`.
  *
- * An input is the length of the text in two bytes, the text of calls, and the records of data without their head. The
- * checks of the records are made right, so that what they guard is reached; what the reader then believes is
- * read as the programs do that use it.
+ * An input is the length of the text in two bytes, the text of calls, and the records of data
+ * without their head. The checks of the records are made right, so that what they guard is reached;
+ * what the reader then believes is read as the programs do that use it.
  */
 #include "traces/calls/calls.h"
 #include "traces/vtrace/check.h"

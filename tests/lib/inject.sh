@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# For tests of `rdmaemu replay --inject`: a program whose peer is nobody (tests/verbs/qp/ghost_peer.c), and hand-made packets.
+# For tests of `rdmaemu replay --inject`: a program whose peer does not exist (tests/verbs/qp/ghost_peer.c), and
+# hand-made packets.
 
 P=$TEST_DIR/p.pcap
 S=$TEST_DIR/script

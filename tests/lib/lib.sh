@@ -77,8 +77,8 @@ limit() {
 	timeout --foreground -k 5 "$LIMIT" "$@"
 }
 
-# rdmaemu_refuses VERB NAME STATUS WORDS ARGS... - `rdmaemu VERB ARGS...` ends with that status and says one line on stderr
-# that has these words
+# rdmaemu_refuses VERB NAME STATUS WORDS ARGS... - `rdmaemu VERB ARGS...` ends with that status and prints
+# one line on stderr that contains these words
 rdmaemu_refuses() {
 	local verb=$1 name=$2 want=$3 words=$4 err status=0
 	shift 4
@@ -163,7 +163,7 @@ pair_once() {
 	[ $c = 0 ] || kill $server 2>/dev/null || :
 	wait $server || s=$?
 	[ $s = 0 ] && [ $c = 0 ] && return 0
-	# What is said on stderr stands in front of what stdout had kept.
+	# Lines of stderr stand before those of stdout, which is buffered.
 	for side in server client; do
 		echo "$side: status $([ $side = server ] && echo $s || echo $c)"
 		head -n 6 "$TEST_DIR/$side.out"
@@ -175,10 +175,9 @@ pair_once() {
 	return 1
 }
 
-# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or as rping does, server
-# or client, when at its end its main thread destroys the channel just before its other thread reads from it. Then that
-# is all there is to complain of (what stdout kept may stand before it in its line); state 10 is that of who was told
-# that the peer has disconnected.
+# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or with 255 because of
+# a race in rping itself: at its end the main thread destroys the channel just before the other thread reads from it.
+# FILE then has no other complaint (buffered stdout may stand before it in the line); state 10 is DISCONNECTED.
 did_well() {
 	[ "$1" = 0 ] && return
 	[ "$1" = 255 ] && grep -q "rdma_get_cm_event: " "$2" &&
@@ -191,8 +190,8 @@ no_report() {
 	grep -qs "Can't produce a report" "$TEST_DIR"/server.out "$TEST_DIR"/client.out
 }
 
-# with_clock COMMAND... - it runs both sides, and does so once more as long as that is what is wrong. Where nobody looks at
-# the figures -F does as well: perftest then prints some in any case.
+# with_clock COMMAND... - runs COMMAND, which runs both sides, again as long as perftest cannot calibrate its clock.
+# If a test does not use the figures, -F does as well: perftest then prints some in any case.
 with_clock() {
 	local i
 	for i in 1 2 3 4; do

@@ -9,7 +9,7 @@ trips() {
 }
 
 # live STATUS WORDS DIR ARGS... - a replay with the program in LIVE has that status, or that of rping's race with itself
-# at its end, and says these words. WAIT: its time-out in seconds.
+# at its end, and says these words. WAIT: its timeout in seconds.
 live() {
 	local want=$1 words=$2 status=0 try
 	shift 2

@@ -10,8 +10,8 @@
 #
 # Each test says in a line `# settings:` which of them it runs in; see tests/run.
 #
-# What is run by run_a() (emu(), cm_start(), the servers of pair_run()) is at the server's place, what
-# is run by run_b() at the client's. $ADDR and $ADDR6 are the server's addresses, to sockets too,
+# run_a() (emu(), cm_start(), the servers of pair_run()) runs programs at the server's place, run_b()
+# at the client's. $ADDR and $ADDR6 are the server's addresses, to sockets too,
 # $CLIENT and $CLIENT6 the client's. Fabrics are started when they are first needed, with what
 # RDMAEMU_* and RUN_FLAGS say; in `one` programs do that themselves.
 

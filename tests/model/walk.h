@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a random walk through the engine's commands and queues, with a model beside it.
+ * DOC: a random walk through the engine's commands and queues, compared with a model.
  *
  * Theory of operation
  * -------------------
- * WALKERS clients of one HCA (tests/lib/c/emu.h) create, use, misuse and destroy objects at random. The
- * model keeps what each must be: which objects exist, who refers to whom, what state a QP is in, and
- * which work was posted under which identity. It says beforehand what a command will answer; after
- * each step the HCA is audited (emulator/audit/audit.h) and the objects' reference counts are compared
- * with the model's. Completions must belong to what was posted, each once and in order.
+ * WALKERS clients of one HCA (tests/lib/c/emu.h) create, use, misuse and destroy objects at random.
+ * The model keeps what each must be: which objects exist, who refers to whom, what state a QP is
+ * in, and which work was posted under which identity. It says beforehand what a command will
+ * answer; after each step the HCA is audited (emulator/audit/audit.h) and the objects' reference
+ * counts are compared with the model's. Completions must belong to what was posted, each once and
+ * in order.
  *
- * One client, HOSTILE, does in addition what no shim would: it scribbles over its rings and indices,
- * rings the doorbells of others and sends random commands. What becomes of its own work is not
- * predicted; the others must not notice.
+ * One client, HOSTILE, does in addition what no shim would: it scribbles over its rings and
+ * indices, rings the doorbells of others and sends random commands. What becomes of its own work is
+ * not predicted; the others must not notice.
  *
  * All of it follows from one seed. A kind of object is an entry of the table @kinds.
  */

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # slow
 # settings: one: its model has one device
-# Random walks with a model beside them: of the engine alone, and of four programs through the verbs
-# API. WALK_SEED= and WALK_STEPS= (of the engine; a tenth of it for the programs) repeat one.
+# Random walks that are compared with a model: of the engine alone, and of four programs through the
+# verbs API. WALK_SEED= and WALK_STEPS= (of the engine; a tenth of it for the programs) repeat one.
 . "$(dirname "$0")/../lib/lib.sh"
 
 seed=${WALK_SEED:-1}

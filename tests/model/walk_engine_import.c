@@ -154,7 +154,9 @@ u32 imp_lingering(const struct hca *hca)
 
 /* --- the owner dies */
 
-/* Objects of others in a PD. Return: how many; *heirs: clients that have them, or have it imported. */
+/*
+ * Objects of others in a PD. Return: how many; *heirs: clients that have them, or have it imported.
+ */
 static u32 others_in(const struct walk *w, const struct obj *pd, u32 *heirs)
 {
 	u32 n = 0;
@@ -209,7 +211,7 @@ void imp_leave(struct walk *w, u32 client)
 	}
 }
 
-/* Who inherits much throws away what is empty. */
+/* An heir destroys the empty objects among those that it inherited. */
 static void tidy(struct walk *w, u32 client)
 {
 	struct hca_cmd cmd = { .op = CMD_DEALLOC_PD };

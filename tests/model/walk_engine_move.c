@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done with queue pairs: the state machine, connections, groups. See tests/model/walk.h. */
+/* Steps on queue pairs: the state machine, connections, groups. See tests/model/walk.h. */
 #include "tests/model/walk.h"
 
 static int modify(struct walk *w, struct obj *o, struct hca_cmd *cmd, int want)

@@ -298,7 +298,7 @@ void post_recv(struct walk *w, struct obj *o)
 		w->posted++;
 	}
 	publish(w, o, q->rq, q->rq_prod);
-	/* As the shim does it: published first, then the state is looked at. */
+	/* As the shim does it: publish first, then read the state. */
 	if (w->m->hca->qp[o->handle].state == QPS_ERR)
 		ring_bell(w, o);
 }

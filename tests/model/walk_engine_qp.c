@@ -229,7 +229,7 @@ void qp_drain(struct walk *w, struct obj *o)
 		cq_poll(w, o->uses[Q_RCQ], CQ_MAX);
 }
 
-/* What is still in its CQs is compared while it can be told whose it is. */
+/* Entries that are left in its CQs are compared while their QP is known. */
 void qp_destroyed(struct walk *w, struct obj *o)
 {
 	qp_drain(w, o);

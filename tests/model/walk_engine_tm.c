@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tag matching: operations on lists of tags, messages for them, what is told. See tests/model/walk.h. */
+/*
+ * Tag matching: operations on lists of tags, messages for them, what is told. See
+ * tests/model/walk.h.
+ */
 #include "tests/model/walk.h"
 
 #include <endian.h>
@@ -125,7 +128,7 @@ void tag_check(struct walk *w, struct obj *srq, const struct cqe *c)
 		if (srq->srq.tag[i] != c->wr_id)
 			continue;
 		w->matched += !c->status && !more;
-		/* Of a rendezvous it is told first that it matched. */
+		/* A rendezvous first reports its match. */
 		if (!more)
 			srq->srq.tag[i] = 0;
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a random walk of several programs through the verbs API, with a model beside it.
+ * DOC: a random walk of several programs through the verbs API, compared with a model.
  *
  * Theory of operation
  * -------------------
- * ACTORS processes create, use, misuse and destroy verbs objects at random. The model of all of them
- * lies in memory that they share, with the state of the random numbers: one process at a time has
- * the turn, predicts what the verb it calls will answer, calls it, and lets the model do what the
- * HCA does with the work that is then possible (vmodel_run()). So all is one sequence that follows
- * from the seed, though it is made of calls in four processes.
+ * ACTORS processes create, use, misuse and destroy verbs objects at random. The model of all of
+ * them lies in memory that they share, with the state of the random numbers: one process at a time
+ * has the turn, predicts what the verb it calls will answer, calls it, and lets the model do what
+ * the HCA does with the work that is then possible (vmodel_run()). So all is one sequence that
+ * follows from the seed, though it is made of calls in four processes.
  *
  * After each step everything that the model has completed must really complete: each process that
  * has completions or events to come gets a turn in which it polls until they are there (settle).
@@ -32,7 +32,7 @@
 #define VDEPTH	  16 /* deepest work queue */
 #define VSGE	  2
 #define VEXPECT	  64
-#define VCHECKS	  64 /* pieces of data that are looked at after a step */
+#define VCHECKS	  64 /* pieces of data that are checked after a step */
 #define VFILES	  2 /* that XRC domains may be named by */
 #define VMACS	  4 /* Ethernet addresses of a world */
 #define VGRH	  40 /* bytes that a datagram's receive has before the payload */
@@ -264,7 +264,9 @@ bool vchance(uint32_t n);
 struct vobj *vany(int actor, enum vkind kind);
 /** expect_ret() - a verb returned @ret; it must be @want. */
 void expect_ret(const char *verb, int ret, int want);
-/** expect_ptr() - a verb returned @p; it must be NULL with errno @want, or not NULL if that is 0. */
+/**
+ * expect_ptr() - a verb returned @p; it must be NULL with errno @want, or not NULL if that is 0.
+ */
 bool expect_ptr(const char *verb, const void *p, int want);
 void vborn(struct vobj *o, void *ptr);
 /** run_on() - @fn in the actor's process, which has the turn for as long. */
@@ -328,7 +330,9 @@ void vpost_send(struct vobj *o);
 void vpost_recv(struct vobj *o);
 /** vaccept() - it was posted. */
 void vaccept(struct vobj *o, struct vqueue *q, const struct vwr *w);
-/** vpost_built() - by the builders; @bad: which must be refused with @want. Return: it was posted. */
+/**
+ * vpost_built() - by the builders; @bad: which must be refused with @want. Return: it was posted.
+ */
 bool vpost_built(struct vobj *o, const struct vwr *w, uint32_t n, uint32_t bad, int want);
 
 /* --- walk_verbs_model.c: queues and completions */
@@ -395,7 +399,9 @@ int vmodel_local(int actor, const struct vobj *pd, const struct vwr *w, unsigned
 int vreal_list(int actor, const struct ibv_sge *sge, int n, struct ibv_sge *out);
 /** vmodel_window() - BIND_MW or LOCAL_INV. Return: a completion status. */
 int vmodel_window(struct vobj *a, const struct vwr *w);
-/** vmodel_invalidate() - as SEND_WITH_INV at QP @b asks. Return: whether it may; it is done if @go. */
+/**
+ * vmodel_invalidate() - as SEND_WITH_INV at QP @b asks. Return: whether it may; it is done if @go.
+ */
 bool vmodel_invalidate(int actor, const struct vobj *pd, const struct vobj *b, uint32_t rkey,
 		       bool go);
 void vmodel_unbind(struct vobj *mw);

@@ -2,8 +2,8 @@
 /*
  * The processes of the walk, and the worlds that they walk in. See tests/model/walk_verbs.h.
  *	walk_verbs turns|free STEPS SEED [COMMAND [COMMAND]]
- * The first command is run by the shell now and then, the second when everything was destroyed, with
- * the devices still open; each must exit with 0.
+ * The first command is run by the shell now and then, the second when everything was destroyed,
+ * with the devices still open; each must exit with 0.
  */
 #include "tests/model/walk_verbs.h"
 
@@ -130,7 +130,7 @@ static bool one_left(void)
 	return waitpid(-1, NULL, WNOHANG) != 0;
 }
 
-/* What is run beside the walk, and when it is over. Return: whether all went well. */
+/* Runs one command next to the walk, one at its end. Return: whether both succeeded. */
 static bool look_on(const char *meanwhile, const char *at_end)
 {
 	uint32_t looks = 0;

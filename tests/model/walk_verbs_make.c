@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Work requests of the walk through the verbs, good ones and bad ones. See tests/model/walk_verbs.h. */
+/*
+ * Work requests of the walk through the verbs, good ones and bad ones. See
+ * tests/model/walk_verbs.h.
+ */
 #include "tests/model/walk_verbs.h"
 
 #include <string.h>
@@ -52,7 +55,7 @@ static struct vobj *some_window(int actor, const struct vobj *pd, unsigned int n
 	return NULL;
 }
 
-/* What must be refused, of an entry that is good. */
+/* Breaks a valid SGE, so that the post must be refused. */
 static void spoil_sge(int actor, const struct vobj *mr, struct ibv_sge *s)
 {
 	const struct vobj *other;

@@ -156,7 +156,7 @@ static bool length_right(const struct vobj *a, const struct vwr *w)
 	return !is_atomic(w->op) || w->len >= 8;
 }
 
-/* What is wrong with it at its own end. Return: a completion status. */
+/* Checks a request as the requester does. Return: a completion status. */
 static int check(struct vobj *a, const struct vwr *w)
 {
 	bool rd = w->op == IBV_WR_RDMA_READ || is_atomic(w->op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done with queue pairs: their states, connections, work. See tests/model/walk_verbs.h. */
+/* Steps on queue pairs: their states, connections, work. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 #include <errno.h>
@@ -103,7 +103,7 @@ static void connect_to(struct vobj *o, struct vobj *peer)
 	struct rc_addr addr = { peer->qp.qpn, psn_of(peer, o), wd->gid };
 
 	some_opts();
-	/* Who of several that wait gets the next receive of a shared queue is not predicted. */
+	/* The model does not predict which of several waiting QPs gets an SRQ's next receive. */
 	if (peer->uses[U_SRQ] || vqp_is_xrc(o))
 		opts.rnr_retry = 0;
 	raise_qp(o, &addr, psn_of(o, peer));
@@ -147,7 +147,7 @@ static void connect_pair(struct vobj *o)
 		run_on(peer->actor, connect_to, peer, o);
 }
 
-/* A move that there is not, attributes that are missing or have bad values: nothing changes. */
+/* An invalid transition, attributes that are missing or have bad values: nothing changes. */
 static void modify_bad(struct vobj *o)
 {
 	static const enum ibv_qp_state next[] = {

@@ -104,7 +104,7 @@ void vmw_use(struct vobj *o)
 		.bind_info = { w.mr->ptr, w.addr, w.bind_len, w.bind_access },
 	};
 	if (o->mw.type != IBV_MW_TYPE_1)
-		/* NOLINTNEXTLINE(bugprone-branch-clone): in the order in which they are looked at */
+		/* NOLINTNEXTLINE(bugprone-branch-clone): in the order of the engine's checks */
 		want = EINVAL;
 	else if (w.mr->uses[U_PD] != o->uses[U_PD])
 		want = EPERM;

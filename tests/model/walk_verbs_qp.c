@@ -21,7 +21,7 @@ static enum ibv_qp_type some_type(void)
 	return types[vpick(sizeof(types) / sizeof(*types))];
 }
 
-/* What is asked for a part that the QP has not is ignored. */
+/* Attributes of a part that the QP does not have are ignored. */
 static int spoil(struct ibv_qp_init_attr_ex *init)
 {
 	bool recv = !init->srq && init->qp_type != IBV_QPT_XRC_SEND;
@@ -139,7 +139,7 @@ static void create_target(struct vobj *o)
 		take_over(o, qp, &init);
 }
 
-/* What it refers to. Return: false when there is nothing. */
+/* Picks the objects that it refers to. Return: false if one is missing. */
 static bool fill_uses(struct vobj *o, struct ibv_qp_init_attr_ex *init)
 {
 	struct vobj *pd = vany(me, V_PD), *scq = vany(me, V_CQ), *rcq = vany(me, V_CQ),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a request does at its target, for connected queue pairs. See tests/model/walk_verbs.h. */
+/* Effects of a request at its target, for connected queue pairs. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ bool vmodel_answers(const struct vobj *a, const struct vobj *b)
 }
 
 /*
- * Both ends of a connection end in error. Where they are one and the same QP, the responder takes it
- * to ERR before the requester hears why.
+ * Both ends of a connection end in error. Where they are one and the same QP, the responder takes
+ * it to ERR before the requester hears why.
  */
 static void both_fail(struct vobj *a, int a_status, const struct vrx *rx, int recv_status)
 {

@@ -44,7 +44,7 @@ static bool outstanding(int actor)
 	return false;
 }
 
-/** struct place - a list that a completion is looked for in, and the queue that it is of. */
+/** struct place - the list in which to search for a completion, and its queue. */
 struct place {
 	struct vlist *list;
 	struct vqueue *q;
@@ -56,7 +56,7 @@ static bool next_is(const struct vlist *l, uint64_t id)
 	return waits(l) && l->wc[l->head % VEXPECT].id == id;
 }
 
-/* Of an XRC target what is told is told by an SRQ, of whoever has that. */
+/* Completions of an XRC target appear on its SRQ's CQ, in the process that owns the SRQ. */
 static struct place place_xrc(uint64_t id)
 {
 	for (int i = 0; i < VMAX; i++) {
@@ -112,7 +112,7 @@ static void tell(const struct vobj *o, const struct vqueue *q, uint64_t id)
 		     peer->actor, peer->qp.state, peer->qp.access, peer->qp.max_dest_rd);
 }
 
-/* What a successful completion says beyond that. */
+/* The other fields of a successful completion. */
 static void check_fields(const struct ibv_wc *wc, const struct vwc *want, bool recv)
 {
 	const unsigned int with = IBV_WC_WITH_IMM | IBV_WC_WITH_INV;

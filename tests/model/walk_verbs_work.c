@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Posting of the walk through the verbs, and what the verb itself refuses. See tests/model/walk_verbs.h. */
+/*
+ * Posting of the walk through the verbs, and what the verb itself refuses. See
+ * tests/model/walk_verbs.h.
+ */
 #include "tests/model/walk_verbs.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@ static bool takes_inline(const struct vwr *w)
 	return is_send(w->op) || w->op == IBV_WR_RDMA_WRITE || w->op == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* What a bind must not ask for. */
+/* Binds with access flags that are not allowed. */
 static int spoil_bind(struct ibv_send_wr *wr)
 {
 	switch (vpick(3)) {
@@ -33,7 +36,7 @@ static int spoil_bind(struct ibv_send_wr *wr)
 	return EINVAL;
 }
 
-/* What the verb itself must refuse. Return: its answer, or 0 when it is left as it was. */
+/* Maybe makes it a request that the verb must refuse. Return: the errno expected, or 0. */
 static int spoil(const struct vobj *o, const struct vwr *w, struct ibv_send_wr *wr)
 {
 	if (w->op == IBV_WR_BIND_MW && vchance(2))
@@ -129,7 +132,7 @@ void vaccept(struct vobj *o, struct vqueue *q, const struct vwr *w)
 	((struct ibv_mw *)w->mw->ptr)->rkey = w->mw->mw.rkey = w->rkey;
 }
 
-/* What must be said of a request that is posted after @n others. */
+/* The error that the post of a request after @n others must return. */
 static int refusal(const struct vobj *o, const struct vwr *w, uint32_t n)
 {
 	const struct vqueue *q = &o->qp.sq;
@@ -142,9 +145,9 @@ static int refusal(const struct vobj *o, const struct vwr *w, uint32_t n)
 }
 
 /*
- * What may be dropped, or changes what other verbs answer, is known to be done before the next step:
- * the last of a chain that has such requests completes. Where others keep the engine busy that goes
- * for all requests: it may get to one later than to the next command.
+ * Requests that may be dropped, or that change the results of other verbs, must be done before the
+ * next step: the last request of a chain that has such ones is signaled. If others keep the engine
+ * busy, that applies to all requests: it may process one after the next command.
  */
 static void make_known(const struct vobj *o, struct vwr *w, uint32_t n)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* What is wrong with a request of a batch beyond its place in it. */
+/* An error in a request of a batch, besides its place in it. */
 enum wrong { NOTHING, BAD_FLAGS, MANY_SGES, LONG_INLINE, BAD_KEY };
 
 static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)

@@ -4,13 +4,13 @@
 
 Each scenario has a fabric of its own with one to six rules of any action, and a load (app_fault_packets, app_cm_tries)
 that follows from its seed. In most of them the clock is moved by hand, so that what has to wait does not take
-real time, and the same scenario has the same packets hit when it is run again: RERUNS of them are. Of
-each scenario is checked:
+real time, and rules hit the same packets when a scenario is run again: RERUNS of them are. Each
+scenario must fulfil:
 
 - it ends;
 - data that arrives is right and in order; RC and XRC lose nothing that they say has succeeded; UD and UC
   lose what was lost on the way, and nothing else;
-- an error is one that some rule of the scenario can bring about, what is behind it is flushed, and the
+- an error is one that some rule of the scenario can bring about, requests after it are flushed, and the
   QP's state follows;
 - the journal has the error, with its cause, and each loss with the rule that did it;
 - the HCA's memory is sound in the end (`status --audit`), and nobody is left in it.
@@ -212,7 +212,7 @@ class Run:
         if not failed and self.states[0] not in ("RTS",):
             self.bad("state of the sender:", self.states[0])
         self.failed = failed
-        # Who refuses a request has failed itself; nobody else has.
+        # The side that refuses a request has failed itself; the other has not.
         refused = bool(failed) and failed[1] in REFUSED
         may = {"ERR"} if refused else {"ERR", "RTS"} if self.hit_peer() else {"RTS"}
         if self.states[1] not in may:

@@ -5,9 +5,9 @@
 Two fabrics, or three (a mesh, or a hub between two that do not listen), whose TCP connections go through
 relays of ours. app_qp_join_load programs exchange data between them and check all of it; app_cm_joinload ones
 connect by the rdma_cm again and again. At random times a relay cuts, half-closes, stalls, truncates, crumbles
-or turns away connections, a fabric is killed and started again, a program is killed. What a program must see
-follows from what was done to it; everything else fails the test. Everything random follows from the seed, but for what time
-decides.
+or turns away connections, a fabric is killed and started again, a program is killed. The faults that hit a program
+decide which errors it must see; any other fails the test. Everything random follows from the seed, except what depends
+on time.
 """
 import json
 import os
@@ -170,7 +170,7 @@ class Pair:
             return True
         if self.since is None:
             self.since = time.monotonic()
-        # Who is not connected yet waits for a peer that will not come.
+        # A program that is not connected yet waits for a peer that will not come.
         if not self.connected():
             self.give_up()
         elif not all(ended) and time.monotonic() - self.since < PATIENCE:
@@ -324,7 +324,7 @@ class Torture:
     def kill_fabric(self):
         f = self.rng.choice(self.all)
 
-        # `rdmaemu run` starts a fabric where there is none: it has to be behind that.
+        # `rdmaemu run` starts a fabric if none runs: wait until it has done so.
         def begun():
             return all("# connected" in p.said() or p.p.poll() is not None
                        for pair in self.pairs for p in pair.program if p.fabric is f)

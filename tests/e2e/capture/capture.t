@@ -87,8 +87,8 @@ captured ibv_rc_pingpong pair_once ibv_rc_pingpong -n 5 -- \
 captured ibv_uc_pingpong pair_once ibv_uc_pingpong -n 5 -- 'count("UC SEND_LAST") == 10' 'count("RC ACK") == 0'
 captured ibv_ud_pingpong pair_once ibv_ud_pingpong -n 5 -s 1024 -g 1 -- 'count("UD SEND_ONLY") == 10' \
 	'all(p.len == packets[0].len for p in packets)'
-# It counts the completions of all its queue pairs together, and ends with messages under way: between fabrics nobody may be left to
-# acknowledge those.
+# It counts the completions of all its queue pairs together, and ends with messages under way: between
+# fabrics, its peer may have gone before it acknowledges those.
 captured ibv_srq_pingpong pair_once ibv_srq_pingpong -n 20 -- 'once("RC SEND_FIRST") >= once("RC ACK") >= 40'
 captured "XRC: ib_send_bw -c XRC" pair_once ib_send_bw -c XRC -n 10 -s 3000 -m 1024 -- \
 	'once("XRC SEND_FIRST") == 10' 'count("XRC ACK") >= 1'
@@ -118,7 +118,7 @@ captured "rping: with the messages of connection management" ping -- \
 is "rping: tshark knows the messages by their names" \
 	"$(tshark -r "$CAP" 2>/dev/null | grep -o 'CM: [A-Za-z]*' | sort -u | xargs)" "CM: ConnectReply CM: ConnectRequest CM: DisconnectReply CM: DisconnectRequest CM: ReadyToUse"
 
-# Who runs the engine, and what the wire is, makes no difference.
+# Captures are the same when the fabric process runs the engine, and with another link layer.
 RUN_FLAGS=--isolated
 captured "isolated: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- 'once("RC SEND_FIRST") == once("RC ACK") == 10'
 captured "isolated: ib_read_bw" pair_once ib_read_bw -n 20 -s 100000 -- 'count("RC READ_REQ") >= 20'

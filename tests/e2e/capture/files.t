@@ -159,7 +159,7 @@ check "traffic that is cut" pair_run ib_send_bw -n 100 -s 3000 -m 1024
 stop >/dev/null
 is "snap length: frames of their length, of which 128 bytes are there" \
 	"$(look "$CAP" 'sorted({(p.len > 128, len(p.data)) for p in packets if p.op != "RC ACK"})')" "[(True, 128)]"
-is "acknowledges are whole" "$(look "$CAP" 'all(len(p.data) == p.len for p in packets if p.op == "RC ACK")')" True
+is "ACKs are captured whole" "$(look "$CAP" 'all(len(p.data) == p.len for p in packets if p.op == "RC ACK")')" True
 check "tshark reads what is cut" sh -c "tshark -r '$CAP' >/dev/null 2>&1"
 
 # filtered ARGS... - a hundred long messages on a new fabric, none of which is to be there

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: what captures write does not depend on where the programs are
-# Captures whose disk is full: what is told of them, and that the counts are those of what is in the file.
+# Captures whose disk is full: the messages, and counts that match the packets in the file.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3 ibv_rc_pingpong unshare mount
 
@@ -82,7 +82,7 @@ done
 rm "$DISK/full"
 
 # --- rdmaemu run --capture ---
-# run STATUS ARGS... - a run with traffic, which ends with that status; what rdmaemu says is in SAID, its own status in ST
+# run STATUS ARGS... - a run with traffic, which ends with that status; rdmaemu's messages are in SAID, its status in ST
 run() {
 	local status=$1 port
 	shift

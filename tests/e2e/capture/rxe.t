@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: makes its two nodes itself, in the order of the reference captures' hosts
-# Captures of ours beside those of the kernel's rxe, of the same exchanges (tests/data/traces): they differ in nothing but
-# numbers, addresses and what docs/capture.md explains.
+# Our captures compared with those of the kernel's rxe, of the same exchanges (tests/data/traces): they differ only in
+# numbers, addresses, and points that docs/capture.md explains.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
 need tshark rping ibv_rc_pingpong

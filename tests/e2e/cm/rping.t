@@ -86,8 +86,8 @@ persistent() {
 	for i in 1 2 3; do
 		cm_client rping -c -p "$port" -a $ADDR -C 50 -V || bad=1
 	done
-	# Several at a time, but not in the same moment: the server has one place for a request that it has
-	# been told of, and forgets one of two.
+	# Several at a time, but not at the same moment: the server has room for one pending request,
+	# and loses one of two.
 	for i in 1 2 3 4 5; do
 		rm -f "$TEST_DIR/client.$i"
 		command_b rping -c -p "$port" -a $ADDR -C 200 -V -v -S $((i * 1000))
@@ -110,7 +110,7 @@ persistent() {
 	tail -n 20 "$TEST_DIR"/client* "$TEST_DIR/server.out"
 	return 1
 }
-# What a client reads and writes at a time must fit the server's buffer.
+# The size of a client's READs and WRITEs must fit the server's buffer.
 check "rping -P: a persistent server" persistent
 
 # A server killed in the middle: its client is told and ends.

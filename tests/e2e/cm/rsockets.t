@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # slow
 # settings: one nodes fabrics
-# rsockets: the real library's own code over our rdma_cm, with its programs, and preloaded into plain ones. Their standard
-# tests are in tests/e2e/cm/rsockets_all.t.
+# rsockets: the real library's code over our rdma_cm, with its own programs, and preloaded into plain
+# TCP programs. Its standard tests are in tests/e2e/cm/rsockets_all.t.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rsockets.sh"
 need rstream riostream rcopy udpong
@@ -12,7 +12,7 @@ for t in b n r v "b -T v" "r -T b"; do
 	stream_check 1 rstream -I 10 -C 20 -S 5000 -T $t
 done
 # A client that polls for the last message when the server has already shut down takes POLLHUP for an
-# error (16). What it has sent and received by then is in the server's results.
+# error (16). The server's results show how much it had sent and received by then.
 async() {
 	local port client=0 server=0
 	port=$(free_port)
@@ -62,7 +62,7 @@ v6() {
 }
 check "rstream over IPv6" v6
 
-# Without -T b it does not wait in connect: what it says then is that there was an error (POLLERR, 8).
+# Without -T b it does not wait in connect(), and prints that poll() returned an error (POLLERR, 8).
 refused() {
 	local status=0
 	cm_client "$@" -s $ADDR -p "$(free_port)" || status=$?
@@ -129,7 +129,7 @@ check "isolated: rstream -T b -T v" isolated stream 1 rstream -I 10 -C 20 -T b -
 [ -z "$OWN" ] || [ "$SETTING" = nodes ] || check "isolated: udpong" isolated datagrams -C 100
 check "isolated: rcopy" isolated copy
 
-# Plain TCP programs: that there is a port of the rdma_cm shows that they do not use TCP.
+# Plain TCP programs: an rdma_cm port in the status shows that they do not use TCP.
 preload=$(ls /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so 2>/dev/null | head -n 1)
 if [ -z "$preload" ]; then
 	skip "plain programs over librspreload" "librdmacm has no librspreload.so here"

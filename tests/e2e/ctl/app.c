@@ -145,7 +145,7 @@ static void test_counters(void)
 	   "no such counter, port, device, node");
 }
 
-/* What the child asks is not answered to its parent. */
+/* The parent does not receive the answers to its child's requests. */
 static void test_fork(void)
 {
 	int id = add("mine: fail call=ibv_reg_mr errno=ENOMEM"), status = -1;
@@ -184,7 +184,7 @@ static void test_clock(void)
 	       wc.status == IBV_WC_RETRY_EXC_ERR;
 	good = good && !rdmaemu_clock_get(ctl, &after) &&
 	       after.now_ns == before.now_ns + 2 * (4096ULL << 14);
-	ok(good, "a time-out comes when the test says so");
+	ok(good, "a timeout fires when the test moves the clock");
 }
 
 int main(int argc, char **argv)

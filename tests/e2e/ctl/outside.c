@@ -2,7 +2,8 @@
 /*
  * rdmaemu.h from a program that is not on the fabric and knows nothing of verbs. Started by
  * tests/e2e/ctl/ctl.t, which also builds it under ASan and UBSan with the library's own sources.
- *	ctl_outside DIR FABRIC VERSION COMMAND	FABRIC has two devices; VERSION is the header's; COMMAND is rdmaemu
+ *	ctl_outside DIR FABRIC VERSION COMMAND
+ *		FABRIC has two devices; VERSION is the header's; COMMAND is rdmaemu
  */
 #include <errno.h>
 #include <math.h>

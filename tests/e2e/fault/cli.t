@@ -44,10 +44,10 @@ is 'they are there' "$(list "[(r['name'], r['rule'], r['on']) for r in f]")" \
 says 'a name that is taken: none of them' 1 "rdmaemu: fault: 'one': expected a name that no other rule has" \
 	"$R" fault add 'drop ; one: drop'
 is 'still three' "$(list 'len(f)')" 3
-says 'a device that there is not' 1 "rdmaemu: fault: 'mlx5_9': expected a device that there is" \
+says 'an unknown device' 1 "rdmaemu: fault: 'mlx5_9': expected a device that there is" \
 	"$R" fault add drop device=mlx5_9
 check 'remove' "$R" fault remove one f2
-says 'one that there is not' 1 "rdmaemu: fabric default has no rule 'one'; see 'rdmaemu fault list'" \
+says 'an unknown rule' 1 "rdmaemu: fabric default has no rule 'one'; see 'rdmaemu fault list'" \
 	"$R" fault remove one
 is 'one is left' "$(list "[r['name'] for r in f]")" "['two']"
 check 'clear' "$R" fault clear

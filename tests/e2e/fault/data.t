@@ -59,7 +59,7 @@ for type in RC XRC; do
 done
 
 # At 50 % eight losses of one packet in a row come up: then it is that message's turn to fail, those before it
-# have come, and those behind it are flushed.
+# have come, and those after it are flushed.
 for op in send imm; do
 	for seed in 1 2 3 4; do
 		under "loss 50% opcode=REQUEST seed=$seed" RC $op 10 5000 timeout=11 retry=7 rnr=7
@@ -73,7 +73,7 @@ for op in send imm; do
 	done
 done
 
-# What is dropped is what does not come.
+# Unreliable transports: exactly the dropped packets are missing.
 for type in UC UD; do
 	under 'loss 10%' $type send 200 500
 	came=$(grep -c '^recv [0-9]' <<<"$OUT")

@@ -41,7 +41,7 @@ send="ib_send_bw -F -x 1 -n 50 -s 3000 -u 18"
 across "without rules" '' '' '[]' '[]' "$send"
 across "dropped where it leaves" '' 'drop node=nb direction=tx opcode=SEND_MIDDLE,SEND_FIRST nth=4' '[]' '[1]' "$send"
 across "dropped where it arrives" 'drop node=na direction=rx opcode=SEND_FIRST,SEND_ONLY nth=4' '' '[1]' '[]' "$send"
-across "an acknowledge, where it leaves" 'drop node=na direction=tx opcode=ACK nth=1' '' '[1]' '[]' "$send"
+across "an ACK, at the sending port" 'drop node=na direction=tx opcode=ACK nth=1' '' '[1]' '[]' "$send"
 across "damaged, and known as such where it arrives" 'corrupt peer=nb opcode=REQUEST nth=3' '' '[1]' '[]' "$send"
 is "that port has counted it" \
 	"$(on_a status --json | json "sum(p['counters']['rcv_errors'] for d in d['devices'] for p in d['ports'])")" 1

@@ -30,7 +30,7 @@ under() {
 	out=$("$RDMAEMU" fault list) || return
 	echo "$out"
 	[ "$(wc -l <<<"$out")" -gt 1 ] || return
-	# Completions with an error are as they should be; only that there are none is not.
+	# Completions with an error are expected; no completion at all is a failure.
 	limit "$RDMAEMU" run --node "$node" -- "$FAULT" local RC send 20 3000 timeout=8 retry=3 >"$TEST_DIR/out"
 	grep -c '^send ' "$TEST_DIR/out"
 	"$RDMAEMU" fault clear && [ "$(grep -c '^send ' "$TEST_DIR/out")" = 20 ]

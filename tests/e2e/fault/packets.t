@@ -92,7 +92,7 @@ for type in RC XRC; do
 	is "$type: the request comes again, and is a duplicate" "$(json "p['duplicate_request'], p['timeouts']")" '1 1'
 	seen "$type: a NAK" 'drop opcode=SEND_ONLY nth=1 ; drop opcode=NAK nth=1' \
 		$type send 3 100 timeout=18 -- '0 1 2' '0 1 2' 'RTS RTS' 1
-	is "$type: then the time-out finds it" "$(rule hits 1) $(json "p['rcvd_seq_err'], p['timeouts']")" '1 0 1'
+	is "$type: then the timeout detects it" "$(rule hits 1) $(json "p['rcvd_seq_err'], p['timeouts']")" '1 0 1'
 	seen "$type: part of a READ's answer" 'drop opcode=RDMA_READ_RESPONSE_MIDDLE nth=2' \
 		$type read 2 5000 -- '0 1' '' 'RTS RTS' 1
 	seen "$type: a READ's request" 'drop opcode=RDMA_READ_REQUEST nth=1' $type read 2 100 -- '0 1' '' 'RTS RTS' 1
@@ -103,7 +103,7 @@ for type in RC XRC; do
 		$type imm 3 100 -- '0 1 2' '0 1 2' 'RTS RTS' 1
 	seen "$type: all of it, for good" 'drop opcode=REQUEST' $type send 1 100 timeout=8 retry=3 -- \
 		'0!' '' 'ERR RTS' 4
-	seen "$type: and what is behind it" 'drop opcode=REQUEST' $type send 2 100 timeout=8 retry=3 -- \
+	seen "$type: and requests after it" 'drop opcode=REQUEST' $type send 2 100 timeout=8 retry=3 -- \
 		'0! 1!' '' 'ERR RTS' any
 	is "$type: the first has no answer, the second is flushed" "$(status_of 0), $(status_of 1)" \
 		'transport retry counter exceeded, Work Request Flushed Error'

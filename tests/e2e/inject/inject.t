@@ -162,9 +162,9 @@ live ghost RC 0x12
 say "recv 1 8192"
 is "as it is: addresses are nobody's here" "$(inject --as-is)" "frame 1: dropped: nobody has the address that it comes from"
 is "JSON" "$(inject --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[0]["sent"], d[1]["opcode"], d[1]["psn_rel"])')" "1 ACK 0"
-# Longer than it is waited for packets: this one is still on its way, and what answers it not sent.
+# A delay longer than the settling time: the packet is still on its way, and its answer not sent.
 check "a slow link" limit "$RDMAEMU" fault add slow: delay 30ms opcode=SEND_ONLY
-is "what comes of it is waited for" "$(inject)" "ACK psn=+0 msn=1 syndrome=0x1f"
+is "inject waits for delayed packets and their answers" "$(inject)" "ACK psn=+0 msn=1 syndrome=0x1f"
 differs "expect none waits as well" "$S:2: expected 'none', got ACK psn=+0" "send 1" "expect none"
 check "a link as others" limit "$RDMAEMU" fault remove slow
 die
@@ -186,7 +186,7 @@ pingpong() {
 if command -v ibv_rc_pingpong >/dev/null; then
 	make ACK SEND_ONLY,len=64,ack=1
 	check "ibv_rc_pingpong is connected with nobody" pingpong
-	# What it sends may be there before anybody looks, and again when it is late.
+	# Its packets may arrive before the script expects them, and again when it retransmits.
 	for i in 0 1 2; do
 		steps+=("ignore none" "expect SEND_ONLY psn=+$i size=64 within 60s" "ignore REQUEST" "send 1 psn=+$i" "send 2 psn=+$i"
 			"expect ACK psn=+$i msn=$((i + 1))")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: packets are put in where the queue pair is
-# `rdmaemu replay FILE --inject` into queue pairs of all types, on Ethernet and InfiniBand ports: what RC on Ethernet is to
-# have, tests/e2e/inject/inject.t has.
+# `rdmaemu replay FILE --inject` into queue pairs of all types, on Ethernet and InfiniBand ports, except
+# RC on Ethernet, which tests/e2e/inject/inject.t covers.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/inject.sh"
 need python3
@@ -32,7 +32,7 @@ say received "mem 1024 4"
 said "3 received 4 bytes"
 said 00010203
 follows "UC: what is wrong is dropped without a word" "send 9 psn=+11" "send 10 psn=+12" "send 4 psn=+20 opcode=0x2c" "expect none" "qp state=RTS"
-follows "UC: and what is behind it taken" "send 4 psn=+21" "expect none"
+follows "UC: the message after it is accepted" "send 4 psn=+21" "expect none"
 say received
 said "4 received 9 bytes"
 follows "UC: nothing answers what it sends" "send 4 psn=+22 opcode=0x31" "expect none" "qp state=RTS"
@@ -51,7 +51,7 @@ say received "mem 0 9"
 said "1 received 8 bytes"
 said 010102030405060708
 follows "XRC: an RC packet, an answer" "send 5-6" "expect none" "qp state=RTS"
-follows "XRC: an SRQ that there is not" "send 7" "expect NAK_INV_REQ_ERR psn=+4" "qp state=ERR"
+follows "XRC: an SRQ that does not exist" "send 7" "expect NAK_INV_REQ_ERR psn=+4" "qp state=ERR"
 die
 
 # --- XRC, the requester
@@ -154,7 +154,7 @@ limit "$RDMAEMU" fabric start --time-scale 0.02 --topology "$TEST_DIR/topology"
 LID=$(status_json | json "[x['ports'][0]['lid'] for x in d['devices'] if x['node'] == 'ghost'][0]")
 make ACK,net=ib SEND_ONLY,len=64,ack=1,net=grh UC_SEND_ONLY,len=64,net=grh
 if command -v ibv_rc_pingpong >/dev/null; then
-	# What it sends may be there before anybody looks, and again when it is late.
+	# Its packets may arrive before the script expects them, and again when it retransmits.
 	for i in 0 1 2; do
 		steps+=("ignore none" "expect SEND_ONLY psn=+$i size=64 within 60s" "ignore REQUEST" "send 1 psn=+$i" "send 2 psn=+$i"
 			"expect ACK psn=+$i msn=$((i + 1))")
@@ -162,8 +162,8 @@ if command -v ibv_rc_pingpong >/dev/null; then
 	check "ibv_rc_pingpong is connected with nobody" pingpong ibv_rc_pingpong 3
 	follows "its messages, ours, acknowledges" "${steps[@]}"
 	wait $LIVE && ok "it is content" || not_ok "it is content" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"
-	# Its receives are there from the start, and nobody answers. With a third message it would wait for ever where it has
-	# received all of them before its first one is sent.
+	# It posts its receives at the start, and nothing answers it. With a third message it would wait
+	# indefinitely if it received all of them before it sends its first one.
 	check "ibv_uc_pingpong is connected with nobody" pingpong ibv_uc_pingpong 2
 	follows "our messages" "ignore REQUEST" "send 3" "send 3 psn=+1" "expect none"
 	wait $LIVE && ok "it is content, too" || not_ok "it is content, too" "$(cat "$TEST_DIR/out" "$TEST_DIR/peer.out")"

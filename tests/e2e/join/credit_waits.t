@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: a fabric of its own, and a peer that is played
-# Queue pairs that wait for credit of another member: they go on, or end; none waits for ever.
+# Queue pairs that wait for credit of another member continue or end; none waits indefinitely.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
 need python3 ibv_rc_pingpong

@@ -102,7 +102,7 @@ broken() {
 check "connections that break do not break RC" broken
 check "rc_pingpong -c afterwards" across ibv_rc_pingpong -g $GID -n 100 -c
 
-# A relay that is stopped: neither side waits for ever, and local programs go on.
+# A stopped relay: neither side waits indefinitely, and local programs go on.
 stalled() {
 	local p status=0 bad=0
 	across_once ib_write_bw -x $GID -s 1048576 -n 100000 -u 14 >"$TEST_DIR/stalled.out" 2>&1 &

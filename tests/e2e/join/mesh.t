@@ -173,7 +173,7 @@ apart() {
 }
 check "without the hub they are apart" wait_for 10 apart
 check "the hub is started again" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
-check "and they are behind it again" wait_for 20 behind
+check "the spokes are reachable through it again" wait_for 20 behind
 between_bc() {
 	between b nb c nc across ib_write_bw -x $GID -s 1048576 -n 100
 }

@@ -128,21 +128,21 @@ check "ib_send_bw -c UC keeps to the rate" limited ib_send_bw -c UC -s 65536 -n 
 check "16 QPs share it" limited ib_write_bw -s 65536 -n 10 -q 16
 check "16 QPs share it: READ" limited ib_read_bw -s 65536 -n 10 -q 16
 check "long messages of 4 QPs" limited ib_write_bw -s 1000000 -n 5 -q 4
-# A busy machine may add some; were it one, each of these would have come to some hundreds.
-check "time in a queue is no time-out" [ "$(counted timeouts)" -lt 50 ]
+# A busy machine may add some; if queueing counted, each of these would reach some hundreds.
+check "time in a queue does not count towards the ACK timeout" [ "$(counted timeouts)" -lt 50 ]
 
-# A time-out shorter than the way: retries, then the error, as of a peer that is gone.
+# A timeout shorter than the round trip: retries, then RETRY_EXC_ERR, as with a peer that is gone.
 check "100 ms there" start delay 100ms
 short() {
 	local status=0
 	both ib_write_bw -u 8 -x 0 -n 5 -s 64 || status=$?
 	[ $status != 0 ] && grep -q "with error" "$TEST_DIR/client.out" &&
 		[ "$(counted retry_exceeded_err)" -ge 1 ] && [ "$(counted timeouts)" -ge 8 ] && return
-	echo "status $status, $(counted timeouts) time-outs"
+	echo "status $status, $(counted timeouts) timeouts"
 	tail -n 5 "$TEST_DIR/client.out"
 	return 1
 }
-check "an ack time-out of 1 ms over it: RETRY_EXC_ERR" short
+check "an ACK timeout of 1 ms over 100 ms: RETRY_EXC_ERR" short
 check "one that is long enough" both ib_write_bw -u 18 -x 0 -n 5 -s 64
 
 # The MTU is the port's, too.
@@ -162,7 +162,7 @@ check "messages pass" both ib_write_bw -m 512 -x 0 -s 10000 -n 20
 check "no MTU again" link none
 check "rdmaemu0 has its own" mtu_is rdmaemu0 "$was"
 
-# Who dies with bursts on their way: the others go on, and nothing is left.
+# A program dies with bursts on their way: the others go on, and nothing of it is left.
 killed() {
 	local port server client i
 	port=$(free_port)

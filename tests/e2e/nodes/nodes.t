@@ -19,7 +19,7 @@ on() {
 
 check "a fabric" fabric start
 
-# What a node's programs see.
+# The GIDs that programs on a node see.
 gids() {
 	on "$1" ibv_devinfo -v | sed -n 's/^.*GID\[ *[0-9]*\]:[[:space:]]*\([^,]*\).*/\1/p' | paste -sd ' '
 }

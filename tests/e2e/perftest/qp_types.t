@@ -27,7 +27,7 @@ results() {
 	return 1
 }
 
-# perf LINES SIZE ITERS PROGRAM ARGS... - the client, at least, reports what it was asked for
+# perf LINES SIZE ITERS PROGRAM ARGS... - the client, at least, reports the requested size and number
 perf() {
 	local lines=$1 size=$2 iters=$3
 	shift 3
@@ -179,7 +179,7 @@ raw_pair() {
 }
 
 # raw_results SIZE ITERS PROGRAM ARGS... - both sides saw that many packets. A side that was slow to post
-# receives has lost some, and waits for them for ever: one run of TRIES has to come through.
+# receives has lost some, and waits for them indefinitely: one of TRIES attempts has to succeed.
 raw_results() {
 	local size=$1 iters=$2 LIMIT=$((${SECONDS_EACH:-40} * SLOW)) side i status
 	shift 2

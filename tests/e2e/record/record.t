@@ -251,7 +251,7 @@ check "kill -9: all but the calls under way can be read" killed
 
 # --- without the emulator ---------------------------------------------------------------------------
 
-# What a program sees of this machine's own devices, if any, it sees of them.
+# Recorded on real devices, if this machine has any, a program sees the same as without.
 real_same() {
 	local a b
 	a=$(ibv_devinfo 2>&1; echo $?)

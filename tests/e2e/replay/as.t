@@ -67,7 +67,7 @@ check "sizes are not compared" as_rping rping p1 rping -c -a $S -C 5 -S 200
 IGNORE=()
 differs "a client that ends sooner" "has ended with" rping p1 rping -c -a $S -C 2
 
-# What the live program prints must not be mixed with the JSON; the shell prints, whatever becomes of rping.
+# The live program's output must not mix with the JSON; the shell prints even if rping fails.
 json_alone() {
 	local want=$1 status=0
 	shift
@@ -88,8 +88,8 @@ with_text() {
 }
 check "without it the live program has it as well" with_text
 
-# It sends memory as malloc(3) gave it, and what that held depends on which events came before: so that all of it holds the
-# same, malloc fills it, which what its caches keep for a thread would escape.
+# It sends uninitialised memory, whose content depends on earlier events. The tunable makes malloc(3)
+# fill it, except memory from the per-thread cache, which is therefore off.
 export GLIBC_TUNABLES=glibc.malloc.perturb=85:glibc.malloc.tcache_count=0
 check "ucmatose is recorded" record ucmatose ucmatose -c 2 -C 4 -- ucmatose -s $S -c 2 -C 4
 check "a client without its server: ucmatose" as ucmatose p2 ucmatose -c 2 -C 4
@@ -164,7 +164,7 @@ check "it was killed" soon 1 "$REQUEST \(.*\) has ended with signal 9 \(Killed\)
 check "it has ended before it listened" soon 1 '^p2 \(rping\): waits for .* to listen; the live program \(true\) has ended with status 0$' p2 true
 check "it ends sooner than it did" soon 1 "^p1/data:[0-9]* \(rping\): waits for .*; the live program \(rping -c -a $S -C 4\) has ended with status" \
 	p1 rping -c -a $S -C 4
-check "a program that there is not" soon 127 "rdmaemu: /no/such: No such file or directory" p1 /no/such
+check "a program that does not exist" soon 127 "rdmaemu: /no/such: No such file or directory" p1 /no/such
 check "which was to listen" soon 127 "rdmaemu: /no/such: No such file or directory" p2 /no/such
 check "a file that is no program" soon 126 "rdmaemu: /etc/passwd: Permission denied" p1 /etc/passwd
 check "a command that leaves its program behind" as_rping rping p1 sh -c "(sleep 3; exec rping -c -a $S -C 5) >/dev/null &"

@@ -42,7 +42,7 @@ check "none is the default" live 0 'no divergence$' T --as rping
 check "new_episodes: a recorded request is played" live 0 'no divergence$' T --as rping --mode new_episodes
 check "nothing was added" parts T 2
 LIVE=(rping -c -a "$S" -C 3 -V)
-check "once: a new request is played what there is" live 0 'no divergence$' T --as rping --mode once
+check "once: a new request is answered from the recording" live 0 'no divergence$' T --as rping --mode once
 check "new_episodes: a new request is recorded" live 0 '^recorded: 2 programs, episode 2' T --as rping --mode new_episodes
 check "both are played, one after the other" parts T 4
 LIVE=(rping -c -a "$S" -C 7 -V)
@@ -74,7 +74,7 @@ check "new_episodes: it is let through" live 0 '^recorded: 4 programs, episode 2
 check "what was played is recorded with it" parts M 6 2
 check "then both are played" live 0 '^2 programs, .*no divergence$' M --as ucmatose
 echo 1 >howmany
-check "and one of them where one is asked for" live 0 'no divergence$' M --as ucmatose --mode new_episodes
+check "and one of them if one is requested" live 0 'no divergence$' M --as ucmatose --mode new_episodes
 check "which adds nothing" parts M 6 2
 
 # Datagrams, and a real program that connects.

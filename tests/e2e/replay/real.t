@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: makes its own fabrics, which stand for other machines
-# Traces that were made over other devices, and traces that are played on other devices: devices, GIDs, LIDs and addresses are
-# others there. A fabric plays the part of the hardware, of which `--real` knows nothing.
+# Traces that were recorded over other devices, and traces that are replayed on other devices, with other names, GIDs,
+# LIDs and addresses. A fabric plays the part of the hardware; `--real` cannot tell the difference.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_rc_pingpong ib_write_bw rping ucmatose udaddy
 
@@ -248,7 +248,7 @@ check "one whose immediates are wrong is caught" caught 2 hudaddy "the completio
 
 # --- rules of faults --------------------------------------------------------------------------------
 
-# What the recorder and a replay ask devices is no call of the program's.
+# Queries by the recorder and the replay are not recorded as calls of the program.
 rules() {
 	local a b
 	printf 'fail call=%s errno=EIO nth=1\n' ibv_query_port ibv_query_gid_ex ibv_query_device >"$TEST_DIR/rules"

@@ -51,7 +51,8 @@ single() {
 check "app_qp_errors: recorded" single app_qp_errors "$T/app_qp_errors" local
 check "app_qp_errors: replayed" replays "$TEST_DIR/trace.app_qp_errors"
 
-# own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay: app_srq_tag_matching sends some as payload.
+# own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay:
+# app_srq_tag_matching sends some as payload.
 # FLAGS: of the fabric. What cannot be replayed, and why, is in docs/traces.md.
 n_own=0
 own() {

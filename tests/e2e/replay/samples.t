@@ -21,7 +21,7 @@ for sample in "$TOP"/traces/samples/*/; do
 done
 is "samples" $n 7
 
-# Nothing of a trace is trusted: a call that there is not, in a program whose name is longer than any message.
+# The reader trusts nothing in a trace: an unknown call, in a program whose name is longer than any message.
 strange() {
 	local dir=$TEST_DIR/strange out status=0
 	cp -r "$TOP/traces/samples/atomics" "$dir" && sed -i 's/^ibv_alloc_pd /ibv_alloc_pdx /' "$dir/p1/calls" &&
@@ -125,8 +125,8 @@ BEFORE="stat --json $A" same "stat DIR --json" stat "$A" --json
 BEFORE="show --program p2 $A" same "show DIR --program p2" show "$A" --program p2
 BEFORE="diff --json $A $TOP/traces/samples/ud_multicast" same "diff DIR --json DIR" diff "$A" --json "$TOP/traces/samples/ud_multicast"
 BEFORE="diff --json $A $TOP/traces/samples/ud_multicast" same "diff DIR DIR --json" diff "$A" "$TOP/traces/samples/ud_multicast" --json
-rdmaemu_refuses "trace stat" "no flags behind --" 2 "expected one trace directory" "$A" -- --json
-rdmaemu_refuses "trace stat" "flags that there are not, behind it" 2 "unknown option '--jsn'" "$A" --jsn
+rdmaemu_refuses "trace stat" "no flags after --" 2 "expected one trace directory" "$A" -- --json
+rdmaemu_refuses "trace stat" "unknown flags after the directory" 2 "unknown option '--jsn'" "$A" --jsn
 
 for verb in "trace stat" "trace show" "trace stat --json" "trace show --json"; do
 	rdmaemu_refuses "$verb" "$verb: no such program" 2 "no program 'nosuch' in $A" --program nosuch "$A"

@@ -29,7 +29,7 @@ check "and nothing was said by ignore" live 0 '^1 programs' D --as server --unex
 check "on stderr" test "$(grep -c unexpected: out)" = 0
 client 20 10 30 1
 check "in another order: put aside" live 0 'no divergence, 1 unexpected$' D --as server --unexpected wait
-# Where something is waited for in vain; it bounds the live program's start as well.
+# The timeout for packets that never come; it also bounds the live program's start.
 WAIT=10 check "in another order: what was ignored does not come again" live 1 'byte_len=20 .*' D --as server --unexpected ignore
 client 5 6 7 8 9 11 12 13 14 15 16 17 10 20 30 1
 check "more of them than there are receives" live 0 'no divergence, 12 unexpected$' D --as server --unexpected ignore

@@ -41,7 +41,7 @@ done
 is "the same seed, the same order" "$same" 10
 [ "$(by_hand 6)" != "$one" ] && ok "another seed, another order" || not_ok "another seed, another order"
 
-# The seed is told, and can be asked for again.
+# The command prints the seed, and takes it as an option.
 # The fabric of one command is there for the next one, also where that comes late.
 export RDMAEMU_LINGER=60000
 "$RDMAEMU" run --chaos=77 -- true 2>"$TEST_DIR/err"

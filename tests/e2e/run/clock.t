@@ -116,7 +116,7 @@ app app_qp_ops remote
 app app_cq_extended
 RUN_FLAGS=
 
-# Programs of the rdma_cm, with the time-outs that they ask for. That nobody has an address is found out in no time.
+# Programs of the rdma_cm, with the timeouts that they request. An address that no node has fails at once.
 nobody() {
 	limit "$RDMAEMU" run -- rping -c -a 192.0.2.99 -C 1 2>&1 | grep -q 'RDMA_CM_EVENT_ADDR_ERROR, error -110'
 }

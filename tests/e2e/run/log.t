@@ -62,7 +62,7 @@ app app_qp_retry "${SIDES##* }" >/dev/null
 check "RNR exhaustion: NAKs and receives" logged \
 	"app_qp_retry$WHO -> app_qp_retry$WHO: SEND wr_id 1 psn 0x[0-9a-f]{6}: IBV_WC_RNR_RETRY_EXC_ERR: [1-7] RNR NAKs? since [0-9.]+ s, 0 receives posted by app_qp_retry$WHO"
 check "RNR NAKs and waits" has "app_qp_retry$WHO -> app_qp_retry$WHO: psn 0x[0-9a-f]{6}: RNR NAK sent: no receive is posted"
-check "time-outs" has "attempt 2: sends again: no acknowledge in time, timeout 12"
+check "timeouts" has "attempt 2: sends again: no acknowledge in time, timeout 12"
 check "RETRY_EXC_ERR: the peer was destroyed" has \
 	"app_qp_retry$WHO -> app_qp_retry$WHO: SEND wr_id 1 psn 0x[0-9a-f]{6}: IBV_WC_RETRY_EXC_ERR: no acknowledge, sent 4 times from [0-9.]+ s to [0-9.]+ s: the peer has no such QP"
 check "RETRY_EXC_ERR: the peer's state" has "IBV_WC_RETRY_EXC_ERR: .*: the peer's QP is in ERR"
@@ -128,7 +128,7 @@ check "rping to nobody" logged \
 run_b rping -c -a 198.51.100.7 -C 1 >/dev/null 2>&1
 check "an address that nobody has" logged "rping\[[0-9]+\]@[a-z0-9]+: RDMA_CM_EVENT_ADDR_ERROR: Connection timed out"
 
-# What a fault rule does is told as that, with its words.
+# The log names the fault rule that caused an error, with the rule's text.
 "$RDMAEMU" fault add 'mine: wc status=IBV_WC_RETRY_EXC_ERR opcode=SEND nth=5' >/dev/null
 PAIR_NAME='' pair_run ib_send_bw -n 100 >/dev/null 2>&1
 check "by which fault rule" logged \
@@ -248,7 +248,7 @@ kill -TSTP "$child"
 check "--explain: it stops with the program" wait_for 20 in_state $pid T
 kill -CONT $pid
 check "--explain: and the program goes on with it" wait_for 20 in_state "$child" S
-# Who stops the program itself lets it go on himself.
+# A program that was stopped by its user is not continued by rdmaemu.
 stopped_itself() {
 	kill -STOP "$child"
 	wait_for 20 in_state "$child" T && sleep 0.3 && ! in_state $pid T && kill -CONT "$child" &&

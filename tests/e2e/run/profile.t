@@ -48,7 +48,7 @@ shows infiniband 'link_layer:[[:space:]]+InfiniBand' 'phys_port_cnt:[[:space:]]+
 	'port_lid:[[:space:]]+2' 'port_lid:[[:space:]]+3' 'sm_lid:[[:space:]]+1' \
 	'max_pkeys:[[:space:]]+8' 'GID\[  0\]:[[:space:]]+fe80:0000:0000:0000(:[0-9a-f]{4}){4}'
 
-# What is stated is what there is. 0x1c: RC, UC, UD; 0x11c: RAW_PACKET as well.
+# Devices have the limits that the profile states. 0x1c: RC, UC, UD; 0x11c: RAW_PACKET as well.
 # limits_on PROFILE ARGS...
 limits_on() {
 	local profile=$1

@@ -62,7 +62,7 @@ pp 4096 1000 ibv_srq_pingpong -q 100 -r 200 -e
 pp 4096 500 ibv_srq_pingpong -o -c
 pp 65536 200 ibv_srq_pingpong -q 8 -c -m 256
 
-# ibv_xsrq_pingpong: one server, several clients; how many it was asked for stands in its arguments.
+# ibv_xsrq_pingpong: one server, several clients, as many as its arguments say.
 xsrq() {
 	local clients=$1 port server i pids=() s=0 CMD gid=()
 	shift

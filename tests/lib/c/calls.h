@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: calls that a rule makes fail once each (fabric/proto/calls.h): what each returns then, and that the next
- * one does what it always does.
+ * DOC: calls that a rule makes fail once each (fabric/proto/calls.h): what each returns then, and
+ * that the next one does what it always does.
  */
 #ifndef TESTS_LIB_C_CALLS_H
 #define TESTS_LIB_C_CALLS_H
@@ -11,7 +11,10 @@
 
 #include <rdma/rdma_cma.h>
 
-/** calls_errno() - the error that the rule of this test has for a call: another one from call to call. */
+/**
+ * calls_errno() - the error that the rule of this test has for a call: another one from call to
+ * call.
+ */
 int calls_errno(enum call_id id);
 /** calls_verbs() - all of libibverbs. */
 void calls_verbs(void);
@@ -21,7 +24,9 @@ static inline void calls_check(const char *name, bool failed, int err, enum call
 	ok(failed && err == calls_errno(id), "%s fails: %s", name, strerrorname_np(err));
 }
 
-/** MAKE() - a call that returns a pointer; MAKE_ANY(): what comes of the second one does not matter. */
+/**
+ * MAKE() - a call that returns a pointer; MAKE_ANY(): what comes of the second one does not matter.
+ */
 #define MAKE_ANY(name, expr)                                                                       \
 	({                                                                                         \
 		__typeof__(expr) made;                                                             \

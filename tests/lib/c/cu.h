@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 /*
- * A fatal assertion that fails leaves the test with longjmp(), in the library, where clang-tidy does
- * not see it: it would follow the test on, with what has just been found not to be there.
+ * A fatal assertion that fails leaves the test with longjmp(), in the library, where clang-tidy
+ * does not see it: it would follow the test on, with what has just been found not to be there.
  */
 static inline void cu_assertion(CU_BOOL value, CU_BOOL fatal)
 {

@@ -129,7 +129,10 @@ struct emu_cq emu_cq_new(struct emu *m, u32 client, u32 depth);
 struct emu_qp emu_qp_new(struct emu *m, u32 client, const struct emu_conn *o, u32 sge);
 /** emu_xrcd_open() - open the XRC domain of a file, or make it. Return: the handle. */
 u32 emu_xrcd_open(struct emu *m, u32 client, u64 ino);
-/** emu_xrc_srq() - an SRQ in the domain @o->xrcd: for emu_recv(), emu_poll() of @rcq, emu_srq_free(). */
+/**
+ * emu_xrc_srq() - an SRQ in the domain @o->xrcd: for emu_recv(), emu_poll() of @rcq,
+ * emu_srq_free().
+ */
 struct emu_qp emu_xrc_srq(struct emu *m, u32 client, const struct emu_conn *o);
 void emu_srq_free(struct emu *m, struct emu_qp *q);
 int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *attr, u32 mask);
@@ -170,13 +173,15 @@ int emu_event(struct emu *m, u32 client);
  */
 long emu_death_step(long usual);
 /**
- * emu_die_after() - client 0 rings @q's doorbell in a child process, and dies after @n instructions.
- * Return: whether it died; false when it came to its end before.
+ * emu_die_after() - client 0 rings @q's doorbell in a child process, and dies after @n
+ * instructions. Return: whether it died; false when it came to its end before.
  */
 bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
 /** emu_die_in() - the same in @fn, which works as client 0. */
 bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n);
-/** emu_reap() - client 0 has died: take the token back and clear away, as the fabric process does. */
+/**
+ * emu_reap() - client 0 has died: take the token back and clear away, as the fabric process does.
+ */
 void emu_reap(struct emu *m);
 
 u64 emu_rnd(u64 *state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connection management on the bare engine: identifiers, events, handshakes. See tests/lib/c/emu.h.
+ * DOC: connection management on the bare engine: identifiers, events, handshakes. See
+ * tests/lib/c/emu.h.
  */
 #ifndef TESTS_LIB_C_EMU_CM_H
 #define TESTS_LIB_C_EMU_CM_H
@@ -29,7 +30,10 @@ struct emu_cm {
 /** emu_cm_new() - with a listener in port space @ps. */
 struct emu_cm *emu_cm_new(u64 seed, u32 ps, u32 backlog);
 struct emu_cm *emu_cm_new_swapped(u64 seed, u32 ps);
-/** emu_cm_again() - a new program for side @side, whose client has died: its channel, and a listener. */
+/**
+ * emu_cm_again() - a new program for side @side, whose client has died: its channel, and a
+ * listener.
+ */
 void emu_cm_again(struct emu_cm *c, u32 side, u32 ps);
 void emu_cm_free(struct emu_cm *c);
 
@@ -49,7 +53,9 @@ bool emu_cm_await(struct emu_cm *c, u32 side, u32 type, s32 status, struct cm_ev
 /** emu_cm_request() - the request that has come to the listener: its identifier. */
 struct emu_id emu_cm_request(struct emu_cm *c);
 
-/** emu_cm_*() - as the calls of the rdma_cm; @p NULL: usual parameters, where there must be some. */
+/**
+ * emu_cm_*() - as the calls of the rdma_cm; @p NULL: usual parameters, where there must be some.
+ */
 int emu_cm_connect(struct emu *m, const struct emu_id *id, const struct cm_param *p);
 int emu_cm_accept(struct emu *m, const struct emu_id *id, const struct cm_param *p);
 int emu_cm_rtu(struct emu *m, const struct emu_id *id);
@@ -58,7 +64,10 @@ int emu_cm_disconnect(struct emu *m, const struct emu_id *id);
 int emu_cm_destroy(struct emu *m, const struct emu_id *id);
 struct cm_param emu_cm_param(u32 qpn, u32 data_len);
 
-/** emu_cm_pair() - a whole handshake, over a wire without faults. Return: whether it went as it must. */
+/**
+ * emu_cm_pair() - a whole handshake, over a wire without faults. Return: whether it went as it
+ * must.
+ */
 bool emu_cm_pair(struct emu_cm *c, struct emu_id *a, struct emu_id *b);
 /** emu_cm_audit() - whether HCA memory is sound. */
 bool emu_cm_audit(const struct emu *m);

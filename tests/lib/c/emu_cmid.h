@@ -7,7 +7,9 @@
 #include "emulator/cm/model.h"
 #include "tests/lib/c/emu.h"
 
-/** emu_fabric() - an HCA as emu_new() makes it, with more addresses and a device on another node. */
+/**
+ * emu_fabric() - an HCA as emu_new() makes it, with more addresses and a device on another node.
+ */
 struct emu *emu_fabric(u64 seed);
 /** emu_ip() - an address from its text, IPv4 or IPv6, with "%n" for a scope. */
 struct cm_addr emu_ip(const char *text, u16 port);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Death of a client at any instruction, and what the fabric process does then. See tests/lib/c/emu.h. */
+/*
+ * Death of a client at any instruction, and what the fabric process does then. See
+ * tests/lib/c/emu.h.
+ */
 #include "tests/lib/c/emu.h"
 
 #include <signal.h>

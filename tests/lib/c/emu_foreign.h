@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a queue pair of the emulator's, and packets for it that anybody may have made. What it sends is kept, and goes
- * no further: its peer is there only for its address.
+ * DOC: a queue pair of the emulator, and packets for it that anybody may have made.
+ *
+ * The packets that it sends are kept and not delivered: its peer exists only for its address.
  */
 #ifndef TESTS_LIB_C_EMU_FOREIGN_H
 #define TESTS_LIB_C_EMU_FOREIGN_H
@@ -12,7 +13,10 @@
 #define FOREIGN_MTU  1024u
 #define FOREIGN_KEPT 64u
 
-/** struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's memory */
+/**
+ * struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's
+ * memory
+ */
 struct foreign_pkt {
 	u8 op;
 	u8 flags;

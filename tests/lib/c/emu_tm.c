@@ -135,7 +135,7 @@ bool whole_came(u32 number, u32 opcode, u32 len, u32 seed)
 	return emu_filled(dst + 16, len, seed);
 }
 
-/* Of a rendezvous: that it matched, that its data are there, and the sender's FIN. */
+/* A rendezvous: its match, its data, and the sender's FIN have arrived. */
 bool rndv_came(u32 number, u64 tag, u32 len, u32 seed)
 {
 	struct cqe c;

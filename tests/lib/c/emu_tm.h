@@ -42,8 +42,8 @@ void up(void);
 int op(u32 opcode, u32 flags, u64 tag, u32 number, u32 len, u32 count, u32 *handle);
 int add(u64 tag, u32 number, u32 len);
 /**
- * say() - post a message of @len bytes behind the header, or the request of a rendezvous for as many.
- * The bytes are those of seed @number.
+ * say() - post a message of @len bytes behind the header, or the request of a rendezvous for as
+ * many. The bytes are those of seed @number.
  */
 void say(struct emu_qp *from, u32 kind, u64 tag, u32 number, u32 len);
 bool sent(struct emu_qp *from, u32 number, u32 status);
@@ -58,7 +58,7 @@ bool eager_came(u32 number, u64 tag, u32 len, u32 seed);
 bool whole_came(u32 number, u32 opcode, u32 len, u32 seed);
 /** rndv_came() - of a rendezvous: that it matched, and that its data are there. */
 bool rndv_came(u32 number, u64 tag, u32 len, u32 seed);
-/** fin_came() - the sender is told that its rendezvous has ended. */
+/** fin_came() - the sender has the FIN of its rendezvous. */
 bool fin_came(u64 wr_id, u64 tag, u32 seed);
 /** fin_recvs() - post receives for that. */
 void fin_recvs(u32 n);

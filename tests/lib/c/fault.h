@@ -11,7 +11,10 @@ void fault_add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fault_clear(void);
 /** fault_hits() - of the rule that was added last. */
 int fault_hits(void);
-/** fault_advance() - move the fabric's clock ahead by so many seconds: what is due till then is done. */
+/**
+ * fault_advance() - move the fabric's clock ahead by so many seconds: what is due till then is
+ * done.
+ */
 void fault_advance(int seconds);
 /** fault_advance_us() - the same in microseconds. */
 void fault_advance_us(long us);

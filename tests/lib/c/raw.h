@@ -38,7 +38,9 @@ struct raw_pkt {
 	uint32_t payload;
 };
 
-/** raw_open() - an end of its own. @flags: of creation; @tso: bytes of TSO header. Exits on error. */
+/**
+ * raw_open() - an end of its own. @flags: of creation; @tso: bytes of TSO header. Exits on error.
+ */
 void raw_open(struct raw_end *r, struct ibv_context *ctx, uint32_t flags, uint32_t tso);
 void raw_close(struct raw_end *r);
 /** raw_memory() - PD, buffer and CQs only: for what is not sent or received by the end's own QP. */
@@ -53,7 +55,9 @@ uint32_t raw_headers(const struct raw_pkt *k);
 int raw_send(struct raw_end *r, uint32_t len, unsigned int flags);
 /** raw_recvs() - post @n receives of @len bytes; they go round the slots. Return: as the verb. */
 int raw_recvs(struct raw_end *r, uint32_t n, uint32_t len);
-/** raw_poll() - the next completion of a CQ, within a long time if @wait. Return: whether there was. */
+/**
+ * raw_poll() - the next completion of a CQ, within a long time if @wait. Return: whether there was.
+ */
 bool raw_poll(struct ibv_cq *cq, struct ibv_wc *wc, bool wait);
 /** raw_slot() - where a receive was laid, by wr_id. */
 static inline uint8_t *raw_slot(struct raw_end *r, uint64_t wr_id)

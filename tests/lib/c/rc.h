@@ -204,7 +204,7 @@ struct rc_wr wr_make(enum ibv_wr_opcode op, uint64_t wr_id, const struct end *lo
 void fill(void *buf, size_t len, uint64_t seed);
 bool filled(const void *buf, size_t len, uint64_t seed);
 
-/* --- peer.c: where a second process is, which tests/lib/setting.sh may have on another node or fabric */
+/* --- peer.c: the place of a second process, which may be another node or fabric */
 
 /** peer_enter() - go there: in a process that was forked and has not used verbs yet. */
 void peer_enter(void);

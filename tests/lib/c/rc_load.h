@@ -12,7 +12,8 @@
 #define GRH    40
 
 /**
- * rc_meet() - a TCP connection with the other program, who listens at @port of the loopback address if
+ * rc_meet() - a TCP connection with the other program, who listens at @port of the loopback address
+ * if
  * @serve. Return: its descriptor, or -1: there is nobody before @stop, or in time.
  */
 int rc_meet(bool serve, uint16_t port, const volatile int *stop);
@@ -20,8 +21,8 @@ int rc_meet(bool serve, uint16_t port, const volatile int *stop);
 bool rc_swap(int fd, const void *mine, void *theirs, size_t size);
 
 /**
- * struct dgrams - a UD QP that sends numbered datagrams, and looks at those that come: they may be lost, but
- * neither come twice, nor out of order, nor broken.
+ * struct dgrams - a UD QP that sends numbered datagrams, and looks at those that come: they may be
+ * lost, but neither come twice, nor out of order, nor broken.
  * @seed, @peer_seed: what the contents follow from, and the Q_Key
  * @in: how many have come; @last: the number of the last one
  */

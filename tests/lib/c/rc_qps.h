@@ -24,7 +24,7 @@ int rc_qps_recv(struct ibv_qp *qp, uint64_t wr_id, struct ibv_sge sge);
 int rc_qps_send(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t wr_id, struct ibv_sge sge,
 		const void *remote, uint32_t rkey);
 
-/* What a message starts with, so that the receiver knows what follows. */
+/* A message's header: tells the receiver what follows. */
 struct rc_head {
 	uint64_t seed;
 };

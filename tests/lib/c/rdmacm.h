@@ -4,10 +4,11 @@
  *
  * Theory of operation
  * -------------------
- * Identifiers, channels and the event that was got last lie in tables of the process that they live in,
- * which a test names by index. Each function below runs on a side (tests/lib/c/vb.h), here or there; when both
- * sides of a test are one process they are the same side, so a test never uses an index for both. By
- * convention 0..7 are the connecting side's and 8..15 the listening one's, channels likewise 0, 1 and 2, 3.
+ * Identifiers, channels and the event that was got last lie in tables of the process that they live
+ * in, which a test names by index. Each function below runs on a side (tests/lib/c/vb.h), here or
+ * there; when both sides of a test are one process they are the same side, so a test never uses an
+ * index for both. By convention 0..7 are the connecting side's and 8..15 the listening one's,
+ * channels likewise 0, 1 and 2, 3.
  *
  * A function returns 0 or the errno value of the rdma_cm call that failed.
  */
@@ -108,8 +109,8 @@ unsigned int cm_listening(struct vb_side *s, int i, int ch, enum rdma_port_space
 /** cm_pair() - connect id @i of @a (channel 0) to a new id @j of @b (channel 2), with QPs. */
 bool cm_pair(struct vb_side *a, int i, struct vb_side *b, int j, unsigned int port);
 /**
- * cm_fence() - wait until all that identifiers of @a have said to @b has got there, and what was answered is
- * here. ok() when none of that is an event of channel @ch. @i: an id of @a that is free
+ * cm_fence() - wait until all that identifiers of @a have said to @b has got there, and what was
+ * answered is here. ok() when none of that is an event of channel @ch. @i: an id of @a that is free
  */
 bool cm_fence(struct vb_side *a, int i, int ch, struct vb_side *b, const char *what);
 /** cm_traffic() - whether a SEND goes from one identifier's QP to the other's. */

@@ -227,7 +227,7 @@ static int serve(struct vb_side *s, void *arg)
 	ret = r->op == OP_CHAN || r->op == OP_CHAN_CLOSE ? serve_chan(r) : serve_id(r);
 	if (!ret)
 		return 0;
-	/* What a call returns is -1, whatever went wrong. */
+	/* A call that fails returns -1 and sets errno. */
 	return ret == -1 && errno ? errno : -1;
 }
 

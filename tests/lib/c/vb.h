@@ -4,12 +4,12 @@
  *
  * Theory of operation
  * -------------------
- * A side is a device context with a PD, a shared buffer with an MR over it, and tables of QPs, SRQs,
- * address handles and windows that a test names by index. vb_call() runs a function on a side: right
- * here or, for a side in a process of its own, over there. That process is a fork, in which the same
- * function lies at the same address, so any function of a test can be run on either side; its
- * argument, plain data without pointers to private memory, goes there and comes back. The functions
- * below are wrappers around it. Between calls the other process does nothing at all.
+ * A side is a device context with a PD, a shared buffer with an MR over it, and tables of QPs,
+ * SRQs, address handles and windows that a test names by index. vb_call() runs a function on a
+ * side: right here or, for a side in a process of its own, over there. That process is a fork, in
+ * which the same function lies at the same address, so any function of a test can be run on either
+ * side; its argument, plain data without pointers to private memory, goes there and comes back. The
+ * functions below are wrappers around it. Between calls the other process does nothing at all.
  *
  * Buffers are shared memory mapped before the fork, at one address in both processes. A test that
  * only knows sides of its own process may use the objects in struct vb_side directly.
@@ -112,7 +112,7 @@ struct vb_side {
 	struct ibv_cq *srq_cq[VB_SRQS];
 	struct ibv_ah *ah[VB_AHS];
 	struct ibv_mw *mw[VB_MWS];
-	struct ibv_mr *mrs[VB_MRS]; /* beside the one over the buffer */
+	struct ibv_mr *mrs[VB_MRS]; /* in addition to the one over the buffer */
 };
 
 typedef int (*vb_fn)(struct vb_side *s, void *arg);
@@ -125,10 +125,15 @@ struct vb_side *vb_local(void);
 /** vb_open() - open the device; once for each side, after the last vb_fork(). */
 void vb_open(struct vb_side *s);
 void vb_close(struct vb_side *s);
-/** vb_open_two() - open two sides; *b lives in a process of its own if @argv's first says "remote". */
+/**
+ * vb_open_two() - open two sides; *b lives in a process of its own if @argv's first says "remote".
+ */
 void vb_open_two(int argc, char **argv, struct vb_side **a, struct vb_side **b);
 void vb_close_two(struct vb_side *a, struct vb_side *b);
-/** vb_addr() - an IPv4 or IPv6 address of where the side is; a loopback one if sides are on one node. */
+/**
+ * vb_addr() - an IPv4 or IPv6 address of where the side is; a loopback one if sides are on one
+ * node.
+ */
 const char *vb_addr(const struct vb_side *s, bool v6);
 /** vb_call() - run @fn on @s with a copy of @arg, which is brought back. */
 int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len);
@@ -209,20 +214,23 @@ static inline bool vb_crosses(enum ibv_qp_type type)
 }
 
 /**
- * vb_link() - create QP @i of @a and QP @j of @b, and connect them with each other. Return: 0 or errno's
- * value of the first failure.
+ * vb_link() - create QP @i of @a and QP @j of @b, and connect them with each other. Return: 0 or
+ * errno's value of the first failure.
  */
 int vb_link(struct vb_side *a, int i, const struct vb_spec *spec_a, struct vb_side *b, int j,
 	    const struct vb_spec *spec_b);
 /**
- * vb_fence() - wait until what @a has sent to @b has got there or has been dropped: of what no answer says
- * so, as long as its completions are there. Takes the last QP of either side. Return: as vb_link(); EIO.
+ * vb_fence() - wait until what @a has sent to @b has got there or has been dropped: of what no
+ * answer says so, as long as its completions are there. Takes the last QP of either side. Return:
+ * as vb_link(); EIO.
  */
 int vb_fence(struct vb_side *a, struct vb_side *b);
 /** vb_pair_up() - fresh connected QPs; returns 0 or the errno value of the first failure. */
 int vb_pair_up(struct vb_pair *p, struct vb_side *a, struct vb_side *b, const struct vb_spec *spec);
 void vb_pair_down(struct vb_pair *p);
-/** vb_pair_fresh() - an RC pair, in place of @p's if it has one. @b's events are forgotten. Or exit. */
+/**
+ * vb_pair_fresh() - an RC pair, in place of @p's if it has one. @b's events are forgotten. Or exit.
+ */
 void vb_pair_fresh(struct vb_pair *p, struct vb_side *a, struct vb_side *b);
 /** vb_pair_run() - post to the requester and wait. Return: the completion's status, -1: none. */
 int vb_pair_run(const struct vb_pair *p, const struct vb_wr *wr);

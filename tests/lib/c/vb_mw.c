@@ -13,7 +13,7 @@ void mw_fresh(void)
 	vb_pair_fresh(&p, a, b);
 }
 
-/* --- What the target does on its side. Region 0 is that of the whole buffer. */
+/* --- The target's side. Region 0 covers the whole buffer. */
 
 static struct ibv_mr *regions[4];
 static struct ibv_pd *pd2;
@@ -142,7 +142,7 @@ bool mw_window(int mw, enum ibv_mw_type type, int region, unsigned int access, u
 	return true;
 }
 
-/* --- What the requester does with a key */
+/* --- The requester's side: requests with a key */
 
 int mw_request_at(enum ibv_wr_opcode op, uint32_t key, uint64_t raddr, uint32_t len)
 {

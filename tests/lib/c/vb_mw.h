@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: tests of memory windows: a requester, QP 0 of @a, and a target, QP 1 of @b, that binds windows
- * over the memory at AREA of its buffer. Region 0 is that of the whole buffer.
+ * DOC: tests of memory windows: a requester, QP 0 of @a, and a target, QP 1 of @b, that binds
+ * windows over the memory at AREA of its buffer. Region 0 is that of the whole buffer.
  */
 #ifndef TESTS_LIB_C_VB_MW_H
 #define TESTS_LIB_C_VB_MW_H

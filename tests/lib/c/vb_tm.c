@@ -11,7 +11,7 @@
 
 static struct vb_side *a, *b; /* sender and receiver */
 
-/* --- What is asked of the receiving side */
+/* --- Requests to the receiving side */
 
 struct make {
 	struct ibv_tm_cap cap;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: tests of tag matching: QP 1 of a sender sends to QP 1 of a receiver, which is on the receiver's
- * SRQ 0 and has no send queue. That SRQ has TAGS tags and takes OPS operations at a time.
+ * DOC: tests of tag matching: QP 1 of a sender sends to QP 1 of a receiver, which is on the
+ * receiver's SRQ 0 and has no send queue. That SRQ has TAGS tags and takes OPS operations at a
+ * time.
  */
 #ifndef TESTS_LIB_C_VB_TM_H
 #define TESTS_LIB_C_VB_TM_H

@@ -9,7 +9,7 @@
 #	once(OP)	the same, without those that were sent again: by interface, queue pair and PSN
 #	names		of the interfaces
 #	dropped		packets on the interface "dropped"
-#	stats		by interface: packets that were looked at, that were lost, that the filter took
+#	stats		by interface: packets that were checked, that were lost, that the filter accepted
 #	cut		bytes at the end that are no whole block
 #	write_erf(F, packets)	makes a file of InfiniBand packets that tshark reads
 

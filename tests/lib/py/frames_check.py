@@ -7,7 +7,7 @@ as tests/lib/tools/sys_frames.c writes it.
   crc     ICRC and VCRC of every frame by the bit-by-bit definition in this file
   tshark  the fields that tshark sees, and that it finds nothing malformed
 
-Prints a line for each thing that is wrong, then how many frames were looked at."""
+Prints a line for each thing that is wrong, then how many frames were checked."""
 import struct
 import subprocess
 import sys

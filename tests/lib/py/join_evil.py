@@ -59,7 +59,7 @@ def sends_credit(p):
 def as_known(p):
     """PEERS of it name another, whose frames are then looked at."""
     p.send(PEERS, struct.pack("<Q", 77) + bytes(24))
-    # Of a session that began before anybody listened.
+    # Frames of a session that began before the fabric listened.
     p.send(DEV, b"?", src=77)
     p.send(BURST, b"?", src=77)
     p.begin(src=77)
@@ -68,8 +68,8 @@ def as_known(p):
 
 case("a frame that is too long", "a broken frame", sends(PING, length=2 << 20))
 case("a frame that is too short", "a broken frame", sends(PING, length=23))
-case("a type that there is not", "a broken frame", sends(99))
-case("a lane that there is not", "a broken frame", sends(BURST, bytes(112), lane=2))
+case("an unknown type", "a broken frame", sends(99))
+case("an unknown lane", "a broken frame", sends(BURST, bytes(112), lane=2))
 case("a header with more in it", "a broken frame", sends(PING, zero=1))
 case("a session without a number", "a broken session", sends(BEGIN, bytes(8)))
 case("a session that is cut off", "a broken session", sends(BEGIN, b"1"))
@@ -125,7 +125,7 @@ while time.monotonic() < end or n < 20:
     try:
         p = Peer(port, token, rng)
     except ConnectionError:
-        # It is busy with the peers that it was told of.
+        # The fabric is busy with the peers of the last PEERS frame.
         time.sleep(0.2)
         continue
     try:

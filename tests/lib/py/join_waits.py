@@ -6,7 +6,7 @@ It plays the fabric's peer and the other end of ibv_rc_pingpong, which sends one
 The queue pair waits for credit, and then
 	none	there is none, nor any answer: it must end with RETRY_EXC_ERR
 	ask	the member begins a new session, in which it takes everything: the message must come
-	late	credit comes, but later than anybody waits for an acknowledge: the message must come
+	late	credit comes, but later than the ACK timeout: the message must come
 	again	a second connection takes the place of the first, as ask
 """
 import os

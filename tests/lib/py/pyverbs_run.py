@@ -81,7 +81,7 @@ class Recorder(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.outcome = None
-        # What the suite draws at random is the same in every run, in whatever order tests run.
+        # The suite's random numbers are the same in every run, in whatever order tests run.
         random.seed(f'{SEED} {test.id()}')
         self.put(start=test.id().removeprefix('tests.'))
         faulthandler.dump_traceback_later(TEST_LIMIT, exit=True)

@@ -77,7 +77,7 @@ def comments_of_script(text):
 
 
 def prose_of(path):
-    """What of the file is looked through: its lines, with what is not prose blanked; None: nothing."""
+    """The file with all but its prose blanked; None if it has none."""
     if path.endswith(('.c', '.h')):
         return comments_of_c(read(path))
     if path.endswith(('.sh', '.t', '.py')) or path in ('tests/run', 'tests/bench/run', '.ci/run'):

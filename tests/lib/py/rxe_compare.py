@@ -3,16 +3,17 @@
 """rxe_compare.py OURS RXE - compare a capture of ours with one of the kernel's rxe, of the same exchange, field by
 field as tshark sees them.
 
-What may differ: addresses; numbers that whoever sends picks, as long as the same number on one side is always the
-same number on the other, and sequence numbers count alike; and what docs/capture.md explains (EXPLAINED). Prints a
+These may differ: addresses; numbers that a sender picks, as long as the same number on one side is always the
+same number on the other, and sequence numbers count alike; and differences that docs/capture.md explains (EXPLAINED). Prints a
 line for each other difference, then how many packets were compared. Exits with 1 when there are any."""
 import json
 import re
 import subprocess
 import sys
 
-# Times, what other fields are made of, checksums (tests/unit/traces/formats/test_roce.c and tests/e2e/capture/frames.t have these), and what the programs
-# put in. Of a REQ's path, tshark 4.0 takes the last bits of the flow label for other fields.
+# Times; fields that follow from others; checksums, which tests/unit/traces/formats/test_roce.c and
+# tests/e2e/capture/frames.t check; and the programs' payload. In a REQ's path, tshark 4.0 takes the last bits of the
+# flow label for other fields.
 IGNORED = re.compile(r"""^(
     eth\..*|.*_host|ip\.host|ip\.addr|ip\.checksum.*|udp\.port|udp\.stream|udp\.time.*|udp\.payload|udp\.checksum\.status
     |infiniband\.(bth|deth|reth|aeth|atomiceth|atomicacketh|mad|payload|invariant\.crc|smplid\.smpdata)

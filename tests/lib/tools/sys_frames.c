@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a capture of one packet of each opcode on each network, for others to look at.
- *	sys_frames FILE		pcapng: an interface per network, "ip4", "ip6", "v1", "ib", "ib_grh"; of the last
- *				two also "erf" and "erf_grh", in which they are behind a header of ERF's
+ * Writes a capture of one packet of each opcode on each network, for tests/lib/py/frames_check.py.
+ *	sys_frames FILE
  *
- * Fields follow from the opcode, so that who looks knows what they must be: tests/lib/py/frames_check.py.
+ * The pcapng file has an interface per network: "ip4", "ip6", "v1", "ib", "ib_grh"; and for the
+ * last two also "erf" and "erf_grh", whose packets follow an ERF header. Fields follow from the
+ * opcode, so that the check knows what they must be.
  */
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"

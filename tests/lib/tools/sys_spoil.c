@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The file of HCA memory, which nobody but its process has a name for. Return: a descriptor, or -1. */
+/*
+ * The file of HCA memory, which nobody but its process has a name for. Return: a descriptor, or -1.
+ */
 static int open_hca(const char *pid)
 {
 	char path[300], to[64];

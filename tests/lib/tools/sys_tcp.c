@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plain TCP program, which knows nothing of RDMA: tests run it over librspreload.
- *	sys_tcp PORT COUNT	serve that many requests of HTTP: GET /N answers with N bytes of a pattern
+ *	sys_tcp PORT COUNT	serve COUNT HTTP requests: GET /N returns N bytes of a pattern
  *
  * With accept(2): the preloaded library of rdma-core 44 does not know accept4(2).
  */

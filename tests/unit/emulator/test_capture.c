@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of what is sent: records in the engine's order and whole, a requester that waits while there is no room, lossy
- * captures, what is tried again recorded once, holders that die, and a ring that was overwritten.
+ * The ring of what is sent: records in the engine's order and whole, a requester that waits while
+ * there is no room, lossy captures, what is tried again recorded once, holders that die, and a ring
+ * that was overwritten.
  */
 #include "emulator/capture.h"
 #include "tests/lib/c/cu.h"
@@ -55,7 +56,9 @@ static int send(u32 len)
 	return emu_poll(m, &a.scq, &c, NULL) ? (int)c.status : -1;
 }
 
-/* Take what there is up to @end. Return: the packets, or -1 where a record is not as it should be; @bytes: of payload */
+/*
+ * Take the records up to @end. Return: packets, or -1 if a record is malformed; @bytes: of payload
+ */
 static int drain_to(u64 end, u64 *bytes)
 {
 	struct hca_capture *c = &m->hca->capture;
@@ -107,7 +110,7 @@ static void test_records(void)
 	CU_ASSERT_EQUAL(v.rec->nth, 4);
 	CU_ASSERT_EQUAL(at, c->head);
 	CU_ASSERT_EQUAL(drain(&bytes), 5);
-	/* Of each packet its first bytes, the last being shorter. */
+	/* The first bytes of each packet; the last packet is shorter. */
 	look(1, 100);
 	CU_ASSERT_EQUAL(send(256 + 30), 0);
 	at = c->tail;
@@ -137,7 +140,10 @@ static bool has_pieces(u64 *at, u32 len)
 	return capture_next(m->hca, at, c->head, &v);
 }
 
-/* Long messages of which little is kept, wherever in the ring they come to lie, whoever sends them for their owner. */
+/*
+ * Long messages of which little is kept, wherever in the ring they come to lie, whoever sends them
+ * for their owner.
+ */
 static void test_pieces(void)
 {
 	struct hca_capture *c;
@@ -150,7 +156,10 @@ static void test_pieces(void)
 	look(1, 100);
 	for (i = 0; i < 300; i++) {
 		len = 200000 + i * 131;
-		/* The reader is a message late, as records would begin anew behind all that was read. */
+		/*
+		 * The reader is a message late, as records would begin anew behind all that was
+		 * read.
+		 */
 		c->tail = before;
 		before = at = c->head;
 		/* Every other time it is the receiver's process that carries it out. */
@@ -197,7 +206,10 @@ static void test_round(void)
 	down();
 }
 
-/* Behind one that has read all, records begin anew, where the ring does: no more of it is used than is needed. */
+/*
+ * Behind one that has read all, records begin anew, where the ring does: no more of it is used than
+ * is needed.
+ */
 static void test_anew(void)
 {
 	static const u8 untouched[4096];
@@ -288,7 +300,10 @@ static void test_death(void)
 	}
 }
 
-/* A program that has HCA memory can write anything there: the reader says so, and reads nothing outside. */
+/*
+ * A program that has HCA memory can write anything there: the reader says so, and reads nothing
+ * outside.
+ */
 static void test_garbage(void)
 {
 	u64 seed = 11, at, bytes;

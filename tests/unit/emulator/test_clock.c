@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fabric time from real time and back, and readers beside a writer. */
+/* Fabric time from real time and back, and readers concurrent with a writer. */
 #include "emulator/clock.h"
 #include "tests/lib/c/emu.h"
 
@@ -77,7 +77,10 @@ static struct hca_clock shared;
 static u64 real_clock;
 static u32 over;
 
-/* As fabric/server/clock.c does it, with a real time that moves when it is read. Now and then it loses its CPU half way. */
+/*
+ * As fabric/server/clock.c does it, with a real time that moves when it is read. Now and then it
+ * loses its CPU half way.
+ */
 static void *writer(void *arg)
 {
 	const struct timespec away = { .tv_nsec = 20000000 };
@@ -134,7 +137,7 @@ static void test_monotonic(void)
 	CU_ASSERT_FALSE(back[1]);
 }
 
-/* Whoever reads goes on, with what was there when it died. */
+/* Readers continue after the writer died, with the values it had published. */
 static void test_dead(void)
 {
 	const struct hca_clock c = {

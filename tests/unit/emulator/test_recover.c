@@ -186,7 +186,7 @@ static bool check_bystanders(enum kind kind)
 	return good && !emu_poll(m, &q2.scq, &c, NULL) && !emu_poll(m, &q3.rcq, &c, NULL);
 }
 
-/* What the dead client's peer has is whole messages, in order. */
+/* The dead client's peer has complete messages, in order. */
 static bool check_peer(enum kind kind)
 {
 	struct cqe c;
@@ -203,7 +203,7 @@ static bool check_peer(enum kind kind)
 	return kind != ATOMICS || *counter(1) <= 2;
 }
 
-/* Who talks to the dead hears nothing; and who does not, goes on. */
+/* Peers of the dead client get no answer; other pairs continue. */
 static bool check_after(void)
 {
 	struct cqe c;

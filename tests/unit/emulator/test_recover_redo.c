@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a holder of the token had in hand when it died, and what is lost on the way to the engine. */
+/* Steps that a token holder did not finish when it died, and doorbells that are lost. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 
@@ -129,7 +129,7 @@ static void test_reap_and_ring(void)
 	emu_free(m);
 }
 
-/* Responses arrive in part, and requests get lost: what is asked for again was asked for before. */
+/* Responses arrive in part, and requests get lost: a repeated READ request has the same bounds. */
 static void test_read_portions(void)
 {
 	struct emu_conn o = emu_conn_defaults;
@@ -187,7 +187,7 @@ static void test_drained_asked(void)
 	emu_free(m);
 }
 
-/* What is posted in SQD is not even looked at, be it good or bad. */
+/* Requests that are posted in SQD are not even validated. */
 static void test_sqd_begins_nothing(void)
 {
 	struct hca_qp_attr sqd = { .state = QPS_SQD }, rts = { .state = QPS_RTS };
@@ -243,9 +243,9 @@ static const struct cu_test tests[] = {
 	{ "an event that a dead holder was sending arrives", test_event },
 	{ "an atomic that a dead holder executed is not executed again", test_atomic },
 	{ "a doorbell rung while a neighbour is cleared away is not lost", test_reap_and_ring },
-	{ "a READ is asked for again in the same portions", test_read_portions },
+	{ "a READ is repeated in the same portions", test_read_portions },
 	{ "a queue that stays in SQD drains once", test_drained_once },
-	{ "that a queue is drained is told when it was asked for", test_drained_asked },
+	{ "SQ_DRAINED is raised if the modify requested it", test_drained_asked },
 	{ "in SQD nothing is begun, nothing refused", test_sqd_begins_nothing },
 	{ "path MTUs that differ are refused", test_mtus },
 	{ NULL, NULL },

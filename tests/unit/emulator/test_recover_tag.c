@@ -2,9 +2,9 @@
 /*
  * Death of a holder of the token among tags, at every instruction.
  *
- * As in test_recover.c: client 0 has work of its own, and serves what 2 has for 3, whose receive side
- * is an SRQ with tags. Whatever became of 0, each message of 2 has found its tag once, with its data,
- * and 2 was told of the end of each rendezvous.
+ * As in test_recover.c: client 0 has work of its own, and serves what 2 has for 3, whose receive
+ * side is an SRQ with tags. Whatever happened to 0, each message of 2 has matched its tag once,
+ * with its data, and 2 has a FIN for each rendezvous.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_tm.h"
@@ -106,7 +106,7 @@ static bool check_list(const struct emu_qp *q, u32 n_tags, u32 unexpected)
 	return n == n_tags && srq->n_tags == n_tags && srq->unexpected == unexpected;
 }
 
-/* What the dead client's peer has: nothing twice, and no tag that is gone without a word. */
+/* The dead client's peer has no message twice, and no tag disappeared without a completion. */
 static bool check_peer(void)
 {
 	const struct hca_srq *srq = &m->hca->srq[q1.srq_index];

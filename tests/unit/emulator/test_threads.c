@@ -72,7 +72,7 @@ static bool fail(struct worker *w, const char *why)
 	return false;
 }
 
-/* What a program does that finds nothing to poll. Return: whether to go on. */
+/* A program polls and finds nothing. Return: whether to continue. */
 static bool idle(struct worker *w)
 {
 	if (load_acquire(&failed))

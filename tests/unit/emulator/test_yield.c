@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who gives its CPU away while it waits stops doing so where others keep it. */
+/* A poller that yields while it waits stops yielding if other processes keep the CPU. */
 #include "emulator/yield.h"
 #include "tests/lib/c/cu.h"
 

@@ -133,7 +133,7 @@ static int do_family(struct vb_side *s, void *arg)
 	return rdma_bind_addr(cm_ids[0], (struct sockaddr *)&sa) ? errno : 0;
 }
 
-/* AF_IB: librdmacm tries it to find out what there is. */
+/* AF_IB: librdmacm binds such an address to find out whether the kernel knows the family. */
 static void test_families(void)
 {
 	sa_family_t ib = 27, unix_ = AF_UNIX;
@@ -245,7 +245,7 @@ static void test_here(void)
 	}
 }
 
-/* Of two nodes, whose ports are their own. */
+/* Two nodes: each has its own port space. */
 static void test_elsewhere(void)
 {
 	const char *from4 = vb_addr(a, false), *from6 = vb_addr(a, true);

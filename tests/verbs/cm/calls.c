@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each call that can fail is made to fail once, in the order of what a program needs: what it returns,
- * that it has left nothing behind, and that the next one works.
- *	app_cm_calls rules: print the rules that this needs, a line each
- *	app_cm_calls: under them. At the end, when all is destroyed, waits for a line of standard input.
+ * Fault rules make each call that can fail do so once, in the order in which a program calls them.
+ * Checks what the call returns, that it has no other effect, and that the next one works.
+ *	app_cm_calls rules: print the fault rules that this needs, one per line
+ *	app_cm_calls: run under them. At the end, with all destroyed, wait for a line on stdin.
  */
 #include "tests/lib/c/calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event channels in poll, epoll and with O_NONBLOCK; identifiers that change channels; shared receive
- * queues; devices.
+ * Event channels in poll, epoll and with O_NONBLOCK; identifiers that change channels; shared
+ * receive queues; devices.
  */
 #include "tests/lib/c/rdmacm.h"
 
@@ -202,7 +202,9 @@ static void test_many(void)
 	ok(!good, "all are destroyed");
 }
 
-/* No descriptor is left for the channel of a synchronous identifier, nor does one get lost by that. */
+/*
+ * No descriptor is left for the channel of a synchronous identifier, nor does one get lost by that.
+ */
 static void test_descriptors(void)
 {
 	struct rlimit old, none;

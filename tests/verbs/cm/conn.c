@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections and datagram services from their resolution to their end: every event with its order, status,
- * private data and parameters.
+ * Connections and datagram services from their resolution to their end: every event with its order,
+ * status, private data and parameters.
  *	app_cm_conn local|remote [IP]
  */
 #include "tests/lib/c/rdmacm.h"
@@ -46,7 +46,7 @@ static void resolve(enum rdma_port_space ps, unsigned int port)
 	ok(!cm_qp(a, A), "rdma_create_qp");
 }
 
-/* What the side's identifier says of itself after it was connected. */
+/* The addresses and ports that the side's identifier reports once it is connected. */
 struct names {
 	int i;
 	unsigned int src_port, dst_port;
@@ -200,7 +200,9 @@ static void test_attrs(unsigned int port)
 	   at.max_dest_rd_atomic);
 	ok(at.retry_cnt == 3 && bt.retry_cnt == 3, "retries: %u, %u: the client's", at.retry_cnt,
 	   bt.retry_cnt);
-	/* Each is told how often it may try again by its peer: the server's own comes in the REQ. */
+	/*
+	 * Each is told how often it may try again by its peer: the server's own comes in the REQ.
+	 */
 	ok(at.rnr_retry == 6 && bt.rnr_retry == 5, "RNR retries: %u, %u", at.rnr_retry,
 	   bt.rnr_retry);
 	ok(at.path_mtu == bt.path_mtu && at.ah_attr.is_global && at.ah_attr.port_num == 1,
@@ -298,7 +300,10 @@ static void *migrator(void *arg)
 	return NULL;
 }
 
-/* An identifier with an event that was not acknowledged: destroying it waits, and so does moving it. */
+/*
+ * An identifier with an event that was not acknowledged: destroying it waits, and so does moving
+ * it.
+ */
 static void test_ack(void *(*fn)(void *), const char *what)
 {
 	struct waiter w = { .done = false };

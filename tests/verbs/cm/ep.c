@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Endpoints, and what an identifier is given with its QP: protection domain, CQs, channels, SRQ; the
- * inline calls of rdma/rdma_verbs.h over them. Two threads of one process, synchronous identifiers.
+ * Endpoints, and what an identifier is given with its QP: protection domain, CQs, channels, SRQ;
+ * the inline calls of rdma/rdma_verbs.h over them. Two threads of one process, synchronous
+ * identifiers.
  */
 #include "tests/lib/c/rc.h"
 
@@ -55,7 +56,7 @@ static bool completes(int got, const struct ibv_wc *wc, enum ibv_wc_opcode op)
 	return got == 1 && wc->status == IBV_WC_SUCCESS && wc->opcode == op;
 }
 
-/* --- the server's side, in a thread -------------------------------------------------------- */
+/* --- the server's side, in a thread --- */
 
 static bool server_qp(struct rdma_cm_id *id)
 {
@@ -133,7 +134,7 @@ static void *serve(void *arg)
 	return arg;
 }
 
-/* --- the client's -------------------------------------------------------------------------- */
+/* --- the client's --- */
 
 static void one_sided(struct rdma_cm_id *id, struct ibv_mr *mr, const struct window *win)
 {
@@ -244,7 +245,7 @@ static void test_connection(bool srq)
 	rdma_destroy_ep(listen_id);
 }
 
-/* --- refusals ------------------------------------------------------------------------------ */
+/* --- refusals --- */
 
 /* One that has been bound to a device. */
 static struct rdma_cm_id *bound(struct rdma_event_channel *ch, enum rdma_port_space ps)

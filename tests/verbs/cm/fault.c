@@ -2,8 +2,8 @@
 /*
  * Events of the rdma_cm that rules raise, or make of what a call would have brought.
  *	app_cm_fault [manual]
- * With `manual` the clock is one that is moved by hand, from 0 on, and rules have their times by it.
- * Environment: RDMAEMU_BIN, the command that sets rules.
+ * With `manual` the clock is one that is moved by hand, from 0 on, and rules have their times by
+ * it. Environment: RDMAEMU_BIN, the command that sets rules.
  */
 #include "tests/lib/c/fault.h"
 #include "tests/lib/c/rc.h"
@@ -77,7 +77,7 @@ static struct rdma_cm_id *client(__be16 port)
 	return id;
 }
 
-/* What a call would have brought, as the program asks for it; the next time it comes. */
+/* A rule takes the event of a call that the program makes; the next call's event arrives. */
 static void test_calls(__be16 port)
 {
 	struct rdma_cm_id *id = make(RDMA_PS_TCP);
@@ -156,7 +156,10 @@ static struct rdma_cm_id *connected(__be16 port, struct rdma_cm_id **server)
 	return id;
 }
 
-/* Of those that have disconnected, long before it would come: the clock does not move by itself. */
+/*
+ * TIMEWAIT_EXIT of a disconnected pair, by a rule, long before its time: the manual clock stands
+ * still.
+ */
 static void test_timewait(__be16 port)
 {
 	struct rdma_cm_id *server, *id = connected(port, &server);

@@ -107,7 +107,7 @@ static void test_source(void)
 	ok(!rdma_getaddrinfo("127.0.0.1", "7471", &hints, &res), "a source in the hints");
 	ok(is_addr(res->ai_src_addr, res->ai_src_len, "127.0.0.1", 7777) &&
 		   is_addr(res->ai_dst_addr, res->ai_dst_len, "127.0.0.1", 7471),
-	   "comes back beside the destination");
+	   "is returned next to the destination");
 	done();
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections by the rdma_cm between joined fabrics, one after the other, while tests/torture/join.py
- * breaks what is between them.
+ * Connections by the rdma_cm between joined fabrics, one after the other, while
+ * tests/torture/join.py breaks what is between them.
  *	app_cm_joinload serve|call ADDRESS PORT SEED [CONNECTIONS]
  *
- * The caller connects, sends messages that the other side sends back, looks at them, and disconnects.
- * A connection may fail in any way that a network may make it fail; what comes must be right. Ends at
- * SIGTERM, and the caller after so many good CONNECTIONS, with 0; 11: the device was lost; 3: something is wrong.
+ * The caller connects, sends messages that the other side sends back, looks at them, and
+ * disconnects. A connection may fail in any way that a network may make it fail; what comes must be
+ * right. Ends at SIGTERM, and the caller after so many good CONNECTIONS, with 0; 11: the device was
+ * lost; 3: something is wrong.
  */
 #include "tests/lib/c/rc.h"
 
@@ -54,7 +55,7 @@ static void bad(const char *what, int x)
 	exit(EXIT_BAD);
 }
 
-/* What can only fail because the fabric is not there any more. */
+/* A call that can fail only because the fabric process has ended. */
 static void lost(const char *what)
 {
 	note("lost the device: %s: %s", what, strerror(errno));

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 
 kills() {
-	# The fabric outlives its programs: what they leave is looked at.
+	# The fabric outlives its programs, so that the test can check what they left.
 	if [ "$SETTING" = one ]; then
 		check "a fabric ${*:+(}$*${*:+)}" limit "$RDMAEMU" fabric start "$@"
 	fi

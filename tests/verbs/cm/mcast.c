@@ -195,7 +195,7 @@ static void cast(const struct rdma_ud_param *ud, bool first, bool second, const 
 	static uint64_t seed;
 
 	fill(a->buf, LEN, ++seed);
-	/* Who joins after this does not get it. */
+	/* A member that joins later does not receive it. */
 	ok(!vb_call(a, do_send, &w, sizeof(w)) && !vb_fence(a, b), "a datagram to %s", what);
 	for (int k = 0; k < 2; k++) {
 		bool wanted = k ? second : first;
@@ -275,7 +275,7 @@ static void test(bool v6, const char *const group[GROUPS])
 	joined(b, CH_B, RECV + 1, 0, &ud);
 	cast(&to[0], true, true, "both");
 	cast(&to[1], true, false, "the first's other group");
-	cast(&to[2], false, false, "one that there are senders to only");
+	cast(&to[2], false, false, "a group that has senders only");
 	ok(!leave(b, RECV, group[0]), "rdma_leave_multicast");
 	cast(&to[0], false, true, "who is left");
 	cast(&to[1], true, false, "the other group of who has left");

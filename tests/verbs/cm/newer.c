@@ -43,7 +43,7 @@ static void test_async(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 	struct rdma_addrinfo *res;
 	int status = -1;
 
-	ok(fails(query(id, &res), EINVAL), "nothing was looked up: EINVAL");
+	ok(fails(query(id, &res), EINVAL), "before a lookup: EINVAL");
 	ok(!resolve(id, "127.0.0.1", "7471", &hints) && next_event(ch, &status) == EVENT_RESOLVED &&
 		   !status,
 	   "a lookup ends in its event");

@@ -200,7 +200,10 @@ static void test_states(void)
 	gone(a, A);
 }
 
-/* Requests that were not taken from the channel count; the next one is not answered, and comes again. */
+/*
+ * Requests that were not taken from the channel count; the next one is not answered, and comes
+ * again.
+ */
 static void test_backlog(void)
 {
 	unsigned int port = cm_listening(b, LISTENER, CH_B, RDMA_PS_TCP, "0.0.0.0", BACKLOG);
@@ -231,7 +234,7 @@ static void test_backlog(void)
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
 }
 
-/* What was taken from the channel waits no more, accepted or not. */
+/* A request whose event the program has read no longer counts as waiting, accepted or not. */
 static void test_taken(void)
 {
 	unsigned int port = cm_listening(b, LISTENER, CH_B, RDMA_PS_TCP, "0.0.0.0", 1);

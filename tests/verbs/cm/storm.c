@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections that are opened and killed at random.
- *	app_cm_storm COUNT SEED		the test: ends when COUNT connections were asked for
- *	app_cm_storm client PORT	what it starts and kills: connects for ever
- *	app_cm_storm server FD		what it starts and kills: tells its port by FD, accepts for ever
+ *	app_cm_storm COUNT SEED		the test: ends after COUNT connection requests
+ *	app_cm_storm client PORT	a victim: connects in a loop
+ *	app_cm_storm server FD		a victim: writes its port to FD, accepts in a loop
  *
- * Half of the victims are clients, half are servers. Whatever their survivor was told, it destroys what the
- * event is about; in the end it must have been told of each connection that it had.
+ * Half of the victims are clients, half are servers. The survivor destroys the identifier of each
+ * event that it receives; in the end it must have received an event for each of its connections.
  */
 #include "tests/lib/c/rdmacm.h"
 
@@ -25,7 +25,7 @@
 #define OPEN_MAX_ 40 /* connections that one client has at a time */
 
 static struct rdma_event_channel *ch;
-static int live; /* identifiers with a connection, or one that was asked for */
+static int live; /* identifiers that are connected, or have sent a request */
 static long requests, established, ended, refused;
 static uint64_t rng;
 
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	for (int i = 0; requests < count && i < 500; i++)
 		one_round(port);
 	ok(requests >= count, "%ld connections asked for", requests);
-	/* What was under way ends: each is told of. */
+	/* Each connection that is still open ends with an event. */
 	until = now_ns() + VB_WAIT * 2000000ull;
 	while (live && now_ns() < until)
 		step(100);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Synchronous identifiers: endpoints, requests, the inline functions of rdma/rdma_verbs.h. The server is
- * a thread, or a process of its own.
+ * Synchronous identifiers: endpoints, requests, the inline functions of rdma/rdma_verbs.h. The
+ * server is a thread, or a process of its own.
  *	app_cm_sync local|remote
  */
 #include "tests/lib/c/rdmacm.h"
@@ -21,7 +21,7 @@
 #define OFF 4096u /* of what is received */
 #define RMA 8192u /* of what the peer reads and writes */
 
-/* What is agreed on beside the connection; shared memory. */
+/* State that the two processes share outside of the connection. */
 struct common {
 	volatile int port[3]; /* of RC, UD, and one that rejects */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One channel of the rdma_cm and many threads: those that read events, those that accept what was
- * asked for, those whose identifiers come and go.
+ * One event channel of the rdma_cm and many threads: some read events, some accept requests, some
+ * create and destroy identifiers.
  *	app_cm_threads [COUNT]
  */
 #include "tests/lib/c/rdmacm.h"
@@ -111,7 +111,8 @@ static void test_destroyed(void)
 			break;
 		must(!rdma_destroy_id(id[0]), "rdma_destroy_id");
 	}
-	if (!ok(n == count, "events of others are destroyed: %d of %d are told of", n, count))
+	if (!ok(n == count, "identifiers of other threads are destroyed: %d of %d had their event",
+		n, count))
 		exit(1);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < DESTROYERS; i++)
@@ -161,7 +162,10 @@ static void *acceptor(void *arg)
 	}
 }
 
-/* In order: who is told of the n-th finds it, also where several are added at a time. */
+/*
+ * Requests are added in order: a thread that is woken for the n-th finds it, even if several are
+ * added at once.
+ */
 static void add_request(struct rdma_cm_id *id)
 {
 	pthread_mutex_lock(&asking);
@@ -185,7 +189,7 @@ static void handle(struct rdma_cm_event *ev)
 		add_request(id);
 		return;
 	}
-	/* Before the acknowledge, which the identifier's end waits for. */
+	/* Before the event is acknowledged: rdma_destroy_id() waits for that. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		__atomic_fetch_add(&n_established, 1, __ATOMIC_SEQ_CST);
 	rdma_ack_cm_event(ev);

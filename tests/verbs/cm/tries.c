@@ -3,11 +3,11 @@
  * Connections by the rdma_cm, one after the other, whatever becomes of them.
  *	app_cm_tries COUNT
  *
- * Each is asked for, accepted, has a message sent over it, and is closed. What has come of it is a line:
+ * Each connection is requested, accepted, carries one message, and is closed. Its result is a line:
  *	try N: data good, closed | data lost, closed | rejected REASON | unreachable STATUS |
  *	       error STATUS | unresolved STATUS | hangs
- * Where nothing happens the fabric's clock is moved ahead, by the command that RDMAEMU_BIN names. Exit
- * status: 1 if data was wrong or a try has hung.
+ * Where nothing happens the fabric's clock is moved ahead, by the command that RDMAEMU_BIN names.
+ * Exit status: 1 if data was wrong or a try has hung.
  */
 #include "tests/lib/c/fault.h"
 #include "tests/lib/c/rdmacm.h"
@@ -239,7 +239,7 @@ static void try(int number, struct sockaddr *to)
 		       client.status);
 	}
 	party_destroy(&client);
-	/* What the other end is told of it. */
+	/* The events of the other end. */
 	until(never, 1);
 	party_destroy(&server);
 }

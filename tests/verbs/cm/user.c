@@ -26,7 +26,7 @@
 
 static struct vb_side *a, *b;
 
-/* A QP beside the identifier; by its index. */
+/* A QP that the identifier does not own; by its index. */
 static struct user {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -213,7 +213,7 @@ static void test_establish(unsigned int port)
 	ok(attr.ah_attr.is_global && attr.ah_attr.port_num == 1 && attr.path_mtu >= IBV_MTU_256,
 	   "with an address and a path MTU");
 	move(a, A, IBV_QPS_RTS, RTS_MASK, &attr);
-	ok(attr.retry_cnt == 7 && attr.timeout > 0, "retries: %u, time-out: %u", attr.retry_cnt,
+	ok(attr.retry_cnt == 7 && attr.timeout > 0, "retries: %u, timeout: %u", attr.retry_cnt,
 	   attr.timeout);
 	ok(!cm_establish(a, A), "rdma_establish");
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, "the server: ESTABLISHED");

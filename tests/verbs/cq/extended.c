@@ -62,7 +62,7 @@ static void test_refused(void)
 	refused("a plain PD as parent domain", attr, EINVAL);
 }
 
-/* Each field's function is there when the field was asked for, and only then. */
+/* A field's function is set if the CQ was created with the field's flag, and only then. */
 static bool functions_match(const struct ibv_cq_ex *cq, uint64_t wc)
 {
 	const struct {
@@ -104,7 +104,7 @@ static void test_functions(void)
 		if (!good)
 			note("wc_flags 0x%llx", (unsigned long long)wc);
 	}
-	ok(good, "functions are there for the fields that were asked for");
+	ok(good, "functions are set for the requested fields, and no others");
 }
 
 /* A QP of the type that sends to itself or, if connected, to its neighbour, by two extended CQs. */
@@ -379,7 +379,7 @@ static void test_flags(void)
 		memset(s->buf, (int)i + 1, 8);
 		good = good && message(i, IBV_WR_SEND, 8);
 	}
-	/* What has no entry to ride in lands at once: the last one is through. */
+	/* Data that fits no entry is written at once: wait for the last one. */
 	while (good && *at != (uint8_t)n && now_ns() < end)
 		;
 	ok(good && *at == (uint8_t)n && vb_event(s, VB_SHORT) == -1 &&

@@ -219,7 +219,7 @@ static void test_ack(void)
 	ok(d.done && !d.ret, "and ends with it");
 }
 
-/* Arm, poll, sleep against a sender that never waits: a lost wake-up shows as a time-out. */
+/* Arm, poll, sleep against a sender that never waits: a lost wake-up shows as a timeout. */
 static _Atomic(int) in_flight;
 static _Atomic(bool) stop;
 

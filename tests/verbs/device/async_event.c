@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Asynchronous events: to whom they come, acknowledgement, and what happens to those nobody reads. */
+/*
+ * Asynchronous events: to whom they come, acknowledgement, and what happens to those nobody reads.
+ */
 #include "tests/lib/c/vb.h"
 
 #include <errno.h>
@@ -272,7 +274,7 @@ static void test_states(void)
 	   "COMM_EST of a QP in RTR, once");
 	ok(!ibv_modify_qp(s->qp[0].qp, &sqd, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
 		   came(IBV_EVENT_SQ_DRAINED, s->qp[0].qp) && none(),
-	   "SQ_DRAINED, where it was asked for, once");
+	   "SQ_DRAINED, once, on the QP whose modify requested it");
 	vb_destroy(s, 0);
 	vb_destroy(s, 1);
 }

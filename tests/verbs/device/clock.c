@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A clock that is moved by hand, to the nanosecond: time-outs, RNR waits and timestamps.
+ * A manual clock, moved to the nanosecond: timeouts, RNR waits and timestamps.
  *	app_device_clock PATH_OF_RDMAEMU
  */
 #include "tests/lib/c/rc.h"
@@ -102,7 +102,10 @@ static bool post_recv(struct ibv_qp *qp)
 	return !ibv_post_recv(qp, &wr, &bad);
 }
 
-/* Whether the next completion is that of @id, at @at; it is there at once, as advance() waits for it. */
+/*
+ * Whether the next completion is that of @id, at @at; it is there at once, as advance() waits for
+ * it.
+ */
 static bool done(uint64_t id, enum ibv_wc_status status, uint64_t at)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -155,7 +158,7 @@ static void test_ack(void)
 	ok(post_send(p.a, 1) && advance(4 * ACK_NS - 1) && nothing(),
 	   "no RETRY_EXC_ERR a nanosecond too early");
 	ok(advance(1) && done(1, IBV_WC_RETRY_EXC_ERR, at + 4 * ACK_NS),
-	   "(retry_cnt + 1) time-outs are all there is");
+	   "RETRY_EXC_ERR after (retry_cnt + 1) timeouts");
 	pair_end(&p);
 }
 

@@ -4,8 +4,8 @@
  *	app_device_import local: by the process that exports
  *	app_device_import remote: by another process, to which the descriptor goes over a socket
  *	app_device_import death: the exporter is another process, and dies
- *	app_device_import foreign RDMAEMU FLAG VALUE: by a program of another fabric or node, started by
- *		rdmaemu run FLAG VALUE
+ *	app_device_import foreign RDMAEMU FLAG VALUE: a program of another fabric or node imports,
+ *		started with rdmaemu run FLAG VALUE
  *	app_device_import refused FD: what that one does
  */
 #include "tests/lib/c/vb.h"
@@ -316,7 +316,7 @@ static void test_import(void)
 	ok(ibv_dealloc_pd(a->pd) == EBUSY, "dealloc_pd while the importer has a QP in it: EBUSY");
 }
 
-/* Whoever shares an object may end it; the others forget it then. */
+/* Any process that shares an object may destroy it; the others then unimport it. */
 static void test_end(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };

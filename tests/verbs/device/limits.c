@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits and capabilities that a device states are those that it has: each is used up, or passed
- * by one, whatever the profile. Where a limit is too high to be reached, only the step over it is
- * tried.
+ * The limits and capabilities that a device states are those that it has: each is used up, or
+ * passed by one, whatever the profile. Where a limit is too high to be reached, only the step over
+ * it is tried.
  */
 #include "tests/lib/c/rc.h"
 
@@ -327,7 +327,7 @@ static void test_ops(void)
 	end_close(b);
 }
 
-/* @argv: the QP types that there are to be, a bit each, and whether to try operations. */
+/* @argv: the expected QP types, a bit each, and whether to try operations. */
 int main(int argc, char **argv)
 {
 	unsigned int types = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 0) : 0;

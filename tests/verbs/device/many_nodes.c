@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: many nodes with a program each, and many connections among them: app_device_many_nodes NODES QPS PID.
+ * DOC: many nodes with a program each, and many connections among them: app_device_many_nodes NODES
+ * QPS PID.
  *
- * Each program has QPS / NODES RC queue pairs. Number 2k of a node is connected with number 2k + 1 of
- * the node that is k + 1 further round, so that every node has many peers. All programs go through the
- * phases below together, asleep until it is their turn. What the queue pairs cost is what memory grew by between two phases, for
- * everything that there is: the fabric's memory (process PID), segments, and the programs' own.
+ * Each program has QPS / NODES RC queue pairs. Number 2k of a node is connected with number 2k + 1
+ * of the node that is k + 1 further round, so that every node has many peers. All programs go
+ * through the phases below together, asleep until it is their turn. The cost of the queue pairs is
+ * the growth of all memory between two phases: the fabric's (process PID), the segments', and the
+ * programs' own.
  *
  * With a fourth argument it prints the figures and keeps the connections until its input ends: the
- * benchmark measures beside them.
+ * benchmark measures next to them.
  */
 #include "emulator/seg.h"
 #include "tests/lib/c/rc.h"
@@ -387,7 +389,7 @@ static struct use used(pid_t fabric)
 	return u;
 }
 
-/* What a queue pair's work requests take: what it was asked to have room for. */
+/* Bytes that the work requests of a queue pair take, for the requested depths. */
 static double rings(void)
 {
 	return (double)(2 * sizeof(struct wq_ctl) + DEPTH * (sq_stride(1, 0) + rq_stride(1)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs on several nodes of one fabric: all transports between them, and what one node has is not
- * another's.
+ * Programs on several nodes of one fabric: all transports between them, and what one node has is
+ * not another's.
  *
  * A, B and C are on nodes of their own, D is on B's.
  */
@@ -102,7 +102,8 @@ static void test_keys(void)
 	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 2, 0, 64);
 	wr.sge[0].lkey = c->info.lkey;
 	wr.sge[0].addr = (uintptr_t)c->buf;
-	ok(vb_pair_run(&p, &wr) == IBV_WC_LOC_PROT_ERR, "a third node's key as one's own: refused");
+	ok(vb_pair_run(&p, &wr) == IBV_WC_LOC_PROT_ERR,
+	   "a third node's key as a local key: refused");
 	vb_pair_down(&p);
 }
 

@@ -36,7 +36,10 @@ static bool none(struct vb_side *s)
 	return vb_event(s, 0) < 0;
 }
 
-/* The queue pair is lost: what is posted is flushed, what is posted later, too. The peer has no word of it. */
+/*
+ * The queue pair is lost: what is posted is flushed, what is posted later, too. The peer has no
+ * word of it.
+ */
 static void test_fatal(enum ibv_qp_type type, enum ibv_event_type event, const char *name)
 {
 	struct vb_wr wr;
@@ -145,7 +148,7 @@ static void test_srq(void)
 	fault_clear();
 }
 
-/* Of a side in this process. */
+/* Work queues, of a side in this process. */
 static void test_wq(struct vb_side *s)
 {
 	struct ibv_cq *cq = ibv_create_cq(s->ctx, 16, NULL, NULL, 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions that fail on purpose, on both sides: of each status, with each opcode and type of queue pair
- * that can have it.
+ * Completions that fail on purpose, on both sides: of each status, with each opcode and type of
+ * queue pair that can have it.
  *	app_fault_wc local|remote
  * Environment: RDMAEMU_BIN, the command that sets rules.
  *
- * Each row has a fresh connection with four receives at B. A makes three requests, of which the second, or
- * its receive, is what the rule is about.
+ * Each row has a fresh connection with four receives at B. A makes three requests, of which the
+ * second, or its receive, is what the rule is about.
  */
 #include "tests/lib/c/fault.h"
 #include "tests/lib/c/vb.h"
@@ -104,7 +104,7 @@ static bool flushed(int from)
 	return good;
 }
 
-/* The second request ends with @status, those behind it are flushed. */
+/* The second request ends with @status, those after it are flushed. */
 static bool ends(enum ibv_wc_status status)
 {
 	return vb_status(a, 0, VB_SCQ, 1, IBV_WC_SUCCESS) && vb_status(a, 0, VB_SCQ, 2, status) &&

@@ -325,7 +325,10 @@ static void test_mappings(void)
 	munmap(huge, HUGE);
 }
 
-/* Memory that is given back before its region and its queue pair are: what waits for a poll goes nowhere. */
+/*
+ * Memory that is given back before its region and its queue pair are: what waits for a poll goes
+ * nowhere.
+ */
 static void test_gone(bool qp_first)
 {
 	uint8_t *mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -66,7 +66,7 @@ static void test_wanted(void)
 		return;
 	next_key(0x12345);
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
-	ok(mr && mr->rkey == 0x12345 && mr->lkey == 0x12345, "the key that is asked for");
+	ok(mr && mr->rkey == 0x12345 && mr->lkey == 0x12345, "the requested key");
 	other = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
 	ok(other && other->rkey >> 8 != 0x123, "once");
 	next_key(0x12346);
@@ -183,7 +183,9 @@ struct racer {
 	_Atomic(long) writes; /* that got there */
 };
 
-/* So often at least, and until that many writes were seen, for which a busy machine needs longer. */
+/*
+ * So often at least, and until that many writes were seen, for which a busy machine needs longer.
+ */
 #define ROUNDS 300
 #define WRITES 100
 

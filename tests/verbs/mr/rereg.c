@@ -66,7 +66,9 @@ static void test_rereg(void)
 	ok(!ibv_dealloc_pd(pd2), "no region is left in the other PD");
 }
 
-/* A small SEND is gathered, and a small receive laid out, by the program: it must follow as well. */
+/*
+ * A small SEND is gathered, and a small receive laid out, by the program: it must follow as well.
+ */
 static void test_rereg_small(void)
 {
 	uint8_t *old = a->buf + 65536, *new = a->buf + 131072;

@@ -31,7 +31,7 @@ static void test_type1(void)
 	ok(mw_writes(old, 1000) && mw_writes(old, 1300), "WRITE to both ends of the window");
 	ok(mw_request(IBV_WR_RDMA_READ, old, 1200, 100) == IBV_WC_SUCCESS, "READ");
 	ok(mw_refused(old, IBV_WR_RDMA_WRITE, 999, 8), "WRITE that begins before it");
-	ok(mw_refused(old, IBV_WR_RDMA_WRITE, 1493, 8), "WRITE that ends behind it");
+	ok(mw_refused(old, IBV_WR_RDMA_WRITE, 1493, 8), "WRITE that ends after it");
 	ok(mw_refused(old, IBV_WR_ATOMIC_FETCH_AND_ADD, 1000, 8), "an atomic, which was not bound");
 	v.off = 2000;
 	ok(!mw_bind(&v) && mw_writes(v.key, 2000) && mw_refused(old, IBV_WR_RDMA_WRITE, 1000, 8),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a QP says beyond its attributes (ECE, order of data, rate limits), and fork safety as the
- * environment asks for it.
+ * Properties of a QP beyond its attributes (ECE, data in order, rate limits), and fork safety as
+ * the environment requests it.
  */
 #include "tests/lib/c/vb.h"
 
@@ -82,8 +82,8 @@ static bool fork_is_safe(void)
 }
 
 /*
- * Memory of a forked parent is reached where it is, so fork safety need not be asked for, nor can it
- * come too late; as with kernels that copy pinned pages on fork.
+ * Memory of a parent stays in place when it forks, as with kernels that copy pinned pages on fork:
+ * a program needs no ibv_fork_init(), and may call it late.
  */
 static void test_fork(const char *when)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One exchange of packets between two queue pairs, for captures: those of tests/data/traces, of which README.md there says
- * what they are.
+ * One exchange of packets between two queue pairs, for captures: those of tests/data/traces, of
+ * which README.md there says what they are.
  *	app_qp_exchange local|remote NAME
  */
 #include "tests/lib/c/vb.h"
@@ -154,7 +154,8 @@ int main(int argc, char **argv)
 		if (!strcmp(exchanges[i].name, name))
 			break;
 	if (i == sizeof(exchanges) / sizeof(exchanges[0])) {
-		fprintf(stderr, "usage: app_qp_exchange local|remote NAME, as in tests/data/traces\n");
+		fprintf(stderr,
+			"usage: app_qp_exchange local|remote NAME, as in tests/data/traces\n");
 		return 2;
 	}
 	vb_open_two(argc, argv, &a, &b);

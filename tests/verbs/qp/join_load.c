@@ -5,9 +5,9 @@
  *	app_qp_join_load serve|call PORT SEED TIMEOUT
  *
  * They meet by TCP at PORT of the loopback address. Each sends messages, writes with and without
- * notice, reads and atomics over an RC QP, and datagrams. Messages and notices are numbered: each has
- * to come once, in order and whole; an atomic's result says whether those before were executed once.
- * A place that was written is written again when the peer's messages say that it was looked at.
+ * notice, reads and atomics over an RC QP, and datagrams. Messages and notices are numbered: each
+ * has to come once, in order and whole; an atomic's result says whether those before were executed
+ * once. A slot is written again only after a message of the peer says that the peer has checked it.
  *
  * At SIGTERM both end and compare counts. Exit status: 0: all was right; 10: RETRY_EXC_ERR, then
  * flushes; 11: flushes and IBV_EVENT_DEVICE_FATAL; 12: the peer has gone before there was a
@@ -53,8 +53,10 @@ struct final {
 	uint64_t notices, adds, swaps;
 };
 
-/* What a message begins with. @checked: notices of the receiver's that were looked at. @slot: of the
- * window that was written before it, or -1: the message itself is filled */
+/*
+ * A message's header. @checked: how many notices of the receiver its sender has read. @slot: the
+ * slot of the window that was written before it, or -1: the message itself carries the data.
+ */
 struct msg {
 	uint64_t seq, checked, len;
 	int64_t slot;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that is lucky: it expects completions of several QPs, on one CQ, in the order in which it has
- * posted, as they come without chaos. It prints the order and exits with 1 if it was another one.
+ * A program that is lucky: it expects completions of several QPs, on one CQ, in the order in which
+ * it has posted, as they come without chaos. It prints the order and exits with 1 if it was another
+ * one.
  *	app_qp_lucky [RDMAEMU]	the fabric's clock is moved ahead by that command once all is posted
  */
 #include "tests/lib/c/rc.h"

@@ -3,8 +3,8 @@
  * The opcode table of ibv_post_send(3): each opcode on each QP type, by both posting APIs.
  *	app_qp_opcode_table [local|remote]: where the other side lives
  *
- * What the table allows must arrive, with everything its completions say. What it does not is refused
- * with EINVAL by ibv_post_send() and with EOPNOTSUPP by ibv_create_qp_ex(); neither leaves a trace.
+ * An opcode that the table allows must arrive, with correct completions. Others are refused: with
+ * EINVAL by ibv_post_send(), with EOPNOTSUPP by ibv_create_qp_ex(); neither changes anything.
  */
 #include "tests/lib/c/vb.h"
 
@@ -203,8 +203,8 @@ static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t srqn, uint3
 }
 
 /*
- * WRITE from @from to the window @key of @to. Return: whether the bytes got there. @wait: they should, and
- * may take their time: to UC, what has left is complete.
+ * WRITE from @from to the window @key of @to. Return: whether the bytes got there. @wait: they
+ * should, and may take their time: to UC, what has left is complete.
  */
 static bool write_window(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
 			 bool wait, enum ibv_wc_status *status)
@@ -240,7 +240,9 @@ static bool refused(struct cell *c, struct vb_side *from, int qp, const struct v
 	       status == (c->p.type == IBV_QPT_RC ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
 }
 
-/* Windows belong to the QP that bound them: to an XRC one, which nothing can come in by, none can. */
+/*
+ * Windows belong to the QP that bound them: to an XRC one, which nothing can come in by, none can.
+ */
 static bool run_bind(struct cell *c)
 {
 	enum ibv_wc_status status;
@@ -419,7 +421,7 @@ static void works(const struct row *row, enum ibv_qp_type type, bool ex)
 		vb_pair_down(&c.p);
 }
 
-/* In the middle of a chain: what stands before it is sent, what stands behind it is not. */
+/* In the middle of a chain: the requests before it are sent, those after it are not. */
 static bool is_refused(struct vb_pair *p, enum ibv_wr_opcode op)
 {
 	uint32_t len = p->type == IBV_QPT_RAW_PACKET ? 60 : 8;
@@ -475,7 +477,7 @@ static void unknown_opcodes(enum ibv_qp_type type)
 
 	for (int i = 0; good && i < 10; i++)
 		good = is_refused(&p, (enum ibv_wr_opcode)ops[i]);
-	ok(good, "opcodes that there are not are refused on %s", vb_type_str(type));
+	ok(good, "unknown opcodes are refused on %s", vb_type_str(type));
 	if (!ret)
 		vb_pair_down(&p);
 	good = true;
@@ -484,7 +486,7 @@ static void unknown_opcodes(enum ibv_qp_type type)
 		good = vb_create(a, 0, &spec) == EOPNOTSUPP;
 		vb_destroy(a, 0);
 	}
-	ok(good, "send_ops_flags that there are not are refused on %s", vb_type_str(type));
+	ok(good, "unknown send_ops_flags are refused on %s", vb_type_str(type));
 }
 
 int main(int argc, char **argv)

@@ -7,8 +7,9 @@
  * do, and then looks for older bytes before it. The buffers are shared memory, so it may do that
  * here also when the other end lives in another process.
  *
- * lines: small WRITEs to one line of memory each, which are posted together to lines in a row. Who sees
- * the first word of one sees the others of that line, too, where the other end is in reach.
+ * lines: small WRITEs to one line of memory each, which are posted together to lines in a row. A
+ * reader that sees the first word of one sees the other words of that line, too, if memory is
+ * mapped on both sides.
  */
 #include "tests/lib/c/rc.h"
 
@@ -48,7 +49,7 @@ static struct shot shot_of(uint64_t *seed, uint8_t *base, long i)
 	return s;
 }
 
-/* What was not as it should be, for the note: the end's own words, or a completion's status. */
+/* The first failure, for the TAP comment: the side's own text, or a completion's status. */
 static char trouble[160];
 
 static bool accepted(long i, const char *what, int ret)

@@ -105,7 +105,7 @@ static void test_retry(void)
 	struct rc_wr wr = send8(1);
 
 	ok(!end_send(a, &wr) && silent(a, 0, 500) && end_state(a) == IBV_QPS_RTS,
-	   "timeout 0 waits for ever");
+	   "timeout 0 waits indefinitely");
 }
 
 static void test_retry_flush(void)
@@ -165,7 +165,10 @@ static void test_rnr(void)
 	good = !end_send(a, &wr) && silent(a, 0, 300) && !end_recv(b, &recv);
 	ok(good && expect(a, 0, 1, IBV_WC_SUCCESS) && expect(b, 1, 5, IBV_WC_SUCCESS),
 	   "rnr_retry 7 waits until there is a receive");
-	/* Tries every 655 ms: the receive is there for the third, and for more of them where this is late. */
+	/*
+	 * Tries every 655 ms: the receive is there for the third, and for more of them where this
+	 * is late.
+	 */
 	oa.rnr_retry = 6;
 	ob.min_rnr = 0;
 	pair_up(a, b, &oa, &ob);
@@ -239,7 +242,7 @@ static void test_sqd(void)
 		   expect(b, 1, 2, IBV_WC_SUCCESS),
 	   "and goes in RTS, without another post");
 
-	/* What was begun is finished first. */
+	/* A message that was begun is finished first. */
 	pair_up(a, b, &o, &o);
 	ok(!end_send(a, &wr) && silent(a, 0, 50) &&
 		   !end_modify(a, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) &&

@@ -5,8 +5,8 @@
  *
  * Pairs of workers send each other all kinds of requests, register and deregister, create and
  * destroy. One of a pair is killed at a random moment; the other must notice within its timeouts
- * and leaves; both are started again. Meanwhile a pair of witnesses exchanges verified data and must
- * never see an error.
+ * and leaves; both are started again. Meanwhile a pair of witnesses exchanges verified data and
+ * must never see an error.
  */
 #include "tests/lib/c/rc.h"
 
@@ -29,7 +29,7 @@
 #define HANG_NS	 30000000000ULL
 #define EXIT_BAD 3
 
-/* What the two of a pair tell each other. */
+/* Shared by the two processes of a pair. */
 struct side {
 	_Atomic(int) ready; /* generation whose address is here */
 	struct rc_addr addr;
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 		int s = (int)(rnd(&seed) % 2);
 
 		usleep((unsigned int)(rnd(&seed) % (rnd(&seed) % 2 ? 1000 : 12000)));
-		/* One that has not met its partner yet would wait for it for ever. */
+		/* A process that has not met its partner yet would wait for it indefinitely. */
 		if (pair->side[0].ready != pair->gen || pair->side[1].ready != pair->gen) {
 			kill(pair->pid[0], SIGKILL);
 			kill(pair->pid[1], SIGKILL);

@@ -87,7 +87,9 @@ static void test_who_gets(void)
 	ok(who(&u) == 4, "until the others have gone");
 	ibv_destroy_flow(f[3]);
 
-	/* Places are given out in turn: many times, and the younger one has been before the other. */
+	/*
+	 * Places are given out in turn: many times, and the younger one has been before the other.
+	 */
 	f[0] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, uni);
 	for (int i = 0; i < 1100 && once; i++) {
 		f[1] = simple(&b, IBV_FLOW_ATTR_NORMAL, 0, uni);

@@ -259,7 +259,8 @@ static void test_queue(void)
 	ok(raw_poll(m.rcq, &wc, true) && wc.byte_len == len && filled(m.in + RAW_SLOT + 14, 20, 5),
 	   "and strips");
 	attr.flags_mask = IBV_WQ_FLAGS_SCATTER_FCS;
-	ok(ibv_modify_wq(wq, &attr) == EOPNOTSUPP, "the check sequence is for ever: EOPNOTSUPP");
+	ok(ibv_modify_wq(wq, &attr) == EOPNOTSUPP,
+	   "IBV_WQ_FLAGS_SCATTER_FCS cannot be changed later: EOPNOTSUPP");
 	ibv_post_wq_recv(wq, &wr, &bad);
 	wq_post(wq, 3);
 	raw_send(&a, len, 0);

@@ -412,7 +412,7 @@ static void test_interleaved(void)
 	ok(good, "messages of many packets from two QPs");
 }
 
-/* --- Datagrams, and queues that are asked for in vain */
+/* --- Datagrams, and SRQs whose creation is refused */
 
 static void test_ud(void)
 {

@@ -235,7 +235,7 @@ static void test_no_peer(void)
 	ok(good && vb_nothing(b, 1, VB_RCQ), "the peer is in ERR");
 	good = !vb_to_state(b, 1, IBV_QPS_RESET) && sent(&wr);
 	ok(good, "the peer is in RESET");
-	/* What is late is for nobody. */
+	/* Late packets reach no QP. */
 	good = !vb_fence(a, b) && !vb_connect(b, 1, a, 0, &spec) && vb_pair_alive(&p);
 	ok(good, "the peer is back, at the PSN of old");
 	ok(!vb_destroy(b, 1) && sent(&wr) && vb_state(a, 0) == IBV_QPS_RTS, "the peer is gone");
@@ -276,8 +276,9 @@ static void test_overrun(void)
 		recvs += i % 3 ? 1 : 0;
 		good = good && sent(&wr);
 		/*
-		 * From afar they come later, but none may get its buffer from one behind it. Each receive
-		 * was posted for a message: as many as are open, at least, are under way.
+		 * From another node they arrive later, but none may take the buffer of one after
+		 * it. Each receive was posted for one message: at least as many messages as
+		 * receives are under way.
 		 */
 		while (good && vb_poll(b, 1, VB_RCQ,
 				       !peer_late()	? 0
@@ -308,7 +309,7 @@ static void test_rules(void)
 	ok(vb_modify(a, 0, &attr, IBV_QP_MIN_RNR_TIMER) == EINVAL, "min_rnr_timer: EINVAL");
 	attr.qp_state = IBV_QPS_SQD;
 	ok(!vb_modify(a, 0, &attr, IBV_QP_STATE) && vb_state(a, 0) == IBV_QPS_SQD, "RTS to SQD");
-	ok(vb_modify(a, 0, &attr, IBV_QP_TIMEOUT) == EINVAL, "a time-out: EINVAL");
+	ok(vb_modify(a, 0, &attr, IBV_QP_TIMEOUT) == EINVAL, "a timeout: EINVAL");
 	attr.qp_state = IBV_QPS_RTS;
 	ok(!vb_modify(a, 0, &attr, IBV_QP_STATE) && vb_pair_alive(&p), "and back to RTS");
 	ret = vb_srq(a, 0, 16, 1, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a datagram brings: the GRH, and the payload behind it.
+ * The contents of a received datagram: the GRH, and the payload after it.
  *	app_ud_data [local|remote]: where the other side lives
  */
 #include "tests/lib/c/vb.h"

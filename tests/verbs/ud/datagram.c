@@ -186,7 +186,7 @@ static void test_ah_from_wc(void)
 	ok(ret == 0, "wrong ports and foreign GRHs give no address (%d)", ret);
 }
 
-/* --- What is dropped: no status, no event, no receive used */
+/* --- Datagrams that are dropped: no status, no event, no receive used */
 
 static void dropped(const char *what, struct vb_wr wr, int recvs, uint32_t len)
 {
@@ -214,7 +214,7 @@ static void test_drops(void)
 	dropped("a wrong Q_Key", wr, 1, 1000);
 	wr = vb_pair_send(&p, 13, 100);
 	wr.rqpn = 0xfffff0;
-	dropped("a QP that there is not", wr, 1, 1000);
+	dropped("a QP that does not exist", wr, 1, 1000);
 	dropped("no receive posted", vb_pair_send(&p, 14, 100), 0, 0);
 
 	/* The receive that is too small stays the next one: what fits uses it. */

@@ -149,7 +149,7 @@ static void test_delivery(void)
 	good = !attach(b, 2, &group[0]) && !attach(b, 3, &group[0]) && !attach(a, 2, &group[0]) &&
 	       expect(b, 1) && expect(b, 3) && expect(a, 2) && send_to(0, 3, VB_QKEY);
 	ok(good && got(b, 1, 0, 3) && got(b, 2, 0, 3) && got(b, 3, 0, 3) && got(a, 2, 0, 3),
-	   "%s: four members, one of them beside the sender", family);
+	   "%s: four members, one of them on the sender's node", family);
 
 	/* Attached twice, and a copy still comes once. */
 	good = !attach(b, 1, &group[0]) && expect(b, 1) && expect(b, 1) && expect(b, 2) &&

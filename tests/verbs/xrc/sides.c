@@ -192,7 +192,7 @@ static void test_messages(void)
 	ok(b->srqn[0] != c->srqn[0], "whose numbers differ");
 }
 
-/* Keys are looked up in the domain of the SRQ that the request names. */
+/* The responder resolves keys in the protection domain of the SRQ that the request names. */
 static void test_rdma(struct vb_side *to, const char *who)
 {
 	uint64_t *at = (uint64_t *)(void *)(to->buf + 65536);
@@ -241,10 +241,11 @@ static void test_refused(void)
 	refused("the other way round", &wr, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
 	wr = xrc_wr(IBV_WR_SEND, 1, 100, b);
 	wr.srqn = 0xfffff0;
-	refused("SEND to an SRQ that there is not", &wr, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR);
+	refused("SEND to an SRQ that does not exist", &wr, IBV_WC_REM_INV_REQ_ERR,
+		IBV_WC_REM_OP_ERR);
 	wr = xrc_wr(IBV_WR_RDMA_WRITE, 1, 100, b);
 	wr.srqn = 0xfffff0;
-	refused("RDMA_WRITE by an SRQ that there is not", &wr, IBV_WC_REM_INV_REQ_ERR,
+	refused("RDMA_WRITE to an SRQ that does not exist", &wr, IBV_WC_REM_INV_REQ_ERR,
 		IBV_WC_REM_OP_ERR);
 }
 
@@ -316,7 +317,7 @@ static void test_open_qp(void)
 	int one, two;
 
 	answers(open_qp(c, b->addr[TGT].qpn + 12345, IBV_QPT_XRC_RECV), EINVAL,
-		"ibv_open_qp of a number that there is not");
+		"ibv_open_qp of an unused number");
 	answers(open_qp(c, b->addr[TGT].qpn, IBV_QPT_RC), EINVAL, "as another type");
 	if (!answers(open_qp(c, b->addr[TGT].qpn, IBV_QPT_XRC_RECV), 0,
 		     "ibv_open_qp in another process"))
@@ -332,7 +333,7 @@ static void test_open_qp(void)
 	ok(!vb_to_state(c, OPENED, IBV_QPS_RESET) && vb_state(b, TGT) == IBV_QPS_RESET,
 	   "it is modified there");
 	ok(close_xrcd(c) == EBUSY, "a domain with a QP is not closed: EBUSY");
-	/* Whoever has it open keeps it. */
+	/* A process that has the QP open keeps it. */
 	ok(!vb_destroy(a, INI) && !vb_destroy(b, TGT), "the creator lets go");
 	ok(vb_state(c, OPENED) == IBV_QPS_RESET, "it is still there");
 }

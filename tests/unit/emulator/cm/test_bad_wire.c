@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection protocol over a wire that loses, repeats and reorders: what programs are told is the
- * same, only later. And its timers, when nobody answers at all.
+ * The connection protocol over a wire that loses, repeats and reorders: what programs are told is
+ * the same, only later. And its timers, when nobody answers at all.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
@@ -11,7 +11,9 @@
 
 static const struct emu_faults slow = { .delay = 10 * MS };
 
-/* A life of a connection, from request to TIMEWAIT's end. Return: whether all was told, in order. */
+/*
+ * A life of a connection, from request to TIMEWAIT's end. Return: whether all was told, in order.
+ */
 static bool life(struct emu_cm *c, u64 lose, u64 twice)
 {
 	struct cm_param p = emu_cm_param(0x1234, CM_REQ_DATA);
@@ -87,7 +89,9 @@ static void test_storm(void)
 	emu_cm_free(c);
 }
 
-/* A program that takes its time answers what comes again with an MRA; then the peer waits longer. */
+/*
+ * A program that takes its time answers what comes again with an MRA; then the peer waits longer.
+ */
 static void test_mra(void)
 {
 	struct emu_cm *c = emu_cm_new(4, CM_PS_TCP, 0);
@@ -175,7 +179,9 @@ static void test_no_drep(void)
 	CU_ASSERT(emu_cm_await(c, 0, CM_EV_DISCONNECTED, -ETIMEDOUT, &ev));
 	CU_ASSERT_EQUAL(m->carried, CM_TRIES);
 	CU_ASSERT(emu_cm_await(c, 0, CM_EV_TIMEWAIT_EXIT, 0, &ev));
-	/* The peer knows nothing. When it wants to end, nobody has such a connection: that will do. */
+	/*
+	 * The peer knows nothing. When it wants to end, nobody has such a connection: that will do.
+	 */
 	CU_ASSERT_EQUAL(emu_cm_destroy(m, &a), 0);
 	emu_wire(m, &slow);
 	CU_ASSERT_EQUAL(emu_cm_disconnect(m, &b), 0);
@@ -184,7 +190,9 @@ static void test_no_drep(void)
 	emu_cm_free(c);
 }
 
-/* Let all come to its end; requests that come once more are refused. Return: events of @type seen. */
+/*
+ * Let all come to its end; requests that come once more are refused. Return: events of @type seen.
+ */
 static u32 settle(struct emu_cm *c, u32 side, u32 type)
 {
 	struct emu_id again = { .client = 1, .ch = c->ch[1] };
@@ -232,7 +240,7 @@ static void up_to(struct emu_cm *c, u32 phase, struct emu_id id[2])
 /* Destroyed in each phase, on each side: the other one is told. */
 static void test_destroyed(void)
 {
-	/* What the other one hears, by phase and by who was destroyed; 0: nothing. */
+	/* The other side's event, by phase and by the side that was destroyed; 0: none. */
 	static const u32 told[4][2] = { { CM_EV_REJECTED, CM_EV_REJECTED },
 					{ CM_EV_REJECTED, CM_EV_REJECTED },
 					{ CM_EV_DISCONNECTED, CM_EV_DISCONNECTED },
@@ -247,7 +255,7 @@ static void test_destroyed(void)
 			CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &id[side]), 0);
 			want = told[phase][side];
 			seen = settle(c, !side, want);
-			/* Whoever has not accepted yet is not told: its next call fails. */
+			/* A side that has not accepted yet has no event: its next call fails. */
 			CU_ASSERT_EQUAL(seen, want && (phase || side) ? 1 : 0);
 			CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &id[!side]), 0);
 			settle(c, 0, 0);

@@ -99,7 +99,7 @@ static void note(u32 *list, u32 *n, u32 handle)
 		list[pick(TRIED)] = handle;
 }
 
-/* What may come next for an identifier, as a rule. */
+/* A command that is usually valid next for an identifier. */
 static u32 sensible(const struct hca_cmid *id)
 {
 	static const u32 idle[] = { CMD_CM_RESOLVE_ADDR, CMD_CM_RESOLVE_ADDR, CMD_CM_BIND };
@@ -144,7 +144,7 @@ static u32 chan_of(u32 client)
 	return chans[from];
 }
 
-/* An identifier that there is, as a rule. */
+/* Usually an existing identifier. */
 static u32 live_id(void)
 {
 	u32 tries, handle = 0;

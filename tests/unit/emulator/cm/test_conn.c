@@ -162,7 +162,7 @@ static void test_nobody(void)
 	emu_cm_free(c);
 }
 
-/* What is more than the messages have room for, and calls out of turn. */
+/* Private data that exceed a message, and calls in the wrong state. */
 static void test_refused(void)
 {
 	struct emu_cm *c = emu_cm_new(6, CM_PS_TCP, 0);

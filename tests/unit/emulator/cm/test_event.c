@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of connection management: their order, channels, backlogs, and deaths of who makes them. */
+/*
+ * Events of connection management: their order, channels, backlogs, and deaths of who makes them.
+ */
 #include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
 
@@ -103,7 +105,7 @@ static void test_order(void)
 	end();
 }
 
-/* Those that wait in the middle go, too; and nobody is told of what nobody has accepted. */
+/* Requests in the middle of the queue are dropped, too; unaccepted ones cause no event. */
 static void test_drop(void)
 {
 	struct cmd_cm c;
@@ -229,7 +231,7 @@ static void make_events(struct emu *emu, void *arg)
 	happens(0, victim[0], CM_DISCONNECT, CM_EV_DISCONNECTED, 0);
 }
 
-/* Whoever it was that died, the others' events are there or not, each whole. */
+/* Whichever thread died, each event of the others is either absent or complete. */
 static bool one_maker_death(long n, long *bad)
 {
 	static const u32 states[] = { CM_ROUTE_RESOLVED, CM_CONNECT, CM_DISCONNECT };
@@ -346,7 +348,7 @@ static void test_owner_dies(void)
 	deaths(one_own_death, 149);
 }
 
-/* With chaos: what has happened is told of later, in order, and each time somebody is woken. */
+/* With chaos: events are reported late, in order, and each wakes a reader. */
 static void test_late(void)
 {
 	struct cmd_cm c;
@@ -365,7 +367,10 @@ static void test_late(void)
 	CU_ASSERT_TRUE(nothing(ch) && m->c[1].notified == 0);
 	CU_ASSERT_EQUAL(m->hca->cmid[a].state, CM_CONNECT);
 	CU_ASSERT_TRUE(emu_sound(m));
-	/* Those of which nobody was told are not counted when they go with their identifier, or elsewhere. */
+	/*
+	 * Those of which nobody was told are not counted when they go with their identifier, or
+	 * elsewhere.
+	 */
 	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_DESTROY_ID, b, &c), 0);
 	CU_ASSERT_EQUAL(c.dropped, 0);
 	c = (struct cmd_cm){ .ch = other };

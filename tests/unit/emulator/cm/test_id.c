@@ -61,7 +61,7 @@ static void test_create(void)
 	end();
 }
 
-/* What a bind says, and which device it leads to: -1: none. */
+/* The result of a bind, and the device that it selects: -1: none. */
 static void test_bind(void)
 {
 	static const struct {
@@ -111,7 +111,7 @@ static void test_bind(void)
 	end();
 }
 
-/* Who may have a number that another has. */
+/* Which binds may share a port number. */
 static void test_conflicts(void)
 {
 	static const struct {
@@ -195,7 +195,7 @@ static void test_listen(void)
 	CU_ASSERT_EQUAL(h->cmid[v6].backlog, 16384);
 	to = emu_ip("192.0.2.1", 7001);
 	CU_ASSERT_PTR_EQUAL(cm_listener(h, 0, CM_PS_TCP, &to), &h->cmid[v6]);
-	/* Unbound: a number of one's own. */
+	/* Unbound: a number of its own. */
 	b = tcp(4);
 	c.backlog = 100000;
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, b, &c), 0);
@@ -228,7 +228,7 @@ static void test_options(void)
 	end();
 }
 
-/* What the call says and, when it says nothing, what the event does; and the source address. */
+/* The call's result and, if it succeeds, the event's; and the source address. */
 static void test_resolve(void)
 {
 	static const struct {
@@ -316,7 +316,7 @@ static void test_route(void)
 	CU_ASSERT_EQUAL(c.route.pkey, 0xffff);
 	CU_ASSERT_FALSE(memcmp(c.route.dgid, emu_ip("192.0.2.2", 0).ip, 16));
 	CU_ASSERT_FALSE(memcmp(c.route.sgid, emu_ip("192.0.2.1", 0).ip, 16));
-	/* An ack time-out that was asked for is twice the path's lifetime. */
+	/* A requested ACK timeout is twice the path's lifetime. */
 	id = tcp(2);
 	emu_option(m, 0, id, 3, 19, 1);
 	emu_resolve(m, 0, id, NULL, "192.0.2.2", 7000);
@@ -415,7 +415,7 @@ static void test_mcast(void)
 	CU_ASSERT_EQUAL(leave(id, "239.1.2.3", 7, &c), 0);
 	CU_ASSERT_TRUE(c.reported == 1 && c.dropped == 0);
 	CU_ASSERT_EQUAL(leave(id, "239.1.2.3", 7, &c), -EADDRNOTAVAIL);
-	/* What was not read goes with the membership. */
+	/* Unread events are dropped with the membership. */
 	CU_ASSERT_EQUAL(leave(id, "ff0e::1234", 8, &c), 0);
 	CU_ASSERT_TRUE(c.reported == 0 && c.dropped == 1);
 	CU_ASSERT_EQUAL(emu_get(m, 0, ch, &ev), -EAGAIN);

@@ -81,8 +81,8 @@ static void fatal_call(struct emu *m, void *arg)
 }
 
 /*
- * Side 1 has destroyed its identifier, which waits for the answer to its DREQ; side 0 dies in the call
- * that answers. Return: whether it died.
+ * Side 1 has destroyed its identifier, which waits for the answer to its DREQ; side 0 dies in the
+ * call that answers. Return: whether it died.
  */
 static bool dies_answering(int (*call)(struct emu *m, const struct emu_id *id), long n)
 {

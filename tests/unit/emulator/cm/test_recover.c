@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program dies at any instruction of its calls of connection management, in which it also does the
- * other side's part. The other side is told what it has to know, once; nothing is left of the dead one,
- * and who comes next finds all in order.
+ * A program dies at any instruction of its calls of connection management, in which it also does
+ * the other side's part. The other side is told what it has to know, once; nothing is left of the
+ * dead one, and who comes next finds all in order.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
@@ -78,7 +78,9 @@ static void up_to(struct emu_cm *c, enum phase phase, struct emu_id id[2])
 	CU_ASSERT(emu_cm_want(c, 1, CM_EV_ESTABLISHED, 0, &ev));
 }
 
-/* What the survivor hears. Requests are its own to end. Return: how often it hears that it is over. */
+/*
+ * The survivor's events; it rejects requests itself. Return: how many of them end the connection.
+ */
 static u32 hear(struct emu_cm *c, const struct victim *v, struct emu_id *id)
 {
 	struct emu_id child = c->listener;

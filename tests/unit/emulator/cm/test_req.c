@@ -51,7 +51,7 @@ static void request(struct emu_cm *c, u8 req[MAD_SIZE])
 	mad_set(req, F_LOCAL_ID, 0x12345678);
 }
 
-/* 0: RC, 1: UC, 2: RD, which there is not, 3: more of them; XRC with 1 behind it. */
+/* 0: RC, 1: UC, 2: RD, which is not supported, 3: extended; XRC is 3 followed by 1. */
 static void test_transport(void)
 {
 	struct emu_cm *c = emu_cm_new(1, CM_PS_TCP, 0);
@@ -130,7 +130,8 @@ int main(void)
 	static const struct cu_test tests[] = {
 		{ "transports", test_transport },
 		{ "service ids", test_service },
-		{ "a time-out that no message has is the longest", test_long_timeout },
+		{ "a timeout that no message can carry is rounded to the longest",
+		  test_long_timeout },
 		{ NULL, NULL },
 	};
 

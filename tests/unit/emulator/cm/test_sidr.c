@@ -131,7 +131,7 @@ static void test_wire(void)
 		if (n == 3)
 			c->m->lose = 2;
 		CU_ASSERT_EQUAL(emu_cm_accept(c->m, &b, NULL), 0);
-		/* Who asks again, because the answer was lost, is a new request. */
+		/* A retransmitted request, whose answer was lost, counts as a new one. */
 		if (n == 3) {
 			b = emu_cm_request(c);
 			CU_ASSERT_EQUAL(emu_cm_accept(c->m, &b, NULL), 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The journal: who, what and why, found out when it happens; two rings that do not push each other out. */
+/*
+ * The journal: who, what and why, found out when it happens; two rings that do not push each other
+ * out.
+ */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 #include "tests/lib/c/emu_cm.h"
@@ -433,7 +436,7 @@ static void test_words(void)
 		journal_why(m->hca, &j, 0, NULL, text, sizeof(text));
 		CU_ASSERT_TRUE(text[0] && strcmp(journal_why_name(i), "?") != 0);
 	}
-	/* What is too long is cut off. */
+	/* Text that is too long is cut off. */
 	journal_text(m->hca, &j, 0, NULL, text, 16);
 	CU_ASSERT_EQUAL(strlen(text), 15);
 	emu_free(m);

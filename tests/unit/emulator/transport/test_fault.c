@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions that fail on purpose: which request and receive they hit, what comes before and after,
- * and what the peer learns of it; also on a wire that loses, where a request goes out several times.
+ * Completions that fail on purpose: which request and receive they hit, what comes before and
+ * after, and what the peer learns of it; also on a wire that loses, where a request goes out
+ * several times.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"
@@ -12,13 +13,13 @@
 static struct emu *m;
 static struct emu_qp a, b;
 
-/* What the rule of this test is about: work request @id, or receive @id, ends with @status. */
+/* The rule of a test: work request @id, or receive @id, ends with @status. */
 static struct {
 	bool recv;
 	u64 id;
 	u32 status;
-	u32 asked; /* how often that was asked about */
-	u32 later; /* and what was posted behind it */
+	u32 asked; /* how often the engine asked about @id */
+	u32 later; /* and about requests after it */
 } rule;
 
 static u32 decide(struct emu *e, struct hca_work *w)
@@ -98,7 +99,10 @@ static bool by_rule(u32 status)
 	return false;
 }
 
-/* Three requests, of which the second fails: what is before it comes first, what is behind it is flushed. */
+/*
+ * Three requests, of which the second fails: those before it complete first, those after it are
+ * flushed.
+ */
 static void three(u32 opcode, u32 len, u32 status)
 {
 	for (u64 id = 1; id <= 3; id++)
@@ -160,7 +164,7 @@ static void test_fatal(void)
 	down();
 }
 
-/* What the responder finds: it goes to ERR, has its event, and its receives are flushed. */
+/* Errors that the responder detects: it goes to ERR, has its event, its receives are flushed. */
 static void remote(u32 opcode, u32 len, u32 status, int event, const struct emu_faults *wire)
 {
 	u32 first = opcode == WR_SEND ? 102 : 101;
@@ -199,7 +203,10 @@ static void test_remote(void)
 	}
 }
 
-/* The request that is to be refused, or the refusal, gets lost: it is the same request that is repeated. */
+/*
+ * The request that is to be refused, or the refusal, gets lost: it is the same request that is
+ * repeated.
+ */
 static void test_remote_lossy(void)
 {
 	const struct emu_faults wire = {
@@ -280,7 +287,9 @@ static void test_local_work(void)
 	down();
 }
 
-/* A receive that fails: of reliable queue pairs both sides hear of it, of others the receiver does. */
+/*
+ * A receive that fails: of reliable queue pairs both sides hear of it, of others the receiver does.
+ */
 static void receive(u32 type, u32 opcode, u32 status, u32 peer)
 {
 	up(type, true, 102, status);

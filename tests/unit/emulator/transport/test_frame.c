@@ -53,7 +53,7 @@ static void test_toeplitz(void)
 		ip = v6 ? RXH_SRC_IPV6 | RXH_DST_IPV6 : RXH_SRC_IPV4 | RXH_DST_IPV4;
 		CU_ASSERT_EQUAL(rss_hash(ms_key, ip, &f), ms_vectors[i].addresses);
 		CU_ASSERT_EQUAL(rss_hash(ms_key, ip | tcp, &f), ms_vectors[i].ports);
-		/* What it is not. */
+		/* Frames that it does not hash. */
 		m->l4 = 17;
 		CU_ASSERT_EQUAL(rss_hash(ms_key, ip | tcp, &f), 0);
 		CU_ASSERT_EQUAL(rss_hash(ms_key, ip | RXH_INNER, &f), 0);

@@ -134,7 +134,7 @@ static void test_rnr_for_ever(void)
 	emu_free(m);
 }
 
-/* Nobody answers: retry_cnt retransmissions, then RETRY_EXC_ERR after (retry_cnt + 1) time-outs. */
+/* Nobody answers: retry_cnt retransmissions, then RETRY_EXC_ERR after (retry_cnt + 1) timeouts. */
 static void test_retry(void)
 {
 	struct emu_conn o = emu_conn_defaults;
@@ -176,7 +176,7 @@ static void test_no_timeout(void)
 	emu_free(m);
 }
 
-/* One lost packet among many: one sequence NAK, and no time-out is needed. */
+/* One lost packet among many: one sequence NAK, and no timeout is needed. */
 static void test_nak_sequence(void)
 {
 	struct emu_conn o = emu_conn_defaults;
@@ -203,7 +203,7 @@ static void test_nak_sequence(void)
 	emu_free(m);
 }
 
-/* The acknowledge of an atomic is lost: its second request must not be executed again. */
+/* The response of an atomic is lost: the responder must not execute its second request. */
 static void test_atomic_once(void)
 {
 	u64 *counter;
@@ -288,7 +288,7 @@ static void test_copy_faults(void)
 	emu_free(m);
 }
 
-/* --- traffic on a bad wire ------------------------------------------------------------------ */
+/* --- traffic on a bad wire --- */
 
 #define N_OPS 200
 #define SLOT  40000u
@@ -464,7 +464,7 @@ static const struct cu_test tests[] = {
 	{ "MSN counts messages", test_msn },
 	{ "RNR waits are as long as the timer says", test_rnr },
 	{ "rnr_retry 7 never gives up", test_rnr_for_ever },
-	{ "retry exhaustion takes (retry_cnt + 1) time-outs", test_retry },
+	{ "retry exhaustion takes (retry_cnt + 1) timeouts", test_retry },
 	{ "timeout 0 never fires", test_no_timeout },
 	{ "a gap is NAKed once", test_nak_sequence },
 	{ "an atomic is executed once", test_atomic_once },

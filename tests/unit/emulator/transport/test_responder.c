@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a responder refuses, and what it only drops. */
+/* Requests that a responder answers with a NAK, and those that it drops silently. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

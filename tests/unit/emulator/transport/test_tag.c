@@ -51,7 +51,7 @@ static void test_order(void)
 	emu_free(m);
 }
 
-/* Tags posted while somebody has not been counted wait until he is. */
+/* Tags posted while a message has not been counted wait until it is. */
 static void test_unexpected(void)
 {
 	u32 handle = 0;
@@ -85,7 +85,7 @@ static void test_unexpected(void)
 	emu_free(m);
 }
 
-/* What is never counted matches nothing, and makes nothing wait. */
+/* A message that is never counted matches nothing, and makes nothing wait. */
 static void test_no_tag(void)
 {
 	up();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is sent over one transport is nothing to QPs of another, though they name each other: the
- * opcode in the BTH says which transport it is of (IBTA 9.6.1.1). To the sender nobody is there.
+ * A QP drops packets of another transport, even if the two QPs name each other as peers: the opcode
+ * in the BTH says which transport a packet is of (IBTA 9.6.1.1). The sender gets no answer.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
@@ -111,7 +111,7 @@ static void test_train(void)
 	emu_free(m);
 }
 
-/* What a QP that is no UC's peer answers does not end the message that the UC QP is at. */
+/* An answer to a UC QP, which expects none, does not end the message that it is sending. */
 static void test_ack_uc(void)
 {
 	struct emu_qp other;

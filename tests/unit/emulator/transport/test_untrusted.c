@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets that anybody may have made: what requester and responder make of malformed ones, of wrong order, of
- * answers to nothing.
+ * Packets that anybody may have made: what requester and responder make of malformed ones, of wrong
+ * order, of answers to nothing.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_foreign.h"
@@ -68,7 +68,7 @@ static struct cqe polled(struct emu_cq *cq)
 #define ONLY  (BF_FIRST | BF_LAST)
 #define ASK   BF_ACK_REQ
 
-/* --- requests ------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static void test_good(void)
 {
@@ -304,7 +304,7 @@ static void test_uc(void)
 	down();
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 /* The live side asks: three SENDs of one packet, or a READ of @len bytes. */
 static void ask(u32 opcode, u32 n, u32 len)
@@ -340,7 +340,7 @@ static void test_ghost_acks(void)
 		CU_ASSERT(dropped(PKT_SYNDROME));
 	}
 	CU_ASSERT_EQUAL(foreign_qp(&f)->req.una, 0);
-	/* Any number of credits is an acknowledge; one that comes again is none. */
+	/* An ACK may have any number of credits; a duplicate ACK has no effect. */
 	put(&(struct foreign_pkt){ .op = BOP_ACK, .psn = 1, .aeth = 3 });
 	CU_ASSERT_EQUAL(polled(&f.live.scq).wr_id, 0);
 	CU_ASSERT_EQUAL(polled(&f.live.scq).wr_id, 1);
@@ -352,7 +352,7 @@ static void test_ghost_acks(void)
 	down();
 }
 
-/* What a READ of 2500 bytes, or an atomic, ends with. */
+/* The status of a READ of 2500 bytes, or an atomic, by the responses that arrive. */
 static const struct {
 	u32 opcode;
 	struct foreign_pkt pkt[3];
@@ -423,7 +423,9 @@ static void test_responses(void)
 	}
 }
 
-/* A response is skipped, or only acknowledged: it is asked for again, as far as retries go. */
+/*
+ * A response is skipped, or only acknowledged: the requester repeats the request, up to retry_cnt.
+ */
 static void test_implied_nak(void)
 {
 	up();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from another fabric together is done together; and doorbells that are the fabric process's
- * alone.
+ * What comes from another fabric together is done together; and doorbells that are the fabric
+ * process's alone.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
@@ -90,7 +90,9 @@ static void test_rows(void)
 	CU_ASSERT_EQUAL(m->copy_from.n, N);
 	CU_ASSERT_EQUAL(m->copy_to.n, 3);
 	CU_ASSERT_EQUAL(m->copy_to.iov[0].len, 24);
-	/* The last word of an entry lands by itself: not of one that has more than the last piece. */
+	/*
+	 * The last word of an entry lands by itself: not of one that has more than the last piece.
+	 */
 	CU_ASSERT_EQUAL(m->copy_to.iov[2].len, 8);
 	for (i = 0; i < N; i++)
 		CU_ASSERT_EQUAL(memcmp(m->c[1].mem + 4096 + at[i], m->c[0].mem + 8 * i, 8), 0);
@@ -129,7 +131,10 @@ static void test_row_sent(void)
 	up();
 	emu_fill(m->c[0].mem, 16 * N, 9);
 	post_row(&m->c[0].e, 2);
-	/* The fabric process reads all of it before it writes: entry by entry is what keeps the order. */
+	/*
+	 * The fabric process reads all of it before it writes: entry by entry is what keeps the
+	 * order.
+	 */
 	up();
 	emu_fill(m->c[0].mem, 16 * N, 10);
 	m->hca->client[0].fabric_reach = 1;
@@ -190,7 +195,7 @@ static void test_doorbell(void)
 	CU_ASSERT_NOT_EQUAL(hca->via_any, 0);
 	CU_ASSERT_EQUAL(hca->qp[a.slot].req.next, 0);
 	CU_ASSERT_EQUAL(m->kicks, kicks);
-	/* It sleeps: the first who rings kicks. What is rung already is found by that. */
+	/* The fabric process sleeps: the first ring kicks it, and it then finds all rung QPs. */
 	hca->via_bits[a.slot / 64] = 0;
 	hca->via_asleep = 1;
 	emu_ring(m, &a);

@@ -51,8 +51,8 @@ static enum stage one_death(u32 count, u32 period, long n)
 }
 
 /*
- * Whoever finds an entry, and had armed, has its event no later than the period says. What comes
- * before the entry is passed over in larger steps.
+ * A poller that finds an entry, and had armed, has its event within the period. The steps before
+ * the entry are skipped in larger strides.
  */
 static void die_everywhere(u32 count, u32 period)
 {

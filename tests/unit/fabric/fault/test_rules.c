@@ -371,7 +371,7 @@ static void test_turns(void)
 	CU_ASSERT_TRUE(strlen(got) > 40 && strlen(got) < 300);
 	hits_of("drop prob=0.2 seed=99", 200, again);
 	CU_ASSERT_STRING_NOT_EQUAL(got, again);
-	/* What is not looked at is not counted. */
+	/* Packets that no rule checks are not counted. */
 	CU_ASSERT_TRUE_FATAL(reads("drop round=2"));
 	fabric->faults->rule[0] = rule;
 	fabric->faults->rule[0].id = 1;

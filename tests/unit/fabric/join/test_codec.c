@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The frames of joined fabrics: what is written is read again, and noise is refused without harm. */
+/*
+ * The frames of joined fabrics: what is written is read again, and noise is refused without harm.
+ */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
 
@@ -367,7 +369,7 @@ static void test_header(void)
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
 }
 
-/* What the engine may be given, whatever came. */
+/* The invariants of a burst that the engine may receive, whatever arrived. */
 static void must_be_sane(const struct burst *b, const u8 *body, u32 len, const u8 *data)
 {
 	CU_ASSERT_TRUE_FATAL(!data || data + join_data_len(b) == body + len);
@@ -379,7 +381,10 @@ static void must_be_sane(const struct burst *b, const u8 *body, u32 len, const u
 	CU_ASSERT_TRUE_FATAL(!b->av || b->av->sgid_index < HCA_GIDS);
 }
 
-/* The @i-th frame's body: a good one with some bytes changed, or cut, or noise alone. Return: its length. */
+/*
+ * The @i-th frame's body: a good one with some bytes changed, or cut, or noise alone. Return: its
+ * length.
+ */
 static u32 make_body(u32 i, u8 *body, u32 size, const struct hca_dev *d)
 {
 	const struct join_hello hello = { .version = JOIN_VERSION, .name = "x" };

@@ -97,7 +97,9 @@ static void test_buddy(void)
 	buddy_destroy(&b);
 }
 
-/* Many flows, random times: all arrive when they are due, each flow's in the order they were sent. */
+/*
+ * Many flows, random times: all arrive when they are due, each flow's in the order they were sent.
+ */
 static void test_order(void)
 {
 	enum { FLOWS = 200, TURNS = 300000 };
@@ -201,7 +203,7 @@ static void test_bounds(void)
 	linkq_destroy(&q);
 }
 
-/* What has not left counts as backlog, in bytes on the wire. */
+/* Bursts that have not left count as backlog, in bytes on the wire. */
 static void test_backlog(void)
 {
 	struct burst b = burst_of(3, BOP_WRITE, 938);
@@ -223,7 +225,7 @@ static void test_backlog(void)
 	CU_ASSERT_EQUAL(linkq_backlog(&q, linkq_flow(&q, &k), 400, &next), 0);
 	put(&q, &b, 500, 1400);
 	CU_ASSERT_EQUAL(linkq_backlog(&q, linkq_flow(&q, &k), 450, &next), 1000);
-	/* Delivered before it was looked at again. */
+	/* Delivered before the flow is checked again. */
 	for (u32 i = 0; i < 5; i++)
 		linkq_done(&q, linkq_due(&q, 2000));
 	CU_ASSERT(is_empty(&q));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls as lines of text: what was written is read as the same call, and lines that are wrong are refused by a word of them.
+ * Calls as lines of text: what was written is read as the same call, and lines that are wrong are
+ * refused by a word of them.
  *
- * With arguments: each is a file of lines ("calls" of a recorded program), all of which must come back as they were.
+ * With arguments: each is a file of lines ("calls" of a recorded program), all of which must come
+ * back as they were.
  */
 #include "tests/lib/c/cu.h"
 #include "traces/calls/desc.h"
@@ -184,7 +186,9 @@ static void test_refused(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(parsed.why, "more than the 0 values"));
 }
 
-/* Each line cut at each place, and each of its bytes another: refused or read, within its bounds. */
+/*
+ * Each line cut at each place, and each of its bytes another: refused or read, within its bounds.
+ */
 static void test_mangled(void)
 {
 	char line[1024];
@@ -207,7 +211,7 @@ static void test_mangled(void)
 	CU_PASS("no sanitizer has spoken");
 }
 
-/* What a call has made is bound to the record's name. */
+/* An object that a call created is bound to its name in the record. */
 static void test_bind(void)
 {
 	static const char *const line = "ibv_alloc_pd context=ctx1 = pd12";

@@ -38,7 +38,7 @@ static void write_frame(const struct hca *hca, const struct hca_cmmad *m, u32 se
 	CU_ASSERT_EQUAL(pcapng_write(capture, &p), 0);
 }
 
-/* What was sent so far is this. */
+/* The packets sent so far have these attributes. */
 static void sent(const struct emu_cm *c, const u32 *attr, u32 n)
 {
 	const struct hca *hca = c->m->hca;

@@ -48,7 +48,10 @@ static u32 word(const u8 *p)
 	return v;
 }
 
-/** struct blocks - what is in a file. @whole: bytes of complete blocks; @last: type of the last of them */
+/**
+ * struct blocks - what is in a file. @whole: bytes of complete blocks; @last: type of the last of
+ * them
+ */
 struct blocks {
 	u32 n[16];
 	u32 sections;
@@ -170,7 +173,7 @@ static void test_libpcap(void)
 	pcap_close(pcap);
 }
 
-/* Everything that there is to say. */
+/* All options at once. */
 static void test_options(void)
 {
 	static const u8 mac[6] = { 2, 3, 4, 5, 6, 7 };
@@ -303,7 +306,10 @@ static bool exists(const char *name)
 	return !access(in_dir(name), F_OK);
 }
 
-/* Each file of a ring is whole: it has all interfaces, also those that came later, and no more than it may. */
+/*
+ * Each file of a ring is whole: it has all interfaces, also those that came later, and no more than
+ * it may.
+ */
 static void ring(u64 bytes, u64 packets, u32 keep)
 {
 	char name[32];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: each packet there and back, checksums beside published and captured ones, what is wrong with a frame. */
+/*
+ * Frames: each packet there and back, checksums beside published and captured ones, what is wrong
+ * with a frame.
+ */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/roce_same.h"
 
@@ -162,7 +165,9 @@ static void test_snap(void)
 			p = any_packet(net, ops[i], ops[i] == ROCE_CMP_SWAP ? 0 : 61);
 			n = roce_build(&p, frame, sizeof(frame), &wire);
 			for (snap = 0; snap <= wire; snap++) {
-				/* Memory of just that size: what is beyond it shows in sanitizers. */
+				/*
+				 * Memory of just that size: what is beyond it shows in sanitizers.
+				 */
 				need = roce_payload_needed(&p, snap);
 				cut = p;
 				cut.payload = some = malloc(need ? need : 1);
@@ -191,7 +196,10 @@ static void test_snap(void)
 	}
 }
 
-/* The frame of the packet behind one, made of its frame: as if made anew, whatever is captured of it. */
+/*
+ * The frame of the packet behind one, made of its frame: as if made anew, whatever is captured of
+ * it.
+ */
 static void test_next(void)
 {
 	static u8 next[ROCE_FRAME_MAX];
@@ -209,7 +217,9 @@ static void test_next(void)
 			fill(other, sizeof(other));
 			q.payload = other;
 			for (snap = 0; snap <= roce_frame_len(&p); snap++) {
-				/* Each step from and to the ends of what a 16-bit checksum carries. */
+				/*
+				 * Each step from and to the ends of what a 16-bit checksum carries.
+				 */
 				ids = (u32)rnd();
 				p.ip_id = snap % 3 ? (u16)ids : 0;
 				q.ip_id = snap % 5 ? (u16)(ids >> 16) : 0xffff;
@@ -228,7 +238,7 @@ static void test_next(void)
 	}
 }
 
-/* --- checksums ------------------------------------------------------------------------------------- */
+/* --- checksums --- */
 
 /* IBTA volume 1, 7.8.2: the sample of a local packet, with its ICRC and VCRC. */
 static void test_sample(void)
@@ -262,7 +272,7 @@ static void test_sample(void)
 	CU_ASSERT_EQUAL(memcmp(frame, sample, sizeof(sample)), 0);
 }
 
-/* What the ICRC leaves out, as bits of bytes from @head on; @bth is where the BTH begins. */
+/* The fields that the ICRC masks, as bits of bytes from @head on; the BTH begins at @bth. */
 static bool variant(u32 net, u32 bth, u32 at, u32 bit)
 {
 	u32 ip = net == ROCE_IB_GRH ? 8 : 0;
@@ -334,7 +344,7 @@ static void test_corrupt(void)
 	}
 }
 
-/* --- frames of the kernel's soft device -------------------------------------------------------------- */
+/* --- frames of the kernel's soft device --- */
 
 static u32 read_pcap(const char *path)
 {
@@ -379,7 +389,7 @@ static void test_rxe(void)
 	CU_ASSERT(frames > 50);
 }
 
-/* --- limits and wrong frames ------------------------------------------------------------------------- */
+/* --- limits and wrong frames --- */
 
 static void test_limits(void)
 {
@@ -425,7 +435,9 @@ struct edit {
 	u32 wrong;
 };
 
-/* Of a SEND of 5 bytes: 14 + 20 + 8 + 12 + 8 + 4 in IPv4. Bytes of the frame, with its Ethernet header. */
+/*
+ * A SEND of 5 bytes: 14 + 20 + 8 + 12 + 8 + 4 bytes of the frame in IPv4, with its Ethernet header.
+ */
 static const struct edit edits[] = {
 	{ ROCE_IP4, 12, 2, 0x0806, 0, -ENOMSG, 0 },
 	{ ROCE_IP4, 14, 1, 0x55, 0, -ENOMSG, 0 },

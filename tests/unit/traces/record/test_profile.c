@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile that a recorder makes of a card: it is taken whatever the card says, and has what a card says that is within it. */
+/*
+ * The profile that a recorder makes of a card: it is taken whatever the card says, and has what a
+ * card says that is within it.
+ */
 #include "fabric/common/profile.h"
 #include "traces/record/record.h"
 #include "tests/lib/c/cu.h"
@@ -9,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* --- what traces/record/profile.c has of others ----------------------------------------------------- */
+/* --- what traces/record/profile.c has of others --- */
 
 struct rec_state rec;
 static char text[16384];
@@ -107,9 +110,12 @@ int trouble(const char *fmt, ...)
 	return -1;
 }
 
-/* --- cards -------------------------------------------------------------------------------------- */
+/* --- cards --- */
 
-/* The profile that comes of a device of that name, as the emulator reads it. Returns whether it does. */
+/*
+ * The profile that comes of a device of that name, as the emulator reads it. Returns whether it
+ * does.
+ */
 static bool made(struct profile *p, const char *name, int vectors, u32 devices)
 {
 	static struct ibv_device dev;

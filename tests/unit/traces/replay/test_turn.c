@@ -14,7 +14,9 @@
 #define SOON_NS 60000000000ULL
 #define NAP_US	20000
 
-/** struct entry - a record, and the number of records of each thread that had ended before it began. */
+/**
+ * struct entry - a record, and the number of records of each thread that had ended before it began.
+ */
 struct entry {
 	struct vt_rec rec;
 	uint32_t before[THREADS];
@@ -178,7 +180,10 @@ static void test_failure(void)
 	free(o->p.data);
 }
 
-/* Whether the poll of thread 0, from 10 to 20, waits for one that is at a record from @begin to @end. */
+/*
+ * Whether the poll of thread 0, from 10 to 20, waits for one that is at a record from @begin to
+ * @end.
+ */
 static bool waits(uint64_t begin, uint64_t end, enum vt_kind kind)
 {
 	struct world *o = &world;

@@ -129,7 +129,10 @@ static void test_threads(void)
 	vt_forget(&w);
 }
 
-/* Killed at any moment: all that was complete is there, and the reader says nothing against the rest. */
+/*
+ * Killed at any moment: all that was complete is there, and the reader says nothing against the
+ * rest.
+ */
 static void test_killed(void)
 {
 	static struct vt_dir d;
@@ -161,7 +164,7 @@ static void test_killed(void)
 	}
 }
 
-/* What is completed after the trace was opened has not been checked, and is not read. */
+/* A record that is completed after the trace was opened is not validated, and not read. */
 static void test_while_written(void)
 {
 	static struct vt_dir d;
@@ -222,7 +225,7 @@ static void test_two(void)
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What is appended comes behind all that was there, in its numbers and times. */
+/* Appended records continue the numbers and times of the existing ones. */
 static void test_append(void)
 {
 	static struct vt_dir d;
@@ -276,7 +279,9 @@ static void file_gone(const char *name)
 	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
 }
 
-/* Whether a trace of p1 can be read, and what is said of it: that, or by whom it can, whether it was recorded. */
+/*
+ * Whether a trace of p1 can be read, and why not; or who can read it, and whether it was recorded.
+ */
 static bool reads(bool *recorded, char *why, size_t size)
 {
 	static struct vt_dir d;
@@ -316,7 +321,10 @@ static void test_missing(void)
 	CU_ASSERT(!reads(&recorded, why, sizeof(why)) && strstr(why, "/p1/data: No such file"));
 }
 
-/* After each step of a writer that is killed, the trace can be read, and nothing was recorded before the last one. */
+/*
+ * After each step of a writer that is killed, the trace can be read, and nothing was recorded
+ * before the last one.
+ */
 static void test_killed_at_once(void)
 {
 	char path[96], why[512];
@@ -370,7 +378,7 @@ static void test_words(void)
 	CU_ASSERT(words_whole(all));
 }
 
-/* --- what the devices were ---------------------------------------------------------------------- */
+/* --- what the devices were --- */
 
 #define LIST "device 0 a 0000000000000001\ndevice 1 b 0000000000000002\n"
 #define PORT LIST "port 1 1 Ethernet 0 0 0\n"
@@ -501,7 +509,7 @@ static void test_devices_file(void)
 	CU_ASSERT_EQUAL(vt_file_add(&w, "devices", "", 1), 0);
 	CU_ASSERT_EQUAL(vt_open(&d, dir, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/p1/devices: expected no NUL"));
-	/* Of the trace as a whole; what is there stays. */
+	/* Files of the trace as a whole; existing ones stay. */
 	CU_ASSERT_EQUAL(vt_dir_file(&w, "profile", "ports 1\n", 8), 0);
 	CU_ASSERT_EQUAL(vt_dir_file(&w, "profile", "ports 2 \n", 9), 0);
 	snprintf(path, sizeof(path), "%s/profile", dir);
