@@ -44,33 +44,33 @@ static const char *capture_state_name(const struct proto_capture *q)
 static void capture_json_add_str(struct json_object *o, const char *key, const char *s)
 {
 	if (s[0])
-		add_str(o, key, s);
+		json_add_str(o, key, s);
 }
 
 static struct json_object *capture_json(const struct proto_capture *q)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "capture", q->id);
+	json_add_int(o, "capture", q->id);
 	capture_json_add_str(o, "file", q->path);
 	capture_json_add_str(o, "state", capture_state_name(q));
 	capture_json_add_str(o, "node", q->node);
 	capture_json_add_str(o, "device", q->dev);
 	if (q->port)
-		add_int(o, "port", q->port);
+		json_add_int(o, "port", q->port);
 	capture_json_add_str(o, "filter", q->filter);
 	if (q->snaplen)
-		add_int(o, "snaplen", q->snaplen);
+		json_add_int(o, "snaplen", q->snaplen);
 	if (q->ring_bytes)
-		add_int(o, "ring_size", q->ring_bytes);
+		json_add_int(o, "ring_size", q->ring_bytes);
 	if (q->ring_files)
-		add_int(o, "ring_files", q->ring_files);
+		json_add_int(o, "ring_files", q->ring_files);
 	json_object_object_add(o, "lossy", json_object_new_boolean((int)q->lossy));
-	add_int(o, "packets", q->packets);
-	add_int(o, "bytes", q->bytes);
-	add_int(o, "filtered", q->filtered);
-	add_int(o, "lost", q->lost);
-	add_int(o, "files", q->files);
+	json_add_int(o, "packets", q->packets);
+	json_add_int(o, "bytes", q->bytes);
+	json_add_int(o, "filtered", q->filtered);
+	json_add_int(o, "lost", q->lost);
+	json_add_int(o, "files", q->files);
 	if (q->err)
 		capture_json_add_str(o, "error", strerror(q->err));
 	return o;
@@ -107,7 +107,7 @@ static void capture_print_all(const struct fabric *f, FILE *out, bool json)
 		any = true;
 	}
 	if (json)
-		json_out(out, all);
+		json_print(out, all);
 }
 
 int fabric_capture_list(struct fabric *f, u32 flags)

@@ -19,7 +19,7 @@
 #define FOLLOW_LINKS 65535
 
 /* What the fabric will find out, too, and could tell nobody so well. Return: 0, or -1 after one line. */
-static int check_filter(const struct opts *o, const char *verb)
+static int capture_filter_check(const struct opts *o, const char *verb)
 {
 	struct bpf_program prog;
 	pcap_t *p;
@@ -29,11 +29,11 @@ static int check_filter(const struct opts *o, const char *verb)
 		return 0;
 	p = pcap_open_dead(DLT_EN10MB, FOLLOW_LINKS);
 	if (!p)
-		return trouble("%s: --filter: %s", verb, strerror(ENOMEM));
+		return print_error("%s: --filter: %s", verb, strerror(ENOMEM));
 	ret = pcap_compile(p, &prog, o->filter, 1, PCAP_NETMASK_UNKNOWN);
 	if (ret)
-		trouble("%s: --filter '%s': %s; see pcap-filter(7)", verb, o->filter,
-			pcap_geterr(p));
+		print_error("%s: --filter '%s': %s; see pcap-filter(7)", verb, o->filter,
+			    pcap_geterr(p));
 	else
 		pcap_freecode(&prog);
 	pcap_close(p);
@@ -41,7 +41,7 @@ static int check_filter(const struct opts *o, const char *verb)
 }
 
 /* Return: 0, or -1 after one line. */
-static int absolute(const char *verb, const char *file, char path[PATH_MAX])
+static int capture_path_resolve(const char *verb, const char *file, char path[PATH_MAX])
 {
 	char cwd[PATH_MAX];
 	int n;
@@ -50,22 +50,22 @@ static int absolute(const char *verb, const char *file, char path[PATH_MAX])
 		n = snprintf(path, PATH_MAX, "%s", file);
 	} else {
 		if (!getcwd(cwd, sizeof(cwd)))
-			return trouble("%s: the current directory: %s", verb, strerror(errno));
+			return print_error("%s: the current directory: %s", verb, strerror(errno));
 		n = snprintf(path, PATH_MAX, "%s/%s", cwd, file);
 	}
-	return n < PATH_MAX ? 0 : trouble("%s: %s: %s", verb, file, strerror(ENAMETOOLONG));
+	return n < PATH_MAX ? 0 : print_error("%s: %s: %s", verb, file, strerror(ENAMETOOLONG));
 }
 
 /* Return: a descriptor, or -1 after one line. @made: whether the file was not there before */
-static int open_file(const char *verb, const char *file, bool *made)
+static int capture_file_open(const char *verb, const char *file, bool *made)
 {
 	int fd;
 
 	*made = false;
 	if (!strcmp(file, "-")) {
 		if (isatty(STDOUT_FILENO))
-			return trouble("%s: standard output is a terminal: expected a pipe or file",
-				       verb);
+			return print_error(
+				"%s: standard output is a terminal: expected a pipe or file", verb);
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else {
 		fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -73,11 +73,11 @@ static int open_file(const char *verb, const char *file, bool *made)
 		if (fd < 0 && errno == EEXIST)
 			fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
-	return fd < 0 ? trouble("%s: %s: %s", verb, file, strerror(errno)) : fd;
+	return fd < 0 ? print_error("%s: %s: %s", verb, file, strerror(errno)) : fd;
 }
 
 /* A file that was made for nothing goes again, if it is still that one. */
-static void take_back(const char *file, int fd)
+static void capture_file_discard(const char *file, int fd)
 {
 	struct stat mine, there;
 
@@ -87,7 +87,7 @@ static void take_back(const char *file, int fd)
 }
 
 /* Of a file that this process makes. */
-static u32 file_mode(void)
+static u32 capture_file_mode(void)
 {
 	const mode_t mask = umask(0);
 
@@ -95,29 +95,32 @@ static u32 file_mode(void)
 	return 0666 & ~mask;
 }
 
-static int refused(const struct opts *o, const char *verb, const char *file, int ret,
-		   const struct proto_capture *q)
+static int capture_print_refusal(const struct opts *o, const char *verb, const char *file, int ret,
+				 const struct proto_capture *q)
 {
 	switch (ret) {
 	case -ENODEV:
-		return trouble("%s: fabric %s has no such port; see 'rdmaemu status'", verb,
-			       o->fabric);
+		return print_error("%s: fabric %s has no such port; see 'rdmaemu status'", verb,
+				   o->fabric);
 	case -EUSERS:
-		return trouble("%s: fabric %s has %u captures already; see 'rdmaemu capture list'",
-			       verb, o->fabric, CAPTURES);
+		return print_error(
+			"%s: fabric %s has %u captures already; see 'rdmaemu capture list'", verb,
+			o->fabric, CAPTURES);
 	case -EBUSY:
-		return trouble("%s: %s: capture %u writes to it already", verb, file, q->id);
+		return print_error("%s: %s: capture %u writes to it already", verb, file, q->id);
 	case -EIO:
 		if ((q->err == EINVAL || q->err == EBUSY) && q->text[0])
-			return trouble("%s: %s", verb, q->text);
-		return trouble("%s: %s: %s", verb, q->text[0] ? q->text : file, strerror(q->err));
+			return print_error("%s: %s", verb, q->text);
+		return print_error("%s: %s: %s", verb, q->text[0] ? q->text : file,
+				   strerror(q->err));
 	}
-	not_running(o, ret);
+	ctl_print_error(o, ret);
 	return -1;
 }
 
 /* Return: the capture's number, or -1 after one line on stderr. @hold: it ends with the connection */
-static int start(const struct opts *o, const char *verb, const char *file, int sock, bool hold)
+static int capture_request_start(const struct opts *o, const char *verb, const char *file, int sock,
+				 bool hold)
 {
 	static struct proto_msg m;
 	const struct timeval forever = { 0 };
@@ -127,17 +130,17 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 
 	m = (struct proto_msg){ .op = PROTO_CAPTURE_START, .flags = hold ? PROTO_F_HOLD : 0 };
 	if (o->ring_files && !o->ring_size)
-		return trouble("%s: --ring-files: expected --ring-size as well", verb);
+		return print_error("%s: --ring-files: expected --ring-size as well", verb);
 	if (o->ring_size && !strcmp(file, "-"))
-		return trouble("%s: --ring-size: expected a file, not standard output", verb);
-	if (check_filter(o, verb) || absolute(verb, file, q->path))
+		return print_error("%s: --ring-size: expected a file, not standard output", verb);
+	if (capture_filter_check(o, verb) || capture_path_resolve(verb, file, q->path))
 		return -1;
 	q->lossy = o->lossy;
 	q->erf = o->erf;
 	q->snaplen = o->snaplen;
 	q->ring_bytes = o->ring_size;
 	q->ring_files = o->ring_files;
-	q->mode = file_mode();
+	q->mode = capture_file_mode();
 	q->port = o->port;
 	/* Of a run it is where the program is. */
 	if (!hold && strcmp(o->node, "all") != 0)
@@ -145,7 +148,7 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	snprintf(q->dev, sizeof(q->dev), "%s", o->device);
 	snprintf(q->filter, sizeof(q->filter), "%s", o->filter);
 	if (!o->ring_size) {
-		fd = open_file(verb, file, &made);
+		fd = capture_file_open(verb, file, &made);
 		if (fd < 0)
 			return -1;
 	}
@@ -154,10 +157,10 @@ static int start(const struct opts *o, const char *verb, const char *file, int s
 	ret = ctl_call_fd(sock, &m, fd);
 	/* It is another's by now where that writes to it. */
 	if (ret && ret != -EBUSY && made)
-		take_back(file, fd);
+		capture_file_discard(file, fd);
 	if (fd >= 0)
 		close(fd);
-	return ret ? refused(o, verb, file, ret, q) : (int)q->id;
+	return ret ? capture_print_refusal(o, verb, file, ret, q) : (int)q->id;
 }
 
 int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -165,13 +168,13 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 	int sock, id;
 
 	if (argc != 1) {
-		trouble("capture start: expected one file");
+		print_error("capture start: expected one file");
 		return EXIT_USAGE;
 	}
 	sock = ctl_connect(p->sock);
 	if (sock < 0)
-		return not_running(o, sock);
-	id = start(o, "capture start", argv[0], sock, false);
+		return ctl_print_error(o, sock);
+	id = capture_request_start(o, "capture start", argv[0], sock, false);
 	close(sock);
 	if (id < 0)
 		return 1;
@@ -182,7 +185,7 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 }
 
 /* Ends one; with @id 0, any. Return: 0 with *q, or -errno. */
-static int stop(int sock, u32 id, struct proto_capture *q)
+static int capture_request_stop(int sock, u32 id, struct proto_capture *q)
 {
 	static struct proto_msg m;
 	const struct timeval forever = { 0 };
@@ -198,16 +201,16 @@ static int stop(int sock, u32 id, struct proto_capture *q)
 }
 
 /* Return: exit status. */
-static int failed(const struct proto_capture *q)
+static int capture_print_failure(const struct proto_capture *q)
 {
 	if (!q->err)
 		return 0;
-	trouble("capture: %s: %s, after %llu packets", q->text[0] ? q->text : q->path,
-		strerror(q->err), (unsigned long long)q->packets);
+	print_error("capture: %s: %s, after %llu packets", q->text[0] ? q->text : q->path,
+		    strerror(q->err), (unsigned long long)q->packets);
 	return 1;
 }
 
-static void print_count(const struct proto_capture *q)
+static void capture_print_counts(const struct proto_capture *q)
 {
 	printf("%s: %llu packets, %llu bytes", q->path, (unsigned long long)q->packets,
 	       (unsigned long long)q->bytes);
@@ -220,18 +223,18 @@ static void print_count(const struct proto_capture *q)
 	putchar('\n');
 }
 
-static int stop_all(const struct opts *o, int sock)
+static int capture_stop_all(const struct opts *o, int sock)
 {
 	struct proto_capture q;
 	int status = 0, ret, n = 0;
 
-	while (!(ret = stop(sock, 0, &q)) && n++ < (int)CAPTURES) {
-		print_count(&q);
-		status |= failed(&q);
+	while (!(ret = capture_request_stop(sock, 0, &q)) && n++ < (int)CAPTURES) {
+		capture_print_counts(&q);
+		status |= capture_print_failure(&q);
 	}
 	if (ret == -ENOENT && !n)
-		return trouble("capture stop: fabric %s has no capture", o->fabric), 1;
-	return ret && ret != -ENOENT ? not_running(o, ret) : status;
+		return print_error("capture stop: fabric %s has no capture", o->fabric), 1;
+	return ret && ret != -ENOENT ? ctl_print_error(o, ret) : status;
 }
 
 int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -241,27 +244,27 @@ int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, ch
 	u64 id;
 
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	if (!argc)
-		status = stop_all(o, sock);
+		status = capture_stop_all(o, sock);
 	for (i = 0; i < argc && !status; i++) {
 		if (!parse_number(argv[i], UINT32_MAX, &id) || !id) {
-			trouble("capture stop: '%s': expected a capture's number", argv[i]);
+			print_error("capture stop: '%s': expected a capture's number", argv[i]);
 			status = EXIT_USAGE;
 			break;
 		}
-		ret = stop(sock, (u32)id, &q);
+		ret = capture_request_stop(sock, (u32)id, &q);
 		if (ret == -ENOENT)
-			status = trouble("capture stop: fabric %s has no capture %s", o->fabric,
-					 argv[i])
+			status = print_error("capture stop: fabric %s has no capture %s", o->fabric,
+					     argv[i])
 					 ? 1
 					 : 0;
 		else if (ret)
-			status = not_running(o, ret);
+			status = ctl_print_error(o, ret);
 		else
-			print_count(&q);
+			capture_print_counts(&q);
 		if (!ret)
-			status = failed(&q);
+			status = capture_print_failure(&q);
 	}
 	close(sock);
 	return status;
@@ -271,7 +274,7 @@ int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, ch
 {
 	(void)argc;
 	(void)argv;
-	return print_text(o, p, PROTO_CAPTURE_LIST);
+	return ctl_print_text(o, p, PROTO_CAPTURE_LIST);
 }
 
 /* --- rdmaemu run --capture ---------------------------------------------------------------------------- */
@@ -282,13 +285,13 @@ static struct {
 	u32 id;
 } own = { .sock = -1 };
 
-bool capture_wanted(const struct opts *o, const struct fabric_paths *p)
+bool run_capture_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
 	return o->capture[0];
 }
 
-int capture_before(const struct opts *o, const struct fabric_paths *p)
+int run_capture_start(const struct opts *o, const struct fabric_paths *p)
 {
 	static const struct {
 		enum opt_id id;
@@ -301,51 +304,52 @@ int capture_before(const struct opts *o, const struct fabric_paths *p)
 
 	for (i = 0; i < ARRAY_SIZE(with) && !o->capture[0]; i++)
 		if (o->level[with[i].id])
-			return trouble("run: --%s: expected --capture as well", with[i].name);
+			return print_error("run: --%s: expected --capture as well", with[i].name);
 	if (!o->capture[0])
 		return 0;
 	own.sock = ctl_connect(p->sock);
 	if (own.sock < 0) {
-		not_running(o, own.sock);
+		ctl_print_error(o, own.sock);
 		return -1;
 	}
-	id = start(o, "run", o->capture, own.sock, true);
+	id = capture_request_start(o, "run", o->capture, own.sock, true);
 	if (id < 0)
 		return -1;
 	own.id = (u32)id;
 	/* The program's words would get in between. */
 	if (!strcmp(o->capture, "-") && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return trouble("run: standard output: %s", strerror(errno));
+		return print_error("run: standard output: %s", strerror(errno));
 	return 0;
 }
 
 /* The fabric knows nothing of it any more. @ret: why */
-static void left_alone(const struct opts *o, int ret)
+static void capture_print_fabric_gone(const struct opts *o, int ret)
 {
 	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE)
-		trouble("capture: %s: fabric %s ended before the capture did: packets may be "
-			"missing",
-			o->capture, o->fabric);
+		print_error("capture: %s: fabric %s ended before the capture did: packets may be "
+			    "missing",
+			    o->capture, o->fabric);
 	else
-		trouble("capture: %s: fabric %s: %s", o->capture, o->fabric, strerror(-ret));
+		print_error("capture: %s: fabric %s: %s", o->capture, o->fabric, strerror(-ret));
 }
 
-bool capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		    const char *program)
+bool run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+			const char *program)
 {
 	struct proto_capture q;
 	struct proto_msg m;
 	int fd, ret;
 
 	(void)program;
-	if (!run_summary(p, run, &m, &fd))
+	if (!run_journal_summary(p, run, &m, &fd))
 		close(fd);
-	ret = stop(own.sock, own.id, &q);
+	ret = capture_request_stop(own.sock, own.id, &q);
 	close(own.sock);
 	if (ret)
-		left_alone(o, ret);
-	else if (!failed(&q) && q.ended)
-		trouble("capture: %s: 'rdmaemu capture stop' ended it before the program's end, "
+		capture_print_fabric_gone(o, ret);
+	else if (!capture_print_failure(&q) && q.ended)
+		print_error(
+			"capture: %s: 'rdmaemu capture stop' ended it before the program's end, "
 			"after "
 			"%llu packets",
 			q.path, (unsigned long long)q.packets);

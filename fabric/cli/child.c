@@ -27,7 +27,7 @@ struct before {
 	struct sigaction chld;
 };
 
-static void block_signals(sigset_t *set, struct before *b)
+static void child_block_signals(sigset_t *set, struct before *b)
 {
 	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -42,7 +42,7 @@ static void block_signals(sigset_t *set, struct before *b)
 }
 
 static void __attribute__((noreturn))
-become(char **argv, const struct before *b, pid_t parent, int tell)
+child_exec(char **argv, const struct before *b, pid_t parent, int tell)
 {
 	int err;
 
@@ -59,7 +59,7 @@ become(char **argv, const struct before *b, pid_t parent, int tell)
 }
 
 /* Pass on a signal that a process has sent. */
-static void forward(pid_t child, const siginfo_t *si)
+static void child_forward_signal(pid_t child, const siginfo_t *si)
 {
 	if (si->si_code == SI_QUEUE)
 		sigqueue(child, si->si_signo, si->si_value);
@@ -68,7 +68,7 @@ static void forward(pid_t child, const siginfo_t *si)
 }
 
 /* The child has changed its state. Return: whether it has ended. */
-static bool look(pid_t child, int *status)
+static bool child_has_ended(pid_t child, int *status)
 {
 	while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
 		if (!WIFSTOPPED(*status))
@@ -84,7 +84,7 @@ static bool look(pid_t child, int *status)
 	return false;
 }
 
-static void wait_end(pid_t child, const sigset_t *set, int *status)
+static void child_wait_end(pid_t child, const sigset_t *set, int *status)
 {
 	siginfo_t si;
 
@@ -92,14 +92,14 @@ static void wait_end(pid_t child, const sigset_t *set, int *status)
 		if (sigwaitinfo(set, &si) < 0)
 			continue;
 		if (si.si_signo != SIGCHLD || si.si_code <= 0)
-			forward(child, &si);
-		if (si.si_signo == SIGCHLD && look(child, status))
+			child_forward_signal(child, &si);
+		if (si.si_signo == SIGCHLD && child_has_ended(child, status))
 			return;
 	}
 }
 
 /* What became of exec: 0 or -errno. */
-static int told(int fd)
+static int child_exec_result(int fd)
 {
 	int err = 0;
 	ssize_t n;
@@ -120,25 +120,25 @@ int child_run(char **argv, int *status)
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
-	block_signals(&set, &b);
+	child_block_signals(&set, &b);
 	child = fork();
 	if (!child)
-		become(argv, &b, parent, fds[1]);
+		child_exec(argv, &b, parent, fds[1]);
 	err = child < 0 ? errno : 0;
 	close(fds[1]);
 	if (err) {
 		close(fds[0]);
 		return -err;
 	}
-	err = told(fds[0]);
+	err = child_exec_result(fds[0]);
 	if (err)
 		waitpid(child, status, 0);
 	else
-		wait_end(child, &set, status);
+		child_wait_end(child, &set, status);
 	return err;
 }
 
-void child_leave(int status)
+void child_exit_as(int status)
 {
 	const struct rlimit none = { 0, 0 };
 	sigset_t set;

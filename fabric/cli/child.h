@@ -15,7 +15,7 @@
  * Return: 0, or -errno when the program cannot be executed.
  */
 int child_run(char **argv, int *status);
-/** child_leave() - end as the child has ended: by exit status, or by signal. */
-void __attribute__((noreturn)) child_leave(int status);
+/** child_exit_as() - end as the child has ended: by exit status, or by signal. */
+void __attribute__((noreturn)) child_exit_as(int status);
 
 #endif

@@ -162,7 +162,7 @@ static const struct verb verbs[] = {
 	  true, verb_replay },
 };
 
-static int usage(void)
+static int cli_print_help(void)
 {
 	size_t i;
 
@@ -173,7 +173,7 @@ static int usage(void)
 	return 0;
 }
 
-static int verb_usage(const struct verb *v)
+static int verb_print_help(const struct verb *v)
 {
 	printf("usage: rdmaemu %s\n\n%s\n\n", v->usage, v->help);
 	opts_usage(v->flags);
@@ -184,7 +184,7 @@ static int verb_usage(const struct verb *v)
 }
 
 /* All settings, in the order in which one may depend on the one before. */
-static int settle(struct opts *o, struct fabric_paths *p)
+static int cli_load_settings(struct opts *o, struct fabric_paths *p)
 {
 	char dir[PATH_MAX], file[PATH_MAX + 8];
 
@@ -193,16 +193,16 @@ static int settle(struct opts *o, struct fabric_paths *p)
 	snprintf(file, sizeof(file), "%s/config", dir);
 	if (opts_file(o, o->config[0] ? o->config : file, o->config[0]))
 		return -1;
-	return paths_of(p, dir, o->fabric);
+	return statedir_paths(p, dir, o->fabric);
 }
 
-static bool runs_program(const struct verb *v)
+static bool verb_is_launcher(const struct verb *v)
 {
 	return v->run == verb_run || v->run == verb_record;
 }
 
 /* Flags behind the first argument, which comes behind them then. Return: as opts_parse(). */
-static int late_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
+static int verb_parse_late_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
 {
 	char *first;
 	int more;
@@ -218,13 +218,13 @@ static int late_flags(const struct verb *v, struct opts *o, int n, int argc, cha
 	return n + more;
 }
 
-static bool is_trace(const struct verb *v)
+static bool verb_is_trace(const struct verb *v)
 {
 	return v->run == verb_trace_show || v->run == verb_trace_stat || v->run == verb_trace_diff;
 }
 
 /* Flags between and behind the arguments of @v, up to "--". Return: -1, or how many words are left of @argv. */
-static int any_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
+static int verb_parse_all_flags(const struct verb *v, struct opts *o, int n, int argc, char **argv)
 {
 	bool flags = true; /* no "--" has come yet */
 	int from = n, to = n, more;
@@ -241,7 +241,7 @@ static int any_flags(const struct verb *v, struct opts *o, int n, int argc, char
 }
 
 /* What a verb that was called without arguments expects; NULL: its usage says so. */
-static const char *expected_of(const struct verb *v)
+static const char *verb_expected_argument(const struct verb *v)
 {
 	if (v->run == verb_replay || v->run == verb_trace_show || v->run == verb_trace_stat)
 		return "a trace directory";
@@ -252,25 +252,25 @@ static const char *expected_of(const struct verb *v)
 	return v->run == verb_inject ? "a capture, pcap or pcapng" : NULL;
 }
 
-static int nothing_given(const struct verb *v)
+static int verb_print_missing(const struct verb *v)
 {
-	const char *expected = expected_of(v);
+	const char *expected = verb_expected_argument(v);
 
 	if (expected)
-		trouble("%s: expected %s; see 'rdmaemu %s --help'", v->name, expected, v->name);
+		print_error("%s: expected %s; see 'rdmaemu %s --help'", v->name, expected, v->name);
 	else
-		trouble("%s: no %s given; see 'rdmaemu %s --help'", v->name,
-			runs_program(v) ? "program" : "value", v->name);
+		print_error("%s: no %s given; see 'rdmaemu %s --help'", v->name,
+			    verb_is_launcher(v) ? "program" : "value", v->name);
 	return EXIT_USAGE;
 }
 
 /* What was printed has to be there. Return: exit status. */
-static int printed(int status)
+static int cli_flush_output(int status)
 {
 	if (fflush(stdout))
-		trouble("standard output: %s", strerror(errno));
+		print_error("standard output: %s", strerror(errno));
 	else if (ferror(stdout))
-		trouble("standard output: it could not be written");
+		print_error("standard output: it could not be written");
 	else
 		return status;
 	return status ? status : 1;
@@ -285,28 +285,28 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	opts_init(&o);
 	n = opts_parse(&o, v->name, v->flags, argc, argv);
 	if (n >= 0 && (v->run == verb_inject || v->run == verb_replay))
-		n = late_flags(v, &o, n, argc, argv);
-	if (n >= 0 && is_trace(v))
-		argc = any_flags(v, &o, n, argc, argv);
+		n = verb_parse_late_flags(v, &o, n, argc, argv);
+	if (n >= 0 && verb_is_trace(v))
+		argc = verb_parse_all_flags(v, &o, n, argc, argv);
 	if (n < 0 || argc < 0)
 		return EXIT_USAGE;
 	if (o.help)
-		return verb_usage(v);
+		return verb_print_help(v);
 	if (!v->takes_args && n < argc) {
-		trouble("%s: unexpected argument '%s'; see 'rdmaemu %s --help'", v->name, argv[n],
-			v->name);
+		print_error("%s: unexpected argument '%s'; see 'rdmaemu %s --help'", v->name,
+			    argv[n], v->name);
 		return EXIT_USAGE;
 	}
 	if (v->takes_args && n >= argc &&
-	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && !runs_program(v)) &&
+	    !(v->flags & OPT_BIT(OPT_SCENARIO) && o.scenario[0] && !verb_is_launcher(v)) &&
 	    v->run != verb_clock_run && v->run != verb_capture_stop)
-		return nothing_given(v);
-	if (settle(&o, &paths))
-		return runs_program(v) ? EXIT_TROUBLE : 1;
-	return printed(v->run(&o, &paths, argc - n, argv + n));
+		return verb_print_missing(v);
+	if (cli_load_settings(&o, &paths))
+		return verb_is_launcher(v) ? EXIT_TROUBLE : 1;
+	return cli_flush_output(v->run(&o, &paths, argc - n, argv + n));
 }
 
-static int fabric_process(int argc, char **argv)
+static int cli_run_daemon(int argc, char **argv)
 {
 	static struct opts o;
 
@@ -331,7 +331,7 @@ static int verb_words(const struct verb *v, int argc, char **argv)
 }
 
 /* Two verbs are called replay: the flag tells them apart. */
-static bool is_meant(const struct verb *v, int argc, char **argv)
+static bool verb_is_meant(const struct verb *v, int argc, char **argv)
 {
 	int i;
 
@@ -342,7 +342,7 @@ static bool is_meant(const struct verb *v, int argc, char **argv)
 }
 
 /* The second words of verbs that have two; NULL: @first is the first word of none. */
-static const char *group_words(const char *first)
+static const char *cli_group_words(const char *first)
 {
 	static const char *const groups[][2] = {
 		{ "fabric", "start, stop or status" },
@@ -368,30 +368,30 @@ int main(int argc, char **argv)
 	argc--;
 	argv++;
 	if (!argc) {
-		trouble("no verb given; see 'rdmaemu --help'");
+		print_error("no verb given; see 'rdmaemu --help'");
 		return EXIT_USAGE;
 	}
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		n = verb_words(&verbs[i], argc, argv);
-		if (n && is_meant(&verbs[i], argc, argv))
+		if (n && verb_is_meant(&verbs[i], argc, argv))
 			return verb_main(&verbs[i], argc - n, argv + n);
 	}
 	if (!strcmp(argv[0], DAEMON_VERB))
-		return fabric_process(argc - 1, argv + 1);
+		return cli_run_daemon(argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--version")) {
 		puts("rdmaemu " RDMAEMU_VERSION);
 		return 0;
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))
-		return usage();
-	words = group_words(argv[0]);
+		return cli_print_help();
+	words = cli_group_words(argv[0]);
 	if (words) {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-			return usage();
-		trouble("%s: expected %s; see 'rdmaemu --help'", argv[0], words);
+			return cli_print_help();
+		print_error("%s: expected %s; see 'rdmaemu --help'", argv[0], words);
 		return EXIT_USAGE;
 	}
-	trouble("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",
-		argv[0]);
+	print_error("unknown %s '%s'; see 'rdmaemu --help'", argv[0][0] == '-' ? "option" : "verb",
+		    argv[0]);
 	return EXIT_USAGE;
 }

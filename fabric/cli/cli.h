@@ -36,10 +36,10 @@ int verb_port_down(struct opts *o, const struct fabric_paths *p, int argc, char 
 int verb_port_lid(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_pkey(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
-/** not_running() - say why there was no answer. Return: 1, the exit status. */
-int not_running(const struct opts *o, int err);
-/** print_text() - ask the fabric for text, by @op, and print it. Return: the exit status. */
-int print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
+/** ctl_print_error() - say why there was no answer. Return: 1, the exit status. */
+int ctl_print_error(const struct opts *o, int err);
+/** ctl_print_text() - ask the fabric for text, by @op, and print it. Return: the exit status. */
+int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
 int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
@@ -49,10 +49,10 @@ int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **ar
 int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
-/** map_text() - the text in a memfd; NULL: there is none. */
-char *map_text(int fd, size_t *len);
-/** print_fd() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
-int print_fd(int fd, FILE *out);
+/** memfd_map() - the text in a memfd; NULL: there is none. */
+char *memfd_map(int fd, size_t *len);
+/** memfd_print() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
+int memfd_print(int fd, FILE *out);
 int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

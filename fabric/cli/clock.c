@@ -12,16 +12,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static void print_time(const char *before, u64 ns)
+static void clock_print_time(const char *before, u64 ns)
 {
 	printf("%s%llu.%09llu s", before, (unsigned long long)(ns / 1000000000),
 	       (unsigned long long)(ns % 1000000000));
 }
 
-static void print_line(const struct opts *o, const struct proto_clock *k)
+static void clock_print_line(const struct opts *o, const struct proto_clock *k)
 {
 	printf("fabric %s: ", o->fabric);
-	print_time("", k->now);
+	clock_print_time("", k->now);
 	if (!k->running)
 		printf(", stopped");
 	else if (k->ppm != CLOCK_PPM)
@@ -29,68 +29,70 @@ static void print_line(const struct opts *o, const struct proto_clock *k)
 	else
 		printf(", running");
 	if (k->next != ~0ULL)
-		print_time(", next timer at ", k->next);
+		clock_print_time(", next timer at ", k->next);
 	putchar('\n');
 }
 
-static void print_object(const struct opts *o, const struct proto_clock *k)
+static void clock_print_json(const struct opts *o, const struct proto_clock *k)
 {
 	struct json_object *j = json_object_new_object();
 
-	add_str(j, "fabric", o->fabric);
+	json_add_str(j, "fabric", o->fabric);
 	json_object_object_add(j, "now_ns", json_object_new_uint64(k->now));
 	json_object_object_add(j, "running", json_object_new_boolean((int)k->running));
 	json_object_object_add(j, "scale", json_object_new_double((double)k->ppm / CLOCK_PPM));
 	json_object_object_add(j, "next_ns",
 			       k->next == ~0ULL ? NULL : json_object_new_uint64(k->next));
-	json_out(stdout, j);
+	json_print(stdout, j);
 }
 
-static int explain(const struct opts *o, int err, const struct proto_clock *k)
+static int clock_print_error(const struct opts *o, int err, const struct proto_clock *k)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		trouble("fabric %s is joined with others: its clock stays as it is", o->fabric);
+		print_error("fabric %s is joined with others: its clock stays as it is", o->fabric);
 		break;
 	case -EBUSY:
-		trouble("fabric %s: its clock is being moved by somebody else", o->fabric);
+		print_error("fabric %s: its clock is being moved by somebody else", o->fabric);
 		break;
 	case -ERANGE:
-		trouble("fabric %s: that is further than its clock goes", o->fabric);
+		print_error("fabric %s: that is further than its clock goes", o->fabric);
 		break;
 	case -ETIME:
-		trouble("fabric %s: its clock got to %llu.%09llu s: a program that is stopped has "
+		print_error(
+			"fabric %s: its clock got to %llu.%09llu s: a program that is stopped has "
 			"its "
 			"engine",
 			o->fabric, (unsigned long long)(k->now / 1000000000),
 			(unsigned long long)(k->now % 1000000000));
 		break;
 	default:
-		return not_running(o, err);
+		return ctl_print_error(o, err);
 	}
 	return 1;
 }
 
 /* @k becomes the answer. Return: the exit status. */
-static int ask(const struct opts *o, const struct fabric_paths *p, struct proto_clock k)
+static int clock_send_request(const struct opts *o, const struct fabric_paths *p,
+			      struct proto_clock k)
 {
 	struct proto_msg m = { .op = PROTO_CLOCK, .clock = k };
 	const struct timeval for_ever = { 0 };
 	int sock = ctl_connect(p->sock), ret;
 
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	/* A long way takes its time. */
 	if (k.what == PROTO_CLOCK_ADVANCE)
 		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever));
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);
 	if (ret)
-		return explain(o, ret, &m.clock);
+		return clock_print_error(o, ret, &m.clock);
 	if (o->json)
-		print_object(o, &m.clock);
+		clock_print_json(o, &m.clock);
 	else if (k.what == PROTO_CLOCK_SHOW)
-		print_line(o, &m.clock);
+		clock_print_line(o, &m.clock);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **ar
 {
 	(void)argc;
 	(void)argv;
-	return ask(o, p, (struct proto_clock){ .what = PROTO_CLOCK_SHOW });
+	return clock_send_request(o, p, (struct proto_clock){ .what = PROTO_CLOCK_SHOW });
 }
 
 int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -106,13 +108,14 @@ int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, c
 	struct proto_clock k = { .what = PROTO_CLOCK_ADVANCE };
 
 	if (argc != 1 || !time_parse(argv[0], CLOCK_ADVANCE_MAX, &k.ns)) {
-		trouble("clock advance: '%s': expected a time of up to a year, with its unit: ns, "
+		print_error(
+			"clock advance: '%s': expected a time of up to a year, with its unit: ns, "
 			"us, "
 			"ms or s",
 			argc > 1 ? argv[1] : argv[0]);
 		return EXIT_USAGE;
 	}
-	return ask(o, p, k);
+	return clock_send_request(o, p, k);
 }
 
 int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -120,15 +123,15 @@ int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char 
 	struct proto_clock k = { .what = PROTO_CLOCK_RUN };
 
 	if (argc > 1 || (argc && !parse_scale(argv[0], &k.ppm))) {
-		trouble("clock run: '%s': expected " SCALE_EXPECTED, argv[argc > 1]);
+		print_error("clock run: '%s': expected " SCALE_EXPECTED, argv[argc > 1]);
 		return EXIT_USAGE;
 	}
-	return ask(o, p, k);
+	return clock_send_request(o, p, k);
 }
 
 int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	return ask(o, p, (struct proto_clock){ .what = PROTO_CLOCK_STOP });
+	return clock_send_request(o, p, (struct proto_clock){ .what = PROTO_CLOCK_STOP });
 }

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 /* Connects and takes the lease. Returns the socket or -errno. */
-static int join(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
+static int ctl_take_lease(const struct opts *o, const struct fabric_paths *p, bool stay,
+			  struct proto_msg *m)
 {
 	int sock = ctl_connect(p->sock), ret;
 
@@ -38,63 +39,66 @@ static int join(const struct opts *o, const struct fabric_paths *p, bool stay, s
 	return ret;
 }
 
-static bool nobody_there(int err)
+static bool ctl_is_gone(int err)
 {
 	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE;
 }
 
 /* Joins the fabric, or starts it and joins. Lock held. */
-static int start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
-			struct proto_msg *m)
+static int ctl_start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
+			    struct proto_msg *m)
 {
 	char why[PATH_MAX + 256];
-	int sock = join(o, p, stay, m);
+	int sock = ctl_take_lease(o, p, stay, m);
 
-	if (sock >= 0 || !nobody_there(sock))
+	if (sock >= 0 || !ctl_is_gone(sock))
 		return sock;
 	unlink(p->sock);
 	if (spawn_fabric(o, p, stay, lock, why, sizeof(why))) {
-		trouble("fabric %s: %s", o->fabric, why);
+		print_error("fabric %s: %s", o->fabric, why);
 		return -ECANCELED;
 	}
-	return join(o, p, stay, m);
+	return ctl_take_lease(o, p, stay, m);
 }
 
 /* A fabric that runs already may not be what was asked for. */
-static int check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
-			const struct proto_msg *m)
+static int ctl_check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
+			    const struct proto_msg *m)
 {
 	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
-		return trouble("fabric %s is running and is not isolated; choose another --fabric",
-			       o->fabric);
+		return print_error(
+			"fabric %s is running and is not isolated; choose another --fabric",
+			o->fabric);
 	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
-		return trouble("fabric %s is running with another profile; choose another --fabric",
-			       o->fabric);
+		return print_error(
+			"fabric %s is running with another profile; choose another --fabric",
+			o->fabric);
 	if (o->level[OPT_TIME_SCALE] >= LEVEL_ENV && o->ppm != m->lease.ppm)
-		return trouble("fabric %s was started with another --time-scale; choose another "
-			       "--fabric, or see 'rdmaemu clock run'",
-			       o->fabric);
+		return print_error(
+			"fabric %s was started with another --time-scale; choose another "
+			"--fabric, or see 'rdmaemu clock run'",
+			o->fabric);
 	if (o->level[OPT_CLOCK] >= LEVEL_ENV && o->manual != m->lease.manual)
-		return trouble("fabric %s was started with another --clock; choose another "
-			       "--fabric, or see 'rdmaemu clock'",
-			       o->fabric);
+		return print_error("fabric %s was started with another --clock; choose another "
+				   "--fabric, or see 'rdmaemu clock'",
+				   o->fabric);
 	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !m->lease.chaos)
-		return trouble("fabric %s is running without chaos; choose another --fabric",
-			       o->fabric);
+		return print_error("fabric %s is running without chaos; choose another --fabric",
+				   o->fabric);
 	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !o->chaos_random &&
 	    o->chaos_seed != m->lease.chaos_seed)
-		return trouble("fabric %s is running with chaos of seed %llu; choose another "
-			       "--fabric",
-			       o->fabric, (unsigned long long)m->lease.chaos_seed);
+		return print_error("fabric %s is running with chaos of seed %llu; choose another "
+				   "--fabric",
+				   o->fabric, (unsigned long long)m->lease.chaos_seed);
 	if (topology && topology != m->lease.topology)
-		return trouble(
+		return print_error(
 			"fabric %s is running with another topology; choose another --fabric",
 			o->fabric);
 	return 0;
 }
 
 /* Whether the topology that is asked for, if any, can be read. */
-static int topology_check(const struct opts *o, u64 *hash)
+static int ctl_check_topology(const struct opts *o, u64 *hash)
 {
 	struct topology *t;
 	int ret = 0;
@@ -103,7 +107,7 @@ static int topology_check(const struct opts *o, u64 *hash)
 		return 0;
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		return trouble("%s", strerror(ENOMEM));
+		return print_error("%s", strerror(ENOMEM));
 	ret = topology_load(t, o->topology);
 	*hash = t->hash;
 	if (!ret)
@@ -118,26 +122,27 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 	u64 topology = 0;
 	int sock, lock, tries;
 
-	if (profile_load(&profile, o->profile) || topology_check(o, &topology))
+	if (profile_load(&profile, o->profile) || ctl_check_topology(o, &topology))
 		return -1;
-	sock = join(o, p, stay, m);
+	sock = ctl_take_lease(o, p, stay, m);
 	/* A fabric that was killed right after it had started is worth a few more. */
-	for (tries = 0; nobody_there(sock) && tries < 5; tries++) {
+	for (tries = 0; ctl_is_gone(sock) && tries < 5; tries++) {
 		lock = lock_take(p->lock, true);
 		if (lock < 0)
-			return trouble("%s: %s", p->lock, strerror(-lock));
-		sock = start_locked(o, p, stay, lock, m);
+			return print_error("%s: %s", p->lock, strerror(-lock));
+		sock = ctl_start_locked(o, p, stay, lock, m);
 		close(lock);
 	}
 	if (sock == -ECANCELED)
 		return -1;
 	if (sock == -ETIMEDOUT)
-		return trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+		return print_error("fabric %s does not answer: is its process stopped?", o->fabric);
 	if (sock == -ENOSPC)
-		return trouble("fabric %s has no room or no address for another node", o->fabric);
+		return print_error("fabric %s has no room or no address for another node",
+				   o->fabric);
 	if (sock < 0)
-		return trouble("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
-	if (check_fabric(o, &profile, topology, m)) {
+		return print_error("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
+	if (ctl_check_fabric(o, &profile, topology, m)) {
 		close(sock);
 		return -1;
 	}

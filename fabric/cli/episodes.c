@@ -14,14 +14,14 @@ struct found {
 	bool base_match;
 };
 
-static bool is(const struct vt_program *p, const char *key, const char *value)
+static bool program_has_line(const struct vt_program *p, const char *key, const char *value)
 {
 	const char *have = vt_thing(&p->about, key);
 
 	return have && !strcmp(have, value);
 }
 
-static bool is_nth(const struct vt_program *p, const char *which)
+static bool program_is_nth(const struct vt_program *p, const char *which)
 {
 	char nth[16];
 
@@ -29,7 +29,8 @@ static bool is_nth(const struct vt_program *p, const char *which)
 	return !strcmp(nth, which);
 }
 
-static void find(struct found *f, const struct vt_dir *d, const char *which, const char *request)
+static void episode_find(struct found *f, const struct vt_dir *d, const char *which,
+			 const char *request)
 {
 	const struct vt_program *p;
 	u32 n;
@@ -37,44 +38,44 @@ static void find(struct found *f, const struct vt_dir *d, const char *which, con
 	*f = (struct found){ .base = -1 };
 	for (p = d->prog; p < d->prog + d->n_progs; p++) {
 		n = vt_episode(p);
-		if (n && is(p, "as", which)) {
+		if (n && program_has_line(p, "as", which)) {
 			f->first = f->first && f->first < n ? f->first : n;
 			f->last = max_u32(f->last, n);
-			if (is(p, "request", request))
+			if (program_has_line(p, "request", request))
 				f->match = max_u32(f->match, n);
-		} else if (is_nth(p, which) || (!n && is(p, "name", which))) {
-			f->several |= f->base >= 0 && !is_nth(p, which);
+		} else if (program_is_nth(p, which) || (!n && program_has_line(p, "name", which))) {
+			f->several |= f->base >= 0 && !program_is_nth(p, which);
 			f->base = (int)(p - d->prog);
 		}
 	}
 	for (p = d->prog; f->base >= 0 && p < d->prog + d->n_progs; p++)
-		f->base_match |=
-			p != &d->prog[f->base] && !vt_episode(p) && is(p, "command", request);
+		f->base_match |= p != &d->prog[f->base] && !vt_episode(p) &&
+				 program_has_line(p, "command", request);
 }
 
-static void take_episode(struct episode *e, const struct vt_dir *d, const char *which, u32 nth)
+static void episode_take_nth(struct episode *e, const struct vt_dir *d, const char *which, u32 nth)
 {
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++)
-		if (vt_episode(&d->prog[i]) == nth && is(&d->prog[i], "as", which))
+		if (vt_episode(&d->prog[i]) == nth && program_has_line(&d->prog[i], "as", which))
 			e->part[e->n++] = i;
 }
 
 /* What is played: of the request itself if there is such, else what was recorded first. Return: whether it is */
-static bool take(struct episode *e, const struct found *f, const struct opts *o,
-		 const struct vt_dir *d)
+static bool episode_take_parts(struct episode *e, const struct found *f, const struct opts *o,
+			       const struct vt_dir *d)
 {
 	e->n = 0;
 	if (f->match || (f->base < 0 && f->first))
-		take_episode(e, d, o->as, f->match ? f->match : f->first);
+		episode_take_nth(e, d, o->as, f->match ? f->match : f->first);
 	else if (f->base >= 0)
 		e->part[e->n++] = (u32)f->base;
 	return f->match || f->base_match;
 }
 
 /* Whether a program is on the other side of the one that is played. */
-static bool is_peer(const struct vt_program *p, const struct vt_program *played)
+static bool program_is_peer(const struct vt_program *p, const struct vt_program *played)
 {
 	u32 nth = vt_episode(played);
 
@@ -84,7 +85,7 @@ static bool is_peer(const struct vt_program *p, const struct vt_program *played)
 }
 
 /* Where they are, and what the real one is, by what was recorded. */
-static void as_recorded(struct episode *e, const struct vt_dir *d)
+static void episode_copy_recorded(struct episode *e, const struct vt_dir *d)
 {
 	const struct vt_program *p = &d->prog[e->part[e->n - 1]], *played = p;
 	const char *node = vt_thing(&p->about, "node"), *words = vt_thing(&p->about, "command");
@@ -95,14 +96,15 @@ static void as_recorded(struct episode *e, const struct vt_dir *d)
 	for (i = d->n_progs; i-- > 0;) {
 		p = &d->prog[i];
 		node = vt_thing(&p->about, "node");
-		if (is_peer(p, played) && node && strcmp(node, "-") != 0 && node_name_ok(node))
+		if (program_is_peer(p, played) && node && strcmp(node, "-") != 0 &&
+		    node_name_ok(node))
 			snprintf(e->live_node, sizeof(e->live_node), "%s", node);
 	}
 	if (!e->command[0] && words && words_whole(words))
 		snprintf(e->command, sizeof(e->command), "%s", words);
 }
 
-static u32 next_episode(const struct vt_dir *d)
+static u32 episode_next_number(const struct vt_dir *d)
 {
 	u32 i, last = 0;
 
@@ -111,24 +113,25 @@ static u32 next_episode(const struct vt_dir *d)
 	return last + 1;
 }
 
-static int choose(struct episode *e, const struct opts *o, const struct vt_dir *d)
+static int episode_choose_recorded(struct episode *e, const struct opts *o, const struct vt_dir *d)
 {
 	struct found f;
 	bool match;
 
-	find(&f, d, o->as, e->request);
+	episode_find(&f, d, o->as, e->request);
 	if (f.several && !f.first)
-		return trouble("replay: --as '%s': expected one of several of that name: p1, p2 "
-			       "...",
-			       o->as);
+		return print_error(
+			"replay: --as '%s': expected one of several of that name: p1, p2 "
+			"...",
+			o->as);
 	if (f.several)
 		f.base = -1;
-	match = take(e, &f, o, d);
+	match = episode_take_parts(e, &f, o, d);
 	if (!e->n && o->mode == MODE_NONE)
-		return trouble("replay: --as '%s': expected a program of %s", o->as, d->path);
+		return print_error("replay: --as '%s': expected a program of %s", o->as, d->path);
 	if (e->n)
-		as_recorded(e, d);
-	e->nth = next_episode(d);
+		episode_copy_recorded(e, d);
+	e->nth = episode_next_number(d);
 	e->real = o->mode == MODE_ALL || o->mode == MODE_NEW || !e->n;
 	if (o->mode == MODE_ALL || (o->mode == MODE_NEW && !match))
 		e->n = 0;
@@ -143,14 +146,15 @@ int episode_choose(struct episode *e, const struct opts *o, const struct vt_dir 
 	snprintf(e->live_node, sizeof(e->live_node), "%s", o->live_node);
 	while (*live && words_put(e->request, sizeof(e->request), *live))
 		live++;
-	if (d && choose(e, o, d))
+	if (d && episode_choose_recorded(e, o, d))
 		return -1;
 	if (e->real && !words_whole(e->request))
-		return trouble("replay: expected a live command of at most %u characters",
-			       EPISODE_REQUEST);
+		return print_error("replay: expected a live command of at most %u characters",
+				   EPISODE_REQUEST);
 	if (e->real && !e->command[0])
-		return trouble("replay: --as '%s': the real program is needed, and its command is "
-			       "in no trace: expected --command",
-			       o->as);
+		return print_error(
+			"replay: --as '%s': the real program is needed, and its command is "
+			"in no trace: expected --command",
+			o->as);
 	return 0;
 }

@@ -10,13 +10,13 @@
 #define GONE_TRIES   50 /* the fabric clears away what has ended: that may be told, too */
 #define GONE_WAIT_US 10000
 
-bool explain_wanted(const struct opts *o, const struct fabric_paths *p)
+bool run_explain_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
 	return o->explain;
 }
 
-int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd)
+int run_journal_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd)
 {
 	int sock = ctl_connect(p->sock), tries = 0, ret;
 
@@ -38,14 +38,14 @@ int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int 
 	return ret;
 }
 
-bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		    const char *program)
+bool run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+			const char *program)
 {
 	struct proto_msg m;
-	int fd, ret = run_summary(p, run, &m, &fd);
+	int fd, ret = run_journal_summary(p, run, &m, &fd);
 
 	if (ret) {
-		not_running(o, ret);
+		ctl_print_error(o, ret);
 		return true;
 	}
 	if (!m.log.errors && !m.log.notices)
@@ -55,6 +55,6 @@ bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 		fprintf(stderr, "rdmaemu: %llu error%s, %llu notice%s of %s\n",
 			(unsigned long long)m.log.errors, m.log.errors == 1 ? "" : "s",
 			(unsigned long long)m.log.notices, m.log.notices == 1 ? "" : "s", program);
-	print_fd(fd, stderr);
+	memfd_print(fd, stderr);
 	return true;
 }

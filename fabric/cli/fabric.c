@@ -15,19 +15,19 @@
 
 #define AUDIT_TRIES 20u /* of half a second each: fabric/server/status.c */
 
-int not_running(const struct opts *o, int err)
+int ctl_print_error(const struct opts *o, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
-		trouble("fabric %s is not running", o->fabric);
+		print_error("fabric %s is not running", o->fabric);
 	else if (err == -ETIMEDOUT)
-		trouble("fabric %s does not answer: is its process stopped?", o->fabric);
+		print_error("fabric %s does not answer: is its process stopped?", o->fabric);
 	else
-		trouble("fabric %s: %s", o->fabric, strerror(-err));
+		print_error("fabric %s: %s", o->fabric, strerror(-err));
 	return 1;
 }
 
 /* One question to a running fabric. Returns 0 with the answer in *@m and its text's memfd in @fd, or -errno. */
-static int ask(const struct fabric_paths *p, struct proto_msg *m, int *fd)
+static int ctl_request_text(const struct fabric_paths *p, struct proto_msg *m, int *fd)
 {
 	int sock = ctl_connect(p->sock), ret;
 
@@ -41,15 +41,15 @@ static int ask(const struct fabric_paths *p, struct proto_msg *m, int *fd)
 	return ret;
 }
 
-int print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
+int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 {
 	struct proto_msg m = { .op = op, .flags = o->json ? PROTO_F_JSON : 0 };
-	int fd, ret = ask(p, &m, &fd);
+	int fd, ret = ctl_request_text(p, &m, &fd);
 
-	return ret ? not_running(o, ret) : print_fd(fd, stdout);
+	return ret ? ctl_print_error(o, ret) : memfd_print(fd, stdout);
 }
 
-static int print_audited(const struct opts *o, const struct fabric_paths *p)
+static int status_print_audited(const struct opts *o, const struct fabric_paths *p)
 {
 	struct proto_msg m;
 	u32 tries = 0;
@@ -58,14 +58,14 @@ static int print_audited(const struct opts *o, const struct fabric_paths *p)
 	for (;;) {
 		m = (struct proto_msg){ .op = PROTO_STATUS, .flags = PROTO_F_AUDIT };
 		m.flags |= o->json ? PROTO_F_JSON : 0;
-		ret = ask(p, &m, &fd);
+		ret = ctl_request_text(p, &m, &fd);
 		if (ret)
-			return not_running(o, ret);
+			return ctl_print_error(o, ret);
 		if (!(m.flags & PROTO_F_BUSY) || ++tries == AUDIT_TRIES)
 			break;
 		close(fd);
 	}
-	ret = print_fd(fd, stdout);
+	ret = memfd_print(fd, stdout);
 	return ret || m.flags & (PROTO_F_BUSY | PROTO_F_UNSOUND) ? 1 : 0;
 }
 
@@ -73,7 +73,7 @@ int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **a
 {
 	(void)argc;
 	(void)argv;
-	return o->audit ? print_audited(o, p) : print_text(o, p, PROTO_STATUS);
+	return o->audit ? status_print_audited(o, p) : ctl_print_text(o, p, PROTO_STATUS);
 }
 
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -108,7 +108,7 @@ int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, cha
 	(void)argv;
 	sock = ctl_connect(p->sock);
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	ret = ctl_call(sock, &m, NULL);
 	if (!ret)
 		/* It hangs up when it has removed its files. */
@@ -116,10 +116,10 @@ int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, cha
 			n = recv(sock, &m, sizeof(m), 0);
 		while (n > 0 || (n < 0 && errno == EINTR));
 	close(sock);
-	return ret ? not_running(o, ret) : 0;
+	return ret ? ctl_print_error(o, ret) : 0;
 }
 
-static long number(struct json_object *root, const char *key)
+static long status_number(struct json_object *root, const char *key)
 {
 	struct json_object *v;
 
@@ -140,26 +140,26 @@ int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, c
 
 	(void)argc;
 	(void)argv;
-	ret = ask(p, &m, &fd);
+	ret = ctl_request_text(p, &m, &fd);
 	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE) {
 		printf("fabric %s: not running\n", o->fabric);
 		return 1;
 	}
 	if (ret)
-		return not_running(o, ret);
-	text = map_text(fd, &len);
+		return ctl_print_error(o, ret);
+	text = memfd_map(fd, &len);
 	close(fd);
 	tok = json_tokener_new();
 	root = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
 	if (!root) {
-		trouble("fabric %s: its answer is no JSON", o->fabric);
+		print_error("fabric %s: its answer is no JSON", o->fabric);
 		ret = 1;
 	} else {
 		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue "
 		       "pairs%s\n",
-		       o->fabric, number(root, "pid"), number(root, "devices"),
-		       number(root, "clients"), number(root, "qps"),
-		       number(root, "isolated") ? ", isolated" : "");
+		       o->fabric, status_number(root, "pid"), status_number(root, "devices"),
+		       status_number(root, "clients"), status_number(root, "qps"),
+		       status_number(root, "isolated") ? ", isolated" : "");
 	}
 	json_object_put(root);
 	json_tokener_free(tok);

@@ -13,7 +13,7 @@
 int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	struct scenario s = { 0 };
-	int sock, ret = scenario_given(&s, "fault add", o, argc, argv);
+	int sock, ret = scenario_from_args(&s, "fault add", o, argc, argv);
 
 	if (ret)
 		return ret;
@@ -25,7 +25,7 @@ int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char 
 	sock = ctl_connect(p->sock);
 	if (sock < 0) {
 		scenario_free(&s);
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	}
 	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
 	close(sock);
@@ -37,7 +37,7 @@ int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char
 {
 	(void)argc;
 	(void)argv;
-	return print_text(o, p, PROTO_FAULT_LIST);
+	return ctl_print_text(o, p, PROTO_FAULT_LIST);
 }
 
 int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -46,24 +46,24 @@ int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, ch
 	int sock = ctl_connect(p->sock), ret = 0, i;
 
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	for (i = 0; i < argc && !ret; i++) {
 		memset(&m, 0, sizeof(m));
 		m.op = PROTO_FAULT_REMOVE;
 		if (!*argv[i] || strlen(argv[i]) >= sizeof(m.fault.name)) {
-			trouble("fault remove: '%s': expected a rule's name", argv[i]);
+			print_error("fault remove: '%s': expected a rule's name", argv[i]);
 			ret = EXIT_USAGE;
 			break;
 		}
 		snprintf(m.fault.name, sizeof(m.fault.name), "%s", argv[i]);
 		ret = ctl_call(sock, &m, NULL);
 		if (ret == -ENOENT)
-			ret = trouble("fabric %s has no rule '%s'; see 'rdmaemu fault list'",
-				      o->fabric, argv[i])
+			ret = print_error("fabric %s has no rule '%s'; see 'rdmaemu fault list'",
+					  o->fabric, argv[i])
 				      ? 1
 				      : 0;
 		else if (ret)
-			ret = not_running(o, ret);
+			ret = ctl_print_error(o, ret);
 	}
 	close(sock);
 	return ret;
@@ -77,19 +77,20 @@ int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, cha
 	(void)argc;
 	(void)argv;
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);
-	return ret ? not_running(o, ret) : 0;
+	return ret ? ctl_print_error(o, ret) : 0;
 }
 
-bool faults_wanted(const struct opts *o, const struct fabric_paths *p)
+bool run_faults_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
 	return o->faults;
 }
 
-bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool run_faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		       const char *program)
 {
 	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
 	int sock = ctl_connect(p->sock), fd = -1, ret;
@@ -103,7 +104,7 @@ bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run, 
 		close(sock);
 	in = ret || fd < 0 ? NULL : fdopen(fd, "r");
 	if (!in) {
-		not_running(o, ret ? ret : -EPROTO);
+		ctl_print_error(o, ret ? ret : -EPROTO);
 		return true;
 	}
 	rewind(in);

@@ -20,16 +20,16 @@ static struct proto_msg log_query(const struct opts *o)
 	return m;
 }
 
-static int print(const struct proto_msg *m, int fd)
+static int log_print_entries(const struct proto_msg *m, int fd)
 {
 	if (m->log.lost)
-		trouble("%llu entries were overwritten before they could be printed",
-			(unsigned long long)m->log.lost);
-	return print_fd(fd, stdout);
+		print_error("%llu entries were overwritten before they could be printed",
+			    (unsigned long long)m->log.lost);
+	return memfd_print(fd, stdout);
 }
 
 /* Go on until the fabric ends. Return: exit status. */
-static int follow(const struct opts *o, int sock)
+static int log_follow(const struct opts *o, int sock)
 {
 	struct proto_msg m;
 	int fd = -1, ret;
@@ -43,8 +43,8 @@ static int follow(const struct opts *o, int sock)
 		if (!ret && (m.ret || fd < 0))
 			ret = m.ret ? m.ret : -EPROTO;
 		if (ret)
-			return not_running(o, ret);
-		ret = print(&m, fd);
+			return ctl_print_error(o, ret);
+		ret = log_print_entries(&m, fd);
 		if (ret)
 			return ret;
 	}
@@ -58,13 +58,13 @@ int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	(void)argc;
 	(void)argv;
 	if (sock < 0)
-		return not_running(o, sock);
+		return ctl_print_error(o, sock);
 	ret = ctl_call(sock, &m, &fd);
 	if (!ret && fd < 0)
 		ret = -EPROTO;
-	ret = ret ? not_running(o, ret) : print(&m, fd);
+	ret = ret ? ctl_print_error(o, ret) : log_print_entries(&m, fd);
 	if (!ret && o->follow)
-		ret = follow(o, sock);
+		ret = log_follow(o, sock);
 	close(sock);
 	return ret;
 }

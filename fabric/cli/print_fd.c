@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *map_text(int fd, size_t *len)
+char *memfd_map(int fd, size_t *len)
 {
 	struct stat st;
 	char *text;
@@ -21,10 +21,10 @@ char *map_text(int fd, size_t *len)
 	return text == MAP_FAILED ? NULL : text;
 }
 
-int print_fd(int fd, FILE *out)
+int memfd_print(int fd, FILE *out)
 {
 	size_t len = 0;
-	char *text = map_text(fd, &len);
+	char *text = memfd_map(fd, &len);
 	int ret;
 
 	close(fd);
@@ -33,6 +33,6 @@ int print_fd(int fd, FILE *out)
 	ret = fwrite(text, 1, len, out) != len || fflush(out);
 	munmap(text, len);
 	if (ret)
-		trouble("standard %s: %s", out == stderr ? "error" : "output", strerror(errno));
+		print_error("standard %s: %s", out == stderr ? "error" : "output", strerror(errno));
 	return ret;
 }

@@ -26,7 +26,7 @@
 /* --- the file "trace" ------------------------------------------------------------------------- */
 
 /* The version of an installed library is in its file's name. */
-static void put_library(FILE *f, const char *key, const char *soname)
+static void record_put_library(FILE *f, const char *key, const char *soname)
 {
 	void *handle = dlopen(soname, RTLD_LAZY | RTLD_LOCAL);
 	char path[PATH_MAX];
@@ -39,7 +39,7 @@ static void put_library(FILE *f, const char *key, const char *soname)
 	/* It stays: its destructors are not ours to run. */
 }
 
-static void put_words(FILE *f, const char *key, char **argv)
+static void record_put_words(FILE *f, const char *key, char **argv)
 {
 	fputs(key, f);
 	for (; *argv; argv++) {
@@ -52,7 +52,7 @@ static void put_words(FILE *f, const char *key, char **argv)
 	fputc('\n', f);
 }
 
-static int copy_file(const char *from, const char *dir, const char *name)
+static int record_copy_file(const char *from, const char *dir, const char *name)
 {
 	char path[PATH_MAX + 32], buf[4096];
 	FILE *in = fopen(from, "re"), *out;
@@ -60,7 +60,7 @@ static int copy_file(const char *from, const char *dir, const char *name)
 	int bad;
 
 	if (!in)
-		return trouble("%s: %s", from, strerror(errno));
+		return print_error("%s: %s", from, strerror(errno));
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	out = fopen(path, "wxe");
 	while (out && (n = fread(buf, 1, sizeof(buf), in)) > 0)
@@ -68,34 +68,35 @@ static int copy_file(const char *from, const char *dir, const char *name)
 	bad = !out || ferror(in) || ferror(out);
 	fclose(in);
 	if ((out && fclose(out)) || bad)
-		return trouble("%s: %s", path, strerror(errno));
+		return print_error("%s: %s", path, strerror(errno));
 	return 0;
 }
 
-static int copy_settings(const struct opts *o, const char *dir)
+static int record_copy_settings(const struct opts *o, const char *dir)
 {
 	size_t i;
 
 	if (o->real)
 		return 0;
-	if ((!profile_builtin(o->profile, &i) && copy_file(o->profile, dir, "profile.conf")) ||
-	    (o->scenario[0] && copy_file(o->scenario, dir, "scenario.txt")) ||
-	    (o->topology[0] && copy_file(o->topology, dir, "topology.txt")))
+	if ((!profile_builtin(o->profile, &i) &&
+	     record_copy_file(o->profile, dir, "profile.conf")) ||
+	    (o->scenario[0] && record_copy_file(o->scenario, dir, "scenario.txt")) ||
+	    (o->topology[0] && record_copy_file(o->topology, dir, "topology.txt")))
 		return -1;
 	return 0;
 }
 
-static int write_trace(const struct opts *o, const char *dir, int fd, char **argv)
+static int record_write_trace(const struct opts *o, const char *dir, int fd, char **argv)
 {
 	FILE *f = fdopen(dup(fd), "w");
 	int bad;
 
 	if (!f)
-		return trouble("%s/trace: %s", dir, strerror(errno));
+		return print_error("%s/trace: %s", dir, strerror(errno));
 	fprintf(f, "rdmaemu trace 1\nrdmaemu %s\n", RDMAEMU_VERSION);
-	put_library(f, "libibverbs", "libibverbs.so.1");
-	put_library(f, "librdmacm", "librdmacm.so.1");
-	put_words(f, "command", argv);
+	record_put_library(f, "libibverbs", "libibverbs.so.1");
+	record_put_library(f, "librdmacm", "librdmacm.so.1");
+	record_put_words(f, "command", argv);
 	fprintf(f, "payload %s\nreal %s\n", o->payload[0] ? o->payload : "full",
 		o->real ? "yes" : "no");
 	if (!o->real) {
@@ -112,13 +113,13 @@ static int write_trace(const struct opts *o, const char *dir, int fd, char **arg
 	}
 	bad = ferror(f);
 	if (fclose(f) || bad)
-		return trouble("%s/trace: %s", dir, strerror(errno));
-	return copy_settings(o, dir);
+		return print_error("%s/trace: %s", dir, strerror(errno));
+	return record_copy_settings(o, dir);
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-static bool is_empty(const char *path)
+static bool record_dir_is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
 	u32 n = 0;
@@ -133,7 +134,7 @@ static bool is_empty(const char *path)
 /*
  * With the lock of the directory. Return: descriptor of "trace" with a shared lock, or -1 after a line.
  */
-static int enter_trace(struct opts *o, const char *dir, char **argv)
+static int record_enter_trace(struct opts *o, const char *dir, char **argv)
 {
 	char path[PATH_MAX + 16];
 	int fd;
@@ -141,38 +142,39 @@ static int enter_trace(struct opts *o, const char *dir, char **argv)
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
-		if (!is_empty(dir))
-			return trouble(
+		if (!record_dir_is_empty(dir))
+			return print_error(
 				"%s: expected a new or empty directory, or one that is being "
 				"recorded",
 				o->out);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 && write_trace(o, dir, fd, argv))
+		if (fd >= 0 && record_write_trace(o, dir, fd, argv))
 			return -1;
 		if (o->wire && snprintf(o->capture, sizeof(o->capture), "%s/wire.pcapng", dir) >=
 				       (int)sizeof(o->capture))
-			return trouble("%s: %s", o->out, strerror(ENAMETOOLONG));
+			return print_error("%s: %s", o->out, strerror(ENAMETOOLONG));
 	} else if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) {
-		return trouble("%s: has a trace that is complete; give another directory", o->out);
+		return print_error("%s: has a trace that is complete; give another directory",
+				   o->out);
 	}
 	if (fd < 0 || flock(fd, LOCK_SH))
-		return trouble("%s: %s", path, strerror(errno));
+		return print_error("%s: %s", path, strerror(errno));
 	return fd;
 }
 
 /* Return: descriptor of "trace" with a shared lock, or -1 after a line. @dir: out */
-static int enter_dir(struct opts *o, char dir[PATH_MAX], char **argv)
+static int record_enter_dir(struct opts *o, char dir[PATH_MAX], char **argv)
 {
 	int lock, fd;
 
 	if (mkdir(o->out, 0777) && errno != EEXIST)
-		return trouble("%s: %s", o->out, strerror(errno));
+		return print_error("%s: %s", o->out, strerror(errno));
 	if (!realpath(o->out, dir))
-		return trouble("%s: %s", o->out, strerror(errno));
+		return print_error("%s: %s", o->out, strerror(errno));
 	lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (lock < 0 || flock(lock, LOCK_EX))
-		return trouble("%s: %s", o->out, strerror(errno));
-	fd = enter_trace(o, dir, argv);
+		return print_error("%s: %s", o->out, strerror(errno));
+	fd = record_enter_trace(o, dir, argv);
 	close(lock);
 	return fd;
 }
@@ -181,13 +183,13 @@ int record_make(struct opts *o, char **argv)
 {
 	char dir[PATH_MAX];
 
-	return enter_dir(o, dir, argv);
+	return record_enter_dir(o, dir, argv);
 }
 
 int record_start(struct opts *o, char **argv)
 {
 	char lib[PATH_MAX], dir[PATH_MAX];
-	int fd = enter_dir(o, dir, argv), kept;
+	int fd = record_enter_dir(o, dir, argv), kept;
 
 	if (fd < 0)
 		return -1;
@@ -196,31 +198,33 @@ int record_start(struct opts *o, char **argv)
 		kept = fcntl(fd, F_DUPFD, 3);
 	close(fd);
 	if (kept < 0)
-		return trouble("%s: %s", o->out, strerror(errno));
-	if (find_recorder(lib))
+		return print_error("%s: %s", o->out, strerror(errno));
+	if (run_find_recorder(lib))
 		return -1;
-	if (preload(lib) || setenv("RDMAEMU_RECORD", dir, 1) ||
+	if (run_preload(lib) || setenv("RDMAEMU_RECORD", dir, 1) ||
 	    (o->real && setenv("RDMAEMU_RECORD_REAL", "1", 1)) ||
 	    (o->payload[0] && setenv("RDMAEMU_RECORD_PAYLOAD", o->payload, 1)))
-		return trouble("environment: %s", strerror(errno));
+		return print_error("environment: %s", strerror(errno));
 	return 0;
 }
 
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	if (!o->out[0]) {
-		trouble("record: expected a directory for the trace, -o DIR; see 'rdmaemu record "
+		print_error(
+			"record: expected a directory for the trace, -o DIR; see 'rdmaemu record "
 			"--help'");
 		return EXIT_USAGE;
 	}
 	if (!o->real)
 		return verb_run(o, p, argc, argv);
 	if (o->wire)
-		return trouble("record: --capture: expected a fabric, which there is none of with "
+		return print_error(
+			       "record: --capture: expected a fabric, which there is none of with "
 			       "--real"),
 		       EXIT_USAGE;
 	if (record_start(o, argv))
 		return EXIT_TROUBLE;
 	execvp(argv[0], argv);
-	return not_executed(argv[0], errno);
+	return run_print_exec_error(argv[0], errno);
 }

@@ -7,12 +7,12 @@
 
 /* run.c. Each: 0, or -1 after one line on stderr. */
 
-/** find_recorder() - the recorder's library beside this command. */
-int find_recorder(char lib[PATH_MAX]);
-/** preload() - put a library before those that are preloaded already. Return: 0, -1 with errno. */
-int preload(const char *lib);
-/** not_executed() - say that a program could not be executed. Return: exit status. */
-int not_executed(const char *program, int err);
+/** run_find_recorder() - the recorder's library beside this command. */
+int run_find_recorder(char lib[PATH_MAX]);
+/** run_preload() - put a library before those that are preloaded already. Return: 0, -1 with errno. */
+int run_preload(const char *lib);
+/** run_print_exec_error() - say that a program could not be executed. Return: exit status. */
+int run_print_exec_error(const char *program, int err);
 
 /**
  * record_start() - make the trace directory, or join those that are recording into it, and set up the environment.

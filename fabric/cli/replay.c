@@ -19,24 +19,24 @@
 
 #define REPLAY "rdmaemu-replay"
 
-static int beside(const char *name, char path[PATH_MAX], char self[PATH_MAX])
+static int replay_find_player(const char *name, char path[PATH_MAX], char self[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
 	char *slash;
 
 	if (n < 0)
-		return trouble("/proc/self/exe: %s", strerror(errno));
+		return print_error("/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
 	slash = strrchr(self, '/');
 	if (snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - self), self, name) >= PATH_MAX ||
 	    access(path, X_OK))
-		return trouble("%s: %s", path, strerror(errno));
+		return print_error("%s: %s", path, strerror(errno));
 	return 0;
 }
 
 /* A file of the trace that has a setting, unless one was given. Of several the first that is there. */
-static int from_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const char *dir,
-		     const char *name)
+static int replay_setting_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const char *dir,
+			       const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -44,7 +44,7 @@ static int from_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const ch
 	if (o->level[id] == LEVEL_FLAG)
 		return 0;
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= PATH_MAX)
-		return trouble("%s: path too long", dir);
+		return print_error("%s: path too long", dir);
 	if (stat(path, &st)) {
 		if (id != OPT_PROFILE)
 			to[0] = '\0';
@@ -56,7 +56,7 @@ static int from_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const ch
 }
 
 /* What variables and files of now say and no flag of a replay can: its fabric is alone, and its clock runs. */
-static void forget(struct opts *o)
+static void replay_reset_settings(struct opts *o)
 {
 	static const enum opt_id ids[] = { OPT_LISTEN,	   OPT_JOIN,  OPT_TOKEN_FILE, OPT_NAME,
 					   OPT_TIME_SCALE, OPT_CLOCK, OPT_CHAOS };
@@ -72,52 +72,55 @@ static void forget(struct opts *o)
 }
 
 /* Settings of the recorded fabric. Flags win, variables and files of now do not. */
-static int recorded(struct opts *o, const char *dir, const struct vt_dir *d)
+static int replay_load_settings(struct opts *o, const char *dir, const struct vt_dir *d)
 {
 	const char *seed = vt_thing(&d->about, "seed"), *profile = vt_thing(&d->about, "profile"),
 		   *chaos = vt_thing(&d->about, "chaos"), *subnet = vt_thing(&d->about, "subnet"),
 		   *isolated = vt_thing(&d->about, "isolated"),
 		   *scale = vt_thing(&d->about, "time-scale");
 
-	forget(o);
+	replay_reset_settings(o);
 	o->ppm = CLOCK_PPM;
 	if (scale && !parse_scale(scale, &o->ppm))
-		return trouble("%s/trace: time-scale '%s': expected " SCALE_EXPECTED, dir, scale);
+		return print_error("%s/trace: time-scale '%s': expected " SCALE_EXPECTED, dir,
+				   scale);
 	if (seed && o->level[OPT_SEED] != LEVEL_FLAG && !parse_number(seed, ~0ULL, &o->seed))
-		return trouble("%s/trace: seed '%s': expected a number of at most 64 bits", dir,
-			       seed);
+		return print_error("%s/trace: seed '%s': expected a number of at most 64 bits", dir,
+				   seed);
 	if (profile && *profile && o->level[OPT_PROFILE] != LEVEL_FLAG)
 		snprintf(o->profile, sizeof(o->profile), "%s", profile);
 	if (chaos && o->level[OPT_CHAOS] != LEVEL_FLAG && strcmp(chaos, "no") != 0) {
 		if (!parse_number(chaos, ~0ULL, &o->chaos_seed))
-			return trouble("%s/trace: chaos '%s': expected a number of at most 64 bits",
-				       dir, chaos);
+			return print_error(
+				"%s/trace: chaos '%s': expected a number of at most 64 bits", dir,
+				chaos);
 		o->chaos = true;
 	}
 	if (subnet && *subnet && o->level[OPT_SUBNET] != LEVEL_FLAG)
 		snprintf(o->subnet, sizeof(o->subnet), "%s", subnet);
 	if (isolated && o->level[OPT_ISOLATED] != LEVEL_FLAG)
 		o->isolated = !strcmp(isolated, "yes");
-	return from_file(o, OPT_PROFILE, o->profile, dir, "profile.conf") ||
-	       from_file(o, OPT_PROFILE, o->profile, dir, "profile") ||
-	       from_file(o, OPT_SCENARIO, o->scenario, dir, "scenario.txt") ||
-	       from_file(o, OPT_TOPOLOGY, o->topology, dir, "topology.txt");
+	return replay_setting_file(o, OPT_PROFILE, o->profile, dir, "profile.conf") ||
+	       replay_setting_file(o, OPT_PROFILE, o->profile, dir, "profile") ||
+	       replay_setting_file(o, OPT_SCENARIO, o->scenario, dir, "scenario.txt") ||
+	       replay_setting_file(o, OPT_TOPOLOGY, o->topology, dir, "topology.txt");
 }
 
 /* Made by its first program. */
-static int make_node(const char *node, char *self, char *fabric)
+static int replay_make_node(const char *node, char *self, char *fabric)
 {
 	char *argv[] = {
 		self, "run", "--fabric", fabric, "--node", (char *)node, "--", "true", NULL
 	};
 	int status;
 
-	return child_run(argv, &status) || status ? trouble("replay: node %s cannot be made", node)
-						  : 0;
+	return child_run(argv, &status) || status
+		       ? print_error("replay: node %s cannot be made", node)
+		       : 0;
 }
 
 /* The number of a program's node; older traces do not have it. */
-static u64 number_of(const struct vt_program *p)
+static u64 replay_node_number(const struct vt_program *p)
 {
 	const char *text = vt_thing(&p->about, "node-number");
 	u64 number;
@@ -126,15 +129,15 @@ static u64 number_of(const struct vt_program *p)
 }
 
 /* Those of a number, in the order of the programs. */
-static int make_numbered(const struct vt_dir *d, u64 number, char *self, char *fabric)
+static int replay_make_numbered(const struct vt_dir *d, u64 number, char *self, char *fabric)
 {
 	const char *node;
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++) {
 		node = vt_thing(&d->prog[i].about, "node");
-		if (number_of(&d->prog[i]) == number && node && strcmp(node, "-") != 0 &&
-		    strcmp(node, NODE_NAME) != 0 && make_node(node, self, fabric))
+		if (replay_node_number(&d->prog[i]) == number && node && strcmp(node, "-") != 0 &&
+		    strcmp(node, NODE_NAME) != 0 && replay_make_node(node, self, fabric))
 			return -1;
 	}
 	return 0;
@@ -144,29 +147,29 @@ static int make_numbered(const struct vt_dir *d, u64 number, char *self, char *f
  * Addresses are given to nodes as they are made: in the order of the record, which is not that of the programs' first
  * calls.
  */
-static int make_nodes(const struct vt_dir *d, const struct replay_as *as, const struct opts *o,
-		      char *self, char *fabric)
+static int replay_make_nodes(const struct vt_dir *d, const struct replay_as *as,
+			     const struct opts *o, char *self, char *fabric)
 {
 	const char *two[2];
 	u64 number;
 	u32 i;
 
 	for (number = 0; d && number <= HCA_MAX_NODES; number++)
-		if (make_numbered(d, number, self, fabric))
+		if (replay_make_numbered(d, number, self, fabric))
 			return -1;
 	if (!as || d)
 		return 0;
 	two[o->live_first] = as->e.node;
 	two[!o->live_first] = as->e.live_node;
 	for (i = 0; i < 2; i++)
-		if (two[i][0] && make_node(two[i], self, fabric))
+		if (two[i][0] && replay_make_node(two[i], self, fabric))
 			return -1;
 	return 0;
 }
 
 /* @fabric: NULL: on the devices that there are. @as: NULL: all programs are played. Return: 0 or -1 */
-static int play(const struct opts *o, char *replay, char *self, char *fabric, char *dir,
-		struct replay_as *as, int *status)
+static int replay_run_player(const struct opts *o, char *replay, char *self, char *fabric,
+			     char *dir, struct replay_as *as, int *status)
 {
 	char *argv[256], **live = as ? as->live : NULL;
 	char timeout[24];
@@ -193,29 +196,29 @@ static int play(const struct opts *o, char *replay, char *self, char *fabric, ch
 	if (o->capabilities)
 		argv[n++] = "--capabilities";
 	if (as)
-		n += replay_as_words(as, o, argv + n, 32);
+		n += replay_as_argv(as, o, argv + n, 32);
 	argv[n++] = "--";
 	argv[n++] = dir;
 	while (live && *live && n < (int)ARRAY_SIZE(argv) - 1)
 		argv[n++] = *live++;
 	if (live && *live)
-		return trouble("replay: expected a command of at most %zu words",
-			       ARRAY_SIZE(argv) - 48);
+		return print_error("replay: expected a command of at most %zu words",
+				   ARRAY_SIZE(argv) - 48);
 	argv[n] = NULL;
 	ret = child_run(argv, status);
-	return ret ? trouble("%s: %s", replay, strerror(-ret)) : 0;
+	return ret ? print_error("%s: %s", replay, strerror(-ret)) : 0;
 }
 
-static int stop(char *self, char *fabric)
+static int replay_stop_fabric(char *self, char *fabric)
 {
 	char *argv[] = { self, "fabric", "stop", "--fabric", fabric, NULL };
 	int status, ret;
 
 	ret = child_run(argv, &status);
-	return ret || status ? trouble("replay: fabric %s does not stop", fabric) : 0;
+	return ret || status ? print_error("replay: fabric %s does not stop", fabric) : 0;
 }
 
-static int start(struct opts *o, const struct fabric_paths *p)
+static int replay_start_fabric(struct opts *o, const struct fabric_paths *p)
 {
 	struct scenario s;
 	struct proto_msg m;
@@ -232,68 +235,69 @@ static int start(struct opts *o, const struct fabric_paths *p)
  * A directory of state for this replay alone: GUIDs, and so addresses, follow from the fabric's name and its user, and
  * a fabric of that name may be running.
  */
-static int own_place(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
-		     struct fabric_paths *fresh)
+static int replay_make_state(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
+			     struct fabric_paths *fresh)
 {
 	const char *name = d ? vt_thing(&d->about, "fabric") : NULL;
 	const char *uid = d ? vt_thing(&d->about, "uid") : NULL;
 
 	if (name && !node_name_ok(name))
-		return trouble("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
+		return print_error("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
 	if (d && o->level[OPT_FABRIC] != LEVEL_FLAG)
 		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");
 	if (uid && setenv(NODES_UID_ENV, uid, 1))
-		return trouble("environment: %s", strerror(errno));
+		return print_error("environment: %s", strerror(errno));
 	if (replaydir_make(p->dir, o->dir))
 		return -1;
 	if (setenv("RDMAEMU_DIR", o->dir, 1))
-		return trouble("environment: %s", strerror(errno));
-	return paths_of(fresh, o->dir, o->fabric);
+		return print_error("environment: %s", strerror(errno));
+	return statedir_paths(fresh, o->dir, o->fabric);
 }
 
 /* @d: NULL: there is no trace yet */
-static int on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
-		     char *replay, char *self, char *dir, struct replay_as *as)
+static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
+			    char *replay, char *self, char *dir, struct replay_as *as)
 {
 	static struct fabric_paths fresh;
 	int status = 0, ret;
 
 	if (setenv(AT_END_SILENT_ENV, "1", 1))
-		return trouble("environment: %s", strerror(errno)), EXIT_USAGE;
-	if (own_place(o, p, d, &fresh))
+		return print_error("environment: %s", strerror(errno)), EXIT_USAGE;
+	if (replay_make_state(o, p, d, &fresh))
 		return EXIT_USAGE;
 	if (d && as && !o->first_mr)
-		o->first_mr = replay_as_keys(as, d);
-	ret = (d && recorded(o, dir, d)) || (as && replay_as_trace(as, o)) || start(o, &fresh);
+		o->first_mr = replay_as_first_key(as, d);
+	ret = (d && replay_load_settings(o, dir, d)) || (as && replay_as_make_trace(as, o)) ||
+	      replay_start_fabric(o, &fresh);
 	/* All that is to be known of it is said by now: who is started on it has no wishes. */
 	opts_env_clear(OPT_BIT(OPT_DIR) | OPT_BIT(OPT_PAYLOAD));
 	if (!ret) {
-		ret = make_nodes(d, as, o, self, o->fabric) ||
-		      play(o, replay, self, o->fabric, dir, as, &status);
-		ret |= stop(self, o->fabric);
+		ret = replay_make_nodes(d, as, o, self, o->fabric) ||
+		      replay_run_player(o, replay, self, o->fabric, dir, as, &status);
+		ret |= replay_stop_fabric(self, o->fabric);
 	}
 	if (as)
 		replay_as_close(as);
-	remove_tree(o->dir);
+	replay_remove_tree(o->dir);
 	if (ret)
 		return EXIT_USAGE;
-	child_leave(status);
+	child_exit_as(status);
 }
 
 /* Whether all that is to be played was recorded. @as: NULL: all programs are played. Return: 0, or -1 after a line */
-static int playable(const struct vt_dir *d, const struct replay_as *as)
+static int replay_check_recorded(const struct vt_dir *d, const struct replay_as *as)
 {
 	u32 i, n = as ? as->e.n : d->n_progs;
 	struct vt_error err;
 
 	for (i = 0; i < n; i++)
 		if (vt_recorded(d, &d->prog[as ? as->e.part[i] : i], &err))
-			return trouble("%s", err.text);
+			return print_error("%s", err.text);
 	return 0;
 }
 
 /* Flags that go with others only. Return: what is wrong, or NULL */
-static const char *at_odds(const struct opts *o, int argc)
+static const char *replay_flags_conflict(const struct opts *o, int argc)
 {
 	if (!o->as[0] && argc != 1)
 		return "expected one trace directory; see 'rdmaemu replay --help'";
@@ -311,7 +315,7 @@ static const char *at_odds(const struct opts *o, int argc)
 int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	char replay[PATH_MAX], self[PATH_MAX];
-	const char *wrong = at_odds(o, argc);
+	const char *wrong = replay_flags_conflict(o, argc);
 	static struct replay_as as;
 	static struct vt_dir d;
 	struct vt_error err;
@@ -319,24 +323,24 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	int status;
 
 	if (wrong) {
-		trouble("replay: %s", wrong);
+		print_error("replay: %s", wrong);
 		return EXIT_USAGE;
 	}
-	is_new = replay_is_new(o, argv[0]);
+	is_new = replay_as_is_new(o, argv[0]);
 	if (!is_new && vt_open(&d, argv[0], &err)) {
-		trouble("%s", err.text);
+		print_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (beside(REPLAY, replay, self))
+	if (replay_find_player(REPLAY, replay, self))
 		return EXIT_USAGE;
 	if (o->as[0] && replay_as_open(&as, o, is_new ? NULL : &d, argv[0], argv + 1))
 		return EXIT_USAGE;
-	if (!is_new && playable(&d, o->as[0] ? &as : NULL))
+	if (!is_new && replay_check_recorded(&d, o->as[0] ? &as : NULL))
 		return EXIT_USAGE;
 	if (!o->real)
-		return on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],
-				 o->as[0] ? &as : NULL);
-	if (play(o, replay, self, NULL, argv[0], NULL, &status))
+		return replay_on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],
+					o->as[0] ? &as : NULL);
+	if (replay_run_player(o, replay, self, NULL, argv[0], NULL, &status))
 		return EXIT_USAGE;
-	child_leave(status);
+	child_exit_as(status);
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int replay_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
@@ -19,12 +19,12 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-void remove_tree(const char *path)
+void replay_remove_tree(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, replay_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-bool replay_is_new(const struct opts *o, const char *dir)
+bool replay_as_is_new(const struct opts *o, const char *dir)
 {
 	struct dirent *e;
 	bool empty = true;
@@ -42,7 +42,7 @@ bool replay_is_new(const struct opts *o, const char *dir)
 }
 
 /* What is recorded now is on a fabric like the recorded one, and nobody else adds to the trace meanwhile. */
-static int join(struct replay_as *a, const struct opts *o)
+static int replay_as_lock_trace(struct replay_as *a, const struct opts *o)
 {
 	static const enum opt_id settings[] = { OPT_PROFILE, OPT_SEED,	OPT_SCENARIO, OPT_TOPOLOGY,
 						OPT_SUBNET,  OPT_CHAOS, OPT_ISOLATED };
@@ -51,14 +51,14 @@ static int join(struct replay_as *a, const struct opts *o)
 
 	for (i = 0; i < ARRAY_SIZE(settings); i++)
 		if (o->level[settings[i]] == LEVEL_FLAG)
-			return trouble("replay: --mode: what is added to %s is recorded on a "
-				       "fabric like that: expected no flags that change it",
-				       a->dir);
+			return print_error("replay: --mode: what is added to %s is recorded on a "
+					   "fabric like that: expected no flags that change it",
+					   a->dir);
 	snprintf(path, sizeof(path), "%s/trace", a->dir);
 	a->joined = open(path, O_RDONLY | O_CLOEXEC);
 	if (a->joined < 0 || flock(a->joined, LOCK_EX | LOCK_NB))
-		return trouble("%s: %s", path,
-			       errno == EWOULDBLOCK ? "it is being recorded" : strerror(errno));
+		return print_error("%s: %s", path,
+				   errno == EWOULDBLOCK ? "it is being recorded" : strerror(errno));
 	return 0;
 }
 
@@ -77,10 +77,10 @@ int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, 
 		return -1;
 	/* The fabric's first node is who comes first. */
 	o->node[0] = '\0';
-	return a->e.real && d ? join(a, o) : 0;
+	return a->e.real && d ? replay_as_lock_trace(a, o) : 0;
 }
 
-u32 replay_as_keys(const struct replay_as *a, const struct vt_dir *d)
+u32 replay_as_first_key(const struct replay_as *a, const struct vt_dir *d)
 {
 	const struct vt_program *p;
 	const struct vt_rec *rec;
@@ -97,19 +97,19 @@ u32 replay_as_keys(const struct replay_as *a, const struct vt_dir *d)
 	return last && last + 1 < HCA_MAX_MR ? (u32)last + 1 : 0;
 }
 
-int replay_as_trace(struct replay_as *a, struct opts *o)
+int replay_as_make_trace(struct replay_as *a, struct opts *o)
 {
 	int n;
 
 	if (!a->e.real) {
 		n = snprintf(a->trace, PATH_MAX, "%s/live", o->dir);
-		return n < PATH_MAX ? 0 : trouble("%s: path too long", o->dir);
+		return n < PATH_MAX ? 0 : print_error("%s: path too long", o->dir);
 	}
 	/* In the file system that it is to be in: it is moved there. */
 	n = snprintf(a->trace, PATH_MAX, "%s%snew-%d", a->dir, a->joined < 0 ? "." : "/",
 		     (int)getpid());
 	if (n >= PATH_MAX)
-		return trouble("%s: path too long", a->dir);
+		return print_error("%s: path too long", a->dir);
 	snprintf(o->out, sizeof(o->out), "%s", a->trace);
 	a->held = record_make(o, a->live);
 	if (a->held < 0)
@@ -117,7 +117,7 @@ int replay_as_trace(struct replay_as *a, struct opts *o)
 	return a->held < 0 ? -1 : 0;
 }
 
-static int two(char **argv, int n, int max, const char *flag, const char *value)
+static int replay_as_put_flag(char **argv, int n, int max, const char *flag, const char *value)
 {
 	if (!value[0] || n + 2 > max)
 		return n;
@@ -126,7 +126,7 @@ static int two(char **argv, int n, int max, const char *flag, const char *value)
 	return n;
 }
 
-int replay_as_words(struct replay_as *a, const struct opts *o, char **argv, int max)
+int replay_as_argv(struct replay_as *a, const struct opts *o, char **argv, int max)
 {
 	int n = 0, len = 0;
 	u32 i;
@@ -138,18 +138,18 @@ int replay_as_words(struct replay_as *a, const struct opts *o, char **argv, int 
 		a->list[0] = '\0';
 	argv[n++] = "--as";
 	argv[n++] = a->list;
-	n = two(argv, n, max, "--live", a->trace);
-	n = two(argv, n, max, "--name", o->as);
-	n = two(argv, n, max, "--unexpected", o->unexpected);
-	n = two(argv, n, max, "--node", a->e.node);
-	n = two(argv, n, max, "--live-node", a->e.live_node);
+	n = replay_as_put_flag(argv, n, max, "--live", a->trace);
+	n = replay_as_put_flag(argv, n, max, "--name", o->as);
+	n = replay_as_put_flag(argv, n, max, "--unexpected", o->unexpected);
+	n = replay_as_put_flag(argv, n, max, "--node", a->e.node);
+	n = replay_as_put_flag(argv, n, max, "--live-node", a->e.live_node);
 	if (!a->e.real)
 		return n;
 	snprintf(a->nth, sizeof(a->nth), "%u", a->e.nth);
-	n = two(argv, n, max, "--request", a->e.request);
-	n = two(argv, n, max, "--real", a->e.command);
-	n = two(argv, n, max, "--keep", a->dir);
-	n = two(argv, n, max, "--episode", a->nth);
+	n = replay_as_put_flag(argv, n, max, "--request", a->e.request);
+	n = replay_as_put_flag(argv, n, max, "--real", a->e.command);
+	n = replay_as_put_flag(argv, n, max, "--keep", a->dir);
+	n = replay_as_put_flag(argv, n, max, "--episode", a->nth);
 	if (o->live_first && n < max)
 		argv[n++] = "--live-first";
 	return n;
@@ -160,7 +160,7 @@ void replay_as_close(struct replay_as *a)
 	if (a->held >= 0)
 		close(a->held);
 	if (a->e.real && a->trace[0])
-		remove_tree(a->trace);
+		replay_remove_tree(a->trace);
 	if (a->joined >= 0)
 		close(a->joined);
 }

@@ -27,17 +27,17 @@ struct replay_as {
  */
 int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir,
 		   char **live);
-/** replay_as_keys() - the first index of keys that are not those of what is played. 0: any. */
-u32 replay_as_keys(const struct replay_as *a, const struct vt_dir *d);
-/** replay_as_trace() - make a place for what is recorded. @o: with the settings of the fabric */
-int replay_as_trace(struct replay_as *a, struct opts *o);
-/** replay_as_words() - what rdmaemu-replay is told. Return: number of words, at most @max. */
-int replay_as_words(struct replay_as *a, const struct opts *o, char **argv, int max);
+/** replay_as_first_key() - the first index of keys that are not those of what is played. 0: any. */
+u32 replay_as_first_key(const struct replay_as *a, const struct vt_dir *d);
+/** replay_as_make_trace() - make a place for what is recorded. @o: with the settings of the fabric */
+int replay_as_make_trace(struct replay_as *a, struct opts *o);
+/** replay_as_argv() - what rdmaemu-replay is told. Return: number of words, at most @max. */
+int replay_as_argv(struct replay_as *a, const struct opts *o, char **argv, int max);
 /** replay_as_close() - remove what was recorded and not kept. */
 void replay_as_close(struct replay_as *a);
-/** replay_is_new() - whether @o asks for a trace that is not there yet at @dir. */
-bool replay_is_new(const struct opts *o, const char *dir);
-/** remove_tree() - a directory with all that is in it. */
-void remove_tree(const char *path);
+/** replay_as_is_new() - whether @o asks for a trace that is not there yet at @dir. */
+bool replay_as_is_new(const struct opts *o, const char *dir);
+/** replay_remove_tree() - a directory with all that is in it. */
+void replay_remove_tree(const char *path);
 
 #endif

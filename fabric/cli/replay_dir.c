@@ -18,7 +18,7 @@
 #define FD_HIGH 940 /* where programs do not expect to get one */
 
 /* Whether a fabric answers at one of its sockets: that goes a little after its replay. */
-static bool has_fabric(const char *path)
+static bool replaydir_has_fabric(const char *path)
 {
 	char sock[PATH_MAX];
 	struct dirent *e;
@@ -43,7 +43,7 @@ static bool has_fabric(const char *path)
 }
 
 /* Return: with the lock of one that is ours and that nobody uses, or -1. */
-static int take_unused(const char *path)
+static int replaydir_lock_unused(const char *path)
 {
 	char owner[PATH_MAX];
 	struct stat st;
@@ -56,14 +56,14 @@ static int take_unused(const char *path)
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    !flock(fd, LOCK_EX | LOCK_NB) && !has_fabric(path))
+	    !flock(fd, LOCK_EX | LOCK_NB) && !replaydir_has_fabric(path))
 		return fd;
 	close(fd);
 	return -1;
 }
 
 /* What cannot be removed stays, and is no reason not to replay. */
-static void sweep(const char *dir)
+static void replaydir_sweep(const char *dir)
 {
 	char path[PATH_MAX];
 	struct dirent *e;
@@ -74,7 +74,7 @@ static void sweep(const char *dir)
 		if (fnmatch(PATTERN, e->d_name, 0) ||
 		    snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= PATH_MAX)
 			continue;
-		fd = take_unused(path);
+		fd = replaydir_lock_unused(path);
 		if (fd < 0)
 			continue;
 		tree_remove(path);
@@ -85,7 +85,7 @@ static void sweep(const char *dir)
 }
 
 /* The lock is held until all who have the descriptor are gone. Return: 0 or -errno. */
-static int own(const char *path)
+static int replaydir_own(const char *path)
 {
 	char owner[PATH_MAX];
 	int fd, high;
@@ -109,20 +109,20 @@ int replaydir_make(const char *dir, char path[PATH_MAX])
 	int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 
 	if (lock < 0 || flock(lock, LOCK_EX)) {
-		trouble("%s: %s", dir, strerror(errno));
+		print_error("%s: %s", dir, strerror(errno));
 		if (lock >= 0)
 			close(lock);
 		return -1;
 	}
-	sweep(dir);
+	replaydir_sweep(dir);
 	ret = snprintf(path, PATH_MAX, "%s/replay-XXXXXX", dir) >= PATH_MAX ? -ENAMETOOLONG : 0;
 	if (!ret && !mkdtemp(path))
 		ret = -errno;
 	if (!ret) {
-		ret = own(path);
+		ret = replaydir_own(path);
 		if (ret)
 			tree_remove(path);
 	}
 	close(lock);
-	return ret ? trouble("%s: %s", ret == -ENAMETOOLONG ? dir : path, strerror(-ret)) : 0;
+	return ret ? print_error("%s: %s", ret == -ENAMETOOLONG ? dir : path, strerror(-ret)) : 0;
 }

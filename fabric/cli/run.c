@@ -22,51 +22,52 @@
 #define LIB_REL "../lib/"
 
 /* A library beside this very command, whether built or installed. */
-static int beside(const char *name, char path[PATH_MAX])
+static int run_path_next_to(const char *name, char path[PATH_MAX])
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	if (n < 0)
-		return trouble("/proc/self/exe: %s", strerror(errno));
+		return print_error("/proc/self/exe: %s", strerror(errno));
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
 	if (snprintf(path, PATH_MAX, "%s/" LIB_REL "%s", exe, name) >= PATH_MAX)
-		return trouble("%s: %s", exe, strerror(ENAMETOOLONG));
+		return print_error("%s: %s", exe, strerror(ENAMETOOLONG));
 	return 0;
 }
 
-static int loadable(const char *path, char lib[PATH_MAX])
+static int run_check_lib(const char *path, char lib[PATH_MAX])
 {
 	if (!realpath(path, lib) || access(lib, R_OK))
-		return trouble("%s: %s", path, strerror(errno));
+		return print_error("%s: %s", path, strerror(errno));
 	/* ld.so(8) takes either for a separator and has no way to quote it. */
 	if (strpbrk(lib, ": \t\n"))
-		return trouble("%s: a preloaded library's path may not have a space or colon", lib);
+		return print_error("%s: a preloaded library's path may not have a space or colon",
+				   lib);
 	return 0;
 }
 
-static int find_lib(char lib[PATH_MAX])
+static int run_find_shim(char lib[PATH_MAX])
 {
 	const char *given = getenv(LIB_ENV);
 	char path[PATH_MAX];
 
 	if (given && *given)
 		snprintf(path, sizeof(path), "%s", given);
-	else if (beside("librdmaemu.so", path))
+	else if (run_path_next_to("librdmaemu.so", path))
 		return -1;
-	return loadable(path, lib);
+	return run_check_lib(path, lib);
 }
 
-int find_recorder(char lib[PATH_MAX])
+int run_find_recorder(char lib[PATH_MAX])
 {
 	char path[PATH_MAX];
 
-	return beside("librdmaemu-record.so", path) ? -1 : loadable(path, lib);
+	return run_path_next_to("librdmaemu-record.so", path) ? -1 : run_check_lib(path, lib);
 }
 
 /* Whether a library is one of those in LD_PRELOAD. */
-static bool preloaded(const char *list, const char *lib)
+static bool run_is_preloaded(const char *list, const char *lib)
 {
 	size_t n = strlen(lib), len;
 
@@ -78,7 +79,7 @@ static bool preloaded(const char *list, const char *lib)
 	return false;
 }
 
-int preload(const char *lib)
+int run_preload(const char *lib)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *both;
@@ -87,7 +88,7 @@ int preload(const char *lib)
 	if (!old || !*old)
 		return setenv("LD_PRELOAD", lib, 1);
 	/* Once is enough when rdmaemu runs under rdmaemu. */
-	if (preloaded(old, lib))
+	if (run_is_preloaded(old, lib))
 		return 0;
 	if (asprintf(&both, "%s:%s", lib, old) < 0)
 		return -1;
@@ -96,21 +97,21 @@ int preload(const char *lib)
 	return ret;
 }
 
-static int set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
+static int run_set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
 {
 	char lib[PATH_MAX], tree[PATH_MAX], number[16];
 
-	if (find_lib(lib))
+	if (run_find_shim(lib))
 		return -1;
 	if (sysfs_root(tree, p->sysfs, o->node))
-		return trouble("path %s/nodes/... is too long", p->sysfs);
+		return print_error("path %s/nodes/... is too long", p->sysfs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
-		return trouble("environment: %s", strerror(errno));
+		return print_error("environment: %s", strerror(errno));
 	snprintf(number, sizeof(number), "%u", node);
-	if (preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
+	if (run_preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
 	    setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
 	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
-		return trouble("environment: %s", strerror(errno));
+		return print_error("environment: %s", strerror(errno));
 	return 0;
 }
 
@@ -119,7 +120,7 @@ static int set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
  * another PID namespace and the kernel is old) the connection itself is handed on to the program,
  * at a number that programs do not expect to get.
  */
-static int keep_lease(int sock, u32 flags)
+static int run_keep_lease(int sock, u32 flags)
 {
 	struct rlimit r;
 	int fd, high = 1000;
@@ -132,41 +133,41 @@ static int keep_lease(int sock, u32 flags)
 		high = (int)r.rlim_cur - 10;
 	fd = fcntl(sock, F_DUPFD, high);
 	close(sock);
-	return fd < 0 ? trouble("lease: %s", strerror(errno)) : 0;
+	return fd < 0 ? print_error("lease: %s", strerror(errno)) : 0;
 }
 
 /* By this number the programs of this run are known to the fabric. */
-static int number_run(u32 *run)
+static int run_set_number(u32 *run)
 {
 	char text[16];
 
 	while (!*run)
 		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
-			return trouble("random number: %s", strerror(errno));
+			return print_error("random number: %s", strerror(errno));
 	snprintf(text, sizeof(text), "%u", *run);
-	return setenv(PROTO_RUN_ENV, text, 1) ? trouble("environment: %s", strerror(errno)) : 0;
+	return setenv(PROTO_RUN_ENV, text, 1) ? print_error("environment: %s", strerror(errno)) : 0;
 }
 
-int not_executed(const char *program, int err)
+int run_print_exec_error(const char *program, int err)
 {
-	trouble("%s: %s", program, strerror(err));
+	print_error("%s: %s", program, strerror(err));
 	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
 }
 
 /* Stay as the program's parent: there is something to say at its end. */
-static int run_and_report(const struct opts *o, const struct fabric_paths *p, char **argv)
+static int run_as_parent(const struct opts *o, const struct fabric_paths *p, char **argv)
 {
 	u32 run = 0;
 	int status, ret;
 
-	if (number_run(&run))
+	if (run_set_number(&run))
 		return EXIT_TROUBLE;
 	ret = child_run(argv, &status);
 	if (ret)
-		return not_executed(argv[0], -ret);
-	if (!at_end_report(o, p, run, argv[0]) && WIFEXITED(status) && !WEXITSTATUS(status))
+		return run_print_exec_error(argv[0], -ret);
+	if (!run_report_print(o, p, run, argv[0]) && WIFEXITED(status) && !WEXITSTATUS(status))
 		return EXIT_TROUBLE;
-	child_leave(status);
+	child_exit_as(status);
 }
 
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -189,11 +190,11 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (keep_lease(sock, m.flags) || set_env(o, p, m.lease.number) ||
-	    (o->out[0] && record_start(o, argv)) || capture_before(o, p))
+	if (run_keep_lease(sock, m.flags) || run_set_env(o, p, m.lease.number) ||
+	    (o->out[0] && record_start(o, argv)) || run_capture_start(o, p))
 		return EXIT_TROUBLE;
-	if (at_end_wanted(o, p))
-		return run_and_report(o, p, argv);
+	if (run_report_is_wanted(o, p))
+		return run_as_parent(o, p, argv);
 	execvp(argv[0], argv);
-	return not_executed(argv[0], errno);
+	return run_print_exec_error(argv[0], errno);
 }

@@ -4,13 +4,14 @@
 
 #include <stdio.h>
 
-bool chaos_wanted(const struct opts *o, const struct fabric_paths *p)
+bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
 	return o->chaos;
 }
 
-bool chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		      const char *program)
 {
 	(void)p;
 	(void)run;

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 static const struct at_end reports[] = {
-	{ capture_wanted, capture_report },
-	{ explain_wanted, explain_report },
-	{ faults_wanted, faults_report },
-	{ chaos_wanted, chaos_report },
+	{ run_capture_is_wanted, run_capture_report },
+	{ run_explain_is_wanted, run_explain_report },
+	{ run_faults_is_wanted, run_faults_report },
+	{ run_chaos_is_wanted, run_chaos_report },
 };
 
-bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)
+bool run_report_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	size_t i;
 
@@ -25,7 +25,8 @@ bool at_end_wanted(const struct opts *o, const struct fabric_paths *p)
 	return false;
 }
 
-bool at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program)
+bool run_report_print(const struct opts *o, const struct fabric_paths *p, u32 run,
+		      const char *program)
 {
 	bool done = true;
 	size_t i;

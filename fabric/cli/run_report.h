@@ -24,46 +24,47 @@ struct at_end {
 		       const char *program);
 };
 
-/** at_end_wanted() - whether there is any such report. */
-bool at_end_wanted(const struct opts *o, const struct fabric_paths *p);
-/** at_end_report() - all that are. Return: whether each was done. */
-bool at_end_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		   const char *program);
+/** run_report_is_wanted() - whether there is any such report. */
+bool run_report_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_report_print() - all that are. Return: whether each was done. */
+bool run_report_print(const struct opts *o, const struct fabric_paths *p, u32 run,
+		      const char *program);
 
 /* --- fault.c --- */
 
-/** faults_wanted() - whether the fabric had rules when the program was started. */
-bool faults_wanted(const struct opts *o, const struct fabric_paths *p);
-/** faults_report() - rules that never hit, and the seed if it has decided anything. */
-bool faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		   const char *program);
+/** run_faults_is_wanted() - whether the fabric had rules when the program was started. */
+bool run_faults_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_faults_report() - rules that never hit, and the seed if it has decided anything. */
+bool run_faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		       const char *program);
 
 /* --- capture.c --- */
 
-/** capture_before() - start the capture that the run is to have. Return: 0, or -1 after one line on stderr. */
-int capture_before(const struct opts *o, const struct fabric_paths *p);
-bool capture_wanted(const struct opts *o, const struct fabric_paths *p);
-/** capture_report() - when the run's programs have gone, end the capture, and say what it could not do. Return: false: that. */
-bool capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		    const char *program);
+/** run_capture_start() - start the capture that the run is to have. Return: 0, or -1 after one line on stderr. */
+int run_capture_start(const struct opts *o, const struct fabric_paths *p);
+bool run_capture_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_capture_report() - when the run's programs have gone, end the capture, and say what it could not do. Return: false: that. */
+bool run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+			const char *program);
 
 /* --- explain.c --- */
 
 /**
- * run_summary() - the journal of a run, in short, when its programs have gone: asked for a little while.
+ * run_journal_summary() - the journal of a run, in short, when its programs have gone: asked for a little while.
  * Return: 0 with the text in *@fd, or -errno.
  */
-int run_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd);
+int run_journal_summary(const struct fabric_paths *p, u32 run, struct proto_msg *m, int *fd);
 
-bool explain_wanted(const struct opts *o, const struct fabric_paths *p);
-/** explain_report() - the journal of the program and its children, what is alike as one. */
-bool explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		    const char *program);
+bool run_explain_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_explain_report() - the journal of the program and its children, what is alike as one. */
+bool run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+			const char *program);
 
 /* --- run_chaos.c --- */
 
-bool chaos_wanted(const struct opts *o, const struct fabric_paths *p);
-/** chaos_report() - the fabric's chaos has a seed. */
-bool chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run, const char *program);
+bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_chaos_report() - the fabric's chaos has a seed. */
+bool run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		      const char *program);
 
 #endif

@@ -22,7 +22,7 @@ struct reading {
 	struct json_object *all;
 };
 
-static void show(struct reading *r, const struct fault_rule *rule, u32 line)
+static void scenario_show_rule(struct reading *r, const struct fault_rule *rule, u32 line)
 {
 	char name[FAULT_NAME], place[FAULT_PLACE] = "";
 	struct json_object *o;
@@ -37,14 +37,14 @@ static void show(struct reading *r, const struct fault_rule *rule, u32 line)
 		return;
 	}
 	o = json_object_new_object();
-	add_str(o, "name", name);
-	add_str(o, "rule", rule->text);
+	json_add_str(o, "name", name);
+	json_add_str(o, "rule", rule->text);
 	if (place[0])
-		add_str(o, "place", place);
+		json_add_str(o, "place", place);
 	json_object_array_add(r->all, o);
 }
 
-static int each(void *ctx, const char *text, u32 line)
+static int scenario_read_rule(void *ctx, const char *text, u32 line)
 {
 	struct reading *r = ctx;
 	struct fault_rule rule;
@@ -55,24 +55,24 @@ static int each(void *ctx, const char *text, u32 line)
 	if (r->n++ >= FAULT_RULES)
 		return fault_refuse(&r->bad, text, "at most %u rules", FAULT_RULES);
 	if (r->print)
-		show(r, &rule, line);
+		scenario_show_rule(r, &rule, line);
 	return 0;
 }
 
 /* Return: 0 or -1 after a line on stderr. */
-static int read_rules(struct scenario *s)
+static int scenario_read_rules(struct scenario *s)
 {
 	struct reading r = { .s = s };
 	u32 line = 0;
 
-	if (!fault_lines(s->text, s->len, &r.bad, &line, each, &r)) {
+	if (!fault_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r)) {
 		s->n = r.n;
 		return 0;
 	}
 	if (s->file)
-		trouble("%s:%u: '%s': expected %s", s->file, line, r.bad.word, r.bad.expected);
+		print_error("%s:%u: '%s': expected %s", s->file, line, r.bad.word, r.bad.expected);
 	else
-		trouble("fault: '%s': expected %s", r.bad.word, r.bad.expected);
+		print_error("fault: '%s': expected %s", r.bad.word, r.bad.expected);
 	scenario_free(s);
 	return -1;
 }
@@ -82,20 +82,20 @@ int scenario_load(struct scenario *s, const struct opts *o)
 	*s = (struct scenario){ .file = o->scenario };
 	if (!o->scenario[0])
 		return 0;
-	s->text = textfile_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);
-	return s->text ? read_rules(s) : -1;
+	s->text = text_file_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);
+	return s->text ? scenario_read_rules(s) : -1;
 }
 
 int scenario_text(struct scenario *s, const char *text)
 {
 	*s = (struct scenario){ .text = strdup(text), .len = strlen(text) };
 	if (!s->text)
-		return trouble("%s", strerror(ENOMEM));
-	return read_rules(s);
+		return print_error("%s", strerror(ENOMEM));
+	return scenario_read_rules(s);
 }
 
 /* The words as one line, to be freed. */
-static char *join_words(int argc, char **argv)
+static char *scenario_join_words(int argc, char **argv)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -112,25 +112,26 @@ static char *join_words(int argc, char **argv)
 	return NULL;
 }
 
-int scenario_given(struct scenario *s, const char *verb, const struct opts *o, int argc,
-		   char **argv)
+int scenario_from_args(struct scenario *s, const char *verb, const struct opts *o, int argc,
+		       char **argv)
 {
 	bool file = o->level[OPT_SCENARIO] == LEVEL_FLAG;
 	char *text;
 	int ret;
 
 	if (file ? argc : !argc) {
-		trouble("%s: expected a rule or --scenario; see 'rdmaemu %s --help'", verb, verb);
+		print_error("%s: expected a rule or --scenario; see 'rdmaemu %s --help'", verb,
+			    verb);
 		return EXIT_USAGE;
 	}
 	if (file)
 		return scenario_load(s, o) ? EXIT_USAGE : 0;
-	text = join_words(argc, argv);
-	ret = text ? scenario_text(s, text) : trouble("%s", strerror(ENOMEM));
+	text = scenario_join_words(argc, argv);
+	ret = text ? scenario_text(s, text) : print_error("%s", strerror(ENOMEM));
 	free(text);
 	if (!ret && !s->n) {
 		scenario_free(s);
-		trouble("%s: expected a rule; see 'rdmaemu %s --help'", verb, verb);
+		print_error("%s: expected a rule; see 'rdmaemu %s --help'", verb, verb);
 		return EXIT_USAGE;
 	}
 	return ret ? EXIT_USAGE : 0;
@@ -142,12 +143,12 @@ void scenario_print(const struct scenario *s, bool json)
 	u32 line;
 
 	if (s->text)
-		fault_lines(s->text, s->len, &r.bad, &line, each, &r);
+		fault_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r);
 	if (json)
-		json_out(stdout, r.all);
+		json_print(stdout, r.all);
 }
 
-static int send_text(int sock, struct proto_msg *m, const char *text, size_t len)
+static int scenario_send(int sock, struct proto_msg *m, const char *text, size_t len)
 {
 	int fd = text_memfd(text, len), ret;
 
@@ -168,13 +169,13 @@ int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *
 	m = (struct proto_msg){ .op = PROTO_FAULT_ADD };
 	if (s->file)
 		snprintf(m.fault.place, sizeof(m.fault.place), "%s", s->file);
-	ret = send_text(sock, &m, s->text, s->len);
+	ret = scenario_send(sock, &m, s->text, s->len);
 	if (ret == -EINVAL && m.fault.text[0])
-		return trouble("%s%s", s->file ? "" : "fault: ", m.fault.text);
+		return print_error("%s%s", s->file ? "" : "fault: ", m.fault.text);
 	if (ret == -EBUSY)
-		return trouble("fabric %s is busy with other rules: try again", o->fabric);
+		return print_error("fabric %s is busy with other rules: try again", o->fabric);
 	if (ret)
-		return trouble("fabric %s: rules: %s", o->fabric, strerror(-ret));
+		return print_error("fabric %s: rules: %s", o->fabric, strerror(-ret));
 	if (last)
 		*last = m.fault.id;
 	if (n)

@@ -25,11 +25,11 @@ int scenario_load(struct scenario *s, const struct opts *o);
 /** scenario_text() - the same for rules that stand on the command line. */
 int scenario_text(struct scenario *s, const char *text);
 /**
- * scenario_given() - rules that are the arguments of @verb, or in the file of its --scenario.
+ * scenario_from_args() - rules that are the arguments of @verb, or in the file of its --scenario.
  * Return: 0, or the exit status after one line on stderr.
  */
-int scenario_given(struct scenario *s, const char *verb, const struct opts *o, int argc,
-		   char **argv);
+int scenario_from_args(struct scenario *s, const char *verb, const struct opts *o, int argc,
+		       char **argv);
 /** scenario_print() - what would be set, to stdout. */
 void scenario_print(const struct scenario *s, bool json);
 /**

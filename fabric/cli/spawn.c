@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 /* Tells the waiting starter what went wrong. */
-static void __attribute__((noreturn)) fail(int ready, const char *what)
+static void __attribute__((noreturn)) spawn_fail(int ready, const char *what)
 {
 	dprintf(ready, "cannot start: %s: %s", what, strerror(errno));
 	_exit(1);
 }
 
-static void reset_signals(void)
+static void spawn_reset_signals(void)
 {
 	struct sigaction sa = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -41,7 +41,7 @@ static void reset_signals(void)
 }
 
 /* Limits and placement that were meant for the program. Best effort: none is needed to run. */
-static void reset_limits(void)
+static void spawn_reset_limits(void)
 {
 	static const int limits[] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE,
 				      RLIMIT_DATA };
@@ -58,7 +58,7 @@ static void reset_limits(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-static void close_from(int first)
+static void spawn_close_from(int first)
 {
 	struct dirent *d;
 	DIR *dir;
@@ -77,7 +77,7 @@ static void close_from(int first)
 }
 
 /* Descriptors: 0 and 1 /dev/null, 2 the log, then those of enum daemon_fd, nothing else. */
-static void set_descriptors(const char *log, int ready, int lock)
+static void spawn_set_fds(const char *log, int ready, int lock)
 {
 	int null, err;
 
@@ -86,20 +86,20 @@ static void set_descriptors(const char *log, int ready, int lock)
 	lock = fcntl(lock, F_DUPFD, DAEMON_FD_END);
 	null = open("/dev/null", O_RDWR);
 	if (null < 0)
-		fail(ready, "/dev/null");
+		spawn_fail(ready, "/dev/null");
 	err = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 	if (err < 0)
-		fail(ready, log);
+		spawn_fail(ready, log);
 	err = fcntl(err, F_DUPFD, DAEMON_FD_END);
 	null = fcntl(null, F_DUPFD, DAEMON_FD_END);
 	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(err, 2) < 0 ||
 	    dup2(ready, DAEMON_FD_READY) < 0 || dup2(lock, DAEMON_FD_LOCK) < 0)
-		fail(ready, "descriptors");
-	close_from(DAEMON_FD_END);
+		spawn_fail(ready, "descriptors");
+	spawn_close_from(DAEMON_FD_END);
 }
 
-static int add_flag(char **argv, int n, char *flag, size_t size, const char *name,
-		    const char *value)
+static int spawn_add_flag(char **argv, int n, char *flag, size_t size, const char *name,
+			  const char *value)
 {
 	if (!value[0])
 		return n;
@@ -108,9 +108,8 @@ static int add_flag(char **argv, int n, char *flag, size_t size, const char *nam
 	return n + 1;
 }
 
-static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
-			const char *profile_path, const char *topology_path, const char *token_file,
-			bool stay)
+static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const char *profile_path,
+		       const char *topology_path, const char *token_file, bool stay)
 {
 	char fabric[64], dir[PATH_MAX + 16], linger[32], seed[48];
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
@@ -139,10 +138,10 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 		argv[n++] = topology;
 	if (o->isolated)
 		argv[n++] = "--isolated";
-	n = add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
-	n = add_flag(argv, n, join, sizeof(join), "--join=", o->join);
-	n = add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
-	n = add_flag(argv, n, name, sizeof(name), "--name=", o->name);
+	n = spawn_add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
+	n = spawn_add_flag(argv, n, join, sizeof(join), "--join=", o->join);
+	n = spawn_add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
+	n = spawn_add_flag(argv, n, name, sizeof(name), "--name=", o->name);
 	snprintf(scale, sizeof(scale), "--time-scale=%u.%06u", o->ppm / CLOCK_PPM,
 		 o->ppm % CLOCK_PPM);
 	if (o->ppm != CLOCK_PPM)
@@ -162,7 +161,7 @@ static void exec_daemon(const struct opts *o, const struct fabric_paths *p,
 }
 
 static void __attribute__((noreturn))
-grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
+spawn_grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
 	static const char *const vars[] = { "LD_PRELOAD", PROTO_ENV, PROTO_SYSFS_ENV, PROTO_RUN_ENV,
 					    "RDMAEMU_RECORD" };
@@ -173,24 +172,24 @@ grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int re
 	if (profile_builtin(o->profile, &i) || !realpath(o->profile, profile))
 		snprintf(profile, sizeof(profile), "%s", o->profile);
 	if (o->topology[0] && !realpath(o->topology, topology))
-		fail(ready, o->topology);
+		spawn_fail(ready, o->topology);
 	if (!o->token_file[0] || !realpath(o->token_file, token))
 		snprintf(token, sizeof(token), "%s", o->token_file);
-	set_descriptors(p->log, ready, lock);
-	reset_signals();
-	reset_limits();
+	spawn_set_fds(p->log, ready, lock);
+	spawn_reset_signals();
+	spawn_reset_limits();
 	for (i = 0; i < ARRAY_SIZE(vars); i++)
 		unsetenv(vars[i]);
 	opts_env_clear(0);
 	umask(077);
 	if (chdir("/"))
-		fail(DAEMON_FD_READY, "/");
-	exec_daemon(o, p, profile, topology, token, stay);
-	fail(DAEMON_FD_READY, "/proc/self/exe");
+		spawn_fail(DAEMON_FD_READY, "/");
+	spawn_exec(o, p, profile, topology, token, stay);
+	spawn_fail(DAEMON_FD_READY, "/proc/self/exe");
 }
 
 /* The new process sends DAEMON_READY when it is up, else a line that says why not. */
-static int await_ready(int fd, char *why, size_t size)
+static int spawn_await_ready(int fd, char *why, size_t size)
 {
 	size_t got = 0;
 	ssize_t n;
@@ -208,7 +207,7 @@ static int await_ready(int fd, char *why, size_t size)
 			continue;
 		*end = '\0';
 		if (end != why)
-			trouble("%s", why + 1);
+			print_error("%s", why + 1);
 		return 0;
 	}
 	why[got] = '\0';
@@ -238,15 +237,15 @@ int spawn_fabric(const struct opts *o, const struct fabric_paths *p, bool stay, 
 		setsid();
 		pid = fork();
 		if (pid < 0)
-			fail(fds[1], "fork");
+			spawn_fail(fds[1], "fork");
 		if (!pid)
-			grandchild(o, p, stay, fds[1], lock);
+			spawn_grandchild(o, p, stay, fds[1], lock);
 		_exit(0);
 	}
 	close(fds[1]);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	ret = await_ready(fds[0], why, size);
+	ret = spawn_await_ready(fds[0], why, size);
 	close(fds[0]);
 	return ret;
 }

@@ -7,145 +7,157 @@
 #include <stdbool.h>
 #include <string.h>
 
-static struct json_object *get(struct json_object *o, const char *key)
+static struct json_object *status_get(struct json_object *o, const char *key)
 {
 	return json_object_object_get(o, key);
 }
 
-static long long num(struct json_object *o, const char *key)
+static long long status_get_int(struct json_object *o, const char *key)
 {
-	return (long long)json_object_get_int64(get(o, key));
+	return (long long)json_object_get_int64(status_get(o, key));
 }
 
 /* Never NULL: what is not there is "-". */
-static const char *str(struct json_object *o, const char *key)
+static const char *status_get_str(struct json_object *o, const char *key)
 {
-	const char *s = json_object_get_string(get(o, key));
+	const char *s = json_object_get_string(status_get(o, key));
 
 	return s ? s : "-";
 }
 
-static void print_engine(FILE *out, struct json_object *o)
+static void status_print_engine(FILE *out, struct json_object *o)
 {
-	const char *holder = str(o, "holder");
+	const char *holder = status_get_str(o, "holder");
 
 	if (!strcmp(holder, "client"))
-		fprintf(out, "engine: in process %lld (%s)%s\n", num(o, "pid"), str(o, "name"),
-			json_object_get_boolean(get(o, "stopped"))
+		fprintf(out, "engine: in process %lld (%s)%s\n", status_get_int(o, "pid"),
+			status_get_str(o, "name"),
+			json_object_get_boolean(status_get(o, "stopped"))
 				? ", which is stopped: all others wait for it"
 				: "");
 	else
 		fprintf(out, "engine: %s\n", !strcmp(holder, "none") ? "free" : holder);
-	if (num(o, "steals"))
-		fprintf(out, "engine: taken back from the dead %lld times\n", num(o, "steals"));
+	if (status_get_int(o, "steals"))
+		fprintf(out, "engine: taken back from the dead %lld times\n",
+			status_get_int(o, "steals"));
 }
 
-static void print_port(FILE *out, struct json_object *p)
+static void status_print_port(FILE *out, struct json_object *p)
 {
-	struct json_object *gids = get(p, "gids"), *g;
+	struct json_object *gids = status_get(p, "gids"), *g;
 	size_t i;
 
-	fprintf(out, " port %lld: %s, %s, MTU %lld (max %lld)", num(p, "port"), str(p, "state"),
-		str(p, "link_layer"), num(p, "active_mtu"), num(p, "max_mtu"));
-	if (num(p, "lid"))
-		fprintf(out, ", LID %lld", num(p, "lid"));
+	fprintf(out, " port %lld: %s, %s, MTU %lld (max %lld)", status_get_int(p, "port"),
+		status_get_str(p, "state"), status_get_str(p, "link_layer"),
+		status_get_int(p, "active_mtu"), status_get_int(p, "max_mtu"));
+	if (status_get_int(p, "lid"))
+		fprintf(out, ", LID %lld", status_get_int(p, "lid"));
 	fputc('\n', out);
 	for (i = 0; i < json_object_array_length(gids); i++) {
 		g = json_object_array_get_idx(gids, i);
-		fprintf(out, "  gid %lld: %s %s %s\n", num(g, "index"), str(g, "gid"),
-			str(g, "type"), str(g, "netdev"));
+		fprintf(out, "  gid %lld: %s %s %s\n", status_get_int(g, "index"),
+			status_get_str(g, "gid"), status_get_str(g, "type"),
+			status_get_str(g, "netdev"));
 	}
-	json_object_object_foreach(get(p, "counters"), name,
+	json_object_object_foreach(status_get(p, "counters"), name,
 				   value) if (json_object_get_int64(value))
 		fprintf(out, "  %s: %lld\n", name, (long long)json_object_get_int64(value));
 }
 
-static void print_device(FILE *out, struct json_object *d)
+static void status_print_device(FILE *out, struct json_object *d)
 {
-	struct json_object *ports = get(d, "ports");
+	struct json_object *ports = status_get(d, "ports");
 	size_t i;
 
-	fprintf(out, "device %s: node %s", str(d, "name"), str(d, "node"));
-	if (get(d, "member"))
-		fprintf(out, " of %s", str(d, "member"));
-	fprintf(out, ", GUID %s\n", str(d, "guid"));
+	fprintf(out, "device %s: node %s", status_get_str(d, "name"), status_get_str(d, "node"));
+	if (status_get(d, "member"))
+		fprintf(out, " of %s", status_get_str(d, "member"));
+	fprintf(out, ", GUID %s\n", status_get_str(d, "guid"));
 	for (i = 0; i < json_object_array_length(ports); i++)
-		print_port(out, json_object_array_get_idx(ports, i));
+		status_print_port(out, json_object_array_get_idx(ports, i));
 }
 
-static void print_client(FILE *out, struct json_object *c)
+static void status_print_client(FILE *out, struct json_object *c)
 {
-	bool direct = !strcmp(str(c, "memory"), "direct");
+	bool direct = !strcmp(status_get_str(c, "memory"), "direct");
 
 	fprintf(out, "client %lld: process %lld (%s), node %s, %lld QPs, %lld CQs, %lld MRs%s%s\n",
-		num(c, "client"), num(c, "pid"), str(c, "name"), str(c, "node"), num(c, "qps"),
-		num(c, "cqs"), num(c, "mrs"),
-		direct				     ? ""
-		: strcmp(str(c, "memory"), "helper") ? ", memory out of reach"
-						     : ", memory through its helper",
-		strcmp(str(c, "state"), "live") ? ", dying" : "");
+		status_get_int(c, "client"), status_get_int(c, "pid"), status_get_str(c, "name"),
+		status_get_str(c, "node"), status_get_int(c, "qps"), status_get_int(c, "cqs"),
+		status_get_int(c, "mrs"),
+		direct						? ""
+		: strcmp(status_get_str(c, "memory"), "helper") ? ", memory out of reach"
+								: ", memory through its helper",
+		strcmp(status_get_str(c, "state"), "live") ? ", dying" : "");
 }
 
-static void print_qp(FILE *out, struct json_object *q)
+static void status_print_qp(FILE *out, struct json_object *q)
 {
-	struct json_object *c = get(q, "counters");
+	struct json_object *c = status_get(q, "counters");
 
-	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), %s of node %s", num(q, "qpn"),
-		str(q, "type"), str(q, "state"), num(q, "pid"), str(q, "name"), str(q, "device"),
-		str(q, "node"));
-	if (get(q, "peer_qpn"))
-		fprintf(out, ", peer 0x%06llx", num(q, "peer_qpn"));
-	if (get(q, "peer_pid"))
-		fprintf(out, " of process %lld (%s)", num(q, "peer_pid"), str(q, "peer_name"));
-	if (json_object_get_boolean(get(q, "waits_for_helper")))
+	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), %s of node %s",
+		status_get_int(q, "qpn"), status_get_str(q, "type"), status_get_str(q, "state"),
+		status_get_int(q, "pid"), status_get_str(q, "name"), status_get_str(q, "device"),
+		status_get_str(q, "node"));
+	if (status_get(q, "peer_qpn"))
+		fprintf(out, ", peer 0x%06llx", status_get_int(q, "peer_qpn"));
+	if (status_get(q, "peer_pid"))
+		fprintf(out, " of process %lld (%s)", status_get_int(q, "peer_pid"),
+			status_get_str(q, "peer_name"));
+	if (json_object_get_boolean(status_get(q, "waits_for_helper")))
 		fprintf(out, ", waits for a helper");
 	fprintf(out,
 		"\n  sent %lld packets, %lld bytes; received %lld, %lld; retransmissions %lld, RNR "
 		"%lld\n",
-		num(c, "xmit_packets"), num(c, "xmit_bytes"), num(c, "rcv_packets"),
-		num(c, "rcv_bytes"), num(c, "retransmissions"), num(c, "rcvd_rnr_err"));
+		status_get_int(c, "xmit_packets"), status_get_int(c, "xmit_bytes"),
+		status_get_int(c, "rcv_packets"), status_get_int(c, "rcv_bytes"),
+		status_get_int(c, "retransmissions"), status_get_int(c, "rcvd_rnr_err"));
 }
 
-static void print_id(FILE *out, struct json_object *i)
+static void status_print_id(FILE *out, struct json_object *i)
 {
-	fprintf(out, "id %lld: %s %s (%s)", num(i, "id"), str(i, "space"), str(i, "state"),
-		str(i, "protocol"));
-	if (get(i, "source"))
-		fprintf(out, ", %s", str(i, "source"));
-	if (get(i, "destination"))
-		fprintf(out, " to %s", str(i, "destination"));
-	if (get(i, "pid"))
-		fprintf(out, ", process %lld (%s)", num(i, "pid"), str(i, "name"));
+	fprintf(out, "id %lld: %s %s (%s)", status_get_int(i, "id"), status_get_str(i, "space"),
+		status_get_str(i, "state"), status_get_str(i, "protocol"));
+	if (status_get(i, "source"))
+		fprintf(out, ", %s", status_get_str(i, "source"));
+	if (status_get(i, "destination"))
+		fprintf(out, " to %s", status_get_str(i, "destination"));
+	if (status_get(i, "pid"))
+		fprintf(out, ", process %lld (%s)", status_get_int(i, "pid"),
+			status_get_str(i, "name"));
 	fputc('\n', out);
 }
 
-static void print_join(FILE *out, struct json_object *j)
+static void status_print_join(FILE *out, struct json_object *j)
 {
-	fprintf(out, "joined as %s (%s)", str(j, "name"), str(j, "id"));
-	if (num(j, "port"))
-		fprintf(out, ", listens at port %lld", num(j, "port"));
-	fprintf(out, ", %lld turned away\n", num(j, "turned_away"));
+	fprintf(out, "joined as %s (%s)", status_get_str(j, "name"), status_get_str(j, "id"));
+	if (status_get_int(j, "port"))
+		fprintf(out, ", listens at port %lld", status_get_int(j, "port"));
+	fprintf(out, ", %lld turned away\n", status_get_int(j, "turned_away"));
 }
 
-static void print_member(FILE *out, struct json_object *m)
+static void status_print_member(FILE *out, struct json_object *m)
 {
-	struct json_object *sent = get(m, "sent"), *rcvd = get(m, "received");
-	struct json_object *credit = get(m, "credit");
+	struct json_object *sent = status_get(m, "sent"), *rcvd = status_get(m, "received");
+	struct json_object *credit = status_get(m, "credit");
 
-	fprintf(out, "member %s (%s): %s", str(m, "name"), str(m, "id"), str(m, "state"));
-	if (get(m, "via"))
-		fprintf(out, " %s", str(m, "via"));
-	if (get(m, "address"))
-		fprintf(out, ", %s", str(m, "address"));
+	fprintf(out, "member %s (%s): %s", status_get_str(m, "name"), status_get_str(m, "id"),
+		status_get_str(m, "state"));
+	if (status_get(m, "via"))
+		fprintf(out, " %s", status_get_str(m, "via"));
+	if (status_get(m, "address"))
+		fprintf(out, ", %s", status_get_str(m, "address"));
 	fprintf(out,
 		"\n  sent %lld bursts, %lld bytes; received %lld, %lld; dropped %lld; waiting %lld "
 		"bytes; credit %lld and %lld\n",
-		num(sent, "bursts"), num(sent, "bytes"), num(rcvd, "bursts"), num(rcvd, "bytes"),
-		num(m, "dropped"), num(m, "waiting"), num(credit, "requests"),
-		num(credit, "answers"));
+		status_get_int(sent, "bursts"), status_get_int(sent, "bytes"),
+		status_get_int(rcvd, "bursts"), status_get_int(rcvd, "bytes"),
+		status_get_int(m, "dropped"), status_get_int(m, "waiting"),
+		status_get_int(credit, "requests"), status_get_int(credit, "answers"));
 }
 
-static void each(FILE *out, struct json_object *list, void (*print)(FILE *, struct json_object *))
+static void status_print_each(FILE *out, struct json_object *list,
+			      void (*print)(FILE *, struct json_object *))
 {
 	size_t i;
 
@@ -156,23 +168,25 @@ static void each(FILE *out, struct json_object *list, void (*print)(FILE *, stru
 void status_print(FILE *out, struct json_object *o)
 {
 	fprintf(out, "fabric %s: process %lld, up %lld.%03lld s, profile %s, seed %s%s",
-		str(o, "fabric"), num(o, "pid"), num(o, "uptime_ms") / 1000,
-		num(o, "uptime_ms") % 1000, str(o, "profile"), str(o, "seed"),
-		json_object_get_boolean(get(o, "isolated")) ? ", isolated" : "");
-	if (get(o, "chaos_seed"))
-		fprintf(out, ", chaos of seed %s", str(o, "chaos_seed"));
-	if (get(o, "linger_ms"))
-		fprintf(out, ", leaves %lld ms after its last program\n", num(o, "linger_ms"));
+		status_get_str(o, "fabric"), status_get_int(o, "pid"),
+		status_get_int(o, "uptime_ms") / 1000, status_get_int(o, "uptime_ms") % 1000,
+		status_get_str(o, "profile"), status_get_str(o, "seed"),
+		json_object_get_boolean(status_get(o, "isolated")) ? ", isolated" : "");
+	if (status_get(o, "chaos_seed"))
+		fprintf(out, ", chaos of seed %s", status_get_str(o, "chaos_seed"));
+	if (status_get(o, "linger_ms"))
+		fprintf(out, ", leaves %lld ms after its last program\n",
+			status_get_int(o, "linger_ms"));
 	else
 		fprintf(out, ", stays until it is stopped\n");
-	print_engine(out, get(o, "engine"));
-	if (get(o, "audit"))
-		fprintf(out, "audit: %s\n", str(o, "audit"));
-	if (get(o, "join"))
-		print_join(out, get(o, "join"));
-	each(out, get(o, "members"), print_member);
-	each(out, get(o, "devices"), print_device);
-	each(out, get(o, "clients"), print_client);
-	each(out, get(o, "qps"), print_qp);
-	each(out, get(o, "ids"), print_id);
+	status_print_engine(out, status_get(o, "engine"));
+	if (status_get(o, "audit"))
+		fprintf(out, "audit: %s\n", status_get_str(o, "audit"));
+	if (status_get(o, "join"))
+		status_print_join(out, status_get(o, "join"));
+	status_print_each(out, status_get(o, "members"), status_print_member);
+	status_print_each(out, status_get(o, "devices"), status_print_device);
+	status_print_each(out, status_get(o, "clients"), status_print_client);
+	status_print_each(out, status_get(o, "qps"), status_print_qp);
+	status_print_each(out, status_get(o, "ids"), status_print_id);
 }

@@ -10,18 +10,18 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-static inline void add_int(struct json_object *o, const char *key, u64 v)
+static inline void json_add_int(struct json_object *o, const char *key, u64 v)
 {
 	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
 }
 
-static inline void add_str(struct json_object *o, const char *key, const char *v)
+static inline void json_add_str(struct json_object *o, const char *key, const char *v)
 {
 	json_object_object_add(o, key, json_object_new_string(v));
 }
 
-/** json_out() - print an object or array for people and machines, and let go of it. */
-static inline void json_out(FILE *out, struct json_object *o)
+/** json_print() - print an object or array for people and machines, and let go of it. */
+static inline void json_print(FILE *out, struct json_object *o)
 {
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |

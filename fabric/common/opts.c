@@ -140,7 +140,7 @@ static const struct opt_def {
 	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
 };
 
-int trouble(const char *fmt, ...)
+int print_error(const char *fmt, ...)
 {
 	char line[2 * PATH_MAX];
 	va_list ap;
@@ -164,7 +164,7 @@ void opts_init(struct opts *o)
 }
 
 /* Stores @value unless a higher level has spoken. Returns what was expected of it, or NULL. */
-static const char *opt_set(struct opts *o, enum opt_id id, const char *value, enum opt_level level)
+static const char *opts_set(struct opts *o, enum opt_id id, const char *value, enum opt_level level)
 {
 	const char *expected;
 
@@ -176,7 +176,7 @@ static const char *opt_set(struct opts *o, enum opt_id id, const char *value, en
 	return expected;
 }
 
-static int find_flag(const char *name, size_t n, u64 allowed)
+static int opts_find(const char *name, size_t n, u64 allowed)
 {
 	int id;
 
@@ -203,14 +203,14 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 		if (!strcmp(arg, "-o"))
 			arg = "--out";
 		eq = strchrnul(arg, '=');
-		id = arg[1] == '-' ? find_flag(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
+		id = arg[1] == '-' ? opts_find(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
 		if (id < 0)
-			return trouble("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb,
-				       arg, verb);
+			return print_error("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb,
+					   arg, verb);
 		if (!opt_defs[id].arg) {
 			if (*eq)
-				return trouble("%s: option '--%s' takes no value", verb,
-					       opt_defs[id].name);
+				return print_error("%s: option '--%s' takes no value", verb,
+						   opt_defs[id].name);
 			value = "yes";
 		} else if (*eq) {
 			value = eq + 1;
@@ -219,13 +219,13 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 		} else if (i + 1 < argc) {
 			value = argv[++i];
 		} else {
-			return trouble("%s: option '%s' needs a value: %s", verb, arg,
-				       opt_defs[id].arg);
+			return print_error("%s: option '%s' needs a value: %s", verb, arg,
+					   opt_defs[id].arg);
 		}
-		expected = opt_set(o, (enum opt_id)id, value, LEVEL_FLAG);
+		expected = opts_set(o, (enum opt_id)id, value, LEVEL_FLAG);
 		if (expected)
-			return trouble("%s: --%s '%s': expected %s", verb, opt_defs[id].name, value,
-				       expected);
+			return print_error("%s: --%s '%s': expected %s", verb, opt_defs[id].name,
+					   value, expected);
 	}
 	return i;
 }
@@ -239,9 +239,10 @@ int opts_env(struct opts *o)
 		value = opt_defs[id].env ? getenv(opt_defs[id].env) : NULL;
 		if (!value || !*value)
 			continue;
-		expected = opt_set(o, (enum opt_id)id, value, LEVEL_ENV);
+		expected = opts_set(o, (enum opt_id)id, value, LEVEL_ENV);
 		if (expected)
-			return trouble("%s='%s': expected %s", opt_defs[id].env, value, expected);
+			return print_error("%s='%s': expected %s", opt_defs[id].env, value,
+					   expected);
 	}
 	return 0;
 }
@@ -255,7 +256,7 @@ void opts_env_clear(u64 keep)
 			unsetenv(opt_defs[id].env);
 }
 
-static char *trim(char *s)
+static char *opts_trim(char *s)
 {
 	char *end;
 
@@ -266,9 +267,9 @@ static char *trim(char *s)
 	return s;
 }
 
-static int file_line(struct opts *o, const char *path, int lineno, char *line)
+static int opts_parse_line(struct opts *o, const char *path, int lineno, char *line)
 {
-	char *key = trim(line), *value, *eq;
+	char *key = opts_trim(line), *value, *eq;
 	const char *expected;
 	int id;
 
@@ -276,20 +277,21 @@ static int file_line(struct opts *o, const char *path, int lineno, char *line)
 		return 0;
 	eq = strchr(key, '=');
 	if (!eq)
-		return trouble("%s:%d: '%s': expected 'key = value'", path, lineno, key);
+		return print_error("%s:%d: '%s': expected 'key = value'", path, lineno, key);
 	*eq = '\0';
-	value = trim(eq + 1);
-	key = trim(key);
-	id = find_flag(key, strlen(key), ~0ULL);
+	value = opts_trim(eq + 1);
+	key = opts_trim(key);
+	id = opts_find(key, strlen(key), ~0ULL);
 	if (id < 0 || !opt_defs[id].in_file)
-		return trouble(
+		return print_error(
 			"%s:%d: unknown key '%s': expected chaos, clock, fabric, isolated, join, "
 			"linger, listen, name, profile, scenario, seed, subnet, time-scale, "
 			"token-file or topology",
 			path, lineno, key);
-	expected = opt_set(o, (enum opt_id)id, value, LEVEL_FILE);
+	expected = opts_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)
-		return trouble("%s:%d: %s = '%s': expected %s", path, lineno, key, value, expected);
+		return print_error("%s:%d: %s = '%s': expected %s", path, lineno, key, value,
+				   expected);
 	return 0;
 }
 
@@ -302,17 +304,17 @@ int opts_file(struct opts *o, const char *path, bool must)
 	if (!file) {
 		if (!must && errno == ENOENT)
 			return 0;
-		return trouble("%s: %s", path, strerror(errno));
+		return print_error("%s: %s", path, strerror(errno));
 	}
 	while (!ret && fgets(line, sizeof(line), file)) {
 		lineno++;
 		if (!strchr(line, '\n') && !feof(file))
-			ret = trouble("%s:%d: line too long", path, lineno);
+			ret = print_error("%s:%d: line too long", path, lineno);
 		else
-			ret = file_line(o, path, lineno, line);
+			ret = opts_parse_line(o, path, lineno, line);
 	}
 	if (!ret && ferror(file))
-		ret = trouble("%s: %s", path, strerror(errno));
+		ret = print_error("%s: %s", path, strerror(errno));
 	fclose(file);
 	return ret;
 }

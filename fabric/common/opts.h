@@ -221,7 +221,7 @@ bool parse_scale(const char *s, u32 *ppm);
 /** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
 bool join_address_ok(const char *s, bool many);
 
-/** trouble() - one line on stderr, "rdmaemu: " before it. Return: -1. */
-int trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/** print_error() - one line on stderr, "rdmaemu: " before it. Return: -1. */
+int print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

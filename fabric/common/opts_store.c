@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-static bool store_text(char *to, size_t size, const char *value)
+static bool opt_store_text(char *to, size_t size, const char *value)
 {
 	size_t n = strlen(value);
 
@@ -17,41 +17,41 @@ static bool store_text(char *to, size_t size, const char *value)
 	return true;
 }
 
-static bool set_subnet(struct opts *o, const char *value)
+static bool opt_set_subnet(struct opts *o, const char *value)
 {
 	struct subnets subnets;
 
 	return strlen(value) < sizeof(o->subnet) && subnets_parse(&subnets, value) &&
-	       store_text(o->subnet, sizeof(o->subnet), value);
+	       opt_store_text(o->subnet, sizeof(o->subnet), value);
 }
 
-static bool set_listen(struct opts *o, const char *value)
+static bool opt_set_listen(struct opts *o, const char *value)
 {
-	return join_address_ok(value, false) && store_text(o->listen, sizeof(o->listen), value);
+	return join_address_ok(value, false) && opt_store_text(o->listen, sizeof(o->listen), value);
 }
 
-static bool set_join(struct opts *o, const char *value)
+static bool opt_set_join(struct opts *o, const char *value)
 {
-	return join_address_ok(value, true) && store_text(o->join, sizeof(o->join), value);
+	return join_address_ok(value, true) && opt_store_text(o->join, sizeof(o->join), value);
 }
 
-static bool set_scale(struct opts *o, const char *value)
+static bool opt_set_scale(struct opts *o, const char *value)
 {
 	return parse_scale(value, &o->ppm);
 }
 
-static bool set_isolated(struct opts *o, const char *value)
+static bool opt_set_isolated(struct opts *o, const char *value)
 {
 	return parse_bool(value, &o->isolated);
 }
 
-static bool set_clock(struct opts *o, const char *value)
+static bool opt_set_clock(struct opts *o, const char *value)
 {
 	o->manual = !strcmp(value, "manual");
 	return o->manual || !strcmp(value, "run");
 }
 
-static bool set_chaos(struct opts *o, const char *value)
+static bool opt_set_chaos(struct opts *o, const char *value)
 {
 	u32 seed;
 
@@ -66,19 +66,19 @@ static bool set_chaos(struct opts *o, const char *value)
 	return true;
 }
 
-static bool set_ring_size(struct opts *o, const char *value)
+static bool opt_set_ring_size(struct opts *o, const char *value)
 {
 	return parse_size(value, RING_SIZE_MAX, &o->ring_size) && o->ring_size >= RING_SIZE_MIN;
 }
 
-static bool set_pace(struct opts *o, const char *value)
+static bool opt_set_pace(struct opts *o, const char *value)
 {
 	o->pace = !strcmp(value, "recorded");
 	return o->pace || !strcmp(value, "fast");
 }
 
 /* Return: the place of @value among the words, which end with NULL, or -1. */
-static int word_of(const char *value, const char *const *words)
+static int opt_word_index(const char *value, const char *const *words)
 {
 	int i;
 
@@ -88,33 +88,34 @@ static int word_of(const char *value, const char *const *words)
 	return -1;
 }
 
-static bool set_mode(struct opts *o, const char *value)
+static bool opt_set_mode(struct opts *o, const char *value)
 {
 	static const char *const words[] = { [MODE_NONE] = "none",
 					     [MODE_ONCE] = "once",
 					     [MODE_NEW] = "new_episodes",
 					     [MODE_ALL] = "all",
 					     NULL };
-	int mode = word_of(value, words);
+	int mode = opt_word_index(value, words);
 
 	if (mode >= 0)
 		o->mode = (enum replay_mode)mode;
 	return mode >= 0;
 }
 
-static bool set_payload(struct opts *o, const char *value)
+static bool opt_set_payload(struct opts *o, const char *value)
 {
 	static const char *const words[] = { "full", "hash", "none", NULL };
 
-	return word_of(value, words) >= 0 && store_text(o->payload, sizeof(o->payload), value);
+	return opt_word_index(value, words) >= 0 &&
+	       opt_store_text(o->payload, sizeof(o->payload), value);
 }
 
-static bool set_unexpected(struct opts *o, const char *value)
+static bool opt_set_unexpected(struct opts *o, const char *value)
 {
 	static const char *const words[] = { "fail", "wait", "ignore", NULL };
 
-	return word_of(value, words) >= 0 &&
-	       store_text(o->unexpected, sizeof(o->unexpected), value);
+	return opt_word_index(value, words) >= 0 &&
+	       opt_store_text(o->unexpected, sizeof(o->unexpected), value);
 }
 
 enum kind {
@@ -165,21 +166,21 @@ static const struct opt_value {
 	[OPT_FABRIC] = A_NAME(fabric),
 	[OPT_DIR] = A_TEXT(dir, "a directory"),
 	[OPT_CONFIG] = A_TEXT(config, "a file"),
-	[OPT_ISOLATED] = BY(set_isolated, "yes or no"),
+	[OPT_ISOLATED] = BY(opt_set_isolated, "yes or no"),
 	[OPT_LINGER] = A_NUMBER(32, linger_ms, 0, LINGER_MS_MAX, "milliseconds, 0 to 86400000"),
 	[OPT_SEED] = A_NUMBER(64, seed, 0, ~0ULL, "a number of at most 64 bits"),
 	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 1048575"),
 	[OPT_PROFILE] = A_TEXT(profile, "a profile's name or file"),
 	[OPT_NODE] = A_NAME(node),
-	[OPT_SUBNET] = BY(set_subnet, SUBNETS_EXPECTED),
+	[OPT_SUBNET] = BY(opt_set_subnet, SUBNETS_EXPECTED),
 	[OPT_TOPOLOGY] = A_TEXT(topology, "a file"),
-	[OPT_LISTEN] = BY(set_listen, "ADDR:PORT"),
-	[OPT_JOIN] = BY(set_join, "HOST:PORT, or several with commas between"),
+	[OPT_LISTEN] = BY(opt_set_listen, "ADDR:PORT"),
+	[OPT_JOIN] = BY(opt_set_join, "HOST:PORT, or several with commas between"),
 	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
 	[OPT_NAME] = A_NAME(name),
-	[OPT_TIME_SCALE] = BY(set_scale, SCALE_EXPECTED),
-	[OPT_CLOCK] = BY(set_clock, "run or manual"),
-	[OPT_CHAOS] = BY(set_chaos, "a number of at most 64 bits, or random"),
+	[OPT_TIME_SCALE] = BY(opt_set_scale, SCALE_EXPECTED),
+	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
+	[OPT_CHAOS] = BY(opt_set_chaos, "a number of at most 64 bits, or random"),
 	[OPT_DEVICE] = A_TEXT(device, "a device's name"),
 	[OPT_PORT] = A_NUMBER(32, port, 1, 255, "a port's number, 1 or more"),
 	[OPT_JSON] = A_SWITCH(json),
@@ -196,25 +197,25 @@ static const struct opt_value {
 	[OPT_CAPTURE] = A_TEXT(capture, "a file"),
 	[OPT_FILTER] = A_TEXT(filter, "an expression of at most 1023 characters"),
 	[OPT_SNAPLEN] = A_NUMBER(32, snaplen, SNAPLEN_MIN, SNAPLEN_MAX, "bytes, 64 to 65535"),
-	[OPT_RING_SIZE] = BY(set_ring_size, "bytes, 4096 or more, maybe with K, M or G"),
+	[OPT_RING_SIZE] = BY(opt_set_ring_size, "bytes, 4096 or more, maybe with K, M or G"),
 	[OPT_RING_FILES] = A_NUMBER(32, ring_files, 1, 99999, "a number of files, 1 to 99999"),
 	[OPT_LOSSY] = A_SWITCH(lossy),
 	[OPT_DATA] = A_SWITCH(data),
-	[OPT_PACE] = BY(set_pace, "fast or recorded"),
+	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
 	[OPT_REAL] = A_SWITCH(real),
 	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
 	[OPT_OUT] = A_TEXT(out, "a directory"),
 	[OPT_WIRE] = A_SWITCH(wire),
-	[OPT_PAYLOAD] = BY(set_payload, "full, hash or none"),
+	[OPT_PAYLOAD] = BY(opt_set_payload, "full, hash or none"),
 	[OPT_ERF] = A_SWITCH(erf),
 	[OPT_AS] = A_TEXT(as, "a program's name, of at most 31 characters, or as p1"),
 	[OPT_IGNORE] = A_TEXT(ignore, "fields, with commas between"),
 	[OPT_CAPABILITIES] = A_SWITCH(capabilities),
-	[OPT_MODE] = BY(set_mode, "none, once, new_episodes or all"),
+	[OPT_MODE] = BY(opt_set_mode, "none, once, new_episodes or all"),
 	[OPT_COMMAND] = A_TEXT(command, "a command of at most 4095 characters"),
 	[OPT_LIVE_NODE] = A_NAME(live_node),
 	[OPT_LIVE_FIRST] = A_SWITCH(live_first),
-	[OPT_UNEXPECTED] = BY(set_unexpected, "fail, wait or ignore"),
+	[OPT_UNEXPECTED] = BY(opt_set_unexpected, "fail, wait or ignore"),
 	[OPT_INJECT] = A_SWITCH(inject),
 	[OPT_FROM] = A_NAME(from),
 	[OPT_SCRIPT] = A_TEXT(script, "a file"),
@@ -223,7 +224,7 @@ static const struct opt_value {
 	[OPT_HELP] = A_SWITCH(help),
 };
 
-static bool store_number(const struct opt_value *v, void *to, const char *value)
+static bool opt_store_number(const struct opt_value *v, void *to, const char *value)
 {
 	u64 n;
 
@@ -250,14 +251,14 @@ const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		*(bool *)to = true;
 		break;
 	case NAME:
-		stored = node_name_ok(value) && store_text(to, v->size, value);
+		stored = node_name_ok(value) && opt_store_text(to, v->size, value);
 		break;
 	case TEXT:
-		stored = store_text(to, v->size, value);
+		stored = opt_store_text(to, v->size, value);
 		break;
 	case NUMBER32:
 	case NUMBER64:
-		stored = store_number(v, to, value);
+		stored = opt_store_number(v, to, value);
 		break;
 	}
 	return stored ? NULL : v->expected;

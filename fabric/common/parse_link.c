@@ -25,7 +25,7 @@ static const struct unit rate_units[] = {
 };
 
 /* A whole number with a unit, of up to @max. */
-static bool quantity(const char *s, const struct unit *units, u64 max, u64 *out)
+static bool link_quantity_parse(const char *s, const struct unit *units, u64 max, u64 *out)
 {
 	char *end;
 	u64 v;
@@ -44,24 +44,24 @@ static bool quantity(const char *s, const struct unit *units, u64 max, u64 *out)
 
 bool time_parse(const char *s, u64 max, u64 *ns)
 {
-	return quantity(s, time_units, max, ns);
+	return link_quantity_parse(s, time_units, max, ns);
 }
 
 bool rate_parse(const char *s, u64 *bps)
 {
-	return quantity(s, rate_units, LINK_RATE_MAX, bps) && *bps >= LINK_RATE_MIN;
+	return link_quantity_parse(s, rate_units, LINK_RATE_MAX, bps) && *bps >= LINK_RATE_MIN;
 }
 
-static const char *take(struct hca_uplink *l, const char *key, const char *value)
+static const char *link_parse_word(struct hca_uplink *l, const char *key, const char *value)
 {
 	char mtu[8];
 
 	if (!strcmp(key, "delay"))
-		return quantity(value, time_units, LINK_TIME_MAX, &l->delay_ns)
+		return link_quantity_parse(value, time_units, LINK_TIME_MAX, &l->delay_ns)
 			       ? NULL
 			       : "a time up to 10s, with its unit: ns, us, ms or s";
 	if (!strcmp(key, "jitter"))
-		return quantity(value, time_units, LINK_TIME_MAX, &l->jitter_ns)
+		return link_quantity_parse(value, time_units, LINK_TIME_MAX, &l->jitter_ns)
 			       ? NULL
 			       : "a time up to 10s, with its unit: ns, us, ms or s";
 	if (!strcmp(key, "rate"))
@@ -74,7 +74,7 @@ static const char *take(struct hca_uplink *l, const char *key, const char *value
 	return "256, 512, 1024, 2048 or 4096";
 }
 
-int link_words(char *const *word, int n, struct hca_uplink *link, int *at, const char **what)
+int link_parse(char *const *word, int n, struct hca_uplink *link, int *at, const char **what)
 {
 	static const char *const keys[] = { "delay", "jitter", "rate", "mtu" };
 	size_t k;
@@ -92,7 +92,7 @@ int link_words(char *const *word, int n, struct hca_uplink *link, int *at, const
 		if (k == ARRAY_SIZE(keys))
 			return -EINVAL;
 		*at = i + 1;
-		*what = take(link, word[i], i + 1 < n ? word[i + 1] : "");
+		*what = link_parse_word(link, word[i], i + 1 < n ? word[i + 1] : "");
 		if (*what)
 			return -EINVAL;
 		*what = "delay, jitter, rate, mtu or none";
@@ -102,7 +102,7 @@ int link_words(char *const *word, int n, struct hca_uplink *link, int *at, const
 }
 
 /* " key value", in the largest unit that fits. */
-static int put(char *buf, size_t size, const char *key, u64 v, const struct unit *units)
+static int link_text_put(char *buf, size_t size, const char *key, u64 v, const struct unit *units)
 {
 	if (!v)
 		return 0;
@@ -117,9 +117,9 @@ int link_text(const struct hca_uplink *l, char *buf, size_t size)
 	char text[160];
 	size_t n = 0;
 
-	n += (size_t)put(text + n, sizeof(text) - n, "delay", l->delay_ns, time_units);
-	n += (size_t)put(text + n, sizeof(text) - n, "jitter", l->jitter_ns, time_units);
-	n += (size_t)put(text + n, sizeof(text) - n, "rate", l->rate_bps, rate_units);
+	n += (size_t)link_text_put(text + n, sizeof(text) - n, "delay", l->delay_ns, time_units);
+	n += (size_t)link_text_put(text + n, sizeof(text) - n, "jitter", l->jitter_ns, time_units);
+	n += (size_t)link_text_put(text + n, sizeof(text) - n, "rate", l->rate_bps, rate_units);
 	if (l->mtu)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " mtu %u", ib_mtu_bytes(l->mtu));
 	return snprintf(buf, size, "%s", n ? text + 1 : "none");

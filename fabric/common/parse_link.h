@@ -22,11 +22,11 @@
 #define RATE_EXPECTED "a rate from 1kbit to 1000Gbit, with its unit: bit, kbit, Mbit or Gbit"
 
 /**
- * link_words() - read @n words.
+ * link_parse() - read @n words.
  * Return: 0, or -EINVAL with *what set to what was expected, and *at to the word that is not that
  * (@n: there is none).
  */
-int link_words(char *const *word, int n, struct hca_uplink *link, int *at, const char **what);
+int link_parse(char *const *word, int n, struct hca_uplink *link, int *at, const char **what);
 /** time_parse() - a whole number of ns, us, ms or s, of up to @max ns; 0 needs no unit. */
 bool time_parse(const char *s, u64 max, u64 *ns);
 /** rate_parse() - likewise of bit, kbit, Mbit or Gbit a second, within what a link may have. */

@@ -208,12 +208,12 @@ struct reader {
 
 _Static_assert(ARRAY_SIZE(keys) <= 64, "a bit each");
 
-static int refuse(const struct reader *r, const char *what, const char *expected)
+static int profile_refuse(const struct reader *r, const char *what, const char *expected)
 {
-	return trouble("%s:%d: '%s': expected %s", r->file, r->line, what, expected);
+	return print_error("%s:%d: '%s': expected %s", r->file, r->line, what, expected);
 }
 
-static const char *word_list(const struct word *w, char *buf, size_t size)
+static const char *profile_word_list(const struct word *w, char *buf, size_t size)
 {
 	size_t n = 0;
 
@@ -222,7 +222,7 @@ static const char *word_list(const struct word *w, char *buf, size_t size)
 	return buf;
 }
 
-static const struct word *find_word(const struct word *w, const char *name)
+static const struct word *profile_find_word(const struct word *w, const char *name)
 {
 	for (; w->name; w++)
 		if (!strcasecmp(w->name, name))
@@ -230,7 +230,7 @@ static const struct word *find_word(const struct word *w, const char *name)
 	return NULL;
 }
 
-static int put_number(const struct reader *r, const struct key *k, const char *value)
+static int profile_put_number(const struct reader *r, const struct key *k, const char *value)
 {
 	void *to = (char *)r->p + k->off;
 	char expected[96];
@@ -240,7 +240,7 @@ static int put_number(const struct reader *r, const struct key *k, const char *v
 	if (!parse_number(value, k->max, &n) || n < k->min) {
 		snprintf(expected, sizeof(expected), "a number from %llu to %llu",
 			 (unsigned long long)k->min, (unsigned long long)k->max);
-		return refuse(r, value, expected);
+		return profile_refuse(r, value, expected);
 	}
 	v = (u32)n;
 	if (k->kind == KEY_U64)
@@ -250,7 +250,7 @@ static int put_number(const struct reader *r, const struct key *k, const char *v
 	return 0;
 }
 
-static int put_text(const struct reader *r, const struct key *k, const char *value)
+static int profile_put_text(const struct reader *r, const struct key *k, const char *value)
 {
 	char *to = (char *)r->p + k->off;
 	char expected[96];
@@ -261,24 +261,24 @@ static int put_text(const struct reader *r, const struct key *k, const char *val
 		 (unsigned long long)k->max);
 	for (i = 0; i < len; i++)
 		if (!isalnum((unsigned char)value[i]) && !strchr("._-", value[i]))
-			return refuse(r, value, expected);
+			return profile_refuse(r, value, expected);
 	if (!len || len > k->max || value[0] == '.')
-		return refuse(r, value, expected);
+		return profile_refuse(r, value, expected);
 	memset(to, 0, k->max + 1);
 	snprintf(to, k->max + 1, "%s", value);
 	return 0;
 }
 
-static int put_word(const struct reader *r, const struct key *k, const char *value)
+static int profile_put_word(const struct reader *r, const struct key *k, const char *value)
 {
-	const struct word *w = find_word(k->words, value);
+	const struct word *w = profile_find_word(k->words, value);
 	char list[512], expected[560];
 	u32 v;
 
 	if (!w) {
 		snprintf(expected, sizeof(expected), "one of %s",
-			 word_list(k->words, list, sizeof(list)));
-		return refuse(r, value, expected);
+			 profile_word_list(k->words, list, sizeof(list)));
+		return profile_refuse(r, value, expected);
 	}
 	v = (u32)w->value;
 	memcpy((char *)r->p + k->off, &v, sizeof(v));
@@ -286,7 +286,7 @@ static int put_word(const struct reader *r, const struct key *k, const char *val
 }
 
 /* A key's lines add up; "none" is the empty set. */
-static int put_set(const struct reader *r, const struct key *k, bool first, char *value)
+static int profile_put_set(const struct reader *r, const struct key *k, bool first, char *value)
 {
 	void *to = (char *)r->p + k->off;
 	size_t size = k->kind == KEY_SET64 ? sizeof(u64) : sizeof(u32);
@@ -299,16 +299,17 @@ static int put_set(const struct reader *r, const struct key *k, bool first, char
 	while ((next = strsep(&value, " \t,"))) {
 		if (!*next || !strcasecmp(next, "none"))
 			continue;
-		w = find_word(k->words, next);
+		w = profile_find_word(k->words, next);
 		if (!w)
-			return refuse(r, next, word_list(k->words, list, sizeof(list)));
+			return profile_refuse(r, next,
+					      profile_word_list(k->words, list, sizeof(list)));
 		set |= w->value;
 	}
 	memcpy(to, &set, size);
 	return 0;
 }
 
-static int put_pkeys(const struct reader *r, bool first, char *value)
+static int profile_put_pkeys(const struct reader *r, bool first, char *value)
 {
 	struct profile *p = r->p;
 	char *next;
@@ -322,15 +323,15 @@ static int put_pkeys(const struct reader *r, bool first, char *value)
 		if (!*next)
 			continue;
 		if (!parse_number(next, 0xffff, &n) || !(n & 0x7fff))
-			return refuse(r, next, "partition keys, 0x1 to 0xffff, not 0x8000");
+			return profile_refuse(r, next, "partition keys, 0x1 to 0xffff, not 0x8000");
 		if (p->n_pkeys == LIM_PKEYS)
-			return refuse(r, next, "at most 8 partition keys");
+			return profile_refuse(r, next, "at most 8 partition keys");
 		p->pkey[p->n_pkeys++] = (u16)n;
 	}
 	return 0;
 }
 
-static int put(struct reader *r, size_t i, char *value)
+static int profile_put(struct reader *r, size_t i, char *value)
 {
 	const struct key *k = &keys[i];
 	bool first = !(r->given & BIT64(i));
@@ -338,20 +339,20 @@ static int put(struct reader *r, size_t i, char *value)
 	r->given |= BIT64(i);
 	switch (k->kind) {
 	case KEY_WORD:
-		return put_word(r, k, value);
+		return profile_put_word(r, k, value);
 	case KEY_WORDS:
 	case KEY_SET64:
-		return put_set(r, k, first, value);
+		return profile_put_set(r, k, first, value);
 	case KEY_TEXT:
-		return put_text(r, k, value);
+		return profile_put_text(r, k, value);
 	case KEY_PKEYS:
-		return put_pkeys(r, first, value);
+		return profile_put_pkeys(r, first, value);
 	default:
-		return put_number(r, k, value);
+		return profile_put_number(r, k, value);
 	}
 }
 
-static char *trim(char *s)
+static char *profile_trim(char *s)
 {
 	char *end;
 
@@ -362,13 +363,13 @@ static char *trim(char *s)
 	return s;
 }
 
-static int read_line(struct reader *r, char *line)
+static int profile_read_line(struct reader *r, char *line)
 {
 	char *key = line, *value;
 	size_t i;
 
 	*strchrnul(line, '#') = '\0';
-	key = trim(line);
+	key = profile_trim(line);
 	if (!*key)
 		return 0;
 	value = key + strcspn(key, " \t=");
@@ -377,40 +378,41 @@ static int read_line(struct reader *r, char *line)
 	value += strspn(value, " \t=");
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (!strcmp(keys[i].name, key))
-			return *value ? put(r, i, value) : refuse(r, key, "a value behind it");
-	return refuse(r, key, "a key that rdmaemu-profile(5) lists");
+			return *value ? profile_put(r, i, value)
+				      : profile_refuse(r, key, "a value behind it");
+	return profile_refuse(r, key, "a key that rdmaemu-profile(5) lists");
 }
 
 /* What one key says against another. */
-static int check_sense(const struct reader *r)
+static int profile_check(const struct reader *r)
 {
 	const struct profile *p = r->p;
 
 	if (p->active_mtu > p->max_mtu)
-		return trouble("%s: active_mtu: expected no more than max_mtu", r->file);
+		return print_error("%s: active_mtu: expected no more than max_mtu", r->file);
 	if (p->n_pkeys > p->lim.pkeys)
-		return trouble("%s: pkeys: expected no more than max_pkeys, %u", r->file,
-			       p->lim.pkeys);
+		return print_error("%s: pkeys: expected no more than max_pkeys, %u", r->file,
+				   p->lim.pkeys);
 	if (p->lim.max_srq && (!p->lim.max_srq_wr || !p->lim.max_srq_sge))
-		return trouble("%s: max_srq: expected 0 without max_srq_wr or max_srq_sge",
-			       r->file);
+		return print_error("%s: max_srq: expected 0 without max_srq_wr or max_srq_sge",
+				   r->file);
 	return 0;
 }
 
-static int read_text(struct profile *p, const char *file, char *text)
+static int profile_read_text(struct profile *p, const char *file, char *text)
 {
 	struct reader r = { .p = p, .file = file };
 	char *line;
 
 	while ((line = strsep(&text, "\n"))) {
 		r.line++;
-		if (read_line(&r, line))
+		if (profile_read_line(&r, line))
 			return -1;
 	}
-	return check_sense(&r);
+	return profile_check(&r);
 }
 
-static int unknown(const char *name)
+static int profile_print_unknown(const char *name)
 {
 	const char *const *b = profile_builtins();
 	char list[256];
@@ -418,15 +420,15 @@ static int unknown(const char *name)
 
 	for (; *b && n < sizeof(list); b++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", *b);
-	return trouble("profile '%s': expected %sor a file", name, list);
+	return print_error("profile '%s': expected %sor a file", name, list);
 }
 
-static int load_builtin(struct profile *p, const char *name)
+static int profile_load_builtin(struct profile *p, const char *name)
 {
 	size_t len;
 	const char *text = profile_builtin(name, &len);
 	char *copy = strndup(text, len);
-	int ret = copy ? read_text(p, name, copy) : trouble("%s", strerror(ENOMEM));
+	int ret = copy ? profile_read_text(p, name, copy) : print_error("%s", strerror(ENOMEM));
 
 	free(copy);
 	return ret;
@@ -441,15 +443,15 @@ int profile_load(struct profile *p, const char *name)
 
 	memset(p, 0, sizeof(*p));
 	hca_default_limits(&p->lim);
-	if (load_builtin(p, PROFILE_DEFAULT))
+	if (profile_load_builtin(p, PROFILE_DEFAULT))
 		return -1;
 	snprintf(p->title, sizeof(p->title), "%.63s", base ? base + 1 : name);
 	if (profile_builtin(name, &len))
-		return strcmp(name, PROFILE_DEFAULT) != 0 ? load_builtin(p, name) : 0;
+		return strcmp(name, PROFILE_DEFAULT) != 0 ? profile_load_builtin(p, name) : 0;
 	if (!base && access(name, F_OK))
-		return unknown(name);
-	text = textfile_read("profile", name, FILE_MAX, &len);
-	ret = text ? read_text(p, name, text) : -1;
+		return profile_print_unknown(name);
+	text = text_file_read("profile", name, FILE_MAX, &len);
+	ret = text ? profile_read_text(p, name, text) : -1;
 	free(text);
 	return ret;
 }

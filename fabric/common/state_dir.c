@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Makes a directory if it is missing. Return: NULL, or what is wrong with the one that is there. */
-static const char *private_dir(const char *path)
+static const char *statedir_make_private(const char *path)
 {
 	struct stat st;
 
@@ -37,51 +37,54 @@ int statedir_open(const char *given, char path[PATH_MAX])
 	int ret = statedir_find(given, path);
 
 	if (ret)
-		return trouble("state directory: %s", strerror(-ret));
-	wrong = private_dir(path);
+		return print_error("state directory: %s", strerror(-ret));
+	wrong = statedir_make_private(path);
 	if (wrong)
-		return trouble("directory %s: %s; choose another with --dir", path, wrong);
+		return print_error("directory %s: %s; choose another with --dir", path, wrong);
 	return 0;
 }
 
-static bool in_memory(const char *path)
+static bool statedir_is_tmpfs(const char *path)
 {
 	struct statfs fs;
 
 	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
-static int path_of(char out[PATH_MAX], const char *dir, const char *name, const char *suffix)
+static int statedir_file_path(char out[PATH_MAX], const char *dir, const char *name,
+			      const char *suffix)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, name, suffix);
 
-	return n < PATH_MAX ? 0 : trouble("path %s/... is too long", dir);
+	return n < PATH_MAX ? 0 : print_error("path %s/... is too long", dir);
 }
 
 /* The tree has some hundred files: on a disk they would take longer than all the rest. */
-static int sysfs_path(struct fabric_paths *p, const char *name)
+static int statedir_sysfs_path(struct fabric_paths *p, const char *name)
 {
 	char shm[64];
 	int n;
 
 	snprintf(shm, sizeof(shm), "/dev/shm/rdmaemu-%u", (unsigned)geteuid());
-	if (in_memory(p->dir) || !in_memory("/dev/shm") || private_dir(shm))
-		return path_of(p->sysfs, p->dir, name, ".sysfs");
+	if (statedir_is_tmpfs(p->dir) || !statedir_is_tmpfs("/dev/shm") ||
+	    statedir_make_private(shm))
+		return statedir_file_path(p->sysfs, p->dir, name, ".sysfs");
 	n = snprintf(p->sysfs, PATH_MAX, "%s/%016llx.%s.sysfs", shm,
 		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)), name);
 	return n < PATH_MAX ? 0 : -1;
 }
 
-int paths_of(struct fabric_paths *p, const char *dir, const char *name)
+int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 {
 	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
-	if (path_of(p->lock, dir, name, ".lock") || path_of(p->sock, dir, name, ".sock") ||
-	    path_of(p->log, dir, name, ".log") || sysfs_path(p, name))
+	if (statedir_file_path(p->lock, dir, name, ".lock") ||
+	    statedir_file_path(p->sock, dir, name, ".sock") ||
+	    statedir_file_path(p->log, dir, name, ".log") || statedir_sysfs_path(p, name))
 		return -1;
 	if (strlen(p->sock) > limit)
-		return trouble(
+		return print_error(
 			"%s has %zu bytes, a socket's path may have %zu; choose a shorter --dir",
 			p->sock, strlen(p->sock), limit);
 	return 0;

@@ -13,7 +13,7 @@ void subnets_default(struct subnets *s)
 	subnets_parse(s, "10.77.0.0/16,fd77::/64");
 }
 
-static bool is_mcast_or_loop(const u8 raw[16])
+static bool ip_is_mcast_or_loop(const u8 raw[16])
 {
 	static const u8 loop6[16] = { [15] = 1 }, zero[16];
 
@@ -31,11 +31,11 @@ bool ip_parse(const char *text, u8 raw[16])
 		gid_map_v4(raw, ip4);
 	else if (inet_pton(AF_INET6, text, raw) != 1)
 		return false;
-	return !is_mcast_or_loop(raw);
+	return !ip_is_mcast_or_loop(raw);
 }
 
 /* Whether nothing of the address is set behind its first @bits. */
-static bool ends_at(const u8 *ip, u32 bits, u32 all)
+static bool subnet_ends_at(const u8 *ip, u32 bits, u32 all)
 {
 	u32 i;
 
@@ -45,7 +45,7 @@ static bool ends_at(const u8 *ip, u32 bits, u32 all)
 	return true;
 }
 
-static bool one(struct subnets *s, char *text)
+static bool subnet_parse(struct subnets *s, char *text)
 {
 	char *slash = strchr(text, '/');
 	u8 raw[16];
@@ -59,11 +59,11 @@ static bool one(struct subnets *s, char *text)
 	if (gid_is_v4(raw)) {
 		s->ip4 = (u32)raw[12] << 24 | (u32)raw[13] << 16 | (u32)raw[14] << 8 | raw[15];
 		s->bits4 = (u32)bits;
-		return bits >= 8 && bits <= 29 && ends_at(raw + 12, s->bits4, 32);
+		return bits >= 8 && bits <= 29 && subnet_ends_at(raw + 12, s->bits4, 32);
 	}
 	memcpy(s->ip6, raw, 16);
 	s->bits6 = (u32)bits;
-	return bits >= 64 && bits <= 112 && ends_at(raw, s->bits6, 128);
+	return bits >= 64 && bits <= 112 && subnet_ends_at(raw, s->bits6, 128);
 }
 
 bool subnets_parse(struct subnets *s, const char *text)
@@ -73,7 +73,7 @@ bool subnets_parse(struct subnets *s, const char *text)
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
 		return false;
 	while ((next = strsep(&rest, ",")))
-		if (!one(s, next))
+		if (!subnet_parse(s, next))
 			return false;
 	return true;
 }

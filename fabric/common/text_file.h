@@ -5,12 +5,12 @@
 #include <stddef.h>
 
 /**
- * textfile_read() - a whole file of text.
+ * text_file_read() - a whole file of text.
  * @kind: what it is, for the line that says what is wrong
  * @max: bytes that it may have
  * @len: its length
  * Return: text to be freed, with a NUL behind it, or NULL after one line on stderr.
  */
-char *textfile_read(const char *kind, const char *path, size_t max, size_t *len);
+char *text_file_read(const char *kind, const char *path, size_t max, size_t *len);
 
 #endif

@@ -15,7 +15,7 @@
 
 int topo_refuse(const struct topo_line *l, const char *what, const char *expected)
 {
-	return trouble("%s:%d: '%s': expected %s", l->file, l->number, what, expected);
+	return print_error("%s:%d: '%s': expected %s", l->file, l->number, what, expected);
 }
 
 int topo_flag(struct topo_line *l, const char **name, const char **value)
@@ -50,7 +50,7 @@ bool topo_has_node(const struct topology *t, const char *name)
 	return !strcmp(name, NODE_NAME);
 }
 
-static int read_subnet(struct topology *t, struct topo_line *l)
+static int topo_read_subnet(struct topology *t, struct topo_line *l)
 {
 	const char *text = l->n == 2 ? l->word[1] : "subnet";
 
@@ -61,7 +61,7 @@ static int read_subnet(struct topology *t, struct topo_line *l)
 }
 
 /* A file's name is relative to the topology's directory. Return: 0 or -1, said. */
-static int profile_path(const struct topo_line *l, const char *name, char path[PATH_MAX])
+static int topo_profile_path(const struct topo_line *l, const char *name, char path[PATH_MAX])
 {
 	const char *slash = strrchr(l->file, '/');
 	int n, dir = slash ? (int)(slash - l->file) + 1 : 0;
@@ -73,14 +73,14 @@ static int profile_path(const struct topo_line *l, const char *name, char path[P
 	return n < PATH_MAX ? 0 : topo_refuse(l, name, "a shorter path");
 }
 
-static const struct profile *find_profile(struct topology *t, const struct topo_line *l,
-					  const char *name)
+static const struct profile *topo_find_profile(struct topology *t, const struct topo_line *l,
+					       const char *name)
 {
 	struct topo_profile *p;
 	char path[PATH_MAX];
 	size_t len;
 
-	if (profile_path(l, name, path))
+	if (topo_profile_path(l, name, path))
 		return NULL;
 	if (!profile_builtin(path, &len) && access(path, R_OK)) {
 		topo_refuse(l, name, "a profile's name or file");
@@ -100,7 +100,7 @@ static const struct profile *find_profile(struct topology *t, const struct topo_
 	return &p->profile;
 }
 
-static bool has_address(const struct node_spec *s, const u8 raw[16])
+static bool node_spec_has_address(const struct node_spec *s, const u8 raw[16])
 {
 	u32 i;
 
@@ -113,8 +113,8 @@ static bool has_address(const struct node_spec *s, const u8 raw[16])
 	return false;
 }
 
-static int add_address(const struct topology *t, struct node_spec *s, const struct topo_line *l,
-		       const char *value)
+static int topo_add_address(const struct topology *t, struct node_spec *s,
+			    const struct topo_line *l, const char *value)
 {
 	u8 raw[16];
 	u32 i, *n;
@@ -122,18 +122,18 @@ static int add_address(const struct topology *t, struct node_spec *s, const stru
 	if (!ip_parse(value, raw))
 		return topo_refuse(l, value, "an IPv4 or IPv6 address of a host");
 	for (i = 0; i < t->n_nodes; i++)
-		if (has_address(&t->node[i], raw))
+		if (node_spec_has_address(&t->node[i], raw))
 			return topo_refuse(l, value, "an address that no other node has");
 	n = gid_is_v4(raw) ? &s->n_ip4 : &s->n_ip6;
-	if (*n == NODE_MAX_PORTS || has_address(s, raw))
+	if (*n == NODE_MAX_PORTS || node_spec_has_address(s, raw))
 		return topo_refuse(l, value, "each address once, at most one a port");
 	memcpy(gid_is_v4(raw) ? s->ip4[*n] : s->ip6[*n], raw, 16);
 	++*n;
 	return 0;
 }
 
-static int node_flag(struct topology *t, struct node_spec *s, struct topo_line *l, const char *name,
-		     const char *value)
+static int topo_node_flag(struct topology *t, struct node_spec *s, struct topo_line *l,
+			  const char *name, const char *value)
 {
 	u64 n;
 
@@ -146,17 +146,17 @@ static int node_flag(struct topology *t, struct node_spec *s, struct topo_line *
 			return topo_refuse(l, value, "a number of ports of each device, 1 or 2");
 		s->n_ports = (u32)n;
 	} else if (!strcmp(name, "profile")) {
-		s->profile = find_profile(t, l, value);
+		s->profile = topo_find_profile(t, l, value);
 		return s->profile ? 0 : -1;
 	} else if (!strcmp(name, "address")) {
-		return add_address(t, s, l, value);
+		return topo_add_address(t, s, l, value);
 	} else {
 		return topo_refuse(l, name, "--devices, --ports, --profile or --address");
 	}
 	return 0;
 }
 
-static int read_node(struct topology *t, struct topo_line *l)
+static int topo_read_node(struct topology *t, struct topo_line *l)
 {
 	const char *name, *value, *node = l->n > 1 ? l->word[1] : "node";
 	struct node_spec *s = &t->node[t->n_nodes];
@@ -172,7 +172,7 @@ static int read_node(struct topology *t, struct topo_line *l)
 	snprintf(s->name, sizeof(s->name), "%s", node);
 	l->at = 2;
 	while ((ret = topo_flag(l, &name, &value)) > 0)
-		if (node_flag(t, s, l, name, value))
+		if (topo_node_flag(t, s, l, name, value))
 			return -1;
 	if (ret)
 		return ret;
@@ -182,8 +182,8 @@ static int read_node(struct topology *t, struct topo_line *l)
 	return 0;
 }
 
-static int port_flag(const struct topology *t, struct proto_port *q, struct topo_line *l,
-		     const char *name, const char *value)
+static int topo_port_flag(const struct topology *t, struct proto_port *q, struct topo_line *l,
+			  const char *name, const char *value)
 {
 	u64 n;
 
@@ -205,19 +205,19 @@ static int port_flag(const struct topology *t, struct proto_port *q, struct topo
 	return 0;
 }
 
-static int port_link(struct proto_port *q, struct topo_line *l)
+static int topo_port_link(struct proto_port *q, struct topo_line *l)
 {
 	int left = (int)(l->n - l->at), at;
 	const char *what;
 
 	q->what = PORT_CHANGE_LINK;
-	if (!link_words(l->word + l->at, left, &q->link, &at, &what))
+	if (!link_parse(l->word + l->at, left, &q->link, &at, &what))
 		return 0;
 	return topo_refuse(l, at < left ? l->word[(int)l->at + at] : "link", what);
 }
 
 /* What follows the flags. */
-static int port_values(struct proto_port *q, struct topo_line *l, const char *verb)
+static int topo_port_values(struct proto_port *q, struct topo_line *l, const char *verb)
 {
 	u32 left = l->n - l->at;
 	u64 index = 0, value = 0;
@@ -236,7 +236,7 @@ static int port_values(struct proto_port *q, struct topo_line *l, const char *ve
 		return 0;
 	}
 	if (!strcmp(verb, "link"))
-		return port_link(q, l);
+		return topo_port_link(q, l);
 	q->what = PORT_CHANGE_PKEY;
 	if (left != 2 || !parse_number(l->word[l->at], LIM_PKEYS - 1, &index) ||
 	    !parse_number(l->word[l->at + 1], 0xffff, &value))
@@ -247,7 +247,7 @@ static int port_values(struct proto_port *q, struct topo_line *l, const char *ve
 	return 0;
 }
 
-static int read_port(struct topology *t, struct topo_line *l)
+static int topo_read_port(struct topology *t, struct topo_line *l)
 {
 	const char *name, *value, *verb = l->n > 1 ? l->word[1] : "port";
 	struct proto_port q = { 0 };
@@ -259,13 +259,13 @@ static int read_port(struct topology *t, struct topo_line *l)
 		return topo_refuse(l, verb, "port up, down, lid, pkey or link");
 	l->at = 2;
 	while ((ret = topo_flag(l, &name, &value)) > 0)
-		if (port_flag(t, &q, l, name, value))
+		if (topo_port_flag(t, &q, l, name, value))
 			return -1;
-	if (ret || port_values(&q, l, verb))
+	if (ret || topo_port_values(&q, l, verb))
 		return -1;
 	more = reallocarray(t->port, t->n_ports + 1, sizeof(*more));
 	if (!more)
-		return trouble("%s", strerror(ENOMEM));
+		return print_error("%s", strerror(ENOMEM));
 	more[t->n_ports++] = (struct topo_port){ q, l->number };
 	t->port = more;
 	return 0;
@@ -275,12 +275,12 @@ static const struct {
 	const char *name;
 	int (*read)(struct topology *t, struct topo_line *l);
 } line_kinds[] = {
-	{ "node", read_node },
-	{ "port", read_port },
-	{ "subnet", read_subnet },
+	{ "node", topo_read_node },
+	{ "port", topo_read_port },
+	{ "subnet", topo_read_subnet },
 };
 
-static int read_line(struct topology *t, int number, char *text)
+static int topo_read_line(struct topology *t, int number, char *text)
 {
 	struct topo_line l = { .file = t->file, .number = number };
 	char *next;
@@ -311,8 +311,8 @@ int topology_load(struct topology *t, const char *path)
 	memset(t, 0, sizeof(*t));
 	subnets_default(&t->subnets);
 	if (!realpath(path, t->file))
-		return trouble("topology %s: %s", path, strerror(errno));
-	text = rest = textfile_read("topology", t->file, FILE_MAX, &len);
+		return print_error("topology %s: %s", path, strerror(errno));
+	text = rest = text_file_read("topology", t->file, FILE_MAX, &len);
 	if (!text)
 		return -1;
 	t->hash = fnv1a(FNV1A_BASIS, text, len);
@@ -320,9 +320,9 @@ int topology_load(struct topology *t, const char *path)
 	t->node = calloc(HCA_MAX_NODES, sizeof(*t->node));
 	t->node_line = calloc(HCA_MAX_NODES, sizeof(*t->node_line));
 	if (!t->node || !t->node_line)
-		ret = trouble("%s", strerror(ENOMEM));
+		ret = print_error("%s", strerror(ENOMEM));
 	while (!ret && (line = strsep(&rest, "\n")))
-		ret = read_line(t, ++number, line);
+		ret = topo_read_line(t, ++number, line);
 	free(text);
 	if (ret)
 		topology_free(t);

@@ -21,7 +21,7 @@ static void tree_fail(struct tree *t)
 }
 
 /* Opens a directory that exists; also fails where the kernel lacks the call. */
-static int open_below(int root, const char *path)
+static int tree_open_dir(int root, const char *path)
 {
 	struct open_how how = {
 		.flags = DIR_FLAGS,
@@ -32,7 +32,7 @@ static int open_below(int root, const char *path)
 }
 
 /* Opens a directory, making what is missing on the way to it. */
-static int make_below(int root, char *path)
+static int tree_make_dir(int root, char *path)
 {
 	int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
 	char *name;
@@ -65,9 +65,9 @@ void tree_cd(struct tree *t, const char *fmt, ...)
 		t->err = -ENAMETOOLONG;
 		return;
 	}
-	fd = open_below(t->root, path);
+	fd = tree_open_dir(t->root, path);
 	if (fd < 0)
-		fd = make_below(t->root, path);
+		fd = tree_make_dir(t->root, path);
 	if (fd < 0) {
 		tree_fail(t);
 		return;
@@ -145,7 +145,7 @@ int tree_close(struct tree *t)
 }
 
 /* Empties the directory behind @fd, which it closes. As deep as the tree, which is bounded. */
-static int remove_below(int fd)
+static int tree_empty_dir(int fd)
 {
 	struct dirent *e;
 	int err = 0;
@@ -167,7 +167,7 @@ static int remove_below(int fd)
 		if (sub < 0)
 			ret = -errno;
 		else
-			ret = remove_below(sub);
+			ret = tree_empty_dir(sub);
 		if (unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR) && !ret)
 			ret = -errno;
 		if (!err)
@@ -183,7 +183,7 @@ int tree_remove(const char *root)
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	err = remove_below(fd);
+	err = tree_empty_dir(fd);
 	if (rmdir(root) && !err)
 		err = -errno;
 	return err;

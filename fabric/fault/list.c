@@ -23,21 +23,21 @@ static const char *on_name(const struct fault_rule *r)
 static void add_ns(struct json_object *o, const char *key, const struct fabric *f, u64 at)
 {
 	if (at && at != FAULT_NEVER)
-		add_int(o, key, at - f->started);
+		json_add_int(o, key, at - f->started);
 }
 
 static struct json_object *json_rule(const struct fabric *f, const struct fault_rule *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "id", r->id);
-	add_str(o, "name", r->name);
-	add_str(o, "rule", r->text);
+	json_add_int(o, "id", r->id);
+	json_add_str(o, "name", r->name);
+	json_add_str(o, "rule", r->text);
 	if (r->place[0])
-		add_str(o, "place", r->place);
-	add_str(o, "on", on_name(r));
-	add_int(o, "seen", r->seen);
-	add_int(o, "hits", r->hits);
+		json_add_str(o, "place", r->place);
+	json_add_str(o, "on", on_name(r));
+	json_add_int(o, "seen", r->seen);
+	json_add_int(o, "hits", r->hits);
 	add_ns(o, "from_ns", f, r->from);
 	add_ns(o, "until_ns", f, r->until);
 	return o;
@@ -60,7 +60,7 @@ struct json_object *faults_json(const struct fabric *f)
 
 static void list_json(const struct fabric *f, FILE *out)
 {
-	json_out(out, faults_json(f));
+	json_print(out, faults_json(f));
 }
 
 static void list_text(const struct fabric *f, FILE *out)

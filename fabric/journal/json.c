@@ -17,13 +17,13 @@ static struct json_object *log_json_who(const struct hca *hca, const struct jour
 		json_object_object_add(o, "name",
 				       json_object_new_string_len(
 					       w->name, (int)strnlen(w->name, sizeof(w->name))));
-		add_int(o, "pid", (u64)w->pid);
-		add_int(o, "client", w->client);
+		json_add_int(o, "pid", (u64)w->pid);
+		json_add_int(o, "client", w->client);
 	}
 	if (w->node < hca->n_nodes)
-		add_str(o, "node", hca->node[w->node].name);
+		json_add_str(o, "node", hca->node[w->node].name);
 	if (w->qpn)
-		add_int(o, "qpn", w->qpn);
+		json_add_int(o, "qpn", w->qpn);
 	return o;
 }
 
@@ -37,23 +37,23 @@ static void log_json_add_times(struct json_object *o, const struct fabric *f,
 			       const struct journal_entry *j)
 {
 	if (j->since)
-		add_int(o, "since", log_json_since_start(f, j->since));
+		json_add_int(o, "since", log_json_since_start(f, j->since));
 	if (j->last)
-		add_int(o, "last", log_json_since_start(f, j->last));
+		json_add_int(o, "last", log_json_since_start(f, j->last));
 }
 
 static void log_json_add_why(struct json_object *o, const struct journal_entry *j)
 {
-	add_str(o, "cause", journal_cause_name(j->cause));
-	add_int(o, "info", j->info);
+	json_add_str(o, "cause", journal_cause_name(j->cause));
+	json_add_int(o, "info", j->info);
 	if (j->why) {
-		add_str(o, "why", journal_why_name(j->why));
-		add_int(o, "why_info", j->why_info);
+		json_add_str(o, "why", journal_why_name(j->why));
+		json_add_int(o, "why_info", j->why_info);
 	}
 	if (j->why_cause)
-		add_str(o, "why_cause", journal_cause_name(j->why_cause));
+		json_add_str(o, "why_cause", journal_cause_name(j->why_cause));
 	if (j->n)
-		add_int(o, "n", j->n);
+		json_add_int(o, "n", j->n);
 }
 
 struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
@@ -62,34 +62,34 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	const char *rule = j->rule ? fault_rule_text(f, j->rule) : NULL;
 	char text[2048];
 
-	add_int(o, "ts", log_json_since_start(f, j->ts));
-	add_str(o, "kind", journal_kind_name(j));
-	add_str(o, "status", journal_what(j));
+	json_add_int(o, "ts", log_json_since_start(f, j->ts));
+	json_add_str(o, "kind", journal_kind_name(j));
+	json_add_str(o, "status", journal_what(j));
 	json_object_object_add(o, "who", log_json_who(f->hca, &j->who));
 	json_object_object_add(o, "peer", log_json_who(f->hca, &j->peer));
 	if (j->qp_type)
-		add_str(o, "qp_type", ib_qp_type_name(j->qp_type));
+		json_add_str(o, "qp_type", ib_qp_type_name(j->qp_type));
 	if (j->conn)
-		add_int(o, "conn", j->conn);
+		json_add_int(o, "conn", j->conn);
 	if (j->port && j->dev < f->hca->n_devs) {
-		add_str(o, "device", f->hca->dev[j->dev].name);
-		add_int(o, "port", j->port);
+		json_add_str(o, "device", f->hca->dev[j->dev].name);
+		json_add_int(o, "port", j->port);
 	}
 	journal_op(j, text, sizeof(text));
 	if (text[0])
-		add_str(o, "opcode", text);
+		json_add_str(o, "opcode", text);
 	if (j->has_wr_id)
 		json_object_object_add(o, "wr_id", json_object_new_uint64(j->wr_id));
 	if (j->has_psn)
-		add_int(o, "psn", j->psn);
-	add_int(o, "attempt", j->attempt);
+		json_add_int(o, "psn", j->psn);
+	json_add_int(o, "attempt", j->attempt);
 	log_json_add_times(o, f, j);
 	log_json_add_why(o, j);
 	if (j->rule) {
-		add_int(o, "rule", j->rule);
-		add_str(o, "rule_text", rule);
+		json_add_int(o, "rule", j->rule);
+		json_add_str(o, "rule_text", rule);
 	}
 	journal_why(f->hca, j, f->started, rule, text, sizeof(text));
-	add_str(o, "text", text);
+	json_add_str(o, "text", text);
 	return o;
 }

@@ -41,9 +41,9 @@ static struct json_object *log_json_note(const struct fabric *f, const struct no
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "ts", n->ts - f->started);
-	add_str(o, "kind", "fabric");
-	add_str(o, "text", n->text);
+	json_add_int(o, "ts", n->ts - f->started);
+	json_add_str(o, "kind", "fabric");
+	json_add_str(o, "text", n->text);
 	return o;
 }
 

@@ -42,10 +42,10 @@ struct fabric_paths {
 };
 
 /**
- * paths_of() - the files of fabric @name in @dir.
+ * statedir_paths() - the files of fabric @name in @dir.
  * Return: 0, or -1 after one line on stderr: a socket's path has a limit (unix(7)).
  */
-int paths_of(struct fabric_paths *p, const char *dir, const char *name);
+int statedir_paths(struct fabric_paths *p, const char *dir, const char *name);
 
 /**
  * lock_take() - take the right to start or end the fabric.

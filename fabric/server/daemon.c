@@ -81,7 +81,8 @@ static struct fabric *fabric_new(const struct opts *o)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
-	if (!f || paths_of(&f->paths, o->dir, o->fabric) || profile_load(&f->profile, o->profile)) {
+	if (!f || statedir_paths(&f->paths, o->dir, o->fabric) ||
+	    profile_load(&f->profile, o->profile)) {
 		free(f);
 		return NULL;
 	}

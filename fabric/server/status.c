@@ -55,17 +55,17 @@ static struct json_object *status_json_engine(const struct fabric *f)
 	const struct client *cl = status_client(f, (u32)token);
 	const struct hca_client *h;
 
-	add_int(o, "steals", f->hca->steals);
+	json_add_int(o, "steals", f->hca->steals);
 	if (token == TOKEN_FREE) {
-		add_str(o, "holder", "none");
+		json_add_str(o, "holder", "none");
 	} else if (token == TOKEN_FABRIC || !cl || cl->gen != (u32)(token >> 32)) {
-		add_str(o, "holder", token == TOKEN_FABRIC ? "fabric" : "unknown");
+		json_add_str(o, "holder", token == TOKEN_FABRIC ? "fabric" : "unknown");
 	} else {
 		h = &f->hca->client[cl->id];
-		add_str(o, "holder", "client");
-		add_int(o, "client", cl->id);
-		add_int(o, "pid", (u64)h->fabric_pid);
-		add_str(o, "name", h->name);
+		json_add_str(o, "holder", "client");
+		json_add_int(o, "client", cl->id);
+		json_add_int(o, "pid", (u64)h->fabric_pid);
+		json_add_str(o, "name", h->name);
 		status_add_bool(o, "stopped", process_is_stopped(h->fabric_pid));
 	}
 	return o;
@@ -77,7 +77,7 @@ static struct json_object *status_json_counters(const struct hca_port *p)
 	u32 i;
 
 	for (i = 0; i < CNT_COUNT; i++)
-		add_int(o, counter_name(i), load_relaxed(&p->counters[i]));
+		json_add_int(o, counter_name(i), load_relaxed(&p->counters[i]));
 	return o;
 }
 
@@ -94,10 +94,10 @@ static struct json_object *status_json_gids(const struct hca_port *p)
 		if (!g->valid)
 			continue;
 		o = json_object_new_object();
-		add_int(o, "index", i);
-		add_str(o, "gid", inet_ntop(AF_INET6, g->raw, text, sizeof(text)));
-		add_str(o, "type", g->type < ARRAY_SIZE(types) ? types[g->type] : "?");
-		add_str(o, "netdev", g->ndev);
+		json_add_int(o, "index", i);
+		json_add_str(o, "gid", inet_ntop(AF_INET6, g->raw, text, sizeof(text)));
+		json_add_str(o, "type", g->type < ARRAY_SIZE(types) ? types[g->type] : "?");
+		json_add_str(o, "netdev", g->ndev);
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -112,13 +112,13 @@ static struct json_object *status_json_ports(const struct hca_dev *d)
 		const struct hca_port *p = &d->port[i];
 
 		o = json_object_new_object();
-		add_int(o, "port", i);
-		add_str(o, "state", p->state == PORT_ACTIVE ? "ACTIVE" : "DOWN");
-		add_str(o, "link_layer",
-			d->link_layer == LINK_ETHERNET ? "Ethernet" : "InfiniBand");
-		add_int(o, "lid", p->lid);
-		add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
-		add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
+		json_add_int(o, "port", i);
+		json_add_str(o, "state", p->state == PORT_ACTIVE ? "ACTIVE" : "DOWN");
+		json_add_str(o, "link_layer",
+			     d->link_layer == LINK_ETHERNET ? "Ethernet" : "InfiniBand");
+		json_add_int(o, "lid", p->lid);
+		json_add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
+		json_add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
 		json_object_object_add(o, "gids", status_json_gids(p));
 		json_object_object_add(o, "counters", status_json_counters(p));
 		json_object_array_add(all, o);
@@ -132,7 +132,7 @@ static void status_add_member(struct json_object *o, const struct fabric *f, u32
 	const char *name = status_member_name(f, member);
 
 	if (name)
-		add_str(o, "member", name);
+		json_add_str(o, "member", name);
 }
 
 static struct json_object *status_json_devices(const struct fabric *f)
@@ -149,10 +149,10 @@ static struct json_object *status_json_devices(const struct fabric *f)
 		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),
 			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,
 			 (unsigned)d->guid & 0xffff);
-		add_str(o, "name", d->name);
-		add_str(o, "node", f->hca->node[d->node].name);
+		json_add_str(o, "name", d->name);
+		json_add_str(o, "node", f->hca->node[d->node].name);
 		status_add_member(o, f, d->member);
-		add_str(o, "guid", guid);
+		json_add_str(o, "guid", guid);
 		json_object_object_add(o, "ports", status_json_ports(d));
 		json_object_array_add(all, o);
 	}
@@ -185,20 +185,20 @@ static struct json_object *status_json_clients(const struct fabric *f)
 			continue;
 		h = &f->hca->client[cl->id];
 		o = json_object_new_object();
-		add_int(o, "client", cl->id);
-		add_int(o, "pid", (u64)h->pid);
-		add_str(o, "name", h->name);
-		add_str(o, "node", f->hca->node[h->node].name);
-		add_str(o, "state", cl->dead ? "dying" : "live");
-		add_str(o, "memory",
-			h->fabric_reach	     ? "direct"
-			: cl->helper_fd >= 0 ? "helper"
-					     : "none");
-		add_int(o, "qps", h->n[TAB_QP]);
-		add_int(o, "cqs", h->n[TAB_CQ]);
-		add_int(o, "mrs", h->n[TAB_MR]);
-		add_int(o, "pds", h->n[TAB_PD]);
-		add_int(o, "objects", status_count_objects(f->hca, cl->id));
+		json_add_int(o, "client", cl->id);
+		json_add_int(o, "pid", (u64)h->pid);
+		json_add_str(o, "name", h->name);
+		json_add_str(o, "node", f->hca->node[h->node].name);
+		json_add_str(o, "state", cl->dead ? "dying" : "live");
+		json_add_str(o, "memory",
+			     h->fabric_reach	  ? "direct"
+			     : cl->helper_fd >= 0 ? "helper"
+						  : "none");
+		json_add_int(o, "qps", h->n[TAB_QP]);
+		json_add_int(o, "cqs", h->n[TAB_CQ]);
+		json_add_int(o, "mrs", h->n[TAB_MR]);
+		json_add_int(o, "pds", h->n[TAB_PD]);
+		json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
 		json_object_array_add(all, o);
 	}
 	return all;
@@ -212,12 +212,12 @@ static void status_add_peer(struct json_object *o, const struct fabric *f, const
 
 	if (qp->state < QPS_RTR || !qp->attr.dest_qpn)
 		return;
-	add_int(o, "peer_qpn", qp->attr.dest_qpn);
+	json_add_int(o, "peer_qpn", qp->attr.dest_qpn);
 	if (!cl)
 		return;
-	add_int(o, "peer_client", cl->id);
-	add_int(o, "peer_pid", (u64)f->hca->client[cl->id].pid);
-	add_str(o, "peer_name", f->hca->client[cl->id].name);
+	json_add_int(o, "peer_client", cl->id);
+	json_add_int(o, "peer_pid", (u64)f->hca->client[cl->id].pid);
+	json_add_str(o, "peer_name", f->hca->client[cl->id].name);
 }
 
 static struct json_object *status_json_qp(const struct fabric *f, const struct hca_qp *qp)
@@ -225,26 +225,26 @@ static struct json_object *status_json_qp(const struct fabric *f, const struct h
 	struct json_object *o = json_object_new_object(), *c = json_object_new_object();
 	const struct client *cl = status_client(f, qp->client);
 
-	add_int(o, "qpn", qp->qpn);
-	add_str(o, "type", ib_qp_type_name(qp->type));
-	add_str(o, "state", ib_qp_state_name(qp->state));
-	add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
-	add_str(o, "node",
-		qp->dev < HCA_MAX_DEVS ? f->hca->node[f->hca->dev[qp->dev].node].name : "?");
-	add_int(o, "client", qp->client - 1);
+	json_add_int(o, "qpn", qp->qpn);
+	json_add_str(o, "type", ib_qp_type_name(qp->type));
+	json_add_str(o, "state", ib_qp_state_name(qp->state));
+	json_add_str(o, "device", qp->dev < HCA_MAX_DEVS ? f->hca->dev[qp->dev].name : "?");
+	json_add_str(o, "node",
+		     qp->dev < HCA_MAX_DEVS ? f->hca->node[f->hca->dev[qp->dev].node].name : "?");
+	json_add_int(o, "client", qp->client - 1);
 	if (cl) {
-		add_int(o, "pid", (u64)f->hca->client[cl->id].pid);
-		add_str(o, "name", f->hca->client[cl->id].name);
+		json_add_int(o, "pid", (u64)f->hca->client[cl->id].pid);
+		json_add_str(o, "name", f->hca->client[cl->id].name);
 	}
 	status_add_peer(o, f, qp);
-	add_int(o, "mtu", qp->mtu);
+	json_add_int(o, "mtu", qp->mtu);
 	status_add_bool(o, "waits_for_helper", qp->stalled);
-	add_int(c, "xmit_packets", qp->req.tx_pkts);
-	add_int(c, "xmit_bytes", qp->req.tx_bytes);
-	add_int(c, "rcv_packets", qp->resp.rx_pkts);
-	add_int(c, "rcv_bytes", qp->resp.rx_bytes);
-	add_int(c, "retransmissions", qp->n_retry);
-	add_int(c, "rcvd_rnr_err", qp->n_rnr);
+	json_add_int(c, "xmit_packets", qp->req.tx_pkts);
+	json_add_int(c, "xmit_bytes", qp->req.tx_bytes);
+	json_add_int(c, "rcv_packets", qp->resp.rx_pkts);
+	json_add_int(c, "rcv_bytes", qp->resp.rx_bytes);
+	json_add_int(c, "retransmissions", qp->n_retry);
+	json_add_int(c, "rcvd_rnr_err", qp->n_rnr);
 	json_object_object_add(o, "counters", c);
 	return o;
 }
@@ -280,9 +280,9 @@ static struct json_object *status_json_nodes(const struct fabric *f)
 		n = &f->hca->node[i];
 		o = json_object_new_object();
 		addrs = json_object_new_array();
-		add_str(o, "name", n->name);
+		json_add_str(o, "name", n->name);
 		status_add_member(o, f, n->member);
-		add_int(o, "devices", n->n_devs);
+		json_add_int(o, "devices", n->n_devs);
 		status_add_address(addrs, AF_INET, n->ip4 + 12);
 		status_add_address(addrs, AF_INET6, n->ip6);
 		json_object_object_add(o, "addresses", addrs);
@@ -295,17 +295,17 @@ static struct json_object *status_gather(const struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_str(o, "fabric", f->name);
-	add_int(o, "pid", f->hca->fabric_pid);
+	json_add_str(o, "fabric", f->name);
+	json_add_int(o, "pid", f->hca->fabric_pid);
 	status_add_bool(o, "isolated", f->isolated);
-	add_str(o, "profile", f->profile.title);
+	json_add_str(o, "profile", f->profile.title);
 	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
 	if (f->chaos)
 		json_object_object_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
-	add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
+	json_add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
 	if (f->linger_ns != NEVER)
-		add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
-	add_int(o, "leases", f->n_leases);
+		json_add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
+	json_add_int(o, "leases", f->n_leases);
 	json_object_object_add(o, "engine", status_json_engine(f));
 	if (f->join)
 		json_object_object_add(o, "join", status_join(f));
@@ -330,14 +330,14 @@ static u32 status_add_audit(struct json_object *o, struct fabric *f)
 
 	for (tries = 0; !engine_try(&f->engine); tries++) {
 		if (tries == AUDIT_TRIES) {
-			add_str(o, "audit", "the engine is busy");
+			json_add_str(o, "audit", "the engine is busy");
 			return PROTO_F_BUSY;
 		}
 		nanosleep(&nap, NULL);
 	}
 	ret = hca_audit(f->hca, why, sizeof(why));
 	engine_leave(&f->engine);
-	add_str(o, "audit", ret ? why : "clean");
+	json_add_str(o, "audit", ret ? why : "clean");
 	return ret ? PROTO_F_UNSOUND : 0;
 }
 
@@ -355,7 +355,7 @@ int status_make(struct fabric *f, u32 *flags)
 	if (*flags & PROTO_F_AUDIT)
 		found = status_add_audit(o, f);
 	if (*flags & PROTO_F_JSON) {
-		json_out(out, o);
+		json_print(out, o);
 	} else {
 		status_print(out, o);
 		json_object_put(o);

@@ -58,7 +58,7 @@ static void status_cm_add_addr(struct json_object *o, const char *key, const str
 	else
 		return;
 	snprintf(text, sizeof(text), a->family == AF_INET ? "%s:%u" : "[%s]:%u", ip, a->port);
-	add_str(o, key, text);
+	json_add_str(o, key, text);
 }
 
 static struct json_object *status_cm_json_id(const struct fabric *f, u32 slot)
@@ -67,17 +67,17 @@ static struct json_object *status_cm_json_id(const struct fabric *f, u32 slot)
 	const struct client *cl = status_client(f, id->client);
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "id", slot);
+	json_add_int(o, "id", slot);
 	json_object_object_add(o, "client", json_object_new_int64((int64_t)id->client - 1));
 	if (cl) {
 		const struct hca_client *h = &f->hca->client[cl->id];
 
 		json_object_object_add(o, "pid", json_object_new_int64(h->pid));
-		add_str(o, "name", h->name);
+		json_add_str(o, "name", h->name);
 	}
-	add_str(o, "space", status_cm_space_name(id->ps));
-	add_str(o, "state", status_cm_state_name(id->state));
-	add_str(o, "protocol", status_cm_proto_name(id->proto));
+	json_add_str(o, "space", status_cm_space_name(id->ps));
+	json_add_str(o, "state", status_cm_state_name(id->state));
+	json_add_str(o, "protocol", status_cm_proto_name(id->proto));
 	status_cm_add_addr(o, "source", &id->src);
 	status_cm_add_addr(o, "destination", &id->dst);
 	return o;

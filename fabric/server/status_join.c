@@ -11,7 +11,7 @@ static void status_join_add_id(struct json_object *o, u64 id)
 	char text[20];
 
 	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
-	add_str(o, "id", text);
+	json_add_str(o, "id", text);
 }
 
 static const char *status_member_state(const struct member *m)
@@ -27,8 +27,8 @@ static struct json_object *status_join_json_traffic(u64 bytes, u64 bursts)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "bytes", bytes);
-	add_int(o, "bursts", bursts);
+	json_add_int(o, "bytes", bytes);
+	json_add_int(o, "bursts", bursts);
 	return o;
 }
 
@@ -42,7 +42,7 @@ static struct json_object *status_join_json_credit(const struct member *m)
 
 	for (i = 0; i < LANES; i++) {
 		l = &m->lane[i];
-		add_int(o, names[i], m->via && l->limit > l->sent ? l->limit - l->sent : 0);
+		json_add_int(o, names[i], m->via && l->limit > l->sent ? l->limit - l->sent : 0);
 	}
 	return o;
 }
@@ -55,18 +55,18 @@ static struct json_object *status_join_json_member(const struct member *m)
 
 	for (i = 0; i < LANES; i++)
 		waiting += m->lane[i].tail - m->lane[i].head;
-	add_str(o, "name", m->name);
+	json_add_str(o, "name", m->name);
 	status_join_add_id(o, m->id);
-	add_str(o, "state", status_member_state(m));
+	json_add_str(o, "state", status_member_state(m));
 	if (m->via)
-		add_str(o, "address", m->via->who);
+		json_add_str(o, "address", m->via->who);
 	if (m->via && m->via != m->conn && m->via->member)
-		add_str(o, "via", m->via->member->name);
+		json_add_str(o, "via", m->via->member->name);
 	json_object_object_add(o, "sent", status_join_json_traffic(m->tx_bytes, m->tx_bursts));
 	json_object_object_add(o, "received", status_join_json_traffic(m->rx_bytes, m->rx_bursts));
-	add_int(o, "dropped", m->dropped);
+	json_add_int(o, "dropped", m->dropped);
 	json_object_object_add(o, "credit", status_join_json_credit(m));
-	add_int(o, "waiting", waiting);
+	json_add_int(o, "waiting", waiting);
 	return o;
 }
 
@@ -86,9 +86,9 @@ struct json_object *status_join(const struct fabric *f)
 	struct json_object *o = json_object_new_object();
 
 	status_join_add_id(o, f->join->id);
-	add_str(o, "name", f->node_name);
-	add_int(o, "port", f->join->port);
-	add_int(o, "turned_away", f->join->n_turned_away);
+	json_add_str(o, "name", f->node_name);
+	json_add_int(o, "port", f->join->port);
+	json_add_int(o, "turned_away", f->join->n_turned_away);
 	return o;
 }
 

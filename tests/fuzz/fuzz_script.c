@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 	must(text != NULL);
 	memcpy(text, data, len);
 	text[len] = '\0';
-	inject_script_text(&s, text);
+	inject_script_parse(&s, text);
 	must(s.n <= INJECT_STEPS);
 	inject_script_free(&s);
 	return 0;

@@ -44,12 +44,13 @@ static void see(struct trace_conns *t, u32 frame, const struct trace_pkt *p, boo
 
 	must(p->dst_qpn <= 0xffffff && p->psn <= 0xffffff && p->size < 70000);
 	if (learn) {
-		must(!trace_learn(t, frame, p));
+		must(!trace_conns_learn(t, frame, p));
 		return;
 	}
-	must(trace_look(t, frame, p, &pkt));
-	must(pkt.src.dev < trace_nodes(t) && pkt.dst.dev < trace_nodes(t) && pkt.op < 64);
-	must(pkt.conn <= trace_n_conns(t) && pkt.round && pkt.rel <= 0xffffff);
+	must(trace_conns_look(t, frame, p, &pkt));
+	must(pkt.src.dev < trace_conns_n_nodes(t) && pkt.dst.dev < trace_conns_n_nodes(t) &&
+	     pkt.op < 64);
+	must(pkt.conn <= trace_conns_count(t) && pkt.round && pkt.rel <= 0xffffff);
 }
 
 static void pass(struct trace_conns *t, const u8 *data, size_t len, bool learn)
@@ -63,7 +64,7 @@ static void pass(struct trace_conns *t, const u8 *data, size_t len, bool learn)
 		bytes = next_frame(data, len, &at, &caplen, &wire);
 		if (!bytes)
 			return;
-		if (trace_frame(link, bytes, caplen, wire, &p) == TRACE_RDMA)
+		if (trace_frame_parse(link, bytes, caplen, wire, &p) == TRACE_RDMA)
 			see(t, frame, &p, learn);
 		free(bytes);
 	}
@@ -79,7 +80,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 	t = trace_conns_make(2 * FRAMES);
 	must(t);
 	pass(t, data, len, true);
-	trace_settle(t);
+	trace_conns_settle(t);
 	pass(t, data, len, false);
 	trace_conns_free(t);
 	return 0;

@@ -66,7 +66,7 @@ void trace_conns_free(struct trace_conns *t)
 }
 
 /* Return: its number, or TRACE_NODES: there is none. */
-static u32 node_find_addr(const struct trace_conns *t, const struct trace_addr *a)
+static u32 trace_find_node(const struct trace_conns *t, const struct trace_addr *a)
 {
 	u32 i;
 
@@ -77,9 +77,9 @@ static u32 node_find_addr(const struct trace_conns *t, const struct trace_addr *
 }
 
 /* Return: its number, or TRACE_NODES: there are too many. */
-static u32 node_of(struct trace_conns *t, const struct trace_addr *a)
+static u32 trace_add_node(struct trace_conns *t, const struct trace_addr *a)
 {
-	u32 i = node_find_addr(t, a);
+	u32 i = trace_find_node(t, a);
 
 	if (i < TRACE_NODES || t->n_addrs == TRACE_NODES)
 		return i;
@@ -87,7 +87,7 @@ static u32 node_of(struct trace_conns *t, const struct trace_addr *a)
 	return t->n_addrs++;
 }
 
-static u32 *chain_of(struct trace_conns *t, u32 src, u32 dst, u32 qpn)
+static u32 *flow_chain(struct trace_conns *t, u32 src, u32 dst, u32 qpn)
 {
 	u64 h = ((u64)src << 34 ^ (u64)dst << 24 ^ qpn) * 0x9e3779b97f4a7c15ULL;
 
@@ -97,7 +97,7 @@ static u32 *chain_of(struct trace_conns *t, u32 src, u32 dst, u32 qpn)
 /* The one that a frame is of, or NULL. */
 static struct flow *flow_find(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
 {
-	u32 at = *chain_of(t, src, dst, qpn);
+	u32 at = *flow_chain(t, src, dst, qpn);
 	struct flow *f;
 
 	for (; at; at = f->next) {
@@ -110,7 +110,7 @@ static struct flow *flow_find(struct trace_conns *t, u64 frame, u32 src, u32 dst
 
 static struct flow *flow_new(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
 {
-	u32 *chain = chain_of(t, src, dst, qpn);
+	u32 *chain = flow_chain(t, src, dst, qpn);
 	struct flow *f = t->n_flows < t->max_flows ? &t->flow[t->n_flows] : NULL;
 
 	if (!f)
@@ -122,13 +122,13 @@ static struct flow *flow_new(struct trace_conns *t, u64 frame, u32 src, u32 dst,
 	return f;
 }
 
-static void join(struct trace_conns *t, struct flow *a, struct flow *b)
+static void flow_pair(struct trace_conns *t, struct flow *a, struct flow *b)
 {
 	a->peer = (u32)(b - t->flow) + 1;
 	b->peer = (u32)(a - t->flow) + 1;
 }
 
-static bool is_answer(const struct trace_pkt *p)
+static bool trace_is_answer(const struct trace_pkt *p)
 {
 	return p->opcode >= OP_READ_RESP_FIRST && p->opcode <= OP_ATOMIC_ACK;
 }
@@ -136,7 +136,8 @@ static bool is_answer(const struct trace_pkt *p)
 /* --- learning -------------------------------------------------------------------------------------- */
 
 /* A REP: two flows begin, unless it is sent again. @src: who sends it */
-static int learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst, const struct trace_cm *rep)
+static int trace_learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst,
+			   const struct trace_cm *rep)
 {
 	const struct req *q = NULL;
 	struct flow *fwd, *back;
@@ -156,7 +157,7 @@ static int learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst, const s
 	back = fwd ? flow_new(t, frame, src, dst, q->qpn) : NULL;
 	if (!back)
 		return -ENOSPC;
-	join(t, fwd, back);
+	flow_pair(t, fwd, back);
 	/* Each says what the other is to begin with: IBTA volume 1, 12.7, Starting PSN. */
 	fwd->first = fwd->last = rep->psn;
 	back->first = back->last = q->psn;
@@ -164,12 +165,13 @@ static int learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst, const s
 	return 0;
 }
 
-static int learn_cm(struct trace_conns *t, u64 frame, u32 src, u32 dst, const struct trace_cm *cm)
+static int trace_learn_cm(struct trace_conns *t, u64 frame, u32 src, u32 dst,
+			  const struct trace_cm *cm)
 {
 	struct req *q;
 
 	if (cm->attr == MAD_REP)
-		return learn_rep(t, frame, src, dst, cm);
+		return trace_learn_rep(t, frame, src, dst, cm);
 	if (cm->attr != MAD_REQ)
 		return 0;
 	q = &t->req[t->n_reqs++ % REQS];
@@ -178,7 +180,7 @@ static int learn_cm(struct trace_conns *t, u64 frame, u32 src, u32 dst, const st
 }
 
 /* The flow whose request has that answer: the one of those without a peer that sent last. */
-static void find_requester(struct trace_conns *t, struct flow *f, u32 psn)
+static void flow_find_requester(struct trace_conns *t, struct flow *f, u32 psn)
 {
 	struct flow *r, *best = NULL;
 	u32 i;
@@ -193,10 +195,10 @@ static void find_requester(struct trace_conns *t, struct flow *f, u32 psn)
 			best = r;
 	}
 	if (best)
-		join(t, f, best);
+		flow_pair(t, f, best);
 }
 
-static void learn_request(struct flow *f, u64 frame, const struct trace_pkt *p)
+static void flow_learn_request(struct flow *f, u64 frame, const struct trace_pkt *p)
 {
 	if (!f->has_first)
 		f->first = f->last = p->psn;
@@ -206,35 +208,35 @@ static void learn_request(struct flow *f, u64 frame, const struct trace_pkt *p)
 	f->at = frame;
 }
 
-int trace_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *p)
+int trace_conns_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *p)
 {
-	u32 src = node_of(t, &p->src), dst = node_of(t, &p->dst);
+	u32 src = trace_add_node(t, &p->src), dst = trace_add_node(t, &p->dst);
 	struct flow *f;
 
 	if (src == TRACE_NODES || dst == TRACE_NODES)
 		return -ENOSPC;
 	if (p->transport == ROCE_UD)
-		return learn_cm(t, frame, src, dst, &p->cm);
+		return trace_learn_cm(t, frame, src, dst, &p->cm);
 	f = flow_find(t, frame, src, dst, p->dst_qpn);
 	if (!f)
 		f = flow_new(t, frame, src, dst, p->dst_qpn);
 	if (!f)
 		return -ENOSPC;
 	f->transport = p->transport;
-	if (!is_answer(p)) {
-		learn_request(f, frame, p);
+	if (!trace_is_answer(p)) {
+		flow_learn_request(f, frame, p);
 		return 0;
 	}
 	if (!f->has_ans)
 		f->ans = p->psn;
 	f->has_ans = true;
 	if (!f->peer && f->tries++ < TRIES)
-		find_requester(t, f, p->psn);
+		flow_find_requester(t, f, p->psn);
 	return 0;
 }
 
 /* The only one without a peer that may be @f's, if that is so the other way round, too. */
-static struct flow *only_match(struct trace_conns *t, const struct flow *f)
+static struct flow *flow_only_match(struct trace_conns *t, const struct flow *f)
 {
 	struct flow *r, *found = NULL;
 	u32 i;
@@ -254,16 +256,16 @@ static struct flow *only_match(struct trace_conns *t, const struct flow *f)
 	return found;
 }
 
-void trace_settle(struct trace_conns *t)
+void trace_conns_settle(struct trace_conns *t)
 {
 	struct flow *f, *r;
 	u32 i;
 
 	for (i = 0; i < t->n_flows; i++) {
 		f = &t->flow[i];
-		r = f->peer ? NULL : only_match(t, f);
+		r = f->peer ? NULL : flow_only_match(t, f);
 		if (r)
-			join(t, f, r);
+			flow_pair(t, f, r);
 	}
 	for (i = 0; i < t->n_flows; i++) {
 		f = &t->flow[i];
@@ -277,14 +279,14 @@ void trace_settle(struct trace_conns *t)
 
 /* --- looking --------------------------------------------------------------------------------------- */
 
-static u32 op_of(const struct trace_pkt *p)
+static u32 trace_pkt_op(const struct trace_pkt *p)
 {
 	if (p->transport == ROCE_UD && p->src_qpn == 1 && p->dst_qpn == 1)
 		return OP_MAD;
 	return p->opcode == OP_ACK ? pkt_ack_op((u8)p->aeth) : p->opcode;
 }
 
-static u32 types_of(u32 transport)
+static u32 trace_qp_types(u32 transport)
 {
 	switch (transport) {
 	case ROCE_RC:
@@ -298,28 +300,29 @@ static u32 types_of(u32 transport)
 	}
 }
 
-static struct fault_end end_of(u32 node, u32 qpn)
+static struct fault_end flow_end(u32 node, u32 qpn)
 {
 	return (struct fault_end){ .node = node, .dev = node, .port = 1, .qpn = qpn };
 }
 
-bool trace_look(struct trace_conns *t, u64 frame, const struct trace_pkt *p, struct fault_pkt *out)
+bool trace_conns_look(struct trace_conns *t, u64 frame, const struct trace_pkt *p,
+		      struct fault_pkt *out)
 {
-	u32 src = node_find_addr(t, &p->src), dst = node_find_addr(t, &p->dst), first;
-	bool answer = is_answer(p);
+	u32 src = trace_find_node(t, &p->src), dst = trace_find_node(t, &p->dst), first;
+	bool answer = trace_is_answer(p);
 	struct flow *f, *peer;
 
 	if (src == TRACE_NODES || dst == TRACE_NODES)
 		return false;
-	*out = (struct fault_pkt){ .op = op_of(p),
+	*out = (struct fault_pkt){ .op = trace_pkt_op(p),
 				   .mad = p->cm.attr,
-				   .types = types_of(p->transport),
+				   .types = trace_qp_types(p->transport),
 				   .psn = p->psn,
 				   .rel = p->psn,
 				   .round = 1,
 				   .size = p->size };
-	out->src = end_of(src, p->transport == ROCE_UD ? p->src_qpn : TRACE_QP_UNKNOWN);
-	out->dst = end_of(dst, p->dst_qpn);
+	out->src = flow_end(src, p->transport == ROCE_UD ? p->src_qpn : TRACE_QP_UNKNOWN);
+	out->dst = flow_end(dst, p->dst_qpn);
 	f = p->transport == ROCE_UD ? NULL : flow_find(t, frame, src, dst, p->dst_qpn);
 	if (!f)
 		return p->transport == ROCE_UD;
@@ -334,17 +337,17 @@ bool trace_look(struct trace_conns *t, u64 frame, const struct trace_pkt *p, str
 	return true;
 }
 
-u32 trace_nodes(const struct trace_conns *t)
+u32 trace_conns_n_nodes(const struct trace_conns *t)
 {
 	return t->n_addrs;
 }
 
-const struct trace_addr *trace_node(const struct trace_conns *t, u32 node)
+const struct trace_addr *trace_conns_node(const struct trace_conns *t, u32 node)
 {
 	return &t->addr[node];
 }
 
-u32 trace_n_conns(const struct trace_conns *t)
+u32 trace_conns_count(const struct trace_conns *t)
 {
 	return t->n_conns;
 }

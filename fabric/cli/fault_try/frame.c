@@ -3,7 +3,7 @@
 #include "fabric/cli/fault_try/frame.h"
 #include "emulator/cm/mad.h"
 
-static void take_mad(const struct roce_pkt *r, struct trace_pkt *p)
+static void trace_read_mad(const struct roce_pkt *r, struct trace_pkt *p)
 {
 	const u8 *mad = r->payload;
 
@@ -22,7 +22,7 @@ static void take_mad(const struct roce_pkt *r, struct trace_pkt *p)
 	}
 }
 
-static struct trace_addr addr_of(const struct roce_pkt *r, const u8 gid[16], u16 lid)
+static struct trace_addr trace_addr_from(const struct roce_pkt *r, const u8 gid[16], u16 lid)
 {
 	struct trace_addr a = { .kind = '6' };
 
@@ -43,7 +43,7 @@ static struct trace_addr addr_of(const struct roce_pkt *r, const u8 gid[16], u16
 }
 
 /* Rules know neither of RD and CNPs, nor of FLUSH. */
-static bool is_of_rules(const struct roce_pkt *r)
+static bool trace_is_for_rules(const struct roce_pkt *r)
 {
 	u32 transport = r->opcode >> 5;
 
@@ -53,7 +53,8 @@ static bool is_of_rules(const struct roce_pkt *r)
 	       transport == ROCE_XRC;
 }
 
-enum trace_verdict trace_frame(u32 link, const u8 *bytes, u32 caplen, u32 len, struct trace_pkt *p)
+enum trace_verdict trace_frame_parse(u32 link, const u8 *bytes, u32 caplen, u32 len,
+				     struct trace_pkt *p)
 {
 	struct roce_pkt r;
 	int ret = roce_parse(link, bytes, caplen, len, &r);
@@ -61,10 +62,10 @@ enum trace_verdict trace_frame(u32 link, const u8 *bytes, u32 caplen, u32 len, s
 	memset(p, 0, sizeof(*p));
 	if (ret)
 		return ret == -EBADMSG ? TRACE_BAD : TRACE_OTHER;
-	if (!is_of_rules(&r))
+	if (!trace_is_for_rules(&r))
 		return TRACE_OTHER;
-	p->src = addr_of(&r, r.sgid, r.slid);
-	p->dst = addr_of(&r, r.dgid, r.dlid);
+	p->src = trace_addr_from(&r, r.sgid, r.slid);
+	p->dst = trace_addr_from(&r, r.dgid, r.dlid);
 	p->transport = r.opcode >> 5;
 	p->opcode = r.opcode & 31u;
 	p->src_qpn = r.sqpn;
@@ -73,6 +74,6 @@ enum trace_verdict trace_frame(u32 link, const u8 *bytes, u32 caplen, u32 len, s
 	p->aeth = r.syndrome;
 	p->size = r.payload_len;
 	if (p->transport == ROCE_UD && p->dst_qpn == 1 && p->src_qpn == 1)
-		take_mad(&r, p);
+		trace_read_mad(&r, p);
 	return TRACE_RDMA;
 }

@@ -50,10 +50,11 @@ enum trace_verdict {
 };
 
 /**
- * trace_frame() - look at a frame. Checksums are not asked about: rules see packets where they are sent.
+ * trace_frame_parse() - look at a frame. Checksums are not asked about: rules see packets where they are sent.
  * @link: enum roce_link
  * @caplen: bytes at @bytes; @len: those that it had on the wire
  */
-enum trace_verdict trace_frame(u32 link, const u8 *bytes, u32 caplen, u32 len, struct trace_pkt *p);
+enum trace_verdict trace_frame_parse(u32 link, const u8 *bytes, u32 caplen, u32 len,
+				     struct trace_pkt *p);
 
 #endif

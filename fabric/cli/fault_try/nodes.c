@@ -8,7 +8,7 @@
 
 #define SHOWN 8u /* where they are listed for help */
 
-static bool addr_parse(const char *text, struct trace_addr *a)
+static bool trial_addr_parse(const char *text, struct trace_addr *a)
 {
 	u64 lid;
 
@@ -34,14 +34,14 @@ void trial_addr_text(const struct trace_addr *a, char out[INET6_ADDRSTRLEN])
 }
 
 /* "node7" is the eighth address's. */
-static bool is_number_name(const char *name)
+static bool trial_is_default_name(const char *name)
 {
 	u64 n;
 
 	return !strncmp(name, "node", 4) && parse_number(name + 4, ~0ULL, &n);
 }
 
-int trial_names(struct trial *t)
+int trial_names_parse(struct trial *t)
 {
 	char buf[PATH_MAX], *p = buf, *word, *eq;
 	struct node_name *n;
@@ -49,44 +49,45 @@ int trial_names(struct trial *t)
 	snprintf(buf, sizeof(buf), "%s", t->o->nodes);
 	while (t->o->nodes[0] && (word = strsep(&p, ","))) {
 		if (t->n_names == TRIAL_NAMES)
-			return trouble("fault try: --nodes: expected at most %u names",
-				       TRIAL_NAMES);
+			return print_error("fault try: --nodes: expected at most %u names",
+					   TRIAL_NAMES);
 		n = &t->names[t->n_names++];
 		eq = strchr(word, '=');
-		if (!eq || !addr_parse(eq + 1, &n->addr))
-			return trouble("fault try: --nodes '%s': expected NAME=ADDRESS, the "
-				       "address being IPv4, IPv6 or a LID",
-				       word);
+		if (!eq || !trial_addr_parse(eq + 1, &n->addr))
+			return print_error("fault try: --nodes '%s': expected NAME=ADDRESS, the "
+					   "address being IPv4, IPv6 or a LID",
+					   word);
 		*eq = '\0';
-		if (!node_name_ok(word) || is_number_name(word))
-			return trouble("fault try: --nodes '%s': expected a node's name: %s; not "
-				       "nodeN, as those are called that have none",
-				       word, NAME_EXPECTED);
+		if (!node_name_ok(word) || trial_is_default_name(word))
+			return print_error(
+				"fault try: --nodes '%s': expected a node's name: %s; not "
+				"nodeN, as those are called that have none",
+				word, NAME_EXPECTED);
 		snprintf(n->name, sizeof(n->name), "%s", word);
 	}
 	return 0;
 }
 
-static void name_of(const struct trial *t, u32 addr, char out[NODE_NAME_MAX + 1])
+static void trial_node_name(const struct trial *t, u32 addr, char out[NODE_NAME_MAX + 1])
 {
 	u32 i;
 
 	snprintf(out, NODE_NAME_MAX + 1, "node%u", addr);
 	for (i = 0; i < t->n_names; i++)
-		if (!memcmp(&t->names[i].addr, trace_node(t->conns, addr),
+		if (!memcmp(&t->names[i].addr, trace_conns_node(t->conns, addr),
 			    sizeof(t->names[i].addr)))
 			snprintf(out, NODE_NAME_MAX + 1, "%s", t->names[i].name);
 }
 
-int trial_make_nodes(struct trial *t)
+int trial_nodes_make(struct trial *t)
 {
 	struct hca *hca = t->fabric.hca;
 	char name[NODE_NAME_MAX + 1];
 	u32 i;
 	int n;
 
-	for (i = 0; i < trace_nodes(t->conns); i++) {
-		name_of(t, i, name);
+	for (i = 0; i < trace_conns_n_nodes(t->conns); i++) {
+		trial_node_name(t, i, name);
 		n = node_find(hca, name);
 		if (n < 0) {
 			n = node_begin(hca, name, 0);
@@ -101,15 +102,15 @@ int trial_make_nodes(struct trial *t)
 	return 0;
 }
 
-void trial_list_nodes(const struct trial *t, char *out, size_t size)
+void trial_nodes_text(const struct trial *t, char *out, size_t size)
 {
 	char addr[INET6_ADDRSTRLEN];
-	u32 i, n = trace_nodes(t->conns);
+	u32 i, n = trace_conns_n_nodes(t->conns);
 	size_t len = 0;
 
 	snprintf(out, size, "none");
 	for (i = 0; i < n && i < SHOWN && len < size; i++) {
-		trial_addr_text(trace_node(t->conns, i), addr);
+		trial_addr_text(trace_conns_node(t->conns, i), addr);
 		len += (size_t)snprintf(out + len, size - len, "%s%s (%s)", i ? ", " : "",
 					t->fabric.hca->node[t->fabric.hca->dev[i].node].name, addr);
 	}
@@ -117,7 +118,7 @@ void trial_list_nodes(const struct trial *t, char *out, size_t size)
 		snprintf(out + len, size - len, ", ...");
 }
 
-int trial_check_nodes(struct trial *t)
+int trial_nodes_check(struct trial *t)
 {
 	struct faults *all = t->fabric.faults;
 	struct fault_bad bad;
@@ -125,12 +126,12 @@ int trial_check_nodes(struct trial *t)
 	int ret = 0;
 	u32 i;
 
-	trial_list_nodes(t, nodes, sizeof(nodes));
+	trial_nodes_text(t, nodes, sizeof(nodes));
 	for (i = 0; i < all->high; i++)
 		if (all->rule[i].on == FAULT_ON_WIRE &&
 		    fault_check_fabric(t->fabric.hca, true, &all->rule[i], &bad))
-			ret = trouble("fault try: %s: '%s': expected a node of the trace: %s",
-				      fault_rule_text(&t->fabric, all->rule[i].id), bad.word,
-				      nodes);
+			ret = print_error("fault try: %s: '%s': expected a node of the trace: %s",
+					  fault_rule_text(&t->fabric, all->rule[i].id), bad.word,
+					  nodes);
 	return ret;
 }

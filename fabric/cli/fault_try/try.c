@@ -30,7 +30,7 @@ static u64 trial_now(void *ctx)
 /* --- rules ---------------------------------------------------------------------------------------- */
 
 /* NULL, or why a trace cannot tell what the rule hits. */
-static const char *unknowable(const struct fault_rule *r)
+static const char *trial_rule_refusal(const struct fault_rule *r)
 {
 	static const struct {
 		u64 keys;
@@ -59,7 +59,7 @@ static const char *unknowable(const struct fault_rule *r)
 	return NULL;
 }
 
-static int try_rule(void *ctx, const char *text, u32 line)
+static int trial_rule_add(void *ctx, const char *text, u32 line)
 {
 	struct trial *t = ctx;
 	struct faults *all = t->fabric.faults;
@@ -76,32 +76,32 @@ static int try_rule(void *ctx, const char *text, u32 line)
 	/* fabric/cli/scenario.c has counted them. */
 	r = fault_put(&t->fabric, &rule);
 	all->n++;
-	why = unknowable(r);
+	why = trial_rule_refusal(r);
 	if (!why)
 		return 0;
-	trouble("fault try: %s: cannot be tried: %s", fault_rule_text(&t->fabric, r->id), why);
+	print_error("fault try: %s: cannot be tried: %s", fault_rule_text(&t->fabric, r->id), why);
 	t->refused++;
 	return 0;
 }
 
 /* Return: 0 or -1 after a line on stderr for each that cannot be tried. */
-static int take_rules(struct trial *t, const struct scenario *s)
+static int trial_rules_read(struct trial *t, const struct scenario *s)
 {
 	u32 line = 0;
 
 	t->s = s;
-	if (!fault_lines(s->text, s->len, &t->refusal, &line, try_rule, t))
+	if (!fault_lines(s->text, s->len, &t->refusal, &line, trial_rule_add, t))
 		return t->refused ? -1 : 0;
 	if (s->file)
-		return trouble("%s:%u: '%s': expected %s", s->file, line, t->refusal.word,
-			       t->refusal.expected);
-	return trouble("fault try: '%s': expected %s", t->refusal.word, t->refusal.expected);
+		return print_error("%s:%u: '%s': expected %s", s->file, line, t->refusal.word,
+				   t->refusal.expected);
+	return print_error("fault try: '%s': expected %s", t->refusal.word, t->refusal.expected);
 }
 
 /* --- the file ------------------------------------------------------------------------------------- */
 
 /* As fabric/fault/tx.c judges a packet that leaves, then what is looked at where it arrives. */
-static void try_packet(struct trial *t, const struct fault_pkt *p)
+static void trial_packet_match(struct trial *t, const struct fault_pkt *p)
 {
 	struct fabric *f = &t->fabric;
 	struct fault_rule *r;
@@ -113,45 +113,46 @@ static void try_packet(struct trial *t, const struct fault_pkt *p)
 		if (r->act == FA_PARTITION)
 			r->state = fault_open(f, r);
 		if (r->triggered && fault_sees(f, r, p) && fault_turn(f, r, fault_pkt_key(p)))
-			trial_hit(t, p, r);
+			trial_print_hit(t, p, r);
 	}
 	r = fault_cut(f, p);
 	if (r) {
 		dropped = true;
-		trial_hit(t, p, r);
+		trial_print_hit(t, p, r);
 	}
 	while ((r = fault_match_wire(f, p, FAULT_ACTS_SEND, &at))) {
 		dropped |= r->act == FA_DROP;
-		trial_hit(t, p, r);
+		trial_print_hit(t, p, r);
 	}
 	for (at = 0; !dropped && (r = fault_match_wire(f, p, FAULT_ACTS_ARRIVAL, &at));)
-		trial_hit(t, p, r);
+		trial_print_hit(t, p, r);
 }
 
-static int learn_packet(struct trial *t, const struct trace_pkt *p)
+static int trial_frame_learn(struct trial *t, const struct trace_pkt *p)
 {
-	if (trace_learn(t->conns, t->frames, p))
-		return trouble("fault try: %s: frame %llu: expected at most %u addresses and %u "
-			       "flows between them",
-			       t->file, (unsigned long long)t->frames, TRACE_NODES, TRACE_FLOWS);
+	if (trace_conns_learn(t->conns, t->frames, p))
+		return print_error(
+			"fault try: %s: frame %llu: expected at most %u addresses and %u "
+			"flows between them",
+			t->file, (unsigned long long)t->frames, TRACE_NODES, TRACE_FLOWS);
 	return 0;
 }
 
-static void look_packet(struct trial *t, const struct trace_pkt *p)
+static void trial_frame_match(struct trial *t, const struct trace_pkt *p)
 {
 	struct hca *hca = t->fabric.hca;
 	struct fault_pkt pkt;
 
 	/* A file that is being written to may have others by now. */
-	if (!trace_look(t->conns, t->frames, p, &pkt) || pkt.src.dev >= hca->n_devs ||
+	if (!trace_conns_look(t->conns, t->frames, p, &pkt) || pkt.src.dev >= hca->n_devs ||
 	    pkt.dst.dev >= hca->n_devs)
 		return;
 	pkt.src.node = hca->dev[pkt.src.dev].node;
 	pkt.dst.node = hca->dev[pkt.dst.dev].node;
-	try_packet(t, &pkt);
+	trial_packet_match(t, &pkt);
 }
 
-static void set_time(struct trial *t, const struct timeval *tv)
+static void trial_time_set(struct trial *t, const struct timeval *tv)
 {
 	u64 s, ns = (u64)tv->tv_usec % NSEC_PER_SEC;
 
@@ -167,7 +168,7 @@ static void set_time(struct trial *t, const struct timeval *tv)
 }
 
 /* Return: 0, or -1 after a line on stderr, which @quiet leaves out. */
-static int read_frames(struct trial *t, pcap_t *pcap, bool learn)
+static int trial_frames_read(struct trial *t, pcap_t *pcap, bool learn)
 {
 	u32 link = (u32)pcap_datalink(pcap);
 	struct pcap_pkthdr *h;
@@ -178,8 +179,8 @@ static int read_frames(struct trial *t, pcap_t *pcap, bool learn)
 	t->frames = t->packets = t->bad = 0;
 	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1) {
 		t->frames++;
-		set_time(t, &h->ts);
-		switch (trace_frame(link, bytes, h->caplen, h->len, &p)) {
+		trial_time_set(t, &h->ts);
+		switch (trace_frame_parse(link, bytes, h->caplen, h->len, &p)) {
 		case TRACE_OTHER:
 			continue;
 		case TRACE_BAD:
@@ -190,19 +191,19 @@ static int read_frames(struct trial *t, pcap_t *pcap, bool learn)
 		}
 		t->packets++;
 		if (!learn)
-			look_packet(t, &p);
-		else if (learn_packet(t, &p))
+			trial_frame_match(t, &p);
+		else if (trial_frame_learn(t, &p))
 			return -1;
 	}
 	/* The second time it is said. */
 	if (ret == PCAP_ERROR_BREAK || learn)
 		return 0;
-	return trouble("fault try: %s: behind frame %llu: %s", t->file,
-		       (unsigned long long)t->frames, pcap_geterr(pcap));
+	return print_error("fault try: %s: behind frame %llu: %s", t->file,
+			   (unsigned long long)t->frames, pcap_geterr(pcap));
 }
 
 /* Return: 0 or -1 after a line on stderr. */
-static int read_file(struct trial *t, bool learn)
+static int trial_file_read(struct trial *t, bool learn)
 {
 	char err[PCAP_ERRBUF_SIZE] = "";
 	FILE *file = fopen(t->file, "rbe");
@@ -210,30 +211,31 @@ static int read_file(struct trial *t, bool learn)
 	int ret;
 
 	if (!file)
-		return trouble("fault try: %s: %s", t->file, strerror(errno));
+		return print_error("fault try: %s: %s", t->file, strerror(errno));
 	if (fseek(file, 0, SEEK_END) || fseek(file, 0, SEEK_SET)) {
 		fclose(file);
-		return trouble("fault try: %s: expected a file, which is read twice", t->file);
+		return print_error("fault try: %s: expected a file, which is read twice", t->file);
 	}
 	pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, err);
 	if (!pcap) {
 		fclose(file);
-		return trouble("fault try: %s: expected a capture, pcap or pcapng: %s", t->file,
-			       err);
+		return print_error("fault try: %s: expected a capture, pcap or pcapng: %s", t->file,
+				   err);
 	}
 	if (roce_link_known((u32)pcap_datalink(pcap)))
-		ret = read_frames(t, pcap, learn);
+		ret = trial_frames_read(t, pcap, learn);
 	else
-		ret = trouble("fault try: %s: link type %d: expected Ethernet, Linux cooked, IP, "
-			      "InfiniBand or ERF",
-			      t->file, pcap_datalink(pcap));
+		ret = print_error(
+			"fault try: %s: link type %d: expected Ethernet, Linux cooked, IP, "
+			"InfiniBand or ERF",
+			t->file, pcap_datalink(pcap));
 	pcap_close(pcap);
 	return ret;
 }
 
 /* --- the verb ------------------------------------------------------------------------------------- */
 
-static int make_fabric(struct trial *t)
+static int trial_fabric_make(struct trial *t)
 {
 	struct fabric *f = &t->fabric;
 
@@ -241,7 +243,7 @@ static int make_fabric(struct trial *t)
 	f->hca = mmap(NULL, sizeof(struct hca), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!t->conns || f->hca == MAP_FAILED || faults_make(f))
-		return trouble("%s", strerror(ENOMEM));
+		return print_error("%s", strerror(ENOMEM));
 	f->hca->seed = t->o->seed;
 	t->host.now = trial_now;
 	f->engine.hca = f->hca;
@@ -250,23 +252,23 @@ static int make_fabric(struct trial *t)
 	return 0;
 }
 
-static int try_file(struct trial *t)
+static int trial_file_run(struct trial *t)
 {
 	int ret;
 
 	t->file = t->o->trace;
-	if (read_file(t, true))
+	if (trial_file_read(t, true))
 		return 1;
-	trace_settle(t->conns);
-	ret = trial_make_nodes(t);
+	trace_conns_settle(t->conns);
+	ret = trial_nodes_make(t);
 	if (ret)
-		return trouble("fault try: %s: nodes: %s", t->file, strerror(-ret)) ? 1 : 0;
-	if (trial_check_nodes(t))
+		return print_error("fault try: %s: nodes: %s", t->file, strerror(-ret)) ? 1 : 0;
+	if (trial_nodes_check(t))
 		return 1;
 	if (t->o->json)
 		printf("{\"hits\": [");
-	ret = read_file(t, false) ? 1 : 0;
-	return trial_end(t) ? 1 : ret;
+	ret = trial_file_read(t, false) ? 1 : 0;
+	return trial_print_summary(t) ? 1 : ret;
 }
 
 int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -277,17 +279,17 @@ int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char 
 
 	(void)p;
 	if (!o->trace[0]) {
-		trouble("fault try: expected --trace FILE; see 'rdmaemu fault try --help'");
+		print_error("fault try: expected --trace FILE; see 'rdmaemu fault try --help'");
 		return EXIT_USAGE;
 	}
-	ret = scenario_given(&s, "fault try", o, argc, argv);
+	ret = scenario_from_args(&s, "fault try", o, argc, argv);
 	if (ret)
 		return ret;
 	t.o = o;
-	if (trial_names(&t))
+	if (trial_names_parse(&t))
 		ret = EXIT_USAGE;
 	else
-		ret = make_fabric(&t) || take_rules(&t, &s) ? 1 : try_file(&t);
+		ret = trial_fabric_make(&t) || trial_rules_read(&t, &s) ? 1 : trial_file_run(&t);
 	if (t.fabric.faults)
 		free(t.fabric.faults);
 	trace_conns_free(t.conns);

@@ -46,26 +46,26 @@ struct trial {
 
 /* --- nodes.c --- */
 
-/** trial_names() - read --nodes. Return: 0 or -1 after a line on stderr. */
-int trial_names(struct trial *t);
+/** trial_names_parse() - read --nodes. Return: 0 or -1 after a line on stderr. */
+int trial_names_parse(struct trial *t);
 /**
- * trial_make_nodes() - each address is a device of a node; two of one name are the same node's.
+ * trial_nodes_make() - each address is a device of a node; two of one name are the same node's.
  * Return: 0 or -errno.
  */
-int trial_make_nodes(struct trial *t);
+int trial_nodes_make(struct trial *t);
 /**
- * trial_check_nodes() - a rule about a node that the trace has not can never hit.
+ * trial_nodes_check() - a rule about a node that the trace has not can never hit.
  * Return: 0 or -1 after a line on stderr for each.
  */
-int trial_check_nodes(struct trial *t);
-void trial_list_nodes(const struct trial *t, char *out, size_t size);
+int trial_nodes_check(struct trial *t);
+void trial_nodes_text(const struct trial *t, char *out, size_t size);
 void trial_addr_text(const struct trace_addr *a, char out[INET6_ADDRSTRLEN]);
 
 /* --- output.c --- */
 
-/** trial_hit() - a rule hits a packet: print it. */
-void trial_hit(struct trial *t, const struct fault_pkt *p, const struct fault_rule *r);
-/** trial_end() - what is printed behind all hits. Return: the exit status. */
-int trial_end(struct trial *t);
+/** trial_print_hit() - a rule hits a packet: print it. */
+void trial_print_hit(struct trial *t, const struct fault_pkt *p, const struct fault_rule *r);
+/** trial_print_summary() - what is printed behind all hits. Return: the exit status. */
+int trial_print_summary(struct trial *t);
 
 #endif

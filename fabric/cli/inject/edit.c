@@ -15,8 +15,8 @@
 	 ROCE_BAD_PAD)
 
 /* Where the keys of the file are in what the live side has registered. */
-static void set_key(const struct inject_file *file, const struct inject_live *live,
-		    struct roce_pkt *p)
+static void inject_set_key(const struct inject_file *file, const struct inject_live *live,
+			   struct roce_pkt *p)
 {
 	u32 i;
 
@@ -29,33 +29,33 @@ static void set_key(const struct inject_file *file, const struct inject_live *li
 }
 
 /* Whether two packets are for the same multicast group. */
-static bool same_group(const struct roce_pkt *a, const struct roce_pkt *b)
+static bool inject_is_same_group(const struct roce_pkt *a, const struct roce_pkt *b)
 {
-	if (!inject_is_group(a) || !inject_is_group(b))
+	if (!inject_is_multicast(a) || !inject_is_multicast(b))
 		return false;
 	return a->net == ROCE_IB || b->net == ROCE_IB ? a->dlid == b->dlid
 						      : !memcmp(a->dgid, b->dgid, 16);
 }
 
 /* The port's, or a group's: that of the file is the queue pair's. */
-static void set_destination(const struct inject_file *file, const struct proto_inject *q,
-			    struct roce_pkt *p)
+static void inject_set_destination(const struct inject_file *file, const struct proto_inject *q,
+				   struct roce_pkt *p)
 {
-	if (!inject_is_group(p)) {
+	if (!inject_is_multicast(p)) {
 		memcpy(p->dgid, q->gid, 16);
 		p->dlid = q->lid;
-	} else if (q->in_group && file->group && same_group(p, file->group)) {
+	} else if (q->in_group && file->group && inject_is_same_group(p, file->group)) {
 		memcpy(p->dgid, q->mgid, 16);
 		p->dlid = q->mlid;
 	}
 }
 
-static void set_net(const struct inject_file *file, const struct proto_inject *q,
-		    struct roce_pkt *p)
+static void inject_set_net(const struct inject_file *file, const struct proto_inject *q,
+			   struct roce_pkt *p)
 {
 	bool v4 = gid_is_v4(q->gid), grh = p->net == ROCE_IB_GRH;
 
-	set_destination(file, q, p);
+	inject_set_destination(file, q, p);
 	/* A connection has a GRH or none. */
 	if (q->type != QPT_UD)
 		grh = q->global;
@@ -78,30 +78,30 @@ u32 inject_psn_base(const struct proto_inject *q, const struct roce_pkt *p, bool
 	return roce_is_answer(p->opcode) == from_live ? q->first_request : q->first_answer;
 }
 
-static void set_connection(const struct inject_file *file, const struct inject_frame *fr,
-			   const struct inject_live *live, struct roce_pkt *p)
+static void inject_set_connection(const struct inject_file *file, const struct inject_frame *fr,
+				  const struct inject_live *live, struct roce_pkt *p)
 {
 	const struct proto_inject *q = &live->q;
 	u32 headers = roce_headers(p->opcode);
 
-	set_net(file, q, p);
+	inject_set_net(file, q, p);
 	if (p->dqpn == GSI_QPN)
 		return;
-	if (!inject_is_group(p))
+	if (!inject_is_multicast(p))
 		p->dqpn = q->qpn;
 	if (q->type != QPT_UD)
 		p->psn = (inject_psn_base(q, p, false) + fr->rel) & IB_PSN_MASK;
 	if (headers & (ROCE_RETH | ROCE_ATOMICETH))
-		set_key(file, live, p);
+		inject_set_key(file, live, p);
 	if ((headers & ROCE_DETH) && p->qkey == file->qkey)
 		p->qkey = q->qkey;
 	if ((headers & ROCE_XRCETH) && p->srqn == file->srqn)
 		p->srqn = q->srqn;
 }
 
-int inject_make(const struct inject_file *file, const struct inject_frame *fr,
-		const struct inject_live *live, bool as_is, const struct inject_value *value, u32 n,
-		struct proto_frame *out)
+int inject_frame_build(const struct inject_file *file, const struct inject_frame *fr,
+		       const struct inject_live *live, bool as_is, const struct inject_value *value,
+		       u32 n, struct proto_frame *out)
 {
 	struct roce_pkt p = fr->pkt;
 	static u8 payload[PROTO_FRAME];
@@ -117,8 +117,8 @@ int inject_make(const struct inject_file *file, const struct inject_frame *fr,
 	}
 	p.icrc_xor = fr->pkt.wrong & ROCE_BAD_ICRC ? 1 : 0;
 	if (!as_is)
-		set_connection(file, fr, live, &p);
-	inject_set(&p, live, value, n, payload, sizeof(payload));
+		inject_set_connection(file, fr, live, &p);
+	inject_values_set(&p, live, value, n, payload, sizeof(payload));
 	if (roce_frame_len(&p) > sizeof(out->bytes))
 		return -EMSGSIZE;
 	ret = roce_build(&p, out->bytes, sizeof(out->bytes), &wire);

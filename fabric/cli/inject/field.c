@@ -65,7 +65,7 @@ static const struct field fields[] = {
 	"payload="
 
 /* Fields are of 1, 2, 4 or 8 bytes, as the machine has them. */
-static u64 get(const struct roce_pkt *p, const struct field *f)
+static u64 inject_field_get(const struct roce_pkt *p, const struct field *f)
 {
 	u64 v = 0;
 
@@ -73,16 +73,17 @@ static u64 get(const struct roce_pkt *p, const struct field *f)
 	return v;
 }
 
-static void set(struct roce_pkt *p, const struct field *f, u64 v)
+static void inject_field_set(struct roce_pkt *p, const struct field *f, u64 v)
 {
 	memcpy((char *)p + f->off, &v, f->size);
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get() and set()");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "inject_field_get()");
 
 /* --- reading ---------------------------------------------------------------------------------------- */
 
-static const char *take_number(struct inject_value *v, const struct field *f, const char *s)
+static const char *inject_value_parse_number(struct inject_value *v, const struct field *f,
+					     const char *s)
 {
 	v->rel = f->rel && *s == '+';
 	if (!parse_number(s + v->rel, f->max, &v->min))
@@ -92,7 +93,7 @@ static const char *take_number(struct inject_value *v, const struct field *f, co
 	return NULL;
 }
 
-static const char *take_size(struct inject_value *v, const char *s, bool send)
+static const char *inject_value_parse_size(struct inject_value *v, const char *s, bool send)
 {
 	const char *expected = send ? "bytes, up to 4400" : "bytes, or a range as 1..100 or 1..";
 	char low[24];
@@ -110,7 +111,7 @@ static const char *take_size(struct inject_value *v, const char *s, bool send)
 	return v->max < v->min ? expected : NULL;
 }
 
-static const char *take_payload(struct inject_value *v, const char *s)
+static const char *inject_value_parse_payload(struct inject_value *v, const char *s)
 {
 	const char *expected = "an even number of hexadecimal digits, up to 128";
 	size_t n = strlen(s), i;
@@ -129,7 +130,7 @@ static const char *take_payload(struct inject_value *v, const char *s)
 	return NULL;
 }
 
-const char *inject_value(struct inject_value *v, const char *word, bool send)
+const char *inject_value_parse(struct inject_value *v, const char *word, bool send)
 {
 	const char *eq = strchr(word, '=');
 	size_t n = eq ? (size_t)(eq - word) : 0;
@@ -139,12 +140,12 @@ const char *inject_value(struct inject_value *v, const char *word, bool send)
 	for (i = 0; eq && i < ARRAY_SIZE(fields); i++)
 		if (n == strlen(fields[i].name) && !strncmp(word, fields[i].name, n)) {
 			v->field = (u8)i;
-			return take_number(v, &fields[i], eq + 1);
+			return inject_value_parse_number(v, &fields[i], eq + 1);
 		}
 	if (n == 4 && !strncmp(word, "size", n))
-		return take_size(v, eq + 1, send);
+		return inject_value_parse_size(v, eq + 1, send);
 	if (n == 7 && !strncmp(word, "payload", n))
-		return take_payload(v, eq + 1);
+		return inject_value_parse_payload(v, eq + 1);
 	if (send && !strcmp(word, "icrc=bad")) {
 		v->field = FIELD_ICRC;
 		return NULL;
@@ -154,16 +155,16 @@ const char *inject_value(struct inject_value *v, const char *word, bool send)
 
 /* --- setting ---------------------------------------------------------------------------------------- */
 
-static u64 base_of(const struct field *f, const struct roce_pkt *p, const struct inject_live *live,
-		   bool from_live)
+static u64 inject_field_base(const struct field *f, const struct roce_pkt *p,
+			     const struct inject_live *live, bool from_live)
 {
 	if (f == &fields[FIELD_PSN])
 		return inject_psn_base(&live->q, p, from_live);
 	return live->n_regions ? live->region[0].va : 0;
 }
 
-void inject_set(struct roce_pkt *p, const struct inject_live *live, const struct inject_value *v,
-		u32 n, u8 *room, u32 size)
+void inject_values_set(struct roce_pkt *p, const struct inject_live *live,
+		       const struct inject_value *v, u32 n, u8 *room, u32 size)
 {
 	const struct field *f;
 	u64 value;
@@ -186,20 +187,20 @@ void inject_set(struct roce_pkt *p, const struct inject_live *live, const struct
 			continue;
 		}
 		f = &fields[v->field];
-		value = v->min + (v->rel ? base_of(f, p, live, false) : 0);
-		set(p, f, f == &fields[FIELD_PSN] ? value & IB_PSN_MASK : value);
+		value = v->min + (v->rel ? inject_field_base(f, p, live, false) : 0);
+		inject_field_set(p, f, f == &fields[FIELD_PSN] ? value & IB_PSN_MASK : value);
 	}
 }
 
 /* --- comparing -------------------------------------------------------------------------------------- */
 
-static bool has(const struct field *f, const struct roce_pkt *p)
+static bool inject_field_is_present(const struct field *f, const struct roce_pkt *p)
 {
 	return !f->headers || (f->headers & roce_headers(p->opcode));
 }
 
-bool inject_matches(const struct inject_value *v, const struct roce_pkt *p,
-		    const struct inject_live *live)
+bool inject_value_matches(const struct inject_value *v, const struct roce_pkt *p,
+			  const struct inject_live *live)
 {
 	const struct field *f;
 	u64 want;
@@ -210,13 +211,13 @@ bool inject_matches(const struct inject_value *v, const struct roce_pkt *p,
 		return p->payload_len == v->min && p->payload_cap == v->min &&
 		       !memcmp(p->payload, v->bytes, v->min);
 	f = &fields[v->field];
-	want = v->min + (v->rel ? base_of(f, p, live, true) : 0);
+	want = v->min + (v->rel ? inject_field_base(f, p, live, true) : 0);
 	if (f == &fields[FIELD_PSN])
 		want &= IB_PSN_MASK;
-	return has(f, p) && get(p, f) == want;
+	return inject_field_is_present(f, p) && inject_field_get(p, f) == want;
 }
 
-u32 inject_op(const struct roce_pkt *p)
+u32 inject_pkt_op(const struct roce_pkt *p)
 {
 	u32 op = p->opcode & 31;
 
@@ -229,10 +230,10 @@ u32 inject_op(const struct roce_pkt *p)
 
 /* --- telling ---------------------------------------------------------------------------------------- */
 
-static int tell_field(const struct field *f, const struct roce_pkt *p,
-		      const struct inject_live *live, char *buf, size_t size)
+static int inject_field_text(const struct field *f, const struct roce_pkt *p,
+			     const struct inject_live *live, char *buf, size_t size)
 {
-	u64 v = get(p, f);
+	u64 v = inject_field_get(p, f);
 
 	if (f == &fields[FIELD_PSN] && live->q.type != QPT_UD)
 		return snprintf(buf, size, " psn=+%u",
@@ -243,9 +244,10 @@ static int tell_field(const struct field *f, const struct roce_pkt *p,
 	return snprintf(buf, size, " %s=%llu", f->name, (unsigned long long)v);
 }
 
-void inject_text(const struct roce_pkt *p, const struct inject_live *live, char *buf, size_t size)
+void inject_pkt_text(const struct roce_pkt *p, const struct inject_live *live, char *buf,
+		     size_t size)
 {
-	u32 op = inject_op(p), i;
+	u32 op = inject_pkt_op(p), i;
 	size_t n;
 
 	if (op == OP_NONE)
@@ -253,8 +255,8 @@ void inject_text(const struct roce_pkt *p, const struct inject_live *live, char 
 	else
 		n = (size_t)snprintf(buf, size, "%s", fault_op_name(op));
 	for (i = 0; i < ARRAY_SIZE(fields) && n < size; i++)
-		if (fields[i].shown && has(&fields[i], p))
-			n += (size_t)tell_field(&fields[i], p, live, buf + n, size - n);
+		if (fields[i].shown && inject_field_is_present(&fields[i], p))
+			n += (size_t)inject_field_text(&fields[i], p, live, buf + n, size - n);
 	if (p->payload_len && n < size)
 		n += (size_t)snprintf(buf + n, size - n, " size=%u", p->payload_len);
 	for (i = 0; i < p->payload_cap && i < 16 && n < size; i++)
@@ -264,18 +266,20 @@ void inject_text(const struct roce_pkt *p, const struct inject_live *live, char 
 		snprintf(buf + n, size - n, "...");
 }
 
-void inject_json(const struct roce_pkt *p, const struct inject_live *live, struct json_object *o)
+void inject_pkt_json(const struct roce_pkt *p, const struct inject_live *live,
+		     struct json_object *o)
 {
-	u32 op = inject_op(p), i;
+	u32 op = inject_pkt_op(p), i;
 
-	add_str(o, "opcode", fault_op_name(op));
+	json_add_str(o, "opcode", fault_op_name(op));
 	json_object_object_add(o, "bth_opcode", json_object_new_int(p->opcode));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		if (fields[i].shown && has(&fields[i], p))
-			json_object_object_add(o, fields[i].name,
-					       json_object_new_uint64(get(p, &fields[i])));
+		if (fields[i].shown && inject_field_is_present(&fields[i], p))
+			json_object_object_add(
+				o, fields[i].name,
+				json_object_new_uint64(inject_field_get(p, &fields[i])));
 	json_object_object_add(
 		o, "psn_rel",
 		json_object_new_int64((p->psn - inject_psn_base(&live->q, p, true)) & IB_PSN_MASK));
-	add_int(o, "size", p->payload_len);
+	json_add_int(o, "size", p->payload_len);
 }

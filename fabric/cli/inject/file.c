@@ -16,24 +16,24 @@
 
 #define GUESSES 256u /* frames in which the first of a flow is looked for */
 
-static int bad(const struct inject_file *f, const char *what)
+static int inject_file_error(const struct inject_file *f, const char *what)
 {
-	return trouble("replay: %s: %s", f->path, what);
+	return print_error("replay: %s: %s", f->path, what);
 }
 
-static int take(struct inject_file *f, u32 link, const struct pcap_pkthdr *h, const u8 *bytes,
-		size_t *used)
+static int inject_file_add_frame(struct inject_file *f, u32 link, const struct pcap_pkthdr *h,
+				 const u8 *bytes, size_t *used)
 {
 	struct inject_frame *fr = &f->frame[f->n];
 
 	if (h->caplen != h->len)
-		return trouble(
+		return print_error(
 			"replay: %s: frame %u: expected all of it, but only %u of %u bytes were "
 			"captured",
 			f->path, f->n + 1, h->caplen, h->len);
 	if (f->n == INJECT_FRAMES || h->caplen > INJECT_BYTES - *used)
-		return trouble("replay: %s: expected at most %u frames of %u MiB together", f->path,
-			       INJECT_FRAMES, INJECT_BYTES >> 20);
+		return print_error("replay: %s: expected at most %u frames of %u MiB together",
+				   f->path, INJECT_FRAMES, INJECT_BYTES >> 20);
 	memcpy(f->bytes + *used, bytes, h->caplen);
 	*fr = (struct inject_frame){ .link = link, .len = h->caplen, .bytes = f->bytes + *used };
 	*used += h->caplen;
@@ -44,7 +44,7 @@ static int take(struct inject_file *f, u32 link, const struct pcap_pkthdr *h, co
 	return 0;
 }
 
-static int read_frames(struct inject_file *f, pcap_t *pcap)
+static int inject_file_read_frames(struct inject_file *f, pcap_t *pcap)
 {
 	u32 link = (u32)pcap_datalink(pcap);
 	struct pcap_pkthdr *h;
@@ -53,68 +53,71 @@ static int read_frames(struct inject_file *f, pcap_t *pcap)
 	int ret;
 
 	if (!roce_link_known(link))
-		return trouble(
+		return print_error(
 			"replay: %s: link type %u: expected Ethernet, Linux cooked, IP, InfiniBand "
 			"or ERF",
 			f->path, link);
 	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1)
-		if (take(f, link, h, bytes, &used))
+		if (inject_file_add_frame(f, link, h, bytes, &used))
 			return -1;
 	if (ret != PCAP_ERROR_BREAK)
-		return trouble("replay: %s: behind frame %u: %s", f->path, f->n, pcap_geterr(pcap));
-	return f->first == ~0u ? bad(f, "expected RDMA packets, but there are none") : 0;
+		return print_error("replay: %s: behind frame %u: %s", f->path, f->n,
+				   pcap_geterr(pcap));
+	return f->first == ~0u ? inject_file_error(f, "expected RDMA packets, but there are none")
+			       : 0;
 }
 
 /* --- PSNs ------------------------------------------------------------------------------------------ */
 
 /* Frames that say of what flow they are, at least. */
-static bool same_flow(const struct roce_pkt *a, const struct roce_pkt *b)
+static bool inject_is_same_flow(const struct roce_pkt *a, const struct roce_pkt *b)
 {
 	return a->dqpn == b->dqpn && !memcmp(a->sgid, b->sgid, 16) &&
 	       !memcmp(a->dgid, b->dgid, 16) && a->slid == b->slid && a->dlid == b->dlid &&
 	       roce_is_answer(a->opcode) == roce_is_answer(b->opcode);
 }
 
-static u32 guess_rel(const struct inject_file *f, u32 i)
+static u32 inject_file_guess_psn(const struct inject_file *f, u32 i)
 {
 	u32 k = 0, end = min_u32(i, GUESSES);
 
-	while (k < end &&
-	       (f->frame[k].parsed == -ENOMSG || !same_flow(&f->frame[k].pkt, &f->frame[i].pkt)))
+	while (k < end && (f->frame[k].parsed == -ENOMSG ||
+			   !inject_is_same_flow(&f->frame[k].pkt, &f->frame[i].pkt)))
 		k++;
 	if (k == end)
 		return 0;
 	return (f->frame[i].pkt.psn - f->frame[k].pkt.psn + f->frame[k].rel) & IB_PSN_MASK;
 }
 
-static int find_psns(struct inject_file *f)
+static int inject_file_find_psns(struct inject_file *f)
 {
 	struct trace_conns *t = trace_conns_make(TRACE_FLOWS);
 	struct fault_pkt known;
 	struct trace_pkt p;
 	u32 i, pass;
-	int ret = t ? 0 : bad(f, strerror(ENOMEM));
+	int ret = t ? 0 : inject_file_error(f, strerror(ENOMEM));
 
 	for (pass = 0; pass < 2 && !ret; pass++) {
 		for (i = 0; i < f->n && !ret; i++) {
 			struct inject_frame *fr = &f->frame[i];
-			bool good = trace_frame(fr->link, fr->bytes, fr->len, fr->len, &p) ==
+			bool good = trace_frame_parse(fr->link, fr->bytes, fr->len, fr->len, &p) ==
 				    TRACE_RDMA;
 
-			if (good && !pass && trace_learn(t, i, &p))
-				ret = trouble("replay: %s: frame %u: expected at most %u addresses "
-					      "and %u "
-					      "flows between them",
-					      f->path, i + 1, TRACE_NODES, TRACE_FLOWS);
+			if (good && !pass && trace_conns_learn(t, i, &p))
+				ret = print_error(
+					"replay: %s: frame %u: expected at most %u addresses "
+					"and %u "
+					"flows between them",
+					f->path, i + 1, TRACE_NODES, TRACE_FLOWS);
 			if (!pass)
 				continue;
-			if (good && trace_look(t, i, &p, &known))
+			if (good && trace_conns_look(t, i, &p, &known))
 				fr->rel = known.rel;
 			else if (fr->parsed != -ENOMSG)
-				fr->rel = guess_rel(f, i);
+				fr->rel = inject_file_guess_psn(f, i);
 		}
 		if (!pass && !ret)
-			trace_settle(t);
+			trace_conns_settle(t);
 	}
 	trace_conns_free(t);
 	return ret;
@@ -122,7 +125,7 @@ static int find_psns(struct inject_file *f)
 
 /* --- keys ------------------------------------------------------------------------------------------ */
 
-static void note_key(struct inject_file *f, const struct roce_pkt *p)
+static void inject_file_note_key(struct inject_file *f, const struct roce_pkt *p)
 {
 	u32 i;
 
@@ -138,14 +141,14 @@ static void note_key(struct inject_file *f, const struct roce_pkt *p)
 		f->key[i].va = p->va;
 }
 
-bool inject_is_group(const struct roce_pkt *p)
+bool inject_is_multicast(const struct roce_pkt *p)
 {
 	return p->opcode >> 5 == ROCE_UD &&
 	       (p->net == ROCE_IB ? p->dlid >= HCA_LIDS : gid_is_mcast(p->dgid));
 }
 
 /* An InfiniBand port sends with a GRH to some, and without one to others. */
-bool inject_by_peer(const struct inject_file *f, u32 i)
+bool inject_is_peer_frame(const struct inject_file *f, u32 i)
 {
 	const struct roce_pkt *first = &f->frame[f->first].pkt, *p = &f->frame[i].pkt;
 
@@ -155,29 +158,29 @@ bool inject_by_peer(const struct inject_file *f, u32 i)
 }
 
 /* What the peer that is played has named. */
-static void find_keys(struct inject_file *f)
+static void inject_file_find_keys(struct inject_file *f)
 {
 	const struct roce_pkt *p;
 	u32 i;
 
 	for (i = 0; i < f->n; i++) {
 		p = &f->frame[i].pkt;
-		if (f->frame[i].parsed || !inject_by_peer(f, i))
+		if (f->frame[i].parsed || !inject_is_peer_frame(f, i))
 			continue;
 		if (roce_headers(p->opcode) & (ROCE_RETH | ROCE_ATOMICETH))
-			note_key(f, p);
+			inject_file_note_key(f, p);
 		if (p->dqpn == GSI_QPN)
 			continue;
 		if (!f->qkey)
 			f->qkey = p->qkey;
-		if (!f->group && inject_is_group(p))
+		if (!f->group && inject_is_multicast(p))
 			f->group = p;
 		if (!f->srqn)
 			f->srqn = p->srqn;
 	}
 }
 
-int inject_load(struct inject_file *f, const char *path)
+int inject_file_load(struct inject_file *f, const char *path)
 {
 	char err[PCAP_ERRBUF_SIZE] = "";
 	pcap_t *pcap = pcap_open_offline(path, err);
@@ -185,26 +188,26 @@ int inject_load(struct inject_file *f, const char *path)
 
 	*f = (struct inject_file){ .path = path, .first = ~0u };
 	if (!pcap && !strncmp(err, path, strlen(path)))
-		return trouble("replay: %s", err);
+		return print_error("replay: %s", err);
 	if (!pcap)
-		return trouble("replay: %s: expected a capture, pcap or pcapng: %s", path, err);
+		return print_error("replay: %s: expected a capture, pcap or pcapng: %s", path, err);
 	/* Touched as far as there are frames. */
 	f->frame = calloc(INJECT_FRAMES, sizeof(*f->frame));
 	f->bytes = malloc(INJECT_BYTES);
 	if (!f->frame || !f->bytes) {
 		pcap_close(pcap);
-		return bad(f, strerror(ENOMEM));
+		return inject_file_error(f, strerror(ENOMEM));
 	}
-	ret = read_frames(f, pcap);
+	ret = inject_file_read_frames(f, pcap);
 	pcap_close(pcap);
 	if (!ret)
-		ret = find_psns(f);
+		ret = inject_file_find_psns(f);
 	if (!ret)
-		find_keys(f);
+		inject_file_find_keys(f);
 	return ret;
 }
 
-void inject_unload(struct inject_file *f)
+void inject_file_free(struct inject_file *f)
 {
 	free(f->frame);
 	free(f->bytes);

@@ -37,7 +37,7 @@ struct run {
 	struct json_object *out;
 };
 
-void inject_nap(u64 ns)
+void inject_sleep(u64 ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000),
 			       .tv_nsec = (long)(ns % 1000000000) };
@@ -48,7 +48,7 @@ void inject_nap(u64 ns)
 
 /* --- the queue pair --------------------------------------------------------------------------------- */
 
-static int ask(struct run *r, u32 mr, struct proto_inject *q)
+static int inject_request_qp(struct run *r, u32 mr, struct proto_inject *q)
 {
 	struct proto_msg m = { .op = PROTO_INJECT };
 	const struct opts *o = r->o;
@@ -69,7 +69,7 @@ static int ask(struct run *r, u32 mr, struct proto_inject *q)
 }
 
 /* Which it was to be, in words. */
-static const char *described(const struct opts *o, char *buf, size_t size)
+static const char *inject_target_text(const struct opts *o, char *buf, size_t size)
 {
 	int n = 0;
 
@@ -85,42 +85,43 @@ static const char *described(const struct opts *o, char *buf, size_t size)
 	return buf;
 }
 
-static int not_found(const struct run *r, int err, const struct proto_inject *q)
+static int inject_print_not_found(const struct run *r, int err, const struct proto_inject *q)
 {
 	char which[256];
 
 	switch (err) {
 	case -ENOENT:
-		return trouble("replay: fabric %s has no connected queue pair%s", r->o->fabric,
-			       described(r->o, which, sizeof(which)));
+		return print_error("replay: fabric %s has no connected queue pair%s", r->o->fabric,
+				   inject_target_text(r->o, which, sizeof(which)));
 	case -ENOTUNIQ:
-		return trouble("replay: there are %u connected queue pairs%s: expected one that "
-			       "--qp, --program, "
-			       "--node or --from names",
-			       q->n, described(r->o, which, sizeof(which)));
+		return print_error(
+			"replay: there are %u connected queue pairs%s: expected one that "
+			"--qp, --program, "
+			"--node or --from names",
+			q->n, inject_target_text(r->o, which, sizeof(which)));
 	case -EREMOTE:
-		return trouble("replay: node %s is another fabric's", r->o->from);
+		return print_error("replay: node %s is another fabric's", r->o->from);
 	default:
-		not_running(r->o, err);
+		ctl_print_error(r->o, err);
 		return -1;
 	}
 }
 
 /* It may be connected only now. */
-static int find(struct run *r)
+static int inject_find_qp(struct run *r)
 {
 	struct proto_inject *q = &r->live.q, region = { 0 };
 	u64 until = real_ns() + FIND_NS;
 	u32 i;
 	int ret;
 
-	while ((ret = ask(r, r->o->mr, q)) == -ENOENT && real_ns() < until)
-		inject_nap(LOOK_NS);
+	while ((ret = inject_request_qp(r, r->o->mr, q)) == -ENOENT && real_ns() < until)
+		inject_sleep(LOOK_NS);
 	if (ret)
-		return not_found(r, ret, q);
+		return inject_print_not_found(r, ret, q);
 	for (i = 0; i < r->file->n_keys; i++) {
 		region.qpn = q->qpn;
-		if (r->o->mr + i > q->n_mrs || ask(r, r->o->mr + i, &region))
+		if (r->o->mr + i > q->n_mrs || inject_request_qp(r, r->o->mr + i, &region))
 			break;
 		r->live.region[i].rkey = region.rkey;
 		r->live.region[i].va = region.va;
@@ -131,7 +132,7 @@ static int find(struct run *r)
 
 /* --- sending ---------------------------------------------------------------------------------------- */
 
-static void note_sent(struct run *r, u32 nr, const struct proto_frame *f)
+static void inject_note_sent(struct run *r, u32 nr, const struct proto_frame *f)
 {
 	struct json_object *o;
 
@@ -139,29 +140,29 @@ static void note_sent(struct run *r, u32 nr, const struct proto_frame *f)
 		r->dropped++;
 	if (r->out) {
 		o = json_object_new_object();
-		add_int(o, "sent", nr);
+		json_add_int(o, "sent", nr);
 		if (f->why[0])
-			add_str(o, "dropped", f->why);
+			json_add_str(o, "dropped", f->why);
 		json_object_array_add(r->out, o);
 	} else if (f->why[0] && !r->script->path) {
 		printf("frame %u: dropped: %s\n", nr, f->why);
 	}
 }
 
-static int send_frame(struct run *r, u32 nr, const struct inject_value *v, u32 n)
+static int inject_send_frame(struct run *r, u32 nr, const struct inject_value *v, u32 n)
 {
 	const struct inject_frame *fr = &r->file->frame[nr - 1];
 	struct proto_msg m = { .op = PROTO_INJECT_FRAME };
 	int ret;
 
 	if (fr->parsed == -ENOMSG)
-		return trouble("replay: %s: frame %u: it is no RDMA packet", r->file->path, nr);
-	ret = inject_make(r->file, fr, &r->live, r->o->as_is, v, n, &m.frame);
+		return print_error("replay: %s: frame %u: it is no RDMA packet", r->file->path, nr);
+	ret = inject_frame_build(r->file, fr, &r->live, r->o->as_is, v, n, &m.frame);
 	if (ret == -EMSGSIZE)
-		return trouble("replay: %s: frame %u: expected at most %u bytes", r->file->path, nr,
-			       PROTO_FRAME);
+		return print_error("replay: %s: frame %u: expected at most %u bytes", r->file->path,
+				   nr, PROTO_FRAME);
 	if (ret)
-		return trouble(
+		return print_error(
 			"replay: %s: frame %u: it is malformed, its fields cannot be changed",
 			r->file->path, nr);
 	ret = ctl_call(r->sock, &m, NULL);
@@ -169,157 +170,160 @@ static int send_frame(struct run *r, u32 nr, const struct inject_value *v, u32 n
 		snprintf(m.frame.why, sizeof(m.frame.why),
 			 "nobody has the address that it comes from");
 	else if (ret == -EREMOTE)
-		return trouble(
+		return print_error(
 			"replay: %s: frame %u: it is for another fabric, which is to be told there",
 			r->file->path, nr);
 	else if (ret)
-		return -not_running(r->o, ret);
+		return -ctl_print_error(r->o, ret);
 	r->sent++;
-	note_sent(r, nr, &m.frame);
+	inject_note_sent(r, nr, &m.frame);
 	return 0;
 }
 
-static int send_all(struct run *r, const struct inject_value *v, u32 n)
+static int inject_send_all(struct run *r, const struct inject_value *v, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < r->file->n; i++)
-		if (inject_by_peer(r->file, i) && send_frame(r, i + 1, v, n))
+		if (inject_is_peer_frame(r->file, i) && inject_send_frame(r, i + 1, v, n))
 			return -1;
 	return 0;
 }
 
 /* --- what comes back --------------------------------------------------------------------------------- */
 
-/* The next packet that is looked at. Return: as inject_seen(). */
-static int next(struct run *r, u64 until, struct roce_pkt *p)
+/* The next packet that is looked at. Return: as inject_tap_next(). */
+static int inject_next_packet(struct run *r, u64 until, struct roce_pkt *p)
 {
 	int ret;
 
 	do
-		ret = inject_seen(r->tap, until, p);
-	while (!ret && (r->ignored & BIT64(inject_op(p))));
+		ret = inject_tap_next(r->tap, until, p);
+	while (!ret && (r->ignored & BIT64(inject_pkt_op(p))));
 	if (!ret)
 		r->seen++;
 	return ret;
 }
 
-static int tap_failed(int err)
+static int inject_print_tap_error(int err)
 {
-	return trouble("replay: %s", err == -ENOBUFS ? "more packets came back than can be kept"
-						     : "the capture of what comes back has ended");
+	return print_error("replay: %s", err == -ENOBUFS
+						 ? "more packets came back than can be kept"
+						 : "the capture of what comes back has ended");
 }
 
-static void print(struct run *r, const struct roce_pkt *p)
+static void inject_print_packet(struct run *r, const struct roce_pkt *p)
 {
 	struct json_object *o;
 	char text[TEXT];
 
 	if (!r->out) {
-		inject_text(p, &r->live, text, sizeof(text));
+		inject_pkt_text(p, &r->live, text, sizeof(text));
 		puts(text);
 		return;
 	}
 	o = json_object_new_object();
-	inject_json(p, &r->live, o);
+	inject_pkt_json(p, &r->live, o);
 	json_object_array_add(r->out, o);
 }
 
-static int differs(const struct run *r, const struct inject_step *s, const char *got)
+static int inject_print_difference(const struct run *r, const struct inject_step *s,
+				   const char *got)
 {
-	return trouble("replay: %s:%u: expected '%s', got %s", r->script->path, s->line,
-		       s->text + strcspn(s->text, " \t") + 1, got);
+	return print_error("replay: %s:%u: expected '%s', got %s", r->script->path, s->line,
+			   s->text + strcspn(s->text, " \t") + 1, got);
 }
 
-static bool is_expected(const struct run *r, const struct inject_step *s, const struct roce_pkt *p)
+static bool inject_is_expected(const struct run *r, const struct inject_step *s,
+			       const struct roce_pkt *p)
 {
 	u32 i;
 
-	if (!(s->ops & BIT64(inject_op(p))))
+	if (!(s->ops & BIT64(inject_pkt_op(p))))
 		return false;
 	for (i = 0; i < s->n; i++)
-		if (!inject_matches(&s->value[i], p, &r->live))
+		if (!inject_value_matches(&s->value[i], p, &r->live))
 			return false;
 	return true;
 }
 
-static int expect(struct run *r, const struct inject_step *s)
+static int inject_expect_packet(struct run *r, const struct inject_step *s)
 {
 	struct roce_pkt p;
 	char text[TEXT];
-	int ret = next(r, real_ns() + s->ns, &p);
+	int ret = inject_next_packet(r, real_ns() + s->ns, &p);
 
 	if (ret == -ETIMEDOUT)
-		return s->what == DO_NOTHING ? 0 : differs(r, s, "nothing");
+		return s->what == DO_NOTHING ? 0 : inject_print_difference(r, s, "nothing");
 	if (ret)
-		return tap_failed(ret);
+		return inject_print_tap_error(ret);
 	if (r->out)
-		print(r, &p);
-	if (s->what == DO_EXPECT && is_expected(r, s, &p))
+		inject_print_packet(r, &p);
+	if (s->what == DO_EXPECT && inject_is_expected(r, s, &p))
 		return 0;
-	inject_text(&p, &r->live, text, sizeof(text));
-	return differs(r, s, text);
+	inject_pkt_text(&p, &r->live, text, sizeof(text));
+	return inject_print_difference(r, s, text);
 }
 
 /* --- steps ------------------------------------------------------------------------------------------- */
 
-static int await_state(struct run *r, const struct inject_step *s)
+static int inject_await_state(struct run *r, const struct inject_step *s)
 {
 	struct proto_inject q = { .qpn = r->live.q.qpn };
 	u64 until = real_ns() + s->ns;
 	int ret;
 
-	while (!(ret = ask(r, 1, &q)) && q.state != s->state && real_ns() < until)
-		inject_nap(LOOK_NS);
+	while (!(ret = inject_request_qp(r, 1, &q)) && q.state != s->state && real_ns() < until)
+		inject_sleep(LOOK_NS);
 	if (ret == -ENOENT)
-		return differs(r, s, "no such queue pair any more");
+		return inject_print_difference(r, s, "no such queue pair any more");
 	if (ret)
-		return not_found(r, ret, &q);
-	return q.state == s->state ? 0 : differs(r, s, ib_qp_state_name(q.state));
+		return inject_print_not_found(r, ret, &q);
+	return q.state == s->state ? 0 : inject_print_difference(r, s, ib_qp_state_name(q.state));
 }
 
-static int send_step(struct run *r, const struct inject_step *s)
+static int inject_run_send(struct run *r, const struct inject_step *s)
 {
 	u32 i, t;
 
 	if (s->to > r->file->n)
-		return trouble("replay: %s:%u: frame %u: expected one of the %u of %s",
-			       r->script->path, s->line, s->to, r->file->n, r->file->path);
+		return print_error("replay: %s:%u: frame %u: expected one of the %u of %s",
+				   r->script->path, s->line, s->to, r->file->n, r->file->path);
 	for (t = 0; t < s->times; t++) {
-		if (!s->from && send_all(r, s->value, s->n))
+		if (!s->from && inject_send_all(r, s->value, s->n))
 			return -1;
 		for (i = s->from; i && i <= s->to; i++)
-			if (send_frame(r, i, s->value, s->n))
+			if (inject_send_frame(r, i, s->value, s->n))
 				return -1;
 	}
 	return 0;
 }
 
-static int step(struct run *r, const struct inject_step *s)
+static int inject_run_step(struct run *r, const struct inject_step *s)
 {
 	switch (s->what) {
 	case DO_SEND:
-		return send_step(r, s);
+		return inject_run_send(r, s);
 	case DO_EXPECT:
 	case DO_NOTHING:
-		return expect(r, s);
+		return inject_expect_packet(r, s);
 	case DO_WAIT:
-		inject_nap(s->ns);
+		inject_sleep(s->ns);
 		return 0;
 	case DO_STATE:
-		return await_state(r, s);
+		return inject_await_state(r, s);
 	default:
 		r->ignored = s->ops;
-		return inject_ignore(r->tap, s->ops) ? tap_failed(-EPIPE) : 0;
+		return inject_tap_ignore(r->tap, s->ops) ? inject_print_tap_error(-EPIPE) : 0;
 	}
 }
 
-static int by_script(struct run *r)
+static int inject_run_script(struct run *r)
 {
 	u32 i;
 
 	for (i = 0; i < r->script->n; i++)
-		if (step(r, &r->script->step[i]))
+		if (inject_run_step(r, &r->script->step[i]))
 			return -1;
 	if (!r->out)
 		printf("%u steps: %u packets sent, %u came back as expected\n", r->script->n,
@@ -328,16 +332,16 @@ static int by_script(struct run *r)
 }
 
 /* All that the peer has sent, and what comes back until there is a pause. */
-static int without_script(struct run *r)
+static int inject_run_all(struct run *r)
 {
 	struct roce_pkt p;
-	int ret = send_all(r, NULL, 0);
+	int ret = inject_send_all(r, NULL, 0);
 
 	if (ret)
 		return ret;
-	while (!(ret = next(r, real_ns() + QUIET_NS, &p)))
-		print(r, &p);
-	return ret == -ETIMEDOUT ? 0 : tap_failed(ret);
+	while (!(ret = inject_next_packet(r, real_ns() + QUIET_NS, &p)))
+		inject_print_packet(r, &p);
+	return ret == -ETIMEDOUT ? 0 : inject_print_tap_error(ret);
 }
 
 int inject_run(const struct opts *o, const char *sock, const struct inject_file *file,
@@ -347,18 +351,18 @@ int inject_run(const struct opts *o, const char *sock, const struct inject_file 
 	int ret;
 
 	if (r.sock < 0)
-		return not_running(o, r.sock);
-	ret = find(&r);
+		return ctl_print_error(o, r.sock);
+	ret = inject_find_qp(&r);
 	if (!ret) {
-		r.tap = inject_tap(o, sock, &r.live);
+		r.tap = inject_tap_open(o, sock, &r.live);
 		ret = r.tap ? 0 : -1;
 	}
 	if (!ret) {
 		r.out = o->json ? json_object_new_array() : NULL;
-		ret = s->path ? by_script(&r) : without_script(&r);
+		ret = s->path ? inject_run_script(&r) : inject_run_all(&r);
 		if (r.out)
-			json_out(stdout, r.out);
-		inject_tap_end(r.tap);
+			json_print(stdout, r.out);
+		inject_tap_close(r.tap);
 	}
 	close(r.sock);
 	return ret ? 1 : 0;

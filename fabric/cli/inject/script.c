@@ -32,46 +32,46 @@ struct line {
 	const char *expected;
 };
 
-static bool wrong(struct line *l, const char *expected)
+static bool script_line_refuse(struct line *l, const char *expected)
 {
 	l->expected = expected;
 	return false;
 }
 
-static bool more(const struct line *l)
+static bool script_line_has_more(const struct line *l)
 {
 	return l->at < l->n;
 }
 
 /* [within TIME] at the end. */
-static bool take_within(struct line *l, struct inject_step *s)
+static bool script_parse_within(struct line *l, struct inject_step *s)
 {
-	if (!more(l))
+	if (!script_line_has_more(l))
 		return true;
 	if (strcmp(l->word[l->at], "within") != 0)
-		return wrong(l, "within TIME, or the end of the line");
+		return script_line_refuse(l, "within TIME, or the end of the line");
 	l->at++;
-	if (!more(l) || !time_parse(l->word[l->at], TIME_LIMIT, &s->ns))
-		return wrong(l, TIME_EXPECTED);
+	if (!script_line_has_more(l) || !time_parse(l->word[l->at], TIME_LIMIT, &s->ns))
+		return script_line_refuse(l, TIME_EXPECTED);
 	l->at++;
-	return more(l) ? wrong(l, "the end of the line") : true;
+	return script_line_has_more(l) ? script_line_refuse(l, "the end of the line") : true;
 }
 
-static bool take_values(struct line *l, struct inject_step *s, bool send)
+static bool script_parse_values(struct line *l, struct inject_step *s, bool send)
 {
 	u64 times;
 
-	while (more(l) && strchr(l->word[l->at], '=')) {
+	while (script_line_has_more(l) && strchr(l->word[l->at], '=')) {
 		if (send && !strncmp(l->word[l->at], "times=", 6)) {
 			if (!parse_number(l->word[l->at] + 6, TIMES_MAX, &times) || !times)
-				return wrong(l, "a number from 1 to 10000");
+				return script_line_refuse(l, "a number from 1 to 10000");
 			s->times = (u16)times;
 			l->at++;
 			continue;
 		}
 		if (s->n == INJECT_VALUES)
-			return wrong(l, "at most 8 fields");
-		l->expected = inject_value(&s->value[s->n++], l->word[l->at], send);
+			return script_line_refuse(l, "at most 8 fields");
+		l->expected = inject_value_parse(&s->value[s->n++], l->word[l->at], send);
 		if (l->expected)
 			return false;
 		l->at++;
@@ -79,16 +79,16 @@ static bool take_values(struct line *l, struct inject_step *s, bool send)
 	return true;
 }
 
-static bool add(struct line *l, struct inject_script *s, const struct inject_step *step)
+static bool script_step_add(struct line *l, struct inject_script *s, const struct inject_step *step)
 {
 	struct inject_step *more;
 
 	if (s->n == INJECT_STEPS)
-		return wrong(l, "a script of at most 4096 steps");
+		return script_line_refuse(l, "a script of at most 4096 steps");
 	if (s->n == s->room) {
 		more = realloc(s->step, (s->room + STEPS_MORE) * sizeof(*more));
 		if (!more)
-			return wrong(l, "memory for it");
+			return script_line_refuse(l, "memory for it");
 		s->step = more;
 		s->room += STEPS_MORE;
 	}
@@ -97,7 +97,7 @@ static bool add(struct line *l, struct inject_script *s, const struct inject_ste
 }
 
 /* "3" or "3-5". */
-static bool range_parse(const char *s, struct inject_step *step)
+static bool script_range_parse(const char *s, struct inject_step *step)
 {
 	const char *dash = strchr(s, '-');
 	char low[16];
@@ -115,138 +115,138 @@ static bool range_parse(const char *s, struct inject_step *step)
 }
 
 /* Each range is a step of its own. */
-static bool take_send(struct line *l, struct inject_script *s, struct inject_step *step)
+static bool script_parse_send(struct line *l, struct inject_script *s, struct inject_step *step)
 {
 	const char *expected = "numbers of frames, as 1-3,5, or all";
-	char *save = NULL, *range = more(l) ? l->word[l->at] : NULL;
+	char *save = NULL, *range = script_line_has_more(l) ? l->word[l->at] : NULL;
 	u32 list = l->at++;
 
 	step->what = DO_SEND;
 	step->times = 1;
 	if (!range) {
 		l->at = list;
-		return wrong(l, expected);
+		return script_line_refuse(l, expected);
 	}
-	if (!take_values(l, step, true))
+	if (!script_parse_values(l, step, true))
 		return false;
-	if (more(l))
-		return wrong(l, "FIELD=VALUE, times=N, or the end of the line");
+	if (script_line_has_more(l))
+		return script_line_refuse(l, "FIELD=VALUE, times=N, or the end of the line");
 	if (!strcmp(range, "all"))
-		return add(l, s, step);
+		return script_step_add(l, s, step);
 	/* One after the other takes the list's place, for what is said of it. */
 	l->at = list;
 	for (range = strtok_r(range, ",", &save); range; range = strtok_r(NULL, ",", &save)) {
 		l->word[list] = range;
-		if (!range_parse(range, step))
-			return wrong(l, expected);
-		if (!add(l, s, step))
+		if (!script_range_parse(range, step))
+			return script_line_refuse(l, expected);
+		if (!script_step_add(l, s, step))
 			return false;
 	}
 	return true;
 }
 
-static bool take_expect(struct line *l, struct inject_step *s)
+static bool script_parse_expect(struct line *l, struct inject_step *s)
 {
 	u32 wr_ops = 0;
 
-	if (!more(l))
-		return wrong(l, OP_EXPECTED);
+	if (!script_line_has_more(l))
+		return script_line_refuse(l, OP_EXPECTED);
 	s->what = DO_EXPECT;
 	s->ns = WITHIN;
 	if (!strcmp(l->word[l->at], "none")) {
 		l->at++;
 		s->what = DO_NOTHING;
 		s->ns = WITHIN_NONE;
-		return take_within(l, s);
+		return script_parse_within(l, s);
 	}
 	if (!fault_op_parse(l->word[l->at], &s->ops, &wr_ops) || !s->ops)
-		return wrong(l, OP_EXPECTED);
+		return script_line_refuse(l, OP_EXPECTED);
 	l->at++;
-	return take_values(l, s, false) && take_within(l, s);
+	return script_parse_values(l, s, false) && script_parse_within(l, s);
 }
 
-static bool take_wait(struct line *l, struct inject_step *s)
+static bool script_parse_wait(struct line *l, struct inject_step *s)
 {
 	s->what = DO_WAIT;
-	if (!more(l) || !time_parse(l->word[l->at], TIME_LIMIT, &s->ns))
-		return wrong(l, TIME_EXPECTED);
+	if (!script_line_has_more(l) || !time_parse(l->word[l->at], TIME_LIMIT, &s->ns))
+		return script_line_refuse(l, TIME_EXPECTED);
 	l->at++;
-	return more(l) ? wrong(l, "the end of the line") : true;
+	return script_line_has_more(l) ? script_line_refuse(l, "the end of the line") : true;
 }
 
-static bool take_state(struct line *l, struct inject_step *s)
+static bool script_parse_state(struct line *l, struct inject_step *s)
 {
 	const char *expected = "state=RTR, RTS, SQD, SQE or ERR";
 	const char *name;
 
 	s->what = DO_STATE;
 	s->ns = WITHIN;
-	if (!more(l) || strncmp(l->word[l->at], "state=", 6) != 0)
-		return wrong(l, expected);
+	if (!script_line_has_more(l) || strncmp(l->word[l->at], "state=", 6) != 0)
+		return script_line_refuse(l, expected);
 	name = l->word[l->at] + 6;
 	for (s->state = QPS_RTR; s->state < QPS_COUNT; s->state++)
 		if (!strcasecmp(ib_qp_state_name(s->state), name))
 			break;
 	if (s->state == QPS_COUNT)
-		return wrong(l, expected);
+		return script_line_refuse(l, expected);
 	l->at++;
-	return take_within(l, s);
+	return script_parse_within(l, s);
 }
 
-static bool take_ignore(struct line *l, struct inject_step *s)
+static bool script_parse_ignore(struct line *l, struct inject_step *s)
 {
 	u32 wr_ops;
 
 	s->what = DO_IGNORE;
-	if (!more(l))
-		return wrong(l, OP_EXPECTED);
-	for (; more(l); l->at++)
+	if (!script_line_has_more(l))
+		return script_line_refuse(l, OP_EXPECTED);
+	for (; script_line_has_more(l); l->at++)
 		if (strcmp(l->word[l->at], "none") != 0 &&
 		    !fault_op_parse(l->word[l->at], &s->ops, &wr_ops))
-			return wrong(l, OP_EXPECTED);
+			return script_line_refuse(l, OP_EXPECTED);
 	return true;
 }
 
-static bool take_line(struct line *l, struct inject_script *s, const char *text)
+static bool script_parse_step(struct line *l, struct inject_script *s, const char *text)
 {
 	struct inject_step step = { .line = l->nr, .text = text };
 	const char *verb = l->word[l->at++];
 
 	if (!strcmp(verb, "send"))
-		return take_send(l, s, &step);
+		return script_parse_send(l, s, &step);
 	if (!strcmp(verb, "expect")) {
-		if (!take_expect(l, &step))
+		if (!script_parse_expect(l, &step))
 			return false;
 	} else if (!strcmp(verb, "wait")) {
-		if (!take_wait(l, &step))
+		if (!script_parse_wait(l, &step))
 			return false;
 	} else if (!strcmp(verb, "qp")) {
-		if (!take_state(l, &step))
+		if (!script_parse_state(l, &step))
 			return false;
 	} else if (!strcmp(verb, "ignore")) {
-		if (!take_ignore(l, &step))
+		if (!script_parse_ignore(l, &step))
 			return false;
 	} else {
 		l->at--;
-		return wrong(l, "send, expect, wait, qp or ignore");
+		return script_line_refuse(l, "send, expect, wait, qp or ignore");
 	}
-	return add(l, s, &step);
+	return script_step_add(l, s, &step);
 }
 
 /* The words of a line, which is cut up; what is said of it needs it whole. */
-static bool split(struct line *l, char *text)
+static bool script_line_split(struct line *l, char *text)
 {
 	char *save = NULL, *w = strtok_r(text, " \t\r", &save);
 
 	for (l->n = 0; w; w = strtok_r(NULL, " \t\r", &save)) {
 		if (l->n == WORDS)
-			return wrong(l, "at most 40 words");
+			return script_line_refuse(l, "at most 40 words");
 		l->word[l->n++] = w;
 	}
 	return true;
 }
 
-int inject_script_text(struct inject_script *s, char *text)
+int inject_script_parse(struct inject_script *s, char *text)
 {
 	struct line l = { .path = s->path };
 	char words[512], *save = NULL, *at, *hash;
@@ -268,24 +268,24 @@ int inject_script_text(struct inject_script *s, char *text)
 		if (!*at)
 			continue;
 		if ((size_t)snprintf(words, sizeof(words), "%s", at) >= sizeof(words))
-			return trouble("replay: %s:%u: expected a line of at most 511 bytes",
-				       s->path, l.nr);
-		if (split(&l, words) && l.n)
-			take_line(&l, s, at);
+			return print_error("replay: %s:%u: expected a line of at most 511 bytes",
+					   s->path, l.nr);
+		if (script_line_split(&l, words) && l.n)
+			script_parse_step(&l, s, at);
 		if (l.expected)
-			return trouble("replay: %s:%u: '%s': expected %s", s->path, l.nr,
-				       l.at < l.n ? l.word[l.at] : "", l.expected);
+			return print_error("replay: %s:%u: '%s': expected %s", s->path, l.nr,
+					   l.at < l.n ? l.word[l.at] : "", l.expected);
 	}
 	return 0;
 }
 
-int inject_script(struct inject_script *s, const char *path)
+int inject_script_read(struct inject_script *s, const char *path)
 {
 	size_t len;
-	char *text = textfile_read("script", path, SCRIPT_MAX, &len);
+	char *text = text_file_read("script", path, SCRIPT_MAX, &len);
 
 	*s = (struct inject_script){ .path = path };
-	return text ? inject_script_text(s, text) : -1;
+	return text ? inject_script_parse(s, text) : -1;
 }
 
 void inject_script_free(struct inject_script *s)

@@ -51,11 +51,11 @@ struct inject_tap {
 };
 
 /* Whether it is from the queue pair to its peer, or to a multicast group, where the peer may be. */
-static bool is_ours(const struct inject_tap *t, const struct roce_pkt *p)
+static bool inject_tap_is_from_qp(const struct inject_tap *t, const struct roce_pkt *p)
 {
 	const struct proto_inject *q = &t->live->q;
 
-	if (q->type == QPT_UD && inject_is_group(p))
+	if (q->type == QPT_UD && inject_is_multicast(p))
 		return p->sqpn == q->qpn;
 	if (q->link_layer == LINK_INFINIBAND) {
 		if (p->slid != q->lid || (q->peer_lid && p->dlid != q->peer_lid))
@@ -68,7 +68,7 @@ static bool is_ours(const struct inject_tap *t, const struct roce_pkt *p)
 }
 
 /* Lock held. */
-static void keep(struct inject_tap *t, u32 link, const u8 *bytes, u32 len)
+static void inject_tap_keep(struct inject_tap *t, u32 link, const u8 *bytes, u32 len)
 {
 	struct tap_frame *f;
 
@@ -82,7 +82,7 @@ static void keep(struct inject_tap *t, u32 link, const u8 *bytes, u32 len)
 	}
 }
 
-static void *tap_thread(void *arg)
+static void *inject_tap_thread(void *arg)
 {
 	struct inject_tap *t = arg;
 	char err[PCAP_ERRBUF_SIZE];
@@ -96,10 +96,11 @@ static void *tap_thread(void *arg)
 	if (pcap) {
 		link = (u32)pcap_datalink(pcap);
 		while (pcap_next_ex(pcap, &h, &bytes) == 1) {
-			ours = !roce_parse(link, bytes, h->caplen, h->len, &p) && is_ours(t, &p);
+			ours = !roce_parse(link, bytes, h->caplen, h->len, &p) &&
+			       inject_tap_is_from_qp(t, &p);
 			pthread_mutex_lock(&t->lock);
-			if (ours && !(t->ignored & BIT64(inject_op(&p))))
-				keep(t, link, bytes, h->caplen);
+			if (ours && !(t->ignored & BIT64(inject_pkt_op(&p))))
+				inject_tap_keep(t, link, bytes, h->caplen);
 			t->read++;
 			pthread_cond_signal(&t->more);
 			pthread_mutex_unlock(&t->lock);
@@ -116,7 +117,7 @@ static void *tap_thread(void *arg)
 }
 
 /* Start the capture. Return: the pipe to read from, or -1 after one line on stderr. */
-static int start(const struct opts *o, struct inject_tap *t, const char *path)
+static int inject_tap_start(const struct opts *o, struct inject_tap *t, const char *path)
 {
 	const struct proto_inject *q = &t->live->q;
 	struct proto_msg m = { .op = PROTO_CAPTURE_START, .flags = PROTO_F_HOLD };
@@ -128,19 +129,19 @@ static int start(const struct opts *o, struct inject_tap *t, const char *path)
 	snprintf(m.capture.path, sizeof(m.capture.path), "replay --inject");
 	t->sock = ctl_connect(path);
 	if (t->sock < 0)
-		return -not_running(o, t->sock);
+		return -ctl_print_error(o, t->sock);
 	if (pipe2(fd, O_CLOEXEC))
-		return trouble("replay: a pipe: %s", strerror(errno));
+		return print_error("replay: a pipe: %s", strerror(errno));
 	ret = ctl_call_fd(t->sock, &m, fd[1]);
 	close(fd[1]);
 	if (!ret)
 		return fd[0];
 	close(fd[0]);
-	return trouble("replay: the packets of %s cannot be captured: %s", q->dev,
-		       m.capture.text[0] ? m.capture.text : strerror(-ret));
+	return print_error("replay: the packets of %s cannot be captured: %s", q->dev,
+			   m.capture.text[0] ? m.capture.text : strerror(-ret));
 }
 
-static void release(struct inject_tap *t)
+static void inject_tap_free(struct inject_tap *t)
 {
 	if (t->sock >= 0)
 		close(t->sock);
@@ -148,31 +149,31 @@ static void release(struct inject_tap *t)
 	free(t);
 }
 
-struct inject_tap *inject_tap(const struct opts *o, const char *sock,
-			      const struct inject_live *live)
+struct inject_tap *inject_tap_open(const struct opts *o, const char *sock,
+				   const struct inject_live *live)
 {
 	struct inject_tap *t = calloc(1, sizeof(*t));
 	pthread_condattr_t attr;
 	int fd = -1;
 
 	if (!t) {
-		trouble("replay: %s", strerror(ENOMEM));
+		print_error("replay: %s", strerror(ENOMEM));
 		return NULL;
 	}
 	t->live = live;
 	t->sock = -1;
 	t->ring = calloc(TAP_PACKETS, sizeof(*t->ring));
 	if (t->ring)
-		fd = start(o, t, sock);
+		fd = inject_tap_start(o, t, sock);
 	else
-		trouble("replay: %s", strerror(ENOMEM));
+		print_error("replay: %s", strerror(ENOMEM));
 	t->in = fd >= 0 ? fdopen(fd, "rb") : NULL;
 	if (!t->in) {
 		if (fd >= 0) {
-			trouble("replay: %s", strerror(errno));
+			print_error("replay: %s", strerror(errno));
 			close(fd);
 		}
-		release(t);
+		inject_tap_free(t);
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
@@ -180,16 +181,16 @@ struct inject_tap *inject_tap(const struct opts *o, const char *sock,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->more, &attr);
 	pthread_condattr_destroy(&attr);
-	if (!pthread_create(&t->thread, NULL, tap_thread, t))
+	if (!pthread_create(&t->thread, NULL, inject_tap_thread, t))
 		return t;
-	trouble("replay: a thread: %s", strerror(EAGAIN));
+	print_error("replay: a thread: %s", strerror(EAGAIN));
 	fclose(t->in);
-	release(t);
+	inject_tap_free(t);
 	return NULL;
 }
 
-/* Return: as inject_seen(), but for what is still on its way. */
-static int take(struct inject_tap *t, u64 until, struct roce_pkt *p)
+/* Return: as inject_tap_next(), but for what is still on its way. */
+static int inject_tap_take(struct inject_tap *t, u64 until, struct roce_pkt *p)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000),
 			       .tv_nsec = (long)(until % 1000000000) };
@@ -216,7 +217,7 @@ static int take(struct inject_tap *t, u64 until, struct roce_pkt *p)
  * Wait until all that has been sent by now is in the ring: nobody says how long that takes on a busy machine.
  * Return: 0, or -EPIPE.
  */
-static int settle(struct inject_tap *t)
+static int inject_tap_settle(struct inject_tap *t)
 {
 	static struct proto_msg m;
 	u64 until = real_ns() + SETTLE_NS;
@@ -224,7 +225,7 @@ static int settle(struct inject_tap *t)
 
 	m = (struct proto_msg){ .op = PROTO_INJECT_SETTLED, .settled.qpn = t->live->q.qpn };
 	while ((ret = ctl_call(t->sock, &m, NULL)) == -EAGAIN && real_ns() < until)
-		inject_nap(LOOK_NS);
+		inject_sleep(LOOK_NS);
 	if (ret && ret != -EAGAIN)
 		return -EPIPE;
 	pthread_mutex_lock(&t->lock);
@@ -234,19 +235,19 @@ static int settle(struct inject_tap *t)
 	return 0;
 }
 
-int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p)
+int inject_tap_next(struct inject_tap *t, u64 until, struct roce_pkt *p)
 {
-	int ret = take(t, until, p);
+	int ret = inject_tap_take(t, until, p);
 
 	if (ret != -ETIMEDOUT)
 		return ret;
-	ret = settle(t);
-	return ret ? ret : take(t, 0, p);
+	ret = inject_tap_settle(t);
+	return ret ? ret : inject_tap_take(t, 0, p);
 }
 
-int inject_ignore(struct inject_tap *t, u64 ops)
+int inject_tap_ignore(struct inject_tap *t, u64 ops)
 {
-	int ret = settle(t);
+	int ret = inject_tap_settle(t);
 
 	pthread_mutex_lock(&t->lock);
 	t->ignored = ops;
@@ -254,7 +255,7 @@ int inject_ignore(struct inject_tap *t, u64 ops)
 	return ret;
 }
 
-void inject_tap_end(struct inject_tap *t)
+void inject_tap_close(struct inject_tap *t)
 {
 	/* The capture ends with its connection, and the pipe with the capture. */
 	close(t->sock);
@@ -262,5 +263,5 @@ void inject_tap_end(struct inject_tap *t)
 	pthread_join(t->thread, NULL);
 	pthread_cond_destroy(&t->more);
 	pthread_mutex_destroy(&t->lock);
-	release(t);
+	inject_tap_free(t);
 }

@@ -62,13 +62,13 @@ struct inject_file {
 	const struct roce_pkt *group;
 };
 
-/** inject_by_peer() - whether frame @i is of the peer that is played. */
-bool inject_by_peer(const struct inject_file *file, u32 i);
-/** inject_is_group() - whether a packet is for a multicast group. */
-bool inject_is_group(const struct roce_pkt *p);
-/** inject_load() - read a capture. Return: 0, or -1 after one line on stderr. */
-int inject_load(struct inject_file *file, const char *path);
-void inject_unload(struct inject_file *file);
+/** inject_is_peer_frame() - whether frame @i is of the peer that is played. */
+bool inject_is_peer_frame(const struct inject_file *file, u32 i);
+/** inject_is_multicast() - whether a packet is for a multicast group. */
+bool inject_is_multicast(const struct roce_pkt *p);
+/** inject_file_load() - read a capture. Return: 0, or -1 after one line on stderr. */
+int inject_file_load(struct inject_file *file, const char *path);
+void inject_file_free(struct inject_file *file);
 
 /* --- fields ------------------------------------------------------------------------------------- */
 
@@ -81,11 +81,11 @@ struct inject_value {
 };
 
 /**
- * inject_value() - read one.
+ * inject_value_parse() - read one.
  * @send: it is to be set, not to be compared
  * Return: NULL, or what was expected.
  */
-const char *inject_value(struct inject_value *v, const char *word, bool send);
+const char *inject_value_parse(struct inject_value *v, const char *word, bool send);
 
 /**
  * struct inject_live - the queue pair, and what else a frame has to be made for it.
@@ -102,31 +102,33 @@ struct inject_live {
 };
 
 /**
- * inject_make() - the frame as the live queue pair's peer would send it, and with what a step sets.
+ * inject_frame_build() - the frame as the live queue pair's peer would send it, and with what a step sets.
  * @as_is: but for what the step sets nothing is changed
  * Return: 0; -EMSGSIZE: it does not fit; -EINVAL: no frame can be like that.
  */
-int inject_make(const struct inject_file *file, const struct inject_frame *fr,
-		const struct inject_live *live, bool as_is, const struct inject_value *value, u32 n,
-		struct proto_frame *out);
+int inject_frame_build(const struct inject_file *file, const struct inject_frame *fr,
+		       const struct inject_live *live, bool as_is, const struct inject_value *value,
+		       u32 n, struct proto_frame *out);
 /**
- * inject_set() - set what a step sets.
+ * inject_values_set() - set what a step sets.
  * @room: @size bytes for a payload that changes
  */
-void inject_set(struct roce_pkt *p, const struct inject_live *live, const struct inject_value *v,
-		u32 n, u8 *room, u32 size);
+void inject_values_set(struct roce_pkt *p, const struct inject_live *live,
+		       const struct inject_value *v, u32 n, u8 *room, u32 size);
 /** inject_psn_base() - the PSN that relative ones of packets like @p, from or to the queue pair, count from. */
 u32 inject_psn_base(const struct proto_inject *q, const struct roce_pkt *p, bool from_live);
-/** inject_matches() - whether a packet that the queue pair has sent has that value. */
-bool inject_matches(const struct inject_value *v, const struct roce_pkt *p,
-		    const struct inject_live *live);
-/** inject_op() - its opcode: enum fault_op; OP_NONE: one that rules do not know. */
-u32 inject_op(const struct roce_pkt *p);
-/** inject_text() - a packet that the queue pair has sent, in the words of scripts. */
-void inject_text(const struct roce_pkt *p, const struct inject_live *live, char *buf, size_t size);
-/** inject_json() - likewise, for machines: its fields are added to a struct json_object. */
+/** inject_value_matches() - whether a packet that the queue pair has sent has that value. */
+bool inject_value_matches(const struct inject_value *v, const struct roce_pkt *p,
+			  const struct inject_live *live);
+/** inject_pkt_op() - its opcode: enum fault_op; OP_NONE: one that rules do not know. */
+u32 inject_pkt_op(const struct roce_pkt *p);
+/** inject_pkt_text() - a packet that the queue pair has sent, in the words of scripts. */
+void inject_pkt_text(const struct roce_pkt *p, const struct inject_live *live, char *buf,
+		     size_t size);
+/** inject_pkt_json() - likewise, for machines: its fields are added to a struct json_object. */
 struct json_object;
-void inject_json(const struct roce_pkt *p, const struct inject_live *live, struct json_object *o);
+void inject_pkt_json(const struct roce_pkt *p, const struct inject_live *live,
+		     struct json_object *o);
 
 /* --- scripts ------------------------------------------------------------------------------------- */
 
@@ -161,34 +163,34 @@ struct inject_script {
 	u32 n, room;
 };
 
-/** inject_script() - read a script. Return: 0, or -1 after one line on stderr. */
-int inject_script(struct inject_script *s, const char *path);
-/** inject_script_text() - likewise, of text that is the script's from now on; lines are cut in it. */
-int inject_script_text(struct inject_script *s, char *text);
+/** inject_script_read() - read a script. Return: 0, or -1 after one line on stderr. */
+int inject_script_read(struct inject_script *s, const char *path);
+/** inject_script_parse() - likewise, of text that is the script's from now on; lines are cut in it. */
+int inject_script_parse(struct inject_script *s, char *text);
 /** inject_script_free() - what was read, also when that failed. */
 void inject_script_free(struct inject_script *s);
 
 /* --- the queue pair's packets ----------------------------------------------------------------------- */
 
 struct inject_tap;
-/** inject_tap() - packets of the port are kept from now on. Return: NULL after one line on stderr. */
-struct inject_tap *inject_tap(const struct opts *o, const char *sock,
-			      const struct inject_live *live);
+/** inject_tap_open() - packets of the port are kept from now on. Return: NULL after one line on stderr. */
+struct inject_tap *inject_tap_open(const struct opts *o, const char *sock,
+				   const struct inject_live *live);
 /**
- * inject_seen() - the next packet that the queue pair has sent to its peer.
+ * inject_tap_next() - the next packet that the queue pair has sent to its peer.
  * @until: real time, ns
  * Return: 0; -ETIMEDOUT: none has been sent by then, however late it would have come here; -EPIPE: the capture has
  * ended. @p's payload is there until the next call.
  */
-int inject_seen(struct inject_tap *t, u64 until, struct roce_pkt *p);
-/** inject_ignore() - packets that are sent from now on are not kept: a bit for each enum fault_op. Return: 0 or -EPIPE */
-int inject_ignore(struct inject_tap *t, u64 ops);
-void inject_tap_end(struct inject_tap *t);
+int inject_tap_next(struct inject_tap *t, u64 until, struct roce_pkt *p);
+/** inject_tap_ignore() - packets that are sent from now on are not kept: a bit for each enum fault_op. Return: 0 or -EPIPE */
+int inject_tap_ignore(struct inject_tap *t, u64 ops);
+void inject_tap_close(struct inject_tap *t);
 
 /* --- all of it ----------------------------------------------------------------------------------------- */
 
-/** inject_nap() - sleep, in real time. */
-void inject_nap(u64 ns);
+/** inject_sleep() - sleep, in real time. */
+void inject_sleep(u64 ns);
 /** inject_run() - carry it out. Return: exit status. */
 int inject_run(const struct opts *o, const char *sock, const struct inject_file *file,
 	       const struct inject_script *s);

@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-const char *vt_name_of(const struct vt_program *p)
+const char *trace_program_name(const struct vt_program *p)
 {
 	const char *name = vt_thing(&p->about, "name");
 
 	return name ? name : "?";
 }
 
-bool vt_wanted(const struct opts *o, const struct vt_program *p)
+bool trace_program_is_wanted(const struct opts *o, const struct vt_program *p)
 {
 	const char *pid = vt_thing(&p->about, "pid");
 	char num[16];
@@ -20,11 +20,11 @@ bool vt_wanted(const struct opts *o, const struct vt_program *p)
 	if (!o->program[0])
 		return true;
 	snprintf(num, sizeof(num), "p%u", p->num);
-	return !strcmp(o->program, num) || !strcmp(o->program, vt_name_of(p)) ||
+	return !strcmp(o->program, num) || !strcmp(o->program, trace_program_name(p)) ||
 	       (pid && !strcmp(o->program, pid));
 }
 
-void vt_queue(const struct vt_rec *rec, char *text, size_t size)
+void trace_queue_name(const struct vt_rec *rec, char *text, size_t size)
 {
 	bool srq = rec->kind == VT_POST_SRQ || rec->kind == VT_POST_OPS;
 	const char *kind = srq ? "srq" : rec->kind == VT_POST_WQ ? "wq" : "qp";
@@ -32,7 +32,7 @@ void vt_queue(const struct vt_rec *rec, char *text, size_t size)
 	snprintf(text, size, "%s%u", kind, VT_BODY(vt_post, rec)->obj);
 }
 
-const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr)
+const char *trace_wr_opcode_name(const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	static const char *const ops[] = {
 		[VT_TAG_ADD] = "TAG_ADD",
@@ -45,7 +45,7 @@ const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr)
 	return vt_is_recv(rec->kind) ? "RECV" : ib_wr_opcode_name(wr->opcode);
 }
 
-u64 vt_wr_bytes_of(const struct vt_wr *wr)
+u64 trace_wr_bytes(const struct vt_wr *wr)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	u64 sum = 0;
@@ -58,7 +58,7 @@ u64 vt_wr_bytes_of(const struct vt_wr *wr)
 	return sum;
 }
 
-const char *vt_wc_op(const struct vt_wc *wc)
+const char *trace_wc_opcode_name(const struct vt_wc *wc)
 {
 	static const char *const names[] = {
 		[WCO_SEND] = "SEND",
@@ -84,44 +84,45 @@ const char *vt_wc_op(const struct vt_wc *wc)
 	return names[wc->opcode];
 }
 
-static int open_dir(struct vt_dir *d, const char *path)
+static int trace_dir_open(struct vt_dir *d, const char *path)
 {
 	struct vt_error err;
 
-	return vt_open(d, path, &err) ? trouble("%s", err.text) : 0;
+	return vt_open(d, path, &err) ? print_error("%s", err.text) : 0;
 }
 
 /* Says of which of the programs that @o means nothing was recorded. Return: 0, or -1: of none of them was anything. */
-static int say_empty(const struct vt_dir *d, const struct opts *o)
+static int trace_dir_print_empty(const struct vt_dir *d, const struct opts *o)
 {
 	struct vt_error err;
 	int ret = -1;
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++) {
-		if (!vt_wanted(o, &d->prog[i]))
+		if (!trace_program_is_wanted(o, &d->prog[i]))
 			continue;
 		if (vt_recorded(d, &d->prog[i], &err))
-			trouble("%s", err.text);
+			print_error("%s", err.text);
 		else
 			ret = 0;
 	}
 	return ret;
 }
 
-int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc, char **argv)
+int trace_dir_open_one(struct vt_dir *d, const struct opts *o, const char *command, int argc,
+		       char **argv)
 {
 	u32 i;
 
 	if (argc != 1)
-		return trouble("%s: expected one trace directory; see 'rdmaemu %s --help'", command,
-			       command);
-	if (open_dir(d, argv[0]))
+		return print_error("%s: expected one trace directory; see 'rdmaemu %s --help'",
+				   command, command);
+	if (trace_dir_open(d, argv[0]))
 		return -1;
 	for (i = 0; i < d->n_progs; i++)
-		if (vt_wanted(o, &d->prog[i]))
-			return say_empty(d, o);
-	return trouble("no program '%s' in %s", o->program, argv[0]);
+		if (trace_program_is_wanted(o, &d->prog[i]))
+			return trace_dir_print_empty(d, o);
+	return print_error("no program '%s' in %s", o->program, argv[0]);
 }
 
 int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -132,20 +133,21 @@ int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char
 
 	(void)p;
 	if (argc != 2) {
-		trouble("trace diff: expected two trace directories; see 'rdmaemu trace diff "
-			"--help'");
+		print_error("trace diff: expected two trace directories; see 'rdmaemu trace diff "
+			    "--help'");
 		return EXIT_USAGE;
 	}
-	if (open_dir(&a, argv[0]) || open_dir(&b, argv[1]) || say_empty(&a, o) || say_empty(&b, o))
+	if (trace_dir_open(&a, argv[0]) || trace_dir_open(&b, argv[1]) ||
+	    trace_dir_print_empty(&a, o) || trace_dir_print_empty(&b, o))
 		return EXIT_USAGE;
 	json = o->json ? json_object_new_array() : NULL;
-	n = vt_diff(&a, &b, o->data, json);
+	n = trace_diff_dirs(&a, &b, o->data, json);
 	if (json)
-		json_out(stdout, json);
+		json_print(stdout, json);
 	vt_shut(&a);
 	vt_shut(&b);
 	if (n < 0) {
-		trouble("trace diff: no memory");
+		print_error("trace diff: no memory");
 		return EXIT_USAGE;
 	}
 	return n > 0;

@@ -32,8 +32,8 @@ struct parts {
 	size_t n, cap;
 };
 
-static int add(struct parts *p, enum part_kind kind, u32 a, u32 b, const struct vt_rec *rec,
-	       const void *what)
+static int trace_diff_add_part(struct parts *p, enum part_kind kind, u32 a, u32 b,
+			       const struct vt_rec *rec, const void *what)
 {
 	void *more;
 
@@ -51,7 +51,7 @@ static int add(struct parts *p, enum part_kind kind, u32 a, u32 b, const struct 
 	return 0;
 }
 
-static int add_post(struct parts *p, const struct vt_rec *rec)
+static int trace_diff_add_post(struct parts *p, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
@@ -59,37 +59,38 @@ static int add_post(struct parts *p, const struct vt_rec *rec)
 	int ret = 0;
 
 	for (i = 0; i < post->n && !ret; i++, wr = vt_wr_next(wr))
-		ret = add(p, PART_POST, kind, post->obj, rec, wr);
+		ret = trace_diff_add_part(p, PART_POST, kind, post->obj, rec, wr);
 	return ret;
 }
 
-static int add_rec(struct parts *p, const struct vt_rec *rec, bool data)
+static int trace_diff_add_rec(struct parts *p, const struct vt_rec *rec, bool data)
 {
 	const struct vt_wc *wc;
 	int ret = 0;
 	u32 i;
 
 	if (vt_is_post(rec->kind))
-		return add_post(p, rec);
+		return trace_diff_add_post(p, rec);
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
-		return add(p, PART_LINE, 0, rec->thread, rec, NULL);
+		return trace_diff_add_part(p, PART_LINE, 0, rec->thread, rec, NULL);
 	case VT_POLL:
 		for (i = 0, wc = vt_wcs(rec); i < VT_BODY(vt_poll, rec)->n && !ret; i++)
-			ret = add(p, PART_WC,
-				  wc[i].status == WCS_SUCCESS && wc[i].opcode & WCO_RECV, wc[i].qp,
-				  rec, &wc[i]);
+			ret = trace_diff_add_part(
+				p, PART_WC, wc[i].status == WCS_SUCCESS && wc[i].opcode & WCO_RECV,
+				wc[i].qp, rec, &wc[i]);
 		return ret;
 	case VT_MEM:
 		return data && VT_BODY(vt_mem, rec)->what == VT_MEM_FINAL
-			       ? add(p, PART_MEM, 0, VT_BODY(vt_mem, rec)->mr, rec, NULL)
+			       ? trace_diff_add_part(p, PART_MEM, 0, VT_BODY(vt_mem, rec)->mr, rec,
+						     NULL)
 			       : 0;
 	default:
 		return 0;
 	}
 }
 
-static int by_key(const void *a, const void *b)
+static int trace_diff_by_key(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
@@ -98,22 +99,22 @@ static int by_key(const void *a, const void *b)
 	return x->n < y->n ? -1 : x->n > y->n;
 }
 
-static int take_apart(struct parts *p, const struct vt_program *prog, bool data)
+static int trace_diff_split(struct parts *p, const struct vt_program *prog, bool data)
 {
 	const struct vt_rec *rec;
 	u64 off = 0;
 	int ret = 0;
 
 	while (!ret && (rec = vt_next(prog, &off)))
-		ret = add_rec(p, rec, data);
+		ret = trace_diff_add_rec(p, rec, data);
 	if (p->n)
-		qsort(p->part, p->n, sizeof(*p->part), by_key);
+		qsort(p->part, p->n, sizeof(*p->part), trace_diff_by_key);
 	return ret;
 }
 
 /* What an element is, without what may differ: equal texts are equal elements. */
-static void text_of(const struct vt_program *p, const struct part *x, bool data, char *text,
-		    size_t size)
+static void trace_diff_part_text(const struct vt_program *p, const struct part *x, bool data,
+				 char *text, size_t size)
 {
 	const struct vt_mem *mem;
 	const struct vt_wr *wr = x->what;
@@ -126,17 +127,17 @@ static void text_of(const struct vt_program *p, const struct part *x, bool data,
 		snprintf(text, size, "%s", vt_rec_line(p, x->rec, &len));
 		break;
 	case PART_POST:
-		vt_queue(x->rec, queue, sizeof(queue));
+		trace_queue_name(x->rec, queue, sizeof(queue));
 		snprintf(text, size, "%s %s %llu bytes, %u entries, send_flags=%#x imm=%#x", queue,
-			 vt_wr_op(x->rec, wr), (unsigned long long)vt_wr_bytes_of(wr), wr->n_sge,
-			 wr->send_flags, wr->opcode == WR_SEND_WITH_INV ? 0 : wr->imm);
+			 trace_wr_opcode_name(x->rec, wr), (unsigned long long)trace_wr_bytes(wr),
+			 wr->n_sge, wr->send_flags, wr->opcode == WR_SEND_WITH_INV ? 0 : wr->imm);
 		len = strlen(text);
 		if (data && wr->flags & VT_WR_CRC)
 			snprintf(text + len, size - len, " payload crc=%08x", wr->crc);
 		break;
 	case PART_WC:
 		snprintf(text, size, "qp%u %s %s byte_len=%u imm=%#x wc_flags=%#x", wc->qp,
-			 ib_wc_status_name(wc->status), vt_wc_op(wc),
+			 ib_wc_status_name(wc->status), trace_wc_opcode_name(wc),
 			 wc->status == WCS_SUCCESS ? wc->byte_len : 0,
 			 wc->wc_flags & WCF_WITH_IMM ? wc->imm : 0, wc->wc_flags);
 		len = strlen(text);
@@ -158,8 +159,8 @@ struct diff {
 	u32 found;
 };
 
-static void side(const struct vt_program *p, const struct part *x, bool data, char *place,
-		 char *text)
+static void trace_diff_side_text(const struct vt_program *p, const struct part *x, bool data,
+				 char *place, char *text)
 {
 	if (!x) {
 		place[0] = '\0';
@@ -167,11 +168,12 @@ static void side(const struct vt_program *p, const struct part *x, bool data, ch
 		return;
 	}
 	vt_place(p, x->rec, place, 64);
-	text_of(p, x, data, text, VT_MAX_LINE);
+	trace_diff_part_text(p, x, data, text, VT_MAX_LINE);
 }
 
 /* One more. Only the first ones are printed. */
-static void show(struct diff *d, const char *at_a, const char *a, const char *at_b, const char *b)
+static void trace_diff_print(struct diff *d, const char *at_a, const char *a, const char *at_b,
+			     const char *b)
 {
 	struct json_object *o;
 
@@ -179,10 +181,10 @@ static void show(struct diff *d, const char *at_a, const char *a, const char *at
 		return;
 	if (d->json) {
 		o = json_object_new_object();
-		add_str(o, "place_a", at_a);
-		add_str(o, "a", a);
-		add_str(o, "place_b", at_b);
-		add_str(o, "b", b);
+		json_add_str(o, "place_a", at_a);
+		json_add_str(o, "a", a);
+		json_add_str(o, "place_b", at_b);
+		json_add_str(o, "b", b);
 		json_object_array_add(d->json, o);
 	} else {
 		printf("- %s: %s\n+ %s: %s\n", *at_a ? at_a : "-", a, *at_b ? at_b : "-", b);
@@ -190,21 +192,21 @@ static void show(struct diff *d, const char *at_a, const char *a, const char *at
 }
 
 /* Returns whether they are the same. */
-static bool same(struct diff *d, const struct part *x, const struct part *y)
+static bool trace_diff_is_same(struct diff *d, const struct part *x, const struct part *y)
 {
 	static char a[VT_MAX_LINE], b[VT_MAX_LINE];
 	char at_a[64], at_b[64];
 
-	side(d->a, x, d->data, at_a, a);
-	side(d->b, y, d->data, at_b, b);
+	trace_diff_side_text(d->a, x, d->data, at_a, a);
+	trace_diff_side_text(d->b, y, d->data, at_b, b);
 	if (x && y && !strcmp(a, b))
 		return true;
-	show(d, at_a, a, at_b, b);
+	trace_diff_print(d, at_a, a, at_b, b);
 	return false;
 }
 
 /* The first difference of each sequence. */
-static void compare(struct diff *d, const struct parts *a, const struct parts *b)
+static void trace_diff_parts(struct diff *d, const struct parts *a, const struct parts *b)
 {
 	size_t i = 0, j = 0;
 	u64 key;
@@ -212,13 +214,13 @@ static void compare(struct diff *d, const struct parts *a, const struct parts *b
 	while (i < a->n || j < b->n) {
 		if (j == b->n || (i < a->n && a->part[i].key < b->part[j].key)) {
 			key = a->part[i].key;
-			same(d, &a->part[i], NULL);
+			trace_diff_is_same(d, &a->part[i], NULL);
 		} else if (i == a->n || b->part[j].key < a->part[i].key) {
 			key = b->part[j].key;
-			same(d, NULL, &b->part[j]);
+			trace_diff_is_same(d, NULL, &b->part[j]);
 		} else {
 			key = a->part[i].key;
-			if (same(d, &a->part[i], &b->part[j])) {
+			if (trace_diff_is_same(d, &a->part[i], &b->part[j])) {
 				i++;
 				j++;
 				continue;
@@ -231,21 +233,22 @@ static void compare(struct diff *d, const struct parts *a, const struct parts *b
 	}
 }
 
-static int compare_programs(struct diff *d)
+static int trace_diff_programs(struct diff *d)
 {
 	struct parts a = { 0 }, b = { 0 };
-	int ret = take_apart(&a, d->a, d->data);
+	int ret = trace_diff_split(&a, d->a, d->data);
 
 	if (!ret)
-		ret = take_apart(&b, d->b, d->data);
+		ret = trace_diff_split(&b, d->b, d->data);
 	if (!ret)
-		compare(d, &a, &b);
+		trace_diff_parts(d, &a, &b);
 	free(a.part);
 	free(b.part);
 	return ret;
 }
 
-int vt_diff(const struct vt_dir *a, const struct vt_dir *b, bool data, struct json_object *json)
+int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, bool data,
+		    struct json_object *json)
 {
 	struct diff d = { .json = json, .data = data };
 	char n_a[32], n_b[32];
@@ -254,11 +257,11 @@ int vt_diff(const struct vt_dir *a, const struct vt_dir *b, bool data, struct js
 	snprintf(n_a, sizeof(n_a), "%u programs", a->n_progs);
 	snprintf(n_b, sizeof(n_b), "%u programs", b->n_progs);
 	if (a->n_progs != b->n_progs)
-		show(&d, a->path, n_a, b->path, n_b);
+		trace_diff_print(&d, a->path, n_a, b->path, n_b);
 	for (i = 0; i < a->n_progs && i < b->n_progs; i++) {
 		d.a = &a->prog[i];
 		d.b = &b->prog[i];
-		if (compare_programs(&d))
+		if (trace_diff_programs(&d))
 			return -ENOMEM;
 	}
 	if (!json && d.found > SHOWN)

@@ -6,7 +6,7 @@
 
 #define HEX_BYTES 64u /* of a payload in a line */
 
-static void hex(const char *what, const uint8_t *bytes, u64 len)
+static void trace_show_hex(const char *what, const uint8_t *bytes, u64 len)
 {
 	u64 i;
 
@@ -18,7 +18,7 @@ static void hex(const char *what, const uint8_t *bytes, u64 len)
 	printf("%s\n", len > HEX_BYTES ? " ..." : "");
 }
 
-static void show_sges(const struct vt_wr *wr)
+static void trace_show_sges(const struct vt_wr *wr)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	u32 i;
@@ -32,23 +32,24 @@ static void show_sges(const struct vt_wr *wr)
 	}
 }
 
-static void show_op(const struct vt_rec *rec, const struct vt_wr *wr)
+static void trace_show_op(const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	printf("      wr_id=%#llx %s flags=%#x unexpected_cnt=%u", (unsigned long long)wr->wr_id,
-	       vt_wr_op(rec, wr), wr->send_flags, wr->imm);
+	       trace_wr_opcode_name(rec, wr), wr->send_flags, wr->imm);
 	if (wr->opcode != VT_TAG_SYNC)
 		printf(" handle=%u", wr->rkey);
 	if (wr->opcode == VT_TAG_ADD)
 		printf(" recv_wr_id=%#llx tag=%#llx mask=%#llx",
 		       (unsigned long long)wr->remote_addr, (unsigned long long)wr->compare_add,
 		       (unsigned long long)wr->swap);
-	show_sges(wr);
+	trace_show_sges(wr);
 	putchar('\n');
 }
 
-static void show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
+static void trace_show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
 {
-	printf("      wr_id=%#llx %s", (unsigned long long)wr->wr_id, vt_wr_op(rec, wr));
+	printf("      wr_id=%#llx %s", (unsigned long long)wr->wr_id,
+	       trace_wr_opcode_name(rec, wr));
 	if (wr->send_flags)
 		printf(" flags=%#x", wr->send_flags);
 	if (wr->imm)
@@ -60,22 +61,22 @@ static void show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool data)
 		       (unsigned long long)wr->swap);
 	if (wr->ah)
 		printf(" ah%u remote_qpn=%#x", wr->ah, wr->remote_qpn);
-	show_sges(wr);
+	trace_show_sges(wr);
 	if (wr->flags & VT_WR_CRC)
 		printf(" crc=%08x", wr->crc);
 	putchar('\n');
 	if (data)
-		hex("payload", vt_wr_bytes(wr), wr->payload);
+		trace_show_hex("payload", vt_wr_bytes(wr), wr->payload);
 }
 
-static void show_post(const struct vt_rec *rec, bool data)
+static void trace_show_post(const struct vt_rec *rec, bool data)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
 	char queue[24];
 	u32 i;
 
-	vt_queue(rec, queue, sizeof(queue));
+	trace_queue_name(rec, queue, sizeof(queue));
 	printf("%s %s: %u work requests%s = %d", vt_kind_name(rec->kind), queue, post->n,
 	       post->how == VT_ABORTED ? ", aborted" : "", post->ret);
 	if (post->bad < post->n)
@@ -83,12 +84,12 @@ static void show_post(const struct vt_rec *rec, bool data)
 	putchar('\n');
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr))
 		if (rec->kind == VT_POST_OPS)
-			show_op(rec, wr);
+			trace_show_op(rec, wr);
 		else
-			show_wr(rec, wr, data);
+			trace_show_wr(rec, wr, data);
 }
 
-static void show_poll(const struct vt_rec *rec)
+static void trace_show_poll(const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
 	const struct vt_wc *wc = vt_wcs(rec);
@@ -100,7 +101,7 @@ static void show_poll(const struct vt_rec *rec)
 	putchar('\n');
 	for (i = 0; i < poll->n; i++, wc++) {
 		printf("      qp%u wr_id=%#llx %s %s", wc->qp, (unsigned long long)wc->wr_id,
-		       ib_wc_status_name(wc->status), vt_wc_op(wc));
+		       ib_wc_status_name(wc->status), trace_wc_opcode_name(wc));
 		if (wc->status == WCS_SUCCESS)
 			printf(" byte_len=%u", wc->byte_len);
 		if (wc->imm)
@@ -115,7 +116,7 @@ static void show_poll(const struct vt_rec *rec)
 	}
 }
 
-static void show_mem(const struct vt_rec *rec, bool data)
+static void trace_show_mem(const struct vt_rec *rec, bool data)
 {
 	static const char *const what[] = { "first", "changed", "final" };
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
@@ -123,20 +124,20 @@ static void show_mem(const struct vt_rec *rec, bool data)
 	printf("mem mr%u %s: +%#llx %llu bytes crc=%08x\n", mem->mr, what[mem->what],
 	       (unsigned long long)mem->off, (unsigned long long)mem->len, mem->crc);
 	if (data)
-		hex("bytes", vt_mem_bytes(rec), mem->stored);
+		trace_show_hex("bytes", vt_mem_bytes(rec), mem->stored);
 }
 
-static void show_dm(const struct vt_rec *rec, bool data)
+static void trace_show_dm(const struct vt_rec *rec, bool data)
 {
 	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
 
 	printf("dm%u %s: +%#llx %llu bytes crc=%08x = %d\n", dm->dm, dm->to ? "to" : "from",
 	       (unsigned long long)dm->off, (unsigned long long)dm->len, dm->crc, dm->ret);
 	if (data)
-		hex("bytes", vt_dm_bytes(rec), dm->stored);
+		trace_show_hex("bytes", vt_dm_bytes(rec), dm->stored);
 }
 
-static void show_cqop(const struct vt_rec *rec)
+static void trace_show_cqop(const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 
@@ -148,13 +149,13 @@ static void show_cqop(const struct vt_rec *rec)
 	printf(" = %d\n", op->ret);
 }
 
-static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t0, bool data)
+static void trace_show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t0, bool data)
 {
 	size_t len;
 
 	printf("  %12.6f t%u ", (double)(rec->t_begin - t0) / 1e9, rec->thread);
 	if (vt_is_post(rec->kind)) {
-		show_post(rec, data);
+		trace_show_post(rec, data);
 		return;
 	}
 	switch ((enum vt_kind)rec->kind) {
@@ -162,13 +163,13 @@ static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t
 		puts(vt_rec_line(p, rec, &len));
 		break;
 	case VT_POLL:
-		show_poll(rec);
+		trace_show_poll(rec);
 		break;
 	case VT_MEM:
-		show_mem(rec, data);
+		trace_show_mem(rec, data);
 		break;
 	case VT_DM:
-		show_dm(rec, data);
+		trace_show_dm(rec, data);
 		break;
 	case VT_NOTE:
 		printf("note: %.*s\n", (int)VT_BODY(vt_note, rec)->len,
@@ -178,11 +179,11 @@ static void show_rec(const struct vt_program *p, const struct vt_rec *rec, u64 t
 		puts("end");
 		break;
 	default:
-		show_cqop(rec);
+		trace_show_cqop(rec);
 	}
 }
 
-static u64 first_time(const struct vt_dir *d)
+static u64 trace_show_first_time(const struct vt_dir *d)
 {
 	u64 t0 = ~0ULL, off;
 	const struct vt_rec *rec;
@@ -203,18 +204,18 @@ int verb_trace_show(struct opts *o, const struct fabric_paths *paths, int argc, 
 	u32 i;
 
 	(void)paths;
-	if (vt_open_only(&d, o, "trace show", argc, argv))
+	if (trace_dir_open_one(&d, o, "trace show", argc, argv))
 		return EXIT_USAGE;
-	t0 = first_time(&d);
+	t0 = trace_show_first_time(&d);
 	if (o->json)
-		vt_show_json(o, &d, t0);
+		trace_show_json(o, &d, t0);
 	for (i = 0; i < d.n_progs && !o->json; i++) {
-		if (!vt_wanted(o, &d.prog[i]))
+		if (!trace_program_is_wanted(o, &d.prog[i]))
 			continue;
-		printf("p%u %s: %s\n", d.prog[i].num, vt_name_of(&d.prog[i]),
+		printf("p%u %s: %s\n", d.prog[i].num, trace_program_name(&d.prog[i]),
 		       vt_thing(&d.prog[i].about, "command") ?: "nothing was recorded");
 		for (off = 0; (rec = vt_next(&d.prog[i], &off));)
-			show_rec(&d.prog[i], rec, t0, o->data);
+			trace_show_rec(&d.prog[i], rec, t0, o->data);
 	}
 	vt_shut(&d);
 	return ferror(stdout) ? 1 : 0;

@@ -6,67 +6,67 @@
 #include <stdlib.h>
 
 /* As vt_recorded(), which says what was expected. */
-static bool is_recorded(const struct vt_program *p)
+static bool trace_stat_is_recorded(const struct vt_program *p)
 {
 	return p->begun && p->about.n;
 }
 
-static struct json_object *json_of(const struct vt_program *p, const struct vt_sum *s)
+static struct json_object *trace_stat_json(const struct vt_program *p, const struct vt_sum *s)
 {
 	struct json_object *o = json_object_new_object(), *ops = json_object_new_object(),
 			   *status = json_object_new_object(), *lat = json_object_new_object();
 	u32 i;
 
-	add_int(o, "program", p->num);
-	add_str(o, "name", vt_name_of(p));
-	json_object_object_add(o, "recorded", json_object_new_boolean(is_recorded(p)));
+	json_add_int(o, "program", p->num);
+	json_add_str(o, "name", trace_program_name(p));
+	json_object_object_add(o, "recorded", json_object_new_boolean(trace_stat_is_recorded(p)));
 	json_object_object_add(o, "ended", json_object_new_boolean(p->ended));
-	add_int(o, "threads", p->n_threads);
-	add_int(o, "calls", s->calls);
-	add_int(o, "failed_calls", s->failed_calls);
-	add_int(o, "posts", s->posts);
+	json_add_int(o, "threads", p->n_threads);
+	json_add_int(o, "calls", s->calls);
+	json_add_int(o, "failed_calls", s->failed_calls);
+	json_add_int(o, "posts", s->posts);
 	for (i = 0; i < ARRAY_SIZE(s->wrs); i++)
 		if (s->wrs[i])
-			add_int(ops, ib_wr_opcode_name(i), s->wrs[i]);
+			json_add_int(ops, ib_wr_opcode_name(i), s->wrs[i]);
 	json_object_object_add(o, "work_requests", ops);
-	add_int(o, "receives_posted", s->recv_wrs);
-	add_int(o, "bytes", s->bytes);
-	add_int(o, "tag_operations", s->tag_ops);
-	add_int(o, "dm_copies", s->dm_copies);
-	add_int(o, "dm_bytes", s->dm_bytes);
-	add_int(o, "polls", s->polls);
-	add_int(o, "empty_polls", s->empty);
-	add_int(o, "completions", s->wcs);
+	json_add_int(o, "receives_posted", s->recv_wrs);
+	json_add_int(o, "bytes", s->bytes);
+	json_add_int(o, "tag_operations", s->tag_ops);
+	json_add_int(o, "dm_copies", s->dm_copies);
+	json_add_int(o, "dm_bytes", s->dm_bytes);
+	json_add_int(o, "polls", s->polls);
+	json_add_int(o, "empty_polls", s->empty);
+	json_add_int(o, "completions", s->wcs);
 	for (i = 0; i < ARRAY_SIZE(s->status); i++)
 		if (s->status[i])
-			add_int(status, ib_wc_status_name(i), s->status[i]);
+			json_add_int(status, ib_wc_status_name(i), s->status[i]);
 	json_object_object_add(o, "completions_by_status", status);
-	add_int(o, "notifies", s->notifies);
-	add_int(o, "cq_events", s->events);
-	add_int(o, "notes", s->notes);
-	add_int(o, "unfinished", s->unfinished);
-	add_int(lat, "count", s->lat.n);
+	json_add_int(o, "notifies", s->notifies);
+	json_add_int(o, "cq_events", s->events);
+	json_add_int(o, "notes", s->notes);
+	json_add_int(o, "unfinished", s->unfinished);
+	json_add_int(lat, "count", s->lat.n);
 	if (s->lat.n) {
-		add_int(lat, "min_ns", s->lat.min);
-		add_int(lat, "mean_ns", s->lat.sum / s->lat.n);
-		add_int(lat, "p50_ns", vt_lat_at(&s->lat, 500));
-		add_int(lat, "p99_ns", vt_lat_at(&s->lat, 990));
-		add_int(lat, "max_ns", s->lat.max);
+		json_add_int(lat, "min_ns", s->lat.min);
+		json_add_int(lat, "mean_ns", s->lat.sum / s->lat.n);
+		json_add_int(lat, "p50_ns", trace_latency_at(&s->lat, 500));
+		json_add_int(lat, "p99_ns", trace_latency_at(&s->lat, 990));
+		json_add_int(lat, "max_ns", s->lat.max);
 	}
 	json_object_object_add(o, "latency", lat);
 	return o;
 }
 
-static void print(const struct vt_program *p, const struct vt_sum *s)
+static void trace_stat_print(const struct vt_program *p, const struct vt_sum *s)
 {
 	u32 i;
 
-	if (!is_recorded(p)) {
-		printf("p%u %s: nothing was recorded\n", p->num, vt_name_of(p));
+	if (!trace_stat_is_recorded(p)) {
+		printf("p%u %s: nothing was recorded\n", p->num, trace_program_name(p));
 		return;
 	}
 
-	printf("p%u %s: %u thread%s%s\n", p->num, vt_name_of(p), p->n_threads,
+	printf("p%u %s: %u thread%s%s\n", p->num, trace_program_name(p), p->n_threads,
 	       p->n_threads == 1 ? "" : "s", p->ended ? "" : ", killed");
 	printf("  calls: %llu, %llu failed\n", (unsigned long long)s->calls,
 	       (unsigned long long)s->failed_calls);
@@ -93,8 +93,8 @@ static void print(const struct vt_program *p, const struct vt_sum *s)
 		printf("  post to completion: min %.2f us, mean %.2f us, p50 %.2f us, p99 %.2f us, "
 		       "max %.2f us\n",
 		       (double)s->lat.min / 1e3, (double)s->lat.sum / (double)s->lat.n / 1e3,
-		       (double)vt_lat_at(&s->lat, 500) / 1e3, (double)vt_lat_at(&s->lat, 990) / 1e3,
-		       (double)s->lat.max / 1e3);
+		       (double)trace_latency_at(&s->lat, 500) / 1e3,
+		       (double)trace_latency_at(&s->lat, 990) / 1e3, (double)s->lat.max / 1e3);
 	if (s->notes)
 		printf("  not recorded: %llu notes, see 'rdmaemu trace show'\n",
 		       (unsigned long long)s->notes);
@@ -111,22 +111,22 @@ int verb_trace_stat(struct opts *o, const struct fabric_paths *paths, int argc, 
 	u32 i;
 
 	(void)paths;
-	if (vt_open_only(&d, o, "trace stat", argc, argv))
+	if (trace_dir_open_one(&d, o, "trace stat", argc, argv))
 		return EXIT_USAGE;
 	all = o->json ? json_object_new_array() : NULL;
 	for (i = 0; i < d.n_progs && !ret; i++) {
-		if (!vt_wanted(o, &d.prog[i]))
+		if (!trace_program_is_wanted(o, &d.prog[i]))
 			continue;
-		ret = vt_sum(&d.prog[i], &s);
+		ret = trace_sum_program(&d.prog[i], &s);
 		if (ret)
 			break;
 		if (all)
-			json_object_array_add(all, json_of(&d.prog[i], &s));
+			json_object_array_add(all, trace_stat_json(&d.prog[i], &s));
 		else
-			print(&d.prog[i], &s);
+			trace_stat_print(&d.prog[i], &s);
 	}
 	if (all)
-		json_out(stdout, all);
+		json_print(stdout, all);
 	vt_shut(&d);
-	return ret ? trouble("trace stat: no memory"), EXIT_USAGE : 0;
+	return ret ? print_error("trace stat: no memory"), EXIT_USAGE : 0;
 }

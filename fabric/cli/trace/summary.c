@@ -21,7 +21,7 @@ struct queues {
 	u32 n;
 };
 
-static int posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
+static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 {
 	struct sendq *q;
 	void *more;
@@ -53,7 +53,7 @@ static int posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 	return 0;
 }
 
-static u32 bucket_of(u64 ns)
+static u32 trace_latency_bucket(u64 ns)
 {
 	u32 bit;
 
@@ -63,7 +63,7 @@ static u32 bucket_of(u64 ns)
 	return (bit - 3) * 16 + (u32)((ns >> (bit - 4)) & 15);
 }
 
-u64 vt_lat_at(const struct vt_lat *l, u32 of_1000)
+u64 trace_latency_at(const struct vt_lat *l, u32 of_1000)
 {
 	u64 left = l->n * of_1000 / 1000, top;
 	u32 i;
@@ -78,7 +78,7 @@ u64 vt_lat_at(const struct vt_lat *l, u32 of_1000)
 	return l->max;
 }
 
-static void latency(struct vt_lat *l, u64 ns)
+static void trace_latency_add(struct vt_lat *l, u64 ns)
 {
 	if (!l->n || ns < l->min)
 		l->min = ns;
@@ -86,11 +86,12 @@ static void latency(struct vt_lat *l, u64 ns)
 		l->max = ns;
 	l->n++;
 	l->sum += ns;
-	l->bucket[bucket_of(ns)]++;
+	l->bucket[trace_latency_bucket(ns)]++;
 }
 
 /* Those before it on its queue have completed without a completion of their own. */
-static void completed(struct vt_sum *s, struct queues *all, const struct vt_wc *wc, u64 at)
+static void trace_sum_completion(struct vt_sum *s, struct queues *all, const struct vt_wc *wc,
+				 u64 at)
 {
 	struct sendq *q;
 	size_t i;
@@ -102,13 +103,13 @@ static void completed(struct vt_sum *s, struct queues *all, const struct vt_wc *
 		if (q->wr[i].wr_id != wc->wr_id)
 			continue;
 		if (at >= q->wr[i].at)
-			latency(&s->lat, at - q->wr[i].at);
+			trace_latency_add(&s->lat, at - q->wr[i].at);
 		q->first = i + 1;
 		return;
 	}
 }
 
-static int sum_post(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
+static int trace_sum_post(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
@@ -121,21 +122,21 @@ static int sum_post(struct vt_sum *s, struct queues *all, const struct vt_rec *r
 			continue;
 		}
 		s->wrs[wr->opcode & 255]++;
-		s->wr_bytes[wr->opcode & 255] += vt_wr_bytes_of(wr);
-		s->bytes += vt_wr_bytes_of(wr);
-		if (posted(all, post->obj, wr->wr_id, rec->t_begin))
+		s->wr_bytes[wr->opcode & 255] += trace_wr_bytes(wr);
+		s->bytes += trace_wr_bytes(wr);
+		if (trace_sum_posted(all, post->obj, wr->wr_id, rec->t_begin))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void sum_dm(struct vt_sum *s, const struct vt_dm *dm)
+static void trace_sum_dm(struct vt_sum *s, const struct vt_dm *dm)
 {
 	s->dm_copies++;
 	s->dm_bytes += dm->ret ? 0 : dm->len;
 }
 
-static void sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
+static void trace_sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
 	const struct vt_wc *wc = vt_wcs(rec);
@@ -146,12 +147,12 @@ static void sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *
 	s->wcs += poll->n;
 	for (i = 0; i < poll->n; i++) {
 		s->status[wc[i].status & 63]++;
-		completed(s, all, &wc[i], rec->t_end);
+		trace_sum_completion(s, all, &wc[i], rec->t_end);
 	}
 }
 
 /* A call's result tells: NULL, -1 or an error's name. */
-static bool failed(const char *line)
+static bool trace_call_has_failed(const char *line)
 {
 	const char *out = strstr(line, " = ");
 
@@ -159,31 +160,31 @@ static bool failed(const char *line)
 		       !strncmp(out, " = E", 4));
 }
 
-static int sum_rec(const struct vt_program *p, struct vt_sum *s, struct queues *all,
-		   const struct vt_rec *rec)
+static int trace_sum_rec(const struct vt_program *p, struct vt_sum *s, struct queues *all,
+			 const struct vt_rec *rec)
 {
 	size_t len;
 
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		s->calls++;
-		s->failed_calls += failed(vt_rec_line(p, rec, &len));
+		s->failed_calls += trace_call_has_failed(vt_rec_line(p, rec, &len));
 		return 0;
 	case VT_POST_SEND:
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
 	case VT_WR:
-		return sum_post(s, all, rec);
+		return trace_sum_post(s, all, rec);
 	case VT_POST_OPS:
 		s->posts++;
 		s->tag_ops += VT_BODY(vt_post, rec)->bad;
 		return 0;
 	case VT_DM:
-		sum_dm(s, VT_BODY(vt_dm, rec));
+		trace_sum_dm(s, VT_BODY(vt_dm, rec));
 		return 0;
 	case VT_POLL:
-		sum_poll(s, all, rec);
+		trace_sum_poll(s, all, rec);
 		return 0;
 	case VT_EMPTY:
 		s->empty += VT_BODY(vt_cqop, rec)->n;
@@ -205,7 +206,7 @@ static int sum_rec(const struct vt_program *p, struct vt_sum *s, struct queues *
 	}
 }
 
-int vt_sum(const struct vt_program *p, struct vt_sum *s)
+int trace_sum_program(const struct vt_program *p, struct vt_sum *s)
 {
 	struct queues all = { 0 };
 	const struct vt_rec *rec;
@@ -216,7 +217,7 @@ int vt_sum(const struct vt_program *p, struct vt_sum *s)
 	memset(s, 0, sizeof(*s));
 	s->unfinished = p->unfinished;
 	while (!ret && (rec = vt_next(p, &off)))
-		ret = sum_rec(p, s, &all, rec);
+		ret = trace_sum_rec(p, s, &all, rec);
 	for (i = 0; i < all.n; i++)
 		free(all.q[i].wr);
 	free(all.q);

@@ -11,26 +11,26 @@
 #include <json-c/json.h>
 
 /**
- * vt_open_only() - open the one trace directory that a command is called with, which has the program of `--program`.
+ * trace_dir_open_one() - open the one trace directory that a command is called with, which has the program of `--program`.
  * Return: 0, or -1 after a line on stderr.
  */
-int vt_open_only(struct vt_dir *d, const struct opts *o, const char *command, int argc,
-		 char **argv);
-/** vt_name_of() - a program's name, or "?". */
-const char *vt_name_of(const struct vt_program *p);
-/** vt_wanted() - whether `--program` means it: by its name, its pid or pN. */
-bool vt_wanted(const struct opts *o, const struct vt_program *p);
-/** vt_queue() - "qp3", "srq1", "wq2": what a post is to. */
-void vt_queue(const struct vt_rec *rec, char *text, size_t size);
-/** vt_wr_op() - a work request's opcode, or "RECV". */
-const char *vt_wr_op(const struct vt_rec *rec, const struct vt_wr *wr);
-/** vt_wr_bytes_of() - bytes that a work request moves: its payload, or what its entries have room for. */
-u64 vt_wr_bytes_of(const struct vt_wr *wr);
-/** vt_wc_op() - a completion's opcode as enum ibv_wc_opcode has it. */
-const char *vt_wc_op(const struct vt_wc *wc);
+int trace_dir_open_one(struct vt_dir *d, const struct opts *o, const char *command, int argc,
+		       char **argv);
+/** trace_program_name() - a program's name, or "?". */
+const char *trace_program_name(const struct vt_program *p);
+/** trace_program_is_wanted() - whether `--program` means it: by its name, its pid or pN. */
+bool trace_program_is_wanted(const struct opts *o, const struct vt_program *p);
+/** trace_queue_name() - "qp3", "srq1", "wq2": what a post is to. */
+void trace_queue_name(const struct vt_rec *rec, char *text, size_t size);
+/** trace_wr_opcode_name() - a work request's opcode, or "RECV". */
+const char *trace_wr_opcode_name(const struct vt_rec *rec, const struct vt_wr *wr);
+/** trace_wr_bytes() - bytes that a work request moves: its payload, or what its entries have room for. */
+u64 trace_wr_bytes(const struct vt_wr *wr);
+/** trace_wc_opcode_name() - a completion's opcode as enum ibv_wc_opcode has it. */
+const char *trace_wc_opcode_name(const struct vt_wc *wc);
 
-/** vt_show_json() - print all records as an array. @t0: times are from then */
-void vt_show_json(const struct opts *o, const struct vt_dir *d, u64 t0);
+/** trace_show_json() - print all records as an array. @t0: times are from then */
+void trace_show_json(const struct opts *o, const struct vt_dir *d, u64 t0);
 
 /** struct vt_lat - nanoseconds, a bucket for each 1/16 of a power of two. */
 struct vt_lat {
@@ -51,12 +51,13 @@ struct vt_sum {
 	struct vt_lat lat;
 };
 
-/** vt_sum() - count a program's records. Returns 0 or -ENOMEM. */
-int vt_sum(const struct vt_program *p, struct vt_sum *s);
-/** vt_lat_at() - the latency that a share of @of_1000 is not above. */
-u64 vt_lat_at(const struct vt_lat *l, u32 of_1000);
+/** trace_sum_program() - count a program's records. Returns 0 or -ENOMEM. */
+int trace_sum_program(const struct vt_program *p, struct vt_sum *s);
+/** trace_latency_at() - the latency that a share of @of_1000 is not above. */
+u64 trace_latency_at(const struct vt_lat *l, u32 of_1000);
 
-/** vt_diff() - print what differs between two traces. Returns the number of differences, or -ENOMEM. */
-int vt_diff(const struct vt_dir *a, const struct vt_dir *b, bool data, struct json_object *json);
+/** trace_diff_dirs() - print what differs between two traces. Returns the number of differences, or -ENOMEM. */
+int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, bool data,
+		    struct json_object *json);
 
 #endif

@@ -276,7 +276,7 @@ static bool says(const char *text, const struct hca_uplink *want)
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *s = strtok(copy, " "); s && n < 16; s = strtok(NULL, " "))
 		word[n++] = s;
-	if (link_words(word, n, &l, &at, &what))
+	if (link_parse(word, n, &l, &at, &what))
 		return !want && at <= n && what;
 	if (!want || memcmp(&l, want, sizeof(l)) != 0)
 		return false;

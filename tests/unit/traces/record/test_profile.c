@@ -99,7 +99,7 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t nr, struct _compat_ibv_port_
 	return ENOSYS;
 }
 
-int trouble(const char *fmt, ...)
+int print_error(const char *fmt, ...)
 {
 	va_list ap;
 
