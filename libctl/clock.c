@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-static int refused(struct rdmaemu *r, int ret)
+static int ctl_clock_refused(struct rdmaemu *r, int ret)
 {
 	switch (ret) {
 	case -EOPNOTSUPP:
@@ -24,7 +24,7 @@ static int refused(struct rdmaemu *r, int ret)
 }
 
 /* Waits for an answer as long as it takes, or as other questions do. */
-static void patience(struct rdmaemu *r, bool long_one)
+static void ctl_clock_set_timeout(struct rdmaemu *r, bool long_one)
 {
 	const struct timeval tv = { .tv_sec = long_one ? 0 : CTL_TIMEOUT_S };
 
@@ -32,22 +32,22 @@ static void patience(struct rdmaemu *r, bool long_one)
 		setsockopt(r->sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 }
 
-static int ask(struct rdmaemu *r, struct proto_msg *m)
+static int ctl_clock_ask(struct rdmaemu *r, struct proto_msg *m)
 {
 	int ret;
 
 	m->op = PROTO_CLOCK;
-	ret = ctl_question(r, m, NULL);
+	ret = ctl_handle_ask(r, m, NULL);
 	if (ret)
 		return ret;
-	return m->ret ? refused(r, m->ret) : 0;
+	return m->ret ? ctl_clock_refused(r, m->ret) : 0;
 }
 
 int rdmaemu_clock_get(struct rdmaemu *r, struct rdmaemu_clock *out)
 {
 	struct proto_msg m = { .clock.what = PROTO_CLOCK_SHOW };
 
-	if (ask(r, &m))
+	if (ctl_clock_ask(r, &m))
 		return -1;
 	*out = (struct rdmaemu_clock){
 		.now_ns = m.clock.now,
@@ -67,9 +67,9 @@ int rdmaemu_clock_advance(struct rdmaemu *r, uint64_t ns)
 	/* There is a connection after this, if there can be. */
 	if (rdmaemu_clock_get(r, &now))
 		return -1;
-	patience(r, true);
-	ret = ask(r, &m);
-	patience(r, false);
+	ctl_clock_set_timeout(r, true);
+	ret = ctl_clock_ask(r, &m);
+	ctl_clock_set_timeout(r, false);
 	return ret;
 }
 
@@ -77,7 +77,7 @@ int rdmaemu_clock_stop(struct rdmaemu *r)
 {
 	struct proto_msg m = { .clock.what = PROTO_CLOCK_STOP };
 
-	return ask(r, &m);
+	return ctl_clock_ask(r, &m);
 }
 
 int rdmaemu_clock_run(struct rdmaemu *r, double scale)
@@ -88,5 +88,5 @@ int rdmaemu_clock_run(struct rdmaemu *r, double scale)
 	if (!(scale == 0 || (scale >= 0.001 && scale <= 1000)))
 		return ctl_fail(r, ERANGE, "clock: scale %g: expected 0.001 to 1000, or 0", scale);
 	m.clock.ppm = (u32)(scale * CLOCK_PPM + 0.5);
-	return ask(r, &m);
+	return ctl_clock_ask(r, &m);
 }

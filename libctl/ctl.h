@@ -29,11 +29,11 @@ struct rdmaemu {
 int ctl_fail(struct rdmaemu *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /**
- * ctl_question() - ask the fabric process.
+ * ctl_handle_ask() - ask the fabric process.
  * @fd: receives the descriptor that came with the answer; may be NULL
  * Return: 0: there is an answer, m->ret; -1 after ctl_fail(): there is none.
  */
-int ctl_question(struct rdmaemu *r, struct proto_msg *m, int *fd);
+int ctl_handle_ask(struct rdmaemu *r, struct proto_msg *m, int *fd);
 /** ctl_refused() - the answer was a refusal that nobody has better words for. Return: -1. */
 int ctl_refused(struct rdmaemu *r, const char *what, int ret);
 

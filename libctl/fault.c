@@ -11,7 +11,7 @@
 #define NAP_MIN_NS 100000L
 #define NAP_MAX_NS 5000000L
 
-static int no_rule(struct rdmaemu *r, int id)
+static int ctl_fault_missing(struct rdmaemu *r, int id)
 {
 	return ctl_fail(r, ENOENT, "fault %d: there is no such rule", id);
 }
@@ -24,7 +24,7 @@ int rdmaemu_fault_add(struct rdmaemu *r, const char *rule)
 		return ctl_fail(r, E2BIG, "fault: a rule has at most %zu characters",
 				sizeof(m.fault.text) - 1);
 	snprintf(m.fault.text, sizeof(m.fault.text), "%s", rule);
-	if (ctl_question(r, &m, NULL))
+	if (ctl_handle_ask(r, &m, NULL))
 		return -1;
 	m.fault.text[sizeof(m.fault.text) - 1] = '\0';
 	if (m.ret == -EINVAL && m.fault.text[0])
@@ -41,11 +41,11 @@ int rdmaemu_fault_remove(struct rdmaemu *r, int id)
 	struct proto_msg m = { .op = PROTO_FAULT_REMOVE, .fault.id = (u32)id };
 
 	if (id <= 0)
-		return no_rule(r, id);
-	if (ctl_question(r, &m, NULL))
+		return ctl_fault_missing(r, id);
+	if (ctl_handle_ask(r, &m, NULL))
 		return -1;
 	if (m.ret == -ENOENT)
-		return no_rule(r, id);
+		return ctl_fault_missing(r, id);
 	return m.ret ? ctl_refused(r, "fault", m.ret) : 0;
 }
 
@@ -53,7 +53,7 @@ int rdmaemu_fault_clear(struct rdmaemu *r)
 {
 	struct proto_msg m = { .op = PROTO_FAULT_CLEAR };
 
-	if (ctl_question(r, &m, NULL))
+	if (ctl_handle_ask(r, &m, NULL))
 		return -1;
 	return m.ret ? ctl_refused(r, "fault", m.ret) : (int)m.fault.n;
 }
@@ -62,7 +62,7 @@ int rdmaemu_fault_next(struct rdmaemu *r, int id, struct rdmaemu_fault *out)
 {
 	struct proto_msg m = { .op = PROTO_FAULT_NEXT, .fault.id = id < 0 ? 1 : (u32)id + 1 };
 
-	if (ctl_question(r, &m, NULL))
+	if (ctl_handle_ask(r, &m, NULL))
 		return -1;
 	if (m.ret == -ENOENT)
 		return 0;
@@ -83,12 +83,12 @@ int rdmaemu_fault_get(struct rdmaemu *r, int id, struct rdmaemu_fault *out)
 	int ret;
 
 	if (id <= 0)
-		return no_rule(r, id);
+		return ctl_fault_missing(r, id);
 	ret = rdmaemu_fault_next(r, id - 1, &f);
 	if (ret < 0)
 		return -1;
 	if (!ret || f.id != (u32)id)
-		return no_rule(r, id);
+		return ctl_fault_missing(r, id);
 	*out = f;
 	return 0;
 }

@@ -7,14 +7,15 @@
 #include <stdio.h>
 
 /* Return: -1; 0: m->ret is 0 or -ENOENT. */
-static int ask(struct rdmaemu *r, struct rdmaemu_mark *mark, u32 flags, struct proto_msg *m)
+static int ctl_journal_ask(struct rdmaemu *r, struct rdmaemu_mark *mark, u32 flags,
+			   struct proto_msg *m)
 {
 	*m = (struct proto_msg){
 		.op = PROTO_JOURNAL,
 		.flags = flags,
 		.journal = { .errors = mark->errors, .notices = mark->notices },
 	};
-	if (ctl_question(r, m, NULL))
+	if (ctl_handle_ask(r, m, NULL))
 		return -1;
 	if (m->ret && m->ret != -ENOENT)
 		return ctl_refused(r, "journal", m->ret);
@@ -28,7 +29,7 @@ int rdmaemu_journal_end(struct rdmaemu *r, struct rdmaemu_mark *mark)
 	struct proto_msg m;
 
 	*mark = (struct rdmaemu_mark){ .errors = 0 };
-	return ask(r, mark, PROTO_F_END, &m);
+	return ctl_journal_ask(r, mark, PROTO_F_END, &m);
 }
 
 int rdmaemu_journal_next(struct rdmaemu *r, struct rdmaemu_mark *mark, struct rdmaemu_entry *out)
@@ -36,7 +37,7 @@ int rdmaemu_journal_next(struct rdmaemu *r, struct rdmaemu_mark *mark, struct rd
 	struct proto_journal *j;
 	struct proto_msg m;
 
-	if (ask(r, mark, 0, &m))
+	if (ctl_journal_ask(r, mark, 0, &m))
 		return -1;
 	if (m.ret)
 		return 0;

@@ -28,48 +28,48 @@ int ctl_refused(struct rdmaemu *r, const char *what, int ret)
 	return ctl_fail(r, -ret, "%s: %s", what, strerror(-ret));
 }
 
-static void hang_up(struct rdmaemu *r)
+static void ctl_handle_disconnect(struct rdmaemu *r)
 {
 	if (r->sock >= 0)
 		close(r->sock);
 	r->sock = -1;
 }
 
-static int be_connected(struct rdmaemu *r)
+static int ctl_handle_connect(struct rdmaemu *r)
 {
 	/* A forked child would take its parent's answers. */
 	if (r->pid != getpid())
-		hang_up(r);
+		ctl_handle_disconnect(r);
 	r->pid = getpid();
 	if (r->sock < 0)
 		r->sock = ctl_connect(r->path);
 	return r->sock < 0 ? r->sock : 0;
 }
 
-int ctl_question(struct rdmaemu *r, struct proto_msg *m, int *fd)
+int ctl_handle_ask(struct rdmaemu *r, struct proto_msg *m, int *fd)
 {
 	const struct proto_msg question = *m;
 	bool old = r->sock >= 0;
-	int ret = be_connected(r);
+	int ret = ctl_handle_connect(r);
 
 	if (!ret)
 		ret = ctl_ask(r->sock, m, -1, fd);
 	/* The fabric has gone meanwhile; perhaps there is another of that name. */
 	if (ret == -EPIPE && old) {
-		hang_up(r);
+		ctl_handle_disconnect(r);
 		*m = question;
-		ret = be_connected(r);
+		ret = ctl_handle_connect(r);
 		if (!ret)
 			ret = ctl_ask(r->sock, m, -1, fd);
 	}
 	if (!ret)
 		return 0;
 	/* An answer that comes late is not to be the next question's. */
-	hang_up(r);
+	ctl_handle_disconnect(r);
 	return ctl_fail(r, -ret, "fabric at %s: %s", r->path, strerror(-ret));
 }
 
-static struct rdmaemu *connect_to(const char *path)
+static struct rdmaemu *ctl_handle_open(const char *path)
 {
 	struct rdmaemu *r = calloc(1, sizeof(*r));
 	int ret;
@@ -78,7 +78,7 @@ static struct rdmaemu *connect_to(const char *path)
 		return NULL;
 	r->sock = -1;
 	ret = snprintf(r->path, sizeof(r->path), "%s", path) < (int)sizeof(r->path)
-		      ? be_connected(r)
+		      ? ctl_handle_connect(r)
 		      : -ENAMETOOLONG;
 	if (!ret)
 		return r;
@@ -87,7 +87,7 @@ static struct rdmaemu *connect_to(const char *path)
 	return NULL;
 }
 
-static const char *setting(const char *given, const char *env, const char *otherwise)
+static const char *ctl_env_setting(const char *given, const char *env, const char *otherwise)
 {
 	const char *value = given && *given ? given : getenv(env);
 
@@ -97,29 +97,29 @@ static const char *setting(const char *given, const char *env, const char *other
 struct rdmaemu *rdmaemu_open_fabric(const char *dir, const char *name)
 {
 	char path[PATH_MAX], sock[2 * PATH_MAX];
-	int ret = statedir_find(setting(dir, "RDMAEMU_DIR", ""), path);
+	int ret = statedir_find(ctl_env_setting(dir, "RDMAEMU_DIR", ""), path);
 
 	if (ret) {
 		errno = -ret;
 		return NULL;
 	}
 	snprintf(sock, sizeof(sock), "%s/%s.sock", path,
-		 setting(name, "RDMAEMU_FABRIC", "default"));
-	return connect_to(sock);
+		 ctl_env_setting(name, "RDMAEMU_FABRIC", "default"));
+	return ctl_handle_open(sock);
 }
 
 struct rdmaemu *rdmaemu_open(void)
 {
 	const char *sock = getenv(PROTO_ENV);
 
-	return sock && *sock ? connect_to(sock) : rdmaemu_open_fabric(NULL, NULL);
+	return sock && *sock ? ctl_handle_open(sock) : rdmaemu_open_fabric(NULL, NULL);
 }
 
 void rdmaemu_close(struct rdmaemu *r)
 {
 	if (!r)
 		return;
-	hang_up(r);
+	ctl_handle_disconnect(r);
 	free(r);
 }
 

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* The device becomes m->dev. */
-static int find_device(struct rdmaemu *r, const char *node, const char *device, struct proto_msg *m)
+static int ctl_device_find(struct rdmaemu *r, const char *node, const char *device,
+			   struct proto_msg *m)
 {
 	const char *own = node ? node : getenv(PROTO_NODE_ENV);
 	u32 i;
@@ -22,7 +23,7 @@ static int find_device(struct rdmaemu *r, const char *node, const char *device, 
 		if (snprintf(m->ask.node, sizeof(m->ask.node), "%s", own ? own : "") >=
 		    (int)sizeof(m->ask.node))
 			break;
-		if (ctl_question(r, m, NULL))
+		if (ctl_handle_ask(r, m, NULL))
 			return -1;
 		if (m->ret)
 			break;
@@ -40,7 +41,7 @@ int rdmaemu_counter(struct rdmaemu *r, const char *node, const char *device, uns
 	struct proto_msg m;
 	u32 i;
 
-	if (find_device(r, node, device, &m))
+	if (ctl_device_find(r, node, device, &m))
 		return -1;
 	if (!port || port > m.dev.n_ports || port > HCA_MAX_PORTS)
 		return ctl_fail(r, ENODEV, "counter: device %s has no port %u", m.dev.name, port);
@@ -53,7 +54,7 @@ int rdmaemu_counter(struct rdmaemu *r, const char *node, const char *device, uns
 }
 
 /* All of a file. Return: text, or NULL with errno. */
-static char *read_all(int fd)
+static char *ctl_status_read(int fd)
 {
 	struct stat st;
 	char *text;
@@ -80,7 +81,7 @@ char *rdmaemu_status(struct rdmaemu *r)
 	char *text;
 	int fd = -1, err;
 
-	if (ctl_question(r, &m, &fd))
+	if (ctl_handle_ask(r, &m, &fd))
 		return NULL;
 	if (m.ret || fd < 0) {
 		if (fd >= 0)
@@ -88,7 +89,7 @@ char *rdmaemu_status(struct rdmaemu *r)
 		ctl_refused(r, "status", m.ret ? m.ret : -EPROTO);
 		return NULL;
 	}
-	text = read_all(fd);
+	text = ctl_status_read(fd);
 	err = errno;
 	close(fd);
 	if (!text)

@@ -254,7 +254,7 @@ static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 
 	}
 	/* There is room in front of what writer_build_frame() has made. */
 	if (ib && w->c->ask.erf) {
-		roce_erf(w->frame, p.ns, p.caplen, len);
+		roce_erf_header(w->frame, p.ns, p.caplen, len);
 		p.frame = w->frame;
 		p.caplen += ROCE_ERF_LEN;
 		p.len += ROCE_ERF_LEN;

@@ -16,7 +16,7 @@ struct found {
 
 static bool program_has_line(const struct vt_program *p, const char *key, const char *value)
 {
-	const char *have = vt_thing(&p->about, key);
+	const char *have = vt_info_get(&p->about, key);
 
 	return have && !strcmp(have, value);
 }
@@ -37,7 +37,7 @@ static void episode_find(struct found *f, const struct vt_dir *d, const char *wh
 
 	*f = (struct found){ .base = -1 };
 	for (p = d->prog; p < d->prog + d->n_progs; p++) {
-		n = vt_episode(p);
+		n = vt_program_episode(p);
 		if (n && program_has_line(p, "as", which)) {
 			f->first = f->first && f->first < n ? f->first : n;
 			f->last = max_u32(f->last, n);
@@ -49,7 +49,7 @@ static void episode_find(struct found *f, const struct vt_dir *d, const char *wh
 		}
 	}
 	for (p = d->prog; f->base >= 0 && p < d->prog + d->n_progs; p++)
-		f->base_match |= p != &d->prog[f->base] && !vt_episode(p) &&
+		f->base_match |= p != &d->prog[f->base] && !vt_program_episode(p) &&
 				 program_has_line(p, "command", request);
 }
 
@@ -58,7 +58,8 @@ static void episode_take_nth(struct episode *e, const struct vt_dir *d, const ch
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++)
-		if (vt_episode(&d->prog[i]) == nth && program_has_line(&d->prog[i], "as", which))
+		if (vt_program_episode(&d->prog[i]) == nth &&
+		    program_has_line(&d->prog[i], "as", which))
 			e->part[e->n++] = i;
 }
 
@@ -77,30 +78,31 @@ static bool episode_take_parts(struct episode *e, const struct found *f, const s
 /* Whether a program is on the other side of the one that is played. */
 static bool program_is_peer(const struct vt_program *p, const struct vt_program *played)
 {
-	u32 nth = vt_episode(played);
+	u32 nth = vt_program_episode(played);
 
-	if (p == played || vt_episode(p) != nth)
+	if (p == played || vt_program_episode(p) != nth)
 		return false;
-	return !nth || !vt_thing(&p->about, "as") != !vt_thing(&played->about, "as");
+	return !nth || !vt_info_get(&p->about, "as") != !vt_info_get(&played->about, "as");
 }
 
 /* Where they are, and what the real one is, by what was recorded. */
 static void episode_copy_recorded(struct episode *e, const struct vt_dir *d)
 {
 	const struct vt_program *p = &d->prog[e->part[e->n - 1]], *played = p;
-	const char *node = vt_thing(&p->about, "node"), *words = vt_thing(&p->about, "command");
+	const char *node = vt_info_get(&p->about, "node"),
+		   *words = vt_info_get(&p->about, "command");
 	u32 i;
 
 	if (node && strcmp(node, "-") != 0 && node_name_ok(node))
 		snprintf(e->node, sizeof(e->node), "%s", node);
 	for (i = d->n_progs; i-- > 0;) {
 		p = &d->prog[i];
-		node = vt_thing(&p->about, "node");
+		node = vt_info_get(&p->about, "node");
 		if (program_is_peer(p, played) && node && strcmp(node, "-") != 0 &&
 		    node_name_ok(node))
 			snprintf(e->live_node, sizeof(e->live_node), "%s", node);
 	}
-	if (!e->command[0] && words && words_whole(words))
+	if (!e->command[0] && words && vt_command_is_whole(words))
 		snprintf(e->command, sizeof(e->command), "%s", words);
 }
 
@@ -109,7 +111,7 @@ static u32 episode_next_number(const struct vt_dir *d)
 	u32 i, last = 0;
 
 	for (i = 0; i < d->n_progs; i++)
-		last = max_u32(last, vt_episode(&d->prog[i]));
+		last = max_u32(last, vt_program_episode(&d->prog[i]));
 	return last + 1;
 }
 
@@ -144,11 +146,11 @@ int episode_choose(struct episode *e, const struct opts *o, const struct vt_dir 
 	snprintf(e->command, sizeof(e->command), "%s", o->command);
 	snprintf(e->node, sizeof(e->node), "%s", o->node);
 	snprintf(e->live_node, sizeof(e->live_node), "%s", o->live_node);
-	while (*live && words_put(e->request, sizeof(e->request), *live))
+	while (*live && vt_command_add_word(e->request, sizeof(e->request), *live))
 		live++;
 	if (d && episode_choose_recorded(e, o, d))
 		return -1;
-	if (e->real && !words_whole(e->request))
+	if (e->real && !vt_command_is_whole(e->request))
 		return print_error("replay: expected a live command of at most %u characters",
 				   EPISODE_REQUEST);
 	if (e->real && !e->command[0])

@@ -74,10 +74,12 @@ static void replay_reset_settings(struct opts *o)
 /* Settings of the recorded fabric. Flags win, variables and files of now do not. */
 static int replay_load_settings(struct opts *o, const char *dir, const struct vt_dir *d)
 {
-	const char *seed = vt_thing(&d->about, "seed"), *profile = vt_thing(&d->about, "profile"),
-		   *chaos = vt_thing(&d->about, "chaos"), *subnet = vt_thing(&d->about, "subnet"),
-		   *isolated = vt_thing(&d->about, "isolated"),
-		   *scale = vt_thing(&d->about, "time-scale");
+	const char *seed = vt_info_get(&d->about, "seed"),
+		   *profile = vt_info_get(&d->about, "profile"),
+		   *chaos = vt_info_get(&d->about, "chaos"),
+		   *subnet = vt_info_get(&d->about, "subnet"),
+		   *isolated = vt_info_get(&d->about, "isolated"),
+		   *scale = vt_info_get(&d->about, "time-scale");
 
 	replay_reset_settings(o);
 	o->ppm = CLOCK_PPM;
@@ -122,7 +124,7 @@ static int replay_make_node(const char *node, char *self, char *fabric)
 /* The number of a program's node; older traces do not have it. */
 static u64 replay_node_number(const struct vt_program *p)
 {
-	const char *text = vt_thing(&p->about, "node-number");
+	const char *text = vt_info_get(&p->about, "node-number");
 	u64 number;
 
 	return text && parse_number(text, HCA_MAX_NODES, &number) ? number : 0;
@@ -135,7 +137,7 @@ static int replay_make_numbered(const struct vt_dir *d, u64 number, char *self, 
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++) {
-		node = vt_thing(&d->prog[i].about, "node");
+		node = vt_info_get(&d->prog[i].about, "node");
 		if (replay_node_number(&d->prog[i]) == number && node && strcmp(node, "-") != 0 &&
 		    strcmp(node, NODE_NAME) != 0 && replay_make_node(node, self, fabric))
 			return -1;
@@ -238,8 +240,8 @@ static int replay_start_fabric(struct opts *o, const struct fabric_paths *p)
 static int replay_make_state(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
 			     struct fabric_paths *fresh)
 {
-	const char *name = d ? vt_thing(&d->about, "fabric") : NULL;
-	const char *uid = d ? vt_thing(&d->about, "uid") : NULL;
+	const char *name = d ? vt_info_get(&d->about, "fabric") : NULL;
+	const char *uid = d ? vt_info_get(&d->about, "uid") : NULL;
 
 	if (name && !node_name_ok(name))
 		return print_error("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
@@ -291,7 +293,7 @@ static int replay_check_recorded(const struct vt_dir *d, const struct replay_as 
 	struct vt_error err;
 
 	for (i = 0; i < n; i++)
-		if (vt_recorded(d, &d->prog[as ? as->e.part[i] : i], &err))
+		if (vt_program_is_recorded(d, &d->prog[as ? as->e.part[i] : i], &err))
 			return print_error("%s", err.text);
 	return 0;
 }
@@ -327,7 +329,7 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		return EXIT_USAGE;
 	}
 	is_new = replay_as_is_new(o, argv[0]);
-	if (!is_new && vt_open(&d, argv[0], &err)) {
+	if (!is_new && vt_dir_open(&d, argv[0], &err)) {
 		print_error("%s", err.text);
 		return EXIT_USAGE;
 	}

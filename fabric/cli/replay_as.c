@@ -89,8 +89,8 @@ u32 replay_as_first_key(const struct replay_as *a, const struct vt_dir *d)
 
 	for (i = 0; i < a->e.n; i++) {
 		p = &d->prog[a->e.part[i]];
-		for (off = 0; (rec = vt_next(p, &off));)
-			if (rec->kind == VT_CALL && vt_fact(p, rec, true, "rkey", &key) &&
+		for (off = 0; (rec = vt_rec_next(p, &off));)
+			if (rec->kind == VT_CALL && vt_rec_fact(p, rec, true, "rkey", &key) &&
 			    key >> 8 > last)
 				last = key >> 8;
 	}

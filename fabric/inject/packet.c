@@ -69,7 +69,7 @@ static u8 inject_qp_type(u8 opcode)
 	case ROCE_UD:
 		return QPT_UD;
 	case ROCE_XRC:
-		return roce_is_answer(opcode) ? QPT_XRC_SEND : QPT_XRC_RECV;
+		return roce_is_response(opcode) ? QPT_XRC_SEND : QPT_XRC_RECV;
 	default:
 		return 0;
 	}
@@ -219,7 +219,7 @@ int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_
 	p->mem.iov[0] = (struct hca_iov){ (u64)(uintptr_t)r->payload, r->payload_len };
 	*fault = inject_packet_fault(r);
 	if (r->wrong & (ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD)) {
-		if (roce_is_answer(r->opcode) && *fault == PKT_FAULTS)
+		if (roce_is_response(r->opcode) && *fault == PKT_FAULTS)
 			*fault = PKT_LEN;
 		b->op = BOP_NONE;
 		b->flags = BF_FOREIGN | ONLY;

@@ -293,7 +293,7 @@ struct proto_journal {
 
 /**
  * struct proto_capture - a capture: fabric/capture/capture.h.
- * @erf: InfiniBand packets have a header of ERF's: roce_erf()
+ * @erf: InfiniBand packets have a header of ERF's: roce_erf_header()
  * @snaplen: bytes of each frame; 0: all
  * @ring_bytes: of a file of a ring; 0: there is one file; @ring_files: that are kept; 0: all
  * @node, @dev, @port: "", "", 0: all

@@ -31,7 +31,7 @@ static void make_right(struct roce_pkt *p, u32 right)
 	p->dqpn = qp->qpn;
 	p->pkey = IB_DEFAULT_PKEY;
 	if (right & RIGHT_PSN)
-		p->psn = roce_is_answer(p->opcode) ? qp->req.una_psn : qp->resp.epsn;
+		p->psn = roce_is_response(p->opcode) ? qp->req.una_psn : qp->resp.epsn;
 	if (right & RIGHT_KEY) {
 		p->rkey = f.m->c[1].key;
 		p->va = (uintptr_t)f.m->c[1].mem + (p->va & 4095);

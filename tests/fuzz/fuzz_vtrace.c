@@ -55,7 +55,7 @@ static void record(const struct vt_program *p, const struct vt_rec *rec)
 {
 	char place[64];
 
-	vt_place(p, rec, place, sizeof(place));
+	vt_rec_place(p, rec, place, sizeof(place));
 	see(vt_kind_name(rec->kind), 1);
 	if (vt_is_post(rec->kind)) {
 		post(rec);
@@ -66,7 +66,7 @@ static void record(const struct vt_program *p, const struct vt_rec *rec)
 		call(p, rec);
 		break;
 	case VT_POLL:
-		see(vt_wcs(rec), VT_BODY(vt_poll, rec)->n * sizeof(struct vt_wc));
+		see(vt_poll_wcs(rec), VT_BODY(vt_poll, rec)->n * sizeof(struct vt_wc));
 		break;
 	case VT_MEM:
 		if (vt_mem_bytes(rec))
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct vt_head head = { .magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER };
 	struct vt_program p = { .num = 1 };
-	struct vt_things things = { 0 };
+	struct vt_info things = { 0 };
 	const struct vt_rec *rec;
 	struct vt_error err;
 	size_t text;
@@ -122,14 +122,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(bytes + sizeof(head), data + 2 + text, size - 2 - text);
 	make_right(bytes, p.mapped);
 	p.data = bytes;
-	if (!vt_lines(&p, "calls", &err) && !vt_check(&p, "data", &err))
-		while ((rec = vt_next(&p, &off)))
+	if (!vt_program_split_lines(&p, "calls", &err) && !vt_program_check(&p, "data", &err))
+		while ((rec = vt_rec_next(&p, &off)))
 			record(&p, rec);
 	else
 		see(err.text, strlen(err.text));
 	memcpy(p.calls, data + 2, text);
-	vt_things_parse(&things, "trace", p.calls, &err);
-	vt_things_free(&things);
+	vt_info_parse(&things, "trace", p.calls, &err);
+	vt_info_free(&things);
 	memcpy(p.calls, data + 2, text);
 	vt_devices_parse(&p.devices, "devices", p.calls, &err);
 	vt_devices_free(&p.devices);

@@ -480,24 +480,24 @@ struct vcall_text {
 	uint32_t unknown;
 };
 
-/** vcall_put_in() - start a line: name and what goes into the call, before it is carried out. */
-void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
-		  const struct vcall_env *env);
+/** vcall_print_in() - start a line: name and what goes into the call, before it is carried out. */
+void vcall_print_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
+		    const struct vcall_env *env);
 /**
- * vcall_put_out() - the rest of the line: " = ", the result, and what came out.
+ * vcall_print_out() - the rest of the line: " = ", the result, and what came out.
  * @ret: what the call returned, integers sign-extended; @err: errno behind it
  */
-void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
-		   int err, const struct vcall_env *env);
+void vcall_print_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
+		     int err, const struct vcall_env *env);
 
 /**
- * vcall_makes() - kinds of objects (bits of enum vobj) that librdmacm may have made for an identifier by this call, which
+ * vcall_made_kinds() - kinds of objects (bits of enum vobj) that librdmacm may have made for an identifier by this call, which
  * has succeeded. Only those of its pointers are looked at and told: others may point to what is gone.
  */
-uint32_t vcall_makes(enum vcall call, const uint64_t *args);
+uint32_t vcall_made_kinds(enum vcall call, const uint64_t *args);
 
-/** vcall_failed() - whether a call has failed, by what it returned. Return: the error, 0: it has not. */
-int vcall_failed(enum vcall call, uint64_t ret, int err);
+/** vcall_error() - whether a call has failed, by what it returned. Return: the error, 0: it has not. */
+int vcall_error(enum vcall call, uint64_t ret, int err);
 
 #define VCALL_ARENA (96u << 10) /* bytes that the structs of one call may take */
 
@@ -526,10 +526,10 @@ struct vcall_parsed {
 int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint64_t *facts,
 		uint32_t n, const struct vcall_env *env);
 /**
- * vcall_bind() - tell @env->bind which objects the record names as new, now that the call was carried out
+ * vcall_bind_objects() - tell @env->bind which objects the record names as new, now that the call was carried out
  * again with @p->args and has returned @ret.
  */
-void vcall_bind(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
-		const struct vcall_env *env);
+void vcall_bind_objects(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
+			const struct vcall_env *env);
 
 #endif

@@ -49,8 +49,9 @@ enum vkind {
 #define VDIR_OUT   2u /* read when it has returned */
 #define VDIR_ENDS  4u /* an object that the call ends */
 #define VDIR_FRESH 8u /* an object that the call has made */
-#define VDIR_MADE  16u /* told by calls that may have made it: vcall_makes() has the bit of @obj */
-#define VDIR_BOTH  (VDIR_IN | VDIR_OUT)
+#define VDIR_MADE                                                                                  \
+	16u /* told by calls that may have made it: vcall_made_kinds() has the bit of @obj */
+#define VDIR_BOTH (VDIR_IN | VDIR_OUT)
 
 #define VCOUNT_NONE 0xffffu
 #define VCOUNT_RET  0xfffeu /* what the call returned */
@@ -132,7 +133,7 @@ VNAMES(VNAMES_DECLARE)
 #define VSTRUCTS_DECLARE(x) extern const struct vstruct vstruct_##x;
 VSTRUCTS(VSTRUCTS_DECLARE)
 
-/** vfield_int() - the integer of @size bytes at @at. */
-uint64_t vfield_int(const void *at, uint32_t size);
+/** vfield_read_int() - the integer of @size bytes at @at. */
+uint64_t vfield_read_int(const void *at, uint32_t size);
 
 #endif

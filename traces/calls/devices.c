@@ -12,7 +12,8 @@
 const char *const vt_link_names[VT_LINK_COUNT] = { "other", "InfiniBand", "Ethernet" };
 const char *const vt_gid_names[VT_GID_TYPES] = { "IB", "RoCEv1", "RoCEv2" };
 
-static __attribute__((format(printf, 2, 3))) void put(struct vdev_text *t, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void vdev_append(struct vdev_text *t, const char *fmt,
+							      ...)
 {
 	va_list ap;
 	int n;
@@ -27,7 +28,7 @@ static __attribute__((format(printf, 2, 3))) void put(struct vdev_text *t, const
 }
 
 /* A word of the line: neither empty nor with anything that ends it. */
-static const char *word(char to[VT_DEV_NAME], const char *from, size_t max)
+static const char *vdev_word(char to[VT_DEV_NAME], const char *from, size_t max)
 {
 	size_t i;
 
@@ -48,12 +49,12 @@ void vdev_put_list(struct vdev_text *t, const struct vdev_api *api, struct ibv_d
 	uint32_t i;
 
 	for (i = 0; i < VT_MAX_DEVS && list[i]; i++)
-		put(t, "device %u %s %016llx\n", i,
-		    word(name, list[i]->name, sizeof(list[i]->name)),
-		    (unsigned long long)be64toh(api->guid(list[i])));
+		vdev_append(t, "device %u %s %016llx\n", i,
+			    vdev_word(name, list[i]->name, sizeof(list[i]->name)),
+			    (unsigned long long)be64toh(api->guid(list[i])));
 }
 
-static uint32_t link_of(uint8_t link_layer, enum ibv_transport_type transport)
+static uint32_t vdev_link_type(uint8_t link_layer, enum ibv_transport_type transport)
 {
 	switch (link_layer) {
 	case IBV_LINK_LAYER_INFINIBAND:
@@ -65,7 +66,7 @@ static uint32_t link_of(uint8_t link_layer, enum ibv_transport_type transport)
 	}
 }
 
-static uint32_t type_of(uint32_t gid_type)
+static uint32_t vdev_gid_type(uint32_t gid_type)
 {
 	switch (gid_type) {
 	case IBV_GID_TYPE_ROCE_V1:
@@ -77,20 +78,20 @@ static uint32_t type_of(uint32_t gid_type)
 	}
 }
 
-static void put_gid(struct vdev_text *t, uint32_t nr, uint32_t port, uint32_t index,
-		    const struct ibv_gid_entry *e)
+static void vdev_append_gid(struct vdev_text *t, uint32_t nr, uint32_t port, uint32_t index,
+			    const struct ibv_gid_entry *e)
 {
 	char text[2 * sizeof(e->gid.raw) + 1];
 	size_t i;
 
 	for (i = 0; i < sizeof(e->gid.raw); i++)
 		snprintf(text + 2 * i, 3, "%02x", e->gid.raw[i]);
-	put(t, "gid %u %u %u %s %s %u\n", nr, port, index, text, vt_gid_names[type_of(e->gid_type)],
-	    e->ndev_ifindex);
+	vdev_append(t, "gid %u %u %u %s %s %u\n", nr, port, index, text,
+		    vt_gid_names[vdev_gid_type(e->gid_type)], e->ndev_ifindex);
 }
 
-static void put_port(struct vdev_text *t, const struct vdev_api *api, struct ibv_context *ctx,
-		     uint32_t nr, uint8_t port)
+static void vdev_append_port(struct vdev_text *t, const struct vdev_api *api,
+			     struct ibv_context *ctx, uint32_t nr, uint8_t port)
 {
 	static const uint8_t none[sizeof(union ibv_gid)];
 	struct ibv_port_attr a = { .state = 0 };
@@ -100,16 +101,16 @@ static void put_port(struct vdev_text *t, const struct vdev_api *api, struct ibv
 	/* The function behind verbs.h's macro knows the struct as it was; the rest stays 0. */
 	if (api->port(ctx, port, (struct _compat_ibv_port_attr *)&a))
 		return;
-	put(t, "port %u %u %s %u %u %u\n", nr, port,
-	    vt_link_names[link_of(a.link_layer, ctx->device->transport_type)], a.lid,
-	    a.lmc <= 7 ? a.lmc : 0u, a.sm_lid);
+	vdev_append(t, "port %u %u %s %u %u %u\n", nr, port,
+		    vt_link_names[vdev_link_type(a.link_layer, ctx->device->transport_type)], a.lid,
+		    a.lmc <= 7 ? a.lmc : 0u, a.sm_lid);
 	n = a.gid_tbl_len < 0			    ? 0
 	    : (uint32_t)a.gid_tbl_len > VT_MAX_GIDS ? VT_MAX_GIDS
 						    : (uint32_t)a.gid_tbl_len;
 	for (i = 0; api->gid && i < n; i++)
 		if (!api->gid(ctx, port, i, &e, 0, sizeof(e)) &&
 		    memcmp(e.gid.raw, none, sizeof(none)) != 0)
-			put_gid(t, nr, port, i, &e);
+			vdev_append_gid(t, nr, port, i, &e);
 }
 
 void vdev_put_context(struct vdev_text *t, const struct vdev_api *api, struct ibv_context *ctx,
@@ -121,10 +122,11 @@ void vdev_put_context(struct vdev_text *t, const struct vdev_api *api, struct ib
 
 	if (api->device(ctx, &a))
 		return;
-	put(t, "kind %u %016llx %#x %u %u %s\n", nr, (unsigned long long)be64toh(a.sys_image_guid),
-	    a.vendor_id, a.vendor_part_id, a.hw_ver, word(fw, a.fw_ver, sizeof(a.fw_ver)));
+	vdev_append(t, "kind %u %016llx %#x %u %u %s\n", nr,
+		    (unsigned long long)be64toh(a.sys_image_guid), a.vendor_id, a.vendor_part_id,
+		    a.hw_ver, vdev_word(fw, a.fw_ver, sizeof(a.fw_ver)));
 	for (port = 1; port <= a.phys_port_cnt && port <= VT_MAX_PORTS; port++)
-		put_port(t, api, ctx, nr, port);
+		vdev_append_port(t, api, ctx, nr, port);
 }
 
 bool vdev_put_address(struct vdev_text *t, uint32_t nr, uint32_t port, const struct sockaddr *sa)
@@ -141,6 +143,6 @@ bool vdev_put_address(struct vdev_text *t, uint32_t nr, uint32_t port, const str
 		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
 	else
 		return false;
-	put(t, "address %u %u %s\n", nr, port, text);
+	vdev_append(t, "address %u %u %s\n", nr, port, text);
 	return true;
 }

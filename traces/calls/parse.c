@@ -17,23 +17,23 @@
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-static void store(void *at, uint32_t size, uint64_t v)
+static void call_parse_store(void *at, uint32_t size, uint64_t v)
 {
 	memcpy(at, &v, size > 8 ? 8 : size);
 }
 
-static void store_pointer(uint8_t *at, const void *p)
+static void call_parse_store_pointer(uint8_t *at, const void *p)
 {
 	memcpy(at, &p, sizeof(p));
 }
 
-static void read_integer(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_integer(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct word v;
 	uint64_t to = 0;
 	bool ok;
 
-	if (!vread_take(r, f->name, &v))
+	if (!vread_take_word(r, f->name, &v))
 		return;
 	if (f->fact && vread_word_is(&v, "~"))
 		to = vread_take_fact(r, f->fact), ok = true;
@@ -44,23 +44,24 @@ static void read_integer(struct reader *r, const struct vfield *f, uint8_t *at)
 	else
 		ok = vread_word_number(&v, &to);
 	if (!ok)
-		vread_bad_word(r, f->name, &v, "a number or a name that verbs.h has");
+		vread_fail_word(r, f->name, &v, "a number or a name that verbs.h has");
 	else if (f->size < 8 && to >> (8 * f->size) && (int64_t)to > 0)
-		vread_bad_word(r, f->name, &v, "a smaller number");
+		vread_fail_word(r, f->name, &v, "a smaller number");
 	else
-		store(at, f->size, to);
+		call_parse_store(at, f->size, to);
 }
 
-static void read_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base);
+static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base);
 
-static void read_struct(struct reader *r, const char *name, const struct vstruct *s, uint8_t *at)
+static void call_parse_struct(struct reader *r, const char *name, const struct vstruct *s,
+			      uint8_t *at)
 {
 	uint32_t was = r->path_len;
 	int n = snprintf(r->path + was, sizeof(r->path) - was, "%s.", name);
 
 	if (n > 0 && was + (uint32_t)n < sizeof(r->path))
 		r->path_len += (uint32_t)n;
-	read_fields(r, s->fields, s->n, at);
+	call_parse_fields(r, s->fields, s->n, at);
 	r->path_len = was;
 	r->path[was] = '\0';
 }
@@ -68,32 +69,32 @@ static void read_struct(struct reader *r, const char *name, const struct vstruct
 /* What follows a flow's attributes is of any length. */
 #define FLOW_ROOM (8u << 10)
 
-static void read_pointer(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_pointer(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	const struct vstruct *s = f->aux;
 	struct word v;
 	uint8_t *p;
 
-	if (vread_take(r, f->name, &v)) {
+	if (vread_take_word(r, f->name, &v)) {
 		if (!vread_word_is(&v, "-"))
-			vread_bad_word(r, f->name, &v, "\"-\", or fields of the struct");
+			vread_fail_word(r, f->name, &v, "\"-\", or fields of the struct");
 		return;
 	}
-	p = vread_arena(r, s == &vstruct_flow_attr ? s->size + FLOW_ROOM : s->size);
+	p = vread_alloc(r, s == &vstruct_flow_attr ? s->size + FLOW_ROOM : s->size);
 	if (!p)
 		return;
-	store_pointer(at, p);
-	read_struct(r, f->name, s, p);
+	call_parse_store_pointer(at, p);
+	call_parse_struct(r, f->name, s, p);
 }
 
-static bool take_count(struct reader *r, const struct vfield *f, uint32_t max, struct word *rest,
-		       uint32_t *n)
+static bool call_parse_count(struct reader *r, const struct vfield *f, uint32_t max,
+			     struct word *rest, uint32_t *n)
 {
 	const char *colon;
 	struct word v;
 	uint64_t count;
 
-	if (!vread_take(r, f->name, &v))
+	if (!vread_take_word(r, f->name, &v))
 		return false;
 	colon = memchr(v.s, ':', v.len);
 	*rest = v;
@@ -103,14 +104,14 @@ static bool take_count(struct reader *r, const struct vfield *f, uint32_t max, s
 		v.len = (size_t)(colon - v.s);
 	}
 	if (!vread_word_number(&v, &count) || count > max) {
-		vread_bad_word(r, f->name, &v, "a number that is not too large");
+		vread_fail_word(r, f->name, &v, "a number that is not too large");
 		return false;
 	}
 	*n = (uint32_t)count;
 	return true;
 }
 
-static void read_array(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_array(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	const struct vstruct *s = f->aux;
 	struct word rest;
@@ -118,61 +119,61 @@ static void read_array(struct reader *r, const struct vfield *f, uint8_t *at)
 	char name[64];
 	uint8_t *p;
 
-	if (!take_count(r, f, VCALL_ARRAY, &rest, &n))
+	if (!call_parse_count(r, f, VCALL_ARRAY, &rest, &n))
 		return;
-	p = vread_counted(r, n, s->size);
+	p = vread_alloc_array(r, n, s->size);
 	if (!p)
 		return;
-	store_pointer(at, p);
+	call_parse_store_pointer(at, p);
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, i);
-		read_struct(r, name, s, p + (size_t)i * s->size);
+		call_parse_struct(r, name, s, p + (size_t)i * s->size);
 	}
 }
 
-static void read_objects(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_objects(struct reader *r, const struct vfield *f, uint8_t *base)
 {
-	uint64_t log = vfield_int(base + f->count_off, f->count_size);
+	uint64_t log = vfield_read_int(base + f->count_off, f->count_size);
 	struct word v;
 	char name[64];
 	void **p;
 	uint32_t i;
 
 	if (log > 8) {
-		vread_wrong(r, "%s%s: a table of more than 256", r->path, f->name);
+		vread_fail(r, "%s%s: a table of more than 256", r->path, f->name);
 		return;
 	}
-	p = vread_arena(r, sizeof(*p) << log);
+	p = vread_alloc(r, sizeof(*p) << log);
 	if (!p)
 		return;
 	for (i = 0; i < 1u << log; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, i);
-		if (vread_take(r, name, &v))
+		if (vread_take_word(r, name, &v))
 			p[i] = vread_word_object(r, name, &v, f->obj);
 	}
-	store_pointer(base + f->off, p);
+	call_parse_store_pointer(base + f->off, p);
 }
 
-static void read_bytes(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_bytes(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct word rest;
 	uint32_t i, n;
 	uint64_t v;
 	uint8_t *p;
 
-	if (!take_count(r, f, VCALL_BYTES, &rest, &n))
+	if (!call_parse_count(r, f, VCALL_BYTES, &rest, &n))
 		return;
-	p = vread_counted(r, n, 1);
+	p = vread_alloc_array(r, n, 1);
 	if (!p)
 		return;
-	store_pointer(at, p);
+	call_parse_store_pointer(at, p);
 	if (f->kind == VK_BYTES) {
 		if (rest.len != 2 * (size_t)n || !vread_word_hex(&rest, p, n))
-			vread_bad_word(r, f->name, &rest, "as many bytes in hexadecimal digits");
+			vread_fail_word(r, f->name, &rest, "as many bytes in hexadecimal digits");
 		return;
 	}
 	if (rest.len != (n + 7) / 8) {
-		vread_bad_word(r, f->name, &rest, "a ~ for each eight bytes");
+		vread_fail_word(r, f->name, &rest, "a ~ for each eight bytes");
 		return;
 	}
 	for (i = 0; i < n; i += 8) {
@@ -181,7 +182,7 @@ static void read_bytes(struct reader *r, const struct vfield *f, uint8_t *at)
 	}
 }
 
-static void read_element(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_element(struct reader *r, const struct vfield *f, uint8_t *base)
 {
 	static const enum vobj kinds[] = { VOBJ_CQ, VOBJ_QP, VOBJ_SRQ, VOBJ_WQ };
 	struct ibv_async_event *e = (void *)base;
@@ -189,7 +190,7 @@ static void read_element(struct reader *r, const struct vfield *f, uint8_t *base
 	uint64_t port;
 	uint32_t i;
 
-	if (!vread_take(r, f->name, &v))
+	if (!vread_take_word(r, f->name, &v))
 		return;
 	for (i = 0; i < VDESC_COUNT(kinds); i++)
 		if (vread_word_ordinal(&v, kinds[i])) {
@@ -199,20 +200,20 @@ static void read_element(struct reader *r, const struct vfield *f, uint8_t *base
 	if (vread_word_number(&v, &port) && port <= 255)
 		e->element.port_num = (int)port;
 	else
-		vread_bad_word(r, f->name, &v, "an object or a port");
+		vread_fail_word(r, f->name, &v, "an object or a port");
 }
 
-static void read_specs(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_specs(struct reader *r, const struct vfield *f, uint8_t *base)
 {
-	uint64_t n = vfield_int(base + f->count_off, f->count_size);
+	uint64_t n = vfield_read_int(base + f->count_off, f->count_size);
 	uint8_t *p = base + f->off, *end = p + FLOW_ROOM;
 	uint16_t size;
 	struct word v;
 	void *obj;
 
-	for (; n && vread_take(r, "spec", &v); n--) {
+	for (; n && vread_take_word(r, "spec", &v); n--) {
 		if (v.len < 16 || !vread_word_hex(&v, p, (size_t)(end - p))) {
-			vread_bad_word(r, "spec", &v, "bytes in hexadecimal digits");
+			vread_fail_word(r, "spec", &v, "bytes in hexadecimal digits");
 			return;
 		}
 		memcpy(&size, p + sizeof(enum ibv_flow_spec_type), sizeof(size));
@@ -220,14 +221,14 @@ static void read_specs(struct reader *r, const struct vfield *f, uint8_t *base)
 		if (v.len == 16 && (size < 8 || size > sizeof(struct ibv_flow_spec)))
 			return;
 		if (size != v.len / 2) {
-			vread_bad_word(r, "spec", &v, "as many bytes as its size says");
+			vread_fail_word(r, "spec", &v, "as many bytes as its size says");
 			return;
 		}
-		if (vread_take(r, "spec.counters", &v)) {
+		if (vread_take_word(r, "spec.counters", &v)) {
 			obj = vread_word_object(r, "spec.counters", &v, VOBJ_CNT);
 			if (size != sizeof(struct ibv_flow_spec_counter_action)) {
-				vread_wrong(r, "%sspec.counters: not behind one that counts",
-					    r->path);
+				vread_fail(r, "%sspec.counters: not behind one that counts",
+					   r->path);
 				return;
 			}
 			memcpy(p + offsetof(struct ibv_flow_spec_counter_action, counters), &obj,
@@ -236,86 +237,86 @@ static void read_specs(struct reader *r, const struct vfield *f, uint8_t *base)
 		p += size;
 	}
 	if (n)
-		vread_wrong(r, "%sspec: %llu more expected", r->path, (unsigned long long)n);
+		vread_fail(r, "%sspec: %llu more expected", r->path, (unsigned long long)n);
 }
 
-static void read_device(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_device(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct ibv_device *dev;
 	struct word v;
 	char *name;
 
-	if (!vread_take(r, f->name, &v))
+	if (!vread_take_word(r, f->name, &v))
 		return;
 	name = vread_word_text(r, f->name, &v);
 	if (!name || !r->env->device)
 		return;
 	dev = r->env->device(r->env->arg, name);
 	if (!dev)
-		vread_wrong(r, "%s=\"%s\": there is no such device", f->name, name);
-	store_pointer(at, dev);
+		vread_fail(r, "%s=\"%s\": there is no such device", f->name, name);
+	call_parse_store_pointer(at, dev);
 }
 
 /* Room for what is stored there, unless the program did not want it. */
-static void read_out(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_out(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct word v;
 
-	if (!vread_take(r, f->name, &v))
-		store_pointer(at, vread_arena(r, 8));
+	if (!vread_take_word(r, f->name, &v))
+		call_parse_store_pointer(at, vread_alloc(r, 8));
 	else if (!vread_word_is(&v, "-"))
-		vread_bad_word(r, f->name, &v, "\"-\"");
+		vread_fail_word(r, f->name, &v, "\"-\"");
 }
 
 /* The port may be one that this run has given another number. */
-static void read_address(struct reader *r, const struct vfield *f, const struct word *v,
-			 uint8_t *at)
+static void call_parse_address(struct reader *r, const struct vfield *f, const struct word *v,
+			       uint8_t *at)
 {
-	struct sockaddr_storage *sa = vread_counted(r, sizeof(*sa), 1);
+	struct sockaddr_storage *sa = vread_alloc_array(r, sizeof(*sa), 1);
 	/* It lies at the same place in both. */
 	struct sockaddr_in *in = (void *)sa;
 
-	store_pointer(at, sa);
+	call_parse_store_pointer(at, sa);
 	if (sa && !vread_word_address(v, sa))
-		vread_bad_word(r, f->name, v, "ADDRESS:PORT or [ADDRESS%SCOPE]:PORT");
+		vread_fail_word(r, f->name, v, "ADDRESS:PORT or [ADDRESS%SCOPE]:PORT");
 	else if (sa && r->env->port && (sa->ss_family == AF_INET || sa->ss_family == AF_INET6))
 		in->sin_port = htons(r->env->port(r->env->arg, ntohs(in->sin_port)));
 }
 
-static void read_value(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_value(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct word v;
 	uint8_t *p = at;
 
 	if (f->kind == VK_PGID && (f->dir & VDIR_OUT)) {
-		store_pointer(at, vread_arena(r, sizeof(union ibv_gid)));
+		call_parse_store_pointer(at, vread_alloc(r, sizeof(union ibv_gid)));
 		return;
 	}
-	if (!vread_take(r, f->name, &v))
+	if (!vread_take_word(r, f->name, &v))
 		return;
 	switch (f->kind) {
 	case VK_OBJ:
-		store_pointer(at, vread_word_object(r, f->name, &v, f->obj));
+		call_parse_store_pointer(at, vread_word_object(r, f->name, &v, f->obj));
 		break;
 	case VK_STR:
-		store_pointer(at, vread_word_text(r, f->name, &v));
+		call_parse_store_pointer(at, vread_word_text(r, f->name, &v));
 		break;
 	case VK_PGID:
-		p = vread_arena(r, sizeof(union ibv_gid));
-		store_pointer(at, p);
+		p = vread_alloc(r, sizeof(union ibv_gid));
+		call_parse_store_pointer(at, p);
 		if (p && !vread_word_hex(&v, p, sizeof(union ibv_gid)))
-			vread_bad_word(r, f->name, &v, "32 hexadecimal digits");
+			vread_fail_word(r, f->name, &v, "32 hexadecimal digits");
 		break;
 	case VK_PSOCKADDR:
-		read_address(r, f, &v, at);
+		call_parse_address(r, f, &v, at);
 		break;
 	default: /* bytes that lie here */
 		if (v.len != 2 * (size_t)f->size || !vread_word_hex(&v, at, f->size))
-			vread_bad_word(r, f->name, &v, "hexadecimal digits, two a byte");
+			vread_fail_word(r, f->name, &v, "hexadecimal digits, two a byte");
 	}
 }
 
-static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_field(struct reader *r, const struct vfield *f, uint8_t *base)
 {
 	uint8_t *at = base + f->off;
 
@@ -325,7 +326,7 @@ static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
 	case VK_HEX:
 	case VK_ENUM:
 	case VK_FLAGS:
-		read_integer(r, f, at);
+		call_parse_integer(r, f, at);
 		break;
 	case VK_BE:
 	case VK_OBJ:
@@ -334,38 +335,38 @@ static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
 	case VK_HERE:
 	case VK_PGID:
 	case VK_PSOCKADDR:
-		read_value(r, f, at);
+		call_parse_value(r, f, at);
 		break;
 	case VK_DEV:
-		read_device(r, f, at);
+		call_parse_device(r, f, at);
 		break;
 	case VK_STRUCT:
-		read_struct(r, f->name, f->aux, at);
+		call_parse_struct(r, f->name, f->aux, at);
 		break;
 	case VK_PTR:
 	case VK_PMASK:
-		read_pointer(r, f, at);
+		call_parse_pointer(r, f, at);
 		break;
 	case VK_ARRAY:
-		read_array(r, f, at);
+		call_parse_array(r, f, at);
 		break;
 	case VK_OBJS:
-		read_objects(r, f, base);
+		call_parse_objects(r, f, base);
 		break;
 	case VK_BYTES:
 	case VK_PRIVATE:
-		read_bytes(r, f, at);
+		call_parse_bytes(r, f, at);
 		break;
 	case VK_OUT:
 	case VK_OUTOBJ:
 	case VK_OUTPTR:
-		read_out(r, f, at);
+		call_parse_out(r, f, at);
 		break;
 	case VK_ELEMENT:
-		read_element(r, f, base);
+		call_parse_element(r, f, base);
 		break;
 	case VK_SPECS:
-		read_specs(r, f, base);
+		call_parse_specs(r, f, base);
 		break;
 	default:
 		break;
@@ -373,28 +374,28 @@ static void read_field(struct reader *r, const struct vfield *f, uint8_t *base)
 }
 
 /* A call reads as many things as it is told of: there must be as many. */
-static void check_count(struct reader *r, const struct vfield *f, const uint8_t *base)
+static void call_parse_check_count(struct reader *r, const struct vfield *f, const uint8_t *base)
 {
 	bool args = base == (const uint8_t *)r->p->args;
 	uint64_t n, *p;
 
 	memcpy(&p, base + f->off, sizeof(p));
-	n = f->count_off == VCOUNT_NEXT ? vfield_int(base + f->off + 8, 8)
-					: vfield_int(base + f->count_off, f->count_size);
+	n = f->count_off == VCOUNT_NEXT ? vfield_read_int(base + f->off + 8, 8)
+					: vfield_read_int(base + f->count_off, f->count_size);
 	/* A struct may do without; libraries look at such a pointer. */
 	if (p ? n > p[-2] : n && args)
-		vread_wrong(r, "%s%s: fewer than the %llu that the call is told of", r->path,
-			    f->name, (unsigned long long)n);
+		vread_fail(r, "%s%s: fewer than the %llu that the call is told of", r->path,
+			   f->name, (unsigned long long)n);
 }
 
-static bool is_counted(const struct vfield *f)
+static bool field_is_counted(const struct vfield *f)
 {
 	return (f->kind == VK_BYTES || f->kind == VK_PRIVATE || f->kind == VK_ARRAY ||
 		f->kind == VK_PSOCKADDR) &&
 	       f->dir & VDIR_IN && f->count_off < VCOUNT_RET;
 }
 
-static void read_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base)
+static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base)
 {
 	bool args = base == (uint8_t *)r->p->args;
 	uint32_t i;
@@ -402,14 +403,14 @@ static void read_fields(struct reader *r, const struct vfield *f, uint32_t n, ui
 	/* Arguments that only take something up need room nevertheless. */
 	for (i = 0; i < n && !r->bad; i++)
 		if (args ? f[i].dir : f[i].dir & VDIR_IN)
-			read_field(r, &f[i], base);
+			call_parse_field(r, &f[i], base);
 	for (i = 0; i < n && !r->bad; i++)
-		if (is_counted(&f[i]))
-			check_count(r, &f[i], base);
+		if (field_is_counted(&f[i]))
+			call_parse_check_count(r, &f[i], base);
 }
 
 /* Room for arrays that the call fills, as many as the argument behind says. */
-static void make_room(struct reader *r, const struct vcall_desc *d)
+static void call_parse_make_room(struct reader *r, const struct vcall_desc *d)
 {
 	const struct vfield *f;
 	uint64_t n, size;
@@ -423,9 +424,9 @@ static void make_room(struct reader *r, const struct vcall_desc *d)
 		n = r->p->args[i + 1];
 		size = f->kind == VK_U64S ? 8 : ((const struct vstruct *)f->aux)->size;
 		if (n > VCALL_ARENA)
-			vread_wrong(r, "%s: more than a call may take", f->name);
+			vread_fail(r, "%s: more than a call may take", f->name);
 		else
-			r->p->args[i] = (uintptr_t)vread_arena(r, n * size);
+			r->p->args[i] = (uintptr_t)vread_alloc(r, n * size);
 	}
 }
 
@@ -454,17 +455,17 @@ int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint
 	p->call = (enum vcall)call;
 	p->out = (uint32_t)(out + 3 - line);
 	r.at += name < (size_t)(r.end - line) ? name + 1 : name;
-	read_fields(&r, vcall_descs[call].args, vcall_descs[call].n_args, (uint8_t *)p->args);
-	make_room(&r, &vcall_descs[call]);
+	call_parse_fields(&r, vcall_descs[call].args, vcall_descs[call].n_args, (uint8_t *)p->args);
+	call_parse_make_room(&r, &vcall_descs[call]);
 	if (!r.bad && r.at < r.end)
-		vread_wrong(&r, "%.*s: not expected here",
-			    vread_word_len(&r) > 60 ? 60 : (int)vread_word_len(&r), r.at);
+		vread_fail(&r, "%.*s: not expected here",
+			   vread_word_len(&r) > 60 ? 60 : (int)vread_word_len(&r), r.at);
 	return r.bad ? -EINVAL : 0;
 }
 
 /* --- objects that a call has made ------------------------------------------------------------- */
 
-void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj)
+void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj)
 {
 	const char *at = w->record, *end = w->record + w->record_len;
 	size_t len = w->path_len + strlen(name);
@@ -487,8 +488,8 @@ void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj)
 	}
 }
 
-void vcall_bind(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
-		const struct vcall_env *env)
+void vcall_bind_objects(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
+			const struct vcall_env *env)
 {
 	struct vwalk w = { .env = env,
 			   .args = p->args,
@@ -506,6 +507,6 @@ void vcall_bind(struct vcall_parsed *p, const char *line, size_t len, uint64_t r
 		if (ord && env->bind)
 			env->bind(env->arg, d->ret - VRET_NEW, ord, (void *)(uintptr_t)ret);
 	}
-	if (!vcall_failed(p->call, ret, 0))
+	if (!vcall_error(p->call, ret, 0))
 		vcall_walk_bind(&w, p->call);
 }

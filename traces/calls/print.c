@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-uint32_t vcall_makes(enum vcall call, const uint64_t *args)
+uint32_t vcall_made_kinds(enum vcall call, const uint64_t *args)
 {
 	const uint32_t ctx = 1u << VOBJ_CTX | 1u << VOBJ_PD, evch = 1u << VOBJ_EVCH;
 	const uint32_t queues = 1u << VOBJ_QP | 1u << VOBJ_CQ | 1u << VOBJ_CH;
@@ -40,7 +40,7 @@ uint32_t vcall_makes(enum vcall call, const uint64_t *args)
 	}
 }
 
-int vcall_failed(enum vcall call, uint64_t ret, int err)
+int vcall_error(enum vcall call, uint64_t ret, int err)
 {
 	int r = (int)ret;
 
@@ -60,119 +60,119 @@ int vcall_failed(enum vcall call, uint64_t ret, int err)
 	}
 }
 
-static void put_error(struct vwalk *w, int err)
+static void call_print_error(struct vwalk *w, int err)
 {
 	const char *name = strerrorname_np(err);
 
 	if (name)
-		vwalk_add(w, "%s", name);
+		vwalk_print(w, "%s", name);
 	else
-		vwalk_add(w, "%d", err);
+		vwalk_print(w, "%d", err);
 }
 
-static void put_devices(struct vwalk *w, struct ibv_device **list)
+static void call_print_devices(struct vwalk *w, struct ibv_device **list)
 {
 	for (; *list; list++) {
-		vwalk_add(w, " ");
-		vwalk_quoted(w, (*list)->name, sizeof((*list)->name));
+		vwalk_print(w, " ");
+		vwalk_print_quoted(w, (*list)->name, sizeof((*list)->name));
 	}
 }
 
-static void put_contexts(struct vwalk *w, struct ibv_context **list)
+static void call_print_contexts(struct vwalk *w, struct ibv_context **list)
 {
 	char name[16];
 	uint32_t i;
 
 	for (i = 0; i < VCALL_ARRAY && list[i]; i++) {
 		snprintf(name, sizeof(name), "[%u]", i);
-		vwalk_object(w, name, VOBJ_CTX, list[i], false);
+		vwalk_print_object(w, name, VOBJ_CTX, list[i], false);
 	}
 }
 
-static void put_result(struct vwalk *w, uint32_t kind, uint64_t ret, int failed)
+static void call_print_result(struct vwalk *w, uint32_t kind, uint64_t ret, int failed)
 {
 	uint32_t ord;
 
 	switch (kind) {
 	case VRET_VOID:
-		vwalk_add(w, "void");
+		vwalk_print(w, "void");
 		break;
 	case VRET_INT:
 	case VRET_COUNT:
 		if (failed)
-			put_error(w, failed);
+			call_print_error(w, failed);
 		else
-			vwalk_add(w, "%lld", (long long)ret);
+			vwalk_print(w, "%lld", (long long)ret);
 		break;
 	case VRET_ERR:
 		if (failed)
-			put_error(w, failed);
+			call_print_error(w, failed);
 		else
-			vwalk_add(w, "0");
+			vwalk_print(w, "0");
 		break;
 	case VRET_M1:
 	case VRET_REREG:
-		vwalk_add(w, "%d", (int)ret);
+		vwalk_print(w, "%d", (int)ret);
 		break;
 	case VRET_DEVS:
 	case VRET_CTXS:
-		vwalk_add(w, "%s", ret ? "list" : "NULL");
+		vwalk_print(w, "%s", ret ? "list" : "NULL");
 		break;
 	default:
 		ord = ret && w->env->name ? w->env->name(w->env->arg, kind - VRET_NEW,
 							 (void *)(uintptr_t)ret, true)
 					  : 0;
 		if (ord)
-			vwalk_add(w, "%s%u", vobj_names[kind - VRET_NEW], ord);
+			vwalk_print(w, "%s%u", vobj_names[kind - VRET_NEW], ord);
 		else
-			vwalk_add(w, "%s", ret ? "?" : "NULL");
+			vwalk_print(w, "%s", ret ? "?" : "NULL");
 	}
 	if (failed && kind != VRET_ERR && kind != VRET_COUNT) {
-		vwalk_add(w, " ");
-		put_error(w, failed);
+		vwalk_print(w, " ");
+		call_print_error(w, failed);
 	}
 }
 
 /* What a new object's own numbers are: others are told them. */
-static void put_numbers(struct vwalk *w, uint32_t kind, const void *obj)
+static void call_print_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 {
 	const struct ibv_mr *mr = obj;
 	const struct ibv_qp *qp = obj;
 	const struct ibv_mw *mw = obj;
 
 	if (kind == VRET_NEW + VOBJ_MR) {
-		vwalk_add(w, " addr=");
-		vwalk_fact(w, VFACT_ADDR, (uintptr_t)mr->addr);
-		vwalk_add(w, " length=%llu lkey=", (unsigned long long)mr->length);
-		vwalk_fact(w, VFACT_KEY, mr->lkey);
-		vwalk_add(w, " rkey=");
-		vwalk_fact(w, VFACT_KEY, mr->rkey);
-		vwalk_add(w, " handle=");
-		vwalk_fact(w, VFACT_HANDLE, mr->handle);
+		vwalk_print(w, " addr=");
+		vwalk_print_fact(w, VFACT_ADDR, (uintptr_t)mr->addr);
+		vwalk_print(w, " length=%llu lkey=", (unsigned long long)mr->length);
+		vwalk_print_fact(w, VFACT_KEY, mr->lkey);
+		vwalk_print(w, " rkey=");
+		vwalk_print_fact(w, VFACT_KEY, mr->rkey);
+		vwalk_print(w, " handle=");
+		vwalk_print_fact(w, VFACT_HANDLE, mr->handle);
 	} else if (kind == VRET_NEW + VOBJ_PD) {
-		vwalk_add(w, " handle=");
-		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_pd *)obj)->handle);
+		vwalk_print(w, " handle=");
+		vwalk_print_fact(w, VFACT_HANDLE, ((const struct ibv_pd *)obj)->handle);
 	} else if (kind == VRET_NEW + VOBJ_DM) {
-		vwalk_add(w, " handle=");
-		vwalk_fact(w, VFACT_HANDLE, ((const struct ibv_dm *)obj)->handle);
+		vwalk_print(w, " handle=");
+		vwalk_print_fact(w, VFACT_HANDLE, ((const struct ibv_dm *)obj)->handle);
 	} else if (kind == VRET_NEW + VOBJ_QP) {
-		vwalk_add(w, " qp_num=");
-		vwalk_fact(w, VFACT_QPN, qp->qp_num);
+		vwalk_print(w, " qp_num=");
+		vwalk_print_fact(w, VFACT_QPN, qp->qp_num);
 	} else if (kind == VRET_NEW + VOBJ_MW) {
-		vwalk_add(w, " rkey=");
-		vwalk_fact(w, VFACT_KEY, mw->rkey);
+		vwalk_print(w, " rkey=");
+		vwalk_print_fact(w, VFACT_KEY, mw->rkey);
 	} else if (kind == VRET_NEW + VOBJ_CTX) {
 		/* By which another program may import it. */
-		vwalk_add(w, " cmd_fd=");
-		vwalk_fact(w, VFACT_FD,
-			   (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);
+		vwalk_print(w, " cmd_fd=");
+		vwalk_print_fact(w, VFACT_FD,
+				 (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);
 	} else if (kind == VRET_NEW + VOBJ_CQ) {
-		vwalk_add(w, " cqe=%d", ((const struct ibv_cq *)obj)->cqe);
+		vwalk_print(w, " cqe=%d", ((const struct ibv_cq *)obj)->cqe);
 	}
 }
 
-void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
-		  const struct vcall_env *env)
+void vcall_print_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
+		    const struct vcall_env *env)
 {
 	const struct vcall_desc *d = &vcall_descs[call];
 	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_IN };
@@ -181,41 +181,41 @@ void vcall_put_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
 	t->n_facts = 0;
 	t->lost = false;
 	t->unknown = 0;
-	vwalk_add(&w, "%s", d->name);
-	vwalk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
+	vwalk_print(&w, "%s", d->name);
+	vwalk_walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
 }
 
-void vcall_put_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
-		   int err, const struct vcall_env *env)
+void vcall_print_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
+		     int err, const struct vcall_env *env)
 {
 	const struct vcall_desc *d = &vcall_descs[call];
 	struct vwalk w = { .t = t, .env = env, .args = args, .dir = VDIR_OUT, .ret = ret };
-	int failed = vcall_failed(call, ret, err);
+	int failed = vcall_error(call, ret, err);
 
-	vwalk_add(&w, " = ");
-	put_result(&w, d->ret, ret, failed);
+	vwalk_print(&w, " = ");
+	call_print_result(&w, d->ret, ret, failed);
 	if (failed)
 		return;
 	if (d->ret >= VRET_NEW)
-		put_numbers(&w, d->ret, (void *)(uintptr_t)ret);
+		call_print_numbers(&w, d->ret, (void *)(uintptr_t)ret);
 	else if (d->ret == VRET_DEVS)
-		put_devices(&w, (struct ibv_device **)(uintptr_t)ret);
+		call_print_devices(&w, (struct ibv_device **)(uintptr_t)ret);
 	else if (d->ret == VRET_CTXS)
-		put_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
+		call_print_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
 	else if (call == VCALL_ibv_rereg_mr)
-		put_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
+		call_print_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
 	else if (call == VCALL_ibv_bind_mw)
-		put_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
-	w.makes = vcall_makes(call, args);
-	vwalk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
+		call_print_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
+	w.makes = vcall_made_kinds(call, args);
+	vwalk_walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
 }
 
 void vcall_walk_bind(struct vwalk *w, enum vcall call)
 {
 	const struct vcall_desc *d = &vcall_descs[call];
 
-	w->makes = vcall_makes(call, w->args);
+	w->makes = vcall_made_kinds(call, w->args);
 	if (d->ret == VRET_CTXS && w->ret)
-		put_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
-	vwalk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);
+		call_print_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
+	vwalk_walk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);
 }

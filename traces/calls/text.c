@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void vwalk_add(struct vwalk *w, const char *fmt, ...)
+void vwalk_print(struct vwalk *w, const char *fmt, ...)
 {
 	struct vcall_text *t = w->t;
 	size_t room = sizeof(t->text) - t->len;
@@ -24,7 +24,7 @@ void vwalk_add(struct vwalk *w, const char *fmt, ...)
 	t->len += (uint32_t)n;
 }
 
-void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value)
+void vwalk_print_fact(struct vwalk *w, uint32_t kind, uint64_t value)
 {
 	struct vcall_text *t = w->t;
 
@@ -32,90 +32,91 @@ void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value)
 		t->lost = true;
 		return;
 	}
-	vwalk_add(w, "~");
+	vwalk_print(w, "~");
 	if (t->lost)
 		return;
 	t->facts[t->n_facts].value = value;
 	t->facts[t->n_facts++].kind = kind;
 }
 
-void vwalk_key(struct vwalk *w, const char *name)
+void vwalk_print_key(struct vwalk *w, const char *name)
 {
-	vwalk_add(w, " %s%s=", w->path, name);
+	vwalk_print(w, " %s%s=", w->path, name);
 }
 
-void vwalk_quoted(struct vwalk *w, const char *s, size_t max)
+void vwalk_print_quoted(struct vwalk *w, const char *s, size_t max)
 {
 	size_t i;
 
-	vwalk_add(w, "\"");
+	vwalk_print(w, "\"");
 	for (i = 0; i < max && s[i]; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c <= ' ' || c == '"' || c == '\\' || c >= '~')
-			vwalk_add(w, "\\x%02x", c);
+			vwalk_print(w, "\\x%02x", c);
 		else
-			vwalk_add(w, "%c", c);
+			vwalk_print(w, "%c", c);
 	}
-	vwalk_add(w, "\"");
+	vwalk_print(w, "\"");
 }
 
-void vwalk_hex(struct vwalk *w, const void *bytes, size_t n)
+void vwalk_print_hex(struct vwalk *w, const void *bytes, size_t n)
 {
 	const uint8_t *b = bytes;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		vwalk_add(w, "%02x", b[i]);
+		vwalk_print(w, "%02x", b[i]);
 }
 
-void vwalk_named(struct vwalk *w, const struct vnames *names, uint64_t v)
+void vwalk_print_name(struct vwalk *w, const struct vnames *names, uint64_t v)
 {
 	uint32_t i;
 
 	for (i = 0; i < names->n; i++)
 		if (names->name[i].value == v) {
-			vwalk_add(w, "%s", names->name[i].name);
+			vwalk_print(w, "%s", names->name[i].name);
 			return;
 		}
-	vwalk_add(w, "%llu", (unsigned long long)v);
+	vwalk_print(w, "%llu", (unsigned long long)v);
 }
 
-void vwalk_flags(struct vwalk *w, const struct vnames *names, uint64_t v)
+void vwalk_print_flags(struct vwalk *w, const struct vnames *names, uint64_t v)
 {
 	const char *sep = "";
 	uint32_t i;
 
 	for (i = 0; i < names->n; i++)
 		if (v & names->name[i].value) {
-			vwalk_add(w, "%s%s", sep, names->name[i].name);
+			vwalk_print(w, "%s%s", sep, names->name[i].name);
 			v &= ~names->name[i].value;
 			sep = "|";
 		}
 	if (v)
-		vwalk_add(w, "%s%#llx", sep, (unsigned long long)v);
+		vwalk_print(w, "%s%#llx", sep, (unsigned long long)v);
 }
 
-void vwalk_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh)
+void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh)
 {
 	uint32_t ord;
 
 	if (w->record) {
-		vwalk_bind(w, name, kind, obj);
+		vwalk_bind_object(w, name, kind, obj);
 		return;
 	}
 	if (!obj)
 		return;
 	ord = w->env->name ? w->env->name(w->env->arg, kind, obj, fresh) : 0;
-	vwalk_key(w, name);
+	vwalk_print_key(w, name);
 	if (ord)
-		vwalk_add(w, "%s%u", vobj_names[kind], ord);
+		vwalk_print(w, "%s%u", vobj_names[kind], ord);
 	else
-		vwalk_add(w, "?");
+		vwalk_print(w, "?");
 }
 
 /* The port of an address that came out is the system's choice as often as not. */
-void vwalk_address(struct vwalk *w, const char *name, const struct sockaddr *sa, uint32_t port_fact)
+void vwalk_print_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
+			 uint32_t port_fact)
 {
 	const struct sockaddr_in6 *in6 = (const void *)sa;
 	const struct sockaddr_in *in = (const void *)sa;
@@ -124,28 +125,29 @@ void vwalk_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
 
 	if (!sa || !sa->sa_family || w->record)
 		return;
-	vwalk_key(w, name);
+	vwalk_print_key(w, name);
 	switch (sa->sa_family) {
 	case AF_INET:
-		vwalk_add(w, "%s:", inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)));
+		vwalk_print(w, "%s:", inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)));
 		port = ntohs(in->sin_port);
 		break;
 	case AF_INET6:
-		vwalk_add(w, "[%s%%%u]:", inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)),
-			  in6->sin6_scope_id);
+		vwalk_print(w,
+			    "[%s%%%u]:", inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)),
+			    in6->sin6_scope_id);
 		port = ntohs(in6->sin6_port);
 		break;
 	case VCALL_AF_IB:
-		vwalk_add(w, "ib:");
-		vwalk_hex(w, sa, VCALL_SIZE_IB);
+		vwalk_print(w, "ib:");
+		vwalk_print_hex(w, sa, VCALL_SIZE_IB);
 		return;
 	default:
-		vwalk_add(w, "family%u", sa->sa_family);
+		vwalk_print(w, "family%u", sa->sa_family);
 		w->t->unknown++;
 		return;
 	}
 	if (port_fact)
-		vwalk_fact(w, port_fact, port);
+		vwalk_print_fact(w, port_fact, port);
 	else
-		vwalk_add(w, "%u", port);
+		vwalk_print(w, "%u", port);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t vfield_int(const void *at, uint32_t size)
+uint64_t vfield_read_int(const void *at, uint32_t size)
 {
 	uint64_t v = 0;
 
@@ -20,7 +20,7 @@ uint64_t vfield_int(const void *at, uint32_t size)
 	return v;
 }
 
-static void *pointer_at(const void *at)
+static void *walk_pointer_at(const void *at)
 {
 	void *p;
 
@@ -28,8 +28,8 @@ static void *pointer_at(const void *at)
 	return p;
 }
 
-/* @name is put behind the path for what lies in it. Return: where the path was, for path_back(). */
-static uint32_t path_into(struct vwalk *w, const char *name)
+/* @name is put behind the path for what lies in it. Return: where the path was, for walk_path_pop(). */
+static uint32_t walk_path_push(struct vwalk *w, const char *name)
 {
 	uint32_t was = w->path_len;
 	int n = snprintf(w->path + was, sizeof(w->path) - was, "%s.", name);
@@ -39,14 +39,14 @@ static uint32_t path_into(struct vwalk *w, const char *name)
 	return was;
 }
 
-static void path_back(struct vwalk *w, uint32_t was)
+static void walk_path_pop(struct vwalk *w, uint32_t was)
 {
 	w->path_len = was;
 	w->path[was] = '\0';
 }
 
 /* How many, or which mask, as the field says. */
-static uint64_t count_of(const struct vwalk *w, const struct vfield *f, const uint8_t *base)
+static uint64_t walk_count(const struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	switch (f->count_off) {
 	case VCOUNT_NONE:
@@ -54,40 +54,40 @@ static uint64_t count_of(const struct vwalk *w, const struct vfield *f, const ui
 	case VCOUNT_RET:
 		return (int64_t)w->ret > 0 ? w->ret : 0;
 	case VCOUNT_NEXT:
-		return vfield_int(base + f->off + 8, 8);
+		return vfield_read_int(base + f->off + 8, 8);
 	default:
-		return vfield_int(base + f->count_off, f->count_size);
+		return vfield_read_int(base + f->count_off, f->count_size);
 	}
 }
 
 static void walk_struct(struct vwalk *w, const char *name, const struct vstruct *s, const void *at,
 			uint64_t mask)
 {
-	uint32_t was = path_into(w, name);
+	uint32_t was = walk_path_push(w, name);
 
 	if (s->mask_off != VCOUNT_NONE) {
-		mask = vfield_int((const uint8_t *)at + s->mask_off, s->mask_size);
+		mask = vfield_read_int((const uint8_t *)at + s->mask_off, s->mask_size);
 		if (w->dir == VDIR_IN && (mask & ~s->known))
 			w->t->unknown++;
 	}
-	vwalk_fields(w, s->fields, s->n, at, mask);
-	path_back(w, was);
+	vwalk_walk_fields(w, s->fields, s->n, at, mask);
+	walk_path_pop(w, was);
 }
 
 static void walk_pointer(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	const void *p = pointer_at(base + f->off);
-	uint64_t mask = count_of(w, f, base);
+	const void *p = walk_pointer_at(base + f->off);
+	uint64_t mask = walk_count(w, f, base);
 
 	if (!p) {
 		if (w->dir == VDIR_IN) {
-			vwalk_key(w, f->name);
-			vwalk_add(w, "-");
+			vwalk_print_key(w, f->name);
+			vwalk_print(w, "-");
 		}
 		return;
 	}
 	if (f->kind == VK_PMASK && w->dir == VDIR_OUT)
-		mask = mask ? vfield_int((void *)(uintptr_t)mask, 4) : 0;
+		mask = mask ? vfield_read_int((void *)(uintptr_t)mask, 4) : 0;
 	else if (f->kind == VK_PMASK || f->count_off == VCOUNT_NONE)
 		mask = ~0ULL;
 	walk_struct(w, f->name, f->aux, p, mask);
@@ -96,8 +96,8 @@ static void walk_pointer(struct vwalk *w, const struct vfield *f, const uint8_t 
 static void walk_array(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	const struct vstruct *s = f->aux;
-	const uint8_t *p = pointer_at(base + f->off);
-	uint64_t i, n = p ? count_of(w, f, base) : 0;
+	const uint8_t *p = walk_pointer_at(base + f->off);
+	uint64_t i, n = p ? walk_count(w, f, base) : 0;
 	char name[64];
 
 	if (n > VCALL_ARRAY) {
@@ -105,8 +105,8 @@ static void walk_array(struct vwalk *w, const struct vfield *f, const uint8_t *b
 		n = VCALL_ARRAY;
 	}
 	if (n && !w->record) {
-		vwalk_key(w, f->name);
-		vwalk_add(w, "%u", (unsigned)n);
+		vwalk_print_key(w, f->name);
+		vwalk_print(w, "%u", (unsigned)n);
 	}
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, (unsigned)i);
@@ -116,8 +116,8 @@ static void walk_array(struct vwalk *w, const struct vfield *f, const uint8_t *b
 
 static void walk_objects(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	void **p = pointer_at(base + f->off);
-	uint64_t log = count_of(w, f, base);
+	void **p = walk_pointer_at(base + f->off);
+	uint64_t log = walk_count(w, f, base);
 	uint32_t i, n = 0;
 	char name[64];
 
@@ -127,47 +127,47 @@ static void walk_objects(struct vwalk *w, const struct vfield *f, const uint8_t 
 		w->t->unknown++;
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%u]", f->name, i);
-		vwalk_object(w, name, f->obj, p[i], false);
+		vwalk_print_object(w, name, f->obj, p[i], false);
 	}
 }
 
 static void walk_bytes(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	const uint8_t *p = pointer_at(base + f->off);
-	uint64_t i, n = p ? count_of(w, f, base) : 0, v;
+	const uint8_t *p = walk_pointer_at(base + f->off);
+	uint64_t i, n = p ? walk_count(w, f, base) : 0, v;
 
 	if (!n || w->record)
 		return;
-	vwalk_key(w, f->name);
+	vwalk_print_key(w, f->name);
 	if (n > VCALL_BYTES) {
 		w->t->unknown++;
 		n = VCALL_BYTES;
 	}
-	vwalk_add(w, "%u:", (unsigned)n);
+	vwalk_print(w, "%u:", (unsigned)n);
 	if (f->kind == VK_BYTES) {
-		vwalk_hex(w, p, n);
+		vwalk_print_hex(w, p, n);
 		return;
 	}
 	for (i = 0; i < n; i += 8) {
 		v = 0;
 		memcpy(&v, p + i, n - i < 8 ? n - i : 8);
-		vwalk_fact(w, VFACT_BYTES, v);
+		vwalk_print_fact(w, VFACT_BYTES, v);
 	}
 }
 
 static void walk_u64s(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	const uint64_t *p = pointer_at(base + f->off);
-	uint64_t i, n = p ? count_of(w, f, base) : 0;
+	const uint64_t *p = walk_pointer_at(base + f->off);
+	uint64_t i, n = p ? walk_count(w, f, base) : 0;
 
 	if (n > VCALL_ARRAY)
 		n = VCALL_ARRAY;
 	if (!n || w->record)
 		return;
-	vwalk_key(w, f->name);
-	vwalk_add(w, "%u:", (unsigned)n);
+	vwalk_print_key(w, f->name);
+	vwalk_print(w, "%u:", (unsigned)n);
 	for (i = 0; i < n; i++)
-		vwalk_fact(w, f->fact, p[i]);
+		vwalk_print_fact(w, f->fact, p[i]);
 }
 
 /* The object that an asynchronous event is about. */
@@ -177,7 +177,7 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 
 	switch (e->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		vwalk_object(w, f->name, VOBJ_CQ, e->element.cq, false);
+		vwalk_print_object(w, f->name, VOBJ_CQ, e->element.cq, false);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -187,19 +187,19 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		vwalk_object(w, f->name, VOBJ_QP, e->element.qp, false);
+		vwalk_print_object(w, f->name, VOBJ_QP, e->element.qp, false);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		vwalk_object(w, f->name, VOBJ_SRQ, e->element.srq, false);
+		vwalk_print_object(w, f->name, VOBJ_SRQ, e->element.srq, false);
 		break;
 	case IBV_EVENT_WQ_FATAL:
-		vwalk_object(w, f->name, VOBJ_WQ, e->element.wq, false);
+		vwalk_print_object(w, f->name, VOBJ_WQ, e->element.wq, false);
 		break;
 	default:
 		if (!w->record) {
-			vwalk_key(w, f->name);
-			vwalk_add(w, "%d", e->element.port_num);
+			vwalk_print_key(w, f->name);
+			vwalk_print(w, "%d", e->element.port_num);
 		}
 	}
 }
@@ -231,7 +231,7 @@ static void walk_param(struct vwalk *w, const struct vfield *f, const uint8_t *b
 /* Specifications of a flow, as they lie; pointers in them stand behind. */
 static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	uint32_t i, n = (uint32_t)count_of(w, f, base);
+	uint32_t i, n = (uint32_t)walk_count(w, f, base);
 	struct ibv_flow_spec_action_handle action;
 	struct ibv_flow_spec_counter_action count;
 	const uint8_t *p = base + f->off;
@@ -242,27 +242,28 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 
 	for (i = 0; i < n && !w->record; i++) {
 		memcpy(&head, p, sizeof(head));
-		vwalk_key(w, "spec");
+		vwalk_print_key(w, "spec");
 		switch (head.type) {
 		case IBV_FLOW_SPEC_ACTION_COUNT:
 			memcpy(&count, p, sizeof(count));
-			vwalk_hex(w, p, offsetof(struct ibv_flow_spec_counter_action, counters));
-			vwalk_hex(w, (uint8_t[sizeof(void *)]){ 0 }, sizeof(void *));
-			vwalk_object(w, "spec.counters", VOBJ_CNT, count.counters, false);
+			vwalk_print_hex(w, p,
+					offsetof(struct ibv_flow_spec_counter_action, counters));
+			vwalk_print_hex(w, (uint8_t[sizeof(void *)]){ 0 }, sizeof(void *));
+			vwalk_print_object(w, "spec.counters", VOBJ_CNT, count.counters, false);
 			break;
 		case IBV_FLOW_SPEC_ACTION_HANDLE:
 			/* Where the action is says nothing. */
 			w->t->unknown++;
 			memcpy(&action, p, sizeof(action));
 			action.action = NULL;
-			vwalk_hex(w, (const uint8_t *)&action, sizeof(action));
+			vwalk_print_hex(w, (const uint8_t *)&action, sizeof(action));
 			break;
 		default:
-			vwalk_hex(w, p,
-				  head.size < sizeof(head) ||
-						  head.size > sizeof(struct ibv_flow_spec)
-					  ? sizeof(head)
-					  : head.size);
+			vwalk_print_hex(w, p,
+					head.size < sizeof(head) ||
+							head.size > sizeof(struct ibv_flow_spec)
+						? sizeof(head)
+						: head.size);
 		}
 		/* None that there is: where the next one would be nobody can tell. */
 		if (head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec)) {
@@ -275,64 +276,64 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 
 static void walk_out_object(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	void **p = pointer_at(base + f->off);
+	void **p = walk_pointer_at(base + f->off);
 
 	if (!p || !*p)
 		return;
-	vwalk_object(w, f->name, f->obj, *p, f->dir & VDIR_FRESH);
+	vwalk_print_object(w, f->name, f->obj, *p, f->dir & VDIR_FRESH);
 	if (f->aux)
 		walk_struct(w, f->name, f->aux, *p, ~0ULL);
 }
 
 static void walk_out_int(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
-	const void *p = pointer_at(base + f->off);
-	uint64_t v = p && w->dir == VDIR_OUT ? vfield_int(p, f->size) : 0;
+	const void *p = walk_pointer_at(base + f->off);
+	uint64_t v = p && w->dir == VDIR_OUT ? vfield_read_int(p, f->size) : 0;
 
 	if (!p && w->dir == VDIR_IN) {
-		vwalk_key(w, f->name);
-		vwalk_add(w, "-");
+		vwalk_print_key(w, f->name);
+		vwalk_print(w, "-");
 	}
 	if (!p || w->record || w->dir == VDIR_IN)
 		return;
-	vwalk_key(w, f->name);
+	vwalk_print_key(w, f->name);
 	if (f->fact)
-		vwalk_fact(w, f->fact, v);
+		vwalk_print_fact(w, f->fact, v);
 	else if (f->aux == &vnames_qp_mask)
-		vwalk_flags(w, f->aux, v);
+		vwalk_print_flags(w, f->aux, v);
 	else if (f->aux)
-		vwalk_hex(w, p, f->size);
+		vwalk_print_hex(w, p, f->size);
 	else
-		vwalk_add(w, "%llu", (unsigned long long)v);
+		vwalk_print(w, "%llu", (unsigned long long)v);
 }
 
 static void walk_integer(struct vwalk *w, const struct vfield *f, uint64_t v)
 {
 	if (w->record || (!v && !f->fact && f->kind != VK_ENUM))
 		return;
-	vwalk_key(w, f->name);
+	vwalk_print_key(w, f->name);
 	if (f->fact)
-		vwalk_fact(w, f->fact, v);
+		vwalk_print_fact(w, f->fact, v);
 	else if (f->kind == VK_INT && f->size == 4)
-		vwalk_add(w, "%d", (int)v);
+		vwalk_print(w, "%d", (int)v);
 	else if (f->kind == VK_INT)
-		vwalk_add(w, "%lld", (long long)v);
+		vwalk_print(w, "%lld", (long long)v);
 	else if (f->kind == VK_HEX)
-		vwalk_add(w, "%#llx", (unsigned long long)v);
+		vwalk_print(w, "%#llx", (unsigned long long)v);
 	else if (f->kind == VK_ENUM)
-		vwalk_named(w, f->aux, f->size == 4 ? (uint32_t)v : v);
+		vwalk_print_name(w, f->aux, f->size == 4 ? (uint32_t)v : v);
 	else if (f->kind == VK_FLAGS)
-		vwalk_flags(w, f->aux, v);
+		vwalk_print_flags(w, f->aux, v);
 	else
-		vwalk_add(w, "%llu", (unsigned long long)v);
+		vwalk_print(w, "%llu", (unsigned long long)v);
 }
 
 static void walk_text(struct vwalk *w, const struct vfield *f, const char *s, size_t max)
 {
 	if (!s || w->record)
 		return;
-	vwalk_key(w, f->name);
-	vwalk_quoted(w, s, max);
+	vwalk_print_key(w, f->name);
+	vwalk_print_quoted(w, s, max);
 }
 
 static void walk_raw(struct vwalk *w, const char *name, const void *p, size_t n)
@@ -341,8 +342,8 @@ static void walk_raw(struct vwalk *w, const char *name, const void *p, size_t n)
 
 	if (!p || w->record || (n <= sizeof(zero) && !memcmp(p, zero, n)))
 		return;
-	vwalk_key(w, name);
-	vwalk_hex(w, p, n);
+	vwalk_print_key(w, name);
+	vwalk_print_hex(w, p, n);
 }
 
 static void walk_device(struct vwalk *w, const struct vfield *f, const struct ibv_device *dev)
@@ -354,10 +355,10 @@ static void walk_object(struct vwalk *w, const struct vfield *f, void *obj)
 {
 	/* An argument was named when it went in; in a struct it comes out. */
 	if (w->dir == VDIR_IN || !w->args_level)
-		vwalk_object(w, f->name, f->obj, obj, false);
+		vwalk_print_object(w, f->name, f->obj, obj, false);
 	if (w->dir == VDIR_OUT && f->obj == VOBJ_QP && obj && !w->args_level && !w->record) {
-		vwalk_add(w, " %s%s.qp_num=", w->path, f->name);
-		vwalk_fact(w, VFACT_QPN, ((const struct ibv_qp *)obj)->qp_num);
+		vwalk_print(w, " %s%s.qp_num=", w->path, f->name);
+		vwalk_print_fact(w, VFACT_QPN, ((const struct ibv_qp *)obj)->qp_num);
 	}
 	if (w->dir == VDIR_OUT && f->aux && obj)
 		walk_struct(w, f->name, f->aux, obj, ~0ULL);
@@ -373,16 +374,16 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	case VK_HEX:
 	case VK_ENUM:
 	case VK_FLAGS:
-		walk_integer(w, f, vfield_int(at, f->size));
+		walk_integer(w, f, vfield_read_int(at, f->size));
 		break;
 	case VK_BE:
 		walk_raw(w, f->name, at, f->size);
 		break;
 	case VK_OBJ:
-		walk_object(w, f, pointer_at(at));
+		walk_object(w, f, walk_pointer_at(at));
 		break;
 	case VK_DEV:
-		walk_device(w, f, pointer_at(at));
+		walk_device(w, f, walk_pointer_at(at));
 		break;
 	case VK_STRUCT:
 		walk_struct(w, f->name, f->aux, at, ~0ULL);
@@ -404,24 +405,24 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 		walk_text(w, f, (const char *)at, f->size);
 		break;
 	case VK_STR:
-		walk_text(w, f, pointer_at(at), VCALL_BYTES);
+		walk_text(w, f, walk_pointer_at(at), VCALL_BYTES);
 		break;
 	case VK_GID:
 	case VK_HERE:
 		walk_raw(w, f->name, at, f->size);
 		break;
 	case VK_PGID:
-		walk_raw(w, f->name, pointer_at(at), sizeof(union ibv_gid));
+		walk_raw(w, f->name, walk_pointer_at(at), sizeof(union ibv_gid));
 		break;
 	case VK_BYTES:
 	case VK_PRIVATE:
 		walk_bytes(w, f, base);
 		break;
 	case VK_SOCKADDR:
-		vwalk_address(w, f->name, (const struct sockaddr *)at, f->fact);
+		vwalk_print_address(w, f->name, (const struct sockaddr *)at, f->fact);
 		break;
 	case VK_PSOCKADDR:
-		vwalk_address(w, f->name, pointer_at(at), f->fact);
+		vwalk_print_address(w, f->name, walk_pointer_at(at), f->fact);
 		break;
 	case VK_OUT:
 		walk_out_int(w, f, base);
@@ -430,9 +431,9 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 		walk_out_object(w, f, base);
 		break;
 	case VK_OUTPTR:
-		at = pointer_at(at);
-		if (at && pointer_at(at))
-			walk_struct(w, f->name, f->aux, pointer_at(at), ~0ULL);
+		at = walk_pointer_at(at);
+		if (at && walk_pointer_at(at))
+			walk_struct(w, f->name, f->aux, walk_pointer_at(at), ~0ULL);
 		break;
 	case VK_ELEMENT:
 		walk_element(w, f, base);
@@ -448,8 +449,8 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	}
 }
 
-void vwalk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
-		  uint64_t mask)
+void vwalk_walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
+		       uint64_t mask)
 {
 	bool args_level = w->args_level;
 	uint32_t i;

@@ -14,7 +14,7 @@
  * struct vwalk - a walk over a call.
  * @dir: VDIR_IN: before the call, VDIR_OUT: behind it
  * @ret: what the call returned
- * @makes: vcall_makes()
+ * @makes: vcall_made_kinds()
  * @record: what the record has behind " = ": nothing is written, objects are bound
  * @path: names of the structs on the way to here, each with its dot
  * @args_level: the fields are the arguments themselves
@@ -33,25 +33,25 @@ struct vwalk {
 	bool args_level;
 };
 
-/** vwalk_add(), vwalk_fact(), vwalk_quoted(), vwalk_object() - go on with the line: text, a "~", a text in quotes, an object. */
-__attribute__((format(printf, 2, 3))) void vwalk_add(struct vwalk *w, const char *fmt, ...);
-void vwalk_fact(struct vwalk *w, uint32_t kind, uint64_t value);
-void vwalk_quoted(struct vwalk *w, const char *s, size_t max);
-void vwalk_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
-/** vwalk_key() - " NAME=", with the path before the name. */
-void vwalk_key(struct vwalk *w, const char *name);
-/** vwalk_hex(), vwalk_named(), vwalk_flags() - bytes, a value by its name, the names of bits. */
-void vwalk_hex(struct vwalk *w, const void *bytes, size_t n);
-void vwalk_named(struct vwalk *w, const struct vnames *names, uint64_t v);
-void vwalk_flags(struct vwalk *w, const struct vnames *names, uint64_t v);
-/** vwalk_address() - ADDRESS:PORT of this name. @port_fact: 0, or the port is a "~" */
-void vwalk_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
-		   uint32_t port_fact);
-/** vwalk_fields() - go over fields. @base: where they lie; @mask: bits by which some of them count */
-void vwalk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
-		  uint64_t mask);
-/** vwalk_bind() - the record's object of this @name is now @obj. */
-void vwalk_bind(struct vwalk *w, const char *name, enum vobj kind, void *obj);
+/** vwalk_print(), vwalk_print_fact(), vwalk_print_quoted(), vwalk_print_object() - go on with the line: text, a "~", a text in quotes, an object. */
+__attribute__((format(printf, 2, 3))) void vwalk_print(struct vwalk *w, const char *fmt, ...);
+void vwalk_print_fact(struct vwalk *w, uint32_t kind, uint64_t value);
+void vwalk_print_quoted(struct vwalk *w, const char *s, size_t max);
+void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
+/** vwalk_print_key() - " NAME=", with the path before the name. */
+void vwalk_print_key(struct vwalk *w, const char *name);
+/** vwalk_print_hex(), vwalk_print_name(), vwalk_print_flags() - bytes, a value by its name, the names of bits. */
+void vwalk_print_hex(struct vwalk *w, const void *bytes, size_t n);
+void vwalk_print_name(struct vwalk *w, const struct vnames *names, uint64_t v);
+void vwalk_print_flags(struct vwalk *w, const struct vnames *names, uint64_t v);
+/** vwalk_print_address() - ADDRESS:PORT of this name. @port_fact: 0, or the port is a "~" */
+void vwalk_print_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
+			 uint32_t port_fact);
+/** vwalk_walk_fields() - go over fields. @base: where they lie; @mask: bits by which some of them count */
+void vwalk_walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
+		       uint64_t mask);
+/** vwalk_bind_object() - the record's object of this @name is now @obj. */
+void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj);
 /** vcall_walk_bind() - go over what came out, beside the record. */
 void vcall_walk_bind(struct vwalk *w, enum vcall call);
 

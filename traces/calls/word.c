@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void vread_wrong(struct reader *r, const char *fmt, ...)
+void vread_fail(struct reader *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -21,13 +21,13 @@ void vread_wrong(struct reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void *vread_arena(struct reader *r, size_t size)
+void *vread_alloc(struct reader *r, size_t size)
 {
 	struct vcall_parsed *p = r->p;
 	size_t at = (p->used + 15u) & ~(size_t)15;
 
 	if (size > sizeof(p->arena) || at > sizeof(p->arena) - size) {
-		vread_wrong(r, "%s%s", r->path, "more than a call may take");
+		vread_fail(r, "%s%s", r->path, "more than a call may take");
 		return NULL;
 	}
 	p->used = (uint32_t)(at + size);
@@ -36,9 +36,9 @@ void *vread_arena(struct reader *r, size_t size)
 }
 
 /* A piece of the arena that knows how many things are in it: a call must not be told of more. */
-void *vread_counted(struct reader *r, uint32_t n, size_t size)
+void *vread_alloc_array(struct reader *r, uint32_t n, size_t size)
 {
-	uint64_t *head = vread_arena(r, sizeof(*head) * 2 + (size_t)n * size + 8);
+	uint64_t *head = vread_alloc(r, sizeof(*head) * 2 + (size_t)n * size + 8);
 
 	if (!head)
 		return NULL;
@@ -56,7 +56,7 @@ size_t vread_word_len(const struct reader *r)
 }
 
 /* Take the value of the next word, if its key is @name in the struct that is being read. */
-bool vread_take(struct reader *r, const char *name, struct word *v)
+bool vread_take_word(struct reader *r, const char *name, struct word *v)
 {
 	size_t len = vread_word_len(r), key = r->path_len + strlen(name);
 
@@ -98,19 +98,19 @@ uint64_t vread_take_fact(struct reader *r, uint32_t kind)
 	uint64_t v = 0;
 
 	if (r->p->fact >= r->n_facts)
-		vread_wrong(r, "it has more than the %u values that its record has", r->n_facts);
+		vread_fail(r, "it has more than the %u values that its record has", r->n_facts);
 	else
 		v = r->facts[r->p->fact++];
 	return r->env->fact && !r->bad ? r->env->fact(r->env->arg, kind, v) : v;
 }
 
-void vread_bad_word(struct reader *r, const char *name, const struct word *v, const char *expected)
+void vread_fail_word(struct reader *r, const char *name, const struct word *v, const char *expected)
 {
-	vread_wrong(r, "%s%s=%.*s: expected %s", r->path, name, v->len > 40 ? 40 : (int)v->len,
-		    v->s, expected);
+	vread_fail(r, "%s%s=%.*s: expected %s", r->path, name, v->len > 40 ? 40 : (int)v->len, v->s,
+		   expected);
 }
 
-static int digit(char c)
+static int word_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -127,7 +127,7 @@ bool vread_word_hex(const struct word *v, uint8_t *to, size_t max)
 	if (v->len % 2 || v->len / 2 > max)
 		return false;
 	for (i = 0; i < v->len; i += 2) {
-		int hi = digit(v->s[i]), lo = digit(v->s[i + 1]);
+		int hi = word_digit(v->s[i]), lo = word_digit(v->s[i + 1]);
 
 		if (hi < 0 || lo < 0)
 			return false;
@@ -174,10 +174,10 @@ char *vread_word_text(struct reader *r, const char *name, const struct word *v)
 	char *to;
 
 	if (v->len < 2 || v->s[0] != '"' || v->s[v->len - 1] != '"') {
-		vread_bad_word(r, name, v, "a text in quotes");
+		vread_fail_word(r, name, v, "a text in quotes");
 		return NULL;
 	}
-	to = vread_arena(r, v->len);
+	to = vread_alloc(r, v->len);
 	for (i = 1; to && i < v->len - 1; i++) {
 		int hi, lo;
 
@@ -185,10 +185,10 @@ char *vread_word_text(struct reader *r, const char *name, const struct word *v)
 			to[n++] = v->s[i];
 			continue;
 		}
-		hi = i + 4 < v->len ? digit(v->s[i + 2]) : -1;
-		lo = hi >= 0 ? digit(v->s[i + 3]) : -1;
+		hi = i + 4 < v->len ? word_digit(v->s[i + 2]) : -1;
+		lo = hi >= 0 ? word_digit(v->s[i + 3]) : -1;
 		if (lo < 0 || v->s[i + 1] != 'x') {
-			vread_bad_word(r, name, v, "a backslash before x and two digits only");
+			vread_fail_word(r, name, v, "a backslash before x and two digits only");
 			return NULL;
 		}
 		to[n++] = (char)(hi << 4 | lo);
@@ -204,7 +204,7 @@ uint32_t vread_word_ordinal(const struct word *v, enum vobj kind)
 	struct word number = { v->s + n, v->len - n };
 	uint64_t ord;
 
-	if (v->len <= n || memcmp(v->s, vobj_names[kind], n) != 0 || digit(v->s[n]) < 0 ||
+	if (v->len <= n || memcmp(v->s, vobj_names[kind], n) != 0 || word_digit(v->s[n]) < 0 ||
 	    !vread_word_number(&number, &ord) || ord > UINT32_MAX)
 		return 0;
 	return (uint32_t)ord;
@@ -216,14 +216,14 @@ void *vread_word_object(struct reader *r, const char *name, const struct word *v
 	void *obj;
 
 	if (!ord) {
-		vread_bad_word(r, name, v, vobj_names[kind]);
+		vread_fail_word(r, name, v, vobj_names[kind]);
 		return NULL;
 	}
 	if (!r->env->find)
 		return NULL;
 	obj = r->env->find(r->env->arg, kind, ord);
 	if (!obj)
-		vread_wrong(r, "%s%s=%s%u: there is none", r->path, name, vobj_names[kind], ord);
+		vread_fail(r, "%s%s=%s%u: there is none", r->path, name, vobj_names[kind], ord);
 	return obj;
 }
 
@@ -251,7 +251,7 @@ bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
 	memcpy(text, v->s, v->len);
 	text[v->len] = '\0';
 	colon = strrchr(text, ':');
-	if (!colon || digit(colon[1]) < 0)
+	if (!colon || word_digit(colon[1]) < 0)
 		return false;
 	port = strtoul(colon + 1, &end, 10);
 	if (*end || port > 65535)

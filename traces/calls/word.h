@@ -30,16 +30,17 @@ struct word {
 	size_t len;
 };
 
-/** vread_wrong() - what is wrong with the line, said once. */
-__attribute__((format(printf, 2, 3))) void vread_wrong(struct reader *r, const char *fmt, ...);
-/** vread_bad_word() - a word is not what was expected. */
-void vread_bad_word(struct reader *r, const char *name, const struct word *v, const char *expected);
-/** vread_arena() - zeroed room for what the call needs. Return: NULL: it takes too much. */
-void *vread_arena(struct reader *r, size_t size);
-/** vread_counted() - the same for @n things; the number stands 16 bytes before them. */
-void *vread_counted(struct reader *r, uint32_t n, size_t size);
-/** vread_take() - take the value of the next word, if its key is @name in the struct that is being read. */
-bool vread_take(struct reader *r, const char *name, struct word *v);
+/** vread_fail() - what is wrong with the line, said once. */
+__attribute__((format(printf, 2, 3))) void vread_fail(struct reader *r, const char *fmt, ...);
+/** vread_fail_word() - a word is not what was expected. */
+void vread_fail_word(struct reader *r, const char *name, const struct word *v,
+		     const char *expected);
+/** vread_alloc() - zeroed room for what the call needs. Return: NULL: it takes too much. */
+void *vread_alloc(struct reader *r, size_t size);
+/** vread_alloc_array() - the same for @n things; the number stands 16 bytes before them. */
+void *vread_alloc_array(struct reader *r, uint32_t n, size_t size);
+/** vread_take_word() - take the value of the next word, if its key is @name in the struct that is being read. */
+bool vread_take_word(struct reader *r, const char *name, struct word *v);
 /** vread_take_fact() - the line's next fact, as it is in this run. */
 uint64_t vread_take_fact(struct reader *r, uint32_t kind);
 

@@ -40,7 +40,7 @@ struct iface {
  * @flushed: bytes of the present file, without what is gathered
  * @file_packets: of the present file
  * @ended: it has its statistics
- * @cached, @n_direct, @direct_ns: see write_some()
+ * @cached, @n_direct, @direct_ns: see pcapng_write_some()
  * @section: the section header, for each file of a ring
  */
 struct pcapng {
@@ -73,27 +73,27 @@ struct pcapng {
 	u8 buf[PCAPNG_BUFFER];
 };
 
-static bool has_ring(const struct pcapng *w)
+static bool pcapng_has_ring(const struct pcapng *w)
 {
 	return w->ring_bytes || w->ring_packets;
 }
 
 /* --- out ------------------------------------------------------------------------------------------ */
 
-static int failed(struct pcapng *w, int error)
+static int pcapng_fail(struct pcapng *w, int error)
 {
 	w->error = error;
 	return -error;
 }
 
 /* Bytes of the whole blocks among the first @len that are gathered; @packets: of them. */
-static u32 whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
+static u32 pcapng_whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 {
 	u32 at = 0;
 
-	for (*packets = 0; at < len && block_len(w->buf + at) <= len - at;
-	     at += block_len(w->buf + at))
-		*packets += block_is_packet(w->buf + at);
+	for (*packets = 0; at < len && pcapng_block_len(w->buf + at) <= len - at;
+	     at += pcapng_block_len(w->buf + at))
+		*packets += pcapng_block_is_packet(w->buf + at);
 	return at;
 }
 
@@ -102,7 +102,7 @@ static u32 whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
  * which is quicker than ever more fresh memory (on a virtual machine by far), and pushes nothing out of the page
  * cache. A disk that makes us wait is slower than what is captured: then the page cache is what takes it.
  */
-static ssize_t write_some(struct pcapng *w, const u8 *at, u32 len)
+static ssize_t pcapng_write_some(struct pcapng *w, const u8 *at, u32 len)
 {
 	const struct iovec v = { .iov_base = (void *)(uintptr_t)at, .iov_len = len };
 	ssize_t n;
@@ -130,13 +130,13 @@ static ssize_t write_some(struct pcapng *w, const u8 *at, u32 len)
 }
 
 /* Return: 0, or errno; *@done is set in either case. */
-static int write_all(struct pcapng *w, u32 *done)
+static int pcapng_write_all(struct pcapng *w, u32 *done)
 {
 	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
 	ssize_t n;
 
 	for (*done = 0; *done < w->used;) {
-		n = write_some(w, w->buf + *done, w->used - *done);
+		n = pcapng_write_some(w, w->buf + *done, w->used - *done);
 		if (n >= 0)
 			*done += (u32)n;
 		else if (errno == EAGAIN)
@@ -157,8 +157,8 @@ int pcapng_flush(struct pcapng *w)
 		return -w->error;
 	if (!w->used)
 		return 0;
-	error = write_all(w, &done);
-	whole = error ? whole_blocks(w, done, &packets) : done;
+	error = pcapng_write_all(w, &done);
+	whole = error ? pcapng_whole_blocks(w, done, &packets) : done;
 	/* What there is stays readable, as far as that can be helped. */
 	if (error && w->regular && !ftruncate(w->fd, w->start + (off_t)(w->flushed + whole)))
 		done = whole;
@@ -167,11 +167,11 @@ int pcapng_flush(struct pcapng *w)
 	w->stat.packets += packets;
 	w->stat.waiting = 0;
 	w->used = 0;
-	return error ? failed(w, error) : 0;
+	return error ? pcapng_fail(w, error) : 0;
 }
 
 /* Room for a block of @len bytes, or NULL: w->error. */
-static u8 *room(struct pcapng *w, u32 len)
+static u8 *pcapng_reserve(struct pcapng *w, u32 len)
 {
 	u8 *at;
 
@@ -184,10 +184,10 @@ static u8 *room(struct pcapng *w, u32 len)
 	return at;
 }
 
-static int put_copy(struct pcapng *w, const u8 *block)
+static int pcapng_copy_block(struct pcapng *w, const u8 *block)
 {
-	u32 len = block_len(block);
-	u8 *at = room(w, len);
+	u32 len = pcapng_block_len(block);
+	u8 *at = pcapng_reserve(w, len);
 
 	if (!at)
 		return -w->error;
@@ -207,7 +207,7 @@ void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size)
 }
 
 /* Return: a descriptor, or -errno. */
-static int open_path(struct pcapng *w)
+static int pcapng_open_path(struct pcapng *w)
 {
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
 	int fd = open(w->path, flags | O_EXCL, 0666);
@@ -223,15 +223,15 @@ static int open_path(struct pcapng *w)
 }
 
 /* Return: 0; -errno: there is no descriptor. */
-static int open_file(struct pcapng *w)
+static int pcapng_open_file(struct pcapng *w)
 {
 	int ret;
 
-	if (has_ring(w))
+	if (pcapng_has_ring(w))
 		pcapng_ring_path(w->base, w->stat.files + 1, w->path, sizeof(w->path));
 	else
 		memcpy(w->path, w->base, sizeof(w->base));
-	w->fd = open_path(w);
+	w->fd = pcapng_open_path(w);
 	if (w->fd < 0)
 		return w->fd;
 	ret = w->claim ? w->claim(w->arg, w->fd, w->path) : 0;
@@ -246,7 +246,7 @@ static int open_file(struct pcapng *w)
 }
 
 /* What each file begins with. */
-static int begin_file(struct pcapng *w)
+static int pcapng_begin_file(struct pcapng *w)
 {
 	struct stat st;
 	u32 i;
@@ -259,55 +259,55 @@ static int begin_file(struct pcapng *w)
 	w->flushed = w->file_packets = 0;
 	w->cached = 0;
 	w->stat.files++;
-	if (put_copy(w, w->section))
+	if (pcapng_copy_block(w, w->section))
 		return -w->error;
 	for (i = 0; i < w->n_ifaces; i++) {
 		w->iface[i].n = (struct pcapng_count){ 0 };
-		if (put_copy(w, w->iface[i].block))
+		if (pcapng_copy_block(w, w->iface[i].block))
 			return -w->error;
 	}
 	return 0;
 }
 
 /* Statistics, and all is written. */
-static int end_file(struct pcapng *w, u64 ns)
+static int pcapng_end_file(struct pcapng *w, u64 ns)
 {
 	u32 len, i;
 	u8 *at;
 
 	for (i = 0; i < w->n_ifaces; i++) {
-		len = block_stats(NULL, i, ns, &w->iface[i].n);
-		at = room(w, len);
+		len = pcapng_block_stats(NULL, i, ns, &w->iface[i].n);
+		at = pcapng_reserve(w, len);
 		if (!at)
 			break;
-		block_stats(at, i, ns, &w->iface[i].n);
+		pcapng_block_stats(at, i, ns, &w->iface[i].n);
 	}
 	return pcapng_flush(w);
 }
 
 /* The next file of a ring. */
-static int turn(struct pcapng *w)
+static int pcapng_next_file(struct pcapng *w)
 {
 	char old[sizeof(w->path)];
-	int ret = end_file(w, w->ns);
+	int ret = pcapng_end_file(w, w->ns);
 
 	if (close(w->fd) && !ret)
-		ret = failed(w, errno);
+		ret = pcapng_fail(w, errno);
 	w->fd = -1;
 	if (ret)
 		return ret;
-	ret = open_file(w);
+	ret = pcapng_open_file(w);
 	if (ret)
-		return failed(w, -ret);
+		return pcapng_fail(w, -ret);
 	if (w->ring_files && w->stat.files >= w->ring_files) {
 		pcapng_ring_path(w->base, w->stat.files + 1 - w->ring_files, old, sizeof(old));
 		/* Somebody else may have moved it away. */
 		unlink(old);
 	}
-	return begin_file(w);
+	return pcapng_begin_file(w);
 }
 
-static bool is_full(const struct pcapng *w, u32 len)
+static bool pcapng_file_is_full(const struct pcapng *w, u32 len)
 {
 	if (!w->file_packets)
 		return false;
@@ -318,7 +318,7 @@ static bool is_full(const struct pcapng *w, u32 len)
 
 /* --- the interface -------------------------------------------------------------------------------- */
 
-static int take_path(struct pcapng *w, const struct pcapng_opts *o)
+static int pcapng_take_path(struct pcapng *w, const struct pcapng_opts *o)
 {
 	if (!o->path) {
 		w->fd = o->fd;
@@ -332,10 +332,10 @@ static int take_path(struct pcapng *w, const struct pcapng_opts *o)
 	if (strlen(o->path) >= sizeof(w->base))
 		return -ENAMETOOLONG;
 	memcpy(w->base, o->path, strlen(o->path) + 1);
-	return open_file(w);
+	return pcapng_open_file(w);
 }
 
-static void let_go(struct pcapng *w)
+static void pcapng_free(struct pcapng *w)
 {
 	u32 i;
 
@@ -352,7 +352,7 @@ void pcapng_drop(struct pcapng *w)
 		close(w->fd);
 	if (w->made)
 		unlink(w->path);
-	let_go(w);
+	pcapng_free(w);
 }
 
 int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
@@ -374,14 +374,14 @@ int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 	w->mode = o->mode;
 	w->claim = o->claim;
 	w->arg = o->arg;
-	w->section = malloc(block_section(NULL, o));
-	ret = w->section ? take_path(w, o) : -ENOMEM;
+	w->section = malloc(pcapng_block_section(NULL, o));
+	ret = w->section ? pcapng_take_path(w, o) : -ENOMEM;
 	if (ret) {
-		let_go(w);
+		pcapng_free(w);
 		return ret;
 	}
-	block_section(w->section, o);
-	ret = begin_file(w);
+	pcapng_block_section(w->section, o);
+	ret = pcapng_begin_file(w);
 	if (!ret)
 		ret = pcapng_flush(w);
 	if (ret) {
@@ -392,7 +392,7 @@ int pcapng_open(struct pcapng **out, const struct pcapng_opts *o)
 	return 0;
 }
 
-static int more_ifaces(struct pcapng *w)
+static int pcapng_grow_ifaces(struct pcapng *w)
 {
 	u32 max = w->max_ifaces ? w->max_ifaces * 2 : 16;
 	struct iface *more;
@@ -413,21 +413,21 @@ int pcapng_add_iface(struct pcapng *w, const struct pcapng_iface *i)
 {
 	struct pcapng_count none = { 0 };
 	struct iface *f;
-	int ret = w->error ? -w->error : more_ifaces(w);
+	int ret = w->error ? -w->error : pcapng_grow_ifaces(w);
 
 	if (ret)
 		return ret;
 	f = &w->iface[w->n_ifaces];
-	*f = (struct iface){ .block = malloc(block_iface(NULL, i)) };
+	*f = (struct iface){ .block = malloc(pcapng_block_iface(NULL, i)) };
 	if (!f->block)
 		return -ENOMEM;
-	block_iface(f->block, i);
-	ret = put_copy(w, f->block);
+	pcapng_block_iface(f->block, i);
+	ret = pcapng_copy_block(w, f->block);
 	if (ret) {
 		free(f->block);
 		return ret;
 	}
-	w->stats_len += block_stats(NULL, 0, 0, &none);
+	w->stats_len += pcapng_block_stats(NULL, 0, 0, &none);
 	return (int)w->n_ifaces++;
 }
 
@@ -440,16 +440,16 @@ int pcapng_write(struct pcapng *w, const struct pcapng_pkt *p)
 
 	if (p->iface >= w->n_ifaces || p->caplen > p->len || p->caplen > PCAPNG_SNAPLEN)
 		return -EINVAL;
-	len = block_packet(NULL, p);
-	if (is_full(w, len)) {
-		ret = turn(w);
+	len = pcapng_block_packet(NULL, p);
+	if (pcapng_file_is_full(w, len)) {
+		ret = pcapng_next_file(w);
 		if (ret)
 			return ret;
 	}
-	at = room(w, len);
+	at = pcapng_reserve(w, len);
 	if (!at)
 		return -w->error;
-	block_packet(at, p);
+	pcapng_block_packet(at, p);
 	n = &w->iface[p->iface].n;
 	n->packets++;
 	n->dropped += p->dropped;
@@ -484,7 +484,7 @@ int pcapng_end(struct pcapng *w, u64 ns)
 	if (w->ended)
 		return -w->error;
 	w->ended = true;
-	return end_file(w, ns);
+	return pcapng_end_file(w, ns);
 }
 
 int pcapng_close(struct pcapng *w, u64 ns)
@@ -493,6 +493,6 @@ int pcapng_close(struct pcapng *w, u64 ns)
 
 	if (!w->keep_fd && w->fd >= 0 && close(w->fd) && !ret)
 		ret = -errno;
-	let_go(w);
+	pcapng_free(w);
 	return ret;
 }

@@ -41,63 +41,63 @@ struct out {
 	bool options;
 };
 
-static void put(struct out *o, const void *data, u32 len)
+static void block_put(struct out *o, const void *data, u32 len)
 {
 	if (o->at)
 		memcpy(o->at + o->len, data, len);
 	o->len += len;
 }
 
-static void put16(struct out *o, u32 v)
+static void block_put_u16(struct out *o, u32 v)
 {
 	u16 half = (u16)v;
 
-	put(o, &half, sizeof(half));
+	block_put(o, &half, sizeof(half));
 }
 
-static void put32(struct out *o, u32 v)
+static void block_put_u32(struct out *o, u32 v)
 {
-	put(o, &v, sizeof(v));
+	block_put(o, &v, sizeof(v));
 }
 
-static void put_padded(struct out *o, const void *data, u32 len)
+static void block_put_padded(struct out *o, const void *data, u32 len)
 {
 	u32 pad = -len & 3u;
 
 	/* Its last word first, for the pad. */
 	if (o->at && pad)
 		memset(o->at + o->len + len + pad - 4, 0, 4);
-	put(o, data, len);
+	block_put(o, data, len);
 	o->len += pad;
 }
 
 /* Times are in two halves, the upper one first, whatever the byte order. */
-static void put_time(struct out *o, u64 ns)
+static void block_put_time(struct out *o, u64 ns)
 {
-	put32(o, (u32)(ns >> 32));
-	put32(o, (u32)ns);
+	block_put_u32(o, (u32)(ns >> 32));
+	block_put_u32(o, (u32)ns);
 }
 
-static void option(struct out *o, u32 code, const void *data, u32 len)
+static void block_put_option(struct out *o, u32 code, const void *data, u32 len)
 {
-	put16(o, code);
-	put16(o, len);
-	put_padded(o, data, len);
+	block_put_u16(o, code);
+	block_put_u16(o, len);
+	block_put_padded(o, data, len);
 	o->options = true;
 }
 
-static void option32(struct out *o, u32 code, u32 v)
+static void block_put_option_u32(struct out *o, u32 code, u32 v)
 {
-	option(o, code, &v, sizeof(v));
+	block_put_option(o, code, &v, sizeof(v));
 }
 
-static void option64(struct out *o, u32 code, u64 v)
+static void block_put_option_u64(struct out *o, u32 code, u64 v)
 {
-	option(o, code, &v, sizeof(v));
+	block_put_option(o, code, &v, sizeof(v));
 }
 
 /* Bytes of a text; one that is too long ends before the character that has no room (UTF-8). */
-static u32 text_len(const char *text)
+static u32 option_text_len(const char *text)
 {
 	size_t len = strnlen(text, PCAPNG_STRING + 1);
 
@@ -108,111 +108,111 @@ static u32 text_len(const char *text)
 	return (u32)len;
 }
 
-static void option_text(struct out *o, u32 code, const char *text)
+static void block_put_option_text(struct out *o, u32 code, const char *text)
 {
 	if (text && *text)
-		option(o, code, text, text_len(text));
+		block_put_option(o, code, text, option_text_len(text));
 }
 
-static struct out begin(u8 *at, u32 type)
+static struct out block_begin(u8 *at, u32 type)
 {
 	struct out o = { .at = at };
 
-	put32(&o, type);
-	put32(&o, 0);
+	block_put_u32(&o, type);
+	block_put_u32(&o, 0);
 	return o;
 }
 
 /* The length stands at both ends. */
-static u32 end(struct out *o)
+static u32 block_end(struct out *o)
 {
 	u32 len;
 
 	if (o->options) {
-		put16(o, OPT_END);
-		put16(o, 0);
+		block_put_u16(o, OPT_END);
+		block_put_u16(o, 0);
 	}
 	len = o->len + 4;
-	put32(o, len);
+	block_put_u32(o, len);
 	if (o->at)
 		memcpy(o->at + 4, &len, sizeof(len));
 	return len;
 }
 
-u32 block_section(u8 *at, const struct pcapng_opts *s)
+u32 pcapng_block_section(u8 *at, const struct pcapng_opts *s)
 {
-	struct out o = begin(at, BLOCK_SECTION);
+	struct out o = block_begin(at, BLOCK_SECTION);
 	u64 unknown = ~0ULL;
 
-	put32(&o, BYTE_ORDER_MAGIC);
-	put16(&o, 1);
-	put16(&o, 0);
-	put(&o, &unknown, sizeof(unknown)); /* length of the section */
-	option_text(&o, SHB_HARDWARE, s->hardware);
-	option_text(&o, SHB_OS, s->os);
-	option_text(&o, SHB_APPL, s->application);
-	option_text(&o, OPT_COMMENT, s->comment);
-	return end(&o);
+	block_put_u32(&o, BYTE_ORDER_MAGIC);
+	block_put_u16(&o, 1);
+	block_put_u16(&o, 0);
+	block_put(&o, &unknown, sizeof(unknown)); /* length of the section */
+	block_put_option_text(&o, SHB_HARDWARE, s->hardware);
+	block_put_option_text(&o, SHB_OS, s->os);
+	block_put_option_text(&o, SHB_APPL, s->application);
+	block_put_option_text(&o, OPT_COMMENT, s->comment);
+	return block_end(&o);
 }
 
-u32 block_iface(u8 *at, const struct pcapng_iface *i)
+u32 pcapng_block_iface(u8 *at, const struct pcapng_iface *i)
 {
-	struct out o = begin(at, BLOCK_IFACE);
+	struct out o = block_begin(at, BLOCK_IFACE);
 	u8 tsresol = TSRESOL_NS;
 	u8 filter[1 + PCAPNG_STRING] = { 0 }; /* its kind: libpcap's expression */
 	u32 len;
 
-	put16(&o, i->link);
-	put16(&o, 0);
-	put32(&o, i->snaplen);
-	option_text(&o, IF_NAME, i->name);
-	option_text(&o, IF_DESCRIPTION, i->description);
+	block_put_u16(&o, i->link);
+	block_put_u16(&o, 0);
+	block_put_u32(&o, i->snaplen);
+	block_put_option_text(&o, IF_NAME, i->name);
+	block_put_option_text(&o, IF_DESCRIPTION, i->description);
 	if (i->mac)
-		option(&o, IF_MAC, i->mac, 6);
+		block_put_option(&o, IF_MAC, i->mac, 6);
 	if (i->speed)
-		option64(&o, IF_SPEED, i->speed);
-	option(&o, IF_TSRESOL, &tsresol, 1);
+		block_put_option_u64(&o, IF_SPEED, i->speed);
+	block_put_option(&o, IF_TSRESOL, &tsresol, 1);
 	if (i->filter && *i->filter) {
-		len = text_len(i->filter);
+		len = option_text_len(i->filter);
 		memcpy(filter + 1, i->filter, len);
-		option(&o, IF_FILTER, filter, 1 + len);
+		block_put_option(&o, IF_FILTER, filter, 1 + len);
 	}
-	return end(&o);
+	return block_end(&o);
 }
 
-u32 block_packet(u8 *at, const struct pcapng_pkt *p)
+u32 pcapng_block_packet(u8 *at, const struct pcapng_pkt *p)
 {
 	const u32 head[] = { BLOCK_PACKET, 0,	      p->iface, (u32)(p->ns >> 32),
 			     (u32)p->ns,   p->caplen, p->len };
 	struct out o = { .at = at };
 
-	put(&o, head, sizeof(head));
-	put_padded(&o, p->frame, p->caplen);
+	block_put(&o, head, sizeof(head));
+	block_put_padded(&o, p->frame, p->caplen);
 	if (p->dir)
-		option32(&o, EPB_FLAGS, p->dir);
+		block_put_option_u32(&o, EPB_FLAGS, p->dir);
 	if (p->dropped)
-		option64(&o, EPB_DROPCOUNT, p->dropped);
+		block_put_option_u64(&o, EPB_DROPCOUNT, p->dropped);
 	if (p->id)
-		option64(&o, EPB_PACKETID, p->id);
-	option_text(&o, OPT_COMMENT, p->comment);
-	return end(&o);
+		block_put_option_u64(&o, EPB_PACKETID, p->id);
+	block_put_option_text(&o, OPT_COMMENT, p->comment);
+	return block_end(&o);
 }
 
-u32 block_stats(u8 *at, u32 iface, u64 ns, const struct pcapng_count *n)
+u32 pcapng_block_stats(u8 *at, u32 iface, u64 ns, const struct pcapng_count *n)
 {
-	struct out o = begin(at, BLOCK_STATS);
+	struct out o = block_begin(at, BLOCK_STATS);
 	u32 halves[2] = { (u32)(ns >> 32), (u32)ns };
 
-	put32(&o, iface);
-	put_time(&o, ns);
-	option(&o, ISB_ENDTIME, halves, sizeof(halves));
-	option64(&o, ISB_IFRECV, n->packets + n->filtered + n->dropped);
-	option64(&o, ISB_IFDROP, n->dropped);
-	option64(&o, ISB_FILTERACCEPT, n->packets + n->dropped);
-	return end(&o);
+	block_put_u32(&o, iface);
+	block_put_time(&o, ns);
+	block_put_option(&o, ISB_ENDTIME, halves, sizeof(halves));
+	block_put_option_u64(&o, ISB_IFRECV, n->packets + n->filtered + n->dropped);
+	block_put_option_u64(&o, ISB_IFDROP, n->dropped);
+	block_put_option_u64(&o, ISB_FILTERACCEPT, n->packets + n->dropped);
+	return block_end(&o);
 }
 
-u32 block_len(const u8 *at)
+u32 pcapng_block_len(const u8 *at)
 {
 	u32 len;
 
@@ -220,7 +220,7 @@ u32 block_len(const u8 *at)
 	return len;
 }
 
-bool block_is_packet(const u8 *at)
+bool pcapng_block_is_packet(const u8 *at)
 {
 	u32 type;
 

@@ -19,14 +19,14 @@ struct pcapng_count {
 };
 
 /** block_*() - store a block at @at, unless that is NULL. Return: its length, a multiple of 4. */
-u32 block_section(u8 *at, const struct pcapng_opts *o);
-u32 block_iface(u8 *at, const struct pcapng_iface *i);
-u32 block_packet(u8 *at, const struct pcapng_pkt *p);
+u32 pcapng_block_section(u8 *at, const struct pcapng_opts *o);
+u32 pcapng_block_iface(u8 *at, const struct pcapng_iface *i);
+u32 pcapng_block_packet(u8 *at, const struct pcapng_pkt *p);
 /* @ns: the time of the end. */
-u32 block_stats(u8 *at, u32 iface, u64 ns, const struct pcapng_count *n);
-/** block_len() - what the block at @at says of its own length. */
-u32 block_len(const u8 *at);
-/** block_is_packet() - whether it is a packet. */
-bool block_is_packet(const u8 *at);
+u32 pcapng_block_stats(u8 *at, u32 iface, u64 ns, const struct pcapng_count *n);
+/** pcapng_block_len() - what the block at @at says of its own length. */
+u32 pcapng_block_len(const u8 *at);
+/** pcapng_block_is_packet() - whether it is a packet. */
+bool pcapng_block_is_packet(const u8 *at);
 
 #endif

@@ -198,8 +198,8 @@ struct roce_pkt {
 
 /** roce_headers() - enum roce_hdr of a BTH's opcode; 0: it is none. */
 u32 roce_headers(u8 opcode);
-/** roce_is_answer() - READ and atomic responses, acknowledges: of RC, RD and XRC. */
-bool roce_is_answer(u8 opcode);
+/** roce_is_response() - READ and atomic responses, acknowledges: of RC, RD and XRC. */
+bool roce_is_response(u8 opcode);
 /** roce_link_of() - the link type (enum roce_link) of frames of an enum roce_net: ETHERNET or IB. */
 u32 roce_link_of(u32 net);
 
@@ -226,11 +226,11 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
 /**
- * roce_erf() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:
+ * roce_erf_header() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:
  * together they are of link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB (as of 4.0).
  * @ns: its time since 1970; @caplen, @wire_len: of the frame alone
  */
-void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len);
+void roce_erf_header(u8 *out, u64 ns, u32 caplen, u32 wire_len);
 #define ROCE_ERF_LEN 16u
 
 /** roce_link_known() - whether roce_parse() understands frames of that link type. */

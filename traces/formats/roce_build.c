@@ -7,13 +7,13 @@ struct lens {
 	u32 l2, l3, udp, bth, payload, pad;
 };
 
-static void lens_of(const struct roce_pkt *p, struct lens *n)
+static void build_lens(const struct roce_pkt *p, struct lens *n)
 {
 	u32 i;
 
 	*n = (struct lens){ .l2 = net_is_ib(p->net) ? LRH_LEN : ETH_LEN,
 			    .udp = net_is_udp(p->net) ? UDP_LEN : 0,
-			    .bth = BTH_LEN + hdr_len(roce_headers(p->opcode)),
+			    .bth = BTH_LEN + roce_hdr_len(roce_headers(p->opcode)),
 			    .payload = p->payload_len,
 			    .pad = -p->payload_len & 3u };
 	if (p->net == ROCE_IP4)
@@ -24,20 +24,21 @@ static void lens_of(const struct roce_pkt *p, struct lens *n)
 		n->l2 += p->vlan[i] ? VLAN_LEN : 0;
 }
 
-static u32 headers_len(const struct lens *n)
+static u32 build_headers_len(const struct lens *n)
 {
 	return n->l2 + n->l3 + n->udp + n->bth;
 }
 
 /* From the BTH to the ICRC. */
-static u32 transport_len(const struct lens *n)
+static u32 build_transport_len(const struct lens *n)
 {
 	return n->bth + n->payload + n->pad + ICRC_LEN;
 }
 
-static u32 wire_len_of(const struct roce_pkt *p, const struct lens *n)
+static u32 build_wire_len(const struct roce_pkt *p, const struct lens *n)
 {
-	return headers_len(n) - n->bth + transport_len(n) + (net_is_ib(p->net) ? VCRC_LEN : 0);
+	return build_headers_len(n) - n->bth + build_transport_len(n) +
+	       (net_is_ib(p->net) ? VCRC_LEN : 0);
 }
 
 u32 roce_link_of(u32 net)
@@ -49,13 +50,13 @@ u32 roce_frame_len(const struct roce_pkt *p)
 {
 	struct lens n;
 
-	lens_of(p, &n);
-	return wire_len_of(p, &n);
+	build_lens(p, &n);
+	return build_wire_len(p, &n);
 }
 
-static u32 needed(const struct lens *n, u32 snap)
+static u32 build_payload_needed(const struct lens *n, u32 snap)
 {
-	u32 at = headers_len(n);
+	u32 at = build_headers_len(n);
 
 	if (snap > at + n->payload + n->pad)
 		return n->payload;
@@ -66,13 +67,13 @@ u32 roce_payload_needed(const struct roce_pkt *p, u32 snap)
 {
 	struct lens n;
 
-	lens_of(p, &n);
-	return needed(&n, snap);
+	build_lens(p, &n);
+	return build_payload_needed(&n, snap);
 }
 
 /* --- headers -------------------------------------------------------------------------------------- */
 
-static u8 *put_eth(u8 *at, const struct roce_pkt *p)
+static u8 *build_put_eth(u8 *at, const struct roce_pkt *p)
 {
 	static const u16 types[] = {
 		[ROCE_IP4] = ETH_IP4, [ROCE_IP6] = ETH_IP6, [ROCE_V1] = ETH_ROCE
@@ -92,7 +93,7 @@ static u8 *put_eth(u8 *at, const struct roce_pkt *p)
 	return at + 2;
 }
 
-static u8 *put_lrh(u8 *at, const struct roce_pkt *p, u32 pktlen)
+static u8 *build_put_lrh(u8 *at, const struct roce_pkt *p, u32 pktlen)
 {
 	at[0] = (u8)(p->vl << 4);
 	at[1] = (u8)(p->sl << 4 | (p->net == ROCE_IB_GRH ? LNH_GRH : LNH_BTH));
@@ -102,7 +103,7 @@ static u8 *put_lrh(u8 *at, const struct roce_pkt *p, u32 pktlen)
 	return at + LRH_LEN;
 }
 
-static u8 *put_ip4(u8 *at, const struct roce_pkt *p, u32 len)
+static u8 *build_put_ip4(u8 *at, const struct roce_pkt *p, u32 len)
 {
 	at[0] = 4 << 4 | IP4_LEN / 4;
 	at[1] = p->tclass;
@@ -114,11 +115,11 @@ static u8 *put_ip4(u8 *at, const struct roce_pkt *p, u32 len)
 	be_put(at + 10, 2, 0);
 	memcpy(at + 12, p->sgid + 12, 4);
 	memcpy(at + 16, p->dgid + 12, 4);
-	be_put(at + 10, 2, ones_fold(ones_sum(0, at, IP4_LEN)));
+	be_put(at + 10, 2, roce_csum_fold(roce_csum_add(0, at, IP4_LEN)));
 	return at + IP4_LEN;
 }
 
-static u8 *put_ip6(u8 *at, const struct roce_pkt *p, u32 len, u8 next)
+static u8 *build_put_ip6(u8 *at, const struct roce_pkt *p, u32 len, u8 next)
 {
 	be_put(at, 4, 6u << 28 | (u32)p->tclass << 20 | p->flow_label);
 	be_put(at + 4, 2, len);
@@ -129,7 +130,7 @@ static u8 *put_ip6(u8 *at, const struct roce_pkt *p, u32 len, u8 next)
 	return at + IP6_LEN;
 }
 
-static u8 *put_udp(u8 *at, const struct roce_pkt *p, u32 len)
+static u8 *build_put_udp(u8 *at, const struct roce_pkt *p, u32 len)
 {
 	be_put(at, 2, p->udp_src);
 	be_put(at + 2, 2, ROCE_UDP_PORT);
@@ -138,7 +139,7 @@ static u8 *put_udp(u8 *at, const struct roce_pkt *p, u32 len)
 	return at + UDP_LEN;
 }
 
-static void put_bth(u8 *at, const struct roce_pkt *p, u32 pad)
+static void build_put_bth(u8 *at, const struct roce_pkt *p, u32 pad)
 {
 	at[0] = p->opcode;
 	at[1] = (u8)(p->solicited << 7 | p->mig << 6 | pad << 4 | p->tver);
@@ -150,27 +151,27 @@ static void put_bth(u8 *at, const struct roce_pkt *p, u32 pad)
 }
 
 /* Return: where the BTH begins. */
-static u32 put_headers(u8 *hdr, const struct roce_pkt *p, const struct lens *n)
+static u32 build_put_headers(u8 *hdr, const struct roce_pkt *p, const struct lens *n)
 {
-	u32 len = transport_len(n);
+	u32 len = build_transport_len(n);
 	u8 *at;
 
-	at = net_is_ib(p->net) ? put_lrh(hdr, p, n->l2 + n->l3 + len) : put_eth(hdr, p);
+	at = net_is_ib(p->net) ? build_put_lrh(hdr, p, n->l2 + n->l3 + len) : build_put_eth(hdr, p);
 	if (p->net == ROCE_IP4)
-		at = put_ip4(at, p, n->udp + len);
+		at = build_put_ip4(at, p, n->udp + len);
 	else if (p->net != ROCE_IB)
-		at = put_ip6(at, p, n->udp + len, net_is_udp(p->net) ? PROTO_UDP : NEXT_BTH);
+		at = build_put_ip6(at, p, n->udp + len, net_is_udp(p->net) ? PROTO_UDP : NEXT_BTH);
 	if (net_is_udp(p->net))
-		at = put_udp(at, p, n->udp + len);
-	put_bth(at, p, n->pad);
-	hdr_put(roce_headers(p->opcode), p, at + BTH_LEN);
+		at = build_put_udp(at, p, n->udp + len);
+	build_put_bth(at, p, n->pad);
+	roce_hdr_put(roce_headers(p->opcode), p, at + BTH_LEN);
 	return (u32)(at - hdr);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------ */
 
 /* Whether the fields, which may be wider than their places, fit. */
-static bool fits(const struct roce_pkt *p)
+static bool build_fields_fit(const struct roce_pkt *p)
 {
 	u32 three = p->dqpn | p->psn | p->eec | p->sqpn | p->srqn | p->msn;
 
@@ -179,9 +180,10 @@ static bool fits(const struct roce_pkt *p)
 }
 
 /* Behind the payload come pad, ICRC and maybe VCRC, of which @snap bytes from @frame on are wanted. */
-static void put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, u32 bth, u32 snap)
+static void build_put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, u32 bth,
+			   u32 snap)
 {
-	u32 end = headers_len(n) + n->payload, l2 = net_is_ib(p->net) ? 0 : n->l2;
+	u32 end = build_headers_len(n) + n->payload, l2 = net_is_ib(p->net) ? 0 : n->l2;
 	u8 tail[3 + ICRC_LEN + VCRC_LEN] = { 0 }, *whole;
 	u32 icrc;
 
@@ -191,32 +193,33 @@ static void put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, 
 	memset(whole, 0, min_u32(n->pad, snap - end));
 	if (snap <= end + n->pad)
 		return;
-	icrc = frame_icrc(p->net, frame + l2, frame + bth, whole + n->pad) ^ p->icrc_xor;
+	icrc = roce_icrc(p->net, frame + l2, frame + bth, whole + n->pad) ^ p->icrc_xor;
 	icrc = __builtin_bswap32(icrc);
 	be_put(tail, ICRC_LEN, icrc);
 	memcpy(whole + n->pad, tail, min_u32(ICRC_LEN, snap - end - n->pad));
 	end += n->pad + ICRC_LEN;
 	if (snap <= end)
 		return;
-	be_put(tail, VCRC_LEN, __builtin_bswap16(frame_vcrc(frame, end)));
+	be_put(tail, VCRC_LEN, __builtin_bswap16(roce_vcrc(frame, end)));
 	memcpy(frame + end, tail, min_u32(VCRC_LEN, snap - end));
 }
 
 /* Return: 0; *@n and *@wire_len are set, and *@payload: bytes of it in the first *@snap. -errno: as roce_build() */
-static int measure(const struct roce_pkt *p, struct lens *n, u32 *snap, u32 *payload, u32 *wire_len)
+static int build_measure(const struct roce_pkt *p, struct lens *n, u32 *snap, u32 *payload,
+			 u32 *wire_len)
 {
-	if (!fits(p))
+	if (!build_fields_fit(p))
 		return -EINVAL;
 	/* Of no sum below more than a frame can say of its length. */
 	if (p->payload_len > 65535)
 		return -EMSGSIZE;
-	lens_of(p, n);
-	if (n->l3 + n->udp + transport_len(n) >
+	build_lens(p, n);
+	if (n->l3 + n->udp + build_transport_len(n) >
 	    (net_is_ib(p->net) ? PKTLEN_MAX * 4 - LRH_LEN : 65535))
 		return -EMSGSIZE;
-	*wire_len = wire_len_of(p, n);
+	*wire_len = build_wire_len(p, n);
 	*snap = min_u32(*snap, *wire_len);
-	*payload = needed(n, *snap);
+	*payload = build_payload_needed(n, *snap);
 	return *payload > p->payload_cap ? -EINVAL : 0;
 }
 
@@ -225,48 +228,48 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	u8 hdr[ROCE_HDR_MAX];
 	u32 bth, payload;
 	struct lens n;
-	int ret = measure(p, &n, &snap, &payload, wire_len);
+	int ret = build_measure(p, &n, &snap, &payload, wire_len);
 
 	if (ret)
 		return ret;
-	bth = put_headers(hdr, p, &n);
-	memcpy(buf, hdr, min_u32(snap, headers_len(&n)));
+	bth = build_put_headers(hdr, p, &n);
+	memcpy(buf, hdr, min_u32(snap, build_headers_len(&n)));
 	if (payload)
-		memcpy(buf + headers_len(&n), p->payload, payload);
-	put_tail(buf, p, &n, bth, snap);
+		memcpy(buf + build_headers_len(&n), p->payload, payload);
+	build_put_tail(buf, p, &n, bth, snap);
 	return (int)snap;
 }
 
 /* RFC 1624: of a header that is never all zeros. */
-static void replace_ip_id(u8 *ip, u16 id)
+static void build_replace_ip_id(u8 *ip, u16 id)
 {
 	u32 was = (u32)be_get(ip + 4, 2), sum = ~(u32)be_get(ip + 10, 2) & 0xffff;
 
 	be_put(ip + 4, 2, id);
-	be_put(ip + 10, 2, ones_fold((u64)sum + (~was & 0xffff) + id));
+	be_put(ip + 10, 2, roce_csum_fold((u64)sum + (~was & 0xffff) + id));
 }
 
 int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 {
 	u32 bth, payload;
 	struct lens n;
-	int ret = measure(p, &n, &snap, &payload, wire_len);
+	int ret = build_measure(p, &n, &snap, &payload, wire_len);
 
 	if (ret)
 		return ret;
-	if (snap < headers_len(&n))
+	if (snap < build_headers_len(&n))
 		return roce_build(p, buf, snap, wire_len);
-	bth = headers_len(&n) - n.bth;
+	bth = build_headers_len(&n) - n.bth;
 	if (p->net == ROCE_IP4)
-		replace_ip_id(buf + n.l2, p->ip_id);
+		build_replace_ip_id(buf + n.l2, p->ip_id);
 	be_put(buf + bth + 9, 3, p->psn);
 	if (payload)
-		memcpy(buf + headers_len(&n), p->payload, payload);
-	put_tail(buf, p, &n, bth, snap);
+		memcpy(buf + build_headers_len(&n), p->payload, payload);
+	build_put_tail(buf, p, &n, bth, snap);
 	return (int)snap;
 }
 
-void roce_erf(u8 *out, u64 ns, u32 caplen, u32 wire_len)
+void roce_erf_header(u8 *out, u64 ns, u32 caplen, u32 wire_len)
 {
 	u64 s = ns / 1000000000, rest = ns % 1000000000;
 	u32 i;

@@ -4,13 +4,13 @@
 
 #include <zlib.h>
 
-static u32 crc(u32 sum, const u8 *p, size_t len)
+static u32 crc32_add(u32 sum, const u8 *p, size_t len)
 {
 	return (u32)crc32(sum, p, (uInt)len);
 }
 
 /* An IPv4, IPv6 or global route header with all ones where routers write: its length. */
-static u32 mask_ip(u32 net, const u8 *ip, u8 *out)
+static u32 icrc_mask_ip(u32 net, const u8 *ip, u8 *out)
 {
 	if (net == ROCE_IP4) {
 		memcpy(out, ip, IP4_LEN);
@@ -26,7 +26,7 @@ static u32 mask_ip(u32 net, const u8 *ip, u8 *out)
 	return IP6_LEN;
 }
 
-u32 frame_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
+u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 {
 	u8 masked[IP6_LEN];
 	u32 sum, n;
@@ -38,27 +38,27 @@ u32 frame_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 		masked[0] |= 0xf0; /* virtual lane */
 		head += LRH_LEN;
 	}
-	sum = crc(0, masked, LRH_LEN);
+	sum = crc32_add(0, masked, LRH_LEN);
 	if (net != ROCE_IB) {
-		n = mask_ip(net, head, masked);
-		sum = crc(sum, masked, n);
+		n = icrc_mask_ip(net, head, masked);
+		sum = crc32_add(sum, masked, n);
 		head += n;
 	}
 	if (net_is_udp(net)) {
 		/* IP options and the like, if there are any, as they are. */
-		sum = crc(sum, head, (size_t)(bth - UDP_LEN - head));
+		sum = crc32_add(sum, head, (size_t)(bth - UDP_LEN - head));
 		memcpy(masked, bth - UDP_LEN, UDP_LEN);
 		masked[6] = masked[7] = 0xff; /* checksum */
-		sum = crc(sum, masked, UDP_LEN);
+		sum = crc32_add(sum, masked, UDP_LEN);
 	}
 	memcpy(masked, bth, BTH_LEN);
 	masked[4] = 0xff; /* FECN, BECN, reserved */
-	sum = crc(sum, masked, BTH_LEN);
-	return crc(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
+	sum = crc32_add(sum, masked, BTH_LEN);
+	return crc32_add(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
 }
 
 /* x^16 + x^12 + x^3 + x + 1, lowest bit first, four bits at a time. */
-u16 frame_vcrc(const u8 *lrh, u32 len)
+u16 roce_vcrc(const u8 *lrh, u32 len)
 {
 	static const u16 table[16] = {
 		0x0000, 0x1a01, 0x3402, 0x2e03, 0x6804, 0x7205, 0x5c06, 0x4607,
@@ -73,7 +73,7 @@ u16 frame_vcrc(const u8 *lrh, u32 len)
 	return (u16)~sum;
 }
 
-u64 ones_sum(u64 sum, const u8 *p, u32 len)
+u64 roce_csum_add(u64 sum, const u8 *p, u32 len)
 {
 	u32 i;
 
@@ -84,7 +84,7 @@ u64 ones_sum(u64 sum, const u8 *p, u32 len)
 	return sum;
 }
 
-u16 ones_fold(u64 sum)
+u16 roce_csum_fold(u64 sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);

@@ -50,14 +50,14 @@ static const u32 known[8] = {
 };
 
 /* By the lower five bits alone. */
-static bool op_is_answer(u32 op)
+static bool op_is_response(u32 op)
 {
 	return op >= ROCE_READ_RESP_FIRST && op <= ROCE_ATOMIC_ACK;
 }
 
-bool roce_is_answer(u8 opcode)
+bool roce_is_response(u8 opcode)
 {
-	return roce_headers(opcode) && op_is_answer(opcode & 31u);
+	return roce_headers(opcode) && op_is_response(opcode & 31u);
 }
 
 u32 roce_headers(u8 opcode)
@@ -70,11 +70,11 @@ u32 roce_headers(u8 opcode)
 		return 0;
 	switch (transport) {
 	case ROCE_RD:
-		return headers[op] | (op_is_answer(op) ? ROCE_RDETH : ROCE_RDETH | ROCE_DETH);
+		return headers[op] | (op_is_response(op) ? ROCE_RDETH : ROCE_RDETH | ROCE_DETH);
 	case ROCE_UD:
 		return headers[op] | ROCE_DETH;
 	case ROCE_XRC:
-		return headers[op] | (op_is_answer(op) ? 0 : ROCE_XRCETH);
+		return headers[op] | (op_is_response(op) ? 0 : ROCE_XRCETH);
 	default:
 		return headers[op];
 	}
@@ -111,7 +111,7 @@ static const struct field fields[] = {
 	FIELD(ROCE_IETH, 0, 4, inv_rkey),
 };
 
-u32 hdr_len(u32 hdrs)
+u32 roce_hdr_len(u32 hdrs)
 {
 	u32 len = 0;
 
@@ -151,26 +151,26 @@ static void member_set(struct roce_pkt *p, const struct field *f, u64 v)
 }
 
 /* Where a header of @hdrs begins. */
-static u32 hdr_at(u32 hdrs, u32 hdr)
+static u32 hdr_offset(u32 hdrs, u32 hdr)
 {
-	return hdr_len(hdrs & (hdr - 1));
+	return roce_hdr_len(hdrs & (hdr - 1));
 }
 
-void hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out)
+void roce_hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out)
 {
 	const struct field *f;
 
-	memset(out, 0, hdr_len(hdrs));
+	memset(out, 0, roce_hdr_len(hdrs));
 	for (f = fields; f < fields + ARRAY_SIZE(fields); f++)
 		if (hdrs & f->hdr)
-			be_put(out + hdr_at(hdrs, f->hdr) + f->at, f->bytes, member_get(p, f));
+			be_put(out + hdr_offset(hdrs, f->hdr) + f->at, f->bytes, member_get(p, f));
 }
 
-void hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p)
+void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p)
 {
 	const struct field *f;
 
 	for (f = fields; f < fields + ARRAY_SIZE(fields); f++)
 		if (hdrs & f->hdr)
-			member_set(p, f, be_get(in + hdr_at(hdrs, f->hdr) + f->at, f->bytes));
+			member_set(p, f, be_get(in + hdr_offset(hdrs, f->hdr) + f->at, f->bytes));
 }

@@ -59,25 +59,25 @@ static inline bool net_is_udp(u32 net)
 
 /* --- roce_hdr.c ------------------------------------------------------------------------------- */
 
-/** hdr_len() - bytes of the extended headers in @hdrs (enum roce_hdr). */
-u32 hdr_len(u32 hdrs);
-/** hdr_put(), hdr_get() - all of @hdrs, hdr_len() bytes, in their order. */
-void hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out);
-void hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
+/** roce_hdr_len() - bytes of the extended headers in @hdrs (enum roce_hdr). */
+u32 roce_hdr_len(u32 hdrs);
+/** roce_hdr_put(), roce_hdr_get() - all of @hdrs, roce_hdr_len() bytes, in their order. */
+void roce_hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out);
+void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
 
 /* --- roce_crc.c ------------------------------------------------------------------------------- */
 
 /**
- * frame_icrc() - the ICRC of a packet, as a number whose lowest byte goes first (IBTA volume 1, 7.8.1, A17.3.2).
+ * roce_icrc() - the ICRC of a packet, as a number whose lowest byte goes first (IBTA volume 1, 7.8.1, A17.3.2).
  * @net: enum roce_net; @head: its first header: LRH, GRH or IP; @bth: its BTH
  * @end: behind payload and pad, where the ICRC stands
  */
-u32 frame_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end);
-/** frame_vcrc() - the VCRC of the @len bytes from the LRH to the ICRC (7.8.2), lowest byte first. */
-u16 frame_vcrc(const u8 *lrh, u32 len);
-/** ones_sum() - the sum of IP's checksums, not yet folded, on from @sum. */
-u64 ones_sum(u64 sum, const u8 *p, u32 len);
-/** ones_fold() - the checksum of that. */
-u16 ones_fold(u64 sum);
+u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end);
+/** roce_vcrc() - the VCRC of the @len bytes from the LRH to the ICRC (7.8.2), lowest byte first. */
+u16 roce_vcrc(const u8 *lrh, u32 len);
+/** roce_csum_add() - the sum of IP's checksums, not yet folded, on from @sum. */
+u64 roce_csum_add(u64 sum, const u8 *p, u32 len);
+/** roce_csum_fold() - the checksum of that. */
+u16 roce_csum_fold(u64 sum);
 
 #endif

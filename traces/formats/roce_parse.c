@@ -18,7 +18,7 @@ struct view {
 	u32 behind;
 };
 
-static const u8 *take(struct view *v, u32 n)
+static const u8 *view_take(struct view *v, u32 n)
 {
 	static const u8 nothing[64];
 	const u8 *p = v->p;
@@ -35,7 +35,7 @@ static const u8 *take(struct view *v, u32 n)
 }
 
 /* An inner length says where the packet ends; what is behind is padding, or the link's. */
-static int clip(struct view *v, u32 len, struct roce_pkt *p)
+static int view_clip(struct view *v, u32 len, struct roce_pkt *p)
 {
 	if (v->bad)
 		return 0;
@@ -49,21 +49,21 @@ static int clip(struct view *v, u32 len, struct roce_pkt *p)
 	return 0;
 }
 
-static u16 le16(const u8 *p)
+static u16 le16_get(const u8 *p)
 {
 	return (u16)(p[1] << 8 | p[0]);
 }
 
-static u32 le32(const u8 *p)
+static u32 le32_get(const u8 *p)
 {
-	return (u32)le16(p + 2) << 16 | le16(p);
+	return (u32)le16_get(p + 2) << 16 | le16_get(p);
 }
 
 /* --- the transport -------------------------------------------------------------------------------- */
 
-static void take_bth(struct view *v, struct roce_pkt *p)
+static void frame_parse_bth(struct view *v, struct roce_pkt *p)
 {
-	const u8 *bth = take(v, BTH_LEN);
+	const u8 *bth = view_take(v, BTH_LEN);
 
 	p->opcode = bth[0];
 	p->solicited = bth[1] >> 7;
@@ -81,35 +81,35 @@ static void take_bth(struct view *v, struct roce_pkt *p)
 }
 
 /* @bth: where the packet begins; @v: behind its headers. All of it was captured. */
-static void check_crcs(const struct view *v, const u8 *bth, struct roce_pkt *p)
+static void frame_parse_check_crcs(const struct view *v, const u8 *bth, struct roce_pkt *p)
 {
 	const u8 *end = v->p + v->len - ICRC_LEN;
 
-	p->icrc = le32(end);
-	if (p->icrc != frame_icrc(p->net, v->head, bth, end))
+	p->icrc = le32_get(end);
+	if (p->icrc != roce_icrc(p->net, v->head, bth, end))
 		p->wrong |= ROCE_BAD_ICRC;
 	if (!net_is_ib(p->net) || v->behind < VCRC_LEN)
 		return;
 	end += ICRC_LEN;
-	p->vcrc = le16(end);
-	if (p->vcrc != frame_vcrc(v->head, (u32)(end - v->head)))
+	p->vcrc = le16_get(end);
+	if (p->vcrc != roce_vcrc(v->head, (u32)(end - v->head)))
 		p->wrong |= ROCE_BAD_VCRC;
 }
 
 /* From the BTH on, the ICRC being the end. */
-static int take_transport(struct view *v, struct roce_pkt *p)
+static int frame_parse_transport(struct view *v, struct roce_pkt *p)
 {
 	const u8 *bth = v->p, *hdr;
 	u32 hdrs, len;
 
-	take_bth(v, p);
+	frame_parse_bth(v, p);
 	hdrs = roce_headers(p->opcode);
 	if (!hdrs)
 		p->wrong |= ROCE_BAD_OPCODE;
-	len = hdr_len(hdrs);
-	hdr = take(v, len);
+	len = roce_hdr_len(hdrs);
+	hdr = view_take(v, len);
 	if (!v->bad)
-		hdr_get(hdrs, hdr, p);
+		roce_hdr_get(hdrs, hdr, p);
 	if (v->bad || v->len < ICRC_LEN) {
 		p->wrong |= ROCE_BAD_SHORT;
 		return -EBADMSG;
@@ -126,54 +126,54 @@ static int take_transport(struct view *v, struct roce_pkt *p)
 	if (hdrs && !(hdrs & ROCE_PAYLOAD) && v->len > ICRC_LEN)
 		p->wrong |= ROCE_BAD_PAYLOAD;
 	if (v->cap == v->len)
-		check_crcs(v, bth, p);
+		frame_parse_check_crcs(v, bth, p);
 	return 0;
 }
 
 /* --- what is below it ----------------------------------------------------------------------------- */
 
 /* The checksum of what is there of UDP, from @udp on, with the pseudo header of IP. */
-static bool udp_csum_right(const u8 *udp, u32 len, const struct roce_pkt *p)
+static bool udp_csum_is_right(const u8 *udp, u32 len, const struct roce_pkt *p)
 {
 	u32 from = p->net == ROCE_IP4 ? 12 : 0;
 	u64 sum = PROTO_UDP + (u64)len;
 
-	sum = ones_sum(sum, p->sgid + from, 16 - from);
-	sum = ones_sum(sum, p->dgid + from, 16 - from);
-	sum = ones_sum(sum, udp, len);
-	return !ones_fold(sum);
+	sum = roce_csum_add(sum, p->sgid + from, 16 - from);
+	sum = roce_csum_add(sum, p->dgid + from, 16 - from);
+	sum = roce_csum_add(sum, udp, len);
+	return !roce_csum_fold(sum);
 }
 
-static int take_udp(struct view *v, struct roce_pkt *p)
+static int frame_parse_udp(struct view *v, struct roce_pkt *p)
 {
-	const u8 *udp = take(v, UDP_LEN);
+	const u8 *udp = view_take(v, UDP_LEN);
 	u32 len = (u32)be_get(udp + 4, 2);
 
 	if (be_get(udp + 2, 2) != ROCE_UDP_PORT)
 		return -ENOMSG;
 	p->udp_src = (u16)be_get(udp, 2);
 	p->udp_csum = (u16)be_get(udp + 6, 2);
-	if (len < UDP_LEN || clip(v, len - UDP_LEN, p)) {
+	if (len < UDP_LEN || view_clip(v, len - UDP_LEN, p)) {
 		p->wrong |= ROCE_BAD_LEN;
 		return -EBADMSG;
 	}
 	if (v->behind)
 		p->wrong |= ROCE_BAD_LEN;
-	if (p->udp_csum && v->cap == v->len && !udp_csum_right(udp, len, p))
+	if (p->udp_csum && v->cap == v->len && !udp_csum_is_right(udp, len, p))
 		p->wrong |= ROCE_BAD_UDP_CSUM;
-	return take_transport(v, p);
+	return frame_parse_transport(v, p);
 }
 
-static void set_ip4(u8 gid[16], const u8 *ip)
+static void gid_set_ip4(u8 gid[16], const u8 *ip)
 {
 	memset(gid, 0, 10);
 	memset(gid + 10, 0xff, 2);
 	memcpy(gid + 12, ip, 4);
 }
 
-static int take_ip4(struct view *v, struct roce_pkt *p)
+static int frame_parse_ip4(struct view *v, struct roce_pkt *p)
 {
-	const u8 *ip = v->head = take(v, IP4_LEN);
+	const u8 *ip = v->head = view_take(v, IP4_LEN);
 	u32 hdr = (ip[0] & 15) * 4u, len = (u32)be_get(ip + 2, 2);
 
 	p->net = ROCE_IP4;
@@ -181,26 +181,26 @@ static int take_ip4(struct view *v, struct roce_pkt *p)
 	p->ip_id = (u16)be_get(ip + 4, 2);
 	p->ip_frag = (u16)be_get(ip + 6, 2);
 	p->hop_limit = ip[8];
-	set_ip4(p->sgid, ip + 12);
-	set_ip4(p->dgid, ip + 16);
+	gid_set_ip4(p->sgid, ip + 12);
+	gid_set_ip4(p->dgid, ip + 16);
 	/* UDP, and no later fragment: of these nothing can be told. */
 	if (v->bad || ip[0] >> 4 != 4 || ip[9] != PROTO_UDP || p->ip_frag & 0x1fff)
 		return -ENOMSG;
-	if (hdr < IP4_LEN || len < hdr || clip(v, len - IP4_LEN, p)) {
+	if (hdr < IP4_LEN || len < hdr || view_clip(v, len - IP4_LEN, p)) {
 		p->wrong |= ROCE_BAD_LEN;
 		return -EBADMSG;
 	}
-	take(v, hdr - IP4_LEN);
-	if (!v->bad && ones_fold(ones_sum(0, ip, hdr)))
+	view_take(v, hdr - IP4_LEN);
+	if (!v->bad && roce_csum_fold(roce_csum_add(0, ip, hdr)))
 		p->wrong |= ROCE_BAD_IP_CSUM;
 	v->behind = 0;
-	return take_udp(v, p);
+	return frame_parse_udp(v, p);
 }
 
 /* What IPv6 headers and GRHs have. Return: 0, -EBADMSG */
-static int take_ip6_header(struct view *v, struct roce_pkt *p, u8 *next)
+static int frame_parse_ip6_header(struct view *v, struct roce_pkt *p, u8 *next)
 {
-	const u8 *ip = take(v, IP6_LEN);
+	const u8 *ip = view_take(v, IP6_LEN);
 
 	p->tclass = (u8)(be_get(ip, 2) >> 4);
 	p->flow_label = be_get(ip, 4) & 0xfffff;
@@ -214,10 +214,10 @@ static int take_ip6_header(struct view *v, struct roce_pkt *p, u8 *next)
 		p->wrong |= ROCE_BAD_SHORT;
 	if (p->wrong & (ROCE_BAD_GRH | ROCE_BAD_SHORT))
 		return -EBADMSG;
-	return clip(v, (u32)be_get(ip + 4, 2), p);
+	return view_clip(v, (u32)be_get(ip + 4, 2), p);
 }
 
-static int take_ip6(struct view *v, struct roce_pkt *p)
+static int frame_parse_ip6(struct view *v, struct roce_pkt *p)
 {
 	const u8 *ext;
 	u8 next;
@@ -225,24 +225,24 @@ static int take_ip6(struct view *v, struct roce_pkt *p)
 
 	v->head = v->p;
 	p->net = ROCE_IP6;
-	if (take_ip6_header(v, p, &next))
+	if (frame_parse_ip6_header(v, p, &next))
 		return p->wrong & ROCE_BAD_LEN ? -EBADMSG : -ENOMSG;
 	/* Hop-by-hop and destination options, routing. */
 	for (i = 0; i < IP6_EXTS && (next == 0 || next == 43 || next == 60) && !v->bad; i++) {
-		ext = take(v, 8);
+		ext = view_take(v, 8);
 		next = ext[0];
-		take(v, ext[1] * 8u);
+		view_take(v, ext[1] * 8u);
 	}
 	v->behind = 0;
-	return next == PROTO_UDP ? take_udp(v, p) : -ENOMSG;
+	return next == PROTO_UDP ? frame_parse_udp(v, p) : -ENOMSG;
 }
 
-static int take_grh(struct view *v, struct roce_pkt *p)
+static int frame_parse_grh(struct view *v, struct roce_pkt *p)
 {
 	u32 outside = v->behind;
 	u8 next;
 
-	if (take_ip6_header(v, p, &next))
+	if (frame_parse_ip6_header(v, p, &next))
 		return -EBADMSG;
 	if (next != NEXT_BTH)
 		return -ENOMSG;
@@ -252,60 +252,60 @@ static int take_grh(struct view *v, struct roce_pkt *p)
 			p->wrong |= ROCE_BAD_LEN;
 		v->behind = v->behind ? 0 : outside;
 	}
-	return take_transport(v, p);
+	return frame_parse_transport(v, p);
 }
 
-static int take_ether(struct view *v, u32 type, struct roce_pkt *p)
+static int frame_parse_ether(struct view *v, u32 type, struct roce_pkt *p)
 {
 	const u8 *tag;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(p->vlan) && (type == ETH_VLAN || type == ETH_QINQ); i++) {
-		tag = take(v, VLAN_LEN);
+		tag = view_take(v, VLAN_LEN);
 		p->vlan[i] = type << 16 | (u32)be_get(tag, 2);
 		type = (u32)be_get(tag + 2, 2);
 	}
 	switch (type) {
 	case ETH_IP4:
-		return take_ip4(v, p);
+		return frame_parse_ip4(v, p);
 	case ETH_IP6:
-		return take_ip6(v, p);
+		return frame_parse_ip6(v, p);
 	case ETH_ROCE:
 		p->net = ROCE_V1;
 		v->head = v->p;
-		return take_grh(v, p);
+		return frame_parse_grh(v, p);
 	default:
 		return -ENOMSG;
 	}
 }
 
-static int take_macs(struct view *v, struct roce_pkt *p)
+static int frame_parse_macs(struct view *v, struct roce_pkt *p)
 {
-	const u8 *eth = take(v, ETH_LEN);
+	const u8 *eth = view_take(v, ETH_LEN);
 
 	memcpy(p->eth_dst, eth, 6);
 	memcpy(p->eth_src, eth + 6, 6);
-	return take_ether(v, (u32)be_get(eth + 12, 2), p);
+	return frame_parse_ether(v, (u32)be_get(eth + 12, 2), p);
 }
 
-static int take_ip(struct view *v, struct roce_pkt *p)
+static int frame_parse_ip(struct view *v, struct roce_pkt *p)
 {
 	if (!v->cap)
 		return -ENOMSG;
-	return v->p[0] >> 4 == 4 ? take_ip4(v, p) : take_ip6(v, p);
+	return v->p[0] >> 4 == 4 ? frame_parse_ip4(v, p) : frame_parse_ip6(v, p);
 }
 
 /* InfiniBand: LRH, maybe GRH. */
-static int take_ib(struct view *v, struct roce_pkt *p)
+static int frame_parse_ib(struct view *v, struct roce_pkt *p)
 {
-	const u8 *lrh = v->head = take(v, LRH_LEN);
+	const u8 *lrh = v->head = view_take(v, LRH_LEN);
 	u32 next = lrh[1] & 3, words = be_get(lrh + 4, 2) & PKTLEN_MAX;
 
 	if (v->bad)
 		p->wrong |= ROCE_BAD_SHORT;
 	else if (next < LNH_BTH)
 		return -ENOMSG;
-	else if (words * 4 < LRH_LEN || clip(v, words * 4 - LRH_LEN, p))
+	else if (words * 4 < LRH_LEN || view_clip(v, words * 4 - LRH_LEN, p))
 		p->wrong |= ROCE_BAD_LEN;
 	if (p->wrong & (ROCE_BAD_SHORT | ROCE_BAD_LEN))
 		return -EBADMSG;
@@ -316,23 +316,23 @@ static int take_ib(struct view *v, struct roce_pkt *p)
 	p->slid = (u16)be_get(lrh + 6, 2);
 	if (lrh[0] & 15)
 		p->wrong |= ROCE_BAD_GRH;
-	return next == LNH_GRH ? take_grh(v, p) : take_transport(v, p);
+	return next == LNH_GRH ? frame_parse_grh(v, p) : frame_parse_transport(v, p);
 }
 
-static int take_erf(struct view *v, struct roce_pkt *p)
+static int frame_parse_erf(struct view *v, struct roce_pkt *p)
 {
-	const u8 *erf = take(v, ROCE_ERF_LEN);
+	const u8 *erf = view_take(v, ROCE_ERF_LEN);
 	u32 type = erf[8] & 0x7f, i;
 	u8 more = erf[8] & 0x80;
 
 	for (i = 0; more && i < 16; i++)
-		more = take(v, 8)[0] & 0x80;
+		more = view_take(v, 8)[0] & 0x80;
 	if (type == ERF_IB)
-		return take_ib(v, p);
+		return frame_parse_ib(v, p);
 	if (type != ERF_ETH)
 		return -ENOMSG;
-	take(v, 2);
-	return take_macs(v, p);
+	view_take(v, 2);
+	return frame_parse_macs(v, p);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------ */
@@ -355,21 +355,21 @@ bool roce_link_known(u32 link)
 	}
 }
 
-static int take_frame(u32 link, struct view *v, struct roce_pkt *p)
+static int frame_parse_frame(u32 link, struct view *v, struct roce_pkt *p)
 {
 	switch (link) {
 	case ROCE_LINK_ETHERNET:
-		return take_macs(v, p);
+		return frame_parse_macs(v, p);
 	case ROCE_LINK_SLL:
-		return take_ether(v, (u32)be_get(take(v, 16) + 14, 2), p);
+		return frame_parse_ether(v, (u32)be_get(view_take(v, 16) + 14, 2), p);
 	case ROCE_LINK_SLL2:
-		return take_ether(v, (u32)be_get(take(v, 20), 2), p);
+		return frame_parse_ether(v, (u32)be_get(view_take(v, 20), 2), p);
 	case ROCE_LINK_IB:
-		return take_ib(v, p);
+		return frame_parse_ib(v, p);
 	case ROCE_LINK_ERF:
-		return take_erf(v, p);
+		return frame_parse_erf(v, p);
 	default:
-		return take_ip(v, p);
+		return frame_parse_ip(v, p);
 	}
 }
 
@@ -382,7 +382,7 @@ int roce_parse(u32 link, const u8 *frame, u32 caplen, u32 len, struct roce_pkt *
 		return -ENOMSG;
 	if (caplen < len)
 		p->wrong = ROCE_CUT;
-	return take_frame(link, &v, p);
+	return frame_parse_frame(link, &v, p);
 }
 
 const char *roce_wrong_text(u32 wrong)

@@ -22,28 +22,29 @@ struct rec_cqex {
 /* The CQ that this thread is between ibv_start_poll() and ibv_end_poll() of. */
 static __thread struct rec_obj *open_cq __attribute__((tls_model("initial-exec")));
 
-static struct rec_obj *object_of(struct ibv_cq_ex *ex)
+static struct rec_obj *rec_cqex_object(struct ibv_cq_ex *ex)
 {
-	return rec_find(VOBJ_CQ, ex);
+	return rec_obj_find(VOBJ_CQ, ex);
 }
 
-static void record(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc, u32 n, int ret)
+static void rec_cqex_record_poll(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc,
+				 u32 n, int ret)
 {
 	struct vt_wc *to;
-	struct vt_rec *r = rec_poll_take(o, ret, n, &to);
+	struct vt_rec *r = rec_poll_begin(o, ret, n, &to);
 
 	if (!r)
 		return;
-	((struct vt_poll *)vt_body(r))->ex = 1;
+	((struct vt_poll *)vt_rec_body(r))->ex = 1;
 	if (n)
 		memcpy(to, wc, n * sizeof(*wc));
-	rec_end(r, span);
-	vt_done(r);
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
 }
 
 /* The fields that the CQ was made with, of the entry that is current. */
-static void fill(struct vt_wc *to, struct ibv_cq_ex *ex, const struct ibv_cq_ex *low,
-		 const struct rec_obj *ctx)
+static void rec_cqex_fill_wc(struct vt_wc *to, struct ibv_cq_ex *ex, const struct ibv_cq_ex *low,
+			     const struct rec_obj *ctx)
 {
 	const struct rec_obj *qp;
 
@@ -53,7 +54,7 @@ static void fill(struct vt_wc *to, struct ibv_cq_ex *ex, const struct ibv_cq_ex 
 	to->vendor_err = low->read_vendor_err(ex);
 	if (low->read_qp_num) {
 		to->qp_num = low->read_qp_num(ex);
-		qp = rec_find_qpn(ctx, to->qp_num);
+		qp = rec_obj_find_qpn(ctx, to->qp_num);
 		to->qp = qp ? qp->ord : 0;
 	}
 	if (low->read_completion_ts)
@@ -78,33 +79,33 @@ static void fill(struct vt_wc *to, struct ibv_cq_ex *ex, const struct ibv_cq_ex 
 		to->dlid_path_bits = low->read_dlid_path_bits(ex);
 }
 
-static void flush(struct rec_obj *o)
+static void rec_cqex_flush(struct rec_obj *o)
 {
 	struct rec_cqex *b = o->ex;
 	u32 n = b->n;
 
 	b->n = 0;
 	if (n)
-		record(o, b->span, b->wc, n, (int)n);
+		rec_cqex_record_poll(o, b->span, b->wc, n, (int)n);
 }
 
-static void current(struct rec_obj *o, struct ibv_cq_ex *ex)
+static void rec_cqex_add_current(struct rec_obj *o, struct ibv_cq_ex *ex)
 {
 	struct rec_cqex *b = o->ex;
 
 	if (b->n == BATCH)
-		flush(o);
+		rec_cqex_flush(o);
 	if (!b->n) {
 		b->span.begin = load_relaxed(&rec.w.order->next);
 		b->span.t_begin = vt_now();
 	}
-	fill(&b->wc[b->n], ex, &b->low, o->ctx_obj);
-	rec_received(&b->wc[b->n++], o->ctx_obj);
+	rec_cqex_fill_wc(&b->wc[b->n], ex, &b->low, o->ctx_obj);
+	rec_recv_completed(&b->wc[b->n++], o->ctx_obj);
 }
 
-static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+static int rec_cqex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-	struct rec_obj *o = object_of(ex);
+	struct rec_obj *o = rec_cqex_object(ex);
 	struct rec_span span;
 	int ret;
 
@@ -118,10 +119,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	} else {
 		span.t_begin = vt_now();
 		if (ret) {
-			record(o, span, NULL, 0, -ret);
+			rec_cqex_record_poll(o, span, NULL, 0, -ret);
 		} else {
 			o->ex->n = 0;
-			current(o, ex);
+			rec_cqex_add_current(o, ex);
 			o->ex->span = span;
 			open_cq = o;
 		}
@@ -130,28 +131,28 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return ret;
 }
 
-static int next_poll(struct ibv_cq_ex *ex)
+static int rec_cqex_next_poll(struct ibv_cq_ex *ex)
 {
-	struct rec_obj *o = object_of(ex);
+	struct rec_obj *o = rec_cqex_object(ex);
 	int ret;
 
 	if (!rec_enter())
 		return o->ex->low.next_poll(ex);
 	ret = o->ex->low.next_poll(ex);
 	if (!ret)
-		current(o, ex);
+		rec_cqex_add_current(o, ex);
 	rec_leave();
 	return ret;
 }
 
-static void end_poll(struct ibv_cq_ex *ex)
+static void rec_cqex_end_poll(struct ibv_cq_ex *ex)
 {
-	struct rec_obj *o = object_of(ex);
+	struct rec_obj *o = rec_cqex_object(ex);
 
 	open_cq = NULL;
 	/* What it had is written before the CQ is free for others. */
 	if (rec_enter()) {
-		flush(o);
+		rec_cqex_flush(o);
 		o->ex->low.end_poll(ex);
 		rec_leave();
 	} else {
@@ -159,13 +160,13 @@ static void end_poll(struct ibv_cq_ex *ex)
 	}
 }
 
-void rec_cqex_part(void)
+void rec_cqex_flush_open(void)
 {
 	if (open_cq)
-		flush(open_cq);
+		rec_cqex_flush(open_cq);
 }
 
-void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex)
+void rec_cqex_attach(struct rec_obj *o, struct ibv_cq_ex *ex)
 {
 	struct rec_cqex *b = calloc(1, sizeof(*b));
 
@@ -175,9 +176,9 @@ void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex)
 	}
 	b->low = *ex;
 	o->ex = b;
-	ex->start_poll = start_poll;
-	ex->next_poll = next_poll;
-	ex->end_poll = end_poll;
+	ex->start_poll = rec_cqex_start_poll;
+	ex->next_poll = rec_cqex_next_poll;
+	ex->end_poll = rec_cqex_end_poll;
 }
 
 void rec_cqex_free(struct rec_obj *o)

@@ -30,7 +30,7 @@ static struct {
 
 _Static_assert(VT_MAX_DEVS <= 64, "a bit each");
 
-void rec_devices_forget(void)
+void rec_devices_reset(void)
 {
 	pthread_mutex_init(&seen.lock, NULL);
 	seen.list = false;
@@ -40,28 +40,29 @@ void rec_devices_forget(void)
 }
 
 /* What a reader would not take is left out. */
-static bool add(const struct vdev_text *t)
+static bool rec_devices_append_text(const struct vdev_text *t)
 {
 	if (t->len > VT_DEVICES_TEXT - seen.len)
 		return false;
 	seen.len += t->len;
-	return !vt_file_add(&rec.w, "devices", t->text, t->len);
+	return !vt_writer_add_file(&rec.w, "devices", t->text, t->len);
 }
 
-static bool find_api(struct vdev_api *api)
+static bool rec_devices_find_api(struct vdev_api *api)
 {
 	static void *list, *free_list, *guid, *device, *port, *gid;
 
-	api->list = (__typeof__(api->list))rec_next(&list, "ibv_get_device_list");
-	api->free_list = (__typeof__(api->free_list))rec_next(&free_list, "ibv_free_device_list");
-	api->guid = (__typeof__(api->guid))rec_next(&guid, "ibv_get_device_guid");
-	api->device = (__typeof__(api->device))rec_next(&device, "ibv_query_device");
-	api->port = (__typeof__(api->port))rec_next(&port, "ibv_query_port");
-	api->gid = (__typeof__(api->gid))rec_next(&gid, "_ibv_query_gid_ex");
+	api->list = (__typeof__(api->list))rec_next_symbol(&list, "ibv_get_device_list");
+	api->free_list =
+		(__typeof__(api->free_list))rec_next_symbol(&free_list, "ibv_free_device_list");
+	api->guid = (__typeof__(api->guid))rec_next_symbol(&guid, "ibv_get_device_guid");
+	api->device = (__typeof__(api->device))rec_next_symbol(&device, "ibv_query_device");
+	api->port = (__typeof__(api->port))rec_next_symbol(&port, "ibv_query_port");
+	api->gid = (__typeof__(api->gid))rec_next_symbol(&gid, "_ibv_query_gid_ex");
 	return api->list && api->free_list && api->guid && api->device && api->port;
 }
 
-static void not_counted(bool on)
+static void rec_devices_pause_counting(bool on)
 {
 	static void *slot;
 	void (*fn)(bool) = (__typeof__(fn))next_symbol_resolve(&slot, "rdmaemu_not_counted");
@@ -71,7 +72,7 @@ static void not_counted(bool on)
 }
 
 /* Its number in the list, VT_MAX_DEVS: it is not there. @n: set to how many there are */
-static u32 number_of(struct ibv_device **list, const struct ibv_context *ctx, u32 *n)
+static u32 rec_devices_number_of(struct ibv_device **list, const struct ibv_context *ctx, u32 *n)
 {
 	u32 i, nr = VT_MAX_DEVS;
 
@@ -83,10 +84,11 @@ static u32 number_of(struct ibv_device **list, const struct ibv_context *ctx, u3
 }
 
 /* With the lock. */
-static void put(const struct vdev_api *api, struct ibv_device **list, struct ibv_context *ctx)
+static void rec_devices_append_device(const struct vdev_api *api, struct ibv_device **list,
+				      struct ibv_context *ctx)
 {
 	struct vdev_text t = { .cap = VT_DEVICES_TEXT / 4 };
-	u32 n, nr = number_of(list, ctx, &n);
+	u32 n, nr = rec_devices_number_of(list, ctx, &n);
 
 	if (nr == VT_MAX_DEVS || seen.nr & BIT64(nr))
 		return;
@@ -96,30 +98,30 @@ static void put(const struct vdev_api *api, struct ibv_device **list, struct ibv
 	if (!seen.list)
 		vdev_put_list(&t, api, list);
 	vdev_put_context(&t, api, ctx, nr);
-	if (add(&t)) {
+	if (rec_devices_append_text(&t)) {
 		seen.list = true;
 		seen.nr |= BIT64(nr);
 		snprintf(seen.name[nr], sizeof(seen.name[nr]), "%s", ctx->device->name);
 	}
 	free(t.text);
 	if (rec.real)
-		rec_profile(ctx, n);
+		rec_profile_write(ctx, n);
 }
 
-void rec_device(struct ibv_context *ctx)
+void rec_devices_add(struct ibv_context *ctx)
 {
 	struct ibv_device **list;
 	struct vdev_api api;
 	int saved = errno;
 
 	pthread_mutex_lock(&seen.lock);
-	not_counted(true);
-	list = find_api(&api) ? api.list(NULL) : NULL;
+	rec_devices_pause_counting(true);
+	list = rec_devices_find_api(&api) ? api.list(NULL) : NULL;
 	if (list) {
-		put(&api, list, ctx);
+		rec_devices_append_device(&api, list, ctx);
 		api.free_list(list);
 	}
-	not_counted(false);
+	rec_devices_pause_counting(false);
 	pthread_mutex_unlock(&seen.lock);
 	errno = saved;
 }
@@ -127,7 +129,7 @@ void rec_device(struct ibv_context *ctx)
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* The identifier that a call may have bound to a port. NULL: it has none. */
-static const struct rdma_cm_id *bound(enum vcall call, const u64 *args)
+static const struct rdma_cm_id *rec_devices_bound_id(enum vcall call, const u64 *args)
 {
 	const struct rdma_cm_event *event;
 
@@ -151,7 +153,7 @@ static const struct rdma_cm_id *bound(enum vcall call, const u64 *args)
 }
 
 /* With the lock. */
-static void put_address(const struct rdma_cm_id *id)
+static void rec_devices_append_address(const struct rdma_cm_id *id)
 {
 	char line[ADDR_LINE];
 	struct vdev_text t = { .text = line, .cap = sizeof(line) };
@@ -166,17 +168,17 @@ static void put_address(const struct rdma_cm_id *id)
 	for (i = 0; i < seen.n_addrs; i++)
 		if (!strcmp(seen.addr[i], line))
 			return;
-	if (add(&t))
+	if (rec_devices_append_text(&t))
 		snprintf(seen.addr[seen.n_addrs++], ADDR_LINE, "%s", line);
 }
 
-void rec_cm_address(enum vcall call, const u64 *args)
+void rec_devices_add_address(enum vcall call, const u64 *args)
 {
-	const struct rdma_cm_id *id = bound(call, args);
+	const struct rdma_cm_id *id = rec_devices_bound_id(call, args);
 
 	if (!id || !id->verbs || !id->port_num)
 		return;
 	pthread_mutex_lock(&seen.lock);
-	put_address(id);
+	rec_devices_append_address(id);
 	pthread_mutex_unlock(&seen.lock);
 }

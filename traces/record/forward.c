@@ -13,7 +13,8 @@
 	u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)                                   \
 	{                                                                                          \
 		static void *slot;                                                                 \
-		__typeof__(&fwd_##name) lower = (__typeof__(&fwd_##name))rec_next(&slot, #name);   \
+		__typeof__(&fwd_##name) lower =                                                    \
+			(__typeof__(&fwd_##name))rec_next_symbol(&slot, #name);                    \
                                                                                                    \
 		if (lower)                                                                         \
 			return lower(a, b, c, d, e, f);                                            \
@@ -28,7 +29,8 @@
 	{                                                                                          \
 		static void *slot;                                                                 \
 		static bool noted;                                                                 \
-		__typeof__(&fwd_##name) lower = (__typeof__(&fwd_##name))rec_next(&slot, #name);   \
+		__typeof__(&fwd_##name) lower =                                                    \
+			(__typeof__(&fwd_##name))rec_next_symbol(&slot, #name);                    \
                                                                                                    \
 		if (!exchange(&noted, true) && rec_enter()) {                                      \
 			rec_note("%s: calls of it are not recorded", #name);                       \

@@ -44,7 +44,7 @@ struct thread_memory {
 	_Alignas(64) u8 bounce[REC_BOUNCE];
 };
 
-static void thread_ends(void *mem)
+static void rec_thread_memory_free(void *mem)
 {
 	rec_thread.text = NULL;
 	rec_thread.bounce = NULL;
@@ -52,7 +52,7 @@ static void thread_ends(void *mem)
 	munmap(mem, sizeof(struct thread_memory));
 }
 
-bool rec_ready_thread(void)
+bool rec_thread_init(void)
 {
 	struct thread_memory *mem;
 	int saved = errno;
@@ -67,7 +67,7 @@ bool rec_ready_thread(void)
 		rec_thread.bounce = mem->bounce;
 		pthread_setspecific(thread_key, mem);
 	}
-	rec_thread.ord = vt_thread(&rec.w);
+	rec_thread.ord = vt_writer_add_thread(&rec.w);
 	rec_thread.epoch = rec.epoch;
 	return true;
 }
@@ -80,12 +80,12 @@ void rec_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	vt_note(&rec.w, rec_thread.ord, text);
+	vt_writer_put_note(&rec.w, rec_thread.ord, text);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-static __attribute__((format(printf, 1, 2))) void complain(const char *fmt, ...)
+static __attribute__((format(printf, 1, 2))) void rec_init_complain(const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -100,7 +100,7 @@ static __attribute__((format(printf, 1, 2))) void complain(const char *fmt, ...)
 }
 
 /* A number of bytes in the environment, which `rdmaemu record` has checked. */
-static u64 env_bytes(const char *name, u64 otherwise)
+static u64 rec_init_env_bytes(const char *name, u64 otherwise)
 {
 	const char *text = getenv(name);
 	char *end;
@@ -110,13 +110,14 @@ static u64 env_bytes(const char *name, u64 otherwise)
 		return otherwise;
 	v = strtoull(text, &end, 10);
 	if (*end) {
-		complain("rdmaemu record: %s=%s: expected a number of bytes\n", name, text);
+		rec_init_complain("rdmaemu record: %s=%s: expected a number of bytes\n", name,
+				  text);
 		return otherwise;
 	}
 	return v;
 }
 
-static enum rec_payload env_payload(void)
+static enum rec_payload rec_init_env_payload(void)
 {
 	static const char *const names[] = { "full", "hash", "none" };
 	const char *text = getenv(ENV_PAYLOAD);
@@ -126,12 +127,13 @@ static enum rec_payload env_payload(void)
 		if (!strcmp(text, names[i]))
 			return (enum rec_payload)i;
 	if (text && *text)
-		complain("rdmaemu record: %s=%s: expected full, hash or none\n", ENV_PAYLOAD, text);
+		rec_init_complain("rdmaemu record: %s=%s: expected full, hash or none\n",
+				  ENV_PAYLOAD, text);
 	return REC_FULL;
 }
 
 /* A file of /proc/self, its bytes below ' ' as spaces. Return: @buf */
-static const char *proc_text(const char *path, char *buf, size_t size)
+static const char *rec_init_proc_text(const char *path, char *buf, size_t size)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	long n = fd < 0 ? 0 : syscall(SYS_read, fd, buf, size - 1);
@@ -153,7 +155,7 @@ static const char *proc_text(const char *path, char *buf, size_t size)
 static char about_command[16384];
 
 /* The command, word by word. */
-static void put_command(char *line, size_t cap)
+static void rec_init_put_command(char *line, size_t cap)
 {
 	static char words[32768];
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -165,12 +167,13 @@ static void put_command(char *line, size_t cap)
 	if (n < 0)
 		n = 0;
 	words[n] = '\0';
-	for (at = 0; at < n && words_put(line, cap, words + at); at += (long)strlen(words + at) + 1)
+	for (at = 0; at < n && vt_command_add_word(line, cap, words + at);
+	     at += (long)strlen(words + at) + 1)
 		;
 }
 
 /* Return: 0 or -errno */
-static int write_about(void)
+static int rec_init_write_program(void)
 {
 	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART),
 		   *number = getenv("RDMAEMU_NODE_NUMBER");
@@ -178,36 +181,37 @@ static int write_about(void)
 	char name[64];
 	int n;
 
-	put_command(about_command, sizeof(about_command));
+	rec_init_put_command(about_command, sizeof(about_command));
 	n = snprintf(
 		text, sizeof(text),
 		"name %s\ncommand %s\npid %d\nparent %d\nnode %s\nnode-number %s\npayload %s\n%s",
-		proc_text("/proc/self/comm", name, sizeof(name)), about_command, (int)getpid(),
-		(int)getppid(), node && *node ? node : "node0", number && *number ? number : "0",
+		rec_init_proc_text("/proc/self/comm", name, sizeof(name)), about_command,
+		(int)getpid(), (int)getppid(), node && *node ? node : "node0",
+		number && *number ? number : "0",
 		rec.payload == REC_FULL	  ? "full"
 		: rec.payload == REC_HASH ? "hash"
 					  : "none",
 		part ? part : "");
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return -EMSGSIZE;
-	return vt_file(&rec.w, "program", text, (size_t)n);
+	return vt_writer_put_file(&rec.w, "program", text, (size_t)n);
 }
 
-static void forked(void)
+static void rec_reset_child(void)
 {
 	if (rec.state == REC_ON)
-		vt_forget(&rec.w);
+		vt_writer_forget(&rec.w);
 	rec.state = 0;
 	rec.epoch++;
 	rec_thread.depth = 0;
-	rec_table_forget();
-	rec_received_forget();
-	rec_devices_forget();
+	rec_obj_forget_all();
+	rec_recv_forget();
+	rec_devices_reset();
 	pthread_mutex_init(&rec.lock, NULL);
 	pthread_mutex_init(&starting, NULL);
 }
 
-static u32 start(void)
+static u32 rec_init_session(void)
 {
 	const char *dir = getenv(ENV_DIR);
 	static bool once;
@@ -215,28 +219,28 @@ static u32 start(void)
 
 	if (!dir || !*dir)
 		return REC_OFF;
-	rec.payload = env_payload();
-	rec.per_wr = (u32)min_u32((u32)env_bytes(ENV_PER_WR, PER_WR_DEFAULT), 16u << 20);
-	rec.room = env_bytes(ENV_MEMORY, MEMORY_DEFAULT);
+	rec.payload = rec_init_env_payload();
+	rec.per_wr = (u32)min_u32((u32)rec_init_env_bytes(ENV_PER_WR, PER_WR_DEFAULT), 16u << 20);
+	rec.room = rec_init_env_bytes(ENV_MEMORY, MEMORY_DEFAULT);
 	rec.real = getenv(ENV_REAL) != NULL;
-	ret = vt_create(&rec.w, dir);
+	ret = vt_writer_open(&rec.w, dir);
 	if (ret) {
-		complain("rdmaemu record: %s: %s: this program is not recorded\n", dir,
-			 strerror(-ret));
+		rec_init_complain("rdmaemu record: %s: %s: this program is not recorded\n", dir,
+				  strerror(-ret));
 		return REC_OFF;
 	}
 	rec.pid = getpid();
-	if (!once &&
-	    (pthread_key_create(&thread_key, thread_ends) || pthread_atfork(NULL, NULL, forked)))
-		complain("rdmaemu record: %s\n", strerror(ENOMEM));
+	if (!once && (pthread_key_create(&thread_key, rec_thread_memory_free) ||
+		      pthread_atfork(NULL, NULL, rec_reset_child)))
+		rec_init_complain("rdmaemu record: %s\n", strerror(ENOMEM));
 	once = true;
 	/* What is recorded is of no use without: readers expect it before the first record. */
-	ret = write_about();
+	ret = rec_init_write_program();
 	if (!ret)
 		return REC_ON;
-	complain("rdmaemu record: %s/program: %s: this program is not recorded\n", rec.w.dir,
-		 strerror(-ret));
-	vt_forget(&rec.w);
+	rec_init_complain("rdmaemu record: %s/program: %s: this program is not recorded\n",
+			  rec.w.dir, strerror(-ret));
+	vt_writer_forget(&rec.w);
 	return REC_OFF;
 }
 
@@ -250,7 +254,7 @@ bool rec_start(void)
 	/* What it calls is none of the program's. */
 	rec_thread.depth++;
 	if (!rec.state)
-		store_release(&rec.state, start());
+		store_release(&rec.state, rec_init_session());
 	rec_thread.depth--;
 	pthread_mutex_unlock(&starting);
 	errno = saved;
@@ -260,7 +264,7 @@ bool rec_start(void)
 /* --- end -------------------------------------------------------------------------------------- */
 
 /* Once, and not in a child of vfork(), whose memory is its parent's. */
-static void finish(void)
+static void rec_finish_session(void)
 {
 	static u32 done; /* epoch + 1 of the process that has ended */
 	u32 mine = rec.epoch + 1;
@@ -269,19 +273,19 @@ static void finish(void)
 	    exchange(&done, mine) == mine)
 		return;
 	/* From within a call, by a signal's handler: the locks may be this thread's own. It ends as if it were killed. */
-	if (rec_thread.depth || (!rec_thread.text && !rec_ready_thread()))
+	if (rec_thread.depth || (!rec_thread.text && !rec_thread_init()))
 		return;
 	rec_thread.depth++;
-	rec_each(VOBJ_MR, rec_mr_final);
-	rec_each(VOBJ_CQ, rec_empty);
+	rec_obj_for_each(VOBJ_MR, rec_mr_final);
+	rec_obj_for_each(VOBJ_CQ, rec_poll_record_empty);
 	/* Other threads may go on until the process is gone: they find no room. */
-	vt_close(&rec.w);
+	vt_writer_close(&rec.w);
 	rec_thread.depth--;
 }
 
-static __attribute__((destructor)) void at_exit(void)
+static __attribute__((destructor)) void rec_finish_at_exit(void)
 {
-	finish();
+	rec_finish_session();
 }
 
 HOOK(void, _exit, int status) __attribute__((noreturn));
@@ -289,14 +293,14 @@ HOOK(void, _Exit, int status) __attribute__((noreturn));
 
 void hook__exit(int status)
 {
-	finish();
+	rec_finish_session();
 	libc_next(_exit)(status);
 	__builtin_unreachable();
 }
 
 void hook__Exit(int status)
 {
-	finish();
+	rec_finish_session();
 	libc_next(_Exit)(status);
 	__builtin_unreachable();
 }

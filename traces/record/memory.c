@@ -36,7 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_obj *exposed;
 static struct rec_obj *shadows;
 
-bool rec_read(void *to, u64 addr, size_t len)
+bool rec_mem_read(void *to, u64 addr, size_t len)
 {
 	static bool denied;
 	struct iovec local = { to, len }, remote = { (void *)(uintptr_t)addr, len };
@@ -61,45 +61,45 @@ bool rec_read(void *to, u64 addr, size_t len)
 	return true;
 }
 
-u32 rec_crc(u32 before, u64 addr, u64 len)
+u32 rec_mem_crc(u32 before, u64 addr, u64 len)
 {
 	u8 *b = rec_thread.bounce;
 	size_t n;
 
 	for (; len; addr += n, len -= n) {
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
-		rec_read(b, addr, n);
+		rec_mem_read(b, addr, n);
 		before = vt_crc(before, b, n);
 	}
 	return before;
 }
 
 /* Whether all of it is there: a program may have given registered memory back. */
-static bool readable(u64 addr, u64 len)
+static bool rec_mem_is_readable(u64 addr, u64 len)
 {
 	size_t n;
 
 	for (; len; addr += n, len -= n) {
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
-		if (!rec_read(rec_thread.bounce, addr, n))
+		if (!rec_mem_read(rec_thread.bounce, addr, n))
 			return false;
 	}
 	return true;
 }
 
 /* A record about memory, of @number or a new one; its bytes if there are any, else those at @addr are summed up. */
-static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
-		       const void *bytes, u64 number)
+static void rec_mem_record(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
+			   const void *bytes, u64 number)
 {
 	struct vt_mem *body;
 	struct vt_rec *r;
 	u32 crc;
 
-	crc = bytes ? vt_crc(0, bytes, len) : rec_crc(0, o->mr.addr + off, len);
-	r = rec_take(VT_MEM, sizeof(*body) + (bytes ? len : 0));
+	crc = bytes ? vt_crc(0, bytes, len) : rec_mem_crc(0, o->mr.addr + off, len);
+	r = rec_record_begin(VT_MEM, sizeof(*body) + (bytes ? len : 0));
 	if (!r)
 		return;
-	body = vt_body(r);
+	body = vt_rec_body(r);
 	body->mr = o->ord;
 	body->what = what;
 	body->off = off;
@@ -110,18 +110,18 @@ static void record_mem(const struct rec_obj *o, enum vt_mem_what what, u64 off, 
 		memcpy(body + 1, bytes, len);
 	}
 	r->thread = rec_thread.ord;
-	r->begin = r->end = number ? number : vt_number(&rec.w);
+	r->begin = r->end = number ? number : vt_order_next(&rec.w);
 	r->t_begin = r->t_end = vt_now();
-	vt_done(r);
+	vt_rec_commit(r);
 }
 
-static bool overlap(const struct rec_mr *a, const struct rec_mr *b)
+static bool rec_mr_overlaps(const struct rec_mr *a, const struct rec_mr *b)
 {
 	return a->addr < b->addr + b->len && b->addr < a->addr + a->len;
 }
 
 /* What the trace has of this memory now, by whichever region. */
-static void tell_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 len)
+static void rec_shadow_update_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 len)
 {
 	struct rec_obj *t;
 	u64 from, to;
@@ -139,8 +139,8 @@ static void tell_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 l
  * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
  * With the lock.
  */
-static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now, size_t len,
-		    u64 number)
+static void rec_shadow_compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now,
+			       size_t len, u64 number)
 {
 	u8 *was = o->mr.shadow + off;
 	size_t from = 0, to;
@@ -158,25 +158,25 @@ static void compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 
 		for (to = from + 1, n = 0; to < len && n < GRAIN; to++)
 			n = now[to] == was[to] ? n + 1 : 0;
 		to -= n;
-		record_mem(o, what, off + from, to - from, now + from, number);
+		rec_mem_record(o, what, off + from, to - from, now + from, number);
 		memcpy(was + from, now + from, to - from);
-		tell_twins(o, o->mr.addr + off + from, now + from, to - from);
+		rec_shadow_update_twins(o, o->mr.addr + off + from, now + from, to - from);
 		from = to;
 	}
 }
 
 /* Behind the shadow: a bit for each grain. */
-static u64 shadow_size(u64 len)
+static u64 rec_shadow_alloc_size(u64 len)
 {
 	return ALIGN_UP(len, 8) + (len + 64ul * GRAIN - 1) / (64ul * GRAIN) * 8;
 }
 
-static u64 *landed_word(const struct rec_obj *o, u64 grain)
+static u64 *rec_landed_bitmap_word(const struct rec_obj *o, u64 grain)
 {
 	return (u64 *)(void *)(o->mr.shadow + ALIGN_UP(o->mr.len, 8)) + grain / 64;
 }
 
-void rec_landed(u64 addr, const u8 *bytes, u64 len)
+void rec_mem_landed(u64 addr, const u8 *bytes, u64 len)
 {
 	struct rec_obj *o;
 	u64 at, next, end;
@@ -189,7 +189,7 @@ void rec_landed(u64 addr, const u8 *bytes, u64 len)
 			next = min_u64((at / GRAIN + 1) * GRAIN, end);
 			if (!memcmp(o->mr.shadow + at, bytes + (o->mr.addr + at - addr), next - at))
 				continue;
-			*landed_word(o, at / GRAIN) |= 1ull << at / GRAIN % 64;
+			*rec_landed_bitmap_word(o, at / GRAIN) |= 1ull << at / GRAIN % 64;
 			o->mr.landed = true;
 		}
 	}
@@ -197,30 +197,30 @@ void rec_landed(u64 addr, const u8 *bytes, u64 len)
 }
 
 /* Whether any of it is in a marked grain. With the lock. */
-static bool marked(const struct rec_obj *o, u64 off, size_t len)
+static bool rec_landed_is_marked(const struct rec_obj *o, u64 off, size_t len)
 {
 	u64 grain, last = (off + len - 1) / GRAIN;
 
 	for (grain = off / GRAIN; o->mr.landed && grain <= last; grain++)
-		if (*landed_word(o, grain) >> grain % 64 & 1)
+		if (*rec_landed_bitmap_word(o, grain) >> grain % 64 & 1)
 			return true;
 	return false;
 }
 
 /* All of a marked grain differs from what is there @now. Of one that is not looked at whole the mark stays. With the lock. */
-static void unsettle(struct rec_obj *o, u64 off, const u8 *now, size_t len)
+static void rec_landed_invalidate_shadow(struct rec_obj *o, u64 off, const u8 *now, size_t len)
 {
 	u64 at, next, grain, i;
 
 	for (at = off; at < off + len; at = next) {
 		grain = at / GRAIN;
 		next = min_u64((grain + 1) * GRAIN, off + len);
-		if (!(*landed_word(o, grain) >> grain % 64 & 1))
+		if (!(*rec_landed_bitmap_word(o, grain) >> grain % 64 & 1))
 			continue;
 		for (i = at; i < next; i++)
 			o->mr.shadow[i] = (u8)~now[i - off];
 		if (at == grain * GRAIN && next == min_u64(at + GRAIN, o->mr.len))
-			*landed_word(o, grain) &= ~(1ull << grain % 64);
+			*rec_landed_bitmap_word(o, grain) &= ~(1ull << grain % 64);
 	}
 }
 
@@ -228,7 +228,7 @@ static void unsettle(struct rec_obj *o, u64 off, const u8 *now, size_t len)
  * How many bytes from here on, up to @len, have never been touched: they are zeros, and reading would make them memory.
  * Of memory on demand only.
  */
-static size_t untouched(u64 addr, size_t len)
+static size_t rec_mem_untouched_bytes(u64 addr, size_t len)
 {
 	static int fd = -2;
 	u64 page = addr / PAGE, n = (addr + len - 1) / PAGE - page + 1, entry[64], i;
@@ -248,7 +248,7 @@ static size_t untouched(u64 addr, size_t len)
 }
 
 /* With the lock. */
-static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
+static void rec_mr_scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 {
 	u8 *b = rec_thread.bounce;
 	bool landed;
@@ -258,7 +258,7 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 	for (; len; off += n, len -= n) {
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
 		if (o->mr.on_demand) {
-			size_t skip = untouched(o->mr.addr + off, n);
+			size_t skip = rec_mem_untouched_bytes(o->mr.addr + off, n);
 
 			if (skip) {
 				n = skip;
@@ -266,22 +266,22 @@ static void scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 			}
 			n = n < PAGE ? n : PAGE;
 		}
-		if (!rec_read(b, o->mr.addr + off, n))
+		if (!rec_mem_read(b, o->mr.addr + off, n))
 			return;
-		landed = marked(o, off, n);
+		landed = rec_landed_is_marked(o, off, n);
 		if (!landed && !memcmp(b, o->mr.shadow + off, n))
 			continue;
 		/* Once more: what peers did before that number is to be in what is said to have been there at it. */
-		number = vt_number(&rec.w);
-		if (!rec_read(b, o->mr.addr + off, n))
+		number = vt_order_next(&rec.w);
+		if (!rec_mem_read(b, o->mr.addr + off, n))
 			return;
 		if (landed)
-			unsettle(o, off, b, n);
-		compare(o, what, off, b, n, number);
+			rec_landed_invalidate_shadow(o, off, b, n);
+		rec_shadow_compare(o, what, off, b, n, number);
 	}
 }
 
-static void give_shadow(struct rec_obj *o)
+static void rec_shadow_alloc(struct rec_obj *o)
 {
 	u64 left = load_relaxed(&rec.room);
 	void *mem;
@@ -291,24 +291,24 @@ static void give_shadow(struct rec_obj *o)
 			 o->ord, (unsigned long long)o->mr.len);
 		return;
 	}
-	mem = mmap(NULL, shadow_size(o->mr.len), PROT_READ | PROT_WRITE,
+	mem = mmap(NULL, rec_shadow_alloc_size(o->mr.len), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		return;
-	madvise(mem, shadow_size(o->mr.len), MADV_DONTFORK);
+	madvise(mem, rec_shadow_alloc_size(o->mr.len), MADV_DONTFORK);
 	__atomic_sub_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
 	o->mr.shadow = mem;
 }
 
 /* With the lock. Others that have some of its memory are looked at before: their shadows are right from here on. */
-static void find_twins(struct rec_obj *o)
+static void rec_shadow_find_twins(struct rec_obj *o)
 {
 	struct rec_obj *t;
 
 	for (t = shadows; t; t = t->mr.next_shadow) {
-		if (!overlap(&t->mr, &o->mr))
+		if (!rec_mr_overlaps(&t->mr, &o->mr))
 			continue;
-		scan(t, VT_MEM_CHANGED, 0, t->mr.len);
+		rec_mr_scan(t, VT_MEM_CHANGED, 0, t->mr.len);
 		t->mr.twin = o->mr.twin = true;
 	}
 	o->mr.next_shadow = shadows;
@@ -327,13 +327,13 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 	if (!o->mr.len || rec.payload == REC_NONE)
 		return;
 	if (rec.payload == REC_FULL)
-		give_shadow(o);
+		rec_shadow_alloc(o);
 	pthread_mutex_lock(&lock);
 	if (o->mr.shadow) {
-		find_twins(o);
-		scan(o, VT_MEM_FIRST, 0, o->mr.len);
+		rec_shadow_find_twins(o);
+		rec_mr_scan(o, VT_MEM_FIRST, 0, o->mr.len);
 	} else if (o->mr.len <= FINAL_MAX && !o->mr.on_demand) {
-		record_mem(o, VT_MEM_FIRST, 0, o->mr.len, NULL, 0);
+		rec_mem_record(o, VT_MEM_FIRST, 0, o->mr.len, NULL, 0);
 	}
 	o->mr.exposed =
 		o->mr.shadow && (access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
@@ -350,9 +350,9 @@ void rec_mr_final(struct rec_obj *o)
 		return;
 	pthread_mutex_lock(&lock);
 	if (o->mr.shadow)
-		scan(o, VT_MEM_CHANGED, 0, o->mr.len);
-	if (o->mr.len <= FINAL_MAX && readable(o->mr.addr, o->mr.len))
-		record_mem(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
+		rec_mr_scan(o, VT_MEM_CHANGED, 0, o->mr.len);
+	if (o->mr.len <= FINAL_MAX && rec_mem_is_readable(o->mr.addr, o->mr.len))
+		rec_mem_record(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
 	else
 		rec_note("mr%u: its %llu bytes are gone, or too many to sum up", o->ord,
 			 (unsigned long long)o->mr.len);
@@ -375,7 +375,7 @@ void rec_mr_free(struct rec_obj *o)
 			break;
 		}
 	if (o->mr.shadow) {
-		munmap(o->mr.shadow, shadow_size(o->mr.len));
+		munmap(o->mr.shadow, rec_shadow_alloc_size(o->mr.len));
 		__atomic_add_fetch(&rec.room, o->mr.len, __ATOMIC_RELAXED);
 	}
 	memset(&o->mr, 0, sizeof(o->mr));
@@ -383,7 +383,7 @@ void rec_mr_free(struct rec_obj *o)
 }
 
 /* Return: bytes that peers can read. */
-static u64 exposed_bytes(void)
+static u64 rec_mr_exposed_bytes(void)
 {
 	const struct rec_obj *o;
 	u64 sum = 0;
@@ -397,7 +397,7 @@ static u64 exposed_bytes(void)
  * Comparing much of it before each of many sends would take all of the time: after the first seconds it takes half of it, and what the
  * program changes may be recorded later than a peer reads it.
  */
-static bool too_soon(u64 all, u64 rest_until)
+static bool rec_scan_is_too_soon(u64 all, u64 rest_until)
 {
 	static bool noted;
 
@@ -410,7 +410,7 @@ static bool too_soon(u64 all, u64 rest_until)
 	return true;
 }
 
-void rec_changes(bool send)
+void rec_mem_scan_exposed(bool send)
 {
 	static u64 turn; /* where the next scan goes on, in what does not fit into one */
 	static u64 rest_until;
@@ -422,11 +422,11 @@ void rec_changes(bool send)
 	if (likely(!load_relaxed(&exposed)))
 		return;
 	pthread_mutex_lock(&lock);
-	all = exposed_bytes();
+	all = rec_mr_exposed_bytes();
 	if (turn >= all || all <= max)
 		turn = 0;
 	start = vt_now();
-	if (send && max == SCAN_MAX && too_soon(all, rest_until))
+	if (send && max == SCAN_MAX && rec_scan_is_too_soon(all, rest_until))
 		left = 0;
 	for (o = exposed, at = turn; o && left; o = o->mr.next) {
 		if (at >= o->mr.len) {
@@ -434,7 +434,7 @@ void rec_changes(bool send)
 			continue;
 		}
 		len = o->mr.len - at < left ? o->mr.len - at : left;
-		scan(o, VT_MEM_CHANGED, at, len);
+		rec_mr_scan(o, VT_MEM_CHANGED, at, len);
 		turn += len;
 		left -= len;
 		at = 0;
@@ -450,7 +450,7 @@ void rec_changes(bool send)
 	pthread_mutex_unlock(&lock);
 }
 
-void rec_changes_at(u32 rkey, u64 addr, u64 len)
+void rec_mem_scan_rkey(u32 rkey, u64 addr, u64 len)
 {
 	struct rec_obj *o;
 	u64 off;
@@ -462,31 +462,31 @@ void rec_changes_at(u32 rkey, u64 addr, u64 len)
 	for (o = exposed; o && n < TARGETS; o = o->mr.next, n++) {
 		off = addr - o->mr.iova;
 		if (o->mr.rkey == rkey && len <= o->mr.len && off <= o->mr.len - len) {
-			scan(o, VT_MEM_CHANGED, off, len);
+			rec_mr_scan(o, VT_MEM_CHANGED, off, len);
 			break;
 		}
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-bool rec_payload_sge(struct rec_obj *o, u64 addr, u32 len)
+bool rec_mem_scan_sge(struct rec_obj *o, u64 addr, u32 len)
 {
 	u64 off = addr - o->mr.iova;
 
 	if (!o->mr.shadow || len > o->mr.len || off > o->mr.len - len)
 		return false;
 	pthread_mutex_lock(&lock);
-	scan(o, VT_MEM_CHANGED, off, len);
+	rec_mr_scan(o, VT_MEM_CHANGED, off, len);
 	pthread_mutex_unlock(&lock);
 	return true;
 }
 
-u64 rec_address(const struct rec_obj *mr, u64 addr)
+u64 rec_mr_address(const struct rec_obj *mr, u64 addr)
 {
 	return mr && mr->mr.len ? addr - mr->mr.iova + mr->mr.addr : addr;
 }
 
-void rec_memory_forget(struct rec_obj *o)
+void rec_mr_forget(struct rec_obj *o)
 {
 	pthread_mutex_init(&lock, NULL);
 	exposed = shadows = NULL;

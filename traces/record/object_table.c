@@ -34,7 +34,7 @@ static u64 number_key(u64 space, u32 ctx, u32 number)
 	return space | (u64)(ctx & 0x3fffffff) << 32 | number;
 }
 
-static struct rec_obj *find(u64 key)
+static struct rec_obj *rec_table_find(u64 key)
 {
 	struct slot *t = load_acquire(&table);
 	u32 at = (u32)mix64(key) % SLOTS;
@@ -49,7 +49,7 @@ static struct rec_obj *find(u64 key)
 }
 
 /* With the lock. Return: false: there is no room. */
-static bool insert(u64 key, struct rec_obj *obj)
+static bool rec_table_insert(u64 key, struct rec_obj *obj)
 {
 	struct slot *free_slot = NULL;
 	u32 at = (u32)mix64(key) % SLOTS;
@@ -84,7 +84,7 @@ static bool insert(u64 key, struct rec_obj *obj)
 }
 
 /* With the lock. What has been put under the key since stays. */
-static void remove_key(u64 key, const struct rec_obj *obj)
+static void rec_table_remove(u64 key, const struct rec_obj *obj)
 {
 	u32 at = (u32)mix64(key) % SLOTS;
 
@@ -105,24 +105,24 @@ static void remove_key(u64 key, const struct rec_obj *obj)
 	}
 }
 
-struct rec_obj *rec_find(enum vobj kind, const void *obj)
+struct rec_obj *rec_obj_find(enum vobj kind, const void *obj)
 {
-	struct rec_obj *o = find((uintptr_t)obj);
+	struct rec_obj *o = rec_table_find((uintptr_t)obj);
 
 	return o && o->kind == kind ? o : NULL;
 }
 
-struct rec_obj *rec_find_mr(const struct rec_obj *ctx, u32 lkey)
+struct rec_obj *rec_obj_find_mr(const struct rec_obj *ctx, u32 lkey)
 {
-	return ctx ? find(number_key(KEY_LKEY, ctx->ord, lkey)) : NULL;
+	return ctx ? rec_table_find(number_key(KEY_LKEY, ctx->ord, lkey)) : NULL;
 }
 
-struct rec_obj *rec_find_qpn(const struct rec_obj *ctx, u32 qpn)
+struct rec_obj *rec_obj_find_qpn(const struct rec_obj *ctx, u32 qpn)
 {
-	return ctx ? find(number_key(KEY_QPN, ctx->ord, qpn)) : NULL;
+	return ctx ? rec_table_find(number_key(KEY_QPN, ctx->ord, qpn)) : NULL;
 }
 
-void rec_alias(struct rec_obj *o, u32 number)
+void rec_obj_set_alias(struct rec_obj *o, u32 number)
 {
 	u64 key;
 
@@ -131,14 +131,14 @@ void rec_alias(struct rec_obj *o, u32 number)
 	key = number_key(o->kind == VOBJ_MR ? KEY_LKEY : KEY_QPN, o->ctx_obj->ord, number);
 	pthread_mutex_lock(&rec.lock);
 	if (o->alias && o->alias != key)
-		remove_key(o->alias, o);
-	o->alias = insert(key, o) ? key : 0;
+		rec_table_remove(o->alias, o);
+	o->alias = rec_table_insert(key, o) ? key : 0;
 	pthread_mutex_unlock(&rec.lock);
 }
 
 /* --- objects at first sight ------------------------------------------------------------------- */
 
-const struct ibv_context *rec_context_of(enum vobj kind, const void *obj)
+const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
 {
 	switch (kind) {
 	case VOBJ_CTX:
@@ -154,32 +154,32 @@ const struct ibv_context *rec_context_of(enum vobj kind, const void *obj)
 	}
 }
 
-static void set_up(struct rec_obj *o, const void *obj)
+static void rec_obj_init(struct rec_obj *o, const void *obj)
 {
-	const struct ibv_context *ctx = rec_context_of(o->kind, obj);
+	const struct ibv_context *ctx = rec_obj_context(o->kind, obj);
 
 	if (o->kind == VOBJ_CTX) {
 		o->ctx_obj = o;
-		o->ctx = rec_ctx_new((struct ibv_context *)(uintptr_t)obj);
+		o->ctx = rec_ctx_attach((struct ibv_context *)(uintptr_t)obj);
 		if (o->ctx)
-			rec_device((struct ibv_context *)(uintptr_t)obj);
+			rec_devices_add((struct ibv_context *)(uintptr_t)obj);
 		return;
 	}
 	if (!ctx)
 		return;
-	o->ctx_obj = rec_find(VOBJ_CTX, ctx);
+	o->ctx_obj = rec_obj_find(VOBJ_CTX, ctx);
 	o->ctx = o->ctx_obj ? o->ctx_obj->ctx : NULL;
 	if (o->kind == VOBJ_QP) {
 		o->srq = ((const struct ibv_qp *)obj)->srq;
 		o->datagrams = ((const struct ibv_qp *)obj)->qp_type == IBV_QPT_UD;
-		rec_alias(o, ((const struct ibv_qp *)obj)->qp_num);
+		rec_obj_set_alias(o, ((const struct ibv_qp *)obj)->qp_num);
 	} else if (o->kind == VOBJ_WQ)
-		rec_wq_new(o, (struct ibv_wq *)(uintptr_t)obj);
+		rec_wq_attach(o, (struct ibv_wq *)(uintptr_t)obj);
 	else if (o->kind == VOBJ_DM)
-		rec_dm_new(o, (struct ibv_dm *)(uintptr_t)obj);
+		rec_dm_attach(o, (struct ibv_dm *)(uintptr_t)obj);
 }
 
-static void release(struct rec_obj *o)
+static void rec_obj_free(struct rec_obj *o)
 {
 	if (o->kind == VOBJ_MR)
 		rec_mr_free(o);
@@ -189,11 +189,11 @@ static void release(struct rec_obj *o)
 		rec_cqex_free(o);
 	else if (o->kind == VOBJ_CTX)
 		free(o->ctx);
-	rec_recvs_free(o);
+	rec_recv_free(o);
 	free(o);
 }
 
-static struct rec_obj *new_object(enum vobj kind, const void *obj)
+static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj)
 {
 	struct rec_obj *o = calloc(1, sizeof(*o)), *was;
 	bool in = false;
@@ -203,13 +203,13 @@ static struct rec_obj *new_object(enum vobj kind, const void *obj)
 	o->key = (uintptr_t)obj;
 	o->kind = (u8)kind;
 	pthread_mutex_lock(&rec.lock);
-	was = find(o->key);
+	was = rec_table_find(o->key);
 	if (ordinals[kind] < VT_MAX_OBJ)
-		in = insert(o->key, o);
+		in = rec_table_insert(o->key, o);
 	if (in)
 		o->ord = ++ordinals[kind];
 	if (was && in && was->alias)
-		remove_key(was->alias, was);
+		rec_table_remove(was->alias, was);
 	pthread_mutex_unlock(&rec.lock);
 	if (!in) {
 		free(o);
@@ -218,39 +218,39 @@ static struct rec_obj *new_object(enum vobj kind, const void *obj)
 	}
 	/* One that was freed without our seeing it. */
 	if (was)
-		release(was);
-	set_up(o, obj);
+		rec_obj_free(was);
+	rec_obj_init(o, obj);
 	return o;
 }
 
-u32 rec_name(void *arg, enum vobj kind, const void *obj, bool fresh)
+u32 rec_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 {
-	struct rec_obj *o = fresh ? NULL : rec_find(kind, obj);
+	struct rec_obj *o = fresh ? NULL : rec_obj_find(kind, obj);
 
 	(void)arg;
 	/* What was a parent's has no ordinal. */
 	if (o || !(fresh || rec_thread.makes & 1u << kind))
 		return o ? o->ord : 0;
-	o = new_object(kind, obj);
+	o = rec_obj_new(kind, obj);
 	if (o)
 		o->passing = !fresh;
 	return o ? o->ord : 0;
 }
 
-void rec_drop(enum vobj kind, const void *obj, u32 ord)
+void rec_obj_drop(enum vobj kind, const void *obj, u32 ord)
 {
-	struct rec_obj *o = rec_find(kind, obj);
+	struct rec_obj *o = rec_obj_find(kind, obj);
 
 	if (!o || o->ord != ord)
 		return;
 	pthread_mutex_lock(&rec.lock);
-	remove_key(o->key, o);
-	remove_key(o->alias, o);
+	rec_table_remove(o->key, o);
+	rec_table_remove(o->alias, o);
 	pthread_mutex_unlock(&rec.lock);
-	release(o);
+	rec_obj_free(o);
 }
 
-void rec_each(enum vobj kind, void (*fn)(struct rec_obj *))
+void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *))
 {
 	struct slot *t = load_acquire(&table);
 	u32 i;
@@ -261,7 +261,7 @@ void rec_each(enum vobj kind, void (*fn)(struct rec_obj *))
 }
 
 /* Objects of the parent keep the functions below, by which a child may still call them, and nothing else. */
-void rec_table_forget(void)
+void rec_obj_forget_all(void)
 {
 	u32 i;
 
@@ -269,7 +269,7 @@ void rec_table_forget(void)
 		if (table[i].key > GONE) {
 			table[i].obj->ord = 0;
 			if (table[i].obj->kind == VOBJ_MR)
-				rec_memory_forget(table[i].obj);
+				rec_mr_forget(table[i].obj);
 		}
 	memset(ordinals, 0, sizeof(ordinals));
 }

@@ -13,17 +13,17 @@
 
 #include <stdlib.h>
 
-struct rec_ctx *rec_ctx_of(const struct ibv_context *ctx)
+struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx)
 {
-	const struct rec_obj *o = rec_find(VOBJ_CTX, ctx);
+	const struct rec_obj *o = rec_obj_find(VOBJ_CTX, ctx);
 
 	return o ? o->ctx : NULL;
 }
 
-static struct rec_ctx *ctx_of_call(enum vcall call, u64 first)
+static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 {
 	/* Programs must not hand anything else in; who does dies here as in verbs.h's inline. */
-	return rec_ctx_of(rec_context_of(vcall_descs[call].args[0].obj, (void *)first));
+	return rec_ctx_find(rec_obj_context(vcall_descs[call].args[0].obj, (void *)first));
 }
 
 /* Where the function of each call lies in struct rec_ctx. */
@@ -65,7 +65,7 @@ static struct rec_ctx *ctx_of_call(enum vcall call, u64 first)
 	static VR_##ret inl_##name(REC_PARAMS(first, ##__VA_ARGS__))                               \
 	{                                                                                          \
 		const u64 args_[] = { REC_VALUES(first, ##__VA_ARGS__) };                          \
-		struct rec_ctx *ctx = ctx_of_call(VCALL_##name, args_[0]);                         \
+		struct rec_ctx *ctx = rec_ctx_find_for_call(VCALL_##name, args_[0]);               \
                                                                                                    \
 		REC_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
 	}
@@ -77,11 +77,11 @@ VCALLS(WRAP)
 /* --- calls that are not as their description ---------------------------------------------------- */
 
 /* verbs.h's inline adds the size of the struct. */
-static int own_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
-			  size_t len)
+static int wrap_query_port(struct ibv_context *context, uint8_t port_num,
+			   struct ibv_port_attr *attr, size_t len)
 {
 	const u64 args[VCALL_ARGS] = { (uintptr_t)context, port_num, (uintptr_t)attr };
-	struct rec_ctx *ctx = rec_ctx_of(context);
+	struct rec_ctx *ctx = rec_ctx_find(context);
 	struct rec_call c;
 	int ret;
 
@@ -94,12 +94,12 @@ static int own_query_port(struct ibv_context *context, uint8_t port_num, struct 
 	return ret;
 }
 
-static int own_query_device_ex(struct ibv_context *context,
-			       const struct ibv_query_device_ex_input *input,
-			       struct ibv_device_attr_ex *attr, size_t size)
+static int wrap_query_device_ex(struct ibv_context *context,
+				const struct ibv_query_device_ex_input *input,
+				struct ibv_device_attr_ex *attr, size_t size)
 {
 	const u64 args[VCALL_ARGS] = { (uintptr_t)context, (uintptr_t)input, (uintptr_t)attr };
-	struct rec_ctx *ctx = rec_ctx_of(context);
+	struct rec_ctx *ctx = rec_ctx_find(context);
 	struct rec_call c;
 	int ret;
 
@@ -114,7 +114,7 @@ static int own_query_device_ex(struct ibv_context *context,
 
 /* --- putting them in ---------------------------------------------------------------------------- */
 
-void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq)
+void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
 {
 	o->low[0] = (void *)wq->post_recv;
 	wq->post_recv = rec_post_wq_recv;
@@ -135,10 +135,10 @@ void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq)
 		}                                                                                  \
 	} while (0)
 
-static void put_vx(struct ibv_context *ctx, struct rec_ctx *c)
+static void rec_ctx_attach_vx(struct ibv_context *ctx, struct rec_ctx *c)
 {
-	PUT_VX(query_port, own_query_port);
-	PUT_VX(query_device_ex, own_query_device_ex);
+	PUT_VX(query_port, wrap_query_port);
+	PUT_VX(query_device_ex, wrap_query_device_ex);
 	PUT_VX(post_srq_ops, rec_post_srq_ops);
 	PUT_VX(query_rt_values, inl_ibv_query_rt_values_ex);
 	PUT_VX(alloc_td, inl_ibv_alloc_td);
@@ -171,7 +171,7 @@ static void put_vx(struct ibv_context *ctx, struct rec_ctx *c)
 	PUT_VX(read_counters, inl_ibv_read_counters);
 }
 
-struct rec_ctx *rec_ctx_new(struct ibv_context *ctx)
+struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx)
 {
 	struct rec_ctx *c = calloc(1, sizeof(*c));
 
@@ -188,6 +188,6 @@ struct rec_ctx *rec_ctx_new(struct ibv_context *ctx)
 	PUT_OP(alloc_mw, inl_ibv_alloc_mw);
 	PUT_OP(dealloc_mw, inl_ibv_dealloc_mw);
 	PUT_OP(bind_mw, inl_ibv_bind_mw);
-	put_vx(ctx, c);
+	rec_ctx_attach_vx(ctx, c);
 	return c;
 }

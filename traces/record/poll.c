@@ -5,9 +5,9 @@
 #include "traces/record/record.h"
 #include "traces/record/wrap.h"
 
-static void fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_obj *ctx)
+static void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_obj *ctx)
 {
-	const struct rec_obj *qp = rec_find_qpn(ctx, wc->qp_num);
+	const struct rec_obj *qp = rec_obj_find_qpn(ctx, wc->qp_num);
 
 	to->wr_id = wc->wr_id;
 	to->status = wc->status;
@@ -28,14 +28,14 @@ static void fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_
 	to->dlid_path_bits = wc->dlid_path_bits;
 }
 
-struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
+struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
 {
-	struct vt_rec *r = rec_take(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
+	struct vt_rec *r = rec_record_begin(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
 	struct vt_poll *body;
 
 	if (!r)
 		return NULL;
-	body = vt_body(r);
+	body = vt_rec_body(r);
 	body->cq = cq ? cq->ord : 0;
 	body->n = n;
 	body->ret = ret;
@@ -44,25 +44,26 @@ struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **
 	return r;
 }
 
-static void record_poll(struct rec_obj *o, struct rec_span span, int ret, const struct ibv_wc *wc)
+static void rec_poll_record_wcs(struct rec_obj *o, struct rec_span span, int ret,
+				const struct ibv_wc *wc)
 {
 	u32 i, n = ret > 0 ? (u32)ret : 0;
 	struct vt_wc *to;
-	struct vt_rec *r = rec_poll_take(o, ret, n, &to);
+	struct vt_rec *r = rec_poll_begin(o, ret, n, &to);
 
 	if (!r)
 		return;
 	for (i = 0; i < n; i++) {
-		fill_wc(&to[i], &wc[i], o ? o->ctx_obj : NULL);
-		rec_received(&to[i], o ? o->ctx_obj : NULL);
+		rec_poll_fill_wc(&to[i], &wc[i], o ? o->ctx_obj : NULL);
+		rec_recv_completed(&to[i], o ? o->ctx_obj : NULL);
 	}
-	rec_end(r, span);
-	vt_done(r);
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
 }
 
 int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct rec_ctx *ctx = rec_ctx_of(cq->context);
+	struct rec_ctx *ctx = rec_ctx_find(cq->context);
 	struct rec_span span;
 	struct rec_obj *o;
 	int ret, saved;
@@ -74,51 +75,51 @@ int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	span.t_begin = 0;
 	ret = ctx->ops.poll_cq(cq, n, wc);
 	saved = errno;
-	o = rec_find(VOBJ_CQ, cq);
+	o = rec_obj_find(VOBJ_CQ, cq);
 	if (!ret && o) {
 		__atomic_add_fetch(&o->empty, 1, __ATOMIC_RELAXED);
 	} else if (ret) {
 		span.t_begin = vt_now();
-		record_poll(o, span, ret, wc);
+		rec_poll_record_wcs(o, span, ret, wc);
 	}
 	rec_leave();
 	errno = saved;
 	return ret;
 }
 
-static void record_op(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
+static void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
 {
-	struct vt_rec *r = rec_take(kind, sizeof(*op));
+	struct vt_rec *r = rec_record_begin(kind, sizeof(*op));
 
 	if (!r)
 		return;
-	memcpy(vt_body(r), op, sizeof(*op));
-	rec_end(r, span);
-	vt_done(r);
+	memcpy(vt_rec_body(r), op, sizeof(*op));
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
 }
 
-void rec_empty(struct rec_obj *cq)
+void rec_poll_record_empty(struct rec_obj *cq)
 {
 	struct vt_cqop op = { .cq = cq->ord, .n = exchange(&cq->empty, 0) };
 
 	if (op.n && cq->ord)
-		record_op(VT_EMPTY, rec_begin(), &op);
+		rec_cqop_record(VT_EMPTY, rec_span_begin(), &op);
 }
 
 int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	struct rec_ctx *ctx = rec_ctx_of(cq->context);
+	struct rec_ctx *ctx = rec_ctx_find(cq->context);
 	struct vt_cqop op = { .n = (u64)solicited_only };
 	struct rec_span span;
 	int saved;
 
 	if (!rec_enter())
 		return ctx->ops.req_notify_cq(cq, solicited_only);
-	span = rec_begin();
+	span = rec_span_begin();
 	op.ret = ctx->ops.req_notify_cq(cq, solicited_only);
 	saved = errno;
-	op.cq = rec_ord(VOBJ_CQ, cq);
-	record_op(VT_NOTIFY, span, &op);
+	op.cq = rec_obj_ord(VOBJ_CQ, cq);
+	rec_cqop_record(VT_NOTIFY, span, &op);
 	rec_leave();
 	errno = saved;
 	return op.ret;
@@ -136,19 +137,19 @@ int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void
 	struct rec_span span;
 	int ret, saved;
 
-	lower = (__typeof__(lower))rec_next(&slot, "ibv_get_cq_event");
+	lower = (__typeof__(lower))rec_next_symbol(&slot, "ibv_get_cq_event");
 	if (!rec_enter())
 		return lower(channel, cq, context);
-	span = rec_begin();
+	span = rec_span_begin();
 	ret = lower(channel, cq, context);
 	saved = errno;
 	op.ret = ret ? -saved : 0;
-	op.cq = ret ? 0 : rec_ord(VOBJ_CQ, *cq);
-	op.obj2 = rec_ord(VOBJ_CH, channel);
+	op.cq = ret ? 0 : rec_obj_ord(VOBJ_CQ, *cq);
+	op.obj2 = rec_obj_ord(VOBJ_CH, channel);
 	op.n = 1;
 	/* Asked without waiting, and there was none: as good as an empty poll. */
 	if (!ret || saved != EAGAIN)
-		record_op(VT_CQ_EVENT, span, &op);
+		rec_cqop_record(VT_CQ_EVENT, span, &op);
 	rec_leave();
 	errno = saved;
 	return ret;
@@ -161,14 +162,14 @@ void wrap_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 	struct vt_cqop op = { .n = n };
 	struct rec_span span;
 
-	lower = (__typeof__(lower))rec_next(&slot, "ibv_ack_cq_events");
+	lower = (__typeof__(lower))rec_next_symbol(&slot, "ibv_ack_cq_events");
 	if (!rec_enter()) {
 		lower(cq, n);
 		return;
 	}
-	op.cq = rec_ord(VOBJ_CQ, cq);
-	span = rec_begin();
+	op.cq = rec_obj_ord(VOBJ_CQ, cq);
+	span = rec_span_begin();
 	lower(cq, n);
-	record_op(VT_ACK, span, &op);
+	rec_cqop_record(VT_ACK, span, &op);
 	rec_leave();
 }

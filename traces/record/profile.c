@@ -20,7 +20,8 @@ struct profile_text {
 	size_t len;
 };
 
-static __attribute__((format(printf, 2, 3))) void put(struct profile_text *t, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void rec_profile_append(struct profile_text *t,
+								     const char *fmt, ...)
 {
 	size_t room = sizeof(t->text) - t->len;
 	va_list ap;
@@ -36,8 +37,8 @@ static __attribute__((format(printf, 2, 3))) void put(struct profile_text *t, co
 }
 
 /* Letters, digits, dots, underscores and dashes, a dot not first. Nothing is written of what has none. */
-static void put_text(struct profile_text *t, const char *key, const char *from, size_t len,
-		     size_t max)
+static void rec_profile_append_word(struct profile_text *t, const char *key, const char *from,
+				    size_t len, size_t max)
 {
 	char to[64];
 	size_t i, n = 0;
@@ -47,7 +48,7 @@ static void put_text(struct profile_text *t, const char *key, const char *from, 
 		    (from[i] == '.' && n))
 			to[n++] = from[i];
 	if (n)
-		put(t, "%s %.*s\n", key, (int)n, to);
+		rec_profile_append(t, "%s %.*s\n", key, (int)n, to);
 }
 
 enum bound {
@@ -65,20 +66,21 @@ static const struct {
 #undef BOUND
 };
 
-static u64 within(enum bound b, u64 v)
+static u64 rec_profile_clamp(enum bound b, u64 v)
 {
 	return v < bounds[b].least ? bounds[b].least : v > bounds[b].most ? bounds[b].most : v;
 }
 
-static void put_number(struct profile_text *t, enum bound b, u64 v)
+static void rec_profile_append_u64(struct profile_text *t, enum bound b, u64 v)
 {
-	put(t, "%s %llu\n", bounds[b].key, (unsigned long long)within(b, v));
+	rec_profile_append(t, "%s %llu\n", bounds[b].key,
+			   (unsigned long long)rec_profile_clamp(b, v));
 }
 
 /* Limits that the API has as int: a device that says less than nothing has none. */
-static void put_int(struct profile_text *t, enum bound b, int v)
+static void rec_profile_append_int(struct profile_text *t, enum bound b, int v)
 {
-	put_number(t, b, v > 0 ? (u64)v : 0);
+	rec_profile_append_u64(t, b, v > 0 ? (u64)v : 0);
 }
 
 /** struct bit - a flag and the profile's word for it. */
@@ -112,20 +114,20 @@ static const struct bit caps[] = {
 	{ DEVICE_ATOMIC_WRITE, "ATOMIC_WRITE" },
 };
 
-static void put_caps(struct profile_text *t, const struct ibv_device_attr_ex *a)
+static void rec_profile_append_caps(struct profile_text *t, const struct ibv_device_attr_ex *a)
 {
 	u64 has = a->orig_attr.device_cap_flags | a->device_cap_flags_ex;
 	u32 i;
 
-	put(t, "caps none\n");
+	rec_profile_append(t, "caps none\n");
 	for (i = 0; i < ARRAY_SIZE(caps); i++)
 		if (has & caps[i].bit)
-			put(t, "caps %s\n", caps[i].word);
+			rec_profile_append(t, "caps %s\n", caps[i].word);
 }
 
 /* Of several names of a bit mask or a scale the highest that the device has. */
-static void put_highest(struct profile_text *t, const char *key, const struct bit *words, u32 n,
-			u64 v)
+static void rec_profile_append_highest(struct profile_text *t, const char *key,
+				       const struct bit *words, u32 n, u64 v)
 {
 	const char *word = NULL;
 	u32 i;
@@ -134,7 +136,7 @@ static void put_highest(struct profile_text *t, const char *key, const struct bi
 		if (v >= words[i].bit)
 			word = words[i].word;
 	if (word)
-		put(t, "%s %s\n", key, word);
+		rec_profile_append(t, "%s %s\n", key, word);
 }
 
 static const struct bit speeds[] = { { 1, "SDR" },  { 2, "DDR" },  { 4, "QDR" },  { 8, "FDR10" },
@@ -148,92 +150,96 @@ static const struct bit widths[] = {
 	{ 1, "1X" }, { 2, "4X" }, { 4, "8X" }, { 8, "12X" }, { 16, "2X" }
 };
 
-#define PUT_HIGHEST(t, key, words, v) put_highest(t, key, words, ARRAY_SIZE(words), v)
+#define PUT_HIGHEST(t, key, words, v)                                                              \
+	rec_profile_append_highest(t, key, words, ARRAY_SIZE(words), v)
 
-static void put_pkeys(struct profile_text *t, struct ibv_context *ctx, u64 n)
+static void rec_profile_append_pkeys(struct profile_text *t, struct ibv_context *ctx, u64 n)
 {
 	static void *slot;
 	int (*query)(struct ibv_context *, uint8_t, int, __be16 *) =
-		(__typeof__(query))rec_next(&slot, "ibv_query_pkey");
+		(__typeof__(query))rec_next_symbol(&slot, "ibv_query_pkey");
 	__be16 key;
 	int i;
 
-	put_number(t, BOUND_max_pkeys, n);
+	rec_profile_append_u64(t, BOUND_max_pkeys, n);
 	/* From the first entry on that is empty there is no word for the others' places. */
-	for (i = 0; query && i < (int)within(BOUND_max_pkeys, n); i++) {
+	for (i = 0; query && i < (int)rec_profile_clamp(BOUND_max_pkeys, n); i++) {
 		if (query(ctx, 1, i, &key) || !(be16toh(key) & 0x7fff))
 			return;
-		put(t, "pkeys %#x\n", be16toh(key));
+		rec_profile_append(t, "pkeys %#x\n", be16toh(key));
 	}
 }
 
-static void put_port(struct profile_text *t, struct ibv_context *ctx, const struct ibv_port_attr *p)
+static void rec_profile_append_port(struct profile_text *t, struct ibv_context *ctx,
+				    const struct ibv_port_attr *p)
 {
 	static void *slot;
 	int (*query)(struct ibv_context *, uint8_t, int, union ibv_gid *) =
-		(__typeof__(query))rec_next(&slot, "ibv_query_gid");
+		(__typeof__(query))rec_next_symbol(&slot, "ibv_query_gid");
 	bool ethernet = p->link_layer == IBV_LINK_LAYER_ETHERNET;
 	union ibv_gid gid;
 
-	put(t, "link_layer %s\n", ethernet ? "Ethernet" : "InfiniBand");
+	rec_profile_append(t, "link_layer %s\n", ethernet ? "Ethernet" : "InfiniBand");
 	PUT_HIGHEST(t, "max_mtu", mtus, p->max_mtu);
 	PUT_HIGHEST(t, "active_mtu", mtus, p->active_mtu > p->max_mtu ? p->max_mtu : p->active_mtu);
 	PUT_HIGHEST(t, "speed", speeds, p->active_speed);
 	PUT_HIGHEST(t, "width", widths, p->active_width);
-	put_number(t, BOUND_max_msg, p->max_msg_sz);
-	put_pkeys(t, ctx, p->pkey_tbl_len);
+	rec_profile_append_u64(t, BOUND_max_msg, p->max_msg_sz);
+	rec_profile_append_pkeys(t, ctx, p->pkey_tbl_len);
 	if (!ethernet && query && !query(ctx, 1, 0, &gid))
-		put(t, "subnet_prefix %#llx\n",
-		    (unsigned long long)be64toh(gid.global.subnet_prefix));
+		rec_profile_append(t, "subnet_prefix %#llx\n",
+				   (unsigned long long)be64toh(gid.global.subnet_prefix));
 }
 
-static void put_limits(struct profile_text *t, const struct ibv_device_attr *a)
+static void rec_profile_append_limits(struct profile_text *t, const struct ibv_device_attr *a)
 {
 	bool srq = a->max_srq > 0 && a->max_srq_wr > 0 && a->max_srq_sge > 0;
 	int rd = a->max_qp_rd_atom < a->max_qp_init_rd_atom ? a->max_qp_rd_atom
 							    : a->max_qp_init_rd_atom;
 
-	put_int(t, BOUND_max_qp, a->max_qp);
-	put_int(t, BOUND_max_qp_wr, a->max_qp_wr);
-	put_int(t, BOUND_max_sge, a->max_sge);
-	put_int(t, BOUND_max_sge_rd, a->max_sge_rd);
-	put_int(t, BOUND_max_cq, a->max_cq);
-	put_int(t, BOUND_max_cqe, a->max_cqe);
-	put_int(t, BOUND_max_mr, a->max_mr);
-	put_number(t, BOUND_max_mr_size, a->max_mr_size);
-	put_int(t, BOUND_max_mw, a->max_mw);
-	put_int(t, BOUND_max_pd, a->max_pd);
+	rec_profile_append_int(t, BOUND_max_qp, a->max_qp);
+	rec_profile_append_int(t, BOUND_max_qp_wr, a->max_qp_wr);
+	rec_profile_append_int(t, BOUND_max_sge, a->max_sge);
+	rec_profile_append_int(t, BOUND_max_sge_rd, a->max_sge_rd);
+	rec_profile_append_int(t, BOUND_max_cq, a->max_cq);
+	rec_profile_append_int(t, BOUND_max_cqe, a->max_cqe);
+	rec_profile_append_int(t, BOUND_max_mr, a->max_mr);
+	rec_profile_append_u64(t, BOUND_max_mr_size, a->max_mr_size);
+	rec_profile_append_int(t, BOUND_max_mw, a->max_mw);
+	rec_profile_append_int(t, BOUND_max_pd, a->max_pd);
 	/* Some devices say that they have none of a thing of which they have as many as there is memory for. */
 	if (a->max_ah > 0)
-		put_int(t, BOUND_max_ah, a->max_ah);
-	put_int(t, BOUND_max_srq, srq ? a->max_srq : 0);
-	put_int(t, BOUND_max_srq_wr, a->max_srq_wr);
-	put_int(t, BOUND_max_srq_sge, a->max_srq_sge);
-	put_int(t, BOUND_max_rd_atom, rd);
-	put_int(t, BOUND_max_res_rd_atom, a->max_res_rd_atom);
-	put_int(t, BOUND_ack_delay, a->local_ca_ack_delay);
-	put_int(t, BOUND_max_mcast_grp, a->max_mcast_grp);
-	put_int(t, BOUND_max_mcast_attach, a->max_mcast_qp_attach);
+		rec_profile_append_int(t, BOUND_max_ah, a->max_ah);
+	rec_profile_append_int(t, BOUND_max_srq, srq ? a->max_srq : 0);
+	rec_profile_append_int(t, BOUND_max_srq_wr, a->max_srq_wr);
+	rec_profile_append_int(t, BOUND_max_srq_sge, a->max_srq_sge);
+	rec_profile_append_int(t, BOUND_max_rd_atom, rd);
+	rec_profile_append_int(t, BOUND_max_res_rd_atom, a->max_res_rd_atom);
+	rec_profile_append_int(t, BOUND_ack_delay, a->local_ca_ack_delay);
+	rec_profile_append_int(t, BOUND_max_mcast_grp, a->max_mcast_grp);
+	rec_profile_append_int(t, BOUND_max_mcast_attach, a->max_mcast_qp_attach);
 }
 
-static void put_more(struct profile_text *t, const struct ibv_device_attr_ex *a)
+static void rec_profile_append_ext_limits(struct profile_text *t,
+					  const struct ibv_device_attr_ex *a)
 {
-	put(t, "odp %s\n", a->odp_caps.general_caps & IBV_ODP_SUPPORT ? "yes" : "no");
-	put_number(t, BOUND_max_wq, a->max_wq_type_rq);
-	put_number(t, BOUND_max_ind, a->rss_caps.max_rwq_indirection_tables);
-	put_number(t, BOUND_max_ind_size, a->rss_caps.max_rwq_indirection_table_size);
-	put_number(t, BOUND_max_tags, a->tm_caps.max_num_tags);
-	put_number(t, BOUND_max_tso, a->tso_caps.max_tso);
-	put_number(t, BOUND_max_dm, a->max_dm_size);
+	rec_profile_append(t, "odp %s\n",
+			   a->odp_caps.general_caps & IBV_ODP_SUPPORT ? "yes" : "no");
+	rec_profile_append_u64(t, BOUND_max_wq, a->max_wq_type_rq);
+	rec_profile_append_u64(t, BOUND_max_ind, a->rss_caps.max_rwq_indirection_tables);
+	rec_profile_append_u64(t, BOUND_max_ind_size, a->rss_caps.max_rwq_indirection_table_size);
+	rec_profile_append_u64(t, BOUND_max_tags, a->tm_caps.max_num_tags);
+	rec_profile_append_u64(t, BOUND_max_tso, a->tso_caps.max_tso);
+	rec_profile_append_u64(t, BOUND_max_dm, a->max_dm_size);
 }
 
-static const char *atomic_word(enum ibv_atomic_cap cap)
+static const char *rec_profile_atomic_word(enum ibv_atomic_cap cap)
 {
 	return cap == IBV_ATOMIC_GLOB ? "GLOB" : cap == IBV_ATOMIC_HCA ? "HCA" : "NONE";
 }
 
 /* The device's name without the number at its end, which the emulator gives. */
-static size_t base_len(const char *name)
+static size_t rec_profile_base_name_len(const char *name)
 {
 	size_t n = strnlen(name, IBV_SYSFS_NAME_MAX);
 
@@ -242,7 +248,7 @@ static size_t base_len(const char *name)
 	return n;
 }
 
-void rec_profile(struct ibv_context *ctx, u32 devices)
+void rec_profile_write(struct ibv_context *ctx, u32 devices)
 {
 	static struct profile_text t; /* with the lock of devices.c */
 	struct ibv_device_attr_ex a;
@@ -254,24 +260,27 @@ void rec_profile(struct ibv_context *ctx, u32 devices)
 	if (ibv_query_device_ex(ctx, NULL, &a) || ibv_query_port(ctx, 1, &p))
 		return;
 	t.len = 0;
-	put(&t, "# Made of what %.63s said of itself.\n", ctx->device->name);
-	put_text(&t, "name", ctx->device->name, base_len(ctx->device->name), VT_NAME_BYTES);
-	put_number(&t, BOUND_devices, devices);
-	put_number(&t, BOUND_ports, a.orig_attr.phys_port_cnt);
-	put_text(&t, "fw_ver", a.orig_attr.fw_ver, sizeof(a.orig_attr.fw_ver), VT_FW_BYTES);
-	put_number(&t, BOUND_vendor_id, a.orig_attr.vendor_id);
-	put_number(&t, BOUND_part_id, a.orig_attr.vendor_part_id);
-	put_number(&t, BOUND_hw_ver, a.orig_attr.hw_ver);
-	put_port(&t, ctx, &p);
-	put_caps(&t, &a);
+	rec_profile_append(&t, "# Made of what %.63s said of itself.\n", ctx->device->name);
+	rec_profile_append_word(&t, "name", ctx->device->name,
+				rec_profile_base_name_len(ctx->device->name), VT_NAME_BYTES);
+	rec_profile_append_u64(&t, BOUND_devices, devices);
+	rec_profile_append_u64(&t, BOUND_ports, a.orig_attr.phys_port_cnt);
+	rec_profile_append_word(&t, "fw_ver", a.orig_attr.fw_ver, sizeof(a.orig_attr.fw_ver),
+				VT_FW_BYTES);
+	rec_profile_append_u64(&t, BOUND_vendor_id, a.orig_attr.vendor_id);
+	rec_profile_append_u64(&t, BOUND_part_id, a.orig_attr.vendor_part_id);
+	rec_profile_append_u64(&t, BOUND_hw_ver, a.orig_attr.hw_ver);
+	rec_profile_append_port(&t, ctx, &p);
+	rec_profile_append_caps(&t, &a);
 	xrc = a.orig_attr.device_cap_flags & IBV_DEVICE_XRC;
-	put(&t, "qp_types RC UC UD%s%s\n",
-	    p.link_layer == IBV_LINK_LAYER_ETHERNET ? " RAW_PACKET" : "", xrc ? " XRC" : "");
+	rec_profile_append(&t, "qp_types RC UC UD%s%s\n",
+			   p.link_layer == IBV_LINK_LAYER_ETHERNET ? " RAW_PACKET" : "",
+			   xrc ? " XRC" : "");
 	if (!xrc)
-		put_number(&t, BOUND_max_xrcd, 0);
-	put(&t, "atomic_cap %s\n", atomic_word(a.orig_attr.atomic_cap));
-	put_limits(&t, &a.orig_attr);
-	put_more(&t, &a);
-	put_int(&t, BOUND_comp_vectors, ctx->num_comp_vectors);
-	vt_dir_file(&rec.w, "profile", t.text, t.len);
+		rec_profile_append_u64(&t, BOUND_max_xrcd, 0);
+	rec_profile_append(&t, "atomic_cap %s\n", rec_profile_atomic_word(a.orig_attr.atomic_cap));
+	rec_profile_append_limits(&t, &a.orig_attr);
+	rec_profile_append_ext_limits(&t, &a);
+	rec_profile_append_int(&t, BOUND_comp_vectors, ctx->num_comp_vectors);
+	vt_writer_put_dir_file(&rec.w, "profile", t.text, t.len);
 }

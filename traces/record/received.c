@@ -44,12 +44,12 @@ struct rec_recvs {
 /* Of all lists: objects end while others poll. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct held *held_at(const struct rec_recvs *q, u32 i)
+static struct held *rec_recv_queue_at(const struct rec_recvs *q, u32 i)
 {
 	return &q->h[(q->first + i) & (q->cap - 1)];
 }
 
-static bool grow(struct rec_recvs *q)
+static bool rec_recv_queue_grow(struct rec_recvs *q)
 {
 	u32 cap = q->cap ? 2 * q->cap : 64, i;
 	struct held *h = cap <= HELD_MAX ? malloc(cap * sizeof(*h)) : NULL;
@@ -57,7 +57,7 @@ static bool grow(struct rec_recvs *q)
 	if (!h)
 		return false;
 	for (i = 0; i < q->n; i++)
-		h[i] = *held_at(q, i);
+		h[i] = *rec_recv_queue_at(q, i);
 	free(q->h);
 	q->h = h;
 	q->cap = cap;
@@ -65,24 +65,25 @@ static bool grow(struct rec_recvs *q)
 	return true;
 }
 
-static void hold(struct rec_recvs *q, const struct ibv_recv_wr *wr, const struct rec_obj *ctx)
+static void rec_recv_queue_push(struct rec_recvs *q, const struct ibv_recv_wr *wr,
+				const struct rec_obj *ctx)
 {
 	struct held *to;
 	u32 i;
 
-	if (q->n == q->cap && !grow(q)) {
+	if (q->n == q->cap && !rec_recv_queue_grow(q)) {
 		q->blind = true;
 		return;
 	}
-	to = held_at(q, q->n++);
+	to = rec_recv_queue_at(q, q->n++);
 	to->wr_id = wr->wr_id;
 	to->taken = false;
 	to->n = wr->num_sge < 0 || wr->num_sge > (int)HELD_SGE ? HELD_SGE + 1 : (u32)wr->num_sge;
 	for (i = 0; i < to->n && i < HELD_SGE; i++) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
-		const struct rec_obj *mr = rec_find_mr(ctx, sge->lkey);
+		const struct rec_obj *mr = rec_obj_find_mr(ctx, sge->lkey);
 
-		to->sge[i].addr = rec_address(mr, sge->addr);
+		to->sge[i].addr = rec_mr_address(mr, sge->addr);
 		to->sge[i].len = sge->length;
 		to->sge[i].lkey = sge->lkey;
 		to->sge[i].mr = mr ? mr->ord : 0;
@@ -97,7 +98,7 @@ void rec_recv_posted(struct rec_obj *o, const struct ibv_recv_wr *wr, u32 n)
 	if (!o->recvs)
 		o->recvs = calloc(1, sizeof(*o->recvs));
 	for (; o->recvs && !o->recvs->blind && n; n--, wr = wr->next)
-		hold(o->recvs, wr, o->ctx_obj);
+		rec_recv_queue_push(o->recvs, wr, o->ctx_obj);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -110,7 +111,7 @@ void rec_recv_refused(struct rec_obj *o, const struct ibv_recv_wr *bad, u32 n)
 	pthread_mutex_lock(&lock);
 	q = o->recvs;
 	/* Another thread's may stand behind them. */
-	if (q->n < n || !bad || held_at(q, q->n - n)->wr_id != bad->wr_id)
+	if (q->n < n || !bad || rec_recv_queue_at(q, q->n - n)->wr_id != bad->wr_id)
 		q->blind = true;
 	else
 		q->n -= n;
@@ -128,7 +129,7 @@ void rec_recv_reset(struct rec_obj *o)
 	pthread_mutex_unlock(&lock);
 }
 
-void rec_recvs_free(struct rec_obj *o)
+void rec_recv_free(struct rec_obj *o)
 {
 	pthread_mutex_lock(&lock);
 	if (o->recvs)
@@ -138,18 +139,18 @@ void rec_recvs_free(struct rec_obj *o)
 	pthread_mutex_unlock(&lock);
 }
 
-void rec_received_forget(void)
+void rec_recv_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }
 
-static struct held *find_srq(struct rec_recvs *q, u64 wr_id)
+static struct held *rec_recv_queue_find_srq(struct rec_recvs *q, u64 wr_id)
 {
 	struct held *found = NULL, *h;
 	u32 i;
 
 	for (i = 0; i < q->n && i < SRQ_SCAN; i++) {
-		h = held_at(q, i);
+		h = rec_recv_queue_at(q, i);
 		if (h->taken || h->wr_id != wr_id)
 			continue;
 		if (found) {
@@ -162,33 +163,34 @@ static struct held *find_srq(struct rec_recvs *q, u64 wr_id)
 }
 
 /* Take the receive of a completion off its queue. With the lock. Return: whether it is known, with *to. */
-static bool take(struct rec_recvs *q, bool srq, u64 wr_id, struct held *to)
+static bool rec_recv_queue_take(struct rec_recvs *q, bool srq, u64 wr_id, struct held *to)
 {
 	struct held *h;
 
 	if (srq)
-		h = find_srq(q, wr_id);
+		h = rec_recv_queue_find_srq(q, wr_id);
 	else
-		h = q->n && held_at(q, 0)->wr_id == wr_id ? held_at(q, 0) : NULL;
+		h = q->n && rec_recv_queue_at(q, 0)->wr_id == wr_id ? rec_recv_queue_at(q, 0)
+								    : NULL;
 	if (!h) {
 		q->blind = true;
 		return false;
 	}
 	*to = *h;
 	h->taken = true;
-	for (; q->n && held_at(q, 0)->taken; q->n--)
+	for (; q->n && rec_recv_queue_at(q, 0)->taken; q->n--)
 		q->first++;
 	return to->n <= HELD_SGE;
 }
 
 /* Whether the memory is what it was when the receive was posted: its regions are still registered. With the lock. */
-static bool still_there(const struct held *h, const struct rec_obj *ctx)
+static bool rec_recv_has_its_mrs(const struct held *h, const struct rec_obj *ctx)
 {
 	const struct rec_obj *mr;
 	u32 i;
 
 	for (i = 0; i < h->n; i++) {
-		mr = rec_find_mr(ctx, h->sge[i].lkey);
+		mr = rec_obj_find_mr(ctx, h->sge[i].lkey);
 		if (!mr || !mr->mr.len || mr->ord != h->sge[i].mr)
 			return false;
 	}
@@ -196,22 +198,22 @@ static bool still_there(const struct held *h, const struct rec_obj *ctx)
 }
 
 /* Looked at, and summed up. Return: false: some of it cannot be read. */
-static bool add_piece(u64 addr, u32 len, u32 *crc)
+static bool rec_recv_crc_add(u64 addr, u32 len, u32 *crc)
 {
 	u8 *b = rec_thread.bounce;
 	u32 n;
 
 	for (; len; addr += n, len -= n) {
 		n = len < REC_BOUNCE ? len : REC_BOUNCE;
-		if (!rec_read(b, addr, n))
+		if (!rec_mem_read(b, addr, n))
 			return false;
-		rec_landed(addr, b, n);
+		rec_mem_landed(addr, b, n);
 		*crc = vt_crc(*crc, b, n);
 	}
 	return true;
 }
 
-static bool crc_of(const struct held *h, u32 skip, u32 len, u32 *crc)
+static bool rec_recv_crc(const struct held *h, u32 skip, u32 len, u32 *crc)
 {
 	u32 i, n;
 
@@ -222,14 +224,14 @@ static bool crc_of(const struct held *h, u32 skip, u32 len, u32 *crc)
 			skip -= n;
 			continue;
 		}
-		if (!add_piece(h->sge[i].addr + skip, n - skip, crc))
+		if (!rec_recv_crc_add(h->sge[i].addr + skip, n - skip, crc))
 			return false;
 		skip = 0;
 	}
 	return true;
 }
 
-void rec_received(struct vt_wc *wc, const struct rec_obj *ctx)
+void rec_recv_completed(struct vt_wc *wc, const struct rec_obj *ctx)
 {
 	bool failed = wc->status != IBV_WC_SUCCESS, known = false;
 	const struct rec_obj *o;
@@ -240,21 +242,22 @@ void rec_received(struct vt_wc *wc, const struct rec_obj *ctx)
 	if (rec.payload == REC_NONE || (!failed && !(wc->opcode & IBV_WC_RECV)))
 		return;
 	pthread_mutex_lock(&lock);
-	o = rec_find_qpn(ctx, wc->qp_num);
+	o = rec_obj_find_qpn(ctx, wc->qp_num);
 	skip = o && o->datagrams ? VT_GRH : 0;
 	if (o && o->srq)
-		o = rec_find(VOBJ_SRQ, o->srq);
+		o = rec_obj_find(VOBJ_SRQ, o->srq);
 	q = o ? o->recvs : NULL;
 	/* Nobody knows of which side one in error is. */
 	if (q && failed)
 		q->blind = true;
 	else if (q && !q->blind)
-		known = take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h) && still_there(&h, ctx);
+		known = rec_recv_queue_take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h) &&
+			rec_recv_has_its_mrs(&h, ctx);
 	pthread_mutex_unlock(&lock);
 	/* With RDMA WRITE it is no receive's memory. */
 	if (!known || wc->opcode != IBV_WC_RECV)
 		return;
-	if (crc_of(&h, skip, wc->byte_len, &wc->crc) && wc->byte_len <= rec.per_wr)
+	if (rec_recv_crc(&h, skip, wc->byte_len, &wc->crc) && wc->byte_len <= rec.per_wr)
 		wc->flags |= VT_WC_CRC;
 	else
 		wc->crc = 0;

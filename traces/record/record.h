@@ -84,8 +84,8 @@ extern struct rec_state rec;
 
 /** rec_start() - the first call of the program. Return: whether calls are recorded. */
 bool rec_start(void);
-/** rec_ready_thread() - the calling thread has what it needs. Return: false: there is no memory. */
-bool rec_ready_thread(void);
+/** rec_thread_init() - the calling thread has what it needs. Return: false: there is no memory. */
+bool rec_thread_init(void);
 /** rec_note() - say in the trace what was not recorded. */
 __attribute__((format(printf, 1, 2))) void rec_note(const char *fmt, ...);
 
@@ -99,7 +99,7 @@ static inline bool rec_enter(void)
 		return false;
 	if (unlikely(load_acquire(&rec.state) != REC_ON) && !rec_start())
 		return false;
-	if (unlikely(!rec_thread.ord || rec_thread.epoch != rec.epoch) && !rec_ready_thread())
+	if (unlikely(!rec_thread.ord || rec_thread.epoch != rec.epoch) && !rec_thread_init())
 		return false;
 	rec_thread.depth++;
 	return true;
@@ -117,36 +117,36 @@ struct rec_span {
 };
 
 /**
- * rec_cqex_part() - something else of this thread is about to be recorded: what it has polled by now is recorded
+ * rec_cqex_flush_open() - something else of this thread is about to be recorded: what it has polled by now is recorded
  * before, also where ibv_end_poll() is still to come.
  */
-void rec_cqex_part(void);
+void rec_cqex_flush_open(void);
 
-/** rec_begin() - a call begins. */
-static inline struct rec_span rec_begin(void)
+/** rec_span_begin() - a call begins. */
+static inline struct rec_span rec_span_begin(void)
 {
 	struct rec_span s;
 
-	rec_cqex_part();
+	rec_cqex_flush_open();
 	s.t_begin = vt_now();
-	s.begin = vt_number(&rec.w);
+	s.begin = vt_order_next(&rec.w);
 	return s;
 }
 
-/** rec_take() - a place for a record, as vt_take(). A thread's records are played in the order of their places. */
-static inline struct vt_rec *rec_take(enum vt_kind kind, size_t body)
+/** rec_record_begin() - a place for a record, as vt_rec_reserve(). A thread's records are played in the order of their places. */
+static inline struct vt_rec *rec_record_begin(enum vt_kind kind, size_t body)
 {
-	rec_cqex_part();
-	return vt_take(&rec.w, kind, body);
+	rec_cqex_flush_open();
+	return vt_rec_reserve(&rec.w, kind, body);
 }
 
-/** rec_end() - a call has ended: fill in a record's head. */
-static inline void rec_end(struct vt_rec *r, struct rec_span s)
+/** rec_record_stamp() - a call has ended: fill in a record's head. */
+static inline void rec_record_stamp(struct vt_rec *r, struct rec_span s)
 {
 	r->thread = rec_thread.ord;
 	r->begin = s.begin;
 	r->t_begin = s.t_begin;
-	r->end = vt_number(&rec.w);
+	r->end = vt_order_next(&rec.w);
 	r->t_end = vt_now();
 }
 
@@ -209,29 +209,29 @@ struct rec_obj {
 	void *low[2]; /* functions of a WQ or DM, as the library below had made it */
 };
 
-/** rec_find() - the object at this address. Return: NULL: none of this kind is known there. */
-struct rec_obj *rec_find(enum vobj kind, const void *obj);
+/** rec_obj_find() - the object at this address. Return: NULL: none of this kind is known there. */
+struct rec_obj *rec_obj_find(enum vobj kind, const void *obj);
 /** rec_find_key() - the MR of an lkey, the QP of a number. */
-struct rec_obj *rec_find_mr(const struct rec_obj *ctx, u32 lkey);
-struct rec_obj *rec_find_qpn(const struct rec_obj *ctx, u32 qpn);
-/** rec_alias() - an object gets the number by which it is found: an MR's lkey, a QP's number. */
-void rec_alias(struct rec_obj *o, u32 number);
+struct rec_obj *rec_obj_find_mr(const struct rec_obj *ctx, u32 lkey);
+struct rec_obj *rec_obj_find_qpn(const struct rec_obj *ctx, u32 qpn);
+/** rec_obj_set_alias() - an object gets the number by which it is found: an MR's lkey, a QP's number. */
+void rec_obj_set_alias(struct rec_obj *o, u32 number);
 /**
- * rec_name() - struct vcall_env.name: an object's ordinal. It gets one when a call has made it; what else is not
+ * rec_obj_name() - struct vcall_env.name: an object's ordinal. It gets one when a call has made it; what else is not
  * known may be gone already (an rdma_cm_id points to a QP that was destroyed), and is not looked at.
  */
-u32 rec_name(void *arg, enum vobj kind, const void *obj, bool fresh);
-/** rec_drop() - the object is no more. @ord: as it was before the call; nothing is done if it has changed */
-void rec_drop(enum vobj kind, const void *obj, u32 ord);
-/** rec_each() - call @fn for each object of a kind. */
-void rec_each(enum vobj kind, void (*fn)(struct rec_obj *));
-/** rec_table_forget() - in a child of fork(): no object is known. */
-void rec_table_forget(void);
+u32 rec_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh);
+/** rec_obj_drop() - the object is no more. @ord: as it was before the call; nothing is done if it has changed */
+void rec_obj_drop(enum vobj kind, const void *obj, u32 ord);
+/** rec_obj_for_each() - call @fn for each object of a kind. */
+void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *));
+/** rec_obj_forget_all() - in a child of fork(): no object is known. */
+void rec_obj_forget_all(void);
 
-/** rec_ord() - ordinal of an object, or 0. */
-static inline u32 rec_ord(enum vobj kind, const void *obj)
+/** rec_obj_ord() - ordinal of an object, or 0. */
+static inline u32 rec_obj_ord(enum vobj kind, const void *obj)
 {
-	const struct rec_obj *o = obj ? rec_find(kind, obj) : NULL;
+	const struct rec_obj *o = obj ? rec_obj_find(kind, obj) : NULL;
 
 	return o ? o->ord : 0;
 }
@@ -254,14 +254,14 @@ void rec_call_end(struct rec_call *c, u64 ret);
 
 /* --- devices.c, profile.c ------------------------------------------------------------------- */
 
-/** rec_device() - a context was seen first: what its device is, and what others there are, if the trace has it not. errno is kept. */
-void rec_device(struct ibv_context *ctx);
-/** rec_cm_address() - the same of the IP address of a port that a call, which went well, may have told the program. */
-void rec_cm_address(enum vcall call, const u64 *args);
-/** rec_devices_forget() - in a child of fork(). */
-void rec_devices_forget(void);
-/** rec_profile() - the trace gets a profile of the emulator's like this device, with @devices of them. */
-void rec_profile(struct ibv_context *ctx, u32 devices);
+/** rec_devices_add() - a context was seen first: what its device is, and what others there are, if the trace has it not. errno is kept. */
+void rec_devices_add(struct ibv_context *ctx);
+/** rec_devices_add_address() - the same of the IP address of a port that a call, which went well, may have told the program. */
+void rec_devices_add_address(enum vcall call, const u64 *args);
+/** rec_devices_reset() - in a child of fork(). */
+void rec_devices_reset(void);
+/** rec_profile_write() - the trace gets a profile of the emulator's like this device, with @devices of them. */
+void rec_profile_write(struct ibv_context *ctx, u32 devices);
 
 /* --- ops.c: functions in objects ------------------------------------------------------------ */
 
@@ -274,15 +274,15 @@ struct rec_ctx {
 	struct verbs_context vx;
 };
 
-/** rec_ctx_new() - put our functions into a context. Return: NULL: there is no memory. */
-struct rec_ctx *rec_ctx_new(struct ibv_context *ctx);
-/** rec_context_of() - the context of an object. NULL: of the rdma_cm's. */
-const struct ibv_context *rec_context_of(enum vobj kind, const void *obj);
-/** rec_ctx_of() - the tables of an object's context. Return: NULL: it is not known. */
-struct rec_ctx *rec_ctx_of(const struct ibv_context *ctx);
-/** rec_wq_new(), rec_dm_new() - put our functions into an object. dm.c has those of a DM. */
-void rec_wq_new(struct rec_obj *o, struct ibv_wq *wq);
-void rec_dm_new(struct rec_obj *o, struct ibv_dm *dm);
+/** rec_ctx_attach() - put our functions into a context. Return: NULL: there is no memory. */
+struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx);
+/** rec_obj_context() - the context of an object. NULL: of the rdma_cm's. */
+const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj);
+/** rec_ctx_find() - the tables of an object's context. Return: NULL: it is not known. */
+struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx);
+/** rec_wq_attach(), rec_dm_attach() - put our functions into an object. dm.c has those of a DM. */
+void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq);
+void rec_dm_attach(struct rec_obj *o, struct ibv_dm *dm);
 
 /* --- post.c, tag_ops.c, poll.c, wr.c, cq_ex.c: the data path ------------------------------------ */
 
@@ -293,26 +293,26 @@ int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_
 int rec_post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /**
- * rec_poll_take() - begin the record of a poll, with the empty ones before it. rec_end() and vt_done() end it.
+ * rec_poll_begin() - begin the record of a poll, with the empty ones before it. rec_record_stamp() and vt_rec_commit() end it.
  * @cq: NULL: it is not known
  * @ret: what the poll has returned, or minus errno's value
  * @wc: where its @n completions are to be written
  * Return: NULL: the trace takes no more.
  */
-struct vt_rec *rec_poll_take(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc);
+struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc);
 int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only);
-/** rec_empty() - record how many polls of a CQ found nothing: it is no more. */
-void rec_empty(struct rec_obj *cq);
+/** rec_poll_record_empty() - record how many polls of a CQ found nothing: it is no more. */
+void rec_poll_record_empty(struct rec_obj *cq);
 
-/** rec_sge() - fill in a piece of memory. Return: its MR, or NULL. */
-struct rec_obj *rec_sge(struct vt_sge *to, const struct ibv_sge *sge, const struct rec_obj *ctx,
-			bool without_key);
+/** rec_sge_fill() - fill in a piece of memory. Return: its MR, or NULL. */
+struct rec_obj *rec_sge_fill(struct vt_sge *to, const struct ibv_sge *sge,
+			     const struct rec_obj *ctx, bool without_key);
 
-/** rec_wr_new() - put our functions into a QP that has an ibv_qp_ex. */
-void rec_wr_new(struct rec_obj *o, struct ibv_qp_ex *ex);
+/** rec_wr_attach() - put our functions into a QP that has an ibv_qp_ex. */
+void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex);
 void rec_wr_free(struct rec_obj *o);
-/** rec_cqex_new() - put our functions into an extended CQ. */
-void rec_cqex_new(struct rec_obj *o, struct ibv_cq_ex *ex);
+/** rec_cqex_attach() - put our functions into an extended CQ. */
+void rec_cqex_attach(struct rec_obj *o, struct ibv_cq_ex *ex);
 void rec_cqex_free(struct rec_obj *o);
 
 /* --- received.c ----------------------------------------------------------------------------- */
@@ -323,11 +323,11 @@ void rec_recv_posted(struct rec_obj *o, const struct ibv_recv_wr *wr, u32 n);
 void rec_recv_refused(struct rec_obj *o, const struct ibv_recv_wr *bad, u32 n);
 /** rec_recv_reset() - a QP has none any more. @o: NULL: it is not known */
 void rec_recv_reset(struct rec_obj *o);
-/** rec_received() - the CRC of what a completion has received, where that is known. */
-void rec_received(struct vt_wc *wc, const struct rec_obj *ctx);
-void rec_recvs_free(struct rec_obj *o);
-/** rec_received_forget() - in a child of fork(). */
-void rec_received_forget(void);
+/** rec_recv_completed() - the CRC of what a completion has received, where that is known. */
+void rec_recv_completed(struct vt_wc *wc, const struct rec_obj *ctx);
+void rec_recv_free(struct rec_obj *o);
+/** rec_recv_forget() - in a child of fork(). */
+void rec_recv_forget(void);
 
 /* --- memory.c ------------------------------------------------------------------------------- */
 
@@ -336,24 +336,24 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access);
 /** rec_mr_final() - what it holds before it is deregistered, or at the end. */
 void rec_mr_final(struct rec_obj *o);
 void rec_mr_free(struct rec_obj *o);
-/** rec_changes() - record what the program has changed where peers can read it. @send: of many calls one */
-void rec_changes(bool send);
+/** rec_mem_scan_exposed() - record what the program has changed where peers can read it. @send: of many calls one */
+void rec_mem_scan_exposed(bool send);
 /**
- * rec_changes_at() - the same of what a READ or an atomic names, if it is memory of this program: programs that are both
+ * rec_mem_scan_rkey() - the same of what a READ or an atomic names, if it is memory of this program: programs that are both
  * sides write there without a call in between.
  */
-void rec_changes_at(u32 rkey, u64 addr, u64 len);
-/** rec_payload_sge() - record what has changed in memory that is about to be sent. Return: whether the trace knows the bytes. */
-bool rec_payload_sge(struct rec_obj *mr, u64 addr, u32 len);
-/** rec_landed() - a message was received at @addr of the program's memory, which has @bytes there now. */
-void rec_landed(u64 addr, const u8 *bytes, u64 len);
-/** rec_address() - where in the program's memory an address in a work request is. @mr: of its key, or NULL */
-u64 rec_address(const struct rec_obj *mr, u64 addr);
-/** rec_memory_forget() - in a child of fork(): an MR of the parent's. */
-void rec_memory_forget(struct rec_obj *mr);
-/** rec_read() - copy the program's memory, if it is there. */
-bool rec_read(void *to, u64 addr, size_t len);
-/** rec_crc() - of the program's memory; what is not there counts as nothing. */
-u32 rec_crc(u32 before, u64 addr, u64 len);
+void rec_mem_scan_rkey(u32 rkey, u64 addr, u64 len);
+/** rec_mem_scan_sge() - record what has changed in memory that is about to be sent. Return: whether the trace knows the bytes. */
+bool rec_mem_scan_sge(struct rec_obj *mr, u64 addr, u32 len);
+/** rec_mem_landed() - a message was received at @addr of the program's memory, which has @bytes there now. */
+void rec_mem_landed(u64 addr, const u8 *bytes, u64 len);
+/** rec_mr_address() - where in the program's memory an address in a work request is. @mr: of its key, or NULL */
+u64 rec_mr_address(const struct rec_obj *mr, u64 addr);
+/** rec_mr_forget() - in a child of fork(): an MR of the parent's. */
+void rec_mr_forget(struct rec_obj *mr);
+/** rec_mem_read() - copy the program's memory, if it is there. */
+bool rec_mem_read(void *to, u64 addr, size_t len);
+/** rec_mem_crc() - of the program's memory; what is not there counts as nothing. */
+u32 rec_mem_crc(u32 before, u64 addr, u64 len);
 
 #endif

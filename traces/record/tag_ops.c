@@ -4,19 +4,19 @@
 
 #define OPS_MAX 4096u /* of one call; more are carried out and noted */
 
-static u32 entries(const struct ibv_ops_wr *op)
+static u32 rec_tag_op_sge_count(const struct ibv_ops_wr *op)
 {
 	int n = op->opcode == IBV_WR_TAG_ADD ? op->tm.add.num_sge : 0;
 
 	return n < 0 ? 0 : n > (int)VT_MAX_SGE ? VT_MAX_SGE : (u32)n;
 }
 
-static size_t size_of(const struct ibv_ops_wr *op, u32 *n)
+static size_t rec_tag_chain_size(const struct ibv_ops_wr *op, u32 *n)
 {
 	size_t size = 0;
 
 	for (*n = 0; op && *n < OPS_MAX; op = op->next, ++*n)
-		size += sizeof(struct vt_wr) + entries(op) * sizeof(struct vt_sge);
+		size += sizeof(struct vt_wr) + rec_tag_op_sge_count(op) * sizeof(struct vt_sge);
 	if (op) {
 		rec_note("ibv_post_srq_ops: more than %u operations at once", OPS_MAX);
 		return 0;
@@ -25,10 +25,11 @@ static size_t size_of(const struct ibv_ops_wr *op, u32 *n)
 }
 
 /* The handle is the result of adding a tag: it is filled in when the call has returned. */
-static struct vt_wr *put(struct vt_wr *to, const struct ibv_ops_wr *op, const struct rec_obj *srq)
+static struct vt_wr *rec_tag_op_fill(struct vt_wr *to, const struct ibv_ops_wr *op,
+				     const struct rec_obj *srq)
 {
 	struct vt_sge *sge = (struct vt_sge *)(to + 1);
-	u32 i, n = entries(op);
+	u32 i, n = rec_tag_op_sge_count(op);
 
 	to->size = (u32)(sizeof(*to) + n * sizeof(*sge));
 	to->opcode = op->opcode;
@@ -44,11 +45,11 @@ static struct vt_wr *put(struct vt_wr *to, const struct ibv_ops_wr *op, const st
 		to->swap = op->tm.add.mask;
 	}
 	for (i = 0; i < n; i++)
-		rec_sge(&sge[i], &op->tm.add.sg_list[i], srq ? srq->ctx_obj : NULL, false);
+		rec_sge_fill(&sge[i], &op->tm.add.sg_list[i], srq ? srq->ctx_obj : NULL, false);
 	return (struct vt_wr *)((u8 *)to + to->size);
 }
 
-static struct vt_rec *take(const struct rec_obj *srq, const struct ibv_ops_wr *op)
+static struct vt_rec *rec_tag_record_begin(const struct rec_obj *srq, const struct ibv_ops_wr *op)
 {
 	struct vt_post *body;
 	struct vt_rec *r;
@@ -56,23 +57,23 @@ static struct vt_rec *take(const struct rec_obj *srq, const struct ibv_ops_wr *o
 	size_t size;
 	u32 i, n;
 
-	size = size_of(op, &n);
-	r = size ? rec_take(VT_POST_OPS, sizeof(*body) + size) : NULL;
+	size = rec_tag_chain_size(op, &n);
+	r = size ? rec_record_begin(VT_POST_OPS, sizeof(*body) + size) : NULL;
 	if (!r)
 		return NULL;
-	body = vt_body(r);
+	body = vt_rec_body(r);
 	body->obj = srq ? srq->ord : 0;
 	body->n = n;
 	to = (struct vt_wr *)(body + 1);
 	for (i = 0; i < n; i++, op = op->next)
-		to = put(to, op, srq);
+		to = rec_tag_op_fill(to, op, srq);
 	return r;
 }
 
-static void finish(struct vt_rec *r, struct rec_span span, const struct ibv_ops_wr *op,
-		   const struct ibv_ops_wr *failed, int ret)
+static void rec_tag_record_end(struct vt_rec *r, struct rec_span span, const struct ibv_ops_wr *op,
+			       const struct ibv_ops_wr *failed, int ret)
 {
-	struct vt_post *body = vt_body(r);
+	struct vt_post *body = vt_rec_body(r);
 	struct vt_wr *to = (struct vt_wr *)(body + 1);
 
 	body->ret = ret;
@@ -81,13 +82,13 @@ static void finish(struct vt_rec *r, struct rec_span span, const struct ibv_ops_
 			to->rkey = op->tm.handle;
 		to = (struct vt_wr *)((u8 *)to + to->size);
 	}
-	rec_end(r, span);
-	vt_done(r);
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
 }
 
 int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
 {
-	struct rec_ctx *ctx = rec_ctx_of(srq->context);
+	struct rec_ctx *ctx = rec_ctx_find(srq->context);
 	struct ibv_ops_wr *failed = NULL;
 	struct rec_span span;
 	struct vt_rec *r;
@@ -95,14 +96,14 @@ int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_
 
 	if (!rec_enter())
 		return ctx->vx.post_srq_ops(srq, op, bad);
-	r = take(rec_find(VOBJ_SRQ, srq), op);
-	span = rec_begin();
+	r = rec_tag_record_begin(rec_obj_find(VOBJ_SRQ, srq), op);
+	span = rec_span_begin();
 	ret = ctx->vx.post_srq_ops(srq, op, &failed);
 	saved = errno;
 	if (ret && bad)
 		*bad = failed;
 	if (r)
-		finish(r, span, op, failed, ret);
+		rec_tag_record_end(r, span, op, failed, ret);
 	rec_leave();
 	errno = saved;
 	return ret;

@@ -28,12 +28,12 @@ struct rec_wr {
 	_Alignas(8) u8 buf[BUFFER];
 };
 
-static struct rec_wr *batch_of(struct ibv_qp_ex *ex)
+static struct rec_wr *rec_batch_of_qp(struct ibv_qp_ex *ex)
 {
-	return rec_find(VOBJ_QP, &ex->qp_base)->wr;
+	return rec_obj_find(VOBJ_QP, &ex->qp_base)->wr;
 }
 
-static void *room(struct rec_wr *b, size_t size)
+static void *rec_batch_reserve(struct rec_wr *b, size_t size)
 {
 	void *at = b->buf + b->len;
 
@@ -49,12 +49,13 @@ static void *room(struct rec_wr *b, size_t size)
 	return at;
 }
 
-static struct vt_wr *new_wr(struct ibv_qp_ex *ex, struct rec_wr *b, enum ibv_wr_opcode opcode)
+static struct vt_wr *rec_batch_add_wr(struct ibv_qp_ex *ex, struct rec_wr *b,
+				      enum ibv_wr_opcode opcode)
 {
 	struct vt_wr *wr;
 
 	b->cur = NULL;
-	wr = room(b, sizeof(*wr));
+	wr = rec_batch_reserve(b, sizeof(*wr));
 	if (!wr)
 		return NULL;
 	wr->size = sizeof(*wr);
@@ -67,19 +68,19 @@ static struct vt_wr *new_wr(struct ibv_qp_ex *ex, struct rec_wr *b, enum ibv_wr_
 }
 
 /* Only the program's own are recorded, and only in processes that have a trace. */
-static bool recorded(void)
+static bool rec_batch_is_recorded(void)
 {
 	return !rec_thread.depth && load_relaxed(&rec.state) == REC_ON;
 }
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 	struct rec_span span = { 0, 0 };
 
 	if (rec_enter()) {
-		rec_changes(true);
-		span = rec_begin();
+		rec_mem_scan_exposed(true);
+		span = rec_span_begin();
 		rec_leave();
 	}
 	b->low.wr_start(ex);
@@ -92,8 +93,8 @@ static void wr_start(struct ibv_qp_ex *ex)
 /* --- opcodes ---------------------------------------------------------------------------------- */
 
 #define BUILD(op, ...)                                                                             \
-	struct rec_wr *b = batch_of(ex);                                                           \
-	struct vt_wr *wr = recorded() ? new_wr(ex, b, op) : NULL;                                  \
+	struct rec_wr *b = rec_batch_of_qp(ex);                                                    \
+	struct vt_wr *wr = rec_batch_is_recorded() ? rec_batch_add_wr(ex, b, op) : NULL;           \
                                                                                                    \
 	b->low.__VA_ARGS__;                                                                        \
 	if (!wr)                                                                                   \
@@ -169,9 +170,9 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	BUILD(IBV_WR_BIND_MW, wr_bind_mw(ex, mw, rkey, info));
-	wr->mw = rec_ord(VOBJ_MW, mw);
+	wr->mw = rec_obj_ord(VOBJ_MW, mw);
 	wr->mw_rkey = rkey;
-	wr->mw_mr = rec_ord(VOBJ_MR, info->mr);
+	wr->mw_mr = rec_obj_ord(VOBJ_MR, info->mr);
 	wr->mw_access = info->mw_access_flags;
 	wr->mw_addr = info->addr;
 	wr->mw_len = info->length;
@@ -189,10 +190,10 @@ static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16
 
 	BUILD(IBV_WR_TSO, wr_send_tso(ex, hdr, hdr_sz, mss));
 	/* It stands behind the pieces of memory, of which one is set: room for that is left before it. */
-	to = room(b, hdr_sz);
+	to = rec_batch_reserve(b, hdr_sz);
 	if (!to)
 		return;
-	rec_read(to, (uintptr_t)hdr, hdr_sz);
+	rec_mem_read(to, (uintptr_t)hdr, hdr_sz);
 	wr->tso_hdr = hdr_sz;
 	wr->tso_mss = mss;
 }
@@ -201,26 +202,26 @@ static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16
 
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
 	b->low.wr_set_ud_addr(ex, ah, qpn, qkey);
-	if (!recorded() || !b->cur)
+	if (!rec_batch_is_recorded() || !b->cur)
 		return;
-	b->cur->ah = rec_ord(VOBJ_AH, ah);
+	b->cur->ah = rec_obj_ord(VOBJ_AH, ah);
 	b->cur->remote_qpn = qpn;
 	b->cur->remote_qkey = qkey;
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 {
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
 	b->low.wr_set_xrc_srqn(ex, srqn);
-	if (recorded() && b->cur)
+	if (rec_batch_is_recorded() && b->cur)
 		b->cur->srqn = srqn;
 }
 
-static bool carries(const struct vt_wr *wr)
+static bool rec_batch_wr_carries_payload(const struct vt_wr *wr)
 {
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_READ:
@@ -233,8 +234,8 @@ static bool carries(const struct vt_wr *wr)
 }
 
 /* What a trace says of the bytes: those of memory that it does not know follow the pieces. */
-static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct vt_sge *sge, u32 n,
-			 bool inline_data)
+static void rec_batch_add_payload(struct rec_wr *b, const struct rec_obj *o,
+				  const struct vt_sge *sge, u32 n, bool inline_data)
 {
 	struct vt_wr *wr = b->cur;
 	bool known = !inline_data;
@@ -243,10 +244,10 @@ static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct
 	u64 len = 0;
 	u32 i;
 
-	if (!carries(wr)) {
+	if (!rec_batch_wr_carries_payload(wr)) {
 		for (i = 0; i < n; i++)
 			len += sge[i].len;
-		rec_changes_at(wr->rkey, wr->remote_addr, len);
+		rec_mem_scan_rkey(wr->rkey, wr->remote_addr, len);
 		return;
 	}
 	for (i = 0; i < n; i++)
@@ -254,31 +255,31 @@ static void take_payload(struct rec_wr *b, const struct rec_obj *o, const struct
 	if (rec.payload == REC_NONE)
 		return;
 	for (i = 0; i < n && known && rec.payload == REC_FULL; i++) {
-		mr = rec_find_mr(o->ctx_obj, sge[i].lkey);
-		known = mr && rec_payload_sge(mr, sge[i].addr, sge[i].len);
+		mr = rec_obj_find_mr(o->ctx_obj, sge[i].lkey);
+		known = mr && rec_mem_scan_sge(mr, sge[i].addr, sge[i].len);
 	}
 	if (known && rec.payload == REC_FULL)
 		return;
 	if (rec.payload == REC_FULL && wr->payload <= rec.per_wr)
-		bytes = room(b, wr->payload);
+		bytes = rec_batch_reserve(b, wr->payload);
 	wr->flags |= bytes ? VT_WR_BYTES : VT_WR_CRC;
 	for (i = 0; i < n; i++) {
-		mr = inline_data ? NULL : rec_find_mr(o->ctx_obj, sge[i].lkey);
+		mr = inline_data ? NULL : rec_obj_find_mr(o->ctx_obj, sge[i].lkey);
 		if (bytes) {
-			rec_read(bytes, rec_address(mr, sge[i].addr), sge[i].len);
+			rec_mem_read(bytes, rec_mr_address(mr, sge[i].addr), sge[i].len);
 			bytes += sge[i].len;
 		} else {
-			wr->crc = rec_crc(wr->crc, rec_address(mr, sge[i].addr), sge[i].len);
+			wr->crc = rec_mem_crc(wr->crc, rec_mr_address(mr, sge[i].addr), sge[i].len);
 		}
 	}
 }
 
 /* With the header of a TSO request, which stands behind the pieces, moved up. */
-static struct vt_sge *sge_room(struct rec_wr *b, u32 n)
+static struct vt_sge *rec_batch_reserve_sges(struct rec_wr *b, u32 n)
 {
 	u32 hdr = ALIGN_UP(b->cur->tso_hdr, 8);
 	u8 *from = b->buf + b->len - hdr;
-	struct vt_sge *sge = room(b, n * sizeof(*sge));
+	struct vt_sge *sge = rec_batch_reserve(b, n * sizeof(*sge));
 
 	if (!sge)
 		return NULL;
@@ -290,30 +291,31 @@ static struct vt_sge *sge_room(struct rec_wr *b, u32 n)
 	return (struct vt_sge *)from;
 }
 
-static void set_sges(struct ibv_qp_ex *ex, struct rec_wr *b, const struct ibv_sge *list, size_t n)
+static void rec_batch_set_sges(struct ibv_qp_ex *ex, struct rec_wr *b, const struct ibv_sge *list,
+			       size_t n)
 {
-	const struct rec_obj *o = rec_find(VOBJ_QP, &ex->qp_base);
+	const struct rec_obj *o = rec_obj_find(VOBJ_QP, &ex->qp_base);
 	struct vt_sge *sge;
 	u32 i;
 
 	if (n > VT_MAX_SGE)
 		b->lost = true;
-	sge = b->lost ? NULL : sge_room(b, (u32)n);
+	sge = b->lost ? NULL : rec_batch_reserve_sges(b, (u32)n);
 	if (!sge)
 		return;
 	for (i = 0; i < n; i++)
-		rec_sge(&sge[i], &list[i], o->ctx_obj, false);
-	take_payload(b, o, sge, (u32)n, false);
+		rec_sge_fill(&sge[i], &list[i], o->ctx_obj, false);
+	rec_batch_add_payload(b, o, sge, (u32)n, false);
 }
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	struct ibv_sge one = { .addr = addr, .length = length, .lkey = lkey };
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
-	if (recorded() && b->cur && rec_enter()) {
+	if (rec_batch_is_recorded() && b->cur && rec_enter()) {
 		b->cur->flags |= VT_WR_SGE_ONE;
-		set_sges(ex, b, &one, 1);
+		rec_batch_set_sges(ex, b, &one, 1);
 		rec_leave();
 	}
 	b->low.wr_set_sge(ex, lkey, addr, length);
@@ -321,43 +323,43 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
 {
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
-	if (recorded() && b->cur && rec_enter()) {
+	if (rec_batch_is_recorded() && b->cur && rec_enter()) {
 		b->cur->flags |= VT_WR_SGE_LIST;
-		set_sges(ex, b, list, n);
+		rec_batch_set_sges(ex, b, list, n);
 		rec_leave();
 	}
 	b->low.wr_set_sge_list(ex, n, list);
 }
 
-static void set_inline(struct ibv_qp_ex *ex, struct rec_wr *b, const struct ibv_data_buf *list,
-		       size_t n)
+static void rec_batch_set_inline(struct ibv_qp_ex *ex, struct rec_wr *b,
+				 const struct ibv_data_buf *list, size_t n)
 {
-	const struct rec_obj *o = rec_find(VOBJ_QP, &ex->qp_base);
+	const struct rec_obj *o = rec_obj_find(VOBJ_QP, &ex->qp_base);
 	struct vt_sge *sge;
 	u32 i;
 
 	if (n > VT_MAX_SGE)
 		b->lost = true;
-	sge = b->lost ? NULL : sge_room(b, (u32)n);
+	sge = b->lost ? NULL : rec_batch_reserve_sges(b, (u32)n);
 	if (!sge)
 		return;
 	for (i = 0; i < n; i++) {
 		sge[i].addr = (uintptr_t)list[i].addr;
 		sge[i].len = (u32)list[i].length;
 	}
-	take_payload(b, o, sge, (u32)n, true);
+	rec_batch_add_payload(b, o, sge, (u32)n, true);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
 	struct ibv_data_buf one = { .addr = addr, .length = length };
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
-	if (recorded() && b->cur && rec_enter()) {
+	if (rec_batch_is_recorded() && b->cur && rec_enter()) {
 		b->cur->flags |= VT_WR_INLINE_ONE;
-		set_inline(ex, b, &one, 1);
+		rec_batch_set_inline(ex, b, &one, 1);
 		rec_leave();
 	}
 	b->low.wr_set_inline_data(ex, addr, length);
@@ -365,11 +367,11 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *list)
 {
-	struct rec_wr *b = batch_of(ex);
+	struct rec_wr *b = rec_batch_of_qp(ex);
 
-	if (recorded() && b->cur && rec_enter()) {
+	if (rec_batch_is_recorded() && b->cur && rec_enter()) {
 		b->cur->flags |= VT_WR_INLINE_LIST;
-		set_inline(ex, b, list, n);
+		rec_batch_set_inline(ex, b, list, n);
 		rec_leave();
 	}
 	b->low.wr_set_inline_data_list(ex, n, list);
@@ -377,7 +379,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 
 /* --- the end of a batch ------------------------------------------------------------------------- */
 
-static struct vt_rec *take_batch(struct rec_wr *b, const struct rec_obj *o)
+static struct vt_rec *rec_batch_record(struct rec_wr *b, const struct rec_obj *o)
 {
 	struct vt_post *body;
 	struct vt_rec *r;
@@ -386,10 +388,10 @@ static struct vt_rec *take_batch(struct rec_wr *b, const struct rec_obj *o)
 		rec_note("qp%u: a batch of ibv_wr_...() is longer than %u bytes", o->ord, BUFFER);
 		return NULL;
 	}
-	r = rec_take(VT_WR, sizeof(*body) + b->len);
+	r = rec_record_begin(VT_WR, sizeof(*body) + b->len);
 	if (!r)
 		return NULL;
-	body = vt_body(r);
+	body = vt_rec_body(r);
 	body->obj = o->ord;
 	body->n = body->bad = b->n;
 	memcpy(body + 1, b->buf, b->len);
@@ -398,7 +400,7 @@ static struct vt_rec *take_batch(struct rec_wr *b, const struct rec_obj *o)
 
 static int wr_complete(struct ibv_qp_ex *ex)
 {
-	struct rec_obj *o = rec_find(VOBJ_QP, &ex->qp_base);
+	struct rec_obj *o = rec_obj_find(VOBJ_QP, &ex->qp_base);
 	struct rec_wr *b = o->wr;
 	struct rec_span span = b->span;
 	struct vt_rec *r;
@@ -407,12 +409,12 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (!span.begin || !rec_enter())
 		return b->low.wr_complete(ex);
 	/* Before it is free for others. */
-	r = take_batch(b, o);
+	r = rec_batch_record(b, o);
 	ret = b->low.wr_complete(ex);
 	if (r) {
-		((struct vt_post *)vt_body(r))->ret = ret;
-		rec_end(r, span);
-		vt_done(r);
+		((struct vt_post *)vt_rec_body(r))->ret = ret;
+		rec_record_stamp(r, span);
+		vt_rec_commit(r);
 	}
 	rec_leave();
 	return ret;
@@ -420,7 +422,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	struct rec_obj *o = rec_find(VOBJ_QP, &ex->qp_base);
+	struct rec_obj *o = rec_obj_find(VOBJ_QP, &ex->qp_base);
 	struct rec_wr *b = o->wr;
 	struct rec_span span = b->span;
 	struct vt_rec *r;
@@ -429,12 +431,12 @@ static void wr_abort(struct ibv_qp_ex *ex)
 		b->low.wr_abort(ex);
 		return;
 	}
-	r = take_batch(b, o);
+	r = rec_batch_record(b, o);
 	b->low.wr_abort(ex);
 	if (r) {
-		((struct vt_post *)vt_body(r))->how = VT_ABORTED;
-		rec_end(r, span);
-		vt_done(r);
+		((struct vt_post *)vt_rec_body(r))->how = VT_ABORTED;
+		rec_record_stamp(r, span);
+		vt_rec_commit(r);
 	}
 	rec_leave();
 }
@@ -445,7 +447,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 			ex->fn = fn;                                                               \
 	} while (0)
 
-void rec_wr_new(struct rec_obj *o, struct ibv_qp_ex *ex)
+void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex)
 {
 	struct rec_wr *b = calloc(1, sizeof(*b));
 

@@ -8,10 +8,10 @@
 #include "traces/record/record.h"
 
 /**
- * rec_next() - the function that the program would call without us: the next in lookup order or, in a program that
+ * rec_next_symbol() - the function that the program would call without us: the next in lookup order or, in a program that
  * loads the RDMA libraries at run time, the installed library's. NULL: there is none.
  */
-static inline void *rec_next(void **slot, const char *name)
+static inline void *rec_next_symbol(void **slot, const char *name)
 {
 	void *fn = load_acquire(slot);
 

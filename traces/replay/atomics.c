@@ -20,7 +20,7 @@
 
 #define WORD 8u
 
-static int by_place(const void *a, const void *b)
+static int word_compare(const void *a, const void *b)
 {
 	const struct rp_word *x = a, *y = b;
 
@@ -34,15 +34,15 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The first word of an MR at @addr or behind it. */
-static struct rp_word *word_from(const struct rp_world *w, uint32_t prog, uint32_t mr,
-				 uint64_t addr)
+static struct rp_word *word_find_from(const struct rp_world *w, uint32_t prog, uint32_t mr,
+				      uint64_t addr)
 {
 	struct rp_word key = { .prog = prog, .mr = mr, .addr = addr };
 	size_t low = 0, high = w->n_words, mid;
 
 	while (low < high) {
 		mid = (low + high) / 2;
-		if (by_place(&w->word[mid], &key) < 0)
+		if (word_compare(&w->word[mid], &key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -52,22 +52,22 @@ static struct rp_word *word_from(const struct rp_world *w, uint32_t prog, uint32
 		       : NULL;
 }
 
-static bool is_atomic(const struct vt_wr *wr)
+static bool wr_is_atomic(const struct vt_wr *wr)
 {
 	return wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr->opcode == IBV_WR_ATOMIC_WRITE;
 }
 
 /* The MR that a remote key is of; NULL: none, or it is that of a window. */
-static const struct rp_num *target(const struct rp_world *w, const struct vt_rec *rec,
-				   const struct vt_wr *wr)
+static const struct rp_num *wr_target_mr(const struct rp_world *w, const struct vt_rec *rec,
+					 const struct vt_wr *wr)
 {
-	const struct rp_num *n = rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
+	const struct rp_num *n = rp_num_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
 
 	return n && n->kind == RP_MR && !n->lkey ? n : NULL;
 }
 
-static int add(struct rp_world *w, const struct rp_word *one)
+static int atomics_add(struct rp_world *w, const struct rp_word *one)
 {
 	struct rp_word *more;
 
@@ -85,26 +85,27 @@ static int add(struct rp_world *w, const struct rp_word *one)
 	return 0;
 }
 
-static int find_atomic(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+static int atomics_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec,
+			  const struct vt_wr *wr)
 {
 	struct rp_world *w = arg;
 	const struct rp_num *n;
 
 	(void)prog;
-	n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
-	return n ? add(w, &(struct rp_word){ .prog = n->prog,
-					     .mr = n->ord,
-					     .addr = wr->remote_addr,
-					     .first = rec->begin,
-					     .off = UINT64_MAX })
+	n = vt_is_send(rec->kind) && wr_is_atomic(wr) ? wr_target_mr(w, rec, wr) : NULL;
+	return n ? atomics_add(w, &(struct rp_word){ .prog = n->prog,
+						     .mr = n->ord,
+						     .addr = wr->remote_addr,
+						     .first = rec->begin,
+						     .off = UINT64_MAX })
 		 : 0;
 }
 
-static void unique(struct rp_world *w)
+static void atomics_unique(struct rp_world *w)
 {
 	size_t i, to = 0;
 
-	rp_sort(w->word, w->n_words, sizeof(*w->word), by_place);
+	rp_sort_array(w->word, w->n_words, sizeof(*w->word), word_compare);
 	for (i = 1; i < w->n_words; i++)
 		if (w->word[i].prog != w->word[to].prog || w->word[i].mr != w->word[to].mr ||
 		    w->word[i].addr != w->word[to].addr)
@@ -114,9 +115,10 @@ static void unique(struct rp_world *w)
 
 /* --- what else is written there ----------------------------------------------------------- */
 
-static void spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr, uint64_t len)
+static void atomics_spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr,
+			  uint64_t len)
 {
-	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
+	struct rp_word *word = word_find_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
 
 	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mr;
 	     word++) {
@@ -126,8 +128,8 @@ static void spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr,
 	}
 }
 
-static void spoil_by_wr(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
-			const struct vt_wr *wr)
+static void atomics_spoil_by_wr(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+				const struct vt_wr *wr)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	const struct rp_num *n;
@@ -135,12 +137,12 @@ static void spoil_by_wr(struct rp_world *w, uint32_t prog, const struct vt_rec *
 
 	if (vt_is_send(rec->kind) &&
 	    (wr->opcode == IBV_WR_RDMA_WRITE || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
-		n = target(w, rec, wr);
+		n = wr_target_mr(w, rec, wr);
 		if (n)
-			spoil(w, n->prog, n->ord, wr->remote_addr, wr->payload);
-	} else if (!vt_is_send(rec->kind) || is_atomic(wr) || wr->opcode == IBV_WR_RDMA_READ) {
+			atomics_spoil(w, n->prog, n->ord, wr->remote_addr, wr->payload);
+	} else if (!vt_is_send(rec->kind) || wr_is_atomic(wr) || wr->opcode == IBV_WR_RDMA_READ) {
 		for (i = 0; i < wr->n_sge; i++)
-			spoil(w, prog, sge[i].mr, sge[i].addr, sge[i].len);
+			atomics_spoil(w, prog, sge[i].mr, sge[i].addr, sge[i].len);
 	}
 }
 
@@ -159,7 +161,7 @@ struct sendq {
 	size_t first, n, cap;
 };
 
-static int begun(struct sendq *q, const struct out *one)
+static int sendq_push(struct sendq *q, const struct out *one)
 {
 	struct out *more;
 
@@ -177,7 +179,7 @@ static int begun(struct sendq *q, const struct out *one)
 }
 
 /* Those before it on its queue are done as well; those that were not signaled have no completion of their own. */
-static void completed(struct sendq *q, const struct vt_wc *wc, uint64_t when)
+static void sendq_complete(struct sendq *q, const struct vt_wc *wc, uint64_t when)
 {
 	size_t i, until = q->n;
 
@@ -198,8 +200,8 @@ static void completed(struct sendq *q, const struct vt_wc *wc, uint64_t when)
 	}
 }
 
-static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
-		       const struct vt_rec *rec)
+static int sendq_follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
+			     const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
@@ -209,21 +211,22 @@ static int follow_post(struct rp_world *w, uint32_t prog, struct sendq *queue,
 	int ret = 0;
 
 	for (i = 0; i < post->bad && !ret; i++, wr = vt_wr_next(wr)) {
-		spoil_by_wr(w, prog, rec, wr);
-		n = vt_is_send(rec->kind) && is_atomic(wr) ? target(w, rec, wr) : NULL;
+		atomics_spoil_by_wr(w, prog, rec, wr);
+		n = vt_is_send(rec->kind) && wr_is_atomic(wr) ? wr_target_mr(w, rec, wr) : NULL;
 		if (!n || post->obj >= w->n_obj[prog][VOBJ_QP])
 			continue;
 		one = (struct out){ .wr_id = wr->wr_id,
-				    .word = word_from(w, n->prog, n->ord, wr->remote_addr),
+				    .word = word_find_from(w, n->prog, n->ord, wr->remote_addr),
 				    .signaled = wr->send_flags & IBV_SEND_SIGNALED };
 		one.word->sum += wr->compare_add;
 		one.word->mixed |= wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD;
-		ret = begun(&queue[post->obj], &one);
+		ret = sendq_push(&queue[post->obj], &one);
 	}
 	return ret;
 }
 
-static int follow(struct rp_world *w, uint32_t prog, struct sendq *queue, const struct vt_rec *rec)
+static int sendq_follow_rec(struct rp_world *w, uint32_t prog, struct sendq *queue,
+			    const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
 	const struct vt_wc *wc;
@@ -236,18 +239,18 @@ static int follow(struct rp_world *w, uint32_t prog, struct sendq *queue, const 
 	case VT_POST_WQ:
 	case VT_POST_OPS:
 	case VT_WR:
-		return follow_post(w, prog, queue, rec);
+		return sendq_follow_post(w, prog, queue, rec);
 	case VT_POLL:
-		for (i = 0, wc = vt_wcs(rec); i < poll->n; i++)
+		for (i = 0, wc = vt_poll_wcs(rec); i < poll->n; i++)
 			if (wc[i].qp && wc[i].qp < w->n_obj[prog][VOBJ_QP])
-				completed(&queue[wc[i].qp], &wc[i], rec->end);
+				sendq_complete(&queue[wc[i].qp], &wc[i], rec->end);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-static int follow_all(struct rp_world *w, uint32_t prog)
+static int sendq_follow_program(struct rp_world *w, uint32_t prog)
 {
 	uint32_t n = w->n_obj[prog][VOBJ_QP], i;
 	struct sendq *queue = calloc(n, sizeof(*queue));
@@ -255,8 +258,8 @@ static int follow_all(struct rp_world *w, uint32_t prog)
 	uint64_t off = 0;
 	int ret = queue ? 0 : -ENOMEM;
 
-	while (!ret && (rec = vt_next(&w->dir.prog[prog], &off)))
-		ret = follow(w, prog, queue, rec);
+	while (!ret && (rec = vt_rec_next(&w->dir.prog[prog], &off)))
+		ret = sendq_follow_rec(w, prog, queue, rec);
 	for (i = 0; queue && i < n; i++) {
 		/* Nobody knows when these were done. */
 		for (; queue[i].first < queue[i].n; queue[i].first++)
@@ -270,7 +273,7 @@ static int follow_all(struct rp_world *w, uint32_t prog)
 /* --- what the record says lay there ------------------------------------------------------- */
 
 /* Where a registered MR's words are in it. */
-static void place(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+static void atomics_locate(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
 	struct rp_word *word;
@@ -282,21 +285,21 @@ static void place(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	line = vt_rec_line(p, rec, &len);
 	if (strncmp(line, "ibv_reg_mr", 10) != 0)
 		return;
-	mr = rp_subject(line, VOBJ_MR, " = ");
-	word = mr ? word_from(w, prog, mr, 0) : NULL;
-	if (!word ||
-	    (!vt_fact(p, rec, false, "iova", &base) && !vt_fact(p, rec, true, "addr", &base)))
+	mr = rp_line_object(line, VOBJ_MR, " = ");
+	word = mr ? word_find_from(w, prog, mr, 0) : NULL;
+	if (!word || (!vt_rec_fact(p, rec, false, "iova", &base) &&
+		      !vt_rec_fact(p, rec, true, "addr", &base)))
 		return;
 	for (; word < w->word + w->n_words && word->prog == prog && word->mr == mr; word++)
 		if (word->addr >= base)
 			word->off = word->addr - base;
 }
 
-static void look(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+static void atomics_read_mem(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *bytes = mem->what == VT_MEM_FINAL ? NULL : vt_mem_bytes(rec);
-	struct rp_word *word = bytes ? word_from(w, prog, mem->mr, 0) : NULL;
+	struct rp_word *word = bytes ? word_find_from(w, prog, mem->mr, 0) : NULL;
 	uint64_t from, to;
 
 	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr;
@@ -313,47 +316,47 @@ static void look(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	}
 }
 
-static void look_all(struct rp_world *w, uint32_t prog)
+static void atomics_read_program(struct rp_world *w, uint32_t prog)
 {
 	const struct vt_rec *rec;
 	uint64_t off;
 
-	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+	for (off = 0; (rec = vt_rec_next(&w->dir.prog[prog], &off));)
 		if (rec->kind == VT_CALL)
-			place(w, prog, rec);
-	for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));)
+			atomics_locate(w, prog, rec);
+	for (off = 0; (rec = vt_rec_next(&w->dir.prog[prog], &off));)
 		if (rec->kind == VT_MEM)
-			look(w, prog, rec);
+			atomics_read_mem(w, prog, rec);
 }
 
 int rp_words_init(struct rp_world *w)
 {
 	struct rp_word *word;
 	uint32_t prog;
-	int ret = rp_each_wr(w, find_atomic, w);
+	int ret = rp_for_each_wr(w, atomics_add_wr, w);
 
 	if (ret || !w->n_words)
 		return ret;
-	unique(w);
+	atomics_unique(w);
 	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
-		ret = follow_all(w, prog);
+		ret = sendq_follow_program(w, prog);
 	for (prog = 0; prog < w->dir.n_progs && !ret; prog++)
-		look_all(w, prog);
+		atomics_read_program(w, prog);
 	for (word = w->word; word < w->word + w->n_words; word++)
 		word->sums = !word->mixed && word->settled != UINT64_MAX &&
 			     word->value - word->start == word->sum;
 	return ret;
 }
 
-struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr)
+struct rp_word *rp_word_find(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr)
 {
-	struct rp_word *word = word_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
+	struct rp_word *word = word_find_from(w, prog, mr, addr < WORD ? 0 : addr - WORD + 1);
 
 	return word && word->addr <= addr ? word : NULL;
 }
 
 /* What is the same already is left alone: a peer may write there. */
-static void put(uint8_t *at, const uint8_t *bytes, uint64_t len)
+static void atomics_put_bytes(uint8_t *at, const uint8_t *bytes, uint64_t len)
 {
 	if (memcmp(at, bytes, len) != 0)
 		memcpy(at, bytes, len);
@@ -364,7 +367,8 @@ void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *bytes = vt_mem_bytes(rec);
-	const struct rp_word *word = word_from(w, prog, mem->mr, addr < WORD ? 0 : addr - WORD + 1);
+	const struct rp_word *word =
+		word_find_from(w, prog, mem->mr, addr < WORD ? 0 : addr - WORD + 1);
 	uint64_t done = 0, from;
 
 	for (; word && word < w->word + w->n_words && word->prog == prog && word->mr == mem->mr &&
@@ -374,9 +378,9 @@ void rp_words_put(const struct rp_world *w, uint32_t prog, const struct vt_rec *
 			continue;
 		from = word->addr > addr ? word->addr - addr : 0;
 		if (from > done)
-			put(at + done, bytes + done, from - done);
+			atomics_put_bytes(at + done, bytes + done, from - done);
 		done = word->addr + WORD - addr;
 	}
 	if (done < mem->len)
-		put(at + done, bytes + done, mem->len - done);
+		atomics_put_bytes(at + done, bytes + done, mem->len - done);
 }

@@ -14,7 +14,7 @@
 #define PAGE 4096u
 
 /* What the call has changed that other records go by. */
-static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
+static void call_publish_mr(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
 	struct rp_prog *g = t->prog;
@@ -30,17 +30,17 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 	for (ord = 0, i = 1; i < g->n_obj[VOBJ_MR]; i++)
 		if (rp_obj(g, VOBJ_MR, i) == mr)
 			ord = i;
-	if (!ord || !vt_fact(g->p, rec, true, "addr", &addr))
+	if (!ord || !vt_rec_fact(g->p, rec, true, "addr", &addr))
 		return;
 	switch (c->call) {
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
-		if (vt_fact(g->p, rec, false, "iova", &iova))
-			rp_mr_made(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
+		if (vt_rec_fact(g->p, rec, false, "iova", &iova))
+			rp_mr_bind(g, ord, iova, mr->length, mr->addr, (int64_t)(a[3] - iova));
 		break;
 	case VCALL_ibv_reg_mr:
 		if (a[3] & IBV_ACCESS_ZERO_BASED) {
-			rp_mr_made(g, ord, 0, mr->length, mr->addr, 0);
+			rp_mr_bind(g, ord, 0, mr->length, mr->addr, 0);
 			break;
 		}
 		/* Fall through */
@@ -49,16 +49,16 @@ static void registered(struct rp_thread *t, const struct vt_rec *rec, uint64_t r
 		if (c->call == VCALL_ibv_rereg_mr &&
 		    !(a[1] & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS)))
 			break;
-		rp_mr_made(g, ord, addr, mr->length, mr->addr,
+		rp_mr_bind(g, ord, addr, mr->length, mr->addr,
 			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
 		break;
 	default:
 		/* Device memory, the null MR, an imported one: no memory of the program's. */
-		rp_mr_made(g, ord, 0, 0, NULL, 0);
+		rp_mr_bind(g, ord, 0, 0, NULL, 0);
 	}
 }
 
-static void publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
+static void call_publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
 	struct rp_prog *g = t->prog;
@@ -76,16 +76,16 @@ static void publish_rest(struct rp_thread *t, const char *line, uint64_t ret)
 			if (rp_obj(g, VOBJ_MW, i) == (void *)(uintptr_t)c->args[1])
 				made[i].num = ((struct ibv_mw *)(uintptr_t)c->args[1])->rkey;
 	} else if (c->call == VCALL_ibv_dereg_mr) {
-		rp_mr_gone(g, rp_subject(line, VOBJ_MR, " mr="));
+		rp_mr_unbind(g, rp_line_object(line, VOBJ_MR, " mr="));
 	} else if (strstr(line + c->out, " id.src=")) {
-		i = rp_subject(line, VOBJ_ID, " id=");
+		i = rp_line_object(line, VOBJ_ID, " id=");
 		if (i)
-			rp_port_made(g, i);
+			rp_port_publish(g, i);
 	}
 }
 
 /* Which of its fields a completion has. */
-static void cq_made(struct rp_thread *t, uint64_t ret)
+static void call_note_cq_ex(struct rp_thread *t, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
 	struct rp_prog *g = t->prog;
@@ -102,7 +102,7 @@ static void cq_made(struct rp_thread *t, uint64_t ret)
 }
 
 /* Queues start anew when their QP does. */
-static void reset(struct rp_thread *t)
+static void call_reset_qp(struct rp_thread *t)
 {
 	const struct vcall_parsed *c = &t->parsed;
 	const struct ibv_qp_attr *attr;
@@ -131,7 +131,7 @@ static void reset(struct rp_thread *t)
 }
 
 /* An XRC domain is found by its file, of which the trace has but the descriptor. */
-static int file_for(struct rp_prog *g, int was)
+static int xrcd_file_for(struct rp_prog *g, int was)
 {
 	struct rp_file *f;
 
@@ -149,7 +149,7 @@ static int file_for(struct rp_prog *g, int was)
 }
 
 /* The recorded key of what a call makes, which a live program may be told of. 0: it makes no such thing. */
-static uint32_t key_told(const struct rp_thread *t, const struct vt_rec *rec)
+static uint32_t call_announced_rkey(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	uint64_t key = 0;
 
@@ -158,7 +158,7 @@ static uint32_t key_told(const struct rp_thread *t, const struct vt_rec *rec)
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 	case VCALL_ibv_alloc_mw:
-		return t->prog->w->live && vt_fact(t->prog->p, rec, true, "rkey", &key)
+		return t->prog->w->live && vt_rec_fact(t->prog->p, rec, true, "rkey", &key)
 			       ? (uint32_t)key
 			       : 0;
 	default:
@@ -167,7 +167,7 @@ static uint32_t key_told(const struct rp_thread *t, const struct vt_rec *rec)
 }
 
 /* The emulator gives keys that are asked for; others do not. */
-static void ask_for_key(uint32_t key)
+static void request_next_key(uint32_t key)
 {
 	static void (*next_key)(uint32_t key);
 
@@ -180,20 +180,20 @@ static void ask_for_key(uint32_t key)
 /* A program's own allocators, which may have had nothing to give. */
 static __thread bool refuse;
 
-static void *domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
-			  uint64_t type)
+static void *parent_domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
+				 uint64_t type)
 {
 	(void)pd, (void)context, (void)size, (void)align, (void)type;
 	return refuse ? NULL : IBV_ALLOCATOR_USE_DEFAULT;
 }
 
-static void domain_free(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
+static void parent_domain_free(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
 {
 	(void)pd, (void)context, (void)ptr, (void)type;
 }
 
 /* Memory that is not there for the time of a call. */
-static void hide(const struct vcall_parsed *c, int prot)
+static void call_protect_sges(const struct vcall_parsed *c, int prot)
 {
 	const struct ibv_sge *sge = (void *)(uintptr_t)c->args[3];
 	uint64_t i, from, to;
@@ -206,7 +206,7 @@ static void hide(const struct vcall_parsed *c, int prot)
 }
 
 /* What stands for arguments that are of no use here as they were. */
-static bool prepare(struct rp_thread *t, const char *line)
+static bool call_prepare_args(struct rp_thread *t, const char *line)
 {
 	struct vcall_parsed *c = &t->parsed;
 	struct ibv_parent_domain_init_attr *domain;
@@ -228,7 +228,7 @@ static bool prepare(struct rp_thread *t, const char *line)
 		if (xrcd && !strstr(line, " attr.fd=~") && !strstr(line + c->out, "NULL EBADF") &&
 		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
 			pthread_mutex_lock(&g->lock);
-			xrcd->fd = file_for(g, xrcd->fd);
+			xrcd->fd = xrcd_file_for(g, xrcd->fd);
 			pthread_mutex_unlock(&g->lock);
 			return xrcd->fd >= 0;
 		}
@@ -237,26 +237,26 @@ static bool prepare(struct rp_thread *t, const char *line)
 		domain = (void *)(uintptr_t)c->args[1];
 		if (domain && domain->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
 		    !strstr(line + c->out, "NULL EINVAL")) {
-			domain->alloc = domain_alloc;
-			domain->free = domain_free;
+			domain->alloc = parent_domain_alloc;
+			domain->free = parent_domain_free;
 		}
 		return true;
 	case VCALL_ibv_destroy_cq:
 		if (!strncmp(line + c->out, "0", 1) && c->args[0])
-			rp_ack_rest(g, (void *)(uintptr_t)c->args[0]);
+			rp_cq_ack_rest(g, (void *)(uintptr_t)c->args[0]);
 		return true;
 	case VCALL_rdma_destroy_id:
-		rp_drop_aside(g, (void *)(uintptr_t)c->args[0]);
+		rp_policy_drop_events(g, (void *)(uintptr_t)c->args[0]);
 		return true;
 	case VCALL_ibv_reg_mr:
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 		if (strstr(line + c->out, "NULL EFAULT"))
-			c->args[1] = rp_nowhere(c->args[1]);
+			c->args[1] = rp_addr_unreadable(c->args[1]);
 		return true;
 	case VCALL_ibv_rereg_mr:
 		if (strstr(line + c->out, " EFAULT"))
-			c->args[3] = rp_nowhere(c->args[3]);
+			c->args[3] = rp_addr_unreadable(c->args[3]);
 		return true;
 	case VCALL_rdma_get_cm_event:
 		/* Nowhere to put one: else it would wait for it. */
@@ -266,7 +266,7 @@ static bool prepare(struct rp_thread *t, const char *line)
 	case VCALL_ibv_advise_mr:
 		/* The program had given the memory back since it had registered it. */
 		if (!strncmp(line + c->out, "EFAULT", 6))
-			hide(c, PROT_NONE);
+			call_protect_sges(c, PROT_NONE);
 		return true;
 	default:
 		return true;
@@ -277,7 +277,7 @@ static bool prepare(struct rp_thread *t, const char *line)
  * Fields of an identifier are no results: the program may have put something there itself (rsockets do), or one of
  * its threads may be destroying what is there while another one gets an event.
  */
-static bool is_state(const char *word, size_t name)
+static bool result_is_id_state(const char *word, size_t name)
 {
 	static const char *const names[] = {
 		"src", "dst",	    "send_cq", "recv_cq", "send_cq_channel", "recv_cq_channel",
@@ -301,7 +301,7 @@ static bool is_state(const char *word, size_t name)
 }
 
 /* The number behind the last colon of a word, and how long the word is before it. 0: there is none. */
-static uint16_t port_of(const char *word, size_t len, size_t *before)
+static uint16_t word_port(const char *word, size_t len, size_t *before)
 {
 	const char *colon = memrchr(word, ':', len);
 	char *end;
@@ -314,23 +314,23 @@ static uint16_t port_of(const char *word, size_t len, size_t *before)
 }
 
 /* Addresses with the same port, which has another number in this run. */
-static bool same_address(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
-			 size_t b_len)
+static bool result_same_address(const struct rp_thread *t, const char *a, size_t a_len,
+				const char *b, size_t b_len)
 {
 	size_t a_before, b_before;
-	uint16_t a_port = port_of(a, a_len, &a_before), b_port = port_of(b, b_len, &b_before);
+	uint16_t a_port = word_port(a, a_len, &a_before), b_port = word_port(b, b_len, &b_before);
 
 	return a_port && b_port && a_before == b_before && !memcmp(a, b, a_before) &&
-	       rp_port(t, a_port) == b_port;
+	       rp_port_map(t, a_port) == b_port;
 }
 
 /* "?" is an object that the recorder had not known. */
-static bool same_word(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
-		      size_t b_len, size_t name)
+static bool result_same_word(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
+			     size_t b_len, size_t name)
 {
 	if (a_len == b_len && !memcmp(a, b, a_len))
 		return true;
-	if (same_address(t, a, a_len, b, b_len))
+	if (result_same_address(t, a, a_len, b, b_len))
 		return true;
 	return (a_len == name + 2 && a[name + 1] == '?') ||
 	       (b_len == name + 2 && b[name + 1] == '?');
@@ -340,14 +340,14 @@ static bool same_word(const struct rp_thread *t, const char *a, size_t a_len, co
  * The rdma_cm's own PD of an identifier's device, which goes with the last identifier there. It is named by its address, where
  * another one may have lain before, here and there not the same one.
  */
-static bool is_cm_pd(const char *word, size_t name)
+static bool result_is_cm_pd(const char *word, size_t name)
 {
 	return (name == 5 && !memcmp(word, "id.pd", 5)) ||
 	       (name == 11 && !memcmp(word, "event.id.pd", 11));
 }
 
 /* Both sides of a result, word by word. */
-static bool same_result(const struct rp_thread *t, const char *want, const char *got)
+static bool result_is_same(const struct rp_thread *t, const char *want, const char *got)
 {
 	size_t w, g, w_name, g_name;
 
@@ -357,16 +357,17 @@ static bool same_result(const struct rp_thread *t, const char *want, const char 
 		w_name = strcspn(want, "= ");
 		g_name = strcspn(got, "= ");
 		if (w_name == g_name && !memcmp(want, got, w_name)) {
-			if (!same_word(t, want, w, got, g, w_name) && !is_cm_pd(want, w_name) &&
-			    !rp_is_capability(t, want, got, w_name))
+			if (!result_same_word(t, want, w, got, g, w_name) &&
+			    !result_is_cm_pd(want, w_name) &&
+			    !rp_word_is_tolerated(t, want, got, w_name))
 				return false;
 			want += w;
 			got += g;
-		} else if (is_state(want, w_name) ||
-			   (w_name < w && rp_is_capability(t, want, NULL, w_name))) {
+		} else if (result_is_id_state(want, w_name) ||
+			   (w_name < w && rp_word_is_tolerated(t, want, NULL, w_name))) {
 			want += w;
-		} else if (is_state(got, g_name) ||
-			   (g_name < g && rp_is_capability(t, got, NULL, g_name))) {
+		} else if (result_is_id_state(got, g_name) ||
+			   (g_name < g && rp_word_is_tolerated(t, got, NULL, g_name))) {
 			got += g;
 		} else {
 			return false;
@@ -378,7 +379,7 @@ static bool same_result(const struct rp_thread *t, const char *want, const char 
 }
 
 /* The descriptor of which the program had said that it does not want to wait there. */
-static int channel_fd(const struct vcall_parsed *c)
+static int call_channel_fd(const struct vcall_parsed *c)
 {
 	const struct rdma_event_channel *ch = (void *)(uintptr_t)c->args[0];
 	const struct vfield *arg = vcall_descs[c->call].args;
@@ -395,40 +396,41 @@ static int channel_fd(const struct vcall_parsed *c)
 }
 
 /* What a live program is told of a region that it may reach is what the record says. */
-static bool seen_as_recorded(struct rp_thread *t, const struct vt_rec *rec, const char *line,
-			     uint32_t told)
+static bool call_check_announced(struct rp_thread *t, const struct vt_rec *rec, const char *line,
+				 uint32_t told)
 {
 	uint64_t addr;
 
-	if (!strstr(line, "IBV_ACCESS_REMOTE") || !vt_fact(t->prog->p, rec, true, "addr", &addr))
+	if (!strstr(line, "IBV_ACCESS_REMOTE") ||
+	    !vt_rec_fact(t->prog->p, rec, true, "addr", &addr))
 		return true;
-	if (rp_key(t->prog, told, rec->end, &(int64_t){ 0 }) != told)
-		return rp_trouble(t, rec,
-				  "the region has not got rkey 0x%x, of which a live program is "
-				  "told",
-				  told);
-	if (rp_moved(t->prog, addr) != addr)
-		return rp_trouble(t, rec,
-				  "the region is at 0x%llx, but a live program is told the "
-				  "recorded 0x%llx, which is not free here",
-				  (unsigned long long)rp_moved(t->prog, addr),
-				  (unsigned long long)addr);
+	if (rp_key_map(t->prog, told, rec->end, &(int64_t){ 0 }) != told)
+		return rp_fail_rec(t, rec,
+				   "the region has not got rkey 0x%x, of which a live program is "
+				   "told",
+				   told);
+	if (rp_addr_map(t->prog, addr) != addr)
+		return rp_fail_rec(t, rec,
+				   "the region is at 0x%llx, but a live program is told the "
+				   "recorded 0x%llx, which is not free here",
+				   (unsigned long long)rp_addr_map(t->prog, addr),
+				   (unsigned long long)addr);
 	return true;
 }
 
-static uint64_t carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want)
+static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want)
 {
 	const struct vcall_parsed *c = &t->parsed;
 
 	if (t->prog->w->unexpected == RP_FAIL || c->call != VCALL_rdma_get_cm_event ||
 	    strncmp(want, "0 ", 2) != 0)
-		return rp_invoke(c->call, c->args);
-	return (uint64_t)rp_get_event(t, rec, want, (void *)(uintptr_t)c->args[0],
-				      (void *)(uintptr_t)c->args[1]);
+		return rp_call_invoke(c->call, c->args);
+	return (uint64_t)rp_policy_get_event(t, rec, want, (void *)(uintptr_t)c->args[0],
+					     (void *)(uintptr_t)c->args[1]);
 }
 
 /* The program had handed in what was no object any more, and was refused: there is no such thing to hand in here. */
-static bool handed_nothing(const char *line)
+static bool call_has_stale_object(const char *line)
 {
 	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");
 
@@ -437,7 +439,7 @@ static bool handed_nothing(const char *line)
 		!strncmp(out, " = E", 4));
 }
 
-bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
 	struct vcall_parsed *c = &t->parsed;
@@ -450,27 +452,27 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 
 	t->when = rec->begin;
 	line = vt_rec_line(t->prog->p, rec, &len);
-	line = rp_mapped(t, line, &len);
+	line = rp_line_remap(t, line, &len);
 	if (!line)
-		return rp_trouble(t, rec, "no room for the line as it is here");
-	if (handed_nothing(line))
+		return rp_fail_rec(t, rec, "no room for the line as it is here");
+	if (call_has_stale_object(line))
 		return true;
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
-		return rp_trouble(t, rec, "%s", c->why);
-	if (!prepare(t, line))
-		return rp_trouble(t, rec, "no memory");
-	fd = strncmp(line + c->out, "-1 EAGAIN", 9) ? -1 : channel_fd(c);
+		return rp_fail_rec(t, rec, "%s", c->why);
+	if (!call_prepare_args(t, line))
+		return rp_fail_rec(t, rec, "no memory");
+	fd = strncmp(line + c->out, "-1 EAGAIN", 9) ? -1 : call_channel_fd(c);
 	flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	told = key_told(t, rec);
+	told = call_announced_rkey(t, rec);
 	if (told)
-		ask_for_key(told);
+		request_next_key(told);
 	errno = 0;
-	ret = carry_out(t, rec, line + c->out);
+	ret = call_carry_out(t, rec, line + c->out);
 	err = errno;
 	if (c->call == VCALL_ibv_advise_mr && !strncmp(line + c->out, "EFAULT", 6))
-		hide(c, PROT_READ | PROT_WRITE);
+		call_protect_sges(c, PROT_READ | PROT_WRITE);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, flags);
 	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);
@@ -479,21 +481,22 @@ bool rp_call(struct rp_thread *t, const struct vt_rec *rec)
 	t->text.text[0] = '\0';
 	want = line + c->out;
 	if (told && !ret && err == EBUSY)
-		return rp_trouble(t, rec,
-				  "rkey 0x%x, of which a live program is told, is in use by a "
-				  "region of its own",
-				  told);
-	if (!vcall_failed(c->call, ret, err)) {
+		return rp_fail_rec(t, rec,
+				   "rkey 0x%x, of which a live program is told, is in use by a "
+				   "region of its own",
+				   told);
+	if (!vcall_error(c->call, ret, err)) {
 		pthread_mutex_lock(&t->prog->lock);
-		vcall_bind(c, line, len, ret, &env);
-		registered(t, rec, ret);
-		publish_rest(t, line, ret);
-		cq_made(t, ret);
-		reset(t);
+		vcall_bind_objects(c, line, len, ret, &env);
+		call_publish_mr(t, rec, ret);
+		call_publish_rest(t, line, ret);
+		call_note_cq_ex(t, ret);
+		call_reset_qp(t);
 		pthread_mutex_unlock(&t->prog->lock);
 	}
-	vcall_put_out(&t->text, c->call, c->args, ret, err, &env);
-	if (!same_result(t, want, t->text.text + strlen(" = ")) && !rp_not_compared(t, line))
+	vcall_print_out(&t->text, c->call, c->args, ret, err, &env);
+	if (!result_is_same(t, want, t->text.text + strlen(" = ")) &&
+	    !rp_result_is_tolerated(t, line))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
-	return !told || seen_as_recorded(t, rec, line, told);
+	return !told || call_check_announced(t, rec, line, told);
 }

@@ -5,7 +5,7 @@
  */
 #include "traces/replay/identity.h"
 
-void rp_grh_lands(struct rp_prog *g, const struct vt_wr *wr)
+void rp_grh_mark_mrs(struct rp_prog *g, const struct vt_wr *wr)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	uint32_t i, before;
@@ -17,7 +17,7 @@ void rp_grh_lands(struct rp_prog *g, const struct vt_wr *wr)
 	}
 }
 
-bool rp_has_grh(const struct rp_prog *g, uint32_t mr)
+bool rp_mr_has_grh(const struct rp_prog *g, uint32_t mr)
 {
 	const struct rp_mr *m = &g->mr[mr], *other;
 	uint32_t i;

@@ -16,7 +16,8 @@ struct fit {
 	bool bad;
 };
 
-static __attribute__((format(printf, 2, 3))) void missing(struct fit *f, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void dev_check_missing(struct fit *f, const char *fmt,
+								    ...)
 {
 	va_list ap;
 	int n;
@@ -30,12 +31,12 @@ static __attribute__((format(printf, 2, 3))) void missing(struct fit *f, const c
 	va_end(ap);
 }
 
-static const struct vt_device *device_here(const struct fit *f, uint32_t i)
+static const struct vt_device *dev_check_local_device(const struct fit *f, uint32_t i)
 {
 	return i < f->here->n ? &f->here->dev[i] : NULL;
 }
 
-static void names(const struct vt_devices *d, char *text, size_t cap)
+static void dev_check_device_names(const struct vt_devices *d, char *text, size_t cap)
 {
 	size_t n = 0;
 	uint32_t i;
@@ -46,7 +47,7 @@ static void names(const struct vt_devices *d, char *text, size_t cap)
 }
 
 /* Devices that the program opened, and what their ports are. */
-static void fit_devices(struct fit *f)
+static void dev_check_devices(struct fit *f)
 {
 	const struct vt_devices *was = &f->g->p->devices;
 	const struct vt_device *dev;
@@ -55,45 +56,48 @@ static void fit_devices(struct fit *f)
 	uint32_t i, p;
 
 	for (i = 0; i < was->n; i++) {
-		dev = device_here(f, i);
+		dev = dev_check_local_device(f, i);
 		if (was->dev[i].n_ports && !dev) {
-			names(was, a, sizeof(a));
-			names(f->here, b, sizeof(b));
-			missing(f, "expected %u devices (%s), here are %u (%s)", was->n, a,
-				f->here->n, b);
+			dev_check_device_names(was, a, sizeof(a));
+			dev_check_device_names(f->here, b, sizeof(b));
+			dev_check_missing(f, "expected %u devices (%s), here are %u (%s)", was->n,
+					  a, f->here->n, b);
 		}
 		for (p = 0; p < was->dev[i].n_ports && !f->bad; p++) {
-			port = vt_port_of(dev, was->dev[i].port[p].num);
+			port = vt_device_port(dev, was->dev[i].port[p].num);
 			if (port && port->link != was->dev[i].port[p].link)
-				missing(f, "%s port %u: expected %s, here %s has %s",
-					was->dev[i].name, port->num,
-					vt_link_names[was->dev[i].port[p].link], dev->name,
-					vt_link_names[port->link]);
+				dev_check_missing(f, "%s port %u: expected %s, here %s has %s",
+						  was->dev[i].name, port->num,
+						  vt_link_names[was->dev[i].port[p].link],
+						  dev->name, vt_link_names[port->link]);
 		}
 	}
 }
 
 /* A port that the program names. */
-static void fit_port(struct fit *f, uint32_t num)
+static void dev_check_port(struct fit *f, uint32_t num)
 {
 	const struct vt_devices *was = &f->g->p->devices;
 	uint32_t i;
 
 	for (i = 0; i < was->n && !f->bad; i++)
-		if (vt_port_of(&was->dev[i], num) && !vt_port_of(device_here(f, i), num))
-			missing(f, "%s: expected port %u, which the program uses; here %s has %u",
-				was->dev[i].name, num, device_here(f, i)->name,
-				device_here(f, i)->n_ports);
+		if (vt_device_port(&was->dev[i], num) &&
+		    !vt_device_port(dev_check_local_device(f, i), num))
+			dev_check_missing(
+				f, "%s: expected port %u, which the program uses; here %s has %u",
+				was->dev[i].name, num, dev_check_local_device(f, i)->name,
+				dev_check_local_device(f, i)->n_ports);
 }
 
-static void fit_gid(struct fit *f, const struct vt_device *was, const struct vt_port *port,
-		    const struct vt_gid *gid, const struct vt_device *dev)
+static void dev_check_gid(struct fit *f, const struct vt_device *was, const struct vt_port *port,
+			  const struct vt_gid *gid, const struct vt_device *dev)
 {
-	const struct vt_port *here = vt_port_of(dev, port->num);
+	const struct vt_port *here = vt_device_port(dev, port->num);
 	char name[80];
 
-	if (!here || !rp_gid_for(port, gid, here))
-		missing(f,
+	if (!here || !rp_gid_find_local(port, gid, here))
+		dev_check_missing(
+			f,
 			"%s port %u: expected an entry like GID %u (%s) in the table of %s, which "
 			"has none of its type",
 			was->name, port->num, gid->index, rp_gid_name(gid, name, sizeof(name)),
@@ -101,10 +105,10 @@ static void fit_gid(struct fit *f, const struct vt_device *was, const struct vt_
 }
 
 /* Call @fn with the entries that @wanted takes. */
-static void each_gid(struct fit *f,
-		     bool (*wanted)(const struct vt_port *port, const struct vt_gid *gid,
-				    const void *arg),
-		     const void *arg)
+static void dev_check_gids_if(struct fit *f,
+			      bool (*wanted)(const struct vt_port *port, const struct vt_gid *gid,
+					     const void *arg),
+			      const void *arg)
 {
 	const struct vt_devices *was = &f->g->p->devices;
 	const struct vt_port *port;
@@ -115,12 +119,12 @@ static void each_gid(struct fit *f,
 			port = &was->dev[i].port[p];
 			for (k = 0; k < port->n_gids; k++)
 				if (wanted(port, &port->gid[k], arg))
-					fit_gid(f, &was->dev[i], port, &port->gid[k],
-						device_here(f, i));
+					dev_check_gid(f, &was->dev[i], port, &port->gid[k],
+						      dev_check_local_device(f, i));
 		}
 }
 
-static bool is_gid(const struct vt_port *port, const struct vt_gid *gid, const void *raw)
+static bool gid_has_bytes(const struct vt_port *port, const struct vt_gid *gid, const void *raw)
 {
 	(void)port;
 	return !memcmp(gid->raw, raw, sizeof(gid->raw));
@@ -131,7 +135,7 @@ struct place {
 	uint32_t port, index;
 };
 
-static bool is_place(const struct vt_port *port, const struct vt_gid *gid, const void *arg)
+static bool gid_is_at(const struct vt_port *port, const struct vt_gid *gid, const void *arg)
 {
 	const struct place *place = arg;
 
@@ -139,7 +143,7 @@ static bool is_place(const struct vt_port *port, const struct vt_gid *gid, const
 }
 
 /* A path with a GRH: its entry by index, of which a line says nothing where it is 0. */
-static void fit_path(struct fit *f, const char *line, const struct rp_named *global)
+static void dev_check_path(struct fit *f, const char *line, const struct rp_named *global)
 {
 	const size_t prefix = global->key - strlen("is_global");
 	struct place place = { .index = 0 };
@@ -148,7 +152,7 @@ static void fit_path(struct fit *f, const char *line, const struct rp_named *glo
 	size_t len;
 	uint32_t to;
 
-	while (rp_named_next(&at, &w, false) && w.word != strstr(line, " = ")) {
+	while (rp_word_next(&at, &w, false) && w.word != strstr(line, " = ")) {
 		if (w.key <= prefix || memcmp(w.word, global->word, prefix) != 0)
 			continue;
 		key = w.word + prefix;
@@ -160,45 +164,46 @@ static void fit_path(struct fit *f, const char *line, const struct rp_named *glo
 	}
 	if (place.index >= VT_MAX_GIDS)
 		return;
-	each_gid(f, is_place, &place);
+	dev_check_gids_if(f, gid_is_at, &place);
 	to = f->g->map->index[place.index];
 	if (to == RP_NO_INDEX || (!place.index && to))
-		missing(f,
+		dev_check_missing(
+			f,
 			"GID index %u, which the program uses: expected an entry of its type at "
 			"the "
 			"same index here, or the same other one for all ports",
 			place.index);
 }
 
-static void fit_line(struct fit *f, const char *line, bool own)
+static void dev_check_line(struct fit *f, const char *line, bool own)
 {
 	const char *at = line;
 	struct rp_named w;
 	uint8_t gid[16];
 
-	while (!f->bad && rp_named_next(&at, &w, false) && !(w.len == 1 && *w.word == '=')) {
-		if (rp_gid_of(&w, gid))
-			each_gid(f, is_gid, gid);
+	while (!f->bad && rp_word_next(&at, &w, false) && !(w.len == 1 && *w.word == '=')) {
+		if (rp_word_gid(&w, gid))
+			dev_check_gids_if(f, gid_has_bytes, gid);
 		if (!own || !w.key)
 			continue;
-		if (rp_named_is(&w, "port_num"))
-			fit_port(f, (uint32_t)strtoul(w.value, NULL, 10));
-		else if (rp_named_is(&w, "is_global"))
-			fit_path(f, line, &w);
+		if (rp_word_is(&w, "port_num"))
+			dev_check_port(f, (uint32_t)strtoul(w.value, NULL, 10));
+		else if (rp_word_is(&w, "is_global"))
+			dev_check_path(f, line, &w);
 	}
 }
 
-bool rp_fits(const struct rp_prog *g, const struct vt_devices *here, char *why, size_t cap)
+bool rp_devices_fit(const struct rp_prog *g, const struct vt_devices *here, char *why, size_t cap)
 {
 	struct fit f = { .g = g, .here = here, .why = why, .cap = cap };
 	const struct vt_program *p;
 	uint32_t i, line;
 
-	fit_devices(&f);
+	dev_check_devices(&f);
 	for (i = 0; i < g->w->dir.n_progs; i++) {
 		p = &g->w->dir.prog[i];
 		for (line = 0; line < p->n_lines && !f.bad; line++)
-			fit_line(&f, p->line[line], i == g->nth);
+			dev_check_line(&f, p->line[line], i == g->nth);
 	}
 	return !f.bad;
 }

@@ -10,7 +10,7 @@
 
 #define COPY_MAX (1ULL << 30)
 
-bool rp_dm(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_dm(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_dm *what = VT_BODY(vt_dm, rec);
 	struct ibv_dm *dm = rp_obj(t->prog, VOBJ_DM, what->dm);
@@ -21,13 +21,13 @@ bool rp_dm(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!dm)
-		return rp_trouble(t, rec, "a copy of dm%u, which there is not", what->dm);
+		return rp_fail_rec(t, rec, "a copy of dm%u, which there is not", what->dm);
 	/* A copy that was refused may have been of any length. */
 	mem = calloc(1, what->len < COPY_MAX ? what->len + 1 : 1);
 	if (!mem || (what->len >= COPY_MAX && !what->ret)) {
 		free(mem);
-		return rp_trouble(t, rec, "no memory for a copy of %llu bytes",
-				  (unsigned long long)what->len);
+		return rp_fail_rec(t, rec, "no memory for a copy of %llu bytes",
+				   (unsigned long long)what->len);
 	}
 	if (bytes)
 		memcpy(mem, bytes, what->len);

@@ -15,7 +15,7 @@
 
 #define DRAIN 65536
 
-bool rp_notify(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_notify(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 	struct rp_prog *g = t->prog;
@@ -24,10 +24,10 @@ bool rp_notify(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!cq)
-		return rp_trouble(t, rec, "cq%u, which there is not", op->cq);
+		return rp_fail_rec(t, rec, "cq%u, which there is not", op->cq);
 	ret = ibv_req_notify_cq(cq, (int)op->n);
 	pthread_mutex_lock(&g->lock);
-	rp_drain(g, &g->cq[op->cq], DRAIN);
+	rp_cq_drain(g, &g->cq[op->cq], DRAIN);
 	g->cq[op->cq].missed += g->cq[op->cq].first != NULL;
 	pthread_mutex_unlock(&g->lock);
 	if (ret == op->ret)
@@ -37,7 +37,7 @@ bool rp_notify(struct rp_thread *t, const struct vt_rec *rec)
 	return rp_diverge(t, rec, "the result", want, got);
 }
 
-static uint32_t cq_ordinal(const struct rp_prog *g, const struct ibv_cq *cq)
+static uint32_t cq_find_ordinal(const struct rp_prog *g, const struct ibv_cq *cq)
 {
 	uint32_t i;
 
@@ -48,7 +48,8 @@ static uint32_t cq_ordinal(const struct rp_prog *g, const struct ibv_cq *cq)
 }
 
 /* Takes an event that is there. Returns false: of a CQ that there is not. */
-static bool take(struct rp_thread *t, const struct vt_rec *rec, struct ibv_comp_channel *ch)
+static bool cq_event_take(struct rp_thread *t, const struct vt_rec *rec,
+			  struct ibv_comp_channel *ch)
 {
 	struct rp_prog *g = t->prog;
 	struct ibv_cq *cq;
@@ -56,8 +57,8 @@ static bool take(struct rp_thread *t, const struct vt_rec *rec, struct ibv_comp_
 	uint32_t ord;
 
 	if (ibv_get_cq_event(ch, &cq, &context))
-		return rp_trouble(t, rec, "ibv_get_cq_event: %s", strerrorname_np(errno));
-	ord = cq_ordinal(g, cq);
+		return rp_fail_rec(t, rec, "ibv_get_cq_event: %s", strerrorname_np(errno));
+	ord = cq_find_ordinal(g, cq);
 	if (!ord)
 		return rp_diverge(t, rec, "the event", "of a CQ of the trace", "of another");
 	pthread_mutex_lock(&g->lock);
@@ -68,7 +69,7 @@ static bool take(struct rp_thread *t, const struct vt_rec *rec, struct ibv_comp_
 }
 
 /* Whether the record's event has come, or need not come. */
-static bool have(struct rp_prog *g, uint32_t cq)
+static bool cq_event_is_due(struct rp_prog *g, uint32_t cq)
 {
 	bool yes = true;
 
@@ -83,7 +84,7 @@ static bool have(struct rp_prog *g, uint32_t cq)
 	return yes;
 }
 
-bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 	struct rp_prog *g = t->prog;
@@ -95,29 +96,29 @@ bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	if (op->ret)
 		return true;
 	if (!ch || !rp_obj(g, VOBJ_CQ, op->cq))
-		return rp_trouble(t, rec, "an event of cq%u on ch%u, which there are not", op->cq,
-				  op->obj2);
+		return rp_fail_rec(t, rec, "an event of cq%u on ch%u, which there are not", op->cq,
+				   op->obj2);
 	__atomic_add_fetch(&g->w->share->count.events, 1, __ATOMIC_RELAXED);
 	fd.fd = ch->fd;
 	snprintf(want, sizeof(want), "an event of cq%u", op->cq);
 	/* What is there first: an event that need not come may have come. */
 	for (n = poll(&fd, 1, 0);; n = poll(&fd, 1, 5)) {
-		if (n > 0 && !take(t, rec, ch))
+		if (n > 0 && !cq_event_take(t, rec, ch))
 			return false;
-		if (have(g, op->cq))
+		if (cq_event_is_due(g, op->cq))
 			return true;
-		if (rp_failed(g->w))
+		if (rp_is_failed(g->w))
 			return false;
-		if (rp_live_over(t))
-			return rp_left_alone(t, rec, want);
+		if (rp_live_is_over(t))
+			return rp_live_fail_wait(t, rec, want);
 		if (vt_now() - t->slot->since > g->timeout)
 			return rp_diverge(t, rec, "the event", want, "none came");
 	}
 }
 
-void rp_ack_rest(struct rp_prog *g, const struct ibv_cq *cq)
+void rp_cq_ack_rest(struct rp_prog *g, const struct ibv_cq *cq)
 {
-	uint32_t ord = cq_ordinal(g, cq), n;
+	uint32_t ord = cq_find_ordinal(g, cq), n;
 
 	pthread_mutex_lock(&g->lock);
 	n = g->cq[ord].events;
@@ -127,7 +128,7 @@ void rp_ack_rest(struct rp_prog *g, const struct ibv_cq *cq)
 		ibv_ack_cq_events((struct ibv_cq *)cq, n);
 }
 
-bool rp_ack(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_ack(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 	struct rp_prog *g = t->prog;
@@ -135,7 +136,7 @@ bool rp_ack(struct rp_thread *t, const struct vt_rec *rec)
 	uint32_t n;
 
 	if (!cq)
-		return rp_trouble(t, rec, "cq%u, which there is not", op->cq);
+		return rp_fail_rec(t, rec, "cq%u, which there is not", op->cq);
 	pthread_mutex_lock(&g->lock);
 	n = op->n < g->cq[op->cq].events ? (uint32_t)op->n : g->cq[op->cq].events;
 	g->cq[op->cq].events -= n;

@@ -15,13 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool is_file(uint64_t v)
+static bool fact_is_file(uint64_t v)
 {
 	return v >> 62 == VCALL_FILE >> 62;
 }
 
 /* "ibv_open_device ... = ctx1 cmd_fd=~": a context and its file. */
-static int learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec, uint64_t file)
+static int files_learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+			       uint64_t file)
 {
 	struct rp_num *more = realloc(w->cmd_fd, (w->n_cmd_fd + 1) * sizeof(*more));
 	const char *line, *at;
@@ -46,10 +47,11 @@ int rp_files_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 	uint64_t file;
 	uint32_t i;
 
-	if (vt_fact(p, rec, true, "cmd_fd", &file) && is_file(file))
-		return learn_context(w, prog, rec, file);
-	if (!(vt_fact(p, rec, false, "attr.fd", &file) || vt_fact(p, rec, false, "fd", &file)) ||
-	    !is_file(file))
+	if (vt_rec_fact(p, rec, true, "cmd_fd", &file) && fact_is_file(file))
+		return files_learn_context(w, prog, rec, file);
+	if (!(vt_rec_fact(p, rec, false, "attr.fd", &file) ||
+	      vt_rec_fact(p, rec, false, "fd", &file)) ||
+	    !fact_is_file(file))
 		return 0;
 	for (i = 0; i < w->n_files && w->file[i] != file; i++)
 		;
@@ -71,7 +73,7 @@ int rp_files_make(struct rp_world *w)
 	return 0;
 }
 
-static int context_fd(const struct rp_prog *g, const struct rp_num *n)
+static int file_context_fd(const struct rp_prog *g, const struct rp_num *n)
 {
 	const struct rp_made *made = &g->w->made[n->prog][RP_CTX][n->ord];
 	uint32_t fd = __atomic_load_n(&made->num, __ATOMIC_ACQUIRE);
@@ -89,13 +91,13 @@ static int context_fd(const struct rp_prog *g, const struct rp_num *n)
 	return got;
 }
 
-uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when)
+uint64_t rp_file_fd(const struct rp_prog *g, uint64_t file, uint64_t when)
 {
 	const struct rp_num *best = NULL;
 	struct rp_world *w = g->w;
 	uint32_t i;
 
-	if (!is_file(file))
+	if (!fact_is_file(file))
 		return file;
 	/* The latest that had this one then: a context that was imported has it, too. */
 	for (i = 0; i < w->n_cmd_fd; i++)
@@ -103,7 +105,7 @@ uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when)
 		    (!best || w->cmd_fd[i].from > best->from))
 			best = &w->cmd_fd[i];
 	if (best)
-		return (uint64_t)(int64_t)context_fd(g, best);
+		return (uint64_t)(int64_t)file_context_fd(g, best);
 	for (i = 0; i < w->n_files; i++)
 		if (w->file[i] == file)
 			return (uint64_t)(int64_t)w->share->file[i];

@@ -12,36 +12,38 @@
 
 static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
-static bool is_v4(const uint8_t addr[16])
+static bool identity_addr_is_mapped_v4(const uint8_t addr[16])
 {
 	return !memcmp(addr, v4_mapped, sizeof(v4_mapped));
 }
 
 /* What a GID is of: those of Ethernet are addresses. */
-static uint32_t sort_of(const struct vt_gid *g)
+static uint32_t identity_gid_sort(const struct vt_gid *g)
 {
 	uint32_t family;
 
 	if (g->type == VT_GID_IB)
 		return VT_GID_IB;
-	family = is_v4(g->raw) ? 1 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2 : 3;
+	family = identity_addr_is_mapped_v4(g->raw)		   ? 1
+		 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2
+								   : 3;
 	return family << 8 | g->type;
 }
 
-const struct vt_gid *rp_gid_for(const struct vt_port *was, const struct vt_gid *gid,
-				const struct vt_port *here)
+const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct vt_gid *gid,
+				       const struct vt_port *here)
 {
 	const struct vt_gid *first = NULL;
-	uint32_t i, nth = 0, sort = sort_of(gid);
+	uint32_t i, nth = 0, sort = identity_gid_sort(gid);
 
 	for (i = 0; i < here->n_gids; i++)
-		if (here->gid[i].index == gid->index && sort_of(&here->gid[i]) == sort)
+		if (here->gid[i].index == gid->index && identity_gid_sort(&here->gid[i]) == sort)
 			return &here->gid[i];
 	/* Else the nth of its sort, or the first. */
 	for (i = 0; &was->gid[i] < gid; i++)
-		nth += sort_of(&was->gid[i]) == sort;
+		nth += identity_gid_sort(&was->gid[i]) == sort;
 	for (i = 0; i < here->n_gids; i++) {
-		if (sort_of(&here->gid[i]) != sort)
+		if (identity_gid_sort(&here->gid[i]) != sort)
 			continue;
 		if (!first)
 			first = &here->gid[i];
@@ -62,7 +64,7 @@ const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap)
 
 /* --- pairs ------------------------------------------------------------------------------------- */
 
-static int add(struct rp_map *m, const struct rp_pair *p)
+static int identity_add_pair(struct rp_map *m, const struct rp_pair *p)
 {
 	struct rp_pair *more;
 	uint32_t i;
@@ -82,7 +84,7 @@ static int add(struct rp_map *m, const struct rp_pair *p)
 	return 0;
 }
 
-static int add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_t from, uint64_t to)
+static int identity_add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_t from, uint64_t to)
 {
 	struct rp_pair p = { .kind = kind };
 
@@ -90,11 +92,11 @@ static int add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_t from, u
 		return 0;
 	memcpy(p.from, &from, sizeof(from));
 	memcpy(p.to, &to, sizeof(to));
-	return add(m, &p);
+	return identity_add_pair(m, &p);
 }
 
-/* One that is elsewhere in the table of each port stands for nothing; rp_fits() sees to those that are needed. */
-static void set_index(struct rp_map *m, uint32_t from, uint32_t to)
+/* One that is elsewhere in the table of each port stands for nothing; rp_devices_fit() sees to those that are needed. */
+static void identity_set_index(struct rp_map *m, uint32_t from, uint32_t to)
 {
 	if (!m->has_index[from])
 		m->index[from] = to;
@@ -104,10 +106,10 @@ static void set_index(struct rp_map *m, uint32_t from, uint32_t to)
 }
 
 /* @own: its indexes are the program's */
-static int add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_gid *gid,
-		   const struct vt_port *here, bool own)
+static int identity_add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_gid *gid,
+			    const struct vt_port *here, bool own)
 {
-	const struct vt_gid *now = rp_gid_for(was, gid, here);
+	const struct vt_gid *now = rp_gid_find_local(was, gid, here);
 	struct rp_pair p = { .kind = RP_PAIR_GID, .none = !now };
 
 	memcpy(p.from, gid->raw, sizeof(p.from));
@@ -118,14 +120,15 @@ static int add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_
 	}
 	m->uneven |= !now || now->index != gid->index;
 	if (own)
-		set_index(m, gid->index, now ? now->index : RP_NO_INDEX);
-	return add(m, &p);
+		identity_set_index(m, gid->index, now ? now->index : RP_NO_INDEX);
+	return identity_add_pair(m, &p);
 }
 
 /* Addresses that are no GIDs: the same one, or the nth of its family in the order in which they were met, or the first. */
-static const uint8_t *address_for(const struct vt_port *was, uint32_t i, const struct vt_port *here)
+static const uint8_t *identity_addr_find_local(const struct vt_port *was, uint32_t i,
+					       const struct vt_port *here)
 {
-	bool v4 = is_v4(was->addr[i]);
+	bool v4 = identity_addr_is_mapped_v4(was->addr[i]);
 	const uint8_t *first = NULL;
 	uint32_t k, nth = 0;
 
@@ -133,9 +136,9 @@ static const uint8_t *address_for(const struct vt_port *was, uint32_t i, const s
 		if (!memcmp(here->addr[k], was->addr[i], 16))
 			return here->addr[k];
 	for (k = 0; k < i; k++)
-		nth += is_v4(was->addr[k]) == v4;
+		nth += identity_addr_is_mapped_v4(was->addr[k]) == v4;
 	for (k = 0; k < here->n_addrs; k++) {
-		if (is_v4(here->addr[k]) != v4)
+		if (identity_addr_is_mapped_v4(here->addr[k]) != v4)
 			continue;
 		if (!first)
 			first = here->addr[k];
@@ -145,7 +148,8 @@ static const uint8_t *address_for(const struct vt_port *was, uint32_t i, const s
 	return first;
 }
 
-static int add_addresses(struct rp_map *m, const struct vt_port *was, const struct vt_port *here)
+static int identity_add_addresses(struct rp_map *m, const struct vt_port *was,
+				  const struct vt_port *here)
 {
 	struct rp_pair p = { .kind = RP_PAIR_GID };
 	const uint8_t *now;
@@ -153,75 +157,76 @@ static int add_addresses(struct rp_map *m, const struct vt_port *was, const stru
 	int ret = 0;
 
 	for (i = 0; i < was->n_addrs && !ret; i++) {
-		now = address_for(was, i, here);
+		now = identity_addr_find_local(was, i, here);
 		if (!now)
 			continue;
 		memcpy(p.from, was->addr[i], sizeof(p.from));
 		memcpy(p.to, now, sizeof(p.to));
-		ret = add(m, &p);
+		ret = identity_add_pair(m, &p);
 	}
 	return ret;
 }
 
-static int add_port(struct rp_map *m, const struct vt_port *was, const struct vt_port *here,
-		    bool own)
+static int identity_add_port(struct rp_map *m, const struct vt_port *was,
+			     const struct vt_port *here, bool own)
 {
 	uint32_t i, same = was->lmc < here->lmc ? was->lmc : here->lmc;
-	int ret = add_number(m, RP_PAIR_LID, was->sm_lid, here->sm_lid);
+	int ret = identity_add_number(m, RP_PAIR_LID, was->sm_lid, here->sm_lid);
 
 	/* All that a path may have in its lower bits. */
 	for (i = 0; i < 1u << same && was->lid && !ret; i++)
-		ret = add_number(m, RP_PAIR_LID, was->lid + i, here->lid + i);
+		ret = identity_add_number(m, RP_PAIR_LID, was->lid + i, here->lid + i);
 	m->uneven |= was->n_gids != here->n_gids;
 	for (i = 0; i < was->n_gids && !ret; i++)
-		ret = add_gid(m, was, &was->gid[i], here, own);
+		ret = identity_add_gid(m, was, &was->gid[i], here, own);
 	/* Those of Ethernet are in the GID table. */
 	if (!ret && was->link != VT_LINK_ETHERNET)
-		ret = add_addresses(m, was, here);
+		ret = identity_add_addresses(m, was, here);
 	return ret;
 }
 
-static int add_device(struct rp_map *m, const struct vt_device *was, const struct vt_device *here,
-		      bool own)
+static int identity_add_device(struct rp_map *m, const struct vt_device *was,
+			       const struct vt_device *here, bool own)
 {
 	const struct vt_port *port;
-	int ret = add_number(m, RP_PAIR_GUID, was->guid, here->guid);
+	int ret = identity_add_number(m, RP_PAIR_GUID, was->guid, here->guid);
 	uint32_t i;
 
 	if (!ret && was->known && here->known)
-		ret = add_number(m, RP_PAIR_GUID, was->system, here->system);
+		ret = identity_add_number(m, RP_PAIR_GUID, was->system, here->system);
 	for (i = 0; i < was->n_ports && !ret; i++) {
-		port = vt_port_of(here, was->port[i].num);
+		port = vt_device_port(here, was->port[i].num);
 		if (port)
-			ret = add_port(m, &was->port[i], port, own);
+			ret = identity_add_port(m, &was->port[i], port, own);
 	}
 	return ret;
 }
 
-static int add_devices(struct rp_map *m, const struct vt_devices *was,
-		       const struct vt_devices *here, bool own)
+static int identity_add_devices(struct rp_map *m, const struct vt_devices *was,
+				const struct vt_devices *here, bool own)
 {
 	int ret = 0;
 	uint32_t i;
 
 	for (i = 0; i < was->n && i < here->n && !ret; i++)
-		ret = add_device(m, &was->dev[i], &here->dev[i], own);
+		ret = identity_add_device(m, &was->dev[i], &here->dev[i], own);
 	return ret;
 }
 
 /* --- a program's own devices ------------------------------------------------------------------- */
 
-static bool same_kind(const struct vt_device *a, const struct vt_device *b)
+static bool identity_device_is_same_kind(const struct vt_device *a, const struct vt_device *b)
 {
 	return !a->known || !b->known ||
 	       (a->vendor == b->vendor && a->part == b->part && a->hw == b->hw &&
 		!strcmp(a->fw, b->fw));
 }
 
-static int own(struct rp_map *m, const struct rp_prog *g, const struct vt_devices *here)
+static int identity_add_own(struct rp_map *m, const struct rp_prog *g,
+			    const struct vt_devices *here)
 {
 	const struct vt_devices *was = &g->p->devices;
-	const char *real = vt_thing(&g->w->dir.about, "real");
+	const char *real = vt_info_get(&g->w->dir.about, "real");
 	uint32_t i;
 
 	/* An older trace, or a program that has opened none. */
@@ -240,14 +245,14 @@ static int own(struct rp_map *m, const struct rp_prog *g, const struct vt_device
 		memcpy(m->from_name[i], was->dev[i].name, sizeof(m->from_name[i]));
 		memcpy(m->to_name[i], here->dev[i].name, sizeof(m->to_name[i]));
 		m->differs |= strcmp(m->from_name[i], m->to_name[i]) != 0;
-		m->other |= !same_kind(&was->dev[i], &here->dev[i]);
+		m->other |= !identity_device_is_same_kind(&was->dev[i], &here->dev[i]);
 	}
 	m->other &= !g->w->capabilities;
 	m->differs |= m->other;
-	return add_devices(m, was, here, true);
+	return identity_add_devices(m, was, here, true);
 }
 
-static void drop(struct rp_map *m)
+static void identity_free(struct rp_map *m)
 {
 	free(m->pair);
 	free(m->from_name);
@@ -265,16 +270,16 @@ int rp_map_own(struct rp_prog *g, const struct vt_devices *here)
 		return -ENOMEM;
 	for (i = 0; i < VT_MAX_GIDS; i++)
 		m->index[i] = i;
-	ret = own(m, g, here);
+	ret = identity_add_own(m, g, here);
 	if (ret)
-		drop(m);
+		identity_free(m);
 	else
 		g->map = m;
 	return ret;
 }
 
 /* What a program's process has said. One that is not played has said nothing. */
-static int parse(struct vt_devices *here, const struct rp_prog *g, uint32_t prog)
+static int identity_parse_local(struct vt_devices *here, const struct rp_prog *g, uint32_t prog)
 {
 	char *copy = strndup(g->w->seen[prog].text, sizeof(g->w->seen[prog].text));
 	struct vt_error err;
@@ -288,15 +293,15 @@ static int parse(struct vt_devices *here, const struct rp_prog *g, uint32_t prog
 	return ret;
 }
 
-static int add_program(struct rp_prog *g, uint32_t prog)
+static int identity_add_program(struct rp_prog *g, uint32_t prog)
 {
 	struct vt_devices here;
-	int ret = parse(&here, g, prog);
+	int ret = identity_parse_local(&here, g, prog);
 
 	if (!ret)
-		ret = prog == g->nth
-			      ? rp_map_own(g, &here)
-			      : add_devices(g->map, &g->w->dir.prog[prog].devices, &here, false);
+		ret = prog == g->nth ? rp_map_own(g, &here)
+				     : identity_add_devices(g->map, &g->w->dir.prog[prog].devices,
+							    &here, false);
 	vt_devices_free(&here);
 	return ret;
 }
@@ -312,9 +317,9 @@ int rp_map_make(struct rp_prog *g)
 	if (!differs)
 		return 0;
 	/* A program that has opened no device may name those of others. */
-	ret = add_program(g, g->nth);
+	ret = identity_add_program(g, g->nth);
 	for (i = 0; i < g->w->dir.n_progs && !ret; i++)
 		if (i != g->nth)
-			ret = add_program(g, i);
+			ret = identity_add_program(g, i);
 	return ret;
 }

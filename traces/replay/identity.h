@@ -73,19 +73,19 @@ struct rp_map {
 /* --- local_dev.c, identity.c, dev_check.c ------------------------------------------------------------- */
 
 /**
- * rp_here() - say in shared memory what the devices are that a program's stand for here.
+ * rp_local_dev_check() - say in shared memory what the devices are that a program's stand for here.
  * Returns false: they cannot, which is said there.
  */
-bool rp_here(struct rp_prog *g);
+bool rp_local_dev_check(struct rp_prog *g);
 /** rp_map_own() - make g->map of the program's own devices. Returns 0 or -errno. */
 int rp_map_own(struct rp_prog *g, const struct vt_devices *here);
 /** rp_map_make() - when all have said theirs: add them to g->map, which is NULL where all is as recorded. Returns 0 or -errno. */
 int rp_map_make(struct rp_prog *g);
-/** rp_gid_for() - the entry of @here that stands for one of @was. NULL: none does. */
-const struct vt_gid *rp_gid_for(const struct vt_port *was, const struct vt_gid *gid,
-				const struct vt_port *here);
-/** rp_fits() - whether all that the trace needs of a program's devices is here. Returns false: @why is set. */
-bool rp_fits(const struct rp_prog *g, const struct vt_devices *here, char *why, size_t cap);
+/** rp_gid_find_local() - the entry of @here that stands for one of @was. NULL: none does. */
+const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct vt_gid *gid,
+				       const struct vt_port *here);
+/** rp_devices_fit() - whether all that the trace needs of a program's devices is here. Returns false: @why is set. */
+bool rp_devices_fit(const struct rp_prog *g, const struct vt_devices *here, char *why, size_t cap);
 /** rp_gid_name() - a GID as people read it, with its type. */
 const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap);
 
@@ -113,30 +113,31 @@ struct rp_named {
 	size_t value_len;
 };
 
-/** rp_named_next() - the next word from *@at on, which moves behind it. Returns false: there is none. */
-bool rp_named_next(const char **at, struct rp_named *w, bool query_gid);
-/** rp_named_is() - whether the last part of a word's key is this. */
-bool rp_named_is(const struct rp_named *w, const char *last);
-/** rp_gid_of() - the GID that a word names, as an address or as it is. Returns false: it names none. */
-bool rp_gid_of(const struct rp_named *w, uint8_t gid[16]);
-/** rp_is_query_gid() - whether a line's "index=" is of a GID. */
-bool rp_is_query_gid(const char *line);
+/** rp_word_next() - the next word from *@at on, which moves behind it. Returns false: there is none. */
+bool rp_word_next(const char **at, struct rp_named *w, bool query_gid);
+/** rp_word_is() - whether the last part of a word's key is this. */
+bool rp_word_is(const struct rp_named *w, const char *last);
+/** rp_word_gid() - the GID that a word names, as an address or as it is. Returns false: it names none. */
+bool rp_word_gid(const struct rp_named *w, uint8_t gid[16]);
+/** rp_line_is_query_gid() - whether a line's "index=" is of a GID. */
+bool rp_line_is_query_gid(const char *line);
 
-/** rp_mapped() - a recorded line as it is to be read here. NULL: it has no room. @len: set */
-const char *rp_mapped(struct rp_thread *t, const char *line, size_t *len);
+/** rp_line_remap() - a recorded line as it is to be read here. NULL: it has no room. @len: set */
+const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len);
 
 /* --- datagram.c: with the lock ------------------------------------------------------------------ */
 
-/** rp_grh_lands() - a datagram may come into this receive, where addresses are other than recorded. */
-void rp_grh_lands(struct rp_prog *g, const struct vt_wr *wr);
-/** rp_has_grh() - whether one may have come into an MR, or into another one with the same memory. */
-bool rp_has_grh(const struct rp_prog *g, uint32_t mr);
+/** rp_grh_mark_mrs() - a datagram may come into this receive, where addresses are other than recorded. */
+void rp_grh_mark_mrs(struct rp_prog *g, const struct vt_wr *wr);
+/** rp_mr_has_grh() - whether one may have come into an MR, or into another one with the same memory. */
+bool rp_mr_has_grh(const struct rp_prog *g, uint32_t mr);
 
 /* --- tolerance.c -------------------------------------------------------------------------------- */
 
-/** rp_not_compared() - whether what a call returns says of the devices here only what they are. */
-bool rp_not_compared(const struct rp_thread *t, const char *line);
-/** rp_is_capability() - the same of a word of a result: @name bytes of key. @got: this run's, or NULL where it has none */
-bool rp_is_capability(const struct rp_thread *t, const char *want, const char *got, size_t name);
+/** rp_result_is_tolerated() - whether what a call returns says of the devices here only what they are. */
+bool rp_result_is_tolerated(const struct rp_thread *t, const char *line);
+/** rp_word_is_tolerated() - the same of a word of a result: @name bytes of key. @got: this run's, or NULL where it has none */
+bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const char *got,
+			  size_t name);
 
 #endif

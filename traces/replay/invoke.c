@@ -7,7 +7,8 @@
 #include <rdma/rdma_verbs.h>
 
 /* In the library, but not in verbs.h. */
-static int query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int index, uint32_t *type)
+static int invoke_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int index,
+				 uint32_t *type)
 {
 	int (*next)(struct ibv_context *, uint8_t, unsigned int, uint32_t *);
 
@@ -22,7 +23,7 @@ static int query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int in
 /* verbs.h has macros of these names, which call something else. */
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
-#define ibv_query_gid_type query_gid_type
+#define ibv_query_gid_type invoke_query_gid_type
 
 #define INT(e) (uint64_t)(int64_t)(e)
 #define PTR(e) (uint64_t)(uintptr_t)(e)
@@ -63,7 +64,7 @@ static int query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int in
 	case VCALL_##name:                                                                         \
 		return RUN_##ret(CALL(name, none VCALL_MAP(ARG, ##__VA_ARGS__)));
 
-uint64_t rp_invoke(enum vcall call, const uint64_t *args)
+uint64_t rp_call_invoke(enum vcall call, const uint64_t *args)
 {
 	switch (call) {
 		VCALLS(CASE)

@@ -14,26 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool begins(const char *line, const char *name)
+static bool line_begins_with(const char *line, const char *name)
 {
 	size_t n = strlen(name);
 
 	return !strncmp(line, name, n) && line[n] == ' ';
 }
 
-bool rp_is_listen(const char *line)
+bool rp_line_is_listen(const char *line)
 {
-	return begins(line, "rdma_listen");
+	return line_begins_with(line, "rdma_listen");
 }
 
-bool rp_is_request(const char *line)
+bool rp_line_is_request(const char *line)
 {
-	return (begins(line, "rdma_get_cm_event") &&
+	return (line_begins_with(line, "rdma_get_cm_event") &&
 		strstr(line, " event.event=RDMA_CM_EVENT_CONNECT_REQUEST")) ||
-	       (begins(line, "rdma_get_request") && strstr(line, " = 0"));
+	       (line_begins_with(line, "rdma_get_request") && strstr(line, " = 0"));
 }
 
-bool rp_is_any(const char *line)
+bool rp_line_is_any(const char *line)
 {
 	(void)line;
 	return true;
@@ -47,7 +47,7 @@ uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line)
 	uint32_t n = 0;
 	size_t len;
 
-	for (off = 0; (rec = vt_next(p, &off));) {
+	for (off = 0; (rec = vt_rec_next(p, &off));) {
 		if (rec->kind != VT_CALL || !is(vt_rec_line(p, rec, &len)))
 			continue;
 		if (!n++ && first)
@@ -60,13 +60,14 @@ uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line)
 }
 
 /* Programs of the live trace that are played, or the real one, say what they stand for. */
-static bool is_played(const struct vt_program *p)
+static bool program_is_played(const struct vt_program *p)
 {
-	return vt_thing(&p->about, "as") != NULL;
+	return vt_info_get(&p->about, "as") != NULL;
 }
 
 /* Whether @has finds what it looks for in a program of the trace that is being written. */
-static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, void *arg), void *arg)
+static bool live_any_program(const char *dir, bool (*has)(const struct vt_program *p, void *arg),
+			     void *arg)
 {
 	struct vt_dir d;
 	struct vt_error err;
@@ -74,26 +75,26 @@ static bool live_has(const char *dir, bool (*has)(const struct vt_program *p, vo
 	unsigned int i;
 
 	/* It may not be there yet. */
-	if (vt_open(&d, dir, &err))
+	if (vt_dir_open(&d, dir, &err))
 		return false;
 	for (i = 0; i < d.n_progs && !found; i++)
 		found = has(&d.prog[i], arg);
-	vt_shut(&d);
+	vt_dir_close(&d);
 	return found;
 }
 
-static bool runs(const struct vt_program *p, void *arg)
+static bool program_is_running(const struct vt_program *p, void *arg)
 {
-	const char *pid = vt_thing(&p->about, "pid");
+	const char *pid = vt_info_get(&p->about, "pid");
 	long n = pid ? strtol(pid, NULL, 10) : 0;
 
 	(void)arg;
-	return !is_played(p) && !p->ended && n > 0 && n <= INT_MAX && !kill((pid_t)n, 0);
+	return !program_is_played(p) && !p->ended && n > 0 && n <= INT_MAX && !kill((pid_t)n, 0);
 }
 
-bool rp_live_runs(const char *dir)
+bool rp_live_is_running(const char *dir)
 {
-	return live_has(dir, runs, NULL);
+	return live_any_program(dir, program_is_running, NULL);
 }
 
 struct count {
@@ -102,11 +103,11 @@ struct count {
 	uint32_t n;
 };
 
-static bool count_more(const struct vt_program *p, void *arg)
+static bool program_count_calls(const struct vt_program *p, void *arg)
 {
 	struct count *c = arg;
 
-	if (is_played(p) == c->played)
+	if (program_is_played(p) == c->played)
 		c->n += rp_count_calls(p, c->is, NULL, NULL);
 	return false;
 }
@@ -115,19 +116,19 @@ uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line
 {
 	struct count c = { .played = played, .is = is };
 
-	live_has(dir, count_more, &c);
+	live_any_program(dir, program_count_calls, &c);
 	return c.n;
 }
 
 /* What has the object @name (" = mr3") of a program: the call that made it, or that told of it. */
-static const struct vt_rec *made_by(const struct vt_program *p, const char *name)
+static const struct vt_rec *program_find_made(const struct vt_program *p, const char *name)
 {
 	const struct vt_rec *rec;
 	size_t len, n = strlen(name);
 	const char *at;
 	uint64_t off;
 
-	for (off = 0; (rec = vt_next(p, &off));) {
+	for (off = 0; (rec = vt_rec_next(p, &off));) {
 		if (rec->kind != VT_CALL)
 			continue;
 		at = strstr(vt_rec_line(p, rec, &len), name);
@@ -146,56 +147,56 @@ struct made {
 	uint64_t addr;
 };
 
-static bool has_made(const struct vt_program *p, struct made *m)
+static bool program_has_made(const struct vt_program *p, struct made *m)
 {
 	const struct vt_rec *rec;
 	char name[24];
 
 	if (m->kind == RP_MR) {
 		snprintf(name, sizeof(name), " = mr%u", m->ord);
-		rec = made_by(p, name);
-		return rec && vt_fact(p, rec, true, "rkey", &m->num) &&
-		       vt_fact(p, rec, true, "addr", &m->addr);
+		rec = program_find_made(p, name);
+		return rec && vt_rec_fact(p, rec, true, "rkey", &m->num) &&
+		       vt_rec_fact(p, rec, true, "addr", &m->addr);
 	}
 	if (m->kind != RP_QP)
 		return false;
 	snprintf(name, sizeof(name), " = qp%u", m->ord);
-	rec = made_by(p, name);
+	rec = program_find_made(p, name);
 	if (rec)
-		return vt_fact(p, rec, true, "qp_num", &m->num);
+		return vt_rec_fact(p, rec, true, "qp_num", &m->num);
 	snprintf(name, sizeof(name), " id.qp=qp%u", m->ord);
-	rec = made_by(p, name);
-	return rec && vt_fact(p, rec, true, "id.qp.qp_num", &m->num);
+	rec = program_find_made(p, name);
+	return rec && vt_rec_fact(p, rec, true, "id.qp.qp_num", &m->num);
 }
 
-static bool live_made(const struct vt_program *p, void *arg)
+static bool live_program_has_made(const struct vt_program *p, void *arg)
 {
 	struct made *m = arg;
 
-	return !is_played(p) && has_made(p, m) && !m->rank--;
+	return !program_is_played(p) && program_has_made(p, m) && !m->rank--;
 }
 
 /*
  * A live command may be several programs. The one that stands for a recorded program is as many further, among those
  * that have such an object, as that was among those which were live then.
  */
-static uint32_t rank_of(const struct rp_prog *g, const struct rp_num *n)
+static uint32_t live_rank(const struct rp_prog *g, const struct rp_num *n)
 {
 	const struct vt_dir *d = &g->w->dir;
-	uint32_t nth = vt_episode(&d->prog[n->prog]);
-	bool played = is_played(&d->prog[n->prog]);
+	uint32_t nth = vt_program_episode(&d->prog[n->prog]);
+	bool played = program_is_played(&d->prog[n->prog]);
 	struct made m = { .kind = n->kind, .ord = n->ord };
 	uint32_t i, rank = 0;
 
 	for (i = 0; i < n->prog; i++)
-		rank += i != g->nth && is_played(&d->prog[i]) == played &&
-			vt_episode(&d->prog[i]) == nth && has_made(&d->prog[i], &m);
+		rank += i != g->nth && program_is_played(&d->prog[i]) == played &&
+			vt_program_episode(&d->prog[i]) == nth && program_has_made(&d->prog[i], &m);
 	return rank;
 }
 
-static void not_made(const struct rp_prog *g, const struct rp_num *n)
+static void live_fail_unmade(const struct rp_prog *g, const struct rp_num *n)
 {
-	const char *name = vt_thing(&g->p->about, "name");
+	const char *name = vt_info_get(&g->p->about, "name");
 	char text[1024];
 
 	snprintf(text, sizeof(text), "p%u (%.100s): waits for %s%u of the live program; %s",
@@ -204,7 +205,7 @@ static void not_made(const struct rp_prog *g, const struct rp_num *n)
 	rp_fail(g->w, text);
 }
 
-uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n)
+uint32_t rp_live_find_num(const struct rp_prog *g, const struct rp_num *n)
 {
 	struct rp_made *made = &g->w->made[n->prog][n->kind][n->ord];
 	struct made was = { .kind = n->kind, .ord = n->ord }, now = was;
@@ -212,20 +213,20 @@ uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n)
 	unsigned int rest = 0;
 	bool gone = false;
 
-	if (!has_made(&g->w->dir.prog[n->prog], &was))
+	if (!program_has_made(&g->w->dir.prog[n->prog], &was))
 		return 0;
 	do {
-		if (rp_failed(g->w) || vt_now() - since > g->timeout)
+		if (rp_is_failed(g->w) || vt_now() - since > g->timeout)
 			return 0;
 		/* It has written all that it will: one more look. */
 		if (gone) {
-			not_made(g, n);
+			live_fail_unmade(g, n);
 			return 0;
 		}
 		gone = __atomic_load_n(&g->w->share->gone_at, __ATOMIC_SEQ_CST) != 0;
-		rp_rest(&rest);
-		now.rank = rank_of(g, n);
-	} while (!live_has(g->w->live, live_made, &now));
+		rp_wait_step(&rest);
+		now.rank = live_rank(g, n);
+	} while (!live_any_program(g->w->live, live_program_has_made, &now));
 	made->delta = (int64_t)(now.addr - was.addr);
 	__atomic_store_n(&made->num, (uint32_t)now.num, __ATOMIC_RELEASE);
 	return (uint32_t)now.num;

@@ -15,24 +15,24 @@
 
 #define SETTLE_NS 1000000000u
 
-static bool of_peer(const struct vt_wc *wc)
+static bool wc_is_from_peer(const struct vt_wc *wc)
 {
 	return wc->status == IBV_WC_SUCCESS && wc->opcode & IBV_WC_RECV;
 }
 
 /* An event of a CQ is of what the next poll has found: its own sends may give it as well. */
-static bool event_of_peer(const struct vt_program *p, const struct vt_rec *rec)
+static bool cq_event_is_from_peer(const struct vt_program *p, const struct vt_rec *rec)
 {
 	uint64_t off = (uint64_t)((const uint8_t *)rec - p->data);
 	uint32_t cq = VT_BODY(vt_cqop, rec)->cq, i, n;
 
-	vt_next(p, &off);
-	while ((rec = vt_next(p, &off))) {
+	vt_rec_next(p, &off);
+	while ((rec = vt_rec_next(p, &off))) {
 		if (rec->kind != VT_POLL || VT_BODY(vt_poll, rec)->cq != cq)
 			continue;
 		n = VT_BODY(vt_poll, rec)->n;
 		for (i = 0; i < n; i++)
-			if (!of_peer(&vt_wcs(rec)[i]))
+			if (!wc_is_from_peer(&vt_poll_wcs(rec)[i]))
 				return false;
 		if (n)
 			return true;
@@ -40,7 +40,7 @@ static bool event_of_peer(const struct vt_program *p, const struct vt_rec *rec)
 	return false;
 }
 
-static bool call_of_peer(const char *line)
+static bool call_needs_peer(const char *line)
 {
 	static const char *const calls[] = { "rdma_get_request ", "rdma_accept ", "rdma_connect " };
 	static const char *const events[] = { "CONNECT_REQUEST", "CONNECT_RESPONSE",
@@ -65,7 +65,7 @@ static bool call_of_peer(const char *line)
 }
 
 /* Whether what a thread does at @rec needs the live program. */
-static bool needs_live(const struct rp_thread *t, const struct vt_rec *rec)
+static bool rec_needs_live(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_wc *wc;
 	size_t len;
@@ -73,18 +73,18 @@ static bool needs_live(const struct rp_thread *t, const struct vt_rec *rec)
 	switch ((enum vt_kind)rec->kind) {
 	case VT_POLL:
 		wc = __atomic_load_n(&t->awaited, __ATOMIC_ACQUIRE);
-		return wc && of_peer(wc);
+		return wc && wc_is_from_peer(wc);
 	case VT_CQ_EVENT:
-		return event_of_peer(t->prog->p, rec);
+		return cq_event_is_from_peer(t->prog->p, rec);
 	case VT_CALL:
-		return call_of_peer(vt_rec_line(t->prog->p, rec, &len));
+		return call_needs_peer(vt_rec_line(t->prog->p, rec, &len));
 	default:
 		return false;
 	}
 }
 
 /* Whether nothing can come of a thread any more but by the live program. */
-static bool is_stuck(const struct rp_thread *t, uint64_t gone)
+static bool thread_is_stuck(const struct rp_thread *t, uint64_t gone)
 {
 	uint64_t off = __atomic_load_n(&t->slot->off, __ATOMIC_SEQ_CST),
 		 since = __atomic_load_n(&t->slot->since, __ATOMIC_SEQ_CST);
@@ -97,11 +97,11 @@ static bool is_stuck(const struct rp_thread *t, uint64_t gone)
 	if (rec->kind == VT_END)
 		return true;
 	if (!since)
-		return !rp_may_begin(t->prog->w, t->slot, rec->begin);
-	return vt_now() - (since > gone ? since : gone) > SETTLE_NS && needs_live(t, rec);
+		return !rp_rec_may_begin(t->prog->w, t->slot, rec->begin);
+	return vt_now() - (since > gone ? since : gone) > SETTLE_NS && rec_needs_live(t, rec);
 }
 
-bool rp_live_over(const struct rp_thread *t)
+bool rp_live_is_over(const struct rp_thread *t)
 {
 	const struct rp_prog *g = t->prog;
 	uint64_t gone = __atomic_load_n(&g->w->share->gone_at, __ATOMIC_SEQ_CST);
@@ -110,25 +110,25 @@ bool rp_live_over(const struct rp_thread *t)
 	if (!gone || !__atomic_load_n(&t->slot->since, __ATOMIC_SEQ_CST))
 		return false;
 	for (i = 0; i < g->n_threads; i++)
-		if (!is_stuck(&g->thread[i], gone))
+		if (!thread_is_stuck(&g->thread[i], gone))
 			return false;
 	return true;
 }
 
-bool rp_left_alone(struct rp_thread *t, const struct vt_rec *rec, const char *want)
+bool rp_live_fail_wait(struct rp_thread *t, const struct vt_rec *rec, const char *want)
 {
 	const char *event = rec->kind == VT_CALL ? strstr(want, " event.event=") : NULL;
 
 	/* Of an event its kind says enough. */
 	if (event) {
 		event += strlen(" event.event=");
-		return rp_trouble(t, rec, "waits for %.*s; %s", (int)strcspn(event, " "), event,
-				  t->prog->w->share->gone);
+		return rp_fail_rec(t, rec, "waits for %.*s; %s", (int)strcspn(event, " "), event,
+				   t->prog->w->share->gone);
 	}
-	return rp_trouble(t, rec, "waits for %.600s; %s", want, t->prog->w->share->gone);
+	return rp_fail_rec(t, rec, "waits for %.600s; %s", want, t->prog->w->share->gone);
 }
 
-void rp_live_gone(struct rp_world *w, const char *text)
+void rp_live_set_gone(struct rp_world *w, const char *text)
 {
 	snprintf(w->share->gone, sizeof(w->share->gone), "%s", text);
 	__atomic_store_n(&w->share->gone_at, vt_now(), __ATOMIC_SEQ_CST);

@@ -33,9 +33,9 @@
 #define LOOK_NS	   100000000u
 #define NOT_NUMBER (-1)
 
-/** struct as - the run. @listened: parts that did; @asked: connections they were recorded with */
-struct as {
-	const struct args *a;
+/** struct live_session - the run. @listened: parts that did; @asked: connections they were recorded with */
+struct live_session {
+	const struct rp_args *a;
 	struct rp_world *w;
 	pid_t live, real;
 	int live_status; /* NOT_NUMBER: it has not ended */
@@ -47,7 +47,7 @@ struct as {
 	char why[4096]; /* "": nothing differs */
 };
 
-static bool live_ended(struct as *s)
+static bool live_session_live_ended(struct live_session *s)
 {
 	int status;
 
@@ -58,12 +58,12 @@ static bool live_ended(struct as *s)
 }
 
 /* The live program that has ended, and how. */
-static void put_end(const struct as *s, char *text, size_t size)
+static void live_session_print_end(const struct live_session *s, char *text, size_t size)
 {
 	char words[256] = "";
 	int status = s->live_status, i;
 
-	for (i = 0; s->a->live[i] && words_put(words, sizeof(words), s->a->live[i]); i++)
+	for (i = 0; s->a->live[i] && vt_command_add_word(words, sizeof(words), s->a->live[i]); i++)
 		;
 	if (WIFSIGNALED(status))
 		snprintf(text, size, "the live program (%s) has ended with signal %d (%s)", words,
@@ -74,17 +74,19 @@ static void put_end(const struct as *s, char *text, size_t size)
 }
 
 /* The exit status by which `rdmaemu record` has said that it cannot run the live program, or 0. */
-static int not_started(struct as *s)
+static int live_session_start_status(struct live_session *s)
 {
-	int status = live_ended(s) && WIFEXITED(s->live_status) ? WEXITSTATUS(s->live_status) : 0;
+	int status = live_session_live_ended(s) && WIFEXITED(s->live_status)
+			     ? WEXITSTATUS(s->live_status)
+			     : 0;
 
-	return status >= 125 && status <= 127 && !rp_live_count(s->a->trace, false, rp_is_any)
+	return status >= 125 && status <= 127 && !rp_live_count(s->a->trace, false, rp_line_is_any)
 		       ? status
 		       : 0;
 }
 
 /* Whether some process is left that is recorded: it has a shared lock on the file "trace", also when it has made no call. */
-static bool is_held(const char *dir)
+static bool trace_is_locked(const char *dir)
 {
 	char path[PATH_MAX];
 	bool held;
@@ -100,36 +102,36 @@ static bool is_held(const char *dir)
 }
 
 /* Those that are played learn when nothing more is to be expected of the live command. */
-static void tell_end(struct as *s)
+static void live_session_report_end(struct live_session *s)
 {
 	char text[512];
 
-	if (s->gone || !live_ended(s) || vt_now() - s->looked < LOOK_NS)
+	if (s->gone || !live_session_live_ended(s) || vt_now() - s->looked < LOOK_NS)
 		return;
 	s->looked = vt_now();
 	/* With the real program those that are played hold the lock as well. */
-	s->gone = !rp_live_runs(s->a->trace) && (s->a->real || !is_held(s->a->trace));
+	s->gone = !rp_live_is_running(s->a->trace) && (s->a->real || !trace_is_locked(s->a->trace));
 	if (!s->gone)
 		return;
-	put_end(s, text, sizeof(text));
-	rp_live_gone(s->w, text);
+	live_session_print_end(s, text, sizeof(text));
+	rp_live_set_gone(s->w, text);
 }
 
-static void hold(struct as *s, bool on)
+static void live_session_hold_requests(struct live_session *s, bool on)
 {
 	const char *const add[] = { "fault", "add", HOLD ": cm drop REQ,SIDR_REQ" };
 	const char *const remove[] = { "fault", "remove", HOLD };
 
 	if (on == s->held)
 		return;
-	if (start_tool(s->a, on ? add : remove))
+	if (rp_run_command(s->a, on ? add : remove))
 		snprintf(s->why, sizeof(s->why), "the fabric does not take the rule '%s'",
 			 on ? add[2] : HOLD);
 	s->held = on;
 }
 
 /* Its status stays for whoever asks. */
-static bool has_ended(pid_t pid)
+static bool process_has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -137,23 +139,24 @@ static bool has_ended(pid_t pid)
 }
 
 /* Wait until @n programs of the live trace listen. Returns NULL, or what happened instead. */
-static const char *listening(struct as *s, bool played, uint32_t n, pid_t pid)
+static const char *live_session_wait_listen(struct live_session *s, bool played, uint32_t n,
+					    pid_t pid)
 {
 	uint64_t since = vt_now();
 	unsigned int rest = 0;
 
-	while (rp_live_count(s->a->trace, played, rp_is_listen) < n) {
-		if (live_ended(s) || has_ended(pid))
+	while (rp_live_count(s->a->trace, played, rp_line_is_listen) < n) {
+		if (live_session_live_ended(s) || process_has_ended(pid))
 			return "has ended before it listened";
 		if (vt_now() - since > s->a->timeout)
 			return "does not listen";
-		rp_rest(&rest);
+		rp_wait_step(&rest);
 	}
 	return NULL;
 }
 
 /* Whether all of a program's calls that ended by @end have ended here. */
-static bool has_come_to(struct rp_world *w, uint32_t prog, uint64_t end)
+static bool program_has_reached(struct rp_world *w, uint32_t prog, uint64_t end)
 {
 	struct rp_slot *slot = rp_slots_of(w, prog);
 	uint32_t i;
@@ -173,7 +176,7 @@ struct stage {
 	bool is_listening, holds;
 };
 
-static int share(struct as *s, const struct stage *g)
+static int stage_map_share(struct live_session *s, const struct stage *g)
 {
 	int fd = memfd_create("rdmaemu-replay", 0);
 	struct rp_world *w = s->w;
@@ -193,124 +196,126 @@ static int share(struct as *s, const struct stage *g)
 }
 
 /* What is to be done while a part is played. Returns false: it is not needed any more. */
-static bool attend(struct as *s, struct stage *g)
+static bool stage_tend(struct live_session *s, struct stage *g)
 {
-	if (g->listens && !g->is_listening && has_come_to(s->w, g->prog, g->listens)) {
+	if (g->listens && !g->is_listening && program_has_reached(s->w, g->prog, g->listens)) {
 		g->is_listening = true;
 		if (!s->live)
-			s->live = start_live(s->a);
-		hold(s, false);
+			s->live = rp_start_live(s->a);
+		live_session_hold_requests(s, false);
 	}
-	if (g->holds && !s->held && g->is_listening && has_come_to(s->w, g->prog, g->last)) {
-		hold(s, true);
+	if (g->holds && !s->held && g->is_listening &&
+	    program_has_reached(s->w, g->prog, g->last)) {
+		live_session_hold_requests(s, true);
 		__atomic_store_n(&s->w->share->held, 1, __ATOMIC_SEQ_CST);
 	}
-	tell_end(s);
-	if (not_started(s))
+	live_session_report_end(s);
+	if (live_session_start_status(s))
 		return false;
-	return !s->played || !g->listens || !live_ended(s) || has_come_to(s->w, g->prog, g->first);
+	return !s->played || !g->listens || !live_session_live_ended(s) ||
+	       program_has_reached(s->w, g->prog, g->first);
 }
 
-static void play_part(struct as *s, struct stage *g, int fd)
+static void stage_run_player(struct live_session *s, struct stage *g, int fd)
 {
 	unsigned int rest = 0;
 	bool needed = true;
 	int status;
 
-	g->player = start_part(s->a, s->w, g->prog, fd);
+	g->player = rp_start_part(s->a, s->w, g->prog, fd);
 	close(fd);
 	while (needed && !waitpid(g->player, &status, WNOHANG)) {
-		needed = attend(s, g);
-		rp_rest(&rest);
+		needed = stage_tend(s, g);
+		rp_wait_step(&rest);
 	}
 	if (!needed) {
 		kill(g->player, SIGKILL);
 		waitpid(g->player, &status, 0);
 		return;
 	}
-	gone(s->w, g->prog, status);
+	rp_program_ended(s->w, g->prog, status);
 	s->played++;
 	s->listened += g->listens != 0;
-	s->asked += rp_count_calls(&s->w->dir.prog[g->prog], rp_is_request, NULL, NULL);
-	result_take(&s->sum, s->w);
-	if (result_why(s->w))
+	s->asked += rp_count_calls(&s->w->dir.prog[g->prog], rp_line_is_request, NULL, NULL);
+	rp_result_add(&s->sum, s->w);
+	if (rp_result_divergence(s->w))
 		snprintf(s->why, sizeof(s->why), "%s", s->w->share->why);
 }
 
 /* The live program does not listen, or has ended before. Returns 0 with @s->why, or an exit status after a line on stderr. */
-static int no_listener(struct as *s, const struct vt_program *p)
+static int live_session_no_listener(struct live_session *s, const struct vt_program *p)
 {
-	const char *name = vt_thing(&p->about, "name");
+	const char *name = vt_info_get(&p->about, "name");
 	char end[512];
 
-	if (!live_ended(s))
-		return complain("the live program does not listen, as the recorded one did");
-	if (not_started(s))
-		return not_started(s);
-	put_end(s, end, sizeof(end));
+	if (!live_session_live_ended(s))
+		return rp_complain("the live program does not listen, as the recorded one did");
+	if (live_session_start_status(s))
+		return live_session_start_status(s);
+	live_session_print_end(s, end, sizeof(end));
 	snprintf(s->why, sizeof(s->why), "p%u (%.100s): waits for the live program to listen; %s",
 		 p->num, name ? name : "?", end);
 	return 0;
 }
 
 /* Play a part of the record. Returns 0, or an exit status after a line on stderr. */
-static int play_stage(struct as *s, uint32_t nth)
+static int stage_play(struct live_session *s, uint32_t nth)
 {
 	const struct vt_program *p = &s->w->dir.prog[s->a->nth[nth]];
 	struct stage g = { .prog = s->a->nth[nth] };
 	const char *how = NULL;
 	int fd;
 
-	rp_count_calls(p, rp_is_listen, &g.listens, NULL);
-	if (!rp_count_calls(p, rp_is_request, &g.first, &g.last))
+	rp_count_calls(p, rp_line_is_listen, &g.listens, NULL);
+	if (!rp_count_calls(p, rp_line_is_request, &g.first, &g.last))
 		g.first = g.last = g.listens;
 	g.holds = g.listens && (nth + 1 < s->a->n_as || s->a->real);
-	fd = share(s, &g);
+	fd = stage_map_share(s, &g);
 	if (fd < 0)
-		return complain(strerror(errno));
+		return rp_complain(strerror(errno));
 	/* Who is to be connected with listens first. */
 	if (!g.listens && !s->live) {
-		s->live = start_live(s->a);
+		s->live = rp_start_live(s->a);
 		if (s->live_listens)
-			how = listening(s, false, 1, s->live);
+			how = live_session_wait_listen(s, false, 1, s->live);
 	}
 	if (how) {
 		close(fd);
-		return no_listener(s, p);
+		return live_session_no_listener(s, p);
 	}
-	play_part(s, &g, fd);
-	return not_started(s);
+	stage_run_player(s, &g, fd);
+	return live_session_start_status(s);
 }
 
-static void end_by(pid_t pid, int sig)
+static void process_end_by_signal(pid_t pid, int sig)
 {
 	kill(pid, sig);
-	if (await(pid, KILL_NS) < 0) {
+	if (rp_wait(pid, KILL_NS) < 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 }
 
 /* Start the real program and the live one, if it is not there. Returns 0, or an exit status after a line on stderr. */
-static int begin_real(struct as *s)
+static int live_session_start_real(struct live_session *s)
 {
 	const char *how;
 
 	if (s->a->live_first && !s->live) {
-		s->live = start_live(s->a);
-		how = listening(s, false, 1, s->live);
+		s->live = rp_start_live(s->a);
+		how = live_session_wait_listen(s, false, 1, s->live);
 		if (how) {
 			fprintf(stderr, "rdmaemu: replay: the live program %s\n", how);
 			return 2;
 		}
-		s->real = start_real(s->a);
+		s->real = rp_start_real(s->a);
 		return 0;
 	}
-	s->real = start_real(s->a);
-	how = listening(s, true, s->listened + 1, s->real);
+	s->real = rp_start_real(s->a);
+	how = live_session_wait_listen(s, true, s->listened + 1, s->real);
 	/* The live one is through with all that it wanted. */
-	if (how && s->live && live_ended(s)) {
-		end_by(s->real, SIGTERM);
+	if (how && s->live && live_session_live_ended(s)) {
+		process_end_by_signal(s->real, SIGTERM);
 		s->real = 0;
 		return 0;
 	}
@@ -319,35 +324,35 @@ static int begin_real(struct as *s)
 			s->live ? "" : "; --live-first: it is the live one that does");
 		return 2;
 	}
-	hold(s, false);
+	live_session_hold_requests(s, false);
 	if (!s->live)
-		s->live = start_live(s->a);
+		s->live = rp_start_live(s->a);
 	return 0;
 }
 
 /* The live program with the real one, to the end of both. Returns 0, or an exit status after a line on stderr. */
-static int run_real(struct as *s)
+static int live_session_run_real(struct live_session *s)
 {
 	uint64_t ended = 0, since;
 	unsigned int rest = 0;
 	int status = 0, ret;
 	bool real_ended = false;
 
-	ret = begin_real(s);
-	while (!ret && !live_ended(s)) {
+	ret = live_session_start_real(s);
+	while (!ret && !live_session_live_ended(s)) {
 		if (!real_ended && waitpid(s->real, &status, WNOHANG) == s->real) {
 			real_ended = true;
 			ended = vt_now();
 		}
 		if (real_ended && vt_now() - ended > s->a->timeout)
-			ret = complain("the live program goes on after the real one has ended");
-		rp_rest(&rest);
+			ret = rp_complain("the live program goes on after the real one has ended");
+		rp_wait_step(&rest);
 	}
-	for (since = vt_now(); !real_ended && s->real > 0; rp_rest(&rest)) {
+	for (since = vt_now(); !real_ended && s->real > 0; rp_wait_step(&rest)) {
 		if (waitpid(s->real, &status, WNOHANG) == s->real) {
 			real_ended = true;
 		} else if (ret || vt_now() - since > GRACE_NS) {
-			end_by(s->real, SIGTERM);
+			process_end_by_signal(s->real, SIGTERM);
 			return ret;
 		}
 	}
@@ -361,7 +366,7 @@ static int run_real(struct as *s)
 }
 
 /* What was recorded goes to the trace, if the real program has done anything. Returns the number of programs, or -1. */
-static int keep(struct as *s)
+static int live_session_keep_trace(struct live_session *s)
 {
 	const char *from = s->a->trace, *to = s->a->keep;
 	char there[PATH_MAX];
@@ -370,16 +375,16 @@ static int keep(struct as *s)
 	uint32_t had = s->played ? s->asked : 0;
 	int n;
 
-	if (rp_live_count(from, true, s->played ? rp_is_request : rp_is_any) <= had)
+	if (rp_live_count(from, true, s->played ? rp_line_is_request : rp_line_is_any) <= had)
 		return 0;
-	if (vt_open(&d, from, &err))
-		return complain(err.text), -1;
+	if (vt_dir_open(&d, from, &err))
+		return rp_complain(err.text), -1;
 	n = (int)d.n_progs;
-	vt_shut(&d);
+	vt_dir_close(&d);
 	snprintf(there, sizeof(there), "%s/trace", to);
 	if (!access(there, F_OK)) {
 		if (vt_append(to, from, &err) < 0)
-			return complain(err.text), -1;
+			return rp_complain(err.text), -1;
 	} else if (rename(from, to)) {
 		fprintf(stderr, "rdmaemu: replay: %s: %s\n", to, strerror(errno));
 		return -1;
@@ -387,21 +392,21 @@ static int keep(struct as *s)
 	return n;
 }
 
-static int finish(struct as *s, int ret)
+static int live_session_finish_run(struct live_session *s, int ret)
 {
 	bool differs = s->why[0];
 	int kept = 0, status;
 
-	if (s->live > 0 && !live_ended(s))
-		s->live_status = await(s->live, ret || differs ? 0 : s->a->timeout);
+	if (s->live > 0 && !live_session_live_ended(s))
+		s->live_status = rp_wait(s->live, ret || differs ? 0 : s->a->timeout);
 	if (s->live > 0 && s->live_status == NOT_NUMBER) {
-		end_by(s->live, SIGTERM);
+		process_end_by_signal(s->live, SIGTERM);
 		if (!ret && !differs)
-			ret = complain("the live program goes on after all that was recorded");
+			ret = rp_complain("the live program goes on after all that was recorded");
 	}
 	/* Nothing of a run that fails. */
 	if (s->real > 0 && !ret && !differs && !s->live_status)
-		kept = keep(s);
+		kept = live_session_keep_trace(s);
 	if (kept < 0)
 		return 2;
 	if (!ret || differs)
@@ -412,19 +417,20 @@ static int finish(struct as *s, int ret)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int play_as(const struct args *a, struct rp_world *w)
+int rp_live_session(const struct rp_args *a, struct rp_world *w)
 {
-	struct as s = { .a = a, .w = w, .live_status = NOT_NUMBER };
+	struct live_session s = { .a = a, .w = w, .live_status = NOT_NUMBER };
 	uint32_t i;
 	int ret = 0;
 
 	for (i = 0; i < w->dir.n_progs; i++)
 		s.live_listens |= a->n_as && i != a->nth[0] &&
-				  rp_count_calls(&w->dir.prog[i], rp_is_listen, NULL, NULL);
-	for (i = 0; i < a->n_as && !ret && !s.why[0] && (!i || !live_ended(&s)); i++)
-		ret = play_stage(&s, i);
+				  rp_count_calls(&w->dir.prog[i], rp_line_is_listen, NULL, NULL);
+	for (i = 0; i < a->n_as && !ret && !s.why[0] && (!i || !live_session_live_ended(&s)); i++)
+		ret = stage_play(&s, i);
 	/* A program that listens asks for nothing. */
-	if (!ret && !s.why[0] && a->real && (!a->n_as || (s.listened && !live_ended(&s))))
-		ret = run_real(&s);
-	return finish(&s, ret);
+	if (!ret && !s.why[0] && a->real &&
+	    (!a->n_as || (s.listened && !live_session_live_ended(&s))))
+		ret = live_session_run_real(&s);
+	return live_session_finish_run(&s, ret);
 }

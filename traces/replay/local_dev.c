@@ -18,7 +18,7 @@
 #undef ibv_query_port
 
 /* What is asked here is none of the program's calls, which rules of the emulator's count. */
-static void not_counted(bool on)
+static void local_dev_pause_counting(bool on)
 {
 	void (*fn)(bool) = (void (*)(bool))dlsym(RTLD_DEFAULT, "rdmaemu_not_counted");
 
@@ -27,7 +27,8 @@ static void not_counted(bool on)
 }
 
 /* The port that an address is of, as the rdma_cm says. */
-static void put_address(struct vdev_text *t, struct ibv_device **list, const struct sockaddr *sa)
+static void local_dev_add_address(struct vdev_text *t, struct ibv_device **list,
+				  const struct sockaddr *sa)
 {
 	struct sockaddr_storage at = { 0 };
 	struct rdma_cm_id *id;
@@ -45,7 +46,7 @@ static void put_address(struct vdev_text *t, struct ibv_device **list, const str
 }
 
 /* Addresses that are in no GID: of InfiniBand ports. */
-static void put_addresses(struct vdev_text *t, struct ibv_device **list)
+static void local_dev_add_addresses(struct vdev_text *t, struct ibv_device **list)
 {
 	struct ifaddrs *all, *a;
 
@@ -54,11 +55,11 @@ static void put_addresses(struct vdev_text *t, struct ibv_device **list)
 	for (a = all; a; a = a->ifa_next)
 		if (a->ifa_addr && a->ifa_flags & IFF_UP && !(a->ifa_flags & IFF_LOOPBACK) &&
 		    (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6))
-			put_address(t, list, a->ifa_addr);
+			local_dev_add_address(t, list, a->ifa_addr);
 	freeifaddrs(all);
 }
 
-static bool has_addresses(const struct vt_devices *d)
+static bool devices_have_addresses(const struct vt_devices *d)
 {
 	uint32_t i, p;
 
@@ -70,7 +71,7 @@ static bool has_addresses(const struct vt_devices *d)
 }
 
 /* Returns 0 or -errno, with @why set. */
-static int describe(const struct rp_prog *g, struct vdev_text *t, char *why, size_t cap)
+static int local_dev_describe(const struct rp_prog *g, struct vdev_text *t, char *why, size_t cap)
 {
 	static const struct vdev_api api = { .list = ibv_get_device_list,
 					     .free_list = ibv_free_device_list,
@@ -102,14 +103,14 @@ static int describe(const struct rp_prog *g, struct vdev_text *t, char *why, siz
 		snprintf(why, cap, "p%u: device %s, for the recorded %s: %s", g->p->num,
 			 ibv_get_device_name(list[i]), was->dev[i].name, strerror(-ret));
 	}
-	if (!ret && has_addresses(was))
-		put_addresses(t, list);
+	if (!ret && devices_have_addresses(was))
+		local_dev_add_addresses(t, list);
 	api.free_list(list);
 	return ret;
 }
 
 /* In a process of its own. Returns false: @why is set. */
-static bool look(struct rp_prog *g, char *why, size_t cap)
+static bool local_dev_publish(struct rp_prog *g, char *why, size_t cap)
 {
 	struct rp_seen *seen = &g->w->seen[g->nth];
 	struct vdev_text t = { .text = seen->text, .cap = sizeof(seen->text) };
@@ -117,8 +118,8 @@ static bool look(struct rp_prog *g, char *why, size_t cap)
 	struct vt_error err;
 	char *copy;
 
-	not_counted(true);
-	if (describe(g, &t, why, cap))
+	local_dev_pause_counting(true);
+	if (local_dev_describe(g, &t, why, cap))
 		return false;
 	snprintf(why, cap, "p%u: no memory", g->p->num);
 	copy = strdup(seen->text);
@@ -131,10 +132,10 @@ static bool look(struct rp_prog *g, char *why, size_t cap)
 	if (rp_map_own(g, &here))
 		return false;
 	seen->differs = g->map->differs;
-	return !seen->differs || rp_fits(g, &here, why, cap);
+	return !seen->differs || rp_devices_fit(g, &here, why, cap);
 }
 
-bool rp_here(struct rp_prog *g)
+bool rp_local_dev_check(struct rp_prog *g)
 {
 	char why[640] = "";
 	int status;
@@ -149,8 +150,8 @@ bool rp_here(struct rp_prog *g)
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (!look(g, why, sizeof(why)))
-			rp_unfit(g->w, why);
+		if (!local_dev_publish(g, why, sizeof(why)))
+			rp_fail_devices(g->w, why);
 		_exit(0);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -158,7 +159,7 @@ bool rp_here(struct rp_prog *g)
 	if (pid < 0 || status) {
 		snprintf(why, sizeof(why), "p%u: what the devices are here could not be asked",
 			 g->p->num);
-		rp_unfit(g->w, why);
+		rp_fail_devices(g->w, why);
 	}
-	return !rp_failed(g->w);
+	return !rp_is_failed(g->w);
 }

@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int complain(const char *text)
+int rp_complain(const char *text)
 {
 	fprintf(stderr, "rdmaemu: replay: %s\n", text);
 	return 2;
 }
 
-static bool number(const char *text, long max, long *v)
+static bool arg_number(const char *text, long max, long *v)
 {
 	char *end;
 
@@ -31,7 +31,7 @@ static bool number(const char *text, long max, long *v)
 }
 
 /* "0,3": what is played, one after the other; "": nothing is. */
-static bool indexes(struct args *a, const char *list)
+static bool arg_indexes(struct rp_args *a, const char *list)
 {
 	long v;
 	char *end;
@@ -48,13 +48,13 @@ static bool indexes(struct args *a, const char *list)
 }
 
 /* Whether all is there that playing against a live program takes. */
-static bool whole(const struct args *a)
+static bool args_are_whole(const struct rp_args *a)
 {
 	return a->run && a->trace && (a->n_as || a->real) &&
 	       (!a->real || (a->keep && a->episode && a->name && a->request));
 }
 
-static int parse(struct args *a, int argc, char **argv)
+static int args_parse(struct rp_args *a, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "run", required_argument, NULL, 'r' },
@@ -83,7 +83,7 @@ static int parse(struct args *a, int argc, char **argv)
 	long v;
 	int c;
 
-	*a = (struct args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
+	*a = (struct rp_args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'r':
@@ -98,25 +98,25 @@ static int parse(struct args *a, int argc, char **argv)
 		case 'p':
 			a->pace = !strcmp(optarg, "recorded");
 			if (!a->pace && strcmp(optarg, "fast") != 0)
-				return complain("--pace: expected recorded or fast");
+				return rp_complain("--pace: expected recorded or fast");
 			break;
 		case 't':
-			if (!number(optarg, 86400, &v) || !v)
-				return complain("--timeout: expected seconds, 1 to 86400");
+			if (!arg_number(optarg, 86400, &v) || !v)
+				return rp_complain("--timeout: expected seconds, 1 to 86400");
 			a->timeout = (uint64_t)v * 1000000000u;
 			break;
 		case 'P':
-			if (!number(optarg, VT_MAX_PROGS, &a->part))
-				return complain("--part: expected the index of a program");
+			if (!arg_number(optarg, VT_MAX_PROGS, &a->part))
+				return rp_complain("--part: expected the index of a program");
 			break;
 		case 's':
-			if (!number(optarg, INT_MAX, &v))
-				return complain("--share: expected a descriptor");
+			if (!arg_number(optarg, INT_MAX, &v))
+				return rp_complain("--share: expected a descriptor");
 			a->share = (int)v;
 			break;
 		case 'a':
-			if (!indexes(a, optarg))
-				return complain("--as: expected indexes of programs");
+			if (!arg_indexes(a, optarg))
+				return rp_complain("--as: expected indexes of programs");
 			break;
 		case 'l':
 			a->trace = optarg;
@@ -162,9 +162,9 @@ static int parse(struct args *a, int argc, char **argv)
 		}
 	}
 	a->live = argv + optind + 1;
-	if (argc - optind < 1 || (argc - optind > 1) != a->as || (a->as && !whole(a)) ||
+	if (argc - optind < 1 || (argc - optind > 1) != a->as || (a->as && !args_are_whole(a)) ||
 	    (a->part >= 0 && a->share < 0) || (a->run && !a->fabric))
-		return complain(
+		return rp_complain(
 			"usage: rdmaemu-replay [--pace recorded|fast] [--timeout SECONDS] [--json] "
 			"[--run RDMAEMU --fabric NAME] DIR");
 	a->dir = argv[optind];
@@ -175,20 +175,21 @@ static int parse(struct args *a, int argc, char **argv)
  * Whether a program is of an episode with several parts. Requests were held back between these (traces/replay/live_session.c), which
  * the order of calls does not tell: all of them but one would be refused.
  */
-static bool needs_live(const struct rp_world *w, uint32_t nth)
+static bool program_needs_live(const struct rp_world *w, uint32_t nth)
 {
-	const char *episode = vt_thing(&w->dir.prog[nth].about, "episode"), *other;
+	const char *episode = vt_info_get(&w->dir.prog[nth].about, "episode"), *other;
 	uint32_t i, parts = 0;
 
 	for (i = 0; episode && i < w->dir.n_progs; i++) {
-		other = vt_thing(&w->dir.prog[i].about, "episode");
-		parts += other && !strcmp(other, episode) && vt_thing(&w->dir.prog[i].about, "as");
+		other = vt_info_get(&w->dir.prog[i].about, "episode");
+		parts += other && !strcmp(other, episode) &&
+			 vt_info_get(&w->dir.prog[i].about, "as");
 	}
 	return parts > 1;
 }
 
 /* One that is not played is at its end. */
-static void leave_out(struct rp_world *w, uint32_t nth)
+static void program_leave_out(struct rp_world *w, uint32_t nth)
 {
 	uint32_t t;
 
@@ -196,7 +197,7 @@ static void leave_out(struct rp_world *w, uint32_t nth)
 		rp_slots_of(w, nth)[t].next_end = RP_DONE;
 }
 
-static int play_all(const struct args *a, struct rp_world *w)
+static int rp_play_all(const struct rp_args *a, struct rp_world *w)
 {
 	int fd = memfd_create("rdmaemu-replay", 0), status;
 	struct rp_count sum = { 0 };
@@ -205,18 +206,18 @@ static int play_all(const struct args *a, struct rp_world *w)
 	uint32_t i, left;
 
 	if (fd < 0 || ftruncate(fd, (off_t)w->share_size) || rp_world_map(w, fd, true))
-		return complain(strerror(errno));
+		return rp_complain(strerror(errno));
 	for (i = 0, left = 0; i < w->dir.n_progs; i++) {
-		if (needs_live(w, i))
-			leave_out(w, i);
+		if (program_needs_live(w, i))
+			program_leave_out(w, i);
 		else
 			left++;
 	}
 	w->share->players = left;
 	for (i = 0; i < w->dir.n_progs; i++) {
-		pid[i] = needs_live(w, i) ? 0 : start_part(a, w, i, fd);
+		pid[i] = program_needs_live(w, i) ? 0 : rp_start_part(a, w, i, fd);
 		if (pid[i] < 0)
-			gone(w, i, 2 << 8);
+			rp_program_ended(w, i, 2 << 8);
 	}
 	while (left) {
 		end = waitpid(-1, &status, 0);
@@ -226,15 +227,15 @@ static int play_all(const struct args *a, struct rp_world *w)
 			break;
 		for (i = 0; i < w->dir.n_progs; i++) {
 			if (pid[i] == end) {
-				gone(w, i, status);
+				rp_program_ended(w, i, status);
 				left--;
 			}
 		}
 	}
-	why = result_why(w);
+	why = rp_result_divergence(w);
 	if (why && __atomic_load_n(&w->share->unfit, __ATOMIC_SEQ_CST))
-		return complain(why);
-	result_take(&sum, w);
+		return rp_complain(why);
+	rp_result_add(&sum, w);
 	result_show(a, w->share->players, &sum, why, 0);
 	return why != NULL;
 }
@@ -243,32 +244,32 @@ int main(int argc, char **argv)
 {
 	static struct rp_world w;
 	struct vt_error err;
-	struct args a;
+	struct rp_args a;
 	uint32_t i;
 	char *list;
 	int ret;
 
-	if (parse(&a, argc, argv))
+	if (args_parse(&a, argc, argv))
 		return 2;
 	if ((!a.as || a.n_as || a.part >= 0) && rp_world_open(&w, a.dir, &err))
-		return complain(err.text);
+		return rp_complain(err.text);
 	w.live = a.trace;
 	w.on_devices = a.devices;
 	w.capabilities = a.capabilities;
-	if (a.ignore && (!(list = strdup(a.ignore)) || !rp_ignore(&w, list)))
-		return complain("--ignore: expected " RP_FIELDS);
-	if (a.unexpected && !rp_policy(&w, a.unexpected))
-		return complain("--unexpected: expected fail, wait or ignore");
+	if (a.ignore && (!(list = strdup(a.ignore)) || !rp_policy_ignore(&w, list)))
+		return rp_complain("--ignore: expected " RP_FIELDS);
+	if (a.unexpected && !rp_policy_set(&w, a.unexpected))
+		return rp_complain("--unexpected: expected fail, wait or ignore");
 	for (i = 0; i < a.n_as; i++)
 		if (a.nth[i] >= w.dir.n_progs)
-			return complain("--as: expected indexes of programs of the trace");
+			return rp_complain("--as: expected indexes of programs of the trace");
 	if (a.part < 0) {
-		ret = a.as ? play_as(&a, &w) : play_all(&a, &w);
+		ret = a.as ? rp_live_session(&a, &w) : rp_play_all(&a, &w);
 		return fflush(stdout) || ferror(stdout)
-			       ? complain("standard output: it could not be written")
+			       ? rp_complain("standard output: it could not be written")
 			       : ret;
 	}
 	if ((uint32_t)a.part >= w.dir.n_progs || rp_world_map(&w, a.share, false))
-		return complain("not started by rdmaemu-replay");
-	return rp_play(&w, (uint32_t)a.part, a.pace, a.timeout);
+		return rp_complain("not started by rdmaemu-replay");
+	return rp_play_program(&w, (uint32_t)a.part, a.pace, a.timeout);
 }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** struct made - the line that is made. */
-struct made {
+/** struct remap_line - the line that is made. */
+struct remap_line {
 	char *text;
 	size_t len;
 	bool full;
 };
 
-static void add(struct made *m, const char *bytes, size_t len)
+static void remap_add(struct remap_line *m, const char *bytes, size_t len)
 {
 	if (m->full || len >= VT_MAX_LINE - m->len) {
 		m->full = true;
@@ -26,7 +26,8 @@ static void add(struct made *m, const char *bytes, size_t len)
 	m->text[m->len] = '\0';
 }
 
-static __attribute__((format(printf, 2, 3))) void addf(struct made *m, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void remap_addf(struct remap_line *m, const char *fmt,
+							     ...)
 {
 	char text[128];
 	va_list ap;
@@ -35,18 +36,18 @@ static __attribute__((format(printf, 2, 3))) void addf(struct made *m, const cha
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	add(m, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	remap_add(m, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static void add_hex(struct made *m, const uint8_t *bytes, size_t n)
+static void remap_add_hex(struct remap_line *m, const uint8_t *bytes, size_t n)
 {
 	for (; n--; bytes++)
-		addf(m, "%02x", *bytes);
+		remap_addf(m, "%02x", *bytes);
 }
 
 /* What stands for it, or NULL. */
-static const struct rp_pair *find(const struct rp_map *map, enum rp_pair_kind kind,
-				  const uint8_t from[16])
+static const struct rp_pair *remap_pair_find(const struct rp_map *map, enum rp_pair_kind kind,
+					     const uint8_t from[16])
 {
 	uint32_t i;
 
@@ -56,16 +57,16 @@ static const struct rp_pair *find(const struct rp_map *map, enum rp_pair_kind ki
 	return NULL;
 }
 
-static const struct rp_pair *find_number(const struct rp_map *map, enum rp_pair_kind kind,
-					 uint64_t from)
+static const struct rp_pair *remap_pair_find_number(const struct rp_map *map,
+						    enum rp_pair_kind kind, uint64_t from)
 {
 	uint8_t raw[16] = { 0 };
 
 	memcpy(raw, &from, sizeof(from));
-	return find(map, kind, raw);
+	return remap_pair_find(map, kind, raw);
 }
 
-static uint64_t number(const struct rp_pair *p)
+static uint64_t remap_pair_number(const struct rp_pair *p)
 {
 	uint64_t v;
 
@@ -73,115 +74,117 @@ static uint64_t number(const struct rp_pair *p)
 	return v;
 }
 
-static bool is_v4(const uint8_t gid[16])
+static bool remap_gid_is_v4(const uint8_t gid[16])
 {
 	static const uint8_t head[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 	return !memcmp(gid, head, sizeof(head));
 }
 
-static void add_ip(struct made *m, const uint8_t gid[16])
+static void remap_add_ip(struct remap_line *m, const uint8_t gid[16])
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (is_v4(gid))
+	if (remap_gid_is_v4(gid))
 		inet_ntop(AF_INET, gid + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, gid, text, sizeof(text));
-	add(m, text, strlen(text));
+	remap_add(m, text, strlen(text));
 }
 
 /* ADDRESS:PORT or [ADDRESS%SCOPE]:PORT, of the same family. Returns whether it was added. */
-static bool put_address(struct made *m, const struct rp_named *w, const struct rp_pair *p)
+static bool remap_put_address(struct remap_line *m, const struct rp_named *w,
+			      const struct rp_pair *p)
 {
 	const char *percent, *end;
 	unsigned long scope;
 
-	if (is_v4(p->from) != is_v4(p->to))
+	if (remap_gid_is_v4(p->from) != remap_gid_is_v4(p->to))
 		return false;
-	add(m, w->word, w->key + 1);
-	if (is_v4(p->to)) {
-		add_ip(m, p->to);
+	remap_add(m, w->word, w->key + 1);
+	if (remap_gid_is_v4(p->to)) {
+		remap_add_ip(m, p->to);
 		end = memchr(w->value, ':', w->value_len);
 	} else {
 		percent = memchr(w->value, '%', w->value_len);
 		end = memchr(w->value, ']', w->value_len);
 		scope = percent ? strtoul(percent + 1, NULL, 10) : 0;
-		add(m, "[", 1);
-		add_ip(m, p->to);
-		addf(m, "%%%lu", scope && scope == p->from_if ? p->to_if : scope);
+		remap_add(m, "[", 1);
+		remap_add_ip(m, p->to);
+		remap_addf(m, "%%%lu", scope && scope == p->from_if ? p->to_if : scope);
 	}
-	add(m, end, (size_t)(w->value + w->value_len - end));
+	remap_add(m, end, (size_t)(w->value + w->value_len - end));
 	return true;
 }
 
-static bool put_ib(struct made *m, const struct rp_named *w, const struct rp_pair *p)
+static bool remap_put_ib(struct remap_line *m, const struct rp_named *w, const struct rp_pair *p)
 {
-	add(m, w->word, w->key + 1 + RP_IB_GID);
-	add_hex(m, p->to, sizeof(p->to));
-	add(m, w->value + RP_IB_GID + 32, w->value_len - RP_IB_GID - 32);
+	remap_add(m, w->word, w->key + 1 + RP_IB_GID);
+	remap_add_hex(m, p->to, sizeof(p->to));
+	remap_add(m, w->value + RP_IB_GID + 32, w->value_len - RP_IB_GID - 32);
 	return true;
 }
 
-static bool put_gid(struct made *m, const struct rp_map *map, const struct rp_named *w)
+static bool remap_put_gid(struct remap_line *m, const struct rp_map *map, const struct rp_named *w)
 {
 	const struct rp_pair *p;
 	uint8_t gid[16];
 
-	p = rp_gid_of(w, gid) ? find(map, RP_PAIR_GID, gid) : NULL;
+	p = rp_word_gid(w, gid) ? remap_pair_find(map, RP_PAIR_GID, gid) : NULL;
 	if (!p)
 		return false;
 	if (w->kind == RP_WORD_IP)
-		return put_address(m, w, p);
+		return remap_put_address(m, w, p);
 	if (w->kind == RP_WORD_IB)
-		return put_ib(m, w, p);
-	add(m, w->word, w->key ? w->key + 1 : 0);
+		return remap_put_ib(m, w, p);
+	remap_add(m, w->word, w->key ? w->key + 1 : 0);
 	if (w->kind == RP_WORD_GID) {
-		add_hex(m, p->to, sizeof(p->to));
+		remap_add_hex(m, p->to, sizeof(p->to));
 	} else {
-		add(m, "\"", 1);
-		add_ip(m, p->to);
-		add(m, "\"", 1);
+		remap_add(m, "\"", 1);
+		remap_add_ip(m, p->to);
+		remap_add(m, "\"", 1);
 	}
 	return true;
 }
 
 /* A device's name, or an address as text. */
-static bool put_text(struct made *m, const struct rp_map *map, const struct rp_named *w)
+static bool remap_put_text(struct remap_line *m, const struct rp_map *map, const struct rp_named *w)
 {
 	const char *name;
 	uint32_t i;
 
-	if (w->key && !rp_named_is(w, "device"))
-		return put_gid(m, map, w);
+	if (w->key && !rp_word_is(w, "device"))
+		return remap_put_gid(m, map, w);
 	for (i = 0; i < map->n_names; i++) {
 		name = map->from_name[i];
 		if (strlen(name) != w->value_len - 2 ||
 		    memcmp(name, w->value + 1, w->value_len - 2) != 0)
 			continue;
-		add(m, w->word, w->key ? w->key + 1 : 0);
-		addf(m, "\"%s\"", map->to_name[i]);
+		remap_add(m, w->word, w->key ? w->key + 1 : 0);
+		remap_addf(m, "\"%s\"", map->to_name[i]);
 		return true;
 	}
 	return false;
 }
 
-static bool put_number(struct made *m, const struct rp_map *map, const struct rp_named *w)
+static bool remap_put_number(struct remap_line *m, const struct rp_map *map,
+			     const struct rp_named *w)
 {
 	bool guid = w->kind == RP_WORD_GUID;
-	const struct rp_pair *p = find_number(map, guid ? RP_PAIR_GUID : RP_PAIR_LID,
-					      strtoull(w->value, NULL, guid ? 16 : 10));
+	const struct rp_pair *p = remap_pair_find_number(map, guid ? RP_PAIR_GUID : RP_PAIR_LID,
+							 strtoull(w->value, NULL, guid ? 16 : 10));
 
 	if (!p)
 		return false;
-	add(m, w->word, w->key + 1);
-	addf(m, guid ? "%016llx" : "%llu", (unsigned long long)number(p));
+	remap_add(m, w->word, w->key + 1);
+	remap_addf(m, guid ? "%016llx" : "%llu", (unsigned long long)remap_pair_number(p));
 	return true;
 }
 
 /* Where it is 0 now a result does not have it. @result: it is one */
-static bool put_index(struct made *m, const struct rp_map *map, const struct rp_named *w,
-		      bool result)
+static bool remap_put_index(struct remap_line *m, const struct rp_map *map,
+			    const struct rp_named *w, bool result)
 {
 	unsigned long from = strtoul(w->value, NULL, 10);
 
@@ -191,25 +194,26 @@ static bool put_index(struct made *m, const struct rp_map *map, const struct rp_
 		m->text[--m->len] = '\0'; /* nor the space before it */
 		return true;
 	}
-	add(m, w->word, w->key + 1);
-	addf(m, "%u", map->index[from]);
+	remap_add(m, w->word, w->key + 1);
+	remap_addf(m, "%u", map->index[from]);
 	return true;
 }
 
-static bool put(struct made *m, const struct rp_map *map, const struct rp_named *w, bool result)
+static bool remap_put_word(struct remap_line *m, const struct rp_map *map, const struct rp_named *w,
+			   bool result)
 {
 	switch (w->kind) {
 	case RP_WORD_TEXT:
-		return w->value_len > 2 && put_text(m, map, w);
+		return w->value_len > 2 && remap_put_text(m, map, w);
 	case RP_WORD_GID:
 	case RP_WORD_IB:
 	case RP_WORD_IP:
-		return put_gid(m, map, w);
+		return remap_put_gid(m, map, w);
 	case RP_WORD_GUID:
 	case RP_WORD_LID:
-		return put_number(m, map, w);
+		return remap_put_number(m, map, w);
 	case RP_WORD_INDEX:
-		return put_index(m, map, w, result);
+		return remap_put_index(m, map, w, result);
 	default:
 		return false;
 	}
@@ -219,7 +223,7 @@ static bool put(struct made *m, const struct rp_map *map, const struct rp_named 
 
 #define IPV4_LEN 20u /* the header, at the end of the 40 bytes */
 
-static void from_hex(uint8_t *to, const char *hex, size_t n)
+static void remap_grh_from_hex(uint8_t *to, const char *hex, size_t n)
 {
 	char two[3] = "";
 	size_t i;
@@ -230,18 +234,18 @@ static void from_hex(uint8_t *to, const char *hex, size_t n)
 	}
 }
 
-static void map_ipv4(const struct rp_map *map, uint8_t *ip)
+static void remap_grh_map_ipv4(const struct rp_map *map, uint8_t *ip)
 {
 	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff };
 	const struct rp_pair *p;
 
 	memcpy(gid + 12, ip, 4);
-	p = find(map, RP_PAIR_GID, gid);
-	if (p && is_v4(p->to))
+	p = remap_pair_find(map, RP_PAIR_GID, gid);
+	if (p && remap_gid_is_v4(p->to))
 		memcpy(ip, p->to + 12, 4);
 }
 
-static void checksum(uint8_t *h)
+static void remap_grh_checksum(uint8_t *h)
 {
 	uint32_t sum = 0, i;
 
@@ -255,7 +259,7 @@ static void checksum(uint8_t *h)
 }
 
 /* Of RoCE over IPv4 it has the IP header where its GIDs are: bytes 20 to 39. */
-static void map_grh(const struct rp_map *map, char *line)
+static void remap_map_grh(const struct rp_map *map, char *line)
 {
 	char *sgid = strstr(line, " grh.sgid="), *dgid = strstr(line, " grh.dgid="), two[3];
 	char *version = strstr(line, " grh.version_tclass_flow=");
@@ -266,13 +270,13 @@ static void map_grh(const struct rp_map *map, char *line)
 	    strspn(sgid + 10, "0123456789abcdef") != 32 ||
 	    strspn(dgid + 10, "0123456789abcdef") != 32)
 		return;
-	from_hex(h, sgid + 10 + 24, 4);
-	from_hex(h + 4, dgid + 10, 16);
+	remap_grh_from_hex(h, sgid + 10 + 24, 4);
+	remap_grh_from_hex(h + 4, dgid + 10, 16);
 	if (h[0] != 0x45)
 		return;
-	map_ipv4(map, h + 12);
-	map_ipv4(map, h + 16);
-	checksum(h);
+	remap_grh_map_ipv4(map, h + 12);
+	remap_grh_map_ipv4(map, h + 16);
+	remap_grh_checksum(h);
 	for (i = 0; i < IPV4_LEN; i++) {
 		snprintf(two, sizeof(two), "%02x", h[i]);
 		memcpy(i < 4 ? sgid + 10 + 24 + 2 * i : dgid + 10 + 2 * (i - 4), two, 2);
@@ -281,13 +285,13 @@ static void map_grh(const struct rp_map *map, char *line)
 
 /* --- the line ----------------------------------------------------------------------------------- */
 
-const char *rp_mapped(struct rp_thread *t, const char *line, size_t *len)
+const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len)
 {
 	const struct rp_map *map = t->prog->map;
-	bool query = rp_is_query_gid(line), result = false;
+	bool query = rp_line_is_query_gid(line), result = false;
 	const char *at = line;
 	struct rp_named w;
-	struct made m = { .text = t->mapped };
+	struct remap_line m = { .text = t->mapped };
 
 	if (!map)
 		return line;
@@ -296,17 +300,17 @@ const char *rp_mapped(struct rp_thread *t, const char *line, size_t *len)
 	if (!m.text)
 		return NULL;
 	m.text[0] = '\0';
-	while (rp_named_next(&at, &w, query)) {
+	while (rp_word_next(&at, &w, query)) {
 		if (m.len)
-			add(&m, " ", 1);
-		if (!put(&m, map, &w, result))
-			add(&m, w.word, w.len);
+			remap_add(&m, " ", 1);
+		if (!remap_put_word(&m, map, &w, result))
+			remap_add(&m, w.word, w.len);
 		result |= w.len == 1 && *w.word == '=';
 	}
 	if (m.full)
 		return NULL;
 	if (strstr(line, "_from_wc "))
-		map_grh(map, m.text);
+		remap_map_grh(map, m.text);
 	*len = m.len;
 	return m.text;
 }

@@ -19,7 +19,7 @@
 #define YIELD_FIRST 64u
 #define SETTLE_NS   5000000000ULL
 
-static int by_addr(const void *a, const void *b)
+static int region_compare(const void *a, const void *b)
 {
 	const struct rp_region *x = a, *y = b;
 
@@ -27,7 +27,7 @@ static int by_addr(const void *a, const void *b)
 }
 
 /* Joins regions that overlap or touch. */
-static size_t join(struct rp_region *r, size_t n)
+static size_t regions_join(struct rp_region *r, size_t n)
 {
 	size_t i, to = 0;
 	uint64_t end;
@@ -42,7 +42,7 @@ static size_t join(struct rp_region *r, size_t n)
 	return n ? to + 1 : 0;
 }
 
-static int map(struct rp_region *r)
+static int region_map(struct rp_region *r)
 {
 	const int prot = PROT_READ | PROT_WRITE,
 		  flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -58,7 +58,7 @@ static int map(struct rp_region *r)
 }
 
 /* Returns 0, or -ENOMEM. */
-static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
+static int regions_add(struct rp_prog *g, uint64_t addr, uint64_t len)
 {
 	uint64_t start = addr & ~(uint64_t)(PAGE - 1), end = addr + len + PAGE - 1;
 	struct rp_region *more;
@@ -67,8 +67,8 @@ static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
 		return 0;
 	/* Work requests name the same memory again and again. */
 	if (g->n_regions >= JOIN_FROM && !(g->n_regions & (g->n_regions - 1))) {
-		rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
-		g->n_regions = join(g->region, g->n_regions);
+		rp_sort_array(g->region, g->n_regions, sizeof(*g->region), region_compare);
+		g->n_regions = regions_join(g->region, g->n_regions);
 	}
 	/* A power of two: there is no room. */
 	if (!(g->n_regions & (g->n_regions - 1))) {
@@ -86,7 +86,7 @@ static int add(struct rp_prog *g, uint64_t addr, uint64_t len)
 }
 
 /* The memory that a recorded call registered. */
-static int add_registered(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed)
+static int regions_add_mr(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
 	struct vcall_env env = { 0 };
@@ -102,22 +102,23 @@ static int add_registered(struct rp_prog *g, const struct vt_rec *rec, struct vc
 		return 0;
 	switch (parsed->call) {
 	case VCALL_ibv_reg_mr:
-		ord = rp_subject(line, VOBJ_MR, " = ");
+		ord = rp_line_object(line, VOBJ_MR, " = ");
 		if (ord && !a[1] && a[2] == SIZE_MAX)
 			g->mr[ord].implicit = true;
 		/* Fall through */
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
-		return strstr(line + parsed->out, "mr") ? add(g, a[1], a[2]) : 0;
+		return strstr(line + parsed->out, "mr") ? regions_add(g, a[1], a[2]) : 0;
 	case VCALL_ibv_rereg_mr:
-		return a[1] & IBV_REREG_MR_CHANGE_TRANSLATION ? add(g, a[3], a[4]) : 0;
+		return a[1] & IBV_REREG_MR_CHANGE_TRANSLATION ? regions_add(g, a[3], a[4]) : 0;
 	default:
 		return 0;
 	}
 }
 
 /* What a work request names by a region that is all of the address space. */
-static int add_named(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+static int regions_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec,
+			  const struct vt_wr *wr)
 {
 	struct rp_prog *g = arg;
 	const struct rp_world *w = g->w;
@@ -132,15 +133,15 @@ static int add_named(void *arg, uint32_t prog, const struct vt_rec *rec, const s
 	for (i = 0; i < wr->n_sge && !ret; i++) {
 		len += sge[i].len;
 		if (prog == g->nth && sge[i].mr < g->n_obj[VOBJ_MR] && g->mr[sge[i].mr].implicit)
-			ret = add(g, sge[i].addr, sge[i].len);
+			ret = regions_add(g, sge[i].addr, sge[i].len);
 	}
-	n = wr->rkey ? rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin) : NULL;
+	n = wr->rkey ? rp_num_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin) : NULL;
 	if (ret || !n || n->prog != g->nth || n->kind != RP_MR || !g->mr[n->ord].implicit)
 		return ret;
-	return add(g, wr->remote_addr, len);
+	return regions_add(g, wr->remote_addr, len);
 }
 
-static int gather(struct rp_prog *g)
+static int regions_gather(struct rp_prog *g)
 {
 	struct vcall_parsed *parsed = malloc(sizeof(*parsed));
 	bool implicit = false;
@@ -149,31 +150,31 @@ static int gather(struct rp_prog *g)
 	uint32_t i;
 	int ret = parsed ? 0 : -ENOMEM;
 
-	while (!ret && (rec = vt_next(g->p, &off)))
+	while (!ret && (rec = vt_rec_next(g->p, &off)))
 		if (rec->kind == VT_CALL)
-			ret = add_registered(g, rec, parsed);
+			ret = regions_add_mr(g, rec, parsed);
 	free(parsed);
 	for (i = 1; i < g->n_obj[VOBJ_MR]; i++)
 		implicit |= g->mr[i].implicit;
-	return !ret && implicit ? rp_each_wr(g->w, add_named, g) : ret;
+	return !ret && implicit ? rp_for_each_wr(g->w, regions_add_wr, g) : ret;
 }
 
 int rp_memory_init(struct rp_prog *g, struct vt_error *err)
 {
 	uint64_t sum = 0;
 	size_t i;
-	int ret = gather(g);
+	int ret = regions_gather(g);
 
 	if (ret) {
 		snprintf(err->text, sizeof(err->text), "p%u: too many MRs for the memory here",
 			 g->p->num);
 		return ret;
 	}
-	rp_sort(g->region, g->n_regions, sizeof(*g->region), by_addr);
-	g->n_regions = join(g->region, g->n_regions);
+	rp_sort_array(g->region, g->n_regions, sizeof(*g->region), region_compare);
+	g->n_regions = regions_join(g->region, g->n_regions);
 	for (i = 0; i < g->n_regions && !ret; i++) {
 		sum += g->region[i].len;
-		ret = sum > MAX_MEMORY ? -ENOMEM : map(&g->region[i]);
+		ret = sum > MAX_MEMORY ? -ENOMEM : region_map(&g->region[i]);
 	}
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "p%u: %llu bytes of registered memory: %s",
@@ -181,7 +182,7 @@ int rp_memory_init(struct rp_prog *g, struct vt_error *err)
 	return ret;
 }
 
-uint64_t rp_nowhere(uint64_t addr)
+uint64_t rp_addr_unreadable(uint64_t addr)
 {
 	static uint64_t page;
 	void *at;
@@ -193,7 +194,7 @@ uint64_t rp_nowhere(uint64_t addr)
 	return page + (addr & (PAGE - 1));
 }
 
-static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
+static const struct rp_region *region_find(const struct rp_prog *g, uint64_t addr)
 {
 	size_t low = 0, high = g->n_regions, mid;
 
@@ -210,7 +211,7 @@ static const struct rp_region *region_of(const struct rp_prog *g, uint64_t addr)
 }
 
 /* Whether memory here is that of a region. */
-static bool region_at(const struct rp_prog *g, const uint8_t *host, uint64_t len)
+static bool region_has_host(const struct rp_prog *g, const uint8_t *host, uint64_t len)
 {
 	size_t i;
 
@@ -225,7 +226,7 @@ static bool region_at(const struct rp_prog *g, const uint8_t *host, uint64_t len
 }
 
 /* The recorded address of memory here. */
-static uint64_t recorded_at(const struct rp_prog *g, const uint8_t *at)
+static uint64_t region_recorded_addr(const struct rp_prog *g, const uint8_t *at)
 {
 	size_t i;
 
@@ -238,15 +239,15 @@ static uint64_t recorded_at(const struct rp_prog *g, const uint8_t *at)
 	return 0;
 }
 
-uint64_t rp_moved(const struct rp_prog *g, uint64_t addr)
+uint64_t rp_addr_map(const struct rp_prog *g, uint64_t addr)
 {
-	const struct rp_region *r = region_of(g, addr);
+	const struct rp_region *r = region_find(g, addr);
 
 	return r ? addr + (uint64_t)r->delta : addr;
 }
 
 /* The record has what lay there when it was registered, as far as it was not zero. */
-static void clear(uint8_t *at, uint64_t len)
+static void mem_clear(uint8_t *at, uint64_t len)
 {
 	uint8_t *from = (uint8_t *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
 	uint8_t *to = (uint8_t *)(((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1));
@@ -259,7 +260,7 @@ static void clear(uint8_t *at, uint64_t len)
 	memset(to, 0, (size_t)(at + len - to));
 }
 
-void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
+void rp_mr_bind(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
 		int64_t delta)
 {
 	struct rp_mr *mr;
@@ -272,18 +273,18 @@ void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	mr->len = len;
 	mr->grh = false;
 	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
-	mr->host = host && len && region_at(g, host, len) ? host : NULL;
+	mr->host = host && len && region_has_host(g, host, len) ? host : NULL;
 	g->w->made[g->nth][RP_MR][ord].delta = delta;
 	if (!mr->host || !g->w->full)
 		return;
 	/* What has been received there goes. */
-	rp_place_written(g, recorded_at(g, host), len);
-	clear(host, len);
-	rp_twins_find(g, mr);
+	rp_place_written(g, region_recorded_addr(g, host), len);
+	mem_clear(host, len);
+	rp_shadow_find_twins(g, mr);
 	mr->shadow = rp_shadow_new(g, len);
 }
 
-void rp_mr_gone(struct rp_prog *g, uint32_t ord)
+void rp_mr_unbind(struct rp_prog *g, uint32_t ord)
 {
 	if (!ord || ord >= g->n_obj[VOBJ_MR])
 		return;
@@ -291,7 +292,7 @@ void rp_mr_gone(struct rp_prog *g, uint32_t ord)
 	g->mr[ord].twin = false;
 }
 
-uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
+uint8_t *rp_mr_at(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len)
 {
 	const struct rp_region *r;
 	const struct rp_mr *m;
@@ -300,7 +301,7 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 		return NULL;
 	m = &g->mr[mr];
 	if (m->implicit && !m->host) {
-		r = region_of(g, addr);
+		r = region_find(g, addr);
 		return r && len <= r->len - (addr - r->addr)
 			       ? (uint8_t *)(uintptr_t)(addr + (uint64_t)r->delta)
 			       : NULL;
@@ -315,15 +316,15 @@ uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
  * Whether the record knows these bytes, and this run's differ from them only where something lands and the record has
  * what was there at first: the program may have put that back. A live program may send anything: what it leaves counts.
  */
-static bool put_back(const struct rp_prog *g, const struct vt_mem *mem)
+static bool mem_was_restored(const struct rp_prog *g, const struct vt_mem *mem)
 {
 	const struct rp_mr *mr = &g->mr[mem->mr];
 
 	return mr->shadow && !g->w->live && !mem->off && mem->len == mr->len &&
-	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_only_landed(g, mem->mr);
+	       vt_crc(0, mr->shadow, mr->len) == mem->crc && rp_mr_differs_in_targets(g, mem->mr);
 }
 
-static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
+static bool mem_check_final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	uint64_t since = vt_now();
@@ -333,15 +334,15 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
 
 	__atomic_add_fetch(&t->prog->w->share->count.mems, 1, __ATOMIC_RELAXED);
 	crc = vt_crc(0, at, mem->len);
-	if (crc != mem->crc && put_back(t->prog, mem))
+	if (crc != mem->crc && mem_was_restored(t->prog, mem))
 		return true;
 	/* What came last may still be on its way: nobody has polled for it. */
 	for (; crc != mem->crc; crc = vt_crc(0, at, mem->len)) {
-		if (rp_failed(t->prog->w))
+		if (rp_is_failed(t->prog->w))
 			return false;
 		if (vt_now() - since > SETTLE_NS)
 			break;
-		rp_rest(&n);
+		rp_wait_step(&n);
 	}
 	if (crc == mem->crc)
 		return true;
@@ -355,11 +356,11 @@ static bool final(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *
  * A word that changes before the first of them is written by the program, too: it is not compared any more. To
  * fill all of a region before is only how it begins.
  */
-static const struct rp_word *by_atomics(struct rp_prog *g, const struct vt_rec *rec, uint64_t off,
-					bool changed)
+static const struct rp_word *mem_settled_word(struct rp_prog *g, const struct vt_rec *rec,
+					      uint64_t off, bool changed)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
-	struct rp_word *word = rp_word_at(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
+	struct rp_word *word = rp_word_find(g->w, g->nth, mem->mr, g->mr[mem->mr].base + off);
 
 	if (word && changed && word->first > rec->begin && mem->len < g->mr[mem->mr].len)
 		word->settled = UINT64_MAX;
@@ -371,8 +372,8 @@ static const struct rp_word *by_atomics(struct rp_prog *g, const struct vt_rec *
  * then it has changed here as well. Asked of words that only atomics change: other memory may have been
  * changed by a peer and by the program since the record looked last.
  */
-static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
-		      const uint8_t *bytes)
+static bool mem_check_changed(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
+			      const uint8_t *bytes)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *was = t->prog->mr[mem->mr].shadow + mem->off;
@@ -382,7 +383,7 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 	uint64_t i, k = 0, off;
 
 	for (i = 0; i < mem->len; i++) {
-		word = by_atomics(t->prog, rec, mem->off + i, bytes[i] != was[i]);
+		word = mem_settled_word(t->prog, rec, mem->off + i, bytes[i] != was[i]);
 		if (!word || differs)
 			continue;
 		differs = at[i] != bytes[i] && (word->sums || at[i] != was[i]);
@@ -398,17 +399,17 @@ static bool explained(struct rp_thread *t, const struct vt_rec *rec, const uint8
 }
 
 /* What is neither as it was nor as it will be has been received here already, and is about to go. With the lock. */
-static void written(struct rp_prog *g, const struct vt_mem *mem, const uint8_t *at,
-		    const uint8_t *bytes)
+static void mem_note_overwrite(struct rp_prog *g, const struct vt_mem *mem, const uint8_t *at,
+			       const uint8_t *bytes)
 {
 	const uint8_t *was = g->mr[mem->mr].shadow;
 
 	if (!memcmp(at, bytes, mem->len) || (was && !memcmp(at, was + mem->off, mem->len)))
 		return;
-	rp_place_written(g, recorded_at(g, at), mem->len);
+	rp_place_written(g, region_recorded_addr(g, at), mem->len);
 }
 
-bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_mem(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
 	const uint8_t *bytes = vt_mem_bytes(rec);
@@ -416,27 +417,27 @@ bool rp_mem(struct rp_thread *t, const struct vt_rec *rec)
 	uint8_t *at;
 
 	if (!mem->mr || mem->mr >= g->n_obj[VOBJ_MR])
-		return rp_trouble(t, rec, "memory of mr%u, which is not in the trace", mem->mr);
-	at = rp_at_mr(g, mem->mr, g->mr[mem->mr].base + mem->off, mem->len);
+		return rp_fail_rec(t, rec, "memory of mr%u, which is not in the trace", mem->mr);
+	at = rp_mr_at(g, mem->mr, g->mr[mem->mr].base + mem->off, mem->len);
 	if (!at)
 		return !g->mr[mem->mr].host ||
-		       rp_trouble(t, rec, "memory beyond the end of mr%u", mem->mr);
+		       rp_fail_rec(t, rec, "memory beyond the end of mr%u", mem->mr);
 	if (mem->what == VT_MEM_FINAL)
-		return !g->w->full || g->w->ignore_memory || rp_has_grh(g, mem->mr) ||
+		return !g->w->full || g->w->ignore_memory || rp_mr_has_grh(g, mem->mr) ||
 		       __atomic_load_n(&g->w->share->count.unexpected, __ATOMIC_RELAXED) ||
-		       final(t, rec, at);
+		       mem_check_final(t, rec, at);
 	if (!bytes)
 		return true;
 	if (mem->what == VT_MEM_CHANGED && g->mr[mem->mr].shadow && !g->w->ignore_memory &&
-	    !explained(t, rec, at, bytes))
+	    !mem_check_changed(t, rec, at, bytes))
 		return false;
 	pthread_mutex_lock(&g->lock);
-	written(g, mem, at, bytes);
+	mem_note_overwrite(g, mem, at, bytes);
 	if (g->mr[mem->mr].shadow)
 		memcpy(g->mr[mem->mr].shadow + mem->off, bytes, mem->len);
-	rp_twins_tell(g, mem->mr, at, bytes, mem->len);
+	rp_shadow_update_twins(g, mem->mr, at, bytes, mem->len);
 	if (g->mr[mem->mr].shadow && mem->what == VT_MEM_FIRST)
-		memcpy(rp_mr_first(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
+		memcpy(rp_mr_first_bytes(&g->mr[mem->mr]) + mem->off, bytes, mem->len);
 	pthread_mutex_unlock(&g->lock);
 	rp_words_put(g->w, g->nth, rec, g->mr[mem->mr].base + mem->off, at);
 	return true;

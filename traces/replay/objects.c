@@ -11,13 +11,13 @@
  * A program may poll an extended CQ by ibv_poll_cq() as well: each one is drained as it was polled in the record, at
  * first as it is to be polled first.
  */
-static void learn_polls(struct rp_prog *g)
+static void objects_learn_polls(struct rp_prog *g)
 {
 	const struct vt_poll *poll;
 	const struct vt_rec *rec;
 	uint64_t off = 0;
 
-	while ((rec = vt_next(g->p, &off))) {
+	while ((rec = vt_rec_next(g->p, &off))) {
 		if (rec->kind != VT_POLL)
 			continue;
 		poll = VT_BODY(vt_poll, rec);
@@ -51,7 +51,7 @@ int rp_objects_init(struct rp_prog *g)
 		g->rq[i].last = &g->rq[i].first;
 	for (i = 0; i < g->n_obj[VOBJ_SRQ]; i++)
 		g->srq[i].last = &g->srq[i].first;
-	learn_polls(g);
+	objects_learn_polls(g);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord)
 	return ord < g->n_obj[kind] ? __atomic_load_n(&g->obj[kind][ord], __ATOMIC_ACQUIRE) : NULL;
 }
 
-uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn)
+uint32_t rp_qp_find(struct rp_prog *g, uint32_t qpn)
 {
 	struct rp_made *made = g->w->made[g->nth][RP_QP];
 	uint32_t i;
@@ -72,24 +72,25 @@ uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn)
 	return 0;
 }
 
-static void *find(void *arg, enum vobj kind, uint32_t ord)
+static void *objects_env_find(void *arg, enum vobj kind, uint32_t ord)
 {
 	return rp_obj(((struct rp_thread *)arg)->prog, kind, ord);
 }
 
-static void publish(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uint32_t num,
-		    uint32_t lkey)
+static void made_publish(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uint32_t num,
+			 uint32_t lkey)
 {
 	g->w->made[g->nth][kind][ord].lkey = lkey;
 	__atomic_store_n(&g->w->made[g->nth][kind][ord].num, num, __ATOMIC_RELEASE);
 }
 
-static void publish_handle(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord, uint32_t handle)
+static void made_publish_handle(struct rp_prog *g, enum rp_made_kind kind, uint32_t ord,
+				uint32_t handle)
 {
 	__atomic_store_n(&g->w->made[g->nth][kind][ord].handle, handle, __ATOMIC_RELEASE);
 }
 
-static void bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
+static void objects_env_bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
 {
 	struct rp_cq *c = &g->cq[ord];
 
@@ -102,7 +103,7 @@ static void bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *cq)
 	c->last = &c->first;
 }
 
-static void bind_obj(void *arg, enum vobj kind, uint32_t ord, void *obj)
+static void objects_env_bind(void *arg, enum vobj kind, uint32_t ord, void *obj)
 {
 	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
 	struct ibv_qp *qp = obj;
@@ -115,26 +116,26 @@ static void bind_obj(void *arg, enum vobj kind, uint32_t ord, void *obj)
 		for (i = 1; qp->srq && i < g->n_obj[VOBJ_SRQ]; i++)
 			if (rp_obj(g, VOBJ_SRQ, i) == qp->srq)
 				g->qp_srq[ord] = i;
-		publish(g, RP_QP, ord, qp->qp_num, 0);
+		made_publish(g, RP_QP, ord, qp->qp_num, 0);
 	} else if (kind == VOBJ_MR) {
-		publish_handle(g, RP_MR, ord, mr->handle);
-		publish(g, RP_MR, ord, mr->rkey, mr->lkey);
+		made_publish_handle(g, RP_MR, ord, mr->handle);
+		made_publish(g, RP_MR, ord, mr->rkey, mr->lkey);
 	} else if (kind == VOBJ_MW) {
-		publish(g, RP_MW, ord, ((struct ibv_mw *)obj)->rkey, 0);
+		made_publish(g, RP_MW, ord, ((struct ibv_mw *)obj)->rkey, 0);
 	} else if (kind == VOBJ_PD) {
-		publish_handle(g, RP_PD, ord, ((struct ibv_pd *)obj)->handle);
+		made_publish_handle(g, RP_PD, ord, ((struct ibv_pd *)obj)->handle);
 	} else if (kind == VOBJ_DM) {
-		publish_handle(g, RP_DM, ord, ((struct ibv_dm *)obj)->handle);
+		made_publish_handle(g, RP_DM, ord, ((struct ibv_dm *)obj)->handle);
 	} else if (kind == VOBJ_CTX) {
-		publish(g, RP_CTX, ord, (uint32_t)((struct ibv_context *)obj)->cmd_fd + 1, 0);
+		made_publish(g, RP_CTX, ord, (uint32_t)((struct ibv_context *)obj)->cmd_fd + 1, 0);
 	} else if (kind == VOBJ_CQ) {
-		bind_cq(g, ord, obj);
+		objects_env_bind_cq(g, ord, obj);
 	}
 	__atomic_store_n(&g->obj[kind][ord], obj, __ATOMIC_RELEASE);
 }
 
 /* The ordinal that an object has got from bind(): the latest, since addresses are used again. */
-static uint32_t name(void *arg, enum vobj kind, const void *obj, bool fresh)
+static uint32_t objects_env_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 {
 	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
 	uint32_t i;
@@ -146,7 +147,7 @@ static uint32_t name(void *arg, enum vobj kind, const void *obj, bool fresh)
 	return 0;
 }
 
-static struct ibv_device *device(void *arg, const char *text)
+static struct ibv_device *objects_env_device(void *arg, const char *text)
 {
 	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
 	uint32_t i;
@@ -158,35 +159,35 @@ static struct ibv_device *device(void *arg, const char *text)
 }
 
 /* A recorded value as it is in this run. */
-static uint64_t fact(void *arg, uint32_t kind, uint64_t value)
+static uint64_t objects_env_fact(void *arg, uint32_t kind, uint64_t value)
 {
 	struct rp_thread *t = arg;
 	int64_t delta;
 
 	switch (kind) {
 	case VFACT_ADDR:
-		return rp_moved(t->prog, value);
+		return rp_addr_map(t->prog, value);
 	case VFACT_KEY:
-		return rp_key(t->prog, (uint32_t)value, t->when, &delta);
+		return rp_key_map(t->prog, (uint32_t)value, t->when, &delta);
 	case VFACT_QPN:
-		return rp_qpn(t->prog, (uint32_t)value, t->when);
+		return rp_qpn_map(t->prog, (uint32_t)value, t->when);
 	case VFACT_HANDLE:
-		return rp_handle(t->prog,
-				 t->parsed.call == VCALL_ibv_import_pd	 ? RP_PD
-				 : t->parsed.call == VCALL_ibv_import_mr ? RP_MR
-									 : RP_DM,
-				 (uint32_t)value, t->when);
+		return rp_handle_map(t->prog,
+				     t->parsed.call == VCALL_ibv_import_pd   ? RP_PD
+				     : t->parsed.call == VCALL_ibv_import_mr ? RP_MR
+									     : RP_DM,
+				     (uint32_t)value, t->when);
 	case VFACT_FD:
-		return rp_file(t->prog, value, t->when);
+		return rp_file_fd(t->prog, value, t->when);
 	default:
 		return value;
 	}
 }
 
-uint16_t rp_port(const struct rp_thread *t, uint16_t value)
+uint16_t rp_port_map(const struct rp_thread *t, uint16_t value)
 {
 	const struct rp_world *w = t->prog->w;
-	const struct rp_num *n = rp_world_find(w->port, w->n_port, value, ~0u, t->when);
+	const struct rp_num *n = rp_num_find(w->port, w->n_port, value, ~0u, t->when);
 	uint32_t now = 0;
 
 	if (n)
@@ -194,66 +195,67 @@ uint16_t rp_port(const struct rp_thread *t, uint16_t value)
 	return now ? (uint16_t)now : value;
 }
 
-static uint16_t port(void *arg, uint16_t value)
+static uint16_t objects_env_port(void *arg, uint16_t value)
 {
-	return rp_port(arg, value);
+	return rp_port_map(arg, value);
 }
 
-void rp_port_made(struct rp_prog *g, uint32_t id)
+void rp_port_publish(struct rp_prog *g, uint32_t id)
 {
 	struct rdma_cm_id *obj = rp_obj(g, VOBJ_ID, id);
 
 	if (obj)
-		publish(g, RP_PORT, id, ntohs(rdma_get_src_port(obj)), 0);
+		made_publish(g, RP_PORT, id, ntohs(rdma_get_src_port(obj)), 0);
 }
 
 struct vcall_env rp_env(struct rp_thread *t)
 {
 	return (struct vcall_env){ .arg = t,
-				   .name = name,
-				   .find = find,
-				   .bind = bind_obj,
-				   .device = device,
-				   .fact = fact,
-				   .port = port };
+				   .name = objects_env_name,
+				   .find = objects_env_find,
+				   .bind = objects_env_bind,
+				   .device = objects_env_device,
+				   .fact = objects_env_fact,
+				   .port = objects_env_port };
 }
 
 /* This run's key or number of an object; of a live program's when it is needed first. */
-static uint32_t now_of(const struct rp_prog *g, const struct rp_num *n)
+static uint32_t made_current(const struct rp_prog *g, const struct rp_num *n)
 {
 	uint32_t now = __atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE);
 
-	return now || !g->w->live || n->prog == g->nth ? now : rp_live_num(g, n);
+	return now || !g->w->live || n->prog == g->nth ? now : rp_live_find_num(g, n);
 }
 
-uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta)
+uint32_t rp_key_map(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta)
 {
-	const struct rp_num *n = rp_world_find(g->w->key, g->w->n_key, key, ~0u, when);
+	const struct rp_num *n = rp_num_find(g->w->key, g->w->n_key, key, ~0u, when);
 	const struct rp_made *made;
 	uint32_t now;
 
 	*delta = 0;
 	/* Consumers choose the low byte of some keys. */
 	if (!n)
-		n = rp_world_find(g->w->key, g->w->n_key, key, ~0xffu, when);
+		n = rp_num_find(g->w->key, g->w->n_key, key, ~0xffu, when);
 	if (!n)
 		return key;
 	made = &g->w->made[n->prog][n->kind][n->ord];
-	now = now_of(g, n);
+	now = made_current(g, n);
 	*delta = made->delta;
 	if (n->lkey)
 		return made->lkey;
 	return (now & ~0xffu) | ((now + key - n->num) & 0xffu);
 }
 
-uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when)
+uint32_t rp_qpn_map(const struct rp_prog *g, uint32_t qpn, uint64_t when)
 {
-	const struct rp_num *n = rp_world_find(g->w->qpn, g->w->n_qpn, qpn, ~0u, when);
+	const struct rp_num *n = rp_num_find(g->w->qpn, g->w->n_qpn, qpn, ~0u, when);
 
-	return n ? now_of(g, n) : qpn;
+	return n ? made_current(g, n) : qpn;
 }
 
-uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle, uint64_t when)
+uint32_t rp_handle_map(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle,
+		       uint64_t when)
 {
 	const struct rp_num *best = NULL;
 	size_t i;

@@ -29,7 +29,7 @@
 int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	uint32_t i, n = w->n_obj[prog][VOBJ_QP];
 
 	if (!w->failed_at[prog])
@@ -42,7 +42,7 @@ int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec
 	return 0;
 }
 
-static bool takes_away(const struct vt_program *p, const struct vt_rec *rec)
+static bool rec_takes_away(const struct vt_program *p, const struct vt_rec *rec)
 {
 	static const char *const calls[] = { "ibv_destroy_",  "ibv_dereg_",	"ibv_rereg_",
 					     "ibv_dealloc_",  "ibv_close_",	"rdma_destroy_",
@@ -61,8 +61,8 @@ static bool takes_away(const struct vt_program *p, const struct vt_rec *rec)
 		strstr(line, " attr.qp_state=IBV_QPS_RESET"));
 }
 
-static bool went_well(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
-		      uint64_t since)
+static bool post_went_well(const struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
+			   uint64_t since)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 
@@ -70,10 +70,10 @@ static bool went_well(const struct rp_world *w, uint32_t prog, const struct vt_r
 	       (!w->failed_at[prog] || w->failed_at[prog][post->obj] <= since);
 }
 
-static bool all_well(const struct vt_rec *rec)
+static bool poll_went_well(const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	uint32_t i;
 
 	for (i = 0; i < poll->n; i++)
@@ -83,7 +83,8 @@ static bool all_well(const struct vt_rec *rec)
 }
 
 /* Whether a record may be of before the call that takes away took effect. */
-static bool in_time(const struct rp_slot *s, const struct vt_rec *rec, const struct vt_rec *taking)
+static bool rec_is_in_time(const struct rp_slot *s, const struct vt_rec *rec,
+			   const struct vt_rec *taking)
 {
 	if (taking->kind == VT_END)
 		return rec->t_begin < taking->t_end + GONE_NS;
@@ -91,19 +92,19 @@ static bool in_time(const struct rp_slot *s, const struct vt_rec *rec, const str
 }
 
 /* The number by which the last such post of that thread ended, or 0. */
-static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
-			   const struct vt_rec *taking)
+static uint64_t slot_posts_until(const struct rp_world *w, const struct rp_slot *s,
+				 const struct vt_rec *taking)
 {
 	const struct vt_program *p = &w->dir.prog[s->prog];
 	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
 	const struct vt_rec *rec;
 
-	while ((rec = vt_next(p, &off)) && in_time(s, rec, taking)) {
+	while ((rec = vt_rec_next(p, &off)) && rec_is_in_time(s, rec, taking)) {
 		if (rec->thread != s->thread)
 			continue;
-		if (vt_is_send(rec->kind) && went_well(w, s->prog, rec, taking->begin))
+		if (vt_is_send(rec->kind) && post_went_well(w, s->prog, rec, taking->begin))
 			until = rec->end;
-		else if (rec->kind == VT_POLL && all_well(rec))
+		else if (rec->kind == VT_POLL && poll_went_well(rec))
 			until = until && taking->kind == VT_END ? rec->end : until;
 		else if (rec->kind == VT_CALL || rec->kind == VT_CQ_EVENT || rec->kind == VT_POLL)
 			break;
@@ -112,17 +113,17 @@ static uint64_t goes_first(const struct rp_world *w, const struct rp_slot *s,
 }
 
 /* Wait until that thread has done so much. Returns false: it takes too long. */
-static bool let_pass(const struct rp_world *w, const struct rp_slot *s, uint64_t until,
-		     uint64_t *since)
+static bool slot_wait_until(const struct rp_world *w, const struct rp_slot *s, uint64_t until,
+			    uint64_t *since)
 {
 	unsigned int rest = 0;
 
-	while (__atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until && !rp_failed(w)) {
+	while (__atomic_load_n(&s->next_end, __ATOMIC_SEQ_CST) <= until && !rp_is_failed(w)) {
 		if (!*since)
 			*since = vt_now();
 		else if (vt_now() - *since > COURTESY_NS)
 			return false;
-		rp_rest(&rest);
+		rp_wait_step(&rest);
 	}
 	return true;
 }
@@ -141,8 +142,8 @@ static const struct forgets {
 };
 
 /* The word behind @arg in a call of that name, and its length; NULL: it is none. */
-static const char *word_of(const struct vt_program *p, const struct vt_rec *rec, const char *call,
-			   const char *arg, size_t *len)
+static const char *call_word(const struct vt_program *p, const struct vt_rec *rec, const char *call,
+			     const char *arg, size_t *len)
 {
 	const char *line, *word;
 
@@ -160,18 +161,18 @@ static const char *word_of(const struct vt_program *p, const struct vt_rec *rec,
 }
 
 /* The number by which the last call of that thread ended that took an event about the object, or 0. */
-static uint64_t takes_first(const struct vt_program *p, const struct rp_slot *s,
-			    const struct forgets *f, const struct vt_rec *rec)
+static uint64_t slot_takes_until(const struct vt_program *p, const struct rp_slot *s,
+				 const struct forgets *f, const struct vt_rec *rec)
 {
 	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED), until = 0;
 	size_t len, other_len;
-	const char *object = word_of(p, rec, f->call, f->object, &len), *other;
+	const char *object = call_word(p, rec, f->call, f->object, &len), *other;
 	const struct vt_rec *at;
 
-	while (object && (at = vt_next(p, &off)) && at->begin < rec->end) {
+	while (object && (at = vt_rec_next(p, &off)) && at->begin < rec->end) {
 		if (at->thread != s->thread || at->end > rec->end)
 			continue;
-		other = word_of(p, at, f->take, f->about, &other_len);
+		other = call_word(p, at, f->take, f->about, &other_len);
 		if (other && other_len == len && !memcmp(other, object, len))
 			until = at->end;
 	}
@@ -179,45 +180,45 @@ static uint64_t takes_first(const struct vt_program *p, const struct rp_slot *s,
 }
 
 /* Which of them @rec is. */
-static const struct forgets *forgets_of(const struct vt_program *p, const struct vt_rec *rec)
+static const struct forgets *forgets_find(const struct vt_program *p, const struct vt_rec *rec)
 {
 	const struct forgets *f = forgets;
 	size_t len;
 
-	while (f->call && !word_of(p, rec, f->call, f->object, &len))
+	while (f->call && !call_word(p, rec, f->call, f->object, &len))
 		f++;
 	return f;
 }
 
 /* The number up to which the thread of @s goes before that of @t carries out @rec, or 0. */
-static uint64_t before(const struct rp_thread *t, const struct vt_rec *rec, const struct forgets *f,
-		       bool takes, const struct rp_slot *s)
+static uint64_t slot_goes_until(const struct rp_thread *t, const struct vt_rec *rec,
+				const struct forgets *f, bool takes, const struct rp_slot *s)
 {
 	const struct rp_world *w = t->prog->w;
 	uint64_t until;
 
 	if (s->prog == t->slot->prog)
-		return s != t->slot && f->call ? takes_first(t->prog->p, s, f, rec) : 0;
-	until = takes ? goes_first(w, s, rec) : 0;
+		return s != t->slot && f->call ? slot_takes_until(t->prog->p, s, f, rec) : 0;
+	until = takes ? slot_posts_until(w, s, rec) : 0;
 	/* Those behind the end wait for it as all do. */
 	if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
-		rp_slot_at(t->slot, until);
+		rp_slot_advance(t->slot, until);
 	return until;
 }
 
-void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec)
+void rp_overlap_wait(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct rp_world *w = t->prog->w;
-	const struct forgets *f = forgets_of(t->prog->p, rec);
-	bool takes = !w->live && takes_away(t->prog->p, rec);
+	const struct forgets *f = forgets_find(t->prog->p, rec);
+	bool takes = !w->live && rec_takes_away(t->prog->p, rec);
 	uint64_t until, since = 0;
 	uint32_t i;
 
 	for (i = 0; i < w->n_slots && (f->call || takes); i++) {
 		if (__atomic_load_n(&w->slot[i].next_end, __ATOMIC_SEQ_CST) == RP_DONE)
 			continue;
-		until = before(t, rec, f, takes, &w->slot[i]);
-		if (until && !let_pass(w, &w->slot[i], until, &since))
+		until = slot_goes_until(t, rec, f, takes, &w->slot[i]);
+		if (until && !slot_wait_until(w, &w->slot[i], until, &since))
 			return;
 	}
 }

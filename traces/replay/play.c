@@ -13,61 +13,61 @@
 /* How long a call may take beyond the bound of waits that say by themselves what they waited for. */
 #define GRACE_NS 5000000000ULL
 
-static bool play_one(struct rp_thread *t, const struct vt_rec *rec)
+static bool play_record(struct rp_thread *t, const struct vt_rec *rec)
 {
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
-		return rp_call(t, rec);
+		return rp_play_call(t, rec);
 	case VT_POST_SEND:
-		return rp_post_send(t, rec);
+		return rp_play_post_send(t, rec);
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
-		return rp_post_recv(t, rec);
+		return rp_play_post_recv(t, rec);
 	case VT_POST_OPS:
-		return rp_post_ops(t, rec);
+		return rp_play_post_ops(t, rec);
 	case VT_DM:
-		return rp_dm(t, rec);
+		return rp_play_dm(t, rec);
 	case VT_WR:
-		return rp_post_wr(t, rec);
+		return rp_play_post_wr(t, rec);
 	case VT_POLL:
-		return rp_poll(t, rec);
+		return rp_play_poll(t, rec);
 	case VT_NOTIFY:
-		return rp_notify(t, rec);
+		return rp_play_notify(t, rec);
 	case VT_CQ_EVENT:
-		return rp_cq_event(t, rec);
+		return rp_play_cq_event(t, rec);
 	case VT_ACK:
-		return rp_ack(t, rec);
+		return rp_play_ack(t, rec);
 	case VT_MEM:
-		return rp_mem(t, rec);
+		return rp_play_mem(t, rec);
 	default:
 		return true;
 	}
 }
 
-static const struct vt_rec *next_of(const struct rp_thread *t, uint64_t *off)
+static const struct vt_rec *thread_next_rec(const struct rp_thread *t, uint64_t *off)
 {
 	const struct vt_rec *rec;
 
 	do
-		rec = vt_next(t->prog->p, off);
+		rec = vt_rec_next(t->prog->p, off);
 	while (rec && rec->thread != t->slot->thread);
 	return rec;
 }
 
 /* Requests of a live program that come now are not the record's: whoever started us sees to it. */
-static void wait_held(const struct rp_thread *t, const struct vt_rec *rec)
+static void thread_wait_held(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	struct rp_share *s = t->prog->w->share;
 	unsigned int rest = 0;
 
 	/* It looks at where the thread is. */
-	rp_slot_at(t->slot, rec->end + 1);
-	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_failed(t->prog->w))
-		rp_rest(&rest);
+	rp_slot_advance(t->slot, rec->end + 1);
+	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_is_failed(t->prog->w))
+		rp_wait_step(&rest);
 }
 
-static void *play_thread(void *arg)
+static void *thread_play(void *arg)
 {
 	struct rp_thread *t = arg;
 	const struct vt_rec *rec;
@@ -77,26 +77,26 @@ static void *play_thread(void *arg)
 	/* A thread's sleeps are 50 us too long, which is more than lies between most calls. */
 	if (t->prog->pace)
 		prctl(PR_SET_TIMERSLACK, 1UL);
-	for (rec = next_of(t, &off); rec && ok; rec = next_of(t, &off)) {
-		rp_at(t, rec);
-		ok = rp_turn(t, rec);
+	for (rec = thread_next_rec(t, &off); rec && ok; rec = thread_next_rec(t, &off)) {
+		rp_slot_enter(t, rec);
+		ok = rp_turn_wait(t, rec);
 		if (ok) {
-			rp_let_pass(t, rec);
-			ok = play_one(t, rec);
+			rp_overlap_wait(t, rec);
+			ok = play_record(t, rec);
 		}
 		if (ok && rec->end == t->prog->w->share->hold_at)
-			wait_held(t, rec);
+			thread_wait_held(t, rec);
 	}
 	/* The program's end is over when its process has gone: whoever has started it says so. */
 	if (ok && (t->slot->thread || !t->prog->p->ended))
-		rp_at(t, NULL);
+		rp_slot_enter(t, NULL);
 	__atomic_store_n(&t->slot->since, 0, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&t->prog->running, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
 
 /* A call that does not return; waits of our own end by themselves. */
-static void watch(struct rp_prog *g)
+static void program_watch(struct rp_prog *g)
 {
 	struct timespec nap = { .tv_nsec = 2000000 };
 	const struct vt_rec *rec;
@@ -107,7 +107,7 @@ static void watch(struct rp_prog *g)
 
 	while (__atomic_load_n(&g->running, __ATOMIC_SEQ_CST)) {
 		nanosleep(&nap, NULL);
-		if (rp_failed(g->w))
+		if (rp_is_failed(g->w))
 			return;
 		for (i = 0; i < g->n_threads; i++) {
 			t = &g->thread[i];
@@ -116,8 +116,8 @@ static void watch(struct rp_prog *g)
 			if (!since || !off)
 				continue;
 			rec = (const struct vt_rec *)(g->p->data + off);
-			if (rec->kind == VT_CALL && rp_live_over(t)) {
-				rp_left_alone(t, rec, vt_rec_line(g->p, rec, &len));
+			if (rec->kind == VT_CALL && rp_live_is_over(t)) {
+				rp_live_fail_wait(t, rec, vt_rec_line(g->p, rec, &len));
 				return;
 			}
 			if (vt_now() - since < g->timeout + GRACE_NS)
@@ -129,7 +129,7 @@ static void watch(struct rp_prog *g)
 	}
 }
 
-static int prepare(struct rp_prog *g, struct vt_error *err)
+static int program_prepare(struct rp_prog *g, struct vt_error *err)
 {
 	uint32_t i;
 	int ret = rp_objects_init(g);
@@ -159,31 +159,31 @@ static int prepare(struct rp_prog *g, struct vt_error *err)
 }
 
 /* All begin together: the recorded pace is counted from there. */
-static void meet(struct rp_world *w)
+static void program_wait_start(struct rp_world *w)
 {
 	unsigned int rest = 0;
 
 	if (__atomic_add_fetch(&w->share->ready, 1, __ATOMIC_SEQ_CST) == w->share->players)
 		__atomic_store_n(&w->share->start, vt_now(), __ATOMIC_SEQ_CST);
-	while (!__atomic_load_n(&w->share->start, __ATOMIC_SEQ_CST) && !rp_failed(w))
-		rp_rest(&rest);
+	while (!__atomic_load_n(&w->share->start, __ATOMIC_SEQ_CST) && !rp_is_failed(w))
+		rp_wait_step(&rest);
 }
 
 /* One of several programs, against a live one: it has the name of the recorded one, and its own beginning. */
-static void stand_for(struct rp_world *w, const struct vt_program *p)
+static void program_stand_for(struct rp_world *w, const struct vt_program *p)
 {
-	const char *name = vt_thing(&p->about, "name");
+	const char *name = vt_info_get(&p->about, "name");
 	const struct vt_rec *rec;
 	uint64_t off = 0;
 
 	if (name)
 		prctl(PR_SET_NAME, name);
-	rec = vt_next(p, &off);
+	rec = vt_rec_next(p, &off);
 	if (rec)
 		w->first_t = rec->t_begin;
 }
 
-int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
+int rp_play_program(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 {
 	static struct rp_prog g;
 	struct vt_error err;
@@ -196,29 +196,29 @@ int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout)
 	g.timeout = timeout;
 	g.first_slot = (uint32_t)(rp_slots_of(w, nth) - w->slot);
 	if (w->live)
-		stand_for(w, g.p);
+		program_stand_for(w, g.p);
 	pthread_mutex_init(&g.lock, NULL);
-	if (!rp_here(&g))
+	if (!rp_local_dev_check(&g))
 		return 1;
-	if (prepare(&g, &err)) {
+	if (program_prepare(&g, &err)) {
 		fprintf(stderr, "rdmaemu: replay: %s\n", err.text);
 		return 2;
 	}
 	__atomic_store_n(&w->share->pid[nth], getpid(), __ATOMIC_RELEASE);
-	meet(w);
+	program_wait_start(w);
 	if (rp_map_make(&g)) {
 		fprintf(stderr, "rdmaemu: replay: p%u: no memory\n", g.p->num);
 		return 2;
 	}
 	g.running = g.n_threads;
 	for (i = 0; i < g.n_threads; i++) {
-		if (pthread_create(&g.thread[i].id, NULL, play_thread, &g.thread[i])) {
+		if (pthread_create(&g.thread[i].id, NULL, thread_play, &g.thread[i])) {
 			fprintf(stderr, "rdmaemu: replay: p%u: no thread\n", g.p->num);
 			return 2;
 		}
 	}
-	watch(&g);
+	program_watch(&g);
 	/* As the program: what it has not destroyed goes with it, and so do threads that hang. */
 	fflush(NULL);
-	_exit(rp_failed(w) ? 1 : 0);
+	_exit(rp_is_failed(w) ? 1 : 0);
 }

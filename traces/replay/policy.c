@@ -20,7 +20,7 @@ struct rp_aside {
 	struct rp_aside *next;
 };
 
-bool rp_policy(struct rp_world *w, const char *name)
+bool rp_policy_set(struct rp_world *w, const char *name)
 {
 	static const char *const names[] = {
 		[RP_FAIL] = "fail", [RP_WAIT] = "wait", [RP_IGNORE] = "ignore"
@@ -36,22 +36,23 @@ bool rp_policy(struct rp_world *w, const char *name)
 	return false;
 }
 
-void rp_unexpected(struct rp_thread *t, const struct vt_rec *rec, const char *want, const char *got)
+void rp_policy_note(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+		    const char *got)
 {
-	const char *name = vt_thing(&t->prog->p->about, "name");
+	const char *name = vt_info_get(&t->prog->p->about, "name");
 	char place[64];
 
 	__atomic_add_fetch(&t->prog->w->share->count.unexpected, 1, __ATOMIC_RELAXED);
 	if (t->prog->w->unexpected != RP_WAIT)
 		return;
-	vt_place(t->prog->p, rec, place, sizeof(place));
+	vt_rec_place(t->prog->p, rec, place, sizeof(place));
 	fprintf(stderr, "rdmaemu: replay: %s (%s): unexpected: %.600s; waiting for: %.600s\n",
 		place, name ? name : "?", got, want);
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-void rp_post_again(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, struct rp_recv *r)
+void rp_recv_repost(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, struct rp_recv *r)
 {
 	uint32_t srq = t->prog->qp_srq[qp];
 	struct ibv_sge sge[VT_MAX_SGE];
@@ -60,7 +61,7 @@ void rp_post_again(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, s
 	struct rp_queue *q = srq ? &t->prog->srq[srq] : &t->prog->rq[qp];
 	uint8_t *none = NULL;
 
-	rp_sges(t, rec, r->wr, sge, &none);
+	rp_sges_make(t, rec, r->wr, sge, &none);
 	if (srq ? ibv_post_srq_recv(rp_obj(t->prog, VOBJ_SRQ, srq), &wr, &bad)
 		: ibv_post_recv(rp_obj(t->prog, VOBJ_QP, qp), &wr, &bad))
 		return;
@@ -73,7 +74,7 @@ void rp_post_again(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, s
 /* --- events -------------------------------------------------------------------------------- */
 
 /* The object that a word of a line names, as " event.id=id2". */
-static const void *named(const struct rp_prog *g, const char *line, const char *word)
+static const void *event_named_id(const struct rp_prog *g, const char *line, const char *word)
 {
 	const char *at = strstr(line, word);
 
@@ -81,7 +82,8 @@ static const void *named(const struct rp_prog *g, const char *line, const char *
 }
 
 /* Whether an event is what the record has: of that kind, and about that identifier. */
-static bool is_recorded(const struct rp_prog *g, const char *want, const struct rdma_cm_event *ev)
+static bool event_is_recorded(const struct rp_prog *g, const char *want,
+			      const struct rdma_cm_event *ev)
 {
 	const char *kind = rdma_event_str(ev->event), *at = strstr(want, " event.event=");
 	const char *status = strstr(want, " event.status=");
@@ -93,19 +95,19 @@ static bool is_recorded(const struct rp_prog *g, const char *want, const struct 
 	if (strncmp(at, kind, len) != 0 || (at[len] && at[len] != ' '))
 		return false;
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		return named(g, want, " event.listen_id=id") == ev->listen_id;
-	return named(g, want, " event.id=id") == ev->id &&
+		return event_named_id(g, want, " event.listen_id=id") == ev->listen_id;
+	return event_named_id(g, want, " event.id=id") == ev->id &&
 	       (status ? atoi(status + strlen(" event.status=")) : 0) == ev->status;
 }
 
-static struct rdma_cm_event *from_aside(struct rp_prog *g, const char *want,
+static struct rdma_cm_event *aside_take(struct rp_prog *g, const char *want,
 					const struct rdma_event_channel *channel)
 {
 	struct rp_aside **at, *found;
 	struct rdma_cm_event *ev;
 
 	for (at = &g->aside; *at; at = &(*at)->next) {
-		if ((*at)->channel != channel || !is_recorded(g, want, (*at)->event))
+		if ((*at)->channel != channel || !event_is_recorded(g, want, (*at)->event))
 			continue;
 		found = *at;
 		*at = found->next;
@@ -116,7 +118,7 @@ static struct rdma_cm_event *from_aside(struct rp_prog *g, const char *want,
 	return NULL;
 }
 
-static void put_aside(struct rp_prog *g, struct rdma_cm_event *ev, struct rdma_event_channel *ch)
+static void aside_add(struct rp_prog *g, struct rdma_cm_event *ev, struct rdma_event_channel *ch)
 {
 	struct rp_aside *new = malloc(sizeof(*new)), **at;
 
@@ -128,7 +130,7 @@ static void put_aside(struct rp_prog *g, struct rdma_cm_event *ev, struct rdma_e
 	*at = new;
 }
 
-static void forget(struct rdma_cm_event *ev)
+static void event_discard(struct rdma_cm_event *ev)
 {
 	struct rdma_cm_id *fresh = ev->event == RDMA_CM_EVENT_CONNECT_REQUEST ? ev->id : NULL;
 
@@ -139,8 +141,8 @@ static void forget(struct rdma_cm_event *ev)
 		rdma_destroy_id(fresh);
 }
 
-int rp_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want,
-		 struct rdma_event_channel *channel, struct rdma_cm_event **ev)
+int rp_policy_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+			struct rdma_event_channel *channel, struct rdma_cm_event **ev)
 {
 	struct rp_prog *g = t->prog;
 	char got[160];
@@ -148,27 +150,27 @@ int rp_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want
 
 	for (;;) {
 		pthread_mutex_lock(&g->lock);
-		*ev = from_aside(g, want, channel);
+		*ev = aside_take(g, want, channel);
 		pthread_mutex_unlock(&g->lock);
 		if (*ev)
 			return 0;
 		ret = rdma_get_cm_event(channel, ev);
-		if (ret || is_recorded(g, want, *ev))
+		if (ret || event_is_recorded(g, want, *ev))
 			return ret;
 		snprintf(got, sizeof(got), "%s, status %d", rdma_event_str((*ev)->event),
 			 (*ev)->status);
-		rp_unexpected(t, rec, want, got);
+		rp_policy_note(t, rec, want, got);
 		if (g->w->unexpected == RP_IGNORE) {
-			forget(*ev);
+			event_discard(*ev);
 			continue;
 		}
 		pthread_mutex_lock(&g->lock);
-		put_aside(g, *ev, channel);
+		aside_add(g, *ev, channel);
 		pthread_mutex_unlock(&g->lock);
 	}
 }
 
-void rp_drop_aside(struct rp_prog *g, const struct rdma_cm_id *id)
+void rp_policy_drop_events(struct rp_prog *g, const struct rdma_cm_id *id)
 {
 	struct rp_aside **at, *gone;
 
@@ -180,7 +182,7 @@ void rp_drop_aside(struct rp_prog *g, const struct rdma_cm_id *id)
 		}
 		gone = *at;
 		*at = gone->next;
-		forget(gone->event);
+		event_discard(gone->event);
 		free(gone);
 	}
 	pthread_mutex_unlock(&g->lock);

@@ -21,7 +21,7 @@
 	(IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |   \
 	 IBV_WC_TM_DATA_VALID)
 
-void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
+void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
 {
 	struct rp_cqe *e = g->free_cqe;
 
@@ -32,31 +32,31 @@ void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
 	if (!e)
 		return;
 	e->wc = *wc;
-	e->qp = rp_qp_of(g, wc->qp_num);
+	e->qp = rp_qp_find(g, wc->qp_num);
 	e->told = false;
 	e->next = NULL;
 	*cq->last = e;
 	cq->last = &e->next;
 }
 
-int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n)
+int rp_cq_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 {
 	struct ibv_wc wc;
 	int got;
 
 	if (cq->ex && cq->by_start)
-		return rp_drain_ex(g, cq, n);
+		return rp_cqex_drain(g, cq, n);
 	while (n--) {
 		memset(&wc, 0, sizeof(wc));
 		got = ibv_poll_cq(cq->cq, 1, &wc);
 		if (got <= 0)
 			return got;
-		rp_keep(g, cq, &wc);
+		rp_cq_keep(g, cq, &wc);
 	}
 	return 0;
 }
 
-static bool same_side(const struct ibv_wc *a, const struct vt_wc *b)
+static bool wc_same_side(const struct ibv_wc *a, const struct vt_wc *b)
 {
 	/* The opcode of a completion in error is undefined. */
 	if (a->status != IBV_WC_SUCCESS || b->status != IBV_WC_SUCCESS)
@@ -65,8 +65,8 @@ static bool same_side(const struct ibv_wc *a, const struct vt_wc *b)
 }
 
 /* The place in the pool of the completion that the record's must be. */
-static struct rp_cqe **match(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
-			     const struct vt_wc *want)
+static struct rp_cqe **cqe_match(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+				 const struct vt_wc *want)
 {
 	struct rp_cqe **at;
 	bool same;
@@ -75,14 +75,14 @@ static struct rp_cqe **match(struct rp_thread *t, const struct vt_rec *rec, stru
 		/* A QP that one of the sides did not know, as it is another program's (XRC), is known by its number. */
 		same = want->qp && (*at)->qp
 			       ? want->qp == (*at)->qp
-			       : rp_qpn(t->prog, want->qp_num, rec->begin) == (*at)->wc.qp_num;
-		if (same && same_side(&(*at)->wc, want))
+			       : rp_qpn_map(t->prog, want->qp_num, rec->begin) == (*at)->wc.qp_num;
+		if (same && wc_same_side(&(*at)->wc, want))
 			return at;
 	}
 	return NULL;
 }
 
-static struct rp_cqe *take(struct rp_cq *cq, struct rp_cqe **at)
+static struct rp_cqe *cqe_take(struct rp_cq *cq, struct rp_cqe **at)
 {
 	struct rp_cqe *e = *at;
 
@@ -92,7 +92,7 @@ static struct rp_cqe *take(struct rp_cq *cq, struct rp_cqe **at)
 	return e;
 }
 
-static struct rp_queue *queue_of(struct rp_prog *g, uint32_t qp)
+static struct rp_queue *recv_queue_of_qp(struct rp_prog *g, uint32_t qp)
 {
 	uint32_t srq = qp && qp < g->n_obj[VOBJ_QP] ? g->qp_srq[qp] : 0;
 
@@ -102,9 +102,9 @@ static struct rp_queue *queue_of(struct rp_prog *g, uint32_t qp)
 }
 
 /* The receive that a completion is of, or NULL. With the lock. */
-static struct rp_recv **posted(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
+static struct rp_recv **recv_find(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
 {
-	struct rp_queue *q = queue_of(g, qp);
+	struct rp_queue *q = recv_queue_of_qp(g, qp);
 	struct rp_recv **at;
 
 	if (!q)
@@ -115,9 +115,9 @@ static struct rp_recv **posted(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
 }
 
 /* It is not posted any more. */
-static struct rp_recv *take_recv(struct rp_prog *g, uint32_t qp, struct rp_recv **at)
+static struct rp_recv *recv_take(struct rp_prog *g, uint32_t qp, struct rp_recv **at)
 {
-	struct rp_queue *q = queue_of(g, qp);
+	struct rp_queue *q = recv_queue_of_qp(g, qp);
 	struct rp_recv *r = *at;
 
 	*at = r->next;
@@ -127,8 +127,8 @@ static struct rp_recv *take_recv(struct rp_prog *g, uint32_t qp, struct rp_recv 
 }
 
 /* @skip: bytes before the payload */
-static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, uint32_t skip,
-			     uint32_t len, bool *known)
+static uint32_t recv_payload_crc(const struct rp_prog *g, const struct vt_wr *wr, uint32_t skip,
+				 uint32_t len, bool *known)
 {
 	const struct vt_sge *sge = vt_wr_sge(wr);
 	uint32_t i, part, crc = 0;
@@ -141,7 +141,7 @@ static uint32_t received_crc(const struct rp_prog *g, const struct vt_wr *wr, ui
 			skip -= part;
 			continue;
 		}
-		at = rp_at_mr(g, sge[i].mr, sge[i].addr, part);
+		at = rp_mr_at(g, sge[i].mr, sge[i].addr, part);
 		if (!at)
 			*known = false;
 		else
@@ -166,7 +166,7 @@ enum {
 static const char *const field_names[] = { "wr_id", "status",	"opcode",  "byte_len",
 					   "imm",   "wc_flags", "payload", "src_qp" };
 
-bool rp_ignore(struct rp_world *w, char *list)
+bool rp_policy_ignore(struct rp_world *w, char *list)
 {
 	char *save = NULL, *name;
 	unsigned int i, n = sizeof(field_names) / sizeof(field_names[0]);
@@ -184,7 +184,7 @@ bool rp_ignore(struct rp_world *w, char *list)
 	return w->ignore || w->ignore_memory;
 }
 
-static unsigned int differs(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+static unsigned int wc_diff(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
 			    const struct rp_cqe *got, bool srq)
 {
 	const struct ibv_wc *wc = &got->wc;
@@ -211,15 +211,15 @@ static unsigned int differs(struct rp_thread *t, const struct vt_rec *rec, const
 	      ntohl(wc->imm_data) == wc->src_qp))
 		d |= D_IMM;
 	if (want->wc_flags & IBV_WC_WITH_INV &&
-	    rp_key(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
+	    rp_key_map(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
 		d |= D_IMM;
-	src = want->src_qp ? rp_qpn(t->prog, want->src_qp, rec->begin) : wc->src_qp;
+	src = want->src_qp ? rp_qpn_map(t->prog, want->src_qp, rec->begin) : wc->src_qp;
 	if (src != wc->src_qp)
 		d |= D_SRC;
 	return d & ~t->prog->w->ignore;
 }
 
-static void describe(char *text, size_t cap, const struct vt_wc *wc, uint32_t qp, uint32_t src)
+static void wc_describe(char *text, size_t cap, const struct vt_wc *wc, uint32_t qp, uint32_t src)
 {
 	snprintf(text, cap,
 		 "qp%u wr_id=%#llx status=%s opcode=%u byte_len=%u imm=%#x wc_flags=%#x src_qp=%u "
@@ -228,8 +228,8 @@ static void describe(char *text, size_t cap, const struct vt_wc *wc, uint32_t qp
 		 wc->byte_len, wc->imm, wc->wc_flags, src, wc->crc);
 }
 
-static bool diverge(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
-		    const struct rp_cqe *got, unsigned int d, uint32_t crc)
+static bool wc_diverge(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+		       const struct rp_cqe *got, unsigned int d, uint32_t crc)
 {
 	struct vt_wc here = { .wr_id = got->wc.wr_id,
 			      .status = got->wc.status,
@@ -241,13 +241,13 @@ static bool diverge(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	char a[320], b[320], what[80];
 
 	snprintf(what, sizeof(what), "the completion's %s", field_names[__builtin_ctz(d)]);
-	describe(a, sizeof(a), want, want->qp, want->src_qp);
-	describe(b, sizeof(b), &here, got->qp, got->wc.src_qp);
+	wc_describe(a, sizeof(a), want, want->qp, want->src_qp);
+	wc_describe(b, sizeof(b), &here, got->qp, got->wc.src_qp);
 	return rp_diverge(t, rec, what, a, b);
 }
 
 /* Bytes that come before the payload. */
-static uint32_t grh_of(const struct rp_prog *g, uint32_t qp)
+static uint32_t qp_grh_len(const struct rp_prog *g, uint32_t qp)
 {
 	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
 
@@ -255,89 +255,91 @@ static uint32_t grh_of(const struct rp_prog *g, uint32_t qp)
 }
 
 /* What differs, and the CRC of what was received. @r: where it lies, or NULL. With the lock. */
-static unsigned int differs_all(struct rp_thread *t, const struct vt_rec *rec,
-				const struct vt_wc *want, const struct rp_cqe *got,
-				struct rp_recv **r, uint32_t *crc)
+static unsigned int wc_diff_payload(struct rp_thread *t, const struct vt_rec *rec,
+				    const struct vt_wc *want, const struct rp_cqe *got,
+				    struct rp_recv **r, uint32_t *crc)
 {
 	struct rp_prog *g = t->prog;
 	bool srq = got->qp < g->n_obj[VOBJ_QP] && g->qp_srq[got->qp], known = true;
-	unsigned int d = differs(t, rec, want, got, srq);
+	unsigned int d = wc_diff(t, rec, want, got, srq);
 
 	*crc = 0;
 	if (d || !r || g->w->live || g->w->ignore & D_PAYLOAD || !(want->flags & VT_WC_CRC) ||
 	    !(got->wc.opcode & RECV_SIDE) || !g->w->full)
 		return d;
-	*crc = received_crc(g, (*r)->wr, grh_of(g, got->qp), got->wc.byte_len, &known);
+	*crc = recv_payload_crc(g, (*r)->wr, qp_grh_len(g, got->qp), got->wc.byte_len, &known);
 	if (known)
 		__atomic_add_fetch(&g->w->share->count.payloads, 1, __ATOMIC_RELAXED);
 	return known && *crc != want->crc ? D_PAYLOAD : 0;
 }
 
-static bool receives(const struct rp_cqe *e)
+static bool cqe_takes_recv(const struct rp_cqe *e)
 {
 	return e->wc.status != IBV_WC_SUCCESS || e->wc.opcode & RECV_SIDE;
 }
 
 /* With the lock. */
-static bool compare(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
-		    const struct rp_cqe *got)
+static bool cqe_compare(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
+			const struct rp_cqe *got)
 {
 	struct rp_prog *g = t->prog;
-	struct rp_recv **r = receives(got) ? posted(g, got->qp, got->wc.wr_id) : NULL, *taken;
-	struct rp_queue *q = queue_of(g, got->qp);
+	struct rp_recv **r = cqe_takes_recv(got) ? recv_find(g, got->qp, got->wc.wr_id) : NULL,
+		       *taken;
+	struct rp_queue *q = recv_queue_of_qp(g, got->qp);
 	bool alone = r && rp_place_left(g, (*r)->wr) && !q->unsure;
 	uint32_t crc;
-	unsigned int d = differs_all(t, rec, want, got, alone ? r : NULL, &crc);
+	unsigned int d = wc_diff_payload(t, rec, want, got, alone ? r : NULL, &crc);
 
 	if (q && got->wc.status != IBV_WC_SUCCESS)
 		q->unsure = true;
-	if (r && grh_of(g, got->qp))
-		rp_grh_lands(g, (*r)->wr);
+	if (r && qp_grh_len(g, got->qp))
+		rp_grh_mark_mrs(g, (*r)->wr);
 	if (r) {
-		taken = take_recv(g, got->qp, r);
+		taken = recv_take(g, got->qp, r);
 		taken->next = g->free_recv;
 		g->free_recv = taken;
 	}
-	return !d || diverge(t, rec, want, got, d, crc);
+	return !d || wc_diverge(t, rec, want, got, d, crc);
 }
 
 /* A message that the record does not have here. Returns the next place in the pool. With the lock. */
-static struct rp_cqe **unexpected(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
-				  const struct vt_wc *want, struct rp_cqe **at, struct rp_recv **r)
+static struct rp_cqe **cqe_unexpected(struct rp_thread *t, const struct vt_rec *rec,
+				      struct rp_cq *cq, const struct vt_wc *want,
+				      struct rp_cqe **at, struct rp_recv **r)
 {
 	struct rp_prog *g = t->prog;
 	struct rp_cqe *e = *at;
 	char a[320], b[320];
 
 	if (!e->told) {
-		describe(a, sizeof(a), want, want->qp, want->src_qp);
-		describe(b, sizeof(b),
-			 &(struct vt_wc){ .wr_id = e->wc.wr_id,
-					  .status = e->wc.status,
-					  .opcode = e->wc.opcode,
-					  .byte_len = e->wc.byte_len,
-					  .imm = e->wc.imm_data,
-					  .wc_flags = e->wc.wc_flags },
-			 e->qp, e->wc.src_qp);
-		rp_unexpected(t, rec, a, b);
+		wc_describe(a, sizeof(a), want, want->qp, want->src_qp);
+		wc_describe(b, sizeof(b),
+			    &(struct vt_wc){ .wr_id = e->wc.wr_id,
+					     .status = e->wc.status,
+					     .opcode = e->wc.opcode,
+					     .byte_len = e->wc.byte_len,
+					     .imm = e->wc.imm_data,
+					     .wc_flags = e->wc.wc_flags },
+			    e->qp, e->wc.src_qp);
+		rp_policy_note(t, rec, a, b);
 		e->told = true;
 		g->rq[e->qp].loose = true;
 	}
 	if (g->w->unexpected == RP_WAIT)
 		return &e->next;
 	if (r)
-		rp_post_again(t, rec, e->qp, take_recv(g, e->qp, r));
-	e = take(cq, at);
+		rp_recv_repost(t, rec, e->qp, recv_take(g, e->qp, r));
+	e = cqe_take(cq, at);
 	e->next = g->free_cqe;
 	g->free_cqe = e;
 	return at;
 }
 
-/* As match(), where messages may come that were not recorded: the one that is as recorded. With the lock. */
-static struct rp_cqe **match_any(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
-				 const struct vt_wc *want)
+/* As cqe_match(), where messages may come that were not recorded: the one that is as recorded. With the lock. */
+static struct rp_cqe **cqe_match_any(struct rp_thread *t, const struct vt_rec *rec,
+				     struct rp_cq *cq, const struct vt_wc *want)
 {
-	struct rp_cqe **at = match(t, rec, cq, want);
+	struct rp_cqe **at = cqe_match(t, rec, cq, want);
 	struct rp_recv **r;
 	uint32_t crc;
 
@@ -350,17 +352,17 @@ static struct rp_cqe **match_any(struct rp_thread *t, const struct vt_rec *rec, 
 			at = &(*at)->next;
 			continue;
 		}
-		r = posted(t->prog, (*at)->qp, (*at)->wc.wr_id);
-		if (!differs_all(t, rec, want, *at, r, &crc))
+		r = recv_find(t->prog, (*at)->qp, (*at)->wc.wr_id);
+		if (!wc_diff_payload(t, rec, want, *at, r, &crc))
 			return at;
-		at = unexpected(t, rec, cq, want, at, r);
+		at = cqe_unexpected(t, rec, cq, want, at, r);
 	}
 	return NULL;
 }
 
 /* Wait until the pool has what the record names; what is in the pool for that QP may be something else. */
-static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
-		  const struct vt_wc *want)
+static bool poll_await_wc(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+			  const struct vt_wc *want)
 {
 	struct rp_prog *g = t->prog;
 	unsigned int rest = 0;
@@ -373,14 +375,14 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 	__atomic_store_n(&t->awaited, want, __ATOMIC_RELEASE);
 	for (;;) {
 		pthread_mutex_lock(&g->lock);
-		at = match_any(t, rec, cq, want);
+		at = cqe_match_any(t, rec, cq, want);
 		if (!at) {
-			ret = rp_drain(g, cq, 1);
-			at = match_any(t, rec, cq, want);
+			ret = rp_cq_drain(g, cq, 1);
+			at = cqe_match_any(t, rec, cq, want);
 		}
 		if (at) {
-			e = take(cq, at);
-			same = compare(t, rec, want, e);
+			e = cqe_take(cq, at);
+			same = cqe_compare(t, rec, want, e);
 			e->next = g->free_cqe;
 			g->free_cqe = e;
 			pthread_mutex_unlock(&g->lock);
@@ -388,32 +390,32 @@ static bool await(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *c
 		}
 		pthread_mutex_unlock(&g->lock);
 		if (ret < 0)
-			return rp_trouble(t, rec, "the poll of the CQ failed: %d", ret);
-		if (rp_failed(g->w))
+			return rp_fail_rec(t, rec, "the poll of the CQ failed: %d", ret);
+		if (rp_is_failed(g->w))
 			return false;
-		if (rp_live_over(t)) {
-			describe(text, sizeof(text), want, want->qp, want->src_qp);
+		if (rp_live_is_over(t)) {
+			wc_describe(text, sizeof(text), want, want->qp, want->src_qp);
 			n = strlen(text);
 			snprintf(text + n, sizeof(text) - n, "%s",
 				 cq->first ? " (others came)" : "");
-			return rp_left_alone(t, rec, text);
+			return rp_live_fail_wait(t, rec, text);
 		}
 		if (vt_now() - t->slot->since > g->timeout) {
-			describe(text, sizeof(text), want, want->qp, want->src_qp);
+			wc_describe(text, sizeof(text), want, want->qp, want->src_qp);
 			if (!cq->first || cq->first->told)
 				return rp_diverge(t, rec, "a completion", text,
 						  cq->first ? "others came" : "none came");
-			return diverge(t, rec, want, cq->first, D_WR_ID, 0);
+			return wc_diverge(t, rec, want, cq->first, D_WR_ID, 0);
 		}
-		if (!rp_after_others(t, rec))
-			rp_rest(&rest);
+		if (!rp_turn_yield(t, rec))
+			rp_wait_step(&rest);
 	}
 }
 
-bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_poll(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	struct rp_prog *g = t->prog;
 	char want[32], got[32];
 	struct rp_cq *cq;
@@ -421,13 +423,13 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!rp_obj(g, VOBJ_CQ, poll->cq))
-		return rp_trouble(t, rec, "a poll of cq%u, which there is not", poll->cq);
+		return rp_fail_rec(t, rec, "a poll of cq%u, which there is not", poll->cq);
 	cq = &g->cq[poll->cq];
 	pthread_mutex_lock(&g->lock);
 	cq->by_start = poll->ex;
 	pthread_mutex_unlock(&g->lock);
 	for (i = 0; i < poll->n; i++) {
-		if (!await(t, rec, cq, &wc[i]))
+		if (!poll_await_wc(t, rec, cq, &wc[i]))
 			return false;
 		__atomic_add_fetch(&g->w->share->count.wcs, 1, __ATOMIC_RELAXED);
 	}
@@ -435,7 +437,8 @@ bool rp_poll(struct rp_thread *t, const struct vt_rec *rec)
 		return true;
 	pthread_mutex_lock(&g->lock);
 	/* Attributes are not in the record: those that no version knows are refused so. */
-	ret = cq->ex && poll->ex && poll->ret == -EINVAL ? rp_refused_ex(cq) : rp_drain(g, cq, 1);
+	ret = cq->ex && poll->ex && poll->ret == -EINVAL ? rp_cqex_refused(cq)
+							 : rp_cq_drain(g, cq, 1);
 	pthread_mutex_unlock(&g->lock);
 	if (ret < 0)
 		return true;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct ibv_wc *wc)
+static void rp_cqex_read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct ibv_wc *wc)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = ex->wr_id;
@@ -26,7 +26,7 @@ static void read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct ibv_wc 
 		wc->src_qp = ibv_wc_read_src_qp(ex);
 }
 
-int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n)
+int rp_cqex_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -38,14 +38,14 @@ int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n)
 	if (ret)
 		return -ret;
 	do {
-		read_wc(cq, ex, &wc);
-		rp_keep(g, cq, &wc);
+		rp_cqex_read_wc(cq, ex, &wc);
+		rp_cq_keep(g, cq, &wc);
 	} while (--n > 0 && !(ret = ibv_next_poll(ex)));
 	ibv_end_poll(ex);
 	return ret == ENOENT ? 0 : -ret;
 }
 
-int rp_refused_ex(struct rp_cq *cq)
+int rp_cqex_refused(struct rp_cq *cq)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
 	struct ibv_poll_cq_attr attr = { .comp_mask = 1u << 31 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool enough(void **at, size_t *have, size_t need, size_t size)
+static bool scratch_grow(void **at, size_t *have, size_t need, size_t size)
 {
 	void *more;
 
@@ -22,7 +22,7 @@ static bool enough(void **at, size_t *have, size_t need, size_t size)
 	return true;
 }
 
-bool rp_scratch(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_scratch_reserve(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	struct rp_scratch *s = &t->scratch;
@@ -33,20 +33,20 @@ bool rp_scratch(struct rp_thread *t, const struct vt_rec *rec)
 		n_sge += wr->n_sge;
 		n_bytes += wr->payload + wr->tso_hdr;
 	}
-	if (enough((void **)&s->recv, &n_recv, post->n + 1, sizeof(*s->recv)) &&
-	    enough((void **)&s->send, &s->n_wr, post->n + 1, sizeof(*s->send)) &&
-	    enough((void **)&s->sge, &s->n_sge, n_sge, sizeof(*s->sge)) &&
-	    enough((void **)&s->bytes, &s->n_bytes, n_bytes, 1))
+	if (scratch_grow((void **)&s->recv, &n_recv, post->n + 1, sizeof(*s->recv)) &&
+	    scratch_grow((void **)&s->send, &s->n_wr, post->n + 1, sizeof(*s->send)) &&
+	    scratch_grow((void **)&s->sge, &s->n_sge, n_sge, sizeof(*s->sge)) &&
+	    scratch_grow((void **)&s->bytes, &s->n_bytes, n_bytes, 1))
 		return true;
-	return rp_trouble(t, rec, "no memory for %u work requests", post->n);
+	return rp_fail_rec(t, rec, "no memory for %u work requests", post->n);
 }
 
 /*
  * Entries of a work request, with what they send. Bytes that are there already are not written again: an
  * earlier work request may still be sending them.
  */
-void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
-	     struct ibv_sge *to, uint8_t **room)
+void rp_sges_make(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
+		  struct ibv_sge *to, uint8_t **room)
 {
 	const struct vt_sge *from = vt_wr_sge(wr);
 	const uint8_t *bytes = vt_wr_bytes(wr);
@@ -60,9 +60,9 @@ void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *
 		to[i].length = from[i].len;
 		if (from[i].mr && from[i].mr < t->prog->n_obj[VOBJ_MR]) {
 			to[i].lkey = made[from[i].mr].lkey;
-			at = rp_at_mr(t->prog, from[i].mr, from[i].addr, from[i].len);
+			at = rp_mr_at(t->prog, from[i].mr, from[i].addr, from[i].len);
 			to[i].addr = t->prog->mr[from[i].mr].implicit
-					     ? rp_moved(t->prog, from[i].addr)
+					     ? rp_addr_map(t->prog, from[i].addr)
 					     : from[i].addr + (uint64_t)made[from[i].mr].delta;
 		} else if (bytes && left) {
 			/* Inline: memory of no MR. */
@@ -71,8 +71,8 @@ void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *
 			at = *room;
 			*room += from[i].len < left ? from[i].len : left;
 		} else {
-			to[i].lkey = rp_key(t->prog, from[i].lkey, rec->begin, &delta);
-			to[i].addr = rp_moved(t->prog, from[i].addr);
+			to[i].lkey = rp_key_map(t->prog, from[i].lkey, rec->begin, &delta);
+			to[i].addr = rp_addr_map(t->prog, from[i].addr);
 			at = NULL;
 		}
 		part = from[i].len < left ? from[i].len : left;
@@ -86,25 +86,25 @@ void rp_sges(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *
 	}
 }
 
-__be32 rp_imm(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr)
+__be32 rp_imm_map(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct rp_num *n;
 
 	if (!wr->ah && !wr->remote_qpn)
 		return wr->imm;
-	n = rp_world_find(t->prog->w->qpn, t->prog->w->n_qpn, ntohl(wr->imm), ~0u, rec->begin);
+	n = rp_num_find(t->prog->w->qpn, t->prog->w->n_qpn, ntohl(wr->imm), ~0u, rec->begin);
 	return n && n->prog == t->prog->nth && n->kind == RP_QP && n->ord == post->obj
-		       ? htonl(rp_qpn(t->prog, n->num, rec->begin))
+		       ? htonl(rp_qpn_map(t->prog, n->num, rec->begin))
 		       : wr->imm;
 }
 
-static void atomic_or_rdma(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
+static void send_make_rdma(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
 			   struct ibv_send_wr *to)
 {
 	int64_t delta;
 
-	to->wr.rdma.rkey = rp_key(t->prog, wr->rkey, rec->begin, &delta);
+	to->wr.rdma.rkey = rp_key_map(t->prog, wr->rkey, rec->begin, &delta);
 	to->wr.rdma.remote_addr = wr->remote_addr + (uint64_t)delta;
 	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		to->wr.atomic.rkey = to->wr.rdma.rkey;
@@ -114,8 +114,8 @@ static void atomic_or_rdma(struct rp_thread *t, const struct vt_rec *rec, const 
 	}
 }
 
-static void send_wr(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
-		    struct ibv_send_wr *to)
+static void send_make_wr(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
+			 struct ibv_send_wr *to)
 {
 	struct rp_prog *g = t->prog;
 	int64_t delta;
@@ -123,23 +123,23 @@ static void send_wr(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	to->opcode = wr->opcode;
 	to->send_flags = wr->send_flags;
 	to->wr_id = wr->wr_id;
-	to->imm_data = rp_imm(t, rec, wr);
+	to->imm_data = rp_imm_map(t, rec, wr);
 	if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
-		to->invalidate_rkey = rp_key(g, wr->imm, rec->begin, &delta);
+		to->invalidate_rkey = rp_key_map(g, wr->imm, rec->begin, &delta);
 	if (wr->rkey || wr->remote_addr)
-		atomic_or_rdma(t, rec, wr, to);
+		send_make_rdma(t, rec, wr, to);
 	if (wr->ah || wr->remote_qpn) {
 		to->wr.ud.ah = rp_obj(g, VOBJ_AH, wr->ah);
-		to->wr.ud.remote_qpn = rp_qpn(g, wr->remote_qpn, rec->begin);
+		to->wr.ud.remote_qpn = rp_qpn_map(g, wr->remote_qpn, rec->begin);
 		to->wr.ud.remote_qkey = wr->remote_qkey;
 	}
 	if (wr->srqn)
-		to->qp_type.xrc.remote_srqn = rp_qpn(g, wr->srqn, rec->begin);
+		to->qp_type.xrc.remote_srqn = rp_qpn_map(g, wr->srqn, rec->begin);
 	if (wr->opcode == IBV_WR_BIND_MW) {
 		to->bind_mw.mw = rp_obj(g, VOBJ_MW, wr->mw);
-		to->bind_mw.rkey = rp_key(g, wr->mw_rkey, rec->begin, &delta);
+		to->bind_mw.rkey = rp_key_map(g, wr->mw_rkey, rec->begin, &delta);
 		to->bind_mw.bind_info.mr = rp_obj(g, VOBJ_MR, wr->mw_mr);
-		to->bind_mw.bind_info.addr = rp_moved(g, wr->mw_addr);
+		to->bind_mw.bind_info.addr = rp_addr_map(g, wr->mw_addr);
 		to->bind_mw.bind_info.length = wr->mw_len;
 		to->bind_mw.bind_info.mw_access_flags = wr->mw_access;
 	}
@@ -150,7 +150,7 @@ static void send_wr(struct rp_thread *t, const struct vt_rec *rec, const struct 
 	}
 }
 
-bool rp_posted(struct rp_thread *t, const struct vt_rec *rec, int ret, uint32_t bad)
+bool rp_post_compare(struct rp_thread *t, const struct vt_rec *rec, int ret, uint32_t bad)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	char want[64], got[64];
@@ -168,7 +168,7 @@ bool rp_posted(struct rp_thread *t, const struct vt_rec *rec, int ret, uint32_t 
 	return rp_diverge(t, rec, "the result", want, got);
 }
 
-bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_post_send(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	struct ibv_qp *qp = rp_obj(t->prog, VOBJ_QP, post->obj);
@@ -182,15 +182,15 @@ bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!qp)
-		return rp_trouble(t, rec, "a post to qp%u, which there is not", post->obj);
-	if (!rp_scratch(t, rec))
+		return rp_fail_rec(t, rec, "a post to qp%u, which there is not", post->obj);
+	if (!rp_scratch_reserve(t, rec))
 		return false;
 	sge = s->sge;
 	room = s->bytes;
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr)) {
 		memset(&s->send[i], 0, sizeof(s->send[i]));
-		rp_sges(t, rec, wr, sge, &room);
-		send_wr(t, rec, wr, &s->send[i]);
+		rp_sges_make(t, rec, wr, sge, &room);
+		send_make_wr(t, rec, wr, &s->send[i]);
 		s->send[i].sg_list = sge;
 		s->send[i].num_sge = (int)wr->n_sge;
 		s->send[i].next = i + 1 < post->n ? &s->send[i + 1] : NULL;
@@ -199,11 +199,12 @@ bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec)
 	}
 	ret = ibv_post_send(qp, post->n ? s->send : NULL, &bad);
 	__atomic_add_fetch(&t->prog->w->share->count.bytes, bytes, __ATOMIC_RELAXED);
-	return rp_posted(t, rec, ret, ret && bad ? (uint32_t)(bad - s->send) : post->n);
+	return rp_post_compare(t, rec, ret, ret && bad ? (uint32_t)(bad - s->send) : post->n);
 }
 
 /* Receives are remembered: what arrives is compared where they say. */
-static void remember(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *wr, uint32_t n)
+static void recv_queue_add(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *wr,
+			   uint32_t n)
 {
 	struct rp_recv *r;
 
@@ -225,7 +226,7 @@ static void remember(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *
 }
 
 /* Datagrams bring a GRH along. With the lock. */
-static void expect_grh(struct rp_prog *g, const struct vt_rec *rec)
+static void post_mark_grh(struct rp_prog *g, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct ibv_qp *qp = rec->kind == VT_POST_RECV ? rp_obj(g, VOBJ_QP, post->obj) : NULL;
@@ -233,13 +234,13 @@ static void expect_grh(struct rp_prog *g, const struct vt_rec *rec)
 	uint32_t i;
 
 	for (i = 0; g->map && qp && qp->qp_type == IBV_QPT_UD && i < post->n; i++) {
-		rp_grh_lands(g, wr);
+		rp_grh_mark_mrs(g, wr);
 		wr = vt_wr_next(wr);
 	}
 }
 
-static int post_to(struct rp_thread *t, const struct vt_rec *rec, struct ibv_recv_wr *first,
-		   struct ibv_recv_wr **bad)
+static int post_recv_to(struct rp_thread *t, const struct vt_rec *rec, struct ibv_recv_wr *first,
+			struct ibv_recv_wr **bad)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	void *to;
@@ -257,7 +258,7 @@ static int post_to(struct rp_thread *t, const struct vt_rec *rec, struct ibv_rec
 	}
 }
 
-bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_post_recv(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
@@ -269,12 +270,12 @@ bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec)
 	uint32_t i;
 	int ret;
 
-	if (!rp_scratch(t, rec))
+	if (!rp_scratch_reserve(t, rec))
 		return false;
 	sge = s->sge;
 	room = s->bytes;
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr)) {
-		rp_sges(t, rec, wr, sge, &room);
+		rp_sges_make(t, rec, wr, sge, &room);
 		s->recv[i] = (struct ibv_recv_wr){ .wr_id = wr->wr_id,
 						   .next = i + 1 < post->n ? &s->recv[i + 1] : NULL,
 						   .sg_list = sge,
@@ -282,14 +283,14 @@ bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec)
 		sge += wr->n_sge;
 	}
 	pthread_mutex_lock(&g->lock);
-	expect_grh(g, rec);
+	post_mark_grh(g, rec);
 	if (rec->kind == VT_POST_RECV && post->obj < g->n_obj[VOBJ_QP])
-		remember(g, &g->rq[post->obj], vt_wr_first(rec), post->bad);
+		recv_queue_add(g, &g->rq[post->obj], vt_wr_first(rec), post->bad);
 	else if (rec->kind == VT_POST_SRQ && post->obj < g->n_obj[VOBJ_SRQ])
-		remember(g, &g->srq[post->obj], vt_wr_first(rec), post->bad);
+		recv_queue_add(g, &g->srq[post->obj], vt_wr_first(rec), post->bad);
 	pthread_mutex_unlock(&g->lock);
-	ret = post_to(t, rec, post->n ? s->recv : NULL, &bad);
+	ret = post_recv_to(t, rec, post->n ? s->recv : NULL, &bad);
 	if (ret < 0)
-		return rp_trouble(t, rec, "a post to queue %u, which there is not", post->obj);
-	return rp_posted(t, rec, ret, ret && bad ? (uint32_t)(bad - s->recv) : post->n);
+		return rp_fail_rec(t, rec, "a post to queue %u, which there is not", post->obj);
+	return rp_post_compare(t, rec, ret, ret && bad ? (uint32_t)(bad - s->recv) : post->n);
 }

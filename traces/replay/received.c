@@ -48,7 +48,8 @@ struct builder {
 	bool lost;
 };
 
-static void add(struct builder *b, uint32_t mr, uint64_t addr, uint64_t len, const struct vt_wr *wr)
+static void places_add_span(struct builder *b, uint32_t mr, uint64_t addr, uint64_t len,
+			    const struct vt_wr *wr)
 {
 	struct span *more;
 
@@ -72,7 +73,7 @@ static void add(struct builder *b, uint32_t mr, uint64_t addr, uint64_t len, con
 }
 
 /* Where a region's addresses lead. */
-static void learn_mr(struct builder *b, const struct vt_rec *rec)
+static void places_learn_mr(struct builder *b, const struct vt_rec *rec)
 {
 	const struct vt_program *p = b->g->p;
 	uint64_t addr, iova, delta = 0;
@@ -81,10 +82,10 @@ static void learn_mr(struct builder *b, const struct vt_rec *rec)
 	size_t len;
 
 	line = vt_rec_line(p, rec, &len);
-	ord = rp_subject(line, VOBJ_MR, " mr=");
-	if (!ord || !vt_fact(p, rec, true, "addr", &addr))
+	ord = rp_line_object(line, VOBJ_MR, " mr=");
+	if (!ord || !vt_rec_fact(p, rec, true, "addr", &addr))
 		return;
-	if (vt_fact(p, rec, false, "iova", &iova))
+	if (vt_rec_fact(p, rec, false, "iova", &iova))
 		delta = addr - iova;
 	else if (strstr(line, "IBV_ACCESS_ZERO_BASED"))
 		delta = addr;
@@ -93,7 +94,7 @@ static void learn_mr(struct builder *b, const struct vt_rec *rec)
 }
 
 /* Return: other than 0: nothing can be said of any. */
-static int add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+static int places_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	struct builder *b = arg;
 	const struct rp_world *w = b->g->w;
@@ -104,44 +105,45 @@ static int add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const stru
 
 	if (own && (!send || !wr->payload))
 		for (i = 0; i < wr->n_sge; i++)
-			add(b, sge[i].mr, sge[i].addr, sge[i].len,
-			    send || rec->kind == VT_POST_OPS ? NULL : wr);
+			places_add_span(b, sge[i].mr, sge[i].addr, sge[i].len,
+					send || rec->kind == VT_POST_OPS ? NULL : wr);
 	if (!send || !wr->rkey || wr->opcode == IBV_WR_RDMA_READ)
 		return b->lost;
-	n = rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
+	n = rp_num_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
 	if (n && n->kind == RP_MR && n->prog == b->g->nth)
-		add(b, n->ord, wr->remote_addr, wr->payload > 8 ? wr->payload : 8, NULL);
+		places_add_span(b, n->ord, wr->remote_addr, wr->payload > 8 ? wr->payload : 8,
+				NULL);
 	else if (!n || n->kind != RP_MR)
 		b->lost = true;
 	return b->lost;
 }
 
-static void add_all(struct builder *b)
+static void places_add_all(struct builder *b)
 {
 	const struct vt_rec *rec;
 	uint64_t off;
 
-	for (off = 0; (rec = vt_next(b->g->p, &off));)
+	for (off = 0; (rec = vt_rec_next(b->g->p, &off));)
 		if (rec->kind == VT_CALL)
-			learn_mr(b, rec);
-	rp_each_wr(b->g->w, add_wr, b);
+			places_learn_mr(b, rec);
+	rp_for_each_wr(b->g->w, places_add_wr, b);
 }
 
-static int by_lo(const void *a, const void *b)
+static int span_compare(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static int by_wr(const void *a, const void *b)
+static int use_compare(const void *a, const void *b)
 {
 	const struct use *x = a, *y = b;
 
 	return x->wr < y->wr ? -1 : x->wr > y->wr;
 }
 
-static bool make_places(struct builder *b, struct rp_places *p)
+static bool places_make(struct builder *b, struct rp_places *p)
 {
 	struct place *at = NULL;
 	size_t i;
@@ -150,7 +152,7 @@ static bool make_places(struct builder *b, struct rp_places *p)
 	p->use = calloc(b->n, sizeof(*p->use));
 	if (!p->place || !p->use)
 		return false;
-	rp_sort(b->span, b->n, sizeof(*b->span), by_lo);
+	rp_sort_array(b->span, b->n, sizeof(*b->span), span_compare);
 	for (i = 0; i < b->n; i++) {
 		if (!at || b->span[i].lo >= at->hi) {
 			at = &p->place[p->n++];
@@ -163,12 +165,12 @@ static bool make_places(struct builder *b, struct rp_places *p)
 		else
 			at->other = true;
 	}
-	rp_sort(p->use, p->n_use, sizeof(*p->use), by_wr);
+	rp_sort_array(p->use, p->n_use, sizeof(*p->use), use_compare);
 	return true;
 }
 
 /* Whether a program sends from memory of another one's, of which the trace does not say what was there when. */
-static bool imports(const struct rp_world *w)
+static bool trace_imports_mr(const struct rp_world *w)
 {
 	uint32_t prog, i;
 
@@ -180,17 +182,17 @@ static bool imports(const struct rp_world *w)
 }
 
 /* Whether the record has any. */
-static bool any(const struct rp_prog *g)
+static bool program_has_recv_crc(const struct rp_prog *g)
 {
 	const struct vt_rec *rec;
 	const struct vt_wc *wc;
 	uint64_t off = 0;
 	uint32_t i;
 
-	while ((rec = vt_next(g->p, &off))) {
+	while ((rec = vt_rec_next(g->p, &off))) {
 		if (rec->kind != VT_POLL)
 			continue;
-		for (i = 0, wc = vt_wcs(rec); i < VT_BODY(vt_poll, rec)->n; i++)
+		for (i = 0, wc = vt_poll_wcs(rec); i < VT_BODY(vt_poll, rec)->n; i++)
 			if (wc[i].flags & VT_WC_CRC)
 				return true;
 	}
@@ -203,7 +205,7 @@ int rp_places_init(struct rp_prog *g)
 	int ret = 0;
 
 	/* What a live program sends has its own addresses and keys. */
-	if (!g->w->full || g->w->live || imports(g->w) || !any(g))
+	if (!g->w->full || g->w->live || trace_imports_mr(g->w) || !program_has_recv_crc(g))
 		return 0;
 	b.delta = calloc(g->n_obj[VOBJ_MR], sizeof(*b.delta));
 	b.moved = calloc(g->n_obj[VOBJ_MR], sizeof(*b.moved));
@@ -211,8 +213,8 @@ int rp_places_init(struct rp_prog *g)
 	if (!b.delta || !b.moved || !g->places)
 		ret = -ENOMEM;
 	else
-		add_all(&b);
-	if (!ret && !b.lost && b.n && !make_places(&b, g->places))
+		places_add_all(&b);
+	if (!ret && !b.lost && b.n && !places_make(&b, g->places))
 		ret = -ENOMEM;
 	free(b.span);
 	free(b.delta);
@@ -221,7 +223,7 @@ int rp_places_init(struct rp_prog *g)
 }
 
 /* The first piece of a receive; its others follow. NULL: it has none. */
-static const struct use *uses(const struct rp_places *p, const struct vt_wr *wr)
+static const struct use *places_find_use(const struct rp_places *p, const struct vt_wr *wr)
 {
 	size_t low = 0, high = p ? p->n_use : 0, mid;
 
@@ -237,7 +239,7 @@ static const struct use *uses(const struct rp_places *p, const struct vt_wr *wr)
 
 void rp_place_taken(struct rp_prog *g, const struct vt_wr *wr)
 {
-	const struct use *u = uses(g->places, wr);
+	const struct use *u = places_find_use(g->places, wr);
 	struct place *at;
 
 	for (; u && u < g->places->use + g->places->n_use && u->wr == wr; u++) {
@@ -248,7 +250,7 @@ void rp_place_taken(struct rp_prog *g, const struct vt_wr *wr)
 
 bool rp_place_left(struct rp_prog *g, const struct vt_wr *wr)
 {
-	const struct use *u = uses(g->places, wr);
+	const struct use *u = places_find_use(g->places, wr);
 	struct place *at;
 	bool alone = u != NULL;
 

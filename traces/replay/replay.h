@@ -46,8 +46,8 @@ struct rp_mr {
 	uint8_t *shadow;
 };
 
-/** rp_mr_first() - what the record says was there at first, of a region that has a shadow. */
-static inline uint8_t *rp_mr_first(const struct rp_mr *mr)
+/** rp_mr_first_bytes() - what the record says was there at first, of a region that has a shadow. */
+static inline uint8_t *rp_mr_first_bytes(const struct rp_mr *mr)
 {
 	return mr->shadow + mr->len;
 }
@@ -161,29 +161,29 @@ struct rp_prog {
 
 /* --- turn.c: order ----------------------------------------------------------------------- */
 
-/** rp_turn() - wait until it is the record's turn. Returns false: somebody has failed. */
-bool rp_turn(struct rp_thread *t, const struct vt_rec *rec);
-/** rp_at() - the thread is at this record now; NULL: at its end. */
-void rp_at(struct rp_thread *t, const struct vt_rec *rec);
-/** rp_slot_at() - what a thread is at ends by that number: what begins before need not wait for it. RP_DONE: it has ended. */
-void rp_slot_at(struct rp_slot *s, uint64_t end);
-/** rp_may_begin() - whether all that ended before @begin has ended here. */
-bool rp_may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin);
+/** rp_turn_wait() - wait until it is the record's turn. Returns false: somebody has failed. */
+bool rp_turn_wait(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_slot_enter() - the thread is at this record now; NULL: at its end. */
+void rp_slot_enter(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_slot_advance() - what a thread is at ends by that number: what begins before need not wait for it. RP_DONE: it has ended. */
+void rp_slot_advance(struct rp_slot *s, uint64_t end);
+/** rp_rec_may_begin() - whether all that ended before @begin has ended here. */
+bool rp_rec_may_begin(const struct rp_world *w, const struct rp_slot *mine, uint64_t begin);
 /**
- * rp_after_others() - let a thread get on that was, in the record, over with what it is at before @rec had ended, or had
+ * rp_turn_yield() - let a thread get on that was, in the record, over with what it is at before @rec had ended, or had
  * begun to post by then: that may bring what @rec waits for. Waits a bounded time. Returns false: there is none.
  */
-bool rp_after_others(struct rp_thread *t, const struct vt_rec *rec);
-/** rp_wake_all() - all who sleep look again. */
-void rp_wake_all(const struct rp_world *w);
+bool rp_turn_yield(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_slots_wake_all() - all who sleep look again. */
+void rp_slots_wake_all(const struct rp_world *w);
 
 /* --- overlap.c --------------------------------------------------------------------------- */
 
 /**
- * rp_let_pass() - before a call that takes something away: wait for overlapping posts of peers, and for other threads
+ * rp_overlap_wait() - before a call that takes something away: wait for overlapping posts of peers, and for other threads
  * that take an event, which were before it.
  */
-void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec);
+void rp_overlap_wait(const struct rp_thread *t, const struct vt_rec *rec);
 
 /* --- shared.c ----------------------------------------------------------------------------- */
 
@@ -193,50 +193,50 @@ void rp_let_pass(const struct rp_thread *t, const struct vt_rec *rec);
  */
 bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what, const char *want,
 		const char *got);
-/** rp_trouble() - the replay cannot go on, which is nobody's divergence. Returns false. */
-bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
+/** rp_fail_rec() - the replay cannot go on, which is nobody's divergence. Returns false. */
+bool rp_fail_rec(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* --- memory.c ---------------------------------------------------------------------------- */
 
 /** rp_memory_init() - map all that the program registers. Returns 0 or -errno, with @err set. */
 int rp_memory_init(struct rp_prog *g, struct vt_error *err);
-/** rp_moved() - where an address of the record is here. */
-uint64_t rp_moved(const struct rp_prog *g, uint64_t addr);
-/** rp_nowhere() - an address in memory that nobody can read, for one that the program could not. */
-uint64_t rp_nowhere(uint64_t addr);
+/** rp_addr_map() - where an address of the record is here. */
+uint64_t rp_addr_map(const struct rp_prog *g, uint64_t addr);
+/** rp_addr_unreadable() - an address in memory that nobody can read, for one that the program could not. */
+uint64_t rp_addr_unreadable(uint64_t addr);
 /**
- * rp_mr_made() - an MR was registered or changed: by the recorded call's addresses.
+ * rp_mr_bind() - an MR was registered or changed: by the recorded call's addresses.
  */
-void rp_mr_made(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
+void rp_mr_bind(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
 		int64_t delta);
-/** rp_mr_gone() - it is not registered any more. With the lock. */
-void rp_mr_gone(struct rp_prog *g, uint32_t ord);
-/** rp_at_mr() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
-uint8_t *rp_at_mr(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
-/** rp_mem() - VT_MEM. */
-bool rp_mem(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_mr_unbind() - it is not registered any more. With the lock. */
+void rp_mr_unbind(struct rp_prog *g, uint32_t ord);
+/** rp_mr_at() - where @len bytes at the recorded @addr of an MR are here. NULL: nowhere. */
+uint8_t *rp_mr_at(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t len);
+/** rp_play_mem() - VT_MEM. */
+bool rp_play_mem(struct rp_thread *t, const struct vt_rec *rec);
 
 /* --- shadow.c: with the lock ------------------------------------------------------------------------------- */
 
 /** rp_shadow_new(), rp_shadow_free() - make one of @len bytes and as many behind it; NULL: there is no room. */
 uint8_t *rp_shadow_new(struct rp_prog *g, uint64_t len);
 void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr);
-/** rp_twins_find() - a new MR and others that have the same memory learn of each other. */
-void rp_twins_find(struct rp_prog *g, struct rp_mr *mr);
-/** rp_twins_tell() - what the record has now at @at, which is in an MR, it has in its twins as well. */
-void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
-		   uint64_t len);
+/** rp_shadow_find_twins() - a new MR and others that have the same memory learn of each other. */
+void rp_shadow_find_twins(struct rp_prog *g, struct rp_mr *mr);
+/** rp_shadow_update_twins() - what the record has now at @at, which is in an MR, it has in its twins as well. */
+void rp_shadow_update_twins(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
+			    uint64_t len);
 
 /* --- files.c, write_target.c --------------------------------------------------------------------------- */
 
-/** rp_file() - the descriptor here for one of the record. */
-uint64_t rp_file(const struct rp_prog *g, uint64_t file, uint64_t when);
+/** rp_file_fd() - the descriptor here for one of the record. */
+uint64_t rp_file_fd(const struct rp_prog *g, uint64_t file, uint64_t when);
 /**
- * rp_only_landed() - whether an MR that has a shadow differs from it only where the trace lets something land, and where the
+ * rp_mr_differs_in_targets() - whether an MR that has a shadow differs from it only where the trace lets something land, and where the
  * record has in the end what was there at first.
  */
-bool rp_only_landed(const struct rp_prog *g, uint32_t mr);
+bool rp_mr_differs_in_targets(const struct rp_prog *g, uint32_t mr);
 
 /* --- received.c: with the lock ------------------------------------------------------------------ */
 
@@ -252,26 +252,27 @@ void rp_place_written(struct rp_prog *g, uint64_t addr, uint64_t len);
 
 int rp_objects_init(struct rp_prog *g);
 void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord);
-/** rp_qp_of() - ordinal of the QP of that number in this run, 0: none. */
-uint32_t rp_qp_of(struct rp_prog *g, uint32_t qpn);
+/** rp_qp_find() - ordinal of the QP of that number in this run, 0: none. */
+uint32_t rp_qp_find(struct rp_prog *g, uint32_t qpn);
 /** rp_env() - for the walker of calls. */
 struct vcall_env rp_env(struct rp_thread *t);
-/** rp_key(), rp_qpn() - this run's key or number for a recorded one. */
-uint32_t rp_key(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
-uint32_t rp_qpn(const struct rp_prog *g, uint32_t qpn, uint64_t when);
-/** rp_port() - the same of a port number; those that no identifier has got are the programs' own choice. */
-uint16_t rp_port(const struct rp_thread *t, uint16_t port);
-/** rp_port_made() - an identifier may have got a port. */
-void rp_port_made(struct rp_prog *g, uint32_t id);
-/** rp_handle() - the same of a handle by which an object of that kind is imported. */
-uint32_t rp_handle(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle, uint64_t when);
+/** rp_key_map(), rp_qpn_map() - this run's key or number for a recorded one. */
+uint32_t rp_key_map(const struct rp_prog *g, uint32_t key, uint64_t when, int64_t *delta);
+uint32_t rp_qpn_map(const struct rp_prog *g, uint32_t qpn, uint64_t when);
+/** rp_port_map() - the same of a port number; those that no identifier has got are the programs' own choice. */
+uint16_t rp_port_map(const struct rp_thread *t, uint16_t port);
+/** rp_port_publish() - an identifier may have got a port. */
+void rp_port_publish(struct rp_prog *g, uint32_t id);
+/** rp_handle_map() - the same of a handle by which an object of that kind is imported. */
+uint32_t rp_handle_map(const struct rp_prog *g, enum rp_made_kind kind, uint32_t handle,
+		       uint64_t when);
 
 /* --- live.c ------------------------------------------------------------------------------ */
 
-/** rp_is_listen() and so on - whether a call's line is rdma_listen(), took a connection request, is any. */
-bool rp_is_listen(const char *line);
-bool rp_is_request(const char *line);
-bool rp_is_any(const char *line);
+/** rp_line_is_listen() and so on - whether a call's line is rdma_listen(), took a connection request, is any. */
+bool rp_line_is_listen(const char *line);
+bool rp_line_is_request(const char *line);
+bool rp_line_is_any(const char *line);
 /**
  * rp_count_calls() - how many calls of a program are such.
  * @first, @last: set to the number by which the first and the last of them ended, if there is any; or NULL
@@ -284,64 +285,64 @@ uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line)
  */
 uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line));
 /**
- * rp_live_num() - the key of the live program's region, or the number of its queue pair, that stands for a recorded one;
+ * rp_live_find_num() - the key of the live program's region, or the number of its queue pair, that stands for a recorded one;
  * which is waited for. rp_made.delta is set as well. Returns 0: there is none.
  */
-uint32_t rp_live_num(const struct rp_prog *g, const struct rp_num *n);
-/** rp_live_runs() - whether one of the live command's programs has not ended: it may have left some behind. */
-bool rp_live_runs(const char *dir);
+uint32_t rp_live_find_num(const struct rp_prog *g, const struct rp_num *n);
+/** rp_live_is_running() - whether one of the live command's programs has not ended: it may have left some behind. */
+bool rp_live_is_running(const char *dir);
 
 /* --- live_exit.c ------------------------------------------------------------------------------ */
 
-/** rp_live_gone() - say to all that are played that the live program has ended. @text: how */
-void rp_live_gone(struct rp_world *w, const char *text);
-/** rp_live_over() - whether the live program has ended, and what the thread waits for cannot come any more. */
-bool rp_live_over(const struct rp_thread *t);
-/** rp_left_alone() - say so, and what is waited for. Returns false. */
-bool rp_left_alone(struct rp_thread *t, const struct vt_rec *rec, const char *want);
+/** rp_live_set_gone() - say to all that are played that the live program has ended. @text: how */
+void rp_live_set_gone(struct rp_world *w, const char *text);
+/** rp_live_is_over() - whether the live program has ended, and what the thread waits for cannot come any more. */
+bool rp_live_is_over(const struct rp_thread *t);
+/** rp_live_fail_wait() - say so, and what is waited for. Returns false. */
+bool rp_live_fail_wait(struct rp_thread *t, const struct vt_rec *rec, const char *want);
 
 /* --- policy.c ------------------------------------------------------------------------ */
 
-/** rp_policy() - set what is done by its name. Returns false: there is none such. */
-bool rp_policy(struct rp_world *w, const char *name);
-/** rp_unexpected() - count what came instead, and say it if it is put aside. */
-void rp_unexpected(struct rp_thread *t, const struct vt_rec *rec, const char *want,
-		   const char *got);
-/** rp_get_event() - rdma_get_cm_event() until it is the one of the recorded result @want. */
-int rp_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want,
-		 struct rdma_event_channel *channel, struct rdma_cm_event **ev);
-/** rp_drop_aside() - forget events about an identifier that is about to be destroyed, which waits for them. */
-void rp_drop_aside(struct rp_prog *g, const struct rdma_cm_id *id);
+/** rp_policy_set() - set what is done by its name. Returns false: there is none such. */
+bool rp_policy_set(struct rp_world *w, const char *name);
+/** rp_policy_note() - count what came instead, and say it if it is put aside. */
+void rp_policy_note(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+		    const char *got);
+/** rp_policy_get_event() - rdma_get_cm_event() until it is the one of the recorded result @want. */
+int rp_policy_get_event(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+			struct rdma_event_channel *channel, struct rdma_cm_event **ev);
+/** rp_policy_drop_events() - forget events about an identifier that is about to be destroyed, which waits for them. */
+void rp_policy_drop_events(struct rp_prog *g, const struct rdma_cm_id *id);
 
 /* --- the kinds of records ------------------------------------------------------------------ */
 
-bool rp_call(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_post_send(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_post_recv(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_post_ops(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_dm(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_poll(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_notify(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_cq_event(struct rp_thread *t, const struct vt_rec *rec);
-bool rp_ack(struct rp_thread *t, const struct vt_rec *rec);
-/** rp_ack_rest() - acknowledge the events that the record has not had, and destroying @cq would wait for. */
-void rp_ack_rest(struct rp_prog *g, const struct ibv_cq *cq);
+bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_post_send(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_post_recv(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_post_ops(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_dm(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_post_wr(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_poll(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_notify(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec);
+bool rp_play_ack(struct rp_thread *t, const struct vt_rec *rec);
+/** rp_cq_ack_rest() - acknowledge the events that the record has not had, and destroying @cq would wait for. */
+void rp_cq_ack_rest(struct rp_prog *g, const struct ibv_cq *cq);
 
-/** rp_invoke() - carry out a call with the walker's arguments. Returns what it returned. */
-uint64_t rp_invoke(enum vcall call, const uint64_t *args);
-/** rp_drain() - take what a CQ has into its pool, at most @n. With the lock. Returns 0 or what failed. */
-int rp_drain(struct rp_prog *g, struct rp_cq *cq, int n);
-/** rp_drain_ex() - the same of an extended CQ, by ibv_start_poll(). */
-int rp_drain_ex(struct rp_prog *g, struct rp_cq *cq, int n);
-/** rp_refused_ex() - ask an extended CQ what it refuses. Returns minus errno's value. */
-int rp_refused_ex(struct rp_cq *cq);
-/** rp_ignore() - fields with commas between are not compared. Returns false: one has no such name. */
-bool rp_ignore(struct rp_world *w, char *list);
+/** rp_call_invoke() - carry out a call with the walker's arguments. Returns what it returned. */
+uint64_t rp_call_invoke(enum vcall call, const uint64_t *args);
+/** rp_cq_drain() - take what a CQ has into its pool, at most @n. With the lock. Returns 0 or what failed. */
+int rp_cq_drain(struct rp_prog *g, struct rp_cq *cq, int n);
+/** rp_cqex_drain() - the same of an extended CQ, by ibv_start_poll(). */
+int rp_cqex_drain(struct rp_prog *g, struct rp_cq *cq, int n);
+/** rp_cqex_refused() - ask an extended CQ what it refuses. Returns minus errno's value. */
+int rp_cqex_refused(struct rp_cq *cq);
+/** rp_policy_ignore() - fields with commas between are not compared. Returns false: one has no such name. */
+bool rp_policy_ignore(struct rp_world *w, char *list);
 #define RP_FIELDS "wr_id, status, opcode, byte_len, imm, wc_flags, payload, src_qp or memory"
-void rp_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc);
+void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc);
 
-/** rp_play() - play a program. Returns the exit status of its process. */
-int rp_play(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout);
+/** rp_play_program() - play a program. Returns the exit status of its process. */
+int rp_play_program(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout);
 
 #endif

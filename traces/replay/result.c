@@ -5,18 +5,18 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-const char *result_why(struct rp_world *w)
+const char *rp_result_divergence(struct rp_world *w)
 {
 	unsigned int rest = 0;
 
-	if (!rp_failed(w))
+	if (!rp_is_failed(w))
 		return NULL;
 	while (__atomic_load_n(&w->share->failed, __ATOMIC_SEQ_CST) != 2 && rest < 10000)
-		rp_rest(&rest);
+		rp_wait_step(&rest);
 	return w->share->why;
 }
 
-void result_take(struct rp_count *sum, const struct rp_world *w)
+void rp_result_add(struct rp_count *sum, const struct rp_world *w)
 {
 	const struct rp_count *c = &w->share->count;
 
@@ -30,39 +30,39 @@ void result_take(struct rp_count *sum, const struct rp_world *w)
 	sum->unexpected += c->unexpected;
 }
 
-static void put(struct json_object *o, const char *key, uint64_t value)
+static void json_put_count(struct json_object *o, const char *key, uint64_t value)
 {
 	json_object_object_add(o, key, json_object_new_int64((int64_t)value));
 }
 
-static void show_json(const struct args *a, uint32_t programs, const struct rp_count *c,
-		      const char *why, uint32_t kept)
+static void rp_result_show_json(const struct rp_args *a, uint32_t programs,
+				const struct rp_count *c, const char *why, uint32_t kept)
 {
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "divergence", why ? json_object_new_string(why) : NULL);
-	put(o, "programs", programs);
-	put(o, "calls", c->calls);
-	put(o, "work_requests", c->wrs);
-	put(o, "completions", c->wcs);
-	put(o, "events", c->events);
-	put(o, "bytes", c->bytes);
-	put(o, "memory_regions", c->mems);
-	put(o, "payloads", c->payloads);
+	json_put_count(o, "programs", programs);
+	json_put_count(o, "calls", c->calls);
+	json_put_count(o, "work_requests", c->wrs);
+	json_put_count(o, "completions", c->wcs);
+	json_put_count(o, "events", c->events);
+	json_put_count(o, "bytes", c->bytes);
+	json_put_count(o, "memory_regions", c->mems);
+	json_put_count(o, "payloads", c->payloads);
 	if (a->as) {
-		put(o, "unexpected", c->unexpected);
-		put(o, "recorded", kept);
+		json_put_count(o, "unexpected", c->unexpected);
+		json_put_count(o, "recorded", kept);
 	}
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 						       JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
 
-void result_show(const struct args *a, uint32_t programs, const struct rp_count *c, const char *why,
-		 uint32_t kept)
+void result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
+		 const char *why, uint32_t kept)
 {
 	if (a->json) {
-		show_json(a, programs, c, why, kept);
+		rp_result_show_json(a, programs, c, why, kept);
 		return;
 	}
 	if (why) {

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool all_hex(const char *s, size_t len)
+static bool rewrite_text_is_hex(const char *s, size_t len)
 {
 	return strspn(s, "0123456789abcdef") >= len;
 }
 
-bool rp_named_is(const struct rp_named *w, const char *last)
+bool rp_word_is(const struct rp_named *w, const char *last)
 {
 	size_t n = strlen(last);
 
@@ -19,15 +19,15 @@ bool rp_named_is(const struct rp_named *w, const char *last)
 	       (w->key == n || w->word[w->key - n - 1] == '.');
 }
 
-static bool is_one(const struct rp_named *w, const char *const *names)
+static bool rewrite_word_is_any(const struct rp_named *w, const char *const *names)
 {
 	for (; *names; names++)
-		if (rp_named_is(w, *names))
+		if (rp_word_is(w, *names))
 			return true;
 	return false;
 }
 
-static bool is_ip(const struct rp_named *w)
+static bool rewrite_word_is_ip(const struct rp_named *w)
 {
 	const char *v = w->value;
 
@@ -38,7 +38,7 @@ static bool is_ip(const struct rp_named *w)
 	       v[strspn(v, "0123456789.")] == ':';
 }
 
-static enum rp_word_kind kind_of(const struct rp_named *w, bool query_gid)
+static enum rp_word_kind rewrite_word_kind(const struct rp_named *w, bool query_gid)
 {
 	static const char *const gids[] = { "gid", "sgid", "dgid", NULL };
 	static const char *const guids[] = { "node_guid", "sys_image_guid", NULL };
@@ -49,21 +49,22 @@ static enum rp_word_kind kind_of(const struct rp_named *w, bool query_gid)
 		return RP_WORD_TEXT;
 	if (!w->key)
 		return RP_WORD_OTHER;
-	if (w->value_len == 32 && is_one(w, gids) && all_hex(w->value, 32))
+	if (w->value_len == 32 && rewrite_word_is_any(w, gids) && rewrite_text_is_hex(w->value, 32))
 		return RP_WORD_GID;
-	if (w->value_len == 16 && is_one(w, guids) && all_hex(w->value, 16))
+	if (w->value_len == 16 && rewrite_word_is_any(w, guids) &&
+	    rewrite_text_is_hex(w->value, 16))
 		return RP_WORD_GUID;
-	if (is_one(w, lids))
+	if (rewrite_word_is_any(w, lids))
 		return RP_WORD_LID;
-	if (is_one(w, indexes) || (query_gid && rp_named_is(w, "index")))
+	if (rewrite_word_is_any(w, indexes) || (query_gid && rp_word_is(w, "index")))
 		return RP_WORD_INDEX;
 	if (w->value_len == 3 + 2 * 48 && !memcmp(w->value, "ib:", 3) &&
-	    all_hex(w->value + 3, w->value_len - 3))
+	    rewrite_text_is_hex(w->value + 3, w->value_len - 3))
 		return RP_WORD_IB;
-	return is_ip(w) ? RP_WORD_IP : RP_WORD_OTHER;
+	return rewrite_word_is_ip(w) ? RP_WORD_IP : RP_WORD_OTHER;
 }
 
-bool rp_named_next(const char **at, struct rp_named *w, bool query_gid)
+bool rp_word_next(const char **at, struct rp_named *w, bool query_gid)
 {
 	const char *s = *at, *equal;
 	bool quoted = false;
@@ -82,33 +83,34 @@ bool rp_named_next(const char **at, struct rp_named *w, bool query_gid)
 	w->key = equal ? (size_t)(equal - w->word) : 0;
 	w->value = equal ? equal + 1 : w->word;
 	w->value_len = w->len - (size_t)(w->value - w->word);
-	w->kind = kind_of(w, query_gid);
+	w->kind = rewrite_word_kind(w, query_gid);
 	*at = s;
 	return true;
 }
 
-static uint8_t digit(char c)
+static uint8_t rewrite_hex_digit(char c)
 {
 	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-static void from_hex(uint8_t gid[16], const char *hex)
+static void rewrite_gid_from_hex(uint8_t gid[16], const char *hex)
 {
 	size_t i;
 
 	for (i = 0; i < 16; i++)
-		gid[i] = (uint8_t)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+		gid[i] = (uint8_t)(rewrite_hex_digit(hex[2 * i]) << 4 |
+				   rewrite_hex_digit(hex[2 * i + 1]));
 }
 
 /* An address alone, as a text: that of an Ethernet GID. */
-static bool from_ip(uint8_t gid[16], const char *text)
+static bool rewrite_gid_from_ip(uint8_t gid[16], const char *text)
 {
 	memset(gid, 0, 16);
 	gid[10] = gid[11] = 0xff;
 	return inet_pton(AF_INET, text, gid + 12) == 1 || inet_pton(AF_INET6, text, gid) == 1;
 }
 
-bool rp_gid_of(const struct rp_named *w, uint8_t gid[16])
+bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
 {
 	const char *v = w->value;
 	char text[INET6_ADDRSTRLEN];
@@ -116,10 +118,10 @@ bool rp_gid_of(const struct rp_named *w, uint8_t gid[16])
 
 	switch (w->kind) {
 	case RP_WORD_GID:
-		from_hex(gid, v);
+		rewrite_gid_from_hex(gid, v);
 		return true;
 	case RP_WORD_IB: /* behind family, P_Key and flow label */
-		from_hex(gid, v + RP_IB_GID);
+		rewrite_gid_from_hex(gid, v + RP_IB_GID);
 		return true;
 	case RP_WORD_IP:
 	case RP_WORD_TEXT:
@@ -131,13 +133,13 @@ bool rp_gid_of(const struct rp_named *w, uint8_t gid[16])
 			return false;
 		memcpy(text, v, n);
 		text[n] = '\0';
-		return from_ip(gid, text);
+		return rewrite_gid_from_ip(gid, text);
 	default:
 		return false;
 	}
 }
 
-bool rp_is_query_gid(const char *line)
+bool rp_line_is_query_gid(const char *line)
 {
 	return !strncmp(line, "ibv_query_gid", strlen("ibv_query_gid"));
 }

@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
-/** struct args - the command line. */
-struct args {
+/** struct rp_args - the command line. */
+struct rp_args {
 	const char *dir;
 	const char *run; /* rdmaemu; NULL: on the devices that there are */
 	const char *fabric;
@@ -36,37 +36,37 @@ struct args {
 	bool live_first;
 };
 
-/** complain() - a line on stderr. Returns 2, the exit status. */
-int complain(const char *text);
+/** rp_complain() - a line on stderr. Returns 2, the exit status. */
+int rp_complain(const char *text);
 
 /* --- start.c ----------------------------------------------------------------------------- */
 
-/** start_part() - play a program of the trace in a process of its own. @fd: what all share. Returns its pid or -1. */
-pid_t start_part(const struct args *a, const struct rp_world *w, uint32_t nth, int fd);
-/** start_live(), start_real() - run the live and the real program. @again: the real one is not the first. */
-pid_t start_live(const struct args *a);
-pid_t start_real(const struct args *a);
-/** start_tool() - run an rdmaemu command of these words on the fabric, to its end. Returns its exit status. */
-int start_tool(const struct args *a, const char *const words[]);
-/** await() - a child's end, or -1: it is still there after @timeout ns. */
-int await(pid_t pid, uint64_t timeout);
-/** gone() - a program's process has ended, and with it all that it had. */
-void gone(struct rp_world *w, uint32_t nth, int status);
+/** rp_start_part() - play a program of the trace in a process of its own. @fd: what all share. Returns its pid or -1. */
+pid_t rp_start_part(const struct rp_args *a, const struct rp_world *w, uint32_t nth, int fd);
+/** rp_start_live(), rp_start_real() - run the live and the real program. @again: the real one is not the first. */
+pid_t rp_start_live(const struct rp_args *a);
+pid_t rp_start_real(const struct rp_args *a);
+/** rp_run_command() - run an rdmaemu command of these words on the fabric, to its end. Returns its exit status. */
+int rp_run_command(const struct rp_args *a, const char *const words[]);
+/** rp_wait() - a child's end, or -1: it is still there after @timeout ns. */
+int rp_wait(pid_t pid, uint64_t timeout);
+/** rp_program_ended() - a program's process has ended, and with it all that it had. */
+void rp_program_ended(struct rp_world *w, uint32_t nth, int status);
 
 /* --- live_session.c, result.c ---------------------------------------------------------------------- */
 
-/** play_as() - some recorded programs or the real one, and a live one in place of the others. Returns the exit status. */
-int play_as(const struct args *a, struct rp_world *w);
+/** rp_live_session() - some recorded programs or the real one, and a live one in place of the others. Returns the exit status. */
+int rp_live_session(const struct rp_args *a, struct rp_world *w);
 
-/** result_take() - add up what was done. */
-void result_take(struct rp_count *sum, const struct rp_world *w);
+/** rp_result_add() - add up what was done. */
+void rp_result_add(struct rp_count *sum, const struct rp_world *w);
 /**
  * result_show() - say what was done and what differs.
  * @why: NULL: nothing does. @kept: number of programs that were added to the trace
  */
-void result_show(const struct args *a, uint32_t programs, const struct rp_count *c, const char *why,
-		 uint32_t kept);
-/** result_why() - the divergence, or NULL. */
-const char *result_why(struct rp_world *w);
+void result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
+		 const char *why, uint32_t kept);
+/** rp_result_divergence() - the divergence, or NULL. */
+const char *rp_result_divergence(struct rp_world *w);
 
 #endif

@@ -31,8 +31,8 @@ void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr)
 }
 
 /* What the record has of memory now it has of all regions there. */
-void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
-		   uint64_t len)
+void rp_shadow_update_twins(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
+			    uint64_t len)
 {
 	const uint8_t *from, *to;
 	struct rp_mr *t;
@@ -48,7 +48,7 @@ void rp_twins_tell(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint
 	}
 }
 
-void rp_twins_find(struct rp_prog *g, struct rp_mr *mr)
+void rp_shadow_find_twins(struct rp_prog *g, struct rp_mr *mr)
 {
 	struct rp_mr *t;
 

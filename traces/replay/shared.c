@@ -12,7 +12,7 @@
 #define LONG	4096u /* rests: who has waited that long waits for something slow */
 #define REST_NS 50000
 
-void rp_rest(unsigned int *n)
+void rp_wait_step(unsigned int *n)
 {
 	struct timespec nap = { .tv_nsec = *n < LONG ? REST_NS : 20 * REST_NS };
 
@@ -25,7 +25,7 @@ void rp_rest(unsigned int *n)
 		nanosleep(&nap, NULL);
 }
 
-bool rp_failed(const struct rp_world *w)
+bool rp_is_failed(const struct rp_world *w)
 {
 	return __atomic_load_n(&w->share->failed, __ATOMIC_RELAXED) != 0;
 }
@@ -39,18 +39,18 @@ void rp_fail(struct rp_world *w, const char *text)
 		snprintf(w->share->why, sizeof(w->share->why), "%s", text);
 		__atomic_store_n(&w->share->failed, 2, __ATOMIC_SEQ_CST);
 	}
-	rp_wake_all(w);
+	rp_slots_wake_all(w);
 }
 
-void rp_unfit(struct rp_world *w, const char *why)
+void rp_fail_devices(struct rp_world *w, const char *why)
 {
 	__atomic_store_n(&w->share->unfit, 1, __ATOMIC_SEQ_CST);
 	rp_fail(w, why);
 }
 
-static const char *name_of(const struct vt_program *p)
+static const char *program_name(const struct vt_program *p)
 {
-	const char *name = vt_thing(&p->about, "name");
+	const char *name = vt_info_get(&p->about, "name");
 
 	return name ? name : "?";
 }
@@ -63,27 +63,27 @@ bool rp_diverge(struct rp_thread *t, const struct vt_rec *rec, const char *what,
 	const char *line = "";
 	size_t len;
 
-	vt_place(p, rec, place, sizeof(place));
+	vt_rec_place(p, rec, place, sizeof(place));
 	if (rec->kind == VT_CALL)
 		line = vt_rec_line(p, rec, &len);
 	snprintf(text, sizeof(text),
 		 "%s (%.100s): %s: %s differs\n  recorded: %.1200s\n  replayed: %.1200s%s%.1200s",
-		 place, name_of(p), vt_kind_name(rec->kind), what, want, got,
+		 place, program_name(p), vt_kind_name(rec->kind), what, want, got,
 		 *line ? "\n  line:     " : "", line);
 	rp_fail(t->prog->w, text);
 	return false;
 }
 
-bool rp_trouble(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
+bool rp_fail_rec(struct rp_thread *t, const struct vt_rec *rec, const char *fmt, ...)
 {
 	const struct vt_program *p = t->prog->p;
 	char text[1024], place[64];
 	va_list ap;
 	int n;
 
-	vt_place(p, rec, place, sizeof(place));
+	vt_rec_place(p, rec, place, sizeof(place));
 	/* The name is the trace's, and may be of any length. */
-	n = snprintf(text, sizeof(text), "%s (%.100s): ", place, name_of(p));
+	n = snprintf(text, sizeof(text), "%s (%.100s): ", place, program_name(p));
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_call(const char *line, const char *name)
+static bool line_is_call(const char *line, const char *name)
 {
 	size_t n = strlen(name);
 
 	return !strncmp(line, name, n) && (!line[n] || line[n] == ' ');
 }
 
-static bool has_index(const char *line, const char *name, unsigned long *index)
+static bool line_index(const char *line, const char *name, unsigned long *index)
 {
 	const char *at = strstr(line, name);
 
@@ -24,44 +24,45 @@ static bool has_index(const char *line, const char *name, unsigned long *index)
 }
 
 /* A GID that nothing stands for; the list of all, where tables differ. */
-static bool is_uneven(const struct rp_map *m, const char *line)
+static bool line_names_uneven_gid(const struct rp_map *m, const char *line)
 {
 	unsigned long i;
 
-	if (!m->uneven || !rp_is_query_gid(line))
+	if (!m->uneven || !rp_line_is_query_gid(line))
 		return false;
-	if (is_call(line, "ibv_query_gid_table"))
+	if (line_is_call(line, "ibv_query_gid_table"))
 		return true;
-	if (is_call(line, "ibv_query_gid_ex"))
-		has_index(line, " gid_index=", &i);
+	if (line_is_call(line, "ibv_query_gid_ex"))
+		line_index(line, " gid_index=", &i);
 	else
-		has_index(line, " index=", &i);
+		line_index(line, " index=", &i);
 	/* Its 0 is not in the line, where no other index could be put. */
 	return i >= VT_MAX_GIDS || !m->has_index[i] || m->index[i] == RP_NO_INDEX ||
 	       (!i && m->index[0]);
 }
 
-bool rp_not_compared(const struct rp_thread *t, const char *line)
+bool rp_result_is_tolerated(const struct rp_thread *t, const char *line)
 {
 	const struct rp_map *m = t->prog->map;
 	unsigned long i;
 
 	if (!m)
 		return false;
-	if (is_uneven(m, line) || (m->list && (is_call(line, "ibv_get_device_list") ||
-					       is_call(line, "rdma_get_devices"))))
+	if (line_names_uneven_gid(m, line) ||
+	    (m->list &&
+	     (line_is_call(line, "ibv_get_device_list") || line_is_call(line, "rdma_get_devices"))))
 		return true;
 	if (!m->other)
 		return false;
 	/* The default key is in all tables. */
-	if (is_call(line, "ibv_query_pkey"))
-		return has_index(line, " index=", &i) && i;
-	return is_call(line, "ibv_query_qp_data_in_order") || is_call(line, "ibv_query_ece") ||
-	       is_call(line, "rdma_get_remote_ece");
+	if (line_is_call(line, "ibv_query_pkey"))
+		return line_index(line, " index=", &i) && i;
+	return line_is_call(line, "ibv_query_qp_data_in_order") ||
+	       line_is_call(line, "ibv_query_ece") || line_is_call(line, "rdma_get_remote_ece");
 }
 
 /* Whether a word's key ends with one of these. */
-static bool ends_with(const char *word, size_t name, const char *const *last)
+static bool key_ends_with(const char *word, size_t name, const char *const *last)
 {
 	size_t n;
 
@@ -75,7 +76,7 @@ static bool ends_with(const char *word, size_t name, const char *const *last)
 }
 
 /* IBV_MTU_1024: the number. */
-static unsigned long mtu(const char *word, size_t name)
+static unsigned long word_mtu(const char *word, size_t name)
 {
 	const char *at = word + name + 1, *end = at + strcspn(at, " ");
 
@@ -84,7 +85,7 @@ static unsigned long mtu(const char *word, size_t name)
 	return strtoul(end, NULL, 10);
 }
 
-bool rp_is_capability(const struct rp_thread *t, const char *want, const char *got, size_t name)
+bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const char *got, size_t name)
 {
 	static const char *const sizes[] = { "cqe",	     "max_send_wr",  "max_recv_wr",
 					     "max_send_sge", "max_recv_sge", "max_inline_data",
@@ -100,21 +101,21 @@ bool rp_is_capability(const struct rp_thread *t, const char *want, const char *g
 	const struct rp_map *m = t->prog->map;
 
 	/* Made of addresses and numbers of queue pairs. */
-	if (m && ends_with(want, name, label))
+	if (m && key_ends_with(want, name, label))
 		return true;
 	if (!m || !m->other)
 		return false;
-	if (ends_with(want, name, path))
+	if (key_ends_with(want, name, path))
 		return true;
 	switch (t->parsed.call) {
 	case VCALL_ibv_query_device:
 	case VCALL_ibv_query_device_ex:
-		return !ends_with(want, name, device);
+		return !key_ends_with(want, name, device);
 	case VCALL_ibv_query_port:
-		if (ends_with(want, name, active))
-			return got && mtu(got, name) >= mtu(want, name);
-		return !ends_with(want, name, port);
+		if (key_ends_with(want, name, active))
+			return got && word_mtu(got, name) >= word_mtu(want, name);
+		return !key_ends_with(want, name, port);
 	default:
-		return ends_with(want, name, sizes);
+		return key_ends_with(want, name, sizes);
 	}
 }

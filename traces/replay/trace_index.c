@@ -17,7 +17,7 @@ static const enum vobj made_kind[RP_MADE_COUNT] = {
 };
 
 /* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
-static enum vobj object_at(const char *at, uint32_t *nth)
+static enum vobj index_name_parse_object(const char *at, uint32_t *nth)
 {
 	unsigned long n;
 	uint32_t kind;
@@ -38,7 +38,7 @@ static enum vobj object_at(const char *at, uint32_t *nth)
 }
 
 /* The ordinals that a program's lines name. */
-static void count_objects(struct rp_world *w, uint32_t prog)
+static void index_count_objects(struct rp_world *w, uint32_t prog)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
 	uint32_t *n = w->n_obj[prog], line, nth, kind;
@@ -50,14 +50,14 @@ static void count_objects(struct rp_world *w, uint32_t prog)
 		for (at = p->line[line]; *at; at++) {
 			if (*at != ' ' && *at != '=')
 				continue;
-			kind = object_at(at + 1, &nth);
+			kind = index_name_parse_object(at + 1, &nth);
 			if (kind != VOBJ_NONE && nth >= n[kind])
 				n[kind] = nth + 1;
 		}
 	}
 }
 
-static int add(struct rp_num **nums, size_t *n, const struct rp_num *one)
+static int index_add_num(struct rp_num **nums, size_t *n, const struct rp_num *one)
 {
 	struct rp_num *more;
 
@@ -72,19 +72,19 @@ static int add(struct rp_num **nums, size_t *n, const struct rp_num *one)
 	return 0;
 }
 
-uint32_t rp_subject(const char *line, enum vobj kind, const char *arg)
+uint32_t rp_line_object(const char *line, enum vobj kind, const char *arg)
 {
 	const char *out = strstr(line, " = "), *at;
 	uint32_t nth = 0;
 
-	if (out && object_at(out + 3, &nth) == kind)
+	if (out && index_name_parse_object(out + 3, &nth) == kind)
 		return nth;
 	at = strstr(line, arg);
-	return at && object_at(at + strlen(arg), &nth) == kind ? nth : 0;
+	return at && index_name_parse_object(at + strlen(arg), &nth) == kind ? nth : 0;
 }
 
 /* An object that others may import; of an import nobody asks where it came from. */
-static int learn_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+static int index_add_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	static const struct {
 		enum rp_made_kind kind;
@@ -96,73 +96,73 @@ static int learn_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *
 	uint32_t i;
 	size_t len;
 
-	if (!vt_fact(p, rec, true, "handle", &handle))
+	if (!vt_rec_fact(p, rec, true, "handle", &handle))
 		return 0;
 	one.num = (uint32_t)handle;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !one.ord; i++) {
 		one.kind = kinds[i].kind;
-		one.ord = rp_subject(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
+		one.ord = rp_line_object(vt_rec_line(p, rec, &len), kinds[i].obj, " = ");
 	}
-	return one.ord ? add(&w->handle, &w->n_handle, &one) : 0;
+	return one.ord ? index_add_num(&w->handle, &w->n_handle, &one) : 0;
 }
 
-static int learn_port(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+static int index_add_port(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	struct rp_num one = { .prog = prog, .from = rec->end, .kind = RP_PORT };
 	const struct vt_program *p = &w->dir.prog[prog];
 	uint64_t port;
 	size_t len;
 
-	if (!vt_fact(p, rec, true, "id.src", &port) || !port)
+	if (!vt_rec_fact(p, rec, true, "id.src", &port) || !port)
 		return 0;
 	one.num = (uint32_t)port;
-	one.ord = rp_subject(vt_rec_line(p, rec, &len), VOBJ_ID, " id=");
-	return one.ord ? add(&w->port, &w->n_port, &one) : 0;
+	one.ord = rp_line_object(vt_rec_line(p, rec, &len), VOBJ_ID, " id=");
+	return one.ord ? index_add_num(&w->port, &w->n_port, &one) : 0;
 }
 
-static int learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
+static int index_add_call(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
 	struct rp_num one = { .prog = prog, .from = rec->end };
 	size_t len;
 	const char *line = vt_rec_line(p, rec, &len);
 	uint64_t rkey, lkey, qpn;
-	int ret = learn_handle(w, prog, rec);
+	int ret = index_add_handle(w, prog, rec);
 
 	if (!ret)
-		ret = learn_port(w, prog, rec);
+		ret = index_add_port(w, prog, rec);
 	if (ret)
 		return ret;
-	if (vt_fact(p, rec, true, "rkey", &rkey)) {
+	if (vt_rec_fact(p, rec, true, "rkey", &rkey)) {
 		one.kind = RP_MR;
-		one.ord = rp_subject(line, VOBJ_MR, " mr=");
+		one.ord = rp_line_object(line, VOBJ_MR, " mr=");
 		if (!one.ord) {
 			one.kind = RP_MW;
-			one.ord = rp_subject(line, VOBJ_MW, " mw=");
+			one.ord = rp_line_object(line, VOBJ_MW, " mw=");
 		}
 		one.num = (uint32_t)rkey;
-		ret = one.ord ? add(&w->key, &w->n_key, &one) : 0;
-		if (!ret && one.ord && vt_fact(p, rec, true, "lkey", &lkey) && lkey != rkey) {
+		ret = one.ord ? index_add_num(&w->key, &w->n_key, &one) : 0;
+		if (!ret && one.ord && vt_rec_fact(p, rec, true, "lkey", &lkey) && lkey != rkey) {
 			one.num = (uint32_t)lkey;
 			one.lkey = true;
-			ret = add(&w->key, &w->n_key, &one);
+			ret = index_add_num(&w->key, &w->n_key, &one);
 		}
-	} else if (vt_fact(p, rec, true, "qp_num", &qpn) ||
-		   vt_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
+	} else if (vt_rec_fact(p, rec, true, "qp_num", &qpn) ||
+		   vt_rec_fact(p, rec, true, "id.qp.qp_num", &qpn)) {
 		one.kind = RP_QP;
-		one.ord = rp_subject(line, VOBJ_QP, " id.qp=");
+		one.ord = rp_line_object(line, VOBJ_QP, " id.qp=");
 		one.num = (uint32_t)qpn;
-		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
-	} else if (vt_fact(p, rec, true, "srq_num", &qpn)) {
+		ret = one.ord ? index_add_num(&w->qpn, &w->n_qpn, &one) : 0;
+	} else if (vt_rec_fact(p, rec, true, "srq_num", &qpn)) {
 		one.kind = RP_SRQ;
-		one.ord = rp_subject(line, VOBJ_SRQ, " srq=");
+		one.ord = rp_line_object(line, VOBJ_SRQ, " srq=");
 		one.num = (uint32_t)qpn;
-		ret = one.ord ? add(&w->qpn, &w->n_qpn, &one) : 0;
+		ret = one.ord ? index_add_num(&w->qpn, &w->n_qpn, &one) : 0;
 	}
 	return ret;
 }
 
-static int by_num(const void *a, const void *b)
+static int index_num_compare(const void *a, const void *b)
 {
 	const struct rp_num *x = a, *y = b;
 
@@ -171,8 +171,8 @@ static int by_num(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
-				   uint32_t mask, uint64_t when)
+const struct rp_num *rp_num_find(const struct rp_num *num, size_t n, uint32_t value, uint32_t mask,
+				 uint64_t when)
 {
 	const struct rp_num *best = NULL;
 	size_t low = 0, high = n, mid;
@@ -191,10 +191,10 @@ const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t 
 	return best;
 }
 
-int rp_each_wr(const struct rp_world *w,
-	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
-			 const struct vt_wr *wr),
-	       void *arg)
+int rp_for_each_wr(const struct rp_world *w,
+		   int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
+			     const struct vt_wr *wr),
+		   void *arg)
 {
 	const struct vt_rec *rec;
 	const struct vt_wr *wr;
@@ -203,7 +203,7 @@ int rp_each_wr(const struct rp_world *w,
 	int ret = 0;
 
 	for (prog = 0; prog < w->dir.n_progs; prog++)
-		for (off = 0; !ret && (rec = vt_next(&w->dir.prog[prog], &off));) {
+		for (off = 0; !ret && (rec = vt_rec_next(&w->dir.prog[prog], &off));) {
 			if (!vt_is_post(rec->kind))
 				continue;
 			wr = vt_wr_first(rec);
@@ -214,7 +214,7 @@ int rp_each_wr(const struct rp_world *w,
 	return ret;
 }
 
-static void lay_out(struct rp_world *w)
+static void world_lay_out(struct rp_world *w)
 {
 	size_t size = (sizeof(struct rp_share) + 63) & ~(size_t)63;
 	uint32_t prog, kind;
@@ -228,7 +228,7 @@ static void lay_out(struct rp_world *w)
 	w->share_size = size + w->dir.n_progs * sizeof(struct rp_seen);
 }
 
-static int read_all(struct rp_world *w)
+static int index_read_programs(struct rp_world *w)
 {
 	const struct vt_rec *rec;
 	uint32_t prog;
@@ -237,24 +237,24 @@ static int read_all(struct rp_world *w)
 
 	w->first_t = UINT64_MAX;
 	for (prog = 0; prog < w->dir.n_progs; prog++) {
-		count_objects(w, prog);
-		for (off = 0; (rec = vt_next(&w->dir.prog[prog], &off));) {
+		index_count_objects(w, prog);
+		for (off = 0; (rec = vt_rec_next(&w->dir.prog[prog], &off));) {
 			if (rec->t_begin < w->first_t)
 				w->first_t = rec->t_begin;
 			ret = 0;
 			if (rec->kind == VT_POLL)
 				ret = rp_overlap_learn(w, prog, rec);
 			else if (rec->kind == VT_CALL)
-				ret = learn(w, prog, rec);
+				ret = index_add_call(w, prog, rec);
 			if (!ret && rec->kind == VT_CALL)
 				ret = rp_files_learn(w, prog, rec);
 			if (ret)
 				return ret;
 		}
 	}
-	rp_sort(w->key, w->n_key, sizeof(*w->key), by_num);
-	rp_sort(w->qpn, w->n_qpn, sizeof(*w->qpn), by_num);
-	rp_sort(w->port, w->n_port, sizeof(*w->port), by_num);
+	rp_sort_array(w->key, w->n_key, sizeof(*w->key), index_num_compare);
+	rp_sort_array(w->qpn, w->n_qpn, sizeof(*w->qpn), index_num_compare);
+	rp_sort_array(w->port, w->n_port, sizeof(*w->port), index_num_compare);
 	return 0;
 }
 
@@ -264,23 +264,23 @@ int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err)
 	int ret;
 
 	memset(w, 0, sizeof(*w));
-	ret = vt_open(&w->dir, dir, err);
+	ret = vt_dir_open(&w->dir, dir, err);
 	if (ret)
 		return ret;
-	payload = vt_thing(&w->dir.about, "payload");
+	payload = vt_info_get(&w->dir.about, "payload");
 	w->full = !payload || !strcmp(payload, "full");
-	ret = read_all(w);
+	ret = index_read_programs(w);
 	if (!ret)
 		ret = rp_words_init(w);
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s: no memory", dir);
 	else
-		lay_out(w);
+		world_lay_out(w);
 	return ret;
 }
 
 /* The first record of each thread: none of them may be overtaken. */
-static void first_records(struct rp_world *w, uint32_t prog, struct rp_slot *slot)
+static void slots_init(struct rp_world *w, uint32_t prog, struct rp_slot *slot)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
 	const struct vt_rec *rec;
@@ -293,7 +293,7 @@ static void first_records(struct rp_world *w, uint32_t prog, struct rp_slot *slo
 		slot[i].next_end = RP_DONE;
 		slot[i].wanted = RP_DONE;
 	}
-	for (off = 0; (rec = vt_next(p, &off));)
+	for (off = 0; (rec = vt_rec_next(p, &off));)
 		if (slot[rec->thread].next_end == RP_DONE)
 			slot[rec->thread].next_end = rec->end;
 }
@@ -315,7 +315,7 @@ int rp_world_map(struct rp_world *w, int fd, bool fresh)
 	w->slot = slot = (struct rp_slot *)at;
 	for (prog = 0; prog < w->dir.n_progs; prog++) {
 		if (fresh)
-			first_records(w, prog, slot);
+			slots_init(w, prog, slot);
 		slot += w->dir.prog[prog].n_threads + 1;
 	}
 	at = (uint8_t *)slot;

@@ -169,24 +169,24 @@ int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err);
 int rp_world_map(struct rp_world *w, int fd, bool fresh);
 /** rp_slots_of() - the slots of a program: one more than it has threads. */
 struct rp_slot *rp_slots_of(const struct rp_world *w, uint32_t prog);
-/** rp_world_find() - whose a number was at @when. NULL: nobody's. */
-const struct rp_num *rp_world_find(const struct rp_num *num, size_t n, uint32_t value,
-				   uint32_t mask, uint64_t when);
-/** rp_subject() - the object that a call has made or changed: behind " = ", or an argument of that name (" id="). 0: none. */
-uint32_t rp_subject(const char *line, enum vobj kind, const char *arg);
+/** rp_num_find() - whose a number was at @when. NULL: nobody's. */
+const struct rp_num *rp_num_find(const struct rp_num *num, size_t n, uint32_t value, uint32_t mask,
+				 uint64_t when);
+/** rp_line_object() - the object that a call has made or changed: behind " = ", or an argument of that name (" id="). 0: none. */
+uint32_t rp_line_object(const char *line, enum vobj kind, const char *arg);
 
 /**
- * rp_each_wr() - call @fn with each work request that was accepted, of all programs, until it returns something
+ * rp_for_each_wr() - call @fn with each work request that was accepted, of all programs, until it returns something
  * else than 0. Returns that, or 0.
  */
-int rp_each_wr(const struct rp_world *w,
-	       int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
-			 const struct vt_wr *wr),
-	       void *arg);
+int rp_for_each_wr(const struct rp_world *w,
+		   int (*fn)(void *arg, uint32_t prog, const struct vt_rec *rec,
+			     const struct vt_wr *wr),
+		   void *arg);
 
-/** rp_sort() - as qsort(3), also of nothing: a list without entries has no memory. */
-static inline void rp_sort(void *base, size_t n, size_t size,
-			   int (*compare)(const void *a, const void *b))
+/** rp_sort_array() - as qsort(3), also of nothing: a list without entries has no memory. */
+static inline void rp_sort_array(void *base, size_t n, size_t size,
+				 int (*compare)(const void *a, const void *b))
 {
 	if (n)
 		qsort(base, n, size, compare);
@@ -203,8 +203,8 @@ int rp_files_make(struct rp_world *w);
 
 /** rp_words_init() - find the words that peers do atomics on. Returns 0 or -ENOMEM. */
 int rp_words_init(struct rp_world *w);
-/** rp_word_at() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
-struct rp_word *rp_word_at(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
+/** rp_word_find() - the word that has the byte at @addr of an MR. NULL: peers do no atomics there. */
+struct rp_word *rp_word_find(const struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr);
 /**
  * rp_words_put() - write recorded bytes of an MR, but for words that are sums of what atomics have added.
  * @addr: by which atomics name the first byte; @at: where that is here
@@ -219,12 +219,12 @@ int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec
 
 /* --- shared.c ----------------------------------------------------------------------------- */
 
-bool rp_failed(const struct rp_world *w);
+bool rp_is_failed(const struct rp_world *w);
 /** rp_fail() - all that is played ends; of several the first @text counts. */
 void rp_fail(struct rp_world *w, const char *text);
-/** rp_rest() - one step of waiting for something, longer each time. *@n starts at 0. */
-void rp_rest(unsigned int *n);
-/** rp_unfit() - the devices here cannot stand for the recorded. */
-void rp_unfit(struct rp_world *w, const char *why);
+/** rp_wait_step() - one step of waiting for something, longer each time. *@n starts at 0. */
+void rp_wait_step(unsigned int *n);
+/** rp_fail_devices() - the devices here cannot stand for the recorded. */
+void rp_fail_devices(struct rp_world *w, const char *why);
 
 #endif

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void set_data(struct ibv_qp_ex *qp, const struct vt_wr *wr, const struct ibv_sge *sge)
+static void wr_set_data(struct ibv_qp_ex *qp, const struct vt_wr *wr, const struct ibv_sge *sge)
 {
 	struct ibv_data_buf buf[VT_MAX_SGE];
 	uint32_t i;
@@ -25,27 +25,27 @@ static void set_data(struct ibv_qp_ex *qp, const struct vt_wr *wr, const struct 
 	}
 }
 
-static void bind_mw(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
-		    const struct vt_wr *wr)
+static void wr_bind_window(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
+			   const struct vt_wr *wr)
 {
 	struct rp_prog *g = t->prog;
 	struct ibv_mw_bind_info info = { .mr = rp_obj(g, VOBJ_MR, wr->mw_mr),
-					 .addr = rp_moved(g, wr->mw_addr),
+					 .addr = rp_addr_map(g, wr->mw_addr),
 					 .length = wr->mw_len,
 					 .mw_access_flags = wr->mw_access };
 	int64_t delta;
 
-	ibv_wr_bind_mw(qp, rp_obj(g, VOBJ_MW, wr->mw), rp_key(g, wr->mw_rkey, rec->begin, &delta),
-		       &info);
+	ibv_wr_bind_mw(qp, rp_obj(g, VOBJ_MW, wr->mw),
+		       rp_key_map(g, wr->mw_rkey, rec->begin, &delta), &info);
 }
 
 /* Its opcode. Returns false: the record has one that there is no call for. */
-static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
-		  const struct vt_wr *wr)
+static bool wr_begin_op(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
+			const struct vt_wr *wr)
 {
 	struct rp_prog *g = t->prog;
 	int64_t delta;
-	uint32_t rkey = rp_key(g, wr->rkey, rec->begin, &delta);
+	uint32_t rkey = rp_key_map(g, wr->rkey, rec->begin, &delta);
 	uint64_t addr = wr->remote_addr + (uint64_t)delta;
 
 	/* ibv_wr_flush(), which nobody records yet. */
@@ -56,13 +56,13 @@ static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_e
 		ibv_wr_send(qp);
 		return true;
 	case IBV_WR_SEND_WITH_IMM:
-		ibv_wr_send_imm(qp, rp_imm(t, rec, wr));
+		ibv_wr_send_imm(qp, rp_imm_map(t, rec, wr));
 		return true;
 	case IBV_WR_SEND_WITH_INV:
-		ibv_wr_send_inv(qp, rp_key(g, wr->imm, rec->begin, &delta));
+		ibv_wr_send_inv(qp, rp_key_map(g, wr->imm, rec->begin, &delta));
 		return true;
 	case IBV_WR_LOCAL_INV:
-		ibv_wr_local_inv(qp, rp_key(g, wr->imm, rec->begin, &delta));
+		ibv_wr_local_inv(qp, rp_key_map(g, wr->imm, rec->begin, &delta));
 		return true;
 	case IBV_WR_RDMA_WRITE:
 		ibv_wr_rdma_write(qp, rkey, addr);
@@ -83,7 +83,7 @@ static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_e
 		ibv_wr_atomic_write(qp, rkey, addr, &wr->swap);
 		return true;
 	case IBV_WR_BIND_MW:
-		bind_mw(t, rec, qp, wr);
+		wr_bind_window(t, rec, qp, wr);
 		return true;
 	case IBV_WR_TSO:
 		ibv_wr_send_tso(qp, (void *)vt_wr_tso(wr), wr->tso_hdr, wr->tso_mss);
@@ -93,7 +93,7 @@ static bool begin(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_e
 	}
 }
 
-bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec)
+bool rp_play_post_wr(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	struct ibv_qp *plain = rp_obj(t->prog, VOBJ_QP, post->obj);
@@ -105,28 +105,28 @@ bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec)
 	uint32_t i;
 
 	if (!qp)
-		return rp_trouble(t, rec, "ibv_wr_start() of qp%u, which is no extended QP",
-				  post->obj);
-	if (!rp_scratch(t, rec))
+		return rp_fail_rec(t, rec, "ibv_wr_start() of qp%u, which is no extended QP",
+				   post->obj);
+	if (!rp_scratch_reserve(t, rec))
 		return false;
 	sge = t->scratch.sge;
 	room = t->scratch.bytes;
 	ibv_wr_start(qp);
 	for (i = 0; i < post->n; i++, wr = vt_wr_next(wr)) {
-		rp_sges(t, rec, wr, sge, &room);
+		rp_sges_make(t, rec, wr, sge, &room);
 		qp->wr_id = wr->wr_id;
 		qp->wr_flags = wr->send_flags;
-		if (!begin(t, rec, qp, wr)) {
+		if (!wr_begin_op(t, rec, qp, wr)) {
 			ibv_wr_abort(qp);
-			return rp_trouble(t, rec, "a work request of opcode %u", wr->opcode);
+			return rp_fail_rec(t, rec, "a work request of opcode %u", wr->opcode);
 		}
 		if (wr->ah || wr->remote_qpn)
 			ibv_wr_set_ud_addr(qp, rp_obj(t->prog, VOBJ_AH, wr->ah),
-					   rp_qpn(t->prog, wr->remote_qpn, rec->begin),
+					   rp_qpn_map(t->prog, wr->remote_qpn, rec->begin),
 					   wr->remote_qkey);
 		if (wr->srqn)
-			ibv_wr_set_xrc_srqn(qp, rp_qpn(t->prog, wr->srqn, rec->begin));
-		set_data(qp, wr, sge);
+			ibv_wr_set_xrc_srqn(qp, rp_qpn_map(t->prog, wr->srqn, rec->begin));
+		wr_set_data(qp, wr, sge);
 		bytes += wr->payload;
 	}
 	__atomic_add_fetch(&t->prog->w->share->count.bytes, bytes, __ATOMIC_RELAXED);
@@ -134,5 +134,5 @@ bool rp_post_wr(struct rp_thread *t, const struct vt_rec *rec)
 		ibv_wr_abort(qp);
 		return true;
 	}
-	return rp_posted(t, rec, ibv_wr_complete(qp), post->bad);
+	return rp_post_compare(t, rec, ibv_wr_complete(qp), post->bad);
 }

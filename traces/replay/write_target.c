@@ -18,7 +18,7 @@ struct landing {
 	uint8_t *map;
 };
 
-static void mark(struct landing *l, uint32_t mr, uint64_t addr, uint64_t len)
+static void target_mark(struct landing *l, uint32_t mr, uint64_t addr, uint64_t len)
 {
 	const struct rp_mr *m = mr < l->g->n_obj[VOBJ_MR] ? &l->g->mr[mr] : NULL;
 	uint64_t from, to;
@@ -35,27 +35,28 @@ static void mark(struct landing *l, uint32_t mr, uint64_t addr, uint64_t len)
 	memset(l->map + from, 1, to - from);
 }
 
-static void mark_remote(struct landing *l, const struct vt_rec *rec, const struct vt_wr *wr)
+static void target_mark_remote(struct landing *l, const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	const struct rp_world *w = l->g->w;
-	const struct rp_num *n = rp_world_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
+	const struct rp_num *n = rp_num_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
 	uint64_t len = wr->payload;
 
 	/* Consumers choose the low byte of some keys. */
 	if (!n)
-		n = rp_world_find(w->key, w->n_key, wr->rkey, ~0xffu, rec->begin);
+		n = rp_num_find(w->key, w->n_key, wr->rkey, ~0xffu, rec->begin);
 	if (!n || n->prog != l->g->nth || wr->opcode == IBV_WR_RDMA_READ)
 		return;
 	if (wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM)
 		len = 8;
 	if (n->kind == RP_MR)
-		mark(l, n->ord, wr->remote_addr, len);
+		target_mark(l, n->ord, wr->remote_addr, len);
 	else
 		/* Where a window is bound is not followed. */
 		memset(l->map, 1, l->len);
 }
 
-static int mark_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
+static int target_mark_wr(void *arg, uint32_t prog, const struct vt_rec *rec,
+			  const struct vt_wr *wr)
 {
 	struct landing *l = arg;
 	bool send = vt_is_send(rec->kind);
@@ -63,26 +64,26 @@ static int mark_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const str
 	uint32_t i;
 
 	if (send && wr->rkey)
-		mark_remote(l, rec, wr);
+		target_mark_remote(l, rec, wr);
 	if (prog == l->g->nth &&
 	    (!send || wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	     wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD))
 		for (i = 0; i < wr->n_sge; i++)
-			mark(l, sge[i].mr, sge[i].addr, sge[i].len);
+			target_mark(l, sge[i].mr, sge[i].addr, sge[i].len);
 	return 0;
 }
 
-bool rp_only_landed(const struct rp_prog *g, uint32_t mr)
+bool rp_mr_differs_in_targets(const struct rp_prog *g, uint32_t mr)
 {
 	struct landing l = { .g = g, .at = g->mr[mr].host, .len = g->mr[mr].len };
-	const uint8_t *was = g->mr[mr].shadow, *first = rp_mr_first(&g->mr[mr]);
+	const uint8_t *was = g->mr[mr].shadow, *first = rp_mr_first_bytes(&g->mr[mr]);
 	bool only = true;
 	uint64_t i;
 
 	l.map = calloc(1, l.len);
 	if (!l.map)
 		return false;
-	rp_each_wr(g->w, mark_wr, &l);
+	rp_for_each_wr(g->w, target_mark_wr, &l);
 	for (i = 0; i < l.len && only; i++)
 		only = l.at[i] == was[i] || (l.map[i] && was[i] == first[i]);
 	free(l.map);

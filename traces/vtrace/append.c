@@ -21,7 +21,7 @@ struct span {
 	uint64_t t_last;
 };
 
-static struct span span_of(const struct vt_dir *d)
+static struct span vt_append_span(const struct vt_dir *d)
 {
 	struct span s = { .t_first = UINT64_MAX };
 	const struct vt_rec *rec;
@@ -29,7 +29,7 @@ static struct span span_of(const struct vt_dir *d)
 	uint64_t off;
 
 	for (i = 0; i < d->n_progs; i++) {
-		for (off = 0; (rec = vt_next(&d->prog[i], &off));) {
+		for (off = 0; (rec = vt_rec_next(&d->prog[i], &off));) {
 			s.last = rec->end > s.last ? rec->end : s.last;
 			s.t_first = rec->t_begin < s.t_first ? rec->t_begin : s.t_first;
 			s.t_last = rec->t_end > s.t_last ? rec->t_end : s.t_last;
@@ -38,8 +38,9 @@ static struct span span_of(const struct vt_dir *d)
 	return s;
 }
 
-/* All numbers and times of a data file, which vt_open() has found to be sound, by so much later. */
-static int shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns, struct vt_error *err)
+/* All numbers and times of a data file, which vt_dir_open() has found to be sound, by so much later. */
+static int vt_append_shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns,
+			   struct vt_error *err)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	struct vt_rec *rec;
@@ -48,7 +49,7 @@ static int shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns, s
 
 	at = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
-		vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+		vt_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (at == MAP_FAILED)
@@ -62,14 +63,14 @@ static int shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns, s
 		rec->end += by;
 		rec->t_begin += by_ns;
 		rec->t_end += by_ns;
-		vt_done(rec);
+		vt_rec_commit(rec);
 	}
 	munmap(at, size);
 	return 0;
 }
 
 /* What is given out next is behind all that has been added. */
-static int set_order(const char *dir, uint64_t next, struct vt_error *err)
+static int vt_append_set_order(const char *dir, uint64_t next, struct vt_error *err)
 {
 	struct vt_head h = {
 		.magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER, .next = next
@@ -80,13 +81,13 @@ static int set_order(const char *dir, uint64_t next, struct vt_error *err)
 	snprintf(path, sizeof(path), "%s/order", dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0 || pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
-		ret = vt_fail(err, errno ? -errno : -EIO, "%s: %s", path, strerror(errno));
+		ret = vt_error_set(err, errno ? -errno : -EIO, "%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return ret;
 }
 
-static int move(const struct vt_dir *to, const struct vt_dir *from, struct vt_error *err)
+static int vt_append_move(const struct vt_dir *to, const struct vt_dir *from, struct vt_error *err)
 {
 	char here[PATH_MAX + 32], there[PATH_MAX + 32];
 	unsigned int i;
@@ -95,46 +96,47 @@ static int move(const struct vt_dir *to, const struct vt_dir *from, struct vt_er
 		snprintf(here, sizeof(here), "%s/p%u", from->path, from->prog[i].num);
 		snprintf(there, sizeof(there), "%s/p%u", to->path, to->n_progs + 1 + i);
 		if (rename(here, there))
-			return vt_fail(err, -errno, "%s: %s", there, strerror(errno));
+			return vt_error_set(err, -errno, "%s: %s", there, strerror(errno));
 	}
 	return 0;
 }
 
-static int append(const struct vt_dir *to, const struct vt_dir *from, struct vt_error *err)
+static int vt_append_programs(const struct vt_dir *to, const struct vt_dir *from,
+			      struct vt_error *err)
 {
-	struct span before = span_of(to), added = span_of(from);
+	struct span before = vt_append_span(to), added = vt_append_span(from);
 	uint64_t by_ns = before.t_last + PAUSE_NS - added.t_first;
 	char path[PATH_MAX + 32];
 	unsigned int i;
 	int ret = 0;
 
 	if (to->n_progs + from->n_progs > VT_MAX_PROGS)
-		return vt_fail(err, -EMFILE, "%s: expected at most %u programs", to->path,
-			       VT_MAX_PROGS);
+		return vt_error_set(err, -EMFILE, "%s: expected at most %u programs", to->path,
+				    VT_MAX_PROGS);
 	for (i = 0; i < from->n_progs && !ret; i++) {
 		snprintf(path, sizeof(path), "%s/p%u/data", from->path, from->prog[i].num);
 		if (from->prog[i].size)
-			ret = shift(path, from->prog[i].size, before.last, by_ns, err);
+			ret = vt_append_shift(path, from->prog[i].size, before.last, by_ns, err);
 	}
 	if (!ret)
-		ret = set_order(to->path, before.last + added.last + 1, err);
-	return ret ? ret : move(to, from, err);
+		ret = vt_append_set_order(to->path, before.last + added.last + 1, err);
+	return ret ? ret : vt_append_move(to, from, err);
 }
 
 int vt_append(const char *to, const char *from, struct vt_error *err)
 {
 	struct vt_dir a, b;
-	int ret = vt_open(&a, to, err), first;
+	int ret = vt_dir_open(&a, to, err), first;
 
 	if (ret)
 		return ret;
-	ret = vt_open(&b, from, err);
+	ret = vt_dir_open(&b, from, err);
 	if (!ret) {
 		first = (int)a.n_progs + 1;
-		ret = append(&a, &b, err);
+		ret = vt_append_programs(&a, &b, err);
 		ret = ret ? ret : first;
-		vt_shut(&b);
+		vt_dir_close(&b);
 	}
-	vt_shut(&a);
+	vt_dir_close(&a);
 	return ret;
 }

@@ -18,13 +18,13 @@ struct check {
 	uint32_t line; /* of the last VT_CALL */
 };
 
-static int bad(const struct check *c, const char *what)
+static int check_fail(const struct check *c, const char *what)
 {
-	return vt_fail(c->err, -EINVAL, "%s: at byte %llu: expected %s", c->path,
-		       (unsigned long long)c->off, what);
+	return vt_error_set(c->err, -EINVAL, "%s: at byte %llu: expected %s", c->path,
+			    (unsigned long long)c->off, what);
 }
 
-static size_t body_len(const struct vt_rec *rec)
+static size_t rec_body_len(const struct vt_rec *rec)
 {
 	return rec->size - sizeof(*rec);
 }
@@ -32,18 +32,18 @@ static size_t body_len(const struct vt_rec *rec)
 static int check_call(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
-	size_t len = body_len(rec);
+	size_t len = rec_body_len(rec);
 
 	if (len < sizeof(*call) || call->n_facts > VT_MAX_FACTS ||
 	    len != sizeof(*call) + call->n_facts * sizeof(*call->fact))
-		return bad(c, "as many values as the call says");
+		return check_fail(c, "as many values as the call says");
 	if (!call->line || call->line > c->p->n_lines)
-		return vt_fail(c->err, -EINVAL,
-			       "%s: at byte %llu: a call at line %u; calls has %u lines", c->path,
-			       (unsigned long long)c->off, call->line, c->p->n_lines);
+		return vt_error_set(c->err, -EINVAL,
+				    "%s: at byte %llu: a call at line %u; calls has %u lines",
+				    c->path, (unsigned long long)c->off, call->line, c->p->n_lines);
 	/* One may be missing: a call that was not complete when its thread was killed. */
 	if (call->line <= c->line)
-		return bad(c, "the call of a later line");
+		return check_fail(c, "the call of a later line");
 	c->line = call->line;
 	return 0;
 }
@@ -54,31 +54,31 @@ static int check_wr(const struct check *c, const struct vt_wr *wr, size_t len)
 	uint64_t need;
 
 	if (len < sizeof(*wr) || wr->size > len || wr->size % 8 || wr->size < sizeof(*wr))
-		return bad(c, "work requests as long as they say");
+		return check_fail(c, "work requests as long as they say");
 	if (wr->n_sge > VT_MAX_SGE)
-		return bad(c, "at most 256 scatter/gather entries");
+		return check_fail(c, "at most 256 scatter/gather entries");
 	need = sizeof(*wr) + (uint64_t)wr->n_sge * sizeof(struct vt_sge) + wr->tso_hdr +
 	       (wr->flags & VT_WR_BYTES ? wr->payload : 0);
 	if (((need + 7) & ~7ULL) != wr->size)
-		return bad(c, "a work request with its entries and payload");
+		return check_fail(c, "a work request with its entries and payload");
 	if (wr->flags & VT_WR_BYTES && wr->flags & VT_WR_CRC &&
 	    vt_crc(0, vt_wr_bytes(wr), wr->payload) != wr->crc)
-		return bad(c, "the payload that the CRC was made of");
+		return check_fail(c, "the payload that the CRC was made of");
 	return 0;
 }
 
 static int check_post(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);
-	size_t len = body_len(rec);
+	size_t len = rec_body_len(rec);
 	const struct vt_wr *wr;
 	uint32_t i;
 	int ret;
 
 	if (len < sizeof(*post) || post->n > VT_MAX_WR)
-		return bad(c, "a post of at most 65536 work requests");
+		return check_fail(c, "a post of at most 65536 work requests");
 	if (post->bad > post->n || post->obj > VT_MAX_OBJ)
-		return bad(c, "a queue, and a bad_wr among the work requests");
+		return check_fail(c, "a queue, and a bad_wr among the work requests");
 	len -= sizeof(*post);
 	wr = vt_wr_first(rec);
 	for (i = 0; i < post->n; i++) {
@@ -88,53 +88,53 @@ static int check_post(struct check *c, const struct vt_rec *rec)
 		len -= wr->size;
 		wr = vt_wr_next(wr);
 	}
-	return len ? bad(c, "nothing behind the work requests") : 0;
+	return len ? check_fail(c, "nothing behind the work requests") : 0;
 }
 
 static int check_poll(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	size_t len = body_len(rec);
+	size_t len = rec_body_len(rec);
 	const struct vt_wc *wc;
 	uint32_t i;
 
 	if (len < sizeof(*poll) || poll->n > VT_MAX_WC ||
 	    len != sizeof(*poll) + poll->n * sizeof(*wc))
-		return bad(c, "as many completions as the poll says");
+		return check_fail(c, "as many completions as the poll says");
 	if (poll->cq > VT_MAX_OBJ)
-		return bad(c, "a CQ");
-	for (i = 0, wc = vt_wcs(rec); i < poll->n; i++)
+		return check_fail(c, "a CQ");
+	for (i = 0, wc = vt_poll_wcs(rec); i < poll->n; i++)
 		if (wc[i].qp > VT_MAX_OBJ)
-			return bad(c, "a completion of a QP");
+			return check_fail(c, "a completion of a QP");
 	return 0;
 }
 
 static int check_mem(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_mem *mem = VT_BODY(vt_mem, rec);
-	size_t len = body_len(rec);
+	size_t len = rec_body_len(rec);
 
 	if (len < sizeof(*mem) || len != sizeof(*mem) + (((size_t)mem->stored + 7) & ~(size_t)7))
-		return bad(c, "as many bytes of memory as the record says");
+		return check_fail(c, "as many bytes of memory as the record says");
 	if (mem->what > VT_MEM_FINAL || mem->mr > VT_MAX_OBJ ||
 	    (mem->stored && mem->stored != mem->len) || mem->off + mem->len < mem->off)
-		return bad(c, "memory of an MR");
+		return check_fail(c, "memory of an MR");
 	if (mem->stored && vt_crc(0, vt_mem_bytes(rec), mem->stored) != mem->crc)
-		return bad(c, "the memory that the CRC was made of");
+		return check_fail(c, "the memory that the CRC was made of");
 	return 0;
 }
 
 static int check_dm(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_dm *dm = VT_BODY(vt_dm, rec);
-	size_t len = body_len(rec);
+	size_t len = rec_body_len(rec);
 
 	if (len < sizeof(*dm) || len != sizeof(*dm) + (((size_t)dm->stored + 7) & ~(size_t)7))
-		return bad(c, "as many bytes of device memory as the record says");
+		return check_fail(c, "as many bytes of device memory as the record says");
 	if (dm->dm > VT_MAX_OBJ || (dm->stored && (!dm->to || dm->stored != dm->len)))
-		return bad(c, "a copy from or to a DM");
+		return check_fail(c, "a copy from or to a DM");
 	if (dm->stored && vt_crc(0, vt_dm_bytes(rec), dm->stored) != dm->crc)
-		return bad(c, "the device memory that the CRC was made of");
+		return check_fail(c, "the device memory that the CRC was made of");
 	return 0;
 }
 
@@ -142,8 +142,8 @@ static int check_cqop(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
 
-	if (body_len(rec) != sizeof(*op) || op->cq > VT_MAX_OBJ || op->obj2 > VT_MAX_OBJ)
-		return bad(c, "an operation on a CQ");
+	if (rec_body_len(rec) != sizeof(*op) || op->cq > VT_MAX_OBJ || op->obj2 > VT_MAX_OBJ)
+		return check_fail(c, "an operation on a CQ");
 	return 0;
 }
 
@@ -151,9 +151,9 @@ static int check_note(struct check *c, const struct vt_rec *rec)
 {
 	const struct vt_note *note = VT_BODY(vt_note, rec);
 
-	if (body_len(rec) < sizeof(*note) || note->len > body_len(rec) - sizeof(*note) ||
+	if (rec_body_len(rec) < sizeof(*note) || note->len > rec_body_len(rec) - sizeof(*note) ||
 	    memchr(note->text, '\0', note->len))
-		return bad(c, "a note of text");
+		return check_fail(c, "a note of text");
 	return 0;
 }
 
@@ -179,9 +179,11 @@ static int check_body(struct check *c, const struct vt_rec *rec)
 		return check_note(c, rec);
 	case VT_END:
 		c->p->ended = true;
-		return body_len(rec) == sizeof(struct vt_end) ? 0 : bad(c, "the end of a program");
+		return rec_body_len(rec) == sizeof(struct vt_end)
+			       ? 0
+			       : check_fail(c, "the end of a program");
 	default:
-		return bad(c, "a record of a known kind");
+		return check_fail(c, "a record of a known kind");
 	}
 }
 
@@ -190,11 +192,11 @@ static int check_rec(struct check *c, const struct vt_rec *rec)
 	uint32_t crc = vt_crc(0, &rec->kind, rec->size - offsetof(struct vt_rec, kind));
 
 	if ((crc ? crc : 1) != rec->check)
-		return bad(c, "a record that its check (CRC-32) was made of");
+		return check_fail(c, "a record that its check (CRC-32) was made of");
 	if (rec->thread > VT_MAX_THREADS)
-		return bad(c, "at most 1024 threads");
+		return check_fail(c, "at most 1024 threads");
 	if (!rec->begin || rec->end < rec->begin)
-		return bad(c, "a call that ends after it has begun");
+		return check_fail(c, "a call that ends after it has begun");
 	if (rec->thread > c->p->n_threads)
 		c->p->n_threads = rec->thread;
 	c->p->n_recs++;
@@ -209,25 +211,25 @@ static int check_head(const struct check *c)
 	if (c->p->mapped >= sizeof(*h) && !h->magic && !h->order && !h->version)
 		return 0;
 	if (c->p->mapped < sizeof(*h) || h->magic != VT_MAGIC)
-		return bad(c, "the data file of a trace");
+		return check_fail(c, "the data file of a trace");
 	if (h->order != VT_ORDER)
-		return bad(c, "a trace of a machine with this byte order");
+		return check_fail(c, "a trace of a machine with this byte order");
 	if (h->version != VT_VERSION)
-		return vt_fail(c->err, -EPROTO,
-			       "%s: data of version %u; this reader knows version %u", c->path,
-			       h->version, VT_VERSION);
+		return vt_error_set(c->err, -EPROTO,
+				    "%s: data of version %u; this reader knows version %u", c->path,
+				    h->version, VT_VERSION);
 	return 0;
 }
 
 /* Whether a live writer has made the file longer since it was mapped. */
-static bool has_grown(const struct check *c)
+static bool check_has_grown(const struct check *c)
 {
 	struct stat st;
 
 	return !stat(c->path, &st) && (uint64_t)st.st_size > c->p->mapped;
 }
 
-int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
+int vt_program_check(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	struct check c = { .p = p, .path = path, .err = err };
 	int ret = check_head(&c);
@@ -242,11 +244,12 @@ int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 		rec = (struct vt_rec *)(p->data + c.off);
 		if (!__atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
 			break;
-		if (rec->size > p->mapped - c.off && has_grown(&c))
+		if (rec->size > p->mapped - c.off && check_has_grown(&c))
 			break;
 		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->size > VT_MAX_REC ||
 		    rec->size > p->mapped - c.off)
-			return bad(&c, "a record within the file; it is cut short or damaged");
+			return check_fail(&c,
+					  "a record within the file; it is cut short or damaged");
 		if (__atomic_load_n(&rec->check, __ATOMIC_ACQUIRE)) {
 			ret = check_rec(&c, rec);
 		} else {
@@ -264,7 +267,7 @@ int vt_check(struct vt_program *p, const char *path, struct vt_error *err)
 	return ret;
 }
 
-const struct vt_rec *vt_next(const struct vt_program *p, uint64_t *off)
+const struct vt_rec *vt_rec_next(const struct vt_program *p, uint64_t *off)
 {
 	const struct vt_rec *rec;
 
@@ -304,7 +307,7 @@ const uint8_t *vt_wr_bytes(const struct vt_wr *wr)
 	return wr->flags & VT_WR_BYTES ? vt_wr_tso(wr) + wr->tso_hdr : NULL;
 }
 
-const struct vt_wc *vt_wcs(const struct vt_rec *rec)
+const struct vt_wc *vt_poll_wcs(const struct vt_rec *rec)
 {
 	return (const struct vt_wc *)(VT_BODY(vt_poll, rec) + 1);
 }

@@ -7,21 +7,21 @@
 
 #include "traces/vtrace/read.h"
 
-/** vt_fail() - set @err; returns @ret. */
-__attribute__((format(printf, 3, 4))) int vt_fail(struct vt_error *err, int ret, const char *fmt,
-						  ...);
+/** vt_error_set() - set @err; returns @ret. */
+__attribute__((format(printf, 3, 4))) int vt_error_set(struct vt_error *err, int ret,
+						       const char *fmt, ...);
 
-/** vt_lines() - find the lines of @p->calls: @calls_len bytes and a NUL. */
-int vt_lines(struct vt_program *p, const char *path, struct vt_error *err);
+/** vt_program_split_lines() - find the lines of @p->calls: @calls_len bytes and a NUL. */
+int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_error *err);
 
 /**
- * vt_check() - look at all records of @p->data, with @mapped bytes and @n_lines lines known.
+ * vt_program_check() - look at all records of @p->data, with @mapped bytes and @n_lines lines known.
  * Sets @size, @n_recs, @n_threads, @unfinished, @ended.
  */
-int vt_check(struct vt_program *p, const char *path, struct vt_error *err);
+int vt_program_check(struct vt_program *p, const char *path, struct vt_error *err);
 
-/** vt_things_parse() - of a "key value" file's text, which is cut up. */
-int vt_things_parse(struct vt_things *t, const char *path, char *text, struct vt_error *err);
-void vt_things_free(struct vt_things *t);
+/** vt_info_parse() - of a "key value" file's text, which is cut up. */
+int vt_info_parse(struct vt_info *t, const char *path, char *text, struct vt_error *err);
+void vt_info_free(struct vt_info *t);
 
 #endif

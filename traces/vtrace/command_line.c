@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_plain(const char *word)
+static bool word_is_plain(const char *word)
 {
 	const char *c;
 
@@ -16,10 +16,10 @@ static bool is_plain(const char *word)
 }
 
 /* As many bytes as there are, or more than there is room for. */
-static size_t put(char *at, size_t room, const char *word)
+static size_t vt_command_quote_word(char *at, size_t room, const char *word)
 {
 	static const char quote[] = { '\'', '\\', '\'', '\'' };
-	bool plain = is_plain(word);
+	bool plain = word_is_plain(word);
 	size_t n = 0;
 
 	if (!plain && n < room)
@@ -41,7 +41,7 @@ static size_t put(char *at, size_t room, const char *word)
 	return n;
 }
 
-bool words_put(char *line, size_t cap, const char *word)
+bool vt_command_add_word(char *line, size_t cap, const char *word)
 {
 	size_t len = strlen(line), room = sizeof(" " WORDS_CUT), n;
 
@@ -51,7 +51,7 @@ bool words_put(char *line, size_t cap, const char *word)
 		line[len++] = ' ';
 	}
 	/* There is always room for the sign that it was cut. */
-	n = cap > len + room ? put(line + len, cap - len - room, word) : 0;
+	n = cap > len + room ? vt_command_quote_word(line + len, cap - len - room, word) : 0;
 	if (n && n < cap - len - room) {
 		line[len + n] = '\0';
 		return true;
@@ -60,7 +60,7 @@ bool words_put(char *line, size_t cap, const char *word)
 	return false;
 }
 
-bool words_whole(const char *line)
+bool vt_command_is_whole(const char *line)
 {
 	size_t len = strlen(line), cut = strlen(WORDS_CUT);
 

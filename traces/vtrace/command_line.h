@@ -10,14 +10,14 @@
 	"..." /* last word of a command that was too long; one that is really that has quotes */
 
 /**
- * words_put() - add a word to a line, with a space before it if it is not the first. Bytes below ' ' become spaces.
+ * vt_command_add_word() - add a word to a line, with a space before it if it is not the first. Bytes below ' ' become spaces.
  * @cap: of @line
  *
  * Returns false: it does not fit; the line then ends with WORDS_CUT.
  */
-bool words_put(char *line, size_t cap, const char *word);
+bool vt_command_add_word(char *line, size_t cap, const char *word);
 
-/** words_whole() - whether the line is a command, and was not cut. */
-bool words_whole(const char *line);
+/** vt_command_is_whole() - whether the line is a command, and was not cut. */
+bool vt_command_is_whole(const char *line);
 
 #endif

@@ -96,7 +96,7 @@ struct vt_devices {
  */
 int vt_devices_parse(struct vt_devices *d, const char *path, char *text, struct vt_error *err);
 void vt_devices_free(struct vt_devices *d);
-/** vt_port_of() - a device's port by its number, or NULL. */
-struct vt_port *vt_port_of(const struct vt_device *dev, uint32_t num);
+/** vt_device_port() - a device's port by its number, or NULL. */
+struct vt_port *vt_device_port(const struct vt_device *dev, uint32_t num);
 
 #endif

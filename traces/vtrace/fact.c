@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
-	     uint64_t *v)
+bool vt_rec_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+		 uint64_t *v)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
 	size_t len, name_len = strlen(name);

@@ -20,7 +20,7 @@
 #define MAX_THINGS 256u
 #define MAX_CALLS  (1u << 30) /* bytes of pN/calls */
 
-int vt_fail(struct vt_error *err, int ret, const char *fmt, ...)
+int vt_error_set(struct vt_error *err, int ret, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -30,7 +30,7 @@ int vt_fail(struct vt_error *err, int ret, const char *fmt, ...)
 	return ret;
 }
 
-const char *vt_thing(const struct vt_things *t, const char *key)
+const char *vt_info_get(const struct vt_info *t, const char *key)
 {
 	unsigned int i;
 
@@ -40,9 +40,9 @@ const char *vt_thing(const struct vt_things *t, const char *key)
 	return NULL;
 }
 
-uint32_t vt_episode(const struct vt_program *p)
+uint32_t vt_program_episode(const struct vt_program *p)
 {
-	const char *text = vt_thing(&p->about, "episode");
+	const char *text = vt_info_get(&p->about, "episode");
 	unsigned long n;
 	char *end;
 
@@ -53,7 +53,8 @@ uint32_t vt_episode(const struct vt_program *p)
 }
 
 /* A whole file in memory with a NUL behind it; NULL with an error, and only then. */
-static int slurp(const char *path, size_t max, char **text, size_t *len, struct vt_error *err)
+static int vt_file_read_all(const char *path, size_t max, char **text, size_t *len,
+			    struct vt_error *err)
 {
 	struct stat st;
 	ssize_t n;
@@ -61,11 +62,11 @@ static int slurp(const char *path, size_t max, char **text, size_t *len, struct 
 
 	*text = NULL;
 	if (fd < 0)
-		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+		return vt_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
+		ret = vt_error_set(err, -EINVAL, "%s: expected a file", path);
 	else if ((uint64_t)st.st_size > max)
-		ret = vt_fail(err, -EFBIG, "%s: expected at most %zu bytes", path, max);
+		ret = vt_error_set(err, -EFBIG, "%s: expected at most %zu bytes", path, max);
 	*text = ret ? NULL : malloc((size_t)st.st_size + 1);
 	*len = 0;
 	while (*text && *len < (size_t)st.st_size) {
@@ -78,34 +79,34 @@ static int slurp(const char *path, size_t max, char **text, size_t *len, struct 
 	}
 	close(fd);
 	if (!ret && !*text)
-		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
 	if (*text)
 		(*text)[*len] = '\0';
 	return ret;
 }
 
-static int one_thing(struct vt_things *t, const char *path, unsigned int nr, char *line,
-		     struct vt_error *err)
+static int vt_info_parse_line(struct vt_info *t, const char *path, unsigned int nr, char *line,
+			      struct vt_error *err)
 {
 	char *space = strchr(line, ' ');
-	struct vt_thing *thing = &t->thing[t->n];
+	struct vt_info_entry *thing = &t->thing[t->n];
 	size_t len = space ? (size_t)(space - line) : strlen(line);
 
 	if (t->n == MAX_THINGS)
-		return vt_fail(err, -EINVAL, "%s:%u: expected at most %u lines", path, nr,
-			       MAX_THINGS);
+		return vt_error_set(err, -EINVAL, "%s:%u: expected at most %u lines", path, nr,
+				    MAX_THINGS);
 	if (!len || len >= sizeof(thing->key))
-		return vt_fail(err, -EINVAL, "%s:%u: expected 'key value'", path, nr);
+		return vt_error_set(err, -EINVAL, "%s:%u: expected 'key value'", path, nr);
 	memcpy(thing->key, line, len);
 	thing->key[len] = '\0';
 	thing->value = strdup(space ? space + 1 : "");
 	if (!thing->value)
-		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
 	t->n++;
 	return 0;
 }
 
-int vt_things_parse(struct vt_things *t, const char *path, char *text, struct vt_error *err)
+int vt_info_parse(struct vt_info *t, const char *path, char *text, struct vt_error *err)
 {
 	unsigned int nr = 0;
 	char *line, *save;
@@ -114,25 +115,25 @@ int vt_things_parse(struct vt_things *t, const char *path, char *text, struct vt
 	t->n = 0;
 	t->thing = calloc(MAX_THINGS, sizeof(*t->thing));
 	if (!t->thing)
-		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
 	for (line = strtok_r(text, "\n", &save); line && !ret; line = strtok_r(NULL, "\n", &save))
-		ret = one_thing(t, path, ++nr, line, err);
+		ret = vt_info_parse_line(t, path, ++nr, line, err);
 	return ret;
 }
 
-static int things(struct vt_things *t, const char *path, struct vt_error *err)
+static int vt_info_read(struct vt_info *t, const char *path, struct vt_error *err)
 {
 	char *text;
 	size_t len;
-	int ret = slurp(path, MAX_TEXT, &text, &len, err);
+	int ret = vt_file_read_all(path, MAX_TEXT, &text, &len, err);
 
 	if (text)
-		ret = vt_things_parse(t, path, text, err);
+		ret = vt_info_parse(t, path, text, err);
 	free(text);
 	return ret;
 }
 
-void vt_things_free(struct vt_things *t)
+void vt_info_free(struct vt_info *t)
 {
 	unsigned int i;
 
@@ -144,7 +145,7 @@ void vt_things_free(struct vt_things *t)
 }
 
 /* Lines without newline; a last one that has none was being written when the program was killed. */
-int vt_lines(struct vt_program *p, const char *path, struct vt_error *err)
+int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	char *at = p->calls, *end;
 	uint32_t n = 0;
@@ -154,22 +155,23 @@ int vt_lines(struct vt_program *p, const char *path, struct vt_error *err)
 	p->line = calloc(n + 1u, sizeof(*p->line));
 	p->line_len = calloc(n + 1u, sizeof(*p->line_len));
 	if (!p->line || !p->line_len)
-		return vt_fail(err, -ENOMEM, "%s: no memory", path);
+		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
 	for (; (end = strchr(at, '\n')); at = end + 1) {
 		if ((size_t)(end - at) >= VT_MAX_LINE)
-			return vt_fail(err, -EINVAL, "%s:%u: expected at most %u bytes", path,
-				       p->n_lines + 1, VT_MAX_LINE);
+			return vt_error_set(err, -EINVAL, "%s:%u: expected at most %u bytes", path,
+					    p->n_lines + 1, VT_MAX_LINE);
 		*end = '\0';
 		p->line[p->n_lines] = at;
 		p->line_len[p->n_lines++] = (uint32_t)(end - at);
 	}
 	if (strlen(at) != (size_t)(p->calls + p->calls_len - at))
-		return vt_fail(err, -EINVAL, "%s:%u: expected no NUL", path, p->n_lines + 1);
+		return vt_error_set(err, -EINVAL, "%s:%u: expected no NUL", path, p->n_lines + 1);
 	return 0;
 }
 
 /* @must: the writer had come beyond its head. */
-static int data(struct vt_program *p, const char *path, bool must, struct vt_error *err)
+static int vt_program_map_data(struct vt_program *p, const char *path, bool must,
+			       struct vt_error *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
@@ -178,20 +180,21 @@ static int data(struct vt_program *p, const char *path, bool must, struct vt_err
 	if (fd < 0 && errno == ENOENT && !must)
 		return 0;
 	if (fd < 0)
-		return vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+		return vt_error_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		ret = vt_fail(err, -EINVAL, "%s: expected a file", path);
+		ret = vt_error_set(err, -EINVAL, "%s: expected a file", path);
 	else if ((uint64_t)st.st_size > VT_MAX_DATA)
-		ret = vt_fail(err, -EFBIG, "%s: expected at most %llu bytes", path, VT_MAX_DATA);
+		ret = vt_error_set(err, -EFBIG, "%s: expected at most %llu bytes", path,
+				   VT_MAX_DATA);
 	else if ((size_t)st.st_size < sizeof(struct vt_head) && (st.st_size || must))
-		ret = vt_fail(err, -EINVAL, "%s: expected a head of %zu bytes", path,
-			      sizeof(struct vt_head));
+		ret = vt_error_set(err, -EINVAL, "%s: expected a head of %zu bytes", path,
+				   sizeof(struct vt_head));
 	if (!ret && st.st_size) {
-		/* Written to by vt_check(). */
+		/* Written to by vt_program_check(). */
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 		if (at == MAP_FAILED)
-			ret = vt_fail(err, -errno, "%s: %s", path, strerror(errno));
+			ret = vt_error_set(err, -errno, "%s: %s", path, strerror(errno));
 		else
 			p->data = at;
 		p->mapped = at == MAP_FAILED ? 0 : (uint64_t)st.st_size;
@@ -201,25 +204,25 @@ static int data(struct vt_program *p, const char *path, bool must, struct vt_err
 }
 
 /* Older traces have no such file, nor has a program that opened no device. */
-static int devices(struct vt_program *p, const char *dir, struct vt_error *err)
+static int vt_program_read_devices(struct vt_program *p, const char *dir, struct vt_error *err)
 {
 	char path[PATH_MAX + 32], *text;
 	size_t len;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/p%u/devices", dir, p->num);
-	ret = slurp(path, VT_DEVICES_TEXT, &text, &len, err);
+	ret = vt_file_read_all(path, VT_DEVICES_TEXT, &text, &len, err);
 	if (!text)
 		return ret == -ENOENT ? 0 : ret;
 	if (strlen(text) != len)
-		ret = vt_fail(err, -EINVAL, "%s: expected no NUL", path);
+		ret = vt_error_set(err, -EINVAL, "%s: expected no NUL", path);
 	else
 		ret = vt_devices_parse(&p->devices, path, text, err);
 	free(text);
 	return ret;
 }
 
-static bool is_there(const char *dir, const struct vt_program *p, const char *name)
+static bool vt_program_has_file(const char *dir, const struct vt_program *p, const char *name)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
@@ -233,74 +236,77 @@ static bool is_there(const char *dir, const struct vt_program *p, const char *na
  * meanwhile. They are made in this order: calls, data, the head in it, program, and then the first record: who has
  * one of these has all before it, so what is there is asked before those are looked at.
  */
-static int program(struct vt_program *p, const char *dir, struct vt_error *err)
+static int vt_program_open(struct vt_program *p, const char *dir, struct vt_error *err)
 {
-	bool has_program = is_there(dir, p, "program"),
-	     has_data = has_program || is_there(dir, p, "data"), must;
+	bool has_program = vt_program_has_file(dir, p, "program"),
+	     has_data = has_program || vt_program_has_file(dir, p, "data"), must;
 	char path[PATH_MAX + 32];
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/p%u/calls", dir, p->num);
-	ret = slurp(path, MAX_CALLS, &p->calls, &p->calls_len, err);
+	ret = vt_file_read_all(path, MAX_CALLS, &p->calls, &p->calls_len, err);
 	if (!p->calls)
 		return ret == -ENOENT && !has_data ? 0 : ret;
-	ret = vt_lines(p, path, err);
+	ret = vt_program_split_lines(p, path, err);
 	if (ret)
 		return ret;
 	must = has_program || p->calls_len;
 	snprintf(path, sizeof(path), "%s/p%u/data", dir, p->num);
-	ret = data(p, path, must, err);
+	ret = vt_program_map_data(p, path, must, err);
 	if (!ret && p->data)
-		ret = vt_check(p, path, err);
+		ret = vt_program_check(p, path, err);
 	if (ret)
 		return ret;
 	must |= p->size > sizeof(struct vt_head);
 	if (must && !p->begun)
-		return vt_fail(err, -EINVAL, "%s: at byte 0: expected a head", path);
+		return vt_error_set(err, -EINVAL, "%s: at byte 0: expected a head", path);
 	snprintf(path, sizeof(path), "%s/p%u/program", dir, p->num);
-	ret = things(&p->about, path, err);
+	ret = vt_info_read(&p->about, path, err);
 	if (ret)
 		return ret == -ENOENT && !must ? 0 : ret;
-	return devices(p, dir, err);
+	return vt_program_read_devices(p, dir, err);
 }
 
-int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err)
+int vt_program_is_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err)
 {
 	if (!p->begun)
-		return vt_fail(err, -ENODATA,
-			       "%s/p%u/data: expected a head of %zu bytes: nothing was recorded of "
-			       "this program",
-			       d->path, p->num, sizeof(struct vt_head));
+		return vt_error_set(
+			err, -ENODATA,
+			"%s/p%u/data: expected a head of %zu bytes: nothing was recorded of "
+			"this program",
+			d->path, p->num, sizeof(struct vt_head));
 	if (!p->about.n)
-		return vt_fail(err, -ENODATA,
-			       "%s/p%u/program: expected 'key value' lines: nothing was recorded "
-			       "of this program",
-			       d->path, p->num);
+		return vt_error_set(
+			err, -ENODATA,
+			"%s/p%u/program: expected 'key value' lines: nothing was recorded "
+			"of this program",
+			d->path, p->num);
 	return 0;
 }
 
-static int about(struct vt_dir *d, struct vt_error *err)
+static int vt_dir_read_info(struct vt_dir *d, struct vt_error *err)
 {
 	char path[PATH_MAX + 32];
 	const char *version;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/trace", d->path);
-	ret = things(&d->about, path, err);
+	ret = vt_info_read(&d->about, path, err);
 	if (ret)
 		return ret;
 	version = d->about.n && !strcmp(d->about.thing[0].key, "rdmaemu") ? d->about.thing[0].value
 									  : "";
 	if (strncmp(version, "trace ", 6) != 0)
-		return vt_fail(err, -EINVAL, "%s:1: expected 'rdmaemu trace %u'", path, VT_VERSION);
+		return vt_error_set(err, -EINVAL, "%s:1: expected 'rdmaemu trace %u'", path,
+				    VT_VERSION);
 	if (strtoul(version + 6, NULL, 10) != VT_VERSION)
-		return vt_fail(err, -EPROTO,
-			       "%s:1: a trace of version %.16s; this reader knows version %u", path,
-			       version + 6, VT_VERSION);
+		return vt_error_set(err, -EPROTO,
+				    "%s:1: a trace of version %.16s; this reader knows version %u",
+				    path, version + 6, VT_VERSION);
 	return 0;
 }
 
-int vt_open(struct vt_dir *d, const char *path, struct vt_error *err)
+int vt_dir_open(struct vt_dir *d, const char *path, struct vt_error *err)
 {
 	char sub[PATH_MAX + 32];
 	struct stat st;
@@ -309,27 +315,28 @@ int vt_open(struct vt_dir *d, const char *path, struct vt_error *err)
 
 	memset(d, 0, sizeof(*d));
 	if (strlen(path) >= PATH_MAX)
-		return vt_fail(err, -ENAMETOOLONG, "%.64s...: path too long", path);
+		return vt_error_set(err, -ENAMETOOLONG, "%.64s...: path too long", path);
 	snprintf(d->path, sizeof(d->path), "%s", path);
 	d->prog = calloc(VT_MAX_PROGS, sizeof(*d->prog));
 	if (!d->prog)
-		return vt_fail(err, -ENOMEM, "%s: no memory", path);
-	ret = about(d, err);
+		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
+	ret = vt_dir_read_info(d, err);
 	for (n = 1; !ret && n <= VT_MAX_PROGS; n++) {
 		snprintf(sub, sizeof(sub), "%s/p%u", path, n);
 		if (stat(sub, &st))
 			break;
 		d->prog[d->n_progs].num = n;
-		ret = program(&d->prog[d->n_progs++], path, err);
+		ret = vt_program_open(&d->prog[d->n_progs++], path, err);
 	}
 	if (!ret && !d->n_progs)
-		ret = vt_fail(err, -ENOENT, "%s: no program in it (expected %s/p1)", path, path);
+		ret = vt_error_set(err, -ENOENT, "%s: no program in it (expected %s/p1)", path,
+				   path);
 	if (ret)
-		vt_shut(d);
+		vt_dir_close(d);
 	return ret;
 }
 
-void vt_shut(struct vt_dir *d)
+void vt_dir_close(struct vt_dir *d)
 {
 	struct vt_program *p;
 
@@ -339,16 +346,16 @@ void vt_shut(struct vt_dir *d)
 		free(p->calls);
 		free(p->line);
 		free(p->line_len);
-		vt_things_free(&p->about);
+		vt_info_free(&p->about);
 		vt_devices_free(&p->devices);
 	}
 	free(d->prog);
 	d->prog = NULL;
 	d->n_progs = 0;
-	vt_things_free(&d->about);
+	vt_info_free(&d->about);
 }
 
-void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap)
+void vt_rec_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap)
 {
 	if (rec->kind == VT_CALL)
 		snprintf(text, cap, "p%u/calls:%u", p->num, VT_BODY(vt_call, rec)->line);

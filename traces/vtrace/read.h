@@ -14,19 +14,19 @@ struct vt_error {
 	char text[512];
 };
 
-/** struct vt_thing - an entry of a "key value" file. */
-struct vt_thing {
+/** struct vt_info_entry - an entry of a "key value" file. */
+struct vt_info_entry {
 	char key[32];
 	char *value;
 };
 
-struct vt_things {
+struct vt_info {
 	unsigned int n;
-	struct vt_thing *thing;
+	struct vt_info_entry *thing;
 };
 
-/** vt_thing() - the value of a key, or NULL. */
-const char *vt_thing(const struct vt_things *t, const char *key);
+/** vt_info_get() - the value of a key, or NULL. */
+const char *vt_info_get(const struct vt_info *t, const char *key);
 
 /**
  * struct vt_program - a program of a trace.
@@ -40,7 +40,7 @@ const char *vt_thing(const struct vt_things *t, const char *key);
  */
 struct vt_program {
 	unsigned int num;
-	struct vt_things about;
+	struct vt_info about;
 	uint8_t *data;
 	uint64_t size; /* up to the end of the last record */
 	uint64_t mapped;
@@ -57,46 +57,47 @@ struct vt_program {
 	struct vt_devices devices;
 };
 
-/** vt_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */
-uint32_t vt_episode(const struct vt_program *p);
+/** vt_program_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */
+uint32_t vt_program_episode(const struct vt_program *p);
 
 /** struct vt_dir - a trace directory. */
 struct vt_dir {
 	char path[4096];
-	struct vt_things about; /* its file "trace" */
+	struct vt_info about; /* its file "trace" */
 	unsigned int n_progs;
 	struct vt_program *prog; /* by number, ascending */
 };
 
 /**
- * vt_open() - read a trace directory: all files are mapped and all records checked, so that what vt_next()
+ * vt_dir_open() - read a trace directory: all files are mapped and all records checked, so that what vt_rec_next()
  * and vt_rec_*() give is sound.
  *
  * Returns 0 or -errno, with @err set.
  */
-int vt_open(struct vt_dir *d, const char *path, struct vt_error *err);
-void vt_shut(struct vt_dir *d);
+int vt_dir_open(struct vt_dir *d, const char *path, struct vt_error *err);
+void vt_dir_close(struct vt_dir *d);
 
 /**
- * vt_recorded() - whether the recorder had begun with a program: it had room for its files, and the program was not
+ * vt_program_is_recorded() - whether the recorder had begun with a program: it had room for its files, and the program was not
  * killed while they were made. One that has made no call since is recorded as well.
  *
  * Returns 0, or -ENODATA with @err set.
  */
-int vt_recorded(const struct vt_dir *d, const struct vt_program *p, struct vt_error *err);
+int vt_program_is_recorded(const struct vt_dir *d, const struct vt_program *p,
+			   struct vt_error *err);
 
-/** vt_next() - the record at *@off, which starts at 0 and moves behind it. NULL at the end. Skips unfinished ones. */
-const struct vt_rec *vt_next(const struct vt_program *p, uint64_t *off);
+/** vt_rec_next() - the record at *@off, which starts at 0 and moves behind it. NULL at the end. Skips unfinished ones. */
+const struct vt_rec *vt_rec_next(const struct vt_program *p, uint64_t *off);
 
 /* Where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
-void vt_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
+void vt_rec_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
 
 /** vt_rec_line() - the line of a VT_CALL, with a NUL behind it. */
 const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len);
 
-/** vt_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. Returns false: it has none. */
-bool vt_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
-	     uint64_t *v);
+/** vt_rec_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. Returns false: it has none. */
+bool vt_rec_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
+		 uint64_t *v);
 
 /* Bodies. */
 #define VT_BODY(type, rec) ((const struct type *)((rec) + 1))
@@ -110,8 +111,8 @@ const struct vt_sge *vt_wr_sge(const struct vt_wr *wr);
 const uint8_t *vt_wr_tso(const struct vt_wr *wr);
 const uint8_t *vt_wr_bytes(const struct vt_wr *wr);
 
-/** vt_wcs() - the completions of a VT_POLL: as many as vt_poll.n. */
-const struct vt_wc *vt_wcs(const struct vt_rec *rec);
+/** vt_poll_wcs() - the completions of a VT_POLL: as many as vt_poll.n. */
+const struct vt_wc *vt_poll_wcs(const struct vt_rec *rec);
 
 /** vt_mem_bytes() - of a VT_MEM; NULL: not in the trace. */
 const uint8_t *vt_mem_bytes(const struct vt_rec *rec);

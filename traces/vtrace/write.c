@@ -45,17 +45,17 @@ uint64_t vt_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t vt_number(struct vt_writer *w)
+uint64_t vt_order_next(struct vt_writer *w)
 {
 	return __atomic_fetch_add(&w->order->next, 1, __ATOMIC_SEQ_CST);
 }
 
-uint32_t vt_thread(struct vt_writer *w)
+uint32_t vt_writer_add_thread(struct vt_writer *w)
 {
 	return __atomic_add_fetch(&w->threads, 1, __ATOMIC_RELAXED);
 }
 
-static int high(int fd)
+static int vt_fd_move_high(int fd)
 {
 	int up = fcntl(fd, F_DUPFD_CLOEXEC, FD_HIGH);
 
@@ -69,7 +69,7 @@ static int high(int fd)
  * A file of ours: programs that become daemons close all descriptors, and the number may be another
  * file's by now.
  */
-static int again(struct vt_writer *w, struct vt_own *own, const char *name)
+static int vt_own_file_fd(struct vt_writer *w, struct vt_own *own, const char *name)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
@@ -80,11 +80,11 @@ static int again(struct vt_writer *w, struct vt_own *own, const char *name)
 	own->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
 	if (own->fd < 0)
 		return -errno;
-	own->fd = high(own->fd);
+	own->fd = vt_fd_move_high(own->fd);
 	return own->fd;
 }
 
-static int first(struct vt_writer *w, struct vt_own *own, const char *name)
+static int vt_own_file_create(struct vt_writer *w, struct vt_own *own, const char *name)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
@@ -93,7 +93,7 @@ static int first(struct vt_writer *w, struct vt_own *own, const char *name)
 	own->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (own->fd < 0)
 		return -errno;
-	own->fd = high(own->fd);
+	own->fd = vt_fd_move_high(own->fd);
 	if (fstat(own->fd, &st))
 		return -errno;
 	own->dev = st.st_dev;
@@ -101,7 +101,7 @@ static int first(struct vt_writer *w, struct vt_own *own, const char *name)
 	return 0;
 }
 
-static int write_all(int fd, const char *text, size_t len)
+static int vt_file_write_all(int fd, const char *text, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, text, len);
@@ -116,15 +116,15 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-static struct vt_head head(void)
+static struct vt_head vt_file_head(void)
 {
 	return (struct vt_head){ .magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER };
 }
 
 /* The counter that all programs share; with the lock of its file, so that one of them makes it. */
-static int map_order(struct vt_writer *w, int fd)
+static int vt_order_map(struct vt_writer *w, int fd)
 {
-	struct vt_head h = head();
+	struct vt_head h = vt_file_head();
 	struct stat st;
 
 	h.next = 1;
@@ -143,7 +143,7 @@ static int map_order(struct vt_writer *w, int fd)
 	return 0;
 }
 
-static int next_dir(struct vt_writer *w, const char *dir)
+static int vt_writer_make_dir(struct vt_writer *w, const char *dir)
 {
 	for (w->num = 1; w->num <= VT_MAX_PROGS; w->num++) {
 		snprintf(w->dir, sizeof(w->dir), "%s/p%u", dir, w->num);
@@ -155,7 +155,7 @@ static int next_dir(struct vt_writer *w, const char *dir)
 	return -EMFILE;
 }
 
-static int enter(struct vt_writer *w, const char *dir)
+static int vt_writer_enter_dir(struct vt_writer *w, const char *dir)
 {
 	char path[PATH_MAX + 32], real[PATH_MAX];
 	int fd, ret;
@@ -168,9 +168,9 @@ static int enter(struct vt_writer *w, const char *dir)
 		return -errno;
 	while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
 		;
-	ret = ret ? -errno : map_order(w, fd);
+	ret = ret ? -errno : vt_order_map(w, fd);
 	if (!ret)
-		ret = next_dir(w, real);
+		ret = vt_writer_make_dir(w, real);
 	/* The mapping keeps the file open, and with it the lock. */
 	flock(fd, LOCK_UN);
 	close(fd);
@@ -178,10 +178,10 @@ static int enter(struct vt_writer *w, const char *dir)
 }
 
 /* Maps more of the file. Its blocks are taken first: a full disk is an error here, not a SIGBUS. */
-static int grow(struct vt_writer *w, uint64_t need)
+static int vt_writer_grow(struct vt_writer *w, uint64_t need)
 {
 	uint64_t by = w->mapped / 4, to;
-	int fd = again(w, &w->data, "data"), err;
+	int fd = vt_own_file_fd(w, &w->data, "data"), err;
 	void *at;
 
 	by = by < GROW_MIN ? GROW_MIN : by > GROW_MAX ? GROW_MAX : by;
@@ -203,7 +203,7 @@ static int grow(struct vt_writer *w, uint64_t need)
 	return 0;
 }
 
-static int space(struct vt_writer *w)
+static int vt_writer_reserve_space(struct vt_writer *w)
 {
 	for (w->space = VT_MAX_DATA; w->space >= SPACE_MIN; w->space /= 4) {
 		w->base = mmap(NULL, w->space, PROT_NONE,
@@ -214,23 +214,23 @@ static int space(struct vt_writer *w)
 	return -ENOMEM;
 }
 
-int vt_create(struct vt_writer *w, const char *dir)
+int vt_writer_open(struct vt_writer *w, const char *dir)
 {
-	struct vt_head h = head();
+	struct vt_head h = vt_file_head();
 	int ret;
 
 	memset(w, 0, sizeof(*w));
 	w->data.fd = w->calls.fd = -1;
 	pthread_mutex_init(&w->lock, NULL);
-	ret = enter(w, dir);
+	ret = vt_writer_enter_dir(w, dir);
 	if (!ret)
-		ret = first(w, &w->calls, "calls");
+		ret = vt_own_file_create(w, &w->calls, "calls");
 	if (!ret)
-		ret = first(w, &w->data, "data");
+		ret = vt_own_file_create(w, &w->data, "data");
 	if (!ret)
-		ret = space(w);
+		ret = vt_writer_reserve_space(w);
 	if (!ret)
-		ret = grow(w, sizeof(h));
+		ret = vt_writer_grow(w, sizeof(h));
 	if (ret) {
 		w->full = -ret;
 		return ret;
@@ -240,8 +240,8 @@ int vt_create(struct vt_writer *w, const char *dir)
 	return 0;
 }
 
-static int write_file(const struct vt_writer *w, const char *name, int flags, const char *text,
-		      size_t len)
+static int vt_writer_write_file(const struct vt_writer *w, const char *name, int flags,
+				const char *text, size_t len)
 {
 	char path[PATH_MAX + 32];
 	int fd, ret;
@@ -250,7 +250,7 @@ static int write_file(const struct vt_writer *w, const char *name, int flags, co
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
 	if (fd < 0)
 		return -errno;
-	ret = write_all(fd, text, len);
+	ret = vt_file_write_all(fd, text, len);
 	close(fd);
 	/* Half of it would say something else. */
 	if (ret)
@@ -258,17 +258,17 @@ static int write_file(const struct vt_writer *w, const char *name, int flags, co
 	return ret;
 }
 
-int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+int vt_writer_put_file(struct vt_writer *w, const char *name, const char *text, size_t len)
 {
-	return write_file(w, name, O_EXCL, text, len);
+	return vt_writer_write_file(w, name, O_EXCL, text, len);
 }
 
-int vt_file_add(struct vt_writer *w, const char *name, const char *text, size_t len)
+int vt_writer_add_file(struct vt_writer *w, const char *name, const char *text, size_t len)
 {
-	return write_file(w, name, O_APPEND, text, len);
+	return vt_writer_write_file(w, name, O_APPEND, text, len);
 }
 
-int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len)
+int vt_writer_put_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len)
 {
 	char here[PATH_MAX + 32], there[PATH_MAX + 64];
 	int ret;
@@ -276,7 +276,7 @@ int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t 
 	snprintf(there, sizeof(there), "%s/../%s", w->dir, name);
 	if (!access(there, F_OK))
 		return 0;
-	ret = vt_file(w, name, text, len);
+	ret = vt_writer_put_file(w, name, text, len);
 	if (ret)
 		return ret;
 	snprintf(here, sizeof(here), "%s/%s", w->dir, name);
@@ -288,7 +288,7 @@ int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t 
 }
 
 /* With the lock. */
-static struct vt_rec *take(struct vt_writer *w, enum vt_kind kind, size_t body)
+static struct vt_rec *vt_rec_reserve_locked(struct vt_writer *w, enum vt_kind kind, size_t body)
 {
 	size_t size = (sizeof(struct vt_rec) + body + 7) & ~(size_t)7;
 	struct vt_rec *rec;
@@ -297,7 +297,7 @@ static struct vt_rec *take(struct vt_writer *w, enum vt_kind kind, size_t body)
 	if (w->full || body > VT_MAX_REC - sizeof(*rec) - 8)
 		return NULL;
 	if (w->tail + size > w->mapped)
-		ret = grow(w, w->tail + size);
+		ret = vt_writer_grow(w, w->tail + size);
 	if (ret) {
 		w->full = -ret;
 		return NULL;
@@ -309,28 +309,28 @@ static struct vt_rec *take(struct vt_writer *w, enum vt_kind kind, size_t body)
 	return rec;
 }
 
-struct vt_rec *vt_take(struct vt_writer *w, enum vt_kind kind, size_t body)
+struct vt_rec *vt_rec_reserve(struct vt_writer *w, enum vt_kind kind, size_t body)
 {
 	struct vt_rec *rec;
 
 	pthread_mutex_lock(&w->lock);
-	rec = take(w, kind, body);
+	rec = vt_rec_reserve_locked(w, kind, body);
 	pthread_mutex_unlock(&w->lock);
 	return rec;
 }
 
-void vt_done(struct vt_rec *rec)
+void vt_rec_commit(struct vt_rec *rec)
 {
 	uint32_t check = vt_crc(0, &rec->kind, rec->size - offsetof(struct vt_rec, kind));
 
 	__atomic_store_n(&rec->check, check ? check : 1, __ATOMIC_RELEASE);
 }
 
-static int put_line(struct vt_writer *w, const char *line, size_t len)
+static int vt_calls_write_line(struct vt_writer *w, const char *line, size_t len)
 {
 	struct iovec v[2] = { { .iov_base = (void *)line, .iov_len = len },
 			      { .iov_base = "\n", .iov_len = 1 } };
-	int fd = again(w, &w->calls, "calls");
+	int fd = vt_own_file_fd(w, &w->calls, "calls");
 	ssize_t n;
 
 	if (fd < 0)
@@ -344,8 +344,8 @@ static int put_line(struct vt_writer *w, const char *line, size_t len)
 	return (size_t)n == len + 1 ? 0 : -ENOSPC;
 }
 
-int vt_line(struct vt_writer *w, const struct vt_rec *like, const char *line, size_t len,
-	    const uint64_t *fact, uint32_t n_facts)
+int vt_writer_put_call(struct vt_writer *w, const struct vt_rec *like, const char *line, size_t len,
+		       const uint64_t *fact, uint32_t n_facts)
 {
 	struct vt_rec *rec = NULL;
 	struct vt_call *call;
@@ -354,13 +354,13 @@ int vt_line(struct vt_writer *w, const struct vt_rec *like, const char *line, si
 	if (len >= VT_MAX_LINE || n_facts > VT_MAX_FACTS)
 		return -EMSGSIZE;
 	pthread_mutex_lock(&w->lock);
-	ret = w->full ? -w->full : put_line(w, line, len);
+	ret = w->full ? -w->full : vt_calls_write_line(w, line, len);
 	if (ret)
 		w->full = -ret;
 	else
-		rec = take(w, VT_CALL, sizeof(*call) + n_facts * sizeof(*fact));
+		rec = vt_rec_reserve_locked(w, VT_CALL, sizeof(*call) + n_facts * sizeof(*fact));
 	if (rec) {
-		call = vt_body(rec);
+		call = vt_rec_body(rec);
 		call->line = ++w->lines;
 		call->n_facts = n_facts;
 		memcpy(call->fact, fact, n_facts * sizeof(*fact));
@@ -374,58 +374,58 @@ int vt_line(struct vt_writer *w, const struct vt_rec *like, const char *line, si
 	rec->end = like->end;
 	rec->t_begin = like->t_begin;
 	rec->t_end = like->t_end;
-	vt_done(rec);
+	vt_rec_commit(rec);
 	return 0;
 }
 
-static void stamp(struct vt_writer *w, struct vt_rec *rec, uint32_t thread)
+static void vt_rec_stamp(struct vt_writer *w, struct vt_rec *rec, uint32_t thread)
 {
 	rec->thread = thread;
-	rec->begin = rec->end = vt_number(w);
+	rec->begin = rec->end = vt_order_next(w);
 	rec->t_begin = rec->t_end = vt_now();
 }
 
-void vt_note(struct vt_writer *w, uint32_t thread, const char *text)
+void vt_writer_put_note(struct vt_writer *w, uint32_t thread, const char *text)
 {
 	size_t len = strlen(text);
-	struct vt_rec *rec = vt_take(w, VT_NOTE, sizeof(struct vt_note) + len);
+	struct vt_rec *rec = vt_rec_reserve(w, VT_NOTE, sizeof(struct vt_note) + len);
 	struct vt_note *note;
 
 	if (!rec) {
 		__atomic_add_fetch(&w->lost_notes, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	note = vt_body(rec);
+	note = vt_rec_body(rec);
 	note->len = (uint32_t)len;
 	memcpy(note->text, text, len);
-	stamp(w, rec, thread);
-	vt_done(rec);
+	vt_rec_stamp(w, rec, thread);
+	vt_rec_commit(rec);
 }
 
-void vt_close(struct vt_writer *w)
+void vt_writer_close(struct vt_writer *w)
 {
 	struct vt_rec *rec;
 	struct vt_end *end;
 	int fd;
 
 	pthread_mutex_lock(&w->lock);
-	rec = take(w, VT_END, sizeof(*end));
+	rec = vt_rec_reserve_locked(w, VT_END, sizeof(*end));
 	if (rec) {
-		end = vt_body(rec);
+		end = vt_rec_body(rec);
 		end->notes = w->lost_notes;
-		stamp(w, rec, 0);
-		vt_done(rec);
+		vt_rec_stamp(w, rec, 0);
+		vt_rec_commit(rec);
 	}
 	/* Threads that are still writing have their places, all of them before the tail. */
 	if (!w->full)
 		w->full = ESHUTDOWN;
-	fd = again(w, &w->data, "data");
+	fd = vt_own_file_fd(w, &w->data, "data");
 	if (fd >= 0 && ftruncate(fd, (off_t)w->tail))
 		w->full = errno;
 	pthread_mutex_unlock(&w->lock);
 }
 
-void vt_forget(struct vt_writer *w)
+void vt_writer_forget(struct vt_writer *w)
 {
 	struct stat st;
 	struct vt_own *own[2] = { &w->data, &w->calls };

@@ -45,80 +45,80 @@ struct vt_writer {
 };
 
 /**
- * vt_create() - take the next free pN in the trace directory @dir, which exists, and begin to write there.
+ * vt_writer_open() - take the next free pN in the trace directory @dir, which exists, and begin to write there.
  * @dir: DIR/order is made if it is not there yet
  *
  * Returns 0 or -errno.
  */
-int vt_create(struct vt_writer *w, const char *dir);
+int vt_writer_open(struct vt_writer *w, const char *dir);
 
 /**
- * vt_file() - write a file of the program's part at once, such as "program".
+ * vt_writer_put_file() - write a file of the program's part at once, such as "program".
  * @text: lines "key value", each with its newline
  *
  * Returns 0 or -errno.
  */
-int vt_file(struct vt_writer *w, const char *name, const char *text, size_t len);
-/** vt_file_add() - write more of such a file, which is made if it is not there. */
-int vt_file_add(struct vt_writer *w, const char *name, const char *text, size_t len);
+int vt_writer_put_file(struct vt_writer *w, const char *name, const char *text, size_t len);
+/** vt_writer_add_file() - write more of such a file, which is made if it is not there. */
+int vt_writer_add_file(struct vt_writer *w, const char *name, const char *text, size_t len);
 /**
- * vt_dir_file() - write a file of the trace as a whole, if it is not there: all of it at once, whatever becomes of the program.
+ * vt_writer_put_dir_file() - write a file of the trace as a whole, if it is not there: all of it at once, whatever becomes of the program.
  *
  * Returns 0, also where it was there, or -errno.
  */
-int vt_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len);
+int vt_writer_put_dir_file(struct vt_writer *w, const char *name, const char *text, size_t len);
 
-/** vt_number() - the next number of the order. */
-uint64_t vt_number(struct vt_writer *w);
+/** vt_order_next() - the next number of the order. */
+uint64_t vt_order_next(struct vt_writer *w);
 
 /** vt_now() - CLOCK_MONOTONIC, nanoseconds. */
 uint64_t vt_now(void);
 
-/** vt_thread() - an ordinal for a thread that has none yet. Keep it in the thread's own storage. */
-uint32_t vt_thread(struct vt_writer *w);
+/** vt_writer_add_thread() - an ordinal for a thread that has none yet. Keep it in the thread's own storage. */
+uint32_t vt_writer_add_thread(struct vt_writer *w);
 
 /**
- * vt_take() - a place for a record.
+ * vt_rec_reserve() - a place for a record.
  * @body: bytes behind its head
  *
  * Returns the record, zeros but for @size and @kind, or NULL if it is too large or the writer is full. Fill it in at
- * once, then vt_done(): the program may be killed in between, but the thread may not wait.
+ * once, then vt_rec_commit(): the program may be killed in between, but the thread may not wait.
  */
-struct vt_rec *vt_take(struct vt_writer *w, enum vt_kind kind, size_t body);
+struct vt_rec *vt_rec_reserve(struct vt_writer *w, enum vt_kind kind, size_t body);
 
-/** vt_body() - what follows a record's head. */
-static inline void *vt_body(struct vt_rec *rec)
+/** vt_rec_body() - what follows a record's head. */
+static inline void *vt_rec_body(struct vt_rec *rec)
 {
 	return rec + 1;
 }
 
-/** vt_done() - the record is complete. */
-void vt_done(struct vt_rec *rec);
+/** vt_rec_commit() - the record is complete. */
+void vt_rec_commit(struct vt_rec *rec);
 
 /**
- * vt_line() - write a line of calls and its VT_CALL.
+ * vt_writer_put_call() - write a line of calls and its VT_CALL.
  * @like: @thread, numbers and times for it
  * @line: without newline; no byte below ' '
  * @fact: values for the "~" in it, @n_facts of them
  *
  * Returns 0 or -errno.
  */
-int vt_line(struct vt_writer *w, const struct vt_rec *like, const char *line, size_t len,
-	    const uint64_t *fact, uint32_t n_facts);
+int vt_writer_put_call(struct vt_writer *w, const struct vt_rec *like, const char *line, size_t len,
+		       const uint64_t *fact, uint32_t n_facts);
 
-/** vt_note() - say in the trace that something was not recorded, and why: text without newline. */
-void vt_note(struct vt_writer *w, uint32_t thread, const char *text);
+/** vt_writer_put_note() - say in the trace that something was not recorded, and why: text without newline. */
+void vt_writer_put_note(struct vt_writer *w, uint32_t thread, const char *text);
 
 /** vt_crc() - what all checks and hashes of a trace are. */
 uint32_t vt_crc(uint32_t before, const void *bytes, size_t len);
 
-/** vt_close() - the program is at its end: VT_END, and the files as short as they are. Once, by one thread. */
-void vt_close(struct vt_writer *w);
+/** vt_writer_close() - the program is at its end: VT_END, and the files as short as they are. Once, by one thread. */
+void vt_writer_close(struct vt_writer *w);
 
 /**
- * vt_forget() - in a child of fork(): give up the parent's writer without a trace in its files. What @w maps is
+ * vt_writer_forget() - in a child of fork(): give up the parent's writer without a trace in its files. What @w maps is
  * unmapped; other threads' locks are forgotten with it.
  */
-void vt_forget(struct vt_writer *w);
+void vt_writer_forget(struct vt_writer *w);
 
 #endif

@@ -75,7 +75,7 @@ static void inject_set_net(const struct inject_file *file, const struct proto_in
 
 u32 inject_psn_base(const struct proto_inject *q, const struct roce_pkt *p, bool from_live)
 {
-	return roce_is_answer(p->opcode) == from_live ? q->first_request : q->first_answer;
+	return roce_is_response(p->opcode) == from_live ? q->first_request : q->first_answer;
 }
 
 static void inject_set_connection(const struct inject_file *file, const struct inject_frame *fr,

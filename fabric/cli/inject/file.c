@@ -74,7 +74,7 @@ static bool inject_is_same_flow(const struct roce_pkt *a, const struct roce_pkt 
 {
 	return a->dqpn == b->dqpn && !memcmp(a->sgid, b->sgid, 16) &&
 	       !memcmp(a->dgid, b->dgid, 16) && a->slid == b->slid && a->dlid == b->dlid &&
-	       roce_is_answer(a->opcode) == roce_is_answer(b->opcode);
+	       roce_is_response(a->opcode) == roce_is_response(b->opcode);
 }
 
 static u32 inject_file_guess_psn(const struct inject_file *f, u32 i)

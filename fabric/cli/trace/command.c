@@ -7,14 +7,14 @@
 
 const char *trace_program_name(const struct vt_program *p)
 {
-	const char *name = vt_thing(&p->about, "name");
+	const char *name = vt_info_get(&p->about, "name");
 
 	return name ? name : "?";
 }
 
 bool trace_program_is_wanted(const struct opts *o, const struct vt_program *p)
 {
-	const char *pid = vt_thing(&p->about, "pid");
+	const char *pid = vt_info_get(&p->about, "pid");
 	char num[16];
 
 	if (!o->program[0])
@@ -88,7 +88,7 @@ static int trace_dir_open(struct vt_dir *d, const char *path)
 {
 	struct vt_error err;
 
-	return vt_open(d, path, &err) ? print_error("%s", err.text) : 0;
+	return vt_dir_open(d, path, &err) ? print_error("%s", err.text) : 0;
 }
 
 /* Says of which of the programs that @o means nothing was recorded. Return: 0, or -1: of none of them was anything. */
@@ -101,7 +101,7 @@ static int trace_dir_print_empty(const struct vt_dir *d, const struct opts *o)
 	for (i = 0; i < d->n_progs; i++) {
 		if (!trace_program_is_wanted(o, &d->prog[i]))
 			continue;
-		if (vt_recorded(d, &d->prog[i], &err))
+		if (vt_program_is_recorded(d, &d->prog[i], &err))
 			print_error("%s", err.text);
 		else
 			ret = 0;
@@ -144,8 +144,8 @@ int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char
 	n = trace_diff_dirs(&a, &b, o->data, json);
 	if (json)
 		json_print(stdout, json);
-	vt_shut(&a);
-	vt_shut(&b);
+	vt_dir_close(&a);
+	vt_dir_close(&b);
 	if (n < 0) {
 		print_error("trace diff: no memory");
 		return EXIT_USAGE;

@@ -75,7 +75,7 @@ static int trace_diff_add_rec(struct parts *p, const struct vt_rec *rec, bool da
 	case VT_CALL:
 		return trace_diff_add_part(p, PART_LINE, 0, rec->thread, rec, NULL);
 	case VT_POLL:
-		for (i = 0, wc = vt_wcs(rec); i < VT_BODY(vt_poll, rec)->n && !ret; i++)
+		for (i = 0, wc = vt_poll_wcs(rec); i < VT_BODY(vt_poll, rec)->n && !ret; i++)
 			ret = trace_diff_add_part(
 				p, PART_WC, wc[i].status == WCS_SUCCESS && wc[i].opcode & WCO_RECV,
 				wc[i].qp, rec, &wc[i]);
@@ -105,7 +105,7 @@ static int trace_diff_split(struct parts *p, const struct vt_program *prog, bool
 	u64 off = 0;
 	int ret = 0;
 
-	while (!ret && (rec = vt_next(prog, &off)))
+	while (!ret && (rec = vt_rec_next(prog, &off)))
 		ret = trace_diff_add_rec(p, rec, data);
 	if (p->n)
 		qsort(p->part, p->n, sizeof(*p->part), trace_diff_by_key);
@@ -167,7 +167,7 @@ static void trace_diff_side_text(const struct vt_program *p, const struct part *
 		snprintf(text, VT_MAX_LINE, "nothing");
 		return;
 	}
-	vt_place(p, x->rec, place, 64);
+	vt_rec_place(p, x->rec, place, 64);
 	trace_diff_part_text(p, x, data, text, VT_MAX_LINE);
 }
 

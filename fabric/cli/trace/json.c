@@ -74,7 +74,7 @@ static void trace_json_poll(struct json_object *o, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
 	struct json_object *wcs = json_object_new_array(), *w;
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	u32 i;
 
 	json_add_int(o, "cq", poll->cq);
@@ -154,7 +154,7 @@ static struct json_object *trace_json_rec(const struct vt_program *p, const stru
 	struct json_object *o = json_object_new_object();
 	char place[64];
 
-	vt_place(p, rec, place, sizeof(place));
+	vt_rec_place(p, rec, place, sizeof(place));
 	json_add_int(o, "program", p->num);
 	json_add_str(o, "place", place);
 	json_add_str(o, "kind", vt_kind_name(rec->kind));
@@ -184,7 +184,7 @@ void trace_show_json(const struct opts *o, const struct vt_dir *d, u64 t0)
 	for (i = 0; i < d->n_progs; i++) {
 		if (!trace_program_is_wanted(o, &d->prog[i]))
 			continue;
-		for (off = 0; (rec = vt_next(&d->prog[i], &off));) {
+		for (off = 0; (rec = vt_rec_next(&d->prog[i], &off));) {
 			j = trace_json_rec(&d->prog[i], rec, t0, o->data);
 			printf("%s\n%s", comma,
 			       json_object_to_json_string_ext(j, JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -92,7 +92,7 @@ static void trace_show_post(const struct vt_rec *rec, bool data)
 static void trace_show_poll(const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	u32 i;
 
 	printf("poll cq%u = %d", poll->cq, poll->ret);
@@ -190,7 +190,7 @@ static u64 trace_show_first_time(const struct vt_dir *d)
 	u32 i;
 
 	for (i = 0; i < d->n_progs; i++)
-		for (off = 0; (rec = vt_next(&d->prog[i], &off));)
+		for (off = 0; (rec = vt_rec_next(&d->prog[i], &off));)
 			if (rec->t_begin < t0)
 				t0 = rec->t_begin;
 	return t0;
@@ -213,10 +213,10 @@ int verb_trace_show(struct opts *o, const struct fabric_paths *paths, int argc, 
 		if (!trace_program_is_wanted(o, &d.prog[i]))
 			continue;
 		printf("p%u %s: %s\n", d.prog[i].num, trace_program_name(&d.prog[i]),
-		       vt_thing(&d.prog[i].about, "command") ?: "nothing was recorded");
-		for (off = 0; (rec = vt_next(&d.prog[i], &off));)
+		       vt_info_get(&d.prog[i].about, "command") ?: "nothing was recorded");
+		for (off = 0; (rec = vt_rec_next(&d.prog[i], &off));)
 			trace_show_rec(&d.prog[i], rec, t0, o->data);
 	}
-	vt_shut(&d);
+	vt_dir_close(&d);
 	return ferror(stdout) ? 1 : 0;
 }

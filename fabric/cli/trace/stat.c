@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* As vt_recorded(), which says what was expected. */
+/* As vt_program_is_recorded(), which says what was expected. */
 static bool trace_stat_is_recorded(const struct vt_program *p)
 {
 	return p->begun && p->about.n;
@@ -127,6 +127,6 @@ int verb_trace_stat(struct opts *o, const struct fabric_paths *paths, int argc, 
 	}
 	if (all)
 		json_print(stdout, all);
-	vt_shut(&d);
+	vt_dir_close(&d);
 	return ret ? print_error("trace stat: no memory"), EXIT_USAGE : 0;
 }

@@ -139,7 +139,7 @@ static void trace_sum_dm(struct vt_sum *s, const struct vt_dm *dm)
 static void trace_sum_poll(struct vt_sum *s, struct queues *all, const struct vt_rec *rec)
 {
 	const struct vt_poll *poll = VT_BODY(vt_poll, rec);
-	const struct vt_wc *wc = vt_wcs(rec);
+	const struct vt_wc *wc = vt_poll_wcs(rec);
 	u32 i;
 
 	s->polls++;
@@ -216,7 +216,7 @@ int trace_sum_program(const struct vt_program *p, struct vt_sum *s)
 
 	memset(s, 0, sizeof(*s));
 	s->unfinished = p->unfinished;
-	while (!ret && (rec = vt_next(p, &off)))
+	while (!ret && (rec = vt_rec_next(p, &off)))
 		ret = trace_sum_rec(p, s, &all, rec);
 	for (i = 0; i < all.n; i++)
 		free(all.q[i].wr);

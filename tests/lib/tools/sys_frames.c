@@ -103,7 +103,7 @@ static void write_one(struct pcapng *w, u32 iface, u8 op)
 	snprintf(comment, sizeof(comment), "%s %u", ifaces[iface].name, op);
 	pkt.ns = 1700000000ULL * 1000000000 + op;
 	if (at)
-		roce_erf(frame, pkt.ns, (u32)ret, pkt.len);
+		roce_erf_header(frame, pkt.ns, (u32)ret, pkt.len);
 	pkt.caplen = at + (u32)ret;
 	pkt.len += at;
 	pkt.comment = comment;

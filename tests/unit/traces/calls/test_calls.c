@@ -68,7 +68,7 @@ static bool comes_back(const char *line, size_t len)
 		printf("# %.*s\n# %s\n", (int)len, line, parsed.why);
 		return false;
 	}
-	vcall_put_in(&text, parsed.call, parsed.args, &env);
+	vcall_print_in(&text, parsed.call, parsed.args, &env);
 	if (text.lost || text.len != (size_t)(out - line) ||
 	    memcmp(text.text, line, text.len) != 0) {
 		printf("# was %.*s\n# is  %s\n", (int)(out - line), line, text.text);
@@ -220,17 +220,17 @@ static void test_bind(void)
 	struct rdma_cm_id made = { .channel = FAKE(VOBJ_EVCH, 1) };
 
 	CU_ASSERT_EQUAL(vcall_parse(&parsed, line, strlen(line), facts, 0, &env), 0);
-	vcall_bind(&parsed, line, strlen(line), 4711, &env);
+	vcall_bind_objects(&parsed, line, strlen(line), 4711, &env);
 	CU_ASSERT_EQUAL(bound_kind, VOBJ_PD);
 	CU_ASSERT_EQUAL(bound_ord, 12);
 	CU_ASSERT_EQUAL(vcall_parse(&parsed, id, strlen(id), facts, 0, &env), 0);
 	*(struct rdma_cm_id **)parsed.args[1] = &made;
-	vcall_bind(&parsed, id, strlen(id), 0, &env);
+	vcall_bind_objects(&parsed, id, strlen(id), 0, &env);
 	CU_ASSERT_EQUAL(bound_kind, VOBJ_EVCH);
 	CU_ASSERT_EQUAL(bound_ord, 3);
 	/* A call that has failed has made nothing. */
 	bound_ord = 0;
-	vcall_bind(&parsed, id, strlen(id), (uint64_t)-1, &env);
+	vcall_bind_objects(&parsed, id, strlen(id), (uint64_t)-1, &env);
 	CU_ASSERT_EQUAL(bound_ord, 0);
 }
 

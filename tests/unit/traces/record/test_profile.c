@@ -17,7 +17,7 @@
 struct rec_state rec;
 static char text[16384];
 
-int vt_dir_file(struct vt_writer *w, const char *name, const char *from, size_t len)
+int vt_writer_put_dir_file(struct vt_writer *w, const char *name, const char *from, size_t len)
 {
 	(void)w;
 	CU_ASSERT_STRING_EQUAL(name, "profile");
@@ -133,7 +133,7 @@ static bool made(struct profile *p, const char *name, int vectors, u32 devices)
 	v.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	v.context.num_comp_vectors = vectors;
 	text[0] = '\0';
-	rec_profile(&v.context, devices);
+	rec_profile_write(&v.context, devices);
 	CU_ASSERT_FATAL(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
 	ret = text[0] ? profile_load(p, path) : -1;

@@ -108,8 +108,8 @@ static void *play(void *arg)
 	for (i = 0; i < o->n[me]; i++) {
 		const struct entry *e = &o->entry[me][i];
 
-		rp_at(t, &e->rec);
-		if (!rp_turn(t, &e->rec))
+		rp_slot_enter(t, &e->rec);
+		if (!rp_turn_wait(t, &e->rec))
 			break;
 		for (k = 0; k < THREADS; k++)
 			if (k != me &&
@@ -117,7 +117,7 @@ static void *play(void *arg)
 				__atomic_add_fetch(&o->wrong, 1, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&o->done[me], 1, __ATOMIC_SEQ_CST);
 	}
-	rp_at(t, NULL);
+	rp_slot_enter(t, NULL);
 	return NULL;
 }
 
@@ -154,7 +154,7 @@ static void *take_turn(void *arg)
 {
 	struct rp_thread *t = arg;
 
-	return rp_turn(t, &world.entry[t - world.t][0].rec) ? t : NULL;
+	return rp_turn_wait(t, &world.entry[t - world.t][0].rec) ? t : NULL;
 }
 
 /* A thread waits for its turn, and somebody fails. */
@@ -171,7 +171,7 @@ static void test_failure(void)
 	o->slot[1].next_end = 4;
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&id, NULL, take_turn, &o->t[1]), 0);
 	usleep(NAP_US);
-	CU_ASSERT_FALSE(rp_may_begin(&o->w, &o->slot[1], 3));
+	CU_ASSERT_FALSE(rp_rec_may_begin(&o->w, &o->slot[1], 3));
 	CU_ASSERT_EQUAL(__atomic_load_n(&o->slot[1].since, __ATOMIC_SEQ_CST), 0);
 	rp_fail(&o->w, "it has failed");
 	pthread_join(id, &had);
@@ -192,12 +192,12 @@ static bool waits(uint64_t begin, uint64_t end, enum vt_kind kind)
 
 	make(o);
 	poll = put(o, 0, 10, 20, VT_POLL);
-	rp_at(&o->t[0], poll);
-	rp_at(&o->t[1], put(o, 1, begin, end, kind));
+	rp_slot_enter(&o->t[0], poll);
+	rp_slot_enter(&o->t[1], put(o, 1, begin, end, kind));
 	/* It does not get on: the wait is a bounded one. */
-	waited = rp_after_others(&o->t[0], poll);
-	rp_at(&o->t[1], NULL);
-	CU_ASSERT_FALSE(rp_after_others(&o->t[0], poll));
+	waited = rp_turn_yield(&o->t[0], poll);
+	rp_slot_enter(&o->t[1], NULL);
+	CU_ASSERT_FALSE(rp_turn_yield(&o->t[0], poll));
 	free(o->p.data);
 	return waited;
 }
@@ -220,12 +220,12 @@ static void test_beyond(void)
 
 	make(o);
 	poll = put(o, 0, 10, 20, VT_POLL);
-	rp_at(&o->t[0], poll);
-	rp_at(&o->t[1], put(o, 1, 11, 15, VT_POST_SEND));
+	rp_slot_enter(&o->t[0], poll);
+	rp_slot_enter(&o->t[1], put(o, 1, 11, 15, VT_POST_SEND));
 	o->p.size = o->slot[1].off;
-	CU_ASSERT_FALSE(rp_after_others(&o->t[0], poll));
+	CU_ASSERT_FALSE(rp_turn_yield(&o->t[0], poll));
 	o->p.size += sizeof(struct entry);
-	CU_ASSERT(rp_after_others(&o->t[0], poll));
+	CU_ASSERT(rp_turn_yield(&o->t[0], poll));
 	free(o->p.data);
 }
 

@@ -47,8 +47,8 @@ static void fresh(void)
 
 static void begin(void)
 {
-	CU_ASSERT_EQUAL_FATAL(vt_create(&w, dir), 0);
-	CU_ASSERT_EQUAL(vt_file(&w, "program", "name unit\n", 10), 0);
+	CU_ASSERT_EQUAL_FATAL(vt_writer_open(&w, dir), 0);
+	CU_ASSERT_EQUAL(vt_writer_put_file(&w, "program", "name unit\n", 10), 0);
 }
 
 /* A line, a post with payload, a poll. */
@@ -58,13 +58,15 @@ static void write_some(u32 thread, u32 n)
 	struct vt_wr *wr;
 	u64 fact = n;
 
-	like.begin = vt_number(&w);
-	like.end = vt_number(&w);
-	CU_ASSERT_EQUAL(vt_line(&w, &like, "ibv_alloc_pd context=ctx1 = pd1 x=~", 35, &fact, 1), 0);
-	rec = vt_take(&w, VT_POST_SEND, sizeof(struct vt_post) + sizeof(*wr) + 16);
+	like.begin = vt_order_next(&w);
+	like.end = vt_order_next(&w);
+	CU_ASSERT_EQUAL(
+		vt_writer_put_call(&w, &like, "ibv_alloc_pd context=ctx1 = pd1 x=~", 35, &fact, 1),
+		0);
+	rec = vt_rec_reserve(&w, VT_POST_SEND, sizeof(struct vt_post) + sizeof(*wr) + 16);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(rec);
-	*(struct vt_post *)vt_body(rec) = (struct vt_post){ .obj = 1, .n = 1, .bad = 1 };
-	wr = (struct vt_wr *)((struct vt_post *)vt_body(rec) + 1);
+	*(struct vt_post *)vt_rec_body(rec) = (struct vt_post){ .obj = 1, .n = 1, .bad = 1 };
+	wr = (struct vt_wr *)((struct vt_post *)vt_rec_body(rec) + 1);
 	wr->size = sizeof(*wr) + 16;
 	wr->wr_id = n;
 	wr->payload = 13;
@@ -72,14 +74,14 @@ static void write_some(u32 thread, u32 n)
 	memset(wr + 1, (int)n, 13);
 	wr->crc = vt_crc(0, wr + 1, 13);
 	rec->thread = thread;
-	rec->begin = vt_number(&w);
-	rec->end = vt_number(&w);
-	vt_done(rec);
+	rec->begin = vt_order_next(&w);
+	rec->end = vt_order_next(&w);
+	vt_rec_commit(rec);
 }
 
 static void *writer(void *arg)
 {
-	u32 thread = vt_thread(&w), i;
+	u32 thread = vt_writer_add_thread(&w), i;
 
 	(void)arg;
 	for (i = 0; i < PER; i++)
@@ -102,16 +104,16 @@ static void test_threads(void)
 		pthread_create(&t[i], NULL, writer, NULL);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
-	vt_note(&w, 1, "a note");
-	vt_close(&w);
-	CU_ASSERT_PTR_NULL(vt_take(&w, VT_NOTE, 8));
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	vt_writer_put_note(&w, 1, "a note");
+	vt_writer_close(&w);
+	CU_ASSERT_PTR_NULL(vt_rec_reserve(&w, VT_NOTE, 8));
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(d.n_progs, 1);
 	CU_ASSERT_EQUAL(d.prog[0].n_threads, THREADS);
 	CU_ASSERT_EQUAL(d.prog[0].n_lines, THREADS * PER);
 	CU_ASSERT_EQUAL(d.prog[0].n_recs, 2 * THREADS * PER + 2);
 	CU_ASSERT(d.prog[0].ended && !d.prog[0].unfinished);
-	while ((rec = vt_next(&d.prog[0], &off))) {
+	while ((rec = vt_rec_next(&d.prog[0], &off))) {
 		/* Each thread's records are in its order. */
 		if (rec->thread) {
 			CU_ASSERT(rec->begin > last[rec->thread]);
@@ -125,8 +127,8 @@ static void test_threads(void)
 		}
 	}
 	CU_ASSERT_EQUAL(posts, THREADS * PER);
-	vt_shut(&d);
-	vt_forget(&w);
+	vt_dir_close(&d);
+	vt_writer_forget(&w);
 }
 
 /*
@@ -153,14 +155,14 @@ static void test_killed(void)
 		usleep(300 + 1500 * (unsigned int)round);
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
-		if (vt_open(&d, dir, &err)) {
+		if (vt_dir_open(&d, dir, &err)) {
 			/* Killed before it had made its folder. */
 			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no program in it"));
 			continue;
 		}
 		CU_ASSERT(!d.prog[0].ended && d.prog[0].unfinished <= 1);
 		CU_ASSERT(d.prog[0].n_recs / 2 + 1 >= d.prog[0].n_lines);
-		vt_shut(&d);
+		vt_dir_close(&d);
 	}
 }
 
@@ -177,25 +179,25 @@ static void test_while_written(void)
 	fresh();
 	begin();
 	write_some(1, 0);
-	late = vt_take(&w, VT_CALL, sizeof(struct vt_call));
+	late = vt_rec_reserve(&w, VT_CALL, sizeof(struct vt_call));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(late);
 	write_some(1, 1);
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
 	CU_ASSERT_EQUAL(d.prog[0].unfinished, 1);
 	/* A line that the reader has not got. */
-	*(struct vt_call *)vt_body(late) = (struct vt_call){ .line = 1000000 };
-	late->begin = late->end = vt_number(&w);
-	vt_done(late);
+	*(struct vt_call *)vt_rec_body(late) = (struct vt_call){ .line = 1000000 };
+	late->begin = late->end = vt_order_next(&w);
+	vt_rec_commit(late);
 	write_some(1, 2);
-	while ((rec = vt_next(&d.prog[0], &off))) {
+	while ((rec = vt_rec_next(&d.prog[0], &off))) {
 		CU_ASSERT(rec->kind == VT_POST_SEND || VT_BODY(vt_call, rec)->line <= 2);
 		n++;
 	}
 	CU_ASSERT_EQUAL(n, 4);
 	CU_ASSERT_EQUAL(n, d.prog[0].n_recs);
-	vt_shut(&d);
-	vt_close(&w);
-	vt_forget(&w);
+	vt_dir_close(&d);
+	vt_writer_close(&w);
+	vt_writer_forget(&w);
 }
 
 /* Two programs take numbers from one counter, and folders of their own. */
@@ -207,21 +209,21 @@ static void test_two(void)
 
 	fresh();
 	begin();
-	CU_ASSERT_EQUAL(vt_create(&second, dir), 0);
-	CU_ASSERT_EQUAL(vt_file(&second, "program", "name two\n", 9), 0);
+	CU_ASSERT_EQUAL(vt_writer_open(&second, dir), 0);
+	CU_ASSERT_EQUAL(vt_writer_put_file(&second, "program", "name two\n", 9), 0);
 	CU_ASSERT_EQUAL(second.num, 2);
-	CU_ASSERT_EQUAL(vt_number(&w), 1);
-	CU_ASSERT_EQUAL(vt_number(&second), 2);
-	CU_ASSERT_EQUAL(vt_number(&w), 3);
-	vt_close(&w);
-	vt_close(&second);
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	CU_ASSERT_EQUAL(vt_order_next(&w), 1);
+	CU_ASSERT_EQUAL(vt_order_next(&second), 2);
+	CU_ASSERT_EQUAL(vt_order_next(&w), 3);
+	vt_writer_close(&w);
+	vt_writer_close(&second);
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
 	CU_ASSERT_EQUAL(d.n_progs, 2);
-	CU_ASSERT_STRING_EQUAL(vt_thing(&d.prog[1].about, "name"), "two");
-	CU_ASSERT_PTR_NULL(vt_thing(&d.prog[1].about, "nothing"));
-	vt_shut(&d);
-	vt_forget(&w);
-	vt_forget(&second);
+	CU_ASSERT_STRING_EQUAL(vt_info_get(&d.prog[1].about, "name"), "two");
+	CU_ASSERT_PTR_NULL(vt_info_get(&d.prog[1].about, "nothing"));
+	vt_dir_close(&d);
+	vt_writer_forget(&w);
+	vt_writer_forget(&second);
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -240,30 +242,30 @@ static void test_append(void)
 	begin();
 	write_some(1, 1);
 	write_some(1, 2);
-	vt_close(&w);
-	vt_forget(&w);
+	vt_writer_close(&w);
+	vt_writer_forget(&w);
 	snprintf(to, sizeof(to), "%s", dir);
 	dir[0] = '\0';
 	fresh();
 	begin();
 	write_some(1, 3);
-	vt_close(&w);
-	vt_forget(&w);
+	vt_writer_close(&w);
+	vt_writer_forget(&w);
 	CU_ASSERT_EQUAL(vt_append("/nowhere", dir, &err), -ENOENT);
 	CU_ASSERT_EQUAL_FATAL(vt_append(to, dir, &err), 2);
-	CU_ASSERT(vt_open(&d, dir, &err) && strstr(err.text, "no program in it"));
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, to, &err), 0);
+	CU_ASSERT(vt_dir_open(&d, dir, &err) && strstr(err.text, "no program in it"));
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, to, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(d.n_progs, 2);
-	for (off = 0; (rec = vt_next(&d.prog[0], &off));) {
+	for (off = 0; (rec = vt_rec_next(&d.prog[0], &off));) {
 		last = rec->end > last ? rec->end : last;
 		t_last = rec->t_end > t_last ? rec->t_end : t_last;
 	}
-	for (off = 0; (rec = vt_next(&d.prog[1], &off)); n++)
+	for (off = 0; (rec = vt_rec_next(&d.prog[1], &off)); n++)
 		CU_ASSERT(rec->begin > last && rec->end >= rec->begin && rec->t_begin > t_last);
 	CU_ASSERT(n > 2 && d.prog[1].ended);
-	for (off = 0; (rec = vt_next(&d.prog[1], &off));)
+	for (off = 0; (rec = vt_rec_next(&d.prog[1], &off));)
 		last = rec->end > last ? rec->end : last;
-	vt_shut(&d);
+	vt_dir_close(&d);
 	snprintf(order, sizeof(order), "%s/order", to);
 	fd = open(order, O_RDONLY);
 	CU_ASSERT(fd >= 0 && read(fd, &h, sizeof(h)) == sizeof(h) && h.next == last + 1);
@@ -286,12 +288,12 @@ static bool reads(bool *recorded, char *why, size_t size)
 {
 	static struct vt_dir d;
 	struct vt_error err = { "" };
-	bool yes = !vt_open(&d, dir, &err);
+	bool yes = !vt_dir_open(&d, dir, &err);
 
-	*recorded = yes && !vt_recorded(&d, &d.prog[0], &err);
+	*recorded = yes && !vt_program_is_recorded(&d, &d.prog[0], &err);
 	snprintf(why, size, "%s", err.text);
 	if (yes)
-		vt_shut(&d);
+		vt_dir_close(&d);
 	return yes;
 }
 
@@ -309,8 +311,8 @@ static void test_missing(void)
 		begin();
 		if (calls)
 			write_some(1, 1);
-		vt_close(&w);
-		vt_forget(&w);
+		vt_writer_close(&w);
+		vt_writer_forget(&w);
 		CU_ASSERT(reads(&recorded, why, sizeof(why)) && recorded);
 		file_gone(names[i % 3]);
 		snprintf(want, sizeof(want), "%s/p1/%s: No such file", dir, names[i % 3]);
@@ -365,17 +367,20 @@ static void test_words(void)
 {
 	char line[32] = "", all[256] = "";
 
-	CU_ASSERT(words_put(line, sizeof(line), "rping") && words_put(line, sizeof(line), "-c"));
+	CU_ASSERT(vt_command_add_word(line, sizeof(line), "rping") &&
+		  vt_command_add_word(line, sizeof(line), "-c"));
 	CU_ASSERT_STRING_EQUAL(line, "rping -c");
-	CU_ASSERT(words_whole(line) && !words_whole(""));
-	CU_ASSERT(!words_put(line, sizeof(line), "of more than thirty-two characters"));
+	CU_ASSERT(vt_command_is_whole(line) && !vt_command_is_whole(""));
+	CU_ASSERT(!vt_command_add_word(line, sizeof(line), "of more than thirty-two characters"));
 	CU_ASSERT_STRING_EQUAL(line, "rping -c ...");
-	CU_ASSERT(!words_whole(line));
-	CU_ASSERT(words_put(all, sizeof(all), "a b") && words_put(all, sizeof(all), "it's") &&
-		  words_put(all, sizeof(all), "") && words_put(all, sizeof(all), "...") &&
-		  words_put(all, sizeof(all), "$x\n"));
+	CU_ASSERT(!vt_command_is_whole(line));
+	CU_ASSERT(vt_command_add_word(all, sizeof(all), "a b") &&
+		  vt_command_add_word(all, sizeof(all), "it's") &&
+		  vt_command_add_word(all, sizeof(all), "") &&
+		  vt_command_add_word(all, sizeof(all), "...") &&
+		  vt_command_add_word(all, sizeof(all), "$x\n"));
 	CU_ASSERT_STRING_EQUAL(all, "'a b' 'it'\\''s' '' '...' '$x '");
-	CU_ASSERT(words_whole(all));
+	CU_ASSERT(vt_command_is_whole(all));
 }
 
 /* --- what the devices were --- */
@@ -423,13 +428,14 @@ static void test_devices(void)
 	CU_ASSERT(!strcmp(d.dev[1].name, "b") && d.dev[1].guid == 2 && !d.dev[0].n_ports);
 	CU_ASSERT(d.dev[1].known && d.dev[1].vendor == 0x2c9 && d.dev[1].part == 4123 &&
 		  d.dev[1].hw == 7 && !strcmp(d.dev[1].fw, "20.31"));
-	p = vt_port_of(&d.dev[1], 1);
+	p = vt_device_port(&d.dev[1], 1);
 	CU_ASSERT_FATAL(p && p->n_gids == 1 && p->n_addrs == 2);
 	CU_ASSERT(p->link == VT_LINK_ETHERNET && p->gid[0].index == 3 && p->gid[0].ifindex == 4 &&
 		  p->gid[0].type == VT_GID_ROCE_V2);
 	CU_ASSERT(!memcmp(p->addr[0], p->gid[0].raw, 16) && p->addr[1][0] == 0xfd);
-	p = vt_port_of(&d.dev[1], 3);
-	CU_ASSERT(p && p->lid == 17 && p->lmc == 2 && p->sm_lid == 1 && !vt_port_of(&d.dev[1], 2));
+	p = vt_device_port(&d.dev[1], 3);
+	CU_ASSERT(p && p->lid == 17 && p->lmc == 2 && p->sm_lid == 1 &&
+		  !vt_device_port(&d.dev[1], 2));
 	vt_devices_free(&d);
 	CU_ASSERT_STRING_EQUAL(parsed(&d, ""), "");
 	CU_ASSERT_EQUAL(d.n, 0);
@@ -497,24 +503,24 @@ static void test_devices_file(void)
 
 	fresh();
 	begin();
-	write_some(vt_thread(&w), 1);
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	write_some(vt_writer_add_thread(&w), 1);
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
 	CU_ASSERT_EQUAL(d.prog[0].devices.n, 0);
-	vt_shut(&d);
-	CU_ASSERT_EQUAL(vt_file_add(&w, "devices", LIST, strlen(LIST)), 0);
-	CU_ASSERT_EQUAL(vt_file_add(&w, "devices", "port 1 1 Ethernet 0 0", 21), 0);
-	CU_ASSERT_EQUAL_FATAL(vt_open(&d, dir, &err), 0);
+	vt_dir_close(&d);
+	CU_ASSERT_EQUAL(vt_writer_add_file(&w, "devices", LIST, strlen(LIST)), 0);
+	CU_ASSERT_EQUAL(vt_writer_add_file(&w, "devices", "port 1 1 Ethernet 0 0", 21), 0);
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
 	CU_ASSERT(d.prog[0].devices.n == 2 && !d.prog[0].devices.dev[1].n_ports);
-	vt_shut(&d);
-	CU_ASSERT_EQUAL(vt_file_add(&w, "devices", "", 1), 0);
-	CU_ASSERT_EQUAL(vt_open(&d, dir, &err), -EINVAL);
+	vt_dir_close(&d);
+	CU_ASSERT_EQUAL(vt_writer_add_file(&w, "devices", "", 1), 0);
+	CU_ASSERT_EQUAL(vt_dir_open(&d, dir, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/p1/devices: expected no NUL"));
 	/* Files of the trace as a whole; existing ones stay. */
-	CU_ASSERT_EQUAL(vt_dir_file(&w, "profile", "ports 1\n", 8), 0);
-	CU_ASSERT_EQUAL(vt_dir_file(&w, "profile", "ports 2 \n", 9), 0);
+	CU_ASSERT_EQUAL(vt_writer_put_dir_file(&w, "profile", "ports 1\n", 8), 0);
+	CU_ASSERT_EQUAL(vt_writer_put_dir_file(&w, "profile", "ports 2 \n", 9), 0);
 	snprintf(path, sizeof(path), "%s/profile", dir);
 	CU_ASSERT(!stat(path, &st) && st.st_size == 8);
-	vt_forget(&w);
+	vt_writer_forget(&w);
 }
 
 int main(void)
