@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: examples, with hosts of their own
-# The examples of docs/ci.md, as far as they can be checked where there are no containers.
+# The examples of docs/guide/ci.md, as far as they can be checked where there are no containers.
 . "$(dirname "$0")/../../lib/lib.sh"
 cd "$TOP/examples" || exit 1
 PATH=$(dirname "$RDMAEMU"):$PATH
@@ -26,7 +26,7 @@ fi
 known() {
 	local w
 	"$RDMAEMU" fabric start --help >"$TEST_DIR/help"
-	for w in $(grep -oh 'RDMAEMU_[A-Z_]*[A-Z]' ./* ../docs/ci.md | sort -u); do
+	for w in $(grep -oh 'RDMAEMU_[A-Z_]*[A-Z]' ./* ../docs/guide/ci.md | sort -u); do
 		[ "$w" = RDMAEMU_DIR ] || grep -q "\[$w\]" "$TEST_DIR/help" || {
 			echo "no such variable: $w"
 			return 1
@@ -36,14 +36,14 @@ known() {
 check "variables that they name exist" known
 named() {
 	local f
-	for f in $(grep -o 'examples/[a-z.A-Z-]*[a-z]' ../docs/ci.md | sort -u); do
+	for f in $(grep -o 'examples/[a-z.A-Z-]*[a-z]' ../docs/guide/ci.md | sort -u); do
 		[ "$f" = examples/rdmaemu-token ] || [ -e "$TOP/$f" ] || {
 			echo "no such file: $f"
 			return 1
 		}
 	done
 }
-check "files that docs/ci.md names exist" named
+check "files that docs/guide/ci.md names exist" named
 
 # needed_packages DIR... - Debian's packages of the headers that the sources there name
 needed_packages() {
