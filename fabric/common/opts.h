@@ -104,7 +104,7 @@ enum opt_level {
 	LEVEL_FLAG,
 };
 
-/** enum replay_mode - where a live program's answers come from, see docs/traces.md. */
+/** enum replay_mode - where a live program's answers come from, see docs/reference/trace-format.md. */
 enum replay_mode {
 	MODE_NONE, /* the record */
 	MODE_ONCE, /* the record, which is made if there is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: joined fabrics, inside: docs/join.md has the protocol.
+ * DOC: joined fabrics, inside: docs/reference/join-protocol.md has the protocol.
  *
  * Theory of operation
  * -------------------

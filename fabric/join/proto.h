@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the protocol between joined fabrics: see docs/join.md. Layouts, and turning them into structs
+ * DOC: the protocol between joined fabrics: see docs/reference/join-protocol.md. Layouts, and turning them into structs
  * and back. All of this is pure: no state, no I/O; what is read is checked here, but for what takes
  * knowledge of the members (which devices there are), which is bursts.c's and tables.c's.
  */

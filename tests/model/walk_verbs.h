@@ -19,7 +19,7 @@
  * share then is the fabric.
  *
  * The model knows nothing of PSNs, bursts or tokens: it takes the oldest request of a queue, checks
- * it at both ends as docs/errors.md has it, and writes down what each end must see.
+ * it at both ends as docs/reference/errors.md has it, and writes down what each end must see.
  */
 #ifndef TESTS_MODEL_WALK_VERBS_H
 #define TESTS_MODEL_WALK_VERBS_H

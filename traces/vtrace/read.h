@@ -57,7 +57,7 @@ struct vt_program {
 	struct vt_devices devices;
 };
 
-/** vt_program_episode() - which episode's it is (docs/traces.md); 0: it was recorded without a live program. */
+/** vt_program_episode() - which episode's it is (docs/reference/trace-format.md); 0: it was recorded without a live program. */
 uint32_t vt_program_episode(const struct vt_program *p);
 
 /** struct vt_dir - a trace directory. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # settings: one: makes its two nodes itself, in the order of the reference captures' hosts
 # Our captures compared with those of the kernel's rxe, of the same exchanges (tests/data/traces): they differ only in
-# numbers, addresses, and points that docs/capture.md explains.
+# numbers, addresses, and points that docs/reference/capture-format.md explains.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
 need tshark rping ibv_rc_pingpong

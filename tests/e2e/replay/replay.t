@@ -53,7 +53,7 @@ check "app_qp_errors: replayed" replays "$TEST_DIR/trace.app_qp_errors"
 
 # own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay:
 # app_srq_tag_matching sends some as payload.
-# FLAGS: of the fabric. What cannot be replayed, and why, is in docs/traces.md.
+# FLAGS: of the fabric. What cannot be replayed, and why, is in docs/reference/trace-format.md.
 n_own=0
 own() {
 	local n RUN_FLAGS="--fabric $1-$((++n_own)) ${FLAGS-}"

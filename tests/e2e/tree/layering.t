@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: reads sources
-# Which folder includes which: the table in docs/design.md.
+# Which folder includes which: the table in docs/design/overview.md.
 . "$(dirname "$0")/../../lib/lib.sh"
 cd "$TOP" || exit 1
 

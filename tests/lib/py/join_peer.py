@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A member of a mesh that is played by a test: docs/join.md has the frames."""
+"""A member of a mesh that is played by a test: docs/reference/join-protocol.md has the frames."""
 import hashlib
 import hmac
 import socket

@@ -4,7 +4,7 @@
 field as tshark sees them.
 
 These may differ: addresses; numbers that a sender picks, as long as the same number on one side is always the
-same number on the other, and sequence numbers count alike; and differences that docs/capture.md explains (EXPLAINED). Prints a
+same number on the other, and sequence numbers count alike; and differences that docs/reference/capture-format.md explains (EXPLAINED). Prints a
 line for each other difference, then how many packets were compared. Exits with 1 when there are any."""
 import json
 import re
@@ -43,7 +43,7 @@ NAMES = [(re.compile(pattern), kind) for pattern, kind in (
 COUNTS = re.compile(r"infiniband\.bth\.psn$")
 PICKED = re.compile(r"ip\.id$")
 
-# What docs/capture.md explains, by field: (ours, rxe's).
+# What docs/reference/capture-format.md explains, by field: (ours, rxe's).
 EXPLAINED = {
     "infiniband.bth.a": ("0", "1"),  # of MADs
     "infiniband.cm.req.pppmtu": ("0x03", "0x05"),
