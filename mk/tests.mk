@@ -55,12 +55,12 @@ $(UNIT_BIN):
 # Those that test parts of the fabric process.
 U := $(T)/unit
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
-$(U)/fabric/fault/test_rules: $(filter-out %/cli/cli.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
+$(U)/fabric/fault/test_rules: $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(U)/fabric/fault/test_rules: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
-	profile_builtin.c text_file.c opts_values.c))
+	profile_builtin.c text_io.c parse.c))
 
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_pcapng formats/test_cm_frames calls/test_calls \

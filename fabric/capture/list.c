@@ -2,7 +2,7 @@
 /* Captures as they are shown: `rdmaemu capture list`; and how far one has got. */
 #include "fabric/capture/capture.h"
 #include "fabric/common/json.h"
-#include "fabric/common/text_out.h"
+#include "fabric/common/text_io.h"
 
 #include <stdio.h>
 

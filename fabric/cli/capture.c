@@ -7,6 +7,7 @@
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
+#include "fabric/common/parse.h"
 
 #include <fcntl.h>
 #include <pcap/pcap.h>

@@ -3,16 +3,8 @@
  * DOC: the `rdmaemu` command: its verbs as a table.
  */
 #include "fabric/cli/cli.h"
-#include "fabric/server/daemon.h"
 
 #include <stdio.h>
-
-#define PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
-#define MAKE                                                                                       \
-	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
-	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
-	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME) | OPT_BIT(OPT_TIME_SCALE) |                   \
-	 OPT_BIT(OPT_CLOCK) | OPT_BIT(OPT_CHAOS) | OPT_BIT(OPT_FIRST_MR))
 
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
 
@@ -31,7 +23,7 @@ static const struct verb verbs[] = {
 	  "Exit status if it cannot: 125 trouble with the fabric (or the capture failed, and the\n"
 	  "program did not), 126 the program cannot be\n"
 	  "executed, 127 there is no such program.",
-	  PLACE | MAKE | RULES | FRAMES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
+	  CLI_PLACE | CLI_NEW_FABRIC | RULES | FRAMES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
 		  OPT_BIT(OPT_CAPTURE),
 	  true, verb_run },
 	{ "record", "record -o DIR [OPTION]... [--] PROGRAM [ARG]...",
@@ -40,46 +32,47 @@ static const struct verb verbs[] = {
 	  "comes of it and what its memory holds, into a trace directory: for 'trace' and "
 	  "'replay'.\n"
 	  "Programs that are recorded at the same time may share a directory.",
-	  PLACE | MAKE | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_OUT) |
-		  OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
+	  CLI_PLACE | CLI_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_EXPLAIN) |
+		  OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
 	  true, verb_record },
 	{ "fabric start", "fabric start [OPTION]...",
 	  "Start a fabric that stays until 'rdmaemu fabric stop', or with --linger until its\n"
 	  "last program has gone that long. One that is running already stays from now on.",
-	  PLACE | MAKE | RULES, false, verb_fabric_start },
+	  CLI_PLACE | CLI_NEW_FABRIC | RULES, false, verb_fabric_start },
 	{ "fabric stop", "fabric stop [OPTION]...",
-	  "Stop a fabric. Its programs see their devices fail.", PLACE, false, verb_fabric_stop },
+	  "Stop a fabric. Its programs see their devices fail.", CLI_PLACE, false,
+	  verb_fabric_stop },
 	{ "fabric status", "fabric status [OPTION]...",
-	  "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", PLACE,
+	  "Say in a line whether a fabric is running. Exit status 0 if it is, 1 if not.", CLI_PLACE,
 	  false, verb_fabric_status },
 	{ "status", "status [OPTION]...",
 	  "Show nodes, devices, programs and queue pairs of a fabric.",
-	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT), false, verb_status },
+	  CLI_PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT), false, verb_status },
 	{ "port up", "port up [OPTION]...",
-	  "Bring ports up again: IBV_EVENT_PORT_ACTIVE, and their packets pass.", PLACE | PORTS,
+	  "Bring ports up again: IBV_EVENT_PORT_ACTIVE, and their packets pass.", CLI_PLACE | PORTS,
 	  false, verb_port_up },
 	{ "port down", "port down [OPTION]...",
 	  "Take ports down: IBV_EVENT_PORT_ERR, and their packets are lost, both ways.",
-	  PLACE | PORTS, false, verb_port_down },
+	  CLI_PLACE | PORTS, false, verb_port_down },
 	{ "port lid", "port lid [OPTION]... LID",
-	  "Give an InfiniBand port another LID: IBV_EVENT_LID_CHANGE.", PLACE | PORTS, true,
+	  "Give an InfiniBand port another LID: IBV_EVENT_LID_CHANGE.", CLI_PLACE | PORTS, true,
 	  verb_port_lid },
 	{ "port pkey", "port pkey [OPTION]... INDEX PKEY",
 	  "Change an entry of the ports' P_Key table: IBV_EVENT_PKEY_CHANGE. 0 empties it.",
-	  PLACE | PORTS, true, verb_port_pkey },
+	  CLI_PLACE | PORTS, true, verb_port_pkey },
 	{ "port link", "port link [OPTION]... none|[delay TIME] [jitter TIME] [rate RATE] [mtu N]",
-	  "Say what the ports' links to the switch are like, in both directions.", PLACE | PORTS,
-	  true, verb_port_link },
+	  "Say what the ports' links to the switch are like, in both directions.",
+	  CLI_PLACE | PORTS, true, verb_port_link },
 	{ "fault add", "fault add [OPTION]... [NAME:] RULE... [; [NAME:] RULE...]...",
 	  "Add rules of faults to a running fabric, see rdmaemu-faults(7). All of them or none.",
-	  PLACE | RULES | OPT_BIT(OPT_JSON), true, verb_fault_add },
+	  CLI_PLACE | RULES | OPT_BIT(OPT_JSON), true, verb_fault_add },
 	{ "fault list", "fault list [OPTION]...",
 	  "Show the rules of a fabric, what they were about so far, and how often they hit.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_fault_list },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), false, verb_fault_list },
 	{ "fault remove", "fault remove [OPTION]... NAME...",
-	  "Remove rules. What they hold, as a link that is down, ends with them.", PLACE, true,
+	  "Remove rules. What they hold, as a link that is down, ends with them.", CLI_PLACE, true,
 	  verb_fault_remove },
-	{ "fault clear", "fault clear [OPTION]...", "Remove all rules.", PLACE, false,
+	{ "fault clear", "fault clear [OPTION]...", "Remove all rules.", CLI_PLACE, false,
 	  verb_fault_clear },
 	{ "fault try", "fault try [OPTION]... --trace FILE [NAME:] RULE... [; [NAME:] RULE...]...",
 	  "Say which packets of a captured trace rules would hit, and how often each. No fabric "
@@ -91,38 +84,38 @@ static const struct verb verbs[] = {
 	{ "clock advance", "clock advance [OPTION]... TIME",
 	  "Move a fabric's clock ahead, from deadline to deadline: all that is due at one is done\n"
 	  "before the next. Returns when it is there.",
-	  PLACE | OPT_BIT(OPT_JSON), true, verb_clock_advance },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), true, verb_clock_advance },
 	{ "clock run", "clock run [OPTION]... [X]",
 	  "Let a fabric's clock run, X times as fast as real time (default: as fast as before).",
-	  PLACE | OPT_BIT(OPT_JSON), true, verb_clock_run },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), true, verb_clock_run },
 	{ "clock stop", "clock stop [OPTION]...", "Stop a fabric's clock.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock_stop },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), false, verb_clock_stop },
 	{ "clock", "clock [OPTION]...",
 	  "Show a fabric's clock: the time since the fabric's start, by which time-outs, links "
 	  "and\n"
 	  "timestamps go.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_clock },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), false, verb_clock },
 	{ "capture start", "capture start [OPTION]... FILE",
 	  "Write the packets of a running fabric to a file or pipe, as pcapng: each when it enters "
 	  "the\n"
 	  "wire, on the interface of its port; '-' is standard output. All of them: senders wait "
 	  "for\n"
 	  "the file. Prints the capture's number.",
-	  PLACE | PORTS | FRAMES, true, verb_capture_start },
+	  CLI_PLACE | PORTS | FRAMES, true, verb_capture_start },
 	{ "capture stop", "capture stop [OPTION]... [NUMBER]...",
-	  "End captures (default: all). Returns when all is in their files.", PLACE, true,
+	  "End captures (default: all). Returns when all is in their files.", CLI_PLACE, true,
 	  verb_capture_stop },
 	{ "capture list", "capture list [OPTION]...",
-	  "Show the captures of a fabric, and what they have written.", PLACE | OPT_BIT(OPT_JSON),
-	  false, verb_capture_list },
+	  "Show the captures of a fabric, and what they have written.",
+	  CLI_PLACE | OPT_BIT(OPT_JSON), false, verb_capture_list },
 	{ "capture status", "capture status [OPTION]...", "The same as capture list.",
-	  PLACE | OPT_BIT(OPT_JSON), false, verb_capture_list },
+	  CLI_PLACE | OPT_BIT(OPT_JSON), false, verb_capture_list },
 	{ "log", "log [OPTION]...",
 	  "Show the journal of a fabric: error completions, asynchronous events and failed\n"
 	  "connections, and what led to them: packets dropped or sent again, NAKs. With the cause\n"
 	  "of each, and times in seconds since the fabric's start.",
-	  PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
-		  OPT_BIT(OPT_FOLLOW),
+	  CLI_PLACE | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) |
+		  OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW),
 	  false, verb_log },
 	{ "trace show", "trace show [OPTION]... DIR", "Print a trace of verbs, call by call.",
 	  OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_DATA) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP), true,
@@ -140,7 +133,7 @@ static const struct verb verbs[] = {
 	  "Send packets of a capture to a queue pair of a running program, as its peer would, and\n"
 	  "compare what comes back with a script, see rdmaemu-inject(7). Exit status 1 where it "
 	  "differs.",
-	  PLACE | PORTS | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
+	  CLI_PLACE | PORTS | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_PROGRAM) | OPT_BIT(OPT_QP) |
 		  OPT_BIT(OPT_INJECT) | OPT_BIT(OPT_FROM) | OPT_BIT(OPT_SCRIPT) |
 		  OPT_BIT(OPT_AS_IS) | OPT_BIT(OPT_MR),
 	  true, verb_inject },
@@ -152,7 +145,7 @@ static const struct verb verbs[] = {
 	  "sides, exit status 1. With --json standard output has nothing else: what OTHER prints "
 	  "there\n"
 	  "goes to standard error.",
-	  PLACE | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_SCENARIO) |
+	  CLI_PLACE | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_SCENARIO) |
 		  OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_CHAOS) |
 		  OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_PACE) | OPT_BIT(OPT_REAL) |
 		  OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AS) | OPT_BIT(OPT_IGNORE) |
@@ -306,16 +299,6 @@ static int verb_main(const struct verb *v, int argc, char **argv)
 	return cli_flush_output(v->run(&o, &paths, argc - n, argv + n));
 }
 
-static int cli_run_daemon(int argc, char **argv)
-{
-	static struct opts o;
-
-	opts_init(&o);
-	if (opts_parse(&o, DAEMON_VERB, PLACE | MAKE, argc, argv) != argc || !o.dir[0])
-		return EXIT_USAGE;
-	return daemon_main(&o);
-}
-
 /* Whether @v is called by @argv, "fabric start" being two words. Returns the words taken, or 0. */
 static int verb_words(const struct verb *v, int argc, char **argv)
 {
@@ -359,14 +342,12 @@ static const char *cli_group_words(const char *first)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
 	const char *words;
 	size_t i;
 	int n;
 
-	argc--;
-	argv++;
 	if (!argc) {
 		print_error("no verb given; see 'rdmaemu --help'");
 		return EXIT_USAGE;
@@ -376,8 +357,6 @@ int main(int argc, char **argv)
 		if (n && verb_is_meant(&verbs[i], argc, argv))
 			return verb_main(&verbs[i], argc - n, argv + n);
 	}
-	if (!strcmp(argv[0], DAEMON_VERB))
-		return cli_run_daemon(argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--version")) {
 		puts("rdmaemu " RDMAEMU_VERSION);
 		return 0;

@@ -10,6 +10,17 @@
 
 #include <stdio.h>
 
+/* Options by which a fabric is found, and those that say what a new one is like. */
+#define CLI_PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
+#define CLI_NEW_FABRIC                                                                             \
+	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
+	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
+	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME) | OPT_BIT(OPT_TIME_SCALE) |                   \
+	 OPT_BIT(OPT_CLOCK) | OPT_BIT(OPT_CHAOS) | OPT_BIT(OPT_FIRST_MR))
+
+/** cli_main() - run the verb that the words of a command line call. Return: exit status. */
+int cli_main(int argc, char **argv);
+
 /**
  * struct verb - one word of the command line.
  * @run: gets what follows its flags; returns the exit status
@@ -49,10 +60,6 @@ int verb_clock(struct opts *o, const struct fabric_paths *p, int argc, char **ar
 int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_clock_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
-/** memfd_map() - the text in a memfd; NULL: there is none. */
-char *memfd_map(int fd, size_t *len);
-/** memfd_print() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
-int memfd_print(int fd, FILE *out);
 int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -4,6 +4,7 @@
  */
 #include "fabric/cli/cli.h"
 #include "fabric/common/json.h"
+#include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
 
 #include <json-c/json.h>
@@ -123,7 +124,7 @@ int verb_clock_run(struct opts *o, const struct fabric_paths *p, int argc, char 
 	struct proto_clock k = { .what = PROTO_CLOCK_RUN };
 
 	if (argc > 1 || (argc && !parse_scale(argv[0], &k.ppm))) {
-		print_error("clock run: '%s': expected " SCALE_EXPECTED, argv[argc > 1]);
+		print_error("clock run: '%s': expected " PARSE_SCALE_EXPECTED, argv[argc > 1]);
 		return EXIT_USAGE;
 	}
 	return clock_send_request(o, p, k);

@@ -13,7 +13,6 @@
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/profile.h"
-#include "fabric/server/sysfs.h"
 #include "fabric/common/topology.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
+#include "fabric/common/text_io.h"
 
 #include <unistd.h>
 

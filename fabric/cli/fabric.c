@@ -4,6 +4,7 @@
  */
 #include "fabric/cli/cli.h"
 #include "fabric/cli/scenario.h"
+#include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * DOC: `rdmaemu log`.
  */
 #include "fabric/cli/cli.h"
+#include "fabric/common/text_io.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
  * DOC: `rdmaemu port up|down|lid|pkey|link`.
  */
 #include "fabric/cli/cli.h"
+#include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
 
 #include <stdio.h>

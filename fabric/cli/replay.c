@@ -9,6 +9,7 @@
 #include "fabric/cli/replay_as.h"
 #include "fabric/cli/replay_dir.h"
 #include "fabric/cli/scenario.h"
+#include "fabric/common/parse.h"
 #include "traces/vtrace/read.h"
 
 #include <stdio.h>
@@ -84,7 +85,7 @@ static int replay_load_settings(struct opts *o, const char *dir, const struct vt
 	replay_reset_settings(o);
 	o->ppm = CLOCK_PPM;
 	if (scale && !parse_scale(scale, &o->ppm))
-		return print_error("%s/trace: time-scale '%s': expected " SCALE_EXPECTED, dir,
+		return print_error("%s/trace: time-scale '%s': expected " PARSE_SCALE_EXPECTED, dir,
 				   scale);
 	if (seed && o->level[OPT_SEED] != LEVEL_FLAG && !parse_number(seed, ~0ULL, &o->seed))
 		return print_error("%s/trace: seed '%s': expected a number of at most 64 bits", dir,

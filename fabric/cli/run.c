@@ -8,7 +8,6 @@
 #include "fabric/cli/cli.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/scenario.h"
-#include "fabric/server/sysfs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,7 +102,7 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p, u32 n
 
 	if (run_find_shim(lib))
 		return -1;
-	if (sysfs_root(tree, p->sysfs, o->node))
+	if (statedir_node_sysfs(tree, p->sysfs, o->node))
 		return print_error("path %s/nodes/... is too long", p->sysfs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return print_error("environment: %s", strerror(errno));

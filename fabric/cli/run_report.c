@@ -4,7 +4,28 @@
  */
 #include "fabric/cli/run_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* --- run --chaos: the seed, with which the same happens again --------------------------------------- */
+
+bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	(void)p;
+	return o->chaos;
+}
+
+bool run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+		      const char *program)
+{
+	(void)p;
+	(void)run;
+	(void)program;
+	fprintf(stderr, "rdmaemu: chaos seed %llu\n", (unsigned long long)o->chaos_seed);
+	return true;
+}
+
+/* --- all reports ---------------------------------------------------------------------------------- */
 
 static const struct at_end reports[] = {
 	{ run_capture_is_wanted, run_capture_report },

@@ -60,7 +60,7 @@ bool run_explain_is_wanted(const struct opts *o, const struct fabric_paths *p);
 bool run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 			const char *program);
 
-/* --- run_chaos.c --- */
+/* --- run_report.c --- */
 
 bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p);
 /** run_chaos_report() - the fabric's chaos has a seed. */

@@ -7,7 +7,7 @@
  * a command line of its own (so that killing programs by their name does not hit it).
  */
 #include "fabric/cli/control.h"
-#include "fabric/server/daemon.h"
+#include "fabric/common/daemon_start.h"
 #include "fabric/common/profile.h"
 
 #include <dirent.h>

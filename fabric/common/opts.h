@@ -22,7 +22,6 @@
 #define SNAPLEN_MAX	65535u
 #define RING_SIZE_MIN	4096u
 #define RING_SIZE_MAX	(1ULL << 50)
-#define SCALE_EXPECTED	"a number from 0.001 to 1000, with up to 6 decimals"
 
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
 enum exit_status {
@@ -207,17 +206,6 @@ void opts_env_clear(u64 keep);
 int opts_file(struct opts *o, const char *path, bool must);
 /** opts_usage() - print the help lines of the flags in @allowed to stdout. */
 void opts_usage(u64 allowed);
-/** parse_number() - a decimal, 0x or 0 octal number up to @max. */
-bool parse_number(const char *s, u64 max, u64 *out);
-
-/** parse_size() - a number of bytes, maybe with K, M or G for 1024 of what is before, up to @max. */
-bool parse_size(const char *s, u64 max, u64 *out);
-/** parse_bool() - 1, yes, true, on; or 0, no, false, off, "". */
-bool parse_bool(const char *s, bool *out);
-
-/** parse_scale() - a decimal number from 0.001 to 1000, in millionths. */
-bool parse_scale(const char *s, u32 *ppm);
-
 /** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
 bool join_address_ok(const char *s, bool many);
 

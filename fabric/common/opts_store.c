@@ -2,6 +2,7 @@
 /* See opts_store.h. One table says of each setting what its value is. */
 #include "fabric/common/opts_store.h"
 #include "fabric/common/nodes.h"
+#include "fabric/common/parse.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -178,7 +179,7 @@ static const struct opt_value {
 	[OPT_JOIN] = BY(opt_set_join, "HOST:PORT, or several with commas between"),
 	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
 	[OPT_NAME] = A_NAME(name),
-	[OPT_TIME_SCALE] = BY(opt_set_scale, SCALE_EXPECTED),
+	[OPT_TIME_SCALE] = BY(opt_set_scale, PARSE_SCALE_EXPECTED),
 	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
 	[OPT_CHAOS] = BY(opt_set_chaos, "a number of at most 64 bits, or random"),
 	[OPT_DEVICE] = A_TEXT(device, "a device's name"),

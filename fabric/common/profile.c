@@ -4,7 +4,8 @@
  */
 #include "fabric/common/profile.h"
 #include "fabric/common/opts.h"
-#include "fabric/common/text_file.h"
+#include "fabric/common/parse.h"
+#include "fabric/common/text_io.h"
 #include "traces/vtrace/profile_bounds.h"
 
 #include <ctype.h>

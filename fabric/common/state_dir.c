@@ -90,6 +90,14 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 	return 0;
 }
 
+int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name)
+{
+	bool host = !name[0] || !strcmp(name, "node0");
+	int n = snprintf(root, PATH_MAX, "%s%s%s", fabric, host ? "" : "/nodes/", host ? "" : name);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 int lock_take(const char *path, bool wait)
 {
 	struct stat mine, there;

@@ -4,6 +4,7 @@
  */
 #include "fabric/common/nodes.h"
 #include "fabric/common/opts.h"
+#include "fabric/common/parse.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -3,9 +3,10 @@
  * DOC: reading topology files: lines in the words of the command, each checked as it comes.
  */
 #include "fabric/common/topology.h"
+#include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
 #include "fabric/common/opts.h"
-#include "fabric/common/text_file.h"
+#include "fabric/common/text_io.h"
 
 #include <stdio.h>
 #include <stdlib.h>

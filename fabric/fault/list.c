@@ -3,7 +3,7 @@
 #include "fabric/server/fabric.h"
 #include "fabric/fault/fault.h"
 #include "fabric/common/json.h"
-#include "fabric/common/text_out.h"
+#include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

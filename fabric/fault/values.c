@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of a fault rule's words. See keys.h. */
 #include "fabric/fault/keys.h"
+#include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/opts.h"

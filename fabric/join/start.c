@@ -3,6 +3,7 @@
  * DOC: joining: from the settings to the first connections; and leaving.
  */
 #include "fabric/join/join.h"
+#include "fabric/common/parse.h"
 #include "fabric/server/daemon.h"
 #include "fabric/common/opts.h"
 

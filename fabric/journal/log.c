@@ -7,7 +7,7 @@
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
 #include "fabric/journal/reader.h"
-#include "fabric/common/text_out.h"
+#include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>

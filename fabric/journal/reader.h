@@ -38,7 +38,7 @@ void log_start(struct log_cursor *c, struct fabric *f, struct proto_log *q);
  */
 bool log_next(struct log_cursor *c, const struct journal_entry **j, const struct note **n);
 
-/* --- log.c, fabric/cli/log_summary.c --- */
+/* --- log.c, summary.c --- */
 
 /** log_time() - a time as seconds since the fabric's start. */
 void log_time(const struct fabric *f, u64 ts, char *buf, size_t size);

@@ -48,6 +48,14 @@ struct fabric_paths {
 int statedir_paths(struct fabric_paths *p, const char *dir, const char *name);
 
 /**
+ * statedir_node_sysfs() - the root of the sysfs tree of a node.
+ * @fabric: tree of the fabric, which is that of the host, node0
+ * @name: of the node; "": the host
+ * Return: 0 or -ENAMETOOLONG.
+ */
+int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name);
+
+/**
  * lock_take() - take the right to start or end the fabric.
  * Return: descriptor that holds it until closed; -EWOULDBLOCK if @wait is false and somebody has
  * it; -errno.

@@ -6,6 +6,7 @@
  * next to nothing.
  */
 #include "fabric/capture/capture.h"
+#include "fabric/common/parse.h"
 #include "fabric/fault/fault.h"
 #include "fabric/common/opts.h"
 #include "fabric/server/sysfs.h"
@@ -280,7 +281,8 @@ int fabric_node_ask(const struct fabric *f, struct proto_msg *m)
 /* Its tree's root. Return: 0 or -ENAMETOOLONG. */
 static int node_sysfs_root(const struct fabric *f, u32 node, char root[PATH_MAX])
 {
-	return sysfs_root(root, f->paths.sysfs, node ? f->hca->node[node].name : NODE_NAME);
+	return statedir_node_sysfs(root, f->paths.sysfs,
+				   node ? f->hca->node[node].name : NODE_NAME);
 }
 
 int fabric_node_publish(struct fabric *f, u32 node)

@@ -10,7 +10,7 @@
 #include "fabric/server/fabric.h"
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"
-#include "fabric/common/text_out.h"
+#include "fabric/common/text_io.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

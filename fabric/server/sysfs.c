@@ -283,14 +283,6 @@ static bool sysfs_dev_is_sane(const struct hca_dev *dev)
 	       dev->number <= SYSFS_MAX_INDEX && dev->n_ports <= HCA_MAX_PORTS;
 }
 
-int sysfs_root(char root[PATH_MAX], const char *fabric, const char *name)
-{
-	bool host = !name[0] || !strcmp(name, "node0");
-	int n = snprintf(root, PATH_MAX, "%s%s%s", fabric, host ? "" : "/nodes/", host ? "" : name);
-
-	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
 int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 {
 	struct tree t;

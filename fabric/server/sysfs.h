@@ -33,12 +33,6 @@
 int sysfs_build(const char *root, const struct hca_dev *devs, u32 n);
 
 /**
- * sysfs_root() - the root of the tree of node @name, in the fabric's tree @fabric, which is that of
- * the host, node0. Return: 0 or -ENAMETOOLONG.
- */
-int sysfs_root(char root[PATH_MAX], const char *fabric, const char *name);
-
-/**
  * sysfs_counters() - bring the files of the counters up to date, in a tree that was built.
  * Return: 0 or -errno.
  */

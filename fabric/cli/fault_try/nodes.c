@@ -2,6 +2,7 @@
 /* The nodes of `rdmaemu fault try`: the addresses of its trace, and their names. */
 #include "fabric/cli/fault_try/try.h"
 #include "fabric/common/nodes.h"
+#include "fabric/common/parse.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "fabric/cli/fault_try/try.h"
 #include "fabric/cli/cli.h"
 #include "fabric/common/json.h"
+#include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
 

@@ -3,6 +3,7 @@
  * DOC: fields of packets by name, as scripts set and compare them.
  */
 #include "emulator/ib.h"
+#include "fabric/common/parse.h"
 #include "fabric/fault/packet.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/common/json.h"

@@ -3,10 +3,11 @@
  * DOC: scripts of `rdmaemu replay --inject`: a step in each line, see rdmaemu-inject(7).
  */
 #include "emulator/ib.h"
+#include "fabric/common/parse.h"
 #include "fabric/fault/fault.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/common/parse_link.h"
-#include "fabric/common/text_file.h"
+#include "fabric/common/text_io.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,6 +41,13 @@ api_of_traces() {
 	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(calls\|devices\)\.[ch]:'
 }
 
+# not_in FOLDER COMMAND... - what the command prints of other folders
+not_in() {
+	local folder=$1
+	shift
+	"$@" | grep -v "^$folder/"
+}
+
 # nothing NAME COMMAND... - the command must print nothing
 nothing() {
 	local name=$1 out
@@ -76,6 +83,9 @@ for folder in server journal link fault join capture inject proto common; do
 	nothing "fabric/$folder includes nothing of the command" includes fabric/$folder \
 		"$(in_folders 'emulator|traces/[a-z]*|fabric/(server|journal|link|fault|join|capture|inject|proto|common)')"
 done
+# `fault try` asks the matcher of the fabric process, for which it makes a fabric.
+nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
+	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(fault|keys|packet)\.h"
 nothing "libshim includes emulator, itself and the fabric's client protocol" includes libshim \
 	"$(in_folders 'emulator|libshim|traces/(formats|calls|vtrace)|fabric/proto')"
 nothing "the recorder includes itself, traces, and how the shim stands between" includes traces/record \

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of settings: numbers, sizes, yes or no. See opts.h. */
-#include "fabric/common/opts.h"
+/**
+ * DOC: values that users write, see parse.h.
+ */
+#include "fabric/common/parse.h"
+#include "emulator/clock.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool parse_number(const char *s, u64 max, u64 *out)
 {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: reading and printing whole texts, see text_io.h.
+ */
+#include "fabric/common/text_io.h"
+#include "fabric/common/opts.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *text_file_read_all(FILE *file, const char *kind, const char *path, size_t size,
+				size_t *len)
+{
+	char *text = calloc(1, size + 1);
+
+	*len = text ? fread(text, 1, size, file) : 0;
+	if (text && !ferror(file) && !memchr(text, '\0', *len))
+		return text;
+	print_error("%s %s: %s", kind, path, text ? "expected text" : strerror(ENOMEM));
+	free(text);
+	return NULL;
+}
+
+char *text_file_read(const char *kind, const char *path, size_t max, size_t *len)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	struct stat st;
+
+	if (!file || fstat(fileno(file), &st))
+		print_error("%s %s: %s", kind, path, strerror(errno));
+	else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > max)
+		print_error("%s %s: expected a file of at most %zu bytes", kind, path, max);
+	else
+		text = text_file_read_all(file, kind, path, (size_t)st.st_size, len);
+	if (file)
+		fclose(file);
+	return text;
+}
+
+int text_memfd(const char *text, size_t len)
+{
+	int fd = memfd_create("rdmaemu-text", MFD_CLOEXEC);
+	size_t done = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while (done < len) {
+		n = write(fd, text + done, len - done);
+		if (n < 0 && errno != EINTR) {
+			n = -errno;
+			close(fd);
+			return (int)n;
+		}
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return fd;
+}
+
+FILE *text_begin(struct text_out *t)
+{
+	*t = (struct text_out){ 0 };
+	t->f = open_memstream(&t->buf, &t->len);
+	return t->f;
+}
+
+int text_end(struct text_out *t)
+{
+	int fd = fclose(t->f) ? -errno : text_memfd(t->buf, t->len);
+
+	free(t->buf);
+	return fd;
+}
+
+char *memfd_map(int fd, size_t *len)
+{
+	struct stat st;
+	char *text;
+
+	if (fstat(fd, &st) || !st.st_size)
+		return NULL;
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	*len = (size_t)st.st_size;
+	return text == MAP_FAILED ? NULL : text;
+}
+
+int memfd_print(int fd, FILE *out)
+{
+	size_t len = 0;
+	char *text = memfd_map(fd, &len);
+	int ret;
+
+	close(fd);
+	if (!text)
+		return 0;
+	ret = fwrite(text, 1, len, out) != len || fflush(out);
+	munmap(text, len);
+	if (ret)
+		print_error("standard %s: %s", out == stderr ? "error" : "output", strerror(errno));
+	return ret;
+}
