@@ -14,42 +14,42 @@
 #define SPAN	  (64u << 10) /* of another process's memory that is read as a whole */
 #define SPAN_MTU  2048u /* up to here that is cheaper than to read a piece of each packet */
 
-static u32 text_len(const struct cap_note *note)
+static u32 cap_note_len(const struct cap_note *note)
 {
 	return note && note->text && note->text[0] ? min_u32((u32)strlen(note->text) + 1, CAP_TEXT)
 						   : 0;
 }
 
 /* Raw Ethernet that goes over links: fabric/link/link.c carries it as a packet. */
-static bool is_frame(const struct burst *b)
+static bool burst_is_frame(const struct burst *b)
 {
 	return b->dst_type == QPT_RAW_PACKET;
 }
 
 /* Payload bytes that are kept of each packet. */
-static u32 keep_of(const struct hca_capture *c, const struct burst *b)
+static u32 cap_keep_bytes(const struct hca_capture *c, const struct burst *b)
 {
 	u32 n = burst_packets(b), keep = min_u32(load_relaxed(&c->keep), b->mtu);
 
 	if (!b->mem || !b->len)
 		return 0;
-	if (is_frame(b))
+	if (burst_is_frame(b))
 		return (u32)min_u64(load_relaxed(&c->snap), b->len);
 	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
 }
 
 /* Behind the head, before the payload. */
-static u64 text_room(u32 text)
+static u64 cap_text_bytes(u32 text)
 {
 	return ALIGN_UP((u64)text, 8u);
 }
 
-static u32 size_of(u32 text, u64 payload)
+static u32 cap_rec_size(u32 text, u64 payload)
 {
-	return (u32)ALIGN_UP(sizeof(struct cap_rec) + text_room(text) + payload, (u64)ALIGN);
+	return (u32)ALIGN_UP(sizeof(struct cap_rec) + cap_text_bytes(text) + payload, (u64)ALIGN);
 }
 
-static u64 kept(const struct burst *b, u32 keep)
+static u64 cap_kept_bytes(const struct burst *b, u32 keep)
 {
 	u32 n = burst_packets(b);
 	u64 last = b->len - min_u64(b->len, (u64)(n - 1) * b->mtu);
@@ -61,7 +61,7 @@ static u64 kept(const struct burst *b, u32 keep)
  * Bytes up to the ring's end that a record of @size bytes leaves unused, @behind being free behind it: it is one
  * piece. What has been read all is begun anew, which keeps to memory that is in the cache.
  */
-static u32 skip_of(const struct hca_capture *c, u32 size, u64 behind)
+static u32 cap_ring_skip(const struct hca_capture *c, u32 size, u64 behind)
 {
 	u32 at = (u32)(c->write % CAP_RING);
 
@@ -70,15 +70,16 @@ static u32 skip_of(const struct hca_capture *c, u32 size, u64 behind)
 	return 0;
 }
 
-static bool fits(const struct hca_capture *c, u32 size, u64 behind)
+static bool cap_ring_has_room(const struct hca_capture *c, u32 size, u64 behind)
 {
 	u64 used = c->write - load_acquire(&c->tail);
 
-	return used <= CAP_RING && (u64)skip_of(c, size, behind) + size + behind <= CAP_RING - used;
+	return used <= CAP_RING &&
+	       (u64)cap_ring_skip(c, size, behind) + size + behind <= CAP_RING - used;
 }
 
 /* The most that what answers a burst takes, and may leave unused at the ring's end. */
-static u64 answers(const struct hca_capture *c, const struct burst *b)
+static u64 cap_answer_bytes(const struct hca_capture *c, const struct burst *b)
 {
 	struct burst rsp = { .mtu = b->mtu, .len = b->dma_len, .mem = (void *)&rsp };
 
@@ -88,21 +89,22 @@ static u64 answers(const struct hca_capture *c, const struct burst *b)
 		return ANSWERS;
 	rsp.npkts = packets_of(b->dma_len, b->mtu);
 	rsp.op = BOP_READ_RESP;
-	return ANSWERS + 2ull * size_of(0, kept(&rsp, keep_of(c, &rsp)));
+	return ANSWERS + 2ull * cap_rec_size(0, cap_kept_bytes(&rsp, cap_keep_bytes(c, &rsp)));
 }
 
-bool capture_room(struct engine *e, const struct burst *b, u32 records)
+bool cap_has_room(struct engine *e, const struct burst *b, u32 records)
 {
 	const struct hca_capture *c = &e->hca->capture;
-	u64 size = (u64)records * size_of(CAP_TEXT, 0) + kept(b, keep_of(c, b));
+	u64 size =
+		(u64)records * cap_rec_size(CAP_TEXT, 0) + cap_kept_bytes(b, cap_keep_bytes(c, b));
 
-	return size < CAP_RING / 2 && fits(c, (u32)size, answers(c, b));
+	return size < CAP_RING / 2 && cap_ring_has_room(c, (u32)size, cap_answer_bytes(c, b));
 }
 
-/* A place for a record of @size bytes, for which there is room, as fits() has it. */
-static struct cap_rec *place(struct hca_capture *c, u32 size, u64 behind)
+/* A place for a record of @size bytes, for which there is room, as cap_ring_has_room() has it. */
+static struct cap_rec *cap_ring_place(struct hca_capture *c, u32 size, u64 behind)
 {
-	u32 at = (u32)(c->write % CAP_RING), skip = skip_of(c, size, behind);
+	u32 at = (u32)(c->write % CAP_RING), skip = cap_ring_skip(c, size, behind);
 	struct cap_rec *r = (struct cap_rec *)(void *)(c->ring + at);
 
 	if (!skip)
@@ -114,7 +116,7 @@ static struct cap_rec *place(struct hca_capture *c, u32 size, u64 behind)
 }
 
 /* Bytes from @at on that are free in one piece, where a record is being put. */
-static u32 room_behind(const struct hca_capture *c, const u8 *at)
+static u32 cap_ring_room_after(const struct hca_capture *c, const u8 *at)
 {
 	u32 off = (u32)(at - c->ring), from = (u32)(c->write % CAP_RING);
 	u64 used = c->write - load_acquire(&c->tail), ahead = off - from;
@@ -125,7 +127,7 @@ static u32 room_behind(const struct hca_capture *c, const u8 *at)
 }
 
 /* The ring fills up: who drains it is told, once. */
-static void wake_reader(struct engine *e)
+static void cap_wake_reader(struct engine *e)
 {
 	struct hca_capture *c = &e->hca->capture;
 
@@ -133,7 +135,7 @@ static void wake_reader(struct engine *e)
 		e->kick = true;
 }
 
-static u32 takers(struct engine *e, const struct burst *b)
+static u32 cap_takers(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	struct hca_port *src = port_of(hca, b->src_dev, b->src_port), *dst;
@@ -151,7 +153,7 @@ static u32 takers(struct engine *e, const struct burst *b)
 	return t | (dst ? load_relaxed(&dst->capture) : 0);
 }
 
-bool capture_looks(const struct hca *hca, const struct burst *b)
+bool cap_is_watched(const struct hca *hca, const struct burst *b)
 {
 	return unlikely(hca->capture.on) &&
 	       ((b->src_dev < hca->n_devs && hca->dev[b->src_dev].port[b->src_port].capture) ||
@@ -161,7 +163,7 @@ bool capture_looks(const struct hca *hca, const struct burst *b)
 
 /* --- addresses ------------------------------------------------------------------------------------ */
 
-static const u8 *gid_at(const struct hca *hca, u32 dev, u32 port, u32 index)
+static const u8 *cap_gid(const struct hca *hca, u32 dev, u32 port, u32 index)
 {
 	static const u8 none[16];
 
@@ -171,7 +173,7 @@ static const u8 *gid_at(const struct hca *hca, u32 dev, u32 port, u32 index)
 }
 
 /* As its sender has it: the datagram's address, or that of the connection. */
-static void address(struct hca *hca, const struct burst *b, struct cap_rec *r)
+static void cap_rec_set_addrs(struct hca *hca, const struct burst *b, struct cap_rec *r)
 {
 	const struct hca_qp *src = hca_qp_by_num(hca, b->src_qpn);
 	const struct hca_qp *dst = hca_qp_by_num(hca, b->dst_qpn);
@@ -181,16 +183,16 @@ static void address(struct hca *hca, const struct burst *b, struct cap_rec *r)
 	if (b->av)
 		r->av = *b->av;
 	/* Without one, its port is known all the same: emulator/transport/ud.c. */
-	memcpy(r->dgid, r->av.is_global ? r->av.dgid : gid_at(hca, b->dst_dev, b->dst_port, 0),
+	memcpy(r->dgid, r->av.is_global ? r->av.dgid : cap_gid(hca, b->dst_dev, b->dst_port, 0),
 	       sizeof(r->dgid));
-	memcpy(r->sgid, gid_at(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));
+	memcpy(r->sgid, cap_gid(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));
 	/* One that is another fabric's: the other end's, the other way round. */
 	if (b->av || r->av.port_num || !dst || dst->dev != b->dst_dev)
 		return;
 	r->av = dst->attr.av;
-	memcpy(r->sgid, r->av.is_global ? r->av.dgid : gid_at(hca, b->src_dev, b->src_port, 0),
+	memcpy(r->sgid, r->av.is_global ? r->av.dgid : cap_gid(hca, b->src_dev, b->src_port, 0),
 	       sizeof(r->sgid));
-	memcpy(r->dgid, gid_at(hca, b->dst_dev, b->dst_port, r->av.sgid_index), sizeof(r->dgid));
+	memcpy(r->dgid, cap_gid(hca, b->dst_dev, b->dst_port, r->av.sgid_index), sizeof(r->dgid));
 	r->av.dlid = (u16)hca->dev[b->dst_dev].port[b->dst_port].lid;
 }
 
@@ -204,7 +206,7 @@ struct scoop {
 	u64 bytes;
 };
 
-static int scoop_flush(struct scoop *s)
+static int gather_flush(struct scoop *s)
 {
 	u64 key = (u64)s->b->src_qpn << 32 | (u64)s->b->psn << 1;
 	int ret = 0;
@@ -219,7 +221,7 @@ static int scoop_flush(struct scoop *s)
 }
 
 /* Bytes [@off, @off + @len) of the burst's memory. Return: as hca_host.copy. */
-static int scoop_add(struct scoop *s, u64 off, u64 len)
+static int gather_add(struct scoop *s, u64 off, u64 len)
 {
 	const struct hca_mem *mem = s->b->mem;
 	u64 have;
@@ -233,7 +235,7 @@ static int scoop_add(struct scoop *s, u64 off, u64 len)
 		}
 		have = min_u64(mem->iov[i].len - off, len);
 		if (s->src.n == LIM_SGE) {
-			ret = scoop_flush(s);
+			ret = gather_flush(s);
 			if (ret)
 				return ret;
 		}
@@ -250,7 +252,7 @@ static int scoop_add(struct scoop *s, u64 off, u64 len)
  * What is kept of each packet, out of another process's memory: a piece of a page costs the kernel as much as the page. So
  * whole packets go to @behind, @room bytes of the ring that are free, and what is kept from there.
  */
-static int fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
+static int cap_fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
 {
 	const struct burst *b = s->b;
 	u32 n = burst_packets(b), at_once = min_u32(room, SPAN) / b->mtu, i, j, count;
@@ -263,9 +265,9 @@ static int fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
 		last = min_u64(keep, b->len - off - (u64)(count - 1) * b->mtu);
 		s->dst.iov[0].addr = (u64)(behind - (u8 *)s->e->hca);
 		s->dst.iov[0].len = room;
-		ret = scoop_add(s, b->off + off, (u64)(count - 1) * b->mtu + last);
+		ret = gather_add(s, b->off + off, (u64)(count - 1) * b->mtu + last);
 		if (!ret)
-			ret = scoop_flush(s);
+			ret = gather_flush(s);
 		for (j = 0; j < count && !ret; j++)
 			memcpy(to + (u64)(i + j) * keep, behind + (u64)j * b->mtu,
 			       j < count - 1 ? keep : last);
@@ -274,7 +276,7 @@ static int fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
 }
 
 /* What is kept of the payload, to @to in the ring, which is its own until it counts. */
-static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
+static int cap_fetch_payload(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
 {
 	struct scoop s = {
 		.e = e,
@@ -289,24 +291,24 @@ static int fetch(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 
 	s.dst.iov[0].addr = (u64)(to - (u8 *)e->hca);
 	s.dst.iov[0].len = len;
 	if (n == 1 || keep == b->mtu) {
-		ret = scoop_add(&s, b->off, len);
-		return ret ? ret : scoop_flush(&s);
+		ret = gather_add(&s, b->off, len);
+		return ret ? ret : gather_flush(&s);
 	}
 	if (b->mem->client != e->self && b->mtu <= SPAN_MTU) {
-		room = room_behind(&e->hca->capture, to + len);
+		room = cap_ring_room_after(&e->hca->capture, to + len);
 		if (room >= 2 * b->mtu)
-			return fetch_spans(&s, keep, to, to + len, room);
+			return cap_fetch_spans(&s, keep, to, to + len, room);
 	}
 	for (i = 0; i < n && !ret; i++) {
 		at = (u64)i * b->mtu;
-		ret = scoop_add(&s, b->off + at, min_u64(keep, b->len - min_u64(at, b->len)));
+		ret = gather_add(&s, b->off + at, min_u64(keep, b->len - min_u64(at, b->len)));
 	}
-	return ret ? ret : scoop_flush(&s);
+	return ret ? ret : gather_flush(&s);
 }
 
 /* --- records ---------------------------------------------------------------------------------------- */
 
-static void count_lost(struct hca_capture *c, u32 who, u32 packets)
+static void cap_count_lost(struct hca_capture *c, u32 who, u32 packets)
 {
 	u32 i;
 
@@ -315,7 +317,7 @@ static void count_lost(struct hca_capture *c, u32 who, u32 packets)
 }
 
 /* No room. Return: -EAGAIN: who sends waits; 0: he does not, and it is counted as lost. */
-static int no_room(struct engine *e, u32 who, u32 packets)
+static int cap_no_room(struct engine *e, u32 who, u32 packets)
 {
 	struct hca_capture *c = &e->hca->capture;
 	if (who & c->lossless) {
@@ -324,26 +326,26 @@ static int no_room(struct engine *e, u32 who, u32 packets)
 			via_hold(e, e->host->now(e->ctx) + clock_span(&e->hca->clock, ROOM_WAIT));
 		return -EAGAIN;
 	}
-	count_lost(c, who, packets);
+	cap_count_lost(c, who, packets);
 	return 0;
 }
 
 /* All but the payload. */
-static void describe(struct engine *e, struct cap_rec *r, const struct burst *b,
-		     const struct cap_note *note)
+static void cap_rec_fill(struct engine *e, struct cap_rec *r, const struct burst *b,
+			 const struct cap_note *note)
 {
 	struct hca_port *dst = port_of(e->hca, b->dst_dev, b->dst_port);
-	u32 text = text_len(note);
+	u32 text = cap_note_len(note);
 
 	memset(r, 0, sizeof(*r));
 	r->kind = CAP_BURST;
 	r->ns = e->host->now(e->ctx);
 	r->nth = e->hca->capture.nth;
-	address(e->hca, b, r);
+	cap_rec_set_addrs(e->hca, b, r);
 	r->b = *b;
 	r->b.av = NULL;
 	r->b.mem = NULL;
-	if (is_frame(b)) {
+	if (burst_is_frame(b)) {
 		r->kind = CAP_FRAME;
 		r->frame_len = (u32)b->len - FRAME_FCS;
 	}
@@ -363,11 +365,11 @@ static void describe(struct engine *e, struct cap_rec *r, const struct burst *b,
 	}
 }
 
-int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
-		     struct cap_mark *m)
+int cap_burst_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
+		       struct cap_mark *m)
 {
 	struct hca_capture *c = &e->hca->capture;
-	u32 who = takers(e, b), text = text_len(note), keep, size;
+	u32 who = cap_takers(e, b), text = cap_note_len(note), keep, size;
 	struct cap_rec *r;
 	u64 behind;
 	int ret;
@@ -377,17 +379,19 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 	};
 	if (!who)
 		return 0;
-	keep = keep_of(c, b);
-	size = size_of(text, kept(b, keep));
-	behind = answers(c, b);
-	if (!fits(c, size, behind))
-		return no_room(e, who, burst_packets(b));
-	r = place(c, size, behind);
-	describe(e, r, b, note);
+	keep = cap_keep_bytes(c, b);
+	size = cap_rec_size(text, cap_kept_bytes(b, keep));
+	behind = cap_answer_bytes(c, b);
+	if (!cap_ring_has_room(c, size, behind))
+		return cap_no_room(e, who, burst_packets(b));
+	r = cap_ring_place(c, size, behind);
+	cap_rec_fill(e, r, b, note);
 	r->size = size;
 	r->takers = who;
 	r->keep = keep;
-	ret = keep ? fetch(e, b, keep, (u8 *)(r + 1) + text_room(text), kept(b, keep)) : 0;
+	ret = keep ? cap_fetch_payload(e, b, keep, (u8 *)(r + 1) + cap_text_bytes(text),
+				       cap_kept_bytes(b, keep))
+		   : 0;
 	if (ret == -EAGAIN || ret == -ESRCH) {
 		c->write = m->write;
 		return ret == -EAGAIN ? ret : 0;
@@ -397,11 +401,11 @@ int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_n
 		r->keep = 0;
 	c->nth += burst_packets(b);
 	store_release(&c->write, c->write + size);
-	wake_reader(e);
+	cap_wake_reader(e);
 	return 0;
 }
 
-void capture_end_on(struct engine *e, const struct cap_mark *m, int ret)
+void cap_burst_end_on(struct engine *e, const struct cap_mark *m, int ret)
 {
 	struct hca_capture *c = &e->hca->capture;
 
@@ -413,31 +417,31 @@ void capture_end_on(struct engine *e, const struct cap_mark *m, int ret)
 		store_release(&c->head, c->write);
 }
 
-int capture_put(struct engine *e, const struct burst *b, const struct cap_note *note)
+int cap_burst_put(struct engine *e, const struct burst *b, const struct cap_note *note)
 {
 	struct cap_mark m;
-	int ret = capture_begin(e, b, note, &m);
+	int ret = cap_burst_begin(e, b, note, &m);
 
 	if (!ret)
-		capture_end(e, &m, 0);
+		cap_burst_end(e, &m, 0);
 	return ret;
 }
 
-void capture_missed(struct engine *e, const struct burst *b)
+void cap_burst_missed(struct engine *e, const struct burst *b)
 {
-	count_lost(&e->hca->capture, takers(e, b), burst_packets(b));
+	cap_count_lost(&e->hca->capture, cap_takers(e, b), burst_packets(b));
 }
 
-int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
+int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
 {
 	struct hca_capture *c = &e->hca->capture;
 	/* The switch offers it to all ports. */
-	u32 who = c->on, keep = min_u32(len, load_relaxed(&c->snap)), size = size_of(0, keep);
+	u32 who = c->on, keep = min_u32(len, load_relaxed(&c->snap)), size = cap_rec_size(0, keep);
 	struct cap_rec *r;
 
-	if (!fits(c, size, ANSWERS))
-		return no_room(e, who, 1);
-	r = place(c, size, ANSWERS);
+	if (!cap_ring_has_room(c, size, ANSWERS))
+		return cap_no_room(e, who, 1);
+	r = cap_ring_place(c, size, ANSWERS);
 	memset(r, 0, sizeof(*r));
 	*r = (struct cap_rec){
 		.size = size,
@@ -457,16 +461,16 @@ int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 	memcpy(r + 1, frame, keep);
 	store_release(&c->write, c->write + size);
 	store_release(&c->head, c->write);
-	wake_reader(e);
+	cap_wake_reader(e);
 	return 0;
 }
 
-void capture_recover(struct hca *hca)
+void cap_ring_recover(struct hca *hca)
 {
 	store_release(&hca->capture.head, hca->capture.write);
 }
 
-void hca_watch(struct hca *hca)
+void hca_update_watched(struct hca *hca)
 {
 	store_relaxed(&hca->watched, hca->ports_down || hca->capture.on);
 }
@@ -474,11 +478,11 @@ void hca_watch(struct hca *hca)
 /* --- the reader's ------------------------------------------------------------------------------------ */
 
 /* Anybody who has HCA memory can write there. */
-static bool sound(const struct cap_rec *r, u64 *behind)
+static bool cap_rec_is_sound(const struct cap_rec *r, u64 *behind)
 {
 	u64 n;
 
-	*behind = sizeof(*r) + text_room(r->text);
+	*behind = sizeof(*r) + cap_text_bytes(r->text);
 	if (r->kind == CAP_SKIP)
 		return true;
 	if (r->kind != CAP_BURST && r->kind != CAP_FRAME)
@@ -488,11 +492,11 @@ static bool sound(const struct cap_rec *r, u64 *behind)
 	else if (!r->b.mtu || r->keep > r->b.mtu || burst_packets(&r->b) > r->b.len / r->b.mtu + 1)
 		return !r->keep && *behind <= r->size;
 	else
-		n = kept(&r->b, r->keep);
+		n = cap_kept_bytes(&r->b, r->keep);
 	return r->keep <= LIM_FRAME + CAP_RING && *behind + n <= r->size;
 }
 
-bool capture_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v)
+bool cap_rec_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v)
 {
 	const struct hca_capture *c = &hca->capture;
 	const struct cap_rec *r;
@@ -503,7 +507,7 @@ bool capture_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v)
 		i = (u32)(*at % CAP_RING);
 		r = (const struct cap_rec *)(const void *)(c->ring + i);
 		if (head - *at > CAP_RING || r->size < ALIGN || r->size % ALIGN ||
-		    r->size > CAP_RING - i || r->size > head - *at || !sound(r, &behind))
+		    r->size > CAP_RING - i || r->size > head - *at || !cap_rec_is_sound(r, &behind))
 			return false;
 		*at += r->size;
 		if (r->kind == CAP_SKIP)

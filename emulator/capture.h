@@ -74,52 +74,52 @@ struct cap_note {
 	const char *text;
 };
 
-/** struct cap_mark - a burst between capture_begin() and capture_end(). @on: somebody captures; else nothing else counts */
+/** struct cap_mark - a burst between cap_burst_begin() and cap_burst_end(). @on: somebody captures; else nothing else counts */
 struct cap_mark {
 	u64 write, nth;
 	bool on, outermost;
 };
 
 /* The two below, while there are captures. */
-int capture_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
-		     struct cap_mark *m);
-void capture_end_on(struct engine *e, const struct cap_mark *m, int ret);
+int cap_burst_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
+		       struct cap_mark *m);
+void cap_burst_end_on(struct engine *e, const struct cap_mark *m, int ret);
 
 /**
- * capture_begin() - record a burst that is about to be sent, if somebody wants it. Token held.
+ * cap_burst_begin() - record a burst that is about to be sent, if somebody wants it. Token held.
  * @note: NULL: nothing is said of it
  * Return: 0; -EAGAIN: not now, nothing has changed. In the fabric process, the QP that runs is told when to
  * try again.
  */
-static inline int capture_begin(struct engine *e, const struct burst *b,
-				const struct cap_note *note, struct cap_mark *m)
+static inline int cap_burst_begin(struct engine *e, const struct burst *b,
+				  const struct cap_note *note, struct cap_mark *m)
 {
 	m->on = false;
-	return likely(!e->hca->capture.on) ? 0 : capture_begin_on(e, b, note, m);
+	return likely(!e->hca->capture.on) ? 0 : cap_burst_begin_on(e, b, note, m);
 }
 
-/** capture_end() - after capture_begin(): the wire has taken it, or, with @ret -EAGAIN, has not. */
-static inline void capture_end(struct engine *e, const struct cap_mark *m, int ret)
+/** cap_burst_end() - after cap_burst_begin(): the wire has taken it, or, with @ret -EAGAIN, has not. */
+static inline void cap_burst_end(struct engine *e, const struct cap_mark *m, int ret)
 {
 	if (unlikely(m->on))
-		capture_end_on(e, m, ret);
+		cap_burst_end_on(e, m, ret);
 }
 
-/** capture_put() - both, of a burst that goes nowhere. Return: as capture_begin(). */
-int capture_put(struct engine *e, const struct burst *b, const struct cap_note *note);
-/** capture_missed() - a burst was sent, though captures have no record of it: it is counted as lost. */
-void capture_missed(struct engine *e, const struct burst *b);
-/** capture_frame() - record a raw frame of QP @qp. Return: as capture_begin(). */
-int capture_frame(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len);
-/** capture_room() - whether a request of so much payload, in any number of records, finds room. */
-bool capture_room(struct engine *e, const struct burst *b, u32 records);
-/** capture_recover() - the token was taken from a dead holder: publish what it has left. */
-void capture_recover(struct hca *hca);
-/** capture_looks() - whether somebody wants what is sent from or to these ports. */
-bool capture_looks(const struct hca *hca, const struct burst *b);
+/** cap_burst_put() - both, of a burst that goes nowhere. Return: as cap_burst_begin(). */
+int cap_burst_put(struct engine *e, const struct burst *b, const struct cap_note *note);
+/** cap_burst_missed() - a burst was sent, though captures have no record of it: it is counted as lost. */
+void cap_burst_missed(struct engine *e, const struct burst *b);
+/** cap_frame_put() - record a raw frame of QP @qp. Return: as cap_burst_begin(). */
+int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len);
+/** cap_has_room() - whether a request of so much payload, in any number of records, finds room. */
+bool cap_has_room(struct engine *e, const struct burst *b, u32 records);
+/** cap_ring_recover() - the token was taken from a dead holder: publish what it has left. */
+void cap_ring_recover(struct hca *hca);
+/** cap_is_watched() - whether somebody wants what is sent from or to these ports. */
+bool cap_is_watched(const struct hca *hca, const struct burst *b);
 
-/** hca_watch() - ports have changed, or captures: hca.watched is set anew. */
-void hca_watch(struct hca *hca);
+/** hca_update_watched() - ports have changed, or captures: hca.watched is set anew. */
+void hca_update_watched(struct hca *hca);
 
 /* --- the reader's: no token needed -------------------------------------------------------------- */
 
@@ -131,10 +131,10 @@ struct cap_view {
 };
 
 /**
- * capture_next() - the record at *@at, which comes before @head.
+ * cap_rec_next() - the record at *@at, which comes before @head.
  * Return: whether there is one; *at is then behind it. false with *at == @head: that was the last; else the ring is
  * broken: a program has written where it should not.
  */
-bool capture_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v);
+bool cap_rec_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v);
 
 #endif

@@ -294,12 +294,12 @@ int hca_cmd_exec(struct engine *e, u32 client, struct hca_cmd *cmd);
 /** hca_find_gid() - the device with a port that has a GID, and the port; or -1. */
 int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port);
 /**
- * hca_dev_now() - a device as it is now, with all that its ports have counted. Without the token: a
+ * hca_dev_snapshot() - a device as it is now, with all that its ports have counted. Without the token: a
  * count may be seen before or after it went to its port, once in a while by both or neither.
  */
-void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out);
-/** hca_count_down() - devices were added, or a port has changed its state. */
-void hca_count_down(struct hca *hca);
+void hca_dev_snapshot(const struct hca *hca, u32 dev, struct hca_dev *out);
+/** hca_count_ports_down() - devices were added, or a port has changed its state. */
+void hca_count_ports_down(struct hca *hca);
 /** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */
 int hca_find_lid(const struct hca *hca, u32 lid, u8 *port);
 /** qp_slot() - a QP's slot: the low bits of its number. */
@@ -328,38 +328,38 @@ __cold void journal_add(struct engine *e, const struct journal_entry *j);
  * @cause: enum journal_cause; @info: what that says, of CAUSE_FAULT the number of the rule
  */
 __cold void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info);
-/** journal_refused() - a message of connection management, @mad, is answered by fault rule @rule. Token held. */
-__cold void journal_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule);
+/** journal_cm_refused() - a message of connection management, @mad, is answered by fault rule @rule. Token held. */
+__cold void journal_cm_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule);
 
 /** journal_is_error() - whether an entry is an error, or a notice: some events tell of no error. */
 bool journal_is_error(const struct journal_entry *j);
 
 /* --- emulator/journal/names.c, emulator/journal/text.c --------------------------------------------------------- */
 
-/** journal_what() - in a word: the completion's status, the event, ... */
-const char *journal_what(const struct journal_entry *j);
+/** journal_status_name() - in a word: the completion's status, the event, ... */
+const char *journal_status_name(const struct journal_entry *j);
 /** journal_kind_name() - "completion", "event", "cm", "drop", ... */
 const char *journal_kind_name(const struct journal_entry *j);
 /** journal_cause_name(), journal_why_name() - enum journal_cause and journal_why, for machines. */
 const char *journal_cause_name(u32 cause);
 const char *journal_why_name(u32 why);
 /**
- * journal_who() - one side as "program[pid]@node RC qp 0x000011"; "" when nothing is known of it.
+ * journal_who_text() - one side as "program[pid]@node RC qp 0x000011"; "" when nothing is known of it.
  * @qp_type: enum ib_qp_type, 0: none
  */
-void journal_who(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
-		 size_t size);
-/** journal_op() - the work request's or packet's opcode, "" when there is none. */
-void journal_op(const struct journal_entry *j, char *buf, size_t size);
+void journal_who_text(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
+		      size_t size);
+/** journal_op_text() - the work request's or packet's opcode, "" when there is none. */
+void journal_op_text(const struct journal_entry *j, char *buf, size_t size);
 /**
- * journal_why() - the cause in words.
+ * journal_why_text() - the cause in words.
  * @epoch: the fabric clock when the fabric started: times are told from there
  * @rule: what names @j->rule: its text and where it stands
  */
-void journal_why(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
-		 char *buf, size_t size);
-/** journal_text() - all of it as a line without newline and time. Arguments as of journal_why(). */
-void journal_text(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
-		  char *buf, size_t size);
+void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
+		      const char *rule, char *buf, size_t size);
+/** journal_entry_text() - all of it as a line without newline and time. Arguments as of journal_why_text(). */
+void journal_entry_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
+			const char *rule, char *buf, size_t size);
 
 #endif

@@ -16,7 +16,7 @@ u64 ib_rnr_timer_ns(u32 code)
 	return rnr_timer_10us[code & 31] * 10000ULL;
 }
 
-static const char *name_of(const char *const *names, u32 n, u32 i)
+static const char *enum_name(const char *const *names, u32 n, u32 i)
 {
 	return i < n && names[i] ? names[i] : "?";
 }
@@ -50,7 +50,7 @@ const char *ib_wc_status_name(u32 status)
 		"IBV_WC_TM_RNDV_INCOMPLETE",
 	};
 
-	return name_of(names, ARRAY_SIZE(names), status);
+	return enum_name(names, ARRAY_SIZE(names), status);
 }
 
 const char *ib_wr_opcode_name(u32 opcode)
@@ -70,7 +70,7 @@ const char *ib_wr_opcode_name(u32 opcode)
 		[WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 
-	return name_of(names, ARRAY_SIZE(names), opcode);
+	return enum_name(names, ARRAY_SIZE(names), opcode);
 }
 
 const char *ib_qp_type_name(u32 type)
@@ -84,14 +84,14 @@ const char *ib_qp_type_name(u32 type)
 		[QPT_XRC_RECV] = "XRC_RECV",
 	};
 
-	return name_of(names, ARRAY_SIZE(names), type);
+	return enum_name(names, ARRAY_SIZE(names), type);
 }
 
 const char *ib_qp_state_name(u32 state)
 {
 	static const char *const names[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
-	return name_of(names, ARRAY_SIZE(names), state);
+	return enum_name(names, ARRAY_SIZE(names), state);
 }
 
 const char *ib_event_name(u32 event)
@@ -119,5 +119,5 @@ const char *ib_event_name(u32 event)
 		"IBV_EVENT_WQ_FATAL",
 	};
 
-	return name_of(names, ARRAY_SIZE(names), event);
+	return enum_name(names, ARRAY_SIZE(names), event);
 }

@@ -123,18 +123,18 @@ bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq);
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited);
 /** cq_event_redo() - finish the sending of an event in which a holder died. */
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
-/** cq_fire() - send the event that the client has armed for, if it still waits for one. */
-void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
+/** cq_event_fire() - send the event that the client has armed for, if it still waits for one. */
+void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /**
- * cq_lost() - a completion of the QP finds no room in @cq: before the commit of what follows from it.
+ * cq_entry_lost() - a completion of the QP finds no room in @cq: before the commit of what follows from it.
  */
-void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq);
+void cq_entry_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq);
 /** chan_push() - queue an event on a client's channel and wake its reader. */
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev);
 /** chan_wake() - only wake its reader: one count of the channel's descriptor. */
 void chan_wake(struct engine *e, u32 owner, u32 chan);
-/** qp_event() - an async event of a QP, with its journal entry. */
-void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
+/** qp_event_raise() - an async event of a QP, with its journal entry. */
+void qp_event_raise(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info);
 
 /* --- deadline.c --- */
 
@@ -147,8 +147,8 @@ u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadlin
 
 /* --- emulator/verbs/cq_moderate.c --- */
 
-/** cq_mod_due() - one more entry that is waited for. Return: whether its event is to come now. */
-bool cq_mod_due(struct engine *e, struct hca_cq *cq);
+/** cq_mod_count_entry() - one more entry that is waited for. Return: whether its event is to come now. */
+bool cq_mod_count_entry(struct engine *e, struct hca_cq *cq);
 /** cq_mod_timers() - send the events whose period has passed. Return: the next deadline, or ~0. */
 u64 cq_mod_timers(struct engine *e, u64 now);
 
@@ -180,12 +180,12 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 /* --- emulator/verbs/mw.c --- */
 
 /**
- * mr_slot() - a free slot for a region or window of @dev, of which there may be @limit: that of the key that is asked for.
+ * mr_find_slot() - a free slot for a region or window of @dev, of which there may be @limit: that of the key that is asked for.
  * Return: as tab_want().
  */
-int mr_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit);
-/** mr_new_key() - the next key of a region's or window's slot: its low byte changes, it is never 0. */
-u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr);
+int mr_find_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit);
+/** mr_next_key() - the next key of a region's or window's slot: its low byte changes, it is never 0. */
+u32 mr_next_key(const struct hca *hca, const struct hca_mr *mr);
 /**
  * mw_invalidate() - SEND_WITH_INV and LOCAL_INV: the type 2 window's key is refused from now on.
  * @turn: which request of @qp asks: mw_turn_sq() or mw_turn_rq()
@@ -208,17 +208,17 @@ static inline u32 mw_turn_rq(const struct hca_qp *qp)
  * Return: WC status with the key in *info, or WCS_SUCCESS.
  */
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info);
-/** mw_orphan() - whether it is a window over a region of @owner, who has died. */
-bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
-/** mw_drop_qp() - unbind the type 2 windows of a QP that goes. */
-void mw_drop_qp(struct hca *hca, const struct hca_qp *qp);
+/** mw_is_orphan() - whether it is a window over a region of @owner, who has died. */
+bool mw_is_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
+/** mw_unbind_qp() - unbind the type 2 windows of a QP that goes. */
+void mw_unbind_qp(struct hca *hca, const struct hca_qp *qp);
 
 /* --- emulator/verbs/qp.c, emulator/verbs/qp_modify.c --- */
 
 /** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
 void qp_clear(struct engine *e, struct hca_qp *qp);
-/** qp_refs() - count what a QP refers to, @d 1, or uncount it, @d -1. */
-void qp_refs(struct hca *hca, const struct hca_qp *qp, int d);
+/** qp_refs_add() - count what a QP refers to, @d 1, or uncount it, @d -1. */
+void qp_refs_add(struct hca *hca, const struct hca_qp *qp, int d);
 /** qp_retire() - free a QP's slot; what it counted stays with the device. */
 void qp_retire(struct hca *hca, struct hca_qp *qp);
 /** qp_sq_stride() - bytes of a send queue's slot. */
@@ -249,10 +249,10 @@ static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
 }
 
 /**
- * qp_take_path() - the QP's P_Key and paths are looked up again: its attributes have changed, or what
+ * qp_path_update() - the QP's P_Key and paths are looked up again: its attributes have changed, or what
  * its port has.
  */
-void qp_take_path(struct hca *hca, struct hca_qp *qp);
+void qp_path_update(struct hca *hca, struct hca_qp *qp);
 /** lid_index() - a port's LID leads to it. */
 void lid_index(struct hca *hca, u32 dev, u32 port);
 /** own_dev() - whether it is a device of the client's node: programs have no others. */
@@ -393,8 +393,8 @@ bool gid_is_mcast(const u8 gid[16]);
 
 /* --- emulator/verbs/srq.c, emulator/transport/tag.c, emulator/verbs/xrcd.c --- */
 
-/** xrc_srq() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
-u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn);
+/** xrc_srq_find() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
+u32 xrc_srq_find(struct hca *hca, const struct hca_qp *qp, u32 srqn);
 struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle);
 /** ref_target() - what a client's reference of @kind names, index + 1; 0: it has no such one. */
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind);
@@ -424,14 +424,14 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 
 /* --- emulator/verbs/dm.c, emulator/verbs/import.c --- */
 
-/** dm_imported() - the device memory @handle, made on context @ctx of a device of the client's node. */
-struct hca_dm *dm_imported(struct hca *hca, u32 client, u32 handle, u64 ctx);
-/** dm_bequeath() - device memory of a dead owner stays while others have regions on it. */
-void dm_bequeath(struct hca *hca, u32 owner);
-/** pd_imported() - whether the client has imported the PD, and not given it back. */
-bool pd_imported(const struct hca *hca, u32 client, u32 pd);
-/** pd_forget() - a PD is no more: nobody has it imported. */
-void pd_forget(struct hca *hca, u32 pd);
+/** dm_find_imported() - the device memory @handle, made on context @ctx of a device of the client's node. */
+struct hca_dm *dm_find_imported(struct hca *hca, u32 client, u32 handle, u64 ctx);
+/** dm_hand_over() - device memory of a dead owner stays while others have regions on it. */
+void dm_hand_over(struct hca *hca, u32 owner);
+/** pd_is_imported() - whether the client has imported the PD, and not given it back. */
+bool pd_is_imported(const struct hca *hca, u32 client, u32 pd);
+/** pd_free_import_refs() - a PD is no more: nobody has it imported. */
+void pd_free_import_refs(struct hca *hca, u32 pd);
 
 /* --- emulator/transport/relay.c: see also engine.h --- */
 

@@ -187,7 +187,7 @@ void node_publish(struct hca *hca, u32 node)
 	store_release(&hca->n_devs, hca->node[node].first_dev + hca->node[node].n_devs);
 	store_release(&hca->n_nodes, node + 1);
 	index_node(hca, node);
-	hca_count_down(hca);
+	hca_count_ports_down(hca);
 }
 
 void nodes_index(struct hca *hca)

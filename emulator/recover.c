@@ -57,7 +57,7 @@ static void recount_queues(struct hca *hca)
 		const struct hca_qp *qp = &hca->qp[i];
 
 		if (qp->client)
-			qp_refs(hca, qp, 1);
+			qp_refs_add(hca, qp, 1);
 	}
 	for (i = 0; i < hca->tab[TAB_SRQ].high; i++) {
 		const struct hca_srq *srq = &hca->srq[i];
@@ -168,7 +168,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	e->kick = true;
 	hca->cur_qp = 0;
 	hca->steals++;
-	capture_recover(hca);
+	cap_ring_recover(hca);
 	commit_redo(e);
 	recount(hca);
 	cm_recover(e);
@@ -204,7 +204,7 @@ static void bequeath(struct hca *hca, u32 owner)
 		if (r)
 			store_release(&hca->pd[i].client, r->client);
 	}
-	dm_bequeath(hca, owner);
+	dm_hand_over(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
 		if (hca->qp[i].client != owner || hca->qp[i].type != QPT_XRC_RECV)
 			continue;
@@ -222,8 +222,8 @@ void engine_reap(struct engine *e, u32 client)
 	u32 i, t;
 
 	c->state = CLIENT_DYING;
-	journal_gone(e, client);
-	cm_reap(e, client);
+	journal_client_end(e, client);
+	cmid_reap(e, client);
 	bequeath(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client == owner) {
@@ -231,7 +231,7 @@ void engine_reap(struct engine *e, u32 client)
 			qp_retire(hca, &hca->qp[i]);
 		}
 	for (i = 0; i < hca->tab[TAB_MR].high; i++)
-		if (hca->mr[i].client == owner || mw_orphan(hca, &hca->mr[i], owner))
+		if (hca->mr[i].client == owner || mw_is_orphan(hca, &hca->mr[i], owner))
 			store_release(&hca->mr[i].key, 0);
 	for (t = 0; t < TAB_COUNT; t++)
 		for (i = 0; i < hca->tab[t].high; i++)

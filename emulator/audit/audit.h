@@ -54,13 +54,13 @@ struct audit {
 	u32 listed, owned;
 };
 
-/** flaw() - say what is wrong. Return: -EINVAL. */
-int flaw(const struct audit *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** audit_fail() - say what is wrong. Return: -EINVAL. */
+int audit_fail(const struct audit *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define MUST(cond, ...)                                                                            \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
-			return flaw(a, __VA_ARGS__);                                               \
+			return audit_fail(a, __VA_ARGS__);                                         \
 	} while (0)
 
 static inline bool power_of_two(u32 n)
@@ -68,8 +68,8 @@ static inline bool power_of_two(u32 n)
 	return n && !(n & (n - 1));
 }
 
-/** audit_live() - whether entry @i of a table is somebody's. */
-bool audit_live(const struct audit *a, enum hca_table t, u32 i);
+/** audit_is_live() - whether entry @i of a table is somebody's. */
+bool audit_is_live(const struct audit *a, enum hca_table t, u32 i);
 /** audit_owner() - whose entry @i of a table is: index + 1, or 0. */
 u32 audit_owner(const struct audit *a, enum hca_table t, u32 i);
 /**
@@ -79,8 +79,8 @@ u32 audit_owner(const struct audit *a, enum hca_table t, u32 i);
 bool audit_use(struct audit *a, enum hca_table t, u32 i, u32 owner);
 /** audit_use_pd() - as audit_use() of a PD, which may also be one that @owner has imported. */
 bool audit_use_pd(struct audit *a, u32 i, u32 owner);
-/** audit_through() - an object that was made through the XRC reference @xref, index + 1. */
-void audit_through(struct audit *a, u32 xref);
+/** audit_use_xref() - an object that was made through the XRC reference @xref, index + 1. */
+void audit_use_xref(struct audit *a, u32 xref);
 
 /* One object each: object.c, qp.c, cm.c. */
 int audit_mr(struct audit *a, u32 i);

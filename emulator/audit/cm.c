@@ -5,14 +5,14 @@
 #include "emulator/cm/model.h"
 
 /* Each entry of the chain has that number, and this one is among them. */
-static int audit_port(const struct audit *a, u32 i)
+static int audit_cm_port(const struct audit *a, u32 i)
 {
 	const struct hca *hca = a->hca;
 	const struct hca_cmid *id = &hca->cmid[i], *o;
-	u32 space = cm_space(id->ps), n = 0, seen = 0, at;
+	u32 space = cm_port_space_index(id->ps), n = 0, seen = 0, at;
 
 	for (at = hca->cm_port[space][cm_port_slot(id->node, id->src.port)]; at; at = o->next) {
-		MUST(at <= HCA_MAX_CMID && audit_live(a, TAB_CMID, at - 1),
+		MUST(at <= HCA_MAX_CMID && audit_is_live(a, TAB_CMID, at - 1),
 		     "port %u: there is no identifier %u", id->src.port, at - 1);
 		o = &hca->cmid[at - 1];
 		MUST(o->port_held && o->ps == id->ps &&
@@ -38,9 +38,9 @@ static int audit_own_events(struct audit *a, u32 i)
 		MUST(at <= HCA_MAX_CMEV && audit_owner(a, TAB_CMEV, at - 1) == id->client,
 		     "identifier %u: no event %u", i, at - 1);
 		ev = &a->hca->cmev[at - 1];
-		MUST(cm_event_counts(ev) == i && ev->seq > seq,
+		MUST(cm_event_counted_by(ev) == i && ev->seq > seq,
 		     "identifier %u: event %u is of %u, %llu after %llu", i, at - 1,
-		     cm_event_counts(ev), (unsigned long long)ev->seq, (unsigned long long)seq);
+		     cm_event_counted_by(ev), (unsigned long long)ev->seq, (unsigned long long)seq);
 		seq = ev->seq;
 		last = at;
 		a->owned++;
@@ -70,7 +70,7 @@ static int audit_owned_cmid(struct audit *a, u32 i)
 		     l->state, id->waiting);
 		a->pending[id->listener - 1]++;
 	}
-	ret = id->port_held ? audit_port(a, i) : 0;
+	ret = id->port_held ? audit_cm_port(a, i) : 0;
 	return ret ? ret : audit_own_events(a, i);
 }
 
@@ -81,7 +81,8 @@ int audit_cmid(struct audit *a, u32 i)
 
 	MUST(id->state <= CM_DESTROYING && id->proto <= CMP_SIDR_REQ_RCVD,
 	     "identifier %u: states %u, %u", i, id->state, id->proto);
-	MUST(cm_space(id->ps) < CM_PORT_SPACES, "identifier %u: port space %#x", i, id->ps);
+	MUST(cm_port_space_index(id->ps) < CM_PORT_SPACES, "identifier %u: port space %#x", i,
+	     id->ps);
 	MUST((id->local_id & (HCA_MAX_CMID - 1)) == i, "identifier %u: communication id %#x", i,
 	     id->local_id);
 	MUST(id->bound <= hca->n_devs &&
@@ -126,7 +127,7 @@ int audit_cmch(struct audit *a, u32 i)
 int audit_cmev(struct audit *a, u32 i)
 {
 	const struct hca_cmev *ev = &a->hca->cmev[i];
-	u32 to = cm_event_counts(ev);
+	u32 to = cm_event_counted_by(ev);
 
 	MUST(audit_use(a, TAB_CMID, ev->ev.id, ev->client), "event %u: identifier %u", i,
 	     ev->ev.id);

@@ -20,7 +20,7 @@ static int audit_addr(struct audit *a, u32 dev, u32 port, bool ip, u32 index)
 	return 0;
 }
 
-static int audit_port(struct audit *a, u32 dev, u32 port)
+static int audit_node_port(struct audit *a, u32 dev, u32 port)
 {
 	u32 lid = a->hca->dev[dev].port[port].lid, i;
 	int ret = 0;
@@ -46,7 +46,7 @@ static int audit_node(struct audit *a, u32 i)
 		MUST(dev->node == i && dev->index == d && dev->number == d - n->first_dev,
 		     "device %u: number %u of node %u", d, dev->number, dev->node);
 		for (p = 1; !ret && p <= dev->n_ports; p++)
-			ret = audit_port(a, d, p);
+			ret = audit_node_port(a, d, p);
 	}
 	return ret;
 }

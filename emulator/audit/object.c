@@ -4,7 +4,7 @@
 
 #include "emulator/model.h"
 
-static bool within(const struct hca_mr *mr, const struct hca_mr *mw)
+static bool mw_is_within(const struct hca_mr *mr, const struct hca_mr *mw)
 {
 	return mw->addr >= mr->addr && mw->len <= mr->len &&
 	       mw->addr - mr->addr <= mr->len - mw->len;
@@ -21,8 +21,8 @@ int audit_mr(struct audit *a, u32 i)
 		MUST(mr->addr + mr->len >= mr->addr && mr->iova + mr->len >= mr->iova,
 		     "MR %u: range %#llx+%#llx wraps", i, (unsigned long long)mr->addr,
 		     (unsigned long long)mr->len);
-		MUST(!mr->dm || audit_live(a, TAB_DM, mr->dm - 1), "MR %u: no device memory %u", i,
-		     mr->dm - 1);
+		MUST(!mr->dm || audit_is_live(a, TAB_DM, mr->dm - 1), "MR %u: no device memory %u",
+		     i, mr->dm - 1);
 		if (mr->dm)
 			a->refs[TAB_DM][mr->dm - 1]++;
 		return 0;
@@ -30,16 +30,17 @@ int audit_mr(struct audit *a, u32 i)
 	a->mws[mr->dev]++;
 	if (!mr->key)
 		return 0;
-	MUST(mr->mr && audit_live(a, TAB_MR, mr->mr - 1) && a->hca->mr[mr->mr - 1].kind < MW_1,
+	MUST(mr->mr && audit_is_live(a, TAB_MR, mr->mr - 1) && a->hca->mr[mr->mr - 1].kind < MW_1,
 	     "MW %u: is bound to MR %u, which there is not", i, mr->mr - 1);
 	MUST(a->hca->mr[mr->mr - 1].pd == mr->pd, "MW %u: is bound to MR %u of another PD", i,
 	     mr->mr - 1);
-	MUST(within(&a->hca->mr[mr->mr - 1], mr), "MW %u: reaches beyond MR %u", i, mr->mr - 1);
+	MUST(mw_is_within(&a->hca->mr[mr->mr - 1], mr), "MW %u: reaches beyond MR %u", i,
+	     mr->mr - 1);
 	a->refs[TAB_MR][mr->mr - 1]++;
 	if (mr->kind == MW_2) {
 		u32 slot = mr->qpn & (HCA_MAX_QP - 1);
 
-		if (audit_live(a, TAB_QP, slot) && a->hca->qp[slot].qpn == mr->qpn)
+		if (audit_is_live(a, TAB_QP, slot) && a->hca->qp[slot].qpn == mr->qpn)
 			a->refs[TAB_QP][slot]++;
 	}
 	return 0;
@@ -91,11 +92,11 @@ int audit_srq(struct audit *a, u32 i)
 	     "SRQ %u: CQ %u is not its owner's", i, srq->cq - 1);
 	MUST((srq->type == SRQ_XRC) == !!srq->xrcd, "SRQ %u: type %u, XRCD %u", i, srq->type,
 	     srq->xrcd);
-	MUST(!srq->xrcd || audit_live(a, TAB_XRCD, srq->xrcd - 1), "SRQ %u: its XRCD %u is gone", i,
-	     srq->xrcd - 1);
+	MUST(!srq->xrcd || audit_is_live(a, TAB_XRCD, srq->xrcd - 1), "SRQ %u: its XRCD %u is gone",
+	     i, srq->xrcd - 1);
 	if (srq->xrcd)
 		a->refs[TAB_XRCD][srq->xrcd - 1]++;
-	audit_through(a, srq->xref);
+	audit_use_xref(a, srq->xref);
 	MUST(power_of_two(srq->depth) && srq->depth <= 2 * LIM_QP_WR, "SRQ %u: depth %u", i,
 	     srq->depth);
 	MUST(srq->max_sge <= LIM_SGE && srq->stride == rq_stride(srq->max_sge),
@@ -131,10 +132,10 @@ int audit_ref(struct audit *a, u32 i)
 	const struct hca_ref *r = &a->hca->ref[i];
 	u32 owner;
 
-	audit_through(a, r->xref);
+	audit_use_xref(a, r->xref);
 	switch (r->kind) {
 	case REF_XRCD:
-		MUST(audit_live(a, TAB_XRCD, r->index), "reference %u: no XRCD %u", i, r->index);
+		MUST(audit_is_live(a, TAB_XRCD, r->index), "reference %u: no XRCD %u", i, r->index);
 		a->opens[r->index]++;
 		return 0;
 	case REF_QP:
@@ -148,14 +149,14 @@ int audit_ref(struct audit *a, u32 i)
 		     "reference %u: target QP %#x has become another's", i, r->index);
 		return 0;
 	case REF_PD:
-		MUST(audit_live(a, TAB_PD, r->index), "reference %u: no PD %u", i, r->index);
+		MUST(audit_is_live(a, TAB_PD, r->index), "reference %u: no PD %u", i, r->index);
 		return 0;
 	case REF_CONTEXT:
 		MUST(r->index < a->hca->n_devs && r->dev == r->index, "context %u: device %u", i,
 		     r->index);
 		return 0;
 	}
-	return flaw(a, "reference %u: kind %u", i, r->kind);
+	return audit_fail(a, "reference %u: kind %u", i, r->kind);
 }
 
 int audit_dm(struct audit *a, u32 i)

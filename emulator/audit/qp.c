@@ -7,7 +7,7 @@
 /* What the requester may have under way at most: its window, and the burst that went beyond it. */
 #define PSN_UNDER_WAY ((1 << 22) + (1 << 20) / 256)
 
-static bool is_acked(u32 type)
+static bool audit_is_acked(u32 type)
 {
 	return type == QPT_RC || type == QPT_XRC_SEND;
 }
@@ -39,7 +39,7 @@ static int audit_queues(const struct audit *a, u32 i)
 		   : audit_queue(a, i, "receive", qp->rq_ring, qp->rq_depth, qp->rq_stride, 0);
 }
 
-static int audit_uses(struct audit *a, u32 i)
+static int audit_qp_uses(struct audit *a, u32 i)
 {
 	const struct hca_qp *qp = &a->hca->qp[i];
 
@@ -56,11 +56,11 @@ static int audit_uses(struct audit *a, u32 i)
 	MUST(!qp->srq || !qp->rq_depth, "QP %#x: an SRQ, and a queue of its own", i);
 	MUST((qp->type == QPT_XRC_RECV) == !!qp->xrcd, "QP %#x: type %u, XRCD %u", i, qp->type,
 	     qp->xrcd);
-	MUST(!qp->xrcd || audit_live(a, TAB_XRCD, qp->xrcd - 1), "QP %#x: its XRCD %u is gone", i,
-	     qp->xrcd - 1);
+	MUST(!qp->xrcd || audit_is_live(a, TAB_XRCD, qp->xrcd - 1), "QP %#x: its XRCD %u is gone",
+	     i, qp->xrcd - 1);
 	if (qp->xrcd)
 		a->refs[TAB_XRCD][qp->xrcd - 1]++;
-	audit_through(a, qp->xref);
+	audit_use_xref(a, qp->xref);
 	MUST(!qp->ind || audit_use(a, TAB_IND, qp->ind - 1, qp->client),
 	     "QP %#x: table %u of WQs is not its owner's", i, qp->ind - 1);
 	return 0;
@@ -87,7 +87,7 @@ static int audit_timer(const struct audit *a, u32 i)
 		return 0;
 	}
 	/* One whose doorbell rings is armed when it is served. */
-	MUST(rung || !waits || !is_acked(qp->type) ||
+	MUST(rung || !waits || !audit_is_acked(qp->type) ||
 		     (qp->state != QPS_RTS && qp->state != QPS_SQD),
 	     "QP %#x: waits without a timer", i);
 	return 0;
@@ -110,7 +110,7 @@ static int audit_req(const struct audit *a, u32 i)
 	MUST(s->retry <= 7 && s->rnr_retry <= 7, "QP %#x: retries left: %u, %u", i, s->retry,
 	     s->rnr_retry);
 	MUST(!(s->flags & ~known), "QP %#x: requester flags %#x", i, s->flags);
-	if (!is_acked(qp->type))
+	if (!audit_is_acked(qp->type))
 		return 0;
 	MUST(psn_diff(s->una_psn, s->una_first) >= 0 && psn_diff(s->next_psn, s->una_psn) >= 0 &&
 		     psn_diff(s->next_psn, s->una_psn) <= PSN_UNDER_WAY,
@@ -188,7 +188,7 @@ int audit_qp(struct audit *a, u32 i)
 	MUST(qp->state < QPS_COUNT, "QP %#x: state %u", i, qp->state);
 	MUST(qp->state < QPS_RTR || qp->state == QPS_ERR || (qp->mtu >= 256 && qp->mtu <= 4096),
 	     "QP %#x: MTU %u", i, qp->mtu);
-	ret = audit_uses(a, i);
+	ret = audit_qp_uses(a, i);
 	if (!ret)
 		ret = audit_queues(a, i);
 	if (!ret && qp->state <= QPS_INIT)

@@ -30,7 +30,7 @@ static const char *const tab_names[TAB_COUNT] = {
 	[TAB_CMMC] = "group",
 };
 
-int flaw(const struct audit *a, const char *fmt, ...)
+int audit_fail(const struct audit *a, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -41,17 +41,17 @@ int flaw(const struct audit *a, const char *fmt, ...)
 }
 
 /* tab_at() gives out what may be written to: the audit only reads. */
-static const struct hca_obj *obj_at(const struct audit *a, enum hca_table t, u32 i)
+static const struct hca_obj *audit_obj(const struct audit *a, enum hca_table t, u32 i)
 {
 	return tab_at((struct hca *)(uintptr_t)a->hca, t, i);
 }
 
 u32 audit_owner(const struct audit *a, enum hca_table t, u32 i)
 {
-	return i < a->hca->tab[t].high ? obj_at(a, t, i)->client : 0;
+	return i < a->hca->tab[t].high ? audit_obj(a, t, i)->client : 0;
 }
 
-bool audit_live(const struct audit *a, enum hca_table t, u32 i)
+bool audit_is_live(const struct audit *a, enum hca_table t, u32 i)
 {
 	return audit_owner(a, t, i);
 }
@@ -64,14 +64,14 @@ bool audit_use(struct audit *a, enum hca_table t, u32 i, u32 owner)
 	return true;
 }
 
-void audit_through(struct audit *a, u32 xref)
+void audit_use_xref(struct audit *a, u32 xref)
 {
 	if (xref && xref <= a->hca->tab[TAB_REF].high)
 		a->refs[TAB_REF][xref - 1]++;
 }
 
 /* Whether @owner has a struct hca_ref of that kind and index. */
-static bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index)
+static bool audit_has_ref(const struct audit *a, u32 owner, enum hca_ref_kind kind, u32 index)
 {
 	u32 i;
 
@@ -86,9 +86,9 @@ static bool audit_holds(const struct audit *a, u32 owner, enum hca_ref_kind kind
 
 bool audit_use_pd(struct audit *a, u32 i, u32 owner)
 {
-	if (!i || !audit_live(a, TAB_PD, i))
+	if (!i || !audit_is_live(a, TAB_PD, i))
 		return false;
-	if (audit_owner(a, TAB_PD, i) != owner && !audit_holds(a, owner, REF_PD, i))
+	if (audit_owner(a, TAB_PD, i) != owner && !audit_has_ref(a, owner, REF_PD, i))
 		return false;
 	a->refs[TAB_PD][i]++;
 	return true;
@@ -126,7 +126,7 @@ static int (*const checks[TAB_COUNT])(struct audit *a, u32 i) = {
 
 static int audit_entry(struct audit *a, enum hca_table t, u32 i)
 {
-	const struct hca_obj *o = obj_at(a, t, i);
+	const struct hca_obj *o = audit_obj(a, t, i);
 
 	bool left = o->client == HCA_ESTATE + 1;
 
@@ -141,7 +141,7 @@ static int audit_entry(struct audit *a, enum hca_table t, u32 i)
 	return checks[t] ? checks[t](a, i) : 0;
 }
 
-static int must_equal(const struct audit *a, enum hca_table t, u32 i, u32 said, u32 found)
+static int audit_ref_count(const struct audit *a, enum hca_table t, u32 i, u32 said, u32 found)
 {
 	MUST(said == found, "%s %u: %u references, %u referrers", tab_names[t], i, said, found);
 	return 0;
@@ -157,7 +157,7 @@ static int audit_refs(const struct audit *a)
 #define REFS(t, field, count)                                                                      \
 	for (i = 0; !ret && i < hca->tab[t].high; i++)                                             \
 		if (hca->field[i].client)                                                          \
-	ret = must_equal(a, t, i, hca->field[i].count, a->refs[t][i])
+	ret = audit_ref_count(a, t, i, hca->field[i].count, a->refs[t][i])
 
 	REFS(TAB_PD, pd, refs);
 	REFS(TAB_CQ, cq, refs);
@@ -218,8 +218,8 @@ static int audit_tables(struct audit *a)
 	u32 t, i;
 
 	for (t = 0; t < TAB_COUNT; t++) {
-		const char *at = (const char *)obj_at(a, t, 0);
-		size_t stride = (size_t)((const char *)obj_at(a, t, 1) - at);
+		const char *at = (const char *)audit_obj(a, t, 0);
+		size_t stride = (size_t)((const char *)audit_obj(a, t, 1) - at);
 
 		for (i = 0; !ret && i < a->hca->tab[t].high; i++, at += stride)
 			if (((const struct hca_obj *)at)->client)
@@ -232,7 +232,7 @@ static int audit_tables(struct audit *a)
 	return ret ? ret : audit_counts(a);
 }
 
-static bool scratch(struct audit *a)
+static bool audit_alloc(struct audit *a)
 {
 	u32 t, n = 0;
 	bool ok;
@@ -267,7 +267,7 @@ int hca_audit(const struct hca *hca, char *why, size_t size)
 		ret = audit_nodes(&a);
 	if (ret)
 		return ret;
-	ret = scratch(&a) ? audit_tables(&a) : -ENOMEM;
+	ret = audit_alloc(&a) ? audit_tables(&a) : -ENOMEM;
 	for (t = 0; t < TAB_COUNT; t++)
 		free(a.refs[t]);
 	free(a.client_n);

@@ -11,51 +11,51 @@
 #include "emulator/cm/model.h"
 
 /* The bytes that tell addresses of one family apart. */
-static const u8 *ip_of(const struct cm_addr *a, u32 *len)
+static const u8 *cm_addr_ip(const struct cm_addr *a, u32 *len)
 {
 	*len = a->family == CM_AF_INET ? 4 : 16;
 	return a->ip + 16 - *len;
 }
 
-bool cm_addr_any(const struct cm_addr *a)
+bool cm_addr_is_any(const struct cm_addr *a)
 {
 	static const u8 loop6[16] = { [15] = 1 }, zero[16];
 	u32 len;
-	const u8 *ip = ip_of(a, &len);
+	const u8 *ip = cm_addr_ip(a, &len);
 
 	if (a->family == CM_AF_INET && ip[0] == 127)
 		return true;
 	return !memcmp(ip, zero, len) || !memcmp(a->ip, loop6, sizeof(loop6));
 }
 
-bool cm_addr_linklocal(const struct cm_addr *a)
+bool cm_addr_is_linklocal(const struct cm_addr *a)
 {
 	return a->family == CM_AF_INET6 && a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
 }
 
-bool cm_addr_mcast(const struct cm_addr *a)
+bool cm_addr_is_mcast(const struct cm_addr *a)
 {
 	u32 len;
-	const u8 *ip = ip_of(a, &len);
+	const u8 *ip = cm_addr_ip(a, &len);
 
 	return a->family == CM_AF_INET ? (ip[0] & 0xf0) == 0xe0 : ip[0] == 0xff;
 }
 
-bool cm_addr_same(const struct cm_addr *a, const struct cm_addr *b)
+bool cm_addr_is_same(const struct cm_addr *a, const struct cm_addr *b)
 {
 	if (a->family != b->family || memcmp(a->ip, b->ip, sizeof(a->ip)) != 0)
 		return false;
-	return !cm_addr_linklocal(a) || a->scope == b->scope;
+	return !cm_addr_is_linklocal(a) || a->scope == b->scope;
 }
 
-static const struct hca_gid *address(const struct hca *hca, const struct cm_place *at)
+static const struct hca_gid *cm_place_entry(const struct hca *hca, const struct cm_place *at)
 {
 	const struct hca_port *p = &hca->dev[at->dev].port[at->port];
 
 	return at->ip ? &p->ip[at->ip - 1] : &p->gid[at->index];
 }
 
-const u8 *cm_gid(const struct hca *hca, const struct cm_place *at)
+const u8 *cm_place_gid(const struct hca *hca, const struct cm_place *at)
 {
 	return hca->dev[at->dev].port[at->port].gid[at->index].raw;
 }
@@ -63,8 +63,8 @@ const u8 *cm_gid(const struct hca *hca, const struct cm_place *at)
 typedef bool (*gid_wanted)(const struct hca_dev *d, const struct hca_gid *g, u32 index,
 			   const struct cm_addr *a);
 
-static bool gid_is(const struct hca_dev *d, const struct hca_gid *g, u32 index,
-		   const struct cm_addr *a)
+static bool cm_gid_is_addr(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+			   const struct cm_addr *a)
 {
 	(void)d;
 	(void)index;
@@ -73,28 +73,28 @@ static bool gid_is(const struct hca_dev *d, const struct hca_gid *g, u32 index,
 }
 
 /* The same, on the interface that a link-local address is given with. */
-static bool gid_is_scoped(const struct hca_dev *d, const struct hca_gid *g, u32 index,
-			  const struct cm_addr *a)
+static bool cm_gid_is_scoped_addr(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+				  const struct cm_addr *a)
 {
-	if (cm_addr_linklocal(a) && a->scope && g->ifindex && g->ifindex != a->scope)
+	if (cm_addr_is_linklocal(a) && a->scope && g->ifindex && g->ifindex != a->scope)
 		return false;
-	return gid_is(d, g, index, a);
+	return cm_gid_is_addr(d, g, index, a);
 }
 
 /* An address to reach @a from. The GID that a RoCE port has by itself is no interface's address. */
-static bool gid_reaches(const struct hca_dev *d, const struct hca_gid *g, u32 index,
-			const struct cm_addr *a)
+static bool cm_gid_can_reach(const struct hca_dev *d, const struct hca_gid *g, u32 index,
+			     const struct cm_addr *a)
 {
 	bool local = g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80;
 
 	if (gid_is_v4(g->raw) != (a->family == CM_AF_INET))
 		return false;
-	return !local || cm_addr_linklocal(a) || index || d->link_layer == LINK_INFINIBAND;
+	return !local || cm_addr_is_linklocal(a) || index || d->link_layer == LINK_INFINIBAND;
 }
 
 /* An entry of a port that is wanted: interfaces' addresses come before GIDs that are none. */
-static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
-			 gid_wanted wanted, struct cm_place *at)
+static bool cm_find_gid_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
+				gid_wanted wanted, struct cm_place *at)
 {
 	const struct hca_dev *d = &hca->dev[dev];
 	const struct hca_port *p = &d->port[port];
@@ -115,8 +115,8 @@ static bool find_on_port(const struct hca *hca, u32 dev, u32 port, const struct 
 }
 
 /* The node's first entry of a table that is wanted; those of ports that are active come first. */
-static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
-		     struct cm_place *at)
+static bool cm_find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
+			struct cm_place *at)
 {
 	const struct hca_node *n = &hca->node[node];
 	u32 down, d, p;
@@ -125,19 +125,19 @@ static bool find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, g
 		for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
 			for (p = 1; p <= hca->dev[d].n_ports; p++)
 				if ((hca->dev[d].port[p].state != PORT_ACTIVE) == down &&
-				    find_on_port(hca, d, p, a, wanted, at))
+				    cm_find_gid_on_port(hca, d, p, a, wanted, at))
 					return true;
 	return false;
 }
 
-bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_place *at)
+bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_place *at)
 {
 	u32 link = 0, dev, port, index, order, best = ~0u;
 	bool ip;
 
 	if (gid_is_v4(a->ip) != (a->family == CM_AF_INET))
 		return false;
-	/* As find_gid() would: active ports first, in their order, and interfaces' addresses first. */
+	/* As cm_find_gid() would: active ports first, in their order, and interfaces' addresses first. */
 	while (addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
 		order = (u32)(hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
 			addr_number(dev, port, !ip, index);
@@ -151,8 +151,8 @@ bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_plac
 }
 
 /* Any entry: of the address's family when there is one. */
-static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr *a,
-			  struct cm_place *at)
+static bool cm_find_loopback(const struct hca *hca, u32 node, const struct cm_addr *a,
+			     struct cm_place *at)
 {
 	const struct hca_node *own = &hca->node[node];
 	const struct hca_port *p;
@@ -167,7 +167,7 @@ static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr 
 				*at = (struct cm_place){ d, (u8)n, 0, 0 };
 				for (g = 0; g < HCA_GIDS; g++)
 					if (p->gid[g].valid &&
-					    gid_reaches(&hca->dev[d], &p->gid[g], g, a)) {
+					    cm_gid_can_reach(&hca->dev[d], &p->gid[g], g, a)) {
 						at->index = (u8)g;
 						break;
 					}
@@ -176,7 +176,7 @@ static bool find_loopback(const struct hca *hca, u32 node, const struct cm_addr 
 	return false;
 }
 
-static bool has_ip(const struct hca_dev *d)
+static bool cm_dev_has_ip(const struct hca_dev *d)
 {
 	u32 p, i;
 
@@ -190,13 +190,13 @@ static bool has_ip(const struct hca_dev *d)
 }
 
 /* Without a port on Ethernet or an interface, there is no device for any IP address. */
-static bool knows_ip(const struct hca *hca, u32 node)
+static bool cm_node_has_ip(const struct hca *hca, u32 node)
 {
 	const struct hca_node *n = &hca->node[node];
 	u32 d;
 
 	for (d = n->first_dev; d < n->first_dev + n->n_devs; d++)
-		if (has_ip(&hca->dev[d]))
+		if (cm_dev_has_ip(&hca->dev[d]))
 			return true;
 	return false;
 }
@@ -214,18 +214,18 @@ int cm_bind_device(struct hca *hca, struct hca_cmid *id)
 	struct cm_place at;
 	bool found;
 
-	if (cm_addr_any(a))
-		found = find_loopback(hca, id->node, a, &at);
+	if (cm_addr_is_any(a))
+		found = cm_find_loopback(hca, id->node, a, &at);
 	else
-		found = find_gid(hca, id->node, a, gid_is_scoped, &at);
+		found = cm_find_gid(hca, id->node, a, cm_gid_is_scoped_addr, &at);
 	if (found)
 		cm_bind_to(id, &at);
-	else if (cm_addr_any(a) || cm_addr_linklocal(a) || !knows_ip(hca, id->node))
+	else if (cm_addr_is_any(a) || cm_addr_is_linklocal(a) || !cm_node_has_ip(hca, id->node))
 		return -ENODEV;
 	return found ? 0 : -EADDRNOTAVAIL;
 }
 
-static bool family_ok(const struct cm_addr *a)
+static bool cm_addr_is_ip(const struct cm_addr *a)
 {
 	return a->family == CM_AF_INET || a->family == CM_AF_INET6;
 }
@@ -235,12 +235,12 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 {
 	int ret = 0;
 
-	if (!family_ok(src))
+	if (!cm_addr_is_ip(src))
 		return -EAFNOSUPPORT;
-	if (id->state != CM_IDLE || (cm_addr_linklocal(src) && !src->scope))
+	if (id->state != CM_IDLE || (cm_addr_is_linklocal(src) && !src->scope))
 		return -EINVAL;
 	id->src = *src;
-	if (!cm_addr_any(src))
+	if (!cm_addr_is_any(src))
 		ret = cm_bind_device(hca, id);
 	/* As with sockets: IPv4 is for itself, IPv6 for both, if nothing else is said. */
 	if (!(id->opt & CM_OPT_AFONLY_SET))
@@ -248,7 +248,7 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 			  (src->family == CM_AF_INET ? CM_OPT_AFONLY : 0);
 	id->dst = dst ? *dst : (struct cm_addr){ .family = src->family };
 	if (!ret)
-		ret = cm_port_get(hca, id);
+		ret = cm_port_reserve(hca, id);
 	if (ret) {
 		id->bound = id->port = id->sgid_index = 0;
 		memset(&id->src, 0, sizeof(id->src));
@@ -261,13 +261,13 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 
 int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 
 	return id ? cm_bind_addr(e->hca, id, &cmd->cm.src, NULL) : -EINVAL;
 }
 
 /* The address that a route to @id->dst begins at. Return: 0 or -errno, of the call; *status: event. */
-static int source(struct hca *hca, struct hca_cmid *id, s32 *status)
+static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 {
 	const struct hca_gid *g;
 	struct cm_place at;
@@ -276,26 +276,26 @@ static int source(struct hca *hca, struct hca_cmid *id, s32 *status)
 	*status = 0;
 	if (id->bound)
 		return 0;
-	if (cm_addr_any(&id->dst))
+	if (cm_addr_is_any(&id->dst))
 		return cm_bind_device(hca, id);
 	/* From an address of one's own to that very address, else from the first one. */
-	if (!cm_addr_mcast(&id->dst))
-		found = find_gid(hca, id->node, &id->dst, gid_is, &at);
+	if (!cm_addr_is_mcast(&id->dst))
+		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_is_addr, &at);
 	if (!found)
-		found = find_gid(hca, id->node, &id->dst, gid_reaches, &at);
-	if (!found && knows_ip(hca, id->node))
+		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_can_reach, &at);
+	if (!found && cm_node_has_ip(hca, id->node))
 		return -ENETUNREACH;
 	*status = found ? 0 : -ENODEV;
 	if (!found)
 		return 0;
 	cm_bind_to(id, &at);
-	g = address(hca, &at);
+	g = cm_place_entry(hca, &at);
 	memcpy(id->src.ip, g->raw, sizeof(id->src.ip));
-	id->src.scope = cm_addr_linklocal(&id->src) ? g->ifindex : 0;
+	id->src.scope = cm_addr_is_linklocal(&id->src) ? g->ifindex : 0;
 	return 0;
 }
 
-static void set_loopback(struct cm_addr *a)
+static void cm_addr_set_loopback(struct cm_addr *a)
 {
 	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
 	static const u8 v6[16] = { [15] = 1 };
@@ -304,7 +304,7 @@ static void set_loopback(struct cm_addr *a)
 }
 
 /* Where @id->dst is, from the port that the identifier is bound to. Return: status of the event. */
-static s32 destination(struct hca *hca, struct hca_cmid *id)
+static s32 cm_resolve_destination(struct hca *hca, struct hca_cmid *id)
 {
 	const struct hca_dev *d = &hca->dev[id->bound - 1];
 	struct cm_place at = { id->bound - 1, id->port, id->sgid_index, 0 };
@@ -316,17 +316,17 @@ static s32 destination(struct hca *hca, struct hca_cmid *id)
 
 	if (av.is_global)
 		av.hop_limit = 64;
-	if (cm_addr_mcast(&id->dst)) {
-		cm_mgid(hca, id, &id->dst, av.dgid);
+	if (cm_addr_is_mcast(&id->dst)) {
+		cm_mcast_gid(hca, id, &id->dst, av.dgid);
 		av.is_global = 1;
 		id->av = av;
 		return 0;
 	}
-	if (!cm_addr_any(&id->dst) && !cm_find_addr(hca, &id->dst, &at))
+	if (!cm_addr_is_any(&id->dst) && !cm_place_find(hca, &id->dst, &at))
 		return -ETIMEDOUT;
 	if (hca->dev[at.dev].link_layer != d->link_layer)
 		return -ENODEV;
-	memcpy(av.dgid, cm_gid(hca, &at), sizeof(av.dgid));
+	memcpy(av.dgid, cm_place_gid(hca, &at), sizeof(av.dgid));
 	av.dst_dev = at.dev;
 	av.dst_port = at.port;
 	av.dlid = (u16)hca->dev[at.dev].port[at.port].lid;
@@ -337,14 +337,14 @@ static s32 destination(struct hca *hca, struct hca_cmid *id)
 int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(hca, client, cmd->handle);
 	struct cm_addr src = cmd->cm.src, dst = cmd->cm.dst;
 	s32 status;
 	int ret;
 
 	if (!id)
 		return -EINVAL;
-	if (!family_ok(&dst))
+	if (!cm_addr_is_ip(&dst))
 		return -EAFNOSUPPORT;
 	if (id->state == CM_IDLE) {
 		if (!src.family) {
@@ -359,20 +359,20 @@ int cmd_cm_resolve_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (id->state != CM_ADDR_BOUND || id->src.family != dst.family)
 		return -EINVAL;
 	id->dst = dst;
-	ret = source(hca, id, &status);
+	ret = cm_resolve_source(hca, id, &status);
 	if (ret)
 		return ret;
 	if (!status)
-		status = destination(hca, id);
+		status = cm_resolve_destination(hca, id);
 	if (unlikely(cmd->cm.fail < 0))
 		status = cmd->cm.fail;
-	if (!status && cm_addr_any(&dst) && cm_addr_any(&id->src))
-		set_loopback(&id->src);
+	if (!status && cm_addr_is_any(&dst) && cm_addr_is_any(&id->src))
+		cm_addr_set_loopback(&id->src);
 	if (status) {
 		journal_cm_errno(e, id, CM_EV_ADDR_ERROR, status, cmd->cm.fail < 0);
-		cm_event_simple(e, id, CM_ADDR_BOUND, CMP_IDLE, CM_EV_ADDR_ERROR, status);
+		cm_event_raise_status(e, id, CM_ADDR_BOUND, CMP_IDLE, CM_EV_ADDR_ERROR, status);
 	} else {
-		cm_event_simple(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ADDR_RESOLVED, 0);
+		cm_event_raise_status(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ADDR_RESOLVED, 0);
 	}
 	return 0;
 }

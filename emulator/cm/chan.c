@@ -18,7 +18,7 @@
 #define CM_DEV	   0u
 #define CM_LATE_NS 800000u /* of real time, at most */
 
-static struct hca_cmch *own_ch(struct hca *hca, u32 client, u32 handle)
+static struct hca_cmch *own_cmch(struct hca *hca, u32 client, u32 handle)
 {
 	return tab_owned(hca, TAB_CMCH, client, handle);
 }
@@ -43,7 +43,7 @@ int cmd_cm_open_chan(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 int cmd_cm_close_chan(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmch *ch = own_ch(e->hca, client, cmd->handle);
+	struct hca_cmch *ch = own_cmch(e->hca, client, cmd->handle);
 
 	if (!ch)
 		return -EINVAL;
@@ -53,16 +53,16 @@ int cmd_cm_close_chan(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-static u32 link_of(const struct hca *hca, const struct hca_cmev *ev)
+static u32 cmev_link(const struct hca *hca, const struct hca_cmev *ev)
 {
 	return (u32)(ev - hca->cmev) + 1;
 }
 
 void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 {
-	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
+	struct hca_cmid *to = &hca->cmid[cm_event_counted_by(ev)];
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
-	u32 link = link_of(hca, ev);
+	u32 link = cmev_link(hca, ev);
 
 	/* Who is woken finds it at the head, or what is before it. */
 	if (unlikely(ch->tail && hca->cmev[ch->tail - 1].due > ev->due))
@@ -77,20 +77,20 @@ void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 }
 
 /* @before: link of the one before it among its identifier's; 0: it is the first. */
-static void unlink_event(struct hca *hca, struct hca_cmev *ev, u32 before)
+static void cm_event_unlink(struct hca *hca, struct hca_cmev *ev, u32 before)
 {
-	struct hca_cmid *to = &hca->cmid[cm_event_counts(ev)];
+	struct hca_cmid *to = &hca->cmid[cm_event_counted_by(ev)];
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
 
 	*(ev->prev ? &hca->cmev[ev->prev - 1].next : &ch->head) = ev->next;
 	*(ev->next ? &hca->cmev[ev->next - 1].prev : &ch->tail) = ev->prev;
 	*(before ? &hca->cmev[before - 1].next_own : &to->first) = ev->next_own;
-	if (to->last == link_of(hca, ev))
+	if (to->last == cmev_link(hca, ev))
 		to->last = before;
 	hca->cmid[ev->ev.id].waiting--;
 }
 
-static void wake(struct engine *e, const struct hca_cmev *ev)
+static void cm_event_wake(struct engine *e, const struct hca_cmev *ev)
 {
 	struct hca *hca = e->hca;
 
@@ -101,7 +101,7 @@ static void wake(struct engine *e, const struct hca_cmev *ev)
 }
 
 /* When an event is to be there. */
-static u64 due(struct engine *e, u64 seq)
+static u64 cm_event_due_ns(struct engine *e, u64 seq)
 {
 	const struct hca *hca = e->hca;
 	u64 span = clock_span(&hca->clock, CM_LATE_NS);
@@ -112,7 +112,7 @@ static u64 due(struct engine *e, u64 seq)
 }
 
 /* As deadline_fn. */
-static u64 look(struct engine *e, u32 slot, u64 now)
+static u64 cm_event_timer_check(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_cmev *ev = &e->hca->cmev[slot];
 
@@ -121,36 +121,38 @@ static u64 look(struct engine *e, u32 slot, u64 now)
 	if (ev->due > now)
 		return ev->due;
 	ev->due = 0;
-	wake(e, ev);
+	cm_event_wake(e, ev);
 	return 0;
 }
 
-u64 cm_late_timers(struct engine *e, u64 now)
+u64 cm_event_timers(struct engine *e, u64 now)
 {
 	struct hca *hca = e->hca;
 
 	if (likely(!hca->chaos))
 		return ~0ULL;
-	return deadline_scan(e, hca->cmev_bits, hca->cmev_sum, HCA_MAX_CMEV, now, look);
+	return deadline_scan(e, hca->cmev_bits, hca->cmev_sum, HCA_MAX_CMEV, now,
+			     cm_event_timer_check);
 }
 
 void cm_event_apply(struct engine *e, struct hca_cmev *ev)
 {
 	struct hca_cmid *id = &e->hca->cmid[ev->ev.id];
 
-	cm_become(id, ev->state, ev->proto);
-	wake(e, ev);
+	cmid_set_states(id, ev->state, ev->proto);
+	cm_event_wake(e, ev);
 	store_release(&id->ev_seq, ev->seq);
 }
 
-bool cm_event_room(const struct hca *hca, u32 client)
+bool cm_event_has_room(const struct hca *hca, u32 client)
 {
 	return hca->client[client].n[TAB_CMEV] < CM_CLIENT_EVENTS &&
 	       hca->tab[TAB_CMEV].n < HCA_MAX_CMEV;
 }
 
 /* Who gets it: NULL when nobody can. */
-static struct hca_cmid *reader(struct hca *hca, struct hca_cmid *id, const struct cm_event *ev)
+static struct hca_cmid *cm_event_reader(struct hca *hca, struct hca_cmid *id,
+					const struct cm_event *ev)
 {
 	if (id->state == CM_DESTROYING)
 		return NULL;
@@ -159,18 +161,18 @@ static struct hca_cmid *reader(struct hca *hca, struct hca_cmid *id, const struc
 	return id->uid ? id : NULL;
 }
 
-static void raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 mc,
-		  struct cm_event *ev)
+static void cm_event_queue(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 mc,
+			   struct cm_event *ev)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmid *to = reader(hca, id, ev);
+	struct hca_cmid *to = cm_event_reader(hca, id, ev);
 	struct hca_cmev *new;
 	int i = -ENOMEM;
 
-	if (to && cm_event_room(hca, to->client - 1))
+	if (to && cm_event_has_room(hca, to->client - 1))
 		i = tab_find(hca, TAB_CMEV, CM_DEV, HCA_MAX_CMEV);
 	if (i < 0) {
-		cm_become(id, id->state == CM_DESTROYING ? CM_DESTROYING : state, proto);
+		cmid_set_states(id, id->state == CM_DESTROYING ? CM_DESTROYING : state, proto);
 		return;
 	}
 	ev->id = cmid_slot(hca, id);
@@ -182,35 +184,37 @@ static void raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u
 	new->state = state;
 	new->proto = proto;
 	new->mc = mc;
-	new->due = due(e, new->seq);
+	new->due = cm_event_due_ns(e, new->seq);
 	new->ev = *ev;
 	tab_own(hca, TAB_CMEV, (u32)i, to->client - 1, CM_DEV);
 	cm_event_link(hca, new);
 	cm_event_apply(e, new);
 }
 
-void cm_event(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, struct cm_event *ev)
+void cm_event_raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto,
+		    struct cm_event *ev)
 {
-	raise(e, id, state, proto, 0, ev);
+	cm_event_queue(e, id, state, proto, 0, ev);
 }
 
-void cm_event_simple(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
-		     s32 status)
+void cm_event_raise_status(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
+			   s32 status)
 {
 	struct cm_event ev = { .type = type, .status = status };
 
-	raise(e, id, state, proto, 0, &ev);
+	cm_event_queue(e, id, state, proto, 0, &ev);
 }
 
-void cm_event_mc(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, struct cm_event *ev)
+void cm_event_raise_mcast(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc,
+			  struct cm_event *ev)
 {
-	raise(e, id, id->state, id->proto, (u32)(mc - e->hca->cmmc) + 1, ev);
+	cm_event_queue(e, id, id->state, id->proto, (u32)(mc - e->hca->cmmc) + 1, ev);
 }
 
 int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmch *ch = own_ch(hca, client, cmd->handle);
+	struct hca_cmch *ch = own_cmch(hca, client, cmd->handle);
 	struct hca_cmev *ev;
 	struct hca_cmid *to;
 
@@ -221,7 +225,7 @@ int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
 	ev = &hca->cmev[ch->head - 1];
 	if (unlikely(ev->due))
 		return -EAGAIN;
-	to = &hca->cmid[cm_event_counts(ev)];
+	to = &hca->cmid[cm_event_counted_by(ev)];
 	cmd->cm.ev = ev->ev;
 	to->reported++;
 	if (ev->mc)
@@ -230,7 +234,7 @@ int cmd_cm_get_event(struct engine *e, u32 client, struct hca_cmd *cmd)
 		to->pending--;
 		hca->cmid[ev->ev.id].listener = 0;
 	}
-	unlink_event(hca, ev, 0);
+	cm_event_unlink(hca, ev, 0);
 	tab_free(hca, TAB_CMEV, (u32)(ev - hca->cmev));
 	return 0;
 }
@@ -249,32 +253,32 @@ u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc 
 			before = at;
 			continue;
 		}
-		unlink_event(hca, ev, before);
+		cm_event_unlink(hca, ev, before);
 		tab_free(hca, TAB_CMEV, at - 1);
 		/* Of one that is not due nobody has been told. */
 		n += !ev->due;
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
-			cm_retire(e, &hca->cmid[ev->ev.id]);
+			cmid_retire(e, &hca->cmid[ev->ev.id]);
 	}
 	return n;
 }
 
 /* The first of its identifier's, to the end of channel @to, under a number of its own. */
-static void move_event(struct engine *e, struct hca_cmev *ev, u32 to)
+static void cm_event_move(struct engine *e, struct hca_cmev *ev, u32 to)
 {
 	struct hca *hca = e->hca;
 	u64 seq = ++hca->cm_seq;
 
-	unlink_event(hca, ev, 0);
+	cm_event_unlink(hca, ev, 0);
 	/* First noted, then numbered: the states that came with it are not to come again. */
 	store_release(&hca->cmid[ev->ev.id].ev_seq, seq);
 	ev->seq = seq;
 	ev->ch = to;
 	cm_event_link(hca, ev);
-	wake(e, ev);
+	cm_event_wake(e, ev);
 }
 
-static void change_channel(struct hca *hca, struct hca_cmid *id, u32 to)
+static void cmid_set_channel(struct hca *hca, struct hca_cmid *id, u32 to)
 {
 	hca->cmch[id->ch].refs--;
 	hca->cmch[to].refs++;
@@ -287,15 +291,15 @@ u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
 	u32 last = id->last, at = 0, n = 0;
 	struct hca_cmev *ev;
 
-	change_channel(hca, id, to);
+	cmid_set_channel(hca, id, to);
 	while (at != last) {
 		at = id->first;
 		ev = &hca->cmev[at - 1];
 		/* Requests go where their listener goes. */
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
-			change_channel(hca, &hca->cmid[ev->ev.id], to);
+			cmid_set_channel(hca, &hca->cmid[ev->ev.id], to);
 		n += !ev->due;
-		move_event(e, ev, to);
+		cm_event_move(e, ev, to);
 	}
 	return n;
 }

@@ -281,7 +281,7 @@ struct hca_cmid {
 /**
  * struct hca_cmmad - a MAD on its way, with its address: a wire that delays it has both by reference.
  * It stays as it is until HCA_CM_MADS more were sent.
- * @waits: it was sent by a program, and the fabric process alone has its link: cm_send_waiting()
+ * @waits: it was sent by a program, and the fabric process alone has its link: cm_send_deferred()
  */
 struct hca_cmmad {
 	u32 dev;

@@ -21,37 +21,37 @@ u32 cm_ack_timeout(u32 ack_delay, u32 lifetime)
 	return min_u32(CM_MAX_TIMEOUT, t);
 }
 
-void cm_tell(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
-	     struct cm_event *ev)
+void cm_proto_report(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
+		     struct cm_event *ev)
 {
 	if (id->state == when)
-		cm_event(e, id, state, proto, ev);
+		cm_event_raise(e, id, state, proto, ev);
 	else
-		cm_become(id, id->state, proto);
+		cmid_set_states(id, id->state, proto);
 }
 
-void cm_finish(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
-	       struct cm_event *ev)
+void cm_proto_finish(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
+		     struct cm_event *ev)
 {
 	if (id->state == CM_DESTROYING)
 		proto = CMP_IDLE;
 	if (proto == CMP_TIMEWAIT)
-		cm_arm(e, id, e->host->now(e->ctx) + cm_time_ns(id->timeout));
-	cm_tell(e, id, when, state, proto, ev);
-	cm_unlink(e->hca, id);
+		cm_timer_arm(e, id, e->host->now(e->ctx) + cm_time_ns(id->timeout));
+	cm_proto_report(e, id, when, state, proto, ev);
+	cm_peer_unlink(e->hca, id);
 	if (proto == CMP_IDLE)
-		cm_arm(e, id, 0);
-	cm_release(e, id);
+		cm_timer_arm(e, id, 0);
+	cmid_release(e, id);
 }
 
 /* --- REQ --- */
 
-static bool connected_type(u32 type)
+static bool cm_type_is_connected(u32 type)
 {
 	return type == QPT_RC || type == QPT_UC || type == QPT_XRC_SEND;
 }
 
-static void req_path(const struct hca *hca, const struct hca_cmid *id, u8 *mad)
+static void req_fill_path(const struct hca *hca, const struct hca_cmid *id, u8 *mad)
 {
 	const struct hca_port *port = &hca->dev[id->bound - 1].port[id->port];
 	const struct hca_av *av = &id->av;
@@ -71,11 +71,11 @@ static void req_path(const struct hca *hca, const struct hca_cmid *id, u8 *mad)
 	mad_set(mad, F_REQ_MTU, id->mtu);
 }
 
-static void req_make(const struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
+static void req_build(const struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
 {
 	const struct hca_dev *dev = &hca->dev[id->bound - 1];
 	u8 *mad = id->mad;
-	u32 len, off = mad_private(MAD_REQ, &len);
+	u32 len, off = mad_private_data(MAD_REQ, &len);
 
 	mad_start(mad, MAD_REQ, id->tid);
 	mad_set(mad, F_ATTR_MOD, id->ece_options);
@@ -102,17 +102,17 @@ static void req_make(const struct hca *hca, struct hca_cmid *id, const struct cm
 		mad_set(mad, F_REQ_RNR_RETRY, min_u32(7, p->rnr_retry_count));
 		mad_set(mad, F_REQ_SRQ, id->srq);
 	}
-	req_path(hca, id, mad);
+	req_fill_path(hca, id, mad);
 	cma_put(mad + off, &id->src, &id->dst);
 	memcpy(mad + off + CMA_HDR, p->data, p->data_len);
 }
 
 /* The request and its path, from the program's parameters. */
-static void req_params(struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
+static void req_take_params(struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
 {
 	u32 life = id->lifetime;
 
-	cm_begin(hca, id);
+	cm_conn_begin(hca, id);
 	id->passive = 0;
 	id->service_id = (u64)id->ps << 16 | id->dst.port;
 	id->qpn = p->qpn & IB_QPN_MASK;
@@ -134,31 +134,31 @@ static void req_params(struct hca *hca, struct hca_cmid *id, const struct cm_par
 
 int cmd_cm_connect(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	const struct cm_param *p = &cmd->cm.param;
 	bool ud = id && id->qp_type == QPT_UD;
 
 	if (!id || !cmd->cm.has_param || !id->bound || id->state != CM_ROUTE_RESOLVED)
 		return -EINVAL;
 	if (p->data_len > (ud ? CM_SIDR_REQ_DATA : CM_REQ_DATA) ||
-	    (!ud && !connected_type(id->qp_type)))
+	    (!ud && !cm_type_is_connected(id->qp_type)))
 		return -EINVAL;
-	req_params(e->hca, id, p);
+	req_take_params(e->hca, id, p);
 	id->state = CM_CONNECT;
 	if (ud)
 		return sidr_connect(e, id, p);
-	req_make(e->hca, id, p);
-	cm_keep(e, id, CMP_REQ_SENT);
+	req_build(e->hca, id, p);
+	cm_send_with_retries(e, id, CMP_REQ_SENT);
 	return 0;
 }
 
 /* --- REP and RTU --- */
 
-static void rep_make(const struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
+static void rep_build(const struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
 {
 	const struct hca_dev *dev = &hca->dev[id->bound - 1];
 	u8 *mad = id->mad;
-	u32 len, off = mad_private(MAD_REP, &len);
+	u32 len, off = mad_private_data(MAD_REP, &len);
 
 	mad_start(mad, MAD_REP, id->tid);
 	mad_set(mad, F_ATTR_MOD, id->ece_options);
@@ -184,7 +184,8 @@ static void rep_make(const struct hca *hca, struct hca_cmid *id, const struct cm
 	memcpy(mad + off, p->data, p->data_len);
 }
 
-static int accept_request(struct engine *e, struct hca_cmid *id, u64 uid, const struct cm_param *p)
+static int cm_accept_request(struct engine *e, struct hca_cmid *id, u64 uid,
+			     const struct cm_param *p)
 {
 	if (p->data_len > CM_REP_DATA)
 		return -EINVAL;
@@ -195,12 +196,12 @@ static int accept_request(struct engine *e, struct hca_cmid *id, u64 uid, const 
 	id->flow_control = !!p->flow_control;
 	/* Before the REP leaves: its answer is an event, which is told to those who have accepted. */
 	id->uid = uid;
-	rep_make(e->hca, id, p);
-	cm_keep(e, id, CMP_REP_SENT);
+	rep_build(e->hca, id, p);
+	cm_send_with_retries(e, id, CMP_REP_SENT);
 	return 0;
 }
 
-static int accept_reply(struct engine *e, struct hca_cmid *id)
+static int cm_accept_reply(struct engine *e, struct hca_cmid *id)
 {
 	if (id->proto != CMP_REP_RCVD && id->proto != CMP_MRA_REP_SENT)
 		return -EINVAL;
@@ -211,7 +212,7 @@ static int accept_reply(struct engine *e, struct hca_cmid *id)
 
 int cmd_cm_accept(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	const struct cm_param *p = cmd->cm.has_param ? &cmd->cm.param : NULL;
 	int ret;
 
@@ -228,9 +229,9 @@ int cmd_cm_accept(struct engine *e, u32 client, struct hca_cmd *cmd)
 		if (!ret && p)
 			id->uid = cmd->cm.uid;
 	} else if (p) {
-		ret = accept_request(e, id, cmd->cm.uid, p);
+		ret = cm_accept_request(e, id, cmd->cm.uid, p);
 	} else {
-		ret = accept_reply(e, id);
+		ret = cm_accept_reply(e, id);
 	}
 	if (!ret)
 		return 0;
@@ -243,10 +244,10 @@ int cmd_cm_accept(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 /* --- REJ --- */
 
-static void rej_make(const struct hca_cmid *id, u8 mad[MAD_SIZE], u32 reason, const void *info,
-		     u32 info_len, const struct cm_param *p)
+static void rej_build(const struct hca_cmid *id, u8 mad[MAD_SIZE], u32 reason, const void *info,
+		      u32 info_len, const struct cm_param *p)
 {
-	u32 len, off = mad_private(MAD_REJ, &len);
+	u32 len, off = mad_private_data(MAD_REJ, &len);
 	u32 about = ABOUT_OTHER;
 
 	if (id->proto == CMP_REQ_RCVD || id->proto == CMP_MRA_REQ_SENT)
@@ -266,15 +267,15 @@ static void rej_make(const struct hca_cmid *id, u8 mad[MAD_SIZE], u32 reason, co
 }
 
 /* The program has ended it: there is no event. */
-static void quit(struct engine *e, struct hca_cmid *id, u32 proto)
+static void cm_proto_quit(struct engine *e, struct hca_cmid *id, u32 proto)
 {
 	u64 now = e->host->now(e->ctx);
 
-	cm_arm(e, id, proto == CMP_TIMEWAIT ? now + cm_time_ns(id->timeout) : id->deadline);
-	cm_become(id, id->state, proto);
-	cm_unlink(e->hca, id);
+	cm_timer_arm(e, id, proto == CMP_TIMEWAIT ? now + cm_time_ns(id->timeout) : id->deadline);
+	cmid_set_states(id, id->state, proto);
+	cm_peer_unlink(e->hca, id);
 	if (proto == CMP_IDLE)
-		cm_arm(e, id, 0);
+		cm_timer_arm(e, id, 0);
 }
 
 int cm_reject(struct engine *e, struct hca_cmid *id, u32 reason, const void *info, u32 info_len,
@@ -298,16 +299,16 @@ int cm_reject(struct engine *e, struct hca_cmid *id, u32 reason, const void *inf
 	default:
 		return -EINVAL;
 	}
-	rej_make(id, mad, reason, info, info_len, p);
+	rej_build(id, mad, reason, info, info_len, p);
 	/* It is said once only: before there is nobody any more who could. */
-	cm_send(e, id, mad);
-	quit(e, id, proto);
+	cm_send_mad(e, id, mad);
+	cm_proto_quit(e, id, proto);
 	return 0;
 }
 
 int cmd_cm_reject(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	const struct cm_param *p = cmd->cm.has_param ? &cmd->cm.param : NULL;
 	u32 reason = cmd->cm.reason ? cmd->cm.reason : CM_REJ_CONSUMER_DEFINED;
 
@@ -333,14 +334,14 @@ int cm_disconnect(struct engine *e, struct hca_cmid *id)
 /* In any state, as long as there was a connection, or an attempt at one: as the kernel has it. */
 int cmd_cm_disconnect(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 
 	if (!id || !id->bound)
 		return -EINVAL;
 	if (id->state != CM_CONNECT && id->state != CM_DISCONNECT && id->state != CM_LISTEN)
 		return -EINVAL;
 	if (cm_disconnect(e, id) && id->proto == CMP_DREQ_RCVD) {
-		quit(e, id, CMP_TIMEWAIT);
+		cm_proto_quit(e, id, CMP_TIMEWAIT);
 		cm_send_drep(e, id);
 	}
 	return 0;
@@ -350,7 +351,7 @@ int cmd_cm_disconnect(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 int cmd_cm_notify(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	struct cm_event ev = { .type = CM_EV_ESTABLISHED };
 
 	if (!id || !id->bound || (id->state != CM_CONNECT && id->state != CM_DISCONNECT))
@@ -363,14 +364,14 @@ int cmd_cm_notify(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EISCONN;
 	if (id->proto != CMP_REP_SENT && id->proto != CMP_MRA_REP_RCVD)
 		return -EINVAL;
-	cm_tell(e, id, CM_CONNECT, CM_CONNECT, CMP_ESTABLISHED, &ev);
-	cm_arm(e, id, 0);
+	cm_proto_report(e, id, CM_CONNECT, CM_CONNECT, CMP_ESTABLISHED, &ev);
+	cm_timer_arm(e, id, 0);
 	return 0;
 }
 
 /* --- the end --- */
 
-bool cm_end(struct engine *e, struct hca_cmid *id)
+bool cm_proto_end(struct engine *e, struct hca_cmid *id)
 {
 	u64 guid = htobe64(id->bound ? e->hca->dev[id->bound - 1].guid : 0);
 
@@ -397,6 +398,6 @@ bool cm_end(struct engine *e, struct hca_cmid *id)
 	/* A DREQ is sent until it is answered; by now, if the peer knows nothing of it any more. */
 	if (id->proto == CMP_DREQ_SENT)
 		return false;
-	quit(e, id, CMP_IDLE);
+	cm_proto_quit(e, id, CMP_IDLE);
 	return true;
 }

@@ -13,7 +13,7 @@
 
 #define CM_DEV 0u
 
-struct hca_cmid *cm_own(struct hca *hca, u32 client, u32 handle)
+struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle)
 {
 	struct hca_cmid *id = tab_owned(hca, TAB_CMID, client, handle);
 
@@ -41,14 +41,14 @@ static int cmid_new(struct hca *hca, u32 client, const struct hca_cmid *like)
 	return i;
 }
 
-static void cmid_free(struct hca *hca, struct hca_cmid *id)
+static void cmid_free_slot(struct hca *hca, struct hca_cmid *id)
 {
 	id->deadline = 0;
 	tab_free(hca, TAB_CMID, cmid_slot(hca, id));
 }
 
 /* Return: enum ib_qp_type, or 0. */
-static u32 qp_type_of(u32 ps, u32 wanted)
+static u32 cm_qp_type(u32 ps, u32 wanted)
 {
 	switch (ps) {
 	case CM_PS_TCP:
@@ -70,7 +70,7 @@ int cmd_cm_create_id(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_cmid new = { .uid = cmd->cm.uid, .ch = cmd->cm.ch, .ps = cmd->cm.ps };
 	int i;
 
-	new.qp_type = qp_type_of(cmd->cm.ps, cmd->cm.qp_type);
+	new.qp_type = cm_qp_type(cmd->cm.ps, cmd->cm.qp_type);
 	if (!new.qp_type || !tab_owned(e->hca, TAB_CMCH, client, new.ch))
 		return -EINVAL;
 	i = cmid_new(e->hca, client, &new);
@@ -80,7 +80,7 @@ int cmd_cm_create_id(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-struct hca_cmid *cm_child(struct engine *e, struct hca_cmid *listener)
+struct hca_cmid *cmid_child_new(struct engine *e, struct hca_cmid *listener)
 {
 	struct hca *hca = e->hca;
 	struct hca_cmid new = {
@@ -95,7 +95,7 @@ struct hca_cmid *cm_child(struct engine *e, struct hca_cmid *listener)
 	};
 	int i;
 
-	if (listener->pending >= listener->backlog || !cm_event_room(hca, listener->client - 1))
+	if (listener->pending >= listener->backlog || !cm_event_has_room(hca, listener->client - 1))
 		return NULL;
 	i = cmid_new(hca, listener->client - 1, &new);
 	if (i < 0)
@@ -105,52 +105,52 @@ struct hca_cmid *cm_child(struct engine *e, struct hca_cmid *listener)
 }
 
 /* It leaves the backlog, its channel and the table of ports. */
-static void detach(struct hca *hca, struct hca_cmid *id)
+static void cmid_detach(struct hca *hca, struct hca_cmid *id)
 {
 	if (id->listener)
 		hca->cmid[id->listener - 1].pending--;
 	id->listener = 0;
 	hca->cmch[id->ch].refs--;
-	cm_port_put(hca, id);
-	cm_become(id, CM_DESTROYING, id->proto);
+	cm_port_release(hca, id);
+	cmid_set_states(id, CM_DESTROYING, id->proto);
 }
 
-void cm_child_drop(struct hca *hca, struct hca_cmid *id)
+void cmid_child_drop(struct hca *hca, struct hca_cmid *id)
 {
-	detach(hca, id);
-	cmid_free(hca, id);
+	cmid_detach(hca, id);
+	cmid_free_slot(hca, id);
 }
 
-void cm_release(struct engine *e, struct hca_cmid *id)
+void cmid_release(struct engine *e, struct hca_cmid *id)
 {
 	if (id->client && id->state == CM_DESTROYING)
-		cmid_free(e->hca, id);
+		cmid_free_slot(e->hca, id);
 }
 
-void cm_retire(struct engine *e, struct hca_cmid *id)
+void cmid_retire(struct engine *e, struct hca_cmid *id)
 {
-	detach(e->hca, id);
-	if (cm_end(e, id))
-		cm_release(e, id);
+	cmid_detach(e->hca, id);
+	if (cm_proto_end(e, id))
+		cmid_release(e, id);
 }
 
 int cmd_cm_destroy_id(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 
 	if (!id)
 		return -EINVAL;
 	cmd->cm.dropped = cm_events_drop(e, id, NULL);
 	cmd->cm.reported = id->reported;
-	cm_mcast_drop(e->hca, id);
-	cm_retire(e, id);
+	cm_mcast_leave_all(e->hca, id);
+	cmid_retire(e, id);
 	return 0;
 }
 
 int cmd_cm_migrate_id(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(hca, client, cmd->handle);
 	u32 to = cmd->cm.ch;
 
 	if (!id || !tab_owned(hca, TAB_CMCH, client, to))
@@ -164,7 +164,7 @@ int cmd_cm_migrate_id(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 int cmd_cm_query(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	struct cmd_cm *c = &cmd->cm;
 
 	if (!id)
@@ -176,12 +176,12 @@ int cmd_cm_query(struct engine *e, u32 client, struct hca_cmd *cmd)
 	c->n_paths = id->bound && id->mtu;
 	memset(&c->route, 0, sizeof(c->route));
 	if (id->bound)
-		cm_get_path(e->hca, id, &c->route);
+		cm_path_get(e->hca, id, &c->route);
 	return 0;
 }
 
 /* Nobody is told of anything any more; then each conversation ends. */
-void cm_reap(struct engine *e, u32 client)
+void cmid_reap(struct engine *e, u32 client)
 {
 	struct hca *hca = e->hca;
 	u32 owner = client + 1, i;
@@ -197,15 +197,15 @@ void cm_reap(struct engine *e, u32 client)
 		if (id->client != owner || id->state == CM_DESTROYING)
 			continue;
 		id->waiting = id->first = id->last = 0;
-		cm_mcast_drop(hca, id);
-		detach(hca, id);
+		cm_mcast_leave_all(hca, id);
+		cmid_detach(hca, id);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		id = &hca->cmid[i];
 		if (id->client != owner)
 			continue;
-		if (cm_end(e, id))
-			cm_release(e, id);
+		if (cm_proto_end(e, id))
+			cmid_release(e, id);
 		else
 			store_release(&id->client, HCA_ESTATE + 1);
 	}

@@ -9,7 +9,7 @@
 
 #include <endian.h>
 
-int cm_port_index(const struct hca_port *port, const u8 gid[16])
+int cm_gid_index(const struct hca_port *port, const u8 gid[16])
 {
 	u32 i;
 
@@ -19,9 +19,9 @@ int cm_port_index(const struct hca_port *port, const u8 gid[16])
 	return -1;
 }
 
-void cm_event_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip)
+void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip)
 {
-	u32 len, off = mad_private((enum cm_attr)mad_get(mad, F_ATTR), &len);
+	u32 len, off = mad_private_data((enum cm_attr)mad_get(mad, F_ATTR), &len);
 
 	p->data_len = (u8)(len - skip);
 	memcpy(p->data, mad + off + skip, len - skip);
@@ -33,7 +33,7 @@ static void mra_input(struct engine *e, const u8 mad[MAD_SIZE])
 {
 	u32 about = (u32)mad_get(mad, F_MRA_ABOUT);
 	u32 remote = about == ABOUT_REQ ? 0 : (u32)mad_get(mad, F_LOCAL_ID);
-	struct hca_cmid *id = cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), remote);
+	struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID), remote);
 	u32 proto;
 
 	if (!id)
@@ -46,12 +46,12 @@ static void mra_input(struct engine *e, const u8 mad[MAD_SIZE])
 		return;
 	id->wait = cm_time_ns((u32)mad_get(mad, F_MRA_TIMEOUT)) + cm_time_ns(id->timeout);
 	store_release(&id->proto, proto);
-	cm_arm(e, id, e->host->now(e->ctx) + id->wait);
+	cm_timer_arm(e, id, e->host->now(e->ctx) + id->wait);
 }
 
 /* --- REJ --- */
 
-static struct hca_cmid *rej_for(struct hca *hca, const u8 mad[MAD_SIZE])
+static struct hca_cmid *rej_find_cmid(struct hca *hca, const u8 mad[MAD_SIZE])
 {
 	u32 remote = (u32)mad_get(mad, F_LOCAL_ID);
 	u64 guid;
@@ -59,16 +59,16 @@ static struct hca_cmid *rej_for(struct hca *hca, const u8 mad[MAD_SIZE])
 	/* Who gives up before it knows our id tells its GUID. */
 	if (mad_get(mad, F_REJ_REASON) == CM_REJ_TIMEOUT) {
 		memcpy(&guid, mad + REJ_INFO, sizeof(guid));
-		return cm_by_remote(hca, be64toh(guid), remote);
+		return cmid_by_remote_id(hca, be64toh(guid), remote);
 	}
 	if (mad_get(mad, F_REJ_ABOUT) == ABOUT_REQ)
 		remote = 0;
-	return cm_by_local(hca, (u32)mad_get(mad, F_REMOTE_ID), remote);
+	return cmid_by_local_id(hca, (u32)mad_get(mad, F_REMOTE_ID), remote);
 }
 
 static void rej_input(struct engine *e, const u8 mad[MAD_SIZE])
 {
-	struct hca_cmid *id = rej_for(e->hca, mad);
+	struct hca_cmid *id = rej_find_cmid(e->hca, mad);
 	struct cm_event ev = { .type = CM_EV_REJECTED };
 	u32 proto = CMP_IDLE;
 
@@ -94,18 +94,18 @@ static void rej_input(struct engine *e, const u8 mad[MAD_SIZE])
 	default:
 		return;
 	}
-	cm_event_data(&ev.param, mad, 0);
-	cm_journal(e, id, &ev, CAUSE_CM_REJECT, (u32)ev.status);
-	cm_finish(e, id, CM_CONNECT, CM_CONNECT, proto, &ev);
+	cm_event_set_data(&ev.param, mad, 0);
+	journal_cm(e, id, &ev, CAUSE_CM_REJECT, (u32)ev.status);
+	cm_proto_finish(e, id, CM_CONNECT, CM_CONNECT, proto, &ev);
 }
 
 /* --- REP and RTU --- */
 
 /* A reply that is known already: the answer to it was lost. */
-static void rep_again(struct engine *e, const u8 mad[MAD_SIZE])
+static void rep_input_again(struct engine *e, const u8 mad[MAD_SIZE])
 {
-	const struct hca_cmid *id =
-		cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), (u32)mad_get(mad, F_LOCAL_ID));
+	const struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID),
+						     (u32)mad_get(mad, F_LOCAL_ID));
 
 	if (!id)
 		return;
@@ -120,7 +120,7 @@ static u32 rep_qpn(const struct hca_cmid *id, const u8 mad[MAD_SIZE])
 	return (u32)mad_get(mad, id->qp_type == QPT_XRC_SEND ? F_REP_EECN : F_REP_QPN);
 }
 
-static void rep_event(struct cm_event *ev, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+static void rep_fill_event(struct cm_event *ev, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	struct cm_param *p = &ev->param;
 
@@ -134,10 +134,10 @@ static void rep_event(struct cm_event *ev, const struct hca_cmid *id, const u8 m
 	p->ece_vendor = (u32)(mad_get(mad, F_REP_VENDOR_H) << 16 |
 			      mad_get(mad, F_REP_VENDOR_M) << 8 | mad_get(mad, F_REP_VENDOR_L));
 	p->ece_options = (u32)mad_get(mad, F_ATTR_MOD);
-	cm_event_data(p, mad, 0);
+	cm_event_set_data(p, mad, 0);
 }
 
-static void rep_take(struct hca_cmid *id, const u8 mad[MAD_SIZE])
+static void rep_store(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	id->remote_guid = mad_get(mad, F_REP_CA_GUID);
 	id->remote_qpn = rep_qpn(id, mad);
@@ -152,65 +152,65 @@ static void rep_take(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 
 static void rep_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
-	struct hca_cmid *id = cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), 0);
+	struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID), 0);
 	u64 guid = mad_get(mad, F_REP_CA_GUID);
 	struct cm_event ev = { 0 };
 	struct hca_cmid *stale;
 
 	if (!id) {
-		rep_again(e, mad);
+		rep_input_again(e, mad);
 		return;
 	}
 	if (id->proto != CMP_REQ_SENT && id->proto != CMP_MRA_REQ_RCVD)
 		return;
-	if (cm_by_remote(e->hca, guid, (u32)mad_get(mad, F_LOCAL_ID)))
+	if (cmid_by_remote_id(e->hca, guid, (u32)mad_get(mad, F_LOCAL_ID)))
 		return;
-	stale = cm_by_qpn(e->hca, guid, rep_qpn(id, mad));
+	stale = cmid_by_remote_qpn(e->hca, guid, rep_qpn(id, mad));
 	if (stale) {
-		cm_refuse(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REP, NULL, 0);
+		cm_send_rej(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REP, NULL, 0);
 		(void)cm_disconnect(e, stale);
 		return;
 	}
-	rep_event(&ev, id, mad);
-	rep_take(id, mad);
-	cm_tell(e, id, CM_CONNECT, CM_CONNECT, CMP_MRA_REP_SENT, &ev);
-	cm_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
-	cm_arm(e, id, 0);
+	rep_fill_event(&ev, id, mad);
+	rep_store(id, mad);
+	cm_proto_report(e, id, CM_CONNECT, CM_CONNECT, CMP_MRA_REP_SENT, &ev);
+	cm_peer_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
+	cm_timer_arm(e, id, 0);
 }
 
 static void rtu_input(struct engine *e, const u8 mad[MAD_SIZE])
 {
-	struct hca_cmid *id =
-		cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), (u32)mad_get(mad, F_LOCAL_ID));
+	struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID),
+					       (u32)mad_get(mad, F_LOCAL_ID));
 	struct cm_event ev = { .type = CM_EV_ESTABLISHED };
 
 	if (!id || (id->proto != CMP_REP_SENT && id->proto != CMP_MRA_REP_RCVD))
 		return;
-	cm_tell(e, id, CM_CONNECT, CM_CONNECT, CMP_ESTABLISHED, &ev);
-	cm_arm(e, id, 0);
+	cm_proto_report(e, id, CM_CONNECT, CM_CONNECT, CMP_ESTABLISHED, &ev);
+	cm_timer_arm(e, id, 0);
 }
 
 /* --- DREQ and DREP --- */
 
 /* A connection that nobody knows is one that has ended. */
-static void drep_unknown(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+static void dreq_input_unknown(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
 	u8 drep[MAD_SIZE];
 
 	mad_start(drep, MAD_DREP, mad_get(mad, F_TID));
 	mad_set(drep, F_LOCAL_ID, mad_get(mad, F_REMOTE_ID));
 	mad_set(drep, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
-	cm_reply(e, b, drep);
+	cm_reply_mad(e, b, drep);
 }
 
 static void dreq_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
-	struct hca_cmid *id =
-		cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), (u32)mad_get(mad, F_LOCAL_ID));
+	struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID),
+					       (u32)mad_get(mad, F_LOCAL_ID));
 	struct cm_event ev = { .type = CM_EV_DISCONNECTED };
 
 	if (!id) {
-		drep_unknown(e, b, mad);
+		dreq_input_unknown(e, b, mad);
 		return;
 	}
 	if (id->qpn != mad_get(mad, F_DREQ_QPN))
@@ -231,26 +231,26 @@ static void dreq_input(struct engine *e, const struct burst *b, const u8 mad[MAD
 	/* Nobody is there any more to call rdma_disconnect(). */
 	if (id->state == CM_DESTROYING) {
 		cm_send_drep(e, id);
-		cm_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
+		cm_proto_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
 		return;
 	}
-	cm_tell(e, id, CM_CONNECT, CM_DISCONNECT, CMP_DREQ_RCVD, &ev);
-	cm_arm(e, id, 0);
+	cm_proto_report(e, id, CM_CONNECT, CM_DISCONNECT, CMP_DREQ_RCVD, &ev);
+	cm_timer_arm(e, id, 0);
 }
 
 static void drep_input(struct engine *e, const u8 mad[MAD_SIZE])
 {
-	struct hca_cmid *id =
-		cm_by_local(e->hca, (u32)mad_get(mad, F_REMOTE_ID), (u32)mad_get(mad, F_LOCAL_ID));
+	struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID),
+					       (u32)mad_get(mad, F_LOCAL_ID));
 	struct cm_event ev = { .type = CM_EV_DISCONNECTED };
 
 	if (id && (id->proto == CMP_DREQ_SENT || id->proto == CMP_DREQ_RCVD))
-		cm_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_TIMEWAIT, &ev);
+		cm_proto_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_TIMEWAIT, &ev);
 }
 
 /* --- all --- */
 
-static void message(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+static void mad_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
 	switch (mad_get(mad, F_ATTR)) {
 	case MAD_REQ:
@@ -287,7 +287,7 @@ static void message(struct engine *e, const struct burst *b, const u8 mad[MAD_SI
 }
 
 /* Return: 0, -EAGAIN or another error when there is nothing to be had. */
-static int fetch(struct engine *e, const struct burst *b, u8 mad[MAD_SIZE])
+static int mad_fetch(struct engine *e, const struct burst *b, u8 mad[MAD_SIZE])
 {
 	const char *base = (const char *)e->hca;
 	struct hca_mem dst = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
@@ -302,7 +302,7 @@ static int fetch(struct engine *e, const struct burst *b, u8 mad[MAD_SIZE])
 	return ret;
 }
 
-static bool pkey_known(const struct hca_port *port, u16 pkey)
+static bool port_has_pkey(const struct hca_port *port, u16 pkey)
 {
 	u32 i;
 
@@ -321,12 +321,12 @@ int cm_input(struct engine *e, const struct burst *b)
 	if (!port || !port_of(e->hca, b->src_dev, b->src_port))
 		return -ENETDOWN;
 	if (b->op == BOP_SEND && b->dst_type == QPT_UD && b->av && b->mem && b->len == MAD_SIZE &&
-	    b->qkey == GSI_QKEY && pkey_known(port, b->pkey))
-		ret = fetch(e, b, mad);
+	    b->qkey == GSI_QKEY && port_has_pkey(port, b->pkey))
+		ret = mad_fetch(e, b, mad);
 	if (ret == -EAGAIN)
 		return ret;
 	if (!ret && mad_is_cm(mad))
-		message(e, b, mad);
+		mad_input(e, b, mad);
 	else {
 		port->counters[CNT_DROPPED]++;
 		journal_drop(e, b, CAUSE_NO_MAD, 0);

@@ -7,12 +7,12 @@
  */
 #include "emulator/cm/proto.h"
 
-static u32 bucket(u64 guid, u32 key)
+static u32 cm_peer_hash(u64 guid, u32 key)
 {
 	return (u32)(mix64(guid ^ (u64)key << 32 ^ key) % HCA_MAX_CMID);
 }
 
-void cm_begin(struct hca *hca, struct hca_cmid *id)
+void cm_conn_begin(struct hca *hca, struct hca_cmid *id)
 {
 	id->local_id = cmid_slot(hca, id) | ++id->gen << 16;
 	id->remote_id = 0;
@@ -24,7 +24,7 @@ void cm_begin(struct hca *hca, struct hca_cmid *id)
 	id->psn = (u32)mix64(hca->seed + hca->cm_tid) & IB_PSN_MASK;
 }
 
-struct hca_cmid *cm_by_local(struct hca *hca, u32 local_id, u32 remote_id)
+struct hca_cmid *cmid_by_local_id(struct hca *hca, u32 local_id, u32 remote_id)
 {
 	struct hca_cmid *id = &hca->cmid[local_id & 0xffff];
 
@@ -34,9 +34,9 @@ struct hca_cmid *cm_by_local(struct hca *hca, u32 local_id, u32 remote_id)
 	return id;
 }
 
-struct hca_cmid *cm_by_remote(struct hca *hca, u64 guid, u32 remote_id)
+struct hca_cmid *cmid_by_remote_id(struct hca *hca, u64 guid, u32 remote_id)
 {
-	u32 i = hca->cm_remote[bucket(guid, remote_id)];
+	u32 i = hca->cm_remote[cm_peer_hash(guid, remote_id)];
 
 	while (i &&
 	       (hca->cmid[i - 1].remote_guid != guid || hca->cmid[i - 1].remote_id != remote_id))
@@ -44,47 +44,47 @@ struct hca_cmid *cm_by_remote(struct hca *hca, u64 guid, u32 remote_id)
 	return i ? &hca->cmid[i - 1] : NULL;
 }
 
-struct hca_cmid *cm_by_qpn(struct hca *hca, u64 guid, u32 qpn)
+struct hca_cmid *cmid_by_remote_qpn(struct hca *hca, u64 guid, u32 qpn)
 {
-	u32 i = hca->cm_qpn[bucket(guid, qpn)];
+	u32 i = hca->cm_qpn[cm_peer_hash(guid, qpn)];
 
 	while (i && (hca->cmid[i - 1].remote_guid != guid || hca->cmid[i - 1].remote_qpn != qpn))
 		i = hca->cmid[i - 1].next_qpn;
 	return i ? &hca->cmid[i - 1] : NULL;
 }
 
-void cm_link(struct hca *hca, struct hca_cmid *id, u32 how)
+void cm_peer_link(struct hca *hca, struct hca_cmid *id, u32 how)
 {
 	u32 slot = cmid_slot(hca, id) + 1;
 	u32 *head;
 
 	if (how & CM_BY_ID) {
-		head = &hca->cm_remote[bucket(id->remote_guid, id->remote_id)];
+		head = &hca->cm_remote[cm_peer_hash(id->remote_guid, id->remote_id)];
 		id->next_remote = *head;
 		*head = slot;
 	}
 	if (how & CM_BY_QPN) {
-		head = &hca->cm_qpn[bucket(id->remote_guid, id->remote_qpn)];
+		head = &hca->cm_qpn[cm_peer_hash(id->remote_guid, id->remote_qpn)];
 		id->next_qpn = *head;
 		*head = slot;
 	}
 	id->linked = (u8)how;
 }
 
-void cm_unlink(struct hca *hca, struct hca_cmid *id)
+void cm_peer_unlink(struct hca *hca, struct hca_cmid *id)
 {
 	u32 slot = cmid_slot(hca, id) + 1;
 	u32 *at;
 
 	if (id->linked & CM_BY_ID) {
-		at = &hca->cm_remote[bucket(id->remote_guid, id->remote_id)];
+		at = &hca->cm_remote[cm_peer_hash(id->remote_guid, id->remote_id)];
 		while (*at && *at != slot)
 			at = &hca->cmid[*at - 1].next_remote;
 		if (*at)
 			*at = id->next_remote;
 	}
 	if (id->linked & CM_BY_QPN) {
-		at = &hca->cm_qpn[bucket(id->remote_guid, id->remote_qpn)];
+		at = &hca->cm_qpn[cm_peer_hash(id->remote_guid, id->remote_qpn)];
 		while (*at && *at != slot)
 			at = &hca->cmid[*at - 1].next_qpn;
 		if (*at)
@@ -94,7 +94,7 @@ void cm_unlink(struct hca *hca, struct hca_cmid *id)
 }
 
 /* Which tables a connection in this state stands in. */
-static u32 links_of(u32 proto)
+static u32 cm_proto_links(u32 proto)
 {
 	switch (proto) {
 	case CMP_REQ_RCVD:
@@ -122,5 +122,5 @@ void cm_peers_rebuild(struct hca *hca)
 	memset(hca->cm_qpn, 0, sizeof(hca->cm_qpn));
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
 		if (hca->cmid[i].client)
-			cm_link(hca, &hca->cmid[i], links_of(hca->cmid[i].proto));
+			cm_peer_link(hca, &hca->cmid[i], cm_proto_links(hca->cmid[i].proto));
 }

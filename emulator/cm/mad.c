@@ -149,7 +149,7 @@ bool mad_is_cm(const u8 mad[MAD_SIZE])
 	       mad_get(mad, F_METHOD) == MAD_METHOD_SEND;
 }
 
-u32 mad_private(enum cm_attr attr, u32 *len)
+u32 mad_private_data(enum cm_attr attr, u32 *len)
 {
 	static const struct {
 		u8 off;
@@ -173,7 +173,7 @@ u32 mad_private(enum cm_attr attr, u32 *len)
 }
 
 /* An IPv4 address stands at the end of its 16 bytes, behind zeros. */
-static void ip_put(u8 *p, const struct cm_addr *a)
+static void cma_put_ip(u8 *p, const struct cm_addr *a)
 {
 	if (a->family == CM_AF_INET)
 		memcpy(p + 12, a->ip + 12, 4);
@@ -181,7 +181,7 @@ static void ip_put(u8 *p, const struct cm_addr *a)
 		memcpy(p, a->ip, 16);
 }
 
-static void ip_get(const u8 *p, struct cm_addr *a)
+static void cma_get_ip(const u8 *p, struct cm_addr *a)
 {
 	if (a->family == CM_AF_INET)
 		gid_map_v4(a->ip, p + 12);
@@ -196,8 +196,8 @@ void cma_put(u8 *p, const struct cm_addr *src, const struct cm_addr *dst)
 	p[1] = src->family == CM_AF_INET ? 4 << 4 : 6 << 4;
 	p[2] = (u8)(src->port >> 8);
 	p[3] = (u8)src->port;
-	ip_put(p + 4, src);
-	ip_put(p + 20, dst);
+	cma_put_ip(p + 4, src);
+	cma_put_ip(p + 20, dst);
 }
 
 int cma_get(const u8 *p, u16 port, struct cm_addr *local, struct cm_addr *peer)
@@ -212,7 +212,7 @@ int cma_get(const u8 *p, u16 port, struct cm_addr *local, struct cm_addr *peer)
 		(struct cm_addr){ .family = version == 4 ? CM_AF_INET : CM_AF_INET6, .port = port };
 	*peer = *local;
 	peer->port = (u16)(p[2] << 8 | p[3]);
-	ip_get(p + 4, peer);
-	ip_get(p + 20, local);
+	cma_get_ip(p + 4, peer);
+	cma_get_ip(p + 20, local);
 	return 0;
 }

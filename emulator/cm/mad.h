@@ -146,8 +146,8 @@ void mad_set(u8 mad[MAD_SIZE], enum cm_field f, u64 value);
 void mad_start(u8 mad[MAD_SIZE], enum cm_attr attr, u64 tid);
 /** mad_is_cm() - whether the common header is that of a message of connection management. */
 bool mad_is_cm(const u8 mad[MAD_SIZE]);
-/** mad_private() - where a message's private data lie, and in *len how much fits. */
-u32 mad_private(enum cm_attr attr, u32 *len);
+/** mad_private_data() - where a message's private data lie, and in *len how much fits. */
+u32 mad_private_data(enum cm_attr attr, u32 *len);
 
 #define CMA_HDR 36u
 

@@ -18,7 +18,7 @@
 #define UDP_QKEY   0x01234567u /* RDMA_UDP_QKEY */
 #define IPOIB_QKEY 0x0b1bu
 
-static bool is_ib(const struct hca *hca, const struct hca_cmid *id)
+static bool cm_is_ib(const struct hca *hca, const struct hca_cmid *id)
 {
 	return hca->dev[id->bound - 1].link_layer == LINK_INFINIBAND;
 }
@@ -51,16 +51,17 @@ static void ipoib_mgid(const struct hca *hca, const struct hca_cmid *id, const s
 	}
 }
 
-void cm_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a, u8 mgid[16])
+void cm_mcast_gid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
+		  u8 mgid[16])
 {
-	if (is_ib(hca, id))
+	if (cm_is_ib(hca, id))
 		ipoib_mgid(hca, id, a, mgid);
 	else
 		memcpy(mgid, a->ip, 16);
 }
 
 /* The LID that the group has, or a new one. Return: 0 when there is none left. */
-static u32 mlid_of(const struct hca *hca, const u8 mgid[16])
+static u32 cm_mcast_lid(const struct hca *hca, const u8 mgid[16])
 {
 	u32 i, lid, top = FIRST_MLID - 1;
 	bool used;
@@ -86,18 +87,19 @@ static u32 mlid_of(const struct hca *hca, const u8 mgid[16])
 	return 0;
 }
 
-static void default_qkey(const struct hca *hca, struct hca_cmid *id)
+static void cm_mcast_default_qkey(const struct hca *hca, struct hca_cmid *id)
 {
 	if (id->qkey)
 		return;
 	if (id->ps == CM_PS_UDP || id->ps == CM_PS_IB)
 		id->qkey = UDP_QKEY;
-	else if (id->ps == CM_PS_IPOIB && is_ib(hca, id))
+	else if (id->ps == CM_PS_IPOIB && cm_is_ib(hca, id))
 		id->qkey = IPOIB_QKEY;
 }
 
 /* The group's address, for who sends to it; or, with @fail, that it could not be joined. */
-static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s32 fail)
+static void cm_mcast_raise_join(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc,
+				s32 fail)
 {
 	struct cm_event ev = { .type = fail < 0 ? CM_EV_MULTICAST_ERROR : CM_EV_MULTICAST_JOIN,
 			       .status = fail < 0 ? fail : 0,
@@ -109,9 +111,9 @@ static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s
 		.dst_dev = ~0u,
 		.is_global = 1,
 		.sgid_index = id->sgid_index,
-		.hop_limit = is_ib(e->hca, id) ? 0
-			     : v4	       ? 64
-					       : 1,
+		.hop_limit = cm_is_ib(e->hca, id) ? 0
+			     : v4		  ? 64
+						  : 1,
 		.traffic_class = id->tos,
 		.dlid = (u16)mc->mlid,
 		.port_num = id->port,
@@ -121,11 +123,12 @@ static void joined(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, s
 	memcpy(ev.av.dgid, mc->mgid, 16);
 	ev.param.qpn = 0xffffff;
 	ev.param.qkey = id->qkey;
-	cm_event_mc(e, id, mc, &ev);
+	cm_event_raise_mcast(e, id, mc, &ev);
 }
 
 /* What kernel and subnet manager let join. */
-static int may_join(const struct hca *hca, const struct hca_cmid *id, const struct cmd_cm *c)
+static int cm_mcast_check_join(const struct hca *hca, const struct hca_cmid *id,
+			       const struct cmd_cm *c)
 {
 	if (c->flags > 1 || !id->bound || id->qp_type != QPT_UD)
 		return -EINVAL;
@@ -133,42 +136,42 @@ static int may_join(const struct hca *hca, const struct hca_cmid *id, const stru
 		return -EINVAL;
 	if (c->dst.family != 2 && c->dst.family != 10)
 		return -EINVAL;
-	return is_ib(hca, id) || cm_addr_mcast(&c->dst) ? 0 : -EINVAL;
+	return cm_is_ib(hca, id) || cm_addr_is_mcast(&c->dst) ? 0 : -EINVAL;
 }
 
 int cmd_cm_join(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(hca, client, cmd->handle);
 	struct hca_cmmc new = { 0 };
 	int i, ret;
 
 	if (!id)
 		return -EINVAL;
-	ret = may_join(hca, id, &cmd->cm);
+	ret = cm_mcast_check_join(hca, id, &cmd->cm);
 	if (ret)
 		return ret;
 	new.id = cmid_slot(hca, id);
 	new.addr = cmd->cm.dst;
 	new.context = cmd->cm.context;
-	cm_mgid(hca, id, &new.addr, new.mgid);
-	new.mlid = is_ib(hca, id) ? mlid_of(hca, new.mgid) : 0;
+	cm_mcast_gid(hca, id, &new.addr, new.mgid);
+	new.mlid = cm_is_ib(hca, id) ? cm_mcast_lid(hca, new.mgid) : 0;
 	i = tab_find(hca, TAB_CMMC, 0, HCA_MAX_CMMC);
-	if (i < 0 || (is_ib(hca, id) && !new.mlid))
+	if (i < 0 || (cm_is_ib(hca, id) && !new.mlid))
 		return -ENOMEM;
-	default_qkey(hca, id);
+	cm_mcast_default_qkey(hca, id);
 	new.next = id->groups;
 	hca->cmmc[i] = new;
 	tab_own(hca, TAB_CMMC, (u32)i, client, 0);
 	id->groups = (u32)i + 1;
-	joined(e, id, &hca->cmmc[i], cmd->cm.fail);
+	cm_mcast_raise_join(e, id, &hca->cmmc[i], cmd->cm.fail);
 	return 0;
 }
 
 int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
-	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(hca, client, cmd->handle);
 	const struct cmd_cm *c = &cmd->cm;
 	struct hca_cmmc *mc = NULL;
 	u32 *at;
@@ -177,7 +180,7 @@ int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	for (at = &id->groups; *at; at = &mc->next) {
 		mc = &hca->cmmc[*at - 1];
-		if (mc->context == c->context && cm_addr_same(&mc->addr, &c->dst))
+		if (mc->context == c->context && cm_addr_is_same(&mc->addr, &c->dst))
 			break;
 	}
 	if (!mc || !*at)
@@ -189,7 +192,7 @@ int cmd_cm_leave(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-void cm_mcast_drop(struct hca *hca, struct hca_cmid *id)
+void cm_mcast_leave_all(struct hca *hca, struct hca_cmid *id)
 {
 	u32 at;
 

@@ -16,8 +16,8 @@ static inline u32 cmid_slot(const struct hca *hca, const struct hca_cmid *id)
 	return (u32)(id - hca->cmid);
 }
 
-/** cm_become() - an identifier's new states, in one store. */
-static inline void cm_become(struct hca_cmid *id, u32 state, u32 proto)
+/** cmid_set_states() - an identifier's new states, in one store. */
+static inline void cmid_set_states(struct hca_cmid *id, u32 state, u32 proto)
 {
 	const u32 pair[2] = { state, proto };
 	u64 both;
@@ -28,22 +28,22 @@ static inline void cm_become(struct hca_cmid *id, u32 state, u32 proto)
 
 /* --- id.c: identifiers --- */
 
-/** cm_own() - the client's identifier of that handle; NULL when it is not his or was destroyed. */
-struct hca_cmid *cm_own(struct hca *hca, u32 client, u32 handle);
+/** own_cmid() - the client's identifier of that handle; NULL when it is not his or was destroyed. */
+struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle);
 /**
- * cm_child() - a new identifier for a request that has come to @listener: on its channel, with its
+ * cmid_child_new() - a new identifier for a request that has come to @listener: on its channel, with its
  * port space, QP type, options and client, in its backlog, owned but still CM_IDLE.
  * Return: NULL when the backlog is full or there is no slot.
  */
-struct hca_cmid *cm_child(struct engine *e, struct hca_cmid *listener);
-/** cm_child_drop() - nothing comes of a cm_child() that was not yet told of. The protocol has let go. */
-void cm_child_drop(struct hca *hca, struct hca_cmid *id);
-/** cm_release() - the protocol has no more need of it: frees it, when its program has destroyed it. */
-void cm_release(struct engine *e, struct hca_cmid *id);
-/** cm_retire() - an identifier loses its program: cm_end(), and its slot when that is all. */
-void cm_retire(struct engine *e, struct hca_cmid *id);
-/** cm_reap() - a dead client's identifiers end, and are freed or left to HCA_ESTATE. */
-void cm_reap(struct engine *e, u32 client);
+struct hca_cmid *cmid_child_new(struct engine *e, struct hca_cmid *listener);
+/** cmid_child_drop() - nothing comes of a cmid_child_new() that was not yet told of. The protocol has let go. */
+void cmid_child_drop(struct hca *hca, struct hca_cmid *id);
+/** cmid_release() - the protocol has no more need of it: frees it, when its program has destroyed it. */
+void cmid_release(struct engine *e, struct hca_cmid *id);
+/** cmid_retire() - an identifier loses its program: cm_proto_end(), and its slot when that is all. */
+void cmid_retire(struct engine *e, struct hca_cmid *id);
+/** cmid_reap() - a dead client's identifiers end, and are freed or left to HCA_ESTATE. */
+void cmid_reap(struct engine *e, u32 client);
 
 /* --- chan.c: events --- */
 
@@ -51,20 +51,22 @@ void cm_reap(struct engine *e, u32 client);
 #define CM_CLIENT_EVENTS (HCA_MAX_CMEV / 2)
 
 /**
- * cm_event() - queue an event for the identifier's program, and make @state and @proto the
+ * cm_event_raise() - queue an event for the identifier's program, and make @state and @proto the
  * identifier's: both or, should the holder die, neither. One that nobody can get (destroyed, or not
  * yet accepted) only changes the identifier.
  * @ev: its id, listen_id and uid are filled in here; of a CONNECT_REQUEST (@id is the new one) from
  *	its listener.
  */
-void cm_event(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, struct cm_event *ev);
-/** cm_event_simple() - an event of which there is no more to tell than its status. */
-void cm_event_simple(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
-		     s32 status);
-/** cm_event_mc() - cm_event() about a membership. */
-void cm_event_mc(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc, struct cm_event *ev);
-/** cm_event_room() - whether one more event may wait for a client. */
-bool cm_event_room(const struct hca *hca, u32 client);
+void cm_event_raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto,
+		    struct cm_event *ev);
+/** cm_event_raise_status() - an event of which there is no more to tell than its status. */
+void cm_event_raise_status(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
+			   s32 status);
+/** cm_event_raise_mcast() - cm_event_raise() about a membership. */
+void cm_event_raise_mcast(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc,
+			  struct cm_event *ev);
+/** cm_event_has_room() - whether one more event may wait for a client. */
+bool cm_event_has_room(const struct hca *hca, u32 client);
 /**
  * cm_events_drop() - take away the events that wait for an identifier's program; requests among them
  * end. @mc: only those about this membership; NULL: all. Return: how many.
@@ -72,8 +74,8 @@ bool cm_event_room(const struct hca *hca, u32 client);
 u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc *mc);
 /** cm_events_move() - to another channel, in their order. Return: how many. */
 u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 ch);
-/** cm_event_counts() - slot of the identifier that counts an event: the one whose program it is for. */
-static inline u32 cm_event_counts(const struct hca_cmev *ev)
+/** cm_event_counted_by() - slot of the identifier that counts an event: the one whose program it is for. */
+static inline u32 cm_event_counted_by(const struct hca_cmev *ev)
 {
 	return ev->ev.type == CM_EV_CONNECT_REQUEST ? ev->ev.listen_id : ev->ev.id;
 }
@@ -96,18 +98,18 @@ struct cm_place {
 	u8 ip;
 };
 
-/** cm_addr_any() - the wildcard or, as the rdma_cm sees it, the same: a loopback address. */
-bool cm_addr_any(const struct cm_addr *a);
-/** cm_addr_linklocal() - fe80::/10. */
-bool cm_addr_linklocal(const struct cm_addr *a);
-/** cm_addr_mcast() - a multicast group's. */
-bool cm_addr_mcast(const struct cm_addr *a);
-/** cm_addr_same() - the same address, whatever the port. */
-bool cm_addr_same(const struct cm_addr *a, const struct cm_addr *b);
-/** cm_gid() - the GID of a place. */
-const u8 *cm_gid(const struct hca *hca, const struct cm_place *at);
-/** cm_find_addr() - the port that has an address, on any node. */
-bool cm_find_addr(const struct hca *hca, const struct cm_addr *a, struct cm_place *at);
+/** cm_addr_is_any() - the wildcard or, as the rdma_cm sees it, the same: a loopback address. */
+bool cm_addr_is_any(const struct cm_addr *a);
+/** cm_addr_is_linklocal() - fe80::/10. */
+bool cm_addr_is_linklocal(const struct cm_addr *a);
+/** cm_addr_is_mcast() - a multicast group's. */
+bool cm_addr_is_mcast(const struct cm_addr *a);
+/** cm_addr_is_same() - the same address, whatever the port. */
+bool cm_addr_is_same(const struct cm_addr *a, const struct cm_addr *b);
+/** cm_place_gid() - the GID of a place. */
+const u8 *cm_place_gid(const struct hca *hca, const struct cm_place *at);
+/** cm_place_find() - the port that has an address, on any node. */
+bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_place *at);
 /** cm_bind_to() - bind an identifier to a port of a device. */
 void cm_bind_to(struct hca_cmid *id, const struct cm_place *at);
 /**
@@ -130,37 +132,37 @@ static inline u32 cm_port_slot(u32 node, u32 port)
 {
 	return (port + node * 40503u) % 65536u;
 }
-/** cm_space() - index of a port space (enum cm_port_space), CM_PORT_SPACES when there is no such one. */
-u32 cm_space(u32 ps);
-/** cm_port_listens() - whether anybody listens at this port number of a device, at whatever address. */
-bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port);
+/** cm_port_space_index() - index of a port space (enum cm_port_space), CM_PORT_SPACES when there is no such one. */
+u32 cm_port_space_index(u32 ps);
+/** cm_port_has_listener() - whether anybody listens at this port number of a device, at whatever address. */
+bool cm_port_has_listener(const struct hca *hca, u32 dev, u32 ps, u16 port);
 /**
- * cm_listener() - who listens at this address of a port of a device, or NULL. The identifier bound
+ * cm_listener_find() - who listens at this address of a port of a device, or NULL. The identifier bound
  * to the address comes before one with the wildcard.
  * @ps: enum cm_port_space
  */
-struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst);
-/** cm_port_get() - take the number @id->src.port, or any when it is 0. Return: 0 or -errno. */
-int cm_port_get(struct hca *hca, struct hca_cmid *id);
-/** cm_port_put() - give the identifier's port number back. */
-void cm_port_put(struct hca *hca, struct hca_cmid *id);
+struct hca_cmid *cm_listener_find(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst);
+/** cm_port_reserve() - take the number @id->src.port, or any when it is 0. Return: 0 or -errno. */
+int cm_port_reserve(struct hca *hca, struct hca_cmid *id);
+/** cm_port_release() - give the identifier's port number back. */
+void cm_port_release(struct hca *hca, struct hca_cmid *id);
 /** cm_ports_rebuild() - the table of port numbers, from what identifiers hold. */
 void cm_ports_rebuild(struct hca *hca);
 
 /* --- route.c --- */
 
-/** cm_get_path() - the path of an identifier that is bound to a device. */
-void cm_get_path(const struct hca *hca, const struct hca_cmid *id, struct cm_route *r);
-/** cm_set_path() - RDMA_OPTION_IB_PATH. Return: 0 or -errno. */
-int cm_set_path(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
+/** cm_path_get() - the path of an identifier that is bound to a device. */
+void cm_path_get(const struct hca *hca, const struct hca_cmid *id, struct cm_route *r);
+/** cm_path_set() - RDMA_OPTION_IB_PATH. Return: 0 or -errno. */
+int cm_path_set(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
 
 /* --- mcast.c --- */
 
-/** cm_mgid() - the group's GID that an address stands for. */
-void cm_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
-	     u8 mgid[16]);
-/** cm_mcast_drop() - leave all groups. */
-void cm_mcast_drop(struct hca *hca, struct hca_cmid *id);
+/** cm_mcast_gid() - the group's GID that an address stands for. */
+void cm_mcast_gid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
+		  u8 mgid[16]);
+/** cm_mcast_leave_all() - leave all groups. */
+void cm_mcast_leave_all(struct hca *hca, struct hca_cmid *id);
 /** cm_mcast_rebuild() - identifiers' lists of groups, from the groups. */
 void cm_mcast_rebuild(struct hca *hca);
 
@@ -174,22 +176,22 @@ void cm_recover(struct engine *e);
 /** cm_input() - a MAD that has come to QP 1. Return: as hca_input(). */
 int cm_input(struct engine *e, const struct burst *b);
 /**
- * cm_end() - the identifier is being destroyed: tell the peer what it has to know (REJ, DREQ, DREP).
- * Return: true when the protocol has no more need of it; else it calls cm_release() later.
+ * cm_proto_end() - the identifier is being destroyed: tell the peer what it has to know (REJ, DREQ, DREP).
+ * Return: true when the protocol has no more need of it; else it calls cmid_release() later.
  */
-bool cm_end(struct engine *e, struct hca_cmid *id);
+bool cm_proto_end(struct engine *e, struct hca_cmid *id);
 /**
- * cm_send_waiting() - the fabric process: send the MADs that could not leave when they were made.
+ * cm_send_deferred() - the fabric process: send the MADs that could not leave when they were made.
  * Return: when to try again, ~0: nothing waits.
  */
-u64 cm_send_waiting(struct engine *e);
+u64 cm_send_deferred(struct engine *e);
 /**
  * cm_timers() - run what is due, within a budget. Return: the next deadline, ~0 when there is none; one
  * that has passed when there was more.
  */
 u64 cm_timers(struct engine *e, u64 now);
-/** cm_late_timers() - wake the readers of events that are due (chaos). Return: the next deadline, ~0: none. */
-u64 cm_late_timers(struct engine *e, u64 now);
+/** cm_event_timers() - wake the readers of events that are due (chaos). Return: the next deadline, ~0: none. */
+u64 cm_event_timers(struct engine *e, u64 now);
 /** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
 void cm_peers_rebuild(struct hca *hca);
 

@@ -16,7 +16,7 @@
 
 static const u32 spaces[CM_PORT_SPACES] = { CM_PS_IPOIB, CM_PS_TCP, CM_PS_UDP, CM_PS_IB };
 
-u32 cm_space(u32 ps)
+u32 cm_port_space_index(u32 ps)
 {
 	u32 i;
 
@@ -25,32 +25,32 @@ u32 cm_space(u32 ps)
 	return i;
 }
 
-static u32 *chain_of(struct hca *hca, const struct hca_cmid *id, u32 port)
+static u32 *cm_port_chain(struct hca *hca, const struct hca_cmid *id, u32 port)
 {
-	return &hca->cm_port[cm_space(id->ps)][cm_port_slot(id->node, port)];
+	return &hca->cm_port[cm_port_space_index(id->ps)][cm_port_slot(id->node, port)];
 }
 
 /* Whether @o, of a chain, has this very number. */
-static inline bool has_port(const struct hca_cmid *o, u32 node, u32 port)
+static inline bool cmid_has_port(const struct hca_cmid *o, u32 node, u32 port)
 {
 	return o->node == node && o->src.port == port;
 }
 
-static void port_insert(struct hca *hca, struct hca_cmid *id)
+static void cm_port_insert(struct hca *hca, struct hca_cmid *id)
 {
-	u32 *head = chain_of(hca, id, id->src.port);
+	u32 *head = cm_port_chain(hca, id, id->src.port);
 
 	id->next = *head;
 	*head = cmid_slot(hca, id) + 1;
 }
 
-void cm_port_put(struct hca *hca, struct hca_cmid *id)
+void cm_port_release(struct hca *hca, struct hca_cmid *id)
 {
 	u32 *at, link = cmid_slot(hca, id) + 1;
 
 	if (!id->port_held)
 		return;
-	for (at = chain_of(hca, id, id->src.port); *at && *at != link;
+	for (at = cm_port_chain(hca, id, id->src.port); *at && *at != link;
 	     at = &hca->cmid[*at - 1].next)
 		;
 	if (*at)
@@ -66,65 +66,65 @@ void cm_ports_rebuild(struct hca *hca)
 	memset(hca->cm_port, 0, sizeof(hca->cm_port));
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
 		if (hca->cmid[i].client && hca->cmid[i].port_held)
-			port_insert(hca, &hca->cmid[i]);
+			cm_port_insert(hca, &hca->cmid[i]);
 }
 
 /* Whether the identifier may have @port besides those who have it. */
-static int may_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool reuse)
+static int cm_port_check_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool reuse)
 {
 	const struct hca_cmid *o;
 	u32 at;
 
-	for (at = *chain_of(hca, id, port); at; at = o->next) {
+	for (at = *cm_port_chain(hca, id, port); at; at = o->next) {
 		o = &hca->cmid[at - 1];
-		if (o == id || !has_port(o, id->node, port))
+		if (o == id || !cmid_has_port(o, id->node, port))
 			continue;
 		if (reuse && (o->opt & CM_OPT_REUSEADDR) && o->state != CM_LISTEN)
 			continue;
 		if ((id->opt & CM_OPT_AFONLY) && (o->opt & CM_OPT_AFONLY) &&
 		    id->src.family != o->src.family)
 			continue;
-		if (cm_addr_any(&id->src) || cm_addr_any(&o->src))
+		if (cm_addr_is_any(&id->src) || cm_addr_is_any(&o->src))
 			return -EADDRNOTAVAIL;
-		if (cm_addr_same(&id->src, &o->src))
+		if (cm_addr_is_same(&id->src, &o->src))
 			return -EADDRINUSE;
 	}
 	return 0;
 }
 
 /* Both known, and not the same. */
-static bool differ(const struct cm_addr *a, const struct cm_addr *b)
+static bool cm_addr_is_other(const struct cm_addr *a, const struct cm_addr *b)
 {
-	return !cm_addr_any(a) && !cm_addr_any(b) && !cm_addr_same(a, b);
+	return !cm_addr_is_any(a) && !cm_addr_is_any(b) && !cm_addr_is_same(a, b);
 }
 
 /* Whether a connection from @port would be another one than all that there are. */
-static bool is_unique(struct hca *hca, const struct hca_cmid *id, u32 port)
+static bool cm_port_is_unique(struct hca *hca, const struct hca_cmid *id, u32 port)
 {
 	const struct hca_cmid *o;
 	u32 at;
 
-	for (at = *chain_of(hca, id, port); at; at = o->next) {
+	for (at = *cm_port_chain(hca, id, port); at; at = o->next) {
 		o = &hca->cmid[at - 1];
-		if (o == id || !has_port(o, id->node, port))
+		if (o == id || !cmid_has_port(o, id->node, port))
 			continue;
 		if (id->dst.port && o->dst.port && id->dst.port != o->dst.port)
 			continue;
-		if (!differ(&id->src, &o->src) && !differ(&id->dst, &o->dst))
+		if (!cm_addr_is_other(&id->src, &o->src) && !cm_addr_is_other(&id->dst, &o->dst))
 			return false;
 	}
 	return true;
 }
 
 /* One after the other, so that a number comes late again. */
-static int any_port(struct hca *hca, struct hca_cmid *id)
+static int cm_port_pick_ephemeral(struct hca *hca, struct hca_cmid *id)
 {
-	u32 *turn = &hca->cm_ephemeral[cm_space(id->ps)];
+	u32 *turn = &hca->cm_ephemeral[cm_port_space_index(id->ps)];
 	u32 n, port;
 
 	for (n = 0; n < EPHEMERAL_COUNT; n++) {
 		port = EPHEMERAL_FIRST + (u32)((hca->seed + (*turn)++) % EPHEMERAL_COUNT);
-		if (!is_unique(hca, id, port))
+		if (!cm_port_is_unique(hca, id, port))
 			continue;
 		id->src.port = (u16)port;
 		return 0;
@@ -132,57 +132,57 @@ static int any_port(struct hca *hca, struct hca_cmid *id)
 	return -EADDRNOTAVAIL;
 }
 
-int cm_port_get(struct hca *hca, struct hca_cmid *id)
+int cm_port_reserve(struct hca *hca, struct hca_cmid *id)
 {
 	int ret;
 
 	if (id->src.port)
-		ret = may_share(hca, id, id->src.port, id->opt & CM_OPT_REUSEADDR);
+		ret = cm_port_check_share(hca, id, id->src.port, id->opt & CM_OPT_REUSEADDR);
 	else
-		ret = any_port(hca, id);
+		ret = cm_port_pick_ephemeral(hca, id);
 	if (ret)
 		return ret;
 	id->port_held = 1;
-	port_insert(hca, id);
+	cm_port_insert(hca, id);
 	return 0;
 }
 
-static bool listens_at(const struct hca *hca, const struct hca_cmid *id, u32 dev, u32 port)
+static bool cmid_is_listening(const struct hca *hca, const struct hca_cmid *id, u32 dev, u32 port)
 {
-	return id->state == CM_LISTEN && has_port(id, hca->dev[dev].node, port) &&
+	return id->state == CM_LISTEN && cmid_has_port(id, hca->dev[dev].node, port) &&
 	       (!id->bound || id->bound == dev + 1);
 }
 
 /* The first that may be at a port number of a device's node + 1. */
-static u32 first_at(const struct hca *hca, u32 space, u32 dev, u32 port)
+static u32 cm_port_first(const struct hca *hca, u32 space, u32 dev, u32 port)
 {
 	return hca->cm_port[space][cm_port_slot(hca->dev[dev].node, port)];
 }
 
-bool cm_port_listens(const struct hca *hca, u32 dev, u32 ps, u16 port)
+bool cm_port_has_listener(const struct hca *hca, u32 dev, u32 ps, u16 port)
 {
-	u32 space = cm_space(ps), at;
+	u32 space = cm_port_space_index(ps), at;
 
 	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
 		return false;
-	for (at = first_at(hca, space, dev, port); at; at = hca->cmid[at - 1].next)
-		if (listens_at(hca, &hca->cmid[at - 1], dev, port))
+	for (at = cm_port_first(hca, space, dev, port); at; at = hca->cmid[at - 1].next)
+		if (cmid_is_listening(hca, &hca->cmid[at - 1], dev, port))
 			return true;
 	return false;
 }
 
-struct hca_cmid *cm_listener(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst)
+struct hca_cmid *cm_listener_find(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst)
 {
 	struct hca_cmid *id, *any = NULL;
-	u32 space = cm_space(ps), at;
+	u32 space = cm_port_space_index(ps), at;
 
 	if (space == CM_PORT_SPACES || dev >= hca->n_devs)
 		return NULL;
-	for (at = first_at(hca, space, dev, dst->port); at; at = id->next) {
+	for (at = cm_port_first(hca, space, dev, dst->port); at; at = id->next) {
 		id = &hca->cmid[at - 1];
-		if (!listens_at(hca, id, dev, dst->port))
+		if (!cmid_is_listening(hca, id, dev, dst->port))
 			continue;
-		if (!cm_addr_any(&id->src)) {
+		if (!cm_addr_is_any(&id->src)) {
 			/* The peer's message does not tell the interface. */
 			if (id->src.family == dst->family &&
 			    !memcmp(id->src.ip, dst->ip, sizeof(dst->ip)))
@@ -199,7 +199,7 @@ int cmd_cm_listen(struct engine *e, u32 client, struct hca_cmd *cmd)
 	static const struct cm_addr any4 = { .family = CM_AF_INET,
 					     .ip = { [10] = 0xff, [11] = 0xff } };
 	struct hca *hca = e->hca;
-	struct hca_cmid *id = cm_own(hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(hca, client, cmd->handle);
 	s32 backlog = (s32)cmd->cm.backlog;
 	int ret;
 
@@ -214,13 +214,13 @@ int cmd_cm_listen(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	/* Who shares its number may not share it any more. */
 	if (id->opt & CM_OPT_REUSEADDR) {
-		ret = may_share(hca, id, id->src.port, false);
+		ret = cm_port_check_share(hca, id, id->src.port, false);
 		if (ret)
 			return ret;
 		id->opt &= ~(u32)CM_OPT_REUSEADDR;
 	}
 	id->backlog = backlog > 0 && (u32)backlog < MAX_BACKLOG ? (u32)backlog : MAX_BACKLOG;
 	id->service_id = (u64)id->ps << 16 | id->src.port;
-	cm_become(id, CM_LISTEN, CMP_LISTEN);
+	cmid_set_states(id, CM_LISTEN, CMP_LISTEN);
 	return 0;
 }

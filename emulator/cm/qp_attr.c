@@ -21,7 +21,7 @@ int cm_set_qkey(struct hca_cmid *id, u32 qkey)
 	return 0;
 }
 
-static int find_pkey(const struct hca *hca, const struct hca_cmid *id, u32 *index)
+static int cm_pkey_index(const struct hca *hca, const struct hca_cmid *id, u32 *index)
 {
 	const struct hca_dev *dev = &hca->dev[id->bound - 1];
 	u32 want = id->pkey ? id->pkey : IB_DEFAULT_PKEY;
@@ -39,9 +39,10 @@ static int find_pkey(const struct hca *hca, const struct hca_cmid *id, u32 *inde
 }
 
 /* Before there is a connection, and datagrams always. */
-static int attr_plain(const struct hca *hca, struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
+static int cm_attr_plain(const struct hca *hca, struct hca_cmid *id, struct hca_qp_attr *a,
+			 u32 *mask)
 {
-	int ret = find_pkey(hca, id, &a->pkey_index);
+	int ret = cm_pkey_index(hca, id, &a->pkey_index);
 
 	if (ret)
 		return ret;
@@ -58,7 +59,7 @@ static int attr_plain(const struct hca *hca, struct hca_cmid *id, struct hca_qp_
 }
 
 /* Both sides know each other from the REQ or REP on. */
-static bool peer_known(u32 proto)
+static bool cm_proto_has_peer(u32 proto)
 {
 	switch (proto) {
 	case CMP_REQ_RCVD:
@@ -74,22 +75,23 @@ static bool peer_known(u32 proto)
 	}
 }
 
-static int attr_init(const struct hca *hca, const struct hca_cmid *id, struct hca_qp_attr *a,
-		     u32 *mask)
+static int cm_attr_init(const struct hca *hca, const struct hca_cmid *id, struct hca_qp_attr *a,
+			u32 *mask)
 {
-	if (!peer_known(id->proto) && id->proto != CMP_REQ_SENT && id->proto != CMP_MRA_REQ_RCVD)
+	if (!cm_proto_has_peer(id->proto) && id->proto != CMP_REQ_SENT &&
+	    id->proto != CMP_MRA_REQ_RCVD)
 		return -EINVAL;
 	*mask = QPA_STATE | QPA_ACCESS_FLAGS | QPA_PKEY_INDEX | QPA_PORT;
 	a->access = ACC_REMOTE_WRITE;
 	if (id->responder_resources)
 		a->access |= ACC_REMOTE_READ | ACC_REMOTE_ATOMIC;
 	a->port_num = id->port;
-	return find_pkey(hca, id, &a->pkey_index);
+	return cm_pkey_index(hca, id, &a->pkey_index);
 }
 
-static int attr_rtr(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
+static int cm_attr_rtr(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
 {
-	if (!peer_known(id->proto))
+	if (!cm_proto_has_peer(id->proto))
 		return -EINVAL;
 	*mask = QPA_STATE | QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN;
 	a->av = id->av;
@@ -103,9 +105,9 @@ static int attr_rtr(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
 	return 0;
 }
 
-static int attr_rts(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
+static int cm_attr_rts(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
 {
-	if (!peer_known(id->proto))
+	if (!cm_proto_has_peer(id->proto))
 		return -EINVAL;
 	*mask = QPA_STATE | QPA_SQ_PSN;
 	a->sq_psn = id->remote_psn;
@@ -124,7 +126,7 @@ static int attr_rts(const struct hca_cmid *id, struct hca_qp_attr *a, u32 *mask)
 
 int cmd_cm_init_qp_attr(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 	u32 state = cmd->cm.qp_state, mask = 0;
 	struct hca_qp_attr a = { .state = state };
 	int ret = -EINVAL;
@@ -132,13 +134,13 @@ int cmd_cm_init_qp_attr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!id || !id->bound || state >= QPS_COUNT)
 		return -EINVAL;
 	if (id->qp_type == QPT_UD || id->state < CM_CONNECT)
-		ret = attr_plain(e->hca, id, &a, &mask);
+		ret = cm_attr_plain(e->hca, id, &a, &mask);
 	else if (state == QPS_INIT)
-		ret = attr_init(e->hca, id, &a, &mask);
+		ret = cm_attr_init(e->hca, id, &a, &mask);
 	else if (state == QPS_RTR)
-		ret = attr_rtr(id, &a, &mask);
+		ret = cm_attr_rtr(id, &a, &mask);
 	else if (state == QPS_RTS)
-		ret = attr_rts(id, &a, &mask);
+		ret = cm_attr_rts(id, &a, &mask);
 	if (ret)
 		return ret;
 	if (state == QPS_RTR)

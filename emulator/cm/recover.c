@@ -13,7 +13,7 @@
 _Static_assert(HCA_MAX_CMEV <= 1u << (SORT_BINS - 1), "bins for all events");
 
 /* Lists of events, links of index + 1, in the order of @seq. */
-static u32 merge(struct hca *hca, u32 a, u32 b)
+static u32 cm_events_merge(struct hca *hca, u32 a, u32 b)
 {
 	u32 head = 0, *tail = &head, *least;
 
@@ -27,18 +27,18 @@ static u32 merge(struct hca *hca, u32 a, u32 b)
 	return head;
 }
 
-static bool id_lives(const struct hca *hca, u32 slot, u32 client)
+static bool cmid_is_live(const struct hca *hca, u32 slot, u32 client)
 {
 	return slot < HCA_MAX_CMID && hca->cmid[slot].client == client &&
 	       hca->cmid[slot].state != CM_DESTROYING;
 }
 
 /* Whether all that the event names still exists: its program may have died in taking it away. */
-static bool event_holds(const struct hca *hca, const struct hca_cmev *ev)
+static bool cm_event_is_valid(const struct hca *hca, const struct hca_cmev *ev)
 {
-	u32 to = cm_event_counts(ev);
+	u32 to = cm_event_counted_by(ev);
 
-	if (!id_lives(hca, ev->ev.id, ev->client) || !id_lives(hca, to, ev->client))
+	if (!cmid_is_live(hca, ev->ev.id, ev->client) || !cmid_is_live(hca, to, ev->client))
 		return false;
 	if (ev->ev.type == CM_EV_CONNECT_REQUEST && hca->cmid[ev->ev.id].listener != to + 1)
 		return false;
@@ -46,7 +46,7 @@ static bool event_holds(const struct hca *hca, const struct hca_cmev *ev)
 }
 
 /* All events, sorted. Those that nobody can get are freed. */
-static u32 sorted_events(struct hca *hca)
+static u32 cm_events_sort(struct hca *hca)
 {
 	u32 bin[SORT_BINS] = { 0 };
 	u32 i, b, link, all = 0;
@@ -54,24 +54,24 @@ static u32 sorted_events(struct hca *hca)
 	for (i = 0; i < hca->tab[TAB_CMEV].high; i++) {
 		if (!hca->cmev[i].client)
 			continue;
-		if (!event_holds(hca, &hca->cmev[i])) {
+		if (!cm_event_is_valid(hca, &hca->cmev[i])) {
 			tab_free(hca, TAB_CMEV, i);
 			continue;
 		}
 		hca->cmev[i].next = 0;
 		link = i + 1;
 		for (b = 0; b < SORT_BINS - 1 && bin[b]; b++) {
-			link = merge(hca, bin[b], link);
+			link = cm_events_merge(hca, bin[b], link);
 			bin[b] = 0;
 		}
-		bin[b] = bin[b] ? merge(hca, bin[b], link) : link;
+		bin[b] = bin[b] ? cm_events_merge(hca, bin[b], link) : link;
 	}
 	for (b = 0; b < SORT_BINS; b++)
-		all = merge(hca, all, bin[b]);
+		all = cm_events_merge(hca, all, bin[b]);
 	return all;
 }
 
-static void relink_events(struct engine *e)
+static void cm_events_relink(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	struct hca_cmev *ev;
@@ -81,10 +81,10 @@ static void relink_events(struct engine *e)
 		hca->cmch[i].head = hca->cmch[i].tail = 0;
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++)
 		hca->cmid[i].waiting = hca->cmid[i].first = hca->cmid[i].last = 0;
-	for (at = sorted_events(hca); at; at = next) {
+	for (at = cm_events_sort(hca); at; at = next) {
 		ev = &hca->cmev[at - 1];
 		next = ev->next;
-		ev->ch = hca->cmid[cm_event_counts(ev)].ch;
+		ev->ch = hca->cmid[cm_event_counted_by(ev)].ch;
 		cm_event_link(hca, ev);
 		if (ev->seq > hca->cmid[ev->ev.id].ev_seq)
 			cm_event_apply(e, ev);
@@ -92,7 +92,7 @@ static void relink_events(struct engine *e)
 }
 
 /* A request that came too early, or an identifier that program and protocol have let go. */
-static bool is_stray(const struct hca_cmid *id)
+static bool cmid_is_stray(const struct hca_cmid *id)
 {
 	if (id->state == CM_DESTROYING)
 		return id->proto == CMP_IDLE;
@@ -100,7 +100,7 @@ static bool is_stray(const struct hca_cmid *id)
 }
 
 /* Backlogs and channels: who is in them. */
-static void recount(struct hca *hca)
+static void cm_recover_counts(struct hca *hca)
 {
 	struct hca_cmid *id;
 	u32 i;
@@ -110,7 +110,7 @@ static void recount(struct hca *hca)
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
 		id = &hca->cmid[i];
 		id->pending = 0;
-		if (id->client && is_stray(id))
+		if (id->client && cmid_is_stray(id))
 			tab_free(hca, TAB_CMID, i);
 	}
 	for (i = 0; i < hca->tab[TAB_CMID].high; i++) {
@@ -123,7 +123,7 @@ static void recount(struct hca *hca)
 	}
 }
 
-static void rearm(struct engine *e)
+static void cm_recover_timers(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	u32 i;
@@ -150,10 +150,10 @@ void cm_recover(struct engine *e)
 {
 	if (!e->hca->tab[TAB_CMCH].high)
 		return;
-	relink_events(e);
-	recount(e->hca);
+	cm_events_relink(e);
+	cm_recover_counts(e->hca);
 	cm_ports_rebuild(e->hca);
 	cm_peers_rebuild(e->hca);
 	cm_mcast_rebuild(e->hca);
-	rearm(e);
+	cm_recover_timers(e);
 }

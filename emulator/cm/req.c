@@ -22,15 +22,15 @@ static u32 req_qp_type(const u8 mad[MAD_SIZE])
 }
 
 /* A request that is known already: what was said to it may have been lost. */
-static void req_again(struct engine *e, const struct hca_cmid *id)
+static void req_input_again(struct engine *e, const struct hca_cmid *id)
 {
 	if (id->proto == CMP_MRA_REQ_SENT)
 		cm_send_mra(e, id, ABOUT_REQ);
 }
 
 /* The path back to who has asked. Return: as av_check(). */
-static int req_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
-		    struct hca_av *av)
+static int req_return_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
+			   struct hca_av *av)
 {
 	const struct hca_dev *dev = &e->hca->dev[b->dst_dev];
 	int index;
@@ -40,7 +40,7 @@ static int req_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SI
 	av->traffic_class = (u8)mad_get(mad, F_REQ_TRAFFIC_CLASS);
 	av->sl = (u8)mad_get(mad, F_REQ_SL);
 	if (dev->link_layer == LINK_ETHERNET) {
-		index = cm_port_index(&dev->port[b->dst_port], mad + REQ_REMOTE_GID);
+		index = cm_gid_index(&dev->port[b->dst_port], mad + REQ_REMOTE_GID);
 		if (index < 0)
 			return -ENODATA;
 		av->sgid_index = (u8)index;
@@ -53,7 +53,7 @@ static int req_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SI
 }
 
 /* What the request says of the connection. */
-static void req_take(struct hca_cmid *id, const u8 mad[MAD_SIZE])
+static void req_store(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	u32 timeout = (u32)mad_get(mad, F_REQ_ACK_TIMEOUT);
 
@@ -76,7 +76,7 @@ static void req_take(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 	id->timeout = (u8)(timeout ? timeout : 1);
 }
 
-static void req_event(struct cm_event *ev, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+static void req_fill_event(struct cm_event *ev, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	struct cm_param *p = &ev->param;
 
@@ -90,77 +90,80 @@ static void req_event(struct cm_event *ev, const struct hca_cmid *id, const u8 m
 	p->srq = (u8)mad_get(mad, F_REQ_SRQ);
 	p->ece_vendor = (u32)mad_get(mad, F_REQ_VENDOR_ID);
 	p->ece_options = (u32)mad_get(mad, F_ATTR_MOD);
-	cm_event_data(p, mad, CMA_HDR);
+	cm_event_set_data(p, mad, CMA_HDR);
 }
 
-struct hca_cmid *cm_request(struct engine *e, const struct burst *b, const u8 *data, u64 service,
-			    u32 type, struct cm_addr *local, struct cm_addr *peer, u32 *reason)
+struct hca_cmid *cm_request_listener(struct engine *e, const struct burst *b, const u8 *data,
+				     u64 service, u32 type, struct cm_addr *local,
+				     struct cm_addr *peer, u32 *reason)
 {
 	struct hca_cmid *listener;
 
 	/* Of those who refuse, one that listens at that port at another address has another reason. */
 	*reason = CM_REJ_INVALID_SERVICE_ID;
-	if (service >> 32 || !cm_port_listens(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
+	if (service >> 32 ||
+	    !cm_port_has_listener(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
 		return NULL;
 	*reason = CM_REJ_CONSUMER_DEFINED;
 	if (cma_get(data, (u16)service, local, peer))
 		return NULL;
-	listener = cm_listener(e->hca, b->dst_dev, (u32)service >> 16, local);
+	listener = cm_listener_find(e->hca, b->dst_dev, (u32)service >> 16, local);
 	return listener && (!listener->qp_type || listener->qp_type == type) ? listener : NULL;
 }
 
-static void req_child(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
-		      const struct hca_av *av, struct hca_cmid *id)
+static void req_begin_child(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
+			    const struct hca_av *av, struct hca_cmid *id)
 {
 	struct cm_event ev = { 0 };
 
-	cm_begin(e->hca, id);
-	req_take(id, mad);
+	cm_conn_begin(e->hca, id);
+	req_store(id, mad);
 	id->av = *av;
 	id->bound = b->dst_dev + 1;
 	id->port = b->dst_port;
 	id->sgid_index = av->sgid_index;
-	req_event(&ev, id, mad);
-	cm_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
+	req_fill_event(&ev, id, mad);
+	cm_peer_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
 	/* Answered when its program does; meanwhile requests that come again get an MRA. */
-	cm_event(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
+	cm_event_raise(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
 }
 
 void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
 	u64 guid = mad_get(mad, F_REQ_CA_GUID), service = mad_get(mad, F_REQ_SERVICE_ID);
 	const struct hca_port *port = &e->hca->dev[b->dst_dev].port[b->dst_port];
-	u32 reason, len, off = mad_private(MAD_REQ, &len);
+	u32 reason, len, off = mad_private_data(MAD_REQ, &len);
 	struct hca_cmid *id, *listener;
 	struct cm_addr local, peer;
 	struct hca_av av;
 
-	id = cm_by_remote(e->hca, guid, (u32)mad_get(mad, F_LOCAL_ID));
+	id = cmid_by_remote_id(e->hca, guid, (u32)mad_get(mad, F_LOCAL_ID));
 	if (id) {
-		req_again(e, id);
+		req_input_again(e, id);
 		return;
 	}
 	/* The peer's QP is connected, as it seems: that was before it went and came back. */
-	id = cm_by_qpn(e->hca, guid, (u32)mad_get(mad, F_REQ_QPN));
+	id = cmid_by_remote_qpn(e->hca, guid, (u32)mad_get(mad, F_REQ_QPN));
 	if (id) {
-		cm_refuse(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REQ, NULL, 0);
+		cm_send_rej(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REQ, NULL, 0);
 		(void)cm_disconnect(e, id);
 		return;
 	}
-	listener = cm_request(e, b, mad + off, service, req_qp_type(mad), &local, &peer, &reason);
+	listener = cm_request_listener(e, b, mad + off, service, req_qp_type(mad), &local, &peer,
+				       &reason);
 	if (!listener) {
-		cm_refuse(e, b, mad, reason, ABOUT_REQ, NULL, 0);
+		cm_send_rej(e, b, mad, reason, ABOUT_REQ, NULL, 0);
 		return;
 	}
-	if (req_path(e, b, mad, &av)) {
-		cm_refuse(e, b, mad, CM_REJ_INVALID_GID, ABOUT_REQ, port->gid[0].raw, 16);
+	if (req_return_path(e, b, mad, &av)) {
+		cm_send_rej(e, b, mad, CM_REJ_INVALID_GID, ABOUT_REQ, port->gid[0].raw, 16);
 		return;
 	}
 	/* Without room it is not refused: it comes again. */
-	id = cm_child(e, listener);
+	id = cmid_child_new(e, listener);
 	if (!id)
 		return;
 	id->src = local;
 	id->dst = peer;
-	req_child(e, b, mad, &av, id);
+	req_begin_child(e, b, mad, &av, id);
 }

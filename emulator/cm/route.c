@@ -23,13 +23,13 @@ enum path_rec {
 	PATH_LIFETIME = 8 + 56,
 };
 
-static bool is_roce(const struct hca *hca, const struct hca_cmid *id)
+static bool cm_is_roce(const struct hca *hca, const struct hca_cmid *id)
 {
 	return hca->dev[id->bound - 1].link_layer == LINK_ETHERNET;
 }
 
 /* enum ibv_rate of an InfiniBand port. Who has more than the last is given that. */
-static u8 port_rate(const struct hca_dev *d)
+static u8 cm_port_rate(const struct hca_dev *d)
 {
 	static const struct {
 		u32 mbps;
@@ -54,14 +54,14 @@ static u8 port_rate(const struct hca_dev *d)
 	return rates[i].rate;
 }
 
-void cm_get_path(const struct hca *hca, const struct hca_cmid *id, struct cm_route *r)
+void cm_path_get(const struct hca *hca, const struct hca_cmid *id, struct cm_route *r)
 {
 	const struct hca_port *p = &hca->dev[id->bound - 1].port[id->port];
 
 	memcpy(r->sgid, p->gid[id->sgid_index].raw, sizeof(r->sgid));
 	memcpy(r->dgid, id->av.dgid, sizeof(r->dgid));
 	r->sgid_index = id->sgid_index;
-	r->pkey = is_roce(hca, id) ? IB_DEFAULT_PKEY : p->pkey[0];
+	r->pkey = cm_is_roce(hca, id) ? IB_DEFAULT_PKEY : p->pkey[0];
 	r->slid = (u16)p->lid;
 	if (!id->mtu)
 		return;
@@ -76,15 +76,15 @@ void cm_get_path(const struct hca *hca, const struct hca_cmid *id, struct cm_rou
 	r->flow_label = id->av.flow_label;
 }
 
-static void find_path(const struct hca *hca, struct hca_cmid *id)
+static void cm_path_resolve(const struct hca *hca, struct hca_cmid *id)
 {
 	const struct hca_dev *d = &hca->dev[id->bound - 1];
 	struct hca_av *av = &id->av;
 
 	id->pkey = d->port[id->port].pkey[0];
 	id->lifetime = IB_LIFETIME;
-	av->static_rate = port_rate(d);
-	if (is_roce(hca, id)) {
+	av->static_rate = cm_port_rate(d);
+	if (cm_is_roce(hca, id)) {
 		id->pkey = IB_DEFAULT_PKEY;
 		id->lifetime = ROCE_LIFETIME;
 		if ((id->opt & CM_OPT_ACK_TIMEOUT_SET) && id->ack_timeout)
@@ -100,21 +100,22 @@ static void find_path(const struct hca *hca, struct hca_cmid *id)
 
 int cmd_cm_resolve_route(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
-	struct hca_cmid *id = cm_own(e->hca, client, cmd->handle);
+	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
 
 	if (!id || id->state != CM_ADDR_RESOLVED || !cmd->cm.timeout_ms)
 		return -EINVAL;
 	if (unlikely(cmd->cm.fail < 0)) {
 		journal_cm_errno(e, id, CM_EV_ROUTE_ERROR, cmd->cm.fail, true);
-		cm_event_simple(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ROUTE_ERROR, cmd->cm.fail);
+		cm_event_raise_status(e, id, CM_ADDR_RESOLVED, CMP_IDLE, CM_EV_ROUTE_ERROR,
+				      cmd->cm.fail);
 		return 0;
 	}
-	find_path(e->hca, id);
-	cm_event_simple(e, id, CM_ROUTE_RESOLVED, CMP_IDLE, CM_EV_ROUTE_RESOLVED, 0);
+	cm_path_resolve(e->hca, id);
+	cm_event_raise_status(e, id, CM_ROUTE_RESOLVED, CMP_IDLE, CM_EV_ROUTE_RESOLVED, 0);
 	return 0;
 }
 
-static u32 be(const u8 *p, u32 n)
+static u32 path_rec_be(const u8 *p, u32 n)
 {
 	u32 v = 0;
 
@@ -124,19 +125,19 @@ static u32 be(const u8 *p, u32 n)
 }
 
 /* Where the program's path leads: by its GID, or within the subnet by its LID. */
-static void path_to(struct hca *hca, struct hca_cmid *id, const u8 *rec)
+static void cm_path_set_dest(struct hca *hca, struct hca_cmid *id, const u8 *rec)
 {
 	struct hca_av *av = &id->av;
 	int dst;
 
 	memcpy(av->dgid, rec + PATH_DGID, sizeof(av->dgid));
-	av->dlid = (u16)be(rec + PATH_DLID, 2);
-	dst = is_roce(hca, id) ? hca_find_gid(hca, av->dgid, &av->dst_port)
-			       : hca_find_lid(hca, av->dlid, &av->dst_port);
+	av->dlid = (u16)path_rec_be(rec + PATH_DLID, 2);
+	dst = cm_is_roce(hca, id) ? hca_find_gid(hca, av->dgid, &av->dst_port)
+				  : hca_find_lid(hca, av->dlid, &av->dst_port);
 	av->dst_dev = dst < 0 ? ~0u : (u32)dst;
 }
 
-int cm_set_path(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len)
+int cm_path_set(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len)
 {
 	struct hca_av *av = &id->av;
 	u32 flags, flow;
@@ -152,19 +153,19 @@ int cm_set_path(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len)
 	}
 	if (id->state != CM_ADDR_RESOLVED)
 		return -EINVAL;
-	path_to(e->hca, id, data);
-	flow = be(data + PATH_FLOW_HOP, 4);
+	cm_path_set_dest(e->hca, id, data);
+	flow = path_rec_be(data + PATH_FLOW_HOP, 4);
 	av->flow_label = flow >> 8 & 0xfffff;
 	av->hop_limit = (u8)flow;
 	av->traffic_class = data[PATH_TCLASS];
 	av->sl = data[PATH_SL] & 0xf;
 	av->static_rate = data[PATH_RATE] & 0x3f;
-	id->pkey = be(data + PATH_PKEY, 2);
+	id->pkey = path_rec_be(data + PATH_PKEY, 2);
 	id->lifetime = data[PATH_LIFETIME] & 0x1f;
 	id->mtu = data[PATH_MTU] & 0x3f;
 	/* The port's where the record has none, or one that there is not. */
 	if (!id->mtu || id->mtu > 5)
 		id->mtu = e->hca->dev[id->bound - 1].port[id->port].active_mtu;
-	cm_event_simple(e, id, CM_ROUTE_RESOLVED, CMP_IDLE, CM_EV_ROUTE_RESOLVED, 0);
+	cm_event_raise_status(e, id, CM_ROUTE_RESOLVED, CMP_IDLE, CM_EV_ROUTE_RESOLVED, 0);
 	return 0;
 }

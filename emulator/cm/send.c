@@ -50,14 +50,14 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 	return xmit(e, &b);
 }
 
-static u64 retry_at(struct engine *e)
+static u64 mad_retry_at(struct engine *e)
 {
 	return e->host->now(e->ctx) + MAD_RETRY_NS;
 }
 
 /* Put a MAD into the ring of those under way, and on the wire. */
-static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
-		 const u8 mad[MAD_SIZE])
+static void mad_post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca_av *av,
+		     const u8 mad[MAD_SIZE])
 {
 	struct hca *hca = e->hca;
 	struct hca_port *p = port_of(hca, dev, port);
@@ -85,11 +85,11 @@ static void post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct hca
 	hca->cm_left = min_u64(hca->cm_left, nth);
 	/* The fabric process can send it and those before it, or has to wait. */
 	store_release(&hca->next_deadline,
-		      min_u64(hca->next_deadline, !behind && e->host->link ? retry_at(e) : 1));
+		      min_u64(hca->next_deadline, !behind && e->host->link ? mad_retry_at(e) : 1));
 	e->kick = true;
 }
 
-u64 cm_send_waiting(struct engine *e)
+u64 cm_send_deferred(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	struct hca_cmmad *m;
@@ -102,16 +102,16 @@ u64 cm_send_waiting(struct engine *e)
 	for (; hca->cm_left != hca->cm_sent; hca->cm_left++) {
 		m = &hca->cm_mad[hca->cm_left % HCA_CM_MADS];
 		if (m->waits && port_of(hca, m->dev, m->port) && mad_xmit(e, m) == -EAGAIN)
-			return retry_at(e);
+			return mad_retry_at(e);
 		m->waits = 0;
 	}
 	return ~0ULL;
 }
 
-void cm_send(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
+void cm_send_mad(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	if (id->bound)
-		post(e, id->bound - 1, id->port, (u16)id->pkey, &id->av, mad);
+		mad_post(e, id->bound - 1, id->port, (u16)id->pkey, &id->av, mad);
 }
 
 void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av)
@@ -121,7 +121,7 @@ void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av
 	int index;
 
 	*av = *b->av;
-	index = cm_port_index(to, b->av->dgid);
+	index = cm_gid_index(to, b->av->dgid);
 	memcpy(av->dgid, from->gid[b->av->sgid_index % HCA_GIDS].raw, sizeof(av->dgid));
 	av->sgid_index = index < 0 ? 0 : (u8)index;
 	av->dst_dev = b->src_dev;
@@ -130,33 +130,33 @@ void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av
 	av->dlid = (u16)from->lid;
 }
 
-void cm_reply(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
+void cm_reply_mad(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
 	struct hca_av av;
 
 	cm_reply_av(e->hca, b, &av);
-	post(e, b->dst_dev, b->dst_port, b->pkey, &av, mad);
+	mad_post(e, b->dst_dev, b->dst_port, b->pkey, &av, mad);
 }
 
-void cm_keep(struct engine *e, struct hca_cmid *id, u32 proto)
+void cm_send_with_retries(struct engine *e, struct hca_cmid *id, u32 proto)
 {
 	id->retries = id->max_retries;
 	id->wait = id->response;
 	id->drops = 0;
 	id->refused_by = 0;
-	cm_arm(e, id, e->host->now(e->ctx) + id->wait);
+	cm_timer_arm(e, id, e->host->now(e->ctx) + id->wait);
 	store_release(&id->proto, proto);
-	cm_send(e, id, id->mad);
+	cm_send_mad(e, id, id->mad);
 }
 
-static void ids_put(u8 mad[MAD_SIZE], const struct hca_cmid *id)
+static void mad_set_ids(u8 mad[MAD_SIZE], const struct hca_cmid *id)
 {
 	mad_set(mad, F_LOCAL_ID, id->local_id);
 	mad_set(mad, F_REMOTE_ID, id->remote_id);
 }
 
-void cm_refuse(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], u32 reason,
-	       u32 about, const void *info, u32 info_len)
+void cm_send_rej(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], u32 reason,
+		 u32 about, const void *info, u32 info_len)
 {
 	u8 rej[MAD_SIZE];
 
@@ -169,7 +169,7 @@ void cm_refuse(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], 
 	mad_set(rej, F_REJ_INFO_LEN, info_len);
 	if (info_len)
 		memcpy(rej + REJ_INFO, info, info_len);
-	cm_reply(e, b, rej);
+	cm_reply_mad(e, b, rej);
 }
 
 void cm_send_mra(struct engine *e, const struct hca_cmid *id, u32 about)
@@ -177,10 +177,10 @@ void cm_send_mra(struct engine *e, const struct hca_cmid *id, u32 about)
 	u8 mad[MAD_SIZE];
 
 	mad_start(mad, MAD_MRA, id->tid);
-	ids_put(mad, id);
+	mad_set_ids(mad, id);
 	mad_set(mad, F_MRA_ABOUT, about);
 	mad_set(mad, F_MRA_TIMEOUT, CM_MRA_TIMEOUT);
-	cm_send(e, id, mad);
+	cm_send_mad(e, id, mad);
 }
 
 void cm_send_rtu(struct engine *e, const struct hca_cmid *id)
@@ -188,8 +188,8 @@ void cm_send_rtu(struct engine *e, const struct hca_cmid *id)
 	u8 mad[MAD_SIZE];
 
 	mad_start(mad, MAD_RTU, id->tid);
-	ids_put(mad, id);
-	cm_send(e, id, mad);
+	mad_set_ids(mad, id);
+	cm_send_mad(e, id, mad);
 }
 
 void cm_send_drep(struct engine *e, const struct hca_cmid *id)
@@ -197,18 +197,18 @@ void cm_send_drep(struct engine *e, const struct hca_cmid *id)
 	u8 mad[MAD_SIZE];
 
 	mad_start(mad, MAD_DREP, id->tid);
-	ids_put(mad, id);
-	cm_send(e, id, mad);
+	mad_set_ids(mad, id);
+	cm_send_mad(e, id, mad);
 }
 
 void cm_send_dreq(struct engine *e, struct hca_cmid *id, bool keep)
 {
 	id->tid = ++e->hca->cm_tid;
 	mad_start(id->mad, MAD_DREQ, id->tid);
-	ids_put(id->mad, id);
+	mad_set_ids(id->mad, id);
 	mad_set(id->mad, F_DREQ_QPN, id->remote_qpn);
 	if (keep)
-		cm_keep(e, id, CMP_DREQ_SENT);
+		cm_send_with_retries(e, id, CMP_DREQ_SENT);
 	else
-		cm_send(e, id, id->mad);
+		cm_send_mad(e, id, id->mad);
 }

@@ -11,26 +11,26 @@
 
 #define TIMERS_AT_ONCE 256u
 
-void cm_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
+void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
 {
 	id->deadline = deadline;
 	deadline_set(e, e->hca->cm_bits, e->hca->cm_sum, cmid_slot(e->hca, id), deadline);
 }
 
 /* No answer came. */
-static void give_up(struct engine *e, struct hca_cmid *id)
+static void cm_timer_give_up(struct engine *e, struct hca_cmid *id)
 {
 	struct cm_event ev = { .type = CM_EV_UNREACHABLE, .status = -ETIMEDOUT };
 	bool dreq = id->proto == CMP_DREQ_SENT;
 
 	if (dreq)
 		ev.type = CM_EV_DISCONNECTED;
-	cm_journal(e, id, &ev, CAUSE_CM_TIMEOUT, id->max_retries);
-	cm_finish(e, id, CM_CONNECT, dreq ? CM_DISCONNECT : CM_CONNECT,
-		  dreq ? CMP_TIMEWAIT : CMP_IDLE, &ev);
+	journal_cm(e, id, &ev, CAUSE_CM_TIMEOUT, id->max_retries);
+	cm_proto_finish(e, id, CM_CONNECT, dreq ? CM_DISCONNECT : CM_CONNECT,
+			dreq ? CMP_TIMEWAIT : CMP_IDLE, &ev);
 }
 
-static void fire(struct engine *e, struct hca_cmid *id, u64 now)
+static void cm_timer_fire(struct engine *e, struct hca_cmid *id, u64 now)
 {
 	struct cm_event ev = { .type = CM_EV_TIMEWAIT_EXIT };
 
@@ -42,23 +42,23 @@ static void fire(struct engine *e, struct hca_cmid *id, u64 now)
 	case CMP_DREQ_SENT:
 	case CMP_SIDR_REQ_SENT:
 		if (!id->retries) {
-			give_up(e, id);
+			cm_timer_give_up(e, id);
 			break;
 		}
 		id->retries--;
-		cm_arm(e, id, now + id->wait);
-		cm_send(e, id, id->mad);
+		cm_timer_arm(e, id, now + id->wait);
+		cm_send_mad(e, id, id->mad);
 		break;
 	case CMP_TIMEWAIT:
-		cm_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
+		cm_proto_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
 		break;
 	default:
 		/* What it was for has happened. */
-		cm_arm(e, id, 0);
+		cm_timer_arm(e, id, 0);
 	}
 }
 
-bool cm_expire(struct engine *e, struct hca_cmid *id, u32 event)
+bool cm_timer_expire(struct engine *e, struct hca_cmid *id, u32 event)
 {
 	struct cm_event ev = { .type = CM_EV_TIMEWAIT_EXIT };
 
@@ -67,7 +67,7 @@ bool cm_expire(struct engine *e, struct hca_cmid *id, u32 event)
 	if (event == CM_EV_TIMEWAIT_EXIT) {
 		if (id->proto != CMP_TIMEWAIT)
 			return false;
-		cm_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
+		cm_proto_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
 		return true;
 	}
 	switch (id->proto) {
@@ -76,20 +76,20 @@ bool cm_expire(struct engine *e, struct hca_cmid *id, u32 event)
 	case CMP_REP_SENT:
 	case CMP_MRA_REP_RCVD:
 	case CMP_SIDR_REQ_SENT:
-		give_up(e, id);
+		cm_timer_give_up(e, id);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static u64 look(struct engine *e, u32 slot, u64 now)
+static u64 cm_timer_check(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_cmid *id = &e->hca->cmid[slot];
 
 	if (id->client && id->deadline && id->deadline <= now && e->cm_timers) {
 		e->cm_timers--;
-		fire(e, id, now);
+		cm_timer_fire(e, id, now);
 	}
 	return id->client ? id->deadline : 0;
 }
@@ -97,5 +97,5 @@ static u64 look(struct engine *e, u32 slot, u64 now)
 u64 cm_timers(struct engine *e, u64 now)
 {
 	e->cm_timers = TIMERS_AT_ONCE;
-	return deadline_scan(e, e->hca->cm_bits, e->hca->cm_sum, HCA_MAX_CMID, now, look);
+	return deadline_scan(e, e->hca->cm_bits, e->hca->cm_sum, HCA_MAX_CMID, now, cm_timer_check);
 }

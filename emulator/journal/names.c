@@ -47,7 +47,7 @@ static const char *err_name(u32 err)
 	return name ? name : "?";
 }
 
-const char *journal_what(const struct journal_entry *j)
+const char *journal_status_name(const struct journal_entry *j)
 {
 	switch (j->kind) {
 	case JRN_COMPLETION:

@@ -18,7 +18,7 @@ struct text {
 	size_t left;
 };
 
-static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -34,51 +34,51 @@ static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char
 }
 
 /* "s" of a plural. */
-static const char *s_of(u64 n)
+static const char *plural_suffix(u64 n)
 {
 	return n == 1 ? "" : "s";
 }
 
 /* A time of the fabric clock, in seconds since the fabric's start. */
-static void say_time(struct text *t, u64 ts, u64 epoch)
+static void text_time(struct text *t, u64 ts, u64 epoch)
 {
 	u64 us = (ts > epoch ? ts - epoch : 0) / 1000;
 
-	say(t, "%llu.%06llu s", (unsigned long long)(us / 1000000),
-	    (unsigned long long)(us % 1000000));
+	text_printf(t, "%llu.%06llu s", (unsigned long long)(us / 1000000),
+		    (unsigned long long)(us % 1000000));
 }
 
 /* --- who and what --- */
 
-static void say_node(struct text *t, const struct hca *hca, u32 node)
+static void text_node(struct text *t, const struct hca *hca, u32 node)
 {
 	if (node < min_u32(hca->n_nodes, HCA_MAX_NODES))
-		say(t, "%s", hca->node[node].name);
+		text_printf(t, "%s", hca->node[node].name);
 	else
-		say(t, "?");
+		text_printf(t, "?");
 }
 
-void journal_who(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
-		 size_t size)
+void journal_who_text(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
+		      size_t size)
 {
 	struct text t = { buf, size };
 
 	*buf = '\0';
 	if (w->name[0])
-		say(&t, "%.*s[%d]@", (int)sizeof(w->name), w->name, w->pid);
+		text_printf(&t, "%.*s[%d]@", (int)sizeof(w->name), w->name, w->pid);
 	else if (w->node != JOURNAL_NOBODY)
-		say(&t, "node ");
+		text_printf(&t, "node ");
 	else if (!w->qpn)
 		return;
 	if (w->node != JOURNAL_NOBODY || w->name[0])
-		say_node(&t, hca, w->node);
+		text_node(&t, hca, w->node);
 	if (!w->qpn)
 		return;
-	say(&t, "%s%s%sqp 0x%06x", t.p == buf ? "" : " ", qp_type ? ib_qp_type_name(qp_type) : "",
-	    qp_type ? " " : "", w->qpn);
+	text_printf(&t, "%s%s%sqp 0x%06x", t.p == buf ? "" : " ",
+		    qp_type ? ib_qp_type_name(qp_type) : "", qp_type ? " " : "", w->qpn);
 }
 
-static const char *wire_name(u32 op)
+static const char *wire_op_name(u32 op)
 {
 	static const char *const names[BOP_NONE] = {
 		[BOP_SEND] = "SEND",
@@ -95,18 +95,18 @@ static const char *wire_name(u32 op)
 }
 
 /* The packet's opcode as IBTA table 38 has it; of a burst of several, @n, what they have in common. */
-static void say_wire(struct text *t, u32 op, u32 flags, u32 n)
+static void text_wire_op(struct text *t, u32 op, u32 flags, u32 n)
 {
 	static const char *const where[] = { "MIDDLE", "FIRST", "LAST", "ONLY" };
 
-	say(t, "%s", wire_name(op));
+	text_printf(t, "%s", wire_op_name(op));
 	if (n > 1 || (op != BOP_SEND && op != BOP_WRITE && op != BOP_READ_RESP))
 		return;
-	say(t, "_%s", where[(flags & BF_FIRST ? 1 : 0) | (flags & BF_LAST ? 2 : 0)]);
+	text_printf(t, "_%s", where[(flags & BF_FIRST ? 1 : 0) | (flags & BF_LAST ? 2 : 0)]);
 	if (flags & BF_IMM)
-		say(t, "_WITH_IMM");
+		text_printf(t, "_WITH_IMM");
 	if (flags & BF_INV)
-		say(t, "_WITH_INV");
+		text_printf(t, "_WITH_INV");
 }
 
 static const char *mad_name(u32 attr)
@@ -117,26 +117,26 @@ static const char *mad_name(u32 attr)
 	return attr >= MAD_REQ && attr < MAD_ATTR_END ? names[attr - MAD_REQ] : "MAD";
 }
 
-void journal_op(const struct journal_entry *j, char *buf, size_t size)
+void journal_op_text(const struct journal_entry *j, char *buf, size_t size)
 {
 	struct text t = { buf, size };
 
 	*buf = '\0';
 	switch (j->optype) {
 	case JOP_WR:
-		say(&t, "%s", ib_wr_opcode_name(j->opcode));
+		text_printf(&t, "%s", ib_wr_opcode_name(j->opcode));
 		break;
 	case JOP_RECV:
-		say(&t, "RECV");
+		text_printf(&t, "RECV");
 		break;
 	case JOP_WIRE:
-		say_wire(&t, j->opcode & 0xff, j->opcode >> 8, j->n);
+		text_wire_op(&t, j->opcode & 0xff, j->opcode >> 8, j->n);
 		break;
 	case JOP_MAD:
-		say(&t, "CM %s", mad_name(j->opcode));
+		text_printf(&t, "CM %s", mad_name(j->opcode));
 		break;
 	case JOP_CALL:
-		say(&t, "%.*s()", (int)sizeof(j->call), j->call);
+		text_printf(&t, "%.*s()", (int)sizeof(j->call), j->call);
 		break;
 	}
 }
@@ -174,8 +174,8 @@ static const char *reject_text(u32 reason)
 	}
 }
 
-/* Causes that need no more than @info. NULL: say_cause() has more to say. */
-static const char *plain_text(u32 cause)
+/* Causes that need no more than @info. NULL: text_cause() has more to say. */
+static const char *cause_format(u32 cause)
 {
 	static const char *const text[CAUSE_COUNT] = {
 		[CAUSE_NONE] = "no cause is known",
@@ -222,199 +222,202 @@ static const char *plain_text(u32 cause)
 	return cause < CAUSE_COUNT ? text[cause] : "?";
 }
 
-static void say_cause(struct text *t, const struct hca *hca, u32 cause, u32 info, const char *rule)
+static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 info, const char *rule)
 {
 	switch (cause) {
 	case CAUSE_FAULT:
-		say(t, "by %s%s", rule ? "fault rule " : "a fault rule", rule ? rule : "");
+		text_printf(t, "by %s%s", rule ? "fault rule " : "a fault rule", rule ? rule : "");
 		break;
 	case CAUSE_CM_ERRNO:
-		say(t, "%s", strerror((int)info));
+		text_printf(t, "%s", strerror((int)info));
 		break;
 	case CAUSE_PORT_DOWN:
-		say(t, "%s port %u is down",
-		    info >> 8 < hca->n_devs ? hca->dev[info >> 8].name : "?", info & 0xff);
+		text_printf(t, "%s port %u is down",
+			    info >> 8 < hca->n_devs ? hca->dev[info >> 8].name : "?", info & 0xff);
 		break;
 	case CAUSE_PKEY:
-		say(t, "P_Key 0x%04x of the sender does not match 0x%04x", info >> 16,
-		    info & 0xffff);
+		text_printf(t, "P_Key 0x%04x of the sender does not match 0x%04x", info >> 16,
+			    info & 0xffff);
 		break;
 	case CAUSE_QP_STATE:
-		say(t, "the QP there is in %s", ib_qp_state_name(info));
+		text_printf(t, "the QP there is in %s", ib_qp_state_name(info));
 		break;
 	case CAUSE_PACKET:
-		say(t, "%s", packet_fault_text(info));
+		text_printf(t, "%s", packet_fault_text(info));
 		break;
 	default:
-		say(t, plain_text(cause), info);
+		text_printf(t, cause_format(cause), info);
 	}
 }
 
 /* What has become of the answer. */
-static void say_silence(struct text *t, const struct hca *hca, const struct journal_entry *j,
-			const char *rule)
+static void text_no_answer(struct text *t, const struct hca *hca, const struct journal_entry *j,
+			   const char *rule)
 {
 	switch (j->why) {
 	case WHY_DROPPED:
-		say(t, "dropped %u time%s: ", j->n, s_of(j->n));
-		say_cause(t, hca, j->why_cause, j->why_info, rule);
+		text_printf(t, "dropped %u time%s: ", j->n, plural_suffix(j->n));
+		text_cause(t, hca, j->why_cause, j->why_info, rule);
 		break;
 	case WHY_NO_ADDRESS:
-		say(t, "nobody has the address that it is sent to");
+		text_printf(t, "nobody has the address that it is sent to");
 		break;
 	case WHY_OWN_PORT:
-		say(t, "its port %u is down", j->why_info);
+		text_printf(t, "its port %u is down", j->why_info);
 		break;
 	case WHY_PEER_PORT:
-		say(t, "the peer's port %u is down", j->why_info);
+		text_printf(t, "the peer's port %u is down", j->why_info);
 		break;
 	case WHY_PEER_ENDED:
-		say(t, "the peer's program has ended");
+		text_printf(t, "the peer's program has ended");
 		break;
 	case WHY_PEER_GONE:
-		say(t, "the peer has no such QP: destroyed, or never made");
+		text_printf(t, "the peer has no such QP: destroyed, or never made");
 		break;
 	case WHY_PEER_STATE:
-		say(t, "the peer's QP is in %s", ib_qp_state_name(j->why_info));
+		text_printf(t, "the peer's QP is in %s", ib_qp_state_name(j->why_info));
 		break;
 	case WHY_PEER_OTHER:
-		say(t, "the peer's QP is connected with qp 0x%06x", j->why_info);
+		text_printf(t, "the peer's QP is connected with qp 0x%06x", j->why_info);
 		break;
 	case WHY_PKEY:
-		say(t, "P_Key 0x%04x does not match the peer's 0x%04x", j->why_info >> 16,
-		    j->why_info & 0xffff);
+		text_printf(t, "P_Key 0x%04x does not match the peer's 0x%04x", j->why_info >> 16,
+			    j->why_info & 0xffff);
 		break;
 	case WHY_FAR:
-		say(t, "the peer is on another fabric, whose log may tell");
+		text_printf(t, "the peer is on another fabric, whose log may tell");
 		break;
 	case WHY_SILENT:
-		say(t, "the peer's QP is in %s and has not answered in time",
-		    ib_qp_state_name(j->why_info));
+		text_printf(t, "the peer's QP is in %s and has not answered in time",
+			    ib_qp_state_name(j->why_info));
 		break;
 	default:
-		say(t, "why is not known");
+		text_printf(t, "why is not known");
 	}
 }
 
-static void say_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
-		      u64 epoch, const char *rule)
+static void text_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		       u64 epoch, const char *rule)
 {
-	say(t, "no acknowledge, sent %u time%s", j->attempt + 1, s_of(j->attempt + 1));
+	text_printf(t, "no acknowledge, sent %u time%s", j->attempt + 1,
+		    plural_suffix(j->attempt + 1));
 	if (j->since) {
-		say(t, " from ");
-		say_time(t, j->since, epoch);
-		say(t, " to ");
-		say_time(t, j->last, epoch);
+		text_printf(t, " from ");
+		text_time(t, j->since, epoch);
+		text_printf(t, " to ");
+		text_time(t, j->last, epoch);
 	}
-	say(t, ": ");
-	say_silence(t, hca, j, rule);
+	text_printf(t, ": ");
+	text_no_answer(t, hca, j, rule);
 }
 
-static void say_rnr(struct text *t, const struct hca *hca, const struct journal_entry *j, u64 epoch)
+static void text_rnr(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		     u64 epoch)
 {
 	char peer[2 * NODE_NAME_MAX + 64];
 
-	journal_who(hca, &j->peer, 0, peer, sizeof(peer));
-	say(t, "%u RNR NAK%s since ", j->n, s_of(j->n));
-	say_time(t, j->since, epoch);
+	journal_who_text(hca, &j->peer, 0, peer, sizeof(peer));
+	text_printf(t, "%u RNR NAK%s since ", j->n, plural_suffix(j->n));
+	text_time(t, j->since, epoch);
 	if (j->why_info == ~0u)
-		say(t, ", the receives of %s are not known here", peer[0] ? peer : "the peer");
+		text_printf(t, ", the receives of %s are not known here",
+			    peer[0] ? peer : "the peer");
 	else
-		say(t, ", %u receive%s posted by %s", j->why_info, s_of(j->why_info),
-		    peer[0] ? peer : "the peer");
+		text_printf(t, ", %u receive%s posted by %s", j->why_info,
+			    plural_suffix(j->why_info), peer[0] ? peer : "the peer");
 }
 
-static void say_cm(struct text *t, const struct hca *hca, const struct journal_entry *j,
-		   const char *rule)
+static void text_cm(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		    const char *rule)
 {
 	if (j->cause == CAUSE_CM_REJECT) {
-		say(t, "rejected with reason %u, %s", j->info, reject_text(j->info));
+		text_printf(t, "rejected with reason %u, %s", j->info, reject_text(j->info));
 		if (j->why_info)
-			say(t, ", at port %u", j->why_info);
+			text_printf(t, ", at port %u", j->why_info);
 		return;
 	}
-	say(t, "no answer to %u of them", j->info + 1);
+	text_printf(t, "no answer to %u of them", j->info + 1);
 	if (j->why) {
-		say(t, ": ");
-		say_silence(t, hca, j, rule);
+		text_printf(t, ": ");
+		text_no_answer(t, hca, j, rule);
 	}
 }
 
-static void say_why(struct text *t, const struct hca *hca, const struct journal_entry *j, u64 epoch,
-		    const char *rule)
+static void text_why(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		     u64 epoch, const char *rule)
 {
 	switch (j->cause) {
 	case CAUSE_RETRY:
-		say_retry(t, hca, j, epoch, rule);
+		text_retry(t, hca, j, epoch, rule);
 		return;
 	case CAUSE_RNR_RETRY:
-		say_rnr(t, hca, j, epoch);
+		text_rnr(t, hca, j, epoch);
 		return;
 	case CAUSE_NAK:
-		say(t, "the peer has refused it: ");
+		text_printf(t, "the peer has refused it: ");
 		if (j->why == WHY_NAK)
-			say_cause(t, hca, j->why_cause, j->why_info, rule);
+			text_cause(t, hca, j->why_cause, j->why_info, rule);
 		else
-			say(t, "NAK, syndrome 0x%02x", j->info);
+			text_printf(t, "NAK, syndrome 0x%02x", j->info);
 		return;
 	case CAUSE_CM_TIMEOUT:
 	case CAUSE_CM_REJECT:
-		say_cm(t, hca, j, rule);
+		text_cm(t, hca, j, rule);
 		return;
 	}
 	if (j->kind == JRN_GONE)
-		say(t, "ended with %u QP%s connected", j->n, s_of(j->n));
+		text_printf(t, "ended with %u QP%s connected", j->n, plural_suffix(j->n));
 	else if (j->kind == JRN_FLUSH)
-		say(t, "%u work request%s: ", j->n, s_of(j->n));
+		text_printf(t, "%u work request%s: ", j->n, plural_suffix(j->n));
 	if (j->kind != JRN_GONE)
-		say_cause(t, hca, j->cause, j->info, rule);
+		text_cause(t, hca, j->cause, j->info, rule);
 }
 
-void journal_why(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
-		 char *buf, size_t size)
+void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
+		      const char *rule, char *buf, size_t size)
 {
 	struct text t = { buf, size };
 
 	*buf = '\0';
-	say_why(&t, hca, j, epoch, rule);
+	text_why(&t, hca, j, epoch, rule);
 }
 
 /* --- all --- */
 
-static void say_port(struct text *t, const struct hca *hca, const struct journal_entry *j)
+static void text_port(struct text *t, const struct hca *hca, const struct journal_entry *j)
 {
 	if (j->dev < hca->n_devs && !j->who.name[0] && j->port)
-		say(t, " %s port %u", hca->dev[j->dev].name, j->port);
+		text_printf(t, " %s port %u", hca->dev[j->dev].name, j->port);
 }
 
-void journal_text(const struct hca *hca, const struct journal_entry *j, u64 epoch, const char *rule,
-		  char *buf, size_t size)
+void journal_entry_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
+			const char *rule, char *buf, size_t size)
 {
 	struct text t = { buf, size };
 	char part[256];
 
 	*buf = '\0';
-	journal_who(hca, &j->who, j->qp_type, part, sizeof(part));
-	say(&t, "%s", part[0] ? part : "fabric");
+	journal_who_text(hca, &j->who, j->qp_type, part, sizeof(part));
+	text_printf(&t, "%s", part[0] ? part : "fabric");
 	if (!j->who.qpn)
-		say_port(&t, hca, j);
-	journal_who(hca, &j->peer, 0, part, sizeof(part));
+		text_port(&t, hca, j);
+	journal_who_text(hca, &j->peer, 0, part, sizeof(part));
 	if (part[0])
-		say(&t, " -> %s", part);
-	say(&t, ":");
-	journal_op(j, part, sizeof(part));
+		text_printf(&t, " -> %s", part);
+	text_printf(&t, ":");
+	journal_op_text(j, part, sizeof(part));
 	if (part[0])
-		say(&t, " %s", part);
+		text_printf(&t, " %s", part);
 	if (j->has_wr_id)
-		say(&t, " wr_id %llu", (unsigned long long)j->wr_id);
+		text_printf(&t, " wr_id %llu", (unsigned long long)j->wr_id);
 	if (j->has_psn)
-		say(&t, " psn 0x%06x", j->psn);
+		text_printf(&t, " psn 0x%06x", j->psn);
 	if (j->kind == JRN_DROP && j->n > 1)
-		say(&t, "-0x%06x", psn_add(j->psn, j->n - 1));
+		text_printf(&t, "-0x%06x", psn_add(j->psn, j->n - 1));
 	if (j->kind == JRN_RETRY)
-		say(&t, " attempt %u", j->attempt + 2);
+		text_printf(&t, " attempt %u", j->attempt + 2);
 	if (part[0] || j->has_wr_id || j->has_psn)
-		say(&t, ":");
-	say(&t, " %s: ", journal_what(j));
-	say_why(&t, hca, j, epoch, rule);
+		text_printf(&t, ":");
+	text_printf(&t, " %s: ", journal_status_name(j));
+	text_why(&t, hca, j, epoch, rule);
 }

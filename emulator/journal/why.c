@@ -9,7 +9,7 @@
 #include "emulator/transport/rxq.h"
 
 /* Whether the process that was at the other end still is there. */
-static bool lives(const struct hca *hca, const struct journal_who *w)
+static bool who_is_live(const struct hca *hca, const struct journal_who *w)
 {
 	const struct hca_client *c;
 
@@ -20,22 +20,22 @@ static bool lives(const struct hca *hca, const struct journal_who *w)
 	       !memcmp(c->name, w->name, sizeof(w->name));
 }
 
-static bool port_up(struct hca *hca, u32 dev, u32 port)
+static bool port_is_active(struct hca *hca, u32 dev, u32 port)
 {
 	const struct hca_port *p = port_of(hca, dev, port);
 
 	return p && p->state == PORT_ACTIVE;
 }
 
-static void set(struct journal_entry *j, u32 why, u32 info)
+static void why_set(struct journal_entry *j, u32 why, u32 info)
 {
 	j->why = (u8)why;
 	j->why_info = info;
 }
 
-static void dropped(struct journal_entry *j, u32 n, u32 cause, u32 info)
+static void why_set_dropped(struct journal_entry *j, u32 n, u32 cause, u32 info)
 {
-	set(j, WHY_DROPPED, info);
+	why_set(j, WHY_DROPPED, info);
 	j->n = n;
 	j->why_cause = (u8)cause;
 	if (cause == CAUSE_FAULT)
@@ -43,17 +43,17 @@ static void dropped(struct journal_entry *j, u32 n, u32 cause, u32 info)
 }
 
 /* The way to a port. Return: whether it is to blame. */
-static bool why_way(struct hca *hca, u32 dev, u32 port, u32 to_dev, u32 to_port,
-		    struct journal_entry *j)
+static bool why_route(struct hca *hca, u32 dev, u32 port, u32 to_dev, u32 to_port,
+		      struct journal_entry *j)
 {
 	if (to_dev >= hca->n_devs)
-		set(j, WHY_NO_ADDRESS, 0);
-	else if (!port_up(hca, dev, port))
-		set(j, WHY_OWN_PORT, port);
-	else if (!port_up(hca, to_dev, to_port))
-		set(j, WHY_PEER_PORT, to_port);
+		why_set(j, WHY_NO_ADDRESS, 0);
+	else if (!port_is_active(hca, dev, port))
+		why_set(j, WHY_OWN_PORT, port);
+	else if (!port_is_active(hca, to_dev, to_port))
+		why_set(j, WHY_PEER_PORT, to_port);
 	else if (hca->dev[to_dev].member)
-		set(j, WHY_FAR, 0);
+		why_set(j, WHY_FAR, 0);
 	else
 		return false;
 	return true;
@@ -64,26 +64,28 @@ static void why_peer(struct hca *hca, const struct hca_qp *qp, struct journal_en
 	const struct hca_qp *peer = journal_peer(hca, qp);
 
 	if (!peer)
-		set(j, j->peer.name[0] && !lives(hca, &j->peer) ? WHY_PEER_ENDED : WHY_PEER_GONE,
-		    0);
+		why_set(j,
+			j->peer.name[0] && !who_is_live(hca, &j->peer) ? WHY_PEER_ENDED
+								       : WHY_PEER_GONE,
+			0);
 	else if (peer->state != QPS_RTR && peer->state != QPS_RTS && peer->state != QPS_SQD)
-		set(j, WHY_PEER_STATE, peer->state);
+		why_set(j, WHY_PEER_STATE, peer->state);
 	else if (peer->attr.dest_qpn != qp->qpn || peer->attr.av.dst_dev != qp->dev)
-		set(j, WHY_PEER_OTHER, peer->attr.dest_qpn);
+		why_set(j, WHY_PEER_OTHER, peer->attr.dest_qpn);
 	else if (!pkeys_match(qp->path.pkey, peer->path.pkey))
-		set(j, WHY_PKEY, (u32)qp->path.pkey << 16 | peer->path.pkey);
+		why_set(j, WHY_PKEY, (u32)qp->path.pkey << 16 | peer->path.pkey);
 	else
-		set(j, WHY_SILENT, peer->state);
+		why_set(j, WHY_SILENT, peer->state);
 }
 
 /* What drops tell without a look at the peer: the others only say that it was not there. */
-static bool telling(u32 cause)
+static bool cause_is_conclusive(u32 cause)
 {
 	return cause != CAUSE_NO_QP && cause != CAUSE_QP_STATE && cause != CAUSE_OTHER_PEER &&
 	       cause != CAUSE_PKEY && cause != CAUSE_PORT_DOWN;
 }
 
-static void why_silence(struct engine *e, const struct hca_qp *qp, struct journal_entry *j)
+static void why_no_answer(struct engine *e, const struct hca_qp *qp, struct journal_entry *j)
 {
 	const struct hca_trouble *t = &qp->trouble;
 	const struct hca_av *av = &qp->attr.av;
@@ -94,19 +96,19 @@ static void why_silence(struct engine *e, const struct hca_qp *qp, struct journa
 		j->last = t->last;
 		j->attempt = t->n;
 	}
-	if (t->drops && t->drop_psn == una && telling(t->drop_cause)) {
-		dropped(j, t->drops, t->drop_cause, t->drop_info);
+	if (t->drops && t->drop_psn == una && cause_is_conclusive(t->drop_cause)) {
+		why_set_dropped(j, t->drops, t->drop_cause, t->drop_info);
 		return;
 	}
-	if (!why_way(e->hca, qp->dev, qp->attr.port_num, av->dst_dev, av->dst_port, j))
+	if (!why_route(e->hca, qp->dev, qp->attr.port_num, av->dst_dev, av->dst_port, j))
 		why_peer(e->hca, qp, j);
 	/* It was otherwise while the packets were sent, it seems. */
 	if (j->why == WHY_SILENT && t->drops && t->drop_psn == una)
-		dropped(j, t->drops, t->drop_cause, t->drop_info);
+		why_set_dropped(j, t->drops, t->drop_cause, t->drop_info);
 }
 
 /* Receives that wait where the peer's messages go now; ~0: out of reach. */
-static u32 receives(struct engine *e, struct hca_qp *peer, const struct sq_wqe *w)
+static u32 why_count_receives(struct engine *e, struct hca_qp *peer, const struct sq_wqe *w)
 {
 	const struct burst b = { .srqn = w ? w->remote_qpn : 0 };
 	struct hca_srq *srq = resp_srq(e->hca, peer, &b);
@@ -125,7 +127,7 @@ static void why_rnr(struct engine *e, const struct hca_qp *qp, const struct sq_w
 	struct hca_qp *peer = journal_peer(e->hca, qp);
 	bool again = t->rnr && t->rnr_psn == qp->req.una_psn;
 
-	set(j, WHY_RECEIVES, peer ? receives(e, peer, w) : ~0u);
+	why_set(j, WHY_RECEIVES, peer ? why_count_receives(e, peer, w) : ~0u);
 	j->n = 1 + (again ? t->rnr : 0);
 	j->attempt = j->n - 1;
 	j->since = again ? t->rnr_since : e->host->now(e->ctx);
@@ -138,7 +140,7 @@ static void why_nak(struct engine *e, const struct hca_qp *qp, struct journal_en
 
 	if (!t || t->nak_cause == CAUSE_NONE || t->nak_psn != qp->req.una_psn)
 		return;
-	set(j, WHY_NAK, t->nak_info);
+	why_set(j, WHY_NAK, t->nak_info);
 	j->why_cause = t->nak_cause;
 	j->rule = t->nak_rule;
 }
@@ -147,7 +149,7 @@ void journal_why_send(struct engine *e, const struct hca_qp *qp, const struct sq
 		      struct journal_entry *j)
 {
 	if (j->cause == CAUSE_RETRY)
-		why_silence(e, qp, j);
+		why_no_answer(e, qp, j);
 	else if (j->cause == CAUSE_RNR_RETRY)
 		why_rnr(e, qp, w, j);
 	else if (j->cause == CAUSE_NAK)
@@ -157,7 +159,7 @@ void journal_why_send(struct engine *e, const struct hca_qp *qp, const struct sq
 void journal_why_cm(struct engine *e, const struct hca_cmid *id, struct journal_entry *j)
 {
 	if (id->drops)
-		dropped(j, id->drops, id->drop_cause, id->drop_info);
+		why_set_dropped(j, id->drops, id->drop_cause, id->drop_info);
 	else
-		why_way(e->hca, id->bound - 1, id->port, id->av.dst_dev, id->av.dst_port, j);
+		why_route(e->hca, id->bound - 1, id->port, id->av.dst_dev, id->av.dst_port, j);
 }

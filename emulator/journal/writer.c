@@ -101,7 +101,7 @@ static bool connected(const struct hca_qp *qp)
 }
 
 /* Who is at the other end now, or what is known of it. */
-static void who_there(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
+static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
 	const struct hca_qp *peer = journal_peer(hca, qp);
 
@@ -119,14 +119,14 @@ static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_wh
 	else if (!journal_peer(hca, qp) && qp->trouble.peer.qpn == qp->attr.dest_qpn)
 		*w = qp->trouble.peer;
 	else
-		who_there(hca, qp, w);
+		who_dest(hca, qp, w);
 }
 
-void journal_meet(struct hca *hca, struct hca_qp *qp)
+void journal_note_peer(struct hca *hca, struct hca_qp *qp)
 {
 	memset(&qp->trouble, 0, sizeof(qp->trouble));
 	if (connected(qp))
-		who_there(hca, qp, &qp->trouble.peer);
+		who_dest(hca, qp, &qp->trouble.peer);
 }
 
 /* --- QPs --- */
@@ -150,32 +150,32 @@ struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32
 	return j;
 }
 
-static void set_psn(struct journal_entry *j, u32 psn)
+static void entry_set_psn(struct journal_entry *j, u32 psn)
 {
 	j->psn = psn & IB_PSN_MASK;
 	j->has_psn = 1;
 }
 
-static void set_wr_id(struct journal_entry *j, u64 wr_id)
+static void entry_set_wr_id(struct journal_entry *j, u64 wr_id)
 {
 	j->wr_id = wr_id;
 	j->has_wr_id = 1;
 }
 
-static void set_wqe(struct journal_entry *j, const struct sq_wqe *w)
+static void entry_set_wqe(struct journal_entry *j, const struct sq_wqe *w)
 {
 	if (!w)
 		return;
 	j->optype = JOP_WR;
 	j->opcode = w->opcode;
-	set_wr_id(j, w->wr_id);
+	entry_set_wr_id(j, w->wr_id);
 }
 
-static void set_burst(struct journal_entry *j, const struct burst *b)
+static void entry_set_burst(struct journal_entry *j, const struct burst *b)
 {
 	j->optype = JOP_WIRE;
 	j->opcode = (u16)(b->op | b->flags << 8);
-	set_psn(j, b->psn);
+	entry_set_psn(j, b->psn);
 }
 
 void journal_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 status,
@@ -183,9 +183,9 @@ void journal_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe
 {
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
 
-	set_wqe(&j, w);
+	entry_set_wqe(&j, w);
 	if (connected(qp))
-		set_psn(&j, qp->req.una_psn);
+		entry_set_psn(&j, qp->req.una_psn);
 	journal_why_send(e, qp, w, &j);
 	journal_add(e, &j);
 }
@@ -198,9 +198,9 @@ void journal_recv(struct engine *e, const struct hca_qp *qp, const struct burst 
 	if (!connected(qp))
 		j.peer = who_none(e->hca, b->src_dev, b->src_qpn);
 	j.optype = JOP_RECV;
-	set_psn(&j, b->psn);
+	entry_set_psn(&j, b->psn);
 	if (wr_id)
-		set_wr_id(&j, *wr_id);
+		entry_set_wr_id(&j, *wr_id);
 	journal_add(e, &j);
 }
 
@@ -210,8 +210,8 @@ void journal_tag(struct engine *e, const struct hca_qp *qp, const struct hca_tag
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
 
 	j.optype = JOP_RECV;
-	set_psn(&j, qp->req.una_psn);
-	set_wr_id(&j, tag->wr_id);
+	entry_set_psn(&j, qp->req.una_psn);
+	entry_set_wr_id(&j, tag->wr_id);
 	journal_add(e, &j);
 }
 
@@ -237,7 +237,7 @@ void journal_qp_event(struct engine *e, const struct hca_qp *qp, u32 event, u32 
 		journal_of_qp(e->hca, qp, JRN_EVENT, event, event_cause(event, cause), info);
 
 	if (connected(qp))
-		set_psn(&j, qp->resp.epsn);
+		entry_set_psn(&j, qp->resp.epsn);
 	journal_add(e, &j);
 }
 
@@ -248,10 +248,10 @@ void journal_nak(struct engine *e, struct hca_qp *qp, const struct burst *b, u32
 	struct hca_trouble *t = &qp->trouble;
 
 	if (b) {
-		set_burst(&j, b);
+		entry_set_burst(&j, b);
 		j.n = burst_packets(b);
 	}
-	set_psn(&j, psn);
+	entry_set_psn(&j, psn);
 	if (syndrome > AETH_NAK_PSN_SEQ) {
 		t->nak_psn = psn & IB_PSN_MASK;
 		t->nak_cause = (u8)cause;
@@ -285,7 +285,7 @@ void journal_retry(struct engine *e, struct hca_qp *qp, u32 cause, u32 info)
 		t->last = now;
 		j.attempt = t->n++;
 	}
-	set_psn(&j, psn);
+	entry_set_psn(&j, psn);
 	journal_add(e, &j);
 }
 
@@ -302,7 +302,7 @@ void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n)
 /* --- drops --- */
 
 /* The QP that a burst has come from, if it is one of ours. */
-static struct hca_qp *sender(struct hca *hca, const struct burst *b)
+static struct hca_qp *burst_sender_qp(struct hca *hca, const struct burst *b)
 {
 	struct hca_qp *qp;
 
@@ -315,7 +315,7 @@ static struct hca_qp *sender(struct hca *hca, const struct burst *b)
 }
 
 /* Keep how often the oldest packet that the requester still waits for was dropped, or its answer. */
-static void count_drop(struct hca_qp *qp, const struct burst *b, bool answer, u32 cause, u32 info)
+static void drop_count(struct hca_qp *qp, const struct burst *b, bool answer, u32 cause, u32 info)
 {
 	struct hca_trouble *t = &qp->trouble;
 	u32 una = qp->req.una_psn, psn = answer ? una : b->psn;
@@ -355,7 +355,8 @@ static struct hca_cmid *mad_sender(struct hca *hca, const u8 *mad)
 }
 
 /* Whose MAD it is, and how often that one was dropped. */
-static void drop_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info, struct journal_entry *j)
+static void drop_fill_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info,
+			  struct journal_entry *j)
 {
 	struct hca_cmid *id;
 
@@ -374,10 +375,11 @@ static void drop_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info, struct
 }
 
 /* @mad: the message of connection management that it is, or NULL */
-static void drop(struct engine *e, const struct burst *b, const u8 *mad, u32 cause, u32 info)
+static void drop_journal(struct engine *e, const struct burst *b, const u8 *mad, u32 cause,
+			 u32 info)
 {
 	struct hca *hca = e->hca;
-	struct hca_qp *src = sender(hca, b), *dst = hca_qp_by_num(hca, b->dst_qpn);
+	struct hca_qp *src = burst_sender_qp(hca, b), *dst = hca_qp_by_num(hca, b->dst_qpn);
 	bool answer = b->op == BOP_ACK || b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK;
 	struct journal_entry j = {
 		.kind = JRN_DROP,
@@ -391,7 +393,7 @@ static void drop(struct engine *e, const struct burst *b, const u8 *mad, u32 cau
 		.peer = who_none(hca, b->dst_dev, b->dst_qpn),
 	};
 
-	set_burst(&j, b);
+	entry_set_burst(&j, b);
 	if (src) {
 		who_qp(hca, src, &j.who);
 		j.conn = src->conn;
@@ -401,24 +403,24 @@ static void drop(struct engine *e, const struct burst *b, const u8 *mad, u32 cau
 	else if (src && connected(src))
 		who_peer(hca, src, &j.peer);
 	if (mad)
-		drop_mad(hca, mad, cause, info, &j);
+		drop_fill_mad(hca, mad, cause, info, &j);
 	if (!answer && src && qp_reliable(src))
-		count_drop(src, b, false, cause, info);
+		drop_count(src, b, false, cause, info);
 	if (answer && dst && dst->dev == b->dst_dev && qp_reliable(dst))
-		count_drop(dst, b, true, cause, info);
+		drop_count(dst, b, true, cause, info);
 	journal_add(e, &j);
 }
 
 void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info)
 {
-	drop(e, b, burst_mad(e->hca, b), cause, info);
+	drop_journal(e, b, burst_mad(e->hca, b), cause, info);
 }
 
-void journal_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule)
+void journal_cm_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule)
 {
 	struct hca_cmid *id = mad_sender(e->hca, mad);
 
-	drop(e, b, mad, CAUSE_FAULT, rule);
+	drop_journal(e, b, mad, CAUSE_FAULT, rule);
 	if (id)
 		id->refused_by = rule;
 }
@@ -475,7 +477,7 @@ void journal_port(struct engine *e, u32 dev, u32 port, u32 event)
 	journal_add(e, &j);
 }
 
-void journal_gone(struct engine *e, u32 client)
+void journal_client_end(struct engine *e, u32 client)
 {
 	struct hca *hca = e->hca;
 	struct journal_entry j = {
@@ -513,7 +515,7 @@ void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 event, s3
 		       cause, on_purpose ? 0 : (u32)-status);
 }
 
-void cm_journal(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
+void journal_cm(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
 		u32 info)
 {
 	struct hca *hca = e->hca;

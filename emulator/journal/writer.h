@@ -47,10 +47,10 @@ __cold void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 ev
 			     bool on_purpose);
 /** journal_port() - an event of a port. */
 __cold void journal_port(struct engine *e, u32 dev, u32 port, u32 event);
-/** journal_gone() - a client has died, if it had connected QPs: before these are destroyed. */
-__cold void journal_gone(struct engine *e, u32 client);
-/** journal_meet() - the QP is being connected: keep who is at the other end. */
-__cold void journal_meet(struct hca *hca, struct hca_qp *qp);
+/** journal_client_end() - a client has died, if it had connected QPs: before these are destroyed. */
+__cold void journal_client_end(struct engine *e, u32 client);
+/** journal_note_peer() - the QP is being connected: keep who is at the other end. */
+__cold void journal_note_peer(struct hca *hca, struct hca_qp *qp);
 /** journal_of_qp() - an entry about a QP and its peer, to be completed and added. */
 struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32 kind, u32 status,
 				   u32 cause, u32 info);

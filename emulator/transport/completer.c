@@ -71,7 +71,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		return;
 	/* A completion that finds no room takes the QP down with the CQ. */
 	if (unlikely(!cqe))
-		cq_lost(e, qp, cq);
+		cq_entry_lost(e, qp, cq);
 	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, false);
@@ -266,7 +266,7 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;
 	}
-	if (fault_bad_resp(qp, &s)) {
+	if (wc_fault_is_bad_resp(qp, &s)) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_FAULT, qp->fault.rule);
 		return 0;

@@ -33,7 +33,8 @@ struct flow_route {
 
 /** flow_route() - find them. Return: whether anybody may want the frame. */
 bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route *r);
-/** flow_takes() - whether rule @i gets the frame, to steer or drop it. */
-bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_route *r, u32 i);
+/** flow_is_receiver() - whether rule @i gets the frame, to steer or drop it. */
+bool flow_is_receiver(const struct hca *hca, const struct frame *f, const struct flow_route *r,
+		      u32 i);
 
 #endif

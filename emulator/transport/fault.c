@@ -4,7 +4,7 @@
  */
 #include "emulator/transport/fault.h"
 
-u8 fault_nak(u32 status)
+u8 wc_fault_nak(u32 status)
 {
 	switch (status) {
 	case WCS_REM_INV_REQ_ERR:
@@ -34,7 +34,7 @@ static void ask(struct engine *e, struct hca_qp *qp, const struct req_state *s,
 	qp->fault.wqe = s->next + 1;
 	qp->fault.rule = work.rule;
 	qp->fault.status = (u8)status;
-	qp->fault.nak = fault_nak(status);
+	qp->fault.nak = wc_fault_nak(status);
 	qp->fault.late = status == WCS_BAD_RESP_ERR;
 }
 
@@ -54,8 +54,8 @@ static void count(struct engine *e, const struct hca_qp *qp, u32 status)
 		dev_count(e->hca, qp, CNT_RNR_RETRY_EXC);
 }
 
-int fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct req_state *s,
-	      const struct sq_wqe *w, u64 len)
+int wc_fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+		 const struct req_state *s, const struct sq_wqe *w, u64 len)
 {
 	struct hca_qp_fault *f = &qp->fault;
 
@@ -73,12 +73,12 @@ int fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 		return -EAGAIN;
 	count(e, qp, f->status);
 	if (f->status == WCS_FATAL_ERR)
-		qp_event(e, qp, EV_QP_FATAL, CAUSE_FAULT, f->rule);
+		qp_event_raise(e, qp, EV_QP_FATAL, CAUSE_FAULT, f->rule);
 	req_fail(e, qp, seg, f->status, CAUSE_FAULT, f->rule);
 	return 1;
 }
 
-void fault_mark(const struct hca_qp *qp, const struct req_state *s, struct burst *b)
+void wc_fault_mark_burst(const struct hca_qp *qp, const struct req_state *s, struct burst *b)
 {
 	if (qp->fault.wqe != s->next + 1)
 		return;
@@ -86,7 +86,8 @@ void fault_mark(const struct hca_qp *qp, const struct req_state *s, struct burst
 	b->rule = qp->fault.rule;
 }
 
-int fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule)
+int wc_fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+			 u32 rule)
 {
 	u32 event;
 
@@ -106,14 +107,15 @@ int fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b
 	return resp_nak_fail(e, qp, b, nak, 0, event, CAUSE_FAULT, rule);
 }
 
-int fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
+int wc_fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	/* What another fabric's rules are called means nothing here. */
-	return fault_nak_request(e, qp, b, b->aeth, e->hca->dev[b->src_dev].member ? 0 : b->rule);
+	return wc_fault_nak_request(e, qp, b, b->aeth,
+				    e->hca->dev[b->src_dev].member ? 0 : b->rule);
 }
 
-u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
-	       u64 wr_id, u64 room)
+u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
+		  u64 wr_id, u64 room)
 {
 	struct hca_qp_fault *f = &qp->fault;
 	struct hca_work work = {
@@ -137,7 +139,7 @@ u32 fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const s
 	return f->recv_status;
 }
 
-int fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
+int wc_fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	u32 status = qp->fault.recv_status;
 	bool request = status == WCS_LOC_LEN_ERR || status == WCS_REM_INV_REQ_ERR;
@@ -146,10 +148,10 @@ int fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
 			     CAUSE_FAULT, qp->fault.recv_rule);
 }
 
-bool fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
-		      const struct rq_wqe *w)
+bool wc_fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
+			 const struct rq_wqe *w)
 {
-	u32 status = fault_recv(e, qp, rx, b, w->wr_id, w->total_len);
+	u32 status = wc_fault_recv(e, qp, rx, b, w->wr_id, w->total_len);
 
 	if (status)
 		rx_error(e, qp, rx, b, status, CAUSE_FAULT, qp->fault.recv_rule);

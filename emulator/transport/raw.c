@@ -289,7 +289,7 @@ static int eth_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, 
 	for (i = *at; i < hca->tab[TAB_FLOW].high; i++) {
 		const struct hca_flow *rule = &hca->flow[i];
 
-		if (!flow_takes(hca, &f->f, &route, i) ||
+		if (!flow_is_receiver(hca, &f->f, &route, i) ||
 		    (port && (rule->dev != dev || rule->port != port)) ||
 		    port_is_down(hca, rule->dev, rule->port))
 			continue;
@@ -353,7 +353,7 @@ static int eth_links(struct engine *e, const struct hca_qp *qp, struct eth_frame
 	for (i = 0; i < hca->tab[TAB_FLOW].high; i++) {
 		const struct hca_flow *rule = &hca->flow[i];
 
-		if (!flow_takes(hca, &f->f, &route, i))
+		if (!flow_is_receiver(hca, &f->f, &route, i))
 			continue;
 		n = rule->dev * HCA_MAX_PORTS + rule->port - 1;
 		if (seen[n / 64] & BIT64(n % 64))
@@ -431,7 +431,7 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 		if (!ret)
 			ret = offload(w, &r, &f, p.frame, payload);
 		if (!ret && unlikely(e->hca->watched) && e->hca->capture.on && !qp->path.via)
-			ret = capture_frame(e, qp, f.p, r.hdr + payload);
+			ret = cap_frame_put(e, qp, f.p, r.hdr + payload);
 		if (ret)
 			return ret;
 		p.rule = 1;

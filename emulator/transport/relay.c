@@ -262,7 +262,7 @@ void via_changed(struct hca *hca)
 	store_relaxed(&hca->n_via, n);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client) {
-			qp_take_path(hca, &hca->qp[i]);
+			qp_path_update(hca, &hca->qp[i]);
 			chunk_shrink(hca, &hca->qp[i]);
 		}
 }

@@ -43,7 +43,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		return false;
 	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
 	if (wqe_allowed(qp->type, w->opcode))
-		return likely(!e->host->fault) || !fault_wqe(e, qp, seg, &s, w, w->total_len);
+		return likely(!e->host->fault) || !wc_fault_wqe(e, qp, seg, &s, w, w->total_len);
 	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return false;
 }
@@ -211,7 +211,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return true;
 	}
 	if (unlikely(e->host->fault)) {
-		fault = fault_wqe(e, qp, seg, &s, &w, total);
+		fault = wc_fault_wqe(e, qp, seg, &s, &w, total);
 		if (fault)
 			return fault > 0;
 	}
@@ -225,7 +225,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(e->host->fault))
-		fault_mark(qp, &s, &b);
+		wc_fault_mark_burst(qp, &s, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
 		return true;
@@ -334,7 +334,7 @@ static void drained(struct engine *e, struct hca_qp *qp)
 	    req_own(&s))
 		return;
 	if (qp->attr.en_sqd_async_notify)
-		qp_event(e, qp, EV_SQ_DRAINED, CAUSE_NONE, 0);
+		qp_event_raise(e, qp, EV_SQ_DRAINED, CAUSE_NONE, 0);
 	s.flags |= REQ_DRAINED;
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }

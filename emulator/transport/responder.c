@@ -40,7 +40,7 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	s.flags &= ~(u32)RESP_IN_MSG;
 	timer_arm(e, qp, 0);
 	if (event)
-		qp_event(e, qp, event, cause, info);
+		qp_event_raise(e, qp, event, cause, info);
 	if (recv_status) {
 		rx_journal(e, qp, &rx, b, recv_status, cause, info);
 		rx_fail(e, qp, &rx, &s, recv_status, QPS_ERR);
@@ -56,7 +56,7 @@ struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct 
 	u32 i = qp->srq;
 
 	if (unlikely(qp->type == QPT_XRC_RECV))
-		i = xrc_srq(hca, qp, b->srqn);
+		i = xrc_srq_find(hca, qp, b->srqn);
 	return i ? &hca->srq[i - 1] : NULL;
 }
 
@@ -66,7 +66,7 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 
 	if (likely(qp->type != QPT_XRC_RECV))
 		return qp->pd;
-	i = xrc_srq(hca, qp, b->srqn);
+	i = xrc_srq_find(hca, qp, b->srqn);
 	return i ? hca->srq[i - 1].pd : 0;
 }
 
@@ -154,8 +154,9 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return resp_rnr(e, qp, b->psn);
-	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
-		return fault_recv_nak(e, qp, b);
+	if (unlikely(e->host->fault) &&
+	    wc_fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
+		return wc_fault_recv_nak(e, qp, b);
 	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
@@ -238,8 +239,8 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		if (!wc.wqe)
 			return resp_rnr(e, qp, b->psn);
 		if (unlikely(e->host->fault) &&
-		    fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
-			return fault_recv_nak(e, qp, b);
+		    wc_fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
+			return wc_fault_recv_nak(e, qp, b);
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
@@ -291,7 +292,7 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
 	if (unlikely(b->aeth))
-		return fault_answer(e, qp, b);
+		return wc_fault_answer(e, qp, b);
 	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);
@@ -345,7 +346,7 @@ void comm_est(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
 
-	qp_event(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
+	qp_event_raise(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
 	s.flags |= RESP_COMM_EST;
 	commit_resp(e, qp, &s, qp->state);
 }

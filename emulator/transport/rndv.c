@@ -162,7 +162,7 @@ static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	s->next_off = 0;
 	qp->rndv--;
 	if (!cqe)
-		cq_lost(e, qp, cq);
+		cq_entry_lost(e, qp, cq);
 	commit_tag(e, tag, TAG_DONE);
 	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
 	if (cqe && cq->chan)
@@ -241,7 +241,7 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	}
 	/* The data were complete; no request of the program is there to tell the error by. */
 	if (!tag)
-		qp_event(e, qp, EV_QP_FATAL, cause, info);
+		qp_event_raise(e, qp, EV_QP_FATAL, cause, info);
 	commit_req(e, qp, &s, QPS_ERR, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, true);

@@ -125,7 +125,7 @@ void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx)
 {
 	struct hca_srq *srq = rx->srq;
 
-	cq_lost(e, qp, rx->cq);
+	cq_entry_lost(e, qp, rx->cq);
 	if (!srq || !srq->cq || srq->dead || rx->cq->ignore_overrun)
 		return;
 	journal_client(e, rx->owner, srq->dev, JRN_EVENT, EV_SRQ_ERR, CAUSE_CQ_OVERRUN,
@@ -290,7 +290,7 @@ static void last_wqe(struct engine *e, struct hca_qp *qp)
 
 	if (!qp->srq || (s.flags & RESP_LAST_WQE))
 		return;
-	qp_event(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
+	qp_event_raise(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
 	s.flags |= RESP_LAST_WQE;
 	commit_resp(e, qp, &s, qp->state);
 }

@@ -225,8 +225,8 @@ static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const stru
 				     b->op);
 	if ((b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
-	if (unlikely(e->host->fault) && fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
-		return fault_recv_nak(e, qp, b);
+	if (unlikely(e->host->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
+		return wc_fault_recv_nak(e, qp, b);
 	ret = place(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);

@@ -111,8 +111,8 @@ int hca_input(struct engine *e, const struct burst *b)
 	if (unlikely(ret == -EAGAIN))
 		return ret;
 	if (likely(ret != -ENETDOWN))
-		port_moved(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
-			   wire_bytes(b));
+		port_count_packets(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
+				   wire_bytes(b));
 	return 0;
 }
 
@@ -135,7 +135,7 @@ static int stay_behind(struct engine *e, const struct burst *b)
 				 .cause = CAUSE_PORT_DOWN,
 				 .info = b->src_dev << 8 | b->src_port };
 
-	if (capture_put(e, b, &note) == -EAGAIN)
+	if (cap_burst_put(e, b, &note) == -EAGAIN)
 		return -EAGAIN;
 	e->hca->dev[b->src_dev].port[b->src_port].counters[CNT_SEND_ERR]++;
 	journal_drop(e, b, note.cause, note.info);
@@ -150,11 +150,11 @@ static int carry_watched(struct engine *e, const struct burst *b)
 
 	if (b->via || e->host->wire)
 		return carry(e, b);
-	ret = capture_begin(e, b, NULL, &mark);
+	ret = cap_burst_begin(e, b, NULL, &mark);
 	if (ret)
 		return ret;
 	ret = carry(e, b);
-	capture_end(e, &mark, ret);
+	cap_burst_end(e, &mark, ret);
 	return ret;
 }
 
@@ -172,7 +172,8 @@ static int xmit_slow(struct engine *e, const struct burst *b)
 		ret = carry_watched(e, b);
 	if (ret == -EAGAIN)
 		return ret;
-	port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b), wire_bytes(b));
+	port_count_packets(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b),
+			   wire_bytes(b));
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
 	return ret;
@@ -202,8 +203,8 @@ int xmit(struct engine *e, const struct burst *b)
 		return xmit_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
-		port_moved(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
-			   wire_bytes(b));
+		port_count_packets(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
+				   wire_bytes(b));
 	return ret;
 }
 
@@ -221,7 +222,7 @@ int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
 	answered(e, peer);
 	if (likely(ret != -EAGAIN))
-		port_moved(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
+		port_count_packets(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
 	return ret;
 }
 
@@ -275,12 +276,12 @@ u64 engine_timers(struct engine *e)
 	if (load_relaxed(&hca->next_deadline) > now)
 		return hca->next_deadline;
 	hca->next_deadline = ~0ULL;
-	mads = cm_send_waiting(e);
+	mads = cm_send_deferred(e);
 	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
 	next = min_u64(next, mads);
 	next = min_u64(next, cq_mod_timers(e, now));
 	next = min_u64(next, cm_timers(e, now));
-	next = min_u64(next, cm_late_timers(e, now));
+	next = min_u64(next, cm_event_timers(e, now));
 	hca->next_deadline = min_u64(hca->next_deadline, next);
 	return hca->next_deadline;
 }

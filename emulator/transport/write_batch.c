@@ -104,7 +104,7 @@ static void executed(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
 	r.rx_pkts += n;
 	r.rx_bytes += total;
 	commit_resp(e, peer, &r, peer->state);
-	port_moved(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, n, total);
+	port_count_packets(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, n, total);
 	e->budget_wrs -= (s32)n;
 	e->budget_bytes -= (s64)total;
 }
@@ -167,7 +167,7 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}
-	port_moved(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, src.n, total);
+	port_count_packets(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, src.n, total);
 	executed(e, peer, src.n, total);
 	xmit_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
 	return true;

@@ -21,7 +21,7 @@ bool av_is_mcast(const struct hca_av *av)
 }
 
 /* Within an InfiniBand subnet the LID is the address, and one that nobody has is just not answered. */
-static int lid_route(struct hca *hca, u32 dev, struct hca_av *av)
+static int av_route_lid(struct hca *hca, u32 dev, struct hca_av *av)
 {
 	int dst = hca_find_lid(hca, av->dlid, &av->dst_port);
 
@@ -48,7 +48,7 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	if (av->is_global && !port->gid[av->sgid_index].valid)
 		return -ENODATA;
 	if (!av->is_global || hca->dev[dev_index].link_layer == LINK_INFINIBAND)
-		return lid_route(hca, dev_index, av);
+		return av_route_lid(hca, dev_index, av);
 	if (!memcmp(av->dgid, zero, sizeof(zero)))
 		return -EINVAL;
 	av->dst_dev = ~0u;

@@ -48,7 +48,7 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	chan_wake(e, owner, chan);
 }
 
-static void cq_event(struct engine *e, const struct hca_cq *cq)
+static void cq_event_push(struct engine *e, const struct hca_cq *cq)
 {
 	struct chan_event ev = {
 		.type = CHAN_EV_COMP,
@@ -60,7 +60,7 @@ static void cq_event(struct engine *e, const struct hca_cq *cq)
 	chan_push(e, cq->client, cq->chan - 1, &ev);
 }
 
-void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 {
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	struct hca_commit *c = &e->hca->commit;
@@ -71,7 +71,7 @@ void cq_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	cq->mod_seen = 0;
 	cq->mod_deadline = 0;
 	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE)
-		cq_event(e, cq);
+		cq_event_push(e, cq);
 	store_release(&c->event_cq, 0);
 }
 
@@ -85,8 +85,8 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 	armed = load_relaxed(&ctl->armed);
 	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
 		return;
-	if (likely(!(cq->mod_count | cq->mod_period)) || cq_mod_due(e, cq))
-		cq_fire(e, seg, cq);
+	if (likely(!(cq->mod_count | cq->mod_period)) || cq_mod_count_entry(e, cq))
+		cq_event_fire(e, seg, cq);
 }
 
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
@@ -96,11 +96,11 @@ void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	 * chan_push() has kept whose it is.
 	 */
 	if (load_relaxed(&seg->chan[cq->chan - 1].prod) == e->hca->commit.event_prod)
-		cq_event(e, cq);
+		cq_event_push(e, cq);
 }
 
 /* Everyone who has a target QP has its events: by his own handle, whoever made it. */
-static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
+static void qp_event_push(struct engine *e, const struct hca_qp *qp, u32 event)
 {
 	struct hca *hca = e->hca;
 	struct chan_event ev = {
@@ -128,13 +128,13 @@ static void qp_tell(struct engine *e, const struct hca_qp *qp, u32 event)
 		chan_push(e, qp->client, qp->async_chan, &ev);
 }
 
-void qp_event(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
+void qp_event_raise(struct engine *e, struct hca_qp *qp, u32 event, u32 cause, u32 info)
 {
 	journal_qp_event(e, qp, event, cause, info);
-	qp_tell(e, qp, event);
+	qp_event_push(e, qp, event);
 }
 
-static void cq_overrun(struct engine *e, struct hca_cq *cq)
+static void cq_raise_overrun(struct engine *e, struct hca_cq *cq)
 {
 	u32 index = (u32)(cq - e->hca->cq);
 	struct chan_event ev = {
@@ -152,10 +152,10 @@ static void cq_overrun(struct engine *e, struct hca_cq *cq)
 	cq->overrun = 1;
 }
 
-void cq_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq)
+void cq_entry_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq)
 {
 	if (!cq->ignore_overrun && qp->state != QPS_ERR)
-		qp_event(e, qp, EV_QP_FATAL, CAUSE_CQ_OVERRUN, (u32)(cq - e->hca->cq));
+		qp_event_raise(e, qp, EV_QP_FATAL, CAUSE_CQ_OVERRUN, (u32)(cq - e->hca->cq));
 }
 
 bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
@@ -167,7 +167,7 @@ bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 		cq->cons = cons;
 	if (cq->prod - cq->cons < cq->depth)
 		return true;
-	cq_overrun(e, cq);
+	cq_raise_overrun(e, cq);
 	return false;
 }
 

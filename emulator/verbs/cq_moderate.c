@@ -12,7 +12,7 @@
  */
 #include "emulator/model.h"
 
-static void deadline_arm(struct engine *e, struct hca_cq *cq)
+static void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq)
 {
 	struct hca *hca = e->hca;
 
@@ -21,16 +21,16 @@ static void deadline_arm(struct engine *e, struct hca_cq *cq)
 	deadline_set(e, hca->mod_bits, hca->mod_sum, (u32)(cq - hca->cq), cq->mod_deadline);
 }
 
-bool cq_mod_due(struct engine *e, struct hca_cq *cq)
+bool cq_mod_count_entry(struct engine *e, struct hca_cq *cq)
 {
 	if (cq->mod_period)
-		deadline_arm(e, cq);
+		cq_mod_timer_arm(e, cq);
 	cq->mod_seen++;
 	return cq->mod_count && cq->mod_seen >= cq->mod_count;
 }
 
 /* As deadline_fn. */
-static u64 look(struct engine *e, u32 slot, u64 now)
+static u64 cq_mod_timer_check(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_cq *cq = &e->hca->cq[slot];
 	struct seg_hdr *seg;
@@ -39,7 +39,7 @@ static u64 look(struct engine *e, u32 slot, u64 now)
 	if (seg && cq->mod_deadline > now)
 		return cq->mod_deadline;
 	if (seg)
-		cq_fire(e, seg, cq);
+		cq_event_fire(e, seg, cq);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ u64 cq_mod_timers(struct engine *e, u64 now)
 {
 	struct hca *hca = e->hca;
 
-	return deadline_scan(e, hca->mod_bits, hca->mod_sum, HCA_MAX_CQ, now, look);
+	return deadline_scan(e, hca->mod_bits, hca->mod_sum, HCA_MAX_CQ, now, cq_mod_timer_check);
 }
 
 int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -65,8 +65,8 @@ int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return 0;
 	/* Somebody waits already: by the new rule from now on. */
 	if (cq->mod_count ? cq->mod_seen >= cq->mod_count : !cq->mod_period)
-		cq_fire(e, seg, cq);
+		cq_event_fire(e, seg, cq);
 	else if (cq->mod_period)
-		deadline_arm(e, cq);
+		cq_mod_timer_arm(e, cq);
 	return 0;
 }

@@ -7,7 +7,7 @@
  */
 #include "emulator/model.h"
 
-static u64 dm_used(const struct hca *hca, u32 dev)
+static u64 dm_used_bytes(const struct hca *hca, u32 dev)
 {
 	u64 used = 0;
 	u32 i;
@@ -27,7 +27,7 @@ int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!own_dev(hca, client, c->dev) || !c->len || c->len > lim_of(hca, c->dev)->max_dm)
 		return -EINVAL;
-	if (c->len > lim_of(hca, c->dev)->max_dm - dm_used(hca, c->dev))
+	if (c->len > lim_of(hca, c->dev)->max_dm - dm_used_bytes(hca, c->dev))
 		return -ENOMEM;
 	i = tab_find(hca, TAB_DM, c->dev, HCA_MAX_DM);
 	if (i < 0)
@@ -41,7 +41,7 @@ int cmd_alloc_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-struct hca_dm *dm_imported(struct hca *hca, u32 client, u32 handle, u64 ctx)
+struct hca_dm *dm_find_imported(struct hca *hca, u32 client, u32 handle, u64 ctx)
 {
 	struct hca_dm *dm = handle && handle < HCA_MAX_DM ? &hca->dm[handle] : NULL;
 
@@ -54,7 +54,7 @@ int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_dm *dm = tab_owned(e->hca, TAB_DM, client, cmd->handle);
 
 	if (!dm)
-		dm = dm_imported(e->hca, client, cmd->handle, cmd->dm.ctx);
+		dm = dm_find_imported(e->hca, client, cmd->handle, cmd->dm.ctx);
 	if (!dm)
 		return -ENOENT;
 	if (dm->refs)
@@ -63,7 +63,7 @@ int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-void dm_bequeath(struct hca *hca, u32 owner)
+void dm_hand_over(struct hca *hca, u32 owner)
 {
 	u32 i;
 

@@ -26,8 +26,8 @@ enum {
 
 typedef u64 __attribute__((may_alias)) any64;
 
-static bool fields_match(const struct flow_match *have, const struct flow_match *value,
-			 const struct flow_match *mask)
+static bool flow_has_fields(const struct flow_match *have, const struct flow_match *value,
+			    const struct flow_match *mask)
 {
 	const any64 *h = (const any64 *)have, *v = (const any64 *)value, *m = (const any64 *)mask;
 	u32 i;
@@ -38,20 +38,20 @@ static bool fields_match(const struct flow_match *have, const struct flow_match 
 	return true;
 }
 
-static bool rule_matches(const struct hca_flow *r, const struct frame *f)
+static bool flow_is_matching(const struct hca_flow *r, const struct frame *f)
 {
 	if (r->type == FLOW_MC_DEFAULT && !(f->outer.m.dmac[0] & 1))
 		return false;
-	return fields_match(&f->outer.m, &r->value, &r->mask) &&
-	       (!r->inner || fields_match(&f->inner.m, &r->inner_value, &r->inner_mask));
+	return flow_has_fields(&f->outer.m, &r->value, &r->mask) &&
+	       (!r->inner || flow_has_fields(&f->inner.m, &r->inner_value, &r->inner_mask));
 }
 
-static u32 order_kind(const struct hca_flow *r)
+static u32 flow_order_kind(const struct hca_flow *r)
 {
 	return (u32)(r->order >> 48);
 }
 
-static bool steers(const struct hca_flow *r)
+static bool flow_is_trapping(const struct hca_flow *r)
 {
 	return r->client && r->type != FLOW_SNIFFER && !(r->flags & FLOW_DONT_TRAP);
 }
@@ -68,39 +68,40 @@ bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route 
 		u32 *best;
 
 		rule = &hca->flow[i];
-		if (!steers(rule))
+		if (!flow_is_trapping(rule))
 			continue;
 		best = &r->best[rule->dev][rule->port - 1];
-		if ((!*best || rule->order < hca->flow[*best].order) && rule_matches(rule, f))
+		if ((!*best || rule->order < hca->flow[*best].order) && flow_is_matching(rule, f))
 			*best = i;
 	}
 	return true;
 }
 
 /* Whether two rules stand for the same frames, with the same priority. */
-static bool same_rule(const struct hca_flow *a, const struct hca_flow *b)
+static bool flow_is_same_rule(const struct hca_flow *a, const struct hca_flow *b)
 {
-	if (order_kind(a) == ORDER_DEFAULT)
-		return order_kind(b) == ORDER_DEFAULT && a->priority == b->priority;
-	return order_kind(a) == order_kind(b) && a->priority == b->priority &&
+	if (flow_order_kind(a) == ORDER_DEFAULT)
+		return flow_order_kind(b) == ORDER_DEFAULT && a->priority == b->priority;
+	return flow_order_kind(a) == flow_order_kind(b) && a->priority == b->priority &&
 	       !memcmp(&a->value, &b->value,
 		       offsetof(struct hca_flow, inner_mask) + sizeof(a->inner_mask) -
 			       offsetof(struct hca_flow, value));
 }
 
 /* The queue pair has the rule twice: one copy. */
-static bool repeated(const struct hca *hca, const struct hca_flow *r, u32 i)
+static bool flow_is_repeated(const struct hca *hca, const struct hca_flow *r, u32 i)
 {
 	u32 j;
 
 	for (j = 0; j < i; j++)
 		if (hca->flow[j].qpn == r->qpn && hca->flow[j].port == r->port &&
-		    steers(&hca->flow[j]) && same_rule(r, &hca->flow[j]))
+		    flow_is_trapping(&hca->flow[j]) && flow_is_same_rule(r, &hca->flow[j]))
 			return true;
 	return false;
 }
 
-bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_route *r, u32 i)
+bool flow_is_receiver(const struct hca *hca, const struct frame *f, const struct flow_route *r,
+		      u32 i)
 {
 	const struct hca_flow *rule = &hca->flow[i], *best;
 	u32 b;
@@ -112,16 +113,17 @@ bool flow_takes(const struct hca *hca, const struct frame *f, const struct flow_
 	if (i == b)
 		return true;
 	if (rule->type == FLOW_SNIFFER)
-		return rule_matches(rule, f);
+		return flow_is_matching(rule, f);
 	if (rule->flags & FLOW_DONT_TRAP)
-		return (!b || order_kind(best) > order_kind(rule) ||
+		return (!b || flow_order_kind(best) > flow_order_kind(rule) ||
 			best->priority >= rule->priority) &&
-		       rule_matches(rule, f);
-	return b && !best->drop && !rule->drop && best->qpn != rule->qpn && same_rule(best, rule) &&
-	       rule_matches(rule, f) && !repeated(hca, rule, i);
+		       flow_is_matching(rule, f);
+	return b && !best->drop && !rule->drop && best->qpn != rule->qpn &&
+	       flow_is_same_rule(best, rule) && flow_is_matching(rule, f) &&
+	       !flow_is_repeated(hca, rule, i);
 }
 
-static bool is_zero(const struct flow_match *m)
+static bool flow_match_is_zero(const struct flow_match *m)
 {
 	static const struct flow_match none;
 
@@ -129,18 +131,18 @@ static bool is_zero(const struct flow_match *m)
 }
 
 /* The mask may only have bits for a multicast destination. */
-static bool multicast_only(const struct cmd_flow *c)
+static bool flow_is_multicast_only(const struct cmd_flow *c)
 {
 	struct flow_match m = c->mask;
 
-	if (!(c->mask.dmac[0] & c->value.dmac[0] & 1) || !is_zero(&c->inner_mask))
+	if (!(c->mask.dmac[0] & c->value.dmac[0] & 1) || !flow_match_is_zero(&c->inner_mask))
 		return false;
 	memset(m.dmac, 0, sizeof(m.dmac));
 	m.l2 = 0;
-	return is_zero(&m);
+	return flow_match_is_zero(&m);
 }
 
-static void masked(struct flow_match *value, const struct flow_match *mask)
+static void flow_match_apply_mask(struct flow_match *value, const struct flow_match *mask)
 {
 	any64 *v = (any64 *)value;
 	const any64 *m = (const any64 *)mask;
@@ -150,7 +152,7 @@ static void masked(struct flow_match *value, const struct flow_match *mask)
 		v[i] &= m[i];
 }
 
-static int create_check(struct hca *hca, u32 client, const struct cmd_flow *c)
+static int flow_create_check(struct hca *hca, u32 client, const struct cmd_flow *c)
 {
 	const struct hca_qp *qp = own_qp(hca, client, c->qp);
 	const struct hca_ctr *ctr;
@@ -170,11 +172,11 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_flow *c)
 	return ctr && ctr->n && ctr->dev == qp->dev ? 0 : -EINVAL;
 }
 
-static void fill(struct hca *hca, struct hca_flow *r, const struct cmd_flow *c)
+static void flow_create_fill(struct hca *hca, struct hca_flow *r, const struct cmd_flow *c)
 {
-	u64 kind = c->type != FLOW_NORMAL ? ORDER_DEFAULT
-		   : multicast_only(c)	  ? ORDER_MULTICAST
-					  : ORDER_NORMAL;
+	u64 kind = c->type != FLOW_NORMAL      ? ORDER_DEFAULT
+		   : flow_is_multicast_only(c) ? ORDER_MULTICAST
+					       : ORDER_NORMAL;
 
 	memset(r, 0, sizeof(*r));
 	r->qpn = hca->qp[c->qp].qpn;
@@ -191,9 +193,9 @@ static void fill(struct hca *hca, struct hca_flow *r, const struct cmd_flow *c)
 	r->value = c->value;
 	r->inner_mask = c->inner_mask;
 	r->inner_value = c->inner_value;
-	masked(&r->value, &r->mask);
-	masked(&r->inner_value, &r->inner_mask);
-	r->inner = !is_zero(&r->inner_mask);
+	flow_match_apply_mask(&r->value, &r->mask);
+	flow_match_apply_mask(&r->inner_value, &r->inner_mask);
+	r->inner = !flow_match_is_zero(&r->inner_mask);
 	if (r->counters)
 		hca->ctr[r->counters - 1].refs++;
 }
@@ -202,7 +204,7 @@ int cmd_create_flow(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
 	const struct cmd_flow *c = &cmd->flow;
-	int ret = create_check(hca, client, c), i;
+	int ret = flow_create_check(hca, client, c), i;
 	u32 dev;
 
 	if (ret)
@@ -211,7 +213,7 @@ int cmd_create_flow(struct engine *e, u32 client, struct hca_cmd *cmd)
 	i = tab_find(hca, TAB_FLOW, dev, lim_of(hca, dev)->max_flow);
 	if (i < 0)
 		return i;
-	fill(hca, &hca->flow[i], c);
+	flow_create_fill(hca, &hca->flow[i], c);
 	tab_own(hca, TAB_FLOW, (u32)i, client, dev);
 	cmd->handle = (u32)i;
 	return 0;

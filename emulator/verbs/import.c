@@ -12,7 +12,7 @@
  */
 #include "emulator/model.h"
 
-static struct hca_ref *pd_ref(struct hca *hca, u32 client, u32 pd)
+static struct hca_ref *pd_import_ref(struct hca *hca, u32 client, u32 pd)
 {
 	u32 i;
 
@@ -25,14 +25,14 @@ static struct hca_ref *pd_ref(struct hca *hca, u32 client, u32 pd)
 	return NULL;
 }
 
-bool pd_imported(const struct hca *hca, u32 client, u32 pd)
+bool pd_is_imported(const struct hca *hca, u32 client, u32 pd)
 {
-	const struct hca_ref *r = pd_ref((struct hca *)hca, client, pd);
+	const struct hca_ref *r = pd_import_ref((struct hca *)hca, client, pd);
 
 	return r && r->n;
 }
 
-void pd_forget(struct hca *hca, u32 pd)
+void pd_free_import_refs(struct hca *hca, u32 pd)
 {
 	u32 i;
 
@@ -53,7 +53,7 @@ static int import_pd(struct hca *hca, u32 client, struct hca_cmd *cmd)
 
 	if (!pd || !pd->client || pd->ctx != c->ctx || !own_dev(hca, client, pd->dev))
 		return -ENOENT;
-	r = pd_ref(hca, client, c->index);
+	r = pd_import_ref(hca, client, c->index);
 	if (!r) {
 		i = ref_new(hca, client, pd->dev, REF_PD, c->index, 0);
 		if (i < 0)
@@ -79,7 +79,7 @@ static int import_mr(struct hca *hca, u32 client, struct cmd_import *c)
 
 static int import_dm(struct hca *hca, u32 client, struct cmd_import *c)
 {
-	const struct hca_dm *dm = dm_imported(hca, client, c->index, c->ctx);
+	const struct hca_dm *dm = dm_find_imported(hca, client, c->index, c->ctx);
 
 	if (!dm)
 		return -ENOENT;

@@ -7,14 +7,14 @@
  */
 #include "emulator/model.h"
 
-static bool is_member(const struct hca_mcast *m, const struct hca_qp *qp, const u8 gid[16])
+static bool mcast_is_member(const struct hca_mcast *m, const struct hca_qp *qp, const u8 gid[16])
 {
 	return m->client && m->qpn == qp->qpn && !memcmp(m->gid, gid, 16);
 }
 
 /* Groups on the device, members of this one, and where the QP's membership is, if it has one. */
-static void count_members(const struct hca *hca, const struct hca_qp *qp, const u8 gid[16],
-			  u32 *members, int *own)
+static void mcast_count_members(const struct hca *hca, const struct hca_qp *qp, const u8 gid[16],
+				u32 *members, int *own)
 {
 	u32 i;
 
@@ -25,13 +25,13 @@ static void count_members(const struct hca *hca, const struct hca_qp *qp, const 
 
 		if (m->client && m->dev == qp->dev && !memcmp(m->gid, gid, 16))
 			++*members;
-		if (is_member(m, qp, gid))
+		if (mcast_is_member(m, qp, gid))
 			*own = (int)i;
 	}
 }
 
 /* Where a group is looked for first. Clients choose their GIDs, but do not know the seed. */
-static u32 gid_place(const struct hca *hca, const u8 gid[16])
+static u32 mcast_hash_gid(const struct hca *hca, const u8 gid[16])
 {
 	u64 half[2];
 
@@ -42,9 +42,9 @@ static u32 gid_place(const struct hca *hca, const u8 gid[16])
 }
 
 /* Note the group of membership @i. Return: whether it was not seen before. */
-static bool group_is_new(struct hca *hca, u32 i)
+static bool mcast_is_new_group(struct hca *hca, u32 i)
 {
-	u32 at = gid_place(hca, hca->mcast[i].gid), seen;
+	u32 at = mcast_hash_gid(hca, hca->mcast[i].gid), seen;
 
 	while ((seen = hca->mcast_seen[at])) {
 		if (!memcmp(hca->mcast[seen - 1].gid, hca->mcast[i].gid, 16))
@@ -56,7 +56,7 @@ static bool group_is_new(struct hca *hca, u32 i)
 }
 
 /* Whether the device may have one more group. */
-static bool group_fits(struct hca *hca, u32 dev, u32 limit)
+static bool mcast_has_group_room(struct hca *hca, u32 dev, u32 limit)
 {
 	u32 i, n = 0;
 
@@ -65,7 +65,7 @@ static bool group_fits(struct hca *hca, u32 dev, u32 limit)
 	memset(hca->mcast_seen, 0, sizeof(hca->mcast_seen));
 	for (i = 0; i < hca->tab[TAB_MCAST].high && n < limit; i++)
 		if (hca->mcast[i].client && hca->mcast[i].dev == dev)
-			n += group_is_new(hca, i);
+			n += mcast_is_new_group(hca, i);
 	return n < limit;
 }
 
@@ -82,13 +82,13 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!qp || qp->type != QPT_UD || !gid_is_mcast(c->gid))
 		return -EINVAL;
 	lim = lim_of(hca, qp->dev);
-	count_members(hca, qp, c->gid, &members, &i);
+	mcast_count_members(hca, qp, c->gid, &members, &i);
 	if (i >= 0)
 		return 0;
 	if (!lim->max_mcast_grp)
 		return -EOPNOTSUPP;
 	if (members >= lim->max_mcast_attach ||
-	    (!members && !group_fits(hca, qp->dev, lim->max_mcast_grp)))
+	    (!members && !mcast_has_group_room(hca, qp->dev, lim->max_mcast_grp)))
 		return -ENOMEM;
 	i = tab_find(hca, TAB_MCAST, qp->dev, HCA_MAX_MCAST);
 	if (i < 0)
@@ -109,7 +109,7 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!qp)
 		return -EINVAL;
-	count_members(e->hca, qp, cmd->mcast.gid, &members, &i);
+	mcast_count_members(e->hca, qp, cmd->mcast.gid, &members, &i);
 	if (i < 0)
 		return -EINVAL;
 	tab_free(e->hca, TAB_MCAST, (u32)i);
@@ -117,13 +117,13 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 }
 
 /* Without a GRH the group is the one with that LID. */
-static bool group_is(const struct hca_mcast *m, const struct hca_av *av)
+static bool mcast_is_addressed(const struct hca_mcast *m, const struct hca_av *av)
 {
 	return av->is_global ? !memcmp(m->gid, av->dgid, 16) : m->lid == av->dlid;
 }
 
 /* Who has sent it, if he still exists. */
-static struct hca_qp *sender(struct hca *hca, const struct burst *b)
+static struct hca_qp *mcast_sender_qp(struct hca *hca, const struct burst *b)
 {
 	struct hca_qp *qp = &hca->qp[b->src_slot];
 	u32 named = qp->create_flags & QPC_SOURCE_QPN ? qp->source_qpn : qp->qpn;
@@ -134,12 +134,12 @@ static struct hca_qp *sender(struct hca *hca, const struct burst *b)
 }
 
 /* The membership's QP, if a copy of @b goes to it, or NULL. */
-static struct hca_qp *taker(struct hca *hca, const struct burst *b, const struct hca_qp *src,
-			    const struct hca_mcast *m)
+static struct hca_qp *mcast_receiver_qp(struct hca *hca, const struct burst *b,
+					const struct hca_qp *src, const struct hca_mcast *m)
 {
 	struct hca_qp *qp;
 
-	if (!m->client || !group_is(m, b->av))
+	if (!m->client || !mcast_is_addressed(m, b->av))
 		return NULL;
 	qp = hca_qp_by_num(hca, m->qpn);
 	if (!qp || !pkeys_match(qp->path.pkey, b->pkey) || qp_port(hca, qp)->state != PORT_ACTIVE)
@@ -152,13 +152,13 @@ static struct hca_qp *taker(struct hca *hca, const struct burst *b, const struct
 int mcast_deliver(struct engine *e, const struct burst *b, u32 *next)
 {
 	struct hca *hca = e->hca;
-	struct hca_qp *src = sender(hca, b), *qp;
+	struct hca_qp *src = mcast_sender_qp(hca, b), *qp;
 	bool all = b->dst_dev == ~0u;
 	struct burst one = *b;
 	u32 i;
 
 	for (i = *next; i < hca->tab[TAB_MCAST].high; i++) {
-		qp = taker(hca, b, src, &hca->mcast[i]);
+		qp = mcast_receiver_qp(hca, b, src, &hca->mcast[i]);
 		if (!qp || (!all && (qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)))
 			continue;
 		one.dst_dev = qp->dev;
@@ -168,7 +168,8 @@ int mcast_deliver(struct engine *e, const struct burst *b, u32 *next)
 			*next = i;
 			return -EAGAIN;
 		}
-		port_moved(hca, qp->dev, qp->attr.port_num, MOVE_RECEIVED, b->npkts, b->len);
+		port_count_packets(hca, qp->dev, qp->attr.port_num, MOVE_RECEIVED, b->npkts,
+				   b->len);
 		dev_count(hca, qp, CNT_MCAST_RCV);
 	}
 	*next = 0;
@@ -177,7 +178,7 @@ int mcast_deliver(struct engine *e, const struct burst *b, u32 *next)
 
 int mcast_input(struct engine *e, const struct burst *b)
 {
-	struct hca_qp *src = sender(e->hca, b);
+	struct hca_qp *src = mcast_sender_qp(e->hca, b);
 	u32 next = src ? src->mcast_next : 0;
 	int ret;
 
@@ -192,10 +193,10 @@ int mcast_input(struct engine *e, const struct burst *b)
 
 bool mcast_next_port(struct hca *hca, const struct burst *b, u32 *i, u32 *dev, u8 *port)
 {
-	const struct hca_qp *src = sender(hca, b), *qp;
+	const struct hca_qp *src = mcast_sender_qp(hca, b), *qp;
 
 	while (*i < hca->tab[TAB_MCAST].high) {
-		qp = taker(hca, b, src, &hca->mcast[(*i)++]);
+		qp = mcast_receiver_qp(hca, b, src, &hca->mcast[(*i)++]);
 		if (!qp)
 			continue;
 		*dev = qp->dev;

@@ -14,7 +14,7 @@ struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle)
 
 	if (likely(pd) || !hca->client[client].n[TAB_REF])
 		return pd;
-	return pd_imported(hca, client, handle) ? &hca->pd[handle] : NULL;
+	return pd_is_imported(hca, client, handle) ? &hca->pd[handle] : NULL;
 }
 
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
@@ -25,7 +25,7 @@ struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
 }
 
 /* Translate [va, va + len) of a region into its owner's memory. */
-static bool mr_range(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *iov)
+static bool mr_translate(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *iov)
 {
 	if (va < mr->iova || len > mr->len || va - mr->iova > mr->len - len)
 		return false;
@@ -61,7 +61,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		}
 		mr = hca_mr_by_key(hca, s.lkey);
 		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
-		    !mr_range(mr, s.addr, s.len, &mem->iov[mem->n]) ||
+		    !mr_translate(mr, s.addr, s.len, &mem->iov[mem->n]) ||
 		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
 			return -EACCES;
@@ -90,7 +90,7 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 		return -EACCES;
 	if (unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn)
 		return -EACCES;
-	if (!mr_range(mr, va, len, &mem->iov[0]))
+	if (!mr_translate(mr, va, len, &mem->iov[0]))
 		return -EACCES;
 	mem->client = mr_owner(hca, mr);
 	mem->n = 1;
@@ -123,7 +123,7 @@ int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (pd->refs)
 		return -EBUSY;
-	pd_forget(e->hca, cmd->handle);
+	pd_free_import_refs(e->hca, cmd->handle);
 	tab_free(e->hca, TAB_PD, cmd->handle);
 	return 0;
 }
@@ -133,7 +133,7 @@ static const u32 access_known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_
 				ACC_HUGETLB | 0x3ff00000u; /* IBV_ACCESS_OPTIONAL_RANGE */
 
 /* ibv_reg_mr(3): remote write and remote atomic need local write. */
-static int access_check(u32 access)
+static int mr_check_access_flags(u32 access)
 {
 	if (access & ~access_known)
 		return -EINVAL;
@@ -142,26 +142,26 @@ static int access_check(u32 access)
 	return 0;
 }
 
-static int range_check(const struct hca_limits *lim, const struct cmd_reg_mr *c)
+static int mr_check_range(const struct hca_limits *lim, const struct cmd_reg_mr *c)
 {
 	if (c->len > lim->max_mr_size)
 		return -EINVAL;
 	return c->addr + c->len < c->addr || c->iova + c->len < c->iova ? -EINVAL : 0;
 }
 
-int mr_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit)
+int mr_find_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit)
 {
 	return c->key ? tab_want(hca, TAB_MR, dev, limit, c->key >> 8)
 		      : tab_find(hca, TAB_MR, dev, limit);
 }
 
-u32 mr_new_key(const struct hca *hca, const struct hca_mr *mr)
+u32 mr_next_key(const struct hca *hca, const struct hca_mr *mr)
 {
 	return (u32)(mr - hca->mr) << 8 | ((mr->last_key + 1) & 0xff);
 }
 
 /* What a region is made of: memory of the client, nothing, or device memory. */
-static int kind_check(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
+static int mr_check_kind(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
 {
 	const struct hca_dm *dm;
 
@@ -171,7 +171,7 @@ static int kind_check(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
 		return 0;
 	dm = tab_owned(hca, TAB_DM, client, c->dm - 1);
 	if (!dm)
-		dm = dm_imported(hca, client, c->dm - 1, c->ctx);
+		dm = dm_find_imported(hca, client, c->dm - 1, c->ctx);
 	return dm && c->len <= dm->len ? 0 : -EINVAL;
 }
 
@@ -183,12 +183,12 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_mr *mr;
 	int i;
 
-	if (!pd || access_check(c->access) || range_check(lim_of(hca, pd->dev), c) ||
-	    kind_check(hca, client, c))
+	if (!pd || mr_check_access_flags(c->access) || mr_check_range(lim_of(hca, pd->dev), c) ||
+	    mr_check_kind(hca, client, c))
 		return -EINVAL;
 	if ((c->access & ACC_ON_DEMAND) && !lim_of(hca, pd->dev)->odp)
 		return -EOPNOTSUPP;
-	i = mr_slot(hca, c, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
+	i = mr_find_slot(hca, c, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
 	if (i < 0)
 		return i;
 	mr = &hca->mr[i];
@@ -200,7 +200,7 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mr->iova = c->iova;
 	mr->len = c->len;
 	mr->dm = c->dm;
-	mr->key = mr->last_key = c->key ?: mr_new_key(hca, mr);
+	mr->key = mr->last_key = c->key ?: mr_next_key(hca, mr);
 	pd->refs++;
 	if (mr->dm)
 		hca->dm[mr->dm - 1].refs++;
@@ -239,9 +239,9 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if ((c->flags & PD) && !pd)
 		return -EINVAL;
-	if ((c->flags & ACCESS) && access_check(c->access))
+	if ((c->flags & ACCESS) && mr_check_access_flags(c->access))
 		return -EINVAL;
-	if ((c->flags & TRANSLATION) && range_check(lim_of(hca, mr->dev), c))
+	if ((c->flags & TRANSLATION) && mr_check_range(lim_of(hca, mr->dev), c))
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;

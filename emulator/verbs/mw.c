@@ -18,7 +18,7 @@
  */
 #include "emulator/model.h"
 
-static struct hca_mr *find_window(struct hca *hca, u32 index)
+static struct hca_mr *mw_find(struct hca *hca, u32 index)
 {
 	struct hca_mr *mw = index && index < HCA_MAX_MR ? &hca->mr[index] : NULL;
 
@@ -40,7 +40,7 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!dev->lim.max_mw ||
 	    !(dev->lim.caps & (c->kind == MW_1 ? CAP_MEM_WINDOW : CAP_MW_TYPE_2B)))
 		return -EOPNOTSUPP;
-	i = mr_slot(hca, c, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
+	i = mr_find_slot(hca, c, pd->dev, dev->n[TAB_MR] - dev->n_mw + dev->lim.max_mw);
 	if (i < 0)
 		return i;
 	mw = &hca->mr[i];
@@ -52,7 +52,7 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mw->qpn = 0;
 	mw->turn = 0;
 	mw->dm = 0;
-	mw->last_key = c->key ?: mr_new_key(hca, mw);
+	mw->last_key = c->key ?: mr_next_key(hca, mw);
 	pd->refs++;
 	dev->n_mw++;
 	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);
@@ -75,12 +75,12 @@ static void mw_unbind(struct hca *hca, struct hca_mr *mw)
 		qp->n_mw--;
 }
 
-void mw_drop_qp(struct hca *hca, const struct hca_qp *qp)
+void mw_unbind_qp(struct hca *hca, const struct hca_qp *qp)
 {
 	u32 i;
 
 	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
-		struct hca_mr *mw = find_window(hca, i);
+		struct hca_mr *mw = mw_find(hca, i);
 
 		if (mw && mw->kind == MW_2 && mw->qpn == qp->qpn)
 			mw_unbind(hca, mw);
@@ -103,7 +103,7 @@ int cmd_dealloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u32 turn, bool go)
 {
-	struct hca_mr *mw = find_window(hca, rkey >> 8);
+	struct hca_mr *mw = mw_find(hca, rkey >> 8);
 
 	if (!mw || mw->kind != MW_2 || mw->pd != pd || mw->qpn != qp->qpn || mw->last_key != rkey)
 		return -EACCES;
@@ -117,7 +117,8 @@ int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u3
 }
 
 /* The region that a bind names, when it lets itself be bound to like that. */
-static struct hca_mr *bind_region(struct hca *hca, const struct hca_mr *mw, const struct sq_wqe *w)
+static struct hca_mr *mw_bind_region(struct hca *hca, const struct hca_mr *mw,
+				     const struct sq_wqe *w)
 {
 	const u32 known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC |
 			  ACC_ZERO_BASED;
@@ -135,8 +136,8 @@ static struct hca_mr *bind_region(struct hca *hca, const struct hca_mr *mw, cons
 	return mr;
 }
 
-static void bind(struct hca *hca, struct hca_qp *qp, struct hca_mr *mw, struct hca_mr *mr,
-		 const struct sq_wqe *w)
+static void mw_bind_apply(struct hca *hca, struct hca_qp *qp, struct hca_mr *mw, struct hca_mr *mr,
+			  const struct sq_wqe *w)
 {
 	mw->mr = (u32)(mr - hca->mr) + 1;
 	mw->access = w->remote_qkey & ~(u32)ACC_LOCAL_WRITE;
@@ -151,7 +152,7 @@ static void bind(struct hca *hca, struct hca_qp *qp, struct hca_mr *mw, struct h
 
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info)
 {
-	struct hca_mr *mw = find_window(hca, w->ah), *mr = NULL;
+	struct hca_mr *mw = mw_find(hca, w->ah), *mr = NULL;
 	u32 turn = mw_turn_sq(qp);
 
 	*info = w->rkey;
@@ -161,7 +162,7 @@ u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *inf
 	    !mw->key == !w->swap)
 		return WCS_SUCCESS;
 	if (w->swap)
-		mr = bind_region(hca, mw, w);
+		mr = mw_bind_region(hca, mw, w);
 	/* Only type 1 is unbound by a bind, or bound while it is bound. */
 	if ((w->swap && !mr) || (mw->kind == MW_2 && (mw->key || !mr)))
 		return WCS_MW_BIND_ERR;
@@ -170,11 +171,11 @@ u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *inf
 	mw->qpn = qp->qpn;
 	mw->turn = turn;
 	if (mr)
-		bind(hca, qp, mw, mr, w);
+		mw_bind_apply(hca, qp, mw, mr, w);
 	return WCS_SUCCESS;
 }
 
-bool mw_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner)
+bool mw_is_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner)
 {
 	return mw->client && mw->kind >= MW_1 && mw->key && hca->mr[mw->mr - 1].client == owner;
 }

@@ -71,7 +71,7 @@ void port_event(struct engine *e, u32 dev, u32 port, u32 event)
 	}
 }
 
-void hca_count_down(struct hca *hca)
+void hca_count_ports_down(struct hca *hca)
 {
 	u32 d, p, n = 0;
 
@@ -79,7 +79,7 @@ void hca_count_down(struct hca *hca)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
 			n += hca->dev[d].port[p].state != PORT_ACTIVE;
 	store_relaxed(&hca->ports_down, n);
-	hca_watch(hca);
+	hca_update_watched(hca);
 }
 
 void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)
@@ -89,7 +89,7 @@ void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)
 	if (!p || p->state == state)
 		return;
 	store_relaxed(&p->state, state);
-	hca_count_down(e->hca);
+	hca_count_ports_down(e->hca);
 	if (state != PORT_ACTIVE)
 		p->counters[CNT_LINK_DOWNED]++;
 	port_event(e, dev, port, state == PORT_ACTIVE ? EV_PORT_ACTIVE : EV_PORT_ERR);
@@ -105,12 +105,12 @@ void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey)
 	store_relaxed(&p->pkey[index], pkey);
 	for (i = 0; i < e->hca->tab[TAB_QP].high; i++)
 		if (e->hca->qp[i].client && e->hca->qp[i].dev == dev)
-			qp_take_path(e->hca, &e->hca->qp[i]);
+			qp_path_update(e->hca, &e->hca->qp[i]);
 	port_event(e, dev, port, EV_PKEY_CHANGE);
 }
 
 /* The subnet manager's routes: the old LID leads nowhere, the new one to this port. */
-static void reroute(const struct hca *hca, struct hca_av *av, u32 from)
+static void port_reroute_av(const struct hca *hca, struct hca_av *av, u32 from)
 {
 	int dst;
 
@@ -136,12 +136,12 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 	for (n = 0; n < 2; n++) {
 		for (i = 0; i < hca->tab[TAB_QP].high; i++)
 			if (hca->qp[i].client) {
-				reroute(hca, &hca->qp[i].attr.av, was[n]);
-				qp_take_path(hca, &hca->qp[i]);
+				port_reroute_av(hca, &hca->qp[i].attr.av, was[n]);
+				qp_path_update(hca, &hca->qp[i]);
 			}
 		for (i = 0; i < hca->tab[TAB_AH].high; i++)
 			if (hca->ah[i].client)
-				reroute(hca, &hca->ah[i].av, was[n]);
+				port_reroute_av(hca, &hca->ah[i].av, was[n]);
 	}
 	port_event(e, dev, port, EV_LID_CHANGE);
 }

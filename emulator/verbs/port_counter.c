@@ -4,7 +4,7 @@
  */
 #include "emulator/model.h"
 
-void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)
+void port_add_packets(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)
 {
 	if (how != MOVE_RECEIVED) {
 		p->counters[CNT_XMIT_PKTS] += npkts;
@@ -16,12 +16,12 @@ void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)
 	}
 }
 
-static void add(const struct hca_fresh *f, struct hca_port *p)
+static void fresh_add_to_port(const struct hca_fresh *f, struct hca_port *p)
 {
 	u32 how;
 
 	for (how = 0; how < MOVE_COUNT; how++)
-		count_moved(p, how, f->pkts[how], f->bytes[how]);
+		port_add_packets(p, how, f->pkts[how], f->bytes[how]);
 	p->counters[CNT_RDMA_SENDS] += f->sends;
 	p->counters[CNT_RDMA_RECVS] += f->recvs;
 }
@@ -33,14 +33,14 @@ void fresh_flush(struct hca *hca)
 
 	memset(&hca->fresh, 0, sizeof(hca->fresh));
 	if (p)
-		add(&f, p);
+		fresh_add_to_port(&f, p);
 }
 
-void hca_dev_now(const struct hca *hca, u32 dev, struct hca_dev *out)
+void hca_dev_snapshot(const struct hca *hca, u32 dev, struct hca_dev *out)
 {
 	struct hca_fresh f = hca->fresh;
 
 	*out = hca->dev[dev];
 	if (f.key >> 8 == dev && (f.key & 0xff) <= HCA_MAX_PORTS)
-		add(&f, &out->port[f.key & 0xff]);
+		fresh_add_to_port(&f, &out->port[f.key & 0xff]);
 }

@@ -7,8 +7,8 @@
 
 #include "emulator/hca.h"
 
-/** count_moved() - a port's own counters of packets. */
-void count_moved(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes);
+/** port_add_packets() - a port's own counters of packets. */
+void port_add_packets(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes);
 /** fresh_flush() - what was counted last goes to its port. */
 void fresh_flush(struct hca *hca);
 
@@ -42,9 +42,9 @@ static inline struct hca_fresh *fresh_packets(struct hca *hca, u32 dev, u32 port
 	return f;
 }
 
-/** port_moved() - a port has sent packets, or received them, or both. */
-static inline void port_moved(struct hca *hca, u32 dev, u32 port, enum pkt_move how, u32 npkts,
-			      u64 bytes)
+/** port_count_packets() - a port has sent packets, or received them, or both. */
+static inline void port_count_packets(struct hca *hca, u32 dev, u32 port, enum pkt_move how,
+				      u32 npkts, u64 bytes)
 {
 	struct hca_fresh *f = fresh_packets(hca, dev, port, npkts, bytes);
 
@@ -53,7 +53,7 @@ static inline void port_moved(struct hca *hca, u32 dev, u32 port, enum pkt_move 
 		f->bytes[how] += (u32)bytes;
 		return;
 	}
-	count_moved(&hca->dev[dev].port[port], how, npkts, bytes);
+	port_add_packets(&hca->dev[dev].port[port], how, npkts, bytes);
 }
 
 /** count_send(), count_recv() - a SEND, or its receive, has completed. */

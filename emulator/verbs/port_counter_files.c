@@ -69,22 +69,22 @@ static const struct file hw_counters[] = {
  * packet has at least a local route header (on Ethernet: Ethernet, IPv4 and UDP headers), a base
  * transport header and the invariant CRC.
  */
-static u64 words(const struct hca_dev *d, u64 packets, u64 bytes)
+static u64 port_data_words(const struct hca_dev *d, u64 packets, u64 bytes)
 {
 	const u32 overhead = d->link_layer == LINK_INFINIBAND ? 8 + 12 + 4 : 14 + 20 + 8 + 12 + 4;
 
 	return (bytes + packets * overhead) / 4;
 }
 
-static u64 value_of(const struct hca_dev *d, const u64 *c, u32 what)
+static u64 port_file_compute(const struct hca_dev *d, const u64 *c, u32 what)
 {
 	switch (what) {
 	case ZERO:
 		return 0;
 	case XMIT_WORDS:
-		return words(d, c[CNT_XMIT_PKTS], c[CNT_XMIT_BYTES]);
+		return port_data_words(d, c[CNT_XMIT_PKTS], c[CNT_XMIT_BYTES]);
 	case RCV_WORDS:
-		return words(d, c[CNT_RCV_PKTS], c[CNT_RCV_BYTES]);
+		return port_data_words(d, c[CNT_RCV_PKTS], c[CNT_RCV_BYTES]);
 	case UNICAST_XMIT:
 		return c[CNT_XMIT_PKTS] - min_u64(c[CNT_MCAST_XMIT], c[CNT_XMIT_PKTS]);
 	case UNICAST_RCV:
@@ -96,7 +96,7 @@ static u64 value_of(const struct hca_dev *d, const u64 *c, u32 what)
 	}
 }
 
-static const struct file *files_of(enum port_dir dir, u32 *n)
+static const struct file *port_files_of(enum port_dir dir, u32 *n)
 {
 	*n = dir == DIR_COUNTERS ? ARRAY_SIZE(counters) : ARRAY_SIZE(hw_counters);
 	return dir == DIR_COUNTERS ? counters : hw_counters;
@@ -107,7 +107,7 @@ const char *port_file_name(enum port_dir dir, u32 i)
 	const struct file *f;
 	u32 n;
 
-	f = files_of(dir, &n);
+	f = port_files_of(dir, &n);
 	return i < n ? f[i].name : NULL;
 }
 
@@ -120,13 +120,13 @@ bool port_file_value(const struct hca_dev *d, u32 port, enum port_dir dir, const
 
 	if (!port || port > d->n_ports || port > HCA_MAX_PORTS)
 		return false;
-	f = files_of(dir, &n);
+	f = port_files_of(dir, &n);
 	for (i = 0; i < n; i++) {
 		if (strcmp(f[i].name, name) != 0)
 			continue;
 		for (k = 0; k < CNT_COUNT; k++)
 			now[k] = load_relaxed(&d->port[port].counters[k]);
-		*value = value_of(d, now, f[i].what);
+		*value = port_file_compute(d, now, f[i].what);
 		return true;
 	}
 	return false;

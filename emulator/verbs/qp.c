@@ -26,7 +26,7 @@ struct hca_qp *shared_qp(struct hca *hca, u32 client, u32 handle, bool opened)
 	return qp && qp->type == QPT_XRC_RECV ? qp : NULL;
 }
 
-static bool depth_ok(u32 depth, u32 max)
+static bool is_queue_depth(u32 depth, u32 max)
 {
 	return !(depth & (depth - 1)) && depth / 2 < max;
 }
@@ -43,14 +43,15 @@ static const struct {
 	[QPT_XRC_RECV] = { true, false, false, false, false, true },
 };
 
-static int rings_check(const struct hca_limits *lim, const struct cmd_qp *c)
+static int qp_create_check_rings(const struct hca_limits *lim, const struct cmd_qp *c)
 {
 	u64 sq = sizeof(struct wq_ctl) + (u64)c->sq_depth * qp_sq_stride(c);
 	u64 rq = sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge);
 
-	if (!depth_ok(c->sq_depth, lim->max_qp_wr) || !depth_ok(c->rq_depth, lim->max_qp_wr) ||
-	    c->max_sge > lim->max_sge || c->max_rsge > lim->max_sge ||
-	    c->max_inline > lim->max_inline || c->max_tso_hdr > LIM_INLINE)
+	if (!is_queue_depth(c->sq_depth, lim->max_qp_wr) ||
+	    !is_queue_depth(c->rq_depth, lim->max_qp_wr) || c->max_sge > lim->max_sge ||
+	    c->max_rsge > lim->max_sge || c->max_inline > lim->max_inline ||
+	    c->max_tso_hdr > LIM_INLINE)
 		return -EINVAL;
 	if (c->type == QPT_RAW_PACKET)
 		sq += LIM_FRAME;
@@ -59,7 +60,7 @@ static int rings_check(const struct hca_limits *lim, const struct cmd_qp *c)
 	return c->rq_depth && !seg_range_ok(c->rq_ring, rq) ? -EINVAL : 0;
 }
 
-static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
+static int qp_create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 {
 	bool rss = c->ind;
 
@@ -92,7 +93,7 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 		return -EINVAL;
 	if ((c->create_flags & QPC_SCATTER_FCS) && !(lim_of(hca, c->dev)->caps & CAP_SCATTER_FCS))
 		return -EOPNOTSUPP;
-	return rings_check(lim_of(hca, c->dev), c);
+	return qp_create_check_rings(lim_of(hca, c->dev), c);
 }
 
 static struct hca_qp *qp_alloc(struct hca *hca, u32 dev, int *ret)
@@ -112,7 +113,7 @@ static struct hca_qp *qp_alloc(struct hca *hca, u32 dev, int *ret)
 	return qp;
 }
 
-void qp_refs(struct hca *hca, const struct hca_qp *qp, int d)
+void qp_refs_add(struct hca *hca, const struct hca_qp *qp, int d)
 {
 	if (qp->pd)
 		hca->pd[qp->pd].refs += (u32)d;
@@ -129,7 +130,7 @@ void qp_refs(struct hca *hca, const struct hca_qp *qp, int d)
 	ref_use(hca, qp->xref, d);
 }
 
-static void qp_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, u32 client)
+static void qp_create_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_qp *c, u32 client)
 {
 	qp->type = c->type;
 	qp->pd = qp_has[c->type].pd ? c->pd : 0;
@@ -169,15 +170,15 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	struct cmd_qp *c = &cmd->qp;
 	struct hca_qp *qp;
-	int ret = create_check(hca, client, c);
+	int ret = qp_create_check(hca, client, c);
 
 	if (ret)
 		return ret;
 	qp = qp_alloc(hca, c->dev, &ret);
 	if (!qp)
 		return ret;
-	qp_fill(hca, qp, c, client);
-	qp_refs(hca, qp, 1);
+	qp_create_fill(hca, qp, c, client);
+	qp_refs_add(hca, qp, 1);
 	tab_own(hca, TAB_QP, qp_slot(qp), client, c->dev);
 	cmd->handle = qp_slot(qp);
 	c->qpn = qp->qpn;
@@ -189,7 +190,7 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	qp->deadline = 0;
 	qp->stalled = 0;
 	if (qp->n_mw)
-		mw_drop_qp(hca, qp);
+		mw_unbind_qp(hca, qp);
 	store_relaxed(&qp->state, QPS_RESET);
 	tab_free(hca, TAB_QP, qp_slot(qp));
 }
@@ -199,12 +200,12 @@ static void qp_release(struct engine *e, struct hca_qp *qp)
 {
 	rx_give_back(e, qp);
 	tm_forget(e->hca, qp);
-	qp_refs(e->hca, qp, -1);
+	qp_refs_add(e->hca, qp, -1);
 	qp_retire(e->hca, qp);
 }
 
 /* Flow rules and multicast groups hold on to a QP (ibv_destroy_qp(3)). */
-static bool qp_in_use(const struct hca *hca, const struct hca_qp *qp)
+static bool qp_is_in_use(const struct hca *hca, const struct hca_qp *qp)
 {
 	u32 i;
 
@@ -251,7 +252,7 @@ void qp_adopt_redo(struct hca *hca, struct hca_qp *qp)
 }
 
 /* Another process has the target QP open: it is its from now on. */
-static bool hand_over(struct hca *hca, struct hca_qp *qp)
+static bool qp_hand_over(struct hca *hca, struct hca_qp *qp)
 {
 	struct hca_ref *r;
 
@@ -263,7 +264,7 @@ static bool hand_over(struct hca *hca, struct hca_qp *qp)
 	return r;
 }
 
-static int close_qp(struct engine *e, u32 client, u32 handle)
+static int qp_close(struct engine *e, u32 client, u32 handle)
 {
 	struct hca *hca = e->hca;
 	struct hca_ref *r = tab_owned(hca, TAB_REF, client, handle);
@@ -275,13 +276,13 @@ static int close_qp(struct engine *e, u32 client, u32 handle)
 	ref_use(hca, r->xref, -1);
 	tab_free(hca, TAB_REF, handle);
 	/* It became this client's own when its maker went. */
-	if (qp && r->kind == REF_OWNED && qp->client == client + 1 && !hand_over(hca, qp))
+	if (qp && r->kind == REF_OWNED && qp->client == client + 1 && !qp_hand_over(hca, qp))
 		qp_release(e, qp);
 	return 0;
 }
 
 /* It is its owner's through a reference, and goes with that. */
-static bool is_adopted(struct hca *hca, const struct hca_qp *qp)
+static bool qp_is_adopted(struct hca *hca, const struct hca_qp *qp)
 {
 	return qp->type == QPT_XRC_RECV && !qp->xref && ref_next(hca, REF_OWNED, qp_slot(qp), 0);
 }
@@ -291,12 +292,12 @@ int cmd_destroy_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca_qp *qp = own_qp(e->hca, client, cmd->handle);
 
 	if (cmd->qp.xrcd) /* opened, not created */
-		return close_qp(e, client, cmd->handle);
-	if (!qp || is_adopted(e->hca, qp))
+		return qp_close(e, client, cmd->handle);
+	if (!qp || qp_is_adopted(e->hca, qp))
 		return -EINVAL;
-	if (qp_in_use(e->hca, qp))
+	if (qp_is_in_use(e->hca, qp))
 		return -EBUSY;
-	if (!hand_over(e->hca, qp))
+	if (!qp_hand_over(e->hca, qp))
 		qp_release(e, qp);
 	return 0;
 }

@@ -45,7 +45,7 @@ static const struct qp_rules qp_rules[] = {
 };
 
 /* Which attributes a move needs and takes. Return: whether there is such a move. */
-static bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
+static bool qp_transition_attrs(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 {
 	const struct qp_rules *r = &qp_rules[type];
 
@@ -86,8 +86,8 @@ static bool qp_move(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 	}
 }
 
-static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask, u32 from,
-		      u32 to)
+static int qp_modify_check_mask(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask,
+				u32 from, u32 to)
 {
 	u32 required, optional;
 
@@ -98,7 +98,7 @@ static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 
 		return -EINVAL;
 	if ((mask & QPA_CUR_STATE) && a->cur_state != qp->state)
 		return -EINVAL;
-	if (!qp_move(qp->type, from, to, &required, &optional))
+	if (!qp_transition_attrs(qp->type, from, to, &required, &optional))
 		return -EINVAL;
 	if ((mask & required) != required || (mask & ~(required | optional | QPA_STATE)))
 		return -EINVAL;
@@ -106,8 +106,8 @@ static int mask_check(const struct hca_qp *qp, const struct hca_qp_attr *a, u32 
 }
 
 /* The port that the QP will have; NULL: none, or not one of the device, or two at once. */
-static const struct hca_port *port_wanted(struct hca *hca, const struct hca_qp *qp,
-					  const struct hca_qp_attr *a, u32 mask)
+static const struct hca_port *qp_modify_port(struct hca *hca, const struct hca_qp *qp,
+					     const struct hca_qp_attr *a, u32 mask)
 {
 	u32 port = mask & QPA_PORT ? a->port_num : qp->attr.port_num;
 
@@ -120,7 +120,7 @@ static const struct hca_port *port_wanted(struct hca *hca, const struct hca_qp *
 }
 
 /* Room among what all responders of the device keep for READs and atomics. */
-static bool rd_atom_fits(struct hca *hca, const struct hca_qp *qp, u32 wanted)
+static bool qp_has_rd_atomic_room(struct hca *hca, const struct hca_qp *qp, u32 wanted)
 {
 	const struct hca_limits *lim = lim_of(hca, qp->dev);
 	u64 sum = wanted;
@@ -134,12 +134,13 @@ static bool rd_atom_fits(struct hca *hca, const struct hca_qp *qp, u32 wanted)
 	return sum <= lim->max_res_rd_atom;
 }
 
-static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_attr *a, u32 mask)
+static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, struct hca_qp_attr *a,
+				  u32 mask)
 {
 	static const u32 acc = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
 			       ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
 			       ACC_HUGETLB | 0x3ff00000u;
-	const struct hca_port *port = port_wanted(hca, qp, a, mask);
+	const struct hca_port *port = qp_modify_port(hca, qp, a, mask);
 	const struct {
 		u32 bit;
 		u32 value;
@@ -168,7 +169,8 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 		return -EINVAL;
 	if ((mask & QPA_ACCESS_FLAGS) && (a->access & ~acc))
 		return -EINVAL;
-	if ((mask & QPA_MAX_DEST_RD_ATOMIC) && !rd_atom_fits(hca, qp, a->max_dest_rd_atomic))
+	if ((mask & QPA_MAX_DEST_RD_ATOMIC) &&
+	    !qp_has_rd_atomic_room(hca, qp, a->max_dest_rd_atomic))
 		return -ENOMEM;
 	/* No alternate paths on RoCE ports. */
 	if (mask & QPA_ALT_PATH)
@@ -176,7 +178,7 @@ static int value_check(struct hca *hca, const struct hca_qp *qp, struct hca_qp_a
 	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
 }
 
-void qp_take_path(struct hca *hca, struct hca_qp *qp)
+void qp_path_update(struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_qp_attr *a = &qp->attr;
 	struct hca_path *p = &qp->path;
@@ -211,7 +213,8 @@ void qp_take_path(struct hca *hca, struct hca_qp *qp)
 }
 
 /* Take the values over. Everything was checked. */
-static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a, u32 mask)
+static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a,
+			    u32 mask)
 {
 	struct hca_qp_attr *d = &qp->attr;
 	const struct {
@@ -246,7 +249,7 @@ static void apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *
 		d->av = a->av;
 		d->port_num = a->av.port_num;
 	}
-	qp_take_path(hca, qp);
+	qp_path_update(hca, qp);
 	/* Not later: a message under way is sent again in the same portions. */
 	if (mask & QPA_AV)
 		via_chunk(hca, qp);
@@ -262,7 +265,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	timer_arm(e, qp, 0);
 	tm_forget(e->hca, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	qp_take_path(e->hca, qp);
+	qp_path_update(e->hca, qp);
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
@@ -275,7 +278,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 }
 
 /* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */
-static void enter_reset(struct engine *e, struct hca_qp *qp)
+static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 {
 	rx_give_back(e, qp);
 	store_relaxed(&qp->state, QPS_RESET);
@@ -284,7 +287,7 @@ static void enter_reset(struct engine *e, struct hca_qp *qp)
 }
 
 /* Connected: its peer may have an ordinal already, as it came to RTR first. */
-static void number_connection(struct hca *hca, struct hca_qp *qp)
+static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
@@ -298,23 +301,23 @@ static void number_connection(struct hca *hca, struct hca_qp *qp)
 }
 
 /* Work requests that are on its own queues. */
-static u32 queued(struct engine *e, const struct hca_qp *qp)
+static u32 qp_queued_wrs(struct engine *e, const struct hca_qp *qp)
 {
 	struct seg_hdr *seg = seg_of(e, qp->client);
 
 	return seg ? sq_posted(seg, qp) - qp->req.una + rq_posted(seg, qp) - qp->resp.rq_cons : 0;
 }
 
-static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
+static void qp_enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 {
 	struct req_state *s = &qp->req;
 
 	if (to == QPS_RESET)
-		enter_reset(e, qp);
+		qp_enter_reset(e, qp);
 	if (from == QPS_INIT && to == QPS_RTR) {
 		qp->resp.epsn = qp->attr.rq_psn;
-		number_connection(e->hca, qp);
-		journal_meet(e->hca, qp);
+		qp_number_connection(e->hca, qp);
+		journal_note_peer(e->hca, qp);
 	}
 	if (from == QPS_RTR && to == QPS_RTS) {
 		s->next_psn = s->una_psn = s->una_first = qp->attr.sq_psn;
@@ -325,13 +328,13 @@ static void enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to)
 		s->flags &= ~(u32)REQ_DRAINED;
 	if (to == QPS_ERR) {
 		timer_arm(e, qp, 0);
-		journal_flush(e, qp, queued(e, qp));
+		journal_flush(e, qp, qp_queued_wrs(e, qp));
 	}
 	store_relaxed(&qp->state, to);
 }
 
 /* The half that an XRC QP has not: the kernel's verbs layer passes over its attributes. */
-static u32 mask_for(u32 type, u32 mask)
+static u32 qp_modify_mask(u32 type, u32 mask)
 {
 	if (type == QPT_XRC_SEND)
 		return mask & ~(u32)(QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER);
@@ -352,19 +355,19 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	/* One that spreads over WQs has no states of its own: it is there, or not. */
 	if (qp->ind)
 		return -EOPNOTSUPP;
-	mask = mask_for(qp->type, cmd->mod.mask);
+	mask = qp_modify_mask(qp->type, cmd->mod.mask);
 	from = mask & QPA_CUR_STATE ? a->cur_state : qp->state;
 	to = mask & QPA_STATE ? a->state : from;
-	ret = mask_check(qp, a, mask, from, to);
+	ret = qp_modify_check_mask(qp, a, mask, from, to);
 	if (!ret)
-		ret = value_check(e->hca, qp, a, mask);
+		ret = qp_modify_check_values(e->hca, qp, a, mask);
 	if (ret)
 		return ret;
 	/* It is asked for with each move to SQD. */
 	if (from == QPS_RTS && to == QPS_SQD)
 		qp->attr.en_sqd_async_notify = 0;
-	apply(e->hca, qp, a, mask);
-	enter_state(e, qp, from, to);
+	qp_modify_apply(e->hca, qp, a, mask);
+	qp_enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)
 		engine_run_qp(e, qp_slot(qp));

@@ -12,7 +12,7 @@ static bool connected(const struct hca_qp *qp)
 }
 
 /* Whether an event that changes nothing may come to the QP now. */
-static bool may_come(const struct hca_qp *qp, u32 event)
+static bool qp_can_raise(const struct hca_qp *qp, u32 event)
 {
 	switch (event) {
 	case EV_COMM_EST:
@@ -29,7 +29,7 @@ static bool may_come(const struct hca_qp *qp, u32 event)
 	}
 }
 
-static void to_err(struct engine *e, struct hca_qp *qp)
+static void qp_move_to_err(struct engine *e, struct hca_qp *qp)
 {
 	store_relaxed(&qp->state, QPS_ERR);
 	timer_arm(e, qp, 0);
@@ -40,16 +40,16 @@ static void to_err(struct engine *e, struct hca_qp *qp)
 bool raise_qp(struct engine *e, struct hca_qp *qp, u32 event, u32 rule)
 {
 	if (event != EV_QP_FATAL && event != EV_QP_REQ_ERR && event != EV_QP_ACCESS_ERR) {
-		if (!may_come(qp, event))
+		if (!qp_can_raise(qp, event))
 			return false;
-		qp_event(e, qp, event, CAUSE_FAULT, rule);
+		qp_event_raise(e, qp, event, CAUSE_FAULT, rule);
 		return true;
 	}
 	/* One over WQs has no states. In RESET nothing goes on that could fail. */
 	if (qp->ind || qp->state == QPS_RESET || qp->state == QPS_ERR)
 		return false;
-	qp_event(e, qp, event, CAUSE_FAULT, rule);
-	to_err(e, qp);
+	qp_event_raise(e, qp, event, CAUSE_FAULT, rule);
+	qp_move_to_err(e, qp);
 	return true;
 }
 
@@ -123,7 +123,7 @@ bool raise_context(struct engine *e, const struct hca_ref *ctx, u32 rule)
 
 		if (qp->client == ctx->client && qp->dev == ctx->dev && !qp->ind &&
 		    qp->state != QPS_RESET && qp->state != QPS_ERR)
-			to_err(e, qp);
+			qp_move_to_err(e, qp);
 	}
 	return true;
 }
@@ -135,11 +135,11 @@ bool raise_cm(struct engine *e, struct hca_cmid *id, u32 event)
 	case CM_EV_ADDR_CHANGE:
 		if (!id->bound || id->state == CM_DESTROYING)
 			return false;
-		cm_event_simple(e, id, id->state, id->proto, event, 0);
+		cm_event_raise_status(e, id, id->state, id->proto, event, 0);
 		return true;
 	case CM_EV_UNREACHABLE:
 	case CM_EV_TIMEWAIT_EXIT:
-		return cm_expire(e, id, event);
+		return cm_timer_expire(e, id, event);
 	default:
 		return false;
 	}

@@ -16,7 +16,7 @@ struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_SRQ, client, handle);
 }
 
-static int ring_check(const struct cmd_srq *c, u32 max_sge)
+static int srq_check_ring(const struct cmd_srq *c, u32 max_sge)
 {
 	u64 size;
 
@@ -26,7 +26,7 @@ static int ring_check(const struct cmd_srq *c, u32 max_sge)
 	return seg_range_ok(c->ring, size) ? 0 : -EINVAL;
 }
 
-static int create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
+static int srq_create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
 {
 	const struct hca_limits *lim;
 
@@ -43,7 +43,7 @@ static int create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
 		return -EINVAL;
 	if (c->type != SRQ_BASIC && !own_cq(hca, client, c->cq - 1))
 		return -EINVAL;
-	return ring_check(c, c->max_sge);
+	return srq_check_ring(c, c->max_sge);
 }
 
 int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -51,7 +51,7 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	struct cmd_srq *c = &cmd->srq;
 	struct hca_srq *srq;
-	int i, ret = create_check(hca, client, c);
+	int i, ret = srq_create_check(hca, client, c);
 	u32 gen;
 
 	if (ret)
@@ -93,7 +93,7 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 }
 
 /* What waits goes over to the new ring: the client has copied the slots, the order is laid anew. */
-static int resize(struct engine *e, struct hca_srq *srq, const struct cmd_srq *c)
+static int srq_resize_ring(struct engine *e, struct hca_srq *srq, const struct cmd_srq *c)
 {
 	struct seg_hdr *seg = seg_of(e, srq->client);
 	const u32 *from;
@@ -101,7 +101,7 @@ static int resize(struct engine *e, struct hca_srq *srq, const struct cmd_srq *c
 
 	if (c->max_wr > lim_of(e->hca, srq->dev)->max_srq_wr || !c->max_wr)
 		return -EINVAL;
-	if (!seg || ring_check(c, srq->max_sge) || c->depth < srq->depth)
+	if (!seg || srq_check_ring(c, srq->max_sge) || c->depth < srq->depth)
 		return -EINVAL;
 	from = seg_ptr(seg, srq->ring + sizeof(struct wq_ctl));
 	to = seg_ptr(seg, c->ring + sizeof(struct wq_ctl));
@@ -127,7 +127,7 @@ int cmd_modify_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if ((c->mask & SRQ_LIMIT) && c->limit > max_wr)
 		return -EINVAL;
 	if (c->mask & SRQ_MAX_WR)
-		ret = resize(e, srq, c);
+		ret = srq_resize_ring(e, srq, c);
 	if (!ret && (c->mask & SRQ_LIMIT))
 		srq->limit = c->limit;
 	return ret;
@@ -145,7 +145,7 @@ int cmd_query_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-static void free_tags(struct hca *hca, struct hca_srq *srq)
+static void srq_free_tags(struct hca *hca, struct hca_srq *srq)
 {
 	u32 i = srq->tags, n;
 
@@ -166,7 +166,7 @@ int cmd_destroy_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if (srq->refs)
 		return -EBUSY;
-	free_tags(hca, srq);
+	srq_free_tags(hca, srq);
 	hca->pd[srq->pd].refs--;
 	if (srq->cq)
 		hca->cq[srq->cq - 1].refs--;

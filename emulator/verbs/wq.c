@@ -18,7 +18,7 @@ static struct hca_wq *own_wq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_WQ, client, handle);
 }
 
-static int create_check(struct hca *hca, u32 client, const struct cmd_wq *c)
+static int wq_create_check(struct hca *hca, u32 client, const struct cmd_wq *c)
 {
 	u32 flags = WQF_CVLAN_STRIPPING | WQF_SCATTER_FCS | WQF_PCI_WRITE_END_PADDING;
 	const struct hca_limits *lim;
@@ -41,7 +41,7 @@ int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
 	struct cmd_wq *c = &cmd->wq;
-	int i, ret = create_check(hca, client, c);
+	int i, ret = wq_create_check(hca, client, c);
 	struct hca_wq *wq;
 	u32 gen;
 
@@ -74,19 +74,19 @@ int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 }
 
 /* From ERR a queue comes back through RESET only, and only what was ready can fail. */
-static bool may_move(u32 from, u32 to)
+static bool wq_can_move(u32 from, u32 to)
 {
 	return to <= WQS_ERR && !(from == WQS_ERR && to == WQS_RDY) &&
 	       !(from == WQS_RESET && to == WQS_ERR);
 }
 
-static int modify_check(const struct hca_wq *wq, const struct cmd_wq *c)
+static int wq_modify_check(const struct hca_wq *wq, const struct cmd_wq *c)
 {
 	if (c->mask & ~(u32)(WQ_STATE | WQ_CUR_STATE | WQ_FLAGS))
 		return -EINVAL;
 	if ((c->mask & WQ_CUR_STATE) && c->cur_state != wq->state)
 		return -EINVAL;
-	if ((c->mask & WQ_STATE) && !may_move(wq->state, c->state))
+	if ((c->mask & WQ_STATE) && !wq_can_move(wq->state, c->state))
 		return -EINVAL;
 	/* The others are for a queue's whole life. */
 	if ((c->mask & WQ_FLAGS) && (c->flags_mask & ~(u32)WQF_CVLAN_STRIPPING))
@@ -99,7 +99,7 @@ int cmd_modify_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_wq *wq = own_wq(e->hca, client, cmd->handle);
 	const struct cmd_wq *c = &cmd->wq;
-	int ret = wq ? modify_check(wq, c) : -EINVAL;
+	int ret = wq ? wq_modify_check(wq, c) : -EINVAL;
 
 	if (ret)
 		return ret;

@@ -50,7 +50,7 @@ int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 in
 }
 
 /* The domain that a file names on a device, or -1. */
-static int find_xrcd(const struct hca *hca, const struct cmd_xrcd *c)
+static int xrcd_find(const struct hca *hca, const struct cmd_xrcd *c)
 {
 	u32 i;
 
@@ -64,7 +64,7 @@ static int find_xrcd(const struct hca *hca, const struct cmd_xrcd *c)
 	return -1;
 }
 
-static int new_xrcd(struct hca *hca, u32 client, const struct cmd_xrcd *c)
+static int xrcd_new(struct hca *hca, u32 client, const struct cmd_xrcd *c)
 {
 	int i = tab_find(hca, TAB_XRCD, c->dev, lim_of(hca, c->dev)->max_xrcd);
 	struct hca_xrcd *x;
@@ -92,13 +92,13 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EOPNOTSUPP;
 	if (!own_dev(hca, client, c->dev) || (c->oflags & ~(u32)(XRCD_CREAT | XRCD_EXCL)))
 		return -EINVAL;
-	i = named ? find_xrcd(hca, c) : -1;
+	i = named ? xrcd_find(hca, c) : -1;
 	if (i < 0 && !(c->oflags & XRCD_CREAT))
 		return named ? -EAGAIN : -EINVAL;
 	if (i >= 0 && (c->oflags & XRCD_EXCL))
 		return -EINVAL;
 	if (i < 0)
-		i = new_xrcd(hca, client, c);
+		i = xrcd_new(hca, client, c);
 	if (i < 0)
 		return i;
 	ref = ref_new(hca, client, c->dev, REF_XRCD, (u32)i, 0);
@@ -113,7 +113,7 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 }
 
 /* Its owner is always one who has it open: who closes it leaves it to another. */
-static void pass_on(struct hca *hca, u32 index)
+static void xrcd_hand_over(struct hca *hca, u32 index)
 {
 	const struct hca_ref *r = ref_next(hca, REF_XRCD, index, 0);
 	struct hca_xrcd *x = &hca->xrcd[index];
@@ -140,7 +140,7 @@ int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!--x->opens)
 		tab_free(hca, TAB_XRCD, i - 1);
 	else
-		pass_on(hca, i - 1);
+		xrcd_hand_over(hca, i - 1);
 	return 0;
 }
 
@@ -166,7 +166,7 @@ int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-u32 xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn)
+u32 xrc_srq_find(struct hca *hca, const struct hca_qp *qp, u32 srqn)
 {
 	u32 i = srqn & (HCA_MAX_SRQ - 1);
 	const struct hca_srq *srq = &hca->srq[i];

@@ -160,7 +160,7 @@ bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
 
 /* --- notes.c, for fabric/link/link.c and fabric/fault/tx.c ----------------------------------------------------- */
 
-/** link_capture_lost() - a burst is lost where links begin. As capture_put(). @cause, @info: as journal_drop() */
+/** link_capture_lost() - a burst is lost where links begin. As cap_burst_put(). @cause, @info: as journal_drop() */
 int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info);
 /** link_capture_sent() - a burst leaves its port, for which there is room. */
 void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note);

@@ -98,7 +98,7 @@ static bool capture_mark_ports(struct fabric *f)
 			store_relaxed(&hca->dev[d].port[p].capture_via, bits && ring->far);
 		}
 	store_relaxed(&ring->on, on);
-	hca_watch(hca);
+	hca_update_watched(hca);
 	return moved;
 }
 

@@ -10,7 +10,7 @@
 
 void fault_capture_text(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
 {
-	const struct fault_rule *r = fault_find(f->faults, "", rule);
+	const struct fault_rule *r = fault_rule_find(f->faults, "", rule);
 	size_t n = strlen(text);
 	va_list ap;
 
@@ -39,15 +39,15 @@ int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 in
 	if (cause == CAUSE_FAULT)
 		fault_capture_text(f, text, info, "dropped");
 	note.text = text;
-	return capture_put(&f->engine, b, &note);
+	return cap_burst_put(&f->engine, b, &note);
 }
 
 int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n)
 {
 	/* An answer has its room: its request would not have arrived else. */
-	if (likely(!f->hca->capture.on) || !capture_looks(f->hca, b) ||
+	if (likely(!f->hca->capture.on) || !cap_is_watched(f->hca, b) ||
 	    linkq_key(b).cls == LQ_ANSWER || !f->hca->capture.lossless ||
-	    capture_room(&f->engine, b, n))
+	    cap_has_room(&f->engine, b, n))
 		return 0;
 	f->engine.kick = true;
 	return link_hold(f, link_room_at(f, fabric_ns(f)));
@@ -68,12 +68,12 @@ void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap
 		note = &by_rule;
 	}
 	/* Its payload is at hand, and there is room. */
-	if (capture_put(&f->engine, b, note))
-		capture_missed(&f->engine, b);
+	if (cap_burst_put(&f->engine, b, note))
+		cap_burst_missed(&f->engine, b);
 }
 
 bool link_capture_answer_fits(struct fabric *f, const struct burst *b)
 {
 	return likely(!f->hca->capture.on) || !f->hca->capture.lossless ||
-	       !capture_looks(f->hca, b) || capture_room(&f->engine, b, 1);
+	       !cap_is_watched(f->hca, b) || cap_has_room(&f->engine, b, 1);
 }

@@ -276,7 +276,7 @@ static void writer_drop_reason(const struct writer *w, const struct cap_view *v,
 				   .info = v->rec->info };
 	size_t n = (size_t)snprintf(text, size, "dropped: ");
 
-	journal_why(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
+	journal_why_text(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
 }
 
 /* Return: bytes of the frame that are in w->frame, behind room for a header. @next: roce_build_next() will do */
@@ -366,7 +366,7 @@ static int writer_drain_ring(struct writer *w, u64 end)
 	struct cap_view v;
 
 	writer_count_lost(w);
-	while (at - from < TURN && capture_next(w->hca, &at, end, &v))
+	while (at - from < TURN && cap_rec_next(w->hca, &at, end, &v))
 		if (writer_put_record(w, &v))
 			return -1;
 	if (at == from && at != end)

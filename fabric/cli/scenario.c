@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** struct reading - what fault_lines() hands its rules to. @all: for --json, or NULL */
+/** struct reading - what fault_parse_lines() hands its rules to. @all: for --json, or NULL */
 struct reading {
 	struct fault_bad bad;
 	const struct scenario *s;
@@ -64,7 +64,7 @@ static int scenario_read_rules(struct scenario *s)
 	struct reading r = { .s = s };
 	u32 line = 0;
 
-	if (!fault_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r)) {
+	if (!fault_parse_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r)) {
 		s->n = r.n;
 		return 0;
 	}
@@ -142,7 +142,7 @@ void scenario_print(const struct scenario *s, bool json)
 	u32 line;
 
 	if (s->text)
-		fault_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r);
+		fault_parse_lines(s->text, s->len, &r.bad, &line, scenario_read_rule, &r);
 	if (json)
 		json_print(stdout, r.all);
 }

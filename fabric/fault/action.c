@@ -3,9 +3,10 @@
 #include "fabric/fault/action.h"
 #include "fabric/fault/effects.h"
 
-static bool event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+static bool action_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
-	return fault_is_port_event(r->what.event) ? fault_port_event(f, r) : fault_event(f, r, p);
+	return fault_is_port_event(r->what.event) ? fault_port_event_fire(f, r)
+						  : fault_object_event_fire(f, r, p);
 }
 
 const struct fault_backend fault_backends[FA_COUNT] = {
@@ -27,11 +28,11 @@ const struct fault_backend fault_backends[FA_COUNT] = {
 			   .removed = fault_partition_removed },
 	[FA_HEAL] = { .there = true, .fire = fault_heal_fire },
 	[FA_LINK] = { .there = true, .fire = fault_link_fire, .removed = fault_link_removed },
-	[FA_EVENT] = { .there = true, .fire = event_fire },
+	[FA_EVENT] = { .there = true, .fire = action_event_fire },
 	[FA_FAIL] = { .there = true },
 	[FA_WC] = { .there = true },
-	[FA_LIMIT] = { .there = true, .added = fault_limit, .removed = fault_unlimit },
-	[FA_KILL] = { .there = true, .fire = fault_kill },
-	[FA_PAUSE] = { .there = true, .fire = fault_pause, .removed = fault_unpause },
-	[FA_RESUME] = { .there = true, .fire = fault_resume },
+	[FA_LIMIT] = { .there = true, .added = fault_limit_added, .removed = fault_limit_removed },
+	[FA_KILL] = { .there = true, .fire = fault_kill_fire },
+	[FA_PAUSE] = { .there = true, .fire = fault_pause_fire, .removed = fault_pause_removed },
+	[FA_RESUME] = { .there = true, .fire = fault_resume_fire },
 };

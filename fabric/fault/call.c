@@ -12,7 +12,7 @@
 #include "fabric/journal/reader.h"
 
 /* So that many are waiting for the token that there is no room: the log file has it at least. */
-static void say_only(struct fabric *f, const struct journal_entry *j)
+static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 {
 	char line[LOG_LINE_MAX];
 
@@ -20,24 +20,25 @@ static void say_only(struct fabric *f, const struct journal_entry *j)
 	fabric_note(f, "%s", line);
 }
 
-static void call_journal(struct fabric *f, u32 client, const char *call, const struct fault_rule *r)
+static void call_journal_failed(struct fabric *f, u32 client, const char *call,
+				const struct fault_rule *r)
 {
 	struct faults *t = f->faults;
 	struct journal_entry j = journal_of_call(f->hca, client, call, (u32)r->what.err, r->id);
 
 	if (t->n_calls == FAULT_CALLS) {
-		say_only(f, &j);
+		call_note_failed(f, &j);
 		return;
 	}
 	t->call[t->n_calls++] = j;
 	/* Who is told of it may end, and whoever started it ask, before the loop comes round. */
 	if (!engine_try(&f->engine))
 		return;
-	fault_calls_journal(f);
+	fault_call_flush_journal(f);
 	engine_leave(&f->engine);
 }
 
-void fault_calls_journal(struct fabric *f)
+void fault_call_flush_journal(struct fabric *f)
 {
 	struct faults *t = f->faults;
 	u32 i;
@@ -49,7 +50,7 @@ void fault_calls_journal(struct fabric *f)
 
 _Static_assert(sizeof(((struct seg_hdr *)0)->fail_calls) == SEG_CALL_WORDS * sizeof(u64), "mask");
 
-int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
+int fault_call_request(struct fabric *f, const struct client *cl, struct proto_msg *m)
 {
 	const struct fault_rule *r;
 	u32 id = m->call.id;
@@ -66,12 +67,12 @@ int fault_call(struct fabric *f, const struct client *cl, struct proto_msg *m)
 		m->call.event = ETIMEDOUT;
 	} else {
 		m->call.err = (u32)r->what.err;
-		call_journal(f, cl->id, call_descs[id].name, r);
+		call_journal_failed(f, cl->id, call_descs[id].name, r);
 	}
 	return 0;
 }
 
-static void mask_of(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
+static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 {
 	const struct faults *t = f->faults;
 	u32 i, id;
@@ -85,7 +86,7 @@ static void mask_of(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 	}
 }
 
-static void tell(struct client *cl, const u64 mask[SEG_CALL_WORDS])
+static void call_mask_publish(struct client *cl, const u64 mask[SEG_CALL_WORDS])
 {
 	u32 i;
 
@@ -93,15 +94,15 @@ static void tell(struct client *cl, const u64 mask[SEG_CALL_WORDS])
 		store_relaxed(&cl->seg->fail_calls[i], mask[i]);
 }
 
-void fault_calls(struct fabric *f, struct client *cl)
+void fault_call_update_masks(struct fabric *f, struct client *cl)
 {
 	u64 mask[SEG_CALL_WORDS];
 
-	mask_of(f, mask);
+	call_mask(f, mask);
 	if (cl) {
-		tell(cl, mask);
+		call_mask_publish(cl, mask);
 		return;
 	}
 	for (cl = f->clients; cl; cl = cl->next)
-		tell(cl, mask);
+		call_mask_publish(cl, mask);
 }

@@ -73,7 +73,7 @@ static const struct outcome {
 	{ WCS_GENERAL_ERR, ALL, REQUESTS | WINDOWS | WR(TSO), TAKERS },
 };
 
-static const struct outcome *outcome_of(u32 status)
+static const struct outcome *outcome_find(u32 status)
 {
 	u32 i;
 
@@ -84,7 +84,7 @@ static const struct outcome *outcome_of(u32 status)
 }
 
 /* Of @ops, what QPs of one of the types have. */
-static u32 ops_of(u32 types, u32 ops)
+static u32 qp_types_wr_ops(u32 types, u32 ops)
 {
 	u32 type, op, all = 0;
 
@@ -95,7 +95,7 @@ static u32 ops_of(u32 types, u32 ops)
 	return all & ops;
 }
 
-static int refuse_status(u32 status, struct fault_bad *bad)
+static int check_refuse_status(u32 status, struct fault_bad *bad)
 {
 	const char *name = ib_wc_status_name(status);
 
@@ -108,14 +108,14 @@ static int refuse_status(u32 status, struct fault_bad *bad)
 
 int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 {
-	const struct outcome *o = outcome_of(r->what.status);
+	const struct outcome *o = outcome_find(r->what.status);
 	struct fault_where *w = &r->where;
 	u32 types = w->types ? w->types : ~0u, ops, recv;
 
 	if (!o)
-		return refuse_status(r->what.status, bad);
+		return check_refuse_status(r->what.status, bad);
 	recv = types & o->recv_types ? RECV : 0;
-	ops = ops_of(types & o->types, o->ops);
+	ops = qp_types_wr_ops(types & o->types, o->ops);
 	if (!ops && !recv)
 		return fault_refuse(bad, "type=", "a type of QP that has %s",
 				    ib_wc_status_name(r->what.status));
@@ -234,7 +234,7 @@ int fault_check_limit(const struct fault_rule *r, struct fault_bad *bad)
 	return fault_refuse(bad, r->what.limit[i].name, "one of %s", names);
 }
 
-bool fault_shrink(struct hca_limits *l, const char *name, u64 value)
+bool fault_limit_shrink(struct hca_limits *l, const char *name, u64 value)
 {
 	int which = limit_find(name);
 	char *field;

@@ -18,7 +18,7 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad);
 int fault_check_event(struct fault_rule *r, struct fault_bad *bad);
 /** fault_check_limit() - whether there are limits of these names. Return: as above. */
 int fault_check_limit(const struct fault_rule *r, struct fault_bad *bad);
-/** fault_shrink() - a limit becomes no larger than @value. Return: whether it was. */
-bool fault_shrink(struct hca_limits *l, const char *name, u64 value);
+/** fault_limit_shrink() - a limit becomes no larger than @value. Return: whether it was. */
+bool fault_limit_shrink(struct hca_limits *l, const char *name, u64 value);
 
 #endif

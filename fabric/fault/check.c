@@ -33,18 +33,18 @@
 	(O(SEND_FIRST) | O(SEND_MIDDLE) | O(SEND_LAST) | O(SEND_LAST_IMM) | O(SEND_ONLY) |         \
 	 O(SEND_ONLY_IMM))
 
-static bool has(const struct fault_rule *r, u64 keys)
+static bool rule_has_keys(const struct fault_rule *r, u64 keys)
 {
 	return r->has & keys;
 }
 
 /* Which packets an action is about when nothing is said of it, or of those that are. */
-static int narrow(struct fault_rule *r, u64 all, u64 unsaid, const char *what,
-		  struct fault_bad *bad)
+static int check_narrow_ops(struct fault_rule *r, u64 all, u64 unsaid, const char *what,
+			    struct fault_bad *bad)
 {
 	struct fault_where *w = &r->where;
 
-	if (!has(r, KEY(OPCODE)))
+	if (!rule_has_keys(r, KEY(OPCODE)))
 		w->ops = unsaid;
 	w->ops &= all;
 	return w->ops ? 0 : fault_refuse(bad, "opcode=", "an opcode of %s", what);
@@ -59,24 +59,26 @@ static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 	if (!r->where.types)
 		r->where.types = RELIABLE;
 	if (r->act == FA_RNR)
-		return narrow(r, TAKES_RECV | RESOURCES, TAKES_RECV,
-			      "requests that a responder may not be ready for: those that take a "
-			      "receive, READ or atomics",
-			      bad);
+		return check_narrow_ops(
+			r, TAKES_RECV | RESOURCES, TAKES_RECV,
+			"requests that a responder may not be ready for: those that take a "
+			"receive, READ or atomics",
+			bad);
 	if (r->what.syndrome == AETH_NAK_REM_ACCESS)
-		return narrow(r, all & ~SENDS, all & ~SENDS, "requests that have a key", bad);
-	return narrow(r, all, all, "requests", bad);
+		return check_narrow_ops(r, all & ~SENDS, all & ~SENDS, "requests that have a key",
+					bad);
+	return check_narrow_ops(r, all, all, "requests", bad);
 }
 
 /* As in fault_where.mads. */
-static u32 mad_bit(u32 attr)
+static u32 mad_attr_bit(u32 attr)
 {
 	return 1u << (attr - MAD_REQ);
 }
 
 static int check_messages(struct fault_rule *r, struct fault_bad *bad)
 {
-	const u32 req = mad_bit(MAD_REQ), sidr = mad_bit(MAD_SIDR_REQ);
+	const u32 req = mad_attr_bit(MAD_REQ), sidr = mad_attr_bit(MAD_SIDR_REQ);
 	u32 can = r->act == FA_REJECT ? req | sidr : r->act == FA_MRA ? req : ~0u;
 
 	r->where.ops = O(MAD);
@@ -97,7 +99,7 @@ static int check_opcodes(const struct fault_rule *r, struct fault_bad *bad)
 		return fault_refuse(bad, "opcode=", "an opcode of packets as SEND_ONLY or ACK");
 	if (w->types && !(w->ops & fault_type_ops(w->types)))
 		return fault_refuse(bad, "opcode=", "an opcode that the type= has");
-	if (has(r, KEYS_CONNECTION) && !(w->ops & ~DATAGRAMS))
+	if (rule_has_keys(r, KEYS_CONNECTION) && !(w->ops & ~DATAGRAMS))
 		return fault_refuse(bad, "opcode=",
 				    "an opcode of connections: conn=, psn= and round= are theirs");
 	if (w->size.has && w->size.min && !(w->ops & ~EMPTY))
@@ -113,11 +115,11 @@ static int check_packets(struct fault_rule *r, struct fault_bad *bad)
 	if (!strncmp(fault_act_name(r), "cm ", 3))
 		return check_messages(r, bad);
 	/* What answers a request has its PSN: whoever means that says so. */
-	if (!has(r, KEY(OPCODE)))
-		w->ops = has(r, KEY(PSN)) ? REQUESTS : OPS_ALL;
+	if (!rule_has_keys(r, KEY(OPCODE)))
+		w->ops = rule_has_keys(r, KEY(PSN)) ? REQUESTS : OPS_ALL;
 	if (r->act == FA_RNR || r->act == FA_NAK)
 		ret = check_retries(r, bad);
-	if (!ret && (has(r, KEY(CONN) | KEY(ROUND)) || w->psn_rel) && w->types &&
+	if (!ret && (rule_has_keys(r, KEY(CONN) | KEY(ROUND)) || w->psn_rel) && w->types &&
 	    !(w->types & CONNECTED))
 		return fault_refuse(
 			bad, "type=", "RC, UC or XRC: conn=, round= and psn=+N are of connections");
@@ -129,13 +131,13 @@ static int check_when(const struct fault_rule *r, struct fault_bad *bad)
 	const struct fault_when *w = &r->when;
 	bool counts = r->on != FAULT_ON_STATE && (r->on != FAULT_ON_TIME || r->triggered);
 
-	if (w->has_nth && has(r, KEY(AFTER) | KEY(EVERY)))
+	if (w->has_nth && rule_has_keys(r, KEY(AFTER) | KEY(EVERY)))
 		return fault_refuse(bad, "nth=", "no after= or every= with it");
-	if (w->has_nth && has(r, KEY(FOR)) && !w->for_ns)
+	if (w->has_nth && rule_has_keys(r, KEY(FOR)) && !w->for_ns)
 		return fault_refuse(bad, "for=", "a time: nth=N is after=N-1 for=1");
-	if (has(r, KEY(FOR)) && !w->for_ns && (!counts || r->on == FAULT_ON_TIME))
+	if (rule_has_keys(r, KEY(FOR)) && !w->for_ns && (!counts || r->on == FAULT_ON_TIME))
 		return fault_refuse(bad, "for=", "a time with its unit: ns, us, ms or s");
-	if (has(r, KEY(PROB)) && has(r, KEY(PERCENT)))
+	if (rule_has_keys(r, KEY(PROB)) && rule_has_keys(r, KEY(PERCENT)))
 		return fault_refuse(bad, "prob=", "P%% or prob=, not both");
 	if (w->has_seed && w->prob == FAULT_PROB_ONE && !r->what.jitter_ns)
 		return fault_refuse(bad, "seed=", "something random: prob= or jitter=");
@@ -143,7 +145,7 @@ static int check_when(const struct fault_rule *r, struct fault_bad *bad)
 }
 
 /* "A-B" of which one is @node. */
-static bool link_has(const char *link, const char *node)
+static bool link_has_node(const char *link, const char *node)
 {
 	size_t n = strlen(node), len = strlen(link);
 
@@ -157,14 +159,14 @@ static int check_ends(const struct fault_rule *r, struct fault_bad *bad)
 {
 	const struct fault_where *w = &r->where;
 
-	if (w->dir && !has(r, KEYS_WHO | KEY(LINK)))
+	if (w->dir && !rule_has_keys(r, KEYS_WHO | KEY(LINK)))
 		return fault_refuse(
 			bad, "direction=",
 			"an end that sends or gets: node=, device=, port=, program=, pid=, "
 			"qp= or link=");
-	if (w->link[0] && w->node[0] && !link_has(w->link, w->node))
+	if (w->link[0] && w->node[0] && !link_has_node(w->link, w->node))
 		return fault_refuse(bad, "node=", "a node that link=%s is of", w->link);
-	if (w->link[0] && w->peer[0] && !link_has(w->link, w->peer))
+	if (w->link[0] && w->peer[0] && !link_has_node(w->link, w->peer))
 		return fault_refuse(bad, "peer=", "a node that link=%s is of", w->link);
 	return 0;
 }
@@ -189,15 +191,15 @@ static int check_groups(const char *text, struct fault_bad *bad)
 
 static int check_link(const struct fault_rule *r, struct fault_bad *bad)
 {
-	if (!has(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT) | KEY(LINK)))
+	if (!rule_has_keys(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT) | KEY(LINK)))
 		return fault_refuse(bad, "link", "which: node=, device=, port= or link=");
-	if (has(r, KEY(LINK)) && has(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT)))
+	if (rule_has_keys(r, KEY(LINK)) && rule_has_keys(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT)))
 		return fault_refuse(bad, "link=", "link=, or node=, device= and port=");
-	if (r->what.link == LINK_FLAP && !has(r, KEY(PERIOD)))
+	if (r->what.link == LINK_FLAP && !rule_has_keys(r, KEY(PERIOD)))
 		return fault_refuse(bad, "flap", "period= with it");
-	if (r->what.link != LINK_FLAP && has(r, KEY(PERIOD)))
+	if (r->what.link != LINK_FLAP && rule_has_keys(r, KEY(PERIOD)))
 		return fault_refuse(bad, "period=", "flap: only that has a period");
-	if (r->what.link == LINK_UP && has(r, KEY(FOR)))
+	if (r->what.link == LINK_UP && rule_has_keys(r, KEY(FOR)))
 		return fault_refuse(bad, "for=", "down or flap: these end");
 	return 0;
 }
@@ -213,14 +215,14 @@ static int check_event(struct fault_rule *r, struct fault_bad *bad)
 	u32 ev = r->what.event;
 	bool srq = ev == EV_SRQ_ERR || ev == EV_SRQ_LIMIT_REACHED;
 
-	if (has(r, KEY(CQ)) && ev != EV_CQ_ERR)
+	if (rule_has_keys(r, KEY(CQ)) && ev != EV_CQ_ERR)
 		return fault_refuse(bad, "cq=", "IBV_EVENT_CQ_ERR with it");
-	if (has(r, KEY(SRQ)) && !srq)
+	if (rule_has_keys(r, KEY(SRQ)) && !srq)
 		return fault_refuse(bad, "srq=", "IBV_EVENT_SRQ_ERR or _LIMIT_REACHED with it");
-	if (has(r, KEY(QP)) && !r->triggered &&
+	if (rule_has_keys(r, KEY(QP)) && !r->triggered &&
 	    (is_port_event(ev) || srq || ev == EV_CQ_ERR || ev == EV_DEVICE_FATAL))
 		return fault_refuse(bad, "qp=", "an event of a QP with it");
-	if (has(r, KEY(FOR)))
+	if (rule_has_keys(r, KEY(FOR)))
 		return fault_refuse(bad, "for=", "nothing: an event is raised once");
 	return is_port_event(ev) ? 0 : fault_check_event(r, bad);
 }
@@ -229,7 +231,7 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 {
 	switch (r->act) {
 	case FA_DELAY:
-		if (has(r, KEY(DISTRIBUTION)) && !has(r, KEY(JITTER)))
+		if (rule_has_keys(r, KEY(DISTRIBUTION)) && !rule_has_keys(r, KEY(JITTER)))
 			return fault_refuse(bad, "distribution=", "jitter= with it");
 		return 0;
 	case FA_PARTITION:
@@ -241,7 +243,7 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 	case FA_KILL:
 	case FA_PAUSE:
 	case FA_RESUME:
-		return has(r, KEY(NODE) | KEY(PROGRAM) | KEY(PID))
+		return rule_has_keys(r, KEY(NODE) | KEY(PROGRAM) | KEY(PID))
 			       ? 0
 			       : fault_refuse(bad, fault_act_name(r),
 					      "which: node=, program= or pid=");
@@ -250,7 +252,7 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 	case FA_LIMIT:
 		return fault_check_limit(r, bad);
 	case FA_WC:
-		return !has(r, KEY(OPCODE)) || r->where.wr_ops
+		return !rule_has_keys(r, KEY(OPCODE)) || r->where.wr_ops
 			       ? fault_check_work(r, bad)
 			       : fault_refuse(bad, "opcode=",
 					      "an opcode of work requests as RDMA_WRITE, or RECV");
@@ -274,15 +276,15 @@ int fault_check(struct fault_rule *r, struct fault_bad *bad)
 
 /* --- against a fabric ------------------------------------------------------------------------- */
 
-static int node_known(const struct hca *hca, const char *key, const char *name,
-		      struct fault_bad *bad)
+static int check_node_known(const struct hca *hca, const char *key, const char *name,
+			    struct fault_bad *bad)
 {
 	if (!name[0] || node_find(hca, name) >= 0 || !strcmp(name, NODE_NAME))
 		return 0;
 	return fault_refuse(bad, name, "%sa node of the topology", key);
 }
 
-static int link_known(const struct hca *hca, const char *link, struct fault_bad *bad)
+static int check_link_known(const struct hca *hca, const char *link, struct fault_bad *bad)
 {
 	char a[sizeof(((struct fault_where *)0)->link)];
 	const char *dash = link;
@@ -300,19 +302,20 @@ static int link_known(const struct hca *hca, const char *link, struct fault_bad 
 			    "link= with a node of the topology, or two with '-' between");
 }
 
-static int groups_known(const struct hca *hca, const char *text, struct fault_bad *bad)
+static int check_groups_known(const struct hca *hca, const char *text, struct fault_bad *bad)
 {
 	char buf[FAULT_GROUPS], *p = buf, *name;
 	int ret = 0;
 
 	snprintf(buf, sizeof(buf), "%s", text);
 	while (!ret && (name = strsep(&p, "|,")))
-		ret = strcmp(name, "*") != 0 ? node_known(hca, "", name, bad) : 0;
+		ret = strcmp(name, "*") != 0 ? check_node_known(hca, "", name, bad) : 0;
 	return ret;
 }
 
 /* All nodes have the devices of their profile; those that are to come have the fabric's. */
-static int device_known(const struct hca *hca, const struct fault_where *w, struct fault_bad *bad)
+static int check_device_known(const struct hca *hca, const struct fault_where *w,
+			      struct fault_bad *bad)
 {
 	int node = w->node[0] ? node_find(hca, w->node) : -1;
 	bool device = false, port = false;
@@ -343,13 +346,13 @@ int fault_check_fabric(const struct hca *hca, bool topology, const struct fault_
 	int ret = 0;
 
 	if (topology) {
-		ret = node_known(hca, "node= with ", w->node, bad);
+		ret = check_node_known(hca, "node= with ", w->node, bad);
 		if (!ret)
-			ret = node_known(hca, "peer= with ", w->peer, bad);
+			ret = check_node_known(hca, "peer= with ", w->peer, bad);
 		if (!ret)
-			ret = link_known(hca, w->link, bad);
+			ret = check_link_known(hca, w->link, bad);
 		if (!ret)
-			ret = groups_known(hca, r->what.groups, bad);
+			ret = check_groups_known(hca, r->what.groups, bad);
 	}
-	return ret ? ret : device_known(hca, w, bad);
+	return ret ? ret : check_device_known(hca, w, bad);
 }

@@ -7,54 +7,57 @@
 #include "fabric/fault/effects.h"
 #include "fabric/fault/keys.h"
 
-static bool meant(const struct fabric *f, const struct fault_rule *r, u32 owner, u32 dev)
+static bool rule_is_on_owner(const struct fabric *f, const struct fault_rule *r, u32 owner, u32 dev)
 {
-	return owner && fault_on_port(f, &r->where, dev, 0) &&
-	       fault_on_client(f, &r->where, owner - 1);
+	return owner && fault_rule_is_on_port(f, &r->where, dev, 0) &&
+	       fault_rule_is_on_client(f, &r->where, owner - 1);
 }
 
-static bool meant_qp(const struct fabric *f, const struct fault_rule *r, const struct hca_qp *qp)
+static bool rule_is_on_qp(const struct fabric *f, const struct fault_rule *r,
+			  const struct hca_qp *qp)
 {
 	const struct fault_where *w = &r->where;
 
-	return meant(f, r, qp->client, qp->dev) && (!w->has_qpn || w->qpn == qp->qpn) &&
+	return rule_is_on_owner(f, r, qp->client, qp->dev) && (!w->has_qpn || w->qpn == qp->qpn) &&
 	       (!w->port || w->port == qp->attr.port_num);
 }
 
 /* The QP at one end of the packet, if it is one that the rule names. */
-static bool raise_end(struct fabric *f, const struct fault_rule *r, const struct fault_end *end)
+static bool event_raise_end(struct fabric *f, const struct fault_rule *r,
+			    const struct fault_end *end)
 {
 	struct hca_qp *qp = hca_qp_by_num(f->hca, end->qpn);
 
-	return qp && qp->dev == end->dev && meant_qp(f, r, qp) &&
+	return qp && qp->dev == end->dev && rule_is_on_qp(f, r, qp) &&
 	       raise_qp(&f->engine, qp, r->what.event, r->id);
 }
 
 /* The rule says of which end; if it does not, it is the one that sends. */
-static bool raise_ends(struct fabric *f, const struct fault_rule *r, const struct fault_pkt *p)
+static bool event_raise_ends(struct fabric *f, const struct fault_rule *r,
+			     const struct fault_pkt *p)
 {
 	bool said = r->has & KEYS_WHO;
 	bool done = false;
 
 	if (r->where.dir != DIR_RX)
-		done = raise_end(f, r, &p->src);
+		done = event_raise_end(f, r, &p->src);
 	if (r->where.dir == DIR_RX || (said && r->where.dir == DIR_ANY))
-		done |= raise_end(f, r, &p->dst);
+		done |= event_raise_end(f, r, &p->dst);
 	return done;
 }
 
-static bool raise_qps(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_qps(struct fabric *f, const struct fault_rule *r)
 {
 	bool done = false;
 	u32 i;
 
 	for (i = 0; i < f->hca->tab[TAB_QP].high; i++)
-		if (meant_qp(f, r, &f->hca->qp[i]))
+		if (rule_is_on_qp(f, r, &f->hca->qp[i]))
 			done |= raise_qp(&f->engine, &f->hca->qp[i], r->what.event, r->id);
 	return done;
 }
 
-static bool raise_cqs(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_cqs(struct fabric *f, const struct fault_rule *r)
 {
 	struct hca_cq *cq;
 	bool done = false;
@@ -62,13 +65,14 @@ static bool raise_cqs(struct fabric *f, const struct fault_rule *r)
 
 	for (i = 0; i < f->hca->tab[TAB_CQ].high; i++) {
 		cq = &f->hca->cq[i];
-		if (meant(f, r, cq->client, cq->dev) && (!r->what.cq || r->what.cq == i + 1))
+		if (rule_is_on_owner(f, r, cq->client, cq->dev) &&
+		    (!r->what.cq || r->what.cq == i + 1))
 			done |= raise_cq(&f->engine, cq, r->id);
 	}
 	return done;
 }
 
-static bool raise_srqs(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_srqs(struct fabric *f, const struct fault_rule *r)
 {
 	struct hca_srq *srq;
 	bool done = false;
@@ -76,24 +80,25 @@ static bool raise_srqs(struct fabric *f, const struct fault_rule *r)
 
 	for (i = 0; i < f->hca->tab[TAB_SRQ].high; i++) {
 		srq = &f->hca->srq[i];
-		if (meant(f, r, srq->client, srq->dev) && (!r->what.srq || r->what.srq == i + 1))
+		if (rule_is_on_owner(f, r, srq->client, srq->dev) &&
+		    (!r->what.srq || r->what.srq == i + 1))
 			done |= raise_srq(&f->engine, srq, r->what.event, r->id);
 	}
 	return done;
 }
 
-static bool raise_wqs(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_wqs(struct fabric *f, const struct fault_rule *r)
 {
 	bool done = false;
 	u32 i;
 
 	for (i = 0; i < f->hca->tab[TAB_WQ].high; i++)
-		if (meant(f, r, f->hca->wq[i].client, f->hca->wq[i].dev))
+		if (rule_is_on_owner(f, r, f->hca->wq[i].client, f->hca->wq[i].dev))
 			done |= raise_wq(&f->engine, &f->hca->wq[i], r->id);
 	return done;
 }
 
-static bool raise_devices(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_devices(struct fabric *f, const struct fault_rule *r)
 {
 	const struct hca_ref *ref;
 	bool done = false;
@@ -101,13 +106,13 @@ static bool raise_devices(struct fabric *f, const struct fault_rule *r)
 
 	for (i = 1; i < f->hca->tab[TAB_REF].high; i++) {
 		ref = &f->hca->ref[i];
-		if (meant(f, r, ref->client, ref->dev))
+		if (rule_is_on_owner(f, r, ref->client, ref->dev))
 			done |= raise_context(&f->engine, ref, r->id);
 	}
 	return done;
 }
 
-static bool raise_cms(struct fabric *f, const struct fault_rule *r)
+static bool event_raise_cms(struct fabric *f, const struct fault_rule *r)
 {
 	struct hca_cmid *id;
 	bool done = false;
@@ -115,26 +120,26 @@ static bool raise_cms(struct fabric *f, const struct fault_rule *r)
 
 	for (i = 0; i < f->hca->tab[TAB_CMID].high; i++) {
 		id = &f->hca->cmid[i];
-		if (id->bound && meant(f, r, id->client, id->bound - 1))
+		if (id->bound && rule_is_on_owner(f, r, id->client, id->bound - 1))
 			done |= raise_cm(&f->engine, id, r->what.event - FAULT_EVENT_CM);
 	}
 	return done;
 }
 
-bool fault_event(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+bool fault_object_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	switch (r->what.event) {
 	case EV_CQ_ERR:
-		return raise_cqs(f, r);
+		return event_raise_cqs(f, r);
 	case EV_SRQ_ERR:
 	case EV_SRQ_LIMIT_REACHED:
-		return raise_srqs(f, r);
+		return event_raise_srqs(f, r);
 	case EV_WQ_FATAL:
-		return raise_wqs(f, r);
+		return event_raise_wqs(f, r);
 	case EV_DEVICE_FATAL:
-		return raise_devices(f, r);
+		return event_raise_devices(f, r);
 	}
 	if (r->what.event >= FAULT_EVENT_CM)
-		return raise_cms(f, r);
-	return p ? raise_ends(f, r, p) : raise_qps(f, r);
+		return event_raise_cms(f, r);
+	return p ? event_raise_ends(f, r, p) : event_raise_qps(f, r);
 }

@@ -289,12 +289,12 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad);
 int fault_refuse(struct fault_bad *bad, const char *word, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /**
- * fault_lines() - the rules of a scenario: a line each, or several with ';' between; '#' begins a
+ * fault_parse_lines() - the rules of a scenario: a line each, or several with ';' between; '#' begins a
  * comment. Calls @each for every rule, with its line; stops when that returns other than 0.
  * Return: what @each returned last; -EINVAL for a line that is too long, with *bad and *line.
  */
-int fault_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
-		int (*each)(void *ctx, const char *rule, u32 line), void *ctx);
+int fault_parse_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
+		      int (*each)(void *ctx, const char *rule, u32 line), void *ctx);
 
 /* --- names.c ----------------------------------------------------------------------------- */
 
@@ -379,47 +379,47 @@ struct faults {
 	u32 n_calls;
 };
 
-/** faults_make() - no rules. Return: 0 or -ENOMEM. */
-int faults_make(struct fabric *f);
+/** fault_table_make() - no rules. Return: 0 or -ENOMEM. */
+int fault_table_make(struct fabric *f);
 /**
  * fault_request() - PROTO_FAULT_ADD, _REMOVE, _CLEAR, which need the token.
  * @fd: the descriptor that came with it, or -1; stays the caller's
  * Return: -EINPROGRESS: answered later; else the answer, with m->fault.text saying what is wrong.
  */
 int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd);
-/** fault_next() - PROTO_FAULT_NEXT: @m becomes the answer. Return: 0 or -ENOENT. */
-int fault_next(const struct fabric *f, struct proto_msg *m);
-/** fault_forget() - a connection is closed. */
-void fault_forget(struct fabric *f, const struct conn *c);
-/** faults_due() - whether there is something to do with the token. */
-bool faults_due(const struct fabric *f);
-/** faults_next() - when there will be. */
-u64 faults_next(const struct fabric *f);
-/** faults_work() - do it: requests, and rules whose time has come. Token held. */
-void faults_work(struct fabric *f);
-/** faults_list() - PROTO_FAULT_LIST, as @flags (enum proto_flags) say. Return: a memfd or -errno. */
-int faults_list(struct fabric *f, u32 flags);
-/** faults_json() - the same, as an object that is the caller's. */
-struct json_object *faults_json(const struct fabric *f);
-/** faults_node() - a node came: mark those of its ports that rules look at. No token needed. */
-void faults_node(struct fabric *f);
-/** fault_find() - the rule of that name, or of that id where @name is "", or NULL. */
-struct fault_rule *fault_find(struct faults *t, const char *name, u32 id);
+/** fault_list_next() - PROTO_FAULT_NEXT: @m becomes the answer. Return: 0 or -ENOENT. */
+int fault_list_next(const struct fabric *f, struct proto_msg *m);
+/** fault_conn_closed() - a connection is closed. */
+void fault_conn_closed(struct fabric *f, const struct conn *c);
+/** fault_table_is_due() - whether there is something to do with the token. */
+bool fault_table_is_due(const struct fabric *f);
+/** fault_table_next_due() - when there will be. */
+u64 fault_table_next_due(const struct fabric *f);
+/** fault_table_work() - do it: requests, and rules whose time has come. Token held. */
+void fault_table_work(struct fabric *f);
+/** fault_list_memfd() - PROTO_FAULT_LIST, as @flags (enum proto_flags) say. Return: a memfd or -errno. */
+int fault_list_memfd(struct fabric *f, u32 flags);
+/** fault_list_json() - the same, as an object that is the caller's. */
+struct json_object *fault_list_json(const struct fabric *f);
+/** fault_node_added() - a node came: mark those of its ports that rules look at. No token needed. */
+void fault_node_added(struct fabric *f);
+/** fault_rule_find() - the rule of that name, or of that id where @name is "", or NULL. */
+struct fault_rule *fault_rule_find(struct faults *t, const char *name, u32 id);
 /**
- * fault_put() - a rule gets a free place in the table, which there is, with its ordinal, name and window. That is
+ * fault_rule_insert() - a rule gets a free place in the table, which there is, with its ordinal, name and window. That is
  * all: whoever has such a rule looked at or carried out does the rest.
  */
-struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new);
+struct fault_rule *fault_rule_insert(struct fabric *f, const struct fault_rule *new);
 /**
  * fault_rule_text() - "NAME: TEXT (PLACE)" of a rule by id, also of one that was removed lately; "ID, which was
  * removed" when another has its place.
  */
 const char *fault_rule_text(struct fabric *f, u32 rule);
 
-/** fault_trigger() - a packet passes: carry out what waits for such a one. Token held. */
-void fault_trigger(struct fabric *f, const struct fault_pkt *p);
-/** fault_due_at() - the rule is to be carried out (again) at @at, on the fabric's clock. */
-void fault_due_at(struct fabric *f, struct fault_rule *r, u64 at);
+/** fault_trigger_rules() - a packet passes: carry out what waits for such a one. Token held. */
+void fault_trigger_rules(struct fabric *f, const struct fault_pkt *p);
+/** fault_rule_set_due() - the rule is to be carried out (again) at @at, on the fabric's clock. */
+void fault_rule_set_due(struct fabric *f, struct fault_rule *r, u64 at);
 
 /* --- match.c ------------------------------------------------------------------------------- */
 
@@ -460,15 +460,16 @@ struct fault_pkt {
 	(FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK) | FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
 
 /**
- * fault_sees() - whether a packet is one that the rule is about, whatever it has counted so far.
+ * fault_rule_is_on_pkt() - whether a packet is one that the rule is about, whatever it has counted so far.
  */
-bool fault_sees(const struct fabric *f, const struct fault_rule *r, const struct fault_pkt *p);
+bool fault_rule_is_on_pkt(const struct fabric *f, const struct fault_rule *r,
+			  const struct fault_pkt *p);
 /**
- * fault_turn() - something that the rule is about has come: count it. @key: what names it, for decisions of
+ * fault_rule_count() - something that the rule is about has come: count it. @key: what names it, for decisions of
  * probability.
  * Return: whether the rule hits.
  */
-bool fault_turn(struct fabric *f, struct fault_rule *r, u64 key);
+bool fault_rule_count(struct fabric *f, struct fault_rule *r, u64 key);
 /**
  * fault_match_wire() - the next rule that hits the packet, of the actions in @acts (FAULT_ACT()).
  * @at: 0 at first
@@ -479,14 +480,14 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call);
 /** fault_match_wr() - a QP is about to begin a work request: the rule that makes it fail, or NULL. */
 struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
 				  u64 size);
-/** fault_on_client() - whether node=, program= and pid= are that client's. */
-bool fault_on_client(const struct fabric *f, const struct fault_where *w, u32 client);
-/** fault_on_port() - whether node=, device= and port= are that port's; @port 0: one of the device's. */
-bool fault_on_port(const struct fabric *f, const struct fault_where *w, u32 dev, u32 port);
-/** fault_open() - whether the rule's window is open. */
-bool fault_open(const struct fabric *f, const struct fault_rule *r);
-/** fault_random() - a number that the seed, the rule and @key decide. @n: one of several */
-u64 fault_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n);
+/** fault_rule_is_on_client() - whether node=, program= and pid= are that client's. */
+bool fault_rule_is_on_client(const struct fabric *f, const struct fault_where *w, u32 client);
+/** fault_rule_is_on_port() - whether node=, device= and port= are that port's; @port 0: one of the device's. */
+bool fault_rule_is_on_port(const struct fabric *f, const struct fault_where *w, u32 dev, u32 port);
+/** fault_rule_is_open() - whether the rule's window is open. */
+bool fault_rule_is_open(const struct fabric *f, const struct fault_rule *r);
+/** fault_rule_random() - a number that the seed, the rule and @key decide. @n: one of several */
+u64 fault_rule_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n);
 /** fault_pkt_key() - what names a packet. */
 u64 fault_pkt_key(const struct fault_pkt *p);
 

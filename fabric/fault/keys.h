@@ -96,11 +96,11 @@ const struct fault_act_def *fault_act_at(u32 i);
 const char *fault_key_name(u32 key);
 
 /* A value of KEY=VALUE. Return: NULL, or what was expected. values.c */
-const char *fault_key_take(struct fault_rule *r, enum fault_key key, const char *value);
+const char *fault_key_parse(struct fault_rule *r, enum fault_key key, const char *value);
 /**
- * fault_bare_take() - a word that stands alone, or max_NAME=N, of the kinds in @kinds.
+ * fault_bare_parse() - a word that stands alone, or max_NAME=N, of the kinds in @kinds.
  * Return: the kind, or -1: it is none of them.
  */
-int fault_bare_take(struct fault_rule *r, u64 kinds, const char *word);
+int fault_bare_parse(struct fault_rule *r, u64 kinds, const char *word);
 
 #endif

@@ -10,13 +10,14 @@
 
 #include <stdlib.h>
 
-static bool names_dev(const struct fabric *f, const struct fault_rule *r, u32 dev)
+static bool limit_is_on_dev(const struct fabric *f, const struct fault_rule *r, u32 dev)
 {
-	return r->id && r->act == FA_LIMIT && r->phase == 1 && fault_on_port(f, &r->where, dev, 0);
+	return r->id && r->act == FA_LIMIT && r->phase == 1 &&
+	       fault_rule_is_on_port(f, &r->where, dev, 0);
 }
 
 /* What a device has under the rules that hold. */
-static void apply(struct fabric *f, u32 dev, struct hca_limits *l)
+static void limit_apply_rules(struct fabric *f, u32 dev, struct hca_limits *l)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r;
@@ -24,13 +25,13 @@ static void apply(struct fabric *f, u32 dev, struct hca_limits *l)
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		for (k = 0; names_dev(f, r, dev) && k < r->what.n_limits; k++)
-			if (fault_shrink(l, r->what.limit[k].name, r->what.limit[k].value))
+		for (k = 0; limit_is_on_dev(f, r, dev) && k < r->what.n_limits; k++)
+			if (fault_limit_shrink(l, r->what.limit[k].name, r->what.limit[k].value))
 				r->hits = r->hits ? r->hits : 1;
 	}
 }
 
-void fault_limits(struct fabric *f)
+void fault_limit_update(struct fabric *f)
 {
 	struct hca *hca = f->hca;
 	struct hca_limits l;
@@ -45,22 +46,22 @@ void fault_limits(struct fabric *f)
 		if (hca->dev[d].member)
 			continue;
 		l = f->own_limits[d];
-		apply(f, d, &l);
+		limit_apply_rules(f, d, &l);
 		hca->dev[d].lim = l;
 	}
 }
 
-void fault_limit(struct fabric *f, struct fault_rule *r)
+void fault_limit_added(struct fabric *f, struct fault_rule *r)
 {
 	if (!f->own_limits)
 		f->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->own_limits));
 	if (!f->own_limits)
 		fabric_note(f, "fault %s: no memory for it", r->name);
-	fault_limits(f);
+	fault_limit_update(f);
 }
 
-void fault_unlimit(struct fabric *f, struct fault_rule *r)
+void fault_limit_removed(struct fabric *f, struct fault_rule *r)
 {
 	r->phase = 2;
-	fault_limits(f);
+	fault_limit_update(f);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *on_name(const struct fault_rule *r)
+static const char *rule_on_name(const struct fault_rule *r)
 {
 	static const char *const names[] = {
 		[FAULT_ON_WIRE] = "packets",	 [FAULT_ON_CALL] = "calls",
@@ -20,13 +20,14 @@ static const char *on_name(const struct fault_rule *r)
 	return r->triggered ? "packets" : names[r->on];
 }
 
-static void add_ns(struct json_object *o, const char *key, const struct fabric *f, u64 at)
+static void json_add_window_ns(struct json_object *o, const char *key, const struct fabric *f,
+			       u64 at)
 {
 	if (at && at != FAULT_NEVER)
 		json_add_int(o, key, at - f->started);
 }
 
-static struct json_object *json_rule(const struct fabric *f, const struct fault_rule *r)
+static struct json_object *rule_json(const struct fabric *f, const struct fault_rule *r)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -35,15 +36,15 @@ static struct json_object *json_rule(const struct fabric *f, const struct fault_
 	json_add_str(o, "rule", r->text);
 	if (r->place[0])
 		json_add_str(o, "place", r->place);
-	json_add_str(o, "on", on_name(r));
+	json_add_str(o, "on", rule_on_name(r));
 	json_add_int(o, "seen", r->seen);
 	json_add_int(o, "hits", r->hits);
-	add_ns(o, "from_ns", f, r->from);
-	add_ns(o, "until_ns", f, r->until);
+	json_add_window_ns(o, "from_ns", f, r->from);
+	json_add_window_ns(o, "until_ns", f, r->until);
 	return o;
 }
 
-struct json_object *faults_json(const struct fabric *f)
+struct json_object *fault_list_json(const struct fabric *f)
 {
 	struct json_object *root = json_object_new_object(), *all = json_object_new_array();
 	const struct faults *t = f->faults;
@@ -51,19 +52,19 @@ struct json_object *faults_json(const struct fabric *f)
 
 	for (i = 0; i < t->high; i++)
 		if (t->rule[i].id)
-			json_object_array_add(all, json_rule(f, &t->rule[i]));
+			json_object_array_add(all, rule_json(f, &t->rule[i]));
 	json_object_object_add(root, "seed", json_object_new_uint64(f->hca->seed));
 	json_object_object_add(root, "random", json_object_new_boolean(t->random));
 	json_object_object_add(root, "faults", all);
 	return root;
 }
 
-static void list_json(const struct fabric *f, FILE *out)
+static void list_write_json(const struct fabric *f, FILE *out)
 {
-	json_print(out, faults_json(f));
+	json_print(out, fault_list_json(f));
 }
 
-static void list_text(const struct fabric *f, FILE *out)
+static void list_write_text(const struct fabric *f, FILE *out)
 {
 	const struct faults *t = f->faults;
 	const struct fault_rule *r;
@@ -81,7 +82,7 @@ static void list_text(const struct fabric *f, FILE *out)
 }
 
 /* What a run should tell at its end: rules that did nothing, and what decided about the others. */
-static void list_summary(const struct fabric *f, FILE *out)
+static void list_write_summary(const struct fabric *f, FILE *out)
 {
 	const struct faults *t = f->faults;
 	const struct fault_rule *r;
@@ -102,7 +103,7 @@ static void list_summary(const struct fabric *f, FILE *out)
 			(unsigned long long)f->hca->seed);
 }
 
-int faults_list(struct fabric *f, u32 flags)
+int fault_list_memfd(struct fabric *f, u32 flags)
 {
 	struct text_out text;
 	FILE *out = text_begin(&text);
@@ -110,15 +111,15 @@ int faults_list(struct fabric *f, u32 flags)
 	if (!out)
 		return -ENOMEM;
 	if (flags & PROTO_F_SUMMARY)
-		list_summary(f, out);
+		list_write_summary(f, out);
 	else if (flags & PROTO_F_JSON)
-		list_json(f, out);
+		list_write_json(f, out);
 	else
-		list_text(f, out);
+		list_write_text(f, out);
 	return text_end(&text);
 }
 
-int fault_next(const struct fabric *f, struct proto_msg *m)
+int fault_list_next(const struct fabric *f, struct proto_msg *m)
 {
 	const struct fault_rule *r, *found = NULL;
 	const struct faults *t = f->faults;

@@ -4,19 +4,19 @@
 #include "fabric/server/fabric.h"
 #include "fabric/fault/fault.h"
 
-static bool in_range(const struct fault_range *r, u64 v)
+static bool range_has(const struct fault_range *r, u64 v)
 {
 	return !r->has || (v >= r->min && v <= r->max);
 }
 
 /* A node by the name that it has, or by that of the host. */
-static bool node_is(const struct fabric *f, u32 node, const char *name)
+static bool node_has_name(const struct fabric *f, u32 node, const char *name)
 {
 	return node < f->hca->n_nodes &&
 	       (!strcmp(f->hca->node[node].name, name) || (!node && !strcmp(name, NODE_NAME)));
 }
 
-bool fault_on_client(const struct fabric *f, const struct fault_where *w, u32 client)
+bool fault_rule_is_on_client(const struct fabric *f, const struct fault_where *w, u32 client)
 {
 	const struct hca_client *c;
 
@@ -25,42 +25,43 @@ bool fault_on_client(const struct fabric *f, const struct fault_where *w, u32 cl
 	if (client >= HCA_MAX_CLIENTS || f->hca->client[client].state == CLIENT_FREE)
 		return false;
 	c = &f->hca->client[client];
-	if (w->node[0] && !node_is(f, c->node, w->node))
+	if (w->node[0] && !node_has_name(f, c->node, w->node))
 		return false;
 	if (w->program[0] && strncmp(w->program, c->name, sizeof(c->name)) != 0)
 		return false;
 	return !w->pid || w->pid == (u32)c->fabric_pid || w->pid == (u32)c->pid;
 }
 
-bool fault_on_port(const struct fabric *f, const struct fault_where *w, u32 dev, u32 port)
+bool fault_rule_is_on_port(const struct fabric *f, const struct fault_where *w, u32 dev, u32 port)
 {
 	const struct hca_dev *d = &f->hca->dev[dev];
 
 	if (dev >= f->hca->n_devs)
 		return false;
-	if (w->node[0] && !node_is(f, d->node, w->node))
+	if (w->node[0] && !node_has_name(f, d->node, w->node))
 		return false;
 	if (w->device[0] && strncmp(w->device, d->name, sizeof(d->name)) != 0)
 		return false;
 	return !w->port || (port ? w->port == port : w->port <= d->n_ports);
 }
 
-static bool on_end(const struct fabric *f, const struct fault_where *w, const struct fault_end *e)
+static bool rule_is_on_end(const struct fabric *f, const struct fault_where *w,
+			   const struct fault_end *e)
 {
 	struct fault_where who = *w;
 
-	if (!fault_on_port(f, w, e->dev, e->port))
+	if (!fault_rule_is_on_port(f, w, e->dev, e->port))
 		return false;
 	if (w->has_qpn && w->qpn != e->qpn)
 		return false;
 	if (!w->program[0] && !w->pid)
 		return true;
 	who.node[0] = '\0';
-	return e->client && fault_on_client(f, &who, e->client - 1);
+	return e->client && fault_rule_is_on_client(f, &who, e->client - 1);
 }
 
 /* @link is "A-B", in that order. */
-static bool link_from(const struct fabric *f, const char *link, u32 a, u32 b)
+static bool link_is_between(const struct fabric *f, const char *link, u32 a, u32 b)
 {
 	char name[sizeof(((struct fault_where *)0)->link)];
 	const char *dash = link;
@@ -69,32 +70,35 @@ static bool link_from(const struct fabric *f, const char *link, u32 a, u32 b)
 		memcpy(name, link, (size_t)(dash - link));
 		name[dash - link] = '\0';
 		dash++;
-		if (node_is(f, a, name) && node_is(f, b, dash))
+		if (node_has_name(f, a, name) && node_has_name(f, b, dash))
 			return true;
 	}
 	return false;
 }
 
-static bool on_link(const struct fabric *f, const struct fault_where *w, const struct fault_pkt *p)
+static bool rule_is_on_link(const struct fabric *f, const struct fault_where *w,
+			    const struct fault_pkt *p)
 {
-	if (w->dir != DIR_RX &&
-	    (node_is(f, p->src.node, w->link) || link_from(f, w->link, p->src.node, p->dst.node)))
+	if (w->dir != DIR_RX && (node_has_name(f, p->src.node, w->link) ||
+				 link_is_between(f, w->link, p->src.node, p->dst.node)))
 		return true;
-	return w->dir != DIR_TX && (node_is(f, p->dst.node, w->link) ||
-				    link_from(f, w->link, p->dst.node, p->src.node));
+	return w->dir != DIR_TX && (node_has_name(f, p->dst.node, w->link) ||
+				    link_is_between(f, w->link, p->dst.node, p->src.node));
 }
 
-static bool on_ends(const struct fabric *f, const struct fault_where *w, const struct fault_pkt *p)
+static bool rule_is_on_ends(const struct fabric *f, const struct fault_where *w,
+			    const struct fault_pkt *p)
 {
-	bool tx = w->dir != DIR_RX && on_end(f, w, &p->src) &&
-		  (!w->peer[0] || node_is(f, p->dst.node, w->peer));
-	bool rx = w->dir != DIR_TX && on_end(f, w, &p->dst) &&
-		  (!w->peer[0] || node_is(f, p->src.node, w->peer));
+	bool tx = w->dir != DIR_RX && rule_is_on_end(f, w, &p->src) &&
+		  (!w->peer[0] || node_has_name(f, p->dst.node, w->peer));
+	bool rx = w->dir != DIR_TX && rule_is_on_end(f, w, &p->dst) &&
+		  (!w->peer[0] || node_has_name(f, p->src.node, w->peer));
 
 	return tx || rx;
 }
 
-bool fault_sees(const struct fabric *f, const struct fault_rule *r, const struct fault_pkt *p)
+bool fault_rule_is_on_pkt(const struct fabric *f, const struct fault_rule *r,
+			  const struct fault_pkt *p)
 {
 	const struct fault_where *w = &r->where;
 
@@ -106,16 +110,16 @@ bool fault_sees(const struct fabric *f, const struct fault_rule *r, const struct
 		return false;
 	if (w->psn.has && (w->psn_rel && !p->conn))
 		return false;
-	if (!in_range(&w->psn, w->psn_rel ? p->rel : p->psn) || !in_range(&w->round, p->round) ||
-	    !in_range(&w->size, p->size))
+	if (!range_has(&w->psn, w->psn_rel ? p->rel : p->psn) || !range_has(&w->round, p->round) ||
+	    !range_has(&w->size, p->size))
 		return false;
-	if (w->link[0] && !on_link(f, w, p))
+	if (w->link[0] && !rule_is_on_link(f, w, p))
 		return false;
-	return on_ends(f, w, p);
+	return rule_is_on_ends(f, w, p);
 }
 
 /* Which of a connection's two directions: by what is the same on every run, as far as there is. */
-static bool backward(const struct fault_pkt *p)
+static bool pkt_is_backward(const struct fault_pkt *p)
 {
 	if (p->src.dev != p->dst.dev)
 		return p->src.dev > p->dst.dev;
@@ -129,18 +133,18 @@ u64 fault_pkt_key(const struct fault_pkt *p)
 	/* What has no connection is told by who sends it. */
 	u64 who = p->conn ? p->conn : BIT64(63) | (u64)p->src.dev << 24 | p->src.qpn;
 
-	return mix64(mix64(mix64(who) ^ backward(p)) ^
+	return mix64(mix64(mix64(who) ^ pkt_is_backward(p)) ^
 		     ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
 }
 
-u64 fault_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n)
+u64 fault_rule_random(const struct fabric *f, const struct fault_rule *r, u64 key, u32 n)
 {
 	u64 seed = r->when.has_seed ? r->when.seed : f->hca->seed;
 
 	return mix64(mix64(mix64(seed) ^ ((u64)r->id << 8 | n)) ^ key);
 }
 
-bool fault_open(const struct fabric *f, const struct fault_rule *r)
+bool fault_rule_is_open(const struct fabric *f, const struct fault_rule *r)
 {
 	u64 now;
 
@@ -150,12 +154,12 @@ bool fault_open(const struct fabric *f, const struct fault_rule *r)
 	return now >= r->from && now < r->until;
 }
 
-bool fault_turn(struct fabric *f, struct fault_rule *r, u64 key)
+bool fault_rule_count(struct fabric *f, struct fault_rule *r, u64 key)
 {
 	const struct fault_when *w = &r->when;
 	u64 n;
 
-	if (!fault_open(f, r))
+	if (!fault_rule_is_open(f, r))
 		return false;
 	n = r->seen++;
 	if (n < w->after || (w->count && r->hits >= w->count))
@@ -164,7 +168,7 @@ bool fault_turn(struct fabric *f, struct fault_rule *r, u64 key)
 		return false;
 	if (w->prob != FAULT_PROB_ONE) {
 		f->faults->random = true;
-		if (fault_random(f, r, key, 0) >> 32 >= w->prob)
+		if (fault_rule_random(f, r, key, 0) >> 32 >= w->prob)
 			return false;
 	}
 	r->hits++;
@@ -180,7 +184,7 @@ struct fault_rule *fault_match_wire(struct fabric *f, const struct fault_pkt *p,
 		r = &t->rule[(*at)++];
 		if (!r->id || !(acts & FAULT_ACT(r->act)) || r->on != FAULT_ON_WIRE)
 			continue;
-		if (fault_sees(f, r, p) && fault_turn(f, r, fault_pkt_key(p)))
+		if (fault_rule_is_on_pkt(f, r, p) && fault_rule_count(f, r, fault_pkt_key(p)))
 			return r;
 	}
 	return NULL;
@@ -195,15 +199,15 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call)
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
 		if (r->id && r->on == FAULT_ON_CALL && r->what.call_id == call &&
-		    fault_on_client(f, &r->where, client) && fault_turn(f, r, mix64(r->seen)) &&
-		    !hit)
+		    fault_rule_is_on_client(f, &r->where, client) &&
+		    fault_rule_count(f, r, mix64(r->seen)) && !hit)
 			hit = r;
 	}
 	return hit;
 }
 
-static bool sees_wr(const struct fabric *f, const struct fault_rule *r, const struct hca_qp *qp,
-		    u32 opcode, u64 wr_id, u64 size)
+static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
+			  const struct hca_qp *qp, u32 opcode, u64 wr_id, u64 size)
 {
 	const struct fault_where *w = &r->where;
 	struct fault_end e = { .node = f->hca->dev[qp->dev].node,
@@ -216,12 +220,12 @@ static bool sees_wr(const struct fabric *f, const struct fault_rule *r, const st
 	    (w->wr_ops && !(w->wr_ops >> (opcode & 31) & 1)))
 		return false;
 	if ((w->conn && w->conn != qp->conn) || (w->has_wr_id && w->wr_id != wr_id) ||
-	    !in_range(&w->size, size))
+	    !range_has(&w->size, size))
 		return false;
 	if (w->peer[0] && (qp->path.dst_dev >= f->hca->n_devs ||
-			   !node_is(f, f->hca->dev[qp->path.dst_dev].node, w->peer)))
+			   !node_has_name(f, f->hca->dev[qp->path.dst_dev].node, w->peer)))
 		return false;
-	return on_end(f, w, &e);
+	return rule_is_on_end(f, w, &e);
 }
 
 struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
@@ -236,8 +240,8 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (r->id && r->on == FAULT_ON_WR && sees_wr(f, r, qp, opcode, wr_id, size) &&
-		    fault_turn(f, r, mix64(mix64(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
+		if (r->id && r->on == FAULT_ON_WR && rule_is_on_wr(f, r, qp, opcode, wr_id, size) &&
+		    fault_rule_count(f, r, mix64(mix64(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
 			hit = r;
 	}
 	return hit;

@@ -83,7 +83,7 @@ static const struct op_name {
 };
 
 /* Behind a prefix that may be left out. */
-static const char *bare(const char *name, const char *prefix)
+static const char *name_without_prefix(const char *name, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -94,7 +94,7 @@ bool fault_op_parse(const char *name, u64 *ops, u32 *wr_ops)
 {
 	size_t i;
 
-	name = bare(name, "IBV_WR_");
+	name = name_without_prefix(name, "IBV_WR_");
 	for (i = 0; i < ARRAY_SIZE(op_names); i++)
 		if (!strcasecmp(op_names[i].name, name)) {
 			*ops |= op_names[i].ops;
@@ -168,7 +168,7 @@ bool fault_type_parse(const char *name, u32 *bits)
 	};
 	size_t i;
 
-	name = bare(name, "IBV_QPT_");
+	name = name_without_prefix(name, "IBV_QPT_");
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcasecmp(types[i].name, name)) {
 			*bits |= types[i].bits;
@@ -197,9 +197,9 @@ bool fault_status_parse(const char *name, u32 *status)
 	const char *n;
 	u32 i;
 
-	name = bare(name, "IBV_WC_");
+	name = name_without_prefix(name, "IBV_WC_");
 	for (i = 1; *(n = ib_wc_status_name(i)) != '?'; i++)
-		if (!strcasecmp(bare(n, "IBV_WC_"), name)) {
+		if (!strcasecmp(name_without_prefix(n, "IBV_WC_"), name)) {
 			*status = i;
 			return true;
 		}
@@ -215,7 +215,7 @@ static const char *const cm_events[] = {
 
 bool fault_event_parse(const char *name, u32 *event)
 {
-	const char *n = bare(name, "RDMA_CM_EVENT_");
+	const char *n = name_without_prefix(name, "RDMA_CM_EVENT_");
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cm_events); i++)
@@ -223,9 +223,9 @@ bool fault_event_parse(const char *name, u32 *event)
 			*event = FAULT_EVENT_CM + i;
 			return true;
 		}
-	name = bare(name, "IBV_EVENT_");
+	name = name_without_prefix(name, "IBV_EVENT_");
 	for (i = 0; *(n = ib_event_name(i)) != '?'; i++)
-		if (!strcasecmp(bare(n, "IBV_EVENT_"), name)) {
+		if (!strcasecmp(name_without_prefix(n, "IBV_EVENT_"), name)) {
 			*event = i;
 			return true;
 		}

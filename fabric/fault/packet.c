@@ -9,7 +9,7 @@
 /* --- rounds ------------------------------------------------------------------------------------ */
 
 /* Of the two oldest one becomes: rounds may skip some there, but always grow. */
-static void merge_oldest(struct pkt_rounds *r)
+static void rounds_merge_oldest(struct pkt_rounds *r)
 {
 	u32 times = max_u32(r->run[0].times, r->run[1].times);
 
@@ -18,7 +18,7 @@ static void merge_oldest(struct pkt_rounds *r)
 }
 
 /* Sequence numbers come round again. */
-static void move_base(struct pkt_rounds *r, u32 psn)
+static void rounds_move_base(struct pkt_rounds *r, u32 psn)
 {
 	if (psn_diff(psn, r->base) < ROUND_SPAN)
 		return;
@@ -27,7 +27,7 @@ static void move_base(struct pkt_rounds *r, u32 psn)
 		memmove(&r->run[0], &r->run[1], (--r->n) * sizeof(r->run[0]));
 }
 
-static void insert(struct pkt_rounds *r, u32 at, u32 end, u32 times)
+static void rounds_insert(struct pkt_rounds *r, u32 at, u32 end, u32 times)
 {
 	memmove(&r->run[at + 1], &r->run[at], (r->n - at) * sizeof(r->run[0]));
 	r->run[at].end = end;
@@ -35,41 +35,41 @@ static void insert(struct pkt_rounds *r, u32 at, u32 end, u32 times)
 	r->n++;
 }
 
-static u32 run_start(const struct pkt_rounds *r, u32 i)
+static u32 rounds_run_start(const struct pkt_rounds *r, u32 i)
 {
 	return i ? r->run[i - 1].end : r->base;
 }
 
 /* Never sent before, maybe with a gap. */
-static u32 sent_first(struct pkt_rounds *r, u32 psn)
+static u32 rounds_sent_first(struct pkt_rounds *r, u32 psn)
 {
 	if (r->n && r->run[r->n - 1].times == 1) {
 		r->run[r->n - 1].end = psn_add(psn, 1);
 		return 1;
 	}
 	if (r->n == ROUND_RUNS)
-		merge_oldest(r);
-	insert(r, r->n, psn_add(psn, 1), 1);
+		rounds_merge_oldest(r);
+	rounds_insert(r, r->n, psn_add(psn, 1), 1);
 	return 1;
 }
 
 /* One more time, in run @i: that becomes up to three. */
-static u32 sent_again(struct pkt_rounds *r, u32 i, u32 psn)
+static u32 rounds_sent_again(struct pkt_rounds *r, u32 i, u32 psn)
 {
 	u32 times = r->run[i].times, end = psn_add(psn, 1);
 
-	if (run_start(r, i) == psn && i && r->run[i - 1].times == times + 1) {
+	if (rounds_run_start(r, i) == psn && i && r->run[i - 1].times == times + 1) {
 		/* As a rule: the one behind the last that was sent again. */
 		r->run[i - 1].end = end;
 	} else {
 		for (; r->n + 2 > ROUND_RUNS; i = i ? i - 1 : 0)
-			merge_oldest(r);
+			rounds_merge_oldest(r);
 		times = r->run[i].times;
-		if (run_start(r, i) != psn) {
-			insert(r, i, psn, times);
+		if (rounds_run_start(r, i) != psn) {
+			rounds_insert(r, i, psn, times);
 			i++;
 		}
-		insert(r, i, end, times + 1);
+		rounds_insert(r, i, end, times + 1);
 		i++;
 	}
 	if (r->run[i].end == end) {
@@ -79,30 +79,30 @@ static u32 sent_again(struct pkt_rounds *r, u32 i, u32 psn)
 	return times + 1;
 }
 
-u32 rounds_next(struct pkt_rounds *r, u32 psn)
+u32 fault_rounds_next(struct pkt_rounds *r, u32 psn)
 {
 	u32 i;
 
-	move_base(r, psn);
+	rounds_move_base(r, psn);
 	if (!r->n)
 		r->base = psn;
 	if (psn_diff(psn, r->base) < 0) {
 		/* It was sent before anybody looked. */
 		if (r->n == ROUND_RUNS)
-			merge_oldest(r);
-		insert(r, 0, r->base, 1);
+			rounds_merge_oldest(r);
+		rounds_insert(r, 0, r->base, 1);
 		r->base = psn;
 		return 1;
 	}
 	for (i = 0; i < r->n; i++)
 		if (psn_diff(psn, r->run[i].end) < 0)
-			return sent_again(r, i, psn);
-	return sent_first(r, psn);
+			return rounds_sent_again(r, i, psn);
+	return rounds_sent_first(r, psn);
 }
 
 /* --- packets ------------------------------------------------------------------------------------- */
 
-static u32 send_op(const struct burst *b)
+static u32 pkt_send_op(const struct burst *b)
 {
 	bool imm = b->flags & BF_IMM, inv = b->flags & BF_INV;
 
@@ -118,7 +118,7 @@ static u32 send_op(const struct burst *b)
 	}
 }
 
-static u32 write_op(const struct burst *b)
+static u32 pkt_write_op(const struct burst *b)
 {
 	bool imm = b->flags & BF_IMM;
 
@@ -134,7 +134,7 @@ static u32 write_op(const struct burst *b)
 	}
 }
 
-static u32 response_op(const struct burst *b)
+static u32 pkt_response_op(const struct burst *b)
 {
 	switch (b->flags & (BF_FIRST | BF_LAST)) {
 	case BF_FIRST:
@@ -148,7 +148,7 @@ static u32 response_op(const struct burst *b)
 	}
 }
 
-u32 pkt_ack_op(u8 aeth)
+u32 fault_pkt_ack_op(u8 aeth)
 {
 	switch (aeth) {
 	case AETH_NAK_PSN_SEQ:
@@ -164,19 +164,19 @@ u32 pkt_ack_op(u8 aeth)
 	}
 }
 
-u32 pkt_op(const struct burst *b)
+u32 fault_pkt_op(const struct burst *b)
 {
 	if (b->dst_qpn == GSI_QPN && b->src_qpn == GSI_QPN)
 		return OP_MAD;
 	switch (b->op) {
 	case BOP_SEND:
-		return send_op(b);
+		return pkt_send_op(b);
 	case BOP_WRITE:
-		return write_op(b);
+		return pkt_write_op(b);
 	case BOP_READ_REQ:
 		return OP_READ_REQ;
 	case BOP_READ_RESP:
-		return response_op(b);
+		return pkt_response_op(b);
 	case BOP_ATOMIC_REQ:
 		return b->atomic_op == WR_ATOMIC_FETCH_AND_ADD ? OP_FETCH_ADD : OP_CMP_SWAP;
 	case BOP_ATOMIC_WRITE:
@@ -184,22 +184,22 @@ u32 pkt_op(const struct burst *b)
 	case BOP_ATOMIC_ACK:
 		return OP_ATOMIC_ACK;
 	case BOP_ACK:
-		return pkt_ack_op(b->aeth);
+		return fault_pkt_ack_op(b->aeth);
 	default:
 		return OP_NONE;
 	}
 }
 
 /* One of our QPs, or NULL. */
-static const struct hca_qp *end_qp(const struct hca *hca, u32 dev, u32 qpn)
+static const struct hca_qp *pkt_end_qp(const struct hca *hca, u32 dev, u32 qpn)
 {
 	const struct hca_qp *qp = &hca->qp[qpn & (HCA_MAX_QP - 1)];
 
 	return qp->client && qp->qpn == qpn && qp->dev == dev ? qp : NULL;
 }
 
-static void fill_end(const struct hca *hca, struct fault_end *e, u32 dev, u32 port, u32 qpn,
-		     const struct hca_qp *qp)
+static void pkt_fill_end(const struct hca *hca, struct fault_end *e, u32 dev, u32 port, u32 qpn,
+			 const struct hca_qp *qp)
 {
 	*e = (struct fault_end){ .node = dev < hca->n_devs ? hca->dev[dev].node : ~0u,
 				 .dev = dev,
@@ -208,17 +208,18 @@ static void fill_end(const struct hca *hca, struct fault_end *e, u32 dev, u32 po
 				 .client = qp ? qp->client : 0 };
 }
 
-void pkt_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p, u32 *first)
+void fault_pkt_set_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p,
+			u32 *first)
 {
-	const struct hca_qp *src = end_qp(hca, b->src_dev, b->src_qpn);
-	const struct hca_qp *dst = end_qp(hca, b->dst_dev, b->dst_qpn);
+	const struct hca_qp *src = pkt_end_qp(hca, b->src_dev, b->src_qpn);
+	const struct hca_qp *dst = pkt_end_qp(hca, b->dst_dev, b->dst_qpn);
 	bool answer = b->op == BOP_ACK || b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK;
 
 	*p = (struct fault_pkt){
 		.types = 1u << (b->dst_type & 31) | 1u << (peer_type(b->dst_type) & 31), .round = 1
 	};
-	fill_end(hca, &p->src, b->src_dev, b->src_port, b->src_qpn, src);
-	fill_end(hca, &p->dst, b->dst_dev, b->dst_port, b->dst_qpn, dst);
+	pkt_fill_end(hca, &p->src, b->src_dev, b->src_port, b->src_qpn, src);
+	pkt_fill_end(hca, &p->dst, b->dst_dev, b->dst_port, b->dst_qpn, dst);
 	*first = 0;
 	if (b->dst_type == QPT_UD || b->dst_type == QPT_RAW_PACKET)
 		return;
@@ -230,9 +231,9 @@ void pkt_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p,
 		*first = src ? src->attr.sq_psn : dst ? dst->attr.rq_psn : 0;
 }
 
-void pkt_one(const struct burst *b, u32 first, struct fault_pkt *p)
+void fault_pkt_set_one(const struct burst *b, u32 first, struct fault_pkt *p)
 {
-	p->op = pkt_op(b);
+	p->op = fault_pkt_op(b);
 	p->psn = b->psn;
 	p->rel = (b->psn - first) & IB_PSN_MASK;
 	p->size = b->mem ? b->len : 0;

@@ -27,16 +27,17 @@ struct pkt_rounds {
 	} run[ROUND_RUNS];
 };
 
-/** rounds_next() - packet @psn is sent. Return: its round, 1: for the first time. */
-u32 rounds_next(struct pkt_rounds *r, u32 psn);
+/** fault_rounds_next() - packet @psn is sent. Return: its round, 1: for the first time. */
+u32 fault_rounds_next(struct pkt_rounds *r, u32 psn);
 
-/** pkt_op() - the wire opcode of a burst of one packet. */
-u32 pkt_op(const struct burst *b);
-/** pkt_ack_op() - of an acknowledge with that syndrome. */
-u32 pkt_ack_op(u8 aeth);
-/** pkt_ends() - what all packets of a burst have in common. @first: the connection's first PSN */
-void pkt_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p, u32 *first);
-/** pkt_one() - what only this burst of one packet has, but for its round. */
-void pkt_one(const struct burst *b, u32 first, struct fault_pkt *p);
+/** fault_pkt_op() - the wire opcode of a burst of one packet. */
+u32 fault_pkt_op(const struct burst *b);
+/** fault_pkt_ack_op() - of an acknowledge with that syndrome. */
+u32 fault_pkt_ack_op(u8 aeth);
+/** fault_pkt_set_ends() - what all packets of a burst have in common. @first: the connection's first PSN */
+void fault_pkt_set_ends(const struct hca *hca, const struct burst *b, struct fault_pkt *p,
+			u32 *first);
+/** fault_pkt_set_one() - what only this burst of one packet has, but for its round. */
+void fault_pkt_set_one(const struct burst *b, u32 first, struct fault_pkt *p);
 
 #endif

@@ -27,7 +27,7 @@ int fault_refuse(struct fault_bad *bad, const char *word, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int split(struct words *w, const char *text, struct fault_bad *bad)
+static int words_split(struct words *w, const char *text, struct fault_bad *bad)
 {
 	char *p = w->buf, *word;
 	const char *c;
@@ -49,12 +49,12 @@ static int split(struct words *w, const char *text, struct fault_bad *bad)
 	return 0;
 }
 
-static const char *next(struct words *w)
+static const char *words_next(struct words *w)
 {
 	return w->at < w->n ? w->word[w->at++] : NULL;
 }
 
-static int take_name(struct fault_rule *r, struct words *w, struct fault_bad *bad)
+static int rule_parse_name(struct fault_rule *r, struct words *w, struct fault_bad *bad)
 {
 	char *word = w->n ? w->word[0] : NULL;
 	size_t n = word ? strlen(word) : 0;
@@ -73,7 +73,7 @@ static int take_name(struct fault_rule *r, struct words *w, struct fault_bad *ba
 }
 
 /* All actions, for whoever has written none of them. "cm" has its own second words. */
-static int no_action(const char *word, struct fault_bad *bad)
+static int rule_parse_no_action(const char *word, struct fault_bad *bad)
 {
 	const struct fault_act_def *d;
 	char all[256] = "";
@@ -91,14 +91,14 @@ static int no_action(const char *word, struct fault_bad *bad)
 	return fault_refuse(bad, word ? word : "", "an action: %s", all);
 }
 
-static int take_action(struct fault_rule *r, struct words *w, const struct fault_act_def **def,
-		       struct fault_bad *bad)
+static int rule_parse_action(struct fault_rule *r, struct words *w,
+			     const struct fault_act_def **def, struct fault_bad *bad)
 {
-	const char *word = next(w), *second;
+	const char *word = words_next(w), *second;
 	char both[32];
 
 	if (word && !strcmp(word, "cm")) {
-		second = next(w);
+		second = words_next(w);
 		snprintf(both, sizeof(both), "cm %.20s", second ? second : "");
 		*def = fault_act_def(both);
 		if (!*def)
@@ -108,7 +108,7 @@ static int take_action(struct fault_rule *r, struct words *w, const struct fault
 		*def = word ? fault_act_def(word) : NULL;
 	}
 	if (!*def)
-		return no_action(word, bad);
+		return rule_parse_no_action(word, bad);
 	r->act = (*def)->act;
 	r->on = (*def)->on;
 	while (fault_act_at(r->act_word) != *def)
@@ -116,7 +116,7 @@ static int take_action(struct fault_rule *r, struct words *w, const struct fault
 	return 0;
 }
 
-static int key_of(const char *word, size_t n)
+static int key_by_name(const char *word, size_t n)
 {
 	u32 key;
 
@@ -127,7 +127,7 @@ static int key_of(const char *word, size_t n)
 }
 
 /* The keys that an action has, "node, peer, ...". */
-static void keys_of(const struct fault_act_def *def, char *out, size_t size)
+static void keys_list(const struct fault_act_def *def, char *out, size_t size)
 {
 	size_t n = 0;
 	u32 key;
@@ -138,31 +138,31 @@ static void keys_of(const struct fault_act_def *def, char *out, size_t size)
 					      fault_key_name(key));
 }
 
-static bool has_digits(const char *word)
+static bool word_has_digits(const char *word)
 {
 	return isdigit((unsigned char)word[*word == '-' || *word == '.']);
 }
 
 /* A word that is none of the action's, and almost one. Return: -EINVAL, or 0: it is like none. */
-static int almost(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+static int rule_parse_hint(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
 {
 	size_t n = strlen(word);
-	int key = key_of(word, n);
+	int key = key_by_name(word, n);
 
 	if (key >= 0 && (def->keys & BIT64(key)))
 		return fault_refuse(bad, word, "%s=VALUE", word);
-	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PERCENT)))
+	if (word_has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PERCENT)))
 		return fault_refuse(bad, word, "a percentage, more than 0%% and at most 100%%");
-	if (has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PROB)))
+	if (word_has_digits(word) && word[n - 1] == '%' && (def->keys & KEY(PROB)))
 		return fault_refuse(bad, word, "prob=%s: %s takes no percentage alone", word,
 				    def->word);
-	if (has_digits(word) && (def->keys & KEY(TIME)))
+	if (word_has_digits(word) && (def->keys & KEY(TIME)))
 		return fault_refuse(bad, word,
 				    "a time with its unit, as 50us, more than 0 and at most 10s");
-	if (has_digits(word) && (def->keys & KEY(RATE)))
+	if (word_has_digits(word) && (def->keys & KEY(RATE)))
 		return fault_refuse(bad, word,
 				    "a rate with its unit, as 10Gbit: bit, kbit, Mbit or Gbit");
-	if (has_digits(word) && (def->keys & KEY(PERCENT)))
+	if (word_has_digits(word) && (def->keys & KEY(PERCENT)))
 		return fault_refuse(bad, word, "a percentage with its sign, as 1%%");
 	if (strchr(word, '|') && (def->keys & KEY(GROUPS)))
 		return fault_refuse(
@@ -170,47 +170,48 @@ static int almost(const struct fault_act_def *def, const char *word, struct faul
 	return 0;
 }
 
-static int no_word(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
+static int rule_parse_no_word(const struct fault_act_def *def, const char *word,
+			      struct fault_bad *bad)
 {
 	char keys[256];
 
-	if (almost(def, word, bad))
+	if (rule_parse_hint(def, word, bad))
 		return -EINVAL;
-	keys_of(def, keys, sizeof(keys));
+	keys_list(def, keys, sizeof(keys));
 	if (strchr(word, '='))
 		return fault_refuse(bad, word, "a key of %s: %s", def->word, keys);
 	return fault_refuse(bad, word, "%s; its keys: %s", def->expected, keys);
 }
 
-static int take_pair(struct fault_rule *r, const struct fault_act_def *def, const char *word,
-		     const char *eq, struct fault_bad *bad)
+static int rule_parse_pair(struct fault_rule *r, const struct fault_act_def *def, const char *word,
+			   const char *eq, struct fault_bad *bad)
 {
-	int key = key_of(word, (size_t)(eq - word));
+	int key = key_by_name(word, (size_t)(eq - word));
 	const char *expected;
 
 	if (key < 0)
-		return no_word(def, word, bad);
+		return rule_parse_no_word(def, word, bad);
 	if (!(def->keys & BIT64(key)))
 		return fault_refuse(bad, word, "no %s=: %s does not go by it",
 				    fault_key_name((u32)key), def->word);
 	if (r->has & BIT64(key))
 		return fault_refuse(bad, word, "%s= once", fault_key_name((u32)key));
 	r->has |= BIT64(key);
-	expected = fault_key_take(r, (enum fault_key)key, eq + 1);
+	expected = fault_key_parse(r, (enum fault_key)key, eq + 1);
 	return expected ? fault_refuse(bad, word, "%s", expected) : 0;
 }
 
-static int take_word(struct fault_rule *r, const struct fault_act_def *def, const char *word,
-		     struct fault_bad *bad)
+static int rule_parse_word(struct fault_rule *r, const struct fault_act_def *def, const char *word,
+			   struct fault_bad *bad)
 {
 	const char *eq = strchr(word, '=');
 	int kind;
 
-	if (eq && key_of(word, (size_t)(eq - word)) >= 0)
-		return take_pair(r, def, word, eq, bad);
-	kind = fault_bare_take(r, def->keys, word);
+	if (eq && key_by_name(word, (size_t)(eq - word)) >= 0)
+		return rule_parse_pair(r, def, word, eq, bad);
+	kind = fault_bare_parse(r, def->keys, word);
 	if (kind < 0)
-		return no_word(def, word, bad);
+		return rule_parse_no_word(def, word, bad);
 	if ((r->has & BIT64(kind)) && kind != K_LIMIT)
 		return fault_refuse(bad, word, "%s once", fault_key_name((u32)kind));
 	r->has |= BIT64(kind);
@@ -229,19 +230,19 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 	memset(bad, 0, sizeof(*bad));
 	r->when.prob = FAULT_PROB_ONE;
 	r->due = FAULT_NEVER;
-	ret = split(&w, text, bad);
+	ret = words_split(&w, text, bad);
 	if (!ret)
-		ret = take_name(r, &w, bad);
+		ret = rule_parse_name(r, &w, bad);
 	if (!ret)
-		ret = take_action(r, &w, &def, bad);
+		ret = rule_parse_action(r, &w, &def, bad);
 	if (ret || !def)
 		return ret;
 	/* As it is shown: without the name, one blank between words. */
 	for (i = !!r->name[0]; i < w.n; i++)
 		snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "%s%s",
 			 r->text[0] ? " " : "", w.word[i]);
-	while (!ret && (word = next(&w)))
-		ret = take_word(r, def, word, bad);
+	while (!ret && (word = words_next(&w)))
+		ret = rule_parse_word(r, def, word, bad);
 	if (ret)
 		return ret;
 	for (i = 0; i < K_END; i++)
@@ -253,8 +254,8 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 }
 
 /* One line of a scenario, which is changed. */
-static int each_rule(char *line, u32 number, int (*each)(void *ctx, const char *rule, u32 line),
-		     void *ctx)
+static int rule_parse_each(char *line, u32 number,
+			   int (*each)(void *ctx, const char *rule, u32 line), void *ctx)
 {
 	char *rule;
 	int ret = 0;
@@ -266,8 +267,8 @@ static int each_rule(char *line, u32 number, int (*each)(void *ctx, const char *
 	return ret;
 }
 
-int fault_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
-		int (*each)(void *ctx, const char *rule, u32 line), void *ctx)
+int fault_parse_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
+		      int (*each)(void *ctx, const char *rule, u32 line), void *ctx)
 {
 	const char *end = text + len, *nl;
 	char buf[4 * FAULT_TEXT];
@@ -281,7 +282,7 @@ int fault_lines(const char *text, size_t len, struct fault_bad *bad, u32 *line,
 					    sizeof(buf) - 1);
 		memcpy(buf, text, (size_t)(nl - text));
 		buf[nl - text] = '\0';
-		ret = each_rule(buf, *line, each, ctx);
+		ret = rule_parse_each(buf, *line, each, ctx);
 		if (ret)
 			break;
 	}

@@ -4,7 +4,7 @@
  *
  * A port's link goes down as by `rdmaemu port down`: the port tells its programs, and loses packets both
  * ways. A link between two nodes, and a partition, lose packets without a word: the wire asks
- * fault_cut().
+ * fault_match_cut().
  */
 #include "fabric/server/fabric.h"
 #include "fabric/fault/action.h"
@@ -15,7 +15,8 @@
 #define LINK_IS_DOWN 1u
 
 /* "node0" is also what the host's node is called that has another name. */
-static void name_ports(const struct fabric *f, const struct fault_where *w, struct proto_port *q)
+static void rule_name_ports(const struct fabric *f, const struct fault_where *w,
+			    struct proto_port *q)
 {
 	const char *node = w->link[0] ? w->link : w->node;
 
@@ -26,22 +27,22 @@ static void name_ports(const struct fabric *f, const struct fault_where *w, stru
 	q->port = w->port;
 }
 
-static bool is_pair(const struct fabric *f, const struct fault_rule *r)
+static bool rule_is_node_pair(const struct fabric *f, const struct fault_rule *r)
 {
 	return r->where.link[0] && strcmp(r->where.link, NODE_NAME) != 0 &&
 	       node_find(f->hca, r->where.link) < 0;
 }
 
 /* Return: whether there is such a link. */
-static bool set_link(struct fabric *f, struct fault_rule *r, bool down)
+static bool rule_set_link(struct fabric *f, struct fault_rule *r, bool down)
 {
 	struct proto_port q = { .what = PORT_CHANGE_STATE,
 				.value = down ? PORT_DOWN : PORT_ACTIVE };
 
 	r->state = down ? LINK_IS_DOWN : 0;
-	if (is_pair(f, r))
+	if (rule_is_node_pair(f, r))
 		return strchr(r->where.link, '-');
-	name_ports(f, &r->where, &q);
+	rule_name_ports(f, &r->where, &q);
 	if (fabric_port_change(f, &q))
 		return false;
 	fabric_ports_publish(f);
@@ -59,29 +60,29 @@ bool fault_link_fire(struct fabric *f, struct fault_rule *r, const struct fault_
 	end = r->until;
 	down = r->what.link != LINK_UP && now < end &&
 	       (first || (r->what.link == LINK_FLAP && !r->state));
-	done = set_link(f, r, down);
+	done = rule_set_link(f, r, down);
 	if (!done && first)
 		return false;
 	r->phase = 1;
 	if (now >= end)
 		r->phase = 0; /* a packet may trigger it again */
 	else if (r->what.link == LINK_FLAP)
-		fault_due_at(f, r, min_u64(now + r->what.period_ns, end));
+		fault_rule_set_due(f, r, min_u64(now + r->what.period_ns, end));
 	else if (end != FAULT_NEVER)
-		fault_due_at(f, r, end);
+		fault_rule_set_due(f, r, end);
 	return down || r->what.link == LINK_UP;
 }
 
 void fault_link_removed(struct fabric *f, struct fault_rule *r)
 {
 	if (r->state)
-		set_link(f, r, false);
+		rule_set_link(f, r, false);
 }
 
 /* --- partitions ---------------------------------------------------------------------------------- */
 
 /* Which group of "a,b|c|*" a node is in; 0: none. */
-static u32 group_of(const char *groups, const char *name, const char *other)
+static u32 group_index(const char *groups, const char *name, const char *other)
 {
 	u32 group = 1, star = 0;
 	const char *p = groups;
@@ -101,31 +102,33 @@ static u32 group_of(const char *groups, const char *name, const char *other)
 	}
 }
 
-static u32 node_group(const struct fabric *f, const char *groups, u32 node)
+static u32 node_group_index(const struct fabric *f, const char *groups, u32 node)
 {
-	return group_of(groups, f->hca->node[node].name, node ? NULL : NODE_NAME);
+	return group_index(groups, f->hca->node[node].name, node ? NULL : NODE_NAME);
 }
 
-static bool cuts(const struct fabric *f, const struct fault_rule *r, const struct fault_pkt *p)
+static bool rule_is_cutting(const struct fabric *f, const struct fault_rule *r,
+			    const struct fault_pkt *p)
 {
 	u32 a, b;
 
 	if (r->act == FA_LINK)
-		return r->state && r->where.link[0] && is_pair(f, r) && fault_sees(f, r, p);
+		return r->state && r->where.link[0] && rule_is_node_pair(f, r) &&
+		       fault_rule_is_on_pkt(f, r, p);
 	if (r->act != FA_PARTITION || !r->state)
 		return false;
-	a = node_group(f, r->what.groups, p->src.node);
-	b = node_group(f, r->what.groups, p->dst.node);
+	a = node_group_index(f, r->what.groups, p->src.node);
+	b = node_group_index(f, r->what.groups, p->dst.node);
 	return a && b && a != b;
 }
 
-struct fault_rule *fault_cut(struct fabric *f, const struct fault_pkt *p)
+struct fault_rule *fault_match_cut(struct fabric *f, const struct fault_pkt *p)
 {
 	struct faults *t = f->faults;
 	u32 i;
 
 	for (i = 0; i < t->high; i++)
-		if (t->rule[i].id && cuts(f, &t->rule[i], p)) {
+		if (t->rule[i].id && rule_is_cutting(f, &t->rule[i], p)) {
 			t->rule[i].seen++;
 			t->rule[i].hits++;
 			return &t->rule[i];
@@ -173,14 +176,14 @@ bool fault_is_port_event(u32 event)
 	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
 }
 
-bool fault_port_event(struct fabric *f, struct fault_rule *r)
+bool fault_port_event_fire(struct fabric *f, struct fault_rule *r)
 {
 	u32 ev = r->what.event, d, p, n = 0;
 	struct proto_port q = { .what = PORT_CHANGE_STATE,
 				.value = ev == EV_PORT_ERR ? PORT_DOWN : PORT_ACTIVE };
 
 	if (ev == EV_PORT_ERR || ev == EV_PORT_ACTIVE) {
-		name_ports(f, &r->where, &q);
+		rule_name_ports(f, &r->where, &q);
 		if (fabric_port_change(f, &q))
 			return false;
 		fabric_ports_publish(f);
@@ -188,7 +191,7 @@ bool fault_port_event(struct fabric *f, struct fault_rule *r)
 	}
 	for (d = 0; d < f->hca->n_devs; d++)
 		for (p = 1; p <= f->hca->dev[d].n_ports && !f->hca->dev[d].member; p++)
-			if (fault_on_port(f, &r->where, d, p)) {
+			if (fault_rule_is_on_port(f, &r->where, d, p)) {
 				port_event(&f->engine, d, p, ev);
 				n++;
 			}

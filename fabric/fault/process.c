@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /* Return: whether the signal was sent. */
-static bool send_to(struct fabric *f, const struct fault_rule *r, const struct client *cl,
-		    int signo)
+static bool process_signal(struct fabric *f, const struct fault_rule *r, const struct client *cl,
+			   int signo)
 {
 	const struct hca_client *h = &f->hca->client[cl->id];
 
@@ -35,74 +35,76 @@ static bool send_to(struct fabric *f, const struct fault_rule *r, const struct c
 	return true;
 }
 
-static bool meant(struct fabric *f, const struct fault_rule *r, const struct client *cl)
+static bool rule_is_on_process(struct fabric *f, const struct fault_rule *r,
+			       const struct client *cl)
 {
-	return !cl->dead && !cl->exited && fault_on_client(f, &r->where, cl->id);
+	return !cl->dead && !cl->exited && fault_rule_is_on_client(f, &r->where, cl->id);
 }
 
-bool fault_kill(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+bool fault_kill_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	struct client *cl;
 	bool done = false;
 
 	(void)p;
 	for (cl = f->clients; cl; cl = cl->next)
-		if (meant(f, r, cl))
-			done |= send_to(f, r, cl, r->what.signo ? r->what.signo : SIGKILL);
+		if (rule_is_on_process(f, r, cl))
+			done |= process_signal(f, r, cl, r->what.signo ? r->what.signo : SIGKILL);
 	return done;
 }
 
-static bool resume(struct fabric *f, struct fault_rule *r, struct client *cl)
+static bool process_resume(struct fabric *f, struct fault_rule *r, struct client *cl)
 {
 	cl->paused_by = 0;
-	return send_to(f, r, cl, SIGCONT);
+	return process_signal(f, r, cl, SIGCONT);
 }
 
-void fault_unpause(struct fabric *f, struct fault_rule *r)
+void fault_pause_removed(struct fabric *f, struct fault_rule *r)
 {
 	struct client *cl;
 
 	for (cl = f->clients; cl; cl = cl->next)
 		if (cl->paused_by == r->id && !cl->dead)
-			resume(f, r, cl);
+			process_resume(f, r, cl);
 	r->phase = 0;
 }
 
-bool fault_pause(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+bool fault_pause_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	struct client *cl;
 	bool done = false;
 
 	(void)p;
 	if (r->phase) {
-		fault_unpause(f, r);
+		fault_pause_removed(f, r);
 		return false;
 	}
 	for (cl = f->clients; cl; cl = cl->next)
-		if (meant(f, r, cl) && !cl->paused_by && send_to(f, r, cl, SIGSTOP)) {
+		if (rule_is_on_process(f, r, cl) && !cl->paused_by &&
+		    process_signal(f, r, cl, SIGSTOP)) {
 			cl->paused_by = r->id;
 			done = true;
 		}
 	if (done && r->when.for_ns) {
 		r->phase = 1;
-		fault_due_at(f, r, engine_now(f) + r->when.for_ns);
+		fault_rule_set_due(f, r, engine_now(f) + r->when.for_ns);
 	}
 	return done;
 }
 
-bool fault_resume(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+bool fault_resume_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	struct client *cl;
 	bool done = false;
 
 	(void)p;
 	for (cl = f->clients; cl; cl = cl->next)
-		if (meant(f, r, cl) && cl->paused_by)
-			done |= resume(f, r, cl);
+		if (rule_is_on_process(f, r, cl) && cl->paused_by)
+			done |= process_resume(f, r, cl);
 	return done;
 }
 
-void fault_unpause_all(struct fabric *f)
+void fault_resume_all(struct fabric *f)
 {
 	struct client *cl;
 

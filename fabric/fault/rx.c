@@ -17,7 +17,7 @@
 #define ANSWER (FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
 
 /* As if the one before it had been lost: say so, also when that was said before. */
-static int nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
+static int rx_nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
 {
 	struct resp_state s = qp->resp;
 
@@ -28,8 +28,8 @@ static int nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst 
 	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
-static int refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
-		  const struct fault_rule *r)
+static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
+		     const struct fault_rule *r)
 {
 	struct engine *e = &f->engine;
 
@@ -39,21 +39,21 @@ static int refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 				r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer);
 	}
 	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
-		return nak_sequence(e, qp, b, r->id);
-	return fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
+		return rx_nak_sequence(e, qp, b, r->id);
+	return wc_fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
 }
 
 /* The next rule that hits, counted at the first try. */
-static const struct fault_rule *look(struct fabric *f, struct lq_entry *e, u32 acts)
+static const struct fault_rule *rx_match_rule(struct fabric *f, struct lq_entry *e, u32 acts)
 {
 	struct fault_rule *r;
 	struct fault_pkt p;
 	u32 first, at = 0;
 
 	if (e->tries)
-		return e->verdict ? fault_find(f->faults, "", e->verdict) : NULL;
-	pkt_ends(f->hca, &e->b, &p, &first);
-	pkt_one(&e->b, first, &p);
+		return e->verdict ? fault_rule_find(f->faults, "", e->verdict) : NULL;
+	fault_pkt_set_ends(f->hca, &e->b, &p, &first);
+	fault_pkt_set_one(&e->b, first, &p);
 	p.round = e->round;
 	if (p.op == OP_MAD)
 		p.mad = (u32)mad_get(link_payload(f, e), F_ATTR);
@@ -63,7 +63,7 @@ static const struct fault_rule *look(struct fabric *f, struct lq_entry *e, u32 a
 }
 
 /* A request of connection management that nobody gets to see. */
-static void reject(struct fabric *f, const struct lq_entry *e, const struct fault_rule *r)
+static void rx_cm_reject(struct fabric *f, const struct lq_entry *e, const struct fault_rule *r)
 {
 	const u8 *mad = link_payload(f, e);
 	u8 rep[MAD_SIZE];
@@ -73,16 +73,16 @@ static void reject(struct fabric *f, const struct lq_entry *e, const struct faul
 		mad_set(rep, F_LOCAL_ID, mad_get(mad, F_LOCAL_ID));
 		mad_set(rep, F_SIDR_REP_SERVICE_ID, mad_get(mad, F_SIDR_REQ_SERVICE_ID));
 		mad_set(rep, F_SIDR_REP_STATUS, r->what.has_reason ? r->what.reason : SIDR_REJECT);
-		cm_reply(&f->engine, &e->b, rep);
+		cm_reply_mad(&f->engine, &e->b, rep);
 		return;
 	}
-	cm_refuse(&f->engine, &e->b, mad,
-		  r->what.has_reason ? r->what.reason : CM_REJ_CONSUMER_DEFINED, ABOUT_REQ, NULL,
-		  0);
+	cm_send_rej(&f->engine, &e->b, mad,
+		    r->what.has_reason ? r->what.reason : CM_REJ_CONSUMER_DEFINED, ABOUT_REQ, NULL,
+		    0);
 }
 
 /* The requester is told to wait longer; the request is delivered as well. */
-static void put_off(struct fabric *f, const struct lq_entry *e)
+static void rx_cm_mra(struct fabric *f, const struct lq_entry *e)
 {
 	const u8 *mad = link_payload(f, e);
 	u8 mra[MAD_SIZE];
@@ -91,27 +91,27 @@ static void put_off(struct fabric *f, const struct lq_entry *e)
 	mad_set(mra, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
 	mad_set(mra, F_MRA_ABOUT, ABOUT_REQ);
 	mad_set(mra, F_MRA_TIMEOUT, CM_MRA_TIMEOUT);
-	cm_reply(&f->engine, &e->b, mra);
+	cm_reply_mad(&f->engine, &e->b, mra);
 }
 
-static bool message_arrives(struct fabric *f, struct lq_entry *e)
+static bool rx_mad_arrive(struct fabric *f, struct lq_entry *e)
 {
-	const struct fault_rule *r = look(f, e, ANSWER);
+	const struct fault_rule *r = rx_match_rule(f, e, ANSWER);
 
 	if (!r || e->tries)
 		return false;
 	f->engine.rule = r->id;
 	if (r->act == FA_REJECT) {
-		journal_refused(&f->engine, &e->b, link_payload(f, e), r->id);
-		reject(f, e, r);
+		journal_cm_refused(&f->engine, &e->b, link_payload(f, e), r->id);
+		rx_cm_reject(f, e, r);
 	} else {
-		put_off(f, e);
+		rx_cm_mra(f, e);
 	}
 	f->engine.rule = 0;
 	return r->act == FA_REJECT;
 }
 
-bool faultwire_arrive(struct fabric *f, struct lq_entry *e, int *ret)
+bool fault_rx_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 {
 	const struct fault_rule *r;
 	struct hca_qp *qp;
@@ -119,31 +119,31 @@ bool faultwire_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 	*ret = 0;
 	if (f->hca->dev[e->b.dst_dev].member)
 		return false;
-	if (pkt_op(&e->b) == OP_MAD)
-		return message_arrives(f, e);
+	if (fault_pkt_op(&e->b) == OP_MAD)
+		return rx_mad_arrive(f, e);
 	qp = link_expecting_qp(f, &e->b);
 	if (!qp)
 		return false;
-	r = look(f, e, REFUSE);
+	r = rx_match_rule(f, e, REFUSE);
 	if (!r)
 		return false;
 	/* What is journalled of it is the rule's doing. */
 	f->engine.rule = r->id;
-	*ret = refuse(f, qp, &e->b, r);
+	*ret = rx_refuse(f, qp, &e->b, r);
 	f->engine.rule = 0;
 	return true;
 }
 
-void faultwire_corrupt(struct fabric *f, const struct lq_entry *e)
+void fault_rx_corrupt(struct fabric *f, const struct lq_entry *e)
 {
 	struct hca_port *p = port_of(f->hca, e->b.dst_dev, e->b.dst_port);
 
 	if (p && !f->hca->dev[e->b.dst_dev].member)
 		p->counters[CNT_RCV_ERRORS]++;
-	fault_lost(f, &e->b, e->corrupt);
+	fault_burst_lost(f, &e->b, e->corrupt);
 }
 
-void fault_lost(struct fabric *f, const struct burst *b, u32 rule)
+void fault_burst_lost(struct fabric *f, const struct burst *b, u32 rule)
 {
 	if (rule)
 		journal_drop(&f->engine, b, CAUSE_FAULT, rule);

@@ -25,7 +25,7 @@ struct batch {
 	struct fault_bad bad;
 };
 
-int faults_make(struct fabric *f)
+int fault_table_make(struct fabric *f)
 {
 	f->faults = calloc(1, sizeof(*f->faults));
 	if (!f->faults)
@@ -34,7 +34,7 @@ int faults_make(struct fabric *f)
 	return 0;
 }
 
-struct fault_rule *fault_find(struct faults *t, const char *name, u32 id)
+struct fault_rule *fault_rule_find(struct faults *t, const char *name, u32 id)
 {
 	u32 i;
 
@@ -48,7 +48,7 @@ struct fault_rule *fault_find(struct faults *t, const char *name, u32 id)
 const char *fault_rule_text(struct fabric *f, u32 rule)
 {
 	static char text[FAULT_NAME + FAULT_TEXT + FAULT_PLACE + 16];
-	const struct fault_rule *r = fault_find(f->faults, "", rule);
+	const struct fault_rule *r = fault_rule_find(f->faults, "", rule);
 	u32 i;
 
 	/* What was removed stays in its place until that is needed. */
@@ -66,7 +66,8 @@ const char *fault_rule_text(struct fabric *f, u32 rule)
 /* --- ports that rules look at ----------------------------------------------------------------- */
 
 /* Whether packets of that port, or work requests sent there, may be what a rule is about. */
-static bool looks_at(const struct fabric *f, const struct fault_rule *r, u32 dev, u32 port)
+static bool rule_is_about_port(const struct fabric *f, const struct fault_rule *r, u32 dev,
+			       u32 port)
 {
 	const struct fault_where *w = &r->where;
 
@@ -74,11 +75,11 @@ static bool looks_at(const struct fabric *f, const struct fault_rule *r, u32 dev
 		return true;
 	if (r->on != FAULT_ON_WIRE && r->on != FAULT_ON_WR)
 		return false;
-	return fault_on_port(f, w, dev, port);
+	return fault_rule_is_on_port(f, w, dev, port);
 }
 
 /* Return: how many ports have changed. */
-static u32 mark_ports(struct fabric *f)
+static u32 fault_mark_ports(struct fabric *f)
 {
 	const struct faults *t = f->faults;
 	struct hca *hca = f->hca;
@@ -87,24 +88,24 @@ static u32 mark_ports(struct fabric *f)
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports && !hca->dev[d].member; p++) {
 			for (look = i = 0; i < t->high && !look; i++)
-				look = t->rule[i].id && looks_at(f, &t->rule[i], d, p);
+				look = t->rule[i].id && rule_is_about_port(f, &t->rule[i], d, p);
 			changed += hca->dev[d].port[p].fault != look;
 			hca->dev[d].port[p].fault = look;
 		}
 	return changed;
 }
 
-static void faults_ports(struct fabric *f)
+static void fault_update_ports(struct fabric *f)
 {
-	if (mark_ports(f) || f->faults->stale)
+	if (fault_mark_ports(f) || f->faults->stale)
 		via_changed(f->hca);
 	f->faults->stale = false;
 }
 
-void faults_node(struct fabric *f)
+void fault_node_added(struct fabric *f)
 {
 	struct faults *t = f->faults;
-	u32 i, n = t && t->n ? mark_ports(f) : 0;
+	u32 i, n = t && t->n ? fault_mark_ports(f) : 0;
 
 	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
 	if (n) {
@@ -112,14 +113,14 @@ void faults_node(struct fabric *f)
 		t->stale = true;
 	}
 	if (t)
-		fault_limits(f);
+		fault_limit_update(f);
 	/* What was to be done there at once, or is overdue. */
 	for (i = 0; t && i < t->high; i++)
 		if (t->rule[i].id && t->rule[i].waits)
-			fault_due_at(f, &t->rule[i], engine_now(f));
+			fault_rule_set_due(f, &t->rule[i], engine_now(f));
 }
 
-static void count_rules(struct faults *t)
+static void fault_count_rules(struct faults *t)
 {
 	const struct fault_rule *r;
 	u32 i;
@@ -140,14 +141,14 @@ static void count_rules(struct faults *t)
 
 /* --- time ---------------------------------------------------------------------------------------- */
 
-void fault_due_at(struct fabric *f, struct fault_rule *r, u64 at)
+void fault_rule_set_due(struct fabric *f, struct fault_rule *r, u64 at)
 {
 	r->due = at;
 	if (at < f->faults->due)
 		f->faults->due = at;
 }
 
-bool faults_due(const struct fabric *f)
+bool fault_table_is_due(const struct fabric *f)
 {
 	const struct faults *t = f->faults;
 
@@ -155,13 +156,13 @@ bool faults_due(const struct fabric *f)
 	       (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
 }
 
-u64 faults_next(const struct fabric *f)
+u64 fault_table_next_due(const struct fabric *f)
 {
 	return f->faults->due;
 }
 
 /* A rule that holds for a while: its window opens, and closes. */
-static void turn_state(struct fabric *f, struct fault_rule *r)
+static void rule_turn_window(struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_backend *b = &fault_backends[r->act];
 
@@ -173,10 +174,10 @@ static void turn_state(struct fabric *f, struct fault_rule *r)
 	if (b->added)
 		b->added(f, r);
 	if (r->until != FAULT_NEVER)
-		fault_due_at(f, r, r->until);
+		fault_rule_set_due(f, r, r->until);
 }
 
-static void fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
+static void rule_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	bool done = fault_backends[r->act].fire(f, r, p);
 
@@ -186,7 +187,7 @@ static void fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt 
 		r->hits++;
 }
 
-static void run_due(struct fabric *f)
+static void fault_run_due(struct fabric *f)
 {
 	struct faults *t = f->faults;
 	u64 now = engine_now(f);
@@ -201,16 +202,16 @@ static void run_due(struct fabric *f)
 		if (r->id && r->due <= now) {
 			r->due = FAULT_NEVER;
 			if (r->on == FAULT_ON_STATE)
-				turn_state(f, r);
+				rule_turn_window(f, r);
 			else
-				fire(f, r, NULL);
+				rule_fire(f, r, NULL);
 		}
 		if (r->id && r->due < t->due)
 			t->due = r->due;
 	}
 }
 
-void fault_trigger(struct fabric *f, const struct fault_pkt *p)
+void fault_trigger_rules(struct fabric *f, const struct fault_pkt *p)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r;
@@ -218,15 +219,15 @@ void fault_trigger(struct fabric *f, const struct fault_pkt *p)
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (r->id && r->triggered && fault_sees(f, r, p) &&
-		    fault_turn(f, r, fault_pkt_key(p)))
-			fire(f, r, p);
+		if (r->id && r->triggered && fault_rule_is_on_pkt(f, r, p) &&
+		    fault_rule_count(f, r, fault_pkt_key(p)))
+			rule_fire(f, r, p);
 	}
 }
 
 /* --- adding and removing -------------------------------------------------------------------------- */
 
-static void remove_rule(struct fabric *f, struct fault_rule *r)
+static void rule_remove(struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_backend *b = &fault_backends[r->act];
 
@@ -240,7 +241,7 @@ static void remove_rule(struct fabric *f, struct fault_rule *r)
 	r->due = FAULT_NEVER;
 }
 
-static void set_window(const struct fabric *f, struct fault_rule *r)
+static void rule_set_window(const struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_when *w = &r->when;
 
@@ -253,7 +254,7 @@ static void set_window(const struct fabric *f, struct fault_rule *r)
 		r->when.count = 1;
 }
 
-struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new)
+struct fault_rule *fault_rule_insert(struct fabric *f, const struct fault_rule *new)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r;
@@ -267,31 +268,31 @@ struct fault_rule *fault_put(struct fabric *f, const struct fault_rule *new)
 	r->id = ++t->last_id;
 	if (!r->name[0])
 		snprintf(r->name, sizeof(r->name), "f%u", r->id);
-	set_window(f, r);
+	rule_set_window(f, r);
 	return r;
 }
 
-static void add_rule(struct fabric *f, const struct fault_rule *new)
+static void rule_add(struct fabric *f, const struct fault_rule *new)
 {
-	struct fault_rule *r = fault_put(f, new);
+	struct fault_rule *r = fault_rule_insert(f, new);
 
 	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
-		fault_due_at(f, r, r->from ? r->from : engine_now(f));
+		fault_rule_set_due(f, r, r->from ? r->from : engine_now(f));
 	else if (fault_backends[r->act].added)
 		fault_backends[r->act].added(f, r);
 	fabric_note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "",
 		    r->place);
 }
 
-static void changed(struct fabric *f)
+static void fault_table_changed(struct fabric *f)
 {
-	count_rules(f->faults);
-	faults_ports(f);
-	fault_calls(f, NULL);
-	run_due(f);
+	fault_count_rules(f->faults);
+	fault_update_ports(f);
+	fault_call_update_masks(f, NULL);
+	fault_run_due(f);
 }
 
-static bool name_taken(const struct batch *b, const char *name)
+static bool batch_has_name(const struct batch *b, const char *name)
 {
 	u32 i;
 
@@ -300,10 +301,10 @@ static bool name_taken(const struct batch *b, const char *name)
 	for (i = 0; i < b->n; i++)
 		if (!strcmp(b->rule[i].name, name))
 			return true;
-	return fault_find(b->f->faults, name, 0);
+	return fault_rule_find(b->f->faults, name, 0);
 }
 
-static int batch_rule(void *ctx, const char *text, u32 line)
+static int batch_add_rule(void *ctx, const char *text, u32 line)
 {
 	struct batch *b = ctx;
 	struct fault_rule *r = &b->rule[b->n];
@@ -322,7 +323,7 @@ static int batch_rule(void *ctx, const char *text, u32 line)
 		ret = fault_backends[r->act].check(b->f, r, &b->bad);
 	if (ret)
 		return ret;
-	if (name_taken(b, r->name))
+	if (batch_has_name(b, r->name))
 		return fault_refuse(&b->bad, r->name, "a name that no other rule has");
 	if (b->file[0])
 		snprintf(r->place, sizeof(r->place), "%.240s:%u", b->file, line);
@@ -331,7 +332,7 @@ static int batch_rule(void *ctx, const char *text, u32 line)
 }
 
 /* Whether the same file was added before. */
-static bool known_file(const struct faults *t, u64 hash)
+static bool fault_is_known_file(const struct faults *t, u64 hash)
 {
 	u32 i, n = t->n_files < FAULT_FILES ? t->n_files : FAULT_FILES;
 
@@ -341,18 +342,18 @@ static bool known_file(const struct faults *t, u64 hash)
 	return false;
 }
 
-static void add_batch(struct fabric *f, const struct batch *b, struct proto_fault *q)
+static void batch_apply(struct fabric *f, const struct batch *b, struct proto_fault *q)
 {
 	u32 i;
 
 	for (i = 0; i < b->n; i++)
-		add_rule(f, &b->rule[i]);
+		rule_add(f, &b->rule[i]);
 	q->n = b->n;
 	q->id = f->faults->last_id;
-	changed(f);
+	fault_table_changed(f);
 }
 
-static int do_add(struct fabric *f, struct fault_job *j)
+static int fault_job_add(struct fabric *f, struct fault_job *j)
 {
 	struct proto_fault *q = &j->msg.fault;
 	struct batch b = { .f = f, .file = q->place };
@@ -364,19 +365,19 @@ static int do_add(struct fabric *f, struct fault_job *j)
 	int ret;
 
 	q->n = 0;
-	if (hash && known_file(f->faults, hash))
+	if (hash && fault_is_known_file(f->faults, hash))
 		return 0;
 	b.rule = calloc(FAULT_RULES, sizeof(*b.rule));
 	if (!b.rule)
 		return -ENOMEM;
-	ret = fault_lines(text, len, &b.bad, &line, batch_rule, &b);
+	ret = fault_parse_lines(text, len, &b.bad, &line, batch_add_rule, &b);
 	if (ret) {
 		if (b.file[0])
 			snprintf(where, sizeof(where), "%.240s:%u: ", b.file, line);
 		snprintf(q->text, sizeof(q->text), "%.200s'%.70s': expected %.200s", where,
 			 b.bad.word, b.bad.expected);
 	} else {
-		add_batch(f, &b, q);
+		batch_apply(f, &b, q);
 		if (hash)
 			f->faults->file[f->faults->n_files++ % FAULT_FILES] = hash;
 	}
@@ -384,50 +385,50 @@ static int do_add(struct fabric *f, struct fault_job *j)
 	return ret;
 }
 
-static int do_remove(struct fabric *f, struct proto_fault *q)
+static int fault_job_remove(struct fabric *f, struct proto_fault *q)
 {
-	struct fault_rule *r = fault_find(f->faults, q->name, q->id);
+	struct fault_rule *r = fault_rule_find(f->faults, q->name, q->id);
 
 	if (!r)
 		return -ENOENT;
 	q->hits = r->hits;
-	remove_rule(f, r);
+	rule_remove(f, r);
 	q->n = 1;
-	changed(f);
+	fault_table_changed(f);
 	return 0;
 }
 
-static int do_clear(struct fabric *f, struct proto_fault *q)
+static int fault_job_clear(struct fabric *f, struct proto_fault *q)
 {
 	struct faults *t = f->faults;
 	u32 i;
 
 	for (i = q->n = 0; i < t->high; i++)
 		if (t->rule[i].id) {
-			remove_rule(f, &t->rule[i]);
+			rule_remove(f, &t->rule[i]);
 			q->n++;
 		}
 	/* A scenario can be added again then. */
 	t->n_files = 0;
-	changed(f);
+	fault_table_changed(f);
 	return 0;
 }
 
-static int do_job(struct fabric *f, struct fault_job *j)
+static int fault_job_run(struct fabric *f, struct fault_job *j)
 {
 	switch (j->msg.op) {
 	case PROTO_FAULT_ADD:
-		return do_add(f, j);
+		return fault_job_add(f, j);
 	case PROTO_FAULT_REMOVE:
-		return do_remove(f, &j->msg.fault);
+		return fault_job_remove(f, &j->msg.fault);
 	default:
-		return do_clear(f, &j->msg.fault);
+		return fault_job_clear(f, &j->msg.fault);
 	}
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void job_free(struct faults *t, u32 i)
+static void fault_job_free(struct faults *t, u32 i)
 {
 	free(t->job[i]->text);
 	free(t->job[i]);
@@ -436,7 +437,7 @@ static void job_free(struct faults *t, u32 i)
 }
 
 /* A scenario's text, from a memfd. Return: 0 or -errno. */
-static int job_text(struct fault_job *j, int fd)
+static int fault_job_read_text(struct fault_job *j, int fd)
 {
 	struct stat st;
 	ssize_t n;
@@ -474,25 +475,25 @@ int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd)
 	j->conn = c;
 	j->msg = *m;
 	if (fd >= 0)
-		ret = job_text(j, fd);
+		ret = fault_job_read_text(j, fd);
 	t->job[i] = j;
 	t->n_jobs++;
 	if (!ret)
 		return -EINPROGRESS;
-	job_free(t, i);
+	fault_job_free(t, i);
 	return ret;
 }
 
-void fault_forget(struct fabric *f, const struct conn *c)
+void fault_conn_closed(struct fabric *f, const struct conn *c)
 {
 	u32 i;
 
 	for (i = 0; i < FAULT_JOBS; i++)
 		if (f->faults->job[i] && f->faults->job[i]->conn == c)
-			job_free(f->faults, i);
+			fault_job_free(f->faults, i);
 }
 
-void faults_work(struct fabric *f)
+void fault_table_work(struct fabric *f)
 {
 	struct faults *t = f->faults;
 	struct fault_job *j;
@@ -500,18 +501,18 @@ void faults_work(struct fabric *f)
 	u32 i;
 
 	if (t->stale)
-		faults_ports(f);
-	fault_calls_journal(f);
-	run_due(f);
+		fault_update_ports(f);
+	fault_call_flush_journal(f);
+	fault_run_due(f);
 	for (i = 0; i < FAULT_JOBS && t->n_jobs; i++) {
 		j = t->job[i];
 		if (!j)
 			continue;
-		j->msg.ret = do_job(f, j);
+		j->msg.ret = fault_job_run(f, j);
 		c = j->conn;
 		/* Answering may close the connection, which forgets its jobs. */
 		j->conn = NULL;
 		conn_reply(f, c, &j->msg);
-		job_free(t, i);
+		fault_job_free(t, i);
 	}
 }

@@ -67,7 +67,7 @@ struct parcel {
 	char said[CAP_TEXT];
 };
 
-int faultwire_make(struct fabric *f)
+int fault_tx_make(struct fabric *f)
 {
 	/* Touched as far as QPs are looked at. */
 	f->faultwire = calloc(1, sizeof(*f->faultwire));
@@ -77,7 +77,7 @@ int faultwire_make(struct fabric *f)
 /* --- rounds -------------------------------------------------------------------------------------- */
 
 /* The side of the connection that is ours: the sender if it is. */
-static struct pkt_rounds *rounds_of(struct fabric *f, const struct fault_pkt *p, bool answer)
+static struct pkt_rounds *tx_rounds(struct fabric *f, const struct fault_pkt *p, bool answer)
 {
 	const struct fault_end *e = p->src.client ? &p->src : &p->dst;
 	struct pkt_rounds *r;
@@ -90,38 +90,38 @@ static struct pkt_rounds *rounds_of(struct fabric *f, const struct fault_pkt *p,
 	return r;
 }
 
-static bool is_answer(u32 op)
+static bool pkt_op_is_answer(u32 op)
 {
 	return (op >= OP_READ_RESP_FIRST && op <= OP_ATOMIC_ACK) ||
 	       (op >= OP_NAK_SEQ && op <= OP_NAK_RNR);
 }
 
-static void look_at(struct parcel *c, const struct burst *b)
+static void tx_describe_packet(struct parcel *c, const struct burst *b)
 {
 	struct pkt_rounds *r;
 
-	pkt_one(b, c->first_psn, &c->pkt);
-	r = rounds_of(c->f, &c->pkt, is_answer(c->pkt.op));
-	c->pkt.round = r ? rounds_next(r, b->psn) : 1;
+	fault_pkt_set_one(b, c->first_psn, &c->pkt);
+	r = tx_rounds(c->f, &c->pkt, pkt_op_is_answer(c->pkt.op));
+	c->pkt.round = r ? fault_rounds_next(r, b->psn) : 1;
 }
 
 /* --- delays --------------------------------------------------------------------------------------- */
 
 /* From 0 to 1, neither. */
-static double fraction(u64 x)
+static double random_fraction(u64 x)
 {
 	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* Of mean 0; spread as the distribution's tables of tc-netem are: by the standard deviation. */
-static double spread(const struct fabric *f, const struct fault_rule *r, u64 key)
+static double random_deviation(const struct fabric *f, const struct fault_rule *r, u64 key)
 {
 	const double pi = 3.14159265358979323846;
-	double u = fraction(fault_random(f, r, key, 1)), v;
+	double u = random_fraction(fault_rule_random(f, r, key, 1)), v;
 
 	switch (r->what.dist) {
 	case DIST_NORMAL:
-		v = fraction(fault_random(f, r, key, 2));
+		v = random_fraction(fault_rule_random(f, r, key, 2));
 		return sqrt(-2 * log(u)) * cos(2 * pi * v);
 	case DIST_PARETO: /* of shape 3: mean 3/2, standard deviation sqrt(3)/2 */
 		return (1 / cbrt(u) - 1.5) / 0.8660254037844386;
@@ -130,19 +130,19 @@ static double spread(const struct fabric *f, const struct fault_rule *r, u64 key
 	}
 }
 
-static u64 delay_of(struct fabric *f, const struct fault_rule *r, u64 key)
+static u64 tx_delay_ns(struct fabric *f, const struct fault_rule *r, u64 key)
 {
 	double ns = (double)r->what.delay_ns;
 
 	if (!r->what.jitter_ns)
 		return r->what.delay_ns;
 	f->faults->random = true;
-	ns += (double)r->what.jitter_ns * spread(f, r, key);
+	ns += (double)r->what.jitter_ns * random_deviation(f, r, key);
 	return ns <= 0 ? 0 : ns >= (double)DELAY_MAX ? DELAY_MAX : (u64)ns;
 }
 
 /* All packets that the rule hits pass it one after the other; r->state: it is busy until then. */
-static u64 rate_wait(const struct fabric *f, struct fault_rule *r, u64 wire)
+static u64 rule_rate_wait_ns(const struct fabric *f, struct fault_rule *r, u64 wire)
 {
 	u64 now = engine_now(f), start = r->state > now ? r->state : now;
 
@@ -153,13 +153,14 @@ static u64 rate_wait(const struct fabric *f, struct fault_rule *r, u64 wire)
 /* --- verdicts ------------------------------------------------------------------------------------- */
 
 /* What one rule makes late keeps its order; what it does not overtakes. */
-static u8 lane_of(const struct fabric *f, const struct fault_rule *r)
+static u8 rule_lane(const struct fabric *f, const struct fault_rule *r)
 {
 	return (u8)(1 + (u32)(r - f->faults->rule) % (LINK_OWN - 1));
 }
 
 /* For captures. @late: ns that a delay has added */
-static void tell(struct parcel *c, const struct fault_rule *r, const struct verdict *v, u64 late)
+static void tx_capture_fate(struct parcel *c, const struct fault_rule *r, const struct verdict *v,
+			    u64 late)
 {
 	switch (r->act) {
 	case FA_DROP:
@@ -185,7 +186,8 @@ static void tell(struct parcel *c, const struct fault_rule *r, const struct verd
 	}
 }
 
-static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b, struct verdict *v)
+static void tx_apply_rule(struct parcel *c, struct fault_rule *r, const struct burst *b,
+			  struct verdict *v)
 {
 	u64 key = fault_pkt_key(&c->pkt), was = v->fate.delay_ns;
 
@@ -202,46 +204,46 @@ static void apply(struct parcel *c, struct fault_rule *r, const struct burst *b,
 		v->doubled = r->id;
 		break;
 	case FA_DELAY:
-		v->fate.delay_ns += delay_of(c->f, r, key);
-		v->fate.lane = lane_of(c->f, r);
+		v->fate.delay_ns += tx_delay_ns(c->f, r, key);
+		v->fate.lane = rule_lane(c->f, r);
 		break;
 	case FA_REORDER:
 		v->gap = r->what.gap ? r->what.gap : 1;
 		v->fate.hold_ns = r->what.delay_ns ? r->what.delay_ns : HOLD_NS;
 		break;
 	case FA_RATE:
-		v->fate.wait_ns += rate_wait(c->f, r, link_wire_bytes(b));
-		v->fate.lane = lane_of(c->f, r);
+		v->fate.wait_ns += rule_rate_wait_ns(c->f, r, link_wire_bytes(b));
+		v->fate.lane = rule_lane(c->f, r);
 		break;
 	}
 	if (unlikely(c->f->hca->capture.on))
-		tell(c, r, v, v->fate.delay_ns - was);
+		tx_capture_fate(c, r, v, v->fate.delay_ns - was);
 }
 
 /* Whether a rule will look at the packet where it arrives. */
-static bool looks_later(const struct parcel *c)
+static bool tx_has_rx_rule(const struct parcel *c)
 {
 	const struct faults *t = c->f->faults;
 	u32 i;
 
 	for (i = 0; i < t->high; i++)
 		if (t->rule[i].id && (FAULT_ACTS_ARRIVAL & FAULT_ACT(t->rule[i].act)) &&
-		    fault_sees(c->f, &t->rule[i], &c->pkt))
+		    fault_rule_is_on_pkt(c->f, &t->rule[i], &c->pkt))
 			return true;
 	return false;
 }
 
 /* @b: one packet. */
-static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
+static void tx_judge_packet(struct parcel *c, const struct burst *b, struct verdict *v)
 {
 	struct fault_rule *r;
 	u32 at = 0;
 
 	*v = (struct verdict){ .copies = 1, .fate = { .trip = c->trip, .left = c->left } };
 	c->said[0] = '\0';
-	look_at(c, b);
-	fault_trigger(c->f, &c->pkt);
-	r = fault_cut(c->f, &c->pkt);
+	tx_describe_packet(c, b);
+	fault_trigger_rules(c->f, &c->pkt);
+	r = fault_match_cut(c->f, &c->pkt);
 	if (r) {
 		v->dropped = r->id;
 		v->touched = true;
@@ -249,21 +251,21 @@ static void judge(struct parcel *c, const struct burst *b, struct verdict *v)
 			fault_capture_text(c->f, c->said, r->id, "dropped");
 	}
 	while ((r = fault_match_wire(c->f, &c->pkt, FAULT_ACTS_SEND, &at)))
-		apply(c, r, b, v);
+		tx_apply_rule(c, r, b, v);
 	v->fate.round = c->pkt.round;
-	v->fate.look = !v->dropped && looks_later(c);
+	v->fate.look = !v->dropped && tx_has_rx_rule(c);
 	v->touched |= v->fate.look;
 }
 
 /* --- sending -------------------------------------------------------------------------------------- */
 
-static void drop_held(struct faultwire *w, u32 i)
+static void tx_held_remove(struct faultwire *w, u32 i)
 {
 	w->held[i] = w->held[--w->n_held];
 }
 
 /* A packet of a flow comes at @at: those of it that wait to be overtaken are, by one more. */
-static void overtake(struct fabric *f, const struct lq_key *k, u64 at)
+static void tx_held_overtake(struct fabric *f, const struct lq_key *k, u64 at)
 {
 	struct faultwire *w = f->faultwire;
 	struct lq_key key;
@@ -277,36 +279,36 @@ static void overtake(struct fabric *f, const struct lq_key *k, u64 at)
 			continue;
 		}
 		link_overtaken(f, &w->held[i].link, at + 1);
-		drop_held(w, i);
+		tx_held_remove(w, i);
 	}
 }
 
 /* It goes nowhere. @rule: 0: for want of room */
-static void lose(struct parcel *c, const struct burst *b, u32 rule)
+static void tx_drop(struct parcel *c, const struct burst *b, u32 rule)
 {
 	const struct cap_note note = { .fate = CAP_DROPPED,
 				       .text = rule ? c->said
 						    : "dropped: the link's queue is full" };
 
-	fault_lost(c->f, b, rule);
+	fault_burst_lost(c->f, b, rule);
 	if (unlikely(c->f->hca->capture.on))
-		(void)capture_put(&c->f->engine, b, &note); /* there is room */
+		(void)cap_burst_put(&c->f->engine, b, &note); /* there is room */
 }
 
 /* One of them is copied out of the whole. Return: NULL: there is no room, it is lost. */
-static struct lq_entry *cut_out(struct parcel *c, const struct burst *b)
+static struct lq_entry *tx_copy_piece(struct parcel *c, const struct burst *b)
 {
 	struct lq_entry *e;
 	int ret;
 
 	e = link_take(c->f, b, &ret);
 	if (!e)
-		lose(c, b, 0);
+		tx_drop(c, b, 0);
 	return e;
 }
 
 /* It leaves its port. A group's copies leave the switch: their datagram was seen before. */
-static void leave(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_capture_sent(struct parcel *c, const struct burst *b, const struct verdict *v)
 {
 	const struct cap_note note = { .fate = v->fate.corrupt ? CAP_DAMAGED : 0,
 				       .text = v->touched ? c->said : NULL };
@@ -315,29 +317,29 @@ static void leave(struct parcel *c, const struct burst *b, const struct verdict 
 		link_capture_sent(c->f, b, &note);
 }
 
-static void send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
 {
 	struct faultwire *w = c->f->faultwire;
 	struct lq_key k = linkq_key(b);
 	struct link_held held = { 0 };
 	struct link_fate fate = v->fate;
-	struct lq_entry *e = cut_out(c, b);
+	struct lq_entry *e = tx_copy_piece(c, b);
 	u64 at;
 
 	if (!e)
 		return;
-	leave(c, b, v);
+	tx_capture_sent(c, b, v);
 	if (w->n_held == HELD)
 		fate.hold_ns = 0;
 	at = link_depart(c->f, e, &fate, &held);
 	if (held.key.lane)
 		w->held[w->n_held++] = (struct held){ .link = held, .gap = v->gap };
 	else if (w->n_held)
-		overtake(c->f, &k, at);
+		tx_held_overtake(c->f, &k, at);
 }
 
 /* Packets @from to @to of the whole. */
-static void send_run(struct parcel *c, u32 from, u32 to)
+static void tx_send_run(struct parcel *c, u32 from, u32 to)
 {
 	const struct verdict none = { .fate = { .trip = c->trip, .left = c->left } };
 	struct burst b;
@@ -345,20 +347,20 @@ static void send_run(struct parcel *c, u32 from, u32 to)
 	if (from == to)
 		return;
 	burst_split(&c->whole->b, from, to - from, &b);
-	send_piece(c, &b, &none);
+	tx_send_piece(c, &b, &none);
 }
 
-static void send_one(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_send_one(struct parcel *c, const struct burst *b, const struct verdict *v)
 {
 	struct verdict once = *v;
 	u32 i;
 
 	if (v->dropped) {
-		lose(c, b, v->dropped);
+		tx_drop(c, b, v->dropped);
 		return;
 	}
 	for (i = 0; i < v->copies; i++) {
-		send_piece(c, b, &once);
+		tx_send_piece(c, b, &once);
 		/* The duplicates come at once, whatever holds the first. */
 		once.fate.hold_ns = 0;
 	}
@@ -368,23 +370,23 @@ static void send_one(struct parcel *c, const struct burst *b, const struct verdi
  * Whether it may go as it is, once all of it was looked at: a whole burst to which nothing happens keeps
  * its place in the queue, and is not copied again.
  */
-static bool send_whole(struct parcel *c, struct lq_entry *whole)
+static bool tx_send_whole(struct parcel *c, struct lq_entry *whole)
 {
 	struct link_fate fate = { .trip = c->trip, .left = c->left };
 	const struct verdict none = { 0 };
 	struct lq_key k = linkq_key(&whole->b);
 	u64 at;
 
-	leave(c, &whole->b, &none);
+	tx_capture_sent(c, &whole->b, &none);
 	at = link_depart(c->f, whole, &fate, NULL);
 
 	if (c->f->faultwire->n_held)
-		overtake(c->f, &k, at);
+		tx_held_overtake(c->f, &k, at);
 	return true;
 }
 
 /* Show all packets to the rules, and send them. Return: whether @whole has gone itself. */
-static bool send_packets(struct parcel *c, struct lq_entry *whole)
+static bool tx_send_packets(struct parcel *c, struct lq_entry *whole)
 {
 	u32 n = burst_packets(&whole->b), i, run = 0;
 	struct verdict v;
@@ -395,34 +397,35 @@ static bool send_packets(struct parcel *c, struct lq_entry *whole)
 			b = whole->b;
 		else
 			burst_split(&whole->b, i, 1, &b);
-		judge(c, &b, &v);
+		tx_judge_packet(c, &b, &v);
 		if (!v.touched)
 			continue;
-		send_run(c, run, i);
-		send_one(c, &b, &v);
+		tx_send_run(c, run, i);
+		tx_send_one(c, &b, &v);
 		run = i + 1;
 	}
 	if (!run)
-		return send_whole(c, whole);
-	send_run(c, run, n);
+		return tx_send_whole(c, whole);
+	tx_send_run(c, run, n);
 	return false;
 }
 
-static void send_parcel(struct fabric *f, struct lq_entry *whole, const struct trip *trip, u64 left)
+static void tx_send_parcel(struct fabric *f, struct lq_entry *whole, const struct trip *trip,
+			   u64 left)
 {
 	struct parcel c = { .f = f, .whole = whole, .trip = trip, .left = left };
 
-	pkt_ends(f->hca, &whole->b, &c.pkt, &c.first_psn);
-	if (pkt_op(&whole->b) == OP_MAD && linkq_payload(&whole->b) == MAD_SIZE)
+	fault_pkt_set_ends(f->hca, &whole->b, &c.pkt, &c.first_psn);
+	if (fault_pkt_op(&whole->b) == OP_MAD && linkq_payload(&whole->b) == MAD_SIZE)
 		c.pkt.mad = (u32)mad_get(link_payload(f, whole), F_ATTR);
 	if (burst_packets(&whole->b) > BURST_PKTS)
-		send_whole(&c, whole);
-	else if (!send_packets(&c, whole))
+		tx_send_whole(&c, whole);
+	else if (!tx_send_packets(&c, whole))
 		link_release(f, whole);
 }
 
 /* Whether a rate has enough waiting for who sends to wait, too. Return: 0 or -EAGAIN. */
-static int rates_may(struct fabric *f, const struct burst *b)
+static int tx_check_rates(struct fabric *f, const struct burst *b)
 {
 	const struct faults *t = f->faults;
 	u64 now = engine_now(f);
@@ -434,21 +437,21 @@ static int rates_may(struct fabric *f, const struct burst *b)
 		const struct fault_rule *r = &t->rule[i];
 
 		if (!r->id || r->act != FA_RATE || r->state <= now + RATE_QUEUE ||
-		    !fault_open(f, r))
+		    !fault_rule_is_open(f, r))
 			continue;
-		pkt_ends(f->hca, b, &p, &first);
+		fault_pkt_set_ends(f->hca, b, &p, &first);
 		one = *b;
 		if (b->op != BOP_READ_REQ && b->npkts > 1)
 			burst_split(b, 0, 1, &one);
-		pkt_one(&one, first, &p);
-		if (!is_answer(p.op) && fault_sees(f, r, &p))
+		fault_pkt_set_one(&one, first, &p);
+		if (!pkt_op_is_answer(p.op) && fault_rule_is_on_pkt(f, r, &p))
 			return link_hold(f, r->state - RATE_QUEUE);
 	}
 	return 0;
 }
 
 /* One of its requests that is to be acknowledged. */
-static bool qp_sends(const struct hca_qp *qp, const struct burst *b)
+static bool burst_needs_ack(const struct hca_qp *qp, const struct burst *b)
 {
 	return (qp->type == QPT_RC || qp->type == QPT_XRC_SEND) && b->op != BOP_ACK &&
 	       b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK;
@@ -458,11 +461,11 @@ static bool qp_sends(const struct hca_qp *qp, const struct burst *b)
  * Whether the QP has so much under way that it waits for acknowledges: all that is behind a lost packet is
  * sent again. Return: 0 or -EAGAIN.
  */
-static int window_may(struct fabric *f, const struct burst *b)
+static int tx_check_window(struct fabric *f, const struct burst *b)
 {
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
 
-	if (!qp || qp->dev != b->src_dev || !qp_sends(qp, b) ||
+	if (!qp || qp->dev != b->src_dev || !burst_needs_ack(qp, b) ||
 	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
 		return 0;
 	/* Nothing leaves: from now on it waits for what is the oldest now. */
@@ -470,32 +473,32 @@ static int window_may(struct fabric *f, const struct burst *b)
 	return link_hold(f, engine_now(f) + WINDOW_NS);
 }
 
-int faultwire_send(struct fabric *f, const struct burst *b)
+int fault_tx_send(struct fabric *f, const struct burst *b)
 {
 	struct lq_entry *whole;
 	int ret = link_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
 
 	if (!ret)
-		ret = window_may(f, b);
+		ret = tx_check_window(f, b);
 	if (!ret)
-		ret = rates_may(f, b);
+		ret = tx_check_rates(f, b);
 	if (!ret)
 		ret = link_capture_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
 	if (ret)
 		return ret;
 	whole = link_take(f, b, &ret);
 	if (whole)
-		send_parcel(f, whole, NULL, 0);
+		tx_send_parcel(f, whole, NULL, 0);
 	return link_take_result(f, ret);
 }
 
-void faultwire_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left)
+void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left)
 {
 	int ret;
 	struct lq_entry *e = link_take(f, b, &ret);
 
 	if (e)
-		send_parcel(f, e, trip, left);
+		tx_send_parcel(f, e, trip, left);
 	else
-		fault_lost(f, b, 0);
+		fault_burst_lost(f, b, 0);
 }

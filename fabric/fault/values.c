@@ -17,7 +17,7 @@
 #define TIME_A_DAY    TIME_EXPECTED ", at most 86400s"
 #define LIST_MAX      16u /* names with commas between */
 
-static bool copy(char *out, size_t size, const char *value)
+static bool value_copy(char *out, size_t size, const char *value)
 {
 	size_t n = strlen(value);
 
@@ -28,13 +28,13 @@ static bool copy(char *out, size_t size, const char *value)
 }
 
 /* "A,B,C": each is handed to @one. Return: whether all are known. */
-static bool list(const char *value, bool (*one)(struct fault_rule *r, const char *name),
-		 struct fault_rule *r)
+static bool list_parse(const char *value, bool (*one)(struct fault_rule *r, const char *name),
+		       struct fault_rule *r)
 {
 	char buf[FAULT_TEXT], *p = buf, *name;
 	u32 n = 0;
 
-	if (!copy(buf, sizeof(buf), value))
+	if (!value_copy(buf, sizeof(buf), value))
 		return false;
 	while ((name = strsep(&p, ",")))
 		if (n++ >= LIST_MAX || !one(r, name))
@@ -42,28 +42,28 @@ static bool list(const char *value, bool (*one)(struct fault_rule *r, const char
 	return true;
 }
 
-static bool one_op(struct fault_rule *r, const char *name)
+static bool list_op_parse(struct fault_rule *r, const char *name)
 {
 	return fault_op_parse(name, &r->where.ops, &r->where.wr_ops);
 }
 
-static bool one_type(struct fault_rule *r, const char *name)
+static bool list_type_parse(struct fault_rule *r, const char *name)
 {
 	return fault_type_parse(name, &r->where.types);
 }
 
-static bool one_mad(struct fault_rule *r, const char *name)
+static bool list_mad_parse(struct fault_rule *r, const char *name)
 {
 	return fault_mad_parse(name, &r->where.mads);
 }
 
 /* "N", "N..M", "N..", "..M" */
-static bool range(const char *value, u64 max, struct fault_range *out)
+static bool number_range_parse(const char *value, u64 max, struct fault_range *out)
 {
 	struct fault_range v = { .max = max, .has = true };
 	char buf[64], *dots, *to;
 
-	if (!copy(buf, sizeof(buf), value))
+	if (!value_copy(buf, sizeof(buf), value))
 		return false;
 	dots = strstr(buf, "..");
 	if (!dots) {
@@ -82,21 +82,21 @@ static bool range(const char *value, u64 max, struct fault_range *out)
 }
 
 /* With '+' before the first number, and maybe the second, it counts from the connection's first PSN. */
-static bool psn_range(const char *value, struct fault_where *w)
+static bool psn_range_parse(const char *value, struct fault_where *w)
 {
 	char buf[64], *dots;
 
 	w->psn_rel = *value == '+';
-	if (!copy(buf, sizeof(buf), value + w->psn_rel))
+	if (!value_copy(buf, sizeof(buf), value + w->psn_rel))
 		return false;
 	dots = w->psn_rel ? strstr(buf, "..+") : NULL;
 	if (dots)
 		memmove(dots + 2, dots + 3, strlen(dots + 3) + 1);
-	return range(buf, IB_PSN_MASK, &w->psn);
+	return number_range_parse(buf, IB_PSN_MASK, &w->psn);
 }
 
 /* "0.01" or, with @percent only so, "1%". */
-static bool probability(const char *value, bool percent, u64 *out)
+static bool probability_parse(const char *value, bool percent, u64 *out)
 {
 	double v;
 	char *end;
@@ -133,23 +133,24 @@ static bool signal_parse(const char *value, s32 *out)
 	return false;
 }
 
-static const char *number(const char *value, u64 min, u64 max, u64 *out, const char *expected)
+static const char *number_parse(const char *value, u64 min, u64 max, u64 *out, const char *expected)
 {
 	return parse_number(value, max, out) && *out >= min ? NULL : expected;
 }
 
-static const char *number32(const char *value, u32 min, u32 max, u32 *out, const char *expected)
+static const char *number32_parse(const char *value, u32 min, u32 max, u32 *out,
+				  const char *expected)
 {
 	u64 n;
 
-	expected = number(value, min, max, &n, expected);
+	expected = number_parse(value, min, max, &n, expected);
 	if (!expected)
 		*out = (u32)n;
 	return expected;
 }
 
 /* A count, or with a unit a time. */
-static const char *take_for(struct fault_rule *r, const char *value)
+static const char *for_parse(struct fault_rule *r, const char *value)
 {
 	if (parse_number(value, ~0ULL, &r->when.count) && r->when.count)
 		return NULL;
@@ -159,9 +160,9 @@ static const char *take_for(struct fault_rule *r, const char *value)
 		       : "a count, 1 or more, or " TIME_A_DAY;
 }
 
-static const char *take_nth(struct fault_rule *r, const char *value)
+static const char *nth_parse(struct fault_rule *r, const char *value)
 {
-	const char *bad = number(value, 1, ~0ULL, &r->when.after, "1 or more");
+	const char *bad = number_parse(value, 1, ~0ULL, &r->when.after, "1 or more");
 
 	if (bad)
 		return bad;
@@ -171,7 +172,7 @@ static const char *take_nth(struct fault_rule *r, const char *value)
 	return NULL;
 }
 
-static const char *take_direction(struct fault_rule *r, const char *value)
+static const char *direction_parse(struct fault_rule *r, const char *value)
 {
 	if (!strcasecmp(value, "tx"))
 		r->where.dir = DIR_TX;
@@ -182,7 +183,7 @@ static const char *take_direction(struct fault_rule *r, const char *value)
 	return NULL;
 }
 
-static const char *take_distribution(struct fault_rule *r, const char *value)
+static const char *distribution_parse(struct fault_rule *r, const char *value)
 {
 	static const char *const names[] = { "uniform", "normal", "pareto" };
 	u32 i;
@@ -196,99 +197,102 @@ static const char *take_distribution(struct fault_rule *r, const char *value)
 }
 
 /* Where. NULL: fine; "": it is no such key. */
-static const char *take_where(struct fault_rule *r, enum fault_key key, const char *value)
+static const char *where_key_parse(struct fault_rule *r, enum fault_key key, const char *value)
 {
 	struct fault_where *w = &r->where;
 
 	switch (key) {
 	case K_NODE:
-		return node_name_ok(value) && copy(w->node, sizeof(w->node), value)
+		return node_name_ok(value) && value_copy(w->node, sizeof(w->node), value)
 			       ? NULL
 			       : "a node's name: " NAME_EXPECTED;
 	case K_PEER:
-		return node_name_ok(value) && copy(w->peer, sizeof(w->peer), value)
+		return node_name_ok(value) && value_copy(w->peer, sizeof(w->peer), value)
 			       ? NULL
 			       : "a node's name: " NAME_EXPECTED;
 	case K_LINK:
 		return isalnum((unsigned char)value[0]) && !strpbrk(value, "|,:/") &&
-				       copy(w->link, sizeof(w->link), value)
+				       value_copy(w->link, sizeof(w->link), value)
 			       ? NULL
 			       : "a node's name, or two with '-' between";
 	case K_DEVICE:
-		return copy(w->device, sizeof(w->device), value) ? NULL : "a device's name";
+		return value_copy(w->device, sizeof(w->device), value) ? NULL : "a device's name";
 	case K_PORT:
-		return number32(value, 1, HCA_MAX_PORTS, &w->port, "a port's number, 1 or 2");
+		return number32_parse(value, 1, HCA_MAX_PORTS, &w->port, "a port's number, 1 or 2");
 	case K_PROGRAM:
-		return copy(w->program, sizeof(w->program), value)
+		return value_copy(w->program, sizeof(w->program), value)
 			       ? NULL
 			       : "a program's name of at most 31 characters";
 	case K_PID:
-		return number32(value, 1, 0x7fffffff, &w->pid, "a process's number, 1 or more");
+		return number32_parse(value, 1, 0x7fffffff, &w->pid,
+				      "a process's number, 1 or more");
 	case K_QP:
 		w->has_qpn = true;
-		return number32(value, 0, IB_QPN_MASK, &w->qpn, "a QP's number, at most 0xffffff");
+		return number32_parse(value, 0, IB_QPN_MASK, &w->qpn,
+				      "a QP's number, at most 0xffffff");
 	case K_TYPE:
-		return list(value, one_type, r)
+		return list_parse(value, list_type_parse, r)
 			       ? NULL
 			       : "RC, UC, UD, XRC, XRC_SEND, XRC_RECV or RAW_PACKET, or several "
 				 "with commas between";
 	case K_OPCODE:
-		return list(value, one_op, r)
+		return list_parse(value, list_op_parse, r)
 			       ? NULL
 			       : "an opcode of packets as SEND_ONLY or of work requests as "
 				 "RDMA_WRITE; or REQUEST, RESPONSE, ACKNOWLEDGE, ACK, NAK, "
 				 "RNR_NAK or MAD";
 	case K_DIRECTION:
-		return take_direction(r, value);
+		return direction_parse(r, value);
 	case K_CONN:
-		return number32(value, 1, ~0u, &w->conn, "a connection's ordinal, 1 or more");
+		return number32_parse(value, 1, ~0u, &w->conn, "a connection's ordinal, 1 or more");
 	case K_PSN:
-		return psn_range(value, w)
+		return psn_range_parse(value, w)
 			       ? NULL
 			       : "a PSN as 0x12, +5 from the connection's first, or +5..+9";
 	case K_ROUND:
-		return range(value, ~0u, &w->round) && w->round.max
+		return number_range_parse(value, ~0u, &w->round) && w->round.max
 			       ? NULL
 			       : "a round, 1 being the first time, or 2..3";
 	case K_SIZE:
-		return range(value, ~0ULL, &w->size) ? NULL : "bytes, or a range as 1..4096";
+		return number_range_parse(value, ~0ULL, &w->size) ? NULL
+								  : "bytes, or a range as 1..4096";
 	case K_WR_ID:
 		w->has_wr_id = true;
-		return number(value, 0, ~0ULL, &w->wr_id, "a wr_id");
+		return number_parse(value, 0, ~0ULL, &w->wr_id, "a wr_id");
 	default:
 		return "";
 	}
 }
 
-static const char *take_when(struct fault_rule *r, enum fault_key key, const char *value)
+static const char *when_key_parse(struct fault_rule *r, enum fault_key key, const char *value)
 {
 	struct fault_when *w = &r->when;
 
 	switch (key) {
 	case K_NTH:
-		return take_nth(r, value);
+		return nth_parse(r, value);
 	case K_AFTER:
-		return number(value, 0, ~0ULL, &w->after, "a count, 0 or more");
+		return number_parse(value, 0, ~0ULL, &w->after, "a count, 0 or more");
 	case K_EVERY:
-		return number(value, 1, ~0ULL, &w->every, "1 or more");
+		return number_parse(value, 1, ~0ULL, &w->every, "1 or more");
 	case K_PROB:
-		return probability(value, false, &w->prob)
+		return probability_parse(value, false, &w->prob)
 			       ? NULL
 			       : "a probability, more than 0 and at most 1 or 100%";
 	case K_FOR:
-		return take_for(r, value);
+		return for_parse(r, value);
 	case K_AT:
 		w->has_at = true;
 		return time_parse(value, TIME_MAX, &w->at_ns) ? NULL : TIME_A_DAY;
 	case K_SEED:
 		w->has_seed = true;
-		return number(value, 0, ~0ULL, &w->seed, "a number of at most 64 bits");
+		return number_parse(value, 0, ~0ULL, &w->seed, "a number of at most 64 bits");
 	default:
 		return "";
 	}
 }
 
-static const char *take_what(struct fault_rule *r, enum fault_key key, const char *value)
+static const char *what_key_parse(struct fault_rule *r, enum fault_key key, const char *value)
 {
 	struct fault_what *w = &r->what;
 
@@ -298,11 +302,11 @@ static const char *take_what(struct fault_rule *r, enum fault_key key, const cha
 			       ? NULL
 			       : TIME_EXPECTED ", at most 10s";
 	case K_DISTRIBUTION:
-		return take_distribution(r, value);
+		return distribution_parse(r, value);
 	case K_GAP:
-		return number32(value, 1, 1000, &w->gap, "a count of packets, 1 to 1000");
+		return number32_parse(value, 1, 1000, &w->gap, "a count of packets, 1 to 1000");
 	case K_TIMER:
-		if (number32(value, 0, 31, &w->timer, ""))
+		if (number32_parse(value, 0, 31, &w->timer, ""))
 			return "an RNR timer code, 0 to 31";
 		w->timer++;
 		return NULL;
@@ -312,14 +316,14 @@ static const char *take_what(struct fault_rule *r, enum fault_key key, const cha
 			       : "PSN_SEQ_ERR, REM_INV_REQ_ERR, REM_ACCESS_ERR or REM_OP_ERR";
 	case K_REASON:
 		w->has_reason = true;
-		return number32(value, 0, 0xffff, &w->reason,
-				"a reject reason's number as 28, at most 65535");
+		return number32_parse(value, 0, 0xffff, &w->reason,
+				      "a reject reason's number as 28, at most 65535");
 	case K_STATUS:
 		return fault_status_parse(value, &w->status)
 			       ? NULL
 			       : "the name of an error as RETRY_EXC_ERR, of IBV_WC_...";
 	case K_CALL:
-		return copy(w->call, sizeof(w->call), value) ? NULL : "a function's name";
+		return value_copy(w->call, sizeof(w->call), value) ? NULL : "a function's name";
 	case K_ERRNO:
 		return fault_errno_parse(value, &w->err) ? NULL : "an errno by its name as ENOMEM";
 	case K_SIGNAL:
@@ -330,35 +334,35 @@ static const char *take_what(struct fault_rule *r, enum fault_key key, const cha
 			       ? NULL
 			       : TIME_EXPECTED ", at least 1ms";
 	case K_CQ:
-		return number32(value, 0, HCA_MAX_CQ - 1, &w->cq, "a CQ's number")
+		return number32_parse(value, 0, HCA_MAX_CQ - 1, &w->cq, "a CQ's number")
 			       ?: (w->cq++, NULL);
 	case K_SRQ:
-		return number32(value, 0, HCA_MAX_SRQ - 1, &w->srq, "an SRQ's number")
+		return number32_parse(value, 0, HCA_MAX_SRQ - 1, &w->srq, "an SRQ's number")
 			       ?: (w->srq++, NULL);
 	default:
 		return "";
 	}
 }
 
-const char *fault_key_take(struct fault_rule *r, enum fault_key key, const char *value)
+const char *fault_key_parse(struct fault_rule *r, enum fault_key key, const char *value)
 {
 	const char *bad;
 
 	if (!*value)
 		return "a value";
-	bad = take_where(r, key, value);
+	bad = where_key_parse(r, key, value);
 	if (bad && !*bad)
-		bad = take_when(r, key, value);
-	return bad && !*bad ? take_what(r, key, value) : bad;
+		bad = when_key_parse(r, key, value);
+	return bad && !*bad ? what_key_parse(r, key, value) : bad;
 }
 
 /* "a,b|c|*" */
-static bool groups(struct fault_rule *r, const char *word)
+static bool groups_parse(struct fault_rule *r, const char *word)
 {
 	char buf[FAULT_GROUPS], *p = buf, *group, *name;
 	u32 n = 0, stars = 0;
 
-	if (!strchr(word, '|') || !copy(buf, sizeof(buf), word))
+	if (!strchr(word, '|') || !value_copy(buf, sizeof(buf), word))
 		return false;
 	while ((group = strsep(&p, "|"))) {
 		n++;
@@ -370,10 +374,10 @@ static bool groups(struct fault_rule *r, const char *word)
 			if (!node_name_ok(name))
 				return false;
 	}
-	return n > 1 && stars <= 1 && copy(r->what.groups, sizeof(r->what.groups), word);
+	return n > 1 && stars <= 1 && value_copy(r->what.groups, sizeof(r->what.groups), word);
 }
 
-static bool state_word(struct fault_rule *r, const char *word)
+static bool link_state_parse(struct fault_rule *r, const char *word)
 {
 	static const char *const names[] = { "down", "up", "flap" };
 	u32 i;
@@ -387,7 +391,7 @@ static bool state_word(struct fault_rule *r, const char *word)
 }
 
 /* "max_qp=4" */
-static bool limit(struct fault_rule *r, const char *word)
+static bool limit_parse(struct fault_rule *r, const char *word)
 {
 	const char *eq = strchr(word, '=');
 	struct fault_what *w = &r->what;
@@ -402,13 +406,13 @@ static bool limit(struct fault_rule *r, const char *word)
 	return true;
 }
 
-static bool bare_is(struct fault_rule *r, u32 kind, const char *word)
+static bool bare_parse(struct fault_rule *r, u32 kind, const char *word)
 {
 	struct fault_what *w = &r->what;
 
 	switch (kind) {
 	case K_PERCENT:
-		return probability(word, true, &r->when.prob);
+		return probability_parse(word, true, &r->when.prob);
 	case K_TIME:
 		return time_parse(word, LINK_TIME_MAX, &w->delay_ns) && w->delay_ns;
 	case K_RATE:
@@ -416,28 +420,28 @@ static bool bare_is(struct fault_rule *r, u32 kind, const char *word)
 	case K_EVENT:
 		return fault_event_parse(word, &w->event);
 	case K_MAD:
-		return list(word, one_mad, r);
+		return list_parse(word, list_mad_parse, r);
 	case K_GROUPS:
-		return groups(r, word);
+		return groups_parse(r, word);
 	case K_STATE:
-		return state_word(r, word);
+		return link_state_parse(r, word);
 	case K_HEAL:
-		return node_name_ok(word) && copy(w->heal, sizeof(w->heal), word);
+		return node_name_ok(word) && value_copy(w->heal, sizeof(w->heal), word);
 	case K_FORCE:
 		return w->force = !strcmp(word, "force");
 	case K_LIMIT:
-		return limit(r, word);
+		return limit_parse(r, word);
 	default:
 		return false;
 	}
 }
 
-int fault_bare_take(struct fault_rule *r, u64 kinds, const char *word)
+int fault_bare_parse(struct fault_rule *r, u64 kinds, const char *word)
 {
 	u32 kind;
 
 	for (kind = K_BARE; kind < K_END; kind++)
-		if ((kinds & BIT64(kind)) && bare_is(r, kind, word))
+		if ((kinds & BIT64(kind)) && bare_parse(r, kind, word))
 			return (int)kind;
 	return -1;
 }

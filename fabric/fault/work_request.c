@@ -2,7 +2,7 @@
 /* Work requests that fail on purpose: which rule says so. What then happens is emulator/transport/fault.c's. */
 #include "fabric/fault/effects.h"
 
-u32 fault_work(void *ctx, struct hca_work *work)
+u32 fault_wr_status(void *ctx, struct hca_work *work)
 {
 	struct fabric *f = ctx;
 	const struct fault_rule *r;

@@ -314,8 +314,8 @@ bool inject_due(const struct fabric *f)
 static void inject_count_sent(struct hca *hca, const struct burst *b)
 {
 	if (!hca->dev[b->src_dev].member)
-		port_moved(hca, b->src_dev, b->src_port, MOVE_SENT, 1,
-			   b->op == BOP_READ_REQ ? 0 : b->len);
+		port_count_packets(hca, b->src_dev, b->src_port, MOVE_SENT, 1,
+				   b->op == BOP_READ_REQ ? 0 : b->len);
 }
 
 /* What the journal says of a packet that was dropped at once, and not of what answers it. */
@@ -327,7 +327,7 @@ static void inject_drop_reason(const struct fabric *f, u64 seq, const struct bur
 	for (; seq < f->hca->notice_seq; seq++) {
 		j = &f->hca->notice[seq % JOURNAL_NOTICES];
 		if (j->kind == JRN_DROP && j->psn == b->psn && j->peer.qpn == b->dst_qpn)
-			journal_why(f->hca, j, f->started, NULL, q->why, sizeof(q->why));
+			journal_why_text(f->hca, j, f->started, NULL, q->why, sizeof(q->why));
 	}
 }
 

@@ -25,7 +25,7 @@ static void log_entry_fill(struct fabric *f, const struct journal_entry *j, stru
 	p->has_wr_id = j->has_wr_id;
 	p->is_error = journal_is_error(j);
 	snprintf(p->kind, sizeof(p->kind), "%s", journal_kind_name(j));
-	snprintf(p->what, sizeof(p->what), "%s", journal_what(j));
+	snprintf(p->what, sizeof(p->what), "%s", journal_status_name(j));
 	snprintf(p->program, sizeof(p->program), "%.*s", (int)JOURNAL_NAME - 1, j->who.name);
 	snprintf(p->peer, sizeof(p->peer), "%.*s", (int)JOURNAL_NAME - 1, j->peer.name);
 	log_line(f, j, line, sizeof(line));

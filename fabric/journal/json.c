@@ -64,7 +64,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 
 	json_add_int(o, "ts", log_json_since_start(f, j->ts));
 	json_add_str(o, "kind", journal_kind_name(j));
-	json_add_str(o, "status", journal_what(j));
+	json_add_str(o, "status", journal_status_name(j));
 	json_object_object_add(o, "who", log_json_who(f->hca, &j->who));
 	json_object_object_add(o, "peer", log_json_who(f->hca, &j->peer));
 	if (j->qp_type)
@@ -75,7 +75,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 		json_add_str(o, "device", f->hca->dev[j->dev].name);
 		json_add_int(o, "port", j->port);
 	}
-	journal_op(j, text, sizeof(text));
+	journal_op_text(j, text, sizeof(text));
 	if (text[0])
 		json_add_str(o, "opcode", text);
 	if (j->has_wr_id)
@@ -89,7 +89,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 		json_add_int(o, "rule", j->rule);
 		json_add_str(o, "rule_text", rule);
 	}
-	journal_why(f->hca, j, f->started, rule, text, sizeof(text));
+	journal_why_text(f->hca, j, f->started, rule, text, sizeof(text));
 	json_add_str(o, "text", text);
 	return o;
 }

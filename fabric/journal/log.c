@@ -57,8 +57,8 @@ void log_time(const struct fabric *f, u64 ts, char *buf, size_t size)
 
 void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t size)
 {
-	journal_text(f->hca, j, f->started, j->rule ? fault_rule_text(f, j->rule) : NULL, buf,
-		     size);
+	journal_entry_text(f->hca, j, f->started, j->rule ? fault_rule_text(f, j->rule) : NULL, buf,
+			   size);
 }
 
 static void log_print_text(FILE *out, struct fabric *f, const struct journal_entry *j,

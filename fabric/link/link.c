@@ -358,7 +358,7 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	int ret;
 
 	if (link_has_rules(f, b))
-		return faultwire_send(f, b);
+		return fault_tx_send(f, b);
 	ret = link_may_send(f, b, 1);
 	if (!ret)
 		ret = link_capture_may_send(f, b, 1);
@@ -442,7 +442,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 			continue;
 		to = burst_is_within_port(&one) && ours ? here : t;
 		if (master) {
-			faultwire_copy(f, &one, &to, left);
+			fault_tx_copy(f, &one, &to, left);
 			continue;
 		}
 		ret = link_send_copy(f, &one, to, left);
@@ -457,12 +457,12 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 {
 	struct cap_mark mark;
-	int ret = capture_begin(&f->engine, b, NULL, &mark);
+	int ret = cap_burst_begin(&f->engine, b, NULL, &mark);
 
 	if (ret)
 		return ret;
 	ret = link_group_copies(f, b, ours);
-	capture_end(&f->engine, &mark, ret);
+	cap_burst_end(&f->engine, &mark, ret);
 	return ret;
 }
 
@@ -474,11 +474,11 @@ static int link_send_remote(struct fabric *f, u32 member, const struct burst *b)
 
 	if (!f->join_send)
 		return 0;
-	ret = capture_begin(&f->engine, b, NULL, &mark);
+	ret = cap_burst_begin(&f->engine, b, NULL, &mark);
 	if (ret)
 		return ret;
 	ret = f->join_send(f, member, b);
-	capture_end(&f->engine, &mark, ret);
+	cap_burst_end(&f->engine, &mark, ret);
 	return ret;
 }
 

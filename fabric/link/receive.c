@@ -67,13 +67,13 @@ static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 	int ret;
 
 	if (unlikely(e->corrupt)) {
-		faultwire_corrupt(f, e);
+		fault_rx_corrupt(f, e);
 		return 0;
 	}
 	if (unlikely(e->look)) {
 		if (!link_answer_fits(f, &e->b, now, next))
 			return -EAGAIN;
-		if (faultwire_arrive(f, e, &ret))
+		if (fault_rx_arrive(f, e, &ret))
 			return ret;
 	}
 	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
@@ -152,11 +152,11 @@ static int link_input_one(struct fabric *f, const struct burst *b)
 	int ret;
 
 	if (link_is_direct(f, b)) {
-		ret = capture_begin(&f->engine, b, NULL, &mark);
+		ret = cap_burst_begin(&f->engine, b, NULL, &mark);
 		if (ret)
 			return ret;
 		ret = link_deliver(f, b, &step, fabric_ns(f), &next);
-		capture_end(&f->engine, &mark, ret);
+		cap_burst_end(&f->engine, &mark, ret);
 		if (ret != -EAGAIN)
 			return 0;
 	}

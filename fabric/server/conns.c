@@ -58,7 +58,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	c->dead = true;
 	c->client = NULL;
 	fabric_port_conn_closed(f, c);
-	fault_forget(f, c);
+	fault_conn_closed(f, c);
 	fabric_clock_conn_closed(f, c);
 	fabric_capture_conn_closed(f, c);
 	inject_forget(f, c);
@@ -272,7 +272,7 @@ static int conn_request_dev(const struct fabric *f, const struct conn *c, struct
 
 	if (node < 0 || i >= f->hca->node[node].n_devs || i >= PROTO_MAX_DEVS)
 		return -ENODEV;
-	hca_dev_now(f->hca, f->hca->node[node].first_dev + i, &m->dev);
+	hca_dev_snapshot(f->hca, f->hca->node[node].first_dev + i, &m->dev);
 	return 0;
 }
 
@@ -298,7 +298,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_CAPTURE_LIST:
 		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
 		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
-		      : m->op == PROTO_FAULT_LIST ? faults_list(f, m->flags)
+		      : m->op == PROTO_FAULT_LIST ? fault_list_memfd(f, m->flags)
 						  : fabric_capture_list(f, m->flags);
 		if (out < 0)
 			return out;
@@ -312,7 +312,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_PORT:
 		return fabric_port_request(f, c, m);
 	case PROTO_CALL:
-		return c->client ? fault_call(f, c->client, m) : -ENOTCONN;
+		return c->client ? fault_call_request(f, c->client, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:
@@ -320,7 +320,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_JOURNAL:
 		return log_entry(f, m);
 	case PROTO_FAULT_NEXT:
-		return fault_next(f, m);
+		return fault_list_next(f, m);
 	case PROTO_CLOCK:
 		return fabric_clock_request(f, c, m);
 	case PROTO_CAPTURE_START:

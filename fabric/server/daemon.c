@@ -113,7 +113,7 @@ static void fabric_end(struct fabric *f)
 	unlink(f->paths.sock);
 	follow_push(f);
 	clients_fatal(f);
-	fault_unpause_all(f);
+	fault_resume_all(f);
 	sysfs_remove(f->paths.sysfs);
 	unlink(f->paths.log);
 	if (f->lock >= 0)
@@ -158,9 +158,9 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	if (!ret)
 		ret = link_make(f);
 	if (!ret)
-		ret = faults_make(f);
+		ret = fault_table_make(f);
 	if (!ret)
-		ret = faultwire_make(f);
+		ret = fault_tx_make(f);
 	if (ret)
 		return ret;
 	ret = fabric_capture_init(f);

@@ -127,5 +127,5 @@ const struct hca_host fabric_host = {
 	.late = chaos_delay_event,
 	.kick = host_kick,
 	.link = host_link,
-	.fault = fault_work,
+	.fault = fault_wr_status,
 };

@@ -213,7 +213,7 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	if (ret)
 		return ret;
 	node_publish(f->hca, (u32)node);
-	faults_node(f);
+	fault_node_added(f);
 	fabric_capture_node_added(f);
 	join_tables_changed(f);
 	return node;
@@ -324,7 +324,7 @@ void fabric_node_publish_counters(struct fabric *f, u32 node)
 	int ret;
 
 	for (d = 0; d < n->n_devs; d++) {
-		hca_dev_now(f->hca, n->first_dev + d, &devs[d]);
+		hca_dev_snapshot(f->hca, n->first_dev + d, &devs[d]);
 		for (p = 1; p <= devs[d].n_ports; p++)
 			for (i = 0; i < CNT_COUNT; i++)
 				sum += devs[d].port[p].counters[i];

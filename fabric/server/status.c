@@ -144,7 +144,7 @@ static struct json_object *status_json_devices(const struct fabric *f)
 	u32 i;
 
 	for (i = 0; i < min_u32(f->hca->n_devs, HCA_MAX_DEVS); i++) {
-		hca_dev_now(f->hca, i, &now);
+		hca_dev_snapshot(f->hca, i, &now);
 		o = json_object_new_object();
 		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),
 			 (unsigned)(d->guid >> 32) & 0xffff, (unsigned)(d->guid >> 16) & 0xffff,

@@ -140,7 +140,7 @@ static bool work_is_pending_due(struct fabric *f, u64 now)
 u64 work_deadline(const struct fabric *f)
 {
 	return min_u64(min_u64(load_relaxed(&f->hca->next_deadline), link_next(f)),
-		       min_u64(faults_next(f), chaos_next(f)));
+		       min_u64(fault_table_next_due(f), chaos_next(f)));
 }
 
 /* In real time. */
@@ -153,7 +153,7 @@ static u64 work_next_due(const struct fabric *f)
 		links = f->again_at;
 	return min_u64(min_u64(timers, links),
 		       min_u64(min_u64(join_next(f), inject_next(f)),
-			       fabric_real_at(f, min_u64(faults_next(f), chaos_next(f)))));
+			       fabric_real_at(f, min_u64(fault_table_next_due(f), chaos_next(f)))));
 }
 
 bool work_is_quiet(struct fabric *f)
@@ -161,7 +161,7 @@ bool work_is_quiet(struct fabric *f)
 	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
 	       !f->n_waiting && !fabric_ports_due(f) && !fabric_capture_due(f) &&
 	       inject_next(f) == NEVER && !load_relaxed(&f->hca->pending) &&
-	       !load_relaxed(&f->hca->via_any) && !faults_due(f) &&
+	       !load_relaxed(&f->hca->via_any) && !fault_table_is_due(f) &&
 	       work_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_has_work(f));
 }
 
@@ -175,7 +175,7 @@ static bool work_is_due(struct fabric *f, u64 now)
 		fabric_capture_wake_writers(f);
 	}
 	return work_is_pending_due(f, now) || commands || f->n_dead || fabric_ports_due(f) ||
-	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) || faults_due(f) ||
+	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) || fault_table_is_due(f) ||
 	       load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
 }
 
@@ -210,8 +210,8 @@ u64 work_run(struct fabric *f)
 		work_reap_dead(f);
 	if (fabric_ports_due(f))
 		fabric_ports_work(f);
-	if (faults_due(f))
-		faults_work(f);
+	if (fault_table_is_due(f))
+		fault_table_work(f);
 	if (fabric_capture_due(f))
 		fabric_capture_work(f);
 	if (f->isolated)

@@ -101,7 +101,7 @@ static bool counter_value_read(const struct counter_path *c, u64 *value)
 		return counter_value_query(c, value);
 	for (; i < end; i++)
 		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
-			hca_dev_now(hca, i, &now);
+			hca_dev_snapshot(hca, i, &now);
 			return port_file_value(&now, c->port, c->dir, c->file, value);
 		}
 	return false;

@@ -283,7 +283,7 @@ static u32 trace_pkt_op(const struct trace_pkt *p)
 {
 	if (p->transport == ROCE_UD && p->src_qpn == 1 && p->dst_qpn == 1)
 		return OP_MAD;
-	return p->opcode == OP_ACK ? pkt_ack_op((u8)p->aeth) : p->opcode;
+	return p->opcode == OP_ACK ? fault_pkt_ack_op((u8)p->aeth) : p->opcode;
 }
 
 static u32 trace_qp_types(u32 transport)
@@ -333,7 +333,7 @@ bool trace_conns_look(struct trace_conns *t, u64 frame, const struct trace_pkt *
 	first = !answer ? f->first : peer && peer->has_first ? peer->first : f->ans;
 	out->conn = f->conn;
 	out->rel = (p->psn - first) & IB_PSN_MASK;
-	out->round = rounds_next(&f->rounds[answer], p->psn);
+	out->round = fault_rounds_next(&f->rounds[answer], p->psn);
 	return true;
 }
 

@@ -86,7 +86,7 @@ void trial_print_hit(struct trial *t, const struct fault_pkt *p, const struct fa
 
 static void trial_print_summary_json(const struct trial *t)
 {
-	struct json_object *root = faults_json(&t->fabric);
+	struct json_object *root = fault_list_json(&t->fabric);
 
 	printf("%s],\n\"frames\": %llu, \"packets\": %llu, \"bad\": %llu, \"connections\": %u,\n"
 	       "\"rules\": %s}\n",
@@ -109,7 +109,7 @@ int trial_print_summary(struct trial *t)
 	if (t->printed)
 		puts("");
 	fflush(stdout);
-	ret = memfd_print(faults_list(&t->fabric, 0), stdout);
+	ret = memfd_print(fault_list_memfd(&t->fabric, 0), stdout);
 	trial_nodes_text(t, nodes, sizeof(nodes));
 	printf("%llu frames, %llu RDMA packets, %llu that make no sense; connections: %u; nodes: "
 	       "%s\n",

@@ -69,12 +69,12 @@ static int trial_rule_add(void *ctx, const char *text, u32 line)
 
 	if (ret)
 		return ret;
-	if (rule.name[0] && fault_find(all, rule.name, 0))
+	if (rule.name[0] && fault_rule_find(all, rule.name, 0))
 		return fault_refuse(&t->refusal, rule.name, "a name that no other rule has");
 	if (t->s->file)
 		snprintf(rule.place, sizeof(rule.place), "%.240s:%u", t->s->file, line);
 	/* fabric/cli/scenario.c has counted them. */
-	r = fault_put(&t->fabric, &rule);
+	r = fault_rule_insert(&t->fabric, &rule);
 	all->n++;
 	why = trial_rule_refusal(r);
 	if (!why)
@@ -90,7 +90,7 @@ static int trial_rules_read(struct trial *t, const struct scenario *s)
 	u32 line = 0;
 
 	t->s = s;
-	if (!fault_lines(s->text, s->len, &t->refusal, &line, trial_rule_add, t))
+	if (!fault_parse_lines(s->text, s->len, &t->refusal, &line, trial_rule_add, t))
 		return t->refused ? -1 : 0;
 	if (s->file)
 		return print_error("%s:%u: '%s': expected %s", s->file, line, t->refusal.word,
@@ -111,11 +111,11 @@ static void trial_packet_match(struct trial *t, const struct fault_pkt *p)
 	for (i = 0; i < f->faults->high; i++) {
 		r = &f->faults->rule[i];
 		if (r->act == FA_PARTITION)
-			r->state = fault_open(f, r);
-		if (r->triggered && fault_sees(f, r, p) && fault_turn(f, r, fault_pkt_key(p)))
+			r->state = fault_rule_is_open(f, r);
+		if (r->triggered && fault_rule_is_on_pkt(f, r, p) && fault_rule_count(f, r, fault_pkt_key(p)))
 			trial_print_hit(t, p, r);
 	}
-	r = fault_cut(f, p);
+	r = fault_match_cut(f, p);
 	if (r) {
 		dropped = true;
 		trial_print_hit(t, p, r);
@@ -242,7 +242,7 @@ static int trial_fabric_make(struct trial *t)
 	t->conns = trace_conns_make(TRACE_FLOWS);
 	f->hca = mmap(NULL, sizeof(struct hca), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!t->conns || f->hca == MAP_FAILED || faults_make(f))
+	if (!t->conns || f->hca == MAP_FAILED || fault_table_make(f))
 		return print_error("%s", strerror(ENOMEM));
 	f->hca->seed = t->o->seed;
 	t->host.now = trial_now;

@@ -225,7 +225,7 @@ u32 inject_pkt_op(const struct roce_pkt *p)
 	if (p->dqpn == GSI_QPN && p->opcode >> 5 == ROCE_UD)
 		return OP_MAD;
 	if (op == ROCE_ACK)
-		return pkt_ack_op(p->syndrome);
+		return fault_pkt_ack_op(p->syndrome);
 	return roce_headers(p->opcode) && strcmp(fault_op_name(op), "?") != 0 ? op : OP_NONE;
 }
 

@@ -25,7 +25,7 @@ static void look(u32 lossless, u32 snap)
 	c->snap = snap;
 	c->keep = snap;
 	m->hca->dev[0].port[1].capture = 1;
-	hca_watch(m->hca);
+	hca_update_watched(m->hca);
 }
 
 static void up(void)
@@ -67,7 +67,7 @@ static int drain_to(u64 end, u64 *bytes)
 	int n = 0;
 
 	*bytes = 0;
-	while (capture_next(m->hca, &at, end, &v)) {
+	while (cap_rec_next(m->hca, &at, end, &v)) {
 		if (next != ~0ULL && v.rec->nth != next)
 			return -1;
 		next = v.rec->nth + burst_packets(&v.rec->b);
@@ -100,12 +100,12 @@ static void test_records(void)
 	look(1, 65536);
 	CU_ASSERT_EQUAL(send(1000), 0);
 	at = c->tail;
-	CU_ASSERT_FATAL(capture_next(m->hca, &at, c->head, &v));
+	CU_ASSERT_FATAL(cap_rec_next(m->hca, &at, c->head, &v));
 	CU_ASSERT_EQUAL(v.rec->b.op, BOP_SEND);
 	CU_ASSERT_EQUAL(v.rec->b.npkts, 4);
 	CU_ASSERT_EQUAL(v.rec->keep, 256);
 	CU_ASSERT(!memcmp(v.payload, m->c[0].mem, 1000));
-	CU_ASSERT_FATAL(capture_next(m->hca, &at, c->head, &v));
+	CU_ASSERT_FATAL(cap_rec_next(m->hca, &at, c->head, &v));
 	CU_ASSERT_EQUAL(v.rec->b.op, BOP_ACK);
 	CU_ASSERT_EQUAL(v.rec->nth, 4);
 	CU_ASSERT_EQUAL(at, c->head);
@@ -114,7 +114,7 @@ static void test_records(void)
 	look(1, 100);
 	CU_ASSERT_EQUAL(send(256 + 30), 0);
 	at = c->tail;
-	CU_ASSERT_FATAL(capture_next(m->hca, &at, c->head, &v));
+	CU_ASSERT_FATAL(cap_rec_next(m->hca, &at, c->head, &v));
 	CU_ASSERT_EQUAL(v.rec->keep, 100);
 	CU_ASSERT(!memcmp(v.payload, m->c[0].mem, 100));
 	CU_ASSERT(!memcmp(v.payload + 100, m->c[0].mem + 256, 30));
@@ -129,7 +129,7 @@ static bool has_pieces(u64 *at, u32 len)
 	u32 n = packets_of(len, 256), i, kept;
 	struct cap_view v;
 
-	if (!capture_next(m->hca, at, c->head, &v) || v.rec->keep != 100 ||
+	if (!cap_rec_next(m->hca, at, c->head, &v) || v.rec->keep != 100 ||
 	    burst_packets(&v.rec->b) != n)
 		return false;
 	for (i = 0; i < n; i++) {
@@ -137,7 +137,7 @@ static bool has_pieces(u64 *at, u32 len)
 		if (memcmp(v.payload + i * 100ull, m->c[0].mem + i * 256ull, kept) != 0)
 			return false;
 	}
-	return capture_next(m->hca, at, c->head, &v);
+	return cap_rec_next(m->hca, at, c->head, &v);
 }
 
 /*
@@ -322,7 +322,7 @@ static void test_garbage(void)
 			p = &c->ring[(c->tail + emu_rnd(&seed) % 256) % CAP_RING];
 			*p = (u8)emu_rnd(&seed);
 		}
-		while (capture_next(m->hca, &at, c->head, &v)) {
+		while (cap_rec_next(m->hca, &at, c->head, &v)) {
 			CU_ASSERT(v.payload >= c->ring && v.payload <= c->ring + CAP_RING);
 			CU_ASSERT(v.rec->kind != CAP_FRAME ||
 				  v.payload + v.rec->keep <= c->ring + CAP_RING);

@@ -36,7 +36,7 @@ static void happens(u32 by, u32 id, u32 state, u32 type, s32 status)
 	struct engine *e = &m->c[by].e;
 
 	CU_ASSERT_EQUAL_FATAL(engine_enter(e), 0);
-	cm_event_simple(e, &m->hca->cmid[id], state, CMP_IDLE, type, status);
+	cm_event_raise_status(e, &m->hca->cmid[id], state, CMP_IDLE, type, status);
 	engine_leave(e);
 }
 
@@ -50,10 +50,10 @@ static u32 request(u32 by, u32 listener)
 
 	if (engine_enter(e))
 		abort();
-	id = cm_child(e, &m->hca->cmid[listener]);
+	id = cmid_child_new(e, &m->hca->cmid[listener]);
 	if (id) {
 		slot = cmid_slot(m->hca, id);
-		cm_event(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
+		cm_event_raise(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
 	}
 	engine_leave(e);
 	return slot;

@@ -178,23 +178,23 @@ static void test_listen(void)
 	/* Shared numbers are not for listening. */
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, a, &c), -EADDRNOTAVAIL);
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_DESTROY_ID, b, NULL), 0);
-	CU_ASSERT_PTR_NULL(cm_listener(h, 0, CM_PS_TCP, &to));
+	CU_ASSERT_PTR_NULL(cm_listener_find(h, 0, CM_PS_TCP, &to));
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, a, &c), 0);
 	CU_ASSERT_EQUAL(h->cmid[a].backlog, 5);
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, a, &c), -EINVAL);
-	CU_ASSERT_PTR_EQUAL(cm_listener(h, 0, CM_PS_TCP, &to), &h->cmid[a]);
-	CU_ASSERT_PTR_NULL(cm_listener(h, 0, CM_PS_UDP, &to));
-	CU_ASSERT_PTR_NULL(cm_listener(h, 1, CM_PS_TCP, &to));
+	CU_ASSERT_PTR_EQUAL(cm_listener_find(h, 0, CM_PS_TCP, &to), &h->cmid[a]);
+	CU_ASSERT_PTR_NULL(cm_listener_find(h, 0, CM_PS_UDP, &to));
+	CU_ASSERT_PTR_NULL(cm_listener_find(h, 1, CM_PS_TCP, &to));
 	to = emu_ip("2001:db8::1", 7000);
-	CU_ASSERT_PTR_NULL(cm_listener(h, 0, CM_PS_TCP, &to));
-	CU_ASSERT_TRUE(cm_port_listens(h, 0, CM_PS_TCP, 7000));
+	CU_ASSERT_PTR_NULL(cm_listener_find(h, 0, CM_PS_TCP, &to));
+	CU_ASSERT_TRUE(cm_port_has_listener(h, 0, CM_PS_TCP, 7000));
 	/* IPv6 is for both, if it is not told otherwise. */
 	CU_ASSERT_EQUAL(emu_bind(m, 0, v6, "::", 7001), 0);
 	c.backlog = 0;
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, v6, &c), 0);
 	CU_ASSERT_EQUAL(h->cmid[v6].backlog, 16384);
 	to = emu_ip("192.0.2.1", 7001);
-	CU_ASSERT_PTR_EQUAL(cm_listener(h, 0, CM_PS_TCP, &to), &h->cmid[v6]);
+	CU_ASSERT_PTR_EQUAL(cm_listener_find(h, 0, CM_PS_TCP, &to), &h->cmid[v6]);
 	/* Unbound: a number of its own. */
 	b = tcp(4);
 	c.backlog = 100000;

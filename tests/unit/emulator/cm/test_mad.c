@@ -103,7 +103,7 @@ static void test_req(void)
 		{ F_REQ_ALT_LOCAL_LID, 0 },
 	};
 	static const u8 gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [13] = 1, [15] = 1 };
-	u32 len, off = mad_private(MAD_REQ, &len);
+	u32 len, off = mad_private_data(MAD_REQ, &len);
 	struct cm_addr local, peer;
 	u8 made[MAD_SIZE];
 
@@ -206,7 +206,7 @@ static void test_private(void)
 	u32 attr, len, off;
 
 	for (attr = MAD_REQ; attr < MAD_ATTR_END; attr++) {
-		off = mad_private((enum cm_attr)attr, &len);
+		off = mad_private_data((enum cm_attr)attr, &len);
 		CU_ASSERT_EQUAL(len, lens[attr - MAD_REQ]);
 		CU_ASSERT_EQUAL(off + len, MAD_SIZE);
 	}

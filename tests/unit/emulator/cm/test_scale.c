@@ -23,7 +23,7 @@ static struct hca_cmid *listener(const char *ip, u32 port, u32 dev)
 {
 	struct cm_addr to = emu_ip(ip, (u16)port);
 
-	return cm_listener(m->hca, dev, CM_PS_TCP, &to);
+	return cm_listener_find(m->hca, dev, CM_PS_TCP, &to);
 }
 
 /* A port number of two nodes, and one that the table has in the same place. */
@@ -48,8 +48,8 @@ static void test_ports(void)
 	CU_ASSERT_EQUAL(cm_port_slot(0, 7000), cm_port_slot(1, alike));
 	CU_ASSERT_EQUAL(emu_do(m, 0, CMD_CM_LISTEN, a, &c), 0);
 	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_LISTEN, d, &c), 0);
-	CU_ASSERT_FALSE(cm_port_listens(h, 1, CM_PS_TCP, 7000));
-	CU_ASSERT_FALSE(cm_port_listens(h, 0, CM_PS_TCP, alike));
+	CU_ASSERT_FALSE(cm_port_has_listener(h, 1, CM_PS_TCP, 7000));
+	CU_ASSERT_FALSE(cm_port_has_listener(h, 0, CM_PS_TCP, alike));
 	CU_ASSERT_PTR_NULL(listener("192.0.2.2", 7000, 1));
 	CU_ASSERT_PTR_NULL(listener("192.0.2.1", alike, 0));
 	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_LISTEN, b, &c), 0);

@@ -72,7 +72,7 @@ static bool text_is(const struct journal_entry *j, const char *rule, const char 
 {
 	char text[768];
 
-	journal_text(m->hca, j, 0, rule, text, sizeof(text));
+	journal_entry_text(m->hca, j, 0, rule, text, sizeof(text));
 	if (!strcmp(text, want))
 		return true;
 	printf("# got:    %s\n# wanted: %s\n", text, want);
@@ -83,7 +83,7 @@ static bool text_has(const struct journal_entry *j, const char *rule, const char
 {
 	char text[768];
 
-	journal_text(m->hca, j, 0, rule, text, sizeof(text));
+	journal_entry_text(m->hca, j, 0, rule, text, sizeof(text));
 	if (strstr(text, part))
 		return true;
 	printf("# got:    %s\n# wanted: %s\n", text, part);
@@ -425,7 +425,7 @@ static void test_words(void)
 	m = emu_new(1);
 	for (u32 i = 0; i < CAUSE_COUNT; i++) {
 		j.cause = (u8)i;
-		journal_why(m->hca, &j, 0, NULL, text, sizeof(text));
+		journal_why_text(m->hca, &j, 0, NULL, text, sizeof(text));
 		CU_ASSERT_TRUE(text[0] && strcmp(text, "?") != 0 && strcmp(text, before) != 0);
 		CU_ASSERT_TRUE(journal_cause_name(i) && strcmp(journal_cause_name(i), "?") != 0);
 		snprintf(before, sizeof(before), "%s", text);
@@ -433,11 +433,11 @@ static void test_words(void)
 	j.cause = CAUSE_RETRY;
 	for (u32 i = 0; i < WHY_COUNT; i++) {
 		j.why = (u8)i;
-		journal_why(m->hca, &j, 0, NULL, text, sizeof(text));
+		journal_why_text(m->hca, &j, 0, NULL, text, sizeof(text));
 		CU_ASSERT_TRUE(text[0] && strcmp(journal_why_name(i), "?") != 0);
 	}
 	/* Text that is too long is cut off. */
-	journal_text(m->hca, &j, 0, NULL, text, 16);
+	journal_entry_text(m->hca, &j, 0, NULL, text, 16);
 	CU_ASSERT_EQUAL(strlen(text), 15);
 	emu_free(m);
 }

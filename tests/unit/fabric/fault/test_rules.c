@@ -294,13 +294,14 @@ static void test_lines(void)
 	struct lines l = { .n = 0 };
 	u32 line;
 
-	CU_ASSERT_EQUAL(fault_lines(text, strlen(text), &bad, &line, each, &l), 0);
+	CU_ASSERT_EQUAL(fault_parse_lines(text, strlen(text), &bad, &line, each, &l), 0);
 	CU_ASSERT_EQUAL_FATAL(l.n, 4);
 	CU_ASSERT_STRING_EQUAL(l.text[0], "drop ");
 	CU_ASSERT_TRUE(l.at[0] == 3 && l.at[1] == 4 && l.at[2] == 4 && l.at[3] == 6);
 	CU_ASSERT_STRING_EQUAL(l.text[3], "loss 1%");
 	memset(long_line, 'x', sizeof(long_line));
-	CU_ASSERT_EQUAL(fault_lines(long_line, sizeof(long_line), &bad, &line, each, &l), -EINVAL);
+	CU_ASSERT_EQUAL(fault_parse_lines(long_line, sizeof(long_line), &bad, &line, each, &l),
+			-EINVAL);
 	CU_ASSERT_EQUAL(line, 1);
 }
 
@@ -346,7 +347,7 @@ static void make_fabric(void)
 	fabric->hca->n_devs = fabric->hca->n_nodes = 1;
 	fabric->engine.hca = fabric->hca;
 	fabric->engine.host = &host;
-	CU_ASSERT_EQUAL_FATAL(faults_make(fabric), 0);
+	CU_ASSERT_EQUAL_FATAL(fault_table_make(fabric), 0);
 	fabric->faults->high = 1;
 }
 
@@ -385,7 +386,7 @@ static u32 send_psns(struct pkt_rounds *r, u32 from, u32 to)
 	u32 round = 0, i;
 
 	for (i = from; i < to; i++)
-		round = rounds_next(r, i & IB_PSN_MASK);
+		round = fault_rounds_next(r, i & IB_PSN_MASK);
 	return round;
 }
 
@@ -394,17 +395,17 @@ static void test_rounds(void)
 	struct pkt_rounds r = { 0 };
 
 	CU_ASSERT_EQUAL(send_psns(&r, 100, 200), 1);
-	CU_ASSERT_EQUAL(rounds_next(&r, 150), 2);
+	CU_ASSERT_EQUAL(fault_rounds_next(&r, 150), 2);
 	CU_ASSERT_EQUAL(send_psns(&r, 151, 200), 2);
 	CU_ASSERT_EQUAL(send_psns(&r, 200, 220), 1);
-	CU_ASSERT_EQUAL(rounds_next(&r, 160), 3);
-	CU_ASSERT_EQUAL(rounds_next(&r, 161), 3);
+	CU_ASSERT_EQUAL(fault_rounds_next(&r, 160), 3);
+	CU_ASSERT_EQUAL(fault_rounds_next(&r, 161), 3);
 	CU_ASSERT_EQUAL(send_psns(&r, 162, 205), 2);
-	CU_ASSERT_EQUAL(rounds_next(&r, 120), 2);
+	CU_ASSERT_EQUAL(fault_rounds_next(&r, 120), 2);
 	/* Sequence numbers come round. */
 	memset(&r, 0, sizeof(r));
 	CU_ASSERT_EQUAL(send_psns(&r, 0xfffff0, 0x1000010), 1);
-	CU_ASSERT_EQUAL(rounds_next(&r, 0xfffffe), 2);
+	CU_ASSERT_EQUAL(fault_rounds_next(&r, 0xfffffe), 2);
 	CU_ASSERT_EQUAL(send_psns(&r, 0xffffff, 0x1000010), 2);
 	CU_ASSERT_EQUAL(send_psns(&r, 0x1000010, 0x1000020), 1);
 }
@@ -426,7 +427,7 @@ static void test_rounds_random(void)
 		top = next > top ? next : top;
 		if (psn >= PSNS)
 			break;
-		round = rounds_next(&r, psn);
+		round = fault_rounds_next(&r, psn);
 		times[psn]++;
 		wrong |= round < times[psn] || round <= last[psn];
 		last[psn] = round;
