@@ -80,9 +80,4 @@ static inline u64 fnv1a(u64 h, const void *data, size_t n)
 	return h;
 }
 
-/* Test builds break a rule of the protocol, which replays must notice: mk/tests.mk. */
-#ifndef BREAK_RULE
-#define BREAK_RULE 0
-#endif
-
 #endif

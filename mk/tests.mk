@@ -3,7 +3,8 @@
 # tests/unit/			CUnit programs over parts of the project, in folders as the sources have them
 # tests/verbs/OBJECT/NAME.c	verbs programs, built as app_OBJECT_NAME and started by *.t under `rdmaemu run`
 # tests/lib/tools/, tests/shim/	small helpers without libibverbs
-# tests/model/			random walks with a model beside them
+# tests/model/			random walks that are compared with a model
+# tests/mutants/			edits that break one rule of the emulator each
 # tests/bench/			measurements
 # tests/lib/c/			what several of them share
 
@@ -11,7 +12,7 @@ T := $(BUILD)/tests
 
 UNIT_SRC  := $(call sources,tests/unit)
 APP_SRC	  := $(call sources,tests/verbs)
-SYS_SRC	  := $(wildcard tests/lib/tools/*.c tests/shim/*.c)
+SYS_SRC	  := $(wildcard tests/lib/tools/sys_*.c tests/shim/*.c)
 WALK_SRC  := $(wildcard tests/model/walk_engine*.c)
 WALKV_SRC := $(wildcard tests/model/walk_verbs*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -28,19 +29,28 @@ UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
 APP_COMMON  := $(call objs,$(wildcard tests/lib/c/rc*.c tests/lib/c/vb*.c) tests/lib/c/peer.c)
 CM_COMMON   := $(call objs,$(wildcard tests/lib/c/rdmacm*.c))
 
-# Emulators that break a rule each (BREAK_RULE in these sources), for replays to notice.
-BROKEN_SRC := emulator/transport/resp_read.c emulator/transport/requester.c emulator/transport/responder.c
-BROKEN_LIB := $(patsubst %,$(T)/broken-%/librdmaemu.so,1 2 3)
+# Mutants: the shim with an emulator that breaks one rule, for replays to notice. Each is one sed script, which is applied
+# to a copy of the source that its line `# source:` names.
+MUTANTS	   := $(patsubst tests/mutants/%.sed,%,$(wildcard tests/mutants/*.sed))
+MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
+mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
 .PHONY: tests
-tests: $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(BROKEN_LIB)
+tests: $(T)/supervise $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB)
 
-$(BROKEN_LIB): $(T)/broken-%/librdmaemu.so: $(BROKEN_SRC) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,CC,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -DBREAK_RULE=$* -shared -o $@ $(BROKEN_SRC) \
-		$(filter-out $(call objs,$(BROKEN_SRC)),$(SHIM_OBJ) $(EMULATOR_OBJ)) $(ALL_LDFLAGS) \
-		-Wl,-soname,librdmaemu.so -Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed
+define mutant
+$(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
+	@mkdir -p $$(@D)
+	@sed -f tests/mutants/$(1).sed $$< >$$@
+	@if cmp -s $$< $$@; then echo 'tests/mutants/$(1).sed changes nothing in $$<: adapt it' >&2; rm $$@; exit 1; fi
+
+$(T)/mutants/$(1)/librdmaemu.so: $(T)/mutants/$(1)/mutant.c $(LIB)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) -shared -o $$@ $$< $$(filter-out $$(call objs,$(call mutant_src,$(1))),\
+		$$(SHIM_OBJ) $$(EMULATOR_OBJ)) $$(ALL_LDFLAGS) \
+		-Wl,-soname,librdmaemu.so -Wl,--version-script=$$(VERSION_SCRIPT) -Wl,--as-needed
+endef
+$(foreach m,$(MUTANTS),$(eval $(call mutant,$(m))))
 
 # These stand in subfolders, and each names its object: a pattern's % does not reach across a `/` of two names.
 define unit_program
@@ -101,6 +111,12 @@ $(SYS_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread $(SYS_LIBS)
+
+# The test runner's, without sanitizers: it is no part of what they check.
+$(T)/supervise: tests/lib/tools/supervise.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -o $@ $<
 
 # One that writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)

@@ -136,7 +136,7 @@ static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64
 	b->flags |= BF_LAST | wqe_ops[w->opcode].flags;
 	if (w->send_flags & SEND_SOLICITED)
 		b->flags |= BF_SOLICITED;
-	b->imm = BREAK_RULE == 2 ? 0 : w->imm;
+	b->imm = w->imm;
 	b->inv_rkey = w->rkey;
 }
 

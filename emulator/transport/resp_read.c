@@ -120,9 +120,8 @@ static int execute(struct engine *e, const struct hca_qp *qp, const struct burst
 	res->addr = dst->iov[0].addr;
 	res->client = dst->client;
 	res->turn = nth;
-	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op,
-			      b->compare_add + (BREAK_RULE == 1), b->swap, res,
-			      (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
+			      res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
 	if (ret)
 		return ret;
 	store_release(&res->nth, nth);

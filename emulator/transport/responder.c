@@ -125,8 +125,7 @@ static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst 
 
 int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
 {
-	return resp_nak_fail(e, qp, b, BREAK_RULE == 3 ? AETH_NAK_REM_OP : AETH_NAK_REM_ACCESS, 0,
-			     EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
+	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
 }
 
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)

@@ -104,7 +104,7 @@ first_address() {
 	printf '%d.%d.%d.%d\n' "0x${hex:0:2}" "0x${hex:2:2}" "0x${hex:4:2}" "0x${hex:6:2}"
 }
 
-# --- recorded over other devices, played here -------------------------------------------------------
+# --- recorded over other devices, played here ---
 
 cat >"$TEST_DIR/card.conf" <<END
 name mlx5_
@@ -154,7 +154,7 @@ capabilities() {
 }
 check "--capabilities: it is" capabilities
 
-# --- recorded here, played on other devices ---------------------------------------------------------
+# --- recorded here, played on other devices ---
 
 # here NAME FLAGS -- COMMAND... - a pair on nodes a and b of a fabric of its own
 here() {
@@ -230,12 +230,12 @@ check "LIDs of a card" plays_on farib x hibud
 check "recorded here, InfiniBand: ucmatose" here_cm hibcm mineib ucmatose -b 10.9.0.1 -p PORT -- ucmatose -s 10.9.0.1 -p PORT
 check "addresses that are no GIDs" plays_on farib x hibcm
 
-# --- a changed library ------------------------------------------------------------------------------
+# --- a changed library ---
 
-# caught RULE NAME WORDS - the replay on devices that break a rule ends with these
+# caught MUTANT NAME WORDS - the replay on devices of that emulator (tests/mutants) ends with these words
 caught() {
 	local out status=0
-	out=$(RDMAEMU_LIB=$T/broken-$1/librdmaemu.so on far x "$RDMAEMU" replay --real --timeout $((10 * SLOW)) "$TEST_DIR/$2" 2>&1) ||
+	out=$(RDMAEMU_LIB=$T/mutants/$1/librdmaemu.so on far x "$RDMAEMU" replay --real --timeout $((10 * SLOW)) "$TEST_DIR/$2" 2>&1) ||
 		status=$?
 	[ $status = 1 ] && grep -q "$3" <<<"$out" && return
 	echo "status $status: $out"
@@ -243,10 +243,10 @@ caught() {
 }
 check "recorded here: ib_atomic_bw" with_clock here hatomic --fabric mine -- ib_atomic_bw -n 100 -F
 check "atomics on a card" plays_on far x hatomic
-check "a library whose atomics are wrong is caught" caught 1 hatomic "memory that peers change differs"
-check "one whose immediates are wrong is caught" caught 2 hudaddy "the completion's imm differs"
+check "a library whose atomics are wrong is caught" caught atomic_adds_one_more hatomic "memory that peers change differs"
+check "one whose immediates are wrong is caught" caught immediate_is_zero hudaddy "the completion's imm differs"
 
-# --- rules of faults --------------------------------------------------------------------------------
+# --- rules of faults ---
 
 # Queries by the recorder and the replay are not recorded as calls of the program.
 rules() {
@@ -261,7 +261,7 @@ rules() {
 }
 check "rules count the program's calls only" rules
 
-# --- what cannot be mapped ----------------------------------------------------------------------------
+# --- what cannot be mapped ---
 
 # changed NAME SED... - the trace $TEST_DIR/changed
 changed() {

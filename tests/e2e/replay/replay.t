@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes: a replay makes one fabric
 # Programs are recorded, and their traces played without them: nothing may come out differently.
 . "$(dirname "$0")/../../lib/lib.sh"
@@ -63,11 +63,12 @@ own() {
 		check "$* ${FLAGS-}: replayed" replays "$TEST_DIR/trace.$1"
 	done
 }
-for app in async cq cm_addrinfo cm_ep cm_info cqex domain ece flow nodes post raw rss states ud ud_data ud_mcast; do
+for app in device_async_event cq_queue cm_addrinfo cm_ep cm_info cq_extended device_domain qp_ece raw_flow device_nodes \
+	qp_post raw_frames raw_rss qp_states ud_datagram ud_data ud_mcast; do
 	own app_$app
 done
-for app in cm_addr cm_conn cm_mcast cm_sync cm_user cqmod dmabuf import mem mw mw_inv rereg retry srq table \
-	table_flags tm uc xrc; do
+for app in cm_addr cm_conn cm_mcast cm_sync cm_user cq_moderation mr_dmabuf device_import mr_kinds mr_window mr_window_inv \
+	mr_rereg qp_retry srq_queue qp_opcode_table qp_opcode_flags srq_tag_matching uc_message xrc_sides; do
 	own app_$app remote
 done
 own app_cm_reject local
@@ -106,25 +107,25 @@ check "app_device_many_nodes: replayed" replays "$TEST_DIR/trace.app_device_many
 # Its port is its own.
 round udaddy cm_both UDP 7174 "udaddy -b $ADDR" "udaddy -s $ADDR"
 
-# --- an emulator that breaks a rule ------------------------------------------------------------
+# --- an emulator that breaks a rule ---
 
-# broken RULE NAME WORDS - the trace's replay on it ends with these
+# broken MUTANT NAME WORDS - the trace's replay on that emulator (tests/mutants) ends with these words
 broken() {
 	local out status=0
-	out=$(RDMAEMU_LIB=$T/broken-$1/librdmaemu.so limit "$REAL" replay --timeout $((10 * SLOW)) \
+	out=$(RDMAEMU_LIB=$T/mutants/$1/librdmaemu.so limit "$REAL" replay --timeout $((10 * SLOW)) \
 		"$TEST_DIR/trace.$2" 2>&1) || status=$?
 	if [ $status = 1 ] && grep -q "$3" <<<"$out"; then
-		ok "a broken emulator, rule $1, is caught by $2"
+		ok "the mutant $1 is caught by $2"
 	else
-		not_ok "a broken emulator, rule $1, is caught by $2" "status $status" "$out"
+		not_ok "the mutant $1 is caught by $2" "status $status" "$out"
 	fi
 }
 # Found while it runs, or by what is left.
-broken 1 ib_atomic_bw "memory \(that peers change\|at its end\) differs"
-broken 2 udaddy "the completion's imm differs"
-broken 3 app_qp_errors "the completion's status differs"
+broken atomic_adds_one_more ib_atomic_bw "memory \(that peers change\|at its end\) differs"
+broken immediate_is_zero udaddy "the completion's imm differs"
+broken rkey_nak_is_operation_error app_qp_errors "the completion's status differs"
 
-# --- what is changed is found ----------------------------------------------------------------
+# --- what is changed is found ---
 
 base=$TEST_DIR/trace.rc_pingpong
 edit() {
@@ -191,7 +192,7 @@ for n in 1 2 3; do
 	check "who takes an event comes before what makes it forgotten" replays "$TEST_DIR/changed"
 done
 
-# --- what is broken is said -------------------------------------------------------------------
+# --- what is broken is said ---
 
 # refused HOW EXPECTED - status 2 and one line
 refused() {
@@ -214,7 +215,7 @@ refused "a foreign file" "p1/data: at byte 0: expected the data file of a trace"
 rm -rf "$TEST_DIR/changed"
 refused "no trace" "changed/trace: No such file or directory"
 
-# --- trace show, stat, diff -------------------------------------------------------------------
+# --- trace show, stat, diff ---
 
 stat_is() {
 	"$REAL" trace stat --json "$base" | json "$1"

@@ -96,7 +96,7 @@ if [ -w /dev/full ]; then
 	done
 fi
 
-# --- arguments of trace and replay ----------------------------------------------------------------
+# --- arguments of trace and replay ---
 
 lists_verbs() {
 	local out verb

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes: a replay makes one fabric
 # What UCX and libfabric make of verbs is recorded, and played without them.
 . "$(dirname "$0")/../../lib/lib.sh"

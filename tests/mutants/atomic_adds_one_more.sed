@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+# source: emulator/transport/resp_read.c
+# An atomic adds, or compares with, one more than the request says.
+s/\bb->compare_add,/b->compare_add + 1,/
