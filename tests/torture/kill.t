@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # Random kills of clients, and nothing leaked afterwards.
 . "$(dirname "$0")/../lib/lib.sh"

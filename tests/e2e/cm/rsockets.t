@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # rsockets: the real library's code over our rdma_cm, with its own programs, and preloaded into plain
 # TCP programs. Its standard tests are in tests/e2e/cm/rsockets_all.t.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # The programs of rdmacm-utils but rping (tests/e2e/cm/rping.t) and those of rsockets (tests/e2e/cm/rsockets.t).
 . "$(dirname "$0")/../../lib/lib.sh"

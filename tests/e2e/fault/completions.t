@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # Completions that fail on purpose: each status with each opcode and type of queue pair that can have it.
 . "$(dirname "$0")/../../lib/lib.sh"

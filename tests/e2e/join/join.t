@@ -73,7 +73,7 @@ idle() {
 }
 check "nothing is done while nothing passes" idle
 
-# --- connections that break --------------------------------------------------------------------
+# --- connections that break ---
 
 on_b fabric stop >/dev/null
 relay_port=$(free_port)
@@ -124,7 +124,7 @@ again() {
 }
 check "and it works again" wait_for 30 again
 
-# --- a member that dies --------------------------------------------------------------------------
+# --- a member that dies ---
 
 dies() {
 	local pid p status=0
@@ -146,7 +146,7 @@ check "it is started again" on_a fabric start --listen 127.0.0.1:$port --name al
 on_a run --node na -- true
 check "and B finds it" wait_for 20 again
 
-# --- who is turned away ----------------------------------------------------------------------------
+# --- who is turned away ---
 
 on_a fabric stop >/dev/null
 printf 'secret\n' >"$TEST_DIR/token"
@@ -217,7 +217,7 @@ check "silence" noise silence "no greeting in time"
 check "the fabric still takes others in" on_c fabric start --join 127.0.0.1:$port --name gamma \
 	--token-file "$TEST_DIR/token"
 
-# --- three: a hub, and a mesh --------------------------------------------------------------------
+# --- three: a hub, and a mesh ---
 
 # C and B are both connected with A, and neither listens.
 on_b fabric stop >/dev/null 2>&1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one: fabrics of its own
 # Three members: a full mesh of those that listen, and two that cannot reach each other behind a hub.
 . "$(dirname "$0")/../../lib/lib.sh"
@@ -85,7 +85,7 @@ all_work() {
 	check "multicast to all, $1" steady group 239.1.2.3
 }
 
-# --- all listen ----------------------------------------------------------------------------------
+# --- all listen ---
 
 port_a=$(free_port) port_b=$(free_port) port_c=$(free_port)
 check "A listens" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
@@ -152,7 +152,7 @@ on_c fabric stop
 check "one that has left is dead at once" wait_for 5 eval '[ "$(way b gamma)" = "dead " ]'
 stop_all
 
-# --- a hub ---------------------------------------------------------------------------------------
+# --- a hub ---
 
 check "the hub listens" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
 check "B joins it" on_b fabric start --join 127.0.0.1:$port_a --name beta
@@ -180,7 +180,7 @@ between_bc() {
 check "and go on" between_bc
 stop_all
 
-# --- two hubs: both sides take the same one, and the other one when it has gone --------------------
+# --- two hubs: both sides take the same one, and the other one when it has gone ---
 
 check "a hub" on_a fabric start --listen 127.0.0.1:$port_a --name alpha
 RDMAEMU_D=$TEST_DIR/d
@@ -211,7 +211,7 @@ check "and it goes on by that" between_bc
 on_d fabric stop >/dev/null 2>&1
 stop_all
 
-# --- one that takes the place of the dead ----------------------------------------------------------
+# --- one that takes the place of the dead ---
 
 # member_of NODE - whose node that is, as A has it
 member_of() {

@@ -25,7 +25,7 @@ join_two() {
 		wait_for 10 knows on_b na && wait_for 10 knows on_a nb
 }
 
-# --- InfiniBand ----------------------------------------------------------------------------------
+# --- InfiniBand ---
 
 check "InfiniBand: two fabrics join" join_two --profile infiniband
 # lids SIDE - of all ports of all members, as the side sees them
@@ -64,7 +64,7 @@ addr=$(address on_a na)
 check "InfiniBand: rping" cm_across "rping -s -a $addr -S 3000" "rping -c -a $addr -C 20 -V -S 3000"
 check "InfiniBand: ucmatose" cm_across "ucmatose -b $addr -S 3000" "ucmatose -s $addr -S 3000"
 
-# --- isolated programs, on one side and on both ----------------------------------------------------
+# --- isolated programs, on one side and on both ---
 
 both_kinds() {
 	check "$1: RC" across ibv_rc_pingpong -g $GID -n 200 -c
@@ -88,7 +88,7 @@ on_b run --node nb -- true
 check "they know each other" wait_for 10 knows on_b na
 both_kinds "isolated and direct"
 
-# --- memory that the fabric process cannot reach ---------------------------------------------------
+# --- memory that the fabric process cannot reach ---
 
 # by_helper SIDE - programs of that side are under a filter, and so is its fabric
 by_helper() {
@@ -111,7 +111,7 @@ both_kinds "a helper at the sender"
 by_helper "" "" >/dev/null 2>&1
 stop_all
 
-# --- hosts that were suspended ----------------------------------------------------------------------
+# --- hosts that were suspended ---
 
 # What had no CPU for longer than a silence may last has heard nothing because it did not listen.
 both_stop() {
@@ -132,7 +132,7 @@ check "both are stopped for a while: their connection stays" both_stop
 check "and carries on" across ibv_rc_pingpong -g $GID -n 200 -c
 stop_all
 
-# --- names and addresses ---------------------------------------------------------------------------
+# --- names and addresses ---
 
 port=$(free_port)
 check "--listen localhost" on_a fabric start --listen localhost:$port --name alpha

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # The bandwidth programs of perftest over RC.
 . "$(dirname "$0")/../../lib/lib.sh"

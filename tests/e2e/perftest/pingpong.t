@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # ibv_rc_pingpong in all its ways; -c makes it look at what arrived.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # The RDMA tests of qperf. Its server forks for each test and opens the device in the child; both
 # sides tell how much they sent and received.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # perftest whose queue pairs the rdma_cm connects (-R), and those that only talk by it (-z).
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one: what is recorded is the same wherever its sides are
 # rdmaemu record: programs do as without it, and what is recorded is true.
 . "$(dirname "$0")/../../lib/lib.sh"
@@ -80,7 +80,7 @@ traced() {
 		json 'len([p for p in d if p["ended"]])')" 2
 }
 
-# --- ping-pongs and perftest: as many work requests as they say ---------------------------------
+# --- ping-pongs and perftest: as many work requests as they say ---
 
 n=0
 for c in "ibv_rc_pingpong -n 50" "ibv_rc_pingpong -n 50 -e" "ibv_rc_pingpong -n 50 -N" "ibv_rc_pingpong -n 50 -t" "ibv_uc_pingpong -n 50" \
@@ -143,7 +143,7 @@ sends() {
 }
 check "ib_send_bw -R: as many SENDs" sends
 
-# --- payload ------------------------------------------------------------------------------------
+# --- payload ---
 
 # bytes DIR - of the programs' data files, beyond their heads
 bytes() {
@@ -161,7 +161,7 @@ payload() {
 }
 check "--payload full, hash, none" payload
 
-# --- the wire -------------------------------------------------------------------------------------
+# --- the wire ---
 
 wire() {
 	local port
@@ -174,7 +174,7 @@ wire() {
 }
 check "--capture: the trace has the wire" wire
 
-# --- programs of other kinds ------------------------------------------------------------------------
+# --- programs of other kinds ---
 
 # alike NAME PROGRAM ARGS... - one of our test programs, which must say of itself what it says without
 alike() {
@@ -203,7 +203,7 @@ assert n.value == 1, n' || return
 }
 check "dlopen() of the RDMA libraries yields the recorder" dlopened
 
-# --- processes ------------------------------------------------------------------------------------
+# --- processes ---
 
 record "$TEST_DIR/none" true
 is "a program without verbs leaves nothing" "$(ls "$TEST_DIR/none")" trace
@@ -249,7 +249,7 @@ busy() {
 }
 check "kill -9: all but the calls under way can be read" killed
 
-# --- without the emulator ---------------------------------------------------------------------------
+# --- without the emulator ---
 
 # Recorded on real devices, if this machine has any, a program sees the same as without.
 real_same() {
@@ -273,7 +273,7 @@ real_over() {
 }
 check "--real: over another library" real_over
 
-# --- what cannot be ---------------------------------------------------------------------------------
+# --- what cannot be ---
 
 # refused STATUS PATTERN ARGS... - a line that says why
 refused() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random; the fabric's end.
 . "$(dirname "$0")/../../lib/lib.sh"

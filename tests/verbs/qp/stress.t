@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow
+# slow 60
 # settings: one nodes fabrics
 # 16 processes with 16 QPs each, all data verified; also where clients are isolated.
 . "$(dirname "$0")/../../lib/lib.sh"
