@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: every call of libibverbs and librdmacm that a trace may have, as data.
+ * DOC: every call of libibverbs and librdmacm that a trace may contain, as data.
  *
  * Theory of operation
  * -------------------
- * VCALLS(X) has a row for each call of the control path: its name, how it says what came of it, by which way
- * programs reach it, and its arguments as (kind, name). All else follows from the kinds: the C type
- * (VA_kind) from which the recorder's wrappers and the replayer's calls are made, and the description
- * (VD_kind) by which one walker (walk.c) writes a call as a line of text and reads it back:
+ * VCALLS(X) has a row for each call of the control path: its name, how it reports success or
+ * failure, how programs reach it, and its arguments as (kind, name). Everything else follows from
+ * the kinds: the C type (VA_kind), from which the recorder's wrappers and the replayer's calls are
+ * generated, and the description (VD_kind), by which one walker (walk.c) writes a call as a line of
+ * text and one parser (parse.c) reads it back:
  *
- *	ibv_create_qp pd=pd1 attr.send_cq=cq1 attr.cap.max_send_wr=1 attr.qp_type=IBV_QPT_RC = qp1 ...
+ *	ibv_create_qp pd=pd1 attr.send_cq=cq1 attr.cap.max_send_wr=1 ... = qp1 ...
  *
- * Before the " = " stands what went in, behind it the result and what came out. Structs are flattened with dots,
- * fields stand in the order of their table (struct_verbs.c), fields that are 0 are left out. A field
- * that counts only with a bit of a mask is looked at only when the bit is set. What differs from run to run
- * stands as "~": its value is a fact (struct vcall_fact) beside the line, in the order of the "~".
+ * The words before " = " went in; after it stand the result and what came out. Structs are
+ * flattened with dots. Fields stand in the order of their table (struct_*.c), and fields that are 0
+ * are left out. A field that is valid only with a bit of a mask is read only if the bit is set. A
+ * value that differs from run to run is written as "~"; the value itself is a fact (struct
+ * vcall_fact), stored outside the line in the order of the "~".
  *
- * All arguments are kept in an array of 64-bit words, one each: integers and pointers.
+ * All arguments are kept in an array of 64-bit words, integers and pointers alike.
  */
 #ifndef TRACES_CALLS_CALLS_H
 #define TRACES_CALLS_CALLS_H
@@ -53,7 +55,9 @@
 	X(EVCH, "evch", struct rdma_event_channel)                                                 \
 	X(EV, "ev", struct rdma_cm_event)
 
-/** enum vobj - kinds of objects. Each has ordinals from 1; 0 is NULL, "?" in the text: one not known. */
+/**
+ * enum vobj - kinds of objects. Ordinals start at 1; 0 is NULL. "?" in a line is an unknown object.
+ */
 enum vobj {
 	VOBJ_NONE,
 #define VOBJ_ENUM(name, text, type) VOBJ_##name,
@@ -62,16 +66,18 @@ enum vobj {
 		VOBJ_COUNT,
 };
 
-/** enum vret - how a call says what came of it. VRET_NEW + enum vobj: a new object, or NULL and errno. */
+/**
+ * enum vret - how a call reports its result. VRET_NEW + enum vobj: a new object, or NULL and errno.
+ */
 enum vret {
 	VRET_VOID,
 	VRET_INT, /* a number */
 	VRET_ERR, /* 0, or errno's value */
-	VRET_M1, /* 0, or -1 and errno */
-	VRET_REREG, /* 0, or enum ibv_rereg_mr_err_code and errno */
-	VRET_COUNT, /* a number, or errno's value negative */
-	VRET_DEVS, /* list of devices, or NULL and errno */
-	VRET_CTXS, /* list of contexts, or NULL and errno */
+	VRET_M1, /* 0, or -1 with errno */
+	VRET_REREG, /* 0, or enum ibv_rereg_mr_err_code with errno */
+	VRET_COUNT, /* a number, or minus errno */
+	VRET_DEVS, /* list of devices, or NULL with errno */
+	VRET_CTXS, /* list of contexts, or NULL with errno */
 	VRET_NEW = 64,
 };
 
@@ -104,7 +110,10 @@ enum vret {
 #define VR_cnt	 struct ibv_counters *
 #define VR_evch	 struct rdma_event_channel *
 
-/* C types of arguments. end_*: the call ends the object. out_*: where a pointer to it is stored. */
+/*
+ * C types of arguments. end_*: the call destroys the object. out_*: the call stores a pointer
+ * there.
+ */
 #define VA_dev	    struct ibv_device *
 #define VA_ctx	    struct ibv_context *
 #define VA_end_ctx  struct ibv_context *
@@ -151,10 +160,10 @@ enum vret {
 #define VA_uint	    unsigned int
 #define VA_size	    size_t
 #define VA_handle   uint32_t /* differs from run to run */
-#define VA_fd	    int /* so does a descriptor's number */
-#define VA_addr	    void * /* memory of the program's own */
+#define VA_fd	    int /* a descriptor, which differs as well */
+#define VA_addr	    void * /* the program's memory */
 #define VA_iova	    uint64_t
-#define VA_context  void * /* the program's, handed back to it: not recorded */
+#define VA_context  void * /* returned to the program unchanged: not recorded */
 #define VA_access   int /* enum ibv_access_flags */
 #define VA_uaccess  unsigned int
 #define VA_rereg    int /* enum ibv_rereg_mr_flags */
@@ -175,14 +184,14 @@ enum vret {
 #define VA_gid	    const union ibv_gid *
 #define VA_out_gid  union ibv_gid *
 #define VA_sockaddr struct sockaddr *
-/* Bytes and arrays: as many as the next argument says. */
+/* Bytes and arrays; the next argument is their number. */
 #define VA_bytes    const void *
 #define VA_optval   void *
 #define VA_out_u64s uint64_t *
 #define VA_sges	    struct ibv_sge *
-#define VA_out_gids struct ibv_gid_entry * /* as many as the result says */
+#define VA_out_gids struct ibv_gid_entry * /* the result is their number */
 
-/* Structs: what goes in and what comes out is said of their fields, in struct_verbs.c. */
+/* Structs. Their fields in struct_*.c say what goes in and what comes out. */
 #define VA_event_get	  struct ibv_async_event *
 #define VA_event_ack	  struct ibv_async_event *
 #define VA_device_attr	  struct ibv_device_attr *
@@ -208,7 +217,7 @@ enum vret {
 #define VA_qp_open	  struct ibv_qp_open_attr *
 #define VA_qp_set	  struct ibv_qp_attr * /* its mask is the next argument */
 #define VA_qp_get	  struct ibv_qp_attr * /* its mask is the next argument */
-#define VA_qp_cm	  struct ibv_qp_attr * /* its mask is what the next argument points to */
+#define VA_qp_cm	  struct ibv_qp_attr * /* the next argument points to its mask */
 #define VA_out_qpmask	  int *
 #define VA_rate_limit	  struct ibv_qp_rate_limit_attr *
 #define VA_ece_set	  struct ibv_ece *
@@ -248,11 +257,13 @@ enum vret {
 /*
  * The calls of the control path: X(name, result, way, arguments...).
  *
- * Ways: SYM: an exported function. INL: one that verbs.h makes of a pointer in struct verbs_context or ibv_context_ops
- * (the recorder says of which). OWN: one that is reached in a way of its own. A call that verbs.h makes of others (ibv_create_qp_ex()
- * with nothing but a PD is ibv_create_qp()) stands as what it became.
- * Behind the list of a result that is a list, calls are not recorded that only free it or tell what lies in it
- * (ibv_free_device_list(), ibv_get_device_name(), rdma_get_src_port(), the ..._str()).
+ * Ways: SYM: an exported function. INL: an inline of verbs.h that calls a pointer in struct
+ * verbs_context or ibv_context_ops; the recorder has the table of these. OWN: reached in a way of
+ * its own.
+ *
+ * A call that verbs.h turns into another one is recorded as the other: ibv_create_qp_ex() with
+ * nothing but a PD is ibv_create_qp(). Not recorded are calls that only free a returned list or
+ * read it (ibv_free_device_list(), ibv_get_device_name(), rdma_get_src_port(), the ..._str()).
  */
 /* clang-format off */
 #define VCALLS(X)                                                                                  \
@@ -405,29 +416,29 @@ enum vcall {
 		VCALL_COUNT,
 };
 
-/** enum vfact - what a value is that differs from run to run. */
+/** enum vfact - what kind of value a fact is. */
 enum vfact {
 	VFACT_NONE,
-	VFACT_ADDR, /* address in the program's memory, or iova */
+	VFACT_ADDR, /* address in the program's memory, or an iova */
 	VFACT_KEY, /* lkey or rkey */
-	VFACT_QPN, /* of a QP, or the number of an SRQ */
+	VFACT_QPN, /* QP number or SRQ number */
 	VFACT_PSN,
-	VFACT_BYTES, /* eight bytes of private data, in memory's order; the last padded with zeros */
-	VFACT_PORT, /* a port number that nobody chose */
-	VFACT_FD, /* a descriptor: in a record VCALL_FILE and which file it is, or the number of none */
-	VFACT_HANDLE, /* number of an object that can be imported */
+	VFACT_BYTES, /* 8 bytes of private data in memory order, the last ones padded with 0 */
+	VFACT_PORT, /* a port that the system chose */
+	VFACT_FD, /* a descriptor: VCALL_FILE with an id of its file, or an invalid one */
+	VFACT_HANDLE, /* number by which an object can be imported */
 	VFACT_TIME, /* nanoseconds */
 	VFACT_WRID,
-	VFACT_OTHER, /* counters and the like */
+	VFACT_OTHER, /* counters and so on */
 };
 
-/** struct vcall_fact - the value of a "~". */
+/** struct vcall_fact - the value of a "~" in the line. */
 struct vcall_fact {
 	uint64_t value;
 	uint32_t kind; /* enum vfact */
 };
 
-#define VCALL_FILE (1ULL << 62) /* of the two highest bits only this one: a file */
+#define VCALL_FILE (1ULL << 62) /* with the highest bit clear: the id of a file */
 
 struct vfield;
 
@@ -442,18 +453,19 @@ struct vcall_desc {
 extern const struct vcall_desc vcall_descs[VCALL_COUNT];
 extern const char *const vobj_names[VOBJ_COUNT];
 
-/** vcall_find() - a call by its name. Return: enum vcall, or -1. */
+/** vcall_find() - find a call by its name. Return: enum vcall, or -1. */
 int vcall_find(const char *name, size_t len);
 
 /**
- * struct vcall_env - how the walker names and finds objects. All may be NULL for a side that does not need it.
- * @name: the ordinal of an object, which it gets now where it is @fresh (the call has just made it) or was
- *        never seen. Return: 0: it cannot have one.
- * @find: the object of an ordinal. Return: NULL: there is none.
- * @bind: the object that the record has under @ordinal is @obj
- * @device: the device of a name. Return: NULL: there is none.
- * @fact: what stands for a fact of the record (enum vfact) in this run. Return: it
- * @port: the same of a port number in an address that goes in
+ * struct vcall_env - how the walker and the parser find objects. Callbacks that a user does not
+ * need may be NULL.
+ * @name: return the ordinal of an object. @fresh: the call has just created it. An object that was
+ *	never seen gets a new ordinal if @name creates them. Return: 0: it has no ordinal.
+ * @find: return the object of an ordinal. Return: NULL: there is none.
+ * @bind: the recorded @ordinal is now @obj
+ * @device: return the device of that name, or NULL
+ * @fact: convert a recorded fact (enum vfact) to this run
+ * @port: convert a port number in an address that goes in
  */
 struct vcall_env {
 	void *arg;
@@ -466,10 +478,10 @@ struct vcall_env {
 };
 
 /**
- * struct vcall_text - a line under construction, or one that is read.
- * @text: NUL-terminated, without newline; @len bytes of it
- * @lost: it did not fit
- * @unknown: bits of comp_mask and the like that this version has no fields for
+ * struct vcall_text - a line under construction.
+ * @text: NUL-terminated, without a newline; @len bytes
+ * @lost: something did not fit
+ * @unknown: number of mask bits and the like that this version has no fields for
  */
 struct vcall_text {
 	char text[VCALL_LINE];
@@ -480,33 +492,37 @@ struct vcall_text {
 	uint32_t unknown;
 };
 
-/** vcall_print_in() - start a line: name and what goes into the call, before it is carried out. */
+/** vcall_print_in() - start a line before the call: its name and what goes in. */
 void vcall_print_in(struct vcall_text *t, enum vcall call, const uint64_t *args,
 		    const struct vcall_env *env);
 /**
- * vcall_print_out() - the rest of the line: " = ", the result, and what came out.
- * @ret: what the call returned, integers sign-extended; @err: errno behind it
+ * vcall_print_out() - complete the line after the call: " = ", the result, and what came out.
+ * @ret: the call's result, integers sign-extended; @err: errno after the call
  */
 void vcall_print_out(struct vcall_text *t, enum vcall call, const uint64_t *args, uint64_t ret,
 		     int err, const struct vcall_env *env);
 
 /**
- * vcall_made_kinds() - kinds of objects (bits of enum vobj) that librdmacm may have made for an identifier by this call, which
- * has succeeded. Only those of its pointers are looked at and told: others may point to what is gone.
+ * vcall_made_kinds() - kinds of objects (bits of enum vobj) that librdmacm may have created for an
+ * identifier during this successful call. Only pointers of these kinds are read: others may be
+ * dangling.
  */
 uint32_t vcall_made_kinds(enum vcall call, const uint64_t *args);
 
-/** vcall_error() - whether a call has failed, by what it returned. Return: the error, 0: it has not. */
+/**
+ * vcall_error() - the error by which a call has failed, judged by its result. Return: 0: it has not
+ * failed.
+ */
 int vcall_error(enum vcall call, uint64_t ret, int err);
 
-#define VCALL_ARENA (96u << 10) /* bytes that the structs of one call may take */
+#define VCALL_ARENA (96u << 10) /* bytes for the structs of one call */
 
 /**
- * struct vcall_parsed - a line that was read: what the call needs to be carried out again.
- * @args: for the call; what they point to is in @arena
- * @out: offset in the line of what stands behind " = "
- * @fact: the first fact behind " = "
- * @why: what is wrong with the line, where
+ * struct vcall_parsed - a parsed line: all that the call needs to be carried out again.
+ * @args: the arguments; their pointers point into @arena
+ * @out: offset in the line of what follows " = "
+ * @fact: index of the first fact after " = "
+ * @why: what is wrong with the line, and where
  */
 struct vcall_parsed {
 	enum vcall call;
@@ -519,15 +535,15 @@ struct vcall_parsed {
 };
 
 /**
- * vcall_parse() - read a line.
- * @facts: its values, @n of them
- * Return: 0, or -EINVAL: @p->why
+ * vcall_parse() - parse a line.
+ * @facts: its facts, @n of them
+ * Return: 0, or -EINVAL with @p->why set.
  */
 int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint64_t *facts,
 		uint32_t n, const struct vcall_env *env);
 /**
- * vcall_bind_objects() - tell @env->bind which objects the record names as new, now that the call was carried out
- * again with @p->args and has returned @ret.
+ * vcall_bind_objects() - call @env->bind for each object that the recorded line names as new, after
+ * the call was carried out again with @p->args and has returned @ret.
  */
 void vcall_bind_objects(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
 			const struct vcall_env *env);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how arguments and structs of calls are described to the walker (walk.c).
+ * DOC: how arguments and structs of calls are described to the walker (walk.c) and the parser
+ * (parse.c).
  *
- * Arguments are fields of a struct of 64-bit words.
+ * The arguments of a call are the fields of a struct of 64-bit words.
  */
 #ifndef TRACES_CALLS_DESC_H
 #define TRACES_CALLS_DESC_H
@@ -16,41 +17,41 @@ enum vkind {
 	VK_UINT,
 	VK_INT,
 	VK_HEX,
-	VK_BE, /* big-endian in memory; written as a hexadecimal number */
+	VK_BE, /* big-endian in memory; written in hexadecimal */
 	VK_ENUM, /* aux: names */
 	VK_FLAGS, /* aux: names */
 	VK_OBJ,
 	VK_DEV, /* struct ibv_device *: by its name */
-	VK_STRUCT, /* lies here. aux: struct vstruct */
-	VK_PTR, /* lies elsewhere. aux: struct vstruct; its mask is at count_off, where there is one */
-	VK_PMASK, /* the same, its mask is where count_off points to */
-	VK_ARRAY, /* of structs, as many as count_off says */
-	VK_OBJS, /* of pointers to objects, 1 << what count_off says */
-	VK_U64S, /* of numbers, as many as count_off says */
+	VK_STRUCT, /* embedded. aux: struct vstruct */
+	VK_PTR, /* pointer to a struct. aux: struct vstruct; count_off: its mask, if it has one */
+	VK_PMASK, /* the same; count_off: pointer to its mask */
+	VK_ARRAY, /* array of structs; count_off: their number */
+	VK_OBJS, /* array of pointers to objects; count_off: log2 of their number */
+	VK_U64S, /* array of numbers; count_off: their number */
 	VK_CHARS, /* text in an array */
 	VK_STR, /* pointer to text */
 	VK_GID, /* 16 bytes */
 	VK_PGID, /* pointer to them */
-	VK_BYTES, /* pointer to bytes, as many as count_off says, which are the same in every run */
-	VK_HERE, /* bytes that lie here */
-	VK_PRIVATE, /* the same, but not the same in every run */
-	VK_SOCKADDR, /* struct sockaddr that lies here */
+	VK_BYTES, /* pointer to bytes that are the same in every run; count_off: their number */
+	VK_HERE, /* embedded bytes */
+	VK_PRIVATE, /* like VK_BYTES, but different in every run */
+	VK_SOCKADDR, /* embedded struct sockaddr */
 	VK_PSOCKADDR, /* pointer to one */
 	VK_OUT, /* pointer to an integer */
-	VK_OUTOBJ, /* pointer to where a pointer to an object is stored. aux: what is told of it */
-	VK_OUTPTR, /* pointer to where a pointer to a struct is stored. aux: it */
+	VK_OUTOBJ, /* pointer to where a pointer to an object is stored. aux: its struct */
+	VK_OUTPTR, /* pointer to where a pointer to a struct is stored. aux: the struct */
 	VK_CONTEXT, /* not recorded */
 	VK_ELEMENT, /* ibv_async_event.element */
 	VK_EVPARAM, /* rdma_cm_event.param */
-	VK_SPECS, /* what follows an ibv_flow_attr */
+	VK_SPECS, /* the specifications after an ibv_flow_attr */
 };
 
 #define VDIR_IN	   1u /* read before the call */
-#define VDIR_OUT   2u /* read when it has returned */
+#define VDIR_OUT   2u /* read after the call */
 #define VDIR_ENDS  4u /* an object that the call ends */
-#define VDIR_FRESH 8u /* an object that the call has made */
+#define VDIR_FRESH 8u /* an object that the call has created */
 #define VDIR_MADE                                                                                  \
-	16u /* told by calls that may have made it: vcall_made_kinds() has the bit of @obj */
+	16u /* only after calls that may have created it: vcall_made_kinds() has bit @obj */
 #define VDIR_BOTH (VDIR_IN | VDIR_OUT)
 
 #define VCOUNT_NONE 0xffffu
@@ -69,11 +70,11 @@ struct vnames {
 
 /**
  * struct vfield - one field.
- * @off: in its struct
- * @size: of an integer or of bytes that lie here
- * @kind: enum vkind; @obj: enum vobj; @fact: enum vfact, of what differs from run to run
- * @count_off: of the integer of @count_size bytes that says how many, or that is the mask, in the same struct
- * @when: bits of the struct's mask with any of which it counts; 0: always
+ * @off: its offset in the struct
+ * @size: of an integer, or of embedded bytes
+ * @kind: enum vkind; @obj: enum vobj; @fact: enum vfact, if the value differs from run to run
+ * @count_off: offset of the integer of @count_size bytes that is the field's count or mask
+ * @when: the field is valid if the struct's mask has one of these bits; 0: always
  */
 struct vfield {
 	const char *name;
@@ -91,7 +92,7 @@ struct vfield {
 
 /**
  * struct vstruct - a struct.
- * @mask_off: of its own mask of @mask_size bytes, VCOUNT_NONE: it has none
+ * @mask_off: offset of its own mask of @mask_size bytes; VCOUNT_NONE: it has none
  * @known: bits of the mask that this version knows
  */
 struct vstruct {
@@ -103,7 +104,7 @@ struct vstruct {
 	uint64_t known;
 };
 
-/* Names: names.c */
+/* Names of values: names.c */
 /* clang-format off */
 #define VNAMES(X)                                                                          \
 	X(access) X(qp_type) X(qp_state) X(mtu) X(mig_state) X(qp_mask) X(srq_mask)        \
@@ -118,7 +119,7 @@ struct vstruct {
 #define VNAMES_DECLARE(x) extern const struct vnames vnames_##x;
 VNAMES(VNAMES_DECLARE)
 
-/* Structs: struct_verbs.c */
+/* Structs: struct_verbs.c, struct_qp.c, struct_cm.c */
 /* clang-format off */
 #define VSTRUCTS(X)                                                                        \
 	X(event_get) X(event_ack) X(device_attr) X(query_input) X(device_attr_ex)          \
@@ -133,7 +134,7 @@ VNAMES(VNAMES_DECLARE)
 #define VSTRUCTS_DECLARE(x) extern const struct vstruct vstruct_##x;
 VSTRUCTS(VSTRUCTS_DECLARE)
 
-/** vfield_read_int() - the integer of @size bytes at @at. */
+/** vfield_read_int() - read the integer of @size bytes at @at. */
 uint64_t vfield_read_int(const void *at, uint32_t size);
 
 #endif

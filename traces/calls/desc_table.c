@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of calls, made of VCALLS() by the kinds of arguments and results. */
+/* The table of calls, generated from VCALLS() by the kinds of its arguments and results. */
 #include "traces/calls/desc.h"
 
 #include <string.h>
 
-/* What a kind of argument is, as initializers of struct vfield. */
+/* Each kind of argument as initializers of struct vfield. */
 #define VD_OBJ(o)	.kind = VK_OBJ, .dir = VDIR_IN, .obj = VOBJ_##o
 #define VD_END(o)	.kind = VK_OBJ, .dir = VDIR_IN | VDIR_ENDS, .obj = VOBJ_##o
 #define VD_OUTOBJ(o, d) .kind = VK_OUTOBJ, .dir = VDIR_OUT | (d), .obj = VOBJ_##o
@@ -166,7 +166,7 @@
 #define ARG(i, kind, label)                                                                        \
 	{ .name = #label, .off = (i)*8, .size = 8, .count_off = VCOUNT_NONE, VD_##kind },
 
-/* A size of 8 is the default, which kinds may override; so may the count. */
+/* ARG() sets size 8 and no count as defaults; some kinds override them. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Winitializer-overrides"

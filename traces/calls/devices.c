@@ -27,7 +27,7 @@ static __attribute__((format(printf, 2, 3))) void vdev_append(struct vdev_text *
 		t->text[t->len] = '\0';
 }
 
-/* A word of the line: neither empty nor with anything that ends it. */
+/* Makes a word for the line: not empty, and without spaces or control characters. */
 static const char *vdev_word(char to[VT_DEV_NAME], const char *from, size_t max)
 {
 	size_t i;
@@ -98,7 +98,7 @@ static void vdev_append_port(struct vdev_text *t, const struct vdev_api *api,
 	struct ibv_gid_entry e;
 	uint32_t i, n;
 
-	/* The function behind verbs.h's macro knows the struct as it was; the rest stays 0. */
+	/* ibv_query_port(), the function, fills the old, shorter struct; the rest stays 0. */
 	if (api->port(ctx, port, (struct _compat_ibv_port_attr *)&a))
 		return;
 	vdev_append(t, "port %u %u %s %u %u %u\n", nr, port,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what devices are, asked of libibverbs and put down as traces/vtrace/devices.h has it: by the recorder, and by a
- * replay that compares it with what there is.
+ * DOC: describes devices, as libibverbs reports them, in the format of traces/vtrace/devices.h. The
+ * recorder writes the description, and a replay compares it with the local devices.
  */
 #ifndef TRACES_CALLS_DEVICES_H
 #define TRACES_CALLS_DEVICES_H
@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/** struct vdev_api - the library's functions, as the caller has found them. What is not there is NULL. */
+/**
+ * struct vdev_api - functions of the library, as the caller has found them; NULL where one is
+ * missing.
+ */
 struct vdev_api {
 	struct ibv_device **(*list)(int *n);
 	void (*free_list)(struct ibv_device **list);
@@ -23,19 +26,28 @@ struct vdev_api {
 		   struct ibv_gid_entry *entry, uint32_t flags, size_t size);
 };
 
-/** struct vdev_text - lines under construction, with room for @cap bytes. A line that has no room is left out. */
+/**
+ * struct vdev_text - text under construction, @cap bytes at most. A line that does not fit is left
+ * out.
+ */
 struct vdev_text {
 	char *text;
 	size_t len;
 	size_t cap;
 };
 
-/** vdev_put_list() - a line for each device of the list. */
+/** vdev_put_list() - write a line for each device of the list. */
 void vdev_put_list(struct vdev_text *t, const struct vdev_api *api, struct ibv_device **list);
-/** vdev_put_context() - what one that is open says of itself. @nr: its number in the list. What fails is left out. */
+/**
+ * vdev_put_context() - describe an open device. @nr: its index in the list. Queries that fail are
+ * left out.
+ */
 void vdev_put_context(struct vdev_text *t, const struct vdev_api *api, struct ibv_context *ctx,
 		      uint32_t nr);
-/** vdev_put_address() - an IP address of a port. Return: false: it is none, or this host's for itself; nothing is put. */
+/**
+ * vdev_put_address() - write an IP address of a port.
+ * Return: false: @sa is no address, or one that names the host itself; nothing is written.
+ */
 bool vdev_put_address(struct vdev_text *t, uint32_t nr, uint32_t port, const struct sockaddr *sa);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of flags and values, as verbs.h and rdma_cma.h have them. */
+/* Names of flags and enum values, spelled as in verbs.h and rdma_cma.h. */
 #include "traces/calls/desc.h"
 
 #define N(x)                                                                                       \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text as calls.
+ * Parses lines of text into calls.
  *
- * The fields of a call are taken in the order of its description, each where the next word of the line is its
- * own; what is not there is 0. A line is anybody's: nothing in it is believed, and what does not fit is
- * told by the word.
+ * The parser goes through the fields of a call in the order of its description. A field takes the
+ * next word of the line if the word carries its key; otherwise the field is 0. Lines come from
+ * files that anybody may have written: every value is checked, and an error names the word that is
+ * wrong.
  */
 #include "traces/calls/word.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- kinds ------------------------------------------------------------------------------------ */
+/* --- kinds --- */
 
 static void call_parse_store(void *at, uint32_t size, uint64_t v)
 {
@@ -66,7 +67,7 @@ static void call_parse_struct(struct reader *r, const char *name, const struct v
 	r->path[was] = '\0';
 }
 
-/* What follows a flow's attributes is of any length. */
+/* Flow specifications of any length follow the attributes. */
 #define FLOW_ROOM (8u << 10)
 
 static void call_parse_pointer(struct reader *r, const struct vfield *f, uint8_t *at)
@@ -217,7 +218,9 @@ static void call_parse_specs(struct reader *r, const struct vfield *f, uint8_t *
 			return;
 		}
 		memcpy(&size, p + sizeof(enum ibv_flow_spec_type), sizeof(size));
-		/* One that there is not is the last that could be told. */
+		/*
+		 * An invalid specification is written as its head alone, and nothing can follow it.
+		 */
 		if (v.len == 16 && (size < 8 || size > sizeof(struct ibv_flow_spec)))
 			return;
 		if (size != v.len / 2) {
@@ -257,7 +260,7 @@ static void call_parse_device(struct reader *r, const struct vfield *f, uint8_t 
 	call_parse_store_pointer(at, dev);
 }
 
-/* Room for what is stored there, unless the program did not want it. */
+/* Allocates room for an output, unless the program passed NULL ("-"). */
 static void call_parse_out(struct reader *r, const struct vfield *f, uint8_t *at)
 {
 	struct word v;
@@ -268,12 +271,12 @@ static void call_parse_out(struct reader *r, const struct vfield *f, uint8_t *at
 		vread_fail_word(r, f->name, &v, "\"-\"");
 }
 
-/* The port may be one that this run has given another number. */
+/* A port that the system chose has another number in this run: env->port() maps it. */
 static void call_parse_address(struct reader *r, const struct vfield *f, const struct word *v,
 			       uint8_t *at)
 {
 	struct sockaddr_storage *sa = vread_alloc_array(r, sizeof(*sa), 1);
-	/* It lies at the same place in both. */
+	/* sin_port and sin6_port have the same offset. */
 	struct sockaddr_in *in = (void *)sa;
 
 	call_parse_store_pointer(at, sa);
@@ -310,7 +313,7 @@ static void call_parse_value(struct reader *r, const struct vfield *f, uint8_t *
 	case VK_PSOCKADDR:
 		call_parse_address(r, f, &v, at);
 		break;
-	default: /* bytes that lie here */
+	default: /* bytes inside the struct */
 		if (v.len != 2 * (size_t)f->size || !vread_word_hex(&v, at, f->size))
 			vread_fail_word(r, f->name, &v, "hexadecimal digits, two a byte");
 	}
@@ -373,7 +376,7 @@ static void call_parse_field(struct reader *r, const struct vfield *f, uint8_t *
 	}
 }
 
-/* A call reads as many things as it is told of: there must be as many. */
+/* A call reads as many entries as its count argument says: the array must have at least as many. */
 static void call_parse_check_count(struct reader *r, const struct vfield *f, const uint8_t *base)
 {
 	bool args = base == (const uint8_t *)r->p->args;
@@ -382,9 +385,11 @@ static void call_parse_check_count(struct reader *r, const struct vfield *f, con
 	memcpy(&p, base + f->off, sizeof(p));
 	n = f->count_off == VCOUNT_NEXT ? vfield_read_int(base + f->off + 8, 8)
 					: vfield_read_int(base + f->count_off, f->count_size);
-	/* A struct may do without; libraries look at such a pointer. */
+	/*
+	 * Structs may have NULL here. Libraries dereference a NULL argument whose count is not 0.
+	 */
 	if (p ? n > p[-2] : n && args)
-		vread_fail(r, "%s%s: fewer than the %llu that the call is told of", r->path,
+		vread_fail(r, "%s%s: fewer than the %llu that the call expects", r->path,
 			   f->name, (unsigned long long)n);
 }
 
@@ -400,7 +405,7 @@ static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t
 	bool args = base == (uint8_t *)r->p->args;
 	uint32_t i;
 
-	/* Arguments that only take something up need room nevertheless. */
+	/* Arguments that only receive a result need memory, too. */
 	for (i = 0; i < n && !r->bad; i++)
 		if (args ? f[i].dir : f[i].dir & VDIR_IN)
 			call_parse_field(r, &f[i], base);
@@ -409,7 +414,7 @@ static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t
 			call_parse_check_count(r, &f[i], base);
 }
 
-/* Room for arrays that the call fills, as many as the argument behind says. */
+/* Allocates arrays that the call fills; the argument after the array is their size. */
 static void call_parse_make_room(struct reader *r, const struct vcall_desc *d)
 {
 	const struct vfield *f;
@@ -463,7 +468,7 @@ int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint
 	return r.bad ? -EINVAL : 0;
 }
 
-/* --- objects that a call has made ------------------------------------------------------------- */
+/* --- binding the objects that a call has created --- */
 
 void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj)
 {

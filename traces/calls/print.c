@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls as lines of text: the line, and what stands in it of the call as a whole: its name and its result. */
+/* Writes the parts of a line that belong to the call as a whole: its name and its result. */
 #include "traces/calls/walk.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static void call_print_result(struct vwalk *w, uint32_t kind, uint64_t ret, int 
 	}
 }
 
-/* What a new object's own numbers are: others are told them. */
+/* Numbers of a new object that other programs or later calls may use. */
 static void call_print_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 {
 	const struct ibv_mr *mr = obj;
@@ -162,7 +162,7 @@ static void call_print_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 		vwalk_print(w, " rkey=");
 		vwalk_print_fact(w, VFACT_KEY, mw->rkey);
 	} else if (kind == VRET_NEW + VOBJ_CTX) {
-		/* By which another program may import it. */
+		/* Another program may import the context by this descriptor. */
 		vwalk_print(w, " cmd_fd=");
 		vwalk_print_fact(w, VFACT_FD,
 				 (uint64_t)(int64_t)((const struct ibv_context *)obj)->cmd_fd);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: words for describing structs of libibverbs and librdmacm field by field, as far as calls take or give them.
+ * DOC: macros that describe structs of libibverbs and librdmacm field by field, as far as calls use
+ * them.
  *
- * T is the struct that is being described. Included by the files of descriptions only.
+ * T is the struct that is being described. Only struct_*.c include this.
  */
 #ifndef TRACES_CALLS_STRUCT_H
 #define TRACES_CALLS_STRUCT_H
@@ -55,7 +56,7 @@
 		FIELD(m, VK_HEX, d), .count_off = VCOUNT_NONE, .fact = VFACT_##f,                  \
 				     .when = (uint64_t)(w)                                         \
 	}
-/* As many as the field @c says. */
+/* Field @c is the count. */
 #define FC(m, k, d, c)                                                                             \
 	{                                                                                          \
 		FIELD(m, k, d), .count_off = offsetof(T, c), .count_size = sizeof(((T *)0)->c)     \
@@ -78,7 +79,7 @@
 					     .mask_off = offsetof(T, m),                           \
 					     .mask_size = sizeof(((T *)0)->m),                     \
 					     .known = (uint64_t)(bits) }
-/* Described, but not in VSTRUCTS. */
+/* A description that only this file uses, not in VSTRUCTS. */
 #define LOCAL(x) static const struct vstruct vstruct_##x
 
 #define IN    VDIR_IN

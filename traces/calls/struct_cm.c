@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs of librdmacm. */
+/* Descriptions of the structs of librdmacm. */
 #include "traces/calls/struct.h"
 
 /* clang-format off */
 
-/* --- the rdma_cm ------------------------------------------------------------------------------ */
+/* --- the rdma_cm --- */
 
 #define T struct rdma_addrinfo
 #define ADDRINFO(d)                                                                                \
@@ -55,7 +55,7 @@ static const struct vfield fields_mc_attr[] = {
 STRUCT_MASK(mc_attr, comp_mask, RDMA_CM_JOIN_MC_ATTR_RESERVED - 1);
 #undef T
 
-/* An event; and one that a synchronous identifier keeps, which nobody acknowledges. */
+/* An event, and the event that a synchronous identifier keeps and never acknowledges. */
 #define T struct rdma_cm_event
 static const struct vfield fields_cm_event[] = {
 	FN(event, ENUM, OUT, cm_event),
@@ -83,7 +83,7 @@ LOCAL(kept_event) = { .size = sizeof(T),
 		      .mask_off = VCOUNT_NONE };
 #undef T
 
-/* What an identifier has got by the call: the program reads it there. */
+/* Fields of an identifier that the call may have set; the program reads them there. */
 #define T    struct rdma_cm_id
 #define MADE (OUT | VDIR_MADE)
 #define FM(m, k, names, o)                                                                         \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs of libibverbs: queue pairs, work queues, flows and counters. */
+/* Descriptions of the structs of libibverbs: queue pairs, work queues, flows and counters. */
 #include "traces/calls/struct.h"
 
 /* clang-format off */
 
-/* --- queue pairs ------------------------------------------------------------------------------ */
+/* --- queue pairs --- */
 
 #define CAPS(d)                                                                                    \
 	F(cap.max_send_wr, UINT, d), F(cap.max_recv_wr, UINT, d), F(cap.max_send_sge, UINT, d),    \
@@ -111,7 +111,7 @@ static const struct vfield fields_qp_set[] = { QP_ATTR(IN) };
 STRUCT(qp_set);
 static const struct vfield fields_qp_get[] = { QP_ATTR(OUT) };
 STRUCT(qp_get);
-/* rdma_init_qp_attr() reads the state that is wanted and says what it takes. */
+/* rdma_init_qp_attr() takes the target state in qp_state and fills the other fields. */
 static const struct vfield fields_qp_cm[] = {
 	{ .name = "for_state",
 	  .off = offsetof(T, qp_state),
@@ -177,7 +177,7 @@ static const struct vfield fields_grh[] = {
 STRUCT(grh);
 #undef T
 
-/* --- work queues, flows, counters ------------------------------------------------------------- */
+/* --- work queues, flows, counters --- */
 
 #define T struct ibv_wq_init_attr
 static const struct vfield fields_wq_init[] = {

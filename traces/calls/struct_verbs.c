@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs of libibverbs: devices, domains, memory, CQs and SRQs. */
+/* Descriptions of the structs of libibverbs: devices, domains, memory, CQs and SRQs. */
 #include "traces/calls/struct.h"
 
 /* clang-format off */
 
-/* --- asynchronous events, devices and ports ------------------------------------------------- */
+/* --- asynchronous events, devices and ports --- */
 
 #define T struct ibv_async_event
 static const struct vfield fields_event_get[] = {
@@ -156,14 +156,14 @@ static const struct vfield fields_values[] = {
 STRUCT_MASK(values, comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
 #undef T
 
-/* --- domains ---------------------------------------------------------------------------------- */
+/* --- domains --- */
 
 #define T struct ibv_td_init_attr
 static const struct vfield fields_td_attr[] = { F(comp_mask, HEX, IN) };
 STRUCT_MASK(td_attr, comp_mask, 0);
 #undef T
 
-/* Allocators are functions of the program: they cannot be replayed. */
+/* Allocators are functions of the program and cannot be replayed. */
 #define T struct ibv_parent_domain_init_attr
 static const struct vfield fields_domain_attr[] = {
 	FO(pd, PD, IN),
@@ -183,7 +183,7 @@ static const struct vfield fields_xrcd_attr[] = {
 STRUCT_MASK(xrcd_attr, comp_mask, IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS);
 #undef T
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 #define T struct ibv_sge
 static const struct vfield fields_sge[] = {
@@ -212,7 +212,7 @@ static const struct vfield fields_dm_attr[] = {
 STRUCT_MASK(dm_attr, comp_mask, 0);
 #undef T
 
-/* --- completion queues ------------------------------------------------------------------------ */
+/* --- completion queues --- */
 
 #define T struct ibv_cq_init_attr_ex
 static const struct vfield fields_cq_attr_ex[] = {
@@ -236,7 +236,7 @@ static const struct vfield fields_cq_mod[] = {
 STRUCT_MASK(cq_mod, attr_mask, IBV_CQ_ATTR_MODERATE);
 #undef T
 
-/* --- shared receive queues -------------------------------------------------------------------- */
+/* --- shared receive queues --- */
 
 #define T struct ibv_srq_init_attr
 static const struct vfield fields_srq_init[] = {

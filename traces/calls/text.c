@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls as lines of text: what the walker writes piece by piece. */
+/* Writes single values of a line: numbers, names, objects, addresses. */
 #include "traces/calls/walk.h"
 
 #include <arpa/inet.h>
@@ -114,7 +114,7 @@ void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void 
 		vwalk_print(w, "?");
 }
 
-/* The port of an address that came out is the system's choice as often as not. */
+/* @port_fact: the system often chooses the port of an address that comes out of a call. */
 void vwalk_print_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
 			 uint32_t port_fact)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls as lines of text: the walker.
+ * The walker: goes over the arguments of a call, their structs, and the structs in those.
  *
- * It goes over the arguments of a call, their structs and the structs in those: before the
- * call (what goes in), behind it (what came out), and in a replay, behind the call that was carried out
- * again, beside the line of the record: then it only tells which object now has which ordinal of the record.
+ * It runs before the call to write what goes in, and after it to write what came out. A replay runs
+ * it a third time, after it has carried the call out again: next to the recorded line, to report
+ * which object now has which recorded ordinal.
  */
 #include "traces/calls/walk.h"
 
@@ -15,7 +15,7 @@ uint64_t vfield_read_int(const void *at, uint32_t size)
 {
 	uint64_t v = 0;
 
-	/* All machines that this runs on are little-endian (verbs.h's layout is compiled in). */
+	/* All supported machines are little-endian, as the layout of verbs.h assumes. */
 	memcpy(&v, at, size > 8 ? 8 : size);
 	return v;
 }
@@ -28,7 +28,7 @@ static void *walk_pointer_at(const void *at)
 	return p;
 }
 
-/* @name is put behind the path for what lies in it. Return: where the path was, for walk_path_pop(). */
+/* Appends @name to the path. Return: the previous length, for walk_path_pop(). */
 static uint32_t walk_path_push(struct vwalk *w, const char *name)
 {
 	uint32_t was = w->path_len;
@@ -45,7 +45,7 @@ static void walk_path_pop(struct vwalk *w, uint32_t was)
 	w->path[was] = '\0';
 }
 
-/* How many, or which mask, as the field says. */
+/* The field's count, or its mask. */
 static uint64_t walk_count(const struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	switch (f->count_off) {
@@ -170,7 +170,7 @@ static void walk_u64s(struct vwalk *w, const struct vfield *f, const uint8_t *ba
 		vwalk_print_fact(w, f->fact, p[i]);
 }
 
-/* The object that an asynchronous event is about. */
+/* Writes the object that an asynchronous event is about. */
 static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	const struct ibv_async_event *e = (const void *)base;
@@ -204,7 +204,7 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 	}
 }
 
-/* What came with an event of the rdma_cm; others than these leave it undefined. */
+/* Writes the parameters of an rdma_cm event. Only these events define them. */
 static void walk_param(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	const struct rdma_cm_event *e = (const void *)base;
@@ -228,7 +228,7 @@ static void walk_param(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	}
 }
 
-/* Specifications of a flow, as they lie; pointers in them stand behind. */
+/* Writes the specifications of a flow as bytes. Objects that they point to follow as words. */
 static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	uint32_t i, n = (uint32_t)walk_count(w, f, base);
@@ -252,7 +252,7 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 			vwalk_print_object(w, "spec.counters", VOBJ_CNT, count.counters, false);
 			break;
 		case IBV_FLOW_SPEC_ACTION_HANDLE:
-			/* Where the action is says nothing. */
+			/* The address of an action has no meaning in another run. */
 			w->t->unknown++;
 			memcpy(&action, p, sizeof(action));
 			action.action = NULL;
@@ -265,7 +265,7 @@ static void walk_specs(struct vwalk *w, const struct vfield *f, const uint8_t *b
 						? sizeof(head)
 						: head.size);
 		}
-		/* None that there is: where the next one would be nobody can tell. */
+		/* An invalid size: the position of the next specification is unknown. */
 		if (head.size < sizeof(head) || head.size > sizeof(struct ibv_flow_spec)) {
 			w->t->unknown++;
 			return;
@@ -353,7 +353,7 @@ static void walk_device(struct vwalk *w, const struct vfield *f, const struct ib
 
 static void walk_object(struct vwalk *w, const struct vfield *f, void *obj)
 {
-	/* An argument was named when it went in; in a struct it comes out. */
+	/* An argument is written when it goes in; a member of a struct when it comes out. */
 	if (w->dir == VDIR_IN || !w->args_level)
 		vwalk_print_object(w, f->name, f->obj, obj, false);
 	if (w->dir == VDIR_OUT && f->obj == VOBJ_QP && obj && !w->args_level && !w->record) {

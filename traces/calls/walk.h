@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: the walker of calls, between writing (walk.c, text.c) and reading (parse.c). */
+/** DOC: the walker of calls (walk.c), and what it writes with (text.c). */
 #ifndef TRACES_CALLS_WALK_H
 #define TRACES_CALLS_WALK_H
 
@@ -12,11 +12,11 @@
 
 /**
  * struct vwalk - a walk over a call.
- * @dir: VDIR_IN: before the call, VDIR_OUT: behind it
- * @ret: what the call returned
+ * @dir: VDIR_IN: before the call, VDIR_OUT: after it
+ * @ret: the call's result
  * @makes: vcall_made_kinds()
- * @record: what the record has behind " = ": nothing is written, objects are bound
- * @path: names of the structs on the way to here, each with its dot
+ * @record: the recorded line after " = ": the walk binds objects and writes nothing
+ * @path: names of the enclosing structs, each with its dot
  * @args_level: the fields are the arguments themselves
  */
 struct vwalk {
@@ -33,26 +33,38 @@ struct vwalk {
 	bool args_level;
 };
 
-/** vwalk_print(), vwalk_print_fact(), vwalk_print_quoted(), vwalk_print_object() - go on with the line: text, a "~", a text in quotes, an object. */
+/**
+ * vwalk_print(), vwalk_print_fact(), vwalk_print_quoted(), vwalk_print_object() - append text, a
+ * fact ("~"), a quoted text, an object.
+ */
 __attribute__((format(printf, 2, 3))) void vwalk_print(struct vwalk *w, const char *fmt, ...);
 void vwalk_print_fact(struct vwalk *w, uint32_t kind, uint64_t value);
 void vwalk_print_quoted(struct vwalk *w, const char *s, size_t max);
 void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
-/** vwalk_print_key() - " NAME=", with the path before the name. */
+/** vwalk_print_key() - append " NAME=", with the path before the name. */
 void vwalk_print_key(struct vwalk *w, const char *name);
-/** vwalk_print_hex(), vwalk_print_name(), vwalk_print_flags() - bytes, a value by its name, the names of bits. */
+/**
+ * vwalk_print_hex(), vwalk_print_name(), vwalk_print_flags() - append bytes, the name of a value,
+ * the names of bits.
+ */
 void vwalk_print_hex(struct vwalk *w, const void *bytes, size_t n);
 void vwalk_print_name(struct vwalk *w, const struct vnames *names, uint64_t v);
 void vwalk_print_flags(struct vwalk *w, const struct vnames *names, uint64_t v);
-/** vwalk_print_address() - ADDRESS:PORT of this name. @port_fact: 0, or the port is a "~" */
+/**
+ * vwalk_print_address() - append ADDRESS:PORT with the key @name. @port_fact: if not 0, the port is
+ * a fact
+ */
 void vwalk_print_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
 			 uint32_t port_fact);
-/** vwalk_walk_fields() - go over fields. @base: where they lie; @mask: bits by which some of them count */
+/**
+ * vwalk_walk_fields() - walk over fields. @base: their struct; @mask: which conditional fields are
+ * valid
+ */
 void vwalk_walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
 		       uint64_t mask);
-/** vwalk_bind_object() - the record's object of this @name is now @obj. */
+/** vwalk_bind_object() - the recorded object named @name is now @obj. */
 void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj);
-/** vcall_walk_bind() - go over what came out, beside the record. */
+/** vcall_walk_bind() - walk over what came out, next to the recorded line. */
 void vcall_walk_bind(struct vwalk *w, enum vcall call);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of a line, and room for what they say. A line is anybody's: nothing in it is believed. */
+/*
+ * Reads the words of a line, and allocates memory for their values. Every value is checked: the
+ * file may come from anybody.
+ */
 #include "traces/calls/word.h"
 
 #include <arpa/inet.h>
@@ -35,7 +38,10 @@ void *vread_alloc(struct reader *r, size_t size)
 	return p->arena + at;
 }
 
-/* A piece of the arena that knows how many things are in it: a call must not be told of more. */
+/*
+ * Stores the number of entries in front of the array, so that the count argument can be checked
+ * against it.
+ */
 void *vread_alloc_array(struct reader *r, uint32_t n, size_t size)
 {
 	uint64_t *head = vread_alloc(r, sizeof(*head) * 2 + (size_t)n * size + 8);
@@ -46,7 +52,7 @@ void *vread_alloc_array(struct reader *r, uint32_t n, size_t size)
 	return head + 2;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- words --- */
 
 size_t vread_word_len(const struct reader *r)
 {
@@ -55,7 +61,7 @@ size_t vread_word_len(const struct reader *r)
 	return (size_t)((space ? space : r->end) - r->at);
 }
 
-/* Take the value of the next word, if its key is @name in the struct that is being read. */
+/* Takes the next word's value if the word's key is @name, below the current path. */
 bool vread_take_word(struct reader *r, const char *name, struct word *v)
 {
 	size_t len = vread_word_len(r), key = r->path_len + strlen(name);
@@ -76,7 +82,7 @@ bool vread_word_is(const struct word *v, const char *s)
 	return v->len == strlen(s) && !memcmp(v->s, s, v->len);
 }
 
-/* A number in decimal or, with 0x, in hexadecimal digits. */
+/* Decimal, or hexadecimal after 0x. */
 bool vread_word_number(const struct word *v, uint64_t *to)
 {
 	char text[32], *end;
@@ -119,7 +125,7 @@ static int word_digit(char c)
 	return -1;
 }
 
-/* Return: whether @v was pairs of hexadecimal digits, not more than @max of them. */
+/* Return: whether @v consists of at most @max pairs of hexadecimal digits. */
 bool vread_word_hex(const struct word *v, uint8_t *to, size_t max)
 {
 	size_t i;
@@ -167,7 +173,7 @@ bool vread_word_flags(const struct word *v, const struct vnames *names, uint64_t
 	}
 }
 
-/* A text in quotes, into the arena. */
+/* Copies a quoted text to the arena. */
 char *vread_word_text(struct reader *r, const char *name, const struct word *v)
 {
 	size_t i, n = 0;
@@ -197,7 +203,7 @@ char *vread_word_text(struct reader *r, const char *name, const struct word *v)
 	return to;
 }
 
-/* "qp3": its ordinal. Return: 0: it is not of this kind. */
+/* Parses "qp3". Return: the ordinal; 0: the word names no object of this kind. */
 uint32_t vread_word_ordinal(const struct word *v, enum vobj kind)
 {
 	size_t n = strlen(vobj_names[kind]);
@@ -227,9 +233,11 @@ void *vread_word_object(struct reader *r, const char *name, const struct word *v
 	return obj;
 }
 
-/* --- addresses -------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
-/* ADDRESS:PORT, [ADDRESS%SCOPE]:PORT, ib:BYTES, familyN: of another, whose bytes nobody looks at. */
+/*
+ * Parses ADDRESS:PORT, [ADDRESS%SCOPE]:PORT, ib:BYTES, or familyN for a family without known bytes.
+ */
 bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 *in6 = (void *)to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: words of a line that is read as a call: what parse.c takes them by (word.c). */
+/** DOC: reads the words of a line for the parser (parse.c). */
 #ifndef TRACES_CALLS_WORD_H
 #define TRACES_CALLS_WORD_H
 
@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 
 /**
- * struct reader - a line that is read.
- * @at, @end: the part of it that is not used yet
- * @bad: something was wrong, and p->why says what
+ * struct reader - the state of the parser.
+ * @at, @end: the part of the line that is not parsed yet
+ * @bad: an error was found, and p->why describes it
  */
 struct reader {
 	struct vcall_parsed *p;
@@ -24,27 +24,32 @@ struct reader {
 	bool bad;
 };
 
-/** struct word - a value of the line, not terminated. */
+/** struct word - a value in the line, not terminated. */
 struct word {
 	const char *s;
 	size_t len;
 };
 
-/** vread_fail() - what is wrong with the line, said once. */
+/** vread_fail() - describe what is wrong with the line. Only the first error is kept. */
 __attribute__((format(printf, 2, 3))) void vread_fail(struct reader *r, const char *fmt, ...);
-/** vread_fail_word() - a word is not what was expected. */
+/** vread_fail_word() - fail because a word is not what was expected. */
 void vread_fail_word(struct reader *r, const char *name, const struct word *v,
 		     const char *expected);
-/** vread_alloc() - zeroed room for what the call needs. Return: NULL: it takes too much. */
+/** vread_alloc() - allocate zeroed memory for the call. Return: NULL: the call takes too much. */
 void *vread_alloc(struct reader *r, size_t size);
-/** vread_alloc_array() - the same for @n things; the number stands 16 bytes before them. */
+/** vread_alloc_array() - the same for an array of @n entries; @n is stored 16 bytes before it. */
 void *vread_alloc_array(struct reader *r, uint32_t n, size_t size);
-/** vread_take_word() - take the value of the next word, if its key is @name in the struct that is being read. */
+/**
+ * vread_take_word() - take the value of the next word, if its key is @name in the current struct.
+ */
 bool vread_take_word(struct reader *r, const char *name, struct word *v);
-/** vread_take_fact() - the line's next fact, as it is in this run. */
+/** vread_take_fact() - take the line's next fact, converted to this run. */
 uint64_t vread_take_fact(struct reader *r, uint32_t kind);
 
-/* vread_word_...() - a word as a value. Return: false, NULL or 0: it is none; those that take the reader say so. */
+/*
+ * vread_word_...() - convert a word to a value.
+ * Return: false, NULL or 0: it is none. Functions that take the reader also report the error.
+ */
 bool vread_word_is(const struct word *v, const char *s);
 bool vread_word_number(const struct word *v, uint64_t *to);
 bool vread_word_hex(const struct word *v, uint8_t *to, size_t max);
@@ -54,7 +59,7 @@ char *vread_word_text(struct reader *r, const char *name, const struct word *v);
 uint32_t vread_word_ordinal(const struct word *v, enum vobj kind);
 void *vread_word_object(struct reader *r, const char *name, const struct word *v, enum vobj kind);
 bool vread_word_address(const struct word *v, struct sockaddr_storage *to);
-/** vread_word_len() - bytes of the next word, with its key. */
+/** vread_word_len() - bytes of the next word, including its key. */
 size_t vread_word_len(const struct reader *r);
 
 #endif

@@ -12,45 +12,44 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Room that a packet's block takes beside the captured bytes. */
+/* Bytes of a packet's block in addition to the captured ones. */
 #define PACKET_EXTRA (96u + PCAPNG_STRING)
 _Static_assert(PCAPNG_SNAPLEN + PACKET_EXTRA <= PCAPNG_BUFFER, "any block fits");
 #define RING_MIN 4096u
 
-/* pwritev2(2), since Linux 6.14; older headers do not have it. */
+/* A flag of pwritev2(2) since Linux 6.14; older headers lack it. */
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
-#define SLOW_WRITES                                                                                \
-	16u /* of a full buffer: so many that take longer than that have waited for the disk */
-#define SLOW_NS	   100000000u
-#define SLOW_PAUSE 128u /* writes that are then left to the page cache */
+#define SLOW_WRITES 16u /* full buffers after which the write time is checked */
+#define SLOW_NS	    100000000u
+#define SLOW_PAUSE  128u /* writes that then go to the page cache */
 
-/** struct iface - one that has been added. @block: its description, for each file of a ring */
+/** struct iface - an interface. @block: its description block, repeated in each file of a ring */
 struct iface {
 	u8 *block;
-	struct pcapng_count n; /* of the present file */
+	struct pcapng_count n; /* of the current file */
 };
 
 /**
  * struct pcapng - see pcapng.h.
- * @error: errno of what failed; nothing more is written then
- * @ns: of the last packet
- * @start: where in the present file it begins: standard output may be behind something
- * @flushed: bytes of the present file, without what is gathered
- * @file_packets: of the present file
- * @ended: it has its statistics
+ * @error: errno of the first failure; nothing is written after it
+ * @ns: time of the latest packet
+ * @start: offset of the section in the current file: standard output may have contents before it
+ * @flushed: bytes of the current file, without the buffer
+ * @file_packets: packets of the current file
+ * @ended: the statistics are written
  * @cached, @n_direct, @direct_ns: see pcapng_write_some()
- * @section: the section header, for each file of a ring
+ * @section: the section header, repeated in each file of a ring
  */
 struct pcapng {
 	int fd;
 	bool keep_fd; /* standard output */
 	bool regular;
 	bool ended;
-	bool made; /* the present file was not there before */
-	u32 cached; /* so many writes go to the page cache; ~0: all */
-	u32 n_direct; /* writes that did not, in @direct_ns */
+	bool made; /* the current file is new */
+	u32 cached; /* writes left that use the page cache; ~0: all */
+	u32 n_direct; /* direct writes, which took @direct_ns */
 	u64 direct_ns;
 	int error;
 	u64 ns;
@@ -78,7 +77,7 @@ static bool pcapng_has_ring(const struct pcapng *w)
 	return w->ring_bytes || w->ring_packets;
 }
 
-/* --- out ------------------------------------------------------------------------------------------ */
+/* --- output --- */
 
 static int pcapng_fail(struct pcapng *w, int error)
 {
@@ -86,7 +85,10 @@ static int pcapng_fail(struct pcapng *w, int error)
 	return -error;
 }
 
-/* Bytes of the whole blocks among the first @len that are gathered; @packets: of them. */
+/*
+ * Return: bytes of the complete blocks among the first @len of the buffer. @packets: set to their
+ * packets.
+ */
 static u32 pcapng_whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 {
 	u32 at = 0;
@@ -98,9 +100,10 @@ static u32 pcapng_whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 }
 
 /*
- * As write(2). A full buffer is one of many: what goes straight on to the disk leaves its pages to those that follow,
- * which is quicker than ever more fresh memory (on a virtual machine by far), and pushes nothing out of the page
- * cache. A disk that makes us wait is slower than what is captured: then the page cache is what takes it.
+ * Like write(2). Full buffers bypass the page cache: their pages are then free for the next
+ * buffers, which is faster than allocating fresh memory (by far on a virtual machine), and the
+ * capture evicts nothing from the page cache. When the disk is slower than the capture, so that
+ * direct writes block, a number of writes goes to the page cache instead.
  */
 static ssize_t pcapng_write_some(struct pcapng *w, const u8 *at, u32 len)
 {
@@ -129,7 +132,7 @@ static ssize_t pcapng_write_some(struct pcapng *w, const u8 *at, u32 len)
 	return n;
 }
 
-/* Return: 0, or errno; *@done is set in either case. */
+/* Return: 0, or errno. @done is set in both cases. */
 static int pcapng_write_all(struct pcapng *w, u32 *done)
 {
 	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
@@ -159,7 +162,7 @@ int pcapng_flush(struct pcapng *w)
 		return 0;
 	error = pcapng_write_all(w, &done);
 	whole = error ? pcapng_whole_blocks(w, done, &packets) : done;
-	/* What there is stays readable, as far as that can be helped. */
+	/* Keep the file readable: cut it off after the last complete block. */
 	if (error && w->regular && !ftruncate(w->fd, w->start + (off_t)(w->flushed + whole)))
 		done = whole;
 	w->flushed += whole;
@@ -170,7 +173,7 @@ int pcapng_flush(struct pcapng *w)
 	return error ? pcapng_fail(w, error) : 0;
 }
 
-/* Room for a block of @len bytes, or NULL: w->error. */
+/* Reserves @len bytes of the buffer for a block. Return: NULL: see w->error. */
 static u8 *pcapng_reserve(struct pcapng *w, u32 len)
 {
 	u8 *at;
@@ -195,7 +198,7 @@ static int pcapng_copy_block(struct pcapng *w, const u8 *block)
 	return 0;
 }
 
-/* --- files ---------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 void pcapng_ring_path(const char *file, u32 nth, char *out, size_t size)
 {
@@ -222,7 +225,7 @@ static int pcapng_open_path(struct pcapng *w)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Return: 0; -errno: there is no descriptor. */
+/* Return: 0; -errno: no file is open. */
 static int pcapng_open_file(struct pcapng *w)
 {
 	int ret;
@@ -245,7 +248,7 @@ static int pcapng_open_file(struct pcapng *w)
 	return ret;
 }
 
-/* What each file begins with. */
+/* Writes the blocks that every file begins with. */
 static int pcapng_begin_file(struct pcapng *w)
 {
 	struct stat st;
@@ -269,7 +272,7 @@ static int pcapng_begin_file(struct pcapng *w)
 	return 0;
 }
 
-/* Statistics, and all is written. */
+/* Writes the statistics and flushes. */
 static int pcapng_end_file(struct pcapng *w, u64 ns)
 {
 	u32 len, i;
@@ -285,7 +288,7 @@ static int pcapng_end_file(struct pcapng *w, u64 ns)
 	return pcapng_flush(w);
 }
 
-/* The next file of a ring. */
+/* Switches to the next file of the ring. */
 static int pcapng_next_file(struct pcapng *w)
 {
 	char old[sizeof(w->path)];
@@ -301,7 +304,7 @@ static int pcapng_next_file(struct pcapng *w)
 		return pcapng_fail(w, -ret);
 	if (w->ring_files && w->stat.files >= w->ring_files) {
 		pcapng_ring_path(w->base, w->stat.files + 1 - w->ring_files, old, sizeof(old));
-		/* Somebody else may have moved it away. */
+		/* Another process may have moved it away. */
 		unlink(old);
 	}
 	return pcapng_begin_file(w);
@@ -316,7 +319,7 @@ static bool pcapng_file_is_full(const struct pcapng *w, u32 len)
 	return w->ring_bytes && w->flushed + w->used + len + w->stats_len > w->ring_bytes;
 }
 
-/* --- the interface -------------------------------------------------------------------------------- */
+/* --- interface --- */
 
 static int pcapng_take_path(struct pcapng *w, const struct pcapng_opts *o)
 {

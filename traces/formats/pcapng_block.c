@@ -12,7 +12,7 @@ enum block_type {
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 #define TSRESOL_NS	 9u /* 10^-9 s */
 
-/* Options; numbers are those of the kind of block. */
+/* Option codes; each kind of block has its own numbering. */
 enum {
 	OPT_END = 0,
 	OPT_COMMENT = 1,
@@ -34,7 +34,11 @@ enum {
 	ISB_FILTERACCEPT = 6,
 };
 
-/** struct out - a block that is being made. @at: NULL: it is only measured; @options: it has some */
+/**
+ * struct out - a block under construction.
+ * @at: NULL: only the length is computed
+ * @options: the block has options
+ */
 struct out {
 	u8 *at;
 	u32 len;
@@ -64,14 +68,14 @@ static void block_put_padded(struct out *o, const void *data, u32 len)
 {
 	u32 pad = -len & 3u;
 
-	/* Its last word first, for the pad. */
+	/* Zeros the last word first, for the padding. */
 	if (o->at && pad)
 		memset(o->at + o->len + len + pad - 4, 0, 4);
 	block_put(o, data, len);
 	o->len += pad;
 }
 
-/* Times are in two halves, the upper one first, whatever the byte order. */
+/* A time is two halves, the upper one first, in either byte order. */
 static void block_put_time(struct out *o, u64 ns)
 {
 	block_put_u32(o, (u32)(ns >> 32));
@@ -96,7 +100,7 @@ static void block_put_option_u64(struct out *o, u32 code, u64 v)
 	block_put_option(o, code, &v, sizeof(v));
 }
 
-/* Bytes of a text; one that is too long ends before the character that has no room (UTF-8). */
+/* Return: bytes of a text, at most PCAPNG_STRING; a cut never splits a UTF-8 character. */
 static u32 option_text_len(const char *text)
 {
 	size_t len = strnlen(text, PCAPNG_STRING + 1);
@@ -123,7 +127,7 @@ static struct out block_begin(u8 *at, u32 type)
 	return o;
 }
 
-/* The length stands at both ends. */
+/* The length stands at both ends of a block. */
 static u32 block_end(struct out *o)
 {
 	u32 len;
@@ -147,7 +151,7 @@ u32 pcapng_block_section(u8 *at, const struct pcapng_opts *s)
 	block_put_u32(&o, BYTE_ORDER_MAGIC);
 	block_put_u16(&o, 1);
 	block_put_u16(&o, 0);
-	block_put(&o, &unknown, sizeof(unknown)); /* length of the section */
+	block_put(&o, &unknown, sizeof(unknown)); /* section length: unknown */
 	block_put_option_text(&o, SHB_HARDWARE, s->hardware);
 	block_put_option_text(&o, SHB_OS, s->os);
 	block_put_option_text(&o, SHB_APPL, s->application);
@@ -159,7 +163,7 @@ u32 pcapng_block_iface(u8 *at, const struct pcapng_iface *i)
 {
 	struct out o = block_begin(at, BLOCK_IFACE);
 	u8 tsresol = TSRESOL_NS;
-	u8 filter[1 + PCAPNG_STRING] = { 0 }; /* its kind: libpcap's expression */
+	u8 filter[1 + PCAPNG_STRING] = { 0 }; /* first byte 0: a libpcap filter expression */
 	u32 len;
 
 	block_put_u16(&o, i->link);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: RDMA packets as bytes: RoCE v2, RoCE v1 and InfiniBand frames, both ways.
+ * DOC: converts between RDMA packets and frames: RoCE v2, RoCE v1 and InfiniBand.
  *
- * A struct roce_pkt has all that stands in a frame's headers, in host order. roce_build() makes the frame of
- * it, with lengths, checksums, pad, ICRC and VCRC filled in; roce_parse() is the way back, and says what is
- * wrong with the frame. Both are pure functions; roce_parse() trusts no length in a frame, which anybody may
- * have made. Headers are those of IBTA volume 1, chapter 9, and for RoCE annexes A16 and A17.
+ * A struct roce_pkt has the contents of all headers of a frame, in host order. roce_build() makes a
+ * frame of it and computes lengths, checksums, pad, ICRC and VCRC. roce_parse() is the reverse, and
+ * reports what is wrong with the frame. Both are pure functions. Frames may come from anywhere, so
+ * roce_parse() trusts no length in them. Headers are those of IBTA volume 1, chapter 9, and for
+ * RoCE annexes A16 and A17.
  */
 #ifndef TRACES_FORMATS_ROCE_H
 #define TRACES_FORMATS_ROCE_H
 
 #include "emulator/types.h"
 
-/** enum roce_link - link types, LINKTYPE_* of pcap. All are read; ETHERNET and IB are also made. */
+/**
+ * enum roce_link - link types, LINKTYPE_* of pcap. roce_parse() reads all of them, roce_build()
+ * makes ETHERNET and IB.
+ */
 enum roce_link {
 	ROCE_LINK_ETHERNET = 1,
 	ROCE_LINK_RAW_OLD = 12, /* DLT_RAW, as libpcap calls LINKTYPE_RAW */
@@ -25,7 +29,7 @@ enum roce_link {
 	ROCE_LINK_SLL2 = 276,
 };
 
-/** enum roce_net - what carries the packet. It follows which link type a frame of it has. */
+/** enum roce_net - the network layer of a packet. It determines the link type of its frames. */
 enum roce_net {
 	ROCE_IP4, /* Ethernet, IPv4, UDP 4791 */
 	ROCE_IP6, /* Ethernet, IPv6, UDP 4791 */
@@ -34,7 +38,7 @@ enum roce_net {
 	ROCE_IB_GRH, /* LRH, GRH */
 };
 
-/** enum roce_transport - the upper three bits of the BTH's opcode. */
+/** enum roce_transport - the upper three bits of the BTH opcode. */
 enum roce_transport {
 	ROCE_RC = 0,
 	ROCE_UC = 1,
@@ -67,7 +71,7 @@ enum roce_op {
 	ROCE_ATOMIC_ACK,
 	ROCE_CMP_SWAP,
 	ROCE_FETCH_ADD,
-	ROCE_RESYNC, /* RD alone */
+	ROCE_RESYNC, /* RD only */
 	ROCE_SEND_LAST_INV,
 	ROCE_SEND_ONLY_INV,
 	ROCE_FLUSH = 28,
@@ -77,7 +81,7 @@ enum roce_op {
 #define ROCE_OPCODE(transport, op) ((u8)((transport) << 5 | (op)))
 #define ROCE_OPCODE_CNP		   0x81u
 
-/** enum roce_hdr - extended headers, in the order in which they follow the BTH. */
+/** enum roce_hdr - extended headers, in their order after the BTH. */
 enum roce_hdr {
 	ROCE_RDETH = 1 << 0,
 	ROCE_DETH = 1 << 1,
@@ -90,60 +94,58 @@ enum roce_hdr {
 	ROCE_IMMDT = 1 << 8,
 	ROCE_IETH = 1 << 9,
 	ROCE_PAYLOAD = 1 << 10, /* not a header: there may be payload */
-	ROCE_KNOWN = 1 << 11, /* the opcode is one */
+	ROCE_KNOWN = 1 << 11, /* the opcode is defined */
 };
 
-/** enum roce_wrong - what is wrong with a frame that was read; 0: nothing. */
+/** enum roce_wrong - what is wrong with a parsed frame; 0: nothing. */
 enum roce_wrong {
-	ROCE_BAD_SHORT = 1 << 0, /* it ends within its headers or ICRC: fields behind that are 0 */
-	ROCE_BAD_LEN = 1 << 1, /* lengths of its headers contradict each other */
+	ROCE_BAD_SHORT = 1 << 0, /* ends within its headers or ICRC: fields after that are 0 */
+	ROCE_BAD_LEN = 1 << 1, /* lengths in the headers contradict each other */
 	ROCE_BAD_IP_CSUM = 1 << 2,
-	ROCE_BAD_UDP_CSUM = 1 << 3, /* it has one, and it is not right */
+	ROCE_BAD_UDP_CSUM = 1 << 3, /* the checksum is present and wrong */
 	ROCE_BAD_GRH = 1 << 4, /* version or next header of a GRH, or link version of an LRH */
 	ROCE_BAD_TVER = 1 << 5, /* transport header version is not 0 */
-	ROCE_BAD_OPCODE = 1 << 6, /* unknown: what is behind the BTH is payload */
-	ROCE_BAD_PAD = 1 << 7, /* more pad than payload, or both are no multiple of 4 */
-	ROCE_BAD_PAYLOAD = 1 << 8, /* payload, where the opcode has none */
+	ROCE_BAD_OPCODE = 1 << 6, /* unknown: everything after the BTH is payload */
+	ROCE_BAD_PAD = 1 << 7, /* more pad than payload, or their sum is no multiple of 4 */
+	ROCE_BAD_PAYLOAD = 1 << 8, /* payload with an opcode that has none */
 	ROCE_BAD_ICRC = 1 << 9,
 	ROCE_BAD_VCRC = 1 << 10,
-	ROCE_CUT =
-		1
-		<< 11, /* nothing wrong: not all was captured; ICRC and VCRC could not be checked */
+	ROCE_CUT = 1 << 11, /* not an error: not all was captured, so ICRC and VCRC are unchecked */
 };
 
 #define ROCE_UDP_PORT 4791u
 #define ROCE_MAD_QKEY 0x80010000u
-/* No more bytes than these come before the payload: a capture of so many has all headers. */
+/* The most bytes before the payload: a capture of this many bytes has all headers. */
 #define ROCE_HDR_MAX 128u
-/* No frame that roce_build() makes is longer. */
+/* The longest frame that roce_build() makes. */
 #define ROCE_FRAME_MAX (22u + 40u + 65535u)
-#define ROCE_VLAN(tci) (0x8100u << 16 | (tci)) /* as an entry of roce_pkt.vlan */
-#define ROCE_IP_DF     0x4000u /* as roce_pkt.ip_frag: what RoCE sends */
+#define ROCE_VLAN(tci) (0x8100u << 16 | (tci)) /* an entry of roce_pkt.vlan */
+#define ROCE_IP_DF     0x4000u /* roce_pkt.ip_frag of RoCE packets */
 
 /**
- * struct roce_pkt - one packet. Integers in host order; bytes (MACs, GIDs) as on the wire.
- * Which of the extended headers' fields count follows from @opcode: roce_headers().
+ * struct roce_pkt - one packet. Integers in host order; bytes (MACs, GIDs) as on the wire. @opcode
+ * determines which fields of the extended headers are valid: roce_headers().
  *
  * @net: enum roce_net
  * @vlan: of Ethernet, outer tag first: protocol (0x8100, 0x88a8) << 16 | TCI; 0: none
  * @tclass: traffic class, or IPv4's type of service (DSCP << 2 | ECN)
  * @flow_label: of IPv6 and GRH, 20 bits
- * @ip_id, @ip_frag: of IPv4: identification; flags and fragment offset, ROCE_IP_DF as a rule
+ * @ip_id, @ip_frag: IPv4 identification; flags and fragment offset, usually ROCE_IP_DF
  * @hop_limit: or IPv4's TTL
  * @sgid, @dgid: IPv4 addresses as ::ffff:a.b.c.d
- * @udp_csum: as it stands there; 0, as RoCE has it: none
+ * @udp_csum: as in the frame; RoCE uses 0, no checksum
  * @vl, @sl, @slid, @dlid: of the LRH
  * @ecn: FECN 0x80, BECN 0x40, and six reserved bits
- * @resv7: the bits behind AckReq
+ * @resv7: the bits after AckReq
  * @syndrome, @msn: AETH
  * @eec: RDETH; @srqn: XRCETH; @qkey, @sqpn: DETH; @flush: FETH
  * @va, @rkey, @dma_len: RETH; AtomicETH has the first two as well
- * @swap, @compare: AtomicETH; of a FetchAdd, @swap is what is added
+ * @swap, @compare: AtomicETH; @swap is also the value that a FetchAdd adds
  * @orig: AtomicAckETH; @imm: ImmDt; @inv_rkey: IETH
- * @payload: its first @payload_cap bytes, of the @payload_len that the packet has, without pad. What is
- *           read points into the frame. To build, no more need be there than roce_payload_needed() says.
- * @icrc_xor: building: the ICRC is made wrong by that; 0: it is right. Reading leaves it 0
- * @pad, @icrc, @vcrc, @wrong: reading: as found; building does not look at them
+ * @payload: the first @payload_cap bytes of @payload_len, without pad. After roce_parse() it points
+ *	into the frame. roce_build() needs no more bytes than roce_payload_needed() says.
+ * @icrc_xor: for roce_build(): corrupts the ICRC; 0: the ICRC is right. roce_parse() leaves it 0
+ * @pad, @icrc, @vcrc, @wrong: from roce_parse(); roce_build() ignores them
  */
 struct roce_pkt {
 	/* network */
@@ -196,60 +198,69 @@ struct roce_pkt {
 	u32 wrong; /* enum roce_wrong */
 };
 
-/** roce_headers() - enum roce_hdr of a BTH's opcode; 0: it is none. */
+/** roce_headers() - enum roce_hdr of a BTH opcode; 0: the opcode is not defined. */
 u32 roce_headers(u8 opcode);
-/** roce_is_response() - READ and atomic responses, acknowledges: of RC, RD and XRC. */
+/**
+ * roce_is_response() - whether it is an ACK, a READ response or an atomic response, of RC, RD or
+ * XRC.
+ */
 bool roce_is_response(u8 opcode);
-/** roce_link_of() - the link type (enum roce_link) of frames of an enum roce_net: ETHERNET or IB. */
+/** roce_link_of() - the link type (enum roce_link) for an enum roce_net: ETHERNET or IB. */
 u32 roce_link_of(u32 net);
 
-/** roce_frame_len() - bytes of the packet's frame on the wire: @payload_len and @net count. */
+/**
+ * roce_frame_len() - bytes of the packet's frame on the wire; depends on @payload_len and the
+ * headers.
+ */
 u32 roce_frame_len(const struct roce_pkt *p);
 /**
- * roce_payload_needed() - bytes that must be at @payload to build the first @snap bytes of the frame.
- * None behind those captured, unless part of the ICRC is captured as well: it is of all.
+ * roce_payload_needed() - bytes that must be at @payload to build the first @snap bytes of the
+ * frame. Payload after these is not needed, unless they contain a part of the ICRC, which covers
+ * all of it.
  */
 u32 roce_payload_needed(const struct roce_pkt *p, u32 snap);
 /**
- * roce_build() - the first @snap bytes of the packet's frame, all of it with @snap >= roce_frame_len().
+ * roce_build() - build the first @snap bytes of the packet's frame, all of it if @snap >=
+ * roce_frame_len().
  * @buf: room for @snap bytes, or for the whole frame if that is less
- * @wire_len: bytes of the whole frame
+ * @wire_len: set to the bytes of the whole frame
  *
- * Return: bytes at @buf; -EMSGSIZE: no frame has so much payload; -EINVAL: @payload_cap is less than is
- * needed, or a field does not fit its place.
+ * Return: bytes at @buf; -EMSGSIZE: too much payload for a frame; -EINVAL: @payload_cap is less
+ * than needed, or a field exceeds its bits.
  */
 int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 /**
- * roce_build_next() - the same, where @buf has what roce_build() has made of a packet from which this one differs in
- * nothing but @psn, @ip_id and the bytes of its payload, with the same @snap: quicker, as most headers stay.
+ * roce_build_next() - the same, faster, because most headers stay: @buf has what roce_build() made,
+ * with the same @snap, of a packet that differs only in @psn, @ip_id and the bytes of the payload.
  */
 int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
 /**
- * roce_erf_header() - the header of Endace's ERF for an InfiniBand frame, ROCE_ERF_LEN bytes that go in front of it:
- * together they are of link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB (as of 4.0).
- * @ns: its time since 1970; @caplen, @wire_len: of the frame alone
+ * roce_erf_header() - make the Endace ERF header of an InfiniBand frame: ROCE_ERF_LEN bytes before
+ * the frame make it link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB
+ * (as of 4.0).
+ * @ns: time since 1970; @caplen, @wire_len: of the frame alone
  */
 void roce_erf_header(u8 *out, u64 ns, u32 caplen, u32 wire_len);
 #define ROCE_ERF_LEN 16u
 
-/** roce_link_known() - whether roce_parse() understands frames of that link type. */
+/** roce_link_known() - whether roce_parse() supports the link type. */
 bool roce_link_known(u32 link);
 /**
- * roce_parse() - read a frame.
+ * roce_parse() - parse a frame.
  * @link: enum roce_link
- * @frame: @caplen bytes of it; @len: those that it had on the wire
+ * @frame: its first @caplen bytes; @len: bytes on the wire
  * @p: all fields are set; @p->wrong says what is wrong with the frame
  *
- * Of a frame that is cut (@caplen < @len) what is there is read. IP options, IPv6 extension headers and
- * what is behind the packet are skipped, and are not in @p.
+ * If the frame is cut (@caplen < @len), the captured part is parsed. IP options, IPv6 extension
+ * headers and bytes after the packet are skipped, and are not in @p.
  *
- * Return: 0: an RDMA packet whose headers are all there, though maybe not right (@p->wrong);
- * -EBADMSG: it says that it is one, but ends within its headers, or its lengths are impossible;
- * -ENOMSG: it is none.
+ * Return: 0: an RDMA packet with all its headers, though maybe wrong (@p->wrong); -EBADMSG: it
+ * claims to be one, but ends within its headers, or its lengths are impossible; -ENOMSG: it is
+ * none.
  */
 int roce_parse(u32 link, const u8 *frame, u32 caplen, u32 len, struct roce_pkt *p);
-/** roce_wrong_text() - the lowest of @wrong's bits in words, "bad ICRC"; "" when there is none. */
+/** roce_wrong_text() - a text for the lowest bit of @wrong, such as "bad ICRC"; "" for 0. */
 const char *roce_wrong_text(u32 wrong);
 
 #endif

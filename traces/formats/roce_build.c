@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames from packets. See roce.h. */
+/* Builds frames from packets. See roce.h. */
 #include "traces/formats/roce_model.h"
 
-/** struct lens - bytes of a frame's parts. @l3: of the IP header or GRH; @bth: with extended headers */
+/** struct lens - bytes of a frame's parts. @l3: IP header or GRH; @bth: with extended headers */
 struct lens {
 	u32 l2, l3, udp, bth, payload, pad;
 };
@@ -71,7 +71,7 @@ u32 roce_payload_needed(const struct roce_pkt *p, u32 snap)
 	return build_payload_needed(&n, snap);
 }
 
-/* --- headers -------------------------------------------------------------------------------------- */
+/* --- headers --- */
 
 static u8 *build_put_eth(u8 *at, const struct roce_pkt *p)
 {
@@ -150,7 +150,7 @@ static void build_put_bth(u8 *at, const struct roce_pkt *p, u32 pad)
 	be_put(at + 9, 3, p->psn);
 }
 
-/* Return: where the BTH begins. */
+/* Return: the offset of the BTH. */
 static u32 build_put_headers(u8 *hdr, const struct roce_pkt *p, const struct lens *n)
 {
 	u32 len = build_transport_len(n);
@@ -168,9 +168,9 @@ static u32 build_put_headers(u8 *hdr, const struct roce_pkt *p, const struct len
 	return (u32)(at - hdr);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------ */
+/* --- the frame --- */
 
-/* Whether the fields, which may be wider than their places, fit. */
+/* Checks that fields whose members are wider than their bits fit. */
 static bool build_fields_fit(const struct roce_pkt *p)
 {
 	u32 three = p->dqpn | p->psn | p->eec | p->sqpn | p->srqn | p->msn;
@@ -179,7 +179,10 @@ static bool build_fields_fit(const struct roce_pkt *p)
 	       p->resv7 < 128 && p->flow_label < 1u << 20 && three < 1u << 24;
 }
 
-/* Behind the payload come pad, ICRC and maybe VCRC, of which @snap bytes from @frame on are wanted. */
+/*
+ * Writes what follows the payload: padding, ICRC, and for InfiniBand the VCRC, as far as the first
+ * @snap bytes of @frame contain them.
+ */
 static void build_put_tail(u8 *frame, const struct roce_pkt *p, const struct lens *n, u32 bth,
 			   u32 snap)
 {
@@ -204,13 +207,16 @@ static void build_put_tail(u8 *frame, const struct roce_pkt *p, const struct len
 	memcpy(frame + end, tail, min_u32(VCRC_LEN, snap - end));
 }
 
-/* Return: 0; *@n and *@wire_len are set, and *@payload: bytes of it in the first *@snap. -errno: as roce_build() */
+/*
+ * Sets @n, @wire_len, and @payload: the bytes of payload in the first @snap.
+ * Return: 0, or -errno as roce_build().
+ */
 static int build_measure(const struct roce_pkt *p, struct lens *n, u32 *snap, u32 *payload,
 			 u32 *wire_len)
 {
 	if (!build_fields_fit(p))
 		return -EINVAL;
-	/* Of no sum below more than a frame can say of its length. */
+	/* Bounds the sums below. */
 	if (p->payload_len > 65535)
 		return -EMSGSIZE;
 	build_lens(p, n);
@@ -240,7 +246,7 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	return (int)snap;
 }
 
-/* RFC 1624: of a header that is never all zeros. */
+/* RFC 1624; the header is never all zeros. */
 static void build_replace_ip_id(u8 *ip, u16 id)
 {
 	u32 was = (u32)be_get(ip + 4, 2), sum = ~(u32)be_get(ip + 10, 2) & 0xffff;
@@ -274,12 +280,12 @@ void roce_erf_header(u8 *out, u64 ns, u32 caplen, u32 wire_len)
 	u64 s = ns / 1000000000, rest = ns % 1000000000;
 	u32 i;
 
-	/* Seconds and their fraction in 64 bits, the one thing here that begins with its lowest byte. */
+	/* Seconds and their fraction in 64 bits. Unlike the rest of the header, little-endian. */
 	s = s << 32 | (rest << 32) / 1000000000;
 	for (i = 0; i < 8; i++)
 		out[i] = (u8)(s >> 8 * i);
 	out[8] = ERF_IB;
-	out[9] = 1 << 2; /* records are as long as they are captured */
+	out[9] = 1 << 2; /* variable record length */
 	be_put(out + 10, 2, ROCE_ERF_LEN + caplen);
 	be_put(out + 12, 2, 0);
 	be_put(out + 14, 2, wire_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checksums of frames: ICRC, VCRC, IP's. */
+/* Checksums of frames: ICRC, VCRC and the IP checksum. */
 #include "traces/formats/roce_model.h"
 
 #include <zlib.h>
@@ -9,7 +9,10 @@ static u32 crc32_add(u32 sum, const u8 *p, size_t len)
 	return (u32)crc32(sum, p, (uInt)len);
 }
 
-/* An IPv4, IPv6 or global route header with all ones where routers write: its length. */
+/*
+ * Copies an IPv4, IPv6 or GRH header with the fields that routers change set to ones. Return: its
+ * length.
+ */
 static u32 icrc_mask_ip(u32 net, const u8 *ip, u8 *out)
 {
 	if (net == ROCE_IP4) {
@@ -31,7 +34,7 @@ u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 	u8 masked[IP6_LEN];
 	u32 sum, n;
 
-	/* What has no LRH is taken for one with an LRH of ones. */
+	/* Frames without an LRH are summed as if they had one of all ones. */
 	memset(masked, 0xff, LRH_LEN);
 	if (net_is_ib(net)) {
 		memcpy(masked, head, LRH_LEN);
@@ -45,7 +48,7 @@ u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 		head += n;
 	}
 	if (net_is_udp(net)) {
-		/* IP options and the like, if there are any, as they are. */
+		/* IP options and extension headers are summed unchanged. */
 		sum = crc32_add(sum, head, (size_t)(bth - UDP_LEN - head));
 		memcpy(masked, bth - UDP_LEN, UDP_LEN);
 		masked[6] = masked[7] = 0xff; /* checksum */

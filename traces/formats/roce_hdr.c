@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Opcodes, and the headers that follow the BTH: IBTA volume 1, 9.2 to 9.3. */
+/* Opcodes and the headers that follow the BTH: IBTA volume 1, 9.2 to 9.3. */
 #include "traces/formats/roce_model.h"
 
 #define REQ  ROCE_KNOWN
 #define DATA (ROCE_KNOWN | ROCE_PAYLOAD)
 
-/* By the lower five bits; RD, UD and XRC have more: roce_headers(). */
+/* Indexed by the lower five bits of the opcode. roce_headers() adds those of RD, UD and XRC. */
 static const u16 headers[32] = {
 	[ROCE_SEND_FIRST] = DATA,
 	[ROCE_SEND_MIDDLE] = DATA,
@@ -38,7 +38,7 @@ static const u16 headers[32] = {
 #define OPS(first, last) ((2u << (last)) - (1u << (first)))
 #define OP(op)		 (1u << (op))
 
-/* Which of them a transport has. */
+/* The operations that each transport defines. */
 static const u32 known[8] = {
 	[ROCE_RC] = OPS(ROCE_SEND_FIRST, ROCE_FETCH_ADD) | OP(ROCE_SEND_LAST_INV) |
 		    OP(ROCE_SEND_ONLY_INV) | OP(ROCE_FLUSH) | OP(ROCE_ATOMIC_WRITE),
@@ -49,7 +49,7 @@ static const u32 known[8] = {
 		     OP(ROCE_SEND_ONLY_INV) | OP(ROCE_FLUSH) | OP(ROCE_ATOMIC_WRITE),
 };
 
-/* By the lower five bits alone. */
+/* @op: the lower five bits of an opcode. */
 static bool op_is_response(u32 op)
 {
 	return op >= ROCE_READ_RESP_FIRST && op <= ROCE_ATOMIC_ACK;
@@ -80,12 +80,12 @@ u32 roce_headers(u8 opcode)
 	}
 }
 
-/* --- fields ---------------------------------------------------------------------------------------- */
+/* --- fields --- */
 
-/* Of headers by their bit, enum roce_hdr. */
+/* Bytes of the headers, indexed by bit number of enum roce_hdr. */
 static const u8 lengths[] = { 4, 8, 4, 4, 16, 28, 4, 8, 4, 4 };
 
-/** struct field - @bytes at @at of a header are a member of struct roce_pkt. */
+/** struct field - the @bytes at offset @at of a header are a member of struct roce_pkt. */
 struct field {
 	u16 hdr;
 	u8 at, bytes;
@@ -98,7 +98,7 @@ struct field {
 		hdr, at, bytes, offsetof(struct roce_pkt, m), sizeof(((struct roce_pkt *)0)->m)    \
 	}
 
-/* In the order of headers. */
+/* Sorted by header. */
 static const struct field fields[] = {
 	FIELD(ROCE_RDETH, 1, 3, eec),	      FIELD(ROCE_DETH, 0, 4, qkey),
 	FIELD(ROCE_DETH, 5, 3, sqpn),	      FIELD(ROCE_XRCETH, 1, 3, srqn),
@@ -150,7 +150,7 @@ static void member_set(struct roce_pkt *p, const struct field *f, u64 v)
 	}
 }
 
-/* Where a header of @hdrs begins. */
+/* Return: the offset of @hdr among @hdrs. */
 static u32 hdr_offset(u32 hdrs, u32 hdr)
 {
 	return roce_hdr_len(hdrs & (hdr - 1));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: what building and reading frames share.
- */
+/** DOC: shared by building and parsing frames. */
 #ifndef TRACES_FORMATS_ROCE_MODEL_H
 #define TRACES_FORMATS_ROCE_MODEL_H
 
@@ -13,7 +11,7 @@
 #define VLAN_LEN   4u
 #define LRH_LEN	   8u
 #define IP4_LEN	   20u
-#define IP6_LEN	   40u /* a GRH's, too */
+#define IP6_LEN	   40u /* also of a GRH */
 #define UDP_LEN	   8u
 #define BTH_LEN	   12u
 #define ICRC_LEN   4u
@@ -22,7 +20,7 @@
 #define ETH_QINQ   0x88a8u
 #define ETH_IP4	   0x0800u
 #define ETH_IP6	   0x86ddu
-#define ETH_ROCE   0x8915u /* version 1: a GRH behind it */
+#define ETH_ROCE   0x8915u /* RoCE v1: a GRH follows */
 #define PROTO_UDP  17u
 #define ERF_ETH	   2u
 #define ERF_IB	   21u
@@ -31,7 +29,7 @@
 #define LNH_GRH	   3u
 #define PKTLEN_MAX 0x7ffu /* of an LRH, in words */
 
-/* 1 to 8 bytes, the highest first. */
+/* 1 to 8 bytes, big-endian. */
 static inline u64 be_get(const u8 *p, u32 bytes)
 {
 	u64 v = 0;
@@ -46,7 +44,7 @@ static inline void be_put(u8 *p, u32 bytes, u64 v)
 	memcpy(p, &v, bytes);
 }
 
-/* Of an enum roce_net. */
+/* @net: enum roce_net */
 static inline bool net_is_ib(u32 net)
 {
 	return net == ROCE_IB || net == ROCE_IB_GRH;
@@ -57,27 +55,27 @@ static inline bool net_is_udp(u32 net)
 	return net == ROCE_IP4 || net == ROCE_IP6;
 }
 
-/* --- roce_hdr.c ------------------------------------------------------------------------------- */
+/* --- roce_hdr.c --- */
 
-/** roce_hdr_len() - bytes of the extended headers in @hdrs (enum roce_hdr). */
+/** roce_hdr_len() - bytes of the extended headers @hdrs (enum roce_hdr). */
 u32 roce_hdr_len(u32 hdrs);
-/** roce_hdr_put(), roce_hdr_get() - all of @hdrs, roce_hdr_len() bytes, in their order. */
+/** roce_hdr_put(), roce_hdr_get() - write and read all of @hdrs, roce_hdr_len() bytes. */
 void roce_hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out);
 void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
 
-/* --- roce_crc.c ------------------------------------------------------------------------------- */
+/* --- roce_crc.c --- */
 
 /**
- * roce_icrc() - the ICRC of a packet, as a number whose lowest byte goes first (IBTA volume 1, 7.8.1, A17.3.2).
- * @net: enum roce_net; @head: its first header: LRH, GRH or IP; @bth: its BTH
- * @end: behind payload and pad, where the ICRC stands
+ * roce_icrc() - the ICRC of a packet; its lowest byte goes first (IBTA volume 1, 7.8.1, A17.3.2).
+ * @net: enum roce_net; @head: its first header, LRH, GRH or IP; @bth: its BTH
+ * @end: the end of payload and pad, where the ICRC stands
  */
 u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end);
 /** roce_vcrc() - the VCRC of the @len bytes from the LRH to the ICRC (7.8.2), lowest byte first. */
 u16 roce_vcrc(const u8 *lrh, u32 len);
-/** roce_csum_add() - the sum of IP's checksums, not yet folded, on from @sum. */
+/** roce_csum_add() - add @len bytes to an IP checksum that is not folded yet. */
 u64 roce_csum_add(u64 sum, const u8 *p, u32 len);
-/** roce_csum_fold() - the checksum of that. */
+/** roce_csum_fold() - make the checksum of such a sum. */
 u16 roce_csum_fold(u64 sum);
 
 #endif

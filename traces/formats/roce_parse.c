@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets from frames. See roce.h. */
+/* Parses frames into packets. See roce.h. */
 #include "traces/formats/roce_model.h"
 
 #define IP6_EXTS 8u
 
 /**
- * struct view - the rest of a frame: from @p on there are @cap bytes, of @len that were on the wire.
- * Headers are taken from its front. @bad: one was not all there; the rest is empty then.
- * @head: the first header of the network, where the ICRC begins
- * @vcrc: bytes behind the packet that were captured and may be its VCRC; those are at its end
+ * struct view - the rest of a frame: @cap bytes are present at @p, of @len that were on the wire.
+ * The parser takes headers off its front.
+ * @bad: a header was not completely present; the rest is empty then
+ * @head: the first header of the network layer, where the ICRC begins
+ * @behind: captured bytes after the packet, which may be its VCRC
  */
 struct view {
 	const u8 *p;
@@ -34,7 +35,7 @@ static const u8 *view_take(struct view *v, u32 n)
 	return p;
 }
 
-/* An inner length says where the packet ends; what is behind is padding, or the link's. */
+/* An inner length ends the packet; the bytes after it are padding, or belong to the link. */
 static int view_clip(struct view *v, u32 len, struct roce_pkt *p)
 {
 	if (v->bad)
@@ -59,7 +60,7 @@ static u32 le32_get(const u8 *p)
 	return (u32)le16_get(p + 2) << 16 | le16_get(p);
 }
 
-/* --- the transport -------------------------------------------------------------------------------- */
+/* --- the transport --- */
 
 static void frame_parse_bth(struct view *v, struct roce_pkt *p)
 {
@@ -80,7 +81,7 @@ static void frame_parse_bth(struct view *v, struct roce_pkt *p)
 		p->wrong |= ROCE_BAD_TVER;
 }
 
-/* @bth: where the packet begins; @v: behind its headers. All of it was captured. */
+/* @bth: the packet's BTH; @v: the rest after its headers. The whole packet was captured. */
 static void frame_parse_check_crcs(const struct view *v, const u8 *bth, struct roce_pkt *p)
 {
 	const u8 *end = v->p + v->len - ICRC_LEN;
@@ -96,7 +97,7 @@ static void frame_parse_check_crcs(const struct view *v, const u8 *bth, struct r
 		p->wrong |= ROCE_BAD_VCRC;
 }
 
-/* From the BTH on, the ICRC being the end. */
+/* Parses from the BTH to the ICRC. */
 static int frame_parse_transport(struct view *v, struct roce_pkt *p)
 {
 	const u8 *bth = v->p, *hdr;
@@ -130,9 +131,9 @@ static int frame_parse_transport(struct view *v, struct roce_pkt *p)
 	return 0;
 }
 
-/* --- what is below it ----------------------------------------------------------------------------- */
+/* --- network layer --- */
 
-/* The checksum of what is there of UDP, from @udp on, with the pseudo header of IP. */
+/* Checks the UDP checksum of @len bytes at @udp, with the IP pseudo header. */
 static bool udp_csum_is_right(const u8 *udp, u32 len, const struct roce_pkt *p)
 {
 	u32 from = p->net == ROCE_IP4 ? 12 : 0;
@@ -183,7 +184,7 @@ static int frame_parse_ip4(struct view *v, struct roce_pkt *p)
 	p->hop_limit = ip[8];
 	gid_set_ip4(p->sgid, ip + 12);
 	gid_set_ip4(p->dgid, ip + 16);
-	/* UDP, and no later fragment: of these nothing can be told. */
+	/* Not UDP, or a later fragment, which has no headers. */
 	if (v->bad || ip[0] >> 4 != 4 || ip[9] != PROTO_UDP || p->ip_frag & 0x1fff)
 		return -ENOMSG;
 	if (hdr < IP4_LEN || len < hdr || view_clip(v, len - IP4_LEN, p)) {
@@ -197,7 +198,7 @@ static int frame_parse_ip4(struct view *v, struct roce_pkt *p)
 	return frame_parse_udp(v, p);
 }
 
-/* What IPv6 headers and GRHs have. Return: 0, -EBADMSG */
+/* The common part of IPv6 headers and GRHs. Return: 0 or -EBADMSG. */
 static int frame_parse_ip6_header(struct view *v, struct roce_pkt *p, u8 *next)
 {
 	const u8 *ip = view_take(v, IP6_LEN);
@@ -227,7 +228,7 @@ static int frame_parse_ip6(struct view *v, struct roce_pkt *p)
 	p->net = ROCE_IP6;
 	if (frame_parse_ip6_header(v, p, &next))
 		return p->wrong & ROCE_BAD_LEN ? -EBADMSG : -ENOMSG;
-	/* Hop-by-hop and destination options, routing. */
+	/* Skip hop-by-hop options, destination options and routing headers. */
 	for (i = 0; i < IP6_EXTS && (next == 0 || next == 43 || next == 60) && !v->bad; i++) {
 		ext = view_take(v, 8);
 		next = ext[0];
@@ -247,7 +248,7 @@ static int frame_parse_grh(struct view *v, struct roce_pkt *p)
 	if (next != NEXT_BTH)
 		return -ENOMSG;
 	if (net_is_ib(p->net)) {
-		/* Both the LRH and the GRH say where the packet ends. */
+		/* LRH and GRH both contain a length. */
 		if (v->behind)
 			p->wrong |= ROCE_BAD_LEN;
 		v->behind = v->behind ? 0 : outside;
@@ -295,7 +296,7 @@ static int frame_parse_ip(struct view *v, struct roce_pkt *p)
 	return v->p[0] >> 4 == 4 ? frame_parse_ip4(v, p) : frame_parse_ip6(v, p);
 }
 
-/* InfiniBand: LRH, maybe GRH. */
+/* InfiniBand: LRH, and a GRH if LNH says so. */
 static int frame_parse_ib(struct view *v, struct roce_pkt *p)
 {
 	const u8 *lrh = v->head = view_take(v, LRH_LEN);
@@ -335,7 +336,7 @@ static int frame_parse_erf(struct view *v, struct roce_pkt *p)
 	return frame_parse_macs(v, p);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------ */
+/* --- the frame --- */
 
 bool roce_link_known(u32 link)
 {

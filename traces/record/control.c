@@ -237,7 +237,7 @@ void rec_call_end(struct rec_call *c, u64 ret)
 	errno = err;
 }
 
-/* --- the functions ---------------------------------------------------------------------------- */
+/* --- the functions --- */
 
 /* Somebody has found a function here that the library below does not have. Return: what says so. */
 static __cold u64 wrap_missing_symbol(enum vcall call)
@@ -267,7 +267,7 @@ static __cold u64 wrap_missing_symbol(enum vcall call)
                                                                                                    \
 		if (unlikely(!lower))                                                              \
 			REC_JOIN(REC_GIVE_, REC_KIND(ret))                                         \
-			(VR_##ret, wrap_missing_symbol(VCALL_##name));                             \
+		(VR_##ret, wrap_missing_symbol(VCALL_##name));                                     \
 		REC_BODY(name, ret, lower, ##__VA_ARGS__)                                          \
 	}
 #define EXPORT_INL(name, ret, ...)

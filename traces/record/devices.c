@@ -126,7 +126,7 @@ void rec_devices_add(struct ibv_context *ctx)
 	errno = saved;
 }
 
-/* --- addresses -------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
 /* The identifier that a call may have bound to a port. NULL: it has none. */
 static const struct rdma_cm_id *rec_devices_bound_id(enum vcall call, const u64 *args)

@@ -37,7 +37,7 @@ static pthread_key_t thread_key;
 #define PER_WR_DEFAULT (64u << 10)
 #define MEMORY_DEFAULT (256ull << 20)
 
-/* --- threads ---------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 struct thread_memory {
 	struct vcall_text text;
@@ -83,7 +83,7 @@ void rec_note(const char *fmt, ...)
 	vt_writer_put_note(&rec.w, rec_thread.ord, text);
 }
 
-/* --- beginning -------------------------------------------------------------------------------- */
+/* --- beginning --- */
 
 static __attribute__((format(printf, 1, 2))) void rec_init_complain(const char *fmt, ...)
 {
@@ -261,7 +261,7 @@ bool rec_start(void)
 	return rec.state == REC_ON;
 }
 
-/* --- end -------------------------------------------------------------------------------------- */
+/* --- end --- */
 
 /* Once, and not in a child of vfork(), whose memory is its parent's. */
 static void rec_finish_session(void)

@@ -136,7 +136,7 @@ void rec_obj_set_alias(struct rec_obj *o, u32 number)
 	pthread_mutex_unlock(&rec.lock);
 }
 
-/* --- objects at first sight ------------------------------------------------------------------- */
+/* --- objects at first sight --- */
 
 const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
 {

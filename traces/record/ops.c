@@ -74,7 +74,7 @@ static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 #define WRAP(name, ret, way, ...) WRAP_##way(name, ret, ##__VA_ARGS__)
 VCALLS(WRAP)
 
-/* --- calls that are not as their description ---------------------------------------------------- */
+/* --- calls that are not as their description --- */
 
 /* verbs.h's inline adds the size of the struct. */
 static int wrap_query_port(struct ibv_context *context, uint8_t port_num,
@@ -112,7 +112,7 @@ static int wrap_query_device_ex(struct ibv_context *context,
 	return ret;
 }
 
-/* --- putting them in ---------------------------------------------------------------------------- */
+/* --- putting them in --- */
 
 void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
 {

@@ -45,7 +45,7 @@ static u32 rec_post_sge_count(int num)
 	return num < 0 ? 0 : num > (int)VT_MAX_SGE ? VT_MAX_SGE : (u32)num;
 }
 
-/* --- sends -------------------------------------------------------------------------------------- */
+/* --- sends --- */
 
 static bool rec_send_carries_payload(const struct ibv_send_wr *wr)
 {
@@ -313,7 +313,7 @@ int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return ret;
 }
 
-/* --- receives ----------------------------------------------------------------------------------- */
+/* --- receives --- */
 
 static u32 rec_recv_chain_len(const struct ibv_recv_wr *wr, size_t *size)
 {

@@ -80,7 +80,7 @@ struct rec_state {
 
 extern struct rec_state rec;
 
-/* --- init.c: beginning and end -------------------------------------------------------------- */
+/* --- init.c: beginning and end --- */
 
 /** rec_start() - the first call of the program. Return: whether calls are recorded. */
 bool rec_start(void);
@@ -150,7 +150,7 @@ static inline void rec_record_stamp(struct vt_rec *r, struct rec_span s)
 	r->t_end = vt_now();
 }
 
-/* --- object_table.c: objects ----------------------------------------------------------------------- */
+/* --- object_table.c: objects --- */
 
 struct rec_ctx; /* ops.c */
 struct rec_wr; /* wr.c */
@@ -236,7 +236,7 @@ static inline u32 rec_obj_ord(enum vobj kind, const void *obj)
 	return o ? o->ord : 0;
 }
 
-/* --- control.c: lines ----------------------------------------------------------------------- */
+/* --- control.c: lines --- */
 
 extern const struct vcall_env rec_env;
 
@@ -252,7 +252,7 @@ struct rec_call {
 void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args);
 void rec_call_end(struct rec_call *c, u64 ret);
 
-/* --- devices.c, profile.c ------------------------------------------------------------------- */
+/* --- devices.c, profile.c --- */
 
 /** rec_devices_add() - a context was seen first: what its device is, and what others there are, if the trace has it not. errno is kept. */
 void rec_devices_add(struct ibv_context *ctx);
@@ -263,7 +263,7 @@ void rec_devices_reset(void);
 /** rec_profile_write() - the trace gets a profile of the emulator's like this device, with @devices of them. */
 void rec_profile_write(struct ibv_context *ctx, u32 devices);
 
-/* --- ops.c: functions in objects ------------------------------------------------------------ */
+/* --- ops.c: functions in objects --- */
 
 /**
  * struct rec_ctx - a context, as the library below had made it.
@@ -284,7 +284,7 @@ struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx);
 void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq);
 void rec_dm_attach(struct rec_obj *o, struct ibv_dm *dm);
 
-/* --- post.c, tag_ops.c, poll.c, wr.c, cq_ex.c: the data path ------------------------------------ */
+/* --- post.c, tag_ops.c, poll.c, wr.c, cq_ex.c: the data path --- */
 
 int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rec_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -315,7 +315,7 @@ void rec_wr_free(struct rec_obj *o);
 void rec_cqex_attach(struct rec_obj *o, struct ibv_cq_ex *ex);
 void rec_cqex_free(struct rec_obj *o);
 
-/* --- received.c ----------------------------------------------------------------------------- */
+/* --- received.c --- */
 
 /** rec_recv_posted() - @n receives are about to be posted to a QP or SRQ. @o: NULL: it is not known */
 void rec_recv_posted(struct rec_obj *o, const struct ibv_recv_wr *wr, u32 n);
@@ -329,7 +329,7 @@ void rec_recv_free(struct rec_obj *o);
 /** rec_recv_forget() - in a child of fork(). */
 void rec_recv_forget(void);
 
-/* --- memory.c ------------------------------------------------------------------------------- */
+/* --- memory.c --- */
 
 /** rec_mr_new() - an MR was registered: its first contents. @addr 0: it is no memory of the program's */
 void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access);

@@ -90,7 +90,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	b->span = span;
 }
 
-/* --- opcodes ---------------------------------------------------------------------------------- */
+/* --- opcodes --- */
 
 #define BUILD(op, ...)                                                                             \
 	struct rec_wr *b = rec_batch_of_qp(ex);                                                    \
@@ -198,7 +198,7 @@ static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16
 	wr->tso_mss = mss;
 }
 
-/* --- addresses and data ----------------------------------------------------------------------- */
+/* --- addresses and data --- */
 
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
@@ -377,7 +377,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 	b->low.wr_set_inline_data_list(ex, n, list);
 }
 
-/* --- the end of a batch ------------------------------------------------------------------------- */
+/* --- the end of a batch --- */
 
 static struct vt_rec *rec_batch_record(struct rec_wr *b, const struct rec_obj *o)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: words of memory that peers do atomics on, and when the record's value of one can be compared.
+ * DOC: words of memory that peers modify by atomics, and when their recorded values can be
+ * compared.
  *
- * What lies in memory at some moment of the record was written by the program or by a peer, and the record does not say by
- * whom. A word is compared where it can only be the peers' atomics: where nothing else that the trace knows of
- * is written there (RDMA WRITEs, receives, READs), where the program itself is not seen to write it before
- * the first atomic came, and when all atomics on it have completed, because a look in between may see any number of
- * them.
+ * The record does not say whether the contents of memory at some moment were written by the program
+ * or by a peer. So a word is compared only where its value must be the result of the peers'
+ * atomics: the trace has no other writes to it (RDMA WRITEs, receives, READs), the program is not
+ * seen to write it before the first atomic, and all atomics on it have completed. Before that it
+ * may contain the result of any number of them.
  *
- * For the same reason a recorded value must not be written where the atomics here are ahead of the record or behind it: those that
- * come later would add to it. A word that ends as what it was plus all that was added is only theirs. Of any other one the
- * program may have written itself what the record has, and it is written.
+ * For the same reason a recorded value must not be written to memory while the atomics here are
+ * ahead of the record or behind: later additions would be added to it. If the final value of a word
+ * is its first value plus all additions, only atomics have changed it, and the replay does not
+ * write it. The program itself may have written other words, so they are written.
  */
 #include "traces/replay/trace_index.h"
 
@@ -33,7 +35,7 @@ static int word_compare(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The first word of an MR at @addr or behind it. */
+/* Returns the first word of an MR at or after @addr. */
 static struct rp_word *word_find_from(const struct rp_world *w, uint32_t prog, uint32_t mr,
 				      uint64_t addr)
 {
@@ -58,7 +60,7 @@ static bool wr_is_atomic(const struct vt_wr *wr)
 	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr->opcode == IBV_WR_ATOMIC_WRITE;
 }
 
-/* The MR that a remote key is of; NULL: none, or it is that of a window. */
+/* Returns the MR of a remote key. NULL: none, or the key of a window. */
 static const struct rp_num *wr_target_mr(const struct rp_world *w, const struct vt_rec *rec,
 					 const struct vt_wr *wr)
 {
@@ -71,7 +73,7 @@ static int atomics_add(struct rp_world *w, const struct rp_word *one)
 {
 	struct rp_word *more;
 
-	/* A row of atomics on one word is the rule. */
+	/* Programs usually post many atomics on one word in a row. */
 	if (w->n_words && w->word[w->n_words - 1].prog == one->prog &&
 	    w->word[w->n_words - 1].mr == one->mr && w->word[w->n_words - 1].addr == one->addr)
 		return 0;
@@ -113,7 +115,7 @@ static void atomics_unique(struct rp_world *w)
 	w->n_words = to + 1;
 }
 
-/* --- what else is written there ----------------------------------------------------------- */
+/* --- other writes to the words --- */
 
 static void atomics_spoil(struct rp_world *w, uint32_t prog, uint32_t mr, uint64_t addr,
 			  uint64_t len)
@@ -146,7 +148,7 @@ static void atomics_spoil_by_wr(struct rp_world *w, uint32_t prog, const struct 
 	}
 }
 
-/* --- when they are done ------------------------------------------------------------------- */
+/* --- when the atomics complete --- */
 
 /** struct out - an atomic under way. */
 struct out {
@@ -155,7 +157,7 @@ struct out {
 	bool signaled;
 };
 
-/** struct sendq - those of a QP, in order: @first to @n. */
+/** struct sendq - the atomics of a QP in order, entries @first to @n. */
 struct sendq {
 	struct out *out;
 	size_t first, n, cap;
@@ -178,7 +180,7 @@ static int sendq_push(struct sendq *q, const struct out *one)
 	return 0;
 }
 
-/* Those before it on its queue are done as well; those that were not signaled have no completion of their own. */
+/* Earlier atomics of the queue have completed as well; unsignaled ones have no completion. */
 static void sendq_complete(struct sendq *q, const struct vt_wc *wc, uint64_t when)
 {
 	size_t i, until = q->n;
@@ -261,7 +263,7 @@ static int sendq_follow_program(struct rp_world *w, uint32_t prog)
 	while (!ret && (rec = vt_rec_next(&w->dir.prog[prog], &off)))
 		ret = sendq_follow_rec(w, prog, queue, rec);
 	for (i = 0; queue && i < n; i++) {
-		/* Nobody knows when these were done. */
+		/* It is unknown when these completed. */
 		for (; queue[i].first < queue[i].n; queue[i].first++)
 			queue[i].out[queue[i].first].word->settled = UINT64_MAX;
 		free(queue[i].out);
@@ -270,9 +272,9 @@ static int sendq_follow_program(struct rp_world *w, uint32_t prog)
 	return ret;
 }
 
-/* --- what the record says lay there ------------------------------------------------------- */
+/* --- recorded values --- */
 
-/* Where a registered MR's words are in it. */
+/* Finds the offsets of the words in a registered MR. */
 static void atomics_locate(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
@@ -355,7 +357,7 @@ struct rp_word *rp_word_find(const struct rp_world *w, uint32_t prog, uint32_t m
 	return word && word->addr <= addr ? word : NULL;
 }
 
-/* What is the same already is left alone: a peer may write there. */
+/* Equal bytes are not written: a peer may be writing there. */
 static void atomics_put_bytes(uint8_t *at, const uint8_t *bytes, uint64_t len)
 {
 	if (memcmp(at, bytes, len) != 0)

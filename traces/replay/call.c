@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VT_CALL: a call of the control path, carried out again and compared by its text. */
+/* VT_CALL: carries a call of the control path out again, and compares its text. */
 #include "traces/replay/identity.h"
 #include "traces/calls/desc.h"
 
@@ -13,7 +13,7 @@
 
 #define PAGE 4096u
 
-/* What the call has changed that other records go by. */
+/* Publishes an MR that the call has registered or changed; other records depend on it. */
 static void call_publish_mr(struct rp_thread *t, const struct vt_rec *rec, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
@@ -45,7 +45,7 @@ static void call_publish_mr(struct rp_thread *t, const struct vt_rec *rec, uint6
 		}
 		/* Fall through */
 	case VCALL_ibv_rereg_mr:
-		/* With another PD it keeps what it holds. */
+		/* Changing the PD keeps the contents. */
 		if (c->call == VCALL_ibv_rereg_mr &&
 		    !(a[1] & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS)))
 			break;
@@ -53,7 +53,7 @@ static void call_publish_mr(struct rp_thread *t, const struct vt_rec *rec, uint6
 			   (int64_t)((uint64_t)(uintptr_t)mr->addr - addr));
 		break;
 	default:
-		/* Device memory, the null MR, an imported one: no memory of the program's. */
+		/* Device memory, the null MR, an imported MR: not the program's memory. */
 		rp_mr_bind(g, ord, 0, 0, NULL, 0);
 	}
 }
@@ -84,7 +84,7 @@ static void call_publish_rest(struct rp_thread *t, const char *line, uint64_t re
 	}
 }
 
-/* Which of its fields a completion has. */
+/* Notes which fields the completions of an extended CQ have. */
 static void call_note_cq_ex(struct rp_thread *t, uint64_t ret)
 {
 	const struct vcall_parsed *c = &t->parsed;
@@ -101,7 +101,7 @@ static void call_note_cq_ex(struct rp_thread *t, uint64_t ret)
 	}
 }
 
-/* Queues start anew when their QP does. */
+/* A QP's queue is empty after a reset. */
 static void call_reset_qp(struct rp_thread *t)
 {
 	const struct vcall_parsed *c = &t->parsed;
@@ -130,7 +130,7 @@ static void call_reset_qp(struct rp_thread *t)
 	}
 }
 
-/* An XRC domain is found by its file, of which the trace has but the descriptor. */
+/* An XRC domain is identified by its file. Older traces only have its descriptor. */
 static int xrcd_file_for(struct rp_prog *g, int was)
 {
 	struct rp_file *f;
@@ -148,7 +148,10 @@ static int xrcd_file_for(struct rp_prog *g, int was)
 	return f->fd;
 }
 
-/* The recorded key of what a call makes, which a live program may be told of. 0: it makes no such thing. */
+/*
+ * Returns the recorded key of the object that a call creates, if a live program may be told it. 0:
+ * none.
+ */
 static uint32_t call_announced_rkey(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	uint64_t key = 0;
@@ -166,7 +169,7 @@ static uint32_t call_announced_rkey(const struct rp_thread *t, const struct vt_r
 	}
 }
 
-/* The emulator gives keys that are asked for; others do not. */
+/* Requests the next key from the emulator; other devices do not support it. */
 static void request_next_key(uint32_t key)
 {
 	static void (*next_key)(uint32_t key);
@@ -177,7 +180,7 @@ static void request_next_key(uint32_t key)
 		next_key(key);
 }
 
-/* A program's own allocators, which may have had nothing to give. */
+/* Stand-ins for the program's allocators, which may have failed in the record. */
 static __thread bool refuse;
 
 static void *parent_domain_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
@@ -192,7 +195,7 @@ static void parent_domain_free(struct ibv_pd *pd, void *context, void *ptr, uint
 	(void)pd, (void)context, (void)ptr, (void)type;
 }
 
-/* Memory that is not there for the time of a call. */
+/* Changes the protection of the memory for the duration of a call. */
 static void call_protect_sges(const struct vcall_parsed *c, int prot)
 {
 	const struct ibv_sge *sge = (void *)(uintptr_t)c->args[3];
@@ -205,7 +208,7 @@ static void call_protect_sges(const struct vcall_parsed *c, int prot)
 	}
 }
 
-/* What stands for arguments that are of no use here as they were. */
+/* Replaces arguments that cannot be used as recorded. */
 static bool call_prepare_args(struct rp_thread *t, const char *line)
 {
 	struct vcall_parsed *c = &t->parsed;
@@ -218,13 +221,16 @@ static bool call_prepare_args(struct rp_thread *t, const char *line)
 	switch (c->call) {
 	case VCALL_ibv_get_device_list:
 	case VCALL_rdma_get_devices:
-		/* A program that did not ask for the number. */
+		/* The program passed NULL for the number. */
 		if (!strstr(line + c->out, "num_devices="))
 			c->args[0] = 0;
 		return true;
 	case VCALL_ibv_open_xrcd:
 		xrcd = (void *)(uintptr_t)c->args[1];
-		/* Older traces have its number there; then each program has files of its own. */
+		/*
+		 * Older traces have the descriptor's number here; then each program has its own
+		 * files.
+		 */
 		if (xrcd && !strstr(line, " attr.fd=~") && !strstr(line + c->out, "NULL EBADF") &&
 		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
 			pthread_mutex_lock(&g->lock);
@@ -259,12 +265,12 @@ static bool call_prepare_args(struct rp_thread *t, const char *line)
 			c->args[3] = rp_addr_unreadable(c->args[3]);
 		return true;
 	case VCALL_rdma_get_cm_event:
-		/* Nowhere to put one: else it would wait for it. */
+		/* The program passed NULL: with a pointer, the call would wait for an event. */
 		if (!strncmp(line + c->out, "-1 EINVAL", 9))
 			c->args[1] = 0;
 		return true;
 	case VCALL_ibv_advise_mr:
-		/* The program had given the memory back since it had registered it. */
+		/* The program had unmapped the memory after registering it. */
 		if (!strncmp(line + c->out, "EFAULT", 6))
 			call_protect_sges(c, PROT_NONE);
 		return true;
@@ -274,8 +280,8 @@ static bool call_prepare_args(struct rp_thread *t, const char *line)
 }
 
 /*
- * Fields of an identifier are no results: the program may have put something there itself (rsockets do), or one of
- * its threads may be destroying what is there while another one gets an event.
+ * Members of an identifier are no results: the program may have written them itself (rsockets do),
+ * or another thread may be destroying the object in them.
  */
 static bool result_is_id_state(const char *word, size_t name)
 {
@@ -289,7 +295,7 @@ static bool result_is_id_state(const char *word, size_t name)
 		word += 6;
 		name -= 6;
 	}
-	/* Older traces do not have it. */
+	/* Older traces lack these. */
 	if (name == 6 && (!strncmp(word, "cmd_fd", 6) || !strncmp(word, "handle", 6)))
 		return true;
 	if (name < 3 || strncmp(word, "id.", 3) != 0)
@@ -300,7 +306,10 @@ static bool result_is_id_state(const char *word, size_t name)
 	return false;
 }
 
-/* The number behind the last colon of a word, and how long the word is before it. 0: there is none. */
+/*
+ * Returns the number after the last colon of a word, or 0. @before: set to the length before the
+ * colon.
+ */
 static uint16_t word_port(const char *word, size_t len, size_t *before)
 {
 	const char *colon = memrchr(word, ':', len);
@@ -313,7 +322,7 @@ static uint16_t word_port(const char *word, size_t len, size_t *before)
 	return (uint16_t)port;
 }
 
-/* Addresses with the same port, which has another number in this run. */
+/* Whether the addresses are equal, given that ports have other numbers in this run. */
 static bool result_same_address(const struct rp_thread *t, const char *a, size_t a_len,
 				const char *b, size_t b_len)
 {
@@ -324,7 +333,7 @@ static bool result_same_address(const struct rp_thread *t, const char *a, size_t
 	       rp_port_map(t, a_port) == b_port;
 }
 
-/* "?" is an object that the recorder had not known. */
+/* "?" is an object that the recorder did not know. */
 static bool result_same_word(const struct rp_thread *t, const char *a, size_t a_len, const char *b,
 			     size_t b_len, size_t name)
 {
@@ -337,8 +346,9 @@ static bool result_same_word(const struct rp_thread *t, const char *a, size_t a_
 }
 
 /*
- * The rdma_cm's own PD of an identifier's device, which goes with the last identifier there. It is named by its address, where
- * another one may have lain before, here and there not the same one.
+ * The PD that the rdma_cm creates for an identifier's device, and destroys with its last
+ * identifier. It is named by its address, which an earlier PD may have had in the record or in this
+ * run.
  */
 static bool result_is_cm_pd(const char *word, size_t name)
 {
@@ -346,7 +356,7 @@ static bool result_is_cm_pd(const char *word, size_t name)
 	       (name == 11 && !memcmp(word, "event.id.pd", 11));
 }
 
-/* Both sides of a result, word by word. */
+/* Compares both results word by word. */
 static bool result_is_same(const struct rp_thread *t, const char *want, const char *got)
 {
 	size_t w, g, w_name, g_name;
@@ -378,7 +388,7 @@ static bool result_is_same(const struct rp_thread *t, const char *want, const ch
 	return true;
 }
 
-/* The descriptor of which the program had said that it does not want to wait there. */
+/* Returns the descriptor that the program had set to O_NONBLOCK, or -1. */
 static int call_channel_fd(const struct vcall_parsed *c)
 {
 	const struct rdma_event_channel *ch = (void *)(uintptr_t)c->args[0];
@@ -395,7 +405,10 @@ static int call_channel_fd(const struct vcall_parsed *c)
 	return ch ? ch->fd : -1;
 }
 
-/* What a live program is told of a region that it may reach is what the record says. */
+/*
+ * Checks that a region which a live program may access has the recorded key and address, since the
+ * live program gets those.
+ */
 static bool call_check_announced(struct rp_thread *t, const struct vt_rec *rec, const char *line,
 				 uint32_t told)
 {
@@ -429,7 +442,10 @@ static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, co
 					     (void *)(uintptr_t)c->args[1]);
 }
 
-/* The program had handed in what was no object any more, and was refused: there is no such thing to hand in here. */
+/*
+ * Whether the program passed a destroyed object and was refused: the replay has no such object to
+ * pass.
+ */
 static bool call_has_stale_object(const char *line)
 {
 	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GRHs of datagrams, which lie before the payload and name addresses of the recorded run's, or of this: where they land memory is
- * not compared at its end when addresses are others here. The payload is, where its completion is.
+ * GRHs of datagrams. They stand before the payload and contain the addresses of a run. If these
+ * differ from the record, memory that a GRH may have been written to is not compared at its end.
+ * The payload is compared when its completion is polled.
  */
 #include "traces/replay/identity.h"
 

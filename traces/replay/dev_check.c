@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the devices here have all that the trace needs of the recorded ones. */
+/* Checks that the local devices have everything that the trace needs of the recorded ones. */
 #include "traces/replay/identity.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** struct fit - what is looked at. @why: what is missing, said once */
+/** struct fit - the state of the check. @why: the first thing that is missing */
 struct fit {
 	const struct rp_prog *g;
 	const struct vt_devices *here;
@@ -46,7 +46,7 @@ static void dev_check_device_names(const struct vt_devices *d, char *text, size_
 		n += (size_t)snprintf(text + n, cap - n, "%s%s", i ? ", " : "", d->dev[i].name);
 }
 
-/* Devices that the program opened, and what their ports are. */
+/* Checks the devices that the program opened, and the link layers of their ports. */
 static void dev_check_devices(struct fit *f)
 {
 	const struct vt_devices *was = &f->g->p->devices;
@@ -74,7 +74,7 @@ static void dev_check_devices(struct fit *f)
 	}
 }
 
-/* A port that the program names. */
+/* Checks a port that the program names. */
 static void dev_check_port(struct fit *f, uint32_t num)
 {
 	const struct vt_devices *was = &f->g->p->devices;
@@ -104,7 +104,7 @@ static void dev_check_gid(struct fit *f, const struct vt_device *was, const stru
 			dev->name);
 }
 
-/* Call @fn with the entries that @wanted takes. */
+/* Checks the GID table entries that @wanted accepts. */
 static void dev_check_gids_if(struct fit *f,
 			      bool (*wanted)(const struct vt_port *port, const struct vt_gid *gid,
 					     const void *arg),
@@ -130,7 +130,7 @@ static bool gid_has_bytes(const struct vt_port *port, const struct vt_gid *gid, 
 	return !memcmp(gid->raw, raw, sizeof(gid->raw));
 }
 
-/** struct place - of an entry. */
+/** struct place - position of a GID table entry. */
 struct place {
 	uint32_t port, index;
 };
@@ -142,7 +142,7 @@ static bool gid_is_at(const struct vt_port *port, const struct vt_gid *gid, cons
 	return port->num == place->port && gid->index == place->index;
 }
 
-/* A path with a GRH: its entry by index, of which a line says nothing where it is 0. */
+/* Checks the GID index of a path with a GRH. A line has no word for index 0. */
 static void dev_check_path(struct fit *f, const char *line, const struct rp_named *global)
 {
 	const size_t prefix = global->key - strlen("is_global");

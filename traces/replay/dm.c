@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VT_DM: copies to and from the memory of a device. What is read there is compared. */
+/* VT_DM: copies to and from device memory, and compares what is read. */
 #include "traces/replay/replay.h"
 #include "traces/vtrace/write.h"
 
@@ -22,7 +22,7 @@ bool rp_play_dm(struct rp_thread *t, const struct vt_rec *rec)
 
 	if (!dm)
 		return rp_fail_rec(t, rec, "a copy of dm%u, which there is not", what->dm);
-	/* A copy that was refused may have been of any length. */
+	/* A refused copy may have had any length. */
 	mem = calloc(1, what->len < COPY_MAX ? what->len + 1 : 1);
 	if (!mem || (what->len >= COPY_MAX && !what->ret)) {
 		free(mem);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: arming CQs, their events, and acknowledging them.
+ * DOC: arms CQs, takes their events, and acknowledges them.
  *
- * Whether arming a CQ gives an event is a race in every program: completions that were there before give none. When
- * there were some here and not in the record, the event that the record has is not waited for. The record may have
- * it later, after another arming: a program that looks once more after it has armed the CQ leaves the event in the channel until it
- * waits the next time. So they are counted: each arming may have been too late here.
+ * Whether arming a CQ gives an event is a race in every program: completions that are present
+ * already give none. If some were present here and not in the record, the replay must not wait for
+ * the recorded event. The record may have the event later, after another arming: a program that
+ * polls once more after arming leaves the event in the channel until its next wait. So late armings
+ * are counted, and each excuses one event.
  */
 #include "traces/replay/replay.h"
 
@@ -47,7 +48,7 @@ static uint32_t cq_find_ordinal(const struct rp_prog *g, const struct ibv_cq *cq
 	return 0;
 }
 
-/* Takes an event that is there. Returns false: of a CQ that there is not. */
+/* Takes an event that is present. Returns false: it is of an unknown CQ. */
 static bool cq_event_take(struct rp_thread *t, const struct vt_rec *rec,
 			  struct ibv_comp_channel *ch)
 {
@@ -68,7 +69,7 @@ static bool cq_event_take(struct rp_thread *t, const struct vt_rec *rec,
 	return true;
 }
 
-/* Whether the record's event has come, or need not come. */
+/* Whether the recorded event has come, or need not come. */
 static bool cq_event_is_due(struct rp_prog *g, uint32_t cq)
 {
 	bool yes = true;
@@ -101,7 +102,7 @@ bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	__atomic_add_fetch(&g->w->share->count.events, 1, __ATOMIC_RELAXED);
 	fd.fd = ch->fd;
 	snprintf(want, sizeof(want), "an event of cq%u", op->cq);
-	/* What is there first: an event that need not come may have come. */
+	/* Take events that are present first: even one that need not come may have come. */
 	for (n = poll(&fd, 1, 0);; n = poll(&fd, 1, 5)) {
 		if (n > 0 && !cq_event_take(t, rec, ch))
 			return false;

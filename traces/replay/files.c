@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: descriptors that the program gave to a call. The record says which file one was of.
+ * DOC: file descriptors that the program passed to calls. The record identifies their files.
  *
- * The command descriptor of a context of the trace is that of the context here, in whichever process it is. For each other file
- * there is an empty one, which the process that starts all others has made: programs that shared theirs share it.
+ * The command descriptor of a recorded context becomes that of the local context, in whichever
+ * process it is. Every other file is replaced by an empty one, which the starting process creates
+ * for all players: programs that shared a file share it again.
  */
 #include "traces/replay/replay.h"
 
@@ -20,7 +21,7 @@ static bool fact_is_file(uint64_t v)
 	return v >> 62 == VCALL_FILE >> 62;
 }
 
-/* "ibv_open_device ... = ctx1 cmd_fd=~": a context and its file. */
+/* Notes a context and its file: "ibv_open_device ... = ctx1 cmd_fd=~". */
 static int files_learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
 			       uint64_t file)
 {
@@ -65,7 +66,7 @@ int rp_files_make(struct rp_world *w)
 	uint32_t i;
 
 	for (i = 0; i < w->n_files; i++) {
-		/* Without MFD_CLOEXEC: all processes inherit it. */
+		/* No MFD_CLOEXEC: all players inherit it. */
 		w->share->file[i] = memfd_create("rdmaemu-replay-file", 0);
 		if (w->share->file[i] < 0)
 			return -errno;
@@ -99,7 +100,9 @@ uint64_t rp_file_fd(const struct rp_prog *g, uint64_t file, uint64_t when)
 
 	if (!fact_is_file(file))
 		return file;
-	/* The latest that had this one then: a context that was imported has it, too. */
+	/*
+	 * The latest context with this file: an imported context has the same file as its origin.
+	 */
 	for (i = 0; i < w->n_cmd_fd; i++)
 		if (w->cmd_fd[i].file == file && w->cmd_fd[i].from <= when &&
 		    (!best || w->cmd_fd[i].from > best->from))

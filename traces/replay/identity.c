@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of what was recorded and what is here. */
+/* Makes pairs of recorded values and local ones. */
 #include "traces/replay/identity.h"
 
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- GIDs -------------------------------------------------------------------------------------- */
+/* --- GIDs --- */
 
 static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
@@ -17,7 +17,7 @@ static bool identity_addr_is_mapped_v4(const uint8_t addr[16])
 	return !memcmp(addr, v4_mapped, sizeof(v4_mapped));
 }
 
-/* What a GID is of: those of Ethernet are addresses. */
+/* GIDs of Ethernet ports are IP addresses: their sort is address family and type. */
 static uint32_t identity_gid_sort(const struct vt_gid *g)
 {
 	uint32_t family;
@@ -39,7 +39,7 @@ const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct v
 	for (i = 0; i < here->n_gids; i++)
 		if (here->gid[i].index == gid->index && identity_gid_sort(&here->gid[i]) == sort)
 			return &here->gid[i];
-	/* Else the nth of its sort, or the first. */
+	/* Otherwise the nth entry of its sort, or the first. */
 	for (i = 0; &was->gid[i] < gid; i++)
 		nth += identity_gid_sort(&was->gid[i]) == sort;
 	for (i = 0; i < here->n_gids; i++) {
@@ -62,7 +62,7 @@ const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap)
 	return text;
 }
 
-/* --- pairs ------------------------------------------------------------------------------------- */
+/* --- pairs --- */
 
 static int identity_add_pair(struct rp_map *m, const struct rp_pair *p)
 {
@@ -95,7 +95,10 @@ static int identity_add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_
 	return identity_add_pair(m, &p);
 }
 
-/* One that is elsewhere in the table of each port stands for nothing; rp_devices_fit() sees to those that are needed. */
+/*
+ * An index that maps to different entries at different ports maps to none. rp_devices_fit() checks
+ * that the program does not need it.
+ */
 static void identity_set_index(struct rp_map *m, uint32_t from, uint32_t to)
 {
 	if (!m->has_index[from])
@@ -105,7 +108,7 @@ static void identity_set_index(struct rp_map *m, uint32_t from, uint32_t to)
 	m->has_index[from] = true;
 }
 
-/* @own: its indexes are the program's */
+/* @own: the indexes are those of the program */
 static int identity_add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_gid *gid,
 			    const struct vt_port *here, bool own)
 {
@@ -124,7 +127,10 @@ static int identity_add_gid(struct rp_map *m, const struct vt_port *was, const s
 	return identity_add_pair(m, &p);
 }
 
-/* Addresses that are no GIDs: the same one, or the nth of its family in the order in which they were met, or the first. */
+/*
+ * For addresses that are not GIDs: the same address, or the nth of its family in the order of the
+ * trace, or the first.
+ */
 static const uint8_t *identity_addr_find_local(const struct vt_port *was, uint32_t i,
 					       const struct vt_port *here)
 {
@@ -173,13 +179,13 @@ static int identity_add_port(struct rp_map *m, const struct vt_port *was,
 	uint32_t i, same = was->lmc < here->lmc ? was->lmc : here->lmc;
 	int ret = identity_add_number(m, RP_PAIR_LID, was->sm_lid, here->sm_lid);
 
-	/* All that a path may have in its lower bits. */
+	/* All LIDs that the path bits can select. */
 	for (i = 0; i < 1u << same && was->lid && !ret; i++)
 		ret = identity_add_number(m, RP_PAIR_LID, was->lid + i, here->lid + i);
 	m->uneven |= was->n_gids != here->n_gids;
 	for (i = 0; i < was->n_gids && !ret; i++)
 		ret = identity_add_gid(m, was, &was->gid[i], here, own);
-	/* Those of Ethernet are in the GID table. */
+	/* Addresses of Ethernet ports are in the GID table. */
 	if (!ret && was->link != VT_LINK_ETHERNET)
 		ret = identity_add_addresses(m, was, here);
 	return ret;
@@ -213,7 +219,7 @@ static int identity_add_devices(struct rp_map *m, const struct vt_devices *was,
 	return ret;
 }
 
-/* --- a program's own devices ------------------------------------------------------------------- */
+/* --- a program's own devices --- */
 
 static bool identity_device_is_same_kind(const struct vt_device *a, const struct vt_device *b)
 {
@@ -229,7 +235,7 @@ static int identity_add_own(struct rp_map *m, const struct rp_prog *g,
 	const char *real = vt_info_get(&g->w->dir.about, "real");
 	uint32_t i;
 
-	/* An older trace, or a program that has opened none. */
+	/* An older trace, or the program opened no device. */
 	if (!was->n)
 		return 0;
 	m->list = was->n != here->n;
@@ -239,7 +245,7 @@ static int identity_add_own(struct rp_map *m, const struct rp_prog *g,
 	m->to_name = calloc(m->n_names + 1, sizeof(*m->to_name));
 	if (!m->from_name || !m->to_name)
 		return -ENOMEM;
-	/* Devices of the emulator's and others round limits, and have them, each in their own way. */
+	/* The emulator and other devices have different limits, and round differently. */
 	m->other = (real && !strcmp(real, "yes")) != g->w->on_devices;
 	for (i = 0; i < m->n_names; i++) {
 		memcpy(m->from_name[i], was->dev[i].name, sizeof(m->from_name[i]));
@@ -278,7 +284,7 @@ int rp_map_own(struct rp_prog *g, const struct vt_devices *here)
 	return ret;
 }
 
-/* What a program's process has said. One that is not played has said nothing. */
+/* Parses what a program's process has published; nothing, if the program is not played. */
 static int identity_parse_local(struct vt_devices *here, const struct rp_prog *g, uint32_t prog)
 {
 	char *copy = strndup(g->w->seen[prog].text, sizeof(g->w->seen[prog].text));
@@ -316,7 +322,7 @@ int rp_map_make(struct rp_prog *g)
 		differs |= g->w->seen[i].differs;
 	if (!differs)
 		return 0;
-	/* A program that has opened no device may name those of others. */
+	/* A program may name devices of others without opening one. */
 	ret = identity_add_program(g, g->nth);
 	for (i = 0; i < g->w->dir.n_progs && !ret; i++)
 		if (i != g->nth)

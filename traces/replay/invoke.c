@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Every call of VCALLS(), with its arguments from 64-bit words. */
+/* Carries out every call of VCALLS(), with arguments from 64-bit words. */
 #include "traces/replay/replay.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <rdma/rdma_verbs.h>
 
-/* In the library, but not in verbs.h. */
+/* Exported by the library, but not declared in verbs.h. */
 static int invoke_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int index,
 				 uint32_t *type)
 {
@@ -20,7 +20,7 @@ static int invoke_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned
 	return -1;
 }
 
-/* verbs.h has macros of these names, which call something else. */
+/* verbs.h has macros of these names that call other functions. */
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 #define ibv_query_gid_type invoke_query_gid_type

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a live program in the place of a recorded one.
+ * DOC: reads the trace of a live program that replaces a recorded one.
  *
- * It runs under the recorder, and what it has made is read from that trace while it is written: that it listens, and
- * the keys and addresses of its regions, and the numbers of its queue pairs. Its n-th region stands for the recorded
- * program's n-th, and so do its queue pairs.
+ * The live program runs under the recorder. While its trace is being written, the replay reads from
+ * it that the program listens, the keys and addresses of its MRs, and the numbers of its QPs. Its
+ * nth MR replaces the recorded program's nth, and the same holds for QPs.
  */
 #include "traces/replay/replay.h"
 
@@ -59,13 +59,13 @@ uint32_t rp_count_calls(const struct vt_program *p, bool (*is)(const char *line)
 	return n;
 }
 
-/* Programs of the live trace that are played, or the real one, say what they stand for. */
+/* Players and the real program are marked in the live trace by "as". */
 static bool program_is_played(const struct vt_program *p)
 {
 	return vt_info_get(&p->about, "as") != NULL;
 }
 
-/* Whether @has finds what it looks for in a program of the trace that is being written. */
+/* Whether @has returns true for a program of the trace that is being written. */
 static bool live_any_program(const char *dir, bool (*has)(const struct vt_program *p, void *arg),
 			     void *arg)
 {
@@ -74,7 +74,7 @@ static bool live_any_program(const char *dir, bool (*has)(const struct vt_progra
 	bool found = false;
 	unsigned int i;
 
-	/* It may not be there yet. */
+	/* The trace may not exist yet. */
 	if (vt_dir_open(&d, dir, &err))
 		return false;
 	for (i = 0; i < d.n_progs && !found; i++)
@@ -120,7 +120,7 @@ uint32_t rp_live_count(const char *dir, bool played, bool (*is)(const char *line
 	return c.n;
 }
 
-/* What has the object @name (" = mr3") of a program: the call that made it, or that told of it. */
+/* Returns the call of a program that created the object @name (" = mr3"), or first returned it. */
 static const struct vt_rec *program_find_made(const struct vt_program *p, const char *name)
 {
 	const struct vt_rec *rec;
@@ -138,11 +138,13 @@ static const struct vt_rec *program_find_made(const struct vt_program *p, const 
 	return NULL;
 }
 
-/* struct made - an object that a program has made: its key or number, and where a region is. */
+/*
+ * struct made - an object that a program has created: its key or number, and the address of an MR.
+ */
 struct made {
 	uint32_t kind; /* enum rp_made_kind */
 	uint32_t ord;
-	uint32_t rank; /* so many programs that have one are passed by */
+	uint32_t rank; /* programs with such an object to skip */
 	uint64_t num;
 	uint64_t addr;
 };
@@ -177,8 +179,9 @@ static bool live_program_has_made(const struct vt_program *p, void *arg)
 }
 
 /*
- * A live command may be several programs. The one that stands for a recorded program is as many further, among those
- * that have such an object, as that was among those which were live then.
+ * A live command may consist of several programs. The one that replaces a recorded program has the
+ * same rank among the programs with such an object as the recorded program had among those that
+ * were live.
  */
 static uint32_t live_rank(const struct rp_prog *g, const struct rp_num *n)
 {
@@ -218,7 +221,7 @@ uint32_t rp_live_find_num(const struct rp_prog *g, const struct rp_num *n)
 	do {
 		if (rp_is_failed(g->w) || vt_now() - since > g->timeout)
 			return 0;
-		/* It has written all that it will: one more look. */
+		/* The trace was complete when it was searched last. */
 		if (gone) {
 			live_fail_unmade(g, n);
 			return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a live program that has ended while the played one waits for it.
+ * DOC: detects that the live program has ended while a player waits for it.
  *
- * What it had under way may still come, and so may what comes without it: completions of sends (with an error, when
- * they were tried often enough), answers of the rdma_cm. Messages, requests of connections and their acceptance cannot.
- * Such a wait is over when nothing has come for a while, and no other thread of the played program has anything to do,
- * which may be what this one waits for.
+ * Data that the live program had under way may still arrive, and some things come without it:
+ * completions of sends (with an error after all retries) and responses of the rdma_cm. Messages,
+ * connection requests and accepts can only come from it. A wait for one of those is hopeless when
+ * nothing has come for a while, and no other thread of the player can proceed, which might bring
+ * what this one waits for.
  */
 #include "traces/replay/replay.h"
 
@@ -20,7 +21,10 @@ static bool wc_is_from_peer(const struct vt_wc *wc)
 	return wc->status == IBV_WC_SUCCESS && wc->opcode & IBV_WC_RECV;
 }
 
-/* An event of a CQ is of what the next poll has found: its own sends may give it as well. */
+/*
+ * A CQ event announces what the next poll finds; completions of the player's own sends cause
+ * events, too.
+ */
 static bool cq_event_is_from_peer(const struct vt_program *p, const struct vt_rec *rec)
 {
 	uint64_t off = (uint64_t)((const uint8_t *)rec - p->data);
@@ -64,7 +68,7 @@ static bool call_needs_peer(const char *line)
 	return false;
 }
 
-/* Whether what a thread does at @rec needs the live program. */
+/* Whether a thread at @rec waits for the live program. */
 static bool rec_needs_live(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_wc *wc;
@@ -83,7 +87,7 @@ static bool rec_needs_live(const struct rp_thread *t, const struct vt_rec *rec)
 	}
 }
 
-/* Whether nothing can come of a thread any more but by the live program. */
+/* Whether the thread cannot proceed without the live program. */
 static bool thread_is_stuck(const struct rp_thread *t, uint64_t gone)
 {
 	uint64_t off = __atomic_load_n(&t->slot->off, __ATOMIC_SEQ_CST),
@@ -119,7 +123,7 @@ bool rp_live_fail_wait(struct rp_thread *t, const struct vt_rec *rec, const char
 {
 	const char *event = rec->kind == VT_CALL ? strstr(want, " event.event=") : NULL;
 
-	/* Of an event its kind says enough. */
+	/* For an event, name its type only. */
 	if (event) {
 		event += strlen(" event.event=");
 		return rp_fail_rec(t, rec, "waits for %.*s; %s", (int)strcspn(event, " "), event,

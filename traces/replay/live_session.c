@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: recorded programs against a live one, and the real program where the record ends.
+ * DOC: plays recorded programs against a live one, and runs the real program where the record ends.
  *
  * Theory of operation
  * -------------------
- * What is recorded of a program may have several parts (fabric/cli/episodes.h): they are played one after the other, each in a
- * process of its own, and the live program, which is started when the first one listens, does not know. Between two
- * of them, and before the real program, nobody listens; from the last recorded connection on a rule of the fabric
- * drops further requests (cm drop REQ), which the rdma_cm sends again. It goes when the next one listens.
+ * The record of a program may have several parts (fabric/cli/episodes.h). They are played one after
+ * the other, each in a process of its own. The live program is started when the first part listens,
+ * and does not notice the change. Between two parts, and before the real program, nobody listens:
+ * after the last recorded connection a fault rule drops further requests (cm drop REQ), which the
+ * rdma_cm retransmits. The rule is removed when the next part listens.
  *
- * With the real program all are recorded, also those that only play: so what is kept has all that the live program
- * has met. It is kept if the real program was asked for anything.
+ * With the real program all programs are recorded, even those that are only played, so that the new
+ * episode has everything that the live program has met. It is kept only if the live program sent
+ * requests to the real one.
  */
 #include "traces/replay/run.h"
 #include "traces/vtrace/append.h"
@@ -28,23 +30,26 @@
 #include <unistd.h>
 
 #define HOLD	   "replay-hold"
-#define GRACE_NS   3000000000u /* the real program may take to its end, when the live one has gone */
+#define GRACE_NS   3000000000u /* for the real program to end after the live one */
 #define KILL_NS	   5000000000u
 #define LOOK_NS	   100000000u
 #define NOT_NUMBER (-1)
 
-/** struct live_session - the run. @listened: parts that did; @asked: connections they were recorded with */
+/**
+ * struct live_session - a run. @listened: parts that listened; @asked: connections in their record
+ */
 struct live_session {
 	const struct rp_args *a;
 	struct rp_world *w;
 	pid_t live, real;
-	int live_status; /* NOT_NUMBER: it has not ended */
+	int live_status; /* NOT_NUMBER: it runs */
 	bool live_listens, held, gone;
 	uint64_t
-		looked; /* when it was looked last whether all of the live command's programs have ended */
+		/* time of the latest check whether all programs of the live command have ended */
+		looked;
 	uint32_t played, listened, asked;
 	struct rp_count sum;
-	char why[4096]; /* "": nothing differs */
+	char why[4096]; /* the divergence, or "" */
 };
 
 static bool live_session_live_ended(struct live_session *s)
@@ -57,7 +62,7 @@ static bool live_session_live_ended(struct live_session *s)
 	return s->live_status != NOT_NUMBER;
 }
 
-/* The live program that has ended, and how. */
+/* Describes which live program has ended, and how. */
 static void live_session_print_end(const struct live_session *s, char *text, size_t size)
 {
 	char words[256] = "";
@@ -73,7 +78,7 @@ static void live_session_print_end(const struct live_session *s, char *text, siz
 			 WEXITSTATUS(status));
 }
 
-/* The exit status by which `rdmaemu record` has said that it cannot run the live program, or 0. */
+/* Returns the exit status of `rdmaemu record` if it could not start the live program, or 0. */
 static int live_session_start_status(struct live_session *s)
 {
 	int status = live_session_live_ended(s) && WIFEXITED(s->live_status)
@@ -85,7 +90,10 @@ static int live_session_start_status(struct live_session *s)
 		       : 0;
 }
 
-/* Whether some process is left that is recorded: it has a shared lock on the file "trace", also when it has made no call. */
+/*
+ * Whether a recorded process is running: it holds a shared lock on the file "trace", even before
+ * its first call.
+ */
 static bool trace_is_locked(const char *dir)
 {
 	char path[PATH_MAX];
@@ -101,7 +109,7 @@ static bool trace_is_locked(const char *dir)
 	return held;
 }
 
-/* Those that are played learn when nothing more is to be expected of the live command. */
+/* Tells the players when the live command has ended and can send nothing more. */
 static void live_session_report_end(struct live_session *s)
 {
 	char text[512];
@@ -109,7 +117,7 @@ static void live_session_report_end(struct live_session *s)
 	if (s->gone || !live_session_live_ended(s) || vt_now() - s->looked < LOOK_NS)
 		return;
 	s->looked = vt_now();
-	/* With the real program those that are played hold the lock as well. */
+	/* With the real program the players hold the lock as well. */
 	s->gone = !rp_live_is_running(s->a->trace) && (s->a->real || !trace_is_locked(s->a->trace));
 	if (!s->gone)
 		return;
@@ -130,7 +138,7 @@ static void live_session_hold_requests(struct live_session *s, bool on)
 	s->held = on;
 }
 
-/* Its status stays for whoever asks. */
+/* Leaves the status to be collected by waitpid(). */
 static bool process_has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -138,7 +146,7 @@ static bool process_has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
 }
 
-/* Wait until @n programs of the live trace listen. Returns NULL, or what happened instead. */
+/* Waits until @n programs of the live trace listen. Returns NULL, or what happened instead. */
 static const char *live_session_wait_listen(struct live_session *s, bool played, uint32_t n,
 					    pid_t pid)
 {
@@ -155,7 +163,7 @@ static const char *live_session_wait_listen(struct live_session *s, bool played,
 	return NULL;
 }
 
-/* Whether all of a program's calls that ended by @end have ended here. */
+/* Whether all calls of a program that ended by @end in the record have ended here. */
 static bool program_has_reached(struct rp_world *w, uint32_t prog, uint64_t end)
 {
 	struct rp_slot *slot = rp_slots_of(w, prog);
@@ -167,10 +175,10 @@ static bool program_has_reached(struct rp_world *w, uint32_t prog, uint64_t end)
 	return true;
 }
 
-/** struct stage - a part: where its calls are that others wait for. */
+/** struct stage - a part, and the numbers of the calls that the session waits for. */
 struct stage {
 	uint32_t prog;
-	uint64_t listens; /* 0: it does not */
+	uint64_t listens; /* 0: never */
 	uint64_t first, last; /* connection requests */
 	pid_t player;
 	bool is_listening, holds;
@@ -195,7 +203,7 @@ static int stage_map_share(struct live_session *s, const struct stage *g)
 	return fd;
 }
 
-/* What is to be done while a part is played. Returns false: it is not needed any more. */
+/* Runs repeatedly while a part is played. Returns false: the part need not go on. */
 static bool stage_tend(struct live_session *s, struct stage *g)
 {
 	if (g->listens && !g->is_listening && program_has_reached(s->w, g->prog, g->listens)) {
@@ -242,7 +250,10 @@ static void stage_run_player(struct live_session *s, struct stage *g, int fd)
 		snprintf(s->why, sizeof(s->why), "%s", s->w->share->why);
 }
 
-/* The live program does not listen, or has ended before. Returns 0 with @s->why, or an exit status after a line on stderr. */
+/*
+ * The live program does not listen, or has ended before. Returns 0 with @s->why set, or an exit
+ * status after printing the reason.
+ */
 static int live_session_no_listener(struct live_session *s, const struct vt_program *p)
 {
 	const char *name = vt_info_get(&p->about, "name");
@@ -258,7 +269,7 @@ static int live_session_no_listener(struct live_session *s, const struct vt_prog
 	return 0;
 }
 
-/* Play a part of the record. Returns 0, or an exit status after a line on stderr. */
+/* Plays a part. Returns 0, or an exit status after printing the reason. */
 static int stage_play(struct live_session *s, uint32_t nth)
 {
 	const struct vt_program *p = &s->w->dir.prog[s->a->nth[nth]];
@@ -273,7 +284,7 @@ static int stage_play(struct live_session *s, uint32_t nth)
 	fd = stage_map_share(s, &g);
 	if (fd < 0)
 		return rp_complain(strerror(errno));
-	/* Who is to be connected with listens first. */
+	/* This part connects: the live program must listen first. */
 	if (!g.listens && !s->live) {
 		s->live = rp_start_live(s->a);
 		if (s->live_listens)
@@ -296,7 +307,10 @@ static void process_end_by_signal(pid_t pid, int sig)
 	}
 }
 
-/* Start the real program and the live one, if it is not there. Returns 0, or an exit status after a line on stderr. */
+/*
+ * Starts the real program, and the live one if it is not running. Returns 0, or an exit status
+ * after printing the reason.
+ */
 static int live_session_start_real(struct live_session *s)
 {
 	const char *how;
@@ -313,7 +327,7 @@ static int live_session_start_real(struct live_session *s)
 	}
 	s->real = rp_start_real(s->a);
 	how = live_session_wait_listen(s, true, s->listened + 1, s->real);
-	/* The live one is through with all that it wanted. */
+	/* The live program needed nothing more. */
 	if (how && s->live && live_session_live_ended(s)) {
 		process_end_by_signal(s->real, SIGTERM);
 		s->real = 0;
@@ -330,7 +344,10 @@ static int live_session_start_real(struct live_session *s)
 	return 0;
 }
 
-/* The live program with the real one, to the end of both. Returns 0, or an exit status after a line on stderr. */
+/*
+ * Runs the live program with the real one until both end. Returns 0, or an exit status after
+ * printing the reason.
+ */
 static int live_session_run_real(struct live_session *s)
 {
 	uint64_t ended = 0, since;
@@ -365,7 +382,10 @@ static int live_session_run_real(struct live_session *s)
 	return ret;
 }
 
-/* What was recorded goes to the trace, if the real program has done anything. Returns the number of programs, or -1. */
+/*
+ * Adds the recording to the trace, if the real program did anything. Returns the number of
+ * programs, or -1.
+ */
 static int live_session_keep_trace(struct live_session *s)
 {
 	const char *from = s->a->trace, *to = s->a->keep;
@@ -404,7 +424,7 @@ static int live_session_finish_run(struct live_session *s, int ret)
 		if (!ret && !differs)
 			ret = rp_complain("the live program goes on after all that was recorded");
 	}
-	/* Nothing of a run that fails. */
+	/* A run that fails is not kept. */
 	if (s->real > 0 && !ret && !differs && !s->live_status)
 		kept = live_session_keep_trace(s);
 	if (kept < 0)
@@ -428,7 +448,7 @@ int rp_live_session(const struct rp_args *a, struct rp_world *w)
 				  rp_count_calls(&w->dir.prog[i], rp_line_is_listen, NULL, NULL);
 	for (i = 0; i < a->n_as && !ret && !s.why[0] && (!i || !live_session_live_ended(&s)); i++)
 		ret = stage_play(&s, i);
-	/* A program that listens asks for nothing. */
+	/* If the live program listens, nothing can be left for the real one. */
 	if (!ret && !s.why[0] && a->real &&
 	    (!a->n_as || (s.listened && !live_session_live_ended(&s))))
 		ret = live_session_run_real(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the devices are here that a program's devices stand for. */
+/* Describes the local devices that replace the recorded ones of a program. */
 #include "traces/replay/identity.h"
 #include "traces/calls/devices.h"
 
@@ -17,7 +17,9 @@
 
 #undef ibv_query_port
 
-/* What is asked here is none of the program's calls, which rules of the emulator's count. */
+/*
+ * These queries are not calls of the program, and the emulator's fault rules must not count them.
+ */
 static void local_dev_pause_counting(bool on)
 {
 	void (*fn)(bool) = (void (*)(bool))dlsym(RTLD_DEFAULT, "rdmaemu_not_counted");
@@ -26,7 +28,7 @@ static void local_dev_pause_counting(bool on)
 		fn(on);
 }
 
-/* The port that an address is of, as the rdma_cm says. */
+/* Adds an address with the port that the rdma_cm binds it to. */
 static void local_dev_add_address(struct vdev_text *t, struct ibv_device **list,
 				  const struct sockaddr *sa)
 {
@@ -45,7 +47,7 @@ static void local_dev_add_address(struct vdev_text *t, struct ibv_device **list,
 	rdma_destroy_id(id);
 }
 
-/* Addresses that are in no GID: of InfiniBand ports. */
+/* Addresses of InfiniBand ports are not in their GIDs. */
 static void local_dev_add_addresses(struct vdev_text *t, struct ibv_device **list)
 {
 	struct ifaddrs *all, *a;
@@ -109,7 +111,7 @@ static int local_dev_describe(const struct rp_prog *g, struct vdev_text *t, char
 	return ret;
 }
 
-/* In a process of its own. Returns false: @why is set. */
+/* Runs in a process of its own. Returns false: @why is set. */
 static bool local_dev_publish(struct rp_prog *g, char *why, size_t cap)
 {
 	struct rp_seen *seen = &g->w->seen[g->nth];
@@ -144,8 +146,9 @@ bool rp_local_dev_check(struct rp_prog *g)
 	if (!g->p->devices.n || g->w->live)
 		return true;
 	/*
-	 * What the program opens is to be the first that this process opens: where objects lie, and which are named by an
-	 * address that is in use again, is then as it was.
+	 * The first device that this process opens must be the one that the program opens: then
+	 * objects get the same addresses as in the record, and addresses are reused in the same
+	 * way.
 	 */
 	pid = fork();
 	if (!pid) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: rdmaemu-replay: play a trace. `rdmaemu replay` makes the fabric and starts it; it starts itself once per program
- * of the trace, there by `rdmaemu run` on the program's node.
+ * DOC: rdmaemu-replay: plays a trace. `rdmaemu replay` makes the fabric and starts it. It starts
+ * itself once per program of the trace, by `rdmaemu run` on the program's node.
  */
 #include "traces/replay/run.h"
 
@@ -30,7 +30,7 @@ static bool arg_number(const char *text, long max, long *v)
 	return !errno && end != text && !*end && *v >= 0 && *v <= max;
 }
 
-/* "0,3": what is played, one after the other; "": nothing is. */
+/* Parses "0,3": programs to play one after the other; "": none. */
 static bool arg_indexes(struct rp_args *a, const char *list)
 {
 	long v;
@@ -47,7 +47,7 @@ static bool arg_indexes(struct rp_args *a, const char *list)
 	return true;
 }
 
-/* Whether all is there that playing against a live program takes. */
+/* Whether all options are present that playing against a live program needs. */
 static bool args_are_whole(const struct rp_args *a)
 {
 	return a->run && a->trace && (a->n_as || a->real) &&
@@ -172,8 +172,9 @@ static int args_parse(struct rp_args *a, int argc, char **argv)
 }
 
 /*
- * Whether a program is of an episode with several parts. Requests were held back between these (traces/replay/live_session.c), which
- * the order of calls does not tell: all of them but one would be refused.
+ * Whether a program belongs to an episode with several parts. Requests were held back between the
+ * parts (live_session.c). The order of calls does not show that, so a plain replay would refuse all
+ * parts but one.
  */
 static bool program_needs_live(const struct rp_world *w, uint32_t nth)
 {
@@ -188,7 +189,7 @@ static bool program_needs_live(const struct rp_world *w, uint32_t nth)
 	return parts > 1;
 }
 
-/* One that is not played is at its end. */
+/* A program that is not played counts as ended. */
 static void program_leave_out(struct rp_world *w, uint32_t nth)
 {
 	uint32_t t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recorded line with what is here in the place of what was recorded. */
+/* Rewrites a recorded line: replaces recorded values by the local ones. */
 #include "traces/replay/identity.h"
 
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** struct remap_line - the line that is made. */
+/** struct remap_line - the new line. */
 struct remap_line {
 	char *text;
 	size_t len;
@@ -45,7 +45,7 @@ static void remap_add_hex(struct remap_line *m, const uint8_t *bytes, size_t n)
 		remap_addf(m, "%02x", *bytes);
 }
 
-/* What stands for it, or NULL. */
+/* Returns the pair of a recorded value, or NULL. */
 static const struct rp_pair *remap_pair_find(const struct rp_map *map, enum rp_pair_kind kind,
 					     const uint8_t from[16])
 {
@@ -92,7 +92,9 @@ static void remap_add_ip(struct remap_line *m, const uint8_t gid[16])
 	remap_add(m, text, strlen(text));
 }
 
-/* ADDRESS:PORT or [ADDRESS%SCOPE]:PORT, of the same family. Returns whether it was added. */
+/*
+ * Writes ADDRESS:PORT or [ADDRESS%SCOPE]:PORT, if the family is the same. Returns false: it is not.
+ */
 static bool remap_put_address(struct remap_line *m, const struct rp_named *w,
 			      const struct rp_pair *p)
 {
@@ -148,7 +150,7 @@ static bool remap_put_gid(struct remap_line *m, const struct rp_map *map, const 
 	return true;
 }
 
-/* A device's name, or an address as text. */
+/* Writes a device name, or an address as text. */
 static bool remap_put_text(struct remap_line *m, const struct rp_map *map, const struct rp_named *w)
 {
 	const char *name;
@@ -182,7 +184,7 @@ static bool remap_put_number(struct remap_line *m, const struct rp_map *map,
 	return true;
 }
 
-/* Where it is 0 now a result does not have it. @result: it is one */
+/* Writes an index. A result has no word for index 0. @result: it is one */
 static bool remap_put_index(struct remap_line *m, const struct rp_map *map,
 			    const struct rp_named *w, bool result)
 {
@@ -191,7 +193,7 @@ static bool remap_put_index(struct remap_line *m, const struct rp_map *map,
 	if (from >= VT_MAX_GIDS || map->index[from] == from || map->index[from] == RP_NO_INDEX)
 		return false;
 	if (result && !map->index[from]) {
-		m->text[--m->len] = '\0'; /* nor the space before it */
+		m->text[--m->len] = '\0'; /* also removes the space before it */
 		return true;
 	}
 	remap_add(m, w->word, w->key + 1);
@@ -219,9 +221,9 @@ static bool remap_put_word(struct remap_line *m, const struct rp_map *map, const
 	}
 }
 
-/* --- a GRH that came with a datagram ------------------------------------------------------------ */
+/* --- the GRH of a datagram --- */
 
-#define IPV4_LEN 20u /* the header, at the end of the 40 bytes */
+#define IPV4_LEN 20u /* the IP header, at the end of the 40 bytes */
 
 static void remap_grh_from_hex(uint8_t *to, const char *hex, size_t n)
 {
@@ -258,7 +260,7 @@ static void remap_grh_checksum(uint8_t *h)
 	h[11] = (uint8_t)~sum;
 }
 
-/* Of RoCE over IPv4 it has the IP header where its GIDs are: bytes 20 to 39. */
+/* With RoCE over IPv4 the IP header is in bytes 20 to 39, where a GRH has its GIDs. */
 static void remap_map_grh(const struct rp_map *map, char *line)
 {
 	char *sgid = strstr(line, " grh.sgid="), *dgid = strstr(line, " grh.dgid="), two[3];
@@ -283,7 +285,7 @@ static void remap_map_grh(const struct rp_map *map, char *line)
 	}
 }
 
-/* --- the line ----------------------------------------------------------------------------------- */
+/* --- the line --- */
 
 const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len)
 {

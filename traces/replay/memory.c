@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory of the program. All that it ever registered is mapped before it begins, regions that overlap as one, at
- * the recorded addresses where nothing else is there; of a region that is all of the address space, what work requests name.
+ * DOC: memory of the program. Before the program begins, all memory that it ever registers is
+ * mapped, overlapping regions as one, at the recorded addresses where these are free. For an MR of
+ * the whole address space this is the memory that work requests name.
  */
 #include "traces/replay/identity.h"
 
@@ -15,7 +16,7 @@
 #define MAX_MEMORY  (256ULL << 30)
 #define MAX_REGIONS 1000000u
 #define JOIN_FROM   1024u
-/* How long data may be under way that the record has at a program's end. */
+/* For data that has arrived at the end of the record, and may still be under way here. */
 #define YIELD_FIRST 64u
 #define SETTLE_NS   5000000000ULL
 
@@ -65,12 +66,12 @@ static int regions_add(struct rp_prog *g, uint64_t addr, uint64_t len)
 
 	if (!addr || !len || end < addr)
 		return 0;
-	/* Work requests name the same memory again and again. */
+	/* Work requests name the same memory repeatedly. */
 	if (g->n_regions >= JOIN_FROM && !(g->n_regions & (g->n_regions - 1))) {
 		rp_sort_array(g->region, g->n_regions, sizeof(*g->region), region_compare);
 		g->n_regions = regions_join(g->region, g->n_regions);
 	}
-	/* A power of two: there is no room. */
+	/* A power of two: the array is full. */
 	if (!(g->n_regions & (g->n_regions - 1))) {
 		more = g->n_regions < MAX_REGIONS
 			       ? realloc(g->region,
@@ -85,7 +86,7 @@ static int regions_add(struct rp_prog *g, uint64_t addr, uint64_t len)
 	return 0;
 }
 
-/* The memory that a recorded call registered. */
+/* Adds the memory that a recorded call registered. */
 static int regions_add_mr(struct rp_prog *g, const struct vt_rec *rec, struct vcall_parsed *parsed)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -116,7 +117,7 @@ static int regions_add_mr(struct rp_prog *g, const struct vt_rec *rec, struct vc
 	}
 }
 
-/* What a work request names by a region that is all of the address space. */
+/* Adds the memory that a work request names by an MR of the whole address space. */
 static int regions_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec,
 			  const struct vt_wr *wr)
 {
@@ -210,7 +211,7 @@ static const struct rp_region *region_find(const struct rp_prog *g, uint64_t add
 	return NULL;
 }
 
-/* Whether memory here is that of a region. */
+/* Whether local memory is within a region. */
 static bool region_has_host(const struct rp_prog *g, const uint8_t *host, uint64_t len)
 {
 	size_t i;
@@ -225,7 +226,7 @@ static bool region_has_host(const struct rp_prog *g, const uint8_t *host, uint64
 	return false;
 }
 
-/* The recorded address of memory here. */
+/* Returns the recorded address of local memory. */
 static uint64_t region_recorded_addr(const struct rp_prog *g, const uint8_t *at)
 {
 	size_t i;
@@ -246,7 +247,7 @@ uint64_t rp_addr_map(const struct rp_prog *g, uint64_t addr)
 	return r ? addr + (uint64_t)r->delta : addr;
 }
 
-/* The record has what lay there when it was registered, as far as it was not zero. */
+/* The record has the first contents where they were not zero. */
 static void mem_clear(uint8_t *at, uint64_t len)
 {
 	uint8_t *from = (uint8_t *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
@@ -272,12 +273,15 @@ void rp_mr_bind(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, ui
 	mr->base = base;
 	mr->len = len;
 	mr->grh = false;
-	/* Memory of the trace only: not what a file or a device lies behind, and not all that there is. */
+	/*
+	 * Only memory of the trace: not mapped files or device memory, and not the whole address
+	 * space.
+	 */
 	mr->host = host && len && region_has_host(g, host, len) ? host : NULL;
 	g->w->made[g->nth][RP_MR][ord].delta = delta;
 	if (!mr->host || !g->w->full)
 		return;
-	/* What has been received there goes. */
+	/* Received data there is lost. */
 	rp_place_written(g, region_recorded_addr(g, host), len);
 	mem_clear(host, len);
 	rp_shadow_find_twins(g, mr);
@@ -313,8 +317,9 @@ uint8_t *rp_mr_at(const struct rp_prog *g, uint32_t mr, uint64_t addr, uint64_t 
 }
 
 /*
- * Whether the record knows these bytes, and this run's differ from them only where something lands and the record has
- * what was there at first: the program may have put that back. A live program may send anything: what it leaves counts.
+ * Whether the record knows these bytes, and memory differs from them only where data lands and the
+ * record has the first contents again: the program may have restored them. With a live program
+ * every difference counts, because it may send anything.
  */
 static bool mem_was_restored(const struct rp_prog *g, const struct vt_mem *mem)
 {
@@ -336,7 +341,7 @@ static bool mem_check_final(struct rp_thread *t, const struct vt_rec *rec, const
 	crc = vt_crc(0, at, mem->len);
 	if (crc != mem->crc && mem_was_restored(t->prog, mem))
 		return true;
-	/* What came last may still be on its way: nobody has polled for it. */
+	/* The last data may still be under way: nobody has polled for it. */
 	for (; crc != mem->crc; crc = vt_crc(0, at, mem->len)) {
 		if (rp_is_failed(t->prog->w))
 			return false;
@@ -352,9 +357,9 @@ static bool mem_check_final(struct rp_thread *t, const struct vt_rec *rec, const
 }
 
 /*
- * The word of a byte that by then, when they have all completed, is the doing of atomics; NULL: it may be the program's.
- * A word that changes before the first of them is written by the program, too: it is not compared any more. To
- * fill all of a region before is only how it begins.
+ * Returns the word of a byte that only atomics have written, all of which have completed by now;
+ * NULL: the program may have written it. If the program changes a word before the first atomic, the
+ * word is not compared any more, unless the change fills the whole region: that is initialization.
  */
 static const struct rp_word *mem_settled_word(struct rp_prog *g, const struct vt_rec *rec,
 					      uint64_t off, bool changed)
@@ -368,9 +373,10 @@ static const struct rp_word *mem_settled_word(struct rp_prog *g, const struct vt
 }
 
 /*
- * What the record says has changed was changed by the program, and then here is what was there before, or by a peer, and
- * then it has changed here as well. Asked of words that only atomics change: other memory may have been
- * changed by a peer and by the program since the record looked last.
+ * A recorded change was made either by the program, and then the old contents are still here, or by
+ * a peer, and then memory has changed here as well. Applies to words that only atomics change:
+ * other memory may have been changed by a peer and by the program since the recorder compared it
+ * last.
  */
 static bool mem_check_changed(struct rp_thread *t, const struct vt_rec *rec, const uint8_t *at,
 			      const uint8_t *bytes)
@@ -398,7 +404,10 @@ static bool mem_check_changed(struct rp_thread *t, const struct vt_rec *rec, con
 	return rp_diverge(t, rec, "memory that peers change", want, got);
 }
 
-/* What is neither as it was nor as it will be has been received here already, and is about to go. With the lock. */
+/*
+ * Contents that are neither the old nor the new ones were received here early, and are now
+ * overwritten. The caller holds the lock.
+ */
 static void mem_note_overwrite(struct rp_prog *g, const struct vt_mem *mem, const uint8_t *at,
 			       const uint8_t *bytes)
 {

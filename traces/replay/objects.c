@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects by kind and ordinal, and what stands for recorded keys and numbers. */
+/* Objects by kind and ordinal, and the current values of recorded keys and numbers. */
 #include "traces/replay/replay.h"
 
 #include <arpa/inet.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * A program may poll an extended CQ by ibv_poll_cq() as well: each one is drained as it was polled in the record, at
- * first as it is to be polled first.
+ * A program may poll an extended CQ by ibv_poll_cq(), too. Each CQ is drained by the function with
+ * which the record polls it, at first by the one of the first poll.
  */
 static void objects_learn_polls(struct rp_prog *g)
 {
@@ -65,7 +65,7 @@ uint32_t rp_qp_find(struct rp_prog *g, uint32_t qpn)
 	struct rp_made *made = g->w->made[g->nth][RP_QP];
 	uint32_t i;
 
-	/* An extended CQ without the field. The latest one of that number. */
+	/* 0: an extended CQ without that field. The search finds the latest QP of a number. */
 	for (i = g->n_obj[VOBJ_QP]; qpn && i-- > 1;)
 		if (made[i].num == qpn)
 			return i;
@@ -134,7 +134,10 @@ static void objects_env_bind(void *arg, enum vobj kind, uint32_t ord, void *obj)
 	__atomic_store_n(&g->obj[kind][ord], obj, __ATOMIC_RELEASE);
 }
 
-/* The ordinal that an object has got from bind(): the latest, since addresses are used again. */
+/*
+ * Returns the ordinal that objects_env_bind() gave to an object: the latest one, since addresses
+ * are reused.
+ */
 static uint32_t objects_env_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 {
 	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
@@ -158,7 +161,7 @@ static struct ibv_device *objects_env_device(void *arg, const char *text)
 	return NULL;
 }
 
-/* A recorded value as it is in this run. */
+/* Converts a recorded fact to this run. */
 static uint64_t objects_env_fact(void *arg, uint32_t kind, uint64_t value)
 {
 	struct rp_thread *t = arg;
@@ -219,7 +222,10 @@ struct vcall_env rp_env(struct rp_thread *t)
 				   .port = objects_env_port };
 }
 
-/* This run's key or number of an object; of a live program's when it is needed first. */
+/*
+ * Returns the key or number of an object in this run. It finds those of a live program when
+ * they are first needed.
+ */
 static uint32_t made_current(const struct rp_prog *g, const struct rp_num *n)
 {
 	uint32_t now = __atomic_load_n(&g->w->made[n->prog][n->kind][n->ord].num, __ATOMIC_ACQUIRE);

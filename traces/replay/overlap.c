@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: calls that take away what a work request of a peer needs, or an event that another thread takes.
+ * DOC: destructive calls: they take away what a peer's work request needs, or an event that another
+ * thread takes.
  *
- * Calls that overlapped in the record may come in any order, but for this: a post to a send queue that overlapped the
- * end of the peer's queue pair, and whose queue pair has no failed completion from then on, was carried out before that
- * end took effect. The call that takes away therefore lets such posts of other programs go first.
+ * Calls that overlapped in the record may come in any order, with one exception. A post to a send
+ * queue that overlapped the end of the peer's QP, and whose own QP has no failed completion from
+ * then on, took effect before that end. So the destructive call waits for such posts of other
+ * programs.
  *
- * The end of a program is in the record before its process has gone, and what it had with it: posts that went well right
- * behind it, with nothing but successful polls between, go first as well, and so do those polls.
+ * The record has the end of a program before its process is gone with all its objects. So
+ * successful posts directly after the end, with nothing but successful polls in between, also take
+ * effect before it, and so do those polls.
  *
- * What destroys an object forgets the events about it that nobody has taken. One that another thread of the program
- * took in a call that overlapped it had been taken before: that call goes first.
+ * Destroying an object discards its events that nobody has taken. If another thread of the program
+ * took one in an overlapping call, that call took effect first: the destroying call waits for it.
  *
- * Nobody waits for ever: a thread that is at such a post, or has nothing but posts and successful polls before
- * it, waits for nothing that the taking call brings about; and the wait has a bound, behind which the replay goes on
- * without this courtesy.
+ * These waits cannot deadlock: a thread at such a post, or with only posts and successful polls
+ * before it, waits for nothing that the destructive call brings about. The wait has a bound as
+ * well, after which the replay goes on without it.
  */
 #include "traces/replay/replay.h"
 
@@ -23,7 +26,7 @@
 #include <string.h>
 
 #define COURTESY_NS 10000000000ULL
-/* How long after its end a recorded process may have been there. */
+/* How long after its end a recorded process may have existed. */
 #define GONE_NS 1000000000ULL
 
 int rp_overlap_learn(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
@@ -82,7 +85,7 @@ static bool poll_went_well(const struct vt_rec *rec)
 	return poll->ret >= 0;
 }
 
-/* Whether a record may be of before the call that takes away took effect. */
+/* Whether a record may have taken effect before the destructive call did. */
 static bool rec_is_in_time(const struct rp_slot *s, const struct vt_rec *rec,
 			   const struct vt_rec *taking)
 {
@@ -91,7 +94,7 @@ static bool rec_is_in_time(const struct rp_slot *s, const struct vt_rec *rec,
 	return rec->thread != s->thread || rec->begin < taking->end;
 }
 
-/* The number by which the last such post of that thread ended, or 0. */
+/* Returns the number by which the last such post of that thread ended, or 0. */
 static uint64_t slot_posts_until(const struct rp_world *w, const struct rp_slot *s,
 				 const struct vt_rec *taking)
 {
@@ -112,7 +115,7 @@ static uint64_t slot_posts_until(const struct rp_world *w, const struct rp_slot 
 	return until;
 }
 
-/* Wait until that thread has done so much. Returns false: it takes too long. */
+/* Waits until the thread has passed @until. Returns false: it takes too long. */
 static bool slot_wait_until(const struct rp_world *w, const struct rp_slot *s, uint64_t until,
 			    uint64_t *since)
 {
@@ -128,10 +131,13 @@ static bool slot_wait_until(const struct rp_world *w, const struct rp_slot *s, u
 	return true;
 }
 
-/** struct forgets - a call that forgets the events about an object that nobody has taken; the last one is none. */
+/**
+ * struct forgets - a call that discards the untaken events of an object. The last entry is empty.
+ */
 static const struct forgets {
-	const char *call, *object; /* and the argument that names it */
-	const char *take, *about; /* by which others take them, and where they name it */
+	const char *call, *object; /* the argument that names it */
+	/* the call that takes its events, and the word that names it there */
+	const char *take, *about;
 } forgets[] = {
 	{ "rdma_destroy_id ", " id=", "rdma_get_cm_event ", " event.id=" },
 	{ "ibv_destroy_qp ", " qp=", "ibv_get_async_event ", " event.element=" },
@@ -141,7 +147,7 @@ static const struct forgets {
 	{ NULL, NULL, NULL, NULL },
 };
 
-/* The word behind @arg in a call of that name, and its length; NULL: it is none. */
+/* Returns the word after @arg in a call of that name, and its length; NULL: none. */
 static const char *call_word(const struct vt_program *p, const struct vt_rec *rec, const char *call,
 			     const char *arg, size_t *len)
 {
@@ -160,7 +166,9 @@ static const char *call_word(const struct vt_program *p, const struct vt_rec *re
 	return word;
 }
 
-/* The number by which the last call of that thread ended that took an event about the object, or 0. */
+/*
+ * Returns the number by which that thread's last call ended that took an event of the object, or 0.
+ */
 static uint64_t slot_takes_until(const struct vt_program *p, const struct rp_slot *s,
 				 const struct forgets *f, const struct vt_rec *rec)
 {
@@ -179,7 +187,7 @@ static uint64_t slot_takes_until(const struct vt_program *p, const struct rp_slo
 	return until;
 }
 
-/* Which of them @rec is. */
+/* Returns the entry of @rec, or the empty one. */
 static const struct forgets *forgets_find(const struct vt_program *p, const struct vt_rec *rec)
 {
 	const struct forgets *f = forgets;
@@ -190,7 +198,7 @@ static const struct forgets *forgets_find(const struct vt_program *p, const stru
 	return f;
 }
 
-/* The number up to which the thread of @s goes before that of @t carries out @rec, or 0. */
+/* Returns the number up to which the thread of @s precedes @rec of @t, or 0. */
 static uint64_t slot_goes_until(const struct rp_thread *t, const struct vt_rec *rec,
 				const struct forgets *f, bool takes, const struct rp_slot *s)
 {
@@ -200,7 +208,7 @@ static uint64_t slot_goes_until(const struct rp_thread *t, const struct vt_rec *
 	if (s->prog == t->slot->prog)
 		return s != t->slot && f->call ? slot_takes_until(t->prog->p, s, f, rec) : 0;
 	until = takes ? slot_posts_until(w, s, rec) : 0;
-	/* Those behind the end wait for it as all do. */
+	/* Threads after the end wait for it as usual. */
 	if (until > __atomic_load_n(&t->slot->next_end, __ATOMIC_SEQ_CST))
 		rp_slot_advance(t->slot, until);
 	return until;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of the trace, played by a thread for each of its threads, and watched by the first one. */
+/*
+ * Plays a program of the trace with a thread for each of its threads, and the main thread as
+ * watchdog.
+ */
 #include "traces/replay/identity.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a call may take beyond the bound of waits that say by themselves what they waited for. */
+/* How much longer a call may take than waits that report themselves. */
 #define GRACE_NS 5000000000ULL
 
 static bool play_record(struct rp_thread *t, const struct vt_rec *rec)
@@ -55,13 +58,13 @@ static const struct vt_rec *thread_next_rec(const struct rp_thread *t, uint64_t 
 	return rec;
 }
 
-/* Requests of a live program that come now are not the record's: whoever started us sees to it. */
+/* Requests of a live program that come now are not in the record: the session holds them back. */
 static void thread_wait_held(const struct rp_thread *t, const struct vt_rec *rec)
 {
 	struct rp_share *s = t->prog->w->share;
 	unsigned int rest = 0;
 
-	/* It looks at where the thread is. */
+	/* The session checks how far the thread has got. */
 	rp_slot_advance(t->slot, rec->end + 1);
 	while (!__atomic_load_n(&s->held, __ATOMIC_SEQ_CST) && !rp_is_failed(t->prog->w))
 		rp_wait_step(&rest);
@@ -74,7 +77,7 @@ static void *thread_play(void *arg)
 	uint64_t off = 0;
 	bool ok = true;
 
-	/* A thread's sleeps are 50 us too long, which is more than lies between most calls. */
+	/* By default sleeps take 50 us longer, which is more than most intervals between calls. */
 	if (t->prog->pace)
 		prctl(PR_SET_TIMERSLACK, 1UL);
 	for (rec = thread_next_rec(t, &off); rec && ok; rec = thread_next_rec(t, &off)) {
@@ -87,7 +90,10 @@ static void *thread_play(void *arg)
 		if (ok && rec->end == t->prog->w->share->hold_at)
 			thread_wait_held(t, rec);
 	}
-	/* The program's end is over when its process has gone: whoever has started it says so. */
+	/*
+	 * The program has ended when its process is gone: the process that started it publishes
+	 * that.
+	 */
 	if (ok && (t->slot->thread || !t->prog->p->ended))
 		rp_slot_enter(t, NULL);
 	__atomic_store_n(&t->slot->since, 0, __ATOMIC_RELAXED);
@@ -95,7 +101,7 @@ static void *thread_play(void *arg)
 	return NULL;
 }
 
-/* A call that does not return; waits of our own end by themselves. */
+/* Detects calls that do not return; the replay's own waits end by themselves. */
 static void program_watch(struct rp_prog *g)
 {
 	struct timespec nap = { .tv_nsec = 2000000 };
@@ -158,7 +164,7 @@ static int program_prepare(struct rp_prog *g, struct vt_error *err)
 	return 0;
 }
 
-/* All begin together: the recorded pace is counted from there. */
+/* All programs start together; the recorded pace counts from there. */
 static void program_wait_start(struct rp_world *w)
 {
 	unsigned int rest = 0;
@@ -169,7 +175,7 @@ static void program_wait_start(struct rp_world *w)
 		rp_wait_step(&rest);
 }
 
-/* One of several programs, against a live one: it has the name of the recorded one, and its own beginning. */
+/* With a live program: the player gets the name of the recorded program, and its own start time. */
 static void program_stand_for(struct rp_world *w, const struct vt_program *p)
 {
 	const char *name = vt_info_get(&p->about, "name");
@@ -218,7 +224,9 @@ int rp_play_program(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeou
 		}
 	}
 	program_watch(&g);
-	/* As the program: what it has not destroyed goes with it, and so do threads that hang. */
+	/*
+	 * As in the program, remaining objects end with the process, and so do threads that hang.
+	 */
 	fflush(NULL);
 	_exit(rp_is_failed(w) ? 1 : 0);
 }

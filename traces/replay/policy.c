@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what a live program does that was not recorded at that place: messages, and events of the rdma_cm.
+ * DOC: handles what a live program does that was not recorded at that place: messages and rdma_cm
+ * events.
  *
- * By --unexpected it is a divergence (poll.c, call.c), or it is put aside until the record asks for it (wait), or it is
- * answered as far as it must be and forgotten (ignore). Which receive a message takes is not compared any
- * more then, nor is what memory holds at its end.
+ * --unexpected chooses the policy. fail: it is a divergence (poll.c, call.c). wait: it is put aside
+ * until the record asks for it. ignore: it is answered as far as necessary, and discarded. After
+ * that the replay compares neither which receive a message consumes, nor the final contents of
+ * memory.
  */
 #include "traces/replay/post.h"
 
@@ -13,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** struct rp_aside - an event that was not expected yet. */
+/** struct rp_aside - an event that came early. */
 struct rp_aside {
 	struct rdma_cm_event *event;
 	struct rdma_event_channel *channel;
@@ -50,7 +52,7 @@ void rp_policy_note(struct rp_thread *t, const struct vt_rec *rec, const char *w
 		place, name ? name : "?", got, want);
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
+/* --- messages --- */
 
 void rp_recv_repost(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, struct rp_recv *r)
 {
@@ -65,15 +67,15 @@ void rp_recv_repost(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, 
 	if (srq ? ibv_post_srq_recv(rp_obj(t->prog, VOBJ_SRQ, srq), &wr, &bad)
 		: ibv_post_recv(rp_obj(t->prog, VOBJ_QP, qp), &wr, &bad))
 		return;
-	/* Behind the others, as in the queue. */
+	/* At the end, as in the hardware queue. */
 	r->next = NULL;
 	*q->last = r;
 	q->last = &r->next;
 }
 
-/* --- events -------------------------------------------------------------------------------- */
+/* --- events --- */
 
-/* The object that a word of a line names, as " event.id=id2". */
+/* Returns the object that a word of a line names, such as " event.id=id2". */
 static const void *event_named_id(const struct rp_prog *g, const char *line, const char *word)
 {
 	const char *at = strstr(line, word);
@@ -81,7 +83,7 @@ static const void *event_named_id(const struct rp_prog *g, const char *line, con
 	return at ? rp_obj(g, VOBJ_ID, (uint32_t)strtoul(at + strlen(word), NULL, 10)) : NULL;
 }
 
-/* Whether an event is what the record has: of that kind, and about that identifier. */
+/* Whether an event has the recorded type and identifier. */
 static bool event_is_recorded(const struct rp_prog *g, const char *want,
 			      const struct rdma_cm_event *ev)
 {

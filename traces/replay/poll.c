@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: VT_POLL: completions, compared one by one.
+ * DOC: VT_POLL: compares completions one by one.
  *
- * What comes is kept in the CQ's pool until the record asks for it. Completions of one side of a QP come in order, so
- * the first one of that QP and side is the one that the record means. Those of two QPs may come in any order, and a
- * program may have polled them in other pieces.
+ * Completions are kept in the CQ's pool until the record consumes them. Completions of one side of
+ * a QP come in order, so the first one of that QP and side is the one that the record means.
+ * Completions of different QPs may come in any order, and the program may have polled them in other
+ * batches.
  */
 #include "traces/replay/post.h"
 
@@ -14,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* enum ibv_wc_opcode: receives have this bit. */
+/* Receives have this bit in enum ibv_wc_opcode. */
 #define RECV_SIDE IBV_WC_RECV
-/* Flags of a completion that say something of it; others are the device's choice. */
+/* Flags that describe the completion; the device chooses the others. */
 #define WC_FLAGS                                                                                   \
 	(IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |   \
 	 IBV_WC_TM_DATA_VALID)
@@ -58,13 +59,13 @@ int rp_cq_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 
 static bool wc_same_side(const struct ibv_wc *a, const struct vt_wc *b)
 {
-	/* The opcode of a completion in error is undefined. */
+	/* The opcode of a failed completion is undefined. */
 	if (a->status != IBV_WC_SUCCESS || b->status != IBV_WC_SUCCESS)
 		return a->wr_id == b->wr_id;
 	return !(a->opcode & RECV_SIDE) == !(b->opcode & RECV_SIDE);
 }
 
-/* The place in the pool of the completion that the record's must be. */
+/* Returns the place in the pool of the completion that the record means. */
 static struct rp_cqe **cqe_match(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
 				 const struct vt_wc *want)
 {
@@ -72,7 +73,7 @@ static struct rp_cqe **cqe_match(struct rp_thread *t, const struct vt_rec *rec, 
 	bool same;
 
 	for (at = &cq->first; *at; at = &(*at)->next) {
-		/* A QP that one of the sides did not know, as it is another program's (XRC), is known by its number. */
+		/* A QP of another program (XRC) may be unknown to one side: compare the numbers. */
 		same = want->qp && (*at)->qp
 			       ? want->qp == (*at)->qp
 			       : rp_qpn_map(t->prog, want->qp_num, rec->begin) == (*at)->wc.qp_num;
@@ -101,7 +102,7 @@ static struct rp_queue *recv_queue_of_qp(struct rp_prog *g, uint32_t qp)
 	return srq ? &g->srq[srq] : &g->rq[qp];
 }
 
-/* The receive that a completion is of, or NULL. With the lock. */
+/* Returns the receive that a completion belongs to, or NULL. The caller holds the lock. */
 static struct rp_recv **recv_find(struct rp_prog *g, uint32_t qp, uint64_t wr_id)
 {
 	struct rp_queue *q = recv_queue_of_qp(g, qp);
@@ -114,7 +115,7 @@ static struct rp_recv **recv_find(struct rp_prog *g, uint32_t qp, uint64_t wr_id
 	return *at ? at : NULL;
 }
 
-/* It is not posted any more. */
+/* Takes a receive off its queue. */
 static struct rp_recv *recv_take(struct rp_prog *g, uint32_t qp, struct rp_recv **at)
 {
 	struct rp_queue *q = recv_queue_of_qp(g, qp);
@@ -151,7 +152,7 @@ static uint32_t recv_payload_crc(const struct rp_prog *g, const struct vt_wr *wr
 	return crc;
 }
 
-/* Fields of the record and of this run side by side; bits of @what differ. */
+/* Fields that differ, as bits. */
 enum {
 	D_WR_ID = 1,
 	D_STATUS = 2,
@@ -205,7 +206,7 @@ static unsigned int wc_diff(struct rp_thread *t, const struct vt_rec *rec, const
 		d |= D_LEN;
 	if ((want->wc_flags ^ wc->wc_flags) & WC_FLAGS)
 		d |= D_FLAGS;
-	/* A datagram's may be the number of its sender's queue pair: of this run's. */
+	/* A datagram's immediate may be its sender's QP number, which is different in this run. */
 	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data &&
 	    !(want->src_qp && ntohl(want->imm) == want->src_qp &&
 	      ntohl(wc->imm_data) == wc->src_qp))
@@ -246,7 +247,7 @@ static bool wc_diverge(struct rp_thread *t, const struct vt_rec *rec, const stru
 	return rp_diverge(t, rec, what, a, b);
 }
 
-/* Bytes that come before the payload. */
+/* Returns the bytes before the payload. */
 static uint32_t qp_grh_len(const struct rp_prog *g, uint32_t qp)
 {
 	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
@@ -254,7 +255,10 @@ static uint32_t qp_grh_len(const struct rp_prog *g, uint32_t qp)
 	return obj && obj->qp_type == IBV_QPT_UD ? VT_GRH : 0;
 }
 
-/* What differs, and the CRC of what was received. @r: where it lies, or NULL. With the lock. */
+/*
+ * Returns the fields that differ; computes the CRC of the received data. @r: its receive, or NULL.
+ * The caller holds the lock.
+ */
 static unsigned int wc_diff_payload(struct rp_thread *t, const struct vt_rec *rec,
 				    const struct vt_wc *want, const struct rp_cqe *got,
 				    struct rp_recv **r, uint32_t *crc)
@@ -278,7 +282,7 @@ static bool cqe_takes_recv(const struct rp_cqe *e)
 	return e->wc.status != IBV_WC_SUCCESS || e->wc.opcode & RECV_SIDE;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static bool cqe_compare(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
 			const struct rp_cqe *got)
 {
@@ -302,7 +306,10 @@ static bool cqe_compare(struct rp_thread *t, const struct vt_rec *rec, const str
 	return !d || wc_diverge(t, rec, want, got, d, crc);
 }
 
-/* A message that the record does not have here. Returns the next place in the pool. With the lock. */
+/*
+ * Handles a message that the record does not have here. Returns the next place in the pool. The
+ * caller holds the lock.
+ */
 static struct rp_cqe **cqe_unexpected(struct rp_thread *t, const struct vt_rec *rec,
 				      struct rp_cq *cq, const struct vt_wc *want,
 				      struct rp_cqe **at, struct rp_recv **r)
@@ -335,7 +342,7 @@ static struct rp_cqe **cqe_unexpected(struct rp_thread *t, const struct vt_rec *
 	return at;
 }
 
-/* As cqe_match(), where messages may come that were not recorded: the one that is as recorded. With the lock. */
+/* Like cqe_match(), but skips messages that were not recorded. The caller holds the lock. */
 static struct rp_cqe **cqe_match_any(struct rp_thread *t, const struct vt_rec *rec,
 				     struct rp_cq *cq, const struct vt_wc *want)
 {
@@ -360,7 +367,7 @@ static struct rp_cqe **cqe_match_any(struct rp_thread *t, const struct vt_rec *r
 	return NULL;
 }
 
-/* Wait until the pool has what the record names; what is in the pool for that QP may be something else. */
+/* Waits until the pool has the recorded completion, and compares it. */
 static bool poll_await_wc(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
 			  const struct vt_wc *want)
 {
@@ -436,7 +443,7 @@ bool rp_play_poll(struct rp_thread *t, const struct vt_rec *rec)
 	if (poll->ret >= 0)
 		return true;
 	pthread_mutex_lock(&g->lock);
-	/* Attributes are not in the record: those that no version knows are refused so. */
+	/* Poll attributes are not recorded; unknown ones are refused with EINVAL. */
 	ret = cq->ex && poll->ex && poll->ret == -EINVAL ? rp_cqex_refused(cq)
 							 : rp_cq_drain(g, cq, 1);
 	pthread_mutex_unlock(&g->lock);

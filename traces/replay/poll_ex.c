@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended CQs: ibv_start_poll() to ibv_end_poll(), with the fields that the CQ was made for. */
+/*
+ * Extended CQs: ibv_start_poll() to ibv_end_poll(), with the fields that the CQ was created with.
+ */
 #include "traces/replay/replay.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work requests: of the record, with this run's addresses, keys and numbers. */
+/* Makes work requests from the record, with the addresses, keys and numbers of this run. */
 #include "traces/replay/post.h"
 
 #include <arpa/inet.h>
@@ -41,10 +41,7 @@ bool rp_scratch_reserve(struct rp_thread *t, const struct vt_rec *rec)
 	return rp_fail_rec(t, rec, "no memory for %u work requests", post->n);
 }
 
-/*
- * Entries of a work request, with what they send. Bytes that are there already are not written again: an
- * earlier work request may still be sending them.
- */
+/* Equal bytes are not written again: an earlier work request may still be sending them. */
 void rp_sges_make(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr,
 		  struct ibv_sge *to, uint8_t **room)
 {
@@ -65,7 +62,7 @@ void rp_sges_make(struct rp_thread *t, const struct vt_rec *rec, const struct vt
 					     ? rp_addr_map(t->prog, from[i].addr)
 					     : from[i].addr + (uint64_t)made[from[i].mr].delta;
 		} else if (bytes && left) {
-			/* Inline: memory of no MR. */
+			/* Inline data is in no MR. */
 			to[i].lkey = from[i].lkey;
 			to[i].addr = (uintptr_t)*room;
 			at = *room;
@@ -202,7 +199,7 @@ bool rp_play_post_send(struct rp_thread *t, const struct vt_rec *rec)
 	return rp_post_compare(t, rec, ret, ret && bad ? (uint32_t)(bad - s->send) : post->n);
 }
 
-/* Receives are remembered: what arrives is compared where they say. */
+/* Notes the receives, so that what arrives in them can be compared. */
 static void recv_queue_add(struct rp_prog *g, struct rp_queue *q, const struct vt_wr *wr,
 			   uint32_t n)
 {
@@ -225,7 +222,7 @@ static void recv_queue_add(struct rp_prog *g, struct rp_queue *q, const struct v
 	}
 }
 
-/* Datagrams bring a GRH along. With the lock. */
+/* Datagrams are preceded by a GRH. The caller holds the lock. */
 static void post_mark_grh(struct rp_prog *g, const struct vt_rec *rec)
 {
 	const struct vt_post *post = VT_BODY(vt_post, rec);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: whose received bytes can be compared (VT_WC_CRC).
+ * DOC: decides which received data can be compared (VT_WC_CRC).
  *
- * What a receive has got is there until its completion is polled, unless something else lands in the same memory: another receive that
- * is posted at the same time, an RDMA WRITE, a READ. Which one came first is nobody's promise. So all memory where something
- * lands is cut into places that do not overlap; a receive's bytes are compared if nothing but receives land in its places,
- * and no other one has been posted there while it was.
+ * Received data stays in memory until its completion is polled, unless something else lands in the
+ * same memory: another receive posted at the same time, an RDMA WRITE, a READ. Nothing defines
+ * which of them comes last. So all memory where data lands is divided into places that do not
+ * overlap. The data of a receive is compared if only receives land in its places, and no other
+ * receive was posted there at the same time.
  */
 #include "traces/replay/replay.h"
 
@@ -13,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @lo to @hi: in the program's memory. @wr: the receive; NULL: something else lands there */
+/* @lo to @hi: in the program's memory. @wr: the receive; NULL: other data lands there */
 struct span {
 	uint64_t lo, hi;
 	const struct vt_wr *wr;
 };
 
-/** struct place - @busy: receives that are posted there. @shared: there have been several since it was free */
+/** struct place - @busy: receives posted there. @shared: several since it was last free */
 struct place {
 	uint64_t lo, hi;
 	uint32_t busy;
@@ -27,7 +28,7 @@ struct place {
 	bool other;
 };
 
-/** struct use - a receive has a piece in a place. */
+/** struct use - a receive uses a place. */
 struct use {
 	const struct vt_wr *wr;
 	uint32_t place;
@@ -35,7 +36,7 @@ struct use {
 
 struct rp_places {
 	struct place *place;
-	struct use *use; /* by receive */
+	struct use *use; /* sorted by receive */
 	size_t n, n_use;
 };
 
@@ -43,8 +44,8 @@ struct builder {
 	const struct rp_prog *g;
 	struct span *span;
 	size_t n;
-	uint64_t *delta; /* by MR: from an address in a work request to one in the memory */
-	bool *moved; /* by MR: it has changed */
+	uint64_t *delta; /* by MR: memory address minus address in work requests */
+	bool *moved; /* by MR: @delta has changed */
 	bool lost;
 };
 
@@ -59,7 +60,7 @@ static void places_add_span(struct builder *b, uint32_t mr, uint64_t addr, uint6
 		b->lost = true;
 		return;
 	}
-	/* A power of two: there is no room. */
+	/* A power of two: the array is full. */
 	if (!(b->n & (b->n - 1))) {
 		more = realloc(b->span, (b->n ? 2 * b->n : 1) * sizeof(*more));
 		if (!more) {
@@ -72,7 +73,7 @@ static void places_add_span(struct builder *b, uint32_t mr, uint64_t addr, uint6
 	b->span[b->n++] = (struct span){ .lo = addr, .hi = addr + len, .wr = wr };
 }
 
-/* Where a region's addresses lead. */
+/* Finds out where the addresses of an MR point to. */
 static void places_learn_mr(struct builder *b, const struct vt_rec *rec)
 {
 	const struct vt_program *p = b->g->p;
@@ -93,7 +94,7 @@ static void places_learn_mr(struct builder *b, const struct vt_rec *rec)
 	b->delta[ord] = delta;
 }
 
-/* Return: other than 0: nothing can be said of any. */
+/* Returns other than 0: nothing can be compared. */
 static int places_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, const struct vt_wr *wr)
 {
 	struct builder *b = arg;
@@ -169,7 +170,10 @@ static bool places_make(struct builder *b, struct rp_places *p)
 	return true;
 }
 
-/* Whether a program sends from memory of another one's, of which the trace does not say what was there when. */
+/*
+ * Whether a program sends from memory of another one, whose contents at that time the trace does
+ * not have.
+ */
 static bool trace_imports_mr(const struct rp_world *w)
 {
 	uint32_t prog, i;
@@ -181,7 +185,7 @@ static bool trace_imports_mr(const struct rp_world *w)
 	return false;
 }
 
-/* Whether the record has any. */
+/* Whether the record has CRCs of received data. */
 static bool program_has_recv_crc(const struct rp_prog *g)
 {
 	const struct vt_rec *rec;
@@ -204,7 +208,7 @@ int rp_places_init(struct rp_prog *g)
 	struct builder b = { .g = g };
 	int ret = 0;
 
-	/* What a live program sends has its own addresses and keys. */
+	/* A live program uses its own addresses and keys. */
 	if (!g->w->full || g->w->live || trace_imports_mr(g->w) || !program_has_recv_crc(g))
 		return 0;
 	b.delta = calloc(g->n_obj[VOBJ_MR], sizeof(*b.delta));
@@ -222,7 +226,7 @@ int rp_places_init(struct rp_prog *g)
 	return ret;
 }
 
-/* The first piece of a receive; its others follow. NULL: it has none. */
+/* Returns the first place of a receive; the others follow. NULL: none. */
 static const struct use *places_find_use(const struct rp_places *p, const struct vt_wr *wr)
 {
 	size_t low = 0, high = p ? p->n_use : 0, mid;

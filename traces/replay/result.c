@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a replay prints at its end. */
+/* Prints the result of a replay. */
 #include "traces/replay/run.h"
 
 #include <json-c/json.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words of a recorded line name devices, ports and addresses. */
+/* Finds the words of a recorded line that name devices, ports and addresses. */
 #include "traces/replay/identity.h"
 
 #include <arpa/inet.h>
@@ -102,7 +102,7 @@ static void rewrite_gid_from_hex(uint8_t gid[16], const char *hex)
 				   rewrite_hex_digit(hex[2 * i + 1]));
 }
 
-/* An address alone, as a text: that of an Ethernet GID. */
+/* Parses an address without a port: as a GID of an Ethernet port. */
 static bool rewrite_gid_from_ip(uint8_t gid[16], const char *text)
 {
 	memset(gid, 0, 16);
@@ -120,7 +120,7 @@ bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
 	case RP_WORD_GID:
 		rewrite_gid_from_hex(gid, v);
 		return true;
-	case RP_WORD_IB: /* behind family, P_Key and flow label */
+	case RP_WORD_IB: /* after family, P_Key and flow label */
 		rewrite_gid_from_hex(gid, v + RP_IB_GID);
 		return true;
 	case RP_WORD_IP:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what rdmaemu-replay was told, and the processes that it starts. */
+/** DOC: the command line of rdmaemu-replay, and the processes that it starts. */
 #ifndef TRACES_REPLAY_RUN_H
 #define TRACES_REPLAY_RUN_H
 
@@ -10,59 +10,67 @@
 /** struct rp_args - the command line. */
 struct rp_args {
 	const char *dir;
-	const char *run; /* rdmaemu; NULL: on the devices that there are */
+	const char *run; /* path of rdmaemu; NULL: use the devices of this machine */
 	const char *fabric;
-	bool devices; /* a part: on those that there are */
-	bool capabilities; /* are compared in any case */
+	bool devices; /* a part: use the devices of this machine */
+	bool capabilities; /* compare capabilities even of other devices */
 	bool pace;
 	bool json;
 	uint64_t timeout;
 	const char *ignore; /* fields */
-	const char *unexpected; /* what to do then; NULL: fail */
-	long part; /* index of the program to play; -1: all, by processes of their own */
+	const char *unexpected; /* policy; NULL: fail */
+	long part; /* index of the program to play; -1: all, each in a process of its own */
 	int share;
-	/* Against a live program: */
+	/* With a live program: */
 	bool as;
 	uint32_t n_as;
-	uint32_t nth[VT_MAX_PROGS]; /* what is played, one after the other */
+	uint32_t nth[VT_MAX_PROGS]; /* programs to play, one after the other */
 	char **live; /* the live program's command */
-	const char *trace; /* where it is recorded */
-	const char *name; /* what is played, in the words of who has asked for it */
-	const char *request; /* the live command, as a line */
-	const char *real; /* the real program's command, for sh(1); NULL: it is not asked */
-	const char *keep; /* trace directory that gets what was recorded with it */
-	const char *episode; /* its number there */
-	const char *node, *live_node; /* NULL: the host's own */
+	const char *trace; /* its trace */
+	const char *name; /* name of what is played, as the user gave it */
+	const char *request; /* the live command as a line */
+	const char *real; /* the real program's command, for sh(1); NULL: none */
+	const char *keep; /* trace directory that what it does is added to */
+	const char *episode; /* the new episode's number */
+	const char *node, *live_node; /* NULL: the host itself */
 	bool live_first;
 };
 
-/** rp_complain() - a line on stderr. Returns 2, the exit status. */
+/** rp_complain() - print a line to stderr. Returns 2, the exit status. */
 int rp_complain(const char *text);
 
-/* --- start.c ----------------------------------------------------------------------------- */
+/* --- start.c --- */
 
-/** rp_start_part() - play a program of the trace in a process of its own. @fd: what all share. Returns its pid or -1. */
+/**
+ * rp_start_part() - play a program of the trace in a process of its own. @fd: the shared memory.
+ * Returns its pid or -1.
+ */
 pid_t rp_start_part(const struct rp_args *a, const struct rp_world *w, uint32_t nth, int fd);
-/** rp_start_live(), rp_start_real() - run the live and the real program. @again: the real one is not the first. */
+/** rp_start_live(), rp_start_real() - start the live and the real program. Returns a pid or -1. */
 pid_t rp_start_live(const struct rp_args *a);
 pid_t rp_start_real(const struct rp_args *a);
-/** rp_run_command() - run an rdmaemu command of these words on the fabric, to its end. Returns its exit status. */
+/**
+ * rp_run_command() - run an rdmaemu command on the fabric until it ends. Returns its exit status.
+ */
 int rp_run_command(const struct rp_args *a, const char *const words[]);
-/** rp_wait() - a child's end, or -1: it is still there after @timeout ns. */
+/** rp_wait() - wait for a child. Returns its status, or -1 after @timeout ns. */
 int rp_wait(pid_t pid, uint64_t timeout);
-/** rp_program_ended() - a program's process has ended, and with it all that it had. */
+/** rp_program_ended() - a program's process has ended, and all its objects are gone. */
 void rp_program_ended(struct rp_world *w, uint32_t nth, int status);
 
-/* --- live_session.c, result.c ---------------------------------------------------------------------- */
+/* --- live_session.c, result.c --- */
 
-/** rp_live_session() - some recorded programs or the real one, and a live one in place of the others. Returns the exit status. */
+/**
+ * rp_live_session() - run recorded programs or the real one against a live program. Returns the
+ * exit status.
+ */
 int rp_live_session(const struct rp_args *a, struct rp_world *w);
 
-/** rp_result_add() - add up what was done. */
+/** rp_result_add() - add up the counts of a part. */
 void rp_result_add(struct rp_count *sum, const struct rp_world *w);
 /**
- * result_show() - say what was done and what differs.
- * @why: NULL: nothing does. @kept: number of programs that were added to the trace
+ * rp_result_show() - print what was done and what differs.
+ * @why: the divergence, or NULL. @kept: number of programs added to the trace
  */
 void result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
 		 const char *why, uint32_t kept);

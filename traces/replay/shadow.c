@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the record says is in an MR: one shadow for each, which agree where several have the same memory. */
+/* Shadows: the recorded contents of MRs. Shadows of MRs that share memory are kept equal. */
 #include "traces/replay/replay.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void rp_shadow_free(struct rp_prog *g, struct rp_mr *mr)
 	mr->shadow = NULL;
 }
 
-/* What the record has of memory now it has of all regions there. */
+/* Recorded contents of an MR are those of all MRs that share the memory. */
 void rp_shadow_update_twins(struct rp_prog *g, uint32_t mr, const uint8_t *at, const uint8_t *bytes,
 			    uint64_t len)
 {

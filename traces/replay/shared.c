@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all threads of a replay have in common: rests, and the end by a divergence. */
+/* Shared by all threads of a replay: waiting, and ending by a divergence. */
 #include "traces/replay/replay.h"
 
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 #define SPIN	64u
 #define YIELD	256u
-#define LONG	4096u /* rests: who has waited that long waits for something slow */
+#define LONG	4096u /* steps after which the waits get longer */
 #define REST_NS 50000
 
 void rp_wait_step(unsigned int *n)
@@ -82,7 +82,7 @@ bool rp_fail_rec(struct rp_thread *t, const struct vt_rec *rec, const char *fmt,
 	int n;
 
 	vt_rec_place(p, rec, place, sizeof(place));
-	/* The name is the trace's, and may be of any length. */
+	/* The name comes from the trace and may have any length. */
 	n = snprintf(text, sizeof(text), "%s (%.100s): ", place, program_name(p));
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a replay: each starts as a child of rdmaemu-replay, by `rdmaemu run` or `rdmaemu record`. */
+/*
+ * Starts the processes of a replay as children of rdmaemu-replay, by `rdmaemu run` or `rdmaemu
+ * record`.
+ */
 #include "traces/replay/run.h"
 
 #include <errno.h>
@@ -12,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PART_ENV  "RDMAEMU_RECORD_PART" /* of the recorder */
+#define PART_ENV  "RDMAEMU_RECORD_PART" /* read by the recorder */
 #define WORDS_MAX 64u
 
-/** struct argv_words - a command that is put together. */
+/** struct argv_words - a command under construction. */
 struct argv_words {
 	const char *argv[WORDS_MAX];
 	size_t n;
@@ -35,7 +38,7 @@ static void argv_add_option(struct argv_words *w, const char *flag, const char *
 	argv_add(w, value);
 }
 
-/* @record: it gets a part of the trace of the live program */
+/* @record: record it in the trace of the live program */
 static void argv_add_run(struct argv_words *w, const struct rp_args *a, const char *node,
 			 bool record)
 {
@@ -60,7 +63,7 @@ static void __attribute__((noreturn)) start_exec(const char *const argv[])
 	_exit(2);
 }
 
-/* What the file "program" of those says that are recorded; see fabric/cli/episodes.h. */
+/* Lines for the file "program" of a recorded process; see fabric/cli/episodes.h. */
 static void start_set_part(const struct rp_args *a, bool live)
 {
 	char *text;
@@ -110,7 +113,7 @@ static void start_exec_part(const struct rp_args *a, const struct rp_world *w, u
 	start_exec(words.argv);
 }
 
-/* With --json standard output is the result's alone; what others print goes to stderr. */
+/* With --json only the result goes to standard output; output of other programs goes to stderr. */
 static void start_redirect_stdout(const struct rp_args *a)
 {
 	if (a->json && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
@@ -153,7 +156,7 @@ static void start_exec_real(const struct rp_args *a)
 	start_exec(words.argv);
 }
 
-/* fork(2); what stdio holds is written once. */
+/* Flushes first, so that buffered output is written once. */
 static pid_t start_fork(void)
 {
 	fflush(NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* VT_POST_OPS: tag matching. A tag is removed by the handle that adding it gave, which is this run's own. */
+/* VT_POST_OPS: tag matching. A tag is removed by the handle that adding it returned in this run. */
 #include "traces/replay/post.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a recorded handle. With the lock. */
+/* Returns the place of a recorded handle. The caller holds the lock. */
 static struct rp_tag **tag_entry_find(struct rp_prog *g, uint32_t srq, uint32_t was)
 {
 	struct rp_tag **at = &g->tag[was % RP_TAG_LISTS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What devices of another kind may answer otherwise: what they have and how much of it, and what sizes they make of those that
- * were asked for. Whether that is enough the calls say that use it.
+ * Results that may differ on another kind of device: capabilities, limits, and how requested sizes
+ * are rounded. If the device has too little, the calls that need more fail and are compared.
  */
 #include "traces/replay/identity.h"
 
@@ -23,7 +23,10 @@ static bool line_index(const char *line, const char *name, unsigned long *index)
 	return true;
 }
 
-/* A GID that nothing stands for; the list of all, where tables differ. */
+/*
+ * Whether the line queries a GID that has no local counterpart, or the whole table when tables
+ * differ.
+ */
 static bool line_names_uneven_gid(const struct rp_map *m, const char *line)
 {
 	unsigned long i;
@@ -36,7 +39,7 @@ static bool line_names_uneven_gid(const struct rp_map *m, const char *line)
 		line_index(line, " gid_index=", &i);
 	else
 		line_index(line, " index=", &i);
-	/* Its 0 is not in the line, where no other index could be put. */
+	/* Index 0 is not written to lines, so it cannot be replaced by another one. */
 	return i >= VT_MAX_GIDS || !m->has_index[i] || m->index[i] == RP_NO_INDEX ||
 	       (!i && m->index[0]);
 }
@@ -54,14 +57,14 @@ bool rp_result_is_tolerated(const struct rp_thread *t, const char *line)
 		return true;
 	if (!m->other)
 		return false;
-	/* The default key is in all tables. */
+	/* The default key is in every table. */
 	if (line_is_call(line, "ibv_query_pkey"))
 		return line_index(line, " index=", &i) && i;
 	return line_is_call(line, "ibv_query_qp_data_in_order") ||
 	       line_is_call(line, "ibv_query_ece") || line_is_call(line, "rdma_get_remote_ece");
 }
 
-/* Whether a word's key ends with one of these. */
+/* Whether the last part of a word's key is one of @last. */
 static bool key_ends_with(const char *word, size_t name, const char *const *last)
 {
 	size_t n;
@@ -75,7 +78,7 @@ static bool key_ends_with(const char *word, size_t name, const char *const *last
 	return false;
 }
 
-/* IBV_MTU_1024: the number. */
+/* Returns the number in IBV_MTU_1024. */
 static unsigned long word_mtu(const char *word, size_t name)
 {
 	const char *at = word + name + 1, *end = at + strcspn(at, " ");
@@ -100,7 +103,7 @@ bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const cha
 					    NULL };
 	const struct rp_map *m = t->prog->map;
 
-	/* Made of addresses and numbers of queue pairs. */
+	/* Flow labels are hashes of addresses and QP numbers. */
 	if (m && key_ends_with(want, name, label))
 		return true;
 	if (!m || !m->other)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the trace as a whole: how many threads and objects its programs have, whose each recorded key and number was,
- * and the shared memory that follows from that.
+ * DOC: reads the whole trace: how many threads and objects its programs have, which object each
+ * recorded key and number belonged to, and the size of the shared memory.
  */
 #include "traces/replay/identity.h"
 
@@ -16,7 +16,7 @@ static const enum vobj made_kind[RP_MADE_COUNT] = {
 	[RP_CTX] = VOBJ_CTX, [RP_PD] = VOBJ_PD, [RP_DM] = VOBJ_DM, [RP_PORT] = VOBJ_ID
 };
 
-/* An object's name at @at, as "mr2". Returns its kind, or VOBJ_NONE. */
+/* Parses an object name such as "mr2". Returns its kind, or VOBJ_NONE. */
 static enum vobj index_name_parse_object(const char *at, uint32_t *nth)
 {
 	unsigned long n;
@@ -37,7 +37,7 @@ static enum vobj index_name_parse_object(const char *at, uint32_t *nth)
 	return VOBJ_NONE;
 }
 
-/* The ordinals that a program's lines name. */
+/* Finds the highest ordinals in a program's lines. */
 static void index_count_objects(struct rp_world *w, uint32_t prog)
 {
 	const struct vt_program *p = &w->dir.prog[prog];
@@ -61,7 +61,7 @@ static int index_add_num(struct rp_num **nums, size_t *n, const struct rp_num *o
 {
 	struct rp_num *more;
 
-	/* A power of two: there is no room. */
+	/* A power of two: the array is full. */
 	if (!(*n & (*n - 1))) {
 		more = realloc(*nums, (*n ? 2 * *n : 1) * sizeof(*more));
 		if (!more)
@@ -83,7 +83,7 @@ uint32_t rp_line_object(const char *line, enum vobj kind, const char *arg)
 	return at && index_name_parse_object(at + strlen(arg), &nth) == kind ? nth : 0;
 }
 
-/* An object that others may import; of an import nobody asks where it came from. */
+/* Adds an object that other programs may import. Imported objects are not imported again. */
 static int index_add_handle(struct rp_world *w, uint32_t prog, const struct vt_rec *rec)
 {
 	static const struct {
@@ -279,7 +279,7 @@ int rp_world_open(struct rp_world *w, const char *dir, struct vt_error *err)
 	return ret;
 }
 
-/* The first record of each thread: none of them may be overtaken. */
+/* Sets each slot to the thread's first record, which no other thread may overtake. */
 static void slots_init(struct rp_world *w, uint32_t prog, struct rp_slot *slot)
 {
 	const struct vt_program *p = &w->dir.prog[prog];

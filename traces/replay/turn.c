@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: order among all threads of a replay.
+ * DOC: the order of the records of all threads of a replay.
  *
  * Theory of operation
  * -------------------
- * A record begins when the calls of all other threads have got past its number. Who waits for its turn waits for one
- * thread after the other: it looks for a moment, as what others do takes some microseconds, and then sleeps at that thread's slot
- * with the number that it waits for. A thread that gets on wakes those only who may go on then, so that handing the turn over
- * costs a system call at most, and none where the other one still looks.
+ * A record begins when the calls of all other threads have passed its number. A thread waits for
+ * one other thread after the other: first it spins for a moment, since most calls take some
+ * microseconds, then it sleeps on that thread's slot, where it leaves the number that it waits for.
+ * A thread that proceeds wakes only those that may go on now. So handing over the turn costs at
+ * most one system call, and none if the other thread is still spinning.
  *
- * How long a thread looks follows from what it has met: twice as long when that has saved it a sleep, half as
- * long when it has not, as where there are more threads than CPUs. The bounds are about what it takes to be woken: who
- * looked shorter would never meet another one that is being woken, and both would sleep each time. Nobody looks at a thread
- * that was on its own CPU.
+ * The spin time adapts: it doubles when spinning has saved a sleep, and is halved when it has not,
+ * as with more threads than CPUs. Its bounds are about the time that a wakeup takes: a thread that
+ * spins less would never meet another one that is just waking up, and both would sleep each time. A
+ * thread does not spin for one that was last seen on its own CPU.
  */
 #include "traces/replay/replay.h"
 
@@ -27,7 +28,7 @@
 #define LOOK_MIN_NS 10000u
 #define LOOK_MAX_NS 50000u
 #define LOOKS	    8u /* between two readings of the clock */
-/* A bounded sleep: who dies without a word wakes nobody. */
+/* Sleeps are bounded: a process that is killed wakes nobody. */
 #define SLEEP_NS 20000000
 
 static void cpu_relax(void)
@@ -47,7 +48,7 @@ static uint64_t turn_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The CPU that the caller runs on, from 1. */
+/* Returns the CPU of the caller, from 1. */
 static uint32_t cpu_current(void)
 {
 	return (uint32_t)sched_getcpu() + 1;
@@ -56,7 +57,9 @@ static uint32_t cpu_current(void)
 static void slot_wake(struct rp_slot *s)
 {
 	__atomic_store_n(&s->wanted, RP_DONE, __ATOMIC_SEQ_CST);
-	/* Who has put its number in between sees this, and does not sleep. */
+	/*
+	 * A thread that stores its number between these two sees the new beat, and does not sleep.
+	 */
 	__atomic_add_fetch(&s->beat, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &s->beat, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -114,13 +117,13 @@ static void slot_sleep(struct rp_slot *s, uint64_t number)
 		syscall(SYS_futex, &s->beat, FUTEX_WAIT, beat, &bound, NULL, 0);
 }
 
-/* Look whether a slot gets past a number, for as long as it has been worth it. */
+/* Spins until a slot has passed a number, or the spin time is over. */
 static bool slot_spin(struct rp_thread *t, const struct rp_slot *s, uint64_t number)
 {
 	uint64_t since;
 	uint32_t n;
 
-	/* It gets nowhere while we are here. */
+	/* It cannot run while this thread spins. */
 	if (__atomic_load_n(&s->cpu, __ATOMIC_RELAXED) == cpu_current())
 		return false;
 	since = vt_now();
@@ -137,7 +140,7 @@ static bool slot_spin(struct rp_thread *t, const struct rp_slot *s, uint64_t num
 	return false;
 }
 
-/* Returns false: somebody has failed. */
+/* Returns false: the replay has failed. */
 static bool slot_wait_past(struct rp_thread *t, struct rp_slot *s, uint64_t number)
 {
 	if (slot_is_past(s, number) || slot_spin(t, s, number))
@@ -158,7 +161,7 @@ static void turn_pace(const struct rp_thread *t, const struct vt_rec *rec)
 	struct timespec at = { .tv_sec = (time_t)(due / 1000000000u),
 			       .tv_nsec = (long)(due % 1000000000u) };
 
-	/* The call sets a timer for a time that is over as well, which costs as much as a sleep. */
+	/* Setting a timer in the past costs as much as a sleep. */
 	if (due <= vt_now())
 		return;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
@@ -170,7 +173,7 @@ bool rp_turn_wait(struct rp_thread *t, const struct vt_rec *rec)
 	struct rp_world *w = t->prog->w;
 	uint32_t i;
 
-	/* Once more if one has gone back meanwhile: it was at the end of what overlap.c lets pass. */
+	/* Repeat if a thread has gone back meanwhile: overlap.c moves the end of a call. */
 	do {
 		if (rp_is_failed(w))
 			return false;
@@ -185,7 +188,10 @@ bool rp_turn_wait(struct rp_thread *t, const struct vt_rec *rec)
 	return true;
 }
 
-/* The number by which a thread is over with what may bring about the end of @rec; 0: it does nothing of that sort. */
+/*
+ * Returns the number by which a thread has finished what @rec may wait for; 0: it does nothing of
+ * that kind.
+ */
 static uint64_t slot_awaited_end(const struct rp_world *w, const struct rp_slot *s,
 				 const struct vt_rec *rec)
 {
@@ -193,7 +199,7 @@ static uint64_t slot_awaited_end(const struct rp_world *w, const struct rp_slot 
 	uint64_t off = __atomic_load_n(&s->off, __ATOMIC_RELAXED);
 	const struct vt_rec *at;
 
-	/* A trace that still grows may be longer in the other process. */
+	/* A growing trace may be longer in the other process. */
 	if (!off || off >= p->size || slot_is_past(s, RP_DONE))
 		return 0;
 	at = (const struct vt_rec *)(p->data + off);
@@ -212,7 +218,10 @@ bool rp_turn_yield(struct rp_thread *t, const struct vt_rec *rec)
 		end = s == t->slot ? 0 : slot_awaited_end(w, s, rec);
 		if (!end || slot_is_past(s, end + 1))
 			continue;
-		/* It may be none of this one's business: then what is waited for comes meanwhile. */
+		/*
+		 * The thread may be unrelated: sleeps are bounded, and the completion is checked
+		 * again.
+		 */
 		if (!slot_spin(t, s, end + 1))
 			slot_sleep(s, end + 1);
 		return true;

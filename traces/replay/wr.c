@@ -39,7 +39,7 @@ static void wr_bind_window(struct rp_thread *t, const struct vt_rec *rec, struct
 		       rp_key_map(g, wr->mw_rkey, rec->begin, &delta), &info);
 }
 
-/* Its opcode. Returns false: the record has one that there is no call for. */
+/* Starts a work request by its opcode. Returns false: there is no call for it. */
 static bool wr_begin_op(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
 			const struct vt_wr *wr)
 {
@@ -48,7 +48,7 @@ static bool wr_begin_op(struct rp_thread *t, const struct vt_rec *rec, struct ib
 	uint32_t rkey = rp_key_map(g, wr->rkey, rec->begin, &delta);
 	uint64_t addr = wr->remote_addr + (uint64_t)delta;
 
-	/* ibv_wr_flush(), which nobody records yet. */
+	/* The recorder does not record ibv_wr_flush(). */
 	if (wr->flags & VT_WR_FLUSH)
 		return false;
 	switch ((int)wr->opcode) {

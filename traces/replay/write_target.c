@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: where in an MR the trace lets something land: RDMA WRITEs and atomics of peers, receives, READs.
+ * DOC: finds where the trace lets data land in an MR: RDMA WRITEs and atomics of peers, receives,
+ * READs.
  *
- * A program may put back there what was there before, and the recorder that looks later sees nothing of either. Whatever
- * else differs at the end of an MR was written by nobody that the trace knows of.
+ * A program may restore the previous contents there before the recorder compares memory, so that
+ * the record shows no change. Any other difference at the end of an MR has no explanation in the
+ * trace.
  */
 #include "traces/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/** struct landing - a byte for each of an MR's, 1: something lands there. @at: where the MR is here */
+/** struct landing - a byte per byte of an MR, 1: data lands there. @at: local address of the MR */
 struct landing {
 	const struct rp_prog *g;
 	const uint8_t *at;
@@ -25,7 +27,7 @@ static void target_mark(struct landing *l, uint32_t mr, uint64_t addr, uint64_t 
 
 	if (!mr || !m || !m->host)
 		return;
-	/* Addresses in this process: regions may overlap. */
+	/* Local addresses, because regions may overlap. */
 	from = (uint64_t)(uintptr_t)m->host + (addr - m->base) - (uint64_t)(uintptr_t)l->at;
 	to = from + len;
 	if ((int64_t)to <= 0 || (int64_t)from >= (int64_t)l->len)
@@ -51,7 +53,7 @@ static void target_mark_remote(struct landing *l, const struct vt_rec *rec, cons
 	if (n->kind == RP_MR)
 		target_mark(l, n->ord, wr->remote_addr, len);
 	else
-		/* Where a window is bound is not followed. */
+		/* The replay does not track where a window is bound. */
 		memset(l->map, 1, l->len);
 }
 

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long lies between what was there and what is added, for whoever goes by recorded times. */
+/* Time between the existing records and the appended ones, for a replay at the recorded pace. */
 #define PAUSE_NS 1000000000u
 
-/** struct span - what the records of a trace have given out, and when. */
+/** struct span - the last order number of a trace, and its first and last time. */
 struct span {
 	uint64_t last;
 	uint64_t t_first;
@@ -38,7 +38,10 @@ static struct span vt_append_span(const struct vt_dir *d)
 	return s;
 }
 
-/* All numbers and times of a data file, which vt_dir_open() has found to be sound, by so much later. */
+/*
+ * Adds @by to all order numbers and @by_ns to all times of a data file that vt_dir_open() has
+ * checked.
+ */
 static int vt_append_shift(const char *path, uint64_t size, uint64_t by, uint64_t by_ns,
 			   struct vt_error *err)
 {
@@ -56,7 +59,7 @@ static int vt_append_shift(const char *path, uint64_t size, uint64_t by, uint64_
 		return -EIO;
 	for (off = sizeof(struct vt_head); off + sizeof(*rec) <= size; off += rec->size) {
 		rec = (struct vt_rec *)(at + off);
-		/* One that was not completed has neither. */
+		/* An incomplete record has neither. */
 		if (!rec->check)
 			continue;
 		rec->begin += by;
@@ -69,7 +72,7 @@ static int vt_append_shift(const char *path, uint64_t size, uint64_t by, uint64_
 	return 0;
 }
 
-/* What is given out next is behind all that has been added. */
+/* Sets the shared counter, so that the next number follows the appended records. */
 static int vt_append_set_order(const char *dir, uint64_t next, struct vt_error *err)
 {
 	struct vt_head h = {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: adding the programs of one trace to another, behind all that happened there. */
+/** DOC: appends the programs of one trace to another. */
 #ifndef TRACES_VTRACE_APPEND_H
 #define TRACES_VTRACE_APPEND_H
 
 #include "traces/vtrace/read.h"
 
 /**
- * vt_append() - move the programs of the trace @from, which nobody writes any more, to the one at @to.
+ * vt_append() - move the programs of the trace @from, which must be complete, to the end of the
+ * trace @to.
  *
- * They get the next numbers pN there, and their calls the next numbers of its order. Both are in one file system. What
- * else is in @from stays there. Returns the number of the first one, or -errno with @err set.
+ * They get the next free numbers pN there, and their calls the next numbers of the order. Both
+ * traces must be in one file system. Other files of @from stay. Returns the number of the first
+ * program, or -errno with @err set.
  */
 int vt_append(const char *to, const char *from, struct vt_error *err);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: checks of all records of a program, once, before anything else reads them.
- */
+/** DOC: checks all records of a program once, before any other code reads them. */
 #include "traces/vtrace/check.h"
 #include "traces/vtrace/write.h"
 
@@ -41,14 +39,14 @@ static int check_call(struct check *c, const struct vt_rec *rec)
 		return vt_error_set(c->err, -EINVAL,
 				    "%s: at byte %llu: a call at line %u; calls has %u lines",
 				    c->path, (unsigned long long)c->off, call->line, c->p->n_lines);
-	/* One may be missing: a call that was not complete when its thread was killed. */
+	/* Lines may lack a record: a thread was killed between the line and its record. */
 	if (call->line <= c->line)
 		return check_fail(c, "the call of a later line");
 	c->line = call->line;
 	return 0;
 }
 
-/* One work request in @len bytes. */
+/* Checks one work request, which has at most @len bytes. */
 static int check_wr(const struct check *c, const struct vt_wr *wr, size_t len)
 {
 	uint64_t need;
@@ -207,7 +205,7 @@ static int check_head(const struct check *c)
 {
 	const struct vt_head *h = (const struct vt_head *)c->p->data;
 
-	/* Its place was taken, and no more. */
+	/* The writer has allocated the file, but has not written the head yet. */
 	if (c->p->mapped >= sizeof(*h) && !h->magic && !h->order && !h->version)
 		return 0;
 	if (c->p->mapped < sizeof(*h) || h->magic != VT_MAGIC)
@@ -221,7 +219,7 @@ static int check_head(const struct check *c)
 	return 0;
 }
 
-/* Whether a live writer has made the file longer since it was mapped. */
+/* Whether a live writer has extended the file since it was mapped. */
 static bool check_has_grown(const struct check *c)
 {
 	struct stat st;
@@ -253,12 +251,15 @@ int vt_program_check(struct vt_program *p, const char *path, struct vt_error *er
 		if (__atomic_load_n(&rec->check, __ATOMIC_ACQUIRE)) {
 			ret = check_rec(&c, rec);
 		} else {
-			/* Writing to our copy of the page: it stays so, whatever a live writer does to the file. */
+			/*
+			 * The store makes our private copy of the page, which a live writer cannot
+			 * change any more.
+			 */
 			__atomic_store_n(&rec->check, 0, __ATOMIC_RELAXED);
 			p->unfinished++;
 		}
 		if (rec->kind == VT_END) {
-			/* The writer cuts the file off here. */
+			/* The writer truncates the file here. */
 			c.off += rec->size;
 			break;
 		}

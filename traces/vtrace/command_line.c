@@ -15,7 +15,7 @@ static bool word_is_plain(const char *word)
 	return c != word && strcmp(word, WORDS_CUT) != 0;
 }
 
-/* As many bytes as there are, or more than there is room for. */
+/* Return: bytes written, or @room: the word does not fit. */
 static size_t vt_command_quote_word(char *at, size_t room, const char *word)
 {
 	static const char quote[] = { '\'', '\\', '\'', '\'' };
@@ -50,7 +50,7 @@ bool vt_command_add_word(char *line, size_t cap, const char *word)
 			return false;
 		line[len++] = ' ';
 	}
-	/* There is always room for the sign that it was cut. */
+	/* Reserves room for the mark that the command was cut. */
 	n = cap > len + room ? vt_command_quote_word(line + len, cap - len - room, word) : 0;
 	if (n && n < cap - len - room) {
 		line[len + n] = '\0';

@@ -9,7 +9,7 @@
 
 #define MAX_WORDS 8u
 
-/** struct line - a line, word by word. */
+/** struct line - a line, split into words. */
 struct line {
 	const char *path;
 	unsigned int nr;
@@ -36,7 +36,7 @@ static int devices_split_words(struct line *l, char *text)
 	return 0;
 }
 
-/* Decimal, or hexadecimal behind 0x. */
+/* Decimal, or hexadecimal after 0x. */
 static bool dev_word_number(const char *word, uint32_t max, uint32_t *to)
 {
 	unsigned long long v;
@@ -101,7 +101,7 @@ static bool dev_word_name(const char *word, char to[VT_DEV_NAME])
 	return true;
 }
 
-/* Room for one more in an array that grows by doubling. */
+/* Grows an array by doubling, if entry @n does not fit. */
 static void *array_grow(void *array, uint32_t n, size_t size)
 {
 	return n & (n - 1) ? array : realloc(array, (n ? 2u * n : 1u) * size);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what rdmaemu-profile(5) takes for what a device may say of itself, for the recorder, which writes a profile of the
- * device that it has met and knows nothing of the emulator. fabric/common/profile.c goes by the same numbers, and checks that the
- * emulator has as much.
+ * DOC: the values that rdmaemu-profile(5) accepts.
+ *
+ * The recorder writes a profile of the device that it has met, and knows nothing of the emulator.
+ * The profile reader of the fabric uses the same bounds, and checks that the emulator supports
+ * them.
  */
 #ifndef TRACES_VTRACE_PROFILE_BOUNDS_H
 #define TRACES_VTRACE_PROFILE_BOUNDS_H

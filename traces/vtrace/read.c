@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: opening a trace directory, also one that is being written. Files are mapped privately;
- * traces/vtrace/check.c looks at all records before anybody else does.
+ * DOC: opens a trace directory, which may still be written. Files are mapped privately;
+ * vt_program_check() checks all records before any other code reads them.
  */
 #include "traces/vtrace/check.h"
 
@@ -52,7 +52,10 @@ uint32_t vt_program_episode(const struct vt_program *p)
 	return *end || n > UINT32_MAX ? 0 : (uint32_t)n;
 }
 
-/* A whole file in memory with a NUL behind it; NULL with an error, and only then. */
+/*
+ * Reads a file of at most @max bytes and appends a NUL. Sets @text to NULL on errors, and only
+ * then.
+ */
 static int vt_file_read_all(const char *path, size_t max, char **text, size_t *len,
 			    struct vt_error *err)
 {
@@ -144,7 +147,10 @@ void vt_info_free(struct vt_info *t)
 	t->n = 0;
 }
 
-/* Lines without newline; a last one that has none was being written when the program was killed. */
+/*
+ * Splits calls into lines. A last line without a newline was being written when the program was
+ * killed.
+ */
 int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	char *at = p->calls, *end;
@@ -169,7 +175,7 @@ int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_err
 	return 0;
 }
 
-/* @must: the writer had come beyond its head. */
+/* @must: the writer has got past the head. */
 static int vt_program_map_data(struct vt_program *p, const char *path, bool must,
 			       struct vt_error *err)
 {
@@ -190,7 +196,7 @@ static int vt_program_map_data(struct vt_program *p, const char *path, bool must
 		ret = vt_error_set(err, -EINVAL, "%s: expected a head of %zu bytes", path,
 				   sizeof(struct vt_head));
 	if (!ret && st.st_size) {
-		/* Written to by vt_program_check(). */
+		/* vt_program_check() writes to the mapping. */
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 		if (at == MAP_FAILED)
@@ -203,7 +209,7 @@ static int vt_program_map_data(struct vt_program *p, const char *path, bool must
 	return ret;
 }
 
-/* Older traces have no such file, nor has a program that opened no device. */
+/* Older traces lack the file, and so do programs that opened no device. */
 static int vt_program_read_devices(struct vt_program *p, const char *dir, struct vt_error *err)
 {
 	char path[PATH_MAX + 32], *text;
@@ -232,9 +238,10 @@ static bool vt_program_has_file(const char *dir, const struct vt_program *p, con
 }
 
 /*
- * A program that was killed with its first call has not come to all its files, and one that is at it makes them
- * meanwhile. They are made in this order: calls, data, the head in it, program, and then the first record: who has
- * one of these has all before it, so what is there is asked before those are looked at.
+ * A program that was killed during its first call lacks some of its files, and a program that is
+ * starting creates them while this runs. The writer creates them in this order: calls, data, the
+ * head in it, program, then the first record. So the existence of the later ones is tested first:
+ * whatever they imply must be found afterwards.
  */
 static int vt_program_open(struct vt_program *p, const char *dir, struct vt_error *err)
 {

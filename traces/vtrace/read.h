@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: reading a trace directory, whoever made it: everything is checked, and everything that is wrong is
- * said with its file and place.
+ * DOC: reads a trace directory. It may come from anybody: everything is checked, and every error is
+ * reported with its file and position.
  */
 #ifndef TRACES_VTRACE_READ_H
 #define TRACES_VTRACE_READ_H
@@ -9,7 +9,7 @@
 #include "traces/vtrace/vtrace.h"
 #include "traces/vtrace/devices.h"
 
-/** struct vt_error - what is wrong: one line, with file and place. */
+/** struct vt_error - an error message: one line, with file and position. */
 struct vt_error {
 	char text[512];
 };
@@ -32,11 +32,11 @@ const char *vt_info_get(const struct vt_info *t, const char *key);
  * struct vt_program - a program of a trace.
  * @about: its file "program"
  * @lines, @line: calls, without newlines
- * @unfinished: records that were begun and not completed: calls under way when it was killed, or, of a
- *              program that still writes, when the trace was opened
+ * @unfinished: incomplete records: calls under way when the program was killed or, if it is still
+ *	writing, when the trace was opened
  * @begun: its data has a head
  * @ended: it has a VT_END
- * @devices: those that it had; none in older traces, and of programs that have opened none
+ * @devices: its devices; empty in older traces, and if the program opened none
  */
 struct vt_program {
 	unsigned int num;
@@ -57,7 +57,10 @@ struct vt_program {
 	struct vt_devices devices;
 };
 
-/** vt_program_episode() - which episode's it is (docs/reference/trace-format.md); 0: it was recorded without a live program. */
+/**
+ * vt_program_episode() - the number of its episode (docs/reference/trace-format.md); 0: recorded
+ * without a live program.
+ */
 uint32_t vt_program_episode(const struct vt_program *p);
 
 /** struct vt_dir - a trace directory. */
@@ -65,12 +68,12 @@ struct vt_dir {
 	char path[4096];
 	struct vt_info about; /* its file "trace" */
 	unsigned int n_progs;
-	struct vt_program *prog; /* by number, ascending */
+	struct vt_program *prog; /* in ascending order of their numbers */
 };
 
 /**
- * vt_dir_open() - read a trace directory: all files are mapped and all records checked, so that what vt_rec_next()
- * and vt_rec_*() give is sound.
+ * vt_dir_open() - open a trace directory. Maps all files and checks all records, so that
+ * vt_rec_next() and vt_rec_*() need no checks.
  *
  * Returns 0 or -errno, with @err set.
  */
@@ -78,49 +81,56 @@ int vt_dir_open(struct vt_dir *d, const char *path, struct vt_error *err);
 void vt_dir_close(struct vt_dir *d);
 
 /**
- * vt_program_is_recorded() - whether the recorder had begun with a program: it had room for its files, and the program was not
- * killed while they were made. One that has made no call since is recorded as well.
+ * vt_program_is_recorded() - whether the recorder had started recording a program: its files could
+ * be created, and the program was not killed before that was done. A program that has made no
+ * further call is recorded as well.
  *
  * Returns 0, or -ENODATA with @err set.
  */
 int vt_program_is_recorded(const struct vt_dir *d, const struct vt_program *p,
 			   struct vt_error *err);
 
-/** vt_rec_next() - the record at *@off, which starts at 0 and moves behind it. NULL at the end. Skips unfinished ones. */
+/**
+ * vt_rec_next() - the record at *@off, which starts at 0 and is advanced. Returns NULL at the end.
+ * Skips incomplete records.
+ */
 const struct vt_rec *vt_rec_next(const struct vt_program *p, uint64_t *off);
 
-/* Where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
+/* vt_rec_place() - where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
 void vt_rec_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
 
-/** vt_rec_line() - the line of a VT_CALL, with a NUL behind it. */
+/** vt_rec_line() - the line of a VT_CALL, NUL-terminated. */
 const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len);
 
-/** vt_rec_fact() - the value of "NAME=~" of a recorded call; @out: behind its result. Returns false: it has none. */
+/**
+ * vt_rec_fact() - the value of "NAME=~" of a recorded call. @out: after " = ". Returns false: it
+ * has none.
+ */
 bool vt_rec_fact(const struct vt_program *p, const struct vt_rec *rec, bool out, const char *name,
 		 uint64_t *v);
 
-/* Bodies. */
+/* The body of a record. */
 #define VT_BODY(type, rec) ((const struct type *)((rec) + 1))
 
-/** vt_wr_first(), vt_wr_next() - the work requests of a post: as many as vt_post.n. */
+/** vt_wr_first(), vt_wr_next() - the work requests of a post, vt_post.n of them. */
 const struct vt_wr *vt_wr_first(const struct vt_rec *rec);
 const struct vt_wr *vt_wr_next(const struct vt_wr *wr);
 
-/* What follows a work request. vt_wr_bytes(): NULL: it has none in the trace. */
+/* What follows a work request. vt_wr_bytes(): NULL: the payload is not in the trace. */
 const struct vt_sge *vt_wr_sge(const struct vt_wr *wr);
 const uint8_t *vt_wr_tso(const struct vt_wr *wr);
 const uint8_t *vt_wr_bytes(const struct vt_wr *wr);
 
-/** vt_poll_wcs() - the completions of a VT_POLL: as many as vt_poll.n. */
+/** vt_poll_wcs() - the completions of a VT_POLL, vt_poll.n of them. */
 const struct vt_wc *vt_poll_wcs(const struct vt_rec *rec);
 
-/** vt_mem_bytes() - of a VT_MEM; NULL: not in the trace. */
+/** vt_mem_bytes() - the bytes of a VT_MEM; NULL: not in the trace. */
 const uint8_t *vt_mem_bytes(const struct vt_rec *rec);
 
-/** vt_dm_bytes() - of a VT_DM into a DM; NULL: not in the trace. */
+/** vt_dm_bytes() - the bytes of a VT_DM into a DM; NULL: not in the trace. */
 const uint8_t *vt_dm_bytes(const struct vt_rec *rec);
 
-/** vt_kind_name() - as in `rdmaemu trace show`. */
+/** vt_kind_name() - the name of a record kind in `rdmaemu trace show`. */
 const char *vt_kind_name(unsigned int kind);
 
 #endif

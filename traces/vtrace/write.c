@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* How a data file grows: by a quarter, within these. */
+/* A data file grows by a quarter of its size, within these bounds. */
 #define GROW_MIN (1ULL << 20)
 #define GROW_MAX (32ULL << 20)
-/* Where a process may not have as much address space. */
+/* The least that the writer accepts when the process's address space is limited. */
 #define SPACE_MIN (64ULL << 20)
-/* Our descriptors are where programs do not expect to get any. */
+/* The recorder keeps its descriptors above the numbers that programs expect to get. */
 #define FD_HIGH 900
 
 uint32_t vt_crc(uint32_t before, const void *bytes, size_t len)
@@ -66,8 +66,8 @@ static int vt_fd_move_high(int fd)
 }
 
 /*
- * A file of ours: programs that become daemons close all descriptors, and the number may be another
- * file's by now.
+ * Return: the descriptor of one of our files. A program that becomes a daemon closes all
+ * descriptors, and the number may belong to another file now: then the file is opened again.
  */
 static int vt_own_file_fd(struct vt_writer *w, struct vt_own *own, const char *name)
 {
@@ -121,7 +121,10 @@ static struct vt_head vt_file_head(void)
 	return (struct vt_head){ .magic = VT_MAGIC, .version = VT_VERSION, .order = VT_ORDER };
 }
 
-/* The counter that all programs share; with the lock of its file, so that one of them makes it. */
+/*
+ * Maps the counter that all programs share. The caller holds the lock of its file, so that only one
+ * program initializes it.
+ */
 static int vt_order_map(struct vt_writer *w, int fd)
 {
 	struct vt_head h = vt_file_head();
@@ -171,13 +174,16 @@ static int vt_writer_enter_dir(struct vt_writer *w, const char *dir)
 	ret = ret ? -errno : vt_order_map(w, fd);
 	if (!ret)
 		ret = vt_writer_make_dir(w, real);
-	/* The mapping keeps the file open, and with it the lock. */
+	/* The mapping keeps the open file description, and with it the lock, until this. */
 	flock(fd, LOCK_UN);
 	close(fd);
 	return ret;
 }
 
-/* Maps more of the file. Its blocks are taken first: a full disk is an error here, not a SIGBUS. */
+/*
+ * Maps more of the file. Allocates its blocks first, so that a full disk is an error here, not a
+ * SIGBUS later.
+ */
 static int vt_writer_grow(struct vt_writer *w, uint64_t need)
 {
 	uint64_t by = w->mapped / 4, to;
@@ -252,7 +258,7 @@ static int vt_writer_write_file(const struct vt_writer *w, const char *name, int
 		return -errno;
 	ret = vt_file_write_all(fd, text, len);
 	close(fd);
-	/* Half of it would say something else. */
+	/* A part of the file could be read as something else. */
 	if (ret)
 		unlink(path);
 	return ret;
@@ -280,14 +286,14 @@ int vt_writer_put_dir_file(struct vt_writer *w, const char *name, const char *te
 	if (ret)
 		return ret;
 	snprintf(here, sizeof(here), "%s/%s", w->dir, name);
-	/* Another program may have been first. */
+	/* EEXIST: another program was first. */
 	if (link(here, there) && errno != EEXIST)
 		ret = -errno;
 	unlink(here);
 	return ret;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static struct vt_rec *vt_rec_reserve_locked(struct vt_writer *w, enum vt_kind kind, size_t body)
 {
 	size_t size = (sizeof(struct vt_rec) + body + 7) & ~(size_t)7;
@@ -335,7 +341,7 @@ static int vt_calls_write_line(struct vt_writer *w, const char *line, size_t len
 
 	if (fd < 0)
 		return fd;
-	/* At once: a line of which a signal left a part is one without its record. */
+	/* One write: a signal must not leave a part of a line, which would lack its record. */
 	do
 		n = writev(fd, v, 2);
 	while (n < 0 && errno == EINTR);
@@ -416,7 +422,9 @@ void vt_writer_close(struct vt_writer *w)
 		vt_rec_stamp(w, rec, 0);
 		vt_rec_commit(rec);
 	}
-	/* Threads that are still writing have their places, all of them before the tail. */
+	/*
+	 * Threads that are still writing have reserved their records, all of them before the tail.
+	 */
 	if (!w->full)
 		w->full = ESHUTDOWN;
 	fd = vt_own_file_fd(w, &w->data, "data");
