@@ -3,6 +3,7 @@
  * DOC: one executable, two programs: the `rdmaemu` command, and the fabric process that it starts.
  */
 #include "fabric/cli/cli.h"
+#include "fabric/cli/verbs.h"
 #include "fabric/common/daemon_start.h"
 #include "fabric/server/daemon.h"
 
@@ -13,7 +14,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], DAEMON_VERB) != 0)
 		return cli_main(argc - 1, argv + 1);
 	opts_init(&o);
-	if (opts_parse(&o, DAEMON_VERB, CLI_PLACE | CLI_NEW_FABRIC, argc - 2, argv + 2) !=
+	if (opts_parse(&o, DAEMON_VERB, VERB_COMMON | VERB_NEW_FABRIC, argc - 2, argv + 2) !=
 		    argc - 2 ||
 	    !o.dir[0])
 		return EXIT_USAGE;

@@ -10,32 +10,10 @@
 
 #include <stdio.h>
 
-/* Options by which a fabric is found, and those that say what a new one is like. */
-#define CLI_PLACE (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_DIR) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_HELP))
-#define CLI_NEW_FABRIC                                                                             \
-	(OPT_BIT(OPT_ISOLATED) | OPT_BIT(OPT_LINGER) | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_PROFILE) |  \
-	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
-	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_NAME) | OPT_BIT(OPT_TIME_SCALE) |                   \
-	 OPT_BIT(OPT_CLOCK) | OPT_BIT(OPT_CHAOS) | OPT_BIT(OPT_FIRST_MR))
-
 /** cli_main() - run the verb that the words of a command line call. Return: exit status. */
 int cli_main(int argc, char **argv);
 
-/**
- * struct verb - one word of the command line.
- * @run: gets what follows its flags; returns the exit status
- * @flags: OPT_BIT()s it knows
- * @takes_args: something may follow the flags
- */
-struct verb {
-	const char *name;
-	const char *usage;
-	const char *help;
-	u64 flags;
-	bool takes_args;
-	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
-};
-
+int verb_completion(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -3,141 +3,142 @@
  * DOC: settings: one table names each as flag, as variable and as key of a file.
  */
 #include "fabric/common/opts_store.h"
+#include "fabric/common/suggest.h"
 #include "fabric/proto/proto.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/**
- * struct opt_def - one setting.
- * @name: the flag without its dashes, and the key in a file
- * @arg: name of its argument, or NULL for a switch
- * @env: variable, or NULL
- * @in_file: may stand in a file
- */
-static const struct opt_def {
-	const char *name;
-	const char *arg;
-	const char *env;
-	bool in_file;
-	const char *help;
-} opt_defs[OPT_COUNT] = {
-	[OPT_FABRIC] = { "fabric", "NAME", "RDMAEMU_FABRIC", true,
-			 "the fabric's name (default: default)" },
-	[OPT_DIR] = { "dir", "DIR", "RDMAEMU_DIR", false,
-		      "directory of sockets and state, private to its user" },
-	[OPT_CONFIG] = { "config", "FILE", "RDMAEMU_CONFIG", false,
-			 "file of settings (default: DIR/config)" },
-	[OPT_ISOLATED] = { "isolated", NULL, "RDMAEMU_ISOLATED", true,
-			   "programs may not reach each other's state; slower" },
-	[OPT_LINGER] = { "linger", "MS", "RDMAEMU_LINGER", true,
-			 "milliseconds a fabric stays after its last program" },
-	[OPT_SEED] = { "seed", "N", "RDMAEMU_SEED", true,
+static const struct opt_def opt_defs[OPT_COUNT] = {
+	[OPT_FABRIC] = { "fabric", 0, "NAME", "RDMAEMU_FABRIC", true,
+			 "name of the fabric (default: default)" },
+	[OPT_DIR] = { "dir", 0, "DIR", "RDMAEMU_DIR", false,
+		      "directory of sockets and state, private to its user (default: "
+		      "$XDG_RUNTIME_DIR/rdmaemu)" },
+	[OPT_CONFIG] = { "config", 0, "FILE", "RDMAEMU_CONFIG", false,
+			 "read settings from FILE (default: DIR/config)" },
+	[OPT_ISOLATED] = { "isolated", 0, NULL, "RDMAEMU_ISOLATED", true,
+			   "keep programs from reaching each other's state; slower" },
+	[OPT_LINGER] = { "linger", 0, "MS", "RDMAEMU_LINGER", true,
+			 "stop the fabric so many milliseconds after its last program has ended" },
+	[OPT_SEED] = { "seed", 0, "N", "RDMAEMU_SEED", true,
 		       "seed of all random decisions (default: 1)" },
-	[OPT_FIRST_MR] = { "first-mr", "N", NULL, false,
-			   "index of the first memory region's keys (default: 1)" },
-	[OPT_PROFILE] = { "profile", "NAME|FILE", "RDMAEMU_PROFILE", true,
-			  "what the fabric's devices are like, see rdmaemu-profile(5)" },
-	[OPT_NODE] = { "node", "NAME", PROTO_NODE_ENV, false,
-		       "the node: where to run (made when first named; default: node0, the host), "
-		       "or all" },
-	[OPT_SUBNET] = { "subnet", "ADDR/BITS", "RDMAEMU_SUBNET", true,
-			 "where nodes' addresses come from (default: 10.77.0.0/16,fd77::/64)" },
-	[OPT_TOPOLOGY] = { "topology", "FILE", "RDMAEMU_TOPOLOGY", true,
-			   "the fabric's nodes, see rdmaemu-topology(5)" },
-	[OPT_LISTEN] = { "listen", "ADDR:PORT", "RDMAEMU_LISTEN", true,
-			 "take in other fabrics there, by TCP" },
-	[OPT_JOIN] = { "join", "HOST:PORT,...", "RDMAEMU_JOIN", true,
-		       "become one fabric with those that listen there" },
-	[OPT_TOKEN_FILE] = { "token-file", "FILE", "RDMAEMU_TOKEN_FILE", true,
-			     "the secret that joined fabrics share" },
-	[OPT_NAME] = { "name", "NAME", "RDMAEMU_NAME", true,
-		       "what others call this host (default, if joined: its hostname)" },
-	[OPT_TIME_SCALE] = { "time-scale", "X", "RDMAEMU_TIME_SCALE", true,
-			     "fabric time runs X times as fast as real time" },
-	[OPT_CLOCK] = { "clock", "run|manual", "RDMAEMU_CLOCK", true,
-			"manual: fabric time stands until 'rdmaemu clock' moves it" },
-	[OPT_CHAOS] = { "chaos", "[=SEED]", "RDMAEMU_CHAOS", true,
-			"no faults, but what may be in any order is (default seed: random)" },
-	[OPT_DEVICE] = { "device", "NAME", NULL, false, "the device (default: all)" },
-	[OPT_PORT] = { "port", "N", NULL, false, "the device's port (default: all)" },
-	[OPT_JSON] = { "json", NULL, NULL, false, "print JSON" },
-	[OPT_AUDIT] = { "audit", NULL, NULL, false, "also check the HCA's memory for consistency" },
-	[OPT_SCENARIO] = { "scenario", "FILE", "RDMAEMU_SCENARIO", true,
-			   "rules of faults, see rdmaemu-faults(7)" },
-	[OPT_DRY_RUN] = { "dry-run", NULL, NULL, false,
-			  "only say which rules of faults would be set" },
-	[OPT_PROGRAM] = { "program", "NAME|PID", NULL, false, "only what is about this program" },
-	[OPT_QP] = { "qp", "N", NULL, false, "only what is about the queue pair of this number" },
-	[OPT_FOLLOW] = { "follow", NULL, NULL, false, "go on with what happens from now on" },
-	[OPT_EXPLAIN] = { "explain", NULL, NULL, false,
-			  "when the program ends, say what went wrong and why" },
-	[OPT_TRACE] = { "trace", "FILE", NULL, false, "a capture, pcap or pcapng" },
-	[OPT_NODES] = { "nodes", "NAME=ADDRESS,...", NULL, false,
-			"what the trace's nodes are called (default: node0, node1, ...)" },
-	[OPT_CAPTURE] = { "capture", "FILE", NULL, false,
-			  "write the packets of this run, as pcapng; -: to standard output" },
-	[OPT_FILTER] = { "filter", "EXPR", NULL, false,
-			 "capture only what pcap-filter(7) says (Ethernet)" },
-	[OPT_SNAPLEN] = { "snaplen", "N", NULL, false, "capture so many bytes of each packet" },
-	[OPT_RING_SIZE] = { "ring-size", "SIZE", NULL, false,
-			    "capture to files of at most SIZE: FILE_00001.pcapng, ..." },
-	[OPT_RING_FILES] = { "ring-files", "N", NULL, false, "keep the last N of them" },
-	[OPT_LOSSY] = { "lossy", NULL, NULL, false,
-			"lose packets, and count them, where senders would have to wait" },
-	[OPT_DATA] = { "data", NULL, NULL, false, "also what was sent and what memory held" },
-	[OPT_PACE] = { "pace", "fast|recorded", NULL, false,
-		       "as fast as the order allows (the default), or at the recorded times" },
-	[OPT_REAL] = { "real", NULL, NULL, false,
-		       "on the devices that there are, without a fabric" },
-	[OPT_TIMEOUT] = { "timeout", "SECONDS", NULL, false,
-			  "how long anything may be waited for (default: 60)" },
-	[OPT_OUT] = { "out", "DIR", NULL, false,
-		      "write the trace there (also -o DIR): a new directory, or one that is being "
-		      "recorded" },
-	[OPT_WIRE] = { "capture", NULL, NULL, false, "also capture the wire, in DIR/wire.pcapng" },
-	[OPT_PAYLOAD] = { "payload", "full|hash|none", "RDMAEMU_RECORD_PAYLOAD", false,
-			  "what is recorded of messages and memory (default: full)" },
-	[OPT_ERF] = { "erf", NULL, NULL, false,
-		      "InfiniBand packets with headers of ERF's, which Wireshark reads" },
-	[OPT_AS] = { "as", "PROGRAM", NULL, false,
-		     "play this program alone, by name or as p1, against the live one that "
-		     "follows" },
-	[OPT_IGNORE] = { "ignore", "FIELD,...", NULL, false,
-			 "do not compare: wr_id, status, opcode, byte_len, imm, wc_flags, payload, "
-			 "src_qp, memory" },
-	[OPT_CAPABILITIES] = { "capabilities", NULL, NULL, false,
-			       "compare what devices have of everything, also with devices of "
-			       "another kind" },
-	[OPT_MODE] = { "mode", "none|once|new_episodes|all", NULL, false,
-		       "with --as: play the record (none), make it if there is none (once), have "
-		       "the "
-		       "real program answer beyond it (new_episodes) or always (all)" },
-	[OPT_COMMAND] = { "command", "COMMAND", NULL, false,
-			  "the real program, for sh(1) (default: as recorded)" },
-	[OPT_LIVE_NODE] = { "live-node", "NODE", NULL, false,
-			    "where to run the live program if there is no record; the real one: "
-			    "--node" },
-	[OPT_LIVE_FIRST] = { "live-first", NULL, NULL, false,
-			     "if there is no record: the live program listens, the real one "
+	[OPT_FIRST_MR] = { "first-mr", 0, "N", NULL, false,
+			   "index of the first memory region, from which its keys are made "
+			   "(default: 1)" },
+	[OPT_PROFILE] = { "profile", 0, "NAME|FILE", "RDMAEMU_PROFILE", true,
+			  "limits and abilities of the devices, by a built-in profile or a file, "
+			  "see rdmaemu-profile(5)" },
+	[OPT_NODE] = { "node", 0, "NAME", PROTO_NODE_ENV, false,
+		       "node to run on or to act on; 'run' creates it when first named (default: "
+		       "node0, the host itself)" },
+	[OPT_SUBNET] = { "subnet", 0, "ADDR/BITS", "RDMAEMU_SUBNET", true,
+			 "subnet from which nodes get their addresses (default: "
+			 "10.77.0.0/16,fd77::/64)" },
+	[OPT_TOPOLOGY] = { "topology", 0, "FILE", "RDMAEMU_TOPOLOGY", true,
+			   "create the nodes that FILE describes, see rdmaemu-topology(5)" },
+	[OPT_LISTEN] = { "listen", 0, "ADDR:PORT", "RDMAEMU_LISTEN", true,
+			 "accept TCP connections of other fabrics that join this one" },
+	[OPT_JOIN] = { "join", 0, "HOST:PORT,...", "RDMAEMU_JOIN", true,
+		       "join the fabrics that listen at these addresses" },
+	[OPT_TOKEN_FILE] = { "token-file", 0, "FILE", "RDMAEMU_TOKEN_FILE", true,
+			     "file with the secret that joined fabrics share" },
+	[OPT_NAME] = { "name", 0, "NAME", "RDMAEMU_NAME", true,
+		       "name of this host in joined fabrics (default: its hostname)" },
+	[OPT_TIME_SCALE] = { "time-scale", 0, "X", "RDMAEMU_TIME_SCALE", true,
+			     "let fabric time run X times as fast as real time" },
+	[OPT_CLOCK] = { "clock", 0, "run|manual", "RDMAEMU_CLOCK", true,
+			"with manual, fabric time stands still until 'rdmaemu clock' moves it" },
+	[OPT_CHAOS] = { "chaos", 0, "[=SEED]", "RDMAEMU_CHAOS", true,
+			"randomise everything the specification leaves open, without faults "
+			"(default seed: random)" },
+	[OPT_DEVICE] = { "device", 0, "NAME", NULL, false, "only this device (default: all)" },
+	[OPT_PORT] = { "port", 0, "N", NULL, false, "only this port of the device (default: all)" },
+	[OPT_JSON] = { "json", 0, NULL, NULL, false, "print JSON" },
+	[OPT_AUDIT] = { "audit", 0, NULL, NULL, false,
+			"also check the consistency of the HCA's memory" },
+	[OPT_SCENARIO] = { "scenario", 0, "FILE", "RDMAEMU_SCENARIO", true,
+			   "read fault rules from FILE, see rdmaemu-faults(7)" },
+	[OPT_DRY_RUN] = { "dry-run", 0, NULL, NULL, false,
+			  "print the fault rules that would be set, and do nothing else" },
+	[OPT_PROGRAM] = { "program", 0, "NAME|PID", NULL, false, "only this program" },
+	[OPT_QP] = { "qp", 0, "N", NULL, false, "only the queue pair with this number" },
+	[OPT_FOLLOW] = { "follow", 0, NULL, NULL, false,
+			 "print new entries as they arrive, until the fabric stops" },
+	[OPT_EXPLAIN] = { "explain", 0, NULL, NULL, false,
+			  "when the program ends, report what went wrong and why" },
+	[OPT_TRACE] = { "trace", 0, "FILE", NULL, false,
+			"capture that contains the packets, pcap or pcapng" },
+	[OPT_NODES] = { "nodes", 0, "NAME=ADDRESS,...", NULL, false,
+			"names of the nodes in the capture (default: node0, node1, ...)" },
+	[OPT_CAPTURE] = { "capture", 0, "FILE", NULL, false,
+			  "capture the packets of this run in FILE, as pcapng; '-' is standard "
+			  "output" },
+	[OPT_FILTER] = { "filter", 0, "EXPR", NULL, false,
+			 "capture only Ethernet packets that a pcap-filter(7) expression selects" },
+	[OPT_SNAPLEN] = { "snaplen", 0, "N", NULL, false,
+			  "capture only the first N bytes of each packet" },
+	[OPT_RING_SIZE] = { "ring-size", 0, "SIZE", NULL, false,
+			    "begin a new file when one has SIZE bytes: FILE_00001.pcapng, ..." },
+	[OPT_RING_FILES] = { "ring-files", 0, "N", NULL, false,
+			     "keep only the last N of these files" },
+	[OPT_LOSSY] = { "lossy", 0, NULL, NULL, false,
+			"leave packets out of the capture, and count them, instead of blocking "
+			"senders" },
+	[OPT_DATA] = { "data", 0, NULL, NULL, false,
+		       "include message payloads and the contents of memory" },
+	[OPT_PACE] = { "pace", 0, "fast|recorded", NULL, false,
+		       "play as fast as the recorded order allows (fast, the default) or at the "
+		       "recorded times" },
+	[OPT_REAL] = { "real", 0, NULL, NULL, false,
+		       "use the machine's own RDMA devices, without a fabric" },
+	[OPT_TIMEOUT] = { "timeout", 0, "SECONDS", NULL, false,
+			  "longest time that a call may wait (default: 60)" },
+	[OPT_OUT] = { "out", 'o', "DIR", NULL, false,
+		      "write the trace to DIR, a new directory or one that is being recorded" },
+	[OPT_WIRE] = { "capture", 0, NULL, NULL, false,
+		       "also capture the packets, in DIR/wire.pcapng" },
+	[OPT_PAYLOAD] = { "payload", 0, "full|hash|none", "RDMAEMU_RECORD_PAYLOAD", false,
+			  "how much of messages and memory to record (default: full)" },
+	[OPT_ERF] = { "erf", 0, NULL, NULL, false,
+		      "give InfiniBand packets ERF headers, which Wireshark decodes" },
+	[OPT_AS] = { "as", 0, "PROGRAM", NULL, false,
+		     "play only this program, a name or p1, p2, ..., against a live one" },
+	[OPT_IGNORE] = { "ignore", 0, "FIELD,...", NULL, false,
+			 "leave these fields out of the comparison: wr_id, status, opcode, "
+			 "byte_len, imm, wc_flags, payload, src_qp, memory" },
+	[OPT_CAPABILITIES] = { "capabilities", 0, NULL, NULL, false,
+			       "compare all capabilities of devices, also of devices of different "
+			       "kinds" },
+	[OPT_MODE] = { "mode", 0, "none|once|new_episodes|all", NULL, false,
+		       "with --as, where the answers come from: the record (none, the default), "
+		       "the record, which is made if there is none (once), the real program for "
+		       "what the record lacks (new_episodes), or always the real program (all)" },
+	[OPT_COMMAND] = { "command", 0, "COMMAND", NULL, false,
+			  "command line of the real program, for sh(1) (default: as recorded)" },
+	[OPT_LIVE_NODE] = { "live-node", 0, "NODE", NULL, false,
+			    "node of the live program if there is no record; --node is that of the "
+			    "real one" },
+	[OPT_LIVE_FIRST] = { "live-first", 0, NULL, NULL, false,
+			     "if there is no record, the live program listens and the real one "
 			     "connects" },
-	[OPT_UNEXPECTED] = { "unexpected", "fail|wait|ignore", NULL, false,
-			     "with --as: what to do when something else comes than was recorded "
-			     "(default: fail)" },
-	[OPT_INJECT] = { "inject", NULL, NULL, false,
-			 "send a capture's packets to a queue pair, as its peer" },
-	[OPT_FROM] = { "from", "NODE", NULL, false,
-		       "the node that the packets come from, made if there is none (default: the "
+	[OPT_UNEXPECTED] = { "unexpected", 0, "fail|wait|ignore", NULL, false,
+			     "with --as, what to do with a completion or event that was not "
+			     "recorded (default: fail)" },
+	[OPT_INJECT] = { "inject", 0, NULL, NULL, false,
+			 "send the packets of a capture to a queue pair, as its peer" },
+	[OPT_FROM] = { "from", 0, "NODE", NULL, false,
+		       "node that the packets come from, created if it is new (default: the "
 		       "peer's)" },
-	[OPT_SCRIPT] = { "script", "FILE", NULL, false,
-			 "which packets go, and what is to come back (default: all; it is "
-			 "printed)" },
-	[OPT_AS_IS] = { "as-is", NULL, NULL, false, "packets as they are in the file" },
-	[OPT_MR] = { "mr", "N", NULL, false,
-		     "the memory region that the packets' first key stands for (default: 1, the "
-		     "first)" },
-	[OPT_HELP] = { "help", NULL, NULL, false, "print this help" },
+	[OPT_SCRIPT] = { "script", 0, "FILE", NULL, false,
+			 "read from FILE which packets to send and which to expect (default: send "
+			 "all, print what comes back)" },
+	[OPT_AS_IS] = { "as-is", 0, NULL, NULL, false, "send the packets unchanged" },
+	[OPT_MR] = { "mr", 0, "N", NULL, false,
+		     "memory region that the first key in the packets stands for, counted from 1 "
+		     "(default: 1)" },
+	[OPT_HELP] = { "help", 'h', NULL, NULL, false, "print this help" },
 };
 
 int print_error(const char *fmt, ...)
@@ -187,6 +188,41 @@ static int opts_find(const char *name, size_t n, u64 allowed)
 	return -1;
 }
 
+const struct opt_def *opts_def(enum opt_id id)
+{
+	return &opt_defs[id];
+}
+
+/* The option that a word names: --NAME, --NAME=VALUE or -LETTER. Return: -1: none of @allowed. */
+static int opts_find_flag(const char *arg, u64 allowed)
+{
+	int id;
+
+	if (arg[1] == '-')
+		return opts_find(arg + 2, strcspn(arg + 2, "="), allowed);
+	for (id = 0; id < OPT_COUNT; id++)
+		if ((allowed & OPT_BIT(id)) && opt_defs[id].letter &&
+		    arg[1] == opt_defs[id].letter && !arg[2])
+			return id;
+	return -1;
+}
+
+/* Return: -1. */
+static int opts_print_unknown(const char *verb, const char *arg, u64 allowed)
+{
+	struct suggestion s = { 0 };
+	int id;
+
+	for (id = 0; id < OPT_COUNT && !strncmp(arg, "--", 2); id++)
+		if (allowed & OPT_BIT(id))
+			suggest_compare(&s, arg + 2, strcspn(arg + 2, "="), opt_defs[id].name,
+					strlen(opt_defs[id].name));
+	if (s.word)
+		return print_error("%s: unknown option '%s': did you mean '--%s'?", verb, arg,
+				   s.word);
+	return print_error("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb, arg, verb);
+}
+
 int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv)
 {
 	const char *arg, *value, *eq, *expected;
@@ -198,15 +234,10 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 			return i;
 		if (!strcmp(arg, "--"))
 			return i + 1;
-		if (!strcmp(arg, "-h"))
-			arg = "--help";
-		if (!strcmp(arg, "-o"))
-			arg = "--out";
-		eq = strchrnul(arg, '=');
-		id = arg[1] == '-' ? opts_find(arg + 2, (size_t)(eq - arg - 2), allowed) : -1;
+		eq = arg[1] == '-' ? strchrnul(arg, '=') : "";
+		id = opts_find_flag(arg, allowed);
 		if (id < 0)
-			return print_error("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb,
-					   arg, verb);
+			return opts_print_unknown(verb, arg, allowed);
 		if (!opt_defs[id].arg) {
 			if (*eq)
 				return print_error("%s: option '--%s' takes no value", verb,
@@ -267,10 +298,33 @@ static char *opts_trim(char *s)
 	return s;
 }
 
+static int opts_compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *opts_file_keys(const char *last, char *text, size_t size)
+{
+	const char *keys[OPT_COUNT];
+	size_t n = 0, i, len = 0;
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++)
+		if (opt_defs[id].in_file)
+			keys[n++] = opt_defs[id].name;
+	qsort(keys, n, sizeof(keys[0]), opts_compare_names);
+	for (i = 0; i < n && len < size; i++)
+		len += (size_t)snprintf(
+			text + len, size - len, "%s%s%s%s", i ? i + 1 < n ? ", " : " " : "",
+			i && i + 1 == n ? last : "", i && i + 1 == n ? " " : "", keys[i]);
+	return text;
+}
+
 static int opts_parse_line(struct opts *o, const char *path, int lineno, char *line)
 {
 	char *key = opts_trim(line), *value, *eq;
 	const char *expected;
+	char keys[256];
 	int id;
 
 	if (!*key || *key == '#')
@@ -283,11 +337,8 @@ static int opts_parse_line(struct opts *o, const char *path, int lineno, char *l
 	key = opts_trim(key);
 	id = opts_find(key, strlen(key), ~0ULL);
 	if (id < 0 || !opt_defs[id].in_file)
-		return print_error(
-			"%s:%d: unknown key '%s': expected chaos, clock, fabric, isolated, join, "
-			"linger, listen, name, profile, scenario, seed, subnet, time-scale, "
-			"token-file or topology",
-			path, lineno, key);
+		return print_error("%s:%d: unknown key '%s': expected %s", path, lineno, key,
+				   opts_file_keys("or", keys, sizeof(keys)));
 	expected = opts_set(o, (enum opt_id)id, value, LEVEL_FILE);
 	if (expected)
 		return print_error("%s:%d: %s = '%s': expected %s", path, lineno, key, value,
@@ -317,22 +368,4 @@ int opts_file(struct opts *o, const char *path, bool must)
 		ret = print_error("%s: %s", path, strerror(errno));
 	fclose(file);
 	return ret;
-}
-
-void opts_usage(u64 allowed)
-{
-	char flag[48];
-	int id;
-
-	for (id = 0; id < OPT_COUNT; id++) {
-		if (!(allowed & OPT_BIT(id)))
-			continue;
-		snprintf(flag, sizeof(flag), "--%s%s%s", opt_defs[id].name,
-			 opt_defs[id].arg && opt_defs[id].arg[0] != '[' ? " " : "",
-			 opt_defs[id].arg ? opt_defs[id].arg : "");
-		printf("  %-16s  %s", flag, opt_defs[id].help);
-		if (opt_defs[id].env)
-			printf(" [%s]", opt_defs[id].env);
-		putchar('\n');
-	}
 }

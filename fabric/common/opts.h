@@ -95,6 +95,24 @@ enum opt_id {
 
 #define OPT_BIT(id) (1ULL << (id))
 
+/**
+ * struct opt_def - a setting, by its name in all places.
+ * @name: the flag without its dashes, and the key in a file
+ * @letter: short flag, or 0
+ * @arg: name of its argument, or NULL for a switch; "[=X]": it may be left out
+ * @env: variable, or NULL
+ * @in_file: may stand in a file of settings
+ * @help: one sentence, without its full stop
+ */
+struct opt_def {
+	const char *name;
+	char letter;
+	const char *arg;
+	const char *env;
+	bool in_file;
+	const char *help;
+};
+
 /** Where a setting came from; a higher one wins. */
 enum opt_level {
 	LEVEL_DEFAULT,
@@ -204,8 +222,10 @@ void opts_env_clear(u64 keep);
  * Return: 0, or -1 after one line on stderr that names file and line.
  */
 int opts_file(struct opts *o, const char *path, bool must);
-/** opts_usage() - print the help lines of the flags in @allowed to stdout. */
-void opts_usage(u64 allowed);
+/** opts_def() - what a setting is. */
+const struct opt_def *opts_def(enum opt_id id);
+/** opts_file_keys() - the keys of a file of settings, sorted: "chaos, clock or name" for @last "or". */
+const char *opts_file_keys(const char *last, char *text, size_t size);
 /** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
 bool join_address_ok(const char *s, bool many);
 

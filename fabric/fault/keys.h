@@ -77,11 +77,13 @@ enum fault_key {
 
 /**
  * struct fault_act_def - an action's word.
+ * @help: what it does, for `rdmaemu fault --help`
  * @keys: what it takes; @need: what it must have
  * @expected: what is said when a word is none of those
  */
 struct fault_act_def {
 	const char *word;
+	const char *help;
 	u8 act; /* enum fault_act */
 	u8 on; /* enum fault_on */
 	u64 keys;

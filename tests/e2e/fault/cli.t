@@ -35,7 +35,7 @@ says 'no fabric' 1 "rdmaemu: fabric default is not running" "$R" fault list
 fresh
 check 'none' "$R" fault list
 is 'prints nothing' "$("$R" fault list)" ''
-says 'no rule' 2 "rdmaemu: fault add: no value given; see 'rdmaemu fault add --help'" "$R" fault add
+says 'no rule' 2 "rdmaemu: fault add: expected a rule or --scenario; see 'rdmaemu fault add --help'" "$R" fault add
 says 'a wrong one' 2 "rdmaemu: fault: 'nth=0': expected 1 or more" "$R" fault add drop nth=0
 check 'one by words' "$R" fault add one: drop opcode=SEND nth=3
 check 'several by ;' "$R" fault add 'loss 1% ; two: delay 1ms'

@@ -291,5 +291,5 @@ check "a trace that is complete" refused 125 'complete' -o "$TEST_DIR/none" -- t
 check "a directory that cannot be made" refused 125 'No such file' -o "$TEST_DIR/no/dir" -- true
 check "--payload some" refused 2 'expected full, hash or none' --payload some -o "$TEST_DIR/y" -- true
 check "--real --capture" refused 2 'expected a fabric' --real --capture -o "$TEST_DIR/y" -- true
-check "no program" refused 2 'no program given' -o "$TEST_DIR/y"
+check "no program" refused 2 'expected a program' -o "$TEST_DIR/y"
 done_testing

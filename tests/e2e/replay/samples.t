@@ -102,7 +102,7 @@ lists_verbs() {
 	local out verb
 	out=$(limit "$RDMAEMU" trace "$1") || return
 	for verb in show stat diff; do
-		grep -q "rdmaemu trace $verb " <<<"$out" || return
+		grep -q "^  $verb  " <<<"$out" || return
 	done
 }
 check "trace --help lists its verbs" lists_verbs --help

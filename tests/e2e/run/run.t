@@ -39,7 +39,7 @@ for verb in run fabric status; do
 	check "$verb --help" "$RDMAEMU" $verb --help
 done
 check "--help" "$RDMAEMU" --help
-is "a long flag is there as a whole" "$("$RDMAEMU" replay --help | grep -c -- '--mode none|once|new_episodes|all  ')" 1
+is "a long flag is there as a whole" "$("$RDMAEMU" replay --help | grep -c -- '--mode none|once|new_episodes|all$')" 1
 check "--version" "$RDMAEMU" --version
 "$RDMAEMU" run --no-such-option -- true >/dev/null 2>&1
 is "an unknown option is refused" $? 2
