@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: the pages' own commands
+# slow
+# Each command that README.md and docs/guide/ show runs as shown and prints what the page shows. Pages as arguments:
+# only these.
+. "$(dirname "$0")/../../lib/lib.sh"
+need python3
+cd "$TOP" || exit 1
+
+# Servers of the pages use the programs' default ports: in a network namespace of its own, where one can be made.
+if [ -z "${IN_NETNS-}" ] && unshare -rn true 2>/dev/null; then
+	own_netns "$@"
+fi
+if [ -n "${IN_NETNS-}" ]; then
+	trap setting_end EXIT
+	veth_pair || skip_all "no veth interfaces here"
+fi
+
+pages=(README.md docs/guide/*.md)
+[ $# = 0 ] || pages=("$@")
+export PATH=${RDMAEMU%/*}:$PATH LIMIT
+mkdir -p "$TEST_DIR/blocks"
+python3 tests/lib/py/docs_pages.py run "$TOP" "$TEST_DIR/blocks" "${pages[@]}" || FAILED=1
+done_testing
