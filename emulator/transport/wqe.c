@@ -3,6 +3,7 @@
  * DOC: work requests: which opcodes a QP has, what is wrong with one, and the burst it becomes.
  */
 #include "emulator/model.h"
+#include "emulator/transport/opcode.h"
 
 #define T(type) (1u << QPT_##type)
 #define T_RD	(T(RC) | T(XRC_SEND)) /* those that get answers */
@@ -29,13 +30,20 @@ bool wqe_allowed(u32 qp_type, u32 opcode)
 	return opcode < WR_COUNT && (wqe_ops[opcode].types >> qp_type & 1);
 }
 
-u32 wqe_mask(u32 qp_type, const struct hca_limits *lim)
+u32 wqe_type_mask(u32 qp_type)
 {
 	u32 mask = 0, op;
 
 	for (op = 0; op < WR_COUNT; op++)
-		if (wqe_allowed(qp_type, op))
+		if (qp_type < 32 && wqe_allowed(qp_type, op))
 			mask |= 1u << op;
+	return mask;
+}
+
+u32 wqe_mask(u32 qp_type, const struct hca_limits *lim)
+{
+	u32 mask = wqe_type_mask(qp_type);
+
 	if (lim->atomic_cap == ATOMIC_NONE)
 		mask &= ~(1u << WR_ATOMIC_CMP_AND_SWP | 1u << WR_ATOMIC_FETCH_AND_ADD);
 	if (!(lim->caps & CAP_ATOMIC_WRITE))

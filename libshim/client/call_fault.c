@@ -2,32 +2,35 @@
 /**
  * DOC: calls that fail on purpose.
  *
- * The rules are the fabric process's (rdmaemu-faults(7)), which tells each client by bits in its segment
- * which calls a rule is about. Only in those calls it is asked, before they do anything: a call that is
- * made to fail leaves nothing behind, and what a rule counts are calls as the program makes them.
+ * The fabric process holds the rules (rdmaemu-faults(7)) and sets a bit in each client's segment
+ * for every call that a rule names. Those calls ask the fabric process before they do anything
+ * else: a call that is made to fail has no side effects, and rules count calls as the program makes
+ * them.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/call_fault.h"
 
-const u64 no_fail_calls[SEG_CALL_WORDS];
+#include "libshim/client/client.h"
+#include "libshim/client/rpc.h"
+#include "libshim/interpose/export.h"
 
-static __thread bool not_asked __attribute__((tls_model("initial-exec")));
+static __thread bool not_counted __attribute__((tls_model("initial-exec")));
 
 /**
- * rdmaemu_not_counted() - calls of this thread are not the program's until this is false again: whoever stands between looks
- * at devices, and rules are not to count that.
+ * rdmaemu_not_counted() - while @on, calls of this thread are not the program's and no rule counts
+ * them: the recorder queries devices.
  */
 SHIM_EXPORT void rdmaemu_not_counted(bool on)
 {
-	not_asked = on;
+	not_counted = on;
 }
 
 bool call_fault_query(enum call_id call, s32 *event)
 {
 	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
 
-	if (not_asked)
+	if (not_counted)
 		return false;
-	/* Without a fabric there are no faults either. */
+	/* Without a fabric process no rule applies. */
 	if (shim_rpc_call(&m, -1, NULL, 0) < 0)
 		return false;
 	if (event)

@@ -2,16 +2,20 @@
 /**
  * DOC: event channels: a ring in the segment and an eventfd that counts its events.
  *
- * The descriptor is the program's: it may poll it, set O_NONBLOCK on it, or leave it blocking. The
- * shim keeps its own duplicate for events that this process itself causes, so that a program which
- * closed its number is not written into whatever has that number now. A read that finds no event
- * in the ring was woken for nothing (a holder died between ring and eventfd, and the event was sent
- * again) and reads on.
+ * The descriptor belongs to the program, which may poll it, set O_NONBLOCK on it, or leave it
+ * blocking. The shim keeps a duplicate for events that this process itself causes: a program may
+ * close its descriptor, and the shim must not write to whatever has that number next. A read that
+ * finds no event in the ring was woken for nothing (a token holder died between ring and eventfd,
+ * and the event was sent again) and reads on.
  *
- * A channel number is used again, with another descriptor. Peers keep descriptors that they once
- * asked for, so the ring tells how often that happened (@fd_gen).
+ * Channel numbers are reused, with other descriptors. Peers cache the descriptors that they asked
+ * for, so the ring counts the reuses (@fd_gen).
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/chan.h"
+
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/rpc.h"
 #include "libshim/interpose/syscall.h"
 
 #include <pthread.h>
@@ -20,16 +24,16 @@
 #define LOCAL_EVENTS 2u /* events a process raises itself: device fatal, once */
 
 struct shim_chan {
-	pthread_mutex_t lock; /* readers among themselves; the descriptor against its closing */
+	pthread_mutex_t lock; /* serialises readers, and uses of the descriptor with its closing */
 	int fd; /* own duplicate, or -1 */
 	bool used;
-	u32 debt; /* counts of voided events that readers have taken, but not yet looked for */
+	u32 debt; /* counts of voided events that readers took before they looked for the event */
 	u32 n_local;
 	struct chan_event local[LOCAL_EVENTS];
 };
 
 static struct shim_chan chans[SEG_MAX_CHANS];
-static u32 n_opened; /* the first so many have been initialized */
+static u32 n_opened; /* number of entries, from the first on, that are initialised */
 static pthread_mutex_t alloc_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int chan_claim(void)
@@ -55,7 +59,7 @@ static int chan_claim(void)
 	return (int)i;
 }
 
-/* A channel that there is, or was. */
+/* A channel that exists or has existed; else NULL. */
 static struct shim_chan *chan_at(u32 chan)
 {
 	return chan < load_acquire(&n_opened) ? &chans[chan] : NULL;
@@ -77,7 +81,7 @@ static void chan_release(u32 chan)
 	pthread_mutex_unlock(&alloc_lock);
 }
 
-/* A user of the slot before may have left events. The engine knows no such channel now. */
+/* An earlier user of the slot may have left events. The engine does not use the channel yet. */
 static void chan_ring_reset(u32 chan)
 {
 	struct chan_ring *r = &shim.seg->chan[chan];
@@ -120,7 +124,7 @@ void shim_chan_free(u32 chan, int fd)
 
 	if (!chan_at(chan))
 		return;
-	/* Should the fabric have gone, there is nothing left to tell it. */
+	/* Without a fabric process there is no one to tell. */
 	if (!load_relaxed(&shim.fatal))
 		shim_rpc_call(&m, -1, NULL, 0);
 	sys_close(fd);
@@ -141,7 +145,7 @@ static bool chan_ring_take(struct chan_ring *r, struct chan_event *ev)
 	return false;
 }
 
-/* Take @n counts off the descriptor. The channel's lock is held. */
+/* Take @n counts from the descriptor. The channel's lock is held. */
 static void chan_fd_uncount(struct shim_chan *c, u32 n)
 {
 	u64 one;
@@ -152,9 +156,9 @@ static void chan_fd_uncount(struct shim_chan *c, u32 n)
 }
 
 /*
- * A reader that had a count has looked for its event. While some are in debt, it may have been given
- * an event that came later, whose count is still there: it would leave the descriptor readable without
- * an event. The channel's lock is held.
+ * A reader that had a count has looked for its event. While counts are owed, it may have got a
+ * later event, whose count is still in the descriptor and would leave it readable without an event.
+ * The channel's lock is held.
  */
 static void chan_debt_settle(struct shim_chan *c, bool found)
 {
@@ -189,7 +193,7 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 
 /*
  * Programs end their event threads with pthread_cancel(), because the read(2) in libibverbs is a
- * cancellation point. The raw call is none, so it is made one. Nothing is held meanwhile.
+ * cancellation point. The raw system call is none, hence the asynchronous type. No lock is held.
  */
 static ssize_t chan_fd_read(int fd)
 {
@@ -237,8 +241,8 @@ static void chan_fd_count(const struct shim_chan *c, u64 n)
 }
 
 /*
- * Void the events of an object in the ring. Each takes one of the counts with it; where a reader has
- * it already, that one finds nothing and reads on.
+ * Void the events of an object in the ring. Each takes one count with it. If a reader already has
+ * that count, the reader finds no event and reads on.
  */
 static void chan_ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u32 handle, u32 gen)
 {
@@ -269,7 +273,9 @@ static int chan_put_local(struct shim_chan *c, struct chan_ring *r, const struct
 {
 	u32 prod = load_relaxed(&r->prod);
 
-	/* Of an isolated client without its fabric nobody else writes the ring. */
+	/*
+	 * Only this process writes the ring of an isolated client whose fabric process has ended.
+	 */
 	if (shim.isolated && load_relaxed(&shim.fatal)) {
 		if (prod - r->cons >= SEG_CHAN_DEPTH)
 			return -ENOSPC;

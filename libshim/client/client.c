@@ -1,41 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: becoming a client of the fabric.
- *
- * Happens at first use (the first look for devices), not when the library is loaded: it is loaded
- * into every process. The fabric hands out a segment, an eventfd to wake it by, and, unless it is
- * isolated, HCA memory. Nothing of it is believed before it was checked.
+ * DOC: the state of this process as a client, and what a fork makes of it.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/client.h"
+
+#include "libshim/interpose/path.h"
 #include "libshim/interpose/syscall.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 static const struct hca_clock real_time;
+static const u64 no_fail_calls[SEG_CALL_WORDS];
 
 struct shim_client shim = {
 	.clock = &real_time, .sock = -1, .kick_fd = -1, .fail_calls = no_fail_calls
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* A word that others can read to make sure that they reached this very process. */
-static u64 cookie;
+static pthread_mutex_t client_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void shim_client_lock(void)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&client_lock);
 }
 
 void shim_client_unlock(void)
 {
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&client_lock);
 }
 
-/* Replace a shared mapping by zero pages of our own; inaccessible ones where memory is rationed. */
+/* Replace a shared mapping by private zero pages; by inaccessible ones where memory is rationed. */
 static void mapping_make_private(void *map, u64 size)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
@@ -46,7 +40,7 @@ static void mapping_make_private(void *map, u64 size)
 
 void shim_client_forked(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	client_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (!shim.live)
 		return;
 	shim.live = false;
@@ -55,152 +49,10 @@ void shim_client_forked(void)
 	shim.engine.hca = NULL;
 	shim.fail_calls = no_fail_calls;
 	shim.clock = &real_time;
+	path_counters_set_hca(NULL, 0, 0);
 	mapping_make_private(shim.seg, SEG_SIZE);
 	if (shim.hca)
 		mapping_make_private(shim.hca, sizeof(*shim.hca));
 	sys_close(shim.kick_fd);
 	shim.kick_fd = -1;
-}
-
-static void hello_copy_name(char *dst, size_t size, const char *src)
-{
-	strncpy(dst, src ? src : "", size - 1);
-	dst[size - 1] = '\0';
-}
-
-static int client_send_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
-{
-	const char *run = getenv(PROTO_RUN_ENV);
-	struct stat ns = { 0 };
-
-	if (sys_getrandom(&cookie, sizeof(cookie)) != sizeof(cookie))
-		return -EIO;
-	/* With yama's ptrace_scope 1 only this lets peers reach our memory. EINVAL: no yama. */
-	sys_prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-	sys_stat("/proc/self/ns/pid", &ns);
-	memset(m, 0, sizeof(*m));
-	m->op = PROTO_HELLO;
-	m->hello.version = PROTO_VERSION;
-	m->hello.pid = sys_getpid();
-	m->hello.pidns = ns.st_ino;
-	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
-	m->hello.cookie = cookie;
-	hello_copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
-	hello_copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
-	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
-	return shim_rpc_call(m, -1, fds, RPC_MAX_FDS);
-}
-
-static int welcome_check(const struct proto_welcome *w, int n_fds)
-{
-	if (n_fds != (w->isolated ? 2 : 3) || w->client >= HCA_MAX_CLIENTS || !w->gen)
-		return -EPROTO;
-	if (w->seg_size != SEG_SIZE || (!w->isolated && w->hca_size != sizeof(struct hca)))
-		return -EPROTO;
-	if (w->n_devs > PROTO_MAX_DEVS || w->first_dev > HCA_MAX_DEVS - w->n_devs)
-		return -EPROTO;
-	return 0;
-}
-
-static int welcome_map(const struct proto_welcome *w, const int *fds)
-{
-	struct seg_hdr *seg = shim_map_shared(fds[0], SEG_SIZE);
-	struct hca *hca = NULL;
-	int ret = seg ? seg_check(seg, w->client, w->gen) : -ENOMEM;
-
-	if (!ret && !w->isolated) {
-		hca = shim_map_shared(fds[2], sizeof(*hca));
-		ret = hca ? hca_check(hca, sizeof(*hca)) : -ENOMEM;
-	}
-	if (ret) {
-		if (seg)
-			munmap(seg, SEG_SIZE);
-		if (hca)
-			munmap(hca, sizeof(*hca));
-		return ret;
-	}
-	shim.seg = seg;
-	shim.hca = hca;
-	return 0;
-}
-
-/* The connection stands: fill in the rest. @fds: segment, kick eventfd and perhaps HCA memory. */
-static void client_set_up(const struct proto_welcome *w, const int *fds)
-{
-	shim.welcome = *w;
-	shim.id = w->client;
-	shim.gen = w->gen;
-	shim.isolated = w->isolated;
-	shim.kick_fd = fds[1];
-	shim.clock = shim.hca ? &shim.hca->clock : &shim.seg->clock;
-	shim.engine = (struct engine){
-		.hca = shim.hca,
-		.host = &shim_host,
-		.self = w->client,
-		.token = token_of(w->client, w->gen),
-		.near = shim_host_near(),
-	};
-	if (w->fabric_reach)
-		sys_close(fds[0]);
-	else
-		shim_helper_keep(fds[0]);
-	if (shim.hca)
-		sys_close(fds[2]);
-	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
-	store_release(&shim.live, true);
-}
-
-static int client_join(const char *path)
-{
-	struct proto_msg m;
-	int fds[RPC_MAX_FDS];
-	int n = 0;
-	int ret = shim_rpc_open(path);
-
-	if (ret == -ENOENT || ret == -ECONNREFUSED)
-		return -ENOSYS;
-	if (ret)
-		return ret;
-	ret = shim_seg_heap_init();
-	if (!ret) {
-		n = client_send_hello(&m, fds);
-		ret = n < 0 ? n : welcome_check(&m.welcome, n);
-	}
-	if (!ret)
-		ret = welcome_map(&m.welcome, fds);
-	if (!ret) {
-		client_set_up(&m.welcome, fds);
-		return 0;
-	}
-	while (n > 0)
-		sys_close(fds[--n]);
-	shim_rpc_close();
-	return ret;
-}
-
-int shim_client_connect(void)
-{
-	const char *path;
-	int ret = 0;
-
-	if (likely(load_acquire(&shim.live)))
-		return load_relaxed(&shim.fatal) ? -EIO : 0;
-	path = getenv(PROTO_ENV);
-	if (!path || !*path)
-		return -ENOSYS;
-	shim_client_lock();
-	if (!shim.live) {
-		ret = shim_fork_watch();
-		if (!ret)
-			ret = client_join(path);
-	}
-	shim_client_unlock();
-	return ret;
-}
-
-int shim_client_start(void)
-{
-	int ret = shim_client_connect();
-
-	return ret ? ret : shim_watch_start();
 }

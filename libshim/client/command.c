@@ -2,26 +2,29 @@
 /**
  * DOC: commands, doorbells, and the work that a program does for the engine in passing.
  *
- * A direct client executes its commands itself, with the token. An isolated one fills a command
- * slot of its segment, wakes the fabric process and sleeps on the slot's state.
+ * A direct client executes its commands itself, with the token held. An isolated client fills a
+ * command slot of its segment, wakes the fabric process and sleeps on the slot's state.
  *
- * Programs end in signal handlers, with exit() and all that tidies up then. A handler that
- * interrupted its own thread in the engine would wait for ever for the token; it gets EDEADLK.
+ * Programs call exit() in signal handlers, which destroys objects. A handler that interrupted its
+ * own thread in the engine would wait for the token indefinitely; it gets EDEADLK instead.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/command.h"
+
+#include "libshim/client/client.h"
+#include "libshim/client/helper.h"
 #include "libshim/interpose/syscall.h"
 
 #include <sched.h>
 #include <limits.h>
 
-#define WAIT_NS	   100000000ULL /* how often a sleeper looks whether the fabric still lives */
+#define WAIT_NS	   100000000ULL /* interval at which a sleeper checks for the end of the fabric */
 #define ALL_SLOTS  ((1u << SEG_CMD_SLOTS) - 1)
 #define MAX_DRAINS 64u /* each within the engine's budget; the fabric process goes on */
 
-/* Bit per command slot that a thread of this process uses. */
+/* A bit per command slot that a thread of this process uses. */
 static u32 slots_used;
 
-/* This thread is in the engine. Read by signal handlers of the same thread. */
+/* Whether this thread is in the engine. Signal handlers on the same thread read it. */
 static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
 
 void shim_cmd_forked(void)
@@ -47,7 +50,7 @@ static void fabric_kick(void)
 	sys_write(shim.kick_fd, &one, sizeof(one));
 }
 
-/* Return: a slot, or -EIO when the fabric went while all were in use. */
+/* Return: a slot, or -EIO when the fabric process ended while all were in use. */
 static int cmd_slot_claim(void)
 {
 	u32 used = load_relaxed(&slots_used);
@@ -89,7 +92,7 @@ static int cmd_exec_isolated(struct hca_cmd *cmd)
 	fetch_or(&shim.seg->cmd_bits, BIT64(slot));
 	fabric_kick();
 	while (load_acquire(&s->state) == CMD_POSTED) {
-		/* The slot stays claimed: nobody can say whether it will still be answered. */
+		/* The slot stays claimed: the command may still be answered. */
 		if (load_relaxed(&shim.fatal))
 			return -EIO;
 		sys_futex_wait(&s->state, CMD_POSTED, WAIT_NS, 0);
@@ -120,7 +123,7 @@ int shim_cmd_exec(struct hca_cmd *cmd)
 		}
 		inside = false;
 	}
-	/* The helper was given addresses before the region went. */
+	/* The helper may be using addresses that it was given while the region existed. */
 	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
 		shim_helper_settle();
 	cmd->ret = ret;
@@ -159,7 +162,7 @@ void shim_engine_drain(void)
 
 	if (!shim.engine.hca)
 		return;
-	/* While somebody else has the token, the doorbells are his to serve. */
+	/* While another process holds the token, that process serves our doorbells. */
 	for (i = 0; i < MAX_DRAINS && load_relaxed(&shim.seg->db_any); i++)
 		if (!shim_engine_poke())
 			break;
@@ -167,11 +170,11 @@ void shim_engine_drain(void)
 		fabric_kick();
 }
 
-#define SETTLE_NS      100000000ULL /* that a wait may take */
-#define SETTLE_MORE_NS 5000000000ULL /* beyond that, all of them together */
+#define SETTLE_NS      100000000ULL /* limit of each wait */
+#define SETTLE_MORE_NS 5000000000ULL /* what all waits together may take beyond that */
 #define SETTLE_NAP_NS  50000
 
-/* Whether one of the QPs waits for the fabric process to send for it. */
+/* Whether one of the QPs has sends that only the fabric process can do. */
 static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 {
 	u32 i, last = slot == ANY_SLOT ? load_relaxed(&hca->tab[TAB_QP].high) : slot + 1;
@@ -189,9 +192,10 @@ static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 }
 
 /*
- * What was posted has left an HCA by the time that the program can destroy what it was posted with, and
- * datagrams are sent in that belief. A fabric process that has lost its CPU gets to it in time; behind a link that takes
- * nothing not every queue pair waits for long.
+ * On hardware, posted datagrams have left the HCA before the program can destroy the QP or AH that
+ * they were posted with, and programs rely on it. The wait lets a fabric process that is short of
+ * CPU time catch up. The common limit keeps a program with many QPs on a blocked link from waiting
+ * for each of them.
  */
 void shim_sends_settle(u32 slot)
 {

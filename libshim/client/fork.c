@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what becomes of the shim in a child of fork().
+ * DOC: the client in a child of fork().
  *
  * The child is another process: it must never touch its parent's client (segment, commands, engine
- * token, event counts), whatever it does to objects that it inherited, and it may become a client
- * of its own. So in the child the parent's mappings are replaced in place by private zero pages
- * (pointers into them stay harmless), its descriptors are closed, its caches are dropped, and the
- * state says "not connected". The epoch tells inherited objects from new ones.
+ * token, event counts), whatever it does to inherited objects, and it may become a client itself.
+ * In the child, therefore,
  *
- * The locks are taken around the fork, so that what they protect is whole in the child. What the
- * token protects may not be; the child drops it without looking. vfork() and posix_spawn() run no
- * handlers and need none: their child does nothing but exec, and all descriptors close on exec.
+ *  - private zero pages replace the parent's mappings in place: pointers into them stay harmless;
+ *  - the parent's descriptors are closed and its caches dropped;
+ *  - the state says "not connected", and the new epoch tells inherited objects from new ones.
+ *
+ * The locks are held across the fork, so that the child finds consistent what they protect. What
+ * the token protects may be inconsistent; the child drops it unread. vfork() and posix_spawn() run
+ * no fork handlers and need none: their child only execs, and all descriptors close on exec.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/helper.h"
+#include "libshim/client/host.h"
+#include "libshim/client/rpc.h"
+#include "libshim/client/seg_heap.h"
+#include "libshim/client/watch.h"
 
 #include <pthread.h>
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the memory helper's work: copies of this process's memory where nobody else may reach it.
+ * DOC: the memory helper: copies of this process's memory where the fabric process cannot reach it.
  *
  * A job names ranges of this process and a direction; the data passes through the bounce buffer in
- * the segment. It is moved with pread and pwrite on the segment's descriptor, so that an address
- * that is not mapped is an error and not a crash. The last word is stored on its own.
+ * the segment. The helper copies with pread and pwrite on the segment's descriptor, so that an
+ * unmapped address is an error and not a crash. It stores the last word on its own.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/helper.h"
+
+#include "libshim/client/client.h"
+#include "libshim/client/rpc.h"
 #include "libshim/interpose/syscall.h"
 
 #include <stddef.h>
@@ -60,7 +63,9 @@ static int job_move(bool write_it, u64 addr, u64 len, u64 off)
 	return 0;
 }
 
-/* Programs poll the end of a buffer: the rest first, then the tail, a word at most, at once. */
+/*
+ * Programs poll the end of a buffer: copy the rest first, then the tail (at most a word) at once.
+ */
 static int job_move_tail_last(bool write_it, u64 addr, u64 len, u64 off)
 {
 	u64 end = addr + len;
@@ -113,7 +118,7 @@ void shim_helper_settle(void)
 	const struct helper_job *job = &shim.seg->job;
 	u32 done = load_acquire(&jobs_done);
 
-	/* One that begins from here on was asked for after what the caller did. */
+	/* A job that begins from here on was requested after the caller's command. */
 	while (wake_fd >= 0 && load_acquire(&job->state) == HELPER_BUSY &&
 	       load_acquire(&jobs_done) == done && !load_relaxed(&shim.fatal))
 		sys_nap(SETTLE_NAP_NS);

@@ -2,14 +2,17 @@
 /**
  * DOC: the engine's view of this process: clock, peers' segments and memory, wake-ups.
  *
- * All of it runs with the token held, so the caches of peers need no lock. A peer is known by its
- * slot and generation; what belongs to an earlier user of the slot is dropped when it is met. The
+ * All of it runs with the token held, so the caches of peers need no lock. A slot and a generation
+ * identify a peer; a cache entry of an earlier user of the slot is dropped when it is met. The
  * fabric process answers the requests made here without the token.
  */
-#include "libshim/client/plumbing.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/client/host.h"
 
 #include "fabric/proto/vmcopy.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/rpc.h"
+#include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,7 +24,7 @@ enum reach {
 	REACH_NO,
 };
 
-/** struct peer - what is cached of another client. @gen: generation it belongs to; 0: nothing */
+/** struct peer - what is cached about another client. @gen: its generation; 0: nothing is cached */
 struct peer {
 	u32 gen;
 	u32 reach; /* enum reach */
@@ -29,9 +32,9 @@ struct peer {
 };
 
 /**
- * struct peer_chan - a descriptor of a peer's channel, kept for the next event.
- * @gen: the client's generation; 0: nothing is kept here
- * @fd_gen: tells whether it still is the channel's
+ * struct peer_chan - the cached descriptor of a peer's channel.
+ * @gen: the client's generation; 0: the entry is empty
+ * @fd_gen: the ring's @fd_gen when the descriptor was fetched
  */
 struct peer_chan {
 	u32 client;
@@ -41,11 +44,13 @@ struct peer_chan {
 	int fd;
 };
 
-/* At most so many are kept, and no more than a quarter of what the process may have open. */
+/*
+ * Limit of cached descriptors; another is a quarter of the descriptors that the process may have.
+ */
 #define KEEP_MAX 4096ul
 
 static struct peer peers[HCA_MAX_CLIENTS];
-static u64 near[HCA_MAX_CLIENTS / 64]; /* those with a segment, and this process */
+static u64 near[HCA_MAX_CLIENTS / 64]; /* clients whose segment is mapped, and this process */
 static struct {
 	u32 n;
 	struct peer_chan *chan;
@@ -81,7 +86,7 @@ static void peer_drop(struct peer *p)
 	near_set((u32)(p - peers), false);
 }
 
-/* The cache entry of a live client, cleared of its predecessor; NULL: no such client. */
+/* The cache entry of a live client, without traces of a predecessor; NULL: no such client. */
 static struct peer *peer_get(u32 client)
 {
 	const struct hca_client *c = &shim.hca->client[client];
@@ -131,7 +136,7 @@ static void *peer_seg(void *ctx, u32 client)
 	return likely(p->seg) ? p->seg : peer_map(p, client);
 }
 
-/* Numbers of processes mean the same in one PID namespace only; the cookie proves it. */
+/* Process ids are valid within one PID namespace only; reading the cookie proves the identity. */
 static u32 peer_find_reach(const struct hca_client *c)
 {
 	struct stat st;
@@ -184,7 +189,7 @@ static void peer_chan_drop(struct peer_chan *c)
 	c->gen = 0;
 }
 
-/* Where a channel's descriptor is kept, if it is; NULL without memory. Others may be in the place. */
+/* The cache entry for a channel, which another channel may occupy; NULL without memory. */
 static struct peer_chan *peer_chan_place(u32 client, u32 chan)
 {
 	struct rlimit lim;
@@ -217,7 +222,7 @@ static int peer_chan_fd(const struct peer *p, u32 client, u32 chan)
 		return c->fd;
 	peer_chan_drop(c);
 	if (shim_rpc_call(&m, -1, &c->fd, 1) != 1) {
-		/* The program may have used up its descriptors: it needs them more than we do. */
+		/* The program may have run out of descriptors: give back all that are cached. */
 		for (i = 0; i < kept.n; i++)
 			peer_chan_drop(&kept.chan[i]);
 		if (shim_rpc_call(&m, -1, &c->fd, 1) != 1)

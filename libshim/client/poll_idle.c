@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: pollers that wait for what comes over links.
+ * DOC: pollers that wait for deliveries by the fabric process.
  *
- * Theory of operation
- * -------------------
- * What crosses a link with a delay or a rate, or comes from another fabric, is brought by the fabric
- * process. Where programs that poll are as many as CPUs, it gets none of them before the scheduler's next
- * tick, and everything takes milliseconds. So who has polled and was brought nothing gives its CPU away. First
- * with sched_yield(), after which it goes on at once when the fabric process, which runs for microseconds,
- * is the only one. Who yields often where others are busy, however, waits for the time slices of all of them,
- * once for each time that he has yielded. So when a yield has taken long there are none for a while
- * (emulator/yield.h), and who polls sleeps instead, until he is brought something, or a fifth of a
- * millisecond: short enough for who has other things to do than to poll. Whose last wait was twice as
- * long as that sleeps at once: what comes in large pieces takes the fabric processes all the CPU that there is,
- * and polls only slow it down.
+ * Theory of operation ------------------- The fabric process delivers what crosses a link with a
+ * delay or a rate, or comes from another fabric. If as many programs poll as there are CPUs, the
+ * fabric process gets a CPU only at the scheduler's next tick, and every delivery takes
+ * milliseconds. So a poller that found nothing gives up its CPU:
  *
- * Only who polls in a tight loop does so, and nobody who has a connection without such links: what comes
- * there is brought by its peer, who wakes nobody.
+ *  - First by sched_yield(). If only the fabric process, which runs for microseconds, wants the
+ *    CPU, the poller continues at once. If other threads are busy, each yield costs the time slices
+ *    of all of them; so a yield that took long stops yielding for a while (emulator/yield.h).
+ *  - Then by sleeping until the next delivery, or for a fifth of a millisecond: short enough for
+ *    programs that do other things between polls.
+ *  - A poller whose last wait was twice as long sleeps at once: large messages take the fabric
+ *    processes all the CPU time, and polling only slows them down.
  *
- * @brought in the segment counts up behind each delivery (fabric/server/poller_wake.c), so that nobody sleeps over one
- * that he has not seen: a futex compares it.
+ * Only programs that poll in a tight loop do so, and only without a connection on which the peer
+ * itself delivers: such a peer wakes no poller.
  *
- * Captures that must not lose anything hold everybody up when their ring is full. Who drains it needs a CPU, which
- * pollers that find nothing leave to him while he is behind.
+ * @brought in the segment is incremented after each delivery (fabric/server/poller_wake.c) and is
+ * the futex that pollers sleep on, so that none sleeps over a delivery that it has not seen.
+ *
+ * A lossless capture blocks senders while its ring is full. The thread that drains the ring needs a
+ * CPU; while it lags, pollers that find nothing sleep.
  */
-#include "libshim/verbs/queues.h"
+#include "libshim/client/poll_idle.h"
+
+#include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 
-#define SPIN_NS	  20000ull /* that long a poller only polls */
-#define YIELD_NS  200000ull /* and so long if the others let him */
-#define LARGE_NS  400000ull /* a wait after which the next one is taken to be long, too */
+#define SPIN_NS	  20000ull /* how long a poller only polls */
+#define YIELD_NS  200000ull /* the same where yields are short */
+#define LARGE_NS  400000ull /* after a wait of this length the next one is expected to be long */
 #define NAP_NS	  200000ull
-#define TIGHT_NS  100000ull /* between two looks, of 32 polls each */
-#define BEHIND	  (CAP_RING / 4) /* bytes that captures have not looked at */
+#define TIGHT_NS  100000ull /* time between two looks, of 32 polls each, of a tight loop */
+#define BEHIND	  (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
 #define WAY_NS	  300000ull
-#define DIRECT_NS 10000000ull /* so long it is not looked again who is connected how */
+#define DIRECT_NS 10000000ull /* how long the answer of has_direct_qp() is cached */
 
 static bool is_direct_qp(const struct hca_qp *qp)
 {
@@ -42,7 +44,7 @@ static bool is_direct_qp(const struct hca_qp *qp)
 	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
 }
 
-/* Whether this process has a connection that needs no fabric process, as of some milliseconds ago. */
+/* Whether this process has a connection that bypasses the fabric process; cached for DIRECT_NS. */
 static bool has_direct_qp(u64 now)
 {
 	static u64 looked;
@@ -59,32 +61,32 @@ static bool has_direct_qp(u64 now)
 	return any;
 }
 
-bool shim_poll_idle(struct shim_cq *cq)
+bool shim_poll_idle(struct poll_idle *idle)
 {
 	struct seg_hdr *seg = shim.seg;
-	struct nap *n = &cq->nap;
 	u32 brought = load_acquire(&seg->brought);
-	u64 now = sys_now(), spun = now - n->since;
-	bool tight = spun / (n->looks + 1) <= TIGHT_NS;
+	u64 now = sys_now(), spun = now - idle->since;
+	bool tight = spun / (idle->looks + 1) <= TIGHT_NS;
 
-	/* Of two threads that poll one CQ, either may begin anew: then they sleep later. */
-	if (brought != n->brought || !tight) {
-		n->patient = tight && now - n->began > LARGE_NS;
-		n->began = n->since = now;
-		n->brought = brought;
-		n->looks = 0;
+	/* If two threads poll one CQ, either may restart the wait: then both sleep later. */
+	if (brought != idle->brought || !tight) {
+		idle->patient = tight && now - idle->began > LARGE_NS;
+		idle->began = idle->since = now;
+		idle->brought = brought;
+		idle->looks = 0;
 		return false;
 	}
-	n->looks++;
+	idle->looks++;
 	if (has_direct_qp(now))
 		return false;
-	if (!n->patient && spun < (crowd_yield(&n->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
+	if (!idle->patient &&
+	    spun < (crowd_yield(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);
 	/* The next look follows at once. */
-	n->since = sys_now() - YIELD_NS;
-	n->looks = YIELD_NS / TIGHT_NS;
+	idle->since = sys_now() - YIELD_NS;
+	idle->looks = YIELD_NS / TIGHT_NS;
 	return true;
 }
 

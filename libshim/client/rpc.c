@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: requests to the fabric process and the descriptors that come with its answers.
+ * DOC: requests to the fabric process and the descriptors that its replies carry.
  *
- * One socket, one request at a time under a lock that is never held while anything else is waited
- * for. Descriptors are moved to high numbers, because some programs expect the low ones for
+ * One socket carries one request at a time, under a lock whose holder waits for nothing but the
+ * reply. Descriptors are moved to high numbers, because some programs expect the low ones for
  * themselves (select(2), tables indexed by descriptor, "the next one will be 3").
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/rpc.h"
+
+#include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 
 #include <pthread.h>
@@ -61,8 +63,8 @@ void *shim_map_shared(int fd, u64 size)
 	if (sys_fstat(fd, &st) || st.st_size < 0 || (u64)st.st_size < size)
 		return NULL;
 	/*
-	 * A program may have locked all its future mappings. This sparse file must not be filled
-	 * on that account, so it is unlocked before it becomes accessible.
+	 * A program may have locked all its future mappings (mlockall()). That must not fill this
+	 * sparse file, so it is unlocked before it becomes accessible.
 	 */
 	map = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
@@ -71,12 +73,12 @@ void *shim_map_shared(int fd, u64 size)
 		munmap(map, size);
 		return NULL;
 	}
-	/* Nor by a core dump, which would have every page of it. */
+	/* A core dump would read, and so fill, every page of it. */
 	madvise(map, size, MADV_DONTDUMP);
 	return map;
 }
 
-/* A program that closes all its descriptors closes ours too, and may then have opened its own. */
+/* A program that closes all its descriptors closes ours too, and may reuse the number. */
 static bool rpc_is_open(void)
 {
 	struct stat st;
@@ -150,7 +152,7 @@ static int rpc_send_request(const struct proto_msg *m, int send_fd)
 	return n == sizeof(*m) ? 0 : -EIO;
 }
 
-/* Take the descriptors out of a message; those that were not asked for are closed. */
+/* Take the descriptors out of a message, and close those beyond @max. */
 static int rpc_take_fds(struct msghdr *msg, int *fds, int max)
 {
 	struct cmsghdr *c;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the allocator of the segment's heap, from which rings are carved.
+ * DOC: the allocator of the segment's heap, which holds the rings.
  *
  * Theory of operation
  * -------------------
- * The heap is a sequence of blocks without gaps, each free or used, no two free ones adjoining.
- * What describes a block lies in process memory (the segment may be written by its neighbours), in
- * the sequence's order, on a list by size class when free, in a hash table by offset when used.
+ * The heap is a sequence of blocks without gaps, each free or used; no two free blocks adjoin. The
+ * descriptions of blocks lie in process memory, since peers can write the segment. Each is linked
+ * to its neighbours; free ones are on a list by size class, used ones in a hash table by offset.
  *
- * Free memory is always zero. A freed block's whole pages are cut out of the segment's file
- * (MADV_REMOVE), together with pages that have become wholly free now; the edges are cleared. So
- * nothing needs to be cleared when it is handed out, and untouched rings cost no memory.
+ * Free memory is always zero. Freeing a block cuts its whole pages out of the segment's file
+ * (MADV_REMOVE), and pages that have become wholly free with it, and clears the edges. So an
+ * allocation clears nothing, and untouched rings cost no memory.
  *
- * The heap outlives fork(): in the child what is used stays used, so an inherited object that the
- * child frees can never be taken for one of the child's own.
+ * The heap outlives fork(): used blocks stay used in the child, so an inherited object that the
+ * child frees is never mistaken for one of the child's own.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/seg_heap.h"
+
+#include "libshim/client/client.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@
 #define PAGE	  4096u
 #define N_CLASSES 33u /* by the position of the size's highest bit */
 #define N_BUCKETS 4096u
-#define MAX_TRIES 32u /* blocks of a class that are looked at before the next class is */
+#define MAX_TRIES 32u /* blocks of a class to try before the next class */
 
 /**
  * struct block - a piece of the heap.
@@ -134,13 +136,13 @@ static struct block *block_find(u64 size, u64 align)
 
 	for (c = block_size_class(size); c < N_CLASSES && !b; c++)
 		b = block_find_in_class(c, size, align, MAX_TRIES);
-	/* Only when the heap is nearly full: leave nothing out. */
+	/* The heap is nearly full: try every block. */
 	for (c = block_size_class(size); c < N_CLASSES && !b; c++)
 		b = block_find_in_class(c, size, align, ~0u);
 	return b;
 }
 
-/* Split @b, which is on no list, at @size; the rest goes to the free ones. Return: -ENOMEM or 0. */
+/* Split @b, which is on no list, at @size; the rest becomes free. Return: 0 or -ENOMEM. */
 static int block_split(struct block *b, u64 size)
 {
 	struct block *rest;
@@ -182,7 +184,7 @@ static struct block *block_carve(u64 size, u64 align)
 		b = front->next;
 		free_list_remove(b);
 	}
-	/* Without memory for the rest's description, the block goes out as it is. */
+	/* Without memory to describe the rest, hand out the block as it is. */
 	block_split(b, size);
 	b->used = true;
 	b->link = *block_bucket(b->off);
@@ -205,7 +207,9 @@ u64 shim_seg_alloc(u64 size)
 	return b ? b->off : 0;
 }
 
-/* Make @b's memory zero again; @whole is the free block that it will be part of. */
+/*
+ * Make @b's memory zero again; [@whole_off, @whole_end) is the free block that it will be part of.
+ */
 static void block_wipe(const struct block *b, u64 whole_off, u64 whole_end)
 {
 	u64 end = b->off + b->size;
@@ -216,7 +220,7 @@ static void block_wipe(const struct block *b, u64 whole_off, u64 whole_end)
 		from += PAGE;
 	if (to > whole_end)
 		to -= PAGE;
-	/* Fails for memory that is locked (mlockall); then it is cleared by hand. */
+	/* madvise() fails for locked memory (mlockall()): clear it here then. */
 	if (from >= to || madvise(shim_seg_at(from), to - from, MADV_REMOVE)) {
 		memset(shim_seg_at(b->off), 0, b->size);
 		return;

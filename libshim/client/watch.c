@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the watcher: the one thread that a process has once it has opened a device.
+ * DOC: the watcher: the one thread that the shim starts, when a device is opened.
  *
- * It sleeps until the fabric process goes, which closes the socket, or until the memory helper is
- * asked for. When the fabric has gone, nobody keeps timers or watches the dead any more: the device
- * is finished for this process. Its queues are flushed and every context hears of it, so that
- * neither pollers nor sleepers hang.
+ * It sleeps until the fabric process ends, which closes the socket, or asks for the memory helper.
+ * Without a fabric process there are no timers and nothing notices dead clients: the device is lost
+ * to this process. The watcher flushes its queues and has the layers above report the loss on every
+ * context and rdma_cm channel (enum fatal_step), so that neither pollers nor sleepers hang.
  */
-#include "libshim/client/plumbing.h"
+#include "libshim/client/watch.h"
+
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/helper.h"
 #include "libshim/interpose/syscall.h"
 
 #include <limits.h>
@@ -15,11 +19,25 @@
 
 #define STACK_SIZE   (256u << 10)
 #define STEAL_TRIES  400u
-#define STEAL_SPINS  200u /* tries between two naps: a busy holder is not a dead one */
-#define STEAL_NAP_NS 5000000u /* 2 s in all for a living holder to let go */
+#define STEAL_SPINS  200u /* attempts between two sleeps: a busy holder is not a dead one */
+#define STEAL_NAP_NS 5000000u /* a living holder has 2 s in all to release the token */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool running;
+static void (*on_fatal[FATAL_STEPS])(void);
+
+void shim_watch_on_fatal(enum fatal_step step, void (*fn)(void))
+{
+	store_release(&on_fatal[step], fn);
+}
+
+static void fatal_step_run(enum fatal_step step)
+{
+	void (*fn)(void) = load_acquire(&on_fatal[step]);
+
+	if (fn)
+		fn();
+}
 
 static bool token_try(struct engine *e)
 {
@@ -32,8 +50,8 @@ static bool token_try(struct engine *e)
 }
 
 /*
- * The token, in a fabric without its process. A holder that never lets go is taken for dead, unless
- * it is a thread of this process: that one lives.
+ * Take the token when the fabric process has ended. A holder that never releases it is assumed to
+ * be dead, unless it is a thread of this process.
  */
 static void token_seize(struct engine *e)
 {
@@ -66,9 +84,10 @@ static void watcher_fabric_gone(void)
 		engine_fatal(&shim.engine, shim.id);
 		engine_leave(&shim.engine);
 	} else {
-		shim_flush_local();
+		fatal_step_run(FATAL_FLUSH);
 	}
-	shim_raise_fatal();
+	fatal_step_run(FATAL_VERBS);
+	fatal_step_run(FATAL_CM);
 }
 
 static void *watcher_main(void *arg)
@@ -83,7 +102,7 @@ static void *watcher_main(void *arg)
 		if (fds[1].revents & POLLIN)
 			shim_helper_serve(fds[1].fd);
 		else if (fds[1].revents)
-			fds[1].fd = -1; /* the program closed it */
+			fds[1].fd = -1; /* the program has closed it */
 		if (fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))
 			break;
 	}
@@ -91,7 +110,7 @@ static void *watcher_main(void *arg)
 	return NULL;
 }
 
-/* All signals blocked: they are the program's own threads' business. */
+/* The watcher blocks all signals, so that the program's own threads get them. */
 static int watcher_spawn(int helper_fd)
 {
 	sigset_t all, before;

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: write combining: small RDMA WRITEs in a stream wait a moment for each other.
+ * DOC: batches of small RDMA WRITEs: the deferred doorbell that makes them.
  *
  * Theory of operation
  * -------------------
- * Reaching into another process costs about the same for one small piece as for several, and the
- * engine carries those that wait together (emulator/transport/write_batch.c). A program that posts WRITEs one by
- * one, back to back, with many of them not yet polled, is after rate, not latency: its doorbell is
- * left pending for up to BATCH of them. The next post beyond that, any other post, or a poll that
- * finds nothing runs them; should none of these come, the fabric process does, a fraction of a
- * millisecond later.
+ * Copying one small piece into another process costs about as much as copying several, and the
+ * engine carries out together the WRITEs that are pending (emulator/transport/write_batch.c). A
+ * program that posts WRITEs one by one, back to back, with many not yet polled, wants throughput,
+ * not latency. So its doorbell stays pending for up to BATCH WRITEs. The WRITEs run with
  *
- * That last case is what a program must not be made to wait for again and again (one that keeps many
- * WRITEs unpolled by intent and then watches memory for the answer): when the fabric process had to
- * step in, combining rests for a number of posts that doubles each time.
+ *  - the next post beyond BATCH,
+ *  - any other post,
+ *  - a poll that finds nothing,
+ *  - or else the fabric process, a fraction of a millisecond later.
+ *
+ * Programs that keep many WRITEs unpolled and then watch memory for an answer must not meet the
+ * last case repeatedly: after the fabric process had to run a batch, doorbells are not deferred for
+ * a number of posts that doubles each time.
  */
-#include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/client/write_batch.h"
+
+#include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 
 #define FROM_IN_FLIGHT 16u
 #define BATCH	       32u
-#define GAP_CYCLES     8192u /* a few microseconds without a post end a stream */
+#define GAP_CYCLES     8192u /* a gap of a few microseconds between posts ends a stream */
 #define PENALTY_MIN    256u
 #define PENALTY_MAX    (1u << 20)
 
-/* Any clock that is cheap and roughly steady will do. */
+/* Any cheap and roughly steady clock serves. */
 static u64 cpu_cycles(void)
 {
 #if defined(__x86_64__)
@@ -36,41 +40,35 @@ static u64 cpu_cycles(void)
 }
 
 /*
- * When this thread's last post of small WRITEs ended. Not in the QP, which may be gone by then. The
- * shim is there when the program starts, so that static thread storage is to be had.
+ * When this thread's last post of small WRITEs ended. It is not in the QP, which may be destroyed
+ * by then. The shim is loaded at program start, so static thread storage is available.
  */
 static __thread u64 last_end __attribute__((tls_model("initial-exec")));
 
-bool shim_write_batch_wait(struct shim_qp *qp)
+bool shim_write_batch_wait(struct write_batch *b, u32 slot, u32 head, u32 in_flight)
 {
-	struct shim_combine *c = &qp->combine;
 	u32 runs;
 
-	if (qp->sq.head - load_relaxed(&qp->sq.tail) < FROM_IN_FLIGHT || !shim.engine.hca)
+	if (in_flight < FROM_IN_FLIGHT || !shim.engine.hca)
 		return false;
-	/* The fabric process takes all that waits when it has time. */
-	if (unlikely(shim.hca->qp[qp->slot].path.via))
+	/* The fabric process sends all that is pending at once when it gets to it. */
+	if (unlikely(shim.hca->qp[slot].path.via))
 		return false;
-	if (c->rest) {
-		c->rest--;
+	if (b->rest) {
+		b->rest--;
 		return false;
 	}
-	if (cpu_cycles() - last_end > GAP_CYCLES || qp->sq.head - c->rung >= BATCH)
+	if (cpu_cycles() - last_end > GAP_CYCLES || head - b->rung >= BATCH)
 		return false;
-	runs = load_relaxed(&shim.hca->qp[qp->slot].n_fabric);
-	if (unlikely(runs != c->fabric_runs)) {
-		c->fabric_runs = runs;
-		c->penalty = min_u32(max_u32(2 * c->penalty, PENALTY_MIN), PENALTY_MAX);
-		c->rest = c->penalty;
+	runs = load_relaxed(&shim.hca->qp[slot].n_fabric);
+	if (unlikely(runs != b->fabric_runs)) {
+		b->fabric_runs = runs;
+		b->penalty = min_u32(max_u32(2 * b->penalty, PENALTY_MIN), PENALTY_MAX);
+		b->rest = b->penalty;
 		return false;
 	}
 	last_end = cpu_cycles();
 	return true;
-}
-
-void shim_write_batch_rung(struct shim_qp *qp)
-{
-	qp->combine.rung = qp->sq.head;
 }
 
 void shim_write_batch_end(void)

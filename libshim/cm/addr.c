@@ -5,8 +5,13 @@
  * On Ethernet the GIDs are those that the addresses make, and there is no P_Key before there is a
  * path, as with the kernel.
  */
+#include "libshim/cm/addr.h"
+
 #include "libshim/cm/cm.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/objects.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -161,64 +166,6 @@ int ucma_query_route(struct ucma_id *c)
 	route->path_rec = path;
 	route->num_paths = 1;
 	return 0;
-}
-
-/**
- * rdma_bind_addr() - rdma_bind_addr(3).
- * Return: 0, or -1 with errno (EINVAL: no IP address, or bound already; EADDRINUSE, EADDRNOTAVAIL,
- * ENODEV: nobody has it; EACCES).
- */
-SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
-{
-	struct ucma_id *c = ucma_id_of(id);
-	struct hca_cmd cmd = { 0 };
-
-	if (call_fails(CALL_rdma_bind_addr))
-		return -1;
-	if (!c)
-		return -1;
-	if (!ucma_addr_len(addr))
-		return fail_minus(-EINVAL);
-	ucma_addr_from_sa(&cmd.cm.src, addr);
-	if (ucma_id_cmd(c, CMD_CM_BIND, &cmd))
-		return -1;
-	return ucma_query_addr(c);
-}
-
-/** rdma_resolve_addr() - rdma_resolve_addr(3). Return: 0, or -1 with errno. */
-SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
-				  struct sockaddr *dst_addr, int timeout_ms)
-{
-	struct ucma_id *c = ucma_id_of(id);
-	socklen_t len = ucma_addr_len(dst_addr);
-	struct hca_cmd cmd = { 0 };
-
-	if (call_fails_with_event(CALL_rdma_resolve_addr, &cmd.cm.fail))
-		return -1;
-	if (!c)
-		return -1;
-	if (!len || (src_addr && !ucma_addr_len(src_addr)))
-		return fail_minus(-EINVAL);
-	ucma_addr_from_sa(&cmd.cm.src, src_addr);
-	ucma_addr_from_sa(&cmd.cm.dst, dst_addr);
-	cmd.cm.timeout_ms = (u32)timeout_ms;
-	if (ucma_id_cmd(c, CMD_CM_RESOLVE_ADDR, &cmd))
-		return -1;
-	memcpy(&id->route.addr.dst_storage, dst_addr, len);
-	return ucma_complete(c);
-}
-
-/** rdma_resolve_route() - rdma_resolve_route(3). Return: 0, or -1 with errno. */
-SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
-{
-	struct ucma_id *c = ucma_id_of(id);
-	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
-
-	if (call_fails_with_event(CALL_rdma_resolve_route, &cmd.cm.fail))
-		return -1;
-	if (!c || ucma_id_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
-		return -1;
-	return ucma_complete(c);
 }
 
 static __be16 sa_port(const struct sockaddr *sa)

@@ -5,7 +5,10 @@
  * Only its first result is given, as librdmacm does; there is neither a route nor connection data
  * without ibacm(8), which an emulated fabric has no need of.
  */
-#include "libshim/cm/cm.h"
+#include "libshim/client/call_fault.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <infiniband/ib.h>
 #include <netdb.h>
@@ -77,7 +80,10 @@ static int rai_copy_addr(struct sockaddr **to, socklen_t *to_len, const void *fr
 	return 0;
 }
 
-/* A GID written as an IPv6 address, with the service id of its port: RDMA IP CM services (IBTA A11). */
+/*
+ * A GID written as an IPv6 address, with the service id of its port: RDMA IP CM services (IBTA
+ * A11).
+ */
 static struct sockaddr_ib gid_to_sockaddr(const struct sockaddr_in6 *sin6, int port_space)
 {
 	struct sockaddr_ib sib = { .sib_family = AF_IB, .sib_pkey = htobe16(0xffff) };

@@ -5,25 +5,19 @@
  * A program may close a channel before the identifiers on it. The kernel destroys them then, and
  * what the program has left of them is good for nothing but memory: every call on them fails.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/event.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* More than anybody will ever read: the descriptor is readable from now on. */
-#define COUNT_FOR_EVER BIT64(62)
-
-static struct ucma_chan *channels; /* under objs_lock */
-
-struct ucma_chan *ucma_chan_of(struct rdma_event_channel *ch)
-{
-	struct ucma_chan *c = (struct ucma_chan *)ch;
-
-	if (!c || c->magic != MAGIC_UCMA_CHAN)
-		return fail_null(-EINVAL);
-	return c->epoch == shim.epoch ? c : fail_null(-EIO);
-}
 
 int ucma_chan_drop_cmd(struct ucma_id *id, struct hca_cmd *cmd, bool mc, struct ucma_chan *to)
 {
@@ -41,21 +35,6 @@ int ucma_chan_drop_cmd(struct ucma_id *id, struct hca_cmd *cmd, bool mc, struct 
 		ucma_user_event_move(id, to);
 	pthread_mutex_unlock(&c->taking);
 	return ret;
-}
-
-void ucma_raise_fatal(void)
-{
-	struct ucma_chan *c;
-
-	pthread_mutex_lock(&objs_lock);
-	for (c = channels; c; c = c->next)
-		shim_chan_count(c->chan, COUNT_FOR_EVER);
-	pthread_mutex_unlock(&objs_lock);
-}
-
-void ucma_chans_forked(void)
-{
-	channels = NULL;
 }
 
 /* Make it known to the HCA and to this process. Return: 0 or -errno. */
@@ -78,13 +57,7 @@ static int channel_open(struct ucma_chan *c)
 		return ret;
 	}
 	c->handle = cmd.handle;
-	pthread_mutex_lock(&objs_lock);
-	c->next = channels;
-	channels = c;
-	/* Who comes too late for ucma_raise_fatal() has seen why already. */
-	if (load_relaxed(&shim.fatal))
-		shim_chan_count(c->chan, COUNT_FOR_EVER);
-	pthread_mutex_unlock(&objs_lock);
+	ucma_chan_link(c);
 	return 0;
 }
 
@@ -115,25 +88,6 @@ SHIM_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 	return fail_null(ret);
 }
 
-/* Nobody finds it any more. Events that nobody has read are forgotten. */
-static void channel_unlink(struct ucma_chan *c)
-{
-	struct ucma_chan **p;
-	struct ucma_event *ev;
-
-	pthread_mutex_lock(&objs_lock);
-	for (p = &channels; *p && *p != c; p = &(*p)->next)
-		;
-	if (*p)
-		*p = c->next;
-	while (c->user) {
-		ev = c->user;
-		c->user = ev->next;
-		free(ev);
-	}
-	pthread_mutex_unlock(&objs_lock);
-}
-
 /** rdma_destroy_event_channel() - rdma_destroy_event_channel(3). */
 SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
@@ -144,7 +98,7 @@ SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 		return;
 	if (c->epoch == shim.epoch) {
 		ucma_ids_end(c);
-		channel_unlink(c);
+		ucma_chan_unlink(c);
 		cmd.handle = c->handle;
 		/* It fails where there is nobody any more who could queue an event. */
 		shim_cmd_exec(&cmd);

@@ -6,7 +6,13 @@
  * connection: on the passive side it is made ready before the REP goes out, on the active side when
  * that has come (event.c).
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/event.h"
+#include "libshim/cm/qp.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
 
@@ -24,8 +30,8 @@ static bool is_valid_param(const struct ucma_id *c, const struct rdma_conn_param
 }
 
 /*
- * Private data: first what rdma_getaddrinfo(3) gave, then the call's. What has no room in any message
- * is cut off; its length tells the engine to refuse it.
+ * Private data: first what rdma_getaddrinfo(3) gave, then the call's. What has no room in any
+ * message is cut off; its length tells the engine to refuse it.
  */
 static void param_fill_data(const struct ucma_id *c, struct cm_param *to,
 			    const struct rdma_conn_param *p)
@@ -149,19 +155,6 @@ SHIM_EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 		return fail_minus(-err);
 	}
 	return ud ? accept_ud_done(c) : ucma_complete(c);
-}
-
-int ucma_establish(struct ucma_id *c)
-{
-	struct hca_cmd cmd = { 0 };
-	int err;
-
-	if (!ucma_qp_rtr(c, RDMA_MAX_RESP_RES) && !ucma_qp_rts(c, RDMA_MAX_INIT_DEPTH) &&
-	    !ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd))
-		return 0;
-	err = errno;
-	ucma_qp_err(c);
-	return fail_minus(-err);
 }
 
 /**

@@ -2,8 +2,14 @@
 /**
  * DOC: the rdma_cm's devices: opened when they are first needed, once for all identifiers.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/watch.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/objects.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,13 +17,27 @@
 static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ucma_dev devs[PROTO_MAX_DEVS];
 
-void ucma_forked(void)
+static void ucma_forked(void)
 {
 	/* Only the forking thread exists in the child, and it is not in here. */
 	pthread_mutex_init(&devs_lock, NULL);
 	memset(devs, 0, sizeof(devs));
-	ucma_chans_forked();
-	ucma_ids_forked();
+	ucma_forget_all();
+}
+
+/* Prepare for forks and for the end of the fabric process. Return: 0 or -errno. */
+static int ucma_prepare(void)
+{
+	static bool prepared; /* under devs_lock; true in forked children as well */
+	int ret = 0;
+
+	pthread_mutex_lock(&devs_lock);
+	if (!prepared)
+		ret = pthread_atfork(NULL, NULL, ucma_forked);
+	prepared = !ret;
+	pthread_mutex_unlock(&devs_lock);
+	shim_watch_on_fatal(FATAL_CM, ucma_raise_fatal);
+	return -ret;
 }
 
 int ucma_init(void)
@@ -27,7 +47,9 @@ int ucma_init(void)
 	if (!ret && !shim.welcome.n_devs)
 		ret = -ENODEV;
 	if (!ret)
-		ret = shim_objs_init();
+		ret = shim_verbs_init();
+	if (!ret)
+		ret = ucma_prepare();
 	/* What librdmacm makes of any failure to list devices. */
 	return ret ? fail_minus(ret == -ENOMEM ? -ENOMEM : -ENODEV) : 0;
 }

@@ -3,7 +3,11 @@
  * DOC: enhanced connection establishment of identifiers whose QP is the program's: what the two
  * ends tell each other of features beyond the standard travels in REQ, REP and REJ.
  */
+#include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/qp.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 /* IBTA 12.6.7.2, enum ib_cm_rej_reason. */
 #define REJ_VENDOR_OPTION_NOT_SUPPORTED 35

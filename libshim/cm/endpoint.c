@@ -3,7 +3,12 @@
  * DOC: endpoints: an identifier with its addresses and QP in one call, and the requests that come
  * to one that listens. Their identifiers are synchronous.
  */
+#include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/event.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <rdma/rdma_verbs.h>
 #include <stdlib.h>

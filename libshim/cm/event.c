@@ -9,31 +9,21 @@
  * When the fabric has gone, the devices have: identifiers that are bound to one are told once, then
  * reading fails.
  */
+#include "libshim/cm/event.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"
-#include "libshim/verbs/domain.h"
+#include "libshim/cm/id.h"
+#include "libshim/cm/qp.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/qp.h"
 
 #include <stdlib.h>
-
-void ucma_event_count(struct ucma_id *id, struct ucma_mcast *mc)
-{
-	pthread_mutex_lock(&id->mut);
-	id->delivered++;
-	if (mc)
-		mc->delivered++;
-	pthread_mutex_unlock(&id->mut);
-}
-
-void ucma_event_done(struct ucma_id *id, struct ucma_mcast *mc)
-{
-	pthread_mutex_lock(&id->mut);
-	id->events_completed++;
-	pthread_cond_broadcast(&id->cond);
-	if (mc) {
-		mc->events_completed++;
-		pthread_cond_broadcast(&mc->cond);
-	}
-	pthread_mutex_unlock(&id->mut);
-}
 
 static void event_copy_conn(struct ucma_event *ev, const struct cm_param *p)
 {
@@ -265,14 +255,6 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 	}
 	*event = &ev->event;
 	return 0;
-}
-
-void ucma_event_ack(struct rdma_cm_event *event)
-{
-	struct ucma_event *ev = (struct ucma_event *)event;
-
-	ucma_event_done(ev->id, ev->mc);
-	free(ev);
 }
 
 /** rdma_ack_cm_event() - rdma_ack_cm_event(3). Return: 0, or -1 with errno EINVAL. */

@@ -6,115 +6,16 @@
  * tells how many those are: a thread that has taken an event from it but not yet looked at it is
  * waited for as well.
  */
+#include "libshim/cm/id.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
 #include "libshim/cm/cm.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
-
-static struct ucma_id *ids; /* under objs_lock */
-
-static void id_link(struct ucma_id *c)
-{
-	pthread_mutex_lock(&objs_lock);
-	c->next = ids;
-	c->prev_next = &ids;
-	if (ids)
-		ids->prev_next = &c->next;
-	ids = c;
-	pthread_mutex_unlock(&objs_lock);
-}
-
-static void id_unlink(struct ucma_id *c)
-{
-	pthread_mutex_lock(&objs_lock);
-	if (c->prev_next && c->epoch == shim.epoch) {
-		*c->prev_next = c->next;
-		if (c->next)
-			c->next->prev_next = c->prev_next;
-	}
-	c->prev_next = NULL;
-	pthread_mutex_unlock(&objs_lock);
-}
-
-void ucma_ids_forked(void)
-{
-	ids = NULL;
-}
-
-struct ucma_id *ucma_id_by_handle(const struct ucma_chan *ch, u32 handle)
-{
-	struct ucma_id *c;
-
-	pthread_mutex_lock(&objs_lock);
-	for (c = ids; c && (c->id.channel != &ch->ch || c->handle != handle || c->gone);
-	     c = c->next)
-		;
-	pthread_mutex_unlock(&objs_lock);
-	return c;
-}
-
-struct ucma_id *ucma_id_next_removed(const struct ucma_chan *ch)
-{
-	struct ucma_id *c;
-
-	pthread_mutex_lock(&objs_lock);
-	for (c = ids; c && (c->id.channel != &ch->ch || c->removed || !c->dev); c = c->next)
-		;
-	if (c)
-		c->removed = true;
-	pthread_mutex_unlock(&objs_lock);
-	return c;
-}
-
-/* The next identifier of the channel, now gone. */
-static struct ucma_id *id_next_gone(const struct ucma_chan *ch)
-{
-	struct ucma_id *c;
-
-	pthread_mutex_lock(&objs_lock);
-	for (c = ids; c && (c->id.channel != &ch->ch || c->gone); c = c->next)
-		;
-	if (c)
-		c->gone = true;
-	pthread_mutex_unlock(&objs_lock);
-	return c;
-}
-
-void ucma_ids_end(struct ucma_chan *ch)
-{
-	struct hca_cmd cmd = { .op = CMD_CM_DESTROY_ID };
-	struct ucma_id *c;
-
-	while ((c = id_next_gone(ch))) {
-		cmd.handle = c->handle;
-		/* It fails where the HCA has gone, and the identifier with it. */
-		shim_cmd_exec(&cmd);
-	}
-}
-
-struct ucma_id *ucma_id_of(struct rdma_cm_id *id)
-{
-	struct ucma_id *c = to_ucma_id(id);
-
-	return c && c->magic == MAGIC_UCMA_ID ? c : fail_null(-EINVAL);
-}
-
-int ucma_id_check(const struct ucma_id *c)
-{
-	if (c->epoch != shim.epoch)
-		return -EIO;
-	return c->gone ? -EBADF : 0;
-}
-
-int ucma_id_cmd(struct ucma_id *c, u32 op, struct hca_cmd *cmd)
-{
-	int ret = ucma_id_check(c);
-
-	cmd->op = op;
-	cmd->handle = c->handle;
-	if (!ret)
-		ret = shim_cmd_exec(cmd);
-	return ret ? fail_minus(ret) : 0;
-}
 
 struct ucma_id *ucma_id_alloc(struct rdma_event_channel *channel, void *context,
 			      enum rdma_port_space ps, enum ibv_qp_type qp_type)
@@ -141,7 +42,7 @@ struct ucma_id *ucma_id_alloc(struct rdma_event_channel *channel, void *context,
 
 void ucma_id_free(struct ucma_id *c)
 {
-	id_unlink(c);
+	ucma_id_unlink(c);
 	if (c->dev && c->epoch == shim.epoch)
 		ucma_dev_put(c->dev);
 	if (c->sync)
@@ -154,12 +55,6 @@ void ucma_id_free(struct ucma_id *c)
 	free(c->connect);
 	c->magic = 0;
 	free(c);
-}
-
-void ucma_id_known(struct ucma_id *c, u32 handle)
-{
-	c->handle = handle;
-	id_link(c);
 }
 
 int ucma_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,

@@ -3,7 +3,10 @@
  * DOC: options of identifiers. What they mean is the engine's. Of the paths that a program brings
  * along, the one that the kernel would take is handed on.
  */
+#include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #define PATH_WANTED (IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL)
 

@@ -2,12 +2,18 @@
 /**
  * DOC: the QP of an identifier: made, moved through its states, destroyed.
  *
- * A connected QP goes to INIT when it is made, so that receives can be posted, and on to RTR and RTS
- * as its connection is made; a datagram QP goes to RTS at once. What the states need comes from the
- * engine (CMD_CM_INIT_QP_ATTR), which knows the connection.
+ * A connected QP goes to INIT when it is made, so that receives can be posted, and on to RTR and
+ * RTS as its connection is made; a datagram QP goes to RTS at once. What the states need comes from
+ * the engine (CMD_CM_INIT_QP_ATTR), which knows the connection.
  */
+#include "libshim/cm/qp.h"
+
+#include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
-#include "libshim/verbs/domain.h"
+#include "libshim/cm/id.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/qp.h"
 
 #include <rdma/rdma_verbs.h>
 
@@ -40,7 +46,9 @@ static int id_qp_move(struct ucma_id *id, struct ibv_qp *qp, enum ibv_qp_state s
 	return id_qp_modify(qp, &attr, mask);
 }
 
-/** rdma_init_qp_attr() - rdma_init_qp_attr(3), for the state @attr->qp_state. 0, or -1 with errno. */
+/**
+ * rdma_init_qp_attr() - rdma_init_qp_attr(3), for the state @attr->qp_state. 0, or -1 with errno.
+ */
 SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *attr, int *mask)
 {
 	struct ucma_id *id = ucma_id_of(ibid);
@@ -111,6 +119,19 @@ int ucma_qp_err(struct ucma_id *id)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	return id->id.qp ? id_qp_modify(id->id.qp, &attr, IBV_QP_STATE) : 0;
+}
+
+int ucma_establish(struct ucma_id *c)
+{
+	struct hca_cmd cmd = { 0 };
+	int err;
+
+	if (!ucma_qp_rtr(c, RDMA_MAX_RESP_RES) && !ucma_qp_rts(c, RDMA_MAX_INIT_DEPTH) &&
+	    !ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd))
+		return 0;
+	err = errno;
+	ucma_qp_err(c);
+	return fail_minus(-err);
 }
 
 static int id_qp_init_ud(struct ucma_id *id, struct ibv_qp *qp)

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: address lookup that ends in an event (rdma_resolve_addrinfo(3)). Newer than the headers that
- * we build with may be, hence names and numbers of our own.
+ * DOC: binding and resolving: rdma_bind_addr(3), rdma_resolve_addr(3), rdma_resolve_route(3), and
+ * rdma_resolve_addrinfo(3).
  *
- * The lookup is done within the call, since the shim makes no threads of its own. There are no
- * service records on an emulated fabric, so that asking an SA for one is not supported.
+ * The latter may be newer than the headers that we build with, hence names and numbers of our own.
+ * Its name lookup is done within the call, since the shim starts no threads for it. An emulated
+ * fabric has no service records, so asking an SA for one is not supported.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/event.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
 
@@ -14,6 +20,64 @@
 #define FLAG_DNS       0x20 /* RAI_DNS */
 #define EVENT_RESOLVED ((enum rdma_cm_event_type)16) /* RDMA_CM_EVENT_ADDRINFO_RESOLVED */
 #define EVENT_ERROR    ((enum rdma_cm_event_type)17) /* RDMA_CM_EVENT_ADDRINFO_ERROR */
+
+/**
+ * rdma_bind_addr() - rdma_bind_addr(3).
+ * Return: 0, or -1 with errno (EINVAL: no IP address, or bound already; EADDRINUSE, EADDRNOTAVAIL,
+ * ENODEV: nobody has it; EACCES).
+ */
+SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	struct ucma_id *c = ucma_id_of(id);
+	struct hca_cmd cmd = { 0 };
+
+	if (call_fails(CALL_rdma_bind_addr))
+		return -1;
+	if (!c)
+		return -1;
+	if (!ucma_addr_len(addr))
+		return fail_minus(-EINVAL);
+	ucma_addr_from_sa(&cmd.cm.src, addr);
+	if (ucma_id_cmd(c, CMD_CM_BIND, &cmd))
+		return -1;
+	return ucma_query_addr(c);
+}
+
+/** rdma_resolve_addr() - rdma_resolve_addr(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
+				  struct sockaddr *dst_addr, int timeout_ms)
+{
+	struct ucma_id *c = ucma_id_of(id);
+	socklen_t len = ucma_addr_len(dst_addr);
+	struct hca_cmd cmd = { 0 };
+
+	if (call_fails_with_event(CALL_rdma_resolve_addr, &cmd.cm.fail))
+		return -1;
+	if (!c)
+		return -1;
+	if (!len || (src_addr && !ucma_addr_len(src_addr)))
+		return fail_minus(-EINVAL);
+	ucma_addr_from_sa(&cmd.cm.src, src_addr);
+	ucma_addr_from_sa(&cmd.cm.dst, dst_addr);
+	cmd.cm.timeout_ms = (u32)timeout_ms;
+	if (ucma_id_cmd(c, CMD_CM_RESOLVE_ADDR, &cmd))
+		return -1;
+	memcpy(&id->route.addr.dst_storage, dst_addr, len);
+	return ucma_complete(c);
+}
+
+/** rdma_resolve_route() - rdma_resolve_route(3). Return: 0, or -1 with errno. */
+SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+{
+	struct ucma_id *c = ucma_id_of(id);
+	struct hca_cmd cmd = { .cm.timeout_ms = (u32)timeout_ms };
+
+	if (call_fails_with_event(CALL_rdma_resolve_route, &cmd.cm.fail))
+		return -1;
+	if (!c || ucma_id_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
+		return -1;
+	return ucma_complete(c);
+}
 
 SHIM_EXPORT int
 newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const char *service,

@@ -2,7 +2,12 @@
 /**
  * DOC: the shared receive queue of an identifier.
  */
+#include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/id.h"
+#include "libshim/cm/qp.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <rdma/rdma_verbs.h>
 

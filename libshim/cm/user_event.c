@@ -3,7 +3,12 @@
  * DOC: events that a program itself puts on a channel of the rdma_cm. The HCA has no part in them.
  * They are newer than the headers that we build with may be.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
 #include "libshim/cm/cm.h"
+#include "libshim/cm/event.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
 

@@ -2,17 +2,16 @@
 /*
  * dlopen() of the RDMA libraries yields the shim.
  *
- * Programs that load libibverbs at run time (NCCL, UCX plugins, ctypes) look symbols up in the
- * handle they get, past the global scope in which the shim comes first. They do it with dlsym() or,
- * by version, dlvsym(); both search the handle's library, so it suffices to hand out our own.
- * The handle of some other library that links libibverbs would still find the real functions by way
- * of that library's dependencies; nobody is known to ask there.
+ * Programs that load libibverbs at run time (NCCL, UCX plugins, ctypes) search the handle that they
+ * get, with dlsym() or dlvsym(), and not the global scope, where the shim comes first. So dlopen()
+ * hands out the shim. The handle of another library that links libibverbs would still lead to the
+ * real functions, through that library's dependencies; no program is known to search there.
  *
- * RTLD_DEEPBIND would bind a plugin to its own dependencies first, the real libraries, and is
- * dropped.
+ * RTLD_DEEPBIND is dropped: it would bind a plugin to its own dependencies first, which are the
+ * real libraries.
  *
- * libc finds the caller of dlopen() by its return address: the caller's RUNPATH and $ORIGIN and its
- * namespace apply. So the wrappers must end in a jump, leaving the caller's return address in
+ * libc finds the caller of dlopen() by its return address: the caller's RUNPATH, $ORIGIN and
+ * namespace apply. So the wrappers must end in a jump, which leaves the caller's return address in
  * place.
  */
 #include "libshim/interpose/interpose.h"
@@ -23,7 +22,7 @@
 #define SIBLING_CALLS
 #define TAIL_CALL __attribute__((musttail)) return
 #else
-/* Not instrumented: a sanitizer's epilogue would stand between the call and the return. */
+/* Not instrumented: a sanitizer's epilogue would come between the call and the return. */
 #define SIBLING_CALLS __attribute__((optimize("O2"), no_sanitize("address", "undefined", "thread")))
 #define TAIL_CALL     return
 #endif
@@ -38,7 +37,7 @@ static bool is_soname(const char *base, const char *lib)
 	return !strncmp(base, lib, len) && (base[len] == '\0' || base[len] == '.');
 }
 
-/* The library that a request for @file gets: ours for any name of libibverbs or librdmacm. */
+/* The library to load for @file: ours for any name of libibverbs or librdmacm. */
 static const char *dlopen_redirect(const char *file)
 {
 	const char *base;
@@ -48,7 +47,7 @@ static const char *dlopen_redirect(const char *file)
 	base = strrchr(file, '/');
 	base = base ? base + 1 : file;
 	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so"))
-		return interpose_soname; /* found by SONAME among the loaded ones */
+		return interpose_soname; /* already loaded, libc finds it by SONAME */
 	return file;
 }
 
@@ -63,7 +62,7 @@ SIBLING_CALLS void *hook_dlopen(const char *file, int mode)
 	TAIL_CALL open_next(file, mode);
 }
 
-/* In another namespace than the base one no preload exists: such a request passes untouched. */
+/* Other namespaces than the base one have no preloads: such a request passes unchanged. */
 SIBLING_CALLS void *hook_dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	__typeof__(&hook_dlmopen) open_next = libc_next(dlmopen);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exports of libibverbs that providers and librdmacm call with plain data: they touch neither a
- * device of ours nor its context, and stay the installed library's business. Exported all the same,
- * so that who takes symbols from a dlopen() handle finds them.
+ * Exports of libibverbs that providers and librdmacm call with plain data. They touch neither our
+ * devices nor our contexts, so the installed library's functions do the work. The shim exports them
+ * for programs that search a dlopen() handle.
  */
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 #include "libshim/interpose/interpose.h"
 
 #include <infiniband/sa.h>
@@ -12,8 +14,8 @@
 #include <rdma/ib_user_verbs.h>
 
 /*
- * FORWARD_COPY() - a conversion between a kernel structure and its verbs counterpart. Whoever has
- * such a kernel structure has the library, too; without it nothing is converted.
+ * FORWARD_COPY() - a conversion between a kernel structure and its verbs counterpart. A caller that
+ * has such a kernel structure has the library, too; without the library nothing is converted.
  */
 /* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 #define FORWARD_COPY(name, dst_type, src_type)                                                     \
@@ -35,8 +37,8 @@ FORWARD_COPY(ibv_copy_path_rec_from_kern, ibv_sa_path_rec, ib_user_path_rec)
 FORWARD_COPY(ibv_copy_path_rec_to_kern, ib_user_path_rec, ibv_sa_path_rec)
 
 /*
- * The MAC address that the neighbour table of the machine has for a GID. The library asks the
- * kernel by netlink, and takes the source GID from ibv_query_gid(), which is ours.
+ * The MAC address of a GID in the machine's neighbour table. The library asks the kernel by
+ * netlink, and takes the source GID from ibv_query_gid(), which is ours.
  */
 SHIM_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 					    uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid)
@@ -49,8 +51,8 @@ SHIM_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct 
 }
 
 /*
- * Nothing to protect from a fork's copy-on-write: the emulator reaches memory through the process
- * that registered it, by virtual address, and not through pinned pages.
+ * A fork's copy-on-write does no harm: the emulator reaches memory through the process that
+ * registered it, by virtual address, and not through pinned pages.
  */
 SHIM_EXPORT int ibv_dontfork_range(void *base, size_t size);
 SHIM_EXPORT int ibv_dofork_range(void *base, size_t size);

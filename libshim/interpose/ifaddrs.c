@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * getifaddrs(3) on a node: the addresses of its ports come before those that the kernel knows, as addresses of
- * the network interface that sysfs says the port's GIDs have. Programs that look for a device by going over the
- * addresses of the machine (libfabric does) would not find it otherwise. The kernel's stay in the list: they are what
- * sockets to other machines go by.
+ * getifaddrs(3) on a node: the addresses of the node's ports precede those of the kernel. Their
+ * interface is the one that sysfs names for the port's GIDs. Programs that search the machine's
+ * addresses for a device (libfabric does) would not find it otherwise. The kernel's addresses stay
+ * in the list: sockets to other machines need them.
  *
- * The list begins in one block of ours and goes on with libc's. Who frees it tells by where the first name
- * lies whether it is one of ours.
+ * The list begins with a block of ours and continues with libc's. freeifaddrs() recognises our
+ * block by the address of the first name.
  */
-#include "libshim/client/rpc_signal.h"
 #include "libshim/interpose/interpose.h"
+#include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"
 
 #include <ifaddrs.h>
@@ -33,10 +33,10 @@ struct entry {
 	union if_addr broad;
 };
 
-/* A node's devices have at most so many ports; each has one of either family, more where a program gave it some. */
+/* Each port has one address of either family, and those that a program added. */
 #define MAX_ENTRIES 64u
 
-/* struct block - what getifaddrs() returns is &entry[0].ifa; the names stand far enough behind it to be told by that. */
+/* struct block - the result of getifaddrs() is &entry[0].ifa, whose name lies at a fixed offset. */
 struct block {
 	struct entry entry[MAX_ENTRIES];
 	char name[MAX_ENTRIES][IFNAMSIZ];
@@ -101,7 +101,7 @@ static void entries_add_dev(struct block *b, const struct hca_dev *d, const stru
 	}
 }
 
-/* The node's addresses, as far as the fabric process tells. */
+/* The node's addresses, if the fabric process answers. */
 static void entries_add_node(struct block *b)
 {
 	struct proto_msg m = { .op = PROTO_NODE };
@@ -112,7 +112,7 @@ static void entries_add_node(struct block *b)
 	if (fd < 0)
 		return;
 	rpc_signal_set_node(&m);
-	/* The host's name may have been given, too; its addresses are in libc's list. */
+	/* If the node is the host itself, libc's list has its addresses. */
 	if (rpc_signal_call(fd, &m) && m.node.bits4) {
 		node = m.node;
 		for (i = 0; i < PROTO_MAX_DEVS && rpc_signal_get_dev(fd, i, &m); i++)

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: standing between the program and the libraries behind the shim.
+ * DOC: interposition: wrappers between the program and the libraries that are loaded after the
+ * shim.
  *
- * A wrapper of libc's foo() is a function hook_foo() whose symbol is "foo" (HOOK()), so that libc's
- * headers with their attributes, redirections and inlines do not meet its definition. It reaches
- * the function that it hides with libc_next(foo). Everything here may run before main(), in signal
- * handlers, in a vfork()ed child and in processes that never use RDMA.
+ * A wrapper of libc's foo() is a function hook_foo() whose symbol is "foo" (HOOK()), so that its
+ * definition does not clash with the attributes, redirections and inlines of libc's headers. It
+ * reaches the function that it hides with libc_next(foo). Everything here may run before main(), in
+ * signal handlers, in a vfork()ed child and in processes that never use RDMA.
+ *
+ * This folder uses no other part of the shim. The recorder links dl.c and real_symbol.c, too.
  */
 #ifndef LIBSHIM_INTERPOSE_INTERPOSE_H
 #define LIBSHIM_INTERPOSE_INTERPOSE_H
 
 #include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
-#define SHIM_EXPORT __attribute__((visibility("default")))
-/** interpose_soname - the library that this is linked into: what dlopen() of an RDMA library yields. */
+/**
+ * interpose_soname - the library that this is linked into; dlopen() of an RDMA library yields it.
+ */
 extern const char interpose_soname[];
 
-/** HOOK() - declare the wrapper hook_@name() of libc's @name; exported without a version. */
+/** HOOK() - declare the wrapper hook_@name() of libc's @name, exported without a version. */
 #define HOOK(type, name, ...) SHIM_EXPORT type hook_##name(__VA_ARGS__) __asm__(#name)
 
 /**
- * libc_next() - the next definition of a hooked function in lookup order: libc's, or that of another
- * preloaded library. NULL if there is none (a function newer than this libc).
+ * libc_next() - the next definition of a hooked function in lookup order: libc's, or that of
+ * another preloaded library. NULL if there is none (a function newer than this libc).
  */
 #define libc_next(name)                                                                            \
 	({                                                                                         \
@@ -29,7 +34,9 @@ extern const char interpose_soname[];
 		(__typeof__(&hook_##name))next_symbol(&slot_, #name);                              \
 	})
 
-/** next_symbol_resolve() - look @name up behind the shim and remember it in @slot. Keeps errno. */
+/* --- real_symbol.c --- */
+
+/** next_symbol_resolve() - find @name in later libraries and cache it in @slot. Keeps errno. */
 void *next_symbol_resolve(void **slot, const char *name);
 
 static inline void *next_symbol(void **slot, const char *name)
@@ -45,14 +52,16 @@ enum real_lib {
 };
 
 /**
- * real_symbol() - a function of the installed libibverbs or librdmacm, loaded on demand.
- * Only for what touches neither devices nor our objects. Return: NULL if it is not there.
+ * real_symbol() - a function of the installed libibverbs or librdmacm, which is loaded on demand.
+ * Only for functions that touch neither devices nor our objects. Return: NULL if it does not exist.
  */
 void *real_symbol(void **slot, enum real_lib lib, const char *name);
 
+/* --- ops_padding.c --- */
+
 /**
- * ops_padding() - what verbs_context.priv must point at: 8 KiB of which every word is the
- * address of a function that returns EOPNOTSUPP.
+ * ops_padding() - the table for verbs_context.priv: 8 KiB in which every word is the address of a
+ * function that returns EOPNOTSUPP.
  *
  * The real libibverbs keeps a table of functions there. A verb that is newer than the shim binds
  * to the real library, takes our context, and calls through that table.

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names and addresses of nodes, for programs that look them up or open sockets to them.
+ * Names and addresses of nodes, for programs that resolve them or open sockets to them.
  *
  * Theory of operation
  * -------------------
- * A node's addresses are on no interface of the host: the fabric knows them, the kernel does not. The
- * rdma_cm needs no more. But programs also look their peer up by name, with libc's getaddrinfo(3),
- * and often exchange what they need on a socket first. So names of nodes resolve to their addresses;
- * and a socket that is connected or bound to the address of a node of this machine is so to the
- * loopback address, where all its nodes are, to sockets. Port numbers of sockets are the host's: two
- * nodes' servers need two. That is so for datagrams as well; but where each is sent to an address of its
- * own (sendto(2), sendmsg(2)), and in what gethostbyname(3) answers, there are no nodes: a program that
- * speaks verbs has no need of them.
+ * A node's addresses are on no interface of the host: the fabric knows them, the kernel does not.
+ * That suffices for the rdma_cm. But programs also resolve their peer's name with libc's
+ * getaddrinfo(3), and often exchange connection data on a socket first. Therefore
  *
- * librspreload has connect() and bind() too, for sockets that are RDMA: to those the addresses are
- * right as they are.
+ *  - names of nodes resolve to the nodes' addresses;
+ *  - connect() and bind() to the address of a node of this machine use the loopback address
+ *    instead. All its nodes share the host's port numbers, so two nodes' servers need two.
+ *
+ * Datagrams that carry an address of their own (sendto(2), sendmsg(2)) and gethostbyname(3) know no
+ * nodes: programs that use verbs do not need that.
+ *
+ * librspreload wraps connect() and bind(), too, for sockets over RDMA, which need the addresses
+ * unchanged.
  */
-#include "libshim/client/rpc_signal.h"
 #include "libshim/interpose/interpose.h"
+#include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"
 
 #include <arpa/inet.h>
@@ -31,7 +33,7 @@ HOOK(int, getaddrinfo, const char *node, const char *service, const struct addri
 HOOK(int, connect, int fd, const struct sockaddr *addr, socklen_t len);
 HOOK(int, bind, int fd, const struct sockaddr *addr, socklen_t len);
 
-/* Return: whether there is such a node. */
+/* Return: whether the node exists. */
 static bool node_query(struct proto_msg *m)
 {
 	int saved = errno, fd = rpc_signal_open();
@@ -43,7 +45,7 @@ static bool node_query(struct proto_msg *m)
 	return found;
 }
 
-/* The address of node @name as text, of the family that is wanted. */
+/* The address of node @name as text, in the family that the caller wants. */
 static bool node_resolve_name(const char *name, int family, char text[INET6_ADDRSTRLEN])
 {
 	struct proto_msg m = { .op = PROTO_NODE };
@@ -92,14 +94,14 @@ static bool is_node_addr(const u8 ip[16])
 	return node_query(&m) && !m.node.member && m.node.first_dev;
 }
 
-/** union address - one that is given to the kernel instead. */
+/** union address - the address that the kernel gets instead. */
 union address {
 	struct sockaddr sa;
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
 };
 
-/* Return: the address to go to instead: @to. Or @addr. */
+/* Return: @addr, or @to with the loopback address if @addr is a node's. @fn: the next connect(). */
 static const struct sockaddr *node_addr_to_loopback(const struct sockaddr *addr, socklen_t len,
 						    union address *to, const void *fn)
 {
@@ -121,7 +123,7 @@ static const struct sockaddr *node_addr_to_loopback(const struct sockaddr *addr,
 		    IN6_IS_ADDR_UNSPECIFIED(&to->in6.sin6_addr))
 			return addr;
 		to->in6.sin6_addr = in6addr_loopback;
-		/* Their servers listen on IPv4 if they know no other. */
+		/* A server that knows IPv4 only listens on its loopback address. */
 		if (gid_is_v4(ip))
 			inet_pton(AF_INET6, "::ffff:127.0.0.1", &to->in6.sin6_addr);
 	} else {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The block behind verbs_context.priv, see ops_padding(). */
+/*
+ * The table that verbs_context.priv of our contexts points to, see ops_padding() in interpose.h,
+ * and the name of this library.
+ */
 #include "libshim/interpose/interpose.h"
 
 const char interpose_soname[] = "librdmaemu.so";
@@ -15,8 +18,8 @@ static int padding_op(void)
 void *ops_padding(void)
 {
 	/*
-	 * Filled at first use: as initialised data it would cost every process of the container
-	 * a thousand relocations. Threads may fill it at once, with the same words.
+	 * Filled at first use: initialised data would cost every process a thousand relocations.
+	 * Threads may fill it concurrently, with the same words.
 	 */
 	static void *block[PADDING_WORDS];
 	u32 i;

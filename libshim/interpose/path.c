@@ -2,20 +2,19 @@
 /*
  * Theory of operation
  * -------------------
- * Programs find RDMA devices through /sys and /dev as much as through libibverbs. `rdmaemu run`
- * names a private tree in $RDMAEMU_SYSFS, and the wrappers in path_*.c replace the head of a path
- * by that root; the kernel does the rest (symlinks, "..", permissions). Since the three prefixes
- * are always replaced, devices of the machine are invisible. Without the variable, or with an empty
- * one, every wrapper passes its arguments on untouched.
+ * Programs find RDMA devices through /sys and /dev as well as through libibverbs. `rdmaemu run`
+ * names a private tree in $RDMAEMU_SYSFS, and the wrappers in path_*.c put that root before a path;
+ * the kernel does the rest (symlinks, "..", permissions). Since the three prefixes are always
+ * replaced, the machine's own devices are invisible. Without the variable, or with an empty one,
+ * every wrapper passes its arguments on unchanged.
  *
- * A path is recognised by its components, so "//sys/./class/infiniband" counts as well. Not
- * recognised: paths that reach the prefixes through ".." or through a symlink elsewhere, and paths
- * relative to a directory other than the root (those of a directory in the private tree lead there
- * by themselves).
+ * Paths are compared by components, so "//sys/./class/infiniband" matches as well. Not recognised
+ * are paths that reach the prefixes through ".." or a symlink elsewhere, and paths relative to a
+ * directory other than the root (relative to a directory in the private tree they need no mapping).
  *
  * The wrappers can run in a signal handler or after vfork(): nothing here allocates or locks. The
- * variable is read once, at the first path that could be ours, into a static copy, because the
- * program may overwrite its environment.
+ * variable is copied once, at the first path that may match, because the program may overwrite its
+ * environment.
  */
 #include "libshim/interpose/path.h"
 
@@ -48,7 +47,7 @@ const char *path_root(size_t *len)
 		const char *env;
 		int i;
 
-		/* Before libc is ready there is no environment: ask again later. */
+		/* Before libc is initialised there is no environment: try again later. */
 		if (!environ)
 			return NULL;
 		env = secure_getenv(PROTO_SYSFS_ENV);
@@ -57,7 +56,7 @@ const char *path_root(size_t *len)
 			n = 0;
 		while (n && env[n - 1] == '/')
 			n--;
-		/* Threads may do this at once, with the same bytes. */
+		/* Threads may do this concurrently, with the same bytes. */
 		for (i = 0; i < n; i++)
 			store_relaxed(&root[i], env[i]);
 		store_release(&root_len, n);
@@ -88,7 +87,7 @@ static const char *component_match(const char *p, const char *pattern)
 }
 
 /*
- * Recognise @path. Return: the rest behind the fixed part of the prefix, NULL if none matches.
+ * Match @path with the prefixes. Return: the rest after the fixed part of the prefix, or NULL.
  * *@which: the row of prefix[].
  */
 static const char *prefix_match(const char *path, u32 *which)
@@ -108,8 +107,7 @@ static const char *prefix_match(const char *path, u32 *which)
 	return NULL;
 }
 
-/* Whether @dirfd is the root directory. With libc's fstat() this would recurse into the wrappers.
- */
+/* Whether @dirfd is the root directory. libc's fstat() would recurse into the wrappers. */
 static bool is_root_dir(int dirfd)
 {
 	struct statx dir, root;

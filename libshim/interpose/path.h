@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: where a path of the program really leads: the rewriting behind path_*.c's wrappers.
+ * DOC: rewriting of paths into the private tree, for the wrappers in path_*.c.
  *
  * The paths in question are /sys/class/infiniband*, /sys/devices/pci0fab:* and /dev/infiniband*;
- * what they are mapped into is described in fabric/server/sysfs.h.
+ * fabric/server/sysfs.h describes the tree that they lead to.
  */
 #ifndef LIBSHIM_INTERPOSE_PATH_H
 #define LIBSHIM_INTERPOSE_PATH_H
 
+#include "emulator/hca.h"
 #include "libshim/interpose/interpose.h"
 
 #include <fcntl.h>
@@ -16,10 +17,12 @@
 
 /* Every path that goes through the wrappers is @dirfd + @path, as for openat(2). */
 
-/** path_has_prefix() - the full test; path_is_ours() spares most paths the call. */
+/* --- path.c --- */
+
+/** path_has_prefix() - whether the path is one to rewrite: the full test. */
 bool path_has_prefix(int dirfd, const char *path);
 
-/** path_is_ours() - whether the path is one to rewrite. Never faults on NULL. */
+/** path_is_ours() - the same, with a quick answer for most paths. Never faults on NULL. */
 static inline bool path_is_ours(int dirfd, const char *path)
 {
 	const char *p = path;
@@ -35,7 +38,7 @@ static inline bool path_is_ours(int dirfd, const char *path)
 }
 
 /**
- * path_map() - the private path for one that path_is_ours() accepted.
+ * path_map() - the private path for a path that path_is_ours() accepted.
  * @to: PATH_MAX bytes
  * Return: 0, or -1 with errno (ENAMETOOLONG).
  */
@@ -43,8 +46,8 @@ int path_map(const char *path, char *to);
 
 /**
  * path_strip() - turn a private path back into the program's, in place.
- * @path: absolute, NUL-terminated; left alone if it does not lie in the private tree
- * Return: whether it was one.
+ * @path: absolute, NUL-terminated; unchanged unless it lies in the private tree
+ * Return: whether it does.
  */
 bool path_strip(char *path);
 
@@ -54,24 +57,33 @@ size_t path_strip_head(char *path, size_t n, const char *root);
 /** path_is_chardev() - whether a mapped path is one of the device nodes in /dev/infiniband. */
 bool path_is_chardev(const char *mapped);
 
-/**
- * path_counter_open() - open a port's counter with its value of this moment (path_counters.c).
- * @mapped: as path_map() gives it
- * Return: descriptor, or -1 when it is no such file, or nobody can tell. Leaves errno alone.
- */
-int path_counter_open(const char *mapped, int flags);
-
 /** path_root() - the root of the private tree and, in *@len, its length; NULL if there is none. */
 const char *path_root(size_t *len);
 
+/* --- path_counters.c --- */
+
+/**
+ * path_counter_open() - open a port's counter file with the current value in it.
+ * @mapped: a path from path_map()
+ * Return: descriptor, or -1 if it is no such file or the value is unavailable. Keeps errno.
+ */
+int path_counter_open(const char *mapped, int flags);
+/**
+ * path_counters_set_hca() - read counters from @hca from now on, which holds the devices of this
+ * process's node from @first_dev on. @hca: NULL: ask the fabric process
+ */
+void path_counters_set_hca(const struct hca *hca, u32 first_dev, u32 n_devs);
+
+/* --- for the wrappers --- */
+
 /*
- * PATH_HOOK() - a wrapper that does nothing but map one path.
- * @fail: what it returns when the path is too long or libc lacks the function
- * @dirfd, @path: which of the parameters they are
+ * PATH_HOOK() - a wrapper that only maps one path.
+ * @fail: its result if the path is too long or libc lacks the function
+ * @dirfd, @path: the parameters that name the file
  * @args: the parameters, @margs: the same with the path replaced by `to`
  *
- * The buffer lives in a function of its own: the wrappers run on small signal stacks, and only
- * the rare rewritten path may need more of it than libc itself.
+ * The buffer lies in the frame of a function of its own: the wrappers run on small signal stacks,
+ * and only the rare rewritten path may need more stack than libc itself.
  */
 /* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
 #define PATH_HOOK(type, name, fail, dirfd, path, params, args, margs)                              \

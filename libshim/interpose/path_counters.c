@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of ports: files whose content is made when they are opened.
+ * Port counters: files whose content is made when they are opened.
  *
- * Whoever opens one gets a file of its own with what the HCA has counted by then: read from HCA
- * memory by a program that has it mapped, told by the fabric process to all others, isolated clients
- * and programs like cat(1) among them. Those ask on a connection of their own, so that no lock is
- * needed: an open() may come from a signal handler or after vfork().
+ * Each open() yields a new memory file with the counter's current value. A program that has HCA
+ * memory mapped reads the value there; others, isolated clients and programs like cat(1) among
+ * them, ask the fabric process, on a connection of their own. That takes no lock: the open() may
+ * come from a signal handler or after vfork().
  *
- * Where there is no answer, and for paths relative to a directory of the tree, there is the file as
- * it lies in the tree.
+ * Without an answer, and for paths relative to a directory of the tree, the program gets the tree's
+ * own file.
  */
-#include "libshim/interpose/path.h"
-
+#include "emulator/engine.h"
 #include "emulator/verbs/port_counter_files.h"
-#include "libshim/client/rpc_signal.h"
-#include "libshim/client/shim.h"
+#include "libshim/interpose/path.h"
+#include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"
 
 #include <stdio.h>
@@ -22,7 +21,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/** struct counter_path - what the tail of a path says: .../NAME/ports/N/counters/FILE. */
+/** struct counter_path - the tail of a path: .../NAME/ports/N/counters/FILE. */
 struct counter_path {
 	char dev[32];
 	u32 port;
@@ -30,7 +29,18 @@ struct counter_path {
 	const char *file;
 };
 
-/* Steps back to the component before @end. Return: its start, NULL when there is none. */
+/* HCA memory of this process, if it is a client that has it mapped. */
+static const struct hca *own_hca;
+static u32 own_first_dev, own_n_devs;
+
+void path_counters_set_hca(const struct hca *hca, u32 first_dev, u32 n_devs)
+{
+	own_first_dev = first_dev;
+	own_n_devs = n_devs;
+	store_release(&own_hca, hca);
+}
+
+/* The start of the component before @end, or NULL. */
 static const char *component_find_before(const char *path, const char *end)
 {
 	const char *p = end;
@@ -93,13 +103,14 @@ static bool counter_value_query(const struct counter_path *c, u64 *value)
 
 static bool counter_value_read(const struct counter_path *c, u64 *value)
 {
-	const struct hca *hca = load_acquire(&shim.live) ? shim.hca : NULL;
+	const struct hca *hca = load_acquire(&own_hca);
 	struct hca_dev now;
-	u32 i = shim.welcome.first_dev, end = i + shim.welcome.n_devs;
+	u32 i, end;
 
 	if (!hca)
 		return counter_value_query(c, value);
-	for (; i < end; i++)
+	end = own_first_dev + own_n_devs;
+	for (i = own_first_dev; i < end; i++)
 		if (!strncmp(hca->dev[i].name, c->dev, sizeof(c->dev))) {
 			hca_dev_snapshot(hca, i, &now);
 			return port_file_value(&now, c->port, c->dir, c->file, value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of what lists directories, expands patterns and changes directory. See path.c. */
+/* Wrappers of functions that list directories, expand patterns or change directory. See path.c. */
+#include "libshim/interpose/interpose.h"
 #include "libshim/interpose/path.h"
 
 #include <dirent.h>
@@ -58,8 +59,8 @@ static int glob_map_pattern(const char *pattern, int flags, char *to)
 }
 
 /*
- * Paths found, from the first one of this call on, as the program expects them. With GLOB_NOCHECK
- * one of them can be the pattern itself, quotes and all.
+ * Turn the paths that this call found into the program's. With GLOB_NOCHECK one of them can be the
+ * pattern itself, with its quotes.
  */
 static void glob_strip_found(char **pathv, size_t from, size_t to, const char *pattern,
 			     const char *mapped)
@@ -118,7 +119,7 @@ int hook_glob64(const char *pattern, int flags, glob_errfunc errfunc, glob64_t *
 	return libc_next(glob64)(pattern, flags, errfunc, g);
 }
 
-/* The counterpart of chdir(). ERANGE is judged by the private path's length, which is longer. */
+/* The counterpart of chdir(). ERANGE depends on the private path's length, which is longer. */
 
 static char *cwd_strip(char *cwd)
 {

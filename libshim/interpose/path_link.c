@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers of what resolves symlinks: besides rewriting the path they take the private root out of
- * the result, so that programs find the /sys/devices/... strings that they parse. See path.c.
+ * Wrappers of functions that resolve symlinks: they rewrite the path and remove the private root
+ * from the result, so that programs find the /sys/devices/... strings that they parse. See path.c.
  */
+#include "libshim/interpose/interpose.h"
 #include "libshim/interpose/path.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ HOOK(char *, realpath, const char *path, char *resolved);
 HOOK(char *, __realpath_chk, const char *path, char *resolved, size_t resolvedlen);
 HOOK(char *, canonicalize_file_name, const char *path);
 
-/* Links within the tree are relative; /proc/self/fd/N and cwd have the private path in full. */
+/* Links within the tree are relative; /proc/self/fd/N and cwd show the full private path. */
 static ssize_t readlink_strip(char *buf, ssize_t n)
 {
 	size_t len;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers of what opens files and directories by path. See path.c.
+ * Wrappers of functions that open files and directories by path. See path.c.
  *
- * Some files in the private tree are not what they stand for and are completed here:
+ * Some files in the private tree only stand for others; opening them is special:
  *  - counters: see path_counters.c
- *  - /dev/infiniband/uverbsN: the kernel's interface behind it is not emulated, so open() fails
- *    with ENXIO, as for a device node without a driver. stat() and access() show a device.
- *  - attributes of an empty GID entry: the kernel lets a program open them and answers its read()
- *    with EINVAL; programs tell "entry unused" from "no such attribute" by that. The private file
- *    is empty, and the program gets an epoll descriptor, whose read() fails in just that way.
+ *  - /dev/infiniband/uverbsN: the kernel's uverbs interface is not emulated, so open() fails with
+ *    ENXIO, as for a device node without a driver. stat() and access() show a device.
+ *  - attributes of an empty GID entry: the kernel lets a program open them and fails its read()
+ *    with EINVAL, which tells programs "entry unused" from "no such attribute". The private file is
+ *    empty, and the program gets an epoll descriptor, whose read() fails in that way.
  */
+#include "libshim/interpose/interpose.h"
 #include "libshim/interpose/path.h"
 
 #include <dirent.h>
@@ -30,7 +31,7 @@ HOOK(int, __openat64_2, int dirfd, const char *path, int flags);
 HOOK(FILE *, fopen, const char *path, const char *mode);
 HOOK(FILE *, fopen64, const char *path, const char *mode);
 
-/* Raw: a preloaded librspreload takes close() over. */
+/* A raw system call: a preloaded librspreload wraps close(). */
 static void fd_close_keep_errno(int fd)
 {
 	int saved = errno;
@@ -47,7 +48,7 @@ static bool is_empty_file(int fd)
 	       S_ISREG(st.stx_mode) && st.stx_size == 0;
 }
 
-/* Opens a path that is ours. Like sysfs, the tree does not let programs create files. */
+/* Open a path of the private tree, which, like sysfs, lets no program create files. */
 static __attribute__((noinline)) int open_mapped(const char *path, int flags)
 {
 	char to[PATH_MAX];
@@ -82,7 +83,7 @@ static bool open_takes_mode(int flags)
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* The optional argument of open(): only there, and only to be read, when the flags say so. */
+/* The optional argument of open(), which exists only with some flags. */
 #define OPEN_MODE(flags)                                                                           \
 	({                                                                                         \
 		mode_t mode_ = 0;                                                                  \
@@ -132,7 +133,7 @@ int hook_openat64(int dirfd, const char *path, int flags, ...)
 	return libc_next(openat64)(dirfd, path, flags, mode);
 }
 
-/* The variants that _FORTIFY_SOURCE calls when there is no mode argument. */
+/* The variants without a mode argument that _FORTIFY_SOURCE calls. */
 
 int hook___open_2(const char *path, int flags)
 {

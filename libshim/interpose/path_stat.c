@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers of what looks at files by path without opening them. See path.c.
+ * Wrappers of functions that inspect files by path without opening them. See path.c.
  *
  * The private tree cannot contain device nodes (mknod() needs privileges), so /dev/infiniband/
- * uverbsN is a plain file of mode 0666 that is shown as a character device: programs look for one
- * that they may read and write before they use the device (UCX).
+ * uverbsN is a plain file of mode 0666 that the wrappers show as a character device: programs such
+ * as UCX check that they may read and write it before they use the device.
  */
+#include "libshim/interpose/interpose.h"
 #include "libshim/interpose/path.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static int stat_show_chardev(int ret, const char *mapped, struct stat *st)
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists */
-/* STAT_HOOK() - PATH_HOOK() for those that fill @st. */
+/* STAT_HOOK() - PATH_HOOK() for functions that fill @st. */
 #define STAT_HOOK(name, dirfd, params, args, margs)                                                \
 	HOOK(int, name, PATH_UNPAREN params);                                                      \
 	static __attribute__((noinline)) int mapped_##name params                                  \
@@ -72,7 +73,7 @@ STAT_HOOK(fstatat, dirfd, (int dirfd, const char *path, struct stat *st, int fla
 STAT_HOOK(fstatat64, dirfd, (int dirfd, const char *path, struct stat64 *st, int flags),
 	  (dirfd, path, st, flags), (dirfd, to, st, flags))
 
-/* What programs built before glibc 2.33 call instead. */
+/* Programs built before glibc 2.33 call these. */
 STAT_HOOK(__xstat, AT_FDCWD, (int ver, const char *path, struct stat *st), (ver, path, st),
 	  (ver, to, st))
 STAT_HOOK(__xstat64, AT_FDCWD, (int ver, const char *path, struct stat64 *st), (ver, path, st),
@@ -127,7 +128,7 @@ PATH_HOOK(int, euidaccess, -1, AT_FDCWD, path, (const char *path, int mode), (pa
 PATH_HOOK(int, faccessat, -1, dirfd, path, (int dirfd, const char *path, int mode, int flags),
 	  (dirfd, path, mode, flags), (dirfd, to, mode, flags))
 
-/* ls -l asks for ACLs and complains when the file it has just seen is not there. */
+/* ls -l reads ACLs and complains if a file that it has just listed does not exist. */
 PATH_HOOK(ssize_t, getxattr, -1, AT_FDCWD, path,
 	  (const char *path, const char *name, void *value, size_t size), (path, name, value, size),
 	  (to, name, value, size))

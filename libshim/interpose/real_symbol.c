@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies behind the shim: the next definition of a symbol, and the real RDMA libraries. */
+/* Symbols of the libraries that are loaded after the shim, and of the real RDMA libraries. */
 #include "libshim/interpose/interpose.h"
 
 #include <dlfcn.h>
 
-/* The version of libc's first symbols. A function that newer libcs keep for old programs only
- * (__xstat) is found under it, but no longer without a version. */
+/*
+ * The version of libc's first symbols. Functions that newer libcs keep for old programs only
+ * (__xstat) can be found by this version, but no longer without one.
+ */
 #if defined(__x86_64__)
 #define LIBC_FIRST_VERSION "GLIBC_2.2.5"
 #else
@@ -19,7 +21,7 @@ void *next_symbol_resolve(void **slot, const char *name)
 
 	if (!fn)
 		fn = dlvsym(RTLD_NEXT, name, LIBC_FIRST_VERSION);
-	/* Threads may race here; all of them find the same. */
+	/* Threads may race here; all find the same address. */
 	if (fn)
 		store_release(slot, fn);
 	errno = saved;
@@ -44,7 +46,7 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 	if (!lib_handle) {
 		open_lib =
 			(void *(*)(const char *, int))next_symbol((void **)&real_dlopen, "dlopen");
-		/* LOCAL: its ibv_* and rdma_* must not come before ours in any lookup. */
+		/* LOCAL: its ibv_* and rdma_* must not precede ours in any lookup. */
 		lib_handle = open_lib ? open_lib(soname[lib], RTLD_LAZY | RTLD_LOCAL) : NULL;
 		if (!lib_handle)
 			return NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rsockets: the installed librdmacm's own code, which runs on top of our rdma_* and ibv_*
- * because it calls those through its PLT. Programs that link librdmacm would find these functions
- * there without us; programs that dlopen() it get the shim's handle and find these forwarders.
+ * rsockets: the installed librdmacm's own code, which runs on top of our rdma_* and ibv_* functions
+ * because it calls them through its PLT. Programs that link librdmacm find its functions there;
+ * programs that dlopen() it get the shim's handle and find these forwarders.
  */
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 #include "libshim/interpose/interpose.h"
 
 #include <rdma/rsocket.h>
@@ -80,14 +82,14 @@ SHIM_EXPORT int rfcntl(int socket, int cmd, ...)
 
 	if (!fn)
 		return -1;
-	/* As fcntl() itself does: an absent argument is garbage that nobody looks at. */
+	/* As in fcntl() itself: an absent argument is garbage that no command reads. */
 	va_start(ap, cmd);
 	arg = va_arg(ap, long);
 	va_end(ap);
 	return fn(socket, cmd, arg);
 }
 
-/* Newer than the oldest rdma-core we build with, hence names of our own; like epoll's. */
+/* Like epoll's; newer than the oldest rdma-core that we build with, hence names of our own. */
 
 #define FORWARD_NEW(name, params, args)                                                            \
 	SHIM_EXPORT int fwd_##name params __asm__(#name);                                          \

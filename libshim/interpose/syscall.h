@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: system calls, raw.
+ * DOC: raw system calls.
  *
- * The shim's own descriptors must not pass through libc's functions: librspreload and the like wrap
- * them and would take the shim's sockets for the program's. Each returns what the kernel does, an
- * error as -errno, and none is a cancellation point.
+ * The shim's own descriptors must not pass through libc's functions: librspreload and similar
+ * libraries wrap those and would take the shim's sockets for the program's. Each function returns
+ * the kernel's result, an error as -errno, and none is a cancellation point.
  */
 #ifndef LIBSHIM_INTERPOSE_SYSCALL_H
 #define LIBSHIM_INTERPOSE_SYSCALL_H

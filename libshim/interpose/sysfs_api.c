@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libibverbs exports for reading sysfs. Applications use it for attributes that the verbs do
- * not report (ibv_devinfo: board_id).
+ * libibverbs' exports for reading sysfs. Applications use them for attributes that the verbs do not
+ * report (ibv_devinfo: board_id).
  */
-#include "libshim/interpose/interpose.h"
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -12,11 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Exported by libibverbs for its sisters, declared in no installed header. */
+/* libibverbs exports these for related libraries; no installed header declares them. */
 SHIM_EXPORT const char *ibv_get_sysfs_path(void);
 SHIM_EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
 
-/** ibv_get_sysfs_path() - where sysfs is mounted: $SYSFS_PATH or /sys. */
+/** ibv_get_sysfs_path() - the mount point of sysfs: $SYSFS_PATH or /sys. */
 const char *ibv_get_sysfs_path(void)
 {
 	const char *env = secure_getenv("SYSFS_PATH");
@@ -28,8 +29,8 @@ const char *ibv_get_sysfs_path(void)
  * ibv_read_sysfs_file() - read an attribute, without its newline.
  * @buf: NUL-terminated on success
  *
- * The open goes through the wrapper (path_open.c), so devices' directories lead to the private
- * tree. Return: its length, or -1 with errno (ENOSPC: @buf is too small for the NUL).
+ * open() is the wrapper (path_open.c), which leads devices' directories to the private tree.
+ * Return: the attribute's length, or -1 with errno (ENOSPC: @buf is too small for the NUL).
  */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {

@@ -2,9 +2,13 @@
 /**
  * DOC: address handles and multicast groups.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/command.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
+#include "libshim/verbs/qp.h"
 
 #include <arpa/inet.h>
 #include <endian.h>

@@ -6,9 +6,17 @@
  * counted under objs_lock, together with the lookup: an event is either delivered before the object
  * leaves its table, and then waited for, or dropped.
  */
-#include "libshim/cm/cm.h"
+#include "libshim/verbs/async_event.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/srq.h"
+#include "libshim/verbs/wq.h"
 
 void shim_events_drain(pthread_mutex_t *mutex, pthread_cond_t *cond, const u32 *acked,
 		       u32 delivered)
@@ -82,7 +90,19 @@ static bool event_of_srq(struct ibv_context *ibctx, const struct chan_event *ev,
 	return true;
 }
 
-/* Return: whether the event still means something. */
+static bool event_of_wq(struct ibv_context *ibctx, const struct chan_event *ev,
+			struct ibv_async_event *out)
+{
+	struct shim_rwq *wq = ev->handle < HCA_MAX_WQ ? objs->wq[ev->handle] : NULL;
+
+	if (!wq || wq->gen != ev->gen || wq->wq.context != ibctx)
+		return false;
+	wq->async_events++;
+	out->element.wq = &wq->wq;
+	return true;
+}
+
+/* Return: whether the object of the event still exists. */
 static bool event_translate(struct ibv_context *ibctx, const struct chan_event *ev,
 			    struct ibv_async_event *out)
 {
@@ -105,7 +125,7 @@ static bool event_translate(struct ibv_context *ibctx, const struct chan_event *
 		ok = event_of_srq(ibctx, ev, out);
 		break;
 	case ELEM_WQ:
-		ok = shim_wq_event(ibctx, ev, out);
+		ok = event_of_wq(ibctx, ev, out);
 		break;
 	case ELEM_PORT:
 		out->element.port_num = (int)ev->handle;
@@ -193,5 +213,4 @@ void shim_raise_fatal(void)
 		if (!ctx->closed)
 			shim_chan_push(ctx->async_chan, &ev);
 	pthread_mutex_unlock(&objs_lock);
-	ucma_raise_fatal();
 }

@@ -2,6 +2,12 @@
 /**
  * DOC: completion channels and the events that come through them.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/command.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 
 #include <stdlib.h>

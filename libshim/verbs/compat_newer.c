@@ -6,7 +6,8 @@
  * each one returns is in its man page in rdma-core (ibv_alloc_dmah(3), ibv_query_port_speed(3),
  * ibv_alloc_buf(3), ibv_create_comp_cntr(3), ...).
  */
-#include "libshim/interpose/interpose.h"
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
 #define NEWER(type, name, result)                                                                  \
 	SHIM_EXPORT type newer_##name(void) __asm__(#name);                                        \

@@ -2,10 +2,17 @@
 /**
  * DOC: creating, resizing and destroying completion queues.
  */
+#include "libshim/verbs/cq.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/seg_heap.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/async_event.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,12 @@
  * Between start_poll and end_poll the CQ's lock is held. An entry stays in the ring while it is
  * current; it is given back when the next one becomes current or the batch ends.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/host.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
 
 #include <time.h>
 
@@ -44,7 +47,9 @@ static void batch_retire(struct shim_cq *cq)
 	store_release(&cq->ctl->cons, cq->cons);
 }
 
-/* What wall clock time is ahead of the fabric's clock, to a microsecond unless we are interrupted. */
+/*
+ * What wall clock time is ahead of the fabric's clock, to a microsecond unless we are interrupted.
+ */
 static u64 wall_clock_offset(void)
 {
 	u64 before, after, wall;

@@ -2,8 +2,10 @@
 /**
  * DOC: what can be modified of a CQ: its moderation. The counting is the engine's.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
 
 /** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
 int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)

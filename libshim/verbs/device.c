@@ -4,8 +4,12 @@
  * after ibv_free_device_list(3).
  */
 #include "libshim/verbs/device.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/rpc.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/client/plumbing.h"
 
 #include <endian.h>
 #include <stdio.h>

@@ -9,14 +9,20 @@
  * A forked child may allocate on a context that it inherited, as it may with a real device: neither
  * file nor account is bound to the parent's rings.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DM_GRAIN     (64u << 10) /* a multiple of any page size */
 #define DM_LOG_ALIGN 16

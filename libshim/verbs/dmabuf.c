@@ -5,14 +5,16 @@
  * The engine reaches memory by addresses in its owner's process, so the buffer is mapped here. What
  * an exporter does not let programs map cannot be registered, and answers as its mmap() does.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define DMA_BUF_FS 0x444d4142 /* DMA_BUF_MAGIC of linux/magic.h, "DMAB" */
 #define DMABUF_ACCESS                                                                              \

@@ -9,9 +9,13 @@
  * Custom allocators, ibv_alloc_parent_domain(3), are asked for what is allocated in the program's
  * own memory beside the object itself: the list of free slots of an SRQ (enum domain_resource). The
  * queues lie in the client's segment, where the engine finds them, and cannot lie elsewhere. The
- * callbacks are called by the thread that creates, resizes or destroys the object, never by another.
+ * callbacks are called by the thread that creates, resizes or destroys the object, never by
+ * another.
  */
 #include "libshim/verbs/domain.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 
 #include <stdlib.h>

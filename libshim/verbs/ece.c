@@ -3,18 +3,13 @@
  * DOC: what a QP says of itself beyond its attributes: enhanced connection establishment (ECE), the
  * order of data, packet pacing.
  *
- * ECE lets the ends of a connection agree on features that their vendor has beyond the standard. The
- * emulated device has none: its options are 0 at any time, whatever the peer offers.
+ * ECE lets the ends of a connection agree on features that their vendor has beyond the standard.
+ * The emulated device has none: its options are 0 at any time, whatever the peer offers.
  */
-#include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
-
-static struct shim_context *shim_qp_context(struct ibv_qp *ibqp)
-{
-	if (!ibqp || to_qp(ibqp)->magic != MAGIC_QP)
-		return NULL;
-	return shim_context_of(ibqp->context);
-}
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/qp.h"
 
 /* These set errno besides, as libibverbs does. */
 static int fail_errno(int err)
@@ -39,8 +34,10 @@ SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 }
 
 /**
- * ibv_set_ece() - ibv_set_ece(3): those of @ece's options that are accepted, none, are written back.
- * Return: 0 or errno value (EINVAL: another vendor's options; EOPNOTSUPP, as in libibverbs: no vendor).
+ * ibv_set_ece() - ibv_set_ece(3): those of @ece's options that are accepted, none, are written
+ * back.
+ * Return: 0 or errno value (EINVAL: another vendor's options; EOPNOTSUPP, as in libibverbs: no
+ * vendor).
  */
 SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
@@ -59,8 +56,9 @@ SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 }
 
 /**
- * ibv_query_qp_data_in_order() - ibv_query_qp_data_in_order(3): the last bytes of a message land last;
- * of the others no order is promised, neither in aligned pieces, which newer libraries ask for by a flag.
+ * ibv_query_qp_data_in_order() - ibv_query_qp_data_in_order(3): the last bytes of a message land
+ * last; of the others no order is promised, neither in aligned pieces, which newer libraries ask
+ * for by a flag.
  * Return: 0. There is no error.
  */
 SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)

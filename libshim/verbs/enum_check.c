@@ -2,7 +2,7 @@
 /**
  * DOC: the model's numbers are those of verbs.h, so that nothing is translated; checked here.
  */
-#include "libshim/verbs/objects.h"
+#include "libshim/verbs/device.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of enum values, as programs print (and scripts match) them: rdma-core's very strings. */
-#include "libshim/interpose/interpose.h"
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

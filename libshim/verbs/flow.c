@@ -7,6 +7,11 @@
  */
 #include "libshim/verbs/flow.h"
 
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/objects.h"
+#include "libshim/verbs/qp.h"
+
 #include <arpa/inet.h>
 
 _Static_assert((u32)IBV_FLOW_ATTR_SNIFFER == (u32)FLOW_SNIFFER &&
@@ -248,7 +253,9 @@ static int flow_check_attr(const struct shim_qp *qp, const struct ibv_flow_attr 
 		return -EINVAL;
 	if (qp->qp.qp_type != IBV_QPT_UD && qp->qp.qp_type != IBV_QPT_RAW_PACKET)
 		return -EINVAL;
-	/* Datagrams are not steered by what their frames look like; nothing is done to sent ones. */
+	/*
+	 * Datagrams are not steered by what their frames look like; nothing is done to sent ones.
+	 */
 	if (qp->qp.qp_type == IBV_QPT_UD || (attr->flags & IBV_FLOW_ATTR_FLAGS_EGRESS))
 		return -EOPNOTSUPP;
 	return 0;

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: flows, and counters objects as flows refer to them.
+ * DOC: flows and flow counters.
  */
 #ifndef LIBSHIM_VERBS_FLOW_H
 #define LIBSHIM_VERBS_FLOW_H
 
 #include "libshim/verbs/objects.h"
 
-/* --- flow.c ----------------------------------------------------------------------------------- */
-
-struct ibv_flow *shim_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
-int shim_destroy_flow(struct ibv_flow *flow);
-
-/* --- flow_counter.c ------------------------------------------------------------------------------- */
-
+/** struct shim_ctr - a counters object. */
 struct shim_ctr {
 	union {
 		struct ibv_counters counters;
@@ -22,6 +16,13 @@ struct shim_ctr {
 	u32 magic;
 	u32 handle;
 };
+
+/* --- flow.c --- */
+
+struct ibv_flow *shim_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int shim_destroy_flow(struct ibv_flow *flow);
+
+/* --- flow_counter.c --- */
 
 /** shim_counters_of() - the shim's view of a counters object, or NULL. */
 struct shim_ctr *shim_counters_of(struct ibv_counters *counters);

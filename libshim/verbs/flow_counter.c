@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: flow counters: ibv_create_counters(3), ibv_attach_counters_point_flow(3), ibv_read_counters(3).
+ * DOC: flow counters: ibv_create_counters(3), ibv_attach_counters_point_flow(3),
+ * ibv_read_counters(3).
  *
  * Points are attached statically, before the first flow counts, as with other providers.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/flow.h"
+#include "libshim/verbs/objects.h"
 
 _Static_assert((u32)IBV_COUNTER_PACKETS == (u32)CTR_PACKETS &&
 		       (u32)IBV_COUNTER_BYTES == (u32)CTR_BYTES,

@@ -2,6 +2,8 @@
 /**
  * DOC: the GID table. Every index below gid_tbl_len answers: programs scan the whole table.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 

@@ -8,83 +8,26 @@
  * and makes the HCA hand out what was made on that context, so to have the descriptor is to have
  * the right, as with a real device. The file cannot be cut short under those who have it mapped.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/interpose/syscall.h"
 
 #include <sys/mman.h>
-
-#define FILE_MAGIC   0x78746352u /* "Rctx" */
-#define FILE_VERSION 1u
-
-/** struct ctx_head - the head of a context's file. */
-struct ctx_head {
-	u32 magic;
-	u32 version;
-	u64 fabric; /* as CMD_IMPORT tells */
-	u64 id;
-	u32 dev; /* index in the HCA */
-	u32 pad;
-};
-
-static int fabric_id_query(u64 *fabric)
-{
-	struct hca_cmd cmd = { .op = CMD_IMPORT };
-	int ret;
-
-	cmd.import.kind = IMPORT_FABRIC;
-	ret = shim_cmd_exec(&cmd);
-	*fabric = cmd.import.fabric;
-	return ret;
-}
-
-int shim_context_fd_make(u32 dev, u64 *id)
-{
-	struct ctx_head head = { .magic = FILE_MAGIC, .version = FILE_VERSION, .dev = dev };
-	int ret = fabric_id_query(&head.fabric);
-	int fd;
-
-	if (ret)
-		return ret;
-	if (sys_getrandom(&head.id, sizeof(head.id)) != sizeof(head.id))
-		return -EIO;
-	fd = memfd_create("rdmaemu-context", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	if (sys_pwrite(fd, &head, sizeof(head), 0) != sizeof(head))
-		ret = -ENOSPC;
-	if (!ret && sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
-		ret = -EPERM;
-	if (ret) {
-		sys_close(fd);
-		return ret;
-	}
-	*id = head.id;
-	return fd;
-}
 
 /** ibv_import_device() - ibv_import_device(3); has @cmd_fd from then on. NULL with errno. */
 SHIM_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	struct shim_device *dev;
-	struct ctx_head head;
-	u64 fabric;
+	u64 id;
 	int ret;
 
 	if (call_fails_early(CALL_ibv_import_device))
 		return NULL;
-	if (sys_pread(cmd_fd, &head, sizeof(head), 0) != sizeof(head) || head.magic != FILE_MAGIC ||
-	    head.version != FILE_VERSION)
-		return fail_null(-EINVAL);
-	dev = shim_device_by_index(head.dev);
-	if (!dev)
-		return NULL;
-	ret = fabric_id_query(&fabric);
-	if (!ret && fabric != head.fabric)
-		ret = -ENODEV;
-	return ret ? fail_null(ret) : shim_context_new(dev, cmd_fd, head.id);
+	ret = shim_context_fd_read(cmd_fd, &dev, &id);
+	return ret ? fail_null(ret) : shim_context_new(dev, cmd_fd, id);
 }
 
 /** ibv_import_pd() - ibv_import_pd(3). Return: PD, or NULL with errno (ENOENT: no such handle). */

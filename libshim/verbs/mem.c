@@ -13,7 +13,6 @@
  * takes it for a no.
  */
 #include "libshim/verbs/memory.h"
-#include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
 

@@ -5,10 +5,13 @@
  * Memory stays the program's own; what is registered is the right to reach it. On-demand regions
  * differ from others only in not being faulted in. Relaxed ordering changes nothing.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory windows. What a bind may do is decided where it is executed (emulator/verbs/mw.c); refused at
- * posting is only what could not be right in any state of the HCA.
+ * DOC: memory windows. What a bind may do is decided where it is executed (emulator/verbs/mw.c);
+ * refused at posting is only what could not be right in any state of the HCA.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/command.h"
+#include "libshim/client/write_batch.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
-
-#define BIND_ACCESS                                                                                \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
-	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
-
-static struct shim_mw *mw_of(struct ibv_mw *ibmw)
-{
-	struct shim_mw *mw = (struct shim_mw *)ibmw;
-
-	return mw && mw->magic == MAGIC_MW ? mw : NULL;
-}
+#include "libshim/verbs/qp.h"
 
 /* What advise.c is to know of the index: it belongs to a window. */
 static u32 mw_shadow_key(u32 handle)
@@ -60,7 +53,7 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 /** shim_dealloc_mw() - ibv_alloc_mw(3). Bound ones are unbound. Return: 0 or errno value. */
 int shim_dealloc_mw(struct ibv_mw *ibmw)
 {
-	struct shim_mw *mw = mw_of(ibmw);
+	struct shim_mw *mw = shim_mw_of(ibmw);
 	struct shim_context *ctx = mw ? shim_context_of(ibmw->context) : NULL;
 	int ret;
 
@@ -77,34 +70,6 @@ int shim_dealloc_mw(struct ibv_mw *ibmw)
 	return 0;
 }
 
-static int bind_fill_wqe(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
-			 const struct ibv_mw_bind_info *info)
-{
-	const struct shim_mr *mr = (const struct shim_mr *)info->mr;
-
-	/* ibv_alloc_null_mr(3): binding to a null MR is invalid. */
-	if (mr && (mr->magic != MAGIC_MR || mr->type == MRT_NULL))
-		return EINVAL;
-	if ((info->mw_access_flags & ~(u32)BIND_ACCESS) || (!mr && (info->addr || info->length)))
-		return EINVAL;
-	w->ah = mw->handle;
-	w->rkey = rkey;
-	w->remote_qpn = mr ? mr->mr.lkey : 0;
-	w->remote_addr = info->addr;
-	w->swap = info->length;
-	w->remote_qkey = info->mw_access_flags;
-	return 0;
-}
-
-int shim_mw_fill_bind(struct shim_qp *qp, struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
-		      const struct ibv_mw_bind_info *info)
-{
-	(void)qp;
-	if (!mw_of(mw) || mw->type != IBV_MW_TYPE_2 || rkey >> 8 != mw->handle)
-		return EINVAL;
-	return bind_fill_wqe(w, mw, rkey, info);
-}
-
 /** shim_bind_mw() - ibv_bind_mw(3), of type 1. Return: 0 or errno value. */
 int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
@@ -115,7 +80,7 @@ int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 
 	if (call_fails(CALL_ibv_bind_mw))
 		return errno;
-	if (qp->magic != MAGIC_QP || !mw_of(mw) || !op_is_in(WR_BIND_MW, qp->ops) ||
+	if (qp->magic != MAGIC_QP || !shim_mw_of(mw) || !op_is_in(WR_BIND_MW, qp->ops) ||
 	    (bind->send_flags & ~(u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED)))
 		return EINVAL;
 	shim_lock(&qp->sq.lock);
@@ -128,13 +93,13 @@ int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 		if (qp->sig_all)
 			w->send_flags |= SEND_SIGNALED;
 		rkey = ibv_inc_rkey(mw->rkey);
-		ret = bind_fill_wqe(w, mw, rkey, &bind->bind_info);
+		ret = shim_mw_fill_bind_any(w, mw, rkey, &bind->bind_info);
 	}
 	if (!ret) {
 		mw->rkey = rkey;
 		qp->sq.head++;
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
-		shim_write_batch_rung(qp);
+		shim_write_batch_rung(&qp->batch, qp->sq.head);
 	}
 	shim_unlock(&qp->sq.lock);
 	if (!ret)

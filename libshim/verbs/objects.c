@@ -4,6 +4,12 @@
  */
 #include "libshim/verbs/objects.h"
 
+#include "libshim/client/command.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/srq.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -18,13 +24,11 @@ int shim_objs_init(void)
 
 	pthread_mutex_lock(&objs_lock);
 	if (!objs) {
-		ret = shim_verbs_init();
-		p = ret ? MAP_FAILED
-			: mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		p = mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p != MAP_FAILED)
 			objs = p;
-		else if (!ret)
+		else
 			ret = -ENOMEM;
 	}
 	pthread_mutex_unlock(&objs_lock);

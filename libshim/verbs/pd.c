@@ -2,15 +2,11 @@
 /**
  * DOC: protection domains.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-
-struct shim_pd *shim_pd_of(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
-{
-	struct shim_pd *pd = (struct shim_pd *)ibpd;
-
-	return pd && pd->magic == MAGIC_PD && (!ibctx || ibpd->context == ibctx) ? pd : NULL;
-}
 
 /** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
 SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)

@@ -14,9 +14,16 @@
  *
  * A poller that finds nothing works for others: the token may be free while work is pending.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/poll_idle.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/queue.h"
+#include "libshim/verbs/srq.h"
 
 #define IDLE_POLLS 32 /* empty polls between looks at the token's line */
 
@@ -85,15 +92,9 @@ static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cq
 		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE));
 }
 
-static struct shim_srq *cqe_srq(const struct cqe *e)
-{
-	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
-
-	return srq && cqe_owner(srq->index, srq->gen) == e->owner ? srq : NULL;
-}
-
 /*
- * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry with CQE_SRQ
+ * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry
+ * with CQE_SRQ
  * Return: NULL: there is none.
  */
 static inline const struct rq_wqe *cqe_recv_slot(const struct shim_qp *qp,
@@ -145,7 +146,7 @@ static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 		cqe_place_wq_data(e);
 		shim_wq_consume(e);
 	} else if ((e->flags & CQE_SRQ) && (e->flags & CQE_RECV)) {
-		srq = cqe_srq(e);
+		srq = shim_cqe_srq(e);
 		cqe_place_data(NULL, srq, e);
 		if (srq)
 			shim_srq_slot_free(srq, e->slot);
@@ -179,15 +180,15 @@ bool shim_cq_idle(struct shim_cq *cq)
 	if (shim.isolated)
 		return false;
 	/* Not under the lock: a count that gets lost between two threads does no harm. */
-	idle = load_relaxed(&cq->idle) + 1;
-	store_relaxed(&cq->idle, idle);
+	idle = load_relaxed(&cq->empty_polls) + 1;
+	store_relaxed(&cq->empty_polls, idle);
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
 	if (shim_engine_poke())
 		return true;
 	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
 		return true;
-	return unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(cq);
+	return unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(&cq->idle);
 }
 
 static inline void wc_fill(struct ibv_wc *wc, const struct cqe *e)
@@ -313,8 +314,9 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 }
 
 /*
- * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is registered, and end their queue
- * pairs and regions only then (UCX): that must harm nobody, as it does not where pages are pinned.
+ * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is
+ * registered, and end their queue pairs and regions only then (UCX): that must harm nobody, as it
+ * does not where pages are pinned.
  */
 static bool recv_is_mapped(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
@@ -339,7 +341,7 @@ static void cqe_place_early(const struct shim_qp *qp, struct cqe *e)
 	u32 max_sge = 0;
 
 	if (!(e->flags & CQE_WQ))
-		w = cqe_recv_slot(qp, e->flags & CQE_SRQ ? cqe_srq(e) : NULL, e, &max_sge);
+		w = cqe_recv_slot(qp, e->flags & CQE_SRQ ? shim_cqe_srq(e) : NULL, e, &max_sge);
 	else if (e->flags & CQE_HAS_DATA)
 		w = shim_wq_recv(e, &max_sge);
 	if (w && recv_is_mapped(w, max_sge, e))

@@ -13,29 +13,21 @@
  * second look at this process's memory. A slot is free again when a completion for it, or for a
  * later one, was polled.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/write_batch.h"
+#include "libshim/verbs/device.h"
+#include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/queue.h"
 
 _Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE |
 		     IBV_SEND_IP_CSUM) == (u32)(SEND_FENCE | SEND_SIGNALED | SEND_SOLICITED |
 						SEND_INLINE | SEND_IP_CSUM),
 	       "flags are posted as they are");
-
-u32 shim_qp_type_ops(u32 type)
-{
-	static const u32 ops[] = {
-		[IBV_QPT_RC] = OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
-		[IBV_QPT_UC] = OPS_SEND | OPS_WRITE | OPS_LOCAL,
-		[IBV_QPT_UD] = OP(WR_SEND) | OP(WR_SEND_WITH_IMM),
-		[IBV_QPT_RAW_PACKET] = OP(WR_SEND) | OP(WR_TSO),
-		[IBV_QPT_XRC_SEND] =
-			OPS_SEND | OPS_WRITE | OPS_RD | OPS_LOCAL | OP(WR_ATOMIC_WRITE),
-		[IBV_QPT_XRC_RECV] = 0,
-	};
-
-	return type < ARRAY_SIZE(ops) ? ops[type] : 0;
-}
 
 int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 {
@@ -162,7 +154,7 @@ static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_s
 	w->total_len = 0;
 	w->hw = 0;
 	if (wr->opcode == IBV_WR_BIND_MW)
-		return shim_mw_fill_bind(qp, w, wr->bind_mw.mw, wr->bind_mw.rkey,
+		return shim_mw_fill_bind(w, wr->bind_mw.mw, wr->bind_mw.rkey,
 					 &wr->bind_mw.bind_info);
 	if (wr->opcode == IBV_WR_TSO)
 		return shim_tso_fill(qp, w, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss, wr->sg_list,
@@ -240,9 +232,10 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 	if (likely(posted)) {
 		small = small && is_batch_piece(shim_sq_slot(&qp->sq, qp->sq.head - 1));
 		store_release(&qp->sq.ctl->prod, qp->sq.head);
-		wait = small && shim_write_batch_wait(qp);
+		wait = small && shim_write_batch_wait(&qp->batch, qp->slot, qp->sq.head,
+						      qp->sq.head - load_relaxed(&qp->sq.tail));
 		if (!wait)
-			shim_write_batch_rung(qp);
+			shim_write_batch_rung(&qp->batch, qp->sq.head);
 	}
 	slot = qp->slot;
 	shim_unlock(&qp->sq.lock);

@@ -6,7 +6,6 @@
  * range is mapped with the rights needed, and pages come in when they are used.
  */
 #include "libshim/verbs/memory.h"
-#include "libshim/verbs/objects.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -5,10 +5,22 @@
  * Programs look for limits by trying: creation fails with EINVAL beyond them, writes back what was
  * granted, and costs no more than what it maps.
  */
+#include "libshim/verbs/qp.h"
+
+#include "emulator/transport/opcode.h"
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/seg_heap.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/async_event.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/queue.h"
+#include "libshim/verbs/srq.h"
+#include "libshim/verbs/wq.h"
 
 #include <stdlib.h>
 
@@ -37,7 +49,7 @@ static bool qp_type_has_ops(u32 type, u64 flags)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ex_ops); i++) {
-		if ((flags & ex_ops[i].flag) && !op_is_in(ex_ops[i].opcode, shim_qp_type_ops(type)))
+		if ((flags & ex_ops[i].flag) && !op_is_in(ex_ops[i].opcode, wqe_type_mask(type)))
 			return false;
 		flags &= ~ex_ops[i].flag;
 	}
@@ -280,7 +292,7 @@ static void qp_init_fields(struct shim_context *ctx, struct shim_qp *qp,
 	if (queues)
 		qp_grant_caps(ctx, qp, &attr->cap, &qp->cap);
 	qp->sig_all = attr->sq_sig_all;
-	qp->ops = shim_qp_type_ops(attr->qp_type);
+	qp->ops = wqe_type_mask(attr->qp_type);
 	qp->flags_ok = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
 	if (attr->qp_type == IBV_QPT_RAW_PACKET)
 		qp->flags_ok |= IBV_SEND_IP_CSUM;

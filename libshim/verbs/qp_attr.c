@@ -2,9 +2,13 @@
 /**
  * DOC: modifying and querying queue pairs. The state machine itself is the engine's.
  */
-#include "libshim/verbs/domain.h"
+#include "libshim/client/call_fault.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/queue.h"
 
 void shim_av_from_ah(struct hca_av *av, const struct ibv_ah_attr *ah)
 {
@@ -88,13 +92,6 @@ void shim_qp_attr_to_ib(struct ibv_qp_attr *ib, const struct hca_qp_attr *a)
 	ib->retry_cnt = (u8)a->retry_cnt;
 	ib->rnr_retry = (u8)a->rnr_retry;
 	shim_ah_from_av(&ib->ah_attr, &a->av);
-}
-
-static struct shim_context *shim_qp_context(struct ibv_qp *ibqp)
-{
-	if (!ibqp || to_qp(ibqp)->magic != MAGIC_QP)
-		return NULL;
-	return shim_context_of(ibqp->context);
 }
 
 static void qp_reset_queue(struct shim_wq *q)

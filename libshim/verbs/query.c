@@ -4,6 +4,10 @@
  *
  * Limits are those that the commands enforce.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/host.h"
+#include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 

@@ -3,7 +3,8 @@
  * Static rates: enum ibv_rate to and from a multiple of 2.5 Gbit/s and Mbit/s (InfiniBand
  * Architecture Specification, volume 1, PathRecord:Rate). See ibv_rate_to_mult(3).
  */
-#include "libshim/interpose/interpose.h"
+#include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
 #include <infiniband/verbs.h>
 

@@ -5,10 +5,19 @@
  * Receives of an SRQ end in any order, so its slots are named (struct hca_srq): a post takes a free
  * slot and writes its number into the order array; a poll that meets the number frees the slot.
  */
+#include "libshim/verbs/srq.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/seg_heap.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/async_event.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/queue.h"
 
 #include <stdlib.h>
 
@@ -302,7 +311,9 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	return 0;
 }
 
-/** ibv_destroy_srq() - ibv_destroy_srq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs). */
+/**
+ * ibv_destroy_srq() - ibv_destroy_srq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs).
+ */
 SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct shim_srq *srq = srq_of(ibsrq);
@@ -391,12 +402,4 @@ int shim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv
 	store_release(&srq->ctl->prod, srq->head);
 	shim_unlock(&srq->lock);
 	return ret;
-}
-
-void shim_srq_slot_free(struct shim_srq *srq, u32 slot)
-{
-	shim_lock(&srq->lock);
-	if (likely(srq->n_free < srq->depth))
-		srq->free[srq->n_free++] = slot & (srq->depth - 1);
-	shim_unlock(&srq->lock);
 }

@@ -6,8 +6,10 @@
  * bounded as on HCAs with a queue for them: an operation's place is free again when its completion,
  * or that of a later one, was polled (struct shim_srq, max_ops).
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/srq.h"
 
 _Static_assert((int)WCO_TM_ADD == IBV_WC_TM_ADD && (int)WCO_TM_NO_TAG == IBV_WC_TM_NO_TAG, "wc");
 _Static_assert((int)WCS_TM_ERR == IBV_WC_TM_ERR, "status");
@@ -75,14 +77,4 @@ int shim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *op, struct ibv_o
 	}
 	shim_unlock(&srq->lock);
 	return -ret;
-}
-
-void shim_tag_consume(const struct cqe *e)
-{
-	struct shim_srq *srq = load_acquire(&objs->srq[e->owner & (HCA_MAX_SRQ - 1)]);
-
-	/* A tag's message has had no place among the operations. */
-	if (srq && cqe_owner(srq->index, srq->gen) == e->owner && e->opcode >= WCO_TM_ADD &&
-	    e->opcode <= WCO_TM_SYNC)
-		store_release(&srq->ops_done, e->slot + 1);
 }

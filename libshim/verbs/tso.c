@@ -4,8 +4,7 @@
  *
  * What the header is made of is the engine's to look at when it cuts the payload into segments.
  */
-#include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
 
 #define MIN_HEADER 14u /* an Ethernet header */
 

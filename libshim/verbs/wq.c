@@ -2,14 +2,22 @@
 /**
  * DOC: receive work queues, indirection tables, and queue pairs that spread over them.
  *
- * A WQ's ring is as a queue pair's receive ring. Its completions name the WQ (CQE_WQ): what is to be
- * freed is found by that. The WQ's lock is held while its state changes, so that a post either comes
- * before and is flushed, or sees ERR and has itself flushed.
+ * A WQ's ring is as a queue pair's receive ring. Its completions name the WQ (CQE_WQ): what is to
+ * be freed is found by that. The WQ's lock is held while its state changes, so that a post either
+ * comes before and is flushed, or sees ERR and has itself flushed.
  */
+#include "libshim/verbs/wq.h"
+
+#include "libshim/client/call_fault.h"
+#include "libshim/client/chan.h"
+#include "libshim/client/client.h"
+#include "libshim/client/seg_heap.h"
+#include "libshim/verbs/async_event.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/queue.h"
 
 #include <stdlib.h>
 
@@ -23,24 +31,6 @@ _Static_assert((u32)IBV_RX_HASH_SRC_IPV4 == (u32)RXH_SRC_IPV4 &&
 		       (u32)IBV_RX_HASH_IPSEC_SPI == (u32)RXH_IPSEC_SPI &&
 		       (u32)IBV_RX_HASH_INNER == RXH_INNER,
 	       "and hash fields");
-
-/**
- * struct shim_rwq - a receive work queue.
- * @wqn: its number in completions
- * @maybe_err: an error completion was seen: it may be in ERR though nobody here put it there
- */
-struct shim_rwq {
-	union {
-		struct ibv_wq wq;
-		u8 room[256];
-	};
-	u32 magic;
-	u32 wqn;
-	u32 gen;
-	u32 async_events; /* delivered */
-	bool maybe_err;
-	struct shim_wq rq;
-};
 
 /** struct shim_ind - an indirection table of @n entries. */
 struct shim_ind {
@@ -60,46 +50,9 @@ static struct shim_rwq *wq_of(struct ibv_wq *ibwq)
 	return wq && wq->magic == MAGIC_WQ ? wq : NULL;
 }
 
-/* The WQ that a completion is of, if it is there. */
-static struct shim_rwq *wq_find(const struct cqe *e)
-{
-	struct shim_rwq *wq = load_acquire(&objs->wq[e->owner & (HCA_MAX_WQ - 1)]);
-
-	return wq && wq->wqn == e->qpn ? wq : NULL;
-}
-
-const struct rq_wqe *shim_wq_recv(const struct cqe *e, u32 *max_sge)
-{
-	struct shim_rwq *wq = wq_find(e);
-
-	*max_sge = wq ? wq->rq.max_sge : 0;
-	return wq ? shim_rq_slot(&wq->rq, e->slot) : NULL;
-}
-
-bool shim_wq_event(const struct ibv_context *ibctx, const struct chan_event *ev,
-		   struct ibv_async_event *out)
-{
-	struct shim_rwq *wq = ev->handle < HCA_MAX_WQ ? objs->wq[ev->handle] : NULL;
-
-	if (!wq || wq->gen != ev->gen || wq->wq.context != ibctx)
-		return false;
-	wq->async_events++;
-	out->element.wq = &wq->wq;
-	return true;
-}
-
-void shim_wq_consume(const struct cqe *e)
-{
-	struct shim_rwq *wq = wq_find(e);
-
-	if (!wq)
-		return;
-	store_release(&wq->rq.tail, e->slot + 1);
-	if (e->status != WCS_SUCCESS)
-		store_relaxed(&wq->maybe_err, true);
-}
-
-/* As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that. */
+/*
+ * As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that.
+ */
 static bool wq_is_in_error(const struct shim_rwq *wq)
 {
 	if (shim.isolated)
@@ -370,7 +323,9 @@ int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 	return shim_obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
 }
 
-/* Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart. */
+/*
+ * Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart.
+ */
 static int rss_check_fields(u64 fields, u32 entries)
 {
 	u64 v4 = RXH_SRC_IPV4 | RXH_DST_IPV4, v6 = RXH_SRC_IPV6 | RXH_DST_IPV6;

@@ -5,9 +5,12 @@
  * The send queue's lock is held from wr_start to wr_complete or wr_abort. The functions in between
  * return nothing: the first error is kept, makes wr_complete fail and undoes the whole batch.
  */
-#include "libshim/verbs/memory.h"
+#include "libshim/client/call_fault.h"
+#include "libshim/client/command.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
 
 static struct shim_qp *to_qp_of_ex(struct ibv_qp_ex *ex)
 {
@@ -227,7 +230,7 @@ static void wrx_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 			const struct ibv_mw_bind_info *info)
 {
 	struct sq_wqe *w = wr_new(ex, WR_BIND_MW);
-	int ret = w ? shim_mw_fill_bind(to_qp_of_ex(ex), w, mw, rkey, info) : 0;
+	int ret = w ? shim_mw_fill_bind(w, mw, rkey, info) : 0;
 
 	if (unlikely(ret))
 		wr_fail(to_qp_of_ex(ex), ret);

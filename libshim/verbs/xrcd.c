@@ -2,12 +2,14 @@
 /**
  * DOC: XRC domains, and target QPs that other processes have made in them.
  */
+#include "libshim/client/call_fault.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/verbs/qp.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 /** shim_open_xrcd() - ibv_open_xrcd(3): named by a file's inode, or private with fd -1. */
 struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr)

@@ -86,8 +86,15 @@ done
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
 	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(fault|keys|packet)\.h"
-nothing "libshim includes emulator, itself and the fabric's client protocol" includes libshim \
-	"$(in_folders 'emulator|libshim|traces/(formats|calls|vtrace)|fabric/proto')"
+# Inside the shim: interpose <- client <- verbs <- cm.
+below='libshim/interpose'
+nothing "libshim/interpose includes the emulator, itself and the fabric's client protocol" includes libshim/interpose \
+	"$(in_folders "emulator|$below|fabric/proto")"
+for folder in client verbs cm; do
+	below+="|libshim/$folder"
+	nothing "libshim/$folder includes nothing of the folders above it" includes libshim/$folder \
+		"$(in_folders "emulator|$below|fabric/proto")"
+done
 nothing "the recorder includes itself, traces, and how the shim stands between" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libshim/interpose/interpose\.h|emulator/types\.h"
 nothing "the replay includes itself and traces" includes traces/replay \

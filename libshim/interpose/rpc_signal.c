@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* See rpc_signal.h. */
-#include "libshim/client/rpc_signal.h"
+#include "libshim/interpose/rpc_signal.h"
 
 #include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
 #include <sys/un.h>
 
-#define ANSWER_S 5 /* how long a fabric process that is stopped is waited for */
+#define ANSWER_S 5 /* limit of the wait for a fabric process that is stopped */
 
 int rpc_signal_open(void)
 {

@@ -6,11 +6,15 @@
  * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
  * that a child works on rings that it shares with its parent: its inherited contexts are dead.
  */
-#include "libshim/cm/cm.h"
+#include "libshim/client/call_fault.h"
+#include "libshim/client/watch.h"
+#include "libshim/interpose/export.h"
+#include "libshim/verbs/async_event.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
 
 static void verbs_fork_prepare(void)
 {
@@ -50,18 +54,24 @@ static void verbs_fork_child(void)
 	objs = NULL;
 	shim_mr_shadow_forget();
 	shim_devices_forget();
-	ucma_forked();
 	pthread_mutex_unlock(&objs_lock);
 }
 
 int shim_verbs_init(void)
 {
-	static bool done;
-	int ret =
-		done ? 0 : pthread_atfork(verbs_fork_prepare, verbs_fork_parent, verbs_fork_child);
+	static bool prepared; /* under objs_lock; true in forked children as well */
+	int ret = 0;
 
-	done = !ret;
-	return -ret;
+	pthread_mutex_lock(&objs_lock);
+	if (!prepared)
+		ret = pthread_atfork(verbs_fork_prepare, verbs_fork_parent, verbs_fork_child);
+	prepared = !ret;
+	pthread_mutex_unlock(&objs_lock);
+	if (ret)
+		return -ret;
+	shim_watch_on_fatal(FATAL_FLUSH, shim_flush_local);
+	shim_watch_on_fatal(FATAL_VERBS, shim_raise_fatal);
+	return shim_objs_init();
 }
 
 /** ibv_fork_init() - ibv_fork_init(3): nothing to prepare. Return: 0. */

@@ -9,8 +9,12 @@
  * Which unsignalled sends were done before is not known here: all that no completion stands for
  * are flushed.
  */
+#include "libshim/client/chan.h"
+#include "libshim/verbs/async_event.h"
+#include "libshim/verbs/cq.h"
 #include "libshim/verbs/objects.h"
-#include "libshim/verbs/queues.h"
+#include "libshim/verbs/qp.h"
+#include "libshim/verbs/queue.h"
 
 /* The ordinal of the first entry that the engine did not write. */
 static u32 flush_cq_end(const struct shim_cq *cq)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the opcodes of work requests by QP type. The table is wqe_ops[] in wqe.c; the shim refuses by
+ * it what a QP's type does not allow, the engine what its device does not.
+ */
+#ifndef EMULATOR_TRANSPORT_OPCODE_H
+#define EMULATOR_TRANSPORT_OPCODE_H
+
+#include "emulator/types.h"
+
+/* --- wqe.c --- */
+
+/** wqe_type_mask() - the opcodes that QPs of the type allow (ibv_post_send(3)), a bit each. */
+u32 wqe_type_mask(u32 qp_type);
+
+#endif

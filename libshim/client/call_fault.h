@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: calls that a fault rule makes fail, see rdmaemu-faults(7).
+ */
+#ifndef LIBSHIM_CLIENT_CALL_FAULT_H
+#define LIBSHIM_CLIENT_CALL_FAULT_H
+
+#include "fabric/proto/calls.h"
+#include "libshim/client/client.h"
+
+/* --- call_fault.c --- */
+
+/**
+ * call_fault_query() - ask the fabric process whether a rule hits this call, which has one.
+ * @event: as call_fails_with_event(), or NULL
+ * Return: true with errno set.
+ */
+bool call_fault_query(enum call_id call, s32 *event);
+/** call_fails_early() - call_fails() for calls that may be a program's first: connects before. */
+bool call_fails_early(enum call_id call);
+
+/**
+ * call_fails() - whether a rule makes a call fail. Every call asks this before it does anything.
+ * Return: true with errno set.
+ */
+static inline bool call_fails(enum call_id call)
+{
+	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
+	       call_fault_query(call, NULL);
+}
+
+/**
+ * call_fails_with_event() - the same for a call of the rdma_cm that ends with an event.
+ * @event: set to the status that a rule wants in the event; 0: whatever comes
+ */
+static inline bool call_fails_with_event(enum call_id call, s32 *event)
+{
+	*event = 0;
+	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
+	       call_fault_query(call, event);
+}
+
+#endif

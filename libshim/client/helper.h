@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the memory helper: copies of this process's memory where the fabric process cannot reach it.
+ */
+#ifndef LIBSHIM_CLIENT_HELPER_H
+#define LIBSHIM_CLIENT_HELPER_H
+
+/* --- helper.c --- */
+
+/** shim_helper_keep() - take over the descriptor of the own segment. */
+void shim_helper_keep(int fd);
+/** shim_helper_open() - let the fabric process wake the helper. Return: eventfd or -errno. */
+int shim_helper_open(void);
+/** shim_helper_serve() - the eventfd is readable: do the copy that was asked for. */
+void shim_helper_serve(int fd);
+/** shim_helper_settle() - wait for the copy that the helper may be making right now. */
+void shim_helper_settle(void);
+void shim_helper_forked(void);
+
+#endif

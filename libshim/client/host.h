@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the engine's view of this process.
+ */
+#ifndef LIBSHIM_CLIENT_HOST_H
+#define LIBSHIM_CLIENT_HOST_H
+
+#include "emulator/engine.h"
+
+/* --- host.c --- */
+
+extern const struct hca_host shim_host;
+
+/** shim_host_near() - struct engine.near of a new client: itself only. */
+const u64 *shim_host_near(void);
+void shim_host_forked(void);
+
+#endif

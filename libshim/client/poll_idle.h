@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what a poller does that finds nothing.
+ */
+#ifndef LIBSHIM_CLIENT_POLL_IDLE_H
+#define LIBSHIM_CLIENT_POLL_IDLE_H
+
+#include "emulator/types.h"
+#include "emulator/yield.h"
+
+/**
+ * struct poll_idle - the wait of a CQ's poller, see poll_idle.c.
+ * @brought: the segment's count of deliveries when the wait began, at @began (ns)
+ * @since, @looks: number of looks since @since, where sleeps count as polls
+ * @crowd: whether other threads keep the CPUs busy
+ * @patient: the wait before was a long one
+ */
+struct poll_idle {
+	u64 began;
+	u64 since;
+	struct crowd crowd;
+	u32 brought;
+	u32 looks;
+	bool patient;
+};
+
+/* --- poll_idle.c --- */
+
+/** shim_poll_idle() - nothing was found again: maybe sleep. Return: whether to look again. */
+bool shim_poll_idle(struct poll_idle *idle);
+/**
+ * shim_poll_give_way() - nothing was found: sleep if captures lag. Return: whether to look again.
+ */
+bool shim_poll_give_way(void);
+
+#endif

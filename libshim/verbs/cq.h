@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: completion channels and completion queues.
+ */
+#ifndef LIBSHIM_VERBS_CQ_H
+#define LIBSHIM_VERBS_CQ_H
+
+#include "emulator/seg.h"
+#include "libshim/client/poll_idle.h"
+#include "libshim/verbs/objects.h"
+
+struct shim_pd;
+
+struct shim_channel {
+	struct ibv_comp_channel channel; /* refcnt: CQs on it */
+	u32 magic;
+	u32 index;
+};
+
+/**
+ * struct shim_cq - a completion queue.
+ * @cons: entries consumed; published in ctl->cons at the end of each poll
+ * @empty_polls: polls that found nothing; every so often one of them does pending work
+ * @idle: how its poller waits
+ * @wall: cq_ex: entries show wall clock time; @wall_off: its distance from the fabric's clock
+ * @cur: cq_ex: the entry that start_poll or next_poll reached; @in_batch: between start_poll and
+ *       end_poll, @lock is held by thread @owner
+ * @arm_lock: orders arming and the change of rings by a resize
+ */
+struct shim_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+		u8 room[512];
+	};
+	u32 magic;
+	u32 gen;
+	u64 ring;
+	u64 ring_size;
+	u32 comp_events; /* delivered */
+	u32 async_events;
+	u32 pins; /* threads that found it in the table and use it; under objs_lock */
+	u32 users; /* queues that complete to it; the HCA's own count is lost with the HCA */
+	struct shim_pd *parent; /* parent domain that it was made in, or NULL */
+	struct shim_lock arm_lock;
+
+	struct shim_lock lock cacheline_aligned;
+	u32 cons;
+	u32 mask;
+	u32 empty_polls;
+	struct poll_idle idle;
+	struct cqe *entries;
+	struct cq_ctl *ctl;
+	const struct cqe *cur;
+	bool in_batch;
+	bool wall;
+	u64 wall_off;
+	pthread_t owner; /* of the batch */
+};
+
+static inline struct shim_cq *to_cq(struct ibv_cq *cq)
+{
+	return (struct shim_cq *)cq;
+}
+
+/* --- cq.c --- */
+
+/** shim_cq_new() - create a CQ. Return: NULL with errno. */
+struct shim_cq *shim_cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr);
+
+/* --- cq_ex.c --- */
+
+struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
+/** shim_cqx_set_dead() - in a forked child: polling fails and waits for no lock. */
+void shim_cqx_set_dead(struct shim_cq *cq);
+
+/* --- cq_moderate.c --- */
+
+int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+
+/* --- poll.c --- */
+
+int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+/** shim_cq_peek() - the next entry, or NULL. CQ lock held. */
+const struct cqe *shim_cq_peek(const struct shim_cq *cq);
+/** shim_cq_consume() - place an entry's data in the receive, free slots. CQ lock held. */
+void shim_cq_consume(struct shim_cq *cq, const struct cqe *e);
+/** shim_cq_idle() - nothing was found: do pending work or wait. Return: whether to look again. */
+bool shim_cq_idle(struct shim_cq *cq);
+/**
+ * shim_cq_forget() - a QP or WQ is destroyed or reset: stop reporting its entries, and place the
+ * data of the receives among them. @qpn: its number; @qp: NULL for a WQ
+ */
+void shim_cq_forget(struct shim_cq *cq, u32 qpn, const struct shim_qp *qp);
+/** shim_cq_place_all() - place the data of unpolled entries before a region becomes invalid. */
+void shim_cq_place_all(struct shim_cq *cq);
+
+#endif
