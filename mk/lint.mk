@@ -4,8 +4,12 @@ LINT_DIRS := emulator traces fabric libshim libctl tests
 LINT_SRC := $(call sources,$(LINT_DIRS))
 LINT_ALL := $(LINT_SRC) $(sort $(shell find $(LINT_DIRS) include -name '*.h'))
 
-.PHONY: lint lint-deps format-deps tidy cppcheck format format-check
-lint: tidy cppcheck
+.PHONY: lint lint-deps format-deps tidy cppcheck prose format format-check
+lint: prose tidy cppcheck
+
+# Constructions and lines that docs, man pages, comments and messages must not have: mk/prose.words.
+prose:
+	@python3 mk/prose.py
 
 # The headers of libraries are needed, too.
 lint-deps:

@@ -135,7 +135,7 @@ $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 .SECONDARY:
 
 # All tests, on one node. TESTS= picks some by name; SETTING= says where their two sides are
-# (tests/lib/setting.sh): make test TESTS='bb_pingpong unit_psn' SETTING='nodes fabrics', or SETTING=all
+# (tests/lib/setting.sh): make test TESTS='e2e/perftest test_psn' SETTING='nodes fabrics', or SETTING=all
 SETTING ?= one
 .PHONY: test
 test: deps

@@ -72,6 +72,17 @@ is() {
 	fi
 }
 
+# tap COMMAND... - one that prints checks itself, as lines `ok NAME` and `not ok NAME`
+tap() {
+	local status=0 out
+	out=$("$@" 2>&1 </dev/null) || status=$?
+	printf '%s\n' "$out"
+	if [ $status != 0 ]; then
+		FAILED=$((FAILED + 1))
+		grep -q '^not ok ' <<<"$out" || not_ok "$*: status $status"
+	fi
+}
+
 # limit COMMAND... - with the general time limit; the command stays in this process group
 limit() {
 	timeout --foreground -k 5 "$LIMIT" "$@"

@@ -280,13 +280,16 @@ void settle(void);
 /** check_data() - data lie where the step has put them. */
 void check_data(void);
 
-/* --- walk_verbs_obj.c and others: kinds of objects */
+/* --- walk_verbs_cq.c */
 
 void vcq_create(struct vobj *o);
 int vcq_destroy(struct vobj *o);
 void vcq_use(struct vobj *o);
 /** vcq_events() - read what has come on the channel; each event must be one that is to come. */
 void vcq_events(void);
+
+/* --- walk_verbs_srq.c */
+
 void vsrq_create(struct vobj *o);
 int vsrq_destroy(struct vobj *o);
 void vsrq_use(struct vobj *o);
@@ -294,6 +297,9 @@ void vxrcd_create(struct vobj *o);
 int vxrcd_destroy(struct vobj *o);
 /** same_domain() - whether two openings are of one XRC domain. */
 bool same_domain(const struct vobj *a, const struct vobj *b);
+
+/* --- walk_verbs_more.c: address handles, memory windows, device memory, flows */
+
 void vah_create(struct vobj *o);
 int vah_destroy(struct vobj *o);
 void vmw_create(struct vobj *o);
@@ -304,13 +310,16 @@ int vdm_destroy(struct vobj *o);
 void vdm_use(struct vobj *o);
 void vflow_create(struct vobj *o);
 int vflow_destroy(struct vobj *o);
+
+/* --- walk_verbs_qp.c */
+
 void vqp_create(struct vobj *o);
 int vqp_destroy(struct vobj *o);
+bool vqp_is_xrc(const struct vobj *o);
 
 /* --- walk_verbs_modify.c */
 
 void vqp_use(struct vobj *o);
-bool vqp_is_xrc(const struct vobj *o);
 
 /* --- walk_verbs_make.c: work requests */
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""torture_fault.py COUNT RERUNS [SEED]: scenarios of fault rules at random, under a load that checks its data.
+"""torture/fault.py COUNT RERUNS [SEED]: scenarios of fault rules at random, under a load that checks its data.
 
 Each scenario has a fabric of its own with one to six rules of any action, and a load (app_fault_packets, app_cm_tries)
 that follows from its seed. In most of them the clock is moved by hand, so that what has to wait does not take
@@ -15,7 +15,7 @@ scenario must fulfil:
 - the journal has the error, with its cause, and each loss with the rule that did it;
 - the HCA's memory is sound in the end (`status --audit`), and nobody is left in it.
 
-A failure is printed with its seed: `torture_fault.py 1 1 SEED` runs that one alone.
+A failure is printed with its seed: `torture/fault.py 1 1 SEED` runs that one alone.
 """
 import json
 import os

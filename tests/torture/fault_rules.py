@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scenarios at random for torture_fault.py: rules, what may come of them, and a load for them."""
+"""Scenarios at random for torture/fault.py: rules, what may come of them, and a load for them."""
 
 MTU = 1024
 PAUSE = 20  # ms that a rule stops a program

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""torture_join.py SECONDS [SEED]: joined fabrics while connections break and processes are killed.
+"""torture/join.py SECONDS [SEED]: joined fabrics while connections break and processes are killed.
 
 Two fabrics, or three (a mesh, or a hub between two that do not listen), whose TCP connections go through
 relays of ours. app_qp_join_load programs exchange data between them and check all of it; app_cm_joinload ones

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: reads sources
-# Which folder includes which: the table in docs/design/overview.md.
+# Which folder includes which: the table in docs/design/overview.md. Which uses symbols of which, and that
+# no files need each other in a large circle: the table tests/e2e/tree/layers.
 . "$(dirname "$0")/../../lib/lib.sh"
 cd "$TOP" || exit 1
 
@@ -105,4 +106,7 @@ nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" grep -rnE --include='*.[ch]' '#[[:space:]]*include[[:space:]]*"\.' \
 	emulator fabric libshim libctl traces
+
+tap python3 tests/lib/py/symbols.py --self-test
+tap python3 tests/lib/py/symbols.py tests/e2e/tree/layers "$BUILD/obj"
 done_testing

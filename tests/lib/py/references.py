@@ -7,7 +7,7 @@ usage: references.py [-a] [PATH...]      all tracked files, or those under PATH.
 
 Looked for in docs, man pages and makefiles, and in the comments of C files and scripts:
 
-    tests/lib/x.sh      starts with a folder of the top level: that path, or one that a pattern (*, [ch], {a,b}) matches
+    docs/README.md      starts with a folder of the top level: that path, or one that a pattern (*, [ch], {a,b}) matches
     join/mesh.c         any tracked path that ends with it
     mesh.c              any tracked file of that name
 
@@ -15,11 +15,13 @@ A header section `/* --- mesh.c, conn.c: what they do --- */` names the files th
 Files of others (verbs.h, rxe_resp.c) stand in FOREIGN.
 """
 import fnmatch
+import io
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import tokenize
 
 EXTENSIONS = 'c|h|t|py|sh|mk|md|map'
 
@@ -62,17 +64,21 @@ def comments_of_c(text):
     return ''.join(kept) + blank(text[at:])
 
 
-def comments_of_script(text):
-    """Lines that are comments, and the docstring a Python file starts with."""
-    lines, inside = [], False
-    for line in text.split('\n'):
-        if line.count('"""') == 1:
-            inside = not inside
-            lines.append(line)
-        elif inside or line.count('"""') == 2:
-            lines.append(line)
-        else:
-            lines.append(' '.join(COMMENT_SH.findall(line)))
+def comments_of_shell(text):
+    return '\n'.join(' '.join(COMMENT_SH.findall(line)) for line in text.split('\n'))
+
+
+def comments_of_python(text):
+    """Its comments and docstrings: strings that are a statement."""
+    lines = [''] * (text.count('\n') + 1)
+    previous = None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        starts = previous in (None, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and starts):
+            for number, line in enumerate(token.string.split('\n'), token.start[0] - 1):
+                lines[number] += line
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            previous = token.type
     return '\n'.join(lines)
 
 
@@ -80,8 +86,10 @@ def prose_of(path):
     """The file with all but its prose blanked; None if it has none."""
     if path.endswith(('.c', '.h')):
         return comments_of_c(read(path))
-    if path.endswith(('.sh', '.t', '.py')) or path in ('tests/run', 'tests/bench/run', '.ci/run'):
-        return comments_of_script(read(path))
+    if path.endswith('.py'):
+        return comments_of_python(read(path))
+    if path.endswith(('.sh', '.t')) or path in ('tests/run', 'tests/bench/run', '.ci/run'):
+        return comments_of_shell(read(path))
     if path.endswith(('.md', '.mk')) or path == 'Makefile' or re.match(r'man/.*\.\d$', path):
         return read(path).replace('\\-', '-')
     return None
@@ -137,9 +145,9 @@ def tokens_of(line):
     line = re.sub(r'\b\w+://\S*|<[\w/]+\.h>|\\f[BIRP]', ' ', line)
     for m in TOKEN.finditer(line):
         before, after = line[m.start() - 1:m.start()], line[m.end():m.end() + 1]
-        token = m.group().strip(',').rstrip('.')
-        if before not in ('/', '$', '~', '@', '%', '\\', '=', ')') and after not in ('$', '%') and token[0] != '{':
-            yield token
+        tokens = [m.group()] if '{' in m.group() else m.group().split(',')
+        if before not in ('/', '$', '~', '@', '%', '\\', '=', ')') and after not in ('$', '%') and m.group()[0] != '{':
+            yield from (t.rstrip('.') for t in tokens if t)
 
 
 def stale_in(tree, path):

@@ -6,12 +6,14 @@ usage: symbols.py TABLE OBJ-FOLDER     prints a TAP line per check; exits with 1
        symbols.py --arrows OBJ-FOLDER  prints the arrows between folders as they are, as lines of a table
        symbols.py --self-test          checks that the checks can fail; needs a C compiler
 
-An include table (tests/layering.t) does not see a function that is declared in a shared header and defined in a folder
+Run it at the top of the tree: objects whose source is gone, which an older build left, do not count.
+
+An include table (tests/e2e/tree/layering.t) does not see a function that is declared in a shared header and defined in a folder
 that its caller must not know. The object files do: an undefined symbol of one that another defines is an arrow.
 
 TABLE has a line per folder, and two limits:
 
-    FOLDER: FOLDER...       objects of the first may use symbols of the others, and of their own folder
+    FOLDER: FOLDER...       objects of the first may use symbols of the others, and of their own folder; rows add up
     FOLDER: *               ... of all
     circle FILES            the largest number of files that may need each other in a circle
     across FILES            the largest such number for files of several folders (1: no circle crosses folders)
@@ -50,8 +52,9 @@ def top_of(obj):
 class Build:
     """The objects under a folder, and for each the objects it uses, with the symbols."""
 
-    def __init__(self, root):
-        self.objects = sorted(o for o in objects_under(root) if '/' in o and not o.startswith('tests/'))
+    def __init__(self, root, sources='.'):
+        self.objects = sorted(o for o in objects_under(root) if '/' in o and not o.startswith('tests/')
+                              and os.path.exists(os.path.join(sources, o[:-1] + 'c')))
         self.defined = collections.defaultdict(set)
         self.needed = {obj: set() for obj in self.objects}
         self.read_symbols(root)
@@ -143,7 +146,7 @@ def read_table(text):
             continue
         word, colon, rest = line.partition(':')
         if colon:
-            allowed[word.strip()] = set(rest.split())
+            allowed.setdefault(word.strip(), set()).update(rest.split())
         elif line.split()[0] in limits:
             limits[line.split()[0]] = int(line.split()[1])
         else:
@@ -223,7 +226,7 @@ def print_arrows(root):
         print(f'{folder}: {" ".join(sorted(rows[folder]))}'.rstrip())
 
 
-# Three files in two folders: low/a.c and low/b.c need each other; low/b.c needs high/c.c, which needs low/a.c.
+# Three files in two folders: a and b of `low` need each other; b needs c of `high`, which needs a.
 SELF_TEST = {
     'low/a.c': 'int b_get(void); int a_get(void) { return b_get(); }',
     'low/b.c': 'int a_get(void); int c_get(void); int b_get(void) { return a_get() + c_get(); }',
@@ -239,7 +242,7 @@ def self_test():
                 f.write(text)
             subprocess.run([*os.environ.get('CC', 'cc').split(), '-c', '-o', os.path.join(top, path[:-1] + 'o'),
                             os.path.join(top, path)], check=True)
-        build = Build(top)
+        build = Build(top, top)
         found = [bool(wrong) for table in ('low: high\nhigh: low\ncircle 3\nacross 3', 'high: low\ncircle 2\nacross 2')
                  for _, wrong in checks(build, *read_table(table))]
         symbols = any('b.o needs c_get() of high/c.o' in line for line in forbidden(build, {'high': {'low'}}))

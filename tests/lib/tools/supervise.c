@@ -11,9 +11,9 @@
  * - it waits for each of them, and RUSAGE_CHILDREN then includes their CPU time;
  * - of those still alive when the test exits it reads the CPU time in /proc.
  *
- * It writes `user+sys in ms` to FILE. Its exit status is the command's: 128 + N when signal N killed
- * the command, 124 when the time limit did, as timeout(1) has it. The supervisor leads a process group
- * of its own, which tests/run kills when the test has ended.
+ * It writes `user+sys in ms` to FILE. Its exit status is the command's: 128 + N when signal N
+ * killed the command, 124 when the time limit did, as timeout(1) has it. The supervisor leads a
+ * process group of its own, which tests/run kills when the test has ended.
  */
 #include <errno.h>
 #include <signal.h>

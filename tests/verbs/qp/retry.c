@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What takes time: ack timeouts, RNR waits, flushes, draining. Companion of app_qp_errors.c.
+ * ACK timeouts, RNR waits, flushes, draining. See also tests/verbs/qp/errors.c.
  *	app_qp_retry [local|remote]
  */
 #include "tests/lib/c/rc.h"

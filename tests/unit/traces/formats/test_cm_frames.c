@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The messages of connections as they go over a link, in their order.
- *	unit_cmpcap [FILE]	FILE: as frames of RoCE v2 in a capture, for tshark
+ *	test_cm_frames [FILE]	FILE: as frames of RoCE v2 in a capture, for tshark
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && (pcapng_open(&capture, &(struct pcapng_opts){ .path = argv[1] }) ||
 			 pcapng_add_iface(capture, &port))) {
-		fprintf(stderr, "unit_cmpcap: %s: cannot be written\n", argv[1]);
+		fprintf(stderr, "test_cm_frames: %s: cannot be written\n", argv[1]);
 		return 1;
 	}
 	status = cu_run("cmpcap", tests);

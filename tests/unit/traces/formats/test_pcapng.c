@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/unit_pcapng.XXXXXX";
+static char dir[] = "/tmp/rdmaemu_pcapng.XXXXXX";
 static char path[64];
 
 static const char *in_dir(const char *name)

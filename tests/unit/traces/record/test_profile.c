@@ -120,7 +120,7 @@ static bool made(struct profile *p, const char *name, int vectors, u32 devices)
 {
 	static struct ibv_device dev;
 	static struct verbs_context v;
-	char path[] = "/tmp/unit_card.XXXXXX";
+	char path[] = "/tmp/rdmaemu_card.XXXXXX";
 	int fd = mkstemp(path), ret;
 
 	CU_ASSERT_FATAL(fd >= 0);

@@ -37,7 +37,7 @@ static void fresh(void)
 
 	if (dir[0])
 		nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	snprintf(dir, sizeof(dir), "/tmp/unit_vtrace.XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/rdmaemu_vtrace.XXXXXX");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
