@@ -3,8 +3,8 @@
  * What two queue pairs see of faults.
  *	app_fault_packets local|remote TYPE OP N SIZE [KEY=VALUE]...
  *
- * Posts N receives and N requests of SIZE bytes at once and prints what comes of them, for
- * tests/e2e/fault/*.t to compare: a line for each completion, "send ID STATUS" and "recv NUMBER
+ * Posts N receives and N requests of SIZE bytes at once and prints what comes of them, for tests in
+ * tests/e2e/fault to compare: a line for each completion, "send ID STATUS" and "recv NUMBER
  * LENGTH", NUMBER being what the message has in it; then the QPs' states and the async events of
  * both sides. Data that is not that of its message is an error. TYPE: RC, UC, UD, XRC; OP: send,
  * imm, write, read, add, or mix: those that the type has, of any size up to SIZE, as `seed` says.
