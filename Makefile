@@ -1,17 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# make                build/bin/rdmaemu, build/lib/librdmaemu.so, librdmaemu-record.so and librdmaemu-ctl.{so,a}
-# make demo           install what is missing, build, run perftest's ib_send_bw through the emulator
-# make test           install what is missing, build, run every test
-# make bench          measure the emulator beside the machine's own limits
-# make torture N=     N random kills of clients with other traffic going on; and TORTURE_SECONDS (600) of joined
-#                     fabrics whose connections break and which are killed; TORTURE_SEED=
-# make torture-faults N=   N scenarios of fault rules at random, RERUNS= of them run twice; SEED=
-# make walk STEPS=    SEED= random walks with a model beside them, longer than in make test
-# make install        PREFIX= DESTDIR=
-# make check-san      the suite under ASan and UBSan, the engine under TSan (and valgrind)
-# make fuzz RUNS=     libFuzzer on what reads files and frames that anybody may have made; FUZZ= picks some
-# make lint           clang-tidy and cppcheck; make format-check: clang-format
+# `make help` lists the targets, from the comments after them in this file and mk/*.mk.
 #
 # BUILD= names the build directory; NO_DEPS=1 keeps demo and test from installing packages.
 
@@ -74,7 +63,7 @@ CTL_OBJ	     := $(call objs,$(CTL_SRC))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
 
 .PHONY: all
-all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a
+all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a ## build (the default)
 
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -127,44 +116,27 @@ $(BUILD)/obj/fabric/common/profile_builtin.o: $(wildcard profiles/*.conf)
 include mk/tests.mk
 include mk/fuzz.mk
 include mk/lint.mk
+include mk/install.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile mk/*.mk | sort | \
+		awk -F '\t' '{ printf "  %-16s%s\n", $$1, $$2 }'
+	@echo
+	@echo "  BUILD=       the build directory (build)"
+	@echo "  NO_DEPS=1    install no packages"
+	@echo "  V=1          print the commands"
+
 .PHONY: deps demo
 deps:
-	@$(if $(NO_DEPS),:,tests/deps.sh)
+	@$(if $(NO_DEPS),:,tests/deps.sh test)
 
-demo: deps
-	@$(MAKE) --no-print-directory all
-	@BUILD=$(BUILD) tests/demo.sh
-
-.PHONY: install
-install: all
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/rdmaemu
-	install -D -m 755 $(REPLAY) $(DESTDIR)$(PREFIX)/bin/rdmaemu-replay
-	install -D -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/librdmaemu.so
-	install -D -m 755 $(RECORD) $(DESTDIR)$(PREFIX)/lib/librdmaemu-record.so
-	install -D -m 755 $(CTL_SO) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL_SO))
-	ln -sf $(notdir $(CTL_SO)) $(DESTDIR)$(PREFIX)/lib/$(CTL_ABI)
-	ln -sf $(CTL_ABI) $(DESTDIR)$(PREFIX)/lib/$(notdir $(CTL)).so
-	install -m 644 $(CTL).a $(DESTDIR)$(PREFIX)/lib
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' libctl/rdmaemu-ctl.pc.in \
-		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/rdmaemu-ctl.pc
-	install -D -m 644 include/rdmaemu.h $(DESTDIR)$(PREFIX)/include/rdmaemu.h
-	install -D -m 644 man/rdmaemu.3 $(DESTDIR)$(PREFIX)/share/man/man3/rdmaemu.3
-	install -D -m 644 man/rdmaemu.1 $(DESTDIR)$(PREFIX)/share/man/man1/rdmaemu.1
-	install -D -m 644 man/rdmaemu-profile.5 \
-		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-profile.5
-	install -D -m 644 man/rdmaemu-topology.5 \
-		$(DESTDIR)$(PREFIX)/share/man/man5/rdmaemu-topology.5
-	install -D -m 644 man/rdmaemu-faults.7 \
-		$(DESTDIR)$(PREFIX)/share/man/man7/rdmaemu-faults.7
-	install -D -m 644 man/rdmaemu-inject.7 \
-		$(DESTDIR)$(PREFIX)/share/man/man7/rdmaemu-inject.7
-	install -d $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
-	install -m 644 profiles/*.conf $(DESTDIR)$(PREFIX)/share/rdmaemu/profiles
+demo: ## install what is missing, build, and show what rdmaemu does
+	@$(if $(NO_DEPS),:,tests/deps.sh demo)
+	@BUILD=$(BUILD) MAKE='$(MAKE)' tests/demo.sh
 
 .PHONY: clean
-clean:
+clean: ## remove the build directories
 	rm -rf $(BUILD) $(BUILD_ASAN) $(BUILD_TSAN)

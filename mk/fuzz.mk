@@ -35,7 +35,7 @@ FUZZ_ARGS_script := -close_fd_mask=2
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
 
 .PHONY: fuzz FORCE
-fuzz: $(addprefix fuzz-,$(FUZZ))
+fuzz: $(addprefix fuzz-,$(FUZZ)) ## libFuzzer on parsers of files and frames; RUNS= FUZZ=
 
 fuzz-%: $(BUILD)/fuzz/fuzz_%
 	@rm -rf $(BUILD)/fuzz/corpus_$* && mkdir -p $(BUILD)/fuzz/corpus_$*

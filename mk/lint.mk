@@ -5,7 +5,7 @@ LINT_SRC := $(call sources,$(LINT_DIRS))
 LINT_ALL := $(LINT_SRC) $(sort $(shell find $(LINT_DIRS) include -name '*.h'))
 
 .PHONY: lint lint-deps format-deps tidy cppcheck prose format format-check
-lint: prose tidy cppcheck
+lint: prose tidy cppcheck ## prose, clang-tidy and cppcheck
 
 # Constructions and lines that docs, man pages, comments and messages must not have: mk/prose.words.
 prose:
@@ -13,10 +13,10 @@ prose:
 
 # The headers of libraries are needed, too.
 lint-deps:
-	@$(if $(NO_DEPS),:,tests/deps.sh clang-tidy cppcheck)
+	@$(if $(NO_DEPS),:,tests/deps.sh lint)
 
 format-deps:
-	@$(if $(NO_DEPS),:,ONLY=1 tests/deps.sh clang-format)
+	@$(if $(NO_DEPS),:,tests/deps.sh format)
 
 # Exclusions of clang-tidy stand in .clang-tidy, each with its reason. One file at a time: with
 # several, clang-tidy 14 takes va_start() for something else from the second on.
@@ -35,8 +35,8 @@ cppcheck: lint-deps
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 		--suppress=unusedStructMember --suppress=variableScope $(LINT_SRC)
 
-format: format-deps
+format: format-deps ## format all C files
 	@clang-format -i $(LINT_ALL)
 
-format-check: format-deps
+format-check: format-deps ## report C files that are not formatted
 	@clang-format --dry-run -Werror $(LINT_ALL)

@@ -36,7 +36,7 @@ MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
 .PHONY: tests
-tests: $(T)/supervise $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB)
+tests: $(T)/supervise $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
 define mutant
 $(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
@@ -138,20 +138,20 @@ $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 # (tests/lib/setting.sh): make test TESTS='e2e/perftest test_psn' SETTING='nodes fabrics', or SETTING=all
 SETTING ?= one
 .PHONY: test
-test: deps
+test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
 	@$(MAKE) --no-print-directory all tests
 	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
 N ?= 10000
 .PHONY: torture
-torture: all tests
+torture: all tests ## N= random kills of clients (10000), then of joined fabrics; TORTURE_SECONDS=
 	@BUILD=$(BUILD) TORTURE_N=$(N) TEST_TIMEOUT=7200 tests/run torture
 
 # Scenarios of fault rules at random, of which RERUNS are run twice: make torture-faults N=1000 SEED=7
 RERUNS ?= 50
 .PHONY: torture-faults
 torture-faults: N = 1000
-torture-faults: all tests
+torture-faults: all tests ## N= scenarios of random fault rules (1000), RERUNS= of them twice; SEED=
 	@seed=$(SEED); echo "SEED=$$seed"; \
 	BUILD=$(BUILD) TORTURE_FAULTS=$(N) TORTURE_RERUNS=$(RERUNS) TORTURE_SEED=$$seed TEST_TIMEOUT=14400 \
 		tests/run torture_fault
@@ -160,12 +160,12 @@ torture-faults: all tests
 STEPS ?= 5000000
 SEED  ?= $(shell date +%s)
 .PHONY: walk
-walk: all tests
+walk: all tests ## random walks next to a model; STEPS= SEED=
 	@echo "SEED=$(SEED)"
 	@BUILD=$(BUILD) WALK_STEPS=$(STEPS) WALK_SEED=$(SEED) TEST_TIMEOUT=7200 tests/run walk
 
 .PHONY: bench
-bench: all $(BENCH_BIN) $(T)/app_device_many_nodes
+bench: all $(BENCH_BIN) $(T)/app_device_many_nodes ## measure the emulator next to the limits of the machine
 	@BUILD=$(BUILD) tests/bench/run
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.
@@ -178,11 +178,11 @@ BUILD_ASAN ?= $(BUILD)-asan
 BUILD_TSAN ?= $(BUILD)-tsan
 
 .PHONY: check-san check-asan check-tsan check-valgrind
-check-san: check-asan check-tsan check-valgrind
+check-san: check-asan check-tsan check-valgrind ## run tests under ASan and UBSan, under TSan, and under valgrind
 
 .PHONY: san-deps
 san-deps:
-	@$(if $(NO_DEPS),:,tests/deps.sh valgrind)
+	@$(if $(NO_DEPS),:,tests/deps.sh san)
 
 check-asan: san-deps
 	@$(MAKE) --no-print-directory BUILD=$(BUILD_ASAN) OPT='-O1 -g' SAN='$(ASAN)' all tests

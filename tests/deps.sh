@@ -1,24 +1,45 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs with apt the packages that building and testing need and that are missing, and names them.
-# It queries packages by name, so that it changes nothing on a machine that has them all. Arguments
-# name further packages; with ONLY=1 it installs those alone.
+#
+# tests/deps.sh SET...: install with apt the packages of these sets that are missing, and print their names.
+#
+#	build	to compile
+#	demo	to compile, and what `make demo` runs
+#	test	to compile, and all programs and libraries that tests use
+#	san	that, and valgrind
+#	lint	to compile the tests, and what `make lint` runs
+#	format	clang-format alone
 set -eu
 
-PACKAGES="gcc libc6-dev make
-	libjson-c-dev nettle-dev libpcap-dev zlib1g-dev libibverbs-dev librdmacm-dev libcunit1-dev
+BUILD="gcc libc6-dev make libjson-c-dev nettle-dev libpcap-dev zlib1g-dev libibverbs-dev librdmacm-dev"
+DEMO="perftest ibverbs-utils"
+TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy tshark gzip procps util-linux iproute2 pkg-config g++"
-[ -z "${ONLY-}" ] || PACKAGES=
-PACKAGES="$PACKAGES $*"
+
+packages=
+for set; do
+	case $set in
+	build) packages="$packages $BUILD" ;;
+	demo) packages="$packages $BUILD $DEMO" ;;
+	test) packages="$packages $BUILD $TEST" ;;
+	san) packages="$packages $BUILD $TEST valgrind" ;;
+	lint) packages="$packages $BUILD libcunit1-dev clang-tidy cppcheck" ;;
+	format) packages="$packages clang-format" ;;
+	*)
+		echo "deps: no such set: $set; expected build, demo, test, san, lint or format" >&2
+		exit 2
+		;;
+	esac
+done
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-	echo "deps: not a Debian-like system; install what corresponds to: $PACKAGES" >&2
+	echo "deps: not a Debian-like system; install what corresponds to:" $packages >&2
 	exit 0
 fi
 
 missing=
-for p in $PACKAGES; do
+for p in $packages; do
 	case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
 	installed) ;;
 	*) missing="$missing $p" ;;

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+#
+# `make install` and `make uninstall` go by one list, INSTALLED: MODE:FILE:PLACE, the place below PREFIX, or
+# link:TARGET:PLACE for a symbolic link.
+
+SHELLS	   := $(BUILD)/completion
+COMPLETION := $(addprefix $(SHELLS)/,rdmaemu.bash _rdmaemu rdmaemu.fish)
+CTL_PC	   := $(BUILD)/lib/rdmaemu-ctl.pc
+MAN	   := $(wildcard man/*.[1-9])
+
+man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+
+INSTALLED := \
+	755:$(BIN):bin/rdmaemu \
+	755:$(REPLAY):bin/rdmaemu-replay \
+	755:$(LIB):lib/librdmaemu.so \
+	755:$(RECORD):lib/librdmaemu-record.so \
+	755:$(CTL_SO):lib/$(notdir $(CTL_SO)) \
+	link:$(notdir $(CTL_SO)):lib/$(CTL_ABI) \
+	link:$(CTL_ABI):lib/$(notdir $(CTL)).so \
+	644:$(CTL).a:lib/$(notdir $(CTL)).a \
+	644:$(CTL_PC):lib/pkgconfig/$(notdir $(CTL_PC)) \
+	644:include/rdmaemu.h:include/rdmaemu.h \
+	$(foreach page,$(MAN),644:$(page):$(call man_place,$(page))) \
+	$(foreach file,$(wildcard profiles/*.conf),644:$(file):share/rdmaemu/profiles/$(notdir $(file))) \
+	644:$(SHELLS)/rdmaemu.bash:share/bash-completion/completions/rdmaemu \
+	644:$(SHELLS)/_rdmaemu:share/zsh/site-functions/_rdmaemu \
+	644:$(SHELLS)/rdmaemu.fish:share/fish/vendor_completions.d/rdmaemu.fish
+
+# Folders that nobody else has files in: removed with the last file.
+INSTALLED_FOLDERS := share/rdmaemu/profiles share/rdmaemu
+
+$(SHELLS)/rdmaemu.bash: SHELL_NAME := bash
+$(SHELLS)/_rdmaemu: SHELL_NAME := zsh
+$(SHELLS)/rdmaemu.fish: SHELL_NAME := fish
+$(COMPLETION): $(BIN)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(BIN) completion $(SHELL_NAME) >$@.$$$$ && mv $@.$$$$ $@
+
+all: $(COMPLETION)
+
+# Made anew each time: PREFIX may be another. Under another name first: several may install at the same time.
+$(CTL_PC): libctl/rdmaemu-ctl.pc.in FORCE
+	@mkdir -p $(@D)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@.$$$$ && mv $@.$$$$ $@
+
+.PHONY: install uninstall
+install: all $(CTL_PC) ## install to PREFIX (/usr/local); DESTDIR= goes before it
+	$(Q)set -e; for entry in $(INSTALLED); do \
+		mode=$${entry%%:*}; entry=$${entry#*:}; from=$${entry%%:*}; \
+		to='$(DESTDIR)$(PREFIX)'/$${entry#*:}; \
+		echo "  INSTALL	$$to"; \
+		mkdir -p "$${to%/*}"; \
+		if [ $$mode = link ]; then ln -sfn "$$from" "$$to"; else install -m $$mode "$$from" "$$to"; fi; \
+	done
+
+uninstall: ## remove what install has installed; the same PREFIX= and DESTDIR=
+	$(Q)set -e; for entry in $(INSTALLED); do \
+		entry=$${entry#*:}; to='$(DESTDIR)$(PREFIX)'/$${entry#*:}; \
+		echo "  REMOVE	$$to"; \
+		rm -f "$$to"; \
+	done
+	$(Q)cd '$(DESTDIR)$(PREFIX)' && rmdir $(INSTALLED_FOLDERS) 2>/dev/null || true
