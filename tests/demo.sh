@@ -1,31 +1,95 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Two unmodified programs of Debian's perftest, a server and a client, through the emulator.
-set -eu
+#
+# `make demo`: builds rdmaemu in one line of output, then shows what it does. Two unmodified programs talk; a rule
+# drops one of their packets, and the log says why; a recorded run is replayed. Each step prints its commands.
+set -eu -o pipefail
 cd "$(dirname "$0")/.."
-. tests/lib/lib.sh
+BUILD=${BUILD:-build}
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-demo.XXXXXX")
-export RDMAEMU_DIR=$dir
+export RDMAEMU_DIR=$dir/state
 server=
 cleanup() {
 	[ -z "$server" ] || kill "$server" 2>/dev/null || :
 	"$RDMAEMU" fabric stop >/dev/null 2>&1 || :
 	rm -rf "$dir"
 }
-trap cleanup EXIT
 
-port=$(free_port)
-echo "\$ rdmaemu run ib_send_bw -p $port &"
-"$RDMAEMU" run ib_send_bw -p "$port" >"$dir/server.out" 2>&1 &
-server=$!
-wait_listen "$port" "$server"
-echo "\$ rdmaemu run ib_send_bw -p $port 127.0.0.1"
-"$RDMAEMU" run ib_send_bw -p "$port" 127.0.0.1
-status=0
-wait "$server" || status=$?
-server=
-echo
-echo "The server printed:"
-cat "$dir/server.out"
-exit $status
+# --- build ------------------------------------------------------------------------------------------------
+
+start=$SECONDS files=0
+while read -r line; do
+	case $line in
+	exit:*) status=${line#exit:} ;;
+	CC*) files=$((files + 1)) ;;
+	esac
+	if [ -t 1 ] && [ $((files % 10)) = 0 ]; then
+		printf '\rBuilding rdmaemu: %d files' "$files"
+	fi
+done < <(${MAKE:-make} --no-print-directory -C "$PWD" BUILD="$BUILD" all 2>&1 | tee "$dir/build.log"
+	echo "exit:${PIPESTATUS[0]}")
+[ ! -t 1 ] || printf '\r'
+if [ "$status" != 0 ]; then
+	echo "Building rdmaemu: make failed"
+	tail -n 30 "$dir/build.log"
+	rm -rf "$dir"
+	exit 1
+fi
+echo "Building rdmaemu: $files files in $((SECONDS - start)) s"
+. tests/lib/lib.sh
+trap cleanup EXIT
+PATH=$(dirname "$RDMAEMU"):$PATH
+cd "$dir"
+
+# --- the story --------------------------------------------------------------------------------------------
+
+if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[m'; else bold='' plain=''; fi
+
+title() {
+	printf '\n%s%s%s\n' "$bold" "$1" "$plain"
+}
+
+# run COMMAND... - print the command, run it, and print its output
+run() {
+	echo "\$ $*"
+	limit "$@"
+}
+
+# talk COMMAND... - start the command as a server and, when it listens, again as its client, whose output is client.out
+talk() {
+	local port status=0
+	port=$(free_port)
+	echo "\$ $* -p $port &"
+	limit "$@" -p "$port" >server.out 2>&1 &
+	server=$!
+	wait_listen "$port" "$server"
+	echo "\$ $* -p $port 127.0.0.1"
+	limit "$@" -p "$port" 127.0.0.1 >client.out 2>&1 || status=$?
+	wait "$server" || status=$?
+	server=
+	[ $status = 0 ] || cat server.out client.out
+	return $status
+}
+
+title "1. Two programs of the package perftest, which know nothing of rdmaemu, talk over RDMA."
+talk rdmaemu run ib_send_bw -n 2000
+grep -A 1 '#bytes' client.out
+
+title "2. A rule drops the third packet of a pingpong. It takes longer, and the log says why."
+run rdmaemu fabric start
+run rdmaemu fault add drop opcode=SEND_ONLY nth=3
+talk rdmaemu run ibv_rc_pingpong -s 512 -n 100
+grep 'seconds' client.out | tail -n 1
+run rdmaemu log --program ibv_rc_pingpong >log.out
+cat log.out
+grep -q 'rule' log.out
+run rdmaemu fault list
+run rdmaemu fabric stop
+
+title "3. A run is recorded: the calls of both programs, and their results. The trace replays without them."
+talk rdmaemu record -o trace ibv_rc_pingpong -s 512 -n 100
+run rdmaemu trace stat trace | grep -E '^\$|^p|SEND|completions'
+run rdmaemu replay trace
+
+title "That is it. 'rdmaemu --help' lists the verbs; docs/guide/getting-started.md goes on from here."
