@@ -9,8 +9,8 @@
 
 #define REST_SPINS 2000u
 
-/** rest() - between the looks of a wait; @tries: how many there were. At first a moment, then @ns (under 1 s). */
-static inline void rest(u32 tries, u32 ns)
+/** backoff_wait() - between the looks of a wait; @tries: how many there were. At first a moment, then @ns (under 1 s). */
+static inline void backoff_wait(u32 tries, u32 ns)
 {
 	const struct timespec nap = { .tv_nsec = ns };
 

@@ -323,7 +323,8 @@ static int cap_no_room(struct engine *e, u32 who, u32 packets)
 	if (who & c->lossless) {
 		e->kick = true;
 		if (e->self == ENGINE_FABRIC)
-			via_hold(e, e->host->now(e->ctx) + clock_span(&e->hca->clock, ROOM_WAIT));
+			relay_hold(e, e->host->now(e->ctx) +
+					      hca_clock_span(&e->hca->clock, ROOM_WAIT));
 		return -EAGAIN;
 	}
 	cap_count_lost(c, who, packets);

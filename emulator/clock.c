@@ -19,21 +19,21 @@ static bool wait_written(u32 seq, u32 tries)
 	if (tries >= REST_SPINS && load_relaxed(&dead) == seq && seq & 1)
 		return false;
 	if (tries < REST_SPINS + NAPS) {
-		rest(tries, NAP_NS);
+		backoff_wait(tries, NAP_NS);
 		return true;
 	}
 	store_relaxed(&dead, seq);
 	return false;
 }
 
-static u64 scaled(u64 ns, u64 times, u64 by)
+static u64 clock_scale(u64 ns, u64 times, u64 by)
 {
 	unsigned __int128 v = (unsigned __int128)ns * times / by;
 
 	return v > ~0ULL ? ~0ULL : (u64)v;
 }
 
-u64 clock_read(const struct hca_clock *c, u64 real)
+u64 hca_clock_at_own(const struct hca_clock *c, u64 real)
 {
 	u64 from, fabric, ppm;
 	u32 seq, i = 0;
@@ -46,10 +46,10 @@ u64 clock_read(const struct hca_clock *c, u64 real)
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (((seq & 1) || load_relaxed(&c->seq) != seq) && wait_written(seq, i++));
 	/* Real time may have been taken before the clock was changed. */
-	return real <= from ? fabric : fabric + scaled(real - from, ppm, CLOCK_PPM);
+	return real <= from ? fabric : fabric + clock_scale(real - from, ppm, CLOCK_PPM);
 }
 
-u64 clock_real(const struct hca_clock *c, u64 fabric, u64 real)
+u64 hca_clock_real_at(const struct hca_clock *c, u64 fabric, u64 real)
 {
 	u64 wait;
 
@@ -59,12 +59,12 @@ u64 clock_real(const struct hca_clock *c, u64 fabric, u64 real)
 		return min_u64(c->real, real);
 	if (!c->ppm)
 		return ~0ULL;
-	wait = scaled(fabric - c->fabric, CLOCK_PPM, c->ppm);
+	wait = clock_scale(fabric - c->fabric, CLOCK_PPM, c->ppm);
 	/* Rounded up: by then it has come. */
 	return wait >= ~0ULL - c->real ? ~0ULL : c->real + wait + 1;
 }
 
-u64 clock_span(const struct hca_clock *c, u64 real)
+u64 hca_clock_span(const struct hca_clock *c, u64 real)
 {
-	return c->own ? scaled(real, c->ppm, CLOCK_PPM) : real;
+	return c->own ? clock_scale(real, c->ppm, CLOCK_PPM) : real;
 }

@@ -38,22 +38,22 @@ struct hca_clock {
 	u64 ppm;
 };
 
-/** clock_read() - fabric time at @real of a clock with @own. Never 0. */
-u64 clock_read(const struct hca_clock *c, u64 real);
+/** hca_clock_at_own() - fabric time at @real of a clock with @own. Never 0. */
+u64 hca_clock_at_own(const struct hca_clock *c, u64 real);
 
-/** clock_at() - fabric time at @real, which was read before this is called. */
-static inline u64 clock_at(const struct hca_clock *c, u64 real)
+/** hca_clock_at() - fabric time at @real, which was read before this is called. */
+static inline u64 hca_clock_at(const struct hca_clock *c, u64 real)
 {
-	return likely(!load_acquire(&c->own)) ? real : clock_read(c, real);
+	return likely(!load_acquire(&c->own)) ? real : hca_clock_at_own(c, real);
 }
 
 /**
- * clock_real() - the real time at which it will be @fabric, if the clock goes on like this: now if that
+ * hca_clock_real_at() - the real time at which it will be @fabric, if the clock goes on like this: now if that
  * has passed, ~0 if it never comes. @real: now. For the one who writes the clock.
  */
-u64 clock_real(const struct hca_clock *c, u64 fabric, u64 real);
+u64 hca_clock_real_at(const struct hca_clock *c, u64 fabric, u64 real);
 
-/** clock_span() - the fabric time that passes in @real ns. For the one who writes the clock. */
-u64 clock_span(const struct hca_clock *c, u64 real);
+/** hca_clock_span() - the fabric time that passes in @real ns. For the one who writes the clock. */
+u64 hca_clock_span(const struct hca_clock *c, u64 real);
 
 #endif

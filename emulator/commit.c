@@ -53,7 +53,7 @@ void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct 
 }
 
 /* What the step has changed of a QP, or a WQ. */
-static void state_redo(struct hca *hca, const struct hca_commit *c, u32 valid)
+static void redo_state(struct hca *hca, const struct hca_commit *c, u32 valid)
 {
 	struct hca_qp *qp = &hca->qp[c->qp];
 
@@ -73,7 +73,7 @@ static void state_redo(struct hca *hca, const struct hca_commit *c, u32 valid)
 	commit_state(qp, c->qp_state);
 }
 
-static void event_redo(struct engine *e)
+static void redo_event(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
 	struct hca_cq *cq =
@@ -86,7 +86,7 @@ static void event_redo(struct engine *e)
 }
 
 /* An event was queued, but perhaps not counted; who reads a count too many passes over it. */
-static void wake_redo(struct engine *e)
+static void redo_wake(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;
 
@@ -97,7 +97,7 @@ static void wake_redo(struct engine *e)
 }
 
 /* A receive was taken: that may have been the one that the SRQ's limit waits for. */
-static void limit_redo(struct engine *e)
+static void redo_srq_limit(struct engine *e)
 {
 	u32 i = e->hca->commit.srq;
 	struct rx rx = { .srq = i && i <= HCA_MAX_SRQ ? &e->hca->srq[i - 1] : NULL };
@@ -116,13 +116,13 @@ void commit_redo(struct engine *e)
 	u32 valid = load_acquire(&c->valid);
 	struct seg_hdr *seg;
 
-	wake_redo(e);
-	event_redo(e);
+	redo_wake(e);
+	redo_event(e);
 	if (cq && !cq->client)
 		cq = NULL;
 	seg = cq ? seg_of(e, cq->client) : NULL;
 	if (valid && (valid == COMMIT_WQ ? c->wq < HCA_MAX_WQ : c->qp < HCA_MAX_QP)) {
-		state_redo(e->hca, c, valid);
+		redo_state(e->hca, c, valid);
 		if (valid != COMMIT_WQ && c->tag)
 			commit_apply_tag(e);
 		if (seg) {
@@ -133,7 +133,7 @@ void commit_redo(struct engine *e)
 		store_release(&c->valid, 0);
 	}
 	c->tag = 0; /* of a step that was not committed */
-	limit_redo(e);
+	redo_srq_limit(e);
 	/* Killed between entry and event: the event may be sent twice, never not at all. */
 	if (seg && cq->chan)
 		cq_notify(e, seg, cq, true);

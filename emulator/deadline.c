@@ -21,7 +21,7 @@ void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline)
 }
 
 /* Look at what one word has. Return: the earliest deadline that is still to come. */
-static u64 scan_word(struct engine *e, u64 *bits, u32 word, u64 now, deadline_fn look)
+static u64 deadline_scan_word(struct engine *e, u64 *bits, u32 word, u64 now, deadline_fn look)
 {
 	u64 todo = bits[word], next = ~0ULL, at;
 	u32 bit;
@@ -45,7 +45,7 @@ u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadlin
 		u64 todo = sum[i];
 
 		for_each_bit64(j, todo) {
-			next = min_u64(next, scan_word(e, bits, i * 64 + j, now, look));
+			next = min_u64(next, deadline_scan_word(e, bits, i * 64 + j, now, look));
 			if (!bits[i * 64 + j])
 				sum[i] &= ~BIT64(j);
 		}

@@ -50,7 +50,7 @@ struct hca_work {
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now (who sends is run again when it can go on), or, where this is
  *        NULL, not from this process
- * @fault: whether a work request is to fail on purpose (emulator/transport/fault.h), with which status: enum ib_wc_status,
+ * @fault: whether a work request is to fail on purpose (emulator/transport/wc_fault.h), with which status: enum ib_wc_status,
  *         0: it is not. NULL where there are no faults: everywhere but in the fabric process
  */
 struct hca_host {
@@ -163,16 +163,16 @@ struct train {
 };
 
 /**
- * train_input() - they arrive. Token held.
+ * write_batch_input() - they arrive. Token held.
  * Return: whether they have been executed; if not nothing has changed, and they are to be given to
  * hca_input() one by one.
  */
-bool train_input(struct engine *e, const struct train *t);
+bool write_batch_input(struct engine *e, const struct train *t);
 
 /* --- emulator/transport/wire.c --------------------------------------------------------------------------------- */
 
-/** engine_run_qp() - run the QP's send side as far as it goes now. Token held. */
-void engine_run_qp(struct engine *e, u32 slot);
+/** req_run_qp() - run the QP's send side as far as it goes now. Token held. */
+void req_run_qp(struct engine *e, u32 slot);
 /**
  * hca_input() - a burst arrives at the device it is addressed to. Token held.
  * Return: 0 when it is done with (also when it was dropped), -EAGAIN when memory cannot be reached
@@ -206,8 +206,8 @@ int seg_check(const struct seg_hdr *seg, u32 client, u32 gen);
 bool engine_steal(struct engine *e, u64 dead);
 /** engine_reap() - destroy all objects of a dead client and free its slot. Token held. */
 void engine_reap(struct engine *e, u32 client);
-/** engine_fatal() - move every QP of @client to ERR and flush it. Token held. */
-void engine_fatal(struct engine *e, u32 client);
+/** engine_flush_client() - move every QP of @client to ERR and flush it. Token held. */
+void engine_flush_client(struct engine *e, u32 client);
 
 /* --- emulator/verbs/port.c: for the fabric process, token held ---------------------------------------------- */
 
@@ -218,21 +218,21 @@ void port_set_state(struct engine *e, u32 dev, u32 port, u32 state);
 void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey);
 void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid);
 /**
- * port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the token.
+ * hca_port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the token.
  * Return: whether it was another one.
  */
-bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
-		  const struct hca_gid *gid);
+bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
+		      const struct hca_gid *gid);
 
 /* --- emulator/transport/relay.c ------------------------------------------------------------------------------- */
 
-/** via_ring() - QP @slot, whose path has @via, has work for the fabric process. No token needed. */
-void via_ring(struct engine *e, u32 slot);
+/** relay_ring() - QP @slot, whose path has @via, has work for the fabric process. No token needed. */
+void relay_ring(struct engine *e, u32 slot);
 /**
- * via_serve() - run those that were rung, within the budget. For the fabric process, token held.
+ * relay_serve() - run those that were rung, within the budget. For the fabric process, token held.
  * Who uses up the budget has its next turn last.
  */
-void via_serve(struct engine *e);
+void relay_serve(struct engine *e);
 
 /**
  * mcast_deliver() - a datagram to a group arrives at the members on port b->dst_port of b->dst_dev, or,
@@ -257,28 +257,28 @@ bool mcast_next_port(struct hca *hca, const struct burst *b, u32 *i, u32 *dev, u
 /** burst_is_mcast() - whether it goes to a group. */
 bool burst_is_mcast(const struct burst *b);
 /**
- * via_hold() - the link has no room for what the running QP sends: it goes on at @at, when there may
+ * relay_hold() - the link has no room for what the running QP sends: it goes on at @at, when there may
  * be. Without one nothing happens.
  */
-void via_hold(struct engine *e, u64 at);
+void relay_hold(struct engine *e, u64 at);
 /**
- * via_left() - the last packet of @b leaves its port at @at: from then on the requester counts the
+ * relay_left() - the last packet of @b leaves its port at @at: from then on the requester counts the
  * time to its acknowledge.
  */
-void via_left(struct engine *e, const struct burst *b, u64 at);
+void relay_left(struct engine *e, const struct burst *b, u64 at);
 /**
- * via_expect() - what QP @qpn of @dev, if it is ours, waits for leaves the other port at @at: as in
- * via_left(), the time before that does not count.
+ * relay_expect() - what QP @qpn of @dev, if it is ours, waits for leaves the other port at @at: as in
+ * relay_left(), the time before that does not count.
  */
-void via_expect(struct engine *e, u32 dev, u32 qpn, u64 at);
-/** port_via() - whether what passes the port's link takes the fabric process: time, or another fabric. */
-bool port_via(const struct hca_dev *dev, u32 port);
-/** hca_via() - whether packets between two ports, other than one and the same, do. */
-bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port);
-/** via_changed() - ports came or went, or links have changed: all paths are looked up again. */
-void via_changed(struct hca *hca);
-/** port_set_link() - the port's link becomes *link. For the fabric process, token held. */
-void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
+void relay_expect(struct engine *e, u32 dev, u32 qpn, u64 at);
+/** relay_port() - whether what passes the port's link takes the fabric process: time, or another fabric. */
+bool relay_port(const struct hca_dev *dev, u32 port);
+/** relay_is_needed() - whether packets between two ports, other than one and the same, do. */
+bool relay_is_needed(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port);
+/** relay_update_paths() - ports came or went, or links have changed: all paths are looked up again. */
+void relay_update_paths(struct hca *hca);
+/** hca_port_set_link() - the port's link becomes *link. For the fabric process, token held. */
+void hca_port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
 
 /* --- emulator/verbs/cmd.c --------------------------------------------------------------------------------- */
 

@@ -229,7 +229,7 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
 }
 
 /**
- * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/transport/fault.h.
+ * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/transport/wc_fault.h.
  * @wqe: WQE + 1 that was asked about last; 0: none
  * @status: that it ends with; 0: it is not to fail
  * @nak: it is sent, and its responder refuses it so: enum ib_aeth

@@ -253,8 +253,8 @@ static inline struct hca_port *qp_port(struct hca *hca, const struct hca_qp *qp)
  * its port has.
  */
 void qp_path_update(struct hca *hca, struct hca_qp *qp);
-/** lid_index() - a port's LID leads to it. */
-void lid_index(struct hca *hca, u32 dev, u32 port);
+/** hca_lid_index() - a port's LID leads to it. */
+void hca_lid_index(struct hca *hca, u32 dev, u32 port);
 /** own_dev() - whether it is a device of the client's node: programs have no others. */
 static inline bool own_dev(const struct hca *hca, u32 client, u32 dev)
 {
@@ -322,10 +322,10 @@ static inline bool qp_reliable(const struct hca_qp *qp)
 /* --- emulator/transport/write_batch.c --- */
 
 /**
- * train_send() - send the small WRITEs that wait, up to WQE @posted, as one.
+ * write_batch_send() - send the small WRITEs that wait, up to WQE @posted, as one.
  * Return: false when there is nothing of the kind: the ordinary way is to be taken.
  */
-bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted);
+bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted);
 
 /* --- emulator/transport/completer.c --- */
 
@@ -386,7 +386,7 @@ static inline bool av_is_via(const struct hca *hca, const struct hca_path *path,
 {
 	return unlikely(hca->n_via) &&
 	       (av_is_mcast(av) ||
-		hca_via(hca, path->src_dev, path->src_port, path->dst_dev, path->dst_port));
+		relay_is_needed(hca, path->src_dev, path->src_port, path->dst_dev, path->dst_port));
 }
 /** gid_is_mcast() - a multicast group's. */
 bool gid_is_mcast(const u8 gid[16]);
@@ -436,31 +436,31 @@ void pd_free_import_refs(struct hca *hca, u32 pd);
 /* --- emulator/transport/relay.c: see also engine.h --- */
 
 /**
- * ack_timeout_ns() - a QP's time-out for acknowledges; of those with a peer in another fabric at least
+ * qp_ack_timeout_ns() - a QP's time-out for acknowledges; of those with a peer in another fabric at least
  * a quarter of a second. For QPs that have one.
  */
-u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
+u64 qp_ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
 /**
- * via_early() - a QP's timer has run out, but what it waits for is still to leave for a link: the timer
+ * relay_timer_early() - a QP's timer has run out, but what it waits for is still to leave for a link: the timer
  * was set once more.
  */
-bool via_early(struct engine *e, struct hca_qp *qp);
+bool relay_timer_early(struct engine *e, struct hca_qp *qp);
 /**
- * via_wait() - a QP is stalled in the fabric process. It is rung when it can go on; but whoever waits has a
+ * relay_stalled() - a QP is stalled in the fabric process. It is rung when it can go on; but whoever waits has a
  * timer, too. What it has sent to another fabric is to be acknowledged in time all the same.
  */
-void via_wait(struct engine *e, struct hca_qp *qp);
-/** via_flows() - a QP is not stalled: the timer is that of its acknowledge. */
-void via_flows(struct engine *e, struct hca_qp *qp);
-/** via_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
-bool via_overdue(struct engine *e, struct hca_qp *qp);
+void relay_stalled(struct engine *e, struct hca_qp *qp);
+/** relay_resumed() - a QP is not stalled: the timer is that of its acknowledge. */
+void relay_resumed(struct engine *e, struct hca_qp *qp);
+/** relay_ack_overdue() - whether a QP that waits for its link should have had an acknowledge by now. */
+bool relay_ack_overdue(struct engine *e, struct hca_qp *qp);
 /**
- * raw_via() - whether frames that a port sends are the fabric process's: every port of the fabric may get them,
+ * relay_is_needed_raw() - whether frames that a port sends are the fabric process's: every port of the fabric may get them,
  * and there is a link on the way to one of them that takes time or is looked at.
  */
-bool raw_via(const struct hca *hca, u32 dev, u32 port);
-/** via_chunk() - qp->chunk_shift for the QP's path as its links are now. */
-void via_chunk(const struct hca *hca, struct hca_qp *qp);
+bool relay_is_needed_raw(const struct hca *hca, u32 dev, u32 port);
+/** relay_set_chunk() - qp->chunk_shift for the QP's path as its links are now. */
+void relay_set_chunk(const struct hca *hca, struct hca_qp *qp);
 
 /* --- emulator/transport/flush.c --- */
 
@@ -469,17 +469,17 @@ bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 /* --- emulator/transport/wire.c --- */
 
-/** xmit() - put a burst on the wire. Return: as hca_input(). */
-int xmit(struct engine *e, const struct burst *b);
+/** wire_send() - put a burst on the wire. Return: as hca_input(). */
+int wire_send(struct engine *e, const struct burst *b);
 /**
  * qp_addressed() - whether a burst is the QP's: it takes packets of its own transport, a connected one
  * from its peer only (IBTA 9.6.1.1); P_Keys must go together.
  */
 bool qp_addressed(const struct hca_qp *qp, const struct burst *b);
-/** xmit_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
-int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
-/** timer_arm() - (re)arm the QP's one timer; 0 disarms. */
-void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline);
+/** wire_send_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
+int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
+/** qp_timer_arm() - (re)arm the QP's one timer; 0 disarms. */
+void qp_timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline);
 /** qp_stall() - leave the QP to the fabric process: memory or a segment is out of reach here. */
 void qp_stall(struct engine *e, struct hca_qp *qp);
 

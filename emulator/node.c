@@ -7,37 +7,37 @@
  */
 #include "emulator/model.h"
 
-static u32 hash_of(const void *data, size_t n)
+static u32 name_hash(const void *data, size_t n)
 {
 	u64 h = fnv1a(FNV1A_BASIS, data, n);
 
 	return (u32)(h ^ h >> 32);
 }
 
-static bool name_char(char c)
+static bool name_char_ok(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
 }
 
-bool node_name_ok(const char *name)
+bool hca_node_name_ok(const char *name)
 {
 	size_t n = strlen(name), i;
 
-	if (!n || n > NODE_NAME_MAX || !name_char(name[0]))
+	if (!n || n > NODE_NAME_MAX || !name_char_ok(name[0]))
 		return false;
 	for (i = 1; i < n; i++)
-		if (!name_char(name[i]) && name[i] != '.' && name[i] != '-')
+		if (!name_char_ok(name[i]) && name[i] != '.' && name[i] != '-')
 			return false;
 	return true;
 }
 
 static u32 *name_chain(struct hca *hca, const char *name)
 {
-	return &hca->node_name[hash_of(name, strlen(name)) % HCA_NAME_HASH];
+	return &hca->node_name[name_hash(name, strlen(name)) % HCA_NAME_HASH];
 }
 
-int node_find(const struct hca *hca, const char *name)
+int hca_node_find(const struct hca *hca, const char *name)
 {
 	u32 n, at = load_acquire(name_chain((struct hca *)hca, name));
 
@@ -49,14 +49,14 @@ int node_find(const struct hca *hca, const char *name)
 	return -ENOENT;
 }
 
-int node_begin(struct hca *hca, const char *name, u32 n_devs)
+int hca_node_begin(struct hca *hca, const char *name, u32 n_devs)
 {
 	struct hca_node *n = &hca->node[hca->n_nodes];
 	u32 i;
 
-	if (!node_name_ok(name))
+	if (!hca_node_name_ok(name))
 		return -EINVAL;
-	if (node_find(hca, name) >= 0)
+	if (hca_node_find(hca, name) >= 0)
 		return -EEXIST;
 	if (hca->n_nodes >= HCA_MAX_NODES || n_devs > HCA_MAX_DEVS - hca->n_devs)
 		return -ENOSPC;
@@ -77,10 +77,10 @@ int node_begin(struct hca *hca, const char *name, u32 n_devs)
 
 static u32 *addr_chain(struct hca *hca, const u8 raw[16])
 {
-	return &hca->addr_hash[hash_of(raw, 16) % HCA_ADDR_HASH];
+	return &hca->addr_hash[name_hash(raw, 16) % HCA_ADDR_HASH];
 }
 
-u32 addr_number(u32 dev, u32 port, bool ip, u32 index)
+u32 hca_addr_number(u32 dev, u32 port, bool ip, u32 index)
 {
 	return dev * ADDRS_PER_DEV + (port - 1) * ADDRS_PER_PORT + (ip ? HCA_GIDS : 0) + index;
 }
@@ -112,8 +112,8 @@ static void addr_remove(struct hca *hca, u32 number)
 		store_release(at, hca->addr_next[number]);
 }
 
-const struct hca_gid *addr_next(const struct hca *hca, const u8 raw[16], u32 *at, u32 *dev,
-				u32 *port, u32 *index, bool *ip)
+const struct hca_gid *hca_addr_next(const struct hca *hca, const u8 raw[16], u32 *at, u32 *dev,
+				    u32 *port, u32 *index, bool *ip)
 {
 	u32 link = *at ? hca->addr_next[*at - 1] : *addr_chain((struct hca *)hca, raw);
 	const struct hca_gid *g;
@@ -132,9 +132,10 @@ const struct hca_gid *addr_next(const struct hca *hca, const u8 raw[16], u32 *at
 	return NULL;
 }
 
-bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index, const struct hca_gid *gid)
+bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
+		      const struct hca_gid *gid)
 {
-	u32 number = addr_number(dev, port, ip, index);
+	u32 number = hca_addr_number(dev, port, ip, index);
 	struct hca_gid *g = addr_entry(hca, number);
 
 	if (g->valid == gid->valid && !memcmp(g->raw, gid->raw, sizeof(g->raw)) &&
@@ -153,7 +154,7 @@ bool port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index, const 
 	return true;
 }
 
-void lid_index(struct hca *hca, u32 dev, u32 port)
+void hca_lid_index(struct hca *hca, u32 dev, u32 port)
 {
 	u32 lid = hca->dev[dev].port[port].lid;
 
@@ -171,17 +172,17 @@ static void index_node(struct hca *hca, u32 node)
 		for (p = 1; p <= hca->dev[d].n_ports; p++) {
 			for (i = 0; i < HCA_GIDS; i++) {
 				if (hca->dev[d].port[p].gid[i].valid)
-					addr_insert(hca, addr_number(d, p, false, i));
+					addr_insert(hca, hca_addr_number(d, p, false, i));
 				if (hca->dev[d].port[p].ip[i].valid)
-					addr_insert(hca, addr_number(d, p, true, i));
+					addr_insert(hca, hca_addr_number(d, p, true, i));
 			}
-			lid_index(hca, d, p);
+			hca_lid_index(hca, d, p);
 		}
 	n->next = *head;
 	store_release(head, node + 1);
 }
 
-void node_publish(struct hca *hca, u32 node)
+void hca_node_publish(struct hca *hca, u32 node)
 {
 	/* The devices before the hashes that lead to them. */
 	store_release(&hca->n_devs, hca->node[node].first_dev + hca->node[node].n_devs);
@@ -190,7 +191,7 @@ void node_publish(struct hca *hca, u32 node)
 	hca_count_ports_down(hca);
 }
 
-void nodes_index(struct hca *hca)
+void hca_nodes_index(struct hca *hca)
 {
 	u32 i;
 

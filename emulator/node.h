@@ -3,7 +3,7 @@
  * DOC: nodes: hosts that the fabric joins, each with devices, addresses and a name of its own.
  *
  * A node is never removed, and its devices follow each other in hca->dev[]. It is filled behind the
- * counts (node_begin()) and becomes visible as a whole (node_publish()), so that those who look
+ * counts (hca_node_begin()) and becomes visible as a whole (hca_node_publish()), so that those who look
  * names and addresses up need not have the engine token.
  *
  * Addresses are found by hash: each entry of a port's tables is a link in a chain of its hash. Only
@@ -41,28 +41,28 @@ struct hca_node {
 
 struct hca;
 
-/** node_name_ok() - whether it is 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _. */
-bool node_name_ok(const char *name);
-/** node_find() - the node of that name. No token needed. Return: index or -ENOENT. */
-int node_find(const struct hca *hca, const char *name);
+/** hca_node_name_ok() - whether it is 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _. */
+bool hca_node_name_ok(const char *name);
+/** hca_node_find() - the node of that name. No token needed. Return: index or -ENOENT. */
+int hca_node_find(const struct hca *hca, const char *name);
 /**
- * node_begin() - a new node with room for @n_devs devices, which are to be filled; nobody sees them.
+ * hca_node_begin() - a new node with room for @n_devs devices, which are to be filled; nobody sees them.
  * Return: index; -EINVAL: its name; -EEXIST; -ENOSPC.
  */
-int node_begin(struct hca *hca, const char *name, u32 n_devs);
-/** node_publish() - the node that was begun last has all that it is to have. */
-void node_publish(struct hca *hca, u32 node);
-/** nodes_index() - make the hashes of names, addresses and LIDs anew. */
-void nodes_index(struct hca *hca);
+int hca_node_begin(struct hca *hca, const char *name, u32 n_devs);
+/** hca_node_publish() - the node that was begun last has all that it is to have. */
+void hca_node_publish(struct hca *hca, u32 node);
+/** hca_nodes_index() - make the hashes of names, addresses and LIDs anew. */
+void hca_nodes_index(struct hca *hca);
 
-/** addr_number() - the number of entry @index of a port's @gid or, with @ip, of its @ip. */
-u32 addr_number(u32 dev, u32 port, bool ip, u32 index);
+/** hca_addr_number() - the number of entry @index of a port's @gid or, with @ip, of its @ip. */
+u32 hca_addr_number(u32 dev, u32 port, bool ip, u32 index);
 /**
- * addr_next() - the next entry with that address.
+ * hca_addr_next() - the next entry with that address.
  * @at: where the last one was, 0 at first; becomes a link's number + 1
  * Return: the entry with its device and port, or NULL. @ip: it is one of the port's @ip.
  */
-const struct hca_gid *addr_next(const struct hca *hca, const u8 raw[16], u32 *at, u32 *dev,
-				u32 *port, u32 *index, bool *ip);
+const struct hca_gid *hca_addr_next(const struct hca *hca, const u8 raw[16], u32 *at, u32 *dev,
+				    u32 *port, u32 *index, bool *ip);
 
 #endif

@@ -15,7 +15,7 @@
  * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has
  * arrived, and such a message may be lost, not come twice.
  */
-static void on_its_way(struct engine *e, struct hca_qp *qp)
+static void requeue_unacked(struct engine *e, struct hca_qp *qp)
 {
 	struct seg_hdr *seg = seg_of(e, qp->client);
 	struct req_state s = qp->req;
@@ -29,7 +29,7 @@ static void on_its_way(struct engine *e, struct hca_qp *qp)
 	}
 }
 
-static void rescan_qp(struct engine *e, struct hca_qp *qp)
+static void recover_qp(struct engine *e, struct hca_qp *qp)
 {
 	struct req_state s = qp->req;
 	u32 slot = qp_slot(qp);
@@ -42,9 +42,9 @@ static void rescan_qp(struct engine *e, struct hca_qp *qp)
 	    qp->state != QPS_SQE)
 		return;
 	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn)
-		on_its_way(e, qp);
+		requeue_unacked(e, qp);
 	if (qp->deadline || (s.flags & REQ_RNR_WAIT))
-		timer_arm(e, qp, qp->deadline ? qp->deadline : e->host->now(e->ctx));
+		qp_timer_arm(e, qp, qp->deadline ? qp->deadline : e->host->now(e->ctx));
 	engine_ring(e, qp->client - 1, slot);
 }
 
@@ -120,7 +120,7 @@ static void recount_memory(struct hca *hca)
 }
 
 /* Counts are the one thing that a killed command can leave wrong. */
-static void recount(struct hca *hca)
+static void recount_all(struct hca *hca)
 {
 	u32 t, i;
 
@@ -170,11 +170,11 @@ bool engine_steal(struct engine *e, u64 dead)
 	hca->steals++;
 	cap_ring_recover(hca);
 	commit_redo(e);
-	recount(hca);
+	recount_all(hca);
 	cm_recover(e);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client)
-			rescan_qp(e, &hca->qp[i]);
+			recover_qp(e, &hca->qp[i]);
 	for (i = 0; i < hca->tab[TAB_WQ].high; i++)
 		if (hca->wq[i].client && hca->wq[i].state == WQS_ERR)
 			wq_flush(e, &hca->wq[i]);
@@ -182,7 +182,7 @@ bool engine_steal(struct engine *e, u64 dead)
 }
 
 /* What others have open stays, as theirs. */
-static void bequeath(struct hca *hca, u32 owner)
+static void reap_hand_over(struct hca *hca, u32 owner)
 {
 	struct hca_ref *r;
 	u32 i;
@@ -224,7 +224,7 @@ void engine_reap(struct engine *e, u32 client)
 	c->state = CLIENT_DYING;
 	journal_client_end(e, client);
 	cmid_reap(e, client);
-	bequeath(hca, owner);
+	reap_hand_over(hca, owner);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client == owner) {
 			rx_give_back(e, &hca->qp[i]);
@@ -237,14 +237,14 @@ void engine_reap(struct engine *e, u32 client)
 		for (i = 0; i < hca->tab[t].high; i++)
 			if (tab_at(hca, t, i)->client == owner)
 				store_release(&tab_at(hca, t, i)->client, 0);
-	recount(hca);
+	recount_all(hca);
 	/* Its neighbours in the word ring without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	store_release(&c->state, CLIENT_FREE);
 	hca->n_clients--;
 }
 
-void engine_fatal(struct engine *e, u32 client)
+void engine_flush_client(struct engine *e, u32 client)
 {
 	struct hca *hca = e->hca;
 	u32 i;
@@ -259,7 +259,7 @@ void engine_fatal(struct engine *e, u32 client)
 		if (!seg)
 			continue;
 		store_relaxed(&qp->state, QPS_ERR);
-		timer_arm(e, qp, 0);
+		qp_timer_arm(e, qp, 0);
 		do {
 			e->budget_bytes = BUDGET_BYTES;
 			e->budget_wrs = BUDGET_WRS;

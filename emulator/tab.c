@@ -54,14 +54,14 @@ void tab_init(struct hca *hca)
 /*
  * Round a window of twice what is in use, so that big tables stay sparse and scans short.
  */
-static u32 next_slot(const struct tab_desc *d, u32 i, u32 in_use)
+static u32 tab_next_slot(const struct tab_desc *d, u32 i, u32 in_use)
 {
 	u32 window = min_u32(d->max, max_u32(1024, 2 * in_use));
 
 	return i + 1 >= window ? d->first : i + 1;
 }
 
-static int may_have_one(const struct hca *hca, enum hca_table t, u32 dev, u32 limit)
+static int tab_check_limit(const struct hca *hca, enum hca_table t, u32 dev, u32 limit)
 {
 	if (dev >= hca->n_devs)
 		return -EINVAL;
@@ -72,7 +72,7 @@ static int may_have_one(const struct hca *hca, enum hca_table t, u32 dev, u32 li
 
 int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i)
 {
-	int ret = may_have_one(hca, t, dev, limit);
+	int ret = tab_check_limit(hca, t, dev, limit);
 
 	if (ret)
 		return ret;
@@ -89,15 +89,15 @@ int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit)
 	const struct tab_desc *d = &tabs[t];
 	struct hca_tab *tab = &hca->tab[t];
 	u32 i, n;
-	int ret = may_have_one(hca, t, dev, limit);
+	int ret = tab_check_limit(hca, t, dev, limit);
 
 	if (ret)
 		return ret;
 	for (i = tab->cursor, n = 0; n < d->max && tab_at(hca, t, i)->client; n++)
-		i = next_slot(d, i, tab->n);
+		i = tab_next_slot(d, i, tab->n);
 	if (n == d->max)
 		return -ENOMEM;
-	tab->cursor = next_slot(d, i, tab->n);
+	tab->cursor = tab_next_slot(d, i, tab->n);
 	tab->high = max_u32(tab->high, i + 1);
 	return (int)i;
 }

@@ -37,7 +37,7 @@ static bool token_cas(struct hca *hca, u64 from, u64 to)
 					   __ATOMIC_SEQ_CST);
 }
 
-static bool try_again(struct engine *e)
+static bool token_retry(struct engine *e)
 {
 	/* Look first: a failed compare-and-swap takes the line from its holder all the same. */
 	return load_relaxed(&e->hca->token) == TOKEN_FREE &&
@@ -56,10 +56,10 @@ int engine_enter(struct engine *e)
 {
 	u32 tries = 0;
 
-	while (!try_again(e)) {
+	while (!token_retry(e)) {
 		if (load_relaxed(&e->hca->fatal))
 			return -EIO;
-		rest(tries, NAP_NS);
+		backoff_wait(tries, NAP_NS);
 		tries += tries < REST_SPINS;
 	}
 	budget_reset(e);
@@ -86,7 +86,7 @@ void engine_ring(struct engine *e, u32 client, u32 slot)
 	struct seg_hdr *seg;
 
 	if (unlikely(e->hca->qp[slot].path.via)) {
-		via_ring(e, slot);
+		relay_ring(e, slot);
 		return;
 	}
 	seg = e->host->seg(e->ctx, client);
@@ -99,7 +99,7 @@ void engine_ring(struct engine *e, u32 client, u32 slot)
  * Serve one word of doorbell bits from slot @from on. The others, and what the budget does not
  * allow, are rung again.
  */
-static void serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word, u32 from)
+static void token_serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word, u32 from)
 {
 	u64 bits = exchange(&seg->db_bits[word], 0);
 	u32 bit;
@@ -114,14 +114,14 @@ static void serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 wo
 		} else if (slot < from) {
 			seg_ring(seg, slot);
 		} else {
-			engine_run_qp(e, slot);
+			req_run_qp(e, slot);
 			if (!budget_left(e))
 				e->hca->client[client].serve_from = slot + 1;
 		}
 	}
 }
 
-static void serve_slots(struct engine *e, u32 client, struct seg_hdr *seg, u32 from)
+static void token_serve_slots(struct engine *e, u32 client, struct seg_hdr *seg, u32 from)
 {
 	u64 any = exchange(&seg->db_any, 0);
 	u64 sum;
@@ -132,12 +132,12 @@ static void serve_slots(struct engine *e, u32 client, struct seg_hdr *seg, u32 f
 			break;
 		sum = exchange(&seg->db_sum[i], 0);
 		for_each_bit64(j, sum)
-			serve_word(e, client, seg, i * 64 + j, from);
+			token_serve_word(e, client, seg, i * 64 + j, from);
 	}
 }
 
 /* Return: false when the client's segment cannot be had here. */
-static bool serve_client(struct engine *e, u32 client)
+static bool token_serve_client(struct engine *e, u32 client)
 {
 	struct hca_client *c = &e->hca->client[client];
 	struct seg_hdr *seg;
@@ -159,21 +159,21 @@ static bool serve_client(struct engine *e, u32 client)
 	from = c->serve_from;
 	c->serve_from = 0;
 	if (from)
-		serve_slots(e, client, seg, from);
-	serve_slots(e, client, seg, 0);
+		token_serve_slots(e, client, seg, from);
+	token_serve_slots(e, client, seg, 0);
 	if (!budget_left(e))
 		e->hca->serve_from = (client + 1) % HCA_MAX_CLIENTS;
 	return true;
 }
 
 /* Those of a group of clients that are served here. */
-static inline u64 near_of(const struct engine *e, u32 group)
+static inline u64 clients_near(const struct engine *e, u32 group)
 {
 	return likely(!e->near || e->hca->n_clients <= FEW_CLIENTS) ? ~0ULL : e->near[group];
 }
 
 /* Whether a doorbell is pending that is served here, when one is pending. */
-static inline bool pending_here(const struct engine *e)
+static inline bool has_pending_near(const struct engine *e)
 {
 	const struct hca *hca = e->hca;
 	u64 groups;
@@ -183,14 +183,14 @@ static inline bool pending_here(const struct engine *e)
 		return true;
 	groups = load_relaxed(&hca->pending);
 	for_each_bit64(i, groups)
-		if (load_relaxed(&hca->pending_clients[i]) & near_of(e, i))
+		if (load_relaxed(&hca->pending_clients[i]) & clients_near(e, i))
 			return true;
 	return false;
 }
 
-static bool serve_group(struct engine *e, u32 group, u64 mask)
+static bool token_serve_group(struct engine *e, u32 group, u64 mask)
 {
-	u64 here = mask & near_of(e, group);
+	u64 here = mask & clients_near(e, group);
 	u64 clients = fetch_and(&e->hca->pending_clients[group], ~here) & here;
 	bool all = true;
 	u32 c;
@@ -200,7 +200,7 @@ static bool serve_group(struct engine *e, u32 group, u64 mask)
 		e->left = true;
 	}
 	for_each_bit64(c, clients)
-		all &= serve_client(e, group * 64 + c);
+		all &= token_serve_client(e, group * 64 + c);
 	return all;
 }
 
@@ -209,7 +209,7 @@ static bool serve_group(struct engine *e, u32 group, u64 mask)
  * a QP with work without end keeps the others waiting.
  * Return: false when some who are served here must be left to the fabric process.
  */
-static bool serve_pending(struct engine *e)
+static bool token_serve_pending(struct engine *e)
 {
 	struct hca *hca = e->hca;
 	u64 groups = exchange(&hca->pending, 0);
@@ -221,9 +221,9 @@ static bool serve_pending(struct engine *e)
 
 	e->left = false;
 	for_each_bit64(i, turn)
-		all &= serve_group(e, (start + i) % 64, i ? ~0ULL : first);
+		all &= token_serve_group(e, (start + i) % 64, i ? ~0ULL : first);
 	if (~first && (groups & BIT64(start)))
-		all &= serve_group(e, start, ~first);
+		all &= token_serve_group(e, start, ~first);
 	if (all && !e->left && budget_left(e))
 		store_relaxed(&hca->served, hca->served + 1);
 	return all;
@@ -239,18 +239,18 @@ void engine_leave(struct engine *e)
 
 	for (;;) {
 		more = budget_left(e);
-		while (more && load_relaxed(&hca->pending) && pending_here(e))
-			more = serve_pending(e) && budget_left(e);
+		while (more && load_relaxed(&hca->pending) && has_pending_near(e))
+			more = token_serve_pending(e) && budget_left(e);
 		kick |= e->kick || (!more && load_relaxed(&hca->pending));
 		/* Once it is given back, another thread of this process may own @e. */
 		exchange(&hca->token, TOKEN_FREE);
 		if (!more || !load_relaxed(&hca->pending))
 			break;
-		if (unlikely(!pending_here(e))) {
+		if (unlikely(!has_pending_near(e))) {
 			kick |= !load_relaxed(&hca->watching);
 			break;
 		}
-		if (!try_again(e))
+		if (!token_retry(e))
 			break;
 		e->kick = false;
 	}
@@ -264,7 +264,7 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 	u32 rounds = POST_ROUNDS;
 
 	if (unlikely(qp->path.via && load_relaxed(&qp->state) == QPS_RTS)) {
-		via_ring(e, slot);
+		relay_ring(e, slot);
 		return;
 	}
 	if (!engine_try(e)) {
@@ -273,7 +273,7 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 		if (!engine_try(e))
 			return;
 	} else {
-		engine_run_qp(e, slot);
+		req_run_qp(e, slot);
 	}
 	engine_leave(e);
 	/*

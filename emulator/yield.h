@@ -21,7 +21,7 @@ struct crowd {
 };
 
 /**
- * crowd_yield() - sched_yield(), unless that has taken long a moment ago.
+ * yield_adaptive() - sched_yield(), unless that has taken long a moment ago.
  *
  * Where others are busy each yield costs the time slices of all of them.
  *
@@ -30,7 +30,7 @@ struct crowd {
  *
  * Return: whether the CPU came back soon; false: who waits is to sleep.
  */
-static inline bool crowd_yield(struct crowd *c, u64 (*clock)(void), u64 max)
+static inline bool yield_adaptive(struct crowd *c, u64 (*clock)(void), u64 max)
 {
 	u64 now = clock(), after;
 

@@ -14,7 +14,7 @@ static int audit_addr(struct audit *a, u32 dev, u32 port, bool ip, u32 index)
 
 	if (!g->valid)
 		return 0;
-	while ((at = addr_next(a->hca, g->raw, &link, &d, &n, &i, &is_ip)) && at != g)
+	while ((at = hca_addr_next(a->hca, g->raw, &link, &d, &n, &i, &is_ip)) && at != g)
 		;
 	MUST(at, "device %u port %u: %s %u is not found", dev, port, ip ? "address" : "GID", index);
 	return 0;
@@ -38,8 +38,9 @@ static int audit_node(struct audit *a, u32 i)
 	u32 d, p;
 	int ret = 0;
 
-	MUST(memchr(n->name, 0, sizeof(n->name)) && node_name_ok(n->name), "node %u: its name", i);
-	MUST(node_find(a->hca, n->name) == (int)i, "node %s is not found", n->name);
+	MUST(memchr(n->name, 0, sizeof(n->name)) && hca_node_name_ok(n->name), "node %u: its name",
+	     i);
+	MUST(hca_node_find(a->hca, n->name) == (int)i, "node %s is not found", n->name);
 	for (d = n->first_dev; d < n->first_dev + n->n_devs; d++) {
 		const struct hca_dev *dev = &a->hca->dev[d];
 

@@ -138,9 +138,9 @@ bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_pla
 	if (gid_is_v4(a->ip) != (a->family == CM_AF_INET))
 		return false;
 	/* As cm_find_gid() would: active ports first, in their order, and interfaces' addresses first. */
-	while (addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
+	while (hca_addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
 		order = (u32)(hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
-			addr_number(dev, port, !ip, index);
+			hca_addr_number(dev, port, !ip, index);
 		if (order >= best)
 			continue;
 		best = order;

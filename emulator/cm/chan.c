@@ -104,7 +104,7 @@ static void cm_event_wake(struct engine *e, const struct hca_cmev *ev)
 static u64 cm_event_due_ns(struct engine *e, u64 seq)
 {
 	const struct hca *hca = e->hca;
-	u64 span = clock_span(&hca->clock, CM_LATE_NS);
+	u64 span = hca_clock_span(&hca->clock, CM_LATE_NS);
 
 	if (likely(!hca->chaos) || !span)
 		return 0;

@@ -19,7 +19,7 @@ static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
 	return av_is_via(hca, &path, &m->av);
 }
 
-/* Put a MAD that is in the ring on the wire. Return: as xmit(). */
+/* Put a MAD that is in the ring on the wire. Return: as wire_send(). */
 static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 {
 	struct hca *hca = e->hca;
@@ -47,7 +47,7 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 	mem.iov[0].len = MAD_SIZE;
 	b.mtu = ib_mtu_bytes(hca->dev[m->dev].port[m->port].active_mtu);
 	b.via = mad_is_via(hca, m);
-	return xmit(e, &b);
+	return wire_send(e, &b);
 }
 
 static u64 mad_retry_at(struct engine *e)

@@ -243,7 +243,7 @@ static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 inf
 		text_printf(t, "the QP there is in %s", ib_qp_state_name(info));
 		break;
 	case CAUSE_PACKET:
-		text_printf(t, "%s", packet_fault_text(info));
+		text_printf(t, "%s", untrusted_fault_text(info));
 		break;
 	default:
 		text_printf(t, cause_format(cause), info);

@@ -267,7 +267,7 @@ void journal_retry(struct engine *e, struct hca_qp *qp, u32 cause, u32 info)
 	struct hca_trouble *t = &qp->trouble;
 	u32 psn = qp->req.una_psn;
 	u64 now = e->host->now(e->ctx);
-	u64 waited = cause == CAUSE_TIMEOUT ? ack_timeout_ns(e->hca, qp) : 0;
+	u64 waited = cause == CAUSE_TIMEOUT ? qp_ack_timeout_ns(e->hca, qp) : 0;
 
 	if (cause == CAUSE_RNR) {
 		if (!t->rnr || t->rnr_psn != psn) {

@@ -44,7 +44,7 @@ enum burst_flags {
 struct burst {
 	u8 op;
 	u8 flags;
-	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK; request: the responder refuses it so: fault.h */
+	u8 aeth; /* syndrome: ACK, READ_RESP, ATOMIC_ACK; request: the responder refuses it so: wc_fault.h */
 	u8 atomic_op; /* WR_ATOMIC_* */
 	u32 psn;
 	union {

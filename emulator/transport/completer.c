@@ -5,7 +5,7 @@
  * Completions come in the order of the send queue. An ACK beyond an outstanding READ or atomic
  * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 #include "emulator/transport/untrusted.h"
 #include "emulator/transport/tag.h"
 
@@ -24,8 +24,9 @@ static const u8 wc_opcode[WR_COUNT] = {
 	[WR_ATOMIC_WRITE] = WCO_ATOMIC_WRITE,
 };
 
-static inline void fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,
-			     u32 slot, u32 status, struct cqe *cqe)
+static inline void cqe_fill_send_inline(struct engine *e, const struct hca_qp *qp,
+					const struct sq_wqe *w, u32 slot, u32 status,
+					struct cqe *cqe)
 {
 	u32 opcode = w->opcode;
 
@@ -46,12 +47,12 @@ static inline void fill_send(struct engine *e, const struct hca_qp *qp, const st
 void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
 		   u32 status, struct cqe *cqe)
 {
-	fill_send(e, qp, w, slot, status, cqe);
+	cqe_fill_send_inline(e, qp, w, slot, status, cqe);
 }
 
 /* Complete WQE @una; *s moves past it. Commits when there is an entry to publish. */
-static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-			 struct req_state *s, const struct sq_wqe *w, u32 end_psn)
+static void comp_complete_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			      struct req_state *s, const struct sq_wqe *w, u32 end_psn)
 {
 	struct hca_cq *cq = &e->hca->cq[qp->scq];
 	struct cqe *cqe = NULL;
@@ -61,7 +62,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	if (signaled) {
 		cqe = cq_reserve(e, seg, cq);
 		if (cqe)
-			fill_send(e, qp, w, s->una, WCS_SUCCESS, cqe);
+			cqe_fill_send_inline(e, qp, w, s->una, WCS_SUCCESS, cqe);
 	}
 	if (w->opcode == WR_SEND || w->opcode == WR_SEND_WITH_IMM || w->opcode == WR_SEND_WITH_INV)
 		count_send(e->hca, qp);
@@ -78,7 +79,7 @@ static void complete_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 }
 
 /* Completing a work request has published all of it already, as a rule. */
-static void publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
+static void req_publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
 {
 	if (memcmp(s, &qp->req, sizeof(*s)) != 0)
 		commit_req(e, qp, s, qp->state, NULL, NULL);
@@ -86,8 +87,8 @@ static void publish(struct engine *e, struct hca_qp *qp, const struct req_state 
 
 void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s)
 {
-	complete_one(e, qp, seg, s, sq_slot(seg, qp, s->una), s->next_psn);
-	publish(e, qp, s);
+	comp_complete_wqe(e, qp, seg, s, sq_slot(seg, qp, s->una), s->next_psn);
+	req_publish(e, qp, s);
 }
 
 void req_progress(struct hca_qp *qp, struct req_state *s)
@@ -102,8 +103,8 @@ void req_progress(struct hca_qp *qp, struct req_state *s)
  * Everything before @end is acknowledged.
  * Return: false when an outstanding READ or atomic is in the way.
  */
-static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
-		     u32 end)
+static bool comp_ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			  struct req_state *s, u32 end)
 {
 	bool moved = false;
 	bool ok = true;
@@ -124,7 +125,7 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
 			s->una_psn = end;
 			break;
 		}
-		complete_one(e, qp, seg, s, w, wqe_end);
+		comp_complete_wqe(e, qp, seg, s, w, wqe_end);
 	}
 	if (moved)
 		req_progress(qp, s);
@@ -136,8 +137,8 @@ static bool ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, s
  * this packet is missing was on its way before it went out again. Should it be lost again, the ack
  * timer sees to it.
  */
-static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
-		   u32 cause)
+static void comp_resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			struct req_state *s, u32 cause)
 {
 	if (s->flags & REQ_RESENT) {
 		commit_req(e, qp, s, qp->state, NULL, NULL);
@@ -159,8 +160,8 @@ static void resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, str
 	journal_retry(e, qp, cause, 0);
 }
 
-static void rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
-		    u32 timer)
+static void comp_rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			 struct req_state *s, u32 timer)
 {
 	enum { RNR_FOR_EVER = 7 };
 
@@ -178,10 +179,10 @@ static void rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, st
 	req_rewind(s, qp->mtu);
 	commit_req(e, qp, s, qp->state, NULL, NULL);
 	journal_retry(e, qp, CAUSE_RNR, timer);
-	timer_arm(e, qp, e->host->now(e->ctx) + ib_rnr_timer_ns(timer));
+	qp_timer_arm(e, qp, e->host->now(e->ctx) + ib_rnr_timer_ns(timer));
 }
 
-static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u8 syndrome)
+static void comp_nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u8 syndrome)
 {
 	u32 status = syndrome == AETH_NAK_INV_REQ      ? WCS_REM_INV_REQ_ERR
 		     : syndrome == AETH_NAK_REM_ACCESS ? WCS_REM_ACCESS_ERR
@@ -193,25 +194,26 @@ static void nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		 fault ? qp->fault.rule : syndrome);
 }
 
-static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 psn, u8 aeth)
+static void comp_ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 psn,
+			   u8 aeth)
 {
 	struct req_state s = qp->req;
 	bool positive = aeth < AETH_RNR_NAK;
-	bool clear = ack_upto(e, qp, seg, &s, positive ? psn_add(psn, 1) : psn);
+	bool clear = comp_ack_upto(e, qp, seg, &s, positive ? psn_add(psn, 1) : psn);
 
 	if (qp->state == QPS_ERR)
 		return; /* the CQ has overrun */
 	if (aeth == AETH_NAK_PSN_SEQ)
 		dev_count(e->hca, qp, CNT_SEQ_ERR);
 	if (!clear || aeth == AETH_NAK_PSN_SEQ)
-		resend(e, qp, seg, &s, clear ? CAUSE_SEQ_NAK : CAUSE_LOST_RESPONSE);
+		comp_resend(e, qp, seg, &s, clear ? CAUSE_SEQ_NAK : CAUSE_LOST_RESPONSE);
 	else if (positive)
-		publish(e, qp, &s);
+		req_publish(e, qp, &s);
 	else if (aeth < AETH_NAK_PSN_SEQ)
-		rnr_nak(e, qp, seg, &s, aeth & 0x1f);
+		comp_rnr_nak(e, qp, seg, &s, aeth & 0x1f);
 	else {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
-		nak_fatal(e, qp, seg, aeth);
+		comp_nak_fatal(e, qp, seg, aeth);
 	}
 }
 
@@ -219,8 +221,8 @@ static void ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 #define SCRATCH_OFF (sizeof(struct wq_ctl) - sizeof(u64))
 
 /* Lay a response's data into the list of the READ or atomic. */
-static int place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *w,
-		 u64 at, const struct burst *b, u32 *bad)
+static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			  const struct sq_wqe *w, u64 at, const struct burst *b, u32 *bad)
 {
 	struct hca_mem dst, scratch = { .client = qp->client - 1, .kind = MEM_SEG, .n = 1 };
 	const struct hca_mem *src = b->mem;
@@ -243,8 +245,8 @@ static int place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const
 	return e->host->copy(e->ctx, &dst, at, src, off, len, (u64)qp->qpn << 32 | b->psn << 1);
 }
 
-static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-			  const struct burst *b)
+static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			       const struct burst *b)
 {
 	struct req_state s = qp->req;
 	const struct sq_wqe *w;
@@ -252,8 +254,8 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	u64 at;
 	int ret;
 
-	if (!ack_upto(e, qp, seg, &s, b->psn)) {
-		resend(e, qp, seg, &s, CAUSE_LOST_RESPONSE);
+	if (!comp_ack_upto(e, qp, seg, &s, b->psn)) {
+		comp_resend(e, qp, seg, &s, CAUSE_LOST_RESPONSE);
 		return 0;
 	}
 	if (qp->state == QPS_ERR)
@@ -273,12 +275,12 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	}
 	at = (u64)((s.una_psn - s.una_first) & IB_PSN_MASK) * qp->mtu;
 	if (unlikely(b->flags & BF_FOREIGN) &&
-	    (status = foreign_response(qp, at, wqe_len(qp, w), b))) {
+	    (status = untrusted_response_status(qp, at, wqe_len(qp, w), b))) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, status, CAUSE_BAD_WQE, b->op);
 		return 0;
 	}
-	ret = place(e, qp, seg, w, at, b, &bad);
+	ret = response_place(e, qp, seg, w, at, b, &bad);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret) {
@@ -295,9 +297,9 @@ static int response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 		s.rd_out--;
 	s.una_psn = end;
 	if (psn_diff(end, wqe_end) >= 0)
-		complete_one(e, qp, seg, &s, w, wqe_end);
+		comp_complete_wqe(e, qp, seg, &s, w, wqe_end);
 	if (qp->state != QPS_ERR)
-		publish(e, qp, &s);
+		req_publish(e, qp, &s);
 	return 0;
 }
 
@@ -309,7 +311,7 @@ int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth)
 		return -EAGAIN;
 	/* What is not outstanding is a late duplicate. */
 	if (likely(req_outstanding(qp, psn)))
-		ack_input(e, qp, seg, psn, aeth);
+		comp_ack_input(e, qp, seg, psn, aeth);
 	return 0;
 }
 
@@ -319,5 +321,5 @@ int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 	if (!seg)
 		return -EAGAIN;
-	return req_outstanding(qp, b->psn) ? response_input(e, qp, seg, b) : 0;
+	return req_outstanding(qp, b->psn) ? comp_response_input(e, qp, seg, b) : 0;
 }

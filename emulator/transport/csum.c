@@ -16,31 +16,31 @@
 #define TCP_PSH	  0x08u
 #define TCP_CWR	  0x80u
 
-static u32 be16(const u8 *p)
+static u32 load_be16(const u8 *p)
 {
 	return (u32)p[0] << 8 | p[1];
 }
 
-static u32 be32(const u8 *p)
+static u32 load_be32(const u8 *p)
 {
-	return be16(p) << 16 | be16(p + 2);
+	return load_be16(p) << 16 | load_be16(p + 2);
 }
 
-static void put32(u8 *p, u32 v)
+static void store_be32(u8 *p, u32 v)
 {
-	put16(p, v >> 16);
-	put16(p + 2, v & 0xffff);
+	store_be16(p, v >> 16);
+	store_be16(p + 2, v & 0xffff);
 }
 
 /* RFC 1071. Only the last piece of a sum may have an odd length. */
-static u64 sum(const u8 *p, u32 len, u64 s)
+static u64 csum_add(const u8 *p, u32 len, u64 s)
 {
 	for (; len > 1; len -= 2, p += 2)
-		s += be16(p);
+		s += load_be16(p);
 	return len ? s + ((u32)p[0] << 8) : s;
 }
 
-static u32 fold(u64 s)
+static u32 csum_fold(u64 s)
 {
 	while (s >> 16)
 		s = (s & 0xffff) + (s >> 16);
@@ -53,10 +53,10 @@ static u32 l4_sum(const u8 *p, const struct frame_layer *l)
 	u64 s = l->m.l4 + (u64)l->l4_len;
 
 	if (l->m.l3 == 4)
-		s = sum(p + l->l3_off + 12, 8, s);
+		s = csum_add(p + l->l3_off + 12, 8, s);
 	else
-		s = sum(p + l->l3_off + 8, 32, s);
-	return fold(sum(p + l->l4_off, l->l4_len, s));
+		s = csum_add(p + l->l3_off + 8, 32, s);
+	return csum_fold(csum_add(p + l->l4_off, l->l4_len, s));
 }
 
 /* Where the checksum of TCP or UDP is; NULL when there is none, or not all of what it covers. */
@@ -69,9 +69,9 @@ static u8 *l4_csum(const u8 *p, const struct frame_layer *l)
 	return NULL;
 }
 
-u32 ip_csum(const u8 *p, u32 len)
+u32 frame_ip_csum(const u8 *p, u32 len)
 {
-	return ~fold(sum(p, len, 0)) & 0xffff;
+	return ~csum_fold(csum_add(p, len, 0)) & 0xffff;
 }
 
 void frame_checksum(u8 *p, const struct frame *f)
@@ -81,16 +81,16 @@ void frame_checksum(u8 *p, const struct frame *f)
 	u32 v;
 
 	if (l->m.l3 == 4) {
-		put16(ip + IP_CSUM, 0);
-		put16(ip + IP_CSUM, ip_csum(ip, l->l3_len));
+		store_be16(ip + IP_CSUM, 0);
+		store_be16(ip + IP_CSUM, frame_ip_csum(ip, l->l3_len));
 	}
 	at = l4_csum(p, l);
 	if (!at)
 		return;
-	put16(at, 0);
+	store_be16(at, 0);
 	v = ~l4_sum(p, l) & 0xffff;
 	/* For UDP 0 means that there is none (RFC 768). */
-	put16(at, v || l->m.l4 != FRAME_UDP_PROTO ? v : 0xffff);
+	store_be16(at, v || l->m.l4 != FRAME_UDP_PROTO ? v : 0xffff);
 }
 
 bool frame_csum_ok(const u8 *p, const struct frame *f)
@@ -98,9 +98,9 @@ bool frame_csum_ok(const u8 *p, const struct frame *f)
 	const struct frame_layer *l = &f->outer;
 	const u8 *at = l4_csum(p, l);
 
-	if (l->m.l3 != 4 || !at || fold(sum(p + l->l3_off, l->l3_len, 0)) != 0xffff)
+	if (l->m.l3 != 4 || !at || csum_fold(csum_add(p + l->l3_off, l->l3_len, 0)) != 0xffff)
 		return false;
-	if (l->m.l4 == FRAME_UDP_PROTO && !be16(at))
+	if (l->m.l4 == FRAME_UDP_PROTO && !load_be16(at))
 		return true;
 	return l4_sum(p, l) == 0xffff;
 }
@@ -123,12 +123,12 @@ void frame_segment(u8 *p, const struct frame *f, u32 hdr, const struct frame_tcp
 	u32 total = hdr - l->l3_off + t->payload;
 
 	if (l->m.l3 == 4) {
-		put16(ip + 2, total);
-		put16(ip + 4, be16(ip + 4) + t->nth);
+		store_be16(ip + 2, total);
+		store_be16(ip + 4, load_be16(ip + 4) + t->nth);
 	} else {
-		put16(ip + 4, total - 40);
+		store_be16(ip + 4, total - 40);
 	}
-	put32(tcp + TCP_SEQ, be32(tcp + TCP_SEQ) + t->nth * t->mss);
+	store_be32(tcp + TCP_SEQ, load_be32(tcp + TCP_SEQ) + t->nth * t->mss);
 	if (!t->last)
 		tcp[TCP_FLAGS] &= (u8) ~(TCP_FIN | TCP_PSH);
 	if (t->nth)

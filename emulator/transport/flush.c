@@ -5,7 +5,7 @@
  */
 #include "emulator/model.h"
 
-static void flush_send_one(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	struct hca_cq *cq = &e->hca->cq[qp->scq];
 	struct cqe *cqe = cq_reserve(e, seg, cq);
@@ -34,7 +34,7 @@ bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	while (qp->req.una != sq_posted(seg, qp)) {
 		if (!budget_left(e))
 			return false;
-		flush_send_one(e, qp, seg);
+		flush_send_wqe(e, qp, seg);
 		e->budget_wrs--;
 	}
 	return qp->state == QPS_SQE || rx_flush(e, qp);

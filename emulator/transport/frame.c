@@ -52,7 +52,7 @@ struct cursor {
 };
 
 /* The next @n bytes, or NULL. */
-static const u8 *take(struct cursor *c, u32 n)
+static const u8 *frame_take_header(struct cursor *c, u32 n)
 {
 	const u8 *p = c->p + c->at;
 
@@ -62,12 +62,12 @@ static const u8 *take(struct cursor *c, u32 n)
 	return p;
 }
 
-static u32 be16(const u8 *p)
+static u32 frame_be16(const u8 *p)
 {
 	return (u32)p[0] << 8 | p[1];
 }
 
-static enum carried by_ethertype(u32 type)
+static enum carried parse_ethertype(u32 type)
 {
 	switch (type) {
 	case ETH_IPV4:
@@ -84,7 +84,7 @@ static enum carried by_ethertype(u32 type)
 
 static enum carried parse_eth(struct cursor *c, struct flow_match *m)
 {
-	const u8 *p = take(c, FRAME_ETH);
+	const u8 *p = frame_take_header(c, FRAME_ETH);
 	const u8 *type;
 	u32 tags = 0;
 
@@ -94,11 +94,11 @@ static enum carried parse_eth(struct cursor *c, struct flow_match *m)
 	memcpy(m->dmac, p, sizeof(m->dmac));
 	memcpy(m->smac, p + 6, sizeof(m->smac));
 	for (type = p + 12; tags < 2; tags++, type = p + 2) {
-		u32 t = be16(type);
+		u32 t = frame_be16(type);
 
 		if (t != ETH_VLAN && t != ETH_QINQ && t != ETH_QINQ_OLD)
 			break;
-		p = take(c, FRAME_VLAN);
+		p = frame_take_header(c, FRAME_VLAN);
 		if (!p)
 			return NOTHING;
 		if (!m->tagged)
@@ -106,7 +106,7 @@ static enum carried parse_eth(struct cursor *c, struct flow_match *m)
 		m->tagged = 1;
 	}
 	memcpy(&m->ethertype, type, sizeof(m->ethertype));
-	return by_ethertype(be16(type));
+	return parse_ethertype(frame_be16(type));
 }
 
 static enum carried parse_labels(struct cursor *c, struct flow_match *m)
@@ -115,7 +115,7 @@ static enum carried parse_labels(struct cursor *c, struct flow_match *m)
 	u32 i;
 
 	for (i = 0; i < MAX_LABELS; i++) {
-		p = take(c, 4);
+		p = frame_take_header(c, 4);
 		if (!p)
 			return NOTHING;
 		if (!i)
@@ -140,14 +140,14 @@ static enum carried parse_labels(struct cursor *c, struct flow_match *m)
 static bool parse_ipv4(struct cursor *c, struct frame_layer *l)
 {
 	u32 off = c->at, total, hdr;
-	const u8 *p = take(c, 20);
+	const u8 *p = frame_take_header(c, 20);
 
 	if (!p || p[0] >> 4 != 4 || (p[0] & 15) < 5)
 		return false;
 	hdr = (p[0] & 15u) * 4;
-	if (!take(c, hdr - 20))
+	if (!frame_take_header(c, hdr - 20))
 		return false;
-	total = be16(p + 2);
+	total = frame_be16(p + 2);
 	l->l3_off = off;
 	l->l3_len = hdr;
 	l->m.l3 = 4;
@@ -157,7 +157,7 @@ static bool parse_ipv4(struct cursor *c, struct frame_layer *l)
 	l->m.ip_flags = (u8)((p[6] & 0x40 ? 2 : 0) | (p[6] & 0x20 ? 4 : 0));
 	memcpy(&l->m.src4, p + 12, 4);
 	memcpy(&l->m.dst4, p + 16, 4);
-	l->frag = be16(p + 6) & 0x3fff;
+	l->frag = frame_be16(p + 6) & 0x3fff;
 	if (total >= hdr && total <= c->len - off)
 		l->l4_len = total - hdr;
 	return true;
@@ -174,7 +174,7 @@ static bool parse_extensions(struct cursor *c, struct frame_layer *l, u32 proto)
 		if (proto != PROTO_HOPOPT && proto != PROTO_ROUTING && proto != PROTO_FRAGMENT &&
 		    proto != PROTO_DSTOPT && proto != PROTO_AH)
 			return true;
-		p = take(c, 8);
+		p = frame_take_header(c, 8);
 		if (!p)
 			return false;
 		n = proto == PROTO_FRAGMENT ? 0
@@ -182,7 +182,7 @@ static bool parse_extensions(struct cursor *c, struct frame_layer *l, u32 proto)
 					    : p[1] * 8u;
 		if (proto == PROTO_AH && p[1] < 1)
 			return false;
-		if (!take(c, n))
+		if (!frame_take_header(c, n))
 			return false;
 		l->l3_len += 8 + n;
 		l->l4_len = l->l4_len > 8 + n ? l->l4_len - 8 - n : 0;
@@ -199,7 +199,7 @@ static bool parse_extensions(struct cursor *c, struct frame_layer *l, u32 proto)
 static bool parse_ipv6(struct cursor *c, struct frame_layer *l)
 {
 	u32 off = c->at, label;
-	const u8 *p = take(c, 40);
+	const u8 *p = frame_take_header(c, 40);
 
 	if (!p || p[0] >> 4 != 6)
 		return false;
@@ -214,14 +214,14 @@ static bool parse_ipv6(struct cursor *c, struct frame_layer *l)
 	l->m.ttl = p[7];
 	memcpy(l->m.src6, p + 8, 16);
 	memcpy(l->m.dst6, p + 24, 16);
-	if (be16(p + 4) <= c->len - off - 40)
-		l->l4_len = be16(p + 4);
+	if (frame_be16(p + 4) <= c->len - off - 40)
+		l->l4_len = frame_be16(p + 4);
 	return parse_extensions(c, l, p[6]);
 }
 
 static enum carried parse_vxlan(struct cursor *c, struct flow_match *m)
 {
-	const u8 *p = take(c, 8);
+	const u8 *p = frame_take_header(c, 8);
 
 	if (!p || !(p[0] & 8)) /* no VNI (RFC 7348) */
 		return NOTHING;
@@ -232,30 +232,30 @@ static enum carried parse_vxlan(struct cursor *c, struct flow_match *m)
 
 static enum carried parse_gre(struct cursor *c, struct flow_match *m)
 {
-	const u8 *p = take(c, 4), *opt;
+	const u8 *p = frame_take_header(c, 4), *opt;
 
 	if (!p)
 		return NOTHING;
 	m->tunnel |= TUN_GRE;
 	memcpy(&m->gre_flags, p, 2);
 	memcpy(&m->gre_proto, p + 2, 2);
-	if ((p[0] & 0x80) && !take(c, 4)) /* checksum */
+	if ((p[0] & 0x80) && !frame_take_header(c, 4)) /* checksum */
 		return NOTHING;
 	if (p[0] & 0x20) {
-		opt = take(c, 4);
+		opt = frame_take_header(c, 4);
 		if (!opt)
 			return NOTHING;
 		memcpy(&m->gre_key, opt, 4);
 	}
-	if ((p[0] & 0x10) && !take(c, 4)) /* sequence number */
+	if ((p[0] & 0x10) && !frame_take_header(c, 4)) /* sequence number */
 		return NOTHING;
-	return be16(p + 2) == ETH_BRIDGE ? A_FRAME : by_ethertype(be16(p + 2));
+	return frame_be16(p + 2) == ETH_BRIDGE ? A_FRAME : parse_ethertype(frame_be16(p + 2));
 }
 
 static enum carried parse_ports(struct cursor *c, struct frame_layer *l, u32 hdr)
 {
 	u32 off = c->at;
-	const u8 *p = take(c, hdr);
+	const u8 *p = frame_take_header(c, hdr);
 
 	if (!p)
 		return NOTHING;
@@ -265,9 +265,9 @@ static enum carried parse_ports(struct cursor *c, struct frame_layer *l, u32 hdr
 	memcpy(&l->m.dport, p + 2, 2);
 	if (l->m.l4 != FRAME_UDP_PROTO)
 		return NOTHING;
-	if (be16(p + 2) == UDP_VXLAN)
+	if (frame_be16(p + 2) == UDP_VXLAN)
 		return parse_vxlan(c, &l->m);
-	return be16(p + 2) == UDP_MPLS ? LABELS : NOTHING;
+	return frame_be16(p + 2) == UDP_MPLS ? LABELS : NOTHING;
 }
 
 static enum carried parse_l4(struct cursor *c, struct frame_layer *l)
@@ -282,7 +282,7 @@ static enum carried parse_l4(struct cursor *c, struct frame_layer *l)
 	case FRAME_UDP_PROTO:
 		return parse_ports(c, l, 8);
 	case PROTO_ESP:
-		p = take(c, 8);
+		p = frame_take_header(c, 8);
 		if (!p)
 			return NOTHING;
 		memcpy(&l->m.spi, p, 4);

@@ -68,14 +68,14 @@ u32 frame_fcs(const u8 *p, u32 len);
 /** rss_hash() - the hash of the fields (enum hca_rx_hash) of a frame; 0 when it has not all of them. */
 u32 rss_hash(const u8 key[RSS_KEY], u32 fields, const struct frame *f);
 
-/** put16() - store in network order. */
-static inline void put16(u8 *p, u32 v)
+/** store_be16() - store in network order. */
+static inline void store_be16(u8 *p, u32 v)
 {
 	p[0] = (u8)(v >> 8);
 	p[1] = (u8)v;
 }
 
-/** ip_csum() - the Internet checksum (RFC 1071) of @len bytes, an even number. */
-u32 ip_csum(const u8 *p, u32 len);
+/** frame_ip_csum() - the Internet checksum (RFC 1071) of @len bytes, an even number. */
+u32 frame_ip_csum(const u8 *p, u32 len);
 
 #endif

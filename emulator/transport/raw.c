@@ -8,7 +8,7 @@
  * who gets it is for the flow rules of each port to say (emulator/verbs/flow.c). A frame is gathered into a place
  * behind its queue pair's send ring, in the sender's segment, where offloads are applied; from there
  * it is copied to each receiver. Where a link takes time or is looked at, the frame goes over it like a
- * packet, once to each port where a rule wants it (eth_links()), and is offered there (raw_input()).
+ * packet, once to each port where a rule wants it (frame_send_links()), and is offered there (raw_input()).
  *
  * That place is the client's own memory, which may change at any time: headers are copied before
  * they are looked at, and what is believed afterwards are offsets within the frame.
@@ -41,7 +41,7 @@ struct raw_wr {
 	u32 frames;
 };
 
-static u64 scratch_of(const struct hca_qp *qp)
+static u64 sq_scratch_off(const struct hca_qp *qp)
 {
 	return qp->sq_ring + sizeof(struct wq_ctl) + (u64)qp->sq_depth * qp->sq_stride;
 }
@@ -50,22 +50,22 @@ static u64 scratch_of(const struct hca_qp *qp)
  * The port's Ethernet MTU, of which its RoCE MTU is what is left for payload: 1500 and jumbo frames
  * where those fit, else as much as RoCE needs. On the wire come the header and up to two tags.
  */
-static u32 max_frame_at(u32 mtu)
+static u32 mtu_max_frame(u32 mtu)
 {
 	u32 eth = mtu == 1024 ? 1500 : mtu == 4096 ? 9000 : mtu + ROCE_OVERHEAD;
 
 	return eth + FRAME_ETH + 2 * FRAME_VLAN;
 }
 
-static u32 max_frame(const struct hca_qp *qp)
+static u32 qp_max_frame(const struct hca_qp *qp)
 {
-	return max_frame_at(qp->mtu);
+	return mtu_max_frame(qp->mtu);
 }
 _Static_assert(9000 + FRAME_ETH + 2 * FRAME_VLAN + FRAME_FCS <= LIM_FRAME, "fits its place");
 
 /* A large send: the headers lie in the work request, before the list. */
-static u32 check_tso(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *slot,
-		     const struct sq_wqe *w, struct raw_wr *r, u32 *cause, u32 *info)
+static u32 raw_wr_check_tso(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *slot,
+			    const struct sq_wqe *w, struct raw_wr *r, u32 *cause, u32 *info)
 {
 	u32 max = lim_of(e->hca, qp->dev)->max_tso;
 	const u8 *list = (const u8 *)slot->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
@@ -81,36 +81,36 @@ static u32 check_tso(struct engine *e, const struct hca_qp *qp, const struct sq_
 		return WCS_LOC_PROT_ERR;
 	}
 	r->frames = r->len ? (u32)min_u64(DIV_ROUND_UP(r->len, r->share), UINT32_MAX) : 1;
-	if (r->len <= max && r->hdr + min_u64(r->len, r->share) <= max_frame(qp))
+	if (r->len <= max && r->hdr + min_u64(r->len, r->share) <= qp_max_frame(qp))
 		return WCS_SUCCESS;
 	*cause = CAUSE_LOCAL_LEN;
 	*info = (u32)r->len;
 	return WCS_LOC_LEN_ERR;
 }
 
-static u32 check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		 const struct sq_wqe *slot, const struct sq_wqe *w, struct raw_wr *r, u32 *cause,
-		 u32 *info)
+static u32 raw_wr_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			const struct sq_wqe *slot, const struct sq_wqe *w, struct raw_wr *r,
+			u32 *cause, u32 *info)
 {
 	u32 status;
 
 	*info = w->opcode;
 	if (w->opcode == WR_TSO)
-		return check_tso(e, qp, slot, w, r, cause, info);
+		return raw_wr_check_tso(e, qp, slot, w, r, cause, info);
 	status = wqe_check(e, qp, seg, slot, w, &r->mem, &r->len, cause, info);
 	if (status)
 		return status;
 	r->hdr = 0;
 	r->frames = 1;
 	r->share = (u32)r->len;
-	if (r->len >= FRAME_ETH && r->len <= max_frame(qp))
+	if (r->len >= FRAME_ETH && r->len <= qp_max_frame(qp))
 		return WCS_SUCCESS;
 	*cause = CAUSE_LOCAL_LEN;
 	*info = (u32)r->len;
 	return WCS_LOC_LEN_ERR;
 }
 
-static void look(struct eth_frame *f, u32 len)
+static void frame_reparse(struct eth_frame *f, u32 len)
 {
 	u8 hdrs[FRAME_HDRS];
 
@@ -119,8 +119,8 @@ static void look(struct eth_frame *f, u32 len)
 }
 
 /* The bytes of the frame into its place. Return: 0, -EAGAIN or a WC status, negated. */
-static int gather(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *slot,
-		  const struct raw_wr *r, struct eth_frame *f, u32 payload)
+static int frame_gather(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *slot,
+			const struct raw_wr *r, struct eth_frame *f, u32 payload)
 {
 	u64 key = (u64)qp->qpn << 32 | (u64)f->nth << 1;
 	int ret = 0;
@@ -133,8 +133,8 @@ static int gather(struct engine *e, const struct hca_qp *qp, const struct sq_wqe
 }
 
 /* What the HCA changes in a frame. Return: 0 or a WC status, negated. */
-static int offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_frame *f, u32 nth,
-		   u32 payload)
+static int frame_offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_frame *f,
+			 u32 nth, u32 payload)
 {
 	struct frame_tcp t = {
 		.nth = nth,
@@ -143,12 +143,12 @@ static int offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_fr
 		.last = nth + 1 == r->frames,
 	};
 
-	look(f, r->hdr + payload);
+	frame_reparse(f, r->hdr + payload);
 	if (w->opcode == WR_TSO) {
 		if (frame_tcp_headers(f->p, &f->f) != r->hdr)
 			return -WCS_LOC_QP_OP_ERR;
 		frame_segment(f->p, &f->f, r->hdr, &t);
-		look(f, r->hdr + payload);
+		frame_reparse(f, r->hdr + payload);
 		frame_checksum(f->p, &f->f);
 	} else if (w->send_flags & SEND_IP_CSUM) {
 		frame_checksum(f->p, &f->f);
@@ -157,7 +157,7 @@ static int offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_fr
 }
 
 /* The queue that a frame for a spreading queue pair goes to; NULL: none that is ready. */
-static struct hca_wq *spread(struct hca *hca, const struct hca_qp *qp, const struct frame *f)
+static struct hca_wq *rss_pick_wq(struct hca *hca, const struct hca_qp *qp, const struct frame *f)
 {
 	const struct hca_ind *t = &hca->ind[qp->ind - 1];
 	struct hca_wq *wq;
@@ -171,7 +171,7 @@ static struct hca_wq *spread(struct hca *hca, const struct hca_qp *qp, const str
 }
 
 /* The frame as this receiver sees it: without a tag, with its check sequence. */
-static void tailor(struct eth_frame *f, bool strip, bool fcs, struct hca_mem *mem)
+static void frame_tailor(struct eth_frame *f, bool strip, bool fcs, struct hca_mem *mem)
 {
 	u32 sum;
 
@@ -191,8 +191,8 @@ static void tailor(struct eth_frame *f, bool strip, bool fcs, struct hca_mem *me
 	mem->n = 2;
 }
 
-static void describe(struct eth_frame *f, const struct hca_flow *rule, bool strip, struct rx_wc *wc,
-		     struct cqe *cqe)
+static void frame_describe_recv(struct eth_frame *f, const struct hca_flow *rule, bool strip,
+				struct rx_wc *wc, struct cqe *cqe)
 {
 	if (!f->csum)
 		f->csum = frame_csum_ok(f->p, &f->f) ? 1 : 2;
@@ -210,10 +210,10 @@ static void describe(struct eth_frame *f, const struct hca_flow *rule, bool stri
 }
 
 /* A copy for one receiver. Return: 0, also when it was dropped, or -EAGAIN. */
-static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow *rule,
-		   struct hca_qp *qp)
+static int frame_deliver(struct engine *e, struct eth_frame *f, const struct hca_flow *rule,
+			 struct hca_qp *qp)
 {
-	struct hca_wq *wq = qp->ind ? spread(e->hca, qp, &f->f) : NULL;
+	struct hca_wq *wq = qp->ind ? rss_pick_wq(e->hca, qp, &f->f) : NULL;
 	struct resp_state s = qp->resp;
 	struct rx_wc wc = { .opcode = WCO_RECV };
 	struct burst b = { .op = BOP_SEND, .flags = BF_FIRST | BF_LAST, .npkts = 1 };
@@ -230,7 +230,7 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	strip = f->f.outer.m.tagged &&
 		(wq ? wq->flags & WQF_CVLAN_STRIPPING : qp->create_flags & QPC_CVLAN_STRIPPING);
 	fcs = wq ? wq->flags & WQF_SCATTER_FCS : qp->create_flags & QPC_SCATTER_FCS;
-	tailor(f, strip, fcs, &mem);
+	frame_tailor(f, strip, fcs, &mem);
 	b.mem = &mem;
 	b.len = mem.iov[0].len + (mem.n > 1 ? mem.iov[1].len : 0);
 	b.src_qpn = f->src_qpn;
@@ -251,7 +251,7 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 			port_of(e->hca, rule->dev, rule->port)->counters[CNT_DROPPED]++;
 		return ret == -EAGAIN ? ret : 0;
 	}
-	describe(f, rule, strip, &wc, cqe);
+	frame_describe_recv(f, rule, strip, &wc, cqe);
 	wc.len = (u32)b.len;
 	s.rx_pkts++;
 	s.rx_bytes += b.len;
@@ -263,7 +263,8 @@ static int deliver(struct engine *e, struct eth_frame *f, const struct hca_flow 
 	return 0;
 }
 
-static void count_flow(struct hca *hca, const struct hca_flow *rule, const struct eth_frame *f)
+static void flow_count_frame(struct hca *hca, const struct hca_flow *rule,
+			     const struct eth_frame *f)
 {
 	struct hca_ctr *c = rule->counters ? &hca->ctr[rule->counters - 1] : NULL;
 
@@ -277,7 +278,7 @@ static void count_flow(struct hca *hca, const struct hca_flow *rule, const struc
  * Offer a frame to the port, or to all ports (@port 0) that are up, from flow rule *at on. Return: 0, or
  * -EAGAIN with *at the rule whose queue pair is out of reach now.
  */
-static int eth_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, u32 *at)
+static int frame_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, u32 *at)
 {
 	struct hca *hca = e->hca;
 	struct flow_route route;
@@ -294,11 +295,11 @@ static int eth_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, 
 		    port_is_down(hca, rule->dev, rule->port))
 			continue;
 		qp = hca_qp_by_num(hca, rule->qpn);
-		if (qp && !rule->drop && deliver(e, f, rule, qp) == -EAGAIN) {
+		if (qp && !rule->drop && frame_deliver(e, f, rule, qp) == -EAGAIN) {
 			*at = i;
 			return -EAGAIN;
 		}
-		count_flow(hca, rule, f);
+		flow_count_frame(hca, rule, f);
 	}
 	return 0;
 }
@@ -306,11 +307,11 @@ static int eth_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, 
 /* --- over links --- */
 
 /* The smallest MTU of a link that it goes over. */
-static u32 least_mtu(u32 len)
+static u32 frame_least_mtu(u32 len)
 {
 	u32 mtu = 256;
 
-	while (mtu < 4096 && len > max_frame_at(mtu))
+	while (mtu < 4096 && len > mtu_max_frame(mtu))
 		mtu *= 2;
 	return mtu;
 }
@@ -319,14 +320,14 @@ static u32 least_mtu(u32 len)
 static void frame_burst(const struct hca_qp *qp, struct eth_frame *f, u32 dev, u32 port,
 			struct hca_mem *mem, struct burst *b)
 {
-	tailor(f, false, true, mem);
+	frame_tailor(f, false, true, mem);
 	*b = (struct burst){
 		.op = BOP_SEND,
 		.flags = BF_FIRST | BF_LAST,
 		.psn = f->nth & IB_PSN_MASK,
 		.path = qp->path,
 		.npkts = 1,
-		.mtu = least_mtu(f->f.len),
+		.mtu = frame_least_mtu(f->f.len),
 		.len = mem->iov[0].len,
 		.mem = mem,
 	};
@@ -339,7 +340,7 @@ static void frame_burst(const struct hca_qp *qp, struct eth_frame *f, u32 dev, u
  * To all ports where a flow rule takes it, those of them that rules from *at on are the first for. Return: 0,
  * or -EAGAIN with *at the rule whose port's link has no room.
  */
-static int eth_links(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
+static int frame_send_links(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
 {
 	u64 seen[HCA_MAX_DEVS * HCA_MAX_PORTS / 64] = { 0 };
 	struct hca *hca = e->hca;
@@ -382,12 +383,12 @@ int raw_input(struct engine *e, const struct burst *b, u8 *frame, u32 *next)
 	}
 	f.mem = *b->mem;
 	f.mem.iov[0].len = b->len - FRAME_FCS;
-	look(&f, (u32)f.mem.iov[0].len);
-	return eth_switch(e, &f, b->dst_dev, b->dst_port, next);
+	frame_reparse(&f, (u32)f.mem.iov[0].len);
+	return frame_switch(e, &f, b->dst_dev, b->dst_port, next);
 }
 
-/* The frame leaves its port. Return: as eth_switch(). */
-static int leave(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
+/* The frame leaves its port. Return: as frame_switch(). */
+static int frame_leave_port(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
 {
 	struct hca_mem mem;
 	struct burst b;
@@ -398,8 +399,8 @@ static int leave(struct engine *e, const struct hca_qp *qp, struct eth_frame *f,
 		return 0;
 	}
 	if (unlikely(qp->path.via))
-		return eth_links(e, qp, f, at);
-	return eth_switch(e, f, 0, 0, at);
+		return frame_send_links(e, qp, f, at);
+	return frame_switch(e, f, 0, 0, at);
 }
 
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
@@ -408,7 +409,7 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 	struct progress p = { .frame = (u32)(*at >> 32), .rule = (u32)*at };
 	struct eth_frame f = { .src_qpn = qp->qpn, .nth = qp->req.next + p.frame };
 	struct raw_wr r;
-	u32 status = check(e, qp, seg, slot, w, &r, cause, info);
+	u32 status = raw_wr_check(e, qp, seg, slot, w, &r, cause, info);
 	u32 payload, rule;
 	int ret = 0;
 
@@ -423,13 +424,13 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 	f.mem.client = qp->client - 1;
 	f.mem.kind = MEM_SEG;
 	f.mem.n = 1;
-	f.mem.iov[0].addr = scratch_of(qp);
+	f.mem.iov[0].addr = sq_scratch_off(qp);
 	f.mem.iov[0].len = r.hdr + payload;
 	f.p = seg_ptr(seg, f.mem.iov[0].addr);
 	if (!p.rule) {
-		ret = gather(e, qp, slot, &r, &f, payload);
+		ret = frame_gather(e, qp, slot, &r, &f, payload);
 		if (!ret)
-			ret = offload(w, &r, &f, p.frame, payload);
+			ret = frame_offload(w, &r, &f, p.frame, payload);
 		if (!ret && unlikely(e->hca->watched) && e->hca->capture.on && !qp->path.via)
 			ret = cap_frame_put(e, qp, f.p, r.hdr + payload);
 		if (ret)
@@ -438,12 +439,12 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 		qp->req.tx_pkts++;
 		qp->req.tx_bytes += r.hdr + payload;
 	}
-	look(&f, r.hdr + payload);
+	frame_reparse(&f, r.hdr + payload);
 	/* As links and rules know it. */
 	if (unlikely(qp->path.via))
 		f.nth = (u32)(qp->req.tx_pkts - 1);
 	rule = p.rule - 1;
-	ret = leave(e, qp, &f, &rule);
+	ret = frame_leave_port(e, qp, &f, &rule);
 	e->budget_bytes -= r.hdr + payload;
 	*at = (u64)p.frame << 32 | (rule + 1);
 	if (ret || p.frame + 1 == r.frames)

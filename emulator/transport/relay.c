@@ -21,7 +21,7 @@
 /* Real time: who waits for room or for memory, and should be rung when it is there, looks as often anyway. */
 #define STALL_LOOK_NS 100000000ULL
 
-bool port_via(const struct hca_dev *dev, u32 port)
+bool relay_port(const struct hca_dev *dev, u32 port)
 {
 	const struct hca_uplink *l = &dev->port[port].link;
 
@@ -29,7 +29,7 @@ bool port_via(const struct hca_dev *dev, u32 port)
 	       dev->port[port].capture_via;
 }
 
-bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port)
+bool relay_is_needed(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port)
 {
 	if (likely(!hca->n_via) || src_dev >= hca->n_devs || dst_dev >= hca->n_devs ||
 	    src_port > HCA_MAX_PORTS || dst_port > HCA_MAX_PORTS)
@@ -39,20 +39,20 @@ bool hca_via(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 
 	if (src_dev == dst_dev && src_port == dst_port)
 		return hca->dev[src_dev].port[src_port].fault ||
 		       hca->dev[src_dev].port[src_port].capture_via;
-	return port_via(&hca->dev[src_dev], src_port) || port_via(&hca->dev[dst_dev], dst_port);
+	return relay_port(&hca->dev[src_dev], src_port) || relay_port(&hca->dev[dst_dev], dst_port);
 }
 
-bool raw_via(const struct hca *hca, u32 dev, u32 port)
+bool relay_is_needed_raw(const struct hca *hca, u32 dev, u32 port)
 {
 	u32 d, p;
 
 	if (likely(!hca->n_via))
 		return false;
-	if (hca->chaos || port_via(&hca->dev[dev], port))
+	if (hca->chaos || relay_port(&hca->dev[dev], port))
 		return true;
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports && !hca->dev[d].member; p++)
-			if (port_via(&hca->dev[d], p))
+			if (relay_port(&hca->dev[d], p))
 				return true;
 	return false;
 }
@@ -62,7 +62,7 @@ bool burst_is_mcast(const struct burst *b)
 	return b->av && av_is_mcast(b->av);
 }
 
-void via_ring(struct engine *e, u32 slot)
+void relay_ring(struct engine *e, u32 slot)
 {
 	struct hca *hca = e->hca;
 	u32 word = slot / 64;
@@ -76,7 +76,7 @@ void via_ring(struct engine *e, u32 slot)
 		e->host->kick(e->ctx);
 }
 
-static void serve_word(struct engine *e, u32 word, u32 from)
+static void relay_serve_word(struct engine *e, u32 word, u32 from)
 {
 	u64 bits = exchange(&e->hca->via_bits[word], 0);
 	u32 bit, slot;
@@ -84,16 +84,16 @@ static void serve_word(struct engine *e, u32 word, u32 from)
 	for_each_bit64(bit, bits) {
 		slot = word * 64 + bit;
 		if (slot < from || !budget_left(e)) {
-			via_ring(e, slot);
+			relay_ring(e, slot);
 			continue;
 		}
-		engine_run_qp(e, slot);
+		req_run_qp(e, slot);
 		if (!budget_left(e))
 			e->hca->via_from = slot + 1;
 	}
 }
 
-static void serve_from(struct engine *e, u32 from)
+static void relay_serve_from(struct engine *e, u32 from)
 {
 	struct hca *hca = e->hca;
 	u64 any = exchange(&hca->via_any, 0), sum;
@@ -104,11 +104,11 @@ static void serve_from(struct engine *e, u32 from)
 			break;
 		sum = exchange(&hca->via_sum[i], 0);
 		for_each_bit64(j, sum)
-			serve_word(e, i * 64 + j, from);
+			relay_serve_word(e, i * 64 + j, from);
 	}
 }
 
-void via_serve(struct engine *e)
+void relay_serve(struct engine *e)
 {
 	u32 from = e->hca->via_from;
 
@@ -116,36 +116,36 @@ void via_serve(struct engine *e)
 		return;
 	e->hca->via_from = 0;
 	if (from)
-		serve_from(e, from);
-	serve_from(e, 0);
+		relay_serve_from(e, from);
+	relay_serve_from(e, 0);
 }
 
-u64 ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp)
+u64 qp_ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp)
 {
 	u64 t = ib_ack_timeout_ns(qp->attr.timeout), least;
 
 	if (likely(!qp->path.via) || !(hca->dev[qp->path.dst_dev].member || hca->chaos))
 		return t;
-	least = clock_span(&hca->clock, FAR_ACK_MIN_NS);
+	least = hca_clock_span(&hca->clock, FAR_ACK_MIN_NS);
 	return t > least ? t : least;
 }
 
-static struct hca_qp *running(struct engine *e)
+static struct hca_qp *relay_running_qp(struct engine *e)
 {
 	u32 cur = e->hca->cur_qp;
 
 	return cur && cur <= HCA_MAX_QP ? &e->hca->qp[cur - 1] : NULL;
 }
 
-void via_hold(struct engine *e, u64 at)
+void relay_hold(struct engine *e, u64 at)
 {
-	struct hca_qp *qp = running(e);
+	struct hca_qp *qp = relay_running_qp(e);
 
 	if (qp)
-		timer_arm(e, qp, at);
+		qp_timer_arm(e, qp, at);
 }
 
-void via_expect(struct engine *e, u32 dev, u32 qpn, u64 at)
+void relay_expect(struct engine *e, u32 dev, u32 qpn, u64 at)
 {
 	struct hca_qp *qp = hca_qp_by_num(e->hca, qpn);
 
@@ -154,9 +154,9 @@ void via_expect(struct engine *e, u32 dev, u32 qpn, u64 at)
 }
 
 /* While there is no room it has no ack timer: the one timer says when there may be some. */
-void via_left(struct engine *e, const struct burst *b, u64 at)
+void relay_left(struct engine *e, const struct burst *b, u64 at)
 {
-	struct hca_qp *qp = running(e);
+	struct hca_qp *qp = relay_running_qp(e);
 
 	if (!qp || qp->qpn != b->src_qpn || !qp_reliable(qp))
 		return;
@@ -164,10 +164,10 @@ void via_left(struct engine *e, const struct burst *b, u64 at)
 	if (qp->ack_due && qp->ack_una == qp->req.una_psn)
 		return;
 	qp->ack_una = qp->req.una_psn;
-	qp->ack_due = qp->attr.timeout ? at + ack_timeout_ns(e->hca, qp) : 0;
+	qp->ack_due = qp->attr.timeout ? at + qp_ack_timeout_ns(e->hca, qp) : 0;
 }
 
-bool via_overdue(struct engine *e, struct hca_qp *qp)
+bool relay_ack_overdue(struct engine *e, struct hca_qp *qp)
 {
 	if (!qp->path.via || !qp->ack_due || qp->ack_una != qp->req.una_psn ||
 	    qp->ack_due > e->host->now(e->ctx))
@@ -178,43 +178,44 @@ bool via_overdue(struct engine *e, struct hca_qp *qp)
 
 /*
  * Whether what it sends goes straight into the connection with another fabric. Elsewhere a link has the
- * packet for some time, and via_left() says from when on that counts.
+ * packet for some time, and relay_left() says from when on that counts.
  */
-static bool is_far(const struct hca *hca, const struct hca_path *p)
+static bool relay_is_far(const struct hca *hca, const struct hca_path *p)
 {
 	return p->via && hca->dev[p->dst_dev].member && !hca->chaos &&
-	       !port_via(&hca->dev[p->src_dev], p->src_port);
+	       !relay_port(&hca->dev[p->src_dev], p->src_port);
 }
 
-void via_wait(struct engine *e, struct hca_qp *qp)
+void relay_stalled(struct engine *e, struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx), look = clock_span(&e->hca->clock, STALL_LOOK_NS), at;
-	bool far = is_far(e->hca, &qp->path);
+	u64 now = e->host->now(e->ctx), look = hca_clock_span(&e->hca->clock, STALL_LOOK_NS), at;
+	bool far = relay_is_far(e->hca, &qp->path);
 
 	if (far && (!qp->ack_due || qp->ack_una != qp->req.una_psn)) {
 		qp->ack_una = qp->req.una_psn;
-		qp->ack_due =
-			qp->attr.timeout && qp_reliable(qp) ? now + ack_timeout_ns(e->hca, qp) : 0;
+		qp->ack_due = qp->attr.timeout && qp_reliable(qp)
+				      ? now + qp_ack_timeout_ns(e->hca, qp)
+				      : 0;
 	}
 	if (qp->deadline)
 		return;
 	/* A clock that stands says nothing of when. */
 	at = now + (look ? look : STALL_LOOK_NS);
-	timer_arm(e, qp, far && qp->ack_due ? min_u64(at, qp->ack_due) : at);
+	qp_timer_arm(e, qp, far && qp->ack_due ? min_u64(at, qp->ack_due) : at);
 }
 
-void via_flows(struct engine *e, struct hca_qp *qp)
+void relay_resumed(struct engine *e, struct hca_qp *qp)
 {
-	if (unlikely(qp->ack_due) && is_far(e->hca, &qp->path))
+	if (unlikely(qp->ack_due) && relay_is_far(e->hca, &qp->path))
 		qp->ack_due = 0;
 }
 
-bool via_early(struct engine *e, struct hca_qp *qp)
+bool relay_timer_early(struct engine *e, struct hca_qp *qp)
 {
 	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout ||
 	    qp->left_at <= e->host->now(e->ctx))
 		return false;
-	timer_arm(e, qp, qp->left_at + ack_timeout_ns(e->hca, qp));
+	qp_timer_arm(e, qp, qp->left_at + qp_ack_timeout_ns(e->hca, qp));
 	return true;
 }
 
@@ -222,7 +223,7 @@ bool via_early(struct engine *e, struct hca_qp *qp)
  * Where packets are looked at one by one some are lost as a rule, and all behind them are sent again. Only
  * ever less: a READ that is asked for again may come in smaller portions than before, not in larger ones.
  */
-static void chunk_shrink(const struct hca *hca, struct hca_qp *qp)
+static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
 
@@ -233,7 +234,7 @@ static void chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 }
 
 /* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
-void via_chunk(const struct hca *hca, struct hca_qp *qp)
+void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
 	u64 rate, bytes;
@@ -249,25 +250,25 @@ void via_chunk(const struct hca *hca, struct hca_qp *qp)
 	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
 	       REQ_CHUNK >> qp->chunk_shift > bytes)
 		qp->chunk_shift++;
-	chunk_shrink(hca, qp);
+	relay_chunk_shrink(hca, qp);
 }
 
-void via_changed(struct hca *hca)
+void relay_update_paths(struct hca *hca)
 {
 	u32 d, p, i, n = hca->chaos;
 
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			n += port_via(&hca->dev[d], p);
+			n += relay_port(&hca->dev[d], p);
 	store_relaxed(&hca->n_via, n);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client) {
 			qp_path_update(hca, &hca->qp[i]);
-			chunk_shrink(hca, &hca->qp[i]);
+			relay_chunk_shrink(hca, &hca->qp[i]);
 		}
 }
 
-void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link)
+void hca_port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link)
 {
 	struct hca_port *p = port_of(e->hca, dev, port);
 
@@ -277,5 +278,5 @@ void port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink 
 		p->own_mtu = p->active_mtu;
 	p->link = *link;
 	store_relaxed(&p->active_mtu, link->mtu ? min_u32(link->mtu, p->own_mtu) : p->own_mtu);
-	via_changed(e->hca);
+	relay_update_paths(e->hca);
 }

@@ -13,19 +13,19 @@
  * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
  * thing at a time.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 #include "emulator/transport/tag.h"
 
 #define PSN_WINDOW (1 << 22)
 
 /* In SQD only what was begun goes on: the next one is not even looked at. */
-static bool halted(const struct hca_qp *qp, const struct req_state *s)
+static bool sqd_is_halted(const struct hca_qp *qp, const struct req_state *s)
 {
 	return unlikely(qp->state == QPS_SQD) && (s32)(s->sent - s->next) <= 0;
 }
 
 /* Whether WQE @next may begin, or go on, now. */
-static bool may_send(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
+static bool wqe_may_send(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
 {
 	if (psn_diff(s->next_psn, s->una_psn) > PSN_WINDOW)
 		return false;
@@ -198,7 +198,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return req_raw(e, qp, seg);
 	/* Several wait, nothing is under way, and the wire neither delays nor loses. */
 	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
-	    train_send(e, qp, seg, posted))
+	    write_batch_send(e, qp, seg, posted))
 		return true;
 	slot = sq_slot(seg, qp, s.next);
 	memcpy(&w, slot, sizeof(w));
@@ -215,7 +215,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		if (fault)
 			return fault > 0;
 	}
-	if (!may_send(qp, &s, &w))
+	if (!wqe_may_send(qp, &s, &w))
 		return false;
 	if (w.opcode != WR_RDMA_READ && wqe_is_rd(w.opcode))
 		total = 0;
@@ -234,7 +234,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	e->budget_bytes -= (s64)chunk;
 	e->budget_wrs--;
-	if (xmit(e, &b) == -EAGAIN) {
+	if (wire_send(e, &b) == -EAGAIN) {
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		qp_stall(e, qp);
 		return false;
@@ -250,7 +250,7 @@ static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr 
 {
 	u32 posted = sq_posted(seg, qp);
 
-	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || halted(qp, &qp->req))
+	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || sqd_is_halted(qp, &qp->req))
 		return false;
 	return req_next(e, qp, seg, posted);
 }
@@ -284,7 +284,7 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 	s.next = s.una;
 	s.next_off = 0;
 	s.next_psn = s.una_psn = s.una_first;
-	timer_arm(e, qp, 0);
+	qp_timer_arm(e, qp, 0);
 	/* A send error of an unreliable QP leaves its receive side alone (IBTA 10.3.1.6). */
 	commit_req(e, qp, &s, qp_reliable(qp) ? QPS_ERR : QPS_SQE, cq, cqe);
 	if (cqe && cq->chan)
@@ -326,7 +326,7 @@ void req_timeout(struct engine *e, struct hca_qp *qp)
 	}
 }
 
-static void drained(struct engine *e, struct hca_qp *qp)
+static void sqd_check_drained(struct engine *e, struct hca_qp *qp)
 {
 	struct req_state s = qp->req;
 
@@ -340,7 +340,7 @@ static void drained(struct engine *e, struct hca_qp *qp)
 }
 
 /* The time to the acknowledge is counted from when the packet has left. */
-static u64 ack_from(struct engine *e, const struct hca_qp *qp)
+static u64 ack_timer_start(struct engine *e, const struct hca_qp *qp)
 {
 	u64 now = e->host->now(e->ctx);
 
@@ -348,20 +348,20 @@ static u64 ack_from(struct engine *e, const struct hca_qp *qp)
 }
 
 /* Arm the ack timer while something is unacknowledged (IBTA 9.9.2.1.1). */
-static void ack_timer(struct engine *e, struct hca_qp *qp)
+static void ack_timer_arm(struct engine *e, struct hca_qp *qp)
 {
 	const struct req_state *s = &qp->req;
 
 	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
 		return;
-	via_flows(e, qp);
+	relay_resumed(e, qp);
 	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
 		qp->deadline = 0;
 	else if (!qp->deadline)
-		timer_arm(e, qp, ack_from(e, qp) + ack_timeout_ns(e->hca, qp));
+		qp_timer_arm(e, qp, ack_timer_start(e, qp) + qp_ack_timeout_ns(e->hca, qp));
 }
 
-void engine_run_qp(struct engine *e, u32 slot)
+void req_run_qp(struct engine *e, u32 slot)
 {
 	struct hca_qp *qp = &e->hca->qp[slot];
 	struct seg_hdr *seg;
@@ -378,7 +378,7 @@ void engine_run_qp(struct engine *e, u32 slot)
 	}
 	/* The timer of one that was stalled was not that of an acknowledge. */
 	if (unlikely(qp->stalled) && !(qp->req.flags & REQ_RNR_WAIT))
-		timer_arm(e, qp, 0);
+		qp_timer_arm(e, qp, 0);
 	qp->stalled = 0;
 	if (e->self == ENGINE_FABRIC)
 		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
@@ -397,7 +397,7 @@ void engine_run_qp(struct engine *e, u32 slot)
 		e->kick = true;
 	}
 	if (qp->state == QPS_RTS || qp->state == QPS_SQD)
-		ack_timer(e, qp);
+		ack_timer_arm(e, qp);
 	if (qp->state == QPS_SQD)
-		drained(e, qp);
+		sqd_check_drained(e, qp);
 }

@@ -8,7 +8,8 @@
  */
 #include "emulator/transport/responder.h"
 
-static void accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 npkts)
+static void resp_accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b,
+				u32 npkts)
 {
 	struct resp_state s = qp->resp;
 
@@ -19,8 +20,8 @@ static void accept_request(struct engine *e, struct hca_qp *qp, const struct bur
 	commit_resp(e, qp, &s, qp->state);
 }
 
-static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 cause,
-		  u32 info)
+static int resp_refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+		       u32 cause, u32 info)
 {
 	u32 event = nak == AETH_NAK_INV_REQ ? EV_QP_REQ_ERR : EV_QP_ACCESS_ERR;
 
@@ -28,10 +29,10 @@ static int refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 }
 
 /* A request that came before has had its answer: what cannot be answered again is dropped. */
-static int refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup, u8 nak,
-		       u32 cause, u32 info)
+static int resp_refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup,
+			    u8 nak, u32 cause, u32 info)
 {
-	return dup ? 0 : refuse(e, qp, b, nak, cause, info);
+	return dup ? 0 : resp_refuse(e, qp, b, nak, cause, info);
 }
 
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
@@ -41,23 +42,23 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 	struct burst rsp;
 
 	if (!(qp->attr.access & ACC_REMOTE_READ))
-		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS,
-				   qp->attr.access);
+		return resp_refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS,
+					qp->attr.access);
 	if (!qp->attr.max_dest_rd_atomic)
-		return refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+		return resp_refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
 	if (b->dma_len > LIM_MSG || mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va,
 					       b->dma_len, ACC_REMOTE_READ, &src))
-		return refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+		return resp_refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
-		accept_request(e, qp, b, npkts);
+		resp_accept_request(e, qp, b, npkts);
 	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
 	rsp.npkts = npkts;
 	rsp.len = b->dma_len;
 	rsp.mem = rsp.len ? &src : NULL;
-	return xmit(e, &rsp);
+	return wire_send(e, &rsp);
 }
 
-static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static int atomic_replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct burst rsp;
 	u32 i;
@@ -70,7 +71,7 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 			continue;
 		resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 		rsp.orig = res->orig;
-		return xmit(e, &rsp);
+		return wire_send(e, &rsp);
 	}
 	return 0; /* too old: the requester cannot be waiting for it */
 }
@@ -79,7 +80,8 @@ static int replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
  * A holder died between noting what it would write and noting that it had: memory tells. When the
  * word does not change (a compare that fails, an addition of 0) once more does no harm.
  */
-static int find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res, u32 nth)
+static int atomic_find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res,
+			   u32 nth)
 {
 	struct atomic_res now = { 0 };
 	int ret = e->host->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
@@ -101,17 +103,17 @@ void resp_atomic_recover(struct engine *e, struct hca_qp *qp)
 
 	/* Where memory cannot be reached from here now, the request that comes again asks again. */
 	if (res->begun == nth && res->nth != nth)
-		find_out(e, qp, res, nth);
+		atomic_find_out(e, qp, res, nth);
 }
 
 /* Execute, unless a holder did just that and died before it could commit. */
-static int execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-		   const struct hca_mem *dst, struct atomic_res *res, u32 nth)
+static int atomic_execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+			  const struct hca_mem *dst, struct atomic_res *res, u32 nth)
 {
 	int ret = 0;
 
 	if (res->begun == nth && res->nth != nth)
-		ret = find_out(e, qp, res, nth);
+		ret = atomic_find_out(e, qp, res, nth);
 	if (ret || res->nth == nth)
 		return ret;
 	res->nth = 0;
@@ -137,17 +139,17 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	int ret;
 
 	if (dup)
-		return replay(e, qp, b);
+		return atomic_replay(e, qp, b);
 	if (!(qp->attr.access & ACC_REMOTE_ATOMIC))
-		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
 	if (!qp->attr.max_dest_rd_atomic)
-		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
 	if (b->va & 7)
-		return refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, 8, ACC_REMOTE_ATOMIC,
 		       &dst))
-		return refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
-	ret = execute(e, qp, b, &dst, res, s.at_head + 1);
+		return resp_refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	ret = atomic_execute(e, qp, b, &dst, res, s.at_head + 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret)
@@ -161,5 +163,5 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	commit_resp(e, qp, &s, qp->state);
 	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 	rsp.orig = res->orig;
-	return xmit(e, &rsp);
+	return wire_send(e, &rsp);
 }

@@ -9,7 +9,7 @@
  * payload is copied first; then the new state and the receive's completion are committed together;
  * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 #include "emulator/transport/tag.h"
 
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
@@ -38,7 +38,7 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	dev_count(e->hca, qp, CNT_NAK_SENT);
 	journal_nak(e, qp, b, b->psn, nak, cause, info);
 	s.flags &= ~(u32)RESP_IN_MSG;
-	timer_arm(e, qp, 0);
+	qp_timer_arm(e, qp, 0);
 	if (event)
 		qp_event_raise(e, qp, event, cause, info);
 	if (recv_status) {
@@ -48,7 +48,7 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 		commit_resp(e, qp, &s, QPS_ERR);
 	}
 	engine_ring(e, qp->client - 1, qp_slot(qp));
-	return xmit_ack(e, qp, b->psn, nak);
+	return wire_send_ack(e, qp, b->psn, nak);
 }
 
 struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
@@ -70,16 +70,16 @@ u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 	return i ? hca->srq[i - 1].pd : 0;
 }
 
-int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer)
+int wire_send_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer)
 {
 	dev_count(e->hca, qp, CNT_RNR_SENT);
-	return xmit_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (timer & 0x1f)));
+	return wire_send_ack(e, qp, psn, (u8)(AETH_RNR_NAK | (timer & 0x1f)));
 }
 
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 {
 	journal_nak(e, qp, NULL, psn, AETH_RNR_NAK, CAUSE_NO_RECEIVE, 0);
-	return xmit_rnr(e, qp, psn, qp->attr.min_rnr_timer);
+	return wire_send_rnr(e, qp, psn, qp->attr.min_rnr_timer);
 }
 
 int resp_unreached(struct engine *e, const struct burst *b, int ret)
@@ -102,13 +102,13 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	if (b->flags & BF_ACK_REQ)
-		xmit_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
+		wire_send_ack(e, qp, psn_add(b->psn, b->npkts - 1), AETH_ACK);
 	return 0;
 }
 
 /* A receive that cannot take the message: say what is wrong with it. */
-static int recv_refused(struct engine *e, struct hca_qp *qp, const struct burst *b,
-			const struct rx_wc *wc, int ret)
+static int resp_refuse_recv(struct engine *e, struct hca_qp *qp, const struct burst *b,
+			    const struct rx_wc *wc, int ret)
 {
 	u32 lkey = wc->wqe->num_sge ? wc->wqe->sge[0].lkey : 0;
 
@@ -133,7 +133,7 @@ int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst
 	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
 }
 
-static bool on_tags(const struct rx *rx)
+static bool rx_is_tagged(const struct rx *rx)
 {
 	return rx->srq && rx->srq->type == SRQ_TM;
 }
@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	struct resp_state s;
 	int ret;
 
-	if (unlikely(on_tags(rx)) && !tm_accept(e, qp, rx, b, &wc, &ret))
+	if (unlikely(rx_is_tagged(rx)) && !tm_accept(e, qp, rx, b, &wc, &ret))
 		return ret;
 	s = qp->resp;
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
@@ -164,7 +164,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);
 	if (ret)
-		return recv_refused(e, qp, b, &wc, ret);
+		return resp_refuse_recv(e, qp, b, &wc, ret);
 	wc.len = s.off + (u32)b->len;
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
@@ -178,23 +178,23 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	return resp_ack_asked(e, qp, b);
 }
 
-static int send_own(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static int resp_send_own(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct rx rx;
 
 	return likely(rx_open_own(e, qp, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
 }
 
-static int send_shared(struct engine *e, struct hca_qp *qp, struct hca_srq *srq,
-		       const struct burst *b)
+static int resp_send_shared(struct engine *e, struct hca_qp *qp, struct hca_srq *srq,
+			    const struct burst *b)
 {
 	struct rx rx;
 
 	return likely(rx_open_srq(e, qp, srq, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
 }
 
-static int write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s, u32 *cause,
-		       u32 *info)
+static int resp_write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s,
+			    u32 *cause, u32 *info)
 {
 	*cause = CAUSE_ACCESS_FLAGS;
 	*info = qp->attr.access;
@@ -221,7 +221,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	u64 at;
 	int ret;
 
-	if ((b->flags & BF_FIRST) && write_begin(qp, b, &s, &cause, &info))
+	if ((b->flags & BF_FIRST) && resp_write_begin(qp, b, &s, &cause, &info))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, cause, info);
 	at = s.off;
 	if (at + b->len > s.len || ((b->flags & BF_LAST) && at + b->len != s.len))
@@ -258,7 +258,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 }
 
 /* FIRST, MIDDLE, LAST in order and of one kind (IBTA 9.7.4.1.2). */
-static bool opcode_sequence_ok(const struct resp_state *s, const struct burst *b)
+static bool resp_opcode_sequence_ok(const struct resp_state *s, const struct burst *b)
 {
 	bool in_msg = s->flags & RESP_IN_MSG;
 
@@ -276,29 +276,29 @@ bool resp_length_ok(const struct hca_qp *qp, const struct burst *b)
 }
 
 /* XRC: a request names an SRQ of the target's domain (IBTA A14), all its packets the same. */
-static bool srq_named(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+static bool resp_srq_named(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
 	const struct hca_srq *srq = resp_srq(hca, qp, b);
 
 	return srq && (!qp->resp.held || srq == rx_holds(hca, qp));
 }
 
-static inline int in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static inline int resp_in_order(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct hca_srq *srq;
 
-	if (!opcode_sequence_ok(&qp->resp, b) || !resp_length_ok(qp, b))
+	if (!resp_opcode_sequence_ok(&qp->resp, b) || !resp_length_ok(qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
 	if (unlikely(b->aeth))
 		return wc_fault_answer(e, qp, b);
-	if (unlikely(qp->type == QPT_XRC_RECV) && !srq_named(e->hca, qp, b))
+	if (unlikely(qp->type == QPT_XRC_RECV) && !resp_srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);
 	switch (b->op) {
 	case BOP_SEND:
 		srq = resp_srq(e->hca, qp, b);
-		return likely(!srq) ? send_own(e, qp, b) : send_shared(e, qp, srq, b);
+		return likely(!srq) ? resp_send_own(e, qp, b) : resp_send_shared(e, qp, srq, b);
 	case BOP_WRITE:
 	case BOP_ATOMIC_WRITE:
 		return resp_write(e, qp, b);
@@ -313,7 +313,7 @@ static inline int in_order(struct engine *e, struct hca_qp *qp, const struct bur
 }
 
 /* Ahead of what is expected: something was lost. Say so once. */
-static int out_of_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static int resp_out_of_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct resp_state s = qp->resp;
 
@@ -323,10 +323,10 @@ static int out_of_sequence(struct engine *e, struct hca_qp *qp, const struct bur
 	s.flags |= RESP_NAK_SENT;
 	commit_resp(e, qp, &s, qp->state);
 	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_PSN, b->psn);
-	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
+	return wire_send_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
-static int duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 behind)
+static int resp_duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 behind)
 {
 	struct burst rest;
 
@@ -336,12 +336,12 @@ static int duplicate(struct engine *e, struct hca_qp *qp, const struct burst *b,
 	if (b->op == BOP_ATOMIC_REQ)
 		return resp_atomic(e, qp, b, true);
 	if (behind >= b->npkts)
-		return xmit_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
+		return wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	burst_split(b, behind, b->npkts - behind, &rest);
-	return in_order(e, qp, &rest);
+	return resp_in_order(e, qp, &rest);
 }
 
-void comm_est(struct engine *e, struct hca_qp *qp)
+void resp_comm_est(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
 
@@ -361,11 +361,11 @@ int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return 0;
 	}
 	if (qp->state == QPS_RTR && !(qp->resp.flags & RESP_COMM_EST))
-		comm_est(e, qp);
+		resp_comm_est(e, qp);
 	diff = psn_diff(b->psn, qp->resp.epsn);
 	if (unlikely(diff > 0))
-		return out_of_sequence(e, qp, b);
+		return resp_out_of_sequence(e, qp, b);
 	if (unlikely(diff < 0))
-		return duplicate(e, qp, b, (u32)-diff);
-	return in_order(e, qp, b);
+		return resp_duplicate(e, qp, b, (u32)-diff);
+	return resp_in_order(e, qp, b);
 }

@@ -22,8 +22,8 @@ int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
 /** resp_rnr() - no receive is posted: the requester shall wait. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
-/** xmit_rnr() - send that RNR NAK. @timer: the code of how long to wait. Return: as xmit_ack(). */
-int xmit_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer);
+/** wire_send_rnr() - send that RNR NAK. @timer: the code of how long to wait. Return: as wire_send_ack(). */
+int wire_send_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer);
 /**
  * resp_unreached() - a copy has answered -EAGAIN, or -ESRCH: who was to have the payload, or give it, has died.
  * Return: -EAGAIN, or 0: the burst is dropped.
@@ -49,8 +49,8 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
  * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
  */
 bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
-/** comm_est() - the first packet reached a QP in RTR. */
-void comm_est(struct engine *e, struct hca_qp *qp);
+/** resp_comm_est() - the first packet reached a QP in RTR. */
+void resp_comm_est(struct engine *e, struct hca_qp *qp);
 /** resp_read(), resp_atomic() - the request is a READ, an atomic. @dup: it came before. */
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);

@@ -20,13 +20,13 @@
 
 #include <endian.h>
 
-static struct hca_tag *own_tag(struct hca *hca, const struct req_state *s)
+static struct hca_tag *rndv_tag(struct hca *hca, const struct req_state *s)
 {
 	return &hca->tag[(s->own - 1) & (HCA_MAX_TAG - 1)];
 }
 
 /* The QP's rendezvous that came first, of those that wait. */
-static struct hca_tag *next_tag(struct hca *hca, const struct hca_qp *qp)
+static struct hca_tag *rndv_next_tag(struct hca *hca, const struct hca_qp *qp)
 {
 	const struct hca_srq *srq = &hca->srq[qp->srq - 1];
 	struct hca_tag *first = NULL, *t;
@@ -42,7 +42,8 @@ static struct hca_tag *next_tag(struct hca *hca, const struct hca_qp *qp)
 }
 
 /* Put a burst of the QP's own on the wire. Return: whether it is worth while to go on. */
-static bool send(struct engine *e, struct hca_qp *qp, struct req_state *s, const struct burst *b)
+static bool rndv_send(struct engine *e, struct hca_qp *qp, struct req_state *s,
+		      const struct burst *b)
 {
 	struct req_state old = qp->req;
 
@@ -53,50 +54,50 @@ static bool send(struct engine *e, struct hca_qp *qp, struct req_state *s, const
 	commit_req(e, qp, s, qp->state, NULL, NULL);
 	e->budget_bytes -= (s64)b->len;
 	e->budget_wrs--;
-	if (xmit(e, b) != -EAGAIN)
+	if (wire_send(e, b) != -EAGAIN)
 		return true;
 	commit_req(e, qp, &old, qp->state, NULL, NULL);
 	qp_stall(e, qp);
 	return false;
 }
 
-static void own_burst(const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
+static void rndv_burst(const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
 {
 	resp_start(qp, qp->req.next_psn, op, 0, b);
 	b->npkts = packets_of(len, qp->mtu);
 	b->len = len;
 }
 
-static bool send_read(struct engine *e, struct hca_qp *qp, struct req_state *s)
+static bool rndv_send_read(struct engine *e, struct hca_qp *qp, struct req_state *s)
 {
-	const struct hca_tag *tag = own_tag(e->hca, s);
+	const struct hca_tag *tag = rndv_tag(e->hca, s);
 	u64 chunk =
 		min_u64(tag->len - s->next_off, qp_chunk(qp) - (s->next_off & (qp_chunk(qp) - 1)));
 	struct burst b;
 
-	own_burst(qp, BOP_READ_REQ, chunk, &b);
+	rndv_burst(qp, BOP_READ_REQ, chunk, &b);
 	b.va = tag->va + s->next_off;
 	b.rkey = tag->rkey;
 	b.dma_len = chunk;
-	return send(e, qp, s, &b);
+	return rndv_send(e, qp, s, &b);
 }
 
-static bool send_fin(struct engine *e, struct hca_qp *qp, struct req_state *s)
+static bool rndv_send_fin(struct engine *e, struct hca_qp *qp, struct req_state *s)
 {
 	struct hca_mem mem = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
 	struct burst b;
 
-	own_burst(qp, BOP_SEND, sizeof(qp->fin), &b);
+	rndv_burst(qp, BOP_SEND, sizeof(qp->fin), &b);
 	mem.iov[0].addr = (u64)((const char *)qp->fin - (const char *)e->hca);
 	mem.iov[0].len = sizeof(qp->fin);
 	b.flags |= BF_ACK_REQ;
 	b.mem = &mem;
-	return send(e, qp, s, &b);
+	return rndv_send(e, qp, s, &b);
 }
 
-static bool begin(struct engine *e, struct hca_qp *qp, struct req_state *s)
+static bool rndv_begin(struct engine *e, struct hca_qp *qp, struct req_state *s)
 {
-	const struct hca_tag *tag = next_tag(e->hca, qp);
+	const struct hca_tag *tag = rndv_next_tag(e->hca, qp);
 
 	if (!tag) {
 		qp->rndv = 0;
@@ -116,14 +117,14 @@ bool rndv_step(struct engine *e, struct hca_qp *qp)
 	if (s.una != s.next || s.next_psn != s.una_psn || (s.flags & REQ_RNR_WAIT))
 		return false;
 	if (s.flags & REQ_FIN)
-		return send_fin(e, qp, &s);
+		return rndv_send_fin(e, qp, &s);
 	if (!s.own)
-		return begin(e, qp, &s);
+		return rndv_begin(e, qp, &s);
 	if (!qp->attr.max_rd_atomic) {
 		rndv_fail(e, qp, seg_of(e, qp->client), WCS_LOC_QP_OP_ERR, CAUSE_RD_ATOMIC, 0);
 		return true;
 	}
-	return send_read(e, qp, &s);
+	return rndv_send_read(e, qp, &s);
 }
 
 bool rndv_ack(const struct hca_qp *qp, struct req_state *s, u32 end)
@@ -140,8 +141,8 @@ bool rndv_ack(const struct hca_qp *qp, struct req_state *s, u32 end)
 }
 
 /* All of it is there. */
-static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
-		      const struct hca_tag *tag)
+static void rndv_read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			   struct req_state *s, const struct hca_tag *tag)
 {
 	struct hca_cq *cq = &e->hca->cq[e->hca->srq[tag->srq].cq - 1];
 	struct cqe *cqe = cq_reserve(e, seg, cq);
@@ -172,7 +173,7 @@ static void read_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,
 		  const struct burst *b)
 {
-	const struct hca_tag *tag = own_tag(e->hca, s);
+	const struct hca_tag *tag = rndv_tag(e->hca, s);
 	u64 at = (u64)((s->una_psn - s->una_first) & IB_PSN_MASK) * qp->mtu, room;
 	u32 end = psn_add(b->psn, b->npkts), bad = 0;
 	struct hca_mem dst;
@@ -180,7 +181,7 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 
 	if ((s->flags & REQ_FIN) || b->op != BOP_READ_RESP || psn_diff(end, s->next_psn) > 0 ||
 	    at + b->len > tag->len ||
-	    ((b->flags & BF_FOREIGN) && foreign_response(qp, at, tag->len, b))) {
+	    ((b->flags & BF_FOREIGN) && untrusted_response_status(qp, at, tag->len, b))) {
 		rndv_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;
 	}
@@ -201,14 +202,14 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 	req_progress(qp, s);
 	s->una_psn = end;
 	if (((end - s->una_first) & IB_PSN_MASK) == packets_of(tag->len, qp->mtu))
-		read_done(e, qp, seg, s, tag);
+		rndv_read_done(e, qp, seg, s, tag);
 	else
 		commit_req(e, qp, s, qp->state, NULL, NULL);
 	return 0;
 }
 
-static struct cqe *incomplete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-			      const struct hca_tag *tag, u32 status)
+static struct cqe *rndv_incomplete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+				   const struct hca_tag *tag, u32 status)
 {
 	struct cqe *cqe = cq_reserve(e, seg, &e->hca->cq[e->hca->srq[tag->srq].cq - 1]);
 
@@ -224,7 +225,7 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	       u32 info)
 {
 	struct req_state s = qp->req;
-	const struct hca_tag *tag = s.own ? own_tag(e->hca, &s) : NULL;
+	const struct hca_tag *tag = s.own ? rndv_tag(e->hca, &s) : NULL;
 	struct hca_cq *cq = tag ? &e->hca->cq[e->hca->srq[tag->srq].cq - 1] : NULL;
 	/* What the tag's memory has to do with is said; whatever else, it could not be read. */
 	u32 said = status == WCS_LOC_PROT_ERR ? status : WCS_TM_RNDV_INCOMPLETE;
@@ -234,10 +235,10 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	s.flags = 0;
 	s.next_off = 0;
 	s.next_psn = s.una_psn = s.una_first;
-	timer_arm(e, qp, 0);
+	qp_timer_arm(e, qp, 0);
 	if (tag) {
 		journal_tag(e, qp, tag, said, cause, info);
-		cqe = incomplete(e, qp, seg, tag, said);
+		cqe = rndv_incomplete(e, qp, seg, tag, said);
 	}
 	/* The data were complete; no request of the program is there to tell the error by. */
 	if (!tag)
@@ -256,14 +257,14 @@ bool rndv_flush(struct engine *e, struct hca_qp *qp, struct rx *rx)
 	while (qp->rndv) {
 		if (!budget_left(e))
 			return false;
-		tag = next_tag(e->hca, qp);
+		tag = rndv_next_tag(e->hca, qp);
 		if (!tag) {
 			qp->rndv = 0;
 			break;
 		}
 		s = qp->req;
 		s.own = 0;
-		cqe = incomplete(e, qp, rx->seg, tag, WCS_TM_RNDV_INCOMPLETE);
+		cqe = rndv_incomplete(e, qp, rx->seg, tag, WCS_TM_RNDV_INCOMPLETE);
 		commit_req(e, qp, &s, qp->state, rx->cq, cqe);
 		if (cqe && rx->cq->chan)
 			cq_notify(e, rx->seg, rx->cq, true);

@@ -103,7 +103,7 @@ static void srq_event(struct engine *e, struct hca_srq *srq, u32 event)
 }
 
 /* A receive of the WQ ends and cannot say so: its CQ is full. */
-static void wq_fatal(struct engine *e, const struct rx *rx)
+static void wq_fatal_event(struct engine *e, const struct rx *rx)
 {
 	const struct hca_wq *wq = rx->wq;
 	const struct chan_event ev = {
@@ -149,7 +149,7 @@ void rx_taken(struct engine *e, const struct rx *rx)
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe)
 {
 	if (unlikely(!cqe && rx->wq->state != WQS_ERR))
-		wq_fatal(e, rx);
+		wq_fatal_event(e, rx);
 	commit_wq(e, rx->wq, rx->wq->cons + 1, state, rx->cq, cqe);
 	if (cqe && rx->cq->chan)
 		cq_notify(e, rx->seg, rx->cq, state != WQS_RDY);
@@ -204,7 +204,7 @@ void wq_flush(struct engine *e, struct hca_wq *wq)
 	}
 }
 
-static void wq_refused(struct engine *e, struct rx *rx)
+static void wq_refuse_recv(struct engine *e, struct rx *rx)
 {
 	const struct rq_wqe *w = wq_next(rx->seg, rx->wq);
 	struct cqe *cqe = w ? cq_reserve(e, rx->seg, rx->cq) : NULL;
@@ -236,7 +236,7 @@ void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct b
 
 	rx_journal(e, qp, rx, b, status, cause, info);
 	if (rx->wq) {
-		wq_refused(e, rx);
+		wq_refuse_recv(e, rx);
 		return;
 	}
 	s.flags &= ~(u32)RESP_IN_MSG;
@@ -253,7 +253,7 @@ struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp)
 }
 
 /* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */
-static struct hca_srq *flush_srq(struct hca *hca, const struct hca_qp *qp)
+static struct hca_srq *rx_flush_srq(struct hca *hca, const struct hca_qp *qp)
 {
 	if (qp->resp.held)
 		return rx_holds(hca, qp);
@@ -284,7 +284,7 @@ void rx_give_back(struct engine *e, struct hca_qp *qp)
 }
 
 /* Nothing more of the SRQ is taken for this QP: said once. */
-static void last_wqe(struct engine *e, struct hca_qp *qp)
+static void srq_last_wqe_event(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
 
@@ -297,7 +297,7 @@ static void last_wqe(struct engine *e, struct hca_qp *qp)
 
 bool rx_flush(struct engine *e, struct hca_qp *qp)
 {
-	struct hca_srq *srq = flush_srq(e->hca, qp);
+	struct hca_srq *srq = rx_flush_srq(e->hca, qp);
 	struct resp_state s;
 	struct rx rx;
 
@@ -318,6 +318,6 @@ bool rx_flush(struct engine *e, struct hca_qp *qp)
 	}
 	if (unlikely(qp->rndv) && !rndv_flush(e, qp, &rx))
 		return false;
-	last_wqe(e, qp);
+	srq_last_wqe_event(e, qp);
 	return true;
 }

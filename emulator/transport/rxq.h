@@ -176,8 +176,8 @@ static inline void cqe_fill_qp(struct engine *e, const struct rx *rx, const stru
 	cqe_fill_recv(e, rx, qpn, likely(!rx->wq) ? qp->attr.dest_qpn : 0, w, slot, status, cqe);
 }
 
-/** wc_imm() - what a message says beside its data: immediate, or the key that it invalidates. */
-static inline void wc_imm(const struct burst *b, struct cqe *cqe)
+/** cqe_fill_imm() - what a message says beside its data: immediate, or the key that it invalidates. */
+static inline void cqe_fill_imm(const struct burst *b, struct cqe *cqe)
 {
 	if (b->flags & BF_IMM) {
 		cqe->wc_flags |= WCF_WITH_IMM;
@@ -247,7 +247,7 @@ rx_done_fast(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		cqe->byte_len = wc->len;
 		cqe->flags |= wc->flags;
 		cqe->wc_flags = wc->wc_flags;
-		wc_imm(b, cqe);
+		cqe_fill_imm(b, cqe);
 		if (unlikely(qp->type == QPT_UD))
 			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
 	}

@@ -36,7 +36,7 @@ static u32 tag_index(const struct hca *hca, const struct hca_tag *tag)
 	return (u32)(tag - hca->tag);
 }
 
-static u32 handle_of(const struct hca *hca, const struct hca_tag *tag)
+static u32 tag_make_handle(const struct hca *hca, const struct hca_tag *tag)
 {
 	return tag_index(hca, tag) | tag->gen << HANDLE_BITS;
 }
@@ -74,7 +74,7 @@ void tag_drop(struct hca *hca, struct hca_tag *tag)
 		tab_free(hca, TAB_TAG, me - 1);
 }
 
-static void append(struct hca *hca, struct hca_srq *srq, struct hca_tag *tag)
+static void tag_append(struct hca *hca, struct hca_srq *srq, struct hca_tag *tag)
 {
 	u32 *at = srq->last_tag ? &hca->tag[srq->last_tag - 1].next : &srq->tags;
 	u32 me = tag_index(hca, tag) + 1;
@@ -123,8 +123,8 @@ void tm_recount(struct hca *hca)
 	}
 }
 
-static void cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u32 opcode,
-		      u32 status, struct cqe *cqe)
+static void tag_cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u32 opcode,
+			  u32 status, struct cqe *cqe)
 {
 	cqe->wr_id = wr_id;
 	cqe->ts = e->hca->cq[srq->cq - 1].want_ts ? e->host->now(e->ctx) : 0;
@@ -152,7 +152,7 @@ static void cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u3
 void tag_cqe(struct engine *e, const struct hca_qp *qp, const struct hca_tag *tag, u32 status,
 	     u32 wc_flags, struct cqe *cqe)
 {
-	cqe_blank(e, &e->hca->srq[tag->srq], tag->wr_id, WCO_TM_RECV, status, cqe);
+	tag_cqe_blank(e, &e->hca->srq[tag->srq], tag->wr_id, WCO_TM_RECV, status, cqe);
 	cqe->qpn = qp->qpn;
 	cqe->src_qp = qp->attr.dest_qpn;
 	cqe->wc_flags = (u8)wc_flags;
@@ -163,7 +163,7 @@ void tag_cqe(struct engine *e, const struct hca_qp *qp, const struct hca_tag *ta
 	}
 }
 
-static int op_add(struct engine *e, u32 client, struct hca_srq *srq, struct cmd_srq_op *op)
+static int tag_op_add(struct engine *e, u32 client, struct hca_srq *srq, struct cmd_srq_op *op)
 {
 	struct hca *hca = e->hca;
 	struct hca_tag *tag;
@@ -185,23 +185,23 @@ static int op_add(struct engine *e, u32 client, struct hca_srq *srq, struct cmd_
 	tag->tag = op->tag;
 	tag->mask = op->mask;
 	tag->wr_id = op->recv_wr_id;
-	tag->state = tm_behind(srq) ? TAG_POSTED : TAG_READY;
+	tag->state = tm_uncounted(srq) ? TAG_POSTED : TAG_READY;
 	if (op->num_sge)
 		tag->sge = op->sge;
 	tab_own(hca, TAB_TAG, (u32)i, client, srq->dev);
-	append(hca, srq, tag);
-	op->tag_handle = handle_of(hca, tag);
+	tag_append(hca, srq, tag);
+	op->tag_handle = tag_make_handle(hca, tag);
 	return 0;
 }
 
 /* Return: WC status. A tag that has its message already stays for it. */
-static u32 op_del(struct engine *e, u32 client, const struct hca_srq *srq,
-		  const struct cmd_srq_op *op)
+static u32 tag_op_del(struct engine *e, u32 client, const struct hca_srq *srq,
+		      const struct cmd_srq_op *op)
 {
 	struct hca *hca = e->hca;
 	struct hca_tag *tag = tab_owned(hca, TAB_TAG, client, op->tag_handle & (HCA_MAX_TAG - 1));
 
-	if (tag && handle_of(hca, tag) == op->tag_handle && &hca->srq[tag->srq] == srq &&
+	if (tag && tag_make_handle(hca, tag) == op->tag_handle && &hca->srq[tag->srq] == srq &&
 	    tag->state <= TAG_READY) {
 		tag_drop(hca, tag);
 		return WCS_SUCCESS;
@@ -212,20 +212,20 @@ static u32 op_del(struct engine *e, u32 client, const struct hca_srq *srq,
 }
 
 /* The client says how many unexpected messages it has seen: what it has posted counts from now on. */
-static void op_sync(struct hca *hca, struct hca_srq *srq, const struct cmd_srq_op *op)
+static void tag_op_sync(struct hca *hca, struct hca_srq *srq, const struct cmd_srq_op *op)
 {
-	bool was = tm_behind(srq);
+	bool was = tm_uncounted(srq);
 	u32 i;
 
 	if (op->flags & OPS_SYNC)
 		srq->synced = op->unexpected_cnt;
-	for (i = was && !tm_behind(srq) ? srq->tags : 0; i; i = hca->tag[i - 1].next)
+	for (i = was && !tm_uncounted(srq) ? srq->tags : 0; i; i = hca->tag[i - 1].next)
 		if (hca->tag[i - 1].state == TAG_POSTED)
 			hca->tag[i - 1].state = TAG_READY;
 }
 
-static void op_complete(struct engine *e, struct seg_hdr *seg, const struct hca_srq *srq,
-			const struct cmd_srq_op *op, u32 status)
+static void tag_op_complete(struct engine *e, struct seg_hdr *seg, const struct hca_srq *srq,
+			    const struct cmd_srq_op *op, u32 status)
 {
 	static const u8 opcode[] = { WCO_TM_ADD, WCO_TM_DEL, WCO_TM_SYNC };
 	struct hca_cq *cq = &e->hca->cq[srq->cq - 1];
@@ -233,9 +233,9 @@ static void op_complete(struct engine *e, struct seg_hdr *seg, const struct hca_
 
 	if (!cqe)
 		return;
-	cqe_blank(e, srq, op->wr_id, opcode[op->opcode], status, cqe);
+	tag_cqe_blank(e, srq, op->wr_id, opcode[op->opcode], status, cqe);
 	cqe->slot = op->slot;
-	cqe->wc_flags = tm_behind(srq) ? WCF_TM_SYNC_REQ : 0;
+	cqe->wc_flags = tm_uncounted(srq) ? WCF_TM_SYNC_REQ : 0;
 	commit_cqe(cq, cqe);
 	if (cq->chan)
 		cq_notify(e, seg, cq, status);
@@ -252,13 +252,13 @@ int cmd_srq_ops(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!srq || !seg || srq->type != SRQ_TM || op->opcode > TAG_SYNC)
 		return -EINVAL;
 	if (op->opcode == TAG_ADD)
-		ret = op_add(e, client, srq, op);
+		ret = tag_op_add(e, client, srq, op);
 	else if (op->opcode == TAG_DEL)
-		status = op_del(e, client, srq, op);
+		status = tag_op_del(e, client, srq, op);
 	if (ret)
 		return ret;
-	op_sync(e->hca, srq, op);
+	tag_op_sync(e->hca, srq, op);
 	if (op->flags & OPS_SIGNALED)
-		op_complete(e, seg, srq, op, status);
+		tag_op_complete(e, seg, srq, op, status);
 	return 0;
 }

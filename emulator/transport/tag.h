@@ -38,8 +38,8 @@ void tag_drop(struct hca *hca, struct hca_tag *tag);
 /** tag_cqe() - what a CQ says of a tag's message. */
 void tag_cqe(struct engine *e, const struct hca_qp *qp, const struct hca_tag *tag, u32 status,
 	     u32 wc_flags, struct cqe *cqe);
-/** tm_behind() - messages that were unexpected and that the client has not counted yet. */
-static inline u32 tm_behind(const struct hca_srq *srq)
+/** tm_uncounted() - messages that were unexpected and that the client has not counted yet. */
+static inline u32 tm_uncounted(const struct hca_srq *srq)
 {
 	/* HCAs count modulo 2^16, and so do programs. */
 	return (srq->unexpected - srq->synced) & 0xffff;

@@ -14,7 +14,7 @@
  *  - rendezvous: a tag that matches waits until the HCA has read the data (rndv.c); else as eager;
  *  - no tag, and the end of a rendezvous that this side had asked for: a receive, not counted.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 #include "emulator/transport/tag.h"
 
 #include <endian.h>
@@ -32,7 +32,7 @@ struct tm_hdr {
 	u32 len;
 };
 
-static u32 get32(const u8 *p)
+static u32 load_be32_at(const u8 *p)
 {
 	u32 v;
 
@@ -40,7 +40,7 @@ static u32 get32(const u8 *p)
 	return be32toh(v);
 }
 
-static u64 get64(const u8 *p)
+static u64 load_be64_at(const u8 *p)
 {
 	u64 v;
 
@@ -49,8 +49,8 @@ static u64 get64(const u8 *p)
 }
 
 /* Return: 0, -EINVAL when the burst has no header, or as resp_fetch(). */
-static int read_header(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-		       struct tm_hdr *h)
+static int tm_read_header(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+			  struct tm_hdr *h)
 {
 	struct hca_mem dst = { .client = HCA_SELF, .kind = MEM_SEG, .n = 1 };
 	u8 *p = e->hca->tm_hdr;
@@ -67,16 +67,16 @@ static int read_header(struct engine *e, const struct hca_qp *qp, const struct b
 		return ret;
 	memset(p + len, 0, sizeof(e->hca->tm_hdr) - len);
 	h->op = p[0];
-	h->app_ctx = get32(p + 4);
-	h->tag = get64(p + 8);
-	h->va = get64(p + TMH_LEN);
-	h->rkey = get32(p + TMH_LEN + 8);
-	h->len = get32(p + TMH_LEN + 12);
+	h->app_ctx = load_be32_at(p + 4);
+	h->tag = load_be64_at(p + 8);
+	h->va = load_be64_at(p + TMH_LEN);
+	h->rkey = load_be32_at(p + TMH_LEN + 8);
+	h->len = load_be32_at(p + TMH_LEN + 12);
 	return 0;
 }
 
-static bool header_ok(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
-		      const struct tm_hdr *h)
+static bool tm_header_ok(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
+			 const struct tm_hdr *h)
 {
 	if (h->op != TMH_RNDV)
 		return h->op <= TMH_EAGER;
@@ -84,8 +84,8 @@ static bool header_ok(const struct hca *hca, const struct hca_qp *qp, const stru
 	       h->len <= hca->dev[qp->dev].lim.max_msg;
 }
 
-static void hold_tag(struct engine *e, struct hca_qp *qp, const struct rx *rx, struct hca_tag *tag,
-		     const struct tm_hdr *h)
+static void tm_hold_tag(struct engine *e, struct hca_qp *qp, const struct rx *rx,
+			struct hca_tag *tag, const struct tm_hdr *h)
 {
 	struct resp_state s = qp->resp;
 
@@ -104,8 +104,8 @@ static void hold_tag(struct engine *e, struct hca_qp *qp, const struct rx *rx, s
 	commit_resp(e, qp, &s, qp->state);
 }
 
-static int hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx,
-		     const struct burst *b, bool unexpected)
+static int tm_hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx,
+			const struct burst *b, bool unexpected)
 {
 	struct resp_state s = qp->resp;
 	u32 slot;
@@ -120,16 +120,17 @@ static int hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 }
 
 /* The first burst of a message. Return: as hca_input(); with 0 the state tells what it holds now. */
-static int decide(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b)
+static int tm_decide(struct engine *e, struct hca_qp *qp, const struct rx *rx,
+		     const struct burst *b)
 {
 	struct hca_tag *tag = NULL;
 	struct tm_hdr h = { 0 };
-	int ret = read_header(e, qp, b, &h);
+	int ret = tm_read_header(e, qp, b, &h);
 	bool tagged;
 
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);
-	if (ret == -EINVAL || (!ret && !header_ok(e->hca, qp, b, &h)))
+	if (ret == -EINVAL || (!ret && !tm_header_ok(e->hca, qp, b, &h)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     h.op);
 	if (ret)
@@ -138,12 +139,12 @@ static int decide(struct engine *e, struct hca_qp *qp, const struct rx *rx, cons
 	if (tagged)
 		tag = tag_match(e->hca, rx->srq, h.tag);
 	if (!tag)
-		return hold_recv(e, qp, rx, b, tagged);
-	hold_tag(e, qp, rx, tag, &h);
+		return tm_hold_recv(e, qp, rx, b, tagged);
+	tm_hold_tag(e, qp, rx, tag, &h);
 	return 0;
 }
 
-static struct hca_tag *held_tag(struct hca *hca, const struct resp_state *s)
+static struct hca_tag *tm_held_tag(struct hca *hca, const struct resp_state *s)
 {
 	return &hca->tag[s->held & (HCA_MAX_TAG - 1)];
 }
@@ -153,8 +154,8 @@ static struct hca_tag *held_tag(struct hca *hca, const struct resp_state *s)
  * *len: bytes of the message for the tag so far
  * Return: 0, -EACCES, -EMSGSIZE, or as resp_fetch().
  */
-static int place(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
-		 const struct hca_tag *tag, const struct burst *b, u64 *len, u32 *info)
+static int tm_place_payload(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
+			    const struct hca_tag *tag, const struct burst *b, u64 *len, u32 *info)
 {
 	u64 skip = b->flags & BF_FIRST ? TMH_LEN : 0, room;
 	u64 at = qp->resp.off - (b->flags & BF_FIRST ? 0 : TMH_LEN);
@@ -172,7 +173,7 @@ static int place(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
 			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
-static int refused(struct engine *e, struct hca_qp *qp, const struct burst *b, int ret, u32 info)
+static int tm_refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, int ret, u32 info)
 {
 	if (ret == -EACCES)
 		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_LKEY,
@@ -181,12 +182,12 @@ static int refused(struct engine *e, struct hca_qp *qp, const struct burst *b, i
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, WCS_LOC_LEN_ERR, 0,
 				     CAUSE_REQUEST_LEN, info);
 	return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, ret == -EFAULT_DST ? WCS_LOC_PROT_ERR : 0,
-			     0, CAUSE_MEM_FAULT, held_tag(e->hca, &qp->resp)->sge.lkey);
+			     0, CAUSE_MEM_FAULT, tm_held_tag(e->hca, &qp->resp)->sge.lkey);
 }
 
 /* The message is there: say so; a rendezvous is read by the QP's send side. */
-static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
-		     struct hca_tag *tag, const struct burst *b, u64 len)
+static void tm_tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+			struct hca_tag *tag, const struct burst *b, u64 len)
 {
 	struct cqe *cqe = cq_reserve(e, rx->seg, rx->cq);
 	bool rndv = tag->rndv;
@@ -196,7 +197,7 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 		tag_cqe(e, qp, tag, WCS_SUCCESS, WCF_TM_MATCH | (rndv ? 0 : WCF_TM_DATA_VALID),
 			cqe);
 		cqe->byte_len = (u32)len;
-		wc_imm(b, cqe);
+		cqe_fill_imm(b, cqe);
 	}
 	s->held = 0;
 	if (!cqe)
@@ -211,9 +212,9 @@ static void tag_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct 
 		engine_ring(e, qp->client - 1, qp_slot(qp));
 }
 
-static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
+static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b)
 {
-	struct hca_tag *tag = held_tag(e->hca, &qp->resp);
+	struct hca_tag *tag = tm_held_tag(e->hca, &qp->resp);
 	struct resp_state s = qp->resp;
 	u32 info = 0;
 	u64 len;
@@ -227,17 +228,17 @@ static int to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const stru
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (unlikely(e->host->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
 		return wc_fault_recv_nak(e, qp, b);
-	ret = place(e, qp, rx, tag, b, &len, &info);
+	ret = tm_place_payload(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);
 	if (ret)
-		return refused(e, qp, b, ret, info);
+		return tm_refuse(e, qp, b, ret, info);
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
 	if (b->flags & BF_INV)
 		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST)
-		tag_done(e, qp, rx, &s, tag, b, len);
+		tm_tag_done(e, qp, rx, &s, tag, b, len);
 	else
 		commit_resp(e, qp, &s, qp->state);
 	return resp_ack_asked(e, qp, b);
@@ -248,17 +249,17 @@ bool tm_accept(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct 
 {
 	*ret = 0;
 	if (!qp->resp.held)
-		*ret = decide(e, qp, rx, b);
+		*ret = tm_decide(e, qp, rx, b);
 	if (!qp->resp.held)
 		return false;
 	if (qp->resp.held & HELD_TAG) {
-		*ret = to_tag(e, qp, rx, b);
+		*ret = tm_to_tag(e, qp, rx, b);
 		return false;
 	}
 	wc->opcode = WCO_TM_NO_TAG;
 	if (qp->resp.flags & RESP_UNEXPECTED) {
 		wc->opcode = WCO_TM_RECV;
-		if (tm_behind(rx->srq) > SYNC_DIFF)
+		if (tm_uncounted(rx->srq) > SYNC_DIFF)
 			wc->wc_flags |= WCF_TM_SYNC_REQ;
 	}
 	return true;
@@ -267,7 +268,7 @@ bool tm_accept(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct 
 void tm_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state)
 {
-	struct hca_tag *tag = held_tag(e->hca, s);
+	struct hca_tag *tag = tm_held_tag(e->hca, s);
 	struct cqe *cqe = cq_reserve(e, rx->seg, rx->cq);
 
 	if (cqe)

@@ -9,7 +9,7 @@
 #include "emulator/transport/frame.h"
 
 /* The hash of @len bytes, at most RSS_KEY - 4. */
-static u32 toeplitz(const u8 key[RSS_KEY], const u8 *data, u32 len)
+static u32 toeplitz_hash(const u8 key[RSS_KEY], const u8 *data, u32 len)
 {
 	u32 window = (u32)key[0] << 24 | (u32)key[1] << 16 | (u32)key[2] << 8 | key[3];
 	u32 hash = 0, i, bit;
@@ -30,7 +30,7 @@ static u32 toeplitz(const u8 key[RSS_KEY], const u8 *data, u32 len)
 #define UDP_FIELDS  (RXH_SRC_PORT_UDP | RXH_DST_PORT_UDP)
 
 /* Whether the layer has what the fields are of. */
-static bool has_fields(const struct flow_match *m, u32 fields)
+static bool rss_has_fields(const struct flow_match *m, u32 fields)
 {
 	if ((fields & L3_FIELDS) && m->l3 != (fields & IPV6_FIELDS ? 6 : 4))
 		return false;
@@ -60,7 +60,7 @@ u32 rss_hash(const u8 key[RSS_KEY], u32 fields, const struct frame *f)
 	u8 data[RSS_KEY + 8]; /* all of one IP version, with ports or SPI, are 36 */
 	u32 len = 0, i;
 
-	if (!has_fields(m, fields))
+	if (!rss_has_fields(m, fields))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(part); i++) {
 		if (!(fields & part[i].field) || len + part[i].len > sizeof(data))
@@ -68,5 +68,5 @@ u32 rss_hash(const u8 key[RSS_KEY], u32 fields, const struct frame *f)
 		memcpy(data + len, part[i].from, part[i].len);
 		len += part[i].len;
 	}
-	return toeplitz(key, data, len);
+	return toeplitz_hash(key, data, len);
 }

@@ -6,7 +6,7 @@
  * and so is all that follows until a message starts. A request that cannot be served is dropped
  * with its message as well; only what is wrong with the receive itself is the receiver's error.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 
 /* Drop the message that this burst is of. */
 static int uc_drop(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 cause, u32 info)
@@ -126,7 +126,7 @@ int uc_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		return 0;
 	}
 	if (qp->state == QPS_RTR && !(qp->resp.flags & RESP_COMM_EST))
-		comm_est(e, qp);
+		resp_comm_est(e, qp);
 	fits = b->psn == qp->resp.epsn;
 	if (!fits)
 		dev_count(e->hca, qp, CNT_OUT_OF_SEQ);

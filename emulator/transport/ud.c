@@ -6,20 +6,20 @@
  * rides in the completion entry and is laid out by the poll; the payload is placed behind it. What
  * has a wrong Q_Key, finds no receive or too small a one is dropped without a word.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 
 #include <endian.h>
 
 #define QKEY_CONTROLLED 0x80000000u
 
 /* UDP, BTH, DETH, immediate, padded payload, ICRC: what the IP header counts. */
-static u32 ip_payload(const struct burst *b)
+static u32 ud_ip_payload(const struct burst *b)
 {
 	return 8 + 12 + 8 + (b->flags & BF_IMM ? 4 : 0) + ALIGN_UP((u32)b->len, 4u) + 4;
 }
 
 /* The header as RoCE v2 carries it; with IPv4 it fills the last 20 bytes (IBTA A17.4.5.2). */
-static void grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH_LEN])
+static void ud_grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH_LEN])
 {
 	const struct hca_dev *dev = &hca->dev[b->src_dev];
 	const struct hca_av *av = b->av;
@@ -33,22 +33,22 @@ static void grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH
 	if (dev->link_layer == LINK_ETHERNET && gid_is_v4(sgid) && gid_is_v4(dgid)) {
 		ip[0] = 0x45;
 		ip[1] = av->traffic_class;
-		put16(ip + 2, 20 + ip_payload(b));
+		store_be16(ip + 2, 20 + ud_ip_payload(b));
 		ip[6] = 0x40; /* do not fragment */
 		ip[8] = av->hop_limit;
 		ip[9] = 17;
 		memcpy(ip + 12, sgid + 12, 4);
 		memcpy(ip + 16, dgid + 12, 4);
-		put16(ip + 10, ip_csum(ip, 20));
+		store_be16(ip + 10, frame_ip_csum(ip, 20));
 		return;
 	}
 	word = htobe32(6u << 28 | (u32)av->traffic_class << 20 | (av->flow_label & 0xfffff));
 	memcpy(grh, &word, sizeof(word));
 	if (dev->link_layer == LINK_ETHERNET) {
-		put16(grh + 4, ip_payload(b));
+		store_be16(grh + 4, ud_ip_payload(b));
 		grh[6] = 17;
 	} else {
-		put16(grh + 4, ip_payload(b) - 8);
+		store_be16(grh + 4, ud_ip_payload(b) - 8);
 		grh[6] = 0x1b; /* IBTA 8.3: a BTH follows */
 	}
 	grh[7] = av->hop_limit;
@@ -78,12 +78,12 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 }
 
 /* What is told of where a datagram came from. */
-static void wc_origin(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
-		      struct rx_wc *wc, struct cqe *cqe)
+static void ud_wc_origin(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
+			 struct rx_wc *wc, struct cqe *cqe)
 {
 	const struct hca_dev *dev = &hca->dev[b->src_dev];
 
-	grh_fill(hca, b, cqe->grh);
+	ud_grh_fill(hca, b, cqe->grh);
 	wc->flags |= CQE_GRH | CQE_EXT;
 	if (dev->link_layer == LINK_ETHERNET || b->av->is_global)
 		wc->wc_flags |= WCF_GRH;
@@ -153,7 +153,7 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		rx_done(e, qp, &rx, &s, b, &wc, NULL);
 	if (ret)
 		return 0;
-	wc_origin(e->hca, qp, b, &wc, cqe);
+	ud_wc_origin(e->hca, qp, b, &wc, cqe);
 	wc.len = IB_GRH_LEN + (u32)b->len;
 	s.rx_pkts++;
 	s.rx_bytes += b->len;

@@ -13,7 +13,7 @@
 /* No QP's path MTU: a packet with it is refused as too long or too short. */
 #define MTU_WRONG 1u
 
-const char *packet_fault_text(u32 fault)
+const char *untrusted_fault_text(u32 fault)
 {
 	static const char *const text[PKT_FAULTS] = {
 		[PKT_CUT] = "it is cut, or its lengths contradict each other",
@@ -34,7 +34,7 @@ const char *packet_fault_text(u32 fault)
 	return fault < PKT_FAULTS ? text[fault] : "?";
 }
 
-void foreign_drop(struct engine *e, const struct burst *b, u32 fault)
+void untrusted_drop(struct engine *e, const struct burst *b, u32 fault)
 {
 	struct hca_port *port = port_of(e->hca, b->dst_dev, b->dst_port);
 
@@ -44,7 +44,7 @@ void foreign_drop(struct engine *e, const struct burst *b, u32 fault)
 }
 
 /* IBTA 9.7.4.1.6: all but the last are as long as the path MTU, the last has at least a byte. */
-static bool length_ok(const struct hca_qp *qp, const struct burst *b)
+static bool untrusted_length_ok(const struct hca_qp *qp, const struct burst *b)
 {
 	u64 before = b->flags & BF_FIRST ? 0 : qp->resp.off;
 
@@ -64,48 +64,48 @@ static bool length_ok(const struct hca_qp *qp, const struct burst *b)
 }
 
 /* IBTA 9.7.5.2.1, tables 46 and 48. */
-static bool syndrome_ok(u8 aeth)
+static bool aeth_syndrome_ok(u8 aeth)
 {
 	return aeth < AETH_NAK_PSN_SEQ ? aeth < 0x40 : aeth <= AETH_NAK_REM_OP;
 }
 
-static bool drop(struct engine *e, const struct burst *p, u32 fault)
+static bool untrusted_refuse(struct engine *e, const struct burst *p, u32 fault)
 {
-	foreign_drop(e, p, fault);
+	untrusted_drop(e, p, fault);
 	return false;
 }
 
-static bool answer_ok(struct engine *e, const struct hca_qp *qp, const struct burst *p)
+static bool untrusted_answer_ok(struct engine *e, const struct hca_qp *qp, const struct burst *p)
 {
 	if (!qp_reliable(qp))
-		return drop(e, p, PKT_OPCODE);
-	if (!syndrome_ok(p->aeth))
-		return drop(e, p, PKT_SYNDROME);
+		return untrusted_refuse(e, p, PKT_OPCODE);
+	if (!aeth_syndrome_ok(p->aeth))
+		return untrusted_refuse(e, p, PKT_SYNDROME);
 	if (!req_outstanding(qp, p->psn))
-		return drop(e, p, PKT_NOT_WAITED);
+		return untrusted_refuse(e, p, PKT_NOT_WAITED);
 	return true;
 }
 
-static bool request_ok(struct engine *e, const struct hca_qp *qp, struct burst *p)
+static bool untrusted_request_ok(struct engine *e, const struct hca_qp *qp, struct burst *p)
 {
 	s32 ahead = psn_diff(p->psn, qp->resp.epsn);
 
 	if (!qp_reliable(qp) && (p->op != BOP_SEND && (p->op != BOP_WRITE || qp->type == QPT_UD)))
-		return drop(e, p, PKT_OPCODE);
+		return untrusted_refuse(e, p, PKT_OPCODE);
 	/* One that came before is acknowledged, or answered, again: only what it is has to exist. */
 	if (ahead < 0 && p->op == BOP_NONE)
-		return drop(e, p, PKT_OPCODE);
+		return untrusted_refuse(e, p, PKT_OPCODE);
 	if (p->op == BOP_READ_REQ) {
 		p->npkts = packets_of(min_u64(p->dma_len, LIM_MSG), qp->mtu);
 		if (ahead < 0 && (s32)p->npkts > -ahead)
-			return drop(e, p, PKT_RANGE);
+			return untrusted_refuse(e, p, PKT_RANGE);
 	}
-	if (!length_ok(qp, p))
+	if (!untrusted_length_ok(qp, p))
 		p->mtu = MTU_WRONG;
 	return true;
 }
 
-bool foreign_ok(struct engine *e, struct hca_qp *qp, struct burst *p)
+bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
 {
 	p->flags &= (u8)~BF_FOREIGN;
 	p->mtu = qp->mtu;
@@ -114,18 +114,18 @@ bool foreign_ok(struct engine *e, struct hca_qp *qp, struct burst *p)
 		return true;
 	if (p->op == BOP_ACK || p->op == BOP_READ_RESP || p->op == BOP_ATOMIC_ACK) {
 		p->flags |= BF_FOREIGN;
-		return answer_ok(e, qp, p);
+		return untrusted_answer_ok(e, qp, p);
 	}
 	/* That is no fault rule's. */
 	p->aeth = 0;
-	return request_ok(e, qp, p);
+	return untrusted_request_ok(e, qp, p);
 }
 
 /*
  * Responses come as they were asked for: one READ request for each qp_chunk() of the message, and what is
  * asked for again may begin anywhere in it (IBTA 9.7.5.1.9, and 9.9.2.3 for what follows from it).
  */
-u32 foreign_response(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
+u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {
 	u64 chunk = qp_chunk(qp), begin = at & ~(chunk - 1), left;
 	bool last;

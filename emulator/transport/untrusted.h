@@ -27,22 +27,22 @@ enum packet_fault {
 	PKT_FAULTS,
 };
 
-/** packet_fault_text() - in words. */
-const char *packet_fault_text(u32 fault);
+/** untrusted_fault_text() - in words. */
+const char *untrusted_fault_text(u32 fault);
 
 /**
- * foreign_ok() - whether QP @qp, which it is addressed to, looks at the packet. One that it does not is
+ * untrusted_check() - whether QP @qp, which it is addressed to, looks at the packet. One that it does not is
  * counted and journalled.
  * @p: a copy of the burst; where the packet has a length that its opcode cannot have, @p->mtu becomes one
  *     that the responder refuses
  */
-bool foreign_ok(struct engine *e, struct hca_qp *qp, struct burst *p);
+bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p);
 /**
- * foreign_response() - what a response is that answers the oldest request, at byte @at of @total.
+ * untrusted_response_status() - what a response is that answers the oldest request, at byte @at of @total.
  * Return: WCS_SUCCESS, or what the request ends with.
  */
-u32 foreign_response(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b);
-/** foreign_drop() - count and journal a packet that is dropped without a word. @fault: enum packet_fault */
-__cold void foreign_drop(struct engine *e, const struct burst *b, u32 fault);
+u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b);
+/** untrusted_drop() - count and journal a packet that is dropped without a word. @fault: enum packet_fault */
+__cold void untrusted_drop(struct engine *e, const struct burst *b, u32 fault);
 
 #endif

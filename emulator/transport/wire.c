@@ -29,7 +29,7 @@ bool qp_addressed(const struct hca_qp *qp, const struct burst *b)
 }
 
 /* Its send side may go on, or flush. The one that runs just now does so anyway. */
-static inline void answered(struct engine *e, const struct hca_qp *qp)
+static inline void wire_ring_answered(struct engine *e, const struct hca_qp *qp)
 {
 	u32 slot = qp_slot(qp);
 
@@ -49,21 +49,21 @@ static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct bur
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
 	ret = b->op == BOP_ACK ? comp_ack(e, qp, b->psn, b->aeth) : comp_input(e, qp, b);
-	answered(e, qp);
+	wire_ring_answered(e, qp);
 	return ret;
 }
 
 /* The same for a packet that anybody may have made. */
-static int foreign_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
+static int qp_input_untrusted(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct burst p = *b;
 
-	return foreign_ok(e, qp, &p) ? qp_input(e, qp, &p) : 0;
+	return untrusted_check(e, qp, &p) ? qp_input(e, qp, &p) : 0;
 }
 
 /* A burst that no QP takes: why the one that it names, @qp, does not. */
-static void nobody(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-		   const struct hca_port *port)
+static void wire_drop_undelivered(struct engine *e, const struct hca_qp *qp, const struct burst *b,
+				  const struct hca_port *port)
 {
 	if (!port)
 		journal_drop(e, b, CAUSE_NO_PORT, 0);
@@ -86,14 +86,14 @@ static int port_input(struct engine *e, const struct burst *b)
 	struct hca_port *port;
 
 	if (likely(qp && qp_addressed(qp, b)))
-		return unlikely(b->flags & BF_FOREIGN) ? foreign_input(e, qp, b)
+		return unlikely(b->flags & BF_FOREIGN) ? qp_input_untrusted(e, qp, b)
 						       : qp_input(e, qp, b);
 	if (b->dst_qpn == GSI_QPN)
 		return cm_input(e, b);
 	port = port_of(hca, b->dst_dev, b->dst_port);
 	if (port)
 		port->counters[CNT_DROPPED]++;
-	nobody(e, qp, b, port);
+	wire_drop_undelivered(e, qp, b, port);
 	return port ? 0 : -ENETDOWN;
 }
 
@@ -117,7 +117,7 @@ int hca_input(struct engine *e, const struct burst *b)
 }
 
 /* Return: as hca_input(). */
-static int carry(struct engine *e, const struct burst *b)
+static int wire_carry(struct engine *e, const struct burst *b)
 {
 	const struct hca_host *host = e->host;
 
@@ -129,7 +129,7 @@ static int carry(struct engine *e, const struct burst *b)
 }
 
 /* It cannot leave its port. Return: as hca_input(). */
-static int stay_behind(struct engine *e, const struct burst *b)
+static int wire_drop_port_down(struct engine *e, const struct burst *b)
 {
 	struct cap_note note = { .fate = CAP_DROPPED,
 				 .cause = CAUSE_PORT_DOWN,
@@ -142,34 +142,34 @@ static int stay_behind(struct engine *e, const struct burst *b)
 	return 0;
 }
 
-/* carry(), and captures see it. What takes a link does so there: fabric/link/link.c. */
-static int carry_watched(struct engine *e, const struct burst *b)
+/* wire_carry(), and captures see it. What takes a link does so there: fabric/link/link.c. */
+static int wire_carry_watched(struct engine *e, const struct burst *b)
 {
 	struct cap_mark mark;
 	int ret;
 
 	if (b->via || e->host->wire)
-		return carry(e, b);
+		return wire_carry(e, b);
 	ret = cap_burst_begin(e, b, NULL, &mark);
 	if (ret)
 		return ret;
-	ret = carry(e, b);
+	ret = wire_carry(e, b);
 	cap_burst_end(e, &mark, ret);
 	return ret;
 }
 
-/* xmit() where there is more to look at than who is to have it. */
-static int xmit_slow(struct engine *e, const struct burst *b)
+/* wire_send() where there is more to look at than who is to have it. */
+static int wire_send_slow(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
 	int ret;
 
 	if (likely(!hca->watched))
-		ret = carry(e, b);
+		ret = wire_carry(e, b);
 	else if (port_is_down(hca, b->src_dev, b->src_port))
-		return stay_behind(e, b);
+		return wire_drop_port_down(e, b);
 	else
-		ret = carry_watched(e, b);
+		ret = wire_carry_watched(e, b);
 	if (ret == -EAGAIN)
 		return ret;
 	port_count_packets(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b),
@@ -183,7 +183,7 @@ static int xmit_slow(struct engine *e, const struct burst *b)
  * The QP at the other end of a wire without loss or delay within one port; NULL: there is more to
  * look at.
  */
-static inline struct hca_qp *loop_peer(const struct engine *e, const struct hca_path *path)
+static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct hca_path *path)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp;
@@ -194,13 +194,13 @@ static inline struct hca_qp *loop_peer(const struct engine *e, const struct hca_
 	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;
 }
 
-int xmit(struct engine *e, const struct burst *b)
+int wire_send(struct engine *e, const struct burst *b)
 {
-	struct hca_qp *qp = likely(!b->av) ? loop_peer(e, &b->path) : NULL;
+	struct hca_qp *qp = likely(!b->av) ? wire_loop_peer(e, &b->path) : NULL;
 	int ret;
 
 	if (unlikely(!qp))
-		return xmit_slow(e, b);
+		return wire_send_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
 		port_count_packets(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
@@ -208,25 +208,25 @@ int xmit(struct engine *e, const struct burst *b)
 	return ret;
 }
 
-int xmit_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
+int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 {
-	struct hca_qp *peer = loop_peer(e, &qp->path);
+	struct hca_qp *peer = wire_loop_peer(e, &qp->path);
 	struct burst b;
 	int ret;
 
 	if (unlikely(!peer || !qp_reliable(peer))) {
 		resp_start(qp, psn, BOP_ACK, aeth, &b);
-		return xmit(e, &b);
+		return wire_send(e, &b);
 	}
 	/* There is no more to an ACK than these two numbers. */
 	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
-	answered(e, peer);
+	wire_ring_answered(e, peer);
 	if (likely(ret != -EAGAIN))
 		port_count_packets(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
 	return ret;
 }
 
-void timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
+void qp_timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
 {
 	qp->deadline = deadline;
 	deadline_set(e, e->hca->timer_bits, e->hca->timer_sum, qp_slot(qp), deadline);
@@ -237,31 +237,31 @@ void qp_stall(struct engine *e, struct hca_qp *qp)
 	qp->stalled = 1;
 	dev_count(e->hca, qp, CNT_DEFERRED);
 	if (e->self != ENGINE_FABRIC)
-		timer_arm(e, qp, 1);
+		qp_timer_arm(e, qp, 1);
 	else
-		via_wait(e, qp);
+		relay_stalled(e, qp);
 }
 
-static void fire(struct engine *e, u32 slot)
+static void qp_timer_fire(struct engine *e, u32 slot)
 {
 	struct hca_qp *qp = &e->hca->qp[slot];
 
 	qp->deadline = 0;
-	if (unlikely(via_early(e, qp)))
+	if (unlikely(relay_timer_early(e, qp)))
 		return;
-	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || via_overdue(e, qp))
+	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || relay_ack_overdue(e, qp))
 		req_timeout(e, qp);
-	engine_run_qp(e, slot);
+	req_run_qp(e, slot);
 }
 
 /* As deadline_fn. */
-static u64 look(struct engine *e, u32 slot, u64 now)
+static u64 qp_timer_check(struct engine *e, u32 slot, u64 now)
 {
 	struct hca_qp *qp = &e->hca->qp[slot];
 
 	if (qp->client && qp->deadline && qp->deadline <= now) {
 		e->due = qp->deadline;
-		fire(e, slot);
+		qp_timer_fire(e, slot);
 		e->due = 0;
 	}
 	return qp->client ? qp->deadline : 0;
@@ -277,7 +277,7 @@ u64 engine_timers(struct engine *e)
 		return hca->next_deadline;
 	hca->next_deadline = ~0ULL;
 	mads = cm_send_deferred(e);
-	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, look);
+	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, qp_timer_check);
 	next = min_u64(next, mads);
 	next = min_u64(next, cq_mod_timers(e, now));
 	next = min_u64(next, cm_timers(e, now));

@@ -66,8 +66,8 @@ u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w)
 }
 
 /* The payload lies in the work request itself. */
-static u32 inline_mem(const struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-		      const struct sq_wqe *w, struct hca_mem *mem, u64 *len)
+static u32 wqe_inline_mem(const struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+			  const struct sq_wqe *w, struct hca_mem *mem, u64 *len)
 {
 	if (w->total_len > qp->sq_stride - SQ_HDR)
 		return WCS_LOC_QP_OP_ERR;
@@ -79,7 +79,7 @@ static u32 inline_mem(const struct hca_qp *qp, struct seg_hdr *seg, const struct
 	return WCS_SUCCESS;
 }
 
-static bool length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 len)
+static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 len)
 {
 	if (unlikely(len > qp->max_msg))
 		return false;
@@ -91,8 +91,8 @@ static bool length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 len)
 }
 
 /* What READs and atomics need beside. Return: WC status. */
-static u32 rd_check(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 *cause,
-		    u32 *info)
+static u32 wqe_rd_check(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,
+			u32 *cause, u32 *info)
 {
 	if (w->opcode == WR_RDMA_READ && w->num_sge > lim_of(e->hca, qp->dev)->max_sge_rd)
 		return WCS_LOC_QP_OP_ERR;
@@ -113,10 +113,10 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 	*info = w->opcode;
 	if (unlikely(w->opcode >= 32 || !(qp->wr_mask >> w->opcode & 1)))
 		return WCS_LOC_QP_OP_ERR;
-	if (unlikely(rd) && rd_check(e, qp, w, cause, info))
+	if (unlikely(rd) && wqe_rd_check(e, qp, w, cause, info))
 		return WCS_LOC_QP_OP_ERR;
 	if (w->hw & SQ_HW_INLINE) {
-		if (unlikely(inline_mem(qp, seg, slot, w, mem, len)))
+		if (unlikely(wqe_inline_mem(qp, seg, slot, w, mem, len)))
 			return WCS_LOC_QP_OP_ERR;
 	} else if (unlikely(w->num_sge > qp->max_sge)) {
 		return WCS_LOC_QP_OP_ERR;
@@ -125,7 +125,7 @@ u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const st
 		*cause = CAUSE_LKEY;
 		return WCS_LOC_PROT_ERR;
 	}
-	if (likely(length_ok(qp, w, *len)))
+	if (likely(wqe_length_ok(qp, w, *len)))
 		return WCS_SUCCESS;
 	*cause = CAUSE_LOCAL_LEN;
 	*info = (u32)*len;

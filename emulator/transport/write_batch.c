@@ -13,17 +13,17 @@
  * still make it copy them one by one. But not the last one: a copy lets the last word of an entry of
  * several lines land by itself (vmcopy.c).
  *
- * train_send() has both ends at hand; train_input() has the target's, of WRITEs from another fabric.
+ * write_batch_send() has both ends at hand; write_batch_input() has the target's, of WRITEs from another fabric.
  */
 #include "emulator/model.h"
 
-static bool av_names(const struct hca_av *av, const struct hca_qp *qp)
+static bool av_names_qp(const struct hca_av *av, const struct hca_qp *qp)
 {
 	return av->dst_dev == qp->dev && av->dst_port == qp->attr.port_num;
 }
 
 /* Whether the responder takes what comes at @psn without a word. */
-static bool awaits(struct engine *e, const struct hca_qp *qp, u32 psn)
+static bool batch_peer_ready(struct engine *e, const struct hca_qp *qp, u32 psn)
 {
 	/* In RTR the first packet ever raises COMM_EST: not here. */
 	if (qp->state != QPS_RTS && !(qp->state == QPS_RTR && (qp->resp.flags & RESP_COMM_EST)))
@@ -39,7 +39,7 @@ static bool awaits(struct engine *e, const struct hca_qp *qp, u32 psn)
 }
 
 /* The peer, if it would take these WRITEs without a word. */
-static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
+static struct hca_qp *batch_find_peer(struct engine *e, const struct hca_qp *qp)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
@@ -47,23 +47,23 @@ static struct hca_qp *ready_peer(struct engine *e, const struct hca_qp *qp)
 	if (hca->watched || qp->path.via)
 		return NULL;
 	if (!peer || peer->type != QPT_RC || peer->attr.dest_qpn != qp->qpn ||
-	    !pkeys_match(qp->path.pkey, peer->path.pkey) || !av_names(&qp->attr.av, peer) ||
-	    !av_names(&peer->attr.av, qp))
+	    !pkeys_match(qp->path.pkey, peer->path.pkey) || !av_names_qp(&qp->attr.av, peer) ||
+	    !av_names_qp(&peer->attr.av, qp))
 		return NULL;
 	if (e->self == ENGINE_FABRIC && !hca->client[qp->client - 1].fabric_reach)
 		return NULL;
-	return awaits(e, peer, qp->req.next_psn) ? peer : NULL;
+	return batch_peer_ready(e, peer, qp->req.next_psn) ? peer : NULL;
 }
 
 /* Whether a copy takes @src entry by entry. All other memory is read into a buffer before. */
-static bool at_hand(const struct engine *e, const struct hca_mem *src)
+static bool mem_is_at_hand(const struct engine *e, const struct hca_mem *src)
 {
 	return src->kind == MEM_SEG || src->client == HCA_PROC || src->client == e->self;
 }
 
 /* Where a piece of @src goes, added to @dst. Return: false: it is for the ordinary way. */
-static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 len,
-		   const struct hca_mem *src, struct hca_mem *dst)
+static bool batch_add_target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 len,
+			     const struct hca_mem *src, struct hca_mem *dst)
 {
 	struct hca_iov *last = dst->n ? &dst->iov[dst->n - 1] : NULL;
 	struct hca_mem to;
@@ -74,7 +74,7 @@ static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 
 		return false;
 	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
 		return false;
-	if (last && last->addr + last->len == to.iov[0].addr && at_hand(e, src))
+	if (last && last->addr + last->len == to.iov[0].addr && mem_is_at_hand(e, src))
 		last->len += len;
 	else
 		dst->iov[dst->n++] = to.iov[0];
@@ -82,7 +82,7 @@ static bool target(struct engine *e, struct hca_qp *peer, u32 rkey, u64 va, u64 
 }
 
 /* The last piece, of @len bytes, gets an entry of its own. */
-static void part_last(struct hca_mem *dst, u64 len)
+static void batch_split_last(struct hca_mem *dst, u64 len)
 {
 	struct hca_iov *last = &dst->iov[dst->n - 1];
 
@@ -94,7 +94,7 @@ static void part_last(struct hca_mem *dst, u64 len)
 }
 
 /* The responder has executed @n of them, of @total bytes. */
-static void executed(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
+static void batch_commit_recv(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
 {
 	struct resp_state r = peer->resp;
 
@@ -109,8 +109,8 @@ static void executed(struct engine *e, struct hca_qp *peer, u32 n, u64 total)
 	e->budget_bytes -= (s64)total;
 }
 
-static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, struct seg_hdr *seg,
-		   u32 index, struct hca_mem *src, struct hca_mem *dst)
+static bool batch_add_wqe(struct engine *e, struct hca_qp *qp, struct hca_qp *peer,
+			  struct seg_hdr *seg, u32 index, struct hca_mem *src, struct hca_mem *dst)
 {
 	const struct sq_wqe *slot = sq_slot(seg, qp, index);
 	struct hca_mem from;
@@ -129,16 +129,16 @@ static bool couple(struct engine *e, struct hca_qp *qp, struct hca_qp *peer, str
 	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
 	src->kind = from.kind;
-	if (!target(e, peer, w.rkey, w.remote_addr, len, src, dst))
+	if (!batch_add_target(e, peer, w.rkey, w.remote_addr, len, src, dst))
 		return false;
 	src->iov[src->n++] = from.iov[0];
 	return true;
 }
 
-bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
+bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
 {
 	struct req_state old = qp->req, s = old;
-	struct hca_qp *peer = ready_peer(e, qp);
+	struct hca_qp *peer = batch_find_peer(e, qp);
 	struct hca_mem src, dst;
 	u64 total = 0;
 
@@ -150,11 +150,11 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 	dst.kind = MEM_VM;
 	dst.n = 0;
 	while (src.n < TRAIN_MAX && s.next + src.n != posted &&
-	       couple(e, qp, peer, seg, s.next + src.n, &src, &dst))
+	       batch_add_wqe(e, qp, peer, seg, s.next + src.n, &src, &dst))
 		total += src.iov[src.n - 1].len;
 	if (src.n < 2)
 		return false;
-	part_last(&dst, src.iov[src.n - 1].len);
+	batch_split_last(&dst, src.iov[src.n - 1].len);
 	s.next += src.n;
 	s.sent = s.next;
 	s.next_psn = psn_add(s.next_psn, src.n);
@@ -168,12 +168,12 @@ bool train_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 po
 		return false;
 	}
 	port_count_packets(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, src.n, total);
-	executed(e, peer, src.n, total);
-	xmit_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
+	batch_commit_recv(e, peer, src.n, total);
+	wire_send_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
 	return true;
 }
 
-bool train_input(struct engine *e, const struct train *t)
+bool write_batch_input(struct engine *e, const struct train *t)
 {
 	const struct burst *b = &t->first;
 	struct hca_qp *qp = hca_qp_by_num(e->hca, b->dst_qpn);
@@ -182,23 +182,23 @@ bool train_input(struct engine *e, const struct train *t)
 	u32 i;
 
 	if (!t->n || !qp || qp->type != QPT_RC || !qp_addressed(qp, b) || !seg_of(e, qp->client) ||
-	    !awaits(e, qp, b->psn))
+	    !batch_peer_ready(e, qp, b->psn))
 		return false;
 	dst.client = qp->client - 1;
 	dst.kind = MEM_VM;
 	dst.n = 0;
 	for (i = 0; i < t->n; i++) {
-		if (!target(e, qp, t->piece[i].rkey, t->piece[i].va, t->piece[i].len, &t->src,
-			    &dst))
+		if (!batch_add_target(e, qp, t->piece[i].rkey, t->piece[i].va, t->piece[i].len,
+				      &t->src, &dst))
 			return false;
 		total += t->piece[i].len;
 	}
-	part_last(&dst, t->piece[t->n - 1].len);
+	batch_split_last(&dst, t->piece[t->n - 1].len);
 	/* An error is found again, and dealt with, by the ordinary way. */
 	if (e->host->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
 		return false;
-	executed(e, qp, t->n, total);
+	batch_commit_recv(e, qp, t->n, total);
 	if (b->flags & BF_ACK_REQ)
-		xmit_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
+		wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	return true;
 }

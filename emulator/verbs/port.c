@@ -15,7 +15,7 @@ int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
 	bool ip;
 
 	/* The first one, should several have it. */
-	while (addr_next(hca, gid, &at, &dev, &p, &index, &ip))
+	while (hca_addr_next(hca, gid, &at, &dev, &p, &index, &ip))
 		if (!ip && (dev << 8 | p) < found)
 			found = dev << 8 | p;
 	if (found == ~0u)
@@ -132,7 +132,7 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 	was[1] = lid;
 	hca->lid[was[0] % HCA_LIDS] = 0;
 	store_relaxed(&p->lid, lid);
-	lid_index(hca, dev, port);
+	hca_lid_index(hca, dev, port);
 	for (n = 0; n < 2; n++) {
 		for (i = 0; i < hca->tab[TAB_QP].high; i++)
 			if (hca->qp[i].client) {

@@ -194,8 +194,8 @@ void qp_path_update(struct hca *hca, struct hca_qp *qp)
 		.dst_type = peer_type(qp->type),
 	};
 	p->via = unlikely(qp->type == QPT_RAW_PACKET)
-			 ? raw_via(hca, p->src_dev, p->src_port)
-			 : hca_via(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
+			 ? relay_is_needed_raw(hca, p->src_dev, p->src_port)
+			 : relay_is_needed(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
 	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
 		  pkeys_match(p->pkey, p->pkey);
 	qp->back = (struct hca_path){
@@ -252,7 +252,7 @@ static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca
 	qp_path_update(hca, qp);
 	/* Not later: a message under way is sent again in the same portions. */
 	if (mask & QPA_AV)
-		via_chunk(hca, qp);
+		relay_set_chunk(hca, qp);
 	/* Datagrams know no path: they are as long as the port allows. */
 	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
 		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
@@ -262,7 +262,7 @@ static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca
 
 void qp_clear(struct engine *e, struct hca_qp *qp)
 {
-	timer_arm(e, qp, 0);
+	qp_timer_arm(e, qp, 0);
 	tm_forget(e->hca, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp_path_update(e->hca, qp);
@@ -327,7 +327,7 @@ static void qp_enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to
 	if (from == QPS_SQD && to != QPS_SQD)
 		s->flags &= ~(u32)REQ_DRAINED;
 	if (to == QPS_ERR) {
-		timer_arm(e, qp, 0);
+		qp_timer_arm(e, qp, 0);
 		journal_flush(e, qp, qp_queued_wrs(e, qp));
 	}
 	store_relaxed(&qp->state, to);
@@ -370,6 +370,6 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	qp_enter_state(e, qp, from, to);
 	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)
-		engine_run_qp(e, qp_slot(qp));
+		req_run_qp(e, qp_slot(qp));
 	return 0;
 }

@@ -32,9 +32,9 @@ static bool qp_can_raise(const struct hca_qp *qp, u32 event)
 static void qp_move_to_err(struct engine *e, struct hca_qp *qp)
 {
 	store_relaxed(&qp->state, QPS_ERR);
-	timer_arm(e, qp, 0);
+	qp_timer_arm(e, qp, 0);
 	/* Flushed here, or by whoever has its segment. */
-	engine_run_qp(e, qp_slot(qp));
+	req_run_qp(e, qp_slot(qp));
 }
 
 bool raise_qp(struct engine *e, struct hca_qp *qp, u32 event, u32 rule)

@@ -118,7 +118,7 @@ static void capture_mark(struct fabric *f)
 {
 	f->hca->capture.far = capture_any_remote_memory(f);
 	if (capture_mark_ports(f))
-		via_changed(f->hca);
+		relay_update_paths(f->hca);
 }
 
 void fabric_capture_client_added(struct fabric *f)
@@ -439,7 +439,7 @@ void fabric_capture_work(struct fabric *f)
 	exchange(&f->captures->news, 0);
 	if (f->hca->capture.on) {
 		capture_mark(f);
-		via_changed(f->hca);
+		relay_update_paths(f->hca);
 	}
 	for (i = 0; i < CAPTURES; i++) {
 		c = f->captures->of[i];

@@ -93,13 +93,13 @@ static void episode_copy_recorded(struct episode *e, const struct vt_dir *d)
 		   *words = vt_info_get(&p->about, "command");
 	u32 i;
 
-	if (node && strcmp(node, "-") != 0 && node_name_ok(node))
+	if (node && strcmp(node, "-") != 0 && hca_node_name_ok(node))
 		snprintf(e->node, sizeof(e->node), "%s", node);
 	for (i = d->n_progs; i-- > 0;) {
 		p = &d->prog[i];
 		node = vt_info_get(&p->about, "node");
 		if (program_is_peer(p, played) && node && strcmp(node, "-") != 0 &&
-		    node_name_ok(node))
+		    hca_node_name_ok(node))
 			snprintf(e->live_node, sizeof(e->live_node), "%s", node);
 	}
 	if (!e->command[0] && words && vt_command_is_whole(words))

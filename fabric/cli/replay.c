@@ -244,7 +244,7 @@ static int replay_make_state(struct opts *o, const struct fabric_paths *p, const
 	const char *name = d ? vt_info_get(&d->about, "fabric") : NULL;
 	const char *uid = d ? vt_info_get(&d->about, "uid") : NULL;
 
-	if (name && !node_name_ok(name))
+	if (name && !hca_node_name_ok(name))
 		return print_error("%s/trace: fabric '%s': expected " NAME_EXPECTED, d->path, name);
 	if (d && o->level[OPT_FABRIC] != LEVEL_FLAG)
 		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");

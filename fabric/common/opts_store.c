@@ -252,7 +252,7 @@ const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		*(bool *)to = true;
 		break;
 	case NAME:
-		stored = node_name_ok(value) && opt_store_text(to, v->size, value);
+		stored = hca_node_name_ok(value) && opt_store_text(to, v->size, value);
 		break;
 	case TEXT:
 		stored = opt_store_text(to, v->size, value);

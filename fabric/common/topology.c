@@ -163,7 +163,7 @@ static int topo_read_node(struct topology *t, struct topo_line *l)
 	struct node_spec *s = &t->node[t->n_nodes];
 	int ret;
 
-	if (l->n < 2 || !node_name_ok(node))
+	if (l->n < 2 || !hca_node_name_ok(node))
 		return topo_refuse(l, node, "a node's name: " NAME_EXPECTED);
 	if (topo_has_node(t, node))
 		return topo_refuse(l, node, "a name that is new; node0 is the host itself");

@@ -279,7 +279,7 @@ int fault_check(struct fault_rule *r, struct fault_bad *bad)
 static int check_node_known(const struct hca *hca, const char *key, const char *name,
 			    struct fault_bad *bad)
 {
-	if (!name[0] || node_find(hca, name) >= 0 || !strcmp(name, NODE_NAME))
+	if (!name[0] || hca_node_find(hca, name) >= 0 || !strcmp(name, NODE_NAME))
 		return 0;
 	return fault_refuse(bad, name, "%sa node of the topology", key);
 }
@@ -289,13 +289,13 @@ static int check_link_known(const struct hca *hca, const char *link, struct faul
 	char a[sizeof(((struct fault_where *)0)->link)];
 	const char *dash = link;
 
-	if (!link[0] || node_find(hca, link) >= 0)
+	if (!link[0] || hca_node_find(hca, link) >= 0)
 		return 0;
 	/* Names may have dashes, too. */
 	while ((dash = strchr(dash, '-'))) {
 		snprintf(a, sizeof(a), "%.*s", (int)(dash - link), link);
 		dash++;
-		if (node_find(hca, a) >= 0 && node_find(hca, dash) >= 0)
+		if (hca_node_find(hca, a) >= 0 && hca_node_find(hca, dash) >= 0)
 			return 0;
 	}
 	return fault_refuse(bad, link,
@@ -317,7 +317,7 @@ static int check_groups_known(const struct hca *hca, const char *text, struct fa
 static int check_device_known(const struct hca *hca, const struct fault_where *w,
 			      struct fault_bad *bad)
 {
-	int node = w->node[0] ? node_find(hca, w->node) : -1;
+	int node = w->node[0] ? hca_node_find(hca, w->node) : -1;
 	bool device = false, port = false;
 	u32 d;
 

@@ -63,7 +63,7 @@ static int rule_parse_name(struct fault_rule *r, struct words *w, struct fault_b
 		return 0;
 	w->at++;
 	word[n - 1] = '\0';
-	if (n > FAULT_NAME || !node_name_ok(word)) {
+	if (n > FAULT_NAME || !hca_node_name_ok(word)) {
 		word[n - 1] = ':';
 		return fault_refuse(bad, word,
 				    "a rule's name: 1 to 39 of A-Z a-z 0-9 . _ -, then ':'");

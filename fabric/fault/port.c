@@ -30,7 +30,7 @@ static void rule_name_ports(const struct fabric *f, const struct fault_where *w,
 static bool rule_is_node_pair(const struct fabric *f, const struct fault_rule *r)
 {
 	return r->where.link[0] && strcmp(r->where.link, NODE_NAME) != 0 &&
-	       node_find(f->hca, r->where.link) < 0;
+	       hca_node_find(f->hca, r->where.link) < 0;
 }
 
 /* Return: whether there is such a link. */

@@ -6,7 +6,7 @@
  * All else passes, and is not counted: the responder drops it, or answers it again, by itself.
  */
 #include "emulator/cm/proto.h"
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 #include "emulator/transport/responder.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/packet.h"
@@ -25,7 +25,7 @@ static int rx_nak_sequence(struct engine *e, struct hca_qp *qp, const struct bur
 	commit_resp(e, qp, &s, qp->state);
 	dev_count(e->hca, qp, CNT_OUT_OF_SEQ);
 	journal_nak(e, qp, b, s.epsn, AETH_NAK_PSN_SEQ, CAUSE_FAULT, rule);
-	return xmit_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
+	return wire_send_ack(e, qp, s.epsn, AETH_NAK_PSN_SEQ);
 }
 
 static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
@@ -35,8 +35,8 @@ static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 
 	if (r->act == FA_RNR) {
 		journal_nak(e, qp, b, b->psn, AETH_RNR_NAK, CAUSE_FAULT, r->id);
-		return xmit_rnr(e, qp, b->psn,
-				r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer);
+		return wire_send_rnr(e, qp, b->psn,
+				     r->what.timer ? r->what.timer - 1 : qp->attr.min_rnr_timer);
 	}
 	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
 		return rx_nak_sequence(e, qp, b, r->id);

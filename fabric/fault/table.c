@@ -98,7 +98,7 @@ static u32 fault_mark_ports(struct fabric *f)
 static void fault_update_ports(struct fabric *f)
 {
 	if (fault_mark_ports(f) || f->faults->stale)
-		via_changed(f->hca);
+		relay_update_paths(f->hca);
 	f->faults->stale = false;
 }
 

@@ -469,7 +469,7 @@ static int tx_check_window(struct fabric *f, const struct burst *b)
 	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
 		return 0;
 	/* Nothing leaves: from now on it waits for what is the oldest now. */
-	via_left(&f->engine, b, engine_now(f));
+	relay_left(&f->engine, b, engine_now(f));
 	return link_hold(f, engine_now(f) + WINDOW_NS);
 }
 

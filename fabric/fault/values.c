@@ -203,11 +203,11 @@ static const char *where_key_parse(struct fault_rule *r, enum fault_key key, con
 
 	switch (key) {
 	case K_NODE:
-		return node_name_ok(value) && value_copy(w->node, sizeof(w->node), value)
+		return hca_node_name_ok(value) && value_copy(w->node, sizeof(w->node), value)
 			       ? NULL
 			       : "a node's name: " NAME_EXPECTED;
 	case K_PEER:
-		return node_name_ok(value) && value_copy(w->peer, sizeof(w->peer), value)
+		return hca_node_name_ok(value) && value_copy(w->peer, sizeof(w->peer), value)
 			       ? NULL
 			       : "a node's name: " NAME_EXPECTED;
 	case K_LINK:
@@ -371,7 +371,7 @@ static bool groups_parse(struct fault_rule *r, const char *word)
 			continue;
 		}
 		while ((name = strsep(&group, ",")))
-			if (!node_name_ok(name))
+			if (!hca_node_name_ok(name))
 				return false;
 	}
 	return n > 1 && stars <= 1 && value_copy(r->what.groups, sizeof(r->what.groups), word);
@@ -426,7 +426,7 @@ static bool bare_parse(struct fault_rule *r, u32 kind, const char *word)
 	case K_STATE:
 		return link_state_parse(r, word);
 	case K_HEAL:
-		return node_name_ok(word) && value_copy(w->heal, sizeof(w->heal), word);
+		return hca_node_name_ok(word) && value_copy(w->heal, sizeof(w->heal), word);
 	case K_FORCE:
 		return w->force = !strcmp(word, "force");
 	case K_LIMIT:

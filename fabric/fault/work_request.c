@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work requests that fail on purpose: which rule says so. What then happens is emulator/transport/fault.c's. */
+/* Work requests that fail on purpose: which rule says so. What then happens is emulator/transport/wc_fault.c's. */
 #include "fabric/fault/effects.h"
 
 u32 fault_wr_status(void *ctx, struct hca_work *work)

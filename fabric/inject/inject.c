@@ -347,7 +347,7 @@ static int inject_put_frame(struct fabric *f, struct proto_frame *q)
 	if (ret)
 		return ret;
 	if (fault != PKT_FAULTS)
-		foreign_drop(&f->engine, &p.b, fault);
+		untrusted_drop(&f->engine, &p.b, fault);
 	else
 		ret = link_input(f, &p.b);
 	if (ret)

@@ -90,7 +90,7 @@ static bool inject_find_port(const struct hca *hca, const struct roce_pkt *r, bo
 		*dev = (u32)found;
 		return found >= 0;
 	}
-	while (addr_next(hca, gid, &at, dev, &p, index, &ip))
+	while (hca_addr_next(hca, gid, &at, dev, &p, index, &ip))
 		if (!ip && hca->dev[*dev].link_layer == LINK_ETHERNET) {
 			*port = (u8)p;
 			return true;

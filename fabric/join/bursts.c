@@ -283,7 +283,7 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 	}
 	t.src.n = (u16)t.n;
 	if (t.n < 2 || !burst_translate(f, m, &t.first) || !link_is_direct(f, &t.first) ||
-	    !train_input(&f->engine, &t))
+	    !write_batch_input(&f->engine, &t))
 		return 0;
 	poller_wake_add(f, hca_qp_by_num(f->hca, t.first.dst_qpn));
 	lane->taken += done;

@@ -78,7 +78,7 @@ int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h)
 
 bool join_name_ok(const char *name, u32 size)
 {
-	return strnlen(name, size) < size && node_name_ok(name);
+	return strnlen(name, size) < size && hca_node_name_ok(name);
 }
 
 void join_hello_put(u8 *p, const struct join_hello *h)

@@ -121,7 +121,7 @@ static int tables_addr_owner(const struct fabric *f, const struct member *m,
 	u32 at = 0, dev, port, index;
 	bool ip;
 
-	while (g->valid && addr_next(f->hca, g->raw, &at, &dev, &port, &index, &ip))
+	while (g->valid && hca_addr_next(f->hca, g->raw, &at, &dev, &port, &index, &ip))
 		if (dev != slot && tables_member_lives(f, f->hca->dev[dev].member, m))
 			return (int)dev;
 	return -1;
@@ -201,8 +201,8 @@ static void tables_dev_update(struct fabric *f, u32 slot, const struct hca_dev *
 	to->member = member;
 	for (p = 1; p <= d->n_ports; p++) {
 		for (i = 0; i < HCA_GIDS; i++) {
-			port_set_gid(f->hca, slot, p, false, i, &d->port[p].gid[i]);
-			port_set_gid(f->hca, slot, p, true, i, &d->port[p].ip[i]);
+			hca_port_set_gid(f->hca, slot, p, false, i, &d->port[p].gid[i]);
+			hca_port_set_gid(f->hca, slot, p, true, i, &d->port[p].ip[i]);
 		}
 		port_set_lid(&f->engine, slot, p, d->port[p].lid);
 		to->port[p].active_mtu = d->port[p].active_mtu;
@@ -233,7 +233,7 @@ static const char *tables_node_enter(struct fabric *f, struct member *m)
 {
 	struct join_node *in = &m->incoming;
 	struct hca *hca = f->hca;
-	int at = node_find(hca, in->name);
+	int at = hca_node_find(hca, in->name);
 	bool new = at < 0;
 	struct hca_node *n;
 	const char *why;
@@ -245,7 +245,7 @@ static const char *tables_node_enter(struct fabric *f, struct member *m)
 		return refusal;
 	}
 	if (new)
-		at = node_begin(hca, in->name, in->n_devs);
+		at = hca_node_begin(hca, in->name, in->n_devs);
 	if (at < 0)
 		return "there are too many nodes";
 	n = &hca->node[at];
@@ -274,8 +274,8 @@ static const char *tables_node_enter(struct fabric *f, struct member *m)
 	n->member = m->number;
 	tables_node_addresses(n, &in->dev[0]);
 	if (new)
-		node_publish(hca, (u32)at);
-	via_changed(hca);
+		hca_node_publish(hca, (u32)at);
+	relay_update_paths(hca);
 	return NULL;
 }
 
@@ -324,8 +324,8 @@ void tables_bury(struct fabric *f, struct member *m)
 			continue;
 		for (p = 1; p <= d->n_ports; p++) {
 			for (k = 0; k < HCA_GIDS; k++) {
-				port_set_gid(f->hca, i, p, false, k, &none);
-				port_set_gid(f->hca, i, p, true, k, &none);
+				hca_port_set_gid(f->hca, i, p, false, k, &none);
+				hca_port_set_gid(f->hca, i, p, true, k, &none);
 			}
 			port_set_lid(&f->engine, i, p, 0);
 		}

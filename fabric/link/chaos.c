@@ -11,7 +11,7 @@
  *   completions of different QPs come in any order (those of one in the order of its queue, as ever);
  *   a send queue gets its turn late, so that what was posted together goes out in several parts, beside
  *	other queues' work and later posts;
- *   messages go in bursts of all sizes (via_chunk() in the engine);
+ *   messages go in bursts of all sizes (relay_set_chunk() in the engine);
  *   an acknowledge comes late, or one comes for several requests;
  *   a SEND is refused by an RNR NAK though a receive is posted, where the requester has tries to spare;
  *   events come later than what they tell of.
@@ -138,7 +138,7 @@ void chaos_set_arriving(struct fabric *f, u64 at)
 /* As long in real time, whatever the clock. */
 static u64 chaos_round_ns(const struct fabric *f)
 {
-	u64 ns = clock_span(&f->hca->clock, ROUND_NS);
+	u64 ns = hca_clock_span(&f->hca->clock, ROUND_NS);
 
 	return ns ? ns : ROUND_NS;
 }
@@ -209,7 +209,7 @@ bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret)
 	    ib_rnr_timer_ns(qp->attr.min_rnr_timer & 0x1f) > RNR_MAX ||
 	    chaos_decide(f, b, SALT_RNR) % 8)
 		return false;
-	*ret = xmit_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
+	*ret = wire_send_rnr(&f->engine, qp, b->psn, qp->attr.min_rnr_timer);
 	if (*ret != -EAGAIN)
 		e->refused = b->psn + 1;
 	return true;

@@ -195,7 +195,7 @@ static int link_fetch_payload(struct fabric *f, const struct burst *b, struct lq
 
 u64 link_room_at(const struct fabric *f, u64 now)
 {
-	u64 next = link_next(f), wait = clock_span(&f->hca->clock, ROOM_WAIT_NS);
+	u64 next = link_next(f), wait = hca_clock_span(&f->hca->clock, ROOM_WAIT_NS);
 
 	if (!wait)
 		wait = ROOM_WAIT_NS;
@@ -215,7 +215,7 @@ static u64 link_chaos_arrival(struct fabric *f, const struct lq_key *k, const st
 
 int link_hold(struct fabric *f, u64 at)
 {
-	via_hold(&f->engine, at);
+	relay_hold(&f->engine, at);
 	return -EAGAIN;
 }
 
@@ -322,9 +322,9 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 	if (fate && fate->trip)
 		; /* a copy for a group: nobody waits for it */
 	else if (k.cls == LQ_REQUEST)
-		via_left(&f->engine, &e->b, e->left);
+		relay_left(&f->engine, &e->b, e->left);
 	else
-		via_expect(&f->engine, e->b.dst_dev, e->b.dst_qpn, e->left);
+		relay_expect(&f->engine, e->b.dst_dev, e->b.dst_qpn, e->left);
 	if (fate)
 		link_put_fated(f, &k, e, fate, held);
 	else
@@ -420,7 +420,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 	/* For all of them, or none. */
 	if (l->q.n_entries + n + LQ_SPARE > LQ_ENTRIES ||
 	    (u64)(l->q.arena[LQ_REQUEST].used + n * 16) * BUDDY_UNIT > LQ_ARENA) {
-		via_hold(&f->engine, link_room_at(f, now));
+		relay_hold(&f->engine, link_room_at(f, now));
 		return -EAGAIN;
 	}
 	memset(l->seen, 0, sizeof(l->seen));
@@ -497,7 +497,7 @@ int link_send(struct fabric *f, const struct burst *b)
 	if (ret)
 		return ret < 0 ? ret : 0;
 	member = f->hca->dev[b->dst_dev].member;
-	if (member && !f->chaos && !port_via(&f->hca->dev[b->src_dev], b->src_port))
+	if (member && !f->chaos && !relay_port(&f->hca->dev[b->src_dev], b->src_port))
 		return link_send_remote(f, member, b);
 	return link_send_one(f, b);
 }

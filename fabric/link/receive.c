@@ -35,7 +35,7 @@ static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u
 	if (!len || !link_is_held_back(f, &back, len, now, next))
 		return true;
 	/* A responder sends to all of them in turns: it will not take them for lost. */
-	via_expect(&f->engine, b->src_dev, b->src_qpn, *next);
+	relay_expect(&f->engine, b->src_dev, b->src_qpn, *next);
 	return false;
 }
 
@@ -93,7 +93,7 @@ void link_work(struct fabric *f)
 	       (e = linkq_due(&l->q, now))) {
 		bytes += linkq_payload(&e->b);
 		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
-		next = now + clock_span(&f->hca->clock, wait);
+		next = now + hca_clock_span(&f->hca->clock, wait);
 		l->flow = e->flow;
 		if (unlikely(f->chaos))
 			chaos_set_arriving(f, e->at);
@@ -122,7 +122,7 @@ bool link_is_direct(const struct fabric *f, const struct burst *b)
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
 	struct lq_key k;
 
-	if (!up || f->chaos || port_via(&f->hca->dev[b->dst_dev], b->dst_port))
+	if (!up || f->chaos || relay_port(&f->hca->dev[b->dst_dev], b->dst_port))
 		return false;
 	/* Nothing is under way to anybody, as a rule. */
 	if (likely(!f->link->q.n_flows))

@@ -24,14 +24,14 @@ u64 fabric_ns(const struct fabric *f)
 {
 	u64 real = real_ns();
 
-	return likely(f->hca) ? clock_at(&f->hca->clock, real) : real;
+	return likely(f->hca) ? hca_clock_at(&f->hca->clock, real) : real;
 }
 
 u64 fabric_real_at(const struct fabric *f, u64 at)
 {
 	const struct hca_clock *c = &f->hca->clock;
 
-	return likely(!c->own) ? at : clock_real(c, at, real_ns());
+	return likely(!c->own) ? at : hca_clock_real_at(c, at, real_ns());
 }
 
 /* Readers of *c wait from now on. */
@@ -65,7 +65,7 @@ static void fabric_clock_set(struct fabric *f, u64 ppm, u64 at)
 			clock_write_begin(&cl->seg->clock);
 	/* Only now: nobody has seen a later time by the old parameters. */
 	real = real_ns();
-	now = clock_at(&v, real);
+	now = hca_clock_at(&v, real);
 	v = (struct hca_clock){ .real = real, .fabric = at > now ? at : now, .ppm = ppm };
 	clock_write_end(&f->hca->clock, &v);
 	for (cl = f->clients; cl; cl = cl->next)

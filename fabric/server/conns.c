@@ -262,7 +262,7 @@ static int conn_node_asked(const struct fabric *f, const struct conn *c, struct 
 	if (c->client)
 		return (int)f->hca->client[c->client->id].node;
 	ask->node[sizeof(ask->node) - 1] = '\0';
-	return ask->node[0] ? node_find(f->hca, ask->node) : 0;
+	return ask->node[0] ? hca_node_find(f->hca, ask->node) : 0;
 }
 
 static int conn_request_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)

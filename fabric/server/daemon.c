@@ -72,7 +72,7 @@ static void daemon_name_node(struct fabric *f, const struct opts *o)
 	if (o->name[0])
 		snprintf(f->node_name, sizeof(f->node_name), "%s", o->name);
 	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
-		 node_name_ok(host))
+		 hca_node_name_ok(host))
 		snprintf(f->node_name, sizeof(f->node_name), "%.47s", host);
 	f->spread = fabric_node_spread(f->node_name);
 }

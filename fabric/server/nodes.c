@@ -53,7 +53,7 @@ static bool node_addr_is_taken(const struct hca *hca, const u8 raw[16])
 	u32 at = 0, dev, port, index;
 	bool ip;
 
-	return addr_next(hca, raw, &at, &dev, &port, &index, &ip);
+	return hca_addr_next(hca, raw, &at, &dev, &port, &index, &ip);
 }
 
 static void subnet_ip4(const struct subnets *s, u64 n, u8 raw[16])
@@ -191,7 +191,7 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	u32 n_devs = s->n_devs ? s->n_devs : pr->n_devs, i, p;
 	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
 	u64 guid = node_make_guid(f->name, s->name);
-	int node = node_begin(f->hca, s->name, n_devs), ret = 0;
+	int node = hca_node_begin(f->hca, s->name, n_devs), ret = 0;
 
 	if (node < 0)
 		return node;
@@ -212,7 +212,7 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	}
 	if (ret)
 		return ret;
-	node_publish(f->hca, (u32)node);
+	hca_node_publish(f->hca, (u32)node);
 	fault_node_added(f);
 	fabric_capture_node_added(f);
 	join_tables_changed(f);
@@ -224,12 +224,12 @@ int fabric_node_find_or_make(struct fabric *f, const char *name)
 	struct node_spec s = { 0 };
 	int node;
 
-	if (!node_name_ok(name))
+	if (!hca_node_name_ok(name))
 		return -EINVAL;
 	/* By this name, too, whatever others call it. */
 	if (f->hca->n_nodes && !strcmp(name, NODE_NAME))
 		return 0;
-	node = node_find(f->hca, name);
+	node = hca_node_find(f->hca, name);
 	if (node >= 0)
 		return f->hca->node[node].member ? -EREMOTE : node;
 	snprintf(s.name, sizeof(s.name), "%s", name);
@@ -265,9 +265,9 @@ int fabric_node_ask(const struct fabric *f, struct proto_msg *m)
 
 	m->ask.node[sizeof(m->ask.node) - 1] = '\0';
 	if (m->ask.node[0])
-		node = node_find(f->hca, m->ask.node);
+		node = hca_node_find(f->hca, m->ask.node);
 	else
-		node = addr_next(f->hca, m->ask.ip, &at, &dev, &port, &index, &ip)
+		node = hca_addr_next(f->hca, m->ask.ip, &at, &dev, &port, &index, &ip)
 			       ? (int)f->hca->dev[dev].node
 			       : -ENOENT;
 	if (node < 0)

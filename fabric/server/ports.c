@@ -117,7 +117,7 @@ static void port_apply_change(struct fabric *f, u32 dev, u32 port, const struct 
 		fabric_note(f, "%s port %u: P_Key %u is 0x%04x", name, port, q->index, q->value);
 		break;
 	case PORT_CHANGE_LINK:
-		port_set_link(&f->engine, dev, port, &q->link);
+		hca_port_set_link(&f->engine, dev, port, &q->link);
 		link_text(&q->link, words, sizeof(words));
 		fabric_note(f, "%s port %u: link: %s", name, port, words);
 		break;
@@ -203,7 +203,7 @@ static void ports_update_gids(struct fabric *f, u32 dev, u32 port)
 	netlink_port_gids(f, dev, port, now);
 	ports_merge_gids(p->gid, now, merged);
 	for (i = 0; i < HCA_GIDS; i++)
-		changed |= port_set_gid(f->hca, dev, port, false, i, &merged[i]);
+		changed |= hca_port_set_gid(f->hca, dev, port, false, i, &merged[i]);
 	if (changed) {
 		f->shown[0].stale = true;
 		port_event(&f->engine, dev, port, EV_GID_CHANGE);
@@ -219,7 +219,7 @@ static void ports_update_ips(struct fabric *f, u32 dev, u32 port)
 
 	netlink_port_ips(f, dev, port, now);
 	for (i = 0; i < HCA_GIDS; i++)
-		port_set_gid(f->hca, dev, port, true, i, &now[i]);
+		hca_port_set_gid(f->hca, dev, port, true, i, &now[i]);
 }
 
 /* The addresses of the host's interfaces are node 0's. */

@@ -216,7 +216,7 @@ static int loop_stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 	if (f->brought_often < OFTEN || next < until || loop_clients_poll(f))
 		return 0;
 	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any) &&
-	       crowd_yield(&f->crowd, real_ns, CROWD_MAX_NS))
+	       yield_adaptive(&f->crowd, real_ns, CROWD_MAX_NS))
 		n = epoll_wait(f->epoll, ev, EVENTS, 0);
 	return n;
 }

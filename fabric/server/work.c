@@ -175,8 +175,8 @@ static bool work_is_due(struct fabric *f, u64 now)
 		fabric_capture_wake_writers(f);
 	}
 	return work_is_pending_due(f, now) || commands || f->n_dead || fabric_ports_due(f) ||
-	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) || fault_table_is_due(f) ||
-	       load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
+	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) ||
+	       fault_table_is_due(f) || load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
 }
 
 void work_prepare_sleep(struct fabric *f, u64 *next)
@@ -220,7 +220,7 @@ u64 work_run(struct fabric *f)
 		join_input(f);
 	if (inject_due(f))
 		inject_work(f);
-	via_serve(&f->engine);
+	relay_serve(&f->engine);
 	/* What has come may be what somebody is about to give up waiting for. */
 	link_work(f);
 	if (!f->faults->wire || !link_has_arrivals(f) || ++f->late_turns > LATE_TURNS) {

@@ -60,7 +60,7 @@ static u64 own_pidns;
 static u64 shim_host_now(void *ctx)
 {
 	(void)ctx;
-	return clock_at(shim.clock, sys_now());
+	return hca_clock_at(shim.clock, sys_now());
 }
 
 static void near_set(u32 client, bool on)

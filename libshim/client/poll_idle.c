@@ -80,7 +80,7 @@ bool shim_poll_idle(struct poll_idle *idle)
 	if (has_direct_qp(now))
 		return false;
 	if (!idle->patient &&
-	    spun < (crowd_yield(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
+	    spun < (yield_adaptive(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
 	exchange(&seg->napping, 1);
 	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);

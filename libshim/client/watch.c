@@ -81,7 +81,7 @@ static void watcher_fabric_gone(void)
 	shim_cmd_wake();
 	if (shim.hca) {
 		token_seize(&shim.engine);
-		engine_fatal(&shim.engine, shim.id);
+		engine_flush_client(&shim.engine, shim.id);
 		engine_leave(&shim.engine);
 	} else {
 		fatal_step_run(FATAL_FLUSH);

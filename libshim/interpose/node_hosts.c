@@ -52,7 +52,7 @@ static bool node_resolve_name(const char *name, int family, char text[INET6_ADDR
 	static const u8 none[16];
 	const u8 *ip;
 
-	if (!name || !node_name_ok(name) || !strcmp(name, "localhost"))
+	if (!name || !hca_node_name_ok(name) || !strcmp(name, "localhost"))
 		return false;
 	memcpy(m.ask.node, name, strlen(name));
 	if (!node_query(&m))

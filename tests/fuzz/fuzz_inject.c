@@ -67,7 +67,7 @@ static void put(struct roce_pkt *r)
 	p.mem.client = 0;
 	must(!engine_enter(&f.m->fabric));
 	if (fault != PKT_FAULTS)
-		foreign_drop(&f.m->fabric, &p.b, fault);
+		untrusted_drop(&f.m->fabric, &p.b, fault);
 	else
 		must(!hca_input(&f.m->fabric, &p.b));
 	engine_leave(&f.m->fabric);

@@ -59,7 +59,7 @@ int trial_names_parse(struct trial *t)
 					   "address being IPv4, IPv6 or a LID",
 					   word);
 		*eq = '\0';
-		if (!node_name_ok(word) || trial_is_default_name(word))
+		if (!hca_node_name_ok(word) || trial_is_default_name(word))
 			return print_error(
 				"fault try: --nodes '%s': expected a node's name: %s; not "
 				"nodeN, as those are called that have none",
@@ -89,12 +89,12 @@ int trial_nodes_make(struct trial *t)
 
 	for (i = 0; i < trace_conns_n_nodes(t->conns); i++) {
 		trial_node_name(t, i, name);
-		n = node_find(hca, name);
+		n = hca_node_find(hca, name);
 		if (n < 0) {
-			n = node_begin(hca, name, 0);
+			n = hca_node_begin(hca, name, 0);
 			if (n < 0)
 				return n;
-			node_publish(hca, (u32)n);
+			hca_node_publish(hca, (u32)n);
 		}
 		hca->dev[i].node = (u32)n;
 		hca->dev[i].n_ports = 1;

@@ -25,7 +25,7 @@ struct emu *emu_fabric(u64 seed)
 	add_gid(m, 0, 1, "198.51.100.7", 3);
 	add_gid(m, 0, 2, "2001:db8::1", 2);
 	add_gid(m, 0, 3, "fe80::7", 3);
-	node_begin(m->hca, "node1", 1);
+	hca_node_begin(m->hca, "node1", 1);
 	*d = m->hca->dev[0];
 	d->node = 1;
 	d->index = 1;
@@ -33,8 +33,8 @@ struct emu *emu_fabric(u64 seed)
 	memset(d->port[1].gid, 0, sizeof(d->port[1].gid));
 	add_gid(m, 1, 0, "192.0.2.2", 2);
 	add_gid(m, 1, 1, "2001:db8::2", 2);
-	node_publish(m->hca, 1);
-	nodes_index(m->hca);
+	hca_node_publish(m->hca, 1);
+	hca_nodes_index(m->hca);
 	return m;
 }
 

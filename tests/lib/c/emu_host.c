@@ -270,7 +270,7 @@ struct emu *emu_new(u64 seed)
 	m->seed = seed | 1;
 	m->clock = 1000000;
 	hca_format(m->hca, seed, false, "test");
-	node_begin(m->hca, "node0", 1);
+	hca_node_begin(m->hca, "node0", 1);
 	d = &m->hca->dev[0];
 	d->valid = 1;
 	d->n_ports = 1;
@@ -284,7 +284,7 @@ struct emu *emu_new(u64 seed)
 	memcpy(p->gid[0].raw, gid, 16);
 	p->gid[0].type = 2;
 	p->gid[0].valid = 1;
-	node_publish(m->hca, 0);
+	hca_node_publish(m->hca, 0);
 	set_host(m);
 	m->fabric = (struct engine){ .hca = m->hca,
 				     .host = &m->host,

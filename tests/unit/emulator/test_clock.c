@@ -11,42 +11,43 @@ static void test_plain(void)
 {
 	const struct hca_clock c = { 0 };
 
-	CU_ASSERT_EQUAL(clock_at(&c, 12345), 12345);
-	CU_ASSERT_EQUAL(clock_real(&c, 12345, 99), 12345);
-	CU_ASSERT_EQUAL(clock_real(&c, ~0ULL, 99), ~0ULL);
-	CU_ASSERT_EQUAL(clock_span(&c, 77), 77);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 12345), 12345);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, 12345, 99), 12345);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, ~0ULL, 99), ~0ULL);
+	CU_ASSERT_EQUAL(hca_clock_span(&c, 77), 77);
 }
 
 static void test_scaled(void)
 {
 	struct hca_clock c = { .own = 1, .real = 1000, .fabric = 5000, .ppm = 10 * CLOCK_PPM };
 
-	CU_ASSERT_EQUAL(clock_at(&c, 1000), 5000);
-	CU_ASSERT_EQUAL(clock_at(&c, 1001), 5010);
-	CU_ASSERT_EQUAL(clock_at(&c, 900), 5000); /* taken before the clock was changed */
-	CU_ASSERT_EQUAL(clock_span(&c, 7), 70);
-	CU_ASSERT_EQUAL(clock_real(&c, 4000, 2000), 1000);
-	CU_ASSERT_EQUAL(clock_real(&c, ~0ULL, 2000), ~0ULL);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 1000), 5000);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 1001), 5010);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 900), 5000); /* taken before the clock was changed */
+	CU_ASSERT_EQUAL(hca_clock_span(&c, 7), 70);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, 4000, 2000), 1000);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, ~0ULL, 2000), ~0ULL);
 	c.ppm = CLOCK_PPM_MIN;
-	CU_ASSERT_EQUAL(clock_at(&c, 2000), 5001);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 2000), 5001);
 	/* Years are no matter. */
 	c.ppm = CLOCK_PPM_MAX;
-	CU_ASSERT_EQUAL(clock_at(&c, 1000 + 1000000000000000ULL), 5000 + 1000000000000000000ULL);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 1000 + 1000000000000000ULL),
+			5000 + 1000000000000000000ULL);
 	c.ppm = CLOCK_PPM_MIN;
-	CU_ASSERT(clock_real(&c, ~0ULL - 1, 2000) == ~0ULL);
+	CU_ASSERT(hca_clock_real_at(&c, ~0ULL - 1, 2000) == ~0ULL);
 }
 
 static void test_stopped(void)
 {
 	const struct hca_clock c = { .own = 1, .real = 1000, .fabric = 5000 };
 
-	CU_ASSERT_EQUAL(clock_at(&c, 999999), 5000);
-	CU_ASSERT_EQUAL(clock_real(&c, 5001, 999999), ~0ULL);
-	CU_ASSERT_EQUAL(clock_real(&c, 5000, 999999), 1000);
-	CU_ASSERT_EQUAL(clock_span(&c, 1000), 0);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 999999), 5000);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, 5001, 999999), ~0ULL);
+	CU_ASSERT_EQUAL(hca_clock_real_at(&c, 5000, 999999), 1000);
+	CU_ASSERT_EQUAL(hca_clock_span(&c, 1000), 0);
 }
 
-/* When clock_real() says that it will be, it is; and it is not much later than it had to be. */
+/* When hca_clock_real_at() says that it will be, it is; and it is not much later than it had to be. */
 static void test_back(void)
 {
 	u64 seed = 5, at, real;
@@ -62,9 +63,9 @@ static void test_back(void)
 		};
 
 		at = c.fabric + emu_rnd(&seed) % (1ULL << (1 + emu_rnd(&seed) % 50));
-		real = clock_real(&c, at, c.real);
-		early |= clock_at(&c, real) < at;
-		late |= real > c.real + 2 && clock_at(&c, real - 2) > at;
+		real = hca_clock_real_at(&c, at, c.real);
+		early |= hca_clock_at(&c, real) < at;
+		late |= real > c.real + 2 && hca_clock_at(&c, real - 2) > at;
 	}
 	CU_ASSERT_FALSE(early);
 	CU_ASSERT_FALSE(late);
@@ -97,7 +98,7 @@ static void *writer(void *arg)
 		}
 		exchange(&shared.seq, shared.seq | 1);
 		real = __atomic_fetch_add(&real_clock, 1000, __ATOMIC_SEQ_CST);
-		store_relaxed(&shared.fabric, clock_at(&v, real));
+		store_relaxed(&shared.fabric, hca_clock_at(&v, real));
 		if (i % (CHANGES / 8) == CHANGES / 16)
 			nanosleep(&away, NULL);
 		store_relaxed(&shared.real, real);
@@ -114,7 +115,7 @@ static void *reader(void *arg)
 	bool *back = arg;
 
 	while (!load_acquire(&over)) {
-		now = clock_at(&shared, __atomic_fetch_add(&real_clock, 1, __ATOMIC_SEQ_CST));
+		now = hca_clock_at(&shared, __atomic_fetch_add(&real_clock, 1, __ATOMIC_SEQ_CST));
 		*back |= now < last;
 		last = now;
 	}
@@ -144,8 +145,8 @@ static void test_dead(void)
 		.own = 1, .seq = 7, .real = 1000, .fabric = 5000, .ppm = CLOCK_PPM
 	};
 
-	CU_ASSERT_EQUAL(clock_at(&c, 1001), 5001);
-	CU_ASSERT_EQUAL(clock_at(&c, 1002), 5002);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 1001), 5001);
+	CU_ASSERT_EQUAL(hca_clock_at(&c, 1002), 5002);
 }
 
 int main(void)

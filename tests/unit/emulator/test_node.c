@@ -30,28 +30,28 @@ static void test_names(void)
 					   "a b", "a/b", "a\n", "\xc3\xa9" };
 
 	for (i = 0; i < ARRAY_SIZE(good); i++)
-		CU_ASSERT_TRUE(node_name_ok(good[i]));
+		CU_ASSERT_TRUE(hca_node_name_ok(good[i]));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		CU_ASSERT_FALSE(node_name_ok(bad[i]));
+		CU_ASSERT_FALSE(hca_node_name_ok(bad[i]));
 	memset(longest, 'x', sizeof(longest));
 	longest[NODE_NAME_MAX + 1] = 0;
-	CU_ASSERT_FALSE(node_name_ok(longest));
+	CU_ASSERT_FALSE(hca_node_name_ok(longest));
 	longest[NODE_NAME_MAX] = 0;
-	CU_ASSERT_TRUE(node_name_ok(longest));
+	CU_ASSERT_TRUE(hca_node_name_ok(longest));
 
 	begin();
-	CU_ASSERT_EQUAL(node_find(m->hca, "node0"), 0);
-	CU_ASSERT_EQUAL(node_find(m->hca, "node1"), 1);
-	CU_ASSERT_EQUAL(node_find(m->hca, "node2"), -ENOENT);
-	CU_ASSERT_EQUAL(node_begin(m->hca, "node1", 1), -EEXIST);
-	CU_ASSERT_EQUAL(node_begin(m->hca, "..", 1), -EINVAL);
-	CU_ASSERT_EQUAL(node_begin(m->hca, "many", HCA_MAX_DEVS), -ENOSPC);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, "node0"), 0);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, "node1"), 1);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, "node2"), -ENOENT);
+	CU_ASSERT_EQUAL(hca_node_begin(m->hca, "node1", 1), -EEXIST);
+	CU_ASSERT_EQUAL(hca_node_begin(m->hca, "..", 1), -EINVAL);
+	CU_ASSERT_EQUAL(hca_node_begin(m->hca, "many", HCA_MAX_DEVS), -ENOSPC);
 	/* Nobody sees one that is not complete. */
-	CU_ASSERT_EQUAL(node_begin(m->hca, longest, 2), 2);
-	CU_ASSERT_EQUAL(node_find(m->hca, longest), -ENOENT);
+	CU_ASSERT_EQUAL(hca_node_begin(m->hca, longest, 2), 2);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, longest), -ENOENT);
 	CU_ASSERT_EQUAL(m->hca->n_devs, 2);
-	node_publish(m->hca, 2);
-	CU_ASSERT_EQUAL(node_find(m->hca, longest), 2);
+	hca_node_publish(m->hca, 2);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, longest), 2);
 	CU_ASSERT_EQUAL(m->hca->n_devs, 4);
 	end();
 }
@@ -81,22 +81,22 @@ static void test_addresses(void)
 	CU_ASSERT_EQUAL(find("192.0.2.3"), -1);
 	/* An entry gets another address, loses it, gets it back. */
 	raw_of("192.0.2.3", g.raw);
-	CU_ASSERT_TRUE(port_set_gid(m->hca, 1, 1, false, 0, &g));
-	CU_ASSERT_FALSE(port_set_gid(m->hca, 1, 1, false, 0, &g));
+	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 1, 1, false, 0, &g));
+	CU_ASSERT_FALSE(hca_port_set_gid(m->hca, 1, 1, false, 0, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.2"), -1);
 	CU_ASSERT_EQUAL(find("192.0.2.3"), 1);
 	g.valid = 0;
-	CU_ASSERT_TRUE(port_set_gid(m->hca, 1, 1, false, 0, &g));
+	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 1, 1, false, 0, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.3"), -1);
 	g.valid = 1;
-	CU_ASSERT_TRUE(port_set_gid(m->hca, 1, 1, false, 0, &g));
+	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 1, 1, false, 0, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.3"), 1);
 	/* Two have it: the first device counts, whatever came last. */
-	CU_ASSERT_TRUE(port_set_gid(m->hca, 0, 1, false, 5, &g));
+	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 0, 1, false, 5, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.3"), 0);
 	/* An interface's address is no GID. */
 	raw_of("192.0.2.9", g.raw);
-	CU_ASSERT_TRUE(port_set_gid(m->hca, 1, 1, true, 3, &g));
+	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 1, 1, true, 3, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.9"), -1);
 	end();
 }
@@ -170,7 +170,7 @@ static void test_many(void)
 	begin();
 	for (i = m->hca->n_nodes; i < HCA_MAX_NODES; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		CU_ASSERT_EQUAL_FATAL(node_begin(m->hca, name, devs - 1), (int)i);
+		CU_ASSERT_EQUAL_FATAL(hca_node_begin(m->hca, name, devs - 1), (int)i);
 		for (d = 0; d < devs - 1; d++) {
 			struct hca_dev *dev = &m->hca->dev[m->hca->node[i].first_dev + d];
 
@@ -181,23 +181,23 @@ static void test_many(void)
 			snprintf(ip, sizeof(ip), "10.%u.%u.%u", d, i >> 8, i & 255);
 			raw_of(ip, dev->port[1].gid[1].raw);
 		}
-		node_publish(m->hca, i);
+		hca_node_publish(m->hca, i);
 	}
-	CU_ASSERT_EQUAL(node_begin(m->hca, "more", 0), -ENOSPC);
+	CU_ASSERT_EQUAL(hca_node_begin(m->hca, "more", 0), -ENOSPC);
 	for (i = 2; i < HCA_MAX_NODES; i++) {
 		u8 port = 0;
 		u32 dev = m->hca->node[i].first_dev + 1;
 
 		snprintf(name, sizeof(name), "n%u", i);
-		CU_ASSERT_EQUAL(node_find(m->hca, name), (int)i);
+		CU_ASSERT_EQUAL(hca_node_find(m->hca, name), (int)i);
 		snprintf(ip, sizeof(ip), "10.1.%u.%u", i >> 8, i & 255);
 		CU_ASSERT_EQUAL(find(ip), (int)dev);
 		CU_ASSERT_EQUAL(hca_find_lid(m->hca, 10 + dev, &port), (int)dev);
 		CU_ASSERT_EQUAL(port, 1);
 	}
 	/* Made anew, all is as it was. */
-	nodes_index(m->hca);
-	CU_ASSERT_EQUAL(node_find(m->hca, "n1000"), 1000);
+	hca_nodes_index(m->hca);
+	CU_ASSERT_EQUAL(hca_node_find(m->hca, "n1000"), 1000);
 	CU_ASSERT_EQUAL(find("10.0.3.232"), (int)m->hca->node[1000].first_dev);
 	end();
 }

@@ -331,8 +331,8 @@ static void test_fatal(void)
 
 	prepare(SENDS, false);
 	engine_enter(&m->fabric);
-	engine_fatal(&m->fabric, 2);
-	engine_fatal(&m->fabric, 3);
+	engine_flush_client(&m->fabric, 2);
+	engine_flush_client(&m->fabric, 3);
 	engine_leave(&m->fabric);
 	CU_ASSERT_EQUAL(emu_state(m, &q2), QPS_ERR);
 	for (; emu_poll(m, &q2.scq, &c, NULL); n++) {

@@ -23,7 +23,7 @@ static bool yields(struct crowd *c, u64 ns, u64 max)
 {
 	looks = 0;
 	yield_ns = ns;
-	return crowd_yield(c, hand_clock, max);
+	return yield_adaptive(c, hand_clock, max);
 }
 
 /* Whether it does not even try, and from how many ns on it does again. */

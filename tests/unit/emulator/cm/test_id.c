@@ -436,7 +436,7 @@ static void test_mlid(void)
 	begin();
 	m->hca->dev[0].link_layer = LINK_INFINIBAND;
 	m->hca->dev[0].port[1].lid = 2;
-	nodes_index(m->hca);
+	hca_nodes_index(m->hca);
 	a = emu_id_new(m, 0, ch, CM_PS_UDP, 1);
 	b = emu_id_new(m, 0, ch, CM_PS_UDP, 2);
 	CU_ASSERT_EQUAL(emu_bind(m, 0, a, "203.0.113.1", 0), -ENODEV);
@@ -468,7 +468,7 @@ static void test_ipoib(void)
 	p = &m->hca->dev[0].port[1];
 	m->hca->dev[0].link_layer = LINK_INFINIBAND;
 	p->ip[3] = (struct hca_gid){ .raw = { [10] = 0xff, 0xff, 9, 0, 0, 1 }, .valid = 1 };
-	nodes_index(m->hca);
+	hca_nodes_index(m->hca);
 	i = emu_id_new(m, 0, ch, CM_PS_TCP, 1);
 	id = &m->hca->cmid[i];
 	CU_ASSERT_EQUAL(emu_bind(m, 0, i, "9.0.0.9", 0), -EADDRNOTAVAIL);

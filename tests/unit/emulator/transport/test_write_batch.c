@@ -51,7 +51,7 @@ static bool arrive(void)
 	bool done;
 
 	engine_enter(&m->fabric);
-	done = train_input(&m->fabric, &t);
+	done = write_batch_input(&m->fabric, &t);
 	engine_leave(&m->fabric);
 	return done;
 }
@@ -113,7 +113,7 @@ static void post_row(struct engine *e, u32 entries)
 			   m->c[1].mem + 4096 + 8 * i);
 	emu_publish(m, &a);
 	engine_enter(e);
-	engine_run_qp(e, a.slot);
+	req_run_qp(e, a.slot);
 	engine_leave(e);
 	CU_ASSERT_EQUAL(m->copy_from.n, N);
 	CU_ASSERT_EQUAL(m->copy_to.n, entries);
@@ -204,7 +204,7 @@ static void test_doorbell(void)
 	CU_ASSERT_EQUAL(hca->via_asleep, 0);
 	hca->qp[a.slot].path.via = 0;
 	engine_enter(&m->fabric);
-	via_serve(&m->fabric);
+	relay_serve(&m->fabric);
 	engine_leave(&m->fabric);
 	CU_ASSERT_EQUAL(hca->via_any, 0);
 	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));

@@ -5,7 +5,7 @@
  * Theory of operation
  * -------------------
  * Where there are rules about work requests, all their QPs' packets pass through the fabric process
- * (port_via()), whose host has hca_host.fault. It is asked of each work request once: of a WQE when it is
+ * (relay_port()), whose host has hca_host.fault. It is asked of each work request once: of a WQE when it is
  * about to be begun, of a receive when a message is about to take it. The answer is a completion status,
  * and is kept in the QP (struct hca_qp_fault), since a WQE may have to wait for its turn.
  *

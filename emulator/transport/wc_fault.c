@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: completions that fail on purpose: see fault.h.
+ * DOC: completions that fail on purpose: see wc_fault.h.
  */
-#include "emulator/transport/fault.h"
+#include "emulator/transport/wc_fault.h"
 
 u8 wc_fault_nak(u32 status)
 {
