@@ -28,9 +28,9 @@ static void call_parse_store_pointer(uint8_t *at, const void *p)
 	memcpy(at, &p, sizeof(p));
 }
 
-static void call_parse_integer(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_integer(struct vread *r, const struct vfield *f, uint8_t *at)
 {
-	struct word v;
+	struct vread_word v;
 	uint64_t to = 0;
 	bool ok;
 
@@ -52,9 +52,9 @@ static void call_parse_integer(struct reader *r, const struct vfield *f, uint8_t
 		call_parse_store(at, f->size, to);
 }
 
-static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base);
+static void call_parse_fields(struct vread *r, const struct vfield *f, uint32_t n, uint8_t *base);
 
-static void call_parse_struct(struct reader *r, const char *name, const struct vstruct *s,
+static void call_parse_struct(struct vread *r, const char *name, const struct vstruct *s,
 			      uint8_t *at)
 {
 	uint32_t was = r->path_len;
@@ -70,10 +70,10 @@ static void call_parse_struct(struct reader *r, const char *name, const struct v
 /* Flow specifications of any length follow the attributes. */
 #define FLOW_ROOM (8u << 10)
 
-static void call_parse_pointer(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_pointer(struct vread *r, const struct vfield *f, uint8_t *at)
 {
 	const struct vstruct *s = f->aux;
-	struct word v;
+	struct vread_word v;
 	uint8_t *p;
 
 	if (vread_take_word(r, f->name, &v)) {
@@ -88,11 +88,11 @@ static void call_parse_pointer(struct reader *r, const struct vfield *f, uint8_t
 	call_parse_struct(r, f->name, s, p);
 }
 
-static bool call_parse_count(struct reader *r, const struct vfield *f, uint32_t max,
-			     struct word *rest, uint32_t *n)
+static bool call_parse_count(struct vread *r, const struct vfield *f, uint32_t max,
+			     struct vread_word *rest, uint32_t *n)
 {
 	const char *colon;
-	struct word v;
+	struct vread_word v;
 	uint64_t count;
 
 	if (!vread_take_word(r, f->name, &v))
@@ -112,10 +112,10 @@ static bool call_parse_count(struct reader *r, const struct vfield *f, uint32_t 
 	return true;
 }
 
-static void call_parse_array(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_array(struct vread *r, const struct vfield *f, uint8_t *at)
 {
 	const struct vstruct *s = f->aux;
-	struct word rest;
+	struct vread_word rest;
 	uint32_t i, n;
 	char name[64];
 	uint8_t *p;
@@ -132,10 +132,10 @@ static void call_parse_array(struct reader *r, const struct vfield *f, uint8_t *
 	}
 }
 
-static void call_parse_objects(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_objects(struct vread *r, const struct vfield *f, uint8_t *base)
 {
 	uint64_t log = vfield_read_int(base + f->count_off, f->count_size);
-	struct word v;
+	struct vread_word v;
 	char name[64];
 	void **p;
 	uint32_t i;
@@ -155,9 +155,9 @@ static void call_parse_objects(struct reader *r, const struct vfield *f, uint8_t
 	call_parse_store_pointer(base + f->off, p);
 }
 
-static void call_parse_bytes(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_bytes(struct vread *r, const struct vfield *f, uint8_t *at)
 {
-	struct word rest;
+	struct vread_word rest;
 	uint32_t i, n;
 	uint64_t v;
 	uint8_t *p;
@@ -183,11 +183,11 @@ static void call_parse_bytes(struct reader *r, const struct vfield *f, uint8_t *
 	}
 }
 
-static void call_parse_element(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_element(struct vread *r, const struct vfield *f, uint8_t *base)
 {
 	static const enum vobj kinds[] = { VOBJ_CQ, VOBJ_QP, VOBJ_SRQ, VOBJ_WQ };
 	struct ibv_async_event *e = (void *)base;
-	struct word v;
+	struct vread_word v;
 	uint64_t port;
 	uint32_t i;
 
@@ -204,12 +204,12 @@ static void call_parse_element(struct reader *r, const struct vfield *f, uint8_t
 		vread_fail_word(r, f->name, &v, "an object or a port");
 }
 
-static void call_parse_specs(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_specs(struct vread *r, const struct vfield *f, uint8_t *base)
 {
 	uint64_t n = vfield_read_int(base + f->count_off, f->count_size);
 	uint8_t *p = base + f->off, *end = p + FLOW_ROOM;
 	uint16_t size;
-	struct word v;
+	struct vread_word v;
 	void *obj;
 
 	for (; n && vread_take_word(r, "spec", &v); n--) {
@@ -243,10 +243,10 @@ static void call_parse_specs(struct reader *r, const struct vfield *f, uint8_t *
 		vread_fail(r, "%sspec: %llu more expected", r->path, (unsigned long long)n);
 }
 
-static void call_parse_device(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_device(struct vread *r, const struct vfield *f, uint8_t *at)
 {
 	struct ibv_device *dev;
-	struct word v;
+	struct vread_word v;
 	char *name;
 
 	if (!vread_take_word(r, f->name, &v))
@@ -261,9 +261,9 @@ static void call_parse_device(struct reader *r, const struct vfield *f, uint8_t 
 }
 
 /* Allocates room for an output, unless the program passed NULL ("-"). */
-static void call_parse_out(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_out(struct vread *r, const struct vfield *f, uint8_t *at)
 {
-	struct word v;
+	struct vread_word v;
 
 	if (!vread_take_word(r, f->name, &v))
 		call_parse_store_pointer(at, vread_alloc(r, 8));
@@ -272,7 +272,7 @@ static void call_parse_out(struct reader *r, const struct vfield *f, uint8_t *at
 }
 
 /* A port that the system chose has another number in this run: env->port() maps it. */
-static void call_parse_address(struct reader *r, const struct vfield *f, const struct word *v,
+static void call_parse_address(struct vread *r, const struct vfield *f, const struct vread_word *v,
 			       uint8_t *at)
 {
 	struct sockaddr_storage *sa = vread_alloc_array(r, sizeof(*sa), 1);
@@ -286,9 +286,9 @@ static void call_parse_address(struct reader *r, const struct vfield *f, const s
 		in->sin_port = htons(r->env->port(r->env->arg, ntohs(in->sin_port)));
 }
 
-static void call_parse_value(struct reader *r, const struct vfield *f, uint8_t *at)
+static void call_parse_value(struct vread *r, const struct vfield *f, uint8_t *at)
 {
-	struct word v;
+	struct vread_word v;
 	uint8_t *p = at;
 
 	if (f->kind == VK_PGID && (f->dir & VDIR_OUT)) {
@@ -319,7 +319,7 @@ static void call_parse_value(struct reader *r, const struct vfield *f, uint8_t *
 	}
 }
 
-static void call_parse_field(struct reader *r, const struct vfield *f, uint8_t *base)
+static void call_parse_field(struct vread *r, const struct vfield *f, uint8_t *base)
 {
 	uint8_t *at = base + f->off;
 
@@ -377,7 +377,7 @@ static void call_parse_field(struct reader *r, const struct vfield *f, uint8_t *
 }
 
 /* A call reads as many entries as its count argument says: the array must have at least as many. */
-static void call_parse_check_count(struct reader *r, const struct vfield *f, const uint8_t *base)
+static void call_parse_check_count(struct vread *r, const struct vfield *f, const uint8_t *base)
 {
 	bool args = base == (const uint8_t *)r->p->args;
 	uint64_t n, *p;
@@ -389,8 +389,8 @@ static void call_parse_check_count(struct reader *r, const struct vfield *f, con
 	 * Structs may have NULL here. Libraries dereference a NULL argument whose count is not 0.
 	 */
 	if (p ? n > p[-2] : n && args)
-		vread_fail(r, "%s%s: fewer than the %llu that the call expects", r->path,
-			   f->name, (unsigned long long)n);
+		vread_fail(r, "%s%s: fewer than the %llu that the call expects", r->path, f->name,
+			   (unsigned long long)n);
 }
 
 static bool field_is_counted(const struct vfield *f)
@@ -400,7 +400,7 @@ static bool field_is_counted(const struct vfield *f)
 	       f->dir & VDIR_IN && f->count_off < VCOUNT_RET;
 }
 
-static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t n, uint8_t *base)
+static void call_parse_fields(struct vread *r, const struct vfield *f, uint32_t n, uint8_t *base)
 {
 	bool args = base == (uint8_t *)r->p->args;
 	uint32_t i;
@@ -415,7 +415,7 @@ static void call_parse_fields(struct reader *r, const struct vfield *f, uint32_t
 }
 
 /* Allocates arrays that the call fills; the argument after the array is their size. */
-static void call_parse_make_room(struct reader *r, const struct vcall_desc *d)
+static void call_parse_make_room(struct vread *r, const struct vcall_desc *d)
 {
 	const struct vfield *f;
 	uint64_t n, size;
@@ -438,7 +438,7 @@ static void call_parse_make_room(struct reader *r, const struct vcall_desc *d)
 int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint64_t *facts,
 		uint32_t n, const struct vcall_env *env)
 {
-	struct reader r = { .p = p, .env = env, .at = line, .facts = facts, .n_facts = n };
+	struct vread r = { .p = p, .env = env, .at = line, .facts = facts, .n_facts = n };
 	const char *out = memmem(line, len, " = ", 3);
 	size_t name;
 	int call;
@@ -466,52 +466,4 @@ int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint
 		vread_fail(&r, "%.*s: not expected here",
 			   vread_word_len(&r) > 60 ? 60 : (int)vread_word_len(&r), r.at);
 	return r.bad ? -EINVAL : 0;
-}
-
-/* --- binding the objects that a call has created --- */
-
-void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj)
-{
-	const char *at = w->record, *end = w->record + w->record_len;
-	size_t len = w->path_len + strlen(name);
-	struct word v;
-	uint32_t ord;
-
-	while (obj && (at = memchr(at, ' ', (size_t)(end - at)))) {
-		at++;
-		if ((size_t)(end - at) <= len || at[len] != '=' ||
-		    memcmp(at, w->path, w->path_len) != 0 ||
-		    memcmp(at + w->path_len, name, len - w->path_len) != 0)
-			continue;
-		v.s = at + len + 1;
-		at = memchr(v.s, ' ', (size_t)(end - v.s));
-		v.len = (size_t)((at ? at : end) - v.s);
-		ord = vread_word_ordinal(&v, kind);
-		if (ord && w->env->bind)
-			w->env->bind(w->env->arg, kind, ord, obj);
-		return;
-	}
-}
-
-void vcall_bind_objects(struct vcall_parsed *p, const char *line, size_t len, uint64_t ret,
-			const struct vcall_env *env)
-{
-	struct vwalk w = { .env = env,
-			   .args = p->args,
-			   .dir = VDIR_OUT,
-			   .ret = ret,
-			   .record = line + p->out,
-			   .record_len = (uint32_t)(len - p->out) };
-	const struct vcall_desc *d = &vcall_descs[p->call];
-	const char *space = memchr(w.record, ' ', w.record_len);
-	struct word v = { w.record, space ? (size_t)(space - w.record) : w.record_len };
-	uint32_t ord;
-
-	if (d->ret >= VRET_NEW && ret) {
-		ord = vread_word_ordinal(&v, d->ret - VRET_NEW);
-		if (ord && env->bind)
-			env->bind(env->arg, d->ret - VRET_NEW, ord, (void *)(uintptr_t)ret);
-	}
-	if (!vcall_error(p->call, ret, 0))
-		vcall_walk_bind(&w, p->call);
 }

@@ -78,17 +78,6 @@ static void call_print_devices(struct vwalk *w, struct ibv_device **list)
 	}
 }
 
-static void call_print_contexts(struct vwalk *w, struct ibv_context **list)
-{
-	char name[16];
-	uint32_t i;
-
-	for (i = 0; i < VCALL_ARRAY && list[i]; i++) {
-		snprintf(name, sizeof(name), "[%u]", i);
-		vwalk_print_object(w, name, VOBJ_CTX, list[i], false);
-	}
-}
-
 static void call_print_result(struct vwalk *w, uint32_t kind, uint64_t ret, int failed)
 {
 	uint32_t ord;
@@ -201,21 +190,11 @@ void vcall_print_out(struct vcall_text *t, enum vcall call, const uint64_t *args
 	else if (d->ret == VRET_DEVS)
 		call_print_devices(&w, (struct ibv_device **)(uintptr_t)ret);
 	else if (d->ret == VRET_CTXS)
-		call_print_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
+		vwalk_print_contexts(&w, (struct ibv_context **)(uintptr_t)ret);
 	else if (call == VCALL_ibv_rereg_mr)
 		call_print_numbers(&w, VRET_NEW + VOBJ_MR, (void *)(uintptr_t)args[0]);
 	else if (call == VCALL_ibv_bind_mw)
 		call_print_numbers(&w, VRET_NEW + VOBJ_MW, (void *)(uintptr_t)args[1]);
 	w.makes = vcall_made_kinds(call, args);
 	vwalk_walk_fields(&w, d->args, d->n_args, (const uint8_t *)args, ~0ULL);
-}
-
-void vcall_walk_bind(struct vwalk *w, enum vcall call)
-{
-	const struct vcall_desc *d = &vcall_descs[call];
-
-	w->makes = vcall_made_kinds(call, w->args);
-	if (d->ret == VRET_CTXS && w->ret)
-		call_print_contexts(w, (struct ibv_context **)(uintptr_t)w->ret);
-	vwalk_walk_fields(w, d->args, d->n_args, (const uint8_t *)w->args, ~0ULL);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes single values of a line: numbers, names, objects, addresses. */
 #include "traces/calls/walk.h"
+#include "traces/calls/word.h"
 
 #include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void vwalk_print(struct vwalk *w, const char *fmt, ...)
 {
@@ -96,6 +98,30 @@ void vwalk_print_flags(struct vwalk *w, const struct vnames *names, uint64_t v)
 		vwalk_print(w, "%s%#llx", sep, (unsigned long long)v);
 }
 
+/* Binds the object that the record names so; its name is searched in the recorded line. */
+static void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj)
+{
+	const char *at = w->record, *end = w->record + w->record_len;
+	size_t len = w->path_len + strlen(name);
+	struct vread_word v;
+	uint32_t ord;
+
+	while (obj && (at = memchr(at, ' ', (size_t)(end - at)))) {
+		at++;
+		if ((size_t)(end - at) <= len || at[len] != '=' ||
+		    memcmp(at, w->path, w->path_len) != 0 ||
+		    memcmp(at + w->path_len, name, len - w->path_len) != 0)
+			continue;
+		v.s = at + len + 1;
+		at = memchr(v.s, ' ', (size_t)(end - v.s));
+		v.len = (size_t)((at ? at : end) - v.s);
+		ord = vread_word_ordinal(&v, kind);
+		if (ord && w->env->bind)
+			w->env->bind(w->env->arg, kind, ord, obj);
+		return;
+	}
+}
+
 void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh)
 {
 	uint32_t ord;
@@ -112,6 +138,17 @@ void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void 
 		vwalk_print(w, "%s%u", vobj_names[kind], ord);
 	else
 		vwalk_print(w, "?");
+}
+
+void vwalk_print_contexts(struct vwalk *w, struct ibv_context **list)
+{
+	char name[16];
+	uint32_t i;
+
+	for (i = 0; i < VCALL_ARRAY && list[i]; i++) {
+		snprintf(name, sizeof(name), "[%u]", i);
+		vwalk_print_object(w, name, VOBJ_CTX, list[i], false);
+	}
 }
 
 /* @port_fact: the system often chooses the port of an address that comes out of a call. */

@@ -364,6 +364,47 @@ static void walk_object(struct vwalk *w, const struct vfield *f, void *obj)
 		walk_struct(w, f->name, f->aux, obj, ~0ULL);
 }
 
+/* Structs, arrays of them, and objects with members. */
+static void walk_nested_field(struct vwalk *w, const struct vfield *f, const uint8_t *base)
+{
+	const uint8_t *at = base + f->off;
+
+	switch (f->kind) {
+	case VK_STRUCT:
+		walk_struct(w, f->name, f->aux, at, ~0ULL);
+		break;
+	case VK_PTR:
+	case VK_PMASK:
+		walk_pointer(w, f, base);
+		break;
+	case VK_ARRAY:
+		walk_array(w, f, base);
+		break;
+	case VK_OBJS:
+		walk_objects(w, f, base);
+		break;
+	case VK_OUTOBJ:
+		walk_out_object(w, f, base);
+		break;
+	case VK_OUTPTR:
+		at = walk_pointer_at(at);
+		if (at && walk_pointer_at(at))
+			walk_struct(w, f->name, f->aux, walk_pointer_at(at), ~0ULL);
+		break;
+	case VK_ELEMENT:
+		walk_element(w, f, base);
+		break;
+	case VK_EVPARAM:
+		walk_param(w, f, base);
+		break;
+	case VK_SPECS:
+		walk_specs(w, f, base);
+		break;
+	default:
+		break;
+	}
+}
+
 static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *base)
 {
 	const uint8_t *at = base + f->off;
@@ -384,19 +425,6 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 		break;
 	case VK_DEV:
 		walk_device(w, f, walk_pointer_at(at));
-		break;
-	case VK_STRUCT:
-		walk_struct(w, f->name, f->aux, at, ~0ULL);
-		break;
-	case VK_PTR:
-	case VK_PMASK:
-		walk_pointer(w, f, base);
-		break;
-	case VK_ARRAY:
-		walk_array(w, f, base);
-		break;
-	case VK_OBJS:
-		walk_objects(w, f, base);
 		break;
 	case VK_U64S:
 		walk_u64s(w, f, base);
@@ -427,25 +455,8 @@ static void walk_field(struct vwalk *w, const struct vfield *f, const uint8_t *b
 	case VK_OUT:
 		walk_out_int(w, f, base);
 		break;
-	case VK_OUTOBJ:
-		walk_out_object(w, f, base);
-		break;
-	case VK_OUTPTR:
-		at = walk_pointer_at(at);
-		if (at && walk_pointer_at(at))
-			walk_struct(w, f->name, f->aux, walk_pointer_at(at), ~0ULL);
-		break;
-	case VK_ELEMENT:
-		walk_element(w, f, base);
-		break;
-	case VK_EVPARAM:
-		walk_param(w, f, base);
-		break;
-	case VK_SPECS:
-		walk_specs(w, f, base);
-		break;
 	default:
-		break;
+		walk_nested_field(w, f, base);
 	}
 }
 

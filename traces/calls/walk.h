@@ -33,6 +33,8 @@ struct vwalk {
 	bool args_level;
 };
 
+/* --- text.c --- */
+
 /**
  * vwalk_print(), vwalk_print_fact(), vwalk_print_quoted(), vwalk_print_object() - append text, a
  * fact ("~"), a quoted text, an object.
@@ -41,6 +43,8 @@ __attribute__((format(printf, 2, 3))) void vwalk_print(struct vwalk *w, const ch
 void vwalk_print_fact(struct vwalk *w, uint32_t kind, uint64_t value);
 void vwalk_print_quoted(struct vwalk *w, const char *s, size_t max);
 void vwalk_print_object(struct vwalk *w, const char *name, enum vobj kind, void *obj, bool fresh);
+/** vwalk_print_contexts() - append each context of a list, as "[0]=ctx1". */
+void vwalk_print_contexts(struct vwalk *w, struct ibv_context **list);
 /** vwalk_print_key() - append " NAME=", with the path before the name. */
 void vwalk_print_key(struct vwalk *w, const char *name);
 /**
@@ -56,15 +60,14 @@ void vwalk_print_flags(struct vwalk *w, const struct vnames *names, uint64_t v);
  */
 void vwalk_print_address(struct vwalk *w, const char *name, const struct sockaddr *sa,
 			 uint32_t port_fact);
+
+/* --- walk.c --- */
+
 /**
  * vwalk_walk_fields() - walk over fields. @base: their struct; @mask: which conditional fields are
  * valid
  */
 void vwalk_walk_fields(struct vwalk *w, const struct vfield *f, uint32_t n, const uint8_t *base,
 		       uint64_t mask);
-/** vwalk_bind_object() - the recorded object named @name is now @obj. */
-void vwalk_bind_object(struct vwalk *w, const char *name, enum vobj kind, void *obj);
-/** vcall_walk_bind() - walk over what came out, next to the recorded line. */
-void vcall_walk_bind(struct vwalk *w, enum vcall call);
 
 #endif

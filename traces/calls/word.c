@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void vread_fail(struct reader *r, const char *fmt, ...)
+void vread_fail(struct vread *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -24,7 +24,7 @@ void vread_fail(struct reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void *vread_alloc(struct reader *r, size_t size)
+void *vread_alloc(struct vread *r, size_t size)
 {
 	struct vcall_parsed *p = r->p;
 	size_t at = (p->used + 15u) & ~(size_t)15;
@@ -42,7 +42,7 @@ void *vread_alloc(struct reader *r, size_t size)
  * Stores the number of entries in front of the array, so that the count argument can be checked
  * against it.
  */
-void *vread_alloc_array(struct reader *r, uint32_t n, size_t size)
+void *vread_alloc_array(struct vread *r, uint32_t n, size_t size)
 {
 	uint64_t *head = vread_alloc(r, sizeof(*head) * 2 + (size_t)n * size + 8);
 
@@ -54,7 +54,7 @@ void *vread_alloc_array(struct reader *r, uint32_t n, size_t size)
 
 /* --- words --- */
 
-size_t vread_word_len(const struct reader *r)
+size_t vread_word_len(const struct vread *r)
 {
 	const char *space = memchr(r->at, ' ', (size_t)(r->end - r->at));
 
@@ -62,7 +62,7 @@ size_t vread_word_len(const struct reader *r)
 }
 
 /* Takes the next word's value if the word's key is @name, below the current path. */
-bool vread_take_word(struct reader *r, const char *name, struct word *v)
+bool vread_take_word(struct vread *r, const char *name, struct vread_word *v)
 {
 	size_t len = vread_word_len(r), key = r->path_len + strlen(name);
 
@@ -77,13 +77,13 @@ bool vread_take_word(struct reader *r, const char *name, struct word *v)
 	return true;
 }
 
-bool vread_word_is(const struct word *v, const char *s)
+bool vread_word_is(const struct vread_word *v, const char *s)
 {
 	return v->len == strlen(s) && !memcmp(v->s, s, v->len);
 }
 
 /* Decimal, or hexadecimal after 0x. */
-bool vread_word_number(const struct word *v, uint64_t *to)
+bool vread_word_number(const struct vread_word *v, uint64_t *to)
 {
 	char text[32], *end;
 
@@ -99,7 +99,7 @@ bool vread_word_number(const struct word *v, uint64_t *to)
 	return !*end && !errno && end != text;
 }
 
-uint64_t vread_take_fact(struct reader *r, uint32_t kind)
+uint64_t vread_take_fact(struct vread *r, uint32_t kind)
 {
 	uint64_t v = 0;
 
@@ -110,7 +110,8 @@ uint64_t vread_take_fact(struct reader *r, uint32_t kind)
 	return r->env->fact && !r->bad ? r->env->fact(r->env->arg, kind, v) : v;
 }
 
-void vread_fail_word(struct reader *r, const char *name, const struct word *v, const char *expected)
+void vread_fail_word(struct vread *r, const char *name, const struct vread_word *v,
+		     const char *expected)
 {
 	vread_fail(r, "%s%s=%.*s: expected %s", r->path, name, v->len > 40 ? 40 : (int)v->len, v->s,
 		   expected);
@@ -126,7 +127,7 @@ static int word_digit(char c)
 }
 
 /* Return: whether @v consists of at most @max pairs of hexadecimal digits. */
-bool vread_word_hex(const struct word *v, uint8_t *to, size_t max)
+bool vread_word_hex(const struct vread_word *v, uint8_t *to, size_t max)
 {
 	size_t i;
 
@@ -142,7 +143,7 @@ bool vread_word_hex(const struct word *v, uint8_t *to, size_t max)
 	return true;
 }
 
-bool vread_word_name(const struct word *v, const struct vnames *names, uint64_t *to)
+bool vread_word_name(const struct vread_word *v, const struct vnames *names, uint64_t *to)
 {
 	uint32_t i;
 
@@ -154,9 +155,9 @@ bool vread_word_name(const struct word *v, const struct vnames *names, uint64_t 
 	return vread_word_number(v, to);
 }
 
-bool vread_word_flags(const struct word *v, const struct vnames *names, uint64_t *to)
+bool vread_word_flags(const struct vread_word *v, const struct vnames *names, uint64_t *to)
 {
-	struct word one = { v->s, 0 };
+	struct vread_word one = { v->s, 0 };
 	const char *end = v->s + v->len, *bar;
 	uint64_t bit;
 
@@ -174,7 +175,7 @@ bool vread_word_flags(const struct word *v, const struct vnames *names, uint64_t
 }
 
 /* Copies a quoted text to the arena. */
-char *vread_word_text(struct reader *r, const char *name, const struct word *v)
+char *vread_word_text(struct vread *r, const char *name, const struct vread_word *v)
 {
 	size_t i, n = 0;
 	char *to;
@@ -204,10 +205,10 @@ char *vread_word_text(struct reader *r, const char *name, const struct word *v)
 }
 
 /* Parses "qp3". Return: the ordinal; 0: the word names no object of this kind. */
-uint32_t vread_word_ordinal(const struct word *v, enum vobj kind)
+uint32_t vread_word_ordinal(const struct vread_word *v, enum vobj kind)
 {
 	size_t n = strlen(vobj_names[kind]);
-	struct word number = { v->s + n, v->len - n };
+	struct vread_word number = { v->s + n, v->len - n };
 	uint64_t ord;
 
 	if (v->len <= n || memcmp(v->s, vobj_names[kind], n) != 0 || word_digit(v->s[n]) < 0 ||
@@ -216,7 +217,8 @@ uint32_t vread_word_ordinal(const struct word *v, enum vobj kind)
 	return (uint32_t)ord;
 }
 
-void *vread_word_object(struct reader *r, const char *name, const struct word *v, enum vobj kind)
+void *vread_word_object(struct vread *r, const char *name, const struct vread_word *v,
+			enum vobj kind)
 {
 	uint32_t ord = vread_word_ordinal(v, kind);
 	void *obj;
@@ -238,11 +240,11 @@ void *vread_word_object(struct reader *r, const char *name, const struct word *v
 /*
  * Parses ADDRESS:PORT, [ADDRESS%SCOPE]:PORT, ib:BYTES, or familyN for a family without known bytes.
  */
-bool vread_word_address(const struct word *v, struct sockaddr_storage *to)
+bool vread_word_address(const struct vread_word *v, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 *in6 = (void *)to;
 	struct sockaddr_in *in = (void *)to;
-	struct word ib = { v->s + 3, v->len - 3 };
+	struct vread_word ib = { v->s + 3, v->len - 3 };
 	char text[96], *colon, *percent, *end;
 	unsigned long port, scope = 0;
 

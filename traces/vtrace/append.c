@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/append.h"
-#include "traces/vtrace/check.h"
 #include "traces/vtrace/write.h"
 
 #include <errno.h>

@@ -5,10 +5,6 @@
 
 #include "traces/vtrace/read.h"
 
-/** vt_error_set() - set @err. Returns @ret. */
-__attribute__((format(printf, 3, 4))) int vt_error_set(struct vt_error *err, int ret,
-						       const char *fmt, ...);
-
 /** vt_program_split_lines() - split @p->calls, @calls_len bytes and a NUL, into lines. */
 int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_error *err);
 
@@ -17,9 +13,5 @@ int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_err
  * @n_recs, @n_threads, @unfinished, @ended.
  */
 int vt_program_check(struct vt_program *p, const char *path, struct vt_error *err);
-
-/** vt_info_parse() - parse the text of a "key value" file, which is modified. */
-int vt_info_parse(struct vt_info *t, const char *path, char *text, struct vt_error *err);
-void vt_info_free(struct vt_info *t);
 
 #endif

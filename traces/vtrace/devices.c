@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/devices.h"
-#include "traces/vtrace/check.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

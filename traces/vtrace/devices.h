@@ -20,11 +20,11 @@
 #ifndef TRACES_VTRACE_DEVICES_H
 #define TRACES_VTRACE_DEVICES_H
 
+#include "traces/vtrace/text_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct vt_error;
 
 #define VT_MAX_DEVS	64u
 #define VT_MAX_PORTS	16u /* of a device */

@@ -16,29 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_TEXT   (1u << 20) /* of a "key value" file */
-#define MAX_THINGS 256u
-#define MAX_CALLS  (1u << 30) /* bytes of pN/calls */
-
-int vt_error_set(struct vt_error *err, int ret, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
-	return ret;
-}
-
-const char *vt_info_get(const struct vt_info *t, const char *key)
-{
-	unsigned int i;
-
-	for (i = 0; i < t->n; i++)
-		if (!strcmp(t->thing[i].key, key))
-			return t->thing[i].value;
-	return NULL;
-}
+#define MAX_CALLS (1u << 30) /* bytes of pN/calls */
 
 uint32_t vt_program_episode(const struct vt_program *p)
 {
@@ -50,101 +28,6 @@ uint32_t vt_program_episode(const struct vt_program *p)
 		return 0;
 	n = strtoul(text, &end, 10);
 	return *end || n > UINT32_MAX ? 0 : (uint32_t)n;
-}
-
-/*
- * Reads a file of at most @max bytes and appends a NUL. Sets @text to NULL on errors, and only
- * then.
- */
-static int vt_file_read_all(const char *path, size_t max, char **text, size_t *len,
-			    struct vt_error *err)
-{
-	struct stat st;
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
-
-	*text = NULL;
-	if (fd < 0)
-		return vt_error_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		ret = vt_error_set(err, -EINVAL, "%s: expected a file", path);
-	else if ((uint64_t)st.st_size > max)
-		ret = vt_error_set(err, -EFBIG, "%s: expected at most %zu bytes", path, max);
-	*text = ret ? NULL : malloc((size_t)st.st_size + 1);
-	*len = 0;
-	while (*text && *len < (size_t)st.st_size) {
-		n = read(fd, *text + *len, (size_t)st.st_size - *len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		*len += (size_t)n;
-	}
-	close(fd);
-	if (!ret && !*text)
-		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
-	if (*text)
-		(*text)[*len] = '\0';
-	return ret;
-}
-
-static int vt_info_parse_line(struct vt_info *t, const char *path, unsigned int nr, char *line,
-			      struct vt_error *err)
-{
-	char *space = strchr(line, ' ');
-	struct vt_info_entry *thing = &t->thing[t->n];
-	size_t len = space ? (size_t)(space - line) : strlen(line);
-
-	if (t->n == MAX_THINGS)
-		return vt_error_set(err, -EINVAL, "%s:%u: expected at most %u lines", path, nr,
-				    MAX_THINGS);
-	if (!len || len >= sizeof(thing->key))
-		return vt_error_set(err, -EINVAL, "%s:%u: expected 'key value'", path, nr);
-	memcpy(thing->key, line, len);
-	thing->key[len] = '\0';
-	thing->value = strdup(space ? space + 1 : "");
-	if (!thing->value)
-		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
-	t->n++;
-	return 0;
-}
-
-int vt_info_parse(struct vt_info *t, const char *path, char *text, struct vt_error *err)
-{
-	unsigned int nr = 0;
-	char *line, *save;
-	int ret = 0;
-
-	t->n = 0;
-	t->thing = calloc(MAX_THINGS, sizeof(*t->thing));
-	if (!t->thing)
-		return vt_error_set(err, -ENOMEM, "%s: no memory", path);
-	for (line = strtok_r(text, "\n", &save); line && !ret; line = strtok_r(NULL, "\n", &save))
-		ret = vt_info_parse_line(t, path, ++nr, line, err);
-	return ret;
-}
-
-static int vt_info_read(struct vt_info *t, const char *path, struct vt_error *err)
-{
-	char *text;
-	size_t len;
-	int ret = vt_file_read_all(path, MAX_TEXT, &text, &len, err);
-
-	if (text)
-		ret = vt_info_parse(t, path, text, err);
-	free(text);
-	return ret;
-}
-
-void vt_info_free(struct vt_info *t)
-{
-	unsigned int i;
-
-	for (i = 0; t->thing && i < t->n; i++)
-		free(t->thing[i].value);
-	free(t->thing);
-	t->thing = NULL;
-	t->n = 0;
 }
 
 /*
@@ -301,7 +184,7 @@ static int vt_dir_read_info(struct vt_dir *d, struct vt_error *err)
 	ret = vt_info_read(&d->about, path, err);
 	if (ret)
 		return ret;
-	version = d->about.n && !strcmp(d->about.thing[0].key, "rdmaemu") ? d->about.thing[0].value
+	version = d->about.n && !strcmp(d->about.entry[0].key, "rdmaemu") ? d->about.entry[0].value
 									  : "";
 	if (strncmp(version, "trace ", 6) != 0)
 		return vt_error_set(err, -EINVAL, "%s:1: expected 'rdmaemu trace %u'", path,
@@ -360,21 +243,4 @@ void vt_dir_close(struct vt_dir *d)
 	d->prog = NULL;
 	d->n_progs = 0;
 	vt_info_free(&d->about);
-}
-
-void vt_rec_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap)
-{
-	if (rec->kind == VT_CALL)
-		snprintf(text, cap, "p%u/calls:%u", p->num, VT_BODY(vt_call, rec)->line);
-	else
-		snprintf(text, cap, "p%u/data:%llu", p->num,
-			 (unsigned long long)((const uint8_t *)rec - p->data));
-}
-
-const char *vt_rec_line(const struct vt_program *p, const struct vt_rec *rec, size_t *len)
-{
-	uint32_t i = VT_BODY(vt_call, rec)->line - 1;
-
-	*len = p->line_len[i];
-	return p->line[i];
 }

@@ -8,25 +8,7 @@
 
 #include "traces/vtrace/vtrace.h"
 #include "traces/vtrace/devices.h"
-
-/** struct vt_error - an error message: one line, with file and position. */
-struct vt_error {
-	char text[512];
-};
-
-/** struct vt_info_entry - an entry of a "key value" file. */
-struct vt_info_entry {
-	char key[32];
-	char *value;
-};
-
-struct vt_info {
-	unsigned int n;
-	struct vt_info_entry *thing;
-};
-
-/** vt_info_get() - the value of a key, or NULL. */
-const char *vt_info_get(const struct vt_info *t, const char *key);
+#include "traces/vtrace/text_file.h"
 
 /**
  * struct vt_program - a program of a trace.
@@ -57,12 +39,6 @@ struct vt_program {
 	struct vt_devices devices;
 };
 
-/**
- * vt_program_episode() - the number of its episode (docs/reference/trace-format.md); 0: recorded
- * without a live program.
- */
-uint32_t vt_program_episode(const struct vt_program *p);
-
 /** struct vt_dir - a trace directory. */
 struct vt_dir {
 	char path[4096];
@@ -70,6 +46,8 @@ struct vt_dir {
 	unsigned int n_progs;
 	struct vt_program *prog; /* in ascending order of their numbers */
 };
+
+/* --- read.c --- */
 
 /**
  * vt_dir_open() - open a trace directory. Maps all files and checks all records, so that
@@ -89,6 +67,13 @@ void vt_dir_close(struct vt_dir *d);
  */
 int vt_program_is_recorded(const struct vt_dir *d, const struct vt_program *p,
 			   struct vt_error *err);
+/**
+ * vt_program_episode() - the number of its episode (docs/reference/trace-format.md); 0: recorded
+ * without a live program.
+ */
+uint32_t vt_program_episode(const struct vt_program *p);
+
+/* --- rec.c --- */
 
 /**
  * vt_rec_next() - the record at *@off, which starts at 0 and is advanced. Returns NULL at the end.
@@ -96,7 +81,7 @@ int vt_program_is_recorded(const struct vt_dir *d, const struct vt_program *p,
  */
 const struct vt_rec *vt_rec_next(const struct vt_program *p, uint64_t *off);
 
-/* vt_rec_place() - where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
+/** vt_rec_place() - where a record is, for messages: "p2/data:4711" or "p1/calls:12". */
 void vt_rec_place(const struct vt_program *p, const struct vt_rec *rec, char *text, size_t cap);
 
 /** vt_rec_line() - the line of a VT_CALL, NUL-terminated. */
