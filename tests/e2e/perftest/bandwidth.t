@@ -11,8 +11,9 @@ for t in send write read; do
 	pair ib_${t}_bw -n $n
 	pair ib_${t}_bw -n $n -s 1
 	pair ib_${t}_bw -n $n -b
-	pair ib_${t}_bw -n 100 -a
-	pair ib_${t}_bw -n 100 -a -b
+	in_one pair ib_${t}_bw -n 100 -a
+	[ "$SETTING" = one ] || pair_sizes ib_${t}_bw -n 20
+	pair_sizes ib_${t}_bw -n 20 -b
 	pair ib_${t}_bw -n $n -q 16
 	pair ib_${t}_bw -n $n -q 16 -b -s 4096
 	[ $t = write ] || pair ib_${t}_bw -n $n -e # a WRITE has no event

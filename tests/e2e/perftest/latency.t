@@ -10,7 +10,8 @@ n=$(by 1000 200)
 for t in send write read; do
 	pair ib_${t}_lat -n $n
 	pair ib_${t}_lat -n $n -s 65536
-	pair ib_${t}_lat -n 10 -a
+	in_one pair ib_${t}_lat -n 10 -a
+	[ "$SETTING" = one ] || pair_sizes ib_${t}_lat -n 10
 	pair ib_${t}_lat -n $n -c RC -m 256 -s 3000
 done
 pair ib_send_lat -n $n -I 0

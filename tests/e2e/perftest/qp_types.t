@@ -41,10 +41,16 @@ one() {
 	check "$* -s $size -n $iters" perf 1 "$size" "$iters" "$@" -s "$size" -n "$iters"
 }
 
-# all LINES PROGRAM ARGS... - with all sizes
+# all LINES PROGRAM ARGS... - with all sizes; a few outside of `one`, as pair_sizes has it
 all() {
-	local lines=$1
+	local lines=$1 size
 	shift
+	if [ "$SETTING" != one ]; then
+		for size in $SIZES; do
+			one "$size" 20 "$@"
+		done
+		return
+	fi
 	check "$* -a -n 20" perf "$lines" '*' 20 "$@" -a -n 20
 }
 
