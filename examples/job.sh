@@ -1,14 +1,15 @@
 #!/bin/sh
-# What a job in a plain container does: nothing but to run its programs by rdmaemu.
+# SPDX-License-Identifier: MIT
+# What a job in a plain container does: it runs its programs with rdmaemu.
 set -eu
 rdmaemu fabric start
 server=
 trap '[ -z "$server" ] || kill $server 2>/dev/null || :; rdmaemu fabric stop' EXIT
 rdmaemu run ibv_devinfo
-# Two nodes of one fabric: as two hosts, on one.
+# Two nodes of one fabric: two hosts on one machine.
 rdmaemu run --node a ib_write_bw -F -x 1 -n 100 &
 server=$!
-# Until the server listens, for 30 s at most.
+# Retry until the server listens, for at most 30 s.
 tries=0
 until sleep 1; rdmaemu run --node b ib_write_bw -F -x 1 -n 100 127.0.0.1; do
 	tries=$((tries + 1))

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# record.sh NAME... - record samples anew, each beside this script. BUILD= names the build directory. Needs perftest,
+# record.sh NAME... - record samples anew, each next to this script. BUILD= names the build directory. Needs perftest,
 # ibverbs-utils, rdmacm-utils and ucx-utils.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

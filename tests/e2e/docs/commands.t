@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: the pages' own commands
-# slow
+# waits
+# slow 60
 # Each command that README.md and docs/guide/ show runs as shown and prints what the page shows. Pages as arguments:
 # only these.
 . "$(dirname "$0")/../../lib/lib.sh"

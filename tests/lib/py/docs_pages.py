@@ -322,8 +322,8 @@ def listens(pid):
 
 
 def ready(pid):
-    """Wait up to 5 s."""
-    for _ in range(100):
+    """Wait up to 3 s: a client in the background does not listen."""
+    for _ in range(60):
         if not os.path.exists(f'/proc/{pid}') or listens(pid):
             return
         time.sleep(0.05)
