@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu fault add|list|remove|clear`. `try` is fabric/cli/fault_try/try.c's.
+ * DOC: `rdmaemu fault add|list|remove|clear`. `try` is fabric/cli/fault_try/trial.c's.
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"

@@ -4,7 +4,7 @@
  *
  * Theory of operation
  * -------------------
- * The record of a program may have several parts (fabric/cli/episodes.h). They are played one after
+ * The record of a program may have several parts (fabric/cli/replay/episodes.h). They are played one after
  * the other, each in a process of its own. The live program is started when the first part listens,
  * and does not notice the change. Between two parts, and before the real program, nobody listens:
  * after the last recorded connection a fault rule drops further requests (cm drop REQ), which the

@@ -63,7 +63,7 @@ static void __attribute__((noreturn)) start_exec(const char *const argv[])
 	_exit(2);
 }
 
-/* Lines for the file "program" of a recorded process; see fabric/cli/episodes.h. */
+/* Lines for the file "program" of a recorded process; see fabric/cli/replay/episodes.h. */
 static void start_set_part(const struct rp_args *a, bool live)
 {
 	char *text;

@@ -108,7 +108,7 @@ static struct flow *flow_find(struct trace_conns *t, u64 frame, u32 src, u32 dst
 	return NULL;
 }
 
-static struct flow *flow_new(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
+static struct flow *flow_create(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
 {
 	u32 *chain = flow_chain(t, src, dst, qpn);
 	struct flow *f = t->n_flows < t->max_flows ? &t->flow[t->n_flows] : NULL;
@@ -153,8 +153,8 @@ static int trace_learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst,
 	if (fwd && back && fwd->peer == (u32)(back - t->flow) + 1 && fwd->has_first &&
 	    fwd->first == rep->psn && back->first == q->psn)
 		return 0;
-	fwd = flow_new(t, frame, dst, src, rep->qpn);
-	back = fwd ? flow_new(t, frame, src, dst, q->qpn) : NULL;
+	fwd = flow_create(t, frame, dst, src, rep->qpn);
+	back = fwd ? flow_create(t, frame, src, dst, q->qpn) : NULL;
 	if (!back)
 		return -ENOSPC;
 	flow_pair(t, fwd, back);
@@ -219,7 +219,7 @@ int trace_conns_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *
 		return trace_learn_cm(t, frame, src, dst, &p->cm);
 	f = flow_find(t, frame, src, dst, p->dst_qpn);
 	if (!f)
-		f = flow_new(t, frame, src, dst, p->dst_qpn);
+		f = flow_create(t, frame, src, dst, p->dst_qpn);
 	if (!f)
 		return -ENOSPC;
 	f->transport = p->transport;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The nodes of `rdmaemu fault try`: the addresses of its trace, and their names. */
-#include "fabric/cli/fault_try/try.h"
+#include "fabric/cli/fault_try/trial.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What `rdmaemu fault try` prints. */
-#include "fabric/cli/fault_try/try.h"
+#include "fabric/cli/fault_try/trial.h"
 #include "fabric/cli/cli.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"

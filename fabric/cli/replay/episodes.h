@@ -9,8 +9,8 @@
  * command. Programs without such lines, written by `rdmaemu record`, are an episode as well: its PROGRAM is
  * found by name or number, its command is that of any other program there.
  */
-#ifndef FABRIC_CLI_EPISODES_H
-#define FABRIC_CLI_EPISODES_H
+#ifndef FABRIC_CLI_REPLAY_EPISODES_H
+#define FABRIC_CLI_REPLAY_EPISODES_H
 
 #include "fabric/common/opts.h"
 #include "traces/vtrace/read.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric/cli/replay_as.h"
+#include "fabric/cli/replay/live.h"
 #include "fabric/cli/record.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ void replay_remove_tree(const char *path)
 	nftw(path, replay_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-bool replay_as_is_new(const struct opts *o, const char *dir)
+bool replay_live_is_new(const struct opts *o, const char *dir)
 {
 	struct dirent *e;
 	bool empty = true;
@@ -42,7 +42,7 @@ bool replay_as_is_new(const struct opts *o, const char *dir)
 }
 
 /* What is recorded now is on a fabric like the recorded one, and nobody else adds to the trace meanwhile. */
-static int replay_as_lock_trace(struct replay_as *a, const struct opts *o)
+static int replay_live_lock_trace(struct replay_live *a, const struct opts *o)
 {
 	static const enum opt_id settings[] = { OPT_PROFILE, OPT_SEED,	OPT_SCENARIO, OPT_TOPOLOGY,
 						OPT_SUBNET,  OPT_CHAOS, OPT_ISOLATED };
@@ -62,8 +62,8 @@ static int replay_as_lock_trace(struct replay_as *a, const struct opts *o)
 	return 0;
 }
 
-int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, char *dir,
-		   char **live)
+int replay_live_open(struct replay_live *a, struct opts *o, const struct vt_dir *d, char *dir,
+		     char **live)
 {
 	size_t len = strlen(dir);
 
@@ -77,10 +77,10 @@ int replay_as_open(struct replay_as *a, struct opts *o, const struct vt_dir *d, 
 		return -1;
 	/* The fabric's first node is who comes first. */
 	o->node[0] = '\0';
-	return a->e.real && d ? replay_as_lock_trace(a, o) : 0;
+	return a->e.real && d ? replay_live_lock_trace(a, o) : 0;
 }
 
-u32 replay_as_first_key(const struct replay_as *a, const struct vt_dir *d)
+u32 replay_live_first_key(const struct replay_live *a, const struct vt_dir *d)
 {
 	const struct vt_program *p;
 	const struct vt_rec *rec;
@@ -97,7 +97,7 @@ u32 replay_as_first_key(const struct replay_as *a, const struct vt_dir *d)
 	return last && last + 1 < HCA_MAX_MR ? (u32)last + 1 : 0;
 }
 
-int replay_as_make_trace(struct replay_as *a, struct opts *o)
+int replay_live_make_trace(struct replay_live *a, struct opts *o)
 {
 	int n;
 
@@ -117,7 +117,7 @@ int replay_as_make_trace(struct replay_as *a, struct opts *o)
 	return a->held < 0 ? -1 : 0;
 }
 
-static int replay_as_put_flag(char **argv, int n, int max, const char *flag, const char *value)
+static int replay_live_put_flag(char **argv, int n, int max, const char *flag, const char *value)
 {
 	if (!value[0] || n + 2 > max)
 		return n;
@@ -126,7 +126,7 @@ static int replay_as_put_flag(char **argv, int n, int max, const char *flag, con
 	return n;
 }
 
-int replay_as_argv(struct replay_as *a, const struct opts *o, char **argv, int max)
+int replay_live_argv(struct replay_live *a, const struct opts *o, char **argv, int max)
 {
 	int n = 0, len = 0;
 	u32 i;
@@ -138,24 +138,24 @@ int replay_as_argv(struct replay_as *a, const struct opts *o, char **argv, int m
 		a->list[0] = '\0';
 	argv[n++] = "--as";
 	argv[n++] = a->list;
-	n = replay_as_put_flag(argv, n, max, "--live", a->trace);
-	n = replay_as_put_flag(argv, n, max, "--name", o->as);
-	n = replay_as_put_flag(argv, n, max, "--unexpected", o->unexpected);
-	n = replay_as_put_flag(argv, n, max, "--node", a->e.node);
-	n = replay_as_put_flag(argv, n, max, "--live-node", a->e.live_node);
+	n = replay_live_put_flag(argv, n, max, "--live", a->trace);
+	n = replay_live_put_flag(argv, n, max, "--name", o->as);
+	n = replay_live_put_flag(argv, n, max, "--unexpected", o->unexpected);
+	n = replay_live_put_flag(argv, n, max, "--node", a->e.node);
+	n = replay_live_put_flag(argv, n, max, "--live-node", a->e.live_node);
 	if (!a->e.real)
 		return n;
 	snprintf(a->nth, sizeof(a->nth), "%u", a->e.nth);
-	n = replay_as_put_flag(argv, n, max, "--request", a->e.request);
-	n = replay_as_put_flag(argv, n, max, "--real", a->e.command);
-	n = replay_as_put_flag(argv, n, max, "--keep", a->dir);
-	n = replay_as_put_flag(argv, n, max, "--episode", a->nth);
+	n = replay_live_put_flag(argv, n, max, "--request", a->e.request);
+	n = replay_live_put_flag(argv, n, max, "--real", a->e.command);
+	n = replay_live_put_flag(argv, n, max, "--keep", a->dir);
+	n = replay_live_put_flag(argv, n, max, "--episode", a->nth);
 	if (o->live_first && n < max)
 		argv[n++] = "--live-first";
 	return n;
 }
 
-void replay_as_close(struct replay_as *a)
+void replay_live_close(struct replay_live *a)
 {
 	if (a->held >= 0)
 		close(a->held);

@@ -10,7 +10,7 @@
  * in the order of fabric/fault/tx.c. All that is in the file is anybody's: libpcap checks its own lengths,
  * traces/formats/roce.h those of packets.
  */
-#include "fabric/cli/fault_try/try.h"
+#include "fabric/cli/fault_try/trial.h"
 #include "fabric/cli/cli.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/keys.h"
@@ -112,7 +112,8 @@ static void trial_packet_match(struct trial *t, const struct fault_pkt *p)
 		r = &f->faults->rule[i];
 		if (r->act == FA_PARTITION)
 			r->state = fault_rule_is_open(f, r);
-		if (r->triggered && fault_rule_is_on_pkt(f, r, p) && fault_rule_count(f, r, fault_pkt_key(p)))
+		if (r->triggered && fault_rule_is_on_pkt(f, r, p) &&
+		    fault_rule_count(f, r, fault_pkt_key(p)))
 			trial_print_hit(t, p, r);
 	}
 	r = fault_match_cut(f, p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu fault try`: what its parts share. See try.c.
+ * DOC: `rdmaemu fault try`: what its parts share. See trial.c.
  */
-#ifndef FABRIC_CLI_FAULT_TRY_TRY_H
-#define FABRIC_CLI_FAULT_TRY_TRY_H
+#ifndef FABRIC_CLI_FAULT_TRY_TRIAL_H
+#define FABRIC_CLI_FAULT_TRY_TRIAL_H
 
 #include "fabric/server/fabric.h"
 #include "fabric/cli/scenario.h"

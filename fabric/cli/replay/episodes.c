@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric/cli/episodes.h"
+#include "fabric/cli/replay/episodes.h"
 #include "traces/vtrace/command_line.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "fabric/cli/child.h"
 #include "fabric/cli/cli.h"
 #include "fabric/common/nodes.h"
-#include "fabric/cli/replay_as.h"
-#include "fabric/cli/replay_dir.h"
+#include "fabric/cli/replay/live.h"
+#include "fabric/cli/replay/state_dir.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
 #include "traces/vtrace/read.h"
@@ -150,7 +150,7 @@ static int replay_make_numbered(const struct vt_dir *d, u64 number, char *self, 
  * Addresses are given to nodes as they are made: in the order of the record, which is not that of the programs' first
  * calls.
  */
-static int replay_make_nodes(const struct vt_dir *d, const struct replay_as *as,
+static int replay_make_nodes(const struct vt_dir *d, const struct replay_live *as,
 			     const struct opts *o, char *self, char *fabric)
 {
 	const char *two[2];
@@ -172,7 +172,7 @@ static int replay_make_nodes(const struct vt_dir *d, const struct replay_as *as,
 
 /* @fabric: NULL: on the devices that there are. @as: NULL: all programs are played. Return: 0 or -1 */
 static int replay_run_player(const struct opts *o, char *replay, char *self, char *fabric,
-			     char *dir, struct replay_as *as, int *status)
+			     char *dir, struct replay_live *as, int *status)
 {
 	char *argv[256], **live = as ? as->live : NULL;
 	char timeout[24];
@@ -199,7 +199,7 @@ static int replay_run_player(const struct opts *o, char *replay, char *self, cha
 	if (o->capabilities)
 		argv[n++] = "--capabilities";
 	if (as)
-		n += replay_as_argv(as, o, argv + n, 32);
+		n += replay_live_argv(as, o, argv + n, 32);
 	argv[n++] = "--";
 	argv[n++] = dir;
 	while (live && *live && n < (int)ARRAY_SIZE(argv) - 1)
@@ -250,7 +250,7 @@ static int replay_make_state(struct opts *o, const struct fabric_paths *p, const
 		snprintf(o->fabric, sizeof(o->fabric), "%s", name ? name : "default");
 	if (uid && setenv(NODES_UID_ENV, uid, 1))
 		return print_error("environment: %s", strerror(errno));
-	if (replaydir_make(p->dir, o->dir))
+	if (replay_dir_make(p->dir, o->dir))
 		return -1;
 	if (setenv("RDMAEMU_DIR", o->dir, 1))
 		return print_error("environment: %s", strerror(errno));
@@ -259,7 +259,7 @@ static int replay_make_state(struct opts *o, const struct fabric_paths *p, const
 
 /* @d: NULL: there is no trace yet */
 static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
-			    char *replay, char *self, char *dir, struct replay_as *as)
+			    char *replay, char *self, char *dir, struct replay_live *as)
 {
 	static struct fabric_paths fresh;
 	int status = 0, ret;
@@ -269,8 +269,8 @@ static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const 
 	if (replay_make_state(o, p, d, &fresh))
 		return EXIT_USAGE;
 	if (d && as && !o->first_mr)
-		o->first_mr = replay_as_first_key(as, d);
-	ret = (d && replay_load_settings(o, dir, d)) || (as && replay_as_make_trace(as, o)) ||
+		o->first_mr = replay_live_first_key(as, d);
+	ret = (d && replay_load_settings(o, dir, d)) || (as && replay_live_make_trace(as, o)) ||
 	      replay_start_fabric(o, &fresh);
 	/* All that is to be known of it is said by now: who is started on it has no wishes. */
 	opts_env_clear(OPT_BIT(OPT_DIR) | OPT_BIT(OPT_PAYLOAD));
@@ -280,7 +280,7 @@ static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const 
 		ret |= replay_stop_fabric(self, o->fabric);
 	}
 	if (as)
-		replay_as_close(as);
+		replay_live_close(as);
 	replay_remove_tree(o->dir);
 	if (ret)
 		return EXIT_USAGE;
@@ -288,7 +288,7 @@ static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const 
 }
 
 /* Whether all that is to be played was recorded. @as: NULL: all programs are played. Return: 0, or -1 after a line */
-static int replay_check_recorded(const struct vt_dir *d, const struct replay_as *as)
+static int replay_check_recorded(const struct vt_dir *d, const struct replay_live *as)
 {
 	u32 i, n = as ? as->e.n : d->n_progs;
 	struct vt_error err;
@@ -319,7 +319,7 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 {
 	char replay[PATH_MAX], self[PATH_MAX];
 	const char *wrong = replay_flags_conflict(o, argc);
-	static struct replay_as as;
+	static struct replay_live as;
 	static struct vt_dir d;
 	struct vt_error err;
 	bool is_new;
@@ -329,14 +329,14 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		print_error("replay: %s", wrong);
 		return EXIT_USAGE;
 	}
-	is_new = replay_as_is_new(o, argv[0]);
+	is_new = replay_live_is_new(o, argv[0]);
 	if (!is_new && vt_dir_open(&d, argv[0], &err)) {
 		print_error("%s", err.text);
 		return EXIT_USAGE;
 	}
 	if (replay_find_player(REPLAY, replay, self))
 		return EXIT_USAGE;
-	if (o->as[0] && replay_as_open(&as, o, is_new ? NULL : &d, argv[0], argv + 1))
+	if (o->as[0] && replay_live_open(&as, o, is_new ? NULL : &d, argv[0], argv + 1))
 		return EXIT_USAGE;
 	if (!is_new && replay_check_recorded(&d, o->as[0] ? &as : NULL))
 		return EXIT_USAGE;

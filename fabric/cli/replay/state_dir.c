@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric/cli/replay_dir.h"
+#include "fabric/cli/replay/state_dir.h"
 #include "fabric/proto/control_call.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/tree.h"
@@ -18,7 +18,7 @@
 #define FD_HIGH 940 /* where programs do not expect to get one */
 
 /* Whether a fabric answers at one of its sockets: that goes a little after its replay. */
-static bool replaydir_has_fabric(const char *path)
+static bool replay_dir_has_fabric(const char *path)
 {
 	char sock[PATH_MAX];
 	struct dirent *e;
@@ -43,7 +43,7 @@ static bool replaydir_has_fabric(const char *path)
 }
 
 /* Return: with the lock of one that is ours and that nobody uses, or -1. */
-static int replaydir_lock_unused(const char *path)
+static int replay_dir_lock_unused(const char *path)
 {
 	char owner[PATH_MAX];
 	struct stat st;
@@ -56,14 +56,14 @@ static int replaydir_lock_unused(const char *path)
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    !flock(fd, LOCK_EX | LOCK_NB) && !replaydir_has_fabric(path))
+	    !flock(fd, LOCK_EX | LOCK_NB) && !replay_dir_has_fabric(path))
 		return fd;
 	close(fd);
 	return -1;
 }
 
 /* What cannot be removed stays, and is no reason not to replay. */
-static void replaydir_sweep(const char *dir)
+static void replay_dir_sweep(const char *dir)
 {
 	char path[PATH_MAX];
 	struct dirent *e;
@@ -74,7 +74,7 @@ static void replaydir_sweep(const char *dir)
 		if (fnmatch(PATTERN, e->d_name, 0) ||
 		    snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= PATH_MAX)
 			continue;
-		fd = replaydir_lock_unused(path);
+		fd = replay_dir_lock_unused(path);
 		if (fd < 0)
 			continue;
 		tree_remove(path);
@@ -85,7 +85,7 @@ static void replaydir_sweep(const char *dir)
 }
 
 /* The lock is held until all who have the descriptor are gone. Return: 0 or -errno. */
-static int replaydir_own(const char *path)
+static int replay_dir_own(const char *path)
 {
 	char owner[PATH_MAX];
 	int fd, high;
@@ -104,7 +104,7 @@ static int replaydir_own(const char *path)
 	return high < 0 ? high : 0;
 }
 
-int replaydir_make(const char *dir, char path[PATH_MAX])
+int replay_dir_make(const char *dir, char path[PATH_MAX])
 {
 	int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 
@@ -114,12 +114,12 @@ int replaydir_make(const char *dir, char path[PATH_MAX])
 			close(lock);
 		return -1;
 	}
-	replaydir_sweep(dir);
+	replay_dir_sweep(dir);
 	ret = snprintf(path, PATH_MAX, "%s/replay-XXXXXX", dir) >= PATH_MAX ? -ENAMETOOLONG : 0;
 	if (!ret && !mkdtemp(path))
 		ret = -errno;
 	if (!ret) {
-		ret = replaydir_own(path);
+		ret = replay_dir_own(path);
 		if (ret)
 			tree_remove(path);
 	}

@@ -6,16 +6,16 @@
  * nobody holds that any more, and no fabric answers there, nobody uses it. The state directory is locked while one
  * is made and while others are looked at: none is seen half made.
  */
-#ifndef FABRIC_CLI_REPLAY_DIR_H
-#define FABRIC_CLI_REPLAY_DIR_H
+#ifndef FABRIC_CLI_REPLAY_STATE_DIR_H
+#define FABRIC_CLI_REPLAY_STATE_DIR_H
 
 #include <limits.h>
 
 /**
- * replaydir_make() - a new directory, private to this process; old ones that nobody uses go.
+ * replay_dir_make() - a new directory, private to this process; old ones that nobody uses go.
  * @dir: the state directory that it is made in; @path: receives its path
  * Return: 0, or -1 after one line on stderr.
  */
-int replaydir_make(const char *dir, char path[PATH_MAX]);
+int replay_dir_make(const char *dir, char path[PATH_MAX]);
 
 #endif
