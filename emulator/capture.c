@@ -161,7 +161,7 @@ bool cap_is_watched(const struct hca *hca, const struct burst *b)
 		(b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].capture));
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static const u8 *cap_gid(const struct hca *hca, u32 dev, u32 port, u32 index)
 {
@@ -196,7 +196,7 @@ static void cap_rec_set_addrs(struct hca *hca, const struct burst *b, struct cap
 	r->av.dlid = (u16)hca->dev[b->dst_dev].port[b->dst_port].lid;
 }
 
-/* --- payload -------------------------------------------------------------------------------------- */
+/* --- payload ---------------------------------------------------------------------------------- */
 
 /** struct scoop - pieces of a list of memory on their way into the ring, as many as one copy takes. */
 struct scoop {
@@ -306,7 +306,7 @@ static int cap_fetch_payload(struct engine *e, const struct burst *b, u32 keep, 
 	return ret ? ret : gather_flush(&s);
 }
 
-/* --- records ---------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static void cap_count_lost(struct hca_capture *c, u32 who, u32 packets)
 {
@@ -476,7 +476,7 @@ void hca_update_watched(struct hca *hca)
 	store_relaxed(&hca->watched, hca->ports_down || hca->capture.on);
 }
 
-/* --- the reader's ------------------------------------------------------------------------------------ */
+/* --- the reader's ----------------------------------------------------------------------------- */
 
 /* Anybody who has HCA memory can write there. */
 static bool cap_rec_is_sound(const struct cap_rec *r, u64 *behind)

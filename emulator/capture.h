@@ -121,7 +121,7 @@ bool cap_is_watched(const struct hca *hca, const struct burst *b);
 /** hca_update_watched() - ports have changed, or captures: hca.watched is set anew. */
 void hca_update_watched(struct hca *hca);
 
-/* --- the reader's: no token needed -------------------------------------------------------------- */
+/* --- the reader's: no token needed ------------------------------------------------------------ */
 
 /** struct cap_view - a record's pieces, checked. */
 struct cap_view {

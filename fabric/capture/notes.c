@@ -3,7 +3,7 @@
  * DOC: captures of what passes the fabric process's links, and what is said of packets that rules touch.
  */
 #include "fabric/capture/capture.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>

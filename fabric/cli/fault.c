@@ -4,7 +4,7 @@
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/rule.h"
 #include "fabric/cli/scenario.h"
 
 #include <stdio.h>

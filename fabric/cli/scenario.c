@@ -2,7 +2,7 @@
 /* See scenario.h. */
 #include "fabric/cli/scenario.h"
 #include "fabric/cli/control.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/parse.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What carries out each action of a fault rule. See fault.h. */
+/* The table of actions, and work requests that fail on purpose. See action.h. */
 #include "fabric/fault/action.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
+#include "fabric/server/fabric.h"
 
 static bool action_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
@@ -9,30 +12,29 @@ static bool action_event_fire(struct fabric *f, struct fault_rule *r, const stru
 						  : fault_object_event_fire(f, r, p);
 }
 
-const struct fault_backend fault_backends[FA_COUNT] = {
-	/* tx.c */
-	[FA_DROP] = { .there = true },
-	[FA_CORRUPT] = { .there = true },
-	[FA_DUPLICATE] = { .there = true },
-	[FA_DELAY] = { .there = true },
-	[FA_REORDER] = { .there = true },
-	[FA_RATE] = { .there = true },
-	/* rx.c */
-	[FA_RNR] = { .there = true },
-	[FA_NAK] = { .there = true },
-	[FA_REJECT] = { .there = true },
-	[FA_MRA] = { .there = true },
-	/* port.c */
-	[FA_PARTITION] = { .there = true,
-			   .added = fault_partition_added,
-			   .removed = fault_partition_removed },
-	[FA_HEAL] = { .there = true, .fire = fault_heal_fire },
-	[FA_LINK] = { .there = true, .fire = fault_link_fire, .removed = fault_link_removed },
-	[FA_EVENT] = { .there = true, .fire = action_event_fire },
-	[FA_FAIL] = { .there = true },
-	[FA_WC] = { .there = true },
-	[FA_LIMIT] = { .there = true, .added = fault_limit_added, .removed = fault_limit_removed },
-	[FA_KILL] = { .there = true, .fire = fault_kill_fire },
-	[FA_PAUSE] = { .there = true, .fire = fault_pause_fire, .removed = fault_pause_removed },
-	[FA_RESUME] = { .there = true, .fire = fault_resume_fire },
+const struct fault_action fault_actions[FA_COUNT] = {
+	[FA_PARTITION] = { .added = fault_partition_added, .removed = fault_partition_removed },
+	[FA_HEAL] = { .fire = fault_heal_fire },
+	[FA_LINK] = { .fire = fault_link_fire, .removed = fault_link_removed },
+	[FA_EVENT] = { .fire = action_event_fire },
+	[FA_LIMIT] = { .added = fault_limit_added, .removed = fault_limit_removed },
+	[FA_KILL] = { .fire = fault_kill_fire },
+	[FA_PAUSE] = { .fire = fault_pause_fire, .removed = fault_pause_removed },
+	[FA_RESUME] = { .fire = fault_resume_fire },
 };
+
+/* The failed work request itself is completed by emulator/transport/fault.c. */
+u32 fault_wr_status(void *ctx, struct hca_work *work)
+{
+	struct fabric *f = ctx;
+	const struct fault_rule *r;
+
+	if (likely(!f->faults->n_on[FAULT_ON_WR]))
+		return 0;
+	r = fault_match_wr(f, work->qp, work->recv ? WR_RECV : work->opcode, work->wr_id,
+			   work->len);
+	if (!r)
+		return 0;
+	work->rule = r->id;
+	return r->what.status;
+}

@@ -1,42 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how the actions of fault rules are carried out: what action.c has in its table.
+ * DOC: the actions of fault rules other than those on packets (tx.h): on calls, work requests,
+ * objects, links, processes and limits. Functions that change the HCA are called with the token
+ * held.
  */
 #ifndef FABRIC_FAULT_ACTION_H
 #define FABRIC_FAULT_ACTION_H
 
-#include "fabric/fault/fault.h"
+#include "fabric/fault/rule.h"
+
+struct client;
+struct fabric;
+struct fault_pkt;
+struct hca_work;
+struct proto_msg;
+
+/* --- action.c --------------------------------------------------------------------------------- */
 
 /**
- * struct fault_backend - how an action is carried out; those of packets are tx.c's.
- * @there: the action can be asked for
- * @check: whether this rule can be carried out here, 0 or fault_refuse(). May be NULL.
- * @added: FAULT_ON_STATE: its window has opened. Others: it was added. May be NULL.
- * @removed: the rule goes, or its window has closed: undo what it did. May be NULL.
- * @fire: FAULT_ON_TIME: its time has come (again), or the packet *p has triggered it (NULL: none). It may
- *	call fault_rule_set_due() to be called again, with rule->phase and ->state as it likes. Token held.
- *	Return: whether it was carried out on anything: that is a hit.
+ * struct fault_action - what carries out an action. Each function may be NULL; actions on packets,
+ * calls and work requests have none: their matchers return the rule.
+ * @added: FAULT_ON_STATE: the rule's window has opened. Others: the rule was added.
+ * @removed: the rule is removed, or its window has closed: undo what it did.
+ * @fire: FAULT_ON_TIME: the rule is due, or the packet *p has triggered it (NULL: none). It may call
+ *	fault_rule_set_due() to be called again; rule->phase and ->state are its own. Token held.
+ *	Return: whether it has acted on anything: that is a hit.
  */
-struct fault_backend {
-	bool there;
-	int (*check)(const struct fabric *f, const struct fault_rule *r, struct fault_bad *bad);
+struct fault_action {
 	void (*added)(struct fabric *f, struct fault_rule *r);
 	void (*removed)(struct fabric *f, struct fault_rule *r);
 	bool (*fire)(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
 };
-extern const struct fault_backend fault_backends[FA_COUNT];
+extern const struct fault_action fault_actions[FA_COUNT];
 
-/* --- port.c --- */
+/** fault_wr_status() - hca_host.fault: the status that a work request is to end with, or 0. */
+u32 fault_wr_status(void *ctx, struct hca_work *work);
 
+/* --- call.c ----------------------------------------------------------------------------------- */
+
+/**
+ * fault_call_request() - PROTO_CALL: a client makes a call. @m becomes the answer. Return: 0 or
+ * -EINVAL.
+ */
+int fault_call_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/** fault_call_flush_journal() - put failed calls into the journal. Token held. */
+void fault_call_flush_journal(struct fabric *f);
+/**
+ * fault_call_update_masks() - rules have changed, or @cl (NULL: all) is new: set which of its calls
+ * ask.
+ */
+void fault_call_update_masks(struct fabric *f, struct client *cl);
+
+/* --- event.c ---------------------------------------------------------------------------------- */
+
+/** fault_object_event_fire() - raise the event on every object that the rule names. */
+bool fault_object_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
+
+/* --- port.c ----------------------------------------------------------------------------------- */
+
+/** fault_port_event_fire() - raise a port event on every port that the rule names. */
+bool fault_port_event_fire(struct fabric *f, struct fault_rule *r);
 bool fault_link_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
 void fault_link_removed(struct fabric *f, struct fault_rule *r);
-/** fault_match_cut() - the partition, or link between two nodes, that a packet cannot pass, or NULL. Counts. */
-struct fault_rule *fault_match_cut(struct fabric *f, const struct fault_pkt *p);
 void fault_partition_added(struct fabric *f, struct fault_rule *r);
 void fault_partition_removed(struct fabric *f, struct fault_rule *r);
 bool fault_heal_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
-/** fault_is_port_event() - whether an event is one of ports. fault_port_event_fire() raises it. */
-bool fault_is_port_event(u32 event);
-bool fault_port_event_fire(struct fabric *f, struct fault_rule *r);
+/**
+ * fault_match_cut() - the partition, or link between two nodes, that a packet cannot pass, or NULL.
+ * Counts the packet.
+ */
+struct fault_rule *fault_match_cut(struct fabric *f, const struct fault_pkt *p);
+
+/* --- process.c -------------------------------------------------------------------------------- */
+
+/** fault_kill_fire(), fault_pause_fire(), fault_resume_fire() - signal the clients that match. */
+bool fault_kill_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
+bool fault_pause_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
+bool fault_resume_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
+/** fault_pause_removed() - resume the processes that the rule has paused. */
+void fault_pause_removed(struct fabric *f, struct fault_rule *r);
+/** fault_resume_all() - the fabric ends: resume every paused process. */
+void fault_resume_all(struct fabric *f);
+
+/* --- limit.c ---------------------------------------------------------------------------------- */
+
+void fault_limit_added(struct fabric *f, struct fault_rule *r);
+void fault_limit_removed(struct fabric *f, struct fault_rule *r);
+/** fault_limit_update() - set the limits of all devices, also of new ones, from the rules. */
+void fault_limit_update(struct fabric *f);
 
 #endif

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: calls that fail on purpose, the fabric process's side: see fabric/proto/calls.h and libshim/client/call_fault.c.
+ * DOC: calls that fail on purpose, the fabric process's side: see fabric/proto/calls.h and
+ * libshim/client/call_fault.c.
  *
- * Which calls a rule is about is told to every client by a bit per call in its segment, so that only
- * those ask. They are answered without the token: its holder may be the one who asks. What has failed is
- * journalled as soon as the token is to be had.
+ * Every client has a bit per call in its segment that says whether a rule is about that call; only
+ * those calls ask the fabric process. It answers without the token, because the client that asks
+ * may hold it. A call that failed is put into the journal as soon as the token can be taken.
  */
 #include "emulator/journal/writer.h"
 #include "fabric/proto/calls.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
+#include "fabric/server/fabric.h"
 #include "fabric/journal/reader.h"
 
-/* So that many are waiting for the token that there is no room: the log file has it at least. */
+/* Too many entries wait for the token: write this one to the log file only. */
 static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 {
 	char line[LOG_LINE_MAX];
@@ -31,7 +35,10 @@ static void call_journal_failed(struct fabric *f, u32 client, const char *call,
 		return;
 	}
 	t->call[t->n_calls++] = j;
-	/* Who is told of it may end, and whoever started it ask, before the loop comes round. */
+	/*
+	 * Try the token now: the client may end, and its parent may read the journal, before the
+	 * loop comes back here.
+	 */
 	if (!engine_try(&f->engine))
 		return;
 	fault_call_flush_journal(f);
@@ -62,7 +69,7 @@ int fault_call_request(struct fabric *f, const struct client *cl, struct proto_m
 	m->call.event = 0;
 	if (!r)
 		return 0;
-	/* An event is journalled when it comes. */
+	/* The event is put into the journal when it is raised. */
 	if (r->act == FA_EVENT) {
 		m->call.event = ETIMEDOUT;
 	} else {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what rules can ask for beyond packets: which call can fail with which error, which status can come
- * of which work request (IBTA 11.6.2), which events can be raised, and what limits devices have.
+ * DOC: what rules other than those on packets can ask for: which call can fail with which errno,
+ * which work request can end with which status (IBTA 11.6.2), which events can be raised, and which
+ * limits a device has.
  */
 #include "emulator/cm/cm.h"
 #include "emulator/model.h"
+#include "fabric/fault/parse.h"
 #include "fabric/proto/calls.h"
 #include "fabric/fault/capability.h"
 #include "fabric/fault/keys.h"
@@ -47,7 +49,8 @@ int fault_check_call(struct fault_rule *r, struct fault_bad *bad)
 
 /**
  * struct outcome - a status that work requests can end with.
- * @types: of the QPs, a bit each; @ops: of what is sent; @recv_types: of the QPs whose receives can
+ * @types: QP types whose send queue can, a bit each; @ops: opcodes that can; @recv_types: QP types
+ *	whose receives can
  */
 static const struct outcome {
 	u8 status; /* enum ib_wc_status */
@@ -83,7 +86,7 @@ static const struct outcome *outcome_find(u32 status)
 	return NULL;
 }
 
-/* Of @ops, what QPs of one of the types have. */
+/* Those of @ops that QPs of at least one of the types support. */
 static u32 qp_types_wr_ops(u32 types, u32 ops)
 {
 	u32 type, op, all = 0;
@@ -100,9 +103,11 @@ static int check_refuse_status(u32 status, struct fault_bad *bad)
 	const char *name = ib_wc_status_name(status);
 
 	if (status == WCS_WR_FLUSH_ERR)
-		return fault_refuse(bad, name, "another status: flushing follows from that");
+		return fault_refuse(bad, name,
+				    "another status: flushing follows from that");
 	if (status == WCS_TM_ERR || status == WCS_TM_RNDV_INCOMPLETE)
-		return fault_refuse(bad, name, "another status: this one is of tag lists alone");
+		return fault_refuse(bad, name,
+				    "another status: this one is of tag lists alone");
 	return fault_refuse(bad, name, "another status: this one is of RD alone");
 }
 
@@ -119,7 +124,7 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 	if (!ops && !recv)
 		return fault_refuse(bad, "type=", "a type of QP that has %s",
 				    ib_wc_status_name(r->what.status));
-	/* What is not said is what is sent, where that can end so. */
+	/* Without opcode= the rule is about sends, if they can end with that status. */
 	w->wr_ops = w->wr_ops ? w->wr_ops & (ops | recv) : ops ? ops : recv;
 	if (!w->wr_ops)
 		return fault_refuse(bad, "opcode=", "an opcode that can end with %s",
@@ -135,7 +140,10 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 
 int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 {
-	/* These come of a call: it is that which is counted, and which ends so. */
+	/*
+	 * These are reported by a call: the rule counts the calls and makes them end with the
+	 * event.
+	 */
 	static const struct {
 		u32 event;
 		u32 call;
@@ -152,10 +160,10 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 	for (i = 0; i < ARRAY_SIZE(of_calls); i++)
 		if (of_calls[i].event == cm) {
 			if (r->has & ~KEYS_OF_CALLS)
-				return fault_refuse(
-					bad, fault_event_name(r->what.event),
-					"node=, program=, pid=, at=, nth=, after=, every=, "
-					"prob= or seed= with it");
+				return fault_refuse(bad, fault_event_name(r->what.event),
+						    "no keys but node=, program=, pid=, at=, nth=, "
+						    "after=, every=, "
+						    "prob= or seed= with it");
 			r->on = FAULT_ON_CALL;
 			r->triggered = false;
 			r->what.call_id = of_calls[i].call;
@@ -169,7 +177,7 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* As ibv_query_device(3) and ibv_query_device_ex(3) call them. */
+/* The names of ibv_query_device(3) and ibv_query_device_ex(3). */
 static const struct {
 	const char *name;
 	u16 at;
@@ -243,7 +251,7 @@ bool fault_limit_shrink(struct hca_limits *l, const char *name, u64 value)
 	if (which < 0)
 		return false;
 	field = (char *)l + limits[which].at;
-	/* Little-endian, as all that this runs on. */
+	/* Little-endian, as every supported machine is. */
 	memcpy(&now, field, limits[which].size);
 	if (now <= value)
 		return false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fault rule says must make sense together. See fault.h. */
+/* Checks that the words of a fault rule make sense together. See rule.h. */
 #include "emulator/cm/mad.h"
 #include "fabric/fault/capability.h"
 #include "fabric/fault/keys.h"
 #include "fabric/common/nodes.h"
+#include "fabric/fault/parse.h"
 
 #include <stdio.h>
 
@@ -24,7 +25,7 @@
 
 #define REQUESTS (fault_type_ops(1u << QPT_RC | 1u << QPT_UD) & ~(ANSWERS | O(MAD)))
 
-/* What takes a receive, and takes it first. */
+/* Packets that consume a receive, the first one of each message that does. */
 #define TAKES_RECV                                                                                 \
 	(O(SEND_FIRST) | O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(SEND_ONLY_INV) | O(WRITE_LAST_IMM) |  \
 	 O(WRITE_ONLY_IMM))
@@ -38,7 +39,7 @@ static bool rule_has_keys(const struct fault_rule *r, u64 keys)
 	return r->has & keys;
 }
 
-/* Which packets an action is about when nothing is said of it, or of those that are. */
+/* Restrict the rule to opcodes in @all; without opcode= it is about those in @unsaid. */
 static int check_narrow_ops(struct fault_rule *r, u64 all, u64 unsaid, const char *what,
 			    struct fault_bad *bad)
 {
@@ -70,7 +71,7 @@ static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 	return check_narrow_ops(r, all, all, "requests", bad);
 }
 
-/* As in fault_where.mads. */
+/* The bit in fault_where.mads. */
 static u32 mad_attr_bit(u32 attr)
 {
 	return 1u << (attr - MAD_REQ);
@@ -84,8 +85,9 @@ static int check_messages(struct fault_rule *r, struct fault_bad *bad)
 	r->where.ops = O(MAD);
 	if (r->where.mads & ~can)
 		return fault_refuse(bad, fault_act_name(r), "%s",
-				    r->act == FA_MRA ? "REQ: nothing else is put off"
-						     : "REQ or SIDR_REQ: these are rejected");
+				    r->act == FA_MRA
+					    ? "REQ: nothing else is put off"
+					    : "REQ or SIDR_REQ: these are rejected");
 	if (!r->where.mads)
 		r->where.mads = can;
 	return 0;
@@ -100,8 +102,8 @@ static int check_opcodes(const struct fault_rule *r, struct fault_bad *bad)
 	if (w->types && !(w->ops & fault_type_ops(w->types)))
 		return fault_refuse(bad, "opcode=", "an opcode that the type= has");
 	if (rule_has_keys(r, KEYS_CONNECTION) && !(w->ops & ~DATAGRAMS))
-		return fault_refuse(bad, "opcode=",
-				    "an opcode of connections: conn=, psn= and round= are theirs");
+		return fault_refuse(
+			bad, "opcode=", "an opcode of connections: conn=, psn= and round= are theirs");
 	if (w->size.has && w->size.min && !(w->ops & ~EMPTY))
 		return fault_refuse(bad, "size=", "0: these packets have no payload");
 	return 0;
@@ -114,7 +116,7 @@ static int check_packets(struct fault_rule *r, struct fault_bad *bad)
 
 	if (!strncmp(fault_act_name(r), "cm ", 3))
 		return check_messages(r, bad);
-	/* What answers a request has its PSN: whoever means that says so. */
+	/* A response has the PSN of its request: a rule on responses by PSN must give opcode=. */
 	if (!rule_has_keys(r, KEY(OPCODE)))
 		w->ops = rule_has_keys(r, KEY(PSN)) ? REQUESTS : OPS_ALL;
 	if (r->act == FA_RNR || r->act == FA_NAK)
@@ -144,7 +146,7 @@ static int check_when(const struct fault_rule *r, struct fault_bad *bad)
 	return 0;
 }
 
-/* "A-B" of which one is @node. */
+/* Whether @node is one of the two of "A-B". */
 static bool link_has_node(const char *link, const char *node)
 {
 	size_t n = strlen(node), len = strlen(link);
@@ -204,12 +206,6 @@ static int check_link(const struct fault_rule *r, struct fault_bad *bad)
 	return 0;
 }
 
-static bool is_port_event(u32 event)
-{
-	return (event >= EV_PORT_ACTIVE && event <= EV_SM_CHANGE) ||
-	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
-}
-
 static int check_event(struct fault_rule *r, struct fault_bad *bad)
 {
 	u32 ev = r->what.event;
@@ -220,11 +216,11 @@ static int check_event(struct fault_rule *r, struct fault_bad *bad)
 	if (rule_has_keys(r, KEY(SRQ)) && !srq)
 		return fault_refuse(bad, "srq=", "IBV_EVENT_SRQ_ERR or _LIMIT_REACHED with it");
 	if (rule_has_keys(r, KEY(QP)) && !r->triggered &&
-	    (is_port_event(ev) || srq || ev == EV_CQ_ERR || ev == EV_DEVICE_FATAL))
+	    (fault_is_port_event(ev) || srq || ev == EV_CQ_ERR || ev == EV_DEVICE_FATAL))
 		return fault_refuse(bad, "qp=", "an event of a QP with it");
 	if (rule_has_keys(r, KEY(FOR)))
 		return fault_refuse(bad, "for=", "nothing: an event is raised once");
-	return is_port_event(ev) ? 0 : fault_check_event(r, bad);
+	return fault_is_port_event(ev) ? 0 : fault_check_event(r, bad);
 }
 
 static int check_what(struct fault_rule *r, struct fault_bad *bad)
@@ -291,7 +287,7 @@ static int check_link_known(const struct hca *hca, const char *link, struct faul
 
 	if (!link[0] || hca_node_find(hca, link) >= 0)
 		return 0;
-	/* Names may have dashes, too. */
+	/* Node names may contain dashes. */
 	while ((dash = strchr(dash, '-'))) {
 		snprintf(a, sizeof(a), "%.*s", (int)(dash - link), link);
 		dash++;
@@ -313,7 +309,7 @@ static int check_groups_known(const struct hca *hca, const char *text, struct fa
 	return ret;
 }
 
-/* All nodes have the devices of their profile; those that are to come have the fabric's. */
+/* A node has the devices of its profile; nodes that do not exist yet have the fabric's. */
 static int check_device_known(const struct hca *hca, const struct fault_where *w,
 			      struct fault_bad *bad)
 {

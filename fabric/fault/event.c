@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: events that rules raise: of QPs, CQs, SRQs, WQs, devices and identifiers of the rdma_cm. Those of
- * ports are port.c's, and what goes with each event is emulator/verbs/raise.c's.
+ * DOC: events that rules raise: on QPs, CQs, SRQs, WQs, devices and rdma_cm identifiers. Port
+ * events are in port.c. emulator/verbs/raise.c does what accompanies each event.
  */
 #include "emulator/verbs/raise.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/server/fabric.h"
 #include "fabric/fault/keys.h"
 
 static bool rule_is_on_owner(const struct fabric *f, const struct fault_rule *r, u32 owner, u32 dev)
@@ -22,7 +24,7 @@ static bool rule_is_on_qp(const struct fabric *f, const struct fault_rule *r,
 	       (!w->port || w->port == qp->attr.port_num);
 }
 
-/* The QP at one end of the packet, if it is one that the rule names. */
+/* The QP at one end of the packet, if the rule names it. */
 static bool event_raise_end(struct fabric *f, const struct fault_rule *r,
 			    const struct fault_end *end)
 {
@@ -32,7 +34,7 @@ static bool event_raise_end(struct fabric *f, const struct fault_rule *r,
 	       raise_qp(&f->engine, qp, r->what.event, r->id);
 }
 
-/* The rule says of which end; if it does not, it is the one that sends. */
+/* On the end that the rule names; if it names none, on the sender. */
 static bool event_raise_ends(struct fabric *f, const struct fault_rule *r,
 			     const struct fault_pkt *p)
 {

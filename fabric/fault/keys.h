@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the words of a fault rule, as tables: which keys there are, and which an action takes.
- */
+/** DOC: the words of a fault rule, as tables: the keys, and which of them each action takes. */
 #ifndef FABRIC_FAULT_KEYS_H
 #define FABRIC_FAULT_KEYS_H
 
-#include "fabric/fault/fault.h"
+#include "fabric/fault/rule.h"
 
-/** enum fault_key - what a rule can say: KEY=VALUE, and behind K_BARE what stands alone. */
+/** enum fault_key - the parts of a rule: KEY=VALUE and, from K_BARE on, words without a key. */
 enum fault_key {
 	/* where */
 	K_NODE,
@@ -48,7 +46,7 @@ enum fault_key {
 	K_ERRNO,
 	K_SIGNAL,
 	K_PERIOD,
-	K_KEYS, /* above: with '=' */
+	K_KEYS, /* up to here: with '=' */
 	K_BARE = K_KEYS,
 	K_PERCENT = K_BARE,
 	K_TIME,
@@ -72,14 +70,14 @@ enum fault_key {
 #define KEYS_PACKET                                                                                \
 	(KEYS_WHO | KEY(PEER) | KEY(LINK) | KEY(TYPE) | KEY(OPCODE) | KEY(DIRECTION) |             \
 	 KEYS_CONNECTION | KEY(SIZE))
-/* An action that is carried out once waits for such a packet when one of these is said. */
+/* With one of these keys an action that fires once waits for a matching packet. */
 #define KEYS_TRIGGER (KEY(OPCODE) | KEY(CONN) | KEY(PSN) | KEY(ROUND) | KEY(SIZE) | KEYS_TURN)
 
 /**
  * struct fault_act_def - an action's word.
- * @help: what it does, for `rdmaemu fault --help`
- * @keys: what it takes; @need: what it must have
- * @expected: what is said when a word is none of those
+ * @help: what the action does, for `rdmaemu fault --help`
+ * @keys: the keys it takes; @need: those it requires
+ * @expected: the error message for any other word
  */
 struct fault_act_def {
 	const char *word;
@@ -91,17 +89,20 @@ struct fault_act_def {
 	const char *expected;
 };
 
-/** fault_act_def() - of that word, or NULL; fault_act_at() - by number, NULL behind the last. */
+/**
+ * fault_act_def() - the action of that word, or NULL; fault_act_at() - by index, NULL after the
+ * last.
+ */
 const struct fault_act_def *fault_act_def(const char *word);
 const struct fault_act_def *fault_act_at(u32 i);
-/** fault_key_name() - as it is written. */
+/** fault_key_name() - a key as it is written. */
 const char *fault_key_name(u32 key);
 
-/* A value of KEY=VALUE. Return: NULL, or what was expected. values.c */
+/* --- values.c --------------------------------------------------------------------------------- */
 const char *fault_key_parse(struct fault_rule *r, enum fault_key key, const char *value);
 /**
- * fault_bare_parse() - a word that stands alone, or max_NAME=N, of the kinds in @kinds.
- * Return: the kind, or -1: it is none of them.
+ * fault_bare_parse() - a word without a key, or max_NAME=N, of one of the kinds in @kinds.
+ * Return: its kind (enum fault_key), or -1: none of them.
  */
 int fault_bare_parse(struct fault_rule *r, u64 kinds, const char *word);
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: limits of devices that rules shrink. Queries show them, and what is over them is refused as if the
- * device were like that; what there is already stays.
+ * DOC: device limits that rules lower. Queries report them, and requests beyond them are refused as
+ * on a device with these limits; existing objects stay.
  *
- * What the devices have by themselves is kept from the first such rule on. After each change the limits of
- * all devices are made anew from that and the rules that hold.
+ * The devices' own limits are saved when the first such rule is added. After each change the limits
+ * of all devices are computed again from those and from the rules in force.
  */
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
+#include "fabric/server/fabric.h"
+#include "fabric/fault/capability.h"
 
 #include <stdlib.h>
 
@@ -16,7 +20,7 @@ static bool limit_is_on_dev(const struct fabric *f, const struct fault_rule *r, 
 	       fault_rule_is_on_port(f, &r->where, dev, 0);
 }
 
-/* What a device has under the rules that hold. */
+/* Lower *l by all rules in force on the device. */
 static void limit_apply_rules(struct fabric *f, u32 dev, struct hca_limits *l)
 {
 	struct faults *t = f->faults;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fault rules as they are shown: `rdmaemu fault list`. */
+/* Output of `rdmaemu fault list`. */
 #include "fabric/server/fabric.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"
 
@@ -81,7 +81,7 @@ static void list_write_text(const struct fabric *f, FILE *out)
 	}
 }
 
-/* What a run should tell at its end: rules that did nothing, and what decided about the others. */
+/* Printed at the end of a run: the rules that did nothing, and the seed if it decided anything. */
 static void list_write_summary(const struct fabric *f, FILE *out)
 {
 	const struct faults *t = f->faults;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rule hits: where and when. See fault.h. */
+/* Matches rules: where and when. See rule.h. */
 #include "emulator/cm/mad.h"
 #include "fabric/server/fabric.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
 
 static bool range_has(const struct fault_range *r, u64 v)
 {
 	return !r->has || (v >= r->min && v <= r->max);
 }
 
-/* A node by the name that it has, or by that of the host. */
+/* Whether the node has that name; NODE_NAME always names the host's node. */
 static bool node_has_name(const struct fabric *f, u32 node, const char *name)
 {
 	return node < f->hca->n_nodes &&
@@ -60,7 +61,7 @@ static bool rule_is_on_end(const struct fabric *f, const struct fault_where *w,
 	return e->client && fault_rule_is_on_client(f, &who, e->client - 1);
 }
 
-/* @link is "A-B", in that order. */
+/* Whether @link is "A-B" with A the name of node @a and B that of node @b. */
 static bool link_is_between(const struct fabric *f, const char *link, u32 a, u32 b)
 {
 	char name[sizeof(((struct fault_where *)0)->link)];
@@ -118,7 +119,10 @@ bool fault_rule_is_on_pkt(const struct fabric *f, const struct fault_rule *r,
 	return rule_is_on_ends(f, w, p);
 }
 
-/* Which of a connection's two directions: by what is the same on every run, as far as there is. */
+/*
+ * Which of a connection's two directions, decided by values that do not change between runs if
+ * possible.
+ */
 static bool pkt_is_backward(const struct fault_pkt *p)
 {
 	if (p->src.dev != p->dst.dev)
@@ -130,7 +134,7 @@ static bool pkt_is_backward(const struct fault_pkt *p)
 
 u64 fault_pkt_key(const struct fault_pkt *p)
 {
-	/* What has no connection is told by who sends it. */
+	/* A packet without a connection is identified by its sender. */
 	u64 who = p->conn ? p->conn : BIT64(63) | (u64)p->src.dev << 24 | p->src.qpn;
 
 	return mix64(mix64(mix64(who) ^ pkt_is_backward(p)) ^
@@ -234,7 +238,7 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 	struct faults *t = f->faults;
 	struct fault_rule *r, *hit = NULL;
 	u64 who = qp->conn ? qp->conn : BIT64(63) | qp->qpn;
-	/* Which of its requests, or receives, this is. */
+	/* Ordinal of the request, or of the receive, on its QP. */
 	u64 nth = opcode == WR_RECV ? BIT64(63) ^ qp->resp.rx_pkts : qp->req.next;
 	u32 i;
 

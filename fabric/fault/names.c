@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that fault rules use: opcodes, messages, events, errors. */
-#include "fabric/fault/fault.h"
+/* Names in fault rules: opcodes, CM messages, events, errors. */
+
+#include "fabric/fault/parse.h"
 
 #include "emulator/cm/mad.h"
 
@@ -24,7 +25,7 @@
 
 /**
  * struct op_name - a name of packets, of work requests, or of both.
- * Verbs' names are those of enum ibv_wr_opcode; a packet's are the BTH's.
+ * Names of work requests are those of enum ibv_wr_opcode; names of packets are those of the BTH.
  */
 static const struct op_name {
 	const char *name;
@@ -82,7 +83,7 @@ static const struct op_name {
 	{ "RECV", 0, 1u << WR_RECV },
 };
 
-/* Behind a prefix that may be left out. */
+/* @name without a prefix that is optional. */
 static const char *name_without_prefix(const char *name, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -230,6 +231,12 @@ bool fault_event_parse(const char *name, u32 *event)
 			return true;
 		}
 	return false;
+}
+
+bool fault_is_port_event(u32 event)
+{
+	return (event >= EV_PORT_ACTIVE && event <= EV_SM_CHANGE) ||
+	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
 }
 
 const char *fault_event_name(u32 event)

@@ -6,9 +6,9 @@
 
 #define ROUND_SPAN (1 << 22)
 
-/* --- rounds ------------------------------------------------------------------------------------ */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
-/* Of the two oldest one becomes: rounds may skip some there, but always grow. */
+/* Merge the two oldest runs: rounds of their packets may skip a number, but never repeat one. */
 static void rounds_merge_oldest(struct pkt_rounds *r)
 {
 	u32 times = max_u32(r->run[0].times, r->run[1].times);
@@ -17,7 +17,7 @@ static void rounds_merge_oldest(struct pkt_rounds *r)
 	r->run[0].times = times;
 }
 
-/* Sequence numbers come round again. */
+/* PSNs wrap: forget what is too far back. */
 static void rounds_move_base(struct pkt_rounds *r, u32 psn)
 {
 	if (psn_diff(psn, r->base) < ROUND_SPAN)
@@ -40,7 +40,7 @@ static u32 rounds_run_start(const struct pkt_rounds *r, u32 i)
 	return i ? r->run[i - 1].end : r->base;
 }
 
-/* Never sent before, maybe with a gap. */
+/* A packet after all that were sent so far, perhaps with a gap. */
 static u32 rounds_sent_first(struct pkt_rounds *r, u32 psn)
 {
 	if (r->n && r->run[r->n - 1].times == 1) {
@@ -53,13 +53,13 @@ static u32 rounds_sent_first(struct pkt_rounds *r, u32 psn)
 	return 1;
 }
 
-/* One more time, in run @i: that becomes up to three. */
+/* A packet of run @i is sent once more: the run is split into up to three. */
 static u32 rounds_sent_again(struct pkt_rounds *r, u32 i, u32 psn)
 {
 	u32 times = r->run[i].times, end = psn_add(psn, 1);
 
 	if (rounds_run_start(r, i) == psn && i && r->run[i - 1].times == times + 1) {
-		/* As a rule: the one behind the last that was sent again. */
+		/* The common case: the packet that follows the last retransmitted one. */
 		r->run[i - 1].end = end;
 	} else {
 		for (; r->n + 2 > ROUND_RUNS; i = i ? i - 1 : 0)
@@ -87,7 +87,7 @@ u32 fault_rounds_next(struct pkt_rounds *r, u32 psn)
 	if (!r->n)
 		r->base = psn;
 	if (psn_diff(psn, r->base) < 0) {
-		/* It was sent before anybody looked. */
+		/* It was first sent before rounds were counted. */
 		if (r->n == ROUND_RUNS)
 			rounds_merge_oldest(r);
 		rounds_insert(r, 0, r->base, 1);
@@ -100,7 +100,7 @@ u32 fault_rounds_next(struct pkt_rounds *r, u32 psn)
 	return rounds_sent_first(r, psn);
 }
 
-/* --- packets ------------------------------------------------------------------------------------- */
+/* --- packets ---------------------------------------------------------------------------------- */
 
 static u32 pkt_send_op(const struct burst *b)
 {
@@ -190,7 +190,7 @@ u32 fault_pkt_op(const struct burst *b)
 	}
 }
 
-/* One of our QPs, or NULL. */
+/* A QP of this fabric, or NULL. */
 static const struct hca_qp *pkt_end_qp(const struct hca *hca, u32 dev, u32 qpn)
 {
 	const struct hca_qp *qp = &hca->qp[qpn & (HCA_MAX_QP - 1)];
@@ -224,7 +224,7 @@ void fault_pkt_set_ends(const struct hca *hca, const struct burst *b, struct fau
 	if (b->dst_type == QPT_UD || b->dst_type == QPT_RAW_PACKET)
 		return;
 	p->conn = src ? src->conn : dst ? dst->conn : 0;
-	/* An answer's PSN is the request's, of the other direction. */
+	/* A response has the PSN of its request, which counts in the opposite direction. */
 	if (answer)
 		*first = dst ? dst->attr.sq_psn : src ? src->attr.rq_psn : 0;
 	else
@@ -237,7 +237,7 @@ void fault_pkt_set_one(const struct burst *b, u32 first, struct fault_pkt *p)
 	p->psn = b->psn;
 	p->rel = (b->psn - first) & IB_PSN_MASK;
 	p->size = b->mem ? b->len : 0;
-	/* Of a frame, what its sender has posted. */
+	/* A frame counts without its check sequence, as its sender posted it. */
 	if (b->dst_type == QPT_RAW_PACKET && p->size >= FRAME_FCS)
 		p->size -= FRAME_FCS;
 }

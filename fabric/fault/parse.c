@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From lines to fault rules. See fault.h; the words are in keys.c and values.c. */
+/* Parses lines into fault rules. See rule.h; the words are in keys.c and values.c. */
 #include "fabric/fault/keys.h"
+#include "fabric/fault/parse.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -9,7 +10,7 @@
 #define WORDS  48u
 #define BLANKS " \t\r\n"
 
-/** struct words - a line that is read. */
+/** struct words - a line that is being parsed. */
 struct words {
 	char buf[FAULT_TEXT];
 	char *word[WORDS];
@@ -72,7 +73,9 @@ static int rule_parse_name(struct fault_rule *r, struct words *w, struct fault_b
 	return 0;
 }
 
-/* All actions, for whoever has written none of them. "cm" has its own second words. */
+/*
+ * Report an unknown action with a list of all of them. The second words after "cm" are not listed.
+ */
 static int rule_parse_no_action(const char *word, struct fault_bad *bad)
 {
 	const struct fault_act_def *d;
@@ -126,7 +129,7 @@ static int key_by_name(const char *word, size_t n)
 	return -1;
 }
 
-/* The keys that an action has, "node, peer, ...". */
+/* The keys that an action takes, "node, peer, ...". */
 static void keys_list(const struct fault_act_def *def, char *out, size_t size)
 {
 	size_t n = 0;
@@ -143,7 +146,7 @@ static bool word_has_digits(const char *word)
 	return isdigit((unsigned char)word[*word == '-' || *word == '.']);
 }
 
-/* A word that is none of the action's, and almost one. Return: -EINVAL, or 0: it is like none. */
+/* Report a word that is close to one the action takes. Return: -EINVAL, or 0: it resembles none. */
 static int rule_parse_hint(const struct fault_act_def *def, const char *word, struct fault_bad *bad)
 {
 	size_t n = strlen(word);
@@ -237,7 +240,7 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 		ret = rule_parse_action(r, &w, &def, bad);
 	if (ret || !def)
 		return ret;
-	/* As it is shown: without the name, one blank between words. */
+	/* The text that is shown: without the name, words separated by one blank. */
 	for (i = !!r->name[0]; i < w.n; i++)
 		snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "%s%s",
 			 r->text[0] ? " " : "", w.word[i]);
@@ -253,7 +256,7 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 	return fault_check(r, bad);
 }
 
-/* One line of a scenario, which is changed. */
+/* The rules of one line of a scenario. The line is modified. */
 static int rule_parse_each(char *line, u32 number,
 			   int (*each)(void *ctx, const char *rule, u32 line), void *ctx)
 {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: faults of links and ports: link down|up|flap, partition, heal, and the events of ports.
+ * DOC: faults of links and ports: link down|up|flap, partition, heal, and port events.
  *
- * A port's link goes down as by `rdmaemu port down`: the port tells its programs, and loses packets both
- * ways. A link between two nodes, and a partition, lose packets without a word: the wire asks
- * fault_match_cut().
+ * A port's link goes down as with `rdmaemu port down`: the port raises its event and drops packets
+ * in both directions. A link between two nodes, and a partition, drop packets silently: tx.c asks
+ * fault_match_cut() about each packet.
  */
 #include "fabric/server/fabric.h"
 #include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
 
 #include <stdio.h>
 
-/** What struct fault_rule.state says of a link: it is down because of the rule. */
+/** fault_rule.state of a link rule: the rule has taken the link down. */
 #define LINK_IS_DOWN 1u
 
-/* "node0" is also what the host's node is called that has another name. */
+/* NODE_NAME names the host's node, even if that has another name. */
 static void rule_name_ports(const struct fabric *f, const struct fault_where *w,
 			    struct proto_port *q)
 {
@@ -33,7 +35,7 @@ static bool rule_is_node_pair(const struct fabric *f, const struct fault_rule *r
 	       hca_node_find(f->hca, r->where.link) < 0;
 }
 
-/* Return: whether there is such a link. */
+/* Return: whether the link exists. */
 static bool rule_set_link(struct fabric *f, struct fault_rule *r, bool down)
 {
 	struct proto_port q = { .what = PORT_CHANGE_STATE,
@@ -79,9 +81,9 @@ void fault_link_removed(struct fabric *f, struct fault_rule *r)
 		rule_set_link(f, r, false);
 }
 
-/* --- partitions ---------------------------------------------------------------------------------- */
+/* --- partitions ------------------------------------------------------------------------------- */
 
-/* Which group of "a,b|c|*" a node is in; 0: none. */
+/* The group of "a,b|c|*" that a node is in; 0: none. */
 static u32 group_index(const char *groups, const char *name, const char *other)
 {
 	u32 group = 1, star = 0;
@@ -168,13 +170,7 @@ bool fault_heal_fire(struct fabric *f, struct fault_rule *r, const struct fault_
 	return any;
 }
 
-/* --- events of ports ------------------------------------------------------------------------------ */
-
-bool fault_is_port_event(u32 event)
-{
-	return (event >= EV_PORT_ACTIVE && event <= EV_SM_CHANGE) ||
-	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
-}
+/* --- events of ports -------------------------------------------------------------------------- */
 
 bool fault_port_event_fire(struct fabric *f, struct fault_rule *r)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: programs that are killed, paused and resumed.
+ * DOC: processes that rules kill, pause and resume.
  *
- * Only clients of the fabric, and by pidfd: never a process that has got the number of one. The token is
- * held meanwhile, so that nobody is stopped inside the engine, where all others would wait for him. Who
- * was paused goes on when the time of the rule is over, when the rule is removed, or when the fabric
- * ends.
+ * Signals go to clients of the fabric only, by pidfd: never to a process that reuses the pid of
+ * one. The token is held meanwhile, so that no process is stopped inside the engine, where all
+ * others would wait for it. A paused process is resumed when the rule's time is over, when the rule
+ * is removed, or when the fabric ends.
  */
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
+#include "fabric/server/fabric.h"
 
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: faults of packets, where they arrive: what a responder refuses, and what was damaged on the way.
+ * DOC: faults on packets where they arrive: requests that the responder refuses, and damaged
+ * packets.
  *
- * Only a request that would be taken now can be refused: the next one in sequence, of a QP that is ready.
- * All else passes, and is not counted: the responder drops it, or answers it again, by itself.
+ * Only a request that the responder would accept now can be refused: the next one in sequence, for
+ * a QP that is ready. Any other packet passes without being counted: the responder drops it, or
+ * answers it again, as it does without a rule.
  */
 #include "emulator/cm/proto.h"
 #include "emulator/transport/wc_fault.h"
 #include "emulator/transport/responder.h"
-#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
 #include "fabric/link/link.h"
@@ -16,7 +19,7 @@
 #define REFUSE (FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK))
 #define ANSWER (FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))
 
-/* As if the one before it had been lost: say so, also when that was said before. */
+/* As if the previous packet had been lost. The NAK is sent even if one was sent before. */
 static int rx_nak_sequence(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rule)
 {
 	struct resp_state s = qp->resp;
@@ -43,7 +46,7 @@ static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 	return wc_fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
 }
 
-/* The next rule that hits, counted at the first try. */
+/* The next rule that hits. A burst is counted when it is first offered, not when it is retried. */
 static const struct fault_rule *rx_match_rule(struct fabric *f, struct lq_entry *e, u32 acts)
 {
 	struct fault_rule *r;
@@ -62,7 +65,7 @@ static const struct fault_rule *rx_match_rule(struct fabric *f, struct lq_entry 
 	return r;
 }
 
-/* A request of connection management that nobody gets to see. */
+/* Answer a CM request that is not delivered to its listener. */
 static void rx_cm_reject(struct fabric *f, const struct lq_entry *e, const struct fault_rule *r)
 {
 	const u8 *mad = link_payload(f, e);
@@ -81,7 +84,7 @@ static void rx_cm_reject(struct fabric *f, const struct lq_entry *e, const struc
 		    0);
 }
 
-/* The requester is told to wait longer; the request is delivered as well. */
+/* Send an MRA, so that the requester waits longer; the request is delivered as well. */
 static void rx_cm_mra(struct fabric *f, const struct lq_entry *e)
 {
 	const u8 *mad = link_payload(f, e);
@@ -127,7 +130,7 @@ bool fault_rx_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 	r = rx_match_rule(f, e, REFUSE);
 	if (!r)
 		return false;
-	/* What is journalled of it is the rule's doing. */
+	/* Journal entries written meanwhile name the rule. */
 	f->engine.rule = r->id;
 	*ret = rx_refuse(f, qp, &e->b, r);
 	f->engine.rule = 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of fault rules: what is added, removed, and carried out at its time. See fault.h. */
+/* The table of fault rules: adds, removes and carries them out when they are due. See rule.h. */
 #include "fabric/server/fabric.h"
 #include "fabric/fault/action.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,9 @@ struct fault_job {
 	size_t len;
 };
 
-/** struct batch - the rules of one request, before they are added: all of them or none. */
+/**
+ * struct batch - the rules of one request, collected before any is added: all are added, or none.
+ */
 struct batch {
 	struct fabric *f;
 	struct fault_rule *rule;
@@ -51,7 +55,7 @@ const char *fault_rule_text(struct fabric *f, u32 rule)
 	const struct fault_rule *r = fault_rule_find(f->faults, "", rule);
 	u32 i;
 
-	/* What was removed stays in its place until that is needed. */
+	/* A removed rule stays in its slot until another rule needs that. */
 	for (i = 0; !r && rule && i < f->faults->high; i++)
 		if (f->faults->rule[i].old_id == rule)
 			r = &f->faults->rule[i];
@@ -63,9 +67,9 @@ const char *fault_rule_text(struct fabric *f, u32 rule)
 	return text;
 }
 
-/* --- ports that rules look at ----------------------------------------------------------------- */
+/* --- ports that rules are about --------------------------------------------------------------- */
 
-/* Whether packets of that port, or work requests sent there, may be what a rule is about. */
+/* Whether the rule may match packets of that port, or work requests sent there. */
 static bool rule_is_about_port(const struct fabric *f, const struct fault_rule *r, u32 dev,
 			       u32 port)
 {
@@ -78,7 +82,7 @@ static bool rule_is_about_port(const struct fabric *f, const struct fault_rule *
 	return fault_rule_is_on_port(f, w, dev, port);
 }
 
-/* Return: how many ports have changed. */
+/* Return: the number of ports whose mark has changed. */
 static u32 fault_mark_ports(struct fabric *f)
 {
 	const struct faults *t = f->faults;
@@ -107,14 +111,14 @@ void fault_node_added(struct fabric *f)
 	struct faults *t = f->faults;
 	u32 i, n = t && t->n ? fault_mark_ports(f) : 0;
 
-	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
+	/* No QP has a path there yet, so the recount can wait for the token. */
 	if (n) {
 		store_relaxed(&f->hca->n_via, f->hca->n_via + n);
 		t->stale = true;
 	}
 	if (t)
 		fault_limit_update(f);
-	/* What was to be done there at once, or is overdue. */
+	/* Rules that were due on a node that did not exist yet are carried out now. */
 	for (i = 0; t && i < t->high; i++)
 		if (t->rule[i].id && t->rule[i].waits)
 			fault_rule_set_due(f, &t->rule[i], engine_now(f));
@@ -139,7 +143,7 @@ static void fault_count_rules(struct faults *t)
 	}
 }
 
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 void fault_rule_set_due(struct fabric *f, struct fault_rule *r, u64 at)
 {
@@ -161,10 +165,10 @@ u64 fault_table_next_due(const struct fabric *f)
 	return f->faults->due;
 }
 
-/* A rule that holds for a while: its window opens, and closes. */
+/* A FAULT_ON_STATE rule: its window opens, and at the second call closes. */
 static void rule_turn_window(struct fabric *f, struct fault_rule *r)
 {
-	const struct fault_backend *b = &fault_backends[r->act];
+	const struct fault_action *b = &fault_actions[r->act];
 
 	if (r->phase++) {
 		if (b->removed)
@@ -179,9 +183,9 @@ static void rule_turn_window(struct fabric *f, struct fault_rule *r)
 
 static void rule_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
-	bool done = fault_backends[r->act].fire(f, r, p);
+	bool done = fault_actions[r->act].fire(f, r, p);
 
-	/* On a link that comes with its node it is carried out then. */
+	/* A link rule whose node does not exist yet is carried out when the node comes. */
 	r->waits = !done && !p && r->act == FA_LINK && !r->phase;
 	if (done && !p)
 		r->hits++;
@@ -225,13 +229,13 @@ void fault_trigger_rules(struct fabric *f, const struct fault_pkt *p)
 	}
 }
 
-/* --- adding and removing -------------------------------------------------------------------------- */
+/* --- adding and removing ---------------------------------------------------------------------- */
 
 static void rule_remove(struct fabric *f, struct fault_rule *r)
 {
-	const struct fault_backend *b = &fault_backends[r->act];
+	const struct fault_action *b = &fault_actions[r->act];
 
-	/* What its window has not opened for yet was never done, what it has closed for was undone. */
+	/* Before its window opens the rule has done nothing; after it closes all is undone. */
 	if (b->removed && (r->on != FAULT_ON_STATE || r->phase == 1))
 		b->removed(f, r);
 	fabric_note(f, "fault %s removed: %s: %llu hits", r->name, r->text,
@@ -247,7 +251,7 @@ static void rule_set_window(const struct fabric *f, struct fault_rule *r)
 
 	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? engine_now(f) : 0;
 	r->until = w->for_ns ? r->from + w->for_ns : FAULT_NEVER;
-	/* Of what is done once, `for` says how long it lasts, not until when it may happen. */
+	/* For an action that happens once, for= is its duration, not the end of its window. */
 	if (r->on == FAULT_ON_TIME)
 		r->until = FAULT_NEVER;
 	if (r->triggered && !w->count)
@@ -278,8 +282,8 @@ static void rule_add(struct fabric *f, const struct fault_rule *new)
 
 	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
 		fault_rule_set_due(f, r, r->from ? r->from : engine_now(f));
-	else if (fault_backends[r->act].added)
-		fault_backends[r->act].added(f, r);
+	else if (fault_actions[r->act].added)
+		fault_actions[r->act].added(f, r);
 	fabric_note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "",
 		    r->place);
 }
@@ -315,12 +319,6 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 	ret = fault_parse(r, text, &b->bad);
 	if (!ret)
 		ret = fault_check_fabric(b->f->hca, b->f->topology, r, &b->bad);
-	if (ret)
-		return ret;
-	if (!fault_backends[r->act].there)
-		return fault_refuse(&b->bad, fault_act_name(r), "an action that this fabric knows");
-	if (fault_backends[r->act].check)
-		ret = fault_backends[r->act].check(b->f, r, &b->bad);
 	if (ret)
 		return ret;
 	if (batch_has_name(b, r->name))
@@ -408,7 +406,7 @@ static int fault_job_clear(struct fabric *f, struct proto_fault *q)
 			rule_remove(f, &t->rule[i]);
 			q->n++;
 		}
-	/* A scenario can be added again then. */
+	/* From now on the same scenario may be added again. */
 	t->n_files = 0;
 	fault_table_changed(f);
 	return 0;
@@ -436,7 +434,7 @@ static void fault_job_free(struct faults *t, u32 i)
 	t->n_jobs--;
 }
 
-/* A scenario's text, from a memfd. Return: 0 or -errno. */
+/* Read a scenario's text from a memfd. Return: 0 or -errno. */
 static int fault_job_read_text(struct fault_job *j, int fd)
 {
 	struct stat st;
@@ -510,7 +508,7 @@ void fault_table_work(struct fabric *f)
 			continue;
 		j->msg.ret = fault_job_run(f, j);
 		c = j->conn;
-		/* Answering may close the connection, which forgets its jobs. */
+		/* Answering may close the connection, which frees its jobs. */
 		j->conn = NULL;
 		conn_reply(f, c, &j->msg);
 		fault_job_free(t, i);

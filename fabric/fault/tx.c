@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: faults of packets, where they leave. See tx.h.
+ * DOC: faults on packets where they leave. See tx.h.
  *
  * Theory of operation
  * -------------------
- * A burst whose ports rules look at is fetched as a whole first: from then on nothing can make its
- * sender try again, so that each packet is counted once. Then each packet is shown to the rules, in
- * order. Packets to which nothing happens go on together, as bursts; the others go one by one, each with
- * its fate. Requests that a rule may refuse where they arrive (rnr, nak, cm reject, mra) go one by one as
- * well and are shown to those rules there (rx.c).
+ * A burst between ports that rules are about is copied as a whole first. From then on the sender
+ * can no longer be asked to retry, so each packet is matched, and counted, exactly once. Then each
+ * packet is matched against the rules, in order. Packets that no rule touches continue together, as
+ * bursts; the others are sent one by one, each with its own fate. Requests that a rule may refuse
+ * at their destination (rnr, nak, cm reject, cm mra) are sent one by one as well, and matched
+ * against those rules there (rx.c).
  *
- * A burst that no rule has touched goes on as it is. One of which packets have gone loses the flags of its
- * ends with them, as on a wire: a lost last packet is a lost request for an acknowledge.
+ * A burst that no rule has touched is sent unchanged. A burst that has lost its first or last
+ * packet loses the flags of that end as well, as on a wire: when the last packet is lost, its
+ * request for an ACK is lost with it.
  */
 #include "emulator/cm/mad.h"
 #include "fabric/capture/capture.h"
 #include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder: unless the rule says */
-#define RATE_QUEUE  (8 * NSEC_PER_MSEC) /* of a rate's time may wait */
+#define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder, unless the rule gives a time */
+#define RATE_QUEUE  (8 * NSEC_PER_MSEC) /* how much of a rate's time may queue */
 #define WINDOW_PKTS 256
-#define WINDOW_NS   NSEC_PER_MSEC /* but an acknowledge wakes it sooner */
+#define WINDOW_NS   NSEC_PER_MSEC /* an ACK wakes the QP sooner */
 #define DELAY_MAX   (60 * NSEC_PER_SEC)
 #define HELD	    64u
-#define BURST_PKTS  4096u /* more are sent as they are: nobody of ours sends such */
+#define BURST_PKTS  4096u /* longer bursts, which no QP sends, pass unexamined */
 
-/** struct held - a packet that waits to be overtaken by @gap more of its flow. */
+/** struct held - a packet that waits until @gap more packets of its flow have overtaken it. */
 struct held {
 	struct link_held link;
 	u32 gap;
 };
 
 /**
- * struct faultwire - what packets have left behind.
- * @rounds: by QP slot, four each: of what it sends and gets, requests and answers
+ * struct faultwire - state that outlives a packet.
+ * @rounds: four per QP slot: sent and received, requests and responses
  */
 struct faultwire {
 	struct held held[HELD];
@@ -46,7 +50,10 @@ struct faultwire {
 	struct pkt_rounds rounds[HCA_MAX_QP][4];
 };
 
-/** struct verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0: none */
+/**
+ * struct verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0:
+ * none
+ */
 struct verdict {
 	struct link_fate fate;
 	u32 dropped;
@@ -56,7 +63,10 @@ struct verdict {
 	bool touched;
 };
 
-/** struct parcel - a burst that is being sent. @said: what rules do to the packet that is looked at, in words */
+/**
+ * struct parcel - a burst that is being sent. @said: text for captures: what rules do to the
+ * current packet
+ */
 struct parcel {
 	struct fabric *f;
 	const struct lq_entry *whole;
@@ -69,14 +79,14 @@ struct parcel {
 
 int fault_tx_make(struct fabric *f)
 {
-	/* Touched as far as QPs are looked at. */
+	/* Pages are touched only for the QPs that are counted. */
 	f->faultwire = calloc(1, sizeof(*f->faultwire));
 	return f->faultwire ? 0 : -ENOMEM;
 }
 
-/* --- rounds -------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
-/* The side of the connection that is ours: the sender if it is. */
+/* Rounds are counted at the end that is on this fabric: the sender if both are. */
 static struct pkt_rounds *tx_rounds(struct fabric *f, const struct fault_pkt *p, bool answer)
 {
 	const struct fault_end *e = p->src.client ? &p->src : &p->dst;
@@ -105,15 +115,15 @@ static void tx_describe_packet(struct parcel *c, const struct burst *b)
 	c->pkt.round = r ? fault_rounds_next(r, b->psn) : 1;
 }
 
-/* --- delays --------------------------------------------------------------------------------------- */
+/* --- delays ----------------------------------------------------------------------------------- */
 
-/* From 0 to 1, neither. */
+/* Between 0 and 1, both excluded. */
 static double random_fraction(u64 x)
 {
 	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Of mean 0; spread as the distribution's tables of tc-netem are: by the standard deviation. */
+/* Mean 0, standard deviation 1: the scale of the distribution tables of tc-netem. */
 static double random_deviation(const struct fabric *f, const struct fault_rule *r, u64 key)
 {
 	const double pi = 3.14159265358979323846;
@@ -141,7 +151,7 @@ static u64 tx_delay_ns(struct fabric *f, const struct fault_rule *r, u64 key)
 	return ns <= 0 ? 0 : ns >= (double)DELAY_MAX ? DELAY_MAX : (u64)ns;
 }
 
-/* All packets that the rule hits pass it one after the other; r->state: it is busy until then. */
+/* All packets that the rule hits share its rate, one after the other; r->state: busy until then. */
 static u64 rule_rate_wait_ns(const struct fabric *f, struct fault_rule *r, u64 wire)
 {
 	u64 now = engine_now(f), start = r->state > now ? r->state : now;
@@ -150,15 +160,15 @@ static u64 rule_rate_wait_ns(const struct fabric *f, struct fault_rule *r, u64 w
 	return r->state - now;
 }
 
-/* --- verdicts ------------------------------------------------------------------------------------- */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
-/* What one rule makes late keeps its order; what it does not overtakes. */
+/* Packets that one rule delays stay in order; other packets may overtake them. */
 static u8 rule_lane(const struct fabric *f, const struct fault_rule *r)
 {
 	return (u8)(1 + (u32)(r - f->faults->rule) % (LINK_OWN - 1));
 }
 
-/* For captures. @late: ns that a delay has added */
+/* Text for captures. @late: ns of delay that the rule added */
 static void tx_capture_fate(struct parcel *c, const struct fault_rule *r, const struct verdict *v,
 			    u64 late)
 {
@@ -220,7 +230,7 @@ static void tx_apply_rule(struct parcel *c, struct fault_rule *r, const struct b
 		tx_capture_fate(c, r, v, v->fate.delay_ns - was);
 }
 
-/* Whether a rule will look at the packet where it arrives. */
+/* Whether a rule may act on the packet where it arrives. */
 static bool tx_has_rx_rule(const struct parcel *c)
 {
 	const struct faults *t = c->f->faults;
@@ -257,14 +267,14 @@ static void tx_judge_packet(struct parcel *c, const struct burst *b, struct verd
 	v->touched |= v->fate.look;
 }
 
-/* --- sending -------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static void tx_held_remove(struct faultwire *w, u32 i)
 {
 	w->held[i] = w->held[--w->n_held];
 }
 
-/* A packet of a flow comes at @at: those of it that wait to be overtaken are, by one more. */
+/* A packet of the flow leaves at @at: one more packet has overtaken the held ones. */
 static void tx_held_overtake(struct fabric *f, const struct lq_key *k, u64 at)
 {
 	struct faultwire *w = f->faultwire;
@@ -283,7 +293,7 @@ static void tx_held_overtake(struct fabric *f, const struct lq_key *k, u64 at)
 	}
 }
 
-/* It goes nowhere. @rule: 0: for want of room */
+/* The packet is dropped. @rule: 0: the queue is full */
 static void tx_drop(struct parcel *c, const struct burst *b, u32 rule)
 {
 	const struct cap_note note = { .fate = CAP_DROPPED,
@@ -295,7 +305,7 @@ static void tx_drop(struct parcel *c, const struct burst *b, u32 rule)
 		(void)cap_burst_put(&c->f->engine, b, &note); /* there is room */
 }
 
-/* One of them is copied out of the whole. Return: NULL: there is no room, it is lost. */
+/* Copy one piece out of the burst. Return: NULL: there is no room, the piece is lost. */
 static struct lq_entry *tx_copy_piece(struct parcel *c, const struct burst *b)
 {
 	struct lq_entry *e;
@@ -307,7 +317,10 @@ static struct lq_entry *tx_copy_piece(struct parcel *c, const struct burst *b)
 	return e;
 }
 
-/* It leaves its port. A group's copies leave the switch: their datagram was seen before. */
+/*
+ * The packet leaves its port. Copies for a group leave the switch: the datagram was captured
+ * before.
+ */
 static void tx_capture_sent(struct parcel *c, const struct burst *b, const struct verdict *v)
 {
 	const struct cap_note note = { .fate = v->fate.corrupt ? CAP_DAMAGED : 0,
@@ -338,7 +351,7 @@ static void tx_send_piece(struct parcel *c, const struct burst *b, const struct 
 		tx_held_overtake(c->f, &k, at);
 }
 
-/* Packets @from to @to of the whole. */
+/* Packets @from to @to of the burst. */
 static void tx_send_run(struct parcel *c, u32 from, u32 to)
 {
 	const struct verdict none = { .fate = { .trip = c->trip, .left = c->left } };
@@ -361,14 +374,14 @@ static void tx_send_one(struct parcel *c, const struct burst *b, const struct ve
 	}
 	for (i = 0; i < v->copies; i++) {
 		tx_send_piece(c, b, &once);
-		/* The duplicates come at once, whatever holds the first. */
+		/* Duplicates are sent at once, even if the first packet is held. */
 		once.fate.hold_ns = 0;
 	}
 }
 
 /*
- * Whether it may go as it is, once all of it was looked at: a whole burst to which nothing happens keeps
- * its place in the queue, and is not copied again.
+ * Send the whole burst once all of its packets were examined and none was touched: it keeps its
+ * place in the queue and is not copied again.
  */
 static bool tx_send_whole(struct parcel *c, struct lq_entry *whole)
 {
@@ -385,7 +398,7 @@ static bool tx_send_whole(struct parcel *c, struct lq_entry *whole)
 	return true;
 }
 
-/* Show all packets to the rules, and send them. Return: whether @whole has gone itself. */
+/* Match all packets against the rules and send them. Return: whether @whole itself was sent. */
 static bool tx_send_packets(struct parcel *c, struct lq_entry *whole)
 {
 	u32 n = burst_packets(&whole->b), i, run = 0;
@@ -424,7 +437,7 @@ static void tx_send_parcel(struct fabric *f, struct lq_entry *whole, const struc
 		link_release(f, whole);
 }
 
-/* Whether a rate has enough waiting for who sends to wait, too. Return: 0 or -EAGAIN. */
+/* Whether a rate rule has so much queued that the sender has to wait. Return: 0 or -EAGAIN. */
 static int tx_check_rates(struct fabric *f, const struct burst *b)
 {
 	const struct faults *t = f->faults;
@@ -450,7 +463,7 @@ static int tx_check_rates(struct fabric *f, const struct burst *b)
 	return 0;
 }
 
-/* One of its requests that is to be acknowledged. */
+/* Whether it is a request of the QP that needs an ACK. */
 static bool burst_needs_ack(const struct hca_qp *qp, const struct burst *b)
 {
 	return (qp->type == QPT_RC || qp->type == QPT_XRC_SEND) && b->op != BOP_ACK &&
@@ -458,8 +471,8 @@ static bool burst_needs_ack(const struct hca_qp *qp, const struct burst *b)
 }
 
 /*
- * Whether the QP has so much under way that it waits for acknowledges: all that is behind a lost packet is
- * sent again. Return: 0 or -EAGAIN.
+ * Whether the QP has so many packets under way that it has to wait for ACKs: all packets after a
+ * lost one are sent again. Return: 0 or -EAGAIN.
  */
 static int tx_check_window(struct fabric *f, const struct burst *b)
 {
@@ -468,7 +481,7 @@ static int tx_check_window(struct fabric *f, const struct burst *b)
 	if (!qp || qp->dev != b->src_dev || !burst_needs_ack(qp, b) ||
 	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
 		return 0;
-	/* Nothing leaves: from now on it waits for what is the oldest now. */
+	/* The burst does not leave: the timer now runs for the oldest packet under way. */
 	relay_left(&f->engine, b, engine_now(f));
 	return link_hold(f, engine_now(f) + WINDOW_NS);
 }

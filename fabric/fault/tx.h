@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: faults of packets: what rules do to those that pass a link. See fabric/fault/fault.h.
- */
+/** DOC: faults on packets: what rules do to packets that pass a link. See fabric/fault/rule.h. */
 #ifndef FABRIC_FAULT_TX_H
 #define FABRIC_FAULT_TX_H
 
 #include "fabric/link/link.h"
 
-/** fault_tx_make() - nothing was sent so far. Return: 0 or -ENOMEM. */
+/** fault_tx_make() - allocate the state. Return: 0 or -ENOMEM. */
 int fault_tx_make(struct fabric *f);
-/** fault_tx_send() - as link_send(), where rules look at the burst's packets. */
+/** fault_tx_send() - as link_send(), for a burst between ports that rules are about. */
 int fault_tx_send(struct fabric *f, const struct burst *b);
-/** fault_tx_copy() - a datagram's copy for the members of its group on one port. As struct link_fate. */
+/**
+ * fault_tx_copy() - send a datagram's copy to the members of its group on one port. As struct
+ * link_fate.
+ */
 void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left);
 /**
- * fault_rx_arrive() - a burst of one packet, marked by fault_tx_send(), comes to its receiver.
- * Return: whether that was all, with *ret as hca_input(); if not it is to be delivered.
+ * fault_rx_arrive() - a burst of one packet that fault_tx_send() has marked comes to its receiver.
+ * Return: whether a rule has handled it, with *ret as from hca_input(); if not, the caller delivers
+ * it.
  */
 bool fault_rx_arrive(struct fabric *f, struct lq_entry *e, int *ret);
-/** fault_burst_lost() - a burst is lost by rule @rule, or, where that is 0, for want of room. */
+/**
+ * fault_burst_lost() - a burst is lost: by rule @rule or, if that is 0, because the queue is full.
+ */
 void fault_burst_lost(struct fabric *f, const struct burst *b, u32 rule);
 /** fault_rx_corrupt() - a damaged burst comes to its receiver, which drops it. */
 void fault_rx_corrupt(struct fabric *f, const struct lq_entry *e);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of a fault rule's words. See keys.h. */
+/* Parses the values of a fault rule's words. See keys.h. */
 #include "fabric/fault/keys.h"
 #include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/opts.h"
+#include "fabric/fault/parse.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -12,10 +13,10 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define TIME_MAX      (86400ULL * 1000000000) /* of at= and for= */
+#define TIME_MAX      (86400ULL * 1000000000) /* for at= and for= */
 #define TIME_EXPECTED "a time with its unit: ns, us, ms or s"
 #define TIME_A_DAY    TIME_EXPECTED ", at most 86400s"
-#define LIST_MAX      16u /* names with commas between */
+#define LIST_MAX      16u /* names separated by commas */
 
 static bool value_copy(char *out, size_t size, const char *value)
 {
@@ -27,7 +28,7 @@ static bool value_copy(char *out, size_t size, const char *value)
 	return true;
 }
 
-/* "A,B,C": each is handed to @one. Return: whether all are known. */
+/* "A,B,C": call @one for each name. Return: whether all are known. */
 static bool list_parse(const char *value, bool (*one)(struct fault_rule *r, const char *name),
 		       struct fault_rule *r)
 {
@@ -81,7 +82,10 @@ static bool number_range_parse(const char *value, u64 max, struct fault_range *o
 	return true;
 }
 
-/* With '+' before the first number, and maybe the second, it counts from the connection's first PSN. */
+/*
+ * With '+' before the first number, and optionally the second, PSNs are relative to the
+ * connection's first.
+ */
 static bool psn_range_parse(const char *value, struct fault_where *w)
 {
 	char buf[64], *dots;
@@ -95,7 +99,7 @@ static bool psn_range_parse(const char *value, struct fault_where *w)
 	return number_range_parse(buf, IB_PSN_MASK, &w->psn);
 }
 
-/* "0.01" or, with @percent only so, "1%". */
+/* "0.01" or "1%"; with @percent only the latter. */
 static bool probability_parse(const char *value, bool percent, u64 *out)
 {
 	double v;
@@ -149,7 +153,7 @@ static const char *number32_parse(const char *value, u32 min, u32 max, u32 *out,
 	return expected;
 }
 
-/* A count, or with a unit a time. */
+/* A count or, with a unit, a time. */
 static const char *for_parse(struct fault_rule *r, const char *value)
 {
 	if (parse_number(value, ~0ULL, &r->when.count) && r->when.count)
@@ -196,7 +200,7 @@ static const char *distribution_parse(struct fault_rule *r, const char *value)
 	return "uniform, normal or pareto";
 }
 
-/* Where. NULL: fine; "": it is no such key. */
+/* These return NULL: parsed; "": not a key of this group; else what was expected. */
 static const char *where_key_parse(struct fault_rule *r, enum fault_key key, const char *value)
 {
 	struct fault_where *w = &r->where;

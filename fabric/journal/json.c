@@ -3,7 +3,7 @@
  * DOC: an entry of the journal as JSON.
  */
 #include "fabric/server/fabric.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
 

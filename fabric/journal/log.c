@@ -3,7 +3,7 @@
  * DOC: what happened: the HCA's journal and the fabric process's own notes, merged by time.
  */
 #include "fabric/server/fabric.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
 #include "fabric/journal/reader.h"

@@ -21,7 +21,7 @@
 #include "fabric/link/link.h"
 #include "fabric/capture/capture.h"
 #include "fabric/link/chaos.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/fault/tx.h"
 
 #include <stdlib.h>

@@ -328,7 +328,7 @@ struct proto_capture {
 	char path[4096];
 };
 
-/** struct proto_fault - rules: fabric/fault/fault.h. */
+/** struct proto_fault - rules: fabric/fault/rule.h. */
 struct proto_fault {
 	u32 id;
 	u32 n;

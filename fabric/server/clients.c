@@ -6,7 +6,7 @@
  * when it has executed another program, whose image knows nothing of the old one's objects.
  */
 #include "fabric/capture/capture.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -7,7 +7,8 @@
  */
 #include "fabric/capture/capture.h"
 #include "fabric/journal/log.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
 
 #include <fcntl.h>

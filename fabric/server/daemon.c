@@ -7,7 +7,8 @@
 #include "fabric/server/daemon.h"
 #include "fabric/server/fabric.h"
 #include "fabric/journal/log.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/table.h"
 #include "fabric/fault/tx.h"
 #include "fabric/server/sysfs.h"
 

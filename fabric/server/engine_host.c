@@ -3,7 +3,7 @@
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
 #include "fabric/link/chaos.h"
-#include "fabric/fault/effects.h"
+#include "fabric/fault/action.h"
 #include "fabric/join/proto.h"
 #include "fabric/link/queue.h"
 

@@ -206,7 +206,7 @@ struct note {
  * @chaos: fabric/link/chaos.h; NULL: there is none
  * @captures: fabric/capture/capture.h
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed any
- * @faults: rules of faults: fabric/fault/fault.h; @faultwire: what they know of packets
+ * @faults: fault rules: fabric/fault/table.h; @faultwire: their state for packets: fault/tx.c
  * @join_send: hands a burst to another member, LINK_ALL: to all of them. As hca_host.link; NULL:
  *	joined with none
  * @inject: fabric/inject/inject.c; NULL: nothing was put in so far

@@ -7,7 +7,7 @@
  */
 #include "fabric/capture/capture.h"
 #include "fabric/common/parse.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/common/opts.h"
 #include "fabric/server/sysfs.h"
 

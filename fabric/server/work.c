@@ -18,7 +18,7 @@
 #include "fabric/capture/capture.h"
 #include "fabric/link/chaos.h"
 #include "fabric/server/fabric.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
 
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)

@@ -16,7 +16,7 @@
 #ifndef FABRIC_CLI_FAULT_TRY_CONNECTION_H
 #define FABRIC_CLI_FAULT_TRY_CONNECTION_H
 
-#include "fabric/fault/fault.h"
+#include "fabric/fault/packet.h"
 #include "fabric/cli/fault_try/frame.h"
 
 #define TRACE_NODES HCA_MAX_NODES

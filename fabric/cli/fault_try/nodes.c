@@ -3,6 +3,8 @@
 #include "fabric/cli/fault_try/trial.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

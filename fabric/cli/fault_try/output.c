@@ -4,6 +4,8 @@
 #include "fabric/cli/cli.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
 
 #include <json-c/json.h>
 

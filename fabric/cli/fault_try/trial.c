@@ -13,6 +13,9 @@
 #include "fabric/cli/fault_try/trial.h"
 #include "fabric/cli/cli.h"
 #include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
 #include "fabric/fault/keys.h"
 
 #include <pcap/pcap.h>

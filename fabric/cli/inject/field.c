@@ -7,6 +7,7 @@
 #include "fabric/fault/packet.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/common/json.h"
+#include "fabric/fault/parse.h"
 
 #include <ctype.h>
 #include <json-c/json.h>

@@ -4,7 +4,6 @@
  */
 #include "emulator/ib.h"
 #include "fabric/cli/cli.h"
-#include "fabric/fault/fault.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/common/json.h"
 #include "fabric/proto/real_time.h"

@@ -4,7 +4,7 @@
  */
 #include "emulator/ib.h"
 #include "fabric/common/parse.h"
-#include "fabric/fault/fault.h"
+#include "fabric/fault/parse.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/common/parse_link.h"
 #include "fabric/common/text_io.h"

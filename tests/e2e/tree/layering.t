@@ -86,7 +86,7 @@ for folder in server journal link fault join capture inject proto common; do
 done
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
-	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(fault|keys|packet)\.h"
+	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(rule|parse|keys|packet)\.h"
 # Inside the shim: interpose <- client <- verbs <- cm.
 below='libshim/interpose'
 nothing "libshim/interpose includes the emulator, itself and the fabric's client protocol" includes libshim/interpose \

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Fault rules: how they are read, which of what matches they hit, and retransmission rounds. */
 #include "fabric/server/fabric.h"
+#include "fabric/fault/match.h"
 #include "fabric/fault/packet.h"
+#include "fabric/fault/parse.h"
+#include "fabric/fault/table.h"
 #include "tests/lib/c/emu.h"
 
 #include "tests/lib/c/cu.h"
