@@ -104,11 +104,11 @@ static int check_refuse_status(u32 status, struct fault_bad *bad)
 
 	if (status == WCS_WR_FLUSH_ERR)
 		return fault_refuse(bad, name,
-				    "another status: flushing follows from that");
+				    "another status: flushes follow from an error of the same QP");
 	if (status == WCS_TM_ERR || status == WCS_TM_RNDV_INCOMPLETE)
 		return fault_refuse(bad, name,
-				    "another status: this one is of tag lists alone");
-	return fault_refuse(bad, name, "another status: this one is of RD alone");
+				    "another status: this one occurs with tag matching only");
+	return fault_refuse(bad, name, "another status: this one occurs on RD QPs only");
 }
 
 int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
@@ -122,7 +122,7 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 	recv = types & o->recv_types ? RECV : 0;
 	ops = qp_types_wr_ops(types & o->types, o->ops);
 	if (!ops && !recv)
-		return fault_refuse(bad, "type=", "a type of QP that has %s",
+		return fault_refuse(bad, "type=", "a QP type that can complete with %s",
 				    ib_wc_status_name(r->what.status));
 	/* Without opcode= the rule is about sends, if they can end with that status. */
 	w->wr_ops = w->wr_ops ? w->wr_ops & (ops | recv) : ops ? ops : recv;
@@ -163,7 +163,7 @@ int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 				return fault_refuse(bad, fault_event_name(r->what.event),
 						    "no keys but node=, program=, pid=, at=, nth=, "
 						    "after=, every=, "
-						    "prob= or seed= with it");
+						    "prob= and seed= with it");
 			r->on = FAULT_ON_CALL;
 			r->triggered = false;
 			r->what.call_id = of_calls[i].call;

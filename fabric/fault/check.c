@@ -56,7 +56,7 @@ static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 	const u64 all = REQUESTS;
 
 	if (r->where.types && !(r->where.types & RELIABLE))
-		return fault_refuse(bad, "type=", "RC or XRC: others are not acknowledged");
+		return fault_refuse(bad, "type=", "RC or XRC: other types have no ACKs");
 	if (!r->where.types)
 		r->where.types = RELIABLE;
 	if (r->act == FA_RNR)
@@ -86,8 +86,8 @@ static int check_messages(struct fault_rule *r, struct fault_bad *bad)
 	if (r->where.mads & ~can)
 		return fault_refuse(bad, fault_act_name(r), "%s",
 				    r->act == FA_MRA
-					    ? "REQ: nothing else is put off"
-					    : "REQ or SIDR_REQ: these are rejected");
+					    ? "REQ: an MRA answers nothing else"
+					    : "REQ or SIDR_REQ: only these can be rejected");
 	if (!r->where.mads)
 		r->where.mads = can;
 	return 0;
@@ -100,10 +100,10 @@ static int check_opcodes(const struct fault_rule *r, struct fault_bad *bad)
 	if (!w->ops)
 		return fault_refuse(bad, "opcode=", "an opcode of packets as SEND_ONLY or ACK");
 	if (w->types && !(w->ops & fault_type_ops(w->types)))
-		return fault_refuse(bad, "opcode=", "an opcode that the type= has");
+		return fault_refuse(bad, "opcode=", "an opcode that QPs of this type= have");
 	if (rule_has_keys(r, KEYS_CONNECTION) && !(w->ops & ~DATAGRAMS))
 		return fault_refuse(
-			bad, "opcode=", "an opcode of connections: conn=, psn= and round= are theirs");
+			bad, "opcode=", "an opcode of connections, as conn=, psn= and round= are");
 	if (w->size.has && w->size.min && !(w->ops & ~EMPTY))
 		return fault_refuse(bad, "size=", "0: these packets have no payload");
 	return 0;
@@ -124,7 +124,7 @@ static int check_packets(struct fault_rule *r, struct fault_bad *bad)
 	if (!ret && (rule_has_keys(r, KEY(CONN) | KEY(ROUND)) || w->psn_rel) && w->types &&
 	    !(w->types & CONNECTED))
 		return fault_refuse(
-			bad, "type=", "RC, UC or XRC: conn=, round= and psn=+N are of connections");
+			bad, "type=", "RC, UC or XRC: conn=, round= and psn=+N need a connection");
 	return ret ? ret : check_opcodes(r, bad);
 }
 
@@ -164,12 +164,12 @@ static int check_ends(const struct fault_rule *r, struct fault_bad *bad)
 	if (w->dir && !rule_has_keys(r, KEYS_WHO | KEY(LINK)))
 		return fault_refuse(
 			bad, "direction=",
-			"an end that sends or gets: node=, device=, port=, program=, pid=, "
+			"an end that sends or receives: node=, device=, port=, program=, pid=, "
 			"qp= or link=");
 	if (w->link[0] && w->node[0] && !link_has_node(w->link, w->node))
-		return fault_refuse(bad, "node=", "a node that link=%s is of", w->link);
+		return fault_refuse(bad, "node=", "a node of link=%s", w->link);
 	if (w->link[0] && w->peer[0] && !link_has_node(w->link, w->peer))
-		return fault_refuse(bad, "peer=", "a node that link=%s is of", w->link);
+		return fault_refuse(bad, "peer=", "a node of link=%s", w->link);
 	return 0;
 }
 
@@ -194,15 +194,15 @@ static int check_groups(const char *text, struct fault_bad *bad)
 static int check_link(const struct fault_rule *r, struct fault_bad *bad)
 {
 	if (!rule_has_keys(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT) | KEY(LINK)))
-		return fault_refuse(bad, "link", "which: node=, device=, port= or link=");
+		return fault_refuse(bad, "link", "one of node=, device=, port= and link=");
 	if (rule_has_keys(r, KEY(LINK)) && rule_has_keys(r, KEY(NODE) | KEY(DEVICE) | KEY(PORT)))
 		return fault_refuse(bad, "link=", "link=, or node=, device= and port=");
 	if (r->what.link == LINK_FLAP && !rule_has_keys(r, KEY(PERIOD)))
 		return fault_refuse(bad, "flap", "period= with it");
 	if (r->what.link != LINK_FLAP && rule_has_keys(r, KEY(PERIOD)))
-		return fault_refuse(bad, "period=", "flap: only that has a period");
+		return fault_refuse(bad, "period=", "flap: no other state has a period");
 	if (r->what.link == LINK_UP && rule_has_keys(r, KEY(FOR)))
-		return fault_refuse(bad, "for=", "down or flap: these end");
+		return fault_refuse(bad, "for=", "down or flap: up has no end");
 	return 0;
 }
 
@@ -242,7 +242,7 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 		return rule_has_keys(r, KEY(NODE) | KEY(PROGRAM) | KEY(PID))
 			       ? 0
 			       : fault_refuse(bad, fault_act_name(r),
-					      "which: node=, program= or pid=");
+					      "one of node=, program= and pid=");
 	case FA_FAIL:
 		return fault_check_call(r, bad);
 	case FA_LIMIT:
@@ -330,7 +330,7 @@ static int check_device_known(const struct hca *hca, const struct fault_where *w
 		port |= w->port <= dev->n_ports;
 	}
 	if (!device)
-		return fault_refuse(bad, w->device, "a device that there is%s%s",
+		return fault_refuse(bad, w->device, "a known device%s%s",
 				    node >= 0 ? " on node " : "", node >= 0 ? w->node : "");
 	return port ? 0 : fault_refuse(bad, "port=", "a port that the device has");
 }

@@ -60,7 +60,7 @@ void fault_limit_added(struct fabric *f, struct fault_rule *r)
 	if (!f->own_limits)
 		f->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->own_limits));
 	if (!f->own_limits)
-		fabric_note(f, "fault %s: no memory for it", r->name);
+		fabric_note(f, "fault %s: out of memory", r->name);
 	fault_limit_update(f);
 }
 

@@ -95,7 +95,7 @@ static void list_write_summary(const struct fabric *f, FILE *out)
 		fprintf(out, "fault %s never %s: %s%s%s%s", r->name, r->seen ? "hit" : "matched",
 			r->text, r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
 		if (r->seen)
-			fprintf(out, ": it was about %llu", (unsigned long long)r->seen);
+			fprintf(out, ": seen %llu times", (unsigned long long)r->seen);
 		fputc('\n', out);
 	}
 	if (t->random)

@@ -106,7 +106,7 @@ static int rule_parse_action(struct fault_rule *r, struct words *w,
 		*def = fault_act_def(both);
 		if (!*def)
 			return fault_refuse(bad, second ? second : "cm",
-					    "drop, delay, duplicate, reject or mra behind cm");
+					    "drop, delay, duplicate, reject or mra after cm");
 	} else {
 		*def = word ? fault_act_def(word) : NULL;
 	}
@@ -195,7 +195,7 @@ static int rule_parse_pair(struct fault_rule *r, const struct fault_act_def *def
 	if (key < 0)
 		return rule_parse_no_word(def, word, bad);
 	if (!(def->keys & BIT64(key)))
-		return fault_refuse(bad, word, "no %s=: %s does not go by it",
+		return fault_refuse(bad, word, "no %s=: %s does not take it",
 				    fault_key_name((u32)key), def->word);
 	if (r->has & BIT64(key))
 		return fault_refuse(bad, word, "%s= once", fault_key_name((u32)key));
@@ -250,7 +250,7 @@ int fault_parse(struct fault_rule *r, const char *text, struct fault_bad *bad)
 		return ret;
 	for (i = 0; i < K_END; i++)
 		if (def->need & ~r->has & BIT64(i))
-			return fault_refuse(bad, def->word, "%s%s behind it", fault_key_name(i),
+			return fault_refuse(bad, def->word, "%s%s after it", fault_key_name(i),
 					    i < K_KEYS ? "=" : "");
 	r->triggered = r->on == FAULT_ON_TIME && (r->has & KEYS_TRIGGER);
 	return fault_check(r, bad);

@@ -23,7 +23,7 @@ static bool process_signal(struct fabric *f, const struct fault_rule *r, const s
 	const struct hca_client *h = &f->hca->client[cl->id];
 
 	if (cl->exit.fd < 0) {
-		fabric_note(f, "fault %s: process %d (%s) cannot be reached: no pidfd here",
+		fabric_note(f, "fault %s: process %d (%s) cannot be signalled: it has no pidfd",
 			    r->name, h->fabric_pid, h->name);
 		return false;
 	}

@@ -237,8 +237,8 @@ static const char *where_key_parse(struct fault_rule *r, enum fault_key key, con
 	case K_TYPE:
 		return list_parse(value, list_type_parse, r)
 			       ? NULL
-			       : "RC, UC, UD, XRC, XRC_SEND, XRC_RECV or RAW_PACKET, or several "
-				 "with commas between";
+			       : "RC, UC, UD, XRC, XRC_SEND, XRC_RECV or RAW_PACKET, or several, "
+				 "separated by commas";
 	case K_OPCODE:
 		return list_parse(value, list_op_parse, r)
 			       ? NULL

@@ -44,7 +44,7 @@ is 'they are there' "$(list "[(r['name'], r['rule'], r['on']) for r in f]")" \
 says 'a name that is taken: none of them' 1 "rdmaemu: fault: 'one': expected a name that no other rule has" \
 	"$R" fault add 'drop ; one: drop'
 is 'still three' "$(list 'len(f)')" 3
-says 'an unknown device' 1 "rdmaemu: fault: 'mlx5_9': expected a device that there is" \
+says 'an unknown device' 1 "rdmaemu: fault: 'mlx5_9': expected a known device" \
 	"$R" fault add drop device=mlx5_9
 check 'remove' "$R" fault remove one f2
 says 'an unknown rule' 1 "rdmaemu: fabric default has no rule 'one'; see 'rdmaemu fault list'" \
@@ -93,7 +93,7 @@ printf 'loss 50%% opcode=SEND\ndrop node=nowhere\nlate: drop nth=100000\n' >"$TE
 fresh --seed 77
 out=$("$R" run --scenario "$TEST_DIR/end" -- "$FAULT" local UD send 8 10 2>&1 >/dev/null)
 is 'what never hit, and the seed' "$out" "rdmaemu: fault f2 never matched: drop node=nowhere ($TEST_DIR/end:2)
-rdmaemu: fault late never hit: drop nth=100000 ($TEST_DIR/end:3): it was about 8
+rdmaemu: fault late never hit: drop nth=100000 ($TEST_DIR/end:3): seen 8 times
 rdmaemu: faults were decided by --seed 77"
 "$R" run --scenario "$TEST_DIR/end" -- sh -c 'exit 7' 2>/dev/null
 is 'the exit status is the program’s' $? 7
