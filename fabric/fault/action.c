@@ -23,7 +23,7 @@ const struct fault_action fault_actions[FA_COUNT] = {
 	[FA_RESUME] = { .fire = fault_resume_fire },
 };
 
-/* The failed work request itself is completed by emulator/transport/fault.c. */
+/* The failed work request itself is completed by emulator/transport/wc_fault.c. */
 u32 fault_wr_status(void *ctx, struct hca_work *work)
 {
 	struct fabric *f = ctx;
