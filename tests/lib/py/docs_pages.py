@@ -63,6 +63,14 @@ def outside_blocks(lines):
             yield number, line
 
 
+def links(lines):
+    """Pairs of line number and target of a page's links; their texts may go over several lines."""
+    text = dict(outside_blocks(lines))
+    page = '\n'.join(text.get(number, '') for number in range(1, len(lines) + 1))
+    for match in LINK.finditer(page):
+        yield page.count('\n', 0, match.start()) + 1, match.group(1)
+
+
 def anchors(lines):
     """The anchors of a page's headings, as GitHub makes them."""
     seen = {}
@@ -90,11 +98,11 @@ def link_fault(top, page, target):
 
 def page_faults(top, page):
     lines = lines_of(os.path.join(top, page))
+    for number, target in links(lines):
+        fault = link_fault(top, page, target)
+        if fault:
+            yield f'{page}:{number}: link {target}: {fault}'
     for number, line in outside_blocks(lines):
-        for target in LINK.findall(line):
-            fault = link_fault(top, page, target)
-            if fault:
-                yield f'{page}:{number}: link {target}: {fault}'
         for name, section in MANUAL.findall(line):
             if not os.path.exists(os.path.join(top, 'man', f'{name}.{section}')):
                 yield f'{page}:{number}: no such manual page: {name}({section})'
@@ -138,12 +146,11 @@ def unreached(top):
         if page in seen or not page.endswith('.md') or not os.path.exists(os.path.join(top, page)):
             continue
         seen.add(page)
-        for _, line in outside_blocks(lines_of(os.path.join(top, page))):
-            for target in LINK.findall(line):
-                path = target.partition('#')[0]
-                if path and not re.match(r'[a-z]+:', target):
-                    to = os.path.normpath(os.path.join(os.path.dirname(page), path))
-                    todo.append(os.path.join(to, 'README.md') if os.path.isdir(os.path.join(top, to)) else to)
+        for _, target in links(lines_of(os.path.join(top, page))):
+            path = target.partition('#')[0]
+            if path and not re.match(r'[a-z]+:', target):
+                to = os.path.normpath(os.path.join(os.path.dirname(page), path))
+                todo.append(os.path.join(to, 'README.md') if os.path.isdir(os.path.join(top, to)) else to)
     return [f'no page leads to {page}' for page in pages(top) if page not in seen]
 
 
