@@ -222,9 +222,9 @@ pair() {
 	check "${PAIR_NAME-$*}" pair_run "$@"
 }
 
-# pair_sizes PROGRAM ARGS... - perftest with messages of several sizes. With -a it tries 23 sizes, and calibrates its clock
-# for 0.2 s on each side before each; tests do that once, in `one`, and otherwise take the sizes that differ for the
-# emulator: less than a packet, a packet, several, several bursts.
+# pair_sizes PROGRAM ARGS... - perftest with messages of several sizes. With -a it tries 23 sizes, and calibrates its
+# clock for 0.2 s on each side before each; tests do that once, in `one`, and otherwise take the sizes that differ for
+# the emulator: less than a packet, a packet, several, several bursts.
 SIZES='1 4096 65536 8388608'
 pair_sizes() {
 	local size

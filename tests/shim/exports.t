@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: reads the library
-# What the shim exports beside what the installed libraries export.
+# The shim exports all symbols of the installed libraries, on the same version nodes, and few others.
 . "$(dirname "$0")/../lib/lib.sh"
 need nm readelf
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: without a fabric
-# The private /sys and /dev tree: made by the fabric's code, seen through the shim's wrappers.
+# The private /sys and /dev tree: the fabric's code makes it, the shim's wrappers show it.
 . "$(dirname "$0")/../lib/lib.sh"
 
 # A root with every character that glob() and the shell treat specially, reached by a symlink.

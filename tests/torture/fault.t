@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # alone
 # settings: one: fabrics and nodes of its own
-# Scenarios of fault rules at random: each ends in success or in the right error, and does so again.
+# Random scenarios of fault rules: each ends in success or in the right error, and does so when repeated.
 . "$(dirname "$0")/../lib/lib.sh"
 need python3
 export TOP RDMAEMU T TEST_DIR SLOW RDMAEMU_LINGER=60000

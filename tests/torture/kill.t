@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes fabrics
-# Random kills of clients, and nothing leaked afterwards.
+# Random kills of clients; afterwards nothing is leaked.
 . "$(dirname "$0")/../lib/lib.sh"
 n=${TORTURE_N:-$(($(by 300 60) / SLOW))}
 LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))

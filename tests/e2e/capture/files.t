@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: what captures write does not depend on where the programs are
-# Captures as files: filters, snap length, rings, pipes, slow and full ones; what fault rules do, as comments; what is
-# wrong with a command; and how captures end.
+# Capture files: filters, snap length, rings of files, pipes, slow and full destinations; comments that name the fault
+# rule of a packet; errors in the command; and how captures end.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3 tshark ib_send_bw
 

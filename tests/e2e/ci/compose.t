@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: two hosts of its own
-# The services of examples/compose.yaml as their containers run them: two hosts on one bridge, with names, environment,
-# secret and command from the file, the client first.
+# The services of examples/compose.yaml, run like their containers: two hosts on one bridge, with the names,
+# environment, secrets and commands of the file; the client starts first.
 . "$(dirname "$0")/../../lib/lib.sh"
 need hostname ib_write_bw python3
 python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# rping in all its ways.
+# rping with each of its options.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
 need rping

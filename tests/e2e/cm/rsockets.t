@@ -3,7 +3,7 @@
 # slow 60
 # settings: one nodes fabrics
 # rsockets: the real library's code over our rdma_cm, with its own programs, and preloaded into plain
-# TCP programs. Its standard tests are in tests/e2e/cm/rsockets_all.t.
+# TCP programs. Its standard tests are in tests/e2e/cm/rsockets_standard_tests.t.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rsockets.sh"
 need rstream riostream rcopy udpong

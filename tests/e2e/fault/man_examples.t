@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: what is written in a page
-# Every example of rdmaemu-faults(7): each rule is added to a fabric, and traffic goes on under it; each
-# command is run.
+# Every example of rdmaemu-faults(7): each rule can be added, and traffic continues under it; each command runs.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 PAGE=$TOP/man/rdmaemu-faults.7

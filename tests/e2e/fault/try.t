@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: reads files, needs no fabric
-# `rdmaemu fault try`: which packets of captured traces rules hit. Captures of rxe, and made ones of each link.
+# `rdmaemu fault try`: which packets of a capture rules would hit, in captures of rxe and constructed ones of each link.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 TRACES=$TOP/tests/data/traces

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # settings: one: packets are put in where the queue pair is
 # `rdmaemu replay FILE --inject` into queue pairs of all types, on Ethernet and InfiniBand ports, except
-# RC on Ethernet, which tests/e2e/inject/inject.t covers.
+# RC on Ethernet, which tests/e2e/inject/rc.t covers.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/inject.sh"
 need python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: names its nodes itself
-# Topology files: what they make, what is wrong with them, and a thousand nodes.
+# Topology files: the nodes that they create, errors in them, and a thousand nodes.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_devinfo ibv_rc_pingpong
 

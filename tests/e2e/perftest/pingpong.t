@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes fabrics
-# ibv_rc_pingpong in all its ways; -c makes it look at what arrived.
+# ibv_rc_pingpong with each of its options; -c makes it check the received data.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_rc_pingpong
 

@@ -3,7 +3,7 @@
 # slow 60
 # settings: one nodes fabrics
 # The RDMA tests of qperf. Its server forks for each test and opens the device in the child; both
-# sides tell how much they sent and received.
+# sides report how much they sent and received.
 . "$(dirname "$0")/../../lib/lib.sh"
 need qperf
 

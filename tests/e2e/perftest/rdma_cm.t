@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes fabrics
-# perftest whose queue pairs the rdma_cm connects (-R), and those that only talk by it (-z).
+# perftest with queue pairs that the rdma_cm connects (-R), and with the rdma_cm for its own exchange (-z).
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
 need ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes: a replay makes one fabric
-# What UCX and libfabric make of verbs is recorded, and played without them.
+# Calls of UCX and libfabric are recorded, and replayed without them.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ucx_perftest fi_pingpong
 . "$TOP/tests/lib/replay.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: the programs are on nodes of their own
-# `rdmaemu replay DIR --as PROGRAM --unexpected WHAT -- OTHER`: a live program that does something else; and keys that
-# were recorded are those that it sees, whatever it registers.
+# `rdmaemu replay DIR --as PROGRAM --unexpected WHAT -- OTHER`: a live program that deviates from the recorded one. It
+# sees the recorded keys, whatever it registers.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/live.sh"
 need rping

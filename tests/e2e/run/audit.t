@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: HCA memory is each fabric's own
-# `rdmaemu status --audit`: what is wrong is said, and the exit status tells of it.
+# `rdmaemu status --audit` reports damaged HCA memory, and exits with an error.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 # audited NAME STATUS LINE - what an audit prints and exits with

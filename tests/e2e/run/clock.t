@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: a fabric's own clock
-# Fabric time: faster than real time, slower, stopped, moved by hand.
+# Fabric time: faster than real time, slower, stopped, and moved manually.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
 need rping ibv_rc_pingpong ib_write_lat ucmatose udaddy cmtime

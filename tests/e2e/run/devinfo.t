@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: what a node has
-# The device as ibv_devices and ibv_devinfo show it.
+# ibv_devices and ibv_devinfo show the device.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_devices ibv_devinfo
 

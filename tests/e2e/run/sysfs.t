@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: files and counters of a node
-# /sys/class/infiniband as programs see it: attributes, counters that count, ports that change.
+# /sys/class/infiniband as programs see it: attributes, counters that advance, ports that change state.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_devinfo ibv_rc_pingpong ibv_ud_pingpong
 

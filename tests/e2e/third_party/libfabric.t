@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# libfabric's verbs provider, by its own fi_pingpong: connected endpoints, datagrams, and what is made of either
+# libfabric's verbs provider, with its fi_pingpong: connected endpoints, datagrams, and the layers over either
 # (RxM, RxD). It finds devices by the addresses of the machine's interfaces.
 . "$(dirname "$0")/../../lib/lib.sh"
 need fi_pingpong fi_info

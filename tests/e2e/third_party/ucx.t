@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# UCX, by its own ucx_perftest: every operation over its RC and UD transports on verbs.
+# UCX, with its ucx_perftest: every operation over its RC and UD transports.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ucx_perftest
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 # Times; fields that follow from others; checksums, which tests/unit/traces/formats/test_roce.c and
-# tests/e2e/capture/frames.t check; and the programs' payload. In a REQ's path, tshark 4.0 takes the last bits of the
-# flow label for other fields.
+# tests/e2e/capture/others_read_frames.t check; and the programs' payload. In a REQ's path, tshark 4.0 takes the last
+# bits of the flow label for other fields.
 IGNORED = re.compile(r"""^(
     eth\..*|.*_host|ip\.host|ip\.addr|ip\.checksum.*|udp\.port|udp\.stream|udp\.time.*|udp\.payload|udp\.checksum\.status
     |infiniband\.(bth|deth|reth|aeth|atomiceth|atomicacketh|mad|payload|invariant\.crc|smplid\.smpdata)

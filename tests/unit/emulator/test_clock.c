@@ -47,7 +47,7 @@ static void test_stopped(void)
 	CU_ASSERT_EQUAL(hca_clock_span(&c, 1000), 0);
 }
 
-/* When hca_clock_real_at() says that it will be, it is; and it is not much later than it had to be. */
+/* At the real time that hca_clock_real_at() returns, the fabric time is reached, and only just. */
 static void test_back(void)
 {
 	u64 seed = 5, at, real;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes fabrics
-# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random; the fabric's end.
+# kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random, and of the fabric process.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 kills() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# Extended CQs and CQ moderation; direct, with the receiver elsewhere, on an isolated fabric.
+# Extended CQs and CQ moderation: direct, with the receiver in another process, and isolated.
 . "$(dirname "$0")/../../lib/lib.sh"
 in_one app app_cq_extended
 in_one app app_cq_moderation

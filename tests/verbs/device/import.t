@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: contexts are shared within a node, and refused outside of it
-# Contexts and what was made on them, shared by their descriptor.
+# Contexts and their objects, shared by descriptor between processes.
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_device_import local
 app app_device_import remote

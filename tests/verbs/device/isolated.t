@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# An isolated fabric runs everything itself.
+# An isolated fabric, whose fabric process runs the whole engine.
 . "$(dirname "$0")/../../lib/lib.sh"
 export RUN_FLAGS=--isolated
 app app_qp_ops remote

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: makes its nodes itself
-# A thousand nodes with a program each, and what their queue pairs cost.
+# A thousand nodes with a program each, and the memory of their queue pairs.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 check "a fabric" limit "$RDMAEMU" fabric start

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# Where the kernel refuses process_vm_*: a seccomp filter, another PID namespace.
+# The helper thread moves data where the kernel refuses process_vm_*: a seccomp filter, another PID namespace.
 . "$(dirname "$0")/../../lib/lib.sh"
 RUN_BY="$T/sys_noptrace" app app_qp_ops remote
 RUN_BY="$T/sys_noptrace" app app_qp_errors remote

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# The table of errors, row by row, and what takes time.
+# The rows of the table of errors (docs/reference/errors.md); timeouts and RNR waits.
 . "$(dirname "$0")/../../lib/lib.sh"
 in_one app app_qp_errors local
 app app_qp_errors remote

@@ -6,7 +6,7 @@
 app app_qp_kill peer
 app app_qp_kill stopped
 fabric_stop
-# Both sides are on it: tests/e2e/join/join.t has another's death.
+# Both sides are on it: tests/e2e/join/two_fabrics.t has another's death.
 [ "$SETTING" != fabrics ] || done_testing
 for mode in "" --isolated; do
 	if [ "$SETTING" = one ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # alone
 # settings: one nodes fabrics
-# Who sees the last byte of a message sees all of it, on every memory path.
+# A reader that sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/../../lib/lib.sh"
 LIMIT=$((600 * SLOW))
 count=${ORDER_COUNT:-$(by 1000000 5000)}

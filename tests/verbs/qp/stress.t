@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # slow 60
 # settings: one nodes fabrics
-# 16 processes with 16 QPs each, all data verified; also where clients are isolated.
+# 16 processes with 16 QPs each verify all data; also with isolated clients.
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_qp_stress $(by 16 6) $(($(by 400 60) / SLOW))
 fabric_stop

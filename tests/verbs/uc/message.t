@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# UC: what arrives, what is dropped, and whose error it is.
+# UC: messages that arrive, messages that are dropped, and the side that sees an error.
 . "$(dirname "$0")/../../lib/lib.sh"
 in_one app app_uc_message local
 app app_uc_message remote
