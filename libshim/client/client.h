@@ -11,8 +11,8 @@
  *	the fabric process rpc.c requests to the fabric process seg_heap.c memory for rings in the
  *	client's segment client.c struct shim_client
  *
- * call_fault.c, poll_idle.c and write_batch.c stand beside them and are used by the verbs only. The
- * verbs (libshim/verbs) build on these headers and never touch sockets.
+ * The verbs use call_fault.c, poll_idle.c and write_batch.c directly. The verbs (libshim/verbs)
+ * build on these headers and never touch sockets.
  */
 #ifndef LIBSHIM_CLIENT_CLIENT_H
 #define LIBSHIM_CLIENT_CLIENT_H

@@ -10,9 +10,9 @@
  *  - the parent's descriptors are closed and its caches dropped;
  *  - the state says "not connected", and the new epoch tells inherited objects from new ones.
  *
- * The locks are held across the fork, so that the child finds consistent what they protect. What
- * the token protects may be inconsistent; the child drops it unread. vfork() and posix_spawn() run
- * no fork handlers and need none: their child only execs, and all descriptors close on exec.
+ * The locks are held across the fork, so that their data is consistent in the child. HCA memory may
+ * be inconsistent; the child drops it unread. vfork() and posix_spawn() run no fork handlers and
+ * need none: their child only execs, and all descriptors close on exec.
  */
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

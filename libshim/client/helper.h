@@ -11,7 +11,7 @@
 void shim_helper_keep(int fd);
 /** shim_helper_open() - let the fabric process wake the helper. Return: eventfd or -errno. */
 int shim_helper_open(void);
-/** shim_helper_serve() - the eventfd is readable: do the copy that was asked for. */
+/** shim_helper_serve() - the eventfd is readable: do the copy that the fabric process requests. */
 void shim_helper_serve(int fd);
 /** shim_helper_settle() - wait for the copy that the helper may be making right now. */
 void shim_helper_settle(void);

@@ -26,7 +26,7 @@ struct write_batch {
 /**
  * shim_write_batch_wait() - whether the small WRITEs just posted may wait for more of them.
  * @slot: the QP's slot
- * @head: index behind the WRITEs
+ * @head: index after the WRITEs
  * @in_flight: work requests that were posted and not yet polled
  *
  * Otherwise the caller notes that by shim_write_batch_rung(), under the same lock, rings the

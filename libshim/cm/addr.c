@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: addresses and routes of identifiers, and what the program sees of them.
+ * DOC: addresses and routes of identifiers, and their public fields.
  *
- * On Ethernet the GIDs are those that the addresses make, and there is no P_Key before there is a
- * path, as with the kernel.
+ * As with the kernel, GIDs on Ethernet are made of the addresses, and there is no P_Key before
+ * there is a path.
  */
 #include "libshim/cm/addr.h"
 
@@ -69,7 +69,7 @@ void ucma_addr_to_sa(struct sockaddr_storage *sa, const struct cm_addr *a)
 	}
 }
 
-/* The device that it is bound to. Return: 0, or -1 with errno. */
+/* Note the device that the identifier is bound to by now. Return: 0, or -1 with errno. */
 static int id_bind_device(struct ucma_id *c, const struct cmd_cm *q)
 {
 	struct ucma_dev *dev;

@@ -2,8 +2,8 @@
 /**
  * DOC: names to addresses for the rdma_cm: libc's getaddrinfo(3), in the rdma_cm's terms.
  *
- * Only its first result is given, as librdmacm does; there is neither a route nor connection data
- * without ibacm(8), which an emulated fabric has no need of.
+ * As in librdmacm, the result is libc's first one. Routes and connection data would come from
+ * ibacm(8), which an emulated fabric does not need.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/id.h"
@@ -15,7 +15,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-/* Of addresses that are given as GIDs. */
+/* Whether the hints ask for addresses in the form of GIDs. */
 static bool wants_ib_addr(const struct rdma_addrinfo *hints)
 {
 	int need = RAI_FAMILY | RAI_NUMERICHOST;
@@ -102,7 +102,7 @@ static struct sockaddr_ib gid_to_sockaddr(const struct sockaddr_in6 *sin6, int p
 	return sib;
 }
 
-/* From libc's answer. Return: 0, or -1 with errno. */
+/* Fill in libc's answer. Return: 0, or -1 with errno. */
 static int rai_from_ai(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints,
 		       const struct addrinfo *ai)
 {
@@ -163,7 +163,7 @@ static int rai_by_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo 
 
 /**
  * rdma_getaddrinfo() - rdma_getaddrinfo(3).
- * Return: 0, -1 with errno (EINVAL: nothing was given; ENODEV: no device), or an EAI_ number.
+ * Return: 0, -1 with errno (EINVAL: no arguments; ENODEV: no device), or an EAI_ number.
  */
 SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 				 const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)

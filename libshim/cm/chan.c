@@ -2,8 +2,8 @@
 /**
  * DOC: the rdma_cm's event channels.
  *
- * A program may close a channel before the identifiers on it. The kernel destroys them then, and
- * what the program has left of them is good for nothing but memory: every call on them fails.
+ * A program may close a channel before the identifiers on it. As in the kernel, that destroys them,
+ * and the program keeps only their memory: every call on them fails.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
@@ -37,7 +37,7 @@ int ucma_chan_drop_cmd(struct ucma_id *id, struct hca_cmd *cmd, bool mc, struct 
 	return ret;
 }
 
-/* Make it known to the HCA and to this process. Return: 0 or -errno. */
+/* Make a channel known to the HCA and to this process. Return: 0 or -errno. */
 static int channel_open(struct ucma_chan *c)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_OPEN_CHAN };
@@ -100,7 +100,7 @@ SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 		ucma_ids_end(c);
 		ucma_chan_unlink(c);
 		cmd.handle = c->handle;
-		/* It fails where there is nobody any more who could queue an event. */
+		/* It fails if the fabric process has ended, which then queues no events anyway. */
 		shim_cmd_exec(&cmd);
 		shim_chan_free(c->chan, c->ch.fd);
 		pthread_mutex_destroy(&c->taking);

@@ -2,9 +2,8 @@
 /**
  * DOC: connections of identifiers: listen, connect, accept, reject, disconnect.
  *
- * A program that leaves the QP to the identifier finds it connected when it hears of the
- * connection: on the passive side it is made ready before the REP goes out, on the active side when
- * that has come (event.c).
+ * A QP that belongs to the identifier is connected before the program gets the event: the passive
+ * side makes it ready before it sends the REP, the active side when it receives that (event.c).
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/addr.h"
@@ -16,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* What librdmacm itself refuses. @dev's limits hold for connections only. */
+/* The checks that librdmacm itself does. The device's limits hold for connections only. */
 static bool is_valid_param(const struct ucma_id *c, const struct rdma_conn_param *p)
 {
 	if (c->id.ps != RDMA_PS_TCP || (!p && c->id.qp))
@@ -30,8 +29,8 @@ static bool is_valid_param(const struct ucma_id *c, const struct rdma_conn_param
 }
 
 /*
- * Private data: first what rdma_getaddrinfo(3) gave, then the call's. What has no room in any
- * message is cut off; its length tells the engine to refuse it.
+ * Private data: first the data of rdma_getaddrinfo(3), then the call's. Data that exceeds every
+ * message is truncated; the engine refuses it by its full length.
  */
 static void param_fill_data(const struct ucma_id *c, struct cm_param *to,
 			    const struct rdma_conn_param *p)
@@ -104,7 +103,7 @@ SHIM_EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	return ucma_complete(c);
 }
 
-/* No more than the peer has asked for, if the program does not say. */
+/* Unless the program sets limits, use the peer's, within those of the device. */
 static void accept_set_limits(struct ucma_id *c, const struct rdma_conn_param *p)
 {
 	u8 depth = p ? p->initiator_depth : RDMA_MAX_INIT_DEPTH;
@@ -118,7 +117,7 @@ static void accept_set_limits(struct ucma_id *c, const struct rdma_conn_param *p
 	c->responder_resources = resources;
 }
 
-/* The request's event has done its duty. */
+/* A synchronous identifier no longer needs the event of the request. */
 static int accept_ud_done(struct ucma_id *c)
 {
 	if (c->sync && c->id.event) {

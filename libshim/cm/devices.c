@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the rdma_cm's devices: opened when they are first needed, once for all identifiers.
+ * DOC: the rdma_cm's devices, opened at first need and shared by all identifiers.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -19,7 +19,7 @@ static struct ucma_dev devs[PROTO_MAX_DEVS];
 
 static void ucma_forked(void)
 {
-	/* Only the forking thread exists in the child, and it is not in here. */
+	/* Only the forking thread exists in the child, and it does not hold the lock. */
 	pthread_mutex_init(&devs_lock, NULL);
 	memset(devs, 0, sizeof(devs));
 	ucma_forget_all();
@@ -50,7 +50,7 @@ int ucma_init(void)
 		ret = shim_verbs_init();
 	if (!ret)
 		ret = ucma_prepare();
-	/* What librdmacm makes of any failure to list devices. */
+	/* librdmacm's error for any failure to list devices. */
 	return ret ? fail_minus(ret == -ENOMEM ? -ENOMEM : -ENODEV) : 0;
 }
 
@@ -104,7 +104,7 @@ void ucma_dev_put(struct ucma_dev *d)
 {
 	pthread_mutex_lock(&devs_lock);
 	if (!--d->refs) {
-		/* A program may have left objects on it, and then it stays. */
+		/* They stay if a program has left objects in them. */
 		if (!ibv_dealloc_pd(d->pd))
 			d->pd = NULL;
 		if (d->xrcd && !ibv_close_xrcd(d->xrcd))
@@ -132,7 +132,7 @@ struct ibv_xrcd *ucma_dev_xrcd(struct ucma_dev *d)
 
 /**
  * rdma_get_devices() - rdma_get_devices(3).
- * Return: NULL-terminated array, to be given to rdma_free_devices(); NULL with errno.
+ * Return: NULL-terminated array, for rdma_free_devices(); NULL with errno.
  */
 SHIM_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 {

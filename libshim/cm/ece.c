@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: enhanced connection establishment of identifiers whose QP is the program's: what the two
- * ends tell each other of features beyond the standard travels in REQ, REP and REJ.
+ * DOC: enhanced connection establishment (ECE) for identifiers whose QP is the program's.
+ *
+ * The vendor options of the two ends travel in REQ, REP and REJ.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
@@ -62,7 +63,7 @@ int ucma_reject(struct ucma_id *id, u32 reason, const void *data, u8 len)
 }
 
 /**
- * rdma_reject_ece() - rdma_reject(3), because of what the peer has told by ECE.
+ * rdma_reject_ece() - rdma_reject(3), because of the peer's ECE options.
  * Return: 0, or -1 with errno.
  */
 SHIM_EXPORT int rdma_reject_ece(struct rdma_cm_id *ibid, const void *data, uint8_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: endpoints: an identifier with its addresses and QP in one call, and the requests that come
- * to one that listens. Their identifiers are synchronous.
+ * DOC: endpoints: rdma_create_ep(3) makes an identifier with its addresses and QP in one call, and
+ * rdma_get_request(3) waits for requests to one that listens. Their identifiers are synchronous.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
@@ -13,10 +13,10 @@
 #include <rdma/rdma_verbs.h>
 #include <stdlib.h>
 
-/* rdma_create_ep(3) has no argument for it: as long as a lookup may take. */
+/* Timeout of resolving, for which rdma_create_ep(3) has no argument. */
 #define RESOLVE_MS 2000
 
-/* What is asked for is kept for the QPs of requests: rdma_get_request(). */
+/* Bind the identifier, and keep @attr for the QPs of requests: rdma_get_request(). */
 static int ep_set_up_passive(struct rdma_cm_id *id, const struct rdma_addrinfo *res,
 			     struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
@@ -47,7 +47,7 @@ static int ep_set_route(struct rdma_cm_id *id, const struct rdma_addrinfo *res)
 	return ucma_complete(to_ucma_id(id));
 }
 
-/* Private data that comes before the program's. */
+/* Keep the private data that precedes the program's. */
 static int ep_set_connect_data(struct ucma_id *id, const struct rdma_addrinfo *res)
 {
 	if (!res->ai_connect_len)
@@ -105,7 +105,7 @@ SHIM_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Whether @event is a request that can be handed to the program: 0, or an errno value. */
+/* Check that @event is a request, and give it a QP. Return: 0 or an errno value. */
 static int ep_check_request(struct rdma_cm_id *listen, const struct rdma_cm_event *event)
 {
 	const struct ucma_id *id = to_ucma_id(listen);
@@ -122,8 +122,8 @@ static int ep_check_request(struct rdma_cm_id *listen, const struct rdma_cm_even
 }
 
 /**
- * rdma_get_request() - rdma_get_request(3): a request, whose event is then its identifier's. What
- * was no request, or could not be given a QP, stays to be seen as the listener's event.
+ * rdma_get_request() - rdma_get_request(3): a request, whose event becomes its identifier's.
+ * Another event, or a request that cannot get a QP, becomes the listener's event.
  * Return: 0, or -1 with errno.
  */
 SHIM_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **idp)

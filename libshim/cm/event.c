@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: events of the rdma_cm: taken from the HCA, made into what the program sees, acknowledged.
+ * DOC: events of the rdma_cm: from the HCA's form to the program's.
  *
- * Some are not for the program but for the library: a REP for an identifier with a QP, upon which
- * the QP is made ready and an RTU is sent, so that the program is told of a connection that works;
- * what the HCA still has to say of a connection whose establishment has failed here.
+ * Some events are for the library and not for the program:
  *
- * When the fabric has gone, the devices have: identifiers that are bound to one are told once, then
- * reading fails.
+ *  - a REP for an identifier with a QP: the library makes the QP ready and sends an RTU, so that
+ *    the program gets the event of an established connection;
+ *  - later events of a connection whose establishment has failed in the library.
+ *
+ * When the fabric process has ended, its devices are lost: each identifier that is bound to one
+ * gets one DEVICE_REMOVAL event, then reading fails.
  */
 #include "libshim/cm/event.h"
 
@@ -61,7 +63,7 @@ static void id_copy_ece(struct ucma_id *id, const struct cm_param *p)
 	id->remote_ece.options = p->ece_options;
 }
 
-/* An event that tells of success, unless what it brings cannot be had: then it tells of that. */
+/* The result of handling a successful event: if that failed, the event becomes @failed. */
 static void event_set_result(struct ucma_event *ev, int ret, enum rdma_cm_event_type failed)
 {
 	ev->event.status = ret;
@@ -69,7 +71,7 @@ static void event_set_result(struct ucma_event *ev, int ret, enum rdma_cm_event_
 		ev->event.event = failed;
 }
 
-/* The identifier of a new connection. Return: 0, or -1 when it cannot be had: no event then. */
+/* Make the identifier of a new connection. Return: 0, or -1: it cannot be made, no event. */
 static int event_on_request(struct ucma_event *ev, const struct cm_event *e)
 {
 	struct rdma_cm_id *listen = &ev->id->id;
@@ -78,7 +80,7 @@ static int event_on_request(struct ucma_event *ev, const struct cm_event *e)
 	struct hca_cmd cmd = { .op = CMD_CM_DESTROY_ID, .handle = e->id };
 
 	if (!c) {
-		/* Who asked is told by its end. */
+		/* Destroying the HCA's identifier rejects the request. */
 		shim_cmd_exec(&cmd);
 		return -1;
 	}
@@ -114,7 +116,7 @@ static void event_on_multicast(struct ucma_event *ev)
 		event_set_result(ev, ucma_mcast_joined(ev->mc, ev), RDMA_CM_EVENT_MULTICAST_ERROR);
 }
 
-/* What an event means for its identifier. Return: whether it is for the program. */
+/* Handle an event for its identifier. Return: whether the program gets it. */
 static bool event_process(struct ucma_event *ev, const struct cm_event *e)
 {
 	if (e->ud)
@@ -150,8 +152,9 @@ static bool event_process(struct ucma_event *ev, const struct cm_event *e)
 }
 
 /*
- * Whose it is. Without a name it is one of a connection that the program was accepting: only that
- * it stands may be told by then. Return: whether there is anybody to tell.
+ * Find the identifier of an event. An event without a uid belongs to a connection that the program
+ * is accepting; of those only ESTABLISHED is for the program. Return: whether the program may get
+ * it.
  */
 static bool event_find_id(struct ucma_chan *ch, struct ucma_event *ev, const struct cm_event *e)
 {
@@ -178,7 +181,7 @@ static bool event_find_id(struct ucma_chan *ch, struct ucma_event *ev, const str
 	return false;
 }
 
-/* That the device of an identifier has gone. Return: 0, or -EIO when all have been told. */
+/* Report to an identifier the loss of its device. Return: 0, or -EIO when all have got it. */
 static int event_take_removal(struct ucma_chan *ch, struct ucma_event *ev)
 {
 	struct ucma_id *id = ucma_id_next_removed(ch);
@@ -192,7 +195,7 @@ static int event_take_removal(struct ucma_chan *ch, struct ucma_event *ev)
 	return 0;
 }
 
-/* The event that was counted. Return: 0, -EAGAIN (nothing for the program) or -errno. */
+/* Take the event whose count was read. Return: 0, -EAGAIN (none for the program) or -errno. */
 static int event_take(struct ucma_chan *ch, struct ucma_event *ev)
 {
 	struct hca_cmd cmd = { .op = CMD_CM_GET_EVENT, .handle = ch->handle };
@@ -210,7 +213,7 @@ static int event_take(struct ucma_chan *ch, struct ucma_event *ev)
 	if (load_acquire(&shim.fatal))
 		return event_take_removal(ch, ev);
 	if (ret) {
-		/* It is still there. */
+		/* The event is still queued. */
 		shim_chan_count(ch->chan, 1);
 		return ret;
 	}
@@ -224,7 +227,7 @@ static int event_take(struct ucma_chan *ch, struct ucma_event *ev)
 
 /**
  * rdma_get_cm_event() - rdma_get_cm_event(3).
- * Return: 0, or -1 with errno (EAGAIN: O_NONBLOCK; EIO: the fabric has gone).
+ * Return: 0, or -1 with errno (EAGAIN: O_NONBLOCK; EIO: the fabric process has ended).
  */
 SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
@@ -246,7 +249,7 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 			ret = -errno;
 			break;
 		}
-		/* A wake-up may have been for nothing. */
+		/* The event may have been taken away meanwhile: then wait again. */
 		ret = event_take(ch, ev);
 	} while (ret == -EAGAIN);
 	if (ret) {

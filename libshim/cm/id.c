@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: identifiers of the rdma_cm: their life, and the list of all of them.
+ * DOC: creating, migrating and destroying identifiers of the rdma_cm.
  *
- * Destroying one waits until what the program was given of its events was acknowledged. The HCA
- * tells how many those are: a thread that has taken an event from it but not yet looked at it is
- * waited for as well.
+ * Destroying an identifier waits until the events that the program got are acknowledged. Their
+ * number comes from the HCA, so that it includes an event that another thread has just taken.
  */
 #include "libshim/cm/id.h"
 
@@ -69,7 +68,7 @@ int ucma_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 	if (channel && !ucma_chan_of(channel))
 		return -1;
 	c = ucma_id_alloc(channel, context, ps, qp_type);
-	/* What librdmacm says, also when it was a channel that could not be had. */
+	/* librdmacm's error, also if no channel could be made. */
 	if (!c)
 		return fail_minus(-ENOMEM);
 	cmd.cm.uid = (u64)(uintptr_t)c;
@@ -108,7 +107,7 @@ static void id_wait_acked(struct ucma_id *c, int events)
 	pthread_mutex_unlock(&c->mut);
 }
 
-/* Events of the identifier that the program was given: the HCA's count and those made here. */
+/* Number of the identifier's events that the program got: the HCA's and the program's own. */
 static int id_events_given(struct ucma_id *c, const struct hca_cmd *cmd, int ret)
 {
 	int n;
@@ -141,7 +140,7 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	if (c->gone)
 		return fail_minus(-EBADF);
 	ret = ucma_chan_drop_cmd(c, &cmd, false, NULL);
-	/* As in shim_obj_end_cmd(): the HCA has gone, or cannot be entered any more. */
+	/* As in shim_obj_end_cmd(): the HCA no longer exists, or cannot be entered. */
 	if (ret && ret != -EIO && ret != -EDEADLK)
 		return fail_minus(ret);
 	if (id->event)
@@ -152,7 +151,7 @@ SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* It is the new channel's. The old one goes when it was the identifier's own. */
+/* Set the identifier's channel, and destroy the old one if it was the identifier's own. */
 static void id_set_channel(struct ucma_id *c, struct ucma_chan *to, bool sync)
 {
 	struct rdma_event_channel *old = c->id.channel;

@@ -2,9 +2,9 @@
 /**
  * DOC: multicast groups of identifiers.
  *
- * A group is joined when its event is read: then the identifier's QP, if there is one, is attached
- * to it, unless the program only wants to send to it. Each group counts its own events, since it
- * may be left before the identifier is destroyed.
+ * Reading the event of a join attaches the identifier's QP, if it has one, to the group, unless the
+ * program only sends to it. Each group counts its own events, since the program may leave it before
+ * it destroys the identifier.
  */
 #include "libshim/cm/cm.h"
 #include "libshim/cm/id.h"
@@ -55,7 +55,6 @@ int ucma_mcast_joined(struct ucma_mcast *mc, struct ucma_event *ev)
 	return 0;
 }
 
-/* The group at that address, the latest first, taken off the list; or NULL. */
 struct ucma_mcast *ucma_mcast_take(struct ucma_id *id, const struct sockaddr *addr, socklen_t len)
 {
 	struct ucma_mcast **p, *mc;

@@ -34,7 +34,7 @@ static int mcast_join(struct rdma_cm_id *ibid, const struct sockaddr *addr, u32 
 	mc->join_flags = flags;
 	memcpy(&mc->addr, addr, len);
 	pthread_cond_init(&mc->cond, NULL);
-	/* Its event may be read before the command returns. */
+	/* First, since the event may be read before the command returns. */
 	ucma_mcast_link(id, mc);
 	ucma_addr_from_sa(&cmd.cm.dst, addr);
 	cmd.cm.flags = flags;
@@ -73,7 +73,7 @@ SHIM_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_joi
 	return mcast_join(id, attr->addr, attr->join_flags, context, 0);
 }
 
-/* A synchronous identifier's latest event is the library's to acknowledge. */
+/* The library itself acknowledges the latest event of a synchronous identifier. */
 static void mcast_ack_own_event(struct rdma_cm_id *id, const struct ucma_mcast *mc)
 {
 	struct ucma_event *ev = (struct ucma_event *)id->event;
@@ -114,7 +114,7 @@ SHIM_EXPORT int rdma_leave_multicast(struct rdma_cm_id *ibid, struct sockaddr *a
 		ret = ucma_chan_drop_cmd(id, &cmd, true, NULL);
 	mcast_ack_own_event(ibid, mc);
 	pthread_mutex_lock(&id->mut);
-	/* The HCA's count has those that another thread has taken, but not yet looked at. */
+	/* The HCA's count includes events that another thread has just taken. */
 	given = ret ? mc->delivered : (int)cmd.cm.reported;
 	while (mc->events_completed < given)
 		pthread_cond_wait(&mc->cond, &id->mut);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: options of identifiers. What they mean is the engine's. Of the paths that a program brings
- * along, the one that the kernel would take is handed on.
+ * DOC: options of identifiers, which the engine interprets. If a program sets paths, the engine
+ * gets the one that the kernel would choose.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
@@ -50,7 +50,7 @@ SHIM_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, v
 		if (option_pick_path(&cmd.cm, optval, optlen))
 			return fail_minus(-EINVAL);
 	} else {
-		/* One that is too long is so for all options. */
+		/* A truncated value is too long for every option. */
 		cmd.cm.optlen = (u32)(optlen < sizeof(cmd.cm.opt) ? optlen : sizeof(cmd.cm.opt));
 		memcpy(cmd.cm.opt, optval ? optval : "", cmd.cm.optlen);
 	}

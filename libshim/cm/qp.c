@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the QP of an identifier: made, moved through its states, destroyed.
+ * DOC: the QP of an identifier: creating it, moving it through its states, destroying it.
  *
- * A connected QP goes to INIT when it is made, so that receives can be posted, and on to RTR and
- * RTS as its connection is made; a datagram QP goes to RTS at once. What the states need comes from
- * the engine (CMD_CM_INIT_QP_ATTR), which knows the connection.
+ * A connected QP goes to INIT when it is created, so that receives can be posted, and on to RTR and
+ * RTS as its connection is established; a datagram QP goes to RTS at once. The engine knows the
+ * connection and provides the attributes (CMD_CM_INIT_QP_ATTR).
  */
 #include "libshim/cm/qp.h"
 
@@ -60,7 +60,7 @@ SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *a
 	return id_qp_attr(id, attr->qp_state, attr, mask);
 }
 
-/* The ends of a connection tell each other what they have beyond the standard. */
+/* Give the QP the peer's ECE options. */
 static int id_accept_ece(struct ucma_id *id, struct ibv_qp *qp)
 {
 	struct ibv_ece ece = id->remote_ece;
@@ -91,7 +91,7 @@ int ucma_qp_rtr(struct ucma_id *id, u8 resp_res)
 
 	if (!qp)
 		return 0;
-	/* INIT again: what it allows is known only now. */
+	/* INIT again: its access flags are known only now. */
 	if (id_accept_ece(id, qp) || id_qp_move(id, qp, IBV_QPS_INIT) ||
 	    id_qp_attr(id, IBV_QPS_RTR, &attr, &mask))
 		return -1;
@@ -148,7 +148,7 @@ void ucma_cqs_destroy(struct rdma_cm_id *id)
 {
 	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
 		return;
-	/* CQs first: either may be on the other's channel. */
+	/* CQs first, since both may be on one channel. */
 	if (id->send_cq && id->send_cq != id->recv_cq)
 		ibv_destroy_cq(id->send_cq);
 	if (id->recv_cq)
@@ -185,7 +185,7 @@ int ucma_cqs_create(struct rdma_cm_id *id, u32 send_size, u32 recv_size)
 	return fail_minus(-err);
 }
 
-/* What the program left out is the identifier's own. Return: 0, or -1 with errno. */
+/* Use the identifier's own objects where @attr has none. Return: 0, or -1 with errno. */
 static int qp_default_attr(struct ucma_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	struct rdma_cm_id *ibid = &id->id;
@@ -219,8 +219,8 @@ static int qp_default_attr(struct ucma_id *id, struct ibv_qp_init_attr_ex *attr)
 }
 
 /**
- * rdma_create_qp_ex() - rdma_create_qp(3): on the identifier's protection domain, with CQs of its
- * own and on its SRQ, where @attr names none. Return: 0, or -1 with errno.
+ * rdma_create_qp_ex() - rdma_create_qp(3): where @attr names none, the QP uses the identifier's
+ * protection domain, SRQ, and CQs that are made for it. Return: 0, or -1 with errno.
  */
 SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_attr_ex *attr)
 {
@@ -240,7 +240,7 @@ SHIM_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *ibid, struct ibv_qp_init_at
 	if (qp && !id_init_ece(id, qp) &&
 	    !(ibid->qp_type == IBV_QPT_UD ? id_qp_init_ud(id, qp)
 					  : id_qp_move(id, qp, IBV_QPS_INIT))) {
-		/* A target QP of an XRC domain has none. */
+		/* An XRC target QP has no PD. */
 		if (qp->pd)
 			ibid->pd = qp->pd;
 		ibid->qp = qp;

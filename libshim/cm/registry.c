@@ -150,7 +150,7 @@ struct ucma_id *ucma_id_next_removed(const struct ucma_chan *ch)
 	return c;
 }
 
-/* The next identifier of the channel, now gone. */
+/* Mark the next identifier of the channel as gone, and return it. */
 static struct ucma_id *id_next_gone(const struct ucma_chan *ch)
 {
 	struct ucma_id *c;
@@ -171,7 +171,7 @@ void ucma_ids_end(struct ucma_chan *ch)
 
 	while ((c = id_next_gone(ch))) {
 		cmd.handle = c->handle;
-		/* It fails where the HCA has gone, and the identifier with it. */
+		/* It fails if the HCA, and the identifier in it, no longer exist. */
 		shim_cmd_exec(&cmd);
 	}
 }

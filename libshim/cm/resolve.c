@@ -24,7 +24,7 @@
 /**
  * rdma_bind_addr() - rdma_bind_addr(3).
  * Return: 0, or -1 with errno (EINVAL: no IP address, or bound already; EADDRINUSE, EADDRNOTAVAIL,
- * ENODEV: nobody has it; EACCES).
+ * ENODEV: no device has the address; EACCES).
  */
 SHIM_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
@@ -110,7 +110,7 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
 	ret = rdma_getaddrinfo(node, service, hints, &res);
 	if (ret == -1)
 		ret = -errno;
-	/* The event may be read, and the result asked for, before this returns. */
+	/* First, since the event may be read, and the result queried, before this returns. */
 	rdma_freeaddrinfo(id->resolved);
 	id->resolved = res;
 	if (ucma_user_event_put(id, ret ? EVENT_ERROR : EVENT_RESOLVED, ret, 0))
@@ -119,8 +119,8 @@ int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const
 }
 
 /**
- * newer_rdma_query_addrinfo() - rdma_query_addrinfo(3): the result, which is the caller's to free.
- * Return: 0, or -1 with errno (EINVAL: there is none).
+ * newer_rdma_query_addrinfo() - rdma_query_addrinfo(3): a copy of the result, owned by the caller.
+ * Return: 0, or -1 with errno (EINVAL: there is no result).
  */
 int newer_rdma_query_addrinfo(struct rdma_cm_id *ibid, struct rdma_addrinfo **info)
 {
@@ -132,6 +132,6 @@ int newer_rdma_query_addrinfo(struct rdma_cm_id *ibid, struct rdma_addrinfo **in
 		return -1;
 	if (!id->resolved || !info)
 		return fail_minus(-EINVAL);
-	/* Hints alone are copied, and nothing is looked up. */
+	/* With hints alone, rdma_getaddrinfo() copies them and resolves nothing. */
 	return rdma_getaddrinfo(NULL, NULL, id->resolved, info);
 }

@@ -11,10 +11,7 @@
 
 #include <rdma/rdma_verbs.h>
 
-/*
- * An XRC SRQ has a domain and a CQ: those of the identifier, where the program names none.
- * *made: a CQ was made.
- */
+/* Use the identifier's XRC domain and CQ where the program names none. *made: a CQ was made. */
 static int srq_default_xrc(struct ucma_id *id, struct ibv_srq_init_attr_ex *attr, bool *made)
 {
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
@@ -60,7 +57,7 @@ SHIM_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *ibid, struct ibv_srq_init_
 	return fail_minus(-err);
 }
 
-/** rdma_create_srq() - rdma_create_srq(3): of XRC, when the identifier is. 0, or -1 with errno. */
+/** rdma_create_srq() - rdma_create_srq(3): an XRC SRQ for an XRC identifier. 0, -1 with errno. */
 SHIM_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr)
 {

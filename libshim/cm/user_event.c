@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: events that a program itself puts on a channel of the rdma_cm. The HCA has no part in them.
- * They are newer than the headers that we build with may be.
+ * DOC: events that a program itself puts on a channel of the rdma_cm. The HCA does not know them.
+ * The headers that we build with may not declare them.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"

@@ -6,7 +6,7 @@
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 
-/* Find the range that an entry names, as the man page lists what can be wrong. 0 or errno value. */
+/* Find the range that an entry names, with the errors of the man page. Return: 0 or errno value. */
 static int advise_find_range(const struct ibv_pd *pd, const struct ibv_sge *sg, bool write,
 			     void **addr)
 {
@@ -47,9 +47,7 @@ int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 		return EINVAL;
 	for (i = 0; i < n && !ret; i++) {
 		ret = advise_find_range(pd, &sg[i], write, &addr);
-		/*
-		 * What is present needs no preparation: without faulting, there is nothing to do.
-		 */
+		/* NO_FAULT prepares present pages only, and those need no preparation. */
 		if (!ret && sg[i].length && advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 			ret = -shim_mem_prefault(addr, sg[i].length, write);
 	}

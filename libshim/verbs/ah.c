@@ -62,7 +62,7 @@ static int port_find_gid(const struct hca_port *p, const u8 gid[16])
 	return -1;
 }
 
-/* The addresses of a GRH: with IPv4 they stand in the header in its last 20 bytes. */
+/* The addresses of a GRH: an IPv4 header occupies its last 20 bytes. */
 static void grh_parse(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *flow)
 {
 	const u8 *ip = (const u8 *)grh + 20;
@@ -82,7 +82,7 @@ static void grh_parse(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *
 }
 
 /**
- * ibv_init_ah_from_wc() - ibv_create_ah_from_wc(3): the address to answer a datagram at.
+ * ibv_init_ah_from_wc() - ibv_create_ah_from_wc(3): the address for replies to a datagram.
  * Return: 0, or -1 with errno.
  */
 SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, struct ibv_wc *wc,
@@ -116,7 +116,7 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 	attr->grh.sgid_index = index < 0 ? 0 : (u8)index;
 	attr->grh.flow_label = flow & 0xfffff;
 	attr->grh.traffic_class = (u8)(flow >> 20);
-	/* How far it has come says nothing of how far the answer may go. */
+	/* The hop limit left in the datagram is no limit for the reply. */
 	attr->grh.hop_limit = 0xff;
 	return 0;
 }

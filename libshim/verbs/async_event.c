@@ -2,9 +2,9 @@
 /**
  * DOC: asynchronous events.
  *
- * Destroying an object waits until its events were acknowledged. What counts as delivered is
- * counted under objs_lock, together with the lookup: an event is either delivered before the object
- * leaves its table, and then waited for, or dropped.
+ * Destroying an object waits until its delivered events have been acknowledged. Delivery is counted
+ * under objs_lock, together with the lookup of the object: either an event is delivered before the
+ * object leaves its table, and the destroying thread waits for its ACK, or it is dropped.
  */
 #include "libshim/verbs/async_event.h"
 
@@ -36,7 +36,7 @@ void shim_qp_end_events(struct shim_context *ctx, struct shim_qp *qp)
 	shim_events_drain(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, qp->async_events);
 }
 
-/* An object of a context that was closed before may report to a channel that has a new owner. */
+/* An object whose context was closed may report to a channel that another context uses now. */
 static bool event_of_cq(struct ibv_context *ibctx, const struct chan_event *ev,
 			struct ibv_async_event *out)
 {
@@ -197,7 +197,7 @@ SHIM_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_WQ_FATAL:
 		event_count_ack(&wq->mutex, &wq->cond, &wq->events_completed);
 		break;
-	default: /* of a port or the device: nothing waits for them */
+	default: /* of a port or the device: no destroying thread waits for them */
 		break;
 	}
 }
@@ -208,7 +208,7 @@ void shim_raise_fatal(void)
 	struct shim_context *ctx;
 
 	pthread_mutex_lock(&objs_lock);
-	/* It can fail for a channel that is being closed; nobody waits for that one. */
+	/* It can fail for a channel that is being closed, which no thread waits on. */
 	for (ctx = contexts; ctx; ctx = ctx->next)
 		if (!ctx->closed)
 			shim_chan_push(ctx->async_chan, &ev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: completion channels and the events that come through them.
+ * DOC: completion channels and their events.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
@@ -50,8 +50,7 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 	return &ch->channel;
 }
 
-/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, or EBUSY while CQs use it.
- */
+/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, EBUSY while CQs use it. */
 SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 {
 	struct shim_channel *ch = channel_of(ibch);
@@ -73,7 +72,7 @@ SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 	return 0;
 }
 
-/* The CQ that an event names, its delivery counted, or NULL when it has gone since. */
+/* Count the delivery of an event and return its CQ, or NULL if the CQ no longer exists. */
 static struct shim_cq *comp_event_cq(const struct chan_event *ev)
 {
 	struct shim_cq *cq = NULL;

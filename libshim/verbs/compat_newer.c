@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs newer than rdma-core 44, up to 65: they need not be in the headers that
- * we build with. Where they are, their prototypes must not meet our definitions, which therefore
- * take no arguments and have names of their own; an ignored argument costs a caller nothing. What
- * each one returns is in its man page in rdma-core (ibv_alloc_dmah(3), ibv_query_port_speed(3),
- * ibv_alloc_buf(3), ibv_create_comp_cntr(3), ...).
+ * Verbs newer than rdma-core 44, up to 65, none of which the emulator supports.
+ *
+ * The headers that we build with may or may not declare them. So the definitions have names of
+ * their own and take no arguments, which does no harm to callers. Their results follow the man
+ * pages in rdma-core (ibv_alloc_dmah(3), ibv_query_port_speed(3), ibv_alloc_buf(3),
+ * ibv_create_comp_cntr(3), ...).
  */
 #include "emulator/types.h"
 #include "libshim/interpose/export.h"
@@ -30,7 +31,7 @@ NEWER_NULL(ibv_reg_mr_ex)
 NEWER_MINUS1(ibv_dm_export_dmabuf_fd)
 NEWER_ERRNO(ibv_query_port_speed)
 
-/* IBVERBS_1.17; ibv_free_buf() returns nothing, and nobody has a buffer to free. */
+/* IBVERBS_1.17; ibv_free_buf() returns nothing, and no program has a buffer to free. */
 NEWER_NULL(ibv_alloc_buf)
 NEWER_ERRNO(ibv_free_buf)
 NEWER_NULL(ibv_reg_buf_mr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: open devices: the context and its tables of operations.
+ * DOC: opening and closing devices.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
@@ -90,8 +90,8 @@ SHIM_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 }
 
 /**
- * ibv_close_device() - ibv_close_device(3). What the program did not destroy before stays until it
- * exits, and may still be destroyed.
+ * ibv_close_device() - ibv_close_device(3). Objects that the program did not destroy before stay
+ * until it exits, and may still be destroyed.
  * Return: 0, or -1 with errno.
  */
 SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
@@ -106,7 +106,7 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	ctx->closed = true;
 	pthread_mutex_unlock(&objs_lock);
 	syscall(SYS_close, ctx->verbs.context.cmd_fd);
-	/* It fails where there is nobody any more who could raise an event. */
+	/* It fails if the fabric process has ended, which then raises no events anyway. */
 	shim_obj_destroy_cmd(ctx, CMD_CLOSE_DEV, ctx->handle);
 	if (ctx->dead)
 		syscall(SYS_close, ctx->verbs.context.async_fd);

@@ -20,7 +20,7 @@
 struct ctx_head {
 	u32 magic;
 	u32 version;
-	u64 fabric; /* as CMD_IMPORT tells */
+	u64 fabric; /* as CMD_IMPORT returns it */
 	u64 id;
 	u32 dev; /* index in the HCA */
 	u32 pad;

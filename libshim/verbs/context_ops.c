@@ -2,9 +2,8 @@
 /**
  * DOC: the tables of operations of a context.
  *
- * Most of the data path is inline in verbs.h and calls through these tables. The verbs that they
- * name are reached from here only; those that libibverbs exports as functions are exported by their
- * files.
+ * Most of the data path is inline in verbs.h and calls through these tables. The files of the verbs
+ * themselves export those verbs that libibverbs exports as functions.
  */
 #include "libshim/interpose/interpose.h"
 #include "libshim/verbs/cq.h"

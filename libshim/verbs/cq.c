@@ -35,7 +35,7 @@ static int cq_ring_new(const struct shim_context *ctx, u32 cqe, u64 *ring, u32 *
 	return *ring ? 0 : -ENOMEM;
 }
 
-/* What really fits is told, up to the limit that the device states. */
+/* The program sees the true capacity, within the device's limit. */
 static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
 	struct hca_dev buf;
@@ -86,7 +86,7 @@ static int cq_check_args(struct ibv_context *ibctx, const struct ibv_cq_init_att
 	return 0;
 }
 
-/* The CQ is known to the HCA: it becomes known here. */
+/* Make known in this process a CQ that the HCA knows. */
 static void cq_init(struct shim_context *ctx, struct shim_cq *cq)
 {
 	pthread_mutex_init(&cq->cq.mutex, NULL);
@@ -150,7 +150,7 @@ SHIM_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ibctx, int cqe, voi
 	return cq ? &cq->cq : NULL;
 }
 
-/* Both locks held: neither poller nor poster sees the ring change. */
+/* Both locks are held, so that neither pollers nor arming see the ring change. */
 static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, u32 depth)
 {
 	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
@@ -197,7 +197,7 @@ SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return -ret;
 }
 
-/* Events that nobody has read go with the CQ; those that were read must be acknowledged. */
+/* Drop the CQ's unread events, and wait for the ACKs of those that were read. */
 static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
 {
 	const struct shim_channel *ch = (const struct shim_channel *)cq->cq.channel;
@@ -211,7 +211,7 @@ static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
 			  cq->async_events);
 }
 
-/** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs). */
+/** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for ACKs. Return: 0 or errno value (EBUSY: QPs). */
 SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct shim_cq *cq = cq_of(ibcq);

@@ -2,8 +2,8 @@
 /**
  * DOC: extended completion queues: polling in batches, field by field, and timestamps.
  *
- * Between start_poll and end_poll the CQ's lock is held. An entry stays in the ring while it is
- * current; it is given back when the next one becomes current or the batch ends.
+ * Between start_poll and end_poll the CQ's lock is held. The current entry stays in the ring until
+ * the next one becomes current or the batch ends.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -48,7 +48,8 @@ static void batch_retire(struct shim_cq *cq)
 }
 
 /*
- * What wall clock time is ahead of the fabric's clock, to a microsecond unless we are interrupted.
+ * The distance of wall clock time from the fabric's clock, to a microsecond unless the thread is
+ * interrupted four times in a row.
  */
 static u64 wall_clock_offset(void)
 {
@@ -150,7 +151,7 @@ static unsigned int cqx_read_wc_flags(struct ibv_cq_ex *ex)
 	return to_cq_of_ex(ex)->cur->wc_flags;
 }
 
-/* What lies in the third line is there for some entries only. */
+/* The entry's third cache line, which only some entries have; others read as zero. */
 static const struct cqe *cqe_extension(struct ibv_cq_ex *ex)
 {
 	static const struct cqe none;
@@ -197,13 +198,13 @@ static uint64_t cqx_read_completion_ts(struct ibv_cq_ex *ex)
 	return to_cq_of_ex(ex)->cur->ts;
 }
 
-/* By one offset for the whole batch, so that entries keep their distances. */
+/* The offset is the same for the whole batch, so that entries keep their distances. */
 static uint64_t cqx_read_wallclock_ns(struct ibv_cq_ex *ex)
 {
 	return to_cq_of_ex(ex)->cur->ts + to_cq_of_ex(ex)->wall_off;
 }
 
-/* Functions for fields that were not asked for are not there (ibv_create_cq_ex(3)). */
+/* Fields that the program did not request have no function (ibv_create_cq_ex(3)). */
 static void cqx_init(struct ibv_cq_ex *ex, u64 wc)
 {
 	ex->start_poll = cqx_start_poll;
@@ -253,7 +254,7 @@ static int cqx_check_attr(struct ibv_context *ibctx, const struct ibv_cq_init_at
 
 	if (attr->comp_mask & ~mask)
 		return -EINVAL;
-	/* A single-threaded CQ just finds its lock free. */
+	/* A single-threaded CQ has a lock like others and always finds it free. */
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
 		return -EINVAL;
 	if (attr->wc_flags & ~(u64)IBV_CREATE_CQ_SUP_WC_FLAGS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what can be modified of a CQ: its moderation. The counting is the engine's.
+ * DOC: moderation of CQs, the one attribute that can be modified. The engine does the counting.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/cq.h"

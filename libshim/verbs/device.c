@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the device list. Devices live as long as the process, so pointers to them stay valid also
+ * DOC: the device list. Devices live as long as the process, so that pointers to them stay valid
  * after ibv_free_device_list(3).
  */
 #include "libshim/verbs/device.h"
@@ -21,13 +21,13 @@ static u32 n_devices;
 
 void shim_devices_forget(void)
 {
-	/* Only the forking thread exists in the child, and it is not in here. */
+	/* Only the forking thread exists in the child, and it does not hold the lock. */
 	pthread_mutex_init(&devices_lock, NULL);
 	memset(devices, 0, sizeof(devices));
 	n_devices = 0;
 }
 
-/* Ask the fabric. Return: 0 or -errno. */
+/* Ask the fabric process. Return: 0 or -errno. */
 static int device_query(u32 number, struct hca_dev *info)
 {
 	struct proto_msg m = { .op = PROTO_DEV, .ask.number = number };
@@ -80,7 +80,7 @@ static int device_new(u32 number, struct shim_device **dev)
 	return 0;
 }
 
-/* Make the devices that the fabric named. Return: 0 or -errno. */
+/* Make the devices that the fabric process has announced. Return: 0 or -errno. */
 static int devices_make(void)
 {
 	u32 n = min_u32(shim.welcome.n_devs, PROTO_MAX_DEVS);

@@ -2,12 +2,12 @@
 /**
  * DOC: device memory, ibv_alloc_dm(3).
  *
- * The HCA keeps the account; the bytes lie in the file that the context's descriptor is of
- * (import.c). Each piece has a place there that follows from its handle, so those who share the
- * context by its descriptor find it, and those who do not cannot.
+ * The HCA keeps account; the bytes lie in the file of the context's descriptor (context_file.c).
+ * The handle of each piece determines its place in the file, so that processes which share the
+ * context by its descriptor find it, and others cannot.
  *
- * A forked child may allocate on a context that it inherited, as it may with a real device: neither
- * file nor account is bound to the parent's rings.
+ * As with a real device, a forked child may allocate on an inherited context: neither the file nor
+ * the account depends on the parent's rings.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -44,13 +44,13 @@ static int dm_cmd(const struct shim_context *ctx, struct hca_cmd *cmd)
 	return ret ? ret : shim_cmd_exec(cmd);
 }
 
-/* Where in the file a piece lies; the first grain is the file's head. */
+/* The offset of a piece in the file, whose first grain is its head. */
 static u64 dm_file_offset(const struct shim_context *ctx, u32 handle)
 {
 	return DM_GRAIN + handle * ALIGN_UP(ctx->dev->info.lim.max_dm, DM_GRAIN);
 }
 
-/* Make the file long enough. It can only grow, whoever else is about to do the same. */
+/* Make the file long enough. It can only grow, also if other processes do the same now. */
 static int dm_file_grow(int fd, u64 size)
 {
 	struct rlimit limit;
@@ -61,7 +61,7 @@ static int dm_file_grow(int fd, u64 size)
 			return -errno;
 		if ((u64)st.st_size >= size)
 			return 0;
-		/* Beyond that limit, the kernel sends a signal. */
+		/* Beyond that limit, the kernel would send a signal. */
 		if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < size)
 			return -ENOMEM;
 		if (!ftruncate(fd, (off_t)size))
@@ -122,7 +122,7 @@ static int dm_read(void *host, struct ibv_dm *ibdm, uint64_t off, size_t len)
 	return ret;
 }
 
-/* What @handle names in the HCA becomes an object here. Return: NULL with errno. */
+/* Make an object of the HCA's device memory @handle. Return: NULL with errno. */
 static struct ibv_dm *dm_new(struct shim_context *ctx, u32 handle, u64 len)
 {
 	struct shim_dm *dm = shim_obj_alloc(sizeof(*dm));
@@ -182,7 +182,7 @@ struct ibv_dm *shim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr
 	return dm;
 }
 
-/* Forget it. A region that is still there may need the mapping. */
+/* Free the object. Regions on it that still exist may need the mapping. */
 static void dm_drop(struct shim_dm *dm, bool wipe)
 {
 	struct shim_context *ctx = shim_context_of(dm->dm.context);
@@ -259,7 +259,7 @@ SHIM_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *ibctx, uint32_t dm_
 	return ret ? fail_null(ret) : dm_new(ctx, dm_handle, cmd.import.len);
 }
 
-/** ibv_unimport_dm() - ibv_import_dm(3): what it names stays. */
+/** ibv_unimport_dm() - ibv_import_dm(3): the device memory itself stays. */
 SHIM_EXPORT void ibv_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct shim_dm *dm = dm_of(ibdm);

@@ -2,8 +2,8 @@
 /**
  * DOC: regions over dma-bufs, ibv_reg_dmabuf_mr(3).
  *
- * The engine reaches memory by addresses in its owner's process, so the buffer is mapped here. What
- * an exporter does not let programs map cannot be registered, and answers as its mmap() does.
+ * The engine reaches memory by addresses in its owner's process, so the buffer is mapped here. If
+ * its exporter does not let programs map it, registering fails with the error of mmap().
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
@@ -21,7 +21,7 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_RELAXED_ORDERING)
 
-/* Whether @fd is a dma-buf that has the range. Return: 0, -EBADF or -EINVAL. */
+/* Check that @fd is a dma-buf that contains the range. Return: 0, -EBADF or -EINVAL. */
 static int dmabuf_check_fd(int fd, u64 offset, u64 length)
 {
 	struct statfs fs;

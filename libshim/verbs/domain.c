@@ -2,15 +2,14 @@
 /**
  * DOC: thread domains and parent domains.
  *
- * A parent domain is a PD of its own kind over another one, whose number in the HCA it has: what is
- * made in it has the protection of the inner PD. A thread domain promises that its objects are used
- * by one thread at a time; their locks are then never waited for, and stay.
+ * A parent domain wraps another PD and has its number in the HCA, so objects made in it have the
+ * protection of the inner PD. A thread domain promises that one thread at a time uses its objects.
+ * They have locks like others, which no thread then waits for.
  *
- * Custom allocators, ibv_alloc_parent_domain(3), are asked for what is allocated in the program's
- * own memory beside the object itself: the list of free slots of an SRQ (enum domain_resource). The
- * queues lie in the client's segment, where the engine finds them, and cannot lie elsewhere. The
- * callbacks are called by the thread that creates, resizes or destroys the object, never by
- * another.
+ * Custom allocators, ibv_alloc_parent_domain(3), allocate what an object needs in the program's own
+ * memory apart from the object itself: the list of free slots of an SRQ (enum domain_resource). The
+ * queues must lie in the client's segment, where the engine finds them. The thread that creates,
+ * resizes or destroys the object calls the callbacks, no other.
  */
 #include "libshim/verbs/domain.h"
 
@@ -27,7 +26,7 @@ struct shim_td {
 	u32 users;
 };
 
-/** struct parent_domain - what a struct shim_pd with @real is. */
+/** struct parent_domain - each struct shim_pd with @real is embedded in one. */
 struct parent_domain {
 	struct shim_pd pd;
 	void *(*alloc)(struct ibv_pd *pd, void *ctx, size_t size, size_t align, uint64_t type);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what a QP says of itself beyond its attributes: enhanced connection establishment (ECE), the
- * order of data, packet pacing.
+ * DOC: enhanced connection establishment (ECE), order of data, and packet pacing of QPs.
  *
- * ECE lets the ends of a connection agree on features that their vendor has beyond the standard.
- * The emulated device has none: its options are 0 at any time, whatever the peer offers.
+ * ECE lets the ends of a connection agree on vendor features beyond the standard. The emulated
+ * device has none: its options are always 0, whatever the peer offers.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/qp.h"
 
-/* These set errno besides, as libibverbs does. */
+/* The ECE verbs set errno as well, as in libibverbs. */
 static int fail_errno(int err)
 {
 	errno = err;
@@ -34,8 +33,7 @@ SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 }
 
 /**
- * ibv_set_ece() - ibv_set_ece(3): those of @ece's options that are accepted, none, are written
- * back.
+ * ibv_set_ece() - ibv_set_ece(3): writes back the accepted options of @ece: none.
  * Return: 0 or errno value (EINVAL: another vendor's options; EOPNOTSUPP, as in libibverbs: no
  * vendor).
  */
@@ -57,9 +55,9 @@ SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 
 /**
  * ibv_query_qp_data_in_order() - ibv_query_qp_data_in_order(3): the last bytes of a message land
- * last; of the others no order is promised, neither in aligned pieces, which newer libraries ask
- * for by a flag.
- * Return: 0. There is no error.
+ * last, but there is no order among the others, nor in aligned pieces, which newer libraries ask
+ * about by a flag.
+ * Return: 0. There are no errors.
  */
 SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
@@ -71,7 +69,7 @@ SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
 
 /**
  * shim_modify_qp_rate_limit() - ibv_modify_qp_rate_limit(3): packet_pacing_caps are 0.
- * Return: EOPNOTSUPP, or EINVAL for what is no QP.
+ * Return: EOPNOTSUPP, or EINVAL if @qp is none of ours.
  */
 int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the model's numbers are those of verbs.h, so that nothing is translated; checked here.
+ * DOC: checks that the model's numbers are those of verbs.h, so that nothing is translated.
  */
 #include "libshim/verbs/device.h"
 
@@ -121,12 +121,12 @@ SAME(EV_QP_LAST_WQE_REACHED, IBV_EVENT_QP_LAST_WQE_REACHED);
 SAME(EV_CLIENT_REREGISTER, IBV_EVENT_CLIENT_REREGISTER);
 SAME(EV_GID_CHANGE, IBV_EVENT_GID_CHANGE);
 
-/* One scatter entry of the ring is the application's own layout. */
+/* A scatter entry of the ring has the layout of the application's. */
 _Static_assert(sizeof(struct wq_sge) == sizeof(struct ibv_sge), "sge size");
 _Static_assert(offsetof(struct wq_sge, len) == offsetof(struct ibv_sge, length), "sge length");
 _Static_assert(offsetof(struct wq_sge, lkey) == offsetof(struct ibv_sge, lkey), "sge lkey");
 
-/* Sizes that programs built against any release rely on. */
+/* Sizes and offsets that programs built against any release rely on. */
 _Static_assert(sizeof(struct ibv_device) <= 768, "struct ibv_device");
 _Static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) == 48, "compat ibv_port_attr");
 _Static_assert(sizeof(struct ibv_qp_ex) <= 512, "struct ibv_qp_ex");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of enum values, as programs print (and scripts match) them: rdma-core's very strings. */
+/* Names of enum values, which programs print and scripts match: rdma-core's exact strings. */
 #include "emulator/types.h"
 #include "libshim/interpose/export.h"
 
@@ -122,7 +122,7 @@ SHIM_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
 		EVENT(RDMA_CM_EVENT_MULTICAST_ERROR),
 		EVENT(RDMA_CM_EVENT_ADDR_CHANGE),
 		EVENT(RDMA_CM_EVENT_TIMEWAIT_EXIT),
-		/* Newer than the header that this is built with. */
+		/* Newer than the headers that we build with. */
 		[16] = "RDMA_CM_EVENT_ADDRINFO_RESOLVED",
 		[17] = "RDMA_CM_EVENT_ADDRINFO_ERROR",
 		[18] = "RDMA_CM_EVENT_USER",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: flow steering: from the specifications of ibv_create_flow(3) to a value and a mask.
+ * DOC: flow steering: turns the specifications of ibv_create_flow(3) into a value and a mask.
  *
- * The list is walked by each specification's own size: the attribute's is whatever programs put
- * there. Specifications may lie at any address, since programs pack them.
+ * The size of each specification leads to the next one; the attribute's total size is not reliable.
+ * Specifications may lie at any address, since programs pack them.
  */
 #include "libshim/verbs/flow.h"
 
@@ -18,7 +18,7 @@ _Static_assert((u32)IBV_FLOW_ATTR_SNIFFER == (u32)FLOW_SNIFFER &&
 		       (u32)IBV_FLOW_ATTR_FLAGS_DONT_TRAP == (u32)FLOW_DONT_TRAP,
 	       "passed as they are");
 
-#define MAX_SPECS  10u /* as the kernel has it */
+#define MAX_SPECS  10u /* the kernel's limit */
 #define TAG_LIMIT  (1u << 24)
 #define VNI_LIMIT  (1u << 24)
 #define LABEL_MASK 0xfffffu
@@ -32,7 +32,7 @@ struct shim_flow {
 	u32 handle;
 };
 
-/* Each takes one filter, be it value or mask, over into the fields. */
+/* Each copies one filter, value or mask, into the fields. */
 
 static void match_fill_eth(const void *filter, struct flow_match *m)
 {
@@ -118,8 +118,8 @@ static void match_fill_esp(const void *filter, struct flow_match *m)
 /**
  * struct spec_kind - a kind of specification.
  * @val, @mask: offsets of its filters
- * @field: offset of the field of struct flow_match that says there is such a header, which is
- *	@value in the bits of @bits
+ * @field: offset of the field of struct flow_match that marks the header as present, by @value in
+ *	the bits of @bits
  */
 struct spec_kind {
 	u32 type;
@@ -161,7 +161,7 @@ static const struct spec_kind *spec_kind_of(u32 type)
 	return NULL;
 }
 
-/* A header: each kind once, and of those that exclude each other one. */
+/* Add a header: each kind once, and only one of several that exclude each other. */
 static int flow_put_header(const struct ibv_flow_spec *spec, struct cmd_flow *c)
 {
 	const struct spec_kind *k = spec_kind_of(spec->hdr.type & ~(u32)IBV_FLOW_SPEC_INNER);
@@ -253,9 +253,7 @@ static int flow_check_attr(const struct shim_qp *qp, const struct ibv_flow_attr 
 		return -EINVAL;
 	if (qp->qp.qp_type != IBV_QPT_UD && qp->qp.qp_type != IBV_QPT_RAW_PACKET)
 		return -EINVAL;
-	/*
-	 * Datagrams are not steered by what their frames look like; nothing is done to sent ones.
-	 */
+	/* UD QPs are not steered by the contents of frames, and sent frames are not steered. */
 	if (qp->qp.qp_type == IBV_QPT_UD || (attr->flags & IBV_FLOW_ATTR_FLAGS_EGRESS))
 		return -EOPNOTSUPP;
 	return 0;
@@ -281,7 +279,7 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 	if (ret)
 		return fail_null(ret);
 	cmd.flow.qp = ibqp->handle;
-	/* 0 is taken for the first, as some providers do. */
+	/* As with some providers, 0 means the first port. */
 	cmd.flow.port = attr->port ? attr->port : 1;
 	cmd.flow.type = attr->type;
 	cmd.flow.priority = attr->priority;

@@ -3,7 +3,7 @@
  * DOC: flow counters: ibv_create_counters(3), ibv_attach_counters_point_flow(3),
  * ibv_read_counters(3).
  *
- * Points are attached statically, before the first flow counts, as with other providers.
+ * As with other providers, points are attached statically, before the first flow counts.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"

@@ -2,12 +2,12 @@
 /**
  * DOC: flushing without an engine.
  *
- * An isolated client cannot enter the engine. When its fabric process is gone, nobody writes its
- * CQ rings any more but itself: it completes what is outstanding with WR_FLUSH_ERR, as the HCA
- * would. Posting has ended by then (shim.fatal is set, and looked at under the queues' locks).
+ * An isolated client cannot enter the engine. When its fabric process has ended, only the client
+ * itself writes its CQ rings: it completes outstanding work with WR_FLUSH_ERR, as the HCA would.
+ * Posting has ended by then: shim.fatal is set, and posts check it under the queues' locks.
  *
- * Which unsignalled sends were done before is not known here: all that no completion stands for
- * are flushed.
+ * It is unknown which unsignalled sends were executed before. All that no completion covers are
+ * flushed.
  */
 #include "libshim/client/chan.h"
 #include "libshim/verbs/async_event.h"
@@ -26,7 +26,7 @@ static u32 flush_cq_end(const struct shim_cq *cq)
 	return i;
 }
 
-/* The first slot of a queue that no completion, polled or not, stands for. */
+/* The first slot of a queue that no completion, polled or not, covers. */
 static u32 flush_first_slot(const struct shim_cq *cq, u32 end, u32 qpn, const struct shim_wq *q,
 			    u32 recv)
 {
@@ -81,7 +81,7 @@ static void flush_cq_wake(struct shim_cq *cq)
 	shim_unlock(&cq->arm_lock);
 }
 
-/* Each queue's lock is passed through, so that whoever was posting has finished. */
+/* Taking and releasing each queue's lock waits for threads that are posting. */
 static void flush_cq(struct shim_cq *cq)
 {
 	struct shim_qp *qp;

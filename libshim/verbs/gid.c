@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the GID table. Every index below gid_tbl_len answers: programs scan the whole table.
+ * DOC: the GID table. Programs scan it, so every index below gid_tbl_len can be queried.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 
-/* What ibv_query_gid_type(), which is private to rdma-core, calls the types. */
+/* The values of ibv_query_gid_type(), which is private to rdma-core. */
 enum gid_type_sysfs {
 	GID_TYPE_SYSFS_IB_ROCE_V1,
 	GID_TYPE_SYSFS_ROCE_V2,
@@ -73,7 +73,7 @@ SHIM_EXPORT int _ibv_query_gid_ex(struct ibv_context *ibctx, uint32_t port, uint
 
 /**
  * _ibv_query_gid_table() - ibv_query_gid_table(3).
- * Return: number of entries, or negative errno value; -EINVAL when they don't fit.
+ * Return: number of entries, or negative errno value; -EINVAL if they do not fit.
  */
 SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_gid_entry *entries,
 					 size_t max_entries, uint32_t flags, size_t entry_size)
@@ -105,7 +105,7 @@ SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_g
 }
 
 /**
- * ibv_query_gid_type() - private to rdma-core, yet used by ibv_devinfo and pyverbs.
+ * ibv_query_gid_type() - private to rdma-core, but ibv_devinfo and pyverbs use it.
  * @type: enum gid_type_sysfs; an empty entry counts as RoCE v1
  * Return: 0, or -1 with errno.
  */

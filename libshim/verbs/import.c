@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: sharing contexts, PDs and MRs between processes: ibv_import_device(3), ibv_import_pd(3),
- * ibv_import_mr(3).
- *
- * A context's descriptor, cmd_fd, is that of a memory file: its head says which context of which
- * fabric it is, behind it lies the context's device memory (dm.c). The number in the head is random
- * and makes the HCA hand out what was made on that context, so to have the descriptor is to have
- * the right, as with a real device. The file cannot be cut short under those who have it mapped.
+ * ibv_import_mr(3). The right to do so comes with the context's descriptor, see context_file.c.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
@@ -17,7 +12,7 @@
 
 #include <sys/mman.h>
 
-/** ibv_import_device() - ibv_import_device(3); has @cmd_fd from then on. NULL with errno. */
+/** ibv_import_device() - ibv_import_device(3); takes over @cmd_fd. Return: NULL with errno. */
 SHIM_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	struct shim_device *dev;
@@ -63,7 +58,7 @@ SHIM_EXPORT void ibv_unimport_pd(struct ibv_pd *ibpd)
 
 	if (!ctx)
 		return;
-	/* It fails when somebody has destroyed the domain, and with it this hold on it. */
+	/* It fails if a process has destroyed the domain, and with it this reference. */
 	if (pd->imported)
 		shim_obj_destroy_cmd(ctx, CMD_UNIMPORT, pd->ref);
 	shim_obj_free(ctx, pd, &pd->magic);

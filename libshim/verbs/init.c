@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: fork safety of the verbs objects.
+ * DOC: the verbs objects as a whole: first use, forks, the end of the fabric process.
  *
  * Registered memory needs no protection from copy-on-write: the HCA reaches it by its address in
- * the parent, not by physical page. So ibv_fork_init() has nothing to do. What must not happen is
- * that a child works on rings that it shares with its parent: its inherited contexts are dead.
+ * the parent, not by physical page. So ibv_fork_init() has nothing to do. But a forked child must
+ * not work on the rings that it shares with its parent: its inherited contexts become dead.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/watch.h"
@@ -26,7 +26,7 @@ static void verbs_fork_parent(void)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-/* The calls that do not go through a context. */
+/* The operations of extended QPs and CQs, which do not go through a context. */
 static void objs_set_dead(void)
 {
 	u32 i, word, bit;

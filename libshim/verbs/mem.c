@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory regions as this process knows them.
+ * DOC: the shadow of the HCA's region table: the memory regions of this process.
  *
- * Theory of operation
- * -------------------
- * Small payloads are gathered by the poster and laid out by the poller, in the program's own
- * context. Before it touches memory, the HCA's answer must be known: is the key valid, does the
- * range fit? This table answers it without a lock. It is only a shadow: where it says no, the work
- * request goes to the engine as it is and the engine has the last word.
+ * Theory of operation ------------------- The poster gathers small payloads and the poller places
+ * them, in the program's own context. Before they touch memory, they must know whether the key is
+ * valid and the range fits. This table tells them without a lock. If it answers no, the work
+ * request goes to the engine unchanged, and the engine decides.
  *
- * Each entry has a sequence number, odd while the entry changes. A reader that meets a change
- * takes it for a no.
+ * Each entry has a sequence number, which is odd while the entry changes. For a reader that meets a
+ * change the answer is no.
  */
 #include "libshim/verbs/memory.h"
 

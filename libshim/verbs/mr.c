@@ -2,8 +2,8 @@
 /**
  * DOC: registration of memory.
  *
- * Memory stays the program's own; what is registered is the right to reach it. On-demand regions
- * differ from others only in not being faulted in. Relaxed ordering changes nothing.
+ * Registration grants the right to access memory, which stays the program's own. On-demand regions
+ * differ from others only in that they are not faulted in. Relaxed ordering changes nothing.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
@@ -24,8 +24,8 @@
 	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
 
 /*
- * ibv_reg_mr(3): remote write and atomic rights need the local one. Rights out of the optional
- * range are dropped where they mean nothing.
+ * ibv_reg_mr(3): remote write and atomic rights need local write. Rights of the optional range that
+ * the emulator does not know are dropped.
  */
 int shim_mr_check_access(u32 access)
 {
@@ -42,10 +42,10 @@ int shim_mr_check_access(u32 access)
 
 static int mr_check_range(const void *addr, size_t len, u32 access)
 {
-	/* Implicit: all of the address space, whatever comes to be there. */
+	/* Implicit: the whole address space, with mappings that come later. */
 	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
 		return access & IBV_ACCESS_HUGETLB ? -EINVAL : 0;
-	/* Also when rounded up to pages, the end must be an address. */
+	/* The end, rounded up to pages, must be a valid address, too. */
 	if (!len || (uintptr_t)addr > UINTPTR_MAX - PAGE ||
 	    len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
 		return -EINVAL;
@@ -76,7 +76,7 @@ static int mr_create_cmd(struct shim_context *ctx, struct shim_mr *mr, struct hc
 
 	if (ret)
 		return ret;
-	/* Null MRs are left out: there is no memory to copy from or to. */
+	/* Null MRs have no memory to copy from or to. */
 	if (mr->type != MRT_NULL)
 		ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
 	if (ret) {
@@ -127,8 +127,7 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	ret = ctx->dead ? -EIO : shim_mr_check_access(access);
 	if (!ret)
 		ret = mr_check_range(addr, len, access);
-	/* Virtual and real address have the same offset in their page; 0 is the zero-based region.
-	 */
+	/* iova and address must have the same offset in their page; 0 is a zero-based region. */
 	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
 		ret = -EINVAL;
 	if (!ret && iova + len < iova)
@@ -161,7 +160,7 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t
 	return mr_reg(pd, addr, length, iova, (u32)access);
 }
 
-/** ibv_reg_mr_iova2() - what verbs.h calls when access is not a constant. NULL with errno. */
+/** ibv_reg_mr_iova2() - verbs.h calls it if access is not a constant. Return: NULL with errno. */
 SHIM_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 					    uint64_t iova, unsigned int access)
 {
@@ -189,7 +188,7 @@ struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
 	return mr ? &mr->mr : NULL;
 }
 
-/* What libibverbs itself refuses of a re-registration. */
+/* The checks of a re-registration that libibverbs itself does. */
 static bool mr_rereg_is_valid(const struct shim_mr *mr, int flags, const void *addr, size_t length,
 			      u32 access)
 {
@@ -251,7 +250,7 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	cmd.handle = ibmr->handle;
 	if (!ret)
 		ret = shim_obj_cmd(ctx, &cmd);
-	/* Data of unpolled receives belongs where the region was when they were filled. */
+	/* Place the data of unpolled receives where the region was when they were filled. */
 	if (!ret) {
 		shim_objs_each_cq(shim_cq_place_all);
 		ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
@@ -276,7 +275,7 @@ void shim_mr_unimport(struct shim_mr *mr)
 	shim_obj_free(ctx, mr, &mr->magic);
 }
 
-/** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, nobody uses the memory any more. */
+/** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, no process accesses the memory any more. */
 SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
@@ -295,7 +294,7 @@ SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		/* Data of unpolled receives belongs into memory that is still registered. */
+		/* Place the data of unpolled receives while the memory is still registered. */
 		shim_objs_each_cq(shim_cq_place_all);
 		shim_mr_shadow_clear(ibmr->lkey);
 	}

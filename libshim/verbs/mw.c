@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory windows. What a bind may do is decided where it is executed (emulator/verbs/mw.c);
- * refused at posting is only what could not be right in any state of the HCA.
+ * DOC: memory windows.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
@@ -12,7 +11,7 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 
-/* What advise.c is to know of the index: it belongs to a window. */
+/* The key of the shadow's entry that tells advise.c that the index belongs to a window. */
 static u32 mw_shadow_key(u32 handle)
 {
 	return handle << 8;

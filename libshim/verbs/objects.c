@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what all verbs objects share: tables, references, commands.
+ * DOC: tables, references and commands of all verbs objects.
  */
 #include "libshim/verbs/objects.h"
 
@@ -91,8 +91,8 @@ int shim_obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
 		return 0;
 	ret = shim_cmd_exec(cmd);
 	/*
-	 * No HCA any more: what the object was in it went with it. Or it cannot be entered in this
-	 * signal handler, which is about to end the process: then it goes with that.
+	 * EIO: the HCA no longer exists, nor does the object in it. EDEADLK: this signal handler
+	 * cannot enter the engine. It is about to end the process, which frees the object.
 	 */
 	return ret == -EIO || ret == -EDEADLK ? 0 : ret;
 }
@@ -147,7 +147,7 @@ void shim_objs_add_cq(struct shim_cq *cq)
 	pthread_mutex_unlock(&objs_lock);
 }
 
-/* objs_lock held, and given away in between. Pins are short. */
+/* objs_lock is held, and released while waiting. Pins are short. */
 static void objs_wait_unpinned(const u32 *pins)
 {
 	while (*pins) {
@@ -183,7 +183,7 @@ void shim_objs_each_cq(void (*fn)(struct shim_cq *cq))
 			cq = objs->cq[word * 64 + bit];
 			if (!cq)
 				continue;
-			/* Whoever holds the CQ's lock may be waiting for objs_lock. */
+			/* A thread that holds the CQ's lock may be waiting for objs_lock. */
 			cq->pins++;
 			pthread_mutex_unlock(&objs_lock);
 			fn(cq);

@@ -4,15 +4,15 @@
  *
  * Theory of operation
  * -------------------
- * An entry is valid when its sequence number is that of its place in the stream, so polling reads
- * one cache line that the engine writes, and nothing else that is shared. Consuming an entry
+ * An entry is valid if its sequence number matches its place in the stream. So polling reads one
+ * cache line that the engine writes, and no other shared memory. Consuming an entry
  *
- *  - lays the data of a small receive, which travels in the entry, into the receive's buffers,
- *    where it must be when the entry is reported (the last byte last, for those who look there);
+ *  - copies the data of a small receive, which travels in the entry, to the receive's buffers
+ *    before the entry is reported; the last byte comes last, since programs poll it;
  *  - frees the work request's slot and, on a send queue, all slots before it: work requests
  *    complete in order, and unsignalled ones have no entry of their own.
  *
- * A poller that finds nothing works for others: the token may be free while work is pending.
+ * A poller that finds nothing does pending work of the engine, as far as the token is free.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -25,7 +25,7 @@
 #include "libshim/verbs/queue.h"
 #include "libshim/verbs/srq.h"
 
-#define IDLE_POLLS 32 /* empty polls between looks at the token's line */
+#define IDLE_POLLS 32 /* empty polls between two reads of the token's cache line */
 
 const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 {
@@ -34,7 +34,7 @@ const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 	return load_acquire(&e->seq) == cq->cons + 1 ? e : NULL;
 }
 
-/** struct spot - where in a receive's scatter list the next byte goes. */
+/** struct spot - the place of the next byte in a receive's scatter list. */
 struct spot {
 	const struct rq_wqe *w;
 	u32 max_sge;
@@ -42,7 +42,7 @@ struct spot {
 	u32 at;
 };
 
-/* Bytes land at @at of a list's entry, the last of them last. */
+/* Write bytes at offset @at of a list's entry, the last byte last. */
 static inline void sge_write(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
 {
 	u8 *to = shim_mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
@@ -72,13 +72,13 @@ static void recv_place_part(struct spot *p, const u8 *from, u32 left)
 	}
 }
 
-/* Lay an entry's data into the buffers of its receive: the route header of a datagram, payload. */
+/* Copy an entry's data to the buffers of its receive: a datagram's GRH, and the payload. */
 static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
 	u32 len = min_u32(e->byte_len, CQE_INLINE);
 	struct spot p;
 
-	/* As it is nearly always: payload alone, which fits into the first entry. */
+	/* The common case: payload alone, which fits into the first entry. */
 	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len)) {
 		sge_write(w->sge, 0, e->data, len);
 		return;
@@ -93,9 +93,9 @@ static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cq
 }
 
 /*
- * The receive of an entry with data. @qp: the entry's, if it is known here; @srq: that of an entry
- * with CQE_SRQ
- * Return: NULL: there is none.
+ * The receive of an entry that carries data, or NULL.
+ * @qp: the entry's QP, if it exists in this process
+ * @srq: the SRQ of an entry with CQE_SRQ
  */
 static inline const struct rq_wqe *cqe_recv_slot(const struct shim_qp *qp,
 						 const struct shim_srq *srq, const struct cqe *e,
@@ -135,7 +135,7 @@ static void cqe_place_wq_data(const struct cqe *e)
 		recv_place_data(w, max_sge, e);
 }
 
-/* An entry of a queue that is no QP's own, or whose QP has gone. */
+/* Consume an entry of a WQ or an SRQ, or one that is to be skipped. */
 static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 {
 	struct shim_srq *srq;
@@ -179,7 +179,7 @@ bool shim_cq_idle(struct shim_cq *cq)
 
 	if (shim.isolated)
 		return false;
-	/* Not under the lock: a count that gets lost between two threads does no harm. */
+	/* Without the lock: a lost update by two threads does no harm. */
 	idle = load_relaxed(&cq->empty_polls) + 1;
 	store_relaxed(&cq->empty_polls, idle);
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
@@ -260,8 +260,8 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Arming orders itself before the polls that follow, and the engine orders the entry before its
- * look at the arming: one of the two sees the other.
+ * Arming is ordered before the polls that follow, and in the engine the entry before the read of
+ * the arming: either the poll sees the entry or the engine the arming.
  */
 static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
 {
@@ -269,7 +269,7 @@ static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
 
 	if (!solicited_only)
 		exchange(&ctl->armed, CQ_ARM_ANY);
-	else /* a request for any entry stays until it has fired */
+	else /* an earlier request for any entry stays until it has fired */
 		__atomic_compare_exchange_n(&ctl->armed, &none, CQ_ARM_SOLICITED, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
@@ -285,15 +285,16 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	shim_lock(&cq->arm_lock);
 	cq_arm(cq->ctl, solicited_only);
 	shim_unlock(&cq->arm_lock);
-	/* The caller may sleep in poll(2) next, where nobody works for it. */
+	/* The caller may sleep in poll(2) next and then does no pending work. */
 	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
 		shim_engine_drain();
 	return 0;
 }
 
 /*
- * Lock a CQ, unless this thread has it from start_poll: programs destroy things in the middle of a
- * batch. @first: the first entry that was not consumed yet. Return: whether it was locked.
+ * Lock a CQ, unless this thread has locked it by start_poll: programs destroy objects in the middle
+ * of a batch. @first: the first entry that was not consumed yet. Return: whether it was locked
+ * here.
  */
 static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
 {
@@ -305,7 +306,7 @@ static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
 	return !mine;
 }
 
-/* The entry with that ordinal if the engine has written it, else NULL. */
+/* The entry with that ordinal, or NULL if the engine has not written it. */
 static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 {
 	struct cqe *e = &cq->entries[i & cq->mask];
@@ -314,9 +315,8 @@ static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 }
 
 /*
- * Whether the memory of an entry's receive is still mapped. Some programs give it back while it is
- * registered, and end their queue pairs and regions only then (UCX): that must harm nobody, as it
- * does not where pages are pinned.
+ * Whether the memory of an entry's receive is still mapped. Some programs (UCX) unmap registered
+ * memory before they destroy their QPs and regions. As with pinned pages, that must do no harm.
  */
 static bool recv_is_mapped(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
@@ -334,7 +334,7 @@ static bool recv_is_mapped(const struct rq_wqe *w, u32 max_sge, const struct cqe
 	return true;
 }
 
-/* Lay the data of an entry that was not polled. */
+/* Place the data of an entry that was not polled. */
 static void cqe_place_early(const struct shim_qp *qp, struct cqe *e)
 {
 	const struct rq_wqe *w = NULL;

@@ -4,14 +4,14 @@
  *
  * Theory of operation
  * -------------------
- * Work requests are written into ring slots, published with one release store of the producer
- * index, and then the doorbell is rung, which usually runs them at once in this very thread. What
- * cannot be right whatever the HCA's state (too many entries, too much inline data, wrong QP state)
- * fails here; keys, bounds and remote errors are the engine's and become completions.
+ * A post writes work requests into ring slots and publishes them with one release store of the
+ * producer index. Then it rings the doorbell, which usually runs them at once in this very thread.
+ * Requests that would be wrong in any state of the HCA (too many entries, too much inline data,
+ * wrong QP state) fail here; the engine checks keys and bounds, and reports errors by completions.
  *
- * Small payloads are gathered into the slot when their keys are good: the engine then needs no
- * second look at this process's memory. A slot is free again when a completion for it, or for a
- * later one, was polled.
+ * Small payloads with valid keys are gathered into the slot, so that the engine need not access
+ * this process's memory. A slot is free again when a completion for it, or for a later one, was
+ * polled.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -42,7 +42,7 @@ int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 	return 0;
 }
 
-/* Copy inline data, keys not looked at. Return: 0 or EINVAL. */
+/* Copy inline data, whose keys are ignored. Return: 0 or EINVAL. */
 static int sq_set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
 {
 	u8 *to = (u8 *)w->sge;
@@ -55,7 +55,7 @@ static int sq_set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_
 		total += sg[i].length;
 		if (unlikely(total > qp->sq.max_inline))
 			return EINVAL;
-		/* An empty entry may name no memory at all. */
+		/* The address of an empty entry may be anything. */
 		if (sg[i].length)
 			memcpy(to, (void *)(uintptr_t)sg[i].addr, sg[i].length);
 		to += sg[i].length;
@@ -66,7 +66,7 @@ static int sq_set_inline(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_
 	return 0;
 }
 
-/* Gather a small payload into the slot. Return: false when the HCA might refuse it. */
+/* Gather a small payload into the slot. Return: false if the HCA might refuse it. */
 static bool sq_gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, u32 n)
 {
 	u8 *to = (u8 *)w->sge;
@@ -120,7 +120,7 @@ int shim_sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge 
 	return 0;
 }
 
-/* The part of a work request that its opcode, or the QP's type, brings along. */
+/* Set the fields of a work request that depend on its opcode or the QP's type. */
 static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
 {
 	u32 opcode = wr->opcode;
@@ -147,7 +147,7 @@ static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send
 	return 0;
 }
 
-/* Work requests without a payload of the usual kind. Return: 0 or errno value. */
+/* Set the fields of binds, invalidations and TSO. Return: 0 or errno value. */
 static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
 {
 	w->num_sge = 0;
@@ -196,7 +196,7 @@ static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
-/* What the engine carries together with others of its kind. */
+/* Whether the engine can execute a WRITE in a batch with others. */
 static bool is_batch_piece(const struct sq_wqe *w)
 {
 	return w->hw == SQ_HW_INLINE && w->total_len <= TRAIN_PIECE;
@@ -269,7 +269,7 @@ void shim_rq_fill(struct rq_wqe *w, const struct ibv_recv_wr *wr)
 
 static int rq_put_wr(struct shim_wq *q, bool reset, const struct ibv_recv_wr *wr)
 {
-	/* A negative number is too large as well. */
+	/* As u32, a negative number is too large as well. */
 	if (unlikely(reset || (u32)wr->num_sge > q->max_sge))
 		return EINVAL;
 	if (unlikely(load_relaxed(&shim.fatal)))
@@ -301,8 +301,8 @@ int shim_rq_post(struct shim_wq *q, bool reset, struct ibv_recv_wr *wr, struct i
 }
 
 /*
- * Receives wait for a peer and need no doorbell, except in ERR, where they are flushed. The engine
- * publishes the state before it flushes, and looks at the producer index after that.
+ * Receives need no doorbell, except in ERR, where they are flushed. The engine publishes the state
+ * before it flushes, and reads the producer index after that.
  */
 static bool needs_recv_doorbell(struct shim_qp *qp)
 {
@@ -310,7 +310,7 @@ static bool needs_recv_doorbell(struct shim_qp *qp)
 	const struct chan_ring *ev;
 
 	if (shim.isolated) {
-		/* Not visible here: ring when it may be, unread events included. */
+		/* The state is invisible here: ring if the QP may be in ERR. */
 		ctx = container_of(qp->qp.context, struct shim_context, verbs.context);
 		ev = &shim.seg->chan[ctx->async_chan];
 		return load_relaxed(&qp->maybe_err) || load_relaxed(&qp->state) == QPS_ERR ||

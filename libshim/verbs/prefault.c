@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what pinning does at registration: the memory must be there, and is faulted in.
+ * DOC: the effects of pinning at registration: the memory must exist, and is faulted in.
  *
- * MADV_POPULATE_* (Linux 5.14) does both at once. Before it, /proc/self/maps tells whether the
- * range is mapped with the rights needed, and pages come in when they are used.
+ * MADV_POPULATE_* (Linux 5.14) does both at once. On older kernels, /proc/self/maps shows whether
+ * the range is mapped with the necessary rights, and pages are faulted in when they are used.
  */
 #include "libshim/verbs/memory.h"
 
@@ -88,7 +88,7 @@ static int maps_check(u64 addr, u64 end, bool write)
 
 	m.fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (m.fd < 0)
-		return 0; /* no way to tell: using it will */
+		return 0; /* unknown: later accesses will show it */
 	ret = maps_cover(&m, addr, end, write);
 	syscall(SYS_close, m.fd);
 	return ret;
@@ -108,9 +108,9 @@ int shim_mem_prefault(const void *addr, size_t len, bool write)
 	} while (ret && (errno == EINTR || errno == EAGAIN));
 	if (!ret)
 		return 0;
-	/* EINVAL: not known to this kernel, insufficient rights, or a mapping of a special kind. */
+	/* EINVAL: unknown to this kernel, insufficient rights, or a special mapping. */
 	if (errno == EINVAL)
 		return maps_check(start, end, write);
-	/* ENOMEM is a hole as well as want of memory, and the latter would not end here. */
+	/* ENOMEM: a hole in the range. Lack of memory would end the process instead. */
 	return -EFAULT;
 }

@@ -2,8 +2,8 @@
 /**
  * DOC: creating and destroying queue pairs.
  *
- * Programs look for limits by trying: creation fails with EINVAL beyond them, writes back what was
- * granted, and costs no more than what it maps.
+ * Programs probe for limits: beyond them, creation fails with EINVAL. Otherwise it writes back the
+ * granted capabilities, and costs no more than the memory that is used.
  */
 #include "libshim/verbs/qp.h"
 
@@ -24,7 +24,7 @@
 
 #include <stdlib.h>
 
-/** ex_ops - the opcode that each bit of send_ops_flags stands for. */
+/** ex_ops - the opcode of each bit of send_ops_flags. */
 static const struct {
 	u64 flag;
 	u32 opcode;
@@ -43,7 +43,7 @@ static const struct {
 	{ IBV_QP_EX_WITH_ATOMIC_WRITE, WR_ATOMIC_WRITE },
 };
 
-/* Whether a QP of the type has all operations that were asked for. */
+/* Whether QPs of the type allow all operations in @flags. */
 static bool qp_type_has_ops(u32 type, u64 flags)
 {
 	u32 i;
@@ -71,7 +71,7 @@ static bool is_srq_of(struct ibv_srq *srq, const struct ibv_context *ibctx)
 	 IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |                                \
 	 IBV_QP_CREATE_PCI_WRITE_END_PADDING)
 
-/* The extensions: which there are, and to which types they belong. */
+/* Check the extensions: that they are supported, and allowed for the type. */
 static int qp_check_extensions(const struct ibv_qp_init_attr_ex *attr)
 {
 	u32 raw_flags = IBV_QP_CREATE_SCATTER_FCS | IBV_QP_CREATE_CVLAN_STRIPPING;
@@ -95,7 +95,7 @@ static int qp_check_extensions(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-/* @recv: it has a receive queue; what is asked for one that it has not is ignored. */
+/* @recv: it has a receive queue; otherwise capabilities of a receive queue are ignored. */
 static int qp_check_caps(const struct shim_context *ctx, const struct ibv_qp_cap *cap, bool recv)
 {
 	const struct hca_limits *lim;
@@ -110,7 +110,7 @@ static int qp_check_caps(const struct shim_context *ctx, const struct ibv_qp_cap
 		       : 0;
 }
 
-/* What a QP of this type is made of. */
+/* Check the objects that a QP of this type needs. */
 static int qp_check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
 {
 	const struct ibv_context *ibctx = &ctx->verbs.context;
@@ -148,10 +148,7 @@ static int qp_check_attr(const struct shim_context *ctx, const struct ibv_qp_ini
 	return qp_check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
 }
 
-/*
- * What is granted: queues of a power of two entries, and as much inline data as the slot has room
- * for anyway.
- */
+/* Grant queues of a power of two entries, and as much inline data as the slot has room for. */
 static void qp_grant_caps(const struct shim_context *ctx, const struct shim_qp *qp,
 			  const struct ibv_qp_cap *want, struct ibv_qp_cap *cap)
 {
@@ -189,7 +186,7 @@ static int queue_alloc(struct shim_wq *q, u32 depth, u32 stride, u32 extra)
 	return 0;
 }
 
-/* Behind the send queue of a raw QP lies the frame that the engine is at. */
+/* The send queue of a raw QP is followed by room for the frame that the engine works on. */
 static int qp_alloc_queues(struct shim_qp *qp, const struct cmd_qp *c)
 {
 	const struct ibv_qp_cap *cap = &qp->cap;
@@ -264,7 +261,7 @@ static void qp_add_users(struct shim_qp *qp, u32 d)
 		__atomic_fetch_add(&qp->xrcd->users, d, __ATOMIC_ACQ_REL);
 }
 
-/* What the QP is made of and says about itself, before there is one in the HCA. */
+/* Set the QP's fields, before the HCA makes its own. */
 static void qp_init_fields(struct shim_context *ctx, struct shim_qp *qp,
 			   const struct ibv_qp_init_attr_ex *attr)
 {
@@ -373,8 +370,8 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 }
 
 /**
- * ibv_destroy_qp() - ibv_destroy_qp(3). Completions that were not polled are not reported any
- * more. Waits until events of the QP were acknowledged. Return: 0 or errno value.
+ * ibv_destroy_qp() - ibv_destroy_qp(3). Drops unpolled completions, and waits until events of the
+ * QP have been acknowledged. Return: 0 or errno value.
  */
 SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
 {

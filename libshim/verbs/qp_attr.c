@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: modifying and querying queue pairs. The state machine itself is the engine's.
+ * DOC: modifying and querying queue pairs. The state machine itself is in the engine.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
@@ -41,7 +41,7 @@ void shim_ah_from_av(struct ibv_ah_attr *ah, const struct hca_av *av)
 	ah->port_num = av->port_num;
 }
 
-/* Only what the mask names is read: the rest of a caller's structure may be anything. */
+/* The engine uses only fields that the mask names: the others may be uninitialised. */
 static void qp_attr_from_ib(struct hca_qp_attr *a, const struct ibv_qp_attr *ib, u32 mask)
 {
 	memset(a, 0, sizeof(*a));
@@ -105,8 +105,8 @@ static void qp_reset_queue(struct shim_wq *q)
 }
 
 /*
- * The QP was reset. In RESET the engine looks at neither queue and no work request is accepted, so
- * they can be emptied now. Completions go first: polling one would move a queue's tail.
+ * The QP was reset. In RESET the engine reads neither queue and posts are refused, so the queues
+ * can be emptied now. Completions go first: polling one would advance a queue's tail.
  */
 static void qp_reset_queues(struct shim_qp *qp)
 {
@@ -158,7 +158,7 @@ SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int 
 
 	if (call_fails(CALL_ibv_query_qp))
 		return errno;
-	(void)attr_mask; /* a hint: the least that is wanted */
+	(void)attr_mask; /* a hint: the attributes that the caller needs */
 	if (!ctx)
 		return EINVAL;
 	cmd.handle = ibqp->handle;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what devices and ports say about themselves.
- *
- * Limits are those that the commands enforce.
+ * DOC: attributes of devices and ports. The limits are those that the commands enforce.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
@@ -23,7 +21,7 @@
 #define PHYS_DISABLED  3
 #define SUBNET_TIMEOUT 18 /* as OpenSM sets it */
 
-/* @lim: as they are now: rules may have shrunk them */
+/* @lim: the current limits, which rules may have reduced */
 static void device_attr_fill(const struct shim_context *ctx, const struct hca_limits *lim,
 			     struct ibv_device_attr *a)
 {
@@ -90,7 +88,7 @@ static void device_attr_fill_odp(struct ibv_device_attr_ex *a)
 	a->xrc_odp_caps = odp->per_transport_caps.rc_odp_caps;
 }
 
-/* What a device does for Ethernet frames, tags and completion queues beside the transport. */
+/* Offloads for Ethernet frames, tags and completion queues. */
 static void device_attr_fill_offloads(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
 {
 	const u32 raw = lim->qp_types & 1u << IBV_QPT_RAW_PACKET;
@@ -165,7 +163,7 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 		return errno;
 	if (!ctx || (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK))
 		return EINVAL;
-	/* As other providers do, the clock's ticks are in tv_nsec alone; here they are ns. */
+	/* As with other providers, tv_nsec alone has the clock's ticks; here they are ns. */
 	values->raw_clock.tv_sec = 0;
 	values->raw_clock.tv_nsec = (long)shim_host.now(shim.engine.ctx);
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
@@ -212,7 +210,7 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 	return 0;
 }
 
-/** ibv_query_port() - the function behind the macro: the compat structure is shorter. */
+/** ibv_query_port() - for old programs, whose structure is shorter; newer headers have a macro. */
 SHIM_EXPORT int ibv_query_port(struct ibv_context *ibctx, uint8_t port,
 			       struct _compat_ibv_port_attr *attr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the slots of WQs and SRQs as completions name them: finding and freeing them.
+ * DOC: finding and freeing the slots of WQs and SRQs that completions name.
  *
  * An entry names a WQ or SRQ by index and generation, since it may be polled after the queue was
  * destroyed and its index reused.
@@ -10,7 +10,7 @@
 #include "libshim/verbs/srq.h"
 #include "libshim/verbs/wq.h"
 
-/* The WQ that a completion is of, if it is there. */
+/* The WQ of a completion, or NULL if it no longer exists. */
 static struct shim_rwq *wq_find(const struct cqe *e)
 {
 	struct shim_rwq *wq = load_acquire(&objs->wq[e->owner & (HCA_MAX_WQ - 1)]);

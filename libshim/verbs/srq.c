@@ -2,8 +2,9 @@
 /**
  * DOC: shared receive queues.
  *
- * Receives of an SRQ end in any order, so its slots are named (struct hca_srq): a post takes a free
- * slot and writes its number into the order array; a poll that meets the number frees the slot.
+ * Receives of an SRQ complete in any order, so its slots have numbers (struct hca_srq): a post
+ * takes a free slot and writes its number into the order array; polling its completion frees the
+ * slot.
  */
 #include "libshim/verbs/srq.h"
 
@@ -219,7 +220,7 @@ SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 	return srq;
 }
 
-/* Slots keep their numbers: what waits is at the same place in the new ring. SRQ lock held. */
+/* Slots keep their numbers: posted receives keep their place in the new ring. SRQ lock held. */
 static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca_cmd *cmd)
 {
 	struct shim_srq new = { .max_sge = srq->max_sge, .parent = srq->parent };
@@ -312,7 +313,7 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 }
 
 /**
- * ibv_destroy_srq() - ibv_destroy_srq(3). Waits for acks. Return: 0 or errno value (EBUSY: QPs).
+ * ibv_destroy_srq() - ibv_destroy_srq(3). Waits for ACKs. Return: 0, or errno value (EBUSY: QPs).
  */
 SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 {
@@ -330,7 +331,7 @@ SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		/* Data of unpolled receives belongs into their buffers; the slots go now. */
+		/* Place the data of unpolled receives before their slots are freed. */
 		shim_objs_each_cq(shim_cq_place_all);
 		shim_objs_del_srq(srq);
 		shim_chan_drop(ctx->async_chan, ELEM_SRQ, srq->index, srq->gen);

@@ -2,9 +2,9 @@
 /**
  * DOC: tag matching, ibv_post_srq_ops(3).
  *
- * Operations are commands, executed when they are posted. What is under way is nevertheless
- * bounded as on HCAs with a queue for them: an operation's place is free again when its completion,
- * or that of a later one, was polled (struct shim_srq, max_ops).
+ * Operations are commands that execute when they are posted. Their number is nevertheless limited
+ * as on HCAs with a queue for them: an operation's place is free again when its completion, or that
+ * of a later one, was polled (struct shim_srq, max_ops).
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"

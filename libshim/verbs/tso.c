@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: TSO work requests: the header is copied into the slot, the payload's list lies behind it.
+ * DOC: TSO work requests: the slot has a copy of the header, followed by the payload's list.
  *
- * What the header is made of is the engine's to look at when it cuts the payload into segments.
+ * The engine parses the header when it cuts the payload into segments.
  */
 #include "libshim/verbs/qp.h"
 
@@ -14,7 +14,7 @@ int shim_tso_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 	u64 total = 0;
 	size_t i;
 
-	/* The payload is only ever read by the HCA. */
+	/* Only the HCA reads the payload. */
 	if ((w->send_flags & SEND_INLINE) || n > qp->sq.max_sge)
 		return EINVAL;
 	for (i = 0; i < n; i++)

@@ -2,9 +2,9 @@
 /**
  * DOC: receive work queues, indirection tables, and queue pairs that spread over them.
  *
- * A WQ's ring is as a queue pair's receive ring. Its completions name the WQ (CQE_WQ): what is to
- * be freed is found by that. The WQ's lock is held while its state changes, so that a post either
- * comes before and is flushed, or sees ERR and has itself flushed.
+ * A WQ's ring has the layout of a queue pair's receive ring. Its completions name the WQ (CQE_WQ),
+ * so that pollers find the slot to free. The WQ's lock is held while its state changes, so that a
+ * post either comes before and is flushed, or sees ERR and has its receives flushed.
  */
 #include "libshim/verbs/wq.h"
 
@@ -50,9 +50,7 @@ static struct shim_rwq *wq_of(struct ibv_wq *ibwq)
 	return wq && wq->magic == MAGIC_WQ ? wq : NULL;
 }
 
-/*
- * As for queue pairs: the engine publishes ERR before it flushes, and looks at the ring after that.
- */
+/* As for QPs: the engine publishes ERR before it flushes, and reads the ring after that. */
 static bool wq_is_in_error(const struct shim_rwq *wq)
 {
 	if (shim.isolated)
@@ -82,7 +80,7 @@ static int wq_post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_
 	ret = shim_rq_post(&wq->rq, wq->wq.state == IBV_WQS_RESET, wr, bad_wr, &posted);
 	if (likely(posted) && unlikely(wq_is_in_error(wq))) {
 		cmd.handle = ibwq->handle;
-		/* The receives are posted; without a fabric nobody completes them. */
+		/* If it fails, the fabric process has ended and the receives stay. */
 		shim_obj_cmd(ctx, &cmd);
 	}
 	shim_unlock(&wq->rq.lock);
@@ -188,7 +186,7 @@ struct ibv_wq *shim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr
 	return &wq->wq;
 }
 
-/* In RESET the engine does not look at the ring. Completions go first: they move the tail. */
+/* In RESET the engine does not read the ring. Completions go first: they advance the tail. */
 static void wq_ring_reset(struct shim_rwq *wq)
 {
 	shim_cq_forget(to_cq(wq->wq.cq), wq->wqn, NULL);
@@ -244,7 +242,7 @@ int shim_destroy_wq(struct ibv_wq *ibwq)
 	if (ret)
 		return -ret;
 	if (!ctx->dead) {
-		/* Data of unpolled receives belongs into their buffers. Then no entry names it. */
+		/* Place the data of unpolled receives; after that no entry names the WQ. */
 		shim_cq_forget(to_cq(ibwq->cq), wq->wqn, NULL);
 		wq_table_set(ibwq->handle, NULL);
 		shim_chan_drop(ctx->async_chan, ELEM_WQ, ibwq->handle, wq->gen);
@@ -323,9 +321,7 @@ int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 	return shim_obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
 }
 
-/*
- * Addresses of one IP version, ports of one protocol or an SPI: what a queue pair can tell apart.
- */
+/* A QP can hash addresses of one IP version, and ports of one protocol or an SPI. */
 static int rss_check_fields(u64 fields, u32 entries)
 {
 	u64 v4 = RXH_SRC_IPV4 | RXH_DST_IPV4, v6 = RXH_SRC_IPV6 | RXH_DST_IPV6;
@@ -337,7 +333,7 @@ static int rss_check_fields(u64 fields, u32 entries)
 		return -EINVAL;
 	if (!!(fields & tcp) + !!(fields & udp) + !!(fields & RXH_IPSEC_SPI) > 1)
 		return -EINVAL;
-	/* Nothing to tell frames apart by: that is for a table of one. */
+	/* Without fields to hash, the table must have one entry. */
 	return fields || entries == 1 ? 0 : -EINVAL;
 }
 

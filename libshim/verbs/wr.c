@@ -3,7 +3,7 @@
  * DOC: the ibv_wr_* calls, which build work requests in place; see ibv_wr_post(3).
  *
  * The send queue's lock is held from wr_start to wr_complete or wr_abort. The functions in between
- * return nothing: the first error is kept, makes wr_complete fail and undoes the whole batch.
+ * return nothing: the first error is remembered, makes wr_complete fail and undoes the whole batch.
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
@@ -42,7 +42,7 @@ static struct sq_wqe *wr_new(struct ibv_qp_ex *ex, u32 opcode)
 	}
 	w->wr_id = ex->wr_id;
 	w->opcode = (u8)opcode;
-	/* Inline data is what a setter says here; the flag is allowed and means nothing. */
+	/* Here the setters decide about inline data; the flag is allowed and ignored. */
 	w->send_flags = (u8)(ex->wr_flags & ~(u32)IBV_SEND_INLINE);
 	if (qp->sig_all)
 		w->send_flags |= SEND_SIGNALED;
@@ -189,7 +189,7 @@ static void wrx_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint
 	wrx_set_sge_list(ex, 1, &sge);
 }
 
-/* As many buffers as the caller likes: only the sum of their lengths is bounded. */
+/* The number of buffers is unlimited: only the sum of their lengths is bounded. */
 static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 				     const struct ibv_data_buf *buf)
 {
@@ -244,7 +244,7 @@ static void wrx_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 		w->rkey = invalidate_rkey;
 }
 
-/* The header now, the payload's list with the setter that follows. */
+/* Copy the header now; the setter that follows has the payload's list. */
 static void wrx_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
 	struct sq_wqe *w = wr_new(ex, WR_TSO);
@@ -291,7 +291,7 @@ static void wrx_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 		return;
 	if (unlikely(qp->qp.qp_type != IBV_QPT_XRC_SEND))
 		wr_fail(qp, EINVAL);
-	else if (!op_is_in(qp->cur->opcode, OPS_LOCAL)) /* which go to nobody */
+	else if (!op_is_in(qp->cur->opcode, OPS_LOCAL)) /* local ones have no target */
 		qp->cur->remote_qpn = remote_srqn;
 }
 
@@ -322,7 +322,7 @@ void shim_wr_init(struct shim_qp *qp)
 	ex->wr_set_xrc_srqn = wrx_set_xrc_srqn;
 }
 
-/* The thread that had the lock when the process forked does not exist in the child. */
+/* Takes no lock: the thread that held it when the process forked does not exist in the child. */
 static void dead_wr_start(struct ibv_qp_ex *ex)
 {
 	struct shim_qp *qp = to_qp_of_ex(ex);
