@@ -6,12 +6,14 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-static const char *enum_name(const char *const *names, size_t n, u32 value, const char *unknown)
+static const char *enum_value_name(const char *const *names, size_t n, u32 value,
+				   const char *unknown)
 {
 	return value < n && names[value] ? names[value] : unknown;
 }
 
-#define NAME_OF(names, value, unknown) enum_name(names, ARRAY_SIZE(names), (u32)(value), unknown)
+#define NAME_OF(names, value, unknown)                                                             \
+	enum_value_name(names, ARRAY_SIZE(names), (u32)(value), unknown)
 
 SHIM_EXPORT const char *ibv_node_type_str(enum ibv_node_type node_type)
 {

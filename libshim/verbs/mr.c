@@ -40,7 +40,7 @@ int shim_mr_check_access(u32 access)
 	return 0;
 }
 
-static int mr_check_range(const void *addr, size_t len, u32 access)
+static int mr_range_check(const void *addr, size_t len, u32 access)
 {
 	/* Implicit: the whole address space, with mappings that come later. */
 	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
@@ -126,7 +126,7 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 		return fail_null(-EINVAL);
 	ret = ctx->dead ? -EIO : shim_mr_check_access(access);
 	if (!ret)
-		ret = mr_check_range(addr, len, access);
+		ret = mr_range_check(addr, len, access);
 	/* iova and address must have the same offset in their page; 0 is a zero-based region. */
 	if (!ret && iova && ((iova ^ (uintptr_t)addr) & (PAGE - 1)))
 		ret = -EINVAL;
@@ -219,7 +219,7 @@ static int mr_rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *
 		cmd->mr.iova = (uintptr_t)addr;
 	ret = shim_mr_check_access(access);
 	if (!ret)
-		ret = mr_check_range((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
+		ret = mr_range_check((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
 	cmd->mr.pd = pd->handle;
 	cmd->mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
 	cmd->mr.flags = (u32)flags;
