@@ -3,8 +3,8 @@
 # settings: one: the pages' own commands
 # waits
 # slow 60
-# Each command that README.md and docs/guide/ show runs as shown and prints what the page shows. Pages as arguments:
-# only these.
+# Each command that README.md, docs/guide/ and docs/reference/ show runs as shown, and prints what the page shows.
+# Arguments: the pages to check, instead of all.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3
 cd "$TOP" || exit 1
@@ -18,7 +18,7 @@ if [ -n "${IN_NETNS-}" ]; then
 	veth_pair || skip_all "no veth interfaces here"
 fi
 
-pages=(README.md docs/guide/*.md)
+pages=(README.md docs/guide/*.md docs/reference/*.md)
 [ $# = 0 ] || pages=("$@")
 export PATH=${RDMAEMU%/*}:$PATH LIMIT
 mkdir -p "$TEST_DIR/blocks"
