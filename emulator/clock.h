@@ -10,7 +10,7 @@
  * (@ppm 0) and is moved by hand.
  *
  * The parameters lie in memory that programs have mapped: HCA memory, and each client's segment for
- * those who have no HCA memory. Only the fabric process writes them (fabric/server/clock.c). A reader takes
+ * those who have no HCA memory. Only the fabric process writes them (fabric/core/clock.c). A reader takes
  * real time first and looks at @own then: as long as that is 0 nothing more is read. What is read is
  * guarded by @seq, odd while it is changed. The writer makes @own or @seq visible before it takes the
  * real time that the new parameters begin with, so that fabric time never goes back for anybody.

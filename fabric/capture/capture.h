@@ -18,8 +18,7 @@
 #define FABRIC_CAPTURE_CAPTURE_H
 
 #include "emulator/capture.h"
-#include "fabric/server/fabric.h"
-#include "fabric/link/link.h"
+#include "fabric/core/fabric.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -157,19 +156,5 @@ u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct 
  * Return: whether roce_build_next() can make its frame of that of the packet before.
  */
 bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
-
-/* --- notes.c, for fabric/link/link.c and fabric/fault/tx.c ----------------------------------------------------- */
-
-/** link_capture_lost() - a burst is lost where links begin. As cap_burst_put(). @cause, @info: as journal_drop() */
-int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info);
-/** link_capture_sent() - a burst leaves its port, for which there is room. */
-void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note);
-/** fault_capture_text() - "TEXT by fault rule NAME, PLACE", added to @text of CAP_TEXT bytes. */
-void fault_capture_text(struct fabric *f, char *text, u32 rule, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-/** link_capture_answer_fits() - whether what answers a burst that arrives has room. */
-bool link_capture_answer_fits(struct fabric *f, const struct burst *b);
-/** link_capture_may_send() - whether a burst of @n records can be sent. Return: 0 or -EAGAIN, as link_may_send(). */
-int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n);
 
 #endif

@@ -3,6 +3,7 @@
  * DOC: captures: which ports they look at, and when they begin and end. See capture.h.
  */
 #include "fabric/capture/capture.h"
+#include "fabric/nodes/ports.h"
 #include "traces/formats/roce.h"
 
 #include <fcntl.h>
@@ -107,7 +108,7 @@ static u32 capture_any_remote_memory(const struct fabric *f)
 {
 	const struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (!cl->dead && !f->hca->client[cl->id].fabric_reach)
 			return 1;
 	return 0;
@@ -185,7 +186,7 @@ void fabric_capture_describe(const struct capture *c, struct proto_capture *q)
 	memcpy(q->text, c->why, sizeof(q->text));
 }
 
-static void capture_send_reply(struct fabric *f, struct capture *c, u32 op, int ret)
+static void capture_send_reply(struct capture *c, u32 op, int ret)
 {
 	static struct proto_msg m;
 	struct conn *conn = c->conn;
@@ -195,7 +196,7 @@ static void capture_send_reply(struct fabric *f, struct capture *c, u32 op, int 
 		return;
 	m = (struct proto_msg){ .magic = PROTO_MAGIC, .op = op, .ret = ret };
 	fabric_capture_describe(c, &m.capture);
-	conn_reply(f, conn, &m);
+	conn_reply(conn, &m);
 }
 
 static void capture_wake(const struct capture *c)
@@ -375,7 +376,7 @@ static void capture_run(struct fabric *f, struct capture *c)
 	capture_mark(f);
 	capture_wake(c);
 	fabric_note(f, "capture %u: to %s", c->id, c->ask.path);
-	capture_send_reply(f, c, PROTO_CAPTURE_START, 0);
+	capture_send_reply(c, PROTO_CAPTURE_START, 0);
 }
 
 static void capture_begin_stop(struct fabric *f, struct capture *c)
@@ -414,8 +415,7 @@ static bool capture_reap(struct fabric *f, struct capture *c)
 	/* One that ends by itself is asked about later. */
 	if (!c->stop && began)
 		return false;
-	capture_send_reply(f, c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START,
-			   began ? 0 : -EIO);
+	capture_send_reply(c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START, began ? 0 : -EIO);
 	/* Whose capture it is does not know yet. */
 	if (began && c->owner) {
 		c->told = true;

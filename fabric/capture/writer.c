@@ -422,7 +422,7 @@ static void writer_set_state(struct capture *c, u32 state)
 
 	store_release(&c->state, state);
 	store_release(&c->f->captures->news, 1);
-	if (write(c->f->kick.fd, &one, sizeof(one)) != sizeof(one))
+	if (write(c->f->loop.kick.fd, &one, sizeof(one)) != sizeof(one))
 		return; /* it is full: the loop has yet to look */
 }
 

@@ -2,7 +2,7 @@
 /**
  * DOC: nodes as the fabric process makes them: devices by a profile, and addresses.
  *
- * Node 0 is the host itself, with the addresses of its interfaces (fabric/server/netlink.c). All others get theirs out
+ * Node 0 is the host itself, with the addresses of its interfaces (fabric/nodes/netlink.c). All others get theirs out
  * of a subnet per family, or those that a topology gives them.
  */
 #ifndef FABRIC_COMMON_NODES_H

@@ -50,18 +50,10 @@ struct topology {
 	struct topo_profile *profiles;
 };
 
-struct fabric;
-
 /** topology_load() - read a file. Return: 0, or -1 after one line on stderr that names file and line. */
 int topology_load(struct topology *t, const char *path);
 /** topology_free() - forget what was read. */
 void topology_free(struct topology *t);
-/**
- * topology_apply() - make the nodes, and change the ports. Nobody but this process is there yet.
- * @why: receives what is wrong, with file and line
- * Return: 0 or -errno.
- */
-int topology_apply(struct fabric *f, const struct topology *t, char *why, size_t size);
 
 /** topo_refuse() - a line on stderr: "FILE:LINE: 'WHAT': expected EXPECTED". Return: -1. */
 int topo_refuse(const struct topo_line *l, const char *what, const char *expected);

@@ -4,7 +4,7 @@
 #include "fabric/fault/match.h"
 #include "fabric/fault/parse.h"
 #include "fabric/fault/table.h"
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 
 static bool action_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {

@@ -12,15 +12,14 @@
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
-#include "fabric/server/fabric.h"
-#include "fabric/journal/reader.h"
+#include "fabric/core/fabric.h"
 
 /* Too many entries wait for the token: write this one to the log file only. */
 static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 {
-	char line[LOG_LINE_MAX];
+	char line[2048];
 
-	log_line(f, j, line, sizeof(line));
+	journal_entry_text(f->hca, j, f->started, fault_rule_text(f, j->rule), line, sizeof(line));
 	fabric_note(f, "%s", line);
 }
 
@@ -110,6 +109,6 @@ void fault_call_update_masks(struct fabric *f, struct client *cl)
 		call_mask_publish(cl, mask);
 		return;
 	}
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		call_mask_publish(cl, mask);
 }

@@ -6,7 +6,7 @@
 #include "emulator/verbs/raise.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/fault/keys.h"
 
 static bool rule_is_on_owner(const struct fabric *f, const struct fault_rule *r, u32 owner, u32 dev)

@@ -9,7 +9,7 @@
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/fault/capability.h"
 
 #include <stdlib.h>
@@ -41,15 +41,15 @@ void fault_limit_update(struct fabric *f)
 	struct hca_limits l;
 	u32 d;
 
-	if (!f->own_limits)
+	if (!f->faults->own_limits)
 		return;
-	for (d = f->n_own_limits; d < hca->n_devs; d++)
-		f->own_limits[d] = hca->dev[d].lim;
-	f->n_own_limits = hca->n_devs;
+	for (d = f->faults->n_own_limits; d < hca->n_devs; d++)
+		f->faults->own_limits[d] = hca->dev[d].lim;
+	f->faults->n_own_limits = hca->n_devs;
 	for (d = 0; d < hca->n_devs; d++) {
 		if (hca->dev[d].member)
 			continue;
-		l = f->own_limits[d];
+		l = f->faults->own_limits[d];
 		limit_apply_rules(f, d, &l);
 		hca->dev[d].lim = l;
 	}
@@ -57,9 +57,9 @@ void fault_limit_update(struct fabric *f)
 
 void fault_limit_added(struct fabric *f, struct fault_rule *r)
 {
-	if (!f->own_limits)
-		f->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->own_limits));
-	if (!f->own_limits)
+	if (!f->faults->own_limits)
+		f->faults->own_limits = calloc(HCA_MAX_DEVS, sizeof(*f->faults->own_limits));
+	if (!f->faults->own_limits)
 		fabric_note(f, "fault %s: out of memory", r->name);
 	fault_limit_update(f);
 }

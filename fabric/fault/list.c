@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Output of `rdmaemu fault list`. */
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Matches rules: where and when. See rule.h. */
 #include "emulator/cm/mad.h"
-#include "fabric/server/fabric.h"
+#include "fabric/common/nodes.h"
+#include "fabric/core/fabric.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
 
@@ -154,7 +155,7 @@ bool fault_rule_is_open(const struct fabric *f, const struct fault_rule *r)
 
 	if (!r->from && r->until == FAULT_NEVER)
 		return true;
-	now = engine_now(f);
+	now = fabric_engine_now(f);
 	return now >= r->from && now < r->until;
 }
 

@@ -6,7 +6,7 @@
  * in both directions. A link between two nodes, and a partition, drop packets silently: tx.c asks
  * fault_match_cut() about each packet.
  */
-#include "fabric/server/fabric.h"
+#include "fabric/nodes/ports.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
@@ -53,7 +53,7 @@ static bool rule_set_link(struct fabric *f, struct fault_rule *r, bool down)
 
 bool fault_link_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
-	u64 now = engine_now(f), end;
+	u64 now = fabric_engine_now(f), end;
 	bool first = !r->phase, down, done;
 
 	(void)p;

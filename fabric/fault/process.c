@@ -10,7 +10,7 @@
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -50,7 +50,7 @@ bool fault_kill_fire(struct fabric *f, struct fault_rule *r, const struct fault_
 	bool done = false;
 
 	(void)p;
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (rule_is_on_process(f, r, cl))
 			done |= process_signal(f, r, cl, r->what.signo ? r->what.signo : SIGKILL);
 	return done;
@@ -66,7 +66,7 @@ void fault_pause_removed(struct fabric *f, struct fault_rule *r)
 {
 	struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (cl->paused_by == r->id && !cl->dead)
 			process_resume(f, r, cl);
 	r->phase = 0;
@@ -82,7 +82,7 @@ bool fault_pause_fire(struct fabric *f, struct fault_rule *r, const struct fault
 		fault_pause_removed(f, r);
 		return false;
 	}
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (rule_is_on_process(f, r, cl) && !cl->paused_by &&
 		    process_signal(f, r, cl, SIGSTOP)) {
 			cl->paused_by = r->id;
@@ -90,7 +90,7 @@ bool fault_pause_fire(struct fabric *f, struct fault_rule *r, const struct fault
 		}
 	if (done && r->when.for_ns) {
 		r->phase = 1;
-		fault_rule_set_due(f, r, engine_now(f) + r->when.for_ns);
+		fault_rule_set_due(f, r, fabric_engine_now(f) + r->when.for_ns);
 	}
 	return done;
 }
@@ -101,7 +101,7 @@ bool fault_resume_fire(struct fabric *f, struct fault_rule *r, const struct faul
 	bool done = false;
 
 	(void)p;
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (rule_is_on_process(f, r, cl) && cl->paused_by)
 			done |= process_resume(f, r, cl);
 	return done;
@@ -111,7 +111,7 @@ void fault_resume_all(struct fabric *f)
 {
 	struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (cl->paused_by && !cl->dead && cl->exit.fd >= 0)
 			syscall(SYS_pidfd_send_signal, cl->exit.fd, SIGCONT, NULL, 0);
 }

@@ -14,7 +14,6 @@
 #include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
-#include "fabric/link/link.h"
 
 #define REFUSE (FAULT_ACT(FA_RNR) | FAULT_ACT(FA_NAK))
 #define ANSWER (FAULT_ACT(FA_REJECT) | FAULT_ACT(FA_MRA))

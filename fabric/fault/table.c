@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of fault rules: adds, removes and carries them out when they are due. See rule.h. */
-#include "fabric/server/fabric.h"
+#include "fabric/link/link.h"
+#include "fabric/nodes/nodes.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/parse.h"
@@ -121,7 +122,7 @@ void fault_node_added(struct fabric *f)
 	/* Rules that were due on a node that did not exist yet are carried out now. */
 	for (i = 0; t && i < t->high; i++)
 		if (t->rule[i].id && t->rule[i].waits)
-			fault_rule_set_due(f, &t->rule[i], engine_now(f));
+			fault_rule_set_due(f, &t->rule[i], fabric_engine_now(f));
 }
 
 static void fault_count_rules(struct faults *t)
@@ -194,7 +195,7 @@ static void rule_fire(struct fabric *f, struct fault_rule *r, const struct fault
 static void fault_run_due(struct fabric *f)
 {
 	struct faults *t = f->faults;
-	u64 now = engine_now(f);
+	u64 now = fabric_engine_now(f);
 	u32 i;
 
 	if (now < t->due)
@@ -249,7 +250,7 @@ static void rule_set_window(const struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_when *w = &r->when;
 
-	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? engine_now(f) : 0;
+	r->from = w->has_at ? f->started + w->at_ns : w->for_ns ? fabric_engine_now(f) : 0;
 	r->until = w->for_ns ? r->from + w->for_ns : FAULT_NEVER;
 	/* For an action that happens once, for= is its duration, not the end of its window. */
 	if (r->on == FAULT_ON_TIME)
@@ -281,7 +282,7 @@ static void rule_add(struct fabric *f, const struct fault_rule *new)
 	struct fault_rule *r = fault_rule_insert(f, new);
 
 	if (r->on == FAULT_ON_STATE || (r->on == FAULT_ON_TIME && !r->triggered))
-		fault_rule_set_due(f, r, r->from ? r->from : engine_now(f));
+		fault_rule_set_due(f, r, r->from ? r->from : fabric_engine_now(f));
 	else if (fault_actions[r->act].added)
 		fault_actions[r->act].added(f, r);
 	fabric_note(f, "fault %s added: %s%s%s", r->name, r->text, r->place[0] ? ", " : "",
@@ -291,6 +292,7 @@ static void rule_add(struct fabric *f, const struct fault_rule *new)
 static void fault_table_changed(struct fabric *f)
 {
 	fault_count_rules(f->faults);
+	link_enable_rules(f, f->faults->wire);
 	fault_update_ports(f);
 	fault_call_update_masks(f, NULL);
 	fault_run_due(f);
@@ -318,7 +320,7 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 		return fault_refuse(&b->bad, text, "at most %u rules", FAULT_RULES);
 	ret = fault_parse(r, text, &b->bad);
 	if (!ret)
-		ret = fault_check_fabric(b->f->hca, b->f->topology, r, &b->bad);
+		ret = fault_check_fabric(b->f->hca, b->f->nodes->topology, r, &b->bad);
 	if (ret)
 		return ret;
 	if (batch_has_name(b, r->name))
@@ -510,7 +512,7 @@ void fault_table_work(struct fabric *f)
 		c = j->conn;
 		/* Answering may close the connection, which frees its jobs. */
 		j->conn = NULL;
-		conn_reply(f, c, &j->msg);
+		conn_reply(c, &j->msg);
 		fault_job_free(t, i);
 	}
 }

@@ -34,6 +34,8 @@ struct fault_job;
  * @stale: ports were marked without the token: paths have to be looked up again
  * @random: the seed has decided at least one hit
  * @file: hashes of the scenarios that were added
+ * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed
+ *	any
  * @call: failed calls that are not yet in the journal
  */
 struct faults {
@@ -48,6 +50,8 @@ struct faults {
 	u64 due;
 	u64 file[FAULT_FILES];
 	u32 n_files;
+	struct hca_limits *own_limits;
+	u32 n_own_limits;
 	struct fault_job *job[FAULT_JOBS];
 	u32 n_jobs;
 	struct journal_entry call[FAULT_CALLS];

@@ -16,14 +16,16 @@
  * request for an ACK is lost with it.
  */
 #include "emulator/cm/mad.h"
-#include "fabric/capture/capture.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
+#include "fabric/link/capture.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder, unless the rule gives a time */
@@ -77,11 +79,44 @@ struct parcel {
 	char said[CAP_TEXT];
 };
 
+static const struct link_rules fault_link_rules;
+
 int fault_tx_make(struct fabric *f)
 {
 	/* Pages are touched only for the QPs that are counted. */
 	f->faultwire = calloc(1, sizeof(*f->faultwire));
-	return f->faultwire ? 0 : -ENOMEM;
+	if (!f->faultwire)
+		return -ENOMEM;
+	link_set_rules(f, &fault_link_rules);
+	return 0;
+}
+
+/* Add "TEXT by fault rule NAME, PLACE" to @text of CAP_TEXT bytes. */
+__attribute__((format(printf, 4, 5))) static void fault_capture_text(struct fabric *f, char *text,
+								     u32 rule, const char *fmt, ...)
+{
+	const struct fault_rule *r = fault_rule_find(f->faults, "", rule);
+	size_t n = strlen(text);
+	va_list ap;
+
+	if (n)
+		n += (size_t)snprintf(text + n, CAP_TEXT - n, "; ");
+	va_start(ap, fmt);
+	if (n < CAP_TEXT)
+		n += (size_t)vsnprintf(text + n, CAP_TEXT - n, fmt, ap);
+	va_end(ap);
+	if (n >= CAP_TEXT)
+		return;
+	if (!r)
+		snprintf(text + n, CAP_TEXT - n, " by fault rule %u", rule);
+	else
+		snprintf(text + n, CAP_TEXT - n, " by fault rule %s%s%.250s", r->name,
+			 r->place[0] ? ", " : ": ", r->place[0] ? r->place : r->text);
+}
+
+static void fault_describe_sent(struct fabric *f, char *text, u32 rule)
+{
+	fault_capture_text(f, text, rule, "sent");
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -154,7 +189,7 @@ static u64 tx_delay_ns(struct fabric *f, const struct fault_rule *r, u64 key)
 /* All packets that the rule hits share its rate, one after the other; r->state: busy until then. */
 static u64 rule_rate_wait_ns(const struct fabric *f, struct fault_rule *r, u64 wire)
 {
-	u64 now = engine_now(f), start = r->state > now ? r->state : now;
+	u64 now = fabric_engine_now(f), start = r->state > now ? r->state : now;
 
 	r->state = start + (u64)((unsigned __int128)wire * 8 * NSEC_PER_SEC / r->what.rate_bps);
 	return r->state - now;
@@ -441,7 +476,7 @@ static void tx_send_parcel(struct fabric *f, struct lq_entry *whole, const struc
 static int tx_check_rates(struct fabric *f, const struct burst *b)
 {
 	const struct faults *t = f->faults;
-	u64 now = engine_now(f);
+	u64 now = fabric_engine_now(f);
 	struct fault_pkt p;
 	struct burst one;
 	u32 i, first;
@@ -482,11 +517,11 @@ static int tx_check_window(struct fabric *f, const struct burst *b)
 	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
 		return 0;
 	/* The burst does not leave: the timer now runs for the oldest packet under way. */
-	relay_left(&f->engine, b, engine_now(f));
-	return link_hold(f, engine_now(f) + WINDOW_NS);
+	relay_left(&f->engine, b, fabric_engine_now(f));
+	return link_hold(f, fabric_engine_now(f) + WINDOW_NS);
 }
 
-int fault_tx_send(struct fabric *f, const struct burst *b)
+static int fault_tx_send(struct fabric *f, const struct burst *b)
 {
 	struct lq_entry *whole;
 	int ret = link_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
@@ -505,7 +540,8 @@ int fault_tx_send(struct fabric *f, const struct burst *b)
 	return link_take_result(f, ret);
 }
 
-void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left)
+static void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip,
+			  u64 left)
 {
 	int ret;
 	struct lq_entry *e = link_take(f, b, &ret);
@@ -515,3 +551,11 @@ void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *t
 	else
 		fault_burst_lost(f, b, 0);
 }
+
+static const struct link_rules fault_link_rules = {
+	.send = fault_tx_send,
+	.send_copy = fault_tx_copy,
+	.arrive = fault_rx_arrive,
+	.arrive_corrupt = fault_rx_corrupt,
+	.describe_sent = fault_describe_sent,
+};

@@ -3,17 +3,15 @@
 #ifndef FABRIC_FAULT_TX_H
 #define FABRIC_FAULT_TX_H
 
-#include "fabric/link/link.h"
+#include "fabric/link/transit.h"
 
-/** fault_tx_make() - allocate the state. Return: 0 or -ENOMEM. */
+/* --- tx.c --- */
+
+/** fault_tx_make() - allocate the state, and have links ask the rules. Return: 0 or -ENOMEM. */
 int fault_tx_make(struct fabric *f);
-/** fault_tx_send() - as link_send(), for a burst between ports that rules are about. */
-int fault_tx_send(struct fabric *f, const struct burst *b);
-/**
- * fault_tx_copy() - send a datagram's copy to the members of its group on one port. As struct
- * link_fate.
- */
-void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip, u64 left);
+
+/* --- rx.c --- */
+
 /**
  * fault_rx_arrive() - a burst of one packet that fault_tx_send() has marked comes to its receiver.
  * Return: whether a rule has handled it, with *ret as from hca_input(); if not, the caller delivers

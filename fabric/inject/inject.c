@@ -10,6 +10,8 @@
 #include "emulator/transport/untrusted.h"
 #include "emulator/model.h"
 #include "fabric/capture/capture.h"
+#include "fabric/link/link.h"
+#include "fabric/nodes/ports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,7 +249,7 @@ int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m)
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, q->qpn);
 
 	/* What is yet to arrive is yet to be answered. */
-	if (qp && linkq_holds_qp(&f->link->q, qp->dev, qp->qpn))
+	if (qp && link_holds_qp(f, qp->dev, qp->qpn))
 		return -EAGAIN;
 	return fabric_capture_written(f, c, &q->upto, &q->packets);
 }
@@ -373,6 +375,6 @@ void inject_work(struct fabric *f)
 		c = j->conn;
 		j->conn = NULL;
 		f->inject->n--;
-		conn_reply(f, c, &j->msg);
+		conn_reply(c, &j->msg);
 	}
 }

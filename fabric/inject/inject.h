@@ -9,7 +9,7 @@
 #ifndef FABRIC_INJECT_INJECT_H
 #define FABRIC_INJECT_INJECT_H
 
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "traces/formats/roce.h"
 
 /** struct inject_pkt - a packet as the engine has it, with what its burst points to. */

@@ -3,7 +3,8 @@
  * DOC: bursts from and to other members: translation of devices, credit, and lanes.
  */
 #include "emulator/model.h"
-#include "fabric/join/join.h"
+#include "fabric/core/memory.h"
+#include "fabric/join/mesh.h"
 
 #include <stdlib.h>
 
@@ -183,16 +184,12 @@ static void burst_send_group(struct fabric *f, const struct burst *b)
 			(void)burst_send_member(f, j->member[i], b, JOIN_MCAST);
 }
 
-int join_send(struct fabric *f, u32 member, const struct burst *b)
+static int join_send(struct fabric *f, u32 member, const struct burst *b)
 {
 	struct join *j = f->join;
 	struct member *m = j && member && member <= JOIN_MAX_MEMBERS ? j->member[member - 1] : NULL;
 	int ret;
 
-	if (member == LINK_ALL) {
-		burst_send_group(f, b);
-		return 0;
-	}
 	if (!m || j->far_index[b->dst_dev] == JOIN_NOWHERE) {
 		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
 		return 0;
@@ -204,6 +201,18 @@ int join_send(struct fabric *f, u32 member, const struct burst *b)
 		wait_add_current(f);
 	return ret;
 }
+
+static bool join_carries(const struct fabric *f, u32 member)
+{
+	(void)f;
+	return member && member <= JOIN_FORGOTTEN;
+}
+
+const struct link_carrier join_carrier = {
+	.carries = join_carries,
+	.send = join_send,
+	.send_group = burst_send_group,
+};
 
 /* --- in --- */
 

@@ -2,7 +2,7 @@
 /**
  * DOC: connections of joined fabrics: sockets, buffers, and which frames go where.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -270,7 +270,7 @@ void jconn_interest(struct fabric *f, struct jconn *c)
 		return;
 	c->want_read = rd;
 	c->want_write = wr;
-	epoll_ctl(f->epoll, EPOLL_CTL_MOD, c->w.fd, &ev);
+	epoll_ctl(f->loop.epoll, EPOLL_CTL_MOD, c->w.fd, &ev);
 }
 
 /* --- what comes in --- */

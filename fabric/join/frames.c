@@ -2,7 +2,7 @@
 /**
  * DOC: frames of established connections: for us, or to be passed on; and lanes that wait.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 
 #include <ctype.h>
 #include <stdio.h>

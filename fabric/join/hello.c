@@ -2,7 +2,7 @@
 /**
  * DOC: the handshake of joined fabrics: versions, and the proof that both have the token.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 #include "fabric/common/opts.h"
 
 #include <ctype.h>
@@ -71,7 +71,9 @@ static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine
 
 void hello_send(struct fabric *f, struct jconn *c)
 {
-	struct join_hello h = { .version = JOIN_VERSION, .port = f->join->port, .ppm = f->ppm };
+	struct join_hello h = { .version = JOIN_VERSION,
+				.port = f->join->port,
+				.ppm = f->clock.ppm };
 	u8 body[JOIN_HELLO];
 
 	if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
@@ -107,7 +109,7 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 		return;
 	}
 	/* Time-outs of one would be nonsense to the other. */
-	if ((c->hello.ppm ? c->hello.ppm : CLOCK_PPM) != f->ppm) {
+	if ((c->hello.ppm ? c->hello.ppm : CLOCK_PPM) != f->clock.ppm) {
 		jconn_refuse(f, c, "its clock runs at another --time-scale");
 		return;
 	}

@@ -2,8 +2,8 @@
 /**
  * DOC: the mesh: who is in it, who is connected with whom, and what is tried again when.
  */
-#include "fabric/join/join.h"
-#include "fabric/server/daemon.h"
+#include "fabric/join/mesh.h"
+#include "fabric/core/starter.h"
 #include "fabric/common/opts.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * DOC: names of hosts to join. Looking one up takes its time, and the loop never waits: a child does it,
  * and writes what it has found into a pipe.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 
 #include <fcntl.h>
 #include <netdb.h>

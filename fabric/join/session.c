@@ -18,7 +18,7 @@
  * sender who gets no credit for as long as a connection may be silent takes it for lost, and begins
  * anew: what waits on the other side is lost, and queue pairs send again, or give up.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 
 /* What is sent to @m counts from now on. Queue pairs that wait for credit go on. */
 static void session_begin(struct fabric *f, struct member *m)

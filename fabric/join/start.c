@@ -2,9 +2,9 @@
 /**
  * DOC: joining: from the settings to the first connections; and leaving.
  */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 #include "fabric/common/parse.h"
-#include "fabric/server/daemon.h"
+#include "fabric/core/starter.h"
 #include "fabric/common/opts.h"
 
 #include <arpa/inet.h>
@@ -144,7 +144,7 @@ const char *join_start(struct fabric *f, const struct opts *o)
 	if (!j)
 		return "no memory";
 	f->join = j;
-	f->join_send = join_send;
+	link_add_carrier(f, &join_carrier);
 	join_init(j);
 	why = o->token_file[0] ? join_token_load(o->token_file, j->token, &j->token_len) : NULL;
 	if (why)

@@ -7,7 +7,7 @@
  * GUID, which is what comes back after a restart, gets it again.
  */
 #include "emulator/model.h"
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

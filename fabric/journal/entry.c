@@ -40,7 +40,7 @@ int log_entry(struct fabric *f, struct proto_msg *m)
 	const struct note *n;
 
 	/* The fabric process's own notes are not in it. */
-	q.notes = f->n_notes;
+	q.notes = f->notes.n;
 	log_start(&c, f, &q);
 	m->journal = (struct proto_journal){ .errors = q.errors, .notices = q.notices };
 	if (m->flags & PROTO_F_END)

@@ -19,10 +19,9 @@ int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m)
 		c->follow = malloc(sizeof(*c->follow));
 		if (!c->follow)
 			return -ENOMEM;
-		f->n_followers++;
+		f->conns.n_followers++;
 	}
 	*c->follow = *m;
-	linger_update(f);
 	return 0;
 }
 
@@ -32,13 +31,13 @@ void follow_end(struct fabric *f, struct conn *c)
 		return;
 	free(c->follow);
 	c->follow = NULL;
-	f->n_followers--;
+	f->conns.n_followers--;
 }
 
 static bool follow_has_news(const struct fabric *f, const struct proto_log *q)
 {
 	return q->errors != load_relaxed(&f->hca->error_seq) ||
-	       q->notices != load_relaxed(&f->hca->notice_seq) || q->notes != f->n_notes;
+	       q->notices != load_relaxed(&f->hca->notice_seq) || q->notes != f->notes.n;
 }
 
 static void follow_push_one(struct fabric *f, struct conn *c)
@@ -55,14 +54,14 @@ static void follow_push_one(struct fabric *f, struct conn *c)
 	if (!ret)
 		c->follow->log = m.log;
 	else if (ret != -EAGAIN)
-		conn_close(f, c);
+		conn_hang_up(c);
 }
 
 void follow_push(struct fabric *f)
 {
 	struct conn *c;
 
-	for (c = f->conns; c && f->n_followers; c = c->next)
+	for (c = f->conns.list; c && f->conns.n_followers; c = c->next)
 		if (!c->dead && c->follow && follow_has_news(f, &c->follow->log))
 			follow_push_one(f, c);
 }
@@ -71,12 +70,12 @@ u64 follow_tick(struct fabric *f)
 {
 	u64 now;
 
-	if (!f->n_followers)
+	if (!f->conns.n_followers)
 		return NEVER;
 	now = real_ns();
-	if (now >= f->follow_at) {
+	if (now >= f->conns.follow_at) {
 		follow_push(f);
-		f->follow_at = now + LOOK_NS;
+		f->conns.follow_at = now + LOOK_NS;
 	}
-	return f->follow_at;
+	return f->conns.follow_at;
 }

@@ -2,7 +2,6 @@
 /**
  * DOC: an entry of the journal as JSON.
  */
-#include "fabric/server/fabric.h"
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"

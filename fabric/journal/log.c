@@ -2,7 +2,6 @@
 /**
  * DOC: what happened: the HCA's journal and the fabric process's own notes, merged by time.
  */
-#include "fabric/server/fabric.h"
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
@@ -15,27 +14,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LOG_MAX (256u << 10) /* bytes of the log file, which then starts anew */
-
-void fabric_note(struct fabric *f, const char *fmt, ...)
-{
-	struct note *t = &f->notes[f->n_notes++ % NOTES];
-	struct stat st;
-	va_list ap;
-
-	t->ts = fabric_ns(f);
-	va_start(ap, fmt);
-	vsnprintf(t->text, sizeof(t->text), fmt, ap);
-	va_end(ap);
-	if (!fstat(STDERR_FILENO, &st) && S_ISREG(st.st_mode) && st.st_size > LOG_MAX &&
-	    ftruncate(STDERR_FILENO, 0))
-		return;
-	dprintf(STDERR_FILENO, "%llu.%09llu %s\n", (unsigned long long)(t->ts / NSEC_PER_SEC),
-		(unsigned long long)(t->ts % NSEC_PER_SEC), t->text);
-}
-
-/* --- how they look --- */
 
 static struct json_object *log_json_note(const struct fabric *f, const struct note *n)
 {

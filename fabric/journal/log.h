@@ -5,7 +5,7 @@
 #ifndef FABRIC_JOURNAL_LOG_H
 #define FABRIC_JOURNAL_LOG_H
 
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 
 struct json_object;
 
@@ -16,6 +16,8 @@ struct json_object;
  * Return: a memfd or -errno.
  */
 int log_make(struct fabric *f, struct proto_log *q, u32 flags);
+/** log_entry() - PROTO_JOURNAL: @m becomes the answer. Return: 0 or -ENOENT. */
+int log_entry(struct fabric *f, struct proto_msg *m);
 /** log_json() - an entry of the journal. */
 struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
 /** follow_start() - PROTO_LOG with PROTO_F_FOLLOW: @c has had all until @m->log. Return: 0 or -ENOMEM. */

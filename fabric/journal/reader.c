@@ -36,7 +36,7 @@ void log_start(struct log_cursor *c, struct fabric *f, struct proto_log *q)
 	c->notices.size = JOURNAL_NOTICES;
 	c->notices.end = load_acquire(&hca->notice_seq);
 	c->notices.at = log_ring_start(q->notices, c->notices.end, JOURNAL_NOTICES, &q->lost);
-	c->note_end = f->n_notes;
+	c->note_end = f->notes.n;
 	c->note = log_ring_start(q->notes, c->note_end, NOTES, &q->lost);
 	q->errors = c->errors.end;
 	q->notices = c->notices.end;
@@ -77,7 +77,7 @@ static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j
 	struct reader *r = log_cursor_reader(c);
 
 	*j = NULL;
-	*n = c->note < c->note_end ? &c->f->notes[c->note % NOTES] : NULL;
+	*n = c->note < c->note_end ? &c->f->notes.ring[c->note % NOTES] : NULL;
 	if (r && (!*n || r->j.ts <= (*n)->ts)) {
 		*j = &r->j;
 		*n = NULL;

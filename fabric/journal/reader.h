@@ -5,7 +5,7 @@
 #ifndef FABRIC_JOURNAL_READER_H
 #define FABRIC_JOURNAL_READER_H
 
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 
 #include <stdio.h>
 

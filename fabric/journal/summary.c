@@ -79,7 +79,7 @@ static u64 log_summary_count_clients(const struct fabric *f, u32 run)
 	const struct client *cl;
 	u64 n = 0;
 
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		n += !cl->freed && f->hca->client[cl->id].run == run;
 	return n;
 }

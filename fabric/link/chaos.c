@@ -27,7 +27,7 @@
  * moved by hand that is always so.
  */
 #include "fabric/link/chaos.h"
-#include "fabric/link/link.h"
+#include "fabric/link/transit.h"
 
 #include "emulator/transport/responder.h"
 
@@ -220,7 +220,7 @@ bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret)
 /* Whether what it is about is still there: else it is not told of any more, as if it had been unread. */
 static bool chaos_event_is_alive(const struct fabric *f, const struct late *l)
 {
-	const struct client *cl = f->by_id[l->owner - 1];
+	const struct client *cl = f->clients.by_id[l->owner - 1];
 	const struct chan_event *ev = &l->ev;
 	struct hca *hca = f->hca;
 
@@ -247,7 +247,7 @@ bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *
 	u64 at;
 	u32 i;
 
-	if (likely(!c) || c->pushing || c->n_late == LATE || !f->by_id[owner - 1])
+	if (likely(!c) || c->pushing || c->n_late == LATE || !f->clients.by_id[owner - 1])
 		return false;
 	if (ev->kind != ELEM_CQ && ev->kind != ELEM_QP && ev->kind != ELEM_SRQ)
 		return false;
@@ -259,8 +259,8 @@ bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *
 			at = c->late[i].at;
 	l = &c->late[c->n_late++];
 	*l = (struct late){ .at = at, .owner = owner, .chan = chan, .ev = *ev };
-	l->gen = f->by_id[owner - 1]->gen;
-	l->fd_gen = f->by_id[owner - 1]->seg->chan[chan].fd_gen;
+	l->gen = f->clients.by_id[owner - 1]->gen;
+	l->fd_gen = f->clients.by_id[owner - 1]->seg->chan[chan].fd_gen;
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #ifndef FABRIC_LINK_CHAOS_H
 #define FABRIC_LINK_CHAOS_H
 
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/link/queue.h"
 
 /** chaos_make() - from its start on the fabric is like that, by hca->chaos_seed. Return: 0 or -ENOMEM. */

@@ -19,10 +19,11 @@
  * moment, and an answer for which there is no room, keep a flow waiting, not the others.
  */
 #include "fabric/link/link.h"
-#include "fabric/capture/capture.h"
+#include "fabric/link/capture.h"
 #include "fabric/link/chaos.h"
-#include "fabric/fault/table.h"
-#include "fabric/fault/tx.h"
+#include "fabric/link/transit.h"
+
+#include "emulator/model.h"
 
 #include <stdlib.h>
 
@@ -39,6 +40,46 @@ int link_make(struct fabric *f)
 	f->link->seed = f->hca->seed | 1;
 	f->link->flow = LQ_ENTRIES;
 	return linkq_make(&f->link->q);
+}
+
+void link_set_rules(struct fabric *f, const struct link_rules *r)
+{
+	f->link->rules = r;
+}
+
+void link_enable_rules(struct fabric *f, bool enable)
+{
+	f->link->has_rules = enable;
+}
+
+void link_add_carrier(struct fabric *f, const struct link_carrier *c)
+{
+	u32 i;
+
+	for (i = 0; i < LINK_CARRIERS - 1 && f->link->carrier[i]; i++)
+		;
+	f->link->carrier[i] = c;
+}
+
+int link_carry(struct fabric *f, u32 member, const struct burst *b)
+{
+	const struct link_carrier *c;
+	u32 i;
+
+	for (i = 0; i < LINK_CARRIERS && (c = f->link->carrier[i]); i++)
+		if (c->carries(f, member))
+			return c->send(f, member, b);
+	return 0;
+}
+
+u64 link_retry_at(const struct fabric *f)
+{
+	return f->link->again_at;
+}
+
+bool link_holds_qp(const struct fabric *f, u32 dev, u32 qpn)
+{
+	return linkq_holds_qp(&f->link->q, dev, qpn);
 }
 
 void *link_mem(struct fabric *f)
@@ -342,11 +383,22 @@ void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
 		linkq_hasten(q, &q->entry[h->entry], at);
 }
 
+struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b)
+{
+	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+
+	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp) || b->psn != qp->resp.epsn)
+		return NULL;
+	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
+		return NULL;
+	return port_of(f->hca, b->dst_dev, b->dst_port)->state == PORT_ACTIVE ? qp : NULL;
+}
+
 bool link_has_rules(const struct fabric *f, const struct burst *b)
 {
 	const struct hca *hca = f->hca;
 
-	if (likely(!f->faults->wire))
+	if (likely(!f->link->has_rules))
 		return false;
 	return hca->dev[b->src_dev].port[b->src_port].fault ||
 	       (b->dst_dev < hca->n_devs && hca->dev[b->dst_dev].port[b->dst_port].fault);
@@ -358,7 +410,7 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	int ret;
 
 	if (link_has_rules(f, b))
-		return fault_tx_send(f, b);
+		return f->link->rules->send(f, b);
 	ret = link_may_send(f, b, 1);
 	if (!ret)
 		ret = link_capture_may_send(f, b, 1);
@@ -426,7 +478,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 	memset(l->seen, 0, sizeof(l->seen));
 	if (ours)
 		link_pass_up(f, b, link_wire_bytes(b), &t, &left);
-	if (f->faults->wire) {
+	if (l->has_rules) {
 		master = link_take(f, b, &ret);
 		if (!master)
 			return link_take_result(f, ret);
@@ -442,7 +494,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 			continue;
 		to = burst_is_within_port(&one) && ours ? here : t;
 		if (master) {
-			fault_tx_copy(f, &one, &to, left);
+			l->rules->send_copy(f, &one, &to, left);
 			continue;
 		}
 		ret = link_send_copy(f, &one, to, left);
@@ -451,7 +503,9 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 	}
 	if (master)
 		link_release(f, master);
-	return ours && f->join_send ? f->join_send(f, LINK_ALL, b) : 0;
+	for (i = 0; ours && i < LINK_CARRIERS && l->carrier[i]; i++)
+		l->carrier[i]->send_group(f, b);
+	return 0;
 }
 
 int link_send_group(struct fabric *f, const struct burst *b, bool ours)
@@ -472,12 +526,10 @@ static int link_send_remote(struct fabric *f, u32 member, const struct burst *b)
 	struct cap_mark mark;
 	int ret;
 
-	if (!f->join_send)
-		return 0;
 	ret = cap_burst_begin(&f->engine, b, NULL, &mark);
 	if (ret)
 		return ret;
-	ret = f->join_send(f, member, b);
+	ret = link_carry(f, member, b);
 	cap_burst_end(&f->engine, &mark, ret);
 	return ret;
 }

@@ -1,133 +1,95 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what link.c offers to receive.c, and to those who decide about single packets: fabric/fault/tx.c.
+ * DOC: the links between ports and the fabric's switch, as other modules use them. See link.c.
+ *
+ * Bursts for devices of other hosts are handed to a struct link_carrier: join/ is one, for other fabrics over
+ * TCP; a wire of another kind, as RoCE v2 over UDP, is another one. A carrier gives what it receives to link_input().
+ * Where fault rules look at packets, links ask struct link_rules, which is fault/tx.c's.
  */
 #ifndef FABRIC_LINK_LINK_H
 #define FABRIC_LINK_LINK_H
 
-#include "fabric/server/fabric.h"
-#include "fabric/link/queue.h"
+#include "fabric/core/fabric.h"
 
-/* Lanes of a flow: what is in another lane may overtake. The upper half is for one burst each. */
-#define LINK_LANES 128u
-#define LINK_OWN   (LINK_LANES / 2)
+#define LINK_CARRIERS 4u
 
-#define LINK_PORTS (HCA_MAX_PORTS + 1)
+struct lq_entry;
+struct trip;
 
-/** struct pipe - the two directions of a port's link: each is busy until then. */
-struct pipe {
-	u64 up, down;
+/** struct link_carrier - takes bursts to devices that are not this fabric's own. Token held. */
+struct link_carrier {
+	/* Whether it carries bursts to that member: struct hca_dev.member. */
+	bool (*carries)(const struct fabric *f, u32 member);
+	/*
+	 * As link_send(), to a device of @member. Return: 0, also if it is lost; -EAGAIN: there is no room now,
+	 * and the QP that runs is rung when there is.
+	 */
+	int (*send)(struct fabric *f, u32 member, const struct burst *b);
+	/* A multicast datagram of ours: to all that it can reach. */
+	void (*send_group)(struct fabric *f, const struct burst *b);
 };
 
-/**
- * struct link - all links.
- * @flow: whose burst is being delivered; LQ_ENTRIES: none
- * @seen: ports that have got their copy of a datagram
- */
-struct link {
-	struct linkq q;
-	struct pipe pipe[HCA_MAX_DEVS][LINK_PORTS];
-	u64 seen[(HCA_MAX_DEVS * LINK_PORTS + 63) / 64];
-	u64 seed;
-	u32 flow;
+/** struct link_rules - what fault rules do to packets on links. Token held. */
+struct link_rules {
+	/* As link_send_one(), packet by packet. */
+	int (*send)(struct fabric *f, const struct burst *b);
+	/* A datagram's copy for the members of its group on one port. @trip, @left: as in struct link_fate */
+	void (*send_copy)(struct fabric *f, const struct burst *b, const struct trip *trip,
+			  u64 left);
+	/*
+	 * A burst of one packet, marked by send(), comes to its receiver. Return: whether that was all, with *ret
+	 * as hca_input(); if not it is to be delivered.
+	 */
+	bool (*arrive)(struct fabric *f, struct lq_entry *e, int *ret);
+	/* A damaged burst comes to its receiver, which drops it. */
+	void (*arrive_corrupt)(struct fabric *f, const struct lq_entry *e);
+	/* Add to @text, of CAP_TEXT bytes, that a packet was sent because of the rule with that id. */
+	void (*describe_sent)(struct fabric *f, char *text, u32 rule);
 };
 
-/** struct trip - a burst's times: when its first and its last packet come to some place. */
-struct trip {
-	u64 first, last;
-};
+/* --- link.c --- */
+
+/** link_make() - no link has anything under way. Return: 0 or -ENOMEM. */
+int link_make(struct fabric *f);
+/** link_set_rules() - ask @r about packets from now on, while link_enable_rules() says so. */
+void link_set_rules(struct fabric *f, const struct link_rules *r);
+/** link_enable_rules() - whether there are rules about packets. */
+void link_enable_rules(struct fabric *f, bool enable);
+/** link_add_carrier() - bursts of members that it carries go to @c. */
+void link_add_carrier(struct fabric *f, const struct link_carrier *c);
+/** link_carry() - hand a burst to the carrier of @member. Return: as link_carrier.send; 0: nobody carries it. */
+int link_carry(struct fabric *f, u32 member, const struct burst *b);
+/** link_send() - as hca_host.link: a burst leaves one of our ports. Token held. */
+int link_send(struct fabric *f, const struct burst *b);
+/** link_next() - fabric time at which something arrives next, ~0: nothing is on its way. */
+u64 link_next(const struct fabric *f);
+/**
+ * link_retry_at() - real time at which links try again what could not be delivered, where the clock stands; 0: nothing
+ * waits for that.
+ */
+u64 link_retry_at(const struct fabric *f);
+/** link_mem() - where the payload of what is on its way lies: the memory of HCA_LINK. */
+void *link_mem(struct fabric *f);
+/** link_flow() - the flow whose burst is being delivered; what comes without one has a number, too. */
+u32 link_flow(const struct fabric *f);
+/** link_flow_waits() - whether the flow has a burst that is to be delivered again. */
+bool link_flow_waits(const struct fabric *f, u32 flow);
+/** link_holds_qp() - whether anything is on its way to or from a QP. */
+bool link_holds_qp(const struct fabric *f, u32 dev, u32 qpn);
+
+/* --- receive.c --- */
 
 /**
- * struct link_fate - what happens to a burst beyond what its links do.
- * @lane: what is in another lane may overtake; below LINK_OWN
- * @wait_ns: it leaves its port so much later
- * @delay_ns: it takes so much longer
- * @hold_ns: it arrives so much later, in a lane of its own: link_overtaken() lets it go sooner
- * @corrupt: id of the rule that has damaged it: its receiver drops it; 0: none
- * @look: rules look at it again where it arrives
- * @round: the packet's retransmission round, for that look
- * @trip: it is a copy for members of a group, and comes to the switch then; NULL: it is to leave its port
- * @left: when that has left its port
+ * link_input() - a burst has come to the switch from another host, for one of our ports, or a group. Its payload
+ * and address are copied. Token held.
+ * Return: 0, or -EAGAIN: there is no room now; offer it again later.
  */
-struct link_fate {
-	u8 lane;
-	u64 wait_ns;
-	u64 delay_ns;
-	u64 hold_ns;
-	u32 corrupt;
-	bool look;
-	u32 round;
-	const struct trip *trip;
-	u64 left;
-};
-
-/** struct link_held - a burst that waits to be overtaken. @lane: 0: none */
-struct link_held {
-	struct lq_key key;
-	u32 entry;
-};
-
-/**
- * link_may_send() - whether a burst of @n packets, each maybe on its own, can be sent now.
- * Return: 0, or -EAGAIN: who sends goes on when there is room.
- */
-int link_may_send(struct fabric *f, const struct burst *b, u32 n);
-/** link_hold() - the QP that runs goes on at @at. Return: -EAGAIN. */
-int link_hold(struct fabric *f, u64 at);
-/**
- * link_take() - a place for a burst, with its payload.
- * Return: NULL with *ret: -EAGAIN; -ENOSPC: there is no place; 0: it is lost, its sender has gone.
- */
-struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret);
-/** link_take_result() - what link_take() has returned, for who sends: it goes on when there is room. */
-int link_take_result(struct fabric *f, int ret);
-/** link_release() - it is not sent. */
-void link_release(struct fabric *f, struct lq_entry *e);
-/**
- * link_depart() - what link_take() returned leaves its port.
- * @fate: NULL: nothing but its links; else bursts may overtake each other
- * @held: receives it where fate->hold_ns is set
- * Return: when it arrives.
- */
-u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
-		struct link_held *held);
-/** link_overtaken() - a held burst arrives at @at, if it has not yet. */
-void link_overtaken(struct fabric *f, const struct link_held *h, u64 at);
-/** link_payload() - the bytes that a burst has with it. */
-void *link_payload(struct fabric *f, const struct lq_entry *e);
-/** link_wire_bytes() - bytes that a burst is on the wire. */
-u64 link_wire_bytes(const struct burst *b);
-/** link_has_rules() - whether rules look at what goes from or to these ports. */
-bool link_has_rules(const struct fabric *f, const struct burst *b);
-
-/** link_uplink() - the uplink of a port of ours, or NULL. */
-const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
-/**
- * link_check_route() - whether a burst has nowhere to go, or does not fit on its way there: 1, or 0. -EAGAIN: it has not, and
- * captures have no room for that now.
- */
-int link_check_route(struct fabric *f, const struct burst *b);
-/** link_is_held_back() - whether a flow has so much waiting that @wire more bytes wait, too: until *next. */
-bool link_is_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 now, u64 *next);
-/**
- * link_room_at() - when there may be room again. Where the clock stands, it comes with what arrives
- * later.
- */
-u64 link_room_at(const struct fabric *f, u64 now);
-/** link_send_one() - a burst to one port leaves for it. Return: as link_send(). */
-int link_send_one(struct fabric *f, const struct burst *b);
-/**
- * link_send_group() - one copy to each port that has members; other fabrics make their own.
- * @ours: it comes from a port of ours. Return: as link_send().
- */
-int link_send_group(struct fabric *f, const struct burst *b, bool ours);
-
-/* --- receive.c --------------------------------------------------------------------------------- */
-
-/**
- * link_expecting_qp() - the QP that would take the request now, the next one in sequence. Return: NULL: its responder drops it,
- * answers it again, or is not reliable.
- */
-struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b);
+int link_input(struct fabric *f, const struct burst *b);
+/** link_is_direct() - whether link_input() would hand it to the engine at once. */
+bool link_is_direct(const struct fabric *f, const struct burst *b);
+/** link_work() - deliver what has arrived. Token held. */
+void link_work(struct fabric *f);
+/** link_has_arrivals() - whether more has arrived than was delivered. */
+bool link_has_arrivals(const struct fabric *f);
 
 #endif

@@ -2,10 +2,10 @@
 /**
  * DOC: where links end: bursts that arrive at our ports, or at the switch from another member.
  */
-#include "fabric/capture/capture.h"
+#include "fabric/link/capture.h"
 #include "fabric/link/chaos.h"
-#include "fabric/fault/tx.h"
 #include "fabric/link/link.h"
+#include "fabric/link/transit.h"
 
 #include "emulator/model.h"
 
@@ -46,7 +46,7 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 	int ret;
 
 	if (member)
-		return f->join_send ? f->join_send(f, member, b) : 0;
+		return link_carry(f, member, b);
 	if (burst_is_mcast(b))
 		return mcast_deliver(&f->engine, b, step);
 	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
@@ -67,13 +67,13 @@ static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 	int ret;
 
 	if (unlikely(e->corrupt)) {
-		fault_rx_corrupt(f, e);
+		f->link->rules->arrive_corrupt(f, e);
 		return 0;
 	}
 	if (unlikely(e->look)) {
 		if (!link_answer_fits(f, &e->b, now, next))
 			return -EAGAIN;
-		if (fault_rx_arrive(f, e, &ret))
+		if (f->link->rules->arrive(f, e, &ret))
 			return ret;
 	}
 	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
@@ -88,8 +88,8 @@ void link_work(struct fabric *f)
 	struct lq_entry *e;
 	u32 n = 0;
 
-	f->again_at = 0;
-	while (!f->again_at && n++ < WORK_BURSTS && bytes < WORK_BYTES &&
+	f->link->again_at = 0;
+	while (!f->link->again_at && n++ < WORK_BURSTS && bytes < WORK_BYTES &&
 	       (e = linkq_due(&l->q, now))) {
 		bytes += linkq_payload(&e->b);
 		wait = AGAIN_NS << min_u32(e->tries, AGAIN_SHIFTS);
@@ -103,7 +103,7 @@ void link_work(struct fabric *f)
 			linkq_again(&l->q, e, next);
 			/* By a clock that stands it stays due: what it waits for is not time. */
 			if (next <= now)
-				f->again_at = real_ns() + wait;
+				f->link->again_at = real_ns() + wait;
 		}
 		l->flow = LQ_ENTRIES;
 	}
@@ -129,17 +129,6 @@ bool link_is_direct(const struct fabric *f, const struct burst *b)
 		return true;
 	k = linkq_key(b);
 	return !linkq_flow(&f->link->q, &k);
-}
-
-struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b)
-{
-	struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
-
-	if (!qp || !qp_addressed(qp, b) || !qp_reliable(qp) || b->psn != qp->resp.epsn)
-		return NULL;
-	if (qp->state != QPS_RTR && qp->state != QPS_RTS && qp->state != QPS_SQD)
-		return NULL;
-	return port_of(f->hca, b->dst_dev, b->dst_port)->state == PORT_ACTIVE ? qp : NULL;
 }
 
 /* Behind what is on its way to the same QP; at once where there is nothing. */

@@ -17,7 +17,7 @@
 #define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
 #define PROTO_VERSION 8u
 #define PROTO_ENV     "RDMAEMU_SOCKET"
-/* Root of the private /sys and /dev tree (fabric/server/sysfs.h); unset: paths are not rewritten. */
+/* Root of the private /sys and /dev tree (fabric/nodes/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
 /* The node that a program is on; unset: the host itself. */
 #define PROTO_NODE_ENV "RDMAEMU_NODE"

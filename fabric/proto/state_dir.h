@@ -6,7 +6,7 @@
  *	<dir>/<name>.lock	flock(2)ed by who starts or ends the fabric; see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
  *	<dir>/<name>.log	what the fabric process has to say
- *	<dir>/<name>.sysfs	tree of fabric/server/sysfs.h; where <dir> is on a disk, in /dev/shm/rdmaemu-<uid>
+ *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; where <dir> is on a disk, in /dev/shm/rdmaemu-<uid>
  */
 #ifndef FABRIC_PROTO_STATE_DIR_H
 #define FABRIC_PROTO_STATE_DIR_H

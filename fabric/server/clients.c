@@ -5,8 +5,12 @@
  * A client is dead when its process has exited (pidfd) or its connection has ended: the latter also
  * when it has executed another program, whose image knows nothing of the old one's objects.
  */
+#include "fabric/server/clients.h"
 #include "fabric/capture/capture.h"
 #include "fabric/fault/action.h"
+#include "fabric/nodes/nodes.h"
+#include "fabric/proto/vmcopy.h"
+#include "fabric/server/server.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -17,13 +21,6 @@
 
 /* A hung-up process whose memory cannot be seen is given that long to get out of the engine. */
 #define GRACE_NS (2 * NSEC_PER_SEC)
-
-struct client *client_find(struct fabric *f, u32 id, u32 gen)
-{
-	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
-
-	return cl && cl->gen == gen && !cl->dead ? cl : NULL;
-}
 
 /* Find out whether this process can reach the client's memory. */
 static void client_probe(struct fabric *f, struct client *cl)
@@ -129,7 +126,7 @@ static void client_drop_old_images(struct fabric *f, s32 pid)
 	struct hca_client *h;
 	struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl; cl = cl->next) {
 		h = &f->hca->client[cl->id];
 		if (!cl->dead && pid > 0 && h->fabric_pid == pid && h->fabric_reach &&
 		    vm_probe(pid, h->cookie_addr, h->cookie) == -ENOENT)
@@ -211,16 +208,16 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	client_fill_public(f, cl, c, &h, (u32)node);
 	cl->conn = c;
 	c->client = cl;
-	cl->next = f->clients;
-	f->clients = cl;
-	f->by_id[id] = cl;
-	f->n_clients++;
-	linger_update(f);
+	cl->next = f->clients.list;
+	f->clients.list = cl;
+	f->clients.by_id[id] = cl;
+	f->clients.n++;
+	idle_update(f);
 	fabric_capture_client_added(f);
 
 	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;
-	fds[(*n_fds)++] = f->kick.fd;
+	fds[(*n_fds)++] = f->loop.kick.fd;
 	if (!f->isolated)
 		fds[(*n_fds)++] = f->hca_fd;
 	return 0;
@@ -233,7 +230,7 @@ void client_die(struct fabric *f, struct client *cl)
 	if (cl->dead)
 		return;
 	cl->dead = true;
-	f->n_dead++;
+	f->clients.n_dead++;
 	f->hca->client[cl->id].state = CLIENT_DYING;
 	/* Should its process live on without a connection, it sees its device fail. */
 	store_release(&cl->seg->fatal, 1);
@@ -255,19 +252,19 @@ bool client_is_image_gone(struct fabric *f, struct client *cl)
 		return true;
 	if (h->fabric_reach && vm_probe(h->fabric_pid, h->cookie_addr, h->cookie))
 		return true;
-	return real_ns() - f->busy_since > GRACE_NS;
+	return real_ns() - f->server->work.busy_since > GRACE_NS;
 }
 
 void client_free(struct fabric *f, struct client *cl)
 {
 	helper_forget(f, cl);
 	client_release(cl);
-	f->by_id[cl->id] = NULL;
-	f->n_clients--;
-	f->n_dead--;
+	f->clients.by_id[cl->id] = NULL;
+	f->clients.n--;
+	f->clients.n_dead--;
 	cl->freed = true;
-	f->graves = true;
-	linger_update(f);
+	f->conns.has_dead = true;
+	idle_update(f);
 }
 
 void clients_fatal(struct fabric *f)
@@ -275,7 +272,7 @@ void clients_fatal(struct fabric *f)
 	struct client *cl;
 
 	store_release(&f->hca->fatal, 1);
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (cl->seg)
 			store_release(&cl->seg->fatal, 1);
 }

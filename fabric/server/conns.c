@@ -5,11 +5,16 @@
  * A message is handled completely when it arrives. A peer that sends what is no message, or does
  * not take its answers, is cut off.
  */
+#include "fabric/server/conns.h"
 #include "fabric/capture/capture.h"
-#include "fabric/journal/log.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
+#include "fabric/journal/log.h"
+#include "fabric/nodes/ports.h"
+#include "fabric/server/clients.h"
+#include "fabric/server/server.h"
+#include "fabric/server/status.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,18 +24,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_FDS	  4u /* descriptors in one message, either way */
 #define BATCH	  16 /* messages from one connection before others get their turn */
 #define HDR_BYTES offsetof(struct proto_msg, hello)
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
-
-union fd_space {
-	struct cmsghdr align;
-	char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
-};
 
 int conn_pidfd(const struct conn *c)
 {
@@ -64,20 +63,20 @@ void conn_close(struct fabric *f, struct conn *c)
 	fabric_capture_conn_closed(f, c);
 	inject_forget(f, c);
 	loop_watch_close(&c->w);
-	f->n_conns--;
+	f->conns.n--;
 	follow_end(f, c);
-	f->n_leases -= c->hold;
-	f->graves = true;
+	f->server->leases.n -= c->hold;
+	f->conns.has_dead = true;
 	if (cl) {
 		cl->conn = NULL;
 		client_die(f, cl);
 	}
-	linger_update(f);
+	idle_update(f);
 }
 
 static void conns_free_dead(struct fabric *f)
 {
-	struct conn **cp = &f->conns, *c;
+	struct conn **cp = &f->conns.list, *c;
 
 	while ((c = *cp)) {
 		if (!c->dead) {
@@ -91,12 +90,12 @@ static void conns_free_dead(struct fabric *f)
 
 void conns_reap(struct fabric *f)
 {
-	struct lease **lp = &f->leases, *l;
-	struct client **clp = &f->clients, *cl;
+	struct lease **lp = &f->server->leases.list, *l;
+	struct client **clp = &f->clients.list, *cl;
 
-	if (!f->graves)
+	if (!f->conns.has_dead)
 		return;
-	f->graves = false;
+	f->conns.has_dead = false;
 	conns_free_dead(f);
 	while ((l = *lp)) {
 		if (!l->dead) {
@@ -124,9 +123,9 @@ static void lease_on_exit(struct fabric *f, struct watch *w, u32 events)
 	(void)events;
 	loop_watch_close(w);
 	l->dead = true;
-	f->graves = true;
-	f->n_leases--;
-	linger_update(f);
+	f->conns.has_dead = true;
+	f->server->leases.n--;
+	idle_update(f);
 }
 
 static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
@@ -140,23 +139,23 @@ static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return ret;
 	m->lease.number = (u32)ret;
 	if (m->flags & PROTO_F_STAY)
-		f->linger_ns = NEVER;
+		f->server->idle.ns = NEVER;
 	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
 	m->lease.profile = profile_hash(&f->profile);
-	m->lease.topology = f->topology;
-	m->lease.ppm = f->ppm_made;
-	m->lease.manual = f->manual_made;
+	m->lease.topology = f->nodes->topology;
+	m->lease.ppm = f->clock.ppm_start;
+	m->lease.manual = f->clock.manual_start;
 	m->lease.chaos = f->hca->chaos;
 	m->lease.chaos_seed = f->hca->chaos_seed;
 	m->lease.faults = f->faults->n;
-	if (f->n_leases >= MAX_LEASES)
+	if (f->server->leases.n >= MAX_LEASES)
 		return -EUSERS;
 	fd = conn_pidfd(c);
 	if (fd < 0) {
 		m->flags |= PROTO_F_HOLD;
-		f->n_leases += !c->hold;
+		f->server->leases.n += !c->hold;
 		c->hold = true;
-		linger_update(f);
+		idle_update(f);
 		return 0;
 	}
 	l = calloc(1, sizeof(*l));
@@ -166,10 +165,10 @@ static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		close(fd);
 		return ret;
 	}
-	l->next = f->leases;
-	f->leases = l;
-	f->n_leases++;
-	linger_update(f);
+	l->next = f->server->leases.list;
+	f->server->leases.list = l;
+	f->server->leases.n++;
+	idle_update(f);
 	return 0;
 }
 
@@ -348,41 +347,16 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	return ret;
 }
 
-int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
-{
-	union fd_space ctl = { 0 };
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cm;
-
-	if (n_fds) {
-		mh.msg_control = &ctl;
-		mh.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-		cm = CMSG_FIRSTHDR(&mh);
-		cm->cmsg_level = SOL_SOCKET;
-		cm->cmsg_type = SCM_RIGHTS;
-		cm->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-		memcpy(CMSG_DATA(cm), fds, n_fds * sizeof(int));
-	}
-	return sendmsg(c->w.fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-void conn_reply(struct fabric *f, struct conn *c, struct proto_msg *m)
-{
-	if (!c->dead && conn_send(c, m, NULL, 0))
-		conn_close(f, c);
-}
-
 /* Receives one message. Return: its length, 0 at the end, -errno. One descriptor goes to @fd. */
 static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 {
-	union fd_space ctl;
+	union conn_fds ctl;
 	struct iovec iov = { m, sizeof(*m) };
 	struct msghdr mh = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
 	};
 	struct cmsghdr *cm;
-	int got[MAX_FDS];
+	int got[CONN_MAX_FDS];
 	ssize_t n;
 	size_t i;
 
@@ -411,7 +385,7 @@ static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 static bool conn_serve_one(struct fabric *f, struct conn *c)
 {
 	struct proto_msg m;
-	int fds[MAX_FDS], fd, temp = -1;
+	int fds[CONN_MAX_FDS], fd, temp = -1;
 	u32 n_fds = 0;
 	ssize_t n;
 	int ret;
@@ -469,16 +443,16 @@ static void conn_admit(struct fabric *f, int fd)
 		fabric_note(f, "connection dropped: whose it is: %s", strerror(errno));
 	} else if (c->cred.uid != geteuid()) {
 		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
-	} else if (f->n_conns >= MAX_CONNS) {
+	} else if (f->conns.n >= MAX_CONNS) {
 		fabric_note(f, "process %d refused: %u connections are open", c->cred.pid,
-			    f->n_conns);
+			    f->conns.n);
 	} else if (loop_watch_add(f, &c->w, fd, conn_on_message)) {
 		fabric_note(f, "connection dropped: %s", strerror(errno));
 	} else {
-		c->next = f->conns;
-		f->conns = c;
-		f->n_conns++;
-		linger_update(f);
+		c->next = f->conns.list;
+		f->conns.list = c;
+		f->conns.n++;
+		idle_update(f);
 		return;
 	}
 	free(c);
@@ -490,11 +464,11 @@ static void conn_reject_one(struct fabric *f)
 {
 	int fd;
 
-	close(f->spare_fd);
-	fd = accept4(f->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	close(f->server->spare_fd);
+	fd = accept4(f->server->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
 		close(fd);
-	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	fabric_note(f, "connection dropped: no descriptors are left");
 }
 

@@ -2,18 +2,22 @@
 /**
  * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
  */
-#include "fabric/capture/capture.h"
-#include "fabric/link/chaos.h"
 #include "fabric/server/daemon.h"
-#include "fabric/server/fabric.h"
-#include "fabric/journal/log.h"
+#include "fabric/capture/capture.h"
+#include "fabric/core/starter.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/table.h"
 #include "fabric/fault/tx.h"
-#include "fabric/server/sysfs.h"
+#include "fabric/join/join.h"
+#include "fabric/journal/log.h"
+#include "fabric/link/chaos.h"
+#include "fabric/nodes/ports.h"
+#include "fabric/nodes/sysfs.h"
+#include "fabric/server/clients.h"
+#include "fabric/server/engine_host.h"
+#include "fabric/server/server.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -21,6 +25,17 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+static void daemon_on_node_added(struct fabric *f)
+{
+	fault_node_added(f);
+	fabric_capture_node_added(f);
+}
+
+static const struct node_events daemon_node_events = {
+	.added = daemon_on_node_added,
+	.changed = join_tables_changed,
+};
 
 static int daemon_make_hca(struct fabric *f, const struct opts *o)
 {
@@ -75,14 +90,17 @@ static void daemon_name_node(struct fabric *f, const struct opts *o)
 	else if ((o->listen[0] || o->join[0]) && !gethostname(host, sizeof(host) - 1) &&
 		 hca_node_name_ok(host))
 		snprintf(f->node_name, sizeof(f->node_name), "%.47s", host);
-	f->spread = fabric_node_spread(f->node_name);
+	f->nodes->spread = fabric_node_spread(f->node_name);
 }
 
 static struct fabric *fabric_new(const struct opts *o)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
-	if (!f || statedir_paths(&f->paths, o->dir, o->fabric) ||
+	if (!f)
+		return NULL;
+	f->server = calloc(1, sizeof(*f->server));
+	if (!f->server || fabric_nodes_init(f) || statedir_paths(&f->paths, o->dir, o->fabric) ||
 	    profile_load(&f->profile, o->profile)) {
 		free(f);
 		return NULL;
@@ -91,17 +109,17 @@ static struct fabric *fabric_new(const struct opts *o)
 	daemon_name_node(f, o);
 	f->isolated = o->isolated;
 	f->started = real_ns();
-	f->linger_ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
-	f->pending_at = NEVER;
-	f->leave_at = NEVER;
-	subnets_default(&f->subnets);
+	f->server->idle.ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
+	f->server->work.pending_at = NEVER;
+	f->server->idle.leave_at = NEVER;
+	subnets_default(&f->nodes->subnets);
 	if (o->subnet[0])
-		subnets_parse(&f->subnets, o->subnet);
-	f->lock = -1;
-	f->netlink.fd = -1;
-	f->epoll = epoll_create1(EPOLL_CLOEXEC);
-	f->kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	f->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		subnets_parse(&f->nodes->subnets, o->subnet);
+	f->server->idle.lock = -1;
+	f->nodes->events = &daemon_node_events;
+	f->loop.epoll = epoll_create1(EPOLL_CLOEXEC);
+	f->loop.kick.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return f;
 }
 
@@ -117,12 +135,12 @@ static void fabric_end(struct fabric *f)
 	fault_resume_all(f);
 	sysfs_remove(f->paths.sysfs);
 	unlink(f->paths.log);
-	if (f->lock >= 0)
-		lock_drop_file(f->paths.lock, f->lock);
-	for (c = f->conns; c; c = c->next)
+	if (f->server->idle.lock >= 0)
+		lock_drop_file(f->paths.lock, f->server->idle.lock);
+	for (c = f->conns.list; c; c = c->next)
 		if (!c->dead)
 			loop_watch_close(&c->w);
-	loop_watch_close(&f->listen);
+	loop_watch_close(&f->server->listen);
 }
 
 /* Return: 0 or -errno; -ECANCELED: @what has said why. */
@@ -139,8 +157,8 @@ static int daemon_make_topology(struct fabric *f, const struct opts *o, const ch
 		return -EINVAL;
 	/* A flag wins. */
 	if (t.has_subnets && !o->subnet[0])
-		f->subnets = t.subnets;
-	f->topology = t.hash;
+		f->nodes->subnets = t.subnets;
+	f->nodes->topology = t.hash;
 	*what = why;
 	ret = topology_apply(f, &t, why, sizeof(why));
 	topology_free(&t);
@@ -152,7 +170,7 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	int ret;
 
 	*what = "descriptors";
-	if (f->epoll < 0 || f->kick.fd < 0)
+	if (f->loop.epoll < 0 || f->loop.kick.fd < 0)
 		return -errno;
 	*what = "HCA memory";
 	ret = daemon_make_hca(f, o);
@@ -179,35 +197,6 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	if (!ret)
 		fabric_ports_watch(f);
 	return ret;
-}
-
-void starter_report_ready(struct fabric *f, const char *but)
-{
-	char text[512];
-	int n;
-
-	if (f->starter_told)
-		return;
-	f->starter_told = true;
-	n = but ? snprintf(text, sizeof(text) - 1, "%c%s", DAEMON_BUT, but) : 0;
-	n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
-	text[n++] = DAEMON_READY;
-	if (write(DAEMON_FD_READY, text, (size_t)n) != n)
-		fabric_note(f, "the starter has gone");
-	close(DAEMON_FD_READY);
-	close(DAEMON_FD_LOCK);
-}
-
-void starter_report_failure(struct fabric *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vdprintf(DAEMON_FD_READY, fmt, ap);
-	va_end(ap);
-	f->starter_told = true;
-	close(DAEMON_FD_READY);
-	close(DAEMON_FD_LOCK);
 }
 
 int daemon_main(const struct opts *o)

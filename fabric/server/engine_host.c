@@ -2,13 +2,15 @@
 /**
  * DOC: the engine's surroundings in the fabric process (struct hca_host).
  */
-#include "fabric/link/chaos.h"
+#include "fabric/server/engine_host.h"
+#include "fabric/core/memory.h"
 #include "fabric/fault/action.h"
+#include "fabric/join/join.h"
 #include "fabric/join/proto.h"
+#include "fabric/link/chaos.h"
+#include "fabric/link/link.h"
 #include "fabric/link/queue.h"
-
-#include <poll.h>
-#include <unistd.h>
+#include "fabric/server/helper.h"
 
 static u64 host_now(void *ctx)
 {
@@ -27,37 +29,8 @@ static void *host_seg(void *ctx, u32 client)
 		return link_mem(f);
 	if (client == HCA_JOIN)
 		return join_mem(f);
-	return client < HCA_MAX_CLIENTS && f->by_id[client] ? f->by_id[client]->seg : NULL;
-}
-
-static s32 memory_vm_pid(void *ctx, u32 client)
-{
-	struct fabric *f = ctx;
-	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
-
-	if (client == HCA_PROC)
-		return VM_OWN;
-	if (!cl || cl->dead)
-		return VM_GONE;
-	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;
-}
-
-static struct vm_ctx memory_vm_ctx(struct fabric *f)
-{
-	return (struct vm_ctx){ .ctx = f, .seg = host_seg, .pid = memory_vm_pid };
-}
-
-int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		u64 soff, u64 len)
-{
-	struct vm_ctx vm = memory_vm_ctx(f);
-
-	return vm_copy(&vm, dst, doff, src, soff, len);
-}
-
-bool memory_needs_helper(struct fabric *f, u32 client, u32 kind)
-{
-	return kind == MEM_VM && memory_vm_pid(f, client) == VM_NOWAY;
+	return client < HCA_MAX_CLIENTS && f->clients.by_id[client] ? f->clients.by_id[client]->seg
+								    : NULL;
 }
 
 static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -82,21 +55,10 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-int eventfd_signal(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	const u64 one = 1;
-
-	/* It is the client's, who may have filled it up: never block on it. */
-	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
-		return -EAGAIN;
-	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
-}
-
 static void host_notify(void *ctx, u32 client, u32 chan)
 {
 	struct fabric *f = ctx;
-	struct client *cl = client < HCA_MAX_CLIENTS ? f->by_id[client] : NULL;
+	struct client *cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
 	int ret;
 
 	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
@@ -110,7 +72,7 @@ static void host_kick(void *ctx)
 {
 	struct fabric *f = ctx;
 
-	f->kicked = true;
+	f->loop.kicked = true;
 }
 
 static int host_link(void *ctx, const struct burst *b)

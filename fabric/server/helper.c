@@ -17,44 +17,14 @@
  *
  * What the client writes into the job is not trusted: its state only says that it is time to go on.
  */
-#include "fabric/server/fabric.h"
+#include "fabric/server/server.h"
+#include "fabric/core/memory.h"
+#include "fabric/link/link.h"
 
 /* Who a copy is made for: the requester that runs, or a flow of the links. */
 static u32 xfer_slot(struct fabric *f)
 {
 	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
-}
-
-void wait_add_current(struct fabric *f)
-{
-	u32 slot = xfer_slot(f);
-
-	/* A link asks again by itself. */
-	if (slot >= HCA_MAX_QP || (f->waiting[slot / 64] & BIT64(slot % 64)))
-		return;
-	f->waiting[slot / 64] |= BIT64(slot % 64);
-	f->n_waiting++;
-}
-
-void wait_ring_all(struct fabric *f)
-{
-	u32 i, bit, slot, owner;
-
-	if (!f->n_waiting)
-		return;
-	for (i = 0; f->n_waiting && i < ARRAY_SIZE(f->waiting); i++) {
-		u64 bits = f->waiting[i];
-
-		f->waiting[i] = 0;
-		for_each_bit64(bit, bits) {
-			f->n_waiting--;
-			slot = i * 64 + bit;
-			owner = f->hca->qp[slot].client;
-			if (owner && owner <= HCA_MAX_CLIENTS)
-				engine_ring(&f->engine, owner - 1, slot);
-		}
-	}
-	f->rung = true;
 }
 
 static void xfer_release_helper(struct client **cl)
@@ -69,7 +39,7 @@ static void xfer_end(struct fabric *f, struct xfer *x)
 	xfer_release_helper(&x->src);
 	xfer_release_helper(&x->dst);
 	x->used = false;
-	if (f->n_waiting)
+	if (f->wait.n)
 		wait_ring_all(f);
 }
 
@@ -99,7 +69,7 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 {
 	struct xfer *x, *place = NULL;
 
-	for (x = f->xfer; x < f->xfer + MAX_XFERS; x++) {
+	for (x = f->server->xfer; x < f->server->xfer + MAX_XFERS; x++) {
 		if (x->used && x->key == want->key && x->slot == want->slot &&
 		    x->qpn == want->qpn && x->len == want->len && x->doff == want->doff &&
 		    x->soff == want->soff)
@@ -121,7 +91,7 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 /* The helper of @id for @x alone; into *held. Return: false when it is busy or not there yet. */
 static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct client **held)
 {
-	struct client *cl = f->by_id[id];
+	struct client *cl = f->clients.by_id[id];
 
 	if (!cl || cl->helper_fd < 0)
 		return false;
@@ -330,9 +300,9 @@ void helpers_check_done(struct fabric *f)
 {
 	struct client *cl;
 
-	if (!f->n_waiting)
+	if (!f->wait.n)
 		return;
-	for (cl = f->clients; cl; cl = cl->next)
+	for (cl = f->clients.list; cl; cl = cl->next)
 		if (!cl->dead && load_acquire(&cl->seg->job.state) == HELPER_DONE) {
 			wait_ring_all(f);
 			return;
@@ -341,7 +311,7 @@ void helpers_check_done(struct fabric *f)
 
 void helper_ready(struct fabric *f, struct client *cl)
 {
-	if (f->n_waiting && !cl->dead)
+	if (f->wait.n && !cl->dead)
 		wait_ring_all(f);
 }
 
@@ -350,6 +320,6 @@ void helper_forget(struct fabric *f, struct client *cl)
 	if (cl->xfer)
 		xfer_end(f, cl->xfer);
 	/* Its peers' transfers find it gone when they ask again. */
-	if (f->n_waiting)
+	if (f->wait.n)
 		wait_ring_all(f);
 }

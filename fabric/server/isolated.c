@@ -6,7 +6,8 @@
  * the segments. What stands in a segment can change at any time, so a command is copied before it
  * is looked at.
  */
-#include "fabric/server/fabric.h"
+#include "emulator/verbs/cmd.h"
+#include "fabric/server/server.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -19,7 +20,7 @@ bool isolated_has_work(struct fabric *f)
 	struct client *cl;
 	bool found = false;
 
-	for (cl = f->clients; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl; cl = cl->next) {
 		if (cl->dead)
 			continue;
 		if (load_acquire(&cl->seg->db_any)) {
@@ -52,12 +53,12 @@ void isolated_commands(struct fabric *f)
 	u64 bits;
 	u32 i;
 
-	for (cl = f->clients; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl; cl = cl->next) {
 		if (cl->dead || !load_relaxed(&cl->seg->cmd_bits))
 			continue;
 		bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
 		for_each_bit64(i, bits)
 			isolated_run_command(f, cl, &cl->seg->cmd[i]);
 	}
-	f->active_at = real_ns();
+	f->server->work.active_at = real_ns();
 }

@@ -7,8 +7,8 @@
  */
 #include "emulator/audit/audit.h"
 #include "fabric/proto/port_counters.h"
-#include "fabric/server/fabric.h"
 #include "fabric/common/json.h"
+#include "fabric/server/server.h"
 #include "fabric/server/status.h"
 #include "fabric/common/text_io.h"
 
@@ -45,7 +45,7 @@ bool process_is_stopped(s32 pid)
 
 const struct client *status_client(const struct fabric *f, u32 owner)
 {
-	return owner && owner <= HCA_MAX_CLIENTS ? f->by_id[owner - 1] : NULL;
+	return owner && owner <= HCA_MAX_CLIENTS ? f->clients.by_id[owner - 1] : NULL;
 }
 
 static struct json_object *status_json_engine(const struct fabric *f)
@@ -180,7 +180,7 @@ static struct json_object *status_json_clients(const struct fabric *f)
 	const struct hca_client *h;
 	const struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl; cl = cl->next) {
 		if (cl->freed)
 			continue;
 		h = &f->hca->client[cl->id];
@@ -303,9 +303,9 @@ static struct json_object *status_gather(const struct fabric *f)
 	if (f->chaos)
 		json_object_object_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
 	json_add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
-	if (f->linger_ns != NEVER)
-		json_add_int(o, "linger_ms", f->linger_ns / NSEC_PER_MSEC);
-	json_add_int(o, "leases", f->n_leases);
+	if (f->server->idle.ns != NEVER)
+		json_add_int(o, "linger_ms", f->server->idle.ns / NSEC_PER_MSEC);
+	json_add_int(o, "leases", f->server->leases.n);
 	json_object_object_add(o, "engine", status_json_engine(f));
 	if (f->join)
 		json_object_object_add(o, "join", status_join(f));

@@ -13,6 +13,14 @@
 struct fabric;
 struct client;
 
+/**
+ * status_make() - the fabric's state, as a memfd.
+ * @flags: PROTO_F_* of the request; become those of its answer
+ * Return: the memfd or -errno.
+ */
+int status_make(struct fabric *f, u32 *flags);
+/** process_is_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
+bool process_is_stopped(s32 pid);
 /** status_client() - the client that owns an object (number + 1), if there still is one. */
 const struct client *status_client(const struct fabric *f, u32 owner);
 /** status_cm_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */

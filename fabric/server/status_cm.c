@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The identifiers of the rdma_cm in a status. */
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"
 

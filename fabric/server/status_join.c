@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The members of the mesh in a status. */
-#include "fabric/join/join.h"
+#include "fabric/join/mesh.h"
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"
 

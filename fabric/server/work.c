@@ -15,11 +15,17 @@
  * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
  * is waited for, and reported.
  */
+#include "fabric/server/work.h"
 #include "fabric/capture/capture.h"
-#include "fabric/link/chaos.h"
-#include "fabric/server/fabric.h"
 #include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
+#include "fabric/join/join.h"
+#include "fabric/link/chaos.h"
+#include "fabric/link/link.h"
+#include "fabric/nodes/ports.h"
+#include "fabric/server/clients.h"
+#include "fabric/server/server.h"
+#include "fabric/server/status.h"
 
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
@@ -32,7 +38,7 @@
 static struct client *work_token_holder(struct fabric *f, u64 token)
 {
 	u32 id = (u32)token - 1;
-	struct client *cl = id < HCA_MAX_CLIENTS ? f->by_id[id] : NULL;
+	struct client *cl = id < HCA_MAX_CLIENTS ? f->clients.by_id[id] : NULL;
 
 	return cl && token == token_of(cl->id, cl->gen) ? cl : NULL;
 }
@@ -43,16 +49,16 @@ static void work_watch_holder(struct fabric *f, u64 token, u64 now)
 	struct client *cl = work_token_holder(f, token);
 	const struct hca_client *h;
 
-	if (f->busy_token != token) {
-		f->busy_token = token;
-		f->busy_since = now;
-		f->busy_noted = false;
+	if (f->server->work.busy_token != token) {
+		f->server->work.busy_token = token;
+		f->server->work.busy_since = now;
+		f->server->work.busy_noted = false;
 	}
-	if (f->busy_noted || !cl || now - f->busy_since < STOPPED_NS)
+	if (f->server->work.busy_noted || !cl || now - f->server->work.busy_since < STOPPED_NS)
 		return;
 	h = &f->hca->client[cl->id];
 	if (process_is_stopped(h->fabric_pid)) {
-		f->busy_noted = true;
+		f->server->work.busy_noted = true;
 		fabric_note(f,
 			    "process %d (%s) is stopped inside the engine: all others wait for it",
 			    h->fabric_pid, h->name);
@@ -66,7 +72,7 @@ static void work_watch_holder(struct fabric *f, u64 token, u64 now)
 static bool work_is_holder_gone(struct fabric *f, struct client *cl)
 {
 	return cl ? cl->dead && client_is_image_gone(f, cl)
-		  : real_ns() - f->busy_since > STRANGER_NS;
+		  : real_ns() - f->server->work.busy_since > STRANGER_NS;
 }
 
 static bool work_take_token(struct fabric *f, u64 now)
@@ -88,18 +94,20 @@ static bool work_take_token(struct fabric *f, u64 now)
 			goto taken;
 		}
 	}
-	f->backoff_ns = f->busy_noted	? BACKOFF_STOPPED_NS
-			: f->backoff_ns ? min_u64(2 * f->backoff_ns, BACKOFF_MAX_NS)
-					: BACKOFF_MIN_NS;
-	f->retry_at = now + f->backoff_ns;
+	f->server->work.backoff_ns =
+		f->server->work.busy_noted ? BACKOFF_STOPPED_NS
+		: f->server->work.backoff_ns
+			? min_u64(2 * f->server->work.backoff_ns, BACKOFF_MAX_NS)
+			: BACKOFF_MIN_NS;
+	f->server->work.retry_at = now + f->server->work.backoff_ns;
 	return false;
 taken:
-	if (f->busy_noted)
+	if (f->server->work.busy_noted)
 		fabric_note(f, "the engine is free again");
-	f->busy_noted = false;
-	f->busy_token = TOKEN_FREE;
-	f->backoff_ns = 0;
-	f->retry_at = 0;
+	f->server->work.busy_noted = false;
+	f->server->work.busy_token = TOKEN_FREE;
+	f->server->work.backoff_ns = 0;
+	f->server->work.retry_at = 0;
 	return true;
 }
 
@@ -107,7 +115,7 @@ static void work_reap_dead(struct fabric *f)
 {
 	struct client *cl;
 
-	for (cl = f->clients; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl; cl = cl->next) {
 		if (!cl->dead || cl->freed)
 			continue;
 		engine_reap(&f->engine, cl->id);
@@ -121,20 +129,21 @@ static bool work_is_pending_due(struct fabric *f, u64 now)
 	struct hca *hca = f->hca;
 
 	if (!load_relaxed(&hca->pending)) {
-		f->pending_at = NEVER;
+		f->server->work.pending_at = NEVER;
 		/* Who rings now kicks; who rang before it saw this is found here. */
 		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
 			return false;
 	}
-	if (f->isolated || f->rung || f->move.to)
+	if (f->isolated || f->wait.rung || f->server->move.to)
 		return true;
 	/* As long as programs serve doorbells, those that are pending now are new ones. */
-	if (f->pending_at == NEVER || f->served != load_relaxed(&hca->served)) {
-		f->served = load_relaxed(&hca->served);
-		f->pending_at = now + PENDING_WAIT_NS;
+	if (f->server->work.pending_at == NEVER ||
+	    f->server->work.served != load_relaxed(&hca->served)) {
+		f->server->work.served = load_relaxed(&hca->served);
+		f->server->work.pending_at = now + PENDING_WAIT_NS;
 		exchange(&hca->watching, 1);
 	}
-	return now >= f->pending_at;
+	return now >= f->server->work.pending_at;
 }
 
 u64 work_deadline(const struct fabric *f)
@@ -149,8 +158,8 @@ static u64 work_next_due(const struct fabric *f)
 	u64 timers = fabric_real_at(f, load_relaxed(&f->hca->next_deadline));
 	u64 links = fabric_real_at(f, link_next(f));
 
-	if (unlikely(f->again_at) && links < f->again_at)
-		links = f->again_at;
+	if (unlikely(link_retry_at(f)) && links < link_retry_at(f))
+		links = link_retry_at(f);
 	return min_u64(min_u64(timers, links),
 		       min_u64(min_u64(join_next(f), inject_next(f)),
 			       fabric_real_at(f, min_u64(fault_table_next_due(f), chaos_next(f)))));
@@ -158,8 +167,8 @@ static u64 work_next_due(const struct fabric *f)
 
 bool work_is_quiet(struct fabric *f)
 {
-	return !f->retry_at && !f->again_at && !f->kicked && !f->rung && !f->n_dead &&
-	       !f->n_waiting && !fabric_ports_due(f) && !fabric_capture_due(f) &&
+	return !f->server->work.retry_at && !link_retry_at(f) && !f->loop.kicked && !f->wait.rung &&
+	       !f->clients.n_dead && !f->wait.n && !fabric_ports_due(f) && !fabric_capture_due(f) &&
 	       inject_next(f) == NEVER && !load_relaxed(&f->hca->pending) &&
 	       !load_relaxed(&f->hca->via_any) && !fault_table_is_due(f) &&
 	       work_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_has_work(f));
@@ -169,13 +178,13 @@ static bool work_is_due(struct fabric *f, u64 now)
 {
 	bool commands = f->isolated && isolated_has_work(f);
 
-	if (f->kicked) {
-		f->kicked = false;
+	if (f->loop.kicked) {
+		f->loop.kicked = false;
 		helpers_check_done(f);
 		fabric_capture_wake_writers(f);
 	}
-	return work_is_pending_due(f, now) || commands || f->n_dead || fabric_ports_due(f) ||
-	       fabric_capture_due(f) || inject_due(f) || join_due(f, now) ||
+	return work_is_pending_due(f, now) || commands || f->clients.n_dead ||
+	       fabric_ports_due(f) || fabric_capture_due(f) || inject_due(f) || join_due(f, now) ||
 	       fault_table_is_due(f) || load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
 }
 
@@ -190,7 +199,7 @@ void work_prepare_sleep(struct fabric *f, u64 *next)
 			return;
 		store_relaxed(&hca->via_asleep, 0);
 	}
-	*next = min_u64(*next, f->retry_at);
+	*next = min_u64(*next, f->server->work.retry_at);
 }
 
 u64 work_run(struct fabric *f)
@@ -198,15 +207,15 @@ u64 work_run(struct fabric *f)
 	u64 now = real_ns();
 
 	if (!work_is_due(f, now)) {
-		f->rung = false;
-		return min_u64(work_next_due(f), f->pending_at);
+		f->wait.rung = false;
+		return min_u64(work_next_due(f), f->server->work.pending_at);
 	}
-	if (now < f->retry_at || !work_take_token(f, now))
-		return f->retry_at;
-	f->rung = false;
-	f->pending_at = NEVER;
+	if (now < f->server->work.retry_at || !work_take_token(f, now))
+		return f->server->work.retry_at;
+	f->wait.rung = false;
+	f->server->work.pending_at = NEVER;
 	store_relaxed(&f->hca->watching, 0);
-	if (f->n_dead)
+	if (f->clients.n_dead)
 		work_reap_dead(f);
 	if (fabric_ports_due(f))
 		fabric_ports_work(f);
@@ -223,8 +232,9 @@ u64 work_run(struct fabric *f)
 	relay_serve(&f->engine);
 	/* What has come may be what somebody is about to give up waiting for. */
 	link_work(f);
-	if (!f->faults->wire || !link_has_arrivals(f) || ++f->late_turns > LATE_TURNS) {
-		f->late_turns = 0;
+	if (!f->faults->wire || !link_has_arrivals(f) ||
+	    ++f->server->work.late_turns > LATE_TURNS) {
+		f->server->work.late_turns = 0;
 		engine_timers(&f->engine);
 	}
 	if (unlikely(f->chaos))
@@ -232,8 +242,9 @@ u64 work_run(struct fabric *f)
 	engine_leave(&f->engine);
 	poller_wake_all(f);
 	/* What the budget left over, or was rung for us meanwhile. */
-	if (f->kicked || load_relaxed(&f->hca->pending))
-		return f->isolated || f->kicked ? 0
-						: min_u64(work_next_due(f), now + PENDING_WAIT_NS);
+	if (f->loop.kicked || load_relaxed(&f->hca->pending))
+		return f->isolated || f->loop.kicked
+			       ? 0
+			       : min_u64(work_next_due(f), now + PENDING_WAIT_NS);
 	return work_next_due(f);
 }

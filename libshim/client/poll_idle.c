@@ -18,7 +18,7 @@
  * Only programs that poll in a tight loop do so, and only without a connection on which the peer
  * itself delivers: such a peer wakes no poller.
  *
- * @brought in the segment is incremented after each delivery (fabric/server/poller_wake.c) and is
+ * @brought in the segment is incremented after each delivery (fabric/core/poller_wake.c) and is
  * the futex that pollers sleep on, so that none sleeps over a delivery that it has not seen.
  *
  * A lossless capture blocks senders while its ring is full. The thread that drains the ring needs a

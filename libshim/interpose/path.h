@@ -3,7 +3,7 @@
  * DOC: rewriting of paths into the private tree, for the wrappers in path_*.c.
  *
  * The paths in question are /sys/class/infiniband*, /sys/devices/pci0fab:* and /dev/infiniband*;
- * fabric/server/sysfs.h describes the tree that they lead to.
+ * fabric/nodes/sysfs.h describes the tree that they lead to.
  */
 #ifndef LIBSHIM_INTERPOSE_PATH_H
 #define LIBSHIM_INTERPOSE_PATH_H

@@ -9,7 +9,7 @@
 /* One file of the fabric, without the rest of it, and what it needs. */
 /* NOLINTBEGIN(bugprone-suspicious-include) */
 #include "emulator/verbs/port_counter_files.c"
-#include "fabric/server/sysfs.c"
+#include "fabric/nodes/sysfs.c"
 #include "fabric/common/tree.c"
 /* NOLINTEND(bugprone-suspicious-include) */
 

@@ -5,7 +5,7 @@
 #ifndef FABRIC_CLI_FAULT_TRY_TRIAL_H
 #define FABRIC_CLI_FAULT_TRY_TRIAL_H
 
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/cli/fault_try/connection.h"
 

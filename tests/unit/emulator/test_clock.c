@@ -79,7 +79,7 @@ static u64 real_clock;
 static u32 over;
 
 /*
- * As fabric/server/clock.c does it, with a real time that moves when it is read. Now and then it
+ * As fabric/core/clock.c does it, with a real time that moves when it is read. Now and then it
  * loses its CPU half way.
  */
 static void *writer(void *arg)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fault rules: how they are read, which of what matches they hit, and retransmission rounds. */
-#include "fabric/server/fabric.h"
+#include "fabric/core/fabric.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/parse.h"

@@ -7,7 +7,7 @@
  * others are the addresses of interfaces that are up, IPv4 as IPv4-mapped IPv6. Loopback addresses
  * are taken when there is nothing else (a network namespace of its own).
  */
-#include "fabric/server/fabric.h"
+#include "fabric/nodes/netlink.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -158,7 +158,7 @@ void netlink_node_gid(struct fabric *f, u64 guid, struct hca_gid *g)
 void netlink_port_gids(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[HCA_GIDS])
 {
 	const struct hca_dev *hd = &f->hca->dev[dev];
-	struct deal d = { .order = &f->ndevs, .gid = gid, .used = 1 };
+	struct deal d = { .order = &f->nodes->ndevs, .gid = gid, .used = 1 };
 	struct ifaddrs *list = NULL;
 
 	d.n = f->profile.n_devs * f->profile.n_ports;

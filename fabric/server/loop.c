@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the event loop, and when the fabric leaves.
- *
- * It leaves under its lock (fabric/proto/state_dir.h), so that nobody starts another one meanwhile and whoever
- * has connected in the last moment is either seen here or finds out by the hang-up.
+ * DOC: the event loop: it calls all modules, in turn, and sleeps until the first of them has something to do.
  */
+#include "fabric/server/server.h"
 #include "fabric/capture/capture.h"
+#include "fabric/join/join.h"
 #include "fabric/journal/log.h"
 
 #include <signal.h>
@@ -22,43 +21,6 @@
 #define AWAKE_NS       (200 * NSEC_PER_USEC)
 #define OFTEN	       16u /* one exchange of a message brings less */
 #define CROWD_MAX_NS   NSEC_PER_SEC
-/* The first user of a fresh fabric may be slow to come, whatever the linger. */
-#define FIRST_USE_NS (5 * NSEC_PER_SEC)
-
-int loop_watch_add(struct fabric *f, struct watch *w, int fd,
-		   void (*fn)(struct fabric *f, struct watch *w, u32 events))
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = w };
-
-	w->fd = fd;
-	w->fn = fn;
-	return epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-void loop_watch_close(struct watch *w)
-{
-	if (w->fd < 0)
-		return;
-	/* Closing alone is not enough when a copy of the descriptor lives elsewhere; none does. */
-	close(w->fd);
-	w->fd = -1;
-}
-
-void linger_update(struct fabric *f)
-{
-	u64 linger = f->linger_ns;
-
-	if (f->n_conns > f->n_followers || f->n_leases || f->n_clients) {
-		f->used |= f->n_leases || f->n_clients;
-		f->leave_at = NEVER;
-	} else if (linger == NEVER) {
-		f->leave_at = NEVER;
-	} else {
-		if (!f->used && linger < FIRST_USE_NS)
-			linger = FIRST_USE_NS;
-		f->leave_at = real_ns() + linger;
-	}
-}
 
 static void loop_on_kick(struct fabric *f, struct watch *w, u32 events)
 {
@@ -66,7 +28,7 @@ static void loop_on_kick(struct fabric *f, struct watch *w, u32 events)
 
 	(void)events;
 	if (read(w->fd, &n, sizeof(n)) == sizeof(n))
-		f->kicked = true;
+		f->loop.kicked = true;
 }
 
 static void loop_on_timer(struct fabric *f, struct watch *w, u32 events)
@@ -75,7 +37,7 @@ static void loop_on_timer(struct fabric *f, struct watch *w, u32 events)
 
 	(void)events;
 	if (read(w->fd, &n, sizeof(n)) == sizeof(n))
-		f->timer_set = NEVER;
+		f->loop.timer_at = NEVER;
 }
 
 static void loop_on_signal(struct fabric *f, struct watch *w, u32 events)
@@ -101,7 +63,7 @@ static int server_watch_signals(struct fabric *f)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : loop_watch_add(f, &f->signals, fd, loop_on_signal);
+	return fd < 0 ? -errno : loop_watch_add(f, &f->server->signals, fd, loop_on_signal);
 }
 
 int server_listen(struct fabric *f)
@@ -119,9 +81,9 @@ int server_listen(struct fabric *f)
 	unlink(sa.sun_path);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, SOMAXCONN))
 		return -errno;
-	ret = loop_watch_add(f, &f->listen, fd, conn_accept);
+	ret = loop_watch_add(f, &f->server->listen, fd, conn_accept);
 	if (!ret)
-		ret = loop_watch_add(f, &f->kick, f->kick.fd, loop_on_kick);
+		ret = loop_watch_add(f, &f->loop.kick, f->loop.kick.fd, loop_on_kick);
 	if (!ret)
 		ret = server_watch_signals(f);
 	if (ret)
@@ -129,8 +91,8 @@ int server_listen(struct fabric *f)
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	f->timer_set = NEVER;
-	return loop_watch_add(f, &f->timer, fd, loop_on_timer);
+	f->loop.timer_at = NEVER;
+	return loop_watch_add(f, &f->loop.timer, fd, loop_on_timer);
 }
 
 /* Sets the timer to @at. Return: the timeout for epoll_wait(). */
@@ -141,43 +103,40 @@ static int loop_timer_arm(struct fabric *f, u64 at)
 	if (at <= real_ns())
 		return 0;
 	/* An earlier alarm that is still set does no harm. */
-	if (at >= f->timer_set)
+	if (at >= f->loop.timer_at)
 		return -1;
 	it.it_value.tv_sec = (time_t)(at / NSEC_PER_SEC);
 	it.it_value.tv_nsec = (long)(at % NSEC_PER_SEC);
-	if (timerfd_settime(f->timer.fd, TFD_TIMER_ABSTIME, &it, NULL))
+	if (timerfd_settime(f->loop.timer.fd, TFD_TIMER_ABSTIME, &it, NULL))
 		return 1;
-	f->timer_set = at;
+	f->loop.timer_at = at;
 	return -1;
 }
 
 /* Leave if nobody has come meanwhile. Return: when to try again, or NEVER. */
-static u64 linger_try_leave(struct fabric *f, u64 now)
+static u64 loop_try_leave(struct fabric *f, u64 now)
 {
-	if (!f->leaving && now < f->leave_at)
-		return f->leave_at;
-	if (f->lock < 0)
-		f->lock = lock_take(f->paths.lock, false);
-	if (f->lock == -EWOULDBLOCK)
+	const struct idle *l = &f->server->idle;
+
+	if (!f->leaving && now < l->leave_at)
+		return l->leave_at;
+	if (!idle_lock(f))
 		return now + RETRY_LEAVE_NS;
-	/* Where there is no lock to be had (directory removed) nobody can be waiting for it. */
 	if (!f->leaving) {
-		conn_accept(f, &f->listen, 0);
-		if (f->leave_at == NEVER) {
-			if (f->lock >= 0)
-				close(f->lock);
-			f->lock = -1;
+		conn_accept(f, &f->server->listen, 0);
+		if (l->leave_at == NEVER) {
+			idle_unlock(f);
 			return NEVER;
 		}
 	}
-	f->left = true;
+	f->server->idle.left = true;
 	return now;
 }
 
 /* Isolated clients may all poll, and never give their CPUs away. */
 static bool loop_clients_poll(const struct fabric *f)
 {
-	return f->isolated && f->n_clients >= f->n_cpus;
+	return f->isolated && f->clients.n >= f->server->n_cpus;
 }
 
 /*
@@ -190,7 +149,7 @@ static bool loop_spin(struct fabric *f)
 
 	if (loop_clients_poll(f))
 		return false;
-	while (now - f->active_at < SPIN_NS) {
+	while (now - f->server->work.active_at < SPIN_NS) {
 		if (isolated_has_work(f))
 			return true;
 		__builtin_ia32_pause();
@@ -210,14 +169,14 @@ static bool loop_spin(struct fabric *f)
  */
 static int loop_stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 {
-	u64 until = f->brought_at + AWAKE_NS;
+	u64 until = f->wake.at + AWAKE_NS;
 	int n = 0;
 
-	if (f->brought_often < OFTEN || next < until || loop_clients_poll(f))
+	if (f->wake.often < OFTEN || next < until || loop_clients_poll(f))
 		return 0;
 	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any) &&
-	       yield_adaptive(&f->crowd, real_ns, CROWD_MAX_NS))
-		n = epoll_wait(f->epoll, ev, EVENTS, 0);
+	       yield_adaptive(&f->server->crowd, real_ns, CROWD_MAX_NS))
+		n = epoll_wait(f->loop.epoll, ev, EVENTS, 0);
 	return n;
 }
 
@@ -228,7 +187,7 @@ static int loop_wait_events(struct fabric *f, u64 next, struct epoll_event *ev)
 	if (n)
 		return n;
 	work_prepare_sleep(f, &next);
-	n = epoll_wait(f->epoll, ev, EVENTS, loop_timer_arm(f, next));
+	n = epoll_wait(f->loop.epoll, ev, EVENTS, loop_timer_arm(f, next));
 	store_relaxed(&f->hca->via_asleep, 0);
 	return n;
 }
@@ -240,16 +199,16 @@ void server_loop(struct fabric *f)
 	u64 next;
 	int i, n;
 
-	f->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
-	linger_update(f);
+	f->server->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
+	idle_update(f);
 	for (;;) {
 		next = work_run(f);
 		next = min_u64(next, fabric_clock_work(f));
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
-		next = min_u64(next, linger_try_leave(f, real_ns()));
-		if (f->left)
+		next = min_u64(next, loop_try_leave(f, real_ns()));
+		if (f->server->idle.left)
 			return;
 		if (f->isolated && loop_spin(f))
 			next = 0;

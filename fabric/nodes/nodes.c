@@ -5,11 +5,11 @@
  * A node's tree is written when its first program is started, so that a topology of many nodes costs
  * next to nothing.
  */
-#include "fabric/capture/capture.h"
+#include "fabric/nodes/nodes.h"
 #include "fabric/common/parse.h"
-#include "fabric/fault/table.h"
 #include "fabric/common/opts.h"
-#include "fabric/server/sysfs.h"
+#include "fabric/nodes/netlink.h"
+#include "fabric/nodes/sysfs.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -22,6 +22,21 @@
 #define SM_LID	  1
 #define FIRST_LID 2
 #define N_LIDS	  (0xc000u - FIRST_LID)
+
+int fabric_nodes_init(struct fabric *f)
+{
+	f->nodes = calloc(1, sizeof(*f->nodes));
+	if (!f->nodes)
+		return -ENOMEM;
+	f->nodes->netlink.fd = -1;
+	return 0;
+}
+
+void fabric_nodes_changed(struct fabric *f)
+{
+	if (f->nodes->events && f->nodes->events->changed)
+		f->nodes->events->changed(f);
+}
 
 /* The user whose fabric it is, or as if it were: a replay has the addresses of the record. */
 static u32 node_guid_uid(void)
@@ -75,11 +90,11 @@ static void subnet_ip6(const struct subnets *s, u64 n, u8 raw[16])
 /* The next addresses that nobody has, of the same number in both subnets. Return: 0 or -ENOSPC. */
 static int node_next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
 {
-	const struct subnets *s = &f->subnets;
+	const struct subnets *s = &f->nodes->subnets;
 	u64 last = (1ULL << min_u32(32 - s->bits4, 128 - s->bits6)) - 2, n;
 
-	while (f->addresses < last) {
-		n = (f->spread + f->addresses++) % last + 1;
+	while (f->nodes->addresses < last) {
+		n = (f->nodes->spread + f->nodes->addresses++) % last + 1;
 		subnet_ip4(s, n, ip4);
 		subnet_ip6(s, n, ip6);
 		if (!node_addr_is_taken(f->hca, ip4) && !node_addr_is_taken(f->hca, ip6))
@@ -137,7 +152,7 @@ static void node_set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
 	p->gid[0].type = 0;
 	p->sm_lid = SM_LID;
 	do
-		p->lid = FIRST_LID + (u32)(f->spread + f->lids++) % N_LIDS;
+		p->lid = FIRST_LID + (u32)(f->nodes->spread + f->nodes->lids++) % N_LIDS;
 	while (hca_find_lid(f->hca, p->lid, &port) >= 0);
 }
 
@@ -195,8 +210,8 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 
 	if (node < 0)
 		return node;
-	f->hca->node[node].bits4 = f->subnets.bits4;
-	f->hca->node[node].bits6 = f->subnets.bits6;
+	f->hca->node[node].bits4 = f->nodes->subnets.bits4;
+	f->hca->node[node].bits6 = f->nodes->subnets.bits6;
 	if (max_u32(s->n_ip4, s->n_ip6) > n_devs * n_ports)
 		return -EOVERFLOW;
 	for (i = 0; i < s->n_ip4 + s->n_ip6; i++)
@@ -213,9 +228,9 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	if (ret)
 		return ret;
 	hca_node_publish(f->hca, (u32)node);
-	fault_node_added(f);
-	fabric_capture_node_added(f);
-	join_tables_changed(f);
+	if (f->nodes->events && f->nodes->events->added)
+		f->nodes->events->added(f);
+	fabric_nodes_changed(f);
 	return node;
 }
 
@@ -297,7 +312,7 @@ int fabric_node_publish(struct fabric *f, u32 node)
 	if (node && mkdir(dir, 0700) && errno != EEXIST)
 		return -errno;
 	ret = sysfs_build(root, &f->hca->dev[n->first_dev], n->n_devs);
-	f->shown[node].tree = !ret;
+	f->nodes->shown[node].tree = !ret;
 	return ret;
 }
 
@@ -307,7 +322,7 @@ int fabric_node_use(struct fabric *f, const char *name)
 
 	if (node < 0)
 		return node;
-	if (!f->shown[node].tree)
+	if (!f->nodes->shown[node].tree)
 		ret = fabric_node_publish(f, (u32)node);
 	else
 		fabric_node_publish_counters(f, (u32)node);
@@ -329,9 +344,9 @@ void fabric_node_publish_counters(struct fabric *f, u32 node)
 			for (i = 0; i < CNT_COUNT; i++)
 				sum += devs[d].port[p].counters[i];
 	}
-	if (sum == f->shown[node].counted)
+	if (sum == f->nodes->shown[node].counted)
 		return;
-	f->shown[node].counted = sum;
+	f->nodes->shown[node].counted = sum;
 	ret = node_sysfs_root(f, node, root);
 	if (!ret)
 		ret = sysfs_counters(root, devs, n->n_devs);

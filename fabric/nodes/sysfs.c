@@ -23,7 +23,7 @@
  * The kernel answers the read of a GID attribute with EINVAL when the entry is unused. The file is
  * left empty for that; the shim (path_open.c) knows what an empty one stands for.
  */
-#include "fabric/server/sysfs.h"
+#include "fabric/nodes/sysfs.h"
 
 #include "emulator/verbs/port_counter_files.h"
 #include "fabric/common/tree.h"

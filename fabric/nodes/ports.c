@@ -6,9 +6,9 @@
  * been done; addresses that come and go are told by netlink, which says only that it is time to look
  * at all of them again.
  */
-#include "fabric/server/fabric.h"
+#include "fabric/nodes/ports.h"
 #include "fabric/common/parse_link.h"
-#include "fabric/server/sysfs.h"
+#include "fabric/nodes/netlink.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -25,7 +25,7 @@ static void ports_on_netlink(struct fabric *f, struct watch *w, u32 events)
 	do
 		n = recv(w->fd, buf, sizeof(buf), MSG_DONTWAIT);
 	while (n > 0 || (n < 0 && errno == ENOBUFS));
-	f->gids_stale = true;
+	f->nodes->gids_stale = true;
 }
 
 void fabric_ports_watch(struct fabric *f)
@@ -37,12 +37,12 @@ void fabric_ports_watch(struct fabric *f)
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&sa, sizeof(sa)) &&
-	    !loop_watch_add(f, &f->netlink, fd, ports_on_netlink))
+	    !loop_watch_add(f, &f->nodes->netlink, fd, ports_on_netlink))
 		return;
 	fabric_note(f, "addresses that change are not noticed: netlink: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	f->netlink.fd = -1;
+	f->nodes->netlink.fd = -1;
 }
 
 int fabric_port_request(struct fabric *f, struct conn *c, const struct proto_msg *m)
@@ -50,11 +50,11 @@ int fabric_port_request(struct fabric *f, struct conn *c, const struct proto_msg
 	u32 i;
 
 	for (i = 0; i < MAX_PORT_JOBS; i++) {
-		if (f->port_job[i].conn)
+		if (f->nodes->port_job[i].conn)
 			continue;
-		f->port_job[i].conn = c;
-		f->port_job[i].msg = *m;
-		f->n_port_jobs++;
+		f->nodes->port_job[i].conn = c;
+		f->nodes->port_job[i].msg = *m;
+		f->nodes->n_port_jobs++;
 		return -EINPROGRESS;
 	}
 	return -EBUSY;
@@ -65,9 +65,9 @@ void fabric_port_conn_closed(struct fabric *f, const struct conn *c)
 	u32 i;
 
 	for (i = 0; i < MAX_PORT_JOBS; i++)
-		if (f->port_job[i].conn == c) {
-			f->port_job[i].conn = NULL;
-			f->n_port_jobs--;
+		if (f->nodes->port_job[i].conn == c) {
+			f->nodes->port_job[i].conn = NULL;
+			f->nodes->n_port_jobs--;
 		}
 }
 
@@ -101,7 +101,7 @@ static void port_apply_change(struct fabric *f, u32 dev, u32 port, const struct 
 
 	snprintf(name, sizeof(name), "%s%s%s", d->node ? f->hca->node[d->node].name : "",
 		 d->node ? " " : "", d->name);
-	f->shown[d->node].stale = true;
+	f->nodes->shown[d->node].stale = true;
 	switch (q->what) {
 	case PORT_CHANGE_STATE:
 		port_set_state(&f->engine, dev, port, q->value);
@@ -205,7 +205,7 @@ static void ports_update_gids(struct fabric *f, u32 dev, u32 port)
 	for (i = 0; i < HCA_GIDS; i++)
 		changed |= hca_port_set_gid(f->hca, dev, port, false, i, &merged[i]);
 	if (changed) {
-		f->shown[0].stale = true;
+		f->nodes->shown[0].stale = true;
 		port_event(&f->engine, dev, port, EV_GID_CHANGE);
 		fabric_note(f, "%s port %u: its GIDs have changed", f->hca->dev[dev].name, port);
 	}
@@ -238,7 +238,7 @@ static void ports_update_host(struct fabric *f)
 
 bool fabric_ports_due(const struct fabric *f)
 {
-	return f->n_port_jobs || f->gids_stale;
+	return f->nodes->n_port_jobs || f->nodes->gids_stale;
 }
 
 void fabric_ports_publish(struct fabric *f)
@@ -247,11 +247,11 @@ void fabric_ports_publish(struct fabric *f)
 	int ret;
 
 	for (i = 0; i < f->hca->n_nodes; i++) {
-		if (!f->shown[i].stale)
+		if (!f->nodes->shown[i].stale)
 			continue;
-		f->shown[i].stale = false;
-		join_tables_changed(f);
-		ret = f->shown[i].tree ? fabric_node_publish(f, i) : 0;
+		f->nodes->shown[i].stale = false;
+		fabric_nodes_changed(f);
+		ret = f->nodes->shown[i].tree ? fabric_node_publish(f, i) : 0;
 		if (ret)
 			fabric_note(f, "%s: %s", f->paths.sysfs, strerror(-ret));
 	}
@@ -262,21 +262,21 @@ void fabric_ports_work(struct fabric *f)
 	struct port_job job[MAX_PORT_JOBS];
 	u32 i, n = 0;
 
-	if (f->gids_stale) {
-		f->gids_stale = false;
+	if (f->nodes->gids_stale) {
+		f->nodes->gids_stale = false;
 		ports_update_host(f);
 	}
 	for (i = 0; i < MAX_PORT_JOBS; i++) {
-		if (!f->port_job[i].conn)
+		if (!f->nodes->port_job[i].conn)
 			continue;
-		job[n] = f->port_job[i];
+		job[n] = f->nodes->port_job[i];
 		job[n].msg.ret = fabric_port_change(f, &job[n].msg.port);
-		f->port_job[i].conn = NULL;
+		f->nodes->port_job[i].conn = NULL;
 		n++;
 	}
-	f->n_port_jobs = 0;
+	f->nodes->n_port_jobs = 0;
 	/* The files first: who is answered may look at them. */
 	fabric_ports_publish(f);
 	for (i = 0; i < n; i++)
-		conn_reply(f, job[i].conn, &job[i].msg);
+		conn_reply(job[i].conn, &job[i].msg);
 }

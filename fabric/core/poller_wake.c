@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: programs that sleep until the fabric process has brought them something: libshim/client/poll_idle.c.
+ * DOC: see core/poller_wake.h.
  */
-#include "fabric/server/fabric.h"
+#include "fabric/core/poller_wake.h"
+#include "fabric/core/fabric.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -13,16 +14,16 @@
 
 void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 {
-	struct client *cl = qp && qp->client ? f->by_id[qp->client - 1] : NULL;
+	struct client *cl = qp && qp->client ? f->clients.by_id[qp->client - 1] : NULL;
 
-	if (!cl || cl->brought)
+	if (!cl || cl->wake)
 		return;
-	cl->brought = true;
-	cl->brought_next = f->brought;
-	f->brought = cl;
+	cl->wake = true;
+	cl->wake_next = f->wake.list;
+	f->wake.list = cl;
 }
 
-/* Behind the entries that were brought. Who naps has said so before he compares the count. */
+/* After the entries that were brought. A poller says that it sleeps before it compares the count. */
 static void poller_wake_seg(struct seg_hdr *seg)
 {
 	__atomic_fetch_add(&seg->brought, 1, __ATOMIC_SEQ_CST);
@@ -35,14 +36,14 @@ void poller_wake_all(struct fabric *f)
 	struct client *cl;
 	u64 now;
 
-	if (f->brought) {
+	if (f->wake.list) {
 		now = real_ns();
-		f->brought_often = now - f->brought_at < PAUSE_NS ? f->brought_often + 1 : 0;
-		f->brought_at = now;
+		f->wake.often = now - f->wake.at < PAUSE_NS ? f->wake.often + 1 : 0;
+		f->wake.at = now;
 	}
-	while ((cl = f->brought)) {
-		f->brought = cl->brought_next;
-		cl->brought = false;
+	while ((cl = f->wake.list)) {
+		f->wake.list = cl->wake_next;
+		cl->wake = false;
 		if (cl->seg)
 			poller_wake_seg(cl->seg);
 	}

@@ -2,7 +2,7 @@
 /**
  * DOC: a fabric as its topology says. Before anybody is served, so that no token is needed.
  */
-#include "fabric/server/fabric.h"
+#include "fabric/nodes/ports.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: clients as the fabric process has them; struct hca_client is their public part. */
+#ifndef FABRIC_CORE_CLIENT_H
+#define FABRIC_CORE_CLIENT_H
+
+#include "emulator/seg.h"
+#include "fabric/core/loop.h"
+
+struct conn;
+struct fabric;
+struct xfer;
+
+/** struct client - a client. */
+struct client {
+	u32 id, gen; /* in the HCA's table */
+	struct watch exit; /* pidfd; fd -1: there is none, the connection's end alone tells */
+	bool exited; /* its process has ended */
+	bool dead; /* it has exited or hung up, and waits to be reaped */
+	bool freed; /* reaped; its memory is freed when the current batch of events is done */
+	struct conn *conn;
+	int seg_fd;
+	int helper_fd;
+	int *chan_fd; /* [SEG_MAX_CHANS], -1: there is none */
+	struct seg_hdr *seg;
+	struct xfer *xfer; /* the transfer that its helper works for, or NULL */
+	bool wake; /* it is in the list of struct poller_wakes */
+	struct client *wake_next;
+	u32 paused_by; /* id of the fault rule that has paused its process; 0: none */
+	struct client *next;
+};
+
+/** struct clients - all clients. */
+struct clients {
+	struct client *list;
+	struct client *by_id[HCA_MAX_CLIENTS];
+	u32 n, n_dead;
+};
+
+/** client_find() - the live client @id of generation @gen, or NULL. */
+struct client *client_find(struct fabric *f, u32 id, u32 gen);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: connections to the fabric process, as far as modules answer requests on them.
+ *
+ * server/conns.c accepts, reads and closes connections. A module that answers a request later keeps the pointer
+ * until it answers, or until server/conns.c tells it that the connection is closed (its *_conn_closed()).
+ */
+#ifndef FABRIC_CORE_CONN_H
+#define FABRIC_CORE_CONN_H
+
+#include "fabric/core/loop.h"
+#include "fabric/proto/proto.h"
+
+#include <sys/socket.h>
+
+struct client;
+struct fabric;
+
+#define CONN_MAX_FDS 4u /* descriptors in one message, either way */
+
+/** union conn_fds - room for the descriptors of one message. */
+union conn_fds {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(CONN_MAX_FDS * sizeof(int))];
+};
+
+/** struct conn - a connection. */
+struct conn {
+	struct watch w;
+	struct ucred cred;
+	struct client *client; /* NULL: its process is no client */
+	struct proto_msg *follow; /* the PROTO_LOG request that it follows, moved on; NULL: none */
+	bool hold; /* it is a lease as long as it is open */
+	bool dead; /* closed; freed when the current batch of events is done */
+	struct conn *next;
+};
+
+/** struct conns - all connections. */
+struct conns {
+	struct conn *list;
+	u32 n;
+	u32 n_followers; /* those that follow the journal */
+	u64 follow_at; /* real time at which they are served next */
+	bool has_dead; /* some are to be freed; also set for clients and leases */
+};
+
+/** conn_send() - send a message with descriptors, without waiting. Return: 0, -EAGAIN or -errno. */
+int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds);
+/** conn_reply() - answer a request that had to wait. @c may be closed meanwhile. */
+void conn_reply(struct conn *c, struct proto_msg *m);
+/** conn_hang_up() - end a connection that takes no messages: the loop closes it when it sees the end. */
+void conn_hang_up(struct conn *c);
+
+#endif

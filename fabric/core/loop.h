@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: descriptors that the fabric process waits for.
+ *
+ * One thread serves one epoll set. Every module registers its descriptors here, with the function that handles
+ * their events; the loop itself is in server/loop.c, which knows all modules and is called by none.
+ */
+#ifndef FABRIC_CORE_LOOP_H
+#define FABRIC_CORE_LOOP_H
+
+#include "emulator/types.h"
+
+struct fabric;
+
+/** struct watch - a descriptor in the epoll set, and its handler. */
+struct watch {
+	int fd; /* -1: not in use */
+	void (*fn)(struct fabric *f, struct watch *w, u32 events);
+};
+
+/** struct loop - what the loop waits for. */
+struct loop {
+	int epoll;
+	struct watch
+		kick; /* eventfd: clients and threads write to it when there is work for this process */
+	struct watch timer;
+	u64 timer_at; /* real time that the timer is set to, or NEVER */
+	bool kicked; /* look for engine work now */
+};
+
+/** loop_watch_add() - put a descriptor into the epoll set. Return: 0 or -errno. */
+int loop_watch_add(struct fabric *f, struct watch *w, int fd,
+		   void (*fn)(struct fabric *f, struct watch *w, u32 events));
+/** loop_watch_events() - wait for other events than EPOLLIN: EPOLL* bits. */
+void loop_watch_events(struct fabric *f, struct watch *w, u32 events);
+/** loop_watch_close() - take a descriptor out of the set and close it. */
+void loop_watch_close(struct watch *w);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: see core/memory.h.
+ */
+#include "fabric/core/memory.h"
+#include "fabric/core/fabric.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+static s32 memory_vm_pid(void *ctx, u32 client)
+{
+	struct fabric *f = ctx;
+	struct client *cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
+
+	if (client == HCA_PROC)
+		return VM_OWN;
+	if (!cl || cl->dead)
+		return VM_GONE;
+	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;
+}
+
+struct vm_ctx memory_vm_ctx(struct fabric *f)
+{
+	return (struct vm_ctx){ .ctx = f, .seg = f->engine.host->seg, .pid = memory_vm_pid };
+}
+
+int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len)
+{
+	struct vm_ctx vm = memory_vm_ctx(f);
+
+	return vm_copy(&vm, dst, doff, src, soff, len);
+}
+
+bool memory_needs_helper(struct fabric *f, u32 client, u32 kind)
+{
+	return kind == MEM_VM && memory_vm_pid(f, client) == VM_NOWAY;
+}
+
+int eventfd_signal(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	const u64 one = 1;
+
+	/* The descriptor is the client's, which may have filled it up: never block on it. */
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+		return -EAGAIN;
+	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}

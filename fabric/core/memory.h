@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: the memory of clients, and of modules of this process, as the engine names it. */
+#ifndef FABRIC_CORE_MEMORY_H
+#define FABRIC_CORE_MEMORY_H
+
+#include "emulator/engine.h"
+#include "fabric/proto/vmcopy.h"
+
+struct fabric;
+
+/** memory_vm_ctx() - how vm_copy() and vm_atomic() reach clients from here. */
+struct vm_ctx memory_vm_ctx(struct fabric *f);
+/** memory_needs_helper() - whether only the client's own helper thread can reach that memory. */
+bool memory_needs_helper(struct fabric *f, u32 client, u32 kind);
+/** memory_copy() - as hca_host.copy, where no helper is needed. */
+int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		u64 soff, u64 len);
+/** eventfd_signal() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
+int eventfd_signal(int fd);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: clients from PROTO_HELLO to their end. See core/client.h for what others use. */
+#ifndef FABRIC_SERVER_CLIENTS_H
+#define FABRIC_SERVER_CLIENTS_H
+
+#include "fabric/core/fabric.h"
+
+/** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them. */
+int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
+/** client_die() - its process has ended or it hung up: it is to be reaped. */
+void client_die(struct fabric *f, struct client *cl);
+/** client_is_image_gone() - whether none of its threads can still be at work in the engine. */
+bool client_is_image_gone(struct fabric *f, struct client *cl);
+/** client_free() - forget a client that was reaped. */
+void client_free(struct fabric *f, struct client *cl);
+/** clients_fatal() - tell all clients through shared memory that the fabric has gone. */
+void clients_fatal(struct fabric *f);
+
+#endif

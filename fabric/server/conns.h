@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: connections from accept to close, their messages, and leases. See core/conn.h for what others use. */
+#ifndef FABRIC_SERVER_CONNS_H
+#define FABRIC_SERVER_CONNS_H
+
+#include "fabric/core/fabric.h"
+
+#define MAX_CONNS  (2 * HCA_MAX_CLIENTS)
+#define MAX_LEASES 65536u
+
+/** struct lease - a process that keeps the fabric alive. */
+struct lease {
+	struct watch w; /* pidfd */
+	bool dead;
+	struct lease *next;
+};
+
+/** struct leases - all leases. */
+struct leases {
+	struct lease *list;
+	u32 n; /* also those that are connections: struct conn.hold */
+};
+
+/** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
+void conn_accept(struct fabric *f, struct watch *w, u32 events);
+/** conn_close() - hang up; a client that it was is dead. */
+void conn_close(struct fabric *f, struct conn *c);
+/** conns_reap() - free connections, leases and clients that were closed. */
+void conns_reap(struct fabric *f);
+/** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has exited. */
+int conn_pidfd(const struct conn *c);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the fabric process as a whole: what server/ alone knows.
+ */
+#ifndef FABRIC_SERVER_SERVER_H
+#define FABRIC_SERVER_SERVER_H
+
+#include "emulator/yield.h"
+#include "fabric/core/fabric.h"
+#include "fabric/server/clock_move.h"
+#include "fabric/server/conns.h"
+#include "fabric/server/helper.h"
+#include "fabric/server/idle.h"
+#include "fabric/server/work.h"
+
+/** struct server - state of server/. All times are real time. */
+struct server {
+	struct watch listen;
+	struct watch signals;
+	int spare_fd; /* given up for a moment when no other descriptor is to be had */
+	u32 n_cpus;
+	struct crowd crowd; /* whether the CPUs are busy with others */
+	struct leases leases;
+	struct idle idle;
+	struct work work;
+	struct clock_move move;
+	struct xfer xfer[MAX_XFERS];
+};
+
+/* --- loop.c --- */
+
+/** server_listen() - bind the socket and watch it. Return: 0 or -errno. */
+int server_listen(struct fabric *f);
+/** server_loop() - serve until it is time to leave. The lock is held then. */
+void server_loop(struct fabric *f);
+
+#endif
