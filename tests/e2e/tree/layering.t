@@ -80,10 +80,25 @@ nothing "and of traces only the table of calls knows the API" api_of_traces
 nothing "fabric includes emulator, traces and itself" includes fabric \
 	"$(in_folders 'emulator|fabric|traces/(formats|calls|vtrace)')"
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
-for folder in server journal link fault join capture inject proto common; do
-	nothing "fabric/$folder includes nothing of the command" includes fabric/$folder \
-		"$(in_folders 'emulator|traces/[a-z]*|fabric/(server|journal|link|fault|join|capture|inject|proto|common)')"
-done
+nothing "fabric/proto includes the emulator and itself" includes fabric/proto "$(in_folders 'emulator|fabric/proto')"
+nothing "fabric/common includes nothing of the command or the fabric process" includes fabric/common \
+	"$(in_folders 'emulator|traces/[a-z]*|fabric/(proto|common)')"
+# The fabric process: each folder with those that it may include. Arrows run one way, and none to the command.
+low='emulator|traces/[a-z]*|fabric/(proto|common|core)'
+while read -r folder may; do
+	nothing "fabric/$folder includes nothing of the command, and no folder above it" \
+		includes "fabric/$folder" "$(in_folders "$low${may:+|fabric/($may)}")"
+done <<'EOF'
+core
+nodes nodes
+link link
+fault fault|link|nodes
+capture capture|nodes
+join join|link
+journal journal|fault
+inject inject|capture|link|nodes
+server server|inject|journal|join|capture|fault|link|nodes
+EOF
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
 	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(rule|parse|keys|packet)\.h"
