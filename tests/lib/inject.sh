@@ -11,7 +11,7 @@ make() {
 	python3 "$TOP/tests/lib/py/inject_make.py" "$P" "$@"
 }
 
-# live ARGS... - a program with such a queue pair, on node live; its stdin is descriptor 7
+# live ARGS... - start a program with such a queue pair, on node `live`; descriptor 7 is its stdin
 live() {
 	rm -f "$TEST_DIR/in" "$TEST_DIR/out"
 	mkfifo "$TEST_DIR/in"
@@ -21,12 +21,12 @@ live() {
 	wait_for 60 grep -q "^qp " "$TEST_DIR/out"
 }
 
-# answers N - the program has printed so many lines
+# answers N - whether the program has printed N lines
 answers() {
 	[ "$(wc -l <"$TEST_DIR/out")" -ge "$1" ]
 }
 
-# say LINE... - what the program is to do; it has an answer to each when it is done
+# say LINE... - send commands to the program, and wait until it has answered each
 say() {
 	local n
 	n=$(($(wc -l <"$TEST_DIR/out") + $#))
@@ -34,7 +34,7 @@ say() {
 	wait_for 30 answers $n
 }
 
-# said LINE - the program prints it
+# said LINE - a check that the program prints LINE
 said() {
 	wait_for 30 grep -qx -- "$1" "$TEST_DIR/out" && ok "the program: $1" || not_ok "the program: $1" "$(cat "$TEST_DIR/out")"
 }
@@ -48,7 +48,7 @@ inject() {
 	limit "$RDMAEMU" replay "$P" --inject "$@"
 }
 
-# follows NAME SCRIPT-LINE... - what comes back is as the script says
+# follows NAME SCRIPT-LINE... - a check that the answers are those that the script expects
 follows() {
 	local name=$1
 	shift
@@ -56,7 +56,7 @@ follows() {
 	check "$name" inject --script "$S"
 }
 
-# differs NAME WORDS SCRIPT-LINE... - status 1, and one line with these words
+# differs NAME WORDS SCRIPT-LINE... - a check that the script fails, with one line that contains WORDS
 differs() {
 	local name=$1 words=$2 err status=0
 	shift 2

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # Fabrics A, B and C in state directories of their own; sourced after tests/lib/lib.sh. Programs run on
-# the nodes na and nb, but where the namespaces have addresses of their own (IN_A, IN_B are commands
-# to run the sides by, ADDR_A the address that B reaches A by, NODE_A and NODE_B are empty).
+# the nodes na and nb. In tests with network namespaces, IN_A and IN_B enter those of A and B, ADDR_A
+# is A's address as B reaches it, and NODE_A and NODE_B are empty: programs run on node0.
 
 IN_A=() IN_B=()
 NODE_A=(--node na) NODE_B=(--node nb)
@@ -35,8 +35,8 @@ address() {
 		json "[a for n in d['nodes'] if n['name'] == '$2' for a in n['addresses']][0]"
 }
 
-# both_sides PORT SERVER CLIENT - two command lines; the server is on A, or SERVER_ON, and listens by
-# TCP at PORT; the client is on B, or CLIENT_ON
+# both_sides PORT SERVER CLIENT - run two command lines: the server on A, or SERVER_ON, which listens on
+# TCP port PORT, or with the rdma_cm if that is 0; then the client on B, or CLIENT_ON
 both_sides() {
 	local server s=0 c=0
 	# shellcheck disable=SC2086
@@ -63,12 +63,12 @@ both_sides() {
 	return 1
 }
 
-# cm_listens - somebody on the server's side listens by the rdma_cm
+# cm_listens - whether an rdma_cm identifier on the server's side listens
 cm_listens() {
 	$SERVER_ON status --json | json "[1 for i in d['ids'] if 'LISTEN' in str(i).upper()][0]"
 }
 
-# failures - how often connections between members, or queue pairs, were given up for lack of time
+# failures - print how many connections between members, or queue pairs, ended in a timeout
 failures() {
 	local side
 	for side in on_a on_b on_c; do
@@ -76,8 +76,8 @@ failures() {
 	done | grep -cE 'it is silent|it is too slow|is dead|IBV_WC_RETRY_EXC_ERR|RDMA_CM_EVENT_UNREACHABLE'
 }
 
-# steady COMMAND... - it must succeed, but once more after a machine with too much to do has made the
-# others look dead: ibv_*_pingpong wait half a second for them, and datagrams are lost meanwhile
+# steady COMMAND... - it must succeed; repeated if a timeout ended it, as happens on an overloaded machine:
+# ibv_*_pingpong waits only half a second for its peer, and members lose datagrams meanwhile
 steady() {
 	local before out
 	for _ in 1 2 3 4 5; do
@@ -90,7 +90,7 @@ steady() {
 	return 1
 }
 
-# across_once PROGRAM ARGS... - as pair_run, with the server on A and the client on B
+# across_once PROGRAM ARGS... - as pair_once, with the server on A and the client on B
 across_once() {
 	local port
 	port=$(free_port)
@@ -101,14 +101,14 @@ across() {
 	steady across_once "$@"
 }
 
-# cm_across SERVER CLIENT - programs of the rdma_cm
+# cm_across SERVER CLIENT - two rdma_cm programs, with the server on A and the client on B
 cm_across() {
 	steady both_sides 0 "$1" "$2"
 }
 
-# all_across - what must work between fabrics
+# all_across SUFFIX - the checks that must pass between any two joined fabrics
 all_across() {
-	local p addr
+	local p addr size
 	for p in rc uc ud; do
 		check "ibv_${p}_pingpong across$1" across ibv_${p}_pingpong -g $GID -n 300 -c
 	done
@@ -118,7 +118,9 @@ all_across() {
 	check "ib_send_bw across$1" across ib_send_bw -x $GID -s 65536 -n 500
 	check "ib_send_bw -c UD across$1" across ib_send_bw -c UD -x $GID -s 1024 -n 500 -r 512
 	check "ib_write_bw across$1" across ib_write_bw -x $GID -s 1048576 -n 100
-	check "ib_write_bw -a across$1" across ib_write_bw -x $GID -a -n 20
+	for size in $SIZES; do
+		check "ib_write_bw -s $size across$1" across ib_write_bw -x $GID -s "$size" -n 20
+	done
 	check "ib_read_bw across$1" across ib_read_bw -x $GID -s 1048576 -n 100
 	check "ib_read_bw -b across$1" across ib_read_bw -b -x $GID -s 65536 -n 200
 	check "ib_atomic_bw across$1" across ib_atomic_bw -x $GID -n 200

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Helpers of the black-box tests: sourced by tests/*.t, which tests/run starts with a private
-# RDMAEMU_DIR. A test prints `ok NAME`, `not ok NAME` or `ok NAME # SKIP why` per check.
+# Helpers of all *.t files, which source it; tests/run starts those with a private RDMAEMU_DIR. A test
+# prints `ok NAME`, `not ok NAME` or `ok NAME # SKIP why` per check.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-build}
@@ -16,7 +16,7 @@ T=$BUILD/tests
 TEST_DIR=${TEST_DIR:-$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-t.XXXXXX")}
 export RDMAEMU_DIR=${RDMAEMU_DIR:-$TEST_DIR/state}
 
-# Checks made under this are slower; time limits and counts follow it. A sanitizer build sets it.
+# A factor for time limits and counts: sanitizer builds are slower, and tests/san.sh sets it.
 SLOW=${TEST_SLOW:-1}
 LIMIT=$((180 * SLOW))
 FAILED=0
@@ -102,12 +102,12 @@ rdmaemu_refuses() {
 	fi
 }
 
-# emu COMMAND... - under `rdmaemu run`, where the servers are
+# emu COMMAND... - run it under `rdmaemu run`, at the server's place
 emu() {
 	setting_up && limit "$RDMAEMU" run "${SERVER_AT[@]}" -- "$@"
 }
 
-# free_port - a TCP port that no other test was given and nobody listens on
+# free_port - print a TCP port that no other test was given and no socket listens on
 free_port() {
 	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port='' hex
 	(
@@ -125,7 +125,7 @@ free_port() {
 	) 9>>"$file.lock"
 }
 
-# wait_listen PORT PID - until somebody listens on PORT; fails when PID has gone
+# wait_listen PORT PID - wait until a socket listens on PORT; fails if PID exits
 wait_listen() {
 	local hex i
 	hex=$(printf '%04X' "$1")
@@ -139,7 +139,7 @@ wait_listen() {
 	return 1
 }
 
-# wait_for SECONDS COMMAND... - until COMMAND succeeds; four times as long, as others may want the CPU
+# wait_for SECONDS COMMAND... - wait until COMMAND succeeds, up to four times as long: the machine may be busy
 wait_for() {
 	local i n=$(($1 * 50 * 4 * SLOW))
 	shift
@@ -157,7 +157,7 @@ wait_for() {
 pair_once() {
 	local port server s=0 c=0 side CMD
 	port=$(free_port)
-	# On Ethernet ping-pongs find another host by its GID only.
+	# On Ethernet, ping-pongs reach another node by its GID only.
 	if [ "$SETTING" != one ] && [[ $1 == ibv_*_pingpong && " $* " != *' -g '* ]]; then
 		set -- "$@" -g 1
 	fi
@@ -195,8 +195,8 @@ did_well() {
 		! grep -v "wait for RDMA_READ_ADV state 10$" "$2" | grep -qE "wait for |failed|error|mismatch"
 }
 
-# no_report - whether perftest has given up as it could not tell how fast its clock ticks: it compares the TSC
-# with gettimeofday(), which comes out askew where it does not get the CPU in between
+# no_report - whether perftest gave up because it could not calibrate its clock: it compares the TSC with
+# gettimeofday(), which fails if the scheduler interrupts it often
 no_report() {
 	grep -qs "Can't produce a report" "$TEST_DIR"/server.out "$TEST_DIR"/client.out
 }
@@ -212,12 +212,12 @@ with_clock() {
 	"$@"
 }
 
-# pair_run PROGRAM ARGS... - pair_once, likewise
+# pair_run PROGRAM ARGS... - pair_once, repeated while perftest cannot calibrate its clock
 pair_run() {
 	with_clock pair_once "$@"
 }
 
-# pair PROGRAM ARGS... - the same as a check of its own
+# pair PROGRAM ARGS... - the same as a check of its own, named PAIR_NAME or by the command line
 pair() {
 	check "${PAIR_NAME-$*}" pair_run "$@"
 }
@@ -261,9 +261,9 @@ json() {
 	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
-# app NAME ARGS... - a verbs program of ours that prints TAP itself, under `rdmaemu run`.
-# RUN_BY may hold a command to run it by, RUN_FLAGS flags of `rdmaemu run`. A second process of it
-# goes to the client's place (tests/lib/c/peer.c).
+# app NAME ARGS... - run a program of tests/verbs, which prints TAP itself, under `rdmaemu run`. RUN_BY may
+# hold a wrapper command, RUN_FLAGS flags of `rdmaemu run`. If the program has a second process, that runs
+# at the client's place (tests/lib/c/peer.c).
 app() {
 	local status=0 out name=$1
 	shift

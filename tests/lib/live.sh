@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Replays with a live program, sourced by tests behind tests/lib/lib.sh, in a directory of their own.
+# Replays with a live program; sourced after tests/lib/lib.sh, in a directory of the test's own.
 
-# trips STATUS - the real program or the live one was rping, which at its end has tripped over its own threads: nothing
-# was recorded
+# trips STATUS - whether the real or the live program was rping, and hit the race between its threads at its end, so
+# that nothing was recorded
 trips() {
 	did_well 255 out && { [ "$1" = 255 ] || grep -q 'the real program has ended with status 255' out; }
 }
 
-# live STATUS WORDS DIR ARGS... - a replay with the program in LIVE has that status, or that of rping's race with itself
-# at its end, and says these words. WAIT: its timeout in seconds.
+# live STATUS WORDS DIR ARGS... - a replay with the program in LIVE exits with STATUS, or with that of rping's race, and
+# prints WORDS. WAIT: its timeout in seconds.
 live() {
 	local want=$1 words=$2 status=0 try
 	shift 2

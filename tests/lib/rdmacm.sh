@@ -3,7 +3,7 @@
 #
 # Helpers of the tests with programs that use the rdma_cm; sourced after tests/lib/lib.sh.
 
-# cm_listens SPACE PORT PID - whether somebody listens there, or the process has gone
+# cm_listens SPACE PORT PID - whether an identifier listens there, or the process has exited
 cm_listens() {
 	kill -0 "$3" 2>/dev/null || return 0
 	if [ "$1" = UDP-SOCKET ]; then
@@ -15,8 +15,8 @@ cm_listens() {
 	fi
 }
 
-# cm_start SPACE PORT COMMAND... - a server in the background, until it listens: TCP, UDP, IB or
-# UDP-SOCKET; its pid is in SERVER and what it prints in $TEST_DIR/server.out.
+# cm_start SPACE PORT COMMAND... - start a server in the background and wait until it listens in SPACE (TCP,
+# UDP, IB or UDP-SOCKET); its pid is in SERVER, its output in $TEST_DIR/server.out.
 cm_start() {
 	local ps=$1 port=$2 CMD
 	shift 2
@@ -30,7 +30,7 @@ cm_start() {
 	return 1
 }
 
-# cm_stop - end the server by a signal; SERVER_STATUS is then how it has ended
+# cm_stop - end the server with a signal; leaves its exit status in SERVER_STATUS
 cm_stop() {
 	kill "$SERVER" 2>/dev/null
 	wait "$SERVER"
@@ -38,15 +38,15 @@ cm_stop() {
 	return 0
 }
 
-# cm_client COMMAND... - a client; what it prints is in $TEST_DIR/client.out
+# cm_client COMMAND... - run a client; its output is in $TEST_DIR/client.out
 cm_client() {
 	local status=0
 	run_b "$@" >"$TEST_DIR/client.out" 2>&1 </dev/null || status=$?
 	did_well $status "$TEST_DIR/client.out" || return $status
 }
 
-# cm_both SPACE PORT SERVER CLIENT - commands of plain words: both must succeed. SERVER_ENDS=no: the server does not
-# end by itself.
+# cm_both SPACE PORT SERVER CLIENT - run two command lines, both of which must succeed. SERVER_ENDS=no: the
+# server does not end by itself.
 cm_both() {
 	local s=0 c=0
 	# shellcheck disable=SC2086
@@ -68,7 +68,7 @@ cm_both() {
 	return 1
 }
 
-# says FILE COUNT PATTERN - that many lines of a file match
+# says FILE COUNT PATTERN - whether exactly COUNT lines of a file match
 says() {
 	local n
 	n=$(grep -cE -- "$3" "$TEST_DIR/$1")
@@ -78,12 +78,12 @@ says() {
 	return 1
 }
 
-# failed STATUS - whether a program has ended with an error of its own, not by a time limit or signal
+# failed STATUS - whether a program exited with an error, rather than by a time limit or a signal
 failed() {
 	[ "$1" != 0 ] && [ "$1" != 124 ] && [ "$1" != 137 ] && [ "$1" != 139 ]
 }
 
-# isolated COMMAND... - in a fabric that runs everything itself
+# isolated COMMAND... - run it on an isolated fabric
 isolated() {
 	RDMAEMU_ISOLATED=1 RDMAEMU_FABRIC=isolated "$@"
 }

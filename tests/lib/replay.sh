@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# For tests that record programs and play their traces, sourced behind tests/lib/lib.sh. REPLAYS: how often each one.
+# For tests that record programs and replay their traces; sourced after tests/lib/lib.sh. REPLAYS: how often
+# to replay each.
 
-# Programs are run by `rdmaemu record` in the place of `rdmaemu run`.
+# Runs programs with `rdmaemu record` instead of `rdmaemu run`, if TRACE_DIR is set.
 wrap=$TEST_DIR/rdmaemu
 cat >"$wrap" <<END
 #!/bin/bash
@@ -14,7 +15,7 @@ chmod +x "$wrap"
 REAL=$RDMAEMU
 RDMAEMU=$wrap
 
-# replays DIR - no divergence, and something was compared
+# replays DIR - whether the trace replays without divergence, with at least one call compared
 replays() {
 	local out
 	out=$(limit "$REAL" replay "$1" 2>&1) || {
@@ -27,7 +28,7 @@ replays() {
 	}
 }
 
-# recorded NAME COMMAND... - a pair is recorded, and its trace has two programs
+# recorded NAME COMMAND... - record a pair; whether its trace has two programs
 recorded() {
 	local TRACE_DIR=$TEST_DIR/trace.$1
 	setting_up || return
@@ -41,7 +42,7 @@ recorded() {
 	}
 }
 
-# round NAME COMMAND... - record, replay. RECORD: by another than recorded
+# round NAME COMMAND... - record, then replay. RECORD: a function to use instead of recorded()
 round() {
 	local n
 	check "$1: recorded" with_clock "${RECORD:-recorded}" "$@" || return

@@ -6,8 +6,8 @@
 # shellcheck source=tests/lib/rdmacm.sh
 . "$TOP/tests/lib/rdmacm.sh"
 
-# stream LINES PROGRAM ARGS... - both sides; they exit with 0 also when a transfer failed: that many
-# lines of results, and nothing else
+# stream LINES PROGRAM ARGS... - run both sides. They exit with 0 even if a transfer failed, so they must print
+# exactly LINES lines of results
 stream() {
 	local port lines=$1
 	shift

@@ -8,12 +8,12 @@
 #	fabrics	the server on one fabric, the client on another, each in a network namespace of its own,
 #		with a veth between them; the fabrics are joined over TCP
 #
-# Each test says in a line `# settings:` which of them it runs in; see tests/run.
+# Each test says in a line `# settings:` which of them it runs in; see tests/README.md.
 #
 # run_a() (emu(), cm_start(), the servers of pair_run()) runs programs at the server's place, run_b()
-# at the client's. $ADDR and $ADDR6 are the server's addresses, to sockets too,
-# $CLIENT and $CLIENT6 the client's. Fabrics are started when they are first needed, with what
-# RDMAEMU_* and RUN_FLAGS say; in `one` programs do that themselves.
+# at the client's. $ADDR and $ADDR6 are the server's addresses, for rdma_cm and for sockets, $CLIENT and
+# $CLIENT6 the client's. Both functions start the fabrics when they are first needed, with the settings
+# in RDMAEMU_* and RUN_FLAGS; in `one`, `rdmaemu run` does.
 
 SETTING=${SETTING:-one}
 SERVER_AT=() CLIENT_AT=() IN_CLIENT=()
@@ -21,8 +21,8 @@ ADDR=127.0.0.1 ADDR6=::1 CLIENT=127.0.0.1 CLIENT6=::1
 SIDES='local remote'
 TEST_DIR_B=$TEST_DIR/client
 
-# by N M - N in the setting `one`, M in the others, where less will do: what one shows they need not
-by() {
+# by_setting N M - N in the setting `one`, M in the others, which need not repeat all that `one` shows
+by_setting() {
 	if [ "$SETTING" = one ]; then
 		echo "$1"
 	else
@@ -30,13 +30,12 @@ by() {
 	fi
 }
 
-# in_one COMMAND... - what has no second side: not in the other settings
+# in_one COMMAND... - run it in the setting `one` only: it has no second side
 in_one() {
 	[ "$SETTING" != one ] || "$@"
 }
 
-# own_netns ARGS... - have the test start again in a network namespace of its own, in which it is
-# root; once
+# own_netns ARGS... - restart the test in a network namespace of its own, in which it is root; once
 own_netns() {
 	local ns=(unshare -n)
 	[ -z "${IN_NETNS-}" ] || return 0
@@ -47,8 +46,8 @@ own_netns() {
 	exec "${ns[@]}" "$0" "$@"
 }
 
-# veth_pair - a second namespace: its process is in PEER, a command to go there by in IN_PEER; this one
-# has the addresses 192.0.2.1 and 2001:db8::1, that one ...2
+# veth_pair - make a second namespace: a process in it is PEER, a command that enters it is IN_PEER. This
+# namespace has the addresses 192.0.2.1 and 2001:db8::1, the other 192.0.2.2 and 2001:db8::2
 veth_pair() {
 	unshare -n sleep infinity &
 	PEER=$!
@@ -56,7 +55,7 @@ veth_pair() {
 	wait_for 10 other_netns || return
 	ip link set lo up && "${IN_PEER[@]}" ip link set lo up &&
 		ip link add veth0 type veth peer name veth1 netns $PEER || return
-	# No link-local addresses: they are there a second later, and that is an event.
+	# No link-local addresses: they would appear a second later, and cause a GID_CHANGE event.
 	ip link set veth0 addrgenmode none
 	"${IN_PEER[@]}" ip link set veth1 addrgenmode none
 	ip addr add 192.0.2.1/24 dev veth0 && ip addr add 2001:db8::1/64 dev veth0 nodad &&
@@ -70,17 +69,17 @@ other_netns() {
 	[ "$(readlink /proc/$PEER/ns/net)" != "$(readlink /proc/self/ns/net)" ]
 }
 
-# at_client COMMAND... - `rdmaemu` with the client's fabric
+# at_client COMMAND... - run it where the client's fabric is
 at_client() {
 	"${IN_CLIENT[@]}" timeout --foreground -k 5 "$LIMIT" "$@"
 }
 
-# fabric_name - that programs of this moment are on
+# fabric_name - print the fabric that programs use with the current RUN_FLAGS and RDMAEMU_FABRIC
 fabric_name() {
 	sed -n 's/.*--fabric[ =]\([^ ]*\).*/\1/p' <<<"${RUN_FLAGS-}" | grep . || echo "${RDMAEMU_FABRIC:-default}"
 }
 
-# setting_up - the fabric or fabrics that programs of this moment are on
+# setting_up - start the setting's fabric or fabrics for the current RUN_FLAGS, if they do not run yet
 setting_up() {
 	local name
 	[ "$SETTING" != one ] || return 0
@@ -120,7 +119,7 @@ fabrics_know() {
 		client_status --fabric "$name" | json "[n['name'] for n in d['nodes']].index('alpha')"
 }
 
-# crossed NAME - note whether anything has passed between the two sides of a fabric that is about to end
+# crossed NAME - note whether packets passed between the two sides of a fabric that is about to end
 crossed() {
 	local node=b n
 	[ "$SETTING" = nodes ] || node=beta
@@ -129,7 +128,7 @@ crossed() {
 	[ "${n:-0}" = 0 ] || : >"$TEST_DIR/crossed"
 }
 
-# fabric_stop - end the fabric or fabrics that programs of this moment are on
+# fabric_stop - end the setting's fabric or fabrics of the current RUN_FLAGS
 fabric_stop() {
 	local name
 	name=$(fabric_name)
@@ -141,7 +140,7 @@ fabric_stop() {
 	limit "$RDMAEMU" fabric stop --fabric "$name" >/dev/null 2>&1
 }
 
-# setting_down - end them all; whether the setting was what it says: packets passed between its sides
+# setting_down - end all fabrics; fails the test if no packet ever passed between the two sides
 setting_down() {
 	local f
 	[ "$SETTING" != one ] || return 0
@@ -165,9 +164,9 @@ audit_all() {
 	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" status --audit "$@"
 }
 
-# command_a COMMAND... - leaves in CMD how to run that at the server's place, command_b at the
-# client's. SERVER_ENV and CLIENT_ENV may hold variables, PAIR_SERVER and PAIR_CLIENT a command to
-# run it by, RUN_FLAGS flags of `rdmaemu run`.
+# command_a COMMAND... - leave in CMD the command line that runs COMMAND at the server's place; command_b
+# at the client's. SERVER_ENV and CLIENT_ENV may hold variables, PAIR_SERVER and PAIR_CLIENT a wrapper
+# command, RUN_FLAGS flags of `rdmaemu run`.
 command_a() {
 	setting_up || return
 	# shellcheck disable=SC2206
@@ -192,8 +191,8 @@ run_b() {
 	command_b "$@" && "${CMD[@]}"
 }
 
-# peer_vars - variables by which a program of ours finds the client's place for its second process
-# (tests/lib/c/peer.c)
+# peer_vars - export the variables with which a program of tests/verbs puts its second process at the
+# client's place (tests/lib/c/peer.c)
 peer_vars() {
 	local CMD
 	[ "$SETTING" != one ] || return 0

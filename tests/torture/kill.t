@@ -4,7 +4,7 @@
 # settings: one nodes fabrics
 # Random kills of clients; afterwards nothing is leaked.
 . "$(dirname "$0")/../lib/lib.sh"
-n=${TORTURE_N:-$(($(by 300 60) / SLOW))}
+n=${TORTURE_N:-$(($(by_setting 300 60) / SLOW))}
 LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
 [ "$SETTING" != one ] || "$RDMAEMU" fabric start >/dev/null
 app app_qp_torture "$n" ${TORTURE_SEED-}

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 need ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw
 
-n=$(by 1000 200)
+n=$(by_setting 1000 200)
 for t in send write read; do
 	pair ib_${t}_bw -n $n
 	pair ib_${t}_bw -n $n -s 1

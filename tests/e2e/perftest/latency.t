@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 need ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat
 
-n=$(by 1000 200)
+n=$(by_setting 1000 200)
 for t in send write read; do
 	pair ib_${t}_lat -n $n
 	pair ib_${t}_lat -n $n -s 65536

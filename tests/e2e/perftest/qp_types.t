@@ -80,7 +80,7 @@ many() {
 		perf 1 "$size" $((qps * iters)) "$@" -q "$qps" -s "$size" -n "$iters"
 }
 
-n=$(by 1000 200)
+n=$(by_setting 1000 200)
 # Nothing holds the sender of UC and UD back: a receiver that counts needs room for all (-r).
 r="-r $n"
 for t in send write; do

@@ -84,9 +84,9 @@ exactly() {
 }
 
 start_server
-n=$(by 300000 5000)
+n=$(by_setting 300000 5000)
 check "qperf -n $n -m 64 rc_bw" exactly $n -m 64 rc_bw
-n=$(by 500 50)
+n=$(by_setting 500 50)
 check "qperf -n $n -m 1M rc_bw" exactly $n -m 1M rc_bw
 for t in rc_bw rc_bi_bw rc_lat uc_bw uc_bi_bw uc_lat; do
 	qp -t 1 $t

@@ -37,7 +37,7 @@ ud() {
 	check "$*" perf TCP "$@"
 }
 
-n=$(by 1000 200)
+n=$(by_setting 1000 200)
 for t in send write read atomic; do
 	rc ib_${t}_bw -R -n $n
 	rc ib_${t}_lat -R -n $n

@@ -12,5 +12,5 @@ in_one app app_cq_queue 3000
 in_one app app_mr_region
 in_one app app_device_lifetime
 app app_qp_kill stopped
-app app_qp_order remote $(by 3000 300)
+app app_qp_order remote $(by_setting 3000 300)
 done_testing

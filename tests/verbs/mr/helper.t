@@ -5,10 +5,10 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 RUN_BY="$T/sys_noptrace" app app_qp_ops remote
 RUN_BY="$T/sys_noptrace" app app_qp_errors remote
-RUN_BY="$T/sys_noptrace" app app_qp_stress 4 $(by 100 20)
+RUN_BY="$T/sys_noptrace" app app_qp_stress 4 $(by_setting 100 20)
 export PAIR_SERVER="$T/sys_noptrace" PAIR_CLIENT="$T/sys_noptrace"
-pair ibv_rc_pingpong -c -s 1000000 -n $(by 100 20)
-n=$(by 1000 200)
+pair ibv_rc_pingpong -c -s 1000000 -n $(by_setting 100 20)
+n=$(by_setting 1000 200)
 pair ib_write_bw -n $n
 pair ib_read_bw -n $n
 pair ib_send_bw -n $n
