@@ -170,9 +170,9 @@ void shim_engine_drain(void)
 		fabric_kick();
 }
 
-#define SETTLE_NS      100000000ULL /* limit of each wait */
-#define SETTLE_MORE_NS 5000000000ULL /* what all waits together may take beyond that */
-#define SETTLE_NAP_NS  50000
+#define SETTLE_NS	100000000ULL /* limit of each wait */
+#define SETTLE_MORE_NS	5000000000ULL /* what all waits together may take beyond that */
+#define SETTLE_SLEEP_NS 50000
 
 /* Whether one of the QPs has sends that only the fabric process can do. */
 static bool has_unsettled_sends(const struct hca *hca, u32 slot)
@@ -200,7 +200,7 @@ static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 void shim_sends_settle(u32 slot)
 {
 	static u64 more = SETTLE_MORE_NS;
-	const struct timespec nap = { .tv_nsec = SETTLE_NAP_NS };
+	const struct timespec nap = { .tv_nsec = SETTLE_SLEEP_NS };
 	const struct hca *hca = shim.engine.hca;
 	u64 from, took = 0, left = load_relaxed(&more);
 

@@ -17,7 +17,7 @@
 
 #define BOUNCE_OFF offsetof(struct seg_hdr, bounce)
 
-#define SETTLE_NAP_NS 10000u
+#define SETTLE_SLEEP_NS 10000u
 
 static int seg_fd = -1;
 static int wake_fd = -1;
@@ -121,7 +121,7 @@ void shim_helper_settle(void)
 	/* A job that begins from here on was requested after the caller's command. */
 	while (wake_fd >= 0 && load_acquire(&job->state) == HELPER_BUSY &&
 	       load_acquire(&jobs_done) == done && !load_relaxed(&shim.fatal))
-		sys_nap(SETTLE_NAP_NS);
+		sys_sleep(SETTLE_SLEEP_NS);
 }
 
 void shim_helper_forked(void)

@@ -29,14 +29,14 @@
 #include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 
-#define SPIN_NS	  20000ull /* how long a poller only polls */
-#define YIELD_NS  200000ull /* the same where yields are short */
-#define LARGE_NS  400000ull /* after a wait of this length the next one is expected to be long */
-#define NAP_NS	  200000ull
-#define TIGHT_NS  100000ull /* time between two looks, of 32 polls each, of a tight loop */
-#define BEHIND	  (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
-#define WAY_NS	  300000ull
-#define DIRECT_NS 10000000ull /* how long the answer of has_direct_qp() is cached */
+#define SPIN_NS	     20000ull /* how long a poller only polls */
+#define YIELD_NS     200000ull /* the same where yields are short */
+#define LARGE_NS     400000ull /* after a wait of this length the next one is expected to be long */
+#define SLEEP_NS     200000ull
+#define TIGHT_NS     100000ull /* time between two looks, of 32 polls each, of a tight loop */
+#define LAG_BYTES    (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
+#define LAG_SLEEP_NS 300000ull
+#define DIRECT_NS    10000000ull /* how long the answer of has_direct_qp() is cached */
 
 static bool is_direct_qp(const struct hca_qp *qp)
 {
@@ -83,7 +83,7 @@ bool shim_poll_idle(struct poll_idle *idle)
 	    spun < (yield_adaptive(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
 	exchange(&seg->napping, 1);
-	sys_futex_wait(&seg->brought, brought, NAP_NS, 0);
+	sys_futex_wait(&seg->brought, brought, SLEEP_NS, 0);
 	/* The next look follows at once. */
 	idle->since = sys_now() - YIELD_NS;
 	idle->looks = YIELD_NS / TIGHT_NS;
@@ -94,8 +94,8 @@ bool shim_poll_give_way(void)
 {
 	const struct hca_capture *c = &shim.hca->capture;
 
-	if (!load_relaxed(&c->on) || load_relaxed(&c->head) - load_relaxed(&c->tail) < BEHIND)
+	if (!load_relaxed(&c->on) || load_relaxed(&c->head) - load_relaxed(&c->tail) < LAG_BYTES)
 		return false;
-	sys_nap(WAY_NS);
+	sys_sleep(LAG_SLEEP_NS);
 	return true;
 }

@@ -17,10 +17,10 @@
 #include <limits.h>
 #include <pthread.h>
 
-#define STACK_SIZE   (256u << 10)
-#define STEAL_TRIES  400u
-#define STEAL_SPINS  200u /* attempts between two sleeps: a busy holder is not a dead one */
-#define STEAL_NAP_NS 5000000u /* a living holder has 2 s in all to release the token */
+#define STACK_SIZE     (256u << 10)
+#define STEAL_TRIES    400u
+#define STEAL_SPINS    200u /* attempts between two sleeps: a busy holder is not a dead one */
+#define STEAL_SLEEP_NS 5000000u /* a living holder has 2 s in all to release the token */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool running;
@@ -64,13 +64,13 @@ static void token_seize(struct engine *e)
 		holder = load_relaxed(&e->hca->token);
 		if (holder == TOKEN_FABRIC && engine_steal(e, holder))
 			return;
-		sys_nap(STEAL_NAP_NS);
+		sys_sleep(STEAL_SLEEP_NS);
 	}
 	while (!token_try(e)) {
 		holder = load_relaxed(&e->hca->token);
 		if (holder != TOKEN_FREE && holder != e->token && engine_steal(e, holder))
 			return;
-		sys_nap(STEAL_NAP_NS);
+		sys_sleep(STEAL_SLEEP_NS);
 	}
 }
 

@@ -145,7 +145,7 @@ static inline u64 sys_now(void)
 	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 }
 
-static inline void sys_nap(u64 ns)
+static inline void sys_sleep(u64 ns)
 {
 	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: creating, resizing and destroying completion queues.
+ * DOC: creating, resizing, moderating and destroying completion queues.
  */
 #include "libshim/verbs/cq.h"
 
@@ -241,4 +241,21 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 	free(cq);
 	shim_context_put(ctx);
 	return 0;
+}
+
+/** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
+int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct shim_cq *cq = cq_of(ibcq);
+	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;
+	struct hca_cmd cmd = { .op = CMD_MODIFY_CQ };
+
+	if (call_fails(CALL_ibv_modify_cq))
+		return errno;
+	if (!ctx || attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	cmd.handle = ibcq->handle;
+	cmd.cq.mod_count = attr->moderate.cq_count;
+	cmd.cq.mod_period = attr->moderate.cq_period;
+	return -shim_obj_cmd(ctx, &cmd);
 }

@@ -67,16 +67,13 @@ static inline struct shim_cq *to_cq(struct ibv_cq *cq)
 
 /** shim_cq_new() - create a CQ. Return: NULL with errno. */
 struct shim_cq *shim_cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_attr_ex *attr);
+int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 
 /* --- cq_ex.c --- */
 
 struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
 /** shim_cqx_set_dead() - in a forked child: polling fails and waits for no lock. */
 void shim_cqx_set_dead(struct shim_cq *cq);
-
-/* --- cq_moderate.c --- */
-
-int shim_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 
 /* --- poll.c --- */
 
