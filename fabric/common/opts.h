@@ -226,8 +226,6 @@ int opts_file(struct opts *o, const char *path, bool must);
 const struct opt_def *opts_def(enum opt_id id);
 /** opts_file_keys() - the keys of a file of settings, sorted: "chaos, clock or name" for @last "or". */
 const char *opts_file_keys(const char *last, char *text, size_t size);
-/** join_address_ok() - HOST:PORT, or with @many several of them with commas between. */
-bool join_address_ok(const char *s, bool many);
 
 /** print_error() - one line on stderr, "rdmaemu: " before it. Return: -1. */
 int print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

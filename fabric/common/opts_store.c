@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See opts_store.h. One table says of each setting what its value is. */
 #include "fabric/common/opts_store.h"
+#include "fabric/common/host_port.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
 
@@ -28,12 +29,12 @@ static bool opt_set_subnet(struct opts *o, const char *value)
 
 static bool opt_set_listen(struct opts *o, const char *value)
 {
-	return join_address_ok(value, false) && opt_store_text(o->listen, sizeof(o->listen), value);
+	return host_port_is_list(value, false) && opt_store_text(o->listen, sizeof(o->listen), value);
 }
 
 static bool opt_set_join(struct opts *o, const char *value)
 {
-	return join_address_ok(value, true) && opt_store_text(o->join, sizeof(o->join), value);
+	return host_port_is_list(value, true) && opt_store_text(o->join, sizeof(o->join), value);
 }
 
 static bool opt_set_scale(struct opts *o, const char *value)

@@ -22,6 +22,7 @@
 #define FABRIC_JOIN_MESH_H
 
 #include "fabric/core/fabric.h"
+#include "fabric/common/host_port.h"
 #include "fabric/join/join.h"
 #include "fabric/join/proto.h"
 #include "fabric/link/link.h"
@@ -33,7 +34,7 @@
 #define JOIN_FORGOTTEN	 (JOIN_MAX_MEMBERS + 1)
 #define JOIN_MAX_CONNS	 128u
 #define JOIN_MAX_EARLIES 32u
-#define JOIN_MAX_TARGETS 16u
+#define JOIN_MAX_TARGETS HOST_PORT_MAX
 #define JOIN_MAX_ADDRS	 4u
 #define JOIN_MAX_TOKEN	 4096u
 #define JOIN_WINDOW	 (4u << 20)

@@ -3,9 +3,9 @@
  * DOC: joining: from the settings to the first connections; and leaving.
  */
 #include "fabric/join/mesh.h"
-#include "fabric/common/parse.h"
-#include "fabric/core/starter.h"
+#include "fabric/common/host_port.h"
 #include "fabric/common/opts.h"
+#include "fabric/core/starter.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -13,44 +13,6 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-/* "HOST:PORT", "[IPV6]:PORT". Return: whether it is. */
-static bool join_address_split(const char *s, size_t n, char *host, size_t size, char port[8])
-{
-	const char *colon = memrchr(s, ':', n);
-	size_t h = colon ? (size_t)(colon - s) : 0, p = colon ? n - h - 1 : 0;
-	u64 number;
-
-	if (!h || !p || p >= 8)
-		return false;
-	if (s[0] == '[' && s[h - 1] == ']') {
-		s++;
-		h -= 2;
-	}
-	if (!h || h >= size)
-		return false;
-	memcpy(host, s, h);
-	host[h] = '\0';
-	memcpy(port, colon + 1, p);
-	port[p] = '\0';
-	return parse_number(port, 65535, &number);
-}
-
-bool join_address_ok(const char *s, bool many)
-{
-	char host[256], port[8];
-	u32 count = 0;
-	size_t n;
-
-	for (;; s += n + 1) {
-		n = strcspn(s, ",");
-		if (!join_address_split(s, n, host, sizeof(host), port) ||
-		    ++count > JOIN_MAX_TARGETS)
-			return false;
-		if (!s[n])
-			return many || count == 1;
-	}
-}
 
 static bool sockaddr_is_loopback(const struct sockaddr *sa)
 {
@@ -78,7 +40,7 @@ static const char *join_listen(struct fabric *f, const char *where)
 	const int one = 1;
 	int fd, err;
 
-	join_address_split(where, strlen(where), host, sizeof(host), port);
+	host_port_split(where, strlen(where), host, sizeof(host), port);
 	if (getaddrinfo(host, port, &hints, &a))
 		return "there is no such address";
 	if (!j->token_len && !sockaddr_is_loopback(a->ai_addr)) {
@@ -107,7 +69,7 @@ static void join_add_targets(struct join *j, const char *s)
 		n = strcspn(s, ",");
 		t = &j->target[j->n_targets++];
 		t->resolve.fd = -1;
-		join_address_split(s, n, t->host, sizeof(t->host), t->port);
+		host_port_split(s, n, t->host, sizeof(t->host), t->port);
 		if (!s[n])
 			return;
 	}
