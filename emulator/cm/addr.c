@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: addresses of connection management: which port of which device has one, and what follows for
- * an identifier.
+ * DOC: addresses of connection management: which port of which device has an address, and how an
+ * identifier is bound to it.
  *
- * The addresses there are, are those in the ports' GID tables: of RoCE ports the IP addresses of
- * their interfaces; of InfiniBand ports the link-local address that IPoIB makes of a port's GUID,
- * which is its GID, and those of the host's interfaces, which stand for IPoIB's. Loopback addresses are no port's. The rdma_cm takes them for wildcards, and as a
- * destination for the first port of the node that is active.
+ * Known addresses are those in the ports' GID tables. RoCE ports have the IP addresses of their
+ * interfaces. InfiniBand ports have the link-local address that IPoIB makes of a port's GUID, which
+ * is its GID, and the addresses of the host's interfaces, which stand for IPoIB's. No port has a
+ * loopback address: the rdma_cm treats it as a wildcard and, as a destination, as the first active
+ * port of the node.
  */
 #include "emulator/cm/model.h"
 
-/* The bytes that tell addresses of one family apart. */
+/* The bytes in which addresses of one family differ. */
 static const u8 *cm_addr_ip(const struct cm_addr *a, u32 *len)
 {
 	*len = a->family == CM_AF_INET ? 4 : 16;
@@ -72,7 +73,7 @@ static bool cm_gid_is_addr(const struct hca_dev *d, const struct hca_gid *g, u32
 	       !memcmp(g->raw, a->ip, sizeof(a->ip));
 }
 
-/* The same, on the interface that a link-local address is given with. */
+/* Likewise; a link-local address must be on the interface that it was given with. */
 static bool cm_gid_is_scoped_addr(const struct hca_dev *d, const struct hca_gid *g, u32 index,
 				  const struct cm_addr *a)
 {
@@ -81,7 +82,7 @@ static bool cm_gid_is_scoped_addr(const struct hca_dev *d, const struct hca_gid 
 	return cm_gid_is_addr(d, g, index, a);
 }
 
-/* An address to reach @a from. The GID that a RoCE port has by itself is no interface's address. */
+/* A source address for @a. The default GID of a RoCE port is no interface's address. */
 static bool cm_gid_can_reach(const struct hca_dev *d, const struct hca_gid *g, u32 index,
 			     const struct cm_addr *a)
 {
@@ -92,7 +93,7 @@ static bool cm_gid_can_reach(const struct hca_dev *d, const struct hca_gid *g, u
 	return !local || cm_addr_is_linklocal(a) || index || d->link_layer == LINK_INFINIBAND;
 }
 
-/* An entry of a port that is wanted: interfaces' addresses come before GIDs that are none. */
+/* The first matching entry of a port: interfaces' addresses come before other GIDs. */
 static bool cm_find_gid_on_port(const struct hca *hca, u32 dev, u32 port, const struct cm_addr *a,
 				gid_wanted wanted, struct cm_place *at)
 {
@@ -114,7 +115,7 @@ static bool cm_find_gid_on_port(const struct hca *hca, u32 dev, u32 port, const 
 	return false;
 }
 
-/* The node's first entry of a table that is wanted; those of ports that are active come first. */
+/* The node's first matching table entry; active ports come first. */
 static bool cm_find_gid(const struct hca *hca, u32 node, const struct cm_addr *a, gid_wanted wanted,
 			struct cm_place *at)
 {
@@ -137,7 +138,7 @@ bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_pla
 
 	if (gid_is_v4(a->ip) != (a->family == CM_AF_INET))
 		return false;
-	/* As cm_find_gid() would: active ports first, in their order, and interfaces' addresses first. */
+	/* The order of cm_find_gid(): active ports first, and interfaces' addresses first. */
 	while (hca_addr_next(hca, a->ip, &link, &dev, &port, &index, &ip)) {
 		order = (u32)(hca->dev[dev].port[port].state != PORT_ACTIVE) << 31 |
 			hca_addr_number(dev, port, !ip, index);
@@ -150,7 +151,7 @@ bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_pla
 	return best != ~0u;
 }
 
-/* Any entry: of the address's family when there is one. */
+/* Any entry, preferably one of the address's family. */
 static bool cm_find_loopback(const struct hca *hca, u32 node, const struct cm_addr *a,
 			     struct cm_place *at)
 {
@@ -189,7 +190,7 @@ static bool cm_dev_has_ip(const struct hca_dev *d)
 	return false;
 }
 
-/* Without a port on Ethernet or an interface, there is no device for any IP address. */
+/* Without an Ethernet port or an interface the node has no device for IP addresses. */
 static bool cm_node_has_ip(const struct hca *hca, u32 node)
 {
 	const struct hca_node *n = &hca->node[node];
@@ -242,7 +243,7 @@ int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src
 	id->src = *src;
 	if (!cm_addr_is_any(src))
 		ret = cm_bind_device(hca, id);
-	/* As with sockets: IPv4 is for itself, IPv6 for both, if nothing else is said. */
+	/* As with sockets: by default IPv4 binds IPv4 only, IPv6 binds both. */
 	if (!(id->opt & CM_OPT_AFONLY_SET))
 		id->opt = (id->opt & ~(u32)CM_OPT_AFONLY) |
 			  (src->family == CM_AF_INET ? CM_OPT_AFONLY : 0);
@@ -266,7 +267,10 @@ int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return id ? cm_bind_addr(e->hca, id, &cmd->cm.src, NULL) : -EINVAL;
 }
 
-/* The address that a route to @id->dst begins at. Return: 0 or -errno, of the call; *status: event. */
+/*
+ * Choose the source address of a route to @id->dst. Return: 0 or -errno, of the call; *status: of
+ * the event.
+ */
 static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 {
 	const struct hca_gid *g;
@@ -278,7 +282,9 @@ static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 		return 0;
 	if (cm_addr_is_any(&id->dst))
 		return cm_bind_device(hca, id);
-	/* From an address of one's own to that very address, else from the first one. */
+	/*
+	 * A destination on this node is its own source; otherwise take the first address that fits.
+	 */
 	if (!cm_addr_is_mcast(&id->dst))
 		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_is_addr, &at);
 	if (!found)
@@ -303,7 +309,7 @@ static void cm_addr_set_loopback(struct cm_addr *a)
 	memcpy(a->ip, a->family == CM_AF_INET ? v4 : v6, sizeof(a->ip));
 }
 
-/* Where @id->dst is, from the port that the identifier is bound to. Return: status of the event. */
+/* Find @id->dst from the port that the identifier is bound to. Return: status of the event. */
 static s32 cm_resolve_destination(struct hca *hca, struct hca_cmid *id)
 {
 	const struct hca_dev *d = &hca->dev[id->bound - 1];

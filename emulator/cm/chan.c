@@ -2,16 +2,15 @@
 /**
  * DOC: event channels of connection management.
  *
- * An event comes into being by the one store that gives its slot an owner. All that follows, its
- * place in the list, the identifier's new states, the wake-up, can be done again: the identifier
- * notes the event (@ev_seq) when it is done, and cm_recover() sees to those that were not noted. A
- * wake-up too many does no harm: its reader finds no event.
+ * The one store that gives an event's slot an owner creates the event. All further steps can be
+ * repeated: its place in the list, the identifier's new states, the wake-up. When they are done the
+ * identifier notes the event (@ev_seq), and cm_recover() repeats them for events that were not
+ * noted. An extra wake-up is harmless: the reader finds no event.
  *
- * The order of a channel's list is that of @seq. An event that moves to another channel gets a new
- * number.
+ * A channel's list is ordered by @seq. An event that moves to another channel gets a new number.
  *
- * With chaos an event is there only some time after what it tells of, as for a program that is slow: until then
- * it is not read, and those behind it on its channel neither; the fabric process wakes its reader.
+ * With chaos an event becomes visible some time after it was queued, as with a slow kernel: until
+ * then neither it nor later events of its channel can be read; the fabric process wakes the reader.
  */
 #include "emulator/cm/model.h"
 
@@ -64,7 +63,7 @@ void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 	struct hca_cmch *ch = &hca->cmch[ev->ch];
 	u32 link = cmev_link(hca, ev);
 
-	/* Who is woken finds it at the head, or what is before it. */
+	/* A reader that is woken must find the event at the head, or one before it. */
 	if (unlikely(ch->tail && hca->cmev[ch->tail - 1].due > ev->due))
 		ev->due = hca->cmev[ch->tail - 1].due;
 	ev->next = ev->next_own = 0;
@@ -76,7 +75,7 @@ void cm_event_link(struct hca *hca, struct hca_cmev *ev)
 	hca->cmid[ev->ev.id].waiting++;
 }
 
-/* @before: link of the one before it among its identifier's; 0: it is the first. */
+/* @before: link of the previous event of the same identifier; 0: it is the first. */
 static void cm_event_unlink(struct hca *hca, struct hca_cmev *ev, u32 before)
 {
 	struct hca_cmid *to = &hca->cmid[cm_event_counted_by(ev)];
@@ -100,7 +99,7 @@ static void cm_event_wake(struct engine *e, const struct hca_cmev *ev)
 		deadline_set(e, hca->cmev_bits, hca->cmev_sum, (u32)(ev - hca->cmev), ev->due);
 }
 
-/* When an event is to be there. */
+/* When the event becomes visible. */
 static u64 cm_event_due_ns(struct engine *e, u64 seq)
 {
 	const struct hca *hca = e->hca;
@@ -150,7 +149,7 @@ bool cm_event_has_room(const struct hca *hca, u32 client)
 	       hca->tab[TAB_CMEV].n < HCA_MAX_CMEV;
 }
 
-/* Who gets it: NULL when nobody can. */
+/* The identifier whose program reads the event; NULL: none can. */
 static struct hca_cmid *cm_event_reader(struct hca *hca, struct hca_cmid *id,
 					const struct cm_event *ev)
 {
@@ -255,7 +254,7 @@ u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc 
 		}
 		cm_event_unlink(hca, ev, before);
 		tab_free(hca, TAB_CMEV, at - 1);
-		/* Of one that is not due nobody has been told. */
+		/* An event that is not visible yet has caused no wake-up. */
 		n += !ev->due;
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
 			cmid_retire(e, &hca->cmid[ev->ev.id]);
@@ -263,14 +262,14 @@ u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc 
 	return n;
 }
 
-/* The first of its identifier's, to the end of channel @to, under a number of its own. */
+/* Move the first event of its identifier to the end of channel @to, with a new number. */
 static void cm_event_move(struct engine *e, struct hca_cmev *ev, u32 to)
 {
 	struct hca *hca = e->hca;
 	u64 seq = ++hca->cm_seq;
 
 	cm_event_unlink(hca, ev, 0);
-	/* First noted, then numbered: the states that came with it are not to come again. */
+	/* Note it before it gets its number: recovery must not apply its states again. */
 	store_release(&hca->cmid[ev->ev.id].ev_seq, seq);
 	ev->seq = seq;
 	ev->ch = to;
@@ -295,7 +294,7 @@ u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
 	while (at != last) {
 		at = id->first;
 		ev = &hca->cmev[at - 1];
-		/* Requests go where their listener goes. */
+		/* Requests follow their listener. */
 		if (ev->ev.type == CM_EV_CONNECT_REQUEST)
 			cmid_set_channel(hca, &hca->cmid[ev->ev.id], to);
 		n += !ev->due;

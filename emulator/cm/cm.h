@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connection management: identifiers, event channels and events of the rdma_cm, as they lie
- * in HCA memory, and the commands on them.
+ * DOC: connection management: identifiers, event channels and events of the rdma_cm in HCA memory,
+ * and the commands on them.
  *
  * Theory of operation
  * -------------------
- * What the kernel does for librdmacm, its two layers are here: the connection protocol of IBTA
- * volume 1, chapter 12, whose messages (MADs) go to QP 1 of the other port like any datagram, and
- * the rdma_cm's addresses, ports, states and events above it. A program's own process runs both, as
- * it runs everything else, holding the token; the fabric process runs the timers.
+ * This is what the kernel does for librdmacm, in the kernel's two layers: the connection protocol
+ * of IBTA volume 1, chapter 12, whose messages (MADs) go to QP 1 of the other port like any
+ * datagram, and above it the addresses, ports, states and events of the rdma_cm. The program's own
+ * process runs both with the token held, as it runs everything else; the fabric process runs the
+ * timers.
  *
  *  - An identifier (struct hca_cmid) is an rdma_cm_id: addresses, port, state, and one connection
- *    with its MAD that waits for an answer. It goes by its handle.
+ *    with the MAD that awaits an answer. Programs refer to it by its handle.
  *  - A channel (struct hca_cmch) is an rdma_event_channel. Events queue on it in the order in which
- *    they came, and wait in HCA memory until CMD_CM_GET_EVENT takes them; its descriptor (an event
- *    channel number of the segment) gets one count for each.
- *  - An event (struct hca_cmev) belongs to the client that is to read it. Its creation is one store,
- *    and carries what the identifier's state becomes: a holder that dies after it has done both.
+ *    they occurred, and stay in HCA memory until CMD_CM_GET_EVENT takes them; its descriptor (an
+ *    event channel number of the segment) gets one count for each.
+ *  - An event (struct hca_cmev) belongs to the client that is to read it. One store creates it, and
+ *    it carries the new state of the identifier: a holder of the token that dies after that store
+ *    has done both.
  *
  * Identifiers that their program has destroyed, and those of a program that has died, live on as
- * long as the protocol needs them: a DREQ that waits for its DREP, TIMEWAIT.
+ * long as the protocol needs them: a DREQ without its DREP, TIMEWAIT.
  */
 #ifndef EMULATOR_CM_CM_H
 #define EMULATOR_CM_CM_H
@@ -32,7 +34,10 @@
 #define HCA_MAX_CMMC 16384u
 #define HCA_CM_MADS  4096u
 
-/* Private data as programs have it in struct rdma_conn_param, per message (IBTA 12.6, CMA header off). */
+/*
+ * Private data as programs have it in struct rdma_conn_param, per message (IBTA 12.6), without the
+ * CMA header.
+ */
 #define CM_REQ_DATA	 56u
 #define CM_REP_DATA	 196u
 #define CM_REJ_DATA	 148u
@@ -74,7 +79,7 @@ enum cm_event_type {
 	CM_EV_TIMEWAIT_EXIT,
 };
 
-/** enum cm_reject - IBTA 12.6.7.2, enum ib_cm_rej_reason: those that are given here. */
+/** enum cm_reject - the reasons of IBTA 12.6.7.2, enum ib_cm_rej_reason, that are used here. */
 enum cm_reject {
 	CM_REJ_NO_QP = 1,
 	CM_REJ_NO_RESOURCES = 3,
@@ -108,8 +113,8 @@ struct cm_addr {
 
 /**
  * struct cm_param - struct rdma_conn_param, and rdma_ud_param's counterpart in events.
- * @data_len: bytes of @data. In an event it is all that the message has room for, as the kernel
- *	reports it: what the peer did not fill is zero.
+ * @data_len: bytes of @data. In an event it is the size of the message's field, as the kernel
+ *	reports it: bytes that the peer did not fill are zero.
  */
 struct cm_param {
 	u32 qpn; /* 24 bits */
@@ -127,8 +132,8 @@ struct cm_param {
 };
 
 /**
- * enum cm_state - what an identifier is up to, as rdma_cm(7) has it: decides which call is valid
- * (EINVAL otherwise).
+ * enum cm_state - state of an identifier as in rdma_cm(7): decides which calls are valid (EINVAL
+ * otherwise).
  */
 enum cm_state {
 	CM_IDLE,
@@ -138,7 +143,7 @@ enum cm_state {
 	CM_CONNECT,
 	CM_DISCONNECT,
 	CM_LISTEN,
-	CM_DESTROYING, /* its program has no handle any more; the protocol has */
+	CM_DESTROYING, /* the program has no handle any more, the protocol still needs it */
 };
 
 /** enum cm_proto - the connection protocol's state (IBTA 12.9.6, 12.9.7, 12.11). */
@@ -169,7 +174,7 @@ enum cm_opt {
 	CM_OPT_ACK_TIMEOUT_SET = 1 << 4,
 };
 
-/** enum cm_linked - the tables by which a connection is found from what its peer calls it. */
+/** enum cm_linked - the tables that find a connection by the peer's id or QP number. */
 enum cm_linked {
 	CM_BY_ID = 1 << 0,
 	CM_BY_QPN = 1 << 1,
@@ -177,34 +182,37 @@ enum cm_linked {
 
 /**
  * struct hca_cmid - an identifier. dev (of struct hca_obj) counts it; see @bound.
- * @uid: the program's own name for it; 0 on the passive side until it is accepted
+ * @uid: the program's name for it; 0 on the passive side until it is accepted
  * @ch: channel that its events go to
- * @bound: device + 1 that it is bound to, with @port and @sgid_index; 0: none (wildcard, or unbound)
+ * @bound: device + 1 that it is bound to, with @port and @sgid_index; 0: none (wildcard, or
+ *	unbound)
  * @state, @proto: @states is both, for the one store that changes them
- * @next: next of the port numbers with the same hash in the same port space + 1 (port.c)
- * @listener: identifier + 1 whose backlog it is in: a request that its program has not yet got
+ * @next: next + 1 among the port numbers with the same hash in the same port space (port.c)
+ * @listener: identifier + 1 whose backlog it is in: a request that its program has not received yet
  * @backlog, @pending: LISTEN: requests that may wait, and that do
  * @local_id, @remote_id: communication ids; the local one is slot | generation << 16
  * @remote_guid: CA GUID of the peer
- * @next_remote, @next_qpn: next in the tables of peers' ids and QPs + 1
- * @linked: enum cm_linked, whether it is in them
- * @tid: transaction id of the exchange under way
- * @av: where its MADs and its QP's packets go: in HCA memory, as bursts want it
- * @psn: that its own QP expects first, as it tells the peer; @remote_psn: the peer's
- * @timeout: ack time-out of its QP, from the path and the peer's ack delay; TIMEWAIT lasts as long
- * @retries: sends of @mad that are left; @max_retries: and in the beginning
+ * @next_remote, @next_qpn: next + 1 in the tables of peers' ids and QPs
+ * @linked: enum cm_linked, the tables it is in
+ * @tid: transaction id of the current exchange
+ * @av: destination of its MADs and its QP's packets: in HCA memory, where bursts need it
+ * @psn: the first PSN that its own QP expects, as sent to the peer; @remote_psn: the peer's
+ * @timeout: ACK timeout of its QP, from the path and the peer's ack delay; TIMEWAIT lasts as long
+ * @retries: retransmissions of @mad that are left; @max_retries: their initial number
  * @mtu: of the path; 0: there is no path yet
- * @lifetime: of packets on the path: 4.096 us * 2^n
+ * @lifetime: packet lifetime of the path: 4.096 us * 2^n
  * @deadline: fabric clock, ns; 0: none
- * @wait: what is added at each retry, ns; @response: and before an MRA has changed it
+ * @wait: added to the deadline at each retry, ns; @response: its value before an MRA changed it
  * @reported: events that were taken from its channel, for its destruction
  * @waiting: events that name it and have not been taken
  * @ev_seq: of the latest event that has changed it
- * @first, @last: of the events that its program is to get for it + 1: a listener's requests included
+ * @first, @last: of the events that its program will receive for it, + 1: includes a listener's
+ *	requests
  * @groups: the first of its memberships + 1
- * @mad: what was sent last and may be sent again
- * @drops: how often it was dropped, with the last @drop_cause (enum journal_cause) and its @drop_info
- * @refused_by: fault rule that answers it, and not who it is for; 0: none
+ * @mad: the last message sent, for retransmission
+ * @drops: how often it was dropped, with the last @drop_cause (enum journal_cause) and its
+ *	@drop_info
+ * @refused_by: fault rule that answers it instead of its addressee; 0: none
  */
 struct hca_cmid {
 	u32 client;
@@ -229,7 +237,7 @@ struct hca_cmid {
 	u8 tos;
 	u8 ack_timeout;
 	struct cm_addr src, dst;
-	u32 port_held; /* @src.port is in the table of ports */
+	u32 port_held; /* @src.port is in the port table */
 	u32 next;
 	u32 listener;
 	u32 backlog;
@@ -246,7 +254,7 @@ struct hca_cmid {
 	u32 qkey;
 	u32 psn;
 	u32 remote_psn;
-	u32 srq; /* its QP is on one */
+	u32 srq; /* its QP uses an SRQ */
 	u32 pkey;
 	u32 mtu; /* enum ibv_mtu */
 	u32 ece_vendor, ece_options;
@@ -279,9 +287,9 @@ struct hca_cmid {
 };
 
 /**
- * struct hca_cmmad - a MAD on its way, with its address: a wire that delays it has both by reference.
- * It stays as it is until HCA_CM_MADS more were sent.
- * @waits: it was sent by a program, and the fabric process alone has its link: cm_send_deferred()
+ * struct hca_cmmad - a MAD under way, with its address: a wire that delays it refers to both. It
+ * stays unchanged until HCA_CM_MADS more were sent.
+ * @waits: a program sent it, and only the fabric process can use its link: cm_send_deferred()
  */
 struct hca_cmmad {
 	u32 dev;
@@ -303,28 +311,28 @@ struct hca_cmch {
 	u32 tail;
 };
 
-/** struct cm_event - an event as CMD_CM_GET_EVENT answers it: struct rdma_cm_event's content. */
+/** struct cm_event - the answer of CMD_CM_GET_EVENT: the content of struct rdma_cm_event. */
 struct cm_event {
-	u64 uid; /* of the identifier; CONNECT_REQUEST: of the one that listens */
+	u64 uid; /* of the identifier; CONNECT_REQUEST: of the listener */
 	u32 id; /* handle of the identifier; CONNECT_REQUEST: of the new one */
-	u32 listen_id; /* CONNECT_REQUEST: handle of the one that listens */
+	u32 listen_id; /* CONNECT_REQUEST: handle of the listener */
 	u32 type; /* enum cm_event_type */
 	s32 status;
-	u64 context; /* multicast: as given when it was joined */
-	u32 ud; /* @param is that of a datagram's event, with @av */
+	u64 context; /* multicast: as given when the group was joined */
+	u32 ud; /* @param is that of a datagram event, with @av */
 	u32 pad;
 	struct hca_av av;
 	struct cm_param param;
 };
 
 /**
- * struct hca_cmev - an event that waits.
+ * struct hca_cmev - a queued event.
  * @seq: order on its channel
  * @next, @prev: in its channel + 1
  * @next_own: next of its identifier's + 1
- * @state, @proto: what its identifier's become with it
+ * @state, @proto: the new states of its identifier
  * @mc: membership + 1 that it is about; 0: none
- * @due: with chaos: until then it is not there, fabric clock; 0: it is
+ * @due: with chaos: not visible before this time of the fabric clock; 0: visible
  */
 struct hca_cmev {
 	u32 client;
@@ -347,8 +355,8 @@ struct hca_cmev {
  * @id: slot of the identifier
  * @mlid: InfiniBand link layer
  * @reported: events about it that were taken
- * @next: of its identifier's memberships + 1
- * @context: as given when it was joined
+ * @next: next + 1 of its identifier's memberships
+ * @context: as given when the group was joined
  */
 struct hca_cmmc {
 	u32 client;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connecting, accepting, refusing and disconnecting: what programs ask of the protocol.
+ * DOC: connecting, accepting, rejecting and disconnecting: the calls of programs to the protocol.
  *
- * Which call is valid when, and what it answers, is as in the kernel's cma.c and cm.c.
+ * Which call is valid in which state, and its result, is as in the kernel's cma.c and cm.c.
  */
 #include "emulator/cm/proto.h"
 
@@ -107,7 +107,7 @@ static void req_build(const struct hca *hca, struct hca_cmid *id, const struct c
 	memcpy(mad + off + CMA_HDR, p->data, p->data_len);
 }
 
-/* The request and its path, from the program's parameters. */
+/* Set the request and its path from the program's parameters. */
 static void req_take_params(struct hca *hca, struct hca_cmid *id, const struct cm_param *p)
 {
 	u32 life = id->lifetime;
@@ -194,7 +194,10 @@ static int cm_accept_request(struct engine *e, struct hca_cmid *id, u64 uid,
 	id->responder_resources = p->responder_resources;
 	id->initiator_depth = p->initiator_depth;
 	id->flow_control = !!p->flow_control;
-	/* Before the REP leaves: its answer is an event, which is told to those who have accepted. */
+	/*
+	 * Before the REP leaves: its answer is an event, and only identifiers with a uid get
+	 * events.
+	 */
 	id->uid = uid;
 	rep_build(e->hca, id, p);
 	cm_send_with_retries(e, id, CMP_REP_SENT);
@@ -266,7 +269,7 @@ static void rej_build(const struct hca_cmid *id, u8 mad[MAD_SIZE], u32 reason, c
 		memcpy(mad + off, p->data, min_u32(p->data_len, len));
 }
 
-/* The program has ended it: there is no event. */
+/* The program has ended the connection: there is no event. */
 static void cm_proto_quit(struct engine *e, struct hca_cmid *id, u32 proto)
 {
 	u64 now = e->host->now(e->ctx);
@@ -300,7 +303,7 @@ int cm_reject(struct engine *e, struct hca_cmid *id, u32 reason, const void *inf
 		return -EINVAL;
 	}
 	rej_build(id, mad, reason, info, info_len, p);
-	/* It is said once only: before there is nobody any more who could. */
+	/* The REJ is sent once: afterwards no identifier is left that could repeat it. */
 	cm_send_mad(e, id, mad);
 	cm_proto_quit(e, id, proto);
 	return 0;
@@ -331,7 +334,7 @@ int cm_disconnect(struct engine *e, struct hca_cmid *id)
 	return 0;
 }
 
-/* In any state, as long as there was a connection, or an attempt at one: as the kernel has it. */
+/* Valid in any state after a connection or an attempt at one, as in the kernel. */
 int cmd_cm_disconnect(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_cmid *id = own_cmid(e->hca, client, cmd->handle);
@@ -384,7 +387,7 @@ bool cm_proto_end(struct engine *e, struct hca_cmid *id)
 		(void)cm_reject(e, id, CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL);
 		break;
 	case CMP_ESTABLISHED:
-		/* Its target is there for others as well: it goes without a word. */
+		/* Its target QP serves other initiators as well: no DREQ. */
 		if (id->qp_type != QPT_XRC_RECV)
 			(void)cm_disconnect(e, id);
 		break;
@@ -395,7 +398,7 @@ bool cm_proto_end(struct engine *e, struct hca_cmid *id)
 		(void)cm_reject(e, id, CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL);
 		break;
 	}
-	/* A DREQ is sent until it is answered; by now, if the peer knows nothing of it any more. */
+	/* A DREQ is retransmitted until the peer answers it. */
 	if (id->proto == CMP_DREQ_SENT)
 		return false;
 	cm_proto_quit(e, id, CMP_IDLE);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: identifiers of connection management: how they come, are told of, and go.
+ * DOC: identifiers of connection management: creation, query and destruction.
  *
- * An identifier has two users: its program, by its handle, and the connection protocol, which may
- * have to end a conversation with the peer. It is freed when the last of them lets go. Those of dead
- * programs are left to HCA_ESTATE meanwhile, a client that is never live.
+ * An identifier has two users: its program, by the handle, and the connection protocol, which may
+ * have to end an exchange with the peer. The last of them to let go frees it. Until then,
+ * HCA_ESTATE, a client that is never live, owns those of dead programs.
  *
- * Tables count by device, and an identifier may belong to none or change it: all count with the
- * first one.
+ * Tables count by device, but an identifier may belong to no device or change it: all are counted
+ * with the first one.
  */
 #include "emulator/cm/model.h"
 
@@ -20,7 +20,9 @@ struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle)
 	return id && id->state != CM_DESTROYING && !id->listener ? id : NULL;
 }
 
-/* Return: as tab_find(). @like's content is the new one's, but for what its slot decides. */
+/*
+ * Return: as tab_find(). The new identifier is a copy of @like, except for what its slot decides.
+ */
 static int cmid_new(struct hca *hca, u32 client, const struct hca_cmid *like)
 {
 	struct hca_cmid *id;
@@ -104,7 +106,7 @@ struct hca_cmid *cmid_child_new(struct engine *e, struct hca_cmid *listener)
 	return &hca->cmid[i];
 }
 
-/* It leaves the backlog, its channel and the table of ports. */
+/* Remove it from the backlog, its channel and the table of ports. */
 static void cmid_detach(struct hca *hca, struct hca_cmid *id)
 {
 	if (id->listener)
@@ -180,7 +182,7 @@ int cmd_cm_query(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* Nobody is told of anything any more; then each conversation ends. */
+/* All events are dropped first; then the exchange of each identifier ends. */
 void cmid_reap(struct engine *e, u32 client)
 {
 	struct hca *hca = e->hca;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what comes to QP 1: each message in each state (IBTA 12.9.7, 12.9.8).
+ * DOC: input of QP 1: each message in each state (IBTA 12.9.7, 12.9.8).
  *
- * Anybody may send anything here. A message is copied before it is looked at, and what it names is
- * looked up; what fits nothing is dropped, but for requests, whose senders are told.
+ * Any process may send anything here. A message is copied before it is parsed, and every id in it
+ * is validated; a message that matches nothing is dropped, except for requests, which are rejected.
  */
 #include "emulator/cm/proto.h"
 
@@ -56,7 +56,7 @@ static struct hca_cmid *rej_find_cmid(struct hca *hca, const u8 mad[MAD_SIZE])
 	u32 remote = (u32)mad_get(mad, F_LOCAL_ID);
 	u64 guid;
 
-	/* Who gives up before it knows our id tells its GUID. */
+	/* A peer that gives up before it knows our id sends its GUID. */
 	if (mad_get(mad, F_REJ_REASON) == CM_REJ_TIMEOUT) {
 		memcpy(&guid, mad + REJ_INFO, sizeof(guid));
 		return cmid_by_remote_id(hca, be64toh(guid), remote);
@@ -101,7 +101,7 @@ static void rej_input(struct engine *e, const u8 mad[MAD_SIZE])
 
 /* --- REP and RTU --- */
 
-/* A reply that is known already: the answer to it was lost. */
+/* A repeated REP: the RTU or MRA was lost. */
 static void rep_input_again(struct engine *e, const u8 mad[MAD_SIZE])
 {
 	const struct hca_cmid *id = cmid_by_local_id(e->hca, (u32)mad_get(mad, F_REMOTE_ID),
@@ -146,7 +146,7 @@ static void rep_store(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 	id->responder_resources = (u8)mad_get(mad, F_REP_INITIATOR_DEPTH);
 	id->rnr_retry_count = (u8)mad_get(mad, F_REP_RNR_RETRY);
 	id->timeout = (u8)cm_ack_timeout((u32)mad_get(mad, F_REP_ACK_DELAY), id->lifetime);
-	/* Last: until here it is still a request without an answer. */
+	/* This store comes last: until then the request counts as unanswered. */
 	store_release(&id->remote_id, (u32)mad_get(mad, F_LOCAL_ID));
 }
 
@@ -192,7 +192,7 @@ static void rtu_input(struct engine *e, const u8 mad[MAD_SIZE])
 
 /* --- DREQ and DREP --- */
 
-/* A connection that nobody knows is one that has ended. */
+/* An unknown connection is one that has ended. */
 static void dreq_input_unknown(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE])
 {
 	u8 drep[MAD_SIZE];
@@ -228,7 +228,7 @@ static void dreq_input(struct engine *e, const struct burst *b, const u8 mad[MAD
 		return;
 	}
 	id->tid = mad_get(mad, F_TID);
-	/* Nobody is there any more to call rdma_disconnect(). */
+	/* The program cannot call rdma_disconnect() any more. */
 	if (id->state == CM_DESTROYING) {
 		cm_send_drep(e, id);
 		cm_proto_finish(e, id, CM_CONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
@@ -281,12 +281,12 @@ static void mad_input(struct engine *e, const struct burst *b, const u8 mad[MAD_
 		sidr_rep_input(e, mad);
 		break;
 	default:
-		/* No alternate paths: a LAP is not answered, an APR not expected. */
+		/* There are no alternate paths: a LAP is not answered, an APR not expected. */
 		break;
 	}
 }
 
-/* Return: 0, -EAGAIN or another error when there is nothing to be had. */
+/* Return: 0, -EAGAIN, or another error when the MAD cannot be read. */
 static int mad_fetch(struct engine *e, const struct burst *b, u8 mad[MAD_SIZE])
 {
 	const char *base = (const char *)e->hca;

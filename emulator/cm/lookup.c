@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how connections are found: by their own communication id, in which their slot is, and by what
- * the peer calls them, its CA's GUID with its communication id or its QP's number.
+ * DOC: lookup of connections: by their own communication id, which contains their slot, and by the
+ * peer's names for them: its CA's GUID with its communication id or its QP's number.
  *
- * A connection stands in both tables of peers as long as its state says that it has one.
+ * A connection is in both tables of peers as long as its state says so.
  */
 #include "emulator/cm/proto.h"
 
@@ -93,7 +93,7 @@ void cm_peer_unlink(struct hca *hca, struct hca_cmid *id)
 	id->linked = 0;
 }
 
-/* Which tables a connection in this state stands in. */
+/* The tables that a connection in this state is in. */
 static u32 cm_proto_links(u32 proto)
 {
 	switch (proto) {

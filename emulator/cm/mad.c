@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of connection management to bytes and back. See mad.h. */
+/* Conversion of CM messages to bytes and back. See mad.h. */
 #include "emulator/cm/mad.h"
 
 #define CMA_VERSION 0
@@ -9,7 +9,7 @@ struct place {
 	u8 width;
 };
 
-/* @bit counts from the most significant one of byte @byte behind the common header. */
+/* @bit counts from the most significant bit of byte @byte after the common header. */
 #define AT(byte, bit, width)                                                                       \
 	{                                                                                          \
 		(MAD_HDR + (byte)) * 8 + (bit), width                                              \
@@ -172,7 +172,7 @@ u32 mad_private_data(enum cm_attr attr, u32 *len)
 	return MAD_HDR + area[attr].off;
 }
 
-/* An IPv4 address stands at the end of its 16 bytes, behind zeros. */
+/* An IPv4 address is in the last 4 of the 16 bytes, after zeros. */
 static void cma_put_ip(u8 *p, const struct cm_addr *a)
 {
 	if (a->family == CM_AF_INET)

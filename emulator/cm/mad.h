@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the messages of connection management as they go over the wire: IBTA volume 1, 12.6, in MADs
- * (13.4.2) of class CommMgt.
+ * DOC: messages of connection management in wire format: IBTA volume 1, 12.6, in MADs (13.4.2) of
+ * class CommMgt.
  *
- * A field is a place and a width in bits, both in a table; areas of bytes are offsets. All offsets are
- * those of the MAD, whose common header takes the first 24 bytes.
+ * A field is a position and a width in bits, both in a table; byte areas are offsets. All offsets
+ * are those of the MAD, whose common header takes the first 24 bytes.
  */
 #ifndef EMULATOR_CM_MAD_H
 #define EMULATOR_CM_MAD_H
@@ -17,7 +17,7 @@
 #define MAD_CM_VERSION	2u
 #define MAD_METHOD_SEND 3u
 
-/** enum cm_attr - attribute ids: which message it is. */
+/** enum cm_attr - attribute ids: the types of messages. */
 enum cm_attr {
 	MAD_REQ = 0x10,
 	MAD_MRA,
@@ -99,7 +99,7 @@ enum cm_field {
 	F_REP_QKEY,
 	F_REP_QPN,
 	F_REP_VENDOR_H,
-	F_REP_EECN, /* of an XRC target: its number */
+	F_REP_EECN, /* XRC target: the number of its QP */
 	F_REP_VENDOR_M,
 	F_REP_PSN,
 	F_REP_VENDOR_L,
@@ -134,28 +134,28 @@ enum cm_field {
 	F_COUNT,
 };
 
-/* Areas of bytes. */
+/* Byte areas. */
 #define REQ_LOCAL_GID  (MAD_HDR + 56)
 #define REQ_REMOTE_GID (MAD_HDR + 72)
 #define REJ_INFO       (MAD_HDR + 12)
 
-/** mad_get(), mad_set() - a field, in host order. What does not fit its width is cut off. */
+/** mad_get(), mad_set() - a field, in host order. Values are truncated to its width. */
 u64 mad_get(const u8 mad[MAD_SIZE], enum cm_field f);
 void mad_set(u8 mad[MAD_SIZE], enum cm_field f, u64 value);
-/** mad_start() - an empty message. */
+/** mad_start() - begin an empty message. */
 void mad_start(u8 mad[MAD_SIZE], enum cm_attr attr, u64 tid);
-/** mad_is_cm() - whether the common header is that of a message of connection management. */
+/** mad_is_cm() - whether the common header belongs to a message of connection management. */
 bool mad_is_cm(const u8 mad[MAD_SIZE]);
-/** mad_private_data() - where a message's private data lie, and in *len how much fits. */
+/** mad_private_data() - offset of a message's private data, and their maximum length in *len. */
 u32 mad_private_data(enum cm_attr attr, u32 *len);
 
 #define CMA_HDR 36u
 
-/** cma_put() - the header that the rdma_cm puts before private data: who talks to whom. */
+/** cma_put() - write the header that the rdma_cm puts before private data: the two addresses. */
 void cma_put(u8 *p, const struct cm_addr *src, const struct cm_addr *dst);
 /**
- * cma_get() - the same at the other side.
- * @port: that the message was for: *local's
+ * cma_get() - read that header on the receiving side.
+ * @port: destination port of the message: *local's
  * Return: 0, -EINVAL (unknown version) or -EAFNOSUPPORT.
  */
 int cma_get(const u8 *p, u16 port, struct cm_addr *local, struct cm_addr *peer);

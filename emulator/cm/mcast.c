@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: multicast groups of identifiers: which GID an address stands for, and on InfiniBand which LID
- * the subnet manager has given the group.
+ * DOC: multicast groups of identifiers: the GID that an address stands for and, on InfiniBand, the
+ * LID that the subnet manager has given the group.
  *
- * Packets come by the memberships of queue pairs (emulator/verbs/mcast.c), which the program's side makes when it
- * reads the event. What is remembered here is what the kernel remembers: what was joined, for
- * leaving it, and how many events there were.
+ * Packets are delivered through the memberships of queue pairs (verbs/mcast.c), which the program's
+ * side creates when it reads the event. This file remembers what the kernel remembers: which groups
+ * were joined, so that they can be left, and how many events were taken.
  *
- * The kernel refuses groups of IPv6 addresses on RoCE v2, since it cannot join them at the switch.
- * Here the switch is one's own, and they are their own GIDs, as on devices that have such groups.
+ * The kernel refuses groups of IPv6 addresses on RoCE v2, because it cannot join them at the
+ * switch. The emulated switch has no such limit: these groups are their own GIDs, as on devices
+ * that support them.
  */
 #include "emulator/cm/model.h"
 
-#define FIRST_MLID 0xc001u /* the one before is that of IPoIB's broadcast group */
+#define FIRST_MLID 0xc001u /* after that of IPoIB's broadcast group */
 #define LAST_MLID  0xfffeu
 
 #define UDP_QKEY   0x01234567u /* RDMA_UDP_QKEY */
@@ -23,14 +24,14 @@ static bool cm_is_ib(const struct hca *hca, const struct hca_cmid *id)
 	return hca->dev[id->bound - 1].link_layer == LINK_INFINIBAND;
 }
 
-/* RFC 4391, 4: signature and P_Key; the rdma_cm's own signature for its datagrams. */
+/* RFC 4391, 4: signature and P_Key; the rdma_cm has its own signature for datagrams. */
 static void ipoib_mgid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
 		       u8 mgid[16])
 {
 	u16 pkey = hca->dev[id->bound - 1].port[id->port].pkey[0] | 0x8000;
 	bool v4 = a->family == 2;
 
-	/* Assigned by the subnet manager itself: taken as it is. */
+	/* Assigned by the subnet manager itself: used unchanged. */
 	if (!v4 && a->ip[0] == 0xff && (a->ip[1] & 0xf0) == 0x10 && a->ip[2] == 0xa0 &&
 	    a->ip[3] == 0x1b) {
 		memcpy(mgid, a->ip, 16);
@@ -60,7 +61,7 @@ void cm_mcast_gid(const struct hca *hca, const struct hca_cmid *id, const struct
 		memcpy(mgid, a->ip, 16);
 }
 
-/* The LID that the group has, or a new one. Return: 0 when there is none left. */
+/* The LID of the group, or a new one. Return: 0 when none is left. */
 static u32 cm_mcast_lid(const struct hca *hca, const u8 mgid[16])
 {
 	u32 i, lid, top = FIRST_MLID - 1;
@@ -97,7 +98,7 @@ static void cm_mcast_default_qkey(const struct hca *hca, struct hca_cmid *id)
 		id->qkey = IPOIB_QKEY;
 }
 
-/* The group's address, for who sends to it; or, with @fail, that it could not be joined. */
+/* Report the group's address to its senders or, with @fail, that the join has failed. */
 static void cm_mcast_raise_join(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc,
 				s32 fail)
 {
@@ -126,7 +127,7 @@ static void cm_mcast_raise_join(struct engine *e, struct hca_cmid *id, struct hc
 	cm_event_raise_mcast(e, id, mc, &ev);
 }
 
-/* What kernel and subnet manager let join. */
+/* The checks of the kernel and the subnet manager. */
 static int cm_mcast_check_join(const struct hca *hca, const struct hca_cmid *id,
 			       const struct cmd_cm *c)
 {

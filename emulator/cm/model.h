@@ -2,9 +2,9 @@
 /**
  * DOC: what the files of connection management share. All of it runs with the token held.
  *
- * Two layers: identifiers, addresses, ports and events (id.c, chan.c, addr.c, port.c,
- * route.c, option.c, mcast.c, recover.c), and the connection protocol (mad.c,
- * conn.c, input.c, timer.c, sidr.c).
+ * Two layers: identifiers, addresses, ports and events (id.c, chan.c, addr.c, port.c, route.c,
+ * option.c, mcast.c, recover.c), and the connection protocol (mad.c, conn.c, req.c, input.c,
+ * send.c, lookup.c, qp_attr.c, timer.c, sidr.c).
  */
 #ifndef EMULATOR_CM_MODEL_H
 #define EMULATOR_CM_MODEL_H
@@ -16,7 +16,7 @@ static inline u32 cmid_slot(const struct hca *hca, const struct hca_cmid *id)
 	return (u32)(id - hca->cmid);
 }
 
-/** cmid_set_states() - an identifier's new states, in one store. */
+/** cmid_set_states() - set both states of an identifier in one store. */
 static inline void cmid_set_states(struct hca_cmid *id, u32 state, u32 proto)
 {
 	const u32 pair[2] = { state, proto };
@@ -28,61 +28,83 @@ static inline void cmid_set_states(struct hca_cmid *id, u32 state, u32 proto)
 
 /* --- id.c: identifiers --- */
 
-/** own_cmid() - the client's identifier of that handle; NULL when it is not his or was destroyed. */
+/**
+ * own_cmid() - the client's identifier of that handle; NULL when the client does not own it or has
+ * destroyed it.
+ */
 struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle);
 /**
- * cmid_child_new() - a new identifier for a request that has come to @listener: on its channel, with its
- * port space, QP type, options and client, in its backlog, owned but still CM_IDLE.
+ * cmid_child_new() - a new identifier for a request that has come to @listener: on its channel,
+ * with its port space, QP type, options and client, in its backlog, owned but still CM_IDLE.
  * Return: NULL when the backlog is full or there is no slot.
  */
 struct hca_cmid *cmid_child_new(struct engine *e, struct hca_cmid *listener);
-/** cmid_child_drop() - nothing comes of a cmid_child_new() that was not yet told of. The protocol has let go. */
+/**
+ * cmid_child_drop() - free a child whose event was not queued. The protocol does not use it any
+ * more.
+ */
 void cmid_child_drop(struct hca *hca, struct hca_cmid *id);
-/** cmid_release() - the protocol has no more need of it: frees it, when its program has destroyed it. */
+/** cmid_release() - the protocol is done with it: free it if its program has destroyed it. */
 void cmid_release(struct engine *e, struct hca_cmid *id);
-/** cmid_retire() - an identifier loses its program: cm_proto_end(), and its slot when that is all. */
+/**
+ * cmid_retire() - an identifier loses its program: cm_proto_end(), and free its slot if nothing is
+ * left to do.
+ */
 void cmid_retire(struct engine *e, struct hca_cmid *id);
-/** cmid_reap() - a dead client's identifiers end, and are freed or left to HCA_ESTATE. */
+/** cmid_reap() - end the identifiers of a dead client: each is freed or passed to HCA_ESTATE. */
 void cmid_reap(struct engine *e, u32 client);
 
 /* --- chan.c: events --- */
 
-/* Events that may wait for a client. What is more is lost, as it is where the kernel has no memory. */
+/*
+ * Maximum number of queued events per client. Further ones are lost, as in a kernel without memory.
+ */
 #define CM_CLIENT_EVENTS (HCA_MAX_CMEV / 2)
 
 /**
- * cm_event_raise() - queue an event for the identifier's program, and make @state and @proto the
- * identifier's: both or, should the holder die, neither. One that nobody can get (destroyed, or not
- * yet accepted) only changes the identifier.
- * @ev: its id, listen_id and uid are filled in here; of a CONNECT_REQUEST (@id is the new one) from
- *	its listener.
+ * cm_event_raise() - queue an event for the identifier's program and set the identifier's states to
+ * @state and @proto: both happen or, if the holder dies, neither. An event without a reader
+ * (identifier destroyed, or not accepted yet) only changes the states.
+ * @ev: its id, listen_id and uid are filled in here; those of a CONNECT_REQUEST (@id is the new
+ *	one) from its listener.
  */
 void cm_event_raise(struct engine *e, struct hca_cmid *id, u32 state, u32 proto,
 		    struct cm_event *ev);
-/** cm_event_raise_status() - an event of which there is no more to tell than its status. */
+/** cm_event_raise_status() - raise an event that carries nothing but its status. */
 void cm_event_raise_status(struct engine *e, struct hca_cmid *id, u32 state, u32 proto, u32 type,
 			   s32 status);
 /** cm_event_raise_mcast() - cm_event_raise() about a membership. */
 void cm_event_raise_mcast(struct engine *e, struct hca_cmid *id, struct hca_cmmc *mc,
 			  struct cm_event *ev);
-/** cm_event_has_room() - whether one more event may wait for a client. */
+/** cm_event_has_room() - whether one more event can be queued for a client. */
 bool cm_event_has_room(const struct hca *hca, u32 client);
 /**
- * cm_events_drop() - take away the events that wait for an identifier's program; requests among them
- * end. @mc: only those about this membership; NULL: all. Return: how many.
+ * cm_events_drop() - remove the queued events of an identifier's program; requests among them end.
+ * @mc: only those about this membership; NULL: all. Return: how many.
  */
 u32 cm_events_drop(struct engine *e, struct hca_cmid *id, const struct hca_cmmc *mc);
-/** cm_events_move() - to another channel, in their order. Return: how many. */
+/** cm_events_move() - move them to another channel, in their order. Return: how many. */
 u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 ch);
-/** cm_event_counted_by() - slot of the identifier that counts an event: the one whose program it is for. */
+/**
+ * cm_event_counted_by() - slot of the identifier that counts an event: the one whose program reads
+ * it.
+ */
 static inline u32 cm_event_counted_by(const struct hca_cmev *ev)
 {
 	return ev->ev.type == CM_EV_CONNECT_REQUEST ? ev->ev.listen_id : ev->ev.id;
 }
-/** cm_event_link() - put an event at the end of its channel's list. */
+/** cm_event_link() - append an event to its channel's list. */
 void cm_event_link(struct hca *hca, struct hca_cmev *ev);
-/** cm_event_apply() - what follows from an event that is in its list: states and wake-up. */
+/**
+ * cm_event_apply() - carry out the effects of an event that is in its list: new states and a
+ * wake-up.
+ */
 void cm_event_apply(struct engine *e, struct hca_cmev *ev);
+/**
+ * cm_event_timers() - wake the readers of events that are due (chaos). Return: the next deadline,
+ * ~0: none.
+ */
+u64 cm_event_timers(struct engine *e, u64 now);
 
 /* --- addr.c: addresses --- */
 
@@ -98,13 +120,13 @@ struct cm_place {
 	u8 ip;
 };
 
-/** cm_addr_is_any() - the wildcard or, as the rdma_cm sees it, the same: a loopback address. */
+/** cm_addr_is_any() - the wildcard, or a loopback address, which the rdma_cm treats alike. */
 bool cm_addr_is_any(const struct cm_addr *a);
 /** cm_addr_is_linklocal() - fe80::/10. */
 bool cm_addr_is_linklocal(const struct cm_addr *a);
-/** cm_addr_is_mcast() - a multicast group's. */
+/** cm_addr_is_mcast() - the address of a multicast group. */
 bool cm_addr_is_mcast(const struct cm_addr *a);
-/** cm_addr_is_same() - the same address, whatever the port. */
+/** cm_addr_is_same() - the same address, regardless of the port. */
 bool cm_addr_is_same(const struct cm_addr *a, const struct cm_addr *b);
 /** cm_place_gid() - the GID of a place. */
 const u8 *cm_place_gid(const struct hca *hca, const struct cm_place *at);
@@ -113,40 +135,49 @@ bool cm_place_find(const struct hca *hca, const struct cm_addr *a, struct cm_pla
 /** cm_bind_to() - bind an identifier to a port of a device. */
 void cm_bind_to(struct hca_cmid *id, const struct cm_place *at);
 /**
- * cm_bind_device() - bind to the device and port that have an address: from @id->src; a loopback
- * address or the wildcard is on the node's first port that is active.
- * Return: 0, -EADDRNOTAVAIL (nobody's), -ENODEV (there is no device that could have it).
+ * cm_bind_device() - bind to the device and port that have the address @id->src; a loopback address
+ * or the wildcard is on the node's first active port.
+ * Return: 0, -EADDRNOTAVAIL (no port has it), -ENODEV (no device could have it).
  */
 int cm_bind_device(struct hca *hca, struct hca_cmid *id);
-/** cm_bind_addr() - rdma_bind_addr(3). @dst: where it is to be used for; NULL: unknown. */
+/** cm_bind_addr() - rdma_bind_addr(3). @dst: the intended destination; NULL: unknown. */
 int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src,
 		 const struct cm_addr *dst);
 
 /* --- port.c: port numbers and listeners --- */
 
 /**
- * cm_port_slot() - where in a port space's table a node's port number is: others' may be there, too,
- * but not the same number of many nodes.
+ * cm_port_slot() - hash of a node's port number in its port space's table. Other numbers may share
+ * the slot; the same number of different nodes does not.
  */
 static inline u32 cm_port_slot(u32 node, u32 port)
 {
 	return (port + node * 40503u) % 65536u;
 }
-/** cm_port_space_index() - index of a port space (enum cm_port_space), CM_PORT_SPACES when there is no such one. */
+/**
+ * cm_port_space_index() - index of a port space (enum cm_port_space), CM_PORT_SPACES if it is
+ * unknown.
+ */
 u32 cm_port_space_index(u32 ps);
-/** cm_port_has_listener() - whether anybody listens at this port number of a device, at whatever address. */
+/**
+ * cm_port_has_listener() - whether any identifier listens on this port number of a device, at any
+ * address.
+ */
 bool cm_port_has_listener(const struct hca *hca, u32 dev, u32 ps, u16 port);
 /**
- * cm_listener_find() - who listens at this address of a port of a device, or NULL. The identifier bound
- * to the address comes before one with the wildcard.
+ * cm_listener_find() - the identifier that listens at this address of a port of a device, or NULL.
+ * One that is bound to the address comes before one with the wildcard.
  * @ps: enum cm_port_space
  */
 struct hca_cmid *cm_listener_find(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst);
-/** cm_port_reserve() - take the number @id->src.port, or any when it is 0. Return: 0 or -errno. */
+/**
+ * cm_port_reserve() - reserve the number @id->src.port, or a free one when it is 0. Return: 0 or
+ * -errno.
+ */
 int cm_port_reserve(struct hca *hca, struct hca_cmid *id);
-/** cm_port_release() - give the identifier's port number back. */
+/** cm_port_release() - release the identifier's port number. */
 void cm_port_release(struct hca *hca, struct hca_cmid *id);
-/** cm_ports_rebuild() - the table of port numbers, from what identifiers hold. */
+/** cm_ports_rebuild() - rebuild the table of port numbers from the identifiers. */
 void cm_ports_rebuild(struct hca *hca);
 
 /* --- route.c --- */
@@ -158,41 +189,40 @@ int cm_path_set(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
 
 /* --- mcast.c --- */
 
-/** cm_mcast_gid() - the group's GID that an address stands for. */
+/** cm_mcast_gid() - the GID of the group that an address stands for. */
 void cm_mcast_gid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
 		  u8 mgid[16]);
 /** cm_mcast_leave_all() - leave all groups. */
 void cm_mcast_leave_all(struct hca *hca, struct hca_cmid *id);
-/** cm_mcast_rebuild() - identifiers' lists of groups, from the groups. */
+/** cm_mcast_rebuild() - rebuild the identifiers' lists of groups from the memberships. */
 void cm_mcast_rebuild(struct hca *hca);
 
 /* --- recover.c --- */
 
-/** cm_recover() - after a holder's death: put tables, queues and timers right. */
+/** cm_recover() - repair tables, queues and timers after the death of a holder. */
 void cm_recover(struct engine *e);
 
-/* --- conn.c, input.c, timer.c, sidr.c: the protocol --- */
+/* --- input.c, conn.c, send.c, timer.c, lookup.c: the protocol --- */
 
-/** cm_input() - a MAD that has come to QP 1. Return: as hca_input(). */
+/** cm_input() - handle a MAD that arrives at QP 1. Return: as hca_input(). */
 int cm_input(struct engine *e, const struct burst *b);
 /**
- * cm_proto_end() - the identifier is being destroyed: tell the peer what it has to know (REJ, DREQ, DREP).
- * Return: true when the protocol has no more need of it; else it calls cmid_release() later.
+ * cm_proto_end() - the identifier is being destroyed: send the peer what it has to know (REJ, DREQ,
+ * DREP).
+ * Return: true when the protocol is done with it; else cmid_release() is called later.
  */
 bool cm_proto_end(struct engine *e, struct hca_cmid *id);
 /**
- * cm_send_deferred() - the fabric process: send the MADs that could not leave when they were made.
- * Return: when to try again, ~0: nothing waits.
- */
-u64 cm_send_deferred(struct engine *e);
-/**
- * cm_timers() - run what is due, within a budget. Return: the next deadline, ~0 when there is none; one
- * that has passed when there was more.
+ * cm_timers() - run due timers, within a budget. Return: the next deadline, ~0 when there is none;
+ * a deadline in the past when the budget was used up.
  */
 u64 cm_timers(struct engine *e, u64 now);
-/** cm_event_timers() - wake the readers of events that are due (chaos). Return: the next deadline, ~0: none. */
-u64 cm_event_timers(struct engine *e, u64 now);
-/** cm_peers_rebuild() - after a holder's death: the tables of peers' ids and QPs, from @linked of each. */
+/**
+ * cm_send_deferred() - the fabric process: send the MADs that could not leave when they were made.
+ * Return: when to retry, ~0: none is left.
+ */
+u64 cm_send_deferred(struct engine *e);
+/** cm_peers_rebuild() - after the death of a holder: rebuild the tables of peers' ids and QPs. */
 void cm_peers_rebuild(struct hca *hca);
 
 #endif

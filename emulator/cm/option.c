@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of identifiers, rdma_set_option(3): the kernel's rules about when and for what. */
+/* Options of identifiers, rdma_set_option(3): valid states and QP types as in the kernel. */
 #include "emulator/cm/model.h"
 
 /* Numbers of rdma_cma.h. */

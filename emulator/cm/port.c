@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: port numbers of connection management: who may have which, and who listens where.
+ * DOC: port numbers of connection management: reservation, and lookup of listeners.
  *
- * Each port space has its own numbers, and each node. The rules are the kernel's, whose answers are
- * not those of sockets: a number that a wildcard has is EADDRNOTAVAIL, one at the same address
- * EADDRINUSE. Numbers below 1024 are for everybody: whether a program may take one is a matter of
- * the host's privileges, and nothing of the host is touched.
+ * Each port space of each node has its own numbers. The rules and errors are the kernel's, which
+ * differ from those of sockets: a number that a wildcard holds is EADDRNOTAVAIL, one at the same
+ * address EADDRINUSE. Every program may take numbers below 1024: on a host that is a matter of
+ * privileges, and the emulation uses nothing of the host.
  */
 #include "emulator/cm/model.h"
 
 /* The kernel's net.ipv4.ip_local_port_range. */
 #define EPHEMERAL_FIRST 32768u
 #define EPHEMERAL_COUNT (60999u - EPHEMERAL_FIRST + 1)
-#define MAX_BACKLOG	16384u /* as if net.rdma_ucm.max_backlog were set so */
+#define MAX_BACKLOG	16384u /* as if net.rdma_ucm.max_backlog had this value */
 
 static const u32 spaces[CM_PORT_SPACES] = { CM_PS_IPOIB, CM_PS_TCP, CM_PS_UDP, CM_PS_IB };
 
@@ -30,7 +30,7 @@ static u32 *cm_port_chain(struct hca *hca, const struct hca_cmid *id, u32 port)
 	return &hca->cm_port[cm_port_space_index(id->ps)][cm_port_slot(id->node, port)];
 }
 
-/* Whether @o, of a chain, has this very number. */
+/* Whether @o, found in a hash chain, has this very number. */
 static inline bool cmid_has_port(const struct hca_cmid *o, u32 node, u32 port)
 {
 	return o->node == node && o->src.port == port;
@@ -69,7 +69,7 @@ void cm_ports_rebuild(struct hca *hca)
 			cm_port_insert(hca, &hca->cmid[i]);
 }
 
-/* Whether the identifier may have @port besides those who have it. */
+/* Whether the identifier may share @port with those that have it. */
 static int cm_port_check_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool reuse)
 {
 	const struct hca_cmid *o;
@@ -92,13 +92,13 @@ static int cm_port_check_share(struct hca *hca, const struct hca_cmid *id, u32 p
 	return 0;
 }
 
-/* Both known, and not the same. */
+/* Both known, and different. */
 static bool cm_addr_is_other(const struct cm_addr *a, const struct cm_addr *b)
 {
 	return !cm_addr_is_any(a) && !cm_addr_is_any(b) && !cm_addr_is_same(a, b);
 }
 
-/* Whether a connection from @port would be another one than all that there are. */
+/* Whether a connection from @port would differ from all existing ones. */
 static bool cm_port_is_unique(struct hca *hca, const struct hca_cmid *id, u32 port)
 {
 	const struct hca_cmid *o;
@@ -116,7 +116,7 @@ static bool cm_port_is_unique(struct hca *hca, const struct hca_cmid *id, u32 po
 	return true;
 }
 
-/* One after the other, so that a number comes late again. */
+/* In turn, so that a number is reused late. */
 static int cm_port_pick_ephemeral(struct hca *hca, struct hca_cmid *id)
 {
 	u32 *turn = &hca->cm_ephemeral[cm_port_space_index(id->ps)];
@@ -153,7 +153,7 @@ static bool cmid_is_listening(const struct hca *hca, const struct hca_cmid *id, 
 	       (!id->bound || id->bound == dev + 1);
 }
 
-/* The first that may be at a port number of a device's node + 1. */
+/* Index + 1 of the first identifier in the chain of a port number of the device's node. */
 static u32 cm_port_first(const struct hca *hca, u32 space, u32 dev, u32 port)
 {
 	return hca->cm_port[space][cm_port_slot(hca->dev[dev].node, port)];
@@ -183,7 +183,7 @@ struct hca_cmid *cm_listener_find(struct hca *hca, u32 dev, u32 ps, const struct
 		if (!cmid_is_listening(hca, id, dev, dst->port))
 			continue;
 		if (!cm_addr_is_any(&id->src)) {
-			/* The peer's message does not tell the interface. */
+			/* The peer's message does not name the interface. */
 			if (id->src.family == dst->family &&
 			    !memcmp(id->src.ip, dst->ip, sizeof(dst->ip)))
 				return id;
@@ -212,7 +212,7 @@ int cmd_cm_listen(struct engine *e, u32 client, struct hca_cmd *cmd)
 	}
 	if (id->state != CM_ADDR_BOUND)
 		return -EINVAL;
-	/* Who shares its number may not share it any more. */
+	/* A listener must not share its number. */
 	if (id->opt & CM_OPT_REUSEADDR) {
 		ret = cm_port_check_share(hca, id, id->src.port, false);
 		if (ret)

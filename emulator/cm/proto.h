@@ -4,17 +4,17 @@
  *
  * Theory of operation
  * -------------------
- * Each side of a connection is in a state of its own (enum cm_proto). A message that wants an answer
- * is kept in the identifier and sent again at its deadline, until the answer comes or its retries are
- * used up; answers are made anew when a request comes again. What a program is told follows from the
- * protocol's state, and what it may do is decided by enum cm_state: the two are the kernel's ib_cm and
- * rdma_cm.
+ * Each side of a connection has a state of its own (enum cm_proto). A message that expects an
+ * answer is kept in the identifier and retransmitted at its deadline, until the answer comes or the
+ * retries are used up; answers are not kept, but made again when a request is repeated. The
+ * protocol's state decides which events the program receives, enum cm_state which calls it may
+ * make: the two correspond to the kernel's ib_cm and rdma_cm.
  *
- * A holder of the token can be killed anywhere in here. What a message brings is written into the
- * identifier first; then state and event change as one (cm_event_raise()), then tables and deadline follow.
- * Killed before, the message looks lost; killed behind, cm_peers_rebuild() finds from the state what
- * the tables must have, and a deadline that means nothing any more is let pass. TIMEWAIT's deadline
- * is set before the state.
+ * The holder of the token can be killed anywhere in here. The content of a message is written to
+ * the identifier first; then state and event change as one (cm_event_raise()), then tables and
+ * deadline follow. If the holder dies before that step, the message looks lost; if it dies after
+ * it, cm_peers_rebuild() derives the content of the tables from the state, and a deadline that is
+ * obsolete expires without effect. The deadline of TIMEWAIT is set before the state.
  */
 #ifndef EMULATOR_CM_PROTO_H
 #define EMULATOR_CM_PROTO_H
@@ -31,27 +31,30 @@
 #define CM_IPOIB_QKEY 0x00000b1bu
 
 /**
- * cm_time_ns() - a time as messages have it, in whole milliseconds as the kernel has it. What they cannot
- * have (RDMA_OPTION_ID_ACK_TIMEOUT takes any byte) is the longest that they can.
+ * cm_time_ns() - a time in the encoding of messages, rounded to milliseconds as in the kernel. A
+ * value beyond the encoding (RDMA_OPTION_ID_ACK_TIMEOUT takes any byte) counts as its maximum.
  */
 static inline u64 cm_time_ns(u32 t)
 {
 	return 1000000ULL << (t > 8 ? min_u32(CM_MAX_TIMEOUT, t) - 8 : 0);
 }
 
-/** cm_ack_timeout() - what a QP waits for an ACK, given the responder's delay and the path. */
+/** cm_ack_timeout() - how long a QP waits for an ACK, given the responder's delay and the path. */
 u32 cm_ack_timeout(u32 ack_delay, u32 lifetime);
 
 /* --- lookup.c --- */
 
-/** cm_conn_begin() - a new connection of the identifier: ids, starting PSN, nothing of the last one. */
+/**
+ * cm_conn_begin() - start a new connection of the identifier: new ids and starting PSN, nothing of
+ * the previous one.
+ */
 void cm_conn_begin(struct hca *hca, struct hca_cmid *id);
-/** cmid_by_local_id() - who has these communication ids, or NULL. */
+/** cmid_by_local_id() - the identifier with these communication ids, or NULL. */
 struct hca_cmid *cmid_by_local_id(struct hca *hca, u32 local_id, u32 remote_id);
-/** cmid_by_remote_id(), cmid_by_remote_qpn() - by what the peer has told of itself, or NULL. */
+/** cmid_by_remote_id(), cmid_by_remote_qpn() - the identifier of that peer, or NULL. */
 struct hca_cmid *cmid_by_remote_id(struct hca *hca, u64 guid, u32 remote_id);
 struct hca_cmid *cmid_by_remote_qpn(struct hca *hca, u64 guid, u32 qpn);
-/** cm_peer_link() - into the tables that @how (enum cm_linked) names. */
+/** cm_peer_link() - add the identifier to the tables in @how (enum cm_linked). */
 void cm_peer_link(struct hca *hca, struct hca_cmid *id, u32 how);
 void cm_peer_unlink(struct hca *hca, struct hca_cmid *id);
 
@@ -59,16 +62,19 @@ void cm_peer_unlink(struct hca *hca, struct hca_cmid *id);
 
 /** cm_send_mad() - send a message to the identifier's peer. */
 void cm_send_mad(struct engine *e, const struct hca_cmid *id, const u8 mad[MAD_SIZE]);
-/** cm_reply_mad() - send a message to where @b came from. */
+/** cm_reply_mad() - send a message to the sender of @b. */
 void cm_reply_mad(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE]);
-/** cm_reply_av() - the address that it came from. */
+/** cm_reply_av() - the address of the sender of @b. */
 void cm_reply_av(const struct hca *hca, const struct burst *b, struct hca_av *av);
-/** cm_send_with_retries() - send what is in @id->mad, again and again until its answer comes; @proto until then. */
+/**
+ * cm_send_with_retries() - send @id->mad and retransmit it until its answer comes; @proto is the
+ * state until then.
+ */
 void cm_send_with_retries(struct engine *e, struct hca_cmid *id, u32 proto);
-/** cm_send_rej() - a REJ for a request that there is no identifier for. */
+/** cm_send_rej() - send a REJ for a request that has no identifier. */
 void cm_send_rej(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE], u32 reason,
 		 u32 about, const void *info, u32 info_len);
-/** cm_send_mra(), cm_send_rtu(), cm_send_drep(), cm_send_dreq() - as their names say. */
+/** cm_send_mra(), cm_send_rtu(), cm_send_drep(), cm_send_dreq() - send that message. */
 void cm_send_mra(struct engine *e, const struct hca_cmid *id, u32 about);
 void cm_send_rtu(struct engine *e, const struct hca_cmid *id);
 void cm_send_drep(struct engine *e, const struct hca_cmid *id);
@@ -76,35 +82,35 @@ void cm_send_dreq(struct engine *e, struct hca_cmid *id, bool keep);
 
 /* --- conn.c --- */
 
-/** cm_disconnect() - begin to end an established connection. Return: 0 or -EINVAL. */
+/** cm_disconnect() - start to end an established connection. Return: 0 or -EINVAL. */
 int cm_disconnect(struct engine *e, struct hca_cmid *id);
 /**
- * cm_reject() - refuse what the peer has sent last.
+ * cm_reject() - reject the peer's last message.
  * @info: additional information of @info_len bytes
  * Return: 0 or -EINVAL.
  */
 int cm_reject(struct engine *e, struct hca_cmid *id, u32 reason, const void *info, u32 info_len,
 	      const struct cm_param *p);
 /**
- * cm_proto_report() - the protocol's state becomes @proto; the program is told, and its state becomes @state,
- * if that is @when.
+ * cm_proto_report() - set the protocol's state to @proto; if the program's state is @when, set it
+ * to @state and queue the event.
  */
 void cm_proto_report(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
 		     struct cm_event *ev);
-/** cm_proto_finish() - cm_proto_report(), and with it the connection is over: @proto is CMP_IDLE or CMP_TIMEWAIT. */
+/**
+ * cm_proto_finish() - cm_proto_report() at the end of the connection: @proto is CMP_IDLE or
+ * CMP_TIMEWAIT.
+ */
 void cm_proto_finish(struct engine *e, struct hca_cmid *id, u32 when, u32 state, u32 proto,
 		     struct cm_event *ev);
-
-/** journal_cm() - why an attempt to connect has failed. */
-void journal_cm(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
-		u32 info);
 
 /* --- req.c --- */
 
 /**
- * cm_request_listener() - who is to get a request for a service.
- * @data: its private data; @type: enum ib_qp_type
- * Return: who listens, with the addresses of both ends; NULL, with *reason (enum cm_reject) why not.
+ * cm_request_listener() - the identifier that receives a request for a service.
+ * @data: the request's private data; @type: enum ib_qp_type
+ * Return: the listener, with the addresses of both ends; NULL, with the reason in *reason (enum
+ * cm_reject).
  */
 struct hca_cmid *cm_request_listener(struct engine *e, const struct burst *b, const u8 *data,
 				     u64 service, u32 type, struct cm_addr *local,
@@ -114,9 +120,9 @@ void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE
 
 /* --- input.c --- */
 
-/** cm_event_set_data() - the private data of a message, from byte @skip on, for an event. */
+/** cm_event_set_data() - copy a message's private data, from byte @skip on, to an event. */
 void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip);
-/** cm_gid_index() - where a GID stands in a port's table, or -1. */
+/** cm_gid_index() - index of a GID in a port's table, or -1. */
 int cm_gid_index(const struct hca_port *port, const u8 gid[16]);
 
 /* --- timer.c --- */
@@ -124,8 +130,8 @@ int cm_gid_index(const struct hca_port *port, const u8 gid[16]);
 /** cm_timer_arm() - set the identifier's deadline; 0: none. */
 void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline);
 /**
- * cm_timer_expire() - what time would bring comes now: CM_EV_UNREACHABLE to who waits for an answer,
- * CM_EV_TIMEWAIT_EXIT. Return: whether the identifier is in a state for that.
+ * cm_timer_expire() - let the identifier's timer expire now: CM_EV_UNREACHABLE if it waits for an
+ * answer, or CM_EV_TIMEWAIT_EXIT. Return: whether its state allows that.
  */
 bool cm_timer_expire(struct engine *e, struct hca_cmid *id, u32 event);
 
@@ -139,9 +145,9 @@ void sidr_rep_input(struct engine *e, const u8 mad[MAD_SIZE]);
 
 /* --- qp_attr.c --- */
 
-/** cm_default_qkey() - give a datagram identifier the key of its port space. */
+/** cm_default_qkey() - give a datagram identifier the Q_Key of its port space. */
 void cm_default_qkey(struct hca_cmid *id);
-/** cm_set_qkey() - or this one. Return: 0, -EINVAL when it has another. */
+/** cm_set_qkey() - give it this Q_Key. Return: 0, -EINVAL when it has a different one. */
 int cm_set_qkey(struct hca_cmid *id, u32 qkey);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what an identifier's QP is to be modified to: rdma_init_qp_attr(), with the values that were
- * negotiated.
+ * DOC: rdma_init_qp_attr(): the attributes that an identifier's QP is to be modified to, with the
+ * negotiated values.
  */
 #include "emulator/cm/proto.h"
 
@@ -38,7 +38,7 @@ static int cm_pkey_index(const struct hca *hca, const struct hca_cmid *id, u32 *
 	return -ENOENT;
 }
 
-/* Before there is a connection, and datagrams always. */
+/* Before a connection exists, and always for datagrams. */
 static int cm_attr_plain(const struct hca *hca, struct hca_cmid *id, struct hca_qp_attr *a,
 			 u32 *mask)
 {
@@ -58,7 +58,7 @@ static int cm_attr_plain(const struct hca *hca, struct hca_cmid *id, struct hca_
 	return 0;
 }
 
-/* Both sides know each other from the REQ or REP on. */
+/* From the REQ or REP on both sides know each other. */
 static bool cm_proto_has_peer(u32 proto)
 {
 	switch (proto) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connection management after a holder's death: tables, lists and counts are made anew from
- * what the identifiers and events say of themselves, so that no death leaves them half done.
+ * DOC: recovery of connection management after the death of a holder: tables, lists and counts are
+ * rebuilt from the identifiers and events, so that none stays half updated.
  *
- * An event that its identifier has not noted is one that the dead had just made: its states are
- * applied and its channel is woken, perhaps for the second time. A request's identifier without
- * such an event has come too early: it goes, and the peer asks again.
+ * An event that its identifier has not noted is one that the dead holder had just created: its
+ * states are applied and its channel is woken, possibly for the second time. A request's identifier
+ * without such an event is incomplete: it is freed, and the peer sends the request again.
  */
 #include "emulator/cm/model.h"
 
 #define SORT_BINS 18u /* 2^17 events and one more */
 _Static_assert(HCA_MAX_CMEV <= 1u << (SORT_BINS - 1), "bins for all events");
 
-/* Lists of events, links of index + 1, in the order of @seq. */
+/* Merge two lists of events, links of index + 1, in the order of @seq. */
 static u32 cm_events_merge(struct hca *hca, u32 a, u32 b)
 {
 	u32 head = 0, *tail = &head, *least;
@@ -33,7 +33,10 @@ static bool cmid_is_live(const struct hca *hca, u32 slot, u32 client)
 	       hca->cmid[slot].state != CM_DESTROYING;
 }
 
-/* Whether all that the event names still exists: its program may have died in taking it away. */
+/*
+ * Whether everything that the event refers to still exists: its program may have died while taking
+ * it.
+ */
 static bool cm_event_is_valid(const struct hca *hca, const struct hca_cmev *ev)
 {
 	u32 to = cm_event_counted_by(ev);
@@ -45,7 +48,7 @@ static bool cm_event_is_valid(const struct hca *hca, const struct hca_cmev *ev)
 	return !ev->mc || hca->cmmc[ev->mc - 1].client == ev->client;
 }
 
-/* All events, sorted. Those that nobody can get are freed. */
+/* All events, sorted. Events without a reader are freed. */
 static u32 cm_events_sort(struct hca *hca)
 {
 	u32 bin[SORT_BINS] = { 0 };
@@ -91,7 +94,7 @@ static void cm_events_relink(struct engine *e)
 	}
 }
 
-/* A request that came too early, or an identifier that program and protocol have let go. */
+/* An incomplete request, or an identifier that program and protocol have released. */
 static bool cmid_is_stray(const struct hca_cmid *id)
 {
 	if (id->state == CM_DESTROYING)
@@ -99,7 +102,7 @@ static bool cmid_is_stray(const struct hca_cmid *id)
 	return id->listener && !id->waiting;
 }
 
-/* Backlogs and channels: who is in them. */
+/* Recount the backlogs and the identifiers of each channel. */
 static void cm_recover_counts(struct hca *hca)
 {
 	struct hca_cmid *id;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: requests for a connection, at the side that listens: a new one has a listener, a place in its
- * backlog and a path back; one that is known gets what its answer was; one that comes from a QP which
- * should be connected tells that it is not any more.
+ * DOC: connection requests on the listening side. A new request needs a listener, a place in its
+ * backlog and a path back. A repeated one gets the same answer again. A request from a QP that
+ * seems to be connected shows that the old connection is stale.
  */
 #include "emulator/cm/proto.h"
 
-/* Return: enum ib_qp_type; 0: of no QPs that there are, reliable datagrams above all. */
+/* Return: enum ib_qp_type; 0: an unsupported type, such as reliable datagrams. */
 static u32 req_qp_type(const u8 mad[MAD_SIZE])
 {
 	switch (mad_get(mad, F_REQ_TRANSPORT)) {
@@ -21,14 +21,14 @@ static u32 req_qp_type(const u8 mad[MAD_SIZE])
 	}
 }
 
-/* A request that is known already: what was said to it may have been lost. */
+/* A repeated request: the answer to the first one may have been lost. */
 static void req_input_again(struct engine *e, const struct hca_cmid *id)
 {
 	if (id->proto == CMP_MRA_REQ_SENT)
 		cm_send_mra(e, id, ABOUT_REQ);
 }
 
-/* The path back to who has asked. Return: as av_check(). */
+/* The path back to the requester. Return: as av_check(). */
 static int req_return_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
 			   struct hca_av *av)
 {
@@ -52,7 +52,7 @@ static int req_return_path(struct engine *e, const struct burst *b, const u8 mad
 	return av_check(e->hca, b->dst_dev, av);
 }
 
-/* What the request says of the connection. */
+/* Store the request's parameters. */
 static void req_store(struct hca_cmid *id, const u8 mad[MAD_SIZE])
 {
 	u32 timeout = (u32)mad_get(mad, F_REQ_ACK_TIMEOUT);
@@ -99,7 +99,7 @@ struct hca_cmid *cm_request_listener(struct engine *e, const struct burst *b, co
 {
 	struct hca_cmid *listener;
 
-	/* Of those who refuse, one that listens at that port at another address has another reason. */
+	/* The reason differs if an identifier listens on that port at another address. */
 	*reason = CM_REJ_INVALID_SERVICE_ID;
 	if (service >> 32 ||
 	    !cm_port_has_listener(e->hca, b->dst_dev, (u32)service >> 16, (u16)service))
@@ -124,7 +124,7 @@ static void req_begin_child(struct engine *e, const struct burst *b, const u8 ma
 	id->sgid_index = av->sgid_index;
 	req_fill_event(&ev, id, mad);
 	cm_peer_link(e->hca, id, CM_BY_ID | CM_BY_QPN);
-	/* Answered when its program does; meanwhile requests that come again get an MRA. */
+	/* The program answers later; until then a repeated request gets an MRA. */
 	cm_event_raise(e, id, CM_CONNECT, CMP_MRA_REQ_SENT, &ev);
 }
 
@@ -142,7 +142,9 @@ void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE
 		req_input_again(e, id);
 		return;
 	}
-	/* The peer's QP is connected, as it seems: that was before it went and came back. */
+	/*
+	 * The peer's QP seems to be connected: that connection is from before the peer's restart.
+	 */
 	id = cmid_by_remote_qpn(e->hca, guid, (u32)mad_get(mad, F_REQ_QPN));
 	if (id) {
 		cm_send_rej(e, b, mad, CM_REJ_STALE_CONN, ABOUT_REQ, NULL, 0);
@@ -159,7 +161,7 @@ void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE
 		cm_send_rej(e, b, mad, CM_REJ_INVALID_GID, ABOUT_REQ, port->gid[0].raw, 16);
 		return;
 	}
-	/* Without room it is not refused: it comes again. */
+	/* Without room it is dropped, not rejected: the peer retransmits it. */
 	id = cmid_child_new(e, listener);
 	if (!id)
 		return;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: routes of connection management: the path of an identifier, found by rdma_resolve_route(3) or
- * given by the program.
+ * DOC: routes of connection management: the path of an identifier, found by rdma_resolve_route(3)
+ * or set by the program.
  */
 #include "emulator/cm/model.h"
 
-/* 4.096 us * 2^n: the kernel's for RoCE, and what subnet managers give. */
+/* 4.096 us * 2^n: the kernel's value for RoCE, and the usual one of subnet managers. */
 #define ROCE_LIFETIME 16u
 #define IB_LIFETIME   18u
 
-/* struct ibv_path_data: flags of the one path there is; then struct ibv_path_record's places. */
+/* struct ibv_path_data: flags of its only path; then the offsets in struct ibv_path_record. */
 #define PATH_FLAGS 0x2bu /* GMP, primary, outbound and inbound reverse */
 enum path_rec {
 	PATH_DGID = 8 + 8,
@@ -18,7 +18,7 @@ enum path_rec {
 	PATH_TCLASS = 8 + 48,
 	PATH_PKEY = 8 + 50,
 	PATH_SL = 8 + 53,
-	PATH_MTU = 8 + 54, /* with a selector in the two upper bits, and so the next two */
+	PATH_MTU = 8 + 54, /* with a selector in the two upper bits, as the next two */
 	PATH_RATE = 8 + 55,
 	PATH_LIFETIME = 8 + 56,
 };
@@ -28,7 +28,7 @@ static bool cm_is_roce(const struct hca *hca, const struct hca_cmid *id)
 	return hca->dev[id->bound - 1].link_layer == LINK_ETHERNET;
 }
 
-/* enum ibv_rate of an InfiniBand port. Who has more than the last is given that. */
+/* enum ibv_rate of an InfiniBand port: the highest one that does not exceed it. */
 static u8 cm_port_rate(const struct hca_dev *d)
 {
 	static const struct {
@@ -89,8 +89,8 @@ static void cm_path_resolve(const struct hca *hca, struct hca_cmid *id)
 		id->lifetime = ROCE_LIFETIME;
 		if ((id->opt & CM_OPT_ACK_TIMEOUT_SET) && id->ack_timeout)
 			id->lifetime = (u8)(id->ack_timeout - 1);
-		av->static_rate = 0; /* the port's, whatever it is */
-		/* What the UDP source port of the connection's packets is made of. */
+		av->static_rate = 0; /* unlimited: the port's own rate */
+		/* The UDP source port of the connection's packets is derived from it. */
 		av->flow_label = (id->src.port * 31u + id->dst.port) & 0xfffff;
 	}
 	if (id->opt & CM_OPT_TOS_SET)
@@ -124,7 +124,7 @@ static u32 path_rec_be(const u8 *p, u32 n)
 	return v;
 }
 
-/* Where the program's path leads: by its GID, or within the subnet by its LID. */
+/* Find the destination of the program's path: by its GID, or within the subnet by its LID. */
 static void cm_path_set_dest(struct hca *hca, struct hca_cmid *id, const u8 *rec)
 {
 	struct hca_av *av = &id->av;
@@ -163,7 +163,7 @@ int cm_path_set(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len)
 	id->pkey = path_rec_be(data + PATH_PKEY, 2);
 	id->lifetime = data[PATH_LIFETIME] & 0x1f;
 	id->mtu = data[PATH_MTU] & 0x3f;
-	/* The port's where the record has none, or one that there is not. */
+	/* The port's MTU if the record has none, or an invalid one. */
 	if (!id->mtu || id->mtu > 5)
 		id->mtu = e->hca->dev[id->bound - 1].port[id->port].active_mtu;
 	cm_event_raise_status(e, id, CM_ROUTE_RESOLVED, CMP_IDLE, CM_EV_ROUTE_RESOLVED, 0);

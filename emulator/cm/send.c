@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: sending: a MAD is a datagram from QP 1 to QP 1 (IBTA 13.5). It may get lost; who wants an answer
- * sends it again. MADs that have to wait for the fabric process leave in the order that they were sent
- * in: a REJ that overtakes what it is about finds nobody.
+ * DOC: sending: a MAD is a datagram from QP 1 to QP 1 (IBTA 13.5). It may get lost; a sender that
+ * expects an answer retransmits it. MADs that have to wait for the fabric process leave in the
+ * order in which they were sent: a REJ that overtook its subject would match nothing.
  */
 #include "emulator/cm/proto.h"
 
 #define MAD_RETRY_NS 1000000u
 
-/* Whether it goes the way of those that wait. */
+/* Whether it takes the path of the deferred ones. */
 static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
 {
 	const struct hca_path path = { .src_dev = m->dev,
@@ -19,7 +19,7 @@ static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
 	return av_is_via(hca, &path, &m->av);
 }
 
-/* Put a MAD that is in the ring on the wire. Return: as wire_send(). */
+/* Put a MAD of the ring on the wire. Return: as xmit(). */
 static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 {
 	struct hca *hca = e->hca;
@@ -83,7 +83,7 @@ static void mad_post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct
 		return;
 	store_release(&m->waits, 1);
 	hca->cm_left = min_u64(hca->cm_left, nth);
-	/* The fabric process can send it and those before it, or has to wait. */
+	/* The fabric process sends it after the earlier ones, or retries later. */
 	store_release(&hca->next_deadline,
 		      min_u64(hca->next_deadline, !behind && e->host->link ? mad_retry_at(e) : 1));
 	e->kick = true;
@@ -161,7 +161,7 @@ void cm_send_rej(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE]
 	u8 rej[MAD_SIZE];
 
 	mad_start(rej, MAD_REJ, mad_get(mad, F_TID));
-	/* A REQ has no remote id: what stands there is not ours. */
+	/* A REQ has no remote id: the field is not ours. */
 	mad_set(rej, F_LOCAL_ID, about == ABOUT_REQ ? 0 : mad_get(mad, F_REMOTE_ID));
 	mad_set(rej, F_REMOTE_ID, mad_get(mad, F_LOCAL_ID));
 	mad_set(rej, F_REJ_ABOUT, about);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: service id resolution (IBTA 12.11): who takes datagrams at an address. One question and one
- * answer, there is no connection.
+ * DOC: service id resolution (IBTA 12.11): finds the QP that receives datagrams at an address. One
+ * request and one reply; there is no connection.
  */
 #include "emulator/cm/proto.h"
 

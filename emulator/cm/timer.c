@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the protocol's timers: one deadline per identifier. Messages that wait for their answer are
- * sent again, until their retries are used up; TIMEWAIT ends.
+ * DOC: the protocol's timers: one deadline per identifier. Messages that await an answer are
+ * retransmitted until their retries are used up; TIMEWAIT ends.
  *
- * Thousands may end together. One holding of the token sees to so many of them, and what is left is
- * still due: the fabric process comes back for it at once, and who else wants the token gets it in
- * between.
+ * Thousands of timers may expire together. One holding of the token handles a limited number of
+ * them, and the rest stay due: the fabric process returns for them at once, and other processes get
+ * the token in between.
  */
 #include "emulator/cm/proto.h"
 
@@ -17,7 +17,7 @@ void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
 	deadline_set(e, e->hca->cm_bits, e->hca->cm_sum, cmid_slot(e->hca, id), deadline);
 }
 
-/* No answer came. */
+/* No answer has come. */
 static void cm_timer_give_up(struct engine *e, struct hca_cmid *id)
 {
 	struct cm_event ev = { .type = CM_EV_UNREACHABLE, .status = -ETIMEDOUT };
@@ -53,7 +53,7 @@ static void cm_timer_fire(struct engine *e, struct hca_cmid *id, u64 now)
 		cm_proto_finish(e, id, CM_DISCONNECT, CM_DISCONNECT, CMP_IDLE, &ev);
 		break;
 	default:
-		/* What it was for has happened. */
+		/* The awaited message has come. */
 		cm_timer_arm(e, id, 0);
 	}
 }
