@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: addresses: which device a GID or LID names, and address handles.
- */
+/** DOC: addresses: lookup of the device of a GID or LID, and address handles. */
 #include "emulator/model.h"
 
 #define MCAST_LID 0xc000u
 
-/* Hosts are neighbours of each other, and this is what Linux sends to those. */
+/* Hosts are on one link; this is the TTL that Linux uses there. */
 #define IP_TTL 64u
 
 /* RoCE v2 groups with IPv4 addresses have mapped GIDs. */
@@ -20,12 +18,17 @@ bool av_is_mcast(const struct hca_av *av)
 	return av->is_global ? gid_is_mcast(av->dgid) : av->dlid >= MCAST_LID;
 }
 
-/* Within an InfiniBand subnet the LID is the address, and one that nobody has is just not answered. */
+/*
+ * Within an InfiniBand subnet the LID is the address; an unknown LID is valid but gets no answer.
+ */
 static int av_route_lid(struct hca *hca, u32 dev, struct hca_av *av)
 {
 	int dst = hca_find_lid(hca, av->dlid, &av->dst_port);
 
-	/* LID addressing on Ethernet: programs that know no GID talk within their own port. */
+	/*
+	 * LID addressing on Ethernet: programs that do not know GIDs communicate within their own
+	 * port.
+	 */
 	if (hca->dev[dev].link_layer == LINK_ETHERNET) {
 		av->hop_limit = IP_TTL;
 		av->dst_port = av->port_num;
@@ -54,10 +57,12 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	av->dst_dev = ~0u;
 	if (av_is_mcast(av))
 		return 0;
-	/* The kernel takes it from the route, whatever a program says (ib_resolve_unicast_gid_dmac()). */
+	/*
+	 * The kernel takes it from the route, not from the program (ib_resolve_unicast_gid_dmac()).
+	 */
 	av->hop_limit = IP_TTL;
 	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
-	/* What the kernel answers when no neighbour has the address. */
+	/* The kernel's error when no neighbour has the address. */
 	if (dst < 0)
 		return -ETIMEDOUT;
 	av->dst_dev = (u32)dst;
@@ -73,7 +78,7 @@ int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!pd)
 		return -EINVAL;
-	/* RoCE has no other addresses than GIDs (IBTA A16.4.3). */
+	/* RoCE has no addresses but GIDs (IBTA A16.4.3). */
 	if (hca->dev[pd->dev].link_layer == LINK_ETHERNET && !cmd->ah.av.is_global)
 		return -EINVAL;
 	ret = av_check(hca, pd->dev, &cmd->ah.av);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: commands: the verbs that create, modify, destroy and register.
+ * DOC: commands: the verbs that create, modify, destroy and register objects.
  *
- * Executed under the token by hca_cmd_exec(); by the client itself, or by the fabric process for
- * isolated clients. Errors are what the verb's man page or, where it is silent, rdma-core's kernel
- * side answers: positive errno values are returned negative in @ret.
+ * hca_cmd_exec() executes them under the token: in the client itself or, for isolated clients, in
+ * the fabric process. Errors are those of the verb's man page or, if it is silent, those of the
+ * kernel. Positive errno values are returned negative in @ret.
  */
 #ifndef EMULATOR_VERBS_CMD_H
 #define EMULATOR_VERBS_CMD_H
@@ -24,8 +24,8 @@ struct cmd_dev {
 
 /**
  * struct cmd_reg_mr - memory regions and windows.
- * @ctx: of @dm
- * @key: in: the one that is wanted, 0: any; out. DEREG_MR: in, of an imported region
+ * @ctx: the context of @dm
+ * @key: in: the requested key, 0: any; out: the key. DEREG_MR: in, for an imported region
  */
 struct cmd_reg_mr {
 	u64 ctx;
@@ -37,7 +37,7 @@ struct cmd_reg_mr {
 	u32 flags; /* rereg: enum ibv_rereg_mr_flags: 1 translation, 2 pd, 4 access */
 	u32 key;
 	u32 kind; /* enum hca_mr_kind; ALLOC_MW: MW_1 or MW_2 */
-	u32 dm; /* device memory that it is of + 1 */
+	u32 dm; /* its device memory + 1 */
 };
 
 struct cmd_cq {
@@ -47,7 +47,7 @@ struct cmd_cq {
 	u32 async_chan;
 	u32 dev;
 	u32 gen; /* out: events of this CQ carry it */
-	u32 want_ts; /* entries carry time stamps */
+	u32 want_ts; /* entries carry timestamps */
 	u32 ignore_overrun;
 	u32 mod_count, mod_period; /* MODIFY_CQ */
 };
@@ -122,7 +122,7 @@ struct cmd_mcast {
 	u32 lid;
 };
 
-/** enum xrcd_oflags - what O_CREAT and O_EXCL ask for. */
+/** enum xrcd_oflags - O_CREAT and O_EXCL. */
 enum xrcd_oflags {
 	XRCD_CREAT = 1 << 0,
 	XRCD_EXCL = 1 << 1,
@@ -173,13 +173,13 @@ struct cmd_ctr {
 };
 
 enum import_kind {
-	IMPORT_FABRIC, /* nothing: to know the fabric again */
+	IMPORT_FABRIC, /* no object: identifies the fabric */
 	IMPORT_PD,
 	IMPORT_MR, /* of a PD that the client made or imported */
 	IMPORT_DM,
 };
 
-/** struct cmd_import - cmd.handle: UNIMPORT and, of a PD, the answer: the reference. */
+/** struct cmd_import - cmd.handle: the reference; UNIMPORT: in, import of a PD: out. */
 struct cmd_import {
 	u64 ctx; /* the exporting context; see struct hca_pd */
 	u32 kind; /* enum import_kind */
@@ -199,7 +199,7 @@ struct cmd_dm {
 struct cmd_modify_qp {
 	struct hca_qp_attr attr; /* query: out */
 	u32 mask;
-	u32 opened; /* the handle is that of a CMD_OPEN_QP */
+	u32 opened; /* the handle was returned by CMD_OPEN_QP */
 };
 
 /** struct hca_cmd - one command: @handle names the object, or receives the new one's index. */

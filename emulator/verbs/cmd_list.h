@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the list of commands: X(OP, function) for each, so that there is none without its function.
+ * DOC: the list of commands: X(OP, function) for each, so that every command has a function.
  *
- * CMD_@OP is what a client asks for, cmd_@function() what does it, as struct hca_cmd tells.
+ * CMD_@OP is the command of a client, cmd_@function() executes it; struct hca_cmd has its
+ * arguments.
  */
 #ifndef EMULATOR_VERBS_CMD_LIST_H
 #define EMULATOR_VERBS_CMD_LIST_H
 
 #define HCA_COMMANDS(X)                                                                            \
-	X(OPEN_DEV, open_dev) /* a context, which gets the events of ports */                      \
+	X(OPEN_DEV, open_dev) /* a context: receives port events */                                \
 	X(CLOSE_DEV, close_dev)                                                                    \
 	X(ALLOC_PD, alloc_pd)                                                                      \
 	X(DEALLOC_PD, dealloc_pd) /* EBUSY while used */                                           \
@@ -18,7 +19,7 @@
 	X(ALLOC_MW, alloc_mw)                                                                      \
 	X(DEALLOC_MW, dealloc_mw)                                                                  \
 	X(CREATE_CQ, create_cq)                                                                    \
-	X(RESIZE_CQ, resize_cq) /* EINVAL when more entries wait than fit; else they move */       \
+	X(RESIZE_CQ, resize_cq) /* EINVAL if the queued entries do not fit */                      \
 	X(MODIFY_CQ, modify_cq)                                                                    \
 	X(DESTROY_CQ, destroy_cq) /* EBUSY while used */                                           \
 	X(CREATE_SRQ, create_srq)                                                                  \
@@ -30,7 +31,7 @@
 	X(OPEN_QP, open_qp)                                                                        \
 	X(MODIFY_QP, modify_qp)                                                                    \
 	X(QUERY_QP, query_qp)                                                                      \
-	X(DESTROY_QP, destroy_qp) /* EBUSY while flows or multicast groups have it */              \
+	X(DESTROY_QP, destroy_qp) /* EBUSY while flows or groups use it */                         \
 	X(CREATE_AH, create_ah)                                                                    \
 	X(DESTROY_AH, destroy_ah)                                                                  \
 	X(ATTACH_MCAST, attach_mcast)                                                              \
@@ -49,7 +50,7 @@
 	X(ATTACH_COUNTERS, attach_counters)                                                        \
 	X(READ_COUNTERS, read_counters)                                                            \
 	X(ALLOC_DM, alloc_dm)                                                                      \
-	X(FREE_DM, free_dm) /* EBUSY while MRs are on it */                                        \
+	X(FREE_DM, free_dm) /* EBUSY while MRs use it */                                           \
 	X(IMPORT, import) /* an object of another context */                                       \
 	X(UNIMPORT, unimport) /* a PD */                                                           \
 	X(CM_OPEN_CHAN, cm_open_chan)                                                              \

@@ -2,8 +2,8 @@
 /**
  * DOC: completion queues and event channels.
  *
- * An entry is written in two steps: cq_reserve() gives the slot, the commit stores its sequence
- * number. The ring is the client's: its consumer index is believed only as far as it makes sense.
+ * An entry is written in two steps: cq_reserve() returns the slot, the commit stores its sequence
+ * number. The ring belongs to the client: its consumer index is used only if it is plausible.
  */
 #include "emulator/model.h"
 
@@ -37,11 +37,11 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 		return;
 	r = &seg->chan[chan];
 	prod = load_relaxed(&r->prod);
-	/* Full: its reader has thousands of wake-ups to come and will look at every CQ. */
+	/* The ring is full: its reader will be woken thousands of times and check every CQ. */
 	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
 		return;
 	r->ev[prod % SEG_CHAN_DEPTH] = *ev;
-	/* One count per event: who dies in between has it on record (commit.c). */
+	/* One count per event: the record lets recovery repeat it if the holder dies (commit.c). */
 	c->wake_chan = chan;
 	store_release(&c->wake, owner);
 	store_release(&r->prod, prod + 1);
@@ -65,7 +65,7 @@ void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	struct hca_commit *c = &e->hca->commit;
 
-	/* From here to the end it is on record that somebody waits (commit.c). */
+	/* Until the end the record says that the client waits for an event (commit.c). */
 	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
 	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
 	cq->mod_seen = 0;
@@ -80,7 +80,7 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	u32 armed;
 
-	/* The entry before, the arming after: pairs with the client's arm, then poll. */
+	/* Publish the entry before reading the arming: pairs with the client's arm, then poll. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	armed = load_relaxed(&ctl->armed);
 	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
@@ -92,14 +92,14 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 {
 	/*
-	 * The arming is left alone: it may be the next one already. Of an event that was queued
-	 * chan_push() has kept whose it is.
+	 * Leave the arming alone: it may be the next one already. For an event that was queued,
+	 * chan_push() has recorded the owner.
 	 */
 	if (load_relaxed(&seg->chan[cq->chan - 1].prod) == e->hca->commit.event_prod)
 		cq_event_push(e, cq);
 }
 
-/* Everyone who has a target QP has its events: by his own handle, whoever made it. */
+/* Every process that has a target QP open gets its events, with its own handle for the QP. */
 static void qp_event_push(struct engine *e, const struct hca_qp *qp, u32 event)
 {
 	struct hca *hca = e->hca;
@@ -144,7 +144,7 @@ static void cq_raise_overrun(struct engine *e, struct hca_cq *cq)
 		.gen = cq->gen,
 	};
 
-	/* Who wants no such error is to keep room himself: what does not fit is lost. */
+	/* A client that ignores overruns has to keep room itself: further entries are lost. */
 	if (cq->overrun || cq->ignore_overrun)
 		return;
 	journal_client(e, cq->client, cq->dev, JRN_EVENT, EV_CQ_ERR, CAUSE_CQ_OVERRUN, index);
@@ -219,7 +219,7 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* What waits in the old ring moves to the new one and is numbered from the start. */
+/* Entries in the old ring move to the new one and are numbered from the start. */
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);

@@ -2,13 +2,14 @@
 /**
  * DOC: CQ moderation, ibv_modify_cq(3): one event for several completions.
  *
- * Counted are the entries that a client which has armed the CQ would be woken for. Its event comes
- * with the mod_count-th of them, or mod_period after the first, whichever is sooner; either may be
- * missing. Solicited entries and errors are moderated as all others, as ConnectX does.
+ * It counts the entries for which the client would be woken after it has armed the CQ. The event is
+ * sent with the mod_count-th of them, or mod_period after the first, whichever is sooner; either
+ * may be unset. Solicited entries and errors are moderated like all others, as ConnectX does.
  *
- * A CQ whose event has a deadline has a bit in mod_bits, which goes at the first scan that finds
- * none. Who counts an entry sets deadline and bit before the count: the fabric process counts once
- * more when he is killed in between (commit.c), and the event may come early but does come.
+ * A CQ whose event has a deadline has a bit in mod_bits, which the first scan that finds no
+ * deadline clears. Deadline and bit are set before the entry is counted: if the holder dies in
+ * between, the fabric process counts once more (commit.c), so the event may come early but is never
+ * missing.
  */
 #include "emulator/model.h"
 
@@ -63,7 +64,7 @@ int cmd_modify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	cq->mod_deadline = 0;
 	if (!cq->mod_seen)
 		return 0;
-	/* Somebody waits already: by the new rule from now on. */
+	/* Entries are pending: the new settings apply to them. */
 	if (cq->mod_count ? cq->mod_seen >= cq->mod_count : !cq->mod_period)
 		cq_event_fire(e, seg, cq);
 	else if (cq->mod_period)

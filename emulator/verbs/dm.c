@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: device memory: what there is of it and who has it.
+ * DOC: device memory: allocation and ownership.
  *
- * The bytes themselves lie in a file that the context's descriptor is of, at a place that follows
- * from the handle (libshim/verbs/dm.c), so that whoever has the descriptor can reach them.
+ * The memory itself is a file that the context's descriptor refers to, at an offset that follows
+ * from the handle (libshim/verbs/dm.c), so that every process with the descriptor can reach it.
  */
 #include "emulator/model.h"
 
@@ -48,7 +48,7 @@ struct hca_dm *dm_find_imported(struct hca *hca, u32 client, u32 handle, u64 ctx
 	return dm && dm->client && dm->ctx == ctx && own_dev(hca, client, dm->dev) ? dm : NULL;
 }
 
-/* ibv_free_dm(3), and ibv_import_dm(3): whoever shares it may end it. */
+/* ibv_free_dm(3), ibv_import_dm(3): any process that shares it may free it. */
 int cmd_free_dm(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_dm *dm = tab_owned(e->hca, TAB_DM, client, cmd->handle);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: flow steering: rules, and which of them a frame meets, ibv_create_flow(3).
+ * DOC: flow steering: rules, and which of them a frame matches, ibv_create_flow(3).
  *
  * Theory of operation
  * -------------------
- * A rule is a value and a mask for the fields of emulator/transport/frame.h; what a rule asks of the kind of a header
- * ("there is an IPv4 header") is a field as well, so that matching is comparing words.
+ * A rule is a value and a mask for the fields of frame.h. A condition on the kind of a header ("the
+ * frame has an IPv4 header") is a field as well, so matching compares words.
  *
- * Each port decides for itself. Its NORMAL rules are asked in the order of @order: priority, then
- * age; rules for nothing but a multicast address come after all others, the default rules last. The
- * first that matches takes the frame. Rules that are equal to that one share it, each of their queue
- * pairs gets a copy, as ConnectX does it: that is how several receive one multicast address. Rules
- * that do not trap get a copy when they come before the one that does; sniffers always.
+ * Each port decides for itself. Its NORMAL rules are evaluated in the order of @order: priority,
+ * then age; rules for nothing but a multicast address come after all others, the default rules
+ * last. The first one that matches takes the frame. Rules equal to that one share the frame, each
+ * of their queue pairs gets a copy, as on ConnectX: that is how several QPs receive one multicast
+ * address. Rules that do not trap get a copy if they come before the one that does; sniffers always
+ * do.
  */
 #include "emulator/transport/eth.h"
 
 #define MAX_PRIORITY 0xffffu
-#define TAG_BITS     24u /* of a completion */
+#define TAG_BITS     24u /* in a completion */
 
 enum {
 	ORDER_NORMAL,
-	ORDER_MULTICAST, /* NORMAL, but all that it looks at is a multicast address */
+	ORDER_MULTICAST, /* NORMAL, with nothing but a multicast address in its mask */
 	ORDER_DEFAULT,
 };
 
@@ -77,7 +78,7 @@ bool flow_route(const struct hca *hca, const struct frame *f, struct flow_route 
 	return true;
 }
 
-/* Whether two rules stand for the same frames, with the same priority. */
+/* Whether two rules match the same frames, with the same priority. */
 static bool flow_is_same_rule(const struct hca_flow *a, const struct hca_flow *b)
 {
 	if (flow_order_kind(a) == ORDER_DEFAULT)
@@ -88,7 +89,7 @@ static bool flow_is_same_rule(const struct hca_flow *a, const struct hca_flow *b
 			       offsetof(struct hca_flow, value));
 }
 
-/* The queue pair has the rule twice: one copy. */
+/* Whether the queue pair has an equal rule before @i: it gets one copy. */
 static bool flow_is_repeated(const struct hca *hca, const struct hca_flow *r, u32 i)
 {
 	u32 j;
@@ -130,7 +131,7 @@ static bool flow_match_is_zero(const struct flow_match *m)
 	return !memcmp(m, &none, sizeof(none));
 }
 
-/* The mask may only have bits for a multicast destination. */
+/* Whether the mask has bits for a multicast destination only. */
 static bool flow_is_multicast_only(const struct cmd_flow *c)
 {
 	struct flow_match m = c->mask;

@@ -2,8 +2,8 @@
 /**
  * DOC: flow counters: what rules with a count action have matched, ibv_create_counters(3).
  *
- * Points say which of the two values is added at which index. They are set before the first rule
- * counts, and values are there to be read while one does, as the kernel has it.
+ * A counter point says which of the two values is added at which index. Points are attached before
+ * the first rule counts, and values can be read while a rule does, as in the kernel.
  */
 #include "emulator/model.h"
 

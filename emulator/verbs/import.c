@@ -2,13 +2,13 @@
 /**
  * DOC: objects imported from other contexts: ibv_import_pd(3), ibv_import_mr(3), ibv_import_dm(3).
  *
- * A context is known by a random number, which its descriptor holds (libshim/verbs/import.c): who has the
- * one has been given the other. Importing asks nobody and keeps nothing from being destroyed; those
- * who share an object agree on that among themselves.
+ * A context is identified by a random number, which its descriptor holds (libshim/verbs/import.c):
+ * a process that was given the descriptor knows the number. An import needs no permission and does
+ * not keep an object from being destroyed; processes that share one have to agree on that.
  *
- * A client has one reference per PD that it imported, however often it did. It stays after the last
- * ibv_unimport_pd(3) while anything is in the PD, so that a PD whose owner dies finds the next one
- * (recover.c). Regions need none: they come with their PD.
+ * A client has one reference per imported PD, however often it has imported it. It stays after the
+ * last ibv_unimport_pd(3) while the PD contains objects, so that a PD whose owner dies finds its
+ * next owner (recover.c). Regions need no reference: they come with their PD.
  */
 #include "emulator/model.h"
 

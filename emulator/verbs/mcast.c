@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: multicast: which QPs are in which group, and the replication of datagrams to them.
+ * DOC: multicast: group memberships, and the replication of datagrams to members.
  *
- * The fabric's switch copies a datagram to every member on every device, the sender's own included;
- * a member is not told of what it has sent itself only if it asked for that at creation.
+ * The fabric's switch copies a datagram to every member on every device, the sender's own included.
+ * Only a member that was created with the flag to block loopback does not receive its own
+ * datagrams.
  */
 #include "emulator/model.h"
 
@@ -12,7 +13,10 @@ static bool mcast_is_member(const struct hca_mcast *m, const struct hca_qp *qp, 
 	return m->client && m->qpn == qp->qpn && !memcmp(m->gid, gid, 16);
 }
 
-/* Groups on the device, members of this one, and where the QP's membership is, if it has one. */
+/*
+ * Count the group's members on the QP's device, and find the QP's own membership: -1 if it has
+ * none.
+ */
 static void mcast_count_members(const struct hca *hca, const struct hca_qp *qp, const u8 gid[16],
 				u32 *members, int *own)
 {
@@ -30,7 +34,7 @@ static void mcast_count_members(const struct hca *hca, const struct hca_qp *qp, 
 	}
 }
 
-/* Where a group is looked for first. Clients choose their GIDs, but do not know the seed. */
+/* Hash of a group. Clients choose their GIDs, but do not know the seed. */
 static u32 mcast_hash_gid(const struct hca *hca, const u8 gid[16])
 {
 	u64 half[2];
@@ -41,7 +45,7 @@ static u32 mcast_hash_gid(const struct hca *hca, const u8 gid[16])
 	return (u32)(half[1] >> 32) % ARRAY_SIZE(hca->mcast_seen);
 }
 
-/* Note the group of membership @i. Return: whether it was not seen before. */
+/* Add the group of membership @i. Return: whether it is new. */
 static bool mcast_is_new_group(struct hca *hca, u32 i)
 {
 	u32 at = mcast_hash_gid(hca, hca->mcast[i].gid), seen;
@@ -116,13 +120,13 @@ int cmd_detach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* Without a GRH the group is the one with that LID. */
+/* Without a GRH the LID names the group. */
 static bool mcast_is_addressed(const struct hca_mcast *m, const struct hca_av *av)
 {
 	return av->is_global ? !memcmp(m->gid, av->dgid, 16) : m->lid == av->dlid;
 }
 
-/* Who has sent it, if he still exists. */
+/* The QP that has sent it, if it still exists. */
 static struct hca_qp *mcast_sender_qp(struct hca *hca, const struct burst *b)
 {
 	struct hca_qp *qp = &hca->qp[b->src_slot];
@@ -133,7 +137,7 @@ static struct hca_qp *mcast_sender_qp(struct hca *hca, const struct burst *b)
 		       : NULL;
 }
 
-/* The membership's QP, if a copy of @b goes to it, or NULL. */
+/* The membership's QP, if it receives a copy of @b, or NULL. */
 static struct hca_qp *mcast_receiver_qp(struct hca *hca, const struct burst *b,
 					const struct hca_qp *src, const struct hca_mcast *m)
 {
@@ -185,7 +189,7 @@ int mcast_input(struct engine *e, const struct burst *b)
 	do
 		ret = mcast_deliver(e, b, &next);
 	while (ret && !src && next++ < HCA_MAX_MCAST);
-	/* The others are not to get it twice when it is sent again. */
+	/* When the datagram is retried, members that have it already must not receive it again. */
 	if (src)
 		src->mcast_next = next;
 	return src ? ret : 0;

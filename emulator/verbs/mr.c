@@ -2,9 +2,9 @@
 /**
  * DOC: protection domains and memory regions, and the checks of keys.
  *
- * A key is the slot's index << 8 with a low byte that moves on, so a stale key is refused until 256
- * keys later. lkey and rkey are the same number, as on most HCAs, and stay when a region is
- * re-registered.
+ * A key is the slot's index << 8 with a low byte that increases, so a stale key is refused until
+ * 256 keys later. lkey and rkey are the same number, as on most HCAs, and stay the same when a
+ * region is re-registered.
  */
 #include "emulator/model.h"
 
@@ -34,7 +34,7 @@ static bool mr_translate(const struct hca_mr *mr, u64 va, u64 len, struct hca_io
 	return true;
 }
 
-/* Whose memory it is that a region or window is over. */
+/* The client that owns the memory of a region or window. */
 static u32 mr_owner(const struct hca *hca, const struct hca_mr *mr)
 {
 	return (mr->kind < MW_1 ? mr : &hca->mr[mr->mr - 1])->client - 1;
@@ -49,7 +49,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 	mem->n = 0;
 	*total = 0;
 	for (i = 0; i < n && i < LIM_SGE; i++) {
-		/* Each entry is read once: the ring stays writable to the client. */
+		/* Each entry is read once: the client can still write to the ring. */
 		struct wq_sge s = *(const volatile struct wq_sge *)&sge[i];
 		const struct hca_mr *mr;
 
@@ -160,7 +160,7 @@ u32 mr_next_key(const struct hca *hca, const struct hca_mr *mr)
 	return (u32)(mr - hca->mr) << 8 | ((mr->last_key + 1) & 0xff);
 }
 
-/* What a region is made of: memory of the client, nothing, or device memory. */
+/* Check the region's memory: the client's, none, or device memory. */
 static int mr_check_kind(struct hca *hca, u32 client, const struct cmd_reg_mr *c)
 {
 	const struct hca_dm *dm;
@@ -211,8 +211,8 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 }
 
 /*
- * The region that is to go: of the client's own, or an imported one, which its key names for sure, as
- * its owner may have been faster.
+ * The region to be deregistered: the client's own, or an imported one, which is identified by its
+ * key because its owner may have been faster.
  */
 static struct hca_mr *own_mr(struct hca *hca, u32 client, u32 handle, u32 key)
 {

@@ -4,17 +4,17 @@
  *
  * Theory of operation
  * -------------------
- * A window is an entry of the table of regions, bound while it has a key. What it lets through is
- * decided when it is bound: afterwards a request is checked against the window alone, and a region
- * with windows can neither be changed nor go.
+ * A window is an entry of the table of regions; it is bound while it has a key. Its rights are
+ * checked when it is bound: afterwards a request is checked against the window alone, and a region
+ * with windows can be neither changed nor deregistered.
  *
- * Type 1 windows are bound again and again by ibv_bind_mw(3), and unbound by a length of 0. Type 2
- * ones are bound by posted work requests when they are free, and become free by an invalidation;
- * ours are 2B, tied to the QP that binds.
+ * Type 1 windows are bound any number of times by ibv_bind_mw(3), and unbound by a length of 0.
+ * Type 2 windows are bound by posted work requests when they are free, and become free by an
+ * invalidation; these are type 2B, tied to the QP that binds.
  *
- * A holder may die after it has changed a window and before the request for that is committed. The
- * request is then executed again, on a window that is in its final state: @turn tells that it was
- * this very request which put it there.
+ * A holder may die after it has changed a window and before the request is committed. The request
+ * is then executed again, on a window that is already in its final state: @turn shows that this
+ * very request has put it there.
  */
 #include "emulator/model.h"
 
@@ -61,7 +61,7 @@ int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* Its key is no longer valid. */
+/* Invalidate the window's key. */
 static void mw_unbind(struct hca *hca, struct hca_mr *mw)
 {
 	struct hca_qp *qp;
@@ -116,7 +116,7 @@ int mw_invalidate(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u3
 	return 0;
 }
 
-/* The region that a bind names, when it lets itself be bound to like that. */
+/* The region that the bind names, if the bind is allowed. */
 static struct hca_mr *mw_bind_region(struct hca *hca, const struct hca_mr *mw,
 				     const struct sq_wqe *w)
 {
@@ -163,7 +163,7 @@ u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *inf
 		return WCS_SUCCESS;
 	if (w->swap)
 		mr = mw_bind_region(hca, mw, w);
-	/* Only type 1 is unbound by a bind, or bound while it is bound. */
+	/* Only type 1 may be unbound by a bind, or bound while it is bound. */
 	if ((w->swap && !mr) || (mw->kind == MW_2 && (mw->key || !mr)))
 		return WCS_MW_BIND_ERR;
 	mw_unbind(hca, mw);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: ports: who has which address, what is counted, and events of a port, which go to every open
- * context of its device.
+ * DOC: ports: lookup of addresses, state, and port events, which go to every open context of the
+ * device.
  *
- * A context is known to the HCA by a reference of kind REF_CONTEXT, so that the events find its
- * channel and that it goes with its process.
+ * A context is known to the HCA by a reference of kind REF_CONTEXT, which tells events the channel
+ * and goes with its process.
  */
 #include "emulator/capture.h"
 #include "emulator/model.h"
@@ -14,7 +14,7 @@ int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
 	u32 at = 0, dev, p, index, found = ~0u;
 	bool ip;
 
-	/* The first one, should several have it. */
+	/* The first port, if several have the GID. */
 	while (hca_addr_next(hca, gid, &at, &dev, &p, &index, &ip))
 		if (!ip && (dev << 8 | p) < found)
 			found = dev << 8 | p;
@@ -109,7 +109,7 @@ void port_set_pkey(struct engine *e, u32 dev, u32 port, u32 index, u16 pkey)
 	port_event(e, dev, port, EV_PKEY_CHANGE);
 }
 
-/* The subnet manager's routes: the old LID leads nowhere, the new one to this port. */
+/* As the subnet manager would: the old LID leads nowhere, the new one to this port. */
 static void port_reroute_av(const struct hca *hca, struct hca_av *av, u32 from)
 {
 	int dst;

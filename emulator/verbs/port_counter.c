@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: ports' counters: what counts with each message, and how readers see it.
- */
+/** DOC: port counters: the counts of the latest packets, and how readers see them. */
 #include "emulator/model.h"
 
 void port_add_packets(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)

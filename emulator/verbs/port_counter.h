@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what the model counts of ports: packets and messages in struct hca_fresh, all else at once.
+ * DOC: port counters: packets and messages are counted in struct hca_fresh first, everything else
+ * in the port.
  */
 #ifndef EMULATOR_VERBS_PORT_COUNTER_H
 #define EMULATOR_VERBS_PORT_COUNTER_H
 
 #include "emulator/hca.h"
 
-/** port_add_packets() - a port's own counters of packets. */
+/** port_add_packets() - add to the port's own counters of packets. */
 void port_add_packets(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes);
-/** fresh_flush() - what was counted last goes to its port. */
+/** fresh_flush() - add the fresh counts to their port. */
 void fresh_flush(struct hca *hca);
 
 static inline u32 fresh_key(u32 dev, u32 port)
@@ -17,7 +18,7 @@ static inline u32 fresh_key(u32 dev, u32 port)
 	return dev << 8 | port;
 }
 
-/** fresh_of() - the fresh counts of a port. @full: they are to make room. */
+/** fresh_of() - the fresh counts, for a port. @full: flush them first. */
 static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port, bool full)
 {
 	struct hca_fresh *f = &hca->fresh;
@@ -29,7 +30,7 @@ static inline struct hca_fresh *fresh_of(struct hca *hca, u32 dev, u32 port, boo
 	return f;
 }
 
-/** fresh_packets() - the same, with room for packets; NULL: too many, or too long. */
+/** fresh_packets() - likewise, with room for packets; NULL: too many, or too long. */
 static inline struct hca_fresh *fresh_packets(struct hca *hca, u32 dev, u32 port, u32 npkts,
 					      u64 bytes)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a port's counters under the names that the kernel's sysfs gives them: those of
- * drivers/infiniband/core in counters/, those of rdma_rxe in hw_counters/.
+ * DOC: port counters under the names of the kernel's sysfs: counters/ as in
+ * drivers/infiniband/core, hw_counters/ as in rdma_rxe.
  */
 #include "emulator/verbs/port_counter_files.h"
 
-/* What is not just one of enum hca_counter. */
+/* Files whose value is not one of enum hca_counter. */
 enum special {
-	ZERO = CNT_COUNT, /* cannot happen to a port of the model */
+	ZERO = CNT_COUNT, /* cannot occur on an emulated port */
 	XMIT_WORDS,
 	RCV_WORDS,
 	UNICAST_XMIT,
@@ -65,8 +65,8 @@ static const struct file hw_counters[] = {
 };
 
 /*
- * PortXmitData counts words of whole packets (IBTA 16.1.3.5). The model knows the payload; each
- * packet has at least a local route header (on Ethernet: Ethernet, IPv4 and UDP headers), a base
+ * PortXmitData counts words of whole packets (IBTA 16.1.3.5). The engine counts payload; each
+ * packet adds at least a local route header (on Ethernet: Ethernet, IPv4 and UDP headers), a base
  * transport header and the invariant CRC.
  */
 static u64 port_data_words(const struct hca_dev *d, u64 packets, u64 bytes)
@@ -90,7 +90,7 @@ static u64 port_file_compute(const struct hca_dev *d, const u64 *c, u32 what)
 	case UNICAST_RCV:
 		return c[CNT_RCV_PKTS] - min_u64(c[CNT_MCAST_RCV], c[CNT_RCV_PKTS]);
 	case LIFESPAN:
-		return 10; /* ms; here nothing is cached at all */
+		return 10; /* ms; nothing is cached */
 	default:
 		return c[what];
 	}

@@ -3,7 +3,7 @@
  * DOC: queue pairs: creation, query, destruction.
  *
  * A QP number is the slot with the low byte of the slot's generation above it, so that a late
- * packet for a destroyed QP does not reach its successor.
+ * packet to a destroyed QP does not reach its successor.
  */
 #include "emulator/model.h"
 
@@ -31,7 +31,7 @@ static bool is_queue_depth(u32 depth, u32 max)
 	return !(depth & (depth - 1)) && depth / 2 < max;
 }
 
-/** qp_has - what QPs of a type are made of. */
+/** qp_has - the parts of QPs of each type. */
 static const struct {
 	bool known, pd, sq, rq, srq, xrcd;
 } qp_has[] = {
@@ -204,7 +204,7 @@ static void qp_release(struct engine *e, struct hca_qp *qp)
 	qp_retire(e->hca, qp);
 }
 
-/* Flow rules and multicast groups hold on to a QP (ibv_destroy_qp(3)). */
+/* Flow rules and multicast groups keep a QP from being destroyed (ibv_destroy_qp(3)). */
 static bool qp_is_in_use(const struct hca *hca, const struct hca_qp *qp)
 {
 	u32 i;
@@ -221,11 +221,14 @@ static bool qp_is_in_use(const struct hca *hca, const struct hca_qp *qp)
 void qp_adopt(struct hca *hca, struct hca_qp *qp, struct hca_ref *r)
 {
 	ref_use(hca, qp->xref, -1);
-	qp->xref = 0; /* the reference, which stays, counts for it */
+	qp->xref = 0; /* the reference stays and counts for it */
 	qp->async_chan = r->async_chan;
 	hca->client[qp->client - 1].n[TAB_QP]--;
 	hca->client[r->client - 1].n[TAB_QP]++;
-	/* It is somebody's at any time; of a death before the next store, see qp_adopt_redo(). */
+	/*
+	 * The QP always has an owner; qp_adopt_redo() repeats what a death before the next store
+	 * prevents.
+	 */
 	store_release(&qp->client, r->client);
 	store_release(&r->kind, REF_OWNED);
 }
@@ -251,7 +254,7 @@ void qp_adopt_redo(struct hca *hca, struct hca_qp *qp)
 		r->kind = REF_OWNED;
 }
 
-/* Another process has the target QP open: it is its from now on. */
+/* If another process has the target QP open, that process becomes its owner. */
 static bool qp_hand_over(struct hca *hca, struct hca_qp *qp)
 {
 	struct hca_ref *r;
@@ -275,13 +278,13 @@ static int qp_close(struct engine *e, u32 client, u32 handle)
 	qp = shared_qp(hca, client, handle, true);
 	ref_use(hca, r->xref, -1);
 	tab_free(hca, TAB_REF, handle);
-	/* It became this client's own when its maker went. */
+	/* The QP became this client's own when its creator ended. */
 	if (qp && r->kind == REF_OWNED && qp->client == client + 1 && !qp_hand_over(hca, qp))
 		qp_release(e, qp);
 	return 0;
 }
 
-/* It is its owner's through a reference, and goes with that. */
+/* Whether its owner has it through a reference only; it goes with that. */
 static bool qp_is_adopted(struct hca *hca, const struct hca_qp *qp)
 {
 	return qp->type == QPT_XRC_RECV && !qp->xref && ref_next(hca, REF_OWNED, qp_slot(qp), 0);

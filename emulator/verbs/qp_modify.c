@@ -2,8 +2,8 @@
 /**
  * DOC: the QP state machine as a checked table (IBTA 10.3.1, ibv_modify_qp(3)).
  *
- * Per type and move: the attributes that must be there and those that may. Anything else, or any
- * bad value, is EINVAL and nothing is modified.
+ * The table has, per QP type and transition, the required and the optional attributes. Any other
+ * attribute or invalid value is EINVAL, and nothing is modified.
  */
 #include "emulator/model.h"
 
@@ -22,7 +22,7 @@
 #define RESP_SQD (OPT_SQD | QPA_PORT | QPA_TIMEOUT | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
 #define RC_SQD	 (REQ_SQD | QPA_MAX_DEST_RD_ATOMIC | QPA_MIN_RNR_TIMER)
 
-/** struct qp_rules - the attributes of each move, for one type of QP. */
+/** struct qp_rules - the attributes of each transition, for one QP type. */
 struct qp_rules {
 	u32 init; /* RESET to INIT: required; INIT to INIT: optional */
 	u32 rtr_req, rtr_opt;
@@ -44,7 +44,7 @@ static const struct qp_rules qp_rules[] = {
 			   RESP_SQD, 0, false },
 };
 
-/* Which attributes a move needs and takes. Return: whether there is such a move. */
+/* The required and optional attributes of a transition. Return: whether the transition exists. */
 static bool qp_transition_attrs(u32 type, u32 from, u32 to, u32 *required, u32 *optional)
 {
 	const struct qp_rules *r = &qp_rules[type];
@@ -105,13 +105,13 @@ static int qp_modify_check_mask(const struct hca_qp *qp, const struct hca_qp_att
 	return 0;
 }
 
-/* The port that the QP will have; NULL: none, or not one of the device, or two at once. */
+/* The QP's port after the modify; NULL: none, not a port of the device, or two different ones. */
 static const struct hca_port *qp_modify_port(struct hca *hca, const struct hca_qp *qp,
 					     const struct hca_qp_attr *a, u32 mask)
 {
 	u32 port = mask & QPA_PORT ? a->port_num : qp->attr.port_num;
 
-	/* A path in SQD brings its port along (as the kernel has it since 4.11). */
+	/* In SQD a new path implies its port (in the kernel since 4.11). */
 	if ((mask & QPA_AV) && !(mask & (QPA_PORT | QPA_STATE)))
 		port = a->av.port_num;
 	if ((mask & QPA_AV) && a->av.port_num != port)
@@ -119,7 +119,7 @@ static const struct hca_port *qp_modify_port(struct hca *hca, const struct hca_q
 	return port_of(hca, qp->dev, port);
 }
 
-/* Room among what all responders of the device keep for READs and atomics. */
+/* Whether the device's responder resources for READs and atomics suffice. */
 static bool qp_has_rd_atomic_room(struct hca *hca, const struct hca_qp *qp, u32 wanted)
 {
 	const struct hca_limits *lim = lim_of(hca, qp->dev);
@@ -172,7 +172,7 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 	if ((mask & QPA_MAX_DEST_RD_ATOMIC) &&
 	    !qp_has_rd_atomic_room(hca, qp, a->max_dest_rd_atomic))
 		return -ENOMEM;
-	/* No alternate paths on RoCE ports. */
+	/* RoCE ports have no alternate paths. */
 	if (mask & QPA_ALT_PATH)
 		return -EINVAL;
 	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
@@ -212,7 +212,7 @@ void qp_path_update(struct hca *hca, struct hca_qp *qp)
 	};
 }
 
-/* Take the values over. Everything was checked. */
+/* Store the new values, which were checked before. */
 static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a,
 			    u32 mask)
 {
@@ -250,10 +250,10 @@ static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca
 		d->port_num = a->av.port_num;
 	}
 	qp_path_update(hca, qp);
-	/* Not later: a message under way is sent again in the same portions. */
+	/* Only now: later a message under way has to be retransmitted in the same chunks. */
 	if (mask & QPA_AV)
 		relay_set_chunk(hca, qp);
-	/* Datagrams know no path: they are as long as the port allows. */
+	/* Datagrams have no path: the port's MTU applies. */
 	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
 		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
 	if (mask & QPA_PATH_MTU)
@@ -277,7 +277,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	memset(&qp->fault, 0, sizeof(qp->fault));
 }
 
-/* The state first: what a holder's death leaves half done is finished by a scan (recover.c). */
+/* The state comes first: if the holder dies, a scan finishes the rest (recover.c). */
 static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 {
 	rx_give_back(e, qp);
@@ -286,7 +286,7 @@ static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 	qp_clear(e, qp);
 }
 
-/* Connected: its peer may have an ordinal already, as it came to RTR first. */
+/* Give the connection its ordinal: the peer's, if the peer was in RTR first. */
 static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
@@ -300,7 +300,7 @@ static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
 		qp->conn = ++hca->n_conns;
 }
 
-/* Work requests that are on its own queues. */
+/* Work requests on the QP's own queues. */
 static u32 qp_queued_wrs(struct engine *e, const struct hca_qp *qp)
 {
 	struct seg_hdr *seg = seg_of(e, qp->client);
@@ -333,7 +333,9 @@ static void qp_enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to
 	store_relaxed(&qp->state, to);
 }
 
-/* The half that an XRC QP has not: the kernel's verbs layer passes over its attributes. */
+/*
+ * Without the attributes of the half that an XRC QP lacks: the kernel's verbs layer ignores them.
+ */
 static u32 qp_modify_mask(u32 type, u32 mask)
 {
 	if (type == QPT_XRC_SEND)
@@ -352,7 +354,7 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 	if (!qp)
 		return -EINVAL;
-	/* One that spreads over WQs has no states of its own: it is there, or not. */
+	/* An RSS QP over WQs has no state of its own. */
 	if (qp->ind)
 		return -EOPNOTSUPP;
 	mask = qp_modify_mask(qp->type, cmd->mod.mask);
@@ -363,12 +365,12 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 		ret = qp_modify_check_values(e->hca, qp, a, mask);
 	if (ret)
 		return ret;
-	/* It is asked for with each move to SQD. */
+	/* Each transition to SQD has to request the notification again. */
 	if (from == QPS_RTS && to == QPS_SQD)
 		qp->attr.en_sqd_async_notify = 0;
 	qp_modify_apply(e->hca, qp, a, mask);
 	qp_enter_state(e, qp, from, to);
-	/* Work that waited for this state: sends in SQD, everything to be flushed in ERR. */
+	/* Run work that waited for this state: sends in SQD, the flush in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)
 		req_run_qp(e, qp_slot(qp));
 	return 0;

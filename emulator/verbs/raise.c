@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: events that are raised on purpose: see raise.h.
- */
+/** DOC: events that fault rules raise: see raise.h. */
 #include "emulator/verbs/raise.h"
 
 #include "emulator/cm/proto.h"
@@ -11,7 +9,7 @@ static bool connected(const struct hca_qp *qp)
 	return qp->type == QPT_UC || qp_reliable(qp);
 }
 
-/* Whether an event that changes nothing may come to the QP now. */
+/* Whether an event without side effects can occur on the QP now. */
 static bool qp_can_raise(const struct hca_qp *qp, u32 event)
 {
 	switch (event) {
@@ -33,7 +31,7 @@ static void qp_move_to_err(struct engine *e, struct hca_qp *qp)
 {
 	store_relaxed(&qp->state, QPS_ERR);
 	qp_timer_arm(e, qp, 0);
-	/* Flushed here, or by whoever has its segment. */
+	/* Flushed here, or by a process that has its segment mapped. */
 	req_run_qp(e, qp_slot(qp));
 }
 
@@ -45,7 +43,7 @@ bool raise_qp(struct engine *e, struct hca_qp *qp, u32 event, u32 rule)
 		qp_event_raise(e, qp, event, CAUSE_FAULT, rule);
 		return true;
 	}
-	/* One over WQs has no states. In RESET nothing goes on that could fail. */
+	/* An RSS QP over WQs has no state. In RESET nothing is under way that could fail. */
 	if (qp->ind || qp->state == QPS_RESET || qp->state == QPS_ERR)
 		return false;
 	qp_event_raise(e, qp, event, CAUSE_FAULT, rule);

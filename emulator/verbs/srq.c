@@ -2,7 +2,7 @@
 /**
  * DOC: shared receive queues: creation, limits, resizing.
  *
- * An SRQ's number is its index with the low byte of the slot's generation above, as a QP's.
+ * An SRQ's number is its index with the low byte of the slot's generation above it, as a QP's.
  */
 #include "emulator/transport/rxq.h"
 
@@ -92,7 +92,10 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* What waits goes over to the new ring: the client has copied the slots, the order is laid anew. */
+/*
+ * Posted receives move to the new ring: the client has copied the slots, the order array is built
+ * here.
+ */
 static int srq_resize_ring(struct engine *e, struct hca_srq *srq, const struct cmd_srq *c)
 {
 	struct seg_hdr *seg = seg_of(e, srq->client);

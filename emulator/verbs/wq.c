@@ -2,8 +2,8 @@
 /**
  * DOC: receive work queues and indirection tables, ibv_create_wq(3), ibv_create_rwq_ind_table(3).
  *
- * A WQ's number is its index with the low byte of the slot's generation above it, marked so that no
- * queue pair has the same.
+ * A WQ's number is its index with the low byte of the slot's generation above it, marked so that it
+ * differs from all QP numbers.
  */
 #include "emulator/model.h"
 
@@ -73,7 +73,7 @@ int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* From ERR a queue comes back through RESET only, and only what was ready can fail. */
+/* A WQ leaves ERR through RESET only, and only a ready one can fail. */
 static bool wq_can_move(u32 from, u32 to)
 {
 	return to <= WQS_ERR && !(from == WQS_ERR && to == WQS_RDY) &&
@@ -88,13 +88,13 @@ static int wq_modify_check(const struct hca_wq *wq, const struct cmd_wq *c)
 		return -EINVAL;
 	if ((c->mask & WQ_STATE) && !wq_can_move(wq->state, c->state))
 		return -EINVAL;
-	/* The others are for a queue's whole life. */
+	/* The other flags are fixed at creation. */
 	if ((c->mask & WQ_FLAGS) && (c->flags_mask & ~(u32)WQF_CVLAN_STRIPPING))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-/* With an empty mask: receives were posted in ERR. */
+/* An empty mask: receives were posted in ERR. */
 int cmd_modify_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_wq *wq = own_wq(e->hca, client, cmd->handle);

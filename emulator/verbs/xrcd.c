@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what several processes share: XRC domains and XRC target QPs.
+ * DOC: objects that several processes share: XRC domains and XRC target QPs.
  *
- * Who opens one gets a reference of its own. The object goes with the last of them; when its maker
- * goes first, another holder becomes its owner (recover.c).
+ * Each process that opens one has a reference of its own. The object goes with the last reference;
+ * when its creator ends first, another process with a reference becomes its owner (recover.c).
  */
 #include "emulator/model.h"
 
@@ -49,7 +49,7 @@ int ref_new(struct hca *hca, u32 client, u32 dev, enum hca_ref_kind kind, u32 in
 	return i;
 }
 
-/* The domain that a file names on a device, or -1. */
+/* The domain of a file on a device, or -1. */
 static int xrcd_find(const struct hca *hca, const struct cmd_xrcd *c)
 {
 	u32 i;
@@ -80,7 +80,7 @@ static int xrcd_new(struct hca *hca, u32 client, const struct cmd_xrcd *c)
 	return i;
 }
 
-/* ibv_open_xrcd(3): O_CREAT and O_EXCL mean what they mean to open(2). */
+/* ibv_open_xrcd(3): O_CREAT and O_EXCL have their meaning of open(2). */
 int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
@@ -112,7 +112,10 @@ int cmd_open_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* Its owner is always one who has it open: who closes it leaves it to another. */
+/*
+ * The owner is always a process that has it open: when that closes it, another one becomes the
+ * owner.
+ */
 static void xrcd_hand_over(struct hca *hca, u32 index)
 {
 	const struct hca_ref *r = ref_next(hca, REF_XRCD, index, 0);
@@ -144,7 +147,10 @@ int cmd_close_xrcd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-/* ibv_open_qp(3): a target QP that another process has made in a domain that this one has open. */
+/*
+ * ibv_open_qp(3): a target QP that another process has created in a domain that this client has
+ * open.
+ */
 int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
