@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: records of what is sent: see capture.h.
- */
+/** DOC: capture records of what is sent: see capture.h. */
 #include "emulator/capture.h"
 #include "emulator/transport/frame.h"
 #include "emulator/model.h"
 
 #define ALIGN	  64u
-#define REC_MAX	  (CAP_RING / 4) /* of a burst with more payload less is kept */
-#define ANSWERS	  (CAP_RING / 8) /* free for what answers a request, READ data apart */
-#define FULL	  (CAP_RING / 2) /* from here on the fabric process is kicked */
+#define REC_MAX	  (CAP_RING / 4) /* a record that would be larger keeps less payload */
+#define ANSWERS	  (CAP_RING / 8) /* reserved for answers to a request, besides READ data */
+#define FULL	  (CAP_RING / 2) /* above this fill level the fabric process is kicked */
 #define ROOM_WAIT 200000u /* ns of real time */
-#define SPAN	  (64u << 10) /* of another process's memory that is read as a whole */
-#define SPAN_MTU  2048u /* up to here that is cheaper than to read a piece of each packet */
+#define SPAN	  (64u << 10) /* read at once from another process's memory */
+#define SPAN_MTU  2048u /* up to this MTU whole packets are cheaper to read than pieces */
 
 static u32 cap_note_len(const struct cap_note *note)
 {
@@ -20,13 +18,13 @@ static u32 cap_note_len(const struct cap_note *note)
 						   : 0;
 }
 
-/* Raw Ethernet that goes over links: fabric/link/link.c carries it as a packet. */
+/* Raw Ethernet over links: fabric/link/link.c carries it as a packet. */
 static bool burst_is_frame(const struct burst *b)
 {
 	return b->dst_type == QPT_RAW_PACKET;
 }
 
-/* Payload bytes that are kept of each packet. */
+/* Payload bytes that the record keeps of each packet. */
 static u32 cap_keep_bytes(const struct hca_capture *c, const struct burst *b)
 {
 	u32 n = burst_packets(b), keep = min_u32(load_relaxed(&c->keep), b->mtu);
@@ -38,7 +36,7 @@ static u32 cap_keep_bytes(const struct hca_capture *c, const struct burst *b)
 	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
 }
 
-/* Behind the head, before the payload. */
+/* Bytes of the text, between header and payload. */
 static u64 cap_text_bytes(u32 text)
 {
 	return ALIGN_UP((u64)text, 8u);
@@ -58,8 +56,9 @@ static u64 cap_kept_bytes(const struct burst *b, u32 keep)
 }
 
 /*
- * Bytes up to the ring's end that a record of @size bytes leaves unused, @behind being free behind it: it is one
- * piece. What has been read all is begun anew, which keeps to memory that is in the cache.
+ * Bytes up to the ring's end that a record of @size bytes leaves unused, so that it is contiguous
+ * and @behind bytes after it are free. An empty ring is restarted from its beginning, to stay
+ * within cached memory.
  */
 static u32 cap_ring_skip(const struct hca_capture *c, u32 size, u64 behind)
 {
@@ -78,7 +77,7 @@ static bool cap_ring_has_room(const struct hca_capture *c, u32 size, u64 behind)
 	       (u64)cap_ring_skip(c, size, behind) + size + behind <= CAP_RING - used;
 }
 
-/* The most that what answers a burst takes, and may leave unused at the ring's end. */
+/* Upper bound of what the answers to a burst take, and may leave unused at the ring's end. */
 static u64 cap_answer_bytes(const struct hca_capture *c, const struct burst *b)
 {
 	struct burst rsp = { .mtu = b->mtu, .len = b->dma_len, .mem = (void *)&rsp };
@@ -101,7 +100,7 @@ bool cap_has_room(struct engine *e, const struct burst *b, u32 records)
 	return size < CAP_RING / 2 && cap_ring_has_room(c, (u32)size, cap_answer_bytes(c, b));
 }
 
-/* A place for a record of @size bytes, for which there is room, as cap_ring_has_room() has it. */
+/* Place a record of @size bytes; cap_ring_has_room() has found room for it. */
 static struct cap_rec *cap_ring_place(struct hca_capture *c, u32 size, u64 behind)
 {
 	u32 at = (u32)(c->write % CAP_RING), skip = cap_ring_skip(c, size, behind);
@@ -115,7 +114,7 @@ static struct cap_rec *cap_ring_place(struct hca_capture *c, u32 size, u64 behin
 	return (struct cap_rec *)(void *)c->ring;
 }
 
-/* Bytes from @at on that are free in one piece, where a record is being put. */
+/* Contiguous free bytes from @at on, while a record is being written. */
 static u32 cap_ring_room_after(const struct hca_capture *c, const u8 *at)
 {
 	u32 off = (u32)(at - c->ring), from = (u32)(c->write % CAP_RING);
@@ -126,7 +125,7 @@ static u32 cap_ring_room_after(const struct hca_capture *c, const u8 *at)
 		       : (u32)min_u64(CAP_RING - used - ahead, CAP_RING - off);
 }
 
-/* The ring fills up: who drains it is told, once. */
+/* The ring fills up: wake the reader, once. */
 static void cap_wake_reader(struct engine *e)
 {
 	struct hca_capture *c = &e->hca->capture;
@@ -172,7 +171,7 @@ static const u8 *cap_gid(const struct hca *hca, u32 dev, u32 port, u32 index)
 		       : none;
 }
 
-/* As its sender has it: the datagram's address, or that of the connection. */
+/* The sender's address: that of the datagram, or of the connection. */
 static void cap_rec_set_addrs(struct hca *hca, const struct burst *b, struct cap_rec *r)
 {
 	const struct hca_qp *src = hca_qp_by_num(hca, b->src_qpn);
@@ -182,11 +181,11 @@ static void cap_rec_set_addrs(struct hca *hca, const struct burst *b, struct cap
 		r->av = src->attr.av;
 	if (b->av)
 		r->av = *b->av;
-	/* Without one, its port is known all the same: emulator/transport/ud.c. */
+	/* Without a GRH the port's first GID stands for it, as in ud.c. */
 	memcpy(r->dgid, r->av.is_global ? r->av.dgid : cap_gid(hca, b->dst_dev, b->dst_port, 0),
 	       sizeof(r->dgid));
 	memcpy(r->sgid, cap_gid(hca, b->src_dev, b->src_port, r->av.sgid_index), sizeof(r->sgid));
-	/* One that is another fabric's: the other end's, the other way round. */
+	/* The sender is on another fabric: reverse the receiver's address. */
 	if (b->av || r->av.port_num || !dst || dst->dev != b->dst_dev)
 		return;
 	r->av = dst->attr.av;
@@ -198,7 +197,9 @@ static void cap_rec_set_addrs(struct hca *hca, const struct burst *b, struct cap
 
 /* --- payload ---------------------------------------------------------------------------------- */
 
-/** struct scoop - pieces of a list of memory on their way into the ring, as many as one copy takes. */
+/**
+ * struct gather - pieces of a memory list on their way to the ring, as many as one copy can take.
+ */
 struct scoop {
 	struct engine *e;
 	const struct burst *b;
@@ -220,7 +221,7 @@ static int gather_flush(struct scoop *s)
 	return ret;
 }
 
-/* Bytes [@off, @off + @len) of the burst's memory. Return: as hca_host.copy. */
+/* Add bytes [@off, @off + @len) of the burst's memory. Return: as hca_host.copy. */
 static int gather_add(struct scoop *s, u64 off, u64 len)
 {
 	const struct hca_mem *mem = s->b->mem;
@@ -249,8 +250,9 @@ static int gather_add(struct scoop *s, u64 off, u64 len)
 }
 
 /*
- * What is kept of each packet, out of another process's memory: a piece of a page costs the kernel as much as the page. So
- * whole packets go to @behind, @room bytes of the ring that are free, and what is kept from there.
+ * Fetch the kept bytes of each packet from another process's memory: there a piece of a page costs
+ * as much as the page. So whole packets are read to @behind, @room free bytes of the ring, and the
+ * kept bytes are copied from there.
  */
 static int cap_fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 room)
 {
@@ -275,7 +277,7 @@ static int cap_fetch_spans(struct scoop *s, u32 keep, u8 *to, u8 *behind, u32 ro
 	return ret;
 }
 
-/* What is kept of the payload, to @to in the ring, which is its own until it counts. */
+/* Fetch the kept payload to @to in the ring, which no reader sees yet. */
 static int cap_fetch_payload(struct engine *e, const struct burst *b, u32 keep, u8 *to, u64 len)
 {
 	struct scoop s = {
@@ -316,7 +318,9 @@ static void cap_count_lost(struct hca_capture *c, u32 who, u32 packets)
 		store_relaxed(&c->lost[i % CAPTURES], c->lost[i % CAPTURES] + packets);
 }
 
-/* No room. Return: -EAGAIN: who sends waits; 0: he does not, and it is counted as lost. */
+/*
+ * There is no room. Return: -EAGAIN: the sender waits; 0: it does not, the packets count as lost.
+ */
 static int cap_no_room(struct engine *e, u32 who, u32 packets)
 {
 	struct hca_capture *c = &e->hca->capture;
@@ -331,7 +335,7 @@ static int cap_no_room(struct engine *e, u32 who, u32 packets)
 	return 0;
 }
 
-/* All but the payload. */
+/* Fill in everything but the payload. */
 static void cap_rec_fill(struct engine *e, struct cap_rec *r, const struct burst *b,
 			 const struct cap_note *note)
 {
@@ -397,7 +401,7 @@ int cap_burst_begin_on(struct engine *e, const struct burst *b, const struct cap
 		c->write = m->write;
 		return ret == -EAGAIN ? ret : 0;
 	}
-	/* Memory that is not there: its program hears of that, and so much is on no wire. */
+	/* The memory is not mapped: the program gets an error, and no payload is on the wire. */
 	if (ret)
 		r->keep = 0;
 	c->nth += burst_packets(b);
@@ -436,7 +440,7 @@ void cap_burst_missed(struct engine *e, const struct burst *b)
 int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
 {
 	struct hca_capture *c = &e->hca->capture;
-	/* The switch offers it to all ports. */
+	/* The switch offers the frame to all ports. */
 	u32 who = c->on, keep = min_u32(len, load_relaxed(&c->snap)), size = cap_rec_size(0, keep);
 	struct cap_rec *r;
 
@@ -478,7 +482,7 @@ void hca_update_watched(struct hca *hca)
 
 /* --- the reader's ----------------------------------------------------------------------------- */
 
-/* Anybody who has HCA memory can write there. */
+/* Check the record: any process that has HCA memory mapped can write there. */
 static bool cap_rec_is_sound(const struct cap_rec *r, u64 *behind)
 {
 	u64 n;

@@ -4,7 +4,7 @@
 
 #include "emulator/cm/model.h"
 
-/* Each entry of the chain has that number, and this one is among them. */
+/* Each entry of the chain has the number, and this identifier is in it once. */
 static int audit_cm_port(const struct audit *a, u32 i)
 {
 	const struct hca *hca = a->hca;
@@ -26,7 +26,7 @@ static int audit_cm_port(const struct audit *a, u32 i)
 	return 0;
 }
 
-/* Its events, in the order of their channel. */
+/* The identifier's events are in the order of their channel. */
 static int audit_own_events(struct audit *a, u32 i)
 {
 	const struct hca_cmid *id = &a->hca->cmid[i];
@@ -50,7 +50,7 @@ static int audit_own_events(struct audit *a, u32 i)
 	return 0;
 }
 
-/* What a program has of an identifier, and one whose program has gone does not. */
+/* Checks that apply only while the program has the identifier. */
 static int audit_owned_cmid(struct audit *a, u32 i)
 {
 	const struct hca_cmid *id = &a->hca->cmid[i], *l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the audit of nodes: their devices follow each other, and all names and addresses are found.
+ * DOC: the audit of nodes: their devices are contiguous, and lookups find every name and address.
  */
 #include "emulator/audit/audit.h"
 #include "emulator/model.h"

@@ -4,7 +4,7 @@
 
 #include "emulator/model.h"
 
-/* What the requester may have under way at most: its window, and the burst that went beyond it. */
+/* Most packets a requester may have under way: its window, and the burst that exceeded it. */
 #define PSN_UNDER_WAY ((1 << 22) + (1 << 20) / 256)
 
 static bool audit_is_acked(u32 type)
@@ -66,7 +66,7 @@ static int audit_qp_uses(struct audit *a, u32 i)
 	return 0;
 }
 
-/* A QP whose timer is armed is found by it, and the earliest deadline is known. */
+/* A QP whose timer is armed has its bits set, and the earliest deadline is not later. */
 static int audit_timer(const struct audit *a, u32 i)
 {
 	const struct hca *hca = a->hca;
@@ -86,7 +86,7 @@ static int audit_timer(const struct audit *a, u32 i)
 		     i);
 		return 0;
 	}
-	/* One whose doorbell rings is armed when it is served. */
+	/* A QP with a pending doorbell is armed when it is served. */
 	MUST(rung || !waits || !audit_is_acked(qp->type) ||
 		     (qp->state != QPS_RTS && qp->state != QPS_SQD),
 	     "QP %#x: waits without a timer", i);
@@ -103,7 +103,7 @@ static int audit_req(const struct audit *a, u32 i)
 	     qp->sq_depth);
 	MUST(!((s->next_psn | s->una_psn | s->una_first) & ~IB_PSN_MASK),
 	     "QP %#x: PSNs %#x %#x %#x", i, s->next_psn, s->una_psn, s->una_first);
-	/* Of frames it says which, and who has it already (emulator/transport/raw.c). */
+	/* For frames it says which frame, and which receivers have it already (raw.c). */
 	MUST(qp->type == QPT_RAW_PACKET || s->next_off <= LIM_MSG,
 	     "QP %#x: %llu bytes of a message sent", i, (unsigned long long)s->next_off);
 	MUST(s->rd_out <= LIM_RD_ATOM, "QP %#x: %u READs outstanding", i, s->rd_out);
@@ -118,7 +118,7 @@ static int audit_req(const struct audit *a, u32 i)
 	     s->next_psn);
 	MUST(!s->own || (s->own <= HCA_MAX_TAG && a->hca->tag[s->own - 1].qpn == qp->qpn),
 	     "QP %#x: reads for tag %u", i, s->own);
-	/* Of a rendezvous the HCA reads and tells without one, until ERR. */
+	/* The READs and the FIN of a rendezvous have no WQE; they may stay under way until ERR. */
 	MUST(s->una != s->next || s->next_off || s->own || (s->flags & REQ_FIN) ||
 		     s->next_psn == s->una_psn || qp->state == QPS_ERR,
 	     "QP %#x: packets under way, but no WQE", i);
@@ -134,7 +134,7 @@ static int audit_held(const struct audit *a, u32 i)
 		return 0;
 	MUST(qp->held_srq && qp->held_srq <= HCA_MAX_SRQ, "QP %#x: holds a receive of no SRQ", i);
 	srq = &a->hca->srq[qp->held_srq - 1];
-	/* An XRC SRQ may go while a message is on its way to it. */
+	/* An XRC SRQ may be destroyed while a message to it is under way. */
 	MUST(!srq->client || qp->type == QPT_XRC_RECV || qp->resp.held <= srq->depth,
 	     "QP %#x: holds receive %u of %u", i, qp->resp.held - 1, srq->depth);
 	return 0;
@@ -158,7 +158,7 @@ static int audit_resp(const struct audit *a, u32 i)
 	for (k = 0; k < LIM_RD_ATOM; k++) {
 		const struct atomic_res *res = &qp->at[k];
 
-		/* The latest may have been executed, but not committed, when its executor died. */
+		/* The latest may have been executed but not committed when its holder died. */
 		MUST(!res->nth || ((res->nth - 1) % LIM_RD_ATOM == k && res->nth <= s->at_head + 1),
 		     "QP %#x: atomic result %u is the %u-th of %u", i, k, res->nth, s->at_head);
 	}

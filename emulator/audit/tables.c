@@ -40,7 +40,7 @@ int audit_fail(const struct audit *a, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* tab_at() gives out what may be written to: the audit only reads. */
+/* tab_at() returns a writable object; the audit only reads. */
 static const struct hca_obj *audit_obj(const struct audit *a, enum hca_table t, u32 i)
 {
 	return tab_at((struct hca *)(uintptr_t)a->hca, t, i);
@@ -104,9 +104,9 @@ static int audit_hca(const struct audit *a)
 	     "header: magic %#x version %u", hca->magic, hca->version);
 	MUST(!c->valid && !c->event_cq, "commit: pending between steps: valid %u, event of CQ %u",
 	     c->valid, c->event_cq);
-	MUST(!hca->cur_qp, "QP %u is said to be running", hca->cur_qp - 1);
+	MUST(!hca->cur_qp, "QP %u is marked as running", hca->cur_qp - 1);
 	MUST(hca->n_devs <= HCA_MAX_DEVS, "%u devices", hca->n_devs);
-	MUST(hca->serve_from < HCA_MAX_CLIENTS, "client %u is to be served next", hca->serve_from);
+	MUST(hca->serve_from < HCA_MAX_CLIENTS, "client %u is the next to serve", hca->serve_from);
 	for (t = 0; t < TAB_COUNT; t++)
 		MUST(hca->tab[t].cursor < tab_max(t) && hca->tab[t].high <= tab_max(t) &&
 			     hca->tab[t].n <= hca->tab[t].high,
@@ -147,7 +147,7 @@ static int audit_ref_count(const struct audit *a, enum hca_table t, u32 i, u32 s
 	return 0;
 }
 
-/* What objects say of their referrers, and what was found. */
+/* Compare the objects' reference counts with the referrers found. */
 static int audit_refs(const struct audit *a)
 {
 	const struct hca *hca = a->hca;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the journal's entries: what went wrong, to whom, and why.
+ * DOC: the journal's entries: what went wrong, for which program, and why.
  *
- * Two rings in HCA memory. The errors have what programs are told of: error completions, asynchronous
- * events, failed connections; nothing else can push them out. The notices have what happens on the
- * way there and is repaired, as a rule: packets that were dropped, NAKs, packets sent again.
+ * There are two rings in HCA memory. The ring of errors has what programs see: error completions,
+ * asynchronous events, failed connections; only newer errors can push them out. The ring of notices
+ * has what happens on the way and is usually repaired: dropped packets, NAKs, retransmissions.
  *
- * Only what is rare writes here. Names are copied, so that a program which has gone is still named.
+ * Only rare branches write here. Names are copied, so that an entry still names a program that has
+ * ended.
  */
 #ifndef EMULATOR_JOURNAL_ENTRY_H
 #define EMULATOR_JOURNAL_ENTRY_H
@@ -21,19 +22,19 @@
 enum journal_kind {
 	/* errors */
 	JRN_COMPLETION, /* status: enum ib_wc_status */
-	JRN_EVENT, /* asynchronous; status: enum ib_event. Those that tell of no error are notices */
+	JRN_EVENT, /* status: enum ib_event; some are notices: journal_is_error() */
 	JRN_CM, /* connection management; status: enum cm_event_type */
-	JRN_CALL, /* a call that was made to fail; status: errno's value */
+	JRN_CALL, /* a call that failed by a fault rule; status: errno */
 	/* notices */
-	JRN_DROP, /* a burst that does not arrive; @who has sent it, @n packets */
-	JRN_NAK, /* @who has answered a burst of @n packets with a NAK; status: enum ib_aeth */
-	JRN_RETRY, /* @who sends again from @psn on */
-	JRN_FLUSH, /* a QP was modified to ERR by its program; @n work requests are flushed */
-	JRN_GONE, /* a client has ended with @n QPs connected */
+	JRN_DROP, /* @who has sent a burst of @n packets that is dropped */
+	JRN_NAK, /* @who answers a burst of @n packets with a NAK; status: enum ib_aeth */
+	JRN_RETRY, /* @who retransmits from @psn on */
+	JRN_FLUSH, /* a program moved a QP to ERR; @n work requests flushed */
+	JRN_GONE, /* a client has ended with @n connected QPs */
 	JRN_KINDS,
 };
 
-/** enum journal_cause - the reason. What @info says: */
+/** enum journal_cause - the cause. The comments give the meaning of @info: */
 enum journal_cause {
 	CAUSE_NONE,
 	CAUSE_LKEY, /* the key */
@@ -57,78 +58,78 @@ enum journal_cause {
 	CAUSE_CM_REJECT, /* enum cm_reject */
 	CAUSE_CM_SIDR, /* enum cm_sidr_status */
 	CAUSE_CM_ERRNO, /* errno's value: no address, route or group */
-	CAUSE_FAULT, /* a fault rule has done it: @rule */
+	CAUSE_FAULT, /* @rule is the fault rule */
 	/* why a burst is dropped */
 	CAUSE_PORT_DOWN, /* device << 8 | port */
-	CAUSE_NO_PORT, /* nobody has the address */
-	CAUSE_NO_QP, /* the number that was asked for */
-	CAUSE_OTHER_PEER, /* the QP there is connected with another one: its number */
+	CAUSE_NO_PORT, /* no port has the address */
+	CAUSE_NO_QP, /* the destination QP number */
+	CAUSE_OTHER_PEER, /* the number of the QP that it is connected to */
 	CAUSE_PKEY, /* sender's << 16 | receiver's */
 	CAUSE_QP_STATE, /* the receiver's enum ib_qp_state */
-	CAUSE_QKEY, /* the key that came */
-	CAUSE_NO_RECEIVE, /* none is posted */
-	CAUSE_TOO_LONG, /* for a link on the way: bytes of payload in a packet */
-	CAUSE_OUT_OF_SEQ, /* UC: the PSN that was expected */
+	CAUSE_QKEY, /* the key of the packet */
+	CAUSE_NO_RECEIVE, /* no receive is posted */
+	CAUSE_TOO_LONG, /* for a link on the path: payload bytes per packet */
+	CAUSE_OUT_OF_SEQ, /* UC: the expected PSN */
 	CAUSE_REFUSED, /* UC: rights, range or length: the rkey */
-	CAUSE_NO_MAD, /* what came to QP 1 is no message of connection management */
-	CAUSE_NO_WAY, /* no connection to the fabric that it is for */
-	CAUSE_SENDER_GONE, /* the memory it was to come from has gone with its process */
-	CAUSE_PACKET, /* a packet that was put in is malformed, or of no use: enum packet_fault */
-	/* why something is sent again, and what a responder says */
-	CAUSE_TIMEOUT, /* no acknowledge in time */
+	CAUSE_NO_MAD, /* not a CM message, on QP 1 */
+	CAUSE_NO_WAY, /* no connection to the destination fabric */
+	CAUSE_SENDER_GONE, /* the sending process has ended, and its memory with it */
+	CAUSE_PACKET, /* an injected packet is malformed or unusable: enum packet_fault */
+	/* reasons of retransmissions and of the responder's answers */
+	CAUSE_TIMEOUT, /* no ACK in time */
 	CAUSE_SEQ_NAK, /* the peer lacks a packet */
-	CAUSE_LOST_RESPONSE, /* an answer was skipped: IBTA 9.7.5.1.1, implied NAK */
-	CAUSE_RNR, /* the peer has no receive */
-	CAUSE_PSN, /* a packet was missing: the PSN that was expected */
+	CAUSE_LOST_RESPONSE, /* a response was skipped: IBTA 9.7.5.1.1, implied NAK */
+	CAUSE_RNR, /* the peer has no receive posted */
+	CAUSE_PSN, /* a packet is missing: the expected PSN */
 	/* events */
-	CAUSE_ADMIN, /* asked for by command, or a host's address has changed */
+	CAUSE_ADMIN, /* by a command, or the host's address has changed */
 	CAUSE_MODIFIED, /* its program has modified it */
-	CAUSE_LIMIT, /* an SRQ's limit was armed, and is reached */
-	CAUSE_FIRST_PACKET, /* the first packet has come to a QP in RTR */
+	CAUSE_LIMIT, /* an armed SRQ limit was reached */
+	CAUSE_FIRST_PACKET, /* the first packet has arrived at a QP in RTR */
 	CAUSE_DRAINED,
-	CAUSE_LAST_WQE, /* a QP in ERR takes nothing more of its SRQ */
+	CAUSE_LAST_WQE, /* a QP in ERR takes no more receives of its SRQ */
 	CAUSE_COUNT,
 };
 
 /**
- * enum journal_why - what is known beyond the cause, found out when it happened: why there was no
- * answer, no receive, a NAK. @why_info says:
+ * enum journal_why - what led to the cause, found out when it happened: why there was no answer, no
+ * receive, a NAK. The comments give the meaning of @why_info:
  */
 enum journal_why {
 	WHY_NONE,
-	WHY_DROPPED, /* @n packets were dropped; @why_cause; the rule or its @info */
-	WHY_NO_ADDRESS, /* nobody has the address that the QP sends to */
+	WHY_DROPPED, /* @n packets; @why_cause; the rule or the cause's @info */
+	WHY_NO_ADDRESS, /* no port has the address that the QP sends to */
 	WHY_OWN_PORT, /* its own port is down */
-	WHY_PEER_PORT, /* the peer's is */
+	WHY_PEER_PORT, /* the peer's port is down */
 	WHY_PEER_ENDED, /* the peer's program has ended */
-	WHY_PEER_GONE, /* the peer's program is there, and has no such QP */
-	WHY_PEER_STATE, /* the peer is in this enum ib_qp_state */
-	WHY_PEER_OTHER, /* the peer is connected with the QP of this number */
+	WHY_PEER_GONE, /* the peer's program lives, but has no such QP */
+	WHY_PEER_STATE, /* the peer's enum ib_qp_state */
+	WHY_PEER_OTHER, /* the number of the QP that the peer is connected to */
 	WHY_PKEY, /* own << 16 | peer's */
-	WHY_FAR, /* the peer is on another fabric, whose journal knows */
-	WHY_SILENT, /* the peer should have answered; it is in this enum ib_qp_state */
-	WHY_RECEIVES, /* @n RNR NAKs; receives that are posted now, ~0: not known */
-	WHY_NAK, /* what the peer has found: @why_cause and its @info */
+	WHY_FAR, /* the peer is on another fabric; see that journal */
+	WHY_SILENT, /* the peer could answer; its enum ib_qp_state */
+	WHY_RECEIVES, /* after @n RNR NAKs; receives posted now, ~0: unknown */
+	WHY_NAK, /* the peer's error: @why_cause and its @info */
 	WHY_COUNT,
 };
 
-/** enum journal_optype - what @opcode of an entry is. */
+/** enum journal_optype - the meaning of an entry's @opcode. */
 enum journal_optype {
 	JOP_NONE,
 	JOP_WR, /* enum ib_wr_opcode */
 	JOP_RECV, /* a receive; no @opcode */
 	JOP_WIRE, /* enum burst_op | enum burst_flags << 8 */
 	JOP_MAD, /* enum cm_attr */
-	JOP_CALL, /* a call of the program; no @opcode, its name is in @call */
+	JOP_CALL, /* a library call; no @opcode, the name is in @call */
 };
 
 /**
- * struct journal_who - one side, as it was then.
- * @name: program; "" where it is not known
- * @client: index, JOURNAL_NOBODY: none is known
- * @node: index, JOURNAL_NOBODY: not known
+ * struct journal_who - one side, as it was at that time.
+ * @name: program; "" if unknown
+ * @client: index, JOURNAL_NOBODY: unknown
+ * @node: index, JOURNAL_NOBODY: unknown
  * @qpn: 0: none
- * @run: the `rdmaemu run` that it was started by; 0: not told
+ * @run: the `rdmaemu run` that started it; 0: unknown
  */
 struct journal_who {
 	char name[JOURNAL_NAME];
@@ -140,18 +141,18 @@ struct journal_who {
 };
 
 /**
- * struct journal_entry - one thing that happened.
+ * struct journal_entry - one entry.
  * @ts: fabric clock, ns
  * @seq: ordinal in its ring + 1; 0: being written
  * @nth: ordinal among the entries of both rings
- * @wr_id: of the work request, where @has_wr_id
- * @since: when it began, ns on the fabric clock: the packet was first sent, the first RNR NAK came;
- *	0: says nothing
- * @last: when the packet was sent last; 0: says nothing
- * @attempt: times that the packet was sent again before this
+ * @wr_id: of the work request, if @has_wr_id
+ * @since: when it began, ns on the fabric clock: first transmission of the packet, first RNR NAK;
+ *	0: unknown
+ * @last: the last transmission of the packet; 0: unknown
+ * @attempt: earlier retransmissions of the packet
  * @n: by @kind and @why
- * @rule: number of the fault rule that did it, 0: none
- * @call: name of the function, where @optype is JOP_CALL
+ * @rule: number of the fault rule that caused it, 0: none
+ * @call: name of the function, if @optype is JOP_CALL
  */
 struct journal_entry {
 	u64 ts;
@@ -177,7 +178,7 @@ struct journal_entry {
 	u8 why; /* enum journal_why */
 	u8 why_cause; /* enum journal_cause */
 	u8 qp_type; /* enum ib_qp_type; 0: none */
-	u8 port; /* of @dev; 0: not about one */
+	u8 port; /* of @dev; 0: none */
 	u8 has_psn;
 	u8 has_wr_id;
 	u32 attempt;
@@ -185,12 +186,13 @@ struct journal_entry {
 };
 
 /**
- * struct hca_trouble - what a QP keeps for its entries in the journal. Only rare paths touch it.
- * @psn: packet that was sent again; @since: when it was first sent, about; @last: and last; @n: times
- * @rnr: RNR NAKs for it; @rnr_since: the first of them
- * @drop_psn: packet of which @drops were dropped: the oldest such one
- * @nak_psn: as responder: what was refused, and why
- * @peer: who was at the other end when the QP was connected
+ * struct hca_trouble - what a QP remembers for its journal entries. Only rare branches use it.
+ * @psn: the retransmitted packet; @since: its first transmission, approximately; @last: the last
+ *	one; @n: retransmissions
+ * @rnr: RNR NAKs for @rnr_psn; @rnr_since: the first of them
+ * @drop_psn: the oldest packet that was dropped, @drops times
+ * @nak_psn: as responder: the refused packet, and why
+ * @peer: the peer when the QP was connected
  */
 struct hca_trouble {
 	u64 since;

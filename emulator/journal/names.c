@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: what the journal's enums are called, in its lines and in JSON.
- */
+/** DOC: names of the journal's enums, in its text and in JSON. */
 #include "emulator/engine.h"
 
 static const char *cm_event_name(u32 event)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the journal in words, for who knows rdma-core.
- */
+/** DOC: the journal's text, for a reader who knows rdma-core. */
 #include "emulator/transport/burst.h"
 #include "emulator/cm/mad.h"
 #include "emulator/engine.h"
@@ -12,7 +10,7 @@
 
 #define NSEC 1000000000ULL
 
-/** struct text - a line that is being written; what is too long is cut off. */
+/** struct text - a line that is being written; it is truncated to the buffer. */
 struct text {
 	char *p;
 	size_t left;
@@ -33,7 +31,7 @@ static void __attribute__((format(printf, 2, 3))) text_printf(struct text *t, co
 	t->left -= (size_t)n;
 }
 
-/* "s" of a plural. */
+/* The "s" of a plural. */
 static const char *plural_suffix(u64 n)
 {
 	return n == 1 ? "" : "s";
@@ -94,7 +92,9 @@ static const char *wire_op_name(u32 op)
 	return op < BOP_NONE ? names[op] : "?";
 }
 
-/* The packet's opcode as IBTA table 38 has it; of a burst of several, @n, what they have in common. */
+/*
+ * The packet's opcode as in IBTA table 38; for a burst of several packets, @n, their common part.
+ */
 static void text_wire_op(struct text *t, u32 op, u32 flags, u32 n)
 {
 	static const char *const where[] = { "MIDDLE", "FIRST", "LAST", "ONLY" };
@@ -174,7 +174,7 @@ static const char *reject_text(u32 reason)
 	}
 }
 
-/* Causes that need no more than @info. NULL: text_cause() has more to say. */
+/* Formats of causes that need no more than @info. NULL: text_cause() handles them. */
 static const char *cause_format(u32 cause)
 {
 	static const char *const text[CAUSE_COUNT] = {
@@ -250,7 +250,7 @@ static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 inf
 	}
 }
 
-/* What has become of the answer. */
+/* Why there was no answer. */
 static void text_no_answer(struct text *t, const struct hca *hca, const struct journal_entry *j,
 			   const char *rule)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: why: what HCA memory says, at the moment of a failure, of who should have answered.
+ * DOC: why: finds in HCA memory, at the moment of a failure, the reason why the peer did not
+ * answer.
  *
- * First what was seen to happen (packets dropped, a NAK sent), then what is wrong with the way there,
- * then what is wrong with the peer.
+ * Events that were observed come first (packets dropped, a NAK sent), then faults of the route,
+ * then the state of the peer.
  */
 #include "emulator/cm/model.h"
 #include "emulator/transport/rxq.h"
 
-/* Whether the process that was at the other end still is there. */
+/* Whether the process is still alive. */
 static bool who_is_live(const struct hca *hca, const struct journal_who *w)
 {
 	const struct hca_client *c;
@@ -42,7 +43,7 @@ static void why_set_dropped(struct journal_entry *j, u32 n, u32 cause, u32 info)
 		j->rule = info;
 }
 
-/* The way to a port. Return: whether it is to blame. */
+/* The route to a port. Return: whether it is the reason. */
 static bool why_route(struct hca *hca, u32 dev, u32 port, u32 to_dev, u32 to_port,
 		      struct journal_entry *j)
 {
@@ -78,7 +79,10 @@ static void why_peer(struct hca *hca, const struct hca_qp *qp, struct journal_en
 		why_set(j, WHY_SILENT, peer->state);
 }
 
-/* What drops tell without a look at the peer: the others only say that it was not there. */
+/*
+ * Whether drops with that cause explain the failure. The other causes only show that the peer was
+ * not there.
+ */
 static bool cause_is_conclusive(u32 cause)
 {
 	return cause != CAUSE_NO_QP && cause != CAUSE_QP_STATE && cause != CAUSE_OTHER_PEER &&
@@ -102,12 +106,12 @@ static void why_no_answer(struct engine *e, const struct hca_qp *qp, struct jour
 	}
 	if (!why_route(e->hca, qp->dev, qp->attr.port_num, av->dst_dev, av->dst_port, j))
 		why_peer(e->hca, qp, j);
-	/* It was otherwise while the packets were sent, it seems. */
+	/* The peer was not ready when the packets were sent, but is now. */
 	if (j->why == WHY_SILENT && t->drops && t->drop_psn == una)
 		why_set_dropped(j, t->drops, t->drop_cause, t->drop_info);
 }
 
-/* Receives that wait where the peer's messages go now; ~0: out of reach. */
+/* Receives that are posted now where the peer's messages go; ~0: unknown. */
 static u32 why_count_receives(struct engine *e, struct hca_qp *peer, const struct sq_wqe *w)
 {
 	const struct burst b = { .srqn = w ? w->remote_qpn : 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: writing the journal: who, what, and the cause that whoever calls knows. What lies behind the
- * cause is found out in why.c.
+ * DOC: writing the journal: who, what, and the cause that the caller gives. why.c finds out what
+ * led to that cause.
  *
- * An entry is complete before its ring says that it is there, so that a reader, who holds no token,
- * has to look only whether it was overwritten meanwhile. A holder that dies in between leaves a slot
- * that the next entry gets.
+ * An entry is complete before its ring's counter includes it. A reader, which holds no token, only
+ * has to check whether the entry was overwritten while it was read. A holder that dies in between
+ * leaves a slot that the next entry uses.
  */
 #include "emulator/cm/proto.h"
 #include "emulator/journal/writer.h"
@@ -43,7 +43,10 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	slot->seq = 0;
 	slot->ts = e->host->now(e->ctx);
 	slot->nth = ++hca->journal_nth;
-	/* One rule's doing is what another one meets: a NAK is lost on its way. @info 0: who knows it is not here */
+	/*
+	 * A rule's effect can meet another rule: a NAK that one rule causes is dropped by the next.
+	 * @info 0: the caller does not know the rule.
+	 */
 	if (j->cause == CAUSE_FAULT && j->info) {
 		slot->rule = j->info;
 	} else if (e->rule) {
@@ -61,7 +64,7 @@ static void who_client(const struct hca *hca, u32 client, struct journal_who *w)
 	const struct hca_client *c = &hca->client[client];
 
 	w->client = client;
-	/* What outlives its program has nobody. */
+	/* An object that outlives its program has no client. */
 	if (client >= HCA_MAX_CLIENTS)
 		return;
 	_Static_assert(sizeof(w->name) == sizeof(c->name), "a program's name");
@@ -71,7 +74,7 @@ static void who_client(const struct hca *hca, u32 client, struct journal_who *w)
 	w->run = c->run;
 }
 
-/* Of device @dev, or of none that there is. */
+/* No program is known: a QP number on device @dev, which may not exist. */
 static struct journal_who who_none(const struct hca *hca, u32 dev, u32 qpn)
 {
 	return (struct journal_who){
@@ -100,7 +103,7 @@ static bool connected(const struct hca_qp *qp)
 	return qp->type == QPT_UC || qp_reliable(qp);
 }
 
-/* Who is at the other end now, or what is known of it. */
+/* The current peer, or what is known of it. */
 static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
 	const struct hca_qp *peer = journal_peer(hca, qp);
@@ -111,7 +114,7 @@ static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_wh
 		*w = who_none(hca, qp->attr.av.dst_dev, qp->attr.dest_qpn);
 }
 
-/* The same; one that has gone is named as it was when the QP was connected. */
+/* Likewise; a peer that has gone is named as it was when the QP was connected. */
 static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
 	if (!connected(qp) || qp->state < QPS_RTR)
@@ -301,12 +304,12 @@ void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n)
 
 /* --- drops --- */
 
-/* The QP that a burst has come from, if it is one of ours. */
+/* The QP that has sent a burst, if it is on this fabric. */
 static struct hca_qp *burst_sender_qp(struct hca *hca, const struct burst *b)
 {
 	struct hca_qp *qp;
 
-	/* A datagram's source may say anything. */
+	/* The source number of a datagram may be forged. */
 	if (b->av && b->src_qpn != GSI_QPN)
 		qp = hca->qp[b->src_slot].client ? &hca->qp[b->src_slot] : NULL;
 	else
@@ -314,7 +317,7 @@ static struct hca_qp *burst_sender_qp(struct hca *hca, const struct burst *b)
 	return qp && qp->dev == b->src_dev ? qp : NULL;
 }
 
-/* Keep how often the oldest packet that the requester still waits for was dropped, or its answer. */
+/* Count the drops of the oldest packet that the requester still waits for, or of its response. */
 static void drop_count(struct hca_qp *qp, const struct burst *b, bool answer, u32 cause, u32 info)
 {
 	struct hca_trouble *t = &qp->trouble;
@@ -334,7 +337,7 @@ static void drop_count(struct hca_qp *qp, const struct burst *b, bool answer, u3
 	t->drop_rule = cause == CAUSE_FAULT ? info : 0;
 }
 
-/* A MAD that lies in HCA memory, or NULL. */
+/* The MAD of a burst, if it is in HCA memory, or NULL. */
 static const u8 *burst_mad(const struct hca *hca, const struct burst *b)
 {
 	const struct hca_mem *m = b->mem;
@@ -345,7 +348,7 @@ static const u8 *burst_mad(const struct hca *hca, const struct burst *b)
 	return (const u8 *)hca + m->iov[0].addr;
 }
 
-/* Whose request it is, where that is still known. */
+/* The identifier that has sent the request, if it still exists. */
 static struct hca_cmid *mad_sender(struct hca *hca, const u8 *mad)
 {
 	u32 local = (u32)mad_get(mad, F_LOCAL_ID);
@@ -354,7 +357,7 @@ static struct hca_cmid *mad_sender(struct hca *hca, const u8 *mad)
 	return id->client && id->local_id == local ? id : NULL;
 }
 
-/* Whose MAD it is, and how often that one was dropped. */
+/* Record the sender of the MAD, and count the drop in its identifier. */
 static void drop_fill_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info,
 			  struct journal_entry *j)
 {
@@ -374,7 +377,7 @@ static void drop_fill_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info,
 	id->drop_info = info;
 }
 
-/* @mad: the message of connection management that it is, or NULL */
+/* @mad: the CM message in the burst, or NULL */
 static void drop_journal(struct engine *e, const struct burst *b, const u8 *mad, u32 cause,
 			 u32 info)
 {
@@ -493,7 +496,7 @@ void journal_client_end(struct engine *e, u32 client)
 		if (qp->client != client + 1 || !connected(qp) || qp->state < QPS_RTR ||
 		    qp->state == QPS_ERR)
 			continue;
-		/* The peer of the first of them, as an example. */
+		/* The entry names the first connected QP and its peer as an example. */
 		if (!j.n++) {
 			j = journal_of_qp(hca, qp, JRN_GONE, 0, CAUSE_NONE, 0);
 			j.n = 1;
