@@ -157,15 +157,15 @@ static const char *reject_text(u32 reason)
 	case CM_REJ_INVALID_COMM_ID:
 		return "invalid communication ID";
 	case CM_REJ_INVALID_SERVICE_ID:
-		return "invalid service ID: nobody listens there";
+		return "invalid service ID: no program listens there";
 	case CM_REJ_INVALID_TRANSPORT:
 		return "invalid transport service type";
 	case CM_REJ_STALE_CONN:
 		return "stale connection: the peer has one with this QP already";
 	case CM_REJ_INVALID_GID:
-		return "invalid GID: the peer knows no way back";
+		return "invalid GID: the peer has no route back";
 	case CM_REJ_CONSUMER_DEFINED:
-		return "consumer defined: by the program, or nobody listens at that address or for "
+		return "consumer defined: by the program, or no program listens at that address or for "
 		       "that type of QP";
 	case CM_REJ_DUPLICATE_LOCAL_COMM_ID:
 		return "duplicate local communication ID";
@@ -179,23 +179,23 @@ static const char *cause_format(u32 cause)
 {
 	static const char *const text[CAUSE_COUNT] = {
 		[CAUSE_NONE] = "no cause is known",
-		[CAUSE_LKEY] = "lkey 0x%x: none of the PD, or not its range or right",
+		[CAUSE_LKEY] = "lkey 0x%x: not of this PD, out of range, or without the right",
 		[CAUSE_LOCAL_LEN] = "its length does not fit: %u bytes",
 		[CAUSE_REQUEST_LEN] = "longer than the receive, which has %u bytes",
-		[CAUSE_RKEY] = "rkey 0x%x: none of the PD, or not its range or right",
+		[CAUSE_RKEY] = "rkey 0x%x: not of this PD, out of range, or without the right",
 		[CAUSE_ACCESS_FLAGS] = "not enabled in qp_access_flags, which are 0x%x",
 		[CAUSE_RD_ATOMIC] = "beyond max_rd_atomic or max_dest_rd_atomic %u",
-		[CAUSE_MISALIGNED] = "the address of an atomic is no multiple of 8, low bits %u",
+		[CAUSE_MISALIGNED] = "the address of an atomic is not a multiple of 8, low bits %u",
 		[CAUSE_MEM_FAULT] = "registered memory is not mapped any more, key 0x%x",
 		[CAUSE_CQ_OVERRUN] = "completion queue %u is full: it was not polled in time",
 		[CAUSE_BAD_WQE] = "malformed, or not for this type of QP, opcode %u",
-		[CAUSE_SRQN] = "SRQ 0x%x is none of the target's XRC domain",
-		[CAUSE_AH] = "address handle %u: there is none, or of another PD or port",
+		[CAUSE_SRQN] = "SRQ 0x%x is not of the target's XRC domain",
+		[CAUSE_AH] = "address handle %u does not exist, or is of another PD or port",
 		[CAUSE_WINDOW] = "the memory window is refused, key 0x%x",
-		[CAUSE_TAG] = "tag handle 0x%x: there is none, or it has its message already",
+		[CAUSE_TAG] = "tag handle 0x%x does not exist, or has its message already",
 		[CAUSE_CM_SIDR] =
-			"the peer has answered that no datagrams go there, SIDR status %u",
-		[CAUSE_NO_PORT] = "nobody has the address that it was sent to",
+			"the peer refuses datagrams to that address, SIDR status %u",
+		[CAUSE_NO_PORT] = "no port has the address that it was sent to",
 		[CAUSE_NO_QP] = "there is no QP 0x%06x at that port",
 		[CAUSE_OTHER_PEER] = "the QP there is connected with another one, qp 0x%06x",
 		[CAUSE_QKEY] = "Q_Key 0x%08x is not the QP's",
@@ -203,20 +203,20 @@ static const char *cause_format(u32 cause)
 		[CAUSE_TOO_LONG] = "%u bytes of payload in a packet are more than a link's MTU",
 		[CAUSE_OUT_OF_SEQ] = "PSN 0x%06x was expected: packets before it were lost",
 		[CAUSE_REFUSED] = "rights, range or length do not allow it, rkey 0x%x",
-		[CAUSE_NO_MAD] = "it is no message of connection management",
-		[CAUSE_NO_WAY] = "there is no connection to the fabric that it is for",
-		[CAUSE_SENDER_GONE] = "the memory that it was to come from has gone",
-		[CAUSE_TIMEOUT] = "no acknowledge in time, timeout %u",
+		[CAUSE_NO_MAD] = "it is not a message of connection management",
+		[CAUSE_NO_WAY] = "no connection leads to the fabric that it is for",
+		[CAUSE_SENDER_GONE] = "the memory that it comes from no longer exists",
+		[CAUSE_TIMEOUT] = "no ACK in time, timeout %u",
 		[CAUSE_SEQ_NAK] = "the peer lacks it: PSN sequence NAK",
-		[CAUSE_LOST_RESPONSE] = "the answer to it was lost: a later one has come",
+		[CAUSE_LOST_RESPONSE] = "the response to it was lost: a later one has arrived",
 		[CAUSE_RNR] = "RNR NAK, timer %u",
-		[CAUSE_PSN] = "it is missing, and PSN 0x%06x has come",
+		[CAUSE_PSN] = "it is missing, PSN 0x%06x arrived instead",
 		[CAUSE_ADMIN] = "changed by command, or with the host's addresses",
 		[CAUSE_MODIFIED] = "modified to IBV_QPS_ERR by its program",
 		[CAUSE_LIMIT] = "fewer than srq_limit %u receives are left",
-		[CAUSE_FIRST_PACKET] = "a packet has come to the QP in RTR",
-		[CAUSE_DRAINED] = "all that was begun in SQD is complete",
-		[CAUSE_LAST_WQE] = "the QP is in ERR and takes nothing more of its SRQ",
+		[CAUSE_FIRST_PACKET] = "the first packet has arrived at the QP in RTR",
+		[CAUSE_DRAINED] = "all work begun before SQD is complete",
+		[CAUSE_LAST_WQE] = "the QP is in ERR and takes no more receives of its SRQ",
 	};
 
 	return cause < CAUSE_COUNT ? text[cause] : "?";
@@ -260,7 +260,7 @@ static void text_no_answer(struct text *t, const struct hca *hca, const struct j
 		text_cause(t, hca, j->why_cause, j->why_info, rule);
 		break;
 	case WHY_NO_ADDRESS:
-		text_printf(t, "nobody has the address that it is sent to");
+		text_printf(t, "no port has the address that it is sent to");
 		break;
 	case WHY_OWN_PORT:
 		text_printf(t, "its port %u is down", j->why_info);
@@ -285,21 +285,21 @@ static void text_no_answer(struct text *t, const struct hca *hca, const struct j
 			    j->why_info & 0xffff);
 		break;
 	case WHY_FAR:
-		text_printf(t, "the peer is on another fabric, whose log may tell");
+		text_printf(t, "the peer is on another fabric, whose log may know");
 		break;
 	case WHY_SILENT:
 		text_printf(t, "the peer's QP is in %s and has not answered in time",
 			    ib_qp_state_name(j->why_info));
 		break;
 	default:
-		text_printf(t, "why is not known");
+		text_printf(t, "the reason is not known");
 	}
 }
 
 static void text_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
 		       u64 epoch, const char *rule)
 {
-	text_printf(t, "no acknowledge, sent %u time%s", j->attempt + 1,
+	text_printf(t, "no ACK, sent %u time%s", j->attempt + 1,
 		    plural_suffix(j->attempt + 1));
 	if (j->since) {
 		text_printf(t, " from ");

@@ -84,7 +84,7 @@ say received
 said "2 received 50 bytes"
 die
 # The log has all that was dropped.
-for why in "it is for a multicast group, and not for QP 0xffffff" "it has no opcode of the QP's transport" "Q_Key"; do
+for why in "it is for a multicast group, but not for QP 0xffffff" "its opcode does not exist in the QP's transport" "Q_Key"; do
 	limit "$RDMAEMU" log | grep -q "node ghost.*: dropped: .*$why" && ok "the journal: $why" || not_ok "the journal: $why"
 done
 check "audit" limit "$RDMAEMU" status --audit

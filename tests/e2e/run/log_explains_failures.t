@@ -62,9 +62,9 @@ app app_qp_retry "${SIDES##* }" >/dev/null
 check "RNR exhaustion: NAKs and receives" logged \
 	"app_qp_retry$WHO -> app_qp_retry$WHO: SEND wr_id 1 psn 0x[0-9a-f]{6}: IBV_WC_RNR_RETRY_EXC_ERR: [1-7] RNR NAKs? since [0-9.]+ s, 0 receives posted by app_qp_retry$WHO"
 check "RNR NAKs and waits" has "app_qp_retry$WHO -> app_qp_retry$WHO: psn 0x[0-9a-f]{6}: RNR NAK sent: no receive is posted"
-check "timeouts" has "attempt 2: sends again: no acknowledge in time, timeout 12"
+check "timeouts" has "attempt 2: sends again: no ACK in time, timeout 12"
 check "RETRY_EXC_ERR: the peer was destroyed" has \
-	"app_qp_retry$WHO -> app_qp_retry$WHO: SEND wr_id 1 psn 0x[0-9a-f]{6}: IBV_WC_RETRY_EXC_ERR: no acknowledge, sent 4 times from [0-9.]+ s to [0-9.]+ s: the peer has no such QP"
+	"app_qp_retry$WHO -> app_qp_retry$WHO: SEND wr_id 1 psn 0x[0-9a-f]{6}: IBV_WC_RETRY_EXC_ERR: no ACK, sent 4 times from [0-9.]+ s to [0-9.]+ s: the peer has no such QP"
 check "RETRY_EXC_ERR: the peer's state" has "IBV_WC_RETRY_EXC_ERR: .*: the peer's QP is in ERR"
 app app_qp_errors "${SIDES##* }" >/dev/null
 check "a bad rkey: what the peer has found" logged \
@@ -123,7 +123,7 @@ fi
 # Nobody listens.
 run_b rping -c -a "$ADDR" -p 9 -C 1 >/dev/null 2>&1
 check "rping to nobody" logged \
-	"rping$WHO -> node [a-z0-9]+: CM REQ: RDMA_CM_EVENT_REJECTED: rejected with reason 8, invalid service ID: nobody listens there, at port 9"
+	"rping$WHO -> node [a-z0-9]+: CM REQ: RDMA_CM_EVENT_REJECTED: rejected with reason 8, invalid service ID: no program listens there, at port 9"
 
 run_b rping -c -a 198.51.100.7 -C 1 >/dev/null 2>&1
 check "an address that nobody has" logged "rping\[[0-9]+\]@[a-z0-9]+: RDMA_CM_EVENT_ADDR_ERROR: Connection timed out"
