@@ -165,7 +165,8 @@ static const char *reject_text(u32 reason)
 	case CM_REJ_INVALID_GID:
 		return "invalid GID: the peer has no route back";
 	case CM_REJ_CONSUMER_DEFINED:
-		return "consumer defined: by the program, or no program listens at that address or for "
+		return "consumer defined: by the program, or no program listens at that address or "
+		       "for "
 		       "that type of QP";
 	case CM_REJ_DUPLICATE_LOCAL_COMM_ID:
 		return "duplicate local communication ID";
@@ -193,8 +194,7 @@ static const char *cause_format(u32 cause)
 		[CAUSE_AH] = "address handle %u does not exist, or is of another PD or port",
 		[CAUSE_WINDOW] = "the memory window is refused, key 0x%x",
 		[CAUSE_TAG] = "tag handle 0x%x does not exist, or has its message already",
-		[CAUSE_CM_SIDR] =
-			"the peer refuses datagrams to that address, SIDR status %u",
+		[CAUSE_CM_SIDR] = "the peer refuses datagrams to that address, SIDR status %u",
 		[CAUSE_NO_PORT] = "no port has the address that it was sent to",
 		[CAUSE_NO_QP] = "there is no QP 0x%06x at that port",
 		[CAUSE_OTHER_PEER] = "the QP there is connected with another one, qp 0x%06x",
@@ -299,8 +299,7 @@ static void text_no_answer(struct text *t, const struct hca *hca, const struct j
 static void text_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
 		       u64 epoch, const char *rule)
 {
-	text_printf(t, "no ACK, sent %u time%s", j->attempt + 1,
-		    plural_suffix(j->attempt + 1));
+	text_printf(t, "no ACK, sent %u time%s", j->attempt + 1, plural_suffix(j->attempt + 1));
 	if (j->since) {
 		text_printf(t, " from ");
 		text_time(t, j->since, epoch);
