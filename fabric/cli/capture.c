@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu capture start|stop|status`, and `rdmaemu run --capture`.
+ * DOC: `rdmaemu capture start|stop|list`, and `rdmaemu run --capture`.
  *
- * The file is opened here, with the rights, the directory and the standard output of who asks; a ring's files,
- * which are yet to come, are the fabric process's.
+ * The command opens the file, with its own rights, directory and standard output. The fabric
+ * process opens the files of a ring, since they follow later.
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
@@ -19,7 +19,10 @@
 
 #define FOLLOW_LINKS 65535
 
-/* What the fabric will find out, too, and could tell nobody so well. Return: 0, or -1 after one line. */
+/*
+ * The fabric process checks the filter as well, but cannot report libpcap's message. Return: 0, or
+ * -1 after one line on stderr.
+ */
 static int capture_filter_check(const struct opts *o, const char *verb)
 {
 	struct bpf_program prog;
@@ -57,7 +60,7 @@ static int capture_path_resolve(const char *verb, const char *file, char path[PA
 	return n < PATH_MAX ? 0 : print_error("%s: %s: %s", verb, file, strerror(ENAMETOOLONG));
 }
 
-/* Return: a descriptor, or -1 after one line. @made: whether the file was not there before */
+/* Return: a descriptor, or -1 after one line on stderr. @made: whether the file is new */
 static int capture_file_open(const char *verb, const char *file, bool *made)
 {
 	int fd;
@@ -77,7 +80,7 @@ static int capture_file_open(const char *verb, const char *file, bool *made)
 	return fd < 0 ? print_error("%s: %s: %s", verb, file, strerror(errno)) : fd;
 }
 
-/* A file that was made for nothing goes again, if it is still that one. */
+/* Remove a file that this process made, if the path still leads to it. */
 static void capture_file_discard(const char *file, int fd)
 {
 	struct stat mine, there;
@@ -87,7 +90,7 @@ static void capture_file_discard(const char *file, int fd)
 		unlink(file);
 }
 
-/* Of a file that this process makes. */
+/* The mode of a file that this process creates. */
 static u32 capture_file_mode(void)
 {
 	const mode_t mask = umask(0);
@@ -119,7 +122,10 @@ static int capture_print_refusal(const struct opts *o, const char *verb, const c
 	return -1;
 }
 
-/* Return: the capture's number, or -1 after one line on stderr. @hold: it ends with the connection */
+/*
+ * Return: the capture's number, or -1 after one line on stderr. @hold: the capture ends with the
+ * connection
+ */
 static int capture_request_start(const struct opts *o, const char *verb, const char *file, int sock,
 				 bool hold)
 {
@@ -143,7 +149,7 @@ static int capture_request_start(const struct opts *o, const char *verb, const c
 	q->ring_files = o->ring_files;
 	q->mode = capture_file_mode();
 	q->port = o->port;
-	/* Of a run it is where the program is. */
+	/* In a run, --node is where the program runs. */
 	if (!hold && strcmp(o->node, "all") != 0)
 		snprintf(q->node, sizeof(q->node), "%s", o->node);
 	snprintf(q->dev, sizeof(q->dev), "%s", o->device);
@@ -153,10 +159,10 @@ static int capture_request_start(const struct opts *o, const char *verb, const c
 		if (fd < 0)
 			return -1;
 	}
-	/* A name in the filter may have to be looked up. */
+	/* Resolving a name in the filter may take long. */
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 	ret = ctl_call_fd(sock, &m, fd);
-	/* It is another's by now where that writes to it. */
+	/* With -EBUSY another capture already writes to the file. */
 	if (ret && ret != -EBUSY && made)
 		capture_file_discard(file, fd);
 	if (fd >= 0)
@@ -179,13 +185,13 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 	close(sock);
 	if (id < 0)
 		return 1;
-	/* What goes to standard output is the capture then. */
+	/* Standard output has the capture itself then. */
 	if (strcmp(argv[0], "-") != 0)
 		printf("%d\n", id);
 	return 0;
 }
 
-/* Ends one; with @id 0, any. Return: 0 with *q, or -errno. */
+/* End a capture; with @id 0, any. Return: 0 with *q, or -errno. */
 static int capture_request_stop(int sock, u32 id, struct proto_capture *q)
 {
 	static struct proto_msg m;
@@ -194,7 +200,7 @@ static int capture_request_stop(int sock, u32 id, struct proto_capture *q)
 
 	m = (struct proto_msg){ .op = PROTO_CAPTURE_STOP };
 	m.capture.id = id;
-	/* As long as somebody takes it, the rest is written. */
+	/* The fabric process writes what is left as long as a reader takes it. */
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 	ret = ctl_call(sock, &m, NULL);
 	*q = m.capture;
@@ -278,7 +284,7 @@ int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, ch
 	return ctl_print_text(o, p, PROTO_CAPTURE_LIST);
 }
 
-/* --- rdmaemu run --capture ---------------------------------------------------------------------------- */
+/* --- rdmaemu run --capture -------------------------------------------------------------------- */
 
 /* The capture of this run, which ends with this connection. */
 static struct {
@@ -317,13 +323,13 @@ int run_capture_start(const struct opts *o, const struct fabric_paths *p)
 	if (id < 0)
 		return -1;
 	own.id = (u32)id;
-	/* The program's words would get in between. */
+	/* The program's output must not get into the capture. */
 	if (!strcmp(o->capture, "-") && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return print_error("run: standard output: %s", strerror(errno));
 	return 0;
 }
 
-/* The fabric knows nothing of it any more. @ret: why */
+/* The fabric has ended, or does not answer. @ret: the error */
 static void capture_print_fabric_gone(const struct opts *o, int ret)
 {
 	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE)

@@ -4,10 +4,13 @@
  *
  * Theory of operation
  * -------------------
- * All signals but those of a process's own mistakes are blocked here and taken one by one, so nothing
- * happens between two of them. One that a process has sent goes on to the child. One from the kernel
- * (^C, ^Z, hang-up) went to the whole process group, so the child has it. The child gets mask and
- * dispositions as they were. A pipe that closes with exec tells whether there was one.
+ * All signals are blocked here and taken one by one with sigwaitinfo(), so nothing happens between
+ * two of them. Signals of a process's own mistakes (SIGSEGV and the like) are not blocked.
+ *
+ * - A signal that a process has sent is passed on to the child.
+ * - A signal from the kernel (^C, ^Z, hang-up) went to the whole process group: the child has it.
+ * - The child gets the mask and dispositions that this process was started with.
+ * - A pipe that closes on exec tells whether exec succeeded.
  */
 #include "fabric/cli/child.h"
 
@@ -21,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/** struct before - how signals were, for the child. */
+/** struct before - mask and dispositions of this process at its start, which the child gets. */
 struct before {
 	sigset_t mask;
 	struct sigaction chld;
@@ -36,7 +39,7 @@ static void child_block_signals(sigset_t *set, struct before *b)
 	sigfillset(set);
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		sigdelset(set, own[i]);
-	/* Where children are ignored, nobody could be waited for. */
+	/* With SIGCHLD ignored, waitpid() would not find the child. */
 	sigaction(SIGCHLD, &dfl, &b->chld);
 	sigprocmask(SIG_BLOCK, set, &b->mask);
 }
@@ -47,14 +50,14 @@ child_exec(char **argv, const struct before *b, pid_t parent, int tell)
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It died before it could take this process along. */
+	/* The parent died before the prctl(). */
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
 	sigaction(SIGCHLD, &b->chld, NULL);
 	sigprocmask(SIG_SETMASK, &b->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;
-	/* Nobody is left to tell if this fails. */
+	/* If this fails, no process is left that could report it. */
 	_exit(write(tell, &err, sizeof(err)) == sizeof(err) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
@@ -74,9 +77,9 @@ static bool child_has_ended(pid_t child, int *status)
 		if (!WIFSTOPPED(*status))
 			return true;
 		/*
-		 * By job control: whoever waits for this process sees it stopped, as the program itself would
-		 * be. Who has sent SIGSTOP to the program itself (a pause rule, a debugger) lets it go on
-		 * himself, and knows nothing of this process.
+		 * Job control: the shell sees this process stopped, as it would see the program
+		 * itself. A process that sends SIGSTOP to the program alone (a pause rule, a
+		 * debugger) continues it itself and knows nothing of this process.
 		 */
 		if (WSTOPSIG(*status) != SIGSTOP)
 			raise(SIGSTOP);
@@ -98,7 +101,7 @@ static void child_wait_end(pid_t child, const sigset_t *set, int *status)
 	}
 }
 
-/* What became of exec: 0 or -errno. */
+/* The result of exec: 0 or -errno. */
 static int child_exec_result(int fd)
 {
 	int err = 0;
@@ -147,7 +150,7 @@ void child_exit_as(int status)
 	if (!WIFSIGNALED(status))
 		exit(WEXITSTATUS(status));
 	sig = WTERMSIG(status);
-	/* The program has dumped its core, if it was to. */
+	/* The program itself has dumped its core, if it was allowed to. */
 	setrlimit(RLIMIT_CORE, &none);
 	signal(sig, SIG_DFL);
 	sigemptyset(&set);

@@ -22,7 +22,7 @@ static int cli_load_settings(struct opts *o, struct fabric_paths *p)
 	return statedir_paths(p, dir, o->fabric);
 }
 
-/* Options after the first argument, which is moved behind them. Return: as opts_parse(). */
+/* Options after the first argument, which is moved after them. Return: as opts_parse(). */
 static int cli_parse_after_first(const struct verb *v, struct opts *o, int n, int argc, char **argv)
 {
 	char *first;
@@ -39,7 +39,10 @@ static int cli_parse_after_first(const struct verb *v, struct opts *o, int n, in
 	return n + more;
 }
 
-/* Options between and after the arguments of @v, up to "--". Return: -1, or how many words are left of @argv. */
+/*
+ * Options between and after the arguments of @v, up to "--". Return: how many words are left of
+ * @argv, or -1.
+ */
 static int cli_parse_anywhere(const struct verb *v, struct opts *o, int n, int argc, char **argv)
 {
 	bool options = true; /* no "--" has come yet */
@@ -68,7 +71,7 @@ static int cli_flush_output(int status)
 	return status ? status : 1;
 }
 
-/* Return: index of the first argument, *@argc being their end, or -1 after one line on stderr. */
+/* Return: index of the first argument, with their end in *@argc, or -1 after one line on stderr. */
 static int cli_parse_options(const struct verb *v, struct opts *o, int *argc, char **argv)
 {
 	int n = opts_parse(o, v->name, v->flags, *argc, argv);
@@ -83,7 +86,7 @@ static int cli_parse_options(const struct verb *v, struct opts *o, int *argc, ch
 	return n;
 }
 
-/* --- words that are not known ---------------------------------------------------------------------- */
+/* --- unknown words -------------------------------------------------------------------------- */
 
 /* Compare @word with the verbs of @group, or if that is NULL with the first words of all. */
 static struct suggestion cli_nearest_verb(const char *group, const char *word)
@@ -138,7 +141,7 @@ static const char *cli_group_words(const char *group, char *text, size_t size)
 	return text;
 }
 
-/* A group without one of its verbs: help was asked for, or a line on stderr. Return: exit status. */
+/* A group without one of its verbs: print its help, or one line on stderr. Return: exit status. */
 static int cli_run_group(const char *group, const char *word)
 {
 	struct suggestion s = { 0 };
@@ -170,7 +173,7 @@ static int cli_print_unexpected(const struct verb *v, const char *word)
 	return EXIT_USAGE;
 }
 
-/* --- verbs ------------------------------------------------------------------------------------------ */
+/* --- verbs ---------------------------------------------------------------------------------- */
 
 /* Whether something is missing that the options do not give instead. */
 static bool cli_lacks_argument(const struct verb *v, const struct opts *o, int n)

@@ -73,19 +73,19 @@ static int clock_print_error(const struct opts *o, int err, const struct proto_c
 	return 1;
 }
 
-/* @k becomes the answer. Return: the exit status. */
+/* @k receives the answer. Return: exit status. */
 static int clock_send_request(const struct opts *o, const struct fabric_paths *p,
 			      struct proto_clock k)
 {
 	struct proto_msg m = { .op = PROTO_CLOCK, .clock = k };
-	const struct timeval for_ever = { 0 };
+	const struct timeval no_timeout = { 0 };
 	int sock = ctl_connect(p->sock), ret;
 
 	if (sock < 0)
 		return ctl_print_error(o, sock);
-	/* A long way takes its time. */
+	/* To advance the clock far takes long. */
 	if (k.what == PROTO_CLOCK_ADVANCE)
-		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever));
+		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &no_timeout, sizeof(no_timeout));
 	ret = ctl_call(sock, &m, NULL);
 	close(sock);
 	if (ret)

@@ -2,11 +2,11 @@
 /**
  * DOC: `rdmaemu completion bash|zsh|fish`.
  *
- * For bash the tables become shell functions, and completion/bash.in is the code that asks them.
- * zsh and fish have a language for options: each becomes a line of it.
+ * For bash the tables of verbs and options become shell functions, which the code in
+ * completion/bash.in calls. zsh and fish have a language for options: each option becomes a line.
  *
- * What a value may be follows from its name in the table of options: words as "run|manual" are
- * offered as they are, FILE and DIR stand for paths, anything else for what the user types.
+ * The name of a value in the table of options says what a shell offers: words as "run|manual" as
+ * they are, paths for FILE and DIR, and nothing for any other name.
  */
 #include "fabric/cli/cli.h"
 #include "fabric/cli/verbs.h"
@@ -33,7 +33,7 @@ static void completion_add(char *words, const char *word)
 	snprintf(words + n, COMPLETION_WORDS - n, "%s%s", n ? " " : "", word);
 }
 
-/* What an option's value may be: "files", "dirs", or the words that it may be. */
+/* Describe the value of an option: "files", "dirs", or the words that a shell offers. */
 static void completion_option_kind(const struct opt_def *def, char *words)
 {
 	const char *const *profile = profile_builtins();
@@ -101,7 +101,7 @@ static u64 completion_options(const struct verb *v)
 	return flags;
 }
 
-/* --- bash ----------------------------------------------------------------------------------------- */
+/* --- bash ----------------------------------------------------------------------------------- */
 
 /* A function that prints the words that may follow those in $1. */
 static void bash_print_verbs(void)
@@ -180,7 +180,9 @@ static bool completion_name_is_shared(enum opt_id id)
 	return false;
 }
 
-/* A function that prints what the value of option $2 of verb $1 may be, and fails if it has none. */
+/*
+ * A function that prints what the value of option $2 of verb $1 may be, and fails if it has none.
+ */
 static void bash_print_values(void)
 {
 	char words[COMPLETION_WORDS];
@@ -230,7 +232,7 @@ static void bash_print(void)
 	fputs(completion_bash_text, stdout);
 }
 
-/* --- zsh ------------------------------------------------------------------------------------------ */
+/* --- zsh ------------------------------------------------------------------------------------ */
 
 /* Text within single quotes; @special: letters that get a backslash as well. */
 static void completion_print_quoted(const char *text, const char *special)
@@ -359,7 +361,7 @@ static void zsh_print(void)
 	puts("\tesac\n}\n\n_rdmaemu \"$@\"");
 }
 
-/* --- fish ----------------------------------------------------------------------------------------- */
+/* --- fish ----------------------------------------------------------------------------------- */
 
 static void fish_print_option(const struct verb *v, enum opt_id id)
 {

@@ -4,12 +4,16 @@
  *
  * Theory of operation
  * -------------------
- * Many commands may want the same fabric at once, while it may just be leaving or have been killed.
- * A command first simply connects and asks for a lease; an answer means that the fabric will not
- * leave before this process ends. If there is nobody, or the connection ends without an answer, it
- * takes the fabric's lock and tries again: under the lock nobody starts or leaves, so that who is
- * not there now is dead, what he left is removed, and a new fabric process is started. A leaving
- * fabric takes the same lock before it removes its socket.
+ * Many commands may want the same fabric at once, while the fabric may be leaving or may have been
+ * killed.
+ *
+ * 1. A command connects and requests a lease. An answer means that the fabric does not leave before
+ *    this process ends.
+ * 2. If nothing listens, or the connection ends without an answer, the command takes the fabric's
+ *    lock and repeats step 1. Under the lock no fabric starts or leaves, so a fabric that does not
+ *    answer now is dead: its socket is removed and a new fabric process started.
+ *
+ * A leaving fabric takes the same lock before it removes its socket.
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/profile.h"
@@ -19,7 +23,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Connects and takes the lease. Returns the socket or -errno. */
+/* Connect and take the lease. Return: the socket or -errno. */
 static int ctl_take_lease(const struct opts *o, const struct fabric_paths *p, bool stay,
 			  struct proto_msg *m)
 {
@@ -43,7 +47,7 @@ static bool ctl_is_gone(int err)
 	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE;
 }
 
-/* Joins the fabric, or starts it and joins. Lock held. */
+/* Take a lease of the fabric, which is started if it is gone. Lock held. */
 static int ctl_start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
 			    struct proto_msg *m)
 {
@@ -60,7 +64,7 @@ static int ctl_start_locked(const struct opts *o, const struct fabric_paths *p, 
 	return ctl_take_lease(o, p, stay, m);
 }
 
-/* A fabric that runs already may not be what was asked for. */
+/* Check that a fabric which was already running is what the options ask for. */
 static int ctl_check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
 			    const struct proto_msg *m)
 {
@@ -96,7 +100,7 @@ static int ctl_check_fabric(const struct opts *o, const struct profile *profile,
 	return 0;
 }
 
-/* Whether the topology that is asked for, if any, can be read. */
+/* Check that the topology, if there is one, can be read. */
 static int ctl_check_topology(const struct opts *o, u64 *hash)
 {
 	struct topology *t;
@@ -124,7 +128,7 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, str
 	if (profile_load(&profile, o->profile) || ctl_check_topology(o, &topology))
 		return -1;
 	sock = ctl_take_lease(o, p, stay, m);
-	/* A fabric that was killed right after it had started is worth a few more. */
+	/* A fabric may be killed right after its start: retry a few times. */
 	for (tries = 0; ctl_is_gone(sock) && tries < 5; tries++) {
 		lock = lock_take(p->lock, true);
 		if (lock < 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the command's side of the fabric: be connected with it, start it if it is missing.
- */
+/** DOC: the command's side of the fabric: connect to it, and start it if it is not running. */
 #ifndef FABRIC_CLI_CONTROL_H
 #define FABRIC_CLI_CONTROL_H
 
@@ -10,12 +8,12 @@
 #include "fabric/proto/state_dir.h"
 
 /**
- * ctl_start() - be connected to the fabric, which is started if it is not running.
- * @stay: it shall not leave when its last program has gone
+ * ctl_start() - connect to the fabric, and start it if it is not running.
+ * @stay: the fabric does not leave when its last program has ended
  * @m: receives the answer to PROTO_LEASE
  *
- * Takes a lease for the calling process. Safe against any number of others that do the same, and
- * against a fabric that is just leaving.
+ * Takes a lease for the calling process. Safe against any number of other processes that do the
+ * same, and against a fabric that is leaving.
  * Return: the connected socket, or -1 after one line on stderr.
  */
 int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu run --explain`: what went wrong for the program and its children, and why.
+ * DOC: `rdmaemu run --explain`: report what went wrong for the program and its children, and why.
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#define GONE_TRIES   50 /* the fabric clears away what has ended: that may be told, too */
+#define GONE_TRIES   50 /* the fabric may add entries while it cleans up after a program */
 #define GONE_WAIT_US 10000
 
 bool run_explain_is_wanted(const struct opts *o, const struct fabric_paths *p)

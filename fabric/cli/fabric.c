@@ -27,7 +27,10 @@ int ctl_print_error(const struct opts *o, int err)
 	return 1;
 }
 
-/* One question to a running fabric. Returns 0 with the answer in *@m and its text's memfd in @fd, or -errno. */
+/*
+ * Send one request to a running fabric. Return: 0 with the answer in *@m and the memfd of its text
+ * in @fd, or -errno.
+ */
 static int ctl_request_text(const struct fabric_paths *p, struct proto_msg *m, int *fd)
 {
 	int sock = ctl_connect(p->sock), ret;
@@ -112,7 +115,7 @@ int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, cha
 		return ctl_print_error(o, sock);
 	ret = ctl_call(sock, &m, NULL);
 	if (!ret)
-		/* It hangs up when it has removed its files. */
+		/* The fabric process closes the connection when it has removed its files. */
 		do
 			n = recv(sock, &m, sizeof(m), 0);
 		while (n > 0 || (n < 0 && errno == EINTR));

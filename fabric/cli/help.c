@@ -2,8 +2,7 @@
 /**
  * DOC: help is made of the tables of verbs, options and fault actions, and wrapped to the terminal.
  *
- * Its width is that of COLUMNS, else what the terminal reports, else 80. A line is longer only where
- * a single word is.
+ * The width is COLUMNS, else the terminal's, else 80. A line is longer only where one word is.
  */
 #include "fabric/cli/help.h"
 #include "fabric/common/parse.h"

@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
-/* What the flags ask for. A node is one that was named here, not the one that programs are on. */
+/*
+ * The request for the options. A node is one that --node names, not the one that programs are on.
+ */
 static struct proto_msg log_query(const struct opts *o)
 {
 	struct proto_msg m = { .op = PROTO_LOG, .flags = o->json ? PROTO_F_JSON : 0 };
@@ -29,7 +31,7 @@ static int log_print_entries(const struct proto_msg *m, int fd)
 	return memfd_print(fd, stdout);
 }
 
-/* Go on until the fabric ends. Return: exit status. */
+/* Print new entries until the fabric ends. Return: exit status. */
 static int log_follow(const struct opts *o, int sock)
 {
 	struct proto_msg m;

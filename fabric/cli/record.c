@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu record`: a trace directory, and the recorder before the program's libraries.
+ * DOC: `rdmaemu record`: a trace directory, and the recorder preloaded before the program's
+ * libraries.
  *
- * A directory is being recorded as long as a program holds a shared lock on its file "trace", by a descriptor that outlives exec
- * and is inherited. Who comes meanwhile joins: the sides of a connection are started one by one. When nobody
- * holds it any more the trace is complete, and nothing is added to it.
+ * A directory is being recorded as long as a program holds a shared lock on its file "trace", by a
+ * descriptor that programs inherit and that outlives exec. Programs that start meanwhile join the
+ * recording: the sides of a connection are started one by one. Once no process holds the lock the
+ * trace is complete, and nothing is added to it.
  */
 #include "fabric/cli/record.h"
 #include "fabric/cli/cli.h"
@@ -36,7 +38,7 @@ static void record_put_library(FILE *f, const char *key, const char *soname)
 		fprintf(f, "%s %s\n", key, basename(path));
 	else
 		fprintf(f, "%s none\n", key);
-	/* It stays: its destructors are not ours to run. */
+	/* The library stays loaded: this process must not run its destructors. */
 }
 
 static void record_put_words(FILE *f, const char *key, char **argv)
@@ -132,7 +134,8 @@ static bool record_dir_is_empty(const char *path)
 }
 
 /*
- * With the lock of the directory. Return: descriptor of "trace" with a shared lock, or -1 after a line.
+ * Called with the directory locked. Return: a descriptor of "trace" with a shared lock, or -1 after
+ * one line on stderr.
  */
 static int record_enter_trace(struct opts *o, const char *dir, char **argv)
 {
@@ -162,7 +165,10 @@ static int record_enter_trace(struct opts *o, const char *dir, char **argv)
 	return fd;
 }
 
-/* Return: descriptor of "trace" with a shared lock, or -1 after a line. @dir: out */
+/*
+ * Return: a descriptor of "trace" with a shared lock, or -1 after one line on stderr. @dir:
+ * receives the path
+ */
 static int record_enter_dir(struct opts *o, char dir[PATH_MAX], char **argv)
 {
 	int lock, fd;

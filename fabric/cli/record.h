@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what `rdmaemu record` adds to `rdmaemu run`. */
+/** DOC: what `rdmaemu record` needs in addition to `rdmaemu run`. */
 #ifndef FABRIC_CLI_RECORD_H
 #define FABRIC_CLI_RECORD_H
 
@@ -7,23 +7,25 @@
 
 /* run.c. Each: 0, or -1 after one line on stderr. */
 
-/** run_find_recorder() - the recorder's library beside this command. */
+/** run_find_recorder() - find the recorder's library, which is installed with this command. */
 int run_find_recorder(char lib[PATH_MAX]);
-/** run_preload() - put a library before those that are preloaded already. Return: 0, -1 with errno. */
+/** run_preload() - put a library before those in LD_PRELOAD. Return: 0, or -1 with errno. */
 int run_preload(const char *lib);
-/** run_print_exec_error() - say that a program could not be executed. Return: exit status. */
+/** run_print_exec_error() - report that a program cannot be executed. Return: exit status. */
 int run_print_exec_error(const char *program, int err);
 
 /**
- * record_start() - make the trace directory, or join those that are recording into it, and set up the environment.
- * @o: out; capture is set if the trace is to have one and it is this program that begins it
+ * record_start() - make the trace directory, or join the programs that record into it, and set the
+ * environment.
+ * @o: @out is the directory; @capture is set if the trace gets a capture and this program starts it
  * @argv: the program and its arguments
  */
 int record_start(struct opts *o, char **argv);
 
 /**
- * record_make() - make the trace directory o->out, or fill an empty one, and hold it: programs may join until the
- * descriptor that is returned is closed. Return: it, or -1 after one line on stderr.
+ * record_make() - make the trace directory @out of @o, or fill an empty one, and hold it open:
+ * programs may join until the returned descriptor is closed.
+ * Return: the descriptor, or -1 after one line on stderr.
  */
 int record_make(struct opts *o, char **argv);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu run`: prepare the environment, make sure of the fabric, become the program, or its
- * parent where there is something to say at its end.
+ * DOC: `rdmaemu run`: prepare the environment, start the fabric if needed, and become the program,
+ * or its parent if there is something to report at its end.
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/child.h"
@@ -20,7 +20,7 @@
 #define LIB_ENV "RDMAEMU_LIB"
 #define LIB_REL "../lib/"
 
-/* A library beside this very command, whether built or installed. */
+/* The path of a library that was built or installed with this command. */
 static int run_path_next_to(const char *name, char path[PATH_MAX])
 {
 	char exe[PATH_MAX];
@@ -39,7 +39,7 @@ static int run_check_lib(const char *path, char lib[PATH_MAX])
 {
 	if (!realpath(path, lib) || access(lib, R_OK))
 		return print_error("%s: %s", path, strerror(errno));
-	/* ld.so(8) takes either for a separator and has no way to quote it. */
+	/* ld.so(8) separates paths by either and cannot quote them. */
 	if (strpbrk(lib, ": \t\n"))
 		return print_error("%s: a preloaded library's path may not have a space or colon",
 				   lib);
@@ -65,7 +65,7 @@ int run_find_recorder(char lib[PATH_MAX])
 	return run_path_next_to("librdmaemu-record.so", path) ? -1 : run_check_lib(path, lib);
 }
 
-/* Whether a library is one of those in LD_PRELOAD. */
+/* Whether a library is already in LD_PRELOAD. */
 static bool run_is_preloaded(const char *list, const char *lib)
 {
 	size_t n = strlen(lib), len;
@@ -86,7 +86,7 @@ int run_preload(const char *lib)
 
 	if (!old || !*old)
 		return setenv("LD_PRELOAD", lib, 1);
-	/* Once is enough when rdmaemu runs under rdmaemu. */
+	/* rdmaemu under rdmaemu: the library is preloaded once. */
 	if (run_is_preloaded(old, lib))
 		return 0;
 	if (asprintf(&both, "%s:%s", lib, old) < 0)
@@ -115,9 +115,9 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p, u32 n
 }
 
 /*
- * The lease is bound to this process and outlives exec. Where the fabric cannot watch it (it is in
- * another PID namespace and the kernel is old) the connection itself is handed on to the program,
- * at a number that programs do not expect to get.
+ * The lease belongs to this process and outlives exec. If the fabric cannot watch the process
+ * (another PID namespace and an old kernel), the program inherits the connection, at a descriptor
+ * number that programs do not expect to get.
  */
 static int run_keep_lease(int sock, u32 flags)
 {
@@ -135,7 +135,7 @@ static int run_keep_lease(int sock, u32 flags)
 	return fd < 0 ? print_error("lease: %s", strerror(errno)) : 0;
 }
 
-/* By this number the programs of this run are known to the fabric. */
+/* The fabric knows the programs of this run by this number. */
 static int run_set_number(u32 *run)
 {
 	char text[16];
@@ -153,7 +153,7 @@ int run_print_exec_error(const char *program, int err)
 	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
 }
 
-/* Stay as the program's parent: there is something to say at its end. */
+/* Stay as the program's parent, to report at its end. */
 static int run_as_parent(const struct opts *o, const struct fabric_paths *p, char **argv)
 {
 	u32 run = 0;
@@ -185,7 +185,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	sock = ctl_start(o, p, false, &m);
 	if (sock < 0 || scenario_add(&s, sock, o, NULL, NULL))
 		return EXIT_TROUBLE;
-	/* Whoever has started it. */
+	/* As the process has set it that started the fabric. */
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];

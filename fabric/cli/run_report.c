@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the reports at the end of `rdmaemu run`, in their order.
- */
+/** DOC: the reports at the end of `rdmaemu run`, in their order. */
 #include "fabric/cli/run_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- run --chaos: the seed, with which the same happens again --------------------------------------- */
+/* --- run --chaos: the seed, with which the same happens again --------------------------------- */
 
 bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
@@ -25,7 +23,7 @@ bool run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 ru
 	return true;
 }
 
-/* --- all reports ---------------------------------------------------------------------------------- */
+/* --- all reports ------------------------------------------------------------------------------ */
 
 static const struct at_end reports[] = {
 	{ run_capture_is_wanted, run_capture_report },

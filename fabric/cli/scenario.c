@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** struct reading - what fault_parse_lines() hands its rules to. @all: for --json, or NULL */
+/** struct reading - context of scenario_read_rule(). @all: the array for --json, or NULL */
 struct reading {
 	struct fault_bad bad;
 	const struct scenario *s;
@@ -93,7 +93,7 @@ int scenario_text(struct scenario *s, const char *text)
 	return scenario_read_rules(s);
 }
 
-/* The words as one line, to be freed. */
+/* Join the words to one line, which the caller frees. */
 static char *scenario_join_words(int argc, char **argv)
 {
 	char *text = NULL;

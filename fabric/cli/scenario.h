@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: fault rules on the command's side: files of them, and handing them to a fabric.
- */
+/** DOC: fault rules in the command: reading them, and sending them to a fabric. */
 #ifndef FABRIC_CLI_SCENARIO_H
 #define FABRIC_CLI_SCENARIO_H
 
@@ -9,7 +7,7 @@
 
 #include <stddef.h>
 
-/** struct scenario - a file of rules that has been read, all of them understood. @text: NULL: none */
+/** struct scenario - rules that were read and are all correct. @text: NULL: none */
 struct scenario {
 	char *text;
 	size_t len;
@@ -22,18 +20,19 @@ struct scenario {
  * Return: 0, or -1 after one line on stderr that names file and line.
  */
 int scenario_load(struct scenario *s, const struct opts *o);
-/** scenario_text() - the same for rules that stand on the command line. */
+/** scenario_text() - likewise, for rules on the command line. */
 int scenario_text(struct scenario *s, const char *text);
 /**
- * scenario_from_args() - rules that are the arguments of @verb, or in the file of its --scenario.
+ * scenario_from_args() - read the rules that are the arguments of @verb, or those in the file of
+ * its --scenario.
  * Return: 0, or the exit status after one line on stderr.
  */
 int scenario_from_args(struct scenario *s, const char *verb, const struct opts *o, int argc,
 		       char **argv);
-/** scenario_print() - what would be set, to stdout. */
+/** scenario_print() - print the rules that would be set on stdout. */
 void scenario_print(const struct scenario *s, bool json);
 /**
- * scenario_add() - hand it to the fabric at the other end of @sock.
+ * scenario_add() - send the rules to the fabric at the other end of @sock.
  * @last: receives the last rule's id, @n how many were added; may be NULL
  * Return: 0, or -1 after one line on stderr.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how the fabric process comes to life, free of everything its starter has.
+ * DOC: starting the fabric process, free of everything its starter has.
  *
- * It outlives the program that happened to start it, so it keeps nothing of it: a session of its
- * own, parented by init, no descriptors, no terminal, no directory, default signals, all CPUs, and
- * a command line of its own (so that killing programs by their name does not hit it).
+ * It outlives the program that happened to start it and keeps nothing of it: it has a session of
+ * its own, init as its parent, no inherited descriptors, no terminal, no directory, default
+ * signals, all CPUs, and a command line of its own (so that killing programs by name does not hit
+ * it).
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/daemon_start.h"
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tells the waiting starter what went wrong. */
+/* Report to the waiting starter what went wrong. */
 static void __attribute__((noreturn)) spawn_fail(int ready, const char *what)
 {
 	dprintf(ready, "cannot start: %s: %s", what, strerror(errno));
@@ -40,7 +41,7 @@ static void spawn_reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Limits and placement that were meant for the program. Best effort: none is needed to run. */
+/* Reset limits and CPU affinity that were meant for the program. Failures do not matter. */
 static void spawn_reset_limits(void)
 {
 	static const int limits[] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE,
@@ -76,12 +77,12 @@ static void spawn_close_from(int first)
 		closedir(dir);
 }
 
-/* Descriptors: 0 and 1 /dev/null, 2 the log, then those of enum daemon_fd, nothing else. */
+/* Set descriptors: 0 and 1 to /dev/null, 2 to the log, then those of enum daemon_fd. */
 static void spawn_set_fds(const char *log, int ready, int lock)
 {
 	int null, err;
 
-	/* Out of the way of the numbers they are to get. */
+	/* Move them above the numbers that are assigned below. */
 	ready = fcntl(ready, F_DUPFD, DAEMON_FD_END);
 	lock = fcntl(lock, F_DUPFD, DAEMON_FD_END);
 	null = open("/dev/null", O_RDWR);
@@ -168,7 +169,7 @@ spawn_grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, 
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
 
-	/* It may be a file's name, which is looked for from here. */
+	/* A relative file name is meant from here. */
 	if (profile_builtin(o->profile, &i) || !realpath(o->profile, profile))
 		snprintf(profile, sizeof(profile), "%s", o->profile);
 	if (o->topology[0] && !realpath(o->topology, topology))
@@ -188,7 +189,7 @@ spawn_grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, 
 	spawn_fail(DAEMON_FD_READY, "/proc/self/exe");
 }
 
-/* The new process sends DAEMON_READY when it is up, else a line that says why not. */
+/* The new process sends DAEMON_READY when it is up, else a line that says why it is not. */
 static int spawn_await_ready(int fd, char *why, size_t size)
 {
 	size_t got = 0;

@@ -85,7 +85,9 @@ struct verb {
 
 /** verb_at() - a verb by its number, NULL after the last. */
 const struct verb *verb_at(size_t i);
-/** verb_find() - the verb that the command line begins with, or NULL. @words: how many are its name */
+/**
+ * verb_find() - the verb that the command line begins with, or NULL. @words: how many are its name
+ */
 const struct verb *verb_find(int argc, char **argv, int *words);
 /** verb_group_len() - length of the group's name if a verb's name is two words, else 0. */
 size_t verb_group_len(const struct verb *v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what the command that starts the fabric process hands over to it: fabric/cli/spawn.c prepares
- * it, fabric/server/daemon.c finds it.
+ * DOC: what the command that starts the fabric process hands over to it: fabric/cli/spawn.c
+ * prepares it, fabric/server/daemon.c finds it.
  */
 #ifndef FABRIC_COMMON_DAEMON_START_H
 #define FABRIC_COMMON_DAEMON_START_H

@@ -15,7 +15,7 @@
  * Return: whether the text is of that form.
  */
 bool host_port_split(const char *s, size_t n, char *host, size_t size, char port[8]);
-/** host_port_is_list() - whether a text is HOST:PORT, or with @many up to HOST_PORT_MAX with commas between. */
+/** host_port_is_list() - whether a text is HOST:PORT, or with @many up to HOST_PORT_MAX of them. */
 bool host_port_is_list(const char *s, bool many);
 
 #endif

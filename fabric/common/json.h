@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: members of JSON objects, and printing them.
- */
+/** DOC: adding members to JSON objects, and printing objects. */
 #ifndef FABRIC_COMMON_JSON_H
 #define FABRIC_COMMON_JSON_H
 
@@ -20,7 +18,7 @@ static inline void json_add_str(struct json_object *o, const char *key, const ch
 	json_object_object_add(o, key, json_object_new_string(v));
 }
 
-/** json_print() - print an object or array for people and machines, and let go of it. */
+/** json_print() - print an object or array, readable for people and machines, and release it. */
 static inline void json_print(FILE *out, struct json_object *o)
 {
 	fprintf(out, "%s\n",

@@ -2,8 +2,8 @@
 /**
  * DOC: nodes as the fabric process makes them: devices by a profile, and addresses.
  *
- * Node 0 is the host itself, with the addresses of its interfaces (fabric/nodes/netlink.c). All others get theirs out
- * of a subnet per family, or those that a topology gives them.
+ * Node 0 is the host itself, with the addresses of its interfaces (fabric/nodes/netlink.c). All
+ * others get theirs from a subnet for each family, or from a topology.
  */
 #ifndef FABRIC_COMMON_NODES_H
 #define FABRIC_COMMON_NODES_H
@@ -11,7 +11,10 @@
 #include "fabric/common/profile.h"
 #include "fabric/proto/proto.h"
 
-/* Of `rdmaemu replay`, for the fabric process that it starts: the user by whom GUIDs are made. */
+/*
+ * Set by `rdmaemu replay` for the fabric process that it starts: the user id from which GUIDs are
+ * made.
+ */
 #define NODES_UID_ENV "RDMAEMU_GUID_UID"
 
 /* The host itself. */
@@ -19,13 +22,13 @@
 
 #define NODE_MAX_PORTS (PROFILE_MAX_DEVS * HCA_MAX_PORTS)
 
-/* What names of fabrics and nodes, and subnets, are to be. */
+/* The form of names of fabrics and nodes, and of subnets, for messages. */
 #define NAME_EXPECTED "1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _"
 #define SUBNETS_EXPECTED                                                                           \
 	"a subnet as 10.77.0.0/16 (8 to 29 bits) or fd77::/64 (64 to 112), or both with a comma "  \
 	"between"
 
-/** struct subnets - where nodes' addresses come from. */
+/** struct subnets - the subnets from which nodes get their addresses. */
 struct subnets {
 	u32 ip4; /* host order */
 	u32 bits4;
@@ -34,10 +37,10 @@ struct subnets {
 };
 
 /**
- * struct node_spec - what a node is to be.
+ * struct node_spec - a node to make.
  * @profile: NULL: the fabric's
  * @n_devs, @n_ports: 0: as the profile says
- * @ip4, @ip6: addresses of its ports in their order, as GIDs; the others get one from the subnets
+ * @ip4, @ip6: addresses of its ports in their order, as GIDs; other ports get one from the subnets
  */
 struct node_spec {
 	char name[NODE_NAME_MAX + 1];
@@ -51,9 +54,12 @@ struct node_spec {
 
 /** subnets_default() - 10.77.0.0/16 and fd77::/64. */
 void subnets_default(struct subnets *s);
-/** subnets_parse() - "ADDRESS/BITS", or two with a comma between. Return: whether that is what it is. */
+/**
+ * subnets_parse() - read "ADDRESS/BITS", or two separated by a comma. Return: whether the text is
+ * that.
+ */
 bool subnets_parse(struct subnets *s, const char *text);
-/** ip_parse() - an IPv4 or IPv6 address that a port may have, as a GID. */
+/** ip_parse() - read an IPv4 or IPv6 address that a port may have, as a GID. */
 bool ip_parse(const char *text, u8 raw[16]);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: settings: one table names each as flag, as variable and as key of a file.
- */
+/** DOC: settings: one table names each as an option, as a variable and as a key of a file. */
 #include "fabric/common/opts_store.h"
 #include "fabric/common/suggest.h"
 #include "fabric/proto/proto.h"
@@ -164,7 +162,7 @@ void opts_init(struct opts *o)
 	snprintf(o->profile, sizeof(o->profile), "generic");
 }
 
-/* Stores @value unless a higher level has spoken. Returns what was expected of it, or NULL. */
+/* Store @value unless a higher level has set it. Return: what was expected of it, or NULL. */
 static const char *opts_set(struct opts *o, enum opt_id id, const char *value, enum opt_level level)
 {
 	const char *expected;
@@ -246,7 +244,7 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 		} else if (*eq) {
 			value = eq + 1;
 		} else if (opt_defs[id].arg[0] == '[') {
-			value = CHAOS_RANDOM; /* the only one whose value may be left out */
+			value = CHAOS_RANDOM; /* the only option whose value may be left out */
 		} else if (i + 1 < argc) {
 			value = argv[++i];
 		} else {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: settings of the `rdmaemu` command: flags, RDMAEMU_* variables, a file of `key = value`
+ * DOC: settings of the `rdmaemu` command: options, RDMAEMU_* variables, a file of `key = value`
  * lines.
  *
- * A flag wins over a variable, a variable over the file, the file over the default.
+ * An option overrides its variable, a variable the file, the file the default.
  */
 #ifndef FABRIC_COMMON_OPTS_H
 #define FABRIC_COMMON_OPTS_H
@@ -113,7 +113,7 @@ struct opt_def {
 	const char *help;
 };
 
-/** Where a setting came from; a higher one wins. */
+/** Where a setting came from; a higher one overrides a lower one. */
 enum opt_level {
 	LEVEL_DEFAULT,
 	LEVEL_FILE,
@@ -121,10 +121,12 @@ enum opt_level {
 	LEVEL_FLAG,
 };
 
-/** enum replay_mode - where a live program's answers come from, see docs/reference/trace-format.md. */
+/**
+ * enum replay_mode - which program's messages answer a live program, see docs/reference/traces.md.
+ */
 enum replay_mode {
 	MODE_NONE, /* the record */
-	MODE_ONCE, /* the record, which is made if there is none */
+	MODE_ONCE, /* the record, which is made if it does not exist */
 	MODE_NEW, /* the record, and beyond it the real program, which is recorded */
 	MODE_ALL, /* the real program, which is recorded */
 };
@@ -198,36 +200,41 @@ struct opts {
 	bool erf;
 	bool data;
 	bool pace; /* as recorded */
-	bool real; /* the devices that there are, no fabric */
-	bool capabilities; /* are compared in any case */
+	bool real; /* the machine's own devices, no fabric */
+	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */
 };
 
 /** opts_init() - defaults. */
 void opts_init(struct opts *o);
 /**
- * opts_parse() - read flags from @argv until the first that is none, or after "--".
+ * opts_parse() - read options from @argv until the first argument, or after "--".
  * @verb: for messages, e.g. "run"
- * @allowed: OPT_BIT()s of the flags that this verb knows
- * Return: index of the first argument that is no flag, or -1 after one line on stderr.
+ * @allowed: OPT_BIT()s of the options that this verb knows
+ * Return: index of the first argument that is not an option, or -1 after one line on stderr.
  */
 int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv);
-/** opts_env() - take the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
+/** opts_env() - read the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
 int opts_env(struct opts *o);
-/** opts_env_clear() - programs that are started are not to take them: all but those of the OPT_BIT()s @keep. */
+/**
+ * opts_env_clear() - remove the variables, so that programs do not read them: all but those of the
+ * OPT_BIT()s @keep.
+ */
 void opts_env_clear(u64 keep);
 /**
- * opts_file() - take the `key = value` lines of a file.
- * @must: complain when there is no such file
+ * opts_file() - read the `key = value` lines of a file.
+ * @must: report an error if the file does not exist
  * Return: 0, or -1 after one line on stderr that names file and line.
  */
 int opts_file(struct opts *o, const char *path, bool must);
-/** opts_def() - what a setting is. */
+/** opts_def() - the definition of a setting. */
 const struct opt_def *opts_def(enum opt_id id);
-/** opts_file_keys() - the keys of a file of settings, sorted: "chaos, clock or name" for @last "or". */
+/**
+ * opts_file_keys() - the keys of a settings file, sorted: "chaos, clock or name", for @last "or".
+ */
 const char *opts_file_keys(const char *last, char *text, size_t size);
 
-/** print_error() - one line on stderr, "rdmaemu: " before it. Return: -1. */
+/** print_error() - print one line on stderr, with "rdmaemu: " before it. Return: -1. */
 int print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See opts_store.h. One table says of each setting what its value is. */
+/**
+ * DOC: storing settings: one table has the values that each may have. See opts_store.h.
+ */
 #include "fabric/common/opts_store.h"
 #include "fabric/common/host_port.h"
 #include "fabric/common/nodes.h"
@@ -61,7 +63,7 @@ static bool opt_set_chaos(struct opts *o, const char *value)
 	o->chaos_random = !strcmp(value, CHAOS_RANDOM);
 	if (!o->chaos_random)
 		return parse_number(value, ~0ULL, &o->chaos_seed);
-	/* Short enough to be typed again. */
+	/* Short enough to type. */
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return false;
 	o->chaos_seed = seed;
@@ -79,7 +81,7 @@ static bool opt_set_pace(struct opts *o, const char *value)
 	return o->pace || !strcmp(value, "fast");
 }
 
-/* Return: the place of @value among the words, which end with NULL, or -1. */
+/* Return: the index of @value in the words, which end with NULL, or -1. */
 static int opt_word_index(const char *value, const char *const *words)
 {
 	int i;
@@ -121,8 +123,8 @@ static bool opt_set_unexpected(struct opts *o, const char *value)
 }
 
 enum kind {
-	OTHER, /* @set takes it */
-	SWITCH, /* bool: given */
+	OTHER, /* @set checks and stores it */
+	SWITCH, /* bool: the option was given */
 	NAME, /* of a node or fabric */
 	TEXT, /* not empty, as much as fits */
 	NUMBER32, /* @min to @max */
@@ -152,9 +154,9 @@ enum kind {
 	}
 
 /**
- * struct opt_value - a setting's value.
- * @off, @size: of what holds it in struct opts
- * @expected: what is said where it is none
+ * struct opt_value - the value of a setting.
+ * @off, @size: the member of struct opts that holds it
+ * @expected: what an error message expects
  */
 static const struct opt_value {
 	enum kind kind;

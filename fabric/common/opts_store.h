@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what the value of a setting may be, and where it goes. */
+/** DOC: which values a setting may have, and where they are stored. */
 #ifndef FABRIC_COMMON_OPTS_STORE_H
 #define FABRIC_COMMON_OPTS_STORE_H
 
@@ -8,8 +8,8 @@
 #define CHAOS_RANDOM "random"
 
 /**
- * opt_store() - take a setting's value.
- * @value: as it was given; of a switch, anything
+ * opt_store() - check the value of a setting and store it.
+ * @value: as it was given; ignored for a switch
  * Return: NULL, or what was expected of it.
  */
 const char *opt_store(struct opts *o, enum opt_id id, const char *value);

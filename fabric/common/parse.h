@@ -15,7 +15,9 @@
 
 /** parse_number() - a decimal, 0x or 0 octal number up to @max. */
 bool parse_number(const char *s, u64 max, u64 *out);
-/** parse_size() - a number of bytes up to @max, which may end in K, M or G for 1024, 1024^2, 1024^3. */
+/**
+ * parse_size() - a number of bytes up to @max, which may end in K, M or G for 1024, 1024^2, 1024^3.
+ */
 bool parse_size(const char *s, u64 max, u64 *out);
 /** parse_bool() - 1, yes, true, on; or 0, no, false, off, "". */
 bool parse_bool(const char *s, bool *out);

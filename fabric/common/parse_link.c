@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: see parse_link.h.
- */
+/** DOC: reading and writing links in words, see parse_link.h. */
 #include "fabric/common/parse_link.h"
 
 #include <ctype.h>
@@ -11,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/** struct unit - a suffix and how much it stands for. */
+/** struct unit - a suffix and its value. */
 struct unit {
 	const char *name;
 	u64 value;
@@ -101,7 +99,7 @@ int link_parse(char *const *word, int n, struct hca_uplink *link, int *at, const
 	return n ? 0 : -EINVAL;
 }
 
-/* " key value", in the largest unit that fits. */
+/* Write " key value", in the largest unit that divides the value. */
 static int link_text_put(char *buf, size_t size, const char *key, u64 v, const struct unit *units)
 {
 	if (!v)

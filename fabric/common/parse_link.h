@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a link in words, as `rdmaemu port link` and topology files have it:
+ * DOC: a link in words, as in `rdmaemu port link` and topology files:
  *
  *	delay TIME	one way; ns, us, ms, s
  *	jitter TIME	up to so much more
@@ -8,7 +8,7 @@
  *	mtu N		256, 512, 1024, 2048 or 4096
  *	none		none of these
  *
- * in any order; what is not said is not limited.
+ * in any order. A value that is left out is not limited.
  */
 #ifndef FABRIC_COMMON_PARSE_LINK_H
 #define FABRIC_COMMON_PARSE_LINK_H
@@ -23,15 +23,15 @@
 
 /**
  * link_parse() - read @n words.
- * Return: 0, or -EINVAL with *what set to what was expected, and *at to the word that is not that
- * (@n: there is none).
+ * Return: 0, or -EINVAL with *what set to what was expected, and *at to the index of the wrong word
+ * (@n: a word is missing).
  */
 int link_parse(char *const *word, int n, struct hca_uplink *link, int *at, const char **what);
-/** time_parse() - a whole number of ns, us, ms or s, of up to @max ns; 0 needs no unit. */
+/** time_parse() - read a whole number of ns, us, ms or s, of up to @max ns; 0 needs no unit. */
 bool time_parse(const char *s, u64 max, u64 *ns);
-/** rate_parse() - likewise of bit, kbit, Mbit or Gbit a second, within what a link may have. */
+/** rate_parse() - likewise, of bit, kbit, Mbit or Gbit a second, within the limits of a link. */
 bool rate_parse(const char *s, u64 *bps);
-/** link_text() - the same words for a link, into @buf. Return: snprintf's value. */
+/** link_text() - write a link in the same words to @buf. Return: as snprintf(). */
 int link_text(const struct hca_uplink *link, char *buf, size_t size);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: reading profiles: a table of keys, each with what its value is and where it goes.
- */
+/** DOC: reading profiles: a table of keys, each with the values that it may have and its place. */
 #include "fabric/common/profile.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/parse.h"
@@ -58,7 +56,7 @@ static const struct word type_words[] = {
 	{ "XRC", 1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV },
 	{ NULL, 0 },
 };
-/* verbs.h without IBV_DEVICE_: what the model can do, or can do without. */
+/* Names of verbs.h without IBV_DEVICE_: what the model can do, or can do without. */
 static const struct word cap_words[] = {
 	{ "RESIZE_MAX_WR", BIT64(0) },
 	{ "BAD_PKEY_CNTR", BIT64(1) },
@@ -83,7 +81,7 @@ static const struct word cap_words[] = {
 	{ NULL, 0 },
 };
 
-/** struct key - a line's first word. @min, @max: numbers; text: bytes. */
+/** struct key - the first word of a line. @min, @max: of a number; for text, of its bytes. */
 struct key {
 	const char *name;
 	enum key_kind kind;
@@ -107,7 +105,7 @@ struct key {
 	}
 #define COUNT_MAX(table) ((table)-32) /* some slots are not given out */
 
-/* Recorders go by the same numbers; the emulator has as much. */
+/* The recorder uses the same bounds; the emulator has as much. */
 enum {
 #define BOUND(key, least, most) LEAST_##key = (least), MOST_##key = (most),
 	VT_BOUNDS(BOUND)
@@ -199,7 +197,7 @@ static const struct key keys[] = {
 	NUM(comp_vectors),
 };
 
-/** struct reader - where in which profile. @given: a bit per key that had a line. */
+/** struct reader - the position in a profile. @given: a bit for each key that had a line. */
 struct reader {
 	struct profile *p;
 	const char *file;
@@ -286,7 +284,7 @@ static int profile_put_word(const struct reader *r, const struct key *k, const c
 	return 0;
 }
 
-/* A key's lines add up; "none" is the empty set. */
+/* The lines of a key add up; "none" is the empty set. */
 static int profile_put_set(const struct reader *r, const struct key *k, bool first, char *value)
 {
 	void *to = (char *)r->p + k->off;
@@ -380,11 +378,11 @@ static int profile_read_line(struct reader *r, char *line)
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (!strcmp(keys[i].name, key))
 			return *value ? profile_put(r, i, value)
-				      : profile_refuse(r, key, "a value behind it");
+				      : profile_refuse(r, key, "a value after it");
 	return profile_refuse(r, key, "a key that rdmaemu-profile(5) lists");
 }
 
-/* What one key says against another. */
+/* Check keys against each other. */
 static int profile_check(const struct reader *r)
 {
 	const struct profile *p = r->p;

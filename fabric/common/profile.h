@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: device profiles: what the devices of a fabric have, can do and call themselves.
+ * DOC: device profiles: limits, abilities and names of a fabric's devices.
  *
- * A profile is text, `key value` a line, # for comments; see rdmaemu-profile(5). What it does not
- * say is as in the built-in profile `generic`.
+ * A profile is text, `key value` a line, # for comments; see rdmaemu-profile(5). A key that it does
+ * not have is as in the built-in profile `generic`.
  */
 #ifndef FABRIC_COMMON_PROFILE_H
 #define FABRIC_COMMON_PROFILE_H
@@ -14,9 +14,9 @@
 #define PROFILE_DEFAULT	 "generic"
 
 /**
- * struct profile - what a profile says.
+ * struct profile - the content of a profile.
  * @title: its name or file
- * @dev_name: the devices' names, before their numbers
+ * @dev_name: the names of the devices, before their numbers
  * @active_mtu: enum ibv_mtu; 0: as the network interface allows
  * @prefix: subnet prefix of InfiniBand GIDs
  */
@@ -44,7 +44,7 @@ struct profile {
  * Return: 0, or -1 after one line on stderr that names file and line.
  */
 int profile_load(struct profile *p, const char *name);
-/** profile_hash() - profiles of the same content have the same; never 0. */
+/** profile_hash() - a hash of the content, equal for equal profiles; never 0. */
 u64 profile_hash(const struct profile *p);
 /** profile_builtin() - the text of a built-in profile and its length, or NULL. */
 const char *profile_builtin(const char *name, size_t *len);

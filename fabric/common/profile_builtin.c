@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the profiles that are always there: the files of profiles/, as they are.
- */
+/** DOC: the built-in profiles: the files of profiles/, embedded as they are. */
 #include "fabric/common/profile.h"
 
 #define EMBED(id, file)                                                                            \

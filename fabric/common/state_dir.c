@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the private directory, and the lock under which fabrics start and end.
+ * DOC: the state directory, and the lock under which fabrics start and end. See
+ * fabric/proto/state_dir.h.
  */
 #include "fabric/proto/state_dir.h"
 #include "fabric/common/opts.h"
@@ -15,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Makes a directory if it is missing. Return: NULL, or what is wrong with the one that is there. */
+/* Make a directory if it is missing. Return: NULL, or what is wrong with the existing one. */
 static const char *statedir_make_private(const char *path)
 {
 	struct stat st;
@@ -59,7 +60,7 @@ static int statedir_file_path(char out[PATH_MAX], const char *dir, const char *n
 	return n < PATH_MAX ? 0 : print_error("path %s/... is too long", dir);
 }
 
-/* The tree has some hundred files: on a disk they would take longer than all the rest. */
+/* The tree has some hundred files, which are slow to write on a disk. */
 static int statedir_sysfs_path(struct fabric_paths *p, const char *name)
 {
 	char shm[64];
@@ -114,7 +115,9 @@ int lock_take(const char *path, bool wait)
 			close(fd);
 			return -err;
 		}
-		/* The last holder may have removed the file: then the name is another's lock. */
+		/*
+		 * The last holder may have removed the file, and the name may be that of a new one.
+		 */
 		if (!fstat(fd, &mine) && !stat(path, &there) && mine.st_ino == there.st_ino &&
 		    mine.st_dev == there.st_dev)
 			return fd;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the subnets that nodes' addresses come from, and addresses as text.
- */
+/** DOC: the subnets from which nodes get their addresses, and addresses as text. */
 #include "fabric/common/nodes.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/parse.h"
@@ -35,7 +33,7 @@ bool ip_parse(const char *text, u8 raw[16])
 	return !ip_is_mcast_or_loop(raw);
 }
 
-/* Whether nothing of the address is set behind its first @bits. */
+/* Whether no bit of the address is set after its first @bits. */
 static bool subnet_ends_at(const u8 *ip, u32 bits, u32 all)
 {
 	u32 i;

@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
-/** struct suggestion - the known word that is nearest to what was typed. @word: NULL: none so far */
+/**
+ * struct suggestion - the known word that is nearest to what was typed. @word: NULL: none so far
+ */
 struct suggestion {
 	const char *word;
 	size_t len;

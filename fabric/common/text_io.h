@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: texts as a whole: files that users write, and memfds, in which texts go from the fabric process
- * to the command and back.
+ * DOC: texts as a whole: files that users write, and memfds, in which texts go from the fabric
+ * process to the command and back.
  */
 #ifndef FABRIC_COMMON_TEXT_IO_H
 #define FABRIC_COMMON_TEXT_IO_H
@@ -22,7 +22,10 @@ char *text_file_read(const char *kind, const char *path, size_t max, size_t *len
 int text_memfd(const char *text, size_t len);
 /** memfd_map() - map the text in a memfd. Return: NULL: there is none. */
 char *memfd_map(int fd, size_t *len);
-/** memfd_print() - print the text in a memfd and close it. Return: exit status, after a line on stderr. */
+/**
+ * memfd_print() - print the text in a memfd and close it. Return: exit status, after a line on
+ * stderr.
+ */
 int memfd_print(int fd, FILE *out);
 
 /** struct text_out - a text that is printed to @f and becomes a memfd. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: reading topology files: lines in the words of the command, each checked as it comes.
- */
+/** DOC: reading topology files: lines in the words of the command, each checked as it is read. */
 #include "fabric/common/topology.h"
 #include "fabric/common/parse.h"
 #include "fabric/common/parse_link.h"
@@ -34,7 +32,7 @@ int topo_flag(struct topo_line *l, const char **name, const char **value)
 	} else if (l->at < l->n) {
 		*value = l->word[l->at++];
 	} else {
-		topo_refuse(l, word, "a value behind it");
+		topo_refuse(l, word, "a value after it");
 		return -1;
 	}
 	return 1;
@@ -44,7 +42,7 @@ bool topo_has_node(const struct topology *t, const char *name)
 {
 	u32 i;
 
-	/* Lines about a node follow the one that names it, as a rule closely. */
+	/* Lines about a node usually follow closely after its own. */
 	for (i = t->n_nodes; i--;)
 		if (!strcmp(t->node[i].name, name))
 			return true;
@@ -61,7 +59,10 @@ static int topo_read_subnet(struct topology *t, struct topo_line *l)
 	return 0;
 }
 
-/* A file's name is relative to the topology's directory. Return: 0 or -1, said. */
+/*
+ * A relative file name counts from the directory of the topology. Return: 0, or -1 after one line
+ * on stderr.
+ */
 static int topo_profile_path(const struct topo_line *l, const char *name, char path[PATH_MAX])
 {
 	const char *slash = strrchr(l->file, '/');
@@ -178,7 +179,7 @@ static int topo_read_node(struct topology *t, struct topo_line *l)
 	if (ret)
 		return ret;
 	if (l->at < l->n)
-		return topo_refuse(l, l->word[l->at], "flags behind the node's name");
+		return topo_refuse(l, l->word[l->at], "options after the node's name");
 	t->node_line[t->n_nodes++] = l->number;
 	return 0;
 }
@@ -217,7 +218,7 @@ static int topo_port_link(struct proto_port *q, struct topo_line *l)
 	return topo_refuse(l, at < left ? l->word[(int)l->at + at] : "link", what);
 }
 
-/* What follows the flags. */
+/* The words after the options. */
 static int topo_port_values(struct proto_port *q, struct topo_line *l, const char *verb)
 {
 	u32 left = l->n - l->at;
@@ -226,13 +227,13 @@ static int topo_port_values(struct proto_port *q, struct topo_line *l, const cha
 	if (!strcmp(verb, "up") || !strcmp(verb, "down")) {
 		q->what = PORT_CHANGE_STATE;
 		q->value = verb[0] == 'u' ? PORT_ACTIVE : PORT_DOWN;
-		return left ? topo_refuse(l, l->word[l->at], "nothing behind the flags") : 0;
+		return left ? topo_refuse(l, l->word[l->at], "nothing after the options") : 0;
 	}
 	if (!strcmp(verb, "lid")) {
 		q->what = PORT_CHANGE_LID;
 		if (left != 1 || !parse_number(l->word[l->at], 0xbfff, &value) || !value)
 			return topo_refuse(l, left ? l->word[l->at] : verb,
-					   "a LID, 1 to 0xbfff, and nothing behind it");
+					   "a LID, 1 to 0xbfff, and nothing after it");
 		q->value = (u32)value;
 		return 0;
 	}

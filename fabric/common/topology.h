@@ -2,8 +2,8 @@
 /**
  * DOC: topology files: the nodes of a fabric, their devices, ports and addresses.
  *
- * A file is read as a whole, by the command, which says what is wrong with it, and again by the fabric
- * process, which makes what it describes before it serves anybody. See rdmaemu-topology(5).
+ * The command reads the file as a whole and reports errors in it. The fabric process reads it again
+ * and makes the nodes before it serves any program. See rdmaemu-topology(5).
  */
 #ifndef FABRIC_COMMON_TOPOLOGY_H
 #define FABRIC_COMMON_TOPOLOGY_H
@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/** struct topo_line - a line that is read: its words, those that are taken so far, and where it is. */
+/** struct topo_line - the line that is read: its words, how many are used so far, and its place. */
 struct topo_line {
 	const char *file;
 	int number;
@@ -20,13 +20,13 @@ struct topo_line {
 	char *word[64];
 };
 
-/** struct topo_port - a change of ports, and the line that says so. */
+/** struct topo_port - a change of ports, and the number of its line. */
 struct topo_port {
 	struct proto_port change;
 	int line;
 };
 
-/** struct topo_profile - a profile that nodes have. */
+/** struct topo_profile - a profile of nodes. */
 struct topo_profile {
 	struct profile profile;
 	char path[PATH_MAX];
@@ -34,7 +34,7 @@ struct topo_profile {
 };
 
 /**
- * struct topology - what a file says.
+ * struct topology - the content of a file.
  * @hash: of its text, never 0; 0: there is no file
  */
 struct topology {
@@ -50,19 +50,23 @@ struct topology {
 	struct topo_profile *profiles;
 };
 
-/** topology_load() - read a file. Return: 0, or -1 after one line on stderr that names file and line. */
+/**
+ * topology_load() - read a file. Return: 0, or -1 after one line on stderr that names file and
+ * line.
+ */
 int topology_load(struct topology *t, const char *path);
-/** topology_free() - forget what was read. */
+/** topology_free() - free the content. */
 void topology_free(struct topology *t);
 
-/** topo_refuse() - a line on stderr: "FILE:LINE: 'WHAT': expected EXPECTED". Return: -1. */
+/** topo_refuse() - print "FILE:LINE: 'WHAT': expected EXPECTED" on stderr. Return: -1. */
 int topo_refuse(const struct topo_line *l, const char *what, const char *expected);
 /**
- * topo_flag() - take the next flag, as --NAME VALUE or --NAME=VALUE.
- * Return: 1 with @name and @value; 0: the next word is none, or there is none; -1 after topo_refuse().
+ * topo_flag() - read the next option, as --NAME VALUE or --NAME=VALUE.
+ * Return: 1 with @name and @value; 0: the next word is not an option, or missing; -1 after
+ * topo_refuse().
  */
 int topo_flag(struct topo_line *l, const char **name, const char **value);
-/** topo_has_node() - whether a line has named that node so far, or it is the host. */
+/** topo_has_node() - whether a line so far names that node, or it is the host. */
 bool topo_has_node(const struct topology *t, const char *name);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of files below a root; see tree.h. */
+/**
+ * DOC: a tree of files below a root, see tree.h.
+ */
 #include "fabric/common/tree.h"
 
 #include <dirent.h>
@@ -20,7 +22,7 @@ static void tree_fail(struct tree *t)
 		t->err = -errno;
 }
 
-/* Opens a directory that exists; also fails where the kernel lacks the call. */
+/* Open an existing directory. Also fails if the kernel does not have openat2(2). */
 static int tree_open_dir(int root, const char *path)
 {
 	struct open_how how = {
@@ -31,7 +33,7 @@ static int tree_open_dir(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Opens a directory, making what is missing on the way to it. */
+/* Open a directory, and make those that are missing on the way to it. */
 static int tree_make_dir(int root, char *path)
 {
 	int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -144,7 +146,7 @@ int tree_close(struct tree *t)
 	return t->err;
 }
 
-/* Empties the directory behind @fd, which it closes. As deep as the tree, which is bounded. */
+/* Remove everything in the directory @fd, which is closed. Recursion is as deep as the tree. */
 static int tree_empty_dir(int fd)
 {
 	struct dirent *e;

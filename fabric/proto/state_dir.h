@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the private directory with each fabric's socket, lock, log and sysfs tree.
+ * DOC: the state directory, which has each fabric's socket, lock, log and sysfs tree.
  *
- *	<dir>/config		settings (fabric/common/opts.h)
- *	<dir>/<name>.lock	flock(2)ed by who starts or ends the fabric; see lock_take()
+ *	<dir>/config		settings (common/opts.h)
+ *	<dir>/<name>.lock	flock(2)ed while the fabric starts or ends, see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
- *	<dir>/<name>.log	what the fabric process has to say
- *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; where <dir> is on a disk, in /dev/shm/rdmaemu-<uid>
+ *	<dir>/<name>.log	messages of the fabric process
+ *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; if <dir> is on a disk, in
+ *				/dev/shm/rdmaemu-<uid>
  */
 #ifndef FABRIC_PROTO_STATE_DIR_H
 #define FABRIC_PROTO_STATE_DIR_H
@@ -16,18 +17,18 @@
 #include <limits.h>
 
 /**
- * statedir_find() - the directory's absolute path, whether it is there or not.
+ * statedir_find() - the directory's absolute path, whether it exists or not.
  * @given: as for statedir_open()
  * Return: 0 or -errno.
  */
 int statedir_find(const char *given, char path[PATH_MAX]);
 /**
- * statedir_open() - find, make if missing, and check the directory.
+ * statedir_open() - find the directory, make it if it is missing, and check it.
  * @given: --dir or RDMAEMU_DIR, or "": $XDG_RUNTIME_DIR/rdmaemu, else /tmp/rdmaemu-<uid>
  * @path: receives its absolute path
  *
- * It must be a directory (no symlink), owned by the caller and closed to all others: whoever can
- * write to it can put a socket of his own there.
+ * It must be a directory (no symlink) that belongs to the caller and is closed to all others: a
+ * user who can write to it could put another socket there.
  * Return: 0, or -1 after one line on stderr.
  */
 int statedir_open(const char *given, char path[PATH_MAX]);
@@ -56,12 +57,15 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name);
 int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name);
 
 /**
- * lock_take() - take the right to start or end the fabric.
- * Return: descriptor that holds it until closed; -EWOULDBLOCK if @wait is false and somebody has
- * it; -errno.
+ * lock_take() - take the lock under which the fabric starts and ends.
+ * Return: a descriptor that holds it until it is closed; -EWOULDBLOCK if @wait is false and another
+ * process has the lock; -errno.
  */
 int lock_take(const char *path, bool wait);
-/** lock_drop_file() - remove the lock file and let go: others notice and make a new one. */
+/**
+ * lock_drop_file() - remove the lock file and release the lock: other processes notice and make a
+ * new file.
+ */
 void lock_drop_file(const char *path, int fd);
 
 #endif

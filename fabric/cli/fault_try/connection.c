@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 #define CHAIN 4096u
-#define TRIES 4u /* answers by which a flow's peer is looked for */
-#define REQS  256u /* that wait for their REP, at once */
+#define TRIES 4u /* answers to search a flow's peer by */
+#define REQS  256u /* waiting for their REP at a time */
 
 /**
- * struct flow - what goes from an address to a QP of another.
- * @from: the first frame that is its
- * @next: in its chain, + 1; a younger one of the same key stands before the older
+ * struct flow - the packets from an address to a QP of another.
+ * @from: its first frame
+ * @next: the next one in its chain, + 1; of one key, younger flows come first
  * @peer: the flow of the other direction, + 1
  * @first: PSN of its first request; @last: of its last
- * @ans: that of its first answer
+ * @ans: PSN of its first answer
  * @at: frame of its last request
  * @rounds: of its requests, and of its answers
  */
@@ -33,7 +33,7 @@ struct flow {
 	struct pkt_rounds rounds[2];
 };
 
-/** struct req - a REQ that was seen. */
+/** struct req - a REQ in the trace. */
 struct req {
 	u32 src, local_id;
 	u32 qpn, psn;
@@ -44,7 +44,7 @@ struct trace_conns {
 	u32 n_addrs;
 	u32 n_flows, max_flows;
 	u32 n_conns;
-	u32 n_reqs; /* so many so far; the last REQS are kept */
+	u32 n_reqs; /* in the trace so far; the last REQS are kept */
 	struct req req[REQS];
 	u32 chain[CHAIN];
 	struct flow flow[];
@@ -52,7 +52,7 @@ struct trace_conns {
 
 struct trace_conns *trace_conns_make(u32 flows)
 {
-	/* Touched as far as there are flows. */
+	/* Pages are touched only as far as flows fill them. */
 	struct trace_conns *t = calloc(1, sizeof(*t) + flows * sizeof(t->flow[0]));
 
 	if (t)
@@ -65,7 +65,7 @@ void trace_conns_free(struct trace_conns *t)
 	free(t);
 }
 
-/* Return: its number, or TRACE_NODES: there is none. */
+/* Return: the number of an address, or TRACE_NODES if it is unknown. */
 static u32 trace_find_node(const struct trace_conns *t, const struct trace_addr *a)
 {
 	u32 i;
@@ -76,7 +76,7 @@ static u32 trace_find_node(const struct trace_conns *t, const struct trace_addr 
 	return TRACE_NODES;
 }
 
-/* Return: its number, or TRACE_NODES: there are too many. */
+/* Return: the number of an address, or TRACE_NODES if there are too many. */
 static u32 trace_add_node(struct trace_conns *t, const struct trace_addr *a)
 {
 	u32 i = trace_find_node(t, a);
@@ -94,7 +94,7 @@ static u32 *flow_chain(struct trace_conns *t, u32 src, u32 dst, u32 qpn)
 	return &t->chain[h >> 32 & (CHAIN - 1)];
 }
 
-/* The one that a frame is of, or NULL. */
+/* The flow of a frame, or NULL. */
 static struct flow *flow_find(struct trace_conns *t, u64 frame, u32 src, u32 dst, u32 qpn)
 {
 	u32 at = *flow_chain(t, src, dst, qpn);
@@ -133,9 +133,9 @@ static bool trace_is_answer(const struct trace_pkt *p)
 	return p->opcode >= OP_READ_RESP_FIRST && p->opcode <= OP_ATOMIC_ACK;
 }
 
-/* --- learning -------------------------------------------------------------------------------------- */
+/* --- learning ------------------------------------------------------------------------------- */
 
-/* A REP: two flows begin, unless it is sent again. @src: who sends it */
+/* A REP begins two flows, unless it is a retransmission. @src: its sender */
 static int trace_learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst,
 			   const struct trace_cm *rep)
 {
@@ -158,7 +158,10 @@ static int trace_learn_rep(struct trace_conns *t, u64 frame, u32 src, u32 dst,
 	if (!back)
 		return -ENOSPC;
 	flow_pair(t, fwd, back);
-	/* Each says what the other is to begin with: IBTA volume 1, 12.7, Starting PSN. */
+	/*
+	 * Each side names the PSN that the other one begins with: IBTA volume 1, 12.7, Starting
+	 * PSN.
+	 */
 	fwd->first = fwd->last = rep->psn;
 	back->first = back->last = q->psn;
 	fwd->has_first = back->has_first = true;
@@ -179,7 +182,7 @@ static int trace_learn_cm(struct trace_conns *t, u64 frame, u32 src, u32 dst,
 	return 0;
 }
 
-/* The flow whose request has that answer: the one of those without a peer that sent last. */
+/* Find the flow with the request of that answer: the one without a peer that sent last. */
 static void flow_find_requester(struct trace_conns *t, struct flow *f, u32 psn)
 {
 	struct flow *r, *best = NULL;
@@ -235,7 +238,7 @@ int trace_conns_learn(struct trace_conns *t, u64 frame, const struct trace_pkt *
 	return 0;
 }
 
-/* The only one without a peer that may be @f's, if that is so the other way round, too. */
+/* The only flow without a peer that may be the peer of @f, if @f is the only one for it, too. */
 static struct flow *flow_only_match(struct trace_conns *t, const struct flow *f)
 {
 	struct flow *r, *found = NULL;
@@ -277,7 +280,7 @@ void trace_conns_settle(struct trace_conns *t)
 	}
 }
 
-/* --- looking --------------------------------------------------------------------------------------- */
+/* --- looking -------------------------------------------------------------------------------- */
 
 static u32 trace_pkt_op(const struct trace_pkt *p)
 {
@@ -329,7 +332,7 @@ bool trace_conns_look(struct trace_conns *t, u64 frame, const struct trace_pkt *
 	peer = f->peer ? &t->flow[f->peer - 1] : NULL;
 	if (peer)
 		out->src.qpn = peer->qpn;
-	/* An answer's PSN is the request's, of the other direction. */
+	/* The PSN of an answer is that of the request, in the other direction. */
 	first = !answer ? f->first : peer && peer->has_first ? peer->first : f->ans;
 	out->conn = f->conn;
 	out->rel = (p->psn - first) & IB_PSN_MASK;

@@ -42,7 +42,7 @@ static struct trace_addr trace_addr_from(const struct roce_pkt *r, const u8 gid[
 	return a;
 }
 
-/* Rules know neither of RD and CNPs, nor of FLUSH. */
+/* Fault rules know no RD, no CNP and no FLUSH. */
 static bool trace_is_for_rules(const struct roce_pkt *r)
 {
 	u32 transport = r->opcode >> 5;

@@ -9,7 +9,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#define SHOWN 8u /* where they are listed for help */
+#define SHOWN 8u /* in a message */
 
 static bool trial_addr_parse(const char *text, struct trace_addr *a)
 {
@@ -36,7 +36,7 @@ void trial_addr_text(const struct trace_addr *a, char out[INET6_ADDRSTRLEN])
 		inet_ntop(a->kind == '4' ? AF_INET : AF_INET6, a->b, out, INET6_ADDRSTRLEN);
 }
 
-/* "node7" is the eighth address's. */
+/* "node7" is the default name of the eighth address. */
 static bool trial_is_default_name(const char *name)
 {
 	u64 n;

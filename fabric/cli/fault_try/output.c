@@ -60,7 +60,7 @@ static void trial_print_hit_json(struct trial *t, const struct fault_pkt *p,
 	json_object_put(o);
 }
 
-/* In the words of rules, so that one can be made of it. */
+/* A hit in the words of rules, to copy into one. */
 static void trial_print_hit_text(const struct trial *t, const struct fault_pkt *p,
 				 const struct fault_rule *r)
 {

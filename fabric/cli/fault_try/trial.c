@@ -2,13 +2,15 @@
 /**
  * DOC: `rdmaemu fault try`: which packets of a captured trace rules would hit.
  *
- * Theory of operation
- * -------------------
- * The rules are asked by the fabric's own matcher, which wants a fabric: one is made whose nodes are the
- * trace's addresses, whose clock is the trace's, and in which nothing happens. The file is read twice, see
- * connection.h: first for the connections and nodes that there are, then each packet is shown to the rules
- * in the order of fabric/fault/tx.c. All that is in the file is anybody's: libpcap checks its own lengths,
- * traces/formats/roce.h those of packets.
+ * Theory of operation ------------------- The matcher of the fabric process evaluates the rules,
+ * and it needs a fabric. So one is made whose nodes are the addresses of the trace and whose clock
+ * is that of the trace, and in which nothing happens. The file is read twice, see connection.h:
+ *
+ * 1. for its connections and nodes;
+ * 2. to match each packet with the rules, in the order of fabric/fault/tx.c.
+ *
+ * The file may come from anywhere: libpcap checks its own lengths, traces/formats/roce.h those of
+ * packets.
  */
 #include "fabric/cli/fault_try/trial.h"
 #include "fabric/cli/cli.h"
@@ -23,16 +25,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TIME_END 1000000000u /* s; a trace that says more is taken for that long */
+#define TIME_END 1000000000u /* s; a longer trace counts as that long */
 
 static u64 trial_now(void *ctx)
 {
 	return ((struct trial *)ctx)->now;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------- */
+/* --- rules ---------------------------------------------------------------------------------- */
 
-/* NULL, or why a trace cannot tell what the rule hits. */
+/* NULL, or why a trace cannot show what the rule hits. */
 static const char *trial_rule_refusal(const struct fault_rule *r)
 {
 	static const struct {
@@ -48,14 +50,14 @@ static const char *trial_rule_refusal(const struct fault_rule *r)
 	size_t i;
 
 	if (r->on == FAULT_ON_CALL)
-		return "it is about calls, which a trace does not have";
+		return "it is about calls, and a trace has none";
 	if (r->on == FAULT_ON_WR)
-		return "it is about work requests, which a trace does not have";
+		return "it is about work requests, and a trace has none";
 	if (r->on == FAULT_ON_TIME && !r->triggered)
 		return "it waits for no packet, only for its time";
 	if (r->on == FAULT_ON_STATE && r->act != FA_PARTITION)
 		return "it is about no packets";
-	/* Of an event, a link or a process these say what it is done to. */
+	/* For an event, a link or a process these keys name its target. */
 	for (i = 0; i < ARRAY_SIZE(keys) && r->on == FAULT_ON_WIRE; i++)
 		if (r->has & keys[i].keys)
 			return keys[i].why;
@@ -76,7 +78,7 @@ static int trial_rule_add(void *ctx, const char *text, u32 line)
 		return fault_refuse(&t->refusal, rule.name, "a name that no other rule has");
 	if (t->s->file)
 		snprintf(rule.place, sizeof(rule.place), "%.240s:%u", t->s->file, line);
-	/* fabric/cli/scenario.c has counted them. */
+	/* scenario.c has checked their number. */
 	r = fault_rule_insert(&t->fabric, &rule);
 	all->n++;
 	why = trial_rule_refusal(r);
@@ -87,7 +89,7 @@ static int trial_rule_add(void *ctx, const char *text, u32 line)
 	return 0;
 }
 
-/* Return: 0 or -1 after a line on stderr for each that cannot be tried. */
+/* Return: 0, or -1 after a line on stderr for each rule that cannot be tried. */
 static int trial_rules_read(struct trial *t, const struct scenario *s)
 {
 	u32 line = 0;
@@ -101,9 +103,9 @@ static int trial_rules_read(struct trial *t, const struct scenario *s)
 	return print_error("fault try: '%s': expected %s", t->refusal.word, t->refusal.expected);
 }
 
-/* --- the file ------------------------------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------------------------- */
 
-/* As fabric/fault/tx.c judges a packet that leaves, then what is looked at where it arrives. */
+/* First the rules of fault/tx.c for a packet that leaves, then those for one that arrives. */
 static void trial_packet_match(struct trial *t, const struct fault_pkt *p)
 {
 	struct fabric *f = &t->fabric;
@@ -147,7 +149,7 @@ static void trial_frame_match(struct trial *t, const struct trace_pkt *p)
 	struct hca *hca = t->fabric.hca;
 	struct fault_pkt pkt;
 
-	/* A file that is being written to may have others by now. */
+	/* A file that is being written may have new addresses by now. */
 	if (!trace_conns_look(t->conns, t->frames, p, &pkt) || pkt.src.dev >= hca->n_devs ||
 	    pkt.dst.dev >= hca->n_devs)
 		return;
@@ -171,7 +173,7 @@ static void trial_time_set(struct trial *t, const struct timeval *tv)
 	t->now = ns > s ? ns - s : 0;
 }
 
-/* Return: 0, or -1 after a line on stderr, which @quiet leaves out. */
+/* Return: 0, or -1 after one line on stderr. */
 static int trial_frames_read(struct trial *t, pcap_t *pcap, bool learn)
 {
 	u32 link = (u32)pcap_datalink(pcap);
@@ -199,10 +201,10 @@ static int trial_frames_read(struct trial *t, pcap_t *pcap, bool learn)
 		else if (trial_frame_learn(t, &p))
 			return -1;
 	}
-	/* The second time it is said. */
+	/* The second reading reports it. */
 	if (ret == PCAP_ERROR_BREAK || learn)
 		return 0;
-	return print_error("fault try: %s: behind frame %llu: %s", t->file,
+	return print_error("fault try: %s: after frame %llu: %s", t->file,
 			   (unsigned long long)t->frames, pcap_geterr(pcap));
 }
 
@@ -237,7 +239,7 @@ static int trial_file_read(struct trial *t, bool learn)
 	return ret;
 }
 
-/* --- the verb ------------------------------------------------------------------------------------- */
+/* --- the verb ------------------------------------------------------------------------------- */
 
 static int trial_fabric_make(struct trial *t)
 {

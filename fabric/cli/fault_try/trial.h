@@ -14,7 +14,7 @@
 
 #define TRIAL_NAMES 64u
 
-/** struct node_name - what --nodes calls an address. */
+/** struct node_name - the name that --nodes gives an address. */
 struct node_name {
 	char name[NODE_NAME_MAX + 1];
 	struct trace_addr addr;
@@ -23,7 +23,7 @@ struct node_name {
 /**
  * struct trial - one `fault try`.
  * @now: time since the first frame
- * @frames, @packets, @bad: of the file, those of RDMA, and those of which the headers make no sense
+ * @frames, @packets, @bad: of the file: all, those of RDMA, those whose headers make no sense
  * @s, @refused: while rules are read; how many cannot be tried
  * @printed: hits so far
  */
@@ -49,13 +49,13 @@ struct trial {
 /** trial_names_parse() - read --nodes. Return: 0 or -1 after a line on stderr. */
 int trial_names_parse(struct trial *t);
 /**
- * trial_nodes_make() - each address is a device of a node; two of one name are the same node's.
+ * trial_nodes_make() - make a device for each address; addresses with the same name share a node.
  * Return: 0 or -errno.
  */
 int trial_nodes_make(struct trial *t);
 /**
- * trial_nodes_check() - a rule about a node that the trace has not can never hit.
- * Return: 0 or -1 after a line on stderr for each.
+ * trial_nodes_check() - refuse rules about a node that the trace does not have: they can never hit.
+ * Return: 0, or -1 after a line on stderr for each.
  */
 int trial_nodes_check(struct trial *t);
 void trial_nodes_text(const struct trial *t, char *out, size_t size);
@@ -63,9 +63,9 @@ void trial_addr_text(const struct trace_addr *a, char out[INET6_ADDRSTRLEN]);
 
 /* --- output.c --- */
 
-/** trial_print_hit() - a rule hits a packet: print it. */
+/** trial_print_hit() - print that a rule hits a packet. */
 void trial_print_hit(struct trial *t, const struct fault_pkt *p, const struct fault_rule *r);
-/** trial_print_summary() - what is printed behind all hits. Return: the exit status. */
+/** trial_print_summary() - print what follows all hits. Return: the exit status. */
 int trial_print_summary(struct trial *t);
 
 #endif

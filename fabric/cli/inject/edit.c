@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: frames of a capture made those of the live queue pair's peer.
+ * DOC: frames of a capture are rewritten as frames of the live queue pair's peer.
  *
- * What belongs to a connection is the live one's: addresses, QP numbers, PSNs, keys of regions and addresses in
- * them, a datagram's Q_Key. All else stays, wrong as it may be. A frame that cannot be made anew, as its lengths
- * or checksums are wrong, goes as it is.
+ * Values that belong to a connection become those of the live one: addresses, QP numbers, PSNs,
+ * keys of regions and addresses in them, a datagram's Q_Key. All other fields stay, even wrong
+ * ones. A frame that cannot be rebuilt, because its lengths or checksums are wrong, is sent
+ * unchanged.
  */
 #include "emulator/ib.h"
 #include "emulator/obj.h"
@@ -14,7 +15,7 @@
 	(ROCE_BAD_SHORT | ROCE_BAD_LEN | ROCE_BAD_IP_CSUM | ROCE_BAD_UDP_CSUM | ROCE_BAD_GRH |     \
 	 ROCE_BAD_PAD)
 
-/* Where the keys of the file are in what the live side has registered. */
+/* Replace a key of the file by the key of a region that the live program has registered. */
 static void inject_set_key(const struct inject_file *file, const struct inject_live *live,
 			   struct roce_pkt *p)
 {
@@ -37,7 +38,7 @@ static bool inject_is_same_group(const struct roce_pkt *a, const struct roce_pkt
 						      : !memcmp(a->dgid, b->dgid, 16);
 }
 
-/* The port's, or a group's: that of the file is the queue pair's. */
+/* The destination is the queue pair's port, or its multicast group in place of that of the file. */
 static void inject_set_destination(const struct inject_file *file, const struct proto_inject *q,
 				   struct roce_pkt *p)
 {
@@ -56,7 +57,7 @@ static void inject_set_net(const struct inject_file *file, const struct proto_in
 	bool v4 = gid_is_v4(q->gid), grh = p->net == ROCE_IB_GRH;
 
 	inject_set_destination(file, q, p);
-	/* A connection has a GRH or none. */
+	/* All packets of a connection have a GRH, or none has. */
 	if (q->type != QPT_UD)
 		grh = q->global;
 	if (q->link_layer == LINK_INFINIBAND)
@@ -65,7 +66,7 @@ static void inject_set_net(const struct inject_file *file, const struct proto_in
 		p->net = v4 ? ROCE_IP4 : ROCE_IP6;
 	if (p->net == ROCE_IP4)
 		p->ip_frag = ROCE_IP_DF;
-	/* Checksums are of the addresses: RoCE has none. */
+	/* The checksum covers the addresses; RoCE v2 does not use it. */
 	p->udp_csum = 0;
 	if (!p->hop_limit)
 		p->hop_limit = q->hop_limit;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: fields of packets by name, as scripts set and compare them.
- */
+/** DOC: fields of packets by name, as scripts set and compare them. */
 #include "emulator/ib.h"
 #include "fabric/common/parse.h"
 #include "fabric/fault/packet.h"
@@ -17,9 +15,10 @@
 
 /**
  * struct field - a field.
- * @headers: enum roce_hdr in one of which it is; 0: in the BTH, or not in a header
- * @rel: it may be said as +N: a PSN from the connection's first on, an address in the region
- * @shown: it is told of packets that have come
+ * @headers: enum roce_hdr, one of which has the field; 0: it is in the BTH, or not in a header
+ * @rel: scripts may write it as +N: a PSN counted from the connection's first, an address in the
+ * region
+ * @shown: it is printed for packets that come back
  */
 struct field {
 	const char *name;
@@ -66,7 +65,7 @@ static const struct field fields[] = {
 	"dmalen=, swap=, compare=, orig=, imm=, invalidate=, qkey=, sqpn=, srqn=, size= or "       \
 	"payload="
 
-/* Fields are of 1, 2, 4 or 8 bytes, as the machine has them. */
+/* Fields have 1, 2, 4 or 8 bytes, in the byte order of the machine. */
 static u64 inject_field_get(const struct roce_pkt *p, const struct field *f)
 {
 	u64 v = 0;
@@ -82,14 +81,15 @@ static void inject_field_set(struct roce_pkt *p, const struct field *f, u64 v)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "inject_field_get()");
 
-/* --- reading ---------------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------- */
 
 static const char *inject_value_parse_number(struct inject_value *v, const struct field *f,
 					     const char *s)
 {
 	v->rel = f->rel && *s == '+';
 	if (!parse_number(s + v->rel, f->max, &v->min))
-		return f->rel ? "a number, or +N: from the connection's first PSN, or in the region"
+		return f->rel ? "a number, or +N, counted from the connection's first PSN or in "
+				"the region"
 			      : "a number that fits the field";
 	v->max = v->min;
 	return NULL;
@@ -155,7 +155,7 @@ const char *inject_value_parse(struct inject_value *v, const char *word, bool se
 	return send ? EXPECTED ", or icrc=bad" : EXPECTED;
 }
 
-/* --- setting ---------------------------------------------------------------------------------------- */
+/* --- setting -------------------------------------------------------------------------------- */
 
 static u64 inject_field_base(const struct field *f, const struct roce_pkt *p,
 			     const struct inject_live *live, bool from_live)
@@ -194,7 +194,7 @@ void inject_values_set(struct roce_pkt *p, const struct inject_live *live,
 	}
 }
 
-/* --- comparing -------------------------------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------------------------ */
 
 static bool inject_field_is_present(const struct field *f, const struct roce_pkt *p)
 {
@@ -230,7 +230,7 @@ u32 inject_pkt_op(const struct roce_pkt *p)
 	return roce_headers(p->opcode) && strcmp(fault_op_name(op), "?") != 0 ? op : OP_NONE;
 }
 
-/* --- telling ---------------------------------------------------------------------------------------- */
+/* --- printing ------------------------------------------------------------------------------- */
 
 static int inject_field_text(const struct field *f, const struct roce_pkt *p,
 			     const struct inject_live *live, char *buf, size_t size)

@@ -2,8 +2,9 @@
 /**
  * DOC: the frames of a capture, all of them in memory.
  *
- * PSNs are told from the first of the connection on, in each direction: fabric/cli/fault_try/connection.h finds out which those are.
- * A frame that it does not understand, as it is malformed, counts from the first frame to the same QP.
+ * PSNs are counted from the first of the connection, in each direction: the connections of
+ * fault_try/connection.h have it. A malformed frame, which those do not understand, counts from the
+ * first frame to the same QP.
  */
 #include "emulator/ib.h"
 #include "emulator/model.h"
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GUESSES 256u /* frames in which the first of a flow is looked for */
+#define GUESSES 256u /* frames to search for the first of a flow */
 
 static int inject_file_error(const struct inject_file *f, const char *what)
 {
@@ -61,15 +62,14 @@ static int inject_file_read_frames(struct inject_file *f, pcap_t *pcap)
 		if (inject_file_add_frame(f, link, h, bytes, &used))
 			return -1;
 	if (ret != PCAP_ERROR_BREAK)
-		return print_error("replay: %s: behind frame %u: %s", f->path, f->n,
+		return print_error("replay: %s: after frame %u: %s", f->path, f->n,
 				   pcap_geterr(pcap));
-	return f->first == ~0u ? inject_file_error(f, "expected RDMA packets, but there are none")
-			       : 0;
+	return f->first == ~0u ? inject_file_error(f, "expected RDMA packets, but it has none") : 0;
 }
 
-/* --- PSNs ------------------------------------------------------------------------------------------ */
+/* --- PSNs ----------------------------------------------------------------------------------- */
 
-/* Frames that say of what flow they are, at least. */
+/* Compare two frames whose headers name their flow, at least. */
 static bool inject_is_same_flow(const struct roce_pkt *a, const struct roce_pkt *b)
 {
 	return a->dqpn == b->dqpn && !memcmp(a->sgid, b->sgid, 16) &&
@@ -123,7 +123,7 @@ static int inject_file_find_psns(struct inject_file *f)
 	return ret;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------ */
+/* --- keys ----------------------------------------------------------------------------------- */
 
 static void inject_file_note_key(struct inject_file *f, const struct roce_pkt *p)
 {
@@ -147,7 +147,7 @@ bool inject_is_multicast(const struct roce_pkt *p)
 	       (p->net == ROCE_IB ? p->dlid >= HCA_LIDS : gid_is_mcast(p->dgid));
 }
 
-/* An InfiniBand port sends with a GRH to some, and without one to others. */
+/* An InfiniBand port may send with a GRH to some peers and without one to others. */
 bool inject_is_peer_frame(const struct inject_file *f, u32 i)
 {
 	const struct roce_pkt *first = &f->frame[f->first].pkt, *p = &f->frame[i].pkt;
@@ -157,7 +157,7 @@ bool inject_is_peer_frame(const struct inject_file *f, u32 i)
 	return p->net == ROCE_IB || first->net == ROCE_IB || !memcmp(p->sgid, first->sgid, 16);
 }
 
-/* What the peer that is played has named. */
+/* Find the keys, the Q_Key and the group that the played peer uses. */
 static void inject_file_find_keys(struct inject_file *f)
 {
 	const struct roce_pkt *p;
@@ -191,7 +191,7 @@ int inject_file_load(struct inject_file *f, const char *path)
 		return print_error("replay: %s", err);
 	if (!pcap)
 		return print_error("replay: %s: expected a capture, pcap or pcapng: %s", path, err);
-	/* Touched as far as there are frames. */
+	/* Pages are touched only as far as frames fill them. */
 	f->frame = calloc(INJECT_FRAMES, sizeof(*f->frame));
 	f->bytes = malloc(INJECT_BYTES);
 	if (!f->frame || !f->bytes) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: carrying out `rdmaemu replay --inject`: find the queue pair, send, compare.
- */
+/** DOC: `rdmaemu replay --inject`: find the queue pair, send packets, compare what comes back. */
 #include "emulator/ib.h"
 #include "fabric/cli/cli.h"
 #include "fabric/cli/inject/tool.h"
@@ -13,16 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIND_NS	 (30ULL * 1000000000) /* that is waited for the queue pair */
-#define QUIET_NS (500ULL * 1000000) /* without a script: nothing more comes back */
+#define FIND_NS	 (30ULL * 1000000000) /* to wait for the queue pair */
+#define QUIET_NS (500ULL * 1000000) /* without a script: end after such a pause */
 #define LOOK_NS	 (10ULL * 1000000)
 #define TEXT	 512
 
 /**
- * struct run - what goes on.
- * @line: where a packet that has come is compared, for what is said of it
- * @ignored: a bit for each enum fault_op that is not looked at
- * @out: --json: what is printed
+ * struct run - the state of a run.
+ * @ignored: a bit for each enum fault_op that is not compared
+ * @out: --json: the array that is printed
  */
 struct run {
 	const struct opts *o;
@@ -45,7 +42,7 @@ void inject_sleep(u64 ns)
 		;
 }
 
-/* --- the queue pair --------------------------------------------------------------------------------- */
+/* --- the queue pair ------------------------------------------------------------------------- */
 
 static int inject_request_qp(struct run *r, u32 mr, struct proto_inject *q)
 {
@@ -67,7 +64,7 @@ static int inject_request_qp(struct run *r, u32 mr, struct proto_inject *q)
 	return ret;
 }
 
-/* Which it was to be, in words. */
+/* The options that choose the queue pair, in words. */
 static const char *inject_target_text(const struct opts *o, char *buf, size_t size)
 {
 	int n = 0;
@@ -93,11 +90,10 @@ static int inject_print_not_found(const struct run *r, int err, const struct pro
 		return print_error("replay: fabric %s has no connected queue pair%s", r->o->fabric,
 				   inject_target_text(r->o, which, sizeof(which)));
 	case -ENOTUNIQ:
-		return print_error(
-			"replay: there are %u connected queue pairs%s: expected one that "
-			"--qp, --program, "
-			"--node or --from names",
-			q->n, inject_target_text(r->o, which, sizeof(which)));
+		return print_error("replay: %u connected queue pairs%s match: expected one that "
+				   "--qp, --program, "
+				   "--node or --from names",
+				   q->n, inject_target_text(r->o, which, sizeof(which)));
 	case -EREMOTE:
 		return print_error("replay: node %s is another fabric's", r->o->from);
 	default:
@@ -106,7 +102,7 @@ static int inject_print_not_found(const struct run *r, int err, const struct pro
 	}
 }
 
-/* It may be connected only now. */
+/* The queue pair may not be connected yet. */
 static int inject_find_qp(struct run *r)
 {
 	struct proto_inject *q = &r->live.q, region = { 0 };
@@ -129,7 +125,7 @@ static int inject_find_qp(struct run *r)
 	return 0;
 }
 
-/* --- sending ---------------------------------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------------------------- */
 
 static void inject_note_sent(struct run *r, u32 nr, const struct proto_frame *f)
 {
@@ -155,7 +151,8 @@ static int inject_send_frame(struct run *r, u32 nr, const struct inject_value *v
 	int ret;
 
 	if (fr->parsed == -ENOMSG)
-		return print_error("replay: %s: frame %u: it is no RDMA packet", r->file->path, nr);
+		return print_error("replay: %s: frame %u: it is not an RDMA packet", r->file->path,
+				   nr);
 	ret = inject_frame_build(r->file, fr, &r->live, r->o->as_is, v, n, &m.frame);
 	if (ret == -EMSGSIZE)
 		return print_error("replay: %s: frame %u: expected at most %u bytes", r->file->path,
@@ -166,11 +163,10 @@ static int inject_send_frame(struct run *r, u32 nr, const struct inject_value *v
 			r->file->path, nr);
 	ret = ctl_call(r->sock, &m, NULL);
 	if (ret == -ENXIO)
-		snprintf(m.frame.why, sizeof(m.frame.why),
-			 "nobody has the address that it comes from");
+		snprintf(m.frame.why, sizeof(m.frame.why), "no device has its source address");
 	else if (ret == -EREMOTE)
 		return print_error(
-			"replay: %s: frame %u: it is for another fabric, which is to be told there",
+			"replay: %s: frame %u: it is for another fabric: inject it there",
 			r->file->path, nr);
 	else if (ret)
 		return -ctl_print_error(r->o, ret);
@@ -189,9 +185,9 @@ static int inject_send_all(struct run *r, const struct inject_value *v, u32 n)
 	return 0;
 }
 
-/* --- what comes back --------------------------------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------------------------ */
 
-/* The next packet that is looked at. Return: as inject_tap_next(). */
+/* The next packet that is not ignored. Return: as inject_tap_next(). */
 static int inject_next_packet(struct run *r, u64 until, struct roce_pkt *p)
 {
 	int ret;
@@ -264,7 +260,7 @@ static int inject_expect_packet(struct run *r, const struct inject_step *s)
 	return inject_print_difference(r, s, text);
 }
 
-/* --- steps ------------------------------------------------------------------------------------------- */
+/* --- steps ---------------------------------------------------------------------------------- */
 
 static int inject_await_state(struct run *r, const struct inject_step *s)
 {
@@ -330,7 +326,7 @@ static int inject_run_script(struct run *r)
 	return 0;
 }
 
-/* All that the peer has sent, and what comes back until there is a pause. */
+/* Send all packets of the peer, and print what comes back until there is a pause. */
 static int inject_run_all(struct run *r)
 {
 	struct roce_pkt p;

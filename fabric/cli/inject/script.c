@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: scripts of `rdmaemu replay --inject`: a step in each line, see rdmaemu-inject(7).
- */
+/** DOC: scripts of `rdmaemu replay --inject`: a step in each line, see rdmaemu-inject(7). */
 #include "emulator/ib.h"
 #include "fabric/common/parse.h"
 #include "fabric/fault/parse.h"
@@ -15,7 +13,7 @@
 
 #define SCRIPT_MAX  (1u << 20) /* bytes */
 #define WORDS	    40u
-#define STEPS_MORE  32u /* room is made for so many at a time */
+#define STEPS_MORE  32u /* that memory is allocated for at a time */
 #define TIME_LIMIT  (3600ULL * 1000000000) /* ns */
 #define WITHIN	    (10ULL * 1000000000)
 #define WITHIN_NONE 100000000ULL
@@ -24,7 +22,10 @@
 #define TIME_EXPECTED "a time up to 3600s, with its unit: ns, us, ms or s"
 #define OP_EXPECTED   "a packet as ACK, RNR_NAK, NAK_PSN_SEQ_ERR, RDMA_READ_RESPONSE, or none"
 
-/** struct line - one that is being read. @expected: of word @at; NULL: all is right */
+/**
+ * struct line - the line that is being read. @expected: what word @at should be; NULL: the line is
+ * correct
+ */
 struct line {
 	const char *path;
 	u32 nr;
@@ -44,7 +45,7 @@ static bool script_line_has_more(const struct line *l)
 	return l->at < l->n;
 }
 
-/* [within TIME] at the end. */
+/* [within TIME] at the end of a line. */
 static bool script_parse_within(struct line *l, struct inject_step *s)
 {
 	if (!script_line_has_more(l))
@@ -134,7 +135,7 @@ static bool script_parse_send(struct line *l, struct inject_script *s, struct in
 		return script_line_refuse(l, "FIELD=VALUE, times=N, or the end of the line");
 	if (!strcmp(range, "all"))
 		return script_step_add(l, s, step);
-	/* One after the other takes the list's place, for what is said of it. */
+	/* Each range takes the place of the list, for messages about it. */
 	l->at = list;
 	for (range = strtok_r(range, ",", &save); range; range = strtok_r(NULL, ",", &save)) {
 		l->word[list] = range;
@@ -234,7 +235,7 @@ static bool script_parse_step(struct line *l, struct inject_script *s, const cha
 	return script_step_add(l, s, &step);
 }
 
-/* The words of a line, which is cut up; what is said of it needs it whole. */
+/* Cut a line into words. Messages need the whole line: this is a copy. */
 static bool script_line_split(struct line *l, char *text)
 {
 	char *save = NULL, *w = strtok_r(text, " \t\r", &save);
@@ -253,7 +254,7 @@ int inject_script_parse(struct inject_script *s, char *text)
 	char words[512], *save = NULL, *at, *hash;
 
 	s->text = text;
-	/* Empty lines count, too. */
+	/* Empty lines are counted as well. */
 	for (at = text; at; at = save) {
 		save = strchr(at, '\n');
 		if (save)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what the live queue pair sends: a capture of its port that writes into a pipe.
+ * DOC: a capture of the live queue pair's port, which writes into a pipe.
  *
- * A thread reads the pipe, since libpcap waits for whole blocks, and keeps what the queue pair has sent to its peer
- * in a ring. It does not wait: where nobody takes them in time, packets are lost and that is said.
+ * A thread reads the pipe, since libpcap blocks until it has a whole block, and keeps the packets
+ * that the queue pair has sent to its peer in a ring. The thread never blocks on the ring: if it is
+ * full, packets are lost and the run ends with an error.
  */
 #include "emulator/obj.h"
 #include "fabric/cli/cli.h"
@@ -19,7 +20,7 @@
 
 #define TAP_PACKETS 4096u
 #define TAP_BYTES   (PROTO_FRAME + 512u)
-#define SETTLE_NS   (10ULL * 1000000000) /* links may take long, and others may keep them busy */
+#define SETTLE_NS   (10ULL * 1000000000) /* links may be slow, or busy with other traffic */
 #define LOOK_NS	    (2ULL * 1000000)
 
 struct tap_frame {
@@ -31,9 +32,9 @@ struct tap_frame {
 /**
  * struct inject_tap - see above.
  * @ring: packets @tail to @head; free running
- * @read: packets that the capture had, whoever has sent them
+ * @read: packets that the capture had, of any sender
  * @ignored: a bit for each enum fault_op that is not kept
- * @sock: the connection by which the capture is held
+ * @sock: the connection that holds the capture
  */
 struct inject_tap {
 	const struct inject_live *live;
@@ -50,7 +51,10 @@ struct inject_tap {
 	u8 taken[TAP_BYTES];
 };
 
-/* Whether it is from the queue pair to its peer, or to a multicast group, where the peer may be. */
+/*
+ * Whether a packet is from the queue pair to its peer, or to a multicast group that the peer may
+ * have joined.
+ */
 static bool inject_tap_is_from_qp(const struct inject_tap *t, const struct roce_pkt *p)
 {
 	const struct proto_inject *q = &t->live->q;
@@ -189,7 +193,7 @@ struct inject_tap *inject_tap_open(const struct opts *o, const char *sock,
 	return NULL;
 }
 
-/* Return: as inject_tap_next(), but for what is still on its way. */
+/* Return: as inject_tap_next(), without waiting for packets on their way here. */
 static int inject_tap_take(struct inject_tap *t, u64 until, struct roce_pkt *p)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000),
@@ -214,7 +218,8 @@ static int inject_tap_take(struct inject_tap *t, u64 until, struct roce_pkt *p)
 }
 
 /*
- * Wait until all that has been sent by now is in the ring: nobody says how long that takes on a busy machine.
+ * Wait until all packets that have been sent by now are in the ring: on a busy machine that may
+ * take any time.
  * Return: 0, or -EPIPE.
  */
 static int inject_tap_settle(struct inject_tap *t)
@@ -257,7 +262,7 @@ int inject_tap_ignore(struct inject_tap *t, u64 ops)
 
 void inject_tap_close(struct inject_tap *t)
 {
-	/* The capture ends with its connection, and the pipe with the capture. */
+	/* Closing the connection ends the capture, which closes the pipe. */
 	close(t->sock);
 	t->sock = -1;
 	pthread_join(t->thread, NULL);

@@ -35,7 +35,10 @@ static int replay_find_player(const char *name, char path[PATH_MAX], char self[P
 	return 0;
 }
 
-/* A file of the trace that has a setting, unless one was given. Of several the first that is there. */
+/*
+ * Take a setting from a file of the trace, if it exists and no option gives the setting. The first
+ * of several wins.
+ */
 static int replay_setting_file(struct opts *o, enum opt_id id, char to[PATH_MAX], const char *dir,
 			       const char *name)
 {
@@ -56,7 +59,10 @@ static int replay_setting_file(struct opts *o, enum opt_id id, char to[PATH_MAX]
 	return 0;
 }
 
-/* What variables and files of now say and no flag of a replay can: its fabric is alone, and its clock runs. */
+/*
+ * Forget settings of the environment and the settings file that no option of a replay can give: its
+ * fabric is alone, and its clock runs.
+ */
 static void replay_reset_settings(struct opts *o)
 {
 	static const enum opt_id ids[] = { OPT_LISTEN,	   OPT_JOIN,  OPT_TOKEN_FILE, OPT_NAME,
@@ -72,7 +78,10 @@ static void replay_reset_settings(struct opts *o)
 			o->level[ids[i]] = LEVEL_DEFAULT;
 }
 
-/* Settings of the recorded fabric. Flags win, variables and files of now do not. */
+/*
+ * Take the settings of the recorded fabric. Options win; the environment and the settings file do
+ * not.
+ */
 static int replay_load_settings(struct opts *o, const char *dir, const struct vt_dir *d)
 {
 	const char *seed = vt_info_get(&d->about, "seed"),
@@ -109,7 +118,7 @@ static int replay_load_settings(struct opts *o, const char *dir, const struct vt
 	       replay_setting_file(o, OPT_TOPOLOGY, o->topology, dir, "topology.txt");
 }
 
-/* Made by its first program. */
+/* The first program on a node makes it. */
 static int replay_make_node(const char *node, char *self, char *fabric)
 {
 	char *argv[] = {
@@ -131,7 +140,7 @@ static u64 replay_node_number(const struct vt_program *p)
 	return text && parse_number(text, HCA_MAX_NODES, &number) ? number : 0;
 }
 
-/* Those of a number, in the order of the programs. */
+/* Make the nodes of a number, in the order of the programs. */
 static int replay_make_numbered(const struct vt_dir *d, u64 number, char *self, char *fabric)
 {
 	const char *node;
@@ -147,8 +156,8 @@ static int replay_make_numbered(const struct vt_dir *d, u64 number, char *self, 
 }
 
 /*
- * Addresses are given to nodes as they are made: in the order of the record, which is not that of the programs' first
- * calls.
+ * Nodes get their addresses as they are made: in the order of the record, which may not be that of
+ * the first calls.
  */
 static int replay_make_nodes(const struct vt_dir *d, const struct replay_live *as,
 			     const struct opts *o, char *self, char *fabric)
@@ -170,7 +179,7 @@ static int replay_make_nodes(const struct vt_dir *d, const struct replay_live *a
 	return 0;
 }
 
-/* @fabric: NULL: on the devices that there are. @as: NULL: all programs are played. Return: 0 or -1 */
+/* @fabric: NULL: on the machine's own devices. @as: NULL: play all programs. Return: 0 or -1 */
 static int replay_run_player(const struct opts *o, char *replay, char *self, char *fabric,
 			     char *dir, struct replay_live *as, int *status)
 {
@@ -229,14 +238,14 @@ static int replay_start_fabric(struct opts *o, const struct fabric_paths *p)
 
 	if (scenario_load(&s, o))
 		return -1;
-	/* The lease is this process's: the fabric goes when it is killed. */
+	/* This process has the lease: the fabric ends when it is killed. */
 	sock = ctl_start(o, p, false, &m);
 	return sock < 0 || scenario_add(&s, sock, o, NULL, NULL) ? -1 : 0;
 }
 
 /*
- * A directory of state for this replay alone: GUIDs, and so addresses, follow from the fabric's name and its user, and
- * a fabric of that name may be running.
+ * Make a state directory for this replay alone: GUIDs, and so addresses, follow from the fabric's
+ * name and its user, and a fabric of that name may be running.
  */
 static int replay_make_state(struct opts *o, const struct fabric_paths *p, const struct vt_dir *d,
 			     struct fabric_paths *fresh)
@@ -272,7 +281,10 @@ static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const 
 		o->first_mr = replay_live_first_key(as, d);
 	ret = (d && replay_load_settings(o, dir, d)) || (as && replay_live_make_trace(as, o)) ||
 	      replay_start_fabric(o, &fresh);
-	/* All that is to be known of it is said by now: who is started on it has no wishes. */
+	/*
+	 * The settings are final: programs that are started on the fabric must not take others from
+	 * the environment.
+	 */
 	opts_env_clear(OPT_BIT(OPT_DIR) | OPT_BIT(OPT_PAYLOAD));
 	if (!ret) {
 		ret = replay_make_nodes(d, as, o, self, o->fabric) ||
@@ -287,7 +299,10 @@ static int replay_on_fabric(struct opts *o, const struct fabric_paths *p, const 
 	child_exit_as(status);
 }
 
-/* Whether all that is to be played was recorded. @as: NULL: all programs are played. Return: 0, or -1 after a line */
+/*
+ * Check that everything to play was recorded. @as: NULL: all programs. Return: 0, or -1 after one
+ * line on stderr
+ */
 static int replay_check_recorded(const struct vt_dir *d, const struct replay_live *as)
 {
 	u32 i, n = as ? as->e.n : d->n_progs;
@@ -299,15 +314,15 @@ static int replay_check_recorded(const struct vt_dir *d, const struct replay_liv
 	return 0;
 }
 
-/* Flags that go with others only. Return: what is wrong, or NULL */
+/* Options that need others. Return: what is wrong, or NULL */
 static const char *replay_flags_conflict(const struct opts *o, int argc)
 {
 	if (!o->as[0] && argc != 1)
 		return "expected one trace directory; see 'rdmaemu replay --help'";
 	if (o->as[0] && argc < 2)
-		return "--as: expected a live program behind DIR --";
+		return "--as: expected a live program after DIR --";
 	if (o->as[0] && o->real)
-		return "--as: expected to be on a fabric, not --real";
+		return "--as: expected a fabric, not --real";
 	if (!o->as[0] && (o->level[OPT_MODE] || o->unexpected[0] || o->command[0] ||
 			  o->level[OPT_NODE] == LEVEL_FLAG || o->live_node[0] || o->live_first))
 		return "--mode, --unexpected, --command, --node, --live-node, --live-first: "

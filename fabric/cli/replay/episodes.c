@@ -5,12 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** struct found - @base: index of the program that was recorded as such, -1: none. @last: newest episode, 0: none */
+/**
+ * struct found - what the trace has for a program and a request.
+ * @base: index of the program that was recorded without an episode, -1: none
+ * @several: several programs have that name
+ * @last: newest episode, 0: none
+ * @match: newest episode of that request
+ */
 struct found {
 	int base;
-	bool several; /* programs of that name */
+	bool several;
 	u32 first, last;
-	u32 match; /* newest episode of that request */
+	u32 match;
 	bool base_match;
 };
 
@@ -63,7 +69,10 @@ static void episode_take_nth(struct episode *e, const struct vt_dir *d, const ch
 			e->part[e->n++] = i;
 }
 
-/* What is played: of the request itself if there is such, else what was recorded first. Return: whether it is */
+/*
+ * Choose the parts to play: of that request, else the first that was recorded. Return: whether they
+ * are of the request
+ */
 static bool episode_take_parts(struct episode *e, const struct found *f, const struct opts *o,
 			       const struct vt_dir *d)
 {
@@ -75,7 +84,7 @@ static bool episode_take_parts(struct episode *e, const struct found *f, const s
 	return f->match || f->base_match;
 }
 
-/* Whether a program is on the other side of the one that is played. */
+/* Whether a program is on the other side of the played one. */
 static bool program_is_peer(const struct vt_program *p, const struct vt_program *played)
 {
 	u32 nth = vt_program_episode(played);
@@ -85,7 +94,7 @@ static bool program_is_peer(const struct vt_program *p, const struct vt_program 
 	return !nth || !vt_info_get(&p->about, "as") != !vt_info_get(&played->about, "as");
 }
 
-/* Where they are, and what the real one is, by what was recorded. */
+/* Nodes and the real command, as recorded. */
 static void episode_copy_recorded(struct episode *e, const struct vt_dir *d)
 {
 	const struct vt_program *p = &d->prog[e->part[e->n - 1]], *played = p;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu replay DIR --as PROGRAM -- OTHER`: what of a trace is played, and what the real program is asked.
+ * DOC: `rdmaemu replay DIR --as PROGRAM -- OTHER`: which part of a trace is played, and whether the
+ * real program runs.
  *
- * Theory of operation
- * -------------------
- * An episode is what became of one live command: the programs that have the line "episode N" in pN/program, of
- * which those with "as PROGRAM" are that program's part, one after the other, and "request COMMAND" is the live
- * command. Programs without such lines, written by `rdmaemu record`, are an episode as well: its PROGRAM is
- * found by name or number, its command is that of any other program there.
+ * Theory of operation ------------------- An episode is what followed one live command. Its
+ * programs have the line "episode N" in pN/program. Those that also have "as PROGRAM" are the part
+ * of that program, played one after the other; "request COMMAND" is the live command.
+ *
+ * Programs without such lines, which `rdmaemu record` has written, are an episode as well: PROGRAM
+ * is found by name or number, and its request is the command of any other program.
  */
 #ifndef FABRIC_CLI_REPLAY_EPISODES_H
 #define FABRIC_CLI_REPLAY_EPISODES_H
@@ -18,13 +19,13 @@
 #define EPISODE_REQUEST 8192
 
 /**
- * struct episode - what is to be done.
- * @n, @part: indexes in the trace of what is played, one after the other
- * @real: the real program is run: at once where nothing is played, else when the played one's record is over
+ * struct episode - what to play and to run.
+ * @n, @part: indexes in the trace of the programs to play, one after the other
+ * @real: run the real program: at once if nothing is played, else when the played record is over
  * @nth: number of the episode that is recorded, if @real
  * @request: the live command
- * @command: the real program's, for sh(1)
- * @node, @live_node: where they run; "": on the host's own
+ * @command: the command of the real program, for sh(1)
+ * @node, @live_node: where they run; "": on the host
  */
 struct episode {
 	u32 n;
@@ -38,7 +39,7 @@ struct episode {
 };
 
 /**
- * episode_choose() - find the episode that a live command is played, by o->mode.
+ * episode_choose() - find the episode that is played to a live command, by o->mode.
  * @d: the trace; NULL: there is none yet
  * Return: 0, or -1 after one line on stderr.
  */

@@ -41,7 +41,9 @@ bool replay_live_is_new(const struct opts *o, const char *dir)
 	return empty;
 }
 
-/* What is recorded now is on a fabric like the recorded one, and nobody else adds to the trace meanwhile. */
+/*
+ * A new recording needs a fabric like the recorded one, and no other process may add to the trace.
+ */
 static int replay_live_lock_trace(struct replay_live *a, const struct opts *o)
 {
 	static const enum opt_id settings[] = { OPT_PROFILE, OPT_SEED,	OPT_SCENARIO, OPT_TOPOLOGY,
@@ -75,7 +77,7 @@ int replay_live_open(struct replay_live *a, struct opts *o, const struct vt_dir 
 		dir[--len] = '\0';
 	if (episode_choose(&a->e, o, d, live))
 		return -1;
-	/* The fabric's first node is who comes first. */
+	/* The fabric's first node is that of its first program. */
 	o->node[0] = '\0';
 	return a->e.real && d ? replay_live_lock_trace(a, o) : 0;
 }
@@ -105,7 +107,7 @@ int replay_live_make_trace(struct replay_live *a, struct opts *o)
 		n = snprintf(a->trace, PATH_MAX, "%s/live", o->dir);
 		return n < PATH_MAX ? 0 : print_error("%s: path too long", o->dir);
 	}
-	/* In the file system that it is to be in: it is moved there. */
+	/* In the file system of its final place, to which it is renamed. */
 	n = snprintf(a->trace, PATH_MAX, "%s%snew-%d", a->dir, a->joined < 0 ? "." : "/",
 		     (int)getpid());
 	if (n >= PATH_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: `rdmaemu replay --as`: a trace that may not be there yet, and what is recorded beside it. */
+/** DOC: `rdmaemu replay --as`: a trace that may not exist yet, and what is recorded in addition. */
 #ifndef FABRIC_CLI_REPLAY_LIVE_H
 #define FABRIC_CLI_REPLAY_LIVE_H
 
@@ -7,7 +7,7 @@
 
 /**
  * struct replay_live - a replay against a live program.
- * @trace: where the live program is recorded: with the real one beside @dir's programs, or to be @dir
+ * @trace: where the live program is recorded, with the real one: to add to @dir, or to become @dir
  * @held, @joined: descriptors of that trace and of @dir's, -1: none
  */
 struct replay_live {
@@ -21,23 +21,26 @@ struct replay_live {
 };
 
 /**
- * replay_live_open() - choose what is played.
+ * replay_live_open() - choose what to play.
  * @d: the trace, or NULL: there is none
  * Each returns 0, or -1 after one line on stderr.
  */
 int replay_live_open(struct replay_live *a, struct opts *o, const struct vt_dir *d, char *dir,
 		     char **live);
-/** replay_live_first_key() - the first index of keys that are not those of what is played. 0: any. */
+/** replay_live_first_key() - the first index after all keys of what is played. 0: any. */
 u32 replay_live_first_key(const struct replay_live *a, const struct vt_dir *d);
-/** replay_live_make_trace() - make a place for what is recorded. @o: with the settings of the fabric */
+/**
+ * replay_live_make_trace() - make the directory for the recording. @o: with the settings of the
+ * fabric
+ */
 int replay_live_make_trace(struct replay_live *a, struct opts *o);
-/** replay_live_argv() - what rdmaemu-replay is told. Return: number of words, at most @max. */
+/** replay_live_argv() - the arguments of rdmaemu-replay. Return: number of words, at most @max. */
 int replay_live_argv(struct replay_live *a, const struct opts *o, char **argv, int max);
-/** replay_live_close() - remove what was recorded and not kept. */
+/** replay_live_close() - remove a recording that was not kept. */
 void replay_live_close(struct replay_live *a);
-/** replay_live_is_new() - whether @o asks for a trace that is not there yet at @dir. */
+/** replay_live_is_new() - whether @o wants a trace that does not exist yet at @dir. */
 bool replay_live_is_new(const struct opts *o, const char *dir);
-/** replay_remove_tree() - a directory with all that is in it. */
+/** replay_remove_tree() - remove a directory and everything in it. */
 void replay_remove_tree(const char *path);
 
 #endif

@@ -17,7 +17,7 @@
 #define OWNER	"owner"
 #define FD_HIGH 940 /* where programs do not expect to get one */
 
-/* Whether a fabric answers at one of its sockets: that goes a little after its replay. */
+/* Whether a fabric answers at one of the sockets: it ends a little after its replay. */
 static bool replay_dir_has_fabric(const char *path)
 {
 	char sock[PATH_MAX];
@@ -42,7 +42,7 @@ static bool replay_dir_has_fabric(const char *path)
 	return found;
 }
 
-/* Return: with the lock of one that is ours and that nobody uses, or -1. */
+/* Return: a descriptor that locks a directory which is ours and unused, or -1. */
 static int replay_dir_lock_unused(const char *path)
 {
 	char owner[PATH_MAX];
@@ -62,7 +62,7 @@ static int replay_dir_lock_unused(const char *path)
 	return -1;
 }
 
-/* What cannot be removed stays, and is no reason not to replay. */
+/* Directories that cannot be removed stay; that does not stop the replay. */
 static void replay_dir_sweep(const char *dir)
 {
 	char path[PATH_MAX];
@@ -84,7 +84,7 @@ static void replay_dir_sweep(const char *dir)
 		closedir(d);
 }
 
-/* The lock is held until all who have the descriptor are gone. Return: 0 or -errno. */
+/* Hold the lock until all processes that inherit the descriptor have ended. Return: 0 or -errno. */
 static int replay_dir_own(const char *path)
 {
 	char owner[PATH_MAX];

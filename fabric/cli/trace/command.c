@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* `rdmaemu trace show|stat|diff`: arguments, and what they share. */
+/**
+ * DOC: `rdmaemu trace show|stat|diff`: their arguments, and what they share.
+ */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"
 
@@ -91,7 +93,10 @@ static int trace_dir_open(struct vt_dir *d, const char *path)
 	return vt_dir_open(d, path, &err) ? print_error("%s", err.text) : 0;
 }
 
-/* Says of which of the programs that @o means nothing was recorded. Return: 0, or -1: of none of them was anything. */
+/*
+ * Report the wanted programs of which nothing was recorded. Return: 0, or -1 if that is all of
+ * them.
+ */
 static int trace_dir_print_empty(const struct vt_dir *d, const struct opts *o)
 {
 	struct vt_error err;

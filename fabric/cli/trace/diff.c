@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu trace diff`. Both traces are taken apart into sequences that have one order in every run: the lines of
- * a thread, what was posted to a queue, the completions of a side of a QP. How these lie between each other, and how
- * polls were grouped, may differ; so may addresses, keys, numbers and wr_id (often an address).
+ * DOC: `rdmaemu trace diff`.
+ *
+ * Each trace is split into sequences whose order is the same in every run: the lines of a thread,
+ * the posts to a queue, the completions of one side of a QP. How the sequences interleave and how
+ * polls were grouped may differ, and so may addresses, keys, numbers and wr_id (often an address).
  */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"
@@ -10,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SHOWN 10u /* differences that are printed */
+#define SHOWN 10u /* differences to print */
 
 enum part_kind {
 	PART_LINE,
@@ -19,7 +21,7 @@ enum part_kind {
 	PART_MEM,
 };
 
-/** struct part - an element of a sequence. @key: the sequence; @n: its place there */
+/** struct part - an element of a sequence. @key: names the sequence; @n: its place there */
 struct part {
 	u64 key;
 	u64 n;
@@ -112,7 +114,7 @@ static int trace_diff_split(struct parts *p, const struct vt_program *prog, bool
 	return ret;
 }
 
-/* What an element is, without what may differ: equal texts are equal elements. */
+/* The text of an element without what may differ: equal elements have equal texts. */
 static void trace_diff_part_text(const struct vt_program *p, const struct part *x, bool data,
 				 char *text, size_t size)
 {
@@ -171,7 +173,7 @@ static void trace_diff_side_text(const struct vt_program *p, const struct part *
 	trace_diff_part_text(p, x, data, text, VT_MAX_LINE);
 }
 
-/* One more. Only the first ones are printed. */
+/* Count a difference. Only the first ones are printed. */
 static void trace_diff_print(struct diff *d, const char *at_a, const char *a, const char *at_b,
 			     const char *b)
 {
@@ -191,7 +193,7 @@ static void trace_diff_print(struct diff *d, const char *at_a, const char *a, co
 	}
 }
 
-/* Returns whether they are the same. */
+/* Return: whether they are the same. */
 static bool trace_diff_is_same(struct diff *d, const struct part *x, const struct part *y)
 {
 	static char a[VT_MAX_LINE], b[VT_MAX_LINE];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* `rdmaemu trace show --json`: an array with an object for each record, printed one by one. */
+/**
+ * DOC: `rdmaemu trace show --json`: an array with an object for each record, printed one by one.
+ */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `rdmaemu trace show`. */
+/** DOC: `rdmaemu trace show`. */
 #include "fabric/cli/trace/trace.h"
 
 #include <stdlib.h>

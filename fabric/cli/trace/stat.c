@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* `rdmaemu trace stat`. */
+/** DOC: `rdmaemu trace stat`. */
 #include "fabric/common/json.h"
 #include "fabric/cli/trace/trace.h"
 
 #include <stdlib.h>
 
-/* As vt_program_is_recorded(), which says what was expected. */
+/* As vt_recorded(), without its message. */
 static bool trace_stat_is_recorded(const struct vt_program *p)
 {
 	return p->begun && p->about.n;

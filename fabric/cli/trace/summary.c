@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recorded program did, in numbers: `rdmaemu trace stat`. */
+/**
+ * DOC: counts of what a recorded program did, for `rdmaemu trace stat`.
+ */
 #include "fabric/cli/trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A work request that was posted: when, and as what. By QP, in order. */
+/* A posted work request and its time. In order, for each QP. */
 struct posted {
 	u64 wr_id;
 	u64 at;
@@ -36,7 +38,7 @@ static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 	}
 	q = &all->q[qp];
 	if (q->n == q->cap) {
-		/* What has completed makes room first. */
+		/* Completed work requests make room first. */
 		if (q->first)
 			memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
 		q->n -= q->first;
@@ -89,7 +91,7 @@ static void trace_latency_add(struct vt_lat *l, u64 ns)
 	l->bucket[trace_latency_bucket(ns)]++;
 }
 
-/* Those before it on its queue have completed without a completion of their own. */
+/* Work requests before it on its queue completed unsignaled. */
 static void trace_sum_completion(struct vt_sum *s, struct queues *all, const struct vt_wc *wc,
 				 u64 at)
 {
@@ -151,7 +153,7 @@ static void trace_sum_poll(struct vt_sum *s, struct queues *all, const struct vt
 	}
 }
 
-/* A call's result tells: NULL, -1 or an error's name. */
+/* A call has failed if its result is NULL, -1 or an error's name. */
 static bool trace_call_has_failed(const char *line)
 {
 	const char *out = strstr(line, " = ");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: `rdmaemu trace`: traces of verbs for people.
- */
+/** DOC: `rdmaemu trace`: printing traces of verbs. */
 #ifndef FABRIC_CLI_TRACE_TRACE_H
 #define FABRIC_CLI_TRACE_TRACE_H
 
@@ -11,28 +9,29 @@
 #include <json-c/json.h>
 
 /**
- * trace_dir_open_one() - open the one trace directory that a command is called with, which has the program of `--program`.
- * Return: 0, or -1 after a line on stderr.
+ * trace_dir_open_one() - open the trace directory that is the only argument of a command, and check
+ * that it has the program of `--program`.
+ * Return: 0, or -1 after one line on stderr.
  */
 int trace_dir_open_one(struct vt_dir *d, const struct opts *o, const char *command, int argc,
 		       char **argv);
 /** trace_program_name() - a program's name, or "?". */
 const char *trace_program_name(const struct vt_program *p);
-/** trace_program_is_wanted() - whether `--program` means it: by its name, its pid or pN. */
+/** trace_program_is_wanted() - whether `--program` names a program: by its name, its pid or pN. */
 bool trace_program_is_wanted(const struct opts *o, const struct vt_program *p);
-/** trace_queue_name() - "qp3", "srq1", "wq2": what a post is to. */
+/** trace_queue_name() - "qp3", "srq1", "wq2": the queue of a post. */
 void trace_queue_name(const struct vt_rec *rec, char *text, size_t size);
 /** trace_wr_opcode_name() - a work request's opcode, or "RECV". */
 const char *trace_wr_opcode_name(const struct vt_rec *rec, const struct vt_wr *wr);
-/** trace_wr_bytes() - bytes that a work request moves: its payload, or what its entries have room for. */
+/** trace_wr_bytes() - bytes that a work request moves: its payload, or the room of its entries. */
 u64 trace_wr_bytes(const struct vt_wr *wr);
-/** trace_wc_opcode_name() - a completion's opcode as enum ibv_wc_opcode has it. */
+/** trace_wc_opcode_name() - the name of a completion's opcode, enum ibv_wc_opcode. */
 const char *trace_wc_opcode_name(const struct vt_wc *wc);
 
-/** trace_show_json() - print all records as an array. @t0: times are from then */
+/** trace_show_json() - print all records as an array. @t0: times count from it */
 void trace_show_json(const struct opts *o, const struct vt_dir *d, u64 t0);
 
-/** struct vt_lat - nanoseconds, a bucket for each 1/16 of a power of two. */
+/** struct vt_lat - a histogram of nanoseconds, with a bucket for each 1/16 of a power of two. */
 struct vt_lat {
 	u64 n;
 	u64 min, max, sum;
@@ -51,12 +50,12 @@ struct vt_sum {
 	struct vt_lat lat;
 };
 
-/** trace_sum_program() - count a program's records. Returns 0 or -ENOMEM. */
+/** trace_sum_program() - count a program's records. Return: 0 or -ENOMEM. */
 int trace_sum_program(const struct vt_program *p, struct vt_sum *s);
-/** trace_latency_at() - the latency that a share of @of_1000 is not above. */
+/** trace_latency_at() - the latency that @of_1000 of 1000 do not exceed. */
 u64 trace_latency_at(const struct vt_lat *l, u32 of_1000);
 
-/** trace_diff_dirs() - print what differs between two traces. Returns the number of differences, or -ENOMEM. */
+/** trace_diff_dirs() - print the differences of two traces. Return: their number, or -ENOMEM. */
 int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, bool data,
 		    struct json_object *json);
 

@@ -83,7 +83,7 @@ for kind in snap udplen short; do
 done
 
 head -c 1000 "$R" >"$TEST_DIR/cut.pcap"
-refuses "a file that ends early" 1 "behind frame 2: truncated" --trace "$TEST_DIR/cut.pcap" drop
+refuses "a file that ends early" 1 "after frame 2: truncated" --trace "$TEST_DIR/cut.pcap" drop
 is "and what was before that" "$(limit "$RDMAEMU" fault try --trace "$TEST_DIR/cut.pcap" drop 2>/dev/null |
 	grep -c ': drop')" 2
 make wlan

@@ -21,9 +21,9 @@ echo "no capture at all, but some text" >"$P"
 refuses "no capture" 1 "expected a capture, pcap or pcapng" "$P" --inject
 make SEND_ONLY,len=8
 head -c 60 "$P" >"$P.cut"
-refuses "a capture that is cut" 1 "behind frame 0: truncated" "$P.cut" --inject
+refuses "a capture that is cut" 1 "after frame 0: truncated" "$P.cut" --inject
 head -c 24 "$P" >"$P.none"
-refuses "a capture without packets" 1 "expected RDMA packets, but there are none" "$P.none" --inject
+refuses "a capture without packets" 1 "expected RDMA packets, but it has none" "$P.none" --inject
 refuses "a script that is none" 1 "script /none" "$P" --inject --script /none
 bad() {
 	printf '%s\n' "# a comment" "" "$2" >"$S"
@@ -160,7 +160,7 @@ die
 make SEND_ONLY,len=8,ack=1
 live ghost RC 0x12
 say "recv 1 8192"
-is "as it is: addresses are nobody's here" "$(inject --as-is)" "frame 1: dropped: nobody has the address that it comes from"
+is "as it is: addresses are nobody's here" "$(inject --as-is)" "frame 1: dropped: no device has its source address"
 is "JSON" "$(inject --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[0]["sent"], d[1]["opcode"], d[1]["psn_rel"])')" "1 ACK 0"
 # A delay longer than the settling time: the packet is still on its way, and its answer not sent.
 check "a slow link" limit "$RDMAEMU" fault add slow: delay 30ms opcode=SEND_ONLY

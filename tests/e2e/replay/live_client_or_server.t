@@ -138,7 +138,7 @@ check "a later one removes it, and nothing else" eventually_unused
 kill $holder
 wait $holder 2>/dev/null
 
-refuses "no live program" "expected a live program behind" "$TEST_DIR/rping" --as p1
+refuses "no live program" "expected a live program after" "$TEST_DIR/rping" --as p1
 refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
 refuses "two of that name" "expected one of several" "$TEST_DIR/rping" --as rping -- true
 refuses "no such field" "expected wr_id, status" "$TEST_DIR/rping" --as p1 --ignore colour -- true
