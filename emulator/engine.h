@@ -9,7 +9,7 @@
 #ifndef EMULATOR_ENGINE_H
 #define EMULATOR_ENGINE_H
 
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 #include "emulator/hca.h"
 
 /**
@@ -81,6 +81,8 @@ struct hca_host {
  * @token: the value this process puts into hca->token
  * @near: a bit for each client whose segment is at hand; NULL: all of them
  * @cm_timers: so many of connection management may still fire in this holding
+ * @gsi_input: takes the MADs that reach QP 1, returns as hca_input(): cm_input() of emulator/cm; NULL: they
+ *	are dropped
  * @due: the deadline of the timer that is being run; 0: none is
  * @left: a doorbell is pending for a client that is not served here
  * @rule: number of the fault rule that is being carried out: what is journalled meanwhile is its doing.
@@ -100,6 +102,7 @@ struct engine {
 	u32 cm_timers;
 	u32 rule;
 	const u64 *near;
+	int (*gsi_input)(struct engine *e, const struct burst *b);
 };
 
 #define ENGINE_FABRIC (~0u)
@@ -134,6 +137,8 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot);
  * that found nothing. Return: true when it did something.
  */
 bool engine_poke(struct engine *e);
+/** client_set_pending() - a doorbell of the client is set: whoever holds the token is to serve it. */
+void client_set_pending(struct hca *hca, u32 client);
 /** seg_ring() - set the doorbell of QP @slot in a segment. */
 void seg_ring(struct seg_hdr *seg, u32 slot);
 /** engine_ring() - set the doorbell of QP @slot of client @client, from inside or outside. */
@@ -280,7 +285,7 @@ void relay_update_paths(struct hca *hca);
 /** hca_port_set_link() - the port's link becomes *link. For the fabric process, token held. */
 void hca_port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
 
-/* --- emulator/verbs/cmd.c --------------------------------------------------------------------------------- */
+/* --- emulator/engine/cmd.c --------------------------------------------------------------------------------- */
 
 struct hca_cmd;
 /**
@@ -298,6 +303,8 @@ int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port);
  * count may be seen before or after it went to its port, once in a while by both or neither.
  */
 void hca_dev_snapshot(const struct hca *hca, u32 dev, struct hca_dev *out);
+/** hca_update_watched() - ports or captures have changed: update hca.watched. */
+void hca_update_watched(struct hca *hca);
 /** hca_count_ports_down() - devices were added, or a port has changed its state. */
 void hca_count_ports_down(struct hca *hca);
 /** hca_find_lid() - the device with a port that has a LID, and the port; or -1. */

@@ -3,6 +3,7 @@
  * DOC: numbers with names: RNR timer codes, and enums as verbs.h prints them.
  */
 #include "emulator/ib.h"
+#include "emulator/packet_fault.h"
 
 /* IBTA table 45, in units of 10 us. Code 0 is the longest. */
 static const u32 rnr_timer_10us[32] = {
@@ -120,4 +121,25 @@ const char *ib_event_name(u32 event)
 	};
 
 	return enum_name(names, ARRAY_SIZE(names), event);
+}
+
+const char *packet_fault_text(u32 fault)
+{
+	static const char *const text[PKT_FAULTS] = {
+		[PKT_CUT] = "it is truncated, or its lengths contradict each other",
+		[PKT_CSUM] = "a checksum of its IP or UDP header is wrong",
+		[PKT_CRC] = "its ICRC or VCRC is wrong",
+		[PKT_VERSION] = "it has another version of a header",
+		[PKT_PAD] = "its pad does not fit its payload",
+		[PKT_OPCODE] = "its opcode does not exist in the QP's transport",
+		[PKT_GROUP] = "it is for a multicast group, but not for QP 0xffffff",
+		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
+		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
+		[PKT_NOT_WAITED] = "it answers a request that is not outstanding",
+		[PKT_READ] = "it is a READ of more than 1 MiB, which the fabric does not carry in "
+			     "one piece",
+		[PKT_RANGE] = "it repeats a READ and requests more than before",
+	};
+
+	return fault < PKT_FAULTS ? text[fault] : "?";
 }

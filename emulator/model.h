@@ -6,8 +6,8 @@
 #define EMULATOR_MODEL_H
 
 #include "emulator/verbs/cmd.h"
-#include "emulator/commit.h"
-#include "emulator/verbs/port_counter.h"
+#include "emulator/transport/commit.h"
+#include "emulator/port_counter.h"
 #include "emulator/engine.h"
 #include "emulator/transport/frame.h"
 #include "emulator/journal/writer.h"
@@ -35,6 +35,9 @@ static inline bool seg_range_ok(u64 off, u64 size)
 {
 	return !(off & 63) && off >= SEG_HEAP_OFF && off < SEG_SIZE && size <= SEG_SIZE - off;
 }
+
+/** qp_xrc_srq() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
+u32 qp_xrc_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn);
 
 #define FIRST_QP 17u /* 0 and 1 are special (IBTA 3.5.10), a few more are kept back as HCAs do */
 
@@ -88,6 +91,14 @@ static inline u32 sq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 	u32 ahead = prod - s->una;
 
 	return qp->sq_depth && ahead <= qp->sq_depth && ahead >= s->next - s->una ? prod : s->next;
+}
+
+static inline u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, srq->ring);
+	u32 prod = load_acquire(&ctl->prod);
+
+	return prod - srq->cons <= srq->depth ? prod : srq->cons;
 }
 
 static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
@@ -145,10 +156,12 @@ void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline)
 /** deadline_scan() - look at all, of @n slots, that have a bit. Return: the next deadline, or ~0. */
 u64 deadline_scan(struct engine *e, u64 *bits, u64 *sum, u32 n, u64 now, deadline_fn look);
 
-/* --- emulator/verbs/cq_moderate.c --- */
+/* --- emulator/transport/cq.c --- */
 
 /** cq_mod_count_entry() - one more entry that is waited for. Return: whether its event is to come now. */
 bool cq_mod_count_entry(struct engine *e, struct hca_cq *cq);
+/** cq_mod_timer_arm() - the event of the entries counted so far has a deadline. */
+void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq);
 /** cq_mod_timers() - send the events whose period has passed. Return: the next deadline, or ~0. */
 u64 cq_mod_timers(struct engine *e, u64 now);
 
@@ -208,6 +221,10 @@ static inline u32 mw_turn_rq(const struct hca_qp *qp)
  * Return: WC status with the key in *info, or WCS_SUCCESS.
  */
 u32 mw_bind(struct hca *hca, struct hca_qp *qp, const struct sq_wqe *w, u32 *info);
+/** mw_find() - the window in slot @index of the table of regions, or NULL. */
+struct hca_mr *mw_find(struct hca *hca, u32 index);
+/** mw_unbind() - the window's key is refused from now on, if it has one. */
+void mw_unbind(struct hca *hca, struct hca_mr *mw);
 /** mw_is_orphan() - whether it is a window over a region of @owner, who has died. */
 bool mw_is_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
 /** mw_unbind_qp() - unbind the type 2 windows of a QP that goes. */
@@ -359,8 +376,6 @@ void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wq
 void rx_give_back(struct engine *e, struct hca_qp *qp);
 /** wq_flush() - complete the receives of a WQ in ERR with WR_FLUSH_ERR. */
 void wq_flush(struct engine *e, struct hca_wq *wq);
-/** rx_flush() - flush a QP's receives. Return: true when none is left. */
-bool rx_flush(struct engine *e, struct hca_qp *qp);
 
 /* --- emulator/transport/uc.c, emulator/transport/ud.c, emulator/verbs/mcast.c --- */
 
@@ -393,8 +408,16 @@ bool gid_is_mcast(const u8 gid[16]);
 
 /* --- emulator/verbs/srq.c, emulator/transport/tag.c, emulator/verbs/xrcd.c --- */
 
-/** xrc_srq_find() - the SRQ numbered @srqn of the target QP's domain, index + 1; 0: none. */
-u32 xrc_srq_find(struct hca *hca, const struct hca_qp *qp, u32 srqn);
+/**
+ * qp_recv_srq() - the SRQ that a request to @qp takes its receive from; NULL: the QP's own queue.
+ * @srqn: XRC: the SRQ's number, which must be one of the target QP's domain
+ */
+static inline struct hca_srq *qp_recv_srq(struct hca *hca, const struct hca_qp *qp, u32 srqn)
+{
+	u32 i = unlikely(qp->type == QPT_XRC_RECV) ? qp_xrc_srq(hca, qp, srqn) : qp->srq;
+
+	return i ? &hca->srq[i - 1] : NULL;
+}
 struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle);
 /** ref_target() - what a client's reference of @kind names, index + 1; 0: it has no such one. */
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind);
@@ -479,7 +502,13 @@ bool qp_addressed(const struct hca_qp *qp, const struct burst *b);
 /** wire_send_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
 int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
 /** qp_timer_arm() - (re)arm the QP's one timer; 0 disarms. */
-void qp_timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline);
+static inline void qp_timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
+{
+	qp->deadline = deadline;
+	deadline_set(e, e->hca->timer_bits, e->hca->timer_sum, qp_slot(qp), deadline);
+}
+/** qp_timers() - run the timers of QPs that are due. Return: the next deadline, or ~0. */
+u64 qp_timers(struct engine *e, u64 now);
 /** qp_stall() - leave the QP to the fabric process: memory or a segment is out of reach here. */
 void qp_stall(struct engine *e, struct hca_qp *qp);
 

@@ -5,6 +5,7 @@
  * Any process may send anything here. A message is copied before it is parsed, and every id in it
  * is validated; a message that matches nothing is dropped, except for requests, which are rejected.
  */
+#include "emulator/cm/input.h"
 #include "emulator/cm/proto.h"
 
 #include <endian.h>

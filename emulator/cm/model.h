@@ -204,8 +204,6 @@ void cm_recover(struct engine *e);
 
 /* --- input.c, conn.c, send.c, timer.c, lookup.c: the protocol --- */
 
-/** cm_input() - handle a MAD that arrives at QP 1. Return: as hca_input(). */
-int cm_input(struct engine *e, const struct burst *b);
 /**
  * cm_proto_end() - the identifier is being destroyed: send the peer what it has to know (REJ, DREQ,
  * DREP).

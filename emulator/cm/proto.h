@@ -19,7 +19,7 @@
 #ifndef EMULATOR_CM_PROTO_H
 #define EMULATOR_CM_PROTO_H
 
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "emulator/cm/model.h"
 
 #define CM_RESPONSE_TIMEOUT 20u /* 4.096 us * 2^n, as all of these */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the journal's text, for a reader who knows rdma-core. */
-#include "emulator/transport/burst.h"
-#include "emulator/cm/mad.h"
+#include "emulator/burst.h"
+#include "emulator/mad.h"
 #include "emulator/engine.h"
-#include "emulator/transport/untrusted.h"
+#include "emulator/packet_fault.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -243,7 +243,7 @@ static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 inf
 		text_printf(t, "the QP there is in %s", ib_qp_state_name(info));
 		break;
 	case CAUSE_PACKET:
-		text_printf(t, "%s", untrusted_fault_text(info));
+		text_printf(t, "%s", packet_fault_text(info));
 		break;
 	default:
 		text_printf(t, cause_format(cause), info);

@@ -114,14 +114,12 @@ static void why_no_answer(struct engine *e, const struct hca_qp *qp, struct jour
 /* Receives that are posted now where the peer's messages go; ~0: unknown. */
 static u32 why_count_receives(struct engine *e, struct hca_qp *peer, const struct sq_wqe *w)
 {
-	const struct burst b = { .srqn = w ? w->remote_qpn : 0 };
-	struct hca_srq *srq = resp_srq(e->hca, peer, &b);
-	struct rx rx;
+	struct hca_srq *srq = qp_recv_srq(e->hca, peer, w ? w->remote_qpn : 0);
+	struct seg_hdr *seg = seg_of(e, srq ? srq->client : peer->client);
 
-	if ((peer->type == QPT_XRC_RECV && !srq) || !rx_open(e, peer, srq, &rx))
+	if ((peer->type == QPT_XRC_RECV && !srq) || !seg)
 		return ~0u;
-	return srq ? srq_posted(rx.seg, srq) - srq->cons
-		   : rq_posted(rx.seg, peer) - peer->resp.rq_cons;
+	return srq ? srq_posted(seg, srq) - srq->cons : rq_posted(seg, peer) - peer->resp.rq_cons;
 }
 
 static void why_rnr(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,

@@ -26,6 +26,16 @@ struct eth_frame {
 	bool fcs;
 };
 
+/* Which rules of a port are asked first: the upper bits of hca_flow.order. */
+enum flow_order {
+	ORDER_NORMAL,
+	ORDER_MULTICAST, /* NORMAL, with nothing but a multicast address in its mask */
+	ORDER_DEFAULT,
+};
+
+/* A struct flow_match, 64 bits at a time. */
+typedef u64 __attribute__((may_alias)) any64;
+
 /** struct flow_route - which rule of each port decides about a frame, index; 0: none. */
 struct flow_route {
 	u32 best[HCA_MAX_DEVS][HCA_MAX_PORTS];

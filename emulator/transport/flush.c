@@ -3,7 +3,7 @@
  * DOC: a QP in ERR, or SQE, completes what is left on its queues with WR_FLUSH_ERR, in order, signaled or
  * not (IBTA 10.7.3.1 lets errors complete always).
  */
-#include "emulator/model.h"
+#include "emulator/transport/tag.h"
 
 static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
@@ -22,6 +22,54 @@ static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 	commit_req(e, qp, &s, qp->state, cq, cqe);
 	if (cqe && cq->chan)
 		cq_notify(e, seg, cq, true);
+}
+
+/* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */
+static struct hca_srq *rx_flush_srq(struct hca *hca, const struct hca_qp *qp)
+{
+	if (qp->resp.held)
+		return rx_holds(hca, qp);
+	return qp->srq ? &hca->srq[qp->srq - 1] : NULL;
+}
+
+/* Nothing more of the SRQ is taken for this QP: said once. */
+static void srq_last_wqe_event(struct engine *e, struct hca_qp *qp)
+{
+	struct resp_state s = qp->resp;
+
+	if (!qp->srq || (s.flags & RESP_LAST_WQE))
+		return;
+	qp_event_raise(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
+	s.flags |= RESP_LAST_WQE;
+	commit_resp(e, qp, &s, qp->state);
+}
+
+/* Flush a QP's receives. Return: whether none is left. */
+static bool rx_flush(struct engine *e, struct hca_qp *qp)
+{
+	struct hca_srq *srq = rx_flush_srq(e->hca, qp);
+	struct resp_state s;
+	struct rx rx;
+
+	if (!srq && !qp->rq_depth)
+		return true;
+	if (!rx_open(e, qp, srq, &rx)) {
+		/* Its owner has gone, or is out of reach from here. */
+		if (e->self != ENGINE_FABRIC)
+			qp_stall(e, qp);
+		return true;
+	}
+	while (srq ? qp->resp.held != 0 : qp->resp.rq_cons != rq_posted(rx.seg, qp)) {
+		if (!budget_left(e))
+			return false;
+		s = qp->resp;
+		rx_fail(e, qp, &rx, &s, WCS_WR_FLUSH_ERR, QPS_ERR);
+		e->budget_wrs--;
+	}
+	if (unlikely(qp->rndv) && !rndv_flush(e, qp, &rx))
+		return false;
+	srq_last_wqe_event(e, qp);
+	return true;
 }
 
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)

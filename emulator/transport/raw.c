@@ -18,7 +18,7 @@
  * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
  * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
  */
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "emulator/transport/eth.h"
 #include "emulator/journal/writer.h"
 

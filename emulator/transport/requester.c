@@ -34,6 +34,17 @@ static bool wqe_may_send(const struct hca_qp *qp, const struct req_state *s, con
 	return !wqe_is_rd(w->opcode) || s->rd_out < qp->attr.max_rd_atomic;
 }
 
+/* wc_fault_wqe(), and the WQE that fails is completed. */
+static int wqe_fault(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+		     const struct req_state *s, const struct sq_wqe *w, u64 len)
+{
+	int ret = wc_fault_wqe(e, qp, s, w, len);
+
+	if (ret == 1)
+		req_fail(e, qp, seg, qp->fault.status, CAUSE_FAULT, qp->fault.rule);
+	return ret;
+}
+
 /* Begin a work request that is done within the HCA, or as frames: the oldest, all else is complete. */
 static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct sq_wqe *w)
 {
@@ -43,7 +54,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		return false;
 	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
 	if (wqe_allowed(qp->type, w->opcode))
-		return likely(!e->host->fault) || !wc_fault_wqe(e, qp, seg, &s, w, w->total_len);
+		return likely(!e->host->fault) || !wqe_fault(e, qp, seg, &s, w, w->total_len);
 	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return false;
 }
@@ -211,7 +222,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return true;
 	}
 	if (unlikely(e->host->fault)) {
-		fault = wc_fault_wqe(e, qp, seg, &s, &w, total);
+		fault = wqe_fault(e, qp, seg, &s, &w, total);
 		if (fault)
 			return fault > 0;
 	}

@@ -12,20 +12,6 @@
 #include "emulator/transport/wc_fault.h"
 #include "emulator/transport/tag.h"
 
-void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)
-{
-	*b = (struct burst){
-		.op = op,
-		.flags = BF_FIRST | BF_LAST,
-		.aeth = syndrome,
-		.path = qp->path,
-		.psn = psn & IB_PSN_MASK,
-		.npkts = 1,
-		.mtu = qp->mtu,
-		.msn = qp->resp.msn,
-	};
-}
-
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
 		  u32 recv_status, u32 event, u32 cause, u32 info)
 {
@@ -51,23 +37,39 @@ int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8
 	return wire_send_ack(e, qp, b->psn, nak);
 }
 
-struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+int resp_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule)
 {
-	u32 i = qp->srq;
+	u32 event;
 
-	if (unlikely(qp->type == QPT_XRC_RECV))
-		i = xrc_srq_find(hca, qp, b->srqn);
-	return i ? &hca->srq[i - 1] : NULL;
+	switch (nak) {
+	case AETH_NAK_INV_REQ:
+		event = EV_QP_REQ_ERR;
+		break;
+	case AETH_NAK_REM_ACCESS:
+		event = EV_QP_ACCESS_ERR;
+		break;
+	case AETH_NAK_REM_OP:
+		event = EV_QP_FATAL;
+		break;
+	default:
+		return 0; /* no request has that: dropped */
+	}
+	return resp_nak_fail(e, qp, b, nak, 0, event, CAUSE_FAULT, rule);
 }
 
-u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+static int resp_answer_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
-	u32 i;
+	/* What another fabric's rules are called means nothing here. */
+	return resp_nak_by_rule(e, qp, b, b->aeth, e->hca->dev[b->src_dev].member ? 0 : b->rule);
+}
 
-	if (likely(qp->type != QPT_XRC_RECV))
-		return qp->pd;
-	i = xrc_srq_find(hca, qp, b->srqn);
-	return i ? hca->srq[i - 1].pd : 0;
+int resp_recv_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	u32 status = qp->fault.recv_status;
+	bool request = status == WCS_LOC_LEN_ERR || status == WCS_REM_INV_REQ_ERR;
+
+	return resp_nak_fail(e, qp, b, request ? AETH_NAK_INV_REQ : AETH_NAK_REM_OP, status, 0,
+			     CAUSE_FAULT, qp->fault.recv_rule);
 }
 
 int wire_send_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer)
@@ -80,23 +82,6 @@ int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn)
 {
 	journal_nak(e, qp, NULL, psn, AETH_RNR_NAK, CAUSE_NO_RECEIVE, 0);
 	return wire_send_rnr(e, qp, psn, qp->attr.min_rnr_timer);
-}
-
-int resp_unreached(struct engine *e, const struct burst *b, int ret)
-{
-	if (ret == -EAGAIN)
-		return ret;
-	journal_drop(e, b, CAUSE_SENDER_GONE, 0);
-	return 0;
-}
-
-int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-	       const struct hca_mem *dst, u64 at)
-{
-	if (!b->len)
-		return 0;
-	return e->host->copy(e->ctx, dst, at, b->mem, b->off, b->len,
-			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b)
@@ -128,11 +113,6 @@ int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b
 	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
 }
 
-int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
-{
-	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
-}
-
 static bool rx_is_tagged(const struct rx *rx)
 {
 	return rx->srq && rx->srq->type == SRQ_TM;
@@ -155,7 +135,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 		return resp_rnr(e, qp, b->psn);
 	if (unlikely(e->host->fault) &&
 	    wc_fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
-		return wc_fault_recv_nak(e, qp, b);
+		return resp_recv_nak_by_rule(e, qp, b);
 	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
@@ -239,7 +219,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 			return resp_rnr(e, qp, b->psn);
 		if (unlikely(e->host->fault) &&
 		    wc_fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
-			return wc_fault_recv_nak(e, qp, b);
+			return resp_recv_nak_by_rule(e, qp, b);
 	}
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
@@ -267,14 +247,6 @@ static bool resp_opcode_sequence_ok(const struct resp_state *s, const struct bur
 	return in_msg && s->op == b->op;
 }
 
-bool resp_length_ok(const struct hca_qp *qp, const struct burst *b)
-{
-	const u8 whole = BF_FIRST | BF_LAST;
-
-	return likely(b->mtu == qp->mtu) ||
-	       ((b->flags & whole) == whole && b->len <= min_u32(b->mtu, qp->mtu));
-}
-
 /* XRC: a request names an SRQ of the target's domain (IBTA A14), all its packets the same. */
 static bool resp_srq_named(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
@@ -291,7 +263,7 @@ static inline int resp_in_order(struct engine *e, struct hca_qp *qp, const struc
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
 	if (unlikely(b->aeth))
-		return wc_fault_answer(e, qp, b);
+		return resp_answer_by_rule(e, qp, b);
 	if (unlikely(qp->type == QPT_XRC_RECV) && !resp_srq_named(e->hca, qp, b))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_SRQN,
 				     b->srqn);
@@ -339,15 +311,6 @@ static int resp_duplicate(struct engine *e, struct hca_qp *qp, const struct burs
 		return wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	burst_split(b, behind, b->npkts - behind, &rest);
 	return resp_in_order(e, qp, &rest);
-}
-
-void resp_comm_est(struct engine *e, struct hca_qp *qp)
-{
-	struct resp_state s = qp->resp;
-
-	qp_event_raise(e, qp, EV_COMM_EST, CAUSE_NONE, 0);
-	s.flags |= RESP_COMM_EST;
-	commit_resp(e, qp, &s, qp->state);
 }
 
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)

@@ -37,8 +37,19 @@ int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
  */
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
 		  u32 recv_status, u32 event, u32 cause, u32 info);
+/**
+ * resp_nak_by_rule() - refuse the request with that syndrome and all that goes with it, because rule @rule wants it.
+ * Return: as hca_input(); a syndrome that no request is refused with drops it.
+ */
+int resp_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule);
+/** resp_recv_nak_by_rule() - end the receive that wc_fault_recv() has found to fail, with the NAK that belongs to it. Return: as hca_input(). */
+int resp_recv_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_srq() - the SRQ that a request's message goes to, or NULL: the QP's own queue. */
-struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+static inline struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp,
+				       const struct burst *b)
+{
+	return qp_recv_srq(hca, qp, b->srqn);
+}
 /** resp_pd() - the protection domain that a request's remote key is checked against. */
 u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
 /** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */

@@ -54,14 +54,6 @@ static const struct rq_wqe *wq_next(struct seg_hdr *seg, const struct hca_wq *wq
 				    (u64)(wq->cons & (wq->depth - 1)) * wq->stride);
 }
 
-u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
-{
-	const struct wq_ctl *ctl = seg_ptr(seg, srq->ring);
-	u32 prod = load_acquire(&ctl->prod);
-
-	return prod - srq->cons <= srq->depth ? prod : srq->cons;
-}
-
 static struct rq_wqe *srq_slot(struct seg_hdr *seg, const struct hca_srq *srq, u32 slot)
 {
 	return seg_ptr(seg, srq->ring + srq_slots_off(srq->depth) +
@@ -161,6 +153,22 @@ void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 	rx_done_fast(e, qp, rx, s, b, wc, cqe);
 }
 
+/* rx_fail() where the receive is a tag's. */
+static void rx_fail_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
+			u32 status, u32 qp_state)
+{
+	struct hca_tag *tag = tm_held_tag(e->hca, s);
+	struct cqe *cqe = cq_reserve(e, rx->seg, rx->cq);
+
+	if (cqe)
+		tag_cqe(e, qp, tag, status, 0, cqe);
+	s->held = 0;
+	commit_tag(e, tag, TAG_DONE);
+	commit_recv(e, qp, s, qp_state, rx->cq, cqe, NULL);
+	if (cqe && rx->cq->chan)
+		cq_notify(e, rx->seg, rx->cq, true);
+}
+
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state)
 {
@@ -170,7 +178,7 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 	u32 slot;
 
 	if (unlikely(status && (s->held & HELD_TAG))) {
-		tm_fail(e, qp, rx, s, status, qp_state);
+		rx_fail_tag(e, qp, rx, s, status, qp_state);
 		return;
 	}
 	w = status ? rx_next(rx, qp, s, &slot) : NULL;
@@ -252,14 +260,6 @@ struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp)
 	return qp->resp.held && srq && srq->client && srq->gen == qp->held_gen ? srq : NULL;
 }
 
-/* The SRQ that a QP takes from, or whose receive it holds; NULL: it has a queue of its own. */
-static struct hca_srq *rx_flush_srq(struct hca *hca, const struct hca_qp *qp)
-{
-	if (qp->resp.held)
-		return rx_holds(hca, qp);
-	return qp->srq ? &hca->srq[qp->srq - 1] : NULL;
-}
-
 void rx_give_back(struct engine *e, struct hca_qp *qp)
 {
 	struct hca_srq *srq = rx_holds(e->hca, qp);
@@ -281,43 +281,4 @@ void rx_give_back(struct engine *e, struct hca_qp *qp)
 	cqe->flags |= CQE_SKIP;
 	rx_end(&rx, &s);
 	commit_recv(e, qp, &s, qp->state, rx.cq, cqe, NULL);
-}
-
-/* Nothing more of the SRQ is taken for this QP: said once. */
-static void srq_last_wqe_event(struct engine *e, struct hca_qp *qp)
-{
-	struct resp_state s = qp->resp;
-
-	if (!qp->srq || (s.flags & RESP_LAST_WQE))
-		return;
-	qp_event_raise(e, qp, EV_QP_LAST_WQE_REACHED, CAUSE_NONE, 0);
-	s.flags |= RESP_LAST_WQE;
-	commit_resp(e, qp, &s, qp->state);
-}
-
-bool rx_flush(struct engine *e, struct hca_qp *qp)
-{
-	struct hca_srq *srq = rx_flush_srq(e->hca, qp);
-	struct resp_state s;
-	struct rx rx;
-
-	if (!srq && !qp->rq_depth)
-		return true;
-	if (!rx_open(e, qp, srq, &rx)) {
-		/* Its owner has gone, or is out of reach from here. */
-		if (e->self != ENGINE_FABRIC)
-			qp_stall(e, qp);
-		return true;
-	}
-	while (srq ? qp->resp.held != 0 : qp->resp.rq_cons != rq_posted(rx.seg, qp)) {
-		if (!budget_left(e))
-			return false;
-		s = qp->resp;
-		rx_fail(e, qp, &rx, &s, WCS_WR_FLUSH_ERR, QPS_ERR);
-		e->budget_wrs--;
-	}
-	if (unlikely(qp->rndv) && !rndv_flush(e, qp, &rx))
-		return false;
-	srq_last_wqe_event(e, qp);
-	return true;
 }

@@ -63,7 +63,6 @@ void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const 
 		u32 status, u32 cause, u32 info);
 /** wq_commit() - a WQ's receive has ended. */
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe);
-u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq);
 
 /** rx_open_own() - the QP's own queue. Return: false when it is out of reach now. */
 static inline bool rx_open_own(struct engine *e, const struct hca_qp *qp, struct rx *rx)

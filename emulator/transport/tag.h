@@ -31,6 +31,19 @@ void commit_cqe(struct hca_cq *cq, struct cqe *cqe);
 
 /* --- tag.c --- */
 
+static inline u32 tag_index(const struct hca *hca, const struct hca_tag *tag)
+{
+	return (u32)(tag - hca->tag);
+}
+/** tm_held_tag() - the tag that a message holds: HELD_TAG is set. */
+static inline struct hca_tag *tm_held_tag(struct hca *hca, const struct resp_state *s)
+{
+	return &hca->tag[s->held & (HCA_MAX_TAG - 1)];
+}
+/** tag_cqe_blank() - an entry of the SRQ's CQ about no message. @opcode: enum ib_wc_opcode */
+void tag_cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u32 opcode, u32 status,
+		   struct cqe *cqe);
+
 /** tag_match() - the oldest tag that takes a message tagged @tag, or NULL. */
 struct hca_tag *tag_match(struct hca *hca, const struct hca_srq *srq, u64 tag);
 /** tag_drop() - take a tag off its list and free it. May be done twice. */
@@ -54,9 +67,6 @@ static inline u32 tm_uncounted(const struct hca_srq *srq)
  */
 bool tm_accept(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 	       struct rx_wc *wc, int *ret);
-/** tm_fail() - rx_fail() where the receive is a tag's. */
-void tm_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
-	     u32 qp_state);
 
 /* --- rndv.c --- */
 

@@ -144,11 +144,6 @@ static int tm_decide(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 	return 0;
 }
 
-static struct hca_tag *tm_held_tag(struct hca *hca, const struct resp_state *s)
-{
-	return &hca->tag[s->held & (HCA_MAX_TAG - 1)];
-}
-
 /*
  * Lay an eager message's bytes into the tag's buffer; of a rendezvous, see whether they will fit.
  * *len: bytes of the message for the tag so far
@@ -227,7 +222,7 @@ static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	if ((b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
 		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (unlikely(e->host->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
-		return wc_fault_recv_nak(e, qp, b);
+		return resp_recv_nak_by_rule(e, qp, b);
 	ret = tm_place_payload(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);
@@ -263,19 +258,4 @@ bool tm_accept(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct 
 			wc->wc_flags |= WCF_TM_SYNC_REQ;
 	}
 	return true;
-}
-
-void tm_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
-	     u32 qp_state)
-{
-	struct hca_tag *tag = tm_held_tag(e->hca, s);
-	struct cqe *cqe = cq_reserve(e, rx->seg, rx->cq);
-
-	if (cqe)
-		tag_cqe(e, qp, tag, status, 0, cqe);
-	s->held = 0;
-	commit_tag(e, tag, TAG_DONE);
-	commit_recv(e, qp, s, qp_state, rx->cq, cqe, NULL);
-	if (cqe && rx->cq->chan)
-		cq_notify(e, rx->seg, rx->cq, true);
 }

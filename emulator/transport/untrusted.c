@@ -13,27 +13,6 @@
 /* No QP's path MTU: a packet with it is refused as too long or too short. */
 #define MTU_WRONG 1u
 
-const char *untrusted_fault_text(u32 fault)
-{
-	static const char *const text[PKT_FAULTS] = {
-		[PKT_CUT] = "it is truncated, or its lengths contradict each other",
-		[PKT_CSUM] = "a checksum of its IP or UDP header is wrong",
-		[PKT_CRC] = "its ICRC or VCRC is wrong",
-		[PKT_VERSION] = "it has another version of a header",
-		[PKT_PAD] = "its pad does not fit its payload",
-		[PKT_OPCODE] = "its opcode does not exist in the QP's transport",
-		[PKT_GROUP] = "it is for a multicast group, but not for QP 0xffffff",
-		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
-		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
-		[PKT_NOT_WAITED] = "it answers a request that is not outstanding",
-		[PKT_READ] =
-			"it is a READ of more than 1 MiB, which the fabric does not carry in one piece",
-		[PKT_RANGE] = "it repeats a READ and requests more than before",
-	};
-
-	return fault < PKT_FAULTS ? text[fault] : "?";
-}
-
 void untrusted_drop(struct engine *e, const struct burst *b, u32 fault)
 {
 	struct hca_port *port = port_of(e->hca, b->dst_dev, b->dst_port);

@@ -19,8 +19,8 @@ u8 wc_fault_nak(u32 status)
 }
 
 /* Ask about WQE @s->next. */
-static void ask(struct engine *e, struct hca_qp *qp, const struct req_state *s,
-		const struct sq_wqe *w, u64 len)
+static void wc_fault_ask(struct engine *e, struct hca_qp *qp, const struct req_state *s,
+			 const struct sq_wqe *w, u64 len)
 {
 	struct hca_work work = {
 		.qp = qp,
@@ -39,14 +39,14 @@ static void ask(struct engine *e, struct hca_qp *qp, const struct req_state *s,
 }
 
 /* Whether a WQE before *s->next is on its way to its end. */
-static bool behind(const struct hca_qp *qp, const struct req_state *s)
+static bool wc_fault_is_before(const struct hca_qp *qp, const struct req_state *s)
 {
 	u32 doomed = qp->fault.wqe - 1;
 
 	return (qp->fault.nak || qp->fault.late) && doomed - s->una < s->next - s->una;
 }
 
-static void count(struct engine *e, const struct hca_qp *qp, u32 status)
+static void wc_fault_count(struct engine *e, const struct hca_qp *qp, u32 status)
 {
 	if (status == WCS_RETRY_EXC_ERR)
 		dev_count(e->hca, qp, CNT_RETRY_EXC);
@@ -54,27 +54,26 @@ static void count(struct engine *e, const struct hca_qp *qp, u32 status)
 		dev_count(e->hca, qp, CNT_RNR_RETRY_EXC);
 }
 
-int wc_fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		 const struct req_state *s, const struct sq_wqe *w, u64 len)
+int wc_fault_wqe(struct engine *e, struct hca_qp *qp, const struct req_state *s,
+		 const struct sq_wqe *w, u64 len)
 {
 	struct hca_qp_fault *f = &qp->fault;
 
-	if (behind(qp, s))
+	if (wc_fault_is_before(qp, s))
 		return -EAGAIN;
 	if (f->wqe != s->next + 1) {
 		/* One that was begun was asked about, or began before there was a rule. */
 		if (s->next_off || (s32)(s->sent - s->next) > 0)
 			return 0;
-		ask(e, qp, s, w, len);
+		wc_fault_ask(e, qp, s, w, len);
 	}
 	if (!f->status || f->nak || f->late)
 		return 0;
 	if (s->una != s->next)
 		return -EAGAIN;
-	count(e, qp, f->status);
+	wc_fault_count(e, qp, f->status);
 	if (f->status == WCS_FATAL_ERR)
 		qp_event_raise(e, qp, EV_QP_FATAL, CAUSE_FAULT, f->rule);
-	req_fail(e, qp, seg, f->status, CAUSE_FAULT, f->rule);
 	return 1;
 }
 
@@ -84,34 +83,6 @@ void wc_fault_mark_burst(const struct hca_qp *qp, const struct req_state *s, str
 		return;
 	b->aeth = qp->fault.nak;
 	b->rule = qp->fault.rule;
-}
-
-int wc_fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
-			 u32 rule)
-{
-	u32 event;
-
-	switch (nak) {
-	case AETH_NAK_INV_REQ:
-		event = EV_QP_REQ_ERR;
-		break;
-	case AETH_NAK_REM_ACCESS:
-		event = EV_QP_ACCESS_ERR;
-		break;
-	case AETH_NAK_REM_OP:
-		event = EV_QP_FATAL;
-		break;
-	default:
-		return 0; /* no request has that: dropped */
-	}
-	return resp_nak_fail(e, qp, b, nak, 0, event, CAUSE_FAULT, rule);
-}
-
-int wc_fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b)
-{
-	/* What another fabric's rules are called means nothing here. */
-	return wc_fault_nak_request(e, qp, b, b->aeth,
-				    e->hca->dev[b->src_dev].member ? 0 : b->rule);
 }
 
 u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,
@@ -137,15 +108,6 @@ u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, cons
 	f->recv_from = b->src_qpn;
 	f->recv_asked = true;
 	return f->recv_status;
-}
-
-int wc_fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b)
-{
-	u32 status = qp->fault.recv_status;
-	bool request = status == WCS_LOC_LEN_ERR || status == WCS_REM_INV_REQ_ERR;
-
-	return resp_nak_fail(e, qp, b, request ? AETH_NAK_INV_REQ : AETH_NAK_REM_OP, status, 0,
-			     CAUSE_FAULT, qp->fault.recv_rule);
 }
 
 bool wc_fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,

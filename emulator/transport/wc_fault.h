@@ -29,10 +29,10 @@
 u8 wc_fault_nak(u32 status);
 /**
  * wc_fault_wqe() - see to the faults of the WQE that *s has come to, of @len bytes.
- * Return: 0: go on with it; 1: it has failed; -EAGAIN: it waits.
+ * Return: 0: go on with it; 1: it fails with qp->fault.status, by rule qp->fault.rule; -EAGAIN: it waits.
  */
-int wc_fault_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		 const struct req_state *s, const struct sq_wqe *w, u64 len);
+int wc_fault_wqe(struct engine *e, struct hca_qp *qp, const struct req_state *s,
+		 const struct sq_wqe *w, u64 len);
 /** wc_fault_mark_burst() - @b is of the WQE that *s has come to: the responder is to refuse it, if it is so. */
 void wc_fault_mark_burst(const struct hca_qp *qp, const struct req_state *s, struct burst *b);
 /** wc_fault_is_bad_resp() - the response to the oldest WQE has come: whether it is a bad one. */
@@ -40,14 +40,6 @@ static inline bool wc_fault_is_bad_resp(const struct hca_qp *qp, const struct re
 {
 	return unlikely(qp->fault.late) && qp->fault.wqe == s->una + 1;
 }
-/**
- * wc_fault_nak_request() - refuse the request with that syndrome and all that goes with it, because rule @rule wants it.
- * Return: as hca_input(); a syndrome that no request is refused with drops it.
- */
-int wc_fault_nak_request(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
-			 u32 rule);
-/** wc_fault_answer() - a request has come with an AETH syndrome. Return: as hca_input(). */
-int wc_fault_answer(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**
  * wc_fault_recv() - whether the receive that a message is about to take, with its first packet, fails. It has
  * room for @room bytes.
@@ -58,7 +50,5 @@ u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, cons
 /** wc_fault_recv_error() - wc_fault_recv() of unreliable QPs. Return: whether it fails; then that is done. */
 bool wc_fault_recv_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 			 const struct rq_wqe *w);
-/** wc_fault_recv_nak() - end it, and tell the requester (reliable QPs). Return: as hca_input(). */
-int wc_fault_recv_nak(struct engine *e, struct hca_qp *qp, const struct burst *b);
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the wire's two ends, and timers.
+ * DOC: the wire's two ends: a burst leaves its port, and reaches the QP that it is addressed to.
  *
- * Each QP has one timer (ack time-out or RNR wait). Armed ones have a bit in timer_bits; the fabric
- * process runs what is due. Disarming only clears the deadline: the bit goes at the next scan. The
- * events of moderated CQs (emulator/verbs/cq_moderate.c) have theirs.
+ * Between two ports without links the wire has no delay: wire_send() calls the responder or completer
+ * of the peer. MADs for QP 1 go to engine.gsi_input, since connection management lies above this layer.
  */
-#include "emulator/capture.h"
-#include "emulator/cm/model.h"
-#include "emulator/transport/untrusted.h"
+#include "emulator/transport/capture.h"
 #include "emulator/transport/responder.h"
+#include "emulator/transport/untrusted.h"
 
 /* A READ request's data comes the other way. */
 static u64 wire_bytes(const struct burst *b)
@@ -88,8 +86,8 @@ static int port_input(struct engine *e, const struct burst *b)
 	if (likely(qp && qp_addressed(qp, b)))
 		return unlikely(b->flags & BF_FOREIGN) ? qp_input_untrusted(e, qp, b)
 						       : qp_input(e, qp, b);
-	if (b->dst_qpn == GSI_QPN)
-		return cm_input(e, b);
+	if (b->dst_qpn == GSI_QPN && e->gsi_input)
+		return e->gsi_input(e, b);
 	port = port_of(hca, b->dst_dev, b->dst_port);
 	if (port)
 		port->counters[CNT_DROPPED]++;
@@ -224,64 +222,4 @@ int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 	if (likely(ret != -EAGAIN))
 		port_count_packets(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
 	return ret;
-}
-
-void qp_timer_arm(struct engine *e, struct hca_qp *qp, u64 deadline)
-{
-	qp->deadline = deadline;
-	deadline_set(e, e->hca->timer_bits, e->hca->timer_sum, qp_slot(qp), deadline);
-}
-
-void qp_stall(struct engine *e, struct hca_qp *qp)
-{
-	qp->stalled = 1;
-	dev_count(e->hca, qp, CNT_DEFERRED);
-	if (e->self != ENGINE_FABRIC)
-		qp_timer_arm(e, qp, 1);
-	else
-		relay_stalled(e, qp);
-}
-
-static void qp_timer_fire(struct engine *e, u32 slot)
-{
-	struct hca_qp *qp = &e->hca->qp[slot];
-
-	qp->deadline = 0;
-	if (unlikely(relay_timer_early(e, qp)))
-		return;
-	if (!qp->stalled || (qp->req.flags & REQ_RNR_WAIT) || relay_ack_overdue(e, qp))
-		req_timeout(e, qp);
-	req_run_qp(e, slot);
-}
-
-/* As deadline_fn. */
-static u64 qp_timer_check(struct engine *e, u32 slot, u64 now)
-{
-	struct hca_qp *qp = &e->hca->qp[slot];
-
-	if (qp->client && qp->deadline && qp->deadline <= now) {
-		e->due = qp->deadline;
-		qp_timer_fire(e, slot);
-		e->due = 0;
-	}
-	return qp->client ? qp->deadline : 0;
-}
-
-u64 engine_timers(struct engine *e)
-{
-	struct hca *hca = e->hca;
-	u64 now = e->host->now(e->ctx);
-	u64 next, mads;
-
-	if (load_relaxed(&hca->next_deadline) > now)
-		return hca->next_deadline;
-	hca->next_deadline = ~0ULL;
-	mads = cm_send_deferred(e);
-	next = deadline_scan(e, hca->timer_bits, hca->timer_sum, HCA_MAX_QP, now, qp_timer_check);
-	next = min_u64(next, mads);
-	next = min_u64(next, cq_mod_timers(e, now));
-	next = min_u64(next, cm_timers(e, now));
-	next = min_u64(next, cm_event_timers(e, now));
-	hca->next_deadline = min_u64(hca->next_deadline, next);
-	return hca->next_deadline;
 }

@@ -6,33 +6,8 @@
  * A context is known to the HCA by a reference of kind REF_CONTEXT, which tells events the channel
  * and goes with its process.
  */
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "emulator/model.h"
-
-int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
-{
-	u32 at = 0, dev, p, index, found = ~0u;
-	bool ip;
-
-	/* The first port, if several have the GID. */
-	while (hca_addr_next(hca, gid, &at, &dev, &p, &index, &ip))
-		if (!ip && (dev << 8 | p) < found)
-			found = dev << 8 | p;
-	if (found == ~0u)
-		return -1;
-	*port = (u8)found;
-	return (int)(found >> 8);
-}
-
-int hca_find_lid(const struct hca *hca, u32 lid, u8 *port)
-{
-	u32 at = lid < HCA_LIDS ? hca->lid[lid] : 0;
-
-	if (!at)
-		return -1;
-	*port = (u8)at;
-	return (int)(at >> 8);
-}
 
 int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
@@ -69,17 +44,6 @@ void port_event(struct engine *e, u32 dev, u32 port, u32 event)
 		if (r->client && r->kind == REF_CONTEXT && r->index == dev)
 			chan_push(e, r->client, r->async_chan, &ev);
 	}
-}
-
-void hca_count_ports_down(struct hca *hca)
-{
-	u32 d, p, n = 0;
-
-	for (d = 0; d < hca->n_devs; d++)
-		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			n += hca->dev[d].port[p].state != PORT_ACTIVE;
-	store_relaxed(&hca->ports_down, n);
-	hca_update_watched(hca);
 }
 
 void port_set_state(struct engine *e, u32 dev, u32 port, u32 state)

@@ -178,40 +178,6 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
 }
 
-void qp_path_update(struct hca *hca, struct hca_qp *qp)
-{
-	const struct hca_qp_attr *a = &qp->attr;
-	struct hca_path *p = &qp->path;
-
-	*p = (struct hca_path){
-		.src_dev = qp->dev,
-		.dst_dev = a->av.dst_dev,
-		.src_qpn = qp->qpn,
-		.dst_qpn = a->dest_qpn,
-		.src_port = (u8)a->port_num,
-		.dst_port = a->av.dst_port,
-		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
-		.dst_type = peer_type(qp->type),
-	};
-	p->via = unlikely(qp->type == QPT_RAW_PACKET)
-			 ? relay_is_needed_raw(hca, p->src_dev, p->src_port)
-			 : relay_is_needed(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
-	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
-		  pkeys_match(p->pkey, p->pkey);
-	qp->back = (struct hca_path){
-		.src_dev = p->dst_dev,
-		.dst_dev = p->src_dev,
-		.src_qpn = p->dst_qpn,
-		.dst_qpn = p->src_qpn,
-		.src_port = p->dst_port,
-		.dst_port = p->src_port,
-		.pkey = p->pkey,
-		.dst_type = (u8)qp->type,
-		.loop = p->loop,
-		.via = p->via,
-	};
-}
-
 /* Store the new values, which were checked before. */
 static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca_qp_attr *a,
 			    u32 mask)

@@ -125,20 +125,3 @@ bool raise_context(struct engine *e, const struct hca_ref *ctx, u32 rule)
 	}
 	return true;
 }
-
-bool raise_cm(struct engine *e, struct hca_cmid *id, u32 event)
-{
-	switch (event) {
-	case CM_EV_DEVICE_REMOVAL:
-	case CM_EV_ADDR_CHANGE:
-		if (!id->bound || id->state == CM_DESTROYING)
-			return false;
-		cm_event_raise_status(e, id, id->state, id->proto, event, 0);
-		return true;
-	case CM_EV_UNREACHABLE:
-	case CM_EV_TIMEWAIT_EXIT:
-		return cm_timer_expire(e, id, event);
-	default:
-		return false;
-	}
-}

@@ -171,13 +171,3 @@ int cmd_open_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	cmd->handle = (u32)ref;
 	return 0;
 }
-
-u32 xrc_srq_find(struct hca *hca, const struct hca_qp *qp, u32 srqn)
-{
-	u32 i = srqn & (HCA_MAX_SRQ - 1);
-	const struct hca_srq *srq = &hca->srq[i];
-
-	return srq->client && srq->srqn == srqn && srq->type == SRQ_XRC && srq->xrcd == qp->xrcd
-		       ? i + 1
-		       : 0;
-}

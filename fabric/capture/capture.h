@@ -4,7 +4,7 @@
  *
  * Theory of operation
  * -------------------
- * What is sent lies in a ring in HCA memory (emulator/capture.h), where whoever holds the token has put it. Each
+ * What is sent lies in a ring in HCA memory (emulator/transport/capture.h), where whoever holds the token has put it. Each
  * capture is a thread of the fabric process that reads the ring, makes frames of what is there (frames.c) and
  * writes them (traces/formats/pcapng.h): files may be slow, and nobody but the senders is to wait for them. The thread
  * touches the ring, names and addresses of devices, and its own struct capture; all else is the loop's
@@ -17,7 +17,7 @@
 #ifndef FABRIC_CAPTURE_CAPTURE_H
 #define FABRIC_CAPTURE_CAPTURE_H
 
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "fabric/core/fabric.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks that the words of a fault rule make sense together. See rule.h. */
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "fabric/fault/capability.h"
 #include "fabric/fault/keys.h"
 #include "fabric/common/nodes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Matches rules: where and when. See rule.h. */
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "fabric/common/nodes.h"
 #include "fabric/core/fabric.h"
 #include "fabric/fault/match.h"

@@ -3,7 +3,7 @@
 
 #include "fabric/fault/parse.h"
 
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 
 #include <stdio.h>
 #include <string.h>

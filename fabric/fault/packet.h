@@ -3,7 +3,7 @@
 #ifndef FABRIC_FAULT_PACKET_H
 #define FABRIC_FAULT_PACKET_H
 
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 #include "fabric/fault/rule.h"
 
 /** struct fault_end - one end of a packet. @client: index + 1; 0: unknown, or on another fabric */

@@ -42,7 +42,7 @@ static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 	}
 	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
 		return rx_nak_sequence(e, qp, b, r->id);
-	return wc_fault_nak_request(e, qp, b, (u8)r->what.syndrome, r->id);
+	return resp_nak_by_rule(e, qp, b, (u8)r->what.syndrome, r->id);
 }
 
 /* The next rule that hits. A burst is counted when it is first offered, not when it is retried. */

@@ -15,7 +15,7 @@
  * packet loses the flags of that end as well, as on a wire: when the last packet is lost, its
  * request for an ACK is lost with it.
  */
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"

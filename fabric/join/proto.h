@@ -7,7 +7,7 @@
 #ifndef FABRIC_JOIN_PROTO_H
 #define FABRIC_JOIN_PROTO_H
 
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 
 #define JOIN_VERSION   2u
 #define JOIN_MAGIC     "rdmaemuJ"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what passes the links goes to captures: the ring of emulator/capture.h. */
+/** DOC: what passes the links goes to captures: the ring of emulator/transport/capture.h. */
 #ifndef FABRIC_LINK_CAPTURE_H
 #define FABRIC_LINK_CAPTURE_H
 
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "fabric/core/fabric.h"
 
 /** link_capture_lost() - a burst is lost where links begin. As cap_burst_put(). @cause, @info: as journal_drop() */

@@ -18,7 +18,7 @@
 #ifndef FABRIC_LINK_QUEUE_H
 #define FABRIC_LINK_QUEUE_H
 
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 #include "fabric/link/buddy.h"
 
 #define LQ_ENTRIES 16384u

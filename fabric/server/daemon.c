@@ -3,6 +3,7 @@
  * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
  */
 #include "fabric/server/daemon.h"
+#include "emulator/cm/input.h"
 #include "fabric/capture/capture.h"
 #include "fabric/core/starter.h"
 #include "fabric/fault/action.h"
@@ -68,6 +69,7 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 	f->engine.host = &fabric_host;
 	f->engine.ctx = f;
 	f->engine.self = ENGINE_FABRIC;
+	f->engine.gsi_input = cm_input;
 	f->engine.token = TOKEN_FABRIC;
 	return 0;
 }

@@ -6,6 +6,7 @@
  * process loads it. The fabric process hands out a segment, an eventfd that wakes it and, unless it
  * is isolated, HCA memory. All of that is checked before it is used.
  */
+#include "emulator/cm/input.h"
 #include "libshim/client/client.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/host.h"
@@ -99,6 +100,7 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 		.self = w->client,
 		.token = token_of(w->client, w->gen),
 		.near = shim_host_near(),
+		.gsi_input = cm_input,
 	};
 	if (w->fabric_reach)
 		sys_close(fds[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See connection.h. */
 #include "fabric/cli/fault_try/connection.h"
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "fabric/fault/packet.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See frame.h. */
 #include "fabric/cli/fault_try/frame.h"
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 
 static void trace_read_mad(const struct roce_pkt *r, struct trace_pkt *p)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's outside in tests: memory, clock, wire. See tests/lib/c/emu.h. */
+#include "emulator/cm/input.h"
 #include "tests/lib/c/emu.h"
 
 #include <stdio.h>
@@ -244,6 +245,7 @@ void emu_client_new(struct emu *m, u32 i)
 				.host = &m->host,
 				.ctx = m,
 				.self = c->id,
+				.gsi_input = cm_input,
 				.token = token_of(c->id, c->gen) };
 	if (c->id != i || emu_cmd(m, c->id, &cmd))
 		abort();
@@ -290,6 +292,7 @@ struct emu *emu_new(u64 seed)
 				     .host = &m->host,
 				     .ctx = m,
 				     .self = ENGINE_FABRIC,
+				     .gsi_input = cm_input,
 				     .token = TOKEN_FABRIC };
 	for (u32 i = 0; i < EMU_CLIENTS; i++) {
 		m->c[i].seg = map(EMU_SEG);

@@ -4,7 +4,7 @@
  * there is no room, lossy captures, what is tried again recorded once, holders that die, and a ring
  * that was overwritten.
  */
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

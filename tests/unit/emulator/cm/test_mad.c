@@ -3,7 +3,7 @@
  * The messages of connection management in bytes: those that Soft-RoCE has sent for rping, and for
  * a connection that nobody listened for, decode to what they said, and come out the same again.
  */
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 #include "tests/lib/c/cu.h"
 
 #include <sys/socket.h>

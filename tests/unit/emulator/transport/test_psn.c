@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic: PSNs, timers, packets, splitting of bursts. */
 #include "tests/lib/c/cu.h"
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 
 static void test_psn(void)
 {

@@ -128,9 +128,6 @@ void cap_ring_recover(struct hca *hca);
 /** cap_is_watched() - whether a capture wants packets between these ports. */
 bool cap_is_watched(const struct hca *hca, const struct burst *b);
 
-/** hca_update_watched() - ports or captures have changed: update hca.watched. */
-void hca_update_watched(struct hca *hca);
-
 /* --- the reader's: no token needed ------------------------------------------------------------ */
 
 /** struct cap_view - the parts of a record, checked. */

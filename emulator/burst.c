@@ -2,7 +2,7 @@
 /**
  * DOC: splitting a burst into smaller ones, down to single packets.
  */
-#include "emulator/transport/burst.h"
+#include "emulator/burst.h"
 
 void burst_split(const struct burst *b, u32 first, u32 n, struct burst *out)
 {

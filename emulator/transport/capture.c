@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: capture records of what is sent: see capture.h. */
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "emulator/transport/frame.h"
 #include "emulator/model.h"
 
@@ -473,11 +473,6 @@ int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 void cap_ring_recover(struct hca *hca)
 {
 	store_release(&hca->capture.head, hca->capture.write);
-}
-
-void hca_update_watched(struct hca *hca)
-{
-	store_relaxed(&hca->watched, hca->ports_down || hca->capture.on);
 }
 
 /* --- the reader's ----------------------------------------------------------------------------- */

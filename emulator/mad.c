@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion of CM messages to bytes and back. See mad.h. */
-#include "emulator/cm/mad.h"
+#include "emulator/mad.h"
 
 #define CMA_VERSION 0
 

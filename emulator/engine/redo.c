@@ -1,56 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: commits: how a step becomes visible as a whole, though its author may be killed half way.
- *
- * The record is filled in, then published by the store of @valid; what follows only repeats its
- * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
- * compiler to it (and other machines).
+ * DOC: applying again the commit of a holder that died. See transport/commit.c.
  */
 #include "emulator/transport/tag.h"
-
-/* What goes with the step: see commit_tag(). */
-void commit_apply_tag(struct engine *e)
-{
-	struct hca_commit *c = &e->hca->commit;
-	struct hca_tag *tag = &e->hca->tag[(c->tag - 1) & (HCA_MAX_TAG - 1)];
-
-	if (c->tag_state == TAG_DONE)
-		tag_drop(e->hca, tag);
-	else
-		tag->state = c->tag_state;
-	store_release(&c->tag, 0);
-}
-
-void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state)
-{
-	struct hca_commit *c = &e->hca->commit;
-
-	c->tag_state = state;
-	c->tag = (u32)(tag - e->hca->tag) + 1;
-}
-
-void commit_cqe(struct hca_cq *cq, struct cqe *cqe)
-{
-	commit_entry(cq, cqe, cq->prod + 1);
-}
-
-void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
-	       struct cqe *cqe)
-{
-	struct hca_commit *c = &e->hca->commit;
-
-	c->cq = cqe ? (u32)(cq - e->hca->cq) + 1 : 0;
-	c->cq_prod = cq->prod + 1;
-	c->wq = (u32)(wq - e->hca->wq);
-	c->wq_cons = cons;
-	c->wq_state = state;
-	store_release(&c->valid, COMMIT_WQ);
-	wq->cons = cons;
-	wq->state = state;
-	if (cqe)
-		commit_entry(cq, cqe, c->cq_prod);
-	store_release(&c->valid, 0);
-}
 
 /* What the step has changed of a QP, or a WQ. */
 static void redo_state(struct hca *hca, const struct hca_commit *c, u32 valid)

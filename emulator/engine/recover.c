@@ -7,7 +7,7 @@
  * again by looking at every QP: one with work is rung, one with unacknowledged packets sends them
  * again.
  */
-#include "emulator/capture.h"
+#include "emulator/transport/capture.h"
 #include "emulator/cm/model.h"
 #include "emulator/transport/responder.h"
 

@@ -66,35 +66,6 @@ int engine_enter(struct engine *e)
 	return 0;
 }
 
-void seg_ring(struct seg_hdr *seg, u32 slot)
-{
-	u32 word = slot / 64;
-
-	fetch_or(&seg->db_bits[word], BIT64(slot % 64));
-	fetch_or(&seg->db_sum[word / 64], BIT64(word % 64));
-	fetch_or(&seg->db_any, BIT64(word / 64));
-}
-
-static void client_pending(struct hca *hca, u32 client)
-{
-	fetch_or(&hca->pending_clients[client / 64], BIT64(client % 64));
-	fetch_or(&hca->pending, BIT64(client / 64));
-}
-
-void engine_ring(struct engine *e, u32 client, u32 slot)
-{
-	struct seg_hdr *seg;
-
-	if (unlikely(e->hca->qp[slot].path.via)) {
-		relay_ring(e, slot);
-		return;
-	}
-	seg = e->host->seg(e->ctx, client);
-	if (seg)
-		seg_ring(seg, slot);
-	client_pending(e->hca, client);
-}
-
 /*
  * Serve one word of doorbell bits from slot @from on. The others, and what the budget does not
  * allow, are rung again.
@@ -146,14 +117,14 @@ static bool token_serve_client(struct engine *e, u32 client)
 	if (c->state != CLIENT_LIVE)
 		return true;
 	if (!budget_left(e)) {
-		client_pending(e->hca, client);
+		client_set_pending(e->hca, client);
 		return true;
 	}
 	seg = e->host->seg(e->ctx, client);
 	if (!seg) {
 		if (e->self == ENGINE_FABRIC)
 			return true;
-		client_pending(e->hca, client);
+		client_set_pending(e->hca, client);
 		return false;
 	}
 	from = c->serve_from;
@@ -269,7 +240,7 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 	}
 	if (!engine_try(e)) {
 		seg_ring(seg, slot);
-		client_pending(e->hca, e->self);
+		client_set_pending(e->hca, e->self);
 		if (!engine_try(e))
 			return;
 	} else {
@@ -294,7 +265,7 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)
 	if (fetch_or(&seg->db_bits[slot / 64], bit) & bit)
 		return;
 	seg_ring(seg, slot);
-	client_pending(hca, e->self);
+	client_set_pending(hca, e->self);
 	if (!load_relaxed(&hca->watching))
 		e->host->kick(e->ctx);
 }

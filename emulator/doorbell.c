@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: doorbells: the bits that say which QPs have work, and for whom.
+ */
+#include "emulator/model.h"
+
+void seg_ring(struct seg_hdr *seg, u32 slot)
+{
+	u32 word = slot / 64;
+
+	fetch_or(&seg->db_bits[word], BIT64(slot % 64));
+	fetch_or(&seg->db_sum[word / 64], BIT64(word % 64));
+	fetch_or(&seg->db_any, BIT64(word / 64));
+}
+
+void client_set_pending(struct hca *hca, u32 client)
+{
+	fetch_or(&hca->pending_clients[client / 64], BIT64(client % 64));
+	fetch_or(&hca->pending, BIT64(client / 64));
+}
+
+void relay_ring(struct engine *e, u32 slot)
+{
+	struct hca *hca = e->hca;
+	u32 word = slot / 64;
+
+	/* Still set: whoever is to take the bit finds the work that was published before this. */
+	if (fetch_or(&hca->via_bits[word], BIT64(slot % 64)) & BIT64(slot % 64))
+		return;
+	fetch_or(&hca->via_sum[word / 64], BIT64(word % 64));
+	fetch_or(&hca->via_any, BIT64(word / 64));
+	if (load_relaxed(&hca->via_asleep) && exchange(&hca->via_asleep, 0))
+		e->host->kick(e->ctx);
+}
+
+void engine_ring(struct engine *e, u32 client, u32 slot)
+{
+	struct seg_hdr *seg;
+
+	if (unlikely(e->hca->qp[slot].path.via)) {
+		relay_ring(e, slot);
+		return;
+	}
+	seg = e->host->seg(e->ctx, client);
+	if (seg)
+		seg_ring(seg, slot);
+	client_set_pending(e->hca, client);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: memory keys: from a scatter list or a remote key to the memory of its owner.
+ *
+ * A key is the slot's index << 8 with a low byte that moves on, so a stale key is refused until 256
+ * keys later.
+ */
+#include "emulator/model.h"
+
+struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
+{
+	struct hca_mr *mr = &hca->mr[(key >> 8) & (HCA_MAX_MR - 1)];
+
+	return key && mr->client && mr->key == key ? mr : NULL;
+}
+
+/* Translate [va, va + len) of a region into its owner's memory. */
+static bool mr_translate(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *iov)
+{
+	if (va < mr->iova || len > mr->len || va - mr->iova > mr->len - len)
+		return false;
+	iov->addr = mr->kind == MR_NULL ? IOV_NULL : mr->addr + (va - mr->iova);
+	iov->len = len;
+	return true;
+}
+
+/* The client that owns the memory of a region or window. */
+static u32 mr_owner(const struct hca *hca, const struct hca_mr *mr)
+{
+	return (mr->kind < MW_1 ? mr : &hca->mr[mr->mr - 1])->client - 1;
+}
+
+int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
+	      struct hca_mem *mem, u64 *total, u32 *bad)
+{
+	u32 owner = 0, i;
+
+	mem->kind = MEM_VM;
+	mem->n = 0;
+	*total = 0;
+	for (i = 0; i < n && i < LIM_SGE; i++) {
+		/* Each entry is read once: the client can still write to the ring. */
+		struct wq_sge s = *(const volatile struct wq_sge *)&sge[i];
+		const struct hca_mr *mr;
+
+		if (!s.len)
+			continue;
+		if (*total >= used) {
+			*total += s.len;
+			continue;
+		}
+		mr = hca_mr_by_key(hca, s.lkey);
+		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
+		    !mr_translate(mr, s.addr, s.len, &mem->iov[mem->n]) ||
+		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
+			*bad = s.lkey;
+			return -EACCES;
+		}
+		if (likely(mr->kind != MR_NULL))
+			owner = mr->client;
+		*total += s.len;
+		mem->n++;
+	}
+	mem->client = (likely(owner) ? owner : hca->pd[pd].client) - 1;
+	return 0;
+}
+
+int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+	       u32 need, struct hca_mem *mem)
+{
+	const struct hca_mr *mr;
+
+	mem->client = qp->client - 1;
+	mem->kind = MEM_VM;
+	mem->n = 0;
+	if (!len)
+		return 0;
+	mr = hca_mr_by_key(hca, rkey);
+	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
+		return -EACCES;
+	if (unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn)
+		return -EACCES;
+	if (!mr_translate(mr, va, len, &mem->iov[0]))
+		return -EACCES;
+	mem->client = mr_owner(hca, mr);
+	mem->n = 1;
+	return 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: paths: what a QP's attributes, its port and the links on the way make of its packets' route.
+ */
+#include "emulator/model.h"
+
+#define VIA_CHUNK_MS   4
+#define IB_MTU_MAX     4096u
+#define VIA_LOOK_SHIFT 4u
+#define CHAOS_SHIFTS   9u /* of a burst's size: down to one packet of the largest MTU */
+
+void qp_path_update(struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_qp_attr *a = &qp->attr;
+	struct hca_path *p = &qp->path;
+
+	*p = (struct hca_path){
+		.src_dev = qp->dev,
+		.dst_dev = a->av.dst_dev,
+		.src_qpn = qp->qpn,
+		.dst_qpn = a->dest_qpn,
+		.src_port = (u8)a->port_num,
+		.dst_port = a->av.dst_port,
+		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
+		.dst_type = peer_type(qp->type),
+	};
+	p->via = unlikely(qp->type == QPT_RAW_PACKET)
+			 ? relay_is_needed_raw(hca, p->src_dev, p->src_port)
+			 : relay_is_needed(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
+	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
+		  pkeys_match(p->pkey, p->pkey);
+	qp->back = (struct hca_path){
+		.src_dev = p->dst_dev,
+		.dst_dev = p->src_dev,
+		.src_qpn = p->dst_qpn,
+		.dst_qpn = p->src_qpn,
+		.src_port = p->dst_port,
+		.dst_port = p->src_port,
+		.pkey = p->pkey,
+		.dst_type = (u8)qp->type,
+		.loop = p->loop,
+		.via = p->via,
+	};
+}
+
+/*
+ * Where packets are looked at one by one some are lost as a rule, and all behind them are sent again. Only
+ * ever less: a READ that is asked for again may come in smaller portions than before, not in larger ones.
+ */
+static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_path *p = &qp->path;
+
+	if (p->via && qp->chunk_shift < VIA_LOOK_SHIFT &&
+	    (hca->dev[p->src_dev].port[p->src_port].fault ||
+	     hca->dev[p->dst_dev].port[p->dst_port].fault))
+		qp->chunk_shift = VIA_LOOK_SHIFT;
+}
+
+/* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
+void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
+{
+	const struct hca_path *p = &qp->path;
+	u64 rate, bytes;
+
+	qp->chunk_shift = 0;
+	if (!p->via)
+		return;
+	if (hca->chaos)
+		qp->chunk_shift = (u32)(mix64(hca->chaos_seed ^ qp->qpn) % CHAOS_SHIFTS);
+	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
+			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
+	bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
+	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
+	       REQ_CHUNK >> qp->chunk_shift > bytes)
+		qp->chunk_shift++;
+	relay_chunk_shrink(hca, qp);
+}
+
+void relay_update_paths(struct hca *hca)
+{
+	u32 d, p, i, n = hca->chaos;
+
+	for (d = 0; d < hca->n_devs; d++)
+		for (p = 1; p <= hca->dev[d].n_ports; p++)
+			n += relay_port(&hca->dev[d], p);
+	store_relaxed(&hca->n_via, n);
+	for (i = 0; i < hca->tab[TAB_QP].high; i++)
+		if (hca->qp[i].client) {
+			qp_path_update(hca, &hca->qp[i]);
+			relay_chunk_shrink(hca, &hca->qp[i]);
+		}
+}
+
+void hca_port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link)
+{
+	struct hca_port *p = port_of(e->hca, dev, port);
+
+	if (!p)
+		return;
+	if (!p->own_mtu)
+		p->own_mtu = p->active_mtu;
+	p->link = *link;
+	store_relaxed(&p->active_mtu, link->mtu ? min_u32(link->mtu, p->own_mtu) : p->own_mtu);
+	relay_update_paths(e->hca);
+}
