@@ -7,7 +7,7 @@
 #	make fuzz FUZZ='roce pcap' RUNS=5000000	some
 #
 # NAME is tests/fuzz/fuzz_NAME.c with the sources FUZZ_SRC_NAME, the libraries FUZZ_LIBS_NAME and inputs of up to
-# FUZZ_MAX_NAME bytes (2048), run with FUZZ_ARGS_NAME. tests/fuzz/corpus.py NAME FOLDER writes the inputs that it begins with.
+# FUZZ_MAX_NAME bytes (2048), run with FUZZ_ARGS_NAME. tests/fuzz/corpus.py NAME FOLDER writes the first inputs.
 
 RUNS ?= 1000000
 FUZZ ?= trace roce pcap vtrace inject script

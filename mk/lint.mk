@@ -25,7 +25,7 @@ tidy: lint-deps
 		'clang-tidy --quiet "$$@" -- -std=gnu11 -I. -Iinclude -D_GNU_SOURCE 2>/dev/null' tidy
 
 # missingIncludeSystem: system headers are not needed for what cppcheck looks for.
-# unusedFunction is not asked for: files are looked at one by one.
+# unusedFunction is off: cppcheck reads one file at a time.
 # normalCheckLevel...: tells how deep it looked, not about the code.
 # unusedStructMember: structs of shared memory have padding and reserved words.
 # variableScope: declarations stand at the head of a block here, as in the kernel.

@@ -6,7 +6,7 @@ usage: prose.py [-c] [PATH...]     all tracked files, or those under PATH...; ex
                                    -c: the number of finds by folder instead
        prose.py --self-test
 
-What is read of a file:
+It reads of each file:
 
     .c .h               comments and strings
     .sh .t .py          comments, docstrings and strings

@@ -29,8 +29,8 @@ UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
 APP_COMMON  := $(call objs,$(wildcard tests/lib/c/rc*.c tests/lib/c/vb*.c) tests/lib/c/peer.c)
 CM_COMMON   := $(call objs,$(wildcard tests/lib/c/rdmacm*.c))
 
-# Mutants: the shim with an emulator that breaks one rule, for replays to notice. Each is one sed script, which is applied
-# to a copy of the source that its line `# source:` names.
+# Mutants: the shim with an emulator that breaks one rule, for replays to notice. Each is one sed script, which is
+# applied to a copy of the source that its line `# source:` names.
 MUTANTS	   := $(patsubst tests/mutants/%.sed,%,$(wildcard tests/mutants/*.sed))
 MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
@@ -78,7 +78,7 @@ TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_pcapng fo
 $(TRACE_UNITS): $(TRACES_OBJ)
 $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 
-# Of a replay, how its threads wait for each other.
+# The turns of a replay's threads.
 $(U)/traces/replay/test_turn: $(call objs,traces/replay/turn.c traces/replay/shared.c) $(VTRACE_OBJ)
 $(U)/traces/replay/test_turn: UNIT_LIBS := -lz
 
@@ -118,7 +118,7 @@ $(T)/supervise: tests/lib/tools/supervise.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -o $@ $<
 
-# One that writes frames.
+# sys_frames writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)
 $(T)/sys_frames: SYS_LIBS := -lz -lpcap
 
@@ -129,13 +129,13 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
-# One that goes by the table of calls.
+# app_cm_calls uses the table of calls.
 $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 
 .SECONDARY:
 
-# All tests, on one node. TESTS= picks some by name; SETTING= says where their two sides are
-# (tests/lib/setting.sh): make test TESTS='e2e/perftest test_psn' SETTING='nodes fabrics', or SETTING=all
+# All tests, on one node. TESTS= selects some by name; SETTING= says where their two sides are
+# (tests/README.md): make test TESTS='e2e/perftest test_psn' SETTING='nodes fabrics', or SETTING=all
 SETTING ?= one
 .PHONY: test
 test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
@@ -154,7 +154,7 @@ torture-faults: N = 1000
 torture-faults: all tests ## N= scenarios of random fault rules (1000), RERUNS= of them twice; SEED=
 	@seed=$(SEED); echo "SEED=$$seed"; \
 	BUILD=$(BUILD) TORTURE_FAULTS=$(N) TORTURE_RERUNS=$(RERUNS) TORTURE_SEED=$$seed TEST_TIMEOUT=14400 \
-		tests/run torture_fault
+		tests/run =torture/fault
 
 # A longer random walk, from a seed that is printed: make walk STEPS=20000000 SEED=7
 STEPS ?= 5000000
@@ -169,8 +169,8 @@ bench: all $(BENCH_BIN) $(T)/app_device_many_nodes ## measure the emulator next 
 	@BUILD=$(BUILD) tests/bench/run
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.
-# -Wno-tsan: gcc warns of fences, which TSan does not follow. What they order are relaxed atomics
-# (sequence counts), in which TSan sees no race anyway.
+# -Wno-tsan: gcc warns of fences, which TSan does not follow. They order relaxed atomics (sequence
+# counts), in which TSan sees no race anyway.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 TSAN := -fsanitize=thread -fno-omit-frame-pointer -Wno-unknown-warning-option -Wno-tsan
 

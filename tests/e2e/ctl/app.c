@@ -134,7 +134,7 @@ static void test_counters(void)
 	ok(!end_recv(b, &recv) && !end_send(a, &wr) && end_poll(a, 0, WAIT, &wc) &&
 		   end_poll(b, 1, WAIT, &wc) && counter("rdma_sends") == sends + 1 &&
 		   counter("xmit_packets") == packets + 2,
-	   "a SEND counts: one packet, and its acknowledge");
+	   "a SEND counts: one packet, and its ACK");
 	ok(rdmaemu_counter(ctl, NULL, NULL, 1, "flowers", &value) == -1 && errno == ENOENT &&
 		   rdmaemu_counter(ctl, NULL, NULL, 9, "timeouts", &value) == -1 &&
 		   errno == ENODEV &&

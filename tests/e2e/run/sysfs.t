@@ -102,7 +102,7 @@ for mode in '' --isolated; do
 	begin
 	PAIR_NAME="UD traffic $mode" pair ibv_ud_pingpong -g 0 -n 100 -s 512
 	end
-	is "datagrams: no acknowledges" "${grown[sent_pkts]} ${grown[rdma_sends]}" "200 200"
+	is "datagrams: no ACKs" "${grown[sent_pkts]} ${grown[rdma_sends]}" "200 200"
 	is "relative paths show what was there when the program started" \
 		"$(emu sh -c "cd $D/ports/1/hw_counters && cat sent_pkts")" "$(attr ports/1/hw_counters/sent_pkts)"
 

@@ -39,7 +39,7 @@ api_of_traces() {
 	for folder in formats vtrace; do
 		system traces/$folder '(infiniband|rdma)/'
 	done
-	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(calls\|devices\)\.[ch]:'
+	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(table\|devices\)\.[ch]:'
 }
 
 # not_in FOLDER COMMAND... - what the command prints of other folders
