@@ -14,7 +14,10 @@
  * is its first value plus all additions, only atomics have changed it, and the replay does not
  * write it. The program itself may have written other words, so they are written.
  */
+#include "traces/replay/atomics.h"
+#include "traces/replay/replay.h"
 #include "traces/replay/trace_index.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <stdlib.h>

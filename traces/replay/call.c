@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_CALL: carries a call of the control path out again, and compares its text. */
-#include "traces/replay/identity.h"
 #include "traces/calls/desc.h"
+#include "traces/replay/event.h"
+#include "traces/replay/invoke.h"
+#include "traces/replay/memory.h"
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
+#include "traces/replay/policy.h"
+#include "traces/replay/recv_place.h"
+#include "traces/replay/remap.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/tolerance.h"
+#include "traces/replay/trace_index.h"
+#include "traces/replay/world.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -208,16 +220,39 @@ static void call_protect_sges(const struct vcall_parsed *c, int prot)
 	}
 }
 
+/* Gives an XRC domain the file of this run. Returns false: no memory. */
+static bool call_prepare_xrcd(struct rp_prog *g, const struct vcall_parsed *c, const char *line)
+{
+	struct ibv_xrcd_init_attr *xrcd = (void *)(uintptr_t)c->args[1];
+
+	/* Older traces have the descriptor's number here; then each program has its own files. */
+	if (!xrcd || strstr(line, " attr.fd=~") || strstr(line + c->out, "NULL EBADF") ||
+	    !(xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD) || xrcd->fd < 0)
+		return true;
+	pthread_mutex_lock(&g->lock);
+	xrcd->fd = xrcd_file_for(g, xrcd->fd);
+	pthread_mutex_unlock(&g->lock);
+	return xrcd->fd >= 0;
+}
+
+static void call_prepare_domain(const struct vcall_parsed *c, const char *line)
+{
+	struct ibv_parent_domain_init_attr *domain = (void *)(uintptr_t)c->args[1];
+
+	if (!domain || !(domain->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) ||
+	    strstr(line + c->out, "NULL EINVAL"))
+		return;
+	domain->alloc = parent_domain_alloc;
+	domain->free = parent_domain_free;
+}
+
 /* Replaces arguments that cannot be used as recorded. */
 static bool call_prepare_args(struct rp_thread *t, const char *line)
 {
 	struct vcall_parsed *c = &t->parsed;
-	struct ibv_parent_domain_init_attr *domain;
-	struct ibv_xrcd_init_attr *xrcd;
 	struct rp_prog *g = t->prog;
 
 	refuse = strstr(line + c->out, "NULL ENOMEM");
-
 	switch (c->call) {
 	case VCALL_ibv_get_device_list:
 	case VCALL_rdma_get_devices:
@@ -226,26 +261,9 @@ static bool call_prepare_args(struct rp_thread *t, const char *line)
 			c->args[0] = 0;
 		return true;
 	case VCALL_ibv_open_xrcd:
-		xrcd = (void *)(uintptr_t)c->args[1];
-		/*
-		 * Older traces have the descriptor's number here; then each program has its own
-		 * files.
-		 */
-		if (xrcd && !strstr(line, " attr.fd=~") && !strstr(line + c->out, "NULL EBADF") &&
-		    xrcd->comp_mask & IBV_XRCD_INIT_ATTR_FD && xrcd->fd >= 0) {
-			pthread_mutex_lock(&g->lock);
-			xrcd->fd = xrcd_file_for(g, xrcd->fd);
-			pthread_mutex_unlock(&g->lock);
-			return xrcd->fd >= 0;
-		}
-		return true;
+		return call_prepare_xrcd(t->prog, c, line);
 	case VCALL_ibv_alloc_parent_domain:
-		domain = (void *)(uintptr_t)c->args[1];
-		if (domain && domain->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
-		    !strstr(line + c->out, "NULL EINVAL")) {
-			domain->alloc = parent_domain_alloc;
-			domain->free = parent_domain_free;
-		}
+		call_prepare_domain(c, line);
 		return true;
 	case VCALL_ibv_destroy_cq:
 		if (!strncmp(line + c->out, "0", 1) && c->args[0])
@@ -431,7 +449,7 @@ static bool call_check_announced(struct rp_thread *t, const struct vt_rec *rec, 
 	return true;
 }
 
-static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want)
+static uint64_t call_invoke(struct rp_thread *t, const struct vt_rec *rec, const char *want)
 {
 	const struct vcall_parsed *c = &t->parsed;
 
@@ -440,6 +458,28 @@ static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, co
 		return rp_call_invoke(c->call, c->args);
 	return (uint64_t)rp_policy_get_event(t, rec, want, (void *)(uintptr_t)c->args[0],
 					     (void *)(uintptr_t)c->args[1]);
+}
+
+/* Carries the call out in the conditions of the record. Sets @err to errno. */
+static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, const char *want,
+			       int *err)
+{
+	const struct vcall_parsed *c = &t->parsed;
+	int fd = strncmp(want, "-1 EAGAIN", 9) ? -1 : call_channel_fd(c);
+	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
+	uint64_t ret;
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	errno = 0;
+	ret = call_invoke(t, rec, want);
+	*err = errno;
+	if (c->call == VCALL_ibv_advise_mr && !strncmp(want, "EFAULT", 6))
+		call_protect_sges(c, PROT_READ | PROT_WRITE);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, flags);
+	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);
+	return ret;
 }
 
 /*
@@ -461,7 +501,7 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 	struct vcall_parsed *c = &t->parsed;
 	struct vcall_env env = rp_env(t);
 	const char *line, *want;
-	int err, fd, flags;
+	int err;
 	uint32_t told;
 	uint64_t ret;
 	size_t len;
@@ -477,25 +517,14 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 		return rp_fail_rec(t, rec, "%s", c->why);
 	if (!call_prepare_args(t, line))
 		return rp_fail_rec(t, rec, "no memory");
-	fd = strncmp(line + c->out, "-1 EAGAIN", 9) ? -1 : call_channel_fd(c);
-	flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 	told = call_announced_rkey(t, rec);
 	if (told)
 		request_next_key(told);
-	errno = 0;
-	ret = call_carry_out(t, rec, line + c->out);
-	err = errno;
-	if (c->call == VCALL_ibv_advise_mr && !strncmp(line + c->out, "EFAULT", 6))
-		call_protect_sges(c, PROT_READ | PROT_WRITE);
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, flags);
-	__atomic_add_fetch(&t->prog->w->share->count.calls, 1, __ATOMIC_RELAXED);
+	want = line + c->out;
+	ret = call_carry_out(t, rec, want, &err);
 	t->text.len = t->text.n_facts = 0;
 	t->text.lost = false;
 	t->text.text[0] = '\0';
-	want = line + c->out;
 	if (told && !ret && err == EBUSY)
 		return rp_fail_rec(t, rec,
 				   "rkey 0x%x, of which a live program is told, is in use by a "

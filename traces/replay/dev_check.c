@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks that the local devices have everything that the trace needs of the recorded ones. */
+#include "traces/replay/dev_check.h"
 #include "traces/replay/identity.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/rewrite.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_DM: copies to and from device memory, and compares what is read. */
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
 #include "traces/vtrace/write.h"
 
 #include <errno.h>

@@ -6,7 +6,9 @@
  * process it is. Every other file is replaced by an empty one, which the starting process creates
  * for all players: programs that shared a file share it again.
  */
+#include "traces/replay/files.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes pairs of recorded values and local ones. */
 #include "traces/replay/identity.h"
+#include "traces/replay/replay.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -18,8 +18,6 @@
 #include "traces/replay/replay.h"
 
 #define RP_NO_INDEX UINT32_MAX
-#define RP_IB_GID                                                                                  \
-	19u /* offset of the GID in a sockaddr_ib: after "ib:" and 8 bytes in hexadecimal */
 
 /**
  * struct rp_seen - the local devices of a program, in the format of pN/devices. In shared memory.
@@ -73,13 +71,6 @@ struct rp_map {
 	bool other;
 };
 
-/* --- local_dev.c, identity.c, dev_check.c --- */
-
-/**
- * rp_local_dev_check() - publish the local devices for a program in shared memory.
- * Returns false: they cannot replace the recorded ones, and the replay fails.
- */
-bool rp_local_dev_check(struct rp_prog *g);
 /** rp_map_own() - build g->map from the program's own devices. Returns 0 or -errno. */
 int rp_map_own(struct rp_prog *g, const struct vt_devices *here);
 /**
@@ -90,75 +81,7 @@ int rp_map_make(struct rp_prog *g);
 /** rp_gid_find_local() - the entry of @here for an entry of @was. Returns NULL: there is none. */
 const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct vt_gid *gid,
 				       const struct vt_port *here);
-/**
- * rp_devices_fit() - whether the local devices have all that the trace needs. Returns false: @why
- * is set.
- */
-bool rp_devices_fit(const struct rp_prog *g, const struct vt_devices *here, char *why, size_t cap);
 /** rp_gid_name() - a GID and its type, for messages. */
 const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap);
-
-/* --- rewrite.c, mapped.c --- */
-
-/** enum rp_word_kind - what a word of a line is. */
-enum rp_word_kind {
-	RP_WORD_OTHER,
-	RP_WORD_TEXT, /* quoted */
-	RP_WORD_GID,
-	RP_WORD_GUID,
-	RP_WORD_LID,
-	RP_WORD_INDEX, /* GID index */
-	RP_WORD_IB, /* a sockaddr_ib */
-	RP_WORD_IP, /* ADDRESS:PORT or [ADDRESS%SCOPE]:PORT */
-};
-
-/** struct rp_named - a word of a line. @key: bytes before its "=", 0: no key, only a value */
-struct rp_named {
-	enum rp_word_kind kind;
-	const char *word;
-	size_t len;
-	size_t key;
-	const char *value;
-	size_t value_len;
-};
-
-/** rp_word_next() - split off the word at *@at, which is advanced. Returns false: there is none. */
-bool rp_word_next(const char **at, struct rp_named *w, bool query_gid);
-/** rp_word_is() - whether the last part of the word's key is @last. */
-bool rp_word_is(const struct rp_named *w, const char *last);
-/** rp_word_gid() - the GID in a word, or the one of its IP address. Returns false: it has none. */
-bool rp_word_gid(const struct rp_named *w, uint8_t gid[16]);
-/** rp_line_is_query_gid() - whether "index=" in a line is a GID index. */
-bool rp_line_is_query_gid(const char *line);
-
-/**
- * rp_line_remap() - rewrite a recorded line for the local devices. Returns NULL: it does not fit.
- * @len: set
- */
-const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len);
-
-/* --- datagram.c: with the lock --- */
-
-/**
- * rp_grh_mark_mrs() - mark the MRs of a receive that a GRH may be written to, if addresses differ
- * from the record.
- */
-void rp_grh_mark_mrs(struct rp_prog *g, const struct vt_wr *wr);
-/** rp_mr_has_grh() - whether an MR, or another one of the same memory, is marked. */
-bool rp_mr_has_grh(const struct rp_prog *g, uint32_t mr);
-
-/* --- tolerance.c --- */
-
-/**
- * rp_result_is_tolerated() - whether the result of a call depends only on the devices, so that it
- * is not compared.
- */
-bool rp_result_is_tolerated(const struct rp_thread *t, const char *line);
-/**
- * rp_word_is_tolerated() - the same for one word of a result. @name: bytes of its key; @got: the
- * word of this run, or NULL
- */
-bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const char *got,
-			  size_t name);
 
 #endif

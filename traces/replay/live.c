@@ -6,7 +6,10 @@
  * it that the program listens, the keys and addresses of its MRs, and the numbers of its QPs. Its
  * nth MR replaces the recorded program's nth, and the same holds for QPs.
  */
+#include "traces/replay/live.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 
 #include <limits.h>
 #include <signal.h>

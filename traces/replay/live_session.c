@@ -14,7 +14,12 @@
  * episode has everything that the live program has met. It is kept only if the live program sent
  * requests to the real one.
  */
+#include "traces/replay/live.h"
+#include "traces/replay/live_exit.h"
+#include "traces/replay/replay.h"
 #include "traces/replay/run.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 #include "traces/vtrace/append.h"
 #include "traces/vtrace/command_line.h"
 
@@ -430,7 +435,7 @@ static int live_session_finish_run(struct live_session *s, int ret)
 	if (kept < 0)
 		return 2;
 	if (!ret || differs)
-		result_show(s->a, s->played, &s->sum, differs ? s->why : NULL, (uint32_t)kept);
+		rp_result_show(s->a, s->played, &s->sum, differs ? s->why : NULL, (uint32_t)kept);
 	status = s->live_status;
 	if (ret || differs || s->live <= 0)
 		return ret ? ret : differs;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the local devices that replace the recorded ones of a program. */
-#include "traces/replay/identity.h"
+#include "traces/replay/local_dev.h"
 #include "traces/calls/devices.h"
+#include "traces/replay/dev_check.h"
+#include "traces/replay/identity.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,23 +3,22 @@
  * DOC: rdmaemu-replay: plays a trace. `rdmaemu replay` makes the fabric and starts it. It starts
  * itself once per program of the trace, by `rdmaemu run` on the program's node.
  */
+#include "traces/replay/play.h"
+#include "traces/replay/policy.h"
+#include "traces/replay/poll.h"
 #include "traces/replay/run.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-int rp_complain(const char *text)
-{
-	fprintf(stderr, "rdmaemu: replay: %s\n", text);
-	return 2;
-}
 
 static bool arg_number(const char *text, long max, long *v)
 {
@@ -54,113 +53,117 @@ static bool args_are_whole(const struct rp_args *a)
 	       (!a->real || (a->keep && a->episode && a->name && a->request));
 }
 
+/** enum arg_kind - how the value of an option is read. */
+enum arg_kind {
+	ARG_TEXT,
+	ARG_FLAG,
+	ARG_SECONDS, /* stored as ns */
+	ARG_PROGRAM, /* index of a program */
+	ARG_FD,
+	ARG_PACE,
+	ARG_PROGRAMS, /* list of indexes */
+};
+
+#define ARG_OPT(name, kind, member)                                                                \
+	{                                                                                          \
+		name, ARG_##kind, offsetof(struct rp_args, member)                                 \
+	}
+
+/** struct arg_opt - an option, and where struct rp_args has its value. */
+static const struct arg_opt {
+	const char *name;
+	enum arg_kind kind;
+	size_t off;
+} arg_opts[] = {
+	ARG_OPT("run", TEXT, run),
+	ARG_OPT("fabric", TEXT, fabric),
+	ARG_OPT("pace", PACE, pace),
+	ARG_OPT("json", FLAG, json),
+	ARG_OPT("timeout", SECONDS, timeout),
+	ARG_OPT("part", PROGRAM, part),
+	ARG_OPT("share", FD, share),
+	ARG_OPT("as", PROGRAMS, as),
+	ARG_OPT("live", TEXT, trace),
+	ARG_OPT("ignore", TEXT, ignore),
+	ARG_OPT("unexpected", TEXT, unexpected),
+	ARG_OPT("name", TEXT, name),
+	ARG_OPT("request", TEXT, request),
+	ARG_OPT("real", TEXT, real),
+	ARG_OPT("keep", TEXT, keep),
+	ARG_OPT("episode", TEXT, episode),
+	ARG_OPT("node", TEXT, node),
+	ARG_OPT("live-node", TEXT, live_node),
+	ARG_OPT("live-first", FLAG, live_first),
+	ARG_OPT("devices", FLAG, devices),
+	ARG_OPT("capabilities", FLAG, capabilities),
+};
+
+#define ARG_OPTS (sizeof(arg_opts) / sizeof(arg_opts[0]))
+
+/* Returns NULL, or what was expected. */
+static const char *arg_read(struct rp_args *a, const struct arg_opt *o, const char *text)
+{
+	void *to = (char *)a + o->off;
+	long v;
+
+	switch (o->kind) {
+	case ARG_TEXT:
+		*(const char **)to = text;
+		return NULL;
+	case ARG_FLAG:
+		*(bool *)to = true;
+		return NULL;
+	case ARG_SECONDS:
+		if (!arg_number(text, 86400, &v) || !v)
+			return "expected seconds, 1 to 86400";
+		*(uint64_t *)to = (uint64_t)v * 1000000000u;
+		return NULL;
+	case ARG_PROGRAM:
+		return arg_number(text, VT_MAX_PROGS, to) ? NULL
+							  : "expected the index of a program";
+	case ARG_FD:
+		if (!arg_number(text, INT_MAX, &v))
+			return "expected a descriptor";
+		*(int *)to = (int)v;
+		return NULL;
+	case ARG_PACE:
+		*(bool *)to = !strcmp(text, "recorded");
+		return *(bool *)to || !strcmp(text, "fast") ? NULL : "expected recorded or fast";
+	case ARG_PROGRAMS:
+		return arg_indexes(a, text) ? NULL : "expected indexes of programs";
+	}
+	return NULL;
+}
+
+/* Returns 0, or 2 after a line on stderr. */
+static int args_parse_options(struct rp_args *a, int argc, char **argv)
+{
+	struct option options[ARG_OPTS + 1] = { 0 };
+	const char *expected;
+	char text[128];
+	int c, i;
+
+	for (i = 0; i < (int)ARG_OPTS; i++) {
+		options[i].name = arg_opts[i].name;
+		options[i].has_arg = arg_opts[i].kind == ARG_FLAG ? no_argument : required_argument;
+	}
+	while ((c = getopt_long(argc, argv, "", options, &i)) != -1) {
+		if (c)
+			return 2;
+		expected = arg_read(a, &arg_opts[i], optarg);
+		if (!expected)
+			continue;
+		snprintf(text, sizeof(text), "--%s: %s", arg_opts[i].name, expected);
+		return rp_complain(text);
+	}
+	return 0;
+}
+
 static int args_parse(struct rp_args *a, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "run", required_argument, NULL, 'r' },
-		{ "fabric", required_argument, NULL, 'f' },
-		{ "pace", required_argument, NULL, 'p' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "timeout", required_argument, NULL, 't' },
-		{ "part", required_argument, NULL, 'P' },
-		{ "share", required_argument, NULL, 's' },
-		{ "as", required_argument, NULL, 'a' },
-		{ "live", required_argument, NULL, 'l' },
-		{ "ignore", required_argument, NULL, 'i' },
-		{ "unexpected", required_argument, NULL, 'u' },
-		{ "name", required_argument, NULL, 'n' },
-		{ "request", required_argument, NULL, 'q' },
-		{ "real", required_argument, NULL, 'R' },
-		{ "keep", required_argument, NULL, 'k' },
-		{ "episode", required_argument, NULL, 'e' },
-		{ "node", required_argument, NULL, 'N' },
-		{ "live-node", required_argument, NULL, 'L' },
-		{ "live-first", no_argument, NULL, 'F' },
-		{ "devices", no_argument, NULL, 'D' },
-		{ "capabilities", no_argument, NULL, 'C' },
-		{ 0 },
-	};
-	long v;
-	int c;
-
 	*a = (struct rp_args){ .timeout = RP_TIMEOUT * 1000000000ULL, .part = -1, .share = -1 };
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'r':
-			a->run = optarg;
-			break;
-		case 'f':
-			a->fabric = optarg;
-			break;
-		case 'j':
-			a->json = true;
-			break;
-		case 'p':
-			a->pace = !strcmp(optarg, "recorded");
-			if (!a->pace && strcmp(optarg, "fast") != 0)
-				return rp_complain("--pace: expected recorded or fast");
-			break;
-		case 't':
-			if (!arg_number(optarg, 86400, &v) || !v)
-				return rp_complain("--timeout: expected seconds, 1 to 86400");
-			a->timeout = (uint64_t)v * 1000000000u;
-			break;
-		case 'P':
-			if (!arg_number(optarg, VT_MAX_PROGS, &a->part))
-				return rp_complain("--part: expected the index of a program");
-			break;
-		case 's':
-			if (!arg_number(optarg, INT_MAX, &v))
-				return rp_complain("--share: expected a descriptor");
-			a->share = (int)v;
-			break;
-		case 'a':
-			if (!arg_indexes(a, optarg))
-				return rp_complain("--as: expected indexes of programs");
-			break;
-		case 'l':
-			a->trace = optarg;
-			break;
-		case 'i':
-			a->ignore = optarg;
-			break;
-		case 'u':
-			a->unexpected = optarg;
-			break;
-		case 'n':
-			a->name = optarg;
-			break;
-		case 'q':
-			a->request = optarg;
-			break;
-		case 'R':
-			a->real = optarg;
-			break;
-		case 'k':
-			a->keep = optarg;
-			break;
-		case 'e':
-			a->episode = optarg;
-			break;
-		case 'N':
-			a->node = optarg;
-			break;
-		case 'L':
-			a->live_node = optarg;
-			break;
-		case 'F':
-			a->live_first = true;
-			break;
-		case 'D':
-			a->devices = true;
-			break;
-		case 'C':
-			a->capabilities = true;
-			break;
-		default:
-			return 2;
-		}
-	}
+	if (args_parse_options(a, argc, argv))
+		return 2;
 	a->live = argv + optind + 1;
 	if (argc - optind < 1 || (argc - optind > 1) != a->as || (a->as && !args_are_whole(a)) ||
 	    (a->part >= 0 && a->share < 0) || (a->run && !a->fabric))
@@ -237,7 +240,7 @@ static int rp_play_all(const struct rp_args *a, struct rp_world *w)
 	if (why && __atomic_load_n(&w->share->unfit, __ATOMIC_SEQ_CST))
 		return rp_complain(why);
 	rp_result_add(&sum, w);
-	result_show(a, w->share->players, &sum, why, 0);
+	rp_result_show(a, w->share->players, &sum, why, 0);
 	return why != NULL;
 }
 

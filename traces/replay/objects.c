@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects by kind and ordinal, and the current values of recorded keys and numbers. */
+#include "traces/replay/objects.h"
+#include "traces/replay/files.h"
+#include "traces/replay/live.h"
+#include "traces/replay/memory.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/trace_index.h"
+#include "traces/replay/world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

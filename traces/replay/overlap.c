@@ -19,7 +19,10 @@
  * before it, waits for nothing that the destructive call brings about. The wait has a bound as
  * well, after which the replay goes on without it.
  */
+#include "traces/replay/overlap.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,18 @@
  * Plays a program of the trace with a thread for each of its threads, and the main thread as
  * watchdog.
  */
+#include "traces/replay/play.h"
 #include "traces/replay/identity.h"
+#include "traces/replay/live_exit.h"
+#include "traces/replay/local_dev.h"
+#include "traces/replay/memory.h"
+#include "traces/replay/objects.h"
+#include "traces/replay/overlap.h"
+#include "traces/replay/recv_place.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/turn.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <stdio.h>

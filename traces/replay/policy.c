@@ -8,7 +8,11 @@
  * that the replay compares neither which receive a message consumes, nor the final contents of
  * memory.
  */
+#include "traces/replay/policy.h"
+#include "traces/replay/objects.h"
 #include "traces/replay/post.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/world.h"
 
 #include <rdma/rdma_cma.h>
 #include <stdio.h>

@@ -7,7 +7,18 @@
  * Completions of different QPs may come in any order, and the program may have polled them in other
  * batches.
  */
-#include "traces/replay/post.h"
+#include "traces/replay/poll.h"
+#include "traces/replay/datagram.h"
+#include "traces/replay/live_exit.h"
+#include "traces/replay/memory.h"
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
+#include "traces/replay/policy.h"
+#include "traces/replay/recv_place.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/turn.h"
+#include "traces/replay/world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,41 +32,6 @@
 #define WC_FLAGS                                                                                   \
 	(IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |   \
 	 IBV_WC_TM_DATA_VALID)
-
-void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
-{
-	struct rp_cqe *e = g->free_cqe;
-
-	if (e)
-		g->free_cqe = e->next;
-	else
-		e = malloc(sizeof(*e));
-	if (!e)
-		return;
-	e->wc = *wc;
-	e->qp = rp_qp_find(g, wc->qp_num);
-	e->told = false;
-	e->next = NULL;
-	*cq->last = e;
-	cq->last = &e->next;
-}
-
-int rp_cq_drain(struct rp_prog *g, struct rp_cq *cq, int n)
-{
-	struct ibv_wc wc;
-	int got;
-
-	if (cq->ex && cq->by_start)
-		return rp_cqex_drain(g, cq, n);
-	while (n--) {
-		memset(&wc, 0, sizeof(wc));
-		got = ibv_poll_cq(cq->cq, 1, &wc);
-		if (got <= 0)
-			return got;
-		rp_cq_keep(g, cq, &wc);
-	}
-	return 0;
-}
 
 static bool wc_same_side(const struct ibv_wc *a, const struct vt_wc *b)
 {

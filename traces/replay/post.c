@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes work requests from the record, with the addresses, keys and numbers of this run. */
 #include "traces/replay/post.h"
+#include "traces/replay/datagram.h"
+#include "traces/replay/memory.h"
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
+#include "traces/replay/recv_place.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/trace_index.h"
+#include "traces/replay/world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

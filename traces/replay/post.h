@@ -23,10 +23,5 @@ bool rp_post_compare(struct rp_thread *t, const struct vt_rec *rec, int ret, uin
  * own QP, it becomes the number of this run.
  */
 __be32 rp_imm_map(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wr *wr);
-/**
- * rp_recv_repost() - repost a receive that an ignored message has consumed. The caller holds the
- * lock.
- */
-void rp_recv_repost(struct rp_thread *t, const struct vt_rec *rec, uint32_t qp, struct rp_recv *r);
 
 #endif

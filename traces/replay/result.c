@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the result of a replay. */
 #include "traces/replay/run.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
+
+int rp_complain(const char *text)
+{
+	fprintf(stderr, "rdmaemu: replay: %s\n", text);
+	return 2;
+}
 
 const char *rp_result_divergence(struct rp_world *w)
 {
@@ -58,8 +66,8 @@ static void rp_result_show_json(const struct rp_args *a, uint32_t programs,
 	json_object_put(o);
 }
 
-void result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
-		 const char *why, uint32_t kept)
+void rp_result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
+		    const char *why, uint32_t kept)
 {
 	if (a->json) {
 		rp_result_show_json(a, programs, c, why, kept);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the words of a recorded line that name devices, ports and addresses. */
-#include "traces/replay/identity.h"
+#include "traces/replay/rewrite.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -36,9 +36,6 @@ struct rp_args {
 	bool live_first;
 };
 
-/** rp_complain() - print a line to stderr. Returns 2, the exit status. */
-int rp_complain(const char *text);
-
 /* --- start.c --- */
 
 /**
@@ -58,7 +55,7 @@ int rp_wait(pid_t pid, uint64_t timeout);
 /** rp_program_ended() - a program's process has ended, and all its objects are gone. */
 void rp_program_ended(struct rp_world *w, uint32_t nth, int status);
 
-/* --- live_session.c, result.c --- */
+/* --- live_session.c --- */
 
 /**
  * rp_live_session() - run recorded programs or the real one against a live program. Returns the
@@ -66,14 +63,18 @@ void rp_program_ended(struct rp_world *w, uint32_t nth, int status);
  */
 int rp_live_session(const struct rp_args *a, struct rp_world *w);
 
+/* --- result.c --- */
+
+/** rp_complain() - print a line to stderr. Returns 2, the exit status. */
+int rp_complain(const char *text);
 /** rp_result_add() - add up the counts of a part. */
 void rp_result_add(struct rp_count *sum, const struct rp_world *w);
 /**
  * rp_result_show() - print what was done and what differs.
  * @why: the divergence, or NULL. @kept: number of programs added to the trace
  */
-void result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
-		 const char *why, uint32_t kept);
+void rp_result_show(const struct rp_args *a, uint32_t programs, const struct rp_count *c,
+		    const char *why, uint32_t kept);
 /** rp_result_divergence() - the divergence, or NULL. */
 const char *rp_result_divergence(struct rp_world *w);
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by all threads of a replay: waiting, and ending by a divergence. */
+#include "traces/replay/shared.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/world.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SPIN	64u
 #define YIELD	256u
@@ -23,6 +29,31 @@ void rp_wait_step(unsigned int *n)
 		sched_yield();
 	else
 		nanosleep(&nap, NULL);
+}
+
+static void slot_wake(struct rp_slot *s)
+{
+	__atomic_store_n(&s->wanted, RP_DONE, __ATOMIC_SEQ_CST);
+	/*
+	 * A thread that stores its number between these two sees the new beat, and does not sleep.
+	 */
+	__atomic_add_fetch(&s->beat, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &s->beat, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void rp_slots_wake_all(const struct rp_world *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->n_slots; i++)
+		slot_wake(&w->slot[i]);
+}
+
+void rp_slot_advance(struct rp_slot *s, uint64_t end)
+{
+	__atomic_store_n(&s->next_end, end, __ATOMIC_SEQ_CST);
+	if (end >= __atomic_load_n(&s->wanted, __ATOMIC_SEQ_CST))
+		slot_wake(s);
 }
 
 bool rp_is_failed(const struct rp_world *w)

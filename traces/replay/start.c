@@ -4,6 +4,8 @@
  * record`.
  */
 #include "traces/replay/run.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_POST_OPS: tag matching. A tag is removed by the handle that adding it returned in this run. */
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
 #include "traces/replay/post.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,10 @@
  * spins less would never meet another one that is just waking up, and both would sleep each time. A
  * thread does not spin for one that was last seen on its own CPU.
  */
+#include "traces/replay/turn.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -52,31 +55,6 @@ static uint64_t turn_max(uint64_t a, uint64_t b)
 static uint32_t cpu_current(void)
 {
 	return (uint32_t)sched_getcpu() + 1;
-}
-
-static void slot_wake(struct rp_slot *s)
-{
-	__atomic_store_n(&s->wanted, RP_DONE, __ATOMIC_SEQ_CST);
-	/*
-	 * A thread that stores its number between these two sees the new beat, and does not sleep.
-	 */
-	__atomic_add_fetch(&s->beat, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &s->beat, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-void rp_slots_wake_all(const struct rp_world *w)
-{
-	uint32_t i;
-
-	for (i = 0; i < w->n_slots; i++)
-		slot_wake(&w->slot[i]);
-}
-
-void rp_slot_advance(struct rp_slot *s, uint64_t end)
-{
-	__atomic_store_n(&s->next_end, end, __ATOMIC_SEQ_CST);
-	if (end >= __atomic_load_n(&s->wanted, __ATOMIC_SEQ_CST))
-		slot_wake(s);
 }
 
 void rp_slot_enter(struct rp_thread *t, const struct vt_rec *rec)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_WR: work requests that the program built by ibv_wr_*(). */
+#include "traces/replay/memory.h"
+#include "traces/replay/objects.h"
+#include "traces/replay/play.h"
 #include "traces/replay/post.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
 
 #include <errno.h>
 #include <string.h>

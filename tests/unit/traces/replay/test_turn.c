@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Order among the threads of a replay: who waits for whom, and that who waits is woken. */
-#include "traces/replay/replay.h"
 #include "tests/lib/c/cu.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/shared.h"
+#include "traces/replay/turn.h"
+#include "traces/replay/world.h"
 
 #include <stdlib.h>
 #include <string.h>

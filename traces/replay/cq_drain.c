@@ -1,11 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended CQs: ibv_start_poll() to ibv_end_poll(), with the fields that the CQ was created with.
+ * Takes completions off CQs into their pools: by ibv_poll_cq() or, for extended CQs, by
+ * ibv_start_poll() to ibv_end_poll() with the fields that the CQ was created with.
  */
+#include "traces/replay/objects.h"
+#include "traces/replay/poll.h"
 #include "traces/replay/replay.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc *wc)
+{
+	struct rp_cqe *e = g->free_cqe;
+
+	if (e)
+		g->free_cqe = e->next;
+	else
+		e = malloc(sizeof(*e));
+	if (!e)
+		return;
+	e->wc = *wc;
+	e->qp = rp_qp_find(g, wc->qp_num);
+	e->told = false;
+	e->next = NULL;
+	*cq->last = e;
+	cq->last = &e->next;
+}
 
 static void rp_cqex_read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct ibv_wc *wc)
 {
@@ -28,7 +50,7 @@ static void rp_cqex_read_wc(const struct rp_cq *cq, struct ibv_cq_ex *ex, struct
 		wc->src_qp = ibv_wc_read_src_qp(ex);
 }
 
-int rp_cqex_drain(struct rp_prog *g, struct rp_cq *cq, int n)
+static int rp_cqex_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq->cq;
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -45,6 +67,23 @@ int rp_cqex_drain(struct rp_prog *g, struct rp_cq *cq, int n)
 	} while (--n > 0 && !(ret = ibv_next_poll(ex)));
 	ibv_end_poll(ex);
 	return ret == ENOENT ? 0 : -ret;
+}
+
+int rp_cq_drain(struct rp_prog *g, struct rp_cq *cq, int n)
+{
+	struct ibv_wc wc;
+	int got;
+
+	if (cq->ex && cq->by_start)
+		return rp_cqex_drain(g, cq, n);
+	while (n--) {
+		memset(&wc, 0, sizeof(wc));
+		got = ibv_poll_cq(cq->cq, 1, &wc);
+		if (got <= 0)
+			return got;
+		rp_cq_keep(g, cq, &wc);
+	}
+	return 0;
 }
 
 int rp_cqex_refused(struct rp_cq *cq)

@@ -8,7 +8,10 @@
  * overlap. The data of a receive is compared if only receives land in its places, and no other
  * receive was posted there at the same time.
  */
+#include "traces/replay/recv_place.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/trace_index.h"
+#include "traces/replay/world.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rewrites a recorded line: replaces recorded values by the local ones. */
+#include "traces/replay/remap.h"
 #include "traces/replay/identity.h"
+#include "traces/replay/replay.h"
+#include "traces/replay/rewrite.h"
 
 #include <arpa/inet.h>
 #include <stdarg.h>
