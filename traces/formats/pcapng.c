@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See pcapng.h. */
 #include "traces/formats/pcapng_block.h"
-#include "traces/vtrace/write.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Bytes of a packet's block in addition to the captured ones. */
@@ -99,6 +99,14 @@ static u32 pcapng_whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 	return at;
 }
 
+static u64 pcapng_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
 /*
  * Like write(2). Full buffers bypass the page cache: their pages are then free for the next
  * buffers, which is faster than allocating fresh memory (by far on a virtual machine), and the
@@ -116,13 +124,13 @@ static ssize_t pcapng_write_some(struct pcapng *w, const u8 *at, u32 len)
 			w->cached--;
 		return write(w->fd, at, len);
 	}
-	from = vt_now();
+	from = pcapng_now_ns();
 	n = pwritev2(w->fd, &v, 1, -1, RWF_DONTCACHE);
 	if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
 		w->cached = ~0u;
 		return write(w->fd, at, len);
 	}
-	w->direct_ns += vt_now() - from;
+	w->direct_ns += pcapng_now_ns() - from;
 	if (++w->n_direct < SLOW_WRITES)
 		return n;
 	if (w->direct_ns > SLOW_NS)

@@ -1,48 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended completion queues: what is polled between ibv_start_poll() and ibv_end_poll() is one record, or
- * one before each call in between and one behind.
+ * Extended CQs: the completions from ibv_start_poll() to ibv_end_poll() are one record, unless the
+ * thread records another call in between: then one before each of these, and one at the end.
  *
- * The library below holds the CQ's lock in between, so that the batch needs none. Fields are read by the library's own
- * functions when an entry becomes current; a program's reading is none of ours.
+ * The library below holds the CQ's lock in between, so the batch needs none. When an entry becomes
+ * current, the recorder reads its fields by the library's functions; the program's own reads are
+ * not recorded.
  */
-#include "traces/record/record.h"
+#include "traces/record/cq_ex.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/received.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
 #include <stdlib.h>
-
-#define BATCH 256u /* completions of one record; what follows has one of its own */
-
-struct rec_cqex {
-	struct ibv_cq_ex low; /* its functions, as the library below had made them */
-	struct rec_span span;
-	u32 n;
-	struct vt_wc wc[BATCH];
-};
-
-/* The CQ that this thread is between ibv_start_poll() and ibv_end_poll() of. */
-static __thread struct rec_obj *open_cq __attribute__((tls_model("initial-exec")));
 
 static struct rec_obj *rec_cqex_object(struct ibv_cq_ex *ex)
 {
 	return rec_obj_find(VOBJ_CQ, ex);
 }
 
-static void rec_cqex_record_poll(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc,
-				 u32 n, int ret)
-{
-	struct vt_wc *to;
-	struct vt_rec *r = rec_poll_begin(o, ret, n, &to);
-
-	if (!r)
-		return;
-	((struct vt_poll *)vt_rec_body(r))->ex = 1;
-	if (n)
-		memcpy(to, wc, n * sizeof(*wc));
-	rec_record_stamp(r, span);
-	vt_rec_commit(r);
-}
-
-/* The fields that the CQ was made with, of the entry that is current. */
+/* Reads the fields that the CQ was created with, of the current entry. */
 static void rec_cqex_fill_wc(struct vt_wc *to, struct ibv_cq_ex *ex, const struct ibv_cq_ex *low,
 			     const struct rec_obj *ctx)
 {
@@ -79,21 +58,11 @@ static void rec_cqex_fill_wc(struct vt_wc *to, struct ibv_cq_ex *ex, const struc
 		to->dlid_path_bits = low->read_dlid_path_bits(ex);
 }
 
-static void rec_cqex_flush(struct rec_obj *o)
-{
-	struct rec_cqex *b = o->ex;
-	u32 n = b->n;
-
-	b->n = 0;
-	if (n)
-		rec_cqex_record_poll(o, b->span, b->wc, n, (int)n);
-}
-
 static void rec_cqex_add_current(struct rec_obj *o, struct ibv_cq_ex *ex)
 {
 	struct rec_cqex *b = o->ex;
 
-	if (b->n == BATCH)
+	if (b->n == REC_CQEX_BATCH)
 		rec_cqex_flush(o);
 	if (!b->n) {
 		b->span.begin = load_relaxed(&rec.w.order->next);
@@ -124,7 +93,7 @@ static int rec_cqex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *at
 			o->ex->n = 0;
 			rec_cqex_add_current(o, ex);
 			o->ex->span = span;
-			open_cq = o;
+			rec_cqex_set_open(o);
 		}
 	}
 	rec_leave();
@@ -149,8 +118,8 @@ static void rec_cqex_end_poll(struct ibv_cq_ex *ex)
 {
 	struct rec_obj *o = rec_cqex_object(ex);
 
-	open_cq = NULL;
-	/* What it had is written before the CQ is free for others. */
+	rec_cqex_set_open(NULL);
+	/* Write the record before other threads can poll the CQ. */
 	if (rec_enter()) {
 		rec_cqex_flush(o);
 		o->ex->low.end_poll(ex);
@@ -158,12 +127,6 @@ static void rec_cqex_end_poll(struct ibv_cq_ex *ex)
 	} else {
 		o->ex->low.end_poll(ex);
 	}
-}
-
-void rec_cqex_flush_open(void)
-{
-	if (open_cq)
-		rec_cqex_flush(open_cq);
 }
 
 void rec_cqex_attach(struct rec_obj *o, struct ibv_cq_ex *ex)
@@ -179,12 +142,4 @@ void rec_cqex_attach(struct rec_obj *o, struct ibv_cq_ex *ex)
 	ex->start_poll = rec_cqex_start_poll;
 	ex->next_poll = rec_cqex_next_poll;
 	ex->end_poll = rec_cqex_end_poll;
-}
-
-void rec_cqex_free(struct rec_obj *o)
-{
-	if (open_cq == o)
-		open_cq = NULL;
-	free(o->ex);
-	o->ex = NULL;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pN/devices: what the devices are, asked of the library below when the program has opened one, or librdmacm has.
+ * pN/devices: describes the devices when the program, or librdmacm, opens one.
  *
- * These are no calls of the program's: who counts its calls, as the emulator does for rules that have some of them fail, is
- * told so by a function that only such a library has. What cannot be asked is left out.
+ * The recorder queries the library below. These queries are not calls of the program: a library
+ * that counts calls for its fault rules, as the emulator does, exports a function that pauses the
+ * counting. Queries that fail are left out.
  */
-#include "traces/record/record.h"
-#include "traces/record/wrap.h"
-
+#include "traces/record/devices.h"
 #include "traces/calls/devices.h"
+#include "traces/record/next_symbol.h"
+#include "traces/record/profile.h"
+#include "traces/record/session.h"
 #include "traces/vtrace/devices.h"
 
 #include <stdio.h>
@@ -17,7 +19,10 @@
 #define MAX_ADDRS 64u
 #define ADDR_LINE 96u
 
-/** struct seen - what the file has, @len bytes. @nr: numbers of devices; bits. @name: of those; @addr: lines */
+/**
+ * struct seen - what the file has, @len bytes. @nr: bits of device indexes; @name: their names;
+ * @addr: address lines
+ */
 static struct {
 	pthread_mutex_t lock;
 	bool list;
@@ -39,7 +44,7 @@ void rec_devices_reset(void)
 	seen.len = 0;
 }
 
-/* What a reader would not take is left out. */
+/* Text beyond the reader's bound is left out. */
 static bool rec_devices_append_text(const struct vdev_text *t)
 {
 	if (t->len > VT_DEVICES_TEXT - seen.len)
@@ -71,7 +76,10 @@ static void rec_devices_pause_counting(bool on)
 		fn(on);
 }
 
-/* Its number in the list, VT_MAX_DEVS: it is not there. @n: set to how many there are */
+/*
+ * Returns the device's index in the list, or VT_MAX_DEVS: not found. @n: set to the length of the
+ * list.
+ */
 static u32 rec_devices_number_of(struct ibv_device **list, const struct ibv_context *ctx, u32 *n)
 {
 	u32 i, nr = VT_MAX_DEVS;
@@ -83,7 +91,7 @@ static u32 rec_devices_number_of(struct ibv_device **list, const struct ibv_cont
 	return nr;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void rec_devices_append_device(const struct vdev_api *api, struct ibv_device **list,
 				      struct ibv_context *ctx)
 {
@@ -128,7 +136,7 @@ void rec_devices_add(struct ibv_context *ctx)
 
 /* --- addresses --- */
 
-/* The identifier that a call may have bound to a port. NULL: it has none. */
+/* Returns the identifier that a call may have bound to a port, or NULL. */
 static const struct rdma_cm_id *rec_devices_bound_id(enum vcall call, const u64 *args)
 {
 	const struct rdma_cm_event *event;
@@ -152,7 +160,7 @@ static const struct rdma_cm_id *rec_devices_bound_id(enum vcall call, const u64 
 	}
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void rec_devices_append_address(const struct rdma_cm_id *id)
 {
 	char line[ADDR_LINE];

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies between the program's memory and a device's, through the pointers that a DM has. */
+/* Copies to and from device memory, through function pointers in a DM. */
+#include "traces/record/dm.h"
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
 #include "traces/record/record.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
-/* A DM may be as large as a record; the bytes of more are not kept. */
+/* A DM may be as large as a record; the bytes of longer copies are not stored. */
 #define STORED_MAX (64u << 20)
 
 static void rec_dm_record_copy(const struct rec_obj *o, struct rec_span span,

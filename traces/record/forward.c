@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are not recorded: they tell what lies in an object or free a list, or are newer than the recorder. They are
- * exported nevertheless, so that who takes symbols from a dlopen() handle finds them.
+ * Functions that are not recorded: they read or free what another call has returned, or are newer
+ * than the recorder. They are exported for programs that look symbols up in a dlopen() handle.
  *
- * All of them take at most six integers or pointers and return one, which our machines pass alike whatever
- * their types: one shape forwards them all.
+ * All of them take at most six integers or pointers and return one. The supported machines pass
+ * these in the same way whatever their types, so that one signature forwards them all.
  */
-#include "traces/record/wrap.h"
+#include "traces/record/next_symbol.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
 #define FORWARD(name)                                                                              \
 	SHIM_EXPORT u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) __asm__(#name);       \
@@ -22,7 +24,7 @@
 		return 0;                                                                          \
 	}
 
-/* What they do to objects is not recorded, which the trace says once. */
+/* Their effects on objects are not recorded. A note in the trace says so, once. */
 #define FORWARD_NEWER(name)                                                                        \
 	SHIM_EXPORT u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) __asm__(#name);       \
 	u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)                                   \

@@ -2,18 +2,24 @@
 /*
  * The contents of registered memory.
  *
- * A replay has the memory of the record: what lay in an MR when it was registered, and what the program has written there since. The
- * shadow of an MR has what the trace says about it. Before bytes are sent they are compared with it, and where
- * peers can read memory it is compared as a whole, within a bound, whenever the program does something
- * that they could learn of: what differs is recorded (VT_MEM_CHANGED) and the shadow follows. Part of what differs may
- * be what peers have written there, or what was received: the same bytes come in the replay.
+ * A replay must send the bytes that the program sent. So the trace has the contents of each MR at
+ * registration, and what the program has written there since. The shadow of an MR is what the trace
+ * says about its contents. Before bytes are sent, they are compared with the shadow. Memory that
+ * peers can read is compared as a whole, within a bound, whenever the program does something that
+ * peers could learn of. Differences are recorded (VT_MEM_CHANGED) and copied to the shadow. Some of
+ * them may have been written by peers or by receives: the same bytes arrive there in the replay.
  *
- * A message that is received changes memory, and the program may put back what the shadow has: to the replay that is a change.
- * So where a message differs from the shadow its grains are marked, and recorded whole when they are looked at next.
+ * A received message changes memory, and the program may then restore what the shadow has. For the
+ * replay that is a change. So the grains in which a message differs from the shadow are marked, and
+ * recorded as a whole when they are compared next.
  *
- * Memory is read by process_vm_readv(): a program may register what it cannot read, and may unmap what is registered.
+ * Memory is read by process_vm_readv(): a program may register unreadable memory, and may unmap
+ * registered memory.
  */
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
 #include "traces/record/record.h"
+#include "traces/record/session.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,17 +27,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FIRST_PIECE (1u << 20) /* contents are recorded in pieces of at most so much */
-#define GRAIN	    64u /* what differs is told by so many bytes, from the first that does to the last */
-#define SCAN_MAX    (1u << 20) /* bytes that are compared where peers can read, each time */
-#define SCAN_SMALL  (64u << 10) /* so few are compared before every send */
-#define FREE_NS                                                                                    \
-	2000000000u /* so long comparing may take all in all, as much as there is, before it is held back */
-#define TARGETS	  64u /* regions among which that of a key is looked for */
-#define PAGE	  4096u
-#define FINAL_MAX (256ull << 20)
+#define FIRST_PIECE (1u << 20) /* most bytes of a record with contents */
+#define GRAIN	    64u /* equal bytes that separate two recorded differences */
+#define SCAN_MAX    (1u << 20) /* most bytes of exposed memory to compare at a time */
+#define SCAN_SMALL  (64u << 10) /* up to this size, compared before every send */
+#define FREE_NS	    2000000000u /* total time of comparing, after which it is limited */
+#define TARGETS	    64u /* most MRs to search for a key */
+#define PAGE	    4096u
+#define FINAL_MAX   (256ull << 20)
 
-/* Of shadows, and of what is exposed. */
+/* Protects the shadows, and the lists of shadows and exposed MRs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_obj *exposed;
 static struct rec_obj *shadows;
@@ -74,7 +79,7 @@ u32 rec_mem_crc(u32 before, u64 addr, u64 len)
 	return before;
 }
 
-/* Whether all of it is there: a program may have given registered memory back. */
+/* Whether all of the memory is readable: a program may unmap registered memory. */
 static bool rec_mem_is_readable(u64 addr, u64 len)
 {
 	size_t n;
@@ -87,7 +92,10 @@ static bool rec_mem_is_readable(u64 addr, u64 len)
 	return true;
 }
 
-/* A record about memory, of @number or a new one; its bytes if there are any, else those at @addr are summed up. */
+/*
+ * Writes a record about memory with order @number, or a new one if that is 0. Without @bytes it has
+ * only the CRC of the memory.
+ */
 static void rec_mem_record(const struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len,
 			   const void *bytes, u64 number)
 {
@@ -120,7 +128,7 @@ static bool rec_mr_overlaps(const struct rec_mr *a, const struct rec_mr *b)
 	return a->addr < b->addr + b->len && b->addr < a->addr + a->len;
 }
 
-/* What the trace has of this memory now, by whichever region. */
+/* Copies recorded contents to the shadows of other MRs of the same memory. */
 static void rec_shadow_update_twins(const struct rec_obj *o, u64 addr, const u8 *bytes, u64 len)
 {
 	struct rec_obj *t;
@@ -136,8 +144,8 @@ static void rec_shadow_update_twins(const struct rec_obj *o, u64 addr, const u8 
 }
 
 /*
- * Compare a piece that has been read with the shadow; record what differs, and let the shadow follow.
- * With the lock.
+ * Compares a piece of memory, which has been read, with the shadow; records differences and updates
+ * the shadow. The caller holds the lock.
  */
 static void rec_shadow_compare(struct rec_obj *o, enum vt_mem_what what, u64 off, const u8 *now,
 			       size_t len, u64 number)
@@ -154,7 +162,7 @@ static void rec_shadow_compare(struct rec_obj *o, enum vt_mem_what what, u64 off
 		}
 		while (now[from] == was[from])
 			from++;
-		/* Up to a stretch of GRAIN bytes that are the same. */
+		/* The difference ends before GRAIN equal bytes. */
 		for (to = from + 1, n = 0; to < len && n < GRAIN; to++)
 			n = now[to] == was[to] ? n + 1 : 0;
 		to -= n;
@@ -165,7 +173,7 @@ static void rec_shadow_compare(struct rec_obj *o, enum vt_mem_what what, u64 off
 	}
 }
 
-/* Behind the shadow: a bit for each grain. */
+/* A bitmap of grains follows the shadow. */
 static u64 rec_shadow_alloc_size(u64 len)
 {
 	return ALIGN_UP(len, 8) + (len + 64ul * GRAIN - 1) / (64ul * GRAIN) * 8;
@@ -196,7 +204,7 @@ void rec_mem_landed(u64 addr, const u8 *bytes, u64 len)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Whether any of it is in a marked grain. With the lock. */
+/* Whether a grain of the range is marked. The caller holds the lock. */
 static bool rec_landed_is_marked(const struct rec_obj *o, u64 off, size_t len)
 {
 	u64 grain, last = (off + len - 1) / GRAIN;
@@ -207,7 +215,10 @@ static bool rec_landed_is_marked(const struct rec_obj *o, u64 off, size_t len)
 	return false;
 }
 
-/* All of a marked grain differs from what is there @now. Of one that is not looked at whole the mark stays. With the lock. */
+/*
+ * Makes the shadow of marked grains differ in every byte from the contents @now. Unmarks grains
+ * that are completely in the range. The caller holds the lock.
+ */
 static void rec_landed_invalidate_shadow(struct rec_obj *o, u64 off, const u8 *now, size_t len)
 {
 	u64 at, next, grain, i;
@@ -225,8 +236,8 @@ static void rec_landed_invalidate_shadow(struct rec_obj *o, u64 off, const u8 *n
 }
 
 /*
- * How many bytes from here on, up to @len, have never been touched: they are zeros, and reading would make them memory.
- * Of memory on demand only.
+ * Returns how many bytes from @addr on, at most @len, were never touched: they are zero, and
+ * reading would allocate them. For on-demand MRs.
  */
 static size_t rec_mem_untouched_bytes(u64 addr, size_t len)
 {
@@ -247,7 +258,7 @@ static size_t rec_mem_untouched_bytes(u64 addr, size_t len)
 	return (page + i) * PAGE - addr < len ? (size_t)((page + i) * PAGE - addr) : len;
 }
 
-/* With the lock. */
+/* Compares memory of an MR with its shadow, and records differences. The caller holds the lock. */
 static void rec_mr_scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 len)
 {
 	u8 *b = rec_thread.bounce;
@@ -271,7 +282,10 @@ static void rec_mr_scan(struct rec_obj *o, enum vt_mem_what what, u64 off, u64 l
 		landed = rec_landed_is_marked(o, off, n);
 		if (!landed && !memcmp(b, o->mr.shadow + off, n))
 			continue;
-		/* Once more: what peers did before that number is to be in what is said to have been there at it. */
+		/*
+		 * Read again after taking the number: the recorded contents must include what peers
+		 * did before it.
+		 */
 		number = vt_order_next(&rec.w);
 		if (!rec_mem_read(b, o->mr.addr + off, n))
 			return;
@@ -300,7 +314,10 @@ static void rec_shadow_alloc(struct rec_obj *o)
 	o->mr.shadow = mem;
 }
 
-/* With the lock. Others that have some of its memory are looked at before: their shadows are right from here on. */
+/*
+ * Marks MRs that share memory, and compares the others first, so that their shadows are valid from
+ * now on. The caller holds the lock.
+ */
 static void rec_shadow_find_twins(struct rec_obj *o)
 {
 	struct rec_obj *t;
@@ -321,7 +338,7 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 	o->mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	o->mr.len = addr ? len : 0;
 	o->mr.on_demand = access & IBV_ACCESS_ON_DEMAND;
-	/* All of the address space: on demand. */
+	/* The whole address space, on demand. */
 	if (addr + len < addr)
 		o->mr.len = 0;
 	if (!o->mr.len || rec.payload == REC_NONE)
@@ -382,7 +399,7 @@ void rec_mr_free(struct rec_obj *o)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Return: bytes that peers can read. */
+/* Returns the bytes that peers can read. */
 static u64 rec_mr_exposed_bytes(void)
 {
 	const struct rec_obj *o;
@@ -394,8 +411,8 @@ static u64 rec_mr_exposed_bytes(void)
 }
 
 /*
- * Comparing much of it before each of many sends would take all of the time: after the first seconds it takes half of it, and what the
- * program changes may be recorded later than a peer reads it.
+ * Comparing a large amount before every send would take all of the time. After the first seconds it
+ * takes at most half of it, and a change may be recorded after a peer has read it.
  */
 static bool rec_scan_is_too_soon(u64 all, u64 rest_until)
 {
@@ -412,7 +429,7 @@ static bool rec_scan_is_too_soon(u64 all, u64 rest_until)
 
 void rec_mem_scan_exposed(bool send)
 {
-	static u64 turn; /* where the next scan goes on, in what does not fit into one */
+	static u64 turn; /* where the next scan continues, if one does not cover all */
 	static u64 rest_until;
 	static u64 spent; /* ns */
 	u64 max = load_relaxed(&spent) < FREE_NS ? UINT64_MAX : SCAN_MAX;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects by their address, and MRs and QPs by their numbers.
+ * The registry of objects: by address, and MRs and QPs also by their numbers.
  *
- * A table of open addressing that is read without a lock: the data path looks each object up. It has a fixed size in address
- * space; of it only what is used costs memory. Slots of what is gone are free again when nothing lies behind them. An object
- * that a program uses while it destroys it may be missed, as it may be by any library.
+ * The data path looks up every object, so lookups take no lock. The table uses open addressing and
+ * has a fixed size in address space, of which only the used part takes memory. A slot is freed when
+ * its object is gone and the next slot is free. A lookup may miss an object that the program
+ * destroys at the same time, as in any library.
  */
-#include "traces/record/record.h"
+#include "traces/record/object_table.h"
+#include "traces/record/session.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,7 +17,7 @@
 #define FULL  (SLOTS - SLOTS / 4)
 
 struct slot {
-	u64 key; /* 0: never used, GONE */
+	u64 key; /* 0: never used; or GONE */
 	struct rec_obj *obj;
 };
 
@@ -25,7 +27,7 @@ static struct slot *table;
 static u32 used;
 static u32 ordinals[VOBJ_COUNT];
 
-/* Addresses have their upper bits clear. */
+/* The upper bits of addresses are 0. */
 #define KEY_LKEY (1ull << 62)
 #define KEY_QPN	 (1ull << 63)
 
@@ -48,7 +50,7 @@ static struct rec_obj *rec_table_find(u64 key)
 	return NULL;
 }
 
-/* With the lock. Return: false: there is no room. */
+/* The caller holds the lock. Return: false: the table is full. */
 static bool rec_table_insert(u64 key, struct rec_obj *obj)
 {
 	struct slot *free_slot = NULL;
@@ -83,7 +85,7 @@ static bool rec_table_insert(u64 key, struct rec_obj *obj)
 	return true;
 }
 
-/* With the lock. What has been put under the key since stays. */
+/* Removes a key, unless it belongs to a newer object. The caller holds the lock. */
 static void rec_table_remove(u64 key, const struct rec_obj *obj)
 {
 	u32 at = (u32)mix64(key) % SLOTS;
@@ -136,7 +138,7 @@ void rec_obj_set_alias(struct rec_obj *o, u32 number)
 	pthread_mutex_unlock(&rec.lock);
 }
 
-/* --- objects at first sight --- */
+/* --- new objects --- */
 
 const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
 {
@@ -149,51 +151,35 @@ const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
 	case VOBJ_EVCH:
 	case VOBJ_EV:
 		return NULL;
-	default: /* their first member */
+	default: /* the first member of their struct */
 		return *(struct ibv_context *const *)obj;
 	}
+}
+
+struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx)
+{
+	const struct rec_obj *o = rec_obj_find(VOBJ_CTX, ctx);
+
+	return o ? o->ctx : NULL;
 }
 
 static void rec_obj_init(struct rec_obj *o, const void *obj)
 {
 	const struct ibv_context *ctx = rec_obj_context(o->kind, obj);
 
-	if (o->kind == VOBJ_CTX) {
+	if (o->kind == VOBJ_CTX)
 		o->ctx_obj = o;
-		o->ctx = rec_ctx_attach((struct ibv_context *)(uintptr_t)obj);
-		if (o->ctx)
-			rec_devices_add((struct ibv_context *)(uintptr_t)obj);
+	else
+		o->ctx_obj = ctx ? rec_obj_find(VOBJ_CTX, ctx) : NULL;
+	if (o->kind != VOBJ_QP)
 		return;
-	}
-	if (!ctx)
-		return;
-	o->ctx_obj = rec_obj_find(VOBJ_CTX, ctx);
-	o->ctx = o->ctx_obj ? o->ctx_obj->ctx : NULL;
-	if (o->kind == VOBJ_QP) {
-		o->srq = ((const struct ibv_qp *)obj)->srq;
-		o->datagrams = ((const struct ibv_qp *)obj)->qp_type == IBV_QPT_UD;
-		rec_obj_set_alias(o, ((const struct ibv_qp *)obj)->qp_num);
-	} else if (o->kind == VOBJ_WQ)
-		rec_wq_attach(o, (struct ibv_wq *)(uintptr_t)obj);
-	else if (o->kind == VOBJ_DM)
-		rec_dm_attach(o, (struct ibv_dm *)(uintptr_t)obj);
+	o->srq = ((const struct ibv_qp *)obj)->srq;
+	o->datagrams = ((const struct ibv_qp *)obj)->qp_type == IBV_QPT_UD;
+	rec_obj_set_alias(o, ((const struct ibv_qp *)obj)->qp_num);
 }
 
-static void rec_obj_free(struct rec_obj *o)
-{
-	if (o->kind == VOBJ_MR)
-		rec_mr_free(o);
-	else if (o->kind == VOBJ_QP)
-		rec_wr_free(o);
-	else if (o->kind == VOBJ_CQ)
-		rec_cqex_free(o);
-	else if (o->kind == VOBJ_CTX)
-		free(o->ctx);
-	rec_recv_free(o);
-	free(o);
-}
-
-static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj)
+/* @fresh: the call returns a new object, even if another one is registered at its address. */
+static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj, bool fresh)
 {
 	struct rec_obj *o = calloc(1, sizeof(*o)), *was;
 	bool in = false;
@@ -204,6 +190,12 @@ static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj)
 	o->kind = (u8)kind;
 	pthread_mutex_lock(&rec.lock);
 	was = rec_table_find(o->key);
+	/* Another thread may have registered it meanwhile. */
+	if (was && was->kind == kind && !fresh) {
+		pthread_mutex_unlock(&rec.lock);
+		free(o);
+		return was;
+	}
 	if (ordinals[kind] < VT_MAX_OBJ)
 		in = rec_table_insert(o->key, o);
 	if (in)
@@ -216,9 +208,10 @@ static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj)
 		rec_note("no more than %u objects of a kind are recorded", VT_MAX_OBJ);
 		return NULL;
 	}
-	/* One that was freed without our seeing it. */
-	if (was)
-		rec_obj_free(was);
+	o->passing = !fresh;
+	o->replaced = was;
+	o->next_fresh = rec_thread.fresh;
+	rec_thread.fresh = o;
 	rec_obj_init(o, obj);
 	return o;
 }
@@ -228,26 +221,24 @@ u32 rec_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 	struct rec_obj *o = fresh ? NULL : rec_obj_find(kind, obj);
 
 	(void)arg;
-	/* What was a parent's has no ordinal. */
+	/* An object of the parent process has no ordinal. */
 	if (o || !(fresh || rec_thread.makes & 1u << kind))
 		return o ? o->ord : 0;
-	o = rec_obj_new(kind, obj);
-	if (o)
-		o->passing = !fresh;
+	o = rec_obj_new(kind, obj, fresh);
 	return o ? o->ord : 0;
 }
 
-void rec_obj_drop(enum vobj kind, const void *obj, u32 ord)
+struct rec_obj *rec_obj_remove(enum vobj kind, const void *obj, u32 ord)
 {
 	struct rec_obj *o = rec_obj_find(kind, obj);
 
 	if (!o || o->ord != ord)
-		return;
+		return NULL;
 	pthread_mutex_lock(&rec.lock);
 	rec_table_remove(o->key, o);
 	rec_table_remove(o->alias, o);
 	pthread_mutex_unlock(&rec.lock);
-	rec_obj_free(o);
+	return o;
 }
 
 void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *))
@@ -260,16 +251,16 @@ void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *))
 			fn(t[i].obj);
 }
 
-/* Objects of the parent keep the functions below, by which a child may still call them, and nothing else. */
+/*
+ * A child may still call the objects of its parent: they keep their original functions, and nothing
+ * else.
+ */
 void rec_obj_forget_all(void)
 {
 	u32 i;
 
 	for (i = 0; table && i < SLOTS; i++)
-		if (table[i].key > GONE) {
+		if (table[i].key > GONE)
 			table[i].obj->ord = 0;
-			if (table[i].obj->kind == VOBJ_MR)
-				rec_mr_forget(table[i].obj);
-		}
 	memset(ordinals, 0, sizeof(ordinals));
 }

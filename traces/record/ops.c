@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that programs make through pointers in objects.
+ * Calls that programs make through function pointers, and patching the objects that have these.
  *
- * verbs.h's inlines call through ibv_context.ops and struct verbs_context. A context gets our functions into those places of its
- * tables that were filled; the library's own are kept in struct rec_ctx, and a wrapper finds them by the context
- * of the object that it is called with.
+ * verbs.h's inlines call through ibv_context.ops and struct verbs_context. The recorder replaces the
+ * functions in those tables, as far as they are set, and keeps the originals in struct rec_ctx. A
+ * wrapper finds them by the context of its first argument.
  */
-#include "traces/record/record.h"
-#include "traces/record/wrap.h"
-
+#include "traces/record/ops.h"
 #include "traces/calls/desc.h"
+#include "traces/record/call.h"
+#include "traces/record/cq_ex.h"
+#include "traces/record/dm.h"
+#include "traces/record/next_symbol.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll.h"
+#include "traces/record/post.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
+#include "traces/record/tag_ops.h"
+#include "traces/record/wr.h"
+#include "traces/record/wrap.h"
 
 #include <stdlib.h>
 
-struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx)
-{
-	const struct rec_obj *o = rec_obj_find(VOBJ_CTX, ctx);
-
-	return o ? o->ctx : NULL;
-}
-
 static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 {
-	/* Programs must not hand anything else in; who does dies here as in verbs.h's inline. */
+	/*
+	 * Programs must not pass anything else; if one does, it crashes here as in verbs.h's
+	 * inline.
+	 */
 	return rec_ctx_find(rec_obj_context(vcall_descs[call].args[0].obj, (void *)first));
 }
 
-/* Where the function of each call lies in struct rec_ctx. */
+/* Where struct rec_ctx has the function of each call. */
 #define LOW_ibv_query_rt_values_ex	   vx.query_rt_values
 #define LOW_ibv_alloc_td		   vx.alloc_td
 #define LOW_ibv_dealloc_td		   vx.dealloc_td
@@ -60,7 +66,7 @@ static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 #define LOW_ibv_attach_counters_point_flow vx.attach_counters_point_flow
 #define LOW_ibv_read_counters		   vx.read_counters
 
-/* No context that is not known has our functions in it. */
+/* Only patched contexts call these, and all of them are known. */
 #define WRAP_INL(name, ret, first, ...)                                                            \
 	static VR_##ret inl_##name(REC_PARAMS(first, ##__VA_ARGS__))                               \
 	{                                                                                          \
@@ -74,9 +80,9 @@ static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 #define WRAP(name, ret, way, ...) WRAP_##way(name, ret, ##__VA_ARGS__)
 VCALLS(WRAP)
 
-/* --- calls that are not as their description --- */
+/* --- calls with other parameters than their description --- */
 
-/* verbs.h's inline adds the size of the struct. */
+/* verbs.h's inline passes the size of the struct. */
 static int wrap_query_port(struct ibv_context *context, uint8_t port_num,
 			   struct ibv_port_attr *attr, size_t len)
 {
@@ -112,9 +118,9 @@ static int wrap_query_device_ex(struct ibv_context *context,
 	return ret;
 }
 
-/* --- putting them in --- */
+/* --- patching --- */
 
-void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
+static void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
 {
 	o->low[0] = (void *)wq->post_recv;
 	wq->post_recv = rec_post_wq_recv;
@@ -171,7 +177,7 @@ static void rec_ctx_attach_vx(struct ibv_context *ctx, struct rec_ctx *c)
 	PUT_VX(read_counters, inl_ibv_read_counters);
 }
 
-struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx)
+static struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx)
 {
 	struct rec_ctx *c = calloc(1, sizeof(*c));
 
@@ -190,4 +196,57 @@ struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx)
 	PUT_OP(bind_mw, inl_ibv_bind_mw);
 	rec_ctx_attach_vx(ctx, c);
 	return c;
+}
+
+/* Patches the functions of extended QPs and CQs. */
+static void rec_ext_attach(enum vcall call, const u64 *args, u64 ret)
+{
+	const struct ibv_qp_init_attr_ex *attr = (void *)args[1];
+	__typeof__(&ibv_qp_to_qp_ex) to_ex;
+	struct rec_obj *o;
+	static void *slot;
+
+	if (call == VCALL_ibv_create_cq_ex) {
+		o = rec_obj_find(VOBJ_CQ, (void *)ret);
+		if (o)
+			rec_cqex_attach(o, (void *)ret);
+		return;
+	}
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return;
+	if (call == VCALL_rdma_create_qp_ex)
+		ret = (uintptr_t)((struct rdma_cm_id *)args[0])->qp;
+	o = rec_obj_find(VOBJ_QP, (void *)ret);
+	to_ex = (__typeof__(to_ex))rec_next_symbol(&slot, "ibv_qp_to_qp_ex");
+	if (o && to_ex && to_ex((void *)ret))
+		rec_wr_attach(o, to_ex((void *)ret));
+}
+
+static void rec_obj_attach(struct rec_obj *o)
+{
+	void *obj = (void *)(uintptr_t)o->key;
+
+	if (o->kind == VOBJ_CTX)
+		o->ctx = rec_ctx_attach(obj);
+	else if (o->kind == VOBJ_WQ)
+		rec_wq_attach(o, obj);
+	else if (o->kind == VOBJ_DM)
+		rec_dm_attach(o, obj);
+}
+
+void rec_objects_attach(const struct rec_call *c, u64 ret)
+{
+	struct rec_obj *o = rec_thread.fresh, *next;
+	int saved = errno;
+
+	for (; o; o = next) {
+		next = o->next_fresh;
+		o->next_fresh = NULL;
+		rec_obj_attach(o);
+	}
+	rec_thread.fresh = NULL;
+	if (!c->failed && (c->call == VCALL_ibv_create_cq_ex || c->call == VCALL_ibv_create_qp_ex ||
+			   c->call == VCALL_rdma_create_qp_ex))
+		rec_ext_attach(c->call, c->args, ret);
+	errno = saved;
 }

@@ -2,8 +2,14 @@
 /*
  * Completions and their events. Polls that find nothing are counted, and told with the next that finds something.
  */
+#include "traces/record/poll.h"
+#include "traces/record/next_symbol.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/received.h"
 #include "traces/record/record.h"
-#include "traces/record/wrap.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
 static void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct rec_obj *ctx)
 {
@@ -14,7 +20,7 @@ static void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const st
 	to->vendor_err = wc->vendor_err;
 	to->qp = qp ? qp->ord : 0;
 	to->qp_num = wc->qp_num;
-	/* The other fields of a failed one are undefined. */
+	/* Other fields of a failed completion are undefined. */
 	if (wc->status != IBV_WC_SUCCESS)
 		return;
 	to->opcode = wc->opcode;
@@ -26,22 +32,6 @@ static void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const st
 	to->slid = wc->slid;
 	to->sl = wc->sl;
 	to->dlid_path_bits = wc->dlid_path_bits;
-}
-
-struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
-{
-	struct vt_rec *r = rec_record_begin(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
-	struct vt_poll *body;
-
-	if (!r)
-		return NULL;
-	body = vt_rec_body(r);
-	body->cq = cq ? cq->ord : 0;
-	body->n = n;
-	body->ret = ret;
-	body->empty = cq ? exchange(&cq->empty, 0) : 0;
-	*wc = (struct vt_wc *)(body + 1);
-	return r;
 }
 
 static void rec_poll_record_wcs(struct rec_obj *o, struct rec_span span, int ret,
@@ -70,7 +60,10 @@ int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 	if (!rec_enter())
 		return ctx->ops.poll_cq(cq, n, wc);
-	/* Numbers are taken without: other programs' calls must not wait for the line that it is in. */
+	/*
+	 * Reads the counter without incrementing it, to keep its cache line shared between the
+	 * programs.
+	 */
 	span.begin = load_relaxed(&rec.w.order->next);
 	span.t_begin = 0;
 	ret = ctx->ops.poll_cq(cq, n, wc);
@@ -85,25 +78,6 @@ int rec_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	rec_leave();
 	errno = saved;
 	return ret;
-}
-
-static void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
-{
-	struct vt_rec *r = rec_record_begin(kind, sizeof(*op));
-
-	if (!r)
-		return;
-	memcpy(vt_rec_body(r), op, sizeof(*op));
-	rec_record_stamp(r, span);
-	vt_rec_commit(r);
-}
-
-void rec_poll_record_empty(struct rec_obj *cq)
-{
-	struct vt_cqop op = { .cq = cq->ord, .n = exchange(&cq->empty, 0) };
-
-	if (op.n && cq->ord)
-		rec_cqop_record(VT_EMPTY, rec_span_begin(), &op);
 }
 
 int rec_req_notify_cq(struct ibv_cq *cq, int solicited_only)
@@ -147,7 +121,7 @@ int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void
 	op.cq = ret ? 0 : rec_obj_ord(VOBJ_CQ, *cq);
 	op.obj2 = rec_obj_ord(VOBJ_CH, channel);
 	op.n = 1;
-	/* Asked without waiting, and there was none: as good as an empty poll. */
+	/* A non-blocking call found no event: like an empty poll, it is not recorded. */
 	if (!ret || saved != EAGAIN)
 		rec_cqop_record(VT_CQ_EVENT, span, &op);
 	rec_leave();

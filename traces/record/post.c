@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posting work requests: a record for each call, with all of its chain.
+ * Records posts of work requests, a record for each call with its whole chain.
  *
- * The chain is read twice, once for its size. A program that changes it in between while another thread posts it gets from any
- * library what it deserves; here nothing is written beyond the record, because each part is checked against its end.
+ * The chain is read twice, the first time for its size. If the program changes it meanwhile in
+ * another thread, the record may be wrong, but nothing is written beyond it: each part is checked
+ * against the end.
  */
+#include "traces/record/post.h"
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/received.h"
 #include "traces/record/record.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
 #include <stdlib.h>
 
-#define CHAIN_MAX 4096u /* work requests of one call; more are carried out and noted */
+#define CHAIN_MAX 4096u /* work requests of a call; a longer chain is posted, but not recorded */
 
 struct rec_obj *rec_sge_fill(struct vt_sge *to, const struct ibv_sge *sge,
 			     const struct rec_obj *ctx, bool without_key)
@@ -23,7 +31,7 @@ struct rec_obj *rec_sge_fill(struct vt_sge *to, const struct ibv_sge *sge,
 	return mr;
 }
 
-/* Where a record is filled in, and its end. */
+/* struct fill - position in a record, and its end. */
 struct fill {
 	u8 *at;
 	u8 *end;
@@ -74,9 +82,9 @@ static u64 rec_send_payload_len(const struct ibv_send_wr *wr)
 }
 
 /**
- * struct plan - what is recorded of a send's payload, decided before the call.
- * @bytes: all of them in the record
- * @crc: their CRC
+ * struct plan - what to record of a send's payload, decided before the call.
+ * @bytes: all bytes
+ * @crc: the CRC
  */
 struct plan {
 	bool bytes;
@@ -188,7 +196,7 @@ static bool rec_send_fill_wr(struct fill *f, const struct rec_obj *ctx,
 	to->n_sge = n;
 	to->imm = wr->imm_data;
 	rec_send_fill_opcode(to, wr, type);
-	/* Behind the pieces: the header, and the payload right behind that. */
+	/* After the entries: the TSO header, followed directly by the payload. */
 	if (to->tso_hdr || p.bytes)
 		bytes = rec_post_fill_reserve(f, to->tso_hdr +
 							 (p.bytes ? rec_send_payload_len(wr) : 0));
@@ -244,7 +252,7 @@ static void rec_post_record_end(struct post *p, int ret, u32 bad)
 	errno = saved;
 }
 
-/* A chain that is too long is carried out and noted. Return: its length, CHAIN_MAX + 1. */
+/* Return: the length of the chain, or CHAIN_MAX + 1 if it is longer. */
 static u32 rec_send_chain_len(const struct ibv_send_wr *wr)
 {
 	u32 n = 0;
@@ -358,7 +366,7 @@ static void rec_recv_record_chain(struct post *p, enum vt_kind kind, const struc
 	}
 }
 
-/* What a queue takes receives by. */
+/* Posts receives to a queue. */
 typedef int (*post_fn)(void *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 static int rec_recv_post_chain(enum vt_kind kind, enum vobj obj, void *queue, post_fn lower,

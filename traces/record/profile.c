@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile of the emulator's, rdmaemu-profile(5), made of what a device says of itself: as far as its keys have a word for
- * it, and within what they take. What a device is not asked for (which inline data it takes, its flows) is left to the
- * emulator's own.
+ * Writes a profile for the emulator, rdmaemu-profile(5), from what a device reports: everything
+ * that the profile's keys can express, within their bounds. Properties that cannot be queried, such
+ * as inline data and flows, keep the emulator's defaults.
  */
-#include "traces/record/record.h"
-#include "traces/record/wrap.h"
-
+#include "traces/record/profile.h"
+#include "traces/record/next_symbol.h"
+#include "traces/record/session.h"
 #include "traces/vtrace/profile_bounds.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <endian.h>
+#include <errno.h>
 #include <stdio.h>
 
-/** struct profile_text - lines under construction. */
+/** struct profile_text - text under construction. */
 struct profile_text {
 	char text[8192];
 	size_t len;
@@ -36,7 +37,10 @@ static __attribute__((format(printf, 2, 3))) void rec_profile_append(struct prof
 		t->text[t->len] = '\0';
 }
 
-/* Letters, digits, dots, underscores and dashes, a dot not first. Nothing is written of what has none. */
+/*
+ * Appends letters, digits, dots, underscores and dashes of @from, without a dot at the start;
+ * nothing, if none are left.
+ */
 static void rec_profile_append_word(struct profile_text *t, const char *key, const char *from,
 				    size_t len, size_t max)
 {
@@ -77,13 +81,13 @@ static void rec_profile_append_u64(struct profile_text *t, enum bound b, u64 v)
 			   (unsigned long long)rec_profile_clamp(b, v));
 }
 
-/* Limits that the API has as int: a device that says less than nothing has none. */
+/* For limits that are int in the API: negative ones are 0. */
 static void rec_profile_append_int(struct profile_text *t, enum bound b, int v)
 {
 	rec_profile_append_u64(t, b, v > 0 ? (u64)v : 0);
 }
 
-/** struct bit - a flag and the profile's word for it. */
+/** struct bit - a flag and its word in a profile. */
 struct bit {
 	u64 bit;
 	const char *word;
@@ -125,7 +129,7 @@ static void rec_profile_append_caps(struct profile_text *t, const struct ibv_dev
 			rec_profile_append(t, "caps %s\n", caps[i].word);
 }
 
-/* Of several names of a bit mask or a scale the highest that the device has. */
+/* Appends the word for the highest value that the device supports. */
 static void rec_profile_append_highest(struct profile_text *t, const char *key,
 				       const struct bit *words, u32 n, u64 v)
 {
@@ -162,7 +166,7 @@ static void rec_profile_append_pkeys(struct profile_text *t, struct ibv_context 
 	int i;
 
 	rec_profile_append_u64(t, BOUND_max_pkeys, n);
-	/* From the first entry on that is empty there is no word for the others' places. */
+	/* Keys after the first empty entry have no place in a profile. */
 	for (i = 0; query && i < (int)rec_profile_clamp(BOUND_max_pkeys, n); i++) {
 		if (query(ctx, 1, i, &key) || !(be16toh(key) & 0x7fff))
 			return;
@@ -207,7 +211,7 @@ static void rec_profile_append_limits(struct profile_text *t, const struct ibv_d
 	rec_profile_append_u64(t, BOUND_max_mr_size, a->max_mr_size);
 	rec_profile_append_int(t, BOUND_max_mw, a->max_mw);
 	rec_profile_append_int(t, BOUND_max_pd, a->max_pd);
-	/* Some devices say that they have none of a thing of which they have as many as there is memory for. */
+	/* Some devices report 0 for objects that only memory limits. */
 	if (a->max_ah > 0)
 		rec_profile_append_int(t, BOUND_max_ah, a->max_ah);
 	rec_profile_append_int(t, BOUND_max_srq, srq ? a->max_srq : 0);
@@ -238,7 +242,7 @@ static const char *rec_profile_atomic_word(enum ibv_atomic_cap cap)
 	return cap == IBV_ATOMIC_GLOB ? "GLOB" : cap == IBV_ATOMIC_HCA ? "HCA" : "NONE";
 }
 
-/* The device's name without the number at its end, which the emulator gives. */
+/* Returns the length of a device name without the number at its end, which the emulator adds. */
 static size_t rec_profile_base_name_len(const char *name)
 {
 	size_t n = strnlen(name, IBV_SYSFS_NAME_MAX);
@@ -248,16 +252,44 @@ static size_t rec_profile_base_name_len(const char *name)
 	return n;
 }
 
+/*
+ * Like the inlines of verbs.h, but these two call the functions of the library below, not those that
+ * the recorder exports.
+ */
+static int rec_profile_query_device(struct ibv_context *ctx, struct ibv_device_attr_ex *a)
+{
+	struct verbs_context *vctx = verbs_get_ctx_op(ctx, query_device_ex);
+	static void *slot;
+	int (*query)(struct ibv_context *, struct ibv_device_attr *);
+
+	if (vctx)
+		return vctx->query_device_ex(ctx, NULL, a, sizeof(*a));
+	query = (__typeof__(query))rec_next_symbol(&slot, "ibv_query_device");
+	return query ? query(ctx, &a->orig_attr) : ENOSYS;
+}
+
+static int rec_profile_query_port(struct ibv_context *ctx, struct ibv_port_attr *p)
+{
+	struct verbs_context *vctx = verbs_get_ctx_op(ctx, query_port);
+	static void *slot;
+	int (*query)(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);
+
+	if (vctx)
+		return vctx->query_port(ctx, 1, p, sizeof(*p));
+	query = (__typeof__(query))rec_next_symbol(&slot, "ibv_query_port");
+	return query ? query(ctx, 1, (struct _compat_ibv_port_attr *)p) : ENOSYS;
+}
+
 void rec_profile_write(struct ibv_context *ctx, u32 devices)
 {
-	static struct profile_text t; /* with the lock of devices.c */
+	static struct profile_text t; /* protected by the lock of devices.c */
 	struct ibv_device_attr_ex a;
 	struct ibv_port_attr p;
 	bool xrc;
 
 	memset(&a, 0, sizeof(a));
 	memset(&p, 0, sizeof(p));
-	if (ibv_query_device_ex(ctx, NULL, &a) || ibv_query_port(ctx, 1, &p))
+	if (rec_profile_query_device(ctx, &a) || rec_profile_query_port(ctx, &p))
 		return;
 	t.len = 0;
 	rec_profile_append(&t, "# Made of what %.63s said of itself.\n", ctx->device->name);

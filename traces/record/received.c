@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the CRC of what was received (VT_WC_CRC).
+ * DOC: computes the CRC of received data (VT_WC_CRC).
  *
- * A completion names its receive by wr_id alone. So each queue of receives, of a queue pair or an SRQ, has a list of those that are
- * posted, in their order: the first one of that wr_id is what a completion of a queue pair's own queue means. An SRQ's
- * may come in another order, so that there its wr_id must be the only one among the oldest. Wherever it is not certain which one it is,
- * the queue is given up (blind): there is no CRC then.
+ * A completion names its receive only by wr_id. So every receive queue, of a QP or an SRQ, has a
+ * list of its posted receives in order. For a QP's own queue, the first receive with that wr_id is
+ * the one. Receives of an SRQ may complete in another order, so the wr_id must be unique among the
+ * oldest ones. When it is uncertain which receive a completion belongs to, the queue becomes blind:
+ * its data gets no CRC any more.
  *
- * Whether a buffer could have changed again before it was polled is not asked here: who compares has all of the trace.
+ * The data may have changed between its arrival and the poll. The recorder does not check that: a
+ * replay has the whole trace for it.
  *
- * Bounds: so many receives, so many entries of one, and no more bytes than a work request may leave in the trace.
+ * Bounds: HELD_MAX receives per queue, HELD_SGE entries per receive, and the payload bound of a
+ * work request.
  */
-#include "traces/record/record.h"
+#include "traces/record/received.h"
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
+#include "traces/record/session.h"
 
 #include <stdlib.h>
 
-#define HELD_MAX 65536u /* receives of one queue */
+#define HELD_MAX 65536u /* receives of a queue */
 #define HELD_SGE 4u
-#define SRQ_SCAN 512u /* among so many a wr_id must be the only one */
+#define SRQ_SCAN 512u /* receives of an SRQ among which the wr_id must be unique */
 
-/** struct held - a receive that is posted. @n: entries; HELD_SGE + 1: too many */
+/** struct held - a posted receive. @n: its entries; HELD_SGE + 1: too many */
 struct held {
 	u64 wr_id;
 	u32 n;
@@ -28,11 +34,13 @@ struct held {
 		u64 addr; /* in the program's memory */
 		u32 len;
 		u32 lkey;
-		u32 mr; /* ordinal of its region */
+		u32 mr; /* ordinal of its MR */
 	} sge[HELD_SGE];
 };
 
-/** struct rec_recvs - those of a queue: @n from @first on, of a ring of @cap, a power of two. */
+/**
+ * struct rec_recvs - the receives of a queue: @n from @first on, in a ring of @cap, a power of two.
+ */
 struct rec_recvs {
 	struct held *h;
 	u32 cap;
@@ -41,7 +49,7 @@ struct rec_recvs {
 	bool blind;
 };
 
-/* Of all lists: objects end while others poll. */
+/* Protects all lists: a thread may destroy an object while another one polls. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct held *rec_recv_queue_at(const struct rec_recvs *q, u32 i)
@@ -110,7 +118,7 @@ void rec_recv_refused(struct rec_obj *o, const struct ibv_recv_wr *bad, u32 n)
 		return;
 	pthread_mutex_lock(&lock);
 	q = o->recvs;
-	/* Another thread's may stand behind them. */
+	/* Another thread may have posted after them. */
 	if (q->n < n || !bad || rec_recv_queue_at(q, q->n - n)->wr_id != bad->wr_id)
 		q->blind = true;
 	else
@@ -118,7 +126,7 @@ void rec_recv_refused(struct rec_obj *o, const struct ibv_recv_wr *bad, u32 n)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What a queue pair had posted is gone with its reset. */
+/* A reset discards the receives of a QP. */
 void rec_recv_reset(struct rec_obj *o)
 {
 	pthread_mutex_lock(&lock);
@@ -162,7 +170,10 @@ static struct held *rec_recv_queue_find_srq(struct rec_recvs *q, u64 wr_id)
 	return found;
 }
 
-/* Take the receive of a completion off its queue. With the lock. Return: whether it is known, with *to. */
+/*
+ * Takes the receive of a completion off its queue. The caller holds the lock. Return: whether it is
+ * known; @to is set.
+ */
 static bool rec_recv_queue_take(struct rec_recvs *q, bool srq, u64 wr_id, struct held *to)
 {
 	struct held *h;
@@ -183,7 +194,10 @@ static bool rec_recv_queue_take(struct rec_recvs *q, bool srq, u64 wr_id, struct
 	return to->n <= HELD_SGE;
 }
 
-/* Whether the memory is what it was when the receive was posted: its regions are still registered. With the lock. */
+/*
+ * Whether the MRs of the receive have not been deregistered since it was posted. The caller holds
+ * the lock.
+ */
 static bool rec_recv_has_its_mrs(const struct held *h, const struct rec_obj *ctx)
 {
 	const struct rec_obj *mr;
@@ -197,7 +211,7 @@ static bool rec_recv_has_its_mrs(const struct held *h, const struct rec_obj *ctx
 	return true;
 }
 
-/* Looked at, and summed up. Return: false: some of it cannot be read. */
+/* Reads received data and adds it to the CRC. Return: false: some of it is unreadable. */
 static bool rec_recv_crc_add(u64 addr, u32 len, u32 *crc)
 {
 	u8 *b = rec_thread.bounce;
@@ -247,14 +261,14 @@ void rec_recv_completed(struct vt_wc *wc, const struct rec_obj *ctx)
 	if (o && o->srq)
 		o = rec_obj_find(VOBJ_SRQ, o->srq);
 	q = o ? o->recvs : NULL;
-	/* Nobody knows of which side one in error is. */
+	/* A failed completion may be of either side. */
 	if (q && failed)
 		q->blind = true;
 	else if (q && !q->blind)
 		known = rec_recv_queue_take(q, o->kind == VOBJ_SRQ, wc->wr_id, &h) &&
 			rec_recv_has_its_mrs(&h, ctx);
 	pthread_mutex_unlock(&lock);
-	/* With RDMA WRITE it is no receive's memory. */
+	/* The data of an RDMA WRITE with immediate is not in the receive's memory. */
 	if (!known || wc->opcode != IBV_WC_RECV)
 		return;
 	if (rec_recv_crc(&h, skip, wc->byte_len, &wc->crc) && wc->byte_len <= rec.per_wr)

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Tag matching: ibv_post_srq_ops(), a record for each call with all of its chain. */
+/* Tag matching: records ibv_post_srq_ops(), a record for each call with its whole chain. */
+#include "traces/record/tag_ops.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/post.h"
 #include "traces/record/record.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
-#define OPS_MAX 4096u /* of one call; more are carried out and noted */
+#define OPS_MAX 4096u /* of a call; more are posted, but not recorded */
 
 static u32 rec_tag_op_sge_count(const struct ibv_ops_wr *op)
 {
@@ -24,7 +30,7 @@ static size_t rec_tag_chain_size(const struct ibv_ops_wr *op, u32 *n)
 	return size;
 }
 
-/* The handle is the result of adding a tag: it is filled in when the call has returned. */
+/* The handle is a result of adding a tag, so it is filled in after the call. */
 static struct vt_wr *rec_tag_op_fill(struct vt_wr *to, const struct ibv_ops_wr *op,
 				     const struct rec_obj *srq)
 {

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ibv_wr_*(): what lies between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort() is one record.
+ * ibv_wr_*(): the calls from ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort() are one record.
  *
- * A QP's work requests are gathered in a buffer of its own, in the form of the record, as the program builds them. The
- * library below holds the QP's lock from start to completion (ibv_wr_post(3)), so that the buffer needs none.
+ * Each QP has a buffer, in which the work requests are collected in the format of the record while
+ * the program builds them. The library below holds the QP's lock from start to completion
+ * (ibv_wr_post(3)), so the buffer needs none.
  */
+#include "traces/record/wr.h"
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/post.h"
 #include "traces/record/record.h"
+#include "traces/record/session.h"
+#include "traces/record/start.h"
 
 #include <stdlib.h>
 
-#define BUFFER (256u << 10) /* of one QP; a batch that is longer is noted */
+#define BUFFER (256u << 10) /* of a QP; a longer batch is not recorded */
 
 /**
  * struct rec_wr - the batch of a QP.
- * @low: its functions, as the library below had made them
- * @cur: the request that is built
- * @n: requests of this batch. @len: bytes of them
+ * @low: its functions before they were patched
+ * @cur: the work request under construction
+ * @n: work requests of the batch; @len: their bytes
  * @lost: one did not fit
  */
 struct rec_wr {
@@ -67,7 +75,7 @@ static struct vt_wr *rec_batch_add_wr(struct ibv_qp_ex *ex, struct rec_wr *b,
 	return wr;
 }
 
-/* Only the program's own are recorded, and only in processes that have a trace. */
+/* Only calls of the program are recorded, and only in processes with a trace. */
 static bool rec_batch_is_recorded(void)
 {
 	return !rec_thread.depth && load_relaxed(&rec.state) == REC_ON;
@@ -189,7 +197,10 @@ static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16
 	void *to;
 
 	BUILD(IBV_WR_TSO, wr_send_tso(ex, hdr, hdr_sz, mss));
-	/* It stands behind the pieces of memory, of which one is set: room for that is left before it. */
+	/*
+	 * The header follows the scatter/gather entry, which is set later: rec_batch_reserve_sges()
+	 * makes room before it.
+	 */
 	to = rec_batch_reserve(b, hdr_sz);
 	if (!to)
 		return;
@@ -233,7 +244,10 @@ static bool rec_batch_wr_carries_payload(const struct vt_wr *wr)
 	}
 }
 
-/* What a trace says of the bytes: those of memory that it does not know follow the pieces. */
+/*
+ * Records the payload: if the trace does not have the contents of the memory, the bytes follow the
+ * entries.
+ */
 static void rec_batch_add_payload(struct rec_wr *b, const struct rec_obj *o,
 				  const struct vt_sge *sge, u32 n, bool inline_data)
 {
@@ -274,7 +288,7 @@ static void rec_batch_add_payload(struct rec_wr *b, const struct rec_obj *o,
 	}
 }
 
-/* With the header of a TSO request, which stands behind the pieces, moved up. */
+/* Reserves entries. Moves the header of a TSO request, which follows them. */
 static struct vt_sge *rec_batch_reserve_sges(struct rec_wr *b, u32 n)
 {
 	u32 hdr = ALIGN_UP(b->cur->tso_hdr, 8);
@@ -408,7 +422,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 	if (!span.begin || !rec_enter())
 		return b->low.wr_complete(ex);
-	/* Before it is free for others. */
+	/* Take the batch before other threads can start one. */
 	r = rec_batch_record(b, o);
 	ret = b->low.wr_complete(ex);
 	if (r) {
@@ -478,10 +492,4 @@ void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex)
 	PUT(wr_set_sge_list);
 	PUT(wr_set_inline_data);
 	PUT(wr_set_inline_data_list);
-}
-
-void rec_wr_free(struct rec_obj *o)
-{
-	free(o->wr);
-	o->wr = NULL;
 }

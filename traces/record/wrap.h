@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: wrappers made of a row of VCALLS(): same parameters, same result, the call recorded.
- */
+/** DOC: wrappers generated from rows of VCALLS(): same parameters and result, the call recorded. */
 #ifndef TRACES_RECORD_WRAP_H
 #define TRACES_RECORD_WRAP_H
 
-#include "traces/record/record.h"
-
-/**
- * rec_next_symbol() - the function that the program would call without us: the next in lookup order or, in a program that
- * loads the RDMA libraries at run time, the installed library's. NULL: there is none.
- */
-static inline void *rec_next_symbol(void **slot, const char *name)
-{
-	void *fn = load_acquire(slot);
-
-	if (likely(fn))
-		return fn;
-	fn = next_symbol_resolve(slot, name);
-	/* rdma_...() and the functions of rsockets. */
-	return fn ? fn : real_symbol(slot, name[0] == 'r' ? REAL_CM : REAL_VERBS, name);
-}
+#include "traces/record/call.h"
+#include "traces/record/ops.h"
+#include "traces/record/start.h"
 
 /* (type name, type name), (name, name), { value, value } of a row's arguments. */
 #define REC_COMMA_0
@@ -66,6 +51,7 @@ static inline void *rec_next_symbol(void **slot, const char *name)
 	rec_call_begin(&c, VCALL_##name, argv_);                                                   \
 	REC_JOIN(REC_KEEP_, REC_KIND(ret))(result, lower(REC_NAMES(__VA_ARGS__)));                 \
 	rec_call_end(&c, result);                                                                  \
+	rec_objects_attach(&c, result);                                                            \
 	rec_leave();                                                                               \
 	REC_JOIN(REC_GIVE_, REC_KIND(ret))(VR_##ret, result);
 

@@ -4,8 +4,10 @@
  * card says that is within it.
  */
 #include "fabric/common/profile.h"
-#include "traces/record/record.h"
 #include "tests/lib/c/cu.h"
+#include "libshim/interpose/interpose.h"
+#include "traces/record/profile.h"
+#include "traces/record/session.h"
 
 #include <endian.h>
 #include <stdarg.h>

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginning and end of a recording in a process.
+ * Start and end of the recording in a process.
  *
- * A program gets its part of the trace directory with its first call; who never makes one leaves nothing. A
- * child of fork() begins anew with its own first call. What is recorded is in the files at once, so that
- * there is little to do at the end, and nothing is lost but that if there is none (kill -9).
+ * A program gets its part of the trace directory with its first call; a program without calls
+ * leaves nothing. A child of fork() starts anew with its own first call. Everything recorded is in
+ * the files at once, so little is left to do at the end. If that is not reached (kill -9), only this
+ * is missing.
  */
-#include "traces/record/record.h"
+#include "traces/record/start.h"
+#include "libshim/interpose/interpose.h"
+#include "traces/record/devices.h"
+#include "traces/record/memory.h"
+#include "traces/record/object_table.h"
+#include "traces/record/poll_record.h"
+#include "traces/record/received.h"
+#include "traces/record/session.h"
 #include "traces/vtrace/command_line.h"
 
 #include <fcntl.h>
@@ -19,12 +27,8 @@
 
 const char interpose_soname[] = "librdmaemu-record.so";
 
-__thread struct rec_thread rec_thread __attribute__((tls_model("initial-exec")));
-struct rec_state rec = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* Serializes beginnings. */
+/* Serializes rec_start(). */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pthread_key_t thread_key;
 
 #define ENV_DIR	    "RDMAEMU_RECORD"
 #define ENV_PAYLOAD "RDMAEMU_RECORD_PAYLOAD"
@@ -32,58 +36,12 @@ static pthread_key_t thread_key;
 #define ENV_MEMORY  "RDMAEMU_RECORD_MEMORY"
 #define ENV_PART    "RDMAEMU_RECORD_PART" /* more lines for the file "program" */
 #define ENV_REAL                                                                                   \
-	"RDMAEMU_RECORD_REAL" /* other devices than the emulator's: the trace gets a profile */
+	"RDMAEMU_RECORD_REAL" /* record other devices than the emulator's: write a profile */
 
 #define PER_WR_DEFAULT (64u << 10)
 #define MEMORY_DEFAULT (256ull << 20)
 
-/* --- threads --- */
-
-struct thread_memory {
-	struct vcall_text text;
-	_Alignas(64) u8 bounce[REC_BOUNCE];
-};
-
-static void rec_thread_memory_free(void *mem)
-{
-	rec_thread.text = NULL;
-	rec_thread.bounce = NULL;
-	rec_thread.ord = 0;
-	munmap(mem, sizeof(struct thread_memory));
-}
-
-bool rec_thread_init(void)
-{
-	struct thread_memory *mem;
-	int saved = errno;
-
-	if (!rec_thread.text) {
-		mem = mmap(NULL, sizeof(*mem), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
-		errno = saved;
-		if (mem == MAP_FAILED)
-			return false;
-		rec_thread.text = &mem->text;
-		rec_thread.bounce = mem->bounce;
-		pthread_setspecific(thread_key, mem);
-	}
-	rec_thread.ord = vt_writer_add_thread(&rec.w);
-	rec_thread.epoch = rec.epoch;
-	return true;
-}
-
-void rec_note(const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	vt_writer_put_note(&rec.w, rec_thread.ord, text);
-}
-
-/* --- beginning --- */
+/* --- start --- */
 
 static __attribute__((format(printf, 1, 2))) void rec_init_complain(const char *fmt, ...)
 {
@@ -99,7 +57,7 @@ static __attribute__((format(printf, 1, 2))) void rec_init_complain(const char *
 			(size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* A number of bytes in the environment, which `rdmaemu record` has checked. */
+/* Reads a number of bytes from the environment; `rdmaemu record` has checked it. */
 static u64 rec_init_env_bytes(const char *name, u64 otherwise)
 {
 	const char *text = getenv(name);
@@ -132,7 +90,7 @@ static enum rec_payload rec_init_env_payload(void)
 	return REC_FULL;
 }
 
-/* A file of /proc/self, its bytes below ' ' as spaces. Return: @buf */
+/* Reads a file of /proc/self, with control characters as spaces. Return: @buf */
 static const char *rec_init_proc_text(const char *path, char *buf, size_t size)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -154,7 +112,7 @@ static const char *rec_init_proc_text(const char *path, char *buf, size_t size)
 
 static char about_command[16384];
 
-/* The command, word by word. */
+/* Writes the command line, quoted word by word. */
 static void rec_init_put_command(char *line, size_t cap)
 {
 	static char words[32768];
@@ -204,6 +162,7 @@ static void rec_reset_child(void)
 	rec.state = 0;
 	rec.epoch++;
 	rec_thread.depth = 0;
+	rec_obj_for_each(VOBJ_MR, rec_mr_forget);
 	rec_obj_forget_all();
 	rec_recv_forget();
 	rec_devices_reset();
@@ -230,11 +189,10 @@ static u32 rec_init_session(void)
 		return REC_OFF;
 	}
 	rec.pid = getpid();
-	if (!once && (pthread_key_create(&thread_key, rec_thread_memory_free) ||
-		      pthread_atfork(NULL, NULL, rec_reset_child)))
+	if (!once && (rec_threads_init() || pthread_atfork(NULL, NULL, rec_reset_child)))
 		rec_init_complain("rdmaemu record: %s\n", strerror(ENOMEM));
 	once = true;
-	/* What is recorded is of no use without: readers expect it before the first record. */
+	/* The file must exist before the first record: readers expect it. */
 	ret = rec_init_write_program();
 	if (!ret)
 		return REC_ON;
@@ -251,7 +209,7 @@ bool rec_start(void)
 	if (rec.state == REC_OFF)
 		return false;
 	pthread_mutex_lock(&starting);
-	/* What it calls is none of the program's. */
+	/* Calls of the recorder itself are not recorded. */
 	rec_thread.depth++;
 	if (!rec.state)
 		store_release(&rec.state, rec_init_session());
@@ -263,22 +221,28 @@ bool rec_start(void)
 
 /* --- end --- */
 
-/* Once, and not in a child of vfork(), whose memory is its parent's. */
+/* Runs once, and not in a child of vfork(), which shares its parent's memory. */
 static void rec_finish_session(void)
 {
-	static u32 done; /* epoch + 1 of the process that has ended */
+	static u32 done; /* epoch + 1 of the latest process that ended */
 	u32 mine = rec.epoch + 1;
 
 	if (load_acquire(&rec.state) != REC_ON || rec.pid != getpid() ||
 	    exchange(&done, mine) == mine)
 		return;
-	/* From within a call, by a signal's handler: the locks may be this thread's own. It ends as if it were killed. */
+	/*
+	 * exit() within a recorded call, from a signal handler: this thread may hold the locks. The
+	 * trace ends as if the process was killed.
+	 */
 	if (rec_thread.depth || (!rec_thread.text && !rec_thread_init()))
 		return;
 	rec_thread.depth++;
 	rec_obj_for_each(VOBJ_MR, rec_mr_final);
 	rec_obj_for_each(VOBJ_CQ, rec_poll_record_empty);
-	/* Other threads may go on until the process is gone: they find no room. */
+	/*
+	 * Other threads may continue until the process is gone: the closed writer takes no more
+	 * records.
+	 */
 	vt_writer_close(&rec.w);
 	rec_thread.depth--;
 }

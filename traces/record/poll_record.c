@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of polls and of other operations on CQs.
+ *
+ * Completions that a thread has polled from an extended CQ, and has not recorded yet, are recorded
+ * before anything else of that thread: a replay plays the records of a thread in their order.
+ */
+#include "traces/record/poll_record.h"
+#include "traces/record/object_table.h"
+#include "traces/record/record.h"
+
+#include <stdlib.h>
+
+/* The CQ that this thread is polling, between ibv_start_poll() and ibv_end_poll(). */
+static __thread struct rec_obj *open_cq __attribute__((tls_model("initial-exec")));
+
+struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc)
+{
+	struct vt_rec *r = rec_record_begin(VT_POLL, sizeof(struct vt_poll) + n * sizeof(**wc));
+	struct vt_poll *body;
+
+	if (!r)
+		return NULL;
+	body = vt_rec_body(r);
+	body->cq = cq ? cq->ord : 0;
+	body->n = n;
+	body->ret = ret;
+	body->empty = cq ? exchange(&cq->empty, 0) : 0;
+	*wc = (struct vt_wc *)(body + 1);
+	return r;
+}
+
+void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
+{
+	struct vt_rec *r = rec_record_begin(kind, sizeof(*op));
+
+	if (!r)
+		return;
+	memcpy(vt_rec_body(r), op, sizeof(*op));
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
+}
+
+void rec_poll_record_empty(struct rec_obj *cq)
+{
+	struct vt_cqop op = { .cq = cq->ord, .n = exchange(&cq->empty, 0) };
+
+	if (op.n && cq->ord)
+		rec_cqop_record(VT_EMPTY, rec_span_begin(), &op);
+}
+
+void rec_cqex_record_poll(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc, u32 n,
+			  int ret)
+{
+	struct vt_wc *to;
+	struct vt_rec *r = rec_poll_begin(o, ret, n, &to);
+
+	if (!r)
+		return;
+	((struct vt_poll *)vt_rec_body(r))->ex = 1;
+	if (n)
+		memcpy(to, wc, n * sizeof(*wc));
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
+}
+
+void rec_cqex_flush(struct rec_obj *o)
+{
+	struct rec_cqex *b = o->ex;
+	u32 n = b->n;
+
+	b->n = 0;
+	if (n)
+		rec_cqex_record_poll(o, b->span, b->wc, n, (int)n);
+}
+
+void rec_cqex_set_open(struct rec_obj *o)
+{
+	open_cq = o;
+}
+
+void rec_cqex_flush_open(void)
+{
+	if (open_cq)
+		rec_cqex_flush(open_cq);
+}
+
+void rec_cqex_free(struct rec_obj *o)
+{
+	if (open_cq == o)
+		open_cq = NULL;
+	free(o->ex);
+	o->ex = NULL;
+}
