@@ -67,7 +67,7 @@ static u32 buddy_order_for(u64 bytes)
 	return order;
 }
 
-/* The smallest order from @order on of which there is a free piece. */
+/* The smallest order of at least @order that has a free piece. */
 static u32 buddy_order_free(const struct buddy *b, u32 order)
 {
 	while (order < BUDDY_ORDERS && !b->head[order])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a buddy allocator over an arena of fixed size, whose books are kept outside of it: pieces of
- * BUDDY_UNIT << n bytes. Bounded, nothing is asked of the system, and an arena that is empty can be
- * given back to it.
+ * DOC: a buddy allocator over an arena of fixed size: pieces of BUDDY_UNIT << n bytes.
+ *
+ * Its bookkeeping lies outside the arena, so an arena that is empty can be given back to the
+ * system. The allocator is bounded and makes no system call after buddy_make().
  */
 #ifndef FABRIC_LINK_BUDDY_H
 #define FABRIC_LINK_BUDDY_H
@@ -14,12 +15,12 @@
 #define BUDDY_MAX    (BUDDY_UNIT << (BUDDY_ORDERS - 1))
 
 /**
- * struct buddy - the books.
+ * struct buddy - the bookkeeping of an arena.
  * @n: units, a multiple of the largest piece
  * @used: units given out
- * @head: per order, first free piece + 1
- * @next, @prev: of free pieces, by unit: neighbours in their list + 1
- * @state: by unit, of those that start a piece: order + 1, BUDDY_TAKEN if it is given out
+ * @head: by order, the first free piece + 1
+ * @next, @prev: by unit, of free pieces: neighbours in their list + 1
+ * @state: by unit, of those that start a piece: order + 1, with BUDDY_TAKEN if it is given out
  */
 struct buddy {
 	u32 n;
@@ -31,12 +32,12 @@ struct buddy {
 
 #define BUDDY_TAKEN 0x80u
 
-/** buddy_make() - the books of an arena of @bytes. Return: 0 or -ENOMEM. */
+/** buddy_make() - bookkeeping for an arena of @bytes. Return: 0 or -ENOMEM. */
 int buddy_make(struct buddy *b, u64 bytes);
 void buddy_destroy(struct buddy *b);
-/** buddy_alloc() - a piece of at least @bytes. Return: its first unit, or -ENOMEM. */
+/** buddy_alloc() - allocate a piece of at least @bytes. Return: its first unit, or -ENOMEM. */
 int buddy_alloc(struct buddy *b, u64 bytes);
-/** buddy_has_room() - whether buddy_alloc() would find one. */
+/** buddy_has_room() - whether buddy_alloc() would find a piece. */
 bool buddy_has_room(const struct buddy *b, u64 bytes);
 void buddy_free(struct buddy *b, u32 unit);
 

@@ -16,7 +16,7 @@ int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 in
 
 int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n)
 {
-	/* An answer has its room: its request would not have arrived else. */
+	/* A response always has room: otherwise its request would not have been delivered. */
 	if (likely(!f->hca->capture.on) || !cap_is_watched(f->hca, b) ||
 	    linkq_key(b).cls == LQ_ANSWER || !f->hca->capture.lossless ||
 	    cap_has_room(&f->engine, b, n))
@@ -32,14 +32,14 @@ void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap
 
 	if (likely(!f->hca->capture.on))
 		return;
-	/* What answers a request that a rule has refused. */
+	/* The response to a request that a rule has refused. */
 	if (f->engine.rule && !(note && note->text && note->text[0])) {
 		f->link->rules->describe_sent(f, text, f->engine.rule);
 		by_rule.text = text;
 		by_rule.fate = note ? note->fate : 0;
 		note = &by_rule;
 	}
-	/* Its payload is at hand, and there is room. */
+	/* The payload is at hand and link_capture_may_send() has found room. */
 	if (cap_burst_put(&f->engine, b, note))
 		cap_burst_missed(&f->engine, b);
 }

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what passes the links goes to captures: the ring of emulator/transport/capture.h. */
+/** DOC: bursts on links are recorded for captures, in the ring of emulator/transport/capture.h. */
 #ifndef FABRIC_LINK_CAPTURE_H
 #define FABRIC_LINK_CAPTURE_H
 
 #include "emulator/transport/capture.h"
 #include "fabric/core/fabric.h"
 
-/** link_capture_lost() - a burst is lost where links begin. As cap_burst_put(). @cause, @info: as journal_drop() */
+/**
+ * link_capture_lost() - record a burst that is lost where links begin.
+ * @cause, @info: as for journal_drop()
+ * Return: as cap_burst_put().
+ */
 int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info);
-/** link_capture_sent() - a burst leaves its port, and there is room for it. */
+/** link_capture_sent() - record a burst that leaves its port; there is room for it. */
 void link_capture_sent(struct fabric *f, const struct burst *b, const struct cap_note *note);
-/** link_capture_answer_fits() - whether the answer to a burst that arrives has room. */
+/**
+ * link_capture_answer_fits() - whether the ring has room for the response to a burst that arrives.
+ */
 bool link_capture_answer_fits(struct fabric *f, const struct burst *b);
-/** link_capture_may_send() - whether a burst of @n records can be sent. Return: 0 or -EAGAIN, as link_may_send(). */
+/**
+ * link_capture_may_send() - whether the ring has room for a burst of @n records.
+ * Return: 0 or -EAGAIN, as link_may_send().
+ */
 int link_capture_may_send(struct fabric *f, const struct burst *b, u32 n);
 
 #endif

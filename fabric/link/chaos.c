@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: chaos: legal freedom used to the full.
+ * DOC: chaos: everything that the specification leaves open is randomised; nothing fails.
  *
- * Theory of operation
- * -------------------
- * The specification leaves much open that an HCA, or an emulator in a good mood, does in one and the same
- * way every time. Programs come to rely on that. With chaos all packets pass through the fabric process, and
- * what may be otherwise is otherwise:
+ * Where the specification leaves an HCA a choice, an emulator tends to make the same choice every
+ * time, and programs come to rely on it. With chaos all packets pass through the fabric process,
+ * which varies:
  *
- *   completions of different QPs come in any order (those of one in the order of its queue, as ever);
- *   a send queue gets its turn late, so that what was posted together goes out in several parts, beside
- *	other queues' work and later posts;
- *   messages go in bursts of all sizes (relay_set_chunk() in the engine);
- *   an acknowledge comes late, or one comes for several requests;
- *   a SEND is refused by an RNR NAK though a receive is posted, where the requester has tries to spare;
- *   events come later than what they tell of.
+ *   - the order of completions of different QPs; those of one QP keep the order of its queue;
+ *   - the turns of send queues: requests that were posted together are sent in several parts,
+ *     between other queues' requests and later posts;
+ *   - the size of bursts (relay_set_chunk() in the engine);
+ *   - ACKs: one comes late, or one covers several requests;
+ *   - RNR NAKs: a SEND is refused although a receive is posted, if the requester has retries to
+ *     spare;
+ *   - events: they are delivered later than what they report.
  *
- * Nothing fails by that: acknowledge time-outs are as long as between fabrics, an RNR NAK is only sent
- * where it costs one of many tries, short waits, and not twice for the same packet.
+ * No request fails because of chaos: ACK timeouts are as long as between joined fabrics, and an RNR
+ * NAK is sent only where its wait is short and it uses one of many retries, and never twice for a
+ * packet.
  *
- * Decisions are a hash of the seed, the two QPs' numbers, the PSN from the first that was seen on, and what is
- * decided; not of the time. Times cannot be the same on every run, but the order can: what is sent within a
- * round, of a fraction of a millisecond from its first burst on, arrives after its end, at times that the
- * hash spreads over as long, and before anything of the next round. So a program of one thread that
- * posts, then waits, sees the same order each time, as long as it posts within a round; by a clock that is
- * moved by hand that is always so.
+ * Decisions are a hash of the seed, the numbers of the two QPs, the PSN counted from the first that
+ * was seen, and the kind of decision; time is no part of it. Times differ between runs, but the
+ * order need not: bursts that are sent within one round, a fraction of a millisecond long, arrive
+ * after its end, spread by the hash over as much time, and before any burst of the next round. A
+ * program of one thread that posts and then waits therefore sees the same order each time, provided
+ * that it posts within a round; with a clock that is moved by hand it always does.
  */
 #include "fabric/link/chaos.h"
 #include "fabric/link/transit.h"
@@ -35,9 +35,9 @@
 
 #define ROUND_NS (200 * NSEC_PER_USEC)
 #define LATE	 256u
-#define RNR_MAX	 (2 * NSEC_PER_MSEC) /* the waits of longer ones are not asked for */
+#define RNR_MAX	 (2 * NSEC_PER_MSEC) /* RNR timers with longer waits are left alone */
 
-/* What is decided. */
+/* The kinds of decisions. */
 enum salt {
 	SALT_ARRIVAL,
 	SALT_HOLD,
@@ -48,10 +48,12 @@ enum salt {
 };
 
 /**
- * struct chaos_end - what one of our QPs has sent, or got from another fabric.
- * @qpn, @peer: that this is about
- * @first: by class: the first PSN; @known: a bit for each
- * @held: PSN + 1 that waits for its turn, or has; @until: when that comes; @refused: that was refused by an RNR NAK
+ * struct chaos_end - what is known of one end: a QP that sends, or one that receives from another
+ * fabric.
+ * @qpn, @peer: the two QPs
+ * @first: by class, the first PSN; @known: a bit for each class whose @first is valid
+ * @held: PSN + 1 of the burst that waits for its turn, or has had it; @until: when that turn comes
+ * @refused: PSN + 1 of the request that was refused by an RNR NAK
  */
 struct chaos_end {
 	u32 qpn, peer;
@@ -62,7 +64,10 @@ struct chaos_end {
 	u64 until;
 };
 
-/** struct late - an event that is due @at, for client @owner - 1. @gen, @fd_gen: of client and channel */
+/**
+ * struct late - an event that is delivered @at, to client @owner - 1. @gen, @fd_gen: generations of
+ * client and channel
+ */
 struct late {
 	u64 at;
 	u32 owner, gen;
@@ -71,12 +76,12 @@ struct late {
 };
 
 /**
- * struct chaos - all of it.
- * @round: when the present round began
- * @arriving: when what is being delivered was to arrive; 0: nothing is
- * @end: by slot: of a sender of ours; [1]: of a receiver, whose sender is not ours
- * @late: events, in the order in which they came; @n_events: that there were
- * @pushing: they are being queued now
+ * struct chaos - the state of chaos.
+ * @round: when the current round began
+ * @arriving: when the burst that is being delivered was due; 0: none is being delivered
+ * @end: by QP slot: [0]: senders of this fabric; [1]: receivers whose sender is another fabric's
+ * @late: events, in the order in which they were raised; @n_events: how many were raised so far
+ * @pushing: events are being delivered now
  */
 struct chaos {
 	u64 seed;
@@ -91,7 +96,7 @@ struct chaos {
 
 int chaos_make(struct fabric *f)
 {
-	/* Touched as far as QPs are used. */
+	/* Pages are touched only as far as QPs are used. */
 	f->chaos = calloc(1, sizeof(*f->chaos));
 	if (!f->chaos)
 		return -ENOMEM;
@@ -135,7 +140,7 @@ void chaos_set_arriving(struct fabric *f, u64 at)
 	f->chaos->arriving = at;
 }
 
-/* As long in real time, whatever the clock. */
+/* A round is as long in real time whatever the speed of the clock. */
 static u64 chaos_round_ns(const struct fabric *f)
 {
 	u64 ns = hca_clock_span(&f->hca->clock, ROUND_NS);
@@ -143,7 +148,7 @@ static u64 chaos_round_ns(const struct fabric *f)
 	return ns ? ns : ROUND_NS;
 }
 
-/* Some time in the one that follows the present round. */
+/* A time in the round after the current one, chosen by @x. */
 static u64 chaos_next_round(struct fabric *f, u64 x)
 {
 	u64 now = chaos_now(f), ns = chaos_round_ns(f);
@@ -170,12 +175,12 @@ bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at)
 		e->held = b->psn + 1;
 		e->until = chaos_next_round(f, chaos_decide(f, b, SALT_HOLD_FOR));
 	}
-	/* Later posts do not end it. */
+	/* Later posts do not end the wait. */
 	*at = e->until;
 	return chaos_now(f) < e->until;
 }
 
-/* Of its kind that one acknowledge is enough for several. */
+/* Whether one ACK can cover this burst and the next. */
 static bool chaos_is_acked(const struct burst *b)
 {
 	return (b->op == BOP_SEND || b->op == BOP_WRITE || b->op == BOP_ATOMIC_WRITE) &&
@@ -189,7 +194,9 @@ void chaos_coalesce_ack(struct fabric *f, const struct burst *b, struct burst *l
 		last->flags &= (u8)~BF_ACK_REQ;
 }
 
-/* The requester, if it has tries to spare; it may not be ours. */
+/*
+ * Whether the requester has RNR retries to spare; it may belong to another fabric, then it has not.
+ */
 static bool chaos_has_rnr_retries(struct fabric *f, const struct burst *b)
 {
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
@@ -217,7 +224,7 @@ bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret)
 
 /* --- events --- */
 
-/* Whether what it is about is still there: else it is not told of any more, as if it had been unread. */
+/* Whether the event's object still exists: otherwise the event is discarded, like an unread one. */
 static bool chaos_event_is_alive(const struct fabric *f, const struct late *l)
 {
 	const struct client *cl = f->clients.by_id[l->owner - 1];
@@ -253,7 +260,7 @@ bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *
 		return false;
 	at = chaos_now(f) +
 	     mix64(c->seed ^ (c->n_events++ << 8 | SALT_EVENT)) % (4 * chaos_round_ns(f));
-	/* A channel's stay in order. */
+	/* Events of one channel keep their order. */
 	for (i = 0; i < c->n_late; i++)
 		if (c->late[i].owner == owner && c->late[i].chan == chan && c->late[i].at > at)
 			at = c->late[i].at;

@@ -2,21 +2,19 @@
 /**
  * DOC: the links between ports and the fabric's switch.
  *
- * Theory of operation
- * -------------------
- * A burst that leaves a port is copied with its payload, as it would be on the wire, and given two
- * times on the fabric clock: when its last packet has left the port, and when it arrives at the other
- * one. Each direction of a link is busy until some time; what is sent next starts then. Packets of a
- * burst go through the switch one by one, so the second link carries the first of them while the
- * others are still to come.
+ * A burst that leaves a port is copied with its payload, as on a wire, and gets two times on the
+ * fabric clock: when its last packet has left the port, and when it arrives at the destination
+ * port. Each direction of a link is busy until some time, at which the next burst starts. Packets
+ * pass the switch one by one, so the second link carries the first packets of a burst while the
+ * last ones are still to come.
  *
- * A flow may have some milliseconds' worth of the link's rate waiting to leave, in bytes; then its QP
- * waits until the first of them has left. So all flows have about the same share of the queue, which
- * is that of the rate, and none of the acknowledge's time-out is spent in the queue. The number of
- * packets that are on their way is limited by memory alone: see queue.h.
+ * A flow may have a few milliseconds of the link's rate waiting to leave, counted in bytes; then
+ * its QP waits until the first of them has left. All flows therefore get about the same share of
+ * the queue, and of the rate, and no part of the ACK timeout is spent in the queue. The number of
+ * packets on their way is limited by memory alone: see queue.h.
  *
- * What has arrived is handed to the engine by receive.c. Memory that is out of reach for the
- * moment, and an answer for which there is no room, keep a flow waiting, not the others.
+ * receive.c hands bursts that have arrived to the engine. A flow whose target memory is out of
+ * reach for the moment, or whose response has no room, waits without holding up other flows.
  */
 #include "fabric/link/link.h"
 #include "fabric/link/capture.h"
@@ -27,8 +25,8 @@
 
 #include <stdlib.h>
 
-#define WINDOW_MS    8 /* of a link's rate that a flow may have waiting */
-#define WINDOW_MIN   (2ull * (4096 + 16 * WIRE_HEADERS)) /* but two packets at least */
+#define WINDOW_MS    8 /* how much of a link's rate a flow may have waiting */
+#define WINDOW_MIN   (2ull * (4096 + 16 * WIRE_HEADERS)) /* at least two packets */
 #define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
 #define ROOM_WAIT_NS (50 * NSEC_PER_USEC)
 
@@ -129,7 +127,7 @@ static u64 link_jitter(struct link *l, const struct hca_uplink *up)
 	return x % (up->jitter_ns + 1);
 }
 
-/* Over one direction of a link, which is busy until *busy. */
+/* Pass one direction of a link, which is busy until *busy. */
 static void link_pass(struct link *l, const struct hca_uplink *up, u64 *busy, u64 wire,
 		      struct trip *t, u64 *left)
 {
@@ -154,7 +152,7 @@ static void link_pass_up(struct fabric *f, const struct burst *b, u64 wire, stru
 		link_pass(f->link, up, &f->link->pipe[b->src_dev][b->src_port].up, wire, t, left);
 }
 
-/* The switch loses nothing: what it cannot pass on yet is held back where it comes from. */
+/* The switch loses nothing: bursts that it cannot forward yet are held back at their sender. */
 static void link_pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t,
 			   u64 *left)
 {
@@ -169,12 +167,12 @@ static void link_pass_down(struct fabric *f, const struct burst *b, u64 wire, st
 
 u64 link_wire_bytes(const struct burst *b)
 {
-	/* A frame has its headers with it. */
+	/* A raw frame contains its headers. */
 	return linkq_payload(b) +
 	       (b->dst_type == QPT_RAW_PACKET ? 0 : (u64)burst_packets(b) * WIRE_HEADERS);
 }
 
-/* Packets that are too long for a link on their way do not get through. Return: 1, 0 or -EAGAIN. */
+/* Packets that are too long for a link on their way are lost. Return: 1: lost; 0 or -EAGAIN. */
 static int link_check_length(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *from = link_uplink(f->hca, b->src_dev, b->src_port);
@@ -217,7 +215,7 @@ bool link_is_held_back(struct fabric *f, const struct lq_key *k, u64 wire, u64 n
 	return waits && waits + wire > window;
 }
 
-/* The payload, as it is now. Return: 0, -EAGAIN or -ESRCH. */
+/* Copy the payload as it is now. Return: 0, -EAGAIN or -ESRCH. */
 static int link_fetch_payload(struct fabric *f, const struct burst *b, struct lq_entry *e)
 {
 	int ret;
@@ -228,7 +226,10 @@ static int link_fetch_payload(struct fabric *f, const struct burst *b, struct lq
 				   (u64)b->src_qpn << 32 | b->psn << 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret;
-	/* Who is to take it finds that there is nothing, as where it copies itself. */
+	/*
+	 * The receiver finds no payload and handles it as an unreadable source, as where it copies
+	 * itself.
+	 */
 	if (ret)
 		e->mem.kind = MEM_NONE;
 	return 0;
@@ -243,7 +244,7 @@ u64 link_room_at(const struct fabric *f, u64 now)
 	return next < now + 20 * wait && next > now + wait ? next : now + wait;
 }
 
-/* With chaos; when it arrives. */
+/* The arrival time of a burst with chaos. */
 static u64 link_chaos_arrival(struct fabric *f, const struct lq_key *k, const struct burst *b,
 			      u64 extra)
 {
@@ -306,13 +307,13 @@ void *link_payload(struct fabric *f, const struct lq_entry *e)
 	return f->link->q.mem + e->mem.iov[0].addr;
 }
 
-/* What does not leave its port passes no link. */
+/* A burst between QPs of one port passes no link. */
 static bool burst_is_within_port(const struct burst *b)
 {
 	return b->src_dev == b->dst_dev && b->src_port == b->dst_port;
 }
 
-/* A lane that nobody else is in. */
+/* Set k->lane to one that no other burst uses. Return: whether there is one. */
 static bool link_own_lane(const struct linkq *q, struct lq_key *k)
 {
 	for (k->lane = LINK_OWN; k->lane < LINK_LANES; k->lane++)
@@ -361,7 +362,7 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 		e->at = link_chaos_arrival(f, &k, &e->b,
 					   t.last - start + (fate ? fate->wait_ns : 0));
 	if (fate && fate->trip)
-		; /* a copy for a group: nobody waits for it */
+		; /* no QP waits for a group's copy */
 	else if (k.cls == LQ_REQUEST)
 		relay_left(&f->engine, &e->b, e->left);
 	else
@@ -378,7 +379,7 @@ void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
 	struct linkq *q = &f->link->q;
 	const struct lq_flow *flow = linkq_flow(q, &h->key);
 
-	/* It may have waited long enough, and come. */
+	/* It may have waited long enough, and have arrived. */
 	if (flow && flow->head == h->entry && q->entry[h->entry].at > at)
 		linkq_hasten(q, &q->entry[h->entry], at);
 }
@@ -422,7 +423,7 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	return link_take_result(f, ret);
 }
 
-/* Note the port. Return: whether it was noted before. */
+/* Mark the port. Return: whether it was marked before. */
 static bool link_port_test_and_mark(struct link *l, u32 dev, u32 port)
 {
 	u32 n = dev * LINK_PORTS + port;
@@ -432,7 +433,9 @@ static bool link_port_test_and_mark(struct link *l, u32 dev, u32 port)
 	return was;
 }
 
-/* A copy for the members on one port, which leaves the switch at *t. Return: 0, -EAGAIN or -ESRCH. */
+/*
+ * Send a copy to the members on one port; it leaves the switch at *t. Return: 0, -EAGAIN or -ESRCH.
+ */
 static int link_send_copy(struct fabric *f, struct burst *b, struct trip t, u64 left)
 {
 	struct lq_key k = linkq_key(b);
@@ -450,7 +453,7 @@ static int link_send_copy(struct fabric *f, struct burst *b, struct trip t, u64 
 		link_pass_down(f, b, e->wire, &t, &e->left);
 	e->at = t.last;
 	linkq_put(&f->link->q, &k, e);
-	/* The payload is read once. */
+	/* The payload is read once: the other copies are made of this one. */
 	b->mem = e->b.mem;
 	b->off = 0;
 	return 0;
@@ -469,7 +472,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 
 	while (mcast_next_port(f->hca, b, &i, &dev, &port))
 		n++;
-	/* For all of them, or none. */
+	/* Send to all ports or to none. */
 	if (l->q.n_entries + n + LQ_SPARE > LQ_ENTRIES ||
 	    (u64)(l->q.arena[LQ_REQUEST].used + n * 16) * BUDDY_UNIT > LQ_ARENA) {
 		relay_hold(&f->engine, link_room_at(f, now));
@@ -520,7 +523,7 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours)
 	return ret;
 }
 
-/* To a device of another member, on no link of ours that takes time. */
+/* To a device of another host, over no link of ours that takes time. */
 static int link_send_remote(struct fabric *f, u32 member, const struct burst *b)
 {
 	struct cap_mark mark;
@@ -539,7 +542,7 @@ int link_send(struct fabric *f, const struct burst *b)
 	u32 member;
 	int ret;
 
-	/* What nobody acknowledges is complete as soon as it is sent. */
+	/* A request that needs no ACK completes as soon as it is sent. */
 	if ((b->dst_type == QPT_UD || b->dst_type == QPT_UC || b->dst_type == QPT_RAW_PACKET) &&
 	    f->hca->cur_qp)
 		poller_wake_add(f, &f->hca->qp[f->hca->cur_qp - 1]);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define HASH	 LQ_ENTRIES
-#define GIVEBACK ((u32)((1u << 20) / BUDDY_UNIT)) /* below that pages are kept for the next time */
+#define GIVEBACK ((u32)((1u << 20) / BUDDY_UNIT)) /* pages of a smaller peak are kept */
 
 static void *linkq_map(size_t n)
 {
@@ -147,7 +147,7 @@ static struct lq_flow *linkq_flow_new(struct linkq *q, const struct lq_key *k, u
 	struct lq_flow *f;
 	u32 i = q->free_flow;
 
-	/* There are as many as entries. Those never used follow the ones that are under way. */
+	/* There are as many flows as entries. Flows that were never used follow those in use. */
 	if (i)
 		q->free_flow = q->flow[i - 1].chain;
 	else
@@ -223,7 +223,7 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 		unit = buddy_alloc(&q->arena[k->cls], len);
 	if (unit < 0)
 		return NULL;
-	/* Those never used follow the ones that are. */
+	/* Entries that were never used follow those in use. */
 	if (i)
 		q->free_entry = q->entry[i - 1].next;
 	else
@@ -280,7 +280,7 @@ void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e)
 	f->n++;
 }
 
-/* With the last one the memory that a crowd has used is given back. */
+/* When the last entry goes, the memory that a burst of traffic has used is given back. */
 static void linkq_give_back(struct linkq *q)
 {
 	if (q->n_entries || q->dirty < GIVEBACK)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: where links end: bursts that arrive at our ports, or at the switch from another member.
- */
+/** DOC: where links end: bursts that arrive at our ports, or at the switch from another host. */
 #include "fabric/link/capture.h"
 #include "fabric/link/chaos.h"
 #include "fabric/link/link.h"
@@ -14,7 +12,10 @@
 #define WORK_BURSTS  512
 #define WORK_BYTES   (4u << 20)
 
-/* Whether the answer to it, if it has one, can be sent; *next: else, when to look again. */
+/*
+ * Whether there is room for the response to a burst, if it gets one. *next: if not, when to check
+ * again.
+ */
 static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
 {
 	struct lq_key back = linkq_key(b);
@@ -34,12 +35,15 @@ static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u
 		return false;
 	if (!len || !link_is_held_back(f, &back, len, now, next))
 		return true;
-	/* A responder sends to all of them in turns: it will not take them for lost. */
+	/*
+	 * A responder serves its requesters in turns: the requester must not take its request for
+	 * lost.
+	 */
 	relay_expect(&f->engine, b->src_dev, b->src_qpn, *next);
 	return false;
 }
 
-/* A burst comes to where its last link leads to. Return: as hca_input(); *next as link_answer_fits(). */
+/* Deliver a burst to its destination. Return: as hca_input(); *next as link_answer_fits(). */
 static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
 	u32 member = f->hca->dev[b->dst_dev].member;
@@ -61,7 +65,7 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 	return ret;
 }
 
-/* The same for one that was under way. */
+/* Deliver a burst that was on its way. */
 static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 {
 	int ret;
@@ -101,7 +105,9 @@ void link_work(struct fabric *f)
 			linkq_done(&l->q, e);
 		} else {
 			linkq_again(&l->q, e, next);
-			/* By a clock that stands it stays due: what it waits for is not time. */
+			/*
+			 * If the clock stands still the burst stays due: it does not wait for time.
+			 */
 			if (next <= now)
 				f->link->again_at = real_ns() + wait;
 		}
@@ -111,7 +117,7 @@ void link_work(struct fabric *f)
 		chaos_set_arriving(f, 0);
 }
 
-/* Of answers, too, that have been sent meanwhile, and are there already. */
+/* Responses that were sent meanwhile and have arrived already count as well. */
 bool link_has_arrivals(const struct fabric *f)
 {
 	return linkq_due(&f->link->q, fabric_ns(f));
@@ -124,14 +130,14 @@ bool link_is_direct(const struct fabric *f, const struct burst *b)
 
 	if (!up || f->chaos || relay_port(&f->hca->dev[b->dst_dev], b->dst_port))
 		return false;
-	/* Nothing is under way to anybody, as a rule. */
+	/* In the common case nothing is on its way to any QP. */
 	if (likely(!f->link->q.n_flows))
 		return true;
 	k = linkq_key(b);
 	return !linkq_flow(&f->link->q, &k);
 }
 
-/* Behind what is on its way to the same QP; at once where there is nothing. */
+/* After bursts that are on their way to the same QP; at once if there are none. */
 static int link_input_one(struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);
