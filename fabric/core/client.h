@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: clients as the fabric process has them; struct hca_client is their public part. */
+/** DOC: clients as the fabric process sees them; struct hca_client is their public part. */
 #ifndef FABRIC_CORE_CLIENT_H
 #define FABRIC_CORE_CLIENT_H
 
@@ -13,7 +13,7 @@ struct xfer;
 /** struct client - a client. */
 struct client {
 	u32 id, gen; /* in the HCA's table */
-	struct watch exit; /* pidfd; fd -1: there is none, the connection's end alone tells */
+	struct watch exit; /* pidfd; fd -1: there is none, only the connection's end tells */
 	bool exited; /* its process has ended */
 	bool dead; /* it has exited or hung up, and waits to be reaped */
 	bool freed; /* reaped; its memory is freed when the current batch of events is done */

@@ -48,7 +48,10 @@ void fabric_clock_set(struct fabric *f, u64 ppm, u64 at)
 	for (cl = f->clients.list; cl; cl = cl->next)
 		if (cl->seg)
 			clock_write_begin(&cl->seg->clock);
-	/* Real time is read now: nobody has seen a later time by the old parameters. */
+	/*
+	 * Real time is read now, after all readers wait: none has seen a later time by the old
+	 * parameters.
+	 */
 	real = real_ns();
 	now = hca_clock_at(&v, real);
 	v = (struct hca_clock){ .real = real, .fabric = at > now ? at : now, .ppm = ppm };

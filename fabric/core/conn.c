@@ -28,7 +28,7 @@ int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds)
 
 void conn_hang_up(struct conn *c)
 {
-	/* Closing it here would call back into every module that may hold a request of this connection. */
+	/* Closing would have to call every module that may hold a request of this connection. */
 	shutdown(c->w.fd, SHUT_RDWR);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connections to the fabric process, as far as modules answer requests on them.
+ * DOC: connections to the fabric process, for modules that answer requests.
  *
- * server/conns.c accepts, reads and closes connections. A module that answers a request later keeps the pointer
- * until it answers, or until server/conns.c tells it that the connection is closed (its *_conn_closed()).
+ * server/conns.c accepts, reads and closes connections. A module that answers a request later keeps
+ * the pointer until it answers, or until server/conns.c reports the connection's end to its
+ * *_conn_closed().
  */
 #ifndef FABRIC_CORE_CONN_H
 #define FABRIC_CORE_CONN_H
@@ -46,9 +47,12 @@ struct conns {
 
 /** conn_send() - send a message with descriptors, without waiting. Return: 0, -EAGAIN or -errno. */
 int conn_send(struct conn *c, struct proto_msg *m, const int *fds, u32 n_fds);
-/** conn_reply() - answer a request that had to wait. @c may be closed meanwhile. */
+/** conn_reply() - answer a request that had to wait. The connection may be closed meanwhile. */
 void conn_reply(struct conn *c, struct proto_msg *m);
-/** conn_hang_up() - end a connection that takes no messages: the loop closes it when it sees the end. */
+/**
+ * conn_hang_up() - end a connection whose peer reads no messages. The loop sees the end and closes
+ * it.
+ */
 void conn_hang_up(struct conn *c);
 
 #endif

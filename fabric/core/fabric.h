@@ -2,19 +2,21 @@
 /**
  * DOC: the fabric process, inside.
  *
- * One thread serves one epoll loop (server/loop.c). Its events are connections and their messages
- * (server/conns.c), exits of processes (pidfds), the kick eventfd that clients write to when there is engine work
- * for this process, a timer and signals. Messages are answered at once; none needs the engine token, since its
- * holder may be the one who asks. Engine work (server/work.c) needs the token and never waits for it.
+ * One thread serves one epoll loop (server/loop.c). Its events are connections and their requests
+ * (server/conns.c), exits of processes (pidfds), the kick eventfd that clients write to when there
+ * is work for this process, a timer and signals. Requests are answered at once; none needs the
+ * engine token, since its holder may be the client that asks. Engine work (server/work.c) needs the
+ * token, and never waits for it.
  *
  * The arrows between the folders run one way:
  *
- *	proto <- common <- core <- nodes <- link <- fault, capture, join <- journal, inject <- server
+ *   proto <- common <- core <- nodes <- link <- fault, capture, join <- journal, inject <- server
  *
- * core/ has what every module uses: this struct, the loop's watches, the clock, notes, connections, clients. The
- * other folders keep their state in structs of their own, to which struct fabric points. Only server/ knows all
- * of them, and calls them; it is called by none. Where a lower module has to call a higher one, the higher
- * one hands it a table: struct link_rules, struct link_carrier, struct node_observer.
+ * core/ has what every module uses: this struct, the loop's watches, the clock, notes, connections,
+ * clients. The other folders keep their state in structs of their own, to which struct fabric
+ * points. Only server/ knows all of them, and calls them; no folder calls it. A lower module that
+ * has to call a higher one gets a table from it: struct link_rules, struct link_carrier, struct
+ * node_events.
  */
 #ifndef FABRIC_CORE_FABRIC_H
 #define FABRIC_CORE_FABRIC_H
@@ -48,7 +50,7 @@ struct link;
 struct nodes;
 struct server;
 
-/** struct fabric - the fabric process. All times are real time, but those that say otherwise. */
+/** struct fabric - the fabric process. All times are real time unless they say otherwise. */
 struct fabric {
 	char name[64];
 	char node_name[48]; /* name of the node with the host's own addresses */
@@ -82,7 +84,10 @@ struct fabric {
 	struct server *server;
 };
 
-/** fabric_engine_now() - fabric time as the engine sees it: with chaos the time at which its event was due. */
+/**
+ * fabric_engine_now() - fabric time as the engine sees it: with chaos, when its current event was
+ * due.
+ */
 static inline u64 fabric_engine_now(const struct fabric *f)
 {
 	return f->engine.host->now(f->engine.ctx);

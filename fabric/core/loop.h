@@ -2,8 +2,9 @@
 /**
  * DOC: descriptors that the fabric process waits for.
  *
- * One thread serves one epoll set. Every module registers its descriptors here, with the function that handles
- * their events; the loop itself is in server/loop.c, which knows all modules and is called by none.
+ * One thread serves one epoll set. Every module registers its descriptors here, with the function
+ * that handles their events. The loop itself is in server/loop.c, which knows all modules and which
+ * none of them calls.
  */
 #ifndef FABRIC_CORE_LOOP_H
 #define FABRIC_CORE_LOOP_H
@@ -21,8 +22,7 @@ struct watch {
 /** struct loop - what the loop waits for. */
 struct loop {
 	int epoll;
-	struct watch
-		kick; /* eventfd: clients and threads write to it when there is work for this process */
+	struct watch kick; /* eventfd: clients and threads write to it when there is work */
 	struct watch timer;
 	u64 timer_at; /* real time that the timer is set to, or NEVER */
 	bool kicked; /* look for engine work now */

@@ -21,7 +21,7 @@ struct notes {
 	u64 n; /* lines written so far */
 };
 
-/** fabric_note() - keep a line for `rdmaemu log`, and append it to the log file, which is bounded. */
+/** fabric_note() - keep a line for `rdmaemu log`, and append it to the log file. */
 void fabric_note(struct fabric *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

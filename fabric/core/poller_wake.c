@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAUSE_NS NSEC_PER_MSEC /* what comes later has nothing to do with what was before */
+#define PAUSE_NS NSEC_PER_MSEC /* deliveries further apart have nothing to do with each other */
 
 void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 {
@@ -23,7 +23,7 @@ void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 	f->wake.list = cl;
 }
 
-/* After the entries that were brought. A poller says that it sleeps before it compares the count. */
+/* After the delivery. A poller announces its sleep before it compares the count. */
 static void poller_wake_seg(struct seg_hdr *seg)
 {
 	__atomic_fetch_add(&seg->brought, 1, __ATOMIC_SEQ_CST);

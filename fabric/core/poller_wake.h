@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: programs that sleep until the fabric process has brought them something: libshim/client/poll_idle.c. */
+/**
+ * DOC: wake-ups of programs that sleep until the fabric process delivers:
+ * libshim/client/poll_idle.c.
+ */
 #ifndef FABRIC_CORE_POLLER_WAKE_H
 #define FABRIC_CORE_POLLER_WAKE_H
 
@@ -9,16 +12,16 @@ struct client;
 struct fabric;
 struct hca_qp;
 
-/** struct poller_wakes - clients to wake, and how often that has happened lately. */
+/** struct poller_wakes - clients to wake, and how often clients were woken lately. */
 struct poller_wakes {
-	struct client *list; /* those whose QPs got something in this holding of the token */
+	struct client *list; /* clients whose QPs have received in this holding of the token */
 	u64 at; /* real time at which clients were last woken */
-	u32 often; /* how often, by then, without a pause */
+	u32 often; /* how often in a row, without a pause */
 };
 
-/** poller_wake_add() - a QP, or NULL, has got something over a link, or a completion. Token held. */
+/** poller_wake_add() - a QP, or NULL, has received over a link, or has a completion. Token held. */
 void poller_wake_add(struct fabric *f, const struct hca_qp *qp);
-/** poller_wake_all() - wake their programs, if they sleep. Before any of them is freed. */
+/** poller_wake_all() - wake the programs that sleep. To be called before a client is freed. */
 void poller_wake_all(struct fabric *f);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: the process that has started the fabric process, and waits until it is ready: common/daemon_start.h. */
+/**
+ * DOC: the process that has started the fabric process and waits until it is ready. See
+ * common/daemon_start.h.
+ */
 #ifndef FABRIC_CORE_STARTER_H
 #define FABRIC_CORE_STARTER_H
 
@@ -7,7 +10,7 @@
 
 struct fabric;
 
-/** starter_report_ready() - the starter may go on. Once. @but: what its user should know, or NULL */
+/** starter_report_ready() - let the starter continue. Once. @but: a line for its user, or NULL */
 void starter_report_ready(struct fabric *f, const char *but);
 /** starter_report_failure() - tell the starter why there is no fabric. */
 void starter_report_failure(struct fabric *f, const char *fmt, ...)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: queue pairs that wait for something outside the engine: a helper thread, credit of another fabric.
+ * DOC: queue pairs that wait for something outside the engine: a helper thread, credit of another
+ * fabric.
  *
- * A host callback that cannot go on adds the QP that runs and returns -EAGAIN. Whoever brings what they may wait
- * for rings all of them; each asks again, and waits again if it was not for it.
+ * A host callback that cannot continue adds the QP that runs and returns -EAGAIN. The module that
+ * provides what they may wait for rings all of them; each retries, and waits again if it was not
+ * for it.
  */
 #ifndef FABRIC_CORE_WAIT_H
 #define FABRIC_CORE_WAIT_H
@@ -17,12 +19,15 @@ struct fabric;
 struct waiters {
 	u64 slot[HCA_MAX_QP / 64]; /* a bit per QP slot */
 	u32 n;
-	bool rung; /* some can go on: this process serves them, and does not leave them to others */
+	bool rung; /* some can continue: this process serves them itself */
 };
 
-/** wait_add_current() - the QP that runs is rung by wait_ring_all(). A flow of the links asks again by itself. */
+/**
+ * wait_add_current() - let wait_ring_all() ring the QP that runs. A flow of the links retries by
+ * itself.
+ */
 void wait_add_current(struct fabric *f);
-/** wait_ring_all() - what QPs have waited for may have come. */
+/** wait_ring_all() - ring all QPs: what they wait for may have come. */
 void wait_ring_all(struct fabric *f);
 
 #endif

@@ -132,7 +132,7 @@ struct lq_entry *linkq_due(struct linkq *q, u64 now);
 void linkq_done(struct linkq *q, struct lq_entry *e);
 /** linkq_hasten() - let an entry, the only one of its flow, arrive at @at. */
 void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at);
-/** linkq_again() - retry an entry at @at; later entries of its flow wait. */
+/** linkq_again() - retry an entry at @at; its flow waits for it. */
 void linkq_again(struct linkq *q, struct lq_entry *e, u64 at);
 
 #endif

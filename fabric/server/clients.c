@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: clients: how they come, how their death is noticed.
+ * DOC: clients: how they are admitted, and how the fabric process notices that they die.
  *
- * A client is dead when its process has exited (pidfd) or its connection has ended: the latter also
- * when it has executed another program, whose image knows nothing of the old one's objects.
+ * A client is dead when its process has exited (pidfd) or its connection has ended. The latter
+ * happens also when the process has executed another program, whose image knows nothing of the old
+ * one's objects.
  */
 #include "fabric/server/clients.h"
 #include "fabric/capture/capture.h"
@@ -19,7 +20,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A hung-up process whose memory cannot be seen is given that long to get out of the engine. */
+/*
+ * How long a process that has hung up, and whose memory is out of reach, has to leave the engine.
+ */
 #define GRACE_NS (2 * NSEC_PER_SEC)
 
 /* Find out whether this process can reach the client's memory. */
@@ -41,7 +44,7 @@ static void client_on_exit(struct fabric *f, struct watch *w, u32 events)
 	client_die(f, cl);
 }
 
-/* An empty segment, which can neither shrink nor grow under those who have it mapped. */
+/* An empty segment, which can neither shrink nor grow while processes have it mapped. */
 static int client_make_segment(struct client *cl)
 {
 	void *p;
@@ -93,7 +96,7 @@ static struct client *client_new(void)
 	return cl;
 }
 
-/* Program names are printed on terminals. */
+/* Names of programs are printed on terminals. */
 static void client_copy_name(char *to, const char *from, size_t size)
 {
 	size_t i;
@@ -120,7 +123,7 @@ static void client_fill_public(struct fabric *f, struct client *cl, const struct
 	client_probe(f, cl);
 }
 
-/* Images of the same process that have gone without their connection's end being noticed. */
+/* Earlier images of the same process whose connection has not been seen to end. */
 static void client_drop_old_images(struct fabric *f, s32 pid)
 {
 	struct hca_client *h;
@@ -143,7 +146,7 @@ static int client_hello_check(const struct conn *c, const struct proto_hello *h)
 	return 0;
 }
 
-/* Everything of a new client but its place in the HCA. */
+/* Prepare all of a new client except its entry in the HCA. */
 static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 {
 	int fd = conn_pidfd(c), ret;
@@ -158,7 +161,7 @@ static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 	return client_make_segment(cl);
 }
 
-/* What a client is told of itself. */
+/* The client's own identity and settings, for its PROTO_HELLO. */
 static void client_welcome(struct fabric *f, const struct client *cl, struct proto_welcome *w)
 {
 	const struct hca_client *pub = &f->hca->client[cl->id];
@@ -232,7 +235,7 @@ void client_die(struct fabric *f, struct client *cl)
 	cl->dead = true;
 	f->clients.n_dead++;
 	f->hca->client[cl->id].state = CLIENT_DYING;
-	/* Should its process live on without a connection, it sees its device fail. */
+	/* If its process lives on without a connection, its device fails. */
 	store_release(&cl->seg->fatal, 1);
 	if (c) {
 		cl->conn = NULL;

@@ -5,7 +5,7 @@
 
 #include "fabric/core/fabric.h"
 
-/** client_hello() - PROTO_HELLO. @m becomes the answer; fds[3] what goes with it, @n_fds of them. */
+/** client_hello() - PROTO_HELLO. @m becomes the answer; @fds receives @n_fds descriptors for it. */
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds);
 /** client_die() - its process has ended or it hung up: it is to be reaped. */
 void client_die(struct fabric *f, struct client *cl);

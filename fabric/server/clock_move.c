@@ -2,10 +2,11 @@
 /**
  * DOC: `rdmaemu clock`: moving the fabric's clock ahead by hand.
  *
- * The clock goes from deadline to deadline: it is set to the next one, the loop's engine work does all that is due,
- * and when nothing is left of that the clock goes on. Programs that post all the time never leave nothing, so it
- * goes on after a number of passes of the engine, too. What needs a program's help, or the token of a program that
- * is stopped, is given PATIENCE_NS of real time; then the request fails.
+ * The clock moves from deadline to deadline. It is set to the next one, the engine work of the loop
+ * does all that is due, and when nothing is left the clock moves on. Programs that post all the
+ * time always leave something, so it also moves on after a number of passes of the engine. Work
+ * that needs a program's help, or a token that a stopped program holds, gets PATIENCE_NS of real
+ * time; then the request fails.
  */
 #include "fabric/server/server.h"
 #include "fabric/link/link.h"
@@ -121,7 +122,7 @@ u64 fabric_clock_work(struct fabric *f)
 		clock_move_done(f, 0);
 		return NEVER;
 	}
-	/* What is overdue has had its passes. */
+	/* Overdue work has had its passes. */
 	next = next <= now ? now + 1 : min_u64(next, move->to);
 	fabric_clock_set(f, f->hca->clock.own ? f->hca->clock.ppm : CLOCK_PPM, next);
 	move->passes = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connections: who may, what they say, what they get; and leases.
+ * DOC: connections: who may connect, requests and answers; and leases.
  *
- * A message is handled completely when it arrives. A peer that sends what is no message, or does
- * not take its answers, is cut off.
+ * A request is handled completely when it arrives. A peer that sends a malformed message, or does
+ * not read its answers, is disconnected.
  */
 #include "fabric/server/conns.h"
 #include "fabric/capture/capture.h"
@@ -36,7 +36,10 @@ int conn_pidfd(const struct conn *c)
 	socklen_t len = sizeof(int);
 	int fd;
 
-	/* Linux 6.5: exactly the process that connected, also where its number means nothing. */
+	/*
+	 * Linux 6.5: a pidfd of exactly the process that connected, even from another PID
+	 * namespace.
+	 */
 	if (!getsockopt(c->w.fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len)) {
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		return fd;
@@ -172,7 +175,7 @@ static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 	return 0;
 }
 
-/* The client that a message's peer field names, for questions that isolated clients may not ask. */
+/* The client that the peer field names, for requests that isolated clients may not send. */
 static struct client *conn_peer_find(struct fabric *f, const struct proto_msg *m, int *err)
 {
 	struct client *cl = client_find(f, m->peer.client, m->peer.gen);
@@ -181,14 +184,14 @@ static struct client *conn_peer_find(struct fabric *f, const struct proto_msg *m
 	return *err ? NULL : cl;
 }
 
-/* What the fabric process writes to must not block it, whatever file the client may send. */
+/* A write to it must never block the fabric process, whatever file the client has sent. */
 static bool fd_is_eventfd(int fd)
 {
 	char path[32], target[32] = "";
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (readlink(path, target, sizeof(target) - 1) < 0)
-		return errno == ENOENT; /* no /proc: nothing is known */
+		return errno == ENOENT; /* without /proc it cannot be checked */
 	return !strcmp(target, "anon_inode:[eventfd]");
 }
 
@@ -224,7 +227,7 @@ static int client_set_helper_fd(struct fabric *f, struct client *cl, int *fd)
 	return 0;
 }
 
-/* Messages that only a client may send. */
+/* Requests that only a client may send. */
 static int conn_client_request(struct fabric *f, struct client *cl, struct proto_msg *m, int *fd,
 			       int *out)
 {
@@ -256,7 +259,7 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	return -EPROTO;
 }
 
-/* The node that a message is about, or -ENOENT. A client's is its own. */
+/* The node that a request names, or -ENOENT. A client's requests are about its own. */
 static int conn_node_asked(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
 {
 	if (c->client)
@@ -277,8 +280,8 @@ static int conn_request_dev(const struct fabric *f, const struct conn *c, struct
 }
 
 /**
- * conn_request_dispatch() - one request; @m becomes the answer.
- * @fd: the descriptor that came with it or -1; taken over by setting it to -1
+ * conn_request_dispatch() - handle one request; @m becomes the answer.
+ * @fd: the descriptor that came with it or -1; a handler that keeps it sets it to -1
  * @fds: receives descriptors to send, @n_fds of them
  * @temp: receives one to close afterwards
  */
@@ -347,7 +350,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	return ret;
 }
 
-/* Receives one message. Return: its length, 0 at the end, -errno. One descriptor goes to @fd. */
+/* Receive one message, and at most one descriptor. Return: its length, 0 at the end, -errno. */
 static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 {
 	union conn_fds ctl;
@@ -381,7 +384,7 @@ static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 	return n;
 }
 
-/* One message in, one out. Return: false when the connection was closed or has no more. */
+/* Handle one request. Return: false when the connection was closed or has no more. */
 static bool conn_serve_one(struct fabric *f, struct conn *c)
 {
 	struct proto_msg m;
@@ -459,7 +462,7 @@ static void conn_admit(struct fabric *f, int fd)
 	close(fd);
 }
 
-/* Without a free descriptor a connection would wait, and wake us, for ever: it is hung up on. */
+/* Without a free descriptor a connection would wait, and wake the loop, indefinitely: hang up. */
 static void conn_reject_one(struct fabric *f)
 {
 	int fd;

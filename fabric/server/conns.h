@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: connections from accept to close, their messages, and leases. See core/conn.h for what others use. */
+/**
+ * DOC: connections from accept to close, their requests, and leases. See core/conn.h for what other
+ * modules use.
+ */
 #ifndef FABRIC_SERVER_CONNS_H
 #define FABRIC_SERVER_CONNS_H
 
@@ -18,16 +21,16 @@ struct lease {
 /** struct leases - all leases. */
 struct leases {
 	struct lease *list;
-	u32 n; /* also those that are connections: struct conn.hold */
+	u32 n; /* includes connections that are leases: struct conn.hold */
 };
 
 /** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
-/** conn_close() - hang up; a client that it was is dead. */
+/** conn_close() - close a connection; its client, if any, is dead. */
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */
 void conns_reap(struct fabric *f);
-/** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH when it has exited. */
+/** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH: it has exited. */
 int conn_pidfd(const struct conn *c);
 
 #endif

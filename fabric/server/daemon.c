@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the fabric process from birth to death: HCA memory, devices, files, and clearing them away.
- */
+/** DOC: the fabric process from start to end: HCA memory, devices, files, and removing them. */
 #include "fabric/server/daemon.h"
 #include "emulator/cm/input.h"
 #include "fabric/capture/capture.h"
@@ -76,12 +74,12 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 
 static int daemon_make_sysfs(struct fabric *f)
 {
-	/* A fabric that was killed has left its own. */
+	/* A fabric that was killed has left its tree. */
 	sysfs_remove(f->paths.sysfs);
 	return fabric_node_publish(f, 0);
 }
 
-/* In a mesh the node with the host's addresses is known by the host's name. */
+/* Other members of a mesh know the node with the host's addresses by the host's name. */
 static void daemon_name_node(struct fabric *f, const struct opts *o)
 {
 	char host[64] = "";
@@ -125,7 +123,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	return f;
 }
 
-/* Files go first, so that those who wait for the hang-up find nothing left. */
+/* Files go first: processes that wait for the hang-up find none left. */
 static void fabric_end(struct fabric *f)
 {
 	struct conn *c;
@@ -145,7 +143,7 @@ static void fabric_end(struct fabric *f)
 	loop_watch_close(&f->server->listen);
 }
 
-/* Return: 0 or -errno; -ECANCELED: @what has said why. */
+/* Return: 0 or -errno; -ECANCELED: *what is the whole reason. */
 static int daemon_make_topology(struct fabric *f, const struct opts *o, const char **what)
 {
 	static char why[PATH_MAX + 256];
@@ -157,7 +155,7 @@ static int daemon_make_topology(struct fabric *f, const struct opts *o, const ch
 	*what = o->topology;
 	if (topology_load(&t, o->topology))
 		return -EINVAL;
-	/* A flag wins. */
+	/* A flag overrides the topology. */
 	if (t.has_subnets && !o->subnet[0])
 		f->nodes->subnets = t.subnets;
 	f->nodes->topology = t.hash;
@@ -209,7 +207,7 @@ int daemon_main(const struct opts *o)
 
 	prctl(PR_SET_NAME, "rdmaemu");
 	if (ret) {
-		/* -ECANCELED: what has said why. */
+		/* -ECANCELED: *what is the whole reason. */
 		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what,
 			ret == -ECANCELED ? "" : ": ", ret == -ECANCELED ? "" : strerror(-ret));
 		return 1;
@@ -223,6 +221,6 @@ int daemon_main(const struct opts *o)
 	server_loop(f);
 	join_end(f);
 	fabric_end(f);
-	/* The kernel takes the rest back faster. */
+	/* The kernel frees the rest faster. */
 	_exit(0);
 }

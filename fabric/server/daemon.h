@@ -7,7 +7,10 @@
 
 #include "fabric/common/opts.h"
 
-/** daemon_main() - be the fabric process. @o: its settings; stays when no linger was given. */
+/**
+ * daemon_main() - run the fabric process. @o: its settings; without a linger it stays until it is
+ * stopped.
+ */
 int daemon_main(const struct opts *o);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the engine's surroundings in the fabric process (struct hca_host).
- */
+/** DOC: what the engine calls in the fabric process (struct hca_host). */
 #include "fabric/server/engine_host.h"
 #include "fabric/core/memory.h"
 #include "fabric/fault/action.h"

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: copies that need the helper thread of a client, where the kernel lets nobody else in.
+ * DOC: copies through the helper thread of a client, whose memory the kernel keeps all others out
+ * of.
  *
- * Theory of operation
- * -------------------
  * Each client has one job slot and one bounce buffer in its segment. A job moves at most a buffer
- * full between the bounce buffer and the client's memory; the helper thread does it and kicks. So a
- * copy is a number of rounds, and a round has up to two jobs: read at the source, write at the
- * destination. Where one side can be reached from here, that half is done at once.
+ * full between the bounce buffer and the client's memory; the helper thread carries it out and
+ * kicks the fabric process. A copy is therefore a number of rounds, and a round has up to two jobs:
+ * read at the source, write at the destination. A side that the fabric process can reach needs no
+ * job.
  *
- * The engine cannot wait: the copy answers -EAGAIN, the QP for which it is made is remembered, and
- * rung when a helper has finished. It then asks for the same copy again, with the same key, and
- * struct xfer knows how far it has got. A transfer takes all the helpers it needs for a round at
- * once, so that two transfers cannot wait for each other's. A client that is stopped simply takes
- * long; who dies takes his transfers with him (helper_forget()).
+ * The engine cannot wait: the copy returns -EAGAIN, and its QP is remembered and rung when a helper
+ * has finished. The QP then asks for the same copy again, with the same key, and struct xfer knows
+ * its progress. A transfer takes all the helpers that it needs for a round at once, so that no two
+ * transfers wait for each other's. A stopped client only takes long; the transfers of a client that
+ * dies end with it (helper_forget()).
  *
- * What the client writes into the job is not trusted: its state only says that it is time to go on.
+ * The state that a client writes into the job is not trusted: it only makes the transfer go on.
  */
 #include "fabric/server/server.h"
 #include "fabric/core/memory.h"
 #include "fabric/link/link.h"
 
-/* Who a copy is made for: the requester that runs, or a flow of the links. */
+/* The owner of a copy: the requester that runs, or a flow of the links. */
 static u32 xfer_slot(struct fabric *f)
 {
 	return f->hca->cur_qp ? f->hca->cur_qp - 1 : HCA_MAX_QP + link_flow(f);
@@ -44,8 +44,8 @@ static void xfer_end(struct fabric *f, struct xfer *x)
 }
 
 /*
- * Whether nobody will come back for it: its QP has gone, has failed, or drains and does not begin
- * what this was for.
+ * Whether no one will ask for it again: its QP has gone, has failed, or drains and does not begin
+ * the request that it was for.
  */
 static bool xfer_is_stale(const struct fabric *f, const struct xfer *x)
 {
@@ -62,8 +62,8 @@ static bool xfer_is_stale(const struct fabric *f, const struct xfer *x)
 }
 
 /*
- * The transfer @key, or a new one. NULL when there are too many. A QP makes one at a time: another
- * that it had begun was given up (the program changed the request), and must not keep its helpers.
+ * The transfer @key, or a new one; NULL: there are too many. A QP has one transfer at a time: an
+ * earlier one was abandoned (the program changed the request), and must not keep its helpers.
  */
 static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 {
@@ -88,7 +88,9 @@ static struct xfer *xfer_get(struct fabric *f, const struct xfer *want)
 	return place;
 }
 
-/* The helper of @id for @x alone; into *held. Return: false when it is busy or not there yet. */
+/*
+ * Take the helper of client @id for @x alone, into *held. Return: false: it is busy or not ready.
+ */
 static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct client **held)
 {
 	struct client *cl = f->clients.by_id[id];
@@ -101,7 +103,7 @@ static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct cl
 	}
 	if (cl->xfer && !xfer_is_stale(f, cl->xfer))
 		return false;
-	/* One that was given up may still be at work. */
+	/* It may still carry out a job of a transfer that was abandoned. */
 	if (load_acquire(&cl->seg->job.state) == HELPER_BUSY)
 		return false;
 	if (cl->xfer)
@@ -111,7 +113,7 @@ static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct cl
 	return true;
 }
 
-/* Gives the helper @len bytes of @mem at @off to read into or to write from its bounce buffer. */
+/* Have the helper copy @len bytes of @mem at @off to or from its bounce buffer. */
 static void helper_job_post(struct fabric *f, struct client *cl, bool write_it,
 			    const struct hca_mem *mem, u64 off, u64 len, u64 key)
 {
@@ -150,7 +152,7 @@ static struct hca_mem helper_bounce_mem(const struct client *cl)
 				 .iov = { { offsetof(struct seg_hdr, bounce), SEG_BOUNCE_SIZE } } };
 }
 
-/* Has the helper finished? Return: its result, or -EAGAIN. */
+/* Return: the result of a job that the helper has finished, or -EAGAIN. */
 static int helper_job_result(struct client *cl)
 {
 	struct helper_job *job = &cl->seg->job;
@@ -172,7 +174,7 @@ static void xfer_round_done(struct xfer *x, u64 n)
 	x->phase = XFER_START;
 }
 
-/* The bytes of this round are at hand (in the source's buffer or memory): on to the destination. */
+/* Pass the bytes of this round, from the source's buffer or memory, to the destination. */
 static int xfer_deliver(struct fabric *f, struct xfer *x, const struct hca_mem *dst,
 			const struct hca_mem *src, u64 n)
 {
@@ -261,8 +263,8 @@ int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 }
 
 /*
- * Read, change, write, with the helper kept in between: atomic among all that goes through it. What
- * other processes do to that memory without it (they live where the client does) may interleave.
+ * Read, change and write while holding the helper: atomic among all accesses that go through it.
+ * Other processes may access that memory without it, from where the client runs, and interleave.
  */
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		  struct atomic_res *res, u64 key)
@@ -319,7 +321,7 @@ void helper_forget(struct fabric *f, struct client *cl)
 {
 	if (cl->xfer)
 		xfer_end(f, cl->xfer);
-	/* Its peers' transfers find it gone when they ask again. */
+	/* Transfers of its peers fail when they are continued. */
 	if (f->wait.n)
 		wait_ring_all(f);
 }

@@ -23,7 +23,7 @@ struct xfer {
 	u64 off; /* bytes done */
 	u64 doff, soff, len;
 	u64 orig; /* atomic: the value before */
-	struct client *src; /* whose helpers it has taken, or NULL */
+	struct client *src; /* clients whose helpers it has taken, or NULL */
 	struct client *dst;
 };
 
@@ -35,7 +35,7 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 		  struct atomic_res *res, u64 key);
 /** helpers_check_done() - ring the QPs that wait for helpers if one has finished. */
 void helpers_check_done(struct fabric *f);
-/** helper_ready() - a client named its helper's eventfd. */
+/** helper_ready() - a client has named its helper's eventfd. */
 void helper_ready(struct fabric *f, struct client *cl);
 /** helper_forget() - a client is freed: drop the transfers that touch it. */
 void helper_forget(struct fabric *f, struct client *cl);

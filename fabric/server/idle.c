@@ -2,15 +2,15 @@
 /**
  * DOC: see server/idle.h.
  *
- * The fabric leaves under its lock (proto/state_dir.h), so that nobody starts another one meanwhile, and a process
- * that has connected at the last moment is either accepted or sees the connection end.
+ * The fabric leaves under its lock (proto/state_dir.h): no other fabric is started meanwhile, and a
+ * process that has connected at the last moment is either accepted or sees its connection end.
  */
 #include "fabric/server/server.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-/* The first user of a fresh fabric may be slow to come, whatever the linger. */
+/* The first user of a new fabric may be slow to connect, whatever the linger. */
 #define FIRST_USE_NS (5 * NSEC_PER_SEC)
 
 void idle_update(struct fabric *f)

@@ -14,9 +14,12 @@ struct idle {
 	int lock; /* held while it leaves, else -1 */
 };
 
-/** idle_update() - a client, lease or connection came or went: set when to leave. */
+/** idle_update() - a client, lease or connection came or went: set the time to leave. */
 void idle_update(struct fabric *f);
-/** idle_lock() - take the fabric's lock, to leave. Return: false: another process has it, try again later. */
+/**
+ * idle_lock() - take the fabric's lock, to leave. Return: false: another process has it, retry
+ * later.
+ */
 bool idle_lock(struct fabric *f);
 /** idle_unlock() - stay: drop the lock. */
 void idle_unlock(struct fabric *f);

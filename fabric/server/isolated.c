@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: isolated clients: they share nothing but their own segment, and this process does it all.
+ * DOC: isolated clients: they share only their own segment; the fabric process runs the engine for
+ * them.
  *
- * They ring doorbells and post commands in the segment and kick. Both are found by looking through
- * the segments. What stands in a segment can change at any time, so a command is copied before it
- * is looked at.
+ * They ring doorbells and post commands in the segment and kick the fabric process, which scans the
+ * segments for both. A segment can change at any time, so a command is copied before it is checked.
  */
 #include "emulator/verbs/cmd.h"
 #include "fabric/server/server.h"

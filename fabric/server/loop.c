@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the event loop: it calls all modules, in turn, and sleeps until the first of them has something to do.
+ * DOC: the event loop: it calls every module in turn, and sleeps until the first of them has work.
  */
 #include "fabric/server/server.h"
 #include "fabric/capture/capture.h"
@@ -19,7 +19,7 @@
 #define RETRY_LEAVE_NS (10 * NSEC_PER_MSEC)
 #define SPIN_NS	       (20 * NSEC_PER_USEC)
 #define AWAKE_NS       (200 * NSEC_PER_USEC)
-#define OFTEN	       16u /* one exchange of a message brings less */
+#define OFTEN	       16u /* one exchange of a message brings fewer */
 #define CROWD_MAX_NS   NSEC_PER_SEC
 
 static void loop_on_kick(struct fabric *f, struct watch *w, u32 events)
@@ -77,7 +77,7 @@ int server_listen(struct fabric *f)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* Starters hold the lock: whatever is there has been left behind. */
+	/* The starter holds the lock: a socket that exists is a dead fabric's. */
 	unlink(sa.sun_path);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, SOMAXCONN))
 		return -errno;
@@ -95,7 +95,7 @@ int server_listen(struct fabric *f)
 	return loop_watch_add(f, &f->loop.timer, fd, loop_on_timer);
 }
 
-/* Sets the timer to @at. Return: the timeout for epoll_wait(). */
+/* Set the timer to @at. Return: the timeout for epoll_wait(). */
 static int loop_timer_arm(struct fabric *f, u64 at)
 {
 	struct itimerspec it = { 0 };
@@ -113,7 +113,7 @@ static int loop_timer_arm(struct fabric *f, u64 at)
 	return -1;
 }
 
-/* Leave if nobody has come meanwhile. Return: when to try again, or NEVER. */
+/* Leave unless a process has connected meanwhile. Return: when to retry, or NEVER. */
 static u64 loop_try_leave(struct fabric *f, u64 now)
 {
 	const struct idle *l = &f->server->idle;
@@ -133,15 +133,15 @@ static u64 loop_try_leave(struct fabric *f, u64 now)
 	return now;
 }
 
-/* Isolated clients may all poll, and never give their CPUs away. */
+/* All isolated clients may be polling, without ever yielding their CPUs. */
 static bool loop_clients_poll(const struct fabric *f)
 {
 	return f->isolated && f->clients.n >= f->server->n_cpus;
 }
 
 /*
- * A fabric that serves isolated clients looks at their rings a little longer before it sleeps,
- * unless that takes the CPU from a client that polls, which is the one to go on.
+ * Before it sleeps, a fabric with isolated clients scans their rings a little longer, unless that
+ * takes the CPU from a client that polls and has to run.
  */
 static bool loop_spin(struct fabric *f)
 {
@@ -159,11 +159,12 @@ static bool loop_spin(struct fabric *f)
 }
 
 /*
- * Where much is brought over links, more comes soon. To sleep and be woken costs more than to bring
- * it, and who is woken by the first doorbell of many takes little at a time. So it stays awake for a
- * while, and gives its CPU away between looks, as pollers do. But who polls memory, or computes,
- * keeps it for a time slice, where a sleeper is woken at once: so this is not done for what is
- * rare, with a deadline near, or where that has happened a moment ago.
+ * Where links carry much traffic, more comes soon. A sleep and a wake-up cost more than a delivery,
+ * and a process that each first doorbell wakes finds little to do. So the loop stays awake for a
+ * while and yields its CPU between checks, as pollers do. But a program that polls memory or
+ * computes keeps the CPU for a time slice, while a sleeping process is woken at once: the loop
+ * therefore sleeps where traffic is rare, when a deadline is near, and after a yield that took
+ * long.
  *
  * Return: the number of events in @ev; 0: it is time to sleep, or there is work.
  */
@@ -215,7 +216,7 @@ void server_loop(struct fabric *f)
 		n = loop_wait_events(f, next, ev);
 		for (i = 0; i < n; i++) {
 			w = ev[i].data.ptr;
-			/* One event may close what another in this batch is about. */
+			/* An event's handler may have closed the descriptor of a later event. */
 			if (w->fd >= 0)
 				w->fn(f, w, ev[i].events);
 		}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the fabric process as a whole: what server/ alone knows.
- */
+/** DOC: the state of the fabric process that only server/ knows. */
 #ifndef FABRIC_SERVER_SERVER_H
 #define FABRIC_SERVER_SERVER_H
 
@@ -17,9 +15,9 @@
 struct server {
 	struct watch listen;
 	struct watch signals;
-	int spare_fd; /* given up for a moment when no other descriptor is to be had */
+	int spare_fd; /* closed for a moment when no other descriptor is available */
 	u32 n_cpus;
-	struct crowd crowd; /* whether the CPUs are busy with others */
+	struct crowd crowd; /* whether other processes keep the CPUs busy */
 	struct leases leases;
 	struct idle idle;
 	struct work work;
@@ -31,7 +29,7 @@ struct server {
 
 /** server_listen() - bind the socket and watch it. Return: 0 or -errno. */
 int server_listen(struct fabric *f);
-/** server_loop() - serve until it is time to leave. The lock is held then. */
+/** server_loop() - serve until it is time to leave; then the lock is held. */
 void server_loop(struct fabric *f);
 
 #endif

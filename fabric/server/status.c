@@ -126,7 +126,7 @@ static struct json_object *status_json_ports(const struct hca_dev *d)
 	return all;
 }
 
-/* Whose node or device it is, when it is another member's. */
+/* The name of the member that a node or device belongs to, if it is not this fabric's. */
 static void status_add_member(struct json_object *o, const struct fabric *f, u32 member)
 {
 	const char *name = status_member_name(f, member);
@@ -159,7 +159,7 @@ static struct json_object *status_json_devices(const struct fabric *f)
 	return all;
 }
 
-/* Of all kinds, but for the contexts themselves. */
+/* Objects of all kinds, without the contexts themselves. */
 static u64 status_count_objects(const struct hca *hca, u32 client)
 {
 	u64 sum = 0;
@@ -204,7 +204,7 @@ static struct json_object *status_json_clients(const struct fabric *f)
 	return all;
 }
 
-/* The program at the other end of a connected QP, if it is one of this fabric. */
+/* The program at the other end of a connected QP, if it is in this fabric. */
 static void status_add_peer(struct json_object *o, const struct fabric *f, const struct hca_qp *qp)
 {
 	struct hca_qp *peer = qp->attr.dest_qpn ? hca_qp_by_num(f->hca, qp->attr.dest_qpn) : NULL;
@@ -319,8 +319,8 @@ static struct json_object *status_gather(const struct fabric *f)
 }
 
 /*
- * Unlike a status, an audit needs the engine to stand still: for a moment, if it can be had soon. Return: 0, PROTO_F_BUSY
- * or PROTO_F_UNSOUND.
+ * Audit the HCA. Unlike a status this needs the engine to stand still for a moment, if the token is
+ * free soon. Return: 0, PROTO_F_BUSY or PROTO_F_UNSOUND.
  */
 static u32 status_add_audit(struct json_object *o, struct fabric *f)
 {

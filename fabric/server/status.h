@@ -21,21 +21,21 @@ struct client;
 int status_make(struct fabric *f, u32 *flags);
 /** process_is_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
 bool process_is_stopped(s32 pid);
-/** status_client() - the client that owns an object (number + 1), if there still is one. */
+/** status_client() - the client that owns an object (number + 1), if it still exists. */
 const struct client *status_client(const struct fabric *f, u32 owner);
-/** status_cm_ids() - the identifiers of the rdma_cm, also those that outlive their programs. */
+/** status_cm_ids() - the identifiers of rdma_cm, including those that outlive their programs. */
 struct json_object *status_cm_ids(const struct fabric *f);
-/** status_members() - the members of the mesh; an empty array where the fabric is not joined. */
+/** status_members() - the members of the mesh; an empty array if the fabric is not joined. */
 struct json_object *status_members(const struct fabric *f);
-/** status_join() - this fabric as the others see it. To be called of joined ones only. */
+/** status_join() - this fabric as other members see it. Only for joined fabrics. */
 struct json_object *status_join(const struct fabric *f);
 /**
- * status_member_name() - of the member with that number as in struct hca_dev.member.
- * Return: its name; "?": it is forgotten; NULL: the number is 0, our own.
+ * status_member_name() - the name of a member, by its number in struct hca_dev.member.
+ * Return: the name; "?": the member is forgotten; NULL: the number is 0, this fabric's own.
  */
 const char *status_member_name(const struct fabric *f, u32 number);
 
-/** status_print() - print the object that status.c gathers for people. */
+/** status_print() - print the object that status.c gathers as text. */
 void status_print(FILE *out, struct json_object *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The identifiers of the rdma_cm in a status. */
+/* The identifiers of rdma_cm in a status. */
 #include "fabric/core/fabric.h"
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"

@@ -32,7 +32,7 @@ static struct json_object *status_join_json_traffic(u64 bytes, u64 bursts)
 	return o;
 }
 
-/* What may still be sent to it in each lane: none when a frame has gone beyond. */
+/* Credit that is left in each lane: 0 when a frame has exceeded it. */
 static struct json_object *status_join_json_credit(const struct member *m)
 {
 	static const char *const names[LANES] = { "requests", "answers" };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: a fabric's state, printed for people.
- */
+/** DOC: a fabric's state as text. */
 #include "fabric/server/status.h"
 
 #include <stdbool.h>
@@ -17,7 +15,7 @@ static long long status_get_int(struct json_object *o, const char *key)
 	return (long long)json_object_get_int64(status_get(o, key));
 }
 
-/* Never NULL: what is not there is "-". */
+/* Never NULL: a missing value is "-". */
 static const char *status_get_str(struct json_object *o, const char *key)
 {
 	const char *s = json_object_get_string(status_get(o, key));

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: engine work of the fabric process.
+ * DOC: engine work of the fabric process: work that needs the token.
  *
- * Theory of operation
- * -------------------
- * What needs the token is collected by looking, not by queueing: dead clients, deadlines, doorbells
- * in shared memory. If something is due, the token is tried once; if another has it, again after
- * 50 us, 100 us, up to a millisecond. The loop meanwhile serves its sockets.
+ * Work is found by checking state, not by queues: dead clients, deadlines, doorbells in shared
+ * memory. If some is due, the loop tries once to take the token, and if another process has it
+ * again after 50 us, 100 us, up to a millisecond; meanwhile it serves its sockets.
  *
- * Doorbells in a direct fabric are left to the programs for a while: they move data with one copy,
- * this process needs two. Deadlines (a QP stuck in a program that cannot reach some memory has one
- * that has passed), dead clients and QPs that a helper has worked for are seen to at once.
+ * In a fabric that is not isolated, doorbells are left to the programs for a while: a program moves
+ * data with one copy, the fabric process needs two. Deadlines, dead clients, and QPs for which a
+ * helper has finished are handled at once. (A QP of a program that cannot reach some memory has a
+ * deadline that has passed.)
  *
- * The token's holder may have died or may be stopped. From the dead it is taken back. A stopped one
- * is waited for, and reported.
+ * The holder of the token may have died or may be stopped. The token is taken back from a dead one.
+ * The fabric process waits for a stopped one, and reports it.
  */
 #include "fabric/server/work.h"
 #include "fabric/capture/capture.h"
@@ -31,7 +30,7 @@
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
 #define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
 #define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
-#define LATE_TURNS	   256u /* deadlines wait no longer for what rules make of packets */
+#define LATE_TURNS	   256u /* so long deadlines wait for bursts of rules */
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 #define STRANGER_NS	   (2 * NSEC_PER_SEC)
 
@@ -43,7 +42,7 @@ static struct client *work_token_holder(struct fabric *f, u64 token)
 	return cl && token == token_of(cl->id, cl->gen) ? cl : NULL;
 }
 
-/* The token is with @token, again or for the first time. */
+/* The token is held by @token, still or for the first time. */
 static void work_watch_holder(struct fabric *f, u64 token, u64 now)
 {
 	struct client *cl = work_token_holder(f, token);
@@ -66,8 +65,8 @@ static void work_watch_holder(struct fabric *f, u64 token, u64 now)
 }
 
 /*
- * Whether the holder will never let go. One that is no client any more had closed its connection,
- * was cleared away, and came into the engine once more.
+ * Whether the holder will never release the token. A holder that is no client any more had closed
+ * its connection and was reaped, and has entered the engine once more.
  */
 static bool work_is_holder_gone(struct fabric *f, struct client *cl)
 {
@@ -123,20 +122,20 @@ static void work_reap_dead(struct fabric *f)
 	}
 }
 
-/* Whether doorbells that others may serve are ours by now. */
+/* Whether doorbells that programs may serve are the fabric process's by now. */
 static bool work_is_pending_due(struct fabric *f, u64 now)
 {
 	struct hca *hca = f->hca;
 
 	if (!load_relaxed(&hca->pending)) {
 		f->server->work.pending_at = NEVER;
-		/* Who rings now kicks; who rang before it saw this is found here. */
+		/* A doorbell from now on kicks; an earlier one is found here. */
 		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
 			return false;
 	}
 	if (f->isolated || f->wait.rung || f->server->move.to)
 		return true;
-	/* As long as programs serve doorbells, those that are pending now are new ones. */
+	/* As long as programs serve doorbells, the pending ones are new. */
 	if (f->server->work.pending_at == NEVER ||
 	    f->server->work.served != load_relaxed(&hca->served)) {
 		f->server->work.served = load_relaxed(&hca->served);
@@ -152,7 +151,7 @@ u64 work_deadline(const struct fabric *f)
 		       min_u64(fault_table_next_due(f), chaos_next(f)));
 }
 
-/* In real time. */
+/* When work is due next, in real time. */
 static u64 work_next_due(const struct fabric *f)
 {
 	u64 timers = fabric_real_at(f, load_relaxed(&f->hca->next_deadline));
@@ -193,7 +192,7 @@ void work_prepare_sleep(struct fabric *f, u64 *next)
 	struct hca *hca = f->hca;
 
 	if (!load_relaxed(&hca->via_any)) {
-		/* Who rings now kicks; who rang before it saw this is found here. */
+		/* A doorbell from now on kicks; an earlier one is found here. */
 		exchange(&hca->via_asleep, 1);
 		if (!load_relaxed(&hca->via_any))
 			return;
@@ -230,7 +229,7 @@ u64 work_run(struct fabric *f)
 	if (inject_due(f))
 		inject_work(f);
 	relay_serve(&f->engine);
-	/* What has come may be what somebody is about to give up waiting for. */
+	/* Deliver first: an arrival may be what a timer would otherwise give up on. */
 	link_work(f);
 	if (!f->faults->wire || !link_has_arrivals(f) ||
 	    ++f->server->work.late_turns > LATE_TURNS) {
@@ -241,7 +240,7 @@ u64 work_run(struct fabric *f)
 		chaos_work(f);
 	engine_leave(&f->engine);
 	poller_wake_all(f);
-	/* What the budget left over, or was rung for us meanwhile. */
+	/* Work that exceeded the budget, or doorbells that were rung meanwhile. */
 	if (f->loop.kicked || load_relaxed(&f->hca->pending))
 		return f->isolated || f->loop.kicked
 			       ? 0
