@@ -19,7 +19,7 @@ TABLE has a line per folder, and two limits:
     across FILES            the largest such number for files of several folders (1: no circle crosses folders)
 
 A symbol that several objects define, or that libc, libibverbs or librdmacm export (the shim interposes those), makes
-an arrow only within its top folder: elsewhere nm cannot tell which definition the linker takes.
+an arrow only within its top folder (see APART for exceptions): elsewhere nm cannot tell which definition the linker takes.
 """
 import collections
 import glob
@@ -45,8 +45,12 @@ def folder_of(obj):
     return os.path.dirname(obj)
 
 
+# Folders within a top folder that no program links together.
+APART = ('traces/record', 'traces/replay')
+
+
 def top_of(obj):
-    return obj.split('/')[0]
+    return folder_of(obj) if folder_of(obj) in APART else obj.split('/')[0]
 
 
 class Build:
