@@ -12,7 +12,7 @@
  * With chaos an event becomes visible some time after it was queued, as with a slow kernel: until
  * then neither it nor later events of its channel can be read; the fabric process wakes the reader.
  */
-#include "emulator/cm/model.h"
+#include "emulator/cm/proto.h"
 
 #define CM_DEV	   0u
 #define CM_LATE_NS 800000u /* of real time, at most */
@@ -301,4 +301,12 @@ u32 cm_events_move(struct engine *e, struct hca_cmid *id, u32 to)
 		cm_event_move(e, ev, to);
 	}
 	return n;
+}
+
+void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip)
+{
+	u32 len, off = mad_private_data((enum cm_attr)mad_get(mad, F_ATTR), &len);
+
+	p->data_len = (u8)(len - skip);
+	memcpy(p->data, mad + off + skip, len - skip);
 }

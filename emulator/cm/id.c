@@ -13,13 +13,6 @@
 
 #define CM_DEV 0u
 
-struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle)
-{
-	struct hca_cmid *id = tab_owned(hca, TAB_CMID, client, handle);
-
-	return id && id->state != CM_DESTROYING && !id->listener ? id : NULL;
-}
-
 /*
  * Return: as tab_find(). The new identifier is a copy of @like, except for what its slot decides.
  */

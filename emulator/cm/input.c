@@ -10,24 +10,6 @@
 
 #include <endian.h>
 
-int cm_gid_index(const struct hca_port *port, const u8 gid[16])
-{
-	u32 i;
-
-	for (i = 0; i < HCA_GIDS; i++)
-		if (port->gid[i].valid && !memcmp(port->gid[i].raw, gid, 16))
-			return (int)i;
-	return -1;
-}
-
-void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip)
-{
-	u32 len, off = mad_private_data((enum cm_attr)mad_get(mad, F_ATTR), &len);
-
-	p->data_len = (u8)(len - skip);
-	memcpy(p->data, mad + off + skip, len - skip);
-}
-
 /* --- MRA --- */
 
 static void mra_input(struct engine *e, const u8 mad[MAD_SIZE])

@@ -124,3 +124,20 @@ void cm_peers_rebuild(struct hca *hca)
 		if (hca->cmid[i].client)
 			cm_peer_link(hca, &hca->cmid[i], cm_proto_links(hca->cmid[i].proto));
 }
+
+struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle)
+{
+	struct hca_cmid *id = tab_owned(hca, TAB_CMID, client, handle);
+
+	return id && id->state != CM_DESTROYING && !id->listener ? id : NULL;
+}
+
+int cm_gid_index(const struct hca_port *port, const u8 gid[16])
+{
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++)
+		if (port->gid[i].valid && !memcmp(port->gid[i].raw, gid, 16))
+			return (int)i;
+	return -1;
+}

@@ -2,9 +2,9 @@
 /**
  * DOC: what the files of connection management share. All of it runs with the token held.
  *
- * Two layers: identifiers, addresses, ports and events (id.c, chan.c, addr.c, port.c, route.c,
- * option.c, mcast.c, recover.c), and the connection protocol (mad.c, conn.c, req.c, input.c,
- * send.c, lookup.c, qp_attr.c, timer.c, sidr.c).
+ * Two layers: identifiers, addresses, ports and events (id.c, chan.c, addr.c, addr_class.c, port.c,
+ * listen.c, route.c, option.c, mcast.c, mcast_gid.c, recover.c), and the connection protocol (conn.c,
+ * req.c, input.c, send.c, lookup.c, qp_attr.c, timer.c, sidr.c, raise.c).
  */
 #ifndef EMULATOR_CM_MODEL_H
 #define EMULATOR_CM_MODEL_H
@@ -14,6 +14,18 @@
 static inline u32 cmid_slot(const struct hca *hca, const struct hca_cmid *id)
 {
 	return (u32)(id - hca->cmid);
+}
+
+/* Whether @o, found in a hash chain, has this very number. */
+static inline bool cmid_has_port(const struct hca_cmid *o, u32 node, u32 port)
+{
+	return o->node == node && o->src.port == port;
+}
+
+/** cm_is_ib() - whether the identifier is bound to an InfiniBand device. */
+static inline bool cm_is_ib(const struct hca *hca, const struct hca_cmid *id)
+{
+	return hca->dev[id->bound - 1].link_layer == LINK_INFINIBAND;
 }
 
 /** cmid_set_states() - set both states of an identifier in one store. */
@@ -26,13 +38,18 @@ static inline void cmid_set_states(struct hca_cmid *id, u32 state, u32 proto)
 	store_release(&id->states, both);
 }
 
-/* --- id.c: identifiers --- */
+/* --- lookup.c --- */
 
 /**
  * own_cmid() - the client's identifier of that handle; NULL when the client does not own it or has
  * destroyed it.
  */
 struct hca_cmid *own_cmid(struct hca *hca, u32 client, u32 handle);
+/** cm_peers_rebuild() - after the death of a holder: rebuild the tables of peers' ids and QPs. */
+void cm_peers_rebuild(struct hca *hca);
+
+/* --- id.c: identifiers --- */
+
 /**
  * cmid_child_new() - a new identifier for a request that has come to @listener: on its channel,
  * with its port space, QP type, options and client, in its backlog, owned but still CM_IDLE.
@@ -106,6 +123,20 @@ void cm_event_apply(struct engine *e, struct hca_cmev *ev);
  */
 u64 cm_event_timers(struct engine *e, u64 now);
 
+/** cm_event_set_data() - copy a message's private data, from byte @skip on, to an event. */
+void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip);
+
+/* --- addr_class.c --- */
+
+/** cm_addr_is_any() - the wildcard, or a loopback address, which the rdma_cm treats alike. */
+bool cm_addr_is_any(const struct cm_addr *a);
+/** cm_addr_is_linklocal() - fe80::/10. */
+bool cm_addr_is_linklocal(const struct cm_addr *a);
+/** cm_addr_is_mcast() - the address of a multicast group. */
+bool cm_addr_is_mcast(const struct cm_addr *a);
+/** cm_addr_is_same() - the same address, regardless of the port. */
+bool cm_addr_is_same(const struct cm_addr *a, const struct cm_addr *b);
+
 /* --- addr.c: addresses --- */
 
 /**
@@ -120,14 +151,6 @@ struct cm_place {
 	u8 ip;
 };
 
-/** cm_addr_is_any() - the wildcard, or a loopback address, which the rdma_cm treats alike. */
-bool cm_addr_is_any(const struct cm_addr *a);
-/** cm_addr_is_linklocal() - fe80::/10. */
-bool cm_addr_is_linklocal(const struct cm_addr *a);
-/** cm_addr_is_mcast() - the address of a multicast group. */
-bool cm_addr_is_mcast(const struct cm_addr *a);
-/** cm_addr_is_same() - the same address, regardless of the port. */
-bool cm_addr_is_same(const struct cm_addr *a, const struct cm_addr *b);
 /** cm_place_gid() - the GID of a place. */
 const u8 *cm_place_gid(const struct hca *hca, const struct cm_place *at);
 /** cm_place_find() - the port that has an address, on any node. */
@@ -144,7 +167,7 @@ int cm_bind_device(struct hca *hca, struct hca_cmid *id);
 int cm_bind_addr(struct hca *hca, struct hca_cmid *id, const struct cm_addr *src,
 		 const struct cm_addr *dst);
 
-/* --- port.c: port numbers and listeners --- */
+/* --- port.c --- */
 
 /**
  * cm_port_slot() - hash of a node's port number in its port space's table. Other numbers may share
@@ -160,6 +183,24 @@ static inline u32 cm_port_slot(u32 node, u32 port)
  */
 u32 cm_port_space_index(u32 ps);
 /**
+ * cm_port_reserve() - reserve the number @id->src.port, or a free one when it is 0. Return: 0 or
+ * -errno.
+ */
+int cm_port_reserve(struct hca *hca, struct hca_cmid *id);
+/** cm_port_release() - release the identifier's port number. */
+void cm_port_release(struct hca *hca, struct hca_cmid *id);
+/** cm_ports_rebuild() - rebuild the table of port numbers from the identifiers. */
+void cm_ports_rebuild(struct hca *hca);
+
+/**
+ * cm_port_check_share() - whether the identifier may share @port with those that have it. @reuse: with
+ * RDMA_OPTION_ID_REUSEADDR. Return: 0, -EADDRINUSE or -EADDRNOTAVAIL.
+ */
+int cm_port_check_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool reuse);
+
+/* --- listen.c --- */
+
+/**
  * cm_port_has_listener() - whether any identifier listens on this port number of a device, at any
  * address.
  */
@@ -170,15 +211,6 @@ bool cm_port_has_listener(const struct hca *hca, u32 dev, u32 ps, u16 port);
  * @ps: enum cm_port_space
  */
 struct hca_cmid *cm_listener_find(struct hca *hca, u32 dev, u32 ps, const struct cm_addr *dst);
-/**
- * cm_port_reserve() - reserve the number @id->src.port, or a free one when it is 0. Return: 0 or
- * -errno.
- */
-int cm_port_reserve(struct hca *hca, struct hca_cmid *id);
-/** cm_port_release() - release the identifier's port number. */
-void cm_port_release(struct hca *hca, struct hca_cmid *id);
-/** cm_ports_rebuild() - rebuild the table of port numbers from the identifiers. */
-void cm_ports_rebuild(struct hca *hca);
 
 /* --- route.c --- */
 
@@ -187,11 +219,14 @@ void cm_path_get(const struct hca *hca, const struct hca_cmid *id, struct cm_rou
 /** cm_path_set() - RDMA_OPTION_IB_PATH. Return: 0 or -errno. */
 int cm_path_set(struct engine *e, struct hca_cmid *id, const u8 *data, u32 len);
 
-/* --- mcast.c --- */
+/* --- mcast_gid.c --- */
 
 /** cm_mcast_gid() - the GID of the group that an address stands for. */
 void cm_mcast_gid(const struct hca *hca, const struct hca_cmid *id, const struct cm_addr *a,
 		  u8 mgid[16]);
+
+/* --- mcast.c --- */
+
 /** cm_mcast_leave_all() - leave all groups. */
 void cm_mcast_leave_all(struct hca *hca, struct hca_cmid *id);
 /** cm_mcast_rebuild() - rebuild the identifiers' lists of groups from the memberships. */
@@ -202,7 +237,7 @@ void cm_mcast_rebuild(struct hca *hca);
 /** cm_recover() - repair tables, queues and timers after the death of a holder. */
 void cm_recover(struct engine *e);
 
-/* --- input.c, conn.c, send.c, timer.c, lookup.c: the protocol --- */
+/* --- conn.c --- */
 
 /**
  * cm_proto_end() - the identifier is being destroyed: send the peer what it has to know (REJ, DREQ,
@@ -210,17 +245,21 @@ void cm_recover(struct engine *e);
  * Return: true when the protocol is done with it; else cmid_release() is called later.
  */
 bool cm_proto_end(struct engine *e, struct hca_cmid *id);
+
+/* --- timer.c --- */
+
 /**
  * cm_timers() - run due timers, within a budget. Return: the next deadline, ~0 when there is none;
  * a deadline in the past when the budget was used up.
  */
 u64 cm_timers(struct engine *e, u64 now);
+
+/* --- send.c --- */
+
 /**
  * cm_send_deferred() - the fabric process: send the MADs that could not leave when they were made.
  * Return: when to retry, ~0: none is left.
  */
 u64 cm_send_deferred(struct engine *e);
-/** cm_peers_rebuild() - after the death of a holder: rebuild the tables of peers' ids and QPs. */
-void cm_peers_rebuild(struct hca *hca);
 
 #endif

@@ -118,22 +118,24 @@ struct hca_cmid *cm_request_listener(struct engine *e, const struct burst *b, co
 
 void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE]);
 
-/* --- input.c --- */
-
-/** cm_event_set_data() - copy a message's private data, from byte @skip on, to an event. */
-void cm_event_set_data(struct cm_param *p, const u8 mad[MAD_SIZE], u32 skip);
-/** cm_gid_index() - index of a GID in a port's table, or -1. */
-int cm_gid_index(const struct hca_port *port, const u8 gid[16]);
-
 /* --- timer.c --- */
 
 /** cm_timer_arm() - set the identifier's deadline; 0: none. */
-void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline);
+static inline void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
+{
+	id->deadline = deadline;
+	deadline_set(e, e->hca->cm_bits, e->hca->cm_sum, cmid_slot(e->hca, id), deadline);
+}
 /**
  * cm_timer_expire() - let the identifier's timer expire now: CM_EV_UNREACHABLE if it waits for an
  * answer, or CM_EV_TIMEWAIT_EXIT. Return: whether its state allows that.
  */
 bool cm_timer_expire(struct engine *e, struct hca_cmid *id, u32 event);
+
+/* --- lookup.c --- */
+
+/** cm_gid_index() - index of a GID in a port's table, or -1. */
+int cm_gid_index(const struct hca_port *port, const u8 gid[16]);
 
 /* --- sidr.c --- */
 

@@ -11,12 +11,6 @@
 
 #define TIMERS_AT_ONCE 256u
 
-void cm_timer_arm(struct engine *e, struct hca_cmid *id, u64 deadline)
-{
-	id->deadline = deadline;
-	deadline_set(e, e->hca->cm_bits, e->hca->cm_sum, cmid_slot(e->hca, id), deadline);
-}
-
 /* No answer has come. */
 static void cm_timer_give_up(struct engine *e, struct hca_cmid *id)
 {
