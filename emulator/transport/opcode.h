@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the opcodes of work requests by QP type. The table is wqe_ops[] in wqe.c; the shim refuses by
- * it what a QP's type does not allow, the engine what its device does not.
+ * DOC: the opcodes of work requests by QP type: wqe_ops[] in wqe.c, as a mask.
+ *
+ * The shim refuses posts that a QP's type does not allow, the engine those that its device does not.
  */
 #ifndef EMULATOR_TRANSPORT_OPCODE_H
 #define EMULATOR_TRANSPORT_OPCODE_H

@@ -4,6 +4,8 @@
  */
 #include "libshim/client/client.h"
 
+#include "emulator/clock.h"
+#include "emulator/seg.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/syscall.h"
 

@@ -10,6 +10,12 @@
  */
 #include "libshim/client/command.h"
 
+#include "emulator/engine.h"
+#include "emulator/hca.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/obj.h"
+#include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/client/helper.h"
 #include "libshim/interpose/syscall.h"

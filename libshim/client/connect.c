@@ -7,6 +7,10 @@
  * is isolated, HCA memory. All of that is checked before it is used.
  */
 #include "emulator/cm/input.h"
+#include "emulator/engine.h"
+#include "emulator/hca.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/host.h"

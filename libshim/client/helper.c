@@ -8,6 +8,8 @@
  */
 #include "libshim/client/helper.h"
 
+#include "emulator/hca.h"
+#include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
 #include "libshim/interpose/syscall.h"

@@ -8,6 +8,10 @@
  */
 #include "libshim/client/host.h"
 
+#include "emulator/clock.h"
+#include "emulator/hca.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

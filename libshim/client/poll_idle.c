@@ -26,6 +26,11 @@
  */
 #include "libshim/client/poll_idle.h"
 
+#include "emulator/hca.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/obj.h"
+#include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 

@@ -17,6 +17,7 @@
  */
 #include "libshim/client/seg_heap.h"
 
+#include "emulator/seg.h"
 #include "libshim/client/client.h"
 
 #include <pthread.h>

@@ -9,6 +9,8 @@
  */
 #include "libshim/client/watch.h"
 
+#include "emulator/engine.h"
+#include "emulator/hca.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/client/helper.h"

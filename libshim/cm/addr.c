@@ -7,6 +7,10 @@
  */
 #include "libshim/cm/addr.h"
 
+#include "emulator/cm/cm.h"
+#include "emulator/cm/cmd.h"
+#include "emulator/ib.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/cm/cm.h"
 #include "libshim/cm/id.h"
 #include "libshim/interpose/export.h"

@@ -5,6 +5,7 @@
  * A program may close a channel before the identifiers on it. As in the kernel, that destroys them,
  * and the program keeps only their memory: every call on them fails.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

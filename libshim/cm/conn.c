@@ -5,6 +5,8 @@
  * A QP that belongs to the identifier is connected before the program gets the event: the passive
  * side makes it ready before it sends the REP, the active side when it receives that (event.c).
  */
+#include "emulator/cm/cm.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"

@@ -4,6 +4,8 @@
  *
  * The vendor options of the two ends travel in REQ, REP and REJ.
  */
+#include "emulator/cm/cm.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
 #include "libshim/cm/qp.h"

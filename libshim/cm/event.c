@@ -13,6 +13,8 @@
  */
 #include "libshim/cm/event.h"
 
+#include "emulator/cm/cm.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

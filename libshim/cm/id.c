@@ -7,6 +7,7 @@
  */
 #include "libshim/cm/id.h"
 
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

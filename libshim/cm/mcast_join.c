@@ -2,6 +2,7 @@
 /**
  * DOC: joining and leaving multicast groups.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"

@@ -3,6 +3,8 @@
  * DOC: options of identifiers, which the engine interprets. If a program sets paths, the engine
  * gets the one that the kernel would choose.
  */
+#include "emulator/cm/cmd.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
 #include "libshim/interpose/export.h"

@@ -8,6 +8,7 @@
  */
 #include "libshim/cm/qp.h"
 
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/cm.h"
 #include "libshim/cm/id.h"

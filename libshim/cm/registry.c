@@ -2,6 +2,7 @@
 /**
  * DOC: the identifiers and event channels of this process, and the counts of their events.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

@@ -7,6 +7,7 @@
  * Its name lookup is done within the call, since the shim starts no threads for it. An emulated
  * fabric has no service records, so asking an SA for one is not supported.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"

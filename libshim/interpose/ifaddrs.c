@@ -8,6 +8,12 @@
  * The list begins with a block of ours and continues with libc's. freeifaddrs() recognises our
  * block by the address of the first name.
  */
+#include "emulator/hca_port.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/node.h"
+#include "emulator/obj.h"
+#include "emulator/seg.h"
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"

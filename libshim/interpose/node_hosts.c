@@ -18,6 +18,8 @@
  * librspreload wraps connect() and bind(), too, for sockets over RDMA, which need the addresses
  * unchanged.
  */
+#include "emulator/ib.h"
+#include "emulator/node.h"
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"

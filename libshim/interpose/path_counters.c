@@ -11,6 +11,9 @@
  * own file.
  */
 #include "emulator/engine.h"
+#include "emulator/hca.h"
+#include "emulator/hca_port.h"
+#include "emulator/limits.h"
 #include "emulator/verbs/port_counter_files.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/rpc_signal.h"

@@ -2,6 +2,9 @@
 /**
  * DOC: address handles and multicast groups.
  */
+#include "emulator/hca_port.h"
+#include "emulator/limits.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
 #include "libshim/interpose/export.h"

@@ -8,6 +8,9 @@
  */
 #include "libshim/verbs/async_event.h"
 
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/interpose/export.h"

@@ -2,6 +2,8 @@
 /**
  * DOC: completion channels and their events.
  */
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/command.h"

@@ -2,6 +2,7 @@
 /**
  * DOC: opening and closing devices.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

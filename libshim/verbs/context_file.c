@@ -7,6 +7,7 @@
  * that possession of the descriptor is the right to import them, as with a real device. A seal
  * keeps processes that share the file from truncating it under the mappings of others.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/command.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/verbs/device.h"

@@ -4,6 +4,8 @@
  */
 #include "libshim/verbs/cq.h"
 
+#include "emulator/hca_port.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

@@ -5,6 +5,8 @@
  * Between start_poll and end_poll the CQ's lock is held. The current entry stays in the ring until
  * the next one becomes current or the batch ends.
  */
+#include "emulator/ib.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/host.h"

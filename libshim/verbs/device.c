@@ -5,6 +5,8 @@
  */
 #include "libshim/verbs/device.h"
 
+#include "emulator/hca_port.h"
+#include "emulator/limits.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"

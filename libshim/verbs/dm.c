@@ -9,6 +9,7 @@
  * As with a real device, a forked child may allocate on an inherited context: neither the file nor
  * the account depends on the parent's rings.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

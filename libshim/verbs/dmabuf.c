@@ -5,6 +5,7 @@
  * The engine reaches memory by addresses in its owner's process, so the buffer is mapped here. If
  * its exporter does not let programs map it, registering fails with the error of mmap().
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/domain.h"

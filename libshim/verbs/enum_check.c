@@ -2,6 +2,8 @@
 /**
  * DOC: checks that the model's numbers are those of verbs.h, so that nothing is translated.
  */
+#include "emulator/ib.h"
+#include "emulator/seg.h"
 #include "libshim/verbs/device.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)

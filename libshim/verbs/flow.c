@@ -7,6 +7,9 @@
  */
 #include "libshim/verbs/flow.h"
 
+#include "emulator/obj_eth.h"
+#include "emulator/seg.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"

@@ -5,6 +5,8 @@
  *
  * As with other providers, points are attached statically, before the first flow counts.
  */
+#include "emulator/obj_eth.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/flow.h"

@@ -9,6 +9,9 @@
  * It is unknown which unsignalled sends were executed before. All that no completion covers are
  * flushed.
  */
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/client/chan.h"
 #include "libshim/verbs/async_event.h"
 #include "libshim/verbs/cq.h"

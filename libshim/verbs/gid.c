@@ -2,6 +2,8 @@
 /**
  * DOC: the GID table. Programs scan it, so every index below gid_tbl_len can be queried.
  */
+#include "emulator/hca_port.h"
+#include "emulator/limits.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"

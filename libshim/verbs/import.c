@@ -3,6 +3,7 @@
  * DOC: sharing contexts, PDs and MRs between processes: ibv_import_device(3), ibv_import_pd(3),
  * ibv_import_mr(3). The right to do so comes with the context's descriptor, see context_file.c.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"

@@ -6,6 +6,7 @@
  * the parent, not by physical page. So ibv_fork_init() has nothing to do. But a forked child must
  * not work on the rings that it shares with its parent: its inherited contexts become dead.
  */
+#include "emulator/limits.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/watch.h"
 #include "libshim/interpose/export.h"

@@ -10,6 +10,7 @@
  * Each entry has a sequence number, which is odd while the entry changes. For a reader that meets a
  * change the answer is no.
  */
+#include "emulator/limits.h"
 #include "libshim/verbs/memory.h"
 
 #include <stdlib.h>

@@ -5,6 +5,8 @@
  * Registration grants the right to access memory, which stays the program's own. On-demand regions
  * differ from others only in that they are not faulted in. Relaxed ordering changes nothing.
  */
+#include "emulator/obj.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/cq.h"

@@ -2,6 +2,10 @@
 /**
  * DOC: memory windows.
  */
+#include "emulator/ib.h"
+#include "emulator/obj.h"
+#include "emulator/seg.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
 #include "libshim/client/write_batch.h"

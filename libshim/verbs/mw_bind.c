@@ -5,6 +5,7 @@
  * The engine decides whether a bind is allowed when it executes the work request
  * (emulator/verbs/mw.c). Posting refuses only what would be wrong in any state of the HCA.
  */
+#include "emulator/seg.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"

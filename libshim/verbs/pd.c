@@ -2,6 +2,7 @@
 /**
  * DOC: protection domains.
  */
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"

@@ -14,6 +14,8 @@
  *
  * A poller that finds nothing does pending work of the engine, as far as the token is free.
  */
+#include "emulator/ib.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

@@ -13,6 +13,10 @@
  * this process's memory. A slot is free again when a completion for it, or for a later one, was
  * polled.
  */
+#include "emulator/engine.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

@@ -7,7 +7,12 @@
  */
 #include "libshim/verbs/qp.h"
 
+#include "emulator/hca_port.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "emulator/transport/opcode.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

@@ -2,6 +2,11 @@
 /**
  * DOC: modifying and querying queue pairs. The state machine itself is in the engine.
  */
+#include "emulator/hca.h"
+#include "emulator/ib.h"
+#include "emulator/obj.h"
+#include "emulator/seg.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/cq.h"

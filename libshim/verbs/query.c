@@ -2,6 +2,9 @@
 /**
  * DOC: attributes of devices and ports. The limits are those that the commands enforce.
  */
+#include "emulator/hca_port.h"
+#include "emulator/limits.h"
+#include "emulator/obj.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/host.h"

@@ -5,6 +5,9 @@
  * An entry names a WQ or SRQ by index and generation, since it may be polled after the queue was
  * destroyed and its index reused.
  */
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queue.h"
 #include "libshim/verbs/srq.h"

@@ -8,6 +8,11 @@
  */
 #include "libshim/verbs/srq.h"
 
+#include "emulator/hca_port.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/obj.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

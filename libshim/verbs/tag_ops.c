@@ -6,6 +6,9 @@
  * as on HCAs with a queue for them: an operation's place is free again when its completion, or that
  * of a later one, was polled (struct shim_srq, max_ops).
  */
+#include "emulator/ib.h"
+#include "emulator/obj.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"

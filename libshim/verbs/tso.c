@@ -4,6 +4,9 @@
  *
  * The engine parses the header when it cuts the payload into segments.
  */
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/seg.h"
 #include "libshim/verbs/qp.h"
 
 #define MIN_HEADER 14u /* an Ethernet header */

@@ -8,6 +8,12 @@
  */
 #include "libshim/verbs/wq.h"
 
+#include "emulator/hca_port.h"
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/obj_eth.h"
+#include "emulator/seg.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

@@ -5,6 +5,8 @@
  * The send queue's lock is held from wr_start to wr_complete or wr_abort. The functions in between
  * return nothing: the first error is remembered, makes wr_complete fail and undoes the whole batch.
  */
+#include "emulator/ib.h"
+#include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
 #include "libshim/interpose/export.h"

@@ -2,6 +2,9 @@
 /**
  * DOC: XRC domains, and target QPs that other processes have made in them.
  */
+#include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
