@@ -11,9 +11,9 @@
  * counts are compared with the model's. Completions must belong to what was posted, each once and
  * in order.
  *
- * One client, HOSTILE, does in addition what no shim would: it scribbles over its rings and
- * indices, rings the doorbells of others and sends random commands. What becomes of its own work is
- * not predicted; the others must not notice.
+ * One client, HOSTILE, also does what no shim would: it scribbles over its rings and indices, rings
+ * the doorbells of others and sends random commands. The model does not predict its own work; the
+ * others must not notice.
  *
  * All of it follows from one seed. A kind of object is an entry of the table @kinds.
  */

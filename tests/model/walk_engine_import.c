@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PDs that several clients share, and what is asked of other contexts. See tests/model/walk.h. */
+/* PDs that several clients share, and commands on other contexts. See tests/model/walk.h. */
 #include "tests/model/walk.h"
 
 static bool has_imported(const struct walk *w, u32 client, const struct obj *pd)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queue pairs of the walk: they come and go. See tests/model/walk.h. */
+/* Creation and destruction of queue pairs. See tests/model/walk.h. */
 #include "tests/model/walk.h"
 
 /* Rings of QPs lie behind those of CQs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What queue pairs share and what names peers: SRQs, XRC domains, AHs. See tests/model/walk.h. */
+/* SRQs, XRC domains and address handles. See tests/model/walk.h. */
 #include "tests/model/walk.h"
 
 /* Rings of SRQs lie behind those of QPs, two places for each: they may grow. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tag matching: operations on lists of tags, messages for them, what is told. See
+ * Tag matching: operations on lists of tags, messages for them, and their completions. See
  * tests/model/walk.h.
  */
 #include "tests/model/walk.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Datagrams and frames: who gets them. See tests/model/walk_verbs.h. */
+/* Datagrams and frames: which QPs get them. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 #define QKEY_CONTROLLED 0x80000000u

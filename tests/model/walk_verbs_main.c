@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the walk, and the worlds that they walk in. See tests/model/walk_verbs.h.
+ * The processes of the walk, and their worlds. See tests/model/walk_verbs.h.
  *	walk_verbs turns|free STEPS SEED [COMMAND [COMMAND]]
- * The first command is run by the shell now and then, the second when everything was destroyed,
- * with the devices still open; each must exit with 0.
+ * It runs the first shell command now and then, the second when all objects are destroyed and the
+ * devices still open; each must exit with 0.
  */
 #include "tests/model/walk_verbs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queue pairs of the walk through the verbs: they come and go. See tests/model/walk_verbs.h. */
+/* Creation and destruction of queue pairs. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 #include <errno.h>

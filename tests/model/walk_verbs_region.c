@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What keys let through, and windows as the model has them. See tests/model/walk_verbs.h. */
+/* Keys and memory windows in the model: which accesses they allow. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 struct vobj *mr_by_key(int actor, uint32_t key)

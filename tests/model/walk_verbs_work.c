@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posting of the walk through the verbs, and what the verb itself refuses. See
- * tests/model/walk_verbs.h.
+ * Posting in the walk through the verbs, and the verb's own errors. See tests/model/walk_verbs.h.
  */
 #include "tests/model/walk_verbs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Posting by the ibv_wr_* builders: all of a batch or nothing. See tests/model/walk_verbs.h. */
+/* Posting with the ibv_wr_* builders: all of a batch or nothing. See tests/model/walk_verbs.h. */
 #include "tests/model/walk_verbs.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints what the pure functions of libibverbs and librdmacm answer, for all values in reach. Run
- * with and without the shim preloaded, the outputs must be the same.
+ * Prints the results of the pure functions of libibverbs and librdmacm, for all plausible
+ * arguments. The output must be the same with and without the shim preloaded.
  */
 #include <dlfcn.h>
 #include <stdio.h>

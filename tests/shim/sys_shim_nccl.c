@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes libibverbs as NCCL does: dlopen() by name, then 22 mandatory functions by dlvsym() of their
- * version and the optional ones. Succeeds if all of them are the shim's.
+ * Loads libibverbs as NCCL does: dlopen() by name, then dlvsym() of 22 mandatory functions and of
+ * the optional ones. Succeeds if all of them are the shim's.
  *
  *	sys_shim_nccl LIBRARY...
  */

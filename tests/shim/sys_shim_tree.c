@@ -4,7 +4,7 @@
  *
  *	sys_shim_tree build ROOT	two devices, emu0 and emu1, the second without a port up
  *	sys_shim_tree remove ROOT
- *	sys_shim_tree errors ROOT	what must be refused; ROOT's parent must exist
+ *	sys_shim_tree errors ROOT	try invalid trees; ROOT's parent must exist
  */
 /* One file of the fabric, without the rest of it, and what it needs. */
 /* NOLINTBEGIN(bugprone-suspicious-include) */

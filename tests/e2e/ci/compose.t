@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: two hosts of its own
 # The services of examples/compose.yaml, run like their containers: two hosts on one bridge, with the names,
 # environment, secrets and commands of the file; the client starts first.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: nodes of its own
 # Faults of connection management: messages that are dropped, delayed, duplicated, rejected or answered with MRA, with
 # rping between two nodes. Fabric time is fast, as CM retransmits after 4.3 s.

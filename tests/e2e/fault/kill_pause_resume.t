@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: names its nodes itself
 # Rules that kill, pause and resume programs: they hit the named programs, and all others continue; limits that shrink.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: fabrics of its own
 # A member that has the token but violates the protocol; strangers that connect too often or are too slow.
 . "$(dirname "$0")/../../lib/lib.sh"

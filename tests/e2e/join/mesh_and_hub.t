@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow 60
+# waits
 # settings: one: fabrics of its own
 # Three members: a full mesh, and two that reach each other only through the third, a hub.
 . "$(dirname "$0")/../../lib/lib.sh"

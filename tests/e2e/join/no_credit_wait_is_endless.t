@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: a fabric of its own, and a peer that is played
 # Queue pairs that wait for credit of another member continue or end; none waits indefinitely.
 . "$(dirname "$0")/../../lib/lib.sh"

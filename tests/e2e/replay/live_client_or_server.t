@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: the recorded programs are on nodes of their own
 # `rdmaemu replay DIR --as PROGRAM -- OTHER`: a client without its server, and a server without its client.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: the programs are on nodes of their own
 # `rdmaemu replay DIR --as PROGRAM --mode MODE -- OTHER`: recordings that are made on demand, and grow.
 . "$(dirname "$0")/../../lib/lib.sh"

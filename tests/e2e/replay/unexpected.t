@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: the programs are on nodes of their own
 # `rdmaemu replay DIR --as PROGRAM --unexpected WHAT -- OTHER`: a live program that deviates from the recorded one. It
 # sees the recorded keys, whatever it registers.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: a fabric's own clock
 # Fabric time: faster than real time, slower, stopped, and moved manually.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: fabrics, with or without programs
 # Fabrics start explicitly and on demand, serve many clients at once, several next to each other, and stop.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: a namespace of its own
 # A network namespace with a loopback interface only, and one without any.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: in the others fabrics are started by the test, as who it is
 # An ordinary user can use everything, and no user reaches another's fabric.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: calls that a rule makes fail once each (fabric/proto/calls.h): what each returns then, and
- * that the next one does what it always does.
+ * DOC: calls that a fault rule makes fail once each (fabric/proto/calls.h). Checks the result of
+ * the failed call, and that the next one works.
  */
 #ifndef TESTS_LIB_C_CALLS_H
 #define TESTS_LIB_C_CALLS_H

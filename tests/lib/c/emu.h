@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: the engine alone: an HCA in anonymous memory, its clients in this process, a clock that is
- * driven by hand, and a wire that loses, duplicates and reorders as its seed says.
+ * moved by the test, and a wire that loses, duplicates and reorders as its seed says.
  *
  * Theory of operation
  * -------------------

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's outside in tests: memory, clock, wire. See tests/lib/c/emu.h. */
+/* The engine's host in tests: memory, clock, wire. See tests/lib/c/emu.h. */
 #include "emulator/cm/input.h"
 #include "tests/lib/c/emu.h"
 

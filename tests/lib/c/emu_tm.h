@@ -2,8 +2,8 @@
 /**
  * DOC: tag matching on the engine alone: an SRQ with tags, and messages for it.
  *
- * Client 0 sends on @a to client 1, whose QP @b is on the SRQ. Buffers of either client have
- * numbers, by which they, and what is posted with them, are named.
+ * Client 0 sends on @a to client 1, whose QP @b is on the SRQ. Numbers name the buffers of each
+ * client, and the requests that use them.
  */
 #ifndef TESTS_LIB_C_EMU_TM_H
 #define TESTS_LIB_C_EMU_TM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other place, for second processes of a test: tests/lib/setting.sh says where it is. See
- * tests/lib/c/rc.h.
+ * Moves the second process of a test to the client's place, which tests/lib/setting.sh passes in
+ * the environment. See tests/lib/c/rc.h.
  *	PEER_ENV	lines NAME=VALUE, as `rdmaemu run` sets them there
  *	PEER_NETNS	the network namespace
  *	PEER_ADDR, PEER_ADDR6, HERE_ADDR, HERE_ADDR6	addresses of either

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: raw packet queue pairs for tests: an end to send or receive frames with, and frames.
+ * DOC: raw packet queue pairs for tests: ends that send or receive frames, and frames.
  */
 #ifndef TESTS_LIB_C_RAW_H
 #define TESTS_LIB_C_RAW_H

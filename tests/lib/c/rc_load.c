@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Meeting, and datagrams. See tests/lib/c/rc_load.h. */
+/* How two load programs meet, and datagrams. See tests/lib/c/rc_load.h. */
 #include "tests/lib/c/rc_load.h"
 
 #include <arpa/inet.h>

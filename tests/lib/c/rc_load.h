@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what programs that load a connection have besides it: how they meet, and datagrams.
+ * DOC: for programs that load a connection: how they meet over TCP, and datagrams.
  */
 #ifndef TESTS_LIB_C_RC_LOAD_H
 #define TESTS_LIB_C_RC_LOAD_H

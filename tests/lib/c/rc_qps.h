@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: two queue pairs of one process that are connected to each other, and messages which say what
- * they bring. For tests with threads: nothing here exits, or knows of objects that are not given.
+ * DOC: two connected queue pairs of one process, and messages with a header that describes their
+ * payload. For tests with threads: no function exits, or uses global objects.
  */
 #ifndef TESTS_LIB_C_RC_QPS_H
 #define TESTS_LIB_C_RC_QPS_H

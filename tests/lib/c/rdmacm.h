@@ -4,8 +4,8 @@
  *
  * Theory of operation
  * -------------------
- * Identifiers, channels and the event that was got last lie in tables of the process that they live
- * in, which a test names by index. Each function below runs on a side (tests/lib/c/vb.h), here or
+ * Identifiers, channels and the latest event of each are in tables of their process, which a test
+ * names by index. Each function below runs on a side (tests/lib/c/vb.h), here or
  * there; when both sides of a test are one process they are the same side, so a test never uses an
  * index for both. By convention 0..7 are the connecting side's and 8..15 the listening one's,
  * channels likewise 0, 1 and 2, 3.

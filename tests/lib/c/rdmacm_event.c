@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of the rdma_cm on a side, and what most tests do with them. See tests/lib/c/rdmacm.h. */
+/* Events of the rdma_cm on a side, and checks of them. See tests/lib/c/rdmacm.h. */
 #include "tests/lib/c/rdmacm.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows and those who use them. See tests/lib/c/vb_mw.h. */
+/* Memory windows: their target and their requester. See tests/lib/c/vb_mw.h. */
 #include "tests/lib/c/vb_mw.h"
 
 #include <errno.h>

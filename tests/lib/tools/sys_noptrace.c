@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run a program as a hardened container does: process_vm_readv, process_vm_writev and ptrace are
- * answered with EPERM.		sys_noptrace PROGRAM ARGS...
+ * Runs a program as a hardened container does: process_vm_readv, process_vm_writev and ptrace
+ * return EPERM.
+ *	sys_noptrace PROGRAM ARGS...
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Count one completion queue more, or less, than a fabric's first device has, in its HCA memory.
- *		sys_spoil PID 1|-1 - PID: the fabric process
+ * Damages HCA memory, for the audit: changes the number of completion queues of the first device.
+ *	sys_spoil PID 1|-1	PID: the fabric process
  */
 #include "emulator/hca.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of what is sent: records in the engine's order and whole, a requester that waits while
- * there is no room, lossy captures, what is tried again recorded once, holders that die, and a ring
- * that was overwritten.
+ * The capture ring: complete records in the engine's order, a requester that waits for room, lossy
+ * captures, retransmissions recorded once each, token holders that die, and a ring that was
+ * overwritten.
  */
 #include "emulator/transport/capture.h"
 #include "tests/lib/c/cu.h"

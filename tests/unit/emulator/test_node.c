@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes: names, addresses, and whose devices are whose. */
+/* Nodes: names, addresses, and their devices. */
 #include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
 

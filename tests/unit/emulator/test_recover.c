@@ -8,8 +8,8 @@
  * that others left. It runs under the processor's trap flag and is gone after the n-th instruction,
  * as if killed there. Then the test does what the fabric process does: takes the token back, clears
  * the dead client away, runs timers. Whatever n was, the others' work must end as if nothing had
- * happened: exactly once, with the right data; and the dead client's peer sees retries exhausted or
- * a message that arrived whole.
+ * happened: exactly once, with the right data; and the dead client's peer sees RETRY_EXC_ERR or
+ * a complete message.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"

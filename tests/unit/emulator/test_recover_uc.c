@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Death of a holder of the token that carries others' UC messages or datagrams, at every so many
- * instructions: a message may be lost, but comes at most once, and its sender hears of it once. See
+ * Death of a token holder that carries UC messages or datagrams of others, every few instructions:
+ * a message may be lost, but arrives at most once, and its sender has one completion. See
  * tests/unit/emulator/test_recover.c.
  */
 #include "emulator/audit/audit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Doorbells are served in turn, however much work one client or QP has. */
+/* The engine serves doorbells in turn, however much work one client or QP has. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

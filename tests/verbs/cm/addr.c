@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses and port numbers of the rdma_cm: who may bind what, what is found, options.
- *	app_cm_addr local|remote [ADDRESS]	an address of the host that is no loopback's
+ * Addresses and port numbers of the rdma_cm: binding, resolution, options.
+ *	app_cm_addr local|remote [ADDRESS]	ADDRESS: one of the host's that is not loopback
  */
 #include "tests/lib/c/rdmacm.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rdma_getaddrinfo(3): what it makes of names, numbers and hints, and what it refuses.
+ * rdma_getaddrinfo(3): its results for names, numbers and hints, and its errors.
  */
 #include "tests/lib/c/rc.h"
 

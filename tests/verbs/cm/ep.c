@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Endpoints, and what an identifier is given with its QP: protection domain, CQs, channels, SRQ;
- * the inline calls of rdma/rdma_verbs.h over them. Two threads of one process, synchronous
+ * Endpoints, and the objects that an identifier gets with its QP: protection domain, CQs, channels,
+ * SRQ; the inline calls of rdma/rdma_verbs.h over them. Two threads of one process use synchronous
  * identifiers.
  */
 #include "tests/lib/c/rc.h"

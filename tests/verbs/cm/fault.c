@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of the rdma_cm that rules raise, or make of what a call would have brought.
+ * Events of the rdma_cm that fault rules raise, or put in the place of a call's event.
  *	app_cm_fault [manual]
- * With `manual` the clock is one that is moved by hand, from 0 on, and rules have their times by
- * it. Environment: RDMAEMU_BIN, the command that sets rules.
+ * With `manual` the fabric has a manual clock, which starts at 0, and rules have their times on it.
+ * Environment: RDMAEMU_BIN, the command that sets rules.
  */
 #include "tests/lib/c/fault.h"
 #include "tests/lib/c/rc.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections by the rdma_cm between joined fabrics, one after the other, while
- * tests/torture/join.py breaks what is between them.
+ * tests/torture/join.py breaks the links between them.
  *	app_cm_joinload serve|call ADDRESS PORT SEED [CONNECTIONS]
  *
- * The caller connects, sends messages that the other side sends back, looks at them, and
- * disconnects. A connection may fail in any way that a network may make it fail; what comes must be
- * right. Ends at SIGTERM, and the caller after so many good CONNECTIONS, with 0; 11: the device was
- * lost; 3: something is wrong.
+ * The caller connects, sends messages that the other side echoes, checks them, and disconnects. A
+ * connection may fail in any way that a network can cause; data that arrives must be right. Ends at
+ * SIGTERM, and the caller after CONNECTIONS good ones, with status 0; 11: the device was lost; 3:
+ * an error.
  */
 #include "tests/lib/c/rc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kill -9 of either side in each phase of a handshake: its peer is told, as a kernel does that
- * closes the dead one's device.
+ * kill -9 of either side in each phase of a handshake: its peer has an event, as with a kernel,
+ * which closes the device of a dead process.
  *	app_cm_kill
  */
 #include "tests/lib/c/rdmacm.h"

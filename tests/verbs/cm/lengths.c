@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of lengths that are told; a server that receives them until one has a byte. For replays
- * against a live program.
+ * Messages of the lengths in the arguments; a server that receives until one has a single byte. For
+ * replays against a live program.
  *	app_cm_lengths server PORT
  *	app_cm_lengths client ADDRESS PORT LENGTH|also...	also: try a second connection
  *	app_cm_lengths mrs N PROGRAM ARG...	register N regions, and become the program's parent

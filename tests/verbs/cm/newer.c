@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Address lookup that ends in an event: rdma_resolve_addrinfo(3), rdma_query_addrinfo(3), which the
- * installed headers and library need not have.
+ * Address lookup that ends in an event: rdma_resolve_addrinfo(3), rdma_query_addrinfo(3), which
+ * installed headers and libraries may lack.
  */
 #include "tests/lib/c/rc.h"
 

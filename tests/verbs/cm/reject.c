@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that nobody or somebody refuses, backlogs, calls at the wrong time.
+ * Requests that a listener rejects, or that no listener receives; backlogs; calls in wrong states.
  *	app_cm_reject local|remote
  */
 #include "tests/lib/c/rdmacm.h"

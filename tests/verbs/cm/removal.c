@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fabric goes, and with it the devices of the rdma_cm's identifiers.
+ * The fabric process ends, and with it the devices of the rdma_cm's identifiers.
  *	app_cm_removal COMMAND		COMMAND ends the fabric
  */
 #include "tests/lib/c/rdmacm.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections by the rdma_cm, one after the other, whatever becomes of them.
+ * Connections by the rdma_cm, one after the other, whether they succeed or fail.
  *	app_cm_tries COUNT
  *
  * Each connection is requested, accepted, carries one message, and is closed. Its result is a line:
  *	try N: data good, closed | data lost, closed | rejected REASON | unreachable STATUS |
  *	       error STATUS | unresolved STATUS | hangs
- * Where nothing happens the fabric's clock is moved ahead, by the command that RDMAEMU_BIN names.
+ * When nothing happens, it moves the fabric's clock ahead, with the command that RDMAEMU_BIN names.
  * Exit status: 1 if data was wrong or a try has hung.
  */
 #include "tests/lib/c/fault.h"

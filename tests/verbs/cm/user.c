@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections whose QPs the program makes and moves itself: rdma_init_qp_attr, rdma_establish,
+ * Connections whose QPs the program creates and modifies itself: rdma_init_qp_attr, rdma_establish,
  * CONNECT_RESPONSE, rdma_notify, ECE.
  *	app_cm_user local|remote
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CQ moderation as programs meet it; tests/unit/emulator/verbs/test_cq_moderate.c has the times.
+ * CQ moderation as programs see it; tests/unit/emulator/verbs/test_cq_moderate.c checks the times.
  *	app_cq_moderation [local|remote]: where the receiver lives
  */
 #include "tests/lib/c/vb.h"

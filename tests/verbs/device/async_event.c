@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asynchronous events: to whom they come, acknowledgement, and what happens to those nobody reads.
+ * Asynchronous events: which process gets them, acknowledgement, and events that stay unread.
  */
 #include "tests/lib/c/vb.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that end in an unusual order or place: with events nobody has read, before what uses
- * them, after their context, in a forked child. And that what has ended leaves nothing behind.
+ * Objects that are destroyed in an unusual order or place: with unread events, before objects that
+ * use them, after their context, in a forked child. Nothing of them must be left.
  */
 #include "tests/lib/c/rc.h"
 

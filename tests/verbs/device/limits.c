@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits and capabilities that a device states are those that it has: each is used up, or
- * passed by one, whatever the profile. Where a limit is too high to be reached, only the step over
- * it is tried.
+ * A device has the limits and capabilities that it reports, with any profile: the test uses each
+ * limit up, and exceeds it by one. If a limit is too high to be reached, it only tries to exceed
+ * it.
  */
 #include "tests/lib/c/rc.h"
 

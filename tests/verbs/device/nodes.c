@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs on several nodes of one fabric: all transports between them, and what one node has is
- * not another's.
+ * Programs on several nodes of one fabric: all transports between them, and no access to the
+ * objects of another node.
  *
  * A, B and C are on nodes of their own, D is on B's.
  */

@@ -2,7 +2,7 @@
 /*
  * Ports that go down and come up again, and P_Keys that change: events, queries, traffic.
  *
- *	app_device_port RDMAEMU	the command, to change them by
+ *	app_device_port RDMAEMU	RDMAEMU: the command that changes them
  */
 #include "tests/lib/c/rc.h"
 

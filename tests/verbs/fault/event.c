@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that rules raise, with what goes with each: states, completions, what works afterwards.
+ * Events that rules raise, with their effects: states, completions, traffic afterwards.
  *	app_fault_event local|remote
  * Environment: RDMAEMU_BIN, the command that sets rules.
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What two queue pairs see of faults.
+ * A load of two queue pairs, whose results under fault rules tests in tests/e2e/fault compare.
  *	app_fault_packets local|remote TYPE OP N SIZE [KEY=VALUE]...
  *
- * Posts N receives and N requests of SIZE bytes at once and prints what comes of them, for tests in
- * tests/e2e/fault to compare: a line for each completion, "send ID STATUS" and "recv NUMBER
- * LENGTH", NUMBER being what the message has in it; then the QPs' states and the async events of
- * both sides. Data that is not that of its message is an error. TYPE: RC, UC, UD, XRC; OP: send,
- * imm, write, read, add, or mix: those that the type has, of any size up to SIZE, as `seed` says.
- * KEY: timeout, retry, rnr, min_rnr, mtu (bytes), pause (ms, between the messages), seed, window
- * (so many are posted before their completions are awaited), settle (s that the fabric's clock is
- * moved ahead by after each window, with the command that RDMAEMU_BIN names).
+ * Posts N receives and N requests of SIZE bytes at once and prints a line for each completion,
+ * "send ID STATUS" and "recv NUMBER LENGTH", with the NUMBER in the message's payload; then the
+ * QPs' states and the async events of both sides. Payload that differs from its message's is an
+ * error. TYPE: RC, UC, UD, XRC; OP: send, imm, write, read, add, or mix: those that the type has,
+ * of any size up to SIZE, as `seed` says. KEY: timeout, retry, rnr, min_rnr, mtu (bytes), pause
+ * (ms, between the messages), seed, window (so many are posted before their completions are
+ * awaited), settle (s that the fabric's clock is moved ahead by after each window, with the command
+ * that RDMAEMU_BIN names).
  *
  * With mix, it prints each request before it posts it: "post NUMBER OPCODE SIZE".
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault rules and raw Ethernet: what becomes of frames, in which order they come, what is counted.
+ * Fault rules and raw Ethernet: which frames arrive, in which order, and the counters.
  *	app_fault_raw
  * Environment: RDMAEMU_BIN, the command that sets rules.
  */

@@ -5,8 +5,8 @@
  *	app_fault_wc local|remote
  * Environment: RDMAEMU_BIN, the command that sets rules.
  *
- * Each row has a fresh connection with four receives at B. A makes three requests, of which the
- * second, or its receive, is what the rule is about.
+ * Each row has a fresh connection with four receives at B. A makes three requests; the rule applies
+ * to the second, or to its receive.
  */
 #include "tests/lib/c/fault.h"
 #include "tests/lib/c/vb.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma-bufs: what is refused, and traffic where the machine can make one.
+ * dma-bufs: refused registrations, and traffic if the machine can make a dma-buf.
  *	app_mr_dmabuf [local|remote]: where the peer lives
  */
 #include "tests/lib/c/vb.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Re-registration: every combination of flags, the errors, what follows it.
+ * Re-registration: every combination of flags, its errors, and the use of regions afterwards.
  *	app_mr_rereg [local|remote]: where the peer lives
  */
 #include "tests/lib/c/vb.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory windows: binding, and what they let through.
- *	[local|remote]: where the target, whose windows they are, lives
+ * Memory windows: binding, and the accesses that they allow.
+ *	app_mr_window [local|remote]: where the target, which owns the windows, lives
  */
 #include "tests/lib/c/vb_mw.h"
 

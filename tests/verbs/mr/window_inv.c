@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory windows: invalidation, the QP that they are tied to, and the order of all that.
- *	[local|remote]: where the target, whose windows they are, lives
+ * Memory windows: invalidation, the QP of a type 2 window, and their order with other requests.
+ *	app_mr_window_inv [local|remote]: where the target, which owns the windows, lives
  */
 #include "tests/lib/c/vb_mw.h"
 

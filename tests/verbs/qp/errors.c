@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes wrong, and what both sides then see, row by row.
+ * Errors, and what both sides see of them, a row each (docs/reference/errors.md).
  *	app_qp_errors [local|remote]
  *
  * Each row sets up a fresh connection with two receives of 64 bytes at B (unless it says

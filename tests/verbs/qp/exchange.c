@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One exchange of packets between two queue pairs, for captures: those of tests/data/traces, of
- * which README.md there says what they are.
+ * One exchange of packets between two queue pairs, for captures. tests/data/traces/README.md lists
+ * the exchanges.
  *	app_qp_exchange local|remote NAME
  */
 #include "tests/lib/c/vb.h"

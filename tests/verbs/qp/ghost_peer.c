@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue pair whose peer is nobody: it is connected by hand to a QP number at a node's address,
- * and does what lines on stdin say. What becomes of each is printed, a line.
+ * A queue pair without a peer: it is connected to a QP number at a node's address that no QP has.
+ * It executes commands from stdin, and prints the result of each on a line.
  *	app_qp_ghost_peer NODE RC|UC|UD|XRC_RECV|XRC_SEND QPN [4|6 [LID]]
  * An InfiniBand port's GID stands for NODE, with 6 and its LID.
  */

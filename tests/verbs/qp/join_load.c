@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of two programs that load a connection of joined fabrics in both directions, and look at all
- * that comes: tests/torture/join.py breaks what is between them.
+ * One of two programs that load a connection of joined fabrics in both directions, and check all
+ * data: tests/torture/join.py breaks the links between them.
  *	app_qp_join_load serve|call PORT SEED TIMEOUT
  *
  * They meet by TCP at PORT of the loopback address. Each sends messages, writes with and without
@@ -10,8 +10,8 @@
  * once. A slot is written again only after a message of the peer says that the peer has checked it.
  *
  * At SIGTERM both end and compare counts. Exit status: 0: all was right; 10: RETRY_EXC_ERR, then
- * flushes; 11: flushes and IBV_EVENT_DEVICE_FATAL; 12: the peer has gone before there was a
- * connection, or after the end; 3: something is wrong.
+ * flushes; 11: flushes and IBV_EVENT_DEVICE_FATAL; 12: the peer exited before they were connected,
+ * or after the end; 3: an error.
  */
 #include "tests/lib/c/rc_load.h"
 

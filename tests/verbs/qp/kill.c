@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other side dies, stops, or computes.
+ * The peer dies, is stopped, or computes without calling verbs.
  *	app_qp_kill peer		kill -9 of the peer in the middle of traffic
  *	app_qp_kill stopped	the peer is stopped by SIGSTOP
  *	app_qp_kill fabric PID	kill -9 of the fabric process

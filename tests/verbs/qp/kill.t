@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one nodes fabrics
 # kill -9 of a peer, of the fabric; SIGSTOP of a target.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that is lucky: it expects completions of several QPs, on one CQ, in the order in which
- * it has posted, as they come without chaos. It prints the order and exits with 1 if it was another
- * one.
- *	app_qp_lucky [RDMAEMU]	the fabric's clock is moved ahead by that command once all is posted
+ * A program that relies on luck: it expects completions of several QPs, on one CQ, in the order in
+ * which it posted, as they come without chaos. It prints the order, and exits with 1 if it differs.
+ *	app_qp_lucky [RDMAEMU]	it moves the fabric's clock ahead with this command after posting
  */
 #include "tests/lib/c/rc.h"
 

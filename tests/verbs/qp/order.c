@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of bytes: who sees the last byte of a message sees all of it.
+ * The order of bytes: a reader that sees the last byte of a message sees all of it.
  *	app_qp_order local|remote|pidns|lines COUNT [SEED]
  *
- * A thread polls the last byte of where the next message will land, as MPI, UCX and ib_write_lat
- * do, and then looks for older bytes before it. The buffers are shared memory, so it may do that
+ * A thread polls the last byte of the next message's buffer, as MPI, UCX and ib_write_lat do, and
+ * then checks the bytes before it. The buffers are shared memory, so it may do that
  * here also when the other end lives in another process.
  *
  * lines: small WRITEs to one line of memory each, which are posted together to lines in a row. A

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N processes with N QPs each, everyone connected with everyone (and with itself), all data
- * verified: app_qp_stress N ROUNDS [SEED]
+ * N processes with N QPs each, each connected with all (and with itself), all data verified:
+ * app_qp_stress N ROUNDS [SEED]
  *
  * On each QP, one operation after the other: SENDs that the receiver checks, WRITEs that are read
  * back, atomic additions that must add up in the end.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Flow steering: which rule gets a frame, what rules can ask for, actions, counters, errors. */
+/*
+ * Flow steering: which rule gets a frame, the fields that rules match, actions, counters, errors.
+ */
 #include "tests/lib/c/raw.h"
 
 #include <arpa/inet.h>

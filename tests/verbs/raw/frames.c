@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Raw packet queue pairs: frames of all lengths, offloads, VLAN tags, check sequences, large sends,
- * what is dropped and what fails. `app_raw_frames remote`: the receiver is another process.
+ * drops and errors. `app_raw_frames remote`: the receiver is another process.
  */
 #include "tests/lib/c/raw.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receive work queues, indirection tables, and queue pairs that spread frames over them by a hash.
- * The hash is worked out here as well, bit by bit as its definition has it.
+ * The test computes the hash itself, bit by bit, by its definition.
  */
 #include "tests/lib/c/raw.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams: address handles, what is dropped and what is an error.
+ * Datagrams: address handles, drops and errors.
  *	app_ud_datagram [local|remote]: where the other side lives
  */
 #include "tests/lib/c/vb.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multicast: joining and leaving groups, and who gets what.
+ * Multicast: joining and leaving groups, and which members get a datagram.
  *	app_ud_mcast [local|remote]: where the other side lives
  *
- * QP 0 of A sends, and QP 2 of A and QPs 1 to 3 of B are there to receive.
+ * QP 0 of A sends; QP 2 of A and QPs 1 to 3 of B receive.
  */
 #include "tests/lib/c/vb.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection protocol over a wire that loses, repeats and reorders: what programs are told is
- * the same, only later. And its timers, when nobody answers at all.
+ * The connection protocol over a wire that loses, duplicates and reorders: programs see the same
+ * events, only later. And its timers, when no answer comes at all.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs' commands of connection management with any content, from several programs on two nodes,
- * while ports and routes change and programs die. HCA memory stays sound, and nothing is left.
+ * Random commands of connection management, from several programs on two nodes, while ports and
+ * routes change and programs die. HCA memory stays consistent, and no object is left.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cmid.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection protocol over a wire that does what it should: handshakes, refusals, ends. */
+/* The connection protocol over a perfect wire: handshakes, rejections, disconnects. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of connection management: their order, channels, backlogs, and deaths of who makes them.
+ * Events of connection management: order, channels, backlogs, and the death of a client that is
+ * adding one.
  */
 #include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing is left of identifiers that nobody has any more, whoever dies when. */
+/* No identifier outlives its program, whichever program dies, at whatever moment. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Anything may come to QP 1: noise, messages with bits turned, messages of others' connections, in
- * any state, amid the programs' own calls. HCA memory stays sound, and in the end everything goes.
+ * Arbitrary messages to QP 1: noise, flipped bits, messages of other connections, in any state, in
+ * between the programs' own calls. HCA memory stays consistent, and no object is left.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"

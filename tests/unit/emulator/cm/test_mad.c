@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of connection management in bytes: those that Soft-RoCE has sent for rping, and for
- * a connection that nobody listened for, decode to what they said, and come out the same again.
+ * The encoding of CM messages: those that Soft-RoCE sent for rping, and for a connection without a
+ * listener, decode to the expected fields, and encode to the same bytes.
  */
 #include "emulator/mad.h"
 #include "tests/lib/c/cu.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program dies at any instruction of its calls of connection management, in which it also does
- * the other side's part. The other side is told what it has to know, once; nothing is left of the
- * dead one, and who comes next finds all in order.
+ * A program dies at any instruction of its CM calls, which also run the other side's part. The
+ * other side has the right event, once; nothing of the dead program is left, and the next program
+ * finds consistent state.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"

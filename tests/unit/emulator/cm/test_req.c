@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that no program of ours would send: which listener gets them, and who is refused. */
+/* Requests that the shim would never send: which listener gets them, and which are rejected. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

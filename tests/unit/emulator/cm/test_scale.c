@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connection management where there is much of something: nodes, timers, groups. */
+/* Connection management with many nodes, timers and groups. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 #include "tests/lib/c/emu_cmid.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The journal: who, what and why, found out when it happens; two rings that do not push each other
- * out.
+ * The journal: each entry has where, what and why at the time of the event; the two rings do not
+ * displace each other.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"

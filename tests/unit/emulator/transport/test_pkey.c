@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * P_Keys: QPs hear each other when they are of the same partition and one of them is a full member
- * (IBTA 10.9.3), whatever way their packets take.
+ * P_Keys: QPs communicate if they are in the same partition and one of them is a full member (IBTA
+ * 10.9.3), on every path that packets can take.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets that anybody may have made: what requester and responder make of malformed ones, of wrong
- * order, of answers to nothing.
+ * Packets from an untrusted source: requester and responder cope with malformed packets, wrong
+ * order, and unexpected answers.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_foreign.h"

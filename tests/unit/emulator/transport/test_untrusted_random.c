@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets that anybody may have made, at random, near what is expected, while the program goes on.
- * FOREIGN_PACKETS=N in the environment puts in so many.
+ * Random packets from an untrusted source, close to expected ones, in between the program's
+ * traffic. FOREIGN_PACKETS=N in the environment sets their number.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from another fabric together is done together; and doorbells that are the fabric
- * process's alone.
+ * Small WRITEs that arrive together from another fabric are executed together; and doorbells that
+ * only the fabric process serves.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XRC among clients that do not trust each other: whose receives a message takes, what becomes of
- * them when somebody goes, and whose a target QP is when its maker dies.
+ * XRC among clients that do not trust each other: which receives a message takes, their fate when a
+ * client leaves, and the owner of a target QP whose creator dies.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CQ moderation, by a clock driven by hand. */
+/* CQ moderation, with a clock that the test moves. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cq.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Multicast: who has sent a datagram, who gets it, and how many groups there may be. */
+/* Multicast: the source of a datagram, the members that get it, and the number of groups. */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Async events when their carrier dies: a program that waits for one gets it, and is woken for it,
- * whatever instruction its carrier died at. Twice is harmless, never is not.
+ * Async events when the client that raises them dies: a program that waits for one gets it, and is
+ * woken, at whatever instruction the client died. Twice is harmless, never is not.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"

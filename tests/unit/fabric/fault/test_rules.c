@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fault rules: how they are read, which of what matches they hit, and retransmission rounds. */
+/* Fault rules: parsing, which of the matching packets they hit, and retransmission rounds. */
 #include "fabric/core/fabric.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/packet.h"

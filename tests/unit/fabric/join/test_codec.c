@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frames of joined fabrics: what is written is read again, and noise is refused without harm.
+ * The frames of joined fabrics: each decodes to what was encoded, and noise is refused.
  */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"

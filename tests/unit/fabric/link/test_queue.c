@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue of what is on its way over links, its memory, and links in words. */
+/* The queue of bursts on links, its memory, and the parser of link settings. */
 #include "fabric/link/queue.h"
 #include "fabric/common/parse_link.h"
 #include "tests/lib/c/emu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls as lines of text: what was written is read as the same call, and lines that are wrong are
- * refused by a word of them.
+ * Calls as lines of text: a line that was written is read as the same call, and a malformed one is
+ * refused with the offending word.
  *
  * With arguments: each is a file of lines ("calls" of a recorded program), all of which must come
  * back as they were.

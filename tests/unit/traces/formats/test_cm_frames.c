@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of connections as they go over a link, in their order.
+ * CM messages of a connection, in their order, as frames.
  *	test_cm_frames [FILE]	FILE: as frames of RoCE v2 in a capture, for tshark
  */
 #include "tests/lib/c/cu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames: each packet there and back, checksums beside published and captured ones, what is wrong
- * with a frame.
+ * Frames: each packet encoded and decoded, checksums compared with published and captured ones,
+ * malformed frames.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/roce_same.h"

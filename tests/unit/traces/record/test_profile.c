@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile that a recorder makes of a card: it is taken whatever the card says, and has what a
- * card says that is within it.
+ * The profile that a recorder makes of a card: valid whatever the card reports, with the card's
+ * values as far as profiles allow them.
  */
 #include "fabric/common/profile.h"
 #include "tests/lib/c/cu.h"

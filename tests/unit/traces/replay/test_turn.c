@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Order among the threads of a replay: who waits for whom, and that who waits is woken. */
+/* Order among the threads of a replay: which waits for which, and that each is woken. */
 #include "tests/lib/c/cu.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"

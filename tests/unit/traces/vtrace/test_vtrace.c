@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces of verbs: written by many threads, by a program that is killed; read back. */
+/* Traces of verbs calls: written by many threads, by a program that is killed; read back. */
 #include "tests/lib/c/cu.h"
 #include "traces/vtrace/append.h"
 #include "traces/vtrace/read.h"
