@@ -11,19 +11,20 @@ static int ctl_clock_refused(struct rdmaemu *r, int ret)
 {
 	switch (ret) {
 	case -EOPNOTSUPP:
-		return ctl_fail(r, EOPNOTSUPP, "clock: a fabric that has joined others keeps its");
+		return ctl_fail(r, EOPNOTSUPP,
+				"clock: a fabric that has joined others cannot change its clock");
 	case -EBUSY:
-		return ctl_fail(r, EBUSY, "clock: somebody else is moving it");
+		return ctl_fail(r, EBUSY, "clock: another client is moving it");
 	case -ERANGE:
-		return ctl_fail(r, ERANGE, "clock: beyond what it goes to");
+		return ctl_fail(r, ERANGE, "clock: the target time is out of range");
 	case -ETIME:
-		return ctl_fail(r, ETIME, "clock: a program that is stopped has the engine");
+		return ctl_fail(r, ETIME, "clock: a stopped program holds the engine");
 	default:
 		return ctl_refused(r, "clock", ret);
 	}
 }
 
-/* Waits for an answer as long as it takes, or as other questions do. */
+/* Without a timeout, or with that of other requests. */
 static void ctl_clock_set_timeout(struct rdmaemu *r, bool long_one)
 {
 	const struct timeval tv = { .tv_sec = long_one ? 0 : CTL_TIMEOUT_S };
@@ -64,7 +65,7 @@ int rdmaemu_clock_advance(struct rdmaemu *r, uint64_t ns)
 	struct rdmaemu_clock now;
 	int ret;
 
-	/* There is a connection after this, if there can be. */
+	/* Connects the handle. */
 	if (rdmaemu_clock_get(r, &now))
 		return -1;
 	ctl_clock_set_timeout(r, true);
@@ -84,7 +85,7 @@ int rdmaemu_clock_run(struct rdmaemu *r, double scale)
 {
 	struct proto_msg m = { .clock.what = PROTO_CLOCK_RUN };
 
-	/* Also what is no number. */
+	/* Rejects NaN, too. */
 	if (!(scale == 0 || (scale >= 0.001 && scale <= 1000)))
 		return ctl_fail(r, ERANGE, "clock: scale %g: expected 0.001 to 1000, or 0", scale);
 	m.clock.ppm = (u32)(scale * CLOCK_PPM + 0.5);

@@ -7,13 +7,13 @@
 
 #include <stdio.h>
 
-/* Between two looks at a rule that is waited for. */
+/* Time between two requests in rdmaemu_fault_wait(), which doubles each time. */
 #define NAP_MIN_NS 100000L
 #define NAP_MAX_NS 5000000L
 
 static int ctl_fault_missing(struct rdmaemu *r, int id)
 {
-	return ctl_fail(r, ENOENT, "fault %d: there is no such rule", id);
+	return ctl_fail(r, ENOENT, "fault %d: no such rule", id);
 }
 
 int rdmaemu_fault_add(struct rdmaemu *r, const char *rule)
@@ -101,7 +101,7 @@ int rdmaemu_fault_find(struct rdmaemu *r, const char *name)
 	while ((ret = rdmaemu_fault_next(r, (int)f.id, &f)) > 0)
 		if (!strcmp(f.name, name))
 			return (int)f.id;
-	return ret < 0 ? ret : ctl_fail(r, ENOENT, "fault '%s': there is no such rule", name);
+	return ret < 0 ? ret : ctl_fail(r, ENOENT, "fault '%s': no such rule", name);
 }
 
 int64_t rdmaemu_fault_hits(struct rdmaemu *r, int id)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: handles: connecting, asking, and what went wrong.
+ * DOC: handles: connecting, requests, and errors.
  */
 #include "libctl/ctl.h"
 
@@ -37,7 +37,7 @@ static void ctl_handle_disconnect(struct rdmaemu *r)
 
 static int ctl_handle_connect(struct rdmaemu *r)
 {
-	/* A forked child would take its parent's answers. */
+	/* A forked child must not read its parent's responses. */
 	if (r->pid != getpid())
 		ctl_handle_disconnect(r);
 	r->pid = getpid();
@@ -54,7 +54,7 @@ int ctl_handle_ask(struct rdmaemu *r, struct proto_msg *m, int *fd)
 
 	if (!ret)
 		ret = ctl_ask(r->sock, m, -1, fd);
-	/* The fabric has gone meanwhile; perhaps there is another of that name. */
+	/* The fabric has ended meanwhile; another one of that name may run. */
 	if (ret == -EPIPE && old) {
 		ctl_handle_disconnect(r);
 		*m = question;
@@ -64,7 +64,7 @@ int ctl_handle_ask(struct rdmaemu *r, struct proto_msg *m, int *fd)
 	}
 	if (!ret)
 		return 0;
-	/* An answer that comes late is not to be the next question's. */
+	/* A late response must not be taken for that of the next request. */
 	ctl_handle_disconnect(r);
 	return ctl_fail(r, -ret, "fabric at %s: %s", r->path, strerror(-ret));
 }

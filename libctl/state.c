@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The device becomes m->dev. */
+/* Sets m->dev to the device. */
 static int ctl_device_find(struct rdmaemu *r, const char *node, const char *device,
 			   struct proto_msg *m)
 {
@@ -50,10 +50,10 @@ int rdmaemu_counter(struct rdmaemu *r, const char *node, const char *device, uns
 			*value = m.dev.port[port].counters[i];
 			return 0;
 		}
-	return ctl_fail(r, ENOENT, "counter '%s': there is no such counter", name);
+	return ctl_fail(r, ENOENT, "counter '%s': no such counter", name);
 }
 
-/* All of a file. Return: text, or NULL with errno. */
+/* Return: the contents of a file, or NULL with errno. */
 static char *ctl_status_read(int fd)
 {
 	struct stat st;

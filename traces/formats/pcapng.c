@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* See pcapng.h. */
 #include "traces/formats/pcapng_block.h"
+#include "traces/formats/pcapng_output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Bytes of a packet's block in addition to the captured ones. */
 #define PACKET_EXTRA (96u + PCAPNG_STRING)
 _Static_assert(PCAPNG_SNAPLEN + PACKET_EXTRA <= PCAPNG_BUFFER, "any block fits");
 #define RING_MIN 4096u
-
-/* A flag of pwritev2(2) since Linux 6.14; older headers lack it. */
-#ifndef RWF_DONTCACHE
-#define RWF_DONTCACHE 0x80
-#endif
-#define SLOW_WRITES 16u /* full buffers after which the write time is checked */
-#define SLOW_NS	    100000000u
-#define SLOW_PAUSE  128u /* writes that then go to the page cache */
 
 /** struct iface - an interface. @block: its description block, repeated in each file of a ring */
 struct iface {
@@ -39,18 +30,13 @@ struct iface {
  * @flushed: bytes of the current file, without the buffer
  * @file_packets: packets of the current file
  * @ended: the statistics are written
- * @cached, @n_direct, @direct_ns: see pcapng_write_some()
  * @section: the section header, repeated in each file of a ring
  */
 struct pcapng {
-	int fd;
+	struct pcapng_output out;
 	bool keep_fd; /* standard output */
-	bool regular;
 	bool ended;
 	bool made; /* the current file is new */
-	u32 cached; /* writes left that use the page cache; ~0: all */
-	u32 n_direct; /* direct writes, which took @direct_ns */
-	u64 direct_ns;
 	int error;
 	u64 ns;
 	off_t start;
@@ -99,65 +85,6 @@ static u32 pcapng_whole_blocks(const struct pcapng *w, u32 len, u64 *packets)
 	return at;
 }
 
-static u64 pcapng_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
-/*
- * Like write(2). Full buffers bypass the page cache: their pages are then free for the next
- * buffers, which is faster than allocating fresh memory (by far on a virtual machine), and the
- * capture evicts nothing from the page cache. When the disk is slower than the capture, so that
- * direct writes block, a number of writes goes to the page cache instead.
- */
-static ssize_t pcapng_write_some(struct pcapng *w, const u8 *at, u32 len)
-{
-	const struct iovec v = { .iov_base = (void *)(uintptr_t)at, .iov_len = len };
-	ssize_t n;
-	u64 from;
-
-	if (!w->regular || w->cached || len < PCAPNG_BUFFER / 2) {
-		if (w->cached && w->cached != ~0u)
-			w->cached--;
-		return write(w->fd, at, len);
-	}
-	from = pcapng_now_ns();
-	n = pwritev2(w->fd, &v, 1, -1, RWF_DONTCACHE);
-	if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)) {
-		w->cached = ~0u;
-		return write(w->fd, at, len);
-	}
-	w->direct_ns += pcapng_now_ns() - from;
-	if (++w->n_direct < SLOW_WRITES)
-		return n;
-	if (w->direct_ns > SLOW_NS)
-		w->cached = SLOW_PAUSE;
-	w->n_direct = 0;
-	w->direct_ns = 0;
-	return n;
-}
-
-/* Return: 0, or errno. @done is set in both cases. */
-static int pcapng_write_all(struct pcapng *w, u32 *done)
-{
-	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
-	ssize_t n;
-
-	for (*done = 0; *done < w->used;) {
-		n = pcapng_write_some(w, w->buf + *done, w->used - *done);
-		if (n >= 0)
-			*done += (u32)n;
-		else if (errno == EAGAIN)
-			poll(&p, 1, -1);
-		else if (errno != EINTR)
-			return errno;
-	}
-	return 0;
-}
-
 int pcapng_flush(struct pcapng *w)
 {
 	u64 packets = w->stat.waiting;
@@ -168,10 +95,11 @@ int pcapng_flush(struct pcapng *w)
 		return -w->error;
 	if (!w->used)
 		return 0;
-	error = pcapng_write_all(w, &done);
+	error = pcapng_output_write(&w->out, w->buf, w->used, &done);
 	whole = error ? pcapng_whole_blocks(w, done, &packets) : done;
 	/* Keep the file readable: cut it off after the last complete block. */
-	if (error && w->regular && !ftruncate(w->fd, w->start + (off_t)(w->flushed + whole)))
+	if (error && w->out.regular &&
+	    !ftruncate(w->out.fd, w->start + (off_t)(w->flushed + whole)))
 		done = whole;
 	w->flushed += whole;
 	w->stat.bytes += done;
@@ -242,17 +170,17 @@ static int pcapng_open_file(struct pcapng *w)
 		pcapng_ring_path(w->base, w->stat.files + 1, w->path, sizeof(w->path));
 	else
 		memcpy(w->path, w->base, sizeof(w->base));
-	w->fd = pcapng_open_path(w);
-	if (w->fd < 0)
-		return w->fd;
-	ret = w->claim ? w->claim(w->arg, w->fd, w->path) : 0;
+	w->out.fd = pcapng_open_path(w);
+	if (w->out.fd < 0)
+		return w->out.fd;
+	ret = w->claim ? w->claim(w->arg, w->out.fd, w->path) : 0;
 	/* A pipe has no length. */
-	if (!ret && ftruncate(w->fd, 0) && errno != EINVAL)
+	if (!ret && ftruncate(w->out.fd, 0) && errno != EINVAL)
 		ret = -errno;
 	if (!ret)
 		return 0;
-	close(w->fd);
-	w->fd = -1;
+	close(w->out.fd);
+	w->out.fd = -1;
 	return ret;
 }
 
@@ -262,13 +190,13 @@ static int pcapng_begin_file(struct pcapng *w)
 	struct stat st;
 	u32 i;
 
-	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
+	w->out.regular = !fstat(w->out.fd, &st) && S_ISREG(st.st_mode);
 	w->start = 0;
-	if (w->regular)
-		w->start =
-			fcntl(w->fd, F_GETFL) & O_APPEND ? st.st_size : lseek(w->fd, 0, SEEK_CUR);
+	if (w->out.regular)
+		w->start = fcntl(w->out.fd, F_GETFL) & O_APPEND ? st.st_size
+								: lseek(w->out.fd, 0, SEEK_CUR);
 	w->flushed = w->file_packets = 0;
-	w->cached = 0;
+	w->out.cached = 0;
 	w->stat.files++;
 	if (pcapng_copy_block(w, w->section))
 		return -w->error;
@@ -302,9 +230,9 @@ static int pcapng_next_file(struct pcapng *w)
 	char old[sizeof(w->path)];
 	int ret = pcapng_end_file(w, w->ns);
 
-	if (close(w->fd) && !ret)
+	if (close(w->out.fd) && !ret)
 		ret = pcapng_fail(w, errno);
-	w->fd = -1;
+	w->out.fd = -1;
 	if (ret)
 		return ret;
 	ret = pcapng_open_file(w);
@@ -332,11 +260,11 @@ static bool pcapng_file_is_full(const struct pcapng *w, u32 len)
 static int pcapng_take_path(struct pcapng *w, const struct pcapng_opts *o)
 {
 	if (!o->path) {
-		w->fd = o->fd;
+		w->out.fd = o->fd;
 		return 0;
 	}
 	if (!strcmp(o->path, "-")) {
-		w->fd = STDOUT_FILENO;
+		w->out.fd = STDOUT_FILENO;
 		w->keep_fd = true;
 		return 0;
 	}
@@ -359,8 +287,8 @@ static void pcapng_free(struct pcapng *w)
 
 void pcapng_drop(struct pcapng *w)
 {
-	if (!w->keep_fd && w->fd >= 0)
-		close(w->fd);
+	if (!w->keep_fd && w->out.fd >= 0)
+		close(w->out.fd);
 	if (w->made)
 		unlink(w->path);
 	pcapng_free(w);
@@ -502,7 +430,7 @@ int pcapng_close(struct pcapng *w, u64 ns)
 {
 	int ret = pcapng_end(w, ns);
 
-	if (!w->keep_fd && w->fd >= 0 && close(w->fd) && !ret)
+	if (!w->keep_fd && w->out.fd >= 0 && close(w->out.fd) && !ret)
 		ret = -errno;
 	pcapng_free(w);
 	return ret;

@@ -19,8 +19,8 @@ struct rec_call {
 };
 
 /**
- * rec_call_begin(), rec_call_end() - record a call, between rec_enter() and rec_leave(). Keep errno.
- * After rec_call_end(), rec_objects_attach() patches the objects that the call has created.
+ * rec_call_begin(), rec_call_end() - record a call, between rec_enter() and rec_leave(). Keep
+ * errno. After rec_call_end(), rec_objects_attach() patches the objects that the call has created.
  */
 void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args);
 void rec_call_end(struct rec_call *c, u64 ret);

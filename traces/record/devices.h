@@ -5,9 +5,15 @@
 
 #include "traces/record/session.h"
 
-/** rec_devices_add() - describe the device of a new context, and list all devices, unless the trace has them. Keeps errno. */
+/**
+ * rec_devices_add() - describe the device of a new context, and list all devices, unless the trace
+ * has them. Keeps errno.
+ */
 void rec_devices_add(struct ibv_context *ctx);
-/** rec_devices_add_address() - add the IP address of a port that a successful call may have returned. */
+/**
+ * rec_devices_add_address() - add the IP address of a port that a successful call may have
+ * returned.
+ */
 void rec_devices_add_address(enum vcall call, const u64 *args);
 /** rec_devices_reset() - in a child of fork(). */
 void rec_devices_reset(void);

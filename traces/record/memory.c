@@ -12,85 +12,26 @@
  * A received message changes memory, and the program may then restore what the shadow has. For the
  * replay that is a change. So the grains in which a message differs from the shadow are marked, and
  * recorded as a whole when they are compared next.
- *
- * Memory is read by process_vm_readv(): a program may register unreadable memory, and may unmap
- * registered memory.
  */
 #include "traces/record/memory.h"
 #include "traces/record/object_table.h"
 #include "traces/record/record.h"
 #include "traces/record/session.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#define FIRST_PIECE (1u << 20) /* most bytes of a record with contents */
-#define GRAIN	    64u /* equal bytes that separate two recorded differences */
-#define SCAN_MAX    (1u << 20) /* most bytes of exposed memory to compare at a time */
-#define SCAN_SMALL  (64u << 10) /* up to this size, compared before every send */
-#define FREE_NS	    2000000000u /* total time of comparing, after which it is limited */
-#define TARGETS	    64u /* most MRs to search for a key */
-#define PAGE	    4096u
-#define FINAL_MAX   (256ull << 20)
+#define GRAIN	   64u /* equal bytes that separate two recorded differences */
+#define SCAN_MAX   (1u << 20) /* most bytes of exposed memory to compare at a time */
+#define SCAN_SMALL (64u << 10) /* up to this size, compared before every send */
+#define FREE_NS	   2000000000u /* total time of comparing, after which it is limited */
+#define TARGETS	   64u /* most MRs to search for a key */
+#define PAGE	   4096u
+#define FINAL_MAX  (256ull << 20)
 
 /* Protects the shadows, and the lists of shadows and exposed MRs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_obj *exposed;
 static struct rec_obj *shadows;
-
-bool rec_mem_read(void *to, u64 addr, size_t len)
-{
-	static bool denied;
-	struct iovec local = { to, len }, remote = { (void *)(uintptr_t)addr, len };
-
-	if (!len)
-		return true;
-	if (likely(!load_relaxed(&denied))) {
-		long n = syscall(SYS_process_vm_readv, rec.pid, &local, 1, &remote, 1, 0);
-
-		if (n == (long)len)
-			return true;
-		if (n >= 0 || (errno != EPERM && errno != ENOSYS)) {
-			if (n >= 0)
-				memset((u8 *)to + n, 0, len - (size_t)n);
-			else
-				memset(to, 0, len);
-			return false;
-		}
-		store_relaxed(&denied, true);
-	}
-	memcpy(to, (const void *)(uintptr_t)addr, len);
-	return true;
-}
-
-u32 rec_mem_crc(u32 before, u64 addr, u64 len)
-{
-	u8 *b = rec_thread.bounce;
-	size_t n;
-
-	for (; len; addr += n, len -= n) {
-		n = len < REC_BOUNCE ? len : REC_BOUNCE;
-		rec_mem_read(b, addr, n);
-		before = vt_crc(before, b, n);
-	}
-	return before;
-}
-
-/* Whether all of the memory is readable: a program may unmap registered memory. */
-static bool rec_mem_is_readable(u64 addr, u64 len)
-{
-	size_t n;
-
-	for (; len; addr += n, len -= n) {
-		n = len < REC_BOUNCE ? len : REC_BOUNCE;
-		if (!rec_mem_read(rec_thread.bounce, addr, n))
-			return false;
-	}
-	return true;
-}
 
 /*
  * Writes a record about memory with order @number, or a new one if that is 0. Without @bytes it has
@@ -233,29 +174,6 @@ static void rec_landed_invalidate_shadow(struct rec_obj *o, u64 off, const u8 *n
 		if (at == grain * GRAIN && next == min_u64(at + GRAIN, o->mr.len))
 			*rec_landed_bitmap_word(o, grain) &= ~(1ull << grain % 64);
 	}
-}
-
-/*
- * Returns how many bytes from @addr on, at most @len, were never touched: they are zero, and
- * reading would allocate them. For on-demand MRs.
- */
-static size_t rec_mem_untouched_bytes(u64 addr, size_t len)
-{
-	static int fd = -2;
-	u64 page = addr / PAGE, n = (addr + len - 1) / PAGE - page + 1, entry[64], i;
-
-	if (fd == -2)
-		fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	if (n > ARRAY_SIZE(entry))
-		n = ARRAY_SIZE(entry);
-	if (fd < 0 || syscall(SYS_pread64, fd, entry, n * 8, page * 8) != (long)(n * 8))
-		return 0;
-	/* Neither present nor swapped out. */
-	for (i = 0; i < n && !(entry[i] >> 62); i++)
-		;
-	if (!i)
-		return 0;
-	return (page + i) * PAGE - addr < len ? (size_t)((page + i) * PAGE - addr) : len;
 }
 
 /* Compares memory of an MR with its shadow, and records differences. The caller holds the lock. */

@@ -2,9 +2,9 @@
 /*
  * Calls that programs make through function pointers, and patching the objects that have these.
  *
- * verbs.h's inlines call through ibv_context.ops and struct verbs_context. The recorder replaces the
- * functions in those tables, as far as they are set, and keeps the originals in struct rec_ctx. A
- * wrapper finds them by the context of its first argument.
+ * verbs.h's inlines call through ibv_context.ops and struct verbs_context. The recorder replaces
+ * the functions in those tables, as far as they are set, and keeps the originals in struct rec_ctx.
+ * A wrapper finds them by the context of its first argument.
  */
 #include "traces/record/ops.h"
 #include "traces/calls/desc.h"

@@ -5,7 +5,10 @@
 
 #include "traces/record/call.h"
 
-/** rec_objects_attach() - patch the objects that a recorded call has created. @ret: its result. Keeps errno. */
+/**
+ * rec_objects_attach() - patch the objects that a recorded call has created. @ret: its result.
+ * Keeps errno.
+ */
 void rec_objects_attach(const struct rec_call *c, u64 ret);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions and their events. Polls that find nothing are counted, and told with the next that finds something.
+ * Wrappers of polls and of CQ events. Empty polls are counted, and the count is recorded with the
+ * next poll that finds something.
  */
 #include "traces/record/poll.h"
 #include "traces/record/next_symbol.h"

@@ -253,8 +253,8 @@ static size_t rec_profile_base_name_len(const char *name)
 }
 
 /*
- * Like the inlines of verbs.h, but these two call the functions of the library below, not those that
- * the recorder exports.
+ * Like the inlines of verbs.h, but these two call the functions of the library below, not those
+ * that the recorder exports.
  */
 static int rec_profile_query_device(struct ibv_context *ctx, struct ibv_device_attr_ex *a)
 {

@@ -5,7 +5,9 @@
 
 #include "traces/record/session.h"
 
-/** rec_profile_write() - write a profile for the emulator of a device. @devices: number of devices */
+/**
+ * rec_profile_write() - write a profile for the emulator of a device. @devices: number of devices
+ */
 void rec_profile_write(struct ibv_context *ctx, u32 devices);
 
 #endif

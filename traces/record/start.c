@@ -4,8 +4,8 @@
  *
  * A program gets its part of the trace directory with its first call; a program without calls
  * leaves nothing. A child of fork() starts anew with its own first call. Everything recorded is in
- * the files at once, so little is left to do at the end. If that is not reached (kill -9), only this
- * is missing.
+ * the files at once, so little is left to do at the end. If that is not reached (kill -9), only
+ * this is missing.
  */
 #include "traces/record/start.h"
 #include "libshim/interpose/interpose.h"

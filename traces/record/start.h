@@ -5,7 +5,10 @@
 
 #include "traces/record/session.h"
 
-/** rec_start() - start recording, at the first call of the program. Return: whether calls are recorded. */
+/**
+ * rec_start() - start recording, at the first call of the program. Return: whether calls are
+ * recorded.
+ */
 bool rec_start(void);
 
 /**

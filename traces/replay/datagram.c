@@ -4,7 +4,7 @@
  * differ from the record, memory that a GRH may have been written to is not compared at its end.
  * The payload is compared when its completion is polled.
  */
-#include "traces/replay/datagram.h"
+#include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
 
 void rp_grh_mark_mrs(struct rp_prog *g, const struct vt_wr *wr)

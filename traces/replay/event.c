@@ -8,10 +8,9 @@
  * polls once more after arming leaves the event in the channel until its next wait. So late armings
  * are counted, and each excuses one event.
  */
-#include "traces/replay/event.h"
-#include "traces/replay/live_exit.h"
-#include "traces/replay/objects.h"
 #include "traces/replay/play.h"
+#include "traces/replay/live.h"
+#include "traces/replay/objects.h"
 #include "traces/replay/poll.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"

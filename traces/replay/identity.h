@@ -71,6 +71,8 @@ struct rp_map {
 	bool other;
 };
 
+/* --- identity.c --- */
+
 /** rp_map_own() - build g->map from the program's own devices. Returns 0 or -errno. */
 int rp_map_own(struct rp_prog *g, const struct vt_devices *here);
 /**
@@ -83,5 +85,29 @@ const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct v
 				       const struct vt_port *here);
 /** rp_gid_name() - a GID and its type, for messages. */
 const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap);
+
+/* --- datagram.c: the caller holds the lock --- */
+
+/**
+ * rp_grh_mark_mrs() - mark the MRs of a receive that a GRH may be written to, if addresses differ
+ * from the record.
+ */
+void rp_grh_mark_mrs(struct rp_prog *g, const struct vt_wr *wr);
+/** rp_mr_has_grh() - whether an MR, or another one of the same memory, is marked. */
+bool rp_mr_has_grh(const struct rp_prog *g, uint32_t mr);
+
+/* --- tolerance.c --- */
+
+/**
+ * rp_result_is_tolerated() - whether the result of a call depends only on the devices, so that it
+ * is not compared.
+ */
+bool rp_result_is_tolerated(const struct rp_thread *t, const char *line);
+/**
+ * rp_word_is_tolerated() - the same for one word of a result. @name: bytes of its key; @got: the
+ * word of this run, or NULL
+ */
+bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const char *got,
+			  size_t name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Carries out every call of VCALLS(), with arguments from 64-bit words. */
-#include "traces/replay/invoke.h"
+#include "traces/replay/play.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,6 +5,8 @@
 
 #include "traces/replay/replay.h"
 
+/* --- live.c --- */
+
 /**
  * rp_line_is_listen(), rp_line_is_request(), rp_line_is_any() - whether a line is rdma_listen(),
  * took a connection request, is any call.
@@ -34,5 +36,20 @@ uint32_t rp_live_find_num(const struct rp_prog *g, const struct rp_num *n);
  * some behind.
  */
 bool rp_live_is_running(const char *dir);
+
+/* --- live_exit.c --- */
+
+/** rp_live_set_gone() - tell all players that the live program has ended. @text: how */
+void rp_live_set_gone(struct rp_world *w, const char *text);
+/**
+ * rp_live_is_over() - whether the live program has ended, and what the thread waits for cannot come
+ * any more.
+ */
+bool rp_live_is_over(const struct rp_thread *t);
+/**
+ * rp_live_fail_wait() - fail with what the thread waits for, and how the live program ended.
+ * Returns false.
+ */
+bool rp_live_fail_wait(struct rp_thread *t, const struct vt_rec *rec, const char *want);
 
 #endif

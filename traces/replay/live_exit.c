@@ -8,7 +8,7 @@
  * nothing has come for a while, and no other thread of the player can proceed, which might bring
  * what this one waits for.
  */
-#include "traces/replay/live_exit.h"
+#include "traces/replay/live.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"
 #include "traces/replay/turn.h"

@@ -4,18 +4,17 @@
  *
  * Theory of operation
  * -------------------
- * The record of a program may have several parts (fabric/cli/replay/episodes.h). They are played one after
- * the other, each in a process of its own. The live program is started when the first part listens,
- * and does not notice the change. Between two parts, and before the real program, nobody listens:
- * after the last recorded connection a fault rule drops further requests (cm drop REQ), which the
- * rdma_cm retransmits. The rule is removed when the next part listens.
+ * The record of a program may have several parts (fabric/cli/replay/episodes.h). They are played
+ * one after the other, each in a process of its own. The live program is started when the first
+ * part listens, and does not notice the change. Between two parts, and before the real program,
+ * nobody listens: after the last recorded connection a fault rule drops further requests (cm drop
+ * REQ), which the rdma_cm retransmits. The rule is removed when the next part listens.
  *
  * With the real program all programs are recorded, even those that are only played, so that the new
  * episode has everything that the live program has met. It is kept only if the live program sent
  * requests to the real one.
  */
 #include "traces/replay/live.h"
-#include "traces/replay/live_exit.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/run.h"
 #include "traces/replay/shared.h"

@@ -6,14 +6,12 @@
  */
 #include "traces/replay/memory.h"
 #include "traces/replay/atomics.h"
-#include "traces/replay/datagram.h"
+#include "traces/replay/identity.h"
 #include "traces/replay/recv_place.h"
 #include "traces/replay/replay.h"
-#include "traces/replay/shadow.h"
 #include "traces/replay/shared.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"
-#include "traces/replay/write_target.h"
 
 #include <errno.h>
 #include <stdio.h>

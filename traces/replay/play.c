@@ -5,7 +5,7 @@
  */
 #include "traces/replay/play.h"
 #include "traces/replay/identity.h"
-#include "traces/replay/live_exit.h"
+#include "traces/replay/live.h"
 #include "traces/replay/local_dev.h"
 #include "traces/replay/memory.h"
 #include "traces/replay/objects.h"

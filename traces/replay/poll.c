@@ -8,8 +8,8 @@
  * batches.
  */
 #include "traces/replay/poll.h"
-#include "traces/replay/datagram.h"
-#include "traces/replay/live_exit.h"
+#include "traces/replay/identity.h"
+#include "traces/replay/live.h"
 #include "traces/replay/memory.h"
 #include "traces/replay/objects.h"
 #include "traces/replay/play.h"

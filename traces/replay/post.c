@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes work requests from the record, with the addresses, keys and numbers of this run. */
 #include "traces/replay/post.h"
-#include "traces/replay/datagram.h"
+#include "traces/replay/identity.h"
 #include "traces/replay/memory.h"
 #include "traces/replay/objects.h"
 #include "traces/replay/play.h"

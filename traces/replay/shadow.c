@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shadows: the recorded contents of MRs. Shadows of MRs that share memory are kept equal. */
-#include "traces/replay/shadow.h"
+#include "traces/replay/memory.h"
 #include "traces/replay/replay.h"
 
 #include <string.h>

@@ -3,7 +3,6 @@
  * Results that may differ on another kind of device: capabilities, limits, and how requested sizes
  * are rounded. If the device has too little, the calls that need more fail and are compared.
  */
-#include "traces/replay/tolerance.h"
 #include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/rewrite.h"

@@ -7,7 +7,7 @@
  * the record shows no change. Any other difference at the end of an MR has no explanation in the
  * trace.
  */
-#include "traces/replay/write_target.h"
+#include "traces/replay/memory.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"

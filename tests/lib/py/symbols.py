@@ -19,7 +19,7 @@ TABLE has a line per folder, and two limits:
     across FILES            the largest such number for files of several folders (1: no circle crosses folders)
 
 A symbol that several objects define, or that libc, libibverbs or librdmacm export (the shim interposes those), makes
-an arrow only within its top folder (see APART for exceptions): elsewhere nm cannot tell which definition the linker takes.
+an arrow only within its top folder (but APART): elsewhere nm cannot tell which definition the linker takes.
 """
 import collections
 import glob
