@@ -402,7 +402,7 @@ static bool capture_reap(struct fabric *f, struct capture *c)
 		capture_release_ring(f, c);
 		if (c->cut && (!c->err || c->err == EPIPE)) {
 			c->err = EPIPE;
-			snprintf(c->why, sizeof(c->why), "nobody takes what is written");
+			snprintf(c->why, sizeof(c->why), "no process reads the output");
 		}
 		if (c->err)
 			fabric_note(f, "capture %u: %s: %s: it has ended, after %llu packets",

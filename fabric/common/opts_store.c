@@ -31,7 +31,8 @@ static bool opt_set_subnet(struct opts *o, const char *value)
 
 static bool opt_set_listen(struct opts *o, const char *value)
 {
-	return host_port_is_list(value, false) && opt_store_text(o->listen, sizeof(o->listen), value);
+	return host_port_is_list(value, false) &&
+	       opt_store_text(o->listen, sizeof(o->listen), value);
 }
 
 static bool opt_set_join(struct opts *o, const char *value)

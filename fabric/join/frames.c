@@ -80,7 +80,7 @@ static const char *frames_burst(struct fabric *f, struct jconn *c, struct member
 	if (l->head == l->tail)
 		ret = join_burst_take(f, m, h, frame + JOIN_HDR, join_burst_next(frame, have));
 	if (ret == -EPROTO)
-		return "a broken burst";
+		return "malformed burst";
 	if (!ret)
 		return NULL;
 	f->join->retry_at = real_ns() + AGAIN_NS;
@@ -93,14 +93,14 @@ static const char *frames_credit(struct fabric *f, struct member *m, const u8 *b
 	u32 i;
 
 	if (len != JOIN_CREDIT)
-		return "a broken credit";
+		return "malformed credit";
 	/* Of what was sent before, and counts no more. */
 	if (join_u64_get(body) != m->session)
 		return NULL;
 	for (i = 0; i < LANES; i++) {
 		limit = join_u64_get(body + (1 + i) * sizeof(u64));
 		if (limit > m->lane[i].sent + JOIN_WINDOW)
-			return "more credit than there is";
+			return "more credit than the window";
 		if (limit <= m->lane[i].limit)
 			continue;
 		m->lane[i].limit = limit;
@@ -142,7 +142,7 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 		return tables_input(f, m, h->type, body, len);
 	case JT_PEERS:
 		if (m->conn != c || mesh_peers_input(f, c, body, len))
-			return "broken peers";
+			return "malformed peers";
 		return NULL;
 	case JT_PING:
 		return NULL;
@@ -160,7 +160,7 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 		frames_refused(f, c, body, len);
 		return NULL;
 	default:
-		return "a frame out of place";
+		return "unexpected frame";
 	}
 }
 
@@ -172,7 +172,7 @@ static void frames_forward(struct fabric *f, const struct join_hdr *h, const u8 
 
 	/* One that is lost would be credit lost: with a new connection both begin anew. */
 	if (m && m->conn && !p)
-		jconn_close(f, m->conn, "it is too slow: too much waits for it");
+		jconn_close(f, m->conn, "it is too slow: too much data waits for it");
 	if (!p)
 		return;
 	memcpy(p, frame, h->len);
@@ -188,13 +188,13 @@ static const char *frames_route(struct fabric *f, struct jconn *c, const struct 
 
 	if (h->dst != f->join->id && h->dst) {
 		if (h->src != m->id)
-			return "a frame of somebody else";
+			return "a frame of another member";
 		frames_forward(f, h, frame);
 		return NULL;
 	}
 	if (h->src != m->id) {
 		if (!jconn_leads_to(c, h->src))
-			return "a frame of somebody else";
+			return "a frame of another member";
 		m = mesh_member(f, h->src, false);
 		/* Who takes another way than we do will be told, or tells us. */
 		if (!m || m->via != c)
@@ -230,7 +230,7 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 		if (have < JOIN_HDR)
 			break;
 		if (join_hdr_get(at, JOIN_MAX_FRAME, &h)) {
-			jconn_refuse(f, c, "a broken frame");
+			jconn_refuse(f, c, "malformed frame");
 			return false;
 		}
 		if (have < h.len)
@@ -282,7 +282,7 @@ void join_input(struct fabric *f)
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = j->member[i];
 		if (m && m->via && !frames_lanes(f, m))
-			jconn_refuse(f, m->via, "a broken burst");
+			jconn_refuse(f, m->via, "malformed burst");
 		if (m && !m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS) {
 			fabric_note(f, "join: %s is dead", m->name);
 			tables_bury(f, m);

@@ -39,7 +39,7 @@ static void resolve_on_result(struct fabric *f, struct watch *w, u32 events)
 	loop_watch_close(w);
 	waitpid(t->resolver, NULL, 0);
 	if (!t->n_addrs && !t->unknown)
-		fabric_note(f, "join: %s: no such host, so far", t->host);
+		fabric_note(f, "join: cannot resolve %s yet, retrying", t->host);
 	t->unknown = !t->n_addrs;
 }
 

@@ -33,7 +33,7 @@ static void session_begin(struct fabric *f, struct member *m)
 	}
 	join_u64_put(body, m->session);
 	if (jconn_send(f, m->via, JT_BEGIN, f->join->id, m->id, body, sizeof(body))) {
-		jconn_close(f, m->via, "it takes no tables");
+		jconn_close(f, m->via, "it reads no tables");
 		return;
 	}
 	tables_send_all(f, m);
@@ -77,7 +77,7 @@ void session_route(struct fabric *f, struct member *m)
 const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len)
 {
 	if (len != (type == JT_BEGIN ? JOIN_BEGIN : 0) || (len && !join_u64_get(body)))
-		return "a broken session";
+		return "malformed session";
 	if (type == JT_BEGIN)
 		session_restart_input(m, join_u64_get(body));
 	else
@@ -110,7 +110,7 @@ u64 session_tick(struct fabric *f, struct member *m, u64 now)
 		return NEVER;
 	if (now < since + JOIN_SILENT_NS)
 		return since + JOIN_SILENT_NS;
-	fabric_note(f, "join: %s gives no credit: what is under way to it is given up", m->name);
+	fabric_note(f, "join: %s grants no credit: data on its way to it is discarded", m->name);
 	session_begin(f, m);
 	return NEVER;
 }

@@ -100,8 +100,7 @@ const char *join_start(struct fabric *f, const struct opts *o)
 		return NULL;
 	}
 	if (o->manual)
-		return "a clock that is moved by hand is its own: --clock manual does not go with "
-		       "--listen or --join";
+		return "--clock manual cannot be combined with --listen or --join";
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return "no memory";

@@ -78,7 +78,7 @@ void tables_send_all(struct fabric *f, struct member *m)
 		ret = jconn_send(f, m->via, JT_READY, f->join->id, m->id, NULL, 0);
 	m->told = !ret;
 	if (ret)
-		jconn_close(f, m->via, "it takes no tables");
+		jconn_close(f, m->via, "it reads no tables");
 }
 
 void tables_send_news(struct fabric *f)
@@ -97,7 +97,7 @@ void tables_send_news(struct fabric *f)
 		for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 			m = j->member[i];
 			if (m && m->via && m->told && tables_send_node(f, m, n))
-				jconn_close(f, m->via, "it takes no tables");
+				jconn_close(f, m->via, "it reads no tables");
 		}
 	}
 }
@@ -143,7 +143,7 @@ static void tables_drop_taken(struct fabric *f, struct member *m, struct hca_dev
 			inet_ntop(AF_INET6, g->raw, ip, sizeof(ip));
 			if (!m->met)
 				fabric_note(f,
-					    "join: %s has the address %s, which is there already",
+					    "join: %s has the address %s, which another node has",
 					    m->incoming.name, ip);
 		}
 }
@@ -247,7 +247,7 @@ static const char *tables_node_enter(struct fabric *f, struct member *m)
 	if (new)
 		at = hca_node_begin(hca, in->name, in->n_devs);
 	if (at < 0)
-		return "there are too many nodes";
+		return "too many nodes";
 	n = &hca->node[at];
 	for (i = 0; i < in->n_devs; i++) {
 		slot = n->first_dev + i;
@@ -287,7 +287,7 @@ const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *
 		in->got = 0;
 		if (join_node_get(body, len, &in->index, &in->n_devs, in->name)) {
 			in->n_devs = 0;
-			return "a broken table";
+			return "malformed table";
 		}
 		/* Of one behind a hub there was no greeting. */
 		if (!in->index)
@@ -297,16 +297,16 @@ const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *
 	if (type == JT_DEV) {
 		if (in->got >= in->n_devs || join_dev_get(body, len, &in->dev[in->got]) ||
 		    in->dev[in->got].node != in->index)
-			return "a broken table";
+			return "malformed table";
 		return ++in->got == in->n_devs ? tables_node_enter(f, m) : NULL;
 	}
 	if (len || in->got != in->n_devs)
-		return "a broken table";
+		return "malformed table";
 	m->met = true;
 	m->dead = false;
 	if (m->ready)
 		return NULL;
-	fabric_note(f, "join: %s is there, by %s", m->name, m->via ? m->via->who : "?");
+	fabric_note(f, "join: %s has joined, by %s", m->name, m->via ? m->via->who : "?");
 	m->ready = true;
 	wait_ring_all(f);
 	return NULL;

@@ -39,7 +39,8 @@ void fabric_ports_watch(struct fabric *f)
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&sa, sizeof(sa)) &&
 	    !loop_watch_add(f, &f->nodes->netlink, fd, ports_on_netlink))
 		return;
-	fabric_note(f, "addresses that change are not noticed: netlink: %s", strerror(errno));
+	fabric_note(f, "changes of the host's addresses are not noticed: netlink: %s",
+		    strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	f->nodes->netlink.fd = -1;

@@ -29,7 +29,7 @@ static const char *topology_port_error(int err)
 	case -ERANGE:
 		return "the ports have smaller tables";
 	case -ENOTUNIQ:
-		return "a LID is one port's: name it by --node, --device and --port";
+		return "a LID belongs to one port: name it by --node, --device and --port";
 	case -EADDRINUSE:
 		return "another port has that LID";
 	}

@@ -336,7 +336,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_INJECT_SETTLED:
 		return inject_settled(f, c, m);
 	case PROTO_STOP:
-		fabric_note(f, "told to stop by process %d", c->cred.pid);
+		fabric_note(f, "stopped by process %d", c->cred.pid);
 		f->leaving = true;
 		return 0;
 	}
@@ -400,7 +400,7 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 		n = -EPROTO;
 	if (n <= 0) {
 		if (n < 0 && n != -ECONNRESET)
-			fabric_note(f, "process %d sent what is no request: %s", c->cred.pid,
+			fabric_note(f, "process %d sent a malformed request: %s", c->cred.pid,
 				    strerror((int)-n));
 		if (fd >= 0)
 			close(fd);
@@ -421,7 +421,7 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	if (!ret)
 		return true;
 	if (ret != -EPIPE && ret != -ECONNRESET)
-		fabric_note(f, "process %d is cut off: request %u: %s", c->cred.pid, m.op,
+		fabric_note(f, "process %d is disconnected: request %u: %s", c->cred.pid, m.op,
 			    strerror(-ret));
 	conn_close(f, c);
 	return false;
@@ -443,7 +443,7 @@ static void conn_admit(struct fabric *f, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
-		fabric_note(f, "connection dropped: whose it is: %s", strerror(errno));
+		fabric_note(f, "connection dropped: no credentials: %s", strerror(errno));
 	} else if (c->cred.uid != geteuid()) {
 		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
 	} else if (f->conns.n >= MAX_CONNS) {

@@ -303,7 +303,7 @@ start "$TEST_DIR/fifo"
 pair_run ib_send_bw -n 5 -s 1048576 -m 1024 >/dev/null 2>&1 || :
 out=$(stop 2>&1)
 is "a reader that takes nothing: the capture ends all the same" \
-	"$(grep -c "rdmaemu: capture: nobody takes what is written: Broken pipe" <<<"$out")" 1
+	"$(grep -c "rdmaemu: capture: no process reads the output: Broken pipe" <<<"$out")" 1
 kill $stuck
 wait
 

@@ -62,7 +62,7 @@ refused "another clock" \
 	"$RDMAEMU" run --clock run true
 refused "another scale" "fabric default was started with another --time-scale; choose another --fabric, or see 'rdmaemu clock run'" \
 	"$RDMAEMU" run --time-scale 3 true
-refused "by hand and joined" "fabric other: cannot start: a clock that is moved by hand is its own: --clock manual does not go with --listen or --join" \
+refused "by hand and joined" "fabric other: cannot start: --clock manual cannot be combined with --listen or --join" \
 	"$RDMAEMU" fabric start --fabric other --clock manual --listen 127.0.0.1:0
 
 # A link of 100 ms, by hand: what is sent arrives when the clock says so.
