@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-/* An answer without payload needs no credit: there is at most one for each request. */
+/* A response without payload needs no credit: there is at most one for each request. */
 #define SMALL_FRAME 512u
-/* What is queued is written at once from here on: the peer works on it while more is gathered. */
+/* From here on queued bytes are written at once: the peer handles them while more is gathered. */
 #define FLUSH_AT (256u << 10)
 
 void join_credit_send(struct fabric *f, struct member *m)
@@ -37,8 +37,8 @@ void join_credit_send(struct fabric *f, struct member *m)
 /* --- out --- */
 
 /**
- * struct stage - where the payload of a burst is gathered that comes in rounds, through a helper: the
- * connection's buffer is another place each time.
+ * struct stage - where the payload of a burst is gathered that is copied in rounds, through a
+ * helper: the connection's buffer would be at another place in each round.
  */
 struct stage {
 	u64 key;
@@ -47,7 +47,7 @@ struct stage {
 };
 
 #define STAGES	 8u
-#define STAGE_NS NSEC_PER_SEC /* a burst that was not asked for so long was given up */
+#define STAGE_NS NSEC_PER_SEC /* a burst that was not continued for so long was abandoned */
 
 static struct stage *burst_stage_get(u64 key)
 {
@@ -71,7 +71,7 @@ static struct stage *burst_stage_get(u64 key)
 	return *free;
 }
 
-/* A small payload that lies in the sender's segment is at hand. Return: false: it is not like that. */
+/* Copy a small payload that lies in the sender's segment. Return: false: it does not. */
 static bool burst_gather_segment(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
 	const struct hca_mem *mem = b->mem;
@@ -87,7 +87,7 @@ static bool burst_gather_segment(struct fabric *f, const struct burst *b, u8 *to
 	return true;
 }
 
-/* The payload goes straight from the program's memory into the buffer. Return: as hca_host.copy. */
+/* Copy the payload from the program's memory into the buffer. Return: as hca_host.copy. */
 static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
 	struct hca_mem dst = {
@@ -148,7 +148,10 @@ static int burst_send_member(struct fabric *f, struct member *m, const struct bu
 		journal_drop(&f->engine, b, CAUSE_SENDER_GONE, 0);
 		return 0;
 	}
-	/* Who is to take it finds that there is nothing, as where it copies itself. */
+	/*
+	 * The receiver finds no payload and handles it as an unreadable source, as where it copies
+	 * itself.
+	 */
 	if (ret)
 		h.len = head;
 	join_hdr_put(p, &h);
@@ -178,7 +181,7 @@ static void burst_send_group(struct fabric *f, const struct burst *b)
 	struct join *j = f->join;
 	u32 i;
 
-	/* Datagrams: who has no room for one does not get it. */
+	/* Datagrams: a member without room for one does not get it. */
 	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++)
 		if (j->member[i] && burst_member_reachable(f, j->member[i], b))
 			(void)burst_send_member(f, j->member[i], b, JOIN_MCAST);
@@ -216,7 +219,9 @@ const struct link_carrier join_carrier = {
 
 /* --- in --- */
 
-/* The devices that it names become ours. Return: whether both may be named. */
+/*
+ * Translate the member's device numbers to ours. Return: whether the burst may name both devices.
+ */
 static bool burst_translate(const struct fabric *f, const struct member *m, struct burst *b)
 {
 	const struct hca *hca = f->hca;
@@ -247,7 +252,7 @@ const u8 *join_burst_next(const u8 *at, u32 have)
 	return join_same_way(at, at + h.len) ? at + h.len : NULL;
 }
 
-/* One more of a train, if it is. */
+/* Append a burst to the train, if it can be part of it. Return: whether it was. */
 static bool burst_train_add(struct train *t, const struct burst *b, const u8 *data)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
@@ -259,7 +264,7 @@ static bool burst_train_add(struct train *t, const struct burst *b, const u8 *da
 		return false;
 	if (!t->n)
 		t->first = *b;
-	/* One acknowledge does for all. */
+	/* One ACK covers them all. */
 	t->first.flags |= b->flags;
 	t->piece[t->n] = (struct train_piece){ .va = b->va, .rkey = b->rkey, .len = (u32)b->len };
 	t->src.iov[t->n].addr = (u64)(uintptr_t)data;

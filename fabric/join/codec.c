@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: frames of joined fabrics, see proto.h. Nothing that is read here is trusted.
+ * DOC: encoding and decoding frames of joined fabrics, see proto.h. No byte that is read is
+ * trusted.
  */
 #include "fabric/join/proto.h"
 #include "emulator/node.h"
@@ -389,7 +390,7 @@ static bool codec_mtu_ok(u32 mtu)
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
 }
 
-/* What every burst has, whatever its opcode. */
+/* Check fields that every burst has, whatever its opcode. */
 static bool codec_burst_common_ok(const struct burst *b)
 {
 	const u32 types = 1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_XRC_SEND |
@@ -407,7 +408,7 @@ static bool codec_burst_common_ok(const struct burst *b)
 	return b->dst_type < 32 && (types & 1u << b->dst_type);
 }
 
-/* The payload, and the packets that it takes. */
+/* Check the payload and the number of packets that it takes. */
 static bool codec_burst_length_ok(const struct burst *b)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
@@ -463,13 +464,13 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 	*data = codec_get32(p + 108) ? NULL : p + size;
 	if (len - size != (*data ? b->len : 0))
 		return -EPROTO;
-	/* What is asked for, as the engine has it. */
+	/* In the engine a READ request has the length that it asks for. */
 	if (b->op == BOP_READ_REQ)
 		b->len = b->dma_len;
 	return 0;
 }
 
-/* Type, lane and members of the header; devices, numbers, ports, P_Key and transport of the burst. */
+/* Compare type, lane and members of the header; devices, numbers, ports, P_Key and transport. */
 bool join_same_way(const u8 *a, const u8 *b)
 {
 	const u8 *x = a + JOIN_HDR, *y = b + JOIN_HDR;

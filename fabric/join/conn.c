@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: connections of joined fabrics: sockets, buffers, and which frames go where.
- */
+/** DOC: connections of joined fabrics: sockets and buffers. */
 #include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>
@@ -23,7 +21,7 @@ static u8 *jconn_map(u32 size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* --- what is to be written --- */
+/* --- output --- */
 
 u32 jconn_pending(const struct jconn *c)
 {
@@ -123,9 +121,9 @@ int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, con
 	return 0;
 }
 
-/* --- coming and going --- */
+/* --- opening and closing --- */
 
-/* Those that we make and nobody answers leave room for those that come, and the other way round. */
+/* Outgoing connections that no one answers leave room for incoming ones, and vice versa. */
 static struct jconn *jconn_free_slot(struct join *j, bool out)
 {
 	u32 i, early = 0;
@@ -177,8 +175,10 @@ bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
 	return true;
 }
 
-/* What stays in this host meets no congestion: a control that paces would only slow it down. Where it cannot be
- * chosen, the host's own does as well. */
+/*
+ * Traffic within the host meets no congestion: a congestion control that paces would only slow it
+ * down. If it cannot be chosen, the host's default is good enough.
+ */
 static void jconn_set_congestion(int fd)
 {
 	static const char plain[] = "reno";
@@ -251,7 +251,7 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 	if (c->target)
 		snprintf(f->join->target[c->target - 1].refused, sizeof(text), "%s", text);
 	snprintf(why, sizeof(why), "turned away: %s", text);
-	/* What was queued before it has no more use, unless a part of a frame has left already. */
+	/* Frames queued before it are useless now, but part of one may have left already. */
 	if (!jconn_send(f, c, JT_REFUSE, f->join->id, 0, text, (u32)strlen(text)))
 		jconn_flush(f, c);
 	jconn_close(f, c, why);
@@ -273,7 +273,7 @@ void jconn_interest(struct fabric *f, struct jconn *c)
 	epoll_ctl(f->loop.epoll, EPOLL_CTL_MOD, c->w.fd, &ev);
 }
 
-/* --- what comes in --- */
+/* --- input --- */
 
 /* Frames of the handshake need no token. */
 static void jconn_early_frames(struct fabric *f, struct jconn *c)
@@ -301,7 +301,7 @@ static void jconn_read(struct fabric *f, struct jconn *c)
 	u32 room = JOIN_RX_SIZE - c->rx_tail;
 	ssize_t n;
 
-	/* A stranger is not given more room than a greeting needs. */
+	/* An unproven peer gets no more room than a greeting needs. */
 	if (c->state != JC_UP)
 		room = min_u32(room, 2 * JOIN_MAX_EARLY);
 	if (!room)

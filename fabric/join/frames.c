@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: frames of established connections: for us, or to be passed on; and lanes that wait.
+ * DOC: frames of established connections: those for this fabric, those to forward, and lanes that
+ * wait.
  */
 #include "fabric/join/mesh.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-/* A holding of the token looks at so much of each connection. */
+/* Bytes of each connection that are handled in one holding of the token. */
 #define TURN_BYTES (2u << 20)
 #define AGAIN_NS   (200 * NSEC_PER_USEC)
 
@@ -34,7 +35,7 @@ static bool jlane_append(struct jlane *l, const u8 *frame, u32 len)
 	return true;
 }
 
-/* What waits in the member's lanes. Return: false: one of them is broken. */
+/* Retry the frames in the member's lanes. Return: false: one of them is malformed. */
 static bool frames_lanes(struct fabric *f, struct member *m)
 {
 	struct join_hdr h;
@@ -61,7 +62,7 @@ static bool frames_lanes(struct fabric *f, struct member *m)
 	return true;
 }
 
-/* A burst, or with those behind it a train. */
+/* Take a burst, or a train of it and those after it. */
 static const char *frames_burst(struct fabric *f, struct jconn *c, struct member *m,
 				const struct join_hdr *h, const u8 *frame, u32 have)
 {
@@ -74,7 +75,7 @@ static const char *frames_burst(struct fabric *f, struct jconn *c, struct member
 		return NULL;
 	}
 
-	/* Packets of who has no addresses here go nowhere. */
+	/* A member whose tables are incomplete has no addresses here: its packets are lost. */
 	if (!m->ready)
 		return NULL;
 	if (l->head == l->tail)
@@ -94,7 +95,7 @@ static const char *frames_credit(struct fabric *f, struct member *m, const u8 *b
 
 	if (len != JOIN_CREDIT)
 		return "malformed credit";
-	/* Of what was sent before, and counts no more. */
+	/* Credit of an earlier session no longer counts. */
 	if (join_u64_get(body) != m->session)
 		return NULL;
 	for (i = 0; i < LANES; i++) {
@@ -122,7 +123,9 @@ static void frames_refused(struct fabric *f, struct jconn *c, const u8 *body, u3
 	mesh_conn_refused(f, c, text);
 }
 
-/* A frame from member @m, and what has come behind it. Return: NULL, or what is wrong with it. */
+/*
+ * Handle a frame from member @m; @have bytes have come from it on. Return: NULL, or what is wrong.
+ */
 static const char *frames_one(struct fabric *f, struct jconn *c, struct member *m,
 			      const struct join_hdr *h, const u8 *frame, u32 have)
 {
@@ -164,13 +167,15 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 	}
 }
 
-/* For another member that is connected with us. */
+/* Forward a frame to another member that is connected with this fabric. */
 static void frames_forward(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 {
 	struct member *m = mesh_member(f, h->dst, false);
 	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
 
-	/* One that is lost would be credit lost: with a new connection both begin anew. */
+	/*
+	 * A lost frame would be lost credit; with a new connection both sides begin a new session.
+	 */
 	if (m && m->conn && !p)
 		jconn_close(f, m->conn, "it is too slow: too much data waits for it");
 	if (!p)
@@ -196,7 +201,10 @@ static const char *frames_route(struct fabric *f, struct jconn *c, const struct 
 		if (!jconn_leads_to(c, h->src))
 			return "a frame of another member";
 		m = mesh_member(f, h->src, false);
-		/* Who takes another way than we do will be told, or tells us. */
+		/*
+		 * A member that uses another route than this fabric is about to change it, or this
+		 * fabric is.
+		 */
 		if (!m || m->via != c)
 			return NULL;
 	}
@@ -216,7 +224,7 @@ static void jconn_make_room(struct jconn *c)
 	}
 }
 
-/* Return: whether there is more to be looked at. */
+/* Return: whether there is more to handle. */
 static bool frames_conn(struct fabric *f, struct jconn *c)
 {
 	u32 done = 0, have;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the handshake of joined fabrics: versions, and the proof that both have the token.
- */
+/** DOC: the handshake of joined fabrics: versions, and proofs that both sides have the token. */
 #include "fabric/join/mesh.h"
 #include "fabric/common/opts.h"
 
@@ -43,7 +41,7 @@ const char *join_token_load(const char *path, u8 *token, u32 *len)
 		n--;
 	if (!n)
 		return token_error(path, "there is no token in it");
-	/* A secret of the host's own is to stay one; those of containers are mounted as they are. */
+	/* A secret on the host has to stay one; containers mount theirs with any mode. */
 	if (S_ISREG(st.st_mode) && (st.st_mode & S_IWOTH))
 		return token_error(path, "others may write to it");
 	*len = (u32)n;
@@ -108,7 +106,9 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 		jconn_refuse(f, c, "this is not a fabric's greeting");
 		return;
 	}
-	/* Time-outs of one would be nonsense to the other. */
+	/*
+	 * With clocks of different speed, timeouts of one side would be meaningless to the other.
+	 */
 	if ((c->hello.ppm ? c->hello.ppm : CLOCK_PPM) != f->clock.ppm) {
 		jconn_refuse(f, c, "its clock runs at another --time-scale");
 		return;
@@ -119,7 +119,7 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 		return;
 	}
 	c->state = JC_PROOF;
-	/* Who connects shows first that it has the token. */
+	/* The connecting side proves first that it has the token. */
 	if (c->out)
 		hello_proof_send(f, c);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: joined fabrics, as the fabric process uses them: docs/reference/join-protocol.md has the protocol, mesh.h the inside.
+ * DOC: joined fabrics, as other modules use them.
+ *
+ * docs/reference/join-protocol.md describes the protocol, mesh.h the implementation.
  */
 #ifndef FABRIC_JOIN_JOIN_H
 #define FABRIC_JOIN_JOIN_H
@@ -12,8 +14,8 @@ struct opts;
 /* --- start.c --- */
 
 /**
- * join_start() - listen and connect as the settings say. Without such settings the starter is told
- * at once that the fabric is ready, else by join_tick().
+ * join_start() - listen and connect as the settings say. Without such settings the starter learns
+ * at once that the fabric is ready, otherwise join_tick() tells it.
  * Return: NULL, or why it cannot.
  */
 const char *join_start(struct fabric *f, const struct opts *o);
@@ -33,7 +35,7 @@ bool join_due(const struct fabric *f, u64 now);
 u64 join_next(const struct fabric *f);
 /** join_input() - take the frames that wait. Token held. */
 void join_input(struct fabric *f);
-/** join_tables_changed() - our devices, or what they have, may have changed: tell the other members. */
+/** join_tables_changed() - our devices or ports may have changed: tell the other members. */
 void join_tables_changed(struct fabric *f);
 
 /* --- bursts.c --- */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the mesh: who is in it, who is connected with whom, and what is tried again when.
- */
+/** DOC: the mesh: its members, the connections between them, and when to retry what. */
 #include "fabric/join/mesh.h"
 #include "fabric/core/starter.h"
 #include "fabric/common/opts.h"
@@ -16,7 +14,7 @@
 
 /* --- members --- */
 
-/* Its place is given away. What was its stays as it is, but is not that of the next one there. */
+/* Give the member's slot away. Its devices and nodes stay, but do not become the next member's. */
 static void member_forget(struct fabric *f, struct member *m)
 {
 	struct hca *hca = f->hca;
@@ -68,7 +66,7 @@ static void member_set_route(struct fabric *f, struct member *m, struct jconn *v
 	m->told = false;
 	if (!via) {
 		m->lost_at = real_ns();
-		/* What waits for credit goes on, and is lost. */
+		/* Bursts that wait for credit continue, and are lost. */
 		wait_ring_all(f);
 		return;
 	}
@@ -85,8 +83,10 @@ bool jconn_leads_to(const struct jconn *c, u64 id)
 	return false;
 }
 
-/* The way to a member: its own connection, or the neighbour with the lowest id that has one. It is the
- * same one on both sides, since it has one with both. */
+/*
+ * The route to a member: its own connection, or the neighbour with the lowest id that is connected
+ * with it. Both sides choose the same neighbour, which is connected with both.
+ */
 static struct jconn *member_best_route(struct fabric *f, const struct member *m)
 {
 	struct jconn *best = m->conn, *c;
@@ -128,8 +128,10 @@ static void target_retry_later(struct target *t, u64 wait)
 	t->next_try = real_ns() + (wait ? wait : t->backoff);
 }
 
-/* Which of two connections between the same two stays: one made later by the same side, or else that of
- * the lower id. */
+/*
+ * Which of two connections between the same members stays: a later one by the same side, otherwise
+ * the one that the member with the lower id has made.
+ */
 static bool jconn_replaces(const struct fabric *f, const struct jconn *new, const struct jconn *old)
 {
 	if (new->out == old->out)
@@ -156,7 +158,7 @@ static void mesh_send_peers(struct fabric *f)
 					 body, n);
 }
 
-/* Where a member listens, as others can reach it: the address that it comes from, its own port. */
+/* The address at which other members reach this one: where it connects from, and its own port. */
 static void member_learn_address(struct member *m, const struct jconn *c)
 {
 	memset(&m->addr, 0, sizeof(m->addr));
@@ -204,7 +206,9 @@ bool mesh_peer_found(struct fabric *f, const struct jconn *c)
 
 	if (!c->wanted || c->wanted == c->peer)
 		return c->peer != f->join->id;
-	/* No use in looking for it there again. One that we are connected with has no need of a second. */
+	/*
+	 * It is not at that address. A member that is connected already needs no second connection.
+	 */
 	if (m)
 		m->next_try = NEVER;
 	m = mesh_member(f, c->peer, false);
@@ -358,7 +362,7 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 		jconn_flush(f, c);
 }
 
-/* What is wrong with a connection by now, or NULL. */
+/* Why a connection has to be closed by now, or NULL. */
 static const char *jconn_overdue_reason(const struct jconn *c, u64 now, u64 *next)
 {
 	if (c->state != JC_UP) {
@@ -373,7 +377,7 @@ static const char *jconn_overdue_reason(const struct jconn *c, u64 now, u64 *nex
 
 static u64 mesh_tick_conn(struct fabric *f, struct jconn *c, u64 now)
 {
-	/* Once in that time all are looked at, whatever is due: see mesh_shift_deadlines(). */
+	/* Every connection is checked once in that time, see mesh_shift_deadlines(). */
 	u64 next = now + JOIN_PING_NS;
 	const char *why = jconn_overdue_reason(c, now, &next);
 
@@ -397,7 +401,7 @@ static u64 mesh_tick_conn(struct fabric *f, struct jconn *c, u64 now)
 static u64 mesh_tick_member(struct fabric *f, struct member *m, u64 now)
 {
 	if (!m->conn && now >= m->next_try) {
-		/* One that has been away for long may be anywhere. */
+		/* A member that has been away for long may have moved. */
 		if (m->dead && !m->via && m->lost_at && now - m->lost_at > 6 * JOIN_DEAD_NS)
 			m->next_try = NEVER;
 		else
@@ -410,7 +414,7 @@ static u64 mesh_tick_member(struct fabric *f, struct member *m, u64 now)
 	return min_u64(m->next_try, m->dead ? NEVER : m->lost_at + JOIN_DEAD_NS);
 }
 
-/* The starter waits until the mesh is there, or is not. */
+/* Tell the starter when all targets have joined, or that they have not in time. */
 static void mesh_report_starter(struct fabric *f, u64 now)
 {
 	struct join *j = f->join;
@@ -447,8 +451,8 @@ static void mesh_report_starter(struct fabric *f, u64 now)
 }
 
 /*
- * This process had no CPU for @away ns: what the others have sent meanwhile is yet to be read, and none of them is late
- * for that.
+ * This process did not run for @away ns: what other members have sent meanwhile is not read yet, so
+ * none of them is late.
  */
 static void mesh_shift_deadlines(struct join *j, u64 now, u64 away)
 {

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: joined fabrics, inside: docs/reference/join-protocol.md has the protocol.
+ * DOC: joined fabrics, inside: docs/reference/join-protocol.md describes the protocol.
  *
- * Theory of operation
- * -------------------
- * A connection (struct jconn) is a TCP socket with two buffers: what was read and not yet looked at,
- * and what is to be written. A member is another fabric of the mesh; its frames take its own
- * connection, or that of the hub it is behind.
+ * A connection (struct jconn) is a TCP socket with two buffers: bytes that were read and not
+ * handled yet, and bytes to be written. A member is another fabric of the mesh; its frames take its
+ * own connection, or that of the hub it is connected with.
  *
- * Reading and writing sockets happens in the loop and needs no token. Frames of established connections
- * are looked at with the token (join_input(), from work_run()): bursts go into the engine, tables into
- * HCA memory. A burst that the engine cannot take now is copied into its member's lane, and what comes
- * after it in that lane waits there, too; other lanes and members go on. Lanes are bounded by the credit
- * that was given. What the engine sends (join_send()) is encoded into the connection's buffer, payload
- * gathered from the program's memory on the way, and written when the token has been given back, or
- * sooner when it is much.
+ * The loop reads and writes sockets without the token. Frames of established connections are
+ * handled with the token (join_input(), from work_run()): bursts go into the engine, tables into
+ * HCA memory. A burst that the engine cannot take now is copied into its member's lane, and later
+ * frames of that lane wait there, too; other lanes and members continue. Credit bounds the lanes.
+ * Bursts that the engine sends (join_send()) are encoded into the connection's buffer, with the
+ * payload gathered from the program's memory, and written when the token has been released, or
+ * sooner when they are many.
  *
- * Buffers are mapped once, as large as they can get, and take memory only for what was really used.
+ * Buffers are mapped once, at their largest size, and take only the memory that is touched.
  */
 #ifndef FABRIC_JOIN_MESH_H
 #define FABRIC_JOIN_MESH_H
@@ -30,7 +28,7 @@
 #include <netinet/in.h>
 
 #define JOIN_MAX_MEMBERS 64u
-/* As a device's or node's member: one that is forgotten, whose place another has. */
+/* The member of devices and nodes whose member is forgotten, since another has its slot. */
 #define JOIN_FORGOTTEN	 (JOIN_MAX_MEMBERS + 1)
 #define JOIN_MAX_CONNS	 128u
 #define JOIN_MAX_EARLIES 32u
@@ -46,7 +44,7 @@
 #define JOIN_PING_NS	NSEC_PER_SEC
 #define JOIN_SILENT_NS	(5 * NSEC_PER_SEC)
 #define JOIN_DEAD_NS	(10 * NSEC_PER_SEC)
-#define JOIN_REFUSED_NS (10 * NSEC_PER_SEC) /* who was refused asks again after that */
+#define JOIN_REFUSED_NS (10 * NSEC_PER_SEC) /* a refused fabric asks again after that */
 #define JOIN_READY_NS	(5 * NSEC_PER_SEC) /* how long a starter waits for the mesh */
 
 #define JOIN_NOWHERE (~0u)
@@ -56,129 +54,103 @@ struct member;
 enum jconn_state {
 	JC_FREE,
 	JC_CONNECTING,
-	JC_HELLO, /* HELLO was sent, the peer's is waited for */
-	JC_PROOF, /* the peer's PROOF is waited for */
+	JC_HELLO, /* HELLO was sent, that of the peer has not come */
+	JC_PROOF, /* PROOF of the peer has not come */
 	JC_UP,
 };
 
-/**
- * struct jbuf - bytes on their way out: a ring whose pieces do not wrap.
- * @head: next to be written; @tail: next to be filled; @wrap: where the upper part ends when
- *        tail is below head
- */
+/** struct jbuf - output: a ring whose pieces do not wrap. */
 struct jbuf {
 	u8 *mem;
-	u32 head, tail, wrap;
+	u32 head; /* next byte to write */
+	u32 tail; /* next byte to fill */
+	u32 wrap; /* where the upper part ends when @tail is below @head */
 };
 
-/**
- * struct jconn - a connection.
- * @target: that it was made for + 1; 0: none
- * @member: who is at the other end, from JC_UP on
- * @wanted: id of the member that it was made for; 0: whoever is there
- * @peer: id of who says to be there
- * @rx_head, @rx_tail: what was read into @rx and not looked at
- * @behind: whom the other end is connected with
- * @moved_at: when bytes were last taken by the socket, or there were none
- */
+/** struct jconn - a connection. All times are real time. */
 struct jconn {
 	struct watch w;
 	u8 state; /* enum jconn_state */
-	bool out; /* made by this side */
+	bool out; /* this side has connected */
 	bool want_write;
 	bool want_read;
 	bool stuck; /* the socket has not taken all of @tx */
-	u32 target;
-	struct member *member;
-	u64 wanted, peer;
+	u32 target; /* it was made for that target: index + 1; 0: none */
+	struct member *member; /* at the other end, from JC_UP on */
+	u64 wanted; /* id of the member that it was made for; 0: any */
+	u64 peer; /* id that the other end has named */
 	struct join_hello hello;
-	u64 behind[JOIN_MAX_PEERS];
+	u64 behind[JOIN_MAX_PEERS]; /* ids of the members that the other end is connected with */
 	u32 n_behind;
 	u8 nonce[JOIN_NONCE];
-	u64 since, heard_at, sent_at, moved_at;
+	u64 since; /* when it was made */
+	u64 heard_at, sent_at;
+	u64 moved_at; /* when the socket last took bytes, or none were queued */
 	u8 *rx;
-	u32 rx_head, rx_tail;
+	u32 rx_head, rx_tail; /* bytes in @rx that are not handled yet */
 	struct jbuf tx;
-	char who[72];
+	char who[72]; /* address of the other end, as text */
 };
 
-/**
- * struct jlane - credit both ways, and frames that wait for the engine.
- * @dry_at: since when @limit has been reached and somebody waits; 0: nobody does
- */
+/** struct jlane - credit in both directions, and frames that wait for the engine. */
 struct jlane {
-	u64 sent, limit; /* to the member */
-	u64 dry_at;
-	u64 taken, granted; /* from it */
+	u64 sent, limit; /* bytes sent to the member, and those it has granted */
+	u64 dry_at; /* since when a QP waits for credit; 0: none does */
+	u64 taken, granted; /* bytes taken from the member, and those granted to it */
 	u8 *mem;
 	u32 head, tail;
 };
 
-/** struct join_node - a node of a member, as far as it has come. @n_devs: 0: none is coming */
+/** struct join_node - a node of a member, as far as it has come. */
 struct join_node {
 	char name[JOIN_NAME];
 	u32 index;
-	u32 n_devs, got;
+	u32 n_devs; /* 0: no node is coming */
+	u32 got; /* devices that have come */
 	struct hca_dev dev[JOIN_NODE_DEVS];
 };
 
-/**
- * struct member - another fabric.
- * @conn: to it; @via: that its frames take: @conn, or a hub's; NULL: it cannot be reached
- * @session: of what is sent to it: its number; @told: that has our tables
- * @heard: of what comes from it; 0: it has not begun on this route; @asked_at: when it was to
- * @ready: its tables are complete; @met: they have been once
- * @lost_at: when its route was lost; @dead: its addresses were taken back
- * @dev_slot: its devices as they are numbered here + 1
- * @incoming: the node that is being told of
- * @addr: where it listens; @next_try: when to connect again, or NEVER
- * @tx_bursts, @tx_bytes, @rx_bursts, @rx_bytes: bursts with their frames, of all sessions
- */
+/** struct member - another fabric. All times are real time. */
 struct member {
 	u64 id;
 	u32 number; /* as in struct hca_dev.member */
 	char name[JOIN_NAME];
-	struct jconn *conn, *via;
-	u64 session, heard, asked_at;
-	bool told, ready, met, dead;
-	u64 lost_at;
+	struct jconn *conn; /* its own connection, or NULL */
+	struct jconn *via; /* the one that its frames take: @conn, or a hub's; NULL: unreachable */
+	u64 session; /* number of the session to it */
+	u64 heard; /* number of the session from it; 0: it has not begun on this route */
+	u64 asked_at; /* when it was last asked to begin */
+	bool told; /* it has our tables */
+	bool ready; /* its tables are complete */
+	bool met; /* they have been complete once */
+	bool dead; /* its addresses were taken back */
+	u64 lost_at; /* when its route was lost */
 	struct jlane lane[LANES];
-	u16 dev_slot[HCA_MAX_DEVS];
+	u16 dev_slot[HCA_MAX_DEVS]; /* our slot + 1 of its devices, by its numbers */
 	struct join_node incoming;
-	struct join_peer addr;
-	u64 next_try, backoff;
-	u64 tx_bursts, tx_bytes, rx_bursts, rx_bytes;
+	struct join_peer addr; /* where it listens */
+	u64 next_try; /* when to connect again, or NEVER */
+	u64 backoff;
+	u64 tx_bursts, tx_bytes, rx_bursts, rx_bytes; /* with their frames, of all sessions */
 	u64 dropped;
 };
 
-/**
- * struct target - who --join names.
- * @resolve: pipe from the process that looks the name up
- * @refused: why it does not want us; "" if it does
- * @unknown: there is no host of that name, as far as is known
- */
+/** struct target - a fabric that --join names. */
 struct target {
 	char host[256];
 	char port[8];
-	struct watch resolve;
-	s32 resolver;
+	struct watch resolve; /* pipe from the process that resolves the name */
+	s32 resolver; /* its pid */
 	struct sockaddr_storage addr[JOIN_MAX_ADDRS];
 	u32 n_addrs, next_addr;
-	u64 id; /* of who was found there */
+	u64 id; /* of the fabric that was found there */
 	bool up;
 	u64 next_try, backoff;
-	char refused[JOIN_TEXT + 1];
-	bool unknown;
+	char refused[JOIN_TEXT + 1]; /* why it refuses this fabric; "": it does not */
+	bool unknown; /* the name could not be resolved the last time */
 };
 
-/**
- * struct join - all of it.
- * @ready_by: the starter is told at the latest then; NEVER: it has been
- * @ticked_at: when join_tick() was called last
- * @due: frames wait for the token; @retry_at: or will, for those that could not be taken
- * @data: payload of the burst that is being taken
- * @node_hash: what was last told of each node; @tell: look whether there is news
- */
+/** struct join - the mesh. */
 struct join {
 	u64 id;
 	u16 port;
@@ -188,125 +160,143 @@ struct join {
 	struct target target[JOIN_MAX_TARGETS];
 	u32 n_targets;
 	struct jconn conn[JOIN_MAX_CONNS];
-	u32 n_conns; /* those behind were never used */
+	u32 n_conns; /* later ones were never used */
 	struct member *member[JOIN_MAX_MEMBERS];
 	u32 n_members;
-	u64 ready_by;
-	u64 ticked_at;
-	bool due;
+	u64 ready_by; /* the starter gets its report at the latest then; NEVER: it has got it */
+	u64 ticked_at; /* when join_tick() was last called */
+	bool due; /* frames wait for the token */
 	bool full; /* a buffer had no room for a burst */
-	u64 retry_at;
-	const u8 *data;
-	u64 node_hash[HCA_MAX_NODES];
-	u32 far_index[HCA_MAX_DEVS]; /* of others' devices: their owner's number, or JOIN_NOWHERE */
-	bool tell;
+	u64 retry_at; /* when to retry frames that could not be taken */
+	const u8 *data; /* payload of the burst that is being taken */
+	u64 node_hash[HCA_MAX_NODES]; /* of each node as it was last sent */
+	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
+	bool tell; /* nodes may have changed */
 	u64 n_turned_away;
 };
 
-/* --- mesh.c: the mesh ------------------------------------------------------------------------ */
+/* --- mesh.c --- */
 
-/** mesh_member() - the member with that id, made if @make and there is room; or NULL. */
+/** mesh_member() - the member with that id, created if @make and if there is room; or NULL. */
 struct member *mesh_member(struct fabric *f, u64 id, bool make);
-/** mesh_conn_up() - a connection has been proven. It may be closed by this. */
+/** mesh_conn_up() - the handshake of a connection is done. This may close it. */
 void mesh_conn_up(struct fabric *f, struct jconn *c);
 /** mesh_conn_down() - a connection of a member is being closed. */
 void mesh_conn_down(struct fabric *f, struct jconn *c);
 /**
- * mesh_peer_found() - who is there has said its id. Return: whether the connection is wanted. At the address of one
- * that has died there may be another.
+ * mesh_peer_found() - the peer has named its id. Return: whether the connection is wanted.
+ * Another fabric may be at the address of one that has died.
  */
 bool mesh_peer_found(struct fabric *f, const struct jconn *c);
-/** mesh_conn_refused() - the other side of a connection will not have us. */
+/** mesh_conn_refused() - the peer refuses the connection. */
 void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why);
-/** jconn_leads_to() - whether the other end is connected with that member. */
+/** jconn_leads_to() - whether the peer is connected with that member. */
 bool jconn_leads_to(const struct jconn *c, u64 id);
-/** mesh_peers_input() - PEERS of a neighbour. Return: 0 or -EPROTO. */
+/** mesh_peers_input() - handle PEERS of a neighbour. Return: 0 or -EPROTO. */
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
 
 /** join_accept() - the listening socket's event handler. */
 void join_accept(struct fabric *f, struct watch *w, u32 events);
 
-/* --- session.c: when credits are counted anew --------------------------------------------- */
+/* --- session.c --- */
 
-/** session_route() - @m->via is another way than before: both directions begin anew on it. */
+/** session_route() - @m->via is a new route: begin a session in both directions. */
 void session_route(struct fabric *f, struct member *m);
-/** session_input() - ASK or BEGIN of @m. Return: NULL, or what is wrong with it. */
+/** session_input() - handle ASK or BEGIN of @m. Return: NULL, or what is wrong with it. */
 const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
-/** session_accepts() - whether a frame of this type is of a session of @m that began on this way. */
+/**
+ * session_accepts() - whether a frame of this type belongs to a session of @m that began on this
+ * route.
+ */
 bool session_accepts(const struct member *m, u8 type);
-/** session_tick() - what has been waited for too long. Return: when to come back. */
+/** session_tick() - handle what is overdue. Return: when to come back. */
 u64 session_tick(struct fabric *f, struct member *m, u64 now);
 
-/* --- conn.c: sockets and buffers ---------------------------------------------------------- */
+/* --- conn.c --- */
 
-/** jconn_new() - a connection for a socket. @out: it is being connected. NULL: too many. */
+/**
+ * jconn_new() - a connection for a socket. @out: this side connects. Return: NULL: there are too
+ * many.
+ */
 struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockaddr_storage *sa);
-/** jconn_address() - one end's IP address, an IPv4 one mapped. Return: false: it has none any more. */
+/**
+ * jconn_address() - the IP address of one end; IPv4 as IPv4-mapped IPv6. Return: false: it has none
+ * any more.
+ */
 bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope);
-/** jconn_close() - end it; @why: for the log, NULL: nothing is said. */
+/** jconn_close() - close it. @why: for the log; NULL: log nothing */
 void jconn_close(struct fabric *f, struct jconn *c, const char *why);
-/** jconn_refuse() - the same, and the other side is told. */
+/** jconn_refuse() - close it, and tell the peer why. */
 void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** jconn_reserve() - room for @len bytes to be written in one piece; NULL: there is none. */
+/** jconn_reserve() - reserve @len contiguous bytes of output. Return: NULL: there is no room. */
 u8 *jconn_reserve(struct jconn *c, u32 len);
-/** jconn_commit() - @len bytes of what was reserved are to be written. */
+/** jconn_commit() - write @len bytes of what was reserved. */
 void jconn_commit(struct jconn *c, u32 len);
-/** jconn_send() - a small frame. Return: 0 or -EAGAIN: there was no room. */
+/** jconn_send() - queue a small frame. Return: 0 or -EAGAIN: there is no room. */
 int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, const void *body,
 	       u32 len);
-/** jconn_flush() - write as much as the socket takes. It may be closed by this. */
+/** jconn_flush() - write as much as the socket takes. This may close the connection. */
 void jconn_flush(struct fabric *f, struct jconn *c);
-/** jconn_pending() - bytes that wait to be written. */
+/** jconn_pending() - bytes that are queued. */
 u32 jconn_pending(const struct jconn *c);
-/** jconn_interest() - read only while there is room, write only while there is something. */
+/**
+ * jconn_interest() - poll for input only while there is room, for output only while bytes are
+ * queued.
+ */
 void jconn_interest(struct fabric *f, struct jconn *c);
 
-/* --- hello.c: handshake ------------------------------------------------------------------- */
+/* --- hello.c --- */
 
 /** join_token_load() - read a token file. Return: NULL, or why not. */
 const char *join_token_load(const char *path, u8 *token, u32 *len);
 /** hello_send() - begin the handshake. */
 void hello_send(struct fabric *f, struct jconn *c);
-/** hello_input() - a frame before JC_UP. The connection may be closed by this. */
+/** hello_input() - handle a frame before JC_UP. This may close the connection. */
 void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body);
 
-/* --- tables.c: tables ------------------------------------------------------------------------ */
+/* --- tables.c --- */
 
-/** tables_send_all() - send a member our nodes and devices. */
+/** tables_send_all() - send a member all our nodes and devices. */
 void tables_send_all(struct fabric *f, struct member *m);
-/** tables_send_news() - send all members what has changed. Token held. */
+/** tables_send_news() - send all members the nodes that have changed. Token held. */
 void tables_send_news(struct fabric *f);
-/** tables_input() - NODE, DEV or READY of @m. Token held. Return: NULL, or why it is refused. */
+/**
+ * tables_input() - handle NODE, DEV or READY of @m. Token held. Return: NULL, or why it is refused.
+ */
 const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
-/** tables_bury() - nobody has the addresses of @m any more. Token held. */
+/** tables_bury() - take back the addresses of @m. Token held. */
 void tables_bury(struct fabric *f, struct member *m);
 
-/* --- bursts.c: bursts ----------------------------------------------------------------------- */
+/* --- bursts.c --- */
 
-/** join_carrier - bursts to devices of members, as links hand them over. */
+/** join_carrier - takes bursts to devices of members from the links. */
 extern const struct link_carrier join_carrier;
 
 /**
- * join_burst_take() - a burst from @m. Token held.
- * @next: the frame behind it if that is whole and goes the same way, or NULL
+ * join_burst_take() - take a burst from @m. Token held.
+ * @next: the frame after it, if that is complete and between the same QPs, or NULL
  * Return: 0, -EAGAIN: not now, -EPROTO.
  */
 int join_burst_take(struct fabric *f, struct member *m, const struct join_hdr *h, const u8 *body,
 		    const u8 *next);
 /**
- * join_burst_train() - small WRITEs that have come together, in the frames from @at on, of which @have bytes are
- * there. Token held. Return: bytes of the frames that are done with; 0: take the first by join_burst_take().
+ * join_burst_train() - take small WRITEs that have come together, in the frames from @at on, of
+ * which @have bytes have come. Token held.
+ * Return: bytes of the frames that were taken; 0: take the first by join_burst_take().
  */
 u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have);
-/** join_burst_next() - as @next of join_burst_take(): the frame behind the one at @at of which @have bytes are there. */
+/**
+ * join_burst_next() - @next of join_burst_take() for the frame at @at, of which and after which
+ * @have bytes have come.
+ */
 const u8 *join_burst_next(const u8 *at, u32 have);
-/** join_credit_send() - tell @m how much more it may send, if it is time. */
+/** join_credit_send() - grant @m more credit, if it is time. */
 void join_credit_send(struct fabric *f, struct member *m);
 
-/* --- resolve.c --------------------------------------------------------------------------------- */
+/* --- resolve.c --- */
 
-/** resolve_start() - look a target's name up, in a process of its own when that may take time. */
+/** resolve_start() - look a target's name up, in a child process if that may take time. */
 void resolve_start(struct fabric *f, struct target *t);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the protocol between joined fabrics: see docs/reference/join-protocol.md. Layouts, and turning them into structs
- * and back. All of this is pure: no state, no I/O; what is read is checked here, but for what takes
- * knowledge of the members (which devices there are), which is bursts.c's and tables.c's.
+ * DOC: the protocol between joined fabrics, see docs/reference/join-protocol.md: layouts, encoding,
+ * decoding.
+ *
+ * All of this is pure: no state, no I/O. Everything that is read is checked here, except for what
+ * depends on the members (which devices exist): bursts.c and tables.c check that.
  */
 #ifndef FABRIC_JOIN_PROTO_H
 #define FABRIC_JOIN_PROTO_H
@@ -31,7 +33,7 @@
 #define JOIN_MAX_DEV   2048u /* bytes of a DEV's body */
 #define JOIN_MCAST     (~0u) /* as destination device */
 
-/* As the client of a MEM_SEG: the payload of the burst that is being taken, in the fabric process. */
+/* The client of a MEM_SEG that is the payload of the burst being taken, in the fabric process. */
 #define HCA_JOIN 0xfffffffbu
 
 enum join_type {
@@ -67,7 +69,7 @@ struct join_hdr {
 struct join_hello {
 	u32 version;
 	u16 port; /* where it listens; 0: nowhere */
-	u32 ppm; /* how fast its clock runs, in millionths of real time; 0: it does not say */
+	u32 ppm; /* speed of its clock, in millionths of real time; 0: not given */
 	u8 nonce[JOIN_NONCE];
 	char name[JOIN_NAME];
 };
@@ -81,17 +83,17 @@ struct join_peer {
 
 /** join_hdr_put() - write a header. */
 void join_hdr_put(u8 *p, const struct join_hdr *h);
-/** join_hdr_get() - read and check one. @max: of a frame's length. Return: 0 or -EPROTO. */
+/** join_hdr_get() - read and check a header. @max: of a frame's length. Return: 0 or -EPROTO. */
 int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h);
 
 void join_hello_put(u8 *p, const struct join_hello *h);
 /**
- * join_hello_get() - Return: 0, -EPROTO, or -EPROTONOSUPPORT: another version, of which nothing but
- * @h->version is known.
+ * join_hello_get() - Return: 0, -EPROTO, or -EPROTONOSUPPORT: another version; only @h->version is
+ * set.
  */
 int join_hello_get(const u8 *p, u32 len, struct join_hello *h);
 
-/** join_name_ok() - [A-Za-z0-9._-]{1,40}, what nodes may be called. */
+/** join_name_ok() - whether a node may have that name: [A-Za-z0-9._-]{1,40}. */
 bool join_name_ok(const char *name, u32 size);
 
 /** join_node_put() - Return: bytes written. */
@@ -99,24 +101,28 @@ u32 join_node_put(u8 *p, u32 index, u32 n_devs, const char *name);
 /** join_node_get() - Return: 0 or -EPROTO. @name: receives JOIN_NAME bytes */
 int join_node_get(const u8 *p, u32 len, u32 *index, u32 *n_devs, char *name);
 
-/** join_dev_put() - a device as others need to know it. Return: bytes written, at most JOIN_MAX_DEV. */
+/**
+ * join_dev_put() - write a device as other members need it. Return: bytes written, at most
+ * JOIN_MAX_DEV.
+ */
 u32 join_dev_put(u8 *p, const struct hca_dev *d);
 /**
- * join_dev_get() - Return: 0 or -EPROTO. Fills in what was sent, with the sender's @index and @node, and
- * leaves the rest zero.
+ * join_dev_get() - read a device, with the sender's @index and @node; fields that are not sent are
+ * zero.
+ * Return: 0 or -EPROTO.
  */
 int join_dev_get(const u8 *p, u32 len, struct hca_dev *d);
 
 /** join_peers_put() - Return: bytes written. @n: at most JOIN_MAX_PEERS */
 u32 join_peers_put(u8 *p, const struct join_peer *peer, u32 n);
-/** join_peers_get() - Return: how many, or -EPROTO. @peer: room for JOIN_MAX_PEERS */
+/** join_peers_get() - Return: number of peers, or -EPROTO. @peer: room for JOIN_MAX_PEERS */
 int join_peers_get(const u8 *p, u32 len, struct join_peer *peer);
 
 /** join_u64_put(), join_u64_get() - a number of 8 bytes. */
 void join_u64_put(u8 *p, u64 v);
 u64 join_u64_get(const u8 *p);
 
-/** join_lane_of() - which lane a burst takes. */
+/** join_lane_of() - the lane that a burst takes. */
 static inline enum join_lane join_lane_of(u8 op)
 {
 	return op == BOP_ACK || op == BOP_READ_RESP || op == BOP_ATOMIC_ACK ? LANE_ANSWER
@@ -135,25 +141,28 @@ static inline u32 join_data_len(const struct burst *b)
 	return b->op == BOP_READ_REQ ? 0 : (u32)b->len;
 }
 
-/** join_burst_put() - all but the payload. @src_dev, @dst_dev: as the receiver is to see them */
+/** join_burst_put() - write all but the payload. @src_dev, @dst_dev: numbers for the receiver */
 void join_burst_put(u8 *p, const struct burst *b, u32 src_dev, u32 dst_dev);
-/** join_burst_void() - of one that was put: its payload cannot be read, and does not follow. */
+/**
+ * join_burst_void() - mark a burst that was written: its payload cannot be read, and does not
+ * follow.
+ */
 void join_burst_void(u8 *p);
 /**
  * join_burst_get() - read and check a body. @lane: that it came in
- * @av: receives the address of a datagram, which b->av then points to
- * @data: receives where the payload is, join_data_len() bytes, or NULL: it could not be read
- * Return: 0 or -EPROTO. b->src_dev and b->dst_dev are numbers of the sender's, not looked at here.
+ * @av: receives the address of a datagram, to which b->av then points
+ * @data: receives the position of the payload, join_data_len() bytes, or NULL: it could not be read
+ * Return: 0 or -EPROTO. b->src_dev and b->dst_dev are the sender's numbers and unchecked.
  */
 int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av *av,
 		   const u8 **data);
 
 /**
- * join_same_way() - whether the burst in frame @b goes from the same QP to the same QP as that in frame @a,
- * in the same lane. Both are whole.
+ * join_same_way() - whether the bursts in frames @a and @b, both complete, are between the same
+ * QPs, in the same direction and lane.
  */
 bool join_same_way(const u8 *a, const u8 *b);
-/** join_acks_too() - whether the acknowledge of the request in frame @next, if it is one, does for @b. */
+/** join_acks_too() - whether the ACK of the request in frame @next, if it is one, covers @b. */
 bool join_acks_too(const struct burst *b, const u8 *next);
 
 #endif

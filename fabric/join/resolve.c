@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: names of hosts to join. Looking one up takes its time, and the loop never waits: a child does it,
- * and writes what it has found into a pipe.
+ * DOC: resolving the names of hosts to join.
+ *
+ * A lookup may block, and the loop never does: a child process looks the name up and writes the
+ * addresses to a pipe.
  */
 #include "fabric/join/mesh.h"
 

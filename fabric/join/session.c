@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: sessions: from when on what a member sends is counted.
+ * DOC: sessions: from when on both sides count what a member sends.
  *
- * Theory of operation
- * -------------------
- * What goes from one member to another is a stream of frames, of which parts get lost with the
- * connections that carry it. A session is a stretch of it of which nothing is lost: its sender begins
- * it with BEGIN and a number, then come all tables, then bursts. Both sides count the bytes of bursts
- * from BEGIN on, each at its own time, so it does not matter what was under way before. A credit
- * names the session that it was counted in: one of an earlier session is passed over.
+ * The frames from one member to another are a stream, parts of which are lost with the connections
+ * that carry it. A session is a part of the stream without losses. Its sender starts it with BEGIN
+ * and a number, then sends all tables, then bursts. Both sides count the bytes of bursts from BEGIN
+ * on, each when it sends or receives them, so frames that were on their way before do not matter. A
+ * credit names the session that it was counted in; credit of an earlier session is ignored.
  *
- * The two directions have nothing to do with each other: BEGIN is answered by nothing, so two that
- * begin at the same time are done with it. Who takes a new way is deaf until BEGIN comes on it, and
- * ASKs for that where the other side may not have noticed.
+ * The two directions are independent, and BEGIN has no answer: two members may begin at the same
+ * time. A member that takes a new route ignores frames until BEGIN comes on it, and sends ASK for
+ * that where the other side may not have noticed the new route.
  *
- * Nobody waits for the other side without a deadline. Tables that do not come are asked for again. A
- * sender who gets no credit for as long as a connection may be silent takes it for lost, and begins
- * anew: what waits on the other side is lost, and queue pairs send again, or give up.
+ * Every wait has a deadline. A member asks again for tables that do not come. A sender that gets no
+ * credit for as long as a connection may be silent takes the credit for lost and begins a new
+ * session: frames that wait on the other side are lost, and queue pairs retransmit, or give up.
  */
 #include "fabric/join/mesh.h"
 
-/* What is sent to @m counts from now on. Queue pairs that wait for credit go on. */
+/* Begin a session to @m. Queue pairs that wait for credit continue. */
 static void session_begin(struct fabric *f, struct member *m)
 {
 	u8 body[JOIN_BEGIN];
@@ -37,12 +35,14 @@ static void session_begin(struct fabric *f, struct member *m)
 		return;
 	}
 	tables_send_all(f, m);
-	/* Else when it is ready: what is sent to who is not is lost. */
+	/*
+	 * Otherwise they continue when it is ready: bursts to a member that is not ready are lost.
+	 */
 	if (m->ready)
 		wait_ring_all(f);
 }
 
-/* What comes from @m counts from now on. */
+/* Count what comes from @m from now on, as session @session; 0: it has not begun. */
 static void session_restart_input(struct member *m, u64 session)
 {
 	struct jlane *l;
@@ -59,7 +59,7 @@ static void session_restart_input(struct member *m, u64 session)
 static void session_ask(struct fabric *f, struct member *m)
 {
 	m->asked_at = real_ns();
-	/* Where there is no room it is asked again. */
+	/* If there is no room, session_tick() asks again. */
 	(void)jconn_send(f, m->via, JT_ASK, f->join->id, m->id, NULL, 0);
 }
 
@@ -68,7 +68,7 @@ void session_route(struct fabric *f, struct member *m)
 	session_restart_input(m, 0);
 	m->ready = false;
 	m->asked_at = real_ns();
-	/* On a connection of our own it begins by itself. */
+	/* On its own connection the other side begins by itself. */
 	if (m->via != m->conn)
 		session_ask(f, m);
 	session_begin(f, m);

@@ -125,7 +125,7 @@ void join_end(struct fabric *f)
 	struct member *m;
 	u32 i;
 
-	/* First those behind others, who pass nothing on any more when they have been told. */
+	/* Members that are reached through a hub first: a hub forwards no more once it knows. */
 	for (i = 0; j && i < JOIN_MAX_MEMBERS; i++) {
 		m = j->member[i];
 		if (m && m->via && m->via != m->conn)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what members know of each other: nodes and devices, entered beside our own in HCA memory.
+ * DOC: tables of other members: their nodes and devices, next to our own in HCA memory.
  *
- * A device that came over the wire has a slot like any other, so that its addresses are found like all
- * others. Its slot stays when its member dies (queue pairs may still name it); a device with the same
- * GUID, which is what comes back after a restart, gets it again.
+ * A device of another member has a slot like any other, so its addresses are found like all others.
+ * The slot stays when its member dies, because queue pairs may still name it; a device with the
+ * same GUID, which appears when the member is restarted, gets it again.
  */
 #include "emulator/model.h"
 #include "fabric/join/mesh.h"
@@ -12,7 +12,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-/* --- what we tell --- */
+/* --- output --- */
 
 static bool gid_is_loopback(const struct hca_gid *g)
 {
@@ -21,14 +21,14 @@ static bool gid_is_loopback(const struct hca_gid *g)
 	return gid_is_v4(g->raw) ? g->raw[12] == 127 : !memcmp(g->raw, v6, sizeof(v6));
 }
 
-/* A device as others are to see it. Return: bytes. */
+/* Encode a device for other members. Return: bytes. */
 static u32 tables_dev_encode(const struct hca_dev *d, u8 *body)
 {
 	static struct hca_dev copy;
 	u32 p, i;
 
 	copy = *d;
-	/* What everybody has is nobody's. */
+	/* Loopback addresses mean nothing to other hosts. */
 	for (p = 1; p <= copy.n_ports; p++)
 		for (i = 0; i < HCA_GIDS; i++) {
 			copy.port[p].gid[i].valid &= !gid_is_loopback(&copy.port[p].gid[i]);
@@ -37,7 +37,7 @@ static u32 tables_dev_encode(const struct hca_dev *d, u8 *body)
 	return join_dev_put(body, &copy);
 }
 
-/* Return: a number that changes with what is told of the node. */
+/* A number that changes with what other members know of the node. */
 static u64 tables_node_hash(const struct fabric *f, const struct hca_node *n)
 {
 	u8 body[JOIN_MAX_DEV];
@@ -50,7 +50,7 @@ static u64 tables_node_hash(const struct fabric *f, const struct hca_node *n)
 	return h;
 }
 
-/* A node with its devices. Return: 0 or -EAGAIN. */
+/* Send a node with its devices. Return: 0 or -EAGAIN. */
 static int tables_send_node(struct fabric *f, struct member *m, u32 index)
 {
 	const struct hca_node *n = &f->hca->node[index];
@@ -102,7 +102,7 @@ void tables_send_news(struct fabric *f)
 	}
 }
 
-/* --- what we are told --- */
+/* --- input --- */
 
 static char refusal[JOIN_TEXT];
 
@@ -114,7 +114,7 @@ static bool tables_member_lives(const struct fabric *f, u32 member, const struct
 	return !member || (m && m != but && m->via);
 }
 
-/* Whose address it is, of those that live, other than device @slot. -1: nobody's. */
+/* The live device, other than @slot, that has an address; -1: none has. */
 static int tables_addr_owner(const struct fabric *f, const struct member *m,
 			     const struct hca_gid *g, u32 slot)
 {
@@ -127,7 +127,7 @@ static int tables_addr_owner(const struct fabric *f, const struct member *m,
 	return -1;
 }
 
-/* Addresses that somebody else has already stay his. */
+/* An address that another device has stays with that device. */
 static void tables_drop_taken(struct fabric *f, struct member *m, struct hca_dev *d, u32 slot)
 {
 	char ip[INET6_ADDRSTRLEN];
@@ -148,7 +148,7 @@ static void tables_drop_taken(struct fabric *f, struct member *m, struct hca_dev
 		}
 }
 
-/* Whether numbers that must be unique are another's. */
+/* Why numbers that must be unique are not, or NULL. */
 static const char *tables_find_clash(struct fabric *f, struct member *m, const struct hca_dev *d,
 				     u32 slot)
 {
@@ -175,7 +175,7 @@ static const char *tables_find_clash(struct fabric *f, struct member *m, const s
 	return NULL;
 }
 
-/* A device of a new node, which nobody sees yet. */
+/* Fill in a device of a new node, which is not published yet. */
 static void tables_dev_fill(struct hca_dev *to, const struct hca_dev *d, u32 member)
 {
 	const struct hca_dev was = { .node = to->node, .index = to->index, .number = to->number };
@@ -186,13 +186,13 @@ static void tables_dev_fill(struct hca_dev *to, const struct hca_dev *d, u32 mem
 	to->index = was.index;
 	to->number = was.number;
 	to->member = member;
-	/* Ports that are down drop what comes, where they are. */
+	/* A port that is down drops packets itself, on its own host. */
 	for (p = 1; p <= to->n_ports; p++)
 		to->port[p].state = PORT_ACTIVE;
 	to->valid = 1;
 }
 
-/* A device that is known already. */
+/* Update a device that exists already. */
 static void tables_dev_update(struct fabric *f, u32 slot, const struct hca_dev *d, u32 member)
 {
 	struct hca_dev *to = &f->hca->dev[slot];
@@ -209,7 +209,7 @@ static void tables_dev_update(struct fabric *f, u32 slot, const struct hca_dev *
 	}
 }
 
-/* The first address of each family, which its name stands for. */
+/* The node's name resolves to its first address of each family. */
 static void tables_node_addresses(struct hca_node *n, const struct hca_dev *d)
 {
 	const struct hca_gid *g = d->link_layer == LINK_ETHERNET ? d->port[1].gid : d->port[1].ip;
@@ -222,13 +222,13 @@ static void tables_node_addresses(struct hca_node *n, const struct hca_dev *d)
 			memcpy(gid_is_v4(g[i].raw) ? n->ip4 : n->ip6, g[i].raw, 16);
 }
 
-/* Whether the device's slot can be that of @d: the same kind, as it was. */
+/* Whether the device in a slot is the same as @d. */
 static bool tables_dev_same_kind(const struct hca_dev *a, const struct hca_dev *b)
 {
 	return a->n_ports == b->n_ports && a->link_layer == b->link_layer && a->guid == b->guid;
 }
 
-/* All of a node has come. */
+/* All devices of a node have come: enter it. */
 static const char *tables_node_enter(struct fabric *f, struct member *m)
 {
 	struct join_node *in = &m->incoming;
@@ -289,7 +289,7 @@ const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *
 			in->n_devs = 0;
 			return "malformed table";
 		}
-		/* Of one behind a hub there was no greeting. */
+		/* A member behind a hub has sent no HELLO with its name. */
 		if (!in->index)
 			memcpy(m->name, in->name, sizeof(m->name));
 		return NULL;
