@@ -335,6 +335,11 @@ static inline bool qp_reliable(const struct hca_qp *qp)
 {
 	return qp->type == QPT_RC || qp->type == QPT_XRC_SEND || qp->type == QPT_XRC_RECV;
 }
+/** qp_is_connected() - it has one peer, with or without ACKs. */
+static inline bool qp_is_connected(const struct hca_qp *qp)
+{
+	return qp->type == QPT_UC || qp_reliable(qp);
+}
 
 /* --- emulator/transport/write_batch.c --- */
 

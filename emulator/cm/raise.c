@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: events of connection management that fault rules raise: see verbs/raise.h.
- */
-#include "emulator/verbs/raise.h"
-
+/** DOC: events of connection management that fault rules raise: see input.h. */
+#include "emulator/cm/input.h"
 #include "emulator/cm/proto.h"
 
 bool raise_cm(struct engine *e, struct hca_cmid *id, u32 event)

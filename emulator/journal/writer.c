@@ -98,11 +98,6 @@ struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp)
 	return peer && peer->dev == qp->attr.av.dst_dev ? peer : NULL;
 }
 
-static bool connected(const struct hca_qp *qp)
-{
-	return qp->type == QPT_UC || qp_reliable(qp);
-}
-
 /* The current peer, or what is known of it. */
 static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
@@ -117,7 +112,7 @@ static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_wh
 /* Likewise; a peer that has gone is named as it was when the QP was connected. */
 static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
-	if (!connected(qp) || qp->state < QPS_RTR)
+	if (!qp_is_connected(qp) || qp->state < QPS_RTR)
 		*w = who_none(hca, JOURNAL_NOBODY, 0);
 	else if (!journal_peer(hca, qp) && qp->trouble.peer.qpn == qp->attr.dest_qpn)
 		*w = qp->trouble.peer;
@@ -128,7 +123,7 @@ static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_wh
 void journal_note_peer(struct hca *hca, struct hca_qp *qp)
 {
 	memset(&qp->trouble, 0, sizeof(qp->trouble));
-	if (connected(qp))
+	if (qp_is_connected(qp))
 		who_dest(hca, qp, &qp->trouble.peer);
 }
 
@@ -187,7 +182,7 @@ void journal_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
 
 	entry_set_wqe(&j, w);
-	if (connected(qp))
+	if (qp_is_connected(qp))
 		entry_set_psn(&j, qp->req.una_psn);
 	journal_why_send(e, qp, w, &j);
 	journal_add(e, &j);
@@ -198,7 +193,7 @@ void journal_recv(struct engine *e, const struct hca_qp *qp, const struct burst 
 {
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
 
-	if (!connected(qp))
+	if (!qp_is_connected(qp))
 		j.peer = who_none(e->hca, b->src_dev, b->src_qpn);
 	j.optype = JOP_RECV;
 	entry_set_psn(&j, b->psn);
@@ -239,7 +234,7 @@ void journal_qp_event(struct engine *e, const struct hca_qp *qp, u32 event, u32 
 	struct journal_entry j =
 		journal_of_qp(e->hca, qp, JRN_EVENT, event, event_cause(event, cause), info);
 
-	if (connected(qp))
+	if (qp_is_connected(qp))
 		entry_set_psn(&j, qp->resp.epsn);
 	journal_add(e, &j);
 }
@@ -403,7 +398,7 @@ static void drop_journal(struct engine *e, const struct burst *b, const u8 *mad,
 	}
 	if (dst && dst->dev == b->dst_dev)
 		who_qp(hca, dst, &j.peer);
-	else if (src && connected(src))
+	else if (src && qp_is_connected(src))
 		who_peer(hca, src, &j.peer);
 	if (mad)
 		drop_fill_mad(hca, mad, cause, info, &j);
@@ -493,7 +488,7 @@ void journal_client_end(struct engine *e, u32 client)
 
 	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
 		qp = &hca->qp[i];
-		if (qp->client != client + 1 || !connected(qp) || qp->state < QPS_RTR ||
+		if (qp->client != client + 1 || !qp_is_connected(qp) || qp->state < QPS_RTR ||
 		    qp->state == QPS_ERR)
 			continue;
 		/* The entry names the first connected QP and its peer as an example. */

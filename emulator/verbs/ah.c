@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: addresses: lookup of the device of a GID or LID, and address handles. */
+/** DOC: address handles. */
 #include "emulator/model.h"
 
 int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: completion queues and event channels.
- *
- * An entry is written in two steps: cq_reserve() returns the slot, the commit stores its sequence
- * number. The ring belongs to the client: its consumer index is used only if it is plausible.
+ * DOC: completion queues: creation, resizing, moderation settings, destruction. Entries and events
+ * are in transport/cq.c.
  */
 #include "emulator/model.h"
 

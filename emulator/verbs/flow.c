@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: creating and destroying flow rules, ibv_create_flow(3). Matching is transport/flow.c's.
+ * DOC: flow rules: creation and destruction, ibv_create_flow(3). transport/flow.c matches frames.
  */
 #include "emulator/transport/eth.h"
 

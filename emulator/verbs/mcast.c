@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: multicast: group memberships, and the replication of datagrams to members.
+ * DOC: multicast: group memberships. transport/mcast.c replicates datagrams to the members.
  *
  * The fabric's switch copies a datagram to every member on every device, the sender's own included.
  * Only a member that was created with the flag to block loopback does not receive its own

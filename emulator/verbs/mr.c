@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: protection domains and memory regions, and the checks of keys.
+ * DOC: protection domains and memory regions. emulator/mem.c checks keys.
  *
  * A key is the slot's index << 8 with a low byte that increases, so a stale key is refused until
  * 256 keys later. lkey and rkey are the same number, as on most HCAs, and stay the same when a

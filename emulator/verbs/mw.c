@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory windows (IBTA 10.6.7).
+ * DOC: memory windows (IBTA 10.6.7): allocation. transport/mw.c binds and invalidates them.
  *
  * Theory of operation
  * -------------------

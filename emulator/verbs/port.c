@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: ports: lookup of addresses, state, and port events, which go to every open context of the
- * device.
+ * DOC: contexts and ports: state, LID and P_Keys of a port, and port events, which go to every open
+ * context of the device.
  *
- * A context is known to the HCA by a reference of kind REF_CONTEXT, which tells events the channel
- * and goes with its process.
+ * A context is known to the HCA by a reference of kind REF_CONTEXT, which holds the channel for its
+ * events and goes with its process.
  */
 #include "emulator/transport/capture.h"
 #include "emulator/model.h"

@@ -2,24 +2,17 @@
 /** DOC: events that fault rules raise: see raise.h. */
 #include "emulator/verbs/raise.h"
 
-#include "emulator/cm/proto.h"
-
-static bool connected(const struct hca_qp *qp)
-{
-	return qp->type == QPT_UC || qp_reliable(qp);
-}
-
 /* Whether an event without side effects can occur on the QP now. */
 static bool qp_can_raise(const struct hca_qp *qp, u32 event)
 {
 	switch (event) {
 	case EV_COMM_EST:
-		return connected(qp) && (qp->state == QPS_RTR || qp->state == QPS_RTS);
+		return qp_is_connected(qp) && (qp->state == QPS_RTR || qp->state == QPS_RTS);
 	case EV_SQ_DRAINED:
 		return qp->state == QPS_SQD;
 	case EV_PATH_MIG:
 	case EV_PATH_MIG_ERR:
-		return connected(qp) && qp->state == QPS_RTS;
+		return qp_is_connected(qp) && qp->state == QPS_RTS;
 	case EV_QP_LAST_WQE_REACHED:
 		return qp->srq && qp->state == QPS_ERR;
 	default:

@@ -23,12 +23,9 @@ bool raise_cq(struct engine *e, struct hca_cq *cq, u32 rule);
 bool raise_srq(struct engine *e, struct hca_srq *srq, u32 event, u32 rule);
 /** raise_wq() - EV_WQ_FATAL: the WQ goes to ERR. */
 bool raise_wq(struct engine *e, struct hca_wq *wq, u32 rule);
-/** raise_context() - EV_DEVICE_FATAL on an open context: its owner's QPs on the device go to ERR. */
-bool raise_context(struct engine *e, const struct hca_ref *ctx, u32 rule);
 /**
- * raise_cm() - an event of an identifier: CM_EV_DEVICE_REMOVAL, CM_EV_ADDR_CHANGE if it is bound to
- * a device; CM_EV_UNREACHABLE if it waits for an answer; CM_EV_TIMEWAIT_EXIT in TIMEWAIT.
+ * raise_context() - EV_DEVICE_FATAL on an open context: its owner's QPs on that device go to ERR.
  */
-bool raise_cm(struct engine *e, struct hca_cmid *id, u32 event);
+bool raise_context(struct engine *e, const struct hca_ref *ctx, u32 rule);
 
 #endif

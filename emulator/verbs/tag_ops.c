@@ -84,7 +84,7 @@ static u32 tag_op_del(struct engine *e, u32 client, const struct hca_srq *srq,
 	return WCS_TM_ERR;
 }
 
-/* The client says how many unexpected messages it has seen: what it has posted counts from now on. */
+/* The client reports the unexpected messages it has seen: its posted tags count from now on. */
 static void tag_op_sync(struct hca *hca, struct hca_srq *srq, const struct cmd_srq_op *op)
 {
 	bool was = tm_uncounted(srq);

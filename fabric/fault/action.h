@@ -22,9 +22,9 @@ struct proto_msg;
  * calls and work requests have none: their matchers return the rule.
  * @added: FAULT_ON_STATE: the rule's window has opened. Others: the rule was added.
  * @removed: the rule is removed, or its window has closed: undo what it did.
- * @fire: FAULT_ON_TIME: the rule is due, or the packet *p has triggered it (NULL: none). It may call
- *	fault_rule_set_due() to be called again; rule->phase and ->state are its own. Token held.
- *	Return: whether it has acted on anything: that is a hit.
+ * @fire: FAULT_ON_TIME: the rule is due, or the packet *p has triggered it (NULL: none). It may
+ *	call fault_rule_set_due() to be called again; rule->phase and ->state are its own. Token
+ *	held. Return: whether it has acted on anything: that is a hit.
  */
 struct fault_action {
 	void (*added)(struct fabric *f, struct fault_rule *r);

@@ -3,6 +3,7 @@
  * DOC: events that rules raise: on QPs, CQs, SRQs, WQs, devices and rdma_cm identifiers. Port
  * events are in port.c. emulator/verbs/raise.c does what accompanies each event.
  */
+#include "emulator/cm/input.h"
 #include "emulator/verbs/raise.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"

@@ -31,7 +31,7 @@ struct fault_job;
  * @n, @n_on: number of rules; number per enum fault_on
  * @wire: at least one rule is about packets, so tx.c examines bursts
  * @due: when the next FAULT_ON_TIME rule is due; FAULT_NEVER: none
- * @stale: ports were marked without the token: paths have to be looked up again
+ * @stale: ports were marked without the token: the paths of QPs are out of date
  * @random: the seed has decided at least one hit
  * @file: hashes of the scenarios that were added
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed
