@@ -355,10 +355,8 @@ bool run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 
 	if (ret)
 		capture_print_fabric_gone(o, ret);
 	else if (!capture_print_failure(&q) && q.ended)
-		print_error(
-			"capture: %s: 'rdmaemu capture stop' ended it before the program's end, "
-			"after "
-			"%llu packets",
-			q.path, (unsigned long long)q.packets);
+		print_error("capture: %s: 'rdmaemu capture stop' ended it before the program's "
+			    "end, after %llu packets",
+			    q.path, (unsigned long long)q.packets);
 	return !ret && !q.err;
 }

@@ -51,21 +51,20 @@ static int clock_print_error(const struct opts *o, int err, const struct proto_c
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		print_error("fabric %s is joined with others: its clock stays as it is", o->fabric);
+		print_error("fabric %s is joined with others: its clock cannot be changed",
+			    o->fabric);
 		break;
 	case -EBUSY:
-		print_error("fabric %s: its clock is being moved by somebody else", o->fabric);
+		print_error("fabric %s: another command is moving its clock", o->fabric);
 		break;
 	case -ERANGE:
-		print_error("fabric %s: that is further than its clock goes", o->fabric);
+		print_error("fabric %s: its clock cannot advance that far", o->fabric);
 		break;
 	case -ETIME:
-		print_error(
-			"fabric %s: its clock got to %llu.%09llu s: a program that is stopped has "
-			"its "
-			"engine",
-			o->fabric, (unsigned long long)(k->now / 1000000000),
-			(unsigned long long)(k->now % 1000000000));
+		print_error("fabric %s: its clock got to %llu.%09llu s: a stopped program has its "
+			    "engine",
+			    o->fabric, (unsigned long long)(k->now / 1000000000),
+			    (unsigned long long)(k->now % 1000000000));
 		break;
 	default:
 		return ctl_print_error(o, err);
@@ -109,11 +108,9 @@ int verb_clock_advance(struct opts *o, const struct fabric_paths *p, int argc, c
 	struct proto_clock k = { .what = PROTO_CLOCK_ADVANCE };
 
 	if (argc != 1 || !time_parse(argv[0], CLOCK_ADVANCE_MAX, &k.ns)) {
-		print_error(
-			"clock advance: '%s': expected a time of up to a year, with its unit: ns, "
-			"us, "
-			"ms or s",
-			argc > 1 ? argv[1] : argv[0]);
+		print_error("clock advance: '%s': expected a time of up to a year, with its unit: "
+			    "ns, us, ms or s",
+			    argc > 1 ? argv[1] : argv[0]);
 		return EXIT_USAGE;
 	}
 	return clock_send_request(o, p, k);

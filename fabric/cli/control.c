@@ -77,10 +77,9 @@ static int ctl_check_fabric(const struct opts *o, const struct profile *profile,
 			"fabric %s is running with another profile; choose another --fabric",
 			o->fabric);
 	if (o->level[OPT_TIME_SCALE] >= LEVEL_ENV && o->ppm != m->lease.ppm)
-		return print_error(
-			"fabric %s was started with another --time-scale; choose another "
-			"--fabric, or see 'rdmaemu clock run'",
-			o->fabric);
+		return print_error("fabric %s was started with another --time-scale; choose "
+				   "another --fabric, or see 'rdmaemu clock run'",
+				   o->fabric);
 	if (o->level[OPT_CLOCK] >= LEVEL_ENV && o->manual != m->lease.manual)
 		return print_error("fabric %s was started with another --clock; choose another "
 				   "--fabric, or see 'rdmaemu clock'",
@@ -90,9 +89,9 @@ static int ctl_check_fabric(const struct opts *o, const struct profile *profile,
 				   o->fabric);
 	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !o->chaos_random &&
 	    o->chaos_seed != m->lease.chaos_seed)
-		return print_error("fabric %s is running with chaos of seed %llu; choose another "
-				   "--fabric",
-				   o->fabric, (unsigned long long)m->lease.chaos_seed);
+		return print_error(
+			"fabric %s is running with chaos of seed %llu; choose another --fabric",
+			o->fabric, (unsigned long long)m->lease.chaos_seed);
 	if (topology && topology != m->lease.topology)
 		return print_error(
 			"fabric %s is running with another topology; choose another --fabric",

@@ -156,7 +156,7 @@ int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, c
 	tok = json_tokener_new();
 	root = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
 	if (!root) {
-		print_error("fabric %s: its answer is no JSON", o->fabric);
+		print_error("fabric %s: its answer is not JSON", o->fabric);
 		ret = 1;
 	} else {
 		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue "

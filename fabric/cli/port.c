@@ -21,9 +21,8 @@ static int port_print_error(const struct opts *o, int err)
 		print_error("only ports with link layer InfiniBand have LIDs");
 		break;
 	case -ERANGE:
-		print_error(
-			"expected a LID from 1 to 0xbfff, a P_Key up to 0xffff, or an index within "
-			"the port's table");
+		print_error("expected a LID from 1 to 0xbfff, a P_Key up to 0xffff, or an index "
+			    "within the port's table");
 		break;
 	case -ENOTUNIQ:
 		print_error("a LID is one port's: name it by --device and --port");

@@ -146,10 +146,9 @@ static int record_enter_trace(struct opts *o, const char *dir, char **argv)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		if (!record_dir_is_empty(dir))
-			return print_error(
-				"%s: expected a new or empty directory, or one that is being "
-				"recorded",
-				o->out);
+			return print_error("%s: expected a new or empty directory, or one that is "
+					   "being recorded",
+					   o->out);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 && record_write_trace(o, dir, fd, argv))
 			return -1;
@@ -217,17 +216,15 @@ int record_start(struct opts *o, char **argv)
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	if (!o->out[0]) {
-		print_error(
-			"record: expected a directory for the trace, -o DIR; see 'rdmaemu record "
-			"--help'");
+		print_error("record: expected a directory for the trace, -o DIR; see 'rdmaemu "
+			    "record --help'");
 		return EXIT_USAGE;
 	}
 	if (!o->real)
 		return verb_run(o, p, argc, argv);
 	if (o->wire)
-		return print_error(
-			       "record: --capture: expected a fabric, which there is none of with "
-			       "--real"),
+		return print_error("record: --capture: expected a fabric, which there is none of "
+				   "with --real"),
 		       EXIT_USAGE;
 	if (record_start(o, argv))
 		return EXIT_TROUBLE;

@@ -62,10 +62,9 @@ int trial_names_parse(struct trial *t)
 					   word);
 		*eq = '\0';
 		if (!hca_node_name_ok(word) || trial_is_default_name(word))
-			return print_error(
-				"fault try: --nodes '%s': expected a node's name: %s; not "
-				"nodeN, as those are called that have none",
-				word, NAME_EXPECTED);
+			return print_error("fault try: --nodes '%s': expected a node's name: %s; "
+					   "not nodeN, as those are called that have none",
+					   word, NAME_EXPECTED);
 		snprintf(n->name, sizeof(n->name), "%s", word);
 	}
 	return 0;

@@ -137,10 +137,10 @@ static void trial_packet_match(struct trial *t, const struct fault_pkt *p)
 static int trial_frame_learn(struct trial *t, const struct trace_pkt *p)
 {
 	if (trace_conns_learn(t->conns, t->frames, p))
-		return print_error(
-			"fault try: %s: frame %llu: expected at most %u addresses and %u "
-			"flows between them",
-			t->file, (unsigned long long)t->frames, TRACE_NODES, TRACE_FLOWS);
+		return print_error("fault try: %s: frame %llu: expected at most %u addresses and "
+				   "%u flows between them",
+				   t->file, (unsigned long long)t->frames, TRACE_NODES,
+				   TRACE_FLOWS);
 	return 0;
 }
 
@@ -231,10 +231,9 @@ static int trial_file_read(struct trial *t, bool learn)
 	if (roce_link_known((u32)pcap_datalink(pcap)))
 		ret = trial_frames_read(t, pcap, learn);
 	else
-		ret = print_error(
-			"fault try: %s: link type %d: expected Ethernet, Linux cooked, IP, "
-			"InfiniBand or ERF",
-			t->file, pcap_datalink(pcap));
+		ret = print_error("fault try: %s: link type %d: expected Ethernet, Linux cooked, "
+				  "IP, InfiniBand or ERF",
+				  t->file, pcap_datalink(pcap));
 	pcap_close(pcap);
 	return ret;
 }

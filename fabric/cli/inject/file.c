@@ -28,10 +28,9 @@ static int inject_file_add_frame(struct inject_file *f, u32 link, const struct p
 	struct inject_frame *fr = &f->frame[f->n];
 
 	if (h->caplen != h->len)
-		return print_error(
-			"replay: %s: frame %u: expected all of it, but only %u of %u bytes were "
-			"captured",
-			f->path, f->n + 1, h->caplen, h->len);
+		return print_error("replay: %s: frame %u: expected all of it, but only %u of %u "
+				   "bytes were captured",
+				   f->path, f->n + 1, h->caplen, h->len);
 	if (f->n == INJECT_FRAMES || h->caplen > INJECT_BYTES - *used)
 		return print_error("replay: %s: expected at most %u frames of %u MiB together",
 				   f->path, INJECT_FRAMES, INJECT_BYTES >> 20);
@@ -54,10 +53,9 @@ static int inject_file_read_frames(struct inject_file *f, pcap_t *pcap)
 	int ret;
 
 	if (!roce_link_known(link))
-		return print_error(
-			"replay: %s: link type %u: expected Ethernet, Linux cooked, IP, InfiniBand "
-			"or ERF",
-			f->path, link);
+		return print_error("replay: %s: link type %u: expected Ethernet, Linux cooked, IP, "
+				   "InfiniBand or ERF",
+				   f->path, link);
 	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1)
 		if (inject_file_add_frame(f, link, h, bytes, &used))
 			return -1;
@@ -104,11 +102,9 @@ static int inject_file_find_psns(struct inject_file *f)
 				    TRACE_RDMA;
 
 			if (good && !pass && trace_conns_learn(t, i, &p))
-				ret = print_error(
-					"replay: %s: frame %u: expected at most %u addresses "
-					"and %u "
-					"flows between them",
-					f->path, i + 1, TRACE_NODES, TRACE_FLOWS);
+				ret = print_error("replay: %s: frame %u: expected at most %u "
+						  "addresses and %u flows between them",
+						  f->path, i + 1, TRACE_NODES, TRACE_FLOWS);
 			if (!pass)
 				continue;
 			if (good && trace_conns_look(t, i, &p, &known))

@@ -91,8 +91,7 @@ static int inject_print_not_found(const struct run *r, int err, const struct pro
 				   inject_target_text(r->o, which, sizeof(which)));
 	case -ENOTUNIQ:
 		return print_error("replay: %u connected queue pairs%s match: expected one that "
-				   "--qp, --program, "
-				   "--node or --from names",
+				   "--qp, --program, --node or --from names",
 				   q->n, inject_target_text(r->o, which, sizeof(which)));
 	case -EREMOTE:
 		return print_error("replay: node %s is another fabric's", r->o->from);
@@ -103,7 +102,7 @@ static int inject_print_not_found(const struct run *r, int err, const struct pro
 }
 
 /* The queue pair may not be connected yet. */
-static int inject_find_qp(struct run *r)
+static int inject_await_qp(struct run *r)
 {
 	struct proto_inject *q = &r->live.q, region = { 0 };
 	u64 until = real_ns() + FIND_NS;
@@ -347,7 +346,7 @@ int inject_run(const struct opts *o, const char *sock, const struct inject_file 
 
 	if (r.sock < 0)
 		return ctl_print_error(o, r.sock);
-	ret = inject_find_qp(&r);
+	ret = inject_await_qp(&r);
 	if (!ret) {
 		r.tap = inject_tap_open(o, sock, &r.live);
 		ret = r.tap ? 0 : -1;

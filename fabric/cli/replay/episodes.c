@@ -132,8 +132,7 @@ static int episode_choose_recorded(struct episode *e, const struct opts *o, cons
 	episode_find(&f, d, o->as, e->request);
 	if (f.several && !f.first)
 		return print_error(
-			"replay: --as '%s': expected one of several of that name: p1, p2 "
-			"...",
+			"replay: --as '%s': expected one of several of that name: p1, p2 ...",
 			o->as);
 	if (f.several)
 		f.base = -1;
@@ -163,9 +162,8 @@ int episode_choose(struct episode *e, const struct opts *o, const struct vt_dir 
 		return print_error("replay: expected a live command of at most %u characters",
 				   EPISODE_REQUEST);
 	if (e->real && !e->command[0])
-		return print_error(
-			"replay: --as '%s': the real program is needed, and its command is "
-			"in no trace: expected --command",
-			o->as);
+		return print_error("replay: --as '%s': the real program is needed, and its command "
+				   "is in no trace: expected --command",
+				   o->as);
 	return 0;
 }

@@ -140,7 +140,7 @@ refused "another scale is refused" \
 	"fabric beta: cannot start: join 127.0.0.1:$port: refused: its clock runs at another --time-scale" \
 	"$RDMAEMU" fabric start --fabric beta --name beta --join "127.0.0.1:$port"
 check "the same scale is not" "$RDMAEMU" fabric start --fabric beta --name beta --time-scale 2 --join "127.0.0.1:$port"
-refused "its clock stays as it is" "fabric beta is joined with others: its clock stays as it is" \
+refused "its clock stays as it is" "fabric beta is joined with others: its clock cannot be changed" \
 	"$RDMAEMU" clock stop --fabric beta
 is "it can be read" "$("$RDMAEMU" clock --fabric beta --json | json "d['scale']")" 2.0
 "$RDMAEMU" fabric stop --fabric beta
