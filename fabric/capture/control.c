@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: captures: which ports they look at, and when they begin and end. See capture.h.
- */
-#include "fabric/capture/capture.h"
-#include "fabric/nodes/ports.h"
+/** DOC: captures: which ports they watch, and when they begin and end. See capture.h. */
+#include "fabric/capture/control.h"
 #include "traces/formats/roce.h"
 
 #include <fcntl.h>
@@ -13,12 +10,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define STUCK_NS    (5 * NSEC_PER_SEC) /* nobody reads what it writes: it ends all the same */
+#define STUCK_NS    (5 * NSEC_PER_SEC) /* a capture whose output no process reads ends after that */
 #define LOOK_NS	    (50 * NSEC_PER_MSEC)
-#define END_NS	    (2 * NSEC_PER_SEC) /* of a fabric that ends */
+#define END_NS	    (2 * NSEC_PER_SEC) /* for captures when the fabric ends */
 #define SIG_UNSTICK SIGUSR2
 
-/* The fewest bytes before the payload of a frame. */
+/* The smallest number of bytes before the payload of a frame. */
 #define HDR_ETH 54u
 #define HDR_IB	20u
 
@@ -29,7 +26,7 @@ static void capture_on_unstick(int sig)
 
 int fabric_capture_init(struct fabric *f)
 {
-	/* Without SA_RESTART: a write that waits for a reader is to return. */
+	/* Without SA_RESTART, so that a write that waits for a reader returns. */
 	const struct sigaction sa = { .sa_handler = capture_on_unstick };
 
 	f->captures = calloc(1, sizeof(*f->captures));
@@ -39,15 +36,9 @@ int fabric_capture_init(struct fabric *f)
 	return sigaction(SIG_UNSTICK, &sa, NULL) ? -errno : 0;
 }
 
-/* --- ports ---------------------------------------------------------------------------------------- */
+/* --- ports --- */
 
-bool fabric_capture_has_port(const struct hca *hca, const struct proto_capture *q, u32 dev,
-			     u32 port)
-{
-	return fabric_port_matches(hca, dev, port, q->node, q->dev, q->port);
-}
-
-/* Bytes of the payload that the first @snap bytes of a frame may have. */
+/* Bytes of payload that the first @snap bytes of a frame can contain. */
 static u32 capture_payload_kept(const struct hca *hca, u32 snap)
 {
 	u32 hdr = HDR_ETH, d;
@@ -64,8 +55,9 @@ static bool capture_is_running(const struct capture *c)
 }
 
 /*
- * What all captures together want of the engine. Token held, or, of a node that is being made, not.
- * Return: whether ports begin, or end, to lead through the links' queue.
+ * Tell the engine what all captures together need. Token held, except for a node that is being
+ * made.
+ * Return: whether ports begin, or stop, to send through the links' queue.
  */
 static bool capture_mark_ports(struct fabric *f)
 {
@@ -92,7 +84,7 @@ static bool capture_mark_ports(struct fabric *f)
 			bits = 0;
 			for (i = 0; i < CAPTURES; i++)
 				if (on & 1u << i &&
-				    fabric_capture_has_port(hca, &f->captures->of[i]->ask, d, p))
+				    capture_has_port(hca, &f->captures->of[i]->ask, d, p))
 					bits |= 1u << i;
 			store_relaxed(&hca->dev[d].port[p].capture, bits);
 			moved |= hca->dev[d].port[p].capture_via != (bits && ring->far);
@@ -103,7 +95,7 @@ static bool capture_mark_ports(struct fabric *f)
 	return moved;
 }
 
-/* Whether there is a program whose memory only its helper reaches. */
+/* Whether the memory of any program is reachable only by its helper. */
 static u32 capture_any_remote_memory(const struct fabric *f)
 {
 	const struct client *cl;
@@ -114,7 +106,7 @@ static u32 capture_any_remote_memory(const struct fabric *f)
 	return 0;
 }
 
-/* The same with the token. */
+/* The same with the token held. */
 static void capture_mark(struct fabric *f)
 {
 	f->hca->capture.far = capture_any_remote_memory(f);
@@ -130,7 +122,7 @@ void fabric_capture_client_added(struct fabric *f)
 
 void fabric_capture_node_added(struct fabric *f)
 {
-	/* Nobody has a path there yet; what is to be counted anew can wait for the token. */
+	/* No QP has a path to the new node yet, so the recount can wait for the token. */
 	if (f->captures && f->hca->capture.on && capture_mark_ports(f))
 		store_relaxed(&f->captures->news, 1);
 }
@@ -143,12 +135,12 @@ static bool capture_any_port(const struct hca *hca, const struct proto_capture *
 		return true;
 	for (d = 0; d < hca->n_devs; d++)
 		for (p = 1; p <= hca->dev[d].n_ports; p++)
-			if (fabric_capture_has_port(hca, q, d, p))
+			if (capture_has_port(hca, q, d, p))
 				return true;
 	return false;
 }
 
-/* Nobody reads the ring any more, or one less. Token held. */
+/* One reader of the ring less, or none is left. Token held. */
 static void capture_release_ring(struct fabric *f, struct capture *c)
 {
 	struct hca_capture *ring = &f->hca->capture;
@@ -160,16 +152,16 @@ static void capture_release_ring(struct fabric *f, struct capture *c)
 		;
 	if (i == CAPTURES) {
 		store_release(&ring->tail, ring->head);
-		/* Its memory is given back; what is there is read by nobody. */
+		/* Give its memory back: no capture reads it. */
 		fallocate(f->hca_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			  (off_t)offsetof(struct hca, capture.ring), CAP_RING);
 	}
 	pthread_mutex_unlock(&f->captures->lock);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
-void fabric_capture_describe(const struct capture *c, struct proto_capture *q)
+void capture_describe(const struct capture *c, struct proto_capture *q)
 {
 	*q = c->ask;
 	q->id = c->id;
@@ -195,7 +187,7 @@ static void capture_send_reply(struct capture *c, u32 op, int ret)
 	if (!conn)
 		return;
 	m = (struct proto_msg){ .magic = PROTO_MAGIC, .op = op, .ret = ret };
-	fabric_capture_describe(c, &m.capture);
+	capture_describe(c, &m.capture);
 	conn_reply(conn, &m);
 }
 
@@ -204,7 +196,7 @@ static void capture_wake(const struct capture *c)
 	const u64 one = 1;
 
 	if (write(c->wake, &one, sizeof(one)) != sizeof(one))
-		return; /* it has been woken often enough */
+		return; /* the eventfd is full: it was woken often enough */
 }
 
 void fabric_capture_wake_writers(struct fabric *f)
@@ -218,7 +210,7 @@ void fabric_capture_wake_writers(struct fabric *f)
 			capture_wake(f->captures->of[i]);
 }
 
-/* The thread takes no signal but the one that is meant for it. */
+/* Block all signals in the thread except the one that unsticks it. */
 static int capture_start_thread(struct capture *c)
 {
 	sigset_t all, was;
@@ -234,7 +226,7 @@ static int capture_start_thread(struct capture *c)
 
 static void capture_unregister(struct captures *t, struct capture *c)
 {
-	/* Threads of others look at all. */
+	/* Threads of other captures read the table. */
 	pthread_mutex_lock(&t->lock);
 	if (t->of[c->bit] == c)
 		t->of[c->bit] = NULL;
@@ -257,18 +249,21 @@ static bool capture_request_is_sound(const struct proto_capture *q)
 	       capture_str_is_terminated(q->path, sizeof(q->path)) && q->path[0];
 }
 
-/* Among the others, if none of them writes to the same. Return: 0 or -errno; *@q is what there is to say. */
+/*
+ * Enter the capture in the table unless another one writes to the same file. Return: 0 or -errno,
+ * with the details in *q.
+ */
 static int capture_register(struct captures *t, struct capture *c, struct proto_capture *q)
 {
 	int ret;
 
 	pthread_mutex_lock(&t->lock);
-	ret = c->fd >= 0 ? fabric_capture_claim_file(t, c, c->fd, &q->id)
-			 : fabric_capture_claim_ring(t, c, &q->id);
+	ret = c->fd >= 0 ? capture_claim_file(t, c, c->fd, &q->id)
+			 : capture_claim_ring(t, c, &q->id);
 	if (!ret)
 		t->of[c->bit] = c;
 	pthread_mutex_unlock(&t->lock);
-	/* Not before: a capture that is refused leaves the file as it was. A pipe has no length. */
+	/* Only now: a capture that is refused leaves the file as it was. A pipe has no length. */
 	if (ret || c->fd < 0 || !strcmp(q->path, "-") || !ftruncate(c->fd, 0) || errno == EINVAL)
 		return ret;
 	q->err = errno;
@@ -362,7 +357,7 @@ void fabric_capture_conn_closed(struct fabric *f, const struct conn *conn)
 	}
 }
 
-/* --- their course ----------------------------------------------------------------------------------- */
+/* --- course of a capture --- */
 
 static void capture_run(struct fabric *f, struct capture *c)
 {
@@ -389,10 +384,13 @@ static void capture_begin_stop(struct fabric *f, struct capture *c)
 	capture_wake(c);
 }
 
-/* Its thread has ended. Return: whether it was forgotten: somebody was told, or nobody will ask. */
+/*
+ * The thread of a capture has ended. Return: whether the capture was freed: its end was reported,
+ * or no connection will ask for it.
+ */
 static bool capture_reap(struct fabric *f, struct capture *c)
 {
-	/* One that has ended by itself reads no more. */
+	/* A capture that has ended by itself reads no more. */
 	bool began = c->reads || c->joined;
 
 	if (!c->joined) {
@@ -412,11 +410,11 @@ static bool capture_reap(struct fabric *f, struct capture *c)
 			fabric_note(f, "capture %u: it has ended, after %llu packets", c->id,
 				    (unsigned long long)c->count.packets);
 	}
-	/* One that ends by itself is asked about later. */
+	/* The end of a capture that has ended by itself is reported on request. */
 	if (!c->stop && began)
 		return false;
 	capture_send_reply(c, began ? PROTO_CAPTURE_STOP : PROTO_CAPTURE_START, began ? 0 : -EIO);
-	/* Whose capture it is does not know yet. */
+	/* Its owner does not know yet. */
 	if (began && c->owner) {
 		c->told = true;
 		c->stop = false;
@@ -454,7 +452,10 @@ void fabric_capture_work(struct fabric *f)
 	}
 }
 
-/* Nobody takes what it writes: as if its reader had gone, so that nothing counts as written from now on. */
+/*
+ * No process reads its output: end it as if the reader had gone, so that nothing counts as written
+ * from now on.
+ */
 static void capture_unstick(struct fabric *f, struct capture *c)
 {
 	int ends[2];

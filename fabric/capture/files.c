@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: which file each capture writes to: never the same.
+ * DOC: which file each capture writes to: no two write to the same.
  *
- * Files are compared by device and inode. The files of a ring that are full are looked up by their
- * names each time: who takes them away may do so, and gives their inodes to others.
+ * Files are compared by device and inode. The full files of a ring are found by name each time:
+ * they may be removed, and their inodes reused.
  */
-#include "fabric/capture/capture.h"
+#include "fabric/capture/control.h"
 #include "traces/formats/pcapng.h"
 
 #include <libgen.h>
@@ -21,7 +21,7 @@ static bool capture_is_writing(const struct capture *c)
 	return c && load_acquire(&c->state) != CAPTURE_ENDED;
 }
 
-/* Whether it is one of a ring's files that are full. */
+/* Whether the file is one of the ring's full files. */
 static bool capture_file_in_ring(const struct capture *c, const struct stat *st)
 {
 	u32 last = load_relaxed(&c->count.files), i = 1;
@@ -40,7 +40,7 @@ static bool capture_file_in_ring(const struct capture *c, const struct stat *st)
 	return false;
 }
 
-int fabric_capture_claim_file(struct captures *all, struct capture *c, int fd, u32 *id)
+int capture_claim_file(struct captures *all, struct capture *c, int fd, u32 *id)
 {
 	struct stat st;
 	u32 i;
@@ -66,7 +66,7 @@ int fabric_capture_claim_file(struct captures *all, struct capture *c, int fd, u
 	return 0;
 }
 
-/* Into the directory, which has to be there, and the name in it. */
+/* Split a path into its directory, which has to exist, and its last component. */
 static bool capture_path_split(const char *path, struct stat *dir, const char **name)
 {
 	char copy[PATH_MAX];
@@ -79,7 +79,7 @@ static bool capture_path_split(const char *path, struct stat *dir, const char **
 	return true;
 }
 
-int fabric_capture_claim_ring(struct captures *all, const struct capture *c, u32 *id)
+int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id)
 {
 	struct stat dir, o_dir;
 	const char *name, *o_name;

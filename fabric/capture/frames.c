@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: from the ring's records to packets as they are on the wire.
+ * DOC: from records of the ring to packets as on the wire.
  *
- * What a packet's headers have beyond its burst is what Linux' software RoCE puts there: the source port comes
- * from the flow label or the QP numbers, an IPv4 packet is not to be fragmented, MAC addresses are those that the
- * ports' GUIDs are made of.
+ * Header fields that a burst does not have are set as Linux' software RoCE sets them: the UDP
+ * source port comes from the flow label or the QP numbers, IPv4 packets are not fragmented, MAC
+ * addresses are those from which the ports' GUIDs are made.
  */
-#include "fabric/capture/capture.h"
+#include "fabric/capture/control.h"
 #include "traces/formats/roce.h"
 
 #include <endian.h>
@@ -14,7 +14,7 @@
 #define SPORT_BASE 0xc000u
 #define SPORT_MASK 0x3fffu
 
-/* EUI-64, the other way round. */
+/* The inverse of EUI-64. */
 static void frame_guid_mac(u64 guid, u8 mac[6])
 {
 	mac[0] = (u8)(guid >> 56) ^ 2;
@@ -81,7 +81,10 @@ static u8 frame_transport(u32 qp_type)
 	}
 }
 
-/* The four opcodes of a message's packets follow each other, but for what rides on the last. */
+/*
+ * The four opcodes of a message's packets are consecutive, except for immediate data and
+ * invalidation on the last.
+ */
 static u8 frame_data_op(u8 base, bool first, bool last, u8 flags)
 {
 	static const u8 invalidate[] = { ROCE_SEND_LAST_INV, ROCE_SEND_ONLY_INV };
@@ -151,7 +154,7 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 		frame_port_mac(hca, b->dst_dev, b->dst_port, p->eth_dst);
 }
 
-/* In all packets of a burst, or in those of them that have such a header. */
+/* Set the headers that all packets of the burst have, or those of them with such a header. */
 static void frame_headers(const struct burst *b, struct roce_pkt *p)
 {
 	p->pkey = b->pkey;
@@ -190,7 +193,7 @@ u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct 
 	return burst_packets(b);
 }
 
-/* Who answers it by something else than an ACK is not asked for one, but Linux sets the bit as well. */
+/* A request whose response is no ACK does not ask for one, but Linux sets the bit anyway. */
 static bool frame_asks_ack(const struct burst *b)
 {
 	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
@@ -198,7 +201,7 @@ static bool frame_asks_ack(const struct burst *b)
 	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ;
 }
 
-/* Payload bytes of packet @i, and where they are. */
+/* Set the payload of packet @i. */
 static void frame_payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures as they are shown: `rdmaemu capture list`; and how far one has got. */
-#include "fabric/capture/capture.h"
+/* How captures are listed (`rdmaemu capture list`), and how far one has got. */
+#include "fabric/capture/control.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"
 
@@ -96,7 +96,7 @@ static void capture_print_all(const struct fabric *f, FILE *out, bool json)
 	for (i = 0; i < CAPTURES; i++) {
 		if (!f->captures->of[i] || f->captures->of[i]->told)
 			continue;
-		fabric_capture_describe(f->captures->of[i], &q);
+		capture_describe(f->captures->of[i], &q);
 		if (json)
 			json_object_array_add(all, capture_json(&q));
 		else if (!any)

@@ -2,10 +2,10 @@
 /**
  * DOC: a capture's thread: from the ring to a file.
  *
- * It waits for nothing but its file: it looks at the ring again and again, less often the longer there is nothing in
- * it, and is woken when the ring fills up, or when it is to end.
+ * The thread waits for nothing but its file. It polls the ring, less often the longer that is
+ * empty, and is woken when the ring fills up and when the capture is to end.
  */
-#include "fabric/capture/capture.h"
+#include "fabric/capture/control.h"
 #include "fabric/proto/version.h"
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"
@@ -18,18 +18,18 @@
 
 #define NAP_MIN_MS 1
 #define NAP_MAX_MS 20
-#define TURN	   (1u << 20) /* bytes of ring before others may write there again */
+#define TURN	   (1u << 20) /* bytes of ring to read before they are released for writing */
 #define FRAME_ROOM ROCE_FRAME_MAX
 #define MTU_ROOM   (64u << 10)
 #define NO_IFACE   (-1)
-#define TAIL_MAX   9u /* behind a payload: pad, ICRC, VCRC */
+#define TAIL_MAX   9u /* after a payload: pad, ICRC, VCRC */
 
 /**
- * struct writer - a capture at work.
- * @iface: of the ports, NO_IFACE: not yet; @dropped: by kind of link: Ethernet, InfiniBand
- * @filter: likewise; no instructions: everything
- * @lost: packets of ours that had no room in the ring, as far as was looked; @untold: those of them that the file does
- *	not tell of yet
+ * struct writer - the state of a capture's thread.
+ * @iface: by port; NO_IFACE: not added yet; @dropped: by kind of link: Ethernet, InfiniBand
+ * @filter: by kind of link; no instructions: everything passes
+ * @lost: packets that had no room in the ring, as last read; @untold: those that the file does not
+ *	record yet
  */
 struct writer {
 	struct capture *c;
@@ -44,11 +44,11 @@ struct writer {
 	u8 frame[ROCE_ERF_LEN + FRAME_ROOM];
 };
 
-/* @what: what it is about; "": its file. Return: -1. */
+/* Record a failure. @what: its subject; "": the file. Return: -1. */
 static int writer_fail(struct capture *c, int err, const char *what)
 {
 	c->err = err < 0 ? -err : err;
-	/* Then writer_claim_file() has said it. */
+	/* writer_claim_file() has set the reason. */
 	if (c->err == EBUSY && !*what && c->why[0])
 		return -1;
 	snprintf(c->why, sizeof(c->why), "%.*s", (int)sizeof(c->why) - 1, what);
@@ -60,7 +60,7 @@ static u32 writer_snaplen(const struct capture *c)
 	return c->ask.snaplen ? c->ask.snaplen : PCAPNG_SNAPLEN;
 }
 
-/* --- interfaces ------------------------------------------------------------------------------------- */
+/* --- interfaces --- */
 
 static int writer_add_iface(struct writer *w, const char *name, const char *description, bool ib)
 {
@@ -104,9 +104,9 @@ static int writer_iface_dropped(struct writer *w, bool ib)
 	return w->dropped[ib];
 }
 
-/* --- begin -------------------------------------------------------------------------------------------- */
+/* --- start --- */
 
-/* Whether one of its ports is an InfiniBand port. */
+/* Whether one of the capture's ports is an InfiniBand port. */
 static bool writer_any_ib_port(const struct writer *w)
 {
 	u32 d, p;
@@ -114,7 +114,7 @@ static bool writer_any_ib_port(const struct writer *w)
 	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
 		for (p = 1; p <= w->hca->dev[d].n_ports; p++)
 			if (w->hca->dev[d].link_layer != LINK_ETHERNET &&
-			    fabric_capture_has_port(w->hca, &w->c->ask, d, p))
+			    capture_has_port(w->hca, &w->c->ask, d, p))
 				return true;
 	return false;
 }
@@ -141,14 +141,17 @@ static int writer_compile_filter(struct writer *w)
 				w->c, EINVAL,
 				"--filter: libpcap knows no fields of InfiniBand packets, only "
 				"their length ('len < 100'); see --device for Ethernet ports");
-		/* Ports that come later: what cannot be asked about their packets takes none. */
+		/*
+		 * InfiniBand ports that come later: a filter that cannot be applied to their
+		 * packets passes none.
+		 */
 		if (ret)
 			w->filter[i].bf_len = 0;
 	}
 	return 0;
 }
 
-/* A file of a ring. */
+/* Claim a file of a ring. */
 static int writer_claim_file(void *arg, int fd, const char *path)
 {
 	struct capture *c = arg;
@@ -158,7 +161,7 @@ static int writer_claim_file(void *arg, int fd, const char *path)
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	ret = fabric_capture_claim_file(all, c, fd, &id);
+	ret = capture_claim_file(all, c, fd, &id);
 	pthread_mutex_unlock(&all->lock);
 	if (ret == -EBUSY)
 		snprintf(c->why, sizeof(c->why), "%.200s: capture %u writes to it already",
@@ -186,10 +189,10 @@ static int writer_open_file(struct writer *w)
 
 	if (ret)
 		return writer_fail(w->c, ret, "");
-	/* The writer's own now; the number stays good until the thread has ended. */
+	/* The writer owns the descriptor now; its number stays valid until the thread has ended. */
 	for (d = 0; d < load_acquire(&w->hca->n_devs); d++)
 		for (p = 1; p <= w->hca->dev[d].n_ports; p++) {
-			if (!fabric_capture_has_port(w->hca, q, d, p))
+			if (!capture_has_port(w->hca, q, d, p))
 				continue;
 			if (writer_iface(w, d, p) < 0)
 				return -1;
@@ -197,16 +200,19 @@ static int writer_open_file(struct writer *w)
 				ib = w->hca->dev[d].link_layer != LINK_ETHERNET;
 			any = true;
 		}
-	/* Of the same kind as the ports: a file of InfiniBand ports alone has one link type. */
+	/* The same kind as the ports: a file of InfiniBand ports alone has a single link type. */
 	if (writer_iface_dropped(w, ib) < 0)
 		return -1;
 	ret = pcapng_flush(w->out);
 	return ret ? writer_fail(w->c, ret, "") : 0;
 }
 
-/* --- packets -------------------------------------------------------------------------------------------- */
+/* --- packets --- */
 
-/* Packets that the ring had no room for. The senders write next to that number: not for each packet. */
+/*
+ * Count the packets that had no room in the ring. Not for each packet: senders write to that cache
+ * line.
+ */
 static void writer_count_lost(struct writer *w)
 {
 	u64 all = load_relaxed(&w->hca->capture.lost[w->c->bit]), n = all - w->lost;
@@ -227,7 +233,7 @@ static void writer_update_counts(struct writer *w)
 	store_relaxed(&w->c->count.files, s.files);
 }
 
-/* A frame of @cap bytes, of @len. Return: 0 or -1. */
+/* Write the first @cap bytes of a frame of @len bytes. Return: 0 or -1. */
 static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 *frame, u32 cap,
 			    u32 len, bool ib, const char *text)
 {
@@ -252,7 +258,7 @@ static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 
 		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
 		return 0;
 	}
-	/* There is room in front of what writer_build_frame() has made. */
+	/* writer_build_frame() has left room before the frame. */
 	if (ib && w->c->ask.erf) {
 		roce_erf_header(w->frame, p.ns, p.caplen, len);
 		p.frame = w->frame;
@@ -267,7 +273,7 @@ static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 
 	return ret ? writer_fail(w->c, ret, "") : 0;
 }
 
-/* What a drop's cause is, where nothing more is said. */
+/* The cause of a drop, for a record without a text. */
 static void writer_drop_reason(const struct writer *w, const struct cap_view *v, char *text,
 			       size_t size)
 {
@@ -279,7 +285,10 @@ static void writer_drop_reason(const struct writer *w, const struct cap_view *v,
 	journal_why_text(w->hca, &j, w->c->f->started, NULL, text + n, size - n);
 }
 
-/* Return: bytes of the frame that are in w->frame, behind room for a header. @next: roce_build_next() will do */
+/*
+ * Build a frame in w->frame, after room for a header. @next: roce_build_next() can be used
+ * Return: its bytes.
+ */
 static int writer_build_frame(struct writer *w, const struct roce_pkt *p, u32 snap, bool next,
 			      u32 *len)
 {
@@ -291,11 +300,11 @@ static int writer_build_frame(struct writer *w, const struct roce_pkt *p, u32 sn
 	if (likely(n != -EINVAL))
 		return n;
 	whole = roce_frame_len(p);
-	/* Not all of the payload was there: pad and checksums are not captured then. */
+	/* Part of the payload is missing: leave pad and checksums out. */
 	return whole > missing ? roce_build(p, frame, min_u32(snap, whole - missing), len) : n;
 }
 
-/* What is said of a record's packets. */
+/* The comment of a record's packets. */
 static void writer_comment(const struct writer *w, const struct cap_view *v, char text[CAP_TEXT])
 {
 	text[0] = '\0';
@@ -339,9 +348,9 @@ static int writer_put_record(struct writer *w, const struct cap_view *v)
 				false, text);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
-/* The ring is free up to where the last of all has got. */
+/* Release the ring up to the position of the slowest capture. */
 static void writer_advance_tail(struct capture *c, u64 at)
 {
 	struct captures *all = c->f->captures;
@@ -359,7 +368,7 @@ static void writer_advance_tail(struct capture *c, u64 at)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* What there is, up to @end. Return: 1: something; 0: nothing; -1. */
+/* Write the records up to @end. Return: 1: some; 0: none; -1: it has failed. */
 static int writer_drain_ring(struct writer *w, u64 end)
 {
 	u64 at = w->c->at, from = at;
@@ -423,7 +432,7 @@ static void writer_set_state(struct capture *c, u32 state)
 	store_release(&c->state, state);
 	store_release(&c->f->captures->news, 1);
 	if (write(c->f->loop.kick.fd, &one, sizeof(one)) != sizeof(one))
-		return; /* it is full: the loop has yet to look */
+		return; /* the eventfd is full: the loop has not looked yet */
 }
 
 static struct writer *writer_begin(struct capture *c)
@@ -452,7 +461,7 @@ static void writer_end(struct writer *w)
 	int ret;
 
 	if (w->out && load_acquire(&c->state) == CAPTURE_OPENING) {
-		/* Refused: nothing of it stays. */
+		/* The capture was refused: remove its file. */
 		pcapng_drop(w->out);
 	} else if (w->out) {
 		writer_count_lost(w);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: putting in packets: which queue pair, and frames on their way to it. See inject.h.
+ * DOC: injecting packets: finding the queue pair, and taking frames for it. See inject.h.
  *
- * Questions are answered at once, without the token, as status is. A frame waits for it in a short list, and is
- * answered when the switch has taken it; one that finds no room there is tried again. Each connection has one
- * frame at a time.
+ * Queries are answered at once, without the token, as a status is. A frame waits for the token in a
+ * short list, and is answered when the switch has taken it; if the switch has no room it is
+ * retried. Each connection has one frame at a time.
  */
 #include "fabric/inject/inject.h"
 #include "emulator/transport/untrusted.h"
@@ -19,7 +19,7 @@
 #define JOBS	 8u
 #define AGAIN_NS (200 * NSEC_PER_USEC)
 
-/** struct inject_job - a frame. @conn: NULL: none; @at: real time at which it is tried */
+/** struct inject_job - a frame. @conn: NULL: none; @at: real time of the next try */
 struct inject_job {
 	struct conn *conn;
 	u64 at;
@@ -31,7 +31,7 @@ struct inject {
 	u32 n;
 };
 
-/* --- which queue pair ------------------------------------------------------------------------------ */
+/* --- queue pairs --- */
 
 static bool inject_is_program(const struct hca_client *c, const char *name)
 {
@@ -46,7 +46,7 @@ static bool inject_qp_is_connected(const struct hca_qp *qp)
 	return qp->type != QPT_UD && qp->type != QPT_RAW_PACKET;
 }
 
-/* Whether it is one that is meant. @from: node of its peer, or -1: any */
+/* Whether the query is about this QP. @from: node of its peer, or -1: any */
 static bool inject_qp_matches(const struct hca *hca, const struct hca_qp *qp,
 			      const struct proto_inject *q, int from)
 {
@@ -65,8 +65,8 @@ static bool inject_qp_matches(const struct hca *hca, const struct hca_qp *qp,
 	return qp->attr.av.dst_dev < hca->n_devs && hca->dev[qp->attr.av.dst_dev].node == (u32)from;
 }
 
-/* Return: 0, -ENOENT or -ENOTUNIQ. Datagram QPs count where there is no other. */
-static int inject_find_qp(const struct hca *hca, struct proto_inject *q, int from,
+/* Datagram QPs count only if no other QP matches. Return: 0, -ENOENT or -ENOTUNIQ. */
+static int inject_qp_find(const struct hca *hca, struct proto_inject *q, int from,
 			  const struct hca_qp **found)
 {
 	u32 i, n[2] = { 0 };
@@ -87,9 +87,9 @@ static int inject_find_qp(const struct hca *hca, struct proto_inject *q, int fro
 	return !q->n ? -ENOENT : q->n > 1 ? -ENOTUNIQ : 0;
 }
 
-/* --- what its packets look like -------------------------------------------------------------------- */
+/* --- fields of its packets --- */
 
-/* Whoever has registered them. */
+/* The @nth memory region of a protection domain, of any program. */
 static void inject_describe_region(const struct hca *hca, u32 pd, u32 nth, struct proto_inject *q)
 {
 	const struct hca_mr *mr;
@@ -106,7 +106,7 @@ static void inject_describe_region(const struct hca *hca, u32 pd, u32 nth, struc
 	}
 }
 
-/* The protection domain of a target QP's requests is that of the SRQ which they name. Return: that */
+/* A request to an XRC target QP names an SRQ, whose protection domain counts. Return: that */
 static u32 inject_describe_srq(const struct hca *hca, const struct hca_qp *qp,
 			       struct proto_inject *q)
 {
@@ -140,7 +140,7 @@ static void inject_describe_group(const struct hca *hca, const struct hca_qp *qp
 	}
 }
 
-/* A port's address that is of the same family as @like. */
+/* An address of the port, of the same family as @like. */
 static const u8 *inject_gid_like(const struct hca_port *p, const u8 *like)
 {
 	u32 i;
@@ -151,7 +151,7 @@ static const u8 *inject_gid_like(const struct hca_port *p, const u8 *like)
 	return p->gid[0].raw;
 }
 
-/* A datagram QP's own address: as its group's or else IPv4 if its port has one. */
+/* The address of a datagram QP: of its group's family, otherwise IPv4 if its port has one. */
 static const u8 *inject_own_gid(const struct hca_port *p, const struct proto_inject *q)
 {
 	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff };
@@ -235,9 +235,9 @@ int inject_ask(struct fabric *f, struct proto_msg *m)
 		if (from < 0)
 			return from;
 	}
-	/* Only what was asked for counts; all else is the answer's. */
+	/* Keep only the fields of the query; the others are the answer's. */
 	memset(&q->n, 0, sizeof(*q) - offsetof(struct proto_inject, n));
-	ret = inject_find_qp(f->hca, q, from, &qp);
+	ret = inject_qp_find(f->hca, q, from, &qp);
 	if (!ret)
 		inject_describe_qp(f->hca, qp, from, q);
 	return ret;
@@ -248,13 +248,13 @@ int inject_settled(struct fabric *f, const struct conn *c, struct proto_msg *m)
 	struct proto_settled *q = &m->settled;
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, q->qpn);
 
-	/* What is yet to arrive is yet to be answered. */
+	/* A request that has not arrived is not answered yet. */
 	if (qp && link_holds_qp(f, qp->dev, qp->qpn))
 		return -EAGAIN;
 	return fabric_capture_written(f, c, &q->upto, &q->packets);
 }
 
-/* --- frames ----------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 int inject_frame(struct fabric *f, struct conn *c, const struct proto_msg *m)
 {
@@ -283,7 +283,7 @@ int inject_frame(struct fabric *f, struct conn *c, const struct proto_msg *m)
 	return -EBUSY;
 }
 
-void inject_forget(struct fabric *f, const struct conn *c)
+void inject_conn_closed(struct fabric *f, const struct conn *c)
 {
 	u32 i;
 
@@ -312,7 +312,7 @@ bool inject_due(const struct fabric *f)
 	return at != NEVER && (!at || real_ns() >= at);
 }
 
-/* It has come to the switch, and the port that it is said to come from has sent it. */
+/* The frame is in the switch: the port in its source address has sent it. */
 static void inject_count_sent(struct hca *hca, const struct burst *b)
 {
 	if (!hca->dev[b->src_dev].member)
@@ -320,7 +320,7 @@ static void inject_count_sent(struct hca *hca, const struct burst *b)
 				   b->op == BOP_READ_REQ ? 0 : b->len);
 }
 
-/* What the journal says of a packet that was dropped at once, and not of what answers it. */
+/* The journal's reason why the packet, not its response, was dropped at once. */
 static void inject_drop_reason(const struct fabric *f, u64 seq, const struct burst *b,
 			       struct proto_frame *q)
 {

@@ -2,15 +2,16 @@
 /**
  * DOC: from frames to bursts of one packet.
  *
- * Pure functions over the HCA's tables. An opcode that a transport does not have, or a payload where a request
- * has none, is the responder's to refuse, in sequence: such a packet becomes one with BOP_NONE.
+ * Pure functions over the HCA's tables. The responder refuses, in sequence, opcodes that the
+ * transport does not have and payloads of requests that have none: such a packet becomes one with
+ * BOP_NONE.
  */
 #include "emulator/transport/untrusted.h"
 #include "emulator/model.h"
 #include "fabric/link/buddy.h"
 #include "fabric/inject/inject.h"
 
-/** struct op_map - a BTH's opcode as the engine has it. */
+/** struct op_map - a BTH's opcode in terms of the engine. */
 struct op_map {
 	u8 op; /* enum burst_op */
 	u8 flags; /* enum burst_flags */
@@ -58,7 +59,7 @@ static struct op_map inject_opcode(u32 op)
 	return map[op & 31];
 }
 
-/* The transport of QPs that take it: struct hca_path.dst_type; 0: none does. */
+/* The type of QPs that take the opcode: struct hca_path.dst_type; 0: there is none. */
 static u8 inject_qp_type(u8 opcode)
 {
 	switch (opcode >> 5) {
@@ -75,7 +76,7 @@ static u8 inject_qp_type(u8 opcode)
 	}
 }
 
-/* The port that has the address of one end, by GID or LID. Return: whether there is one. */
+/* Find the port that has the address of one end, by GID or LID. Return: whether there is one. */
 static bool inject_find_port(const struct hca *hca, const struct roce_pkt *r, bool source, u32 *dev,
 			     u8 *port, u32 *index)
 {
@@ -116,7 +117,7 @@ static void inject_set_address(const struct roce_pkt *r, struct inject_pkt *p, u
 	p->b.av = &p->av;
 }
 
-/* Where it comes from and goes to. Return: as inject_burst(). */
+/* Set source and destination. Return: as inject_burst(). */
 static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p)
 {
 	struct burst *b = &p->b;
@@ -136,7 +137,7 @@ static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, stru
 		inject_set_address(r, p, index);
 		return 0;
 	}
-	/* A connected QP's packets do not say which QP they come from. */
+	/* Packets of connected QPs do not name the QP that sends them. */
 	qp = &hca->qp[r->dqpn & (HCA_MAX_QP - 1)];
 	if (qp->client && qp->qpn == r->dqpn && qp->attr.av.dst_dev == b->src_dev &&
 	    qp->attr.av.dst_port == b->src_port)
@@ -178,7 +179,7 @@ static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
 		b->flags |= BF_SOLICITED;
 }
 
-/* What a port looks at before it knows for which QP it is. Return: enum packet_fault, PKT_FAULTS: nothing. */
+/* Checks of a port before it knows the QP. Return: enum packet_fault; PKT_FAULTS: none. */
 static u32 inject_packet_fault(const struct roce_pkt *r)
 {
 	static const struct {
@@ -196,7 +197,7 @@ static u32 inject_packet_fault(const struct roce_pkt *r)
 	for (i = 0; i < ARRAY_SIZE(map); i++)
 		if (r->wrong & map[i].wrong)
 			return map[i].fault;
-	/* There are no GIDs of RoCE version 1 here. */
+	/* No port has GIDs of RoCE version 1. */
 	if (r->net == ROCE_V1)
 		return PKT_VERSION;
 	if (!inject_qp_type(r->opcode))
@@ -235,7 +236,7 @@ int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_
 	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX && *fault == PKT_FAULTS)
 		*fault = PKT_READ;
 	b->mem = b->len ? &p->mem : NULL;
-	/* As the engine has a READ request: what is asked for. */
+	/* In the engine a READ request has the length that it asks for. */
 	if (b->op == BOP_READ_REQ) {
 		b->len = b->dma_len;
 		b->mem = NULL;

@@ -2,7 +2,7 @@
 /* The journal entry by entry, for librdmaemu-ctl. */
 #include "fabric/journal/reader.h"
 
-/* What is not there any more is passed over. */
+/* Entries that were overwritten are skipped. */
 static u64 log_reader_position(const struct reader *r)
 {
 	return r->at - r->have;
@@ -39,7 +39,7 @@ int log_entry(struct fabric *f, struct proto_msg *m)
 	const struct journal_entry *j = NULL;
 	const struct note *n;
 
-	/* The fabric process's own notes are not in it. */
+	/* The fabric process's own notes are left out. */
 	q.notes = f->notes.n;
 	log_start(&c, f, &q);
 	m->journal = (struct proto_journal){ .errors = q.errors, .notices = q.notices };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu log --follow`, in the fabric process: what is new in the journal goes to those who follow it.
+ * DOC: `rdmaemu log --follow`, in the fabric process: it sends new entries of the journal to
+ * followers.
  *
- * Programs write the journal without a word to this process, so it looks from time to time, as long as
- * there are followers. Who does not read fast enough gets the next answer when there is room, and is told
- * what was overwritten meanwhile. Followers do not keep a fabric from leaving.
+ * Programs write the journal without notifying this process, so it checks from time to time, as
+ * long as there are followers. A follower that reads slowly gets its next answer when its socket
+ * has room, and with it the number of entries that were overwritten meanwhile. Followers do not
+ * keep a fabric alive.
  */
 #include "fabric/journal/log.h"
 
@@ -47,7 +49,7 @@ static void follow_push_one(struct fabric *f, struct conn *c)
 
 	if (fd < 0)
 		return;
-	/* What is new may not be what is asked for. */
+	/* New entries may not be among those that the follower has asked for. */
 	if (lseek(fd, 0, SEEK_END) > 0 || m.log.lost)
 		ret = conn_send(c, &m, &fd, 1);
 	close(fd);

@@ -26,7 +26,7 @@ static struct json_object *log_json_who(const struct hca *hca, const struct jour
 	return o;
 }
 
-/* Times are told from the fabric's start. */
+/* Times count from the fabric's start. */
 static u64 log_json_since_start(const struct fabric *f, u64 ts)
 {
 	return ts > f->started ? ts - f->started : 0;

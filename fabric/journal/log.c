@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: what happened: the HCA's journal and the fabric process's own notes, merged by time.
- */
+/** DOC: the HCA's journal and the fabric process's own notes, merged by time. */
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
@@ -52,7 +50,7 @@ static void log_print_text(FILE *out, struct fabric *f, const struct journal_ent
 	fprintf(out, "%s %s\n", time, line);
 }
 
-/* An array is begun with the first of them, and ended by the caller. */
+/* The first entry begins an array; the caller ends it. */
 static void log_print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
 			   const struct note *n, const char *before)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: the journal, for those who ask for it: log.c, json.c, follow.c.
- */
+/** DOC: the journal, for requests of clients and of the command. */
 #ifndef FABRIC_JOURNAL_LOG_H
 #define FABRIC_JOURNAL_LOG_H
 
@@ -10,8 +8,8 @@
 struct json_object;
 
 /**
- * log_make() - PROTO_LOG: journal and notes as text or JSON, from where the positions in @q stand. They
- * move on.
+ * log_make() - PROTO_LOG: journal and notes as text or JSON, from the positions in @q on, which
+ * advance.
  * @flags: enum proto_flags
  * Return: a memfd or -errno.
  */
@@ -20,13 +18,16 @@ int log_make(struct fabric *f, struct proto_log *q, u32 flags);
 int log_entry(struct fabric *f, struct proto_msg *m);
 /** log_json() - an entry of the journal. */
 struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
-/** follow_start() - PROTO_LOG with PROTO_F_FOLLOW: @c has had all until @m->log. Return: 0 or -ENOMEM. */
+/**
+ * follow_start() - PROTO_LOG with PROTO_F_FOLLOW: @c has got all entries before @m->log.
+ * Return: 0 or -ENOMEM.
+ */
 int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m);
 /** follow_end() - the connection closes. */
 void follow_end(struct fabric *f, struct conn *c);
-/** follow_push() - send to followers what is new. */
+/** follow_push() - send new entries to followers. */
 void follow_push(struct fabric *f);
-/** follow_tick() - likewise, if it is time. Return: when to come back (real time), or NEVER. */
+/** follow_tick() - the same, if it is time. Return: when to come back (real time), or NEVER. */
 u64 follow_tick(struct fabric *f);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Positions from which on the rings still have everything; *lost gets what they do not have any more. */
+/* The first position of which the ring still has the entry; *lost grows by those overwritten. */
 static u64 log_ring_start(u64 from, u64 end, u64 size, u64 *lost)
 {
 	u64 oldest = end > size ? end - size : 0;
@@ -59,7 +59,7 @@ static const struct journal_entry *log_reader_peek(struct reader *r)
 	return r->have ? &r->j : NULL;
 }
 
-/* The older of the two rings' next entries; NULL: there is none. */
+/* The ring whose next entry is older; NULL: there is none. */
 static struct reader *log_cursor_reader(struct log_cursor *c)
 {
 	const struct journal_entry *e = log_reader_peek(&c->errors),
@@ -70,7 +70,7 @@ static struct reader *log_cursor_reader(struct log_cursor *c)
 	return e->nth < n->nth ? &c->errors : &c->notices;
 }
 
-/* The next thing that happened: *j or *n is set. Return: false at the end. */
+/* The next entry or note in the order of time: *j or *n is set. Return: false at the end. */
 static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j,
 			    const struct note **n)
 {
@@ -88,7 +88,7 @@ static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j
 	return *n != NULL;
 }
 
-/* --- which of them are wanted --- */
+/* --- filter --- */
 
 static bool log_query_wants_side(const struct fabric *f, const struct journal_who *w,
 				 const struct proto_log *q)
@@ -107,11 +107,11 @@ static bool log_query_wants_side(const struct fabric *f, const struct journal_wh
 	return !q->run || w->run == q->run;
 }
 
-/* One side is to have all that is asked for. */
+/* Whether either side of the entry has all that the query asks for. */
 static bool log_query_wants(const struct fabric *f, const struct journal_entry *j,
 			    const struct proto_log *q)
 {
-	/* Of what somebody did to a program that is asked for by its run, what it did itself. */
+	/* A query for a run excludes actions of others on its programs, except for drops. */
 	return log_query_wants_side(f, &j->who, q) ||
 	       ((!q->run || j->kind == JRN_DROP) && log_query_wants_side(f, &j->peer, q));
 }

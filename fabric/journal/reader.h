@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the journal as the fabric process reads it: both rings and its own notes, in the order of time.
+ * DOC: reading the journal: both rings and the fabric process's own notes, in the order of time.
  */
 #ifndef FABRIC_JOURNAL_READER_H
 #define FABRIC_JOURNAL_READER_H
@@ -21,7 +21,8 @@ struct reader {
 
 /**
  * struct log_cursor - both rings and the notes, from the positions of a query on.
- * The journal is written by others meanwhile: an entry that changes under the copy is left out.
+ * Other processes write the journal meanwhile: an entry that changes while it is copied is left
+ * out.
  */
 struct log_cursor {
 	struct fabric *f;
@@ -30,11 +31,11 @@ struct log_cursor {
 	struct proto_log *q;
 };
 
-/** log_start() - begin at the positions in *q, which move on to where it ends. *q must stay. */
+/** log_start() - begin at the positions in *q, which advance to the end. *q must stay valid. */
 void log_start(struct log_cursor *c, struct fabric *f, struct proto_log *q);
 /**
- * log_next() - the next thing that happened, of those that are asked for: *j, valid until the next call, or
- * *n is set. Return: false at the end.
+ * log_next() - the next entry that matches the query: *j, valid until the next call, or *n is set.
+ * Return: false at the end.
  */
 bool log_next(struct log_cursor *c, const struct journal_entry **j, const struct note **n);
 
@@ -42,9 +43,9 @@ bool log_next(struct log_cursor *c, const struct journal_entry **j, const struct
 
 /** log_time() - a time as seconds since the fabric's start. */
 void log_time(const struct fabric *f, u64 ts, char *buf, size_t size);
-/** log_line() - an entry in words, without its time. */
+/** log_line() - an entry as text, without its time. */
 void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t size);
-/** log_summary() - entries that are alike as one, errors first. *q is told how many there were. */
+/** log_summary() - print equal entries as one, errors first. *q receives their numbers. */
 void log_summary(FILE *out, struct fabric *f, struct proto_log *q);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the journal in short: entries that differ in time, PSN and work request only are one line, with the
- * first of them in words.
+ * DOC: the journal in short: entries that differ only in time, PSN and work request are one line,
+ * with the text of the first.
  */
 #include "fabric/journal/reader.h"
 
 #include <stdlib.h>
 
-#define KINDS_MAX 64u /* lines; what is more is only counted */
+#define KINDS_MAX 64u /* lines; further kinds are only counted */
 
-/** struct alike - entries that are alike. @first: of them */
+/** struct alike - entries of one kind. @first: the first of them */
 struct alike {
 	struct journal_entry first;
 	u64 n;
 	u64 last;
 };
 
-/** struct sum - all of them. @more: entries that had no room */
+/** struct sum - all kinds. @more: entries of kinds that had no room */
 struct sum {
 	struct alike kind[KINDS_MAX];
 	u32 n;

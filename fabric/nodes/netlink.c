@@ -2,10 +2,10 @@
 /**
  * DOC: the addresses of the host's network interfaces, which are those of node 0.
  *
- * Programs look their GIDs up among the addresses of real interfaces, and resolve routes to them.
- * So the port has the host's addresses: entry 0 is the link-local GID of the device itself, the
- * others are the addresses of interfaces that are up, IPv4 as IPv4-mapped IPv6. Loopback addresses
- * are taken when there is nothing else (a network namespace of its own).
+ * Programs look their GIDs up among the addresses of real interfaces, and resolve routes to them. A
+ * port therefore has the host's addresses: entry 0 is the link-local GID of the device itself, the
+ * others are addresses of interfaces that are up, IPv4 as IPv4-mapped IPv6. Loopback addresses are
+ * used only if there are no others, as in a network namespace of its own.
  */
 #include "fabric/nodes/netlink.h"
 
@@ -18,7 +18,7 @@
 
 #define ROCE_V2	   2
 #define LINK_LOCAL 0xfe80000000000000ULL
-/* What Ethernet frames of RoCE v2 carry beside payload: IPv6, UDP and the longest IBTA headers. */
+/* Headers of RoCE v2 frames next to the payload: IPv6, UDP and the longest IBTA headers. */
 #define HEADERS 80
 
 static u32 netlink_mtu_code_fit(u32 netdev_mtu, u32 max)
@@ -49,7 +49,7 @@ u32 netlink_mtu_code(const char *ndev, u32 max)
 	return netlink_mtu_code_fit(netlink_ndev_mtu(ndev), max);
 }
 
-/* Return: whether it is an address that GIDs are made of. */
+/* Return: whether a GID can be made of the address. */
 static bool netlink_gid_from_addr(const struct ifaddrs *a, u8 raw[16])
 {
 	const struct sockaddr_in *in = (const void *)a->ifa_addr;
@@ -68,7 +68,7 @@ static bool netlink_gid_from_addr(const struct ifaddrs *a, u8 raw[16])
 }
 
 /**
- * struct deal - the addresses of interfaces, dealt out to @n ports in turn; this is the @nth.
+ * struct deal - addresses of interfaces are dealt out to @n ports in turn; this is the @nth.
  * @any: some interface has an address
  */
 struct deal {
@@ -79,7 +79,7 @@ struct deal {
 	bool any;
 };
 
-/* An interface belongs to one port, for good. They take their turns as they come. */
+/* An interface belongs to one port permanently. Ports take turns in the order of the interfaces. */
 static bool netlink_is_port_ndev(struct deal *d, const char *ndev)
 {
 	struct ndev_order *o = d->order;
@@ -111,7 +111,7 @@ static void netlink_add_gid(struct deal *d, const u8 raw[16], const char *ndev)
 	snprintf(g->ndev, sizeof(g->ndev), "%s", ndev);
 }
 
-/* Adds the addresses of one family; loopback interfaces only, or all others. */
+/* Add the addresses of one family, of loopback interfaces only or of all others. */
 static void netlink_add_family(struct deal *d, const struct ifaddrs *list, int family,
 			       bool loopback)
 {
@@ -146,7 +146,7 @@ void netlink_node_gid(struct fabric *f, u64 guid, struct hca_gid *g)
 	const struct hca_dev *host = &f->hca->dev[0];
 	const struct hca_gid *at = host->port[1].gid;
 
-	/* The addresses of an InfiniBand host are no GIDs. */
+	/* The addresses of an InfiniBand host are not GIDs. */
 	if (host->link_layer == LINK_INFINIBAND)
 		at = &host->port[1].ip[1];
 	*g = (struct hca_gid){ 0 };
@@ -175,7 +175,7 @@ void netlink_port_gids(struct fabric *f, u32 dev, u32 port, struct hca_gid gid[H
 	}
 	if (list)
 		freeifaddrs(list);
-	/* The port sits on the interface of its first address. */
+	/* The port belongs to the interface of its first address. */
 	snprintf(gid[0].ndev, sizeof(gid[0].ndev), "%s", d.used > 1 ? gid[1].ndev : "lo");
 	gid[0].ifindex = if_nametoindex(gid[0].ndev);
 }
@@ -185,7 +185,7 @@ void netlink_port_ips(struct fabric *f, u32 dev, u32 port, struct hca_gid ip[HCA
 	u32 i;
 
 	netlink_port_gids(f, dev, port, ip);
-	/* The link-local addresses of IPoIB interfaces are made of their own ports' GUIDs. */
+	/* Link-local addresses of IPoIB interfaces are made of their own ports' GUIDs. */
 	for (i = 0; i < HCA_GIDS; i++)
 		if (ip[i].raw[0] == 0xfe && (ip[i].raw[1] & 0xc0) == 0x80)
 			memset(&ip[i], 0, sizeof(ip[i]));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: making nodes, and what of them is shown in sysfs.
+ * DOC: making nodes, and their sysfs trees.
  *
- * A node's tree is written when its first program is started, so that a topology of many nodes costs
- * next to nothing.
+ * A node's tree is written when its first program is started, so that a topology of many nodes
+ * costs next to nothing.
  */
 #include "fabric/nodes/nodes.h"
 #include "fabric/common/parse.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define GUIDS_PER_DEV 16
-/* Subnet managers number ports from 1; here the manager itself has that. */
+/* Subnet managers number ports from 1; here the manager itself has LID 1. */
 #define SM_LID	  1
 #define FIRST_LID 2
 #define N_LIDS	  (0xc000u - FIRST_LID)
@@ -38,7 +38,7 @@ void fabric_nodes_changed(struct fabric *f)
 		f->nodes->events->changed(f);
 }
 
-/* The user whose fabric it is, or as if it were: a replay has the addresses of the record. */
+/* The user in GUIDs: the owner of the fabric, or in a replay the user of the recording. */
 static u32 node_guid_uid(void)
 {
 	const char *text = getenv(NODES_UID_ENV);
@@ -47,7 +47,7 @@ static u32 node_guid_uid(void)
 	return text && parse_number(text, ~0u, &uid) ? (u32)uid : (u32)geteuid();
 }
 
-/* A locally administered EUI-64, the same for this user's fabric and node of that name every time. */
+/* A locally administered EUI-64, always the same for a user, fabric and node name. */
 static u64 node_make_guid(const char *fabric, const char *node)
 {
 	const u32 uid = node_guid_uid();
@@ -87,7 +87,7 @@ static void subnet_ip6(const struct subnets *s, u64 n, u8 raw[16])
 		raw[15 - i] |= (u8)(n >> (8 * i));
 }
 
-/* The next addresses that nobody has, of the same number in both subnets. Return: 0 or -ENOSPC. */
+/* The next free addresses, with the same number in both subnets. Return: 0 or -ENOSPC. */
 static int node_next_addresses(struct fabric *f, u8 ip4[16], u8 ip6[16])
 {
 	const struct subnets *s = &f->nodes->subnets;
@@ -112,7 +112,7 @@ static void node_set_address(struct hca_gid *g, const u8 raw[16], const struct h
 	memcpy(g->ndev, host->ndev, sizeof(g->ndev));
 }
 
-/* What a port of @node that is its @nth has for addresses: a RoCE port's are GIDs. */
+/* Set the addresses of the node's @nth port: GIDs for RoCE, IP addresses for InfiniBand. */
 static int node_set_port_addresses(struct fabric *f, struct hca_dev *d, struct hca_port *p,
 				   const struct node_spec *s, u32 nth)
 {
@@ -122,7 +122,7 @@ static int node_set_port_addresses(struct fabric *f, struct hca_dev *d, struct h
 	u8 ip4[16], ip6[16];
 	int ret;
 
-	/* The interface is the one that the host's first port sits on. */
+	/* The interface is that of the host's first port. */
 	netlink_node_gid(f, p->guid, &host);
 	if (d->link_layer == LINK_ETHERNET)
 		p->gid[0] = host;
@@ -156,7 +156,7 @@ static void node_set_ib_port(struct fabric *f, struct hca_port *p, u64 prefix)
 	while (hca_find_lid(f->hca, p->lid, &port) >= 0);
 }
 
-/* @nth: of the node's ports. Return: 0 or -ENOSPC. */
+/* @nth: index among the node's ports. Return: 0 or -ENOSPC. */
 static int node_make_port(struct fabric *f, struct hca_dev *d, u32 number, const struct profile *pr,
 			  const struct node_spec *s, u32 nth)
 {
@@ -241,7 +241,7 @@ int fabric_node_find_or_make(struct fabric *f, const char *name)
 
 	if (!hca_node_name_ok(name))
 		return -EINVAL;
-	/* By this name, too, whatever others call it. */
+	/* It has this name, too, whatever other members of a mesh call it. */
 	if (f->hca->n_nodes && !strcmp(name, NODE_NAME))
 		return 0;
 	node = hca_node_find(f->hca, name);
@@ -251,7 +251,7 @@ int fabric_node_find_or_make(struct fabric *f, const char *name)
 	return fabric_node_make(f, &s);
 }
 
-/* The host's addresses are those that its first devices have now. */
+/* The host's addresses are the current ones of its first devices. */
 static void node_host_addresses(const struct hca *hca, struct hca_node *n)
 {
 	const struct hca_gid *g;
@@ -293,7 +293,7 @@ int fabric_node_ask(const struct fabric *f, struct proto_msg *m)
 	return 0;
 }
 
-/* Its tree's root. Return: 0 or -ENAMETOOLONG. */
+/* The root of a node's tree. Return: 0 or -ENAMETOOLONG. */
 static int node_sysfs_root(const struct fabric *f, u32 node, char root[PATH_MAX])
 {
 	return statedir_node_sysfs(root, f->paths.sysfs,

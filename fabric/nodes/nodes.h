@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the nodes of a fabric while it runs: their devices and ports, addresses and sysfs trees.
+ * DOC: the nodes of a running fabric: their devices and ports, addresses and sysfs trees.
  *
- * common/nodes.h says what a node is to be. Modules that mark ports or tell others of them learn of changes
- * by struct node_events, which server/daemon.c hands over.
+ * common/nodes.h describes what a node is to be. Modules that depend on nodes get struct
+ * node_events: server/daemon.c calls them.
  */
 #ifndef FABRIC_NODES_NODES_H
 #define FABRIC_NODES_NODES_H
@@ -14,11 +14,10 @@
 #define MAX_PORT_JOBS 8u
 #define MAX_NDEVS     64u
 
-/** struct node_events - whom to call when nodes change. Each may be NULL. */
+/** struct node_events - callbacks for changes of nodes. Each may be NULL. */
 struct node_events {
 	void (*added)(struct fabric *f); /* a node was made: mark its ports. No token needed. */
-	void (*changed)(
-		struct fabric *f); /* nodes, or what is known of their ports, have changed */
+	void (*changed)(struct fabric *f); /* nodes or their ports have changed */
 };
 
 /** struct port_job - a request about ports that waits for the token. */
@@ -27,23 +26,23 @@ struct port_job {
 	struct proto_msg msg;
 };
 
-/** struct ndev_order - the network interfaces in the order in which they were dealt out to ports. */
+/** struct ndev_order - network interfaces, in the order in which ports got them. */
 struct ndev_order {
 	char name[MAX_NDEVS][16];
 	u32 n;
 };
 
-/** struct node_shown - what of a node is in sysfs. */
+/** struct node_shown - the state of a node's sysfs tree. */
 struct node_shown {
 	bool tree;
 	bool stale; /* something other than counters has changed */
 	u64 counted; /* sum of all counters when they were written last */
 };
 
-/** struct nodes - what the fabric process knows of its nodes beyond HCA memory. */
+/** struct nodes - what the fabric process knows of its nodes in addition to HCA memory. */
 struct nodes {
 	struct subnets subnets; /* nodes' addresses come from these */
-	u64 spread; /* where in the subnets addresses begin: other fabrics begin elsewhere */
+	u64 spread; /* where addresses begin in the subnets: differs between fabrics */
 	u64 addresses; /* addresses that were given out, of each subnet */
 	u32 lids; /* LIDs that were given out */
 	u64 topology; /* struct topology.hash; 0: no topology */
@@ -62,13 +61,22 @@ struct nodes {
 
 /** fabric_nodes_init() - no nodes. Return: 0 or -ENOMEM. */
 int fabric_nodes_init(struct fabric *f);
-/** fabric_nodes_changed() - tell others that nodes have changed: struct node_events. */
+/** fabric_nodes_changed() - call node_events.changed. */
 void fabric_nodes_changed(struct fabric *f);
-/** fabric_node_spread() - a number that differs between fabrics whose host nodes have different names. */
+/**
+ * fabric_node_spread() - a number that differs between fabrics whose host nodes have different
+ * names.
+ */
 u64 fabric_node_spread(const char *name);
-/** fabric_node_make() - a new node. Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC. */
+/**
+ * fabric_node_make() - make a node.
+ * Return: index, -EINVAL, -EEXIST, -EADDRINUSE, -EOVERFLOW or -ENOSPC.
+ */
 int fabric_node_make(struct fabric *f, const struct node_spec *s);
-/** fabric_node_find_or_make() - the node of that name, made if there is none. Return: as fabric_node_make(). */
+/**
+ * fabric_node_find_or_make() - the node of that name, made if there is none.
+ * Return: as fabric_node_make().
+ */
 int fabric_node_find_or_make(struct fabric *f, const char *name);
 /**
  * fabric_node_use() - as fabric_node_find_or_make(), and its sysfs tree is up to date.

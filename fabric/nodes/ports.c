@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what changes at ports while the fabric runs: by `rdmaemu port`, and by the host's interfaces.
+ * DOC: changes of ports while the fabric runs: by `rdmaemu port`, and by the host's interfaces.
  *
- * Both need the engine token. A request waits for it in a short list and is answered when it has
- * been done; addresses that come and go are told by netlink, which says only that it is time to look
- * at all of them again.
+ * Both need the engine token. A request waits for it in a short list, and is answered when it is
+ * done. Netlink reports that addresses have come or gone; then all of them are read again.
  */
 #include "fabric/nodes/ports.h"
 #include "fabric/common/parse_link.h"
@@ -21,7 +20,7 @@ static void ports_on_netlink(struct fabric *f, struct watch *w, u32 events)
 	ssize_t n;
 
 	(void)events;
-	/* What is in them does not matter, nor does ENOBUFS: that some were lost. */
+	/* The messages' contents do not matter, nor does ENOBUFS: some were lost. */
 	do
 		n = recv(w->fd, buf, sizeof(buf), MSG_DONTWAIT);
 	while (n > 0 || (n < 0 && errno == ENOBUFS));
@@ -169,7 +168,7 @@ int fabric_port_change(struct fabric *f, const struct proto_port *q)
 	return ret;
 }
 
-/* The port's new table keeps what is still there in its place, so that indices stay good. */
+/* Entries that stay keep their index in the new table. */
 static void ports_merge_gids(const struct hca_gid *old, const struct hca_gid *now,
 			     struct hca_gid *out)
 {
@@ -212,7 +211,7 @@ static void ports_update_gids(struct fabric *f, u32 dev, u32 port)
 	}
 }
 
-/* Nobody is told: they are no GIDs. */
+/* No event: they are not GIDs. */
 static void ports_update_ips(struct fabric *f, u32 dev, u32 port)
 {
 	struct hca_gid now[HCA_GIDS];
@@ -223,7 +222,7 @@ static void ports_update_ips(struct fabric *f, u32 dev, u32 port)
 		hca_port_set_gid(f->hca, dev, port, true, i, &now[i]);
 }
 
-/* The addresses of the host's interfaces are node 0's. */
+/* The host's addresses are those of node 0. */
 static void ports_update_host(struct fabric *f)
 {
 	struct hca *hca = f->hca;
@@ -276,7 +275,7 @@ void fabric_ports_work(struct fabric *f)
 		n++;
 	}
 	f->nodes->n_port_jobs = 0;
-	/* The files first: who is answered may look at them. */
+	/* The files first: a command that gets its answer may read them. */
 	fabric_ports_publish(f);
 	for (i = 0; i < n; i++)
 		conn_reply(job[i].conn, &job[i].msg);

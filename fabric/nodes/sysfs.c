@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Theory of operation
- * -------------------
- * The tree mirrors what the kernel shows of a RoCE device, as far as programs look (UCX, NCCL,
- * libfabric, ibstat, ...), with a made-up PCI function behind each device:
+/**
+ * DOC: see sysfs.h.
+ *
+ * The tree mirrors what the kernel shows of a RoCE device, as far as programs read it (UCX, NCCL,
+ * libfabric, ibstat, ...), with a made-up PCI function for each device:
  *
  *	sys/devices/pci0fab:BB/0fab:BB:DD.0/		vendor, device, numa_node, local_cpus, ...
  *		infiniband/NAME/			node_guid, fw_ver, ports/1/..., device ->
@@ -13,15 +13,15 @@
  *	sys/class/infiniband_verbs/uverbsN ->		within the tree
  *	dev/infiniband/uverbsN				a plain file, shown as a device by the shim
  *
- * Counters are read by the shim from the HCA itself (path_counters.c). Where it does not notice, as
- * with a path relative to a directory of the tree, their files show what had been counted when a
+ * The shim reads counters from the HCA itself (path_counters.c). For a path that it does not see,
+ * such as one relative to a directory of the tree, the files show the counters as they were when a
  * program was last started.
  *
- * All of it is made relative to a descriptor of the root and without following symlinks, so that
- * nothing outside can be touched whatever was left in the directory.
+ * The tree is made relative to a descriptor of its root and without following symlinks, so that no
+ * file outside is touched whatever the directory contained.
  *
- * The kernel answers the read of a GID attribute with EINVAL when the entry is unused. The file is
- * left empty for that; the shim (path_open.c) knows what an empty one stands for.
+ * The kernel fails the read of an unused GID's attributes with EINVAL. Their files are empty; the
+ * shim (path_open.c) fails reads of empty ones.
  */
 #include "fabric/nodes/sysfs.h"
 
@@ -55,7 +55,7 @@ static void sysfs_names_init(struct sysfs_names *n, const struct hca_dev *dev, u
 		 (u32)dev->guid & 0xffff);
 }
 
-/* The machine's CPUs as the kernel prints masks and lists. */
+/* The host's CPUs, as the kernel prints masks and lists. */
 static void sysfs_put_cpus(struct tree *t)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF), words, i;
@@ -78,7 +78,7 @@ static void sysfs_put_cpus(struct tree *t)
 		tree_attr(t, "local_cpulist", "0-%ld", n - 1);
 }
 
-/* The network interfaces that the port sits on. */
+/* The network interfaces of the port. */
 static void sysfs_put_ndevs(struct tree *t, const struct hca_port *p, const struct sysfs_names *n)
 {
 	char target[64];
@@ -95,7 +95,7 @@ static void sysfs_put_ndevs(struct tree *t, const struct hca_port *p, const stru
 	}
 }
 
-/* The PCI function: what says where the device sits in the machine. */
+/* The PCI function: where the device is in the machine. */
 static void sysfs_put_pci(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
 {
 	u32 i;
@@ -117,7 +117,7 @@ static void sysfs_put_pci(struct tree *t, const struct hca_dev *dev, const struc
 		sysfs_put_ndevs(t, &dev->port[i], n);
 }
 
-/* A file per GID entry. The kernel shows an unused GID as zeros, of its attributes nothing. */
+/* A file per GID entry. The kernel shows an unused GID as zeros, and none of its attributes. */
 static void sysfs_put_gids(struct tree *t, const struct hca_port *p, const char *port)
 {
 	static const char *const types[] = { "IB/RoCE v1", "IB/RoCE v1", "RoCE v2" };
@@ -175,7 +175,7 @@ static void sysfs_put_counters(struct tree *t, const struct hca_dev *dev, u32 po
 	sysfs_put_counter_dir(t, DIR_HW_COUNTERS, dev, port);
 }
 
-/* As the kernel words it, from active_speed and active_width. */
+/* In the kernel's words, from active_speed and active_width. */
 static void sysfs_put_rate(struct tree *t, const struct hca_dev *dev)
 {
 	static const struct {
@@ -301,7 +301,7 @@ int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 	tree_cd(&t, "dev/infiniband");
 	tree_cd(&t, "sys/class/infiniband_verbs");
 	tree_attr(&t, "abi_version", "6");
-	/* libibumad looks here first; ibstat then reads the rest from the devices. */
+	/* libibumad checks this first; ibstat then reads the rest from the devices. */
 	tree_cd(&t, "sys/class/infiniband_mad");
 	tree_attr(&t, "abi_version", "5");
 	for (i = 0; i < n && !t.err; i++) {

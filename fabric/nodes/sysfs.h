@@ -2,13 +2,14 @@
 /**
  * DOC: the private copy of what the kernel would show of the devices in /sys and /dev.
  *
- * One tree of ordinary files and symlinks per node, of the devices that its programs are to see. `rdmaemu run` names its root in $RDMAEMU_SYSFS; the shim then shows
+ * There is one tree of ordinary files and symlinks per node, with the devices that its programs
+ * see. `rdmaemu run` passes its root in $RDMAEMU_SYSFS; the shim then shows
  *
  *	<root>/sys/class/infiniband*		as	/sys/class/infiniband*
  *	<root>/sys/devices/pci0fab:*		as	/sys/devices/pci0fab:*
  *	<root>/dev/infiniband*			as	/dev/infiniband*
  *
- * PCI domain 0fab is made up, so that no real device's directory is ever hidden.
+ * PCI domain 0fab is made up, so no real device's directory is ever hidden.
  */
 #ifndef FABRIC_SERVER_SYSFS_H
 #define FABRIC_SERVER_SYSFS_H
@@ -22,25 +23,24 @@
 
 /**
  * sysfs_build() - write the tree for @n devices.
- * @root: directory to put it in; created (mode 0700) if missing, its parent must exist
+ * @root: its directory; created (mode 0700) if missing, the parent must exist
  * @devs: uverbsN belongs to devs[N]
  *
- * Called again for the same root and devices it brings the files up to date, each at once for those
- * who read it. Counters are only there by name: the shim reads them from the HCA. Nothing in the tree
- * is opened or followed outside @root.
- * Return: 0 or -errno; on error the tree may be incomplete, sysfs_remove() cleans it up.
+ * Called again for the same root and devices it updates the files, each atomically. Counters exist
+ * only by name: the shim reads them from the HCA. Nothing outside @root is opened or followed.
+ * Return: 0 or -errno; on error the tree may be incomplete, sysfs_remove() removes it.
  */
 int sysfs_build(const char *root, const struct hca_dev *devs, u32 n);
 
 /**
- * sysfs_counters() - bring the files of the counters up to date, in a tree that was built.
+ * sysfs_counters() - update the files of the counters, in a tree that was built.
  * Return: 0 or -errno.
  */
 int sysfs_counters(const char *root, const struct hca_dev *devs, u32 n);
 
 /**
  * sysfs_remove() - delete the tree, root included. Symlinks are removed, not followed.
- * Return: 0 (also if there is none) or -errno of the first failure; it deletes what it can.
+ * Return: 0 (also if there is none) or -errno of the first failure; the rest is deleted anyway.
  */
 int sysfs_remove(const char *root);
 

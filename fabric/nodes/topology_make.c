@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: a fabric as its topology says. Before anybody is served, so that no token is needed.
- */
+/** DOC: making the nodes of a topology. No client is served yet, so no token is needed. */
 #include "fabric/nodes/ports.h"
 
 #include <stdio.h>
@@ -36,7 +34,7 @@ static const char *topology_port_error(int err)
 	return strerror(-err);
 }
 
-/* Those that are told their addresses come first: the others get what is left. */
+/* Nodes with given addresses come first: the others get free ones. */
 static int topology_make_nodes(struct fabric *f, const struct topology *t, bool told, char *why,
 			       size_t size)
 {

@@ -64,7 +64,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	fault_conn_closed(f, c);
 	fabric_clock_conn_closed(f, c);
 	fabric_capture_conn_closed(f, c);
-	inject_forget(f, c);
+	inject_conn_closed(f, c);
 	loop_watch_close(&c->w);
 	f->conns.n--;
 	follow_end(f, c);
