@@ -258,7 +258,7 @@ static void zsh_print_kind(const char *words)
 		putchar(' ');
 }
 
-static void zsh_print_option(enum opt_id id)
+static void zsh_print_option(const struct verb *v, enum opt_id id)
 {
 	const struct opt_def *def = opts_def(id);
 	char words[COMPLETION_WORDS];
@@ -271,7 +271,7 @@ static void zsh_print_option(enum opt_id id)
 		printf("'(-%c --%s)'{-%c,--%s}'[", def->letter, def->name, def->letter, def->name);
 	else
 		printf("'--%s%s[", def->name, !def->arg ? "" : def->arg[0] == '[' ? "=-" : "=");
-	completion_print_quoted(def->help, "[]\\");
+	completion_print_quoted(verb_option_help(v, id), "[]\\");
 	putchar(']');
 	if (def->arg && def->arg[0] == '[') {
 		printf("::%.*s: ", (int)strcspn(def->arg + 2, "]"), def->arg + 2);
@@ -294,7 +294,7 @@ static void zsh_print_verb(const struct verb *v)
 	printf("\t'%s')\n\t\t_arguments \\\n", v->name);
 	for (id = 0; id < OPT_COUNT; id++)
 		if (flags & OPT_BIT(id))
-			zsh_print_option((enum opt_id)id);
+			zsh_print_option(v, (enum opt_id)id);
 	completion_argument_kind(v, words);
 	if (v->arg == ARG_PROGRAM) {
 		printf("\t\t\t'*::program:_normal'");
@@ -383,7 +383,7 @@ static void fish_print_option(const struct verb *v, enum opt_id id)
 			printf(" -x");
 	}
 	printf(" -d '");
-	completion_print_quoted(def->help, "\\");
+	completion_print_quoted(verb_option_help(v, id), "\\");
 	puts("'");
 }
 

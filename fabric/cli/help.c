@@ -76,22 +76,23 @@ static void help_print_row(const char *name, const char *summary, u32 column)
 	help_wrap(summary, at, column);
 }
 
-static void help_print_option(enum opt_id id)
+static void help_print_option(const struct verb *v, enum opt_id id)
 {
 	const struct opt_def *def = opts_def(id);
 	char flag[64], letter[8] = "", text[512];
 	const char *arg = def->arg ? def->arg : "";
+	const char *env = v->no_env & OPT_BIT(id) ? NULL : def->env;
 
 	if (def->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", def->letter);
 	snprintf(flag, sizeof(flag), "%s--%s%s%s", letter, def->name,
 		 *arg && *arg != '[' ? " " : "", arg);
-	snprintf(text, sizeof(text), "%s%s%s%s", def->help, def->env ? " [" : "",
-		 def->env ? def->env : "", def->env ? "]" : "");
+	snprintf(text, sizeof(text), "%s%s%s%s", verb_option_help(v, id), env ? " [" : "",
+		 env ? env : "", env ? "]" : "");
 	help_print_row(flag, text, HELP_OPTION_AT);
 }
 
-static void help_print_section(const char *title, u64 flags)
+static void help_print_section(const struct verb *v, const char *title, u64 flags)
 {
 	int id;
 
@@ -100,7 +101,7 @@ static void help_print_section(const char *title, u64 flags)
 	printf("\n%s:\n", title);
 	for (id = 0; id < OPT_COUNT; id++)
 		if (flags & OPT_BIT(id))
-			help_print_option((enum opt_id)id);
+			help_print_option(v, (enum opt_id)id);
 }
 
 static void help_print_synopsis(const char *before, const char *name, const char *args)
@@ -162,10 +163,10 @@ void help_print_verb(const struct verb *v)
 		putchar('\n');
 		help_wrap(v->help, 0, 0);
 	}
-	help_print_section("Options", own);
-	help_print_section("Options of a capture", capture);
-	help_print_section("Options of the fabric, if this command starts it", fabric);
-	help_print_section("Common options", common);
+	help_print_section(v, "Options", own);
+	help_print_section(v, "Options of a capture", capture);
+	help_print_section(v, "Options of the fabric, if this command starts it", fabric);
+	help_print_section(v, "Common options", common);
 	if (common & OPT_BIT(OPT_FABRIC))
 		help_print_precedence();
 	if (verb_is_group(v->name))

@@ -8,6 +8,8 @@
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
+#define PORTS_NODE "only ports of this node (default: all)"
+
 static const struct verb verbs[] = {
 	{ .name = "run",
 	  .args = "[OPTION]... [--] PROGRAM [ARG]...",
@@ -73,18 +75,22 @@ static const struct verb verbs[] = {
 	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) |
 		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW),
 	  .group = GROUP_FABRIC,
+	  .node_help = "only entries about this node",
+	  .no_env = OPT_BIT(OPT_NODE),
 	  .run = verb_log },
 	{ .name = "port up",
 	  .args = "[OPTION]...",
 	  .summary = "Bring ports up: IBV_EVENT_PORT_ACTIVE, packets pass again",
 	  .flags = VERB_COMMON | PORTS,
 	  .group = GROUP_CHANGE,
+	  .node_help = PORTS_NODE,
 	  .run = verb_port_up },
 	{ .name = "port down",
 	  .args = "[OPTION]...",
 	  .summary = "Take ports down: IBV_EVENT_PORT_ERR, packets are lost",
 	  .flags = VERB_COMMON | PORTS,
 	  .group = GROUP_CHANGE,
+	  .node_help = PORTS_NODE,
 	  .run = verb_port_down },
 	{ .name = "port lid",
 	  .args = "[OPTION]... LID",
@@ -93,6 +99,7 @@ static const struct verb verbs[] = {
 	  .group = GROUP_CHANGE,
 	  .arg = ARG_VALUE,
 	  .expected = "a LID",
+	  .node_help = PORTS_NODE,
 	  .run = verb_port_lid },
 	{ .name = "port pkey",
 	  .args = "[OPTION]... INDEX PKEY",
@@ -102,6 +109,7 @@ static const struct verb verbs[] = {
 	  .group = GROUP_CHANGE,
 	  .arg = ARG_VALUE,
 	  .expected = "an index and a P_Key",
+	  .node_help = PORTS_NODE,
 	  .run = verb_port_pkey },
 	{ .name = "port link",
 	  .args = "[OPTION]... none|[delay TIME] [jitter TIME] [rate RATE] [mtu N]",
@@ -113,6 +121,7 @@ static const struct verb verbs[] = {
 	  .arg = ARG_VALUE,
 	  .expected = "delay, jitter, rate, mtu or none",
 	  .words = "none delay jitter rate mtu",
+	  .node_help = PORTS_NODE,
 	  .run = verb_port_link },
 	{ .name = "clock",
 	  .args = "[OPTION]...",
@@ -196,6 +205,7 @@ static const struct verb verbs[] = {
 	  .group = GROUP_PACKETS,
 	  .arg = ARG_FILE,
 	  .expected = "a file, or '-'",
+	  .node_help = "only ports of this node, or all (the default)",
 	  .run = verb_capture_start },
 	{ .name = "capture stop",
 	  .args = "[OPTION]... [NUMBER]...",
@@ -231,6 +241,8 @@ static const struct verb verbs[] = {
 	  .arg = ARG_FILE,
 	  .parse = PARSE_AROUND_FIRST,
 	  .expected = "a capture, pcap or pcapng",
+	  .node_help = "only queue pairs of this node",
+	  .no_env = OPT_BIT(OPT_NODE),
 	  .run = verb_inject },
 	{ .name = "trace show",
 	  .args = "[OPTION]... DIR",
@@ -281,6 +293,7 @@ static const struct verb verbs[] = {
 	  .arg = ARG_DIR,
 	  .parse = PARSE_AROUND_FIRST,
 	  .expected = "a trace directory",
+	  .node_help = "node of the real program if there is no record",
 	  .run = verb_replay },
 	{ .name = "completion",
 	  .args = "bash|zsh|fish",
@@ -373,6 +386,11 @@ const struct verb *verb_find(int argc, char **argv, int *words)
 		}
 	}
 	return found;
+}
+
+const char *verb_option_help(const struct verb *v, enum opt_id id)
+{
+	return id == OPT_NODE && v->node_help ? v->node_help : opts_def(id)->help;
 }
 
 const char *verb_group_title(enum verb_group group)

@@ -46,6 +46,8 @@ enum verb_parse {
  * @selector: option without which the words mean another verb, or 0
  * @expected: argument that it cannot do without, for the message; NULL: it can
  * @words: arguments that shells offer, separated by spaces, or NULL
+ * @node_help: what --node means here, or NULL: where to run
+ * @no_env: OPT_BIT()s of options whose variables it ignores
  * @alias: another name of a verb, which --help does not list
  * @run: gets what follows the options; returns the exit status
  */
@@ -61,6 +63,8 @@ struct verb {
 	enum verb_parse parse;
 	const char *expected;
 	const char *words;
+	const char *node_help;
+	u64 no_env;
 	bool alias;
 	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 };
@@ -97,6 +101,8 @@ bool verb_is_in_group(const struct verb *v, const char *group);
 bool verb_is_group(const char *word);
 /** verb_first_word() - a verb's first word, if no verb before it has the same, or NULL. */
 const char *verb_first_word(size_t i, char word[VERB_WORD_MAX]);
+/** verb_option_help() - the description of an option of a verb. */
+const char *verb_option_help(const struct verb *v, enum opt_id id);
 /** verb_group_title() - a heading of `rdmaemu --help`. */
 const char *verb_group_title(enum verb_group group);
 

@@ -29,8 +29,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			  "limits and abilities of the devices, by a built-in profile or a file, "
 			  "see rdmaemu-profile(5)" },
 	[OPT_NODE] = { "node", 0, "NAME", PROTO_NODE_ENV, false,
-		       "node to run on or to act on; 'run' creates it when first named (default: "
-		       "node0, the host itself)" },
+		       "node to run on, created when first named (default: node0, the host "
+		       "itself)" },
 	[OPT_SUBNET] = { "subnet", 0, "ADDR/BITS", "RDMAEMU_SUBNET", true,
 			 "subnet from which nodes get their addresses (default: "
 			 "10.77.0.0/16,fd77::/64)" },
