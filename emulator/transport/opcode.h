@@ -2,7 +2,8 @@
 /**
  * DOC: the opcodes of work requests by QP type: wqe_ops[] in wqe.c, as a mask.
  *
- * The shim refuses posts that a QP's type does not allow, the engine those that its device does not.
+ * The shim refuses posts that the type of a QP does not allow, the engine those that its device
+ * does not.
  */
 #ifndef EMULATOR_TRANSPORT_OPCODE_H
 #define EMULATOR_TRANSPORT_OPCODE_H
