@@ -400,8 +400,8 @@ int mcast_input(struct engine *e, const struct burst *b);
 int av_check(struct hca *hca, u32 dev, struct hca_av *av);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
 bool av_is_mcast(const struct hca_av *av);
-/** av_is_via() - struct hca_path.via of a datagram on @path to @av: groups may have members anywhere. */
-static inline bool av_is_via(const struct hca *hca, const struct hca_path *path,
+/** av_is_relayed() - struct hca_path.via of a datagram on @path to @av: groups may have members anywhere. */
+static inline bool av_is_relayed(const struct hca *hca, const struct hca_path *path,
 			     const struct hca_av *av)
 {
 	return unlikely(hca->n_via) &&

@@ -9,14 +9,14 @@
 #define MAD_RETRY_NS 1000000u
 
 /* Whether it takes the path of the deferred ones. */
-static bool mad_is_via(const struct hca *hca, const struct hca_cmmad *m)
+static bool mad_is_relayed(const struct hca *hca, const struct hca_cmmad *m)
 {
 	const struct hca_path path = { .src_dev = m->dev,
 				       .src_port = (u8)m->port,
 				       .dst_dev = m->av.dst_dev,
 				       .dst_port = m->av.dst_port };
 
-	return av_is_via(hca, &path, &m->av);
+	return av_is_relayed(hca, &path, &m->av);
 }
 
 /* Put a MAD of the ring on the wire. Return: as xmit(). */
@@ -46,7 +46,7 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 	mem.iov[0].addr = (u64)((const char *)m->mad - (const char *)hca);
 	mem.iov[0].len = MAD_SIZE;
 	b.mtu = ib_mtu_bytes(hca->dev[m->dev].port[m->port].active_mtu);
-	b.via = mad_is_via(hca, m);
+	b.via = mad_is_relayed(hca, m);
 	return wire_send(e, &b);
 }
 
@@ -76,7 +76,7 @@ static void mad_post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct
 	m->psn = p->gsi_psn;
 	p->gsi_psn = psn_add(p->gsi_psn, 1);
 	store_release(&hca->cm_sent, nth + 1);
-	behind = hca->cm_left != nth && mad_is_via(hca, m);
+	behind = hca->cm_left != nth && mad_is_relayed(hca, m);
 	if (hca->cm_left == nth)
 		hca->cm_left = nth + 1;
 	if (!behind && mad_xmit(e, m) != -EAGAIN)

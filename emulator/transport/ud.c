@@ -69,7 +69,7 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 	b->dst_port = ah->av.dst_port;
 	b->dst_qpn = w->remote_qpn;
 	b->src_slot = (u16)qp_slot(qp);
-	b->via = av_is_via(hca, &b->path, b->av);
+	b->via = av_is_relayed(hca, &b->path, b->av);
 	if (qp->create_flags & QPC_SOURCE_QPN)
 		b->src_qpn = qp->source_qpn;
 	/* IBTA 10.2.5: a key with the top bit set asks for the QP's own. */
