@@ -402,7 +402,7 @@ int av_check(struct hca *hca, u32 dev, struct hca_av *av);
 bool av_is_mcast(const struct hca_av *av);
 /** av_is_relayed() - struct hca_path.via of a datagram on @path to @av: groups may have members anywhere. */
 static inline bool av_is_relayed(const struct hca *hca, const struct hca_path *path,
-			     const struct hca_av *av)
+				 const struct hca_av *av)
 {
 	return unlikely(hca->n_via) &&
 	       (av_is_mcast(av) ||

@@ -3,8 +3,8 @@
  * DOC: what the files of connection management share. All of it runs with the token held.
  *
  * Two layers: identifiers, addresses, ports and events (id.c, chan.c, addr.c, addr_class.c, port.c,
- * listen.c, route.c, option.c, mcast.c, mcast_gid.c, recover.c), and the connection protocol (conn.c,
- * req.c, input.c, send.c, lookup.c, qp_attr.c, timer.c, sidr.c, raise.c).
+ * listen.c, route.c, option.c, mcast.c, mcast_gid.c, recover.c), and the connection protocol
+ * (conn.c, req.c, input.c, send.c, lookup.c, qp_attr.c, timer.c, sidr.c, raise.c).
  */
 #ifndef EMULATOR_CM_MODEL_H
 #define EMULATOR_CM_MODEL_H
@@ -193,8 +193,8 @@ void cm_port_release(struct hca *hca, struct hca_cmid *id);
 void cm_ports_rebuild(struct hca *hca);
 
 /**
- * cm_port_check_share() - whether the identifier may share @port with those that have it. @reuse: with
- * RDMA_OPTION_ID_REUSEADDR. Return: 0, -EADDRINUSE or -EADDRNOTAVAIL.
+ * cm_port_check_share() - whether the identifier may share @port with those that have it. @reuse:
+ * with RDMA_OPTION_ID_REUSEADDR. Return: 0, -EADDRINUSE or -EADDRNOTAVAIL.
  */
 int cm_port_check_share(struct hca *hca, const struct hca_cmid *id, u32 port, bool reuse);
 
