@@ -53,10 +53,10 @@ struct faultwire {
 };
 
 /**
- * struct verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0:
+ * struct tx_verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0:
  * none
  */
-struct verdict {
+struct tx_verdict {
 	struct link_fate fate;
 	u32 dropped;
 	u32 copies;
@@ -66,10 +66,10 @@ struct verdict {
 };
 
 /**
- * struct parcel - a burst that is being sent. @said: text for captures: what rules do to the
+ * struct tx_burst - a burst that is being sent. @said: text for captures: what rules do to the
  * current packet
  */
-struct parcel {
+struct tx_burst {
 	struct fabric *f;
 	const struct lq_entry *whole;
 	struct fault_pkt pkt;
@@ -141,7 +141,7 @@ static bool pkt_op_is_answer(u32 op)
 	       (op >= OP_NAK_SEQ && op <= OP_NAK_RNR);
 }
 
-static void tx_describe_packet(struct parcel *c, const struct burst *b)
+static void tx_describe_packet(struct tx_burst *c, const struct burst *b)
 {
 	struct pkt_rounds *r;
 
@@ -204,8 +204,8 @@ static u8 rule_lane(const struct fabric *f, const struct fault_rule *r)
 }
 
 /* Text for captures. @late: ns of delay that the rule added */
-static void tx_capture_fate(struct parcel *c, const struct fault_rule *r, const struct verdict *v,
-			    u64 late)
+static void tx_capture_fate(struct tx_burst *c, const struct fault_rule *r,
+			    const struct tx_verdict *v, u64 late)
 {
 	switch (r->act) {
 	case FA_DROP:
@@ -231,8 +231,8 @@ static void tx_capture_fate(struct parcel *c, const struct fault_rule *r, const 
 	}
 }
 
-static void tx_apply_rule(struct parcel *c, struct fault_rule *r, const struct burst *b,
-			  struct verdict *v)
+static void tx_apply_rule(struct tx_burst *c, struct fault_rule *r, const struct burst *b,
+			  struct tx_verdict *v)
 {
 	u64 key = fault_pkt_key(&c->pkt), was = v->fate.delay_ns;
 
@@ -266,7 +266,7 @@ static void tx_apply_rule(struct parcel *c, struct fault_rule *r, const struct b
 }
 
 /* Whether a rule may act on the packet where it arrives. */
-static bool tx_has_rx_rule(const struct parcel *c)
+static bool tx_has_rx_rule(const struct tx_burst *c)
 {
 	const struct faults *t = c->f->faults;
 	u32 i;
@@ -279,12 +279,12 @@ static bool tx_has_rx_rule(const struct parcel *c)
 }
 
 /* @b: one packet. */
-static void tx_judge_packet(struct parcel *c, const struct burst *b, struct verdict *v)
+static void tx_judge_packet(struct tx_burst *c, const struct burst *b, struct tx_verdict *v)
 {
 	struct fault_rule *r;
 	u32 at = 0;
 
-	*v = (struct verdict){ .copies = 1, .fate = { .trip = c->trip, .left = c->left } };
+	*v = (struct tx_verdict){ .copies = 1, .fate = { .trip = c->trip, .left = c->left } };
 	c->said[0] = '\0';
 	tx_describe_packet(c, b);
 	fault_trigger_rules(c->f, &c->pkt);
@@ -329,7 +329,7 @@ static void tx_held_overtake(struct fabric *f, const struct lq_key *k, u64 at)
 }
 
 /* The packet is dropped. @rule: 0: the queue is full */
-static void tx_drop(struct parcel *c, const struct burst *b, u32 rule)
+static void tx_drop(struct tx_burst *c, const struct burst *b, u32 rule)
 {
 	const struct cap_note note = { .fate = CAP_DROPPED,
 				       .text = rule ? c->said
@@ -341,7 +341,7 @@ static void tx_drop(struct parcel *c, const struct burst *b, u32 rule)
 }
 
 /* Copy one piece out of the burst. Return: NULL: there is no room, the piece is lost. */
-static struct lq_entry *tx_copy_piece(struct parcel *c, const struct burst *b)
+static struct lq_entry *tx_copy_piece(struct tx_burst *c, const struct burst *b)
 {
 	struct lq_entry *e;
 	int ret;
@@ -356,7 +356,7 @@ static struct lq_entry *tx_copy_piece(struct parcel *c, const struct burst *b)
  * The packet leaves its port. Copies for a group leave the switch: the datagram was captured
  * before.
  */
-static void tx_capture_sent(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_capture_sent(struct tx_burst *c, const struct burst *b, const struct tx_verdict *v)
 {
 	const struct cap_note note = { .fate = v->fate.corrupt ? CAP_DAMAGED : 0,
 				       .text = v->touched ? c->said : NULL };
@@ -365,7 +365,7 @@ static void tx_capture_sent(struct parcel *c, const struct burst *b, const struc
 		link_capture_sent(c->f, b, &note);
 }
 
-static void tx_send_piece(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_send_piece(struct tx_burst *c, const struct burst *b, const struct tx_verdict *v)
 {
 	struct faultwire *w = c->f->faultwire;
 	struct lq_key k = linkq_key(b);
@@ -387,9 +387,9 @@ static void tx_send_piece(struct parcel *c, const struct burst *b, const struct 
 }
 
 /* Packets @from to @to of the burst. */
-static void tx_send_run(struct parcel *c, u32 from, u32 to)
+static void tx_send_run(struct tx_burst *c, u32 from, u32 to)
 {
-	const struct verdict none = { .fate = { .trip = c->trip, .left = c->left } };
+	const struct tx_verdict none = { .fate = { .trip = c->trip, .left = c->left } };
 	struct burst b;
 
 	if (from == to)
@@ -398,9 +398,9 @@ static void tx_send_run(struct parcel *c, u32 from, u32 to)
 	tx_send_piece(c, &b, &none);
 }
 
-static void tx_send_one(struct parcel *c, const struct burst *b, const struct verdict *v)
+static void tx_send_one(struct tx_burst *c, const struct burst *b, const struct tx_verdict *v)
 {
-	struct verdict once = *v;
+	struct tx_verdict once = *v;
 	u32 i;
 
 	if (v->dropped) {
@@ -418,10 +418,10 @@ static void tx_send_one(struct parcel *c, const struct burst *b, const struct ve
  * Send the whole burst once all of its packets were examined and none was touched: it keeps its
  * place in the queue and is not copied again.
  */
-static bool tx_send_whole(struct parcel *c, struct lq_entry *whole)
+static bool tx_send_whole(struct tx_burst *c, struct lq_entry *whole)
 {
 	struct link_fate fate = { .trip = c->trip, .left = c->left };
-	const struct verdict none = { 0 };
+	const struct tx_verdict none = { 0 };
 	struct lq_key k = linkq_key(&whole->b);
 	u64 at;
 
@@ -434,10 +434,10 @@ static bool tx_send_whole(struct parcel *c, struct lq_entry *whole)
 }
 
 /* Match all packets against the rules and send them. Return: whether @whole itself was sent. */
-static bool tx_send_packets(struct parcel *c, struct lq_entry *whole)
+static bool tx_send_packets(struct tx_burst *c, struct lq_entry *whole)
 {
 	u32 n = burst_packets(&whole->b), i, run = 0;
-	struct verdict v;
+	struct tx_verdict v;
 	struct burst b;
 
 	for (i = 0; i < n; i++) {
@@ -458,10 +458,10 @@ static bool tx_send_packets(struct parcel *c, struct lq_entry *whole)
 	return false;
 }
 
-static void tx_send_parcel(struct fabric *f, struct lq_entry *whole, const struct trip *trip,
-			   u64 left)
+static void tx_send_burst(struct fabric *f, struct lq_entry *whole, const struct trip *trip,
+			  u64 left)
 {
-	struct parcel c = { .f = f, .whole = whole, .trip = trip, .left = left };
+	struct tx_burst c = { .f = f, .whole = whole, .trip = trip, .left = left };
 
 	fault_pkt_set_ends(f->hca, &whole->b, &c.pkt, &c.first_psn);
 	if (fault_pkt_op(&whole->b) == OP_MAD && linkq_payload(&whole->b) == MAD_SIZE)
@@ -536,7 +536,7 @@ static int fault_tx_send(struct fabric *f, const struct burst *b)
 		return ret;
 	whole = link_take(f, b, &ret);
 	if (whole)
-		tx_send_parcel(f, whole, NULL, 0);
+		tx_send_burst(f, whole, NULL, 0);
 	return link_take_result(f, ret);
 }
 
@@ -547,7 +547,7 @@ static void fault_tx_copy(struct fabric *f, const struct burst *b, const struct 
 	struct lq_entry *e = link_take(f, b, &ret);
 
 	if (e)
-		tx_send_parcel(f, e, trip, left);
+		tx_send_burst(f, e, trip, left);
 	else
 		fault_burst_lost(f, b, 0);
 }
