@@ -108,7 +108,7 @@ struct lq_flow *linkq_flow(const struct linkq *q, const struct lq_key *k);
  * @next: receives the time at which the first of them will have left
  */
 u64 linkq_backlog(struct linkq *q, struct lq_flow *f, u64 now, u64 *next);
-/** linkq_has_room() - whether linkq_get() would find room for a burst of a class with @len bytes. */
+/** linkq_has_room() - whether linkq_get() would find room for @len bytes of a class. */
 bool linkq_has_room(const struct linkq *q, const struct lq_key *k, u64 len);
 /**
  * linkq_get() - allocate an entry, to be passed to linkq_put() or back to linkq_drop().

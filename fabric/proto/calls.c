@@ -54,7 +54,7 @@ int errno_find(const char *name)
 	const char *n;
 	int i;
 
-	/* Of two names for one value libc knows one. */
+	/* libc knows one of the two names of this value. */
 	if (!strcmp(name, "ENOTSUP"))
 		return ENOTSUP;
 	if (!strcmp(name, "EWOULDBLOCK"))

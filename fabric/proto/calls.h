@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the calls of libibverbs and librdmacm that can fail, how each says so, and with which errors.
+ * DOC: the calls of libibverbs and librdmacm that can be made to fail, how each reports failure,
+ * and with which errors.
  *
- * One list for both sides: the shim numbers its calls by it (enum call_id, libshim/client/call_fault.c), the fabric
- * process finds calls and their errors by name in it (fabric/proto/calls.c).
+ * One list serves both sides: the shim numbers its calls by it (enum call_id,
+ * libshim/client/call_fault.c), the fabric process finds calls and their errors by name in it
+ * (calls.c).
  *
- * The errors are those of the call's man page. Most of those pages name none ("errno will be set"): then
- * they are what the kernel's uverbs and rdma_ucm commands behind the call return (CALL_E_*).
- * ibv_*() calls that verbs.h makes of others are not in it: a program that calls ibv_create_qp_ex() with
- * nothing but a PD calls ibv_create_qp(), rdma_post_send() is ibv_post_send(), rdma_reg_msgs() is
- * ibv_reg_mr().
+ * The errors are those of the call's man page. Most of those pages name none ("errno will be set");
+ * then they are those of the kernel's uverbs and rdma_ucm commands that implement the call
+ * (CALL_E_*). The list leaves out ibv_*() calls that verbs.h makes of others: a program that calls
+ * ibv_create_qp_ex() with only a PD calls ibv_create_qp(), rdma_post_send() is ibv_post_send(),
+ * rdma_reg_msgs() is ibv_reg_mr().
  */
 #ifndef FABRIC_PROTO_CALLS_H
 #define FABRIC_PROTO_CALLS_H
@@ -18,7 +20,7 @@
 
 #include <errno.h>
 
-/** enum call_how - how a call says that it has failed. */
+/** enum call_how - how a call reports failure. */
 enum call_how {
 	CALL_NULL, /* NULL, and errno */
 	CALL_MINUS1, /* -1, and errno */
@@ -27,14 +29,14 @@ enum call_how {
 	CALL_REREG, /* IBV_REREG_MR_ERR_CMD, and errno */
 };
 
-/* What makes an object, ends it, changes it, and asks for something. */
+/* Calls that create, destroy, modify and query objects. */
 #define CALL_E_MAKE                                                                                \
 	EINVAL, ENOMEM, EFAULT, EPERM, EAGAIN, EBUSY, ENOSPC, EIO, ENODEV, EOPNOTSUPP, ENOSYS
 #define CALL_E_END    EINVAL, EBUSY, EFAULT, EIO, ENODEV
 #define CALL_E_CHANGE EINVAL, ENOMEM, EFAULT, EPERM, EBUSY, EIO, ENODEV, EOPNOTSUPP, ENOSYS
 #define CALL_E_ASK    EINVAL, ENOMEM, EFAULT, EIO, ENODEV, EOPNOTSUPP, ENOSYS
 #define CALL_E_POST   EINVAL, ENOMEM, EFAULT, EIO
-/* Identifiers and channels of the rdma_cm. */
+/* Calls on identifiers and channels of rdma_cm. */
 #define CALL_E_CM EINVAL, ENOMEM, EFAULT, EBADF, EBUSY, ENODEV, ENOSYS, EPERM
 
 /* clang-format off: a table */
@@ -183,7 +185,7 @@ _Static_assert(CALL_COUNT <= 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 
-/** struct call_desc - one call. @err: errors it may fail with, 0 behind the last */
+/** struct call_desc - a call. @err: errors it may fail with, 0 after the last */
 struct call_desc {
 	const char *name;
 	u8 how; /* enum call_how */
@@ -198,7 +200,7 @@ int call_find(const char *name);
 bool call_may_fail(u32 call, int err);
 /** call_errors() - the names of its errors, "ENOMEM, EINVAL". Return: @buf */
 const char *call_errors(u32 call, char *buf, size_t size);
-/** errno_find() - errno's value by its name, as in errno(3). Return: it, 0: there is none. */
+/** errno_find() - the value of errno with that name, as in errno(3). Return: 0: there is none. */
 int errno_find(const char *name);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: a question to the fabric process and its answer, for the command and for librdmaemu-ctl.
- */
+/** DOC: requests to the fabric process, for the command and for librdmaemu-ctl. */
 #include "fabric/proto/control_call.h"
 
 #include <stdio.h>
@@ -45,7 +43,7 @@ union fd_space {
 	char buf[CMSG_SPACE(sizeof(int))];
 };
 
-/* With descriptor @fd, unless that is -1. Return: as sendmsg(2). */
+/* Send @m with descriptor @fd, unless that is -1. Return: as sendmsg(2). */
 static ssize_t ctl_send_msg(int sock, struct proto_msg *m, int fd)
 {
 	union fd_space ctl = { 0 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: what the ports' counters are called.
- */
+/** DOC: the names of port counters. */
 #include "fabric/proto/port_counters.h"
 
 #include "emulator/hca.h"

@@ -4,7 +4,7 @@
 
 #include "emulator/types.h"
 
-/** counter_name() - of an enum hca_counter, as `rdmaemu status` has it; NULL: there is none. */
+/** counter_name() - the name of an enum hca_counter in `rdmaemu status`; NULL: there is none. */
 const char *counter_name(u32 counter);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the fabric's client protocol: what goes over its unix socket (SOCK_SEQPACKET).
+ * DOC: the fabric's client protocol, over its unix socket (SOCK_SEQPACKET).
  *
- * A request and a reply are each one message: struct proto_msg, file descriptors by SCM_RIGHTS.
- * The fabric process answers every request without needing the engine token, so a holder of the
- * token may ask. It admits peers of its own uid only (SO_PEERCRED).
+ * A request and its reply are one message each: struct proto_msg, with file descriptors by
+ * SCM_RIGHTS. The fabric process answers every request without the engine token, so the holder of
+ * the token may send one. It admits peers of its own uid only (SO_PEERCRED).
  *
- * Where the socket is: <dir>/<fabric>.sock, see fabric/proto/state_dir.h for <dir>. `rdmaemu run` puts the
- * whole path into RDMAEMU_SOCKET for the shim.
+ * The socket is <dir>/<fabric>.sock; see fabric/proto/state_dir.h for <dir>. `rdmaemu run` passes
+ * the whole path to the shim in RDMAEMU_SOCKET.
  */
 #ifndef FABRIC_PROTO_PROTO_H
 #define FABRIC_PROTO_PROTO_H
@@ -19,122 +19,133 @@
 #define PROTO_ENV     "RDMAEMU_SOCKET"
 /* Root of the private /sys and /dev tree (fabric/nodes/sysfs.h); unset: paths are not rewritten. */
 #define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
-/* The node that a program is on; unset: the host itself. */
+/* The node that a program runs on; unset: the host itself. */
 #define PROTO_NODE_ENV "RDMAEMU_NODE"
-/* Its number: nodes are counted as they are made, which is how they get their addresses. */
+/* Its number: nodes are counted in the order in which they are made, as are their addresses. */
 #define PROTO_NODE_NUMBER_ENV "RDMAEMU_NODE_NUMBER"
-/* The number of the `rdmaemu run` that a program was started by. */
+/* The number of the `rdmaemu run` that has started a program. */
 #define PROTO_RUN_ENV "RDMAEMU_RUN"
 
 enum proto_op {
 	/*
-	 * HELLO: in: hello. out: welcome; fds: own segment, kick eventfd (write 8 bytes to wake
-	 * the fabric process), HCA memory (only when !isolated).
+	 * HELLO: in: hello. out: welcome; fds: own segment, kick eventfd (write 8 bytes to wake the
+	 * fabric process), HCA memory (only when !isolated).
 	 */
 	PROTO_HELLO = 1,
-	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: it has gone. */
+	/*
+	 * SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: the client is
+	 * gone.
+	 */
 	PROTO_SEG,
-	/* CHAN_ADD: in: chan; fd: the channel's eventfd, kept until CHAN_DEL or death. */
+	/*
+	 * CHAN_ADD: in: chan; fd: the channel's eventfd, kept until CHAN_DEL or the client's death.
+	 */
 	PROTO_CHAN_ADD,
 	PROTO_CHAN_DEL,
 	/* CHAN: in: peer + chan. out: fd of that channel. */
 	PROTO_CHAN,
 	/*
-	 * LEASE: the caller's process keeps the fabric alive until it exits, also through exec.
-	 * PROTO_F_STAY: and the fabric stays until it is stopped. in: lease.node, which is made if
+	 * LEASE: the caller's process keeps the fabric alive until it exits, across exec.
+	 * PROTO_F_STAY: the fabric then stays until it is stopped. in: lease.node, which is made if
 	 * there is none. out: flags, PROTO_F_*; lease.
 	 */
 	PROTO_LEASE,
-	/* STATUS: out: text in memfd (fd), JSON when flags has PROTO_F_JSON. Of an audit: PROTO_F_BUSY, PROTO_F_UNSOUND. */
+	/*
+	 * STATUS: out: text in a memfd (fd), JSON if flags has PROTO_F_JSON. With an audit:
+	 * PROTO_F_BUSY, PROTO_F_UNSOUND.
+	 */
 	PROTO_STATUS,
-	/* LOG: in: log. out: log, whose positions have moved on; text likewise. */
+	/* LOG: in: log. out: log, with advanced positions; text as for STATUS. */
 	PROTO_LOG,
-	/* STOP: the fabric ends; answered before it does. */
+	/* STOP: end the fabric; the answer comes before the end. */
 	PROTO_STOP,
 	/* HELPER_FD: fd: eventfd that wakes the client's helper thread. */
 	PROTO_HELPER_FD,
 	/* HELPER: in: peer. out: fd of that client's helper eventfd. */
 	PROTO_HELPER,
 	/*
-	 * DEV: in: ask.number, of the client's node; ask.node: for those who are no client. out: dev,
-	 * as it is now.
+	 * DEV: in: ask.number, of the client's node; ask.node: for a process that is no client.
+	 * out: dev, in its current state.
 	 */
 	PROTO_DEV,
-	/* PORT: in: port. Answered when it has been done. */
+	/* PORT: in: port. The answer comes when the port has changed. */
 	PROTO_PORT,
-	/* NODE: in: ask.node, or ask.ip. out: node. Anybody may ask. -ENOENT: there is none. */
+	/* NODE: in: ask.node, or ask.ip. out: node. Any process may ask. -ENOENT: there is none. */
 	PROTO_NODE,
 	/*
-	 * FAULT_ADD: in: fault.text, one or several rules; or fd: a scenario in a memfd, of the file
-	 * fault.place. All of them or none. out: fault.n rules were added, 0 when that very scenario was
-	 * there already, fault.id is the last one's. -EINVAL: fault.text says what is wrong.
+	 * FAULT_ADD: in: fault.text, one or several rules; or fd: a scenario in a memfd, of the
+	 * file fault.place. All rules are added or none. out: fault.n: rules added, 0 if the same
+	 * scenario was added before; fault.id: the last one's. -EINVAL: fault.text says what is
+	 * wrong.
 	 */
 	PROTO_FAULT_ADD,
-	/* FAULT_REMOVE: in: fault.name, or fault.id where that is empty. out: fault.hits. -ENOENT */
+	/* FAULT_REMOVE: in: fault.name, or fault.id if that is empty. out: fault.hits. -ENOENT */
 	PROTO_FAULT_REMOVE,
-	/* FAULT_CLEAR: all of them. out: fault.n */
+	/* FAULT_CLEAR: remove all rules. out: fault.n */
 	PROTO_FAULT_CLEAR,
 	/*
-	 * JOURNAL: in: journal.errors, .notices: positions. out: the next entry and the positions behind it.
-	 * -ENOENT: there is none. PROTO_F_END: the positions of the end, no entry.
+	 * JOURNAL: in: journal.errors, .notices: positions. out: the next entry and the positions
+	 * after it. -ENOENT: there is none. PROTO_F_END: the positions of the end, no entry.
 	 */
 	PROTO_JOURNAL,
-	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from that on. -ENOENT */
+	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from there on. -ENOENT */
 	PROTO_FAULT_NEXT,
 	/* FAULT_LIST: out: as STATUS; PROTO_F_SUMMARY: lines for the end of a run, maybe none */
 	PROTO_FAULT_LIST,
-	/* CALL: in: call.id. out: call.err, call.event: how it fails; 0: it does not. */
+	/* CALL: in: call.id. out: call.err, call.event: how the call fails; 0: it does not. */
 	PROTO_CALL,
 	/*
-	 * CLOCK: in, out: clock. Answered when it is where it is to be. -EOPNOTSUPP: joined fabrics
-	 * leave it as it is. -EBUSY: somebody else is moving it. -ETIME: it stopped on the way, as who
-	 * has the engine is stopped or helps no more.
+	 * CLOCK: in, out: clock. The answer comes when the clock has its new time. -EOPNOTSUPP:
+	 * clocks of joined fabrics cannot be changed. -EBUSY: another request is moving it. -ETIME:
+	 * it stopped on the way, because the holder of the engine, or a helper, is stopped.
 	 */
 	PROTO_CLOCK,
 	/*
-	 * CAPTURE_START: in: capture; fd: what it writes to, unless it is a ring of files, capture.path. Answered
-	 * when packets are captured. PROTO_F_HOLD: it ends with this connection. out: capture.id. -ENODEV: there is
-	 * no such port. -EUSERS: there are too many. Else capture.text says what is wrong.
+	 * CAPTURE_START: in: capture; fd: the output, unless that is a ring of files, capture.path.
+	 * The answer comes when packets are captured. PROTO_F_HOLD: the capture ends with this
+	 * connection. out: capture.id. -ENODEV: there is no such port. -EUSERS: there are too many
+	 * captures. Otherwise capture.text says what is wrong.
 	 */
 	PROTO_CAPTURE_START,
 	/*
-	 * CAPTURE_STOP: in: capture.id; 0: any. Answered when all is in the file. out: capture: what it has done,
-	 * capture.err what it has failed with. -ENOENT
+	 * CAPTURE_STOP: in: capture.id; 0: any. The answer comes when all packets are in the file.
+	 * out: capture: its counts, capture.err: how it has failed. -ENOENT
 	 */
 	PROTO_CAPTURE_STOP,
 	/* CAPTURE_LIST: out: as STATUS */
 	PROTO_CAPTURE_LIST,
 	/*
-	 * INJECT: in: inject.from, which is made if there is none, and what names a queue pair. out: inject.
-	 * -ENOENT: there is no such queue pair. -ENOTUNIQ: there are several, inject.n of them.
-	 * -EREMOTE: inject.from is another fabric's.
+	 * INJECT: in: inject.from, which is made if there is none, and fields that name a queue
+	 * pair. out: inject. -ENOENT: there is no such queue pair. -ENOTUNIQ: there are several,
+	 * inject.n of them. -EREMOTE: inject.from is another fabric's.
 	 */
 	PROTO_INJECT,
 	/*
-	 * INJECT_FRAME: in: frame. out: frame.why: for which it was dropped at once, or "". Answered when it is
-	 * put in. -ENOMSG: it is no RDMA packet. -ENXIO: nobody has the address that it comes from.
-	 * -EREMOTE: it is for another fabric.
+	 * INJECT_FRAME: in: frame. out: frame.why: why it was dropped at once, or "". The answer
+	 * comes when it is injected. -ENOMSG: it is no RDMA packet. -ENXIO: no port has its source
+	 * address. -EREMOTE: it is for another fabric.
 	 */
 	PROTO_INJECT_FRAME,
 	/*
-	 * INJECT_SETTLED: in: settled, on the connection that a capture is held by. out: settled. -EAGAIN: a
-	 * packet of the queue pair is under way, or not in the capture yet. -ENOENT: there is no capture.
+	 * INJECT_SETTLED: in: settled, on the connection that owns a capture. out: settled.
+	 * -EAGAIN: a packet of the queue pair is on its way, or not in the capture yet. -ENOENT:
+	 * there is no capture.
 	 */
 	PROTO_INJECT_SETTLED,
 };
 
 enum proto_flags {
 	PROTO_F_END = 1 << 8, /* JOURNAL */
-	PROTO_F_BUSY = 1 << 9, /* STATUS, out: there was no audit: the engine did not stand still */
-	PROTO_F_UNSOUND = 1 << 10, /* STATUS, out: the audit has found something */
-	PROTO_F_JSON = 1 << 0, /* STATUS, LOG: JSON is wanted */
-	PROTO_F_STAY = 1 << 1, /* LEASE: do not leave when the last client has gone */
+	PROTO_F_BUSY = 1 << 9, /* STATUS, out: no audit: the engine did not stand still */
+	PROTO_F_UNSOUND = 1 << 10, /* STATUS, out: the audit has found an error */
+	PROTO_F_JSON = 1 << 0, /* STATUS, LOG: as JSON */
+	PROTO_F_STAY = 1 << 1, /* LEASE: stay when the last client has gone */
 	PROTO_F_ISOLATED = 1 << 2, /* LEASE, out: it is an isolated fabric */
 	PROTO_F_HOLD = 1 << 3, /* LEASE, out: the lease lasts as long as this connection */
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
-	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object in each line, instead of an array */
-	PROTO_F_FOLLOW = 1 << 7, /* LOG: answers go on to come when there is more */
-	PROTO_F_SUMMARY = 1 << 6, /* LOG: entries that are alike as one, and how many they are */
+	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object per line, instead of an array */
+	PROTO_F_FOLLOW = 1 << 7, /* LOG: send further answers when there are new entries */
+	PROTO_F_SUMMARY = 1 << 6, /* LOG: equal entries as one, and their numbers */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
@@ -142,13 +153,13 @@ enum proto_flags {
 
 struct proto_hello {
 	u32 version;
-	s32 pid; /* own view */
+	s32 pid; /* as the client sees it */
 	u64 pidns; /* st_ino of /proc/self/ns/pid */
 	u64 cookie_addr;
 	u64 cookie;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	char name[32]; /* program name */
-	u32 run; /* RDMAEMU_RUN, a number that `rdmaemu run` has given out; 0: none */
+	u32 run; /* RDMAEMU_RUN, a number of `rdmaemu run`; 0: none */
 	u32 pad;
 };
 
@@ -197,16 +208,17 @@ struct proto_lease {
 	u32 ppm; /* out: the clock that it was started with */
 	u32 manual;
 	u32 chaos; /* out */
-	u32 faults; /* out: rules there are */
+	u32 faults; /* out: number of rules */
 	u64 chaos_seed; /* out */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	u32 number; /* out: of the node */
 };
 
 /**
- * struct proto_call - a call that a program is in.
+ * struct proto_call - a call that a program makes.
  * @id: enum call_id
- * @err: errno's value that it fails with; @event: or that the event has which comes of it (rdma_cm)
+ * @err: value of errno that the call fails with
+ * @event: value of errno for the event that the call leads to (rdma_cm)
  */
 struct proto_call {
 	u32 id;
@@ -225,7 +237,7 @@ enum proto_clock_what {
 
 /**
  * struct proto_clock - the fabric's clock. Times are fabric time since the fabric's start, ns.
- * @ppm: how fast it runs when it does, in millionths of real time
+ * @ppm: speed while it runs, in millionths of real time
  * @now, @running: out
  * @next: out: the next deadline of the engine, ~0: there is none
  */
@@ -240,15 +252,15 @@ struct proto_clock {
 };
 
 /**
- * struct proto_log - which entries of the journal, and of the fabric's own notes, are wanted.
- * @errors, @notices, @notes: those before these positions are known already
- *	SUMMARY: out: how many errors and notices there were
- * @lost: out: entries that were overwritten before they were asked for
- * @clients: SUMMARY: out: those of @run that have not ended yet
- * @program: name, or process id; empty: of all
- * @node: empty: of all
- * @qpn: 0: of all
- * @run: of the programs that this `rdmaemu run` has started; 0: of all
+ * struct proto_log - a query for entries of the journal and of the fabric's own notes.
+ * @errors, @notices, @notes: positions from which on entries are new
+ * 	SUMMARY: out: number of errors and of notices
+ * @lost: out: entries that were overwritten before this query
+ * @clients: SUMMARY: out: programs of @run that have not ended yet
+ * @program: name, or process id; empty: all
+ * @node: empty: all
+ * @qpn: 0: all
+ * @run: programs that this `rdmaemu run` has started; 0: all
  */
 struct proto_log {
 	u64 errors;
@@ -265,11 +277,11 @@ struct proto_log {
 struct proto_ask {
 	u32 number;
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
-	u8 ip[16]; /* NODE: as a GID, where there is no name */
+	u8 ip[16]; /* NODE: as a GID, if there is no name */
 };
 
 /**
- * struct proto_journal - an entry of the journal, in words: emulator/journal/entry.h.
+ * struct proto_journal - an entry of the journal, as text: emulator/journal/entry.h.
  * @errors, @notices: positions in the two rings; 0: the oldest entry
  * @ts: since the fabric's start, ns
  */
@@ -292,16 +304,16 @@ struct proto_journal {
 };
 
 /**
- * struct proto_capture - a capture: fabric/capture/capture.h.
- * @erf: InfiniBand packets have a header of ERF's: roce_erf_header()
+ * struct proto_capture - a capture: fabric/capture/control.h.
+ * @erf: InfiniBand packets have an ERF header: roce_erf_header()
  * @snaplen: bytes of each frame; 0: all
- * @ring_bytes: of a file of a ring; 0: there is one file; @ring_files: that are kept; 0: all
+ * @ring_bytes: of a file of a ring; 0: there is one file; @ring_files: files to keep; 0: all
  * @node, @dev, @port: "", "", 0: all
- * @path: the file, absolute; of a ring, what its files' names are made of
- * @packets, @bytes, @filtered, @lost, @files: out: what it has done
- * @err: out: errno that it has ended with, about @text; 0: none
- * @mode: of files that are made of a ring: as who asks would make them
- * @ended: out: another than its owner has ended it
+ * @path: the file, absolute; for a ring the stem of its files' names
+ * @packets, @bytes, @filtered, @lost, @files: out: counts
+ * @err: out: errno that it has failed with, about @text; 0: none
+ * @mode: of files of a ring: the mode that the requesting process would create them with
+ * @ended: out: another connection than its owner's has ended it
  */
 struct proto_capture {
 	u32 id;
@@ -340,18 +352,19 @@ struct proto_fault {
 };
 
 /**
- * struct proto_inject - a queue pair, and what packets of its peer look like.
+ * struct proto_inject - a queue pair, and the fields of packets of its peer.
  * @node, @dev, @port: in: where it is; empty, 0: anywhere. out
- * @from: in: the node that its peer is, or is to be on; empty: any
- * @program: in: whose it is, by name or process id; empty: anybody's
- * @qpn: in: its number; 0: any of those that are connected, the youngest
- * @mr: in: the @mr th memory region of its PD, from 1 on; @n_mrs: out: there are so many
- * @gid, @peer_gid, @lid, @peer_lid: out: the ends' addresses
- * @first_request, @first_answer: out: PSN of the first request that it was to get, and that it sent
- * @mgid, @mlid: out: of the first multicast group that it is in; @in_group: it is in one
+ * @from: in: the node of its peer; empty: any
+ * @program: in: its program, by name or process id; empty: any
+ * @qpn: in: its number; 0: any connected one, the youngest first
+ * @mr: in: the @mr th memory region of its PD, from 1 on; @n_mrs: out: how many there are
+ * @gid, @peer_gid, @lid, @peer_lid: out: addresses of both ends
+ * @first_request, @first_answer: out: PSN of the first request that it was to receive, and that it
+ *	sent
+ * @mgid, @mlid: out: its first multicast group; @in_group: it is in one
  * @global: out: its packets have a GRH, on InfiniBand too
- * @epsn: out: of the next request that it waits for
- * @una, @next: out: of what it has sent: the oldest that is not acknowledged, and the next
+ * @epsn: out: PSN of the next request that it expects
+ * @una, @next: out: PSN of its oldest request without an ACK, and of its next one
  */
 struct proto_inject {
 	char node[PROTO_NODE_SIZE];
@@ -388,8 +401,8 @@ struct proto_inject {
 /**
  * struct proto_settled - whether a capture has all that a queue pair has sent.
  * @qpn: the queue pair's
- * @upto: in: 0, or what the answer before had: the packets that were sent by the time of that question count
- * @packets: out: so many has the capture written by now
+ * @upto: in: 0, or the value of the previous answer: packets sent by the time of that request count
+ * @packets: out: packets that the capture has written so far
  */
 struct proto_settled {
 	u32 qpn;
@@ -430,7 +443,7 @@ struct proto_msg {
 		struct proto_inject inject;
 		struct proto_frame frame;
 		struct proto_settled settled;
-		struct hca_dev dev; /* isolated clients have no HCA memory to look it up in */
+		struct hca_dev dev; /* isolated clients have no HCA memory to read it from */
 	};
 };
 

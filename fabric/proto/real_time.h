@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: real time: for all that is about processes and sockets, not about the fabric. */
+/** DOC: real time, for processes and sockets; the model goes by fabric time. */
 #ifndef FABRIC_PROTO_REAL_TIME_H
 #define FABRIC_PROTO_REAL_TIME_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: where the private directory is, for the command and for librdmaemu-ctl.
- */
+/** DOC: the path of the state directory, for the command and for librdmaemu-ctl. */
 #include "fabric/proto/state_dir.h"
 
 #include <stdio.h>
@@ -9,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A runtime directory is used when it is really ours: not after su(1) or sudo(8). */
+/* Use the runtime directory only if it is the user's own: not after su(1) or sudo(8). */
 static bool statedir_runtime_ok(const char *path)
 {
 	struct stat st;

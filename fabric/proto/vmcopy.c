@@ -3,8 +3,8 @@
  * DOC: see vmcopy.h for the theory of operation.
  *
  * Both sides of a copy are first laid out as iovec arrays (struct span) of exactly the bytes to
- * move; a scatter list has at most LIM_SGE entries, so one system call takes all of them. A copy
- * that fell short is then examined: the source is read page by page to learn whose fault it was.
+ * move. A scatter list has at most LIM_SGE entries, so one system call takes all of them. When a
+ * copy falls short, the source is read page by page to find out which side is at fault.
  */
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 
 #define TAIL_MAX    8u /* the tail lies in one naturally aligned word */
 #define CACHE_LINE  64u
-#define PAGE	    4096u /* the smallest page there is: good enough to step by */
+#define PAGE	    4096u /* the smallest page size: a good enough step */
 #define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
 #define NULL_IOV    ENODATA /* internal: a list has entries of a null MR */
 
@@ -73,13 +73,15 @@ static void vm_local(void *dst, const void *src, u64 len)
 	if (!len)
 		return;
 	tail = vm_tail_len((uintptr_t)dst, len);
-	/* A program may send to itself from overlapping buffers: undefined content, defined code.
+	/*
+	 * A program may send to itself from overlapping buffers: the content is undefined, the code
+	 * is not.
 	 */
 	memmove(dst, src, len - tail);
 	vm_store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
 }
 
-/** span_base() - find out how a side is reached. Return: 0, -EAGAIN, -ESRCH or @fault. */
+/** span_base() - determine how to reach a side. Return: 0, -EAGAIN, -ESRCH or @fault. */
 static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u8 **base,
 		     int fault)
 {
@@ -148,8 +150,10 @@ static u64 span_cut_tail(struct span *s)
 	return tail;
 }
 
-/** span_one_line() - whether the end of the span needs no care: it shares a line with what
- * precedes. */
+/**
+ * span_one_line() - whether the end of the span is in one cache line with the bytes before it: then
+ * no order has to be enforced.
+ */
 static bool span_one_line(const struct span *s)
 {
 	const struct iovec *last = &s->v[s->n - 1];
@@ -197,7 +201,7 @@ static bool span_readable(const struct span *s)
 }
 
 /**
- * vm_failure() - what a call that did not move all its bytes means.
+ * vm_failure() - the error of a call that did not move all its bytes.
  * @got: its result
  */
 static int vm_failure(ssize_t got, const struct span *src)
@@ -205,11 +209,14 @@ static int vm_failure(ssize_t got, const struct span *src)
 	if (got < 0 && errno == ESRCH)
 		return -ESRCH;
 	if (got < 0 && errno != EFAULT && errno != EINVAL)
-		return -EAGAIN; /* refused: EPERM, ENOSYS or what else a filter may answer */
+		return -EAGAIN; /* refused: EPERM, ENOSYS or another answer of a filter */
 	return span_readable(src) ? -EFAULT_DST : -EFAULT_SRC;
 }
 
-/** span_gather() - take @len bytes off a cursor (@i, @at) in a list of local memory, which has them. */
+/**
+ * span_gather() - copy @len bytes from the cursor (@i, @at) in a list of local memory, which has
+ * them.
+ */
 static void span_gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *at)
 {
 	while (len && *i < src->n) {
@@ -271,7 +278,9 @@ static int vm_copy_in(struct span *dst, const struct span *src, u64 len)
 	return 0;
 }
 
-/** vm_copy_across() - between two other processes. The last piece has the tail, and comes last. */
+/**
+ * vm_copy_across() - copy between two other processes. The last piece has the tail, and comes last.
+ */
 static int vm_copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
 			  const struct hca_mem *src, u64 soff, u64 len)
 {
@@ -301,7 +310,7 @@ static int vm_copy_across(const struct vm_ctx *vm, const struct hca_mem *dst, u6
 	return ret;
 }
 
-/* The entry that byte *off is in; *off becomes the offset in it. NULL: the list ends before. */
+/* The entry that contains byte *off; *off becomes the offset in it. NULL: the list is shorter. */
 static const struct hca_iov *vm_iov_at(const struct hca_mem *mem, u64 *off)
 {
 	u32 i;
@@ -332,7 +341,9 @@ static int vm_copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64
 	return ret;
 }
 
-/** vm_copy_null() - a copy from or to null MRs, piece by piece: each within one entry of both lists. */
+/**
+ * vm_copy_null() - copy from or to null MRs, piece by piece: each within one entry of both lists.
+ */
 static int vm_copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
 			const struct hca_mem *src, u64 soff, u64 len)
 {
@@ -378,7 +389,7 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 	return vm_copy_across(vm, dst, doff, src, soff, len);
 }
 
-/** vm_atomic_own() - in this process: the program's own CPU atomics see it as one, too. */
+/** vm_atomic_own() - in this process: atomic for the program's own CPU atomics as well. */
 static void vm_atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct atomic_res *res)
 {
 	u64 old = load_relaxed(word);
