@@ -256,7 +256,7 @@ static void call_parse_device(struct vread *r, const struct vfield *f, uint8_t *
 		return;
 	dev = r->env->device(r->env->arg, name);
 	if (!dev)
-		vread_fail(r, "%s=\"%s\": there is no such device", f->name, name);
+		vread_fail(r, "%s=\"%s\": no such device", f->name, name);
 	call_parse_store_pointer(at, dev);
 }
 

@@ -231,7 +231,7 @@ void *vread_word_object(struct vread *r, const char *name, const struct vread_wo
 		return NULL;
 	obj = r->env->find(r->env->arg, kind, ord);
 	if (!obj)
-		vread_fail(r, "%s%s=%s%u: there is none", r->path, name, vobj_names[kind], ord);
+		vread_fail(r, "%s%s=%s%u: no such object", r->path, name, vobj_names[kind], ord);
 	return obj;
 }
 

@@ -190,7 +190,7 @@ static void rec_call_write_line(struct rec_call *c, u64 ret, int err)
 		rec_note("%s: the line is longer than %u bytes", vcall_descs[c->call].name,
 			 VCALL_LINE);
 	if (t->unknown)
-		rec_note("%s: it has attributes that are not recorded: %.120s",
+		rec_note("%s: has attributes that are not recorded: %.120s",
 			 vcall_descs[c->call].name, t->text);
 	vt_writer_put_call(&rec.w, &like, t->text, t->len, facts, t->n_facts);
 }

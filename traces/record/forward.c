@@ -35,7 +35,7 @@
 			(__typeof__(&fwd_##name))rec_next_symbol(&slot, #name);                    \
                                                                                                    \
 		if (!exchange(&noted, true) && rec_enter()) {                                      \
-			rec_note("%s: calls of it are not recorded", #name);                       \
+			rec_note("%s: its calls are not recorded", #name);                         \
 			rec_leave();                                                               \
 		}                                                                                  \
 		if (lower)                                                                         \

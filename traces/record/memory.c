@@ -219,7 +219,7 @@ static void rec_shadow_alloc(struct rec_obj *o)
 	void *mem;
 
 	if (o->mr.len > left) {
-		rec_note("mr%u: %llu bytes are more than there is room for: contents by hash only",
+		rec_note("mr%u: no room for %llu bytes of contents: only their hash is recorded",
 			 o->ord, (unsigned long long)o->mr.len);
 		return;
 	}
@@ -289,7 +289,7 @@ void rec_mr_final(struct rec_obj *o)
 	if (o->mr.len <= FINAL_MAX && rec_mem_is_readable(o->mr.addr, o->mr.len))
 		rec_mem_record(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
 	else
-		rec_note("mr%u: its %llu bytes are gone, or too many to sum up", o->ord,
+		rec_note("mr%u: its %llu bytes are unmapped, or too many for a hash", o->ord,
 			 (unsigned long long)o->mr.len);
 	pthread_mutex_unlock(&lock);
 }

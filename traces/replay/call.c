@@ -159,7 +159,7 @@ static int xrcd_file_for(struct rp_prog *g, int was)
 }
 
 /*
- * Returns the recorded key of the object that a call creates, if a live program may be told it. 0:
+ * Returns the recorded key of the object that a call creates, if a live program may get it. 0:
  * none.
  */
 static uint32_t call_announced_rkey(const struct rp_thread *t, const struct vt_rec *rec)
@@ -317,24 +317,23 @@ static int call_channel_fd(const struct vcall_parsed *c)
  * live program gets those.
  */
 static bool call_check_announced(struct rp_thread *t, const struct vt_rec *rec, const char *line,
-				 uint32_t told)
+				 uint32_t announced)
 {
 	uint64_t addr;
 
 	if (!strstr(line, "IBV_ACCESS_REMOTE") ||
 	    !vt_rec_fact(t->prog->p, rec, true, "addr", &addr))
 		return true;
-	if (rp_key_map(t->prog, told, rec->end, &(int64_t){ 0 }) != told)
+	if (rp_key_map(t->prog, announced, rec->end, &(int64_t){ 0 }) != announced)
 		return rp_fail_rec(t, rec,
-				   "the region has not got rkey 0x%x, of which a live program is "
-				   "told",
-				   told);
+				   "the region did not get rkey 0x%x, which the live program uses",
+				   announced);
 	if (rp_addr_map(t->prog, addr) != addr)
-		return rp_fail_rec(t, rec,
-				   "the region is at 0x%llx, but a live program is told the "
-				   "recorded 0x%llx, which is not free here",
-				   (unsigned long long)rp_addr_map(t->prog, addr),
-				   (unsigned long long)addr);
+		return rp_fail_rec(
+			t, rec,
+			"the region is at 0x%llx, but the live program uses the recorded "
+			"0x%llx, which is not free here",
+			(unsigned long long)rp_addr_map(t->prog, addr), (unsigned long long)addr);
 	return true;
 }
 
@@ -391,7 +390,7 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 	struct vcall_env env = rp_env(t);
 	const char *line, *want;
 	int err;
-	uint32_t told;
+	uint32_t announced;
 	uint64_t ret;
 	size_t len;
 
@@ -399,26 +398,27 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 	line = vt_rec_line(t->prog->p, rec, &len);
 	line = rp_line_remap(t, line, &len);
 	if (!line)
-		return rp_fail_rec(t, rec, "no room for the line as it is here");
+		return rp_fail_rec(t, rec, "the line does not fit with the local values");
 	if (call_has_stale_object(line))
 		return true;
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
 		return rp_fail_rec(t, rec, "%s", c->why);
 	if (!call_prepare_args(t, line))
 		return rp_fail_rec(t, rec, "no memory");
-	told = call_announced_rkey(t, rec);
-	if (told)
-		request_next_key(told);
+	announced = call_announced_rkey(t, rec);
+	if (announced)
+		request_next_key(announced);
 	want = line + c->out;
 	ret = call_carry_out(t, rec, want, &err);
 	t->text.len = t->text.n_facts = 0;
 	t->text.lost = false;
 	t->text.text[0] = '\0';
-	if (told && !ret && err == EBUSY)
-		return rp_fail_rec(t, rec,
-				   "rkey 0x%x, of which a live program is told, is in use by a "
-				   "region of its own",
-				   told);
+	if (announced && !ret && err == EBUSY)
+		return rp_fail_rec(
+			t, rec,
+			"rkey 0x%x, which the live program is to use, already belongs to "
+			"one of its own regions",
+			announced);
 	if (!vcall_error(c->call, ret, err)) {
 		pthread_mutex_lock(&t->prog->lock);
 		vcall_bind_objects(c, line, len, ret, &env);
@@ -432,5 +432,5 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 	if (!rp_result_is_same(t, want, t->text.text + strlen(" = ")) &&
 	    !rp_result_is_tolerated(t, line))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
-	return !told || call_check_announced(t, rec, line, told);
+	return !announced || call_check_announced(t, rec, line, announced);
 }

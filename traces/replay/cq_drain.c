@@ -23,7 +23,7 @@ static void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc 
 		return;
 	e->wc = *wc;
 	e->qp = rp_qp_find(g, wc->qp_num);
-	e->told = false;
+	e->reported = false;
 	e->next = NULL;
 	*cq->last = e;
 	cq->last = &e->next;

@@ -3,7 +3,7 @@
 #include "traces/replay/dev_check.h"
 #include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
-#include "traces/replay/rewrite.h"
+#include "traces/replay/line_word.h"
 
 #include <stdarg.h>
 #include <stdio.h>

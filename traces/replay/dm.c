@@ -24,7 +24,7 @@ bool rp_play_dm(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!dm)
-		return rp_fail_rec(t, rec, "a copy of dm%u, which there is not", what->dm);
+		return rp_fail_rec(t, rec, "a copy of dm%u, which does not exist", what->dm);
 	/* A refused copy may have had any length. */
 	mem = calloc(1, what->len < COPY_MAX ? what->len + 1 : 1);
 	if (!mem || (what->len >= COPY_MAX && !what->ret)) {

@@ -30,7 +30,7 @@ bool rp_play_notify(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!cq)
-		return rp_fail_rec(t, rec, "cq%u, which there is not", op->cq);
+		return rp_fail_rec(t, rec, "cq%u does not exist", op->cq);
 	ret = ibv_req_notify_cq(cq, (int)op->n);
 	pthread_mutex_lock(&g->lock);
 	rp_cq_drain(g, &g->cq[op->cq], DRAIN);
@@ -102,7 +102,7 @@ bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	if (op->ret)
 		return true;
 	if (!ch || !rp_obj(g, VOBJ_CQ, op->cq))
-		return rp_fail_rec(t, rec, "an event of cq%u on ch%u, which there are not", op->cq,
+		return rp_fail_rec(t, rec, "an event of cq%u on ch%u, which do not exist", op->cq,
 				   op->obj2);
 	__atomic_add_fetch(&g->w->share->count.events, 1, __ATOMIC_RELAXED);
 	fd.fd = ch->fd;
@@ -142,7 +142,7 @@ bool rp_play_ack(struct rp_thread *t, const struct vt_rec *rec)
 	uint32_t n;
 
 	if (!cq)
-		return rp_fail_rec(t, rec, "cq%u, which there is not", op->cq);
+		return rp_fail_rec(t, rec, "cq%u does not exist", op->cq);
 	pthread_mutex_lock(&g->lock);
 	n = op->n < g->cq[op->cq].events ? (uint32_t)op->n : g->cq[op->cq].events;
 	g->cq[op->cq].events -= n;

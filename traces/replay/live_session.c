@@ -159,7 +159,7 @@ static const char *live_session_wait_listen(struct live_session *s, bool played,
 
 	while (rp_live_count(s->a->trace, played, rp_line_is_listen) < n) {
 		if (live_session_live_ended(s) || process_has_ended(pid))
-			return "has ended before it listened";
+			return "ended before it listened";
 		if (vt_now() - since > s->a->timeout)
 			return "does not listen";
 		rp_wait_step(&rest);
@@ -339,7 +339,7 @@ static int live_session_start_real(struct live_session *s)
 	}
 	if (how) {
 		fprintf(stderr, "rdmaemu: replay: the real program (%s) %s%s\n", s->a->real, how,
-			s->live ? "" : "; --live-first: it is the live one that does");
+			s->live ? "" : "; use --live-first if the live program listens");
 		return 2;
 	}
 	live_session_hold_requests(s, false);
@@ -366,7 +366,7 @@ static int live_session_run_real(struct live_session *s)
 			ended = vt_now();
 		}
 		if (real_ended && vt_now() - ended > s->a->timeout)
-			ret = rp_complain("the live program goes on after the real one has ended");
+			ret = rp_complain("the live program still runs after the real one has ended");
 		rp_wait_step(&rest);
 	}
 	for (since = vt_now(); !real_ended && s->real > 0; rp_wait_step(&rest)) {
@@ -426,7 +426,7 @@ static int live_session_finish_run(struct live_session *s, int ret)
 	if (s->live > 0 && s->live_status == NOT_NUMBER) {
 		process_end_by_signal(s->live, SIGTERM);
 		if (!ret && !differs)
-			ret = rp_complain("the live program goes on after all that was recorded");
+			ret = rp_complain("the live program still runs after the end of the record");
 	}
 	/* A run that fails is not kept. */
 	if (s->real > 0 && !ret && !differs && !s->live_status)

@@ -230,7 +230,7 @@ int rp_play_program(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeou
 	g.running = g.n_threads;
 	for (i = 0; i < g.n_threads; i++) {
 		if (pthread_create(&g.thread[i].id, NULL, thread_play, &g.thread[i])) {
-			fprintf(stderr, "rdmaemu: replay: p%u: no thread\n", g.p->num);
+			fprintf(stderr, "rdmaemu: replay: p%u: cannot create a thread\n", g.p->num);
 			return 2;
 		}
 	}

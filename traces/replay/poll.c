@@ -294,7 +294,7 @@ static struct rp_cqe **cqe_unexpected(struct rp_thread *t, const struct vt_rec *
 	struct rp_cqe *e = *at;
 	char a[320], b[320];
 
-	if (!e->told) {
+	if (!e->reported) {
 		wc_describe(a, sizeof(a), want, want->qp, want->src_qp);
 		wc_describe(b, sizeof(b),
 			    &(struct vt_wc){ .wr_id = e->wc.wr_id,
@@ -305,7 +305,7 @@ static struct rp_cqe **cqe_unexpected(struct rp_thread *t, const struct vt_rec *
 					     .wc_flags = e->wc.wc_flags },
 			    e->qp, e->wc.src_qp);
 		rp_policy_note(t, rec, a, b);
-		e->told = true;
+		e->reported = true;
 		g->rq[e->qp].loose = true;
 	}
 	if (g->w->unexpected == RP_WAIT)
@@ -385,7 +385,7 @@ static bool poll_await_wc(struct rp_thread *t, const struct vt_rec *rec, struct 
 		}
 		if (vt_now() - t->slot->since > g->timeout) {
 			wc_describe(text, sizeof(text), want, want->qp, want->src_qp);
-			if (!cq->first || cq->first->told)
+			if (!cq->first || cq->first->reported)
 				return rp_diverge(t, rec, "a completion", text,
 						  cq->first ? "others came" : "none came");
 			return wc_diverge(t, rec, want, cq->first, D_WR_ID, 0);
@@ -406,7 +406,7 @@ bool rp_play_poll(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!rp_obj(g, VOBJ_CQ, poll->cq))
-		return rp_fail_rec(t, rec, "a poll of cq%u, which there is not", poll->cq);
+		return rp_fail_rec(t, rec, "a poll of cq%u, which does not exist", poll->cq);
 	cq = &g->cq[poll->cq];
 	pthread_mutex_lock(&g->lock);
 	cq->by_start = poll->ex;

@@ -188,7 +188,7 @@ bool rp_play_post_send(struct rp_thread *t, const struct vt_rec *rec)
 	int ret;
 
 	if (!qp)
-		return rp_fail_rec(t, rec, "a post to qp%u, which there is not", post->obj);
+		return rp_fail_rec(t, rec, "a post to qp%u, which does not exist", post->obj);
 	if (!rp_scratch_reserve(t, rec))
 		return false;
 	sge = s->sge;
@@ -297,6 +297,6 @@ bool rp_play_post_recv(struct rp_thread *t, const struct vt_rec *rec)
 	pthread_mutex_unlock(&g->lock);
 	ret = post_recv_to(t, rec, post->n ? s->recv : NULL, &bad);
 	if (ret < 0)
-		return rp_fail_rec(t, rec, "a post to queue %u, which there is not", post->obj);
+		return rp_fail_rec(t, rec, "a post to queue %u, which does not exist", post->obj);
 	return rp_post_compare(t, rec, ret, ret && bad ? (uint32_t)(bad - s->recv) : post->n);
 }

@@ -75,7 +75,7 @@ struct rp_queue {
 struct rp_cqe {
 	struct ibv_wc wc;
 	uint32_t qp; /* ordinal */
-	bool told; /* reported as unexpected */
+	bool reported; /* reported as unexpected */
 	struct rp_cqe *next;
 };
 

@@ -80,7 +80,7 @@ bool rp_play_post_ops(struct rp_thread *t, const struct vt_rec *rec)
 	if (!srq || !same) {
 		free(op);
 		return srq ? rp_fail_rec(t, rec, "no memory for %u operations", post->n)
-			   : rp_fail_rec(t, rec, "operations on srq%u, which there is not",
+			   : rp_fail_rec(t, rec, "operations on srq%u, which does not exist",
 					 post->obj);
 	}
 	for (i = 0; i < post->n; i++, sge += wr->n_sge, wr = vt_wr_next(wr)) {

@@ -5,7 +5,7 @@
  */
 #include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
-#include "traces/replay/rewrite.h"
+#include "traces/replay/line_word.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: words of a recorded line that name devices, ports and addresses. */
-#ifndef TRACES_REPLAY_REWRITE_H
-#define TRACES_REPLAY_REWRITE_H
+#ifndef TRACES_REPLAY_LINE_WORD_H
+#define TRACES_REPLAY_LINE_WORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the words of a recorded line that name devices, ports and addresses. */
-#include "traces/replay/rewrite.h"
+#include "traces/replay/line_word.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool rewrite_text_is_hex(const char *s, size_t len)
+static bool line_text_is_hex(const char *s, size_t len)
 {
 	return strspn(s, "0123456789abcdef") >= len;
 }
@@ -19,7 +19,7 @@ bool rp_word_is(const struct rp_named *w, const char *last)
 	       (w->key == n || w->word[w->key - n - 1] == '.');
 }
 
-static bool rewrite_word_is_any(const struct rp_named *w, const char *const *names)
+static bool line_word_is_any(const struct rp_named *w, const char *const *names)
 {
 	for (; *names; names++)
 		if (rp_word_is(w, *names))
@@ -27,7 +27,7 @@ static bool rewrite_word_is_any(const struct rp_named *w, const char *const *nam
 	return false;
 }
 
-static bool rewrite_word_is_ip(const struct rp_named *w)
+static bool line_word_is_ip(const struct rp_named *w)
 {
 	const char *v = w->value;
 
@@ -38,7 +38,7 @@ static bool rewrite_word_is_ip(const struct rp_named *w)
 	       v[strspn(v, "0123456789.")] == ':';
 }
 
-static enum rp_word_kind rewrite_word_kind(const struct rp_named *w, bool query_gid)
+static enum rp_word_kind line_word_kind(const struct rp_named *w, bool query_gid)
 {
 	static const char *const gids[] = { "gid", "sgid", "dgid", NULL };
 	static const char *const guids[] = { "node_guid", "sys_image_guid", NULL };
@@ -49,19 +49,19 @@ static enum rp_word_kind rewrite_word_kind(const struct rp_named *w, bool query_
 		return RP_WORD_TEXT;
 	if (!w->key)
 		return RP_WORD_OTHER;
-	if (w->value_len == 32 && rewrite_word_is_any(w, gids) && rewrite_text_is_hex(w->value, 32))
+	if (w->value_len == 32 && line_word_is_any(w, gids) && line_text_is_hex(w->value, 32))
 		return RP_WORD_GID;
-	if (w->value_len == 16 && rewrite_word_is_any(w, guids) &&
-	    rewrite_text_is_hex(w->value, 16))
+	if (w->value_len == 16 && line_word_is_any(w, guids) &&
+	    line_text_is_hex(w->value, 16))
 		return RP_WORD_GUID;
-	if (rewrite_word_is_any(w, lids))
+	if (line_word_is_any(w, lids))
 		return RP_WORD_LID;
-	if (rewrite_word_is_any(w, indexes) || (query_gid && rp_word_is(w, "index")))
+	if (line_word_is_any(w, indexes) || (query_gid && rp_word_is(w, "index")))
 		return RP_WORD_INDEX;
 	if (w->value_len == 3 + 2 * 48 && !memcmp(w->value, "ib:", 3) &&
-	    rewrite_text_is_hex(w->value + 3, w->value_len - 3))
+	    line_text_is_hex(w->value + 3, w->value_len - 3))
 		return RP_WORD_IB;
-	return rewrite_word_is_ip(w) ? RP_WORD_IP : RP_WORD_OTHER;
+	return line_word_is_ip(w) ? RP_WORD_IP : RP_WORD_OTHER;
 }
 
 bool rp_word_next(const char **at, struct rp_named *w, bool query_gid)
@@ -83,27 +83,27 @@ bool rp_word_next(const char **at, struct rp_named *w, bool query_gid)
 	w->key = equal ? (size_t)(equal - w->word) : 0;
 	w->value = equal ? equal + 1 : w->word;
 	w->value_len = w->len - (size_t)(w->value - w->word);
-	w->kind = rewrite_word_kind(w, query_gid);
+	w->kind = line_word_kind(w, query_gid);
 	*at = s;
 	return true;
 }
 
-static uint8_t rewrite_hex_digit(char c)
+static uint8_t line_hex_digit(char c)
 {
 	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-static void rewrite_gid_from_hex(uint8_t gid[16], const char *hex)
+static void line_gid_from_hex(uint8_t gid[16], const char *hex)
 {
 	size_t i;
 
 	for (i = 0; i < 16; i++)
-		gid[i] = (uint8_t)(rewrite_hex_digit(hex[2 * i]) << 4 |
-				   rewrite_hex_digit(hex[2 * i + 1]));
+		gid[i] = (uint8_t)(line_hex_digit(hex[2 * i]) << 4 |
+				   line_hex_digit(hex[2 * i + 1]));
 }
 
 /* Parses an address without a port: as a GID of an Ethernet port. */
-static bool rewrite_gid_from_ip(uint8_t gid[16], const char *text)
+static bool line_gid_from_ip(uint8_t gid[16], const char *text)
 {
 	memset(gid, 0, 16);
 	gid[10] = gid[11] = 0xff;
@@ -118,10 +118,10 @@ bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
 
 	switch (w->kind) {
 	case RP_WORD_GID:
-		rewrite_gid_from_hex(gid, v);
+		line_gid_from_hex(gid, v);
 		return true;
 	case RP_WORD_IB: /* after family, P_Key and flow label */
-		rewrite_gid_from_hex(gid, v + RP_IB_GID);
+		line_gid_from_hex(gid, v + RP_IB_GID);
 		return true;
 	case RP_WORD_IP:
 	case RP_WORD_TEXT:
@@ -133,7 +133,7 @@ bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
 			return false;
 		memcpy(text, v, n);
 		text[n] = '\0';
-		return rewrite_gid_from_ip(gid, text);
+		return line_gid_from_ip(gid, text);
 	default:
 		return false;
 	}
