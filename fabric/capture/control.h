@@ -3,14 +3,15 @@
  * DOC: captures, inside.
  *
  * The holder of the token records packets in a ring in HCA memory (emulator/transport/capture.h).
- * Each capture is a thread of the fabric process that reads the ring, builds frames from its records
- * (frames.c) and writes them (traces/formats/pcapng.h): a slow file holds up the senders, but nothing
- * else. The thread uses the ring, names and addresses of devices, and its own struct capture. The
- * loop does everything else (control.c): it marks ports, and starts, stops and joins threads. A
- * packet's comment is made when it is recorded (fabric/link/capture.c, fabric/fault/tx.c).
+ * Each capture is a thread of the fabric process that reads the ring, builds frames from its
+ * records (frames.c) and writes them (traces/formats/pcapng.h): a slow file holds up the senders,
+ * but nothing else. The thread uses the ring, names and addresses of devices, and its own struct
+ * capture. The loop does everything else (control.c): it marks ports, and starts, stops and joins
+ * threads. A packet's comment is made when it is recorded (fabric/link/capture.c,
+ * fabric/fault/tx.c).
  *
- * A capture goes through enum capture_state. Its thread moves it to READY and to ENDED and kicks the
- * loop, which makes the other moves. The tail of the ring is that of the slowest capture.
+ * A capture goes through enum capture_state. Its thread moves it to READY and to ENDED and kicks
+ * the loop, which makes the other moves. The tail of the ring is that of the slowest capture.
  */
 #ifndef FABRIC_CAPTURE_CONTROL_H
 #define FABRIC_CAPTURE_CONTROL_H
@@ -91,7 +92,7 @@ void capture_describe(const struct capture *c, struct proto_capture *q);
 /* --- files.c: two captures into one file would spoil it --- */
 
 /**
- * capture_claim_file() - claim the output @fd for @c, unless another capture writes to it. Pipes and
+ * capture_claim_file() - claim output @fd for @c, unless another capture writes to it. Pipes and
  * devices can be shared. captures.lock is held.
  * Return: 0; -EBUSY: capture *@id writes to it; -errno
  */

@@ -122,7 +122,7 @@ enum opt_level {
 };
 
 /**
- * enum replay_mode - which program's messages answer a live program, see docs/reference/traces.md.
+ * enum replay_mode - which program's messages answer a live program, see docs/reference/trace-format.md.
  */
 enum replay_mode {
 	MODE_NONE, /* the record */

@@ -53,7 +53,7 @@ struct faultwire {
 };
 
 /**
- * struct tx_verdict - what happens to one packet. @dropped, @doubled: id of the rule that did it; 0:
+ * struct tx_verdict - what happens to one packet. @dropped, @doubled: id of that rule; 0:
  * none
  */
 struct tx_verdict {

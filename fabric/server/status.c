@@ -2,8 +2,8 @@
 /**
  * DOC: the fabric's state as a JSON object, gathered without the token.
  *
- * What others change meanwhile may be seen half way: a status is a glance, not a snapshot. Text is
- * printed from the same object (fabric/cli/status_text.c).
+ * Programs change HCA memory meanwhile: a status is a glance, not a snapshot. status_text.c prints
+ * the same object as text.
  */
 #include "emulator/audit/audit.h"
 #include "fabric/proto/port_counters.h"

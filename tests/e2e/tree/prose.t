@@ -8,7 +8,7 @@ cd "$TOP" || exit 1
 need git
 
 # Folders that are clean so far.
-CLEAN='.ci CONTRIBUTING.md README.md SECURITY.md docs/design docs/guide man mk tests/bench tests/data tests/fuzz tests/lib tests/model tests/shim tests/torture tests/verbs tests/unit/emulator
+CLEAN='.ci CONTRIBUTING.md README.md SECURITY.md docs/design docs/guide fabric man mk tests/bench tests/data tests/fuzz tests/lib tests/model tests/shim tests/torture tests/verbs tests/unit/emulator
 tests/unit/traces'
 
 tap python3 mk/prose.py --self-test

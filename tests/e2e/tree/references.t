@@ -8,7 +8,7 @@ cd "$TOP" || exit 1
 need git
 
 # Folders that are clean so far.
-CLEAN='examples man mk profiles tests traces/samples'
+CLEAN='examples fabric man mk profiles tests traces/samples'
 
 tap python3 tests/lib/py/references.py --self-test
 # shellcheck disable=SC2086
