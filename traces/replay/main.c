@@ -270,7 +270,7 @@ int main(int argc, char **argv)
 	if (a.part < 0) {
 		ret = a.as ? rp_live_session(&a, &w) : rp_play_all(&a, &w);
 		return fflush(stdout) || ferror(stdout)
-			       ? rp_complain("cannot write to standard output")
+			       ? rp_complain("standard output: it could not be written")
 			       : ret;
 	}
 	if ((uint32_t)a.part >= w.dir.n_progs || rp_world_map(&w, a.share, false))

@@ -140,7 +140,7 @@ static const struct {
 	{ "ibv_none x=1 = 0", "ibv_none: not a call" },
 	{ "ibv_alloc_pd context=ctx1", "no \" = \"" },
 	{ "ibv_alloc_pd context=qp1 = pd1", "context=qp1: expected ctx" },
-	{ "ibv_alloc_pd context=ctx2000000 = pd1", "context=ctx2000000: there is none" },
+	{ "ibv_alloc_pd context=ctx2000000 = pd1", "context=ctx2000000: no such object" },
 	{ "ibv_alloc_pd context=ctx1 more=2 = pd1", "more=2: not expected here" },
 	{ "ibv_reg_mr pd=pd1 addr=~ length=x = mr1", "length=x: expected a number" },
 	{ "ibv_reg_mr pd=pd1 addr=~ access=IBV_ACCESS_NO = mr1", "access=IBV_ACCESS_NO: expected" },
