@@ -122,7 +122,8 @@ enum opt_level {
 };
 
 /**
- * enum replay_mode - which program's messages answer a live program, see docs/reference/trace-format.md.
+ * enum replay_mode - which program's messages answer a live program, see
+ * docs/reference/trace-format.md.
  */
 enum replay_mode {
 	MODE_NONE, /* the record */
