@@ -2,7 +2,8 @@
 /**
  * DOC: address vectors: which device and port a GID or LID names.
  */
-#include "emulator/model.h"
+#include "emulator/av.h"
+#include "emulator/port.h"
 
 #define MCAST_LID 0xc000u
 

@@ -4,7 +4,8 @@
  * above. Arming sets it; disarming leaves it to the next scan. The fabric process sleeps until the
  * earliest of all kinds, hca->next_deadline.
  */
-#include "emulator/model.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
 
 void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline)
 {

@@ -2,7 +2,8 @@
 /**
  * DOC: doorbells: the bits that say which QPs have work, and for whom.
  */
-#include "emulator/model.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
 
 void seg_ring(struct seg_hdr *seg, u32 slot)
 {

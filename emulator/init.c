@@ -2,7 +2,8 @@
 /**
  * DOC: fresh HCA memory, fresh client segments, and the checks of those who map them.
  */
-#include "emulator/model.h"
+#include "emulator/init.h"
+#include "emulator/tab.h"
 
 void hca_format(struct hca *hca, u64 seed, bool isolated, const char *name)
 {

@@ -5,7 +5,7 @@
  * A key is the slot's index << 8 with a low byte that moves on, so a stale key is refused until 256
  * keys later.
  */
-#include "emulator/model.h"
+#include "emulator/mem.h"
 
 struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
 {

@@ -5,7 +5,7 @@
  * Links are put in at the head of a chain when they are complete, and a chain is only read by those
  * who have the token or look for names, which never go: so a reader may stand anywhere in it.
  */
-#include "emulator/model.h"
+#include "emulator/port.h"
 
 static u32 name_hash(const void *data, size_t n)
 {

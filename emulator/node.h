@@ -65,4 +65,13 @@ u32 hca_addr_number(u32 dev, u32 port, bool ip, u32 index);
 const struct hca_gid *hca_addr_next(const struct hca *hca, const u8 raw[16], u32 *at, u32 *dev,
 				    u32 *port, u32 *index, bool *ip);
 
+/**
+ * hca_port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the token.
+ * Return: whether it was another one.
+ */
+bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
+		      const struct hca_gid *gid);
+/** hca_lid_index() - a port's LID leads to it. */
+void hca_lid_index(struct hca *hca, u32 dev, u32 port);
+
 #endif

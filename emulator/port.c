@@ -2,7 +2,7 @@
 /**
  * DOC: ports: which device has an address, and whether packets need a second look at their ports.
  */
-#include "emulator/model.h"
+#include "emulator/port.h"
 
 int hca_find_gid(const struct hca *hca, const u8 gid[16], u8 *port)
 {

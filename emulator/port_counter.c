@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: port counters: the counts of the latest packets, and how readers see them. */
-#include "emulator/model.h"
+#include "emulator/port.h"
+#include "emulator/port_counter.h"
 
 void port_add_packets(struct hca_port *p, enum pkt_move how, u64 npkts, u64 bytes)
 {

@@ -68,4 +68,12 @@ static inline void count_recv(struct hca *hca, const struct hca_qp *qp)
 	fresh_of(hca, qp->dev, qp->attr.port_num, hca->fresh.recvs == UINT16_MAX)->recvs++;
 }
 
+/* --- port_counter.c --- */
+
+/**
+ * hca_dev_snapshot() - a device as it is now, with all that its ports have counted. Without the token: a
+ * count may be seen before or after it went to its port, once in a while by both or neither.
+ */
+void hca_dev_snapshot(const struct hca *hca, u32 dev, struct hca_dev *out);
+
 #endif

@@ -2,7 +2,7 @@
 /**
  * DOC: queue pairs: what every layer asks of one.
  */
-#include "emulator/model.h"
+#include "emulator/qp.h"
 
 /*
  * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who

@@ -5,7 +5,7 @@
  * A slot belongs to somebody from the moment its @client is set, which is the last store of its
  * creation: a client killed half way leaves a free slot.
  */
-#include "emulator/model.h"
+#include "emulator/tab.h"
 
 struct tab_desc {
 	size_t off;

@@ -3,7 +3,7 @@
  * DOC: the audit of nodes: their devices are contiguous, and lookups find every name and address.
  */
 #include "emulator/audit/audit.h"
-#include "emulator/model.h"
+#include "emulator/port.h"
 
 static int audit_addr(struct audit *a, u32 dev, u32 port, bool ip, u32 index)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The audit of objects other than queue pairs. See audit.h. */
 #include "emulator/audit/audit.h"
-
-#include "emulator/model.h"
+#include "emulator/ring.h"
 
 static bool mw_is_within(const struct hca_mr *mr, const struct hca_mr *mw)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The audit of queue pairs. See audit.h. */
 #include "emulator/audit/audit.h"
-
-#include "emulator/model.h"
+#include "emulator/burst.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
 
 /* Most packets a requester may have under way: its window, and the burst that exceeded it. */
 #define PSN_UNDER_WAY ((1 << 22) + (1 << 20) / 256)

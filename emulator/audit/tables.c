@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The audit of HCA memory: tables and counts. See audit.h. */
 #include "emulator/audit/audit.h"
-
-#include "emulator/model.h"
+#include "emulator/tab.h"
 
 #include <stdarg.h>
 #include <stdio.h>

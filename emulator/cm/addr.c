@@ -10,6 +10,10 @@
  * port of the node.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 static const struct hca_gid *cm_place_entry(const struct hca *hca, const struct cm_place *at)
 {

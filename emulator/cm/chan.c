@@ -12,7 +12,14 @@
  * With chaos an event becomes visible some time after it was queued, as with a slow kernel: until
  * then neither it nor later events of its channel can be read; the fabric process wakes the reader.
  */
-#include "emulator/cm/proto.h"
+#include "emulator/cm/model.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
+#include "emulator/mad.h"
+#include "emulator/tab.h"
+#include "emulator/transport/event.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define CM_DEV	   0u
 #define CM_LATE_NS 800000u /* of real time, at most */

@@ -4,7 +4,12 @@
  *
  * Which call is valid in which state, and its result, is as in the kernel's cma.c and cm.c.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/mad.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #include <endian.h>
 

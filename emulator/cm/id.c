@@ -10,6 +10,10 @@
  * with the first one.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define CM_DEV 0u
 

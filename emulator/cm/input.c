@@ -6,7 +6,12 @@
  * is validated; a message that matches nothing is dropped, except for requests, which are rejected.
  */
 #include "emulator/cm/input.h"
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mad.h"
+#include "emulator/port.h"
 
 #include <endian.h>
 

@@ -3,6 +3,9 @@
  * DOC: listening, and lookup of the listener that a request is for.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define MAX_BACKLOG 16384u /* as if net.rdma_ucm.max_backlog had this value */
 

@@ -5,7 +5,9 @@
  *
  * A connection is in both tables of peers as long as its state says so.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/tab.h"
 
 static u32 cm_peer_hash(u64 guid, u32 key)
 {

@@ -12,6 +12,11 @@
  * that support them.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define FIRST_MLID 0xc001u /* after that of IPoIB's broadcast group */
 #define LAST_MLID  0xfffeu

@@ -9,7 +9,8 @@
 #ifndef EMULATOR_CM_MODEL_H
 #define EMULATOR_CM_MODEL_H
 
-#include "emulator/model.h"
+#include "emulator/cm/cmd.h"
+#include "emulator/engine.h"
 
 static inline u32 cmid_slot(const struct hca *hca, const struct hca_cmid *id)
 {

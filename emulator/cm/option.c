@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of identifiers, rdma_set_option(3): valid states and QP types as in the kernel. */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 /* Numbers of rdma_cma.h. */
 enum { LEVEL_ID, LEVEL_IB };

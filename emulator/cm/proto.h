@@ -19,8 +19,9 @@
 #ifndef EMULATOR_CM_PROTO_H
 #define EMULATOR_CM_PROTO_H
 
-#include "emulator/mad.h"
 #include "emulator/cm/model.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
 
 #define CM_RESPONSE_TIMEOUT 20u /* 4.096 us * 2^n, as all of these */
 #define CM_MRA_TIMEOUT	    24u

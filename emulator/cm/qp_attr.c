@@ -3,7 +3,11 @@
  * DOC: rdma_init_qp_attr(): the attributes that an identifier's QP is to be modified to, with the
  * negotiated values.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 void cm_default_qkey(struct hca_cmid *id)
 {

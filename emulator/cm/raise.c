@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: events of connection management that fault rules raise: see input.h. */
 #include "emulator/cm/input.h"
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
 
 bool raise_cm(struct engine *e, struct hca_cmid *id, u32 event)
 {

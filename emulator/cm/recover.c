@@ -8,6 +8,8 @@
  * without such an event is incomplete: it is freed, and the peer sends the request again.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/tab.h"
 
 #define SORT_BINS 18u /* 2^17 events and one more */
 _Static_assert(HCA_MAX_CMEV <= 1u << (SORT_BINS - 1), "bins for all events");

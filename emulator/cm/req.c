@@ -4,7 +4,11 @@
  * backlog and a path back. A repeated one gets the same answer again. A request from a QP that
  * seems to be connected shows that the old connection is stale.
  */
+#include "emulator/av.h"
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/mad.h"
 
 /* Return: enum ib_qp_type; 0: an unsupported type, such as reliable datagrams. */
 static u32 req_qp_type(const u8 mad[MAD_SIZE])

@@ -4,6 +4,11 @@
  * or set by the program.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 /* 4.096 us * 2^n: the kernel's value for RoCE, and the usual one of subnet managers. */
 #define ROCE_LIFETIME 16u

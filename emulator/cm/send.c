@@ -4,7 +4,13 @@
  * expects an answer retransmits it. MADs that have to wait for the fabric process leave in the
  * order in which they were sent: a REJ that overtook its subject would match nothing.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/mad.h"
+#include "emulator/port.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/wire.h"
 
 #define MAD_RETRY_NS 1000000u
 

@@ -3,7 +3,11 @@
  * DOC: service id resolution (IBTA 12.11): finds the QP that receives datagrams at an address. One
  * request and one reply; there is no connection.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mad.h"
 
 int sidr_connect(struct engine *e, struct hca_cmid *id, const struct cm_param *p)
 {

@@ -7,7 +7,11 @@
  * them, and the rest stay due: the fabric process returns for them at once, and other processes get
  * the token in between.
  */
+#include "emulator/cm/model.h"
 #include "emulator/cm/proto.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
 
 #define TIMERS_AT_ONCE 256u
 

@@ -2,7 +2,9 @@
 /**
  * DOC: the command dispatcher.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define CMD_ENTRY(op, fn) [CMD_##op] = cmd_##fn,
 static cmd_fn *const commands[CMD_COUNT] = { HCA_COMMANDS(CMD_ENTRY) };

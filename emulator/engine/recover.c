@@ -7,9 +7,23 @@
  * again by looking at every QP: one with work is rung, one with unacknowledged packets sends them
  * again.
  */
-#include "emulator/transport/capture.h"
 #include "emulator/cm/model.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
+#include "emulator/transport/capture.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/completer.h"
+#include "emulator/transport/flush.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/requester.h"
 #include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
+#include "emulator/transport/tag.h"
+#include "emulator/verbs/verbs.h"
 
 /*
  * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has

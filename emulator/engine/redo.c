@@ -2,7 +2,11 @@
 /**
  * DOC: applying again the commit of a holder that died. See transport/commit.c.
  */
-#include "emulator/transport/tag.h"
+#include "emulator/engine.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/rxq.h"
 
 /* What the step has changed of a QP, or a WQ. */
 static void redo_state(struct hca *hca, const struct hca_commit *c, u32 valid)

@@ -2,7 +2,9 @@
 /**
  * DOC: serving the doorbells of QPs whose packets pass links: the fabric process only.
  */
-#include "emulator/model.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/transport/requester.h"
 
 static void relay_serve_word(struct engine *e, u32 word, u32 from)
 {

@@ -3,6 +3,9 @@
  * DOC: all timers of the HCA: run by the fabric process when the earliest deadline has passed.
  */
 #include "emulator/cm/model.h"
+#include "emulator/engine.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/qp_timer.h"
 
 u64 engine_timers(struct engine *e)
 {

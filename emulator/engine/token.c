@@ -17,8 +17,10 @@
  * segments it has (@near), or each would come to have those of all; the others' doorbells stay pending
  * for themselves and for the fabric process.
  */
-#include "emulator/model.h"
 #include "emulator/backoff.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/transport/requester.h"
 
 #define POST_ROUNDS 64u /* holdings, each of a budget's worth, that one post may use */
 #define FEW_CLIENTS 32u /* any of so many serves all the others */

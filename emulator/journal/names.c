@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: names of the journal's enums, in its text and in JSON. */
-#include "emulator/engine.h"
+#include "emulator/journal/text.h"
 
 static const char *cm_event_name(u32 event)
 {

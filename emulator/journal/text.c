@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the journal's text, for a reader who knows rdma-core. */
 #include "emulator/burst.h"
+#include "emulator/journal/text.h"
 #include "emulator/mad.h"
-#include "emulator/engine.h"
 #include "emulator/packet_fault.h"
 
 #include <stdarg.h>

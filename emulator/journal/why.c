@@ -6,8 +6,11 @@
  * Events that were observed come first (packets dropped, a NAK sent), then faults of the route,
  * then the state of the peer.
  */
-#include "emulator/cm/model.h"
-#include "emulator/transport/rxq.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
 
 /* Whether the process is still alive. */
 static bool who_is_live(const struct hca *hca, const struct journal_who *w)

@@ -7,8 +7,11 @@
  * has to check whether the entry was overwritten while it was read. A holder that dies in between
  * leaves a slot that the next entry uses.
  */
-#include "emulator/cm/proto.h"
+#include "emulator/engine.h"
+#include "emulator/journal/text.h"
 #include "emulator/journal/writer.h"
+#include "emulator/mad.h"
+#include "emulator/qp.h"
 
 bool journal_is_error(const struct journal_entry *j)
 {

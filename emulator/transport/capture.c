@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: capture records of what is sent: see capture.h. */
+#include "emulator/engine.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
 #include "emulator/transport/capture.h"
+#include "emulator/transport/datagram.h"
 #include "emulator/transport/frame.h"
-#include "emulator/model.h"
+#include "emulator/transport/relay.h"
 
 #define ALIGN	  64u
 #define REC_MAX	  (CAP_RING / 4) /* a record that would be larger keeps less payload */

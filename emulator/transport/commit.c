@@ -6,6 +6,8 @@
  * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
  * compiler to it (and other machines).
  */
+#include "emulator/engine.h"
+#include "emulator/transport/commit.h"
 #include "emulator/transport/tag.h"
 
 /* What goes with the step: see commit_tag(). */

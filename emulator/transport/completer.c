@@ -5,9 +5,21 @@
  * Completions come in the order of the send queue. An ACK beyond an outstanding READ or atomic
  * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
  */
-#include "emulator/transport/wc_fault.h"
-#include "emulator/transport/untrusted.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mem.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/completer.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/requester.h"
 #include "emulator/transport/tag.h"
+#include "emulator/transport/untrusted.h"
+#include "emulator/transport/wc_fault.h"
+#include "emulator/transport/wqe.h"
 
 static const u8 wc_opcode[WR_COUNT] = {
 	[WR_RDMA_WRITE] = WCO_RDMA_WRITE,

@@ -11,7 +11,12 @@
  * between, the fabric process counts once more (commit.c), so the event may come early but is never
  * missing.
  */
-#include "emulator/model.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/ring.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/event.h"
 
 void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq)
 {

@@ -5,8 +5,8 @@
 #ifndef EMULATOR_TRANSPORT_ETH_H
 #define EMULATOR_TRANSPORT_ETH_H
 
+#include "emulator/hca.h"
 #include "emulator/transport/frame.h"
-#include "emulator/transport/rxq.h"
 
 /**
  * struct eth_frame - a finished frame at the switch.

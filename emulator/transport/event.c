@@ -4,7 +4,11 @@
  *
  * An event is an entry of the channel's ring in the client's segment and one count of its eventfd.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/event.h"
 
 void chan_wake(struct engine *e, u32 owner, u32 chan)
 {

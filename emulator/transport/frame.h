@@ -75,6 +75,8 @@ static inline void store_be16(u8 *p, u32 v)
 	p[1] = (u8)v;
 }
 
+/* --- csum.c --- */
+
 /** frame_ip_csum() - the Internet checksum (RFC 1071) of @len bytes, an even number. */
 u32 frame_ip_csum(const u8 *p, u32 len);
 

@@ -2,7 +2,10 @@
 /**
  * DOC: multicast: the replication of datagrams to the members of a group.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
+#include "emulator/transport/datagram.h"
 
 /* Without a GRH the LID names the group. */
 static bool mcast_is_addressed(const struct hca_mcast *m, const struct hca_av *av)

@@ -2,7 +2,9 @@
 /**
  * DOC: memory windows: binding and invalidating them by work requests (IBTA 10.6.7). See verbs/mw.c.
  */
-#include "emulator/model.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/transport/mw.h"
 
 struct hca_mr *mw_find(struct hca *hca, u32 index)
 {

@@ -2,7 +2,11 @@
 /**
  * DOC: paths: what a QP's attributes, its port and the links on the way make of its packets' route.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/transport/path.h"
+#include "emulator/transport/relay.h"
 
 #define VIA_CHUNK_MS   4
 #define IB_MTU_MAX     4096u

@@ -5,7 +5,11 @@
  * An armed timer has a bit in hca->timer_bits; the fabric process runs those that are due.
  * Disarming only clears the deadline: the next scan clears the bit.
  */
-#include "emulator/model.h"
+#include "emulator/deadline.h"
+#include "emulator/engine.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/requester.h"
 
 static void qp_timer_fire(struct engine *e, u32 slot)
 {

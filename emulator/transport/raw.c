@@ -18,9 +18,19 @@
  * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
  * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
  */
-#include "emulator/transport/capture.h"
-#include "emulator/transport/eth.h"
+#include "emulator/engine.h"
 #include "emulator/journal/writer.h"
+#include "emulator/mem.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/capture.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/eth.h"
+#include "emulator/transport/frame.h"
+#include "emulator/transport/raw.h"
+#include "emulator/transport/rxq.h"
+#include "emulator/transport/wqe.h"
 
 #include <endian.h>
 

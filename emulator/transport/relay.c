@@ -6,7 +6,11 @@
  * Two ports that have neither are joined by a wire without delay, which any holder of the token is;
  * and what goes from a port to itself stays within its HCA. All else is the fabric process's.
  */
-#include "emulator/model.h"
+#include "emulator/av.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/relay.h"
 
 /* Real time: who waits for room or for memory, and should be rung when it is there, looks as often anyway. */
 #define STALL_LOOK_NS 100000000ULL

@@ -2,6 +2,12 @@
 /**
  * DOC: what all responders need of a request: its queue, its protection domain, its payload.
  */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/mw.h"
 #include "emulator/transport/responder.h"
 
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b)

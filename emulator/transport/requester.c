@@ -13,8 +13,27 @@
  * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
  * thing at a time.
  */
-#include "emulator/transport/wc_fault.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/completer.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/flush.h"
+#include "emulator/transport/mw.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/raw.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/requester.h"
 #include "emulator/transport/tag.h"
+#include "emulator/transport/wc_fault.h"
+#include "emulator/transport/wire.h"
+#include "emulator/transport/wqe.h"
+#include "emulator/transport/write_batch.h"
 
 #define PSN_WINDOW (1 << 22)
 

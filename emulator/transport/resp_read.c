@@ -6,7 +6,11 @@
  * (IBTA 9.4.5, 9.7.5.1.4). State is committed before the response leaves, so a response that gets
  * lost, or whose carrier dies, is asked for again as a duplicate.
  */
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/transport/commit.h"
 #include "emulator/transport/responder.h"
+#include "emulator/transport/wire.h"
 
 static void resp_accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b,
 				u32 npkts)

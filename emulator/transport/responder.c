@@ -9,8 +9,21 @@
  * payload is copied first; then the new state and the receive's completion are committed together;
  * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
  */
-#include "emulator/transport/wc_fault.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/tag.h"
+#include "emulator/transport/wc_fault.h"
+#include "emulator/transport/wire.h"
 
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
 		  u32 recv_status, u32 event, u32 cause, u32 info)

@@ -5,7 +5,8 @@
 #ifndef EMULATOR_TRANSPORT_RESPONDER_H
 #define EMULATOR_TRANSPORT_RESPONDER_H
 
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
 
 /** resp_input() - a request has come. Return: as hca_input(). */
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);

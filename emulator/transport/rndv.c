@@ -15,8 +15,22 @@
  * there frees the tag and sets REQ_FIN, in one commit; the message that remains to be sent lies in
  * the QP.
  */
-#include "emulator/transport/untrusted.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/completer.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/tag.h"
+#include "emulator/transport/untrusted.h"
+#include "emulator/transport/wire.h"
 
 #include <endian.h>
 

@@ -12,6 +12,15 @@
  * The receive's memory, completion queue and key checks are those of the queue's owner, who for XRC
  * is another process than the QP's.
  */
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/tag.h"
 
 bool rx_open_srq(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)

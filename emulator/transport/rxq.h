@@ -8,6 +8,14 @@
 #ifndef EMULATOR_TRANSPORT_RXQ_H
 #define EMULATOR_TRANSPORT_RXQ_H
 
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
 #include "emulator/transport/responder.h"
 
 /** struct rx - the receive queue that a message goes to, as seen by this holder. */
@@ -38,6 +46,13 @@ struct rx_wc {
 	u32 room;
 };
 
+/**
+ * rx_give_back() - a QP goes in mid-message: the slot of the SRQ's receive that it holds is the
+ * client's again, who is told by an entry that reports nothing.
+ */
+void rx_give_back(struct engine *e, struct hca_qp *qp);
+/** wq_flush() - complete the receives of a WQ in ERR with WR_FLUSH_ERR. */
+void wq_flush(struct engine *e, struct hca_wq *wq);
 /** rx_holds() - the SRQ whose receive the QP's message has; NULL: none, or that SRQ has gone. */
 struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp);
 /** rx_open_srq(), rx_open_wq() - a shared queue, a work queue. Return: as rx_open(). */

@@ -13,6 +13,9 @@
  * that no later message overtakes it, tags posted while the program's count of unexpected messages
  * is not the HCA's match nothing until it is (rdma-core's tag_matching.md).
  */
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
 #include "emulator/transport/tag.h"
 
 struct hca_tag *tag_match(struct hca *hca, const struct hca_srq *srq, u64 tag)

@@ -6,6 +6,7 @@
 #ifndef EMULATOR_TRANSPORT_TAG_H
 #define EMULATOR_TRANSPORT_TAG_H
 
+#include "emulator/engine.h"
 #include "emulator/transport/rxq.h"
 
 #define TMH_LEN 16u /* struct ibv_tmh */
@@ -18,16 +19,6 @@ enum tmh_op {
 	TMH_FIN,
 	TMH_EAGER,
 };
-
-/* --- commit.c --- */
-
-/**
- * commit_tag() - the next commit, which must follow at once, also changes @tag.
- * @state: TAG_DONE: the tag goes
- */
-void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state);
-/** commit_cqe() - publish an entry that belongs to no step of a QP, but to its owner's command. */
-void commit_cqe(struct hca_cq *cq, struct cqe *cqe);
 
 /* --- tag.c --- */
 
@@ -57,6 +48,11 @@ static inline u32 tm_uncounted(const struct hca_srq *srq)
 	/* HCAs count modulo 2^16, and so do programs. */
 	return (srq->unexpected - srq->synced) & 0xffff;
 }
+
+/** tm_forget() - a QP is reset or destroyed: the tags that have a message of it go with it. */
+void tm_forget(struct hca *hca, struct hca_qp *qp);
+/** tm_recount() - set what is counted of tags from what is there. */
+void tm_recount(struct hca *hca);
 
 /* --- tag_match.c --- */
 

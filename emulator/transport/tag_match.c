@@ -14,8 +14,16 @@
  *  - rendezvous: a tag that matches waits until the HCA has read the data (rndv.c); else as eager;
  *  - no tag, and the end of a rendezvous that this side had asked for: a receive, not counted.
  */
-#include "emulator/transport/wc_fault.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/tag.h"
+#include "emulator/transport/wc_fault.h"
 
 #include <endian.h>
 

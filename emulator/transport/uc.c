@@ -6,6 +6,16 @@
  * and so is all that follows until a message starts. A request that cannot be served is dropped
  * with its message as well; only what is wrong with the receive itself is the receiver's error.
  */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/mw.h"
+#include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/wc_fault.h"
 
 /* Drop the message that this burst is of. */

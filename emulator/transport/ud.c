@@ -6,6 +6,16 @@
  * rides in the completion entry and is laid out by the poll; the payload is placed behind it. What
  * has a wrong Q_Key, finds no receive or too small a one is dropped without a word.
  */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/transport/cq.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/frame.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/responder.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/wc_fault.h"
 
 #include <endian.h>

@@ -6,8 +6,13 @@
  * the request was, and opcodes to be some that exist, as bursts of ours are. All else (sequence, rights,
  * ranges, receives, memory) they check for every packet, and this does not.
  */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/packet_fault.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/transport/completer.h"
 #include "emulator/transport/untrusted.h"
-#include "emulator/model.h"
 
 #define WHOLE (BF_FIRST | BF_LAST)
 /* No QP's path MTU: a packet with it is refused as too long or too short. */

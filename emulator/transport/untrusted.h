@@ -9,7 +9,6 @@
 #define EMULATOR_TRANSPORT_UNTRUSTED_H
 
 #include "emulator/engine.h"
-#include "emulator/packet_fault.h"
 
 /**
  * untrusted_check() - whether QP @qp, which it is addressed to, looks at the packet. One that it does not is

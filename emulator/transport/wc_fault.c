@@ -2,6 +2,10 @@
 /**
  * DOC: completions that fail on purpose: see wc_fault.h.
  */
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/transport/wc_fault.h"
 
 u8 wc_fault_nak(u32 status)

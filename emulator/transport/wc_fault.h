@@ -23,6 +23,7 @@
 #ifndef EMULATOR_TRANSPORT_FAULT_H
 #define EMULATOR_TRANSPORT_FAULT_H
 
+#include "emulator/engine.h"
 #include "emulator/transport/rxq.h"
 
 /** wc_fault_nak() - the NAK by which the requester comes to @status; 0: it comes to it by itself. */

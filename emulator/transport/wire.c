@@ -5,9 +5,19 @@
  * Between two ports without links the wire has no delay: wire_send() calls the responder or completer
  * of the peer. MADs for QP 1 go to engine.gsi_input, since connection management lies above this layer.
  */
+#include "emulator/av.h"
+#include "emulator/doorbell.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
 #include "emulator/transport/capture.h"
+#include "emulator/transport/completer.h"
+#include "emulator/transport/datagram.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/untrusted.h"
+#include "emulator/transport/wire.h"
 
 /* A READ request's data comes the other way. */
 static u64 wire_bytes(const struct burst *b)

@@ -2,8 +2,11 @@
 /**
  * DOC: work requests: which opcodes a QP has, what is wrong with one, and the burst it becomes.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
 #include "emulator/transport/opcode.h"
+#include "emulator/transport/wqe.h"
 
 #define T(type) (1u << QPT_##type)
 #define T_RD	(T(RC) | T(XRC_SEND)) /* those that get answers */

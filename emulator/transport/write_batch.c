@@ -15,7 +15,15 @@
  *
  * write_batch_send() has both ends at hand; write_batch_input() has the target's, of WRITEs from another fabric.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/wire.h"
+#include "emulator/transport/wqe.h"
+#include "emulator/transport/write_batch.h"
 
 static bool av_names_qp(const struct hca_av *av, const struct hca_qp *qp)
 {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: address handles. */
-#include "emulator/model.h"
+#include "emulator/av.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd)
 {

@@ -3,7 +3,13 @@
  * DOC: completion queues: creation, resizing, moderation settings, destruction. Entries and events
  * are in transport/cq.c.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
+#include "emulator/transport/cq.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
 {

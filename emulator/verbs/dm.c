@@ -5,7 +5,11 @@
  * The memory itself is a file that the context's descriptor refers to, at an offset that follows
  * from the handle (libshim/verbs/dm.c), so that every process with the descriptor can reach it.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 static u64 dm_used_bytes(const struct hca *hca, u32 dev)
 {

@@ -2,7 +2,13 @@
 /**
  * DOC: flow rules: creation and destruction, ibv_create_flow(3). transport/flow.c matches frames.
  */
+#include "emulator/engine.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
 #include "emulator/transport/eth.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define MAX_PRIORITY 0xffffu
 

@@ -5,7 +5,11 @@
  * A counter point says which of the two values is added at which index. Points are attached before
  * the first rule counts, and values can be read while a rule does, as in the kernel.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 static struct hca_ctr *own_ctr(struct hca *hca, u32 client, u32 handle)
 {

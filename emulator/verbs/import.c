@@ -10,7 +10,11 @@
  * last ibv_unimport_pd(3) while the PD contains objects, so that a PD whose owner dies finds its
  * next owner (recover.c). Regions need no reference: they come with their PD.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 static struct hca_ref *pd_import_ref(struct hca *hca, u32 client, u32 pd)
 {

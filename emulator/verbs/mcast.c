@@ -6,7 +6,12 @@
  * Only a member that was created with the flag to block loopback does not receive its own
  * datagrams.
  */
-#include "emulator/model.h"
+#include "emulator/av.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 static bool mcast_is_member(const struct hca_mcast *m, const struct hca_qp *qp, const u8 gid[16])
 {

@@ -6,7 +6,12 @@
  * 256 keys later. lkey and rkey are the same number, as on most HCAs, and stay the same when a
  * region is re-registered.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/mem.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle)
 {

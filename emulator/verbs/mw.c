@@ -16,7 +16,11 @@
  * is then executed again, on a window that is already in its final state: @turn shows that this
  * very request has put it there.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/tab.h"
+#include "emulator/transport/mw.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 int cmd_alloc_mw(struct engine *e, u32 client, struct hca_cmd *cmd)
 {

@@ -6,8 +6,16 @@
  * A context is known to the HCA by a reference of kind REF_CONTEXT, which holds the channel for its
  * events and goes with its process.
  */
-#include "emulator/transport/capture.h"
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/path.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/port.h"
+#include "emulator/verbs/verbs.h"
 
 int cmd_open_dev(struct engine *e, u32 client, struct hca_cmd *cmd)
 {

@@ -5,7 +5,15 @@
  * A QP number is the slot with the low byte of the slot's generation above it, so that a late
  * packet to a destroyed QP does not reach its successor.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
+#include "emulator/transport/rxq.h"
+#include "emulator/transport/tag.h"
+#include "emulator/transport/wqe.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 struct hca_qp *own_qp(struct hca *hca, u32 client, u32 handle)
 {

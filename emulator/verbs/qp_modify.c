@@ -5,7 +5,19 @@
  * The table has, per QP type and transition, the required and the optional attributes. Any other
  * attribute or invalid value is EINVAL, and nothing is modified.
  */
-#include "emulator/model.h"
+#include "emulator/av.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/path.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/requester.h"
+#include "emulator/transport/rxq.h"
+#include "emulator/transport/tag.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 #define CONN_INIT (QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS)
 #define UD_INIT	  (QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY)

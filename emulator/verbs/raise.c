@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: events that fault rules raise: see raise.h. */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/transport/event.h"
+#include "emulator/transport/qp_timer.h"
+#include "emulator/transport/requester.h"
+#include "emulator/transport/rxq.h"
 #include "emulator/verbs/raise.h"
 
 /* Whether an event without side effects can occur on the QP now. */

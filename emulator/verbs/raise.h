@@ -9,7 +9,7 @@
 #ifndef EMULATOR_VERBS_RAISE_H
 #define EMULATOR_VERBS_RAISE_H
 
-#include "emulator/model.h"
+#include "emulator/engine.h"
 
 /**
  * raise_qp() - EV_QP_FATAL, EV_QP_REQ_ERR, EV_QP_ACCESS_ERR: the QP goes to ERR. EV_COMM_EST in RTR

@@ -4,7 +4,12 @@
  *
  * An SRQ's number is its index with the low byte of the slot's generation above it, as a QP's.
  */
-#include "emulator/transport/rxq.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 enum srq_mask {
 	SRQ_MAX_WR = 1 << 0,

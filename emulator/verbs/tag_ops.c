@@ -2,7 +2,14 @@
 /**
  * DOC: commands that change a tag list: ibv_post_srq_ops(3).
  */
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/tab.h"
+#include "emulator/transport/commit.h"
+#include "emulator/transport/cq.h"
 #include "emulator/transport/tag.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 /** enum tag_op - enum ibv_ops_wr_opcode. */
 enum tag_op {

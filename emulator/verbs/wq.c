@@ -5,7 +5,13 @@
  * A WQ's number is its index with the low byte of the slot's generation above it, marked so that it
  * differs from all QP numbers.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/tab.h"
+#include "emulator/transport/rxq.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 enum wq_mask {
 	WQ_STATE = 1 << 0,

@@ -5,7 +5,11 @@
  * Each process that opens one has a reference of its own. The object goes with the last reference;
  * when its creator ends first, another process with a reference becomes its owner (recover.c).
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
+#include "emulator/verbs/cmd.h"
+#include "emulator/verbs/verbs.h"
 
 u32 ref_target(struct hca *hca, u32 client, u32 handle, enum hca_ref_kind kind)
 {

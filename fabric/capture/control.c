@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: captures: which ports they watch, and when they begin and end. See capture.h. */
+#include "emulator/port.h"
+#include "emulator/transport/path.h"
 #include "fabric/capture/control.h"
 #include "traces/formats/roce.h"
 

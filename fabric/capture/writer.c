@@ -5,6 +5,7 @@
  * The thread waits for nothing but its file. It polls the ring, less often the longer that is
  * empty, and is woken when the ring fills up and when the capture is to end.
  */
+#include "emulator/journal/text.h"
 #include "fabric/capture/control.h"
 #include "fabric/proto/version.h"
 #include "traces/formats/pcapng.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: reading profiles: a table of keys, each with the values that it may have and its place. */
+#include "emulator/init.h"
 #include "fabric/common/profile.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/parse.h"

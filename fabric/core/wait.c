@@ -2,6 +2,7 @@
 /**
  * DOC: see core/wait.h.
  */
+#include "emulator/doorbell.h"
 #include "fabric/core/wait.h"
 #include "fabric/core/fabric.h"
 

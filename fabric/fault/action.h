@@ -7,6 +7,7 @@
 #ifndef FABRIC_FAULT_ACTION_H
 #define FABRIC_FAULT_ACTION_H
 
+#include "emulator/engine.h"
 #include "fabric/fault/rule.h"
 
 struct client;

@@ -8,6 +8,7 @@
  * may hold it. A call that failed is put into the journal as soon as the token can be taken.
  */
 #include "emulator/journal/writer.h"
+#include "emulator/journal/text.h"
 #include "fabric/proto/calls.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"

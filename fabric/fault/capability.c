@@ -5,7 +5,8 @@
  * limits a device has.
  */
 #include "emulator/cm/cm.h"
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/transport/wqe.h"
 #include "fabric/fault/parse.h"
 #include "fabric/proto/calls.h"
 #include "fabric/fault/capability.h"

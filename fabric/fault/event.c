@@ -5,6 +5,7 @@
  */
 #include "emulator/cm/input.h"
 #include "emulator/verbs/raise.h"
+#include "emulator/qp.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/core/fabric.h"

@@ -6,6 +6,7 @@
  * in both directions. A link between two nodes, and a partition, drop packets silently: tx.c asks
  * fault_match_cut() about each packet.
  */
+#include "emulator/verbs/port.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of fault rules: adds, removes and carries them out when they are due. See rule.h. */
+#include "emulator/transport/path.h"
 #include "fabric/link/link.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/fault/action.h"

@@ -16,6 +16,8 @@
  * request for an ACK is lost with it.
  */
 #include "emulator/mad.h"
+#include "emulator/qp.h"
+#include "emulator/transport/relay.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"

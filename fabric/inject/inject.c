@@ -8,7 +8,12 @@
  */
 #include "fabric/inject/inject.h"
 #include "emulator/transport/untrusted.h"
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/text.h"
+#include "emulator/packet_fault.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
+#include "emulator/tab.h"
 #include "fabric/capture/capture.h"
 #include "fabric/link/link.h"
 #include "fabric/nodes/ports.h"

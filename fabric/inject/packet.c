@@ -7,7 +7,10 @@
  * BOP_NONE.
  */
 #include "emulator/transport/untrusted.h"
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/packet_fault.h"
+#include "emulator/port.h"
+#include "emulator/transport/relay.h"
 #include "fabric/link/buddy.h"
 #include "fabric/inject/inject.h"
 

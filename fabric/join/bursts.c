@@ -2,7 +2,11 @@
 /**
  * DOC: bursts from and to other members: translation of devices, credit, and lanes.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/av.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "emulator/transport/write_batch.h"
 #include "fabric/core/memory.h"
 #include "fabric/join/mesh.h"
 

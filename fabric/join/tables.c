@@ -6,7 +6,10 @@
  * The slot stays when its member dies, because queue pairs may still name it; a device with the
  * same GUID, which appears when the member is restarted, gets it again.
  */
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/port.h"
+#include "emulator/transport/path.h"
+#include "emulator/verbs/port.h"
 #include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>

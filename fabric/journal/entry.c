@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The journal entry by entry, for librdmaemu-ctl. */
+#include "emulator/journal/text.h"
 #include "fabric/journal/reader.h"
 
 /* Entries that were overwritten are skipped. */

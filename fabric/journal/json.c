@@ -2,6 +2,7 @@
 /**
  * DOC: an entry of the journal as JSON.
  */
+#include "emulator/journal/text.h"
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"

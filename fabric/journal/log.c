@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the HCA's journal and the fabric process's own notes, merged by time. */
+#include "emulator/journal/text.h"
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"

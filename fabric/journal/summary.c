@@ -3,6 +3,7 @@
  * DOC: the journal in short: entries that differ only in time, PSN and work request are one line,
  * with the text of the first.
  */
+#include "emulator/journal/text.h"
 #include "fabric/journal/reader.h"
 
 #include <stdlib.h>

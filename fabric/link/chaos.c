@@ -30,6 +30,7 @@
 #include "fabric/link/transit.h"
 
 #include "emulator/transport/responder.h"
+#include "emulator/transport/event.h"
 
 #include <stdlib.h>
 

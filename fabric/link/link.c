@@ -21,7 +21,13 @@
 #include "fabric/link/chaos.h"
 #include "fabric/link/transit.h"
 
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/journal/writer.h"
+#include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/wire.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,12 @@
 #include "fabric/link/link.h"
 #include "fabric/link/transit.h"
 
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/qp.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/raw.h"
+#include "emulator/transport/relay.h"
+#include "emulator/transport/wire.h"
 
 #define AGAIN_NS     (20 * NSEC_PER_USEC)
 #define AGAIN_SHIFTS 6

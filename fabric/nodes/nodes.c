@@ -5,6 +5,8 @@
  * A node's tree is written when its first program is started, so that a topology of many nodes
  * costs next to nothing.
  */
+#include "emulator/port.h"
+#include "emulator/port_counter.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/common/parse.h"
 #include "fabric/common/opts.h"

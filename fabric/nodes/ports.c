@@ -5,6 +5,9 @@
  * Both need the engine token. A request waits for it in a short list, and is answered when it is
  * done. Netlink reports that addresses have come or gone; then all of them are read again.
  */
+#include "emulator/port.h"
+#include "emulator/transport/path.h"
+#include "emulator/verbs/port.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/common/parse_link.h"
 #include "fabric/nodes/netlink.h"

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "emulator/transport/eth.h"
 #include "fabric/proto/vmcopy.h"
 
 #define TAIL_MAX    8u /* the tail lies in one naturally aligned word */

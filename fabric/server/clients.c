@@ -6,6 +6,7 @@
  * happens also when the process has executed another program, whose image knows nothing of the old
  * one's objects.
  */
+#include "emulator/init.h"
 #include "fabric/server/clients.h"
 #include "fabric/capture/capture.h"
 #include "fabric/fault/action.h"

@@ -5,6 +5,7 @@
  * A request is handled completely when it arrives. A peer that sends a malformed message, or does
  * not read its answers, is disconnected.
  */
+#include "emulator/port_counter.h"
 #include "fabric/server/conns.h"
 #include "fabric/capture/capture.h"
 #include "fabric/fault/action.h"

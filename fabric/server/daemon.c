@@ -2,6 +2,7 @@
 /** DOC: the fabric process from start to end: HCA memory, devices, files, and removing them. */
 #include "fabric/server/daemon.h"
 #include "emulator/cm/input.h"
+#include "emulator/init.h"
 #include "fabric/capture/capture.h"
 #include "fabric/core/starter.h"
 #include "fabric/fault/action.h"

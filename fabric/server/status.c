@@ -6,6 +6,8 @@
  * the same object as text.
  */
 #include "emulator/audit/audit.h"
+#include "emulator/port_counter.h"
+#include "emulator/qp.h"
 #include "fabric/proto/port_counters.h"
 #include "fabric/common/json.h"
 #include "fabric/server/server.h"

@@ -16,6 +16,7 @@
 #include "emulator/limits.h"
 #include "emulator/obj.h"
 #include "emulator/seg.h"
+#include "emulator/doorbell.h"
 #include "libshim/client/client.h"
 #include "libshim/client/helper.h"
 #include "libshim/interpose/syscall.h"

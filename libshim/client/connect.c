@@ -11,6 +11,7 @@
 #include "emulator/hca.h"
 #include "emulator/limits.h"
 #include "emulator/seg.h"
+#include "emulator/init.h"
 #include "libshim/client/client.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/host.h"

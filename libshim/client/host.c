@@ -12,6 +12,7 @@
 #include "emulator/hca.h"
 #include "emulator/limits.h"
 #include "emulator/seg.h"
+#include "emulator/init.h"
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"

@@ -15,6 +15,7 @@
 #include "emulator/hca_port.h"
 #include "emulator/limits.h"
 #include "emulator/verbs/port_counter_files.h"
+#include "emulator/port_counter.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"

@@ -17,6 +17,7 @@
 #include "emulator/ib.h"
 #include "emulator/limits.h"
 #include "emulator/seg.h"
+#include "emulator/transport/write_batch.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"

@@ -5,6 +5,8 @@
  * The queue pair goes on with work of its own, and is made anew when it has failed.
  */
 #include "emulator/audit/audit.h"
+#include "emulator/packet_fault.h"
+#include "emulator/transport/wire.h"
 #include "fabric/inject/inject.h"
 #include "tests/lib/c/emu_foreign.h"
 #include "tests/fuzz/links.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Work requests and completions of the walk. See tests/model/walk.h. */
+#include "emulator/doorbell.h"
 #include "tests/model/walk.h"
 
 #define TCP_HDRS 54u /* Ethernet, IPv4, TCP */

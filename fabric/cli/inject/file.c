@@ -7,7 +7,8 @@
  * first frame to the same QP.
  */
 #include "emulator/ib.h"
-#include "emulator/model.h"
+#include "emulator/engine.h"
+#include "emulator/av.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/cli/fault_try/connection.h"
 

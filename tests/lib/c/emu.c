@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An HCA with clients in this process: objects, posting, polling. See tests/lib/c/emu.h. */
+#include "emulator/doorbell.h"
 #include "tests/lib/c/emu.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* See emu_foreign.h. */
 #include "tests/lib/c/emu_foreign.h"
 #include "emulator/audit/audit.h"
+#include "emulator/transport/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>

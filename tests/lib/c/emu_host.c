@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's host in tests: memory, clock, wire. See tests/lib/c/emu.h. */
 #include "emulator/cm/input.h"
+#include "emulator/init.h"
+#include "emulator/journal/writer.h"
+#include "emulator/transport/wire.h"
 #include "tests/lib/c/emu.h"
 
 #include <stdio.h>

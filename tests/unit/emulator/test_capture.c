@@ -5,6 +5,7 @@
  * overwritten.
  */
 #include "emulator/transport/capture.h"
+#include "emulator/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

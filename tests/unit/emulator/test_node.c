@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes: names, addresses, and their devices. */
+#include "emulator/port.h"
 #include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
 

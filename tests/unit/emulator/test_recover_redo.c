@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps that a token holder did not finish when it died, and doorbells that are lost. */
+#include "emulator/doorbell.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

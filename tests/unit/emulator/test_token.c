@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine serves doorbells in turn, however much work one client or QP has. */
+#include "emulator/init.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

@@ -3,6 +3,8 @@
  * Random commands of connection management, from several programs on two nodes, while ports and
  * routes change and programs die. HCA memory stays consistent, and no object is left.
  */
+#include "emulator/tab.h"
+#include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cmid.h"
 

@@ -3,6 +3,8 @@
  * Arbitrary messages to QP 1: noise, flipped bits, messages of other connections, in any state, in
  * between the programs' own calls. HCA memory stays consistent, and no object is left.
  */
+#include "emulator/mad.h"
+#include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

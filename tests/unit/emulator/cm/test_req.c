@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that the shim would never send: which listener gets them, and which are rejected. */
+#include "emulator/mad.h"
+#include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

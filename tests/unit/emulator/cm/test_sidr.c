@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Datagram identifiers: service id resolution, its answers and its keys. */
+#include "emulator/mad.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 

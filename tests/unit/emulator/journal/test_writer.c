@@ -3,6 +3,10 @@
  * The journal: each entry has where, what and why at the time of the event; the two rings do not
  * displace each other.
  */
+#include "emulator/journal/text.h"
+#include "emulator/journal/writer.h"
+#include "emulator/mad.h"
+#include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 #include "tests/lib/c/emu_cm.h"

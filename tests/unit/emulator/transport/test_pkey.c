@@ -3,6 +3,7 @@
  * P_Keys: QPs communicate if they are in the same partition and one of them is a full member (IBTA
  * 10.9.3), on every path that packets can take.
  */
+#include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

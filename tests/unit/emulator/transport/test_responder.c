@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that a responder answers with a NAK, and those that it drops silently. */
+#include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

@@ -4,6 +4,7 @@
 #include "tests/lib/c/emu_tm.h"
 
 #include "emulator/audit/audit.h"
+#include "emulator/doorbell.h"
 
 static void test_rndv(void)
 {

@@ -3,6 +3,7 @@
  * A QP drops packets of another transport, even if the two QPs name each other as peers: the opcode
  * in the BTH says which transport a packet is of (IBTA 9.6.1.1). The sender gets no answer.
  */
+#include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

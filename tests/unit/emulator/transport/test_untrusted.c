@@ -3,6 +3,7 @@
  * Packets from an untrusted source: requester and responder cope with malformed packets, wrong
  * order, and unexpected answers.
  */
+#include "emulator/packet_fault.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_foreign.h"
 

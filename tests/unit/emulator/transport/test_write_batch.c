@@ -3,6 +3,8 @@
  * Small WRITEs that arrive together from another fabric are executed together; and doorbells that
  * only the fabric process serves.
  */
+#include "emulator/transport/requester.h"
+#include "emulator/transport/write_batch.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

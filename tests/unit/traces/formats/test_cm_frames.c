@@ -3,6 +3,7 @@
  * CM messages of a connection, in their order, as frames.
  *	test_cm_frames [FILE]	FILE: as frames of RoCE v2 in a capture, for tshark
  */
+#include "emulator/mad.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 #include "traces/formats/pcapng.h"

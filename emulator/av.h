@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: address vectors: who is addressed.
+ */
+#ifndef EMULATOR_AV_H
+#define EMULATOR_AV_H
+
+#include "emulator/hca.h"
+
+/* --- av.c --- */
+
+/**
+ * av_check() - check an address and find its device.
+ * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
+ */
+int av_check(struct hca *hca, u32 dev, struct hca_av *av);
+/** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
+bool av_is_mcast(const struct hca_av *av);
+/** gid_is_mcast() - a multicast group's. */
+bool gid_is_mcast(const u8 gid[16]);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: memory keys: from a scatter list or a remote key to memory. See mem.c.
+ */
+#ifndef EMULATOR_MEM_H
+#define EMULATOR_MEM_H
+
+#include "emulator/hca.h"
+
+/* --- mem.c --- */
+
+/** hca_mr_by_key() - the live MR with that key, or NULL. */
+struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
+/**
+ * mem_local() - check a scatter/gather list against the protection domain and turn it into memory.
+ * @need: ACC_LOCAL_WRITE when it is written to, else 0
+ * @used: bytes that the message takes of it; entries beyond are counted but not looked at
+ * Return: 0, or -EACCES with the refused key in *bad. *total gets the sum of lengths.
+ */
+int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
+	      struct hca_mem *mem, u64 *total, u32 *bad);
+/**
+ * mem_remote() - check a remote key for [va, va + len) and @need; the memory goes to *mem.
+ * @pd: the QP's, or for XRC that of the SRQ which the request names
+ */
+int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+	       u32 need, struct hca_mem *mem);
+
+#endif

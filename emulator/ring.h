@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: access to the rings in clients' segments: posted work requests and receives.
+ */
+#ifndef EMULATOR_RING_H
+#define EMULATOR_RING_H
+
+#include "emulator/engine.h"
+
+/** seg_of() - the segment of the QP's or CQ's owner (@owner is index + 1), or NULL. */
+static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
+{
+	return e->host->seg(e->ctx, owner - 1);
+}
+
+static inline void *seg_ptr(struct seg_hdr *seg, u64 off)
+{
+	return (char *)seg + off;
+}
+
+/** seg_range_ok() - whether a client may have a ring of @size bytes at @off. */
+static inline bool seg_range_ok(u64 off, u64 size)
+{
+	return !(off & 63) && off >= SEG_HEAP_OFF && off < SEG_SIZE && size <= SEG_SIZE - off;
+}
+
+static inline struct sq_wqe *sq_slot(struct seg_hdr *seg, const struct hca_qp *qp, u32 i)
+{
+	return seg_ptr(seg, qp->sq_ring + sizeof(struct wq_ctl) +
+				    (u64)(i & (qp->sq_depth - 1)) * qp->sq_stride);
+}
+
+static inline struct rq_wqe *rq_slot(struct seg_hdr *seg, const struct hca_qp *qp, u32 i)
+{
+	return seg_ptr(seg, qp->rq_ring + sizeof(struct wq_ctl) +
+				    (u64)(i & (qp->rq_depth - 1)) * qp->rq_stride);
+}
+
+/**
+ * sq_posted() - work requests posted, as an absolute index. A producer index that is more than the
+ * ring ahead of what is complete, or behind what was sent, is a broken client: nothing is posted.
+ */
+static inline u32 sq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, qp->sq_ring);
+	const struct req_state *s = &qp->req;
+	u32 prod = qp->sq_depth ? load_acquire(&ctl->prod) : 0;
+	u32 ahead = prod - s->una;
+
+	return qp->sq_depth && ahead <= qp->sq_depth && ahead >= s->next - s->una ? prod : s->next;
+}
+
+static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, qp->rq_ring);
+	u32 prod = qp->rq_depth ? load_acquire(&ctl->prod) : 0;
+
+	return qp->rq_depth && prod - qp->resp.rq_cons <= qp->rq_depth ? prod : qp->resp.rq_cons;
+}
+
+static inline u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, srq->ring);
+	u32 prod = load_acquire(&ctl->prod);
+
+	return prod - srq->cons <= srq->depth ? prod : srq->cons;
+}
+
+#endif

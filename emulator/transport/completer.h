@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the completer: answers to the requester. See completer.c.
+ */
+#ifndef EMULATOR_TRANSPORT_COMPLETER_H
+#define EMULATOR_TRANSPORT_COMPLETER_H
+
+#include "emulator/engine.h"
+
+/**
+ * req_outstanding() - whether packet @psn waits for an answer: it is neither older than what is outstanding,
+ * nor never sent.
+ */
+static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
+{
+	return (qp->state == QPS_RTS || qp->state == QPS_SQD) &&
+	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
+}
+
+/* --- completer.c --- */
+
+/** comp_ack() - an ACK or NAK has come. Return: as hca_input(). */
+int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
+/** comp_input() - a response has come. Return: as hca_input(). */
+int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
+/** req_progress() - something was acknowledged: retries are counted anew. */
+void req_progress(struct hca_qp *qp, struct req_state *s);
+/** req_complete() - the only WQE under way in *s, which is to be the QP's state, is done. */
+void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s);
+/** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */
+void cqe_fill_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 slot,
+		   u32 status, struct cqe *cqe);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: completing what is left on the queues of a QP in error. See flush.c.
+ */
+#ifndef EMULATOR_TRANSPORT_FLUSH_H
+#define EMULATOR_TRANSPORT_FLUSH_H
+
+#include "emulator/engine.h"
+
+/* --- flush.c --- */
+
+/** qp_flush() - complete what is left on a QP in ERR, or SQE. Return: true when nothing is left. */
+bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
+
+#endif

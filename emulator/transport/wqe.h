@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: work requests of send queues: opcodes, checks, lengths. See wqe.c.
+ */
+#ifndef EMULATOR_TRANSPORT_WQE_H
+#define EMULATOR_TRANSPORT_WQE_H
+
+#include "emulator/engine.h"
+
+/** struct wqe_op - an opcode on the wire, and which QP types have it (a bit each): ibv_post_send(3). */
+struct wqe_op {
+	u8 op; /* enum burst_op */
+	u8 flags; /* enum burst_flags */
+	u16 types;
+};
+extern const struct wqe_op wqe_ops[WR_COUNT];
+
+/** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
+static inline bool wqe_is_rd(u32 opcode)
+{
+	return opcode == WR_RDMA_READ || opcode == WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* --- wqe.c --- */
+
+/**
+ * wqe_check() - what is wrong with a WQE before anything of it is sent, or where its memory is.
+ * @slot: in the ring; @w: the copy of its header to go by
+ * Return: a WC status with *cause and *info for the journal, or WCS_SUCCESS with *mem and *len.
+ */
+u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
+	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info);
+/** wqe_allowed() - whether QPs of the type have the opcode. */
+bool wqe_allowed(u32 qp_type, u32 opcode);
+/** wqe_mask() - the opcodes that a QP of the type has on a device of these limits, a bit each. */
+u32 wqe_mask(u32 qp_type, const struct hca_limits *lim);
+/** wqe_len() - the message length of a WQE: its list's or inline payload's. */
+u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
+
+#endif
