@@ -51,8 +51,7 @@ static enum rp_word_kind line_word_kind(const struct rp_named *w, bool query_gid
 		return RP_WORD_OTHER;
 	if (w->value_len == 32 && line_word_is_any(w, gids) && line_text_is_hex(w->value, 32))
 		return RP_WORD_GID;
-	if (w->value_len == 16 && line_word_is_any(w, guids) &&
-	    line_text_is_hex(w->value, 16))
+	if (w->value_len == 16 && line_word_is_any(w, guids) && line_text_is_hex(w->value, 16))
 		return RP_WORD_GUID;
 	if (line_word_is_any(w, lids))
 		return RP_WORD_LID;
@@ -98,8 +97,8 @@ static void line_gid_from_hex(uint8_t gid[16], const char *hex)
 	size_t i;
 
 	for (i = 0; i < 16; i++)
-		gid[i] = (uint8_t)(line_hex_digit(hex[2 * i]) << 4 |
-				   line_hex_digit(hex[2 * i + 1]));
+		gid[i] =
+			(uint8_t)(line_hex_digit(hex[2 * i]) << 4 | line_hex_digit(hex[2 * i + 1]));
 }
 
 /* Parses an address without a port: as a GID of an Ethernet port. */

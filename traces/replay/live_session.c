@@ -366,7 +366,8 @@ static int live_session_run_real(struct live_session *s)
 			ended = vt_now();
 		}
 		if (real_ended && vt_now() - ended > s->a->timeout)
-			ret = rp_complain("the live program still runs after the real one has ended");
+			ret = rp_complain(
+				"the live program still runs after the real one has ended");
 		rp_wait_step(&rest);
 	}
 	for (since = vt_now(); !real_ended && s->real > 0; rp_wait_step(&rest)) {
@@ -426,7 +427,8 @@ static int live_session_finish_run(struct live_session *s, int ret)
 	if (s->live > 0 && s->live_status == NOT_NUMBER) {
 		process_end_by_signal(s->live, SIGTERM);
 		if (!ret && !differs)
-			ret = rp_complain("the live program still runs after the end of the record");
+			ret = rp_complain(
+				"the live program still runs after the end of the record");
 	}
 	/* A run that fails is not kept. */
 	if (s->real > 0 && !ret && !differs && !s->live_status)

@@ -164,8 +164,7 @@ bool rp_local_dev_check(struct rp_prog *g)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0 || status) {
-		snprintf(why, sizeof(why), "p%u: cannot describe the local devices",
-			 g->p->num);
+		snprintf(why, sizeof(why), "p%u: cannot describe the local devices", g->p->num);
 		rp_fail_devices(g->w, why);
 	}
 	return !rp_is_failed(g->w);

@@ -10,7 +10,8 @@
 /** rp_play_program() - play a program. Returns the exit status of its process. */
 int rp_play_program(struct rp_world *w, uint32_t nth, bool pace, uint64_t timeout);
 
-/* The kinds of records: call.c, post.c, tag_ops.c, dm.c, wr.c, poll.c, event.c. */
+/* --- call.c, post.c, tag_ops.c, dm.c, wr.c, poll.c, event.c: the kinds of records --- */
+
 bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_play_post_send(struct rp_thread *t, const struct vt_rec *rec);
 bool rp_play_post_recv(struct rp_thread *t, const struct vt_rec *rec);
