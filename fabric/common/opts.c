@@ -303,7 +303,7 @@ static int opts_compare_names(const void *a, const void *b)
 
 const char *opts_file_keys(const char *last, char *text, size_t size)
 {
-	const char *keys[OPT_COUNT];
+	const char *keys[OPT_COUNT] = { NULL };
 	size_t n = 0, i, len = 0;
 	int id;
 
