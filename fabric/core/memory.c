@@ -5,10 +5,6 @@
 #include "fabric/core/memory.h"
 #include "fabric/core/fabric.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <unistd.h>
-
 static s32 memory_vm_pid(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
@@ -37,15 +33,4 @@ int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 bool memory_needs_helper(struct fabric *f, u32 client, u32 kind)
 {
 	return kind == MEM_VM && memory_vm_pid(f, client) == VM_NOWAY;
-}
-
-int eventfd_signal(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	const u64 one = 1;
-
-	/* The descriptor is the client's, which may have filled it up: never block on it. */
-	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
-		return -EAGAIN;
-	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
 }

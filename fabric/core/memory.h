@@ -15,7 +15,4 @@ bool memory_needs_helper(struct fabric *f, u32 client, u32 kind);
 /** memory_copy() - as hca_host.copy, where no helper is needed. */
 int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		u64 soff, u64 len);
-/** eventfd_signal() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
-int eventfd_signal(int fd);
-
 #endif

@@ -325,7 +325,7 @@ static void tx_held_overtake(struct fabric *f, const struct lq_key *k, u64 at)
 			i++;
 			continue;
 		}
-		link_overtaken(f, &w->held[i].link, at + 1);
+		link_held_arrive_at(f, &w->held[i].link, at + 1);
 		tx_held_remove(w, i);
 	}
 }
@@ -348,7 +348,7 @@ static struct lq_entry *tx_copy_piece(struct tx_burst *c, const struct burst *b)
 	struct lq_entry *e;
 	int ret;
 
-	e = link_take(c->f, b, &ret);
+	e = link_entry_get(c->f, b, &ret);
 	if (!e)
 		tx_drop(c, b, 0);
 	return e;
@@ -381,7 +381,7 @@ static void tx_send_piece(struct tx_burst *c, const struct burst *b, const struc
 	tx_capture_sent(c, b, v);
 	if (w->n_held == HELD)
 		fate.hold_ns = 0;
-	at = link_depart(c->f, e, &fate, &held);
+	at = link_entry_depart(c->f, e, &fate, &held);
 	if (held.key.lane)
 		w->held[w->n_held++] = (struct held){ .link = held, .gap = v->gap };
 	else if (w->n_held)
@@ -428,7 +428,7 @@ static bool tx_send_whole(struct tx_burst *c, struct lq_entry *whole)
 	u64 at;
 
 	tx_capture_sent(c, &whole->b, &none);
-	at = link_depart(c->f, whole, &fate, NULL);
+	at = link_entry_depart(c->f, whole, &fate, NULL);
 
 	if (c->f->faultwire->n_held)
 		tx_held_overtake(c->f, &k, at);
@@ -471,7 +471,7 @@ static void tx_send_burst(struct fabric *f, struct lq_entry *whole, const struct
 	if (burst_packets(&whole->b) > BURST_PKTS)
 		tx_send_whole(&c, whole);
 	else if (!tx_send_packets(&c, whole))
-		link_release(f, whole);
+		link_entry_drop(f, whole);
 }
 
 /* Whether a rate rule has so much queued that the sender has to wait. Return: 0 or -EAGAIN. */
@@ -536,17 +536,17 @@ static int fault_tx_send(struct fabric *f, const struct burst *b)
 		ret = link_capture_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
 	if (ret)
 		return ret;
-	whole = link_take(f, b, &ret);
+	whole = link_entry_get(f, b, &ret);
 	if (whole)
 		tx_send_burst(f, whole, NULL, 0);
-	return link_take_result(f, ret);
+	return link_entry_result(f, ret);
 }
 
 static void fault_tx_copy(struct fabric *f, const struct burst *b, const struct trip *trip,
 			  u64 left)
 {
 	int ret;
-	struct lq_entry *e = link_take(f, b, &ret);
+	struct lq_entry *e = link_entry_get(f, b, &ret);
 
 	if (e)
 		tx_send_burst(f, e, trip, left);

@@ -241,7 +241,7 @@ static bool burst_translate(const struct fabric *f, const struct member *m, stru
 	       b->dst_port <= hca->dev[b->dst_dev].n_ports;
 }
 
-void *join_mem(struct fabric *f)
+void *join_burst_payload(struct fabric *f)
 {
 	return f->join ? (void *)(uintptr_t)f->join->data : NULL;
 }
@@ -253,7 +253,7 @@ const u8 *join_burst_next(const u8 *at, u32 have)
 	if (join_hdr_get(at, JOIN_MAX_FRAME, &h) || have < h.len || have - h.len < JOIN_HDR ||
 	    join_hdr_get(at + h.len, JOIN_MAX_FRAME, &next) || have - h.len < next.len)
 		return NULL;
-	return join_same_way(at, at + h.len) ? at + h.len : NULL;
+	return join_burst_same_flow(at, at + h.len) ? at + h.len : NULL;
 }
 
 /* Append a burst to the train, if it can be part of it. Return: whether it was. */
@@ -325,7 +325,7 @@ int join_burst_take(struct fabric *f, struct member *m, const struct join_hdr *h
 		av.dst_port = b.dst_port;
 		av.port_num = b.src_port;
 	}
-	if (next && join_acks_too(&b, next))
+	if (next && join_burst_shares_ack(&b, next))
 		b.flags &= (u8)~BF_ACK_REQ;
 	if (!data)
 		mem.kind = MEM_NONE;

@@ -471,7 +471,7 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 }
 
 /* Compare type, lane and members of the header; devices, numbers, ports, P_Key and transport. */
-bool join_same_way(const u8 *a, const u8 *b)
+bool join_burst_same_flow(const u8 *a, const u8 *b)
 {
 	const u8 *x = a + JOIN_HDR, *y = b + JOIN_HDR;
 
@@ -486,7 +486,7 @@ static bool codec_asks_ack(u8 op, u8 flags)
 	return (op == BOP_SEND || op == BOP_WRITE) && (flags & BF_ACK_REQ);
 }
 
-bool join_acks_too(const struct burst *b, const u8 *next)
+bool join_burst_shares_ack(const struct burst *b, const u8 *next)
 {
 	return codec_asks_ack(b->op, b->flags) &&
 	       codec_asks_ack(next[JOIN_HDR], next[JOIN_HDR + 1]);

@@ -99,7 +99,7 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 	c->stuck = t->head != t->tail;
 	if (!c->stuck)
 		c->moved_at = real_ns();
-	jconn_interest(f, c);
+	jconn_update_events(f, c);
 }
 
 int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, const void *body,
@@ -259,7 +259,7 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 		m->next_try = real_ns() + JOIN_REFUSED_NS;
 }
 
-void jconn_interest(struct fabric *f, struct jconn *c)
+void jconn_update_events(struct fabric *f, struct jconn *c)
 {
 	bool rd = JOIN_RX_SIZE - c->rx_tail >= SMALL_READ && c->state > JC_CONNECTING;
 	bool wr = c->state == JC_CONNECTING || c->stuck;
@@ -319,7 +319,7 @@ static void jconn_read(struct fabric *f, struct jconn *c)
 		jconn_early_frames(f, c);
 	if (c->state == JC_UP) {
 		f->join->due = true;
-		jconn_interest(f, c);
+		jconn_update_events(f, c);
 	}
 }
 

@@ -152,7 +152,7 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 	case JT_BYE:
 		fabric_note(f, "join: %s has left", m->name);
 		m->next_try = NEVER;
-		tables_bury(f, m);
+		tables_withdraw(f, m);
 		if (m->conn == c)
 			jconn_close(f, c, NULL);
 		return NULL;
@@ -198,7 +198,7 @@ static const char *frames_route(struct fabric *f, struct jconn *c, const struct 
 		return NULL;
 	}
 	if (h->src != m->id) {
-		if (!jconn_leads_to(c, h->src))
+		if (!jconn_has_route_to(c, h->src))
 			return "a frame of another member";
 		m = mesh_member(f, h->src, false);
 		/*
@@ -252,7 +252,7 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 	if (c->state != JC_UP)
 		return false;
 	jconn_make_room(c);
-	jconn_interest(f, c);
+	jconn_update_events(f, c);
 	return done >= TURN_BYTES;
 }
 
@@ -293,7 +293,7 @@ void join_input(struct fabric *f)
 			jconn_refuse(f, m->via, "malformed burst");
 		if (m && !m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS) {
 			fabric_note(f, "join: %s is dead", m->name);
-			tables_bury(f, m);
+			tables_withdraw(f, m);
 		}
 	}
 	if (j->tell)

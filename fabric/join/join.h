@@ -40,7 +40,7 @@ void join_tables_changed(struct fabric *f);
 
 /* --- bursts.c --- */
 
-/** join_mem() - the payload of the burst that is being taken: the memory of HCA_JOIN. */
-void *join_mem(struct fabric *f);
+/** join_burst_payload() - the payload of the burst that is being taken: the memory of HCA_JOIN. */
+void *join_burst_payload(struct fabric *f);
 
 #endif

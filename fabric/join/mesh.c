@@ -73,7 +73,7 @@ static void member_set_route(struct fabric *f, struct member *m, struct jconn *v
 	session_route(f, m);
 }
 
-bool jconn_leads_to(const struct jconn *c, u64 id)
+bool jconn_has_route_to(const struct jconn *c, u64 id)
 {
 	u32 i;
 
@@ -95,7 +95,7 @@ static struct jconn *member_best_route(struct fabric *f, const struct member *m)
 	for (i = 0; !m->conn && i < JOIN_MAX_CONNS; i++) {
 		c = &f->join->conn[i];
 		if (c->state == JC_UP && c->member && c->member->conn == c &&
-		    (!best || c->peer < best->peer) && jconn_leads_to(c, m->id))
+		    (!best || c->peer < best->peer) && jconn_has_route_to(c, m->id))
 			best = c;
 	}
 	return best;
@@ -264,7 +264,7 @@ static struct jconn *mesh_dial(struct fabric *f, const struct sockaddr_storage *
 	if (!c)
 		close(fd);
 	else
-		jconn_interest(f, c);
+		jconn_update_events(f, c);
 	return c;
 }
 

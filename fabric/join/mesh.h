@@ -190,8 +190,8 @@ void mesh_conn_down(struct fabric *f, struct jconn *c);
 bool mesh_peer_found(struct fabric *f, const struct jconn *c);
 /** mesh_conn_refused() - the peer refuses the connection. */
 void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why);
-/** jconn_leads_to() - whether the peer is connected with that member. */
-bool jconn_leads_to(const struct jconn *c, u64 id);
+/** jconn_has_route_to() - whether the peer is connected with that member. */
+bool jconn_has_route_to(const struct jconn *c, u64 id);
 /** mesh_peers_input() - handle PEERS of a neighbour. Return: 0 or -EPROTO. */
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
 
@@ -241,10 +241,10 @@ void jconn_flush(struct fabric *f, struct jconn *c);
 /** jconn_pending() - bytes that are queued. */
 u32 jconn_pending(const struct jconn *c);
 /**
- * jconn_interest() - poll for input only while there is room, for output only while bytes are
+ * jconn_update_events() - poll for input only while there is room, for output only while bytes are
  * queued.
  */
-void jconn_interest(struct fabric *f, struct jconn *c);
+void jconn_update_events(struct fabric *f, struct jconn *c);
 
 /* --- hello.c --- */
 
@@ -265,8 +265,8 @@ void tables_send_news(struct fabric *f);
  * tables_input() - handle NODE, DEV or READY of @m. Token held. Return: NULL, or why it is refused.
  */
 const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
-/** tables_bury() - take back the addresses of @m. Token held. */
-void tables_bury(struct fabric *f, struct member *m);
+/** tables_withdraw() - take back the addresses of @m. Token held. */
+void tables_withdraw(struct fabric *f, struct member *m);
 
 /* --- bursts.c --- */
 

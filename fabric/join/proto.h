@@ -158,11 +158,13 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 		   const u8 **data);
 
 /**
- * join_same_way() - whether the bursts in frames @a and @b, both complete, are between the same
- * QPs, in the same direction and lane.
+ * join_burst_same_flow() - whether the bursts in frames @a and @b, both complete, are between the
+ * same QPs, in the same direction and lane.
  */
-bool join_same_way(const u8 *a, const u8 *b);
-/** join_acks_too() - whether the ACK of the request in frame @next, if it is one, covers @b. */
-bool join_acks_too(const struct burst *b, const u8 *next);
+bool join_burst_same_flow(const u8 *a, const u8 *b);
+/**
+ * join_burst_shares_ack() - whether the ACK of the request in frame @next, if it is one, covers @b.
+ */
+bool join_burst_shares_ack(const struct burst *b, const u8 *next);
 
 #endif

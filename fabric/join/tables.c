@@ -315,7 +315,7 @@ const char *tables_input(struct fabric *f, struct member *m, u8 type, const u8 *
 	return NULL;
 }
 
-void tables_bury(struct fabric *f, struct member *m)
+void tables_withdraw(struct fabric *f, struct member *m)
 {
 	static const struct hca_gid none;
 	struct hca_dev *d;

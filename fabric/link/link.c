@@ -281,7 +281,7 @@ int link_may_send(struct fabric *f, const struct burst *b, u32 n)
 	return 0;
 }
 
-struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
+struct lq_entry *link_entry_get(struct fabric *f, const struct burst *b, int *ret)
 {
 	struct lq_key k = linkq_key(b);
 	struct lq_entry *e = linkq_get(&f->link->q, &k, b);
@@ -298,12 +298,12 @@ struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret)
 	return NULL;
 }
 
-int link_take_result(struct fabric *f, int ret)
+int link_entry_result(struct fabric *f, int ret)
 {
 	return ret == -ENOSPC ? link_hold(f, link_room_at(f, fabric_ns(f))) : ret;
 }
 
-void link_release(struct fabric *f, struct lq_entry *e)
+void link_entry_drop(struct fabric *f, struct lq_entry *e)
 {
 	linkq_drop(&f->link->q, e);
 }
@@ -346,8 +346,8 @@ static void link_put_fated(struct fabric *f, struct lq_key *k, struct lq_entry *
 	linkq_put(q, k, e);
 }
 
-u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
-		struct link_held *held)
+u64 link_entry_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
+		      struct link_held *held)
 {
 	struct lq_key k = linkq_key(&e->b);
 	u64 start = fabric_ns(f) + (fate ? fate->wait_ns : 0);
@@ -380,14 +380,14 @@ u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fa
 	return e->at;
 }
 
-void link_overtaken(struct fabric *f, const struct link_held *h, u64 at)
+void link_held_arrive_at(struct fabric *f, const struct link_held *h, u64 at)
 {
 	struct linkq *q = &f->link->q;
 	const struct lq_flow *flow = linkq_flow(q, &h->key);
 
 	/* It may have waited long enough, and have arrived. */
 	if (flow && flow->head == h->entry && q->entry[h->entry].at > at)
-		linkq_hasten(q, &q->entry[h->entry], at);
+		linkq_arrive_at(q, &q->entry[h->entry], at);
 }
 
 struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b)
@@ -421,12 +421,12 @@ int link_send_one(struct fabric *f, const struct burst *b)
 	ret = link_may_send(f, b, 1);
 	if (!ret)
 		ret = link_capture_may_send(f, b, 1);
-	e = ret ? NULL : link_take(f, b, &ret);
+	e = ret ? NULL : link_entry_get(f, b, &ret);
 	if (e) {
 		link_capture_sent(f, &e->b, NULL);
-		link_depart(f, e, NULL, NULL);
+		link_entry_depart(f, e, NULL, NULL);
 	}
-	return link_take_result(f, ret);
+	return link_entry_result(f, ret);
 }
 
 /* Mark the port. Return: whether it was marked before. */
@@ -488,9 +488,9 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 	if (ours)
 		link_pass_up(f, b, link_wire_bytes(b), &t, &left);
 	if (l->has_rules) {
-		master = link_take(f, b, &ret);
+		master = link_entry_get(f, b, &ret);
 		if (!master)
-			return link_take_result(f, ret);
+			return link_entry_result(f, ret);
 		one.mem = master->b.mem;
 		one.off = 0;
 	}
@@ -511,7 +511,7 @@ static int link_group_copies(struct fabric *f, const struct burst *b, bool ours)
 			return ret == -EAGAIN ? ret : 0;
 	}
 	if (master)
-		link_release(f, master);
+		link_entry_drop(f, master);
 	for (i = 0; ours && i < LINK_CARRIERS && l->carrier[i]; i++)
 		l->carrier[i]->send_group(f, b);
 	return 0;

@@ -345,7 +345,7 @@ void linkq_done(struct linkq *q, struct lq_entry *e)
 	linkq_drop(q, e);
 }
 
-void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at)
+void linkq_arrive_at(struct linkq *q, struct lq_entry *e, u64 at)
 {
 	struct lq_flow *f = &q->flow[e->flow];
 
@@ -353,7 +353,7 @@ void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at)
 	linkq_heap_move(q, f->heap - 1);
 }
 
-void linkq_again(struct linkq *q, struct lq_entry *e, u64 at)
+void linkq_retry_at(struct linkq *q, struct lq_entry *e, u64 at)
 {
 	struct lq_flow *f = &q->flow[e->flow];
 

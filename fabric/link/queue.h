@@ -130,9 +130,9 @@ u64 linkq_next(const struct linkq *q);
 struct lq_entry *linkq_due(struct linkq *q, u64 now);
 /** linkq_done() - remove the entry that linkq_due() has returned: it was delivered. */
 void linkq_done(struct linkq *q, struct lq_entry *e);
-/** linkq_hasten() - let an entry, the only one of its flow, arrive at @at. */
-void linkq_hasten(struct linkq *q, struct lq_entry *e, u64 at);
-/** linkq_again() - retry an entry at @at; its flow waits for it. */
-void linkq_again(struct linkq *q, struct lq_entry *e, u64 at);
+/** linkq_arrive_at() - let an entry, the only one of its flow, arrive at @at. */
+void linkq_arrive_at(struct linkq *q, struct lq_entry *e, u64 at);
+/** linkq_retry_at() - retry an entry at @at; its flow waits for it. */
+void linkq_retry_at(struct linkq *q, struct lq_entry *e, u64 at);
 
 #endif

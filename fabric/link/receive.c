@@ -109,7 +109,7 @@ void link_work(struct fabric *f)
 		if (link_arrive(f, e, now, &next) != -EAGAIN) {
 			linkq_done(&l->q, e);
 		} else {
-			linkq_again(&l->q, e, next);
+			linkq_retry_at(&l->q, e, next);
 			/*
 			 * If the clock stands still the burst stays due: it does not wait for time.
 			 */

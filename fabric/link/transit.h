@@ -43,7 +43,7 @@ struct link_fate {
 	u8 lane; /* below LINK_OWN; bursts in different lanes may overtake */
 	u64 wait_ns; /* it leaves its port that much later */
 	u64 delay_ns; /* it takes that much longer */
-	u64 hold_ns; /* it arrives that much later, in a lane of its own, or by link_overtaken() */
+	u64 hold_ns; /* it arrives that much later, in a lane of its own, or by link_held_arrive_at() */
 	u32 corrupt; /* id of the rule that has damaged it: its receiver drops it; 0: none */
 	bool look; /* rules examine it again where it arrives */
 	u32 round; /* the packet's retransmission round, for that */
@@ -66,24 +66,24 @@ int link_may_send(struct fabric *f, const struct burst *b, u32 n);
 /** link_hold() - let the QP that runs continue at @at. Return: -EAGAIN. */
 int link_hold(struct fabric *f, u64 at);
 /**
- * link_take() - allocate an entry for a burst, with its payload.
+ * link_entry_get() - allocate an entry for a burst, with its payload.
  * Return: NULL with *ret: -EAGAIN; -ENOSPC: no entry is free; 0: its sender has exited, it is lost.
  */
-struct lq_entry *link_take(struct fabric *f, const struct burst *b, int *ret);
-/** link_take_result() - the sender's return value for what link_take() has returned in *ret. */
-int link_take_result(struct fabric *f, int ret);
-/** link_release() - free an entry of link_take(): it is not sent. */
-void link_release(struct fabric *f, struct lq_entry *e);
+struct lq_entry *link_entry_get(struct fabric *f, const struct burst *b, int *ret);
+/** link_entry_result() - the sender's return value for what link_entry_get() has returned in *ret. */
+int link_entry_result(struct fabric *f, int ret);
+/** link_entry_drop() - free an entry of link_entry_get(): it is not sent. */
+void link_entry_drop(struct fabric *f, struct lq_entry *e);
 /**
- * link_depart() - let an entry of link_take() leave its port.
+ * link_entry_depart() - let an entry of link_entry_get() leave its port.
  * @fate: NULL: only what its links do. Otherwise bursts may overtake each other.
  * @held: set if fate->hold_ns is
  * Return: when it arrives.
  */
-u64 link_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
-		struct link_held *held);
-/** link_overtaken() - let a held burst arrive at @at, if it has not arrived yet. */
-void link_overtaken(struct fabric *f, const struct link_held *h, u64 at);
+u64 link_entry_depart(struct fabric *f, struct lq_entry *e, const struct link_fate *fate,
+		      struct link_held *held);
+/** link_held_arrive_at() - let a held burst arrive at @at, if it has not arrived yet. */
+void link_held_arrive_at(struct fabric *f, const struct link_held *h, u64 at);
 /** link_payload() - the payload of an entry. */
 void *link_payload(struct fabric *f, const struct lq_entry *e);
 /** link_wire_bytes() - bytes that a burst takes on the wire. */

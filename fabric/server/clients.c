@@ -261,7 +261,7 @@ bool client_is_image_gone(struct fabric *f, struct client *cl)
 
 void client_free(struct fabric *f, struct client *cl)
 {
-	helper_forget(f, cl);
+	helper_client_freed(f, cl);
 	client_release(cl);
 	f->clients.by_id[cl->id] = NULL;
 	f->clients.n--;

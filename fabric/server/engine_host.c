@@ -26,7 +26,7 @@ static void *host_seg(void *ctx, u32 client)
 	if (client == HCA_LINK)
 		return link_mem(f);
 	if (client == HCA_JOIN)
-		return join_mem(f);
+		return join_burst_payload(f);
 	return client < HCA_MAX_CLIENTS && f->clients.by_id[client] ? f->clients.by_id[client]->seg
 								    : NULL;
 }

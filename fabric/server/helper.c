@@ -13,13 +13,17 @@
  * has finished. The QP then asks for the same copy again, with the same key, and struct xfer knows
  * its progress. A transfer takes all the helpers that it needs for a round at once, so that no two
  * transfers wait for each other's. A stopped client only takes long; the transfers of a client that
- * dies end with it (helper_forget()).
+ * dies end with it (helper_client_freed()).
  *
  * The state that a client writes into the job is not trusted: it only makes the transfer go on.
  */
 #include "fabric/server/server.h"
 #include "fabric/core/memory.h"
 #include "fabric/link/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
 
 /* The owner of a copy: the requester that runs, or a flow of the links. */
 static u32 xfer_slot(struct fabric *f)
@@ -111,6 +115,17 @@ static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct cl
 	cl->xfer = x;
 	*held = cl;
 	return true;
+}
+
+int eventfd_signal(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	const u64 one = 1;
+
+	/* The descriptor is the client's, which may have filled it up: never block on it. */
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+		return -EAGAIN;
+	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
 }
 
 /* Have the helper copy @len bytes of @mem at @off to or from its bounce buffer. */
@@ -317,7 +332,7 @@ void helper_ready(struct fabric *f, struct client *cl)
 		wait_ring_all(f);
 }
 
-void helper_forget(struct fabric *f, struct client *cl)
+void helper_client_freed(struct fabric *f, struct client *cl)
 {
 	if (cl->xfer)
 		xfer_end(f, cl->xfer);

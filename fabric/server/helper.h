@@ -37,7 +37,10 @@ int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_ad
 void helpers_check_done(struct fabric *f);
 /** helper_ready() - a client has named its helper's eventfd. */
 void helper_ready(struct fabric *f, struct client *cl);
-/** helper_forget() - a client is freed: drop the transfers that touch it. */
-void helper_forget(struct fabric *f, struct client *cl);
+/** helper_client_freed() - a client is freed: drop the transfers that touch it. */
+void helper_client_freed(struct fabric *f, struct client *cl);
+
+/** eventfd_signal() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
+int eventfd_signal(int fd);
 
 #endif

@@ -123,22 +123,22 @@ static void test_neighbours(void)
 	b.va += 64;
 	memcpy(y, x, sizeof(x));
 	join_burst_put(y + JOIN_HDR, &b, 5, 6);
-	CU_ASSERT_TRUE(join_same_way(x, y));
-	CU_ASSERT_TRUE(join_acks_too(&b, y));
+	CU_ASSERT_TRUE(join_burst_same_flow(x, y));
+	CU_ASSERT_TRUE(join_burst_shares_ack(&b, y));
 	for (i = 4; i < JOIN_HDR + 29; i++) {
 		if (i >= JOIN_HDR && i < JOIN_HDR + 8)
 			continue;
 		y[i] ^= 1;
-		CU_ASSERT_FALSE(join_same_way(x, y));
+		CU_ASSERT_FALSE(join_burst_same_flow(x, y));
 		y[i] ^= 1;
 	}
 	y[0]--; /* too short for a burst */
-	CU_ASSERT_FALSE(join_same_way(x, y));
+	CU_ASSERT_FALSE(join_burst_same_flow(x, y));
 	b.op = BOP_READ_REQ;
-	CU_ASSERT_FALSE(join_acks_too(&b, y));
+	CU_ASSERT_FALSE(join_burst_shares_ack(&b, y));
 	b.op = BOP_WRITE;
 	y[JOIN_HDR + 1] &= (u8)~BF_ACK_REQ;
-	CU_ASSERT_FALSE(join_acks_too(&b, y));
+	CU_ASSERT_FALSE(join_burst_shares_ack(&b, y));
 }
 
 static void test_datagram(void)

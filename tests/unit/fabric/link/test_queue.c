@@ -123,7 +123,7 @@ static void test_order(void)
 		while ((e = linkq_due(&q, now))) {
 			n = e->b.src_qpn - 1;
 			if (emu_rnd(&seed) % 10 == 0) {
-				linkq_again(&q, e, now + emu_rnd(&seed) % 1000);
+				linkq_retry_at(&q, e, now + emu_rnd(&seed) % 1000);
 				continue;
 			}
 			bad |= e->at > now || e->b.psn != got[n]++;
